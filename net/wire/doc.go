@@ -1,0 +1,41 @@
+// Package wire holds the bounded readers and writers that every Tendon
+// message is coded with, and the envelope that carries messages of both
+// channels in one packet. The layouts themselves are written in STANDARD.md
+// beside this file; testdata/vectors.txt pins them byte for byte.
+//
+// It is not a message catalogue (each strategy and the session own their
+// messages), not a transport (net/link is) and not a reflection codec. It
+// imports the standard library only and knows no clock, socket or lock.
+//
+// Bytes off the wire are hostile. A [Reader] therefore checks before it
+// does: every length and count is compared with its bound and with the bytes
+// that are left before anything is sliced or allocated, an encoding that is
+// not the shortest one is refused, and the first error sticks, so a decoder
+// is a straight line that ends in one check:
+//
+//	func decodePing(b []byte) (p ping, err error) {
+//		r := wire.NewReader(b)
+//		p.sequence = r.U16()
+//		p.sent = r.Uvarint()
+//		return p, r.Close() // short, oversized, padded or trailing: one error
+//	}
+//
+// The encoder mirrors it, and fails instead of growing past its limit:
+//
+//	func appendPing(dst []byte, p ping) ([]byte, error) {
+//		w := wire.NewWriter(dst, 16)
+//		w.U16(p.sequence)
+//		w.Uvarint(p.sent)
+//		return w.Bytes(), w.Err()
+//	}
+//
+// # Tasks
+//
+//   - decode bytes from a peer: [NewReader], close with [Reader.Close]
+//   - decode a list without trusting its count: [Reader.Count]
+//   - encode under a limit: [NewWriter]
+//   - code flags and deltas bit by bit: [NewBitWriter], [NewBitReader]
+//   - widen a short wire tick to 64 bits: [Expand16], [Expand32]
+//   - build a packet: [AppendEnvelope], [AppendPart], [PartSize]
+//   - take a packet apart: [OpenEnvelope], [Parts.Next]
+package wire
