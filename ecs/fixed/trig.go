@@ -1,0 +1,114 @@
+package fixed
+
+import "math/bits"
+
+// Angles are Nums in radians, counter-clockwise from the positive x axis. Sines
+// and arc tangents come from tables (tables.go) with a short series between the
+// entries, in 62 to 64 fractional bits, and are rounded to a Num once, at the end.
+// Before that rounding the error stays below 2^-43.
+
+const (
+	// phaseHi·2^64 + phaseLo is 2^96/τ, rounded: the phase of an angle with 32
+	// fractional bits has 64, and even for 2^31 radians only its last is in doubt.
+	phaseHi = 0x28be60db
+	phaseLo = 0x9391054a7f09d5f4
+	// quarter is a quarter turn of phase.
+	quarter = 1 << 62
+
+	// sinSteps is the number of intervals that a quarter turn is cut into, and
+	// stepRadians is one of them, π/512, in units of 2^-64.
+	sinSteps    = 256
+	stepRadians = 0x01921fb54442d184
+
+	// atanSteps is the number of intervals that the slopes [0, 1) are cut into.
+	atanSteps = 256
+
+	// π and π/2 in units of 2^-62.
+	halfTurn    = 0xc90fdaa22168c235
+	quarterTurn = 0x6487ed5110b4611a
+)
+
+// Sin returns the sine of an angle. Sin(-a) is exactly -Sin(a).
+func Sin(a Num) Num {
+	sign := a >> 63
+	return phaseSin(phase(a)) ^ sign - sign
+}
+
+// Cos returns the cosine of an angle. Cos(-a) is exactly Cos(a).
+func Cos(a Num) Num { return phaseSin(phase(a) + quarter) }
+
+// SinCos returns Sin(a) and Cos(a).
+func SinCos(a Num) (sin, cos Num) {
+	p, sign := phase(a), a>>63
+	return phaseSin(p) ^ sign - sign, phaseSin(p + quarter)
+}
+
+// Atan returns the angle of slope a, in [-π/2, π/2].
+func Atan(a Num) Num { return Atan2(a, One) }
+
+// Atan2 returns the angle of the point (x, y), in [-Pi, Pi]: Pi on the negative x
+// axis, 0 at the origin. Atan2(-y, x) is exactly -Atan2(y, x) where y is not 0.
+func Atan2(y, x Num) Num {
+	ux, uy := magnitude(x), magnitude(y)
+	var angle uint64 // in units of 2^-62
+	switch {
+	case ux|uy == 0:
+		return 0
+	case uy < ux:
+		angle = arctan(uy, ux)
+	case uy > ux:
+		angle = quarterTurn - arctan(ux, uy)
+	default:
+		angle = quarterTurn / 2
+	}
+	if x < 0 {
+		angle = halfTurn - angle
+	}
+	return signed((angle+1<<29)>>30, y)
+}
+
+// Hypot returns √(x²+y²), rounded to nearest and saturated; the squares cannot
+// overflow.
+func Hypot(x, y Num) Num { return Vec2{x, y}.Len() }
+
+// phase returns |a| as a fraction of a turn, modulo one turn, in units of 2^-64.
+func phase(a Num) uint64 {
+	m := magnitude(a)
+	return m*phaseHi + high(m, phaseLo)
+}
+
+// phaseSin returns the sine of a phase: with s, c the sine and cosine at the start
+// of the phase's interval and h the rest in radians, s·cos h + c·sin h, where
+// cos h = 1 - h²/2 + h⁴/24 and sin h = h - h³/6. As h < π/512, the series' next
+// terms are below 2^-53 and 2^-43.
+func phaseSin(p uint64) Num {
+	z := p & (2*quarter - 1)
+	if z > quarter {
+		z = 2*quarter - z
+	}
+	i := z >> 54
+	h := high(z<<10, stepRadians)
+	h2 := high(h, h)
+	versine := h2>>1 - high(h2, h2)/24 // 1 - cos h
+	sine := h - high(h, h2)/6
+	s, c := sinTable[i], sinTable[sinSteps-i]
+	n := Num((s - high(s, versine) + high(c, sine) + 1<<30) >> 31)
+	if p >= 2*quarter {
+		return -n
+	}
+	return n
+}
+
+// arctan returns the angle of slope n/d for n < d, in units of 2^-62: with t0 the
+// start of the slope's interval, atan t = atan t0 + atan δ with
+// δ = (t-t0)/(1+t·t0), and atan δ = δ - δ³/3 + δ⁵/5. As δ < 2^-8, the series' next
+// term is below 2^-58.
+func arctan(n, d uint64) uint64 {
+	t, _ := bits.Div64(n, 0, d)
+	i := t >> 56
+	rest := t & (1<<56 - 1)
+	delta, _ := bits.Div64(rest>>1, rest<<63, 1<<63+t>>9*i)
+	d2 := high(delta, delta)
+	d3 := high(delta, d2)
+	return atanTable[i] + (delta-d3/3+high(d3, d2)/5)>>2
+}
