@@ -1,0 +1,201 @@
+package simnet
+
+import "time"
+
+// headerBytes is what IPv4 and UDP add to each packet on the wire.
+const headerBytes = 28
+
+// conduit is one direction of a link, on either floor: it is told of each
+// packet when it is sent and answers when it arrives, if at all, and how
+// often. It holds no packet and reads no clock.
+//
+// Times passed in never fall; the answer depends on the seed, the path and
+// the packets before, and on nothing else.
+type conduit struct {
+	path  Path
+	seed  uint64
+	dice  dice
+	loss  chance
+	twin  chance
+	late  chance
+	burst burstChain
+
+	weather  weather
+	walkSeed uint64 // the same for both directions of a link
+
+	busyUntil   Time // when the bandwidth has sent all that is queued
+	lastArrival Time // of an ordered path
+	traceNext   int
+	inFlight    int // copies on the way; its owner counts them
+	limit       int // of inFlight; more packets are dropped
+	blocked     int // partitions that hold now
+	Counters    Counters
+}
+
+// burstChain is the Gilbert–Elliott chain that steps from packet to packet.
+type burstChain struct {
+	enter, leave, loss chance
+	bad                bool
+}
+
+// Counters says what became of the packets of one direction. A message of the
+// reliable channel is one or more packets (segments), each sent until it is
+// acknowledged.
+type Counters struct {
+	Packets    uint64 // given to the path, first or again, acknowledgements included
+	Bytes      uint64 // of those, headers included
+	Delivered  uint64 // taken by the receiver, twins included
+	Lost       uint64 // by Loss or by Burst
+	Tail       uint64 // dropped: no room in the bandwidth's queue, or too many in flight
+	Cut        uint64 // dropped: a partition was up, or the receiving node was down
+	Overrun    uint64 // dropped: the receiver's socket buffer was full
+	Scripted   uint64 // dropped by a Rule
+	Duplicated uint64 // twins made by Duplicate or by a Rule
+	Reordered  uint64 // delayed by Reorder or by a Rule
+
+	Messages  uint64 // handed to the receiver's OnMessage
+	Refused   uint64 // messages that Send refused with ErrFull
+	Segments  uint64 // packets of the reliable channel, first and again
+	Resent    uint64 // of those, again
+	Repeated  uint64 // segments that arrived again, or after a reset
+	Discarded uint64 // segments thrown away by a crash, a restart or Reconnect
+}
+
+// newConduit makes the direction from → to. The seeds depend on the two ends
+// alone, so a link that is added does not shift the others.
+func newConduit(root, from, to uint64, limit uint32) conduit {
+	c := conduit{walkSeed: mix(root, mix(min(from, to), max(from, to))), limit: int(limit)}
+	c.reseed(mix(root, mix(from, to)))
+	return c
+}
+
+func (c *conduit) reseed(seed uint64) {
+	c.seed = seed
+	c.dice = newDice(seed, streamDice)
+	c.weather.reset(c.seed, c.walkSeed, &c.path)
+}
+
+// set changes the path. Packets on the way keep their arrival; the dice go on;
+// the weather starts over only if its part of the path is another one.
+func (c *conduit) set(p Path) {
+	if p.Bandwidth > 0 && p.QueueBytes == 0 {
+		p.QueueBytes = defaultQueueBytes
+	}
+	old := c.path
+	c.path = p
+	if p.Bandwidth != old.Bandwidth {
+		c.busyUntil = 0 // another bottleneck, with an empty queue
+	}
+	c.loss, c.twin, c.late = chanceOf(p.Loss), chanceOf(p.Duplicate), chanceOf(p.Reorder)
+	c.burst.enter, c.burst.leave, c.burst.loss = chanceOf(p.Burst.Enter), chanceOf(p.Burst.Leave), chanceOf(p.Burst.Loss)
+	c.traceNext = 0
+	if p.Burst != old.Burst || p.Walk != old.Walk {
+		c.burst.bad = false
+		c.weather.reset(c.seed, c.walkSeed, &c.path)
+	}
+}
+
+// fate is what a conduit or a Rule has in store for a packet.
+type fate struct {
+	copies int // 0 lost, 1, or 2
+	at     [2]Time
+}
+
+// pass decides on a packet of size bytes, headers not counted, given to the
+// path at now.
+func (c *conduit) pass(now Time, size int) fate {
+	size += headerBytes
+	c.Counters.Packets++
+	c.Counters.Bytes += uint64(size)
+	if c.blocked > 0 {
+		c.Counters.Cut++
+		return fate{}
+	}
+	sent, ok := c.queue(now, size)
+	if !ok || c.inFlight >= c.limit {
+		c.Counters.Tail++
+		return fate{}
+	}
+	if c.loses(now) {
+		c.Counters.Lost++
+		return fate{}
+	}
+	f := fate{copies: 1}
+	f.at[0] = c.travel(now, sent)
+	if c.dice.hit(c.late) {
+		c.Counters.Reordered++
+		f.at[0] += c.path.ReorderDelay
+	}
+	if c.dice.hit(c.twin) {
+		c.Counters.Duplicated++
+		f.copies = 2
+		f.at[1] = c.travel(now, sent)
+	}
+	return f
+}
+
+// release puts copies in order on an ordered path. It is apart from pass so
+// that a Rule's delay comes before it.
+func (c *conduit) release(f *fate) {
+	if !c.path.Ordered {
+		return
+	}
+	for i := range f.copies {
+		f.at[i] = max(f.at[i], c.lastArrival)
+		c.lastArrival = f.at[i]
+	}
+}
+
+// queue returns when the packet's last byte has left, or that its queue is full.
+func (c *conduit) queue(now Time, size int) (Time, bool) {
+	if c.path.Bandwidth == 0 {
+		return now, true
+	}
+	rate := int64(c.path.Bandwidth)
+	if c.busyUntil < now {
+		c.busyUntil = now
+	}
+	// The wait is at most QueueBytes/rate; in seconds and a rest, so that
+	// no product overflows.
+	wait := c.busyUntil - now
+	waiting := int64(wait/time.Second)*rate + int64(wait%time.Second)/1000*rate/1_000_000
+	if waiting+int64(size) > int64(c.path.QueueBytes) {
+		return 0, false
+	}
+	c.busyUntil += Time(int64(size) * int64(time.Second) / rate)
+	return c.busyUntil, true
+}
+
+func (c *conduit) loses(now Time) bool {
+	if c.burst.enter > 0 {
+		change := c.burst.enter
+		if c.burst.bad {
+			change = c.burst.leave
+		}
+		if c.dice.hit(change) {
+			c.burst.bad = !c.burst.bad
+		}
+	}
+	bad := c.burst.bad || c.weather.outage(now)
+	return bad && c.dice.hit(c.burst.loss) || c.dice.hit(c.loss)
+}
+
+// travel draws one arrival of a packet whose last byte left at sent.
+func (c *conduit) travel(now, sent Time) Time {
+	delay := c.path.Delay
+	if c.path.Walk.Max > 0 {
+		delay = c.weather.delay(&c.path.Walk, now)
+	}
+	switch j := &c.path.Jitter; j.Kind {
+	case Uniform:
+		delay += c.dice.uniform(j.Size)
+	case Exponential:
+		delay += c.dice.exponential(j.Size)
+	case Normal:
+		delay += c.dice.normal(j.Size)
+	case Trace:
+		delay += j.Trace[c.traceNext]
+		c.traceNext = (c.traceNext + 1) % len(j.Trace)
+	}
+	return sent + max(0, delay)
+}

@@ -1,0 +1,209 @@
+package simnet
+
+import (
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// The reliable channel as KCP runs it with NoDelay 1/10/2/1: its segment
+// size, its window, its timer rules. What the model leaves out: flushing once
+// in 10 ms (a segment and its acknowledgement leave at once here), resending
+// on the second acknowledgement of a later segment (the timer alone resends),
+// and several segments in one datagram.
+const (
+	segmentBytes   = 1152 - segmentHeader
+	segmentHeader  = 24
+	reliableWindow = 128 // segments under way at most
+	firstRTO       = 200 * time.Millisecond
+	minRTO         = 30 * time.Millisecond
+	maxRTO         = time.Minute
+)
+
+// stream is the reliable channel in one direction, both of its ends at once:
+//
+//	[una, want)   arrived in order, handed over, not yet known to the sender
+//	[want, next)  under way, or arrived out of order (received)
+//	[next, end)   waiting for the window
+//
+// una ≤ want ≤ next ≤ end, next − una ≤ reliableWindow, end − una ≤ len(ring);
+// segment s stands in ring[s & (len(ring)−1)]. Numbers never start over: after
+// a reset, whatever is still under way lies before una and is recognised.
+type stream struct {
+	ring                 []segment
+	una, want, next, end uint64
+	srtt, rttvar, rto    time.Duration
+	message              []byte // segments in order, up to the next last one
+}
+
+type segment struct {
+	payload  []byte
+	last     bool // ends a message
+	received bool
+	acked    bool
+	held     bool // its timer expired while the sender was paused
+	sends    uint32
+	rto      time.Duration
+	verdict  verdict // of a Rule, for the first sending
+}
+
+func (s *stream) at(seq uint64) *segment { return &s.ring[seq&uint64(len(s.ring)-1)] }
+
+// room makes place for n more segments, if limit allows.
+func (s *stream) room(n, limit int) bool {
+	need := int(s.end-s.una) + n
+	if need > limit {
+		return false
+	}
+	if need <= len(s.ring) {
+		return true
+	}
+	size := max(16, len(s.ring))
+	for size < need {
+		size *= 2
+	}
+	grown := make([]segment, size)
+	for seq := s.una; seq < s.end; seq++ {
+		grown[seq&uint64(size-1)] = *s.at(seq)
+	}
+	s.ring = grown
+	return true
+}
+
+// reset forgets all that was not handed over, on both ends.
+func (s *stream) reset() (discarded uint64) {
+	discarded = s.end - s.want
+	s.una, s.want, s.next = s.end, s.end, s.end
+	s.message = s.message[:0]
+	s.srtt, s.rttvar, s.rto = 0, 0, firstRTO
+	return discarded
+}
+
+// sample takes a round trip into the estimate (Jacobson 1988, as in KCP).
+func (s *stream) sample(rtt time.Duration) {
+	if s.srtt == 0 {
+		s.srtt, s.rttvar = rtt, rtt/2
+	} else {
+		distance := rtt - s.srtt
+		s.srtt += distance / 8
+		s.rttvar += (max(distance, -distance) - s.rttvar) / 4
+	}
+	s.rto = min(max(minRTO, s.srtt+4*s.rttvar), maxRTO)
+}
+
+func (n *Network) sendReliable(d *direction, payload []byte) error {
+	if len(payload) > MaxMessage {
+		return ErrTooLarge
+	}
+	s := &d.stream
+	segments := max(1, (len(payload)+segmentBytes-1)/segmentBytes)
+	if !s.room(segments, int(n.config.ReliableQueue)) {
+		d.Counters.Refused++
+		return ErrFull
+	}
+	n.trace(traceSend, uint64(d.index)|1<<32, xxhash.Sum64(payload))
+	v := d.judge(Reliable, payload)
+	for i := range segments {
+		part := payload[i*segmentBytes : min(len(payload), (i+1)*segmentBytes)]
+		g := s.at(s.end)
+		*g = segment{payload: append(g.payload[:0], part...), last: i == segments-1, verdict: v}
+		s.end++
+	}
+	n.fill(d)
+	return nil
+}
+
+// fill sends what the window has room for.
+func (n *Network) fill(d *direction) {
+	for s := &d.stream; s.next < s.end && s.next-s.una < reliableWindow; {
+		s.next++
+		n.transmit(d, s.next-1)
+	}
+}
+
+// transmit sends a segment, first or again, and starts its timer, which waits
+// half of the round trip's timeout longer each time.
+func (n *Network) transmit(d *direction, seq uint64) {
+	g := d.stream.at(seq)
+	d.Counters.Segments++
+	v := g.verdict
+	if g.sends == 0 {
+		g.rto = d.stream.rto
+	} else {
+		d.Counters.Resent++
+		g.rto = min(g.rto+d.stream.rto/2, maxRTO)
+		v = verdict{}
+	}
+	g.sends++
+	n.push(n.now+g.rto, classTimer, d.index, uint32(seq))
+	n.carry(d, segmentHeader+len(g.payload), packet{kind: kindSegment, seq: seq, sent: n.now}, v)
+}
+
+// expire runs a timer. low is the low half of the segment's number: the number
+// is the one within 2^31 of una that has it.
+func (n *Network) expire(d *direction, low uint32) {
+	s := &d.stream
+	seq := s.una + uint64(int64(int32(low-uint32(s.una))))
+	if seq < s.una || seq >= s.next || s.at(seq).acked {
+		return
+	}
+	if n.nodes[d.from].paused > 0 {
+		s.at(seq).held = true
+		return
+	}
+	n.transmit(d, seq)
+}
+
+// expireHeld runs the timers that expired while the sender was paused.
+func (n *Network) expireHeld(d *direction) {
+	s := &d.stream
+	for seq := s.una; seq < s.next; seq++ {
+		if g := s.at(seq); g.held && !g.acked {
+			g.held = false
+			n.transmit(d, seq)
+		}
+	}
+}
+
+// receiveSegment takes a segment at the far end, hands over what is complete
+// and acknowledges.
+func (n *Network) receiveSegment(d *direction, p packet) {
+	s := &d.stream
+	if p.seq < s.want || s.at(p.seq).received {
+		d.Counters.Repeated++
+	} else {
+		s.at(p.seq).received = true
+	}
+	for s.want < s.next && s.at(s.want).received {
+		g := s.at(s.want)
+		s.message = append(s.message, g.payload...)
+		s.want++
+		if g.last {
+			// The handler may reset the stream: nothing of it is kept here.
+			message := s.message
+			s.message = s.message[:0]
+			n.hand(d, Reliable, message)
+		}
+	}
+	if n.nodes[d.to].down {
+		return // the handler crashed its own node
+	}
+	back := n.directions[d.index^1]
+	n.carry(back, segmentHeader, packet{kind: kindAck, seq: p.seq, want: s.want, sent: p.sent}, verdict{})
+}
+
+// receiveAck frees what the far end has, on the sending side of d.
+func (n *Network) receiveAck(d *direction, p packet) {
+	s := &d.stream
+	if p.seq < s.una && p.want <= s.una {
+		return // from before a reset, or overtaken
+	}
+	s.sample(n.now - p.sent)
+	if p.seq >= s.una {
+		s.at(p.seq).acked = true
+	}
+	for s.una < s.next && (s.una < p.want || s.at(s.una).acked) {
+		s.una++
+	}
+	n.fill(d)
+}

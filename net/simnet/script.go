@@ -1,0 +1,207 @@
+package simnet
+
+import "time"
+
+// Rule plays a trick on chosen messages of one direction. A tricked reliable
+// message is tricked on its first sending only; the timer then brings it.
+type Rule struct {
+	// Match chooses messages, for example by their first byte. It must not
+	// keep the payload. Nil: all.
+	Match func(ch Channel, payload []byte) bool
+
+	// Nth is the first matching message concerned, counted from 1 since the
+	// rule was made. Zero: the first.
+	Nth int
+
+	// Count is how many matching messages are concerned. Zero: one.
+	Count int
+
+	Drop      bool          // lose it
+	Duplicate bool          // let it arrive twice
+	Delay     time.Duration // let it arrive later by this, ≥ 0
+}
+
+type rule struct {
+	Rule
+	seen int
+}
+
+// verdict is what the rules of a direction say about one message.
+type verdict struct {
+	drop, twin bool
+	delay      time.Duration
+}
+
+// Script adds a rule to one direction of a link. Rules add up.
+func (n *Network) Script(from, to NodeID, r Rule) {
+	if r.Delay < 0 || r.Nth < 0 || r.Count < 0 {
+		panic("simnet: a Rule with a negative Nth, Count or Delay; time does not run backwards")
+	}
+	r.Nth, r.Count = max(1, r.Nth), max(1, r.Count)
+	d := n.direction(from, to)
+	d.rules = append(d.rules, rule{Rule: r})
+}
+
+func (d *direction) judge(ch Channel, payload []byte) (v verdict) {
+	for i := range d.rules {
+		r := &d.rules[i]
+		if r.Match != nil && !r.Match(ch, payload) {
+			continue
+		}
+		r.seen++
+		if r.seen < r.Nth || r.seen-r.Nth >= r.Count {
+			continue
+		}
+		v.drop = v.drop || r.Drop
+		v.twin = v.twin || r.Duplicate
+		v.delay += r.Delay
+	}
+	return v
+}
+
+// apply changes what the path decided. A packet that the path lost stays lost.
+func (v verdict) apply(f *fate, c *Counters) {
+	if v == (verdict{}) || f.copies == 0 {
+		return
+	}
+	if v.drop {
+		c.Scripted += uint64(f.copies)
+		f.copies = 0
+		return
+	}
+	if v.twin && f.copies == 1 {
+		c.Duplicated++
+		f.at[1] = f.at[0]
+		f.copies = 2
+	}
+	if v.delay > 0 {
+		c.Reordered++
+	}
+	f.at[0] += v.delay
+	f.at[1] += v.delay
+}
+
+// At calls f at true time t, before anything else that is due then. A t that
+// has passed means now.
+func (n *Network) At(t Time, f func()) {
+	ref := n.scripts.take()
+	n.scripts.table[ref] = f
+	n.push(max(t, n.now), classScript, ref, 0)
+}
+
+// during runs start at t0, at once if that has passed, and end at t1. An empty
+// interval does nothing.
+func (n *Network) during(t0, t1 Time, start, end func()) {
+	if t1 <= max(t0, n.now) {
+		return
+	}
+	if t0 <= n.now {
+		start()
+	} else {
+		n.At(t0, start)
+	}
+	n.At(t1, end)
+}
+
+// Cut loses everything that is sent one way in [t0, t1). What is under way at
+// t0 still arrives.
+func (n *Network) Cut(from, to NodeID, t0, t1 Time) {
+	d := n.direction(from, to)
+	n.during(t0, t1, func() { d.blocked++ }, func() { d.blocked-- })
+}
+
+// Partition cuts a link both ways in [t0, t1).
+func (n *Network) Partition(a, b NodeID, t0, t1 Time) {
+	n.Cut(a, b, t0, t1)
+	n.Cut(b, a, t0, t1)
+}
+
+// Pause stops a node in [t0, t1): no ticks, no timers, and what arrives waits
+// in its socket buffer. At t1 it processes that first. Its clock goes on.
+func (n *Network) Pause(id NodeID, t0, t1 Time) {
+	n.node(id) // panics on a wrong name
+	n.during(t0, t1, func() { n.nodes[id].paused++ }, func() {
+		n.nodes[id].paused--
+		n.wake(id)
+	})
+}
+
+// wake lets a node process its inbox, then its timers. A handler may crash the
+// node, which empties the inbox, or add a node, which moves the table; nothing
+// adds to the inbox of a running node.
+func (n *Network) wake(id NodeID) {
+	if n.nodes[id].paused > 0 {
+		return
+	}
+	for o := &n.nodes[id]; o.taken < len(o.inbox); o = &n.nodes[id] {
+		o.taken++
+		n.receive(o.inbox[o.taken-1])
+	}
+	o := &n.nodes[id]
+	o.inbox, o.taken = o.inbox[:0], 0
+	for _, i := range o.routes {
+		if i >= 0 {
+			n.expireHeld(n.directions[i])
+		}
+	}
+}
+
+// Crash stops a node at once. What waited for it is lost, what arrives is
+// lost, and the reliable channels of all of its links are reset on both ends.
+// Its OnCrash runs first. A node that is down stays so.
+func (n *Network) Crash(id NodeID) {
+	o := n.node(id)
+	if o.down {
+		return
+	}
+	n.trace(traceCrash, uint64(id), 0)
+	if o.onCrash != nil {
+		o.onCrash()
+	}
+	o = n.node(id)
+	o.down = true
+	for _, ref := range o.inbox[o.taken:] {
+		n.packets.give(ref)
+	}
+	o.inbox, o.taken = o.inbox[:0], 0
+	n.resetLinks(id)
+}
+
+// Restart lets a node that crashed run again, with its handlers and tickers
+// as they were and its reliable channels fresh on both ends: what its peers
+// sent while it was down is lost. Its OnRestart is told whether the disk
+// survived. A node that is not down is crashed first.
+func (n *Network) Restart(id NodeID, keepDisk bool) {
+	n.Crash(id)
+	n.trace(traceCrash, uint64(id), 1)
+	n.node(id).down = false
+	n.resetLinks(id)
+	if o := n.node(id); o.onRestart != nil {
+		o.onRestart(keepDisk, o.local(n.now))
+	}
+}
+
+// OnCrash sets what happens when the node crashes: usually, that whatever was
+// not on its disk is forgotten.
+func (n *Network) OnCrash(id NodeID, f func()) { n.node(id).onCrash = f }
+
+// OnRestart sets what happens when the node runs again.
+func (n *Network) OnRestart(id NodeID, f func(keepDisk bool, now Time)) { n.node(id).onRestart = f }
+
+func (n *Network) resetLinks(id NodeID) {
+	for _, i := range n.node(id).routes {
+		if i >= 0 {
+			n.resetStreams(n.directions[i])
+		}
+	}
+}
+
+// Reconnect resets the reliable channels of a link both ways, as a new
+// connection does. Datagrams that are under way still arrive.
+func (n *Network) Reconnect(a, b NodeID) { n.resetStreams(n.direction(a, b)) }
+
+func (n *Network) resetStreams(d *direction) {
+	back := n.directions[d.index^1]
+	d.Counters.Discarded += d.stream.reset()
+	back.Counters.Discarded += back.stream.reset()
+}
