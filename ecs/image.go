@@ -1,0 +1,177 @@
+package ecs
+
+import (
+	"bytes"
+	"unsafe"
+)
+
+// image is all simulated state of a world: the columns of its components and resources, cut into pages. Two images
+// in the same state are equal byte for byte, whatever road led there: rows that are not in use are zero, padding is
+// zeroed before a save, and nothing records history.
+//
+// A page whose marked flag is off equals its base. Whoever writes into a page marks it first.
+type image struct {
+	columns []column
+	stores  []*store // every store of every column, by number
+	live    []livePage
+	dirty   []uint32 // numbers of the marked pages, each once
+	pools   []*pool
+	bitPool *pool
+	patrol  uint32 // next page that save compares although nobody marked it
+	strays  uint64 // pages found changed although nobody marked them
+}
+
+// livePage is a page that systems read and write. base is the page it was equal to when it was last saved or
+// restored, nil for zeros.
+type livePage struct {
+	mem    []byte
+	base   *page
+	salt   uint64
+	store  *store
+	index  uint32 // position in its store
+	marked bool
+}
+
+func newImage(infos []*columnInfo, owners int) *image {
+	im := &image{bitPool: &pool{bytes: bitsPageWords * 8}}
+	im.pools = append(im.pools, im.bitPool)
+	im.columns = make([]column, len(infos))
+	for i, info := range infos {
+		ci := *info
+		ci.pool = &pool{bytes: int(ci.stride) << ci.shift}
+		im.pools = append(im.pools, ci.pool)
+		n := owners
+		if ci.single {
+			n = 1
+		}
+		c := &im.columns[i]
+		c.info, c.regions = &ci, make([]region, n)
+		for o := range c.regions {
+			im.addStores(c, Owner(o))
+		}
+	}
+	for i := range im.columns {
+		if im.columns[i].info.single {
+			im.growData(&im.columns[i].regions[0], im.columns[i].info, 0)
+		}
+	}
+	return im
+}
+
+func (im *image) addStores(c *column, o Owner) {
+	r := &c.regions[o]
+	for _, s := range []*store{&r.bits, &r.data} {
+		info := &storeInfo{number: len(im.stores), column: c.info, owner: o, bytes: c.info.pool.bytes, pool: c.info.pool}
+		if s == &r.bits {
+			info.isBits, info.bytes, info.pool = true, im.bitPool.bytes, im.bitPool
+		}
+		s.info = info
+		im.stores = append(im.stores, s)
+	}
+}
+
+// addPage makes mem the next page of s.
+func (im *image) addPage(s *store, mem []byte) {
+	index := uint32(len(s.pages))
+	s.pages = append(s.pages, uint32(len(im.live)))
+	s.mem = append(s.mem, unsafe.Pointer(unsafe.SliceData(mem)))
+	salt := mix(uint64(s.info.number)<<32 | uint64(index))
+	im.live = append(im.live, livePage{mem: mem, salt: salt, store: s, index: index})
+}
+
+// growBits gives the region presence words for row i.
+func (im *image) growBits(r *region, i uint32) {
+	need := (int(i)/blockRows/bitsPageWords + 1) * bitsPageWords
+	if need <= len(r.words) {
+		return
+	}
+	if need > cap(r.words) {
+		words := make([]uint64, len(r.words), max(need, 2*cap(r.words)))
+		copy(words, r.words)
+		r.words = words
+		for k, number := range r.bits.pages {
+			mem := wordBytes(words[k*bitsPageWords : (k+1)*bitsPageWords])
+			im.live[number].mem, r.bits.mem[k] = mem, unsafe.Pointer(unsafe.SliceData(mem))
+		}
+	}
+	for len(r.words) < need {
+		from := len(r.words)
+		r.words = r.words[:from+bitsPageWords]
+		im.addPage(&r.bits, wordBytes(r.words[from:]))
+	}
+}
+
+// slabPagesMax bounds the pages that are allocated together, so that a growing region wastes at most 256 KiB.
+const slabPagesMax = 64
+
+// growData gives the region memory for row i and the rest of its block. Slabs grow with the region, which keeps runs
+// of rows long without ever moving a page.
+func (im *image) growData(r *region, info *columnInfo, i uint32) {
+	if info.stride == 0 {
+		return
+	}
+	blockPages := max(1, blockRows>>info.shift)
+	if info.single {
+		blockPages = 1
+	}
+	for len(r.data.pages)<<info.shift <= int(i) {
+		pages := min(max(blockPages, len(r.data.pages)/2/blockPages*blockPages), slabPagesMax)
+		pages = max(pages, blockPages)
+		slab := wordBytes(make([]uint64, (pages*info.pool.bytes+7)/8))
+		for at := range pages {
+			im.addPage(&r.data, slab[at*info.pool.bytes:(at+1)*info.pool.bytes])
+		}
+	}
+}
+
+// wordBytes views words as bytes.
+func wordBytes(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+}
+
+// mark says that a live page is about to be written.
+func (im *image) mark(number uint32) {
+	if p := &im.live[number]; !p.marked {
+		p.marked = true
+		im.dirty = append(im.dirty, number)
+	}
+}
+
+// markRow marks the page that holds row i of region r.
+func (im *image) markRow(r *region, info *columnInfo, i uint32) {
+	if info.stride != 0 {
+		im.mark(r.data.pages[i>>info.shift])
+	}
+}
+
+// setBit gives row i the component: its presence bit is set and its memory exists.
+func (im *image) setBit(r *region, info *columnInfo, i uint32) {
+	im.growBits(r, i)
+	im.growData(r, info, i)
+	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
+	r.words[i/blockRows] |= 1 << (i % blockRows)
+}
+
+// clearRow takes the component from row i and zeroes its memory.
+func (c *column) clearRow(im *image, r *region, i uint32) {
+	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
+	r.words[i/blockRows] &^= 1 << (i % blockRows)
+	if c.info.stride != 0 {
+		im.markRow(r, c.info, i)
+		clear(unsafe.Slice((*byte)(c.rowOf(r, i)), c.info.stride))
+	}
+}
+
+// settle makes a marked page comparable: padding is zeroed in the rows that are in use.
+func (im *image) settle(p *livePage) {
+	info := p.store.info.column
+	if p.store.info.isBits || len(info.layout.padding) == 0 {
+		return
+	}
+	for at := 0; at < len(p.mem); at += int(info.stride) {
+		info.layout.scrub(p.mem[at:])
+	}
+}
+
+// changed reports whether a live page differs from its base.
+func (p *livePage) changed() bool { return !bytes.Equal(p.mem, p.base.content(len(p.mem))) }

@@ -1,0 +1,71 @@
+package ecs
+
+import (
+	"iter"
+	"math/bits"
+	"unsafe"
+)
+
+// Query1 yields the entities that have one component and pass its filters, in the order of their rows. It holds no state
+// of any world: declare it once, at package level.
+type Query1[A, PA any] struct{ plan plan }
+
+// NewQuery1 declares a query.
+func NewQuery1[A, PA any](a Access[A, PA], filters ...Filter) *Query1[A, PA] {
+	q := &Query1[A, PA]{plan: newPlan(filters)}
+	q.plan.use(a.component, a.write)
+	return q
+}
+
+// Row1 is one entity of a Query1: what was declared Read is a value, what was declared Write a pointer.
+type Row1[PA any] struct {
+	A PA
+
+	self *Entity
+}
+
+// Entity returns the entity of the row.
+func (r Row1[PA]) Entity() Entity { return *r.self }
+
+// All returns every entity of the query, one by one.
+func (q *Query1[A, PA]) All(w *World) iter.Seq[Row1[PA]] {
+	return func(yield func(Row1[PA]) bool) {
+		c := cursor{world: w, plan: &q.plan}
+		for c.next() {
+			set, self := c.bits, c.self
+			baseA := c.base[0]
+			writeA := q.plan.write[0]
+			for ; set != 0; set &= set - 1 {
+				i := uintptr(bits.TrailingZeros64(set))
+				if !yield(Row1[PA]{
+					at[PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+				}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Run1 is a run of entities in consecutive rows. The slices alias the image: those declared Read must not be
+// written, none may be kept.
+type Run1[A any] struct {
+	A        []A
+	Entities []Entity
+}
+
+// Runs returns every entity of the query, a run at a time: the inner loop is an ordinary loop over slices.
+func (q *Query1[A, PA]) Runs(w *World) iter.Seq[Run1[A]] {
+	return func(yield func(Run1[A]) bool) {
+		c := cursor{world: w, plan: &q.plan}
+		for n := c.nextRun(); n > 0; n = c.nextRun() {
+			if !yield(Run1[A]{
+				unsafe.Slice((*A)(c.run[0]), n),
+				unsafe.Slice((*Entity)(c.runSelf), n),
+			}) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package ecs
+
+import (
+	"iter"
+	"math/bits"
+	"unsafe"
+)
+
+// Query2 yields the entities that have two components and pass its filters, in the order of their rows. It holds no state
+// of any world: declare it once, at package level.
+type Query2[A, PA, B, PB any] struct{ plan plan }
+
+// NewQuery2 declares a query.
+func NewQuery2[A, PA, B, PB any](a Access[A, PA], b Access[B, PB], filters ...Filter) *Query2[A, PA, B, PB] {
+	q := &Query2[A, PA, B, PB]{plan: newPlan(filters)}
+	q.plan.use(a.component, a.write)
+	q.plan.use(b.component, b.write)
+	return q
+}
+
+// Row2 is one entity of a Query2: what was declared Read is a value, what was declared Write a pointer.
+type Row2[PA, PB any] struct {
+	A PA
+	B PB
+
+	self *Entity
+}
+
+// Entity returns the entity of the row.
+func (r Row2[PA, PB]) Entity() Entity { return *r.self }
+
+// All returns every entity of the query, one by one.
+func (q *Query2[A, PA, B, PB]) All(w *World) iter.Seq[Row2[PA, PB]] {
+	return func(yield func(Row2[PA, PB]) bool) {
+		c := cursor{world: w, plan: &q.plan}
+		for c.next() {
+			set, self := c.bits, c.self
+			baseA, baseB := c.base[0], c.base[1]
+			writeA, writeB := q.plan.write[0], q.plan.write[1]
+			for ; set != 0; set &= set - 1 {
+				i := uintptr(bits.TrailingZeros64(set))
+				if !yield(Row2[PA, PB]{
+					at[PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+					at[PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+				}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Run2 is a run of entities in consecutive rows. The slices alias the image: those declared Read must not be
+// written, none may be kept.
+type Run2[A, B any] struct {
+	A        []A
+	B        []B
+	Entities []Entity
+}
+
+// Runs returns every entity of the query, a run at a time: the inner loop is an ordinary loop over slices.
+func (q *Query2[A, PA, B, PB]) Runs(w *World) iter.Seq[Run2[A, B]] {
+	return func(yield func(Run2[A, B]) bool) {
+		c := cursor{world: w, plan: &q.plan}
+		for n := c.nextRun(); n > 0; n = c.nextRun() {
+			if !yield(Run2[A, B]{
+				unsafe.Slice((*A)(c.run[0]), n),
+				unsafe.Slice((*B)(c.run[1]), n),
+				unsafe.Slice((*Entity)(c.runSelf), n),
+			}) {
+				return
+			}
+		}
+	}
+}

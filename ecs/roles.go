@@ -1,0 +1,65 @@
+package ecs
+
+import (
+	"unsafe"
+
+	"tendon/ecs/fixed"
+)
+
+// Roles say what sync strategies must know of a component. All fields are optional; a strategy that needs one refuses
+// a game that lacks it and names the component.
+type Roles[T any] struct {
+	// Lerp returns the value a fraction t ∈ [0, 1] of the way from a to b, for drawing. Without it a view shows b.
+	Lerp func(a, b T, t float64) T
+	// Motion reads position (world units) and velocity (world units per second).
+	Motion func(*T) Motion
+	// SetMotion stores position and velocity.
+	SetMotion func(*T, Motion)
+	// Quantise rounds a value to what the wire can carry; both sides apply it at the end of a tick.
+	Quantise func(*T)
+	// Tolerance is δ, the difference in position up to which a prediction counts as right, in world units. Zero: exact.
+	Tolerance fixed.Num
+	// Bounds returns what of the entity can be hit: a circle around Motion's position, radius in world units.
+	Bounds func(*T) fixed.Num
+	// Priority weighs the component when a byte budget is short. Zero counts as 1.
+	Priority float32
+	// ConfirmedOnly components are shown as the last confirmed tick has them, never as predicted.
+	ConfirmedOnly bool
+}
+
+// Motion is a position and a velocity in the plane plus height.
+type Motion struct {
+	Pos, Vel fixed.Vec3
+}
+
+// roles is Roles without the type.
+type roles struct {
+	lerp          func(dst, a, b unsafe.Pointer, t float64)
+	motion        func(unsafe.Pointer) Motion
+	setMotion     func(unsafe.Pointer, Motion)
+	quantise      func(unsafe.Pointer)
+	tolerance     fixed.Num
+	bounds        func(unsafe.Pointer) fixed.Num
+	priority      float32
+	confirmedOnly bool
+}
+
+func (r Roles[T]) erase() roles {
+	e := roles{tolerance: r.Tolerance, priority: r.Priority, confirmedOnly: r.ConfirmedOnly}
+	if r.Lerp != nil {
+		e.lerp = func(dst, a, b unsafe.Pointer, t float64) { *(*T)(dst) = r.Lerp(*(*T)(a), *(*T)(b), t) }
+	}
+	if r.Motion != nil {
+		e.motion = func(p unsafe.Pointer) Motion { return r.Motion((*T)(p)) }
+	}
+	if r.SetMotion != nil {
+		e.setMotion = func(p unsafe.Pointer, m Motion) { r.SetMotion((*T)(p), m) }
+	}
+	if r.Quantise != nil {
+		e.quantise = func(p unsafe.Pointer) { r.Quantise((*T)(p)) }
+	}
+	if r.Bounds != nil {
+		e.bounds = func(p unsafe.Pointer) fixed.Num { return r.Bounds((*T)(p)) }
+	}
+	return e
+}
