@@ -115,7 +115,7 @@ func root(hi, lo uint64) uint64 {
 	// u is now the root's floor; round what the shift appended, or, when it
 	// appended nothing, compare with (u + 1/2)² less the quarter.
 	if k := shift / 2; k > 0 {
-		return (u>>(k-1) + 1) >> 1
+		return u>>k + u>>(k-1)&1
 	}
 	if midHi, midLo := bits.Mul64(u, u+1); above(hi, lo, midHi, midLo) {
 		u++
