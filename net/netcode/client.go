@@ -1,0 +1,275 @@
+package netcode
+
+import (
+	"crypto/cipher"
+	"encoding/binary"
+	"net/netip"
+	"strconv"
+	"time"
+)
+
+// State is the state of a Client, with the standard's names and numbers: below zero an error has ended the attempt or
+// the connection, zero is idle, above zero is on the way.
+type State int8
+
+const (
+	StateTokenExpired     State = -6 // the token's lifetime passed before a connection was made
+	StateInvalidToken     State = -5
+	StateTimedOut         State = -4 // the server fell silent
+	StateResponseTimedOut State = -3 // the last server did not answer the response
+	StateRequestTimedOut  State = -2 // the last server did not answer the request
+	StateDenied           State = -1 // the last server was full
+	StateDisconnected     State = 0
+	StateRequesting       State = 1
+	StateResponding       State = 2
+	StateConnected        State = 3
+)
+
+var stateNames = [...]string{
+	"connect token expired", "invalid connect token", "connection timed out", "connection response timed out",
+	"connection request timed out", "connection denied", "disconnected", "sending connection request",
+	"sending connection response", "connected",
+}
+
+// String returns the standard's name of the state.
+func (s State) String() string {
+	if s < StateTokenExpired || s > StateConnected {
+		return "netcode.State(" + strconv.Itoa(int(s)) + ")"
+	}
+	return stateNames[s-StateTokenExpired]
+}
+
+// Client is the client's end of one connection. It does no input or output: Receive takes each datagram as it came,
+// Update the time, and what is to be sent is put into the caller's Outbox. The zero value is disconnected and ready for
+// Connect. One goroutine at a time.
+type Client struct {
+	state      State
+	token      ConnectToken
+	server     int // index into the token's servers
+	epoch      time.Time
+	lastSend   int64
+	lastHeard  int64
+	sendNow    bool // the state has just changed: send without waiting for the interval
+	sequence   uint64
+	window     window
+	seal, open cipher.AEAD
+	codec      codec
+	response   [8 + challengeSize]byte // of the challenge: its sequence and its sealed token
+	slot       uint32
+	maxClients uint32
+	counters   Counters
+}
+
+// Connect begins a connection with a token of TokenSize bytes, of which it keeps a copy; whatever went before is
+// forgotten without a word to the server, so call Disconnect first. A malformed token gives an error that wraps ErrToken
+// and StateInvalidToken.
+//
+// A token makes one connection only. After a failed attempt it may be tried again; the packet sequence then goes on
+// where it was, since the keys are the same.
+func (c *Client) Connect(token []byte, now time.Time) error {
+	var t ConnectToken
+	if err := t.take(token); err != nil {
+		c.state = StateInvalidToken
+		return err
+	}
+	if t.ClientToServer != c.token.ClientToServer {
+		c.sequence = 0
+	}
+	c.token = t
+	c.epoch = now
+	c.seal, c.open = newAEAD(&t.ClientToServer), newAEAD(&t.ServerToClient)
+	c.codec.init(t.ProtocolID)
+	c.try(0, 0)
+	return nil
+}
+
+// try begins with one of the token's servers.
+func (c *Client) try(server int, at int64) {
+	c.server = server
+	c.state = StateRequesting
+	c.lastHeard = at
+	c.sendNow = true
+	c.window = window{}
+	c.slot, c.maxClients = 0, 0
+}
+
+// fail goes on to the next server, or ends in a state below zero.
+func (c *Client) fail(state State, at int64) {
+	if c.server+1 < c.token.servers.count {
+		c.try(c.server+1, at)
+		return
+	}
+	c.state = state
+}
+
+func (c *Client) since(now time.Time) int64 { return int64(now.Sub(c.epoch)) }
+
+// Receive takes one datagram and returns its payload, nil if it has none. The packet is decrypted in place: its bytes
+// are changed whatever they were, and the payload aliases them.
+func (c *Client) Receive(packet []byte, from netip.AddrPort, now time.Time) (payload []byte) {
+	payload, result := c.receive(packet, unmapped(from), c.since(now))
+	c.counters[result]++
+	return payload
+}
+
+func (c *Client) receive(packet []byte, from netip.AddrPort, at int64) ([]byte, Counter) {
+	const allowed = 1<<kindDenied | 1<<kindChallenge | 1<<kindKeepAlive | 1<<kindPayload | 1<<kindDisconnect
+	if c.state <= StateDisconnected {
+		return nil, DropUnwanted
+	}
+	if plain(from) != c.Server() {
+		return nil, DropStranger
+	}
+	h, drop := parseHeader(packet, allowed)
+	if drop != 0 {
+		return nil, drop
+	}
+	if h.kind.replayChecked() && c.window.seen(h.sequence) {
+		return nil, DropReplay
+	}
+	body, ok := c.codec.open(packet, c.open, h)
+	if !ok {
+		return nil, DropForged
+	}
+	if h.kind.replayChecked() {
+		c.window.mark(h.sequence)
+	}
+	if !h.kind.bodyFits(len(body)) {
+		return nil, DropBody
+	}
+	return c.take(h.kind, body, at)
+}
+
+// take acts on a genuine packet.
+func (c *Client) take(k kind, body []byte, at int64) ([]byte, Counter) {
+	switch {
+	case k == kindPayload && c.state == StateConnected:
+		c.lastHeard = at
+		return body, Payloads
+	case k == kindKeepAlive && c.state == StateConnected:
+		c.lastHeard = at
+		return nil, KeepAlives
+	case k == kindKeepAlive && c.state == StateResponding:
+		c.state = StateConnected
+		c.slot = binary.LittleEndian.Uint32(body)
+		c.maxClients = binary.LittleEndian.Uint32(body[4:])
+		c.lastHeard = at
+		c.sendNow = true // confirms the connection to the server
+		return nil, Connects
+	case k == kindChallenge && c.state == StateRequesting:
+		c.state = StateResponding
+		copy(c.response[:], body)
+		c.lastHeard = at
+		c.sendNow = true
+		return nil, Challenges
+	case k == kindDenied && c.state < StateConnected:
+		c.fail(StateDenied, at)
+		return nil, Denials
+	case k == kindDisconnect && c.state == StateConnected:
+		c.state = StateDisconnected
+		return nil, Disconnects
+	}
+	return nil, DropUnwanted
+}
+
+// Update moves the connection on: it gives up on what is late and sends what is due, ten packets a second at most. It
+// should be called at least ten times a second; called right after Receive it answers a challenge at once.
+func (c *Client) Update(out *Outbox, now time.Time) {
+	if c.state <= StateDisconnected {
+		return
+	}
+	at := c.since(now)
+	c.expire(at)
+	if c.state <= StateDisconnected || !c.sendNow && at-c.lastSend < sendInterval {
+		return
+	}
+	switch c.state {
+	case StateRequesting:
+		out.buf = c.appendRequest(out.buf)
+		out.close(c.Server())
+		c.sent(at)
+	case StateResponding:
+		c.send(out, kindResponse, c.response[:], at)
+	case StateConnected:
+		c.send(out, kindKeepAlive, c.codec.keepAlive(0, 0), at)
+	}
+}
+
+// expire ends what has taken too long.
+func (c *Client) expire(at int64) {
+	if c.state < StateConnected {
+		// Compared in seconds, for a token that never expires would overflow nanoseconds.
+		if uint64(max(at, 0))/uint64(time.Second) >= c.token.Expires-c.token.Created {
+			c.state = StateTokenExpired
+			return
+		}
+	}
+	if c.token.TimeoutSeconds <= 0 || at-c.lastHeard < int64(c.token.TimeoutSeconds)*int64(time.Second) {
+		return
+	}
+	switch c.state {
+	case StateRequesting:
+		c.fail(StateRequestTimedOut, at)
+	case StateResponding:
+		c.fail(StateResponseTimedOut, at)
+	case StateConnected:
+		c.state = StateTimedOut
+	}
+}
+
+// Send seals a payload of 1 to MaxPayload bytes for the server.
+func (c *Client) Send(out *Outbox, payload []byte, now time.Time) error {
+	if len(payload) < 1 || len(payload) > MaxPayload {
+		return ErrPayloadSize
+	}
+	if c.state != StateConnected {
+		return ErrNotConnected
+	}
+	c.send(out, kindPayload, payload, c.since(now))
+	return nil
+}
+
+// Disconnect ends the attempt or the connection and tells the server. A client that has ended keeps its state.
+func (c *Client) Disconnect(out *Outbox, now time.Time) {
+	if c.state <= StateDisconnected {
+		return
+	}
+	at := c.since(now)
+	for range disconnectPackets {
+		c.send(out, kindDisconnect, nil, at)
+	}
+	c.state = StateDisconnected
+}
+
+func (c *Client) send(out *Outbox, k kind, body []byte, at int64) {
+	out.buf = c.codec.seal(out.buf, c.seal, k, c.sequence, body)
+	out.close(c.Server())
+	c.sequence++
+	c.sent(at)
+}
+
+func (c *Client) sent(at int64) {
+	c.lastSend = at
+	c.sendNow = false
+}
+
+func (c *Client) appendRequest(dst []byte) []byte {
+	dst = append(append(dst, byte(kindRequest)), version...)
+	dst = binary.LittleEndian.AppendUint64(dst, c.token.ProtocolID)
+	dst = binary.LittleEndian.AppendUint64(dst, c.token.Expires)
+	dst = append(dst, c.token.nonce[:]...)
+	return append(dst, c.token.sealed[:]...)
+}
+
+// State returns the state.
+func (c *Client) State() State { return c.state }
+
+// Server returns the address of the server that is tried or connected, the zero AddrPort before the first Connect.
+func (c *Client) Server() netip.AddrPort { return c.token.servers.at[c.server] }
+
+// Slot returns the client's slot on the server and the number of slots, as the server told them. Both are zero before
+// the connection is made.
+func (c *Client) Slot() (slot, slots uint32) { return c.slot, c.maxClients }
+
+// Counters returns the client's counters, which go on counting.
+func (c *Client) Counters() *Counters { return &c.counters }

@@ -1,0 +1,437 @@
+package netcode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestClientConnectsAndBothSidesExchangePayloads(t *testing.T) {
+	w := newWorld(t, 4)
+	c := w.connected(addr(1), w.token(77))
+	if slot, slots := c.Slot(); slot != 0 || slots != 4 {
+		t.Errorf("client was told slot %d of %d, want 0 of 4", slot, slots)
+	}
+	if len(w.events) != 1 || w.events[0].Kind != Connected || w.events[0].Slot != 0 || w.events[0].Replaced {
+		t.Fatalf("events %+v, want one Connected of slot 0", w.events)
+	}
+	if !w.server.Connected(0) || w.server.ClientID(0) != 77 || w.server.Addr(0) != addr(1) {
+		t.Errorf("slot 0: %v %d %v", w.server.Connected(0), w.server.ClientID(0), w.server.Addr(0))
+	}
+	if got := w.server.UserData(0); !bytes.HasPrefix(got[:], []byte("user\x4d")) {
+		t.Errorf("user data %q, want what the token held", got[:12])
+	}
+	for i := range 300 { // more than the window holds
+		text := fmt.Sprintf("to the server %d", i)
+		if e := w.receive(w.payload(c, text), addr(1)); e.Kind != Payload || e.Slot != 0 || string(e.Payload) != text {
+			t.Fatalf("event %+v, want payload %q", e, text)
+		}
+		text = fmt.Sprintf("to the client %d", i)
+		w.out.Reset()
+		if err := w.server.Send(&w.out, 0, []byte(text), w.now); err != nil {
+			t.Fatal(err)
+		}
+		_, packet := w.out.At(w.out.Len() - 1)
+		if got := c.Receive(packet, testServer, w.now); string(got) != text {
+			t.Fatalf("client received %q, want %q", got, text)
+		}
+	}
+	if c.Counters().Dropped() != 0 || w.count(Payloads) != 300 {
+		t.Errorf("client dropped %d, server took %d payloads", c.Counters().Dropped(), w.count(Payloads))
+	}
+}
+
+// A challenge is answered by the next Update, not 100 ms later: connecting costs two round trips and no waiting.
+func TestConnectingWaitsForNothingButTheNetwork(t *testing.T) {
+	w := newWorld(t, 1)
+	c := w.join(addr(1), w.token(1))
+	w.step() // request, challenge
+	w.step() // response, keep-alive
+	if c.State() != StateConnected {
+		t.Errorf("client is %v after two steps at one instant, want connected", c.State())
+	}
+}
+
+func TestPayloadSizesAreBounded(t *testing.T) {
+	w := newWorld(t, 1)
+	c := w.connected(addr(1), w.token(1))
+	for size, want := range map[int]error{0: ErrPayloadSize, 1: nil, MaxPayload: nil, MaxPayload + 1: ErrPayloadSize} {
+		var out Outbox
+		if err := c.Send(&out, make([]byte, size), w.now); err != want {
+			t.Errorf("client Send of %d bytes: %v, want %v", size, err, want)
+		}
+		if err := w.server.Send(&out, 0, make([]byte, size), w.now); err != want {
+			t.Errorf("server Send of %d bytes: %v, want %v", size, err, want)
+		}
+		for i := range out.Len() {
+			if _, p := out.At(i); len(p) > MaxPacket {
+				t.Errorf("packet of %d bytes, want at most %d", len(p), MaxPacket)
+			}
+		}
+	}
+	for _, slot := range []int{-1, 1} {
+		if err := w.server.Send(&w.out, slot, []byte("x"), w.now); err != ErrNotConnected {
+			t.Errorf("Send to slot %d: %v, want %v", slot, err, ErrNotConnected)
+		}
+	}
+	if err := new(Client).Send(&w.out, []byte("x"), w.now); err != ErrNotConnected {
+		t.Errorf("Send of an idle client: %v, want %v", err, ErrNotConnected)
+	}
+}
+
+func TestIdleConnectionLivesOnTenKeepAlivesASecond(t *testing.T) {
+	w := newWorld(t, 1)
+	c := w.connected(addr(1), w.token(1))
+	before, heard := w.count(KeepAlives), c.Counters()[KeepAlives]
+	w.run(60 * time.Second)
+	if c.State() != StateConnected || w.server.Clients() != 1 {
+		t.Fatalf("client %v, %d clients after a silent minute", c.State(), w.server.Clients())
+	}
+	if sent, got := w.count(KeepAlives)-before, c.Counters()[KeepAlives]-heard; sent != 600 || got != 600 {
+		t.Errorf("%d and %d keep-alives in 60 s, want 600 each", sent, got)
+	}
+}
+
+// Until the server has heard from the client it repeats the keep-alive before every payload: without one the client
+// would not know that it is connected and would drop the payload.
+func TestPayloadToAnUnconfirmedClientBringsItsOwnKeepAlive(t *testing.T) {
+	w := newWorld(t, 1)
+	c := w.join(addr(1), w.token(1))
+	w.step()
+	delete(w.clients, addr(1)) // the first keep-alive is lost
+	response := w.packets(func(out *Outbox) { c.Update(out, w.now) })[0]
+	if e := w.receive(response, addr(1)); e.Kind != Connected {
+		t.Fatalf("event %+v, want Connected", e)
+	}
+	sent := w.packets(func(out *Outbox) { _ = w.server.Send(out, 0, []byte("first"), w.now) })
+	if len(sent) != 2 {
+		t.Fatalf("%d packets for one payload to an unconfirmed client, want 2", len(sent))
+	}
+	if got := c.Receive(sent[0], testServer, w.now); got != nil || c.State() != StateConnected {
+		t.Errorf("after the keep-alive: payload %q, %v", got, c.State())
+	}
+	if got := c.Receive(sent[1], testServer, w.now); string(got) != "first" {
+		t.Errorf("payload %q, want first", got)
+	}
+	w.receive(w.payload(c, "hello"), addr(1))
+	if sent = w.packets(func(out *Outbox) { _ = w.server.Send(out, 0, []byte("second"), w.now) }); len(sent) != 1 {
+		t.Errorf("%d packets for one payload to a confirmed client, want 1", len(sent))
+	}
+}
+
+func TestDisconnectingTellsTheOtherSideTenfold(t *testing.T) {
+	w := newWorld(t, 2)
+	a, b := w.connected(addr(1), w.token(1)), w.connected(addr(2), w.token(2))
+
+	packets := w.packets(func(out *Outbox) { a.Disconnect(out, w.now) })
+	if len(packets) != 10 || a.State() != StateDisconnected {
+		t.Fatalf("%d disconnect packets, client %v; want 10, disconnected", len(packets), a.State())
+	}
+	if e := w.receive(packets[7], addr(1)); e.Kind != Disconnected || e.Slot != 0 || e.Reason != ReasonClient {
+		t.Errorf("event %+v, want Disconnected of slot 0 by the client", e)
+	}
+	for _, p := range packets {
+		if e := w.receive(p, addr(1)); e.Kind != NoEvent {
+			t.Errorf("further disconnect packet made %+v", e)
+		}
+	}
+
+	packets = w.packets(func(out *Outbox) { w.server.Disconnect(out, 1, w.now) })
+	if len(packets) != 10 || w.server.Clients() != 0 {
+		t.Fatalf("%d disconnect packets, %d clients; want 10, 0", len(packets), w.server.Clients())
+	}
+	b.Receive(packets[9], testServer, w.now)
+	if b.State() != StateDisconnected {
+		t.Errorf("client is %v, want disconnected", b.State())
+	}
+}
+
+func TestFullServerDenies(t *testing.T) {
+	w := newWorld(t, 1)
+	w.connected(addr(1), w.token(1))
+	late := w.join(addr(2), w.token(2))
+	w.run(300 * time.Millisecond)
+	if late.State() != StateDenied {
+		t.Errorf("client of a full server is %v, want denied", late.State())
+	}
+	w.wantClients(1)
+}
+
+// Two clients hold challenges for the last slot: the second to answer is denied.
+func TestLastSlotGoesToTheFirstResponse(t *testing.T) {
+	w := newWorld(t, 1)
+	a, b := w.join(addr(1), w.token(1)), w.join(addr(2), w.token(2))
+	w.step()
+	if a.State() != StateResponding || b.State() != StateResponding {
+		t.Fatalf("clients are %v and %v, want both challenged", a.State(), b.State())
+	}
+	w.run(300 * time.Millisecond)
+	if a.State() == b.State() || a.State()+b.State() != StateConnected+StateDenied {
+		t.Errorf("clients are %v and %v, want one connected, one denied", a.State(), b.State())
+	}
+	w.wantClients(1)
+}
+
+func TestClientGoesThroughTheTokensServersInOrder(t *testing.T) {
+	w := newWorld(t, 1)
+	dead := netip.MustParseAddrPort("[2001:db8::9]:1")
+	c := w.join(addr(1), w.token(1, func(r *TokenRequest) { r.Servers = []netip.AddrPort{dead, dead, testServer} }))
+	w.run(9 * time.Second) // timeout is 5 s each
+	if c.Server() != dead || c.State() != StateRequesting {
+		t.Errorf("after 9 s: %v at %v, want still requesting at the second", c.State(), c.Server())
+	}
+	w.run(2 * time.Second)
+	if c.State() != StateConnected || c.Server() != testServer {
+		t.Errorf("after 11 s: %v at %v, want connected at the third", c.State(), c.Server())
+	}
+}
+
+func TestEveryFailureEndsInItsState(t *testing.T) {
+	nowhere := func(r *TokenRequest) { r.Servers = []netip.AddrPort{netip.MustParseAddrPort("203.0.113.1:9")} }
+	t.Run("request timed out", func(t *testing.T) {
+		w := newWorld(t, 1)
+		c := w.join(addr(1), w.token(1, nowhere))
+		w.run(6 * time.Second)
+		if c.State() != StateRequestTimedOut {
+			t.Errorf("%v", c.State())
+		}
+	})
+	t.Run("response timed out", func(t *testing.T) {
+		w := newWorld(t, 1)
+		c := w.join(addr(1), w.token(1))
+		w.step()
+		for range 120 {
+			w.now = w.now.Add(50 * time.Millisecond)
+			w.out.Reset()
+			c.Update(&w.out, w.now)
+		}
+		if c.State() != StateResponseTimedOut {
+			t.Errorf("%v", c.State())
+		}
+	})
+	t.Run("connection timed out", func(t *testing.T) {
+		w := newWorld(t, 1)
+		c := w.connected(addr(1), w.token(1))
+		for range 120 {
+			w.now = w.now.Add(50 * time.Millisecond)
+			w.out.Reset()
+			c.Update(&w.out, w.now)
+		}
+		if c.State() != StateTimedOut {
+			t.Errorf("%v", c.State())
+		}
+	})
+	// The lifetime is counted over all servers, on the client's own clock.
+	t.Run("token expired", func(t *testing.T) {
+		w := newWorld(t, 1)
+		c := w.join(addr(1), w.token(1, nowhere, func(r *TokenRequest) { r.Timeout = -1 }))
+		w.run(29 * time.Second)
+		if c.State() != StateRequesting {
+			t.Errorf("%v after 29 s of 30", c.State())
+		}
+		w.run(2 * time.Second)
+		if c.State() != StateTokenExpired {
+			t.Errorf("%v", c.State())
+		}
+	})
+	t.Run("invalid token", func(t *testing.T) {
+		var c Client
+		if err := c.Connect(make([]byte, TokenSize), testStart); !errors.Is(err, ErrToken) || c.State() != StateInvalidToken {
+			t.Errorf("%v, %v", err, c.State())
+		}
+	})
+}
+
+// A token whose timeout is negative never times out, on either side; one that never expires can be shown for ever.
+func TestTokenWithoutTimeoutAndExpiryLastsForEver(t *testing.T) {
+	w := newWorld(t, 1)
+	token := w.token(1, func(r *TokenRequest) { r.Timeout, r.Lifetime = -1, -1 })
+	w.now = w.now.Add(24 * 365 * 50 * time.Hour)
+	c := w.connected(addr(1), token)
+	w.now = w.now.Add(24 * 365 * 50 * time.Hour)
+	w.events = w.server.Update(&w.out, w.now, w.events[:0])
+	c.Update(&w.out, w.now)
+	if c.State() != StateConnected || len(w.events) != 0 {
+		t.Errorf("client %v, events %v after fifty silent years", c.State(), w.events)
+	}
+}
+
+// A failed attempt may be repeated with the same token, but never with the same sequence numbers under the same key.
+func TestRepeatedAttemptGoesOnWithTheSequence(t *testing.T) {
+	w := newWorld(t, 1)
+	token := w.token(1)
+	c := w.join(addr(1), token)
+	w.step()
+	w.out.Reset()
+	c.Update(&w.out, w.now) // a response, sealed with sequence 0
+	if err := c.Connect(token, w.now); err != nil {
+		t.Fatal(err)
+	}
+	if c.sequence == 0 {
+		t.Error("sequence starts again with the same key")
+	}
+	w.run(200 * time.Millisecond)
+	if c.State() != StateConnected {
+		t.Errorf("second attempt: %v", c.State())
+	}
+	if err := c.Connect(w.token(1), w.now); err != nil || c.sequence != 0 {
+		t.Errorf("fresh token: %v, sequence %d, want 0", err, c.sequence)
+	}
+}
+
+func TestServerAcceptsTheCurrentAndThePreviousKey(t *testing.T) {
+	previous, unknown := countingKey(99), countingKey(55)
+	w := newWorld(t, 3, func(c *ServerConfig) { c.Keys = append(c.Keys, previous) })
+	w.connected(addr(1), w.token(1))
+	w.connected(addr(2), w.token(2, func(r *TokenRequest) { r.Key = previous }))
+	w.receive(w.request(w.token(3, func(r *TokenRequest) { r.Key = unknown })), addr(3))
+	w.wantCount(DropToken, 1)
+	w.wantClients(2)
+}
+
+// IPv4 in IPv6 clothes, as a dual-stack socket reports it, is the same address.
+func TestMappedAddressIsTheSameAddress(t *testing.T) {
+	w := newWorld(t, 1)
+	token := w.token(1)
+	mapped := netip.AddrPortFrom(netip.AddrFrom16(addr(1).Addr().As16()), addr(1).Port())
+	c := w.join(addr(1), token)
+	w.receive(w.request(token), mapped)
+	w.receive(w.packets(func(out *Outbox) { c.Update(out, w.now) })[0], addr(1))
+	w.wantClients(1)
+	if w.server.Addr(0) != addr(1) {
+		t.Errorf("address %v, want %v", w.server.Addr(0), addr(1))
+	}
+}
+
+// replaceSame lets a returning client take its old slot.
+func replaceSame(a *Arrival) Verdict {
+	if a.SameClient >= 0 {
+		return Verdict{Action: Replace, Slot: a.SameClient}
+	}
+	return a.Standard()
+}
+
+func TestReconnectWithAFreshTokenReplacesTheSlotAtOnce(t *testing.T) {
+	for name, from := range map[string]netip.AddrPort{"another address": addr(9), "the same address": addr(2)} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 3, func(c *ServerConfig) { c.Admit = replaceSame })
+			w.connected(addr(1), w.token(1))
+			old := w.connected(addr(2), w.token(2))
+			w.connected(addr(3), w.token(3)) // full
+			w.run(time.Second)
+			w.events = nil
+			c := w.connected(from, w.token(2))
+			if len(w.events) != 1 || w.events[0].Kind != Connected || !w.events[0].Replaced || w.events[0].Slot != 1 {
+				t.Errorf("events %+v, want slot 1 connected and replaced", w.events)
+			}
+			if w.server.Addr(1) != from {
+				t.Errorf("slot 1 belongs to %v, want %v", w.server.Addr(1), from)
+			}
+			if from != addr(2) && old.State() != StateDisconnected {
+				t.Errorf("the old client is %v, want disconnected", old.State())
+			}
+			w.wantClients(3)
+			if e := w.receive(w.payload(c, "back"), from); e.Kind != Payload || e.Slot != 1 {
+				t.Errorf("event %+v, want a payload of slot 1", e)
+			}
+		})
+	}
+}
+
+// The answer of Admit at the request has no effect on the slot: whoever only shows a token puts nobody out.
+func TestRequestAloneReplacesNobody(t *testing.T) {
+	w := newWorld(t, 1, func(c *ServerConfig) { c.Admit = replaceSame })
+	old := w.connected(addr(1), w.token(1))
+	w.receive(w.request(w.token(1)), addr(2))
+	w.wantCount(Challenges, 2)
+	w.run(time.Second)
+	if old.State() != StateConnected || w.server.Addr(0) != addr(1) {
+		t.Errorf("client %v, slot of %v; want connected, %v", old.State(), w.server.Addr(0), addr(1))
+	}
+}
+
+// Whatever Admit answers, no two slots share an address or a client id.
+func TestAdmitCannotGiveOneClientTwoSlots(t *testing.T) {
+	for _, v := range []Verdict{{Action: Accept}, {Action: Replace, Slot: 2}} {
+		verdict := Verdict{Action: Accept}
+		w := newWorld(t, 3, func(c *ServerConfig) { c.Admit = func(*Arrival) Verdict { return verdict } })
+		w.connected(addr(1), w.token(1))
+		w.connected(addr(2), w.token(2))
+		verdict = v
+		w.join(addr(3), w.token(1))
+		w.receive(w.request(w.token(4)), addr(2))
+		w.run(time.Second)
+		w.wantClients(2)
+		w.wantCount(Connects, 2)
+	}
+}
+
+func TestConfigErrorsNameTheField(t *testing.T) {
+	good := ServerConfig{Keys: []Key{{}}, Addresses: []netip.AddrPort{testServer}, Slots: 1}
+	for field, spoil := range map[string]func(*ServerConfig){
+		"Keys":         func(c *ServerConfig) { c.Keys = nil },
+		"Keys ":        func(c *ServerConfig) { c.Keys = make([]Key, 3) },
+		"Addresses ":   func(c *ServerConfig) { c.Addresses = nil },
+		"Addresses[0]": func(c *ServerConfig) { c.Addresses = make([]netip.AddrPort, 1) },
+		"Slots":        func(c *ServerConfig) { c.Slots = 0 },
+		"Pending":      func(c *ServerConfig) { c.Pending = -1 },
+		"History":      func(c *ServerConfig) { c.History = -1 },
+		"Random":       func(c *ServerConfig) { c.Random = strings.NewReader("short") },
+	} {
+		config := good
+		spoil(&config)
+		if _, err := NewServer(config, testStart); err == nil || !strings.Contains(err.Error(), "ServerConfig."+field) {
+			t.Errorf("%s: error %v does not name it", field, err)
+		}
+	}
+	request := TokenRequest{Servers: []netip.AddrPort{testServer}}
+	for field, spoil := range map[string]func(*TokenRequest){
+		"Servers":     func(r *TokenRequest) { r.Servers = nil },
+		"Servers ":    func(r *TokenRequest) { r.Servers = make([]netip.AddrPort, 33) },
+		"Servers[0]":  func(r *TokenRequest) { r.Servers = make([]netip.AddrPort, 1) },
+		"Internal ":   func(r *TokenRequest) { r.Internal = make([]netip.AddrPort, 33) },
+		"Internal[0]": func(r *TokenRequest) { r.Internal = make([]netip.AddrPort, 1) },
+		"UserData":    func(r *TokenRequest) { r.UserData = make([]byte, 257) },
+		"Lifetime":    func(r *TokenRequest) { r.Lifetime = time.Millisecond },
+		"Timeout":     func(r *TokenRequest) { r.Timeout = time.Millisecond },
+		"Random":      func(r *TokenRequest) { r.Random = strings.NewReader("short") },
+	} {
+		r := request
+		spoil(&r)
+		if _, err := GenerateToken(r, testStart); err == nil || !strings.Contains(err.Error(), "TokenRequest."+field) {
+			t.Errorf("%s: error %v does not name it", field, err)
+		}
+	}
+}
+
+func TestTokenHoldsThirtyTwoServersAndNoMore(t *testing.T) {
+	for _, n := range []int{1, 2, 31, 32} {
+		var servers []netip.AddrPort
+		for i := range n {
+			servers = append(servers, netip.AddrPortFrom(netip.AddrFrom16([16]byte{0x20, 1, 15: byte(i)}), uint16(i)))
+		}
+		token, err := GenerateToken(TokenRequest{Servers: servers, Key: vectorKey, UserData: bytes.Repeat([]byte{7}, 256)}, testStart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public, err := ParseConnectToken(token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		private, err := public.Open(vectorKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(public.Servers()) != fmt.Sprint(servers) || fmt.Sprint(private.Servers()) != fmt.Sprint(servers) {
+			t.Errorf("%d servers come back as %v and %v", n, public.Servers(), private.Servers())
+		}
+		if private.UserData != [256]byte(bytes.Repeat([]byte{7}, 256)) || private.ClientToServer != public.ClientToServer ||
+			private.ServerToClient != public.ServerToClient || public.ServerToClient == public.ClientToServer {
+			t.Errorf("%d servers: what follows the list is wrong", n)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package netcode
+
+// Counter names one entry of Counters.
+type Counter uint8
+
+// Every datagram that a Server or Client receives raises exactly one of the counters from Payloads to DropChallenge, and
+// nothing is ever logged. The Drop entries say why a datagram had no effect.
+const (
+	_ Counter = iota
+
+	Payloads    // payloads accepted
+	KeepAlives  // keep-alives accepted
+	Challenges  // challenges sent by a server, or accepted by a client
+	Denials     // denials sent by a server, or accepted by a client
+	Connects    // connections made
+	Disconnects // disconnect packets accepted
+
+	DropShort     // too short for its kind of packet
+	DropLong      // longer than any packet
+	DropKind      // packet type unknown, or never sent in this direction
+	DropSequence  // sequence length not in [1, 8]
+	DropStranger  // source address has no connection or, for a response, no open challenge
+	DropReplay    // sequence number received before, or too old
+	DropForged    // seal broken, or sealed for another connection
+	DropBody      // sealed well, but of a size that its kind does not have
+	DropUnwanted  // genuine, but not expected in the present state
+	DropVersion   // request: not this version of the protocol
+	DropProtocol  // request: another protocol id
+	DropExpired   // request: token expired
+	DropToken     // request: token not sealed with one of the private keys
+	DropMalformed // request: token sealed well, but its contents are not legal
+	DropServer    // request: token names other servers
+	DropElsewhere // request: token was used from another address
+	DropReused    // request: token has had its connection
+	DropIgnored   // request or response: Admit, or the standard's rule, said Ignore
+	DropChallenge // response: not the challenge that was given to this address
+
+	TimedOut         // connections ended by silence
+	PendingEvicted   // open challenges given up for newer ones
+	HistoryForgotten // used tokens forgotten before they expired, since the history was full
+
+	counterCount
+)
+
+var counterNames = [counterCount]string{
+	"none", "payloads", "keep_alives", "challenges", "denials", "connects", "disconnects",
+	"drop_short", "drop_long", "drop_kind", "drop_sequence", "drop_stranger", "drop_replay", "drop_forged", "drop_body",
+	"drop_unwanted", "drop_version", "drop_protocol", "drop_expired", "drop_token", "drop_malformed", "drop_server",
+	"drop_elsewhere", "drop_reused", "drop_ignored", "drop_challenge", "timed_out", "pending_evicted", "history_forgotten",
+}
+
+// String returns the counter's name in snake case, fit for a metric's label.
+func (c Counter) String() string {
+	if c >= counterCount {
+		return "unknown"
+	}
+	return counterNames[c]
+}
+
+// Counters counts what happened, indexed by Counter. It may be copied.
+type Counters [counterCount]uint64
+
+// Dropped returns the sum of the Drop entries.
+func (c *Counters) Dropped() uint64 {
+	sum := uint64(0)
+	for _, n := range c[DropShort : DropChallenge+1] {
+		sum += n
+	}
+	return sum
+}

@@ -1,0 +1,262 @@
+package netcode
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"time"
+)
+
+// Arrival is a client with a good token that asks to be let in.
+type Arrival struct {
+	ClientID   uint64
+	UserData   *[UserDataSize]byte // aliases the server's memory: read it, do not keep it
+	From       netip.AddrPort
+	SameClient int // slot connected with the same client id, or -1
+	SameAddr   int // slot connected from the same address, or -1
+	Free       int // free slots
+}
+
+// Standard is the standard's rule: ignore a client or an address that is connected, deny when no slot is free.
+func (a *Arrival) Standard() Verdict {
+	switch {
+	case a.SameAddr >= 0 || a.SameClient >= 0:
+		return Verdict{Action: Ignore}
+	case a.Free == 0:
+		return Verdict{Action: Deny}
+	}
+	return Verdict{Action: Accept}
+}
+
+// Action is what to do with an Arrival.
+type Action uint8
+
+const (
+	Ignore  Action = iota // no reply: the client keeps asking until its timeout
+	Deny                  // tell the client that there is no room: it tries its next server
+	Accept                // into the lowest free slot; without one, Deny
+	Replace               // into Verdict.Slot, whose client, if there is one, is disconnected
+)
+
+// Verdict is the answer of ServerConfig.Admit. A verdict that would give two slots the same address or client id is
+// taken as Ignore.
+type Verdict struct {
+	Action Action
+	Slot   int // of Replace
+}
+
+// judge asks Admit and returns a verdict that can be carried out: Accept becomes Replace with a free slot.
+func (s *Server) judge(clientID uint64, userData *[UserDataSize]byte, from netip.AddrPort) Verdict {
+	a := &s.scratch.arrival
+	*a = Arrival{ClientID: clientID, UserData: userData, From: from, SameClient: -1, SameAddr: -1,
+		Free: len(s.slots) - s.connected}
+	if i, ok := s.byClient[clientID]; ok {
+		a.SameClient = int(i)
+	}
+	if i, ok := s.byAddr[from]; ok {
+		a.SameAddr = int(i)
+	}
+	v := s.admit(a)
+	switch v.Action {
+	case Accept:
+		if a.SameClient >= 0 || a.SameAddr >= 0 {
+			return Verdict{Action: Ignore}
+		}
+		for i := range s.slots {
+			if !s.slots[i].connected {
+				return Verdict{Action: Replace, Slot: i}
+			}
+		}
+		return Verdict{Action: Deny}
+	case Replace:
+		if v.Slot < 0 || v.Slot >= len(s.slots) {
+			panic("netcode: ServerConfig.Admit returned Replace with a Slot that does not exist; use a slot of the Arrival or below Server.Slots")
+		}
+		if a.SameClient >= 0 && a.SameClient != v.Slot || a.SameAddr >= 0 && a.SameAddr != v.Slot {
+			return Verdict{Action: Ignore}
+		}
+	}
+	return v
+}
+
+// receiveRequest takes a connection request. The order of the checks is the standard's.
+func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort, now time.Time) Counter {
+	if len(packet) < requestSize {
+		return DropShort
+	}
+	if len(packet) > requestSize {
+		return DropLong
+	}
+	private, id, expires, drop := s.openRequest(packet, unixSeconds(now))
+	if drop != 0 {
+		return drop
+	}
+	v := s.judge(private.ClientID, &private.UserData, from)
+	if v.Action == Ignore {
+		return DropIgnored
+	}
+	if e := s.history.find(id); e != nil {
+		if e.used {
+			return DropReused
+		}
+		if e.addr != from {
+			return DropElsewhere
+		}
+	} else if _, forgot := s.history.add(id, from, expires, unixSeconds(now)); forgot {
+		s.counters[HistoryForgotten]++
+	}
+	if v.Action == Deny {
+		s.deny(out, from, &private.ServerToClient)
+		return Denials
+	}
+
+	at := s.since(now)
+	p := s.pending.find(from, at)
+	if p == nil {
+		var evicted bool
+		if p, evicted = s.pending.add(from, at); evicted {
+			s.counters[PendingEvicted]++
+		}
+	}
+	if p.token != id {
+		*p = pending{
+			live: true, addr: from, token: id, tokenExpires: expires,
+			clientID: private.ClientID, challenge: s.challenges, timeoutSeconds: private.TimeoutSeconds,
+			clientToServer: private.ClientToServer, serverToClient: private.ServerToClient,
+		}
+		s.challenges++
+	}
+	p.deadline = noDeadline
+	if p.timeoutSeconds > 0 {
+		p.deadline = at + int64(p.timeoutSeconds)*int64(time.Second)
+	}
+	s.challenge(out, p, &private.UserData)
+	return Challenges
+}
+
+const noDeadline = 1<<63 - 1
+
+// openRequest checks a request of the right size and opens its token, which lies in the scratch.
+func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, tokenID, uint64, Counter) {
+	rest := packet[1:]
+	if string(rest[:versionSize]) != version {
+		return nil, tokenID{}, 0, DropVersion
+	}
+	rest = rest[versionSize:]
+	if binary.LittleEndian.Uint64(rest) != s.protocolID {
+		return nil, tokenID{}, 0, DropProtocol
+	}
+	expires := binary.LittleEndian.Uint64(rest[8:])
+	if expires <= unix {
+		return nil, tokenID{}, 0, DropExpired
+	}
+	t := &s.scratch
+	sealed := rest[16+copy(t.nonce[:], rest[16:]):]
+	t.bound = tokenBound(s.protocolID, expires)
+	opened := false
+	for i := 0; i < len(s.tokens) && !opened; i++ {
+		_, err := s.tokens[i].Open(t.plain[:0], t.nonce[:], sealed, t.bound[:])
+		opened = err == nil
+	}
+	if !opened {
+		return nil, tokenID{}, 0, DropToken
+	}
+	if t.private.take(t.plain[:]) != nil {
+		return nil, tokenID{}, 0, DropMalformed
+	}
+	named := false
+	for _, a := range s.addresses {
+		named = named || t.private.servers.has(a)
+	}
+	if !named {
+		return nil, tokenID{}, 0, DropServer
+	}
+	return &t.private, tokenID(sealed[privateTokenSize-tagSize:]), expires, 0
+}
+
+// challenge sends the challenge of an entry. Repeated for a repeated request it is the same challenge token, so that
+// each token sequence belongs to one token at one address, and an answer to any copy is good.
+func (s *Server) challenge(out *Outbox, p *pending, userData *[UserDataSize]byte) {
+	t := &s.scratch.challenge
+	t.clientID, t.userData = p.clientID, *userData
+	body := s.codec.body[:]
+	binary.LittleEndian.PutUint64(body, p.challenge)
+	t.put(body[8:])
+	s.codec.sealChallenge(body[8:], s.challenger, p.challenge)
+	s.sealGlobal(out, p.addr, &p.serverToClient, kindChallenge, body)
+}
+
+func (s *Server) deny(out *Outbox, to netip.AddrPort, key *Key) {
+	s.sealGlobal(out, to, key, kindDenied, nil)
+}
+
+// sealGlobal puts a packet that belongs to no slot into the Outbox.
+func (s *Server) sealGlobal(out *Outbox, to netip.AddrPort, key *Key, k kind, body []byte) {
+	out.buf = s.codec.seal(out.buf, newAEAD(key), k, s.global, body)
+	out.close(to)
+	s.global++
+}
+
+// receiveResponse takes the answer to a challenge; if it is good, the client is connected.
+func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort, now time.Time) (Event, Counter) {
+	h, drop := parseHeader(packet, 1<<kindResponse)
+	if drop != 0 {
+		return Event{}, drop
+	}
+	at := s.since(now)
+	p := s.pending.find(from, at)
+	if p == nil {
+		return Event{}, DropStranger
+	}
+	// The kind's size is fixed, so it is checked before the work of opening.
+	if !h.kind.bodyFits(len(packet) - h.size - tagSize) {
+		return Event{}, DropBody
+	}
+	open := newAEAD(&p.clientToServer)
+	body, ok := s.codec.open(packet, open, h)
+	if !ok {
+		return Event{}, DropForged
+	}
+	sequence := binary.LittleEndian.Uint64(body)
+	// The sequence ties the challenge to this token and this address: with another token's challenge a client could
+	// take that token's user data without presenting it.
+	if sequence != p.challenge || !s.codec.openChallenge(body[8:], s.challenger, sequence) {
+		return Event{}, DropChallenge
+	}
+	t := &s.scratch.challenge
+	t.take(body[8:])
+	v := s.judge(t.clientID, &t.userData, from)
+	switch v.Action {
+	case Ignore:
+		return Event{}, DropIgnored
+	case Deny:
+		s.deny(out, from, &p.serverToClient)
+		return Event{}, Denials
+	}
+	event := Event{Kind: Connected, Slot: v.Slot, Replaced: s.slots[v.Slot].connected}
+	s.Disconnect(out, v.Slot, now)
+	s.spend(p, unixSeconds(now))
+	c := &s.slots[v.Slot]
+	*c = slot{
+		connected: true, timeout: int64(p.timeoutSeconds) * int64(time.Second), lastReceive: at,
+		seal: newAEAD(&p.serverToClient), open: open,
+		addr: from, clientID: t.clientID, userData: t.userData,
+	}
+	s.connected++
+	s.byAddr[from] = int32(v.Slot)
+	s.byClient[c.clientID] = int32(v.Slot)
+	s.pending.remove(p)
+	s.keepAlive(out, v.Slot, at)
+	return event, Connects
+}
+
+// spend marks a token as having had its connection.
+func (s *Server) spend(p *pending, unix uint64) {
+	e := s.history.find(p.token)
+	if e == nil { // forgotten between request and response
+		var forgot bool
+		if e, forgot = s.history.add(p.token, p.addr, p.tokenExpires, unix); forgot {
+			s.counters[HistoryForgotten]++
+		}
+	}
+	e.used = true
+}

@@ -1,0 +1,63 @@
+package netcode
+
+import "net/netip"
+
+// tokenID tells tokens apart: the tag of the sealed private part.
+type tokenID [tagSize]byte
+
+// spent is what is remembered of a token that was presented.
+type spent struct {
+	live    bool
+	used    bool // it has had its connection
+	token   tokenID
+	addr    netip.AddrPort
+	expires uint64 // Unix seconds
+}
+
+// history remembers the tokens presented last, in a ring of fixed size. A token belongs to the address that presented
+// it first, and after its connection to nobody. Room for a new token is taken from one that has expired or was never
+// connected, if one of the next historyScan is such; otherwise the oldest is forgotten. So a used token can be forgotten
+// in its lifetime only by as many further tokens of the backend's as the ring holds, and then only its own holder, who
+// alone has its keys, can use it again.
+type history struct {
+	ring    []spent
+	next    int
+	byToken map[tokenID]int32
+}
+
+// historyScan bounds the search for an entry that may go.
+const historyScan = 16
+
+func (h *history) init(size int) {
+	h.ring = make([]spent, size)
+	h.byToken = make(map[tokenID]int32, size)
+}
+
+// find returns what is known of a token, or nil.
+func (h *history) find(token tokenID) *spent {
+	if i, ok := h.byToken[token]; ok {
+		return &h.ring[i]
+	}
+	return nil
+}
+
+// add remembers a token that is not known, and says whether a used one was forgotten early for it.
+func (h *history) add(token tokenID, addr netip.AddrPort, expires, unix uint64) (e *spent, forgot bool) {
+	at := h.next
+	forgot = true
+	for i := range min(historyScan, len(h.ring)) {
+		old := &h.ring[(h.next+i)%len(h.ring)]
+		if !old.live || !old.used || old.expires <= unix {
+			at, forgot = (h.next+i)%len(h.ring), false
+			break
+		}
+	}
+	h.next = (at + 1) % len(h.ring)
+	e = &h.ring[at]
+	if e.live {
+		delete(h.byToken, e.token)
+	}
+	*e = spent{live: true, token: token, addr: addr, expires: expires}
+	h.byToken[token] = int32(at)
+	return e, forgot
+}

@@ -1,0 +1,38 @@
+package netcode
+
+import "net/netip"
+
+// Outbox collects the datagrams that a Server or Client wants sent, in order. It belongs to the caller, who writes them
+// to the socket and calls Reset; its memory is reused, so it stays as large as the largest batch between two resets.
+// The zero value is ready.
+type Outbox struct {
+	to   []netip.AddrPort
+	ends []int
+	buf  []byte
+}
+
+// Len returns the number of datagrams.
+func (o *Outbox) Len() int { return len(o.to) }
+
+// At returns datagram i and where it goes. The bytes are valid until the next call that takes the Outbox.
+func (o *Outbox) At(i int) (to netip.AddrPort, packet []byte) {
+	start := 0
+	if i > 0 {
+		start = o.ends[i-1]
+	}
+	return o.to[i], o.buf[start:o.ends[i]:o.ends[i]]
+}
+
+// Bytes returns the sum of the datagrams' sizes.
+func (o *Outbox) Bytes() int { return len(o.buf) }
+
+// Reset empties the Outbox and keeps its memory.
+func (o *Outbox) Reset() {
+	o.to, o.ends, o.buf = o.to[:0], o.ends[:0], o.buf[:0]
+}
+
+// close makes one datagram of what was appended to buf since the last one.
+func (o *Outbox) close(to netip.AddrPort) {
+	o.to = append(o.to, to)
+	o.ends = append(o.ends, len(o.buf))
+}

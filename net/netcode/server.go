@@ -1,0 +1,321 @@
+package netcode
+
+import (
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"time"
+)
+
+// Timing and redundancy, fixed by the standard's advice.
+const (
+	sendInterval      = int64(100 * time.Millisecond) // keep-alives, requests and responses: 10 Hz
+	disconnectPackets = 10
+)
+
+// Defaults and bounds of ServerConfig.
+const (
+	MaxSlots       = 1 << 16
+	defaultPending = 1024 // about 250 KB
+	defaultHistory = 4096 // about 600 KB
+)
+
+// Errors of Send.
+var (
+	ErrPayloadSize  = errors.New("netcode: payload must have 1 to 1200 bytes")
+	ErrNotConnected = errors.New("netcode: not connected")
+)
+
+// ServerConfig says what a Server accepts.
+type ServerConfig struct {
+	// ProtocolID must equal the tokens'; others are dropped.
+	ProtocolID uint64
+	// Keys are one or two private keys shared with the backend: the current one and, while tokens made with it may still
+	// be about, the previous one.
+	Keys []Key
+	// Addresses are the server's own, as the tokens name them; a token that names none of them is dropped. At least one.
+	Addresses []netip.AddrPort
+	// Slots is how many clients can be connected at once: 1 to MaxSlots. A slot costs about 600 bytes.
+	Slots int
+	// Pending bounds the open challenges, about 250 bytes each. Zero: 1024, or 4 for each slot if that is more.
+	Pending int
+	// History bounds the tokens remembered as presented, about 150 bytes each. It should hold all connections made within
+	// a token's lifetime. Zero: 4096, or 8 for each slot if that is more.
+	History int
+	// Admit decides on a client whose token is good. Nil: the standard's rule (see Arrival.Standard).
+	// It is asked when the token arrives, where its answer has no effect on connected clients, and again when the client has
+	// answered the challenge. It must not call the Server.
+	Admit func(*Arrival) Verdict
+	// Random is the source of the challenge key. Nil: crypto/rand. A fixed source is for tests only.
+	Random io.Reader
+}
+
+func (c *ServerConfig) validate() error {
+	switch {
+	case len(c.Keys) < 1 || len(c.Keys) > 2:
+		return fmt.Errorf("netcode: ServerConfig.Keys has %d keys, want 1 or 2", len(c.Keys))
+	case len(c.Addresses) < 1:
+		return errors.New("netcode: ServerConfig.Addresses is empty, so no token could name this server")
+	case c.Slots < 1 || c.Slots > MaxSlots:
+		return fmt.Errorf("netcode: ServerConfig.Slots is %d, want 1 to %d", c.Slots, MaxSlots)
+	case c.Pending < 0 || c.Pending > MaxSlots*4:
+		return fmt.Errorf("netcode: ServerConfig.Pending is %d, want 0 to %d", c.Pending, MaxSlots*4)
+	case c.History < 0 || c.History > MaxSlots*8:
+		return fmt.Errorf("netcode: ServerConfig.History is %d, want 0 to %d", c.History, MaxSlots*8)
+	}
+	for i, a := range c.Addresses {
+		if !a.IsValid() {
+			return fmt.Errorf("netcode: ServerConfig.Addresses[%d] is not an address", i)
+		}
+	}
+	return nil
+}
+
+// Server is the server's end of all connections of one socket. It does no input or output: Receive takes each datagram
+// as it came, Update the time, and what is to be sent is put into the caller's Outbox. One goroutine at a time.
+//
+// At most one slot has a given address, and at most one a given client id. Memory is fixed at creation.
+type Server struct {
+	protocolID uint64
+	addresses  []netip.AddrPort
+	admit      func(*Arrival) Verdict
+	epoch      time.Time // nanoseconds are counted from here, on the monotonic clock if the caller's times have it
+	tokens     []cipher.AEAD
+	codec      codec
+	challenger cipher.AEAD
+	challenges uint64 // challenge tokens made; the sequence of the next one
+	global     uint64 // sequence of the next challenge or denial packet
+	slots      []slot
+	connected  int
+	byAddr     map[netip.AddrPort]int32
+	byClient   map[uint64]int32
+	pending    pendingTable
+	history    history
+	counters   Counters
+
+	scratch struct {
+		nonce     [tokenNonceSize]byte
+		bound     [versionSize + 16]byte
+		plain     [privateTokenSize]byte
+		private   PrivateToken
+		challenge challengeToken
+		arrival   Arrival
+	}
+}
+
+// slot is one connected client.
+type slot struct {
+	connected   bool
+	confirmed   bool // the client has shown that it knows it is connected
+	timeout     int64
+	lastSend    int64
+	lastReceive int64
+	sequence    uint64
+	window      window
+	seal        cipher.AEAD // server to client
+	open        cipher.AEAD // client to server
+	addr        netip.AddrPort
+	clientID    uint64
+	userData    [UserDataSize]byte
+}
+
+// NewServer returns a server without clients. The time is the first it will ever see.
+func NewServer(config ServerConfig, now time.Time) (*Server, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	if config.Pending == 0 {
+		config.Pending = max(defaultPending, 4*config.Slots)
+	}
+	if config.History == 0 {
+		config.History = max(defaultHistory, 8*config.Slots)
+	}
+	if config.Random == nil {
+		config.Random = rand.Reader
+	}
+	if config.Admit == nil {
+		config.Admit = (*Arrival).Standard
+	}
+	s := &Server{
+		protocolID: config.ProtocolID, admit: config.Admit, epoch: now,
+		slots:    make([]slot, config.Slots),
+		byAddr:   make(map[netip.AddrPort]int32, config.Slots),
+		byClient: make(map[uint64]int32, config.Slots),
+	}
+	for _, a := range config.Addresses {
+		s.addresses = append(s.addresses, plain(a))
+	}
+	for i := range config.Keys {
+		s.tokens = append(s.tokens, newTokenAEAD(&config.Keys[i]))
+	}
+	s.codec.init(config.ProtocolID)
+	s.pending.init(config.Pending)
+	s.history.init(config.History)
+
+	var seed [KeySize + 8]byte
+	if _, err := io.ReadFull(config.Random, seed[:]); err != nil {
+		return nil, fmt.Errorf("netcode: ServerConfig.Random: %w", err)
+	}
+	s.challenger = newAEAD((*Key)(seed[:KeySize]))
+	// Challenges and denials are sealed with the same key as the connection's packets, whose sequence starts at zero. The
+	// upper half keeps the nonces apart; a random start keeps those of two servers, or of two lives of one, apart.
+	s.global = 1<<63 | binary.LittleEndian.Uint64(seed[KeySize:])>>2
+	return s, nil
+}
+
+// since returns the time in nanoseconds since the server was made.
+func (s *Server) since(now time.Time) int64 { return int64(now.Sub(s.epoch)) }
+
+// Receive takes one datagram and returns what it means for the caller. The packet is decrypted in place: its bytes are
+// changed whatever they were, and the event's payload aliases them. Replies are added to out.
+func (s *Server) Receive(out *Outbox, packet []byte, from netip.AddrPort, now time.Time) Event {
+	from = unmapped(from)
+	var event Event
+	var result Counter
+	switch {
+	case len(packet) == 0:
+		result = DropShort
+	case packet[0] == byte(kindRequest):
+		result = s.receiveRequest(out, packet, from, now)
+	case kind(packet[0]&15) == kindResponse:
+		event, result = s.receiveResponse(out, packet, from, now)
+	default:
+		event, result = s.receiveSealed(packet, from, now)
+	}
+	s.counters[result]++
+	return event
+}
+
+// receiveSealed takes a packet of an established connection.
+func (s *Server) receiveSealed(packet []byte, from netip.AddrPort, now time.Time) (Event, Counter) {
+	h, drop := parseHeader(packet, 1<<kindKeepAlive|1<<kindPayload|1<<kindDisconnect)
+	if drop != 0 {
+		return Event{}, drop
+	}
+	i, ok := s.byAddr[from]
+	if !ok {
+		return Event{}, DropStranger
+	}
+	c := &s.slots[i]
+	if c.window.seen(h.sequence) {
+		return Event{}, DropReplay
+	}
+	body, ok := s.codec.open(packet, c.open, h)
+	if !ok {
+		return Event{}, DropForged
+	}
+	c.window.mark(h.sequence)
+	if !h.kind.bodyFits(len(body)) {
+		return Event{}, DropBody
+	}
+	if h.kind == kindDisconnect {
+		s.free(int(i))
+		return Event{Kind: Disconnected, Slot: int(i), Reason: ReasonClient}, Disconnects
+	}
+	c.lastReceive = s.since(now)
+	c.confirmed = true
+	if h.kind == kindKeepAlive {
+		return Event{}, KeepAlives
+	}
+	return Event{Kind: Payload, Slot: int(i), Payload: body}, Payloads
+}
+
+// Update ends connections that have been silent too long and keeps the others alive. It should be called at least ten
+// times a second. Events are appended to events: one for each connection that ended.
+func (s *Server) Update(out *Outbox, now time.Time, events []Event) []Event {
+	at := s.since(now)
+	for i := range s.slots {
+		c := &s.slots[i]
+		if !c.connected {
+			continue
+		}
+		if c.timeout > 0 && at-c.lastReceive >= c.timeout {
+			s.free(i)
+			s.counters[TimedOut]++
+			events = append(events, Event{Kind: Disconnected, Slot: i, Reason: ReasonTimeout})
+		} else if at-c.lastSend >= sendInterval {
+			s.keepAlive(out, i, at)
+		}
+	}
+	return events
+}
+
+// Send seals a payload of 1 to MaxPayload bytes for the client in a slot.
+func (s *Server) Send(out *Outbox, slot int, payload []byte, now time.Time) error {
+	if len(payload) < 1 || len(payload) > MaxPayload {
+		return ErrPayloadSize
+	}
+	if !s.Connected(slot) {
+		return ErrNotConnected
+	}
+	at := s.since(now)
+	if !s.slots[slot].confirmed {
+		s.keepAlive(out, slot, at) // tells the client that it is connected, without which it would drop the payload
+	}
+	s.seal(out, slot, kindPayload, payload, at)
+	return nil
+}
+
+// Disconnect ends the connection in a slot and tells the client. The slot is free at once, and there is no event. A slot
+// that is free already is left so.
+func (s *Server) Disconnect(out *Outbox, slot int, now time.Time) {
+	if !s.Connected(slot) {
+		return
+	}
+	at := s.since(now)
+	for range disconnectPackets {
+		s.seal(out, slot, kindDisconnect, nil, at)
+	}
+	s.free(slot)
+}
+
+// seal puts a packet for a connected slot into the Outbox.
+func (s *Server) seal(out *Outbox, slot int, k kind, body []byte, at int64) {
+	c := &s.slots[slot]
+	out.buf = s.codec.seal(out.buf, c.seal, k, c.sequence, body)
+	out.close(c.addr)
+	c.sequence++
+	c.lastSend = at
+}
+
+func (s *Server) keepAlive(out *Outbox, slot int, at int64) {
+	s.seal(out, slot, kindKeepAlive, s.codec.keepAlive(uint32(slot), uint32(len(s.slots))), at)
+}
+
+// free empties a connected slot.
+func (s *Server) free(slot int) {
+	c := &s.slots[slot]
+	delete(s.byAddr, c.addr)
+	delete(s.byClient, c.clientID)
+	*c = slotZero
+	s.connected--
+}
+
+var slotZero slot
+
+// Slots returns the number of slots; they are numbered from zero.
+func (s *Server) Slots() int { return len(s.slots) }
+
+// Clients returns the number of connected clients.
+func (s *Server) Clients() int { return s.connected }
+
+// Connected says whether a slot holds a client. Numbers that are no slot hold none.
+func (s *Server) Connected(slot int) bool {
+	return slot >= 0 && slot < len(s.slots) && s.slots[slot].connected
+}
+
+// ClientID returns the client id of a slot, zero if it is free.
+func (s *Server) ClientID(slot int) uint64 { return s.slots[slot].clientID }
+
+// Addr returns the address of a slot's client, the zero AddrPort if the slot is free.
+func (s *Server) Addr(slot int) netip.AddrPort { return s.slots[slot].addr }
+
+// UserData returns the user data of a slot's token. It aliases the slot: copy what must outlive the connection.
+func (s *Server) UserData(slot int) *[UserDataSize]byte { return &s.slots[slot].userData }
+
+// Counters returns the server's counters, which go on counting.
+func (s *Server) Counters() *Counters { return &s.counters }

@@ -1,0 +1,270 @@
+package netcode
+
+import (
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/netip"
+	"time"
+)
+
+// Key is a private key, shared by the backend and its servers, or the key of one direction of one connection.
+type Key [KeySize]byte
+
+// Defaults of TokenRequest.
+const (
+	DefaultLifetime = 45 * time.Second
+	DefaultTimeout  = 10 * time.Second
+)
+
+// Errors of tokens.
+var (
+	ErrToken     = errors.New("netcode: malformed connect token")
+	ErrTokenSeal = errors.New("netcode: connect token is not sealed with this key")
+)
+
+// PrivateToken is the part of a connect token that only the backend and its servers can read.
+type PrivateToken struct {
+	ClientID       uint64
+	TimeoutSeconds int32 // silence that ends the connection; zero or less: never (development only)
+	ClientToServer Key
+	ServerToClient Key
+	UserData       [UserDataSize]byte
+	servers        addressList
+}
+
+// Servers returns the addresses the token is good for. It aliases the token.
+func (t *PrivateToken) Servers() []netip.AddrPort { return t.servers.slice() }
+
+// ConnectToken is the whole token, as its holder, the client, can read it.
+type ConnectToken struct {
+	ProtocolID     uint64
+	Created        uint64 // Unix seconds
+	Expires        uint64 // Unix seconds; the token is good before, not at, this second
+	TimeoutSeconds int32
+	ClientToServer Key
+	ServerToClient Key
+	nonce          [tokenNonceSize]byte
+	sealed         [privateTokenSize]byte
+	servers        addressList
+}
+
+// Servers returns the addresses to try, in order. It aliases the token.
+func (t *ConnectToken) Servers() []netip.AddrPort { return t.servers.slice() }
+
+// TokenRequest says what a new token shall hold.
+type TokenRequest struct {
+	// ProtocolID is unique to a game and its wire version; a server refuses all others.
+	ProtocolID uint64
+	// Key is the private key that the servers hold.
+	Key Key
+	// ClientID is the authenticated client's number, unique among all clients.
+	ClientID uint64
+	// Servers are the addresses the client tries in order: 1 to MaxServers. IPv6 zones are not carried.
+	Servers []netip.AddrPort
+	// Internal are the addresses the servers know themselves by, where a translation stands between. Empty: as Servers.
+	Internal []netip.AddrPort
+	// UserData is carried to the server: at most UserDataSize bytes, zero padded.
+	UserData []byte
+	// Lifetime is how long the token can be presented, in whole seconds. Zero: DefaultLifetime. Negative: for ever, which
+	// is for development only, since no server remembers used tokens for ever.
+	Lifetime time.Duration
+	// Timeout is the silence that ends a connection, in whole seconds. Zero: DefaultTimeout. Negative: never
+	// (development only).
+	Timeout time.Duration
+	// Random is the source of keys and nonce. Nil: crypto/rand. A fixed source makes tokens reproducible in tests.
+	Random io.Reader
+}
+
+func (r *TokenRequest) validate() error {
+	switch {
+	case len(r.Servers) < 1 || len(r.Servers) > MaxServers:
+		return fmt.Errorf("netcode: TokenRequest.Servers has %d addresses, want 1 to %d", len(r.Servers), MaxServers)
+	case len(r.Internal) > MaxServers:
+		return fmt.Errorf("netcode: TokenRequest.Internal has %d addresses, want at most %d", len(r.Internal), MaxServers)
+	case len(r.UserData) > UserDataSize:
+		return fmt.Errorf("netcode: TokenRequest.UserData has %d bytes, want at most %d", len(r.UserData), UserDataSize)
+	case r.Lifetime > 0 && r.Lifetime < time.Second:
+		return fmt.Errorf("netcode: TokenRequest.Lifetime is %v, want at least 1s", r.Lifetime)
+	case r.Timeout > 0 && (r.Timeout < time.Second || r.Timeout > math.MaxInt32*time.Second):
+		return fmt.Errorf("netcode: TokenRequest.Timeout is %v, want 1s to 2^31-1 s", r.Timeout)
+	}
+	for i, a := range r.Servers {
+		if !a.IsValid() {
+			return fmt.Errorf("netcode: TokenRequest.Servers[%d] is not an address", i)
+		}
+	}
+	for i, a := range r.Internal {
+		if !a.IsValid() {
+			return fmt.Errorf("netcode: TokenRequest.Internal[%d] is not an address", i)
+		}
+	}
+	return nil
+}
+
+// GenerateToken makes a connect token: TokenSize bytes to hand to one client over a private channel, for they contain
+// the keys of its connection. The time is the backend's; servers compare its expiry with theirs.
+func GenerateToken(r TokenRequest, now time.Time) ([]byte, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	public := ConnectToken{ProtocolID: r.ProtocolID, Created: unixSeconds(now)}
+	lifetime, timeout := orDefault(r.Lifetime, DefaultLifetime), orDefault(r.Timeout, DefaultTimeout)
+	public.Expires = math.MaxUint64
+	if lifetime > 0 {
+		public.Expires = public.Created + uint64(lifetime/time.Second)
+	}
+	public.TimeoutSeconds = -1
+	if timeout > 0 {
+		public.TimeoutSeconds = int32(timeout / time.Second)
+	}
+	random := r.Random
+	if random == nil {
+		random = rand.Reader
+	}
+	for _, part := range [][]byte{public.nonce[:], public.ClientToServer[:], public.ServerToClient[:]} {
+		if _, err := io.ReadFull(random, part); err != nil {
+			return nil, fmt.Errorf("netcode: TokenRequest.Random: %w", err)
+		}
+	}
+	internal := r.Internal
+	if len(internal) == 0 {
+		internal = r.Servers
+	}
+	public.servers.set(r.Servers)
+	private := PrivateToken{
+		ClientID: r.ClientID, TimeoutSeconds: public.TimeoutSeconds,
+		ClientToServer: public.ClientToServer, ServerToClient: public.ServerToClient,
+	}
+	private.servers.set(internal)
+	copy(private.UserData[:], r.UserData)
+	private.put(public.sealed[:])
+	sealToken(public.sealed[:], newTokenAEAD(&r.Key), r.ProtocolID, public.Expires, public.nonce[:])
+
+	token := make([]byte, TokenSize)
+	public.put(token)
+	return token, nil
+}
+
+// ParseConnectToken reads a token of TokenSize bytes. Its error wraps ErrToken.
+func ParseConnectToken(token []byte) (*ConnectToken, error) {
+	t := new(ConnectToken)
+	if err := t.take(token); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Open reads the private part with the private key, as a server does.
+func (t *ConnectToken) Open(key Key) (*PrivateToken, error) {
+	var plain [privateTokenSize]byte
+	bound := tokenBound(t.ProtocolID, t.Expires)
+	if _, err := newTokenAEAD(&key).Open(plain[:0], t.nonce[:], t.sealed[:], bound[:]); err != nil {
+		return nil, ErrTokenSeal
+	}
+	private := new(PrivateToken)
+	if err := private.take(plain[:]); err != nil {
+		return nil, err
+	}
+	return private, nil
+}
+
+// put writes the plaintext, zero padded, into buf, which holds privateTokenSize bytes.
+func (t *PrivateToken) put(buf []byte) {
+	w := buf[:0]
+	w = binary.LittleEndian.AppendUint64(w, t.ClientID)
+	w = binary.LittleEndian.AppendUint32(w, uint32(t.TimeoutSeconds))
+	w = t.servers.append(w)
+	w = append(w, t.ClientToServer[:]...)
+	w = append(w, t.ServerToClient[:]...)
+	w = append(w, t.UserData[:]...)
+	clear(buf[len(w):privateTokenSize])
+}
+
+// take reads the plaintext, of which the last tagSize bytes may be anything.
+func (t *PrivateToken) take(buf []byte) error {
+	// 32 IPv6 addresses end at byte 944, so after the list nothing can be too short: 16 + 32*19 + 32 + 32 + 256.
+	if len(buf) != privateTokenSize {
+		return fmt.Errorf("%w: private part has %d bytes, want %d", ErrToken, len(buf), privateTokenSize)
+	}
+	t.ClientID = binary.LittleEndian.Uint64(buf)
+	t.TimeoutSeconds = int32(binary.LittleEndian.Uint32(buf[8:]))
+	rest, err := t.servers.take(buf[12:])
+	if err != nil {
+		return err
+	}
+	n := copy(t.ClientToServer[:], rest)
+	n += copy(t.ServerToClient[:], rest[n:])
+	copy(t.UserData[:], rest[n:])
+	return nil
+}
+
+// put writes the token, zero padded, into buf, which holds TokenSize bytes.
+func (t *ConnectToken) put(buf []byte) {
+	w := append(buf[:0], version...)
+	w = binary.LittleEndian.AppendUint64(w, t.ProtocolID)
+	w = binary.LittleEndian.AppendUint64(w, t.Created)
+	w = binary.LittleEndian.AppendUint64(w, t.Expires)
+	w = append(w, t.nonce[:]...)
+	w = append(w, t.sealed[:]...)
+	w = binary.LittleEndian.AppendUint32(w, uint32(t.TimeoutSeconds))
+	w = t.servers.append(w)
+	w = append(w, t.ClientToServer[:]...)
+	w = append(w, t.ServerToClient[:]...)
+	clear(buf[len(w):TokenSize])
+}
+
+func (t *ConnectToken) take(buf []byte) error {
+	if len(buf) != TokenSize {
+		return fmt.Errorf("%w: %d bytes, want %d", ErrToken, len(buf), TokenSize)
+	}
+	if string(buf[:versionSize]) != version {
+		return fmt.Errorf("%w: not a NETCODE 1.02 token", ErrToken)
+	}
+	buf = buf[versionSize:]
+	t.ProtocolID = binary.LittleEndian.Uint64(buf)
+	t.Created = binary.LittleEndian.Uint64(buf[8:])
+	t.Expires = binary.LittleEndian.Uint64(buf[16:])
+	if t.Created > t.Expires {
+		return fmt.Errorf("%w: created after it expires", ErrToken)
+	}
+	n := 24
+	n += copy(t.nonce[:], buf[n:])
+	n += copy(t.sealed[:], buf[n:])
+	t.TimeoutSeconds = int32(binary.LittleEndian.Uint32(buf[n:]))
+	rest, err := t.servers.take(buf[n+4:])
+	if err != nil {
+		return err
+	}
+	n = copy(t.ClientToServer[:], rest)
+	copy(t.ServerToClient[:], rest[n:])
+	return nil
+}
+
+// sealToken seals the first 1008 of the 1024 bytes in place; the last 16 become the tag.
+func sealToken(buf []byte, key cipher.AEAD, protocolID, expires uint64, nonce []byte) {
+	bound := tokenBound(protocolID, expires)
+	key.Seal(buf[:0], nonce, buf[:privateTokenSize-tagSize], bound[:])
+}
+
+// tokenBound is the associated data of a token's seal.
+func tokenBound(protocolID, expires uint64) (bound [versionSize + 16]byte) {
+	copy(bound[:], version)
+	binary.LittleEndian.PutUint64(bound[versionSize:], protocolID)
+	binary.LittleEndian.PutUint64(bound[versionSize+8:], expires)
+	return bound
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d == 0 {
+		return def
+	}
+	return d
+}
+
+// unixSeconds is the standard's timestamp; times before 1970 count as zero.
+func unixSeconds(now time.Time) uint64 { return uint64(max(now.Unix(), 0)) }

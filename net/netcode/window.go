@@ -1,0 +1,38 @@
+package netcode
+
+// windowSize is how many sequence numbers behind the newest one are still told apart: four seconds of 60 Hz.
+const windowSize = 256
+
+// window is a replay window: it remembers which of the last windowSize sequence numbers have been received. The zero
+// value has received nothing. A bit stands at sequence % windowSize, so moving forward clears the bits it passes over.
+type window struct {
+	newest uint64 // largest received
+	bits   [windowSize / 64]uint64
+}
+
+// seen says whether a sequence number must be refused: received before, or too old to know.
+func (w *window) seen(sequence uint64) bool {
+	if sequence > w.newest {
+		return false
+	}
+	// Subtraction cannot wrap here; an addition would, for the topmost sequence numbers.
+	if w.newest-sequence >= windowSize {
+		return true
+	}
+	return w.bits[sequence%windowSize/64]&(1<<(sequence%64)) != 0
+}
+
+// mark records a sequence number that was authenticated and was not seen.
+func (w *window) mark(sequence uint64) {
+	if sequence > w.newest {
+		if sequence-w.newest >= windowSize {
+			w.bits = [windowSize / 64]uint64{}
+		} else {
+			for s := w.newest + 1; s < sequence; s++ {
+				w.bits[s%windowSize/64] &^= 1 << (s % 64)
+			}
+		}
+		w.newest = sequence
+	}
+	w.bits[sequence%windowSize/64] |= 1 << (sequence % 64)
+}

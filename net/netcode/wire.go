@@ -1,0 +1,163 @@
+package netcode
+
+import (
+	"crypto/cipher"
+	"encoding/binary"
+
+	"golang.org/x/crypto/chacha20poly1305"
+)
+
+// Sizes in bytes. All of them are fixed by the standard.
+const (
+	KeySize      = 32   // a private key, or the key of one direction
+	TokenSize    = 2048 // a connect token as the backend hands it out
+	UserDataSize = 256  // opaque bytes a token carries to the server
+	MaxServers   = 32   // server addresses in one token
+	MaxPayload   = 1200 // largest payload; the smallest is 1
+	MaxPacket    = 1 + maxSequenceSize + MaxPayload + tagSize
+
+	versionSize      = 13
+	nonceSize        = 12 // packets and challenge tokens
+	tokenNonceSize   = 24 // connect tokens
+	tagSize          = 16
+	maxSequenceSize  = 8
+	privateTokenSize = 1024
+	challengeSize    = 300
+	requestSize      = 1 + versionSize + 8 + 8 + tokenNonceSize + privateTokenSize
+	minPacket        = 1 + 1 + tagSize // shortest sealed packet
+)
+
+// version opens every token and request and is bound into every seal: "NETCODE 1.02" and its terminating zero.
+const version = "NETCODE 1.02\x00"
+
+// kind is the packet type: the low four bits of the first byte of a packet.
+type kind uint8
+
+const (
+	kindRequest kind = iota
+	kindDenied
+	kindChallenge
+	kindResponse
+	kindKeepAlive
+	kindPayload
+	kindDisconnect
+	kindCount
+)
+
+// replayChecked says which kinds go through the replay window. The handshake's kinds repeat by design.
+func (k kind) replayChecked() bool { return k >= kindKeepAlive }
+
+// bodyFits says whether n plaintext bytes are a legal body for the kind.
+func (k kind) bodyFits(n int) bool {
+	switch k {
+	case kindDenied, kindDisconnect:
+		return n == 0
+	case kindChallenge, kindResponse:
+		return n == 8+challengeSize
+	case kindKeepAlive:
+		return n == 8
+	case kindPayload:
+		return n >= 1 && n <= MaxPayload
+	}
+	return false
+}
+
+// header is the readable part of a sealed packet: [kind | sequence length << 4] [sequence, 1 to 8 bytes, low byte first].
+type header struct {
+	prefix   byte
+	kind     kind
+	size     int // bytes of prefix and sequence, in [2, 9]
+	sequence uint64
+}
+
+// parseHeader reads the header of a sealed packet whose kind is in allowed, a bit set. The second result is zero when the
+// header is good, otherwise why the packet must be dropped.
+func parseHeader(packet []byte, allowed uint) (header, Counter) {
+	if len(packet) < minPacket {
+		return header{}, DropShort
+	}
+	if len(packet) > MaxPacket {
+		return header{}, DropLong
+	}
+	h := header{prefix: packet[0], kind: kind(packet[0] & 15)}
+	if h.kind >= kindCount || allowed&(1<<h.kind) == 0 {
+		return header{}, DropKind
+	}
+	n := int(h.prefix >> 4)
+	if n < 1 || n > maxSequenceSize {
+		return header{}, DropSequence
+	}
+	h.size = 1 + n
+	if len(packet) < h.size+tagSize {
+		return header{}, DropShort
+	}
+	for i, b := range packet[1:h.size] {
+		h.sequence |= uint64(b) << (8 * i)
+	}
+	return h, 0
+}
+
+// codec seals and opens packets of one protocol id. It holds the buffers whose addresses go through the cipher
+// interface, so that no packet allocates; it must not be used by two goroutines at once.
+type codec struct {
+	bound [versionSize + 8 + 1]byte // associated data; the last byte is the prefix of the packet at hand
+	nonce [nonceSize]byte
+	body  [8 + challengeSize]byte // plaintext of the packet being built
+}
+
+func (c *codec) init(protocolID uint64) {
+	copy(c.bound[:], version)
+	binary.LittleEndian.PutUint64(c.bound[versionSize:], protocolID)
+}
+
+func (c *codec) setNonce(sequence uint64) []byte {
+	binary.LittleEndian.PutUint64(c.nonce[4:], sequence) // the first four bytes stay zero
+	return c.nonce[:]
+}
+
+// seal appends a sealed packet to dst. The body may be a part of c.body, never of dst's spare capacity.
+func (c *codec) seal(dst []byte, key cipher.AEAD, k kind, sequence uint64, body []byte) []byte {
+	at := len(dst)
+	dst = append(dst, 0)
+	n := 0
+	for rest := sequence; n == 0 || rest != 0; rest >>= 8 {
+		dst = append(dst, byte(rest))
+		n++
+	}
+	prefix := byte(k) | byte(n)<<4
+	dst[at], c.bound[len(c.bound)-1] = prefix, prefix
+	return key.Seal(dst, c.setNonce(sequence), body, c.bound[:])
+}
+
+// open opens a packet in place and returns its body, which aliases packet. A packet that fails is overwritten.
+func (c *codec) open(packet []byte, key cipher.AEAD, h header) ([]byte, bool) {
+	c.bound[len(c.bound)-1] = h.prefix
+	sealed := packet[h.size:]
+	body, err := key.Open(sealed[:0], c.setNonce(h.sequence), sealed, c.bound[:])
+	return body, err == nil
+}
+
+// keepAlive returns the body of a keep-alive packet, valid until the codec is used again.
+func (c *codec) keepAlive(slot, maxClients uint32) []byte {
+	binary.LittleEndian.PutUint32(c.body[0:], slot)
+	binary.LittleEndian.PutUint32(c.body[4:], maxClients)
+	return c.body[:8]
+}
+
+// newAEAD returns the packet cipher for a key. The key has the right size by its type, so this cannot fail.
+func newAEAD(key *Key) cipher.AEAD {
+	aead, err := chacha20poly1305.New(key[:])
+	if err != nil {
+		panic("netcode: chacha20poly1305 refuses a 32-byte key: " + err.Error())
+	}
+	return aead
+}
+
+// newTokenAEAD returns the connect token cipher for a private key.
+func newTokenAEAD(key *Key) cipher.AEAD {
+	aead, err := chacha20poly1305.NewX(key[:])
+	if err != nil {
+		panic("netcode: xchacha20poly1305 refuses a 32-byte key: " + err.Error())
+	}
+	return aead
+}
