@@ -1,0 +1,96 @@
+package link
+
+import "encoding/binary"
+
+// frames is a first-in first-out row of bytes that hold messages, each behind
+// its length as a uvarint. It does not know its bound; its users do.
+//
+// Slices that it hands out are valid until something is put in or dropped.
+type frames struct {
+	buf  []byte
+	head int // buf[head:] is what is in it
+}
+
+// keepBytes is what a buffer may keep while it is idle: a link that once moved
+// an image is small again afterwards.
+const keepBytes = 4 << 10
+
+func framedSize(n int) int {
+	switch {
+	case n < 1<<7:
+		return n + 1
+	case n < 1<<14:
+		return n + 2
+	}
+	return n + 3
+}
+
+func (f *frames) size() int { return len(f.buf) - f.head }
+
+// push puts a message in.
+func (f *frames) push(message []byte) {
+	f.makeRoom(framedSize(len(message)))
+	f.buf = binary.AppendUvarint(f.buf, uint64(len(message)))
+	f.buf = append(f.buf, message...)
+}
+
+// extend puts n bytes in for the caller to fill: a piece of framed messages.
+func (f *frames) extend(n int) []byte {
+	f.makeRoom(n)
+	at := len(f.buf)
+	if cap(f.buf)-at >= n {
+		f.buf = f.buf[:at+n]
+	} else {
+		f.buf = append(f.buf, make([]byte, n)...) // grows by a factor, without the temporary
+	}
+	return f.buf[at:]
+}
+
+// makeRoom moves what is in to the front if n more bytes would not fit behind.
+func (f *frames) makeRoom(n int) {
+	if f.head == len(f.buf) {
+		f.buf, f.head = f.buf[:0], 0
+	} else if f.head > 0 && len(f.buf)+n > cap(f.buf) {
+		f.buf = f.buf[:copy(f.buf, f.buf[f.head:])]
+		f.head = 0
+	}
+}
+
+// take takes up to n bytes off the front, whatever they frame.
+func (f *frames) take(n int) []byte {
+	n = min(n, f.size())
+	f.head += n
+	return f.buf[f.head-n : f.head]
+}
+
+// message takes the message at the front, if it is whole. A length that is
+// not canonical, zero or above MaxMessage is ErrStream.
+func (f *frames) message() (message []byte, ok bool, err error) {
+	in := f.buf[f.head:]
+	length, n := binary.Uvarint(in)
+	switch {
+	case n == 0 && len(in) < 3:
+		return nil, false, nil
+	case n <= 0 || length == 0 || length > MaxMessage || framedSize(int(length)) != n+int(length):
+		return nil, false, ErrStream
+	case len(in)-n < int(length):
+		return nil, false, nil
+	}
+	f.head += n + int(length)
+	return in[n : n+int(length) : n+int(length)], true, nil
+}
+
+// drop gives up the memory of an empty row.
+func (f *frames) drop() {
+	if f.head == len(f.buf) {
+		f.buf, f.head = trim(f.buf), 0
+	}
+}
+
+// trim empties b, and frees it if it is large.
+func trim(b []byte) []byte {
+	if cap(b) > keepBytes {
+		return nil
+	}
+	return b[:0]
+}

@@ -1,0 +1,458 @@
+package link
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tendon/net/wire"
+)
+
+// Every profile: each message once, whole, in order. 20 000 bytes are 18
+// segments; losing any of them must not lose or cut the message.
+func TestReliableMessagesArriveOnceWholeAndInOrder(t *testing.T) {
+	for name, set := range map[string]func(*pair){
+		"clean":             func(*pair) {},
+		"20 % loss":         func(p *pair) { p.loss = 0.2 },
+		"doubled":           func(p *pair) { p.double = 0.5 },
+		"reordered":         func(p *pair) { p.jitter = 60 * time.Millisecond },
+		"all, and no delay": func(p *pair) { p.delay, p.loss, p.double, p.jitter = 0, 0.2, 0.2, 40*time.Millisecond },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPair(t, Config{})
+				set(p)
+				sizes := []int{20_000, 4, 1127, 20_000, 1128, 1129, 130, MaxMessage, 20_000}
+				sent, got := 0, 0
+				for steps := 0; got < 60; steps++ {
+					if steps > 60*60 {
+						t.Fatalf("%d of 60 messages after a minute", got)
+					}
+					for sent < 60 && p.ends[0].SendReliable(numbered(sent, sizes[sent%len(sizes)])) == nil {
+						sent++
+					}
+					p.step()
+					for _, m := range p.take(1, wire.Reliable) {
+						if want := numbered(got, sizes[got%len(sizes)]); !bytes.Equal(m, want) {
+							t.Fatalf("message %d: %d bytes of number %d, want %d bytes", got, len(m), m[0], len(want))
+						}
+						got++
+					}
+				}
+				for range 120 {
+					p.step()
+				}
+				if n := len(p.take(1, wire.Reliable)); n != 0 || p.ends[0].Pending() != 0 || p.ends[0].Dead() || p.ends[1].Dead() {
+					t.Errorf("%d more messages, %d bytes pending, dead: %v, %v", n, p.ends[0].Pending(), p.ends[0].Err(), p.ends[1].Err())
+				}
+				if stats := p.ends[0].Stats(); p.loss > 0 && stats.Retransmits == 0 {
+					t.Error("the test lost nothing: no segment was sent again")
+				}
+			})
+		})
+	}
+}
+
+// Packet rate is what bandwidth is spent on (28 bytes of headers and 40 of
+// netcode each), so a tick of a game, with an input datagram, an order and
+// acknowledgements, is one packet.
+func TestATickOfBothChannelsIsOnePacket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{})
+		for i := range 300 {
+			for end := range p.ends {
+				must(t, p.ends[end].SendDatagram(numbered(i, 60)))
+				must(t, p.ends[end].SendDatagram(numbered(i, 40)))
+				if i%3 == 0 {
+					must(t, p.ends[end].SendReliable(numbered(i, 200)))
+				}
+			}
+			p.step()
+			if p.packets != [2]int{1, 1} {
+				t.Fatalf("tick %d: %v packets", i, p.packets)
+			}
+		}
+		for range 20 {
+			p.step()
+		}
+		for end := range p.ends {
+			if d, r := len(p.take(end, wire.Datagram)), len(p.take(end, wire.Reliable)); d != 600 || r != 100 {
+				t.Errorf("end %d: %d datagrams, %d reliable messages; want 600, 100", end, d, r)
+			}
+		}
+	})
+}
+
+// Nothing to say costs nothing: keep-alive is net/netcode's.
+func TestAnIdleLinkEmitsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{})
+		must(t, p.ends[0].SendReliable([]byte("hello")))
+		for range 60 {
+			p.step()
+		}
+		before := p.sent
+		for range 60 * 30 {
+			p.step()
+		}
+		if p.sent != before || p.ends[0].Dead() {
+			t.Errorf("%v bytes, then %v; dead: %v", before, p.sent, p.ends[0].Err())
+		}
+	})
+}
+
+// The strategy decides what a doubled or late datagram means; the link must
+// not guess.
+func TestDatagramsPassThroughDoubledAndReordered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{})
+		p.double, p.jitter = 1, 100*time.Millisecond
+		for i := range 100 {
+			must(t, p.ends[0].SendDatagram(numbered(i, 20)))
+			p.step()
+		}
+		for range 20 {
+			p.step()
+		}
+		got := p.take(1, wire.Datagram)
+		disorder := 0
+		for i := range got {
+			if i > 0 && got[i][0] < got[i-1][0] {
+				disorder++
+			}
+		}
+		if len(got) != 200 || disorder == 0 {
+			t.Errorf("%d datagrams, %d out of order; want 200, some", len(got), disorder)
+		}
+	})
+}
+
+// Bulk must neither take the line nor the ticks: 2 MB at the default 256 KB/s
+// take 8 s, in every second of which the budget holds, and the datagrams of
+// every tick still leave in it.
+func TestBulkKeepsTheBudgetAndDatagramsLeaveEveryTick(t *testing.T) {
+	for name, loss := range map[string]float64{"clean": 0, "10 % loss": 0.1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const total = 2 << 20
+				p := newPair(t, Config{})
+				p.loss = loss
+				rate := p.ends[0].config.BytesPerSecond
+				sent, got, ticks := 0, 0, 0
+				var perTick []int
+				for ; got < total; ticks++ {
+					for sent < total && p.ends[0].SendReliable(numbered(sent, 32<<10)) == nil {
+						sent += 32 << 10
+					}
+					must(t, p.ends[0].SendDatagram(numbered(ticks, 100)))
+					before := p.sent[0]
+					p.step()
+					perTick = append(perTick, p.sent[0]-before)
+					if p.packets[0] == 0 {
+						t.Fatal("a tick without its datagram")
+					}
+					for _, m := range p.take(1, wire.Reliable) {
+						if !bytes.Equal(m, numbered(got, 32<<10)) {
+							t.Fatalf("message at %d is another", got)
+						}
+						got += len(m)
+					}
+					if ticks > 60*30 {
+						t.Fatalf("%d of %d bytes after 30 s", got, total)
+					}
+				}
+				burst := int(p.ends[0].budget.burst)
+				for from := 0; from+60 <= len(perTick); from++ {
+					sum := 0
+					for _, n := range perTick[from : from+60] {
+						sum += n
+					}
+					if sum > rate+2*burst {
+						t.Fatalf("%d bytes in the second from tick %d; the budget is %d and a burst %d", sum, from, rate, burst)
+					}
+				}
+				if whole := p.sent[0]; whole > rate*ticks/60+2*burst {
+					t.Errorf("%d bytes in %d ticks: above the budget of %d/s", whole, ticks, rate)
+				}
+				if least := total * 60 / rate; ticks > least*5/4+int(60*loss*20) {
+					t.Errorf("%d ticks for what the budget allows in %d: the budget is wasted", ticks, least)
+				}
+				if n := len(p.take(1, wire.Datagram)); n < int(float64(ticks)*(1-loss)*0.9)-10 {
+					t.Errorf("%d datagrams of %d ticks arrived", n, ticks)
+				}
+				t.Logf("%d ticks, %d bytes, %+v", ticks, p.sent[0], p.ends[0].Stats())
+			})
+		})
+	}
+}
+
+// A strategy that sends more than the budget slows bulk down; it cannot stop
+// an order.
+func TestDatagramsOverTheBudgetCannotSilenceTheReliableChannel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{BytesPerSecond: 32 << 10})
+		for i := range 60 * 5 { // 1000 bytes a tick are 60 KB/s
+			must(t, p.ends[0].SendDatagram(numbered(i, 1000)))
+			if i%30 == 0 {
+				must(t, p.ends[0].SendReliable(numbered(i, 300)))
+			}
+			p.step()
+		}
+		for range 30 {
+			p.step()
+		}
+		if n := len(p.take(1, wire.Reliable)); n != 10 {
+			t.Errorf("%d of 10 orders arrived", n)
+		}
+	})
+}
+
+// The queue is bounded where the message enters, and a refusal leaves no trace.
+func TestAFullQueueRefusesAndRecovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{})
+		l, accepted := p.ends[0], 0
+		for l.SendReliable(numbered(accepted, 1000)) == nil {
+			accepted++
+		}
+		if err := l.SendReliable(numbered(0, 1000)); !errors.Is(err, ErrQueueFull) {
+			t.Fatalf("err %v", err)
+		}
+		if want := l.config.QueueBytes / 1002; accepted != want || l.Pending() != want*1002 {
+			t.Errorf("%d accepted, %d pending; want %d messages", accepted, l.Pending(), want)
+		}
+		got := 0
+		for range 60 * 3 {
+			p.step()
+			for _, m := range p.take(1, wire.Reliable) {
+				if !bytes.Equal(m, numbered(got, 1000)) {
+					t.Fatalf("message %d is another", got)
+				}
+				got++
+			}
+		}
+		if got != accepted || l.Pending() != 0 || l.SendReliable(numbered(0, MaxMessage)) != nil {
+			t.Errorf("%d of %d arrived, %d pending", got, accepted, l.Pending())
+		}
+	})
+}
+
+func TestMessagesOutsideTheirBoundsAreRefused(t *testing.T) {
+	l := mustNew(t, Config{})
+	for _, c := range []struct {
+		send func([]byte) error
+		size int
+		want error
+	}{
+		{l.SendReliable, 0, ErrEmpty},
+		{l.SendDatagram, 0, ErrEmpty},
+		{l.SendReliable, MaxMessage + 1, ErrTooLong},
+		{l.SendReliable, MaxMessage, nil},
+		{l.SendDatagram, MaxDatagram + 1, ErrTooLong},
+		{l.SendDatagram, MaxDatagram - 50, nil},
+		{l.SendDatagram, 49, ErrQueueFull}, // 50 bytes are left, and a part's head takes 2
+		{l.SendDatagram, 48, nil},
+	} {
+		if err := c.send(make([]byte, c.size)); !errors.Is(err, c.want) {
+			t.Errorf("%d bytes: %v, want %v", c.size, err, c.want)
+		}
+	}
+	n := 0
+	l.Flush(0, func([]byte) { n++ })
+	if err := l.SendDatagram(make([]byte, MaxDatagram)); n == 0 || err != nil {
+		t.Errorf("after the Flush: %d packets, then %v", n, err)
+	}
+}
+
+// A vanished peer is noticed in time, and by this link's own rule: the core
+// would go on sending for ever.
+func TestAVanishedPeerKillsTheLinkInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{Timeout: 3 * time.Second})
+		for range 60 {
+			must(t, p.ends[0].SendReliable(numbered(1, 100)))
+			p.step()
+		}
+		p.loss = 1
+		for p.ends[0].SendReliable(numbered(1, 10_000)) == nil {
+		}
+		start, sent := p.now, p.sent[0]
+		for !p.ends[0].Dead() {
+			p.ends[0].SendReliable(numbered(1, 10_000))
+			if p.step(); p.now-start > 4*time.Second {
+				t.Fatal("alive after 4 s of silence")
+			}
+		}
+		if silence := p.now - start; silence < 2900*time.Millisecond || !errors.Is(p.ends[0].Err(), ErrTimeout) {
+			t.Errorf("dead after %v: %v", silence, p.ends[0].Err())
+		}
+		l := p.ends[0]
+		if limit := l.config.BytesPerSecond*3 + 2*int(l.budget.burst); p.sent[0]-sent > limit {
+			t.Errorf("%d bytes sent into the void", p.sent[0]-sent)
+		}
+		if !errors.Is(l.SendReliable([]byte{1}), ErrTimeout) || !errors.Is(l.SendDatagram([]byte{1}), ErrTimeout) {
+			t.Error("a dead link takes messages")
+		}
+		before := p.sent[0]
+		if p.step(); p.sent[0] != before {
+			t.Error("a dead link sends")
+		}
+	})
+}
+
+// A laptop lid or a stopped process is not a vanished peer: what waited in
+// the socket must get its chance before the link is given up.
+func TestAGapBetweenFlushesDoesNotKillTheLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{Timeout: 3 * time.Second})
+		p.step()
+		must(t, p.ends[0].SendReliable([]byte("x")))
+		time.Sleep(time.Hour)
+		p.now += time.Hour
+		for range 60 {
+			p.step()
+		}
+		if p.ends[0].Dead() || len(p.take(1, wire.Reliable)) != 1 {
+			t.Errorf("dead: %v", p.ends[0].Err())
+		}
+	})
+}
+
+// A peer whose game takes no messages closes its window; the sender holds
+// what it was given, sends almost nothing, and gives up in time.
+func TestASlowReaderClosesItsWindowAndIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{Timeout: 3 * time.Second})
+		a, b := p.ends[0], p.ends[1]
+		for range 60 * 6 {
+			for a.SendReliable(numbered(1, 1000)) == nil {
+			}
+			time.Sleep(tick)
+			p.now += tick
+			a.Flush(p.now, func(packet []byte) { b.Receive(packet) })
+			b.Flush(p.now, func(packet []byte) { a.Receive(packet) }) // and never Next
+		}
+		if !a.Dead() || a.Stats().BytesSent > 2*window*segmentMTU {
+			t.Errorf("dead: %v, %d bytes sent", a.Err(), a.Stats().BytesSent)
+		}
+	})
+}
+
+// The window opens again when the messages are taken, whatever was lost
+// meanwhile: KCP's probes ask.
+func TestAReaderThatPausedIsServedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{Timeout: 10 * time.Second})
+		a, b := p.ends[0], p.ends[1]
+		sent, got := 0, 0
+		for i := range 60 * 12 {
+			for sent < 600 && a.SendReliable(numbered(sent, 1000)) == nil {
+				sent++
+			}
+			time.Sleep(tick)
+			p.now += tick
+			a.Flush(p.now, func(packet []byte) { b.Receive(packet) })
+			b.Flush(p.now, func(packet []byte) { a.Receive(packet) })
+			if i < 60*4 {
+				continue
+			}
+			for _, m, ok := b.Next(); ok; _, m, ok = b.Next() {
+				if !bytes.Equal(m, numbered(got, 1000)) {
+					t.Fatalf("message %d is another", got)
+				}
+				got++
+			}
+		}
+		if got < 600 || a.Dead() {
+			t.Errorf("%d of %d messages, dead: %v", got, sent, a.Err())
+		}
+	})
+}
+
+// Late datagrams of a match that was restarted are dropped; the reliable
+// channel, which announces the restart, is not.
+func TestDatagramsOfAnotherEpochAreDroppedAndReliableMessagesAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{Epoch: 1})
+		must(t, p.ends[0].SendDatagram([]byte("old, on its way")))
+		p.step()
+		p.ends[0].SendDatagram([]byte("old, queued"))
+		p.ends[0].SetEpoch(2)
+		must(t, p.ends[0].SendReliable([]byte("restart")))
+		must(t, p.ends[0].SendDatagram([]byte("new")))
+		p.step()
+		p.ends[1].SetEpoch(2)
+		for range 10 {
+			p.step()
+		}
+		if d, r := p.take(1, wire.Datagram), p.take(1, wire.Reliable); len(d) != 1 || string(d[0]) != "new" || len(r) != 1 {
+			t.Errorf("datagrams %q, reliable %q", d, r)
+		}
+		if stale := p.ends[1].Stats().Stale; stale != 1 {
+			t.Errorf("%d stale datagrams counted", stale)
+		}
+		// Epochs disagree: the reliable channel still works both ways.
+		p.ends[0].SetEpoch(3)
+		must(t, p.ends[0].SendReliable([]byte("restart again")))
+		for range 30 {
+			p.step()
+		}
+		if len(p.take(1, wire.Reliable)) != 1 || p.ends[0].Pending() != 0 {
+			t.Errorf("%d bytes pending", p.ends[0].Pending())
+		}
+	})
+}
+
+// A caller that never drains loses datagrams, not memory.
+func TestUntakenDatagramsAreDroppedAndCounted(t *testing.T) {
+	a, b := mustNew(t, Config{}), mustNew(t, Config{})
+	for i := range 1000 {
+		must(t, a.SendDatagram(numbered(i, 1000)))
+		a.Flush(time.Duration(i)*tick, func(packet []byte) { b.Receive(packet) })
+	}
+	kept := uint64(0)
+	for _, _, ok := b.Next(); ok; _, _, ok = b.Next() {
+		kept++
+	}
+	if kept < 20 || kept*1002 > inboxBytes || b.Stats().Dropped != 1000-kept {
+		t.Errorf("%d kept, %d dropped", kept, b.Stats().Dropped)
+	}
+}
+
+// The published round trip is the network's plus at most a tick at each end.
+func TestStatsTellTheRoundTrip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{})
+		p.delay = 40 * time.Millisecond
+		for i := range 120 {
+			must(t, p.ends[0].SendReliable(numbered(i, 50)))
+			p.step()
+		}
+		if rtt := p.ends[0].Stats().RTT; rtt < 80*time.Millisecond || rtt > 80*time.Millisecond+3*tick {
+			t.Errorf("round trip %v of an 80 ms network", rtt)
+		}
+	})
+}
+
+func TestAConfigThatCannotWorkNamesItsField(t *testing.T) {
+	for field, c := range map[string]Config{
+		"BytesPerSecond": {BytesPerSecond: 1},
+		"QueueBytes":     {QueueBytes: MaxMessage},
+		"Timeout":        {Timeout: time.Millisecond},
+	} {
+		_, err := New(c)
+		var which *ConfigError
+		if !errors.As(err, &which) || which.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,85 @@
+package link
+
+import (
+	"encoding/binary"
+
+	"tendon/net/wire"
+)
+
+// A segment is the head of one KCP segment, as far as this package looks at
+// it. Segments stand on their own: any row of them is a valid reliable part.
+type segment struct {
+	command uint8
+	number  uint32 // of the data, or of the data acknowledged
+	size    int    // bytes of the whole segment, head included
+}
+
+// What STANDARD.md section 3 fixes about segments.
+const (
+	conversation = 0x646e6574 // "tend": one conversation a connection, so its number says nothing more
+	segmentMTU   = 1152       // bytes of a full segment
+	segmentHead  = 24         // bytes
+	segmentLimit = segmentMTU - segmentHead
+	window       = 128 // segments; a power of two
+
+	push       = 81 // commands
+	ack        = 82
+	askWindow  = 83
+	tellWindow = 84
+
+	partOverhead = 3 // channel and a two-byte length
+)
+
+// packetCost is what a segment of n bytes costs at most: a packet of its own.
+func packetCost(n int) int64 { return int64(wire.EnvelopeSize + partOverhead + n) }
+
+// firstSegment reads the segment at the front of b. It refuses everything
+// that a Tendon peer does not send: another conversation, KCP fragments,
+// empty or oversized data, data on a command that has none, a window above
+// ours. The core itself would slice by the length field (a negative number
+// where int has 32 bits) and count fragments in a byte that wraps.
+func firstSegment(b []byte) (s segment, ok bool) {
+	if len(b) < segmentHead || binary.LittleEndian.Uint32(b) != conversation {
+		return segment{}, false
+	}
+	s.command = b[4]
+	fragment, free := b[5], binary.LittleEndian.Uint16(b[6:])
+	s.number = binary.LittleEndian.Uint32(b[12:])
+	length := binary.LittleEndian.Uint32(b[20:])
+	if fragment != 0 || free > window || length > uint32(len(b)-segmentHead) || length > segmentLimit {
+		return segment{}, false
+	}
+	s.size = segmentHead + int(length)
+	switch s.command {
+	case push:
+		return s, length > 0
+	case ack, askWindow, tellWindow:
+		return s, length == 0
+	}
+	return segment{}, false
+}
+
+// segmentsWellFormed reports whether b is a row of one or more whole segments.
+func segmentsWellFormed(b []byte) bool {
+	for len(b) > 0 {
+		s, ok := firstSegment(b)
+		if !ok {
+			return false
+		}
+		b = b[s.size:]
+	}
+	return true
+}
+
+// segmentsWithin returns how many bytes of b, a row of well-formed segments,
+// fit into limit bytes without cutting one.
+func segmentsWithin(b []byte, limit int) (n int) {
+	for n < len(b) {
+		s, ok := firstSegment(b[n:])
+		if !ok || n+s.size > limit {
+			break
+		}
+		n += s.size
+	}
+	return n
+}
