@@ -24,7 +24,7 @@ var edges = [...]fixed.Num{
 	fixed.One, -fixed.One, fixed.One - 1, fixed.One + 1, -fixed.One - 1, 2 * fixed.One,
 	fixed.Pi, -fixed.Pi, fixed.HalfPi, -fixed.HalfPi, fixed.Tau, -fixed.Tau,
 	fixed.Max, fixed.Max - 1, fixed.Min, fixed.Min + 1, fixed.Max / 2, fixed.Min / 2,
-	fixed.Max - fixed.Half, fixed.Max - fixed.Half + 1, fixed.Max - fixed.One + 1,
+	fixed.Max - fixed.Half, fixed.Max - fixed.One + 2, fixed.Max - fixed.Half + 1, fixed.Max - fixed.One + 1,
 }
 
 // num returns an edge in one of eight cases, else a number of random length.

@@ -91,11 +91,9 @@ func (a Num) Div(b Num) Num {
 		}
 		return Max ^ sign
 	}
-	q := ratio(n, d)
-	if q > uint64(Max) {
-		return Max ^ sign
-	}
-	return Num(q) ^ sign - sign
+	// Below 2^31 the quotient of two 64-bit integers is too far below to be
+	// rounded up to it.
+	return Num(ratio(n, d)) ^ sign - sign
 }
 
 // Mod returns a - b·⌊a/b⌋, exactly: the result has the sign of b and lies in

@@ -115,6 +115,7 @@ func TestOverflowAndDivisionByZeroSaturate(t *testing.T) {
 		{"Min mod -ε", fixed.Min.Mod(-1), 0},
 		{"⌈Max⌉", fixed.Max.Ceil(), fixed.Max},
 		{"⌈2^31-1⌉", fixed.FromInt(1<<31 - 1).Ceil(), fixed.FromInt(1<<31 - 1)},
+		{"⌈2^31-1+ε⌉", (fixed.FromInt(1<<31-1) + 1).Ceil(), fixed.Max},
 		{"round Max", fixed.Max.Round(), fixed.Max},
 		{"round 2^31-0.5-ε", (fixed.Max - fixed.Half).Round(), fixed.FromInt(1<<31 - 1)},
 		{"round Min", fixed.Min.Round(), fixed.Min},

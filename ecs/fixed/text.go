@@ -90,12 +90,12 @@ func (a Num) String() string {
 		left, reach = left*10, reach*10
 		digit := byte(left / unit)
 		left %= unit
-		below, next := left < reach, unit-left < reach
-		if next && (!below || left > unit/2) {
+		last := left < reach || unit-left < reach
+		if last && left > unit/2 {
 			digit++
 		}
 		buf = append(buf, '0'+digit)
-		if below || next {
+		if last {
 			return string(buf)
 		}
 	}

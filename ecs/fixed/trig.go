@@ -5,28 +5,10 @@ import "math/bits"
 // Angles are Nums in radians, counter-clockwise from the positive x axis. Sines
 // and arc tangents come from tables (tables.go) with a short series between the
 // entries, in 62 to 64 fractional bits, and are rounded to a Num once, at the end.
-// Before that rounding the error stays below 2^-43.
+// Before that rounding the error stays below 2^-42.
 
-const (
-	// phaseHi·2^64 + phaseLo is 2^96/τ, rounded: the phase of an angle with 32
-	// fractional bits has 64, and even for 2^31 radians only its last is in doubt.
-	phaseHi = 0x28be60db
-	phaseLo = 0x9391054a7f09d5f4
-	// quarter is a quarter turn of phase.
-	quarter = 1 << 62
-
-	// sinSteps is the number of intervals that a quarter turn is cut into, and
-	// stepRadians is one of them, π/512, in units of 2^-64.
-	sinSteps    = 256
-	stepRadians = 0x01921fb54442d184
-
-	// atanSteps is the number of intervals that the slopes [0, 1) are cut into.
-	atanSteps = 256
-
-	// π and π/2 in units of 2^-62.
-	halfTurn    = 0xc90fdaa22168c235
-	quarterTurn = 0x6487ed5110b4611a
-)
+// quarter is a quarter turn of phase.
+const quarter = 1 << 62
 
 // Sin returns the sine of an angle. Sin(-a) is exactly -Sin(a).
 func Sin(a Num) Num {
@@ -71,7 +53,8 @@ func Atan2(y, x Num) Num {
 // overflow.
 func Hypot(x, y Num) Num { return Vec2{x, y}.Len() }
 
-// phase returns |a| as a fraction of a turn, modulo one turn, in units of 2^-64.
+// phase returns |a| as a fraction of a turn, modulo one turn, in units of 2^-64:
+// even of 2^31 radians only its last bit is in doubt.
 func phase(a Num) uint64 {
 	m := magnitude(a)
 	return m*phaseHi + high(m, phaseLo)
@@ -101,14 +84,13 @@ func phaseSin(p uint64) Num {
 
 // arctan returns the angle of slope n/d for n < d, in units of 2^-62: with t0 the
 // start of the slope's interval, atan t = atan t0 + atan δ with
-// δ = (t-t0)/(1+t·t0), and atan δ = δ - δ³/3 + δ⁵/5. As δ < 2^-8, the series' next
-// term is below 2^-58.
+// δ = (t-t0)/(1+t·t0), and atan δ = δ - δ³/3. As δ < 2^-8, the series' next term
+// is below 2^-42.
 func arctan(n, d uint64) uint64 {
 	t, _ := bits.Div64(n, 0, d)
 	i := t >> 56
 	rest := t & (1<<56 - 1)
 	delta, _ := bits.Div64(rest>>1, rest<<63, 1<<63+t>>9*i)
-	d2 := high(delta, delta)
-	d3 := high(delta, d2)
-	return atanTable[i] + (delta-d3/3+high(d3, d2)/5)>>2
+	cube := high(delta, high(delta, delta))
+	return atanTable[i] + (delta-cube/3)>>2
 }
