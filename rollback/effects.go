@@ -1,0 +1,147 @@
+package rollback
+
+import "tendon/ecs"
+
+// Effects turns the events of ticks that are simulated again and again into news a view hears once: an event is
+// predicted when a tick first emits it, and later confirmed, or cancelled when a correction takes it away.
+// Irreversible events are only ever confirmed.
+//
+// Events of tick f lie in row f & mask, which stores its tick.
+type Effects struct {
+	rows []effectRow
+	mask ecs.Tick
+	news []Effect
+	text []byte // values of news
+	lost uint64
+}
+
+// effectRow holds what a tick emitted when it was last simulated.
+type effectRow struct {
+	tick   ecs.Tick
+	events []ecs.EmittedEvent
+	values []byte
+}
+
+// Status says what a view learns of an event.
+type Status uint8
+
+// The statuses of an event.
+const (
+	EffectPredicted Status = iota // play it, it may be cancelled
+	EffectConfirmed               // it is final; one that was never predicted starts now
+	EffectCancelled               // it did not happen: fade it out
+)
+
+// Effect is one piece of news. First is set on the first news of an event: a confirmed event with First set was not
+// predicted here. Age is how many ticks ago it happened.
+type Effect struct {
+	Event  ecs.EmittedEvent
+	Status Status
+	First  bool
+	Age    ecs.Tick
+}
+
+// maxNews bounds the news that wait for a view that does not ask: the oldest are counted as lost.
+const maxNews = 1024
+
+// NewEffects returns a ledger for the last depth ticks, rounded up to a power of two; depth must be at least the
+// timeline's.
+func NewEffects(depth int) *Effects {
+	n := 1
+	for n < depth {
+		n *= 2
+	}
+	return &Effects{rows: make([]effectRow, n), mask: ecs.Tick(n - 1)}
+}
+
+// Reset forgets all ticks and all news.
+func (e *Effects) Reset() {
+	for i := range e.rows {
+		e.rows[i].tick, e.rows[i].events, e.rows[i].values = 0, e.rows[i].events[:0], e.rows[i].values[:0]
+	}
+	e.news, e.text = e.news[:0], e.text[:0]
+}
+
+// Drain calls f with each piece of news in order and forgets them. Values are valid during the call.
+func (e *Effects) Drain(present ecs.Tick, f func(Effect)) {
+	at := 0
+	for _, n := range e.news {
+		size := len(n.Event.Value)
+		n.Event.Value = e.text[at : at+size]
+		at += size
+		if present > n.Event.Key.Tick {
+			n.Age = present - n.Event.Key.Tick
+		}
+		f(n)
+	}
+	e.news, e.text = e.news[:0], e.text[:0]
+}
+
+// Lost returns how many news were dropped because nobody drained them.
+func (e *Effects) Lost() uint64 { return e.lost }
+
+// simulated takes note of what tick f emitted now, and tells what is new and what is gone.
+func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
+	row := &e.rows[f&e.mask]
+	if row.tick != f {
+		row.tick, row.events = f, row.events[:0]
+	}
+	for _, old := range row.events {
+		if !old.Irreversible && !has(events, old.Key) {
+			e.tell(old, EffectCancelled, false)
+		}
+	}
+	for _, now := range events {
+		if !now.Irreversible && !has(row.events, now.Key) {
+			e.tell(now, EffectPredicted, true)
+		}
+	}
+	row.keep(events)
+}
+
+// confirm tells that what tick f emitted is final.
+func (e *Effects) confirm(f ecs.Tick) {
+	row := &e.rows[f&e.mask]
+	if row.tick != f {
+		return
+	}
+	for _, ev := range row.events {
+		e.tell(ev, EffectConfirmed, ev.Irreversible)
+	}
+}
+
+func (e *Effects) tell(ev ecs.EmittedEvent, s Status, first bool) {
+	if len(e.news) >= maxNews {
+		e.lost += uint64(len(e.news))
+		e.news, e.text = e.news[:0], e.text[:0]
+	}
+	e.text = append(e.text, ev.Value...)
+	e.news = append(e.news, Effect{Event: ev, Status: s, First: first})
+}
+
+// keep copies the events into the row.
+func (r *effectRow) keep(events []ecs.EmittedEvent) {
+	need := 0
+	for _, ev := range events {
+		need += len(ev.Value)
+	}
+	if cap(r.values) < need {
+		r.values = make([]byte, 0, 2*need)
+	}
+	r.events, r.values = r.events[:0], r.values[:0]
+	for _, ev := range events {
+		from := len(r.values)
+		r.values = append(r.values, ev.Value...)
+		ev.Value = r.values[from:len(r.values):len(r.values)]
+		r.events = append(r.events, ev)
+	}
+}
+
+func has(events []ecs.EmittedEvent, key ecs.EventKey) bool {
+	for i := range events {
+		if events[i].Key == key {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,81 @@
+package rollback
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"tendon/ecs"
+)
+
+// OrderLog holds the orders that were stamped into recent and coming ticks, in stamped order. Orders are rare: the
+// log is a short list, ascending by tick.
+type OrderLog struct {
+	list []stampedOrder
+}
+
+type stampedOrder struct {
+	tick  ecs.Tick
+	order ecs.Order
+}
+
+// Add appends an order to those of tick f. The payload is copied.
+func (l *OrderLog) Add(f ecs.Tick, o ecs.Order) {
+	o.Payload = slices.Clone(o.Payload)
+	at, _ := slices.BinarySearchFunc(l.list, f+1, func(s stampedOrder, f ecs.Tick) int {
+		if s.tick < f {
+			return -1
+		}
+		return 1
+	})
+	l.list = slices.Insert(l.list, at, stampedOrder{f, o})
+}
+
+// AppendAt appends the orders of tick f to dst in stamped order and returns the extended slice. Payloads alias the
+// log.
+func (l *OrderLog) AppendAt(dst []ecs.Order, f ecs.Tick) []ecs.Order {
+	for i := range l.list {
+		if s := &l.list[i]; s.tick == f {
+			dst = append(dst, s.order)
+		} else if s.tick > f {
+			break
+		}
+	}
+	return dst
+}
+
+// DropBefore forgets the orders of ticks < f.
+func (l *OrderLog) DropBefore(f ecs.Tick) {
+	n := 0
+	for n < len(l.list) && l.list[n].tick < f {
+		n++
+	}
+	l.list = slices.Delete(l.list, 0, n)
+}
+
+// Len returns the number of orders in the log.
+func (l *OrderLog) Len() int { return len(l.list) }
+
+// OrderDigest is a short proof that two peers hold the same orders of a tick in the same order; it is 0 for none.
+type OrderDigest uint32
+
+// DigestOrders returns the digest of a tick's orders.
+func DigestOrders(orders []ecs.Order) OrderDigest {
+	if len(orders) == 0 {
+		return 0
+	}
+	var d xxhash.Digest
+	d.Reset()
+	var head [22]byte
+	for _, o := range orders {
+		head[0], head[1] = byte(o.Kind), byte(o.Player)
+		binary.LittleEndian.PutUint32(head[2:], o.Entity.Row)
+		binary.LittleEndian.PutUint64(head[6:], uint64(o.Entity.Born))
+		binary.LittleEndian.PutUint64(head[14:], uint64(len(o.Payload)))
+		d.Write(head[:])
+		d.Write(o.Payload)
+	}
+	sum := d.Sum64()
+	return OrderDigest(sum^sum>>32) | 1 // never 0, which stands for no orders
+}

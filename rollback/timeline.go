@@ -1,0 +1,379 @@
+package rollback
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/ecs"
+)
+
+// Timeline is a world that runs ahead of what is confirmed and is put right when the confirmation differs.
+//
+// Ticks [0, Confirmed] are final. (Confirmed, Present] are predicted. Received ≥ Confirmed is the last tick whose
+// inputs are final here; Confirmed follows it once the states up to it were computed from them. The ring always holds
+// a state of a tick ≤ Confirmed from which the present can be computed again.
+//
+// A caller alternates: Confirm and AddOrder as news arrive, Rewind once, then Step until the tick it wants.
+type Timeline struct {
+	config   Config
+	world    *ecs.World
+	ring     *Ring
+	inputs   *InputLog // what was used, or is final, per tick
+	own      *InputLog // what the local player did, per tick
+	orders   OrderLog
+	effects  *Effects
+	scratch  scratch
+	present  ecs.Tick
+	furthest ecs.Tick // the furthest tick ever computed: up to it, Step simulates again
+	received ecs.Tick
+	sure     ecs.Tick // Confirmed
+	base     ecs.Tick // newest saved tick ≤ sure: resimulation starts no earlier
+	wrong    ecs.Tick // first tick in (sure, present] that was computed from wrong inputs or orders, if differs
+	differs  bool
+	rerun    bool // the last Rewind has not been made up for yet
+	stats    Stats
+}
+
+type scratch struct {
+	orders []ecs.Order
+}
+
+// Config describes a timeline.
+type Config struct {
+	// World is the world to run; it is in the state of tick World.Tick(), which is taken as confirmed. Required.
+	World *ecs.World
+	// MaxPrediction is the most ticks that may be predicted, Present − Confirmed. Required, ≥ 1.
+	MaxPrediction int
+	// Depth is how many ticks the ring and the input log hold; 0: twice MaxPrediction, at least 16.
+	Depth int
+	// Policy says which ticks are saved. The zero value is EveryTick.
+	Policy SavePolicy
+	// CheckEvery is the interval in ticks of states that are saved whatever the policy, so that their checksum can be
+	// compared; 0: none.
+	CheckEvery int
+	// Local is the player whose inputs this peer gives, or −1 for none: a spectator, or a server.
+	Local int
+	// Effects is told of every tick's events; nil: nobody is.
+	Effects *Effects
+	// Observer is told of restores, resimulations and saves; nil: nobody is.
+	Observer ecs.Observer
+}
+
+// Stats counts what a timeline did since it was made.
+type Stats struct {
+	Steps       uint64 // ticks computed for the first time
+	Resimulated uint64 // ticks computed again
+	Rewinds     uint64 // rewinds because of a wrong input or order
+	Refreshes   uint64 // rewinds only to renew the oldest saved state
+	DeepestTick uint64 // most ticks one rewind went back
+	WrongInputs uint64 // confirmed inputs that had been predicted otherwise
+	RightInputs uint64 // confirmed inputs that had been predicted right
+	Saves       uint64
+	Stalls      uint64 // Step calls refused at the prediction limit
+}
+
+// Errors of a timeline.
+var (
+	// ErrStalled is returned by Step at the prediction limit. Confirm more, then go on.
+	ErrStalled = errors.New("rollback: prediction limit reached")
+	// ErrGap is returned by Confirm for a tick that does not follow the last confirmed one.
+	ErrGap = errors.New("rollback: confirmed tick does not follow the last one")
+	// ErrOrdersMissing is returned by Confirm while orders of the tick have not arrived.
+	ErrOrdersMissing = errors.New("rollback: orders of the tick are not all here")
+	// ErrTooFar is returned for a tick outside the window of the logs.
+	ErrTooFar = errors.New("rollback: tick lies outside the timeline's window")
+	// ErrConfig is wrapped by every error of New.
+	ErrConfig = errors.New("rollback: bad Config")
+)
+
+// New returns a timeline whose present is the world's tick, confirmed.
+func New(c Config) (*Timeline, error) {
+	if c.World == nil {
+		return nil, fmt.Errorf("%w: World is nil", ErrConfig)
+	}
+	if c.MaxPrediction < 1 {
+		return nil, fmt.Errorf("%w: MaxPrediction is %d, want at least 1", ErrConfig, c.MaxPrediction)
+	}
+	if c.Depth == 0 {
+		c.Depth = max(16, 2*c.MaxPrediction+int(c.Policy.every))
+	}
+	if least := c.MaxPrediction + 2 + int(c.Policy.every); c.Depth < least {
+		return nil, fmt.Errorf("%w: Depth is %d, want at least MaxPrediction + 2 plus the saving interval = %d", ErrConfig, c.Depth, least)
+	}
+	players := c.World.Game().MaxPlayers
+	if c.Local >= players {
+		return nil, fmt.Errorf("%w: Local is %d in a game of %d players", ErrConfig, c.Local, players)
+	}
+	t := &Timeline{config: c, world: c.World, effects: c.Effects,
+		ring: NewRing(c.Depth), inputs: NewInputLog(players, c.Depth), own: NewInputLog(1, c.Depth)}
+	t.Reset()
+	return t, nil
+}
+
+// Reset takes the world's state as confirmed and present, and forgets everything else but orders of later ticks. It
+// is for after the world was loaded from an image.
+func (t *Timeline) Reset() {
+	f := t.world.Tick()
+	t.ring.Clear()
+	t.present, t.furthest, t.received, t.sure, t.base, t.differs, t.rerun = f, f, f, f, f, false, false
+	inputs, marks := t.inputs.Row(f)
+	for p := range inputs {
+		inputs[p], marks[p] = t.world.InputOf(ecs.Player(p)), Confirmed
+	}
+	t.orders.DropBefore(f + 1)
+	if t.effects != nil {
+		t.effects.Reset()
+	}
+	t.save()
+}
+
+// World returns the world, in the state of Present.
+func (t *Timeline) World() *ecs.World { return t.world }
+
+// Present returns the last tick computed.
+func (t *Timeline) Present() ecs.Tick { return t.present }
+
+// Confirmed returns the last tick whose inputs are final here and whose state was computed from them.
+func (t *Timeline) Confirmed() ecs.Tick { return t.sure }
+
+// Received returns the last tick whose inputs are final here.
+func (t *Timeline) Received() ecs.Tick { return t.received }
+
+// Furthest returns the last tick ever computed: Step simulates again what is ≤ Furthest.
+func (t *Timeline) Furthest() ecs.Tick { return t.furthest }
+
+// Snapshot returns the saved state of tick f, if the policy saved it and the ring still holds it.
+func (t *Timeline) Snapshot(f ecs.Tick) (*ecs.Snapshot, bool) { return t.ring.At(f) }
+
+// Floor returns the newest saved state of a tick ≤ f.
+func (t *Timeline) Floor(f ecs.Tick) (*ecs.Snapshot, bool) { return t.ring.Floor(f) }
+
+// Stats returns what the timeline counted.
+func (t *Timeline) Stats() Stats { return t.stats }
+
+// InputAt returns p's input of tick f and where it came from.
+func (t *Timeline) InputAt(f ecs.Tick, p ecs.Player) (ecs.InputBytes, Provenance) {
+	return t.inputs.At(f, p)
+}
+
+// SetLocal gives the local player's input for tick f, which must not have been computed yet.
+func (t *Timeline) SetLocal(f ecs.Tick, in ecs.InputBytes) error {
+	if f <= t.furthest || f > t.furthest+ecs.Tick(t.own.Depth()/2) {
+		return ErrTooFar
+	}
+	inputs, marks := t.own.Row(f)
+	inputs[0], marks[0] = in, Predicted
+	return nil
+}
+
+// AddOrder adds an order that the server stamped into tick f. An order for a tick that was computed already is made
+// up for by the next Rewind; one for a confirmed tick is refused.
+func (t *Timeline) AddOrder(f ecs.Tick, o ecs.Order) error {
+	if f <= t.received {
+		return ErrTooFar
+	}
+	t.orders.Add(f, o)
+	if f <= t.present {
+		t.mistake(f)
+	}
+	return nil
+}
+
+// Confirm makes the inputs of tick f final. f must be Received + 1; inputs are by player; late holds the players
+// whose input the server substituted; digest proves the tick's orders. The slices are copied.
+func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, digest OrderDigest) error {
+	if f != t.received+1 {
+		return ErrGap
+	}
+	if f > t.base+ecs.Tick(t.inputs.Depth()) {
+		return ErrTooFar
+	}
+	t.scratch.orders = t.orders.AppendAt(t.scratch.orders[:0], f)
+	if DigestOrders(t.scratch.orders) != digest {
+		return ErrOrdersMissing
+	}
+	row, marks := t.inputs.Row(f)
+	joined := t.world.Players()
+	for p := range row {
+		in := ecs.InputBytes{}
+		if p < len(inputs) {
+			in = inputs[p]
+		}
+		if f <= t.present {
+			if row[p] != in {
+				t.stats.WrongInputs++
+				t.mistake(f)
+			} else if joined.Has(ecs.Player(p)) {
+				t.stats.RightInputs++
+			}
+		}
+		row[p], marks[p] = in, Confirmed
+		if late.Has(ecs.Player(p)) {
+			marks[p] = Substituted
+		}
+	}
+	t.received = f
+	t.settle()
+	return nil
+}
+
+// mistake notes that tick f was computed from something that turned out otherwise.
+func (t *Timeline) mistake(f ecs.Tick) {
+	if !t.differs || f < t.wrong {
+		t.wrong, t.differs = f, true
+	}
+}
+
+// settle moves Confirmed to where it is true: up to received, as far as computed, short of a known mistake.
+func (t *Timeline) settle() {
+	until := min(t.received, t.present)
+	if t.differs {
+		until = min(until, t.wrong-1)
+	}
+	for t.sure < until {
+		t.sure++
+		if t.effects != nil {
+			t.effects.confirm(t.sure)
+		}
+	}
+	if s, ok := t.ring.Floor(t.sure); ok && s.Tick() > t.base {
+		t.base = s.Tick()
+		t.orders.DropBefore(t.base + 1)
+	}
+}
+
+// Rewind goes back to the newest saved state before the first tick that was computed from something wrong, if there
+// is one, and returns how many ticks it went back. Step then computes them again; until Present has caught up, the
+// caller may spread the steps over several frames.
+func (t *Timeline) Rewind() (depth int) {
+	switch {
+	case t.differs:
+		depth = t.rewindTo(t.wrong - 1)
+		t.stats.Rewinds++
+	case t.exhausted():
+		depth = t.rewindTo(t.sure)
+		t.stats.Refreshes++
+	default:
+		return 0
+	}
+	t.stats.DeepestTick = max(t.stats.DeepestTick, uint64(depth))
+	return depth
+}
+
+// RewindTo goes back at least to tick f, for tests and tools. f must be ≥ the oldest tick in the ring.
+func (t *Timeline) RewindTo(f ecs.Tick) (depth int) { return t.rewindTo(min(f, t.present)) }
+
+func (t *Timeline) rewindTo(f ecs.Tick) int {
+	s, ok := t.ring.Floor(f)
+	if !ok {
+		panic(fmt.Sprintf("rollback: no saved state at or before tick %d: the ring of depth %d lost it; make Depth larger", f, t.ring.Depth()))
+	}
+	t.enter(ecs.SectionRestore)
+	t.world.Restore(s)
+	t.leave(ecs.SectionRestore)
+	depth := int(t.present - s.Tick())
+	t.present = s.Tick()
+	t.ring.DropAfter(t.present)
+	t.differs, t.rerun = false, t.present < t.furthest
+	return depth
+}
+
+// exhausted reports whether the only state to go back to is about to leave the ring: it is renewed then, at the
+// newest confirmed tick, although nothing was wrong.
+func (t *Timeline) exhausted() bool {
+	if t.config.Policy.saves() {
+		return false
+	}
+	return t.base < t.sure && int(t.present-t.base)+2 >= t.ring.Depth()
+}
+
+// Stalled reports whether Step would refuse a new tick.
+func (t *Timeline) Stalled() bool {
+	return t.present >= t.furthest && t.present-t.sure >= ecs.Tick(t.config.MaxPrediction)
+}
+
+// Step computes tick Present + 1 from what is known of it. It returns ErrStalled if that would be a new tick beyond
+// the prediction limit.
+func (t *Timeline) Step() error {
+	if t.differs {
+		panic("rollback: Step with a mistake pending: call Rewind first")
+	}
+	if t.Stalled() {
+		t.stats.Stalls++
+		return ErrStalled
+	}
+	f := t.present + 1
+	again := f <= t.furthest
+	if again {
+		t.enter(ecs.SectionResimulate)
+		t.stats.Resimulated++
+	} else {
+		t.stats.Steps++
+	}
+	t.scratch.orders = t.orders.AppendAt(t.scratch.orders[:0], f)
+	t.world.Step(ecs.TickInputs{Players: t.assume(f), Orders: t.scratch.orders})
+	if again {
+		t.leave(ecs.SectionResimulate)
+	}
+	t.present, t.furthest = f, max(t.furthest, f)
+	if t.effects != nil {
+		t.effects.simulated(f, t.world.Events())
+	}
+	t.settle()
+	t.saveIfWanted(f)
+	if f == t.furthest {
+		t.rerun = false
+	}
+	return nil
+}
+
+// assume returns the inputs of tick f: final ones where they are, else the local player's own, else predicted from
+// the tick before.
+func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
+	row, marks := t.inputs.Row(f)
+	if f <= t.received {
+		return row
+	}
+	game := t.world.Game()
+	for p := range row {
+		if p == t.config.Local {
+			if own, mark := t.own.At(f, 0); mark != Missing {
+				row[p], marks[p] = own, Predicted
+				continue
+			}
+		}
+		last, _ := t.inputs.At(f-1, ecs.Player(p))
+		row[p], marks[p] = game.PredictInput(last), Predicted
+	}
+	return row
+}
+
+func (t *Timeline) saveIfWanted(f ecs.Tick) {
+	until := ecs.Tick(0)
+	if t.rerun {
+		until = t.furthest
+	}
+	check := t.config.CheckEvery > 0 && f%ecs.Tick(t.config.CheckEvery) == 0
+	if check || t.config.Policy.wants(f, t.received, until) {
+		t.save()
+	}
+}
+
+func (t *Timeline) save() {
+	t.enter(ecs.SectionSave)
+	t.ring.Save(t.world)
+	t.stats.Saves++
+	t.leave(ecs.SectionSave)
+}
+
+func (t *Timeline) enter(s ecs.Section) {
+	if t.config.Observer != nil {
+		t.config.Observer.Enter(s)
+	}
+}
+
+func (t *Timeline) leave(s ecs.Section) {
+	if t.config.Observer != nil {
+		t.config.Observer.Leave(s)
+	}
+}
