@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 )
@@ -23,6 +24,7 @@ type world struct {
 	key     Key
 	server  *Server
 	clients map[netip.AddrPort]*Client
+	order   []netip.AddrPort // of joining, so that every run is the same
 	events  []Event
 	lost    int // datagrams to addresses where nobody is
 	sent    int // bytes the server sent
@@ -79,6 +81,9 @@ func (w *world) join(from netip.AddrPort, token []byte) *Client {
 		w.tb.Fatal(err)
 	}
 	w.clients[from] = c
+	if !slices.Contains(w.order, from) {
+		w.order = append(w.order, from)
+	}
 	return c
 }
 
@@ -119,7 +124,11 @@ func (w *world) carry(out *Outbox) {
 
 // step updates everybody once at the present time.
 func (w *world) step() {
-	for from, c := range w.clients {
+	for _, from := range w.order {
+		c := w.clients[from]
+		if c == nil {
+			continue
+		}
 		w.out.Reset()
 		c.Update(&w.out, w.now)
 		w.deliver(&w.out, from)

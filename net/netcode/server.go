@@ -21,7 +21,7 @@ const (
 const (
 	MaxSlots       = 1 << 16
 	defaultPending = 1024 // about 250 KB
-	defaultHistory = 4096 // about 600 KB
+	defaultHistory = 4096 // about 400 KB
 )
 
 // Errors of Send.
@@ -43,7 +43,7 @@ type ServerConfig struct {
 	Slots int
 	// Pending bounds the open challenges, about 250 bytes each. Zero: 1024, or 4 for each slot if that is more.
 	Pending int
-	// History bounds the tokens remembered as presented, about 150 bytes each. It should hold all connections made within
+	// History bounds the tokens remembered as presented, about 100 bytes each. It should hold all connections made within
 	// a token's lifetime. Zero: 4096, or 8 for each slot if that is more.
 	History int
 	// Admit decides on a client whose token is good. Nil: the standard's rule (see Arrival.Standard).

@@ -1,0 +1,6 @@
+//go:build !race
+
+package netcode
+
+// raceDetector is off.
+const raceDetector = false
