@@ -1,7 +1,6 @@
 package fixed_test
 
 import (
-	"math/big"
 	"testing"
 
 	"tendon/ecs/fixed"
@@ -22,12 +21,8 @@ func (g *args) angle() fixed.Num {
 	case 1:
 		return g.upTo(2 * fixed.Tau)
 	}
-	eighths := new(big.Float).SetInt64(int64(g.bits() >> (g.bits() % 33) >> 31 & 0x7fffffff))
-	x := real().Mul(refPi, eighths)
-	n, _ := scaleBy(x, 30).Int64()
-	if n < 0 || n >= 1<<62 {
-		n >>= 1
-	}
+	eighths := real().SetInt64(int64(g.bits() >> (34 + g.bits()%30))) // below 2^30, of any length
+	n, _ := scaleBy(eighths.Mul(eighths, refPi), 30).Int64()
 	return fixed.Num(n) + g.upTo(4)
 }
 
