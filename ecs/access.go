@@ -97,7 +97,7 @@ func (c *cursor) next() bool {
 			if set := words[k]; set != 0 {
 				if set = c.match(set, k); set != 0 {
 					c.bits = set
-					c.enter(identity, k)
+					c.enter(identity, k, set)
 					return true
 				}
 			}
@@ -128,8 +128,8 @@ func (r *region) word(k int) uint64 {
 	return 0
 }
 
-// enter points the cursor at block k.
-func (c *cursor) enter(identity *column, k int) {
+// enter points the cursor at block k, of which the rows in set are visited.
+func (c *cursor) enter(identity *column, k int, set uint64) {
 	first := uint32(k * blockRows)
 	c.self = identity.rowOf(&identity.regions[c.owner], first)
 	for i, write := range c.plan.write {
@@ -137,19 +137,25 @@ func (c *cursor) enter(identity *column, k int) {
 		r := &col.regions[c.owner]
 		c.base[i] = col.rowOf(r, first)
 		if write {
-			c.world.image.markBlock(r, col.info, first)
+			c.world.image.markBlock(r, col.info, first, set)
 		}
 	}
 }
 
-// markBlock marks the pages of the block that starts at row first.
-func (im *image) markBlock(r *region, info *columnInfo, first uint32) {
+// markBlock marks those pages of the block that starts at row first which hold a row of set.
+func (im *image) markBlock(r *region, info *columnInfo, first uint32, set uint64) {
 	if info.stride == 0 {
 		return
 	}
-	im.mark(r.data.pages[first>>info.shift])
-	for i := first + 1<<info.shift; i < first+blockRows; i += 1 << info.shift {
-		im.mark(r.data.pages[i>>info.shift])
+	if 1<<info.shift >= blockRows {
+		im.mark(r.data.pages[first>>info.shift])
+		return
+	}
+	perPage := uint32(1) << info.shift
+	for i := first; set != 0; i, set = i+perPage, set>>perPage {
+		if set&(1<<perPage-1) != 0 {
+			im.mark(r.data.pages[i>>info.shift])
+		}
 	}
 }
 
@@ -182,7 +188,7 @@ func (c *cursor) extend(n int) int {
 		if words[k] != ^uint64(0) || c.match(words[k], k) != ^uint64(0) || !c.adjacent(identity, k, n+added) {
 			break
 		}
-		c.enter(identity, k)
+		c.enter(identity, k, ^uint64(0))
 		c.block = k + 1
 		added += blockRows
 	}

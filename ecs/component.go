@@ -27,6 +27,7 @@ type AnyComponent interface {
 
 // declaration is what the engine knows of a component or resource without its type.
 type declaration struct {
+	what   string // "component" or "resource"
 	name   string
 	id     int // position among the process's declarations; never part of a state
 	layout *layout
@@ -38,12 +39,9 @@ type declaration struct {
 var declarations int
 
 func declare(what, name string, t reflect.Type) *declaration {
-	d := &declaration{name: name, id: declarations}
+	d := &declaration{what: what, name: name, id: declarations}
 	declarations++
 	d.layout, d.err = layoutOf(what, name, t)
-	if d.err == nil && d.layout.size > maxRowBytes {
-		d.err = &RegistrationError{What: what, Name: name, Type: t.String(), Problem: "is larger than 16 KiB; split it, so that one write does not copy all of it"}
-	}
 	return d
 }
 
@@ -77,8 +75,11 @@ func (c *Component[T]) Has(w *World, e Entity) bool {
 // Read returns e's value; ok is false if e is gone or has no such component.
 func (c *Component[T]) Read(w *World, e Entity) (value T, ok bool) {
 	col := w.column(c.declaration)
+	if !w.exists(e) {
+		return value, false
+	}
 	r, i := &col.regions[e.Owner()], e.Row%regionRows
-	if !w.exists(e) || !r.has(i) {
+	if !r.has(i) {
 		return value, false
 	}
 	return *(*T)(col.rowOf(r, i)), true
@@ -88,8 +89,11 @@ func (c *Component[T]) Read(w *World, e Entity) (value T, ok bool) {
 // The pointer is for this system only: keep the Entity, not the pointer.
 func (c *Component[T]) Write(w *World, e Entity) *T {
 	col := w.column(c.declaration)
+	if !w.exists(e) {
+		return nil
+	}
 	r, i := &col.regions[e.Owner()], e.Row%regionRows
-	if !w.exists(e) || !r.has(i) {
+	if !r.has(i) {
 		return nil
 	}
 	w.image.markRow(r, col.info, i)

@@ -94,19 +94,27 @@ func (g *Game) Check() error {
 	if g.Input != nil && g.Input.declaredInput().err != nil {
 		errs = append(errs, g.Input.declaredInput().err)
 	}
-	names := map[string]bool{}
+	names := map[string]bool{"": true}
+	for _, name := range engineNames {
+		names[name] = true
+	}
 	for _, d := range g.declarations() {
-		want(!names[d.name], "%q is declared twice: give each component and resource a name of its own and list it once", d.name)
+		want(!names[d.name], "the name %q is empty, declared twice or one of the engine's own (tick, inputs, entity): give each component and resource a name of its own and list it once", d.name)
 		names[d.name] = true
 		if d.err != nil {
 			errs = append(errs, d.err)
 		}
 	}
+	events := map[string]bool{"": true}
 	for _, e := range g.Events {
-		if err := e.declaredEvent().err; err != nil {
-			errs = append(errs, err)
+		t := e.declaredEvent()
+		want(!events[t.name], "the event name %q is empty or declared twice: give each event a name of its own and list it once", t.name)
+		events[t.name] = true
+		if t.err != nil {
+			errs = append(errs, t.err)
 		}
 	}
+	want(littleEndian, "this target stores the highest byte first; images, checksums and inputs are defined for the other order")
 	for i, s := range g.Systems {
 		want(s.Run != nil, "Game.Systems[%d].Run is nil", i)
 	}
@@ -149,7 +157,7 @@ func (g *Game) Fingerprint() uint64 {
 	d.Reset()
 	fmt.Fprintf(&d, "%q %d %d", g.Name, g.TickRate, g.MaxPlayers)
 	for _, c := range g.declarations() {
-		fmt.Fprintf(&d, " column %q %x", c.name, c.layout.fingerprint)
+		fmt.Fprintf(&d, " %s %q %x", c.what, c.name, c.layout.fingerprint)
 	}
 	for _, e := range g.Events {
 		t := e.declaredEvent()

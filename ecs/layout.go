@@ -1,6 +1,8 @@
 package ecs
 
 import (
+	"bytes"
+	"encoding/binary"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -13,22 +15,28 @@ import (
 type layout struct {
 	typ     reflect.Type
 	size    uintptr
-	align   uintptr
 	fields  []field // leaves, ascending by offset
 	padding []span  // ascending, disjoint, not covered by any field
 	bools   []uintptr
 	presses []uintptr // booleans tagged `tendon:"press"`
+	lists   []listSpan
 	floats  bool
-	// fingerprint is a hash of every leaf's path, kind and offset.
+	// fingerprint is a hash of every leaf's path, kind and offset, and of which are presses.
 	fingerprint uint64
 }
 
 // field is one leaf of a plain type.
 type field struct {
 	path   string
-	kind   reflect.Kind
+	typ    reflect.Type
 	offset uintptr
 	size   uintptr
+}
+
+// listSpan is the count of a List in a plain type, and what it may be at most.
+type listSpan struct {
+	offset uintptr
+	most   uint32
 }
 
 // span is the half-open byte range [from, to).
@@ -53,14 +61,18 @@ func (e *RegistrationError) Error() string {
 
 // layoutOf walks t and returns its layout, or an error that names the field which is not plain data.
 func layoutOf(what, name string, t reflect.Type) (*layout, error) {
-	l := &layout{typ: t, size: t.Size(), align: uintptr(t.Align())}
+	l := &layout{typ: t, size: t.Size()}
 	walk := layoutWalk{layout: l, what: what, name: name}
-	size64, _, err := walk.value(t, "", 0, 0, "")
-	if err != nil {
+	if t.Size() > maxRowBytes {
+		return nil, walk.refuse("", fmt.Sprintf("is %d bytes, more than %d; split it, so that one write does not copy all of it", t.Size(), maxRowBytes))
+	}
+	if err := walk.value(t, "", 0, ""); err != nil {
 		return nil, err
 	}
-	if size64 != l.size {
-		return nil, walk.refuse("", fmt.Sprintf("is %d bytes on 64-bit targets and %d on this one; put 8-byte fields first and pad the struct to a multiple of 8 with a `_ uint32`", size64, l.size))
+	if native != target64 {
+		if m := misplacedIn(t, "", 0, 0); m != nil {
+			return nil, walk.refuse(m.path, m.problem())
+		}
 	}
 	l.findPadding()
 	l.fingerprint = l.hash()
@@ -77,27 +89,26 @@ func (w layoutWalk) refuse(path, problem string) error {
 	return &RegistrationError{What: w.what, Name: w.name, Type: w.typ.String(), Field: path, Problem: problem}
 }
 
-// value appends the leaves of t at offset and returns t's size and alignment under 64-bit rules. want is the offset
-// that 64-bit rules give.
-func (w layoutWalk) value(t reflect.Type, path string, offset, want uintptr, tag reflect.StructTag) (size, align uintptr, err error) {
-	if offset != want {
-		return 0, 0, w.refuse(path, fmt.Sprintf("lies at byte %d on 64-bit targets and at %d on this one; put 8-byte fields first or pad before it with a `_ uint32`", want, offset))
-	}
+// value appends the leaves of t, which lies at offset.
+func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
 		w.leaf(t, path, offset, tag)
-		return t.Size(), t.Size(), nil
+		return nil
 	case reflect.Array:
 		return w.array(t, path, offset, tag)
 	case reflect.Struct:
+		if shape, ok := listShapeOf(t); ok {
+			return w.list(t, shape, path, offset)
+		}
 		return w.structure(t, path, offset)
 	}
-	return 0, 0, w.refuse(path, notPlain(t))
+	return w.refuse(path, notPlain(t))
 }
 
 func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) {
-	w.fields = append(w.fields, field{path: path, kind: t.Kind(), offset: offset, size: t.Size()})
+	w.fields = append(w.fields, field{path: path, typ: t, offset: offset, size: t.Size()})
 	switch t.Kind() {
 	case reflect.Bool:
 		w.bools = append(w.bools, offset)
@@ -109,54 +120,52 @@ func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag reflec
 	}
 }
 
-func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) (size, align uintptr, err error) {
+func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
 	elem := t.Elem()
-	_, align, err = layoutWalk{&layout{typ: w.typ}, w.what, w.name}.value(elem, path+"[]", 0, 0, "")
-	if err != nil {
-		return 0, 0, err
+	if t.Len() == 0 || elem.Size() == 0 { // has no bytes, but must be plain all the same
+		return w.aside().value(elem, path+"[0]", 0, "")
 	}
 	for i := range t.Len() {
-		at := offset + uintptr(i)*elem.Size()
-		s, _, err := w.value(elem, path+"["+strconv.Itoa(i)+"]", at, at, tag)
-		if err != nil {
-			return 0, 0, err
-		}
-		size += s
-		if s != elem.Size() {
-			return 0, 0, w.refuse(path+"[]", fmt.Sprintf("is %d bytes on 64-bit targets and %d on this one; pad it to a multiple of 8", s, elem.Size()))
+		if err := w.value(elem, path+"["+strconv.Itoa(i)+"]", offset+uintptr(i)*elem.Size(), tag); err != nil {
+			return err
 		}
 	}
-	return size, align, nil
+	return nil
 }
 
-func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr) (size, align uintptr, err error) {
-	align = 1
+func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr) error {
 	for i := range t.NumField() {
-		f := t.Field(i)
-		name := f.Name
-		if path != "" {
-			name = path + "." + f.Name
+		f, into := t.Field(i), w
+		if f.Name == "_" { // declared padding: plain, but without a value
+			into = w.aside()
 		}
-		if f.Name == "_" { // declared padding: has no value
-			size = alignUp(size, uintptr(f.Type.Align())) + f.Type.Size()
-			continue
+		if err := into.value(f.Type, joinPath(path, f.Name), offset+f.Offset, f.Tag); err != nil {
+			return err
 		}
-		_, a, err := layoutWalk{&layout{typ: w.typ}, w.what, w.name}.value(f.Type, name, 0, 0, "")
-		if err != nil {
-			return 0, 0, err
-		}
-		size = alignUp(size, a)
-		s, _, err := w.value(f.Type, name, offset+f.Offset, offset+size, f.Tag)
-		if err != nil {
-			return 0, 0, err
-		}
-		size += s
-		align = max(align, a)
 	}
-	return alignUp(size, align), align, nil
+	return nil
 }
 
-func alignUp(n, to uintptr) uintptr { return (n + to - 1) / to * to }
+// list appends the count and the slots of a List.
+func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset uintptr) error {
+	if shape.items.Kind() != reflect.Array || shape.items.Elem() != shape.elem || shape.items.Len() == 0 || shape.elem.Size() == 0 {
+		return w.refuse(path, fmt.Sprintf("a list of %s wants the array type that holds them, not %s; use ecs.List[%s, [8]%s] for at most 8",
+			shape.elem, shape.items, shape.elem.Name(), shape.elem.Name()))
+	}
+	w.lists = append(w.lists, listSpan{offset: offset + t.Field(0).Offset, most: uint32(shape.items.Len())})
+	w.leaf(t.Field(0).Type, joinPath(path, "Len"), offset+t.Field(0).Offset, "")
+	return w.array(shape.items, path, offset+t.Field(2).Offset, "")
+}
+
+// aside returns a walk that checks a part of the type without adding leaves.
+func (w layoutWalk) aside() layoutWalk { return layoutWalk{&layout{typ: w.typ}, w.what, w.name} }
+
+func joinPath(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
 
 // notPlain says what to use instead of a type that may not stand in the image.
 func notPlain(t reflect.Type) string {
@@ -195,9 +204,9 @@ func (l *layout) hash() uint64 {
 	var d xxhash.Digest
 	d.Reset()
 	for _, f := range l.fields {
-		fmt.Fprintf(&d, "%s %d %d %d;", f.path, f.kind, f.offset, f.size)
+		fmt.Fprintf(&d, "%s %d %d %d;", f.path, f.typ.Kind(), f.offset, f.size)
 	}
-	fmt.Fprintf(&d, "size %d", l.size)
+	fmt.Fprintf(&d, "size %d presses %d", l.size, l.presses)
 	return d.Sum64()
 }
 
@@ -208,23 +217,29 @@ func (l *layout) scrub(row []byte) {
 	}
 }
 
-// checkRow reports the path of a field whose bytes no Go program could have stored: a boolean other than 0 or 1, or
-// padding that is not zero.
+// checkRow reports the path of a field whose bytes no Go program could have stored: a boolean other than 0 or 1, a
+// list with more elements than slots, or padding that is not zero.
 func (l *layout) checkRow(row []byte) (path string, ok bool) {
 	for _, o := range l.bools {
 		if row[o] > 1 {
 			return l.fieldAt(o).path, false
 		}
 	}
+	for _, s := range l.lists {
+		if binary.LittleEndian.Uint32(row[s.offset:]) > s.most {
+			return l.fieldAt(s.offset).path, false
+		}
+	}
 	for _, p := range l.padding {
-		for _, b := range row[p.from:p.to] {
-			if b != 0 {
-				return "padding", false
-			}
+		if !bytes.Equal(row[p.from:p.to], zeros[:p.to-p.from]) {
+			return paddingPath, false
 		}
 	}
 	return "", true
 }
+
+// paddingPath stands where a field's path would, for bytes that belong to no field.
+const paddingPath = "padding"
 
 // fieldAt returns the leaf that covers byte offset, or a nameless field for padding.
 func (l *layout) fieldAt(offset uintptr) field {
@@ -233,5 +248,5 @@ func (l *layout) fieldAt(offset uintptr) field {
 			return f
 		}
 	}
-	return field{path: "padding", kind: reflect.Uint8, offset: offset, size: 1}
+	return field{path: paddingPath, typ: reflect.TypeFor[uint8](), offset: offset, size: 1}
 }

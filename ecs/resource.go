@@ -28,12 +28,13 @@ func (r *Resource[T]) Name() string { return r.name }
 
 // Read returns the world's value.
 func (r *Resource[T]) Read(w *World) T {
-	return *(*T)(w.column(r.declaration).regions[0].data.mem[0])
+	c := w.column(r.declaration)
+	return *(*T)(c.rowOf(&c.regions[0], 0))
 }
 
 // Write returns a pointer to the world's value and declares that it is written. The pointer is for this system only.
 func (r *Resource[T]) Write(w *World) *T {
-	data := &w.column(r.declaration).regions[0].data
-	w.image.mark(data.pages[0])
-	return (*T)(data.mem[0])
+	c := w.column(r.declaration)
+	w.image.markRow(&c.regions[0], c.info, 0)
+	return (*T)(c.rowOf(&c.regions[0], 0))
 }

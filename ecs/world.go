@@ -31,6 +31,9 @@ const (
 	engineColumns
 )
 
+// engineNames are the names of the engine's own columns.
+var engineNames = [engineColumns]string{columnCore: "tick", columnInputs: "inputs", columnIdentity: "entity"}
+
 // NewWorld checks the game and returns a world in State(0). The seed starts the random source; every peer of a match
 // uses the same.
 func NewWorld(g *Game, seed uint64) (*World, error) {
@@ -75,9 +78,9 @@ func engineInfos(g *Game) []*columnInfo {
 	in := g.Input.declaredInput().layout
 	inputs := &layout{typ: in.typ, size: in.size * uintptr(2*g.MaxPlayers)}
 	return []*columnInfo{
-		columnCore:     {name: "tick", layout: coreType, stride: coreType.size, single: true},
-		columnInputs:   {name: "inputs", layout: inputs, stride: inputs.size, single: true},
-		columnIdentity: {name: "entity", layout: identityType, stride: identityType.size, shift: pageShift(identityType.size)},
+		columnCore:     {name: engineNames[columnCore], layout: coreType, stride: coreType.size, single: true},
+		columnInputs:   {name: engineNames[columnInputs], layout: inputs, stride: inputs.size, single: true},
+		columnIdentity: {name: engineNames[columnIdentity], layout: identityType, stride: identityType.size, shift: pageShift(identityType.size)},
 	}
 }
 
@@ -173,6 +176,9 @@ func (w *World) execute(o *Order) {
 // takeInputs makes this tick's inputs the last ones and stores the new.
 func (w *World) takeInputs(players []InputBytes) {
 	size := w.game.InputSize()
+	if size == 0 {
+		return
+	}
 	data := &w.image.columns[columnInputs].regions[0].data
 	w.image.mark(data.pages[0])
 	rows := w.image.live[data.pages[0]].mem
@@ -186,7 +192,8 @@ func (w *World) takeInputs(players []InputBytes) {
 
 // inputRow returns the memory of an input: [0, MaxPlayers) are this tick's, the next MaxPlayers the last tick's.
 func (w *World) inputRow(i int) unsafe.Pointer {
-	return unsafe.Add(w.image.columns[columnInputs].regions[0].data.mem[0], i*w.game.InputSize())
+	c := &w.image.columns[columnInputs]
+	return unsafe.Add(c.rowOf(&c.regions[0], 0), i*w.game.InputSize())
 }
 
 // InputOf returns p's packed input of the running or last tick.
@@ -234,7 +241,7 @@ func (w *World) Save(s *Snapshot) { w.image.save(s, w.Tick()) }
 // Restore makes the world's state the one s holds. s must have been saved from this world. Call it between ticks.
 func (w *World) Restore(s *Snapshot) {
 	if s.image != w.image {
-		panic("ecs: Restore of a snapshot that is empty or was saved from another world: save it from this world, or use Load")
+		panic("ecs: Restore of a snapshot that is empty or was saved from another world: save it from this world, or load an image of it with LoadImage")
 	}
 	w.image.restore(s)
 	w.afterRestore()
