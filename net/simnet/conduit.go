@@ -199,3 +199,16 @@ func (c *conduit) travel(now, sent Time) Time {
 	}
 	return sent + max(0, delay)
 }
+
+// add sums the counters that a shaper keeps.
+func (c *Counters) add(o *Counters) {
+	c.Packets += o.Packets
+	c.Bytes += o.Bytes
+	c.Delivered += o.Delivered
+	c.Lost += o.Lost
+	c.Tail += o.Tail
+	c.Cut += o.Cut
+	c.Overrun += o.Overrun
+	c.Duplicated += o.Duplicated
+	c.Reordered += o.Reordered
+}

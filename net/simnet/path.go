@@ -13,7 +13,7 @@ type Time = time.Duration
 // worst standard profile stays far inside them.
 const (
 	maxDelay       = time.Minute
-	maxBandwidth   = 1 << 40 // bytes per second
+	maxBandwidth   = 1 << 30 // bytes per second
 	maxQueueBytes  = 1 << 30
 	maxTraceDelays = 1 << 20
 

@@ -1,0 +1,318 @@
+package simnet
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// A network or a proxy that is closed leaves nothing running.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// udpSocket is what code above a socket needs; it must run over either.
+type udpSocket interface {
+	net.PacketConn
+	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
+	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
+}
+
+var (
+	_ udpSocket = (*PacketConn)(nil)
+	_ udpSocket = (*net.UDPConn)(nil)
+)
+
+var (
+	serverPort = netip.MustParseAddrPort("10.0.0.1:4000")
+	clientPort = netip.MustParseAddrPort("10.0.0.2:5000")
+	otherPort  = netip.MustParseAddrPort("10.0.0.3:5000")
+)
+
+func listen(t *testing.T, n *DatagramNet, at netip.AddrPort) *PacketConn {
+	t.Helper()
+	c, err := n.Listen(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func route(t *testing.T, n *DatagramNet, client, server netip.AddrPort, p Profile) {
+	t.Helper()
+	if err := n.Route(client.Addr(), server.Addr(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, c *PacketConn, to netip.AddrPort, payload []byte) {
+	t.Helper()
+	if n, err := c.WriteToUDPAddrPort(payload, to); err != nil || n != len(payload) {
+		t.Fatalf("wrote %d of %d bytes: %v", n, len(payload), err)
+	}
+}
+
+// A round trip through the real interface, in no real time.
+func TestAPacketCrossesTheNetworkInTheTimeOfItsPath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewDatagramNet(Config{Seed: 1})
+		defer n.Close()
+		server, client := listen(t, n, serverPort), listen(t, n, clientPort)
+		p := Profile{Up: Path{Delay: 30 * ms}, Down: Path{Delay: 10 * ms}}
+		route(t, n, clientPort, serverPort, p)
+		start := time.Now()
+		go func() {
+			b := make([]byte, 100)
+			size, from, err := server.ReadFrom(b)
+			if err != nil || string(b[:size]) != "ping" || from.String() != clientPort.String() || time.Since(start) != 30*ms {
+				t.Errorf("server read %q from %v after %v: %v", b[:size], from, time.Since(start), err)
+			}
+			server.WriteTo([]byte("pong"), from)
+		}()
+		write(t, client, serverPort, []byte("ping"))
+		b := make([]byte, 3)
+		size, from, err := client.ReadFromUDPAddrPort(b)
+		if err != nil || string(b[:size]) != "pon" || from != serverPort || time.Since(start) != 40*ms {
+			t.Errorf("client read %q from %v after %v: %v", b[:size], from, time.Since(start), err)
+		}
+	})
+}
+
+// arrivals sends from two clients in goroutines of their own and returns what
+// the server read, when and from whom.
+func arrivals(t *testing.T, seed uint64) (log []string) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewDatagramNet(Config{Seed: seed})
+		defer n.Close()
+		server := listen(t, n, serverPort)
+		var wait sync.WaitGroup
+		for _, at := range []netip.AddrPort{clientPort, otherPort} {
+			// Whole milliseconds, so that many packets arrive at the same time.
+			route(t, n, at, serverPort, Symmetric("", "", Path{Delay: 50 * ms, Loss: 0.2, Reorder: 0.3, ReorderDelay: 30 * ms, Duplicate: 0.1}))
+			client := listen(t, n, at)
+			wait.Go(func() {
+				for i := range 300 {
+					write(t, client, serverPort, number(i))
+					time.Sleep(10 * ms)
+				}
+			})
+		}
+		start := time.Now()
+		server.SetReadDeadline(start.Add(10 * second))
+		b := make([]byte, 10)
+		for {
+			size, from, err := server.ReadFromUDPAddrPort(b)
+			if err != nil {
+				break
+			}
+			log = append(log, fmt.Sprintf("%v %v %x", time.Since(start), from, b[:size]))
+		}
+		wait.Wait()
+	})
+	return log
+}
+
+// SIM-01 on this floor, where real goroutines race: the order of packets that
+// arrive together must not depend on who sent first.
+func TestTheSameSeedTwiceGivesTheSameArrivalsInTheSameOrder(t *testing.T) {
+	first := arrivals(t, 5)
+	for range 5 {
+		if again := arrivals(t, 5); !slices.Equal(first, again) {
+			t.Fatal("two runs of one seed differ")
+		}
+	}
+	if slices.Equal(first, arrivals(t, 6)) {
+		t.Error("two seeds do not differ")
+	}
+	if len(first) < 400 || len(first) > 600 {
+		t.Errorf("%d of 600 packets arrived, twins included, at 20 %% loss", len(first))
+	}
+}
+
+func TestAReadFailsAtItsDeadlineAndWorksAgainAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewDatagramNet(Config{})
+		defer n.Close()
+		c := listen(t, n, clientPort)
+		start := time.Now()
+		read := func() (time.Duration, error) {
+			_, _, err := c.ReadFromUDPAddrPort(make([]byte, 10))
+			return time.Since(start), err
+		}
+		c.SetReadDeadline(start.Add(20 * ms))
+		at, err := read()
+		var timeout net.Error
+		if at != 20*ms || !errors.Is(err, os.ErrDeadlineExceeded) || !errors.As(err, &timeout) || !timeout.Timeout() {
+			t.Errorf("first read ended at %v: %v", at, err)
+		}
+		if at, err = read(); at != 20*ms || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("second read ended at %v: %v", at, err)
+		}
+		// A deadline that moves while a read waits moves that read.
+		c.SetReadDeadline(start.Add(40 * ms))
+		time.AfterFunc(10*ms, func() { c.SetReadDeadline(start.Add(70 * ms)) })
+		if at, err = read(); at != 70*ms || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("third read ended at %v: %v", at, err)
+		}
+		c.SetDeadline(time.Time{})
+		time.AfterFunc(10*ms, func() { write(t, c, clientPort, nil) })
+		if at, err = read(); at != 80*ms || err != nil {
+			t.Errorf("fourth read ended at %v: %v", at, err)
+		}
+		c.SetWriteDeadline(time.Now())
+		if _, err := c.WriteToUDPAddrPort(nil, clientPort); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("a write after its deadline: %v", err)
+		}
+	})
+}
+
+func TestACloseEndsAReadAndFreesTheAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewDatagramNet(Config{})
+		defer n.Close()
+		c := listen(t, n, clientPort)
+		if _, err := n.Listen(clientPort); !errors.Is(err, ErrAddress) {
+			t.Errorf("second Listen: %v", err)
+		}
+		c.SetReadDeadline(time.Now().Add(time.Hour))
+		time.AfterFunc(10*ms, func() { c.Close() })
+		if _, _, err := c.ReadFromUDPAddrPort(nil); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("read: %v", err)
+		}
+		if _, err := c.WriteToUDPAddrPort(nil, serverPort); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("write: %v", err)
+		}
+		if err := c.Close(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("second Close: %v", err)
+		}
+		listen(t, n, clientPort)
+		a, b := listen(t, n, netip.AddrPortFrom(clientPort.Addr(), 0)), listen(t, n, netip.AddrPortFrom(clientPort.Addr(), 0))
+		if a.LocalAddr().String() != "10.0.0.2:49152" || b.LocalAddr().String() != "10.0.0.2:49153" {
+			t.Errorf("free ports %v and %v", a.LocalAddr(), b.LocalAddr())
+		}
+		for _, bad := range []string{"0.0.0.0:1", "[::]:1", "224.0.0.1:1"} {
+			if _, err := n.Listen(netip.MustParseAddrPort(bad)); !errors.Is(err, ErrAddress) {
+				t.Errorf("Listen at %s: %v", bad, err)
+			}
+		}
+	})
+}
+
+// A reader that does not read costs a bounded buffer, and the rest is counted.
+func TestASocketKeepsNoMorePacketsThanItsBuffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewDatagramNet(Config{SocketBuffer: 20})
+		defer n.Close()
+		server, client := listen(t, n, serverPort), listen(t, n, clientPort)
+		route(t, n, clientPort, serverPort, Profile{})
+		b := make([]byte, 10)
+		next := 0
+		read := func(upto int) {
+			for ; next < upto; next++ {
+				size, _, err := server.ReadFromUDPAddrPort(b)
+				if err != nil || !slices.Equal(b[:size], number(next)) {
+					t.Fatalf("read %x: %v, want %x", b[:size], err, number(next))
+				}
+			}
+		}
+		for i := range 15 {
+			write(t, client, serverPort, number(i))
+		}
+		read(10)                   // the ring's first packet is no longer at its start
+		for i := 15; i < 33; i++ { // it grows, then it is full at 30
+			write(t, client, serverPort, number(i))
+		}
+		read(30)
+		if c := n.Counters(clientPort.Addr(), serverPort.Addr()); c.Overrun != 3 || c.Delivered != 30 {
+			t.Errorf("%+v, want 3 overrun and 30 delivered", c)
+		}
+	})
+}
+
+func TestPacketsToNowhereAreCountedAndLargeOnesRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewDatagramNet(Config{})
+		defer n.Close()
+		client := listen(t, n, clientPort)
+		write(t, client, serverPort, nil) // no route
+		route(t, n, clientPort, serverPort, Profile{})
+		write(t, client, serverPort, nil) // no socket
+		if got := n.Nowhere(); got != 2 {
+			t.Errorf("%d packets went nowhere, want 2", got)
+		}
+		if _, err := client.WriteToUDPAddrPort(make([]byte, MaxPacket+1), serverPort); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("large packet: %v", err)
+		}
+		if _, err := client.WriteTo(nil, &net.TCPAddr{}); !errors.Is(err, ErrAddress) {
+			t.Errorf("TCP address: %v", err)
+		}
+		if err := n.Route(clientPort.Addr(), clientPort.Addr(), Profile{}); !errors.Is(err, ErrAddress) {
+			t.Errorf("route to oneself: %v", err)
+		}
+	})
+}
+
+// Tests of what must be refused need packets that nobody sent, and outages.
+func TestAnInjectedPacketArrivesAtOnceAndABlockedRouteCarriesNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewDatagramNet(Config{})
+		defer n.Close()
+		server, client := listen(t, n, serverPort), listen(t, n, clientPort)
+		route(t, n, clientPort, serverPort, profile(t, "P4"))
+		n.Block(clientPort.Addr(), serverPort.Addr(), true)
+		write(t, client, serverPort, []byte("blocked"))
+		n.Block(clientPort.Addr(), serverPort.Addr(), false)
+		write(t, client, serverPort, []byte("open"))
+		n.Inject(otherPort, serverPort, []byte("forged"))
+		start := time.Now()
+		for _, want := range []string{"forged 10.0.0.3:5000 0s", "open 10.0.0.2:5000 125ms"} {
+			b := make([]byte, 10)
+			size, from, err := server.ReadFromUDPAddrPort(b)
+			if got := fmt.Sprintf("%s %v %v", b[:size], from, time.Since(start)); got != want || err != nil {
+				t.Errorf("read %s (%v), want %s", got, err, want)
+			}
+		}
+	})
+}
+
+// The same code without a bubble runs in real time.
+func TestTheDatagramFloorAlsoRunsOnTheRealClock(t *testing.T) {
+	n := NewDatagramNet(Config{})
+	defer n.Close()
+	server, client := listen(t, n, serverPort), listen(t, n, clientPort)
+	route(t, n, clientPort, serverPort, Symmetric("", "", Path{Delay: ms}))
+	start := time.Now()
+	write(t, client, serverPort, []byte("x"))
+	if _, _, err := server.ReadFromUDPAddrPort(make([]byte, 10)); err != nil || time.Since(start) < ms {
+		t.Errorf("read after %v: %v", time.Since(start), err)
+	}
+}
+
+// 64 rooms run over one such network in the tests above it.
+func TestSocketsAllocateNothingPerPacket(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	n := NewDatagramNet(Config{})
+	defer n.Close()
+	server, client := listen(t, n, serverPort), listen(t, n, clientPort)
+	route(t, n, clientPort, serverPort, Profile{})
+	b := make([]byte, MaxPacket)
+	round := func() {
+		client.WriteToUDPAddrPort(b[:1000], serverPort)
+		server.ReadFromUDPAddrPort(b)
+	}
+	for range 100 {
+		round()
+	}
+	if allocs := testing.AllocsPerRun(1000, round); allocs != 0 {
+		t.Errorf("%v allocations a packet", allocs)
+	}
+}

@@ -1,0 +1,213 @@
+package simnet
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience bounds a read that would otherwise hang a failed test. No test
+// waits for it to pass.
+const patience = 10 * second
+
+// loopback opens a real socket.
+func loopback(t *testing.T) (*net.UDPConn, netip.AddrPort) {
+	t.Helper()
+	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	c.SetReadDeadline(time.Now().Add(patience))
+	return c, c.LocalAddr().(*net.UDPAddr).AddrPort()
+}
+
+func proxy(t *testing.T, c ProxyConfig) *Proxy {
+	t.Helper()
+	p, err := NewProxy(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+func readReal(t *testing.T, c *net.UDPConn) (string, netip.AddrPort) {
+	t.Helper()
+	b := make([]byte, 2000)
+	n, from, err := c.ReadFromUDPAddrPort(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b[:n]), from
+}
+
+// The server sees a port for each client, and its answers find their way.
+func TestAProxyRelaysManyClientsBothWaysAfterTheirDelay(t *testing.T) {
+	server, target := loopback(t)
+	p := proxy(t, ProxyConfig{Target: target, Profile: Symmetric("", "", Path{Delay: 5 * ms})})
+	var clients []*net.UDPConn
+	seen := map[netip.AddrPort]bool{}
+	for i := range 3 {
+		c, _ := loopback(t)
+		clients = append(clients, c)
+		start := time.Now()
+		c.WriteToUDPAddrPort([]byte{byte('a' + i)}, p.Addr())
+		text, from := readReal(t, server)
+		seen[from] = true
+		server.WriteToUDPAddrPort([]byte("to "+text), from)
+		answer, via := readReal(t, c)
+		if answer != "to "+string(rune('a'+i)) || via != p.Addr() || time.Since(start) < 10*ms {
+			t.Errorf("client %d heard %q from %v after %v", i, answer, via, time.Since(start))
+		}
+	}
+	clients[0].WriteToUDPAddrPort([]byte("again"), p.Addr())
+	if _, from := readReal(t, server); !seen[from] || len(seen) != 3 {
+		t.Errorf("the second packet of a client came from %v, a new port, or %d clients shared %d ports", from, len(clients), len(seen))
+	}
+}
+
+// The luck of the first client under seed 9 is known beforehand, so the test
+// knows which packets to wait for and waits for no others.
+func TestAProxyLosesThePacketsThatItsSeedSays(t *testing.T) {
+	const count = 200
+	path := Path{Loss: 0.3}
+	twin := newConduit(9, 1, 0, count)
+	twin.set(path)
+	var want []string
+	for i := range count {
+		if twin.pass(0, 4).copies > 0 {
+			want = append(want, string(number(i)))
+		}
+	}
+	server, target := loopback(t)
+	p := proxy(t, ProxyConfig{Target: target, Seed: 9, Profile: Profile{Up: path}})
+	client, _ := loopback(t)
+	for i := range count {
+		client.WriteToUDPAddrPort(number(i), p.Addr())
+	}
+	var got []string
+	for range want {
+		text, _ := readReal(t, server)
+		got = append(got, text)
+	}
+	if !slices.Equal(got, want) || len(want) > count*8/10 {
+		t.Errorf("%d packets arrived, not the %d that should", len(got), len(want))
+	}
+	if up, _, _ := p.Counters(); up.Lost == 0 {
+		t.Errorf("no loss was counted: %+v", up)
+	}
+}
+
+func TestAProxyIgnoresClientsBeyondItsBoundAndOversizedPackets(t *testing.T) {
+	server, target := loopback(t)
+	p := proxy(t, ProxyConfig{Target: target, MaxClients: 1})
+	first, _ := loopback(t)
+	second, _ := loopback(t)
+	first.WriteToUDPAddrPort([]byte("first"), p.Addr())
+	readReal(t, server)
+	second.WriteToUDPAddrPort([]byte("second"), p.Addr())
+	first.WriteToUDPAddrPort(make([]byte, MaxPacket+1), p.Addr())
+	first.WriteToUDPAddrPort([]byte("first again"), p.Addr())
+	if text, _ := readReal(t, server); text != "first again" {
+		t.Errorf("the server heard %.10q", text)
+	}
+	if _, _, ignored := p.Counters(); ignored != 2 {
+		t.Errorf("%d packets ignored, want 2", ignored)
+	}
+}
+
+// After a minute of silence a place may be taken; the time is set back here
+// instead of waited for.
+func TestAProxyGivesThePlaceOfASilentClientToANewOne(t *testing.T) {
+	server, target := loopback(t)
+	p := proxy(t, ProxyConfig{Target: target, MaxClients: 1})
+	first, _ := loopback(t)
+	second, _ := loopback(t)
+	first.WriteToUDPAddrPort([]byte("first"), p.Addr())
+	readReal(t, server)
+	p.shaper.mu.Lock()
+	for _, c := range p.clients {
+		c.heard -= proxyIdle
+	}
+	p.shaper.mu.Unlock()
+	second.WriteToUDPAddrPort([]byte("second"), p.Addr())
+	text, from := readReal(t, server)
+	server.WriteToUDPAddrPort([]byte("answer"), from)
+	if answer, _ := readReal(t, second); text != "second" || answer != "answer" {
+		t.Errorf("server heard %q, client heard %q", text, answer)
+	}
+	if up, _, _ := p.Counters(); up.Delivered != 2 {
+		t.Errorf("the counters of the replaced client are lost: %+v", up)
+	}
+}
+
+// A server that is not up yet must not end the relay.
+func TestAProxySurvivesAServerThatComesLate(t *testing.T) {
+	gone, target := loopback(t)
+	gone.Close()
+	p := proxy(t, ProxyConfig{Target: target})
+	client, _ := loopback(t)
+	for range 10 {
+		client.WriteToUDPAddrPort([]byte("early"), p.Addr())
+	}
+	server, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(target))
+	if err != nil {
+		t.Skip("another process took the port: ", err)
+	}
+	defer server.Close()
+	server.SetReadDeadline(time.Now().Add(patience))
+	for {
+		client.WriteToUDPAddrPort([]byte("late"), p.Addr())
+		if text, from := readReal(t, server); text == "late" {
+			server.WriteToUDPAddrPort([]byte("hello"), from)
+			break
+		}
+	}
+	if text, _ := readReal(t, client); text != "hello" {
+		t.Errorf("client heard %q", text)
+	}
+}
+
+// Packets under way, readers that block: Close must end them all, twice over.
+// TestMain looks for what is left running. Of each packet one copy arrives,
+// which shows that its twin is under way for a minute.
+func TestAProxyClosesWithPacketsUnderWay(t *testing.T) {
+	server, target := loopback(t)
+	up := Path{Duplicate: 1, Jitter: Jitter{Kind: Trace, Trace: []time.Duration{0, maxDelay}}}
+	p := proxy(t, ProxyConfig{Target: target, Profile: Profile{Up: up}})
+	for range 5 {
+		c, _ := loopback(t)
+		c.WriteToUDPAddrPort([]byte("x"), p.Addr())
+		readReal(t, server)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if up, _, _ := p.Counters(); up.Duplicated != 5 {
+		t.Errorf("%d twins were under way, want 5", up.Duplicated)
+	}
+}
+
+func TestAProxyNamesTheFieldThatIsWrong(t *testing.T) {
+	good := netip.MustParseAddrPort("127.0.0.1:9")
+	for field, c := range map[string]ProxyConfig{
+		"Target":     {},
+		"MaxClients": {Target: good, MaxClients: -1},
+		"Up.Loss":    {Target: good, Profile: Profile{Up: Path{Loss: 7}}},
+	} {
+		if p, err := NewProxy(c); err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+			if p != nil {
+				p.Close()
+			}
+		}
+	}
+}
