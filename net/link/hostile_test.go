@@ -1,0 +1,406 @@
+package link
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tendon/net/wire"
+)
+
+// craft builds one segment as a peer that knows the layout could.
+func craft(command, fragment uint8, free uint16, number, una uint32, data []byte) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, conversation)
+	b = append(b, command, fragment)
+	b = binary.LittleEndian.AppendUint16(b, free)
+	b = binary.LittleEndian.AppendUint32(b, 0)
+	b = binary.LittleEndian.AppendUint32(b, number)
+	b = binary.LittleEndian.AppendUint32(b, una)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(data)))
+	return append(b, data...)
+}
+
+func inPacket(segments []byte) []byte {
+	return wire.AppendPart(wire.AppendEnvelope(nil, 0), wire.Reliable, segments)
+}
+
+// sound checks what must hold of a link whatever it was given.
+func sound(t testing.TB, l *Link) {
+	t.Helper()
+	r := &l.reliable
+	inFlight := 0
+	for n := r.acked; n != r.fed; n++ {
+		inFlight += int(r.flight[n%window].size)
+	}
+	if r.fed-r.acked > window || r.sent-r.acked > window || int(r.fed-r.acked) != r.core.WaitSnd() {
+		t.Fatalf("sequence numbers: acked %d, sent %d, fed %d; the core waits for %d", r.acked, r.sent, r.fed, r.core.WaitSnd())
+	}
+	if r.unacked != r.queue.size()+inFlight || r.unacked > l.config.QueueBytes {
+		t.Fatalf("%d unacknowledged, %d queued, %d in flight", r.unacked, r.queue.size(), inFlight)
+	}
+	if r.stream.size() > maxFramed+segmentLimit || l.inbox.size() > inboxBytes || int64(len(r.out)) > l.budget.burst+outSlack {
+		t.Fatalf("buffers: stream %d, inbox %d, out %d", r.stream.size(), l.inbox.size(), len(r.out))
+	}
+}
+
+// The vectors fix what stands on the wire and what is refused; the negative
+// ones are the ways in which the core itself could be led astray.
+func TestVectorsHoldBothWays(t *testing.T) {
+	f, err := os.Open("testdata/vectors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	failures := map[string]error{"segment": ErrSegment, "short": wire.ErrShort, "not-canonical": wire.ErrNotCanonical}
+	kinds := map[string]int{}
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		fields := strings.Split(line, "|")
+		name, meaning := strings.TrimSpace(fields[0]), strings.TrimSpace(fields[2])
+		packet, err := hex.DecodeString(strings.ReplaceAll(fields[1], " ", ""))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		kind, _, _ := strings.Cut(name, "/")
+		kinds[kind]++
+		t.Run(name, func(t *testing.T) {
+			if kind == "sent" {
+				checkSent(t, packet, meaning)
+				return
+			}
+			l := mustNew(t, Config{Epoch: 7})
+			if err := l.Receive(packet); failures[meaning] == nil || !errors.Is(err, failures[meaning]) {
+				t.Errorf("%v, want %s", err, meaning)
+			}
+			if _, m, ok := l.Next(); ok || l.Dead() || l.Stats().Malformed != 1 {
+				t.Errorf("a refused packet gave %x; dead: %v", m, l.Err())
+			}
+		})
+	}
+	if kinds["sent"] == 0 || kinds["refused"] == 0 {
+		t.Errorf("kinds: %v", kinds)
+	}
+}
+
+func checkSent(t *testing.T, packet []byte, meaning string) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := mustNew(t, Config{Epoch: 7}), mustNew(t, Config{Epoch: 7})
+		want := strings.Fields(meaning)
+		for _, field := range want {
+			m, err := hex.DecodeString(field[2:])
+			must(t, err)
+			if field[0] == 'R' {
+				must(t, a.SendReliable(m))
+			} else {
+				must(t, a.SendDatagram(m))
+			}
+		}
+		var emitted []byte
+		a.Flush(0, func(packet []byte) {
+			if emitted != nil {
+				t.Fatal("two packets")
+			}
+			emitted = bytes.Clone(packet)
+		})
+		if at := bytes.Index(emitted, []byte("tend")); at >= 0 {
+			clear(emitted[at+8 : at+12])
+		}
+		if !bytes.Equal(emitted, packet) {
+			t.Errorf("emitted %x, want %x", emitted, packet)
+		}
+		must(t, b.Receive(packet))
+		var got []string
+		for channel, m, ok := b.Next(); ok; channel, m, ok = b.Next() {
+			got = append(got, string("RD"[channel])+"="+hex.EncodeToString(m))
+		}
+		if strings.Join(got, " ") != strings.Join(want, " ") {
+			t.Errorf("received %v, want %v", got, want)
+		}
+	})
+}
+
+// Seals make this impossible from outside; a peer of ours may still send
+// anything. Bit flips in real traffic reach deeper than random bytes do, and
+// here nothing but panics, memory and the link's own books is asked: what the
+// peer ruins is its own.
+func TestGarbageAndFlippedBitsNeverPanicNorGrow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPair(t, Config{})
+		p.flip, p.jitter, p.loss = 1, 60*time.Millisecond, 0.1
+		for i := range 60 * 20 {
+			for end, l := range p.ends {
+				l.SendReliable(numbered(i, 4+p.random.IntN(3000)))
+				l.SendDatagram(numbered(i, 4+p.random.IntN(100)))
+				garbage := make([]byte, p.random.IntN(1300))
+				for j := range garbage {
+					garbage[j] = byte(p.random.Uint32())
+				}
+				p.launch(end, garbage)
+				if l.Dead() { // the flips broke its stream, as they may
+					p.ends[0], p.ends[1] = mustNew(t, Config{}), mustNew(t, Config{})
+					break
+				}
+			}
+			p.step()
+			sound(t, p.ends[0])
+			sound(t, p.ends[1])
+			p.take(0, wire.Reliable)
+			p.take(1, wire.Reliable)
+		}
+	})
+}
+
+// One flipped bit at a time, every bit of a real packet.
+func TestEveryBitOfAPacketFlippedLeavesTheLinkSound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := mustNew(t, Config{})
+		must(t, a.SendReliable(numbered(1, 40)))
+		must(t, a.SendDatagram(numbered(1, 30)))
+		var packet []byte
+		a.Flush(0, func(b []byte) { packet = bytes.Clone(b) })
+		refused := 0
+		for bit := range len(packet) * 8 {
+			b := mustNew(t, Config{})
+			must(t, b.SendReliable([]byte("waiting")))
+			b.Flush(0, func([]byte) {})
+			flipped := bytes.Clone(packet)
+			flipped[bit/8] ^= 1 << (bit % 8)
+			if b.Receive(flipped) != nil {
+				refused++
+				if _, m, ok := b.Next(); ok {
+					t.Fatalf("bit %d: refused, and yet gave %x", bit, m)
+				}
+			}
+			for _, _, ok := b.Next(); ok; _, _, ok = b.Next() {
+			}
+			b.Flush(tick, func([]byte) {})
+			sound(t, b)
+		}
+		if refused == 0 {
+			t.Error("nothing was refused")
+		}
+	})
+}
+
+// A length above the bound, zero, or padded leaves a stream that cannot be
+// understood; the link says so instead of waiting for bytes for ever.
+func TestABrokenStreamKillsTheLink(t *testing.T) {
+	for name, stream := range map[string][]byte{
+		"too long":      {0x81, 0x80, 0x04, 0},
+		"zero":          {0},
+		"padded":        {0x81, 0x00, 0},
+		"unfinished":    {0xff, 0xff, 0xff, 0xff},
+		"after a whole": {1, 'x', 0},
+	} {
+		l := mustNew(t, Config{})
+		must(t, l.Receive(inPacket(craft(push, 0, window, 0, 0, stream))))
+		for _, _, ok := l.Next(); ok; _, _, ok = l.Next() {
+		}
+		if !l.Dead() || !errors.Is(l.Err(), ErrStream) || !errors.Is(l.Receive([]byte{0}), ErrStream) {
+			t.Errorf("%s: %v", name, l.Err())
+		}
+	}
+}
+
+// Acknowledging what never left loses the liar its data, and nothing else.
+func TestAcknowledgingWhatNeverLeftHurtsOnlyTheLiar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, una := range []uint32{1, 50, 200, 1 << 30, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
+			l := mustNew(t, Config{Timeout: time.Second})
+			now := time.Duration(0)
+			for i := range 200 {
+				l.SendReliable(numbered(i, 5000))
+				l.Receive(inPacket(craft(ack, 0, window, una, una, nil)))
+				l.Receive(inPacket(craft(tellWindow, 0, uint16(i%3), una+uint32(i), una+uint32(i), nil)))
+				time.Sleep(tick)
+				now += tick
+				sent := l.Stats().BytesSent
+				l.Flush(now, func([]byte) {})
+				if l.Stats().BytesSent-sent > uint64(l.budget.burst)+outSlack+wire.PacketLimit {
+					t.Fatalf("a tick of %d bytes", l.Stats().BytesSent-sent)
+				}
+				sound(t, l)
+			}
+		}
+	})
+}
+
+// The core moves segments behind the peer's window without sending them, when
+// a flood makes it acknowledge early; a lie can reach them there.
+func TestAcknowledgingWhatTheCoreHeldBackKeepsTheBooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mustNew(t, Config{})
+		must(t, l.SendReliable(make([]byte, 20_000)))
+		must(t, l.Receive(inPacket(craft(tellWindow, 0, 1, 0, 0, nil))))
+		l.Flush(0, func([]byte) {})
+		fed, sent := l.reliable.fed, l.reliable.sent
+		for range 2 {
+			must(t, l.Receive(inPacket(bytes.Repeat(craft(push, 0, window, 5, 0, []byte{1}), 40))))
+		}
+		must(t, l.Receive(inPacket(craft(ack, 0, window, 0, fed, nil))))
+		sound(t, l)
+		if fed < 10 || sent != 1 || l.Pending() != 0 {
+			t.Fatalf("fed %d, sent %d, %d pending: the case was not met", fed, sent, l.Pending())
+		}
+		must(t, l.SendReliable([]byte("next")))
+		time.Sleep(tick)
+		n := 0
+		l.Flush(tick, func([]byte) { n++ })
+		if n == 0 || l.reliable.sent != fed+1 {
+			t.Errorf("%d packets: the link went silent", n)
+		}
+	})
+}
+
+// The threat is a peer that does its worst in both directions: acknowledges
+// nothing of what waits for it (in the smallest segments, which cost the core
+// the most), and fills our window with segments that never complete a message.
+func TestMemoryOfAHostilePeerIsBounded(t *testing.T) {
+	const links = 16
+	for _, c := range []struct {
+		name           string
+		sends, stuffs  bool
+		limitKilobytes int
+	}{
+		{"idle", false, false, 40},
+		{"slow reader", true, false, 512},
+		{"both ways", true, true, 896},
+	} {
+		var made [links]*Link
+		before := heap()
+		for i := range made {
+			made[i] = mustNew(t, Config{})
+			if c.sends {
+				fillTo(made[i])
+			}
+			if c.stuffs {
+				stuff(t, made[i])
+			}
+			made[i].Flush(time.Hour, func([]byte) {})
+		}
+		each := (heap() - before) / links
+		runtime.KeepAlive(&made)
+		t.Logf("%s: %d bytes a link", c.name, each)
+		if each > int64(c.limitKilobytes)<<10 {
+			t.Errorf("%s: %d bytes a link, above %d KB", c.name, each, c.limitKilobytes)
+		}
+		for _, l := range made {
+			sound(t, l)
+		}
+	}
+}
+
+// fillTo has the core hold as many tiny segments as it takes and fills the
+// queue behind them.
+func fillTo(l *Link) {
+	now := time.Duration(0)
+	for range window {
+		l.SendReliable([]byte{1})
+		l.reliable.feed()
+		l.reliable.sent = l.reliable.fed // as if it had left: feed the next one alone
+		now += tick
+	}
+	l.reliable.sent = 0
+	for l.SendReliable(make([]byte, 1000)) == nil {
+	}
+}
+
+// stuff sends 64 KB of a message that never ends, then every segment of the
+// window but the next one.
+func stuff(t testing.TB, l *Link) {
+	data := make([]byte, segmentLimit)
+	copy(data, []byte{0x80, 0x80, 0x04}) // 65536 bytes follow
+	n := uint32(0)
+	for ; n < maxFramed/segmentLimit; n++ {
+		must(t, l.Receive(inPacket(craft(push, 0, window, n, 0, data))))
+		if _, _, ok := l.Next(); ok {
+			t.Fatal("a message")
+		}
+	}
+	for i := uint32(1); i < 4*window; i++ {
+		l.Receive(inPacket(craft(push, 0, window, n+i, 0, data)))
+		l.Next()
+	}
+}
+
+func heap() int64 {
+	runtime.GC() // twice: what the core pools is let go by the second
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// A flood of doubled segments is answered with as many acknowledgements as fit
+// one burst, not with as many as came.
+func TestAFloodIsNotAmplified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mustNew(t, Config{})
+		l.Flush(0, func([]byte) {})
+		in := 0
+		for i := range 2000 {
+			var row []byte
+			for j := range 40 {
+				row = append(row, craft(push, 0, window, uint32(1+(i+j)%100), 0, []byte{1})...)
+			}
+			packet := inPacket(row)
+			in += len(packet)
+			must(t, l.Receive(packet))
+			sound(t, l)
+		}
+		out := 0
+		l.Flush(tick, func(packet []byte) { out += len(packet) })
+		if out == 0 || out > in/10 {
+			t.Errorf("%d bytes in, %d out", in, out)
+		}
+	})
+}
+
+// A thousand rooms flush sixty times a second. (A reliable segment costs the
+// core four small allocations where it arrives; orders are rare.)
+func TestTicksAllocateNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for name, work := range map[string]func(*Link){
+		"idle":     func(*Link) {},
+		"datagram": func(l *Link) { l.SendDatagram(make([]byte, 60)) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := mustNew(t, Config{}), mustNew(t, Config{})
+			toA, toB := func(p []byte) { a.Receive(p) }, func(p []byte) { b.Receive(p) }
+			now, taken := time.Duration(0), 0
+			turn := func() {
+				time.Sleep(tick)
+				now += tick
+				work(a)
+				a.Flush(now, toB)
+				for _, _, ok := b.Next(); ok; _, _, ok = b.Next() {
+					taken++
+				}
+				b.Flush(now, toA)
+			}
+			for range 300 {
+				turn()
+			}
+			if n := testing.AllocsPerRun(300, turn); n != 0 {
+				t.Errorf("%s: %v allocations a tick", name, n)
+			}
+			if a.Dead() || (name == "datagram" && taken < 600) {
+				t.Errorf("%s: %d messages, dead: %v", name, taken, a.Err())
+			}
+		})
+	}
+}
