@@ -435,3 +435,96 @@ func TestTokenHoldsThirtyTwoServersAndNoMore(t *testing.T) {
 		}
 	}
 }
+
+// The request is repeated until its challenge arrives, so several challenges may be under way: an answer to any of them
+// is good, for they are the same token under different packet numbers.
+func TestAnswerToAnyCopyOfTheChallengeIsGood(t *testing.T) {
+	w := newWorld(t, 1)
+	token := w.token(1)
+	c := w.join(addr(1), token)
+	w.step()
+	first := c.response
+	w.receive(w.request(token), addr(1))
+	w.receive(w.request(token), addr(1))
+	w.wantCount(Challenges, 3)
+	if c.State() != StateResponding || c.response != first || c.Counters()[DropUnwanted] != 2 {
+		t.Errorf("client %v, %d challenges unwanted; want one kept, two dropped", c.State(), c.Counters()[DropUnwanted])
+	}
+	w.step()
+	if c.State() != StateConnected {
+		t.Errorf("client is %v, want connected", c.State())
+	}
+	if w.server.challenges != 1 {
+		t.Errorf("%d challenge tokens made for one token, want 1", w.server.challenges)
+	}
+}
+
+// An open challenge ends with the token's timeout, counted from the last request.
+func TestOpenChallengeEndsWithTheTimeout(t *testing.T) {
+	for wait, want := range map[time.Duration]int{4900 * time.Millisecond: 1, 5100 * time.Millisecond: 0} {
+		w := newWorld(t, 1)
+		c := w.join(addr(1), w.token(1))
+		w.step()
+		response := w.packets(func(out *Outbox) { c.Update(out, w.now) })[0]
+		w.now = w.now.Add(wait)
+		w.receive(response, addr(1))
+		w.wantClients(want)
+		if open := len(w.server.pending.byAddr); open != 0 {
+			t.Errorf("after %v: %d challenges open, want 0", wait, open)
+		}
+	}
+}
+
+// The oldest open challenge gives way, so a full table keeps nobody out.
+func TestFullPendingTableEvictsTheOldest(t *testing.T) {
+	w := newWorld(t, 8, func(c *ServerConfig) { c.Pending = 4 })
+	for i := range 6 {
+		w.join(addr(i), w.token(uint64(i)))
+		w.step0(addr(i))
+	}
+	w.wantCount(PendingEvicted, 2)
+	w.run(100 * time.Millisecond)
+	w.wantClients(4)
+	for i := range 6 {
+		want := StateConnected
+		if i < 2 {
+			want = StateResponding
+		}
+		if got := w.clients[addr(i)].State(); got != want {
+			t.Errorf("client %d is %v, want %v", i, got, want)
+		}
+	}
+	if open := len(w.server.pending.byAddr); open != 0 {
+		t.Errorf("%d challenges open, want 0", open)
+	}
+}
+
+// step0 updates one client once.
+func (w *world) step0(from netip.AddrPort) {
+	w.out.Reset()
+	w.clients[from].Update(&w.out, w.now)
+	w.deliver(&w.out, from)
+}
+
+// The published list of mistakes: challenges and denials share a key with the connection's packets, so their numbers
+// must come from the upper half, in every life of a server, and no two lives may begin at the same one.
+func TestHandshakePacketsNeverShareASequenceWithTheConnection(t *testing.T) {
+	a := newWorld(t, 1)
+	b := newWorld(t, 1, func(c *ServerConfig) { c.Random = newRandom(77) })
+	if a.server.global < 1<<63 || b.server.global < 1<<63 || a.server.global == b.server.global {
+		t.Errorf("global sequences start at %x and %x, want two numbers ≥ 2^63", a.server.global, b.server.global)
+	}
+	if a.server.global > 3<<62 {
+		t.Errorf("global sequence starts at %x, which leaves no room", a.server.global)
+	}
+	challenge := a.packets(func(out *Outbox) { a.server.Receive(out, a.request(a.token(1)), addr(1), a.now) })[0]
+	if len(challenge) != 333 || challenge[0] != 0x82 {
+		t.Errorf("challenge has %d bytes and prefix %x, want 333 and 82", len(challenge), challenge[0])
+	}
+	a.connected(addr(1), a.token(1))
+	a.out.Reset()
+	_ = a.server.Send(&a.out, 0, []byte("x"), a.now)
+	if _, p := a.out.At(0); p[0] != 0x15 || p[1] > 10 {
+		t.Errorf("payload header % x, want a small sequence of one byte", p[:2])
+	}
+}
