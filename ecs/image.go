@@ -19,6 +19,9 @@ type image struct {
 	bitPool *pool
 	patrol  uint32 // next page that save compares although nobody marked it
 	strays  uint64 // pages found changed although nobody marked them
+	game    *Game
+	// fingerprint is the game's, for the image as bytes.
+	fingerprint uint64
 }
 
 // livePage is a page that systems read and write. base is the page it was equal to when it was last saved or

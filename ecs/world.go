@@ -49,6 +49,7 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 	}
 	owners := g.MaxPlayers + 1
 	w := &World{game: g, image: newImage(infos, owners)}
+	w.image.game, w.image.fingerprint = g, g.Fingerprint()
 	w.structure.held = make([][]uint64, owners)
 	w.structure.hint = make([]uint32, owners)
 	w.derived = make([]any, len(g.Derived))
