@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"tendon/net/link/linktest"
 	"tendon/net/wire"
 )
 
@@ -67,9 +69,11 @@ func mustNew(t testing.TB, config Config) *Link {
 	return l
 }
 
-// step runs one tick: deliveries, then both Flushes. Messages are collected
-// in received until the next step of the test's own reading.
-func (p *pair) step() {
+// step runs one tick: deliveries, then both Flushes. What was received is
+// collected until take.
+func (p *pair) step() { p.pass(true) }
+
+func (p *pair) pass(collect bool) {
 	time.Sleep(tick)
 	p.now += tick
 	for to, l := range p.ends {
@@ -86,7 +90,11 @@ func (p *pair) step() {
 		for _, f := range due {
 			l.Receive(f.packet)
 		}
-		for channel, m, ok := l.Next(); ok; channel, m, ok = l.Next() {
+		for collect {
+			channel, m, ok := l.Next()
+			if !ok {
+				break
+			}
 			p.received[to] = append(p.received[to], message{channel, bytes.Clone(m)})
 		}
 	}
@@ -141,6 +149,26 @@ func (p *pair) take(end int, channel wire.Channel) (out [][]byte) {
 	}
 	p.received[end] = rest
 	return out
+}
+
+// quiet is a pair that leaves received messages in the links.
+type quiet struct{ *pair }
+
+func (q quiet) End(i int) linktest.End { return q.ends[i] }
+
+func (q quiet) Step() { q.pass(false) }
+
+// The promises hold over a network that loses, doubles and reorders.
+func TestALinkKeepsThePromisesOfBothChannels(t *testing.T) {
+	for name, promise := range linktest.Promises() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPair(t, Config{})
+				p.loss, p.double, p.jitter = 0.1, 0.1, 30*time.Millisecond
+				promise(t, quiet{p})
+			})
+		})
+	}
 }
 
 // numbered makes a message whose every byte is a function of its number.
