@@ -238,6 +238,7 @@ func TestTheWalkOfP7WandersInItsBoundsAndInStepBothWays(t *testing.T) {
 	up, down := newConduit(1, 1, 2, 1), newConduit(1, 2, 1, 1)
 	up.set(p.Up)
 	down.set(p.Down)
+	up.reseed(99) // other luck, the same weather
 	low, high := time.Hour, time.Duration(0)
 	last := time.Duration(-1)
 	for now := Time(0); now < 600*second; now += 100 * ms {

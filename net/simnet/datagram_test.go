@@ -136,6 +136,25 @@ func TestTheSameSeedTwiceGivesTheSameArrivalsInTheSameOrder(t *testing.T) {
 	}
 }
 
+// The timer is set for the slow packet when the fast one is sent.
+func TestAFastPacketOvertakesASlowOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewDatagramNet(Config{})
+		defer n.Close()
+		server, slow, fast := listen(t, n, serverPort), listen(t, n, clientPort), listen(t, n, otherPort)
+		route(t, n, clientPort, serverPort, Symmetric("", "", Path{Delay: 100 * ms}))
+		route(t, n, otherPort, serverPort, Symmetric("", "", Path{Delay: 10 * ms}))
+		start := time.Now()
+		write(t, slow, serverPort, nil)
+		write(t, fast, serverPort, nil)
+		for _, want := range []time.Duration{10 * ms, 100 * ms} {
+			if _, from, err := server.ReadFromUDPAddrPort(nil); err != nil || time.Since(start) != want {
+				t.Errorf("packet from %v after %v (%v), want %v", from, time.Since(start), err, want)
+			}
+		}
+	})
+}
+
 func TestAReadFailsAtItsDeadlineAndWorksAgainAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewDatagramNet(Config{})

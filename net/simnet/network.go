@@ -175,7 +175,8 @@ func (n *Network) SetProfile(client, server NodeID, p Profile) error {
 }
 
 // Reseed gives one direction of a link a seed of its own, so that it meets
-// other luck and every other link meets the same.
+// other luck and every other link meets the same. A Walk goes on as it was: it
+// belongs to both directions.
 func (n *Network) Reseed(from, to NodeID, seed uint64) {
 	n.direction(from, to).reseed(seed)
 }

@@ -159,6 +159,29 @@ func TestAddingALinkDoesNotShiftTheOthers(t *testing.T) {
 	}
 }
 
+// The seeds hang on the ends of a link, not on the order of the calls.
+func TestTheOrderOfConnectingDoesNotMatter(t *testing.T) {
+	run := func(order ...NodeID) (log []delivery) {
+		n := New(Config{Seed: 4})
+		server := n.AddNode(Clock{})
+		for range order {
+			n.AddNode(Clock{})
+		}
+		for _, c := range order {
+			connect(t, n, c, server, profile(t, "P9"))
+		}
+		for c := NodeID(1); int(c) <= len(order); c++ {
+			n.Every(c, 0, 60, func(k int64, _ Time) { send(t, n, c, server, Datagram, number(int(k))) })
+		}
+		watch(n, &log, server)
+		n.RunUntil(3 * second)
+		return log
+	}
+	if a, b := run(1, 2, 3), run(3, 1, 2); len(a) < 100 || !slices.Equal(a, b) {
+		t.Errorf("%d and %d deliveries, which differ", len(a), len(b))
+	}
+}
+
 // Every test vector that says "arrives at t, used by the tick at t" needs it.
 func TestDeliveriesDueAtATimeAreProcessedBeforeTicksDueThen(t *testing.T) {
 	n := New(Config{})
@@ -440,6 +463,21 @@ func TestALostReliableMessageComesAfterTheFirstTimeout(t *testing.T) {
 	n.RunUntil(at + second)
 	if len(log) != 1 || log[0].at != at+40*ms {
 		t.Errorf("got %v, want one delivery at %v", log, at+40*ms)
+	}
+}
+
+// A paused process runs no timers: what was lost is sent again when it wakes,
+// not in its sleep.
+func TestATimerThatExpiresInAPauseFiresWhenTheSenderWakes(t *testing.T) {
+	n, client, server := pair(t, 1, Symmetric("", "", Path{Delay: 10 * ms}))
+	var log []delivery
+	watch(n, &log, server)
+	n.Script(client, server, Rule{Drop: true})
+	send(t, n, client, server, Reliable, []byte("x"))
+	n.Pause(client, 100*ms, 350*ms)
+	n.RunUntil(second)
+	if len(log) != 1 || log[0].at != 360*ms {
+		t.Errorf("got %v, want one delivery at 360ms", log)
 	}
 }
 

@@ -146,30 +146,28 @@ func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	if c.closed {
 		return c.fail("set", net.ErrClosed)
 	}
-	c.readBy = t
-	switch {
-	case t.IsZero() && c.alarm != nil:
-		c.alarm.Stop()
-	case t.IsZero():
-	case c.alarm == nil:
-		c.alarm = time.AfterFunc(time.Until(t), c.wake)
-	default:
-		c.alarm.Reset(time.Until(t))
+	if t.IsZero() {
+		c.readBy = t
+		if c.alarm != nil {
+			c.alarm.Stop()
+		}
+		return nil
+	}
+	// On the monotonic clock, as the timer is: once it fires, it has passed.
+	left := time.Until(t)
+	c.readBy = time.Now().Add(left)
+	if c.alarm == nil {
+		c.alarm = time.AfterFunc(left, c.wake)
+	} else {
+		c.alarm.Reset(left)
 	}
 	return nil
 }
 
-// wake lets the readers look at the deadline, which may have moved.
+// wake lets the readers look at the deadline.
 func (c *PacketConn) wake() {
 	c.net.shaper.mu.Lock()
 	defer c.net.shaper.mu.Unlock()
-	if c.closed || c.readBy.IsZero() {
-		return
-	}
-	if !passed(c.readBy) {
-		c.alarm.Reset(time.Until(c.readBy))
-		return
-	}
 	c.arrived.Broadcast()
 }
 
