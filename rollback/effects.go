@@ -47,10 +47,7 @@ const maxNews = 1024
 // NewEffects returns a ledger for the last depth ticks, rounded up to a power of two; depth must be at least the
 // timeline's.
 func NewEffects(depth int) *Effects {
-	n := 1
-	for n < depth {
-		n *= 2
-	}
+	n := powerOfTwo(depth)
 	return &Effects{rows: make([]effectRow, n), mask: ecs.Tick(n - 1)}
 }
 

@@ -29,10 +29,7 @@ type InputLog struct {
 
 // NewInputLog returns a log for the last depth ticks (rounded up to a power of two) of this many players.
 func NewInputLog(players, depth int) *InputLog {
-	n := 1
-	for n < depth {
-		n *= 2
-	}
+	n := powerOfTwo(depth)
 	return &InputLog{players: players, mask: ecs.Tick(n - 1), ticks: make([]ecs.Tick, n), used: make([]bool, n),
 		inputs: make([]ecs.InputBytes, n*players), marks: make([]Provenance, n*players)}
 }
@@ -62,4 +59,16 @@ func (l *InputLog) At(f ecs.Tick, p ecs.Player) (ecs.InputBytes, Provenance) {
 	}
 	i := slot*l.players + int(p)
 	return l.inputs[i], l.marks[i]
+}
+
+// Clear forgets all inputs.
+func (l *InputLog) Clear() { clear(l.used) }
+
+// powerOfTwo returns the least power of two that is ≥ n and ≥ 1.
+func powerOfTwo(n int) int {
+	p := 1
+	for p < n {
+		p *= 2
+	}
+	return p
 }

@@ -20,10 +20,7 @@ func NewRing(depth int) *Ring {
 	if depth < 1 {
 		panic(fmt.Sprintf("rollback: NewRing of depth %d: a ring holds at least one tick", depth))
 	}
-	n := 1
-	for n < depth {
-		n *= 2
-	}
+	n := powerOfTwo(depth)
 	return &Ring{slots: make([]ecs.Snapshot, n), mask: ecs.Tick(n - 1)}
 }
 

@@ -1,7 +1,6 @@
 package rollback
 
 import (
-	"errors"
 	"fmt"
 
 	"tendon/ecs"
@@ -13,7 +12,9 @@ import (
 // inputs are final here; Confirmed follows it once the states up to it were computed from them. The ring always holds
 // a state of a tick ≤ Confirmed from which the present can be computed again.
 //
-// A caller alternates: Confirm and AddOrder as news arrive, Rewind once, then Step until the tick it wants.
+// A caller alternates: Confirm and AddOrder as news arrive, Rewind once, then Step until the tick it wants. While a
+// rewind is being made up for, Present may lie before Confirmed; once it has caught up, Present − Confirmed is in
+// [0, MaxPrediction].
 type Timeline struct {
 	config   Config
 	world    *ecs.World
@@ -31,6 +32,8 @@ type Timeline struct {
 	wrong    ecs.Tick // first tick in (sure, present] that was computed from wrong inputs or orders, if differs
 	differs  bool
 	rerun    bool // the last Rewind has not been made up for yet
+	limit    ecs.Tick // MaxPrediction
+	interval ecs.Tick // most ticks from one saved state to the next
 	stats    Stats
 }
 
@@ -38,83 +41,27 @@ type scratch struct {
 	orders []ecs.Order
 }
 
-// Config describes a timeline.
-type Config struct {
-	// World is the world to run; it is in the state of tick World.Tick(), which is taken as confirmed. Required.
-	World *ecs.World
-	// MaxPrediction is the most ticks that may be predicted, Present − Confirmed. Required, ≥ 1.
-	MaxPrediction int
-	// Depth is how many ticks the ring and the input log hold; 0: twice MaxPrediction, at least 16.
-	Depth int
-	// Policy says which ticks are saved. The zero value is EveryTick.
-	Policy SavePolicy
-	// CheckEvery is the interval in ticks of states that are saved whatever the policy, so that their checksum can be
-	// compared; 0: none.
-	CheckEvery int
-	// Local is the player whose inputs this peer gives, or −1 for none: a spectator, or a server.
-	Local int
-	// Effects is told of every tick's events; nil: nobody is.
-	Effects *Effects
-	// Observer is told of restores, resimulations and saves; nil: nobody is.
-	Observer ecs.Observer
-}
-
-// Stats counts what a timeline did since it was made.
-type Stats struct {
-	Steps       uint64 // ticks computed for the first time
-	Resimulated uint64 // ticks computed again
-	Rewinds     uint64 // rewinds because of a wrong input or order
-	Refreshes   uint64 // rewinds only to renew the oldest saved state
-	DeepestTick uint64 // most ticks one rewind went back
-	WrongInputs uint64 // confirmed inputs that had been predicted otherwise
-	RightInputs uint64 // confirmed inputs that had been predicted right
-	Saves       uint64
-	Stalls      uint64 // Step calls refused at the prediction limit
-}
-
-// Errors of a timeline.
-var (
-	// ErrStalled is returned by Step at the prediction limit. Confirm more, then go on.
-	ErrStalled = errors.New("rollback: prediction limit reached")
-	// ErrGap is returned by Confirm for a tick that does not follow the last confirmed one.
-	ErrGap = errors.New("rollback: confirmed tick does not follow the last one")
-	// ErrOrdersMissing is returned by Confirm while orders of the tick have not arrived.
-	ErrOrdersMissing = errors.New("rollback: orders of the tick are not all here")
-	// ErrTooFar is returned for a tick outside the window of the logs.
-	ErrTooFar = errors.New("rollback: tick lies outside the timeline's window")
-	// ErrConfig is wrapped by every error of New.
-	ErrConfig = errors.New("rollback: bad Config")
-)
-
 // New returns a timeline whose present is the world's tick, confirmed.
 func New(c Config) (*Timeline, error) {
-	if c.World == nil {
-		return nil, fmt.Errorf("%w: World is nil", ErrConfig)
+	if err := c.check(); err != nil {
+		return nil, err
 	}
-	if c.MaxPrediction < 1 {
-		return nil, fmt.Errorf("%w: MaxPrediction is %d, want at least 1", ErrConfig, c.MaxPrediction)
-	}
-	if c.Depth == 0 {
-		c.Depth = max(16, 2*c.MaxPrediction+int(c.Policy.every))
-	}
-	if least := c.MaxPrediction + 2 + int(c.Policy.every); c.Depth < least {
-		return nil, fmt.Errorf("%w: Depth is %d, want at least MaxPrediction + 2 plus the saving interval = %d", ErrConfig, c.Depth, least)
-	}
-	players := c.World.Game().MaxPlayers
-	if c.Local >= players {
-		return nil, fmt.Errorf("%w: Local is %d in a game of %d players", ErrConfig, c.Local, players)
-	}
-	t := &Timeline{config: c, world: c.World, effects: c.Effects,
-		ring: NewRing(c.Depth), inputs: NewInputLog(players, c.Depth), own: NewInputLog(1, c.Depth)}
+	players, depth := c.World.Game().MaxPlayers, powerOfTwo(c.Depth)
+	t := &Timeline{config: c, world: c.World, effects: c.Effects, limit: ecs.Tick(c.MaxPrediction),
+		ring: NewRing(depth), inputs: NewInputLog(players, depth), own: NewInputLog(1, 2*depth)}
+	// Between two saved states lie at most so many ticks that the newest one ≤ Confirmed never leaves the ring.
+	t.interval = ecs.Tick(depth - c.MaxPrediction - 1)
 	t.Reset()
 	return t, nil
 }
 
-// Reset takes the world's state as confirmed and present, and forgets everything else but orders of later ticks. It
-// is for after the world was loaded from an image.
+// Reset takes the world's state as confirmed and present, and forgets everything else but the orders and the local
+// player's inputs of later ticks. It is for after the world was loaded from an image. Predicted events that nobody
+// heard the end of are forgotten too: a view starts anew.
 func (t *Timeline) Reset() {
 	f := t.world.Tick()
 	t.ring.Clear()
+	t.inputs.Clear()
 	t.present, t.furthest, t.received, t.sure, t.base, t.differs, t.rerun = f, f, f, f, f, false, false
 	inputs, marks := t.inputs.Row(f)
 	for p := range inputs {
@@ -156,9 +103,10 @@ func (t *Timeline) InputAt(f ecs.Tick, p ecs.Player) (ecs.InputBytes, Provenance
 	return t.inputs.At(f, p)
 }
 
-// SetLocal gives the local player's input for tick f, which must not have been computed yet.
+// SetLocal gives the local player's input for tick f, which must not have been computed yet and lie at most the ring's
+// depth ahead.
 func (t *Timeline) SetLocal(f ecs.Tick, in ecs.InputBytes) error {
-	if f <= t.furthest || f > t.furthest+ecs.Tick(t.own.Depth()/2) {
+	if f <= t.furthest || f > t.furthest+ecs.Tick(t.ring.Depth()) {
 		return ErrTooFar
 	}
 	inputs, marks := t.own.Row(f)
@@ -166,10 +114,13 @@ func (t *Timeline) SetLocal(f ecs.Tick, in ecs.InputBytes) error {
 	return nil
 }
 
+// maxOrders bounds the orders that wait for their ticks or for these to be final: 4 MiB of the largest.
+const maxOrders = 4096
+
 // AddOrder adds an order that the server stamped into tick f. An order for a tick that was computed already is made
 // up for by the next Rewind; one for a confirmed tick is refused.
 func (t *Timeline) AddOrder(f ecs.Tick, o ecs.Order) error {
-	if f <= t.received {
+	if f <= t.received || t.orders.Len() >= maxOrders {
 		return ErrTooFar
 	}
 	t.orders.Add(f, o)
@@ -244,29 +195,30 @@ func (t *Timeline) settle() {
 
 // Rewind goes back to the newest saved state before the first tick that was computed from something wrong, if there
 // is one, and returns how many ticks it went back. Step then computes them again; until Present has caught up, the
-// caller may spread the steps over several frames.
+// caller may spread the steps over several frames, and confirm more in between.
 func (t *Timeline) Rewind() (depth int) {
-	switch {
-	case t.differs:
-		depth = t.rewindTo(t.wrong - 1)
-		t.stats.Rewinds++
-	case t.exhausted():
-		depth = t.rewindTo(t.sure)
-		t.stats.Refreshes++
-	default:
+	if !t.differs {
 		return 0
 	}
+	depth = t.rewindTo(t.wrong - 1)
+	t.stats.Rewinds++
 	t.stats.DeepestTick = max(t.stats.DeepestTick, uint64(depth))
 	return depth
 }
 
-// RewindTo goes back at least to tick f, for tests and tools. f must be ≥ the oldest tick in the ring.
-func (t *Timeline) RewindTo(f ecs.Tick) (depth int) { return t.rewindTo(min(f, t.present)) }
+// RewindTo goes back at least to tick f, for tests and tools: further if a mistake lies before f, or if f was not
+// saved. The ring must hold a tick ≤ f.
+func (t *Timeline) RewindTo(f ecs.Tick) (depth int) {
+	if t.differs {
+		f = min(f, t.wrong-1)
+	}
+	return t.rewindTo(min(f, t.present))
+}
 
 func (t *Timeline) rewindTo(f ecs.Tick) int {
 	s, ok := t.ring.Floor(f)
 	if !ok {
-		panic(fmt.Sprintf("rollback: no saved state at or before tick %d: the ring of depth %d lost it; make Depth larger", f, t.ring.Depth()))
+		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in the ring of depth %d: rewind to Confirmed or later", f, t.ring.Depth()))
 	}
 	t.enter(ecs.SectionRestore)
 	t.world.Restore(s)
@@ -274,22 +226,14 @@ func (t *Timeline) rewindTo(f ecs.Tick) int {
 	depth := int(t.present - s.Tick())
 	t.present = s.Tick()
 	t.ring.DropAfter(t.present)
+	t.base = min(t.base, t.present)
 	t.differs, t.rerun = false, t.present < t.furthest
 	return depth
 }
 
-// exhausted reports whether the only state to go back to is about to leave the ring: it is renewed then, at the
-// newest confirmed tick, although nothing was wrong.
-func (t *Timeline) exhausted() bool {
-	if t.config.Policy.saves() {
-		return false
-	}
-	return t.base < t.sure && int(t.present-t.base)+2 >= t.ring.Depth()
-}
-
-// Stalled reports whether Step would refuse a new tick.
+// Stalled reports whether Step would refuse a new tick. While a rewind is due or being made up for, it would not.
 func (t *Timeline) Stalled() bool {
-	return t.present >= t.furthest && t.present-t.sure >= ecs.Tick(t.config.MaxPrediction)
+	return !t.differs && t.present >= t.furthest && t.present-t.sure >= t.limit
 }
 
 // Step computes tick Present + 1 from what is known of it. It returns ErrStalled if that would be a new tick beyond
@@ -328,14 +272,18 @@ func (t *Timeline) Step() error {
 }
 
 // assume returns the inputs of tick f: final ones where they are, else the local player's own, else predicted from
-// the tick before.
+// the tick before. Who was not in the match after the tick before has none.
 func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 	row, marks := t.inputs.Row(f)
 	if f <= t.received {
 		return row
 	}
-	game := t.world.Game()
+	game, joined := t.world.Game(), t.world.Players()
 	for p := range row {
+		if !joined.Has(ecs.Player(p)) {
+			row[p], marks[p] = ecs.InputBytes{}, Predicted
+			continue
+		}
 		if p == t.config.Local {
 			if own, mark := t.own.At(f, 0); mark != Missing {
 				row[p], marks[p] = own, Predicted
@@ -354,7 +302,8 @@ func (t *Timeline) saveIfWanted(f ecs.Tick) {
 		until = t.furthest
 	}
 	check := t.config.CheckEvery > 0 && f%ecs.Tick(t.config.CheckEvery) == 0
-	if check || t.config.Policy.wants(f, t.received, until) {
+	due := f-t.ring.newest >= t.interval
+	if check || due || t.config.Policy.wants(f, t.received, until) {
 		t.save()
 	}
 }

@@ -1,0 +1,19 @@
+// Package systems says what a sync strategy is: the systems that surround a game's own in every tick, one half on the
+// server and one on each client.
+//
+// A tick is a fixed row of phases:
+//
+//	Receive → Reconcile → Simulate → Send → Present
+//
+// The game's systems fill Simulate. A strategy fills the others; it owns when to step, which inputs to use, what to
+// send and what to show, and never a rule of the game. Swapping the strategy swaps its two halves and nothing else.
+//
+// Both halves are sans-IO: messages and the time come in as arguments, messages go out through an Outbox. A half
+// never reads a clock, starts a goroutine or touches a socket, so the same code runs over UDP, in the simulated
+// network and in tests. A strategy's messages are its own: the session carries them as opaque bytes on the channel
+// that the strategy names. They are hostile until they are parsed; a half answers a message it cannot use with an
+// error and is otherwise unchanged.
+//
+// The package holds the interfaces, the vocabulary of peers and roles, and the table of what each strategy demands
+// of a game. The strategies are in packages below it; systems/clock estimates clocks and controls a client's lead.
+package systems

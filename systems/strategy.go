@@ -1,0 +1,155 @@
+package systems
+
+import "tendon/ecs"
+
+// Time is a moment in nanoseconds since some epoch that is fixed for its holder: a room's, a client's. Only differences
+// and comparisons of one holder's times mean anything.
+type Time int64
+
+// Second is one second as a Time difference.
+const Second Time = 1e9
+
+// TickTime returns when tick f is due: epoch + f/rate, without accumulating rounding errors.
+func TickTime(epoch Time, f ecs.Tick, rate int) Time {
+	whole, rest := f/ecs.Tick(rate), f%ecs.Tick(rate)
+	return epoch + Time(whole)*Second + Time(rest)*Second/Time(rate)
+}
+
+// Channel is how a message travels.
+type Channel uint8
+
+// The two channels of a connection.
+const (
+	// Datagram messages may be lost, doubled and reordered. They are never late because of another one.
+	Datagram Channel = iota
+	// Reliable messages arrive once and in order, or the connection ends.
+	Reliable
+)
+
+// Peer is a connection's place in its room, in [0, peers of the room). It is what identifies a sender; nothing in a
+// message does. On a client, the server is peer 0.
+type Peer uint16
+
+// Outbox takes messages. The message is copied before Send returns.
+type Outbox interface {
+	Send(to Peer, ch Channel, message []byte)
+}
+
+// Role is what a peer may do in a room.
+type Role uint8
+
+// The roles.
+const (
+	RolePlayer    Role = iota // holds a seat and gives inputs
+	RoleSpectator             // watches
+	roles
+)
+
+// Valid reports whether r is a role this build knows.
+func (r Role) Valid() bool { return r < roles }
+
+func (r Role) String() string {
+	switch r {
+	case RolePlayer:
+		return "player"
+	case RoleSpectator:
+		return "spectator"
+	}
+	return "unknown role"
+}
+
+// MaxDatagram bounds a message on the datagram channel, in bytes.
+const MaxDatagram = 1100
+
+// MaxReliable bounds a message on the reliable channel, in bytes.
+const MaxReliable = 64 << 10
+
+// Server is a strategy's half on the server. A room drives it: Receive for each message, then for each tick that is
+// due Tick, then Send once. Peers are opened when they hold the state of some tick and closed when they are gone.
+type Server interface {
+	// World is the world the server simulates, in the state of the last tick.
+	World() *ecs.World
+	// Open starts to serve a peer that holds State(have); seat is −1 for a spectator. have must be in
+	// [OldestServable, World().Tick()]. A peer that is open already starts anew from have, after a resync.
+	Open(p Peer, seat int, have ecs.Tick, now Time, out Outbox)
+	// Close stops to serve a peer. Its seat stays in the match until an OrderLeave takes it out.
+	Close(p Peer)
+	// OldestServable is the oldest tick whose state a peer may hold when it is opened.
+	OldestServable() ecs.Tick
+	// Receive takes a message from an open peer.
+	Receive(p Peer, ch Channel, message []byte, now Time) error
+	// Stamp enters an order into the match, far enough ahead to reach everyone in time, and returns its tick.
+	Stamp(o ecs.Order, out Outbox) ecs.Tick
+	// Tick computes the next tick. due is when the tick is due on the room's grid, whenever the call really comes.
+	Tick(due Time)
+	// Send sends every open peer what it needs. It is called once after the ticks of a frame.
+	Send(now Time, out Outbox)
+	// Desynced calls f for each open peer whose state was found to differ since the last call; the room sends such a
+	// peer an image and opens it anew.
+	Desynced(f func(Peer))
+	// PeerStats returns what the half knows of an open peer.
+	PeerStats(p Peer) PeerStats
+}
+
+// PeerStats is what a server half knows of one peer.
+type PeerStats struct {
+	Acked       ecs.Tick // newest tick the peer has confirmed to hold
+	Substituted uint64   // ticks for which the peer's input was not there in time
+	Late        uint64   // inputs that arrived after their tick
+	Refused     uint64   // inputs outside the window or not valid
+	Margin      float64  // mean ticks between an input's arrival and its use, negative = late
+	Desyncs     uint64   // checksums that differed
+	Checked     uint64   // checksums that were compared
+}
+
+// Client is a strategy's half on a client. The client drives it: Load once an image is there, Receive for each
+// message, then Frame once per frame of the display, then Send.
+type Client interface {
+	// World is the world the client simulates, in the state of Present.
+	World() *ecs.World
+	// Load takes over the state that was loaded into World: it is confirmed. serverTick is where the server was when
+	// it was told, rtt the measured round trip.
+	Load(now Time, serverTick ecs.Tick, rtt Time)
+	// Receive takes a message from the server.
+	Receive(ch Channel, message []byte, now Time) error
+	// SetInput is what the local player does from now on.
+	SetInput(in ecs.InputBytes)
+	// Order asks the server to stamp an order of the local player.
+	Order(target ecs.Entity, payload []byte, out Outbox) error
+	// Frame computes the ticks that are due.
+	Frame(now Time)
+	// Send sends what is due.
+	Send(now Time, out Outbox)
+	// View returns what to show now: the two last states, how far between them the display stands, in [0, 1), and the
+	// newest confirmed state, which may be empty. They are valid until the next Frame.
+	View(now Time) (previous, current, confirmed *ecs.Snapshot, alpha float64)
+	// Live reports whether the client has caught up with the server and gives inputs.
+	Live() bool
+	// Effects drains the news of events.
+	Effects(f func(Effect))
+	// Stats returns what the half counted.
+	Stats() ClientStats
+	// CompareWith loads an image of the server's of some tick for comparison with the own state of that tick, before
+	// a resync replaces it; ok is false if the own state is not at hand or does not differ.
+	CompareWith(image []byte) (d ecs.Difference, ok bool)
+}
+
+// ClientStats is what a client half counted since it was made, in terms that every strategy shares.
+type ClientStats struct {
+	Present     ecs.Tick
+	Confirmed   ecs.Tick
+	ServerTick  ecs.Tick // newest tick heard of
+	Rollbacks   uint64
+	Resimulated uint64
+	Deepest     uint64 // most ticks one rollback went back
+	Corrections uint64 // inputs that turned out otherwise than predicted
+	Stalls      uint64 // ticks due that could not be computed
+	Snaps       uint64 // states taken over whole
+	Substituted uint64 // own inputs the server had to make up
+	Hashes      uint64 // checksums sent
+	Margin      float64
+	Dilation    float64 // pace of the local clock, 1 = nominal
+	RTT         Time
+	InputDelay  int // ticks
+	RingBytes   int
+}
