@@ -7,14 +7,16 @@ import (
 )
 
 // The reliable channel as KCP runs it with NoDelay 1/10/2/1: its segment
-// size, its window, its timer rules. What the model leaves out: flushing once
-// in 10 ms (a segment and its acknowledgement leave at once here), resending
-// on the second acknowledgement of a later segment (the timer alone resends),
-// and several segments in one datagram.
+// size, its window, its timer, and its resending of a segment after the second
+// acknowledgement of a later one, without which the model is up to twice as
+// slow as the real thing at P5. What it leaves out: flushing once in 10 ms (a
+// segment and its acknowledgement leave at once here) and several segments in
+// one datagram.
 const (
 	segmentBytes   = 1152 - segmentHeader
 	segmentHeader  = 24
 	reliableWindow = 128 // segments under way at most
+	fastResend     = 2   // acknowledgements of later segments
 	firstRTO       = 200 * time.Millisecond
 	minRTO         = 30 * time.Millisecond
 	maxRTO         = time.Minute
@@ -43,6 +45,9 @@ type segment struct {
 	acked    bool
 	held     bool // its timer expired while the sender was paused
 	sends    uint32
+	skipped  uint32 // acknowledgements of segments sent later
+	sent     Time   // last
+	expires  Time   // sent + rto; a timer before it was overtaken
 	rto      time.Duration
 	verdict  verdict // of a Rule, for the first sending
 }
@@ -122,20 +127,23 @@ func (n *Network) fill(d *direction) {
 }
 
 // transmit sends a segment, first or again, and starts its timer, which waits
-// half of the round trip's timeout longer each time.
+// half of the round trip's timeout longer each time it expired.
 func (n *Network) transmit(d *direction, seq uint64) {
 	g := d.stream.at(seq)
 	d.Counters.Segments++
 	v := g.verdict
-	if g.sends == 0 {
+	if g.sends == 0 || g.skipped >= fastResend {
 		g.rto = d.stream.rto
 	} else {
-		d.Counters.Resent++
 		g.rto = min(g.rto+d.stream.rto/2, maxRTO)
+	}
+	if g.sends > 0 {
+		d.Counters.Resent++
 		v = verdict{}
 	}
 	g.sends++
-	n.push(n.now+g.rto, classTimer, d.index, uint32(seq))
+	g.skipped, g.sent, g.expires = 0, n.now, n.now+g.rto
+	n.push(g.expires, classTimer, d.index, uint32(seq))
 	n.carry(d, segmentHeader+len(g.payload), packet{kind: kindSegment, seq: seq, sent: n.now}, v)
 }
 
@@ -144,7 +152,7 @@ func (n *Network) transmit(d *direction, seq uint64) {
 func (n *Network) expire(d *direction, low uint32) {
 	s := &d.stream
 	seq := s.una + uint64(int64(int32(low-uint32(s.una))))
-	if seq < s.una || seq >= s.next || s.at(seq).acked {
+	if seq < s.una || seq >= s.next || s.at(seq).acked || n.now < s.at(seq).expires {
 		return
 	}
 	if n.nodes[d.from].paused > 0 {
@@ -199,6 +207,15 @@ func (n *Network) receiveAck(d *direction, p packet) {
 		return // from before a reset, or overtaken
 	}
 	s.sample(n.now - p.sent)
+	for seq := s.una; seq < p.seq; seq++ {
+		g := s.at(seq)
+		if g.acked || seq < p.want || g.sent > p.sent {
+			continue
+		}
+		if g.skipped++; g.skipped >= fastResend {
+			n.transmit(d, seq)
+		}
+	}
 	if p.seq >= s.una {
 		s.at(p.seq).acked = true
 	}
