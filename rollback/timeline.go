@@ -31,7 +31,7 @@ type Timeline struct {
 	base     ecs.Tick // newest saved tick ≤ sure: resimulation starts no earlier
 	wrong    ecs.Tick // first tick in (sure, present] that was computed from wrong inputs or orders, if differs
 	differs  bool
-	rerun    bool // the last Rewind has not been made up for yet
+	rerun    bool     // the last Rewind has not been made up for yet
 	limit    ecs.Tick // MaxPrediction
 	interval ecs.Tick // most ticks from one saved state to the next
 	stats    Stats
@@ -206,19 +206,20 @@ func (t *Timeline) Rewind() (depth int) {
 	return depth
 }
 
-// RewindTo goes back at least to tick f, for tests and tools: further if a mistake lies before f, or if f was not
-// saved. The ring must hold a tick ≤ f.
+// RewindTo goes back at least to tick f, though not before the newest saved tick ≤ Confirmed, since what came before
+// that is not kept. It goes further if a mistake lies before f, or if f was not saved. It is for measuring what a
+// rewind costs, and for tests.
 func (t *Timeline) RewindTo(f ecs.Tick) (depth int) {
 	if t.differs {
 		f = min(f, t.wrong-1)
 	}
-	return t.rewindTo(min(f, t.present))
+	return t.rewindTo(max(t.base, min(f, t.present)))
 }
 
 func (t *Timeline) rewindTo(f ecs.Tick) int {
 	s, ok := t.ring.Floor(f)
 	if !ok {
-		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in the ring of depth %d: rewind to Confirmed or later", f, t.ring.Depth()))
+		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in a ring of depth %d: call Reset after changing the world outside the timeline", f, t.ring.Depth()))
 	}
 	t.enter(ecs.SectionRestore)
 	t.world.Restore(s)
@@ -226,7 +227,6 @@ func (t *Timeline) rewindTo(f ecs.Tick) int {
 	depth := int(t.present - s.Tick())
 	t.present = s.Tick()
 	t.ring.DropAfter(t.present)
-	t.base = min(t.base, t.present)
 	t.differs, t.rerun = false, t.present < t.furthest
 	return depth
 }
