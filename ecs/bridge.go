@@ -1,18 +1,272 @@
 package ecs
 
 import (
-	"iter"
+	"bytes"
+	"math/bits"
+	"sync"
+	"unsafe"
 
 	"github.com/yohamta/donburi"
+	"github.com/yohamta/donburi/component"
 )
 
-type bridge struct{}
+// bridge is the donburi world of a World. It holds what donburi was last told: which rows had entities, which, and
+// with which components. Bringing donburi in step compares that with the image, 64 rows at a time, and removes and
+// creates donburi entities where it differs. Every entity of the image then has exactly one donburi entity, whose
+// component pointers are the entity's live rows and whose link points back.
+//
+// Donburi's AddComponent and RemoveComponent are never used on it: an archetype that is first born by them makes a
+// later Create of it panic.
+type bridge struct {
+	world   *World
+	donburi donburi.World
+	columns []bridgedColumn
+	blocks  [][]*bridgedBlock // by owner and block of rows; nil where no entity ever was
+	layouts []*bridgedLayout
+	byKey   map[string]*bridgedLayout
+	key     []byte // scratch: one bit per column
+	changes uint64 // structure.changes when donburi was last in step
 
-func markEntry(entry *donburi.Entry, d *declaration) {}
+	making   *bridgedLayout // whose pending rows are being created
+	made     int            // how many of them were
+	removing donburi.Entity // what the bridge itself removes
 
-func entriesWith(w donburi.World, c AnyComponent) iter.Seq[*donburi.Entry] {
-	return func(yield func(*donburi.Entry) bool) {}
+	view     bool              // donburi entities may have components of their own, which survive
+	carried  []carriedValue    // of entities that are recreated with other components
+	appeared []Entity          // new since the last asking, in the order of rows
+	patrol   bridgedBlockIndex // the block that was verified last
 }
 
-// View is what a game draws.
-type View struct{}
+// bridgedColumn is a component as both sides know it.
+type bridgedColumn struct {
+	column *column
+	typ    component.IComponentType
+}
+
+// bridgedBlock is 64 rows as donburi knows them. It never moves, since donburi points at its links.
+type bridgedBlock struct {
+	rows    [blockRows]Entity
+	has     uint64   // rows with an entity
+	words   []uint64 // by bridge.columns: rows with an entity that has the component
+	entries [blockRows]*donburi.Entry
+	links   [blockRows]link
+}
+
+type bridgedBlockIndex struct{ owner, block int }
+
+// bridgedLayout is one set of components. Its archetype is always born by Create.
+type bridgedLayout struct {
+	columns []int // positions in bridge.columns
+	types   []component.IComponentType
+	pending []bridgedRow
+}
+
+// bridgedRow is a row whose donburi entity is about to be created.
+type bridgedRow struct {
+	block *bridgedBlock
+	owner Owner
+	row   uint32
+}
+
+// carriedValue is a component that a view's entity keeps while the entity is recreated.
+type carriedValue struct {
+	at    bridgedRow
+	typ   component.IComponentType
+	value unsafe.Pointer
+}
+
+// creation guards donburi.NewWorld, which bumps a package-level counter.
+var creation sync.Mutex
+
+func newBridge(w *World, view bool) *bridge {
+	b := &bridge{world: w, view: view, byKey: map[string]*bridgedLayout{}, changes: w.structure.changes - 1}
+	creation.Lock()
+	b.donburi = donburi.NewWorld()
+	creation.Unlock()
+	b.donburi.OnCreate(b.onCreate)
+	b.donburi.OnRemove(b.onRemove)
+	for _, c := range w.game.Components {
+		b.columns = append(b.columns, bridgedColumn{w.column(c.declared()), c})
+	}
+	b.key = make([]byte, (len(b.columns)+7)/8)
+	b.blocks = make([][]*bridgedBlock, len(w.identity().regions))
+	return b
+}
+
+// Donburi returns the world's donburi world, brought in step: each entity that queries see has an entry there, whose
+// components are the entity's live rows. Ask again after a system has changed the structure; in between the donburi
+// world stays as it is.
+//
+// It is for donburi code that reads and writes components. Iterate with queries where the order matters, and spawn,
+// despawn, add and remove through the World: creating or removing entities in donburi panics.
+func (w *World) Donburi() donburi.World {
+	b := w.bring()
+	b.verifyNext()
+	return b.donburi
+}
+
+// Entry returns the donburi entry of e, or nil if queries do not see e. Do not keep it: entries are used again.
+func (w *World) Entry(e Entity) *donburi.Entry {
+	b := w.bring()
+	o, k := int(e.Owner()), int(e.Row%regionRows/blockRows)
+	if e.Row == 0 || o >= len(b.blocks) || k >= len(b.blocks[o]) || b.blocks[o][k] == nil {
+		return nil
+	}
+	block, i := b.blocks[o][k], e.Row%blockRows
+	if block.rows[i] != e {
+		return nil
+	}
+	return block.entries[i]
+}
+
+// bring returns the world's bridge, in step with the image.
+func (w *World) bring() *bridge {
+	if w.bridge == nil {
+		w.bridge = newBridge(w, false)
+	}
+	b := w.bridge
+	if b.changes == w.structure.changes {
+		return b
+	}
+	b.changes = w.structure.changes
+	b.appeared = b.appeared[:0]
+	identity := w.identity()
+	for o := range identity.regions {
+		for k, now := range identity.regions[o].words {
+			if block := b.block(o, k, now); block != nil {
+				b.compare(block, Owner(o), k, now)
+			}
+		}
+	}
+	for _, l := range b.layouts {
+		b.create(l)
+	}
+	for _, c := range b.carried {
+		if entry := c.at.block.entries[c.at.row%blockRows]; !entry.HasComponent(c.typ) {
+			entry.AddComponent(c.typ, c.value)
+		}
+	}
+	clear(b.carried)
+	b.carried = b.carried[:0]
+	return b
+}
+
+// block returns block k of the owner's rows, nil if no entity was ever in it and none is now.
+func (b *bridge) block(owner, k int, now uint64) *bridgedBlock {
+	list := b.blocks[owner]
+	if k < len(list) && list[k] != nil {
+		return list[k]
+	}
+	if now == 0 {
+		return nil
+	}
+	for len(list) <= k {
+		list = append(list, nil)
+	}
+	b.blocks[owner] = list
+	list[k] = &bridgedBlock{words: make([]uint64, len(b.columns))}
+	return list[k]
+}
+
+// compare removes the donburi entities of the block's rows that changed and queues the creation of new ones.
+func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
+	identity, first := b.world.identity(), uint32(k*blockRows)
+	rows := (*[blockRows]Entity)(identity.rowOf(&identity.regions[o], first))
+	changed, kept := block.has^now, block.has&now
+	if !bytes.Equal(entityBytes(rows), entityBytes(&block.rows)) {
+		for set := kept; set != 0; set &= set - 1 {
+			if i := bits.TrailingZeros64(set); rows[i] != block.rows[i] {
+				changed |= 1 << i
+				kept &^= 1 << i
+			}
+		}
+	}
+	for i := range b.columns {
+		changed |= block.words[i] ^ b.columns[i].column.regions[o].word(k)&now
+	}
+	if changed == 0 {
+		return
+	}
+	for set := changed & block.has; set != 0; set &= set - 1 {
+		i := uint32(bits.TrailingZeros64(set))
+		b.remove(bridgedRow{block, o, first + i}, kept&(1<<i) != 0)
+	}
+	block.has, block.rows = now, *rows
+	for i := range b.columns {
+		block.words[i] = b.columns[i].column.regions[o].word(k) & now
+	}
+	for set := now; set != 0; set &= set - 1 {
+		i := uint32(bits.TrailingZeros64(set))
+		if changed&(1<<i) == 0 {
+			continue
+		}
+		if b.view && kept&(1<<i) == 0 {
+			b.appeared = append(b.appeared, rows[i])
+		}
+		l := b.layout(block, i)
+		l.pending = append(l.pending, bridgedRow{block, o, first + i})
+	}
+}
+
+func entityBytes(rows *[blockRows]Entity) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(rows)), unsafe.Sizeof(*rows))
+}
+
+// remove takes a row's entity out of donburi. One that is kept is recreated, with the components a view gave it.
+func (b *bridge) remove(at bridgedRow, kept bool) {
+	if err := b.verify(at); err != nil {
+		panic(err.Error())
+	}
+	i := at.row % blockRows
+	entry := at.block.entries[i]
+	if kept && b.view {
+		for _, t := range entry.Archetype().ComponentTypes() {
+			if !bridged(t) {
+				b.carried = append(b.carried, carriedValue{at, t, entry.Component(t)})
+			}
+		}
+	}
+	b.removing = entry.Entity()
+	b.donburi.Remove(b.removing)
+	b.removing = donburi.Null
+	at.block.entries[i], at.block.links[i] = nil, link{}
+}
+
+// layout returns the set of components of row i of the block.
+func (b *bridge) layout(block *bridgedBlock, i uint32) *bridgedLayout {
+	clear(b.key)
+	for c, word := range block.words {
+		b.key[c/8] |= byte(word>>i&1) << (c % 8)
+	}
+	if l := b.byKey[string(b.key)]; l != nil {
+		return l
+	}
+	l := &bridgedLayout{types: []component.IComponentType{linkType}}
+	for c, word := range block.words {
+		if word>>i&1 != 0 {
+			l.columns = append(l.columns, c)
+			l.types = append(l.types, b.columns[c].typ)
+		}
+	}
+	b.verifyUnborn(l)
+	b.byKey[string(b.key)] = l
+	b.layouts = append(b.layouts, l)
+	return l
+}
+
+// create gives the layout's pending rows their donburi entities; onCreate connects them.
+func (b *bridge) create(l *bridgedLayout) {
+	switch n := len(l.pending); n {
+	case 0:
+		return
+	case 1:
+		b.making, b.made = l, 0
+		b.donburi.Create(l.types...)
+	default:
+		b.making, b.made = l, 0
+		b.donburi.CreateMany(n, l.types...)
+	}
+	b.making = nil
+	clear(l.pending)
+	l.pending = l.pending[:0]
+}

@@ -125,17 +125,17 @@ func (c *Component[T]) Id() component.ComponentTypeId { return c.inner.Id() }
 // Typ returns the component's Go type.
 func (c *Component[T]) Typ() reflect.Type { return c.inner.Typ() }
 
-// New returns memory for donburi to hold until the entry points into the image.
-func (c *Component[T]) New() unsafe.Pointer { return c.inner.New() }
+// New returns nil: an entry's value is a row of its world, which is set as soon as donburi has made the entity. An
+// entity that is created past the engine has no value.
+func (c *Component[T]) New() unsafe.Pointer { return nil }
 
 // Get returns a pointer to the entry's value and declares that it is written.
 func (c *Component[T]) Get(entry *donburi.Entry) *T {
-	markEntry(entry, c.declaration)
-	return (*T)(entry.Component(c))
+	return (*T)(entryRow(entry, c, true))
 }
 
 // GetValue returns the entry's value.
-func (c *Component[T]) GetValue(entry *donburi.Entry) T { return *(*T)(entry.Component(c)) }
+func (c *Component[T]) GetValue(entry *donburi.Entry) T { return *(*T)(entryRow(entry, c, false)) }
 
 // Set copies a value into the entry. Unlike donburi's own Set it does not keep the pointer.
 func (c *Component[T]) Set(entry *donburi.Entry, value *T) { *c.Get(entry) = *value }

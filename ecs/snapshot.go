@@ -13,8 +13,8 @@ type Snapshot struct {
 // Tick returns the tick whose state s holds.
 func (s *Snapshot) Tick() Tick { return s.tick }
 
-// Empty reports whether s holds no state.
-func (s *Snapshot) Empty() bool { return s.image == nil }
+// Empty reports whether s holds no state; a nil Snapshot holds none.
+func (s *Snapshot) Empty() bool { return s == nil || s.image == nil }
 
 // Release gives the pages back. s is empty then and may be saved into again.
 func (s *Snapshot) Release() {

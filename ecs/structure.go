@@ -16,6 +16,7 @@ type structure struct {
 	held      [][]uint64
 	heldWords []heldWord
 	hint      []uint32 // by owner: no word below it has a free row
+	changes   uint64   // grows whenever an entity or its set of components may have changed
 }
 
 type heldWord struct {
@@ -78,6 +79,9 @@ func (w *World) queueRemove(e Entity, c *column) {
 // flush carries out the queued changes in call order.
 func (w *World) flush() {
 	s := &w.structure
+	if len(s.ops) > 0 {
+		s.changes++
+	}
 	for i := range s.ops {
 		op := &s.ops[i]
 		if !w.exists(op.entity) {
@@ -170,4 +174,5 @@ func (w *World) releaseHeld() {
 // forget drops what the structure knows of the state before a restore.
 func (s *structure) forget() {
 	clear(s.hint)
+	s.changes++
 }

@@ -1,0 +1,126 @@
+package ecs
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/yohamta/donburi/component"
+)
+
+// ErrOutOfStep is wrapped by the error that names an entity whose donburi entity was changed past the engine.
+var ErrOutOfStep = errors.New("ecs: a donburi entity was changed past the engine")
+
+func outOfStep(e Entity, what string) error {
+	return fmt.Errorf("%w: entity %d born in tick %d: %s; use Component.Set, Add and Remove of ecs, and give view components in Game.Dress", ErrOutOfStep, e.Row, e.Born, what)
+}
+
+// CheckDonburi verifies every entry of the world's donburi world: its components are the entity's and point at the
+// entity's live rows. It returns an error that names the first entity whose are not. Asking for Donburi verifies one
+// block of 64 rows in rotation, and whatever changed.
+func (w *World) CheckDonburi() error {
+	if w.bridge == nil {
+		return nil
+	}
+	b := w.bring()
+	for o := range b.blocks {
+		for k, block := range b.blocks[o] {
+			if err := b.verifyBlock(block, o, k); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// verifyNext verifies the next block in rotation.
+func (b *bridge) verifyNext() {
+	at := &b.patrol
+	for range len(b.blocks) + 1 {
+		if at.block++; at.block < len(b.blocks[at.owner]) {
+			if err := b.verifyBlock(b.blocks[at.owner][at.block], at.owner, at.block); err != nil {
+				panic(err.Error())
+			}
+			return
+		}
+		at.owner, at.block = (at.owner+1)%len(b.blocks), -1
+	}
+}
+
+func (b *bridge) verifyBlock(block *bridgedBlock, owner, k int) error {
+	if block == nil {
+		return nil
+	}
+	for set := block.has; set != 0; set &= set - 1 {
+		row := uint32(k*blockRows + bits.TrailingZeros64(set))
+		if err := b.verify(bridgedRow{block, Owner(owner), row}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verify reports how the donburi entity of a row differs from what the bridge made it.
+func (b *bridge) verify(at bridgedRow) error {
+	i := at.row % blockRows
+	entry, e := at.block.entries[i], at.block.rows[i]
+	if l := linkOf(entry); l != &at.block.links[i] {
+		return outOfStep(e, "it was removed")
+	}
+	want := 0
+	for c, word := range at.block.words {
+		if word>>i&1 == 0 {
+			continue
+		}
+		want++
+		col := &b.columns[c]
+		if !entry.HasComponent(col.typ) {
+			return outOfStep(e, "component "+col.typ.Name()+" was removed")
+		}
+		if entry.Component(col.typ) != col.column.rowOf(&col.column.regions[at.owner], at.row) {
+			return outOfStep(e, "component "+col.typ.Name()+" points outside the world")
+		}
+	}
+	types := entry.Archetype().ComponentTypes()
+	if len(types) == want+1 {
+		return nil
+	}
+	return b.verifyOthers(at, types)
+}
+
+// verifyOthers reports the first component that the entity's archetype has beyond the entity's own. In a view those
+// that the engine does not know are welcome.
+func (b *bridge) verifyOthers(at bridgedRow, types []component.IComponentType) error {
+	i := at.row % blockRows
+	for _, t := range types {
+		if t == linkType || b.hasType(at.block, i, t) || b.view && !bridged(t) {
+			continue
+		}
+		return outOfStep(at.block.rows[i], "component "+t.Name()+" was added")
+	}
+	return nil
+}
+
+func (b *bridge) hasType(block *bridgedBlock, i uint32, t component.IComponentType) bool {
+	for c := range b.columns {
+		if b.columns[c].typ == t {
+			return block.words[c]>>i&1 != 0
+		}
+	}
+	return false
+}
+
+// verifyUnborn panics if the archetype of a layout that is about to be born exists already: an entity was moved into
+// it by donburi's AddComponent or RemoveComponent, and donburi would panic in a later Create.
+func (b *bridge) verifyUnborn(l *bridgedLayout) {
+	for _, a := range b.donburi.Archetypes() {
+		if !a.LayoutMatches(l.types) {
+			continue
+		}
+		var e Entity
+		if a.Count() > 0 {
+			e, _ = EntityOf(b.donburi.Entry(a.Entities()[0]))
+		}
+		panic(outOfStep(e, "donburi's AddComponent or RemoveComponent was called on it").Error())
+	}
+}
