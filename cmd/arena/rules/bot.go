@@ -1,0 +1,172 @@
+package rules
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+// Mind is what a bot makes of the world for one tick. It keeps nothing: habits that last, such as the side it strafes
+// to, are read off the tick number.
+type Mind struct {
+	w      *ecs.World
+	s      *Scene
+	dice   *ecs.Rand
+	player ecs.Player
+	me     ecs.Entity
+	body   Body
+	health Health
+
+	foe     Target // nearest enemy in sight, or else nearest
+	foeVel  fixed.Vec2
+	foeDist fixed.Num
+	inSight bool
+}
+
+var (
+	keepFrom   = fixed.FromInt(9)        // a bot comes nearer than this to a foe it sees
+	keepOff    = fixed.FromInt(5)        // and backs off when nearer than this
+	dodgeRange = fixed.FromInt(7)        // at which it minds rockets
+	dodgeWidth = fixed.FromInt(2)        // how far beside it a rocket may pass
+	wobble     = fixed.FromRatio(7, 100) // how far its aim swings, per metre of distance
+	wobbleStep = fixed.FromRatio(1, 5)   // radians per tick
+	eyes       = gunHeight               // what it can shoot at, it sees
+	detour     = fixed.FromInt(10)       // how far it goes for a kit in good health
+	rockets    = ecs.NewQuery2(ecs.Read(body), ecs.Read(rocket))
+	tickNum    = func(t ecs.Tick) fixed.Num { return fixed.FromInt(int(t % (1 << 20))) }
+)
+
+// bot returns a computer player's next pad.
+func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
+	m := Mind{w: w, s: scene.Of(w), dice: dice, player: p, me: avatar(w, p)}
+	if m.me.IsZero() || dead.Has(w, m.me) {
+		return pad.Pack(Pad{})
+	}
+	m.body, _ = body.Read(w, m.me)
+	m.health, _ = health.Read(w, m.me)
+	m.look()
+	in := m.walk(Pad{})
+	in = m.shoot(in)
+	in = m.dodge(in)
+	in.Kit = m.health.HP <= fullHP/2 && m.health.Kits > 0 && w.Tick()%2 == 0
+	in.Jump = in.Jump || dice.Chance(1, 150)
+	return pad.Pack(in)
+}
+
+// look finds the foe.
+func (m *Mind) look() {
+	m.foeDist = fixed.Max
+	targets := m.s.All()
+	for i := range targets {
+		t := &targets[i]
+		if t.Entity == m.me {
+			continue
+		}
+		to := flat(t.Pos.Sub(m.body.Pos))
+		dist := to.Len()
+		if m.inSight && dist >= m.foeDist {
+			continue
+		}
+		ray := Ray{From: m.body.Pos, Dir: to.Normalize(), Length: dist}
+		ray.From.Z += eyes
+		seen := dist < rifleRange && m.s.Clear(ray) == dist
+		if seen || !m.inSight && dist < m.foeDist {
+			m.foe, m.foeDist, m.inSight = *t, dist, seen
+		}
+	}
+	if b, ok := body.Read(m.w, m.foe.Entity); ok {
+		m.foeVel = flat(b.Vel)
+	}
+}
+
+// walk goes for a kit when one is wanted, else for the foe: near, but not too near, and never in a straight line.
+func (m *Mind) walk(in Pad) Pad {
+	here := flat(m.body.Pos)
+	if at, ok := m.wantedKit(); ok {
+		return in.WithWalk(m.way(at).Add(m.aside(here).Scale(fixed.FromRatio(1, 4))))
+	}
+	if m.foe.Entity.IsZero() {
+		return in
+	}
+	foe := flat(m.foe.Pos)
+	if !m.inSight {
+		in.Dash = m.dice.Chance(1, 100)
+		return in.WithWalk(m.way(foe))
+	}
+	to := foe.Sub(here).Normalize()
+	switch {
+	case m.foeDist > keepFrom:
+		return in.WithWalk(m.way(foe).Add(m.aside(here)))
+	case m.foeDist < keepOff:
+		return in.WithWalk(m.aside(here).Sub(to))
+	}
+	return in.WithWalk(m.aside(here))
+}
+
+// way returns the direction of the next step towards a point, around walls.
+func (m *Mind) way(goal fixed.Vec2) fixed.Vec2 {
+	here := flat(m.body.Pos)
+	return level.Toward(here, goal).Sub(here).Normalize()
+}
+
+// aside returns the direction across the line to the foe, to a side that changes now and then.
+func (m *Mind) aside(here fixed.Vec2) fixed.Vec2 {
+	to := flat(m.foe.Pos).Sub(here).Normalize()
+	if (uint64(m.w.Tick())/37*7+uint64(m.player)*5)%3 == 0 {
+		return fixed.Vec2{X: to.Y, Y: -to.X}
+	}
+	return fixed.Vec2{X: -to.Y, Y: to.X}
+}
+
+// wantedKit returns the nearest kit if this is a moment to fetch one.
+func (m *Mind) wantedKit() (at fixed.Vec2, ok bool) {
+	if m.health.Kits >= kitsCarried {
+		return at, false
+	}
+	most := detour
+	if m.health.HP <= fullHP/2 {
+		most = fixed.Max
+	}
+	here := flat(m.body.Pos)
+	for e := range lying.All(m.w) {
+		if dist := here.Dist(flat(e.B.Pos)); dist < most {
+			at, most, ok = flat(e.B.Pos), dist, true
+		}
+	}
+	return at, ok
+}
+
+// shoot aims at the foe, ahead of it with a rocket, and not quite steadily.
+func (m *Mind) shoot(in Pad) Pad {
+	here := flat(m.body.Pos)
+	if !m.inSight {
+		return in.WithPoint(here.Add(in.Walk().Scale(keepFrom)))
+	}
+	swing := fixed.Sin(tickNum(m.w.Tick()).Mul(wobbleStep) + fixed.FromInt(int(m.player)))
+	at := flat(m.foe.Pos).Add(m.aside(here).Scale(swing.Mul(wobble).Mul(m.foeDist)))
+	in.Fire = true
+	if m.foeDist > blastRadius && m.dice.Chance(1, 30) {
+		in.Rocket = true
+		at = at.Add(m.foeVel.Scale(m.foeDist.Div(rocketSpeed)))
+	}
+	return in.WithPoint(at)
+}
+
+// dodge gets out of the way of a rocket that is coming.
+func (m *Mind) dodge(in Pad) Pad {
+	for e := range rockets.All(m.w) {
+		to := flat(m.body.Pos.Sub(e.A.Pos))
+		dir := flat(e.A.Vel).Normalize()
+		ahead, beside := to.Dot(dir), dir.Cross(to)
+		if e.B.Shooter == m.player || ahead < 0 || ahead > dodgeRange || beside.Abs() > dodgeWidth {
+			continue
+		}
+		out := fixed.Vec2{X: -dir.Y, Y: dir.X}
+		if beside < 0 {
+			out = out.Neg()
+		}
+		in.Dash = in.Dash || m.dice.Chance(1, 12)
+		in.Jump = ahead < dodgeWidth
+		return in.WithWalk(out)
+	}
+	return in
+}

@@ -1,0 +1,58 @@
+package rules
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+// Door fills one of the level's doorways, but for the part that is open.
+type Door struct {
+	Open  fixed.Num // in [0, One]: the share of its width drawn back into the wall
+	Place uint8     // index in the level's doors
+	_     [7]uint8
+}
+
+var door = ecs.NewComponent("door", ecs.Roles[Door]{
+	Lerp: func(a, b Door, t float64) Door {
+		b.Open = a.Open.Lerp(b.Open, fixed.FromFloat(t))
+		return b
+	},
+})
+
+var (
+	// doorReach is how near somebody has to be for a door to open, in metres. A door closes only when nobody is near,
+	// by less in a tick than anybody would need to get under it: it never closes on anybody.
+	doorReach = fixed.FromInt(3)
+	doorStep  = fixed.FromRatio(4, tickRate) // of the width, per tick: open in a quarter of a second
+)
+
+var hinged = ecs.NewQuery1(ecs.Read(door))
+
+// slideDoors opens doors for those who come near and closes them behind.
+func slideDoors(w *ecs.World) {
+	for e := range hinged.All(w) {
+		way, step := &level.Doors[e.A.Place], -doorStep
+		for b := range alive.All(w) {
+			if way.nearest(flat(b.A.Pos)).Dist(flat(b.A.Pos)) < doorReach {
+				step = doorStep
+			}
+		}
+		if open := (e.A.Open + step).Clamp(0, fixed.One); open != e.A.Open {
+			if d := door.Write(w, e.Entity()); d != nil {
+				d.Open = open
+			}
+		}
+	}
+}
+
+// Box returns the part of the doorway that the door fills.
+func (d Door) Box() Box {
+	way := &level.Doors[d.Place]
+	b := way.Box
+	if way.Upright {
+		b.Max.Y = b.Max.Y.Lerp(b.Min.Y, d.Open)
+	} else {
+		b.Max.X = b.Max.X.Lerp(b.Min.X, d.Open)
+	}
+	return b
+}

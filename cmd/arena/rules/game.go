@@ -1,0 +1,71 @@
+package rules
+
+import (
+	"bytes"
+
+	"tendon/ecs"
+)
+
+const maxPlayers = 16
+
+var seats = ecs.NewQuery1(ecs.Read(seat))
+
+// Game returns the whole game, to be run by any host: a server, a client, a test, a benchmark.
+func Game() *ecs.Game {
+	return &ecs.Game{
+		Name: "arena", TickRate: tickRate, MaxPlayers: maxPlayers,
+		Components: ecs.Components(seat, body, look, dash, arms, health, dead, rocket, blast, kit, door),
+		Resources:  ecs.Resources(clock, scores, shelves),
+		Events:     ecs.Events(Shots, Hits, Explosions, Pickups, Deaths, Points, Results),
+		Input:      pad,
+		Derived:    []ecs.AnyDerived{scene},
+		Assets:     []ecs.Asset{{Name: "level", Data: levelText}},
+		Systems: ecs.Systems(
+			face, fire, launch, fly, fade, takeKits, layKits, // what is done, in the scene that was seen
+			judge, respawn, // what comes of it
+			startDashes, move, slideDoors, // where everything goes
+			keepTime, survey,
+		),
+		Setup: setup, Join: join, Leave: leave, Order: order,
+		Bot: bot, Controls: controls,
+	}
+}
+
+func setup(w *ecs.World) {
+	for place := range level.Doors {
+		door.Put(w, w.Spawn(ecs.OwnedByWorld, door), Door{Place: uint8(place)})
+	}
+	for place := range level.Kits {
+		layKit(w, place)
+	}
+	*clock.Write(w) = Clock{Ends: playTicks, Round: 1, Playing: true}
+}
+
+func join(w *ecs.World, p ecs.Player) {
+	e := w.Spawn(ecs.OwnedBy(p), seat, body, look, dash, arms, health)
+	seat.Put(w, e, ecs.Seat{Player: p})
+	revive(w, e, freeSpawn(w))
+	scores.Write(w).Of[p] = Score{}
+}
+
+// leave removes the player's entity. Rockets on their way fly on.
+func leave(w *ecs.World, p ecs.Player) { w.Despawn(avatar(w, p)) }
+
+// Surrender is the game's one order: the player dies at once and loses a point.
+var Surrender = []byte("surrender")
+
+func order(w *ecs.World, p ecs.Player, _ ecs.Entity, what []byte) {
+	if bytes.Equal(what, Surrender) {
+		hurt(w, avatar(w, p), 2*fullHP, p) // more than a kit can mend
+	}
+}
+
+// avatar returns the entity that p steers, or the zero Entity.
+func avatar(w *ecs.World, p ecs.Player) ecs.Entity {
+	for e := range seats.All(w) {
+		if e.A.Player == p {
+			return e.Entity()
+		}
+	}
+	return ecs.Entity{}
+}

@@ -1,0 +1,142 @@
+package rules
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+// Health is what somebody can bear. Harm is gathered in Wound during the tick and judged once, after the kit that the
+// player used in the same tick: a kit used in time saves, however the shots of the tick were ordered.
+type Health struct {
+	HP    int32 // in (0, fullHP] while alive, 0 when dead
+	Wound int32 // harm taken in this tick, 0 between ticks
+	Kits  uint8 // carried, at most kitsCarried
+	By    uint8 // 1 + the player who did the last harm, 0 for none
+	_     uint16
+}
+
+// Dead marks somebody who is out until tick Until. It is added and removed, so that whatever concerns the living is a
+// query without it. A view shows it only when it is confirmed: nobody falls over and stands up again.
+type Dead struct{ Until ecs.Tick }
+
+// Hit is harm done, for sound and numbers.
+type Hit struct {
+	Damage int32
+	By     ecs.Player
+	_      [3]uint8
+}
+
+// Death is somebody dying. By their own doing, Killer is Victim.
+type Death struct{ Victim, Killer ecs.Player }
+
+var (
+	health = ecs.NewComponent[Health]("health")
+	dead   = ecs.NewComponent("dead", ecs.Roles[Dead]{ConfirmedOnly: true})
+	// Hits is the harm done in a tick, about who suffers it.
+	Hits = ecs.NewEvent[Hit]("hit")
+	// Deaths are about who died.
+	Deaths = ecs.NewIrreversibleEvent[Death]("death")
+)
+
+const (
+	fullHP       = 100
+	kitHP        = 50
+	kitsCarried  = 2
+	respawnTicks = 120
+)
+
+var (
+	patients = ecs.NewQuery2(ecs.Read(health), ecs.Read(seat), ecs.Without(dead))
+	fallen   = ecs.NewQuery1(ecs.Read(dead))
+)
+
+// hurt adds to what target has to bear in this tick. It may be nobody, or somebody whose health is not ours to write.
+func hurt(w *ecs.World, target ecs.Entity, damage int32, by ecs.Player) {
+	h := health.Write(w, target)
+	if h == nil || damage == 0 || dead.Has(w, target) {
+		return
+	}
+	h.Wound += damage
+	h.By = uint8(by) + 1
+	Hits.Emit(w, target, Hit{Damage: damage, By: by})
+}
+
+// judge applies kits, then harm, then says who died.
+func judge(w *ecs.World) {
+	for e := range patients.All(w) {
+		mend := pressed(w, e.B.Player).Kit && e.A.Kits > 0 && e.A.HP-e.A.Wound < fullHP
+		if e.A.Wound == 0 && !mend {
+			continue
+		}
+		h := health.Write(w, e.Entity())
+		if h == nil {
+			continue
+		}
+		h.HP -= h.Wound
+		h.Wound = 0
+		if mend {
+			h.Kits--
+			h.HP = min(h.HP+kitHP, fullHP)
+		}
+		if h.HP <= 0 {
+			h.HP = 0
+			die(w, e.Entity(), e.B.Player, h.By)
+		}
+	}
+}
+
+// die takes somebody out of play. by is 1 + the killer, 0 for none.
+func die(w *ecs.World, who ecs.Entity, victim ecs.Player, by uint8) {
+	killer := victim
+	if by > 0 {
+		killer = ecs.Player(by - 1)
+	}
+	dead.Add(w, who, Dead{Until: w.Tick() + respawnTicks})
+	Deaths.Emit(w, who, Death{Victim: victim, Killer: killer})
+	tally(w, victim, killer)
+}
+
+// respawn puts those back whose time is over.
+func respawn(w *ecs.World) {
+	for e := range fallen.All(w) {
+		if w.Tick() >= e.A.Until {
+			dead.Remove(w, e.Entity())
+			revive(w, e.Entity(), freeSpawn(w))
+		}
+	}
+}
+
+// revive gives a player's entity everything it starts a life with.
+func revive(w *ecs.World, who ecs.Entity, at fixed.Vec2) {
+	toMiddle := fixed.Vec2{X: fixed.FromInt(level.Columns), Y: fixed.FromInt(level.Rows)}.Sub(at)
+	body.Put(w, who, Body{Pos: lifted(at, 0), Radius: bodyRadius})
+	look.Put(w, who, Look{Dir: toMiddle.Normalize()})
+	health.Put(w, who, Health{HP: fullHP, Kits: 1})
+	dash.Put(w, who, Dash{})
+	arms.Put(w, who, Arms{})
+}
+
+// spawnDistance is how far from everybody alive a spawn point should be, in metres.
+var spawnDistance = fixed.FromInt(12)
+
+// freeSpawn returns a spawn point away from everybody alive: the first that is far enough, from a random one on, or
+// else the farthest.
+func freeSpawn(w *ecs.World) fixed.Vec2 {
+	s, n := scene.Of(w), len(level.Spawns)
+	start := w.Rand().IntN(n)
+	best, bestDist := level.Spawns[start], fixed.Num(-1)
+	for i := range n {
+		at, dist := level.Spawns[(start+i)%n], fixed.Max
+		targets := s.All()
+		for j := range targets {
+			dist = min(dist, at.Dist(flat(targets[j].Pos)))
+		}
+		if dist >= spawnDistance {
+			return at
+		}
+		if dist > bestDist {
+			best, bestDist = at, dist
+		}
+	}
+	return best
+}

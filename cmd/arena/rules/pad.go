@@ -1,0 +1,58 @@
+package rules
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+// Pad is all that a player can say in one tick. Presses act on the tick in which they go down; Fire acts while held.
+type Pad struct {
+	AimX, AimY int16 // the world point aimed at, in units of 1/aimScale metres
+	X, Y       int8  // where to walk; full speed at length 127
+	Fire       bool
+	Rocket     bool `tendon:"press"`
+	Dash       bool `tendon:"press"`
+	Jump       bool `tendon:"press"`
+	Kit        bool `tendon:"press"`
+	_          uint8
+}
+
+// aimScale is the steps per metre of an aim point: 2 mm, which keeps 64 m inside an int16.
+const aimScale = 512
+
+var pad = ecs.NewInput[Pad]()
+
+// Walk returns where the pad says to walk, at most 1 long.
+func (in Pad) Walk() fixed.Vec2 {
+	return fixed.Vec2{X: fixed.FromRatio(int64(in.X), 127), Y: fixed.FromRatio(int64(in.Y), 127)}.Limit(fixed.One)
+}
+
+// Point returns the world point aimed at.
+func (in Pad) Point() fixed.Vec2 {
+	return fixed.Vec2{X: fixed.Num(in.AimX) * (fixed.One / aimScale), Y: fixed.Num(in.AimY) * (fixed.One / aimScale)}
+}
+
+// WithWalk returns the pad walking along v, which is cut to length 1.
+func (in Pad) WithWalk(v fixed.Vec2) Pad {
+	v = v.Limit(fixed.One)
+	in.X, in.Y = int8((127 * v.X).Round().Int()), int8((127 * v.Y).Round().Int())
+	return in
+}
+
+// WithPoint returns the pad aiming at the world point p.
+func (in Pad) WithPoint(p fixed.Vec2) Pad {
+	edge := fixed.FromInt(32767)
+	in.AimX = int16((aimScale * p.X).Clamp(-edge, edge).Int())
+	in.AimY = int16((aimScale * p.Y).Clamp(-edge, edge).Int())
+	return in
+}
+
+// pressed returns p's pad with the presses that went down in this tick: one that was down before counts no more.
+func pressed(w *ecs.World, p ecs.Player) Pad {
+	in, last := pad.Of(w, p), pad.Last(w, p)
+	in.Rocket = in.Rocket && !last.Rocket
+	in.Dash = in.Dash && !last.Dash
+	in.Jump = in.Jump && !last.Jump
+	in.Kit = in.Kit && !last.Kit
+	return in
+}

@@ -1,0 +1,152 @@
+package rules
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+// Scene is what shots, blasts and steps run into beside the level's walls: the doors where they stand, and everybody
+// who is alive, sorted by the row of squares they stand in. It follows from the state, so it is derived, not saved.
+// Whatever moves, dies or appears in a tick enters it when survey closes the tick: everything a tick asks is asked of
+// the picture that the players saw.
+type Scene struct {
+	doors     [maxDoors]Box
+	doorCount int
+	targets   [maxPlayers]Target
+	bands     [maxRows + 1]uint8 // targets[bands[y]:bands[y+1]] stand in row y
+}
+
+// Target is somebody alive.
+type Target struct {
+	Entity ecs.Entity
+	Pos    fixed.Vec3
+	Player ecs.Player
+}
+
+// maxRows bounds the rows of squares in a level.
+const maxRows = 32
+
+var (
+	scene  = ecs.NewDerived("scene", buildScene, func(a, b *Scene) bool { return *a == *b })
+	alive  = ecs.NewQuery2(ecs.Read(body), ecs.Read(seat), ecs.Without(dead))
+	leaves = ecs.NewQuery1(ecs.Read(door))
+)
+
+// survey brings the scene in step at the end of a tick.
+func survey(w *ecs.World) { buildScene(w, scene.Of(w)) }
+
+func buildScene(w *ecs.World, into *Scene) {
+	*into = Scene{}
+	for e := range leaves.All(w) {
+		into.doors[into.doorCount] = e.A.Box()
+		into.doorCount++
+	}
+	for e := range alive.All(w) {
+		into.bands[band(e.A.Pos.Y)+1]++
+	}
+	for y := range maxRows {
+		into.bands[y+1] += into.bands[y]
+	}
+	next := into.bands
+	for e := range alive.All(w) {
+		at := &next[band(e.A.Pos.Y)]
+		into.targets[*at] = Target{Entity: e.Entity(), Pos: e.A.Pos, Player: e.B.Player}
+		*at++
+	}
+}
+
+func band(y fixed.Num) int { return min(max(y.Int()/squareSize, 0), maxRows-1) }
+
+// Between returns everybody whose rows of squares touch [lo, hi], in the same order on every machine.
+func (s *Scene) Between(lo, hi fixed.Num) []Target {
+	return s.targets[s.bands[band(lo)]:s.bands[band(hi)+1]]
+}
+
+// All returns everybody who is alive.
+func (s *Scene) All() []Target { return s.targets[:s.bands[maxRows]] }
+
+// Ray is a straight path at constant height.
+type Ray struct {
+	From   fixed.Vec3
+	Dir    fixed.Vec2 // of length 1
+	Radius fixed.Num
+	Length fixed.Num
+}
+
+// Cast returns how far the ray gets before it touches a wall, a door or somebody other than shooter, and whom.
+func (s *Scene) Cast(r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) {
+	far = s.Clear(r)
+	end := r.From.Y + r.Dir.Y.Mul(far)
+	reach := r.Radius + bodyRadius
+	targets := s.Between(min(r.From.Y, end)-reach, max(r.From.Y, end)+reach)
+	for i := range targets {
+		t := &targets[i]
+		if t.Entity == shooter || r.From.Z+r.Radius < t.Pos.Z || r.From.Z-r.Radius > t.Pos.Z+bodyHeight {
+			continue
+		}
+		if d, ok := r.meets(flat(t.Pos), reach); ok && d < far {
+			far, hit = d, t.Entity
+		}
+	}
+	return far, hit
+}
+
+// Clear returns how far the ray gets before it touches a wall or a door.
+func (s *Scene) Clear(r Ray) fixed.Num {
+	inverse := fixed.Vec2{X: fixed.One.Div(r.Dir.X), Y: fixed.One.Div(r.Dir.Y)}
+	far := r.Length
+	for i := range level.Walls {
+		far = r.stop(&level.Walls[i], inverse, far)
+	}
+	for i := range s.doors[:s.doorCount] {
+		far = r.stop(&s.doors[i], inverse, far)
+	}
+	return far
+}
+
+// meets returns where the ray enters a circle that its middle line can reach; 0 if it starts inside.
+func (r *Ray) meets(middle fixed.Vec2, radius fixed.Num) (far fixed.Num, ok bool) {
+	to := middle.Sub(flat(r.From))
+	along, aside := to.Dot(r.Dir), to.Cross(r.Dir).Abs()
+	if aside >= radius || along <= -radius {
+		return 0, false
+	}
+	half := (radius.Mul(radius) - aside.Mul(aside)).Sqrt()
+	if along+half < 0 {
+		return 0, false
+	}
+	return max(along-half, 0), true
+}
+
+// stop returns where the ray enters b, or far if it does not before that. It is the slab method: on each axis the ray
+// is between the box's sides from one distance to another; it is inside where both stretches overlap. The box is widened
+// by the ray's radius, corners too. inverse is 1/Dir; that of 0 saturates, which puts the sides out of reach.
+func (r *Ray) stop(b *Box, inverse fixed.Vec2, far fixed.Num) fixed.Num {
+	if b.Top <= r.From.Z {
+		return far
+	}
+	x0, x1 := (b.Min.X - r.Radius - r.From.X), (b.Max.X + r.Radius - r.From.X)
+	y0, y1 := (b.Min.Y - r.Radius - r.From.Y), (b.Max.Y + r.Radius - r.From.Y)
+	if r.Dir.X == 0 && (x0 >= 0 || x1 <= 0) || r.Dir.Y == 0 && (y0 >= 0 || y1 <= 0) {
+		return far
+	}
+	enter, leave := fixed.Min, fixed.Max
+	if r.Dir.X != 0 {
+		a, b := x0.Mul(inverse.X), x1.Mul(inverse.X)
+		enter, leave = min(a, b), max(a, b)
+	}
+	if r.Dir.Y != 0 {
+		a, b := y0.Mul(inverse.Y), y1.Mul(inverse.Y)
+		enter, leave = max(enter, min(a, b)), min(leave, max(a, b))
+	}
+	if enter >= leave || leave <= 0 || enter >= far {
+		return far
+	}
+	return max(enter, 0)
+}
+
+// flat drops the height.
+func flat(v fixed.Vec3) fixed.Vec2 { return fixed.Vec2{X: v.X, Y: v.Y} }
+
+// lifted gives a point a height.
+func lifted(v fixed.Vec2, z fixed.Num) fixed.Vec3 { return fixed.Vec3{X: v.X, Y: v.Y, Z: z} }
