@@ -284,6 +284,7 @@ func (n *Network) Now() Time { return n.now }
 // RunUntil processes all that is due up to and including t, and leaves the
 // clock at t. A t that has passed does nothing.
 func (n *Network) RunUntil(t Time) {
+	n.refuseInside()
 	for len(n.queue) > 0 && n.queue[0].at <= t {
 		n.Step()
 	}
@@ -293,11 +294,9 @@ func (n *Network) RunUntil(t Time) {
 // Step processes the next event and moves the clock to it. It returns false
 // if there is none.
 func (n *Network) Step() bool {
+	n.refuseInside()
 	if len(n.queue) == 0 {
 		return false
-	}
-	if n.inside {
-		panic("simnet: Step or RunUntil inside a callback; let the outermost RunUntil process events, and use At for later work")
 	}
 	n.inside = true
 	e := n.queue.pop()
@@ -318,6 +317,12 @@ func (n *Network) Step() bool {
 	}
 	n.inside = false
 	return true
+}
+
+func (n *Network) refuseInside() {
+	if n.inside {
+		panic("simnet: Step or RunUntil inside a callback; let the outermost RunUntil process events, and use At for later work")
+	}
 }
 
 // push files an event; at is never before now.

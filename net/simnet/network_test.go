@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -377,6 +378,54 @@ func TestACrashedNodeIsDeafAndStartsOverAfterARestart(t *testing.T) {
 	}
 	if c := n.Counters(client, server); c.Discarded != 1 {
 		t.Errorf("%d segments discarded, want 1", c.Discarded)
+	}
+}
+
+// A new connection knows nothing of the old one's messages; a segment that is
+// still under way from then must not be taken for one of now.
+func TestAReconnectDropsWhatTheOldConnectionHeldAndIgnoresItsLateSegments(t *testing.T) {
+	n, client, server := pair(t, 1, Symmetric("", "", Path{Delay: 50 * ms}))
+	var log []delivery
+	watch(n, &log, server)
+	send(t, n, client, server, Reliable, []byte("of the old connection"))
+	n.At(20*ms, func() {
+		n.Reconnect(client, server)
+		send(t, n, client, server, Reliable, []byte("of the new one"))
+	})
+	n.RunUntil(2 * second)
+	want := []delivery{{70 * ms, client, server, Reliable, "of the new one"}}
+	if !slices.Equal(log, want) {
+		t.Errorf("got %v, want %v", log, want)
+	}
+	if c := n.Counters(client, server); c.Discarded != 1 || c.Repeated != 1 || c.Resent != 0 {
+		t.Errorf("%+v, want one segment discarded, one stale, none sent again", c)
+	}
+}
+
+// A programming error stops at the call that made it, with a sentence.
+func TestAWrongCallPanicsAndSaysWhatToDo(t *testing.T) {
+	n := New(Config{})
+	a, b := n.AddNode(Clock{}), n.AddNode(Clock{})
+	for advice, call := range map[string]func(){
+		"pass what AddNode returned": func() { n.LocalNow(9) },
+		"call Connect first":         func() { n.Counters(a, b) },
+		"connect two nodes":          func() { n.Connect(a, a, Profile{}) },
+		"keep it in [1, 10000]":      func() { n.Every(a, 0, 0, nil) },
+		"keep it in [-500000":        func() { n.AddNode(Clock{DriftPPM: -1_000_000}) },
+		"time does not run back":     func() { n.Script(a, b, Rule{Delay: -1}) },
+		"let the outermost RunUntil": func() {
+			n.At(0, func() { n.RunUntil(second) })
+			n.RunUntil(second)
+		},
+	} {
+		func() {
+			defer func() {
+				if said := fmt.Sprint(recover()); !strings.Contains(said, advice) {
+					t.Errorf("panicked with %q, want advice %q", said, advice)
+				}
+			}()
+			call()
+		}()
 	}
 }
 

@@ -124,6 +124,30 @@ func TestAProxyIgnoresClientsBeyondItsBoundAndOversizedPackets(t *testing.T) {
 	}
 }
 
+// What is sent after the call meets the new profile, both ways.
+func TestAProxyChangesItsProfileWhileItRuns(t *testing.T) {
+	server, target := loopback(t)
+	p := proxy(t, ProxyConfig{Target: target})
+	client, _ := loopback(t)
+	client.WriteToUDPAddrPort([]byte("first"), p.Addr())
+	readReal(t, server)
+	if err := p.SetProfile(Profile{Up: Path{Duplicate: 1}, Down: Path{Duplicate: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	client.WriteToUDPAddrPort([]byte("twice"), p.Addr())
+	one, from := readReal(t, server)
+	two, _ := readReal(t, server)
+	server.WriteToUDPAddrPort([]byte("back"), from)
+	three, _ := readReal(t, client)
+	four, _ := readReal(t, client)
+	if got := []string{one, two, three, four}; !slices.Equal(got, []string{"twice", "twice", "back", "back"}) {
+		t.Errorf("heard %q", got)
+	}
+	if err := p.SetProfile(Profile{Up: Path{Loss: 2}}); err == nil {
+		t.Error("a loss of 2 was accepted")
+	}
+}
+
 // After a minute of silence a place may be taken; the time is set back here
 // instead of waited for.
 func TestAProxyGivesThePlaceOfASilentClientToANewOne(t *testing.T) {
