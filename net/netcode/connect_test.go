@@ -518,6 +518,11 @@ func TestHandshakePacketsNeverShareASequenceWithTheConnection(t *testing.T) {
 		t.Errorf("global sequence starts at %x, which leaves no room", a.server.global)
 	}
 	challenge := a.packets(func(out *Outbox) { a.server.Receive(out, a.request(a.token(1)), addr(1), a.now) })[0]
+	second := a.packets(func(out *Outbox) { a.server.Receive(out, a.request(a.token(2)), addr(2), a.now) })[0]
+	first, _ := parseHeader(challenge, 1<<kindChallenge)
+	if next, _ := parseHeader(second, 1<<kindChallenge); next.sequence != first.sequence+1 {
+		t.Errorf("challenges have sequences %x and %x, want successive ones", first.sequence, next.sequence)
+	}
 	if len(challenge) != 333 || challenge[0] != 0x82 {
 		t.Errorf("challenge has %d bytes and prefix %x, want 333 and 82", len(challenge), challenge[0])
 	}
