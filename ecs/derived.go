@@ -3,7 +3,8 @@ package ecs
 import "fmt"
 
 // Derived is data that follows from the image alone: a broad-phase grid, an index. It is not saved; it is built anew
-// when it is first asked for after a restore. SyncTest builds it every tick and compares.
+// when it is first asked for after a restore, at the latest when the next tick begins. SyncTest builds it every tick and
+// compares.
 type Derived[T any] struct {
 	name  string
 	build func(w *World, into *T)
@@ -13,6 +14,7 @@ type Derived[T any] struct {
 // AnyDerived is a Derived of any type, as Game.Derived lists them.
 type AnyDerived interface {
 	make(w *World) any
+	ensure(w *World)
 	check(w *World, kept any) error
 	derivedName() string
 }
@@ -43,6 +45,18 @@ func (d *Derived[T]) Of(w *World) *T {
 }
 
 func (d *Derived[T]) derivedName() string { return d.name }
+
+func (d *Derived[T]) ensure(w *World) { d.Of(w) }
+
+// buildStale builds what a restore made stale, before a tick changes the state it follows from. Built later, after an
+// order, it would differ from what a world that was not restored has kept.
+func (w *World) buildStale() {
+	for i, d := range w.game.Derived {
+		if w.stale[i] {
+			d.ensure(w)
+		}
+	}
+}
 
 func (d *Derived[T]) make(w *World) any {
 	value := new(T)

@@ -68,6 +68,7 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 		w.flush()
 		w.releaseHeld()
 		w.running = false
+		w.invalidate() // Setup may have asked for derived data of a state half built
 	}
 	return w, nil
 }
@@ -122,6 +123,7 @@ func (w *World) SetObserver(o Observer) { w.observer = o }
 
 // Step computes the next tick: orders in their order, then the game's systems.
 func (w *World) Step(in TickInputs) {
+	w.buildStale()
 	w.running = true
 	w.events.reset()
 	c := w.writeCore()
