@@ -20,6 +20,7 @@ type tMixed struct {
 	Slots  [3]uint8
 	_      uint8
 	Heat   float32
+	_      uint32
 	Target Entity
 	Energy float64
 	Flags  [2]bool
@@ -51,6 +52,7 @@ type tPad struct {
 
 type tHit struct {
 	Damage uint16
+	_      uint32
 	By     uint64
 }
 

@@ -17,7 +17,7 @@ type List[T, A any] struct {
 }
 
 // Len returns how many elements the list holds.
-func (l *List[T, A]) Len() int { return min(int(l.n), l.Cap()) }
+func (l *List[T, A]) Len() int { return int(min(l.n, uint32(l.Cap()))) }
 
 // Cap returns how many elements the list can hold.
 func (l *List[T, A]) Cap() int { return int(unsafe.Sizeof(l.items) / max(1, unsafe.Sizeof(*new(T)))) }

@@ -1,0 +1,320 @@
+package ecs
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+// A refused type must say which field of which type is at fault and what to use, or the author is left to guess.
+func TestRegistrationNamesTheFieldAndSaysWhatToUse(t *testing.T) {
+	cases := []struct {
+		typ         reflect.Type
+		field, want string
+	}{
+		{reflect.TypeFor[struct{ N int }](), "N", "use int32"},
+		{reflect.TypeFor[struct{ N uint }](), "N", "use int32"},
+		{reflect.TypeFor[struct{ N uintptr }](), "N", "use int32"},
+		{reflect.TypeFor[struct{ S []byte }](), "S", "ecs.List"},
+		{reflect.TypeFor[struct{ S string }](), "S", "Game.Assets"},
+		{reflect.TypeFor[struct{ M map[int32]int32 }](), "M", "ecs.Derived"},
+		{reflect.TypeFor[struct{ P *int32 }](), "P", "ecs.Entity"},
+		{reflect.TypeFor[struct{ P unsafe.Pointer }](), "P", "ecs.Entity"},
+		{reflect.TypeFor[struct{ F func() }](), "F", "selects it"},
+		{reflect.TypeFor[struct{ C chan int32 }](), "C", "selects it"},
+		{reflect.TypeFor[struct{ I any }](), "I", "selects it"},
+		{reflect.TypeFor[struct{ C complex64 }](), "C", "plain data"},
+		{reflect.TypeFor[struct {
+			A struct{ B [2]struct{ C []int32 } }
+		}](), "A.B[0].C", "ecs.List"},
+		{reflect.TypeFor[struct{ Z [0]func() }](), "Z[0]", "selects it"},
+		{reflect.TypeFor[struct{ _ *int32 }](), "_", "ecs.Entity"},
+		{reflect.TypeFor[struct{ L List[int32, int32] }](), "L", "ecs.List[int32, [8]int32]"},
+		{reflect.TypeFor[struct{ L List[int32, [4]int64] }](), "L", "ecs.List[int32, [8]int32]"},
+		{reflect.TypeFor[struct{ L List[int32, [0]int32] }](), "L", "ecs.List[int32, [8]int32]"},
+		{reflect.TypeFor[struct{ L List[struct{}, [4]struct{}] }](), "L", "array type"},
+		{reflect.TypeFor[struct{ L List[string, [4]string] }](), "L[0]", "Game.Assets"},
+		{reflect.TypeFor[[maxRowBytes + 1]byte](), "", "split it"},
+		{reflect.TypeFor[[1 << 30]byte](), "", "split it"}, // and must not walk a gigabyte
+	}
+	for _, c := range cases {
+		for _, what := range []string{"component", "resource", "event"} {
+			_, err := layoutOf(what, "thing", c.typ)
+			e, ok := err.(*RegistrationError)
+			if !ok {
+				t.Errorf("%v is accepted", c.typ)
+				continue
+			}
+			if e.Field != c.field || !strings.Contains(e.Problem, c.want) || e.What != what || e.Name != "thing" || e.Type != c.typ.String() {
+				t.Errorf("%v: %v, want field %q and %q", c.typ, e, c.field, c.want)
+			}
+		}
+	}
+}
+
+// Every accepted kind, and the cases at the edge of what Go allows.
+func TestPlainTypesAreAccepted(t *testing.T) {
+	type all struct {
+		A bool
+		B int8
+		C int16
+		D int32
+		E int64
+		F uint8
+		G uint16
+		H uint32
+		I uint64
+		J float32
+		_ uint32
+		K float64
+		L [2][3]int8
+		M Entity
+		N List[Entity, [3]Entity]
+		O struct{}
+		P [0]int64
+		_ [3]byte
+		Q [1 << 30]struct{}
+		_ [4]byte
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[all](), reflect.TypeFor[struct{}](), reflect.TypeFor[[maxRowBytes]byte](), reflect.TypeFor[int32](), reflect.TypeFor[struct{ ecsItems }]()} {
+		if _, err := layoutOf("component", "all", typ); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Leaves, padding and the blank fields between them must cover every byte once: scrub, checkRow and reports rest on it.
+func TestLeavesAndPaddingCoverEveryByteOnce(t *testing.T) {
+	for _, typ := range []reflect.Type{reflect.TypeFor[tMixed](), reflect.TypeFor[tBag](), reflect.TypeFor[tPad](), reflect.TypeFor[core](),
+		reflect.TypeFor[Entity](), reflect.TypeFor[struct {
+			A uint8
+			B [3]struct {
+				C uint16
+				D uint8
+			}
+			E uint64
+			F bool
+			_ uint32
+		}]()} {
+		l, err := layoutOf("component", "c", typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		covered := make([]int, l.size)
+		for _, f := range l.fields {
+			if f.path == "" || strings.HasPrefix(f.path, ".") {
+				t.Errorf("%v: path %q", typ, f.path)
+			}
+			for i := f.offset; i < f.offset+f.size; i++ {
+				covered[i]++
+			}
+		}
+		for _, p := range l.padding {
+			for i := p.from; i < p.to; i++ {
+				covered[i]++
+			}
+		}
+		for i, n := range covered {
+			if n != 1 {
+				t.Errorf("%v: byte %d is covered %d times", typ, i, n)
+			}
+		}
+	}
+}
+
+// Paths stand in reports; an author must find the field by them.
+func TestPathsReadLikeGo(t *testing.T) {
+	l, err := layoutOf("component", "c", reflect.TypeFor[struct {
+		In   struct{ Cells [2][2]int8 }
+		List List[tItem, [2]tItem]
+	}]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, f := range l.fields {
+		paths = append(paths, f.path)
+	}
+	const want = "In.Cells[0][0] In.Cells[0][1] In.Cells[1][0] In.Cells[1][1] List.Len List[0].Kind List[0].Count List[1].Kind List[1].Count"
+	if got := strings.Join(paths, " "); got != want {
+		t.Error(got)
+	}
+}
+
+// The rules this package computes offsets by must be the compiler's, on whatever target the test runs.
+func TestTargetRulesAgreeWithTheCompiler(t *testing.T) {
+	type inner struct {
+		A uint8
+		B uint64
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[tMixed](), reflect.TypeFor[tBag](), reflect.TypeFor[tPad](), reflect.TypeFor[Entity](),
+		reflect.TypeFor[inner](), reflect.TypeFor[[3]inner](),
+		reflect.TypeFor[struct {
+			A uint16
+			B inner
+			C uint8
+		}](),
+		reflect.TypeFor[struct {
+			A uint32
+			_ uint64
+			B uint8
+		}](),
+		reflect.TypeFor[struct {
+			A uint64
+			B struct{}
+		}](),
+		reflect.TypeFor[struct {
+			A uint32
+			B [0]uint64
+		}](),
+		reflect.TypeFor[struct{ A struct{} }](),
+	} {
+		size, align := native.shape(typ)
+		if size != typ.Size() || int(align) != typ.Align() {
+			t.Errorf("%v: size %d align %d, the compiler has %d and %d", typ, size, align, typ.Size(), typ.Align())
+		}
+		if typ.Kind() != reflect.Struct {
+			continue
+		}
+		offsets, _, _ := native.structure(typ)
+		for i, at := range offsets {
+			if at != typ.Field(i).Offset {
+				t.Errorf("%v field %d: offset %d, the compiler has %d", typ, i, at, typ.Field(i).Offset)
+			}
+		}
+	}
+}
+
+// A game written on a 64-bit machine must learn there, from its tests, what a 32-bit target would refuse.
+func TestPortableNamesWhatLiesElsewhereOn32Bits(t *testing.T) {
+	type deep struct {
+		X uint32
+		Y uint64
+	}
+	cases := []struct {
+		typ         reflect.Type
+		field, want string
+	}{
+		{reflect.TypeFor[struct {
+			A uint32
+			B uint64
+		}](), "B", "at byte 8 on 64-bit targets and at 4"},
+		{reflect.TypeFor[struct {
+			A uint64
+			B uint32
+		}](), "", "is 16 bytes on 64-bit targets and 12"},
+		{reflect.TypeFor[struct{ A [2]deep }](), "A[0].Y", "before it"},
+		{reflect.TypeFor[struct {
+			A uint32
+			D deep
+		}](), "D", "before it"},
+		{reflect.TypeFor[struct {
+			A uint32
+			_ float64
+		}](), "_", "before it"},
+		{reflect.TypeFor[struct {
+			D struct {
+				A uint64
+				B bool
+			}
+		}](), "D", "at its end"},
+	}
+	for _, c := range cases {
+		m := misplacedIn(c.typ, "", 0, 0)
+		if m == nil || m.path != c.field || !strings.Contains(m.problem(), c.want) {
+			t.Errorf("%v: %+v, want %q in %q", c.typ, m, c.want, c.field)
+		}
+		if _, err := layoutOf("component", "c", c.typ); (err != nil) != (native != target64) {
+			t.Errorf("%v on a target that aligns to %d: %v", c.typ, native.align, err)
+		}
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[tMixed](), reflect.TypeFor[tBag](), reflect.TypeFor[Entity](), reflect.TypeFor[core]()} {
+		if m := misplacedIn(typ, "", 0, 0); m != nil {
+			t.Errorf("%v: %s %s", typ, m.path, m.problem())
+		}
+	}
+	if native != target64 {
+		return // the types below have no layout here
+	}
+	if err := Portable(busyGame()); err != nil {
+		t.Error(err)
+	}
+	type crooked struct {
+		A uint32
+		B uint64
+	}
+	g := busyGame()
+	g.Components = append(g.Components, NewComponent[crooked]("c1"))
+	g.Resources = append(g.Resources, NewResource[crooked]("r1"))
+	g.Events = append(g.Events, NewEvent[crooked]("e1"))
+	g.Input = NewInput[crooked]()
+	err := Portable(g)
+	for _, want := range []string{`component "c1"`, `resource "r1"`, `event "e1"`, `input "crooked"`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}
+
+// Garbage in padding is invisible to the program; it must be invisible to checksums too.
+func TestPaddingNeverReachesTheImage(t *testing.T) {
+	dirty := func(seed uint64) tMixed {
+		var v tMixed
+		raw := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
+		r := rand.New(rand.NewPCG(seed, seed))
+		for i := range raw {
+			raw[i] = byte(r.Uint32())
+		}
+		clean := tMixed{Alive: true, Lives: 3}
+		for _, f := range cMixed.layout.fields {
+			copy(raw[f.offset:f.offset+f.size], unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(&clean), f.offset)), f.size))
+		}
+		return v
+	}
+	var sums [2]Checksum
+	var images [2][]byte
+	for k := range sums {
+		w := newWorld(t, tGame())
+		inSystem(w, func() {
+			e := w.Spawn(OwnedByWorld, cMixed)
+			raw := dirty(uint64(k))
+			// Field by field assignment would keep the garbage out; bytes do not.
+			copy(unsafe.Slice((*byte)(unsafe.Pointer(cMixed.Write(w, e))), unsafe.Sizeof(raw)), unsafe.Slice((*byte)(unsafe.Pointer(&raw)), unsafe.Sizeof(raw)))
+		})
+		s := saved(w)
+		sums[k], images[k] = s.Checksum(), s.AppendImage(nil)
+	}
+	if a, b := dirty(0), dirty(1); len(cMixed.layout.padding) == 0 ||
+		string(unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a))) == string(unsafe.Slice((*byte)(unsafe.Pointer(&b)), unsafe.Sizeof(b))) {
+		t.Fatal("the two values have the same padding: the test shows nothing")
+	}
+	if sums[0] != sums[1] || string(images[0]) != string(images[1]) {
+		t.Error("padding is part of the state")
+	}
+}
+
+// What a fingerprint must tell apart, two layouts of the same size must differ in.
+func TestLayoutFingerprintTellsFieldsApart(t *testing.T) {
+	seen := map[uint64]reflect.Type{}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[struct{ A, B uint32 }](), reflect.TypeFor[struct{ B, A uint32 }](), reflect.TypeFor[struct{ A, B int32 }](),
+		reflect.TypeFor[struct{ A uint64 }](), reflect.TypeFor[struct{ A [2]uint32 }](), reflect.TypeFor[struct{ A, B float32 }](),
+		reflect.TypeFor[struct {
+			A uint32
+			_ uint32
+		}](), reflect.TypeFor[struct{ A bool }](), reflect.TypeFor[struct {
+			A bool `tendon:"press"`
+		}](),
+	} {
+		l, err := layoutOf("component", "c", typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := seen[l.fingerprint]; ok {
+			t.Errorf("%v and %v have one fingerprint", typ, other)
+		}
+		seen[l.fingerprint] = typ
+	}
+}

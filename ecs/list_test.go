@@ -1,0 +1,111 @@
+package ecs
+
+import (
+	"slices"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+)
+
+type tList = List[tItem, [4]tItem]
+
+func listBytes(l *tList) string {
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(l)), unsafe.Sizeof(*l)))
+}
+
+// A List is a slice with a bound: whatever is done to both, they hold the same, and equal lists are equal byte for
+// byte whatever was in them before.
+func TestListBehavesLikeABoundedSlice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l tList
+		var model []tItem
+		item := rapid.Custom(func(t *rapid.T) tItem {
+			return tItem{rapid.Uint16Range(0, 3).Draw(t, "kind"), rapid.Uint32Range(0, 3).Draw(t, "count")}
+		})
+		t.Repeat(map[string]func(*rapid.T){
+			"append": func(t *rapid.T) {
+				v := item.Draw(t, "item")
+				if ok := l.Append(v); ok != (len(model) < 4) {
+					t.Fatalf("Append to %d of 4 reports %t", len(model), ok)
+				}
+				if len(model) < 4 {
+					model = append(model, v)
+				}
+			},
+			"remove": func(t *rapid.T) {
+				if len(model) > 0 {
+					i := rapid.IntRange(0, len(model)-1).Draw(t, "i")
+					l.RemoveAt(i)
+					model = slices.Delete(model, i, i+1)
+				}
+			},
+			"set": func(t *rapid.T) {
+				if len(model) > 0 {
+					i, v := rapid.IntRange(0, len(model)-1).Draw(t, "i"), item.Draw(t, "item")
+					l.Set(i, v)
+					model[i] = v
+				}
+			},
+			"clear": func(t *rapid.T) { l.Clear(); model = nil },
+			"": func(t *rapid.T) {
+				var fresh tList
+				for _, v := range model {
+					fresh.Append(v)
+				}
+				// Kind is followed by two bytes of padding, which only a save scrubs.
+				if l != fresh || l.Len() != len(model) || l.Cap() != 4 {
+					t.Fatalf("%v, want %v", l, model)
+				}
+				n := 0
+				for i, v := range l.All() {
+					if v != model[i] || l.At(i) != v || i != n {
+						t.Fatalf("element %d is %v, want %v", i, v, model[i])
+					}
+					n++
+				}
+				for i := len(model); i < 4; i++ {
+					if l.items[i] != (tItem{}) {
+						t.Fatalf("free slot %d holds %v", i, l.items[i])
+					}
+				}
+			},
+		})
+	})
+}
+
+// A count that no method stored can only come from damaged bytes; the methods must not leave the row all the same.
+func TestListWithAnImpossibleCountStaysInsideItsRow(t *testing.T) {
+	l := tList{n: 1 << 31}
+	if l.Len() != 4 || l.Append(tItem{}) {
+		t.Error(l.Len())
+	}
+	l.RemoveAt(3)
+	if l.Len() != 3 {
+		t.Error(l.Len())
+	}
+	if listBytes(&l) != listBytes(&tList{n: 3}) {
+		t.Error("removing from zeros left something behind")
+	}
+}
+
+// Like a slice: an index outside is the caller's mistake.
+func TestListPanicsOutsideItsElements(t *testing.T) {
+	var l tList
+	l.Append(tItem{})
+	for name, f := range map[string]func(){
+		"At": func() { l.At(1) }, "Set": func() { l.Set(1, tItem{}) }, "RemoveAt": func() { l.RemoveAt(1) }, "negative": func() { l.At(-1) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error(name, "accepts an index outside")
+				}
+			}()
+			f()
+		}()
+	}
+	if l.Len() != 1 {
+		t.Error("a refused call changed the list")
+	}
+}
