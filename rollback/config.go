@@ -17,6 +17,9 @@ type Config struct {
 	// interval of a Sparse policy, at least 16. What exceeds MaxPrediction is how rarely ConfirmedOnly and Speculative
 	// may save, and how far confirmations may run ahead of the present.
 	Depth int
+	// History is how many ticks of inputs are kept, if that is more than Depth: for a strategy whose messages are coded
+	// against inputs that are older than any state.
+	History int
 	// Policy says which ticks are saved. The zero value is EveryTick.
 	Policy SavePolicy
 	// CheckEvery is the interval in ticks of states that are saved whatever the policy, so that their checksum can be

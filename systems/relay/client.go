@@ -66,7 +66,7 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 		return nil, fmt.Errorf("relay: NewClient wants a World, InputDelay in [0, %d] and MaxPrediction in [1, %d]; has %d and %d", maxDelay, ringDepth/2, c.InputDelay, c.MaxPrediction)
 	}
 	effects := rollback.NewEffects(ringDepth)
-	t, err := rollback.New(rollback.Config{World: c.World, MaxPrediction: c.MaxPrediction, Depth: ringDepth,
+	t, err := rollback.New(rollback.Config{World: c.World, MaxPrediction: c.MaxPrediction, Depth: ringDepth, History: backlog,
 		CheckEvery: checkEvery, Local: c.Seat, Effects: effects, Observer: c.Observer})
 	if err != nil {
 		return nil, err
@@ -146,7 +146,11 @@ func (c *Client) receiveConfirm(message []byte) error {
 	bits := wire.NewBitReader(r.Rest())
 	t := finalTick{inputs: c.scratch.inputs}
 	for p := range t.inputs {
-		t.inputs[p], _ = c.timeline.InputAt(head.first-1, ecs.Player(p))
+		in, known := c.timeline.InputAt(head.first-1, ecs.Player(p))
+		if !known.Final() {
+			return nil // coded against a tick that is no longer kept: a later confirmation starts later
+		}
+		t.inputs[p] = in
 	}
 	for i := range head.count {
 		t.read(&bits, c.game)

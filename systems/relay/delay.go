@@ -12,7 +12,7 @@ type delay struct {
 }
 
 // maxDelay bounds the input delay, in ticks.
-const maxDelay = 90
+const maxDelay = 120
 
 // calmSeconds is how long a smaller delay must have been enough before it is taken.
 const calmSeconds = 3

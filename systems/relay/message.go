@@ -22,7 +22,7 @@ const (
 var ErrMessage = errors.New("relay: malformed message")
 
 const (
-	maxInputs   = 120 // inputs in one message
+	maxInputs   = 180 // inputs in one message
 	maxConfirms = 255 // ticks in one message
 )
 
