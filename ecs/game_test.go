@@ -70,10 +70,12 @@ var (
 	eDeath = NewIrreversibleEvent[uint32]("death")
 	tInput = NewInput[tPad]()
 
-	qMove  = NewQuery2(Write(cPos), Read(cVel))
-	qPos   = NewQuery1(Read(cPos))
-	qSeat  = NewQuery2(Write(cVel), Read(cSeat))
-	qMixed = NewQuery2(Write(cMixed), Read(cPos))
+	qMove   = NewQuery2(Write(cPos), Read(cVel))
+	qPos    = NewQuery1(Read(cPos))
+	qSeat   = NewQuery2(Write(cVel), Read(cSeat))
+	qBag    = NewQuery2(Write(cBag), Read(cSeat))
+	qSeated = NewQuery1(Read(cSeat))
+	qMixed  = NewQuery2(Write(cMixed), Read(cPos))
 )
 
 // tGame returns a fresh declaration without systems.
@@ -101,7 +103,7 @@ func busyGame() *Game {
 		cSeat.Put(w, e, Seat{p})
 	}
 	g.Leave = func(w *World, p Player) {
-		for e := range NewQuery1(Read(cSeat)).All(w) {
+		for e := range qSeated.All(w) {
 			if e.A.Player == p {
 				w.Despawn(e.Entity())
 			}
@@ -157,7 +159,7 @@ func busyAge(w *World) {
 }
 
 func busyCollect(w *World) {
-	for e := range NewQuery2(Write(cBag), Read(cSeat)).All(w) {
+	for e := range qBag.All(w) {
 		if w.Tick()%7 == 0 && !e.A.Items.Append(tItem{Kind: uint16(w.Tick()), Count: 1}) {
 			e.A.Items.RemoveAt(0)
 			e.A.Gold += 5
