@@ -133,8 +133,8 @@ func (w *World) bring() *bridge {
 	identity := w.identity()
 	for o := range identity.regions {
 		for k, now := range identity.regions[o].words {
-			if block := b.block(o, k, now); block != nil {
-				b.compare(block, Owner(o), k, now)
+			if now != 0 || k < len(b.blocks[o]) && b.blocks[o][k] != nil {
+				b.compare(b.block(o, k), Owner(o), k, now)
 			}
 		}
 	}
@@ -151,21 +151,16 @@ func (w *World) bring() *bridge {
 	return b
 }
 
-// block returns block k of the owner's rows, nil if no entity was ever in it and none is now.
-func (b *bridge) block(owner, k int, now uint64) *bridgedBlock {
-	list := b.blocks[owner]
-	if k < len(list) && list[k] != nil {
-		return list[k]
+// block returns block k of the owner's rows, which it makes if no entity was ever in it.
+func (b *bridge) block(owner, k int) *bridgedBlock {
+	for len(b.blocks[owner]) <= k {
+		b.blocks[owner] = append(b.blocks[owner], nil)
 	}
-	if now == 0 {
-		return nil
+	at := &b.blocks[owner][k]
+	if *at == nil {
+		*at = &bridgedBlock{words: make([]uint64, len(b.columns))}
 	}
-	for len(list) <= k {
-		list = append(list, nil)
-	}
-	b.blocks[owner] = list
-	list[k] = &bridgedBlock{words: make([]uint64, len(b.columns))}
-	return list[k]
+	return *at
 }
 
 // compare removes the donburi entities of the block's rows that changed and queues the creation of new ones.
