@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+
+	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/measure"
+	"tendon/ecs"
+)
+
+// sizes are the numbers of entities that rows are measured with.
+var sizes = []struct {
+	n    int
+	name string
+}{{10_000, "10k"}, {100_000, "100k"}}
+
+// iterateRows measure position += velocity against the same loop over two plain slices.
+func iterateRows() []measure.Row {
+	var rows []measure.Row
+	for _, way := range []struct {
+		name   string
+		system func(*ecs.World)
+		reach  float64
+	}{{"runs", crowd.Move, 1.1}, {"all", crowd.MoveOneByOne, 1.4}} {
+		for _, shape := range crowd.Shapes {
+			for _, size := range sizes {
+				reach := way.reach
+				if shape.Name != "full" {
+					reach = 0
+				}
+				rows = append(rows, measure.Row{
+					Name:      fmt.Sprintf("iterate-%s-%s-%s", way.name, shape.Name, size.name),
+					What:      fmt.Sprintf("position += velocity with %s, %s entities, %s", way.name, size.name, shape.What),
+					Reference: "the loop over two plain slices, as many entities",
+					Reach:     reach,
+					Run:       func() measure.Result { return iterate(shape, size.n, way.system) },
+				})
+			}
+		}
+	}
+	return rows
+}
+
+func iterate(shape crowd.Shape, n int, system func(*ecs.World)) measure.Result {
+	w := shape.Build(n, system)
+	w.Step(ecs.TickInputs{})
+	matches := crowd.Matches(w)
+	positions, velocities := make([]crowd.Position, matches), make([]crowd.Velocity, matches)
+	return measure.Result{Unit: "entity", Ratio: measure.Compare(
+		measure.Op{Run: func() { moveSlices(positions, velocities) }, Units: matches},
+		measure.Op{Run: func() { w.Step(ecs.TickInputs{}) }, Units: matches},
+	)}
+}
+
+func moveSlices(positions []crowd.Position, velocities []crowd.Velocity) {
+	for i := range positions {
+		positions[i].X += velocities[i].X
+		positions[i].Y += velocities[i].Y
+	}
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+
+	"tendon/bench/internal/measure"
+	"tendon/ecs"
+)
+
+// rewindTicks is how far the rows of restoring and rewinding go back.
+const rewindTicks = 8
+
+// restoreRows measure going back to a saved tick against copying the pages that differ.
+func restoreRows() []measure.Row {
+	var rows []measure.Row
+	for _, l := range loads[:2] {
+		for _, size := range sizes {
+			rows = append(rows, measure.Row{
+				Name:      fmt.Sprintf("restore-%s-%s", l.name, size.name),
+				What:      fmt.Sprintf("restore 8 ticks back, %s entities, %s", size.name, l.what),
+				Reference: "memcpy of the pages that differ",
+				Reach:     1.2, Plus: 2000,
+				Run: func() measure.Result { return restore(l, size.n) },
+			})
+		}
+	}
+	return rows
+}
+
+func restore(l load, n int) measure.Result {
+	b, w := newBuffer(n), l.world(n)
+	differing := len(b.words)
+	if l.name == "tenth" {
+		differing /= 10
+	}
+	ring := make([]ecs.Snapshot, ringDepth)
+	ahead := func() {
+		for range rewindTicks {
+			w.Step(ecs.TickInputs{})
+			w.Save(&ring[w.Tick()%ringDepth])
+		}
+	}
+	w.Save(&ring[0])
+	ahead()
+	return measure.Result{Unit: "restore", Ratio: measure.Compare(
+		measure.Op{
+			Prepare: func() {
+				for range rewindTicks {
+					l.reference(b)
+					b.tick++
+					copy(b.ring[b.tick%ringDepth][:differing], b.words)
+				}
+			},
+			Run: func() { copy(b.words[:differing], b.ring[(b.tick-rewindTicks+1)%ringDepth]) },
+		},
+		measure.Op{
+			Prepare: ahead,
+			Run:     func() { w.Restore(&ring[(w.Tick()-rewindTicks)%ringDepth]) },
+		},
+	)}
+}

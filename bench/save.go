@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+
+	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/measure"
+	"tendon/ecs"
+)
+
+// ringDepth is the number of snapshots in rotation, and of the reference's buffers.
+const ringDepth = 12
+
+// pageRows is the number of rows after which every component's page ends.
+const pageRows = 256
+
+// pagesOf returns the number of rows whose pages are one share-th of all pages, in whole pages.
+func pagesOf(n, share int) int { return (n/share + pageRows - 1) / pageRows * pageRows }
+
+// load is what a tick writes: how the crowd's world is made, and how the reference's buffer is written.
+type load struct {
+	name, what string
+	reach      float64
+	world      func(n int) *ecs.World
+	reference  func(b *buffer)
+}
+
+var loads = []load{
+	{"everything", "everything written", 1.3,
+		func(n int) *ecs.World { return crowd.World(n, nil, crowd.TouchAll) },
+		func(b *buffer) { b.write(len(b.words), 3) }},
+	{"tenth", "10 % of the pages declared and written", 0.3,
+		func(n int) *ecs.World { return crowd.World(n, crowd.Below(pagesOf(n, 10)), crowd.Touch) },
+		func(b *buffer) { b.write(len(b.words)/10, 3) }},
+	{"declared", "everything declared, 10 % of the pages changed", 1.2,
+		func(n int) *ecs.World { return crowd.World(n, nil, crowd.TouchBelow(pagesOf(n, 10))) },
+		func(b *buffer) { b.write(len(b.words)/10, 3) }},
+	{"scattered", "10 % of the entities, scattered", 1.3,
+		func(n int) *ecs.World { return crowd.World(n, crowd.Scattered(10), crowd.Touch) },
+		func(b *buffer) { b.write(len(b.words), 30) }},
+	{"hundredth", "1 % of the pages declared and written", 0.08, hundredth,
+		func(b *buffer) { b.write(len(b.words)/100, 3) }},
+}
+
+// hundredth writes 1 % of the pages: of few entities, the pages of two components only.
+func hundredth(n int) *ecs.World {
+	if n < 50_000 {
+		return crowd.World(n, crowd.Below(pageRows), crowd.TouchTwo)
+	}
+	return crowd.World(n, crowd.Below(pagesOf(n, 100)), crowd.Touch)
+}
+
+// buffer is the reference's state: the live bytes of all entities in one piece, and copies of the last ticks.
+type buffer struct {
+	words []int64
+	ring  [ringDepth][]int64
+	tick  int
+}
+
+func newBuffer(n int) *buffer {
+	b := &buffer{words: make([]int64, n*crowd.EntityBytes/8)}
+	for i := range b.ring {
+		b.ring[i] = make([]int64, len(b.words))
+		for j := range b.ring[i] {
+			b.ring[i][j] = int64(j) // so that the memory is there
+		}
+	}
+	return b
+}
+
+// write changes every step-th of the first n words.
+func (b *buffer) write(n, step int) {
+	for i := 0; i < n; i += step {
+		b.words[i]++
+	}
+}
+
+func (b *buffer) save() {
+	b.tick++
+	copy(b.ring[b.tick%ringDepth], b.words)
+}
+
+// saveRows measure what it costs to keep a tick, checksum excluded.
+func saveRows() []measure.Row {
+	var rows []measure.Row
+	for _, l := range loads {
+		for _, size := range sizes {
+			rows = append(rows, measure.Row{
+				Name:      fmt.Sprintf("save-%s-%s", l.name, size.name),
+				What:      fmt.Sprintf("save a tick of %s entities, %s", size.name, l.what),
+				Reference: "one memcpy of the live bytes into a ring of 12 buffers",
+				Reach:     l.reach,
+				Run:       func() measure.Result { return save(l, size.n) },
+			})
+		}
+	}
+	return rows
+}
+
+func save(l load, n int) measure.Result {
+	b, w := newBuffer(n), l.world(n)
+	ring := make([]ecs.Snapshot, ringDepth)
+	return measure.Result{Unit: "tick", Ratio: measure.Compare(
+		measure.Op{Prepare: func() { l.reference(b) }, Run: b.save},
+		measure.Op{
+			Prepare: func() { w.Step(ecs.TickInputs{}) },
+			Run:     func() { w.Save(&ring[w.Tick()%ringDepth]) },
+		},
+	)}
+}
