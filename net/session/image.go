@@ -1,0 +1,157 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/zstd"
+
+	"tendon/ecs"
+)
+
+// Image is a state on its way to peers. It is cut into pieces that are compressed one by one, each for itself, as
+// work allows and before anybody needs them, and shared between all who are sent it.
+//
+// Pieces [0, done) are compressed; piece i holds raw bytes [i·imagePiece, (i+1)·imagePiece).
+type Image struct {
+	head   imageHead // epoch is the receiver's, not the image's
+	raw    []byte
+	coder  *zstd.Encoder
+	packed []byte // compressed pieces, one behind the other
+	ends   []int  // where they end in packed
+}
+
+const (
+	// imagePiece is how many bytes of an image one message holds before compression.
+	imagePiece = 16 << 10
+	// imagePackedMax bounds a compressed piece: zstd adds less than this to what it cannot compress.
+	imagePackedMax = imagePiece + 128
+)
+
+// Imager makes images. Its zero value is ready; it is kept for the memory that its compressor takes.
+type Imager struct {
+	coder *zstd.Encoder
+}
+
+// Make takes the state of a snapshot. It costs a copy of the state; compressing is done later, by Image.Work.
+func (m *Imager) Make(s *ecs.Snapshot) *Image {
+	if m.coder == nil {
+		// Errors are about options only, and these are constant.
+		m.coder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+			zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
+	}
+	raw := s.AppendImage(nil)
+	return &Image{head: imageHead{tick: s.Tick(), size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw, coder: m.coder}
+}
+
+// Tick returns the tick whose state the image holds.
+func (im *Image) Tick() ecs.Tick { return im.head.tick }
+
+// Size returns the bytes of the image before compression.
+func (im *Image) Size() int { return im.head.size }
+
+// Packed returns the bytes of all pieces that are compressed.
+func (im *Image) Packed() int { return len(im.packed) }
+
+// Done reports whether all pieces are compressed.
+func (im *Image) Done() bool { return im.raw == nil }
+
+// Work compresses at least one piece and at most budget bytes of the image, in bytes before compression, and returns
+// how many it did.
+func (im *Image) Work(budget int) (worked int) {
+	for im.raw != nil && (worked == 0 || worked+imagePiece <= budget) {
+		from := len(im.ends) * imagePiece
+		to := min(from+imagePiece, len(im.raw))
+		im.packed = im.coder.EncodeAll(im.raw[from:to], im.packed)
+		im.ends = append(im.ends, len(im.packed))
+		worked += to - from
+		if to == len(im.raw) {
+			im.raw, im.coder = nil, nil
+		}
+	}
+	return worked
+}
+
+// pieces returns how many pieces there will be.
+func (im *Image) pieces() int { return (im.head.size + imagePiece - 1) / imagePiece }
+
+// piece returns compressed piece i; ok is false if it is not compressed yet.
+func (im *Image) piece(i int) (p []byte, ok bool) {
+	if i >= len(im.ends) {
+		return nil, false
+	}
+	from := 0
+	if i > 0 {
+		from = im.ends[i-1]
+	}
+	return im.packed[from:im.ends[i]], true
+}
+
+// errImage reports an image that is not what its head announced.
+var errImage = errors.New("session: the image is damaged")
+
+// imageSink puts an image together again. What it holds is bounded by what has arrived: twice the pieces received,
+// and at most the announced size.
+type imageSink struct {
+	head    imageHead
+	raw     []byte
+	scratch []byte
+	decoder *zstd.Decoder
+}
+
+// open begins with an image; one that was under way is forgotten.
+func (s *imageSink) open(h imageHead, most int) error {
+	if h.size > most {
+		return fmt.Errorf("session: an image of %d bytes is announced and %d are allowed", h.size, most)
+	}
+	s.head, s.raw = h, nil
+	if s.decoder == nil {
+		s.scratch = make([]byte, 0, imagePiece)
+		// Errors are about options only, and these are constant.
+		s.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(imagePiece), zstd.WithDecoderMaxWindow(imagePiece), zstd.WithDecodeAllCapLimit(true))
+	}
+	return nil
+}
+
+// active reports whether an image is under way.
+func (s *imageSink) active() bool { return s.decoder != nil }
+
+// progress returns the share of the image that has arrived, in [0, 1].
+func (s *imageSink) progress() float64 {
+	if !s.active() {
+		return 0
+	}
+	return float64(len(s.raw)) / float64(s.head.size)
+}
+
+// add takes the next piece and returns the image when it was the last one.
+func (s *imageSink) add(packed []byte) (image []byte, err error) {
+	if !s.active() || len(packed) > imagePackedMax {
+		return nil, errImage
+	}
+	want := min(imagePiece, s.head.size-len(s.raw))
+	piece, err := s.decoder.DecodeAll(packed, s.scratch[:0])
+	if err != nil || len(piece) != want {
+		s.close()
+		return nil, errImage
+	}
+	s.raw = append(s.raw, piece...)
+	if len(s.raw) < s.head.size {
+		return nil, nil
+	}
+	image = s.raw
+	s.close()
+	if xxhash.Sum64(image) != s.head.sum {
+		return nil, errImage
+	}
+	return image, nil
+}
+
+func (s *imageSink) close() {
+	if s.decoder != nil {
+		s.decoder.Close()
+	}
+	s.decoder, s.raw, s.scratch = nil, nil, nil
+}

@@ -1,0 +1,396 @@
+package session
+
+import (
+	"errors"
+	"unicode"
+	"unicode/utf8"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// Version is the version of the protocol in this package. Peers must have the same.
+const Version = 1
+
+// kind is the first byte of every message.
+type kind uint8
+
+const (
+	kindHello kind = iota + 1
+	kindWelcome
+	kindRefusal
+	kindImageHead
+	kindImagePiece
+	kindReady
+	kindLive
+	kindToken
+	kindChat
+	kindSaid
+	kindPing
+	kindPong
+	kindNotice
+	kindBye
+	kindStrategy
+)
+
+// Bounds of what messages carry, in bytes.
+const (
+	MaxName     = 32   // a player's name
+	MaxBuild    = 64   // a build string
+	MaxTarget   = 32   // a target, such as "amd64/v1"
+	MaxStrategy = 32   // a strategy's name
+	MaxParams   = 256  // a strategy's parameters
+	MaxText     = 200  // what is said of an end, or in a notice
+	MaxChat     = 256  // one chat message
+	MaxToken    = 2048 // a reconnect token: one public netcode token
+	MaxDelay    = 30   // suggested input delay, in ticks
+)
+
+// errValue reports a field outside its interval.
+var errValue = errors.New("session: a field is outside its interval")
+
+// Hello is what a client says first.
+type Hello struct {
+	Version     uint64
+	Fingerprint uint64 // of the game
+	Build       string // of the program; compared only if the game uses floats
+	Target      string // GOARCH and its level; compared only if the game uses floats
+	Name        string // of the player, for people; may be empty
+	Match       uint64 // the match that Have is of
+	Have        ecs.Tick
+}
+
+// Welcome is the server's answer to a Hello that it accepts.
+type Welcome struct {
+	Strategy string
+	Params   []byte // the strategy's own; valid during the call it is passed to or returned by
+	Match    uint64 // names the match among all matches
+	Rate     int    // ticks per second
+	Seat     int    // −1: none
+	Role     systems.Role
+	Epoch    uint8
+	Tick     ecs.Tick // where the server is
+	Delay    int      // input delay to begin with, in ticks
+	Image    bool     // an image follows; else the client goes on from Hello.Have
+}
+
+// Said is a chat message as clients hear it.
+type Said struct {
+	Seat int // of who said it, −1 for a spectator or the server
+	Name string
+	Text string
+}
+
+// imageHead announces an image.
+type imageHead struct {
+	epoch uint8
+	tick  ecs.Tick
+	size  int    // of the image, in bytes
+	sum   uint64 // xxHash64 of the image
+}
+
+// ready says that the client holds a state.
+type ready struct {
+	epoch uint8
+	tick  ecs.Tick
+}
+
+// bye ends a session.
+type bye struct {
+	epoch uint8
+	code  Code
+	text  string
+}
+
+// pong answers a ping. stamp is the ping's; tick is the answering server's, 0 from a client.
+type pong struct {
+	epoch uint8
+	stamp uint32
+	tick  ecs.Tick
+}
+
+// notice is something that players should know, such as that the server will stop in so many seconds.
+type notice struct {
+	seconds uint64
+	text    string
+}
+
+// cleanText reports whether s may be shown as it is: valid UTF-8 without control characters.
+func cleanText(s []byte) bool {
+	for len(s) > 0 {
+		r, n := utf8.DecodeRune(s)
+		if r == utf8.RuneError && n <= 1 || unicode.IsControl(r) {
+			return false
+		}
+		s = s[n:]
+	}
+	return true
+}
+
+// clip returns the longest clean beginning of s that has at most limit bytes.
+func clip(s string, limit int) string {
+	end := 0
+	for end < len(s) {
+		r, n := utf8.DecodeRuneInString(s[end:])
+		if r == utf8.RuneError && n <= 1 || unicode.IsControl(r) || end+n > limit {
+			break
+		}
+		end += n
+	}
+	return s[:end]
+}
+
+func readText(r *wire.Reader, limit int) string {
+	b := r.Blob(limit)
+	if !cleanText(b) {
+		r.Fail(errValue)
+		return ""
+	}
+	return string(b)
+}
+
+func writeText(w *wire.Writer, s string, limit int) { w.Blob([]byte(clip(s, limit))) }
+
+func writeKind(dst []byte, k kind) wire.Writer {
+	w := wire.NewWriter(dst, MaxMessage)
+	w.U8(uint8(k))
+	return w
+}
+
+func appendHello(dst []byte, h Hello) []byte {
+	w := writeKind(dst, kindHello)
+	w.Uvarint(h.Version)
+	w.U64(h.Fingerprint)
+	writeText(&w, h.Build, MaxBuild)
+	writeText(&w, h.Target, MaxTarget)
+	writeText(&w, h.Name, MaxName)
+	w.U64(h.Match)
+	w.Uvarint(uint64(h.Have))
+	return w.Bytes()
+}
+
+// decodeHello reads no further than the version if it is another one, since what follows may be laid out otherwise.
+func decodeHello(body []byte) (h Hello, err error) {
+	r := wire.NewReader(body)
+	if h.Version = r.Uvarint(); h.Version != Version {
+		return h, r.Err()
+	}
+	h.Fingerprint = r.U64()
+	h.Build = readText(&r, MaxBuild)
+	h.Target = readText(&r, MaxTarget)
+	h.Name = readText(&r, MaxName)
+	h.Match = r.U64()
+	h.Have = ecs.Tick(r.Uvarint())
+	return h, r.Close()
+}
+
+func appendWelcome(dst []byte, m Welcome) []byte {
+	w := writeKind(dst, kindWelcome)
+	writeText(&w, m.Strategy, MaxStrategy)
+	w.Blob(m.Params)
+	w.U64(m.Match)
+	w.Uvarint(uint64(m.Rate))
+	w.U8(uint8(m.Seat + 1))
+	w.U8(uint8(m.Role))
+	w.U8(m.Epoch)
+	w.Uvarint(uint64(m.Tick))
+	w.Uvarint(uint64(m.Delay))
+	w.Bool(m.Image)
+	return w.Bytes()
+}
+
+func decodeWelcome(body []byte) (m Welcome, err error) {
+	r := wire.NewReader(body)
+	m.Strategy = readText(&r, MaxStrategy)
+	m.Params = r.Blob(MaxParams)
+	m.Match = r.U64()
+	rate := r.Uvarint()
+	seat := r.U8()
+	m.Role = systems.Role(r.U8())
+	m.Epoch = r.U8()
+	m.Tick = ecs.Tick(r.Uvarint())
+	delay := r.Uvarint()
+	m.Image = r.Bool()
+	if r.Err() == nil && (rate < 1 || rate > 1000 || seat > ecs.MaxPlayers || !m.Role.Valid() || delay > MaxDelay ||
+		(m.Role == systems.RolePlayer) != (seat > 0)) {
+		r.Fail(errValue)
+	}
+	m.Rate, m.Seat, m.Delay = int(rate), int(seat)-1, int(delay)
+	return m, r.Close()
+}
+
+// AppendRefusal appends the message that refuses a client, for a server that has no session to give. fingerprint is
+// the game's; text may be empty.
+func AppendRefusal(dst []byte, code Code, fingerprint uint64, text string) []byte {
+	w := writeKind(dst, kindRefusal)
+	w.U8(uint8(code))
+	w.U64(fingerprint)
+	writeText(&w, text, MaxText)
+	return w.Bytes()
+}
+
+func decodeRefusal(body []byte) (e Error, err error) {
+	r := wire.NewReader(body)
+	e.Code = Code(r.U8())
+	e.Theirs = r.U64()
+	e.Text = readText(&r, MaxText)
+	if e.Code == 0 {
+		r.Fail(errValue)
+	}
+	return e, r.Close()
+}
+
+func appendImageHead(dst []byte, h imageHead) []byte {
+	w := writeKind(dst, kindImageHead)
+	w.U8(h.epoch)
+	w.Uvarint(uint64(h.tick))
+	w.Uvarint(uint64(h.size))
+	w.U64(h.sum)
+	return w.Bytes()
+}
+
+func decodeImageHead(body []byte) (h imageHead, err error) {
+	r := wire.NewReader(body)
+	h.epoch = r.U8()
+	h.tick = ecs.Tick(r.Uvarint())
+	size := r.Uvarint()
+	h.sum = r.U64()
+	if size < 1 || size > 1<<30 {
+		r.Fail(errValue)
+	}
+	h.size = int(size)
+	return h, r.Close()
+}
+
+func appendReady(dst []byte, m ready) []byte {
+	w := writeKind(dst, kindReady)
+	w.U8(m.epoch)
+	w.Uvarint(uint64(m.tick))
+	return w.Bytes()
+}
+
+func decodeReady(body []byte) (m ready, err error) {
+	r := wire.NewReader(body)
+	m.epoch = r.U8()
+	m.tick = ecs.Tick(r.Uvarint())
+	return m, r.Close()
+}
+
+func appendSaid(dst []byte, m Said) []byte {
+	w := writeKind(dst, kindSaid)
+	w.U8(uint8(m.Seat + 1))
+	writeText(&w, m.Name, MaxName)
+	writeText(&w, m.Text, MaxChat)
+	return w.Bytes()
+}
+
+func decodeSaid(body []byte) (m Said, err error) {
+	r := wire.NewReader(body)
+	seat := r.U8()
+	m.Name = readText(&r, MaxName)
+	m.Text = readText(&r, MaxChat)
+	if seat > ecs.MaxPlayers || m.Text == "" {
+		r.Fail(errValue)
+	}
+	m.Seat = int(seat) - 1
+	return m, r.Close()
+}
+
+func appendChat(dst []byte, text string) []byte {
+	w := writeKind(dst, kindChat)
+	writeText(&w, text, MaxChat)
+	return w.Bytes()
+}
+
+func decodeChat(body []byte) (text string, err error) {
+	r := wire.NewReader(body)
+	if text = readText(&r, MaxChat); text == "" {
+		r.Fail(errValue)
+	}
+	return text, r.Close()
+}
+
+func appendPing(dst []byte, epoch uint8, stamp uint32) []byte {
+	w := writeKind(dst, kindPing)
+	w.U8(epoch)
+	w.U32(stamp)
+	return w.Bytes()
+}
+
+func decodePing(body []byte) (epoch uint8, stamp uint32, err error) {
+	r := wire.NewReader(body)
+	epoch = r.U8()
+	stamp = r.U32()
+	return epoch, stamp, r.Close()
+}
+
+func appendPong(dst []byte, m pong) []byte {
+	w := writeKind(dst, kindPong)
+	w.U8(m.epoch)
+	w.U32(m.stamp)
+	w.Uvarint(uint64(m.tick))
+	return w.Bytes()
+}
+
+func decodePong(body []byte) (m pong, err error) {
+	r := wire.NewReader(body)
+	m.epoch = r.U8()
+	m.stamp = r.U32()
+	m.tick = ecs.Tick(r.Uvarint())
+	return m, r.Close()
+}
+
+func appendNotice(dst []byte, m notice) []byte {
+	w := writeKind(dst, kindNotice)
+	w.Uvarint(m.seconds)
+	writeText(&w, m.text, MaxText)
+	return w.Bytes()
+}
+
+func decodeNotice(body []byte) (m notice, err error) {
+	r := wire.NewReader(body)
+	if m.seconds = r.Uvarint(); m.seconds > 1<<31 {
+		r.Fail(errValue)
+	}
+	m.text = readText(&r, MaxText)
+	return m, r.Close()
+}
+
+func appendBye(dst []byte, m bye) []byte {
+	w := writeKind(dst, kindBye)
+	w.U8(m.epoch)
+	w.U8(uint8(m.code))
+	writeText(&w, m.text, MaxText)
+	return w.Bytes()
+}
+
+func decodeBye(body []byte) (m bye, err error) {
+	r := wire.NewReader(body)
+	m.epoch = r.U8()
+	m.code = Code(r.U8())
+	m.text = readText(&r, MaxText)
+	if m.code == 0 {
+		r.Fail(errValue)
+	}
+	return m, r.Close()
+}
+
+func appendToken(dst, token []byte) []byte {
+	w := writeKind(dst, kindToken)
+	w.Blob(token)
+	return w.Bytes()
+}
+
+func decodeToken(body []byte) (token []byte, err error) {
+	r := wire.NewReader(body)
+	if token = r.Blob(MaxToken); len(token) == 0 {
+		r.Fail(errValue)
+	}
+	return token, r.Close()
+}
+
+func appendStrategy(dst []byte, epoch uint8, message []byte) []byte {
+	dst = append(dst, uint8(kindStrategy), epoch)
+	return append(dst, message...)
+}

@@ -1,0 +1,173 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"tendon/net/wire"
+)
+
+// decodeMeaning decodes any message and prints it in a form that vectors.txt can hold; again is the message encoded
+// anew.
+func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
+	if len(message) == 0 {
+		return "", nil, wire.ErrShort
+	}
+	body := message[1:]
+	switch kind(message[0]) {
+	case kindHello:
+		h, err := decodeHello(body)
+		if err == nil && h.Version != Version {
+			return fmt.Sprintf("hello version=%d", h.Version), message, nil
+		}
+		return fmt.Sprintf("hello version=%d game=%x build=%q target=%q name=%q match=%x have=%d", h.Version, h.Fingerprint,
+			h.Build, h.Target, h.Name, h.Match, h.Have), appendHello(nil, h), err
+	case kindWelcome:
+		m, err := decodeWelcome(body)
+		return fmt.Sprintf("welcome strategy=%q params=%x match=%x rate=%d seat=%d role=%v epoch=%d tick=%d delay=%d image=%t",
+			m.Strategy, m.Params, m.Match, m.Rate, m.Seat, m.Role, m.Epoch, m.Tick, m.Delay, m.Image), appendWelcome(nil, m), err
+	case kindRefusal:
+		e, err := decodeRefusal(body)
+		return fmt.Sprintf("refusal code=%d game=%x text=%q", e.Code, e.Theirs, e.Text), AppendRefusal(nil, e.Code, e.Theirs, e.Text), err
+	case kindImageHead:
+		h, err := decodeImageHead(body)
+		return fmt.Sprintf("image-head epoch=%d tick=%d size=%d sum=%x", h.epoch, h.tick, h.size, h.sum), appendImageHead(nil, h), err
+	case kindReady:
+		m, err := decodeReady(body)
+		return fmt.Sprintf("ready epoch=%d tick=%d", m.epoch, m.tick), appendReady(nil, m), err
+	case kindToken:
+		token, err := decodeToken(body)
+		return fmt.Sprintf("token %x", token), appendToken(nil, token), err
+	case kindChat:
+		text, err := decodeChat(body)
+		return fmt.Sprintf("chat %q", text), appendChat(nil, text), err
+	case kindSaid:
+		m, err := decodeSaid(body)
+		return fmt.Sprintf("said seat=%d name=%q text=%q", m.Seat, m.Name, m.Text), appendSaid(nil, m), err
+	case kindPing:
+		epoch, stamp, err := decodePing(body)
+		return fmt.Sprintf("ping epoch=%d stamp=%d", epoch, stamp), appendPing(nil, epoch, stamp), err
+	case kindPong:
+		m, err := decodePong(body)
+		return fmt.Sprintf("pong epoch=%d stamp=%d tick=%d", m.epoch, m.stamp, m.tick), appendPong(nil, m), err
+	case kindNotice:
+		m, err := decodeNotice(body)
+		return fmt.Sprintf("notice seconds=%d text=%q", m.seconds, m.text), appendNotice(nil, m), err
+	case kindBye:
+		m, err := decodeBye(body)
+		return fmt.Sprintf("bye epoch=%d code=%d text=%q", m.epoch, m.code, m.text), appendBye(nil, m), err
+	}
+	return "", nil, errValue
+}
+
+// The layouts of STANDARD.md section 4, byte for byte and both ways.
+func TestVectors(t *testing.T) {
+	file, err := os.Open("testdata/vectors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	words := map[string]error{"short": wire.ErrShort, "too-long": wire.ErrTooLong, "not-canonical": wire.ErrNotCanonical,
+		"trailing": wire.ErrTrailing, "value": errValue}
+	seen := 0
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		line := lines.Text()
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		seen++
+		field := strings.SplitN(line, "|", 3)
+		name, want := strings.TrimSpace(field[0]), strings.TrimSpace(field[2])
+		message, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(field[1]), " ", ""))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, again, err := decodeMeaning(message)
+		if word, bad := strings.CutPrefix(want, "error "); bad {
+			if !errors.Is(err, words[word]) || err == nil {
+				t.Errorf("%s: error %v, want %s", name, err, word)
+			}
+			continue
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %q (%v), want %q", name, got, err, want)
+		}
+		if !bytes.Equal(again, message) {
+			t.Errorf("%s: encoded again: % x", name, again)
+		}
+	}
+	if seen < 25 {
+		t.Errorf("%d vectors read, want at least 25", seen)
+	}
+}
+
+// FuzzMessage holds that an accepted message is the only encoding of its meaning.
+func FuzzMessage(f *testing.F) {
+	f.Add(appendHello(nil, Hello{Version: Version, Name: "ada"}))
+	f.Add(appendWelcome(nil, Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}))
+	f.Add(AppendRefusal(nil, CodeFull, 1, "full"))
+	f.Add(appendSaid(nil, Said{Seat: -1, Text: "hi"}))
+	f.Add(appendBye(nil, bye{1, CodeLeft, ""}))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		if _, again, err := decodeMeaning(message); err == nil && !bytes.Equal(again, message) {
+			t.Fatalf("read % x, wrote % x", message, again)
+		}
+	})
+}
+
+// FuzzServer holds that no sequence of messages panics a server's end or makes it hold more than its bounds.
+func FuzzServer(f *testing.F) {
+	f.Add([]byte{1, 9, 0, 0})
+	f.Add(append([]byte{40, 0}, appendHello(nil, Hello{Version: Version})...))
+	f.Fuzz(func(t *testing.T, script []byte) {
+		s, err := NewServer(ServerConfig{TickRate: 60}, &memory{room: 1 << 20}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replay(script, func(ch byte, message []byte, now int64) {
+			switch e := s.Receive(channelOf(ch), message, timeOf(now)); e.Kind {
+			case EventHello:
+				s.Welcome(Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true}, 0, timeOf(now))
+			case EventReady:
+				s.Opened()
+			}
+			s.Frame(timeOf(now), 1)
+		})
+	})
+}
+
+// FuzzClient holds the same for a client's end, whose image may not grow beyond what arrived.
+func FuzzClient(f *testing.F) {
+	hello := appendWelcome(nil, Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
+	f.Add(append([]byte{byte(len(hello)), 1}, hello...))
+	f.Fuzz(func(t *testing.T, script []byte) {
+		s, err := NewClient(ClientConfig{MaxImage: 1 << 20}, &memory{room: 1 << 20}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replay(append(append([]byte{byte(len(hello)), 1}, hello...), script...), func(ch byte, message []byte, now int64) {
+			if e := s.Receive(channelOf(ch), message, timeOf(now)); e.Kind == EventImage {
+				s.Ready()
+			}
+			s.Frame(timeOf(now))
+			if cap(s.sink.raw) > 1<<21 {
+				t.Fatalf("%d bytes held for an image of at most %d", cap(s.sink.raw), 1<<20)
+			}
+		})
+	})
+}
+
+// replay cuts a fuzzer's bytes into messages: a length, a channel, the message.
+func replay(script []byte, f func(ch byte, message []byte, now int64)) {
+	for now := int64(0); len(script) >= 2; now += 10e6 {
+		n := min(int(script[0]), len(script)-2)
+		f(script[1], script[2:2+n], now)
+		script = script[2+n:]
+	}
+}
