@@ -1,0 +1,146 @@
+//go:build !headless
+
+package window
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"image/png"
+
+	"github.com/hajimehoshi/ebiten/v2"
+	"github.com/hajimehoshi/ebiten/v2/text/v2"
+	"github.com/hajimehoshi/ebiten/v2/vector"
+	"golang.org/x/image/font/gofont/gomedium"
+
+	"tendon/ecs"
+)
+
+// canvas paints on the window's picture. A world point p lies at pixel (p − origin) · scale.
+type canvas struct {
+	dst              *ebiten.Image
+	originX, originY float64
+	scale            float64 // pixels per world unit
+	font             *text.GoTextFaceSource
+	game             *ecs.Game
+	images           map[string]*ebiten.Image // decoded assets; nil for one that is not a picture
+	path             vector.Path
+	hud              *canvas // the canvas of Hud; nil on that itself
+}
+
+var _ ecs.Canvas = (*canvas)(nil)
+
+func newCanvas(g *ecs.Game) (*canvas, error) {
+	font, err := text.NewGoTextFaceSource(bytes.NewReader(gomedium.TTF))
+	if err != nil {
+		return nil, fmt.Errorf("window: font: %w", err)
+	}
+	images := map[string]*ebiten.Image{}
+	return &canvas{font: font, game: g, images: images, hud: &canvas{font: font, game: g, images: images}}, nil
+}
+
+// begin starts a picture: the camera shows what the HUD's does until the game moves it.
+func (c *canvas) begin(dst *ebiten.Image) {
+	dst.Fill(color.RGBA{R: 18, G: 20, B: 26, A: 255})
+	c.dst, c.hud.dst = dst, dst
+	c.hud.originX, c.hud.originY, c.hud.scale = 0, 0, float64(dst.Bounds().Dy())/16
+	c.originX, c.originY, c.scale = 0, 0, c.hud.scale
+}
+
+func (c *canvas) aspect() float64 {
+	return float64(c.dst.Bounds().Dx()) / float64(c.dst.Bounds().Dy())
+}
+
+func (c *canvas) Camera(x, y, height float64) {
+	w, h := float64(c.dst.Bounds().Dx()), float64(c.dst.Bounds().Dy())
+	c.scale = h / height
+	c.originX, c.originY = x-w/2/c.scale, y-h/2/c.scale
+}
+
+func (c *canvas) Hud() ecs.Canvas {
+	if c.hud == nil {
+		return c
+	}
+	return c.hud
+}
+
+// pixel returns where a world point lies on the picture.
+func (c *canvas) pixel(x, y float64) (float32, float32) {
+	return float32((x - c.originX) * c.scale), float32((y - c.originY) * c.scale)
+}
+
+// world returns the world point at a pixel.
+func (c *canvas) world(x, y int) (float64, float64) {
+	if c.scale == 0 {
+		return 0, 0
+	}
+	return float64(x)/c.scale + c.originX, float64(y)/c.scale + c.originY
+}
+
+func paint(c ecs.Color) color.Color { return color.NRGBA{c.R, c.G, c.B, c.A} }
+
+func (c *canvas) Rectangle(x, y, width, height float64, col ecs.Color) {
+	px, py := c.pixel(x, y)
+	vector.FillRect(c.dst, px, py, float32(width*c.scale), float32(height*c.scale), paint(col), true)
+}
+
+func (c *canvas) Circle(x, y, radius float64, col ecs.Color) {
+	px, py := c.pixel(x, y)
+	vector.FillCircle(c.dst, px, py, float32(radius*c.scale), paint(col), true)
+}
+
+func (c *canvas) Line(x0, y0, x1, y1, width float64, col ecs.Color) {
+	ax, ay := c.pixel(x0, y0)
+	bx, by := c.pixel(x1, y1)
+	vector.StrokeLine(c.dst, ax, ay, bx, by, float32(width*c.scale), paint(col), true)
+}
+
+func (c *canvas) Polygon(points []ecs.Point, col ecs.Color) {
+	if len(points) < 3 {
+		return
+	}
+	c.path.Reset()
+	for i, p := range points {
+		x, y := c.pixel(p.X, p.Y)
+		if i == 0 {
+			c.path.MoveTo(x, y)
+		} else {
+			c.path.LineTo(x, y)
+		}
+	}
+	c.path.Close()
+	o := &vector.DrawPathOptions{AntiAlias: true}
+	o.ColorScale.ScaleWithColor(paint(col))
+	vector.FillPath(c.dst, &c.path, nil, o)
+}
+
+func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color) {
+	if words == "" {
+		return
+	}
+	px, py := c.pixel(x, y)
+	o := &text.DrawOptions{}
+	o.GeoM.Translate(float64(px), float64(py))
+	o.ColorScale.ScaleWithColor(paint(col))
+	o.PrimaryAlign = text.Align(min(max(align, -1), 1) + 1)
+	o.SecondaryAlign = text.AlignCenter
+	text.Draw(c.dst, words, &text.GoTextFace{Source: c.font, Size: size * c.scale}, o)
+}
+
+func (c *canvas) Image(name string, x, y, width, height float64) {
+	img, known := c.images[name]
+	if !known {
+		if decoded, err := png.Decode(bytes.NewReader(c.game.Asset(name))); err == nil {
+			img = ebiten.NewImageFromImage(decoded)
+		}
+		c.images[name] = img
+	}
+	if img == nil {
+		return
+	}
+	px, py := c.pixel(x, y)
+	o := &ebiten.DrawImageOptions{Filter: ebiten.FilterLinear}
+	o.GeoM.Scale(width*c.scale/float64(img.Bounds().Dx()), height*c.scale/float64(img.Bounds().Dy()))
+	o.GeoM.Translate(float64(px), float64(py))
+	c.dst.DrawImage(img, o)
+}

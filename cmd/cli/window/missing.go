@@ -1,0 +1,13 @@
+//go:build headless
+
+package window
+
+import "fmt"
+
+// Check reports why no window can be opened.
+func Check() error {
+	return fmt.Errorf("%w: this binary was built with the tag headless; use --headless, or build without the tag", ErrUnavailable)
+}
+
+// Run reports why no window can be opened.
+func Run(Config) error { return Check() }

@@ -1,0 +1,153 @@
+//go:build !headless
+
+package window
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+type (
+	walk struct{ Right bool }
+	spot struct{ X fixed.Num }
+)
+
+var (
+	walkInput = ecs.NewInput[walk]()
+	spotComp  = ecs.NewComponent[spot]("spot")
+	walkers   = ecs.NewQuery1(ecs.Write(spotComp))
+)
+
+// walkGame has one entity that goes right while the key is held.
+func walkGame() *ecs.Game {
+	return &ecs.Game{
+		Name: "walk", TickRate: 60, MaxPlayers: 1, Input: walkInput, Components: ecs.Components(spotComp),
+		Setup: func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, spotComp) },
+		Systems: ecs.Systems(func(w *ecs.World) {
+			for e := range walkers.All(w) {
+				if walkInput.Of(w, 0).Right {
+					e.A.X += fixed.One
+				}
+			}
+		}),
+		Controls: func(c ecs.Controls) ecs.InputBytes { return walkInput.Pack(walk{Right: c.Down("right")}) },
+		Draw: func(c ecs.Canvas, v *ecs.View) {
+			c.Camera(0, 0, 20)
+			c.Rectangle(-4, -4, 8, 8, ecs.Color{R: 200, G: 80, B: 60, A: 255})
+			for e := range walkers.All(v.Sim) {
+				c.Circle(e.A.X.Float()/50, 0, 2, ecs.Color{G: 220, A: 255})
+			}
+			c.Hud().Text(1, 1, 1, -1, "walk", ecs.Color{R: 255, G: 255, B: 255, A: 255})
+		},
+	}
+}
+
+// seen is what the run of the window noticed. The window must run on the main goroutine, so TestMain runs it and the
+// test looks at this.
+var seen struct {
+	skipped  string
+	err      error
+	tick     ecs.Tick
+	x        fixed.Num
+	pressed  bool
+	colours  int
+	pictures int
+}
+
+func TestMain(m *testing.M) {
+	watchWindow()
+	os.Exit(m.Run())
+}
+
+func watchWindow() {
+	if err := Check(); err != nil {
+		seen.skipped = err.Error()
+		return
+	}
+	tool, err := exec.LookPath("xdotool")
+	if err != nil {
+		seen.skipped = "xdotool is not installed, so no key can be pressed"
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	world, err := ecs.NewWorld(walkGame(), 1)
+	if err != nil {
+		seen.err = err
+		return
+	}
+	view, err := ecs.NewView(world.Game())
+	if err != nil {
+		seen.err = err
+		return
+	}
+	var state ecs.Snapshot
+	seen.err = Run(Config{
+		Title: "tendon window test", Game: world.Game(),
+		Frame: func(_ time.Time, in ecs.InputBytes) error {
+			if ctx.Err() != nil {
+				return errors.New("no key arrived in a minute")
+			}
+			if world.Tick() == 10 {
+				go press(ctx, tool)
+			}
+			world.Step(ecs.TickInputs{Players: []ecs.InputBytes{in}})
+			world.Save(&state)
+			view.Update(nil, &state, nil, 0)
+			for e := range walkers.All(world) {
+				seen.tick, seen.x = world.Tick(), e.A.X
+			}
+			seen.pressed = seen.pressed || walkInput.Unpack(in).Right
+			if seen.x >= fixed.FromInt(10) && seen.colours > 0 {
+				return ErrClosed
+			}
+			return nil
+		},
+		View: func(time.Time) *ecs.View { return view },
+		Painted: func(_, _ int, pixels func() []byte) {
+			if seen.pictures++; seen.pictures == 20 {
+				seen.colours = distinct(pixels())
+			}
+		},
+	})
+}
+
+// press holds the right arrow key. Without a window manager nothing is focused, so the window is named.
+func press(ctx context.Context, tool string) {
+	for ctx.Err() == nil {
+		_ = exec.CommandContext(ctx, tool, "search", "--name", "tendon window test", "windowfocus", "--sync", "keydown", "Right").Run()
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+func distinct(pixels []byte) int {
+	colours := map[[3]byte]bool{}
+	for i := 0; i+3 < len(pixels); i += 4 {
+		colours[[3]byte(pixels[i:i+3])] = true
+	}
+	return len(colours)
+}
+
+// A key pressed on the real keyboard of the X server moves the entity, tick by tick, and the picture shows something.
+func TestKeyPressMovesTheEntityAndThePictureIsNotBlank(t *testing.T) {
+	if seen.skipped != "" {
+		t.Skip(seen.skipped)
+	}
+	if seen.err != nil {
+		t.Fatal(seen.err)
+	}
+	if !seen.pressed || seen.x < fixed.FromInt(10) || seen.tick < 20 || fixed.FromInt(int(seen.tick)) <= seen.x {
+		t.Errorf("pressed %t, at %v in tick %d: want at least 10 units, fewer than ticks", seen.pressed, seen.x, seen.tick)
+	}
+	if seen.colours < 10 {
+		t.Errorf("the picture has %d colours: it is blank", seen.colours)
+	}
+	t.Logf("tick %d, x %v, %d colours", seen.tick, seen.x, seen.colours)
+}
