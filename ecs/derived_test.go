@@ -1,6 +1,9 @@
 package ecs
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A world that was restored and one that was not must hand the same derived data to a tick, also when an order changes
 // the state before the first system asks for it.
@@ -45,5 +48,45 @@ func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 	}
 	if err := w.CheckDerived(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Derived data that a system forgot to keep in step is the desync that no checksum sees; SyncTest asks CheckDerived.
+func TestCheckDerivedNamesWhatWasNotKeptInStep(t *testing.T) {
+	builds := 0
+	total := NewDerived("total", func(w *World, into *int) {
+		builds++
+		*into = 0
+		for e := range qPos.All(w) {
+			*into += int(e.A.X)
+		}
+	}, func(a, b *int) bool { return *a == *b })
+	g := tGame()
+	g.Derived = []AnyDerived{total}
+	w := newWorld(t, g)
+	inSystem(w, func() { cPos.Put(w, w.Spawn(OwnedByWorld, cPos), tPos{X: 5}) })
+	s := saved(w)
+	w.Restore(s)
+	if *total.Of(w) != 5 {
+		t.Error("not built after a restore:", *total.Of(w))
+	}
+	before := builds
+	if total.Of(w); builds != before {
+		t.Error("built again although nothing was restored")
+	}
+	cPos.Put(w, Entity{Row: 1, Born: 1}, tPos{X: 6})
+	if err := w.CheckDerived(); err == nil || !strings.Contains(err.Error(), `derived "total"`) {
+		t.Error("a stale value passes:", err)
+	}
+	*total.Of(w) = 6
+	if err := w.CheckDerived(); err != nil {
+		t.Error(err)
+	}
+	w.Restore(s)
+	if *total.Of(w) != 5 || w.CheckDerived() != nil {
+		t.Error("a restore keeps the value of the state before")
+	}
+	if err := w.LoadImage(saved(newWorld(t, g)).AppendImage(nil)); err != nil || *total.Of(w) != 0 {
+		t.Error("a loaded image keeps the value of the state before:", err)
 	}
 }

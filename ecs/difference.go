@@ -108,7 +108,7 @@ func (c *comparison) presence(info *columnInfo, x, y *store, o Owner) {
 				if info.index != columnIdentity && c.entityDiffers(o, row) {
 					continue // said already, of the whole entity
 				}
-				c.add(info, c.entityAt(o, row, has), fieldExists, fmt.Sprint(has), fmt.Sprint(!has))
+				c.add(info, c.holder(o, row, has), fieldExists, fmt.Sprint(has), fmt.Sprint(!has))
 			}
 		}
 	}
@@ -119,8 +119,8 @@ func (c *comparison) entityDiffers(o Owner, row uint32) bool {
 	return c.a.entityAt(o, row) != c.b.entityAt(o, row)
 }
 
-// entityAt returns the entity in a row, of the side here or the other.
-func (c *comparison) entityAt(o Owner, row uint32, here bool) Entity {
+// holder returns the entity in a row, of the side here or the other.
+func (c *comparison) holder(o Owner, row uint32, here bool) Entity {
 	if here {
 		return c.a.entityAt(o, row)
 	}
@@ -151,7 +151,9 @@ func (c *comparison) rows(info *columnInfo, x, y *store, o Owner) {
 			switch {
 			case bytes.Equal(here, there):
 			case info.index == columnIdentity:
-				c.identity(info, o, row)
+				if e := c.a.entityAt(o, row); !e.IsZero() && !c.b.entityAt(o, row).IsZero() {
+					c.fields(info, e, here, there) // two entities in one row
+				}
 			case info.single:
 				c.fields(info, Entity{}, here, there)
 			case !c.entityDiffers(o, row) && c.both(info, o, row):
@@ -167,13 +169,6 @@ func (c *comparison) both(info *columnInfo, o Owner, row uint32) bool {
 	x := wordOf(c.a.page(&c.a.image.columns[info.index].regions[o].bits, k/bitsPageWords), k%bitsPageWords)
 	y := wordOf(c.b.page(&c.b.image.columns[info.index].regions[o].bits, k/bitsPageWords), k%bitsPageWords)
 	return x&y>>(row%blockRows)&1 != 0
-}
-
-// identity reports a row in which both sides have an entity, but not the same.
-func (c *comparison) identity(info *columnInfo, o Owner, row uint32) {
-	if here := c.a.entityAt(o, row); !here.IsZero() && !c.b.entityAt(o, row).IsZero() {
-		c.add(info, here, "Born", fmt.Sprint(here.Born), fmt.Sprint(c.b.entityAt(o, row).Born))
-	}
 }
 
 // fields reports the fields of a row that differ.

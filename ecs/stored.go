@@ -249,10 +249,10 @@ func (p *imageReader) checkPage(c *column, page []byte, first int, o Owner, pres
 		}
 		want, born := uint32(o)<<regionShift|uint32(i), Tick(binary.LittleEndian.Uint64(row[8:]))
 		if got := binary.LittleEndian.Uint32(row); got != want {
-			return fmt.Errorf("row %d calls itself %d", want, got)
+			return fmt.Errorf("row %d calls itself %d, not %d", i, got, want)
 		}
 		if born > p.tick {
-			return fmt.Errorf("row %d is born in tick %d, after the image's %d", want, born, p.tick)
+			return fmt.Errorf("row %d is born in tick %d, after the image's %d", i, born, p.tick)
 		}
 	}
 	return nil
