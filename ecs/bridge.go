@@ -132,8 +132,9 @@ func (w *World) bring() *bridge {
 	b.appeared = b.appeared[:0]
 	identity := w.identity()
 	for o := range identity.regions {
+		known := b.blocks[o]
 		for k, now := range identity.regions[o].words {
-			if now != 0 || k < len(b.blocks[o]) && b.blocks[o][k] != nil {
+			if now != 0 || k < len(known) && known[k] != nil {
 				b.compare(b.block(o, k), Owner(o), k, now)
 			}
 		}
@@ -186,13 +187,14 @@ func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
 		i := uint32(bits.TrailingZeros64(set))
 		b.remove(bridgedRow{block, o, first + i}, kept&(1<<i) != 0)
 	}
-	block.has, block.rows = now, *rows
+	block.has = now
 	for i := range b.columns {
 		block.words[i] = b.columns[i].column.regions[o].word(k) & now
 	}
-	for set := now; set != 0; set &= set - 1 {
+	for set := changed; set != 0; set &= set - 1 {
 		i := uint32(bits.TrailingZeros64(set))
-		if changed&(1<<i) == 0 {
+		block.rows[i] = rows[i]
+		if now&(1<<i) == 0 {
 			continue
 		}
 		if b.view && kept&(1<<i) == 0 {

@@ -518,26 +518,9 @@ func BenchmarkBridge(b *testing.B) {
 		}
 	})
 	for _, n := range []int{1, 64} {
-		b.Run(fmt.Sprintf("together=%d", n), func(b *testing.B) {
-			w := newWorld(b, tGame())
-			list := make([]Entity, n)
-			b.ReportAllocs()
-			for b.Loop() {
-				for i := range list {
-					list[i] = w.Spawn(OwnedByWorld, cPos, cVel, cMixed)
-				}
-				w.flush()
-				w.releaseHeld()
-				w.bring()
-				for _, e := range list {
-					w.Despawn(e)
-				}
-				w.flush()
-				w.releaseHeld()
-				w.bring()
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/entity")
-		})
+		for _, asked := range []bool{false, true} {
+			b.Run(fmt.Sprintf("together=%d/asked=%t", n, asked), func(b *testing.B) { benchmarkSpawns(b, n, asked) })
+		}
 	}
 	w := newWorld(b, tGame())
 	for range 10000 {
@@ -571,4 +554,28 @@ func TestBridgedBlockStaysSmall(t *testing.T) {
 	if size := unsafe.Sizeof(bridgedBlock{}); size > 64*48+64 {
 		t.Errorf("%d bytes for 64 entities", size)
 	}
+}
+
+func benchmarkSpawns(b *testing.B, together int, asked bool) {
+	w := newWorld(b, tGame())
+	list := make([]Entity, together)
+	settle := func() {
+		w.flush()
+		w.releaseHeld()
+		if asked {
+			w.bring()
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range list {
+			list[i] = w.Spawn(OwnedByWorld, cPos, cVel, cMixed)
+		}
+		settle()
+		for _, e := range list {
+			w.Despawn(e)
+		}
+		settle()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*together), "ns/entity")
 }

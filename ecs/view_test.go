@@ -533,6 +533,7 @@ func BenchmarkView(b *testing.B) {
 		e.A.X += fixed.FromInt(1)
 	}
 	cur := saved(w)
+	v.Update(prev, cur, cur, 0.5)
 	b.Run("moving=10000", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

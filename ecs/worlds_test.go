@@ -1,0 +1,83 @@
+package ecs
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/yohamta/donburi"
+)
+
+// crossing are the checksums of a match that uses everything that could be shared by mistake: queries, structure,
+// donburi's world, entries, iteration, rewinds and a view.
+func crossing(t *testing.T, g *Game, ticks Tick) (sums []Checksum) {
+	w, err := NewWorld(g, 3)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	v, err := NewView(g)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	var prev, cur Snapshot
+	w.Save(&prev)
+	for w.Tick() < ticks {
+		w.Step(busyInputs(w.Tick() + 1))
+		if w.Tick()%5 == 0 { // mispredict, look at it, and rewind
+			w.Step(TickInputs{})
+			w.Donburi()
+			w.Restore(&prev)
+			w.Step(busyInputs(w.Tick() + 1))
+		}
+		world, n := w.Donburi(), 0
+		for entry := range cPos.Iter(world) {
+			e, _ := EntityOf(entry)
+			if w.Entry(e) != entry {
+				t.Error("an entry belongs to another world")
+			}
+			n++
+		}
+		cMixed.Each(world, func(entry *donburi.Entry) { cMixed.Get(entry).Energy++ })
+		if _, ok := cSeat.First(world); ok != (w.Players() != 0) || n == 0 {
+			t.Error("donburi's world is not the world's")
+		}
+		w.Save(&cur)
+		sums = append(sums, cur.Checksum())
+		v.Update(&prev, &cur, &prev, 0.5)
+		if v.World.Len() != world.Len() {
+			t.Errorf("the view shows %d entities, the world has %d", v.World.Len(), world.Len())
+		}
+		prev, cur = cur, prev
+	}
+	if err := w.CheckDonburi(); err != nil {
+		t.Error(err)
+	}
+	return sums
+}
+
+// A server runs a room per goroutine. donburi's queries, component types and world counter are shared and unlocked;
+// with the race detector this finds any use of them, without it a map written by two.
+func TestWorldsOnManyGoroutinesShareNothing(t *testing.T) {
+	const worlds, ticks = 64, 40
+	g := busyGame()
+	g.Dress = func(_ *View, entry *donburi.Entry) { donburi.Add(entry, cSprite, &tSprite{}) }
+	want := crossing(t, g, ticks)
+	sums := make([][]Checksum, worlds)
+	var all sync.WaitGroup
+	for i := range sums {
+		all.Go(func() { sums[i] = crossing(t, g, ticks) })
+	}
+	all.Wait()
+	for i := range sums {
+		if !slices.Equal(sums[i], want) {
+			t.Fatalf("world %d went another way than the one that was alone", i)
+		}
+	}
+	for i := range want[1:] {
+		if want[i] == want[i+1] {
+			t.Fatalf("nothing happened in tick %d: the test proves little", i+2)
+		}
+	}
+}
