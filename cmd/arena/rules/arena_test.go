@@ -4,83 +4,175 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 )
 
-// arena is a match driven by bots or by the script, and what happened in it.
+// arena is a match that a test steps, and what has happened in it.
 type arena struct {
 	t        testing.TB
 	w        *ecs.World
 	dice     []*ecs.Rand
-	in       []ecs.InputBytes
+	in       []ecs.InputBytes // index = player
 	happened tallies
+	gone     map[ecs.Player]bool // dead at the last count
 }
 
-type tallies struct{ shots, hits, explosions, pickups, deaths, kills, points, results, respawns int }
+type tallies struct {
+	shots, hits, rockets, explosions, pickups, deaths, kills, respawns, points, results int
+	lastResult                                                                          ecs.EmittedEvent
+}
 
 func newArena(t testing.TB, players int, seed uint64) *arena {
+	t.Helper()
 	w, err := ecs.NewWorld(Game(), seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &arena{t: t, w: w, in: make([]ecs.InputBytes, players)}
-	var joins []ecs.Order
+	a := &arena{t: t, w: w, in: make([]ecs.InputBytes, players), gone: map[ecs.Player]bool{}}
 	for p := range players {
 		a.dice = append(a.dice, ecs.NewRand(seed*100+uint64(p)))
-		joins = append(joins, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
 	}
-	w.Step(ecs.TickInputs{Orders: joins})
+	w.Step(ecs.TickInputs{Orders: joins(players)})
 	return a
 }
 
-func (a *arena) botTick() {
+func joins(players int) (list []ecs.Order) {
+	for p := range players {
+		list = append(list, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
+	}
+	return list
+}
+
+// bots fills the inputs of the next tick.
+func (a *arena) bots() {
 	for p := range a.in {
 		a.in[p] = a.w.Game().Bot(a.w, ecs.Player(p), a.dice[p])
 	}
-	a.w.Step(ecs.TickInputs{Players: a.in})
+}
+
+// step computes a tick with the inputs as they stand and counts what happened.
+func (a *arena) step(orders ...ecs.Order) {
+	a.w.Step(ecs.TickInputs{Players: a.in, Orders: orders})
 	a.count()
 }
 
-func (a *arena) count() {
-	g := a.w.Game()
-	for _, e := range a.w.Events() {
-		if _, ok := Shots.Decode(g, e); ok {
-			a.happened.shots++
-		}
-		if _, ok := Hits.Decode(g, e); ok {
-			a.happened.hits++
-		}
-		if _, ok := Explosions.Decode(g, e); ok {
-			a.happened.explosions++
-		}
-		if _, ok := Pickups.Decode(g, e); ok {
-			a.happened.pickups++
-		}
-		if d, ok := Deaths.Decode(g, e); ok {
-			a.happened.deaths++
-			if d.Killer != d.Victim {
-				a.happened.kills++
-			}
-		}
-		if _, ok := Points.Decode(g, e); ok {
-			a.happened.points++
-		}
-		if _, ok := Results.Decode(g, e); ok {
-			a.happened.results++
-		}
+// run steps n ticks.
+func (a *arena) run(n int) {
+	for range n {
+		a.step()
 	}
 }
 
-func TestTry(t *testing.T) {
-	for _, n := range []int{2, 4, 8, 16} {
-		for seed := range uint64(3) {
-			a := newArena(t, n, seed)
-			for range 3600 {
-				a.botTick()
-			}
-			t.Logf("%d %+v", n, a.happened)
-			if err := a.w.CheckDerived(); err != nil {
-				t.Error(err)
+func (a *arena) count() {
+	g, h := a.w.Game(), &a.happened
+	for _, e := range a.w.Events() {
+		if _, ok := Shots.Decode(g, e); ok {
+			h.shots++
+		}
+		if _, ok := Hits.Decode(g, e); ok {
+			h.hits++
+		}
+		if _, ok := Explosions.Decode(g, e); ok {
+			h.explosions++
+		}
+		if _, ok := Pickups.Decode(g, e); ok {
+			h.pickups++
+		}
+		if d, ok := Deaths.Decode(g, e); ok {
+			h.deaths++
+			if d.Killer != d.Victim {
+				h.kills++
 			}
 		}
+		if _, ok := Points.Decode(g, e); ok {
+			h.points++
+		}
+		if _, ok := Results.Decode(g, e); ok {
+			h.results++
+			h.lastResult = e
+		}
+	}
+	for e := range flying.All(a.w) {
+		if e.Entity().Born == a.w.Tick() {
+			h.rockets++
+		}
+	}
+	for e := range seats.All(a.w) {
+		now := dead.Has(a.w, e.Entity())
+		if a.gone[e.A.Player] && !now {
+			h.respawns++
+		}
+		a.gone[e.A.Player] = now
+	}
+}
+
+// hold makes p's pad this from now on.
+func (a *arena) hold(p ecs.Player, in Pad) { a.in[p] = pad.Pack(in) }
+
+// put places p, standing still, and brings the scene in step.
+func (a *arena) put(p ecs.Player, x, y string) {
+	b := body.Write(a.w, avatar(a.w, p))
+	*b = Body{Pos: lifted(point(x, y), 0), Radius: bodyRadius}
+	survey(a.w)
+}
+
+func point(x, y string) fixed.Vec2 {
+	return fixed.Vec2{X: fixed.MustParse(x), Y: fixed.MustParse(y)}
+}
+
+func (a *arena) body(p ecs.Player) Body {
+	b, ok := body.Read(a.w, avatar(a.w, p))
+	if !ok {
+		a.t.Fatalf("player %d has no body", p)
+	}
+	return b
+}
+
+func (a *arena) health(p ecs.Player) Health {
+	h, _ := health.Read(a.w, avatar(a.w, p))
+	return h
+}
+
+func (a *arena) checksum() ecs.Checksum {
+	var s ecs.Snapshot
+	a.w.Save(&s)
+	sum := s.Checksum()
+	s.Release()
+	return sum
+}
+
+// inspect holds a state to what is true after every tick.
+func (a *arena) inspect() {
+	a.t.Helper()
+	const slack = fixed.One >> 20 // roundings of a push against a corner
+	s := scene.Of(a.w)
+	for _, who := range s.All() {
+		b, _ := body.Read(a.w, who.Entity)
+		if speed := flat(b.Vel).Len(); speed > dashSpeed {
+			a.t.Fatalf("tick %d: player %d moves at %v m/s, above the dash speed %v", a.w.Tick(), who.Player, speed, dashSpeed)
+		}
+		if b.Pos.Z < 0 {
+			a.t.Fatalf("tick %d: player %d is %v below the floor", a.w.Tick(), who.Player, b.Pos.Z)
+		}
+		for i := range level.Walls {
+			if x := &level.Walls[i]; x.Top > b.Pos.Z && x.overlaps(flat(b.Pos), b.Radius-slack) {
+				a.t.Fatalf("tick %d: player %d at %v is inside wall %v", a.w.Tick(), who.Player, b.Pos, *x)
+			}
+		}
+		for i := range s.doors[:s.doorCount] {
+			if s.doors[i].overlaps(flat(b.Pos), b.Radius-slack) {
+				a.t.Fatalf("tick %d: player %d at %v is inside door %v", a.w.Tick(), who.Player, b.Pos, s.doors[i])
+			}
+		}
+	}
+	for e := range flying.All(a.w) {
+		for i := range level.Walls {
+			if x := &level.Walls[i]; x.Top > e.A.Pos.Z && x.overlaps(flat(e.A.Pos), fixed.Epsilon) {
+				a.t.Fatalf("tick %d: a rocket at %v is inside wall %v", a.w.Tick(), e.A.Pos, *x)
+			}
+		}
+	}
+	if err := a.w.CheckDerived(); err != nil {
+		a.t.Fatalf("tick %d: %v", a.w.Tick(), err)
 	}
 }

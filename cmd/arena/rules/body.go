@@ -18,7 +18,9 @@ type Look struct{ Dir fixed.Vec2 }
 var (
 	body = ecs.NewComponent("body", ecs.Roles[Body]{
 		Lerp: func(a, b Body, t float64) Body {
-			b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
+			if flat(a.Pos).Dist(flat(b.Pos)) < jumpCut {
+				b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
+			}
 			return b
 		},
 		Motion:    func(b *Body) ecs.Motion { return ecs.Motion{Pos: b.Pos, Vel: b.Vel} },
@@ -36,6 +38,10 @@ var (
 )
 
 const tickRate = 60
+
+// jumpCut is the distance from which a move between two shown states is a respawn, which is not to be seen as a flight:
+// in metres, more than a dash makes in ten ticks.
+var jumpCut = fixed.FromInt(4)
 
 var (
 	tickTime = fixed.FromRatio(1, tickRate) // seconds
@@ -80,6 +86,7 @@ func move(w *ecs.World) {
 			b.Vel.Z = jumpSpeed
 		}
 		s.slide(b, flat(b.Vel).Scale(tickTime))
+		b.push(flat(b.Vel).Limit(dashSpeed)) // roundings may have left a little more
 		b.fall(floorUnder(b))
 	}
 }

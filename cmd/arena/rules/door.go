@@ -20,20 +20,19 @@ var door = ecs.NewComponent("door", ecs.Roles[Door]{
 })
 
 var (
-	// doorReach is how near somebody has to be for a door to open, in metres. A door closes only when nobody is near,
-	// by less in a tick than anybody would need to get under it: it never closes on anybody.
+	// doorReach is how near somebody has to be for a door to open, in metres. A door closes only while nobody is, and
+	// nobody comes that far in a tick: it never closes on anybody.
 	doorReach = fixed.FromInt(3)
 	doorStep  = fixed.FromRatio(4, tickRate) // of the width, per tick: open in a quarter of a second
 )
 
-var hinged = ecs.NewQuery1(ecs.Read(door))
-
 // slideDoors opens doors for those who come near and closes them behind.
 func slideDoors(w *ecs.World) {
-	for e := range hinged.All(w) {
+	s := scene.Of(w)
+	for e := range leaves.All(w) {
 		way, step := &level.Doors[e.A.Place], -doorStep
-		for b := range alive.All(w) {
-			if way.nearest(flat(b.A.Pos)).Dist(flat(b.A.Pos)) < doorReach {
+		for _, who := range s.Between(way.Min.Y-doorReach, way.Max.Y+doorReach) {
+			if way.nearest(flat(who.Pos)).Dist(flat(who.Pos)) < doorReach {
 				step = doorStep
 			}
 		}

@@ -9,6 +9,7 @@ import (
 // until tick Until; then it explodes.
 type Rocket struct {
 	Until   ecs.Tick
+	From    ecs.Entity // whom it passes through
 	Shooter ecs.Player
 	_       [7]uint8
 }
@@ -46,7 +47,7 @@ func launch(w *ecs.World) {
 		at.Z += rocketHeight
 		shot := w.Spawn(ecs.OwnedBy(p), body, rocket)
 		body.Put(w, shot, Body{Pos: at, Vel: lifted(e.C.Dir.Scale(rocketSpeed), 0), Radius: rocketRadius})
-		rocket.Put(w, shot, Rocket{Until: w.Tick() + rocketTicks, Shooter: p})
+		rocket.Put(w, shot, Rocket{Until: w.Tick() + rocketTicks, From: e.Entity(), Shooter: p})
 	}
 }
 
@@ -54,13 +55,13 @@ func launch(w *ecs.World) {
 func fly(w *ecs.World) {
 	s := scene.Of(w)
 	for e := range flying.All(w) {
-		b, shooter := e.A, e.B.Shooter
+		b := e.A
 		r := Ray{From: b.Pos, Dir: flat(b.Vel).Normalize(), Radius: b.Radius, Length: rocketSpeed.Mul(tickTime)}
-		far, _ := s.Cast(r, avatar(w, shooter))
+		far, _ := s.Cast(r, e.B.From)
 		step := r.Dir.Scale(far)
 		b.Pos.X, b.Pos.Y = b.Pos.X+step.X, b.Pos.Y+step.Y
 		if far < r.Length || w.Tick() >= e.B.Until {
-			explode(w, s, b.Pos, shooter)
+			explode(w, s, b.Pos, e.B.Shooter)
 			w.Despawn(e.Entity())
 		}
 	}

@@ -1,0 +1,218 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+// A picture shows the whole level from above. Height is shown by shifting up the screen and by the shadow left behind.
+// Drawing may use floats: nothing of it comes back into the simulation.
+
+func rgb(hex uint32) ecs.Color {
+	return ecs.Color{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
+}
+
+func fade8(c ecs.Color, opacity float64) ecs.Color {
+	c.A = uint8(255 * min(max(opacity, 0), 1))
+	return c
+}
+
+var (
+	floorColor, gridColor = rgb(0x1b1e28), rgb(0x232735)
+	wallColor, wallSide   = rgb(0x5b6684), rgb(0x39415a)
+	lowColor, lowSide     = rgb(0x7d6b58), rgb(0x544739)
+	doorColor, doorSide   = rgb(0xd99f3c), rgb(0x8f6320)
+	shadow                = ecs.Color{A: 90}
+	white, dim            = rgb(0xf2f4f8), rgb(0x98a1b8)
+	good, bad             = rgb(0x6fd08c), rgb(0xe5484d)
+	flame, spark          = rgb(0xff8a3d), rgb(0xffe08a)
+
+	// playerColors are 16 hues that stay apart on the dark floor; index = player.
+	playerColors = [maxPlayers]ecs.Color{
+		rgb(0x4cc2ff), rgb(0xff6b6b), rgb(0x7ee081), rgb(0xffc857), rgb(0xc792ea), rgb(0xff9ff3), rgb(0x5eead4), rgb(0xf4a261),
+		rgb(0x90a8ff), rgb(0xd4e157), rgb(0xff8fab), rgb(0x26c6da), rgb(0xbcaaa4), rgb(0x81c784), rgb(0xffab91), rgb(0xe0e0e0),
+	}
+)
+
+const (
+	heightShift = 0.5  // screen metres up per metre of height
+	wallShift   = 0.35 // the same for walls, which would hide too much otherwise
+)
+
+var (
+	people   = ecs.NewQuery4(ecs.Read(body), ecs.Read(seat), ecs.Read(look), ecs.Read(health), ecs.Without(dead))
+	bodies   = ecs.NewQuery3(ecs.Read(body), ecs.Read(seat), ecs.Read(dead))
+	blasts   = ecs.NewQuery2(ecs.Read(body), ecs.Read(blast))
+	tracers  = ecs.NewQuery3(ecs.Read(arms), ecs.Read(body), ecs.Read(look), ecs.Without(dead))
+	dashTail = ecs.NewQuery3(ecs.Read(dash), ecs.Read(body), ecs.Read(seat), ecs.Without(dead))
+)
+
+func draw(c ecs.Canvas, v *ecs.View) { paint(c, v.Sim) }
+
+// paint draws a world: the simulation itself or a view's interpolated copy of it.
+func paint(c ecs.Canvas, w *ecs.World) {
+	width, height := float64(level.Columns*squareSize), float64(level.Rows*squareSize)
+	c.Camera(width/2, height/2, height+1)
+	paintFloor(c, width, height)
+	paintThings(c, w)
+	for e := range leaves.All(w) {
+		b := e.A.Box()
+		paintBlock(c, &b, doorColor, doorSide)
+	}
+	for i := range level.Walls {
+		if b := &level.Walls[i]; b.Top == lowTop {
+			paintBlock(c, b, lowColor, lowSide)
+		} else {
+			paintBlock(c, b, wallColor, wallSide)
+		}
+	}
+	paintPeople(c, w)
+	paintFire(c, w)
+	paintHud(c.Hud(), w)
+}
+
+func paintFloor(c ecs.Canvas, width, height float64) {
+	c.Rectangle(0, 0, width, height, floorColor)
+	for x := 0.0; x <= width; x += squareSize {
+		c.Line(x, 0, x, height, 0.04, gridColor)
+	}
+	for y := 0.0; y <= height; y += squareSize {
+		c.Line(0, y, width, y, 0.04, gridColor)
+	}
+}
+
+// paintBlock draws a box's shadow, the side towards the viewer and its top.
+func paintBlock(c ecs.Canvas, b *Box, top, side ecs.Color) {
+	x, y := at(b.Min)
+	x1, y1 := at(b.Max)
+	if x1 <= x || y1 <= y {
+		return
+	}
+	rise := b.Top.Float() * wallShift / 2
+	c.Rectangle(x+0.15, y+0.15, x1-x+0.1, y1-y+0.1, shadow)
+	c.Rectangle(x, y1-rise, x1-x, rise, side)
+	c.Rectangle(x, y-rise, x1-x, y1-y, top)
+}
+
+// paintThings draws what lies on the floor: kits and the dead.
+func paintThings(c ecs.Canvas, w *ecs.World) {
+	for e := range lying.All(w) {
+		x, y := at(flat(e.B.Pos))
+		c.Rectangle(x-0.40, y-0.35, 0.9, 0.8, shadow)
+		c.Rectangle(x-0.45, y-0.42, 0.9, 0.8, white)
+		c.Rectangle(x-0.09, y-0.32, 0.18, 0.6, bad)
+		c.Rectangle(x-0.30, y-0.11, 0.6, 0.18, bad)
+	}
+	for e := range bodies.All(w) {
+		x, y := at(flat(e.A.Pos))
+		color := fade8(playerColors[e.B.Player], 0.6)
+		c.Line(x-0.35, y-0.35, x+0.35, y+0.35, 0.16, color)
+		c.Line(x-0.35, y+0.35, x+0.35, y-0.35, 0.16, color)
+	}
+}
+
+func paintPeople(c ecs.Canvas, w *ecs.World) {
+	for e := range dashTail.All(w) {
+		if w.Tick() < e.A.Until {
+			x, y := raised(e.B.Pos)
+			dx, dy := at(e.A.Dir)
+			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[e.C.Player], 0.3))
+		}
+	}
+	for e := range people.All(w) {
+		gx, gy := at(flat(e.A.Pos))
+		x, y := raised(e.A.Pos)
+		dx, dy := at(e.C.Dir)
+		color := playerColors[e.B.Player]
+		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*e.A.Pos.Z.Float(), shadow)
+		c.Line(x+0.3*dx, y+0.3*dy, x+0.95*dx, y+0.95*dy, 0.2, dim)
+		c.Circle(x, y, 0.5, color)
+		c.Circle(x+0.15*dx, y+0.15*dy, 0.26, floorColor)
+		paintHealth(c, x, y-0.95, e.D)
+	}
+}
+
+func paintHealth(c ecs.Canvas, x, y float64, h Health) {
+	share := float64(h.HP) / fullHP
+	color := good
+	if share <= 0.35 {
+		color = bad
+	}
+	c.Rectangle(x-0.6, y, 1.2, 0.16, shadow)
+	c.Rectangle(x-0.6, y, 1.2*share, 0.16, color)
+	for i := range int(h.Kits) {
+		c.Rectangle(x-0.6+0.24*float64(i), y-0.24, 0.18, 0.18, white)
+	}
+}
+
+// paintFire draws rockets, tracers and blasts.
+func paintFire(c ecs.Canvas, w *ecs.World) {
+	for e := range tracers.All(w) {
+		if age := int(w.Tick()) + rifleTicks - int(e.A.Rifle); e.A.Rifle != 0 && age < 4 {
+			x0, y0 := raised(lifted(flat(e.B.Pos).Add(e.C.Dir), e.B.Pos.Z))
+			x1, y1 := raised(lifted(e.A.Struck, e.B.Pos.Z))
+			c.Line(x0, y0, x1, y1, 0.07, fade8(spark, 0.8-0.2*float64(age)))
+			c.Circle(x1, y1, 0.14, fade8(spark, 0.9-0.2*float64(age)))
+		}
+	}
+	for e := range rockets.All(w) {
+		x, y := raised(e.A.Pos)
+		dx, dy := at(flat(e.A.Vel).Normalize())
+		gx, gy := at(flat(e.A.Pos))
+		c.Circle(gx, gy+0.2, 0.16, shadow)
+		for i := 6; i >= 1; i-- {
+			back := 0.3 * float64(i)
+			c.Circle(x-back*dx, y-back*dy, 0.24-0.03*float64(i), fade8(flame, 0.75-0.11*float64(i)))
+		}
+		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[e.B.Shooter])
+		c.Circle(x+0.25*dx, y+0.25*dy, 0.11, white)
+	}
+	for e := range blasts.All(w) {
+		x, y := raised(e.A.Pos)
+		left := float64(e.B.Until-w.Tick()) / blastTicks
+		radius := e.A.Radius.Float() * math.Sqrt(1-0.9*left)
+		c.Circle(x, y, radius, fade8(flame, 0.55*left))
+		c.Circle(x, y, radius*0.6, fade8(spark, 0.8*left))
+		c.Circle(x, y, radius*0.3, fade8(white, left))
+	}
+}
+
+// paintHud draws the clock and the score table beside the level.
+func paintHud(c ecs.Canvas, w *ecs.World) {
+	m, table := clock.Read(w), scores.Read(w).Of
+	left := 0
+	if m.Ends > w.Tick() {
+		left = int(m.Ends-w.Tick()+tickRate-1) / tickRate
+	}
+	c.Text(0.3, 0.4, 0.8, -1, fmt.Sprintf("%d:%02d", left/60, left%60), white)
+	title := fmt.Sprintf("round %d", m.Round)
+	if !m.Playing {
+		title = "draw"
+		if m.Winner > 0 {
+			title = fmt.Sprintf("P%d wins", m.Winner)
+		}
+	}
+	c.Text(0.3, 1.3, 0.4, -1, title, dim)
+
+	var rank []ecs.Player
+	for p := range w.Players().All() {
+		rank = append(rank, p)
+	}
+	slices.SortStableFunc(rank, func(a, b ecs.Player) int { return int(table[b].Points) - int(table[a].Points) })
+	for i, p := range rank {
+		y := 2.1 + 0.62*float64(i)
+		c.Rectangle(0.3, y+0.08, 0.3, 0.3, playerColors[p])
+		c.Text(0.75, y, 0.44, -1, fmt.Sprintf("P%d", p+1), white)
+		c.Text(2.5, y, 0.44, 1, fmt.Sprint(table[p].Points), white)
+	}
+}
+
+// at returns a point as floats.
+func at(p fixed.Vec2) (x, y float64) { return p.X.Float(), p.Y.Float() }
+
+// raised returns where a point above the floor is on the screen.
+func raised(p fixed.Vec3) (x, y float64) { return p.X.Float(), p.Y.Float() - heightShift*p.Z.Float() }

@@ -1,0 +1,230 @@
+package rules
+
+import (
+	"testing"
+
+	"tendon/ecs"
+)
+
+// A demo that shows an engine something must be full of structure that changes, predicted deaths and respawns.
+func TestBotsReallyPlay(t *testing.T) {
+	least := map[int]tallies{
+		2:  {kills: 2, pickups: 3, rockets: 20, respawns: 2},
+		4:  {kills: 5, pickups: 8, rockets: 50, respawns: 5},
+		16: {kills: 40, pickups: 20, rockets: 200, respawns: 40},
+	}
+	for players, want := range least {
+		a := newArena(t, players, 11)
+		moved := map[ecs.Checksum]bool{}
+		for tick := range 60 * tickRate {
+			a.bots()
+			a.step()
+			a.inspect()
+			if tick%64 == 0 {
+				moved[a.checksum()] = true
+			}
+		}
+		h := a.happened
+		t.Logf("%d players: %+v", players, h)
+		if h.kills < want.kills || h.pickups < want.pickups || h.rockets < want.rockets || h.respawns < want.respawns {
+			t.Errorf("%d bots had too little of a match: %+v, want at least %+v", players, h, want)
+		}
+		if h.rockets-h.explosions < 0 || h.deaths < h.kills || h.points != h.deaths || h.results != 1 {
+			t.Errorf("%d bots: numbers contradict each other: %+v", players, h)
+		}
+		if len(moved) != 57 {
+			t.Errorf("%d bots: the checksum took %d values in 57 looks", players, len(moved))
+		}
+		if n := a.w.Strays(); n != 0 {
+			t.Errorf("%d writes were not declared", n)
+		}
+	}
+}
+
+// The golden checksum holds the rules, the engine and the arithmetic to the same bits on every target and in every
+// build. A change of the rules changes it; nothing else may.
+func TestAScriptedMatchHasTheGoldenChecksum(t *testing.T) {
+	const golden ecs.Checksum = 0x3b32226c13a9fe22
+	a := newArena(t, 8, 1)
+	for a.w.Tick() < 1200 {
+		for p := range a.in {
+			a.in[p] = Script(a.w.Tick()+1, ecs.Player(p))
+		}
+		a.step()
+		a.inspect()
+	}
+	if h := a.happened; h.shots < 500 || h.rockets < 50 || h.hits < 20 || h.deaths < 3 || h.pickups < 1 {
+		t.Errorf("the script shows too little of the rules: %+v", h)
+	}
+	if got := a.checksum(); got != golden {
+		t.Errorf("checksum after 1200 scripted ticks is %#x, want %#x", got, golden)
+	}
+}
+
+// tape is a match's inputs and the checksums it led to; index = tick.
+type tape struct {
+	inputs []ecs.TickInputs
+	sums   []ecs.Checksum
+}
+
+// record plays a match of bots in which players come, go and surrender.
+func record(t *testing.T, ticks int) (r tape) {
+	a := newArena(t, 6, 5)
+	r.inputs = []ecs.TickInputs{{}, {Orders: joins(6)}}
+	r.sums = []ecs.Checksum{0, a.checksum()}
+	for tick := 2; tick <= ticks; tick++ {
+		a.bots()
+		in := ecs.TickInputs{Players: append([]ecs.InputBytes(nil), a.in...)}
+		p := ecs.Player(tick / 97 % 6)
+		switch tick % 97 {
+		case 20:
+			in.Orders = []ecs.Order{{Player: p, Payload: Surrender}, {Player: p, Payload: []byte("no such order")}}
+		case 40:
+			in.Orders = []ecs.Order{{Kind: ecs.OrderLeave, Player: p}}
+		case 60: // one leaves and another comes in the same tick
+			in.Orders = []ecs.Order{{Kind: ecs.OrderLeave, Player: (p + 1) % 6}, {Kind: ecs.OrderJoin, Player: p}}
+		case 80:
+			in.Orders = []ecs.Order{{Kind: ecs.OrderJoin, Player: (p + 1) % 6}}
+		}
+		a.step(in.Orders...)
+		r.inputs = append(r.inputs, in)
+		r.sums = append(r.sums, a.checksum())
+	}
+	return r
+}
+
+// A game can be rewound if no trace of a future that did not happen is left: every tick, eight ticks are simulated with
+// wrong inputs, taken back and simulated with the right ones.
+func TestRewindingEveryTickChangesNothing(t *testing.T) {
+	const depth, ticks = 8, 900
+	right := record(t, ticks)
+	w, err := ecs.NewWorld(Game(), 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ring [depth + 1]ecs.Snapshot
+	var wrongEnd ecs.Snapshot
+	wrong := make([]ecs.InputBytes, 6)
+	mispredicted, vanished := 0, 0
+	w.Save(&ring[0])
+	for now := 1; now <= ticks; now++ {
+		from := max(now-depth, 0)
+		w.Restore(&ring[from%len(ring)])
+		for tick := from + 1; tick <= now; tick++ {
+			for p := range wrong {
+				wrong[p] = Script(ecs.Tick(tick), ecs.Player(p+3))
+			}
+			w.Step(ecs.TickInputs{Players: wrong, Orders: right.inputs[tick].Orders})
+		}
+		w.Save(&wrongEnd)
+		var shot ecs.Entity
+		for e := range flying.All(w) {
+			if e.Entity().Born > ecs.Tick(from) {
+				shot = e.Entity()
+			}
+		}
+		w.Restore(&ring[from%len(ring)])
+		for tick := from + 1; tick <= now; tick++ {
+			w.Step(right.inputs[tick])
+			w.Save(&ring[tick%len(ring)])
+		}
+		got := ring[now%len(ring)].Checksum()
+		if got != right.sums[now] {
+			t.Fatalf("tick %d has checksum %#x after a rewind, %#x without", now, got, right.sums[now])
+		}
+		if wrongEnd.Checksum() != got {
+			mispredicted++
+		}
+		if !shot.IsZero() && !w.Exists(shot) {
+			vanished++
+		}
+	}
+	if mispredicted < ticks*9/10 || vanished < 100 {
+		t.Errorf("the test proves nothing: %d of %d futures differed, in %d a rocket vanished", mispredicted, ticks, vanished)
+	}
+}
+
+// Peers on targets of both word sizes must share a match.
+func TestLayoutsAreTheSameOnEveryTarget(t *testing.T) {
+	if err := ecs.Portable(Game()); err != nil {
+		t.Error(err)
+	}
+	if Game().HasFloats() {
+		t.Error("the arena's state holds floats, which differ between targets")
+	}
+}
+
+// A packed pad comes off the wire. Whatever it holds, the rules hold.
+func TestHostilePadsBreakNothing(t *testing.T) {
+	a := newArena(t, 8, 3)
+	dice := ecs.NewRand(9)
+	for range 900 {
+		for p := range a.in {
+			for i := range a.in[p] {
+				a.in[p][i] = byte(dice.Uint64())
+			}
+			a.w.Game().CleanInput(&a.in[p])
+		}
+		a.step()
+		a.inspect()
+	}
+	if a.happened.shots == 0 || a.happened.rockets == 0 {
+		t.Errorf("random pads did nothing: %+v", a.happened)
+	}
+}
+
+func TestATickAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	a := newArena(t, 16, 2)
+	var ring [8]ecs.Snapshot
+	tick := func() {
+		a.bots()
+		a.w.Step(ecs.TickInputs{Players: a.in})
+		a.w.Save(&ring[a.w.Tick()%8])
+	}
+	for range 1500 {
+		tick()
+	}
+	if n := testing.AllocsPerRun(300, tick); n != 0 {
+		t.Errorf("a tick with 16 bots allocates %v times", n)
+	}
+}
+
+// BenchmarkTick is the rules alone, for 16 players in the thick of a match.
+func BenchmarkTick(b *testing.B) {
+	a := newArena(b, 16, 2)
+	inputs := make([][]ecs.InputBytes, 0, 1200)
+	var start ecs.Snapshot
+	for range 300 {
+		a.bots()
+		a.step()
+	}
+	a.w.Save(&start)
+	for range cap(inputs) {
+		a.bots()
+		inputs = append(inputs, append([]ecs.InputBytes(nil), a.in...))
+		a.step()
+	}
+	i := 0
+	for b.Loop() {
+		if i%len(inputs) == 0 {
+			a.w.Restore(&start)
+		}
+		a.w.Step(ecs.TickInputs{Players: inputs[i%len(inputs)]})
+		i++
+	}
+}
+
+// BenchmarkBots is what 16 bots think in a tick.
+func BenchmarkBots(b *testing.B) {
+	a := newArena(b, 16, 2)
+	for range 300 {
+		a.bots()
+		a.step()
+	}
+	for b.Loop() {
+		a.bots()
+	}
+}
