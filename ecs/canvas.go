@@ -12,7 +12,7 @@ type Canvas interface {
 	Circle(x, y, radius float64, c Color)
 	Line(x0, y0, x1, y1, width float64, c Color)
 	Polygon(points []Point, c Color)
-	// Text writes at (x, y) with this line height in world units; align −1 starts there, 0 is centred, 1 ends there.
+	// Text writes a line whose top is y, size world units high; align −1 starts at x, 0 is centred, 1 ends there.
 	Text(x, y, size float64, align int, text string, c Color)
 	// Image paints the asset of that name into the rectangle.
 	Image(name string, x, y, width, height float64)

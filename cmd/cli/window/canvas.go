@@ -123,7 +123,6 @@ func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color
 	o.GeoM.Translate(float64(px), float64(py))
 	o.ColorScale.ScaleWithColor(paint(col))
 	o.PrimaryAlign = text.Align(min(max(align, -1), 1) + 1)
-	o.SecondaryAlign = text.AlignCenter
 	text.Draw(c.dst, words, &text.GoTextFace{Source: c.font, Size: size * c.scale}, o)
 }
 
