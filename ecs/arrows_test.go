@@ -1,0 +1,155 @@
+package ecs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const modulePath = "tendon"
+
+// sourceFile is a parsed non-test file of the module.
+type sourceFile struct {
+	dir  string // of the package, relative to the module: "net/wire"
+	name string // relative to the module: "net/wire/reader.go"
+	ast  *ast.File
+	fset *token.FileSet
+}
+
+func (f sourceFile) imports() (list []string) {
+	for _, spec := range f.ast.Imports {
+		name, _ := strconv.Unquote(spec.Path.Value)
+		list = append(list, name)
+	}
+	return list
+}
+
+func (f sourceFile) at(n ast.Node) string { return f.fset.Position(n.Pos()).String() }
+
+// moduleRoot is where go.mod lies, seen from this package.
+const moduleRoot = ".."
+
+// sourceFiles parses the module's non-test files. Modules inside the module are not part of it.
+func sourceFiles(t *testing.T) (list []sourceFile) {
+	t.Helper()
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(moduleRoot, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(moduleRoot, name)
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			_, modErr := os.Stat(filepath.Join(name, "go.mod"))
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || modErr == nil) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		list = append(list, sourceFile{path.Dir(rel), rel, file, fset})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// under reports whether a directory is one of the rows, or lies below one that ends in "/...".
+func under(dir string, rows ...string) bool {
+	for _, row := range rows {
+		if base, tree := strings.CutSuffix(row, "/..."); dir == base || tree && strings.HasPrefix(dir, base+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// arrows says which packages of the module each package may import. The first row that covers a package counts; a
+// package may import what its own row covers.
+//
+//	donburi ← ecs ← {rollback, net/wire} ← systems ← net/session ← {net/room, net/client} ← net/server ← cmd
+var arrows = []struct {
+	packages string
+	may      []string
+}{
+	{"ecs/fixed", nil},
+	{"ecs", []string{"ecs/fixed"}},
+	{"rollback/recording", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
+	{"rollback", []string{"ecs", "ecs/fixed"}},
+	{"net/wire", []string{"ecs", "ecs/fixed"}},
+	{"systems/...", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
+	// Transport knows neither worlds nor strategies.
+	{"net/netcode", []string{"net/wire"}},
+	{"net/link/...", []string{"net/wire", "net/netcode"}},
+	{"net/simnet", []string{"net/wire", "net/netcode", "net/link/..."}},
+	{"net/session/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/..."}},
+	{"net/room/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
+	{"net/client/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
+	{"net/server/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/...", "net/room/..."}},
+	// For game authors' tests: whole matches, but no program.
+	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
+	{"cmd/...", []string{"ecs/...", "rollback/...", "systems/...", "net/..."}},
+	{"bench/...", []string{"ecs/...", "rollback/...", "systems/...", "net/...", "cmd/..."}},
+}
+
+// libraries says which packages may import a library that would spread if it were let.
+var libraries = []struct {
+	library string
+	by      []string
+	reason  string
+}{
+	{"github.com/yohamta/donburi", []string{"ecs", "cmd/...", "bench/..."}, "everything else sees worlds through package ecs"},
+	{"github.com/xtaci/kcp-go", []string{"net/link"}, "net/link drives the core itself and keeps its sockets out"},
+	{"github.com/hajimehoshi/ebiten", []string{"cmd/..."}, "a server must build without a window"},
+	{"github.com/charmbracelet", []string{"cmd/..."}, "terminals belong to programs"},
+	{"charm.land", []string{"cmd/..."}, "terminals belong to programs"},
+	{"github.com/alecthomas/kong", []string{"cmd/..."}, "flags belong to programs"},
+	{"github.com/klauspost/compress", []string{"rollback/recording", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
+}
+
+// Arrows point inward: that is what lets the simulation be loaded into another host, tested without a network and
+// understood without the rest.
+func TestImportsPointInward(t *testing.T) {
+	files := sourceFiles(t)
+	if len(files) < 30 {
+		t.Fatalf("only %d files were found: the test shows nothing", len(files))
+	}
+	for _, f := range files {
+		row := slices.IndexFunc(arrows, func(r struct {
+			packages string
+			may      []string
+		}) bool {
+			return under(f.dir, r.packages)
+		})
+		if row < 0 {
+			t.Errorf("%s: package %s has no row in arrows: say there what it may import", f.name, f.dir)
+			continue
+		}
+		for _, name := range f.imports() {
+			if dir, ok := strings.CutPrefix(name, modulePath+"/"); ok && !under(dir, arrows[row].may...) && !under(dir, arrows[row].packages) {
+				t.Errorf("%s imports %s, which lies outward of %s", f.name, name, arrows[row].packages)
+			}
+			for _, l := range libraries {
+				if strings.HasPrefix(name, l.library) && !under(f.dir, l.by...) {
+					t.Errorf("%s imports %s: %s", f.name, name, l.reason)
+				}
+			}
+		}
+	}
+}
