@@ -23,6 +23,7 @@ func fade8(c ecs.Color, opacity float64) ecs.Color {
 
 var (
 	floorColor, gridColor = rgb(0x1b1e28), rgb(0x232735)
+	backdrop              = rgb(0x12141b)
 	wallColor, wallSide   = rgb(0x5b6684), rgb(0x39415a)
 	lowColor, lowSide     = rgb(0x7d6b58), rgb(0x544739)
 	doorColor, doorSide   = rgb(0xd99f3c), rgb(0x8f6320)
@@ -40,7 +41,7 @@ var (
 
 const (
 	heightShift = 0.5  // screen metres up per metre of height
-	wallShift   = 0.35 // the same for walls, which would hide too much otherwise
+	wallShift   = 0.17 // the same for walls, which would hide too much otherwise
 )
 
 var (
@@ -59,23 +60,14 @@ func paint(c ecs.Canvas, w *ecs.World) {
 	c.Camera(width/2, height/2, height+1)
 	paintFloor(c, width, height)
 	paintThings(c, w)
-	for e := range leaves.All(w) {
-		b := e.A.Box()
-		paintBlock(c, &b, doorColor, doorSide)
-	}
-	for i := range level.Walls {
-		if b := &level.Walls[i]; b.Top == lowTop {
-			paintBlock(c, b, lowColor, lowSide)
-		} else {
-			paintBlock(c, b, wallColor, wallSide)
-		}
-	}
+	paintBlocks(c, w)
 	paintPeople(c, w)
 	paintFire(c, w)
 	paintHud(c.Hud(), w)
 }
 
 func paintFloor(c ecs.Canvas, width, height float64) {
+	c.Rectangle(-width, -height, 3*width, 3*height, backdrop)
 	c.Rectangle(0, 0, width, height, floorColor)
 	for x := 0.0; x <= width; x += squareSize {
 		c.Line(x, 0, x, height, 0.04, gridColor)
@@ -85,17 +77,45 @@ func paintFloor(c ecs.Canvas, width, height float64) {
 	}
 }
 
-// paintBlock draws a box's shadow, the side towards the viewer and its top.
-func paintBlock(c ecs.Canvas, b *Box, top, side ecs.Color) {
-	x, y := at(b.Min)
-	x1, y1 := at(b.Max)
-	if x1 <= x || y1 <= y {
-		return
+// paintBlocks draws what stands up: all shadows first, so that none falls on a neighbour, then doors, low walls and
+// walls, each as the side towards the viewer and the top.
+func paintBlocks(c ecs.Canvas, w *ecs.World) {
+	var doors, low, high []Box
+	for e := range leaves.All(w) {
+		doors = append(doors, e.A.Box())
 	}
-	rise := b.Top.Float() * wallShift / 2
-	c.Rectangle(x+0.15, y+0.15, x1-x+0.1, y1-y+0.1, shadow)
-	c.Rectangle(x, y1-rise, x1-x, rise, side)
-	c.Rectangle(x, y-rise, x1-x, y1-y, top)
+	for _, b := range level.Walls {
+		if b.Top == lowTop {
+			low = append(low, b)
+		} else {
+			high = append(high, b)
+		}
+	}
+	for _, b := range slices.Concat(doors, low, high) {
+		x, y, width, depth := b.plan()
+		c.Rectangle(x+0.2, y+0.2, width, depth, shadow)
+	}
+	paintTops(c, doors, doorColor, doorSide)
+	paintTops(c, low, lowColor, lowSide)
+	paintTops(c, high, wallColor, wallSide)
+}
+
+func paintTops(c ecs.Canvas, boxes []Box, top, side ecs.Color) {
+	for _, b := range boxes {
+		x, y, width, depth := b.plan()
+		c.Rectangle(x, y, width, depth, side)
+	}
+	for _, b := range boxes {
+		x, y, width, depth := b.plan()
+		c.Rectangle(x, y-wallShift*b.Top.Float(), width, depth, top)
+	}
+}
+
+// plan returns the box's floor plan as a rectangle.
+func (x *Box) plan() (left, top, width, depth float64) {
+	left, top = at(x.Min)
+	right, bottom := at(x.Max)
+	return left, top, right - left, bottom - top
 }
 
 // paintThings draws what lies on the floor: kits and the dead.

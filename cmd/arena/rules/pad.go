@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"math"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
@@ -39,11 +41,13 @@ func (in Pad) WithWalk(v fixed.Vec2) Pad {
 	return in
 }
 
-// WithPoint returns the pad aiming at the world point p.
+// aimEdge is the farthest an aim point can be, along each axis.
+var aimEdge = fixed.FromRatio(math.MaxInt16, aimScale)
+
+// WithPoint returns the pad aiming at the world point p, or as near to it as an aim point can be.
 func (in Pad) WithPoint(p fixed.Vec2) Pad {
-	edge := fixed.FromInt(32767)
-	in.AimX = int16((aimScale * p.X).Clamp(-edge, edge).Int())
-	in.AimY = int16((aimScale * p.Y).Clamp(-edge, edge).Int())
+	in.AimX = int16((aimScale * p.X.Clamp(-aimEdge, aimEdge)).Int())
+	in.AimY = int16((aimScale * p.Y.Clamp(-aimEdge, aimEdge)).Int())
 	return in
 }
 
