@@ -65,10 +65,8 @@ func (s *Snapshot) AppendImage(dst []byte) []byte {
 
 // page returns the content of page i of a store, nil for zeros.
 func (s *Snapshot) page(st *store, i int) []byte {
-	if i < len(st.pages) && int(st.pages[i]) < len(s.table) {
-		if pg := s.table[st.pages[i]]; pg != nil {
-			return pg.mem
-		}
+	if pg := s.pageOf(st.info.number, i); pg != nil {
+		return pg.mem
 	}
 	return nil
 }

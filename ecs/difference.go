@@ -165,10 +165,7 @@ func (c *comparison) rows(info *columnInfo, x, y *store, o Owner) {
 
 // both reports whether both sides have the component in a row.
 func (c *comparison) both(info *columnInfo, o Owner, row uint32) bool {
-	k := int(row / blockRows)
-	x := wordOf(c.a.page(&c.a.image.columns[info.index].regions[o].bits, k/bitsPageWords), k%bitsPageWords)
-	y := wordOf(c.b.page(&c.b.image.columns[info.index].regions[o].bits, k/bitsPageWords), k%bitsPageWords)
-	return x&y>>(row%blockRows)&1 != 0
+	return c.a.has(&c.a.image.columns[info.index], o, row) && c.b.has(&c.b.image.columns[info.index], o, row)
 }
 
 // fields reports the fields of a row that differ.

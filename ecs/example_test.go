@@ -1,0 +1,192 @@
+package ecs_test
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+type Body struct{ X, VX fixed.Num }
+type Pad struct{ DX int8 }
+type Item struct{ Kind, Count uint16 }
+type Bag struct {
+	Items ecs.List[Item, [8]Item]
+}
+
+var (
+	body   = ecs.NewComponent[Body]("body")
+	seat   = ecs.NewComponent[ecs.Seat]("seat")
+	bag    = ecs.NewComponent[Bag]("bag")
+	hit    = ecs.NewEvent[uint32]("hit")
+	pad    = ecs.NewInput[Pad]()
+	moving = ecs.NewQuery2(ecs.Write(body), ecs.Read(seat))
+)
+
+func move(w *ecs.World) {
+	for e := range moving.All(w) {
+		e.A.VX = fixed.FromInt(int(pad.Of(w, e.B.Player).DX))
+		e.A.X += e.A.VX
+	}
+}
+
+var dots = &ecs.Game{
+	Name: "dots", TickRate: 60, MaxPlayers: 2,
+	Components: ecs.Components(body, seat, bag), Input: pad,
+	Events:  ecs.Events(hit),
+	Systems: ecs.Systems(move),
+	Join: func(w *ecs.World, p ecs.Player) {
+		seat.Put(w, w.Spawn(ecs.OwnedBy(p), body, seat, bag), ecs.Seat{Player: p})
+	},
+}
+
+// joined returns a world in which player 0 has joined, and that player's entity.
+func joined() (*ecs.World, ecs.Entity) {
+	w, err := ecs.NewWorld(dots, 1)
+	if err != nil {
+		panic(err)
+	}
+	w.Step(ecs.TickInputs{Orders: []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}}})
+	for e := range moving.All(w) {
+		return w, e.Entity()
+	}
+	panic("nobody joined")
+}
+
+// A whole game, three ticks of it.
+func Example() {
+	w, me := joined()
+	for range 3 {
+		w.Step(ecs.TickInputs{Players: []ecs.InputBytes{pad.Pack(Pad{DX: 2})}})
+	}
+	b, _ := body.Read(w, me)
+	fmt.Println("tick", w.Tick(), "x", b.X)
+	// Output: tick 4 x 6
+}
+
+// Rewind, and simulate again with the input that really came.
+func ExampleWorld_Restore() {
+	w, me := joined()
+	var s ecs.Snapshot
+	w.Save(&s)
+	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{pad.Pack(Pad{DX: 1})}})
+	w.Restore(&s)
+	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{pad.Pack(Pad{DX: -1})}})
+	b, _ := body.Read(w, me)
+	fmt.Println("tick", w.Tick(), "x", b.X)
+	// Output: tick 2 x -1
+}
+
+// The inner loop of a fast system is an ordinary loop over slices.
+func ExampleQuery2_Runs() {
+	w, me := joined()
+	drift := ecs.NewQuery2(ecs.Write(body), ecs.Read(seat))
+	for r := range drift.Runs(w) {
+		for i := range r.A {
+			r.A[i].X += fixed.One
+		}
+	}
+	b, _ := body.Read(w, me)
+	fmt.Println(b.X)
+	// Output: 1
+}
+
+// Where two peers part, the report speaks of the game.
+func ExampleFirstDifference() {
+	save := func(dx int8) *ecs.Snapshot {
+		w, _ := joined()
+		w.Step(ecs.TickInputs{Players: []ecs.InputBytes{pad.Pack(Pad{DX: dx})}})
+		w.Step(ecs.TickInputs{})
+		w.Step(ecs.TickInputs{})
+		var s ecs.Snapshot
+		w.Save(&s)
+		return &s
+	}
+	here, there := save(1), save(2)
+	fmt.Println(here.Checksum() == there.Checksum())
+	d, _ := ecs.FirstDifference(here, there)
+	fmt.Println(d)
+	// Output:
+	// false
+	// tick 4: body of entity 0 of player 0 born in tick 1: X is 1 here and 2 there
+}
+
+// A late joiner gets the state as bytes.
+func ExampleWorld_LoadImage() {
+	sender, me := joined()
+	var s ecs.Snapshot
+	sender.Save(&s)
+	data := s.AppendImage(nil)
+
+	w, _ := ecs.NewWorld(dots, 99)
+	if err := w.LoadImage(data); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("tick", w.Tick(), "player 0 is there:", w.Exists(me))
+	fmt.Println(w.LoadImage(data[:40]))
+	// Output:
+	// tick 1 player 0 is there: true
+	// ecs: the image is damaged: column "tick" of owner 0: cut off in its pages
+}
+
+// A list stands in the row, with a bound.
+func ExampleList() {
+	w, me := joined()
+	items := &bag.Write(w, me).Items
+	for kind := range uint16(10) {
+		if !items.Append(Item{Kind: kind, Count: 1}) {
+			fmt.Println("full at", items.Len())
+			break
+		}
+	}
+	items.RemoveAt(0)
+	for i, item := range items.All() {
+		if i < 2 {
+			fmt.Println(i, item.Kind)
+		}
+	}
+	// Output:
+	// full at 8
+	// 0 1
+	// 1 2
+}
+
+// A game's tests ask on any machine whether its data lies the same on all.
+func ExamplePortable() {
+	type Crooked struct {
+		Team uint32
+		Gold uint64
+	}
+	g := &ecs.Game{Name: "crooked", TickRate: 60, MaxPlayers: 1, Input: pad,
+		Components: ecs.Components(ecs.NewComponent[Crooked]("purse"))}
+	fmt.Println(ecs.Portable(dots))
+	fmt.Println(ecs.Portable(g))
+	// Output:
+	// <nil>
+	// ecs: component "purse": ecs_test.Crooked.Gold: lies at byte 8 on 64-bit targets and at 4 on 32-bit ones; put a `_ uint32` before it
+}
+
+// Events carry a key by which a view knows one that it has shown before.
+func ExampleEvent_Emit() {
+	g := *dots
+	g.Systems = []ecs.System{{Name: "collide", Run: func(w *ecs.World) {
+		for e := range moving.All(w) {
+			hit.Emit(w, e.Entity(), 40)
+		}
+	}}}
+	w, _ := ecs.NewWorld(&g, 1)
+	w.Step(ecs.TickInputs{Orders: []ecs.Order{{Kind: ecs.OrderJoin, Player: 1}}})
+	for _, e := range w.Events() {
+		damage, _ := hit.Decode(&g, e)
+		p, _ := e.Key.Entity.Owner().Player()
+		fmt.Println("tick", e.Key.Tick, "player", p, "damage", damage)
+	}
+	// Output: tick 1 player 1 damage 40
+}
+
+// Random numbers that belong to no state: for bots and tools.
+func ExampleNewRand() {
+	r := ecs.NewRand(7)
+	fmt.Println(r.IntN(6)+1, r.IntN(6)+1, r.IntN(6)+1)
+	// Output: 2 1 3
+}
