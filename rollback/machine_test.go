@@ -1,0 +1,236 @@
+package rollback
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tendon/ecs"
+)
+
+var policies = []SavePolicy{EveryTick, Sparse(3), Sparse(7), ConfirmedOnly, Speculative}
+
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// join adds joins to the oracle's next tick.
+func join(o *oracle, players ...ecs.Player) {
+	f := o.fixed() + 1
+	for _, p := range players {
+		o.orders[f] = append(o.orders[f], ecs.Order{Kind: ecs.OrderJoin, Player: p})
+	}
+}
+
+// step fixes the next tick with random inputs.
+func (o *oracle) step(r *rand.Rand) {
+	inputs := make([]ecs.InputBytes, 4)
+	for p := range inputs {
+		last := ecs.InputBytes{}
+		if row := o.inputs[len(o.inputs)-1]; row != nil {
+			last = row[p]
+		}
+		inputs[p] = randomPad(r, last)
+	}
+	o.fix(inputs, 0)
+}
+
+// machine drives one timeline through random frames against the oracle (RB-11, RB-12, RB-14). The oracle runs ahead
+// or behind; its confirmations arrive in order but in bursts, orders arrive ahead or late, rewinds are made up for in
+// several frames.
+type machine struct {
+	tl       *Timeline
+	oracle   *oracle
+	rand     *rand.Rand
+	told     map[ecs.Tick]int // how many of a tick's orders the timeline has
+	ledger   map[ecs.EventKey]Status
+	verified ecs.Tick
+	checked  int
+	churn    bool // a rocket lived and died in a window that was predicted
+}
+
+// fix fixes a tick: player 0 does what the timeline's own log says, the others what they like.
+func (m *machine) fix(*rapid.T) {
+	f := m.oracle.fixed() + 1
+	if f > m.tl.Furthest()+24 {
+		return
+	}
+	inputs, late := make([]ecs.InputBytes, 4), ecs.PlayerSet(0)
+	for p := range inputs {
+		last := ecs.InputBytes{}
+		if row := m.oracle.inputs[f-1]; row != nil {
+			last = row[p]
+		}
+		inputs[p] = randomPad(m.rand, last)
+	}
+	if own, mark := m.tl.own.At(f, 0); mark != Missing && m.rand.IntN(8) > 0 {
+		inputs[0] = own
+	} else {
+		late = 1
+	}
+	m.oracle.fix(inputs, late)
+}
+
+// order stamps an order into a tick that is not fixed yet, sometimes one that is predicted here already.
+func (m *machine) order(*rapid.T) {
+	f := m.oracle.fixed() + 1 + ecs.Tick(m.rand.IntN(6))
+	kind := ecs.OrderKind(m.rand.IntN(3))
+	o := ecs.Order{Kind: kind, Player: ecs.Player(m.rand.IntN(4)), Payload: make([]byte, m.rand.IntN(9))}
+	m.oracle.orders[f] = append(m.oracle.orders[f], o)
+}
+
+// tell hands the timeline all orders that it does not have yet.
+func (m *machine) tell(t *rapid.T) {
+	for f, orders := range m.oracle.orders {
+		for m.told[f] < len(orders) {
+			if err := m.tl.AddOrder(f, orders[m.told[f]]); err != nil {
+				t.Fatalf("order of tick %d: %v", f, err)
+			}
+			m.told[f]++
+		}
+	}
+}
+
+// deliver confirms up to three ticks.
+func (m *machine) deliver(t *rapid.T) {
+	for range 1 + m.rand.IntN(3) {
+		f := m.tl.Received() + 1
+		if f > m.oracle.fixed() {
+			return
+		}
+		err := m.oracle.deliver(m.tl, f)
+		switch {
+		case errors.Is(err, ErrOrdersMissing) && m.told[f] < len(m.oracle.orders[f]):
+			return
+		case errors.Is(err, ErrTooFar) && f > m.tl.Present():
+			return
+		case err != nil:
+			t.Fatalf("confirming %d: %v", f, err)
+		}
+	}
+}
+
+// frame rewinds and takes some steps, often too few to catch up.
+func (m *machine) frame(t *rapid.T) {
+	was := m.tl.Confirmed()
+	pending := m.tl.differs
+	if depth := m.tl.Rewind(); (depth > 0) != pending {
+		t.Fatalf("rewind of %d ticks, pending %v", depth, pending)
+	}
+	if m.tl.Confirmed() != was {
+		t.Fatalf("confirmed moved from %d to %d by a rewind", was, m.tl.Confirmed())
+	}
+	m.tl.SetLocal(m.tl.Furthest()+1, randomPad(m.rand, ecs.InputBytes{}))
+	for range m.rand.IntN(12) {
+		stalled := m.tl.Stalled()
+		if err := m.tl.Step(); stalled != errors.Is(err, ErrStalled) {
+			t.Fatalf("stalled %v: %v", stalled, err)
+		}
+	}
+	m.news(t)
+}
+
+// news checks RB-13: a key starts once between its cancellations, and ends once.
+func (m *machine) news(t *rapid.T) {
+	m.tl.effects.Drain(m.tl.Present(), func(e Effect) {
+		was, known := m.ledger[e.Event.Key]
+		live := known && was == EffectPredicted
+		switch {
+		case known && was == EffectConfirmed,
+			e.Status == EffectPredicted && (live || e.Event.Irreversible || !e.First),
+			e.Status == EffectCancelled && (!live || e.First),
+			e.Status == EffectConfirmed && (live == e.First || live == e.Event.Irreversible):
+			t.Fatalf("news %+v after %v (known %v)", e, was, known)
+		}
+		m.ledger[e.Event.Key] = e.Status
+	})
+}
+
+// invariants holds after every action.
+func (m *machine) invariants(t *rapid.T) {
+	tl := m.tl
+	sure, present := tl.Confirmed(), tl.Present()
+	if present > sure+tl.limit || sure > tl.Received() || present != tl.World().Tick() || tl.Furthest() < present {
+		t.Fatalf("present %d, confirmed %d, received %d, furthest %d", present, sure, tl.Received(), tl.Furthest())
+	}
+	if sure < m.verified {
+		t.Fatalf("confirmed fell from %d to %d", m.verified, sure)
+	}
+	m.verified = sure
+	if !tl.differs && present == tl.Furthest() && sure != min(present, tl.Received()) {
+		t.Fatalf("confirmed %d, present %d, received %d with nothing to rewind", sure, present, tl.Received())
+	}
+	for f := sure - min(sure, 16); f <= sure; f++ {
+		if s, ok := tl.Snapshot(f); ok {
+			m.checked++
+			if s.Checksum() != m.oracle.sums[f] {
+				t.Fatalf("tick %d: checksum %x, straight run %x", f, s.Checksum(), m.oracle.sums[f])
+			}
+		}
+	}
+}
+
+// finish confirms all that is predicted and compares the present with the straight run, and the events with its
+// events.
+func (m *machine) finish(t *rapid.T) {
+	m.tell(t)
+	for end := m.tl.Furthest() + 2; m.tl.Confirmed() < end; {
+		for m.oracle.fixed() < end {
+			m.fix(t)
+		}
+		m.deliver(t)
+		m.tl.Rewind()
+		for m.tl.Present() < end && m.tl.Step() == nil {
+		}
+		m.news(t)
+		m.invariants(t)
+	}
+	var s ecs.Snapshot
+	m.tl.World().Save(&s)
+	if s.Checksum() != m.oracle.sums[m.tl.Present()] {
+		t.Fatalf("the end differs from the straight run at %d", m.tl.Present())
+	}
+	for f := ecs.Tick(1); f <= m.tl.Confirmed(); f++ {
+		for _, key := range m.oracle.events[f] {
+			if status, ok := m.ledger[key]; !ok || status != EffectConfirmed {
+				t.Fatalf("event %+v of the straight run ended as %v, %v", key, status, ok)
+			}
+			delete(m.ledger, key)
+		}
+	}
+	for key, status := range m.ledger {
+		if key.Tick <= m.tl.Confirmed() && status != EffectCancelled {
+			t.Fatalf("event %+v ended as %v and did not happen", key, status)
+		}
+	}
+}
+
+func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
+	for _, policy := range policies {
+		t.Run(fmt.Sprint(policy), func(t *testing.T) {
+			var rewinds, resimulated, checked uint64
+			rapid.Check(t, func(rt *rapid.T) {
+				c := Config{Policy: policy, MaxPrediction: rapid.IntRange(1, 20).Draw(rt, "limit"), World: newWorld(t, skirmish())}
+				if rapid.Bool().Draw(rt, "tight") {
+					c.Depth = c.MaxPrediction + 1 + int(max(policy.every, 1))
+				}
+				c.Effects = NewEffects(64)
+				m := &machine{tl: newTimeline(t, c), oracle: newOracle(t), rand: newRand(rapid.Uint64().Draw(rt, "seed")),
+					told: map[ecs.Tick]int{}, ledger: map[ecs.EventKey]Status{}}
+				join(m.oracle, 0, 1, 2)
+				rt.Repeat(map[string]func(*rapid.T){
+					"": m.invariants, "fix": m.fix, "order": m.order, "tell": m.tell, "deliver": m.deliver, "deliver more": m.deliver,
+					"fix more": m.fix, "frame": m.frame, "frame more": m.frame,
+				})
+				m.finish(rt)
+				rewinds += m.tl.Stats().Rewinds
+				resimulated += m.tl.Stats().Resimulated
+				checked += uint64(m.checked)
+			})
+			if rewinds < 100 || resimulated < 500 || checked < 1000 {
+				t.Fatalf("a run that proves nothing: %d rewinds, %d resimulated, %d states checked", rewinds, resimulated, checked)
+			}
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package rollback
+
+import (
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+)
+
+func contains(s, part string) bool { return strings.Contains(s, part) }
+
+func TestFloorReturnsTheNewestSavedTickAtOrBefore(t *testing.T) {
+	ring, w := NewRing(8), newWorld(t, skirmish())
+	if _, ok := ring.Floor(5); ok {
+		t.Fatal("an empty ring has a floor")
+	}
+	for f := ecs.Tick(1); f <= 12; f++ {
+		w.Step(ecs.TickInputs{})
+		if f%3 == 0 {
+			ring.Save(w)
+		}
+	}
+	for f, want := range map[ecs.Tick]ecs.Tick{12: 12, 11: 9, 9: 9, 8: 6, 6: 6, 100: 12} {
+		if s, ok := ring.Floor(f); !ok || s.Tick() != want {
+			t.Fatalf("floor of %d: %v", f, ok)
+		}
+	}
+	ring.DropAfter(9)
+	if s, ok := ring.Floor(100); !ok || s.Tick() != 9 {
+		t.Fatal("dropped ticks are still there")
+	}
+	if _, ok := ring.At(12); ok {
+		t.Fatal("12 is still there")
+	}
+	ring.Clear()
+	if _, ok := ring.Floor(9); ok {
+		t.Fatal("a cleared ring has a floor")
+	}
+}
+
+// Tick 0 is a tick: a slot that was never written must not pass for it.
+func TestAnEmptyRingDoesNotHoldTickZero(t *testing.T) {
+	ring := NewRing(4)
+	if _, ok := ring.At(0); ok {
+		t.Fatal("it does")
+	}
+	ring.Save(newWorld(t, skirmish()))
+	if s, ok := ring.Floor(3); !ok || s.Tick() != 0 {
+		t.Fatal("tick 0 was saved")
+	}
+}
+
+// Trap 11: slots share what is equal, so nothing that a later tick does may reach a saved one.
+func TestNoTwoLiveSlotsShareAMutablePage(t *testing.T) {
+	o := newOracle(t)
+	ring, r := NewRing(8), newRand(3)
+	join(o, 0, 1, 2)
+	images := map[ecs.Tick]string{}
+	for turn := range 400 {
+		o.step(r)
+		ring.Save(o.world)
+		f := o.world.Tick()
+		s, _ := ring.At(f)
+		images[f] = string(s.AppendImage(nil))
+		if turn%7 == 6 { // go back and on another road, as a rewind does
+			back, _ := ring.At(f - 3)
+			o.world.Restore(back)
+			ring.DropAfter(f - 3)
+			f -= 3
+		}
+		for k := f - min(f, 7); k <= f; k++ {
+			if s, ok := ring.At(k); ok && string(s.AppendImage(nil)) != images[k] {
+				t.Fatalf("tick %d changed after it was saved, at %d", k, f)
+			}
+		}
+	}
+	if o.fixed() < 200 {
+		t.Fatal("went nowhere")
+	}
+}
+
+func TestInputLogForgetsTheTickThatIsDepthOlder(t *testing.T) {
+	log := NewInputLog(2, 3) // holds 4
+	for f := ecs.Tick(0); f < 6; f++ {
+		inputs, marks := log.Row(f)
+		if inputs[1] != (ecs.InputBytes{}) || marks[1] != Missing {
+			t.Fatalf("row %d was not empty", f)
+		}
+		inputs[1][0], marks[1] = byte(f), Confirmed
+	}
+	for f := ecs.Tick(0); f < 9; f++ {
+		in, mark := log.At(f, 1)
+		if held := f >= 2 && f < 6; held != (mark == Confirmed) || held && in[0] != byte(f) {
+			t.Fatalf("tick %d: %v %v", f, in[0], mark)
+		}
+	}
+	if _, mark := log.At(5, 0); mark != Missing {
+		t.Fatal("players share inputs")
+	}
+	if log.Depth() != 4 {
+		t.Fatal(log.Depth())
+	}
+	log.Clear()
+	if _, mark := log.At(5, 1); mark != Missing {
+		t.Fatal("not cleared")
+	}
+}
+
+func TestInputLogDoesNotHoldTickZeroBeforeItIsWritten(t *testing.T) {
+	log := NewInputLog(1, 4)
+	log.marks[0] = Confirmed
+	if _, mark := log.At(0, 0); mark != Missing {
+		t.Fatal("it does")
+	}
+}
+
+// Orders of one tick are executed in stamped order, whatever came between.
+func TestOrderLogKeepsStampedOrderPerTick(t *testing.T) {
+	var log OrderLog
+	payload := []byte{1}
+	for i, f := range []ecs.Tick{7, 3, 7, 5, 3, 7} {
+		payload[0] = byte(i)
+		log.Add(f, ecs.Order{Payload: payload})
+	}
+	want := map[ecs.Tick]string{3: "\x01\x04", 5: "\x03", 7: "\x00\x02\x05", 4: "", 9: ""}
+	for f, w := range want {
+		got := ""
+		for _, o := range log.AppendAt(nil, f) {
+			got += string(o.Payload)
+		}
+		if got != w {
+			t.Fatalf("tick %d: %q, want %q", f, got, w)
+		}
+	}
+	log.DropBefore(5)
+	if log.Len() != 4 || len(log.AppendAt(nil, 3)) != 0 || len(log.AppendAt(nil, 5)) != 1 {
+		t.Fatal(log.Len())
+	}
+}
+
+// The digest stands in confirmations, so its value is part of the protocol.
+func TestOrderDigestSeesEveryPartAndTheOrder(t *testing.T) {
+	a := ecs.Order{Kind: ecs.OrderGame, Player: 1, Entity: ecs.Entity{Row: 2, Born: 3}, Payload: []byte("buy")}
+	variants := [][]ecs.Order{nil, {a}, {a, a}}
+	for _, change := range []func(o *ecs.Order){
+		func(o *ecs.Order) { o.Kind = ecs.OrderLeave },
+		func(o *ecs.Order) { o.Player = 2 },
+		func(o *ecs.Order) { o.Entity.Row = 3 },
+		func(o *ecs.Order) { o.Entity.Born = 4 },
+		func(o *ecs.Order) { o.Payload = []byte("bu") },
+		func(o *ecs.Order) { o.Payload = []byte("buz") },
+	} {
+		b := a
+		change(&b)
+		variants = append(variants, []ecs.Order{b}, []ecs.Order{a, b}, []ecs.Order{b, a})
+	}
+	seen := map[OrderDigest]int{}
+	for i, orders := range variants {
+		if j, ok := seen[DigestOrders(orders)]; ok {
+			t.Fatalf("%v and %v have one digest", orders, variants[j])
+		}
+		seen[DigestOrders(orders)] = i
+	}
+	if DigestOrders(nil) != 0 {
+		t.Fatal("no orders have a digest")
+	}
+	if got := DigestOrders([]ecs.Order{a}); got != goldenDigest {
+		t.Fatalf("digest %#x: the protocol changed", uint32(got))
+	}
+}
+
+const goldenDigest OrderDigest = 0x32bb487b

@@ -1,0 +1,451 @@
+package rollback
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"tendon/ecs"
+)
+
+func newTimeline(t testing.TB, c Config) *Timeline {
+	t.Helper()
+	if c.World == nil {
+		c.World = newWorld(t, skirmish())
+	}
+	if c.MaxPrediction == 0 {
+		c.MaxPrediction = 8
+	}
+	tl, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tl
+}
+
+func step(t testing.TB, tl *Timeline, n int) {
+	t.Helper()
+	for range n {
+		if err := tl.Step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func confirm(t testing.TB, tl *Timeline, f ecs.Tick, pads ...skPad) {
+	t.Helper()
+	if err := tl.Confirm(f, packed(pads...), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func packed(pads ...skPad) []ecs.InputBytes {
+	inputs := make([]ecs.InputBytes, len(pads))
+	for i, p := range pads {
+		inputs[i] = skInput.Pack(p)
+	}
+	return inputs
+}
+
+// seated adds joins of players 0 and 1 in tick 1, confirms it and computes it.
+func seated(t testing.TB, c Config) *Timeline {
+	t.Helper()
+	tl := newTimeline(t, c)
+	joins := []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}, {Kind: ecs.OrderJoin, Player: 1}}
+	for _, o := range joins {
+		if err := tl.AddOrder(1, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tl.Confirm(1, nil, 0, DigestOrders(joins)); err != nil {
+		t.Fatal(err)
+	}
+	step(t, tl, 1)
+	if tl.Confirmed() != 1 || tl.World().Players() != 3 {
+		t.Fatal(tl.Confirmed(), tl.World().Players())
+	}
+	return tl
+}
+
+// RB-03: what was predicted right costs nothing but the comparison.
+func TestAnInputThatMatchesItsPredictionCausesNoRewind(t *testing.T) {
+	for _, policy := range policies {
+		tl := seated(t, Config{Policy: policy})
+		for f := ecs.Tick(2); f < 300; f++ {
+			step(t, tl, 1)
+			if f > 7 {
+				confirm(t, tl, f-6)
+			}
+			if depth := tl.Rewind(); depth != 0 {
+				t.Fatalf("policy %v: tick %d went back %d ticks", policy, f, depth)
+			}
+		}
+		if s := tl.Stats(); s.Rewinds != 0 || s.Resimulated != 0 || s.WrongInputs != 0 || s.RightInputs == 0 {
+			t.Fatalf("policy %v: %+v", policy, s)
+		}
+	}
+}
+
+// RB-04: with every tick saved, a rewind recomputes the wrong tick and what follows, nothing before.
+func TestAWrongInputRewindsToExactlyItsTick(t *testing.T) {
+	for wrong := ecs.Tick(2); wrong <= 9; wrong++ {
+		tl := seated(t, Config{})
+		step(t, tl, 8)
+		for f := ecs.Tick(2); f <= 9; f++ {
+			pad := skPad{}
+			if f >= wrong {
+				pad.DX = 1
+			}
+			confirm(t, tl, f, skPad{}, pad)
+		}
+		if depth := tl.Rewind(); depth != int(9-wrong)+1 {
+			t.Fatalf("wrong in tick %d: went back %d ticks from 9", wrong, depth)
+		}
+		if tl.Present() != wrong-1 || tl.World().Tick() != wrong-1 {
+			t.Fatalf("wrong in tick %d: present %d, world %d", wrong, tl.Present(), tl.World().Tick())
+		}
+	}
+}
+
+// A state that was computed from a wrong guess is not confirmed by the news that the guess was wrong.
+func TestConfirmedMovesOnlyAfterTheRewindThatMakesItTrue(t *testing.T) {
+	tl := seated(t, Config{})
+	step(t, tl, 5)
+	confirm(t, tl, 2)
+	confirm(t, tl, 3, skPad{DX: 1})
+	confirm(t, tl, 4, skPad{DX: 1})
+	if tl.Confirmed() != 2 || tl.Received() != 4 {
+		t.Fatalf("confirmed %d, received %d before the rewind", tl.Confirmed(), tl.Received())
+	}
+	tl.Rewind()
+	for _, want := range []ecs.Tick{3, 4, 4, 4} {
+		step(t, tl, 1)
+		if tl.Confirmed() != want {
+			t.Fatalf("present %d: confirmed %d, want %d", tl.Present(), tl.Confirmed(), want)
+		}
+	}
+}
+
+// Trap 2 of the design: deciding the stall first must leave the rewind for later, not lose it.
+func TestAStallNeverDropsAPendingRewind(t *testing.T) {
+	tl := seated(t, Config{MaxPrediction: 4})
+	step(t, tl, 4)
+	if !tl.Stalled() || !errors.Is(tl.Step(), ErrStalled) {
+		t.Fatal("no stall at the limit")
+	}
+	confirm(t, tl, 2, skPad{DX: 1}) // wrong
+	if tl.Stalled() {
+		t.Fatal("stalled with a rewind due: a caller that asks first would wait for ever")
+	}
+	if depth := tl.Rewind(); depth != 4 {
+		t.Fatal("depth", depth)
+	}
+	step(t, tl, 4) // again
+	step(t, tl, 1) // one more is allowed now
+	if !errors.Is(tl.Step(), ErrStalled) || tl.Confirmed() != 2 || tl.Present() != 6 {
+		t.Fatal(tl.Confirmed(), tl.Present())
+	}
+	if s := tl.Stats(); s.Stalls != 2 || s.Resimulated != 4 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+// A caller that steps on over a known mistake would show states that it knows to be wrong.
+func TestStepWithAMistakePendingPanics(t *testing.T) {
+	tl := seated(t, Config{})
+	step(t, tl, 1)
+	confirm(t, tl, 2, skPad{DX: 1})
+	defer func() {
+		if recover() == nil {
+			t.Fatal("no panic")
+		}
+	}()
+	tl.Step()
+}
+
+func TestOrdersKnownAheadCauseNoRewindLateOnesDo(t *testing.T) {
+	tl := seated(t, Config{})
+	gift := ecs.Order{Player: 1, Payload: []byte("gift")}
+	if err := tl.AddOrder(4, gift); err != nil {
+		t.Fatal(err)
+	}
+	step(t, tl, 5)
+	if tl.Rewind() != 0 {
+		t.Fatal("rewind for an order that was known")
+	}
+	if err := tl.AddOrder(5, gift); err != nil {
+		t.Fatal(err)
+	}
+	if depth := tl.Rewind(); depth != 2 {
+		t.Fatalf("present 6, order in 5: went back %d", depth)
+	}
+	step(t, tl, 2)
+	for f, orders := range [][]ecs.Order{4: {gift}, 5: {gift}, 6: nil} {
+		if f > 1 {
+			if err := tl.Confirm(ecs.Tick(f), nil, 0, DigestOrders(orders)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := tl.AddOrder(5, gift); !errors.Is(err, ErrTooFar) {
+		t.Fatalf("an order for a final tick: %v", err)
+	}
+	if got := skScores.Read(tl.World()).Gifts; got != 5*31+5 {
+		t.Fatal("gifts", got)
+	}
+}
+
+func TestConfirmRefusesGapsAndMissingOrders(t *testing.T) {
+	tl := newTimeline(t, Config{})
+	orders := []ecs.Order{{Kind: ecs.OrderJoin, Player: 2}}
+	for _, f := range []ecs.Tick{0, 2, 1000} {
+		if err := tl.Confirm(f, nil, 0, 0); !errors.Is(err, ErrGap) {
+			t.Fatalf("tick %d: %v", f, err)
+		}
+	}
+	if err := tl.Confirm(1, nil, 0, DigestOrders(orders)); !errors.Is(err, ErrOrdersMissing) {
+		t.Fatal(err)
+	}
+	if tl.Received() != 0 {
+		t.Fatal("a refused confirmation was counted")
+	}
+	tl.AddOrder(1, orders[0])
+	if err := tl.Confirm(1, nil, 0, 0); !errors.Is(err, ErrOrdersMissing) {
+		t.Fatalf("an order the server does not have: %v", err)
+	}
+	if err := tl.Confirm(1, nil, 0, DigestOrders(orders)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConfirmationsAheadOfThePresentAreUsedAsTheyAre(t *testing.T) {
+	tl := seated(t, Config{Local: 0})
+	tl.SetLocal(2, skInput.Pack(skPad{DY: 1})) // arrived too late there
+	confirm(t, tl, 2, skPad{DX: 1}, skPad{DX: -1})
+	confirm(t, tl, 3, skPad{DX: 1}, skPad{DX: -1})
+	step(t, tl, 2)
+	if tl.Rewind() != 0 || tl.Confirmed() != 3 {
+		t.Fatal(tl.Confirmed())
+	}
+	for p, want := range []skPad{{DX: 1}, {DX: -1}} {
+		if in, from := tl.InputAt(3, ecs.Player(p)); skInput.Unpack(in) != want || from != Confirmed {
+			t.Fatal(p, in, from)
+		}
+	}
+	// Beyond the logs' depth they are refused, since rows that a rewind needs would be overwritten.
+	var err error
+	f := tl.Received()
+	for err == nil {
+		f++
+		err = tl.Confirm(f, nil, 0, 0)
+	}
+	if !errors.Is(err, ErrTooFar) || f != tl.Confirmed()+ecs.Tick(tl.inputs.Depth())+1 {
+		t.Fatal(f, err)
+	}
+}
+
+// Provenance is what a view and a statistic may say of an input.
+func TestInputsCarryTheirProvenance(t *testing.T) {
+	tl := seated(t, Config{Local: 1})
+	tl.SetLocal(2, skInput.Pack(skPad{DX: 1}))
+	step(t, tl, 1)
+	want := func(f ecs.Tick, p ecs.Player, pad skPad, mark Provenance) {
+		t.Helper()
+		if in, m := tl.InputAt(f, p); skInput.Unpack(in) != pad || m != mark {
+			t.Fatalf("tick %d player %d: %+v %d", f, p, skInput.Unpack(in), m)
+		}
+	}
+	want(2, 1, skPad{DX: 1}, Predicted)
+	want(2, 0, skPad{}, Predicted)
+	want(3, 0, skPad{}, Missing)
+	if err := tl.Confirm(2, packed(skPad{DY: 1}, skPad{DX: 1}), 1<<0, 0); err != nil {
+		t.Fatal(err)
+	}
+	want(2, 0, skPad{DY: 1}, Substituted)
+	want(2, 1, skPad{DX: 1}, Confirmed)
+	if Predicted.Final() || Missing.Final() || !Substituted.Final() || !Confirmed.Final() {
+		t.Fatal("final")
+	}
+}
+
+// Trap 9: a press that is predicted as held fires twice.
+func TestPredictionRepeatsHeldStateAndClearsPresses(t *testing.T) {
+	tl := seated(t, Config{Local: -1})
+	confirm(t, tl, 2, skPad{DX: 1, Fire: true})
+	step(t, tl, 3)
+	for f := ecs.Tick(3); f <= 4; f++ {
+		if in, _ := tl.InputAt(f, 0); skInput.Unpack(in) != (skPad{DX: 1}) {
+			t.Fatalf("tick %d: %+v", f, skInput.Unpack(in))
+		}
+	}
+}
+
+// The local player's inputs survive every rewind that does not reach them, however shallow the ring beside the limit.
+func TestOwnInputsAreUsedAgainWhenTheirTicksAre(t *testing.T) {
+	tl := seated(t, Config{MaxPrediction: 14, Depth: 16, Local: 0})
+	for f := ecs.Tick(2); f <= 15+16; f++ {
+		if err := tl.SetLocal(f, skInput.Pack(skPad{DX: int8(f)})); (err == nil) != (f <= 1+16) {
+			t.Fatalf("tick %d: %v", f, err)
+		}
+	}
+	step(t, tl, 14)
+	confirm(t, tl, 2, skPad{DX: 2}, skPad{DX: 1})
+	if tl.Rewind() != 14 {
+		t.Fatal("no rewind")
+	}
+	step(t, tl, 14)
+	for f := ecs.Tick(2); f <= 15; f++ {
+		if in, _ := tl.InputAt(f, 0); skInput.Unpack(in).DX != int8(f) {
+			t.Fatalf("tick %d: own input %+v", f, skInput.Unpack(in))
+		}
+	}
+	if err := tl.SetLocal(15, ecs.InputBytes{}); !errors.Is(err, ErrTooFar) {
+		t.Fatalf("own input of a computed tick changed: %v", err)
+	}
+}
+
+func TestRewindToNeverLosesAMistakeNorPassesTheBase(t *testing.T) {
+	tl := seated(t, Config{})
+	step(t, tl, 6)
+	confirm(t, tl, 2)
+	confirm(t, tl, 3, skPad{DX: 1})
+	if depth := tl.RewindTo(6); depth != 5 || tl.Present() != 2 {
+		t.Fatalf("a mistake in 3: went back %d to %d", depth, tl.Present())
+	}
+	step(t, tl, 5)
+	if tl.Confirmed() != 3 {
+		t.Fatal(tl.Confirmed())
+	}
+	if tl.RewindTo(0); tl.Present() != 3 {
+		t.Fatal("present", tl.Present())
+	}
+}
+
+func TestResetTakesALoadedStateAsConfirmed(t *testing.T) {
+	host := seated(t, Config{})
+	for f := ecs.Tick(2); f <= 40; f++ {
+		confirm(t, host, f, skPad{DX: 1, Fire: f%5 == 0})
+		step(t, host, 1)
+	}
+	s, _ := host.Snapshot(40)
+	late := newTimeline(t, Config{Local: 1})
+	late.AddOrder(39, ecs.Order{})
+	late.AddOrder(41, ecs.Order{Player: 1})
+	step(t, late, 8)
+	if err := late.World().LoadImage(s.AppendImage(nil)); err != nil {
+		t.Fatal(err)
+	}
+	late.Reset()
+	if late.Present() != 40 || late.Confirmed() != 40 || late.Received() != 40 || late.Furthest() != 40 || late.orders.Len() != 1 {
+		t.Fatal(late.Present(), late.Confirmed(), late.Received(), late.Furthest(), late.orders.Len())
+	}
+	if in, mark := late.InputAt(40, 0); skInput.Unpack(in) != (skPad{DX: 1, Fire: true}) || mark != Confirmed {
+		t.Fatal(in, mark)
+	}
+	if _, mark := late.InputAt(8, 0); mark != Missing {
+		t.Fatal("inputs of the time before survived")
+	}
+	step(t, late, 8)
+	if in, _ := late.InputAt(41, 0); skInput.Unpack(in) != (skPad{DX: 1}) {
+		t.Fatal("prediction does not start from the loaded inputs")
+	}
+}
+
+// The ALLOC vector of strategies.md 14.4: a rewind over a spawn and a despawn, with other inputs, leaves the rows that
+// a straight run takes.
+func TestRowsTakenInARewoundWindowAreThoseOfAStraightRun(t *testing.T) {
+	run := func(guess bool) (sum ecs.Checksum, rockets []ecs.Entity) {
+		tl := seated(t, Config{MaxPrediction: 8})
+		for f := ecs.Tick(2); f <= 11; f++ {
+			confirm(t, tl, f)
+			step(t, tl, 1)
+		}
+		if guess { // fires in 12, gone at the latest in 19
+			tl.config.Local = 0
+			tl.SetLocal(12, skInput.Pack(skPad{Fire: true}))
+			tl.SetLocal(13, skInput.Pack(skPad{}))
+			step(t, tl, 8)
+		}
+		confirm(t, tl, 12, skPad{Fire: true}, skPad{Fire: true, DX: 1})
+		confirm(t, tl, 13, skPad{Fire: true}, skPad{DX: 1})
+		for f := ecs.Tick(14); f <= 19; f++ {
+			confirm(t, tl, f)
+		}
+		if depth := tl.Rewind(); guess != (depth == 8) {
+			t.Fatal("depth", depth)
+		}
+		step(t, tl, 8)
+		s, ok := tl.Snapshot(14)
+		if !ok || tl.Confirmed() != 19 {
+			t.Fatal(tl.Confirmed())
+		}
+		sum = s.Checksum()
+		tl.World().Restore(s)
+		for e := range skFlying.All(tl.World()) {
+			rockets = append(rockets, e.Entity())
+		}
+		return sum, rockets
+	}
+	straight, want := run(false)
+	rewound, got := run(true)
+	if straight != rewound || fmt.Sprint(got) != fmt.Sprint(want) || len(want) == 0 {
+		t.Fatalf("%x %v, straight run %x %v", rewound, got, straight, want)
+	}
+}
+
+// The RING vector of strategies.md 14.4: whatever is asked of a shallow ring, it never hands out another tick's state.
+func TestTheRingNeverRestoresAWrappedTick(t *testing.T) {
+	tl := seated(t, Config{MaxPrediction: 20, Depth: 22})
+	step(t, tl, 20)
+	if !errors.Is(tl.Step(), ErrStalled) {
+		t.Fatal("went beyond the window")
+	}
+	confirm(t, tl, 2, skPad{DX: 1})
+	if depth := tl.Rewind(); depth != 20 || tl.World().Tick() != 1 {
+		t.Fatal(depth, tl.World().Tick())
+	}
+	ring := NewRing(16)
+	w := newWorld(t, skirmish())
+	for range 40 {
+		w.Step(ecs.TickInputs{})
+		ring.Save(w)
+	}
+	for f := ecs.Tick(0); f < 60; f++ {
+		if s, ok := ring.At(f); ok != (f > 24 && f <= 40) || ok && s.Tick() != f {
+			t.Fatalf("tick %d: %v", f, ok)
+		}
+	}
+}
+
+func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
+	w := newWorld(t, skirmish())
+	for field, c := range map[string]Config{
+		"World":         {MaxPrediction: 8},
+		"MaxPrediction": {World: w},
+		"Depth":         {World: w, MaxPrediction: 8, Depth: 9},
+		"Local":         {World: w, MaxPrediction: 8, Local: 4},
+		"CheckEvery":    {World: w, MaxPrediction: 8, CheckEvery: -1},
+		"Effects":       {World: w, MaxPrediction: 8, Depth: 17, Effects: NewEffects(16)},
+	} {
+		_, err := New(c)
+		if !errors.Is(err, ErrConfig) || !contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	if _, err := New(Config{World: w, MaxPrediction: 8, Depth: 10}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Orders come from outside: they must not fill the memory.
+func TestOrdersThatWaitAreBounded(t *testing.T) {
+	tl := newTimeline(t, Config{})
+	for i := range maxOrders {
+		if err := tl.AddOrder(ecs.Tick(i+1), ecs.Order{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tl.AddOrder(5, ecs.Order{}); !errors.Is(err, ErrTooFar) {
+		t.Fatal(err)
+	}
+}
