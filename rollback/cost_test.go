@@ -1,0 +1,138 @@
+package rollback
+
+import (
+	"testing"
+
+	"tendon/ecs"
+)
+
+// A tick must not feed the collector, on a client that goes back eight ticks each tick and on a server that never
+// does.
+func TestATickAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, policy := range policies {
+		client := seated(t, Config{Policy: policy, MaxPrediction: 9, Local: 0, Effects: NewEffects(64)})
+		inputs, f := packed(skPad{}, skPad{}, skPad{}, skPad{}), ecs.Tick(1)
+		step(t, client, 8)
+		tick := func() {
+			f++
+			client.SetLocal(client.Furthest()+1, skInput.Pack(skPad{DX: 1, Fire: f%4 == 0}))
+			inputs[1] = skInput.Pack(skPad{DX: int8(f), Fire: f%3 == 0})
+			own, _ := client.InputAt(f, 0)
+			inputs[0] = own
+			if err := client.Confirm(f, inputs, 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			client.Rewind()
+			for client.Present() < f+8 {
+				client.Step()
+			}
+			client.effects.Drain(client.Present(), func(Effect) {})
+		}
+		for range 300 {
+			tick()
+		}
+		before := client.Stats()
+		if n := testing.AllocsPerRun(200, tick); n != 0 {
+			t.Errorf("policy %v: a client tick allocates %v times", policy, n)
+		}
+		if s := client.Stats(); s.Rewinds < before.Rewinds+200 || s.Resimulated < before.Resimulated+8*200 {
+			t.Fatalf("proves nothing: %+v", s)
+		}
+	}
+	server := seated(t, Config{MaxPrediction: 1, Local: -1})
+	inputs, f := packed(skPad{}, skPad{}), ecs.Tick(1)
+	tick := func() {
+		f++
+		inputs[0] = skInput.Pack(skPad{DX: int8(f), Fire: f%3 == 0})
+		if server.Confirm(f, inputs, 0, 0) != nil || server.Rewind() != 0 || server.Step() != nil {
+			t.Fatal(f)
+		}
+		s, _ := server.Snapshot(f)
+		s.Checksum()
+	}
+	for range 300 {
+		tick()
+	}
+	if n := testing.AllocsPerRun(200, tick); n != 0 {
+		t.Errorf("a server tick allocates %v times", n)
+	}
+}
+
+func noopGame() *ecs.Game {
+	return &ecs.Game{Name: "noop", TickRate: 60, MaxPlayers: 2, Input: skInput, Systems: ecs.Systems(func(*ecs.World) {})}
+}
+
+// BenchmarkTimelineOverhead compares a timeline that goes back 7 ticks each tick in a game that does nothing with the
+// least loop that could do so: an array ring of states, inputs by tick, copied and compared. Reach: 20 times.
+func BenchmarkTimelineOverhead(b *testing.B) {
+	b.Run("timeline", func(b *testing.B) {
+		tl := newTimeline(b, Config{World: newWorld(b, noopGame()), MaxPrediction: 8, Local: 0})
+		joins := []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}, {Kind: ecs.OrderJoin, Player: 1}}
+		for _, o := range joins {
+			tl.AddOrder(1, o)
+		}
+		tl.Confirm(1, nil, 0, DigestOrders(joins))
+		step(b, tl, 9)
+		inputs, f := make([]ecs.InputBytes, 2), ecs.Tick(1)
+		for b.Loop() {
+			f++
+			tl.SetLocal(tl.Furthest()+1, ecs.InputBytes{})
+			inputs[1][0]++
+			if tl.Confirm(f, inputs, 0, 0) != nil {
+				b.Fatal(f)
+			}
+			tl.Rewind()
+			for tl.Present() < f+8 {
+				tl.Step()
+			}
+		}
+		if s := tl.Stats(); s.Resimulated < 7*uint64(b.N) {
+			b.Fatalf("%+v", s)
+		}
+	})
+	b.Run("minimal", func(b *testing.B) {
+		b.ReportMetric(minimalLoop(b), "sum")
+	})
+}
+
+type minimalState struct {
+	tick, sum uint64
+	inputs    [2]ecs.InputBytes
+}
+
+//go:noinline
+func (s *minimalState) step(in *[2]ecs.InputBytes) {
+	s.tick++
+	s.inputs = *in
+}
+
+func minimalLoop(b *testing.B) float64 {
+	var ring [16]minimalState
+	var inputs [16][2]ecs.InputBytes
+	var state minimalState
+	present, f := uint64(8), uint64(0)
+	var confirmed [2]ecs.InputBytes
+	for b.Loop() {
+		f++
+		confirmed[1][0]++
+		if inputs[f&15] != confirmed {
+			inputs[f&15] = confirmed
+			state = ring[(f-1)&15]
+			for k := f; k <= present; k++ {
+				if k > f {
+					inputs[k&15] = inputs[(k-1)&15]
+				}
+				state.step(&inputs[k&15])
+				ring[k&15] = state
+			}
+		}
+		present++
+		inputs[present&15] = inputs[(present-1)&15]
+		state.step(&inputs[present&15])
+		ring[present&15] = state
+	}
+	return float64(state.sum)
+}
