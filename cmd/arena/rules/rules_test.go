@@ -373,8 +373,8 @@ func TestSurrenderIsADeathThatCostsAPoint(t *testing.T) {
 		t.Errorf("a surrender left %+v after %d deaths", got, a.happened.deaths)
 	}
 	a.step(ecs.Order{Player: 0, Payload: Surrender}) // the dead have nothing left to lose
-	if got := scores.Read(a.w).Of[0].Points; got != -1 {
-		t.Errorf("a second surrender left %d points", got)
+	if got, wound := scores.Read(a.w).Of[0].Points, a.health(0).Wound; got != -1 || wound != 0 || a.happened.hits != 1 {
+		t.Errorf("a second surrender left %d points, a wound of %d and %d hits", got, wound, a.happened.hits)
 	}
 }
 
