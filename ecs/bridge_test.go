@@ -300,6 +300,7 @@ func TestChangesPastTheEngineAreNamed(t *testing.T) {
 		{"vel was added", func(e *donburi.Entry) { donburi.Add(e, cVel, &tVel{}) }},
 		{"tSprite was added", func(e *donburi.Entry) { donburi.Add(e, cSprite, &tSprite{}) }},
 		{"pos was removed", func(e *donburi.Entry) { donburi.Remove[tPos](e, cPos) }},
+		{"lost its link", func(e *donburi.Entry) { e.RemoveComponent(e.Archetype().ComponentTypes()[0]) }},
 		{"pos points outside", func(e *donburi.Entry) { donburi.Set(e, cPos, &tPos{}) }},
 	}
 	for _, c := range cases {
@@ -329,6 +330,16 @@ func TestChangesPastTheEngineAreNamed(t *testing.T) {
 			w.Entry(last)
 		})
 	}
+}
+
+// Without the check the later spawn would end in an index out of range deep inside donburi.
+func TestSpawnIntoAnArchetypeBornByAddComponentNamesWhoWasAddedTo(t *testing.T) {
+	w := newWorld(t, tGame())
+	var e Entity
+	inSystem(w, func() { e = w.Spawn(OwnedByWorld, cPos) })
+	donburi.Add(w.Entry(e), cVel, &tVel{})
+	inSystem(w, func() { w.Spawn(OwnedBy(1), cPos, cVel) })
+	mustPanic(t, "entity 1 born in tick 1: donburi's AddComponent", func() { w.Entry(e) })
 }
 
 // Get would otherwise write a value that the world never sees.

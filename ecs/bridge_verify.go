@@ -65,7 +65,7 @@ func (b *bridge) verify(at bridgedRow) error {
 	i := at.row % blockRows
 	entry, e := at.block.entries[i], at.block.rows[i]
 	if l := linkOf(entry); l != &at.block.links[i] {
-		return outOfStep(e, "it was removed")
+		return outOfStep(e, "it has lost its link")
 	}
 	want := 0
 	for c, word := range at.block.words {

@@ -14,7 +14,7 @@ func ExistsAt(s *Snapshot, e Entity) bool {
 	if int(e.Owner()) >= len(c.regions) {
 		return false
 	}
-	return s.has(c, e.Owner(), e.Row%regionRows) && *(*Entity)(s.row(c, e.Owner(), e.Row%regionRows)) == e
+	return *(*Entity)(s.row(c, e.Owner(), e.Row%regionRows)) == e
 }
 
 // ReadAt returns the value that e has in the state that s holds; ok is false if e is not in it or has no such

@@ -75,7 +75,7 @@ func (v *View) Update(prev, cur, confirmed *Snapshot, alpha float64) {
 		c, role := &v.Sim.image.columns[i], &v.roles[i]
 		switch {
 		case role.confirmedOnly:
-			restructured = v.hideUnconfirmed(c, confirmed) || restructured
+			v.hideUnconfirmed(c, confirmed)
 		case role.lerp != nil && !prev.Empty() && v.Alpha < 1:
 			v.blend(c, role.lerp, prev, cur)
 		}

@@ -79,26 +79,20 @@ func (v *View) copyStore(st *store, from *Snapshot) (copied bool) {
 }
 
 // hideUnconfirmed empties the rows of a ConfirmedOnly column, copied from confirmed, whose entity is not the one that
-// is shown. It reports whether there were any.
-func (v *View) hideUnconfirmed(c *column, confirmed *Snapshot) (hidden bool) {
+// is shown.
+func (v *View) hideUnconfirmed(c *column, confirmed *Snapshot) {
 	im, identity := v.Sim.image, v.Sim.identity()
 	for o := range c.regions {
 		r, shown := &c.regions[o], &identity.regions[o]
 		for k, word := range r.words {
-			keep := word & shown.word(k)
-			for set := keep; set != 0; set &= set - 1 {
+			for set := word; set != 0; set &= set - 1 {
 				i := uint32(k*blockRows + bits.TrailingZeros64(set))
 				if *(*Entity)(identity.rowOf(shown, i)) != *(*Entity)(confirmed.row(identity, Owner(o), i)) {
-					keep &^= set & -set
+					c.clearRow(im, r, i)
 				}
-			}
-			for set := word &^ keep; set != 0; set &= set - 1 {
-				c.clearRow(im, r, uint32(k*blockRows+bits.TrailingZeros64(set)))
-				hidden = true
 			}
 		}
 	}
-	return hidden
 }
 
 // blend moves the rows of a column, copied from cur, back towards prev. Pages that prev and cur share are equal.
@@ -122,7 +116,7 @@ func (v *View) blendPage(c *column, o Owner, i int, lerp func(dst, a, b unsafe.P
 	shown := &identity.regions[o]
 	first, end := uint32(i)<<c.info.shift, uint32(i+1)<<c.info.shift
 	for k := first / blockRows; k*blockRows < end; k++ {
-		set := r.word(int(k)) & shown.word(int(k)) & prev.word(r.bits.info.number, int(k)) & prev.word(shown.bits.info.number, int(k))
+		set := r.word(int(k)) & prev.word(r.bits.info.number, int(k))
 		for ; set != 0; set &= set - 1 {
 			row := k*blockRows + uint32(bits.TrailingZeros64(set))
 			if row < first || row >= end || *(*Entity)(identity.rowOf(shown, row)) != *(*Entity)(prev.row(identity, o, row)) {

@@ -194,6 +194,9 @@ func TestViewIsTheStateItShows(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameRows(t, cur, v)
+		if len(v.Sim.image.dirty) != 0 {
+			t.Fatal("the list of written pages grows from update to update")
+		}
 		if again := saved(w); again.Checksum() != before || w.Strays() != 0 {
 			t.Fatal("the view changed the simulation")
 		}
@@ -267,6 +270,11 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	} {
 		inSystem(w, change)
 		v.Update(first, saved(w), nil, 1)
+		for _, c := range Components(vPos, cVel, cTag) {
+			if v.Entry(a).HasComponent(c) != v.Sim.column(c.declared()).regions[0].has(a.Row) {
+				t.Fatalf("donburi and queries do not agree whether %s is shown", c.Name())
+			}
+		}
 		if cSprite.Get(v.Entry(a)) != sprite || sprite.name != fmt.Sprint(a.Row) {
 			t.Fatal("another set of components took the entity's sprite")
 		}
@@ -292,6 +300,68 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	v.Update(nil, saved(w), nil, 1)
 	if dressed[b] != 2 || len(dressed) != n {
 		t.Fatal("an update without news dressed someone")
+	}
+}
+
+// The row of one that was hit may be taken by the next between two updates: that is another entity, undressed.
+func TestRowTakenAgainBetweenUpdatesIsDressedAnew(t *testing.T) {
+	g := viewGame()
+	var dressed []Entity
+	g.Dress = func(v *View, entry *donburi.Entry) {
+		e, _ := v.EntityOf(entry)
+		dressed = append(dressed, e)
+		donburi.Add(entry, cSprite, &tSprite{name: fmt.Sprint(e.Born)})
+	}
+	w, v := newWorld(t, g), newView(t, g)
+	var a, b Entity
+	inSystem(w, func() { a = w.Spawn(OwnedByWorld, vPos) })
+	v.Update(nil, saved(w), nil, 1)
+	inSystem(w, func() { w.Despawn(a) })
+	inSystem(w, func() { b = w.Spawn(OwnedByWorld, vPos) })
+	v.Update(nil, saved(w), nil, 1)
+	if a.Row != b.Row || len(dressed) != 3 || dressed[2] != b || cSprite.Get(v.Entry(b)).name != fmt.Sprint(b.Born) || v.Entry(a) != nil {
+		t.Fatalf("%v after %v: dressed %v", b, a, dressed)
+	}
+}
+
+// A moving entity costs one call of Lerp, one that stands still in a page of its own none.
+func TestLerpIsCalledForMovingPagesOnly(t *testing.T) {
+	calls := 0
+	counted := NewComponent[tWide]("counted", Roles[tWide]{Lerp: func(a, _ tWide, _ float64) tWide { calls++; return a }})
+	g := &Game{Name: "v", TickRate: 60, MaxPlayers: 1, Input: tInput, Components: Components(counted)}
+	w, v := newWorld(t, g), newView(t, g)
+	var list []Entity
+	inSystem(w, func() {
+		for range 40 {
+			list = append(list, w.Spawn(OwnedByWorld, counted))
+		}
+	})
+	prev := saved(w)
+	inSystem(w, func() { counted.Write(w, list[0]).Cells[0]++; counted.Write(w, list[20]).Cells[0]++ })
+	v.Update(prev, saved(w), nil, 0.5)
+	perPage := 1 << w.column(counted.declaration).info.shift
+	if calls == 0 || calls > 2*perPage {
+		t.Fatalf("Lerp was called %d times for two pages of %d rows", calls, perPage)
+	}
+}
+
+// Draw may use what systems use: the game, and data derived from the state that is shown.
+func TestDerivedDataOfAViewFollowsWhatIsShown(t *testing.T) {
+	count := NewDerived("count", func(w *World, n *int) {
+		*n = 0
+		for range qShown.All(w) {
+			*n++
+		}
+	}, func(a, b *int) bool { return *a == *b })
+	g := viewGame()
+	g.Derived = []AnyDerived{count}
+	w, v := newWorld(t, g), newView(t, g)
+	for want := 1; want < 4; want++ {
+		v.Update(nil, saved(w), nil, 1)
+		if got := *count.Of(v.Sim); got != want || v.Sim.Game() != g {
+			t.Fatalf("%d are counted, want %d", got, want)
+		}
+		inSystem(w, func() { w.Spawn(OwnedByWorld, vPos) })
 	}
 }
 
@@ -490,6 +560,14 @@ func TestReadAtAnswersAsTheWorldDidThen(t *testing.T) {
 		if _, ok := cPos.ReadAt(last, e); ok || ExistsAt(last, e) {
 			t.Errorf("%v exists", e)
 		}
+	}
+	inSystem(w, func() {
+		for range 500 {
+			w.Spawn(OwnedByWorld, cPos)
+		}
+	})
+	if e := (Entity{Row: 500, Born: w.Tick()}); !w.Exists(e) || ExistsAt(last, e) {
+		t.Error("an entity exists in a state from before the image had a page for it")
 	}
 	if _, ok := cPos.ReadAt(&Snapshot{}, Entity{Row: 1}); ok || ExistsAt(nil, Entity{Row: 1}) {
 		t.Error("something exists in no state")
