@@ -25,15 +25,16 @@ type Mind struct {
 var (
 	keepFrom   = fixed.FromInt(9)        // a bot comes nearer than this to a foe it sees
 	keepOff    = fixed.FromInt(5)        // and backs off when nearer than this
+	detour     = fixed.FromInt(10)       // how far it goes for a kit in good health
 	dodgeRange = fixed.FromInt(7)        // at which it minds rockets
 	dodgeWidth = fixed.FromInt(2)        // how far beside it a rocket may pass
 	wobble     = fixed.FromRatio(7, 100) // how far its aim swings, per metre of distance
-	wobbleStep = fixed.FromRatio(1, 5)   // radians per tick
-	eyes       = gunHeight               // what it can shoot at, it sees
-	detour     = fixed.FromInt(10)       // how far it goes for a kit in good health
-	rockets    = ecs.NewQuery2(ecs.Read(body), ecs.Read(rocket))
-	tickNum    = func(t ecs.Tick) fixed.Num { return fixed.FromInt(int(t % (1 << 20))) }
 )
+
+// wobbleTicks is how long its aim takes to swing to and fro.
+const wobbleTicks = 31
+
+var rockets = ecs.NewQuery2(ecs.Read(body), ecs.Read(rocket))
 
 // bot returns a computer player's next pad.
 func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
@@ -67,7 +68,7 @@ func (m *Mind) look() {
 			continue
 		}
 		ray := Ray{From: m.body.Pos, Dir: to.Normalize(), Length: dist}
-		ray.From.Z += eyes
+		ray.From.Z += gunHeight // what it can shoot at, it sees
 		seen := dist < rifleRange && m.s.Clear(ray) == dist
 		if seen || !m.inSight && dist < m.foeDist {
 			m.foe, m.foeDist, m.inSight = *t, dist, seen
@@ -141,7 +142,7 @@ func (m *Mind) shoot(in Pad) Pad {
 	if !m.inSight {
 		return in.WithPoint(here.Add(in.Walk().Scale(keepFrom)))
 	}
-	swing := fixed.Sin(tickNum(m.w.Tick()).Mul(wobbleStep) + fixed.FromInt(int(m.player)))
+	swing := fixed.Sin(fixed.Tau.Mul(fixed.FromRatio(int64(m.w.Tick()%wobbleTicks), wobbleTicks)) + fixed.FromInt(int(m.player)))
 	at := flat(m.foe.Pos).Add(m.aside(here).Scale(swing.Mul(wobble).Mul(m.foeDist)))
 	in.Fire = true
 	if m.foeDist > blastRadius && m.dice.Chance(1, 30) {

@@ -29,7 +29,7 @@ const maxRows = 32
 var (
 	scene  = ecs.NewDerived("scene", buildScene, func(a, b *Scene) bool { return *a == *b })
 	alive  = ecs.NewQuery2(ecs.Read(body), ecs.Read(seat), ecs.Without(dead))
-	leaves = ecs.NewQuery1(ecs.Read(door))
+	leaves = ecs.NewQuery1(ecs.Read(door)) // the doors, of which the level has the doorways
 )
 
 // survey brings the scene in step at the end of a tick.
