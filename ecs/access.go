@@ -63,6 +63,9 @@ func (p *plan) use(d *declaration, write bool) {
 // maxUsed is the most components a query yields.
 const maxUsed = 4
 
+// fullBlock is a block in which every row matches.
+const fullBlock = ^uint64(0)
+
 // cursor walks a world's rows upwards, one block of 64 at a time. After next, bits has a bit for each row of the
 // block that matches, and base points to the block's first row in each used column.
 type cursor struct {
@@ -176,43 +179,94 @@ func (c *cursor) nextRun() int {
 		return n
 	}
 	c.bits = 0
-	return n + c.extend(n)
+	return n + c.extend()
 }
 
-// extend adds following blocks to a run of n rows that reaches its block's end, as long as all their rows match and
-// memory goes on. It returns how many rows it added.
-func (c *cursor) extend(n int) int {
-	identity, added := c.world.identity(), 0
-	words := identity.regions[c.owner].words
-	for k := c.block; k < len(words); k++ {
-		if words[k] != ^uint64(0) || c.match(words[k], k) != ^uint64(0) || !c.adjacent(identity, k, n+added) {
+// extend adds following blocks to a run that reaches its block's end, as long as all their rows match and memory goes
+// on, and marks their pages in the columns that are written. It returns how many rows it added.
+func (c *cursor) extend() int {
+	from, end := c.block, len(c.world.identity().regions[c.owner].words)
+	for c.block < end {
+		// A stretch at a time, no longer than what was found: what lies behind the run's end is looked at again later.
+		stretch := c.block + max(stretchBlocks, c.block-from)
+		to := c.follow(c.block, stretch)
+		if c.block = to; to < stretch {
 			break
 		}
-		c.enter(identity, k, ^uint64(0))
-		c.block = k + 1
-		added += blockRows
 	}
-	return added
-}
-
-// adjacent reports whether block k lies right behind a run of n rows in every used column.
-func (c *cursor) adjacent(identity *column, k, n int) bool {
-	first := uint32(k * blockRows)
-	if identity.rowOf(&identity.regions[c.owner], first) != unsafe.Add(c.runSelf, uintptr(n)*unsafe.Sizeof(Entity{})) {
-		return false
-	}
-	for i := range c.plan.used {
-		col := c.used[i]
-		if col.rowOf(&col.regions[c.owner], first) != unsafe.Add(c.run[i], uintptr(n)*col.info.stride) {
-			return false
+	first, until := uint32(from*blockRows), uint32(c.block*blockRows)
+	for i, write := range c.plan.write {
+		if write && first < until {
+			c.world.image.markRows(&c.used[i].regions[c.owner], c.used[i].info, first, until)
 		}
 	}
-	return true
+	return int(until - first)
 }
 
-// at returns what a row yields: the value at p, or p itself as a pointer. P is T or *T as write says.
-func at[P any](p unsafe.Pointer, write bool) P {
-	if write {
+// stretchBlocks is how many blocks a run is extended by at first.
+const stretchBlocks = 16
+
+// follow returns the first of blocks [from, to) that cannot belong to the run of the block before from, or to.
+func (c *cursor) follow(from, to int) int {
+	identity := c.world.identity()
+	self := &identity.regions[c.owner]
+	to = self.joinedUntil(identity.info, from, fullUntil(self.words, from, to))
+	for _, col := range c.used[:len(c.plan.used)] {
+		r := &col.regions[c.owner]
+		to = r.joinedUntil(col.info, from, fullUntil(r.words, from, to))
+	}
+	if len(c.plan.with)+len(c.plan.without) > 0 {
+		for k := from; k < to; k++ {
+			if c.match(fullBlock, k) != fullBlock {
+				to = k
+			}
+		}
+	}
+	return to
+}
+
+// fullUntil returns the first of blocks [from, to) in which a row is missing, or to.
+func fullUntil(words []uint64, from, to int) int {
+	k, to := from, max(from, min(to, len(words)))
+	for ; k+4 <= to; k += 4 {
+		if four := words[k : k+4]; four[0]&four[1]&four[2]&four[3] != fullBlock {
+			break
+		}
+	}
+	for k < to && words[k] == fullBlock {
+		k++
+	}
+	return k
+}
+
+// joinedUntil returns the first of blocks [from, to) whose rows are not in one piece of memory with those of the block
+// before from, or to.
+func (r *region) joinedUntil(info *columnInfo, from, to int) int {
+	if info.stride == 0 || to == from {
+		return to
+	}
+	end := int(r.joined[(from*blockRows-1)>>info.shift])
+	return min(to, end<<info.shift/blockRows)
+}
+
+// markRows marks the pages that hold rows [first, until) of region r.
+func (im *image) markRows(r *region, info *columnInfo, first, until uint32) {
+	if info.stride == 0 {
+		return
+	}
+	for _, number := range r.data.pages[first>>info.shift : (until-1)>>info.shift+1] {
+		im.mark(number)
+	}
+}
+
+// pointerBytes is the size of a pointer.
+const pointerBytes = unsafe.Sizeof(unsafe.Pointer(nil))
+
+// at returns what a row yields: the value at p, or p itself as a pointer. P is T or *T as write says. Where the sizes
+// tell which, the compiler decides, and a loop over rows has no branch for it.
+func at[T, P any](p unsafe.Pointer, write bool) P {
+	isPointer := unsafe.Sizeof(*new(P)) == pointerBytes && (unsafe.Sizeof(*new(T)) != pointerBytes || write)
+	if isPointer {
 		return *(*P)(unsafe.Pointer(&p))
 	}
 	return *(*P)(p)

@@ -40,6 +40,11 @@ type region struct {
 	words []uint64
 	bits  store // the pages of words
 	data  store // the pages of rows
+	// joined is, by page of data, the first page that is not in one piece of memory with it. slab is memory for the
+	// pages of data up to slabEnd.
+	joined  []uint32
+	slab    []byte
+	slabEnd int
 }
 
 // store is a growing run of pages of the image.

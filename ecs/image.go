@@ -107,8 +107,9 @@ func (im *image) growBits(r *region, i uint32) {
 // slabPagesMax bounds the pages that are allocated together, so that a growing region wastes at most 256 KiB.
 const slabPagesMax = 64
 
-// growData gives the region memory for row i and the rest of its block. Slabs grow with the region, which keeps runs
-// of rows long without ever moving a page.
+// growData gives the region memory for row i and the rest of its block. Memory is allocated in slabs that grow with
+// the region, which keeps runs of rows long without ever moving a page; a slab's pages join the image as they are
+// needed.
 func (im *image) growData(r *region, info *columnInfo, i uint32) {
 	if info.stride == 0 {
 		return
@@ -117,12 +118,15 @@ func (im *image) growData(r *region, info *columnInfo, i uint32) {
 	if info.single {
 		blockPages = 1
 	}
-	for len(r.data.pages)<<info.shift <= int(i) {
-		pages := min(max(blockPages, len(r.data.pages)/2/blockPages*blockPages), slabPagesMax)
-		pages = max(pages, blockPages)
-		slab := wordBytes(make([]uint64, (pages*info.pool.bytes+7)/8))
-		for at := range pages {
-			im.addPage(&r.data, slab[at*info.pool.bytes:(at+1)*info.pool.bytes])
+	for have := len(r.data.pages); have<<info.shift <= int(i); have += blockPages {
+		if have == r.slabEnd {
+			pages := min(max(blockPages, have), max(blockPages, slabPagesMax))
+			r.slab, r.slabEnd = wordBytes(make([]uint64, (pages*info.pool.bytes+7)/8)), have+pages
+		}
+		for range blockPages {
+			im.addPage(&r.data, r.slab[:info.pool.bytes:info.pool.bytes])
+			r.slab = r.slab[info.pool.bytes:]
+			r.joined = append(r.joined, uint32(r.slabEnd))
 		}
 	}
 }

@@ -35,10 +35,16 @@ func (q *Query1[A, PA]) All(w *World) iter.Seq[Row1[PA]] {
 			set, self := c.bits, c.self
 			baseA := c.base[0]
 			writeA := q.plan.write[0]
-			for ; set != 0; set &= set - 1 {
-				i := uintptr(bits.TrailingZeros64(set))
+			dense := set == fullBlock
+			for i, n := ^uintptr(0), bits.OnesCount64(set); n > 0; n-- {
+				if dense {
+					i++
+				} else {
+					i = uintptr(bits.TrailingZeros64(set))
+					set &= set - 1
+				}
 				if !yield(Row1[PA]{
-					at[PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
 					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
 				}) {
 					return

@@ -37,11 +37,17 @@ func (q *Query2[A, PA, B, PB]) All(w *World) iter.Seq[Row2[PA, PB]] {
 			set, self := c.bits, c.self
 			baseA, baseB := c.base[0], c.base[1]
 			writeA, writeB := q.plan.write[0], q.plan.write[1]
-			for ; set != 0; set &= set - 1 {
-				i := uintptr(bits.TrailingZeros64(set))
+			dense := set == fullBlock
+			for i, n := ^uintptr(0), bits.OnesCount64(set); n > 0; n-- {
+				if dense {
+					i++
+				} else {
+					i = uintptr(bits.TrailingZeros64(set))
+					set &= set - 1
+				}
 				if !yield(Row2[PA, PB]{
-					at[PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-					at[PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+					at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
 					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
 				}) {
 					return

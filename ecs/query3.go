@@ -39,12 +39,18 @@ func (q *Query3[A, PA, B, PB, C, PC]) All(w *World) iter.Seq[Row3[PA, PB, PC]] {
 			set, self := c.bits, c.self
 			baseA, baseB, baseC := c.base[0], c.base[1], c.base[2]
 			writeA, writeB, writeC := q.plan.write[0], q.plan.write[1], q.plan.write[2]
-			for ; set != 0; set &= set - 1 {
-				i := uintptr(bits.TrailingZeros64(set))
+			dense := set == fullBlock
+			for i, n := ^uintptr(0), bits.OnesCount64(set); n > 0; n-- {
+				if dense {
+					i++
+				} else {
+					i = uintptr(bits.TrailingZeros64(set))
+					set &= set - 1
+				}
 				if !yield(Row3[PA, PB, PC]{
-					at[PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-					at[PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
-					at[PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
+					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+					at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+					at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
 					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
 				}) {
 					return

@@ -41,13 +41,19 @@ func (q *Query4[A, PA, B, PB, C, PC, D, PD]) All(w *World) iter.Seq[Row4[PA, PB,
 			set, self := c.bits, c.self
 			baseA, baseB, baseC, baseD := c.base[0], c.base[1], c.base[2], c.base[3]
 			writeA, writeB, writeC, writeD := q.plan.write[0], q.plan.write[1], q.plan.write[2], q.plan.write[3]
-			for ; set != 0; set &= set - 1 {
-				i := uintptr(bits.TrailingZeros64(set))
+			dense := set == fullBlock
+			for i, n := ^uintptr(0), bits.OnesCount64(set); n > 0; n-- {
+				if dense {
+					i++
+				} else {
+					i = uintptr(bits.TrailingZeros64(set))
+					set &= set - 1
+				}
 				if !yield(Row4[PA, PB, PC, PD]{
-					at[PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-					at[PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
-					at[PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
-					at[PD](unsafe.Add(baseD, i*unsafe.Sizeof(*new(D))), writeD),
+					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+					at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+					at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
+					at[D, PD](unsafe.Add(baseD, i*unsafe.Sizeof(*new(D))), writeD),
 					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
 				}) {
 					return
