@@ -29,8 +29,9 @@ func (r *Ring) Depth() int { return len(r.slots) }
 
 // Save stores the world's state under its tick, in place of the one that is Depth ticks older.
 func (r *Ring) Save(w *ecs.World) *ecs.Snapshot {
-	r.newest = w.Tick()
-	s := &r.slots[r.newest&r.mask]
+	f := w.Tick()
+	r.newest = max(r.newest, f)
+	s := &r.slots[f&r.mask]
 	w.Save(s)
 	return s
 }
@@ -57,8 +58,8 @@ func (r *Ring) Floor(f ecs.Tick) (s *ecs.Snapshot, ok bool) {
 
 // DropAfter lets go of every snapshot of a tick > f: they hold states that will not have been.
 func (r *Ring) DropAfter(f ecs.Tick) {
-	for i := range r.slots {
-		if s := &r.slots[i]; !s.Empty() && s.Tick() > f {
+	for k := r.newest; k > f && r.newest-k <= r.mask; k-- {
+		if s, ok := r.At(k); ok {
 			s.Release()
 		}
 	}

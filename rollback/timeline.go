@@ -278,20 +278,21 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 	if f <= t.received {
 		return row
 	}
+	last, _ := t.inputs.Row(f - 1)
 	game, joined := t.world.Game(), t.world.Players()
 	for p := range row {
+		marks[p] = Predicted
 		if !joined.Has(ecs.Player(p)) {
-			row[p], marks[p] = ecs.InputBytes{}, Predicted
+			row[p] = ecs.InputBytes{}
 			continue
 		}
 		if p == t.config.Local {
 			if own, mark := t.own.At(f, 0); mark != Missing {
-				row[p], marks[p] = own, Predicted
+				row[p] = own
 				continue
 			}
 		}
-		last, _ := t.inputs.At(f-1, ecs.Player(p))
-		row[p], marks[p] = game.PredictInput(last), Predicted
+		row[p] = game.PredictInput(last[p])
 	}
 	return row
 }
