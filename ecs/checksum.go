@@ -1,5 +1,7 @@
 package ecs
 
+import "slices"
+
 // Checksum is a hash of a state. It is the same on every target, and for every state there is one.
 type Checksum uint64
 
@@ -29,4 +31,14 @@ func (s *Snapshot) ComponentChecksums(dst []Checksum) []Checksum {
 		}
 	}
 	return dst
+}
+
+// Columns returns the names of what ComponentChecksums counts, in its order: the engine's own "tick", "inputs" and
+// "entity", then the game's resources and components.
+func (g *Game) Columns() []string {
+	names := slices.Clone(engineNames[:])
+	for _, d := range g.declarations() {
+		names = append(names, d.name)
+	}
+	return names
 }
