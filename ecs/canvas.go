@@ -16,7 +16,9 @@ type Canvas interface {
 	Text(x, y, size float64, align int, text string, c Color)
 	// Image paints the asset of that name into the rectangle.
 	Image(name string, x, y, width, height float64)
-	// Hud returns a canvas whose camera is fixed: (0, 0) to (16·aspect, 16), unaffected by Camera.
+	// Aspect returns the picture's width divided by its height.
+	Aspect() float64
+	// Hud returns a canvas whose camera is fixed: (0, 0) to (16·Aspect, 16), unaffected by Camera.
 	Hud() Canvas
 }
 

@@ -37,6 +37,8 @@ type Game struct {
 	Controls func(c Controls) InputBytes
 	// Draw paints a view. Required for a window of the engine's own.
 	Draw func(c Canvas, v *View)
+	// Heard is told of each event once as predicted, then as confirmed or cancelled: for sounds, sparks and messages.
+	Heard func(v *View, e Effect)
 	// Dress gives the game's own view components to an entity that has just appeared in a view.
 	Dress func(v *View, entry *donburi.Entry)
 	// Validate says whether p may do what the input asks, given the state before the tick. nil: everything.

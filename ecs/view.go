@@ -15,6 +15,7 @@ type View struct {
 	Sim   *World        // the copies as a world: read it, do not step, save or restore it
 	Tick  Tick          // of the state that Alpha leads to
 	Alpha float64       // how far the way from the state before Tick to Tick is shown, in [0, 1]
+	Seat  int           // the player who watches, −1 for a spectator
 
 	roles  []roles // by column of the image
 	source *image  // whose pages the copies were made of; Sim's live pages have them as bases
@@ -30,7 +31,7 @@ func NewView(g *Game) (*View, error) {
 	}
 	w.game = g
 	w.bridge = newBridge(w, true)
-	v := &View{Sim: w, World: w.Donburi()}
+	v := &View{Seat: -1, Sim: w, World: w.Donburi()}
 	v.roles = make([]roles, engineColumns)
 	for _, d := range g.declarations() {
 		v.roles = append(v.roles, d.roles)

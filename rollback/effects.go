@@ -22,24 +22,15 @@ type effectRow struct {
 	values []byte
 }
 
-// Status says what a view learns of an event.
-type Status uint8
+// Effect is one piece of news of an event: see ecs.Effect.
+type Effect = ecs.Effect
 
-// The statuses of an event.
+// The statuses of an effect, as in ecs.
 const (
-	EffectPredicted Status = iota // play it, it may be cancelled
-	EffectConfirmed               // it is final; one that was never predicted starts now
-	EffectCancelled               // it did not happen: fade it out
+	EffectPredicted = ecs.EffectPredicted
+	EffectConfirmed = ecs.EffectConfirmed
+	EffectCancelled = ecs.EffectCancelled
 )
-
-// Effect is one piece of news. First is set on the first news of an event: a confirmed event with First set was not
-// predicted here. Age is how many ticks ago it happened.
-type Effect struct {
-	Event  ecs.EmittedEvent
-	Status Status
-	First  bool
-	Age    ecs.Tick
-}
 
 // maxNews bounds the news that wait for a view that does not ask: the oldest are counted as lost.
 const maxNews = 1024
@@ -107,7 +98,7 @@ func (e *Effects) confirm(f ecs.Tick) {
 	}
 }
 
-func (e *Effects) tell(ev ecs.EmittedEvent, s Status, first bool) {
+func (e *Effects) tell(ev ecs.EmittedEvent, s ecs.EffectStatus, first bool) {
 	if len(e.news) >= maxNews {
 		e.lost += uint64(len(e.news))
 		e.news, e.text = e.news[:0], e.text[:0]

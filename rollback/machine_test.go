@@ -44,7 +44,7 @@ type machine struct {
 	oracle   *oracle
 	rand     *rand.Rand
 	told     map[ecs.Tick]int // how many of a tick's orders the timeline has
-	ledger   map[ecs.EventKey]Status
+	ledger   map[ecs.EventKey]ecs.EffectStatus
 	verified ecs.Tick
 	checked  int
 	churn    bool // a rocket lived and died in a window that was predicted
@@ -138,12 +138,12 @@ func (m *machine) news(t *rapid.T) {
 		live := known && was == EffectPredicted
 		switch {
 		case known && was == EffectConfirmed,
-			e.Status == EffectPredicted && (live || e.Event.Irreversible || !e.First),
-			e.Status == EffectCancelled && (!live || e.First),
-			e.Status == EffectConfirmed && (live == e.First || live == e.Event.Irreversible):
+			e.ecs.EffectStatus == EffectPredicted && (live || e.Event.Irreversible || !e.First),
+			e.ecs.EffectStatus == EffectCancelled && (!live || e.First),
+			e.ecs.EffectStatus == EffectConfirmed && (live == e.First || live == e.Event.Irreversible):
 			t.Fatalf("news %+v after %v (known %v)", e, was, known)
 		}
-		m.ledger[e.Event.Key] = e.Status
+		m.ledger[e.Event.Key] = e.ecs.EffectStatus
 	})
 }
 
@@ -217,7 +217,7 @@ func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
 				}
 				c.Effects = NewEffects(64)
 				m := &machine{tl: newTimeline(t, c), oracle: newOracle(t), rand: newRand(rapid.Uint64().Draw(rt, "seed")),
-					told: map[ecs.Tick]int{}, ledger: map[ecs.EventKey]Status{}}
+					told: map[ecs.Tick]int{}, ledger: map[ecs.EventKey]ecs.EffectStatus{}}
 				join(m.oracle, 0, 1, 2)
 				rt.Repeat(map[string]func(*rapid.T){
 					"": m.invariants, "fix": m.fix, "order": m.order, "tell": m.tell, "deliver": m.deliver, "deliver more": m.deliver,

@@ -23,6 +23,7 @@ func (s *sketch) Polygon(points []ecs.Point, c ecs.Color)               { s.shap
 func (s *sketch) Text(_, _, _ float64, _ int, text string, _ ecs.Color) { s.texts[text]++ }
 func (s *sketch) Image(string, float64, float64, float64, float64)      {}
 func (s *sketch) Hud() ecs.Canvas                                       { return s }
+func (s *sketch) Aspect() float64                                       { return 1.6 }
 
 // A view is a picture of the world, and taking it leaves the world as it was.
 func TestThePictureShowsEverybodyAndChangesNothing(t *testing.T) {

@@ -47,7 +47,7 @@ func (c *canvas) begin(dst *ebiten.Image) {
 	c.originX, c.originY, c.scale = 0, 0, c.hud.scale
 }
 
-func (c *canvas) aspect() float64 {
+func (c *canvas) Aspect() float64 {
 	return float64(c.dst.Bounds().Dx()) / float64(c.dst.Bounds().Dy())
 }
 

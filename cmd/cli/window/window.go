@@ -85,7 +85,7 @@ func (s *screen) Draw(dst *ebiten.Image) {
 	}
 	hud := s.canvas.Hud()
 	if view == nil {
-		hud.Text(s.canvas.aspect()*8, 7.6, 0.8, 0, status, ecs.Color{R: 230, G: 230, B: 235, A: 255})
+		hud.Text(s.canvas.Aspect()*8, 7.6, 0.8, 0, status, ecs.Color{R: 230, G: 230, B: 235, A: 255})
 	} else {
 		s.config.Game.Draw(s.canvas, view)
 		hud.Text(0.2, 15.5, 0.36, -1, status, ecs.Color{R: 200, G: 200, B: 210, A: 200})
