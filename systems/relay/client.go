@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"tendon/ecs"
-	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/clock"
@@ -15,7 +14,10 @@ import (
 //
 // The pacer's position is the tick whose input is sampled now: the present plus the input delay. The lead control
 // moves it so that inputs arrive at the server just before they are used. The timeline follows it as far as the
-// prediction window allows; where the window is too small for the connection, the input delay grows.
+// prediction window allows; where the window is too small for the connection, the input delay grows (see delay).
+//
+// Until the lead has settled, the player's inputs are not sampled: what is sent is what the server would have
+// assumed, so that a player who joins is not corrected for what he did before his clock was right.
 type Client struct {
 	config   systems.ClientConfig
 	game     *ecs.Game
@@ -25,35 +27,37 @@ type Client struct {
 	lead     clock.Lead
 	delay    delay
 	loaded   bool
-	input    ecs.InputBytes
-	sampled  ecs.Tick // last tick that has an own input
+	locked   bool     // the lead has settled since Load
+	heard    bool     // a confirmation has come since Load
 	server   ecs.Tick // newest server tick heard of
 	hashed   ecs.Tick // last tick whose checksum was sent
 	rtt      systems.Time
-	stalled  bool
+	reach    int // where the pacer's tick stood in the last frame
+	unsent   bool
+	lastSend systems.Time
 	stats    systems.ClientStats
-	behind   bool // a confirmation waits for orders
-	rewound  bool // Rewind ran since the last new tick
+	own      ownInputs
+	held     heldOrders
 
 	scratch struct {
-		inputs  []ecs.InputBytes
+		inputs  []ecs.InputBytes // of a tick in a confirmation
 		message []byte
+		window  inputMessage
 		other   *ecs.World // for comparing with a server's image
 	}
-	own ownInputs
 }
 
-// ownInputs keeps the local inputs that the server may still need, by tick & mask.
-type ownInputs [2 * inputWindow]ecs.InputBytes
-
-// ringDepth is how many ticks a client keeps: more than it may predict, with the input delay.
+// ringDepth is how many ticks a client keeps: twice what it may predict.
 const ringDepth = 128
 
 // DefaultPrediction is how many ticks a client predicts at most: half a second at 60 ticks per second.
 const DefaultPrediction = 30
 
-// maxDebt bounds how far the present may lag behind the pacer after a stall, in ticks, before the pacer gives way.
-const maxDebt = 120
+// The bounds of a ClientConfig.
+const (
+	maxPrediction = ringDepth / 2
+	maxLeast      = 30 // of InputDelay
+)
 
 var _ systems.Client = (*Client)(nil)
 
@@ -62,18 +66,29 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 	if c.MaxPrediction == 0 {
 		c.MaxPrediction = DefaultPrediction
 	}
-	if c.World == nil || c.InputDelay < 0 || c.InputDelay > maxDelay || c.MaxPrediction > ringDepth/2 {
-		return nil, fmt.Errorf("relay: NewClient wants a World, InputDelay in [0, %d] and MaxPrediction in [1, %d]; has %d and %d", maxDelay, ringDepth/2, c.InputDelay, c.MaxPrediction)
+	switch {
+	case c.World == nil:
+		return nil, fmt.Errorf("relay: ClientConfig.World is nil")
+	case c.Seat < -1 || c.Seat >= c.World.Game().MaxPlayers:
+		return nil, fmt.Errorf("relay: ClientConfig.Seat is %d in a game of %d players", c.Seat, c.World.Game().MaxPlayers)
+	case c.InputDelay < 0 || c.InputDelay > maxLeast:
+		return nil, fmt.Errorf("relay: ClientConfig.InputDelay is %d, want [0, %d]", c.InputDelay, maxLeast)
+	case c.MaxPrediction < 1 || c.MaxPrediction > maxPrediction:
+		return nil, fmt.Errorf("relay: ClientConfig.MaxPrediction is %d, want [1, %d]", c.MaxPrediction, maxPrediction)
 	}
-	effects := rollback.NewEffects(ringDepth)
-	t, err := rollback.New(rollback.Config{World: c.World, MaxPrediction: c.MaxPrediction, Depth: ringDepth, History: backlog,
-		CheckEvery: checkEvery, Local: c.Seat, Effects: effects, Observer: c.Observer})
-	if err != nil {
+	if err := checkGame(c.World.Game()); err != nil {
 		return nil, err
 	}
-	cl := &Client{config: c, game: c.World.Game(), timeline: t, effects: effects}
+	cl := &Client{config: c, game: c.World.Game(), effects: rollback.NewEffects(ringDepth)}
 	cl.scratch.inputs = make([]ecs.InputBytes, c.World.Game().MaxPlayers)
-	return cl, nil
+	var err error
+	cl.timeline, err = cl.newTimeline()
+	return cl, err
+}
+
+func (c *Client) newTimeline() (*rollback.Timeline, error) {
+	return rollback.New(rollback.Config{World: c.config.World, MaxPrediction: c.config.MaxPrediction, Depth: ringDepth, History: backlog,
+		CheckEvery: checkEvery, Local: c.config.Seat, Effects: c.effects, Observer: c.config.Observer})
 }
 
 // World is the world the client simulates, in the state of Present.
@@ -81,112 +96,59 @@ func (c *Client) World() *ecs.World { return c.config.World }
 
 // Load takes over the state that was loaded into World.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	if c.loaded {
-		c.stats.Snaps++
-	}
 	c.timeline.Reset()
-	c.loaded, c.rtt = true, rtt
+	if c.loaded {
+		c.renew()
+	}
+	c.loaded, c.locked, c.heard, c.rtt, c.unsent, c.lastSend = true, false, false, rtt, true, now
 	c.server = max(serverTick, c.timeline.Present())
 	c.hashed = c.timeline.Confirmed()
 	c.lead.Forget()
-	c.delay = newDelay(c.config.InputDelay, c.config.MaxPrediction)
-	// An input sent now arrives half a round trip later and wants to be a tick early; the server's tick is half a
-	// round trip old.
-	ahead := float64(rtt)*float64(c.game.TickRate)/float64(systems.Second) + 2
-	c.pacer = clock.NewPacer(now, float64(c.server)+ahead, c.game.TickRate)
-	c.sampled = c.timeline.Present()
+	c.own.restart(c.timeline.Present(), c.config.World, c.config.Seat)
+	c.pacer = clock.NewPacer(now, float64(c.server)+c.leadTicks(), c.game.TickRate)
+	c.reach = int(c.pacer.Position())
+	c.delay = newDelay(c.config.InputDelay, c.config.MaxPrediction, int(math.Ceil(c.leadTicks())))
 }
 
-// Receive takes a message from the server.
-func (c *Client) Receive(ch systems.Channel, message []byte, now systems.Time) error {
-	if !c.loaded || len(message) == 0 {
-		return ErrMessage
+// renew begins a new timeline after a resync. The old one may hold orders that the server sends again, and may have
+// dropped others of ticks that will be computed again.
+func (c *Client) renew() {
+	t, err := c.newTimeline()
+	if err != nil {
+		panic(fmt.Sprintf("relay: the world that was loaded is not the one that NewClient was given: %v", err))
 	}
-	switch message[0] {
-	case kindConfirm:
-		return c.receiveConfirm(message)
-	case kindStamped:
-		return c.receiveStamped(message)
+	if s, ok := c.timeline.Snapshot(c.timeline.Present()); ok {
+		s.Release()
 	}
-	return ErrMessage
+	old := c.timeline.Stats()
+	c.stats.Rollbacks += old.Rewinds
+	c.stats.Resimulated += old.Resimulated
+	c.stats.Deepest = max(c.stats.Deepest, old.DeepestTick)
+	c.stats.Corrections += old.WrongInputs
+	c.stats.Snaps++
+	c.timeline, c.held = t, c.held[:0]
 }
 
-func (c *Client) receiveStamped(message []byte) error {
-	r := wire.NewReader(message)
-	r.U8()
-	f := ecs.Tick(r.Uvarint())
-	o := readOrder(&r)
-	if err := r.Close(); err != nil {
-		return err
-	}
-	if f > c.server+ecs.Tick(c.game.TickRate)+backlog {
-		return ErrMessage
-	}
-	return c.timeline.AddOrder(f, o)
+// leadTicks is how far ahead of what is heard of the server a client stands, as far as the round trip tells: an input
+// sent now arrives half of it later and wants to be a tick early; the news of the server is half of it old, and its
+// next tick is not here yet.
+func (c *Client) leadTicks() float64 {
+	return float64(c.rtt)*float64(c.game.TickRate)/float64(systems.Second) + 2
 }
 
-// receiveConfirm makes final what follows the last final tick. A confirmation that starts later left a gap and waits
-// for the next, which starts where this peer's acknowledgement ends.
-func (c *Client) receiveConfirm(message []byte) error {
-	var head confirmHead
-	r := wire.NewReader(message)
-	head.read(&r, c.timeline.Received())
-	if r.Err() != nil || head.count == 0 || head.server > c.server+backlog {
-		return ErrMessage
-	}
-	c.server = max(c.server, head.server)
-	if head.hasMargin {
-		margin := float64(head.margin) / marginUnit
-		c.lead.Measured(uint64(head.marginTick), margin)
-		c.stats.Margin = margin
-	}
-	if head.first > c.timeline.Received()+1 {
-		return nil
-	}
-	bits := wire.NewBitReader(r.Rest())
-	t := finalTick{inputs: c.scratch.inputs}
-	for p := range t.inputs {
-		in, known := c.timeline.InputAt(head.first-1, ecs.Player(p))
-		if !known.Final() {
-			return nil // coded against a tick that is no longer kept: a later confirmation starts later
-		}
-		t.inputs[p] = in
-	}
-	for i := range head.count {
-		t.read(&bits, c.game)
-		if bits.Err() != nil {
-			return ErrMessage
-		}
-		f := head.first + ecs.Tick(i)
-		if f <= c.timeline.Received() {
-			continue
-		}
-		if c.config.Seat >= 0 && t.late.Has(ecs.Player(c.config.Seat)) {
-			c.stats.Substituted++
-		}
-		switch err := c.timeline.Confirm(f, t.inputs, t.late, t.orders); err {
-		case nil:
-		case rollback.ErrOrdersMissing, rollback.ErrTooFar:
-			return nil // the orders are on their way, or the states up to here must be computed first
-		default:
-			return err
-		}
-	}
-	return nil
-}
-
-// SetInput is what the local player does from now on.
-func (c *Client) SetInput(in ecs.InputBytes) { c.input = in }
+// SetInput is what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
+// if a frame samples several: the ticks after the first get what anybody would predict from it.
+func (c *Client) SetInput(in ecs.InputBytes) { c.own.set(in, c.locked, c.game) }
 
 // Order asks the server to stamp an order of the local player.
 func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
 	if len(payload) > ecs.MaxOrderBytes {
 		return fmt.Errorf("relay: an order of %d bytes: at most %d", len(payload), ecs.MaxOrderBytes)
 	}
-	w := wire.NewWriter(c.scratch.message[:0], systems.MaxReliable)
-	w.U8(kindOrder)
-	appendOrder(&w, ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(max(c.config.Seat, 0)), Entity: target, Payload: payload})
-	c.scratch.message = w.Bytes()
+	if c.config.Seat < 0 {
+		return fmt.Errorf("relay: a spectator gives no orders")
+	}
+	c.scratch.message = appendRequest(c.scratch.message[:0], target, payload)
 	out.Send(0, systems.Reliable, c.scratch.message)
 	return nil
 }
@@ -198,122 +160,91 @@ func (c *Client) Frame(now systems.Time) {
 		return
 	}
 	c.pacer.Advance(now)
-	c.steer()
+	if c.config.Seat < 0 {
+		c.follow()
+	} else {
+		c.steer()
+		c.sample(now)
+	}
 	c.enter(ecs.SectionReconcile)
 	c.timeline.Rewind()
 	c.leave(ecs.SectionReconcile)
-	c.sample()
 	c.run()
 }
 
-// steer lets the lead control move the pacer.
+// steer lets the lead control move the pacer, and the delay follow.
 func (c *Client) steer() {
-	if behind := float64(c.timeline.Received()) + 1 - c.pacer.Position(); behind > 0 {
-		c.pacer.Shift(math.Ceil(behind) + 1) // the server is ahead of us: an input sampled now is too late already
+	received := c.timeline.Received()
+	if float64(received)+1 > c.pacer.Position() {
+		// The server is ahead: this client was suspended. What it measured before tells nothing of now.
+		c.pacer.Shift(float64(received) + c.leadTicks() - c.pacer.Position())
 		c.lead.Forget()
 	}
-	if c.config.Seat < 0 {
-		c.follow()
-		return
-	}
 	pace, jump := c.lead.Control(c.pacer.Gained())
-	if jump != 0 {
-		c.pacer.Shift(jump)
-	}
+	c.pacer.Shift(jump)
 	c.pacer.Dilate(pace)
-	c.stats.Dilation = pace
-	c.delay.observe(c.ahead(), c.game.TickRate)
+	if c.lead.Settled() {
+		c.locked, c.rtt = true, c.lead.RTT()
+	}
+	until := int(c.pacer.Position())
+	for range min(until-c.reach, clock.MaxSteps) {
+		c.delay.observe(until-int(received), c.game.TickRate)
+	}
 }
 
-// follow paces a spectator, who sends no inputs to measure: he stands a tick behind what he heard of.
+// follow paces a spectator, who sends no inputs to measure: he stands where what he heard of ends.
 func (c *Client) follow() {
 	wrong := float64(c.timeline.Received()) - c.pacer.Position()
-	if math.Abs(wrong) > maxDebt {
+	if math.Abs(wrong) > ringDepth {
 		c.pacer.Shift(wrong)
 		wrong = 0
 	}
 	c.pacer.Dilate(min(max(1+0.1*wrong, 0.9), 1.1))
 }
 
-// ahead returns how many ticks lie between the tick whose input is sampled and the last final one.
-func (c *Client) ahead() int {
-	return int(c.pacer.Position()) - int(c.timeline.Received())
-}
-
 // sample gives every tick up to the pacer's its input.
-func (c *Client) sample() {
-	if c.config.Seat < 0 {
-		return
-	}
-	until := ecs.Tick(max(c.pacer.Position(), 0))
-	if until > c.timeline.Received()+maxInputs {
-		until = c.timeline.Received() + maxInputs
-	}
-	c.sampled = max(c.sampled, c.timeline.Furthest(), c.timeline.Received())
-	for c.sampled < until {
-		c.sampled++
-		if c.timeline.SetLocal(c.sampled, c.input) != nil {
-			c.sampled--
+func (c *Client) sample(now systems.Time) {
+	until := min(ecs.Tick(c.pacer.Position()), c.timeline.Received()+maxInputs)
+	c.own.skipTo(max(c.timeline.Furthest(), c.timeline.Received()), c.game)
+	for f := c.own.sampled + 1; f <= until; f++ {
+		missed := f+clock.MaxSteps <= until || !c.locked
+		in := c.own.next(missed, c.game)
+		if c.timeline.SetLocal(f, in) != nil {
 			return
 		}
-		c.own[c.sampled%ecs.Tick(len(c.own))] = c.input
-		c.lead.Sent(uint64(c.sampled), c.pacer.Gained())
+		c.own.put(f, in, missed)
+		if f+clock.MaxSteps > until {
+			c.lead.Sent(uint64(f), c.pacer.Gained(), now)
+		}
+		c.unsent = true
 	}
 }
 
 // run steps to the tick that is due. New ticks per frame are capped, and so is the work as a whole; what is left goes
 // on in the next frame.
 func (c *Client) run() {
-	want := int(c.pacer.Position()) - c.delay.ticks
-	if debt := want - int(c.timeline.Furthest()); debt > maxDebt {
-		c.pacer.Shift(float64(maxDebt - debt))
-		want -= debt - maxDebt
-	}
+	want := c.want()
+	due := max(0, int(c.pacer.Position())-c.reach)
+	c.reach = int(c.pacer.Position())
 	fresh, work := 0, 0
-	c.stalled = false
 	for int(c.timeline.Present()) < want && fresh < clock.MaxSteps && work < ringDepth {
-		if c.timeline.Present() >= c.timeline.Furthest() && c.timeline.Furthest() >= c.timeline.Received() {
+		if c.timeline.Present() >= c.timeline.Furthest() {
 			fresh++
 		}
 		work++
 		if c.timeline.Step() != nil {
-			c.stalled = true
-			c.stats.Stalls++
+			c.stats.Stalls += uint64(min(due, want-int(c.timeline.Present())))
 			return
 		}
 	}
 }
 
-// Send sends the inputs the server has not used yet and how far this peer has confirmed, and the checksums due.
-func (c *Client) Send(now systems.Time, out systems.Outbox) {
-	if !c.loaded {
-		return
+// want is the tick that is due.
+func (c *Client) want() int {
+	if c.config.Seat < 0 {
+		return int(c.pacer.Position())
 	}
-	m := inputMessage{received: c.timeline.Received(), first: c.timeline.Received() + 1, inputs: c.scratch.inputs[:0]}
-	if c.config.Seat >= 0 {
-		for f := m.first; f <= c.sampled && len(m.inputs) < maxInputs; f++ {
-			m.inputs = append(m.inputs, c.own[f%ecs.Tick(len(c.own))])
-		}
-	}
-	c.scratch.message = m.append(c.scratch.message[:0], c.game)
-	out.Send(0, systems.Datagram, c.scratch.message)
-	c.scratch.inputs = m.inputs[:cap(m.inputs)][:max(len(c.scratch.inputs), c.game.MaxPlayers)]
-	c.sendHashes(out)
-}
-
-// sendHashes sends the checksum of every tick that is checked and has become confirmed.
-func (c *Client) sendHashes(out systems.Outbox) {
-	for next := (c.hashed/checkEvery + 1) * checkEvery; next <= c.timeline.Confirmed(); next += checkEvery {
-		c.hashed = next
-		s, ok := c.timeline.Snapshot(next)
-		if !ok {
-			continue
-		}
-		m := hashMessage{next, s.Checksum()}
-		c.scratch.message = m.append(c.scratch.message[:0])
-		out.Send(0, systems.Reliable, c.scratch.message)
-		c.stats.Hashes++
-	}
+	return int(c.pacer.Position()) - c.delay.ticks
 }
 
 // View returns the two last states and how far between them the display stands.
@@ -329,28 +260,33 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snaps
 	if confirmed, ok = c.timeline.Floor(c.timeline.Confirmed()); !ok {
 		confirmed = current
 	}
-	if !c.stalled {
-		alpha = c.pacer.Position() - math.Floor(c.pacer.Position())
+	at := c.pacer.At(now) - float64(f)
+	if c.config.Seat >= 0 {
+		at -= float64(c.delay.ticks)
 	}
-	return previous, current, confirmed, alpha
+	return previous, current, confirmed, min(max(at, 0), math.Nextafter(1, 0))
 }
 
-// Live reports whether the client has caught up with the server.
-func (c *Client) Live() bool { return c.loaded && c.timeline.Received()+2+c.lagTicks() >= c.server }
-
-// lagTicks is by how many ticks what this peer has confirmed must trail the newest tick it heard of: none but what
-// is lost on the way.
-func (c *Client) lagTicks() ecs.Tick { return 2 }
+// Live reports whether the client has caught up with the server, as far as it has heard: what it has confirmed trails
+// the server by two ticks at most, and its clock is right.
+func (c *Client) Live() bool {
+	return c.heard && (c.locked || c.config.Seat < 0) && c.timeline.Confirmed()+2 >= c.server
+}
 
 // Effects drains the news of events.
 func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.timeline.Present(), f) }
 
-// Stats returns what the client counted.
+// Stats returns what the client counted. Corrections are inputs of any player that were confirmed otherwise than they
+// had been predicted; the local player's are among them only where the server altered them.
 func (c *Client) Stats() systems.ClientStats {
 	s, t := c.stats, c.timeline.Stats()
 	s.Present, s.Confirmed, s.ServerTick = c.timeline.Present(), c.timeline.Confirmed(), c.server
-	s.Rollbacks, s.Resimulated, s.Deepest, s.Corrections = t.Rewinds, t.Resimulated, t.DeepestTick, t.WrongInputs
+	s.Rollbacks += t.Rewinds
+	s.Resimulated += t.Resimulated
+	s.Deepest = max(s.Deepest, t.DeepestTick)
+	s.Corrections += t.WrongInputs
 	s.InputDelay, s.RTT, s.RingBytes = c.delay.ticks, c.rtt, c.config.World.PageBytes()
+	s.Dilation = c.pacer.Dilation()
 	return s
 }
 

@@ -1,14 +1,24 @@
 package relay
 
-// delay chooses the input delay: the least that is asked for as long as the prediction window hides the rest of the
-// way to the server and back, and what is missing beyond it. It grows at once and shrinks by one tick at a time, when
-// a smaller one would have done for several seconds.
+// delay chooses the input delay: the least that was asked for as long as the prediction window hides the rest of the
+// way to the server and back, and what is missing beyond it. So the policy where the window is too small for the
+// connection is delay first, stall second:
+//
+//   - The window is never exceeded. A tick beyond it waits; that is a stall.
+//   - The delay becomes what four of five ticks of the last second needed, so that a spike stalls once and is
+//     forgotten, and a slower connection is felt as delay. One tick of slack is added, since W differs by one with the
+//     phase between the client's frames and the server's ticks.
+//   - It grows at once and shrinks a tick at a time, rate/10 ticks apart, to the largest need of the last 3 seconds.
 type delay struct {
-	ticks  int
-	least  int
+	ticks  int // the delay
+	least  int // what was asked for
 	window int // prediction window
-	most   int // largest need in the running interval
-	frames int
+	goal   int
+	recent [calmSeconds]int // needs of the last seconds
+	second int
+	counts [maxDelay + 1]uint16 // of the running second, by need
+	seen   int                  // ticks of the running second
+	shrink int                  // ticks since the delay last shrank
 }
 
 // maxDelay bounds the input delay, in ticks.
@@ -17,23 +27,52 @@ const maxDelay = 120
 // calmSeconds is how long a smaller delay must have been enough before it is taken.
 const calmSeconds = 3
 
-func newDelay(least, window int) delay {
-	return delay{ticks: least, least: least, window: window}
+// newDelay returns the delay for a client whose inputs are sampled ahead ticks before they are known to be final.
+func newDelay(least, window, ahead int) delay {
+	d := delay{least: least, window: window}
+	d.ticks = d.need(ahead)
+	d.goal = d.ticks
+	for i := range d.recent {
+		d.recent[i] = d.ticks
+	}
+	return d
 }
 
-// observe takes how many ticks lie between sampling an input and the newest final tick.
+// need returns the delay that keeps the prediction within the window.
+func (d *delay) need(ahead int) int {
+	return min(max(ahead+1-d.window, d.least), maxDelay)
+}
+
+// observe takes, once a tick, how many ticks lie between sampling an input and the newest final tick.
 func (d *delay) observe(ahead, ticksPerSecond int) {
-	need := min(max(ahead-d.window, d.least), maxDelay)
-	d.most = max(d.most, need)
-	if need > d.ticks {
-		d.ticks = need
-		d.frames, d.most = 0, 0
-		return
+	d.counts[d.need(ahead)]++
+	if d.seen++; d.seen >= ticksPerSecond {
+		d.conclude()
 	}
-	if d.frames++; d.frames >= calmSeconds*ticksPerSecond {
-		if d.most < d.ticks {
-			d.ticks--
+	d.shrink++
+	switch {
+	case d.goal > d.ticks:
+		d.ticks, d.shrink = d.goal, 0
+	case d.goal < d.ticks && d.shrink*10 >= ticksPerSecond:
+		d.ticks--
+		d.shrink = 0
+	}
+}
+
+// conclude ends a second.
+func (d *delay) conclude() {
+	above, need := 0, maxDelay
+	for ; need > d.least; need-- {
+		if above += int(d.counts[need]); above*5 > d.seen {
+			break
 		}
-		d.frames, d.most = 0, 0
 	}
+	d.recent[d.second%calmSeconds] = need
+	d.second++
+	d.goal = 0
+	for _, n := range d.recent {
+		d.goal = max(d.goal, n)
+	}
+	clear(d.counts[:])
+	d.seen = 0
 }

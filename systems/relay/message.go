@@ -2,10 +2,10 @@ package relay
 
 import (
 	"errors"
+	"fmt"
 
 	"tendon/ecs"
 	"tendon/net/wire"
-	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -24,97 +24,140 @@ var ErrMessage = errors.New("relay: malformed message")
 const (
 	maxInputs   = 180 // inputs in one message
 	maxConfirms = 255 // ticks in one message
+	headBytes   = 16  // most bytes before the bits of an input message or a confirmation
 )
 
+// checkGame refuses a game of which one tick's inputs may not fit a datagram, with the figures.
+func checkGame(g *ecs.Game) error {
+	if need := headBytes + (worstTick(g)+7)/8; need > systems.MaxDatagram {
+		return fmt.Errorf("relay: %d players with inputs of %d bytes need %d bytes for one tick: a datagram holds %d", g.MaxPlayers, g.InputSize(), need, systems.MaxDatagram)
+	}
+	return nil
+}
+
+// worstTick returns the most bits that a final tick takes.
+func worstTick(g *ecs.Game) int {
+	return 1 + g.MaxPlayers*(1+9*g.InputSize()) + 1 + g.MaxPlayers + 1 + 32
+}
+
 // appendChange codes an input against what it was expected to be: one bit if equal, else one bit per byte of the
-// type and the bytes that differ.
-func appendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) {
+// type and the bytes that differ. It returns how many bits that took.
+func appendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) (bits int) {
 	if *expected == *in {
 		w.Bool(false)
-		return
+		return 1
 	}
 	w.Bool(true)
+	bits = 1 + size
 	for i := range size {
 		if expected[i] == in[i] {
 			w.Bool(false)
 			continue
 		}
 		w.Bits(1|uint64(in[i])<<1, 9)
+		bits += 8
 	}
+	return bits
 }
 
-// readChange is the inverse of appendChange; in holds the expected input and becomes the real one.
-func readChange(r *wire.BitReader, in *ecs.InputBytes, size int) {
+// readChange is the inverse of appendChange; in holds the expected input and becomes the real one. ok is false for
+// what appendChange does not write, and for an input that no program could have stored.
+func readChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool) {
 	if !r.Bool() {
-		return
+		return true
 	}
-	for i := range size {
-		if r.Bool() {
-			in[i] = byte(r.Bits(8))
+	differs := false
+	for i := range game.InputSize() {
+		if !r.Bool() {
+			continue
 		}
+		b := byte(r.Bits(8))
+		if b == in[i] {
+			return false
+		}
+		in[i], differs = b, true
 	}
+	clean := *in
+	game.CleanInput(&clean)
+	return differs && clean == *in
 }
 
-// inputMessage is what a client sends each tick: how far it has confirmed, and its inputs of consecutive ticks.
+// inputMessage is what a client sends each tick: how far its input sets are final, and its inputs of the ticks that
+// follow.
 type inputMessage struct {
 	received ecs.Tick
-	first    ecs.Tick
 	inputs   []ecs.InputBytes
 }
 
+// append writes the message with as many of the inputs as fit a datagram, oldest first.
 func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
-	w := wire.NewWriter(dst, systems.MaxDatagram)
-	w.U8(kindInput)
-	w.U32(uint32(m.received))
-	w.U32(uint32(m.first))
-	w.U8(uint8(len(m.inputs)))
-	bits := wire.NewBitWriter(w.Bytes(), w.Room())
-	var expected ecs.InputBytes
-	for i := range m.inputs {
-		appendChange(&bits, &expected, &m.inputs[i], game.InputSize())
-		expected = game.PredictInput(m.inputs[i])
+	for count := min(len(m.inputs), maxInputs); ; {
+		w := wire.NewWriter(dst, systems.MaxDatagram)
+		w.U8(kindInput)
+		w.U32(uint32(m.received))
+		w.U8(uint8(count))
+		bits := wire.NewBitWriter(w.Bytes(), w.Room())
+		fits := 0
+		var expected ecs.InputBytes
+		for ; fits < count; fits++ {
+			in := &m.inputs[fits]
+			appendChange(&bits, &expected, in, game.InputSize())
+			if bits.Err() != nil {
+				break
+			}
+			expected = game.PredictInput(*in)
+		}
+		if fits == count {
+			return bits.Bytes()
+		}
+		count = fits
 	}
-	return bits.Bytes()
 }
 
-// readInput parses an input message into m, whose slice is used again. near is the server's tick.
+// read parses an input message into m, whose slice is used again. near is the server's tick.
 func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 	r := wire.NewReader(message)
-	r.U8()
+	kind := r.U8()
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
-	m.first = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	n := int(r.U8())
-	if r.Err() != nil || n > maxInputs {
+	if r.Err() != nil || kind != kindInput || n > maxInputs {
 		return ErrMessage
 	}
 	m.inputs = m.inputs[:0]
 	bits := wire.NewBitReader(r.Rest())
 	var in ecs.InputBytes
 	for range n {
-		readChange(&bits, &in, game.InputSize())
-		game.CleanInput(&in)
+		if !readChange(&bits, &in, game) {
+			return ErrMessage
+		}
 		m.inputs = append(m.inputs, in)
 		in = game.PredictInput(in)
 	}
-	return bits.Close()
+	if bits.Close() != nil {
+		return ErrMessage
+	}
+	return nil
 }
 
-// confirmHead opens a confirmation: the first tick, how many follow, the server's tick, and the margin of one of the
-// receiver's inputs in 1/64 of a tick.
+// confirmHead opens a confirmation: the first tick, how many there are, how many more the server has computed, and
+// the margin of one of the receiver's inputs in 1/64 of a tick.
 type confirmHead struct {
 	first      ecs.Tick
 	count      int
-	server     ecs.Tick
+	more       ecs.Tick
 	hasMargin  bool
 	marginTick ecs.Tick
 	margin     int16
 }
 
+// last returns the newest tick in the confirmation.
+func (h *confirmHead) last() ecs.Tick { return h.first + ecs.Tick(h.count) - 1 }
+
 func (h *confirmHead) append(w *wire.Writer) {
 	w.U8(kindConfirm)
 	w.U32(uint32(h.first))
 	w.U8(uint8(h.count))
-	w.U32(uint32(h.server))
+	w.Uvarint(uint64(h.more))
 	w.Bool(h.hasMargin)
 	if h.hasMargin {
 		w.U32(uint32(h.marginTick))
@@ -122,89 +165,88 @@ func (h *confirmHead) append(w *wire.Writer) {
 	}
 }
 
-func (h *confirmHead) read(r *wire.Reader, near ecs.Tick) {
-	r.U8()
+// read parses the head; near is the receiver's last final tick.
+func (h *confirmHead) read(r *wire.Reader, near ecs.Tick) error {
+	kind := r.U8()
 	h.first = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	h.count = int(r.U8())
-	h.server = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
+	h.more = ecs.Tick(r.Uvarint())
 	if h.hasMargin = r.Bool(); h.hasMargin {
 		h.marginTick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 		h.margin = int16(r.U16())
 	}
+	if r.Err() != nil || kind != kindConfirm || h.first == 0 || h.count == 0 || h.more > backlog || h.last() < h.first {
+		return ErrMessage
+	}
+	return nil
 }
 
-// finalTick is the input set of one tick as a confirmation carries it.
+// finalTick is the input set of one tick as a confirmation carries it. altered holds the players whose input is not
+// what they sent for the tick: there was none, or a late press was merged in, or the game refused it.
 type finalTick struct {
-	inputs []ecs.InputBytes
-	late   ecs.PlayerSet
-	orders rollback.OrderDigest
+	inputs  []ecs.InputBytes
+	altered ecs.PlayerSet
+	orders  uint32 // digest, 0 for none
 }
 
-// append codes the tick against the one before: one bit if every input was as predicted, nobody was late and there
-// are no orders.
-func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) {
-	plain := t.late == 0 && t.orders == 0
+// append codes the tick against the one before: one bit if every input was as predicted, nothing was altered and
+// there are no orders. It returns how many bits that took.
+func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) (bits int) {
+	plain := t.altered == 0 && t.orders == 0
 	for p := 0; plain && p < len(t.inputs); p++ {
 		plain = t.inputs[p] == game.PredictInput(before[p])
 	}
 	w.Bool(!plain)
 	if plain {
-		return
+		return 1
 	}
+	bits = 3
 	for p := range t.inputs {
 		expected := game.PredictInput(before[p])
-		appendChange(w, &expected, &t.inputs[p], game.InputSize())
+		bits += appendChange(w, &expected, &t.inputs[p], game.InputSize())
 	}
-	w.Bool(t.late != 0)
-	if t.late != 0 {
-		w.Bits(uint64(t.late), len(t.inputs))
+	w.Bool(t.altered != 0)
+	if t.altered != 0 {
+		w.Bits(uint64(t.altered), len(t.inputs))
+		bits += len(t.inputs)
 	}
 	w.Bool(t.orders != 0)
 	if t.orders != 0 {
 		w.Bits(uint64(t.orders), 32)
+		bits += 32
 	}
+	return bits
 }
 
-// read is the inverse of append; t.inputs holds the inputs of the tick before and becomes this tick's.
-func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) {
+// read is the inverse of append; t.inputs holds the inputs of the tick before and becomes this tick's. ok is false
+// for what append does not write, and may be true where r has failed.
+func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 	for p := range t.inputs {
 		t.inputs[p] = game.PredictInput(t.inputs[p])
 	}
-	t.late, t.orders = 0, 0
+	t.altered, t.orders = 0, 0
 	if !r.Bool() {
-		return
+		return true
 	}
+	differs := false
 	for p := range t.inputs {
-		readChange(r, &t.inputs[p], game.InputSize())
-		game.CleanInput(&t.inputs[p])
+		expected := t.inputs[p]
+		if !readChange(r, &t.inputs[p], game) {
+			return false
+		}
+		differs = differs || t.inputs[p] != expected
 	}
 	if r.Bool() {
-		t.late = ecs.PlayerSet(r.Bits(len(t.inputs)))
+		if t.altered = ecs.PlayerSet(r.Bits(len(t.inputs))); t.altered == 0 {
+			return false
+		}
 	}
 	if r.Bool() {
-		t.orders = rollback.OrderDigest(r.Bits(32))
+		if t.orders = uint32(r.Bits(32)); t.orders == 0 {
+			return false
+		}
 	}
-}
-
-// appendOrder writes an order's body.
-func appendOrder(w *wire.Writer, o ecs.Order) {
-	w.U8(uint8(o.Kind))
-	w.U8(uint8(o.Player))
-	w.Uvarint(uint64(o.Entity.Row))
-	w.Uvarint(uint64(o.Entity.Born))
-	w.Blob(o.Payload)
-}
-
-// readOrder reads an order's body; the payload aliases the message.
-func readOrder(r *wire.Reader) (o ecs.Order) {
-	o.Kind, o.Player = ecs.OrderKind(r.U8()), ecs.Player(r.U8())
-	row := r.Uvarint()
-	o.Entity = ecs.Entity{Row: uint32(row), Born: ecs.Tick(r.Uvarint())}
-	o.Payload = r.Blob(ecs.MaxOrderBytes)
-	if !o.Kind.Valid() || row > 1<<32-1 || o.Player >= ecs.MaxPlayers {
-		r.Fail(ErrMessage)
-	}
-	return o
+	return differs || t.altered != 0 || t.orders != 0
 }
 
 // hashMessage is a client's checksum of a confirmed tick.
@@ -223,7 +265,10 @@ func (m *hashMessage) append(dst []byte) []byte {
 
 func (m *hashMessage) read(message []byte) error {
 	r := wire.NewReader(message)
-	r.U8()
+	kind := r.U8()
 	m.tick, m.sum = ecs.Tick(r.Uvarint()), ecs.Checksum(r.U64())
-	return r.Close()
+	if r.Close() != nil || kind != kindHash {
+		return ErrMessage
+	}
+	return nil
 }

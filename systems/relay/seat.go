@@ -2,25 +2,23 @@ package relay
 
 import "tendon/ecs"
 
-// inputWindow is how many ticks ahead of the server an input may be.
+// inputWindow is how many ticks of a player's inputs are held: half of them may lie ahead of the server, half behind.
 const inputWindow = 128
 
-// seat holds one player's inputs on the server. Input of tick f lies in slot f % inputWindow, which stores its tick.
-// For each tick exactly one input is taken, the player's own or a substitute.
+// seat holds one player's inputs on the server. Input of tick f lies in slot f % inputWindow, which stores its tick;
+// what came first stays. For each tick exactly one input is taken, the player's own or a substitute.
 type seat struct {
 	slots [inputWindow]seatSlot
 	last  ecs.InputBytes // what was used last
 	merge ecs.InputBytes // late inputs whose presses go into the next tick
 	late  bool           // merge holds something
 
-	// The worst margin since it was last told, in 1/64 of a tick.
-	hasMargin  bool
-	marginTick ecs.Tick
-	margin     int16
+	worst      margin // the worst margin since it was last told
+	meanMargin float64
+	measured   bool // meanMargin holds something
 
 	substituted uint64
 	lateInputs  uint64
-	meanMargin  float64
 }
 
 type seatSlot struct {
@@ -29,18 +27,24 @@ type seatSlot struct {
 	in   ecs.InputBytes
 }
 
-// marginUnit is the resolution of margins on the wire: 1/64 of a tick.
+// margin is how much before its use the input of a tick arrived, in 1/64 of a tick, negative if too late.
+type margin struct {
+	tick  ecs.Tick
+	value int16
+	set   bool
+}
+
+// marginUnit is the resolution of margins on the wire.
 const marginUnit = 64
 
-// put stores the player's input of tick f, which arrived when the server had computed tick done. early is how many
-// ticks before its use it arrived, negative if it is too late. It reports whether the input was new.
-func (s *seat) put(f, done ecs.Tick, in ecs.InputBytes, early float64, game *ecs.Game) bool {
+// put stores the player's input of tick f, which arrived when the server had computed tick done. It reports whether
+// the input was new.
+func (s *seat) put(f, done ecs.Tick, in ecs.InputBytes, game *ecs.Game) bool {
 	slot := &s.slots[f%inputWindow]
 	if slot.set && slot.tick >= f {
 		return false
 	}
 	slot.tick, slot.set, slot.in = f, true, in
-	s.measure(f, early)
 	if f <= done {
 		s.lateInputs++
 		if s.late {
@@ -51,30 +55,46 @@ func (s *seat) put(f, done ecs.Tick, in ecs.InputBytes, early float64, game *ecs
 	return true
 }
 
+// measure notes that the input of tick f arrived early ticks before its use.
 func (s *seat) measure(f ecs.Tick, early float64) {
+	if !s.measured {
+		s.meanMargin, s.measured = early, true
+	}
 	s.meanMargin += 0.1 * (early - s.meanMargin)
 	m := int16(min(max(early*marginUnit, -1<<15), 1<<15-1))
-	if !s.hasMargin || m < s.margin {
-		s.hasMargin, s.marginTick, s.margin = true, f, m
+	if !s.worst.set || m < s.worst.value {
+		s.worst = margin{tick: f, value: m, set: true}
 	}
 }
 
-// take returns the input to use in tick f, and whether it had to be substituted. What was late is merged in.
-func (s *seat) take(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, substituted bool) {
+// take returns the input to use in tick f, and whether it is another than the player sent for it. What was late is
+// merged in.
+func (s *seat) take(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, altered bool) {
 	slot := &s.slots[f%inputWindow]
 	if slot.set && slot.tick == f {
 		in = slot.in
 	} else {
-		in, substituted = game.PredictInput(s.last), true
+		in, altered = game.PredictInput(s.last), true
 		s.substituted++
 	}
 	if s.late {
-		in = game.MergeLate(s.merge, in)
-		s.late = false
+		merged := game.MergeLate(s.merge, in)
+		altered = altered || merged != in
+		in, s.late = merged, false
 	}
 	s.last = in
-	return in, substituted
+	return in, altered
 }
 
-// vacate forgets the player's inputs: the seat is empty or somebody else's from now on.
-func (s *seat) vacate() { *s = seat{} }
+// begin is called in the tick in which a player enters the match: what somebody else did before does not go on.
+func (s *seat) begin() {
+	s.last, s.late = ecs.InputBytes{}, false
+}
+
+// forget drops the inputs that wait, when another connection takes the seat: its owner may be another one too.
+func (s *seat) forget() {
+	for i := range s.slots {
+		s.slots[i].set = false
+	}
+	s.late, s.worst, s.measured = false, margin{}, false
+}

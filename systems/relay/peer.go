@@ -1,0 +1,116 @@
+package relay
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// peer is what the server knows of one open connection. It has acknowledged tick acked, which never falls while it is
+// open.
+type peer struct {
+	open     bool
+	seat     int // −1: a spectator
+	acked    ecs.Tick
+	opened   ecs.Tick // the state it held when it was opened
+	stats    systems.PeerStats
+	flaw     flaw
+	messages int // input messages that it may still send
+	orders   int // orders that it may still ask for, in 1/TickRate
+}
+
+// flaw says whether a peer needs an image.
+type flaw uint8
+
+const (
+	sound flaw = iota
+	found      // its checksum differed, or it is too far behind
+	told       // the room knows; nothing more is said until the peer is opened anew
+)
+
+// The budgets of a peer. A client sends at most one input message a tick, at up to 1.1 times the pace; what a hitch
+// held up comes at once.
+const (
+	messagesPerTick = 2
+	maxMessages     = 256
+	ordersPerSecond = 10
+)
+
+func (p *peer) fault() {
+	if p.flaw == sound {
+		p.flaw = found
+	}
+}
+
+// refill adds one tick's worth to the budgets.
+func (p *peer) refill(ticksPerSecond int) {
+	p.messages = min(p.messages+messagesPerTick, maxMessages)
+	p.orders = min(p.orders+ordersPerSecond, ordersPerSecond*ticksPerSecond)
+}
+
+// Open starts to serve a peer that holds State(have). Orders that it may hold already are sent again.
+func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now systems.Time, out systems.Outbox) {
+	if seatNumber < -1 || seatNumber >= len(s.seats) {
+		panic(fmt.Sprintf("relay: Open with seat %d in a game of %d players: a spectator's is -1", seatNumber, len(s.seats)))
+	}
+	p := &s.peers[id]
+	if !p.open {
+		*p = peer{messages: maxMessages, orders: ordersPerSecond * s.game.TickRate}
+	}
+	if seatNumber >= 0 && (!p.open || p.seat != seatNumber) {
+		s.seats[seatNumber].forget()
+	}
+	p.open, p.seat, p.acked, p.opened, p.flaw = true, seatNumber, have, have, sound
+	p.stats.Acked = have
+	for f := have + 1; f <= s.stamped.tick; f++ {
+		s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
+		for i, o := range s.scratch.orders {
+			message := stampedOrder{tick: f, number: i, order: o}
+			s.scratch.message = message.append(s.scratch.message[:0])
+			out.Send(id, systems.Reliable, s.scratch.message)
+		}
+	}
+}
+
+// Close stops to serve a peer.
+func (s *Server) Close(id systems.Peer) { s.peers[id] = peer{} }
+
+// Receive takes a message from an open peer.
+func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time) error {
+	p := &s.peers[id]
+	if !p.open || len(message) == 0 {
+		return ErrMessage
+	}
+	switch {
+	case message[0] == kindInput: // on either channel: where datagrams do not get through, all goes on the other
+		return s.receiveInput(p, message, now)
+	case message[0] == kindHash && ch == systems.Reliable:
+		return s.receiveHash(p, message)
+	case message[0] == kindOrder && ch == systems.Reliable:
+		return s.receiveOrder(p, message)
+	}
+	p.stats.Refused++
+	return ErrMessage
+}
+
+// Desynced calls f for each peer that needs an image and was not told of since it was opened.
+func (s *Server) Desynced(f func(systems.Peer)) {
+	for id := range s.peers {
+		if p := &s.peers[id]; p.open && p.flaw == found {
+			p.flaw = told
+			f(systems.Peer(id))
+		}
+	}
+}
+
+// PeerStats returns what the server knows of an open peer.
+func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
+	p := &s.peers[id]
+	st := p.stats
+	if p.open && p.seat >= 0 {
+		seat := &s.seats[p.seat]
+		st.Substituted, st.Late, st.Margin = seat.substituted, seat.lateInputs, seat.meanMargin
+	}
+	return st
+}
