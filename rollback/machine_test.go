@@ -138,12 +138,12 @@ func (m *machine) news(t *rapid.T) {
 		live := known && was == EffectPredicted
 		switch {
 		case known && was == EffectConfirmed,
-			e.ecs.EffectStatus == EffectPredicted && (live || e.Event.Irreversible || !e.First),
-			e.ecs.EffectStatus == EffectCancelled && (!live || e.First),
-			e.ecs.EffectStatus == EffectConfirmed && (live == e.First || live == e.Event.Irreversible):
+			e.Status == EffectPredicted && (live || e.Event.Irreversible || !e.First),
+			e.Status == EffectCancelled && (!live || e.First),
+			e.Status == EffectConfirmed && (live == e.First || live == e.Event.Irreversible):
 			t.Fatalf("news %+v after %v (known %v)", e, was, known)
 		}
-		m.ledger[e.Event.Key] = e.ecs.EffectStatus
+		m.ledger[e.Event.Key] = e.Status
 	})
 }
 
