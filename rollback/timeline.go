@@ -35,6 +35,9 @@ type Timeline struct {
 	limit    ecs.Tick // MaxPrediction
 	interval ecs.Tick // most ticks from one saved state to the next
 	stats    Stats
+
+	// guess replaces a prediction, for SyncTest; nil in play.
+	guess func(f ecs.Tick, p ecs.Player, predicted ecs.InputBytes) ecs.InputBytes
 }
 
 type scratch struct {
@@ -293,6 +296,9 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 			}
 		}
 		row[p] = game.PredictInput(last[p])
+		if t.guess != nil {
+			row[p] = t.guess(f, ecs.Player(p), row[p])
+		}
 	}
 	return row
 }

@@ -1,0 +1,126 @@
+package rollback
+
+import (
+	"fmt"
+	"strings"
+
+	"tendon/ecs"
+)
+
+// DesyncReport says where two runs of the same tick differ, in the words of the game. It is an error, so that whoever
+// finds a desync can hand it on.
+//
+// Here is the side that counts as right: the straight run of a SyncTest, the server, the recording.
+type DesyncReport struct {
+	Tick ecs.Tick
+	// System is the system that wrote what its queries do not declare; "" if that is not the cause. Hooks are named
+	// "orders", since they run with them.
+	System string
+	// Derived says which derived data was not kept in step; nil if that is not the cause.
+	Derived error
+	// Differences are the first places that differ, at most maxDifferences. For an undeclared write, Here is the value
+	// before it. Empty where only checksums are known.
+	Differences []ecs.Difference
+	// Components are the checksums of every component and resource; those that differ name the types that do. Empty
+	// where only one checksum is known.
+	Components []ComponentChecksum
+	// Here and There are the whole states' checksums.
+	Here, There ecs.Checksum
+	// Inputs and Orders are what entered the tick; nil where they are not known. An input is InputSize bytes.
+	Inputs    []ecs.InputBytes
+	Orders    []ecs.Order
+	InputSize int
+	// Seed repeats the run; 0 where there is none.
+	Seed uint64
+}
+
+// ComponentChecksum is the checksum of one component or resource on both sides.
+type ComponentChecksum struct {
+	Name        string
+	Here, There ecs.Checksum
+}
+
+// maxDifferences bounds the places that a report names.
+const maxDifferences = 8
+
+// CompareSnapshots returns the report on two states of one game, or nil if they are equal. The snapshots may be of
+// different worlds.
+func CompareSnapshots(g *ecs.Game, here, there *ecs.Snapshot) *DesyncReport {
+	a, b := here.Checksum(), there.Checksum()
+	if a == b {
+		return nil
+	}
+	r := &DesyncReport{Tick: here.Tick(), Here: a, There: b, Differences: ecs.Differences(here, there, maxDifferences)}
+	ours, theirs := here.ComponentChecksums(nil), there.ComponentChecksums(nil)
+	for i, name := range g.Columns() {
+		r.Components = append(r.Components, ComponentChecksum{name, ours[i], theirs[i]})
+	}
+	return r
+}
+
+// CompareImages returns the report on two images of one tick, such as two peers exchange after their checksums
+// differed, or nil if they are equal. Images of different ticks differ in the tick first of all.
+func CompareImages(g *ecs.Game, here, there []byte) (*DesyncReport, error) {
+	var snapshots [2]ecs.Snapshot
+	for i, image := range [][]byte{here, there} {
+		w, err := ecs.NewWorld(g, 0)
+		if err != nil {
+			return nil, err
+		}
+		if err := w.LoadImage(image); err != nil {
+			return nil, err
+		}
+		w.Save(&snapshots[i])
+	}
+	return CompareSnapshots(g, &snapshots[0], &snapshots[1]), nil
+}
+
+// Error returns the first line of the report.
+func (r *DesyncReport) Error() string {
+	var b strings.Builder
+	b.WriteString("rollback: desync in ")
+	switch {
+	case r.System != "":
+		fmt.Fprintf(&b, "tick %d: %s wrote past what its queries declare", r.Tick, r.System)
+		if len(r.Differences) > 0 {
+			d := r.Differences[0]
+			fmt.Fprintf(&b, ": %s", d)
+		}
+	case r.Derived != nil:
+		fmt.Fprintf(&b, "tick %d: %v", r.Tick, r.Derived)
+	case len(r.Differences) > 0:
+		b.WriteString(r.Differences[0].String())
+	default:
+		fmt.Fprintf(&b, "tick %d: checksum %016x here and %016x there", r.Tick, uint64(r.Here), uint64(r.There))
+	}
+	return b.String()
+}
+
+// String returns the whole report, several lines.
+func (r *DesyncReport) String() string {
+	var b strings.Builder
+	b.WriteString(r.Error())
+	b.WriteByte('\n')
+	for i, d := range r.Differences {
+		if i > 0 {
+			fmt.Fprintf(&b, "  also %v\n", d)
+		}
+	}
+	for _, c := range r.Components {
+		mark := "equal"
+		if c.Here != c.There {
+			mark = fmt.Sprintf("differs: %016x there", uint64(c.There))
+		}
+		fmt.Fprintf(&b, "  %-12s %016x here, %s\n", c.Name, uint64(c.Here), mark)
+	}
+	for p, in := range r.Inputs {
+		fmt.Fprintf(&b, "  input of player %d: % x\n", p, in[:min(r.InputSize, len(in))])
+	}
+	for _, o := range r.Orders {
+		fmt.Fprintf(&b, "  order of player %d, kind %d, %d bytes: % x\n", o.Player, o.Kind, len(o.Payload), o.Payload)
+	}
+	if r.Seed != 0 {
+		fmt.Fprintf(&b, "  seed %d\n", r.Seed)
+	}
+	return b.String()
+}

@@ -1,0 +1,260 @@
+package rollback
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+)
+
+// RB-10.
+func TestACleanGamePassesAtEveryDepth(t *testing.T) {
+	for _, depth := range []int{1, 2, 7, 30} {
+		for seed := range uint64(3) {
+			report, err := SyncTest(SyncTestConfig{Game: skirmish(), Seed: seed, MaxDepth: depth, Ticks: 300})
+			if err != nil {
+				t.Fatalf("depth %d: %v", depth, err)
+			}
+			if report.Ticks != 300 || report.Deepest != uint64(depth) || report.StructuralChanges == 0 {
+				t.Fatalf("depth %d: %v", depth, report)
+			}
+		}
+	}
+}
+
+func TestACleanGamePassesUnderEveryPolicy(t *testing.T) {
+	for _, policy := range policies {
+		report, err := SyncTest(SyncTestConfig{Game: skirmish(), Policy: policy, Ticks: 300, SkipDeclarations: true})
+		if err != nil || report.Ticks < 50 {
+			t.Fatalf("%v: %v %v", policy, report, err)
+		}
+	}
+}
+
+// A seed is a bug report: it must repeat the run.
+func TestASeedRepeatsTheRun(t *testing.T) {
+	run := func(seed uint64) string {
+		report, err := SyncTest(SyncTestConfig{Game: skirmish(), Seed: seed, Ticks: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return report.String()
+	}
+	if run(5) != run(5) || strings.TrimPrefix(run(5), "seed 5") == strings.TrimPrefix(run(6), "seed 6") {
+		t.Fatal(run(5), run(6))
+	}
+}
+
+var (
+	bugFloat   = ecs.NewComponent[struct{ Speed float32 }]("speed")
+	bugFloats  = ecs.NewQuery1(ecs.Write(bugFloat))
+	bugQuiet   = ecs.NewComponent[struct{ X, Y int32 }]("quiet") // no system writes it
+	bugReading = ecs.NewQuery1(ecs.Read(bugQuiet))
+	bugRockets = ecs.NewQuery1(ecs.Read(skRockets))
+	bugCount   = ecs.NewDerived("rockets", func(w *ecs.World, into *int) {
+		*into = 0
+		for range bugRockets.All(w) {
+			*into++
+		}
+	}, func(a, b *int) bool { return *a == *b })
+	bugGlobal int
+	bugCalls  int
+	bugMap    = map[int]uint32{1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: 8}
+)
+
+// bugs are games with one planted bug each, and what the report must say.
+var bugs = []struct {
+	name  string
+	plant func(g *ecs.Game)
+	want  func(r *DesyncReport) bool
+}{
+	{"state in a Go global", func(g *ecs.Game) {
+		bugGlobal = 0
+		g.Systems = append(g.Systems, ecs.System{Name: "global", Run: func(w *ecs.World) {
+			bugGlobal++
+			if bugGlobal%50 == 0 {
+				skScores.Write(w).Gifts++
+			}
+		}})
+	}, firstDiffers("score", "Gifts")},
+	{"a loop over a map", func(g *ecs.Game) {
+		g.Systems = append(g.Systems, ecs.System{Name: "mapped", Run: func(w *ecs.World) {
+			for _, v := range bugMap {
+				skScores.Write(w).Points[3] = v
+			}
+		}})
+	}, firstDiffers("score", "Points[3]")},
+	{"a write that is declared as a read", func(g *ecs.Game) {
+		quiet(g)
+		g.Systems = append(g.Systems, ecs.System{Name: "sneak", Run: func(w *ecs.World) {
+			for run := range bugReading.Runs(w) {
+				for i := range run.A {
+					run.A[i].X ^= 1
+				}
+			}
+		}})
+	}, func(r *DesyncReport) bool { return r.System == "sneak" && firstDiffers("quiet", "X")(r) }},
+	{"a write that is declared as a read, of mispredicted branches only", func(g *ecs.Game) {
+		quiet(g)
+		g.Systems = append(g.Systems, ecs.System{Name: "sneak", Run: func(w *ecs.World) {
+			for run := range bugReading.Runs(w) {
+				if skInput.Of(w, 0).DX == 77 {
+					run.A[0].Y++
+				}
+			}
+		}})
+	}, func(r *DesyncReport) bool { return r.System == "sneak" && firstDiffers("quiet", "Y")(r) }},
+	{"an undeclared write in a hook", func(g *ecs.Game) {
+		quiet(g)
+		join := g.Join
+		g.Join = func(w *ecs.World, p ecs.Player) {
+			for run := range bugReading.Runs(w) {
+				run.A[0].X++
+			}
+			join(w, p)
+		}
+	}, func(r *DesyncReport) bool { return r.System == "orders" && firstDiffers("quiet", "X")(r) }},
+	{"derived data that is not kept in step", func(g *ecs.Game) {
+		g.Derived = []ecs.AnyDerived{bugCount}
+		g.Systems = append(g.Systems, ecs.System{Name: "count", Run: func(w *ecs.World) { bugCount.Of(w) }})
+	}, func(r *DesyncReport) bool { return r.Derived != nil && strings.Contains(r.Error(), `"rockets"`) }},
+	{"one bit of a float", func(g *ecs.Game) {
+		bugCalls = 0
+		g.Components = append(g.Components, bugFloat)
+		g.Setup = func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, bugFloat) }
+		g.Systems = append(g.Systems, ecs.System{Name: "fuse", Run: func(w *ecs.World) {
+			for e := range bugFloats.All(w) {
+				bugCalls++
+				e.A.Speed = float32(w.Tick()) / 3
+				if bugCalls%37 == 0 {
+					e.A.Speed = math.Float32frombits(math.Float32bits(e.A.Speed) ^ 1)
+				}
+			}
+		}})
+	}, func(r *DesyncReport) bool {
+		return firstDiffers("speed", "Speed")(r) && r.Differences[0].Here != r.Differences[0].There
+	}},
+}
+
+// quiet gives the game an entity that rests.
+func quiet(g *ecs.Game) {
+	g.Components = append(g.Components, bugQuiet)
+	g.Setup = func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, bugQuiet) }
+}
+
+func firstDiffers(component, field string) func(r *DesyncReport) bool {
+	return func(r *DesyncReport) bool {
+		return len(r.Differences) > 0 && r.Differences[0].Component == component && r.Differences[0].Field == field
+	}
+}
+
+func TestPlantedBugsAreNamed(t *testing.T) {
+	for _, bug := range bugs {
+		for _, skip := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, skip %v", bug.name, skip), func(t *testing.T) {
+				g := skirmish()
+				bug.plant(g)
+				input := func(f ecs.Tick, p ecs.Player) ecs.InputBytes { // never 77 in truth
+					return skInput.Pack(skPad{DX: int8(f / 5 % 3), Fire: (uint64(f)+uint64(p))%5 == 0})
+				}
+				c := SyncTestConfig{Game: g, Seed: 9, Ticks: 2000, SkipDeclarations: skip, Input: input}
+				_, err := SyncTest(c)
+				var report *DesyncReport
+				if !errors.As(err, &report) || !bug.want(report) {
+					t.Fatalf("%v", err)
+				}
+				if text := report.String(); !strings.Contains(text, "seed 9") || !strings.Contains(text, "input of player 3") {
+					t.Fatal(text)
+				}
+			})
+		}
+	}
+}
+
+func TestARunThatProvesNothingFails(t *testing.T) {
+	still := func(ecs.Tick, ecs.Player) ecs.InputBytes { return ecs.InputBytes{} }
+	empty := skirmish()
+	empty.Systems, empty.Join, empty.Leave = nil, nil, nil
+	counting := skirmish()
+	counting.Join, counting.Leave = nil, nil
+	counting.Systems = []ecs.System{{Name: "count", Run: func(w *ecs.World) {
+		skScores.Write(w).Gifts += uint32(skInput.Of(w, 0).DX)
+	}}}
+	for name, c := range map[string]SyncTestConfig{
+		"changes of the state": {Game: empty},
+		"spawns or despawns":   {Game: counting},
+		"wrong inputs":         {Game: skirmish(), Orders: func(ecs.Tick) []ecs.Order { return nil }, Input: still},
+	} {
+		if _, err := SyncTest(c); !errors.Is(err, ErrProvesNothing) {
+			t.Errorf("%s: %v", name, err)
+		}
+		c.Ticks = provesAfter
+		if _, err := SyncTest(c); err != nil {
+			t.Errorf("%s, too short to prove anything: %v", name, err)
+		}
+	}
+	if report, err := SyncTest(SyncTestConfig{Game: counting, AllowStatic: true}); err != nil {
+		t.Error(report, err)
+	}
+}
+
+func TestSyncTestStopsAndTells(t *testing.T) {
+	told := 0
+	c := SyncTestConfig{Game: skirmish(), Progress: func(f ecs.Tick) { told++ }, Stop: func() bool { return told == 10 }}
+	if _, err := SyncTest(c); !errors.Is(err, ErrStopped) || told != 10 {
+		t.Fatal(told, err)
+	}
+	if _, err := SyncTest(SyncTestConfig{}); !errors.Is(err, ErrConfig) {
+		t.Fatal(err)
+	}
+	if _, err := SyncTest(SyncTestConfig{Game: skirmish(), MaxDepth: -1}); !errors.Is(err, ErrConfig) {
+		t.Fatal(err)
+	}
+	if _, err := SyncTest(SyncTestConfig{Game: &ecs.Game{}}); !errors.Is(err, ecs.ErrGame) {
+		t.Fatal(err)
+	}
+}
+
+// Peers exchange images after their checksums differed.
+func TestImagesOfTwoPeersAreComparedByName(t *testing.T) {
+	var images [2][]byte
+	for i := range images {
+		tl := seated(t, Config{})
+		step(t, tl, 3)
+		for e := range skSteered.All(tl.World()) {
+			e.A.VY += int32(i * 7)
+		}
+		var s ecs.Snapshot
+		tl.World().Save(&s)
+		images[i] = s.AppendImage(nil)
+	}
+	report, err := CompareImages(skirmish(), images[0], images[1])
+	if err != nil || report == nil || report.Tick != 4 {
+		t.Fatal(report, err)
+	}
+	d := report.Differences
+	if len(d) != 2 || d[1].Component != "body" || d[1].Field != "VY" || d[1].Here != "0" || d[1].There != "7" || d[1].Entity.Owner() != ecs.OwnedBy(1) {
+		t.Fatal(report)
+	}
+	differing := 0
+	for _, c := range report.Components {
+		if c.Here != c.There {
+			differing++
+			if c.Name != "body" {
+				t.Fatal(c)
+			}
+		}
+	}
+	if differing != 1 {
+		t.Fatal(report)
+	}
+	if report, err := CompareImages(skirmish(), images[0], images[0]); report != nil || err != nil {
+		t.Fatal(report, err)
+	}
+	if _, err := CompareImages(skirmish(), images[0], images[1][:40]); !errors.Is(err, ecs.ErrImage) {
+		t.Fatal(err)
+	}
+}
