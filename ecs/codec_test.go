@@ -234,6 +234,11 @@ func TestLoadImageRefusesSecondEncodingsOfAState(t *testing.T) {
 			t.Errorf("%s is accepted: %v", name, err)
 		}
 	}
+	// Where a row of zeros would be in order, the page that holds nothing else is still not to be sent.
+	zero := forge(w, map[int][]byte{storeAt(w, cPos.declaration, 1, false): append([]byte{1, 1}, make([]byte, 4096)...)})
+	if err := w.LoadImage(zero); !errors.Is(err, ErrImage) {
+		t.Errorf("a page of zeros is accepted: %v", err)
+	}
 	if err := w.LoadImage(forge(w, nil)); err != nil {
 		t.Error("the forger cannot write a true image:", err)
 	}

@@ -22,6 +22,7 @@ type AnyInput interface{ declaredInput() *inputType }
 
 // inputType is what the engine knows of an input type without the type.
 type inputType struct {
+	name      string
 	layout    *layout
 	err       error
 	predict   func(InputBytes) InputBytes
@@ -32,8 +33,8 @@ func (t *inputType) declaredInput() *inputType { return t }
 
 // NewInput declares the game's input type.
 func NewInput[T any]() *Input[T] {
-	t := &inputType{}
 	typ := reflect.TypeFor[T]()
+	t := &inputType{name: typ.Name()}
 	t.layout, t.err = layoutOf("input", typ.Name(), typ)
 	if t.err == nil && t.layout.size > MaxInputBytes {
 		t.err = &RegistrationError{What: "input", Name: typ.Name(), Type: typ.String(),

@@ -100,24 +100,23 @@ func misplacedIn(t reflect.Type, path string, at64, at32 uintptr) *misplaced {
 // such a game; a test that calls Portable finds out on any target.
 func Portable(g *Game) error {
 	var errs []error
-	check := func(what, name string, l *layout) {
-		if l == nil {
-			return
-		}
-		if m := misplacedIn(l.typ, "", 0, 0); m != nil {
+	check := func(what, name string, l *layout, err error) {
+		if l == nil { // refused already, for this or another reason
+			errs = append(errs, err)
+		} else if m := misplacedIn(l.typ, "", 0, 0); m != nil {
 			errs = append(errs, &RegistrationError{What: what, Name: name, Type: l.typ.String(), Field: m.path, Problem: m.problem()})
 		}
 	}
 	for _, d := range g.declarations() {
-		check(d.what, d.name, d.layout)
+		check(d.what, d.name, d.layout, d.err)
 	}
 	for _, e := range g.Events {
-		check("event", e.declaredEvent().name, e.declaredEvent().layout)
+		t := e.declaredEvent()
+		check("event", t.name, t.layout, t.err)
 	}
 	if g.Input != nil {
-		if l := g.Input.declaredInput().layout; l != nil {
-			check("input", l.typ.Name(), l)
-		}
+		t := g.Input.declaredInput()
+		check("input", t.name, t.layout, t.err)
 	}
 	return errors.Join(errs...)
 }

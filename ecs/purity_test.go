@@ -29,17 +29,20 @@ var pureImports = []string{
 var pureExceptions = []struct{ dir, name, reason string }{
 	{"ecs", "sync", "donburi.NewWorld writes an unlocked global; one mutex guards it"},
 	{"ecs", "runtime", "systems are named after their functions"},
-	{"ecs", "math/rand/v2", "the generator whose state is in the image"},
 	{"ecs", "github.com/yohamta/donburi", "a component is a donburi component type"},
 	{"ecs", "github.com/yohamta/donburi/component", "a component is a donburi component type"},
 	{"rollback/recording", "github.com/klauspost/compress/zstd", "recordings are compressed"},
 }
 
 // pureOneFile are the exceptions that only one file may use.
-var pureOneFile = []string{"sync", "runtime", "math/rand/v2"}
+var pureOneFile = []string{"sync", "runtime"}
 
-// timeValues is what a pure package may use of package time: durations and moments that are handed to it.
-var timeValues = []string{"Duration", "Time", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"}
+// pureUses is what a pure package may use of packages that have a pure part: durations and moments that are handed to
+// it, and generators that are seeded by it.
+var pureUses = map[string][]string{
+	"time":         {"Duration", "Time", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"},
+	"math/rand/v2": {"New", "NewPCG", "PCG", "Rand", "Source"},
+}
 
 // A tick that reads a clock, a file or the dice is another tick on every peer.
 func TestTheSimulationReadsNoClockNoDiceAndNoFiles(t *testing.T) {
@@ -55,10 +58,10 @@ func TestTheSimulationReadsNoClockNoDiceAndNoFiles(t *testing.T) {
 			switch {
 			case excepted:
 				users[name] = append(users[name], f.name)
-			case name == "time":
-				for _, use := range selectorsOf(f.ast, "time") {
-					if !slices.Contains(timeValues, use.Sel.Name) {
-						t.Errorf("%s: time.%s in a package that is handed its time", f.at(use), use.Sel.Name)
+			case pureUses[name] != nil:
+				for _, use := range selectorsOf(f.ast, path.Base(strings.TrimSuffix(name, "/v2"))) {
+					if !slices.Contains(pureUses[name], use.Sel.Name) {
+						t.Errorf("%s: %s.%s in a package that is handed its time and its seeds", f.at(use), name, use.Sel.Name)
 					}
 				}
 			case strings.HasPrefix(name, modulePath+"/"), slices.Contains(pureImports, name):

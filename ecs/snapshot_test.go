@@ -149,7 +149,7 @@ func TestSnapshotsShareThePagesThatAreEqual(t *testing.T) {
 		t.Errorf("a change of one row makes %d pages of their own", different)
 	}
 	// Components of zeros need no page: what remains is the identities.
-	if w.PageBytes() < 5000*16 || w.PageBytes() > 5000*16*2 {
+	if w.PageBytes() < 5000*16 || w.PageBytes() > 5000*(16+32) {
 		t.Errorf("%d bytes of pages for 5000 identities of 16 bytes", w.PageBytes())
 	}
 }
