@@ -1,0 +1,245 @@
+package server
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/netcode"
+	"tendon/net/room"
+	"tendon/net/simnet"
+	"tendon/systems"
+	"tendon/systems/relay"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		// What kcp-go starts when it is imported; link uses nothing of it.
+		err := goleak.Find(goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"),
+			goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
+		if err != nil {
+			println(err.Error())
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// The test game: each player has a runner who goes where the input says, at most one step a tick.
+type (
+	pad    struct{ Step int8 }
+	runner struct{ X, Ticks int64 }
+)
+
+var (
+	padInput = ecs.NewInput[pad]()
+	runners  = ecs.NewComponent[runner]("runner")
+	seats    = ecs.NewComponent[ecs.Seat]("seat")
+	running  = ecs.NewQuery2(ecs.Write(runners), ecs.Read(seats))
+)
+
+func run(w *ecs.World) {
+	for e := range running.All(w) {
+		e.A.X += int64(max(-1, min(1, padInput.Of(w, e.B.Player).Step)))
+		e.A.Ticks++
+	}
+}
+
+func raceGame(rate int) *ecs.Game {
+	return &ecs.Game{Name: "race", TickRate: rate, MaxPlayers: 4, Input: padInput,
+		Components: ecs.Components(runners, seats), Systems: ecs.Systems(run),
+		Join: func(w *ecs.World, p ecs.Player) {
+			e := w.Spawn(ecs.OwnedBy(p), runners, seats)
+			seats.Put(w, e, ecs.Seat{Player: p})
+		},
+		Leave: func(w *ecs.World, p ecs.Player) {
+			for e := range running.All(w) {
+				if e.B.Player == p {
+					w.Despawn(e.Entity())
+				}
+			}
+		},
+		Bot: func(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
+			return padInput.Pack(pad{Step: int8(r.IntN(3) - 1)})
+		},
+	}
+}
+
+// runnerOf returns a player's runner in a world.
+func runnerOf(w *ecs.World, p int) (runner, bool) {
+	for e := range running.All(w) {
+		if e.B.Player == ecs.Player(p) {
+			return *e.A, true
+		}
+	}
+	return runner{}, false
+}
+
+var (
+	testKey    = netcode.Key{1, 2, 3}
+	serverHost = netip.MustParseAddr("10.0.0.1")
+	serverAddr = netip.AddrPortFrom(serverHost, 7777)
+)
+
+// world is a server and its clients on the simulated network, in virtual time.
+type world struct {
+	t       *testing.T
+	net     *simnet.DatagramNet
+	game    *ecs.Game
+	server  *Server
+	cancel  context.CancelFunc
+	ended   chan error
+	players []*player
+	hosts   int
+	profile simnet.Profile
+}
+
+// player is a client with the host it is on.
+type player struct {
+	*client.Client
+	host   netip.Addr
+	socket *simnet.PacketConn // of its present connection
+	port   uint16             // of the last; a router gives every one another
+	err    error
+	notice []string
+}
+
+// inBubble runs a test in virtual time with a server that change has configured.
+func inBubble(t *testing.T, profile string, change func(*Config), test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p, ok := simnet.ByName(profile)
+		if !ok {
+			t.Fatalf("no profile %s", profile)
+		}
+		w := &world{t: t, net: simnet.NewDatagramNet(simnet.Config{Seed: 7}), game: raceGame(30), ended: make(chan error, 1), profile: p}
+		socket, err := w.net.Listen(serverAddr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Config{Room: room.Config{Game: w.game, Strategy: relay.Strategy}, Socket: socket, Keys: []netcode.Key{testKey}, Workers: 2}
+		if change != nil {
+			change(&c)
+		}
+		if w.server, err = New(c); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		w.cancel = cancel
+		go func() { w.ended <- w.server.Run(ctx) }()
+		test(w)
+		for _, p := range w.players {
+			p.Close()
+		}
+		cancel()
+		if err := <-w.ended; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		w.ended <- nil
+		w.net.Close()
+	})
+}
+
+// ticket is a player's ticket for any seat of a room.
+func (w *world) ticket(id uint64, roomName string) Ticket {
+	return Ticket{ProtocolID: ProtocolID("race"), Key: testKey, ClientID: id, Addresses: []netip.AddrPort{serverAddr},
+		Pass: Pass{Room: roomName, Seat: AnySeat}}
+}
+
+func (w *world) mint(t Ticket) []byte {
+	w.t.Helper()
+	token, err := Mint(t, time.Now())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return token
+}
+
+// join adds a client with a token, on a host of its own.
+func (w *world) join(token []byte, change ...func(*client.DialConfig)) *player {
+	w.t.Helper()
+	w.hosts++
+	p := &player{host: netip.AddrFrom4([4]byte{10, 1, byte(w.hosts >> 8), byte(w.hosts)})}
+	if err := w.net.Route(p.host, serverHost, w.profile); err != nil {
+		w.t.Fatal(err)
+	}
+	c := client.DialConfig{Token: token, Config: client.Config{Game: raceGame(w.game.TickRate), Strategies: []systems.Strategy{relay.Strategy}, Bot: true, BotSeed: uint64(w.hosts)}}
+	c.Notice = func(_ int, text string) { p.notice = append(p.notice, text) }
+	c.Listen = func() (client.Socket, error) {
+		p.port++
+		s, err := w.net.Listen(netip.AddrPortFrom(p.host, 40000+p.port))
+		p.socket = s
+		return s, err
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	var err error
+	if p.Client, err = client.Dial(c); err != nil {
+		w.t.Fatal(err)
+	}
+	w.players = append(w.players, p)
+	return p
+}
+
+// pass lets so much virtual time go by, with 60 frames a second for every client.
+func (w *world) pass(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		time.Sleep(time.Second / 60)
+		for _, p := range w.players {
+			if p.err = p.Frame(time.Now()); p.err == nil {
+				p.View(time.Now())
+			}
+		}
+	}
+}
+
+// until lets time go by until ok, and fails the test when that takes longer than limit.
+func (w *world) until(what string, limit time.Duration, ok func() bool) {
+	w.t.Helper()
+	for end := time.Now().Add(limit); !ok(); w.pass(time.Second / 60) {
+		if time.Now().After(end) {
+			for i, p := range w.players {
+				w.t.Logf("client %d: %v, err %v", i, p.State(), p.Err())
+			}
+			w.t.Fatalf("%s did not come to pass in %v; server: %+v", what, limit, w.server.Stats())
+		}
+	}
+}
+
+func (w *world) live(players ...*player) func() bool {
+	return func() bool {
+		for _, p := range players {
+			if p.State() != client.Live {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// do calls f with a room that must be there.
+func (w *world) do(name string, f func(r *room.Room)) {
+	w.t.Helper()
+	if err := w.server.Do(name, f); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// held returns how many players the room's world has.
+func (w *world) runners(name string) (n int) {
+	w.do(name, func(r *room.Room) {
+		for range running.All(r.World()) {
+			n++
+		}
+	})
+	return n
+}

@@ -1,0 +1,46 @@
+package server
+
+import (
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/room"
+)
+
+// The whole stack at once: sockets, seals, KCP, sessions, rooms, the relay strategy. Two clients play over a typical
+// network, and what they have confirmed is what the server computed.
+func TestTwoPlayersPlayAMatchOverALossyNetwork(t *testing.T) {
+	sums := map[ecs.Tick]ecs.Checksum{}
+	_ = sums
+	inBubble(t, "P3", nil, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("both live", 10*time.Second, w.live(a, b))
+		w.pass(10 * time.Second)
+		sa, sb := a.Stats(), b.Stats()
+		if sa.Strategy.Confirmed < 250 || sb.Strategy.Confirmed < 250 || sa.Strategy.Rollbacks == 0 || sa.Strategy.Corrections == 0 {
+			t.Errorf("too little happened: %+v", sa.Strategy)
+		}
+		var x [2]runner
+		w.do("duel", func(r *room.Room) {
+			s := r.Stats()
+			if s.Players != 2 || s.Resyncs != 0 || s.Late != 0 {
+				t.Errorf("room: %+v", s)
+			}
+			for i := range x {
+				x[i], _ = runnerOf(r.World(), i)
+			}
+			for _, p := range r.AppendPeers(nil) {
+				if p.Strategy.Checked == 0 || p.Strategy.Desyncs != 0 {
+					t.Errorf("peer %d: %d checksums compared, %d differed", p.Peer, p.Strategy.Checked, p.Strategy.Desyncs)
+				}
+			}
+		})
+		if x[0].Ticks < 250 || x[0].X == 0 && x[1].X == 0 {
+			t.Errorf("nobody moved: %+v", x)
+		}
+		if st := w.server.Stats(); st.Rooms != 1 || st.Clients != 2 || len(st.Table) != 1 || st.Table[0].Name != "duel" || st.PacketsLost != 0 || st.Malformed != 0 {
+			t.Errorf("stats: %+v", st)
+		}
+	})
+}

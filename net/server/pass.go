@@ -1,0 +1,149 @@
+package server
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"tendon/net/netcode"
+	"tendon/net/session"
+	"tendon/systems"
+)
+
+// Pass is what the user data of a connect token says: whom the server is to let in, where, and as what. The server
+// believes it because the token is sealed; nothing that a client says later can change it.
+//
+// Its layout is in STANDARD.md.
+type Pass struct {
+	// Room names the room: 1 to MaxRoomName bytes of a-z, 0-9, '.', '_' and '-'. The room is made when it does not exist.
+	Room string
+	// Seat is the player's number in [0, 254), or AnySeat. A spectator's is AnySeat.
+	Seat int
+	// Role is what the client may do.
+	Role systems.Role
+	// Epoch counts the connections of this client to this server. It is 0 in a token from a backend, and that of the
+	// connection that was given it in a reconnect token; see Reconnect.
+	Epoch uint32
+	// Reconnect tells a reconnect token, minted by the server itself, from a backend's.
+	Reconnect bool
+	// Issued is when the token was made, to the millisecond.
+	Issued time.Time
+	// Name is what others see of the player: at most session.MaxName bytes of clean text. Empty: the client's own choice.
+	Name string
+}
+
+// AnySeat is the seat of a Pass that leaves the choice to the room.
+const AnySeat = -1
+
+// MaxRoomName is the longest name of a room, in bytes.
+const MaxRoomName = 32
+
+const (
+	passMagic   = "tendon"
+	passVersion = 1
+	passSeats   = 254
+	passSize    = len(passMagic) + 1 + 1 + 1 + 1 + 4 + 8 + 1 + MaxRoomName + 1 + session.MaxName
+
+	passReconnect = 1 << 0  // of the flags
+	passLatest    = 1 << 53 // milliseconds since 1970: what every language's numbers hold
+)
+
+// ErrPass is wrapped by every error about a Pass: one that cannot be written, or user data that is none.
+var ErrPass = errors.New("server: not a pass")
+
+// Validate says what is wrong with a Pass, or nil.
+func (p *Pass) Validate() error {
+	switch {
+	case !validRoom(p.Room):
+		return fmt.Errorf("%w: room %q: a name has 1 to %d letters a-z, digits, dots, underscores or dashes", ErrPass, p.Room, MaxRoomName)
+	case p.Seat < AnySeat || p.Seat >= passSeats:
+		return fmt.Errorf("%w: seat %d: use 0 to %d, or -1 for any", ErrPass, p.Seat, passSeats-1)
+	case !p.Role.Valid():
+		return fmt.Errorf("%w: role %d is not one this build knows", ErrPass, p.Role)
+	case p.Role == systems.RoleSpectator && p.Seat != AnySeat:
+		return fmt.Errorf("%w: a spectator has no seat; use -1", ErrPass)
+	case p.Issued.UnixMilli() < 0 || p.Issued.UnixMilli() > passLatest:
+		return fmt.Errorf("%w: issued at %v: use a time from 1970 on", ErrPass, p.Issued)
+	case len(p.Name) > session.MaxName || !utf8.ValidString(p.Name) || strings.ContainsFunc(p.Name, unicode.IsControl):
+		return fmt.Errorf("%w: name %q: use at most %d bytes of UTF-8 without control characters", ErrPass, p.Name, session.MaxName)
+	}
+	return nil
+}
+
+func validRoom(name string) bool {
+	if len(name) == 0 || len(name) > MaxRoomName {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// Append appends the user data that says p.
+func (p *Pass) Append(dst []byte) ([]byte, error) {
+	if err := p.Validate(); err != nil {
+		return dst, err
+	}
+	var flags byte
+	if p.Reconnect {
+		flags |= passReconnect
+	}
+	dst = append(dst, passMagic...)
+	dst = append(dst, passVersion, byte(p.Role), byte(p.Seat), flags) // AnySeat is 255
+	dst = binary.LittleEndian.AppendUint32(dst, p.Epoch)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Issued.UnixMilli()))
+	dst = append(dst, byte(len(p.Room)))
+	dst = append(dst, p.Room...)
+	dst = append(dst, byte(len(p.Name)))
+	return append(dst, p.Name...), nil
+}
+
+// ParsePass reads a token's user data. Its error wraps ErrPass.
+func ParsePass(b *[netcode.UserDataSize]byte) (Pass, error) {
+	at := len(passMagic)
+	if string(b[:at]) != passMagic {
+		return Pass{}, fmt.Errorf("%w: the token was not made for a Tendon server", ErrPass)
+	}
+	if b[at] != passVersion {
+		return Pass{}, fmt.Errorf("%w: version %d, this build reads %d", ErrPass, b[at], passVersion)
+	}
+	role, seat, flags := b[at+1], b[at+2], b[at+3]
+	at += 4
+	p := Pass{Role: systems.Role(role), Seat: int(seat), Epoch: binary.LittleEndian.Uint32(b[at:]), Reconnect: flags&passReconnect != 0}
+	if seat == 255 {
+		p.Seat = AnySeat
+	}
+	millis := binary.LittleEndian.Uint64(b[at+4:])
+	if flags&^passReconnect != 0 || millis > passLatest {
+		return Pass{}, fmt.Errorf("%w: a field is outside its interval", ErrPass)
+	}
+	p.Issued = time.UnixMilli(int64(millis))
+	rest, ok := b[at+12:], true
+	if p.Room, rest, ok = cutText(rest, MaxRoomName); ok {
+		p.Name, rest, ok = cutText(rest, session.MaxName)
+	}
+	for _, c := range rest {
+		ok = ok && c == 0
+	}
+	if !ok {
+		return Pass{}, fmt.Errorf("%w: a text is too long, or bytes follow the last one", ErrPass)
+	}
+	return p, p.Validate()
+}
+
+// cutText takes a text behind its length from the front of b, which holds more than limit+1 bytes.
+func cutText(b []byte, limit int) (text string, rest []byte, ok bool) {
+	n := int(b[0])
+	if n > limit {
+		return "", nil, false
+	}
+	return string(b[1 : 1+n]), b[1+n:], true
+}

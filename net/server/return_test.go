@@ -1,0 +1,157 @@
+package server
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"tendon/net/client"
+	"tendon/net/room"
+	"tendon/net/session"
+)
+
+// A phone changes its network: the old address is dead, nobody says goodbye. The client notices by silence, comes back
+// from another port with its reconnect token, and has its seat: the match never saw it leave.
+func TestAClientWhoseAddressVanishedComesBackToItsSeat(t *testing.T) {
+	inBubble(t, "P2", nil, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("both live", 10*time.Second, w.live(a, b))
+		seat, port := a.Seat(), a.socket.LocalAddr().String()
+		a.socket.Close()
+		w.pass(time.Second)
+		w.until("a is back", 12*time.Second, func() bool { return a.State() == client.Live && a.Stats().Reconnects > 0 })
+		if a.Seat() != seat || a.socket.LocalAddr().String() == port || a.Stats().Reconnects != 1 {
+			t.Errorf("seat %d, port %s, reconnects %d; want seat %d, another port than %s, 1", a.Seat(), a.socket.LocalAddr(), a.Stats().Reconnects, seat, port)
+		}
+		w.pass(time.Second)
+		w.do("duel", func(r *room.Room) {
+			x, ok := runnerOf(r.World(), seat)
+			if y, _ := runnerOf(r.World(), 1-seat); !ok || x.Ticks+30 < y.Ticks {
+				t.Errorf("a's runner has lived %d ticks, b's %d: a left the match", x.Ticks, y.Ticks)
+			}
+		})
+	})
+}
+
+// The server must not wait for the timeout of a connection that its own client says is over.
+func TestAReconnectTokenReplacesTheOldConnectionAtOnce(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, w.live(a))
+		w.until("a has a token", 5*time.Second, func() bool { return a.Core().Token() != nil })
+		seat, token := a.Seat(), a.Core().Token()
+		w.players = nil // the process of a is gone without a word; its connection is alive for the server
+		b := w.join(token)
+		w.until("b live", 500*time.Millisecond, w.live(b))
+		st := w.server.Stats()
+		if b.Seat() != seat || st.Replaced != 1 || st.Clients != 1 || st.TimedOut != 0 || w.runners("duel") != 1 {
+			t.Errorf("seat %d (was %d), runners %d, stats %+v", b.Seat(), seat, w.runners("duel"), st)
+		}
+		w.players = append(w.players, a) // to be closed
+	})
+}
+
+// The token of an older connection must not throw out the newer one, even if it was never used.
+func TestAnOlderReconnectTokenIsRefusedOnceANewerConnectionHasItsOwn(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.Core().Token() != nil })
+		first := append([]byte(nil), a.Core().Token()...)
+		w.pass(31 * time.Second)
+		second := append([]byte(nil), a.Core().Token()...)
+		if string(first) == string(second) {
+			t.Fatal("no fresh token after 30 s")
+		}
+		a.Close()
+		w.players = nil
+		b := w.join(second)
+		w.until("b live", 5*time.Second, func() bool { return b.State() == client.Live && b.Core().Token() != nil })
+		c := w.join(first)
+		w.pass(3 * time.Second)
+		if c.State() == client.Live || b.State() != client.Live || w.server.Stats().TokensPast == 0 {
+			t.Errorf("old token: %v, newer connection: %v, stats %+v", c.State(), b.State(), w.server.Stats())
+		}
+	})
+}
+
+// A client that is put out must not come back by what it still holds; a backend that wants it back makes a new token.
+func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		spare := w.mint(w.ticket(1, "duel"))
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.Core().Token() != nil })
+		token := append([]byte(nil), a.Core().Token()...)
+		w.pass(time.Second)
+		if err := w.server.Kick("duel", 99, "nobody"); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("kicking nobody: %v", err)
+		}
+		if err := w.server.Kick("duel", 1, "bad manners"); err != nil {
+			t.Fatal(err)
+		}
+		w.until("a out", time.Second, func() bool { return a.State() == client.Ended })
+		var why *session.Error
+		if !errors.As(a.Err(), &why) || why.Code != session.CodeKicked || why.Text != "bad manners" {
+			t.Errorf("a was told %v", a.Err())
+		}
+		for _, held := range [][]byte{token, spare} {
+			b := w.join(held)
+			w.pass(2 * time.Second)
+			if b.State() != client.Connecting || w.server.Stats().Clients != 0 {
+				t.Errorf("a kicked client is %v again", b.State())
+			}
+			b.Close()
+		}
+		w.players = nil
+		c := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("with a new token", 5*time.Second, w.live(c))
+	})
+}
+
+// A client that closes says so: its place and its seat are free without any timeout.
+func TestAClientThatClosesIsGoneAtOnce(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("both live", 5*time.Second, w.live(a, b))
+		w.pass(time.Second)
+		a.Close()
+		w.pass(500 * time.Millisecond)
+		if st := w.server.Stats(); st.Clients != 1 || st.Left != 1 || w.runners("duel") != 1 {
+			t.Errorf("%d runners, stats %+v", w.runners("duel"), st)
+		}
+		if !errors.Is(a.Frame(time.Now()), client.ErrClosed) {
+			t.Error("a closed client goes on")
+		}
+	})
+}
+
+// Who runs the server says when it stops, and why the match is over.
+func TestShutdownTellsEveryClient(t *testing.T) {
+	inBubble(t, "P3", func(c *Config) { c.Farewell = 2 * time.Second }, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "one"))), w.join(w.mint(w.ticket(2, "two")))
+		w.until("both live", 10*time.Second, w.live(a, b))
+		w.cancel()
+		w.pass(time.Second)
+		if len(a.notice) != 1 || a.notice[0] != farewell || a.State() != client.Live {
+			t.Errorf("a second before the end: notices %q, state %v", a.notice, a.State())
+		}
+		c := w.join(w.mint(w.ticket(3, "one")))
+		w.pass(4 * time.Second)
+		for i, p := range []*player{a, b} {
+			if !errors.Is(p.Err(), &session.Error{Code: session.CodeShutdown}) {
+				t.Errorf("client %d was told %v", i, p.Err())
+			}
+		}
+		if !errors.Is(c.Err(), client.ErrFull) {
+			t.Errorf("who came too late was told %v", c.Err())
+		}
+		select {
+		case err := <-w.ended:
+			w.ended <- err
+		default:
+			t.Error("Run has not returned 5 s after it was told to stop")
+		}
+		if err := w.server.Do("one", func(*room.Room) {}); err == nil {
+			t.Error("a stopped server does things")
+		}
+	})
+}
