@@ -289,6 +289,11 @@ func TestOwnInputsAreUsedAgainWhenTheirTicksAre(t *testing.T) {
 		}
 	}
 	step(t, tl, 14)
+	for f := ecs.Tick(18); f <= 15+16; f++ { // as far ahead as may be
+		if err := tl.SetLocal(f, skInput.Pack(skPad{DX: int8(f)})); err != nil {
+			t.Fatal(err)
+		}
+	}
 	confirm(t, tl, 2, skPad{DX: 2}, skPad{DX: 1})
 	if tl.Rewind() != 14 {
 		t.Fatal("no rewind")

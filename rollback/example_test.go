@@ -1,0 +1,69 @@
+package rollback_test
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/rollback"
+)
+
+type keys struct{ Right int8 }
+
+type walker struct{ X int32 }
+
+var (
+	input   = ecs.NewInput[keys]()
+	walkers = ecs.NewComponent[walker]("walker")
+	walking = ecs.NewQuery1(ecs.Write(walkers))
+)
+
+func walk(w *ecs.World) {
+	for e := range walking.All(w) {
+		e.A.X += int32(input.Of(w, 0).Right)
+	}
+}
+
+func stroll() *ecs.Game {
+	return &ecs.Game{
+		Name: "stroll", TickRate: 60, MaxPlayers: 1, Input: input,
+		Components: ecs.Components(walkers), Systems: ecs.Systems(walk),
+		Join: func(w *ecs.World, p ecs.Player) { w.Spawn(ecs.OwnedBy(p), walkers) },
+	}
+}
+
+// A client runs ahead, hears that a guess was wrong, goes back and catches up.
+func Example() {
+	world, err := ecs.NewWorld(stroll(), 1)
+	if err != nil {
+		panic(err)
+	}
+	timeline, err := rollback.New(rollback.Config{World: world, MaxPrediction: 8, Local: -1})
+	if err != nil {
+		panic(err)
+	}
+	join := ecs.Order{Kind: ecs.OrderJoin, Player: 0}
+	timeline.AddOrder(1, join)
+	timeline.Confirm(1, nil, 0, rollback.DigestOrders([]ecs.Order{join}))
+	for range 4 {
+		timeline.Step() // ticks 2 to 4 are predicted
+	}
+
+	timeline.Confirm(2, []ecs.InputBytes{input.Pack(keys{Right: 3})}, 0, 0)
+	fmt.Println("went back", timeline.Rewind(), "ticks")
+	for timeline.Present() < 4 {
+		timeline.Step()
+	}
+	for e := range walking.All(world) {
+		fmt.Println("confirmed", timeline.Confirmed(), "present", timeline.Present(), "at", e.A.X)
+	}
+	// Output:
+	// went back 3 ticks
+	// confirmed 2 present 4 at 9
+}
+
+func ExampleSyncTest() {
+	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: stroll(), Seed: 1, Ticks: 120})
+	fmt.Println(err, report.Ticks, "ticks compared")
+	// Output:
+	// <nil> 120 ticks compared
+}
