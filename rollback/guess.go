@@ -39,7 +39,7 @@ func (s *inputSource) orders(f ecs.Tick) []ecs.Order {
 		return nil
 	case !joined.Has(p):
 		return []ecs.Order{{Kind: ecs.OrderJoin, Player: p}}
-	case joined.Len() > 1:
+	case joined.Len() > 1 || players == 1:
 		return []ecs.Order{{Kind: ecs.OrderLeave, Player: p}}
 	}
 	return nil
