@@ -28,18 +28,18 @@ type load struct {
 var loads = []load{
 	{"everything", "everything written", 1.3,
 		func(n int) *ecs.World { return crowd.World(n, nil, crowd.TouchAll) },
-		func(b *buffer) { b.write(len(b.words), 3) }},
+		func(b *buffer) { b.write(b.n, 1) }},
 	{"tenth", "10 % of the pages declared and written", 0.3,
 		func(n int) *ecs.World { return crowd.World(n, crowd.Below(pagesOf(n, 10)), crowd.Touch) },
-		func(b *buffer) { b.write(len(b.words)/10, 3) }},
+		func(b *buffer) { b.write(b.n/10, 1) }},
 	{"declared", "everything declared, 10 % of the pages changed", 1.2,
 		func(n int) *ecs.World { return crowd.World(n, nil, crowd.TouchBelow(pagesOf(n, 10))) },
-		func(b *buffer) { b.write(len(b.words)/10, 3) }},
+		func(b *buffer) { b.write(b.n/10, 1) }},
 	{"scattered", "10 % of the entities, scattered", 1.3,
 		func(n int) *ecs.World { return crowd.World(n, crowd.Scattered(10), crowd.Touch) },
-		func(b *buffer) { b.write(len(b.words), 30) }},
+		func(b *buffer) { b.write(b.n, 10) }},
 	{"hundredth", "1 % of the pages declared and written", 0.08, hundredth,
-		func(b *buffer) { b.write(len(b.words)/100, 3) }},
+		func(b *buffer) { b.write(b.n/100, 1) }},
 }
 
 // hundredth writes 1 % of the pages: of few entities, the pages of two components only.
@@ -50,15 +50,17 @@ func hundredth(n int) *ecs.World {
 	return crowd.World(n, crowd.Below(pagesOf(n, 100)), crowd.Touch)
 }
 
-// buffer is the reference's state: the live bytes of all entities in one piece, and copies of the last ticks.
+// buffer is the reference's state: the live bytes of all entities in one piece, column behind column, and copies of the
+// last ticks.
 type buffer struct {
+	n     int
 	words []int64
 	ring  [ringDepth][]int64
 	tick  int
 }
 
 func newBuffer(n int) *buffer {
-	b := &buffer{words: make([]int64, n*crowd.EntityBytes/8)}
+	b := &buffer{n: n, words: make([]int64, n*crowd.EntityBytes/8)}
 	for i := range b.ring {
 		b.ring[i] = make([]int64, len(b.words))
 		for j := range b.ring[i] {
@@ -68,10 +70,14 @@ func newBuffer(n int) *buffer {
 	return b
 }
 
-// write changes every step-th of the first n words.
+// write changes each of the four components of every step-th of the first n entities, as crowd's systems do.
 func (b *buffer) write(n, step int) {
+	positions, velocities, bodies, lives := b.words[:2*b.n], b.words[2*b.n:4*b.n], b.words[4*b.n:7*b.n], b.words[7*b.n:]
 	for i := 0; i < n; i += step {
-		b.words[i]++
+		positions[2*i]++
+		velocities[2*i]++
+		bodies[3*i]++
+		lives[2*i]++
 	}
 }
 

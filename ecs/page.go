@@ -2,6 +2,7 @@ package ecs
 
 import (
 	"bytes"
+	"slices"
 	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
@@ -44,18 +45,22 @@ func (p *pool) take() *page {
 	return p.grow()
 }
 
-// poolBatch is how many pages are made at once: fewer, larger allocations.
-const poolBatch = 8
+// poolBatch is the fewest pages that are made at once, poolBatchMax the most: fewer, larger allocations, and copies into
+// pages that lie next to each other.
+const (
+	poolBatch    = 8
+	poolBatchMax = 64
+)
 
 func (p *pool) grow() *page {
-	words := (p.bytes + 7) / 8
-	mem := make([]uint64, words*poolBatch)
-	pages := make([]page, poolBatch)
-	for i := range pages {
+	words, n := (p.bytes+7)/8, min(max(poolBatch, p.made), poolBatchMax)
+	mem := make([]uint64, words*n)
+	pages := make([]page, n)
+	for i := range slices.Backward(pages) { // take then hands them out in the order of their memory
 		pages[i].mem = unsafe.Slice((*byte)(unsafe.Pointer(&mem[i*words])), p.bytes)
 		p.free = append(p.free, &pages[i])
 	}
-	p.made += poolBatch
+	p.made += n
 	return p.take()
 }
 

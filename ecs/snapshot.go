@@ -1,5 +1,7 @@
 package ecs
 
+import "slices"
+
 // Snapshot is the content of a world's image at one tick: a page table whose pages are shared with other snapshots
 // where they are equal. It belongs to the world that saved it and stays valid until Release or the next Save into it.
 //
@@ -21,7 +23,7 @@ func (s *Snapshot) Release() {
 	if s.image == nil {
 		return
 	}
-	for n, pg := range s.table {
+	for n, pg := range slices.Backward(s.table) { // so that pools hand pages out again in the order of the table
 		if pg != nil {
 			s.image.live[n].store.info.pool.drop(pg)
 		}
@@ -33,10 +35,7 @@ func (s *Snapshot) Release() {
 // and copied only where they differ.
 func (im *image) save(s *Snapshot, tick Tick) {
 	im.walkPatrol()
-	for _, number := range im.dirty {
-		im.saveMarked(&im.live[number])
-	}
-	im.dirty = im.dirty[:0]
+	im.saveDirty()
 	s.Release()
 	s.image, s.tick = im, tick
 	for i := range im.live {
@@ -46,6 +45,25 @@ func (im *image) save(s *Snapshot, tick Tick) {
 		}
 		s.table = append(s.table, base)
 	}
+}
+
+// saveDirty gives every marked page a base that equals it. Many are taken column by column, so that memory is read and
+// written upwards, whatever order they were marked in.
+func (im *image) saveDirty() {
+	if len(im.dirty)*8 < len(im.live) {
+		for _, number := range im.dirty {
+			im.saveMarked(&im.live[number])
+		}
+	} else {
+		for _, st := range im.stores {
+			for _, number := range st.pages {
+				if p := &im.live[number]; p.marked {
+					im.saveMarked(p)
+				}
+			}
+		}
+	}
+	im.dirty = im.dirty[:0]
 }
 
 // saveMarked gives a marked page a base that equals it.
