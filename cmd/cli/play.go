@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tendon/cmd/cli/window"
+	"tendon/net/client"
+	"tendon/net/server"
+)
+
+// playVerb is a server, bots and a window in one process.
+type playVerb struct {
+	Sync string `default:"relay" help:"The sync strategy."`
+	Bots int    `default:"3" help:"How many bots play."`
+	Seed uint64 `help:"Seed of the match; 0: chosen."`
+}
+
+// Help explains the verb.
+func (playVerb) Help() string {
+	return `Examples:
+  play
+  play --bots 7`
+}
+
+// Run plays.
+func (v *playVerb) Run(a *app) error {
+	if err := window.Check(); err != nil {
+		return err
+	}
+	if v.Bots < 0 || v.Bots > a.game.MaxPlayers-1 {
+		return fmt.Errorf("--bots %d: with you, the game takes %d players", v.Bots, a.game.MaxPlayers)
+	}
+	if v.Bots > 0 && a.game.Bot == nil {
+		return errors.New("the game has no bot: use --bots 0")
+	}
+	h, err := startHost(a, hostConfig{sync: v.Sync, listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(a.ctx)
+	var bots sync.WaitGroup
+	defer func() {
+		cancel()
+		bots.Wait()
+		_ = h.stop() // the match is over, nobody is left to hear of it
+	}()
+	a.say("%s with %d bots, strategy %s, at %v", a.game.Name, v.Bots, v.Sync, h.addr)
+	lost := make(chan error, v.Bots)
+	for i := range v.Bots {
+		c, err := v.seat(a, h, i+1, true)
+		if err != nil {
+			return err
+		}
+		bots.Go(func() {
+			if err := newPlayer("", c, a.game, nil).run(ctx); err != nil {
+				lost <- fmt.Errorf("bot %d: %w", i+1, err)
+			}
+		})
+	}
+	you, err := v.seat(a, h, 0, false)
+	if err != nil {
+		return err
+	}
+	return inWindow(ctx, a, you, a.game.Name, lost)
+}
+
+// seat returns a client for one seat of the match.
+func (v *playVerb) seat(a *app, h *host, seat int, bot bool) (*client.Client, error) {
+	token, err := h.ticket(h.addr, server.Pass{Room: "play", Seat: seat}, time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	return client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies,
+		Name: map[bool]string{true: fmt.Sprintf("bot %d", seat), false: "you"}[bot], Bot: bot, BotSeed: uint64(seat)}})
+}

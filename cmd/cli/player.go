@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/systems"
+)
+
+// player runs a client without a window: a bot, or somebody who only looks on. One goroutine owns the client; line
+// may be asked for from any.
+type player struct {
+	name   string
+	client *client.Client
+	truth  *truth // nil: checksums cannot be compared here
+	game   *ecs.Game
+
+	compared ecs.Tick // last tick whose checksum was compared
+	cost     *hdrhistogram.Histogram
+
+	mu    sync.Mutex
+	shown line
+}
+
+// line is one row of the live table.
+type line struct {
+	Name       string  `json:"name"`
+	State      string  `json:"state"`
+	Tick       uint64  `json:"tick"`
+	Confirmed  uint64  `json:"confirmed"`
+	RTTMs      float64 `json:"rtt_ms"`
+	Rollbacks  uint64  `json:"rollbacks"`
+	PerSecond  float64 `json:"rollbacks_per_s"`
+	Depth      float64 `json:"mean_depth"`
+	Deepest    uint64  `json:"max_depth"`
+	Corrected  uint64  `json:"corrections"`
+	Stalls     uint64  `json:"stalled_frames"`
+	UpBps      float64 `json:"up_bytes_per_s"`
+	DownBps    float64 `json:"down_bytes_per_s"`
+	FrameP50Us float64 `json:"frame_p50_us"`
+	FrameP99Us float64 `json:"frame_p99_us"`
+	Agreed     uint64  `json:"checksums_equal"`
+	Differed   uint64  `json:"checksums_different"`
+	Resyncs    uint64  `json:"resyncs"`
+	Reconnects uint64  `json:"reconnects"`
+	Desync     string  `json:"desync,omitempty"`
+
+	up, down uint64 // bytes so far
+}
+
+func newPlayer(name string, c *client.Client, g *ecs.Game, t *truth) *player {
+	return &player{name: name, client: c, game: g, truth: t, cost: hdrhistogram.New(1, int64(10*time.Second/time.Microsecond), 3),
+		shown: line{Name: name}}
+}
+
+// run lets the client play until the context is done or it ends by itself, whose reason it returns.
+func (p *player) run(ctx context.Context) error {
+	ticker := time.NewTicker(time.Second / time.Duration(p.game.TickRate))
+	defer ticker.Stop()
+	defer p.client.Close()
+	publish := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			p.publish(time.Since(publish))
+			return nil
+		case now := <-ticker.C:
+			if err := p.frame(now); err != nil {
+				p.publish(now.Sub(publish))
+				return err
+			}
+			if now.Sub(publish) >= time.Second {
+				p.publish(now.Sub(publish))
+				publish = now
+			}
+		}
+	}
+}
+
+// frame is one frame of the client, with what it cost and a look at the checksums.
+func (p *player) frame(now time.Time) error {
+	start := time.Now()
+	err := p.client.Frame(now)
+	_ = p.cost.RecordValue(max(int64(time.Since(start)/time.Microsecond), 1))
+	p.client.Effects(func(systems.Effect) {})
+	p.compare(now)
+	return err
+}
+
+// compare checks the newest confirmed state against the server's.
+func (p *player) compare(now time.Time) {
+	if p.truth == nil {
+		return
+	}
+	_, _, confirmed, _ := p.client.Core().Snapshots(systems.Time(now.UnixNano()))
+	if confirmed == nil || confirmed.Empty() || confirmed.Tick() <= p.compared {
+		return
+	}
+	want, known := p.truth.at(confirmed.Tick())
+	if !known {
+		return
+	}
+	p.compared = confirmed.Tick()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if confirmed.Checksum() == want {
+		p.shown.Agreed++
+	} else {
+		p.shown.Differed++
+	}
+}
+
+// publish brings the line up to date; elapsed is the time since the last call.
+func (p *player) publish(elapsed time.Duration) {
+	s := p.client.Stats()
+	st := s.Strategy
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := &p.shown
+	seconds := max(elapsed.Seconds(), 1e-3)
+	l.State, l.Tick, l.Confirmed, l.RTTMs = s.State.String(), uint64(st.Present), uint64(st.Confirmed), float64(s.RTT)/1e6
+	l.PerSecond = float64(st.Rollbacks-l.Rollbacks) / seconds
+	if st.Rollbacks > 0 {
+		l.Depth = float64(st.Resimulated) / float64(st.Rollbacks)
+	}
+	l.Rollbacks, l.Deepest, l.Corrected, l.Stalls = st.Rollbacks, st.Deepest, st.Corrections, st.Stalls
+	l.UpBps, l.DownBps = float64(s.Session.BytesSent-l.up)/seconds, float64(s.Session.BytesReceived-l.down)/seconds
+	l.up, l.down = s.Session.BytesSent, s.Session.BytesReceived
+	l.FrameP50Us, l.FrameP99Us = float64(p.cost.ValueAtQuantile(50)), float64(p.cost.ValueAtQuantile(99))
+	l.Resyncs, l.Reconnects = s.Resyncs, s.Reconnects
+	if d := p.client.Core().Desyncs(); len(d) > 0 {
+		l.Desync = d[len(d)-1].String()
+	}
+}
+
+// line returns the row as it was published last.
+func (p *player) line() line {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shown
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"tendon/net/netcode"
+	"tendon/net/server"
+	"tendon/systems"
+)
+
+// tokenVerb mints connect tokens: what a game's backend does once it knows who a player is.
+type tokenVerb struct {
+	Addr     string        `arg:"" help:"Where clients find the server, as host:port."`
+	KeyFile  string        `required:"" type:"path" help:"The server's key file. Made with --new-key if there is none."`
+	NewKey   bool          `help:"Make the key file first."`
+	Room     string        `default:"main" help:"The room that the token lets into."`
+	Seat     int           `default:"-1" help:"The player's seat; -1 for any that is free."`
+	Role     string        `enum:"player,spectator" default:"player" help:"What the holder may do: player or spectator."`
+	Life     time.Duration `default:"1h" help:"How long the token can be presented."`
+	ClientID uint64        `help:"The player's number; 0 for a random one."`
+	Name     string        `help:"What others see of the player."`
+}
+
+// Help explains the verb.
+func (tokenVerb) Help() string {
+	return `A token is good for one connection. Hand it to one client over a private channel.
+
+Examples:
+  token 203.0.113.7:7777 --key-file server.key --new-key
+  token 203.0.113.7:7777 --key-file server.key --room duel-17 --seat 0 --life 10m
+  token 203.0.113.7:7777 --key-file server.key --role spectator`
+}
+
+// Run mints one token.
+func (v *tokenVerb) Run(a *app) error {
+	addr, err := resolve(v.Addr)
+	if err != nil {
+		return err
+	}
+	var key netcode.Key
+	if v.NewKey {
+		key, err = server.GenerateKey(v.KeyFile)
+	} else {
+		key, err = server.LoadKey(v.KeyFile)
+	}
+	if err != nil {
+		return err
+	}
+	role := systems.RolePlayer
+	if v.Role == "spectator" {
+		role = systems.RoleSpectator
+	}
+	token, err := server.Mint(server.Ticket{
+		ProtocolID: server.ProtocolID(a.game.Name), Key: key, ClientID: v.ClientID, Addresses: []netip.AddrPort{addr},
+		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: role, Name: v.Name}, Lifetime: v.Life,
+	}, time.Now())
+	if err != nil {
+		return err
+	}
+	a.say("a token for room %s, role %s, seat %d, good for one connection to %v within %v", v.Room, v.Role, v.Seat, addr, v.Life)
+	if a.common.JSON {
+		a.printJSON(map[string]any{"token": tokenText(token), "address": addr, "room": v.Room, "seat": v.Seat, "role": v.Role,
+			"expires": time.Now().Add(v.Life).UTC().Format(time.RFC3339)})
+		return nil
+	}
+	fmt.Fprintln(a.out, tokenText(token))
+	return nil
+}
+
+// tokenText writes a token for a command line. The zeros that fill a token to its full size are left out.
+func tokenText(token []byte) string {
+	return base64.RawURLEncoding.EncodeToString(bytes.TrimRight(token, "\x00"))
+}
+
+// parseToken reads what tokenText wrote, or the name of a file that holds it behind an @.
+func parseToken(text string) ([]byte, error) {
+	if name, isFile := strings.CutPrefix(text, "@"); isFile {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("the token file cannot be read: %w", err)
+		}
+		text = string(content)
+	}
+	token, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(token) > netcode.TokenSize {
+		return nil, fmt.Errorf("that is no connect token: copy the whole text that serve or token printed, or give @FILE")
+	}
+	token = append(token, make([]byte, netcode.TokenSize-len(token))...)
+	if _, err := netcode.ParseConnectToken(token); err != nil {
+		return nil, fmt.Errorf("that is no connect token (%w): copy the whole text that serve or token printed, or give @FILE", err)
+	}
+	return token, nil
+}
+
+// resolve turns host:port into an address.
+func resolve(text string) (netip.AddrPort, error) {
+	addr, err := net.ResolveUDPAddr("udp", text)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("%q is no address: give host:port, such as 127.0.0.1:7777 (%w)", text, err)
+	}
+	at := addr.AddrPort()
+	if !at.Addr().IsValid() || at.Addr().IsUnspecified() || at.Port() == 0 {
+		return netip.AddrPort{}, fmt.Errorf("%q is no address that a client can reach: give host:port, such as 127.0.0.1:7777", text)
+	}
+	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), nil
+}
