@@ -78,6 +78,9 @@ func TestFirstDifferenceNamesComponentEntityFieldAndValues(t *testing.T) {
 		if all := Differences(here, there, 100); len(all) == 0 || all[0] != d || len(all) > 6 {
 			t.Errorf("%d differences, the first %v", len(all), all)
 		}
+		if all := Differences(here, there, 100); d.Component == "entity" && len(all) != 1 {
+			t.Errorf("an entity that only one side has is reported %d times: %v", len(all), all)
+		}
 		if back, ok := FirstDifference(there, here); !ok || back.Here != d.There || back.There != d.Here || back.Field != d.Field {
 			t.Errorf("the other way round it reads %v", back)
 		}
