@@ -107,7 +107,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.own.restart(c.timeline.Present(), c.config.World, c.config.Seat)
 	c.pacer = clock.NewPacer(now, float64(c.server)+c.leadTicks(), c.game.TickRate)
 	c.reach = int(c.pacer.Position())
-	c.delay = newDelay(c.config.InputDelay, c.config.MaxPrediction, int(math.Ceil(c.leadTicks())))
+	c.delay = newDelay(c.config.InputDelay, c.config.MaxPrediction, int(c.leadTicks())-1)
 }
 
 // renew begins a new timeline after a resync. The old one may hold orders that the server sends again, and may have
@@ -226,6 +226,9 @@ func (c *Client) run() {
 	want := c.want()
 	due := max(0, int(c.pacer.Position())-c.reach)
 	c.reach = int(c.pacer.Position())
+	if !c.heard {
+		return // who just joined waits for the first news instead of guessing
+	}
 	fresh, work := 0, 0
 	for int(c.timeline.Present()) < want && fresh < clock.MaxSteps && work < ringDepth {
 		if c.timeline.Present() >= c.timeline.Furthest() {

@@ -6,8 +6,8 @@ package relay
 //
 //   - The window is never exceeded. A tick beyond it waits; that is a stall.
 //   - The delay becomes what four of five ticks of the last second needed, so that a spike stalls once and is
-//     forgotten, and a slower connection is felt as delay. One tick of slack is added, since W differs by one with the
-//     phase between the client's frames and the server's ticks.
+//     forgotten, and a slower connection is felt as delay. What was asked for is kept where it just suffices; else one
+//     tick of slack is added, since W differs by one with the phase between the client's frames and the server's ticks.
 //   - It grows at once and shrinks a tick at a time, rate/10 ticks apart, to the largest need of the last 3 seconds.
 type delay struct {
 	ticks  int // the delay
@@ -40,7 +40,10 @@ func newDelay(least, window, ahead int) delay {
 
 // need returns the delay that keeps the prediction within the window.
 func (d *delay) need(ahead int) int {
-	return min(max(ahead+1-d.window, d.least), maxDelay)
+	if missing := ahead - d.window; missing > d.least {
+		return min(missing+1, maxDelay)
+	}
+	return d.least
 }
 
 // observe takes, once a tick, how many ticks lie between sampling an input and the newest final tick.

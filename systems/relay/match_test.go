@@ -1,169 +1,144 @@
 package relay
 
 import (
-	"fmt"
 	"testing"
-	"time"
 
 	"tendon/ecs"
-	"tendon/ecs/fixed"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
 
-// The test game: each player has a ship that moves and shoots; shots are entities that die after a while or when they
-// meet a ship, which then is sent back to its start.
-type (
-	pad struct {
-		DX, DY int8
-		Fire   bool `tendon:"press"`
-	}
-	body struct{ Pos, Vel fixed.Vec2 }
-	shot struct {
-		Left int32
-		By   ecs.Player
-	}
-	fired struct{ By ecs.Player }
-)
-
-var (
-	padInput  = ecs.NewInput[pad]()
-	bodyComp  = ecs.NewComponent[body]("body")
-	seatComp  = ecs.NewComponent[ecs.Seat]("seat")
-	shotComp  = ecs.NewComponent[shot]("shot")
-	firedNews = ecs.NewEvent[fired]("fired")
-	hitNews   = ecs.NewIrreversibleEvent[fired]("hit")
-	ships     = ecs.NewQuery2(ecs.Write(bodyComp), ecs.Read(seatComp))
-	shots     = ecs.NewQuery2(ecs.Write(bodyComp), ecs.Write(shotComp))
-)
-
-func steer(w *ecs.World) {
-	for e := range ships.All(w) {
-		in := padInput.Of(w, e.B.Player)
-		e.A.Vel = fixed.Vec2{X: fixed.FromInt(int(in.DX)).Div(fixed.FromInt(8)), Y: fixed.FromInt(int(in.DY)).Div(fixed.FromInt(8))}
-		e.A.Pos = e.A.Pos.Add(e.A.Vel)
-		if in.Fire {
-			firedNews.Emit(w, e.Entity(), fired{e.B.Player})
-			s := w.Spawn(ecs.OwnedBy(e.B.Player), bodyComp, shotComp)
-			angle := fixed.FromRatio(int64(w.Rand().IntN(1000)), 159)
-			bodyComp.Put(w, s, body{Pos: e.A.Pos, Vel: fixed.FromAngle(angle, fixed.One)})
-			shotComp.Put(w, s, shot{Left: 40, By: e.B.Player})
-		}
-	}
-}
-
-func fly(w *ecs.World) {
-	for e := range shots.All(w) {
-		e.A.Pos = e.A.Pos.Add(e.A.Vel)
-		if e.B.Left--; e.B.Left <= 0 {
-			w.Despawn(e.Entity())
-			continue
-		}
-		for s := range ships.All(w) {
-			if s.B.Player != e.B.By && s.A.Pos.Dist(e.A.Pos) < fixed.FromInt(2) {
-				s.A.Pos = fixed.Vec2{}
-				hitNews.Emit(w, s.Entity(), fired{e.B.By})
-				w.Despawn(e.Entity())
-				break
-			}
-		}
-	}
-}
-
-func testGame(rate int) *ecs.Game {
-	return &ecs.Game{Name: "ships", TickRate: rate, MaxPlayers: 4, Input: padInput,
-		Components: ecs.Components(bodyComp, seatComp, shotComp), Events: ecs.Events(firedNews, hitNews),
-		Systems: ecs.Systems(steer, fly),
-		Join: func(w *ecs.World, p ecs.Player) {
-			e := w.Spawn(ecs.OwnedBy(p), bodyComp, seatComp)
-			seatComp.Put(w, e, ecs.Seat{Player: p})
-			bodyComp.Put(w, e, body{Pos: fixed.Vec2{X: fixed.FromInt(int(p) * 5)}})
-		},
-		Leave: func(w *ecs.World, p ecs.Player) {
-			for e := range ships.All(w) {
-				if e.B.Player == p {
-					w.Despawn(e.Entity())
-				}
-			}
-		},
-	}
-}
-
-// match plays the two halves against each other over the message floor, without a session: a client's first image is
-// handed to it half a round trip after it was made.
+// match plays the two halves against each other over the message floor, without a session: an image is handed over
+// after the way down, and the peer is opened after the way up.
 type match struct {
-	t       testing.TB
-	net     *simnet.Network
-	game    *ecs.Game
-	server  *Server
-	node    simnet.NodeID
-	clients []*player
-	sums    map[ecs.Tick]ecs.Checksum
-	frames  int
+	t        testing.TB
+	net      *simnet.Network
+	game     *ecs.Game
+	server   *Server
+	node     simnet.NodeID
+	clients  []*player
+	sums     map[ecs.Tick]ecs.Checksum
+	events   map[ecs.Tick][]ecs.EventKey
+	altered  map[ecs.Tick]ecs.PlayerSet
+	reliable bool // everything goes over the reliable channel
+	refused  int  // messages that a half refused; an error of the test unless hostile
+	hostile  bool
+	hitch    bool // the server does not run: its ticks wait
+	owed     []systems.Time
+	down     int         // bytes sent to clients
+	phase    simnet.Time // of the clients' frames
 }
 
+// player is a client and what the test saw of it.
 type player struct {
 	*Client
-	id      systems.Peer
-	node    simnet.NodeID
-	play    func(c *player, f int) pad
-	checked int
-	next    ecs.Tick // next confirmed tick to compare
-	maxW    int
-	frames  int
-	ws      []int
-	state   ecs.Snapshot
-	effects []systems.Effect
-	off     bool
+	id       systems.Peer
+	node     simnet.NodeID
+	play     func(c *player, f int) pad
+	path     simnet.Profile
+	world    *ecs.World
+	image    []byte
+	frames   int
+	checked  int
+	next     ecs.Tick // next confirmed tick to compare
+	ws       []int    // W after each frame, once live
+	effects  []systems.Effect
+	loads    int
+	found    []ecs.Difference // by CompareWith, before a resync
+	flagged  int
+	off      bool
+	forced   int     // ticks to go back in each frame, for a sync test
+	cost     float64 // of a step, in ticks of time
+	busy     simnet.Time
+	episodes int  // of stalls
+	stalling bool // in one
+	lastIn   pad
+	onFrame  func(p *player, before, after ecs.Tick)
+	onNews   func(p *player, received ecs.Tick)
 }
 
 type outbox struct {
 	send func(to systems.Peer, ch systems.Channel, m []byte)
 }
 
-func (o outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o.send(to, ch, m) }
+func (o *outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o.send(to, ch, m) }
 
-func newMatch(t testing.TB, rate int, seed uint64) *match {
-	m := &match{t: t, game: testGame(rate), net: simnet.New(simnet.Config{Seed: seed}), sums: map[ecs.Tick]ecs.Checksum{}}
-	w, err := ecs.NewWorld(m.game, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	half, err := NewServer(systems.ServerConfig{World: w, Peers: 8, Taken: func(f systems.FinalTick) { m.sums[f.Tick] = f.State.Checksum() }})
+func newMatch(t testing.TB, game *ecs.Game, seed uint64) *match {
+	m := &match{t: t, game: game, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}),
+		sums: map[ecs.Tick]ecs.Checksum{}, events: map[ecs.Tick][]ecs.EventKey{}, altered: map[ecs.Tick]ecs.PlayerSet{}}
+	half, err := NewServer(systems.ServerConfig{World: newWorld(t, game, seed), Peers: 8, Taken: m.taken})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.server = half.(*Server)
 	m.node = m.net.AddNode(simnet.Clock{})
-	out := outbox{m.fromServer}
 	m.net.OnMessage(m.node, func(from simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
-		if err := m.server.Receive(m.peerOf(from).id, channelOf(ch), payload, systems.Time(now)); err != nil {
-			t.Errorf("server refused a message: %v", err)
-		}
+		m.note(m.server.Receive(m.peerOf(from).id, channelOf(ch, payload), payload, systems.Time(now)))
 	})
-	m.net.Every(m.node, 0, rate, func(k int64, now simnet.Time) {
+	out := &outbox{m.fromServer}
+	m.net.Every(m.node, 0, game.TickRate, func(k int64, now simnet.Time) {
 		if k == 0 {
 			return
 		}
-		m.server.Tick(systems.Time(now))
+		if m.owed = append(m.owed, systems.Time(now)); m.hitch {
+			return
+		}
+		for _, due := range m.owed {
+			m.server.Tick(due)
+		}
+		m.owed = m.owed[:0]
 		m.server.Send(systems.Time(now), out)
+		m.server.Desynced(m.resync)
 	})
 	return m
 }
 
-func channelOf(ch simnet.Channel) systems.Channel {
+func newWorld(t testing.TB, game *ecs.Game, seed uint64) *ecs.World {
+	w, err := ecs.NewWorld(game, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (m *match) taken(f systems.FinalTick) {
+	m.sums[f.Tick] = f.State.Checksum()
+	if f.Late != 0 {
+		m.altered[f.Tick] = f.Late
+	}
+	for _, e := range f.World.Events() {
+		m.events[f.Tick] = append(m.events[f.Tick], e.Key)
+	}
+}
+
+func (m *match) note(err error) {
+	if err == nil {
+		return
+	}
+	if m.refused++; !m.hostile {
+		m.t.Errorf("at %v: a message was refused: %v", m.net.Now(), err)
+	}
+}
+
+// channelOf says on which channel a half is told that a message came. Where all goes over the reliable one, that is
+// what it is told.
+func channelOf(ch simnet.Channel, _ []byte) systems.Channel {
 	if ch == simnet.Reliable {
 		return systems.Reliable
 	}
 	return systems.Datagram
 }
 
-func (m *match) fromServer(to systems.Peer, ch systems.Channel, message []byte) {
-	c := simnet.Datagram
-	if ch == systems.Reliable {
-		c = simnet.Reliable
+func (m *match) channel(ch systems.Channel) simnet.Channel {
+	if ch == systems.Reliable || m.reliable {
+		return simnet.Reliable
 	}
-	if err := m.net.Send(m.node, m.clients[to].node, c, message); err != nil && err != simnet.ErrFull {
+	return simnet.Datagram
+}
+
+func (m *match) fromServer(to systems.Peer, ch systems.Channel, message []byte) {
+	m.down += len(message)
+	if err := m.net.Send(m.node, m.clients[to].node, m.channel(ch), message); err != nil && (err != simnet.ErrFull || ch == systems.Reliable) {
 		m.t.Errorf("send: %v", err)
 	}
 }
@@ -178,89 +153,110 @@ func (m *match) peerOf(n simnet.NodeID) *player {
 }
 
 // join adds a client whose frames come at hz; seat −1 is a spectator.
-func (m *match) join(profile simnet.Profile, clock simnet.Clock, c systems.ClientConfig, hz int, play func(*player, int) pad) *player {
-	w, err := ecs.NewWorld(m.game, 99)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	c.World = w
+func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientConfig, hz int, play func(*player, int) pad) *player {
+	c.World = newWorld(m.t, m.game, 99)
 	half, err := NewClient(c)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	p := &player{Client: half.(*Client), id: systems.Peer(len(m.clients)), node: m.net.AddNode(clock), play: play}
+	p := &player{Client: half.(*Client), id: systems.Peer(len(m.clients)), node: m.net.AddNode(clock), play: play, path: path, world: c.World}
 	m.clients = append(m.clients, p)
-	if err := m.net.Connect(p.node, m.node, profile); err != nil {
+	if err := m.net.Connect(p.node, m.node, path); err != nil {
 		m.t.Fatal(err)
 	}
 	m.net.OnMessage(p.node, func(_ simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
-		if err := p.Receive(channelOf(ch), payload, systems.Time(now)); err != nil {
-			m.t.Errorf("client %d refused a message: %v", p.id, err)
+		received := p.timeline.Received()
+		m.note(p.Receive(channelOf(ch, payload), payload, systems.Time(now)))
+		if p.onNews != nil && p.timeline.Received() > received {
+			p.onNews(p, p.timeline.Received())
 		}
 	})
-	rtt := profile.Up.Delay + profile.Down.Delay
-	var image ecs.Snapshot
-	m.server.World().Save(&image)
-	bytes := image.AppendImage(nil)
-	image.Release()
-	have := m.server.World().Tick()
-	m.net.At(m.net.Now()+profile.Down.Delay, func() {
-		if err := w.LoadImage(bytes); err != nil {
-			m.t.Fatal(err)
-		}
-		p.Load(systems.Time(m.net.LocalNow(p.node)), have, systems.Time(rtt))
-		m.server.Open(p.id, c.Seat, have, systems.Time(m.net.Now()), outbox{m.fromServer})
+	m.hand(p, func() {
 		if c.Seat >= 0 {
-			m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(c.Seat)}, outbox{m.fromServer})
+			m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(c.Seat)}, &outbox{m.fromServer})
 		}
-		m.net.Every(p.node, m.net.LocalNow(p.node), hz, func(_ int64, now simnet.Time) { m.frame(p, systems.Time(now)) })
+		m.net.Every(p.node, m.net.LocalNow(p.node)+m.phase, hz, func(_ int64, now simnet.Time) { m.frame(p, systems.Time(now)) })
 	})
 	return p
 }
 
+// hand gives a client an image of now, after the way down, and opens its peer then.
+func (m *match) hand(p *player, then func()) {
+	var image ecs.Snapshot
+	m.server.World().Save(&image)
+	p.image = image.AppendImage(nil)
+	image.Release()
+	have := m.server.World().Tick()
+	m.net.At(m.net.Now()+p.path.Down.Delay, func() {
+		if d, ok := p.CompareWith(p.image); ok && p.loads > 0 {
+			p.found = append(p.found, d)
+		}
+		if err := p.world.LoadImage(p.image); err != nil {
+			m.t.Fatal(err)
+		}
+		p.Load(systems.Time(m.net.LocalNow(p.node)), have, systems.Time(p.path.Up.Delay+p.path.Down.Delay))
+		p.next = have
+		p.loads++
+		m.net.At(m.net.Now()+p.path.Up.Delay, func() {
+			m.server.Open(p.id, p.config.Seat, have, systems.Time(m.net.Now()), &outbox{m.fromServer})
+			then()
+		})
+	})
+}
+
+func (m *match) resync(id systems.Peer) {
+	m.clients[id].flagged++
+	m.hand(m.clients[id], func() {})
+}
+
 func (m *match) frame(p *player, now systems.Time) {
-	if p.off {
+	if p.off || m.net.Now() < p.busy {
 		return
 	}
-	if p.play != nil {
-		p.SetInput(padInput.Pack(p.play(p, p.frames)))
-	}
+	p.lastIn = p.play(p, p.frames)
+	p.SetInput(padInput.Pack(p.lastIn))
 	p.frames++
+	if p.forced > 0 {
+		p.timeline.RewindTo(max(p.timeline.Present(), ecs.Tick(p.forced)) - ecs.Tick(p.forced))
+	}
+	before, stalls, steps := p.timeline.Present(), p.Stats().Stalls, p.timeline.Stats()
 	p.Frame(now)
-	p.Send(now, outbox{func(_ systems.Peer, ch systems.Channel, message []byte) {
-		c := simnet.Datagram
-		if ch == systems.Reliable {
-			c = simnet.Reliable
+	p.Send(now, &outbox{func(_ systems.Peer, ch systems.Channel, message []byte) {
+		if err := m.net.Send(p.node, m.node, m.channel(ch), message); err != nil {
+			m.t.Errorf("client %d: %v", p.id, err)
 		}
-		_ = m.net.Send(p.node, m.node, c, message)
 	}})
 	p.Effects(func(e systems.Effect) { p.effects = append(p.effects, e) })
-	w := int(p.timeline.Present() - p.timeline.Confirmed())
-	p.ws = append(p.ws, w)
-	p.maxW = max(p.maxW, w)
-	for ; p.next <= p.timeline.Confirmed(); p.next++ {
-		f := p.next
-		s, ok := p.timeline.Snapshot(f)
-		if !ok {
-			continue
-		}
-		p.checked++
-		if want, known := m.sums[f]; known && s.Checksum() != want {
-			m.t.Fatalf("client %d: tick %d: checksum %x, the server has %x", p.id, f, s.Checksum(), want)
-		}
+	stalled := p.Stats().Stalls > stalls
+	if stalled && !p.stalling {
+		p.episodes++
+	}
+	p.stalling = stalled
+	after := p.timeline.Stats()
+	work := after.Steps + after.Resimulated - steps.Steps - steps.Resimulated
+	p.busy = m.net.Now() + simnet.Time(float64(work)*p.cost*1e9/float64(m.game.TickRate)) - 1
+	if p.Live() {
+		p.ws = append(p.ws, int(p.timeline.Present())-int(p.timeline.Confirmed()))
+	}
+	m.compare(p)
+	if p.onFrame != nil {
+		p.onFrame(p, before, p.timeline.Present())
 	}
 }
 
-// wander presses at random but the same for a seed.
-func wander(seed uint64) func(*player, int) pad {
-	r := ecs.NewRand(seed)
-	var now pad
-	return func(*player, int) pad {
-		if r.Chance(1, 12) {
-			now.DX, now.DY = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
+// compare holds every tick that a client has confirmed against the server's.
+func (m *match) compare(p *player) {
+	for ; p.next <= p.timeline.Confirmed(); p.next++ {
+		s, ok := p.timeline.Snapshot(p.next)
+		if !ok {
+			continue
 		}
-		now.Fire = r.Chance(1, 15)
-		return now
+		if want, known := m.sums[p.next]; known {
+			p.checked++
+			if s.Checksum() != want && !m.hostile {
+				m.t.Fatalf("client %d: tick %d: checksum %x, the server has %x", p.id, p.next, s.Checksum(), want)
+			}
+		}
 	}
 }
 
@@ -272,30 +268,38 @@ func profile(t testing.TB, name string) simnet.Profile {
 	return p
 }
 
-// RB-01: at every tick that a client has confirmed its state is the server's, on every profile, and the run saw
-// rollbacks, shots inside predicted windows and hits.
-func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
-	for i := range 10 {
-		name := fmt.Sprintf("P%d", i)
-		t.Run(name, func(t *testing.T) {
-			m := newMatch(t, 60, uint64(i+1))
-			for s := range 4 {
-				m.join(profile(t, name), simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(s*100 - 200)}, systems.ClientConfig{Seat: s}, 60, wander(uint64(s+1)))
-			}
-			m.net.RunUntil(30 * time.Second)
-			for _, c := range m.clients {
-				s := c.Stats()
-				t.Logf("client %d: checked %d, W max %d, %+v; timeline %+v", c.id, c.checked, c.maxW, s, c.timeline.Stats())
-				if c.checked < 1000 {
-					t.Errorf("client %d compared only %d ticks", c.id, c.checked)
-				}
-				if i >= 1 && s.Rollbacks == 0 {
-					t.Errorf("client %d saw no rollback", c.id)
-				}
-				if st := m.server.PeerStats(c.id); st.Desyncs > 0 || st.Checked == 0 {
-					t.Errorf("server: %+v", st)
-				}
-			}
-		})
+// sound asserts what must hold at the end of every run: many ticks compared, no checksum that differed, nobody flagged.
+func (m *match) sound(least int) {
+	m.t.Helper()
+	for _, c := range m.clients {
+		if c.checked < least {
+			m.t.Errorf("client %d compared only %d ticks", c.id, c.checked)
+		}
+		if st := m.server.PeerStats(c.id); st.Desyncs > 0 || st.Checked == 0 || c.flagged > 0 {
+			m.t.Errorf("client %d: flagged %d times, %+v", c.id, c.flagged, st)
+		}
+	}
+	different := map[ecs.Checksum]bool{}
+	for _, sum := range m.sums {
+		different[sum] = true
+	}
+	if len(different) < len(m.sums)*9/10 {
+		m.t.Errorf("the run proves nothing: %d checksums in %d ticks", len(different), len(m.sums))
+	}
+}
+
+// percentile returns the value that q of all are not above.
+func percentile(values []int, q float64) int {
+	counts := map[int]int{}
+	top := 0
+	for _, v := range values {
+		counts[v]++
+		top = max(top, v)
+	}
+	above := int(float64(len(values)) * (1 - q))
+	for v := top; ; v-- {
+		if above -= counts[v]; above < 0 || v < -200 {
+			return v
+		}
 	}
 }

@@ -59,7 +59,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now system
 		*p = peer{messages: maxMessages, orders: ordersPerSecond * s.game.TickRate}
 	}
 	if seatNumber >= 0 && (!p.open || p.seat != seatNumber) {
-		s.seats[seatNumber].forget()
+		s.seats[seatNumber].forget(s.done)
 	}
 	p.open, p.seat, p.acked, p.opened, p.flaw = true, seatNumber, have, have, sound
 	p.stats.Acked = have

@@ -1,6 +1,10 @@
 package relay
 
-import "tendon/ecs"
+import (
+	"math"
+
+	"tendon/ecs"
+)
 
 // inputWindow is how many ticks of a player's inputs are held: half of them may lie ahead of the server, half behind.
 const inputWindow = 128
@@ -12,6 +16,7 @@ type seat struct {
 	last  ecs.InputBytes // what was used last
 	merge ecs.InputBytes // late inputs whose presses go into the next tick
 	late  bool           // merge holds something
+	since ecs.Tick       // inputs of ticks up to it are of no use: nobody was here
 
 	worst      margin // the worst margin since it was last told
 	meanMargin float64
@@ -61,7 +66,7 @@ func (s *seat) measure(f ecs.Tick, early float64) {
 		s.meanMargin, s.measured = early, true
 	}
 	s.meanMargin += 0.1 * (early - s.meanMargin)
-	m := int16(min(max(early*marginUnit, -1<<15), 1<<15-1))
+	m := int16(min(max(math.Round(early*marginUnit), -1<<15), 1<<15-1))
 	if !s.worst.set || m < s.worst.value {
 		s.worst = margin{tick: f, value: m, set: true}
 	}
@@ -86,13 +91,16 @@ func (s *seat) take(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, altered bool
 	return in, altered
 }
 
-// begin is called in the tick in which a player enters the match: what somebody else did before does not go on.
-func (s *seat) begin() {
-	s.last, s.late = ecs.InputBytes{}, false
+// vacant is called in every tick before which the player was not in the match: what somebody else did before does not
+// go on.
+func (s *seat) vacant(f ecs.Tick) {
+	s.last, s.late, s.since = ecs.InputBytes{}, false, f
 }
 
-// forget drops the inputs that wait, when another connection takes the seat: its owner may be another one too.
-func (s *seat) forget() {
+// forget drops the inputs that wait after tick done, when another connection takes the seat: its owner may be another
+// one too.
+func (s *seat) forget(done ecs.Tick) {
+	s.since = done
 	for i := range s.slots {
 		s.slots[i].set = false
 	}

@@ -133,14 +133,10 @@ func (s *Server) Tick(due systems.Time) {
 			}
 		} else {
 			s.inputs[p] = ecs.InputBytes{}
+			s.seats[p].vacant(f)
 		}
 	}
 	s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
-	for i := range s.scratch.orders {
-		if o := &s.scratch.orders[i]; o.Kind == ecs.OrderJoin && !joined.Has(o.Player) {
-			s.seats[o.Player].begin()
-		}
-	}
 	t.orders = uint32(rollback.DigestOrders(s.scratch.orders))
 	s.codes.add(f, &t, s.before, s.game)
 	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
@@ -238,7 +234,7 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 	for i := range m.inputs {
 		f := m.received + 1 + ecs.Tick(i)
 		switch {
-		case f+inputWindow/2 <= s.done: // so old that nothing of it matters any more
+		case f+inputWindow/2 <= s.done || f <= s.seats[p.seat].since: // so old that nothing of it matters any more
 		case f >= s.done+inputWindow/2:
 			p.stats.Refused++
 		case s.seats[p.seat].put(f, s.done, m.inputs[i], s.game) && s.done > s.first:

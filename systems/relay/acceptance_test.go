@@ -1,0 +1,490 @@
+package relay
+
+import (
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/rollback"
+	"tendon/systems"
+)
+
+const ms = time.Millisecond
+
+// between puts frames half way between two ticks of the server, and some nanoseconds later, since neither grid falls
+// on whole ones: news that come in the moment of a frame come before it.
+const between = 8333340 * time.Nanosecond
+
+func round(name string, rtt time.Duration) simnet.Profile {
+	return simnet.Symmetric(name, name, simnet.Path{Delay: rtt / 2})
+}
+
+// pressing presses fire in the frames that are asked for, and holds still otherwise.
+func pressing(frames ...int) func(*player, int) pad {
+	return func(_ *player, f int) pad {
+		for _, want := range frames {
+			if f == want {
+				return pad{Fire: true}
+			}
+		}
+		return pad{}
+	}
+}
+
+// arrival notes where a client stands when the input set of a tick arrives.
+func arrival(p *player, f ecs.Tick, present *ecs.Tick) {
+	p.onNews = func(p *player, received ecs.Tick) {
+		if received >= f && *present == 0 {
+			*present = p.timeline.Present()
+		}
+	}
+}
+
+// RB-03: what is predicted right is never simulated again.
+func TestNoInputChangeNoRollback(t *testing.T) {
+	for _, name := range []string{"P3", "P5"} {
+		m := newMatch(t, testGame(60), 3)
+		for s := range 4 {
+			m.join(profile(t, name), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, idle)
+		}
+		m.net.RunUntil(3 * time.Second)
+		before := [4]uint64{}
+		for i, c := range m.clients {
+			before[i] = c.Stats().Rollbacks
+		}
+		m.net.RunUntil(8 * time.Second)
+		for i, c := range m.clients {
+			if n := c.Stats().Rollbacks - before[i]; n != 0 || c.checked < 300 {
+				t.Errorf("%s: client %d: %d rollbacks, %d ticks compared", name, i, n, c.checked)
+			}
+		}
+	}
+}
+
+// RB-04: one press costs every other client one rollback, from where it stands to the tick of the press, and the one
+// who pressed none. Vectors GGPO-4F and NR-10 are the same with the way between two players at 4 and 10 ticks: through
+// a relay, half a round trip, one tick of margin and half a round trip.
+func TestOnePressCostsOneRollbackOfTheWayBetween(t *testing.T) {
+	for _, v := range []struct {
+		id            string
+		rtt           time.Duration // a whole number of ticks, at which a frame stands between two ticks of the server
+		delay, window int
+		depth         int // 0: whatever it is
+	}{
+		{"RB-04", 250 * ms, 0, 30, 16},
+		{"RB-02 GGPO-4F", 50 * ms, 1, 30, 3},
+		{"NR-10", 150 * ms, 3, 7, 7},
+	} {
+		t.Run(v.id, func(t *testing.T) {
+			m := newMatch(t, testGame(60), 4)
+			m.phase = between
+			config := systems.ClientConfig{InputDelay: v.delay, MaxPrediction: v.window}
+			m.join(round(v.id, v.rtt), simnet.Clock{}, config, 60, pressing(300, 340, 380))
+			config.Seat = 1
+			m.join(round(v.id, v.rtt), simnet.Clock{}, config, 60, idle)
+			m.net.RunUntil(4 * time.Second)
+			a, b := m.clients[0], m.clients[1]
+			start, own, stalls := b.Stats(), a.Stats(), b.Stats().Stalls
+			depths := []int{}
+			b.onFrame = func(p *player, before, _ ecs.Tick) {
+				if s := b.Stats(); s.Rollbacks > start.Rollbacks {
+					depths = append(depths, int(s.Resimulated-start.Resimulated))
+					start = s
+				}
+			}
+			var press, at ecs.Tick
+			a.onFrame = func(p *player, _, _ ecs.Tick) {
+				if p.frames == 301 {
+					press = p.own.sampled
+					arrival(b, press, &at)
+				}
+			}
+			m.net.RunUntil(9 * time.Second)
+			if len(depths) != 3 {
+				t.Fatalf("%d rollbacks for 3 presses: %v", len(depths), depths)
+			}
+			if depths[0] != int(at-press)+1 || v.depth != 0 && depths[0] != v.depth {
+				t.Errorf("depth %d, want %d; pressed in tick %d, at %d when it came", depths[0], v.depth, press, at)
+			}
+			for _, d := range depths {
+				if d != depths[0] {
+					t.Errorf("depths %v", depths)
+				}
+			}
+			if n := a.Stats().Rollbacks - own.Rollbacks; n != 0 {
+				t.Errorf("who pressed rolled back %d times", n)
+			}
+			if b.Stats().Stalls != stalls || b.Stats().InputDelay != v.delay {
+				t.Errorf("stalls %d, delay %d", b.Stats().Stalls-stalls, b.Stats().InputDelay)
+			}
+			m.compare(b)
+		})
+	}
+}
+
+// NR-10: one tick more on the way is beyond delay and window, and stretches the delay.
+func TestOneTickMoreThanDelayAndWindowStretchesTheDelay(t *testing.T) {
+	m := newMatch(t, testGame(60), 10)
+	m.phase = between
+	c := m.join(round("11", 11*time.Second/60-time.Second/60), simnet.Clock{}, systems.ClientConfig{InputDelay: 3, MaxPrediction: 7}, 60, idle)
+	m.net.RunUntil(4 * time.Second)
+	if s := c.Stats(); s.InputDelay <= 3 && s.Stalls == 0 {
+		t.Fatalf("%+v", s)
+	}
+}
+
+// RB-05: an own input is only rolled back where the server says that it used another.
+func TestOwnInputsAreOnlyCorrectedWhereTheServerAlteredThem(t *testing.T) {
+	for _, name := range []string{"P3", "P5"} {
+		m := newMatch(t, testGame(60), 5)
+		for s := range 2 {
+			play := idle
+			if s == 0 {
+				play = wander(5)
+			}
+			m.join(profile(t, name), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, play)
+		}
+		m.net.RunUntil(2 * time.Second)
+		a := m.clients[0]
+		start := a.Stats()
+		m.net.RunUntil(20 * time.Second)
+		end := a.Stats()
+		wrong, altered := end.Corrections-start.Corrections, end.Substituted-start.Substituted
+		if wrong > altered || altered == 0 {
+			t.Errorf("%s: %d own inputs were corrected, the server altered %d", name, wrong, altered)
+		}
+		m.sound(500)
+	}
+}
+
+// RB-06: at 250 ms an own input shows in the frame in which it was made, W is in 15 … 18, and nothing stalls.
+func TestAQuarterSecondOfRoundTripIsHidden(t *testing.T) {
+	m := four(t, profile(t, "P4"), 6, systems.ClientConfig{})
+	shown := 0
+	for _, c := range m.clients {
+		c.onFrame = func(p *player, before, after ecs.Tick) {
+			if !p.Live() || after <= before {
+				return
+			}
+			in, _ := p.timeline.InputAt(after, ecs.Player(p.config.Seat))
+			if got := padInput.Unpack(in); got.DX != p.lastIn.DX || got.DY != p.lastIn.DY || after == before+1 && got.Fire != p.lastIn.Fire {
+				t.Fatalf("client %d, tick %d: shows %+v, plays %+v", p.id, after, got, p.lastIn)
+			}
+			shown++
+		}
+	}
+	m.net.RunUntil(2 * time.Second)
+	for _, c := range m.clients {
+		c.ws = nil
+	}
+	m.net.RunUntil(20 * time.Second)
+	for _, c := range m.clients {
+		if lo, hi := -percentile(negative(c.ws), 1), percentile(c.ws, 1); lo < 15 || hi > 18 || c.Stats().Stalls != 0 || c.Stats().InputDelay != 0 {
+			t.Errorf("client %d: W in %d … %d, %+v", c.id, lo, hi, c.Stats())
+		}
+	}
+	if shown < 3000 {
+		t.Error(shown)
+	}
+	m.sound(1000)
+}
+
+func negative(values []int) []int {
+	n := make([]int, len(values))
+	for i, v := range values {
+		n[i] = -v
+	}
+	return n
+}
+
+// RB-07: a window that is too small for the connection is never exceeded; the delay makes up for it.
+func TestTheDelayRisesWhereTheWindowIsTooSmall(t *testing.T) {
+	m := four(t, profile(t, "P4"), 7, systems.ClientConfig{MaxPrediction: 8})
+	for _, c := range m.clients {
+		c.onFrame = func(p *player, _, after ecs.Tick) {
+			if w := int(after) - int(p.timeline.Confirmed()); w > 8 {
+				t.Fatalf("client %d: W %d", p.id, w)
+			}
+		}
+	}
+	m.net.RunUntil(15 * time.Second)
+	for _, c := range m.clients {
+		if s := c.Stats(); s.InputDelay < 9 || s.InputDelay > 11 {
+			t.Errorf("client %d: delay %d, %d stalls", c.id, s.InputDelay, s.Stalls)
+		}
+		if st := m.server.PeerStats(c.id); st.Substituted > 40 {
+			t.Errorf("client %d: inputs do not arrive in time any more: %+v", c.id, st)
+		}
+	}
+	m.log()
+	m.sound(500)
+}
+
+// RB-08: an outage of 250 ms costs at most one stall, and what was missed is confirmed 300 ms and a round trip later.
+func TestAnOutageOfAQuarterSecondIsMadeUpForAtOnce(t *testing.T) {
+	path := profile(t, "P8")
+	path.Up.Burst, path.Down.Burst = simnet.Burst{}, simnet.Burst{}
+	m := four(t, path, 8, systems.ClientConfig{})
+	for _, c := range m.clients {
+		m.net.Partition(c.node, m.node, 10*time.Second, 10*time.Second+250*ms)
+	}
+	m.net.RunUntil(9900 * ms)
+	for _, c := range m.clients {
+		c.episodes = 0
+	}
+	m.net.RunUntil(10*time.Second + 240*ms)
+	for _, c := range m.clients {
+		if lag := m.server.World().Tick() - c.timeline.Confirmed(); lag < 15 {
+			t.Errorf("the outage of client %d was none: %d behind", c.id, lag)
+		}
+	}
+	m.net.RunUntil(10*time.Second + 250*ms + 300*ms + 150*ms)
+	for _, c := range m.clients {
+		if lag := m.server.World().Tick() - c.timeline.Confirmed(); lag > 4+5 || c.episodes > 1 { // 75 ms and jitter are always on the way
+			t.Errorf("client %d is %d ticks behind after %d stalls", c.id, lag, c.episodes)
+		}
+	}
+	m.net.RunUntil(15 * time.Second)
+	for _, c := range m.clients {
+		if c.episodes > 1 {
+			t.Errorf("client %d: %d stalls", c.id, c.episodes)
+		}
+	}
+	m.sound(500)
+}
+
+// RB-09: on a machine where a step takes 0.9 ticks of time, deep rollbacks make slow frames and slow frames deep
+// rollbacks. It must not run away: what cannot be predicted is played when it is confirmed.
+func TestASlowClientDoesNotRunAway(t *testing.T) {
+	for _, cost := range []float64{0.05, 0.2, 0.4, 0.9} {
+		m := newMatch(t, testGame(60), 9)
+		slow := m.join(profile(t, "P4"), simnet.Clock{}, systems.ClientConfig{Seat: 0}, 60, wander(1))
+		m.join(profile(t, "P4"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, wander(2))
+		slow.cost = cost
+		deepest, since, longest := 0, simnet.Time(0), simnet.Time(0)
+		slow.onFrame = func(p *player, _, after ecs.Tick) {
+			w := int(after) - int(p.timeline.Confirmed())
+			deepest = max(deepest, w)
+			if w < DefaultPrediction {
+				since = m.net.Now()
+			}
+			longest = max(longest, m.net.Now()-since)
+		}
+		m.net.RunUntil(20 * time.Second)
+		behind := int(m.server.World().Tick()) - int(slow.timeline.Confirmed())
+		s := slow.Stats()
+		t.Logf("cost %v: W at most %d, at the limit for at most %v, confirmed %d behind, present %d, rollbacks %d, stalls %d, substituted %d", cost, deepest, longest, behind,
+			int(m.server.World().Tick())-int(s.Present), s.Rollbacks, s.Stalls, s.Substituted)
+		if longest > 5*time.Second || behind > 60 {
+			t.Errorf("cost %v: at the limit for %v, %d ticks behind", cost, longest, behind)
+		}
+		m.sound(500)
+		if other := m.clients[1].Stats(); other.Stalls > 0 || other.Confirmed+12 < m.server.World().Tick() {
+			t.Errorf("cost %v: the other suffers: %+v", cost, other)
+		}
+	}
+}
+
+// RELAY-250: the vector, to the nanosecond. A frame of the client stands half way between two ticks of the server.
+func TestARoundTripOfAQuarterSecondTakesSixteenTicks(t *testing.T) {
+	m := newMatch(t, testGame(60), 250)
+	m.phase = between
+	c := m.join(profile(t, "P4"), simnet.Clock{}, systems.ClientConfig{}, 60, idle)
+	var made, used, back simnet.Time
+	var f ecs.Tick
+	var before, after int
+	c.onFrame = func(p *player, _, now ecs.Tick) {
+		if p.frames == 300 {
+			made, f = m.net.Now(), now
+		}
+		if back != 0 && after == 0 {
+			after = int(now) - int(p.timeline.Confirmed())
+		}
+	}
+	c.onNews = func(p *player, received ecs.Tick) {
+		if f != 0 && received >= f && back == 0 {
+			back, before = m.net.Now(), int(p.timeline.Present())-int(received)
+		}
+	}
+	m.net.Every(m.node, 0, 60, func(int64, simnet.Time) {
+		if f != 0 && used == 0 && m.server.World().Tick() >= f {
+			used = m.net.Now()
+		}
+	})
+	m.net.RunUntil(8 * time.Second)
+	if d := (used - made).Round(10 * time.Microsecond); d != 141670*time.Microsecond {
+		t.Errorf("used after %v", d)
+	}
+	if d := (back - made).Round(10 * time.Microsecond); d != 266670*time.Microsecond {
+		t.Errorf("confirmed after %v", d)
+	}
+	if before != 15 || after != 16 {
+		t.Errorf("W is %d before the step and %d after", before, after)
+	}
+	if s := c.Stats(); s.Rollbacks > 3 || s.Margin != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// RING: whoever was away for longer than the server keeps input sets is given an image, and never restores a state
+// that the ring has lost. Nothing of the time away is played again, and no more than a window of inputs is sent.
+func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
+	for _, away := range []time.Duration{5 * time.Second, 30 * time.Second} {
+		m := four(t, profile(t, "P3"), 30, systems.ClientConfig{})
+		c := m.clients[0]
+		m.net.Pause(c.node, 4*time.Second, 4*time.Second+away)
+		m.net.RunUntil(4*time.Second + away)
+		steps := c.timeline.Stats().Steps
+		c.onFrame = func(p *player, before, after ecs.Tick) {
+			if n := int(after) - int(before); n > 8 {
+				t.Fatalf("%d ticks in a frame", n)
+			}
+			if len(p.scratch.window.inputs) > 60 && p.own.sampled > p.timeline.Received() && p.frames < 250 {
+				presses := 0
+				for _, in := range p.scratch.window.inputs {
+					if padInput.Unpack(in).Fire {
+						presses++
+					}
+				}
+				if presses > 20 {
+					t.Fatalf("%d presses in a message", presses)
+				}
+			}
+		}
+		m.net.RunUntil(4*time.Second + away + 6*time.Second)
+		t.Logf("away %v: steps since %d, %+v", away, c.timeline.Stats().Steps-steps, c.Stats())
+		if want := 1; away > 17*time.Second && (c.flagged != want || c.Stats().Snaps != 1) {
+			t.Errorf("away %v: flagged %d times, %d images", away, c.flagged, c.Stats().Snaps)
+		}
+		if away < 17*time.Second && c.flagged != 0 {
+			t.Errorf("away %v: flagged", away)
+		}
+		if !c.Live() || c.timeline.Confirmed()+8 < m.server.World().Tick() {
+			t.Errorf("away %v: not back: %+v", away, c.Stats())
+		}
+		for _, o := range m.clients[1:] {
+			if o.flagged != 0 || o.Stats().Stalls != 0 {
+				t.Errorf("another suffers: %+v", o.Stats())
+			}
+		}
+		if st := m.server.PeerStats(c.id); st.Desyncs != 0 {
+			t.Errorf("%+v", st)
+		}
+	}
+}
+
+// A server that did not run for a while computes what it owes in one frame. Nobody's clock is wrong after it.
+func TestAHitchOfTheServerIsMadeUpFor(t *testing.T) {
+	m := four(t, profile(t, "P3"), 31, systems.ClientConfig{})
+	m.net.At(4*time.Second, func() { m.hitch = true })
+	m.net.At(5*time.Second, func() { m.hitch = false })
+	m.net.RunUntil(4900 * ms)
+	jumped := m.clients[0].pacer.Gained()
+	m.net.RunUntil(12 * time.Second)
+	for _, c := range m.clients {
+		if st := m.server.PeerStats(c.id); st.Margin < 0 || st.Margin > 3 || c.flagged != 0 {
+			t.Errorf("client %d: %+v", c.id, st)
+		}
+	}
+	if d := m.clients[0].pacer.Gained() - jumped; d > 5 || d < -5 {
+		t.Errorf("the clock was moved by %v ticks", d)
+	}
+	m.sound(300)
+}
+
+// CS-07: when the round trip goes from 50 to 200 ms at t = 10 s, late inputs stop within 2 s, the margin is back
+// within [target − 1, target + 2] after 4 s, the pace stays within [0.9, 1.1] and jumps at most once.
+func TestTheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
+	for _, jitter := range []time.Duration{0, 3 * ms} {
+		slow, fast := round("200", 200*ms), round("50", 50*ms)
+		for _, p := range []*simnet.Path{&slow.Up, &slow.Down, &fast.Up, &fast.Down} {
+			p.Jitter = simnet.Jitter{Kind: simnet.Exponential, Size: jitter}
+		}
+		m := newMatch(t, testGame(60), 7)
+		c := m.join(fast, simnet.Clock{DriftPPM: 100}, systems.ClientConfig{}, 60, wander(3))
+		m.net.RunUntil(9990 * ms)
+		position, jumps := c.pacer.Position(), 0
+		c.onFrame = func(p *player, _, _ ecs.Tick) {
+			if pace := p.pacer.Dilation(); pace < 0.9 || pace > 1.1 {
+				t.Fatalf("pace %v", pace)
+			}
+			if moved := p.pacer.Position() - position; moved > 3 || moved < 0 {
+				jumps++
+			}
+			position = p.pacer.Position()
+		}
+		m.net.RunUntil(10 * time.Second)
+		if err := m.net.SetProfile(c.node, m.node, slow); err != nil {
+			t.Fatal(err)
+		}
+		m.net.RunUntil(12 * time.Second)
+		late := m.server.PeerStats(c.id).Substituted
+		m.net.RunUntil(14 * time.Second)
+		margin, target := m.server.PeerStats(c.id).Margin, c.lead.Target()
+		if n := m.server.PeerStats(c.id).Substituted - late; n > 0 && jitter == 0 || n > 3 {
+			t.Errorf("jitter %v: %d late inputs in the two seconds after", jitter, n)
+		}
+		t.Logf("jitter %v: margin %.2f target %.2f jumps %d late %d", jitter, margin, target, jumps, late)
+		if margin < target-1 || margin > target+2 || jumps > 1 {
+			t.Errorf("jitter %v: margin %v, target %v, %d jumps", jitter, margin, target, jumps)
+		}
+	}
+}
+
+// RB-13: over the network too, an event starts once at a client, what was predicted ends confirmed or cancelled, an
+// irreversible one is only ever confirmed, and the confirmed ones are the server's.
+func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
+	m := four(t, profile(t, "P5"), 13, systems.ClientConfig{})
+	m.net.RunUntil(soakTime())
+	cancelled := 0
+	for _, c := range m.clients {
+		started, ended := map[ecs.EventKey]int{}, map[ecs.EventKey]ecs.EffectStatus{}
+		for _, e := range c.effects {
+			key := e.Event.Key
+			if e.First {
+				started[key]++
+			}
+			if e.Event.Irreversible && e.Status != rollback.EffectConfirmed {
+				t.Fatalf("client %d: %+v", c.id, e)
+			}
+			if e.Status == rollback.EffectCancelled {
+				cancelled++
+				started[key]-- // it may start again, if a later correction brings it back
+			}
+			ended[key] = e.Status
+		}
+		for key, n := range started {
+			if n > 1 {
+				t.Fatalf("client %d: %+v started %d times", c.id, key, n)
+			}
+		}
+		confirmed := 0
+		for key, status := range ended {
+			if key.Tick <= c.timeline.Confirmed() && status == rollback.EffectPredicted {
+				t.Fatalf("client %d: %+v neither confirmed nor cancelled", c.id, key)
+			}
+			if status == rollback.EffectConfirmed {
+				confirmed++
+			}
+		}
+		want := 0
+		for f, keys := range m.events {
+			if f > c.timeline.Confirmed() {
+				continue
+			}
+			want += len(keys)
+			for _, key := range keys {
+				if status, ok := ended[key]; !ok || status != rollback.EffectConfirmed {
+					t.Fatalf("client %d: %+v happened, is told as %v", c.id, key, status)
+				}
+			}
+		}
+		if confirmed != want || want < 50 {
+			t.Errorf("client %d: %d confirmed, %d happened", c.id, confirmed, want)
+		}
+	}
+	if cancelled == 0 {
+		t.Error("nothing was predicted wrong")
+	}
+}
