@@ -15,6 +15,7 @@ type image struct {
 	stores  []*store // every store of every column, by number
 	live    []livePage
 	dirty   []uint32 // numbers of the marked pages, each once
+	order   []uint32 // numbers of all pages, column by column; see inOrder
 	pools   []*pool
 	bitPool *pool
 	patrol  uint32 // next page that save compares although nobody marked it
@@ -80,6 +81,17 @@ func (im *image) addPage(s *store, mem []byte) {
 	s.mem = append(s.mem, unsafe.Pointer(unsafe.SliceData(mem)))
 	salt := mix(uint64(s.info.number)<<32 | uint64(index))
 	im.live = append(im.live, livePage{mem: mem, salt: salt, store: s, index: index})
+}
+
+// inOrder returns the numbers of all pages, column by column and upwards: the order in which to walk their memory.
+func (im *image) inOrder() []uint32 {
+	if len(im.order) != len(im.live) {
+		im.order = im.order[:0]
+		for _, st := range im.stores {
+			im.order = append(im.order, st.pages...)
+		}
+	}
+	return im.order
 }
 
 // growBits gives the region presence words for row i.
@@ -153,10 +165,19 @@ func (im *image) markRow(r *region, info *columnInfo, i uint32) {
 
 // setBit gives row i the component: its presence bit is set and its memory exists.
 func (im *image) setBit(r *region, info *columnInfo, i uint32) {
-	im.growBits(r, i)
-	im.growData(r, info, i)
+	im.makeRoom(r, info, i)
 	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
 	r.words[i/blockRows] |= 1 << (i % blockRows)
+}
+
+// makeRoom gives the region presence words and memory for row i.
+func (im *image) makeRoom(r *region, info *columnInfo, i uint32) {
+	if int(i/blockRows) >= len(r.words) {
+		im.growBits(r, i)
+	}
+	if int(i>>info.shift) >= len(r.data.mem) {
+		im.growData(r, info, i)
+	}
 }
 
 // clearRow takes the component from row i and zeroes its memory.

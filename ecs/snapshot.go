@@ -55,11 +55,9 @@ func (im *image) saveDirty() {
 			im.saveMarked(&im.live[number])
 		}
 	} else {
-		for _, st := range im.stores {
-			for _, number := range st.pages {
-				if p := &im.live[number]; p.marked {
-					im.saveMarked(p)
-				}
+		for _, number := range im.inOrder() {
+			if p := &im.live[number]; p.marked {
+				im.saveMarked(p)
 			}
 		}
 	}
@@ -96,11 +94,11 @@ func (im *image) walkPatrol() {
 
 // restore makes the image equal to s, which must have been saved from it: pages that differ are copied back.
 func (im *image) restore(s *Snapshot) {
-	for i := range im.live {
-		p := &im.live[i]
+	for _, number := range im.inOrder() {
+		p := &im.live[number]
 		var want *page
-		if i < len(s.table) {
-			want = s.table[i]
+		if int(number) < len(s.table) {
+			want = s.table[number]
 		}
 		if p.base == want && !p.marked {
 			continue

@@ -47,8 +47,7 @@ func (w *World) Spawn(owner Owner, components ...AnyComponent) Entity {
 	e := Entity{Row: uint32(owner)<<regionShift | i, Born: w.Tick()}
 	identity := w.identity()
 	r := &identity.regions[owner]
-	w.image.growBits(r, i)
-	w.image.growData(r, identity.info, i)
+	w.image.makeRoom(r, identity.info, i)
 	w.image.markRow(r, identity.info, i)
 	*(*Entity)(identity.rowOf(r, i)) = e
 	for _, c := range components {
@@ -84,8 +83,8 @@ func (w *World) flush() {
 	}
 	for i := range s.ops {
 		op := &s.ops[i]
-		if !w.exists(op.entity) {
-			continue
+		if op.kind != opSpawn && !w.exists(op.entity) {
+			continue // a spawned entity exists since the call
 		}
 		owner, row := op.entity.Owner(), op.entity.Row%regionRows
 		switch op.kind {
