@@ -26,7 +26,7 @@
 //   - moving: [Body], [Look], [Dash]; weapons: [Arms], [Rocket], [Blast]; life: [Health], [Dead], [Kit]
 //   - the place: [Level], [Box], [Doorway], [Door]; what is in the way: [Scene], [Ray]
 //   - the match: [Clock], [Scores]
-//   - the picture: draw.go
+//   - the picture: draw.go and hud.go; where it looks: [Camera]; what it heard: [Picture]
 //
 // # What it is not
 //

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -9,8 +8,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// A picture shows the whole level from above. Height is shown by shifting up the screen and by the shadow left behind.
-// Drawing may use floats: nothing of it comes back into the simulation.
+// The level is seen from above. Height is shown by shifting up the screen and by the shadow left behind. Drawing may use
+// floats: nothing of it comes back into the simulation.
 
 func rgb(hex uint32) ecs.Color {
 	return ecs.Color{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 255}
@@ -30,7 +29,8 @@ var (
 	shadow                = ecs.Color{A: 90}
 	white, dim            = rgb(0xf2f4f8), rgb(0x98a1b8)
 	good, bad             = rgb(0x6fd08c), rgb(0xe5484d)
-	flame, spark          = rgb(0xff8a3d), rgb(0xffe08a)
+	you                   = rgb(0xfff7d6) // the ring around who watches
+	flame, glow           = rgb(0xff8a3d), rgb(0xffe08a)
 
 	// playerColors are 16 hues that stay apart on the dark floor; index = player.
 	playerColors = [maxPlayers]ecs.Color{
@@ -52,21 +52,23 @@ var (
 	dashTail = ecs.NewQuery3(ecs.Read(dash), ecs.Read(body), ecs.Read(seat), ecs.Without(dead))
 )
 
-func draw(c ecs.Canvas, v *ecs.View) { paint(c, v.Sim) }
-
-// paint draws a world: the simulation itself or a view's interpolated copy of it.
-func paint(c ecs.Canvas, w *ecs.World) {
-	width, height := float64(level.Columns*squareSize), float64(level.Rows*squareSize)
-	c.Camera(width/2, height/2, height+1)
-	paintFloor(c, width, height)
-	paintThings(c, w)
-	paintBlocks(c, w)
-	paintPeople(c, w)
-	paintFire(c, w)
-	paintHud(c.Hud(), w)
+// draw paints what a view shows.
+func draw(c ecs.Canvas, v *ecs.View) {
+	p := pictureOf(v)
+	p.fade(moment(v))
+	p.camera.frame(v, c.Aspect())
+	c.Camera(p.camera.x, p.camera.y, p.camera.height)
+	paintFloor(c)
+	paintThings(c, v.Sim)
+	paintBlocks(c, v.Sim)
+	paintPeople(c, v)
+	paintFire(c, v)
+	paintNews(c, p, moment(v))
+	paintHud(c.Hud(), v, p)
 }
 
-func paintFloor(c ecs.Canvas, width, height float64) {
+func paintFloor(c ecs.Canvas) {
+	width, height := float64(level.Columns*squareSize), float64(level.Rows*squareSize)
 	c.Rectangle(-width, -height, 3*width, 3*height, backdrop)
 	c.Rectangle(0, 0, width, height, floorColor)
 	for x := 0.0; x <= width; x += squareSize {
@@ -122,10 +124,8 @@ func (x *Box) plan() (left, top, width, depth float64) {
 func paintThings(c ecs.Canvas, w *ecs.World) {
 	for e := range lying.All(w) {
 		x, y := at(flat(e.B.Pos))
-		c.Rectangle(x-0.40, y-0.35, 0.9, 0.8, shadow)
-		c.Rectangle(x-0.45, y-0.42, 0.9, 0.8, white)
-		c.Rectangle(x-0.09, y-0.32, 0.18, 0.6, bad)
-		c.Rectangle(x-0.30, y-0.11, 0.6, 0.18, bad)
+		c.Rectangle(x-0.40, y-0.35, 0.9, 0.9, shadow)
+		paintKit(c, x-0.45, y-0.45, 0.9)
 	}
 	for e := range bodies.All(w) {
 		x, y := at(flat(e.A.Pos))
@@ -135,7 +135,9 @@ func paintThings(c ecs.Canvas, w *ecs.World) {
 	}
 }
 
-func paintPeople(c ecs.Canvas, w *ecs.World) {
+// paintPeople draws everybody alive. Whoever was just hit flashes; who watches has a ring.
+func paintPeople(c ecs.Canvas, v *ecs.View) {
+	w := v.Sim
 	for e := range dashTail.All(w) {
 		if w.Tick() < e.A.Until {
 			x, y := raised(e.B.Pos)
@@ -149,9 +151,18 @@ func paintPeople(c ecs.Canvas, w *ecs.World) {
 		dx, dy := at(e.C.Dir)
 		color := playerColors[e.B.Player]
 		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*e.A.Pos.Z.Float(), shadow)
+		if int(e.B.Player) == v.Seat {
+			c.Circle(gx, gy, 0.78, fade8(you, 0.9))
+			c.Circle(gx, gy, 0.68, floorColor)
+		}
 		c.Line(x+0.3*dx, y+0.3*dy, x+0.95*dx, y+0.95*dy, 0.2, dim)
 		c.Circle(x, y, 0.5, color)
 		c.Circle(x+0.15*dx, y+0.15*dy, 0.26, floorColor)
+		if pose := poseOf(v, e.Entity()); pose != nil {
+			if age := (moment(v) - pose.struck) / struckTicks; age >= 0 && age < 1 {
+				c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
+			}
+		}
 		paintHealth(c, x, y-0.95, e.D)
 	}
 }
@@ -159,7 +170,7 @@ func paintPeople(c ecs.Canvas, w *ecs.World) {
 func paintHealth(c ecs.Canvas, x, y float64, h Health) {
 	share := float64(h.HP) / fullHP
 	color := good
-	if share <= 0.35 {
+	if h.HP <= lowHP {
 		color = bad
 	}
 	c.Rectangle(x-0.6, y, 1.2, 0.16, shadow)
@@ -169,14 +180,22 @@ func paintHealth(c ecs.Canvas, x, y float64, h Health) {
 	}
 }
 
-// paintFire draws rockets, tracers and blasts.
-func paintFire(c ecs.Canvas, w *ecs.World) {
+// paintKit draws a med kit into a square.
+func paintKit(c ecs.Canvas, x, y, size float64) {
+	c.Rectangle(x, y, size, size, white)
+	c.Rectangle(x+0.4*size, y+0.15*size, 0.2*size, 0.7*size, bad)
+	c.Rectangle(x+0.15*size, y+0.4*size, 0.7*size, 0.2*size, bad)
+}
+
+// paintFire draws tracers, rockets and blasts.
+func paintFire(c ecs.Canvas, v *ecs.View) {
+	w := v.Sim
 	for e := range tracers.All(w) {
 		if age := int(w.Tick()) + rifleTicks - int(e.A.Rifle); e.A.Rifle != 0 && age < 4 {
 			x0, y0 := raised(lifted(flat(e.B.Pos).Add(e.C.Dir), e.B.Pos.Z))
 			x1, y1 := raised(lifted(e.A.Struck, e.B.Pos.Z))
-			c.Line(x0, y0, x1, y1, 0.07, fade8(spark, 0.8-0.2*float64(age)))
-			c.Circle(x1, y1, 0.14, fade8(spark, 0.9-0.2*float64(age)))
+			c.Line(x0, y0, x1, y1, 0.07, fade8(glow, 0.8-0.2*float64(age)))
+			c.Circle(x1, y1, 0.14, fade8(glow, 0.9-0.2*float64(age)))
 		}
 	}
 	for e := range rockets.All(w) {
@@ -193,41 +212,28 @@ func paintFire(c ecs.Canvas, w *ecs.World) {
 	}
 	for e := range blasts.All(w) {
 		x, y := raised(e.A.Pos)
-		left := float64(e.B.Until-w.Tick()) / blastTicks
+		left := min(max((float64(e.B.Until)-moment(v))/blastTicks, 0), 1)
 		radius := e.A.Radius.Float() * math.Sqrt(1-0.9*left)
 		c.Circle(x, y, radius, fade8(flame, 0.55*left))
-		c.Circle(x, y, radius*0.6, fade8(spark, 0.8*left))
+		c.Circle(x, y, radius*0.6, fade8(glow, 0.8*left))
 		c.Circle(x, y, radius*0.3, fade8(white, left))
 	}
 }
 
-// paintHud draws the clock and the score table beside the level.
-func paintHud(c ecs.Canvas, w *ecs.World) {
-	m, table := clock.Read(w), scores.Read(w).Of
-	left := 0
-	if m.Ends > w.Tick() {
-		left = int(m.Ends-w.Tick()+tickRate-1) / tickRate
-	}
-	c.Text(0.3, 0.4, 0.8, -1, fmt.Sprintf("%d:%02d", left/60, left%60), white)
-	title := fmt.Sprintf("round %d", m.Round)
-	if !m.Playing {
-		title = "draw"
-		if m.Winner > 0 {
-			title = fmt.Sprintf("P%d wins", m.Winner)
+// paintNews draws sparks where somebody was hit, and words that rise.
+func paintNews(c ecs.Canvas, p *Picture, now float64) {
+	for _, s := range p.sparks {
+		age := max(now-s.begin, 0) / sparkTicks
+		turn := float64(int(s.key.Tick)*5+int(s.key.Ordinal)) * 0.7
+		for i := range 7 {
+			sin, cos := math.Sincos(turn + float64(i)*2*math.Pi/7)
+			near, far := 0.3+s.size*age, 0.3+s.size*math.Sqrt(age)
+			c.Line(s.x+near*cos, s.y+near*sin, s.x+far*cos, s.y+far*sin, 0.09, fade8(glow, 1-age))
 		}
 	}
-	c.Text(0.3, 1.3, 0.4, -1, title, dim)
-
-	var rank []ecs.Player
-	for p := range w.Players().All() {
-		rank = append(rank, p)
-	}
-	slices.SortStableFunc(rank, func(a, b ecs.Player) int { return int(table[b].Points) - int(table[a].Points) })
-	for i, p := range rank {
-		y := 2.1 + 0.62*float64(i)
-		c.Rectangle(0.3, y+0.08, 0.3, 0.3, playerColors[p])
-		c.Text(0.75, y, 0.44, -1, fmt.Sprintf("P%d", p+1), white)
-		c.Text(2.5, y, 0.44, 1, fmt.Sprint(table[p].Points), white)
+	for _, n := range p.notes {
+		age := max(now-n.begin, 0) / noteTicks
+		c.Text(n.x, n.y-0.8*age, 0.6, 0, n.text, fade8(n.color, 2-2*age))
 	}
 }
 

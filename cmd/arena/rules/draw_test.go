@@ -2,65 +2,321 @@ package rules
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 
 	"tendon/ecs"
 )
 
-// sketch is a canvas that remembers what was painted, by colour and by text.
+// sketch is a canvas that remembers what was painted, by colour and by text, and where the camera stood.
 type sketch struct {
-	shapes map[ecs.Color]int
-	texts  map[string]int
+	aspect          float64
+	cameraX         float64
+	cameraY, height float64
+	shapes          map[ecs.Color]int
+	texts           map[string]int
+	hud             *sketch
+	outside         []string // texts of the HUD that leave the picture
 }
 
-func newSketch() *sketch { return &sketch{shapes: map[ecs.Color]int{}, texts: map[string]int{}} }
+func newSketch(aspect float64) *sketch {
+	hud := &sketch{aspect: aspect, shapes: map[ecs.Color]int{}, texts: map[string]int{}}
+	return &sketch{aspect: aspect, shapes: map[ecs.Color]int{}, texts: map[string]int{}, hud: hud}
+}
 
-func (s *sketch) Camera(x, y, height float64)                           {}
-func (s *sketch) Rectangle(x, y, width, height float64, c ecs.Color)    { s.shapes[c]++ }
-func (s *sketch) Circle(x, y, radius float64, c ecs.Color)              { s.shapes[c]++ }
-func (s *sketch) Line(x0, y0, x1, y1, width float64, c ecs.Color)       { s.shapes[c]++ }
-func (s *sketch) Polygon(points []ecs.Point, c ecs.Color)               { s.shapes[c]++ }
-func (s *sketch) Text(_, _, _ float64, _ int, text string, _ ecs.Color) { s.texts[text]++ }
-func (s *sketch) Image(string, float64, float64, float64, float64)      {}
-func (s *sketch) Hud() ecs.Canvas                                       { return s }
-func (s *sketch) Aspect() float64                                       { return 1.6 }
+func (s *sketch) Camera(x, y, height float64)                        { s.cameraX, s.cameraY, s.height = x, y, height }
+func (s *sketch) Rectangle(x, y, width, height float64, c ecs.Color) { s.shapes[c]++ }
+func (s *sketch) Circle(x, y, radius float64, c ecs.Color)           { s.shapes[c]++ }
+func (s *sketch) Line(x0, y0, x1, y1, width float64, c ecs.Color)    { s.shapes[c]++ }
+func (s *sketch) Polygon(points []ecs.Point, c ecs.Color)            { s.shapes[c]++ }
+func (s *sketch) Image(string, float64, float64, float64, float64)   {}
+func (s *sketch) Aspect() float64                                    { return s.aspect }
+
+func (s *sketch) Text(x, y, size float64, align int, text string, _ ecs.Color) {
+	s.texts[text]++
+	width := 0.65 * size * float64(len(text)) // no letter of the window's font is wider on average
+	left := x - width*float64(align+1)/2
+	if s.hud == nil && (left < 0 || left+width > hudHeight*s.aspect || y < 0 || y+1.3*size > hudHeight) {
+		s.outside = append(s.outside, text)
+	}
+}
+
+func (s *sketch) Hud() ecs.Canvas {
+	if s.hud == nil {
+		return s
+	}
+	return s.hud
+}
+
+// like returns how many shapes of a colour were painted, whatever their opacity.
+func (s *sketch) like(c ecs.Color) (n int) {
+	for painted, times := range s.shapes {
+		if painted.A = c.A; painted == c {
+			n += times
+		}
+	}
+	return n
+}
+
+// cinema is an arena with a view of it, which hears events as if all were confirmed at once.
+type cinema struct {
+	*arena
+	view        *ecs.View
+	before, now ecs.Snapshot
+}
+
+func newCinema(t *testing.T, players, watcher int, seed uint64) *cinema {
+	c := &cinema{arena: newArena(t, players, seed)}
+	var err error
+	if c.view, err = ecs.NewView(c.w.Game()); err != nil {
+		t.Fatal(err)
+	}
+	c.view.Seat = watcher
+	c.show()
+	return c
+}
+
+// show brings the view to the present.
+func (c *cinema) show() {
+	c.w.Save(&c.now)
+	c.view.Update(&c.before, &c.now, &c.now, 1)
+}
+
+// play steps with what the bots want, and lets the view hear of it.
+func (c *cinema) play() {
+	c.bots()
+	c.w.Save(&c.before)
+	c.step()
+	c.show()
+	for _, e := range c.w.Events() {
+		if !e.Irreversible {
+			c.hear(e, ecs.EffectPredicted, true)
+		}
+		c.hear(e, ecs.EffectConfirmed, e.Irreversible)
+	}
+}
+
+func (c *cinema) hear(e ecs.EmittedEvent, status ecs.EffectStatus, first bool) {
+	c.w.Game().Heard(c.view, ecs.Effect{Event: e, Status: status, First: first})
+}
+
+func (c *cinema) paint(aspect float64) *sketch {
+	s := newSketch(aspect)
+	c.w.Game().Draw(s, c.view)
+	return s
+}
 
 // A view is a picture of the world, and taking it leaves the world as it was.
 func TestThePictureShowsEverybodyAndChangesNothing(t *testing.T) {
-	a := newArena(t, 6, 4)
-	v, err := ecs.NewView(a.w.Game())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var before, now, after ecs.Snapshot
-	seen := newSketch()
-	for a.w.Tick() < 900 {
-		a.bots()
-		a.w.Save(&before)
-		a.step()
-		a.w.Save(&now)
-		v.Update(&before, &now, &now, 0.5)
-		one := newSketch()
-		a.w.Game().Draw(one, v)
-		for c, n := range one.shapes {
-			seen.shapes[c] += n
+	c := newCinema(t, 6, -1, 4)
+	var after ecs.Snapshot
+	seen := newSketch(1.6)
+	for c.w.Tick() < 900 {
+		c.play()
+		one := c.paint(1.6)
+		for color, n := range one.shapes {
+			seen.shapes[color] += n
 		}
-		for p := range a.in {
-			if one.shapes[playerColors[p]] == 0 || one.texts[fmt.Sprintf("P%d", p+1)] != 1 {
-				t.Fatalf("tick %d: player %d is not in the picture", a.w.Tick(), p)
+		for p := range c.in {
+			if one.shapes[playerColors[p]] == 0 && one.like(playerColors[p]) == 0 || one.hud.texts[fmt.Sprintf("P%d", p+1)] == 0 {
+				t.Fatalf("tick %d: player %d is not in the picture", c.w.Tick(), p)
 			}
 		}
-		if a.w.Save(&after); after.Checksum() != now.Checksum() {
-			t.Fatalf("tick %d: drawing changed the world", a.w.Tick())
+		if c.w.Save(&after); after.Checksum() != c.now.Checksum() {
+			t.Fatalf("tick %d: drawing changed the world", c.w.Tick())
 		}
 	}
-	for name, c := range map[string]ecs.Color{"doors": doorColor, "kits": bad, "walls": wallColor, "low walls": lowColor} {
-		if seen.shapes[c] == 0 {
+	for name, color := range map[string]ecs.Color{"doors": doorColor, "kits": bad, "walls": wallColor, "low walls": lowColor} {
+		if seen.shapes[color] == 0 {
 			t.Errorf("15 s of pictures show no %s", name)
 		}
 	}
-	if a.happened.explosions == 0 || a.happened.deaths == 0 {
-		t.Errorf("the pictures had too little to show: %+v", a.happened)
+	if c.happened.explosions == 0 || c.happened.deaths == 0 || seen.like(glow) == 0 {
+		t.Errorf("the pictures had too little to show: %+v", c.happened)
+	}
+	if seen.like(you) != 0 || seen.hud.shapes[highlight] != 0 {
+		t.Error("a spectator is shown as a player")
+	}
+}
+
+// A text that leaves the picture cannot be read. Sixteen players in a long match make the longest lists and numbers.
+func TestAllTextOfTheHudStaysInsideThePicture(t *testing.T) {
+	c := newCinema(t, 16, 0, 2)
+	read := map[string]bool{}
+	for c.w.Tick() < playTicks+60 {
+		c.play()
+		if c.w.Tick()%20 != 0 {
+			continue
+		}
+		for i, aspect := range []float64{1, 1.6, 2.4} {
+			c.view.Seat = int(c.w.Tick())/20%17*(i%2+1)%17 - 1
+			s := c.paint(aspect)
+			if len(s.hud.outside) > 0 {
+				t.Fatalf("tick %d, aspect %v, seat %d: %q leave the picture", c.w.Tick(), aspect, c.view.Seat, s.hud.outside)
+			}
+			for text := range s.hud.texts {
+				read[text] = true
+			}
+		}
+	}
+	for _, want := range []string{"dash", "rocket", "back in 2", "break", "100"} {
+		if !read[want] {
+			t.Errorf("nobody was shown %q", want)
+		}
+	}
+}
+
+func TestWhoWatchesHasARingARowAndGauges(t *testing.T) {
+	c := newCinema(t, 3, 1, 4)
+	s := c.paint(1.6)
+	if s.like(you) != 1 || s.hud.shapes[highlight] != 1 || s.hud.texts["dash"] != 1 || s.hud.texts["100"] != 1 {
+		t.Errorf("%d rings, %d rows, texts %v: want one of each for the player who watches", s.like(you), s.hud.shapes[highlight], s.hud.texts)
+	}
+	c.view.Seat = 7 // has not entered yet
+	if s = c.paint(1.6); s.like(you) != 0 || s.hud.texts["dash"] != 0 {
+		t.Error("who is not in the match has a ring or gauges")
+	}
+}
+
+// The aim point is where the pointer is in the camera's world, so a camera that leaps makes a player miss.
+func TestTheCameraFollowsSoftlyAndStaysInTheLevel(t *testing.T) {
+	c := newCinema(t, 4, 2, 8)
+	const aspect = 1.6
+	last, leaps, farthest := c.paint(aspect), 0, 0.0
+	for c.w.Tick() < 1800 {
+		c.play()
+		s := c.paint(aspect)
+		if s.height != followHeight {
+			t.Fatalf("tick %d: a player sees %v m", c.w.Tick(), s.height)
+		}
+		if moved := math.Hypot(s.cameraX-last.cameraX, s.cameraY-last.cameraY); moved > followMost/followLag {
+			leaps++
+		}
+		b := c.body(2)
+		x, y := at(flat(b.Pos))
+		farthest = max(farthest, math.Abs(x-s.cameraX)/(followHeight*aspect/2), math.Abs(y-s.cameraY)/(followHeight/2))
+		if bottom := s.cameraY + followHeight/2; bottom > float64(level.Rows*squareSize)+followEdge+1e-9 {
+			t.Fatalf("tick %d: the picture ends at y = %v", c.w.Tick(), bottom)
+		}
+		last = s
+	}
+	if farthest > 1 {
+		t.Errorf("the own avatar left the picture: %v of the way to its edge", farthest)
+	}
+	if leaps > c.happened.respawns {
+		t.Errorf("the camera leapt %d times in %d respawns", leaps, c.happened.respawns)
+	}
+	still := c.paint(aspect)
+	if still.cameraX != last.cameraX || still.cameraY != last.cameraY {
+		t.Error("a second picture of one moment moved the camera")
+	}
+	c.view.Seat = -1
+	if s := c.paint(aspect); s.height < float64(level.Rows*squareSize) || s.height*aspect < float64(level.Columns*squareSize) {
+		t.Errorf("a spectator sees %v m of the level's %d", s.height, level.Rows*squareSize)
+	}
+}
+
+// A predicted hit is seen at once, once, and no longer when it turns out not to have happened.
+func TestASparkShowsOnceAndGoesOutWhenTheHitIsCancelled(t *testing.T) {
+	c := newCinema(t, 2, 1, 1)
+	var hits []ecs.EmittedEvent
+	for len(hits) == 0 {
+		c.bots()
+		c.step()
+		for _, e := range c.w.Events() {
+			if _, ok := Hits.Decode(c.w.Game(), e); ok {
+				hits = append(hits, e)
+			}
+		}
+	}
+	c.show()
+	words := func() (n int) {
+		for text := range c.paint(1.6).texts {
+			if strings.TrimLeft(text, "-0123456789") == "" {
+				n++
+			}
+		}
+		return n
+	}
+	tracers := c.paint(1.6).like(glow)
+	c.hear(hits[0], ecs.EffectPredicted, true)
+	once := c.paint(1.6).like(glow)
+	c.hear(hits[0], ecs.EffectConfirmed, false)
+	if twice := c.paint(1.6).like(glow); once <= tracers || twice != once || words() != 1 {
+		t.Errorf("a predicted hit has %d strokes, a confirmed one %d and %d numbers", once, twice, words())
+	}
+	c.hear(hits[0], ecs.EffectCancelled, false)
+	if n := c.paint(1.6).like(glow); n != tracers || words() != 0 {
+		t.Errorf("a cancelled hit still has %d strokes and %d numbers", n, words())
+	}
+}
+
+// Nobody is told of a death that did not happen, and the list does not grow.
+func TestTheKillFeedHasConfirmedDeathsOnlyAndForgets(t *testing.T) {
+	c := newCinema(t, 16, 3, 2)
+	longest := 0
+	for c.w.Tick() < 1500 {
+		c.play()
+		c.paint(1.6)
+		longest = max(longest, len(pictureOf(c.view).feed))
+	}
+	if longest != feedLines || c.happened.deaths < 2*feedLines {
+		t.Errorf("%d deaths made a feed of %d lines, want %d", c.happened.deaths, longest, feedLines)
+	}
+	p := pictureOf(c.view)
+	p.feed = nil
+	for _, e := range deathsOf(c) {
+		c.hear(e, ecs.EffectPredicted, true)
+		if len(p.feed) != 0 {
+			t.Error("a predicted death is in the feed")
+		}
+		c.hear(e, ecs.EffectConfirmed, true)
+		if len(p.feed) != 1 {
+			t.Error("a confirmed death is not in the feed")
+		}
+		p.feed = nil
+	}
+	c.hear(deathsOf(c)[0], ecs.EffectConfirmed, true)
+	p.fade(moment(c.view) + feedTicks - 1)
+	if len(p.feed) != 1 {
+		t.Error("a death left the feed before its time")
+	}
+	p.fade(moment(c.view) + feedTicks)
+	if len(p.feed)+len(p.sparks)+len(p.notes) != 0 {
+		t.Errorf("after their time %d deaths, %d sparks and %d notes are kept", len(p.feed), len(p.sparks), len(p.notes))
+	}
+}
+
+// deathsOf plays on until somebody dies, and returns the events.
+func deathsOf(c *cinema) (list []ecs.EmittedEvent) {
+	for len(list) == 0 {
+		c.bots()
+		c.step()
+		for _, e := range c.w.Events() {
+			if _, ok := Deaths.Decode(c.w.Game(), e); ok {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// What a view adds to an entity is no part of the simulation: a rewind must not take it away.
+func TestAPoseOutlastsARewindOfItsEntity(t *testing.T) {
+	c := newCinema(t, 2, 0, 1)
+	var past ecs.Snapshot
+	c.w.Save(&past)
+	who := avatar(c.w, 1)
+	poseOf(c.view, who).struck = 77
+	dead.Add(c.w, who, Dead{Until: 500}) // another set of components, so another donburi entity
+	c.step()
+	c.show()
+	c.w.Restore(&past)
+	c.before = ecs.Snapshot{}
+	c.show()
+	if p := poseOf(c.view, who); p == nil || p.struck != 77 {
+		t.Errorf("after a rewind the pose is %+v", p)
 	}
 }
 

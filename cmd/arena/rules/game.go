@@ -27,7 +27,7 @@ func Game() *ecs.Game {
 			keepTime, survey,
 		),
 		Setup: setup, Join: join, Leave: leave, Order: order,
-		Bot: bot, Controls: controls, Draw: draw,
+		Bot: bot, Controls: controls, Draw: draw, Heard: heard, Dress: dress,
 	}
 }
 

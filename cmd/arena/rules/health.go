@@ -40,6 +40,7 @@ var (
 
 const (
 	fullHP       = 100
+	lowHP        = 35 // shown in red
 	kitHP        = 50
 	kitsCarried  = 2
 	respawnTicks = 120

@@ -1,0 +1,174 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"tendon/ecs"
+)
+
+// The HUD stands on a canvas of its own, 16 high: on the left clock and score table, on the right kill feed and what
+// the player who watches has, in the middle what everybody waits for.
+
+const (
+	hudHeight  = 16.0
+	tableWidth = 3.4 // of the score table, margins included
+)
+
+var (
+	panel     = ecs.Color{R: 10, G: 12, B: 18, A: 205}
+	highlight = ecs.Color{R: 255, G: 255, B: 255, A: 38}
+	track     = ecs.Color{R: 255, G: 255, B: 255, A: 30}
+)
+
+func paintHud(c ecs.Canvas, v *ecs.View, p *Picture) {
+	paintTable(c, v)
+	paintFeed(c, v, p)
+	paintBanner(c, v)
+	if v.Seat >= 0 {
+		paintSelf(c, v, avatar(v.Sim, ecs.Player(v.Seat)))
+	}
+}
+
+// paintTable draws the clock and the score table.
+func paintTable(c ecs.Canvas, v *ecs.View) {
+	m, table := clock.Read(v.Sim), scores.Read(v.Sim).Of
+	var rank []ecs.Player
+	for p := range v.Sim.Players().All() {
+		rank = append(rank, p)
+	}
+	slices.SortStableFunc(rank, func(a, b ecs.Player) int { return int(table[b].Points) - int(table[a].Points) })
+
+	const left, right, row = 0.2, tableWidth - 0.2, 0.62
+	c.Rectangle(left, 0.2, right-left, 1.85+row*float64(len(rank)), panel)
+	seconds := 0
+	if m.Ends > v.Tick {
+		seconds = int(m.Ends-v.Tick+tickRate-1) / tickRate
+	}
+	c.Text(left+0.25, 0.3, 0.9, -1, fmt.Sprintf("%d:%02d", seconds/60, seconds%60), white)
+	title := fmt.Sprintf("round %d", m.Round)
+	if !m.Playing {
+		title = "break"
+	}
+	c.Text(left+0.25, 1.3, 0.42, -1, title, dim)
+	for i, p := range rank {
+		y := 1.95 + row*float64(i)
+		if int(p) == v.Seat {
+			c.Rectangle(left, y, right-left, row, highlight)
+			c.Rectangle(left, y, 0.09, row, playerColors[p])
+		}
+		c.Rectangle(left+0.25, y+0.16, 0.3, 0.3, playerColors[p])
+		c.Text(left+0.75, y+0.05, 0.44, -1, label(p), white)
+		c.Text(right-0.25, y+0.05, 0.44, 1, fmt.Sprint(table[p].Points), white)
+	}
+}
+
+// label is a player's name in the picture.
+func label(p ecs.Player) string { return fmt.Sprintf("P%d", p+1) }
+
+// paintFeed draws the kill feed, newest last.
+func paintFeed(c ecs.Canvas, v *ecs.View, p *Picture) {
+	right, now := hudHeight*c.Aspect()-0.2, moment(v)
+	for i, o := range p.feed {
+		y := 0.2 + 0.66*float64(i)
+		shown := min(1, (o.begin+feedTicks-now)/tickRate)
+		width := 3.7
+		if o.Killer == o.Victim {
+			width = 2.3
+		}
+		c.Rectangle(right-width, y, width, 0.6, fade8(panel, shown*0.8))
+		if int(o.Victim) == v.Seat || int(o.Killer) == v.Seat {
+			c.Rectangle(right-width, y, width, 0.6, fade8(white, shown*0.15))
+		}
+		x := right - width + 0.15
+		if o.Killer != o.Victim {
+			paintName(c, x, y, o.Killer, shown)
+			x += 1.4
+		}
+		paintCross(c, x+0.25, y+0.3, fade8(bad, shown))
+		paintName(c, x+0.7, y, o.Victim, shown)
+	}
+}
+
+// paintName draws a player's colour and label, 1.3 wide.
+func paintName(c ecs.Canvas, x, y float64, p ecs.Player, shown float64) {
+	c.Rectangle(x, y+0.16, 0.28, 0.28, fade8(playerColors[p], shown))
+	c.Text(x+0.4, y+0.06, 0.4, -1, label(p), fade8(white, shown))
+}
+
+func paintCross(c ecs.Canvas, x, y float64, color ecs.Color) {
+	c.Line(x-0.15, y-0.15, x+0.15, y+0.15, 0.09, color)
+	c.Line(x-0.15, y+0.15, x+0.15, y-0.15, 0.09, color)
+}
+
+// paintBanner says who won the round, or when the player who watches will be back.
+func paintBanner(c ecs.Canvas, v *ecs.View) {
+	m := clock.Read(v.Sim)
+	say := func(words string, color ecs.Color) {
+		middle := hudHeight * c.Aspect() / 2
+		half := 0.29*float64(len(words)) + 0.6
+		c.Rectangle(middle-half, 2.3, 2*half, 1.5, panel)
+		c.Text(middle, 2.5, 0.9, 0, words, color)
+	}
+	switch {
+	case !m.Playing && m.Winner == 0:
+		say("nobody wins the round", white)
+	case !m.Playing && int(m.Winner)-1 == v.Seat:
+		say("you win the round", playerColors[m.Winner-1])
+	case !m.Playing:
+		say(label(ecs.Player(m.Winner-1))+" wins the round", playerColors[m.Winner-1])
+	case v.Seat >= 0:
+		if d, ok := dead.Read(v.Sim, avatar(v.Sim, ecs.Player(v.Seat))); ok && d.Until > v.Tick {
+			say(fmt.Sprintf("back in %d", (d.Until-v.Tick+tickRate-1)/tickRate), white)
+		}
+	}
+}
+
+// paintSelf draws what the player who watches has: health, kits, and how far dash and rocket are ready.
+func paintSelf(c ecs.Canvas, v *ecs.View, me ecs.Entity) {
+	h, ok := health.Read(v.Sim, me)
+	if !ok {
+		return
+	}
+	d, _ := dash.Read(v.Sim, me)
+	a, _ := arms.Read(v.Sim, me)
+	const width, top = 6.2, hudHeight - 2.2
+	right := hudHeight*c.Aspect() - 0.2
+	left := right - width
+	c.Rectangle(left, top, width, 2, panel)
+	color := good
+	if h.HP <= lowHP {
+		color = bad
+	}
+	c.Text(right-0.25, top+0.08, 0.7, 1, fmt.Sprint(h.HP), white)
+	paintGauge(c, left+0.25, top+0.36, width-2.1, 0.36, float64(h.HP)/fullHP, color)
+	for i := range kitsCarried {
+		x := left + 0.25 + 0.62*float64(i)
+		c.Rectangle(x, top+1.15, 0.5, 0.5, track)
+		if i < int(h.Kits) {
+			paintKit(c, x, top+1.15, 0.5)
+		}
+	}
+	paintReady(c, left+1.75, top+1.05, "dash", readiness(v, d.Ready, dashCooldown))
+	paintReady(c, left+3.95, top+1.05, "rocket", readiness(v, a.Rocket, rocketCooldown))
+}
+
+// paintReady draws a label and how much of a wait is over; 2 wide.
+func paintReady(c ecs.Canvas, x, y float64, what string, share float64) {
+	words, bar := white, playerColors[0]
+	if share < 1 {
+		words, bar = dim, dim
+	}
+	c.Text(x, y, 0.4, -1, what, words)
+	paintGauge(c, x, y+0.55, 2, 0.16, share, bar)
+}
+
+func paintGauge(c ecs.Canvas, x, y, width, height, share float64, color ecs.Color) {
+	c.Rectangle(x, y, width, height, track)
+	c.Rectangle(x, y, width*min(max(share, 0), 1), height, color)
+}
+
+// readiness returns the share of a wait of so many ticks that is over, if it ends in tick ready.
+func readiness(v *ecs.View, ready ecs.Tick, ticks float64) float64 {
+	return min(1-(float64(ready)-moment(v)-1)/ticks, 1)
+}
