@@ -43,14 +43,14 @@ type margin struct {
 const marginUnit = 64
 
 // put stores the player's input of tick f, which arrived when the server had computed tick done. It reports whether
-// the input was new.
+// the input was new: it tells how late the player's inputs are, even before there is a player to use them for.
 func (s *seat) put(f, done ecs.Tick, in ecs.InputBytes, game *ecs.Game) bool {
 	slot := &s.slots[f%inputWindow]
 	if slot.set && slot.tick >= f {
 		return false
 	}
 	slot.tick, slot.set, slot.in = f, true, in
-	if f <= done {
+	if f <= done && f > s.since {
 		s.lateInputs++
 		if s.late {
 			in = game.MergeLate(s.merge, in)

@@ -234,7 +234,7 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 	for i := range m.inputs {
 		f := m.received + 1 + ecs.Tick(i)
 		switch {
-		case f+inputWindow/2 <= s.done || f <= s.seats[p.seat].since: // so old that nothing of it matters any more
+		case f+inputWindow/2 <= s.done: // so old that nothing of it matters any more
 		case f >= s.done+inputWindow/2:
 			p.stats.Refused++
 		case s.seats[p.seat].put(f, s.done, m.inputs[i], s.game) && s.done > s.first:
