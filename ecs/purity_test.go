@@ -21,7 +21,7 @@ var pure = []string{"ecs/...", "rollback/...", "systems/...", "net/wire"}
 // pureImports are the packages that follow from their arguments too. What is missing here reads a clock, a file, a
 // socket or the dice, starts goroutines, or was not needed yet.
 var pureImports = []string{
-	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "hash", "io", "iter", "math", "math/bits", "reflect",
+	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "hash", "hash/crc32", "io", "iter", "math", "math/bits", "reflect",
 	"slices", "sort", "strconv", "strings", "unicode/utf8", "unsafe", "github.com/cespare/xxhash/v2",
 }
 
