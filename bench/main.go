@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	rows := slices.Concat(iterateRows(), saveRows(), restoreRows(), structureRows(), checksumRows(), rewindRows())
+	rows := slices.Concat(iterateRows(), saveRows(), restoreRows(), structureRows(), checksumRows(), rewindRows(), sessionRows())
 	if err := measure.Main(rows, "core", "go run ./bench -row", "bench/README.md"); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

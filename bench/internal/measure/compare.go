@@ -13,6 +13,9 @@ type Op struct {
 	Prepare func()
 	// Run is what is timed.
 	Run func()
+	// Less is work whose time is taken away from Run's: what Run contains but is not to be counted. It runs right before
+	// Run, so that both see the same load on the machine.
+	Less *Op
 	// Units is how many units of work one Run is, for the published time per unit; 0 counts as 1.
 	Units int
 }
@@ -59,18 +62,26 @@ func (o Op) turn() float64 {
 	var times []float64
 	began := time.Now()
 	for i := 0; i < warmRepeats+turnRepeats || time.Since(began) < turnTime; i++ {
-		if o.Prepare != nil {
-			o.Prepare()
+		less := time.Duration(0)
+		if o.Less != nil {
+			less = o.Less.once()
 		}
-		from := time.Now()
-		o.Run()
-		took := time.Since(from)
-		if i >= warmRepeats {
+		if took := o.once() - less; i >= warmRepeats {
 			times = append(times, float64(took)/float64(max(o.Units, 1)))
 		}
 	}
 	_, median, _ := quartiles(times)
 	return median
+}
+
+// once runs the work and returns how long it took.
+func (o Op) once() time.Duration {
+	if o.Prepare != nil {
+		o.Prepare()
+	}
+	from := time.Now()
+	o.Run()
+	return time.Since(from)
 }
 
 // quartiles sorts the values, of which there is at least one, and returns the lower quartile, the median and the upper
