@@ -53,6 +53,9 @@ const ringDepth = 128
 // DefaultPrediction is how many ticks a client predicts at most: half a second at 60 ticks per second.
 const DefaultPrediction = 30
 
+// followJump is how far a spectator's clock may be off before it is set, in ticks; below, its pace mends it.
+const followJump = 10
+
 // The bounds of a ClientConfig.
 const (
 	maxPrediction = ringDepth / 2
@@ -195,7 +198,7 @@ func (c *Client) steer() {
 // follow paces a spectator, who sends no inputs to measure: he stands where what he heard of ends.
 func (c *Client) follow() {
 	wrong := float64(c.timeline.Received()) - c.pacer.Position()
-	if math.Abs(wrong) > ringDepth {
+	if math.Abs(wrong) > followJump {
 		c.pacer.Shift(wrong)
 		wrong = 0
 	}

@@ -73,6 +73,13 @@ func testGame(rate int) *ecs.Game {
 			seatComp.Put(w, e, ecs.Seat{Player: p})
 			bodyComp.Put(w, e, body{Pos: fixed.Vec2{X: fixed.FromInt(int(p) * 5)}})
 		},
+		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
+			for e := range ships.All(w) {
+				if e.B.Player == p {
+					e.A.Pos.X += fixed.FromInt(len(payload))
+				}
+			}
+		},
 		Leave: func(w *ecs.World, p ecs.Player) {
 			for e := range ships.All(w) {
 				if e.B.Player == p {

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"testing"
+	"time"
 
 	"tendon/ecs"
 	"tendon/net/simnet"
@@ -20,8 +21,9 @@ type match struct {
 	sums     map[ecs.Tick]ecs.Checksum
 	events   map[ecs.Tick][]ecs.EventKey
 	altered  map[ecs.Tick]ecs.PlayerSet
-	reliable bool // everything goes over the reliable channel
-	refused  int  // messages that a half refused; an error of the test unless hostile
+	orders   []stampedOrder // as they were executed
+	reliable bool           // everything goes over the reliable channel
+	refused  int            // messages that a half refused; an error of the test unless hostile
 	hostile  bool
 	hitch    bool // the server does not run: its ticks wait
 	owed     []systems.Time
@@ -47,12 +49,14 @@ type player struct {
 	found    []ecs.Difference // by CompareWith, before a resync
 	flagged  int
 	off      bool
+	faulty   bool    // its state was spoilt and not replaced yet
 	forced   int     // ticks to go back in each frame, for a sync test
 	cost     float64 // of a step, in ticks of time
 	busy     simnet.Time
 	episodes int  // of stalls
 	stalling bool // in one
 	lastIn   pad
+	copies   int // of each message, besides the first
 	onFrame  func(p *player, before, after ecs.Tick)
 	onNews   func(p *player, received ecs.Tick)
 }
@@ -106,6 +110,9 @@ func (m *match) taken(f systems.FinalTick) {
 	if f.Late != 0 {
 		m.altered[f.Tick] = f.Late
 	}
+	for _, o := range f.Orders {
+		m.orders = append(m.orders, stampedOrder{tick: f.Tick, order: o})
+	}
 	for _, e := range f.World.Events() {
 		m.events[f.Tick] = append(m.events[f.Tick], e.Key)
 	}
@@ -141,6 +148,16 @@ func (m *match) fromServer(to systems.Peer, ch systems.Channel, message []byte) 
 	if err := m.net.Send(m.node, m.clients[to].node, m.channel(ch), message); err != nil && (err != simnet.ErrFull || ch == systems.Reliable) {
 		m.t.Errorf("send: %v", err)
 	}
+}
+
+func (m *match) fromClient(p *player) systems.Outbox {
+	return &outbox{func(_ systems.Peer, ch systems.Channel, message []byte) {
+		for range 1 + p.copies {
+			if err := m.net.Send(p.node, m.node, m.channel(ch), message); err != nil {
+				m.t.Errorf("client %d: %v", p.id, err)
+			}
+		}
+	}}
 }
 
 func (m *match) peerOf(n simnet.NodeID) *player {
@@ -187,7 +204,11 @@ func (m *match) hand(p *player, then func()) {
 	p.image = image.AppendImage(nil)
 	image.Release()
 	have := m.server.World().Tick()
-	m.net.At(m.net.Now()+p.path.Down.Delay, func() {
+	travel := p.path.Down.Delay
+	if p.loads > 0 {
+		travel += 100 * time.Millisecond // an image is not one datagram
+	}
+	m.net.At(m.net.Now()+travel, func() {
 		if d, ok := p.CompareWith(p.image); ok && p.loads > 0 {
 			p.found = append(p.found, d)
 		}
@@ -197,6 +218,7 @@ func (m *match) hand(p *player, then func()) {
 		p.Load(systems.Time(m.net.LocalNow(p.node)), have, systems.Time(p.path.Up.Delay+p.path.Down.Delay))
 		p.next = have
 		p.loads++
+		p.faulty = false
 		m.net.At(m.net.Now()+p.path.Up.Delay, func() {
 			m.server.Open(p.id, p.config.Seat, have, systems.Time(m.net.Now()), &outbox{m.fromServer})
 			then()
@@ -221,11 +243,7 @@ func (m *match) frame(p *player, now systems.Time) {
 	}
 	before, stalls, steps := p.timeline.Present(), p.Stats().Stalls, p.timeline.Stats()
 	p.Frame(now)
-	p.Send(now, &outbox{func(_ systems.Peer, ch systems.Channel, message []byte) {
-		if err := m.net.Send(p.node, m.node, m.channel(ch), message); err != nil {
-			m.t.Errorf("client %d: %v", p.id, err)
-		}
-	}})
+	p.Send(now, m.fromClient(p))
 	p.Effects(func(e systems.Effect) { p.effects = append(p.effects, e) })
 	stalled := p.Stats().Stalls > stalls
 	if stalled && !p.stalling {
@@ -253,7 +271,7 @@ func (m *match) compare(p *player) {
 		}
 		if want, known := m.sums[p.next]; known {
 			p.checked++
-			if s.Checksum() != want && !m.hostile {
+			if s.Checksum() != want && !p.faulty {
 				m.t.Fatalf("client %d: tick %d: checksum %x, the server has %x", p.id, p.next, s.Checksum(), want)
 			}
 		}

@@ -150,7 +150,9 @@ func (c *Client) confirm(head *confirmHead, ticks []byte) error {
 		default:
 			return err
 		}
-		if c.config.Seat >= 0 && t.altered.Has(ecs.Player(c.config.Seat)) {
+		if c.config.Seat < 0 {
+			c.unsent = true
+		} else if t.altered.Has(ecs.Player(c.config.Seat)) {
 			c.stats.Substituted++
 		}
 	}
@@ -158,13 +160,14 @@ func (c *Client) confirm(head *confirmHead, ticks []byte) error {
 }
 
 // Send sends the inputs the server has not used yet and how far this peer's input sets are final, and the checksums
-// due: after each frame that sampled an input, or once a tick's time where none does.
+// due: after each frame that sampled an input (a spectator's: that follows news), or a little more than a tick's time
+// after the last where nothing happens.
 func (c *Client) Send(now systems.Time, out systems.Outbox) {
 	if !c.loaded {
 		return
 	}
 	tick := systems.Second / systems.Time(c.game.TickRate)
-	if c.unsent || now-c.lastSend >= tick-tick/4 {
+	if c.unsent || now-c.lastSend >= tick+tick/4 {
 		c.unsent, c.lastSend = false, now
 		m := &c.scratch.window
 		m.received, m.inputs = c.timeline.Received(), m.inputs[:0]

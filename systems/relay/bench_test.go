@@ -1,0 +1,79 @@
+package relay
+
+import (
+	"fmt"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// crowd is the test game for more players.
+func crowd(players int) *ecs.Game {
+	g := testGame(60)
+	g.MaxPlayers = players
+	return g
+}
+
+// BenchmarkServerTick is a server's Receive, Tick and Send with players at a round trip of 100 ms who turn several
+// times a second, in a game of 16 seats.
+func BenchmarkServerTick(b *testing.B) {
+	for _, players := range []int{2, 4, 16} {
+		b.Run(fmt.Sprintf("%dplayers", players), func(b *testing.B) {
+			l := newLoop(b, crowd(16), players, 3, func(seat, tick int) pad {
+				return pad{DX: int8((tick+seat*3)/20%3) - 1}
+			})
+			message := inputMessage{}
+			scratch := []byte(nil)
+			tick := func() {
+				l.tick++
+				for seat := range players {
+					message.received, message.inputs = l.server.done-min(l.server.done, 7), message.inputs[:0]
+					for f := 1; f <= 8; f++ {
+						message.inputs = append(message.inputs, padInput.Pack(l.pads(seat, int(message.received)+f)))
+					}
+					scratch = message.append(scratch[:0], l.server.game)
+					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, systems.Time(l.tick)*l.length)
+				}
+				l.server.Tick(systems.Time(l.tick) * l.length)
+				l.server.Send(systems.Time(l.tick)*l.length, l)
+				for id := range l.down {
+					l.down[id].slots[(l.tick+l.way)%16].open(func(systems.Channel, []byte) {})
+				}
+			}
+			for range 200 {
+				tick()
+			}
+			l.bytes = 0
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				tick()
+			}
+			b.ReportMetric(float64(l.bytes)/float64(b.N)*60/float64(players), "B/s/client")
+		})
+	}
+}
+
+// BenchmarkClientTick is a client's Receive, Frame and Send where another player's turns make it go back seven ticks
+// several times a second: what P3 is like.
+func BenchmarkClientTick(b *testing.B) {
+	l := newLoop(b, testGame(60), 2, 3, zigzag)
+	for range 600 {
+		l.step()
+	}
+	start := l.clients[0].Stats()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		l.tick++
+		now := systems.Time(l.tick) * l.length
+		b.StopTimer()
+		l.serve(now)
+		l.play(1, now)
+		b.StartTimer()
+		l.play(0, now)
+	}
+	s := l.clients[0].Stats()
+	b.ReportMetric(float64(s.Resimulated-start.Resimulated)/float64(b.N), "resimulated/tick")
+}

@@ -1,0 +1,257 @@
+package relay
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// A player who sends everything twenty times is counted, and changes nothing: one input is consumed in a tick.
+func TestInputsAtTwentyTimesTheRateChangeNothing(t *testing.T) {
+	m := four(t, profile(t, "P3"), 50, systems.ClientConfig{})
+	m.clients[0].copies = 19
+	m.net.RunUntil(8 * time.Second)
+	m.clients[0].flagged = 0
+	m.sound(300)
+	if st := m.server.PeerStats(0); st.Refused < 1000 {
+		t.Errorf("%+v", st)
+	}
+	for id := systems.Peer(1); id < 4; id++ {
+		if st := m.server.PeerStats(id); st.Refused > 0 || st.Substituted > 60 {
+			t.Errorf("another pays: %+v", st)
+		}
+	}
+}
+
+// A player whose clock runs half as fast again moves as far as the others.
+func TestAFastClockMovesNobodyFaster(t *testing.T) {
+	m := newMatch(t, testGame(60), 51)
+	right := func(*player, int) pad { return pad{DX: 8} }
+	m.join(profile(t, "P3"), simnet.Clock{DriftPPM: 500_000}, systems.ClientConfig{Seat: 0}, 60, right)
+	m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, right)
+	m.net.RunUntil(20 * time.Second)
+	var x [2]int
+	for e := range ships.All(m.server.World()) {
+		x[e.B.Player] = e.A.Pos.X.Int() - 5*int(e.B.Player)
+	}
+	if ticks := int(m.server.World().Tick()); x[0] > ticks || x[0] > x[1]+60 || x[1] < ticks/2 {
+		t.Errorf("moved %v in %d ticks", x, ticks)
+	}
+	m.sound(300)
+	if c := m.clients[1]; c.Stats().Stalls > 0 {
+		t.Errorf("another pays: %+v", c.Stats())
+	}
+}
+
+// A client that lies about its checksum is the only one that is flagged.
+func TestALieAboutAChecksumFlagsOnlyTheLiar(t *testing.T) {
+	m := four(t, profile(t, "P3"), 52, systems.ClientConfig{})
+	m.net.At(5*time.Second, func() {
+		for _, lie := range []hashMessage{{240, 1}, {180, 2}, {1 << 40, 3}, {0, 4}, {61, 5}} {
+			if err := m.net.Send(m.clients[1].node, m.node, simnet.Reliable, lie.append(nil)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	m.net.RunUntil(8 * time.Second)
+	for i, c := range m.clients {
+		want := 0
+		if i == 1 {
+			want = 1
+		}
+		if st := m.server.PeerStats(c.id); c.flagged != want || int(st.Desyncs) != want || c.checked < 200 || !c.Live() {
+			t.Errorf("client %d: flagged %d, %+v, %+v", i, c.flagged, st, c.Stats())
+		}
+	}
+}
+
+// Anything may come from a peer. Nothing of it reaches another, or grows.
+func TestRubbishFromAPeerIsRefusedAndReachesNobody(t *testing.T) {
+	m := four(t, profile(t, "P3"), 53, systems.ClientConfig{})
+	m.hostile = true
+	bad := m.clients[3]
+	r := ecs.NewRand(9)
+	m.net.RunUntil(3 * time.Second)
+	bad.off = true
+	sent := 0
+	m.net.Every(bad.node, m.net.LocalNow(bad.node), 600, func(int64, simnet.Time) {
+		message := make([]byte, 1+r.IntN(200))
+		for i := range message {
+			message[i] = byte(r.Uint64())
+		}
+		message[0] = byte(r.IntN(7))
+		ch := simnet.Channel(r.IntN(2))
+		if m.net.Send(bad.node, m.node, ch, message) == nil {
+			sent++
+		}
+	})
+	m.net.RunUntil(8 * time.Second)
+	if st := m.server.PeerStats(bad.id); st.Refused < uint64(sent)/2 {
+		t.Errorf("%d sent, %+v", sent, st)
+	}
+	for _, c := range m.clients[:3] {
+		if st := m.server.PeerStats(c.id); c.flagged > 0 || c.checked < 300 || st.Refused > 0 || !c.Live() {
+			t.Errorf("client %d: %+v %+v", c.id, st, c.Stats())
+		}
+	}
+	if n := len(m.server.wanted); n > 4*ordersPerSecond {
+		t.Error(n, "orders wait")
+	}
+}
+
+// table is a server with a player and a spectator, and what both refuse.
+func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
+	m := newMatch(t, testGame(60), 54)
+	out := &outbox{func(systems.Peer, systems.Channel, []byte) {}}
+	s := m.server
+	s.Open(0, 0, 0, 0, out)
+	s.Open(1, -1, 0, 0, out)
+	s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, out)
+	for i := range 300 {
+		s.Tick(systems.Time(i) * systems.Second / 60)
+	}
+	game := m.game
+	in := padInput.Pack(pad{DX: 1})
+	input := func(received ecs.Tick, n int) []byte {
+		message := inputMessage{received: received}
+		for range n {
+			message.inputs = append(message.inputs, in)
+		}
+		return message.append(nil, game)
+	}
+	tooMany := input(200, 180)
+	tooMany[5] = 181
+	dirty := padInput.Pack(pad{Fire: true})
+	dirty[2] = 7
+	dirtyMessage := (&inputMessage{received: 290, inputs: []ecs.InputBytes{dirty}}).append(nil, game)
+	for name, v := range map[string]struct {
+		peer systems.Peer
+		ch   systems.Channel
+		m    []byte
+	}{
+		"empty":                  {0, systems.Datagram, nil},
+		"of another kind":        {0, systems.Datagram, []byte{9, 1, 2}},
+		"confirmation":           {0, systems.Datagram, []byte{kindConfirm, 1, 0, 0, 0, 1, 0, 0, 0}},
+		"short":                  {0, systems.Datagram, input(290, 5)[:7]},
+		"trailing":               {0, systems.Datagram, append(input(290, 5), 0)},
+		"ahead of the server":    {0, systems.Datagram, input(301, 0)},
+		"far ahead":              {0, systems.Datagram, input(1<<31-1, 3)},
+		"too many":               {0, systems.Datagram, tooMany},
+		"input no program makes": {0, systems.Datagram, dirtyMessage},
+		"inputs of a spectator":  {1, systems.Datagram, input(290, 1)},
+		"order of a spectator":   {1, systems.Reliable, appendRequest(nil, ecs.Entity{}, nil)},
+		"order as a datagram":    {0, systems.Datagram, appendRequest(nil, ecs.Entity{}, nil)},
+		"order too long":         {0, systems.Reliable, appendRequest(nil, ecs.Entity{}, make([]byte, ecs.MaxOrderBytes+1))},
+		"checksum as a datagram": {0, systems.Datagram, (&hashMessage{60, 1}).append(nil)},
+		"checksum, trailing":     {0, systems.Reliable, append((&hashMessage{60, 1}).append(nil), 0)},
+		"from nobody":            {5, systems.Datagram, input(290, 1)},
+	} {
+		before := s.peers[v.peer]
+		if err := s.Receive(v.peer, v.ch, v.m, 0); !errors.Is(err, ErrMessage) {
+			t.Errorf("%s: %v", name, err)
+		}
+		after := s.peers[v.peer]
+		if after.acked != before.acked || after.flaw != before.flaw || len(s.wanted) != 0 {
+			t.Errorf("%s: changed the server", name)
+		}
+	}
+	// Ticks outside the window of a seat are counted, and none is taken.
+	if err := s.Receive(0, systems.Datagram, input(300, 120), 0); err != nil || s.PeerStats(0).Refused < 50 {
+		t.Error(err, s.PeerStats(0))
+	}
+	// What came first stays.
+	in = padInput.Pack(pad{DX: -1})
+	if err := s.Receive(0, systems.Datagram, input(300, 1), 0); err != nil {
+		t.Error(err)
+	}
+	s.Tick(301 * systems.Second / 60)
+	if got := padInput.Unpack(s.inputs[0]); got.DX != 1 {
+		t.Errorf("tick 301 used %+v", got)
+	}
+	// Orders beyond ten a second are counted.
+	for range 50 {
+		if err := s.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.wanted) != ordersPerSecond {
+		t.Errorf("%d orders of 50 wait", len(s.wanted))
+	}
+}
+
+// A message that is refused changes nothing on a client either, wherever in it the fault lies.
+func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
+	game := testGame(60)
+	half, err := NewClient(systems.ClientConfig{World: newWorld(t, game, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := half.(*Client)
+	if err := c.Receive(systems.Datagram, []byte{kindConfirm}, 0); !errors.Is(err, ErrMessage) {
+		t.Error("before Load:", err)
+	}
+	c.Load(0, 0, 0)
+	confirm := func(h confirmHead, ticks ...finalTick) []byte {
+		w := wire.NewWriter(nil, systems.MaxDatagram)
+		h.append(&w)
+		bits := wire.NewBitWriter(w.Bytes(), w.Room())
+		before := make([]ecs.InputBytes, game.MaxPlayers)
+		for i := range ticks {
+			if ticks[i].inputs == nil {
+				ticks[i].inputs = make([]ecs.InputBytes, game.MaxPlayers)
+			}
+			ticks[i].append(&bits, before, game)
+			before = ticks[i].inputs
+		}
+		return bits.Bytes()
+	}
+	plain := confirm(confirmHead{first: 1, count: 2}, finalTick{}, finalTick{})
+	for name, message := range map[string][]byte{
+		"no ticks":          confirm(confirmHead{first: 1}),
+		"tick 0":            confirm(confirmHead{first: 0, count: 1}, finalTick{}),
+		"count too large":   confirm(confirmHead{first: 1, count: 200}, finalTick{}),
+		"trailing":          append(plain, 0),
+		"padding":           append(plain[:len(plain)-1:len(plain)-1], 0x80),
+		"far ahead":         confirm(confirmHead{first: 5000, count: 1}, finalTick{}),
+		"much more":         confirm(confirmHead{first: 1, count: 1, more: backlog + 1}, finalTick{}),
+		"nothing differs":   append(confirm(confirmHead{first: 1, count: 1}), 1),
+		"short":             plain[:5],
+		"input message":     (&inputMessage{}).append(nil, game),
+		"order, datagram":   nil,
+		"order for tick 0":  (&stampedOrder{}).append(nil),
+		"order far ahead":   (&stampedOrder{tick: 1 << 50}).append(nil),
+		"order of player 4": (&stampedOrder{tick: 3, order: ecs.Order{Player: 4}}).append(nil),
+		"order of no kind":  (&stampedOrder{tick: 3, order: ecs.Order{Kind: 77}}).append(nil),
+	} {
+		ch := systems.Reliable
+		if name == "order, datagram" {
+			ch, message = systems.Datagram, (&stampedOrder{tick: 3}).append(nil)
+		}
+		if err := c.Receive(ch, message, 0); !errors.Is(err, ErrMessage) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.timeline.Received() != 0 || c.server != 0 || c.heard || len(c.held) != 0 {
+			t.Fatalf("%s: changed the client", name)
+		}
+	}
+	if err := c.Receive(systems.Datagram, plain, 0); err != nil || c.timeline.Received() != 2 {
+		t.Fatal(err, c.timeline.Received())
+	}
+}
+
+func TestAGameWhoseTickDoesNotFitADatagramIsRefusedWithFigures(t *testing.T) {
+	type wide struct{ A [32]uint8 }
+	game := &ecs.Game{Name: "wide", TickRate: 60, MaxPlayers: 64, Input: ecs.NewInput[wide](), Components: ecs.Components(bodyComp)}
+	w := newWorld(t, game, 1)
+	if _, err := NewServer(systems.ServerConfig{World: w, Peers: 1}); err == nil {
+		t.Error("accepted")
+	}
+	if _, err := NewClient(systems.ClientConfig{World: w}); err == nil {
+		t.Error("accepted")
+	}
+}

@@ -1,0 +1,243 @@
+package relay
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// moving holds a direction, so that the state changes and nothing is predicted wrong.
+func moving(p *player, _ int) pad { return pad{DX: int8(p.config.Seat + 1)} }
+
+// spoil flips one bit of a player's own ship.
+func spoil(p *player) {
+	p.faulty = true
+	for e := range ships.All(p.world) {
+		if int(e.B.Player) == p.config.Seat {
+			e.A.Pos.X ^= 1
+		}
+	}
+}
+
+// One bit that differs is found within an interval, in the client that has it, and is named; an image heals it, and
+// the others do not notice. Orders that are under way then are neither lost nor taken twice.
+func TestAOneBitFaultIsFoundNamedAndHealed(t *testing.T) {
+	m := newMatch(t, testGame(60), 40)
+	for s := range 4 {
+		m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, moving)
+	}
+	sick := m.clients[2]
+	for i := range 60 {
+		m.net.At(time.Duration(i)*100*ms+3*time.Second, func() {
+			if err := m.clients[i%2].Order(ecs.Entity{}, []byte{byte(i)}, m.fromClient(m.clients[i%2])); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	var at ecs.Tick
+	sick.onFrame = func(p *player, _, after ecs.Tick) {
+		if at == 0 && after >= 300 {
+			spoil(p)
+			at = after + 1
+		}
+	}
+	found := ecs.Tick(0)
+	for now := 4 * time.Second; now < 12*time.Second; now += 10 * ms {
+		m.net.RunUntil(now)
+		if found == 0 && sick.flagged > 0 {
+			found = m.server.World().Tick()
+		}
+	}
+	if sick.flagged != 1 || found < at || found > at+checkEvery+12 {
+		t.Fatalf("spoilt tick %d, found in %d, flagged %d times", at, found, sick.flagged)
+	}
+	if len(sick.found) != 1 {
+		t.Fatal("no difference named")
+	}
+	if d := sick.found[0]; d.Component != "body" || d.Field != "Pos.X" || d.Entity == (ecs.Entity{}) {
+		t.Errorf("named as %v", d)
+	}
+	for _, c := range m.clients {
+		if c != sick && (c.flagged > 0 || c.Stats().Snaps > 0 || c.Stats().Stalls > 0 || m.server.PeerStats(c.id).Desyncs > 0) {
+			t.Errorf("client %d: %+v", c.id, c.Stats())
+		}
+		if !c.Live() || c.next+30 < m.server.World().Tick() || c.faulty {
+			t.Errorf("client %d is not well: %+v", c.id, c.Stats())
+		}
+	}
+	if len(m.orders) != 4+60 {
+		t.Errorf("%d orders were executed", len(m.orders))
+	}
+}
+
+// Checksums are exchanged every 60 ticks, and all are compared.
+func TestChecksumsAreExchangedEverySixtyTicks(t *testing.T) {
+	m := four(t, profile(t, "P2"), 41, systems.ClientConfig{})
+	m.net.RunUntil(10 * time.Second)
+	for _, c := range m.clients {
+		if st, want := m.server.PeerStats(c.id), uint64(c.timeline.Confirmed()/checkEvery); c.Stats().Hashes != want || st.Checked < want-1 {
+			t.Errorf("client %d: %d ticks, %d checksums sent, %d compared", c.id, c.timeline.Confirmed(), c.Stats().Hashes, st.Checked)
+		}
+	}
+}
+
+// A player who is gone stays in the match, on substituted inputs, until an order takes him out: in one tick, everywhere.
+func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
+	m := four(t, profile(t, "P3"), 42, systems.ClientConfig{})
+	gone := m.clients[3]
+	m.net.At(4*time.Second, func() { gone.off = true })
+	m.net.At(4750*ms, func() { m.server.Close(gone.id) })
+	var left ecs.Tick
+	m.net.At(6*time.Second, func() {
+		left = m.server.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 3}, &outbox{m.fromServer})
+	})
+	m.net.RunUntil(6500 * ms)
+	for f := left - 60; f < left; f++ {
+		if !m.altered[f].Has(3) {
+			t.Fatalf("tick %d: the input of who is gone is not marked", f)
+		}
+	}
+	w := newWorld(t, m.game, 1)
+	for _, c := range m.clients[:3] {
+		for f := left - 5; f < left+5; f++ {
+			s, ok := c.timeline.Snapshot(f)
+			if !ok {
+				t.Fatalf("client %d: no tick %d", c.id, f)
+			}
+			if err := w.LoadImage(s.AppendImage(nil)); err != nil {
+				t.Fatal(err)
+			}
+			seats := 0
+			for range ships.All(w) {
+				seats++
+			}
+			if want := f < left; w.Players().Has(3) != want || (seats == 4) != want {
+				t.Errorf("client %d, tick %d of %d: %d ships", c.id, f, left, seats)
+			}
+		}
+	}
+	m.net.RunUntil(8 * time.Second)
+	for _, c := range m.clients[:3] {
+		if c.checked < 400 || c.flagged > 0 {
+			t.Errorf("client %d: %+v", c.id, c.Stats())
+		}
+	}
+}
+
+// Who comes back on another connection, in the seat that was never vacated, plays on.
+func TestAPlayerWhoComesBackPlaysOn(t *testing.T) {
+	m := four(t, profile(t, "P3"), 43, systems.ClientConfig{})
+	c := m.clients[1]
+	m.net.At(4*time.Second, func() { m.server.Close(c.id); c.off = true; m.hostile = true })
+	m.net.At(5*time.Second, func() { m.hand(c, func() { c.off = false; m.hostile = false }) })
+	m.net.RunUntil(7 * time.Second)
+	before := m.server.PeerStats(c.id)
+	m.net.RunUntil(10 * time.Second)
+	if n := m.server.PeerStats(c.id).Substituted - before.Substituted; n > 18 || !c.Live() {
+		t.Errorf("%d of 180 inputs were made up: %+v", n, c.Stats())
+	}
+	if c.Stats().Snaps != 1 || c.checked < 300 {
+		t.Errorf("%+v", c.Stats())
+	}
+}
+
+// Who joins gives no input before his clock is right, so that he is not corrected for it.
+func TestInputsAreNotSampledBeforeTheClockHasLocked(t *testing.T) {
+	m := newMatch(t, testGame(60), 44)
+	m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{}, 60, moving)
+	m.net.RunUntil(5 * time.Second)
+	c := m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, func(*player, int) pad { return pad{DY: 1, Fire: true} })
+	wrong := 0
+	c.onFrame = func(p *player, _, _ ecs.Tick) {
+		if !p.locked && p.own.last != (ecs.InputBytes{}) {
+			wrong++
+		}
+		if p.locked && p.Live() && c.image != nil && wrong == 0 && p.own.last == (ecs.InputBytes{}) && p.own.used {
+			wrong++
+		}
+	}
+	m.net.RunUntil(10 * time.Second)
+	if wrong > 0 || !c.Live() {
+		t.Errorf("%d inputs were sampled too early, or none after: %+v", wrong, c.Stats())
+	}
+	if n := c.Stats().Corrections; n > 30 {
+		t.Errorf("%d corrections of who joined", n)
+	}
+	m.compare(c)
+}
+
+// A press lasts one tick, whatever the display's rate: it is neither lost between frames nor doubled within one.
+func TestAPressCountsOnceAtEveryFrameRate(t *testing.T) {
+	for _, hz := range []int{20, 30, 60, 144, 240} {
+		m := newMatch(t, testGame(60), 45)
+		presses := 0
+		c := m.join(profile(t, "P2"), simnet.Clock{}, systems.ClientConfig{}, hz, func(p *player, f int) pad {
+			if p.locked && f%(hz/5) == 0 && m.net.Now() < 9*time.Second {
+				presses++
+				return pad{Fire: true}
+			}
+			return pad{}
+		})
+		m.net.RunUntil(10 * time.Second)
+		fired := 0
+		for _, e := range c.effects {
+			if e.Event.Key.Tick <= c.timeline.Confirmed() && !e.Event.Irreversible && e.Status == ecs.EffectConfirmed {
+				fired++
+			}
+		}
+		if fired != presses || presses < 30 {
+			t.Errorf("%d Hz: %d presses, %d shots", hz, presses, fired)
+		}
+		if n := m.net.Counters(c.node, m.node).Packets; n > 10*66+400 {
+			t.Errorf("%d Hz: %d packets in 10 s", hz, n)
+		}
+	}
+}
+
+// Orders are executed once, in the order in which each player asked, in the same tick everywhere.
+func TestOrdersAreExecutedOnceAndInOrder(t *testing.T) {
+	m := four(t, profile(t, "P5"), 46, systems.ClientConfig{})
+	r := ecs.NewRand(1)
+	for i := range 60 {
+		m.net.At(3*time.Second+time.Duration(r.IntN(6000))*ms, func() {
+			c := m.clients[i%4]
+			if err := c.Order(ecs.Entity{}, bytes.Repeat([]byte{1}, i), m.fromClient(c)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	m.net.RunUntil(12 * time.Second)
+	m.sound(300)
+	last, count := ecs.Tick(0), 0
+	for _, o := range m.orders {
+		if o.tick < last {
+			t.Errorf("tick %d after %d", o.tick, last)
+		}
+		if last = o.tick; o.order.Kind == ecs.OrderGame {
+			count++
+		}
+	}
+	if count != 60 {
+		t.Errorf("%d orders of 60", count)
+	}
+}
+
+// A spectator sees everything, predicts next to nothing and disturbs nobody.
+func TestASpectatorFollows(t *testing.T) {
+	m := four(t, profile(t, "P3"), 47, systems.ClientConfig{})
+	c := m.join(profile(t, "P5"), simnet.Clock{DriftPPM: 200}, systems.ClientConfig{Seat: -1}, 60, idle)
+	m.net.RunUntil(12 * time.Second)
+	if !c.Live() || percentile(c.ws, 0.99) > 4 || c.checked < 500 {
+		t.Errorf("W p99 %d, %d compared, %+v", percentile(c.ws, 0.99), c.checked, c.Stats())
+	}
+	if c.Order(ecs.Entity{}, nil, nil) == nil {
+		t.Error("a spectator gave an order")
+	}
+	if st := m.server.PeerStats(c.id); st.Refused != 0 || st.Desyncs != 0 || st.Checked == 0 {
+		t.Errorf("%+v", st)
+	}
+}
