@@ -28,6 +28,9 @@
 //   - the match: [Clock], [Scores]
 //   - the picture: draw.go and hud.go; where it looks: [Camera]; what it heard: [Picture]
 //
+// The match of testdata/golden.txt and the recording testdata/amd64.tendon hold the rules to the same bits on every
+// target; whoever changes the rules writes both anew with go test -update.
+//
 // # What it is not
 //
 // It knows no network, no clock, no files and no window.

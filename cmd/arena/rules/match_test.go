@@ -67,9 +67,12 @@ type tape struct {
 	sums   []ecs.Checksum
 }
 
+// tapeSeed is the seed of its world.
+const tapeSeed = 5
+
 // record plays a match of bots in which players come, go and surrender.
 func record(t *testing.T, ticks int) (r tape) {
-	a := newArena(t, 6, 5)
+	a := newArena(t, 6, tapeSeed)
 	r.inputs = []ecs.TickInputs{{}, {Orders: joins(6)}}
 	r.sums = []ecs.Checksum{0, a.checksum()}
 	for tick := 2; tick <= ticks; tick++ {
@@ -98,7 +101,7 @@ func record(t *testing.T, ticks int) (r tape) {
 func TestRewindingEveryTickChangesNothing(t *testing.T) {
 	const depth, ticks = 8, 900
 	right := record(t, ticks)
-	w, err := ecs.NewWorld(Game(), 5)
+	w, err := ecs.NewWorld(Game(), tapeSeed)
 	if err != nil {
 		t.Fatal(err)
 	}
