@@ -47,7 +47,6 @@ type machine struct {
 	ledger   map[ecs.EventKey]ecs.EffectStatus
 	verified ecs.Tick
 	checked  int
-	churn    bool // a rocket lived and died in a window that was predicted
 }
 
 // fix fixes a tick: player 0 does what the timeline's own log says, the others what they like.
@@ -197,6 +196,15 @@ func (m *machine) finish(t *rapid.T) {
 				t.Fatalf("event %+v of the straight run ended as %v, %v", key, status, ok)
 			}
 			delete(m.ledger, key)
+		}
+	}
+	for f := m.tl.Confirmed() - min(m.tl.Confirmed(), 16); f <= m.tl.Confirmed(); f++ { // RB-14
+		if saved, ok := m.tl.Snapshot(f); ok {
+			m.tl.World().Restore(saved)
+			m.tl.World().Save(&s)
+			if s.Checksum() != m.oracle.sums[f] || s.Tick() != f {
+				t.Fatalf("tick %d reloaded: %x, straight run %x", f, s.Checksum(), m.oracle.sums[f])
+			}
 		}
 	}
 	for key, status := range m.ledger {

@@ -1,6 +1,10 @@
 package rollback
 
-import "tendon/ecs"
+import (
+	"fmt"
+
+	"tendon/ecs"
+)
 
 // SavePolicy says which ticks a timeline saves. Every policy gives the same states; they trade the cost of saving
 // against the length of resimulations. Whatever the policy, a state is saved before the last one that a rewind could
@@ -48,4 +52,17 @@ func (p SavePolicy) wants(f, received, until ecs.Tick) bool {
 		return f == received
 	}
 	return f == received || until > received && (f == received+(until-received)/3 || f == until)
+}
+
+// String returns the policy's name.
+func (p SavePolicy) String() string {
+	switch p.kind {
+	case everyTick:
+		return "every tick"
+	case sparse:
+		return fmt.Sprintf("sparse %d", p.every)
+	case confirmedOnly:
+		return "confirmed only"
+	}
+	return "speculative"
 }

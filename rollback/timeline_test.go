@@ -400,6 +400,9 @@ func TestRowsTakenInARewoundWindowAreThoseOfAStraightRun(t *testing.T) {
 
 // The RING vector of strategies.md 14.4: whatever is asked of a shallow ring, it never hands out another tick's state.
 func TestTheRingNeverRestoresAWrappedTick(t *testing.T) {
+	if _, err := New(Config{World: newWorld(t, skirmish()), MaxPrediction: 20, Depth: 18}); !errors.Is(err, ErrConfig) {
+		t.Fatal("a ring shallower than the window:", err)
+	}
 	tl := seated(t, Config{MaxPrediction: 20, Depth: 22})
 	step(t, tl, 20)
 	if !errors.Is(tl.Step(), ErrStalled) {
