@@ -84,7 +84,10 @@ func (r *DesyncReport) Error() string {
 		fmt.Fprintf(&b, "tick %d: %s wrote past what its queries declare", r.Tick, r.System)
 		if len(r.Differences) > 0 {
 			d := r.Differences[0]
-			fmt.Fprintf(&b, ": %s", d)
+			fmt.Fprintf(&b, ": %s.%s from %s to %s", d.Component, d.Field, d.Here, d.There)
+			if !d.Entity.IsZero() {
+				fmt.Fprintf(&b, " in row %#x born in tick %d", d.Entity.Row, d.Entity.Born)
+			}
 		}
 	case r.Derived != nil:
 		fmt.Fprintf(&b, "tick %d: %v", r.Tick, r.Derived)
@@ -102,7 +105,7 @@ func (r *DesyncReport) String() string {
 	b.WriteString(r.Error())
 	b.WriteByte('\n')
 	for i, d := range r.Differences {
-		if i > 0 {
+		if i > 0 { // the first stands in the first line
 			fmt.Fprintf(&b, "  also %v\n", d)
 		}
 	}
