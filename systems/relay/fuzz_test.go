@@ -1,0 +1,144 @@
+package relay
+
+import (
+	"bytes"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// near is the tick that short ticks are expanded against in fuzz targets and vectors.
+const near = 1000
+
+// confirmation is a whole confirmation in the clear, for tests: its ticks are coded against zero inputs.
+type confirmation struct {
+	head  confirmHead
+	ticks []finalTick
+}
+
+func (c *confirmation) append(dst []byte, game *ecs.Game) []byte {
+	w := wire.NewWriter(dst, systems.MaxDatagram)
+	c.head.append(&w)
+	bits := wire.NewBitWriter(w.Bytes(), w.Room())
+	before := make([]ecs.InputBytes, game.MaxPlayers)
+	for i := range c.ticks {
+		c.ticks[i].append(&bits, before, game)
+		before = c.ticks[i].inputs
+	}
+	return bits.Bytes()
+}
+
+func (c *confirmation) read(message []byte, game *ecs.Game) error {
+	r := wire.NewReader(message)
+	if err := c.head.read(&r, near); err != nil {
+		return err
+	}
+	bits := wire.NewBitReader(r.Rest())
+	before := make([]ecs.InputBytes, game.MaxPlayers)
+	for range c.head.count {
+		t := finalTick{inputs: append([]ecs.InputBytes(nil), before...)}
+		if !t.read(&bits, game) {
+			return ErrMessage
+		}
+		before = t.inputs
+		c.ticks = append(c.ticks, t)
+	}
+	return bits.Close()
+}
+
+func seeds(f *testing.F, kind string) {
+	for _, v := range readVectors(f) {
+		if v.kind == kind {
+			f.Add(v.bytes)
+		}
+	}
+}
+
+// What decodes is encoded to the same bytes; what does not is an error and nothing else; inputs stay bounded.
+func FuzzInput(f *testing.F) {
+	seeds(f, "input")
+	game := testGame(60)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m inputMessage
+		if m.read(data, near, game) != nil {
+			return
+		}
+		if len(m.inputs) > maxInputs || len(m.inputs) > 8*len(data) {
+			t.Fatal(len(m.inputs))
+		}
+		if again := m.append(nil, game); !bytes.Equal(again, data) && len(data) <= systems.MaxDatagram {
+			t.Fatalf("%x became %x", data, again)
+		}
+	})
+}
+
+func FuzzConfirm(f *testing.F) {
+	seeds(f, "confirm")
+	game := testGame(60)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var c confirmation
+		if c.read(data, game) != nil {
+			return
+		}
+		if len(c.ticks) > maxConfirms {
+			t.Fatal(len(c.ticks))
+		}
+		if again := c.append(nil, game); !bytes.Equal(again, data) && len(data) <= systems.MaxDatagram {
+			t.Fatalf("%x became %x", data, again)
+		}
+	})
+}
+
+func FuzzStamped(f *testing.F) {
+	seeds(f, "stamped")
+	seeds(f, "order")
+	game := testGame(60)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s stampedOrder
+		if s.read(data, game) == nil {
+			if again := s.append(nil); !bytes.Equal(again, data) {
+				t.Fatalf("%x became %x", data, again)
+			}
+		}
+		if target, payload, err := readRequest(data); err == nil {
+			if again := appendRequest(nil, target, payload); !bytes.Equal(again, data) {
+				t.Fatalf("%x became %x", data, again)
+			}
+		}
+	})
+}
+
+func FuzzHash(f *testing.F) {
+	seeds(f, "hash")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m hashMessage
+		if m.read(data) != nil {
+			return
+		}
+		if again := m.append(nil); !bytes.Equal(again, data) {
+			t.Fatalf("%x became %x", data, again)
+		}
+	})
+}
+
+// Whatever a peer sends, a running server and a running client neither panic nor grow.
+func FuzzReceive(f *testing.F) {
+	for _, kind := range []string{"input", "confirm", "stamped", "order", "hash"} {
+		seeds(f, kind)
+	}
+	l := newLoop(f, testGame(60), 2, 3, zigzag)
+	for range 200 {
+		l.step()
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
+			_ = l.server.Receive(0, ch, data, 0)
+			_ = l.clients[1].Receive(ch, data, 0)
+		}
+		if len(l.server.wanted) > ordersPerSecond || len(l.clients[1].held) > 5000 {
+			t.Fatal(len(l.server.wanted), len(l.clients[1].held))
+		}
+	})
+}

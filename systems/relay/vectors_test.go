@@ -1,0 +1,190 @@
+package relay
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+)
+
+// vector is a line of testdata/vectors.txt; meaning is nil for one that must be refused.
+type vector struct {
+	kind, name, meaning string
+	bytes               []byte
+}
+
+func readVectors(t testing.TB) (list []vector) {
+	text, err := os.ReadFile("testdata/vectors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) != 3 {
+			t.Fatalf("vector %q", line)
+		}
+		v := vector{name: strings.TrimSpace(cells[0]), meaning: strings.TrimSpace(cells[2])}
+		v.kind, _, _ = strings.Cut(v.name, "/")
+		if v.bytes, err = hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(cells[1]), " ", "")); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func padText(in ecs.InputBytes) string {
+	p := padInput.Unpack(in)
+	text := fmt.Sprintf("%d,%d", p.DX, p.DY)
+	if p.Fire {
+		text += "!"
+	}
+	return text
+}
+
+func padsText(inputs []ecs.InputBytes) string {
+	var list []string
+	for _, in := range inputs {
+		list = append(list, padText(in))
+	}
+	return strings.Join(list, " ")
+}
+
+func parsePads(t *testing.T, text string) (inputs []ecs.InputBytes) {
+	for _, word := range strings.Fields(text) {
+		var p pad
+		if _, err := fmt.Sscanf(strings.TrimSuffix(word, "!"), "%d,%d", &p.DX, &p.DY); err != nil {
+			t.Fatal(word, err)
+		}
+		p.Fire = strings.HasSuffix(word, "!")
+		inputs = append(inputs, padInput.Pack(p))
+	}
+	return inputs
+}
+
+// decode says what the bytes mean, in the words of the vectors.
+func (v *vector) decode(game *ecs.Game) (string, error) {
+	switch v.kind {
+	case "input":
+		var m inputMessage
+		err := m.read(v.bytes, near, game)
+		return strings.TrimSpace(fmt.Sprintf("received %d: %s", m.received, padsText(m.inputs))), err
+	case "confirm":
+		var c confirmation
+		if err := c.read(v.bytes, game); err != nil {
+			return "", ErrMessage
+		}
+		text := fmt.Sprintf("first %d more %d", c.head.first, c.head.more)
+		if c.head.hasMargin {
+			text += fmt.Sprintf(" margin %d of %d", c.head.margin, c.head.marginTick)
+		}
+		for i := range c.ticks {
+			text += fmt.Sprintf("; %s altered %x orders %x", padsText(c.ticks[i].inputs), uint64(c.ticks[i].altered), c.ticks[i].orders)
+		}
+		return text, nil
+	case "stamped":
+		var s stampedOrder
+		err := s.read(v.bytes, game)
+		return fmt.Sprintf("tick %d number %d kind %d player %d row %d born %d payload %x", s.tick, s.number, s.order.Kind, s.order.Player, s.order.Entity.Row, s.order.Entity.Born, s.order.Payload), err
+	case "order":
+		target, payload, err := readRequest(v.bytes)
+		return fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload), err
+	case "hash":
+		var m hashMessage
+		err := m.read(v.bytes)
+		return fmt.Sprintf("tick %d sum %x", m.tick, uint64(m.sum)), err
+	}
+	return "", fmt.Errorf("no kind %q", v.kind)
+}
+
+// encode writes what a meaning says.
+func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
+	scan := func(format string, into ...any) {
+		if _, err := fmt.Sscanf(v.meaning, format, into...); err != nil && !strings.HasSuffix(v.meaning, "payload") {
+			t.Fatalf("%s: %v", v.name, err)
+		}
+	}
+	switch v.kind {
+	case "input":
+		var m inputMessage
+		head, pads, _ := strings.Cut(v.meaning, ":")
+		if _, err := fmt.Sscanf(head, "received %d", &m.received); err != nil {
+			t.Fatal(err)
+		}
+		m.inputs = parsePads(t, pads)
+		return m.append(nil, game)
+	case "confirm":
+		return v.encodeConfirm(t, game)
+	case "stamped":
+		var s stampedOrder
+		scan("tick %d number %d kind %d player %d row %d born %d payload %x", &s.tick, &s.number, &s.order.Kind, &s.order.Player, &s.order.Entity.Row, &s.order.Entity.Born, &s.order.Payload)
+		return s.append(nil)
+	case "order":
+		var target ecs.Entity
+		var payload []byte
+		scan("row %d born %d payload %x", &target.Row, &target.Born, &payload)
+		return appendRequest(nil, target, payload)
+	}
+	var m hashMessage
+	scan("tick %d sum %x", &m.tick, (*uint64)(&m.sum))
+	return m.append(nil)
+}
+
+func (v *vector) encodeConfirm(t *testing.T, game *ecs.Game) []byte {
+	var c confirmation
+	parts := strings.Split(v.meaning, ";")
+	if c.head.hasMargin = strings.Contains(parts[0], "margin"); c.head.hasMargin {
+		if _, err := fmt.Sscanf(parts[0], "first %d more %d margin %d of %d", &c.head.first, &c.head.more, &c.head.margin, &c.head.marginTick); err != nil {
+			t.Fatal(err)
+		}
+	} else if _, err := fmt.Sscanf(parts[0], "first %d more %d", &c.head.first, &c.head.more); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range parts[1:] {
+		pads, rest, _ := strings.Cut(part, "altered")
+		tick := finalTick{inputs: parsePads(t, pads)}
+		if _, err := fmt.Sscanf(rest, " %x orders %x", (*uint64)(&tick.altered), &tick.orders); err != nil {
+			t.Fatal(v.name, err)
+		}
+		c.ticks = append(c.ticks, tick)
+	}
+	c.head.count = len(c.ticks)
+	return c.append(nil, game)
+}
+
+// The vectors are the standard: what is written there is what is sent, and what is refused there is refused.
+func TestTheVectorsHoldBothWays(t *testing.T) {
+	game := testGame(60)
+	list := readVectors(t)
+	kinds := map[string]int{}
+	for _, v := range list {
+		got, err := v.decode(game)
+		if v.meaning == "refused" {
+			if !errors.Is(err, ErrMessage) {
+				t.Errorf("%s: %v %q", v.name, err, got)
+			}
+			continue
+		}
+		if got = strings.TrimSpace(got); err != nil || got != v.meaning {
+			t.Errorf("%s: %v\n got %q\nwant %q", v.name, err, got, v.meaning)
+			continue
+		}
+		if again := v.encode(t, game); !bytes.Equal(again, v.bytes) {
+			t.Errorf("%s: encodes to %x", v.name, again)
+		}
+		kinds[v.kind]++
+	}
+	for _, kind := range []string{"input", "confirm", "order", "stamped", "hash"} {
+		if kinds[kind] < 2 {
+			t.Errorf("%d vectors of kind %s", kinds[kind], kind)
+		}
+	}
+}
