@@ -1,0 +1,184 @@
+package main
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/xtaci/kcp-go/v5"
+
+	"tendon/bench/internal/process"
+)
+
+// The room server that is usually written on kcp-go: a listener, a goroutine that reads for each session, a goroutine
+// with a ticker for each room, and a frame of all inputs to everybody each tick. Messages are length-prefixed.
+
+// inputBytes is the size of an input on the wire, as Tendon's clients send it too.
+const inputBytes = 8
+
+// kcpRoom is one room of the plain server.
+type kcpRoom struct {
+	mutex   sync.Mutex
+	players []*kcp.UDPSession
+	inputs  [][inputBytes]byte
+	tick    uint32
+}
+
+func kcpServer() error {
+	l, err := kcp.ListenWithOptions("127.0.0.1:0", nil, 0, 0)
+	if err != nil {
+		return err
+	}
+	process.Say(l.Addr().String())
+	var served atomic.Int64
+	rooms := map[uint32]*kcpRoom{}
+	var mutex sync.Mutex
+	go func() {
+		for {
+			s, err := l.AcceptKCP()
+			if err != nil {
+				return
+			}
+			tune(s)
+			go func() {
+				var head [4]byte
+				if _, err := io.ReadFull(s, head[:]); err != nil {
+					return
+				}
+				mutex.Lock()
+				number := binary.LittleEndian.Uint32(head[:])
+				r := rooms[number]
+				if r == nil {
+					r = &kcpRoom{}
+					rooms[number] = r
+					go r.run()
+				}
+				mutex.Unlock()
+				served.Add(1)
+				r.serve(s)
+			}()
+		}
+	}()
+	process.Answer(func() int { return int(served.Load()) })
+	return nil
+}
+
+// tune sets a session to the fast mode at the default interval of such servers, 10 ms.
+func tune(s *kcp.UDPSession) {
+	s.SetNoDelay(1, 10, 2, 1)
+	s.SetWindowSize(128, 128)
+	s.SetMtu(1200)
+	s.SetACKNoDelay(true)
+	s.SetStreamMode(true)
+}
+
+func (r *kcpRoom) serve(s *kcp.UDPSession) {
+	r.mutex.Lock()
+	seat := len(r.players)
+	r.players = append(r.players, s)
+	r.inputs = append(r.inputs, [inputBytes]byte{})
+	r.mutex.Unlock()
+	var in [inputBytes]byte
+	for {
+		if _, err := io.ReadFull(s, in[:]); err != nil {
+			return
+		}
+		r.mutex.Lock()
+		r.inputs[seat] = in
+		r.mutex.Unlock()
+	}
+}
+
+func (r *kcpRoom) run() {
+	ticker := time.NewTicker(time.Second / roomRate)
+	frame := make([]byte, 0, 256)
+	for range ticker.C {
+		r.mutex.Lock()
+		r.tick++
+		frame = binary.LittleEndian.AppendUint16(frame[:0], uint16(4+len(r.inputs)*inputBytes))
+		frame = binary.LittleEndian.AppendUint32(frame, r.tick)
+		for i := range r.inputs {
+			frame = append(frame, r.inputs[i][:]...)
+		}
+		players := r.players
+		r.mutex.Unlock()
+		for _, s := range players {
+			if _, err := s.Write(frame); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// kcpLoad is the clients of all rooms.
+func kcpLoad() error {
+	server, rooms := os.Args[1], roomsOf(os.Args[2])
+	sessions := make([]*kcp.UDPSession, 2*rooms)
+	var heard atomic.Int64
+	for i := range sessions {
+		socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		s, err := kcp.NewConn(server, nil, 0, 0, socket)
+		if err != nil {
+			return err
+		}
+		tune(s)
+		sessions[i] = s
+		if _, err := s.Write(binary.LittleEndian.AppendUint32(nil, uint32(i/2))); err != nil {
+			return err
+		}
+		go func() {
+			var frame [256]byte
+			for {
+				if _, err := io.ReadFull(s, frame[:2]); err != nil {
+					return
+				}
+				if _, err := io.ReadFull(s, frame[2:2+binary.LittleEndian.Uint16(frame[:])]); err != nil {
+					return
+				}
+				heard.Add(1)
+			}
+		}()
+	}
+	var in [inputBytes]byte
+	everyTick(func(phase int) {
+		in[0]++
+		for i := phase; i < len(sessions); i += phases {
+			_, _ = sessions[i].Write(in[:])
+		}
+	})
+	process.Say(heard.Load())
+	return nil
+}
+
+func roomsOf(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// phases is how many parts the load's tick has: not all clients send at once.
+const phases = 8
+
+// everyTick calls f for each phase of each tick until the process is stopped.
+func everyTick(f func(phase int)) {
+	stopped := process.UntilStopped()
+	ticker := time.NewTicker(time.Second / roomRate / phases)
+	for k := 0; ; k++ {
+		select {
+		case <-stopped:
+			return
+		case <-ticker.C:
+			f(k % phases)
+		}
+	}
+}
