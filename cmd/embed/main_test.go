@@ -1,0 +1,183 @@
+//go:build !headless
+
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hajimehoshi/ebiten/v2"
+
+	"tendon/cmd/cli/window"
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/net/client"
+)
+
+const title = "tendon embed test"
+
+// seen is what the run of the loop noticed. Ebitengine's loop must run on the main goroutine, so TestMain runs it and
+// the tests look at this.
+var seen struct {
+	skipped       string
+	err           error
+	before, after ecs.Tick  // when the key went down, and when the fish had moved
+	start, x      fixed.Num // where the own fish was then
+	colours       int
+	sprites, bare int     // bodies in the view with a sprite, and without
+	age           float64 // of the own fish's sprite, in seconds
+}
+
+func TestMain(m *testing.M) {
+	watchLoop()
+	os.Exit(m.Run())
+}
+
+func watchLoop() {
+	if err := window.Check(); err != nil {
+		seen.skipped = err.Error()
+		return
+	}
+	tool, err := exec.LookPath("xdotool")
+	if err != nil {
+		seen.skipped = "xdotool is not installed, so no key can be pressed"
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	g, err := newGame(nil)
+	if err != nil {
+		seen.err = err
+		return
+	}
+	defer g.close()
+	ebiten.SetWindowTitle(title)
+	ebiten.SetWindowSize(pondWidth.Int(), pondHeight.Int())
+	ebiten.SetRunnableOnUnfocused(true)
+	seen.err = ebiten.RunGame(&watched{Game: g, ctx: ctx, tool: tool})
+}
+
+// watched is the game as it is, looked at after each call.
+type watched struct {
+	*Game
+	ctx  context.Context
+	tool string
+}
+
+func (g *watched) Update() error {
+	if err := g.Game.Update(); err != nil {
+		return err
+	}
+	if g.ctx.Err() != nil {
+		return errors.New("no key moved the fish in a minute")
+	}
+	if g.client.State() != client.Live {
+		return nil
+	}
+	for e := range fish.All(g.client.Core().World()) {
+		if int(e.B.Player) == g.client.Seat() {
+			seen.x, seen.after = e.A.Pos.X, g.client.Core().World().Tick()
+		}
+	}
+	if seen.before == 0 && seen.after > 0 && seen.colours > 0 {
+		seen.start, seen.before = seen.x, seen.after
+		go press(g.ctx, g.tool)
+	}
+	if seen.before > 0 && seen.x > seen.start+fixed.FromInt(50) && seen.age > growSeconds {
+		return ebiten.Termination
+	}
+	return nil
+}
+
+func (g *watched) Draw(screen *ebiten.Image) {
+	g.Game.Draw(screen)
+	if g.client.State() != client.Live {
+		return
+	}
+	pixels := make([]byte, 4*screen.Bounds().Dx()*screen.Bounds().Dy())
+	screen.ReadPixels(pixels)
+	seen.colours = distinct(pixels)
+	seen.sprites, seen.bare = 0, 0
+	view := g.client.View(g.drawn)
+	for entry := range body.Iter(view.World) {
+		if !entry.HasComponent(sprite) {
+			seen.bare++
+			continue
+		}
+		seen.sprites++
+		if entry.HasComponent(seat) && int(seat.GetValue(entry).Player) == g.client.Seat() {
+			seen.age = sprite.Get(entry).age
+		}
+	}
+}
+
+// press holds the right arrow key. Without a window manager nothing is focused, so the window is named.
+func press(ctx context.Context, tool string) {
+	for ctx.Err() == nil {
+		_ = exec.CommandContext(ctx, tool, "search", "--name", title, "windowfocus", "--sync", "keydown", "Right").Run()
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+func distinct(pixels []byte) int {
+	colours := map[[3]byte]bool{}
+	for i := 0; i+3 < len(pixels); i += 4 {
+		colours[[3]byte(pixels[i:i+3])] = true
+	}
+	return len(colours)
+}
+
+// A key pressed on the real keyboard of the X server goes through client, server and back, and the fish swims.
+func TestKeyPressMovesTheFishAndThePictureIsNotBlank(t *testing.T) {
+	if seen.skipped != "" {
+		t.Skip(seen.skipped)
+	}
+	if seen.err != nil {
+		t.Fatal(seen.err)
+	}
+	// Nobody swims faster than pull / (1 − drag) = 4 pixels a tick.
+	moved := seen.x - seen.start
+	if moved < fixed.FromInt(50) || fixed.FromInt(4*int(seen.after-seen.before)) < moved {
+		t.Errorf("from tick %d to %d the fish swam %v pixels, want at least 50 and at most 4 a tick", seen.before, seen.after, moved)
+	}
+	if seen.colours < 10 {
+		t.Errorf("the picture has %d colours: it is blank", seen.colours)
+	}
+	t.Logf("%+v", seen)
+}
+
+// Dress gives every entity its sprite once. One that was given a new one with each rewind or picture would stay young.
+func TestEveryEntityKeepsTheSpriteThatDressGaveIt(t *testing.T) {
+	if seen.skipped != "" {
+		t.Skip(seen.skipped)
+	}
+	if seen.sprites < 1+botCount || seen.bare != 0 || seen.age <= growSeconds {
+		t.Errorf("%d sprites, %d bodies without one, the own sprite is %v s old", seen.sprites, seen.bare, seen.age)
+	}
+}
+
+func TestAnInvitationIsReadAsItWasWritten(t *testing.T) {
+	m, err := hostMatch(pond(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	words := strings.Fields(m.invitation())
+	address, token, err := parse(words[1:])
+	if err != nil || address != m.address.String() {
+		t.Fatalf("%q leads to %q, %v", words, address, err)
+	}
+	if _, err := dial(m.rules, token, client.Config{}); err != nil {
+		t.Errorf("the token of an invitation is refused: %v", err)
+	}
+	for _, args := range [][]string{{"127.0.0.1:1"}, {"127.0.0.1:1", "--token"}, {"--token", "x", "y"}, {"127.0.0.1:1", "--token", "%"}} {
+		if _, _, err := parse(args); err == nil {
+			t.Errorf("%q is taken for a command line", args)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+//go:build !headless
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/netcode"
+	"tendon/net/room"
+	"tendon/net/server"
+	"tendon/systems"
+	"tendon/systems/relay"
+)
+
+// match is a server with bots in this process. The server runs on goroutines of its own, the bots in the game's loop.
+// A nil match does nothing.
+type match struct {
+	rules   *ecs.Game
+	key     netcode.Key
+	address netip.AddrPort
+	bots    []*client.Client
+	stop    context.CancelFunc
+	ended   chan error
+}
+
+const botCount = 2
+
+func hostMatch(rules *ecs.Game) (*match, error) {
+	m := &match{rules: rules, ended: make(chan error, 1)}
+	rand.Read(m.key[:]) // never fails
+	s, err := server.New(server.Config{Room: room.Config{Game: rules, Strategy: relay.Strategy}, Address: "127.0.0.1:0",
+		Keys: []netcode.Key{m.key}, MaxRooms: 1})
+	if err != nil {
+		return nil, err
+	}
+	m.address = netip.MustParseAddrPort(s.Addr().String())
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	go func() { m.ended <- s.Run(ctx) }()
+	for i := range botCount {
+		b, err := m.join(client.Config{Bot: true, BotSeed: uint64(i)})
+		if err != nil {
+			m.close()
+			return nil, err
+		}
+		m.bots = append(m.bots, b)
+	}
+	return m, nil
+}
+
+// join returns a client that plays in the match.
+func (m *match) join(c client.Config) (*client.Client, error) {
+	token, err := m.token()
+	if err != nil {
+		return nil, err
+	}
+	return dial(m.rules, token, c)
+}
+
+// dial returns a client of the game.
+func dial(rules *ecs.Game, token []byte, c client.Config) (*client.Client, error) {
+	c.Game, c.Strategies = rules, []systems.Strategy{relay.Strategy}
+	return client.Dial(client.DialConfig{Token: token, Config: c})
+}
+
+// token mints a token for one more player.
+func (m *match) token() ([]byte, error) {
+	return server.Mint(server.Ticket{ProtocolID: server.ProtocolID(m.rules.Name), Key: m.key, Addresses: []netip.AddrPort{m.address},
+		Pass: server.Pass{Room: "pond", Seat: server.AnySeat}, Lifetime: time.Hour}, time.Now())
+}
+
+// invitation returns a command line with which one more player joins. The zeros that fill a token are left out.
+func (m *match) invitation() string {
+	token, err := m.token()
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("embed %v --token %s", m.address, base64.RawURLEncoding.EncodeToString(bytes.TrimRight(token, "\x00")))
+}
+
+// parseToken reads the token of an invitation.
+func parseToken(text string) ([]byte, error) {
+	token, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(token) > netcode.TokenSize {
+		return nil, errors.New("that is no connect token: copy the whole line")
+	}
+	return append(token, make([]byte, netcode.TokenSize-len(token))...), nil
+}
+
+// frame lets the bots play. One that has lost its match says so where it matters: to nobody.
+func (m *match) frame(now time.Time) {
+	if m == nil {
+		return
+	}
+	for _, b := range m.bots {
+		_ = b.Frame(now)
+	}
+}
+
+func (m *match) close() {
+	if m == nil {
+		return
+	}
+	for _, b := range m.bots {
+		b.Close()
+	}
+	m.stop()
+	<-m.ended
+}
