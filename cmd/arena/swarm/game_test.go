@@ -1,0 +1,110 @@
+package swarm
+
+import (
+	"tendon/cmd/arena/rules"
+	"tendon/ecs"
+	"tendon/net/matchtest"
+)
+
+// probe sees what changes of structure were taken back. It is told at the end of every tick that any world simulates;
+// a tick that is simulated again and then has other entities was taken back. It belongs to one match.
+type probe struct {
+	seen      map[*ecs.World]*[256]mark
+	takenBack int
+}
+
+// mark is what a world's entities were when it last simulated the tick.
+type mark struct {
+	tick      ecs.Tick
+	structure uint64
+}
+
+func (p *probe) look(w *ecs.World, structure uint64) {
+	marks := p.seen[w]
+	if marks == nil {
+		marks = new([256]mark)
+		p.seen[w] = marks
+	}
+	m := &marks[w.Tick()%256]
+	if m.tick == w.Tick() && m.structure != structure {
+		p.takenBack++
+	}
+	*m = mark{w.Tick(), structure}
+}
+
+// game returns a copy of the named game that is looked at by the probe, an order of a player's that does something,
+// and a mistake in one bit of the state.
+func game(name string) (g *ecs.Game, p *probe, order []byte, flip func(*ecs.World)) {
+	p = &probe{seen: map[*ecs.World]*[256]mark{}}
+	var structure func(*ecs.World) uint64
+	if name == "arena" {
+		g, order, structure, flip = rules.Game(), rules.Surrender, arenaStructure, arenaFlip
+	} else {
+		// One number too many is drawn: the lightest mistake there is.
+		g, order, structure, flip = matchtest.Dots(), []byte{7}, dotsStructure, func(w *ecs.World) { w.Rand().Uint64() }
+	}
+	g.Systems = append([]ecs.System(nil), g.Systems...)
+	last := &g.Systems[len(g.Systems)-1]
+	run := last.Run
+	last.Run = func(w *ecs.World) {
+		run(w)
+		p.look(w, structure(w))
+	}
+	return g, p, order, flip
+}
+
+// component returns the arena's component that holds values of type T.
+func component[T any]() *ecs.Component[T] {
+	for _, c := range rules.Game().Components {
+		if c, ok := c.(*ecs.Component[T]); ok {
+			return c
+		}
+	}
+	panic("swarm: the arena has no such component: follow its rules")
+}
+
+var (
+	rocketsOf = ecs.NewQuery1(ecs.Read(component[rules.Rocket]()))
+	blastsOf  = ecs.NewQuery1(ecs.Read(component[rules.Blast]()))
+	deadOf    = ecs.NewQuery1(ecs.Read(component[rules.Dead]()))
+	arenaBody = component[rules.Body]()
+	seatsOf   = ecs.NewQuery2(ecs.Write(arenaBody), ecs.Read(component[ecs.Seat]()))
+)
+
+// arenaStructure is a hash of what comes and goes in the arena.
+func arenaStructure(w *ecs.World) uint64 {
+	h := uint64(1)
+	for e := range rocketsOf.All(w) {
+		h = mix(h, e.Entity())
+	}
+	for e := range blastsOf.All(w) {
+		h = mix(h+1, e.Entity())
+	}
+	for e := range deadOf.All(w) {
+		h = mix(h+2, e.Entity())
+	}
+	return h
+}
+
+// arenaFlip moves the first avatar by 1/65536 m or so.
+func arenaFlip(w *ecs.World) {
+	for e := range seatsOf.All(w) {
+		e.A.Pos.X ^= 1
+		return
+	}
+}
+
+// dotsStructure is a hash of who threw a spark: that is how entities come, and half a second later they go.
+func dotsStructure(w *ecs.World) uint64 {
+	h := uint64(1)
+	for _, e := range w.Events() {
+		if !e.Irreversible {
+			h = mix(h, e.Key.Entity)
+		}
+	}
+	return h
+}
+
+func mix(h uint64, e ecs.Entity) uint64 {
+	return (h ^ uint64(e.Row)<<32 ^ uint64(e.Born)) * 0x9e3779b97f4a7c15
+}

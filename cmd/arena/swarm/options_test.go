@@ -1,0 +1,245 @@
+package swarm
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+)
+
+// options is everything that a match is made of. It follows from the seed alone.
+type options struct {
+	seed    uint64
+	game    string
+	clients []plan
+	faults  []trouble
+	trouble time.Duration // how long faults happen
+}
+
+// healing is how long a match goes on after the last fault, over good links.
+const healing = 10 * time.Second
+
+// plan is how one client plays.
+type plan struct {
+	spectator     bool
+	profile       string
+	at            time.Duration // when it joins
+	hz            int
+	inputDelay    int // ticks
+	maxPrediction int // ticks
+	clock         simnet.Clock
+}
+
+// kind is a kind of trouble.
+type kind uint8
+
+const (
+	partition kind = iota // nothing gets through, either way
+	cut                   // nothing gets through, one way
+	drop                  // some messages of one direction are lost
+	duplicate             // some arrive twice
+	delay                 // some arrive late
+	suspend               // the client's process stands still
+	blackout              // nothing gets through for longer than a session waits
+	crash                 // the client's process ends, and another one comes back in its place
+	reconnect             // the client's connection breaks
+	clockStep             // the client's clock jumps
+	network               // the client's link becomes another one
+	away                  // the player leaves, and comes back
+	leave                 // the player leaves for good
+	hitch                 // the server's process stands still
+	fault                 // one bit of the client's state is wrong
+	kinds
+)
+
+func (k kind) String() string {
+	return [...]string{"partition", "cut", "drop", "duplicate", "delay", "suspend", "blackout", "crash", "reconnect", "clock step",
+		"network", "away", "leave", "hitch", "fault"}[k]
+}
+
+// trouble is one thing that goes wrong.
+type trouble struct {
+	kind    kind
+	client  int // −1: it is the server's
+	at      time.Duration
+	length  time.Duration // of what has an end; of a clock step, how far
+	up      bool          // of what happens one way: from the client to the server
+	count   int           // messages
+	profile string
+}
+
+// profiles are drawn evenly from this list: P7 and P9 are rare, since on them little is left of a match.
+var profiles = []string{"P0", "P1", "P1", "P2", "P2", "P2", "P3", "P3", "P3", "P3", "P4", "P4", "P5", "P5", "P5", "P6", "P6", "P8", "P8",
+	"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P8", "P3", "P7", "P9"}
+
+// roundTrip is what a profile's packets need there and back at least, without those whose way wanders.
+var roundTrip = map[string]time.Duration{"P3": 100 * time.Millisecond, "P4": 250 * time.Millisecond, "P5": 250 * time.Millisecond,
+	"P6": 220 * time.Millisecond, "P8": 150 * time.Millisecond}
+
+// draw returns the options of a seed. most bounds the whole match.
+func draw(seed uint64, most time.Duration) options {
+	r := ecs.NewRand(seed)
+	o := options{seed: seed, game: "dots", trouble: min(20*time.Second+upTo(r, 20*time.Second), most-healing)}
+	if r.Chance(1, 4) {
+		o.game = "arena"
+	}
+	players := 2 + r.IntN(7)
+	for i := range players + r.IntN(3) {
+		o.clients = append(o.clients, drawPlan(r, o.trouble, i, i >= players))
+	}
+	for range 3 + r.IntN(3*players) {
+		o.faults = append(o.faults, drawTrouble(r, &o))
+	}
+	if r.Chance(1, 3) {
+		o.plant(r, players)
+	}
+	return o
+}
+
+func upTo(r *ecs.Rand, d time.Duration) time.Duration {
+	return time.Duration(r.IntN(int(d/time.Millisecond)+1)) * time.Millisecond
+}
+
+func drawPlan(r *ecs.Rand, trouble time.Duration, number int, spectator bool) plan {
+	p := plan{spectator: spectator, profile: profiles[r.IntN(len(profiles))], hz: 60, maxPrediction: 30}
+	if number > 1 || spectator { // two play from the start
+		p.at = upTo(r, trouble*3/4)
+	}
+	if r.Chance(2, 3) {
+		p.hz = 30 + r.IntN(115)
+	}
+	if r.Chance(1, 3) {
+		p.inputDelay = 1 + r.IntN(8)
+	}
+	if r.Chance(1, 3) {
+		p.maxPrediction = 8 + r.IntN(53)
+	}
+	if r.Chance(2, 3) {
+		p.clock = simnet.Clock{Offset: upTo(r, time.Hour), DriftPPM: int64(r.IntN(1001) - 500)}
+	}
+	return p
+}
+
+// drawTrouble returns something that goes wrong and is over when the trouble ends.
+func drawTrouble(r *ecs.Rand, o *options) trouble {
+	f := trouble{kind: kind(r.IntN(int(fault))), client: r.IntN(len(o.clients)), up: r.Chance(1, 2), count: 1 + r.IntN(30)}
+	most := 3 * time.Second
+	switch f.kind {
+	case leave:
+		if r.Chance(2, 3) { // or soon nobody is left
+			f.kind = away
+		}
+	case blackout:
+		if r.Chance(2, 3) { // the time for many of them is not there
+			f.kind = partition
+		}
+	case hitch:
+		f.client, most = -1, 700*time.Millisecond
+	case network:
+		f.profile = profiles[r.IntN(len(profiles))]
+	}
+	f.length = 30*time.Millisecond + upTo(r, most)
+	switch f.kind {
+	case blackout:
+		f.length = 10500*time.Millisecond + upTo(r, 2*time.Second)
+	case delay:
+		f.length /= 4
+	case away:
+		f.length += time.Second // for the last words
+	case clockStep:
+		if r.Chance(1, 2) {
+			f.length = -f.length
+		}
+	}
+	f.at = time.Second + upTo(r, max(0, o.trouble-2*time.Second-max(f.length, -f.length)))
+	return f
+}
+
+// plant lets one bit go wrong on one player's machine, on which nothing else goes wrong.
+func (o *options) plant(r *ecs.Rand, players int) {
+	victim := r.IntN(players)
+	p := &o.clients[victim]
+	if p.profile == "P7" || p.profile == "P9" {
+		p.profile = "P3"
+	}
+	if victim > 1 {
+		p.at = min(p.at, o.trouble/4)
+	}
+	kept := o.faults[:0]
+	for _, f := range o.faults {
+		if f.client != victim && f.kind != hitch {
+			kept = append(kept, f)
+		}
+	}
+	o.faults = append(kept, trouble{kind: fault, client: victim, at: o.trouble / 2})
+}
+
+// steady reports whether a client plays all the time on its own link, nothing but packets being lost.
+func (o *options) steady(client int) bool {
+	for _, f := range o.faults {
+		switch f.kind {
+		case drop, duplicate, delay, hitch, cut, partition:
+		default:
+			if f.client == client {
+				return false
+			}
+		}
+	}
+	return !o.clients[client].spectator && o.clients[client].at+10*time.Second < o.trouble
+}
+
+// mustRewind returns the players who cannot get through the match without rewinding: news of the others is older than
+// what they show, and there is another one who plays.
+func (o *options) mustRewind() (clients []int) {
+	playing := 0
+	for i := range o.clients {
+		if o.steady(i) {
+			playing++
+		}
+	}
+	for i, p := range o.clients {
+		ahead := int(roundTrip[p.profile]*60/time.Second) - p.inputDelay
+		if playing >= 2 && o.steady(i) && ahead > 2 {
+			clients = append(clients, i)
+		}
+	}
+	return clients
+}
+
+func (o options) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: %s, %v of faults, %v of healing\n", o.seed, o.game, o.trouble, healing)
+	for i, p := range o.clients {
+		role := "player"
+		if p.spectator {
+			role = "spectator"
+		}
+		fmt.Fprintf(&b, "  client %d: %s on %s from %v, %d Hz, input delay %d, prediction %d, clock %v %+d ppm\n", i, role, p.profile, p.at, p.hz,
+			p.inputDelay, p.maxPrediction, p.clock.Offset, p.clock.DriftPPM)
+	}
+	for _, f := range o.faults {
+		fmt.Fprintf(&b, "  %v: %v", f.at, f.kind)
+		if f.client >= 0 {
+			fmt.Fprintf(&b, " of client %d", f.client)
+		}
+		switch f.kind {
+		case cut, drop, duplicate, delay:
+			fmt.Fprintf(&b, ", %s", map[bool]string{true: "up", false: "down"}[f.up])
+		case network:
+			fmt.Fprintf(&b, " to %s", f.profile)
+		}
+		switch f.kind {
+		case drop, duplicate, delay:
+			fmt.Fprintf(&b, ", %d messages", f.count)
+		}
+		switch f.kind {
+		case drop, duplicate, reconnect, network, leave, fault:
+		default:
+			fmt.Fprintf(&b, ", %v", f.length)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

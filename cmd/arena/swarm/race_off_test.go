@@ -1,0 +1,6 @@
+//go:build !race
+
+package swarm
+
+// raceEnabled says that everything takes ten times as long.
+const raceEnabled = false

@@ -1,0 +1,364 @@
+package swarm
+
+import (
+	"fmt"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/matchtest"
+	"tendon/net/room"
+	"tendon/net/simnet"
+	"tendon/systems/relay"
+)
+
+// server is the node of a harness's room.
+const server simnet.NodeID = 0
+
+// A match must hold to these once it is healed.
+const (
+	// behind is how many ticks the last confirmed one may trail the server's: the way here, a lost message or two, and
+	// the client's frame.
+	behind = 20
+	// watched is how long confirmations are seen to go on.
+	watched = 2 * time.Second
+)
+
+// foundWithin is how long a wrong bit may live: checksums are compared once a second, and then the state has to come.
+const foundWithin = 6 * time.Second
+
+// run is one match.
+type run struct {
+	options
+	*matchtest.Harness
+	probe *probe
+	order []byte
+	flip  func(*ecs.World)
+	state []clientState // by client
+	tally tally
+	wrong []string
+}
+
+// clientState is what a run knows of a client beside the client itself.
+type clientState struct {
+	gone, away, down bool
+	before           tally    // of the processes before this one
+	rollbacks        uint64   // of the processes before this one
+	planted          ecs.Tick // where its state was made wrong; 0: nowhere
+	mismatches       uint64   // when the wrong bit must have been found
+	confirmed        ecs.Tick // when watching began
+}
+
+// tally is what was seen.
+type tally struct {
+	Checked, Rollbacks, Resimulated, Corrections, Stalls, Snaps, Substituted uint64
+	TakenBack                                                                int // changes of structure
+	Lost, Cut, Scripted, Duplicated, Late, Overrun, Discarded                uint64
+	Reconnects, Resyncs, Desyncs                                             uint64
+	Sums                                                                     int // values that the server's checksum took
+	Ticks                                                                    ecs.Tick
+	Kinds                                                                    [kinds]int // troubles that happened
+}
+
+func (t *tally) add(o tally) {
+	t.Checked += o.Checked
+	t.Rollbacks += o.Rollbacks
+	t.Resimulated += o.Resimulated
+	t.Corrections += o.Corrections
+	t.Stalls += o.Stalls
+	t.Snaps += o.Snaps
+	t.Substituted += o.Substituted
+	t.TakenBack += o.TakenBack
+	t.Lost += o.Lost
+	t.Cut += o.Cut
+	t.Scripted += o.Scripted
+	t.Duplicated += o.Duplicated
+	t.Late += o.Late
+	t.Overrun += o.Overrun
+	t.Discarded += o.Discarded
+	t.Reconnects += o.Reconnects
+	t.Resyncs += o.Resyncs
+	t.Desyncs += o.Desyncs
+	t.Sums += o.Sums
+	t.Ticks += o.Ticks
+	for k := range t.Kinds {
+		t.Kinds[k] += o.Kinds[k]
+	}
+}
+
+// outcome is what came of a match.
+type outcome struct {
+	tally
+	wrong []string // what should not have happened
+	trace uint64
+	sum   ecs.Checksum // the server's last
+}
+
+// play plays the match of a seed. change changes the game, or is nil.
+func play(o options, change func(*ecs.Game)) (outcome, error) {
+	r := &run{options: o, state: make([]clientState, len(o.clients))}
+	g, p, order, flip := game(o.game)
+	r.probe, r.order, r.flip = p, order, flip
+	if change != nil {
+		change(g)
+	}
+	h, err := matchtest.New(matchtest.Config{Game: g, Strategy: relay.Strategy, Seed: o.seed, Room: func(c *room.Config) { c.MaxPeers = 32 }})
+	if err != nil {
+		return outcome{}, err
+	}
+	r.Harness = h
+	for i := range o.clients {
+		r.join(i)
+	}
+	for _, f := range o.faults {
+		h.Net.At(f.at, func() { r.strike(f) })
+	}
+	h.Net.At(o.trouble, r.heal)
+	h.RunUntil(o.trouble + healing - watched)
+	for i, c := range h.Clients {
+		r.state[i].confirmed = confirmed(c)
+	}
+	h.RunUntil(o.trouble + healing)
+	r.judge()
+	last, _ := h.Checksum(h.Room.Tick())
+	return outcome{tally: r.tally, wrong: r.wrong, trace: h.Net.TraceHash(), sum: last}, nil
+}
+
+func (r *run) fail(format string, args ...any) {
+	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
+}
+
+// join adds client i, who gives an order every three seconds.
+func (r *run) join(i int) {
+	p := r.clients[i]
+	profile, ok := simnet.ByName(p.profile)
+	if !ok {
+		panic("swarm: no profile " + p.profile)
+	}
+	c := r.Harness.Join(matchtest.Plan{Profile: profile, Clock: p.clock, At: p.at, Spectator: p.spectator, Hz: p.hz,
+		Change: func(c *client.Config) { c.InputDelay, c.MaxPrediction = p.inputDelay, p.maxPrediction }})
+	r.Net.OnRestart(c.Node(), func(bool, simnet.Time) {
+		r.state[i].down = false
+		r.restart(i)
+	})
+	if !p.spectator {
+		r.Net.Every(c.Node(), r.Net.LocalNow(c.Node()), 1, func(k int64, _ simnet.Time) {
+			if k%3 == 0 && c.Live() {
+				if err := c.Core.Order(ecs.Entity{}, r.order); err != nil {
+					r.fail("client %d: Order while live: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+// restart makes client i a new process.
+func (r *run) restart(i int) {
+	r.bank(i)
+	r.Clients[i].Restart()
+}
+
+// bank keeps what client i's process counted before it ends.
+func (r *run) bank(i int) {
+	c, s := r.Clients[i], &r.state[i]
+	if c.Core == nil {
+		return
+	}
+	st := c.Core.Stats()
+	s.before.add(tally{Rollbacks: st.Strategy.Rollbacks, Resimulated: st.Strategy.Resimulated, Corrections: st.Strategy.Corrections,
+		Stalls: st.Strategy.Stalls, Snaps: st.Strategy.Snaps, Substituted: st.Strategy.Substituted,
+		Reconnects: st.Reconnects, Resyncs: st.Resyncs, Desyncs: uint64(len(c.Core.Desyncs()))})
+	if st.Session.Malformed > 0 {
+		r.fail("client %d could not read %d messages of the server's", i, st.Session.Malformed)
+	}
+	for _, d := range c.Core.Desyncs() {
+		if s.planted == 0 {
+			r.fail("client %d was blamed for a difference nobody made: %v", i, d)
+		}
+	}
+}
+
+// strike lets something go wrong now. What makes no sense for a client at the moment is left out.
+func (r *run) strike(f trouble) {
+	now := r.Net.Now()
+	if f.kind == hitch {
+		r.tally.Kinds[hitch]++
+		r.Net.Pause(server, now, now+f.length)
+		return
+	}
+	c, s := r.Clients[f.client], &r.state[f.client]
+	if c.Core == nil || s.gone || s.away || s.down {
+		return
+	}
+	r.tally.Kinds[f.kind]++
+	from, to := server, c.Node()
+	if f.up {
+		from, to = to, from
+	}
+	switch f.kind {
+	case partition, blackout:
+		r.Net.Partition(c.Node(), server, now, now+f.length)
+	case cut:
+		r.Net.Cut(from, to, now, now+f.length)
+	case drop:
+		r.Net.Script(from, to, simnet.Rule{Count: f.count, Drop: true})
+	case duplicate:
+		r.Net.Script(from, to, simnet.Rule{Count: f.count, Duplicate: true})
+	case delay:
+		r.Net.Script(from, to, simnet.Rule{Count: f.count, Delay: f.length})
+	case suspend:
+		r.Net.Pause(c.Node(), now, now+f.length)
+	case crash:
+		s.down = true
+		r.Net.Crash(c.Node())
+		r.Net.At(now+f.length, func() { r.Net.Restart(c.Node(), false) })
+	case reconnect:
+		c.Reconnect()
+	case clockStep:
+		r.Net.StepClock(c.Node(), f.length)
+	case network:
+		p, _ := simnet.ByName(f.profile)
+		if err := r.Net.SetProfile(c.Node(), server, p); err != nil {
+			r.fail("%v", err)
+		}
+	case away:
+		s.away = true
+		c.Leave()
+		r.Net.At(now+f.length, func() {
+			s.away = false
+			r.restart(f.client)
+		})
+	case leave:
+		s.gone = true
+		c.Leave()
+	case fault:
+		r.plant(f.client)
+	}
+}
+
+// plant makes the client's state wrong in a tick that it has not simulated yet.
+func (r *run) plant(i int) {
+	c, s := r.Clients[i], &r.state[i]
+	if !c.Live() {
+		r.tally.Kinds[fault]--
+		return
+	}
+	s.planted = r.Room.Tick() + 90
+	c.Fault(s.planted, r.flip)
+	r.Net.At(r.Net.Now()+90*time.Second/60+foundWithin, func() { s.mismatches = c.Mismatches })
+}
+
+// heal makes all links good, for ever.
+func (r *run) heal() {
+	good, _ := simnet.ByName("P2")
+	for _, c := range r.Clients {
+		if err := r.Net.SetProfile(c.Node(), server, good); err != nil {
+			r.fail("%v", err)
+		}
+	}
+}
+
+func confirmed(c *matchtest.Client) ecs.Tick {
+	if c.Core == nil {
+		return 0
+	}
+	return c.Core.Stats().Strategy.Confirmed
+}
+
+// judge says what should not have happened.
+func (r *run) judge() {
+	r.tally.Ticks = r.Room.Tick()
+	for i := range r.Clients {
+		r.judgeClient(i)
+	}
+	for _, p := range r.Room.AppendPeers(nil) {
+		if p.Session.Malformed > 0 || p.Strategy.Refused > 0 {
+			r.fail("the server refused messages of %s: %d that it could not read, %d that the strategy could not use", p.Identity.Name, p.Session.Malformed, p.Strategy.Refused)
+		}
+	}
+	if s := r.Room.Stats(); s.Refused > 0 {
+		r.fail("the room refused %d clients", s.Refused)
+	}
+	r.judgeSight()
+}
+
+// judgeClient holds client i to what every client must hold to.
+func (r *run) judgeClient(i int) {
+	c, s := r.Clients[i], &r.state[i]
+	r.bank(i)
+	r.tally.add(s.before)
+	r.tally.Checked += c.Checked
+	for _, n := range []simnet.Counters{r.Net.Counters(c.Node(), server), r.Net.Counters(server, c.Node())} {
+		r.tally.add(tally{Lost: n.Lost, Cut: n.Cut, Scripted: n.Scripted, Duplicated: n.Duplicated, Late: n.Reordered, Overrun: n.Overrun, Discarded: n.Discarded})
+	}
+	if s.planted == 0 {
+		if c.Mismatches > 0 {
+			r.fail("client %d differed from the server at %d of %d confirmed ticks, first at tick %d", i, c.Mismatches, c.Checked, c.FirstMismatch)
+		}
+	} else {
+		r.judgeFault(i)
+	}
+	if s.gone {
+		return
+	}
+	st := c.Core.Stats()
+	if err := c.Core.Err(); err != nil {
+		r.fail("client %d ended: %v", i, err)
+	} else if !c.Live() {
+		r.fail("client %d is %v at the end: %+v", i, c.Core.State(), st)
+	}
+	if lag := r.Room.Tick() - st.Strategy.Confirmed; st.Strategy.Confirmed > r.Room.Tick() || lag > behind {
+		r.fail("client %d has confirmed tick %d, the server is at %d", i, st.Strategy.Confirmed, r.Room.Tick())
+	}
+	if n := st.Strategy.Confirmed - s.confirmed; n+behind < ecs.Tick(watched*60/time.Second) {
+		r.fail("client %d has confirmed %d ticks in the last %v", i, n, watched)
+	}
+	if !r.clients[i].spectator && st.Strategy.Present < st.Strategy.Confirmed {
+		r.fail("client %d shows tick %d and has confirmed %d", i, st.Strategy.Present, st.Strategy.Confirmed)
+	}
+}
+
+// judgeFault demands that a client's wrong bit was found where it was, reported, and healed.
+func (r *run) judgeFault(i int) {
+	c, s := r.Clients[i], &r.state[i]
+	switch {
+	case c.Mismatches == 0:
+		r.fail("client %d simulated tick %d wrongly and never differed", i, s.planted)
+	case c.FirstMismatch != s.planted:
+		r.fail("client %d first differed at tick %d, its state was made wrong at %d", i, c.FirstMismatch, s.planted)
+	case c.Mismatches != s.mismatches:
+		r.fail("client %d differed at %d ticks, %d of them after it should have been healed", i, c.Mismatches, c.Mismatches-s.mismatches)
+	}
+	if s.before.Resyncs == 0 {
+		r.fail("client %d was never sent the right state", i)
+	}
+	if s.before.Desyncs == 0 {
+		r.fail("client %d does not know what was wrong", i)
+	}
+}
+
+// judgeSight demands that a run saw what it was made to see.
+func (r *run) judgeSight() {
+	sums := map[ecs.Checksum]bool{}
+	for f := ecs.Tick(1); f <= r.Room.Tick(); f++ {
+		if s, ok := r.Checksum(f); ok {
+			sums[s] = true
+		}
+	}
+	r.tally.Sums, r.tally.TakenBack = len(sums), r.probe.takenBack
+	if ecs.Tick(len(sums)) < r.Room.Tick() {
+		r.fail("%d ticks had %d different checksums", r.Room.Tick(), len(sums))
+	}
+	late := r.Room.Tick() - ecs.Tick((r.trouble+healing)*60/time.Second)
+	if late+2 > 4 { // a tick more or less
+		r.fail("the room has computed %d ticks in %v", r.Room.Tick(), r.trouble+healing)
+	}
+	for _, i := range r.mustRewind() {
+		if n := r.state[i].before.Rollbacks; n < 10 {
+			r.fail("client %d rewound %d times: the run proves nothing", i, n)
+		}
+		if r.probe.takenBack == 0 && r.game == "dots" {
+			r.fail("no change of structure was taken back: the run proves nothing")
+		}
+	}
+}

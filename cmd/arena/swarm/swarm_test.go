@@ -1,0 +1,105 @@
+package swarm
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	seedsFlag = flag.Int("swarm.seeds", 0, "how many seeds to play, from 1; 0: as many as fit the time")
+	seedFlag  = flag.Uint64("swarm.seed", 0, "the one seed to play; 0: many")
+)
+
+// The normal run plays 200 matches of 30 to 50 seconds.
+func seeds() int {
+	switch {
+	case *seedsFlag > 0:
+		return *seedsFlag
+	case raceEnabled, testing.Short():
+		return 10
+	}
+	return 200
+}
+
+// longest bounds a match: the race detector makes it ten times as slow.
+func longest() time.Duration {
+	if raceEnabled {
+		return 35 * time.Second
+	}
+	return time.Minute
+}
+
+// check plays a seed and fails the test with everything that is needed to play it again.
+func check(t *testing.T, o options) tally {
+	t.Helper()
+	t.Log(o)
+	got, err := play(o, nil)
+	if err != nil {
+		t.Fatalf("seed %d: %v", o.seed, err)
+	}
+	t.Logf("%+v", got.tally)
+	if len(got.wrong) > 0 {
+		t.Errorf("%s\n%v\nplay it again: go test ./cmd/arena/swarm -run 'TestSwarm$' -swarm.seed=%d -v", strings.Join(got.wrong, "\n"), o, o.seed)
+	}
+	return got.tally
+}
+
+// Whatever a seed draws, every confirmed tick is the server's on every peer, and once the network is good everybody
+// keeps up.
+func TestSwarm(t *testing.T) {
+	if *seedFlag != 0 {
+		check(t, draw(*seedFlag, longest()))
+		return
+	}
+	var all tally
+	var lock sync.Mutex
+	t.Run("seeds", func(t *testing.T) {
+		for seed := range uint64(seeds()) {
+			t.Run(fmt.Sprintf("%d", seed+1), func(t *testing.T) {
+				t.Parallel()
+				got := check(t, draw(seed+1, longest()))
+				lock.Lock()
+				defer lock.Unlock()
+				all.add(got)
+			})
+		}
+	})
+	t.Logf("%d seeds: %+v", seeds(), all)
+	if all.Checked == 0 || all.Rollbacks == 0 || all.Corrections == 0 || all.TakenBack == 0 || all.Lost == 0 || all.Cut == 0 ||
+		all.Scripted == 0 || all.Duplicated == 0 || all.Late == 0 || all.Discarded == 0 || all.Substituted == 0 || all.Reconnects == 0 {
+		t.Errorf("the swarm proves nothing: %+v", all)
+	}
+	if seeds() < 50 {
+		return
+	}
+	for k, n := range all.Kinds {
+		if n == 0 {
+			t.Errorf("no seed had a %v", kind(k))
+		}
+	}
+	if all.Desyncs < uint64(all.Kinds[fault]) || all.Resyncs < uint64(all.Kinds[fault]) {
+		t.Errorf("%d wrong bits, %d reports, %d resyncs", all.Kinds[fault], all.Desyncs, all.Resyncs)
+	}
+}
+
+// A seed is a bug report because it means the same match every time, to the last packet.
+func TestASeedIsTheSameMatchEveryTime(t *testing.T) {
+	for seed := uint64(1000); seed < 1004; seed++ {
+		o := draw(seed, 30*time.Second)
+		a, err := play(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := play(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.trace != b.trace || a.sum != b.sum || a.tally != b.tally {
+			t.Errorf("seed %d: trace %x and %x, checksum %x and %x\n%+v\n%+v", seed, a.trace, b.trace, a.sum, b.sum, a.tally, b.tally)
+		}
+	}
+}
