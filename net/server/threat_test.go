@@ -1,0 +1,306 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"net/netip"
+	"runtime"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/link"
+	"tendon/net/netcode"
+	"tendon/net/room"
+	"tendon/net/session"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// villain is a client that has a good token and keeps to no protocol above netcode's.
+type villain struct {
+	netcode.Client
+	w      *world
+	socket *simnet.PacketConn
+	out    netcode.Outbox
+	link   *link.Link
+}
+
+func (w *world) villain(id uint64, roomName string) *villain {
+	w.t.Helper()
+	w.hosts++
+	host := netip.AddrFrom4([4]byte{10, 2, byte(w.hosts >> 8), byte(w.hosts)})
+	if err := w.net.Route(host, serverHost, w.profile); err != nil {
+		w.t.Fatal(err)
+	}
+	socket, err := w.net.Listen(netip.AddrPortFrom(host, 0))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	v := &villain{w: w, socket: socket}
+	if err := v.Connect(w.mint(w.ticket(id, roomName)), time.Now()); err != nil {
+		w.t.Fatal(err)
+	}
+	if v.link, err = link.New(link.Config{}); err != nil {
+		w.t.Fatal(err)
+	}
+	return v
+}
+
+// frame takes what arrived; payloads are thrown away.
+func (v *villain) frame() {
+	var b [2048]byte
+	v.socket.SetReadDeadline(time.Now().Add(time.Microsecond))
+	for {
+		n, from, err := v.socket.ReadFromUDPAddrPort(b[:])
+		if err != nil {
+			break
+		}
+		v.Receive(b[:n], from, time.Now())
+	}
+	v.Update(&v.out, time.Now())
+	v.write()
+}
+
+func (v *villain) write() {
+	for i := range v.out.Len() {
+		to, packet := v.out.At(i)
+		v.socket.WriteToUDPAddrPort(packet, to)
+	}
+	v.out.Reset()
+}
+
+// say sends what the link has to say.
+func (v *villain) say() {
+	v.link.Flush(time.Duration(time.Now().UnixNano()), func(p []byte) { _ = v.Send(&v.out, p, time.Now()) })
+	v.write()
+}
+
+// Fifty clients send twenty times what a player sends. What is above the bound is counted and dropped before anything
+// is done with it; the two who play notice nothing and no tick is late.
+func TestAFloodOfInputsIsCountedAndDroppedAndNoTickIsSkipped(t *testing.T) {
+	inBubble(t, "P1", func(c *Config) { c.Room.MaxPeers = 60 }, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("both live", 5*time.Second, w.live(a, b))
+		var villains []*villain
+		for i := range 50 {
+			villains = append(villains, w.villain(uint64(100+i), "duel"))
+		}
+		const seconds, perFrame = 4, 20 * 30 / 60
+		junk := make([]byte, 60)
+		sent := 0
+		for range 60 * seconds {
+			w.pass(time.Second / 60)
+			for i, v := range villains {
+				v.frame()
+				for range perFrame {
+					for j := range junk {
+						junk[j] = byte(i * j * sent)
+					}
+					if v.Send(&v.out, junk, time.Now()) == nil {
+						sent++
+					}
+				}
+				v.write()
+			}
+		}
+		w.pass(time.Second)
+		st := w.server.Stats()
+		if sent < 50*seconds*500 || st.PacketsFlood < uint64(sent)*3/4 || st.PacketsFlood > uint64(sent) {
+			t.Errorf("%d sent, %d counted as flood", sent, st.PacketsFlood)
+		}
+		w.do("duel", func(r *room.Room) {
+			s := r.Stats()
+			if want := ecs.Tick(30 * seconds); s.Tick < want || s.Late != 0 || s.Deferred != 0 || s.Players != 2 {
+				t.Errorf("room: %+v", s)
+			}
+		})
+		if !w.live(a, b)() || st.LateTurns != 0 || a.Stats().Strategy.Stalls > 5 {
+			t.Errorf("a %v, b %v, %d late turns, %d stalls", a.State(), b.State(), st.LateTurns, a.Stats().Strategy.Stalls)
+		}
+	})
+}
+
+// A peer that is connected and acknowledges nothing costs bounded memory, holds nobody up, and is let go in time.
+func TestASlowReaderIsBoundedAndLetGo(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, w.live(a))
+		v := w.villain(2, "duel")
+		for range 60 {
+			w.pass(time.Second / 60)
+			v.frame()
+		}
+		// A good Hello, so that the server has something to send: the image. Nothing of it is acknowledged.
+		hello := &transportOf{v.link}
+		if _, err := session.NewClient(session.ClientConfig{Hello: session.Hello{Fingerprint: w.game.Fingerprint()}}, hello, 0); err != nil {
+			t.Fatal(err)
+		}
+		v.say()
+		worst, gone := 0, time.Duration(0)
+		for i := range 60 * 12 {
+			w.pass(time.Second / 60)
+			v.frame()
+			w.do("duel", func(r *room.Room) {
+				for n := range 30 {
+					r.Notice(n, "something that fills the queue, since nobody takes it away: "+longText)
+				}
+				for _, p := range r.AppendPeers(nil) {
+					if p.Identity.ClientID == 2 {
+						worst = max(worst, p.Session.Queued)
+					}
+				}
+			})
+			if w.server.Stats().Clients == 1 && gone == 0 {
+				gone = time.Duration(i) * time.Second / 60
+			}
+		}
+		if worst == 0 || worst > 512<<10 || gone == 0 || gone > 8*time.Second {
+			t.Errorf("at most %d bytes waited, gone after %v", worst, gone)
+		}
+		w.do("duel", func(r *room.Room) {
+			if s := r.Stats(); s.Late != 0 || s.Players != 1 {
+				t.Errorf("room: %+v", s)
+			}
+		})
+	})
+}
+
+var longText = string(make([]byte, 0)) + "................................................................................................"
+
+type transportOf struct{ *link.Link }
+
+func (t *transportOf) Send(ch systems.Channel, m []byte) error { return t.SendReliable(m) }
+func (t *transportOf) Room() int                               { return 1 << 16 }
+
+// Nobody says goodbye when a cable is cut. The place is free after the token's timeout, and the seat after KeepSeat.
+func TestAVanishedPlayersPlaceIsFreeWithinTheTimeout(t *testing.T) {
+	inBubble(t, "P2", nil, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("both live", 5*time.Second, w.live(a, b))
+		w.net.Block(a.host, serverHost, true)
+		w.net.Block(serverHost, a.host, true)
+		w.pass(4 * time.Second)
+		if n := w.server.Stats().Clients; n != 2 {
+			t.Errorf("%d clients before the timeout", n)
+		}
+		w.pass(1500 * time.Millisecond)
+		if st := w.server.Stats(); st.Clients != 1 || w.runners("duel") != 2 {
+			t.Errorf("after the timeout: %d runners, %+v", w.runners("duel"), st)
+		}
+		w.pass(6 * time.Second)
+		if n := w.runners("duel"); n != 1 {
+			t.Errorf("%d runners after KeepSeat", n)
+		}
+	})
+}
+
+// A player whose clock is fast sends more inputs, and gets no further: one input is used per tick.
+func TestAFastClockGainsNoDistance(t *testing.T) {
+	inBubble(t, "P2", nil, func(w *world) {
+		steady := func(c *client.DialConfig) { c.Bot = false }
+		a, b := w.join(w.mint(w.ticket(1, "duel")), steady), w.join(w.mint(w.ticket(2, "duel")), steady)
+		forward := padInput.Pack(pad{Step: 1})
+		a.SetInput(forward)
+		b.SetInput(forward)
+		w.until("both live", 5*time.Second, w.live(a, b))
+		position := func() (x [2]runner) {
+			w.do("duel", func(r *room.Room) { x[0], _ = runnerOf(r.World(), a.Seat()); x[1], _ = runnerOf(r.World(), b.Seat()) })
+			return x
+		}
+		before, start := position(), time.Now()
+		w.players = []*player{b}
+		for time.Since(start) < 60*time.Second {
+			w.pass(time.Second / 60)
+			a.Frame(start.Add(time.Since(start) * 3 / 2))
+		}
+		after := position()
+		cheat, honest := after[0].X-before[0].X, after[1].X-before[1].X
+		if honest < 60*30*9/10 || cheat > 60*30+30 || cheat > honest+30 {
+			t.Errorf("in 60 s the fast clock went %d, the right one %d", cheat, honest)
+		}
+		w.players = append(w.players, a)
+	})
+}
+
+// lineCounter is a log that counts.
+type lineCounter struct{ lines *int }
+
+func (l lineCounter) Enabled(context.Context, slog.Level) bool      { return true }
+func (l lineCounter) Handle(_ context.Context, _ slog.Record) error { *l.lines++; return nil }
+func (l lineCounter) WithAttrs([]slog.Attr) slog.Handler            { return l }
+func (l lineCounter) WithGroup(string) slog.Handler                 { return l }
+
+// A million bad packets of every kind leave no trace but counters: no line in the log, no goroutine, no memory.
+func TestAMillionBadPacketsWriteNoLogAndTakeNoMemory(t *testing.T) {
+	written := 0
+	inBubble(t, "P1", func(c *Config) { c.Logger = slog.New(lineCounter{&written}) }, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, w.live(a))
+		packets := 1_000_000
+		if raceEnabled || testing.Short() {
+			packets = 50_000
+		}
+		random := rand.New(rand.NewPCG(1, 2))
+		var batch arrivals
+		var out netcode.Outbox
+		heapOf := func() uint64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before, goroutines := heapOf(), runtime.NumGoroutine()
+		for range packets / batchSize {
+			batch.count = batchSize
+			for i := range batch.count {
+				batch.sizes[i] = 1 + random.IntN(120)
+				if i == 0 {
+					batch.sizes[i] = 1078 // the size of a request
+				}
+				p := batch.packet(i)
+				for j := range min(len(p), 24) {
+					p[j] = byte(random.Uint32())
+				}
+				p[0] = byte(random.IntN(8)) | byte(random.IntN(9))<<4
+				batch.from[i] = netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, byte(random.IntN(9)), byte(random.Uint32()), byte(random.Uint32())}), 9)
+				if i%2 == 0 {
+					batch.from[i] = a.socket.LocalAddr().(interface{ AddrPort() netip.AddrPort }).AddrPort() // as if from a client
+				}
+			}
+			w.server.port.receive(&batch, &out, time.Now())
+		}
+		if out.Len() > 0 {
+			t.Errorf("%d packets were answered", out.Len())
+		}
+		if grown := int64(heapOf()) - int64(before); grown > 1<<20 {
+			t.Errorf("the heap grew by %d bytes", grown)
+		}
+		if n := runtime.NumGoroutine(); n > goroutines {
+			t.Errorf("%d goroutines, %d before", n, goroutines)
+		}
+		w.pass(time.Second)
+		b := w.join(w.mint(w.ticket(2, "duel")))
+		w.until("b live", 5*time.Second, w.live(a, b))
+		if st := w.server.Stats(); st.PacketsRefused < uint64(packets/batchSize*batchSize) {
+			t.Errorf("%d of %d bad packets were counted", st.PacketsRefused, packets)
+		}
+	})
+	if written == 0 || written >= 100 {
+		t.Errorf("%d lines in the log", written)
+	}
+}
+
+// Connections that come and go may not fill the log either.
+func TestTheLogIsBoundedAndSaysWhatItLeftOut(t *testing.T) {
+	written := 0
+	l := &lines{logger: slog.New(lineCounter{&written})}
+	for range 100_000 {
+		l.info("client connected")
+	}
+	if written < linesAtOnce || written > 2*linesAtOnce || l.skipped < 99_000 {
+		t.Errorf("%d lines written, %d left out", written, l.skipped)
+	}
+}
