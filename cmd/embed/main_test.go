@@ -60,6 +60,8 @@ func watchLoop() {
 	ebiten.SetWindowSize(pondWidth.Int(), pondHeight.Int())
 	ebiten.SetRunnableOnUnfocused(true)
 	seen.err = ebiten.RunGame(&watched{Game: g, ctx: ctx, tool: tool})
+	cancel()
+	_ = exec.Command(tool, "keyup", "Right").Run() // the next to use this screen may look at it
 }
 
 // watched is the game as it is, looked at after each call.
@@ -116,10 +118,11 @@ func (g *watched) Draw(screen *ebiten.Image) {
 	}
 }
 
-// press holds the right arrow key. Without a window manager nothing is focused, so the window is named.
+// press holds the right arrow key. Without a window manager nothing is focused, so the window is named. The key is let go
+// first, since whoever used this screen before may have left it down.
 func press(ctx context.Context, tool string) {
 	for ctx.Err() == nil {
-		_ = exec.CommandContext(ctx, tool, "search", "--name", title, "windowfocus", "--sync", "keydown", "Right").Run()
+		_ = exec.CommandContext(ctx, tool, "search", "--name", title, "windowfocus", "--sync", "keyup", "Right", "keydown", "Right").Run()
 		time.Sleep(200 * time.Millisecond)
 	}
 }
