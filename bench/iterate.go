@@ -47,14 +47,7 @@ func iterate(shape crowd.Shape, n int, system func(*ecs.World)) measure.Result {
 	matches := crowd.Matches(w)
 	positions, velocities := make([]crowd.Position, matches), make([]crowd.Velocity, matches)
 	return measure.Result{Unit: "entity", Ratio: measure.Compare(
-		measure.Op{Run: func() { moveSlices(positions, velocities) }, Units: matches},
+		measure.Op{Run: func() { crowd.MoveSlices(positions, velocities) }, Units: matches},
 		measure.Op{Run: func() { w.Step(ecs.TickInputs{}) }, Units: matches},
 	)}
-}
-
-func moveSlices(positions []crowd.Position, velocities []crowd.Velocity) {
-	for i := range positions {
-		positions[i].X += velocities[i].X
-		positions[i].Y += velocities[i].Y
-	}
 }

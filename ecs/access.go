@@ -145,6 +145,13 @@ func (c *cursor) enter(identity *column, k int, set uint64) {
 	}
 }
 
+// isScattered reports whether the runs of set are so short that the processor would guess their ends wrong: then rows
+// are better taken one by one.
+func isScattered(set uint64) bool {
+	runs := bits.OnesCount64(set &^ (set << 1))
+	return runs*4 > bits.OnesCount64(set)
+}
+
 // markBlock marks those pages of the block that starts at row first which hold a row of set.
 func (im *image) markBlock(r *region, info *columnInfo, first uint32, set uint64) {
 	if info.stride == 0 {

@@ -35,19 +35,21 @@ func (q *Query1[A, PA]) All(w *World) iter.Seq[Row1[PA]] {
 			set, self := c.bits, c.self
 			baseA := c.base[0]
 			writeA := q.plan.write[0]
-			dense := set == fullBlock
-			for i, n := ^uintptr(0), bits.OnesCount64(set); n > 0; n-- {
-				if dense {
-					i++
-				} else {
-					i = uintptr(bits.TrailingZeros64(set))
-					set &= set - 1
+			scattered := isScattered(set)
+			for set != 0 {
+				i := uintptr(bits.TrailingZeros64(set))
+				end := i + 1
+				if !scattered {
+					end = i + uintptr(bits.TrailingZeros64(^(set >> i)))
 				}
-				if !yield(Row1[PA]{
-					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
-				}) {
-					return
+				set &= fullBlock << end
+				for ; i < end; i++ {
+					if !yield(Row1[PA]{
+						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+					}) {
+						return
+					}
 				}
 			}
 		}

@@ -37,20 +37,22 @@ func (q *Query2[A, PA, B, PB]) All(w *World) iter.Seq[Row2[PA, PB]] {
 			set, self := c.bits, c.self
 			baseA, baseB := c.base[0], c.base[1]
 			writeA, writeB := q.plan.write[0], q.plan.write[1]
-			dense := set == fullBlock
-			for i, n := ^uintptr(0), bits.OnesCount64(set); n > 0; n-- {
-				if dense {
-					i++
-				} else {
-					i = uintptr(bits.TrailingZeros64(set))
-					set &= set - 1
+			scattered := isScattered(set)
+			for set != 0 {
+				i := uintptr(bits.TrailingZeros64(set))
+				end := i + 1
+				if !scattered {
+					end = i + uintptr(bits.TrailingZeros64(^(set >> i)))
 				}
-				if !yield(Row2[PA, PB]{
-					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-					at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
-					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
-				}) {
-					return
+				set &= fullBlock << end
+				for ; i < end; i++ {
+					if !yield(Row2[PA, PB]{
+						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+						at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+					}) {
+						return
+					}
 				}
 			}
 		}

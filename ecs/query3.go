@@ -39,21 +39,23 @@ func (q *Query3[A, PA, B, PB, C, PC]) All(w *World) iter.Seq[Row3[PA, PB, PC]] {
 			set, self := c.bits, c.self
 			baseA, baseB, baseC := c.base[0], c.base[1], c.base[2]
 			writeA, writeB, writeC := q.plan.write[0], q.plan.write[1], q.plan.write[2]
-			dense := set == fullBlock
-			for i, n := ^uintptr(0), bits.OnesCount64(set); n > 0; n-- {
-				if dense {
-					i++
-				} else {
-					i = uintptr(bits.TrailingZeros64(set))
-					set &= set - 1
+			scattered := isScattered(set)
+			for set != 0 {
+				i := uintptr(bits.TrailingZeros64(set))
+				end := i + 1
+				if !scattered {
+					end = i + uintptr(bits.TrailingZeros64(^(set >> i)))
 				}
-				if !yield(Row3[PA, PB, PC]{
-					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-					at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
-					at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
-					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
-				}) {
-					return
+				set &= fullBlock << end
+				for ; i < end; i++ {
+					if !yield(Row3[PA, PB, PC]{
+						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+						at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+						at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
+						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+					}) {
+						return
+					}
 				}
 			}
 		}

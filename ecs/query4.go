@@ -41,22 +41,24 @@ func (q *Query4[A, PA, B, PB, C, PC, D, PD]) All(w *World) iter.Seq[Row4[PA, PB,
 			set, self := c.bits, c.self
 			baseA, baseB, baseC, baseD := c.base[0], c.base[1], c.base[2], c.base[3]
 			writeA, writeB, writeC, writeD := q.plan.write[0], q.plan.write[1], q.plan.write[2], q.plan.write[3]
-			dense := set == fullBlock
-			for i, n := ^uintptr(0), bits.OnesCount64(set); n > 0; n-- {
-				if dense {
-					i++
-				} else {
-					i = uintptr(bits.TrailingZeros64(set))
-					set &= set - 1
+			scattered := isScattered(set)
+			for set != 0 {
+				i := uintptr(bits.TrailingZeros64(set))
+				end := i + 1
+				if !scattered {
+					end = i + uintptr(bits.TrailingZeros64(^(set >> i)))
 				}
-				if !yield(Row4[PA, PB, PC, PD]{
-					at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-					at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
-					at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
-					at[D, PD](unsafe.Add(baseD, i*unsafe.Sizeof(*new(D))), writeD),
-					(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
-				}) {
-					return
+				set &= fullBlock << end
+				for ; i < end; i++ {
+					if !yield(Row4[PA, PB, PC, PD]{
+						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+						at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+						at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
+						at[D, PD](unsafe.Add(baseD, i*unsafe.Sizeof(*new(D))), writeD),
+						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+					}) {
+						return
+					}
 				}
 			}
 		}

@@ -3,7 +3,9 @@ module tendon/bench/peers
 go 1.26.0
 
 require (
+	github.com/mlange-42/ark v0.8.1
 	github.com/xtaci/kcp-go/v5 v5.6.72
+	github.com/yohamta/donburi v1.15.7
 	tendon v0.0.0
 )
 
@@ -17,7 +19,6 @@ require (
 	github.com/mattn/go-runewidth v0.0.24 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	github.com/tjfoc/gmsm v1.4.1 // indirect
-	github.com/yohamta/donburi v1.15.7 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

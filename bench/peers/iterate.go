@@ -1,5 +1,160 @@
 package main
 
-import "tendon/bench/internal/measure"
+import (
+	"fmt"
+	"math/rand/v2"
 
-func iterateRows() []measure.Row { return nil }
+	"github.com/mlange-42/ark/ecs"
+	"github.com/yohamta/donburi"
+	"github.com/yohamta/donburi/filter"
+
+	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/measure"
+	tendon "tendon/ecs"
+)
+
+// iterateRows measure position += velocity in other stores of components, against the same plain slices as bench does,
+// and Tendon's beside them.
+func iterateRows() []measure.Row {
+	var rows []measure.Row
+	for _, store := range []struct {
+		name, what string
+		build      func(n int, churn bool) (run func(), matches int)
+	}{
+		{"tendon-runs", "Tendon, Runs", func(n int, churn bool) (func(), int) { return ours(n, churn, crowd.Move) }},
+		{"tendon-all", "Tendon, All", func(n int, churn bool) (func(), int) { return ours(n, churn, crowd.MoveOneByOne) }},
+		{"ark-columns", "ark, columns of a table", arkColumns},
+		{"ark-cursor", "ark, entity by entity", arkCursor},
+		{"donburi", "donburi, entity by entity", donburiEach},
+	} {
+		for _, n := range []int{10_000, 100_000} {
+			for _, churn := range []bool{false, true} {
+				name, what := fmt.Sprintf("iterate-%s-%dk", store.name, n/1000), "fresh"
+				if churn {
+					name, what = name+"-churn", "after churn, 10 % taken away"
+				}
+				rows = append(rows, measure.Row{Name: name,
+					What:      fmt.Sprintf("position += velocity, %d entities, %s: %s", n, what, store.what),
+					Reference: "the loop over two plain slices, as many entities",
+					Run: func() measure.Result {
+						run, matches := store.build(n, churn)
+						p, v := make([]crowd.Position, matches), make([]crowd.Velocity, matches)
+						return measure.Result{Unit: "entity", Ratio: measure.Compare(
+							measure.Op{Units: matches, Run: func() { crowd.MoveSlices(p, v) }},
+							measure.Op{Units: matches, Run: run})}
+					}})
+			}
+		}
+	}
+	return rows
+}
+
+func ours(n int, churn bool, system func(*tendon.World)) (func(), int) {
+	shape := crowd.Shapes[0]
+	if churn {
+		shape = crowd.Shapes[2]
+	}
+	w := shape.Build(n, system)
+	w.Step(tendon.TickInputs{})
+	return func() { w.Step(tendon.TickInputs{}) }, crowd.Matches(w)
+}
+
+// churnRounds is how often a fifth of the entities is replaced; then a tenth is taken away. As in crowd.Shapes.
+const churnRounds = 10
+
+func arkWorld(n int, churn bool) (*ecs.World, *ecs.Filter2[crowd.Position, crowd.Velocity], int) {
+	w := ecs.NewWorld(n)
+	makes := ecs.NewMap4[crowd.Position, crowd.Velocity, crowd.Body, crowd.Life](w)
+	create := func() ecs.Entity {
+		return makes.NewEntity(&crowd.Position{}, &crowd.Velocity{X: 1, Y: 1}, &crowd.Body{}, &crowd.Life{})
+	}
+	live := make([]ecs.Entity, n)
+	for i := range live {
+		live[i] = create()
+	}
+	if churn {
+		live = churned(live, create, w.RemoveEntity)
+	}
+	return w, ecs.NewFilter2[crowd.Position, crowd.Velocity](w), len(live)
+}
+
+// churned replaces entities by chance and returns those that are left.
+func churned[E any](live []E, create func() E, remove func(E)) []E {
+	dice := rand.New(rand.NewPCG(1, 2))
+	for range churnRounds {
+		for i := range live {
+			if dice.IntN(5) == 0 {
+				remove(live[i])
+				live[i] = create()
+			}
+		}
+	}
+	left := live[:0]
+	for _, e := range live {
+		if dice.IntN(10) == 0 {
+			remove(e)
+		} else {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
+func arkColumns(n int, churn bool) (func(), int) {
+	_, filter, matches := arkWorld(n, churn)
+	return func() { moveTables(filter) }, matches
+}
+
+func moveTables(filter *ecs.Filter2[crowd.Position, crowd.Velocity]) {
+	query := filter.Query()
+	for query.NextTable() {
+		positions, velocities := query.GetColumns()
+		for i := range positions {
+			positions[i].X += velocities[i].X
+			positions[i].Y += velocities[i].Y
+		}
+	}
+}
+
+func arkCursor(n int, churn bool) (func(), int) {
+	_, filter, matches := arkWorld(n, churn)
+	return func() { moveCursor(filter) }, matches
+}
+
+func moveCursor(filter *ecs.Filter2[crowd.Position, crowd.Velocity]) {
+	query := filter.Query()
+	for query.Next() {
+		p, v := query.Get()
+		p.X += v.X
+		p.Y += v.Y
+	}
+}
+
+var (
+	position = donburi.NewComponentType[crowd.Position]()
+	velocity = donburi.NewComponentType[crowd.Velocity]()
+	body     = donburi.NewComponentType[crowd.Body]()
+	life     = donburi.NewComponentType[crowd.Life]()
+)
+
+func donburiEach(n int, churn bool) (func(), int) {
+	w := donburi.NewWorld()
+	create := func() donburi.Entity { return w.Create(position, velocity, body, life) }
+	live := make([]donburi.Entity, n)
+	for i := range live {
+		live[i] = create()
+	}
+	if churn {
+		live = churned(live, create, w.Remove)
+	}
+	query := donburi.NewQuery(filter.Contains(position, velocity))
+	return func() { moveEntries(w, query) }, len(live)
+}
+
+func moveEntries(w donburi.World, query *donburi.Query) {
+	for entry := range query.Iter(w) {
+		p, v := position.Get(entry), velocity.Get(entry)
+		p.X += v.X
+		p.Y += v.Y
+	}
+}
