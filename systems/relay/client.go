@@ -274,9 +274,9 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snaps
 }
 
 // Live reports whether the client has caught up with the server, as far as it has heard: what it has confirmed trails
-// the server by two ticks at most, and its clock is right.
+// the server, or what the input delay lets it show, by two ticks at most, and its clock is right.
 func (c *Client) Live() bool {
-	return c.heard && (c.locked || c.config.Seat < 0) && c.timeline.Confirmed()+2 >= c.server
+	return c.heard && (c.locked || c.config.Seat < 0) && int(c.timeline.Confirmed())+2 >= min(int(c.server), c.want())
 }
 
 // Effects drains the news of events.

@@ -241,3 +241,14 @@ func TestASpectatorFollows(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
+
+// A delay that is longer than the way to the server and back keeps the present behind the server for ever. Such a
+// client has caught up nevertheless, and plays.
+func TestAnInputDelayLongerThanTheWayIsNoReasonToWait(t *testing.T) {
+	m := newMatch(t, testGame(60), 41)
+	c := m.join(profile(t, "P1"), simnet.Clock{}, systems.ClientConfig{Seat: 0, InputDelay: 8}, 60, idle)
+	m.net.RunUntil(2 * time.Second)
+	if s := c.Stats(); !c.Live() || s.Confirmed+4 > s.ServerTick {
+		t.Fatalf("live %v, %+v", c.Live(), s)
+	}
+}

@@ -1,0 +1,168 @@
+package clock
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"tendon/systems"
+)
+
+const tick = systems.Second / 60
+
+// path is a server at 60 ticks a second and the way to it: inputs arrive late, and their margins are heard of later.
+type path struct {
+	up, down systems.Time
+	jitter   func() systems.Time
+	waiting  []news
+	late     int // inputs that came after their tick
+}
+
+type news struct {
+	at     systems.Time
+	tick   uint64
+	margin float64
+}
+
+// run plays a pacer under a lead's control from one time to another and reports each frame.
+func (p *path) run(pacer *Pacer, lead *Lead, from, to systems.Time, frame func(now systems.Time, pace, jump float64)) {
+	for now := from; now < to; now += tick {
+		for i := 0; i < len(p.waiting); i++ {
+			if n := p.waiting[i]; n.at <= now {
+				lead.Measured(n.tick, n.margin, now)
+				p.waiting = append(p.waiting[:i], p.waiting[i+1:]...)
+				i--
+			}
+		}
+		before := math.Floor(pacer.Position())
+		pacer.Advance(now)
+		pace, jump := lead.Control(pacer.Gained())
+		pacer.Shift(jump)
+		pacer.Dilate(pace)
+		for f := before + 1; f <= math.Floor(pacer.Position()); f++ {
+			lead.Sent(uint64(f), pacer.Gained(), now)
+			arrives := now + p.up + p.jitter()
+			margin := f - float64(arrives)/float64(tick)
+			if margin < 0 {
+				p.late++
+			}
+			p.waiting = append(p.waiting, news{arrives + tick + p.down, uint64(f), margin})
+		}
+		frame(now, pace, jump)
+	}
+}
+
+func none() systems.Time { return 0 }
+
+// CS-07: the round trip goes from 50 to 200 ms at t = 10 s. Late inputs stop within 2 s, the margin is back within
+// [target − 1, target + 2] after 4 s, the pace is in [0.9, 1.1], and there is at most one jump.
+func TestTheMarginComesBackAfterAStepOfTheRoundTrip(t *testing.T) {
+	for _, ms := range []systems.Time{0, 2, 5} {
+		r := rand.New(rand.NewPCG(1, uint64(ms)))
+		p := &path{up: systems.Second / 40, down: systems.Second / 40, jitter: none}
+		if ms > 0 {
+			p.jitter = func() systems.Time { return systems.Time(r.ExpFloat64() * float64(ms) * 1e6) }
+		}
+		pacer, lead, jumps := NewPacer(0, 5, 60), Lead{}, 0
+		watch := func(_ systems.Time, pace, jump float64) {
+			if pace < 0.9 || pace > 1.1 {
+				t.Fatalf("pace %v", pace)
+			}
+			if jump != 0 {
+				jumps++
+			}
+		}
+		p.run(&pacer, &lead, 0, 10*systems.Second, watch)
+		if jumps > 0 {
+			t.Errorf("jitter %d ms: %d jumps before the step", ms, jumps)
+		}
+		p.up, p.down = systems.Second/10, systems.Second/10
+		p.run(&pacer, &lead, 10*systems.Second, 12*systems.Second, watch)
+		late := p.late
+		p.run(&pacer, &lead, 12*systems.Second, 14*systems.Second, watch)
+		if n := p.late - late; n > 0 && ms == 0 || n > 4 {
+			t.Errorf("jitter %d ms: %d late inputs two seconds after", ms, n)
+		}
+		if m, target := lead.Margin(pacer.Gained()), lead.Target(); m < target-1 || m > target+2 || jumps > 1 {
+			t.Errorf("jitter %d ms: margin %v, target %v, %d jumps", ms, m, target, jumps)
+		}
+	}
+}
+
+// An error beyond ten ticks is mended by one jump, however long its effect takes to be heard of.
+func TestALargeErrorIsMendedByOneJump(t *testing.T) {
+	for _, start := range []float64{-60, 5, 60} {
+		p := &path{up: systems.Second / 4, down: systems.Second / 4, jitter: none}
+		pacer, lead, jumps := NewPacer(0, 100+start, 60), Lead{}, 0
+		pacer.Shift(0)
+		p.run(&pacer, &lead, 0, 6*systems.Second, func(_ systems.Time, _, jump float64) {
+			if jump != 0 {
+				jumps++
+			}
+		})
+		if m := lead.Margin(pacer.Gained()); jumps != 1 || m < 0 || m > 3 {
+			t.Errorf("start %v: margin %v after %d jumps", start, m, jumps)
+		}
+	}
+}
+
+// The target is 1 tick without jitter, and the shortfall that one input in a hundred exceeds with it.
+func TestTheTargetFollowsTheJitter(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	for _, v := range []struct{ ms, least, most float64 }{{0, 1, 1}, {5, 1, 2.5}, {20, 3, 8}, {60, 9, 25}} {
+		var lead Lead
+		for f := range uint64(2000) {
+			lead.Sent(f, 0, 0)
+			lead.Measured(f, 10-r.ExpFloat64()*v.ms*60/1000, systems.Second)
+		}
+		if got := lead.Target(); got < v.least || got > v.most {
+			t.Errorf("jitter %v ms: target %v", v.ms, got)
+		}
+	}
+}
+
+// A margin that was on its way while the clock was moved is not corrected a second time.
+func TestAMarginOnItsWayIsNotCorrectedTwice(t *testing.T) {
+	var lead Lead
+	pacer := NewPacer(0, 0, 60)
+	for f := range uint64(20) {
+		lead.Sent(f, pacer.Gained(), 0)
+	}
+	for f := range uint64(10) {
+		lead.Measured(f, -20, 0)
+	}
+	_, jump := lead.Control(pacer.Gained())
+	if jump != 21 {
+		t.Fatal(jump)
+	}
+	pacer.Shift(jump)
+	for f := uint64(10); f < 20; f++ {
+		lead.Measured(f, -20, 0) // sent before the jump
+	}
+	if pace, again := lead.Control(pacer.Gained()); again != 0 || pace != 1 {
+		t.Errorf("corrected again: pace %v, jump %v", pace, again)
+	}
+}
+
+// A margin counts once, whatever arrives twice, and only for an input that was sent.
+func TestAMarginCountsOnce(t *testing.T) {
+	var lead Lead
+	lead.Sent(7, 0, systems.Second)
+	lead.Measured(8, -99, systems.Second)
+	lead.Measured(7+leadWindow, -99, systems.Second)
+	if lead.count != 0 {
+		t.Fatal("an input that was never sent was measured")
+	}
+	lead.Measured(7, 1, 3*systems.Second)
+	lead.Measured(7, -99, 9*systems.Second)
+	if lead.count != 1 || lead.Margin(0) != 1 || lead.RTT() != 2*systems.Second {
+		t.Errorf("%d samples, margin %v, rtt %v", lead.count, lead.Margin(0), lead.RTT())
+	}
+	if lead.Settled() {
+		t.Error("settled after one sample")
+	}
+	lead.Forget()
+	if lead != (Lead{}) {
+		t.Error("not forgotten")
+	}
+}
