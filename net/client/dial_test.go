@@ -1,0 +1,137 @@
+package client
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/netcode"
+	"tendon/net/simnet"
+	"tendon/systems"
+	"tendon/systems/relay"
+)
+
+var (
+	dialServer = netip.MustParseAddrPort("10.0.0.1:7777")
+	dialInput  = ecs.NewInput[uint8]()
+	dialGame   = &ecs.Game{Name: "dial", TickRate: 30, MaxPlayers: 2, Input: dialInput, Systems: ecs.Systems(func(*ecs.World) {})}
+)
+
+func dialToken(t *testing.T, lifetime time.Duration) []byte {
+	t.Helper()
+	token, err := netcode.GenerateToken(netcode.TokenRequest{Key: netcode.Key{1}, ClientID: 1, Servers: []netip.AddrPort{dialServer},
+		Lifetime: lifetime, Timeout: 5 * time.Second}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// dialed is a client on a network where nobody answers, and the sockets it opened.
+func dialed(t *testing.T, lifetime time.Duration, attempts int) (c *Client, net *simnet.DatagramNet, opened *int) {
+	t.Helper()
+	net, opened = simnet.NewDatagramNet(simnet.Config{Seed: 1}), new(int)
+	c, err := Dial(DialConfig{Token: dialToken(t, lifetime), Config: Config{Game: dialGame, Strategies: []systems.Strategy{relay.Strategy}, Attempts: attempts},
+		Listen: func() (Socket, error) {
+			*opened++
+			return net.Listen(netip.MustParseAddrPort("10.0.0.2:0"))
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, net, opened
+}
+
+// frames lets time go by until the client has ended or the time is over.
+func frames(c *Client, d time.Duration) (err error) {
+	for end := time.Now().Add(d); err == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		err = c.Frame(time.Now())
+	}
+	return err
+}
+
+// A server that is not there is tried as often as Config says, each time from a new socket, and then given up with a
+// sentence that tells a player what happened.
+func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, net, opened := dialed(t, time.Hour, 2)
+		defer net.Close()
+		defer c.Close()
+		start := time.Now()
+		err := frames(c, time.Minute)
+		if !errors.Is(err, ErrUnreachable) || !errors.Is(err, ErrSilent) || c.State() != Ended {
+			t.Errorf("after %v: %v, state %v", time.Since(start), err, c.State())
+		}
+		if took := time.Since(start); *opened != 3 || took < 15*time.Second || took > 20*time.Second {
+			t.Errorf("%d sockets in %v, want 3 attempts of 5 s", *opened, took)
+		}
+	})
+}
+
+// An invitation that is over is not tried again and again.
+func TestAClientWhoseTokenExpiresEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, net, _ := dialed(t, 3*time.Second, 8)
+		defer net.Close()
+		defer c.Close()
+		if err := frames(c, 8*time.Second); !errors.Is(err, ErrToken) || c.State() != Ended {
+			t.Errorf("%v, state %v", err, c.State())
+		}
+	})
+}
+
+// Close frees the socket and its goroutine, at any time and more than once; the bubble fails the test if it does not.
+func TestCloseFreesTheSocketAtAnyTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, after := range []time.Duration{0, 20 * time.Millisecond, time.Second, 6 * time.Second} {
+			c, net, _ := dialed(t, time.Hour, 8)
+			frames(c, after)
+			c.Close()
+			c.Close()
+			if err := c.Frame(time.Now()); !errors.Is(err, ErrClosed) {
+				t.Errorf("closed after %v: Frame returned %v", after, err)
+			}
+			net.Close()
+		}
+	})
+}
+
+// A mailbox that nobody empties keeps a bounded number of bytes, the oldest, and counts the rest.
+func TestAMailboxIsBounded(t *testing.T) {
+	var m mailbox
+	packet := make([]byte, 1200)
+	const sent = 2000
+	for range sent {
+		m.file(packet, dialServer)
+	}
+	got := m.take(arrived{})
+	if len(got.bytes) > mailboxBytes || len(got.bytes) < mailboxBytes-len(packet) || len(got.list)+int(m.lost) != sent {
+		t.Errorf("%d bytes, %d packets, %d lost", len(got.bytes), len(got.list), m.lost)
+	}
+	m.file(packet, dialServer)
+	if got = m.take(got); len(got.list) != 1 {
+		t.Errorf("%d packets after it was emptied", len(got.list))
+	}
+}
+
+// What cannot work is refused by Dial.
+func TestDialRefusesWhatCannotWork(t *testing.T) {
+	good := Config{Game: dialGame, Strategies: []systems.Strategy{relay.Strategy}}
+	own := good
+	own.Dial = new(Client).connect
+	for name, c := range map[string]DialConfig{
+		"Token":          {Config: good, Token: []byte("no token")},
+		"Dial":           {Config: own, Token: dialToken(t, time.Minute)},
+		"Game":           {Token: dialToken(t, time.Minute)},
+		"BytesPerSecond": {Config: good, Token: dialToken(t, time.Minute), BytesPerSecond: 3},
+	} {
+		_, err := Dial(c)
+		if err == nil || name == "Token" != errors.Is(err, ErrToken) || name != "Token" && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), name)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/net/client"
+	"tendon/net/netcode"
+	"tendon/net/room"
+	"tendon/systems"
+	"tendon/systems/relay"
+)
+
+// Real sockets, real time: two clients come in over the loopback and get to play. Nothing is said about how fast.
+func TestTwoClientsPlayOverRealUDP(t *testing.T) {
+	for _, network := range []string{"127.0.0.1:0", "[::1]:0"} {
+		t.Run(network, func(t *testing.T) {
+			game := raceGame(60)
+			s, err := New(Config{Room: room.Config{Game: game, Strategy: relay.Strategy}, Address: network, Keys: []netcode.Key{testKey}})
+			if err != nil {
+				if strings.HasPrefix(network, "[") {
+					t.Skipf("no IPv6 here: %v", err)
+				}
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan error)
+			go func() { ended <- s.Run(ctx) }()
+			var clients []*client.Client
+			for id := range 2 {
+				token, err := Mint(Ticket{ProtocolID: ProtocolID(game.Name), Key: testKey, ClientID: uint64(id + 1),
+					Addresses: []netip.AddrPort{netip.MustParseAddrPort(s.Addr().String())}, Pass: Pass{Room: "real", Seat: AnySeat}}, time.Now())
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: game, Strategies: []systems.Strategy{relay.Strategy}, Bot: true}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				clients = append(clients, c)
+			}
+			frames := time.NewTicker(5 * time.Millisecond)
+			defer frames.Stop()
+			limit := time.NewTimer(15 * time.Second)
+			defer limit.Stop()
+			for done := false; !done; {
+				select {
+				case now := <-frames.C:
+					done = true
+					for _, c := range clients {
+						if err := c.Frame(now); err != nil {
+							t.Fatal(err)
+						}
+						done = done && c.State() == client.Live && c.Stats().Strategy.Confirmed > 30
+					}
+				case <-limit.C:
+					t.Fatalf("not playing after 15 s: %v and %v, server %+v", clients[0].State(), clients[1].State(), s.Stats())
+				}
+			}
+			for _, c := range clients {
+				c.Close()
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Rooms are side by side on several workers, and come and go while others play; the race detector looks on.
+func TestSixtyFourRoomsOnFourWorkers(t *testing.T) {
+	inBubble(t, "P1", func(c *Config) { c.Workers = 4 }, func(w *world) {
+		for i := range 128 {
+			w.join(w.mint(w.ticket(uint64(i+1), fmt.Sprintf("room-%d", i/2))))
+		}
+		w.until("all live", 15*time.Second, w.live(w.players...))
+		w.pass(time.Second)
+		st := w.server.Stats()
+		if st.Rooms != 64 || st.Clients != 128 || len(st.Table) != 64 || st.LateTurns != 0 {
+			t.Fatalf("%d rooms, %d clients, %d lines, %d late turns", st.Rooms, st.Clients, len(st.Table), st.LateTurns)
+		}
+		workers := map[int]int{}
+		for _, r := range st.Table {
+			workers[r.Worker]++
+			if r.Players != 2 || r.Tick < 30 {
+				t.Errorf("%+v", r)
+			}
+		}
+		for n, rooms := range workers {
+			if rooms != 16 {
+				t.Errorf("worker %d has %d rooms of 64", n, rooms)
+			}
+		}
+	})
+}
+
+// What is wrong with a server is told when it is made, by the field's name or as a sentence that says what to do.
+func TestErrorsOfNewSayWhatToDo(t *testing.T) {
+	taken, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for _, c := range []struct {
+		change func(*Config)
+		says   string
+	}{
+		{func(c *Config) { c.Room.Game = nil }, "Room.Game"},
+		{func(c *Config) { c.Room.Strategy = systems.Strategy{} }, "Strategy"},
+		{func(c *Config) { c.Keys = nil }, "Keys"},
+		{func(c *Config) { c.Keys = make([]netcode.Key, 3) }, "Keys"},
+		{func(c *Config) { c.MaxRooms = -1 }, "MaxRooms"},
+		{func(c *Config) { c.MaxClients = 1 << 20 }, "MaxClients"},
+		{func(c *Config) { c.Workers = -1 }, "Workers"},
+		{func(c *Config) { c.BytesPerSecond = 5 }, "BytesPerSecond"},
+		{func(c *Config) { c.EmptyRoom = -1 }, "EmptyRoom"},
+		{func(c *Config) { c.Farewell = -1 }, "Farewell"},
+		{func(c *Config) { c.Address = "" }, "Address is empty"},
+		{func(c *Config) { c.Address = "nonsense" }, "host:port"},
+		{func(c *Config) { c.Address = taken.LocalAddr().String() }, "choose another port"},
+		{func(c *Config) { c.Address = "192.0.2.1:7777" }, "no address 192.0.2.1"},
+		{func(c *Config) { c.Address = ":0" }, "Public is empty"},
+	} {
+		config := Config{Room: room.Config{Game: raceGame(30), Strategy: relay.Strategy}, Address: "127.0.0.1:0", Keys: []netcode.Key{testKey}}
+		c.change(&config)
+		s, err := New(config)
+		if err == nil {
+			s.socket.Close()
+			t.Errorf("nothing said about %q", c.says)
+			continue
+		}
+		if !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("said %q, want something of %q", err, c.says)
+		}
+		if c.says != "host:port" && !strings.Contains(c.says, "port") && !strings.Contains(c.says, "192") && !errors.Is(err, ErrConfig) {
+			t.Errorf("%q does not wrap ErrConfig", err)
+		}
+	}
+}
