@@ -87,9 +87,9 @@ func draw(c ecs.Canvas, v *ecs.View) { // v.Sim is a copy of the world, interpol
 	}
 }
 
-func main() {
-	cli.Main(ecs.Game{
-		Name: "dots", TickRate: 60, MaxPlayers: 8, Input: pad, Components: ecs.Components(body, seat, seed),
-		Systems: ecs.Systems(steer, fade), Join: join, Leave: leave, Bot: bot, Controls: keys, Draw: draw,
-	})
+var game = ecs.Game{
+	Name: "dots", TickRate: 60, MaxPlayers: 8, Input: pad, Components: ecs.Components(body, seat, seed),
+	Systems: ecs.Systems(steer, fade), Join: join, Leave: leave, Bot: bot, Controls: keys, Draw: draw,
 }
+
+func main() { cli.Main(game) }
