@@ -22,6 +22,7 @@ const (
 	CodeSlow                      // the peer could not take what it was sent
 	CodeTransport                 // the transport gave up
 	CodeInternal                  // a fault of this side
+	CodeDesync                    // the peer's state differs again and again
 	codes
 )
 
@@ -54,6 +55,7 @@ var advice = [codes]string{
 	CodeSlow:      "the connection is too slow for this match: try again on a faster network",
 	CodeTransport: "the connection broke: connect again",
 	CodeInternal:  "the server made a mistake: report it to whoever runs the server",
+	CodeDesync:    "this copy of the match differs from the server's again and again: install the same version on both sides, and report the desync",
 }
 
 // Error is why a session was refused or ended, as a sentence that says what to do.

@@ -1,0 +1,159 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/net/session"
+	"tendon/systems"
+)
+
+// Waits between attempts to connect: none before the first after a break, then one second, doubled up to eight.
+const (
+	firstWait = systems.Second
+	mostWait  = 8 * systems.Second
+)
+
+var errStateLost = errors.New("client: the seat changed, so the state that was kept cannot be gone on from")
+
+// dial opens a connection and says Hello on it.
+func (c *Core) dial(now systems.Time) {
+	t, err := c.config.Dial(c.token)
+	if err != nil {
+		c.retry(err, now)
+		return
+	}
+	hello := session.Hello{Fingerprint: c.config.Game.Fingerprint(), Build: c.config.Build, Target: c.config.Target, Name: c.config.Name}
+	// The state can be gone on from if nothing of it is predicted.
+	if c.loaded && c.welcome.Match != 0 {
+		if s := c.half.Stats(); s.Confirmed == s.Present && c.world.Tick() == s.Confirmed {
+			hello.Match, hello.Have = c.welcome.Match, s.Confirmed
+		}
+	}
+	s, err := session.NewClient(session.ClientConfig{Hello: hello, MaxImage: c.config.MaxImage, Timeout: c.config.Timeout}, t, now)
+	if err != nil {
+		c.end(err)
+		return
+	}
+	c.session = s
+}
+
+// retry gives a connection up and has another one made after a while.
+func (c *Core) retry(why error, now systems.Time) {
+	if c.session != nil {
+		c.fresh = added(c.fresh, c.session.Stats())
+	}
+	c.session, c.joined = nil, false
+	if c.attempts >= c.config.Attempts {
+		c.end(fmt.Errorf("%w: %w", ErrUnreachable, why))
+		return
+	}
+	if c.state != Connecting {
+		c.state = Reconnecting
+	}
+	wait := systems.Time(0)
+	if c.attempts > 0 {
+		wait = min(firstWait<<min(c.attempts-1, 8), mostWait)
+	}
+	c.attempts++
+	c.counts.reconnects++
+	c.retryAt = now + wait
+}
+
+// end ends the client for good. The session is kept for its last words.
+func (c *Core) end(why error) {
+	if c.state != Ended {
+		c.state, c.err, c.joined = Ended, why, false
+	}
+}
+
+// check acts on the end of the session.
+func (c *Core) check(now systems.Time) {
+	if c.session == nil || c.state == Ended {
+		return
+	}
+	var why *session.Error
+	switch err := c.session.Err(); {
+	case err == nil:
+	case errors.As(err, &why) && why.Code.Retry():
+		c.retry(err, now)
+	default:
+		c.end(err)
+	}
+}
+
+// enter takes the server's Welcome: it makes the half, unless the one of the last connection will do.
+func (c *Core) enter(w *session.Welcome, now systems.Time) {
+	if c.half == nil || w.Strategy != c.welcome.Strategy || w.Seat != c.welcome.Seat {
+		if err := c.build(w); err != nil {
+			c.session.End(session.CodeInternal, "")
+			c.end(err)
+			return
+		}
+		if !w.Image { // the state that Hello told of went with the half; without one, an image will come
+			c.session.End(session.CodeInternal, "")
+			c.retry(errStateLost, now)
+			return
+		}
+	}
+	c.welcome = *w
+	c.welcome.Params = append([]byte(nil), w.Params...)
+	c.state = Loading
+	if !w.Image {
+		c.begin(now)
+	}
+}
+
+// build makes the world and the strategy's half.
+func (c *Core) build(w *session.Welcome) error {
+	for _, s := range c.config.Strategies {
+		if s.Name != w.Strategy {
+			continue
+		}
+		delay := c.config.InputDelay
+		if delay == 0 {
+			delay = w.Delay
+		}
+		world, err := ecs.NewWorld(c.config.Game, 0)
+		if err != nil {
+			return err
+		}
+		world.SetObserver(c.config.Observer)
+		half, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: delay,
+			MaxPrediction: c.config.MaxPrediction, Observer: c.config.Observer})
+		if err != nil {
+			return err
+		}
+		c.world, c.half, c.loaded, c.view = world, half, false, nil
+		return nil
+	}
+	return fmt.Errorf("%w: %q", ErrStrategy, w.Strategy)
+}
+
+// load takes over the state of an image. If the client was playing, it first finds out what had gone wrong.
+func (c *Core) load(image []byte, now systems.Time) {
+	if c.joined {
+		c.counts.resyncs++
+		if d, ok := c.half.CompareWith(image); ok {
+			if len(c.desyncs) == desyncsKept {
+				c.desyncs = append(c.desyncs[:0], c.desyncs[1:]...)
+			}
+			c.desyncs = append(c.desyncs, d)
+		}
+	}
+	if err := c.world.LoadImage(image); err != nil {
+		c.session.End(session.CodeProtocol, "")
+		c.end(err)
+		return
+	}
+	c.begin(now)
+}
+
+// begin lets the half start from the world's state and tells the server.
+func (c *Core) begin(now systems.Time) {
+	rtt, _ := c.session.RTT()
+	c.half.Load(now, c.session.ServerTick(now), rtt)
+	c.session.Ready()
+	c.joined, c.loaded, c.state = true, true, CatchingUp
+}

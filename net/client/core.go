@@ -1,0 +1,293 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/net/session"
+	"tendon/systems"
+)
+
+// Core is a client without sockets and clocks. The session is there while there is a connection; the half is there
+// from the first Welcome on and survives reconnects; joined says that the half holds a state of this session's and
+// may speak.
+type Core struct {
+	config  Config
+	state   State
+	session *session.Client
+	half    systems.Client
+	world   *ecs.World
+	welcome session.Welcome
+	joined  bool
+	loaded  bool // world holds a state of the match
+
+	input    ecs.InputBytes
+	bot      *ecs.Rand
+	token    []byte
+	attempts int // that failed since the client was last live
+	retryAt  systems.Time
+	err      error
+
+	view    *ecs.View
+	nothing ecs.Snapshot // shown before there is a state
+	desyncs []ecs.Difference
+	counts  struct{ reconnects, resyncs uint64 }
+	fresh   session.Stats // of the sessions before this one
+}
+
+// State is where a client stands.
+type State uint8
+
+// The states.
+const (
+	Connecting   State = iota // no word from the server yet
+	Loading                   // the state of the match is arriving
+	CatchingUp                // the ticks since are being computed
+	Live                      // playing, or watching
+	Reconnecting              // the connection broke; trying again
+	Ended                     // for good; Err says why
+)
+
+func (s State) String() string {
+	return [...]string{"connecting", "loading", "catching up", "live", "reconnecting", "ended"}[s]
+}
+
+// Errors of a client.
+var (
+	// ErrStrategy is returned when the server plays by a strategy that Config.Strategies lacks.
+	ErrStrategy = errors.New("client: the server uses a sync strategy that this client does not know")
+	// ErrUnreachable is returned when connecting failed too often; it wraps the last reason.
+	ErrUnreachable = errors.New("client: the server cannot be reached")
+	// ErrNotLive is returned by Order while the client is not in the match.
+	ErrNotLive = errors.New("client: not in the match yet")
+)
+
+// desyncsKept bounds the desync reports that are kept.
+const desyncsKept = 8
+
+// NewCore returns a client that connects in its first Frame.
+func NewCore(c Config) (*Core, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Core{config: c, bot: ecs.NewRand(c.BotSeed)}, nil
+}
+
+// SetInput is what the player does from now on.
+func (c *Core) SetInput(in ecs.InputBytes) { c.input = in }
+
+// Frame lets time go by: it connects if it must, computes the ticks that are due and sends what is to be sent. Call it
+// once per frame of the display. The error is Err's.
+func (c *Core) Frame(now systems.Time) error {
+	if c.state == Ended {
+		if c.session != nil {
+			c.session.Frame(now)
+		}
+		return c.err
+	}
+	if c.session == nil && now >= c.retryAt {
+		c.dial(now)
+	}
+	if c.session == nil {
+		return c.err
+	}
+	if c.joined {
+		c.think()
+		c.half.SetInput(c.input)
+		c.half.Frame(now)
+		c.half.Send(now, c.out())
+		if c.state == CatchingUp && c.half.Live() {
+			c.state, c.attempts = Live, 0
+			c.session.Live()
+		}
+	}
+	c.session.Frame(now)
+	c.check(now)
+	return c.err
+}
+
+// think lets the bot play.
+func (c *Core) think() {
+	if c.config.Bot && c.welcome.Seat >= 0 {
+		c.input = c.config.Game.Bot(c.world, ecs.Player(c.welcome.Seat), c.bot)
+	}
+}
+
+// Receive takes a message from the server.
+func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
+	if c.session == nil || c.state == Ended {
+		return
+	}
+	switch e := c.session.Receive(ch, message, now); e.Kind {
+	case session.EventWelcome:
+		c.enter(e.Welcome, now)
+	case session.EventImage:
+		c.load(e.Message, now)
+	case session.EventStrategy:
+		if c.joined && c.half.Receive(ch, e.Message, now) != nil {
+			c.session.Fault(now)
+		}
+	case session.EventToken:
+		c.token = append(c.token[:0], e.Message...)
+	case session.EventSaid:
+		if c.config.Said != nil {
+			c.config.Said(*e.Said)
+		}
+	case session.EventNotice:
+		if c.config.Notice != nil {
+			c.config.Notice(e.Seconds, e.Text)
+		}
+	}
+	c.check(now)
+}
+
+// outbox is the client as its half sees it.
+type outbox Core
+
+// Send carries a message to the server.
+func (o *outbox) Send(_ systems.Peer, ch systems.Channel, message []byte) {
+	if o.session != nil && o.joined {
+		o.session.SendStrategy(ch, message)
+	}
+}
+
+func (c *Core) out() systems.Outbox { return (*outbox)(c) }
+
+// View brings the view up to date with the moment and returns it. Before there is a state it shows nothing.
+func (c *Core) View(now systems.Time) *ecs.View {
+	if c.view == nil {
+		view, err := ecs.NewView(c.config.Game)
+		if err != nil { // the game was checked by NewCore
+			panic(fmt.Sprintf("client: the game was changed after NewCore: %v", err))
+		}
+		c.view = view
+	}
+	if !c.loaded {
+		c.view.Update(&c.nothing, &c.nothing, &c.nothing, 0)
+		return c.view
+	}
+	previous, current, confirmed, alpha := c.half.View(now)
+	c.view.Seat = c.welcome.Seat
+	c.view.Update(previous, current, confirmed, alpha)
+	return c.view
+}
+
+// Snapshots returns the states that View shows, for tests and tools: see systems.Client.View. They are empty before
+// there is a state.
+func (c *Core) Snapshots(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
+	if !c.loaded {
+		return &c.nothing, &c.nothing, &c.nothing, 0
+	}
+	return c.half.View(now)
+}
+
+// Effects drains the news of events.
+func (c *Core) Effects(f func(systems.Effect)) {
+	if c.loaded {
+		c.half.Effects(f)
+	}
+}
+
+// Order asks the server to stamp an order of the player's, at most ecs.MaxOrderBytes of payload.
+func (c *Core) Order(target ecs.Entity, payload []byte) error {
+	if c.state != Live || c.welcome.Seat < 0 {
+		return ErrNotLive
+	}
+	return c.half.Order(target, payload, c.out())
+}
+
+// Chat says something to the others. Before the server's Welcome it does nothing.
+func (c *Core) Chat(text string) {
+	if c.session != nil {
+		c.session.Chat(text)
+	}
+}
+
+// Leave ends the client. Its owner lets a few Frames go by, so that the server hears of it.
+func (c *Core) Leave() {
+	if c.session != nil {
+		c.session.End(session.CodeLeft, "")
+	}
+	c.end(&session.Error{Code: session.CodeLeft})
+}
+
+// Lost says that the connection is gone, and why.
+func (c *Core) Lost(why error, now systems.Time) {
+	if c.state != Ended && c.session != nil {
+		c.retry(why, now)
+	}
+}
+
+// State returns where the client stands.
+func (c *Core) State() State { return c.state }
+
+// Err returns why the client has ended, or nil.
+func (c *Core) Err() error { return c.err }
+
+// Progress returns the share of the state that has arrived, in [0, 1], while the client is loading.
+func (c *Core) Progress() float64 {
+	switch {
+	case c.state == Loading && c.session != nil:
+		return c.session.Progress()
+	case c.state == CatchingUp || c.state == Live:
+		return 1
+	}
+	return 0
+}
+
+// Seat returns the player's seat, −1 for a spectator and before the Welcome.
+func (c *Core) Seat() int {
+	if c.half == nil {
+		return -1
+	}
+	return c.welcome.Seat
+}
+
+// World returns the client's copy of the match, nil before the Welcome. It is only to be read.
+func (c *Core) World() *ecs.World { return c.world }
+
+// Strategy returns the strategy's half, nil before the Welcome: for tests and tools.
+func (c *Core) Strategy() systems.Client { return c.half }
+
+// Token returns the newest reconnect token, nil if there is none.
+func (c *Core) Token() []byte { return c.token }
+
+// Desyncs returns the first difference that each resync found, the last few of them, newest last.
+func (c *Core) Desyncs() []ecs.Difference { return c.desyncs }
+
+// Stats is what a client counted since it was made.
+type Stats struct {
+	State      State
+	RTT        systems.Time // of the session's probes, 0 before the first
+	Reconnects uint64       // connections after the first
+	Resyncs    uint64       // states taken over from the server while playing
+	Session    session.Stats
+	Strategy   systems.ClientStats
+}
+
+// Stats returns what was counted.
+func (c *Core) Stats() Stats {
+	s := Stats{State: c.state, Reconnects: c.counts.reconnects, Resyncs: c.counts.resyncs, Session: c.fresh}
+	if c.session != nil {
+		s.Session = added(c.fresh, c.session.Stats())
+		s.RTT = s.Session.RTT
+	}
+	if c.half != nil {
+		s.Strategy = c.half.Stats()
+	}
+	return s
+}
+
+// added sums the counters of two sessions; what is not a counter is b's.
+func added(a, b session.Stats) session.Stats {
+	b.MessagesSent += a.MessagesSent
+	b.BytesSent += a.BytesSent
+	b.MessagesReceived += a.MessagesReceived
+	b.BytesReceived += a.BytesReceived
+	b.Malformed += a.Malformed
+	b.Stale += a.Stale
+	b.Dropped += a.Dropped
+	return b
+}

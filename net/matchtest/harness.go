@@ -1,0 +1,246 @@
+package matchtest
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/room"
+	"tendon/net/session"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// Harness is a room and clients on the message floor of a simulated network. Everything in it is determined by its
+// Config and the calls; it belongs to one goroutine.
+type Harness struct {
+	Net     *simnet.Network
+	Room    *room.Room
+	Clients []*Client
+
+	config Config
+	game   *ecs.Game
+	server simnet.NodeID
+	byNode []*Client // by NodeID
+	byPeer []*serverLink
+	sums   []ecs.Checksum // by tick; of the server's states
+	faults map[*ecs.World]fault
+	gone   func(systems.Peer, error)
+	begun  bool
+}
+
+// Config describes a match. Zero values stand for defaults where a field names one.
+type Config struct {
+	// Game is what is played. Required. The harness plays a copy of it.
+	Game *ecs.Game
+	// Strategy keeps the peers in step. Required.
+	Strategy systems.Strategy
+	// Seed starts the network, the world and the bots.
+	Seed uint64
+	// Room changes the room's Config before the room is made; nil: it stays as it is.
+	Room func(*room.Config)
+	// Unchecked leaves out the comparison of states, which costs the server a hash per tick.
+	Unchecked bool
+}
+
+// fault is a planted mistake: in tick, and in every tick of that number that is simulated again, f changes the world.
+type fault struct {
+	tick ecs.Tick
+	f    func(*ecs.World)
+}
+
+// New returns a match that has not begun: time is 0.
+func New(c Config) (*Harness, error) {
+	h := &Harness{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed}), faults: map[*ecs.World]fault{}}
+	if c.Game == nil {
+		return nil, errors.New("matchtest: Config.Game is nil")
+	}
+	h.game = h.faulty(c.Game)
+	h.server = h.Net.AddNode(simnet.Clock{})
+	rc := room.Config{Game: h.game, Seed: c.Seed, Strategy: c.Strategy, Match: c.Seed<<1 | 1}
+	if c.Room != nil {
+		c.Room(&rc)
+	}
+	if !c.Unchecked {
+		taken := rc.Taken
+		rc.Taken = func(f systems.FinalTick) {
+			h.note(f)
+			if taken != nil {
+				taken(f)
+			}
+		}
+	}
+	r, err := room.New(rc, systems.Time(h.Net.LocalNow(h.server)))
+	if err != nil {
+		return nil, err
+	}
+	h.Room = r
+	h.gone = func(p systems.Peer, _ error) { h.byPeer[p] = nil }
+	h.Net.OnMessage(h.server, h.atServer)
+	return h, nil
+}
+
+// faulty returns a copy of the game whose last system is followed by the planted faults. Its name stays, and so does
+// the game's fingerprint.
+func (h *Harness) faulty(g *ecs.Game) *ecs.Game {
+	game := *g
+	game.Systems = append([]ecs.System(nil), g.Systems...)
+	if len(game.Systems) == 0 {
+		return &game
+	}
+	last := &game.Systems[len(game.Systems)-1]
+	run := last.Run
+	last.Run = func(w *ecs.World) {
+		run(w)
+		if len(h.faults) > 0 {
+			if planted, ok := h.faults[w]; ok && planted.tick == w.Tick() {
+				planted.f(w)
+			}
+		}
+	}
+	return &game
+}
+
+// note remembers the checksum of a final state.
+func (h *Harness) note(f systems.FinalTick) {
+	for ecs.Tick(len(h.sums)) < f.Tick {
+		h.sums = append(h.sums, 0)
+	}
+	h.sums = append(h.sums, f.State.Checksum())
+}
+
+// begin starts the server's ticks; clients that were there before tick before it at the same instant.
+func (h *Harness) begin() {
+	h.Net.Every(h.server, 0, h.game.TickRate, func(_ int64, now simnet.Time) {
+		h.Room.Frame(systems.Time(now))
+		h.Room.Gone(h.gone)
+	})
+}
+
+// RunUntil plays until a moment of true time.
+func (h *Harness) RunUntil(t time.Duration) {
+	if !h.begun {
+		h.begun = true
+		h.begin()
+	}
+	h.Net.RunUntil(t)
+}
+
+// Run plays on for a while.
+func (h *Harness) Run(d time.Duration) { h.RunUntil(h.Net.Now() + d) }
+
+// Checksum returns the checksum of the server's state of a tick; ok is false for a tick it has not computed.
+func (h *Harness) Checksum(f ecs.Tick) (sum ecs.Checksum, ok bool) {
+	if f == 0 || f >= ecs.Tick(len(h.sums)) {
+		return 0, false
+	}
+	return h.sums[f], true
+}
+
+// atServer hands the room a message. The first reliable one of a new connection makes the room let it in.
+func (h *Harness) atServer(from simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
+	c := h.byNode[from]
+	if c.server.connection != c.connection {
+		if ch != simnet.Reliable {
+			return // sealed under the keys of a connection that is gone
+		}
+		link := &serverLink{harness: h, client: c, connection: c.connection}
+		peer, err := h.Room.Enter(link, c.identity, systems.Time(now))
+		c.server, link.peer, link.refused = link, peer, err != nil
+		if !link.refused {
+			for len(h.byPeer) <= int(peer) {
+				h.byPeer = append(h.byPeer, nil)
+			}
+			h.byPeer[peer] = link
+		}
+	}
+	if link := c.server; !link.refused && h.byPeer[link.peer] == link {
+		h.Room.Receive(link.peer, channelOf(ch), payload, systems.Time(now))
+	}
+}
+
+// serverLink is the server's end of a client's connection.
+type serverLink struct {
+	harness    *Harness
+	client     *Client
+	connection int
+	peer       systems.Peer
+	refused    bool
+	second     time.Duration // the running second of bytes
+	bytes      int           // sent in it
+	most       int           // the most sent in one second
+}
+
+var errClosed = errors.New("matchtest: the connection was replaced")
+
+// Send puts a message on its way to the client.
+func (l *serverLink) Send(ch systems.Channel, message []byte) error {
+	if l.connection != l.client.connection {
+		return errClosed
+	}
+	n := l.harness.Net
+	if second := n.Now() / time.Second; second != l.second {
+		l.second, l.bytes = second, 0
+	}
+	l.bytes += len(message)
+	l.most = max(l.most, l.bytes)
+	return n.Send(l.harness.server, l.client.node, floorOf(ch), message)
+}
+
+// Room is what a link of production has at rest. The simulated network holds more.
+func (l *serverLink) Room() int { return linkRoom }
+
+// linkRoom is net/link's default queue.
+const linkRoom = 160 << 10
+
+// clientLink is the client's end of a connection.
+type clientLink struct {
+	client     *Client
+	connection int
+}
+
+// Send puts a message on its way to the server.
+func (l *clientLink) Send(ch systems.Channel, message []byte) error {
+	c := l.client
+	if l.connection != c.connection {
+		return errClosed
+	}
+	return c.harness.Net.Send(c.node, c.harness.server, floorOf(ch), message)
+}
+
+// Room is what a link of production has at rest.
+func (l *clientLink) Room() int { return linkRoom }
+
+var (
+	_ session.Transport = (*serverLink)(nil)
+	_ session.Transport = (*clientLink)(nil)
+)
+
+func channelOf(ch simnet.Channel) systems.Channel {
+	if ch == simnet.Reliable {
+		return systems.Reliable
+	}
+	return systems.Datagram
+}
+
+func floorOf(ch systems.Channel) simnet.Channel {
+	if ch == systems.Reliable {
+		return simnet.Reliable
+	}
+	return simnet.Datagram
+}
+
+// Err returns what went wrong so far: a client whose state differed from the server's, or that ended against its will.
+func (h *Harness) Err() error {
+	var errs []error
+	for i, c := range h.Clients {
+		if c.Mismatches > 0 {
+			errs = append(errs, fmt.Errorf("client %d differed from the server at %d of %d confirmed ticks, first at tick %d", i, c.Mismatches, c.Checked, c.FirstMismatch))
+		}
+		if c.Core != nil && c.Core.Err() != nil && !c.left {
+			errs = append(errs, fmt.Errorf("client %d ended: %w", i, c.Core.Err()))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,98 @@
+package room
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/net/session"
+	"tendon/systems"
+)
+
+// Config describes a room. Zero values stand for defaults where a field names one.
+type Config struct {
+	// Game is what is played. Required.
+	Game *ecs.Game
+	// Seed starts the world's random source.
+	Seed uint64
+	// Strategy keeps the peers in step. Required.
+	Strategy systems.Strategy
+	// Params are handed to every client in its Welcome, at most session.MaxParams bytes; the strategy's own.
+	Params []byte
+	// Match names the match among all matches, so that a client that lost its connection can go on with the state it
+	// has. 0: clients always load an image.
+	Match uint64
+	// MaxPeers is the most connections at once, players and spectators; 0: Game.MaxPlayers + 16.
+	MaxPeers int
+	// KeepSeat is how long a vanished player's seat is kept before the player leaves the match, in nanoseconds;
+	// 0: 5 s.
+	KeepSeat systems.Time
+	// InputDelay is what clients are told to begin with, in ticks, in [0, 30].
+	InputDelay int
+	// MaxTicks is the most ticks that one Frame computes; 0: 8.
+	MaxTicks int
+	// ImageWork is how many bytes of images one Frame compresses, before compression; 0: 65536, which takes about a
+	// quarter of a millisecond.
+	ImageWork int
+	// ImageRate is each peer's budget for images, in bytes per second; 0: session's default.
+	ImageRate int
+	// Timeout ends the session of a peer of whom nothing was heard, in nanoseconds; 0: session's default.
+	Timeout systems.Time
+	// Build and Target are compared with the clients' if the game uses floats. Both empty: those of this program.
+	Build, Target string
+	// MintToken returns a sealed token with which a peer may come back; nil: there are none.
+	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
+	// Taken is told of every final tick: recordings and journals hang here. nil: nobody is.
+	Taken func(systems.FinalTick)
+	// Observer is told of the phases and systems; nil: nobody is.
+	Observer ecs.Observer
+}
+
+// ErrConfig is wrapped by every error about a Config.
+var ErrConfig = errors.New("room: bad Config")
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Game == nil {
+		return c, fmt.Errorf("%w: Game is nil", ErrConfig)
+	}
+	if err := c.Game.Check(); err != nil {
+		return c, fmt.Errorf("%w: Game: %w", ErrConfig, err)
+	}
+	if c.Strategy.NewServer == nil {
+		return c, fmt.Errorf("%w: Strategy has no NewServer", ErrConfig)
+	}
+	if c.MaxPeers == 0 {
+		c.MaxPeers = c.Game.MaxPlayers + 16
+	}
+	if c.KeepSeat == 0 {
+		c.KeepSeat = 5 * systems.Second
+	}
+	if c.MaxTicks == 0 {
+		c.MaxTicks = 8
+	}
+	if c.ImageWork == 0 {
+		c.ImageWork = 64 << 10
+	}
+	if !c.Game.HasFloats() {
+		c.Build, c.Target = "", ""
+	} else if c.Build == "" && c.Target == "" {
+		c.Build, c.Target = session.ThisBuild()
+	}
+	for _, bound := range []struct {
+		field     string
+		value     int64
+		low, high int64
+	}{
+		{"Params (bytes)", int64(len(c.Params)), 0, session.MaxParams},
+		{"MaxPeers", int64(c.MaxPeers), 1, 1 << 15},
+		{"KeepSeat", int64(c.KeepSeat), 1, 1 << 62},
+		{"InputDelay", int64(c.InputDelay), 0, session.MaxDelay},
+		{"MaxTicks", int64(c.MaxTicks), 1, 1000},
+		{"ImageWork", int64(c.ImageWork), 1, 1 << 30},
+	} {
+		if bound.value < bound.low || bound.value > bound.high {
+			return c, fmt.Errorf("%w: %s is %d, want %d to %d", ErrConfig, bound.field, bound.value, bound.low, bound.high)
+		}
+	}
+	return c, nil
+}

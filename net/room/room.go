@@ -1,0 +1,221 @@
+package room
+
+import (
+	"errors"
+
+	"tendon/ecs"
+	"tendon/net/session"
+	"tendon/systems"
+)
+
+// Room is one match with its peers. World().Tick() ticks are computed; tick f is due at epoch + f/TickRate. A seat is
+// held by at most one peer; a peer's strategy half is open if and only if peer.open.
+type Room struct {
+	config Config
+	half   systems.Server
+	epoch  systems.Time // of State(0)
+	now    systems.Time
+	peers  []peer
+	seats  []seat
+	closed bool
+	run    uint8 // the last session epoch given
+	images images
+	stats  Stats
+	resync func(systems.Peer) // r.resyncPeer, bound once
+}
+
+// Stats counts what a room did.
+type Stats struct {
+	Tick     ecs.Tick
+	Peers    int          // connections now
+	Players  int          // seats taken now
+	Late     uint64       // ticks computed more than one tick after they were due
+	MostLate systems.Time // the most that a tick was computed after it was due
+	Deferred uint64       // Frames that left due ticks to the next one
+	Images   uint64       // images made
+	Resyncs  uint64       // images sent because a state differed or a peer fell too far behind
+	Refused  uint64       // who asked to enter and may not
+}
+
+// ErrRefused is wrapped by Enter's errors. Whoever is refused has been told.
+var ErrRefused = errors.New("room: refused")
+
+// New returns a room whose State(0) is now.
+func New(c Config, now systems.Time) (*Room, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	world, err := ecs.NewWorld(c.Game, c.Seed)
+	if err != nil {
+		return nil, err
+	}
+	world.SetObserver(c.Observer)
+	half, err := c.Strategy.NewServer(systems.ServerConfig{World: world, Peers: c.MaxPeers, Observer: c.Observer, Taken: c.Taken})
+	if err != nil {
+		return nil, err
+	}
+	r := &Room{config: c, half: half, epoch: now, now: now, peers: make([]peer, c.MaxPeers), seats: make([]seat, c.Game.MaxPlayers)}
+	for i := range r.seats {
+		r.seats[i].peer = nobody
+	}
+	r.resync = r.resyncPeer
+	return r, nil
+}
+
+// World returns the match's world, in the state of the last tick. It is only to be read.
+func (r *Room) World() *ecs.World { return r.half.World() }
+
+// Tick returns the last tick computed.
+func (r *Room) Tick() ecs.Tick { return r.half.World().Tick() }
+
+// NextTick returns when the next tick is due: an owner that sleeps between Frames sleeps until then.
+func (r *Room) NextTick() systems.Time { return r.due(r.Tick() + 1) }
+
+func (r *Room) due(f ecs.Tick) systems.Time {
+	return systems.TickTime(r.epoch, f, r.config.Game.TickRate)
+}
+
+// Frame computes the ticks that are due and lets every session send what it has. It is called once per tick or more
+// often, after the messages that arrived by now were given to Receive.
+func (r *Room) Frame(now systems.Time) {
+	r.now = now
+	if !r.closed {
+		r.vacate()
+		if r.tick() > 0 {
+			r.half.Desynced(r.resync)
+			r.half.Send(now, r.out())
+		}
+		r.images.work(r.config.ImageWork)
+	}
+	tick := r.Tick()
+	for i := range r.peers {
+		p := &r.peers[i]
+		if p.session == nil {
+			continue
+		}
+		p.session.Frame(now, tick)
+		r.check(systems.Peer(i))
+	}
+}
+
+// tick computes the ticks that are due and returns how many.
+func (r *Room) tick() (ticks int) {
+	for f := r.Tick() + 1; ; f++ {
+		due := r.due(f)
+		if due > r.now {
+			return ticks
+		}
+		if ticks == r.config.MaxTicks {
+			r.stats.Deferred++
+			return ticks
+		}
+		late := r.now - due
+		r.stats.MostLate = max(r.stats.MostLate, late)
+		if late > systems.Second/systems.Time(r.config.Game.TickRate) {
+			r.stats.Late++
+		}
+		r.half.Tick(due)
+		ticks++
+	}
+}
+
+// outbox is the room as its strategy's half sees it.
+type outbox Room
+
+// Send carries a message to a peer that the half serves.
+func (o *outbox) Send(to systems.Peer, ch systems.Channel, message []byte) {
+	if p := &o.peers[to]; p.open {
+		p.session.SendStrategy(ch, message)
+	}
+}
+
+func (r *Room) out() systems.Outbox { return (*outbox)(r) }
+
+// Stats returns what the room counted.
+func (r *Room) Stats() Stats {
+	s := r.stats
+	s.Tick = r.Tick()
+	for i := range r.peers {
+		if r.peers[i].live() {
+			s.Peers++
+		}
+	}
+	for i := range r.seats {
+		if r.seats[i].held {
+			s.Players++
+		}
+	}
+	return s
+}
+
+// PeerInfo is one line of a live table of peers.
+type PeerInfo struct {
+	Peer     systems.Peer
+	Identity Identity
+	Seat     int    // −1: none
+	State    string // "greeting", "loading", "playing", "watching" or "leaving"
+	RTT      systems.Time
+	Session  session.Stats
+	Strategy systems.PeerStats
+}
+
+// AppendPeers appends a line per connection and returns the extended slice.
+func (r *Room) AppendPeers(dst []PeerInfo) []PeerInfo {
+	for i := range r.peers {
+		p := &r.peers[i]
+		if p.session == nil {
+			continue
+		}
+		info := PeerInfo{Peer: systems.Peer(i), Identity: p.identity, Seat: p.seat, State: "greeting", Session: p.session.Stats()}
+		info.RTT = info.Session.RTT
+		switch {
+		case p.session.Err() != nil:
+			info.State = "leaving"
+		case p.open && p.seat >= 0:
+			info.State = "playing"
+		case p.open:
+			info.State = "watching"
+		case p.session.Loading():
+			info.State = "loading"
+		}
+		if p.open {
+			info.Strategy = r.half.PeerStats(systems.Peer(i))
+		}
+		dst = append(dst, info)
+	}
+	return dst
+}
+
+// Notice tells every player something: seconds until the server stops, or 0, and a sentence.
+func (r *Room) Notice(seconds int, text string) {
+	for i := range r.peers {
+		if p := &r.peers[i]; p.live() {
+			p.session.Notice(seconds, text)
+		}
+	}
+}
+
+// Close ends the match: every peer is told, nobody enters any more, no tick is computed. Call Frame until Closed.
+func (r *Room) Close(text string) {
+	r.closed = true
+	for i := range r.peers {
+		if p := &r.peers[i]; p.live() {
+			p.session.End(session.CodeShutdown, text)
+			r.check(systems.Peer(i))
+		}
+	}
+}
+
+// Closed reports whether Close was called and every peer had time to hear of it.
+func (r *Room) Closed() bool {
+	if !r.closed {
+		return false
+	}
+	for i := range r.peers {
+		if p := &r.peers[i]; p.session != nil && !p.lingered(r.now) {
+			return false
+		}
+	}
+	return true
+}
