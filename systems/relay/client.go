@@ -32,7 +32,8 @@ type Client struct {
 	server   ecs.Tick // newest server tick heard of
 	hashed   ecs.Tick // last tick whose checksum was sent
 	rtt      systems.Time
-	reach    int // where the pacer's tick stood in the last frame
+	reach    int  // where the pacer's tick stood in the last frame
+	jumped   bool // the pacer was set since the last input was sampled
 	unsent   bool
 	lastSend systems.Time
 	stats    systems.ClientStats
@@ -109,7 +110,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.lead.Forget()
 	c.own.restart(c.timeline.Present(), c.config.World, c.config.Seat)
 	c.pacer = clock.NewPacer(now, float64(c.server)+c.leadTicks(), c.game.TickRate)
-	c.reach = int(c.pacer.Position())
+	c.reach, c.jumped = int(c.pacer.Position()), true
 	c.delay = newDelay(c.config.InputDelay, c.config.MaxPrediction, int(c.leadTicks())-1)
 }
 
@@ -182,10 +183,12 @@ func (c *Client) steer() {
 		// The server is ahead: this client was suspended. What it measured before tells nothing of now.
 		c.pacer.Shift(float64(received) + c.leadTicks() - c.pacer.Position())
 		c.lead.Forget()
+		c.jumped = true
 	}
 	pace, jump := c.lead.Control(c.pacer.Gained())
 	c.pacer.Shift(jump)
 	c.pacer.Dilate(pace)
+	c.jumped = c.jumped || jump > 0
 	if c.lead.Settled() {
 		c.locked, c.rtt = true, c.lead.RTT()
 	}
@@ -205,21 +208,26 @@ func (c *Client) follow() {
 	c.pacer.Dilate(min(max(1+0.1*wrong, 0.9), 1.1))
 }
 
-// sample gives every tick up to the pacer's its input.
+// sample gives every tick up to the pacer's its input. Ticks that a jump passed over, or that a frame is too late for,
+// are missed: they get what anybody would predict, and tell nothing of how inputs arrive.
 func (c *Client) sample(now systems.Time) {
 	until := min(ecs.Tick(c.pacer.Position()), c.timeline.Received()+maxInputs)
 	c.own.skipTo(max(c.timeline.Furthest(), c.timeline.Received()), c.game)
+	sampled := ecs.Tick(clock.MaxSteps)
+	if c.jumped {
+		sampled = 1
+	}
 	for f := c.own.sampled + 1; f <= until; f++ {
-		missed := f+clock.MaxSteps <= until || !c.locked
-		in := c.own.next(missed, c.game)
+		missed := f+sampled <= until
+		in := c.own.next(missed || !c.locked, c.game)
 		if c.timeline.SetLocal(f, in) != nil {
 			return
 		}
-		c.own.put(f, in, missed)
-		if f+clock.MaxSteps > until {
+		c.own.put(f, in, missed || !c.locked)
+		if !missed {
 			c.lead.Sent(uint64(f), c.pacer.Gained(), now)
 		}
-		c.unsent = true
+		c.unsent, c.jumped = true, false
 	}
 }
 
