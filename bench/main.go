@@ -6,12 +6,24 @@ import (
 	"slices"
 
 	"tendon/bench/internal/measure"
+	"tendon/bench/internal/process"
 )
 
 func main() {
-	rows := slices.Concat(iterateRows(), saveRows(), restoreRows(), structureRows(), checksumRows(), rewindRows(), sessionRows())
-	if err := measure.Main(rows, "core", "go run ./bench -row", "bench/README.md"); err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+func run() error {
+	if role, ok := roles[process.Role()]; ok {
+		return role()
+	}
+	return measure.Main(rows(), "core", "go run ./bench -row", "bench/README.md")
+}
+
+// rows returns every row of the table.
+func rows() []measure.Row {
+	return slices.Concat(iterateRows(), saveRows(), restoreRows(), structureRows(), checksumRows(), rewindRows(), sessionRows(), connectionRows())
 }

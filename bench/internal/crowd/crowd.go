@@ -161,6 +161,11 @@ func TouchTwo(w *ecs.World) {
 }
 
 // TouchBelow returns a system that declares that it writes everything, and writes the first rows.
+//
+// It is not inlined: in another package the compiler would not inline the iterator in the system any more, and each tick
+// would allocate it.
+//
+//go:noinline
 func TouchBelow(rows int) func(w *ecs.World) {
 	return func(w *ecs.World) {
 		for r := range everyone.Runs(w) {
