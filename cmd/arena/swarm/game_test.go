@@ -63,12 +63,22 @@ func component[T any]() *ecs.Component[T] {
 	panic("swarm: the arena has no such component: follow its rules")
 }
 
+// resource returns the arena's resource of type T.
+func resource[T any]() *ecs.Resource[T] {
+	for _, c := range rules.Game().Resources {
+		if c, ok := c.(*ecs.Resource[T]); ok {
+			return c
+		}
+	}
+	panic("swarm: the arena has no such resource: follow its rules")
+}
+
 var (
 	rocketsOf = ecs.NewQuery1(ecs.Read(component[rules.Rocket]()))
 	blastsOf  = ecs.NewQuery1(ecs.Read(component[rules.Blast]()))
 	deadOf    = ecs.NewQuery1(ecs.Read(component[rules.Dead]()))
-	arenaBody = component[rules.Body]()
-	seatsOf   = ecs.NewQuery2(ecs.Write(arenaBody), ecs.Read(component[ecs.Seat]()))
+
+	arenaClock = resource[rules.Clock]()
 )
 
 // arenaStructure is a hash of what comes and goes in the arena.
@@ -86,13 +96,8 @@ func arenaStructure(w *ecs.World) uint64 {
 	return h
 }
 
-// arenaFlip moves the first avatar by 1/65536 m or so.
-func arenaFlip(w *ecs.World) {
-	for e := range seatsOf.All(w) {
-		e.A.Pos.X ^= 1
-		return
-	}
-}
+// arenaFlip flips a bit that nothing sets right again: of the number of the round.
+func arenaFlip(w *ecs.World) { arenaClock.Write(w).Round ^= 1 << 9 }
 
 // dotsStructure is a hash of who threw a spark: that is how entities come, and half a second later they go.
 func dotsStructure(w *ecs.World) uint64 {
