@@ -23,7 +23,7 @@ import (
 const idleConnections = 1000
 
 // roles are what this program does when it was started by itself.
-var roles = map[string]func() error{"server": beServer, "idlers": beIdlers}
+var roles = map[string]func() error{"server": beServer, "idlers": beIdlers, "echo": beEcho, "pingers": bePingers}
 
 func connectionRows() []measure.Row {
 	return []measure.Row{{
@@ -31,8 +31,34 @@ func connectionRows() []measure.Row {
 		What:      "1 000 connections that only keep themselves alive, 10 times a second both ways, in rooms of 16",
 		Reference: "one core of the machine",
 		Reach:     0.06,
-		Run:       connections,
+		Missed:    "what 20 000 datagrams a second cost on this machine alone is in connections-floor",
+		Run: func() measure.Result {
+			empty, before, after, full := loaded("server", "idlers")
+			if after.Served != idleConnections {
+				panic(fmt.Sprintf("%d connections stand, want %d", after.Served, idleConnections))
+			}
+			r := share(before, after)
+			r.Text += fmt.Sprintf(", %.1f KB and %.3f goroutines a connection, rooms included", float64(full.Memory-empty.Memory)/idleConnections/1000,
+				float64(after.Goroutines-empty.Goroutines)/idleConnections)
+			return r
+		},
+	}, {
+		Name:      "connections-floor",
+		What:      "the same datagrams with nothing behind them: a bare loop of ReadFromUDPAddrPort and WriteToUDPAddrPort",
+		Reference: "one core of the machine",
+		Run: func() measure.Result {
+			_, before, after, _ := loaded("echo", "pingers")
+			r := share(before, after)
+			r.Note = fmt.Sprintf("%.0f datagrams a second each way", float64(after.Served-before.Served)/(after.Time-before.Time).Seconds())
+			return r
+		},
 	}}
+}
+
+// share is a server's part of a core between two moments.
+func share(before, after process.Usage) measure.Result {
+	share := float64(after.CPU-before.CPU) / float64(after.Time-before.Time)
+	return measure.Result{Ratio: measure.Ratio{Median: share, Low: share, High: share}, Text: fmt.Sprintf("%.1f %% of a core", 100*share)}
 }
 
 const (
@@ -40,8 +66,10 @@ const (
 	idleTime   = 2500 * time.Millisecond // with idleSettle, before a client that never says hello is put out
 )
 
-func connections() measure.Result {
-	s, err := process.Start("server", 0)
+// loaded runs a server and its load and returns what the server had used at four moments: before the load, at the start
+// and at the end of the time measured, and after it.
+func loaded(server, load string) (empty, before, after, full process.Usage) {
+	s, err := process.Start(server, 0)
 	if err != nil {
 		panic(err)
 	}
@@ -57,26 +85,16 @@ func connections() measure.Result {
 		}
 		return u
 	}
-	empty := ask(true)
-	load, err := process.Start("idlers", 1, address, strconv.Itoa(idleConnections))
+	empty = ask(true)
+	l, err := process.Start(load, 1, address, strconv.Itoa(idleConnections))
 	if err != nil {
 		panic(err)
 	}
-	defer load.Stop()
+	defer l.Stop()
 	time.Sleep(idleSettle)
-	before := ask(false)
+	before = ask(false)
 	time.Sleep(idleTime)
-	after, full := ask(false), ask(true)
-	if after.Served != idleConnections {
-		panic(fmt.Sprintf("%d connections stand, want %d", after.Served, idleConnections))
-	}
-	share := float64(after.CPU-before.CPU) / float64(after.Time-before.Time)
-	return measure.Result{
-		Ratio: measure.Ratio{Median: share, Low: share, High: share},
-		Text: fmt.Sprintf("%.1f %% of a core, %.1f KB and %.3f goroutines a connection", 100*share,
-			float64(full.Memory-empty.Memory)/idleConnections/1000, float64(after.Goroutines-empty.Goroutines)/idleConnections),
-		Note: "rooms included",
-	}
+	return empty, before, ask(false), ask(true)
 }
 
 var benchKey = netcode.Key{9}
@@ -102,8 +120,7 @@ func beServer() error {
 	return <-ended
 }
 
-// idler is a client that is connected and says nothing. Its socket is unknown to Go's poller, so that the server does
-// not pay for waking this process at each packet.
+// idler is a client that is connected and says nothing.
 type idler struct {
 	netcode.Client
 	socket int
@@ -140,13 +157,7 @@ func beIdlers() error {
 }
 
 func (c *idler) connect(to netip.AddrPort, number int) (err error) {
-	if c.socket, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0); err != nil {
-		return err
-	}
-	if err := syscall.SetNonblock(c.socket, true); err != nil {
-		return err
-	}
-	if err := syscall.Connect(c.socket, &syscall.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}); err != nil {
+	if c.socket, err = connected(to); err != nil {
 		return err
 	}
 	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(idle().Name), Key: benchKey, ClientID: uint64(number + 1),

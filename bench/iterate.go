@@ -33,6 +33,7 @@ func iterateRows() []measure.Row {
 					What:      fmt.Sprintf("position += velocity with %s, %s entities, %s", way.what, size.name, shape.What),
 					Reference: "the loop over two plain slices, as many entities",
 					Reach:     reach,
+					Missed:    "a run ends where a slab of pages does: eight runs in 10k, some 80 ns each",
 					Run:       func() measure.Result { return iterate(shape, size.n, way.system) },
 				})
 			}
