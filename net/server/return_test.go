@@ -68,9 +68,33 @@ func TestAnOlderReconnectTokenIsRefusedOnceANewerConnectionHasItsOwn(t *testing.
 		w.until("b live", 5*time.Second, func() bool { return b.State() == client.Live && b.Core().Token() != nil })
 		c := w.join(first)
 		w.pass(3 * time.Second)
-		if c.State() == client.Live || b.State() != client.Live || w.server.Stats().TokensPast == 0 {
+		if st := w.server.Stats(); c.State() != client.Connecting || b.State() != client.Live || st.TokensPast == 0 || st.Replaced != 0 {
 			t.Errorf("old token: %v, newer connection: %v, stats %+v", c.State(), b.State(), w.server.Stats())
 		}
+	})
+}
+
+// Somebody starts the game anew while the old process hangs: the backend's next token takes over. One that was made
+// before does not, or two windows with a token each would throw each other out for ever.
+func TestABackendsTokenTakesOverIfItIsNewerThanTheConnection(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		before := w.mint(w.ticket(1, "duel"))
+		time.Sleep(time.Second)
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, w.live(a))
+		b := w.join(before)
+		w.pass(2 * time.Second)
+		if st := w.server.Stats(); b.State() != client.Connecting || a.State() != client.Live || st.Replaced != 0 {
+			t.Errorf("an older token: %v, the connection %v, stats %+v", b.State(), a.State(), st)
+		}
+		b.Close()
+		w.players = nil // a hangs
+		c := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("c live", time.Second, w.live(c))
+		if st := w.server.Stats(); st.Replaced != 1 || st.Clients != 1 || c.Seat() != a.Seat() {
+			t.Errorf("seat %d, was %d, stats %+v", c.Seat(), a.Seat(), st)
+		}
+		w.players = append(w.players, a)
 	})
 }
 

@@ -169,12 +169,60 @@ func TestASlowReaderIsBoundedAndLetGo(t *testing.T) {
 	})
 }
 
-var longText = string(make([]byte, 0)) + "................................................................................................"
+const longText = "................................................................................................"
 
 type transportOf struct{ *link.Link }
 
 func (t *transportOf) Send(ch systems.Channel, m []byte) error { return t.SendReliable(m) }
 func (t *transportOf) Room() int                               { return 1 << 16 }
+
+// A peer that keeps talking and acknowledges nothing is let go too: not its session notices, but its link.
+func TestAPeerThatTalksButAcknowledgesNothingIsLetGo(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		a := w.join(w.mint(w.ticket(1, "duel")))
+		w.until("a live", 5*time.Second, w.live(a))
+		v := w.villain(2, "duel")
+		for range 60 {
+			w.pass(time.Second / 60)
+			v.frame()
+		}
+		if _, err := session.NewClient(session.ClientConfig{Hello: session.Hello{Fingerprint: w.game.Fingerprint()}}, &transportOf{v.link}, 0); err != nil {
+			t.Fatal(err)
+		}
+		v.say()
+		start := time.Now()
+		for i := 0; w.server.Stats().Clients == 2 && time.Since(start) < 15*time.Second; i++ {
+			w.pass(time.Second / 60)
+			v.frame()
+			if i%120 == 0 {
+				packet := []byte{0, 1, 1, 200} // a datagram of one byte that is no message: heard, and not understood
+				_ = v.Send(&v.out, packet, time.Now())
+				v.write()
+			}
+		}
+		if took := time.Since(start); took < linkTimeout-time.Second || took > linkTimeout+2*time.Second {
+			t.Errorf("let go after %v", took)
+		}
+	})
+}
+
+// What waits for a worker that is held up has a bound; news of connections is kept beyond it.
+func TestAnInboxKeepsABoundedNumberOfBytes(t *testing.T) {
+	b := inbox{wake: make(chan struct{}, 1)}
+	payload := make([]byte, netcode.MaxPayload)
+	const sent = 2 * inboxBytes / netcode.MaxPayload
+	for range sent {
+		b.packet(nil, payload, 0)
+	}
+	b.news(letter{kind: letterGone})
+	filled, lost := b.take(letters{})
+	if n := len(filled.list); len(filled.bytes) > inboxBytes || n-1+int(lost) != sent || filled.list[n-1].kind != letterGone || len(b.wake) != 1 {
+		t.Errorf("%d bytes in %d letters, %d lost", len(filled.bytes), n, lost)
+	}
+	if filled, lost = b.take(filled); len(filled.list) != 0 || lost != 0 {
+		t.Errorf("%d letters, %d lost after it was emptied", len(filled.list), lost)
+	}
+}
 
 // Nobody says goodbye when a cable is cut. The place is free after the token's timeout, and the seat after KeepSeat.
 func TestAVanishedPlayersPlaceIsFreeWithinTheTimeout(t *testing.T) {

@@ -1,0 +1,35 @@
+package server
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A worker's turn and the reader's batch allocate nothing once they are warm: a tick's cost is its work.
+func TestATurnAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	inBubble(t, "P1", func(c *Config) { c.Workers = 1 }, func(w *world) {
+		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
+		w.until("both live", 5*time.Second, w.live(a, b))
+		w.pass(5 * time.Second)
+		// The worker is asleep until its next tick; its turns are made here, and nobody sends meanwhile.
+		synctest.Wait()
+		k := w.server.workers[0]
+		now := time.Now()
+		before := k.counts.packetsOut
+		allocs := testing.AllocsPerRun(60, func() {
+			now = now.Add(time.Second / 30)
+			k.turn(now)
+		})
+		if sent := k.counts.packetsOut - before; sent < 100 {
+			t.Errorf("%d packets in 61 turns with two clients", sent)
+		}
+		// The simulated network copies each packet: two a turn, and once in a while a buffer grows.
+		if allocs > 3 {
+			t.Errorf("%v allocations a turn", allocs)
+		}
+	})
+}
