@@ -141,18 +141,33 @@ func TestOwnInputsAreOnlyCorrectedWhereTheServerAlteredThem(t *testing.T) {
 		for s := range 2 {
 			play := idle
 			if s == 0 {
-				play = wander(5)
+				walk := wander(5)
+				play = func(p *player, f int) pad {
+					now := walk(p, f)
+					now.Fire = f%3 == 0 // so that presses are late, too
+					return now
+				}
 			}
 			m.join(profile(t, name), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, play)
 		}
 		m.net.RunUntil(2 * time.Second)
 		a := m.clients[0]
-		start := a.Stats()
+		start, sent := a.Stats(), map[ecs.Tick]ecs.InputBytes{}
+		a.onFrame = func(p *player, _, _ ecs.Tick) {
+			for f := p.timeline.Received() + 1; f <= p.own.sampled; f++ {
+				sent[f] = p.own.slots[f%ecs.Tick(len(p.own.slots))]
+			}
+		}
 		m.net.RunUntil(14 * time.Second)
 		end := a.Stats()
 		wrong, altered := end.Corrections-start.Corrections, end.Substituted-start.Substituted
 		if wrong > altered || altered == 0 {
 			t.Errorf("%s: %d own inputs were corrected, the server altered %d", name, wrong, altered)
+		}
+		for f, in := range sent {
+			if used, known := m.used[f]; known && used != in && !m.altered[f].Has(0) {
+				t.Errorf("%s: tick %d: sent %+v, used %+v, and not marked", name, f, padInput.Unpack(in), padInput.Unpack(used))
+			}
 		}
 		m.sound(500)
 	}

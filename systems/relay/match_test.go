@@ -21,9 +21,10 @@ type match struct {
 	sums     map[ecs.Tick]ecs.Checksum
 	events   map[ecs.Tick][]ecs.EventKey
 	altered  map[ecs.Tick]ecs.PlayerSet
-	orders   []stampedOrder // as they were executed
-	reliable bool           // everything goes over the reliable channel
-	refused  int            // messages that a half refused; an error of the test unless hostile
+	orders   []stampedOrder              // as they were executed
+	used     map[ecs.Tick]ecs.InputBytes // of player 0
+	reliable bool                        // everything goes over the reliable channel
+	refused  int                         // messages that a half refused; an error of the test unless hostile
 	hostile  bool
 	hitch    bool // the server does not run: its ticks wait
 	owed     []systems.Time
@@ -69,7 +70,7 @@ func (o *outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o.send(to
 
 func newMatch(t testing.TB, game *ecs.Game, seed uint64) *match {
 	m := &match{t: t, game: game, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}),
-		sums: map[ecs.Tick]ecs.Checksum{}, events: map[ecs.Tick][]ecs.EventKey{}, altered: map[ecs.Tick]ecs.PlayerSet{}}
+		sums: map[ecs.Tick]ecs.Checksum{}, events: map[ecs.Tick][]ecs.EventKey{}, altered: map[ecs.Tick]ecs.PlayerSet{}, used: map[ecs.Tick]ecs.InputBytes{}}
 	half, err := NewServer(systems.ServerConfig{World: newWorld(t, game, seed), Peers: 8, Taken: m.taken})
 	if err != nil {
 		t.Fatal(err)
@@ -107,6 +108,7 @@ func newWorld(t testing.TB, game *ecs.Game, seed uint64) *ecs.World {
 
 func (m *match) taken(f systems.FinalTick) {
 	m.sums[f.Tick] = f.State.Checksum()
+	m.used[f.Tick] = f.Inputs[0]
 	if f.Late != 0 {
 		m.altered[f.Tick] = f.Late
 	}

@@ -7,8 +7,7 @@ import (
 	"tendon/systems"
 )
 
-// peer is what the server knows of one open connection. It has acknowledged tick acked, which never falls while it is
-// open.
+// peer is what the server knows of one open connection. It holds the input sets up to tick acked, as far as it has said.
 type peer struct {
 	open     bool
 	seat     int // −1: a spectator

@@ -137,6 +137,11 @@ func (s *Server) Tick(due systems.Time) {
 		}
 	}
 	s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
+	for i := range s.scratch.orders {
+		if o := &s.scratch.orders[i]; o.Kind == ecs.OrderLeave {
+			s.seats[o.Player].vacant(f) // also where somebody joins in the same tick
+		}
+	}
 	t.orders = uint32(rollback.DigestOrders(s.scratch.orders))
 	s.codes.add(f, &t, s.before, s.game)
 	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
@@ -228,7 +233,9 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 		p.stats.Refused++
 		return err
 	}
-	if m.received > p.acked {
+	// The last word counts, not the highest: what was sent before an image was loaded may come after it. One that was
+	// overtaken only makes the next confirmation longer.
+	if m.received >= s.OldestServable() {
 		p.acked, p.stats.Acked = m.received, m.received
 	}
 	for i := range m.inputs {
