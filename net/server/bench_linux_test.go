@@ -46,13 +46,15 @@ func BenchmarkRoomSecond(b *testing.B) {
 		b.Run(string(rune('0'+rooms/100))+"00rooms", func(b *testing.B) {
 			s := serve(b, 30, 1)
 			const settle, measure = 3 * time.Second, 3 * time.Second
+			empty := heap()
 			wait := load{Server: addrOf(s), Rooms: rooms, Rate: 30, Duration: settle + measure + 500*time.Millisecond}.start(b)
 			time.Sleep(settle)
 			before, at, stats := processorTime(), time.Now(), s.Stats()
 			time.Sleep(measure)
 			used, took := processorTime()-before, time.Since(at)
-			after := s.Stats()
+			after, full := s.Stats(), heap()
 			wait()
+			b.ReportMetric(float64(full-empty)/float64(rooms), "B/room")
 			seconds := took.Seconds() * float64(rooms)
 			b.ReportMetric(float64(used.Microseconds())/seconds, "cpu-µs/room-s")
 			b.ReportMetric(float64(used)/float64(took)*100, "%core")

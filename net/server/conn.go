@@ -25,15 +25,18 @@ type conn struct {
 	pace pace
 
 	// The worker's.
-	link *link.Link // nil before it has joined, and after it is gone
-	peer systems.Peer
-	room int // bytes that link may hold
+	link    *link.Link // nil before it has joined, and after it is gone
+	peer    systems.Peer
+	room    int  // bytes that link may hold
+	stirred bool // something was sent or received since flushed
+	flushed systems.Time
 
 	minted atomic.Bool // it was given a reconnect token; set by the worker, read by the port
 }
 
 // Send and Room make a conn the session's transport.
 func (c *conn) Send(ch systems.Channel, message []byte) error {
+	c.stirred = true
 	if ch == systems.Reliable {
 		return c.link.SendReliable(message)
 	}
@@ -46,6 +49,9 @@ const (
 	// linkQueue bounds what waits for one peer's acknowledgement, in bytes. With the session's own queue of 256 KB, a
 	// peer that reads nothing costs less than 512 KB until it is given up.
 	linkQueue = 160 << 10
+	// quietFlush is how often the link of a connection on which nothing happens is flushed. It has nothing to send; it
+	// only watches its time.
+	quietFlush = systems.Second / 2
 	// framing is more than a message's length takes in the link's stream.
 	framing = 4
 	// linkTimeout gives up a peer that acknowledges nothing, in good time after the session would have.

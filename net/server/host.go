@@ -131,8 +131,12 @@ func (w *worker) frame(h *host, at systems.Time) {
 	}
 }
 
+// flush ends a connection's tick.
 func (w *worker) flush(c *conn, at systems.Time) {
-	w.conn = c
+	if !c.stirred && at < c.flushed+quietFlush && c.link.Pending() == 0 {
+		return
+	}
+	w.conn, c.stirred, c.flushed = c, false, at
 	c.link.Flush(time.Duration(at), w.emit)
 }
 

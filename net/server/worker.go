@@ -162,6 +162,7 @@ func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 	if c.link == nil {
 		return // it was refused, or dropped a moment ago
 	}
+	c.stirred = true
 	if c.link.Receive(payload) != nil {
 		w.counts.malformed++
 		return
