@@ -9,7 +9,25 @@
 // The server half simulates too. It is what joins, resyncs, verdicts and recordings are made from, and what clients'
 // checksums are compared with.
 //
-// What a client sends and hears is in message.go. One datagram a tick goes each way: up, the inputs the server has
-// not yet used; down, the input sets the client has not yet acknowledged. Orders and checksums go on the reliable
-// channel.
+// What a client sends and hears is in message.go and order.go, and in the wire standard. One datagram a tick goes each
+// way: up, the inputs of ticks that are not final yet; down, the input sets that the client has not acknowledged.
+// Orders and checksums go on the reliable channel. Where there is no datagram channel, all may go on the reliable one.
+//
+// It is not a session: who may take a seat, how images travel and when a peer is gone are decided around it.
+//
+//	half, err := relay.Strategy.NewServer(systems.ServerConfig{World: world, Peers: 8})
+//	half.Open(peer, seat, world.Tick(), now, out)  // the peer holds that state
+//	half.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, out)
+//	half.Receive(peer, systems.Datagram, message, now)
+//	half.Tick(due)
+//	half.Send(now, out)
+//	half.Desynced(func(p systems.Peer) { … })      // send it an image, then Open it again
+//
+// # Tasks
+//
+//   - Follow a player's inputs on the server: seat.go. What a confirmation is made of: codes.go.
+//   - See who is too far behind, floods or differs: peer.go, hashes.go.
+//   - See what a frame does on a client: [Client.Frame]. How its clock is kept: systems/clock.
+//   - See what happens where the prediction window is too small: delay.go.
+//   - See what a player's controls become: own.go.
 package relay

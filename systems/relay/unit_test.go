@@ -1,0 +1,219 @@
+package relay
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// A margin is a fraction of a tick, by the room's grid and not by when the server came to compute, and there is none
+// before the grid is known.
+func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
+	l := newLoop(t, testGame(60), 1, 1, zigzag)
+	s, epoch := l.server, 1000*systems.Second
+	send := func(received ecs.Tick, n int, now systems.Time) {
+		m := inputMessage{received: received, inputs: make([]ecs.InputBytes, n)}
+		if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(0, 3, epoch)
+	if s.seats[0].worst.set {
+		t.Error("measured before the first tick")
+	}
+	for f := ecs.Tick(1); f <= 30; f++ {
+		s.Tick(systems.TickTime(epoch, f, 60))
+	}
+	send(30, 2, systems.TickTime(epoch, 30, 60)+s.tick/2)
+	if w := s.seats[0].worst; w != (margin{tick: 31, value: marginUnit / 2, set: true}) {
+		t.Errorf("half a tick before its use: %+v", w)
+	}
+	// Tick 31 was due long ago: what comes now for 32 is too late by the grid, whatever was computed.
+	send(30, 5, systems.TickTime(epoch, 36, 60))
+	if w := s.seats[0].worst; w.tick != 33 || w.value != -3*marginUnit {
+		t.Errorf("three ticks late: %+v", w)
+	}
+}
+
+// What waits of one connection is not played by the next that takes the seat.
+func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
+	l := newLoop(t, testGame(60), 2, 1, zigzag)
+	s := l.server
+	for range 40 {
+		l.step()
+	}
+	m := inputMessage{received: s.done, inputs: make([]ecs.InputBytes, 30)}
+	for i := range m.inputs {
+		m.inputs[i] = padInput.Pack(pad{DX: 7, Fire: true})
+	}
+	if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 { // the first of them have come before
+		s.Tick(0)
+	}
+	if padInput.Unpack(s.inputs[0]).DX != 7 {
+		t.Fatal("the test proves nothing")
+	}
+	s.Close(0)
+	s.Open(0, 0, s.done, 0, l)
+	s.Tick(0)
+	if in := padInput.Unpack(s.inputs[0]); in.DX != 7 || in.Fire {
+		t.Errorf("%+v: want what was held, and no press of who is gone", in)
+	}
+	// Whoever joins a seat anew does not go on with what was held in it.
+	s.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 0}, l)
+	s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, l)
+	for range 60 {
+		s.Tick(0)
+	}
+	if in := padInput.Unpack(s.inputs[0]); in != (pad{}) || !s.world.Players().Has(0) {
+		t.Errorf("holds %+v", in)
+	}
+}
+
+// An image may be older than what a client has confirmed. Orders between the two are sent again; whether the client
+// dropped them already or not, each is taken once.
+func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
+	for wait := range 30 {
+		l := newLoop(t, testGame(60), 1, 2, zigzag)
+		for range 40 {
+			l.step()
+		}
+		var s ecs.Snapshot
+		l.server.World().Save(&s)
+		image, have := s.AppendImage(nil), l.server.done
+		for i := range 10 {
+			l.server.Stamp(ecs.Order{Payload: []byte{byte(i)}}, l)
+			l.step()
+		}
+		for range wait {
+			l.step()
+		}
+		c, now := l.clients[0], systems.Time(l.tick)*l.length
+		if err := c.World().LoadImage(image); err != nil {
+			t.Fatal(err)
+		}
+		c.Load(now, l.server.done, 4*l.length)
+		if wait%2 == 0 {
+			l.step()
+		}
+		l.server.Open(0, 0, have, now, l)
+		for range 60 {
+			l.step()
+		}
+		if !c.Live() || l.server.PeerStats(0).Desyncs > 0 || c.timeline.Confirmed() < have+60 {
+			t.Fatalf("after %d ticks: %+v", wait, c.Stats())
+		}
+	}
+}
+
+// The delay is what four of five ticks of a second needed: a spike does not raise it, a slower connection does, and it
+// comes down a tick at a time.
+func TestTheDelayFollowsWhatMostTicksNeeded(t *testing.T) {
+	d := newDelay(2, 8, 5)
+	second := func(ahead, spikes int) {
+		for i := range 60 {
+			if i < spikes {
+				d.observe(ahead+40, 60)
+			} else {
+				d.observe(ahead, 60)
+			}
+		}
+	}
+	second(10, 0)
+	if d.ticks != 2 {
+		t.Errorf("%d: what was asked for just suffices", d.ticks)
+	}
+	second(8, 11)
+	if d.ticks != 2 {
+		t.Errorf("%d after a spike", d.ticks)
+	}
+	second(16, 0)
+	if d.ticks != 9 {
+		t.Errorf("%d where 8 are missing", d.ticks)
+	}
+	second(500, 0)
+	if d.ticks != maxDelay {
+		t.Errorf("%d: beyond the bound", d.ticks)
+	}
+	last := d.ticks
+	for range 60 * 40 {
+		d.observe(-20, 60)
+		if d.ticks < last-1 {
+			t.Fatalf("from %d to %d in a tick", last, d.ticks)
+		}
+		last = d.ticks
+	}
+	if d.ticks != 2 {
+		t.Errorf("%d in the end", d.ticks)
+	}
+}
+
+// A confirmation never exceeds a datagram, and what does not fit follows.
+func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
+	game := crowd(16)
+	r := ecs.NewRand(1)
+	l := newLoop(t, game, 1, 1, zigzag)
+	s := l.server
+	for p := range 16 {
+		s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)}, l)
+	}
+	for range 300 {
+		for p := range s.seats {
+			s.seats[p].put(s.done+1, s.done, padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Fire: r.Chance(1, 2)}), game)
+		}
+		s.Tick(0)
+	}
+	message := s.confirmation(&s.peers[0])
+	if len(message) > systems.MaxDatagram || len(message) < systems.MaxDatagram-100 {
+		t.Errorf("%d bytes", len(message))
+	}
+	c := l.clients[0]
+	l.down[0] = lane{}
+	s.Open(0, 0, 0, 0, l)
+	for slot := range l.down[0].slots {
+		l.down[0].slots[slot].open(func(ch systems.Channel, m []byte) {
+			if err := c.Receive(ch, m, 0); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	for rounds := 0; c.timeline.Received() < s.done; rounds++ {
+		if rounds > 40 {
+			t.Fatalf("%d of %d", c.timeline.Received(), s.done)
+		}
+		s.peers[0].acked = c.timeline.Received()
+		if err := c.Receive(systems.Datagram, s.confirmation(&s.peers[0]), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Inputs that do not fit a datagram wait, newest first; the message stays whole.
+func TestAnInputMessageHoldsTheOldestThatFit(t *testing.T) {
+	type wide struct{ A [32]uint8 }
+	wideInput := ecs.NewInput[wide]()
+	game := &ecs.Game{Name: "wide", TickRate: 60, MaxPlayers: 2, Input: wideInput, Components: ecs.Components(bodyComp)}
+	newWorld(t, game, 1)
+	r := ecs.NewRand(2)
+	sent := inputMessage{received: 990}
+	for range 150 {
+		var w wide
+		for i := range w.A {
+			w.A[i] = uint8(r.Uint64())
+		}
+		sent.inputs = append(sent.inputs, wideInput.Pack(w))
+	}
+	message := sent.append(nil, game)
+	var got inputMessage
+	if err := got.read(message, near, game); err != nil || len(message) > systems.MaxDatagram || len(got.inputs) < 25 {
+		t.Fatal(err, len(message), len(got.inputs))
+	}
+	for i, in := range got.inputs {
+		if in != sent.inputs[i] {
+			t.Fatal(i)
+		}
+	}
+}
