@@ -72,10 +72,10 @@ func paintFloor(c ecs.Canvas) {
 	c.Rectangle(-width, -height, 3*width, 3*height, backdrop)
 	c.Rectangle(0, 0, width, height, floorColor)
 	for x := 0.0; x <= width; x += squareSize {
-		c.Line(x, 0, x, height, 0.04, gridColor)
+		c.Rectangle(x-0.02, 0, 0.04, height, gridColor)
 	}
 	for y := 0.0; y <= height; y += squareSize {
-		c.Line(0, y, width, y, 0.04, gridColor)
+		c.Rectangle(0, y-0.02, width, 0.04, gridColor)
 	}
 }
 
