@@ -20,7 +20,7 @@ func rewindRows() []measure.Row {
 				What: fmt.Sprintf("rewind 8 and resimulate, %s entities, %s: restore, saves and bookkeeping, i.e. less the "+
 					"same 8 steps of the bare world", size.name, l.what),
 				Reference: "memcpy of the pages changed, once for the restore and once a tick",
-				Reach:     2, Plus: 1000,
+				Reach:     2, Plus: 1000, Missed: pieces,
 				Run: func() measure.Result { return rewind(l, size.n) },
 			})
 		}
