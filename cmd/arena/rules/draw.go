@@ -152,8 +152,7 @@ func paintPeople(c ecs.Canvas, v *ecs.View) {
 		color := playerColors[e.B.Player]
 		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*e.A.Pos.Z.Float(), shadow)
 		if int(e.B.Player) == v.Seat {
-			c.Circle(gx, gy, 0.78, fade8(you, 0.9))
-			c.Circle(gx, gy, 0.68, floorColor)
+			paintRing(c, gx, gy, 0.68, 0.78, you)
 		}
 		c.Line(x+0.3*dx, y+0.3*dy, x+0.95*dx, y+0.95*dy, 0.2, dim)
 		c.Circle(x, y, 0.5, color)
@@ -165,6 +164,18 @@ func paintPeople(c ecs.Canvas, v *ecs.View) {
 		}
 		paintHealth(c, x, y-0.95, e.D)
 	}
+}
+
+// paintRing draws a ring: a polygon that goes round outside, steps in, and comes back inside.
+func paintRing(c ecs.Canvas, x, y, inner, outer float64, color ecs.Color) {
+	const corners = 28
+	var points [2 * (corners + 1)]ecs.Point
+	for i := range corners + 1 {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / corners)
+		points[i] = ecs.Point{X: x + outer*cos, Y: y + outer*sin}
+		points[len(points)-1-i] = ecs.Point{X: x + inner*cos, Y: y + inner*sin}
+	}
+	c.Polygon(points[:], color)
 }
 
 func paintHealth(c ecs.Canvas, x, y float64, h Health) {
