@@ -190,6 +190,16 @@ func (o *options) steady(client int) bool {
 	return !o.clients[client].spectator && o.clients[client].at+10*time.Second < o.trouble
 }
 
+// leaves reports whether a client says goodbye, or is not heard of for so long that it might as well have.
+func (o *options) leaves(client int) bool {
+	for _, f := range o.faults {
+		if f.client == client && (f.kind == away || f.kind == leave || f.kind == blackout) {
+			return true
+		}
+	}
+	return false
+}
+
 // mustRewind returns the players who cannot get through the match without rewinding: news of the others is older than
 // what they show, and there is another one who plays.
 func (o *options) mustRewind() (clients []int) {

@@ -43,10 +43,10 @@ type run struct {
 type clientState struct {
 	gone, away, down bool
 	before           tally    // of the processes before this one
-	rollbacks        uint64   // of the processes before this one
 	planted          ecs.Tick // where its state was made wrong; 0: nowhere
 	mismatches       uint64   // when the wrong bit must have been found
 	confirmed        ecs.Tick // when watching began
+	seat             int      // 1 + its seat, once it has one
 }
 
 // tally is what was seen.
@@ -143,12 +143,26 @@ func (r *run) join(i int) {
 	})
 	if !p.spectator {
 		r.Net.Every(c.Node(), r.Net.LocalNow(c.Node()), 1, func(k int64, _ simnet.Time) {
-			if k%3 == 0 && c.Live() {
+			if !c.Live() {
+				return
+			}
+			r.sit(i)
+			if k%3 == 0 {
 				if err := c.Core.Order(ecs.Entity{}, r.order); err != nil {
 					r.fail("client %d: Order while live: %v", i, err)
 				}
 			}
 		})
+	}
+}
+
+// sit demands that client i sits where it sat, if it was never away for longer than its seat is kept.
+func (r *run) sit(i int) {
+	s := &r.state[i]
+	if now := r.Clients[i].Seat() + 1; s.seat == 0 || r.leaves(i) {
+		s.seat = now
+	} else if s.seat != now {
+		r.fail("client %d sat on seat %d and now sits on %d", i, s.seat-1, now-1)
 	}
 }
 
