@@ -77,7 +77,13 @@ func watchWindow() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
-	defer cancel()
+	pressed := make(chan struct{})
+	defer func() {
+		cancel()
+		if seen.tick >= 10 {
+			<-pressed
+		}
+	}()
 	world, err := ecs.NewWorld(walkGame(), 1)
 	if err != nil {
 		seen.err = err
@@ -96,7 +102,10 @@ func watchWindow() {
 				return errors.New("no key arrived in a minute")
 			}
 			if world.Tick() == 10 {
-				go press(ctx, tool)
+				go func() {
+					press(ctx, tool)
+					close(pressed)
+				}()
 			}
 			world.Step(ecs.TickInputs{Players: []ecs.InputBytes{in}})
 			world.Save(&state)
@@ -121,6 +130,7 @@ func watchWindow() {
 
 // press holds the right arrow key. Without a window manager nothing is focused, so the window is named.
 func press(ctx context.Context, tool string) {
+	defer exec.Command(tool, "keyup", "Right").Run() // the key must not stay down on the X server
 	for ctx.Err() == nil {
 		_ = exec.CommandContext(ctx, tool, "search", "--name", "tendon window test", "windowfocus", "--sync", "keydown", "Right").Run()
 		time.Sleep(200 * time.Millisecond)
