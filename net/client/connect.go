@@ -44,7 +44,7 @@ func (c *Core) retry(why error, now systems.Time) {
 	if c.session != nil {
 		c.fresh = added(c.fresh, c.session.Stats())
 	}
-	c.session, c.joined = nil, false
+	c.session, c.joined, c.pending = nil, false, pending{}
 	if c.attempts >= c.config.Attempts {
 		c.end(fmt.Errorf("%w: %w", ErrUnreachable, why))
 		return
@@ -129,6 +129,34 @@ func (c *Core) build(w *session.Welcome) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %q", ErrStrategy, w.Strategy)
+}
+
+// pending is a state that waits to be taken over. image is nil for none.
+type pending struct {
+	image []byte
+	tick  ecs.Tick
+	until systems.Time
+}
+
+// compareWait bounds how long a right state waits for the client's own one of its tick.
+const compareWait = systems.Second / 2
+
+// arrive takes an image. One that overtook the news of its tick waits until the client has its own state of that tick,
+// or what had gone wrong would not be found out.
+func (c *Core) arrive(image []byte, tick ecs.Tick, now systems.Time) {
+	if c.joined && c.half.Stats().Confirmed < tick {
+		c.pending = pending{append([]byte(nil), image...), tick, now + compareWait}
+		return
+	}
+	c.load(image, now)
+}
+
+// loadPending takes over the state that waits, if it is time to.
+func (c *Core) loadPending(now systems.Time) {
+	if p := c.pending; p.image != nil && (now >= p.until || c.half.Stats().Confirmed >= p.tick) {
+		c.pending = pending{}
+		c.load(p.image, now)
+	}
 }
 
 // load takes over the state of an image. If the client was playing, it first finds out what had gone wrong.

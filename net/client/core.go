@@ -20,7 +20,8 @@ type Core struct {
 	world   *ecs.World
 	welcome session.Welcome
 	joined  bool
-	loaded  bool // world holds a state of the match
+	loaded  bool    // world holds a state of the match
+	pending pending // a state that waits to be taken over
 
 	input    ecs.InputBytes
 	bot      *ecs.Rand
@@ -98,6 +99,7 @@ func (c *Core) Frame(now systems.Time) error {
 		c.half.SetInput(c.input)
 		c.half.Frame(now)
 		c.half.Send(now, c.out())
+		c.loadPending(now)
 		if c.state == CatchingUp && c.half.Live() {
 			c.state, c.attempts = Live, 0
 			c.session.Live()
@@ -124,7 +126,7 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 	case session.EventWelcome:
 		c.enter(e.Welcome, now)
 	case session.EventImage:
-		c.load(e.Message, now)
+		c.arrive(e.Message, e.Tick, now)
 	case session.EventStrategy:
 		if c.joined && c.half.Receive(ch, e.Message, now) != nil {
 			c.session.Fault(now)

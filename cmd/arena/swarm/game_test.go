@@ -40,8 +40,7 @@ func game(name string) (g *ecs.Game, p *probe, order []byte, flip func(*ecs.Worl
 	if name == "arena" {
 		g, order, structure, flip = rules.Game(), rules.Surrender, arenaStructure, arenaFlip
 	} else {
-		// One number too many is drawn: the lightest mistake there is.
-		g, order, structure, flip = matchtest.Dots(), []byte{7}, dotsStructure, func(w *ecs.World) { w.Rand().Uint64() }
+		g, order, structure, flip = matchtest.Dots(), []byte{7}, dotsStructure, dotsFlip
 	}
 	g.Systems = append([]ecs.System(nil), g.Systems...)
 	last := &g.Systems[len(g.Systems)-1]
@@ -98,6 +97,9 @@ func arenaStructure(w *ecs.World) uint64 {
 
 // arenaFlip flips a bit that nothing sets right again: of the number of the round.
 func arenaFlip(w *ecs.World) { arenaClock.Write(w).Round ^= 1 << 9 }
+
+// dotsFlip draws one number too many.
+func dotsFlip(w *ecs.World) { w.Rand().Uint64() }
 
 // dotsStructure is a hash of who threw a spark: that is how entities come, and half a second later they go.
 func dotsStructure(w *ecs.World) uint64 {

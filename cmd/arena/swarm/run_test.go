@@ -333,7 +333,7 @@ func (r *run) judgeClient(i int) {
 	}
 }
 
-// judgeFault demands that a client's wrong bit was found where it was, and healed.
+// judgeFault demands that a client's wrong bit was found where it was, named, and healed.
 func (r *run) judgeFault(i int) {
 	c, s := r.Clients[i], &r.state[i]
 	switch {
@@ -346,6 +346,9 @@ func (r *run) judgeFault(i int) {
 	}
 	if s.before.Resyncs == 0 {
 		r.fail("client %d was never sent the right state", i)
+	}
+	if s.before.Desyncs == 0 {
+		r.fail("client %d does not know what was wrong", i)
 	}
 }
 

@@ -1,0 +1,58 @@
+package swarm
+
+import (
+	"testing"
+	"time"
+
+	"tendon/net/client"
+	"tendon/net/matchtest"
+	"tendon/net/simnet"
+	"tendon/systems/relay"
+)
+
+// What swarms found, reduced.
+
+func harness(t *testing.T, players int, profile string, delay int) *matchtest.Harness {
+	h, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := simnet.ByName(profile)
+	for range players {
+		h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) { c.InputDelay = delay }})
+	}
+	return h
+}
+
+// Seed 15: on a link whose round trip is shorter than the input delay the present stays behind the server. A client
+// there was never let in.
+func TestALongInputDelayOnAShortLinkKeepsNobodyOut(t *testing.T) {
+	h := harness(t, 2, "P1", 8)
+	h.RunUntil(5 * time.Second)
+	for i, c := range h.Clients {
+		if !c.Live() || c.FirstLive > 2*time.Second || c.Checked < 100 {
+			t.Errorf("client %d is %v, first live after %v, %d ticks checked", i, c.Core.State(), c.FirstLive, c.Checked)
+		}
+	}
+	if err := h.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Seeds 16, 26 and 39: the right state came before the client had its own of that tick, because of its input delay or
+// because it overtook the news. There was nothing to compare, and no report of what was wrong.
+func TestADifferenceIsNamedThoughTheRightStateOvertookTheNews(t *testing.T) {
+	for _, link := range []struct {
+		profile string
+		delay   int
+	}{{"P0", 4}, {"P1", 8}, {"P6", 2}} {
+		h := harness(t, 2, link.profile, link.delay)
+		h.RunUntil(4 * time.Second)
+		h.Clients[1].Fault(h.Room.Tick()+30, dotsFlip)
+		h.RunUntil(8 * time.Second)
+		c := h.Clients[1]
+		if d := c.Core.Desyncs(); len(d) != 1 || c.Mismatches == 0 || c.Mismatches > 120 || h.Clients[0].Mismatches > 0 {
+			t.Errorf("%s, input delay %d: reports %v, %d of %d ticks differed", link.profile, link.delay, d, c.Mismatches, c.Checked)
+		}
+	}
+}
