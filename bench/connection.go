@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -24,6 +26,12 @@ const idleConnections = 1000
 
 // roles are what this program does when it was started by itself.
 var roles = map[string]func() error{"server": beServer, "idlers": beIdlers, "echo": beEcho, "pingers": bePingers}
+
+// role returns what this process was started for, if it was.
+func role() (run func() error, ok bool) {
+	run, ok = roles[process.Role()]
+	return run, ok
+}
 
 func connectionRows() []measure.Row {
 	return []measure.Row{{

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tendon/bench/internal/measure"
-	"tendon/bench/internal/process"
 )
 
 func main() {
@@ -17,8 +16,8 @@ func main() {
 }
 
 func run() error {
-	if role, ok := roles[process.Role()]; ok {
-		return role()
+	if run, ok := role(); ok {
+		return run()
 	}
 	return measure.Main(rows(), "core", "go run ./bench -row", "bench/README.md")
 }

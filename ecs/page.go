@@ -45,10 +45,10 @@ func (p *pool) take() *page {
 	return p.grow()
 }
 
-// poolBatch is the fewest pages that are made at once, poolBatchMax the most: fewer, larger allocations, and copies into
-// pages that lie next to each other.
+// poolBatch is the fewest pages that are made at once, for rooms with a handful of entities; a pool doubles up to
+// poolBatchMax: fewer, larger allocations, and copies into pages that lie next to each other.
 const (
-	poolBatch    = 8
+	poolBatch    = 2
 	poolBatchMax = 64
 )
 

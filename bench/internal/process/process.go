@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package process starts a program again as another process on a core of its own, so that what a server costs can be
 // told from what its clients do. It is for benchmarks on Unix systems.
 package process

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package main
+
+import "tendon/bench/internal/measure"
+
+// role: other processes are started on Unix only.
+func role() (run func() error, ok bool) { return nil, false }
+
+func connectionRows() []measure.Row { return nil }
