@@ -23,21 +23,23 @@
 // # Goroutines
 //
 // One reads the socket, opens packets and files what was in them with the worker whose room it is for; each worker
-// computes its rooms; Run's own keeps connections alive. There is none for a connection, and none for a room.
+// computes its rooms; Run's own keeps connections alive. There is none for a connection, and none for a room. A worker
+// also reads what is there right before its ticks, so the reader can sleep between batches: waking for each packet
+// costs more than all that is done with it.
 //
 // Every datagram of a tick leaves by its worker: it collects what all its due rooms send, has it sealed, and writes it
 // with one system call for many. net/netcode is one value for one goroutine at a time, and it must stay one: only a
 // single table of tokens and clients can tell that a token was used from two addresses, or that a client is back. So it
 // stands under a lock, which the reader and the workers hold while they open or seal up to 64 packets, at about a
 // third of a microsecond each, and never during a system call or a tick. That is a tenth of what a packet costs in
-// all; the other nine run side by side. To shard the seals by address would need the rooms to be sharded in the same
+// all, kernel included; the other nine run side by side. To shard the seals by address would need the rooms to be sharded in the same
 // way, or every packet to change goroutines twice.
 //
 // # Time
 //
 // The rooms of a worker tick in turns, on a grid of about 4 ms: a room's phase is chosen when it is made, so that the
 // load is even within a tick and the worker wakes a few hundred times a second at most, however many rooms it has. What
-// arrived waits for the next turn; it carries the time at which it was read from the socket, which is at most 1 ms late.
+// arrived waits for the next turn; it carries the time at which it was read from the socket, at most 4 ms after it came.
 // A tick that is late is computed late, never left out.
 //
 // # Bounds

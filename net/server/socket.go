@@ -39,9 +39,11 @@ const arrivalLimit = netcode.MaxPacket + 1
 
 func (a *arrivals) packet(i int) []byte { return a.buffer[i][:a.sizes[i]] }
 
-// receiver waits for datagrams and takes those that are there. It belongs to one goroutine.
+// receiver takes datagrams that are there: receive waits for the first, poll does not. It belongs to one goroutine;
+// several receivers of one socket work side by side.
 type receiver interface {
 	receive(a *arrivals) error
+	poll(a *arrivals)
 }
 
 // sender writes an outbox to the socket. It never waits: what the system does not take is lost, as on any network. It
@@ -52,6 +54,9 @@ type sender interface {
 
 // plainReceiver and plainSender work with any socket, one datagram a call.
 type plainReceiver struct{ socket Socket }
+
+// poll finds nothing: such a socket can only be waited for.
+func (r plainReceiver) poll(a *arrivals) { a.count = 0 }
 
 func (r plainReceiver) receive(a *arrivals) error {
 	n, from, err := r.socket.ReadFromUDPAddrPort(a.buffer[0][:])

@@ -42,10 +42,10 @@ func (r *rows) init() {
 type batchReceiver struct {
 	rows
 	raw   syscall.RawConn
-	into  *arrivals
 	count int
 	errno syscall.Errno
 	call  func(fd uintptr) bool // r.receiveMany, bound once
+	once  func(fd uintptr)      // the same, whatever it finds
 }
 
 // batchSender sends with sendmmsg.
@@ -72,6 +72,7 @@ func newReceiver(socket Socket) receiver {
 	r := &batchReceiver{raw: raw}
 	r.init()
 	r.call = r.receiveMany
+	r.once = func(fd uintptr) { r.receiveMany(fd) }
 	return r
 }
 
@@ -100,24 +101,40 @@ func newSender(socket Socket) sender {
 }
 
 func (r *batchReceiver) receive(a *arrivals) error {
-	a.count, r.into = 0, a
-	for i := range r.headers {
-		r.headers[i].message.Namelen = unix.SizeofSockaddrInet6
-		r.vectors[i].Base = &a.buffer[i][0]
-		r.vectors[i].SetLen(arrivalLimit)
-	}
+	r.prepare(a)
 	if err := r.raw.Read(r.call); err != nil {
 		return err
 	}
 	if r.errno != 0 {
 		return os.NewSyscallError("recvmmsg", r.errno)
 	}
+	r.fill(a)
+	return nil
+}
+
+// poll uses Control, which unlike Read does not wait for another receiver.
+func (r *batchReceiver) poll(a *arrivals) {
+	r.prepare(a)
+	if r.raw.Control(r.once) == nil {
+		r.fill(a)
+	}
+}
+
+func (r *batchReceiver) prepare(a *arrivals) {
+	a.count, r.count = 0, 0
+	for i := range r.headers {
+		r.headers[i].message.Namelen = unix.SizeofSockaddrInet6
+		r.vectors[i].Base = &a.buffer[i][0]
+		r.vectors[i].SetLen(arrivalLimit)
+	}
+}
+
+func (r *batchReceiver) fill(a *arrivals) {
 	for i := range r.count {
 		a.from[i] = addrPort(&r.addresses[i])
 		a.sizes[i] = int(r.headers[i].length)
 	}
 	a.count, a.pause = r.count, r.count < batchSize
-	return nil
 }
 
 // receiveMany takes what is there; false means that nothing is, and that it is to be called again.

@@ -20,9 +20,11 @@ type worker struct {
 	config *Config
 	port   *port
 	inbox  inbox
-	sender sender
-	log    *lines
-	rooms  int // places assigned; under the port's lock
+	arrivals
+	receiver receiver
+	sender   sender
+	log      *lines
+	rooms    int // places assigned; under the port's lock
 
 	phases  int
 	hosts   [][]*host // by phase
@@ -56,7 +58,7 @@ type workerCounts struct {
 const stepTime = 4 * time.Millisecond
 
 func newWorker(number int, c *Config, p *port, socket Socket, log *lines) *worker {
-	w := &worker{number: number, config: c, port: p, sender: newSender(socket), log: log}
+	w := &worker{number: number, config: c, port: p, receiver: newReceiver(socket), sender: newSender(socket), log: log}
 	w.inbox.wake = make(chan struct{}, 1)
 	w.phases = max(1, int(time.Second/stepTime)/c.rate())
 	w.hosts = make([][]*host, w.phases)
@@ -122,6 +124,7 @@ func (w *worker) turn(now time.Time) {
 	w.counts.turns++
 	at := w.port.at(now)
 	w.now = now
+	w.poll()
 	w.deliver()
 	w.compute(at)
 	if !w.out.empty() {
@@ -136,6 +139,28 @@ func (w *worker) turn(now time.Time) {
 	}
 	w.stopping()
 }
+
+// poll reads the socket right before the ticks, so that they miss nothing that is there, and the reader may sleep.
+func (w *worker) poll() {
+	for range pollBatches {
+		w.receiver.poll(&w.arrivals)
+		if w.arrivals.count == 0 {
+			break
+		}
+		w.port.receive(&w.arrivals, &w.sealed, w.now)
+		if !w.arrivals.pause {
+			continue
+		}
+		break
+	}
+	if w.sealed.Len() > 0 { // answers to those who come
+		w.counts.unsent += uint64(w.sender.send(&w.sealed))
+		w.sealed.Reset()
+	}
+}
+
+// pollBatches bounds what a worker reads in one turn, for it has ticks to compute: the reader takes the rest.
+const pollBatches = 16
 
 // deliver hands what arrived to the rooms.
 func (w *worker) deliver() {
