@@ -19,7 +19,7 @@ type Config struct {
 	// Observer are better set by OpenRoom, since rooms run side by side.
 	Room room.Config
 	// OpenRoom changes the config of one room before it is made: its seed, its match number, its recorder. An error
-	// turns away whoever wanted in. It is called on the worker's goroutine. nil: every room is as Room says, with a seed
+	// turns away whoever wanted in. Game, MaxPeers and MintToken stay the server's. It is called on the worker's goroutine. nil: every room is as Room says, with a seed
 	// and a match number of its own.
 	OpenRoom func(name string, c *room.Config) error
 	// CloseRoom is told of each room that is over, on its worker's goroutine, after its last tick. nil: nobody is.

@@ -4,15 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"tendon/ecs"
 	"tendon/net/room"
 )
 
 // The whole stack at once: sockets, seals, KCP, sessions, rooms, the relay strategy. Two clients play over a typical
 // network, and what they have confirmed is what the server computed.
 func TestTwoPlayersPlayAMatchOverALossyNetwork(t *testing.T) {
-	sums := map[ecs.Tick]ecs.Checksum{}
-	_ = sums
 	inBubble(t, "P3", nil, func(w *world) {
 		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
 		w.until("both live", 10*time.Second, w.live(a, b))

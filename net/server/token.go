@@ -22,7 +22,7 @@ type Ticket struct {
 	ClientID uint64
 	// Addresses are where the client finds the server, as the client sees it. At least one.
 	Addresses []netip.AddrPort
-	// Room, Seat and Role go into the Pass.
+	// Pass says where the player goes, and as what. Its Issued is filled in.
 	Pass Pass
 	// Lifetime is how long the token can be presented. Zero: 45 s. At least 1 s.
 	Lifetime time.Duration
