@@ -62,7 +62,9 @@ func (w *worker) open(p *place, at systems.Time) (*host, error) {
 		}
 	}
 	c.Game, c.MaxPeers = w.config.Room.Game, w.config.Room.MaxPeers // the grid and the tables are made for them
-	c.MintToken = func(p systems.Peer, _ room.Identity, seat int, _ systems.Time) []byte { return w.mint(h.conns[p], seat) }
+	c.MintToken = func(p systems.Peer, _ room.Identity, seat int, _ systems.Time) []byte {
+		return w.mint(h.conns[p], seat)
+	}
 	step := w.last(at)
 	for w.phase(step) != h.phase {
 		step--
