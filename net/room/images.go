@@ -5,8 +5,9 @@ import (
 	"tendon/net/session"
 )
 
-// images makes images of the match and compresses them a little per Frame. At most one is made per half second;
-// while one is not compressed yet, it is the one that everybody gets.
+// images makes images of the match and compresses them a little per Frame. Who comes gets one that is at most half a
+// second old, or the one that is not compressed yet; a peer that is put right gets a fresh one, which its strikes
+// bound.
 type images struct {
 	maker  session.Imager
 	latest *session.Image
@@ -14,14 +15,22 @@ type images struct {
 	state  ecs.Snapshot
 }
 
-// image returns an image for a peer that wants one now.
+// image returns an image for a peer that comes now.
 func (r *Room) image() *session.Image {
-	im, world := &r.images, r.half.World()
-	if im.latest != nil {
-		young := im.latest.Tick()+ecs.Tick(r.config.Game.TickRate/2) >= world.Tick() || !im.latest.Done()
-		if young && im.latest.Tick() >= r.half.OldestServable() {
-			return im.latest
+	if im := r.images.latest; im != nil {
+		young := im.Tick()+ecs.Tick(r.config.Game.TickRate/2) >= r.Tick() || !im.Done()
+		if young && im.Tick() >= r.half.OldestServable() {
+			return im
 		}
+	}
+	return r.freshImage()
+}
+
+// freshImage returns an image of the present tick.
+func (r *Room) freshImage() *session.Image {
+	im, world := &r.images, r.half.World()
+	if im.latest != nil && im.latest.Tick() == world.Tick() {
+		return im.latest
 	}
 	world.Save(&im.state)
 	im.latest = im.maker.Make(&im.state)

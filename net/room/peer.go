@@ -156,7 +156,8 @@ func (r *Room) ready(id systems.Peer, have ecs.Tick) {
 	r.half.Open(id, p.seat, have, r.now, r.out())
 }
 
-// resyncPeer sends a peer whose state differs the right one. It plays on until it has loaded it.
+// resyncPeer sends a peer whose state differs the right one: a fresh one, since one of before they differed might only
+// lead there again, and would not tell what differs. The peer plays on until it has loaded it.
 func (r *Room) resyncPeer(id systems.Peer) {
 	p := &r.peers[id]
 	if !p.live() || p.session.Loading() {
@@ -168,7 +169,7 @@ func (r *Room) resyncPeer(id systems.Peer) {
 	}
 	r.stats.Resyncs++
 	p.tries++
-	p.session.SendImage(r.image(), r.nextRun(), r.now)
+	p.session.SendImage(r.freshImage(), r.nextRun(), r.now)
 }
 
 // nextRun returns a session epoch that no peer uses any more.

@@ -56,3 +56,20 @@ func TestADifferenceIsNamedThoughTheRightStateOvertookTheNews(t *testing.T) {
 		}
 	}
 }
+
+// Seed 339: somebody had joined just before a state went wrong, and the image made for him was sent to put it right. It
+// led to the same mistake, five times within a moment, and the client was shown out.
+func TestAStateIsPutRightFromAfterItWentWrong(t *testing.T) {
+	h := harness(t, 2, "P0", 0)
+	h.RunUntil(4900 * time.Millisecond)
+	sick := h.Clients[1]
+	sick.Fault(299, dotsFlip) // checksums of tick 300 are compared
+	h.Join(matchtest.Plan{})
+	h.RunUntil(8 * time.Second)
+	if s := sick.Core.Stats(); !sick.Live() || s.Resyncs != 1 || len(sick.Core.Desyncs()) != 1 || sick.FirstMismatch != 299 {
+		t.Errorf("%v, resyncs %d, reports %v, first wrong tick %d", sick.Core.Err(), s.Resyncs, sick.Core.Desyncs(), sick.FirstMismatch)
+	}
+	if n := h.Room.Stats().Images; n < 3 {
+		t.Errorf("%d images: nobody joined just before, or the image was not a fresh one", n)
+	}
+}
