@@ -84,6 +84,10 @@ func (pg *page) content(n int) []byte {
 
 // share returns the page's share of its column's checksum: 0 for a page of zeros, so that a page which was never
 // allocated and one that was emptied count the same.
+//
+// The hash is XXH64: the same bits on every target, and well kept. XXH3 hashes 24 GB/s where XXH64 hashes 10, but only
+// pages that changed are hashed, once each, so a tick in which a tenth of the pages changed costs an eighth of hashing
+// everything, and peers compare one tick in sixty.
 func (pg *page) share(salt uint64) uint64 {
 	if pg == nil {
 		return 0
