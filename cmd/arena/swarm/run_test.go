@@ -52,7 +52,7 @@ type clientState struct {
 // tally is what was seen.
 type tally struct {
 	Checked, Rollbacks, Resimulated, Corrections, Stalls, Snaps, Substituted uint64
-	TakenBack                                                                int // changes of structure
+	TakenBack, ArenaTakenBack, Arenas                                        int // changes of structure, those of them in the arena, matches of the arena
 	Lost, Cut, Scripted, Duplicated, Late, Overrun, Discarded                uint64
 	Reconnects, Resyncs, Desyncs                                             uint64
 	Sums                                                                     int // values that the server's checksum took
@@ -69,6 +69,8 @@ func (t *tally) add(o tally) {
 	t.Snaps += o.Snaps
 	t.Substituted += o.Substituted
 	t.TakenBack += o.TakenBack
+	t.ArenaTakenBack += o.ArenaTakenBack
+	t.Arenas += o.Arenas
 	t.Lost += o.Lost
 	t.Cut += o.Cut
 	t.Scripted += o.Scripted
@@ -361,11 +363,14 @@ func (r *run) judgeSight() {
 		}
 	}
 	r.tally.Sums, r.tally.TakenBack = len(sums), r.probe.takenBack
+	if r.game == "arena" {
+		r.tally.ArenaTakenBack, r.tally.Arenas = r.probe.takenBack, 1
+	}
 	if ecs.Tick(len(sums)) < r.Room.Tick() {
 		r.fail("%d ticks had %d different checksums", r.Room.Tick(), len(sums))
 	}
-	late := r.Room.Tick() - ecs.Tick((r.trouble+healing)*60/time.Second)
-	if late+2 > 4 { // a tick more or less
+	late := int(r.Room.Tick()) - int((r.trouble+healing)*60/time.Second)
+	if late < -1 || late > 1 {
 		r.fail("the room has computed %d ticks in %v", r.Room.Tick(), r.trouble+healing)
 	}
 	for _, i := range r.mustRewind() {
