@@ -57,7 +57,8 @@ func (l *Lead) Measured(f uint64, margin float64, now systems.Time) {
 		return
 	}
 	mark.set = false
-	base, trip := margin-mark.gained, float64(now-mark.at)
+	// A clock that was set back tells nothing of the trip; that it takes no time is mended by the samples that follow.
+	base, trip := margin-mark.gained, float64(max(now-mark.at, 0))
 	if l.count == 0 {
 		l.mean, l.roundTrip = base, trip
 	}

@@ -169,3 +169,16 @@ func TestAMarginCountsOnce(t *testing.T) {
 		t.Error("not forgotten")
 	}
 }
+
+// A clock that is set back between sending an input and hearing of it must not make the trip negative: the client would
+// stand in the past, where none of its inputs is in time, and nothing would be measured again.
+func TestAClockThatIsSetBackMakesNoTripNegative(t *testing.T) {
+	var l Lead
+	for f := range uint64(20) {
+		l.Sent(f, 0, 10*systems.Second)
+		l.Measured(f, 1, 8*systems.Second)
+	}
+	if l.RTT() < 0 || !l.Settled() {
+		t.Fatalf("round trip %d ns", l.RTT())
+	}
+}
