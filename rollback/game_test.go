@@ -26,6 +26,7 @@ type skRocket struct {
 type skScore struct {
 	Points [4]uint32
 	Gifts  uint32
+	_      uint32
 	Target ecs.Entity
 }
 
