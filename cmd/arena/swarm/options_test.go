@@ -200,6 +200,16 @@ func (o *options) leaves(client int) bool {
 	return false
 }
 
+// worst reports whether a client was ever on P9.
+func (o *options) worst(client int) bool {
+	for _, f := range o.faults {
+		if f.client == client && f.kind == network && f.profile == "P9" {
+			return true
+		}
+	}
+	return o.clients[client].profile == "P9"
+}
+
 // mustRewind returns the players who cannot get through the match without rewinding: news of the others is older than
 // what they show, and there is another one who plays.
 func (o *options) mustRewind() (clients []int) {
