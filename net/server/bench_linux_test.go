@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -98,13 +99,13 @@ func BenchmarkIdleConnections(b *testing.B) {
 func BenchmarkSocket(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		of   func(Socket) (receiver, sender)
+		of   func(*net.UDPConn) (receiver, sender)
 	}{
-		{"batched", func(s Socket) (receiver, sender) { return newReceiver(s), newSender(s) }},
-		{"plain", func(s Socket) (receiver, sender) { return plainReceiver{s}, plainSender{s} }},
+		{"batched", func(c *net.UDPConn) (receiver, sender) { return newReceiver(c), newSender(c) }},
+		{"plain", func(c *net.UDPConn) (receiver, sender) { return plainReceiver{c}, plainSender{c} }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			socket, err := listen("127.0.0.1:0")
+			socket, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -107,7 +107,7 @@ func (c Config) withDefaults() (Config, error) {
 }
 
 // public returns the addresses that tokens may name.
-func (c *Config) public(socket Socket) ([]netip.AddrPort, error) {
+func (c *Config) public(socket endpoint) ([]netip.AddrPort, error) {
 	if len(c.Public) > 0 {
 		return c.Public, nil
 	}

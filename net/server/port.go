@@ -1,8 +1,10 @@
 package server
 
 import (
+	"math"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tendon/net/netcode"
@@ -28,6 +30,7 @@ type port struct {
 	closing bool
 	log     *lines
 
+	polled   atomic.Int64 // systems.Time at which a worker last read the socket
 	interval systems.Time // of a client's packets
 	burst    int
 	events   []netcode.Event
@@ -60,6 +63,7 @@ func newPort(c *Config, public []netip.AddrPort, epoch time.Time, log *lines) (*
 		floors: floors{of: map[uint64]floor{}, limit: 2*c.MaxClients + 1024}}
 	p.interval = systems.Second / systems.Time(paceFactor*c.rate()+paceExtra)
 	p.burst = max(paceBurst, 2*c.rate())
+	p.polled.Store(math.MinInt64 / 2)
 	n, err := netcode.NewServer(netcode.ServerConfig{ProtocolID: ProtocolID(c.game().Name), Keys: c.Keys, Addresses: public,
 		Slots: c.MaxClients, Admit: p.admit}, epoch)
 	p.netcode = n

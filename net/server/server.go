@@ -11,13 +11,14 @@ import (
 
 	"tendon/net/netcode"
 	"tendon/net/room"
+	"tendon/systems"
 )
 
 // Server runs rooms on one socket. It goes New → Run → done, once. Goroutines while it runs: one that reads the
 // socket, one for each worker, and Run's own; none for a connection or a room.
 type Server struct {
 	config  Config
-	socket  Socket
+	socket  endpoint
 	port    *port
 	workers []*worker
 	log     *lines
@@ -36,6 +37,8 @@ const (
 	// each of them costs more than all the rest. Workers read too, right before their ticks, so no tick waits for it;
 	// what it blurs is the time of arrival.
 	readPause = 4 * time.Millisecond
+	// pollTrust is how long after a worker has read the reader believes that the next one will.
+	pollTrust = 2 * stepTime
 	// updateInterval is how often connections are kept alive and silent ones ended. It is a good part of netcode's 100 ms.
 	updateInterval = 20 * time.Millisecond
 	// closeLimit bounds the time that rooms have to say their last words.
@@ -48,8 +51,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, socket: c.Socket, log: &lines{logger: c.Logger}, done: make(chan struct{})}
-	if s.socket == nil {
+	s := &Server{config: c, log: &lines{logger: c.Logger}, done: make(chan struct{})}
+	if s.socket = c.Socket; c.Socket == nil {
 		if c.Address == "" {
 			return nil, fmt.Errorf("%w: Address is empty: name a port to listen on, such as :7777", ErrConfig)
 		}
@@ -148,13 +151,18 @@ func (s *Server) closeRooms(closed, stop chan struct{}) {
 	close(closed)
 }
 
-// read takes what comes from the socket until it is closed.
+// read takes what comes from the socket until it is closed. While workers do so at each step, it only looks now and
+// then whether they still do: a goroutine that waits is one that is woken.
 func (s *Server) read(done *sync.WaitGroup) {
 	defer done.Done()
 	var a arrivals
 	var out netcode.Outbox
 	from, to := newReceiver(s.socket), newSender(s.socket)
 	for {
+		if s.port.at(time.Now())-systems.Time(s.port.polled.Load()) < systems.Time(pollTrust) {
+			time.Sleep(pollTrust)
+			continue
+		}
 		err := from.receive(&a)
 		switch {
 		case errors.Is(err, net.ErrClosed):

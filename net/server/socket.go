@@ -22,6 +22,12 @@ type Socket interface {
 	Close() error
 }
 
+// endpoint is what the server itself asks of a socket. One that is no Socket has a receiver and a sender of its own.
+type endpoint interface {
+	LocalAddr() net.Addr
+	Close() error
+}
+
 // batchSize is how many datagrams go through one system call, where the system can.
 const batchSize = 64
 
@@ -39,11 +45,12 @@ const arrivalLimit = netcode.MaxPacket + 1
 
 func (a *arrivals) packet(i int) []byte { return a.buffer[i][:a.sizes[i]] }
 
-// receiver takes datagrams that are there: receive waits for the first, poll does not. It belongs to one goroutine;
-// several receivers of one socket work side by side.
+// receiver takes datagrams that are there: receive waits for the first, poll does not, and reports whether the socket
+// can be asked that way. It belongs to one goroutine; several receivers of one socket work side by side, one of which
+// may wait.
 type receiver interface {
 	receive(a *arrivals) error
-	poll(a *arrivals)
+	poll(a *arrivals) bool
 }
 
 // sender writes an outbox to the socket. It never waits: what the system does not take is lost, as on any network. It
@@ -56,7 +63,10 @@ type sender interface {
 type plainReceiver struct{ socket Socket }
 
 // poll finds nothing: such a socket can only be waited for.
-func (r plainReceiver) poll(a *arrivals) { a.count = 0 }
+func (r plainReceiver) poll(a *arrivals) bool {
+	a.count = 0
+	return false
+}
 
 func (r plainReceiver) receive(a *arrivals) error {
 	n, from, err := r.socket.ReadFromUDPAddrPort(a.buffer[0][:])
@@ -87,7 +97,7 @@ const (
 )
 
 // listen opens the server's socket. Its error is a sentence that says what to do.
-func listen(address string) (Socket, error) {
+func listen(address string) (endpoint, error) {
 	at, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
 		return nil, fmt.Errorf("server: address %q cannot be listened on: write it as host:port or :port", address)
@@ -106,5 +116,5 @@ func listen(address string) (Socket, error) {
 	// Smaller buffers than asked for are no error: bursts are lost earlier, and Stats shows it.
 	conn.SetReadBuffer(receiveBuffer)
 	conn.SetWriteBuffer(sendBuffer)
-	return conn, nil
+	return quiet(conn), nil
 }

@@ -38,10 +38,28 @@ func (r *rows) init() {
 	}
 }
 
+// handle is the part of syscall.RawConn that is used here.
+type handle interface {
+	Control(f func(fd uintptr)) error
+	Read(f func(fd uintptr) (done bool)) error
+}
+
+// handleOf returns the handle of a socket of the system; ok is false for any other.
+func handleOf(socket endpoint) (h handle, ok bool) {
+	switch s := socket.(type) {
+	case *quietSocket:
+		return s, true
+	case *net.UDPConn:
+		raw, err := s.SyscallConn()
+		return raw, err == nil
+	}
+	return nil, false
+}
+
 // batchReceiver receives with recvmmsg.
 type batchReceiver struct {
 	rows
-	raw   syscall.RawConn
+	raw   handle
 	count int
 	errno syscall.Errno
 	call  func(fd uintptr) bool // r.receiveMany, bound once
@@ -51,7 +69,7 @@ type batchReceiver struct {
 // batchSender sends with sendmmsg.
 type batchSender struct {
 	rows
-	raw   syscall.RawConn
+	raw   handle
 	wide  bool // the socket is an IPv6 one
 	from  int
 	count int
@@ -60,14 +78,10 @@ type batchSender struct {
 }
 
 // newReceiver returns the best receiver there is for a socket.
-func newReceiver(socket Socket) receiver {
-	conn, ok := socket.(*net.UDPConn)
+func newReceiver(socket endpoint) receiver {
+	raw, ok := handleOf(socket)
 	if !ok {
-		return plainReceiver{socket}
-	}
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return plainReceiver{socket}
+		return plainReceiver{socket.(Socket)}
 	}
 	r := &batchReceiver{raw: raw}
 	r.init()
@@ -77,24 +91,17 @@ func newReceiver(socket Socket) receiver {
 }
 
 // newSender returns the best sender there is for a socket.
-func newSender(socket Socket) sender {
-	conn, ok := socket.(*net.UDPConn)
+func newSender(socket endpoint) sender {
+	raw, ok := handleOf(socket)
 	if !ok {
-		return plainSender{socket}
-	}
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return plainSender{socket}
+		return plainSender{socket.(Socket)}
 	}
 	s := &batchSender{raw: raw}
-	err = raw.Control(func(fd uintptr) {
+	_ = raw.Control(func(fd uintptr) { // a closed socket fails at each send, which is counted
 		name, err := unix.Getsockname(int(fd))
 		_, s.wide = name.(*unix.SockaddrInet6)
 		_ = err // a socket without a name is an IPv4 one as far as it matters here: its sends fail and are counted
 	})
-	if err != nil {
-		return plainSender{socket}
-	}
 	s.init()
 	s.call = s.sendMany
 	return s
@@ -113,11 +120,11 @@ func (r *batchReceiver) receive(a *arrivals) error {
 }
 
 // poll uses Control, which unlike Read does not wait for another receiver.
-func (r *batchReceiver) poll(a *arrivals) {
+func (r *batchReceiver) poll(a *arrivals) bool {
 	r.prepare(a)
-	if r.raw.Control(r.once) == nil {
-		r.fill(a)
-	}
+	_ = r.raw.Control(r.once) // a closed socket has nothing
+	r.fill(a)
+	return true
 }
 
 func (r *batchReceiver) prepare(a *arrivals) {

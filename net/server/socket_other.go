@@ -2,6 +2,10 @@
 
 package server
 
-func newReceiver(socket Socket) receiver { return plainReceiver{socket} }
+import "net"
 
-func newSender(socket Socket) sender { return plainSender{socket} }
+func newReceiver(socket endpoint) receiver { return plainReceiver{socket.(Socket)} }
+
+func newSender(socket endpoint) sender { return plainSender{socket.(Socket)} }
+
+func quiet(conn *net.UDPConn) endpoint { return conn }

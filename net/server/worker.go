@@ -57,7 +57,7 @@ type workerCounts struct {
 // stepTime is about how long a step of the grid is.
 const stepTime = 4 * time.Millisecond
 
-func newWorker(number int, c *Config, p *port, socket Socket, log *lines) *worker {
+func newWorker(number int, c *Config, p *port, socket endpoint, log *lines) *worker {
 	w := &worker{number: number, config: c, port: p, receiver: newReceiver(socket), sender: newSender(socket), log: log}
 	w.inbox.wake = make(chan struct{}, 1)
 	w.phases = max(1, int(time.Second/stepTime)/c.rate())
@@ -89,11 +89,12 @@ func (w *worker) phase(step int64) int {
 	return int((step%n + n) % n)
 }
 
-// next returns the next step that has rooms; ok is false if there are none.
+// next returns the next step if there are rooms at all. Steps without a room are worth their while, since the socket is
+// read in them: packets wait for a step at most, and come in batches.
 func (w *worker) next() (step int64, ok bool) {
-	for n := w.step + 1; n <= w.step+int64(w.phases); n++ {
-		if len(w.hosts[w.phase(n)]) > 0 {
-			return n, true
+	for _, hosts := range w.hosts {
+		if len(hosts) > 0 {
+			return w.step + 1, true
 		}
 	}
 	return 0, false
@@ -143,15 +144,18 @@ func (w *worker) turn(now time.Time) {
 // poll reads the socket right before the ticks, so that they miss nothing that is there, and the reader may sleep.
 func (w *worker) poll() {
 	for range pollBatches {
-		w.receiver.poll(&w.arrivals)
-		if w.arrivals.count == 0 {
+		if !w.receiver.poll(&w.arrivals) {
+			return
+		}
+		if w.arrivals.count > 0 {
+			w.port.receive(&w.arrivals, &w.sealed, w.now)
+		}
+		if w.arrivals.pause {
 			break
 		}
-		w.port.receive(&w.arrivals, &w.sealed, w.now)
-		if !w.arrivals.pause {
-			continue
-		}
-		break
+	}
+	if _, more := w.next(); more {
+		w.port.polled.Store(int64(w.port.at(w.now)))
 	}
 	if w.sealed.Len() > 0 { // answers to those who come
 		w.counts.unsent += uint64(w.sender.send(&w.sealed))
