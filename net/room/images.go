@@ -9,7 +9,6 @@ import (
 // second old, or the one that is not compressed yet; a peer that is put right gets a fresh one, which its strikes
 // bound.
 type images struct {
-	maker  session.Imager
 	latest *session.Image
 	behind []*session.Image // to be compressed, oldest first
 	state  ecs.Snapshot
@@ -33,7 +32,7 @@ func (r *Room) freshImage() *session.Image {
 		return im.latest
 	}
 	world.Save(&im.state)
-	im.latest = im.maker.Make(&im.state)
+	im.latest = session.NewImage(&im.state)
 	im.state.Release()
 	im.behind = append(im.behind, im.latest)
 	r.stats.Images++

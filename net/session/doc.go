@@ -40,7 +40,7 @@
 //
 //   - serve a peer: [NewServer], [Server.Receive], [Server.Frame]
 //   - let one in or not: [Server.Welcome], [Server.Refuse]; without a session: [AppendRefusal]
-//   - give one the state: [Imager], [Server.SendImage]
+//   - give one the state: [NewImage], [Server.SendImage]
 //   - join: [NewClient], [Client.Receive], [Client.Ready], [Client.Live]
 //   - tell a player what went wrong: [Error]
 package session

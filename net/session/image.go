@@ -17,9 +17,9 @@ import (
 type Image struct {
 	head   imageHead // epoch is the receiver's, not the image's
 	raw    []byte
-	coder  *zstd.Encoder
-	packed []byte // compressed pieces, one behind the other
-	ends   []int  // where they end in packed
+	coder  *zstd.Encoder // while it is at work
+	packed []byte        // compressed pieces, one behind the other
+	ends   []int         // where they end in packed
 }
 
 const (
@@ -29,20 +29,19 @@ const (
 	imagePackedMax = imagePiece + 128
 )
 
-// Imager makes images. Its zero value is ready; it is kept for the memory that its compressor takes.
-type Imager struct {
-	coder *zstd.Encoder
+// newCoder returns a compressor. It takes half a megabyte, more than many a room, so it is only kept while an image is
+// being compressed.
+func newCoder() *zstd.Encoder {
+	// Errors are about options only, and these are constant.
+	coder, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
+	return coder
 }
 
-// Make takes the state of a snapshot. It costs a copy of the state; compressing is done later, by Image.Work.
-func (m *Imager) Make(s *ecs.Snapshot) *Image {
-	if m.coder == nil {
-		// Errors are about options only, and these are constant.
-		m.coder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
-	}
+// NewImage takes the state of a snapshot. It costs a copy of the state; compressing is done later, by Image.Work.
+func NewImage(s *ecs.Snapshot) *Image {
 	raw := s.AppendImage(nil)
-	return &Image{head: imageHead{tick: s.Tick(), size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw, coder: m.coder}
+	return &Image{head: imageHead{tick: s.Tick(), size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw}
 }
 
 // Tick returns the tick whose state the image holds.
@@ -60,6 +59,9 @@ func (im *Image) Done() bool { return im.raw == nil }
 // Work compresses at least one piece and at most budget bytes of the image, in bytes before compression, and returns
 // how many it did.
 func (im *Image) Work(budget int) (worked int) {
+	if im.raw != nil && im.coder == nil {
+		im.coder = newCoder()
+	}
 	for im.raw != nil && (worked == 0 || worked+imagePiece <= budget) {
 		from := len(im.ends) * imagePiece
 		to := min(from+imagePiece, len(im.raw))

@@ -146,8 +146,7 @@ func (p *pair) run(ticks int) {
 func imageOf(t testing.TB, w *ecs.World) *Image {
 	var s ecs.Snapshot
 	w.Save(&s)
-	var m Imager
-	return m.Make(&s)
+	return NewImage(&s)
 }
 
 // The whole way in: Hello, Welcome, image, Ready, Live; and the image is the state.
@@ -237,9 +236,7 @@ func TestAnAnnouncedImageTakesNoMemoryBeforeItArrives(t *testing.T) {
 		t.Error("an image above the limit was accepted")
 	}
 	// A piece that unpacks to more than a piece is refused by the decoder, not unpacked first.
-	var m Imager
-	m.Make(func() *ecs.Snapshot { var s ecs.Snapshot; testWorld(t, 1).Save(&s); return &s }())
-	bomb := m.coder.EncodeAll(make([]byte, 8<<20), nil)
+	bomb := newCoder().EncodeAll(make([]byte, 8<<20), nil)
 	if err := s.open(imageHead{size: 16 << 20}, 64<<20); err != nil {
 		t.Fatal(err)
 	}
