@@ -183,7 +183,12 @@ func (g *Game) InputSize() int { return int(g.Input.declaredInput().layout.size)
 func (g *Game) CleanInput(in *InputBytes) { g.Input.declaredInput().clean(in) }
 
 // PredictInput returns what to assume for the tick after one in which the player's input was last.
-func (g *Game) PredictInput(last InputBytes) InputBytes { return g.Input.declaredInput().predict(last) }
+func (g *Game) PredictInput(last InputBytes) InputBytes {
+	if predict := g.Input.declaredInput().predict; predict != nil {
+		return predict(last)
+	}
+	return last
+}
 
 // MergeLate returns next with what must not be lost of an input that arrived too late for its own tick.
 func (g *Game) MergeLate(late, next InputBytes) InputBytes {

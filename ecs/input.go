@@ -25,7 +25,7 @@ type inputType struct {
 	name      string
 	layout    *layout
 	err       error
-	predict   func(InputBytes) InputBytes
+	predict   func(InputBytes) InputBytes // nil: a prediction is the last input, unchanged
 	mergeLate func(late, next InputBytes) InputBytes
 }
 
@@ -41,7 +41,10 @@ func NewInput[T any]() *Input[T] {
 			Problem: fmt.Sprintf("is %d bytes; an input has at most %d, use an order for what is larger", t.layout.size, MaxInputBytes)}
 	}
 	in := &Input[T]{t}
-	t.predict, t.mergeLate = t.clearPresses, t.mergePresses
+	t.mergeLate = t.mergePresses
+	if t.layout != nil && len(t.layout.presses) > 0 {
+		t.predict = t.clearPresses
+	}
 	var zero T
 	if _, ok := any(zero).(interface{ Predict() T }); ok {
 		t.predict = func(b InputBytes) InputBytes { return in.Pack(any(in.Unpack(b)).(interface{ Predict() T }).Predict()) }

@@ -114,7 +114,17 @@ func (r *BitReader) Bits(n int) uint64 {
 }
 
 // Bool reads one bit.
-func (r *BitReader) Bool() bool { return r.Bits(1) == 1 }
+func (r *BitReader) Bool() bool {
+	if len(r.buf) == 0 {
+		r.fail(ErrShort)
+		return false
+	}
+	v := r.buf[0]>>r.used&1 == 1
+	if r.used++; r.used == 8 {
+		r.buf, r.used = r.buf[1:], 0
+	}
+	return v
+}
 
 // Rest skips to the next whole byte, refusing padding bits that are set, and
 // takes the bytes that follow, aliasing the input. It is how a message

@@ -42,6 +42,8 @@ type Client struct {
 
 	scratch struct {
 		inputs  []ecs.InputBytes // of a tick in a confirmation
+		fresh   []finalTick      // the ticks of a confirmation that are new; without their inputs
+		rows    []ecs.InputBytes // theirs, one tick's behind the other's
 		message []byte
 		window  inputMessage
 		other   *ecs.World // for comparing with a server's image

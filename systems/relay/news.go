@@ -92,8 +92,7 @@ func (c *Client) receiveConfirm(message []byte, now systems.Time) error {
 	if head.first > c.timeline.Received()+1 || !c.startFrom(head.first-1) {
 		return nil
 	}
-	ticks := r.Rest()
-	if !c.check(ticks, head.count) {
+	if !c.read(&head, r.Rest()) {
 		return ErrMessage
 	}
 	c.heard, c.server = true, max(c.server, head.last()+head.more)
@@ -101,11 +100,7 @@ func (c *Client) receiveConfirm(message []byte, now systems.Time) error {
 		c.stats.Margin = float64(head.margin) / marginUnit
 		c.lead.Measured(uint64(head.marginTick), c.stats.Margin, now)
 	}
-	if head.last() <= c.timeline.Received() {
-		return nil
-	}
-	c.startFrom(head.first - 1)
-	return c.confirm(&head, ticks)
+	return c.confirm()
 }
 
 // startFrom puts the inputs of tick f, against which the next is coded, into scratch. It reports whether they are
@@ -121,29 +116,32 @@ func (c *Client) startFrom(f ecs.Tick) bool {
 	return true
 }
 
-// check reports whether the ticks of a confirmation follow the standard. It comes before anything is believed, so
-// that a message which is refused changes nothing.
-func (c *Client) check(ticks []byte, count int) bool {
+// read reports whether the ticks of a confirmation follow the standard, and keeps those that are new. It comes before
+// anything is believed, so that a message which is refused changes nothing.
+func (c *Client) read(head *confirmHead, ticks []byte) bool {
 	bits := wire.NewBitReader(ticks)
-	t := finalTick{inputs: c.scratch.inputs}
-	for range count {
+	s := &c.scratch
+	s.fresh, s.rows = s.fresh[:0], s.rows[:0]
+	t := finalTick{inputs: s.inputs}
+	for f := head.first; f <= head.last(); f++ {
 		if !t.read(&bits, c.game) || bits.Err() != nil {
 			return false
+		}
+		if f > c.timeline.Received() {
+			s.fresh = append(s.fresh, finalTick{altered: t.altered, orders: t.orders})
+			s.rows = append(s.rows, t.inputs...)
 		}
 	}
 	return bits.Close() == nil
 }
 
 // confirm gives the ticks that are new to the timeline.
-func (c *Client) confirm(head *confirmHead, ticks []byte) error {
-	bits := wire.NewBitReader(ticks)
-	t := finalTick{inputs: c.scratch.inputs}
-	for f := head.first; f <= head.last(); f++ {
-		t.read(&bits, c.game)
-		if f <= c.timeline.Received() {
-			continue
-		}
-		switch err := c.timeline.Confirm(f, t.inputs, t.altered, rollback.OrderDigest(t.orders)); err {
+func (c *Client) confirm() error {
+	players := len(c.scratch.inputs)
+	for i := range c.scratch.fresh {
+		t := &c.scratch.fresh[i]
+		inputs := c.scratch.rows[i*players : (i+1)*players]
+		switch err := c.timeline.Confirm(c.timeline.Received()+1, inputs, t.altered, rollback.OrderDigest(t.orders)); err {
 		case nil:
 		case rollback.ErrOrdersMissing, rollback.ErrTooFar:
 			return nil // the orders are on their way, or the states up to here must be computed first
