@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/cmd/cli/window"
 	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/net/netcode"
+	"tendon/net/server"
 	"tendon/net/session"
 	"tendon/systems"
 )
@@ -27,7 +29,10 @@ type joinVerb struct {
 
 // Help explains the verb.
 func (joinVerb) Help() string {
-	return `Examples:
+	return `The connection is made again by itself when it breaks. The exit code is 0 when you leave, 2 when the server cannot be
+reached, refuses, or ends the match.
+
+Examples:
   join 127.0.0.1:7777 --token TOKEN
   join game.example.net:7777 --token @token.txt --bot --for 10m`
 }
@@ -46,86 +51,78 @@ func (v *joinVerb) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := v.checkAddr(token); err != nil {
+	if err := v.checkToken(a.game, token); err != nil {
 		return err
 	}
 	c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies, Name: v.Name,
-		Bot: v.Bot, BotSeed: uint64(time.Now().UnixNano()), InputDelay: v.InputDelay,
+		Bot: v.Bot, BotSeed: chooseSeed(0), InputDelay: v.InputDelay,
 		Said:   func(s session.Said) { a.say("%s: %s", s.Name, s.Text) },
 		Notice: func(seconds int, text string) { a.say("in %d s: %s", seconds, text) }}})
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(a.ctx)
-	defer cancel()
-	if v.For > 0 {
-		ctx, cancel = context.WithTimeout(a.ctx, v.For)
-		defer cancel()
+	ctx, cancel, err := a.until(v.For)
+	if err != nil {
+		return err
 	}
-	a.say("joining %s as %s", v.Addr, map[bool]string{true: "a bot", false: "a person"}[v.Bot])
+	defer cancel()
+	as := "a person"
+	switch {
+	case v.Bot:
+		as = "a bot"
+	case v.Headless:
+		as = "one who only watches what comes"
+	}
+	a.say("joining %s as %s", v.Addr, as)
+	a.emit("joining", fields{"address": v.Addr, "bot": v.Bot, "headless": v.Headless})
 	if v.Bot || v.Headless {
 		return v.headless(ctx, a, c)
 	}
 	return inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, nil)
 }
 
-// checkAddr says when the address is not the token's.
-func (v *joinVerb) checkAddr(token []byte) error {
+// checkToken says what is wrong with a token before a server would be silent about it.
+func (v *joinVerb) checkToken(g *ecs.Game, token []byte) error {
 	addr, err := resolve(v.Addr)
 	if err != nil {
 		return err
 	}
 	parsed, err := netcode.ParseConnectToken(token)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case parsed.ProtocolID != server.ProtocolID(g.Name):
+		return fmt.Errorf("the token is for another game than %s, or for another version of the protocol: ask for one for this game", g.Name)
+	case time.Now().Unix() >= int64(parsed.Expires):
+		return fmt.Errorf("the token expired at %s: ask for a new one", time.Unix(int64(parsed.Expires), 0).UTC().Format(time.RFC3339))
+	case !slices.Contains(parsed.Servers(), addr):
+		return fmt.Errorf("the token is for %v, not for %v: join that address, or ask for a token for this one", parsed.Servers(), addr)
 	}
-	for _, s := range parsed.Servers() {
-		if s == addr {
-			return nil
-		}
-	}
-	return fmt.Errorf("the token is for %v, not for %v: join that address, or ask for a token for this one", parsed.Servers(), addr)
+	return nil
 }
 
-// headless plays without a window and prints a line now and then.
+// headless plays without a window and says now and then how it goes.
 func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error {
 	p := newPlayer(v.Name, c, a.game, nil)
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	done := make(chan error, 1)
 	go func() {
 		done <- p.run(ctx)
 		cancel()
 	}()
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	for seconds := 1; ; seconds++ {
-		select {
-		case err := <-done:
-			l := p.line()
-			if a.common.JSON {
-				a.printJSON(map[string]any{"event": "left", "client": l})
-			} else {
-				a.say("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
-			}
-			return playError(err)
-		case <-ticker.C:
-			l := p.line()
-			if a.common.JSON {
-				a.printJSON(map[string]any{"event": "stats", "client": l})
-			} else if seconds%5 == 0 {
-				a.say("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls", l.State, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls)
-			}
+	seconds := 0
+	every(ctx, time.Second, func() {
+		l := p.line()
+		a.emit("stats", fields{"client": l})
+		if seconds++; seconds%5 == 0 {
+			a.say("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls", l.State, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls)
 		}
-	}
-}
-
-// playError is how a client's end reaches the exit code: being told to leave is none.
-func playError(err error) error {
-	if errors.Is(err, client.ErrClosed) {
-		return nil
-	}
-	return err
+	})
+	err := <-done
+	l := p.line()
+	a.emit("left", fields{"client": l})
+	a.say("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
+	return playError(err)
 }
 
 // inWindow plays in a window; lost ends it early, nil for never.
@@ -140,6 +137,9 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost 
 			case err := <-lost:
 				return err
 			default:
+			}
+			if silent(c) {
+				return errSilent
 			}
 			c.SetInput(in)
 			return c.Frame(now)
@@ -159,6 +159,14 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost 
 		Status: func() string { return status(c) },
 	})
 	return playError(err)
+}
+
+// playError is how a client's end reaches the exit code: leaving is none.
+func playError(err error) error {
+	if errors.Is(err, client.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // status is the line at the bottom of the window.

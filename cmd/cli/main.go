@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -25,9 +29,14 @@ const (
 // errFailed is wrapped by the error of a verb whose check failed, after it has said how.
 var errFailed = errors.New("check failed")
 
-// Main runs the game's command line and exits. The game is checked first; what is wrong with it is printed.
+// errInterrupted ends a check that was told to stop: it is no success, since nothing was proven.
+var errInterrupted = errors.New("interrupted before the end, so nothing is proven: run it again")
+
+// Main runs the game's command line and exits. The game is checked first; what is wrong with it is printed. Ctrl-C and
+// SIGTERM end a verb in order; a second one ends the process at once.
 func Main(game ecs.Game) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
 	code := run(ctx, &game, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -53,56 +62,69 @@ type Common struct {
 	ProfileDir string `type:"path" default:"profiles" help:"Where the profile is written."`
 }
 
-// app is what a verb works with.
+// app is what a verb works with. Goroutines may print side by side.
 type app struct {
-	ctx    context.Context
-	game   *ecs.Game
-	common Common
-	out    io.Writer // results
-	note   io.Writer // what was chosen, progress, warnings
+	ctx     context.Context
+	game    *ecs.Game
+	program string // how this process was started
+	common  Common
+
+	printing sync.Mutex
+	out      io.Writer // results
+	note     io.Writer // what was chosen, progress, warnings
 }
 
-// exit ends the parsing with a code: kong asks for it after --help.
-type exit int
-
 // run carries out a command line and returns its exit code.
-func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer) (code int) {
+func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer) int {
 	if err := game.Check(); err != nil {
 		fmt.Fprintf(note, "%v\n", err)
 		return exitUsage
 	}
+	a := &app{ctx: ctx, game: game, program: program(), out: out, note: note}
+	verb, code := a.parse(args)
+	if verb == nil {
+		return code
+	}
+	stop, err := a.startProfile()
+	if err != nil {
+		return a.fail(err)
+	}
+	err = verb.Run(a)
+	stop()
+	return a.fail(err)
+}
+
+// exit is what kong's wish to end the process becomes: it has printed the help.
+type exit int
+
+// parse reads the command line; without a verb to run it returns the exit code.
+func (a *app) parse(args []string) (verb *kong.Context, code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			asked, ok := r.(exit)
 			if !ok {
 				panic(r)
 			}
-			code = int(asked)
+			verb, code = nil, int(asked)
 		}
 	}()
 	var v verbs
-	parser, err := kong.New(&v, kong.Name(game.Name), kong.Description(description(game)), kong.Writers(out, note),
-		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.UsageOnError(),
-		kong.Vars{"version": buildString()}, kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
+	parser, err := kong.New(&v, kong.Name(a.game.Name), kong.Description(a.description()), kong.Writers(a.out, a.note),
+		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
 	if err != nil {
-		panic(err)
+		panic(fmt.Sprintf("cli: the grammar is wrong: %v", err))
 	}
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
-	parsed, err := parser.Parse(args)
+	verb, err = parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(note, "%s: %v. See %s --help\n", game.Name, err, game.Name)
-		return exitUsage
+		fmt.Fprintf(a.note, "%s: %v; see %s --help\n", a.game.Name, err, a.program)
+		return nil, exitUsage
 	}
-	a := &app{ctx: ctx, game: game, common: v.Common, out: out, note: note}
-	stop, err := a.startProfile()
-	if err != nil {
-		return a.fail(err)
-	}
-	err = parsed.Run(a)
-	stop()
-	return a.fail(err)
+	a.common = v.Common
+	return verb, exitFine
 }
 
 // fail prints an error and returns the exit code that stands for it.
@@ -110,11 +132,8 @@ func (a *app) fail(err error) int {
 	if err == nil {
 		return exitFine
 	}
-	if a.common.JSON {
-		a.printJSON(map[string]any{"error": err.Error()})
-	} else {
-		fmt.Fprintf(a.note, "%s: %v\n", a.game.Name, err)
-	}
+	a.emit("error", fields{"error": err.Error()})
+	a.say("%s: %v", a.game.Name, err)
 	if errors.Is(err, errFailed) {
 		return exitFailed
 	}
@@ -124,25 +143,68 @@ func (a *app) fail(err error) int {
 // say tells a person what was chosen or is going on; with --json it is quiet.
 func (a *app) say(format string, args ...any) {
 	if !a.common.JSON {
-		fmt.Fprintf(a.note, format+"\n", args...)
+		a.print(a.note, fmt.Sprintf(format, args...)+"\n")
 	}
 }
 
-// printJSON prints one object on a line.
-func (a *app) printJSON(v any) {
-	line, err := json.Marshal(v)
+// tell prints a result for a person; with --json it is quiet.
+func (a *app) tell(text string) {
+	if !a.common.JSON {
+		a.print(a.out, text)
+	}
+}
+
+// fields is what a line of JSON says.
+type fields map[string]any
+
+// emit prints one object on a line, if --json was given. Its event says what it is.
+func (a *app) emit(event string, f fields) {
+	if !a.common.JSON {
+		return
+	}
+	object := fields{"event": event}
+	maps.Copy(object, f)
+	line, err := json.Marshal(object)
 	if err != nil {
 		panic(fmt.Sprintf("cli: a result cannot be written as JSON: %v", err))
 	}
-	fmt.Fprintf(a.out, "%s\n", line)
+	a.print(a.out, string(line)+"\n")
 }
 
-func description(g *ecs.Game) string {
-	return fmt.Sprintf(`%[1]s, a networked game of up to %[2]d players at %[3]d ticks per second.
+// print writes a text in one piece. A reader who has gone away is no reason to stop.
+func (a *app) print(to io.Writer, text string) {
+	a.printing.Lock()
+	defer a.printing.Unlock()
+	_, _ = io.WriteString(to, text)
+}
+
+// until returns the context of work that lasts d, or until Ctrl-C if d is 0.
+func (a *app) until(d time.Duration) (context.Context, context.CancelFunc, error) {
+	switch {
+	case d < 0:
+		return nil, nil, fmt.Errorf("--for %v: give a time above 0, or leave it out", d)
+	case d == 0:
+		ctx, cancel := context.WithCancel(a.ctx)
+		return ctx, cancel, nil
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, d)
+	return ctx, cancel, nil
+}
+
+// chooseSeed returns a seed that a person can type again.
+func chooseSeed(asked uint64) uint64 {
+	if asked != 0 {
+		return asked
+	}
+	return 1 + rand.Uint64N(1e9)
+}
+
+func (a *app) description() string {
+	return fmt.Sprintf(`%s, a networked game of up to %d players at %d ticks per second.
 
 Examples:
-  %[1]s demo --for 20s          a match of bots over a bad network, checked for desyncs
-  %[1]s play                    play against bots
-  %[1]s serve                   run a server; it prints the line that joins it
-  %[1]s synctest --ticks 6000   look for what is not deterministic`, g.Name, g.MaxPlayers, g.TickRate)
+  %[4]s demo --for 20s          a match of bots over a bad network, checked for desyncs
+  %[4]s play                    play against bots
+  %[4]s serve                   run a server; it prints the line that joins it
+  %[4]s synctest --ticks 6000   look for what is not deterministic`, a.game.Name, a.game.MaxPlayers, a.game.TickRate, a.program)
 }

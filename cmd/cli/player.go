@@ -2,6 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,8 +24,9 @@ type player struct {
 	truth  *truth // nil: checksums cannot be compared here
 	game   *ecs.Game
 
-	compared ecs.Tick // last tick whose checksum was compared
-	cost     *hdrhistogram.Histogram
+	compared ecs.Tick                // last tick whose checksum was compared
+	sums     [2][]ecs.Checksum       // scratch: the client's and the server's
+	cost     *hdrhistogram.Histogram // of a Frame, in µs
 
 	mu    sync.Mutex
 	shown line
@@ -58,6 +63,22 @@ func newPlayer(name string, c *client.Client, g *ecs.Game, t *truth) *player {
 		shown: line{Name: name}}
 }
 
+// errDesynced ends a player whose states are compared, once it is known where they differed.
+var errDesynced = errors.New("the states differ")
+
+// errSilent ends a client that no server lets in. Who answers and refuses says why; a token that is not good is not
+// answered.
+var errSilent = errors.New("no server answers: check the address, that a server runs there and that UDP reaches it, and take a token made with the server's key and not used before")
+
+// patience is how many attempts to connect a client has before it gives up on a server of which nothing was heard. Each
+// lasts as long as the token's timeout, 5 s by default.
+const patience = 2
+
+// silent reports whether to give up.
+func silent(c *client.Client) bool {
+	return c.State() == client.Connecting && c.Stats().Reconnects >= patience
+}
+
 // run lets the client play until the context is done or it ends by itself, whose reason it returns.
 func (p *player) run(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second / time.Duration(p.game.TickRate))
@@ -88,31 +109,52 @@ func (p *player) frame(now time.Time) error {
 	err := p.client.Frame(now)
 	_ = p.cost.RecordValue(max(int64(time.Since(start)/time.Microsecond), 1))
 	p.client.Effects(func(systems.Effect) {})
-	p.compare(now)
+	p.compare()
+	switch {
+	case err == nil && silent(p.client):
+		return errSilent
+	case err == nil && p.truth != nil && len(p.client.Core().Desyncs()) > 0:
+		return errDesynced
+	}
 	return err
 }
 
 // compare checks the newest confirmed state against the server's.
-func (p *player) compare(now time.Time) {
+func (p *player) compare() {
 	if p.truth == nil {
 		return
 	}
-	_, _, confirmed, _ := p.client.Core().Snapshots(systems.Time(now.UnixNano()))
-	if confirmed == nil || confirmed.Empty() || confirmed.Tick() <= p.compared {
+	_, _, confirmed, _ := p.client.Core().Snapshots(0) // the confirmed state does not depend on the moment
+	if confirmed.Empty() || confirmed.Tick() <= p.compared {
 		return
 	}
-	want, known := p.truth.at(confirmed.Tick())
+	want, known := p.truth.appendAt(p.sums[1][:0], confirmed.Tick())
 	if !known {
 		return
 	}
-	p.compared = confirmed.Tick()
+	have := confirmed.ComponentChecksums(p.sums[0][:0])
+	p.sums[0], p.sums[1], p.compared = have, want, confirmed.Tick()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if confirmed.Checksum() == want {
+	if slices.Equal(have, want) {
 		p.shown.Agreed++
-	} else {
-		p.shown.Differed++
+		return
 	}
+	p.shown.Differed++
+	if p.shown.Desync == "" {
+		p.shown.Desync = fmt.Sprintf("tick %d: %s", confirmed.Tick(), differing(p.game.Columns(), have, want))
+	}
+}
+
+// differing lists the components whose checksums differ.
+func differing(names []string, have, want []ecs.Checksum) string {
+	var list []string
+	for i := range names {
+		if have[i] != want[i] {
+			list = append(list, names[i])
+		}
+	}
+	return strings.Join(list, ", ") + " differ"
 }
 
 // publish brings the line up to date; elapsed is the time since the last call.

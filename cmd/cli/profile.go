@@ -1,37 +1,52 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/pkg/profile"
 )
 
-// modes are the profiles by the names that --profile takes.
-var modes = map[string]func(*profile.Profile){
-	"cpu":       profile.CPUProfile,
-	"mem":       profile.MemProfileHeap,
-	"allocs":    profile.MemProfileAllocs,
-	"block":     profile.BlockProfile,
-	"mutex":     profile.MutexProfile,
-	"goroutine": profile.GoroutineProfile,
-	"trace":     profile.TraceProfile,
-	"clock":     profile.ClockProfile,
+// mode is a way to profile, and the file that the profiler writes.
+type mode struct {
+	set  func(*profile.Profile)
+	file string
 }
 
-// startProfile starts the profile that was asked for and returns what ends it. The directory is tried first, since the
-// profiler ends the process where it cannot write.
+// modes are the profiles by the names that --profile takes.
+var modes = map[string]mode{
+	"cpu":       {profile.CPUProfile, "cpu.pprof"},
+	"mem":       {profile.MemProfileHeap, "mem.pprof"},
+	"allocs":    {profile.MemProfileAllocs, "mem.pprof"},
+	"block":     {profile.BlockProfile, "block.pprof"},
+	"mutex":     {profile.MutexProfile, "mutex.pprof"},
+	"goroutine": {profile.GoroutineProfile, "goroutine.pprof"},
+	"trace":     {profile.TraceProfile, "trace.out"},
+	"clock":     {profile.ClockProfile, "clock.pprof"},
+}
+
+// startProfile starts the profile that was asked for and returns what ends it. The file is tried first, since the
+// profiler ends the process where it cannot write. A profile of the same kind in the directory is replaced.
 func (a *app) startProfile() (stop func(), err error) {
-	mode, dir := a.common.Profile, a.common.ProfileDir
-	if mode == "none" {
+	dir := a.common.ProfileDir
+	m, asked := modes[a.common.Profile]
+	if !asked {
 		return func() {}, nil
 	}
-	if err := writable(dir); err != nil {
+	path := filepath.Join(dir, m.file)
+	err = writable(dir)
+	if err == nil {
+		err = replaceable(path)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the profile cannot be written: %w; choose another --profile-dir", err)
 	}
-	p := profile.Start(modes[mode], profile.ProfilePath(dir), profile.NoShutdownHook, profile.Quiet)
-	a.say("profiling %s into %s", mode, dir)
+	p := profile.Start(m.set, profile.ProfilePath(dir), profile.NoShutdownHook, profile.Quiet)
+	a.say("profiling %s into %s", a.common.Profile, path)
+	a.emit("profile", fields{"profile": a.common.Profile, "file": path})
 	return p.Stop, nil
 }
 
@@ -44,6 +59,18 @@ func writable(dir string) error {
 	if err != nil {
 		return err
 	}
-	f.Close()
-	return os.Remove(filepath.Join(dir, filepath.Base(f.Name())))
+	err = f.Close()
+	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// replaceable checks that a file can be written, if it exists.
+func replaceable(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }

@@ -1,18 +1,159 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
 	"tendon/ecs"
-	"tendon/systems"
+	"tendon/rollback"
+	"tendon/rollback/recording"
 )
 
-type recorder struct{ path string }
-
-func newRecorder(dir, room string, g *ecs.Game, seed uint64) (*recorder, error) {
-	return &recorder{}, nil
+// replayVerb plays a recording again.
+type replayVerb struct {
+	File   string `arg:"" type:"path" help:"The recording, as serve --record wrote it."`
+	Verify bool   `help:"Compare every tick's checksum. This is what replay does unless --dump or --to is given."`
+	To     uint64 `help:"Play to this tick and show its state by component; 0: to the end."`
+	Dump   bool   `help:"Print a line for each tick: inputs that changed, orders, checksum."`
 }
-func (r *recorder) take(f systems.FinalTick) {}
-func (r *recorder) close() error             { return nil }
 
-type replayVerb struct{}
+// Help explains the verb.
+func (replayVerb) Help() string {
+	return `A recording holds what entered the match. It is played with the game's rules, and every tick must come out as it
+was. A difference is reported by tick, and by component, entity and field where the recording has an image of that
+tick; the exit code is 1 then. A recording whose end is torn is played as far as it goes.
 
-func (*replayVerb) Run(a *app) error { return nil }
+Examples:
+  replay recordings/main-20261121T101500-000000000000002a.tendonrec
+  replay FILE --to 600
+  replay FILE --dump --to 60`
+}
+
+// Run plays the recording.
+func (v *replayVerb) Run(a *app) error {
+	r, err := v.open(a)
+	if err != nil {
+		return err
+	}
+	to := r.Last()
+	if v.To > 0 {
+		if to = ecs.Tick(v.To); to < r.Start() || to > r.Last() {
+			return fmt.Errorf("--to %d: the recording has ticks %d to %d", v.To, r.Start(), r.Last())
+		}
+	}
+	if v.Dump {
+		v.dump(a, r, to)
+	}
+	if v.Verify || !v.Dump && v.To == 0 {
+		if err := v.verify(a, r, to); err != nil {
+			return err
+		}
+	}
+	if v.To > 0 && !v.Dump {
+		return v.show(a, r, to)
+	}
+	return nil
+}
+
+// open reads the file and says what it is of. A torn end is told of and no error.
+func (v *replayVerb) open(a *app) (*recording.Recording, error) {
+	data, err := os.ReadFile(v.File)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s does not exist: name a recording", v.File)
+		}
+		return nil, fmt.Errorf("the recording cannot be read: %w", err)
+	}
+	r, err := recording.Open(data)
+	switch {
+	case errors.Is(err, recording.ErrTorn) && r != nil:
+		a.say("%v; the rest is played", err)
+		a.emit("torn", fields{"why": err.Error()})
+	case err != nil:
+		return nil, fmt.Errorf("%s cannot be replayed: %w", v.File, err)
+	}
+	h := r.Header()
+	length := time.Duration(r.Last()-r.Start()) * time.Second / time.Duration(max(h.TickRate, 1))
+	a.say("%s · seed %d · %d players at most · ticks %d to %d, %v · recorded by %s", h.Name, h.Seed, h.Players, r.Start(), r.Last(), length.Round(time.Millisecond), h.Build)
+	a.emit("recording", fields{"game": h.Name, "seed": h.Seed, "players": h.Players, "first": r.Start(), "last": r.Last(),
+		"tick_rate": h.TickRate, "build": h.Build, "images": r.Images()})
+	// The game is compared before anything is shown, so that no line of another game's inputs is printed.
+	if _, err := r.WorldAt(a.game, r.Start()); err != nil {
+		return nil, fmt.Errorf("%s cannot be replayed: %w", v.File, err)
+	}
+	return r, nil
+}
+
+// verify compares every tick up to tick to.
+func (v *replayVerb) verify(a *app, r *recording.Recording, to ecs.Tick) error {
+	result, err := recording.Verify(a.game, r, to)
+	if desync := (*rollback.DesyncReport)(nil); errors.As(err, &desync) {
+		a.emit("desync", fields{"report": desync})
+		a.tell(desync.String() + "\n")
+		return fmt.Errorf("%w: tick %d comes out otherwise than it was recorded", errFailed, desync.Tick)
+	}
+	if err != nil {
+		return err
+	}
+	a.emit("verified", fields{"from": result.From, "to": result.To, "images": result.Images})
+	a.tell(fmt.Sprintf("ticks %d to %d come out as recorded, %d images too\n", result.From, result.To, result.Images))
+	return nil
+}
+
+// show prints the state of tick to by component.
+func (v *replayVerb) show(a *app, r *recording.Recording, to ecs.Tick) error {
+	w, err := r.WorldAt(a.game, to)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errFailed, err)
+	}
+	var s ecs.Snapshot
+	w.Save(&s)
+	sums := s.ComponentChecksums(nil)
+	t := newTable("")
+	t.AppendHeader([]any{"column", "checksum"})
+	columns := fields{}
+	for i, name := range a.game.Columns() {
+		t.AppendRow([]any{name, fmt.Sprintf("%016x", uint64(sums[i]))})
+		columns[name] = fmt.Sprintf("%016x", uint64(sums[i]))
+	}
+	a.tell(fmt.Sprintf("tick %d, checksum %016x\n%s\n", to, uint64(s.Checksum()), t.Render()))
+	a.emit("state", fields{"tick": to, "checksum": fmt.Sprintf("%016x", uint64(s.Checksum())), "columns": columns})
+	return nil
+}
+
+// dump prints what entered each tick.
+func (v *replayVerb) dump(a *app, r *recording.Recording, to ecs.Tick) {
+	size := a.game.InputSize()
+	last := make([]ecs.InputBytes, a.game.MaxPlayers)
+	for e := range r.Entries(r.Start()+1, to) {
+		if a.ctx.Err() != nil {
+			return
+		}
+		inputs, orders := fields{}, []string{}
+		var line strings.Builder
+		fmt.Fprintf(&line, "%8d %016x", e.Tick, uint64(e.Checksum))
+		for p, in := range e.Inputs {
+			if in == last[p] && !e.Late.Has(ecs.Player(p)) {
+				continue
+			}
+			late := ""
+			if e.Late.Has(ecs.Player(p)) {
+				late = " (substituted)"
+			}
+			inputs[fmt.Sprint(p)] = fmt.Sprintf("%x%s", in[:size], late)
+			fmt.Fprintf(&line, "  player %d: %x%s", p, in[:size], late)
+			last[p] = in
+		}
+		for _, o := range e.Orders {
+			text := [...]string{ecs.OrderGame: "order", ecs.OrderJoin: "join", ecs.OrderLeave: "leave"}[o.Kind]
+			orders = append(orders, fmt.Sprintf("%s of player %d %q", text, o.Player, o.Payload))
+			fmt.Fprintf(&line, "  %s of player %d %q", text, o.Player, o.Payload)
+		}
+		a.tell(line.String() + "\n")
+		a.emit("tick", fields{"tick": e.Tick, "checksum": fmt.Sprintf("%016x", uint64(e.Checksum)), "inputs": inputs, "orders": orders})
+	}
+}

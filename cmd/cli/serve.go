@@ -61,18 +61,17 @@ func (v *serveVerb) Run(a *app) error {
 	if err != nil {
 		return serveError(err, v.Listen)
 	}
-	ctx, cancel := context.WithCancel(a.ctx)
+	ctx, cancel, err := a.until(v.For)
+	if err != nil {
+		return errors.Join(err, h.stop())
+	}
 	defer cancel()
-	if v.For > 0 {
-		ctx, cancel = context.WithTimeout(a.ctx, v.For)
-		defer cancel()
+	err = v.announce(a, h)
+	if err == nil {
+		err = v.report(ctx, a, h)
 	}
-	if err := v.announce(a, h); err != nil {
-		return err
-	}
-	v.report(ctx, a, h)
 	a.say("stopping: clients are told")
-	return h.stop()
+	return errors.Join(err, h.stop())
 }
 
 // keys loads the private keys, or makes one for this run.
@@ -128,62 +127,50 @@ func serveError(err error, listen string) error {
 
 // announce prints what was chosen and how to join.
 func (v *serveVerb) announce(a *app, h *host) error {
-	join := ""
-	if v.KeyFile == "" {
-		token, err := h.ticket(h.addr, server.Pass{Room: "main", Seat: server.AnySeat}, developmentLife)
-		if err != nil {
-			return err
-		}
-		join = fmt.Sprintf("%s join %v --token %s", a.game.Name, h.addr, tokenText(token))
-	}
-	if a.common.JSON {
-		a.printJSON(map[string]any{"event": "listening", "address": h.Addr().String(), "public": h.addr, "build": buildString(),
-			"protocol": fmt.Sprintf("%016x", a.game.Fingerprint()), "tick_rate": a.game.TickRate, "sync": v.Sync, "join": join})
+	a.tell(fmt.Sprintf("%s listens on %v, clients reach it at %v\nbuild %s, protocol %016x, %d ticks/s, strategy %s, at most %d rooms\n",
+		a.game.Name, h.Addr(), h.addr, buildString(), a.game.Fingerprint(), a.game.TickRate, v.Sync, v.MaxRooms))
+	a.emit("listening", fields{"address": h.Addr().String(), "public": h.addr, "build": buildString(),
+		"protocol": fmt.Sprintf("%016x", a.game.Fingerprint()), "tick_rate": a.game.TickRate, "sync": v.Sync})
+	if v.KeyFile != "" {
+		a.tell(fmt.Sprintf("mint tokens with\n  %s token %v --key-file %s\n", a.program, h.addr, quoted(v.KeyFile)))
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s listens on %v, clients reach it at %v\n", a.game.Name, h.Addr(), h.addr)
-	fmt.Fprintf(a.out, "build %s, protocol %016x, %d ticks/s, strategy %s, at most %d rooms\n", buildString(), a.game.Fingerprint(), a.game.TickRate, v.Sync, v.MaxRooms)
-	if join != "" {
-		fmt.Fprintf(a.out, "join with\n  %s\n", join)
-	} else {
-		fmt.Fprintf(a.out, "mint tokens with\n  %s token %v --key-file %s\n", a.game.Name, h.addr, v.KeyFile)
+	return v.invite(a, h)
+}
+
+// invite prints the line that joins a development server.
+func (v *serveVerb) invite(a *app, h *host) error {
+	token, err := h.ticket(h.addr, server.Pass{Room: "main", Seat: server.AnySeat}, developmentLife)
+	if err != nil {
+		return err
 	}
+	line := fmt.Sprintf("%s join %v --token %s", a.program, h.addr, tokenText(token))
+	a.tell("join with\n  " + line + "\n")
+	a.emit("join", fields{"join": line, "token": tokenText(token)})
 	return nil
 }
 
-// report prints how the server is, and a new join line when the last one was used, until the context is done.
-func (v *serveVerb) report(ctx context.Context, a *app, h *host) {
-	joined := uint64(0)
-	refresh := time.NewTicker(time.Second)
-	defer refresh.Stop()
-	if !a.common.JSON && isTerminal(a.note) && !v.Verbose && v.KeyFile != "" {
-		watch(ctx, a.note, func() {}, func() string { return renderRooms(h.Stats()) })
-		return
+// report says how the server is, and how the next one joins when the last invitation was used, until the context is
+// done.
+func (v *serveVerb) report(ctx context.Context, a *app, h *host) error {
+	if v.KeyFile != "" && !v.Verbose && !a.common.JSON {
+		watch(ctx, a, func() {}, func() string { return renderRooms(h.Stats()) })
+		return nil
 	}
-	for seconds := 1; ; seconds++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-refresh.C:
-		}
+	var failed error
+	invited, seconds := uint64(0), 0
+	every(ctx, time.Second, func() {
 		s := h.Stats()
-		if a.common.JSON {
-			a.printJSON(map[string]any{"event": "stats", "stats": s})
-		} else if seconds%30 == 0 && s.Clients > 0 {
-			fmt.Fprint(a.note, renderRooms(s))
+		a.emit("stats", fields{"stats": s})
+		if seconds++; seconds%30 == 0 && s.Clients > 0 && !a.common.JSON {
+			a.print(a.note, renderRooms(s))
 		}
-		if v.KeyFile == "" && s.Joined-s.Replaced > joined {
-			joined = s.Joined - s.Replaced
-			if token, err := h.ticket(h.addr, server.Pass{Room: "main", Seat: server.AnySeat}, developmentLife); err == nil {
-				line := fmt.Sprintf("%s join %v --token %s", a.game.Name, h.addr, tokenText(token))
-				if a.common.JSON {
-					a.printJSON(map[string]any{"event": "join", "join": line})
-				} else {
-					fmt.Fprintf(a.out, "the next one joins with\n  %s\n", line)
-				}
-			}
+		if joined := s.Joined - s.Replaced; v.KeyFile == "" && joined > invited {
+			invited = joined
+			failed = errors.Join(failed, v.invite(a, h))
 		}
-	}
+	})
+	return failed
 }
 
 // renderRooms writes a table of rooms.

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"tendon/ecs"
 	"tendon/rollback"
@@ -37,12 +35,11 @@ var savePolicies = map[string]rollback.SavePolicy{"every": rollback.EveryTick, "
 // Run runs the test.
 func (v *syncTestVerb) Run(a *app) error {
 	if v.Ticks < 1 || v.Depth < 1 || v.Depth > 120 {
-		return fmt.Errorf("--ticks is at least 1, --depth 1 to 120")
+		return fmt.Errorf("--ticks %d --depth %d: give at least 1 tick, and a depth of 1 to 120", v.Ticks, v.Depth)
 	}
-	if v.Seed == 0 {
-		v.Seed = uint64(time.Now().UnixNano())
-	}
+	v.Seed = chooseSeed(v.Seed)
 	a.say("seed %d: %d ticks, up to %d back, saving %s", v.Seed, v.Ticks, v.Depth, v.Policy)
+	a.emit("start", fields{"seed": v.Seed, "ticks": v.Ticks, "depth": v.Depth, "policy": v.Policy})
 	progress := newProgress(a, v.Ticks)
 	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: a.game, Seed: v.Seed, Ticks: v.Ticks, MaxDepth: v.Depth,
 		Policy: savePolicies[v.Policy], AllowStatic: v.Static, SkipDeclarations: v.Quick,
@@ -50,53 +47,35 @@ func (v *syncTestVerb) Run(a *app) error {
 		Stop:     func() bool { return a.ctx.Err() != nil }})
 	progress.done()
 	switch desync := (*rollback.DesyncReport)(nil); {
+	case err == nil:
+		a.tell(fmt.Sprintln(report))
+		a.emit("result", fields{"report": report})
+		return nil
 	case errors.Is(err, rollback.ErrStopped):
-		return context.Canceled
+		return errInterrupted
 	case errors.As(err, &desync):
-		if a.common.JSON {
-			a.printJSON(map[string]any{"desync": desync, "report": report})
-		} else {
-			fmt.Fprintln(a.out, desync)
-		}
+		a.reportDesync(desync)
 		return fmt.Errorf("%w: the game is not deterministic, or its state is not all in the image; seed %d", errFailed, v.Seed)
 	case errors.Is(err, rollback.ErrProvesNothing):
 		return fmt.Errorf("%w: %w", errFailed, err)
-	case err != nil:
-		return err
 	}
-	if a.common.JSON {
-		a.printJSON(map[string]any{"report": report})
-	} else {
-		fmt.Fprintln(a.out, report)
+	return err
+}
+
+// reportDesync prints a desync report.
+func (a *app) reportDesync(d *rollback.DesyncReport) {
+	a.tell(d.String())
+	differences := []fields{}
+	for _, p := range d.Differences {
+		differences = append(differences, fields{"component": p.Component, "entity": p.Entity, "field": p.Field, "here": p.Here, "there": p.There})
 	}
-	return nil
-}
-
-// progress shows how far long work is, on a terminal only.
-type progress struct {
-	a     *app
-	total int
-	live  bool
-	next  time.Time
-}
-
-func newProgress(a *app, total int) *progress {
-	return &progress{a: a, total: max(total, 1), live: !a.common.JSON && isTerminal(a.note)}
-}
-
-func (p *progress) at(n int) {
-	if now := time.Now(); p.live && now.After(p.next) {
-		p.next = now.Add(100 * time.Millisecond)
-		const width = 40
-		full := width * n / p.total
-		fmt.Fprintf(p.a.note, "\r[%-*s] %d of %d ", width, bar[:full], n, p.total)
+	components := []fields{}
+	for _, c := range d.Components {
+		components = append(components, fields{"component": c.Name, "here": hex(c.Here), "there": hex(c.There)})
 	}
+	a.emit("desync", fields{"tick": d.Tick, "system": d.System, "differences": differences, "components": components,
+		"here": hex(d.Here), "there": hex(d.There), "text": d.String()})
 }
 
-const bar = "########################################"
-
-func (p *progress) done() {
-	if p.live {
-		fmt.Fprintf(p.a.note, "\r%*s\r", 70, "")
-	}
-}
+// hex writes a checksum as people compare it; as a number it would not survive every reader of JSON.
+func hex(sum ecs.Checksum) string { return fmt.Sprintf("%016x", uint64(sum)) }

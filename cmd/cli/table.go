@@ -25,6 +25,7 @@ func renderLines(title string, lines []line) string {
 			fmt.Sprintf("%.1f (%d)", l.Depth, l.Deepest), l.Corrected, l.Stalls, fmt.Sprintf("%.0f", l.UpBps),
 			fmt.Sprintf("%.0f", l.DownBps), fmt.Sprintf("%.0f (%.0f)", l.FrameP50Us, l.FrameP99Us), sums})
 	}
+	t.SetCaption("frame: what one Frame of the client takes, with all ticks that it computes and computes again")
 	return t.Render() + "\n"
 }
 
@@ -49,23 +50,14 @@ func isTerminal(w io.Writer) bool {
 
 // watch shows a picture again and again until the context is done: in place on a terminal, else once every few seconds.
 // A person may end it with q or Ctrl-C, which calls stop.
-func watch(ctx context.Context, out io.Writer, stop func(), picture func() string) {
-	if isTerminal(out) && isTerminal(os.Stdin) {
+func watch(ctx context.Context, a *app, stop func(), picture func() string) {
+	if isTerminal(a.note) && isTerminal(os.Stdin) {
 		// The program ends with the context; its error says only that.
-		_, _ = tea.NewProgram(&screen{picture: picture, stop: stop}, tea.WithContext(ctx), tea.WithOutput(out), tea.WithoutSignalHandler()).Run()
+		_, _ = tea.NewProgram(&screen{picture: picture, stop: stop}, tea.WithContext(ctx), tea.WithOutput(a.note), tea.WithoutSignalHandler()).Run()
 		<-ctx.Done()
 		return
 	}
-	ticker := time.NewTicker(5 * time.Second)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			fmt.Fprint(out, picture())
-		}
-	}
+	every(ctx, 5*time.Second, func() { a.print(a.note, picture()) })
 }
 
 // screen is the live table as bubbletea runs it.

@@ -30,7 +30,8 @@ type tokenVerb struct {
 
 // Help explains the verb.
 func (tokenVerb) Help() string {
-	return `A token is good for one connection. Hand it to one client over a private channel.
+	return `This is what a game's backend does once it knows who a player is. A token is good for one connection. Hand it to
+one client over a private channel.
 
 Examples:
   token 203.0.113.7:7777 --key-file server.key --new-key
@@ -44,34 +45,44 @@ func (v *tokenVerb) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var key netcode.Key
-	if v.NewKey {
-		key, err = server.GenerateKey(v.KeyFile)
-	} else {
-		key, err = server.LoadKey(v.KeyFile)
+	if v.Life < time.Second {
+		return fmt.Errorf("--life %v: give at least 1s", v.Life)
 	}
-	if err != nil {
-		return err
+	if v.Seat >= a.game.MaxPlayers {
+		return fmt.Errorf("--seat %d: the game has seats 0 to %d", v.Seat, a.game.MaxPlayers-1)
 	}
 	role := systems.RolePlayer
 	if v.Role == "spectator" {
 		role = systems.RoleSpectator
 	}
-	token, err := server.Mint(server.Ticket{
-		ProtocolID: server.ProtocolID(a.game.Name), Key: key, ClientID: v.ClientID, Addresses: []netip.AddrPort{addr},
+	ticket := server.Ticket{
+		ProtocolID: server.ProtocolID(a.game.Name), Key: randomKey(), ClientID: v.ClientID, Addresses: []netip.AddrPort{addr},
 		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: role, Name: v.Name}, Lifetime: v.Life,
-	}, time.Now())
+	}
+	// A token that cannot be minted must not leave a new key file behind, so it is tried with any key first.
+	if _, err := server.Mint(ticket, time.Now()); err != nil {
+		return err
+	}
+	if ticket.Key, err = v.key(); err != nil {
+		return err
+	}
+	token, err := server.Mint(ticket, time.Now())
 	if err != nil {
 		return err
 	}
 	a.say("a token for room %s, role %s, seat %d, good for one connection to %v within %v", v.Room, v.Role, v.Seat, addr, v.Life)
-	if a.common.JSON {
-		a.printJSON(map[string]any{"token": tokenText(token), "address": addr, "room": v.Room, "seat": v.Seat, "role": v.Role,
-			"expires": time.Now().Add(v.Life).UTC().Format(time.RFC3339)})
-		return nil
-	}
-	fmt.Fprintln(a.out, tokenText(token))
+	a.tell(tokenText(token) + "\n")
+	a.emit("token", fields{"token": tokenText(token), "address": addr, "room": v.Room, "seat": v.Seat, "role": v.Role,
+		"expires": time.Now().Add(v.Life).UTC().Format(time.RFC3339)})
 	return nil
+}
+
+// key loads the key file, or makes it.
+func (v *tokenVerb) key() (netcode.Key, error) {
+	if v.NewKey {
+		return server.GenerateKey(v.KeyFile)
+	}
+	return server.LoadKey(v.KeyFile)
 }
 
 // tokenText writes a token for a command line. The zeros that fill a token to its full size are left out.

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// buildString names the build: the module's version or revision, the compiler and the target.
+func buildString() string {
+	build := "unversioned"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" && info.Main.Version != "(devel)" {
+			build = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+				build = s.Value[:12]
+			}
+		}
+	}
+	return build + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
+}
+
+// program returns the words that start this program again, for a line that can be pasted into a shell.
+func program() string {
+	module, pkg := "", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		module, pkg = info.Main.Path, info.Path
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return quoted(os.Args[0])
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return quoted(os.Args[0])
+	}
+	return invocation(os.Args[0], executable, module, pkg, here)
+}
+
+// invocation returns how a program is started again: by the name it was called by, or with go run if its executable
+// lies in a directory that go run removes. here is the working directory, which lies in the module.
+func invocation(called, executable, module, pkg, here string) string {
+	temporary := false
+	for dir := range strings.SplitSeq(filepath.ToSlash(executable), "/") {
+		temporary = temporary || strings.HasPrefix(dir, "go-build")
+	}
+	inside, ok := strings.CutPrefix(pkg, module)
+	if !temporary || !ok || module == "" {
+		return quoted(called)
+	}
+	root := here
+	for !isFile(filepath.Join(root, "go.mod")) {
+		up := filepath.Dir(root)
+		if up == root {
+			return quoted(called)
+		}
+		root = up
+	}
+	dir, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(inside)))
+	if err != nil {
+		return quoted(called)
+	}
+	if dir = filepath.ToSlash(dir); dir != "." && !strings.HasPrefix(dir, "..") {
+		dir = "./" + dir
+	}
+	return "go run " + quoted(dir)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// quoted returns one word of a shell's command line.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`/\._-+:=@%`, r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

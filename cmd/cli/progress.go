@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// progress shows how far long work is, on a terminal only.
+type progress struct {
+	a     *app
+	total int
+	live  bool
+	next  time.Time
+}
+
+func newProgress(a *app, total int) *progress {
+	return &progress{a: a, total: max(total, 1), live: !a.common.JSON && isTerminal(a.note)}
+}
+
+const (
+	progressWidth = 40
+	progressEvery = 100 * time.Millisecond
+)
+
+// at shows that n of the total are done.
+func (p *progress) at(n int) {
+	if !p.live {
+		return
+	}
+	if now := time.Now(); now.After(p.next) {
+		p.next = now.Add(progressEvery)
+		full := strings.Repeat("#", progressWidth*min(n, p.total)/p.total)
+		p.a.print(p.a.note, fmt.Sprintf("\r[%-*s] %d of %d ", progressWidth, full, n, p.total))
+	}
+}
+
+// done removes what was shown.
+func (p *progress) done() {
+	if p.live {
+		p.a.print(p.a.note, fmt.Sprintf("\r%*s\r", progressWidth+40, ""))
+	}
+}
