@@ -34,7 +34,9 @@ func newTable(title string) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
-	t.SetTitle("%s", title)
+	if title != "" {
+		t.SetTitle("%s", title)
+	}
 	return t
 }
 
