@@ -48,6 +48,7 @@ const (
 // Valid reports whether r is a role this build knows.
 func (r Role) Valid() bool { return r < roles }
 
+// String returns the role's name as --role takes it.
 func (r Role) String() string {
 	switch r {
 	case RolePlayer:

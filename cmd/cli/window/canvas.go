@@ -47,16 +47,19 @@ func (c *canvas) begin(dst *ebiten.Image) {
 	c.originX, c.originY, c.scale = 0, 0, c.hud.scale
 }
 
+// Aspect returns the picture's width divided by its height.
 func (c *canvas) Aspect() float64 {
 	return float64(c.dst.Bounds().Dx()) / float64(c.dst.Bounds().Dy())
 }
 
+// Camera puts (x, y) into the middle and shows height world units from top to bottom.
 func (c *canvas) Camera(x, y, height float64) {
 	w, h := float64(c.dst.Bounds().Dx()), float64(c.dst.Bounds().Dy())
 	c.scale = h / height
 	c.originX, c.originY = x-w/2/c.scale, y-h/2/c.scale
 }
 
+// Hud returns the canvas whose camera is fixed; its own is itself.
 func (c *canvas) Hud() ecs.Canvas {
 	if c.hud == nil {
 		return c
@@ -79,23 +82,27 @@ func (c *canvas) world(x, y int) (float64, float64) {
 
 func paint(c ecs.Color) color.Color { return color.NRGBA{c.R, c.G, c.B, c.A} }
 
+// Rectangle fills a rectangle.
 func (c *canvas) Rectangle(x, y, width, height float64, col ecs.Color) {
 	// Not smoothed at the edges: smoothing costs a graphics driver in software more than all the rest of a picture.
 	px, py := c.pixel(x, y)
 	vector.FillRect(c.dst, px, py, float32(width*c.scale), float32(height*c.scale), paint(col), false)
 }
 
+// Circle fills a circle.
 func (c *canvas) Circle(x, y, radius float64, col ecs.Color) {
 	px, py := c.pixel(x, y)
 	vector.FillCircle(c.dst, px, py, float32(radius*c.scale), paint(col), true)
 }
 
+// Line draws a line of this width in world units.
 func (c *canvas) Line(x0, y0, x1, y1, width float64, col ecs.Color) {
 	ax, ay := c.pixel(x0, y0)
 	bx, by := c.pixel(x1, y1)
 	vector.StrokeLine(c.dst, ax, ay, bx, by, float32(width*c.scale), paint(col), true)
 }
 
+// Polygon fills what the points enclose; fewer than three enclose nothing.
 func (c *canvas) Polygon(points []ecs.Point, col ecs.Color) {
 	if len(points) < 3 {
 		return
@@ -115,6 +122,7 @@ func (c *canvas) Polygon(points []ecs.Point, col ecs.Color) {
 	vector.FillPath(c.dst, &c.path, nil, o)
 }
 
+// Text writes a line whose top is y.
 func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color) {
 	if words == "" {
 		return
@@ -127,6 +135,7 @@ func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color
 	text.Draw(c.dst, words, &text.GoTextFace{Source: c.font, Size: size * c.scale}, o)
 }
 
+// Image paints the PNG asset of that name; one that is none is left out.
 func (c *canvas) Image(name string, x, y, width, height float64) {
 	img, known := c.images[name]
 	if !known {

@@ -19,6 +19,7 @@ var named = map[string]ebiten.Key{
 	"space": ebiten.KeySpace, "shift": ebiten.KeyShift, "enter": ebiten.KeyEnter, "tab": ebiten.KeyTab,
 }
 
+// Down reports whether a key or button is held.
 func (c controls) Down(key string) bool {
 	switch {
 	case key == "mouse1":
@@ -34,4 +35,5 @@ func (c controls) Down(key string) bool {
 	return known && ebiten.IsKeyPressed(k)
 }
 
+// Pointer returns where the pointer is in world units.
 func (c controls) Pointer() (x, y float64) { return c.canvas.world(ebiten.CursorPosition()) }
