@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"io"
-	"net"
 	"os"
 	"strconv"
 	"sync"
@@ -121,11 +120,11 @@ func kcpLoad() error {
 	sessions := make([]*kcp.UDPSession, 2*rooms)
 	var heard atomic.Int64
 	for i := range sessions {
-		socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+		socket, err := newFarSocket()
 		if err != nil {
 			return err
 		}
-		s, err := kcp.NewConn(server, nil, 0, 0, socket)
+		s, err := kcp.NewConn(server, nil, 0, 0, packetSocket{socket})
 		if err != nil {
 			return err
 		}

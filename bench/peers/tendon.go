@@ -92,7 +92,7 @@ func tendonLoad() error {
 		if err != nil {
 			return err
 		}
-		if clients[i], err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: game(),
+		if clients[i], err = client.Dial(client.DialConfig{Token: token, Listen: func() (client.Socket, error) { return newFarSocket() }, Config: client.Config{Game: game(),
 			Strategies: []systems.Strategy{relay.Strategy}, Bot: true, BotSeed: uint64(i)}}); err != nil {
 			return err
 		}
