@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pkg/profile"
 )
@@ -44,11 +45,21 @@ func (a *app) startProfile() (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the profile cannot be written: %w; choose another --profile-dir", err)
 	}
+	begun := time.Now()
 	p := profile.Start(m.set, profile.ProfilePath(dir), profile.NoShutdownHook, profile.Quiet)
 	a.say("profiling %s into %s", a.common.Profile, path)
 	a.emit("profile", fields{"profile": a.common.Profile, "file": path})
-	return p.Stop, nil
+	return func() {
+		if a.common.Profile == "clock" {
+			time.Sleep(time.Until(begun.Add(clockLeast)))
+		}
+		p.Stop()
+	}, nil
 }
+
+// clockLeast is the shortest run that the clock profiler is stopped after: it samples 99 times a second, and divides by
+// the number of samples.
+const clockLeast = 100 * time.Millisecond
 
 // writable makes a directory and checks that files can be made in it.
 func writable(dir string) error {

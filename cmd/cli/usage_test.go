@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var everyVerb = []string{"demo", "serve", "join", "play", "token", "synctest", "replay"}
+
+func TestEveryVerbExplainsItselfWithExamples(t *testing.T) {
+	for _, verb := range everyVerb {
+		r := do(t, testGame(), verb, "--help")
+		if r.code != exitFine || !strings.Contains(r.out, "Examples:\n\n    "+verb) || r.note != "" {
+			t.Errorf("%s --help: exit code %d, note %q, out:\n%s", verb, r.code, r.note, r.out)
+		}
+	}
+}
+
+// Who types only the program's name gets to know what it can do.
+func TestWithoutArgumentsTheHelpIsPrinted(t *testing.T) {
+	r, asked := do(t, testGame()), do(t, testGame(), "--help")
+	if r != asked || r.code != exitFine || !strings.Contains(r.out, "Examples:") {
+		t.Errorf("%+v\nwith --help: %+v", r, asked)
+	}
+	for _, verb := range everyVerb {
+		if !strings.Contains(r.out, "\n  "+verb+" ") {
+			t.Errorf("the help does not list %s:\n%s", verb, r.out)
+		}
+	}
+}
+
+func TestWrongUseIsOneSentenceAndExitCode2(t *testing.T) {
+	for _, args := range [][]string{
+		{"--nonsense"}, {"demo", "--nonsense"}, {"frobnicate"}, {"replay"}, {"token", "127.0.0.1:7777"}, {"demo", "--for", "soon"},
+		{"synctest", "--profile", "everything"}, {"synctest", "--policy", "some"}, {"demo", "--for=-1s"}, {"demo", "--bots", "99"},
+		{"demo", "--loss", "101"}, {"demo", "--loss", "NaN"}, {"demo", "--rtt=-1s"}, {"synctest", "--ticks", "0"},
+		{"synctest", "--depth", "1000"}, {"demo", "--sync", "hope"}, {"serve", "--old-key-file", "x"},
+		{"serve", "--listen", "127.0.0.1:0", "--for=-1s"}, {"serve", "--listen", "127.0.0.1:0", "--max-rooms=-1"},
+		{"serve", "--listen", "127.0.0.1:0", "--workers=-1"}, {"play", "--bots", "99"},
+	} {
+		r := do(t, testGame(), args...)
+		if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || r.out != "" {
+			t.Errorf("%q: exit code %d, note %q, out %q", args, r.code, r.note, r.out)
+		}
+	}
+}
+
+// A game that is wrong is told of before anything starts.
+func TestAGameThatIsWrongIsToldOfInOneSentence(t *testing.T) {
+	g := testGame()
+	g.TickRate = 0
+	r := do(t, g, "synctest")
+	if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, "TickRate") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// parseEvents fails unless every line is a JSON object with an event.
+func parseEvents(t *testing.T, out string) (names []string) {
+	t.Helper()
+	for line := range strings.Lines(out) {
+		var e event
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.text("event") == "" {
+			t.Errorf("%q is no event: %v", line, err)
+		}
+		names = append(names, e.text("event"))
+	}
+	return names
+}
+
+func TestEachLineOfJSONIsAnEvent(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "server.key")
+	for _, test := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"synctest", "--ticks", "80", "--seed", "3"}, exitFine, "result"},
+		{[]string{"token", "127.0.0.1:7777", "--key-file", key, "--new-key"}, exitFine, "token"},
+		{[]string{"token", "127.0.0.1:7777", "--key-file", key, "--new-key"}, exitUsage, "error"},
+		{[]string{"replay", key}, exitUsage, "error"},
+		{[]string{"serve", "--listen", "nowhere"}, exitUsage, "error"},
+		{[]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, exitFine, "listening"},
+	} {
+		r := do(t, testGame(), append(test.args, "--json")...)
+		if names := parseEvents(t, r.out); r.code != test.code || !slices.Contains(names, test.want) || r.note != "" {
+			t.Errorf("%q: exit code %d, events %q, note %q", test.args, r.code, names, r.note)
+		}
+	}
+}
+
+func TestADesyncIsAnEventToo(t *testing.T) {
+	r := do(t, desyncingGame(), "synctest", "--ticks", "80", "--json")
+	if names := parseEvents(t, r.out); r.code != exitFailed || !slices.Equal(names, []string{"start", "desync", "error"}) {
+		t.Errorf("exit code %d, %q", r.code, names)
+	}
+}
+
+func TestEachProfileLeavesItsFile(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "not", "yet") // it is made
+	for name, m := range modes {
+		r := do(t, testGame(), "synctest", "--ticks", "80", "--profile", name, "--profile-dir", dir)
+		if r.code != exitFine || !strings.Contains(r.note, filepath.Join(dir, m.file)) {
+			t.Errorf("--profile %s: %+v", name, r)
+		}
+		path := filepath.Join(dir, m.file)
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("--profile %s: %v", name, err)
+		}
+		if err := os.Remove(path); err != nil { // mem and allocs have the same name
+			t.Error(err)
+		}
+	}
+	if left := files(t, dir); len(left) > 0 {
+		t.Errorf("profiles left %q", left)
+	}
+}
+
+// A log file, a pipe or a test is no terminal, whatever the environment says.
+func TestWhatIsNoTerminalGetsNoEscapeSequences(t *testing.T) {
+	for _, colour := range []string{"", "1"} {
+		t.Setenv("NO_COLOR", colour)
+		for _, args := range [][]string{
+			{"--help"}, {"serve", "--help"}, {"synctest", "--ticks", "80"}, {"--nonsense"}, {"replay", "nothing"},
+			{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "-v"},
+		} {
+			if r := do(t, testGame(), args...); strings.ContainsAny(r.out+r.note, "\x1b\r") {
+				t.Errorf("NO_COLOR=%q %q: %q", colour, args, r.out+r.note)
+			}
+		}
+	}
+}
