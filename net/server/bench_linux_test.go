@@ -130,7 +130,7 @@ func BenchmarkSocket(b *testing.B) {
 	}
 }
 
-func addrPortOf(s Socket) netip.AddrPort { return netip.MustParseAddrPort(s.LocalAddr().String()) }
+func addrPortOf(s endpoint) netip.AddrPort { return netip.MustParseAddrPort(s.LocalAddr().String()) }
 
 // outboxOf returns an outbox of n sealed payloads of 60 bytes for an address.
 func outboxOf(tb testing.TB, to netip.AddrPort, n int) *netcode.Outbox {

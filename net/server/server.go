@@ -37,8 +37,10 @@ const (
 	// each of them costs more than all the rest. Workers read too, right before their ticks, so no tick waits for it;
 	// what it blurs is the time of arrival.
 	readPause = 4 * time.Millisecond
-	// pollTrust is how long after a worker has read the reader believes that the next one will.
+	// pollTrust is how long after a worker has read the reader believes that it goes on. It then looks again after
+	// pollRest, in which what it takes over from a worker that stopped may wait.
 	pollTrust = 2 * stepTime
+	pollRest  = 40 * time.Millisecond
 	// updateInterval is how often connections are kept alive and silent ones ended. It is a good part of netcode's 100 ms.
 	updateInterval = 20 * time.Millisecond
 	// closeLimit bounds the time that rooms have to say their last words.
@@ -160,7 +162,7 @@ func (s *Server) read(done *sync.WaitGroup) {
 	from, to := newReceiver(s.socket), newSender(s.socket)
 	for {
 		if s.port.at(time.Now())-systems.Time(s.port.polled.Load()) < systems.Time(pollTrust) {
-			time.Sleep(pollTrust)
+			time.Sleep(pollRest)
 			continue
 		}
 		err := from.receive(&a)

@@ -1,0 +1,63 @@
+package server
+
+import (
+	"errors"
+	"net"
+	"testing"
+)
+
+// Run waits for its reader after it has closed the socket: a reader that slept on would keep the server from ending.
+func TestClosingAQuietSocketEndsItsReader(t *testing.T) {
+	socket, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := socket.(*quietSocket); !ok {
+		t.Fatalf("the server's own socket is a %T: Go's poller would wake a thread at each datagram", socket)
+	}
+	ended := make(chan error)
+	go func() {
+		var a arrivals
+		ended <- newReceiver(socket).receive(&a)
+	}()
+	if err := socket.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the reader got %v, want %v", err, net.ErrClosed)
+	}
+	if err := socket.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("closing it again: %v, want %v", err, net.ErrClosed)
+	}
+	if lost := newSender(socket).send(outboxOf(t, addrPortOf(socket), 2)); lost != 2 {
+		t.Errorf("%d of 2 datagrams were lost on a closed socket", lost)
+	}
+}
+
+// Two of the server's goroutines read one socket: what the one has not taken, the other finds.
+func TestAQuietSocketCarriesDatagrams(t *testing.T) {
+	socket, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	const sent = batchSize + 3
+	if lost := newSender(socket).send(outboxOf(t, addrPortOf(socket), sent)); lost != 0 {
+		t.Fatalf("%d datagrams were lost", lost)
+	}
+	var a arrivals
+	got := 0
+	if err := newReceiver(socket).receive(&a); err != nil {
+		t.Fatal(err)
+	}
+	got += a.count
+	if !newReceiver(socket).poll(&a) {
+		t.Error("the system's socket cannot be polled")
+	}
+	if got += a.count; got != sent {
+		t.Errorf("%d datagrams of %d arrived", got, sent)
+	}
+	if newReceiver(socket).poll(&a); a.count != 0 || !a.pause {
+		t.Errorf("an empty socket has %d datagrams, pause %v", a.count, a.pause)
+	}
+}
