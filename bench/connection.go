@@ -39,7 +39,7 @@ func connectionRows() []measure.Row {
 		What:      "1 000 connections that only keep themselves alive, 10 times a second both ways, in rooms of 16",
 		Reference: "one core of the machine",
 		Reach:     0.06,
-		Missed:    "what 20 000 datagrams a second cost on this machine alone is in connections-floor",
+		Missed:    "what 20 000 datagrams a second cost on this machine alone, at the same time, is in connections-floor",
 		Run: func() measure.Result {
 			empty, before, after, full := loaded("server", "idlers")
 			if after.Served != idleConnections {

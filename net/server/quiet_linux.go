@@ -70,12 +70,12 @@ func (s *quietSocket) Read(f func(fd uintptr) (done bool)) error {
 
 // Close ends the waiting too: a shutdown is refused to a socket without a peer, and wakes who waits all the same.
 func (s *quietSocket) Close() error {
-	_ = unix.Shutdown(s.fd, unix.SHUT_RDWR)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return net.ErrClosed
 	}
 	s.closed = true
+	_ = unix.Shutdown(s.fd, unix.SHUT_RDWR)
 	return unix.Close(s.fd)
 }
