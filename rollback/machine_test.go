@@ -236,9 +236,9 @@ func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
 				resimulated += m.tl.Stats().Resimulated
 				checked += uint64(m.checked)
 			})
-			least := uint64(100)
+			least := uint64(40)
 			if testing.Short() {
-				least = 20 // rapid tries a fifth as often
+				least = 5 // rapid tries a fifth as often
 			}
 			if rewinds < least || resimulated < 5*least || checked < 10*least {
 				t.Fatalf("a run that proves nothing: %d rewinds, %d resimulated, %d states checked", rewinds, resimulated, checked)
