@@ -170,6 +170,7 @@ type serverLink struct {
 	second     time.Duration // the running second of bytes
 	bytes      int           // sent in it
 	most       int           // the most sent in one second
+	largest    int           // bytes of the largest message
 }
 
 var errClosed = errors.New("matchtest: the connection was replaced")
@@ -184,7 +185,7 @@ func (l *serverLink) Send(ch systems.Channel, message []byte) error {
 		l.second, l.bytes = second, 0
 	}
 	l.bytes += len(message)
-	l.most = max(l.most, l.bytes)
+	l.most, l.largest = max(l.most, l.bytes), max(l.largest, len(message))
 	return n.Send(l.harness.server, l.client.node, floorOf(ch), message)
 }
 

@@ -1,0 +1,86 @@
+package matchtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/systems"
+	"tendon/systems/relay"
+)
+
+// The default strategy is what the suite was written against.
+func TestRelayConforms(t *testing.T) { Conformance(t, relay.Strategy) }
+
+// blind is a server half that is wrong in one way.
+type blind struct {
+	systems.Server
+	blame  systems.Peer // who is said to differ in tick 1100, by mistake; 0: nobody
+	deaf   bool         // differences are not told
+	lonely bool         // joins are stamped twice, as leave and join
+}
+
+func (b *blind) Desynced(f func(systems.Peer)) {
+	if !b.deaf {
+		b.Server.Desynced(f)
+	}
+	if b.blame != 0 && b.World().Tick() == 1100 {
+		f(b.blame)
+	}
+}
+
+func (b *blind) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
+	if b.lonely && o.Kind == ecs.OrderJoin {
+		b.Server.Stamp(o, out)
+		o.Kind = ecs.OrderLeave
+	}
+	return b.Server.Stamp(o, out)
+}
+
+// A suite that passes whatever it is given proves nothing: strategies that are wrong in one way fail the scenario that
+// is there for it.
+func TestTheSuiteSeesAStrategyThatIsWrong(t *testing.T) {
+	for _, c := range []struct {
+		half     blind
+		scenario func(*stage) *Client
+		want     string
+	}{
+		{blind{deaf: true}, wrongBit, "was not found"},
+		{blind{blame: 2}, leaves, "who was not concerned: 0 reconnects, 1 resyncs"},
+		{blind{lonely: true}, lateJoin, "1 joins and 1 leaves were stamped"},
+	} {
+		s := relay.Strategy
+		s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
+			half := c.half
+			var err error
+			half.Server, err = relay.NewServer(sc)
+			return &half, err
+		}
+		wrong, err := conform(s, "P2", scenario{play: c.scenario})
+		if all := strings.Join(wrong, "\n"); err != nil || !strings.Contains(all, c.want) {
+			t.Errorf("%+v: %v, wrong:\n%s\nwant %q", c.half, err, all, c.want)
+		}
+	}
+}
+
+// An image that is sent as fast as it can is more than the budget, and is seen to be.
+func TestTheSuiteSeesAnImageBeyondItsBudget(t *testing.T) {
+	st, err := newStage(relay.Strategy, "P2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.RunUntil(warmup)
+	for _, c := range st.Clients {
+		c.server.most = 0
+	}
+	c := st.Join(st.plan())
+	if !st.until(loading, c.Live) {
+		t.Fatal("the joiner was never live")
+	}
+	c.server.largest, c.server.most = crowdSize*32/2, crowdSize*32
+	st.judgeImage(c, st.Net.Now()-time.Second)
+	if len(st.wrong) != 3 {
+		t.Errorf("a whole image at once, in one second, in two messages: %q", st.wrong)
+	}
+}
