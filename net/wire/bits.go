@@ -58,11 +58,16 @@ func (w *BitWriter) Bits(v uint64, n int) {
 
 // Bool writes one bit.
 func (w *BitWriter) Bool(v bool) {
+	bit := uint64(0)
 	if v {
-		w.Bits(1, 1)
-	} else {
-		w.Bits(0, 1)
+		bit = 1
 	}
+	if w.used == 0 || w.err != nil {
+		w.Bits(bit, 1)
+		return
+	}
+	w.buf[len(w.buf)-1] |= byte(bit << w.used) // the byte was begun, so there is room
+	w.used = (w.used + 1) & 7
 }
 
 // A BitReader takes values off a byte slice in the order in which a
