@@ -73,14 +73,16 @@ func (c *Core) check(now systems.Time) {
 	if c.session == nil || c.state == Ended {
 		return
 	}
-	var why *session.Error
-	switch err := c.session.Err(); {
-	case err == nil:
-	case errors.As(err, &why) && why.Code.Retry():
-		c.retry(err, now)
-	default:
-		c.end(err)
+	err := c.session.Err()
+	if err == nil { // first, since what errors.As needs is allocated
+		return
 	}
+	var why *session.Error
+	if errors.As(err, &why) && why.Code.Retry() {
+		c.retry(err, now)
+		return
+	}
+	c.end(err)
 }
 
 // enter takes the server's Welcome: it makes the half, unless the one of the last connection will do.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package room_test
+
+const raceEnabled = false

@@ -1,0 +1,188 @@
+package room_test
+
+import (
+	"errors"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/matchtest"
+	"tendon/net/room"
+	"tendon/net/session"
+	"tendon/systems"
+	"tendon/systems/relay"
+)
+
+// mail is messages on their way, in one buffer that is used again.
+type mail struct {
+	bytes []byte
+	ends  []int
+	ways  []systems.Channel
+}
+
+func (m *mail) Send(ch systems.Channel, message []byte) error {
+	m.bytes = append(m.bytes, message...)
+	m.ends, m.ways = append(m.ends, len(m.bytes)), append(m.ways, ch)
+	return nil
+}
+
+func (m *mail) Room() int { return 1 << 20 }
+
+func (m *mail) deliver(to func(systems.Channel, []byte)) {
+	from := 0
+	for i, end := range m.ends {
+		to(m.ways[i], m.bytes[from:end])
+		from = end
+	}
+	m.bytes, m.ends, m.ways = m.bytes[:0], m.ends[:0], m.ways[:0]
+}
+
+// guest is a whole client that hears and is heard at once.
+type guest struct {
+	core     *client.Core
+	identity room.Identity
+	peer     systems.Peer
+	in       bool  // the room let it in and has not forgotten it
+	refused  error // by Enter
+	gone     error // said by Gone
+	up, down mail
+	silent   bool // its connection is cut
+	hear     func(systems.Channel, []byte)
+	say      func(systems.Channel, []byte)
+}
+
+// rig is a room and its guests in one tick of time after the other.
+type rig struct {
+	t       testing.TB
+	room    *room.Room
+	game    *ecs.Game
+	now     systems.Time
+	frame   ecs.Tick
+	guests  []*guest
+	ticks   []ecs.Tick  // told to Taken
+	orders  []ecs.Order // in them
+	traffic []byte      // everything the room sent, if kept
+	keep    bool
+	forget  func(systems.Peer, error)
+}
+
+func newRig(t testing.TB, change func(*room.Config)) *rig {
+	t.Helper()
+	g := &rig{t: t, game: matchtest.Dots()}
+	c := room.Config{Game: g.game, Seed: 1, Strategy: relay.Strategy, Match: 1, Taken: func(f systems.FinalTick) {
+		g.ticks, g.orders = append(g.ticks, f.Tick), append(g.orders, f.Orders...)
+	}}
+	if change != nil {
+		change(&c)
+	}
+	g.game = c.Game
+	r, err := room.New(c, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.room = r
+	g.forget = func(p systems.Peer, why error) {
+		for _, v := range g.guests {
+			if v.in && v.peer == p {
+				v.in, v.gone = false, why
+			}
+		}
+	}
+	return g
+}
+
+// enter lets a client in that dials once; change changes its Config.
+func (g *rig) enter(id room.Identity, change func(*client.Config)) *guest {
+	g.t.Helper()
+	v := &guest{identity: id}
+	c := client.Config{Game: g.game, Strategies: []systems.Strategy{relay.Strategy}, Bot: id.Role == systems.RolePlayer, Attempts: -1,
+		Dial: func([]byte) (session.Transport, error) { return &v.up, nil }}
+	if change != nil {
+		change(&c)
+	}
+	core, err := client.NewCore(c)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	v.core = core
+	v.hear = func(ch systems.Channel, m []byte) {
+		if g.keep {
+			g.traffic = append(append(g.traffic, byte(v.peer), byte(ch)), m...)
+		}
+		if !v.silent {
+			core.Receive(ch, m, g.now)
+		}
+	}
+	v.say = func(ch systems.Channel, m []byte) {
+		if v.in && !v.silent {
+			g.room.Receive(v.peer, ch, m, g.now)
+		}
+	}
+	v.peer, v.refused = g.room.Enter(&v.down, id, g.now)
+	v.in = v.refused == nil
+	g.guests = append(g.guests, v)
+	core.Frame(g.now)
+	return v
+}
+
+// step plays the next tick.
+func (g *rig) step() {
+	g.frame++
+	g.now = systems.TickTime(0, g.frame, 60)
+	for _, v := range g.guests {
+		v.up.deliver(v.say)
+	}
+	g.room.Frame(g.now)
+	g.room.Gone(g.forget)
+	for _, v := range g.guests {
+		v.down.deliver(v.hear)
+		v.core.Frame(g.now)
+	}
+}
+
+func (g *rig) steps(n int) {
+	for range n {
+		g.step()
+	}
+}
+
+// live plays until everybody that the room holds is in the match.
+func (g *rig) live() {
+	g.t.Helper()
+	for range 300 {
+		g.step()
+		all := true
+		for _, v := range g.guests {
+			all = all && (!v.in || v.core.State() == client.Live)
+		}
+		if all {
+			g.steps(5)
+			return
+		}
+	}
+	g.t.Fatal("the guests are not live after 300 ticks")
+}
+
+func (g *rig) count(kind ecs.OrderKind) (n int) {
+	for _, o := range g.orders {
+		if o.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// ended demands that a guest's client has ended with the code, in a sentence.
+func ended(t *testing.T, v *guest, code session.Code) *session.Error {
+	t.Helper()
+	var why *session.Error
+	if err := v.core.Err(); !errors.As(err, &why) || why.Code != code || len(why.Error()) < 15 || v.core.State() != client.Ended {
+		t.Errorf("the client is %v with %v, want code %d", v.core.State(), v.core.Err(), code)
+		return &session.Error{}
+	}
+	return why
+}
+
+func player(id uint64) room.Identity {
+	return room.Identity{Seat: room.AnySeat, ClientID: id}
+}

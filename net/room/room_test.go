@@ -1,0 +1,305 @@
+package room_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/matchtest"
+	"tendon/net/room"
+	"tendon/net/session"
+	"tendon/systems"
+	"tendon/systems/relay"
+)
+
+// A room reads nothing but its arguments: a match can be played again from its calls, byte for byte. Whatever is found
+// in production can then be found on a desk.
+func TestTheSameCallsSendTheSameBytes(t *testing.T) {
+	var sent [2][]byte
+	for i := range sent {
+		g := newRig(t, nil)
+		g.keep = true
+		g.enter(player(1), nil)
+		g.steps(30)
+		g.enter(player(2), nil)
+		g.enter(room.Identity{Role: systems.RoleSpectator}, nil)
+		g.steps(60)
+		g.room.Vanish(g.guests[0].peer, g.now)
+		g.steps(30)
+		g.room.Kick(g.guests[1].peer, "enough")
+		g.steps(60)
+		sent[i] = g.traffic
+	}
+	if len(sent[0]) < 5000 || !bytes.Equal(sent[0], sent[1]) {
+		t.Errorf("two runs sent %d and %d bytes, equal: %v", len(sent[0]), len(sent[1]), bytes.Equal(sent[0], sent[1]))
+	}
+}
+
+// Whoever cannot get in is told why with a code that its program can act on, and costs nobody else anything.
+func TestWhoMayNotPlayIsToldWhy(t *testing.T) {
+	t.Run("no place for a connection", func(t *testing.T) {
+		g := newRig(t, func(c *room.Config) { c.MaxPeers = 1 })
+		g.enter(player(1), nil)
+		late := g.enter(player(2), nil)
+		g.live()
+		if ended(t, late, session.CodeFull); !errors.Is(late.refused, room.ErrRefused) {
+			t.Errorf("Enter: %v", late.refused)
+		}
+		if s := g.room.Stats(); s.Refused != 1 || s.Peers != 1 || s.Players != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("no free seat", func(t *testing.T) {
+		game := *matchtest.Dots()
+		game.MaxPlayers = 1
+		g := newRig(t, func(c *room.Config) { c.Game = &game })
+		g.enter(player(1), nil)
+		g.live()
+		late := g.enter(player(2), nil)
+		g.steps(5)
+		ended(t, late, session.CodeFull)
+		g.steps(60) // its last words are over
+		if !errors.Is(late.gone, &session.Error{Code: session.CodeFull}) || late.in {
+			t.Errorf("Gone said %v", late.gone)
+		}
+	})
+	t.Run("the seat is taken", func(t *testing.T) {
+		g := newRig(t, nil)
+		g.enter(room.Identity{Seat: 3, ClientID: 1}, nil)
+		g.live()
+		for _, id := range []room.Identity{{Seat: 3, ClientID: 2}, {Seat: 3}, {Seat: 8, ClientID: 3}, {Seat: -2, ClientID: 4}} {
+			v := g.enter(id, nil)
+			g.steps(5)
+			ended(t, v, session.CodeSeat)
+		}
+		if first := g.guests[0]; first.core.Seat() != 3 || first.core.State() != client.Live {
+			t.Errorf("who had the seat first sits on %d and is %v", first.core.Seat(), first.core.State())
+		}
+	})
+	t.Run("another game", func(t *testing.T) {
+		g := newRig(t, nil)
+		other := *matchtest.Dots()
+		other.TickRate = 30
+		v := g.enter(player(1), func(c *client.Config) { c.Game = &other })
+		g.steps(5)
+		why := ended(t, v, session.CodeGame)
+		if why.Ours == why.Theirs || why.Ours != other.Fingerprint() && why.Theirs != other.Fingerprint() {
+			t.Errorf("fingerprints %x and %x, the client's game has %x", why.Ours, why.Theirs, other.Fingerprint())
+		}
+	})
+	t.Run("an unknown role", func(t *testing.T) {
+		g := newRig(t, nil)
+		if v := g.enter(room.Identity{Role: 77}, nil); !errors.Is(v.refused, room.ErrRefused) {
+			t.Errorf("Enter: %v", v.refused)
+		}
+	})
+}
+
+// greedy is a client half that takes itself for the player of seat 0, and orders all the time.
+type greedy struct{ systems.Client }
+
+func (g greedy) Send(now systems.Time, out systems.Outbox) {
+	_ = g.Client.Order(ecs.Entity{}, []byte{9}, out)
+	g.Client.Send(now, out)
+}
+
+// What a peer may do follows from its sealed token, never from what it says: a spectator's program that was changed to
+// play moves nobody, orders nothing and joins nowhere.
+func TestASpectatorsInputsAndOrdersAreRefused(t *testing.T) {
+	g := newRig(t, nil)
+	still := g.enter(player(1), func(c *client.Config) { c.Bot = false })
+	g.live()
+	cheat := relay.Strategy
+	cheat.NewClient = func(c systems.ClientConfig) (systems.Client, error) {
+		c.Seat = still.core.Seat()
+		half, err := relay.NewClient(c)
+		return greedy{half}, err
+	}
+	spy := g.enter(room.Identity{Role: systems.RoleSpectator, ClientID: 9}, func(c *client.Config) { c.Strategies = []systems.Strategy{cheat} })
+	orders := len(g.orders)
+	for range 120 {
+		spy.core.SetInput(ecs.InputBytes{1, 1, 1})
+		g.step()
+	}
+	if len(g.orders) != orders || g.room.World().Players() != 1 {
+		t.Errorf("a spectator had %d orders executed; players %b", len(g.orders)-orders, g.room.World().Players())
+	}
+	if in := g.room.World().InputOf(0); in != (ecs.InputBytes{}) {
+		t.Errorf("a spectator moved the player: % x", in)
+	}
+	said := uint64(0)
+	for _, p := range g.room.AppendPeers(nil) {
+		if p.Peer == spy.peer {
+			said = p.Session.Malformed
+		}
+	}
+	if said == 0 && spy.core.Err() == nil {
+		t.Error("nothing of what the spectator said was refused: the test proves nothing")
+	}
+}
+
+// The seat of a player who vanished is kept for exactly KeepSeat: not a tick less, or a short break costs the avatar;
+// not a tick more, or others wait for nobody.
+func TestAVanishedPlayerLeavesAfterKeepSeat(t *testing.T) {
+	const keep = systems.Second
+	g := newRig(t, func(c *room.Config) { c.KeepSeat = keep })
+	g.enter(player(1), nil)
+	v := g.enter(player(2), nil)
+	g.live()
+	v.silent = true
+	g.room.Vanish(v.peer, g.now)
+	since := g.now
+	for g.now+systems.Second/60+1 < since+keep {
+		g.step()
+	}
+	g.room.Frame(since + keep - 1)
+	if n := g.room.Stats().Players; n != 2 {
+		t.Fatalf("%d seats are taken before KeepSeat is over", n)
+	}
+	g.room.Frame(since + keep)
+	if n := g.room.Stats().Players; n != 1 || g.count(ecs.OrderLeave) != 0 {
+		t.Errorf("%d seats are taken after KeepSeat, %d leaves executed at once", n, g.count(ecs.OrderLeave))
+	}
+	g.steps(35) // orders are stamped at most half a second ahead
+	if n := g.count(ecs.OrderLeave); n != 1 || g.room.World().Players().Has(1) {
+		t.Errorf("%d leaves, players %b", n, g.room.World().Players())
+	}
+}
+
+// Coming back is no leaving and joining, whether the old connection still seems alive or not; and only the same client
+// comes back.
+func TestTheSameClientTakesItsSeatOver(t *testing.T) {
+	g := newRig(t, nil)
+	first := g.enter(player(7), nil)
+	g.live()
+	again := g.enter(player(7), nil)
+	g.live()
+	ended(t, first, session.CodeReplaced)
+	if again.core.Seat() != 0 || g.room.Stats().Players != 1 {
+		t.Errorf("who came back sits on %d, %d seats taken", again.core.Seat(), g.room.Stats().Players)
+	}
+	g.room.Vanish(again.peer, g.now)
+	again.in, again.silent = false, true
+	third := g.enter(player(7), nil)
+	other := g.enter(player(8), nil)
+	g.live()
+	if g.count(ecs.OrderJoin) != 2 || g.count(ecs.OrderLeave) != 0 || third.core.Seat() != 0 || other.core.Seat() != 1 {
+		t.Errorf("%d joins, %d leaves, seats %d and %d", g.count(ecs.OrderJoin), g.count(ecs.OrderLeave), third.core.Seat(), other.core.Seat())
+	}
+}
+
+// Who is thrown out, or says goodbye, has no seat kept.
+func TestWhoIsKickedOrLeavesHasLeft(t *testing.T) {
+	g := newRig(t, nil)
+	kicked, left := g.enter(player(1), nil), g.enter(player(2), nil)
+	g.enter(player(3), nil)
+	g.live()
+	g.room.Kick(kicked.peer, "for testing")
+	left.core.Leave()
+	g.steps(40)
+	if why := ended(t, kicked, session.CodeKicked); why.Text != "for testing" {
+		t.Errorf("the text is %q", why.Text)
+	}
+	if s := g.room.Stats(); s.Players != 1 || g.count(ecs.OrderLeave) != 2 || kicked.in || left.in {
+		t.Errorf("%+v, %d leaves", s, g.count(ecs.OrderLeave))
+	}
+}
+
+// A server that was held up computes every tick that it owes, a bounded number at a time, or one hitch would become a
+// longer one; and it says that it was late.
+func TestNoTickIsSkippedAndAFrameIsBounded(t *testing.T) {
+	g := newRig(t, func(c *room.Config) { c.MaxTicks = 8 })
+	now := systems.TickTime(0, 30, 60) + 1000
+	for i, want := range []ecs.Tick{8, 16, 24, 30, 30} {
+		if g.room.Frame(now); g.room.Tick() != want {
+			t.Errorf("after %d Frames the room is at tick %d, want %d", i+1, g.room.Tick(), want)
+		}
+	}
+	for i, f := range g.ticks {
+		if f != ecs.Tick(i+1) {
+			t.Fatalf("the ticks were %v", g.ticks)
+		}
+	}
+	if s := g.room.Stats(); s.Deferred != 3 || s.Late != 29 || s.MostLate != now-systems.TickTime(0, 1, 60) || len(g.ticks) != 30 {
+		t.Errorf("%+v, %d ticks", s, len(g.ticks))
+	}
+	if next := g.room.NextTick(); next != systems.TickTime(0, 31, 60) {
+		t.Errorf("the next tick is due at %d", next)
+	}
+	g.room.Frame(systems.TickTime(0, 31, 60) - 1)
+	if g.room.Tick() != 30 {
+		t.Error("a tick was computed before it was due")
+	}
+}
+
+// A server that stops says so to everybody, lets nobody in, and computes nothing any more.
+func TestCloseTellsEverybody(t *testing.T) {
+	g := newRig(t, nil)
+	g.enter(player(1), nil)
+	g.enter(room.Identity{Role: systems.RoleSpectator}, nil)
+	loading := g.enter(player(2), nil)
+	g.guests = g.guests[:2]
+	g.live()
+	g.guests = append(g.guests, loading)
+	tick := g.room.Tick()
+	g.room.Close("good night")
+	if g.room.Closed() {
+		t.Error("closed before anybody heard of it")
+	}
+	late := g.enter(player(3), nil)
+	g.steps(5)
+	for _, v := range g.guests[:3] {
+		if why := ended(t, v, session.CodeShutdown); why.Text != "good night" {
+			t.Errorf("the text is %q", why.Text)
+		}
+	}
+	ended(t, late, session.CodeShutdown)
+	g.steps(40)
+	if !g.room.Closed() || g.room.Tick() != tick || !errors.Is(late.refused, room.ErrRefused) || g.room.Stats().Peers != 0 {
+		t.Errorf("closed: %v, tick %d after %d, Enter: %v, %+v", g.room.Closed(), g.room.Tick(), tick, late.refused, g.room.Stats())
+	}
+}
+
+// A room is one of hundreds in its process: a tick of it leaves the garbage collector nothing.
+func TestAFrameAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	g := newRig(t, func(c *room.Config) { c.Taken = nil })
+	for id := range uint64(4) {
+		g.enter(player(id+1), nil)
+	}
+	g.enter(room.Identity{Role: systems.RoleSpectator}, nil)
+	g.live()
+	g.steps(1200)
+	said := g.room.AppendPeers(nil)[0].Session.MessagesReceived
+	if n := testing.AllocsPerRun(600, g.step); n != 0 {
+		t.Errorf("%v allocations per tick of a room of five and its clients", n)
+	}
+	if got := g.room.AppendPeers(nil)[0].Session.MessagesReceived; got < said+600 || g.room.Stats().Deferred > 0 {
+		t.Errorf("a peer sent %d messages in 600 ticks: the test proves nothing", got-said)
+	}
+}
+
+// A Config that cannot work is refused with the name of the field.
+func TestABadConfigNamesTheField(t *testing.T) {
+	for field, change := range map[string]func(*room.Config){
+		"Game":       func(c *room.Config) { c.Game = nil },
+		"Strategy":   func(c *room.Config) { c.Strategy = systems.Strategy{} },
+		"Params":     func(c *room.Config) { c.Params = make([]byte, session.MaxParams+1) },
+		"MaxPeers":   func(c *room.Config) { c.MaxPeers = -1 },
+		"KeepSeat":   func(c *room.Config) { c.KeepSeat = -1 },
+		"InputDelay": func(c *room.Config) { c.InputDelay = 31 },
+		"MaxTicks":   func(c *room.Config) { c.MaxTicks = 1001 },
+		"ImageWork":  func(c *room.Config) { c.ImageWork = -5 },
+	} {
+		c := room.Config{Game: matchtest.Dots(), Strategy: relay.Strategy}
+		change(&c)
+		if _, err := room.New(c, 0); !errors.Is(err, room.ErrConfig) || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
