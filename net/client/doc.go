@@ -25,6 +25,7 @@
 //
 // # Tasks
 //
+//   - connect over UDP with a token, with a socket and a clock: [Dial], [DialConfig], [Client]
 //   - play: [NewCore], [Core.SetInput], [Core.Frame], [Core.View], [Core.Effects]
 //   - act rarely and reliably: [Core.Order]; talk: [Core.Chat]; leave: [Core.Leave]
 //   - say what is going on: [Core.State], [Core.Progress], [Core.Err], [Core.Stats], [Core.Desyncs]
