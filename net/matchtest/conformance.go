@@ -20,10 +20,10 @@ import (
 // Strategies that promise the same state everywhere ([systems.Needs].Exact) are held to it: every tick that a client
 // confirms is compared with the server's.
 func Conformance(t *testing.T, s systems.Strategy) {
-	for _, profile := range []string{"P2", "P3", "P5"} {
+	for _, l := range links {
 		for _, sc := range scenarios {
-			t.Run(profile+"/"+sc.name, func(t *testing.T) {
-				wrong, err := conform(s, profile, sc)
+			t.Run(l.profile+"/"+sc.name, func(t *testing.T) {
+				wrong, err := conform(s, l, sc)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -35,6 +35,15 @@ func Conformance(t *testing.T, s systems.Strategy) {
 	}
 }
 
+// links are what Conformance plays over, and how long it lets a match go on before something happens: all have joined by
+// then, and input delays have settled.
+var links = []link{{"P2", 6 * time.Second}, {"P3", 6 * time.Second}, {"P5", 16 * time.Second}}
+
+type link struct {
+	profile string
+	warmup  time.Duration
+}
+
 // scenario is something that happens in a running match. It returns who is concerned by it; all others must not be.
 type scenario struct {
 	name string
@@ -42,15 +51,15 @@ type scenario struct {
 }
 
 // conform plays a scenario and returns what was wrong.
-func conform(s systems.Strategy, profile string, sc scenario) (wrong []string, err error) {
-	st, err := newStage(s, profile)
+func conform(s systems.Strategy, l link, sc scenario) (wrong []string, err error) {
+	st, err := newStage(s, l.profile)
 	if err != nil {
 		return nil, err
 	}
-	st.RunUntil(warmup)
+	st.RunUntil(l.warmup)
 	for i, c := range st.Clients {
 		if !c.Live() {
-			return nil, fmt.Errorf("client %d is %v after %v", i, c.Core.State(), warmup)
+			return nil, fmt.Errorf("client %d is %v after %v", i, c.Core.State(), l.warmup)
 		}
 		c.server.most, c.server.largest = 0, 0
 		st.before = append(st.before, c.Core.Stats())
@@ -64,7 +73,6 @@ func conform(s systems.Strategy, profile string, sc scenario) (wrong []string, e
 // What a stage is set up with.
 const (
 	stagePlayers = 3
-	warmup       = 16 * time.Second // all have joined, and input delays have settled
 
 	stageImageRate = 96 << 10         // bytes per second
 	stageBurst     = 2*(16<<10) + 256 // what a session may send of an image at once, in bytes: two pieces

@@ -16,7 +16,7 @@ func TestRelayConforms(t *testing.T) { Conformance(t, relay.Strategy) }
 // blind is a server half that is wrong in one way.
 type blind struct {
 	systems.Server
-	blame  systems.Peer // who is said to differ in tick 1100, by mistake; 0: nobody
+	blame  systems.Peer // who is said to differ in tick 420, by mistake; 0: nobody
 	deaf   bool         // differences are not told
 	lonely bool         // joins are stamped twice, as leave and join
 }
@@ -25,7 +25,7 @@ func (b *blind) Desynced(f func(systems.Peer)) {
 	if !b.deaf {
 		b.Server.Desynced(f)
 	}
-	if b.blame != 0 && b.World().Tick() == 1100 {
+	if b.blame != 0 && b.World().Tick() == 420 {
 		f(b.blame)
 	}
 }
@@ -57,7 +57,7 @@ func TestTheSuiteSeesAStrategyThatIsWrong(t *testing.T) {
 			half.Server, err = relay.NewServer(sc)
 			return &half, err
 		}
-		wrong, err := conform(s, "P2", scenario{play: c.scenario})
+		wrong, err := conform(s, links[0], scenario{play: c.scenario})
 		if all := strings.Join(wrong, "\n"); err != nil || !strings.Contains(all, c.want) {
 			t.Errorf("%+v: %v, wrong:\n%s\nwant %q", c.half, err, all, c.want)
 		}
@@ -70,7 +70,7 @@ func TestTheSuiteSeesAnImageBeyondItsBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.RunUntil(warmup)
+	st.RunUntil(links[0].warmup)
 	for _, c := range st.Clients {
 		c.server.most = 0
 	}
