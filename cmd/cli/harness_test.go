@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -197,11 +198,16 @@ type result struct {
 	out, note string
 }
 
+// mostWait ends what should have ended by itself.
+const mostWait = 10 * time.Second
+
 // do carries out a command line to its end.
 func do(t *testing.T, g *ecs.Game, args ...string) result {
 	t.Helper()
 	var out, note = newPipe(), newPipe()
-	code := run(t.Context(), g, args, out, note)
+	ctx, cancel := context.WithTimeout(t.Context(), mostWait)
+	defer cancel()
+	code := run(ctx, g, args, out, note)
 	return result{code, out.String(), note.String()}
 }
 

@@ -121,7 +121,9 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 	err := <-done
 	l := p.line()
 	a.emit("left", fields{"client": l})
-	a.say("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
+	if l.Tick > 0 { // else it was never in
+		a.say("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
+	}
 	return playError(err)
 }
 

@@ -66,26 +66,41 @@ func (v *replayVerb) open(a *app) (*recording.Recording, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s does not exist: name a recording", v.File)
 		}
-		return nil, fmt.Errorf("the recording cannot be read: %w", err)
+		return nil, fmt.Errorf("the recording cannot be read: %w; name a recording", err)
 	}
-	r, err := recording.Open(data)
-	switch {
-	case errors.Is(err, recording.ErrTorn) && r != nil:
-		a.say("%v; the rest is played", err)
-		a.emit("torn", fields{"why": err.Error()})
-	case err != nil:
-		return nil, fmt.Errorf("%s cannot be replayed: %w", v.File, err)
+	r, torn := recording.Open(data)
+	if torn != nil && (r == nil || !errors.Is(torn, recording.ErrTorn)) {
+		return nil, v.refusal(torn)
+	}
+	// The game is compared before anything is shown, so that no line of another game's inputs is printed.
+	if _, err := r.WorldAt(a.game, r.Start()); err != nil {
+		return nil, v.refusal(err)
+	}
+	if torn != nil {
+		a.say("%v; the rest is played", torn)
+		a.emit("torn", fields{"why": torn.Error()})
 	}
 	h := r.Header()
 	length := time.Duration(r.Last()-r.Start()) * time.Second / time.Duration(max(h.TickRate, 1))
 	a.say("%s · seed %d · %d players at most · ticks %d to %d, %v · recorded by %s", h.Name, h.Seed, h.Players, r.Start(), r.Last(), length.Round(time.Millisecond), h.Build)
 	a.emit("recording", fields{"game": h.Name, "seed": h.Seed, "players": h.Players, "first": r.Start(), "last": r.Last(),
 		"tick_rate": h.TickRate, "build": h.Build, "images": r.Images()})
-	// The game is compared before anything is shown, so that no line of another game's inputs is printed.
-	if _, err := r.WorldAt(a.game, r.Start()); err != nil {
-		return nil, fmt.Errorf("%s cannot be replayed: %w", v.File, err)
-	}
 	return r, nil
+}
+
+// refusal says what to do about a file that cannot be replayed.
+func (v *replayVerb) refusal(err error) error {
+	switch {
+	case errors.Is(err, recording.ErrNotRecording):
+		return fmt.Errorf("%s is no recording: name a file that serve --record wrote", v.File)
+	case errors.Is(err, recording.ErrOtherGame):
+		return fmt.Errorf("%s cannot be replayed: %w; replay it with that game", v.File, err)
+	case errors.Is(err, recording.ErrOtherBuild), errors.Is(err, recording.ErrVersion):
+		return fmt.Errorf("%s cannot be replayed: %w; replay it with the build that recorded it", v.File, err)
+	case errors.Is(err, recording.ErrTorn):
+		return fmt.Errorf("%s: %w; nothing of it can be replayed, so take another copy", v.File, recording.ErrTorn)
+	}
+	return fmt.Errorf("%s cannot be replayed: %w; take another copy", v.File, err)
 }
 
 // verify compares every tick up to tick to.

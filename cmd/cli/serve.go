@@ -83,11 +83,11 @@ func (v *serveVerb) keys(c *hostConfig) (err error) {
 		c.key = randomKey()
 		return nil
 	}
-	if c.key, err = server.LoadKey(v.KeyFile); err != nil || v.OldKeyFile == "" {
+	if c.key, err = loadKey(v.KeyFile); err != nil || v.OldKeyFile == "" {
 		return err
 	}
 	var old netcode.Key
-	old, err = server.LoadKey(v.OldKeyFile)
+	old, err = loadKey(v.OldKeyFile)
 	c.previous = &old
 	return err
 }

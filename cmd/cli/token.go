@@ -3,10 +3,13 @@ package cli
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -79,10 +82,30 @@ func (v *tokenVerb) Run(a *app) error {
 
 // key loads the key file, or makes it.
 func (v *tokenVerb) key() (netcode.Key, error) {
-	if v.NewKey {
-		return server.GenerateKey(v.KeyFile)
+	if !v.NewKey {
+		return loadKey(v.KeyFile)
 	}
-	return server.LoadKey(v.KeyFile)
+	if dir := filepath.Dir(v.KeyFile); !isDirectory(dir) {
+		return netcode.Key{}, fmt.Errorf("the key file cannot be made: %s is no directory; choose another --key-file", dir)
+	}
+	return server.GenerateKey(v.KeyFile)
+}
+
+// loadKey reads a key file. What is missing is made by a verb, which the server does not know of.
+func loadKey(path string) (netcode.Key, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() == 0 {
+		return netcode.Key{}, fmt.Errorf("the key file %s is empty: a key is 32 bytes or 64 hexadecimal digits", path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return netcode.Key{}, fmt.Errorf("the key file %s does not exist: make it with token ADDR --key-file %s --new-key, or name another", path, quoted(path))
+	}
+	return server.LoadKey(path)
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // tokenText writes a token for a command line. The zeros that fill a token to its full size are left out.
@@ -116,9 +139,9 @@ func resolve(text string) (netip.AddrPort, error) {
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("%q is no address: give host:port, such as 127.0.0.1:7777 (%w)", text, err)
 	}
-	at := addr.AddrPort()
+	at := netip.AddrPortFrom(addr.AddrPort().Addr().Unmap(), addr.AddrPort().Port()) // a mapped 0.0.0.0 does not pass for unspecified
 	if !at.Addr().IsValid() || at.Addr().IsUnspecified() || at.Port() == 0 {
 		return netip.AddrPort{}, fmt.Errorf("%q is no address that a client can reach: give host:port, such as 127.0.0.1:7777", text)
 	}
-	return netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), nil
+	return at, nil
 }

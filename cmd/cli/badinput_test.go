@@ -1,0 +1,299 @@
+package cli
+
+import (
+	"bytes"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/netcode"
+	"tendon/net/server"
+	"tendon/rollback/recording"
+)
+
+// refused fails unless a command line ended with exit code 2 and one sentence that contains every word of want.
+func refused(t *testing.T, r result, want ...string) {
+	t.Helper()
+	if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || !strings.HasSuffix(r.note, "\n") || r.out != "" {
+		t.Errorf("exit code %d, want 2 and one line on the standard error:\n%sout:\n%s", r.code, r.note, r.out)
+	}
+	for _, w := range want {
+		if !strings.Contains(r.note, w) {
+			t.Errorf("%q does not say %q", r.note, w)
+		}
+	}
+	if strings.Contains(r.note, "goroutine ") {
+		t.Errorf("a stack: %s", r.note)
+	}
+}
+
+// untouched fails unless a directory holds exactly these files.
+func untouched(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	if got := files(t, dir); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("the directory holds %q, want %q", got, want)
+	}
+}
+
+// write makes a file with that mode.
+func write(t *testing.T, path string, content []byte, mode os.FileMode) string {
+	t.Helper()
+	if err := os.WriteFile(path, content, mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil { // the umask may have taken some away
+		t.Fatal(err)
+	}
+	return path
+}
+
+// ticketFor mints a token in test's own way, which no verb would.
+func ticketFor(t *testing.T, name string, issued time.Time, life time.Duration) string {
+	t.Helper()
+	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(name), Key: netcode.Key{1}, Lifetime: life,
+		Addresses: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:7777")}, Pass: server.Pass{Room: "main", Seat: server.AnySeat}, Timeout: time.Second}, issued)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokenText(token)
+}
+
+func TestJoinRefusesATokenThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	good := ticketFor(t, "crumbs", time.Now(), time.Hour)
+	for _, token := range []string{"nonsense", "", good[:len(good)/4], good + good, "%%%", "@" + write(t, filepath.Join(dir, "empty"), nil, 0o600)} {
+		refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--token", token), "that is no connect token", "copy the whole text", "@FILE")
+	}
+	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--token", "@"+filepath.Join(dir, "missing")), "the token file cannot be read")
+}
+
+func TestJoinRefusesAnExpiredToken(t *testing.T) {
+	token := ticketFor(t, "crumbs", time.Now().Add(-time.Hour), time.Minute)
+	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--token", token), "expired at", "ask for a new one")
+}
+
+func TestJoinRefusesATokenForAnotherGame(t *testing.T) {
+	token := ticketFor(t, "chess", time.Now(), time.Hour)
+	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--token", token), "another game than crumbs", "ask for one")
+}
+
+func TestJoinRefusesAnAddressThatTheTokenDoesNotName(t *testing.T) {
+	token := ticketFor(t, "crumbs", time.Now(), time.Hour)
+	refused(t, do(t, testGame(), "join", "127.0.0.1:7778", "--bot", "--token", token), "127.0.0.1:7777", "not for 127.0.0.1:7778", "join that address")
+}
+
+// A server is silent about a seal that it cannot open, so the client must know when to give up, and why that may be.
+func TestJoinEndsWhenTheTokenWasMadeWithAnotherKey(t *testing.T) {
+	slow(t)
+	g := testGame()
+	_, address, token := serving(t, g)
+	real, err := parseToken(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := netcode.ParseConnectToken(real)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong, err := server.Mint(server.Ticket{ProtocolID: parsed.ProtocolID, Key: netcode.Key{1}, Addresses: parsed.Servers(),
+		Pass: server.Pass{Room: "main", Seat: server.AnySeat}, Timeout: time.Second, Lifetime: time.Hour}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := do(t, g, "join", address, "--bot", "--token", tokenText(wrong))
+	r.note = chosen(t, r.note, "joining "+address+" as a bot")
+	refused(t, r, "no server answers", "check the address", "token made with the server's key")
+}
+
+// chosen takes the first line, which says what was chosen, off a note.
+func chosen(t *testing.T, note, want string) string {
+	t.Helper()
+	line, rest, _ := strings.Cut(note, "\n")
+	if line != want {
+		t.Errorf("the first line is %q, want %q", line, want)
+	}
+	return rest
+}
+
+func TestJoinIsRefusedByAServerWithAnotherVersionOfTheGame(t *testing.T) {
+	_, address, token := serving(t, testGame())
+	r := do(t, widerGame(), "join", address, "--bot", "--token", token)
+	r.note = chosen(t, r.note, "joining "+address+" as a bot")
+	refused(t, r, "the server runs another version of the game", "install the same version on both sides")
+}
+
+func TestAnAddressThatIsNoneIsToldOf(t *testing.T) {
+	dir := t.TempDir()
+	token := ticketFor(t, "crumbs", time.Now(), time.Hour)
+	key := filepath.Join(dir, "server.key")
+	for _, address := range []string{"nonsense", "127.0.0.1", "127.0.0.1:99999", ":7777", "0.0.0.0:7777", "127.0.0.1:0", ""} {
+		refused(t, do(t, testGame(), "join", address, "--bot", "--token", token), "is no address", "give host:port")
+		refused(t, do(t, testGame(), "token", address, "--key-file", key, "--new-key"), "is no address", "give host:port")
+		if address == "" {
+			continue // is no --public at all
+		}
+		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--public", address, "--record", dir+"/r"), "--public", "give host:port")
+	}
+	for _, address := range []string{"nonsense", "127.0.0.1:99999"} {
+		refused(t, do(t, testGame(), "serve", "--listen", address, "--record", dir+"/r"), "--listen", "is no address", "give host:port")
+	}
+	refused(t, do(t, testGame(), "serve", "--listen", ":0", "--record", dir+"/r"), "--public", "listen on 127.0.0.1:0")
+	refused(t, do(t, testGame(), "serve", "--listen", "192.0.2.1:7777", "--record", dir+"/r"), "192.0.2.1", "listen on one of its own")
+	untouched(t, dir)
+}
+
+// Who starts a server twice must not find the second one's empty directory beside the first one's.
+func TestServeOnAPortInUseSaysSoAndMakesNoDirectory(t *testing.T) {
+	socket, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	dir := t.TempDir()
+	address := socket.LocalAddr().String()
+	refused(t, do(t, testGame(), "serve", "--listen", address, "--record", filepath.Join(dir, "recordings")), address+" is in use", "stop it or choose another --listen")
+	untouched(t, dir)
+}
+
+// A file stands where the directory should be, since a superuser may write into any directory.
+func TestADirectoryThatCannotBeWrittenIsToldOfBeforeAnythingRuns(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "file"), []byte("mine"), 0o600)
+	for _, at := range []string{file, filepath.Join(file, "below")} {
+		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--record", at), "recordings cannot be written", "choose another --record")
+		refused(t, do(t, testGame(), "synctest", "--profile", "cpu", "--profile-dir", at), "the profile cannot be written", "choose another --profile-dir")
+		refused(t, do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", filepath.Join(at, "server.key"), "--new-key"), "key file", "choose another --key-file")
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "mine" {
+		t.Errorf("the file holds %q, %v", content, err)
+	}
+	untouched(t, dir, "file")
+}
+
+// The profiler would end the process where it cannot write.
+func TestAProfileThatCannotBeReplacedIsToldOf(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "cpu.pprof"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, do(t, testGame(), "synctest", "--profile", "cpu", "--profile-dir", dir), "cpu.pprof", "choose another --profile-dir")
+	untouched(t, dir, "cpu.pprof")
+}
+
+func TestAKeyFileThatIsNoneIsToldOfAndLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	for _, test := range []struct {
+		name    string
+		content []byte
+		mode    os.FileMode
+		want    []string
+	}{
+		{"short", bytes.Repeat([]byte("a"), 31), 0o600, []string{"holds no key", "32 bytes or 64 hexadecimal digits"}},
+		{"long", bytes.Repeat([]byte("a"), 65), 0o600, []string{"holds no key", "32 bytes or 64 hexadecimal digits"}},
+		{"huge", bytes.Repeat([]byte("a"), 1<<20), 0o600, []string{"has 1048576 bytes", "32 bytes or 64 hexadecimal digits"}},
+		{"words", bytes.Repeat([]byte("z"), 64), 0o600, []string{"holds no key"}},
+		{"zero", make([]byte, 32), 0o600, []string{"not all zero"}},
+		{"empty", nil, 0o600, []string{"32 bytes or 64 hexadecimal digits"}},
+		{"readable", bytes.Repeat([]byte("a"), 64), 0o644, []string{"others may read", "chmod 600"}},
+		{"group", bytes.Repeat([]byte("a"), 64), 0o640, []string{"others may read", "chmod 600"}},
+	} {
+		path := write(t, filepath.Join(dir, "key"), test.content, test.mode)
+		want := append(test.want, path)
+		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--key-file", path, "--record", dir+"/r"), want...)
+		refused(t, do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", path), want...)
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, test.content) {
+			t.Errorf("%s: the file was changed, %v", test.name, err)
+		}
+		untouched(t, dir, "key")
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--key-file", dir), "is not a plain file", "name the file that holds the key")
+	missing := filepath.Join(dir, "missing")
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--key-file", missing), missing+" does not exist", "token", "--new-key")
+	refused(t, do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", missing), missing+" does not exist", "--new-key")
+	untouched(t, dir)
+}
+
+// recorded plays a match of two bots without a clock and returns its recording.
+func recorded(t *testing.T, g *ecs.Game, ticks int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := recording.NewWriter(&b, recording.HeaderOf(g, 7, "a build"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	world, err := ecs.NewWorld(g, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs, r := make([]ecs.InputBytes, g.MaxPlayers), ecs.NewRand(7)
+	var state ecs.Snapshot
+	for f := range ticks {
+		var orders []ecs.Order
+		if f == 0 {
+			orders = []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}, {Kind: ecs.OrderJoin, Player: 1}}
+		} else {
+			inputs[0], inputs[1] = g.Bot(world, 0, r), g.Bot(world, 1, r)
+		}
+		world.Step(ecs.TickInputs{Players: inputs, Orders: orders})
+		world.Save(&state)
+		if err := w.Tick(recording.Entry{Tick: world.Tick(), Inputs: inputs, Orders: orders, Checksum: state.Checksum()}); err != nil {
+			t.Fatal(err)
+		}
+		if w.ImageDue() {
+			if err := w.Image(&state); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
+	dir := t.TempDir()
+	sound := recorded(t, testGame(), 300)
+	damaged := bytes.Clone(sound)
+	damaged[len(damaged)/2] ^= 1 // not in the last block
+	newer := bytes.Clone(sound)
+	newer[8]++ // the version
+	chess := testGame()
+	chess.Name = "chess"
+	for _, test := range []struct {
+		name    string
+		content []byte
+		want    []string
+	}{
+		{"text", []byte("a diary"), []string{"is no recording", "name a file that serve --record wrote"}},
+		{"empty", nil, []string{"is no recording", "name a file that serve --record wrote"}},
+		{"damaged", damaged, []string{"damaged", "take another copy"}},
+		{"stump", sound[:12], []string{"the end was cut off", "nothing of it can be replayed"}},
+		{"newer", newer, []string{"a format version that this build does not know", "the build that recorded it"}},
+		{"foreign", recorded(t, chess, 100), []string{`of "chess"`, `this is "crumbs"`, "replay it with that game"}},
+		{"version", recorded(t, widerGame(), 100), []string{"another version of the game", "the build that recorded it"}},
+	} {
+		path := write(t, filepath.Join(dir, "file"), test.content, 0o600)
+		for _, mode := range [][]string{{}, {"--dump"}, {"--to", "5"}} {
+			refused(t, do(t, testGame(), append([]string{"replay", path}, mode...)...), append(test.want, path)...)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, test.content) {
+			t.Errorf("%s: the file was changed, %v", test.name, err)
+		}
+		untouched(t, dir, "file")
+	}
+	refused(t, do(t, testGame(), "replay", dir), dir, "is a directory", "name a recording")
+	refused(t, do(t, testGame(), "replay", filepath.Join(dir, "missing")), "does not exist", "name a recording")
+	path := write(t, filepath.Join(dir, "file"), sound, 0o600)
+	if r := do(t, testGame(), "replay", path, "--to", "301"); r.code != exitUsage || !strings.Contains(r.note, "--to 301: the recording has ticks 0 to 300") {
+		t.Errorf("%+v", r)
+	}
+}
