@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSyncTestNamesComponentAndFieldOfADesync(t *testing.T) {
+	r := do(t, desyncingGame(), "synctest", "--ticks", "80")
+	if r.code != exitFailed || !strings.Contains(r.out, "body") || !strings.Contains(r.out, "Vel.X") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestDemoOfADeterministicGameSucceeds(t *testing.T) {
+	slow(t)
+	if r := do(t, testGame(), "demo", "--for", "5s", "--bots", "2"); r.code != exitFine || !strings.Contains(r.note, "equal the server's") {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestReplayPlaysASoundRecordingAndTheRestOfATornOne(t *testing.T) {
+	sound := recorded(t, testGame(), 300)
+	path := filepath.Join(t.TempDir(), "file")
+	if r := do(t, testGame(), "replay", write(t, path, sound, 0o600)); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 300") && !strings.Contains(r.out, "ticks 1 to 300") {
+		t.Errorf("%+v", r)
+	}
+	if r := do(t, testGame(), "replay", write(t, path, sound[:len(sound)-5], 0o600)); r.code != exitFine || !strings.Contains(r.note, "the rest is played") || !strings.Contains(r.out, "come out as recorded") {
+		t.Errorf("torn: %+v", r)
+	}
+}
+
+func TestReplayWithAChangedRuleReportsTheTick(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "file"), recorded(t, testGame(), 300), 0o600)
+	if r := do(t, fasterGame(), "replay", path); r.code != exitFailed || !strings.Contains(r.note, "otherwise than it was recorded") || r.out == "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestATokenIsReadAsItWasWrittenAndItsKeyFileIsPrivateAndKept(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "server.key")
+	mint := []string{"token", "127.0.0.1:7777", "--key-file", key}
+	r := do(t, testGame(), append(mint, "--new-key")...)
+	if _, err := parseToken(r.out); r.code != exitFine || err != nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	before, _ := os.ReadFile(key)
+	refused(t, do(t, testGame(), append(mint, "--new-key")...), "exists", "name another file")
+	after, err := os.ReadFile(key)
+	if info, statErr := os.Stat(key); err != nil || statErr != nil || string(before) != string(after) || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key file changed or is not private: %v %v", err, statErr)
+	}
+	if r := do(t, testGame(), mint...); r.code != exitFine {
+		t.Errorf("%+v", r)
+	}
+}
