@@ -25,7 +25,7 @@ const keyFileLimit = 1 << 10
 func LoadKey(path string) (netcode.Key, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return netcode.Key{}, fmt.Errorf("%w: %s does not exist: make one with the keygen verb or name another", ErrKeyFile, path)
+		return netcode.Key{}, fmt.Errorf("%w: %s does not exist: make one with token --new-key, or name another file", ErrKeyFile, path)
 	}
 	if err != nil {
 		return netcode.Key{}, fmt.Errorf("%w: %w", ErrKeyFile, err)

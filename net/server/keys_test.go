@@ -78,7 +78,7 @@ func TestKeyFilesThatCannotBeUsedAreExplained(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if _, err := LoadKey(filepath.Join(dir, "nowhere")); !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), "keygen") {
+	if _, err := LoadKey(filepath.Join(dir, "nowhere")); !errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), "--new-key") {
 		t.Errorf("no file: %v", err)
 	}
 	if _, err := LoadKey(dir); !errors.Is(err, ErrKeyFile) {

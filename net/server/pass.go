@@ -59,7 +59,7 @@ var ErrPass = errors.New("server: not a pass")
 func (p *Pass) Validate() error {
 	switch {
 	case !validRoom(p.Room):
-		return fmt.Errorf("%w: room %q: a name has 1 to %d letters a-z, digits, dots, underscores or dashes", ErrPass, p.Room, MaxRoomName)
+		return fmt.Errorf("%w: room %q: a name has 1 to %d letters a-z, digits, underscores, dashes or, but at its start, dots", ErrPass, p.Room, MaxRoomName)
 	case p.Seat < AnySeat || p.Seat >= passSeats:
 		return fmt.Errorf("%w: seat %d: use 0 to %d, or -1 for any", ErrPass, p.Seat, passSeats-1)
 	case !p.Role.Valid():
@@ -75,7 +75,7 @@ func (p *Pass) Validate() error {
 }
 
 func validRoom(name string) bool {
-	if len(name) == 0 || len(name) > MaxRoomName {
+	if len(name) == 0 || len(name) > MaxRoomName || name[0] == '.' { // which hides a file named after it
 		return false
 	}
 	for i := range len(name) {

@@ -195,6 +195,9 @@ func (c *Client) steer() {
 		c.locked, c.rtt = true, c.lead.RTT()
 	}
 	until := int(c.pacer.Position())
+	if !c.Live() {
+		return // how far a client is behind while it catches up says nothing of the connection
+	}
 	for range min(until-c.reach, clock.MaxSteps) {
 		c.delay.observe(until-int(received), c.game.TickRate)
 	}
