@@ -41,7 +41,7 @@ Examples:
 func (v *joinVerb) Run(a *app) error {
 	if !v.Bot && !v.Headless {
 		if err := window.Check(); err != nil {
-			return err
+			return fmt.Errorf("%w; use --headless, or --bot to let the bot play", err)
 		}
 	}
 	if v.Bot && a.game.Bot == nil {
@@ -124,8 +124,17 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 	if l.Tick > 0 { // else it was never in
 		a.say("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
 	}
+	if err == nil && a.ctx.Err() == nil && l.State != client.Live.String() { // the time was up, and it was not in the match
+		if l.Tick == 0 {
+			return errSilent
+		}
+		return errLost
+	}
 	return playError(err)
 }
+
+// errLost ends a client whose time is up while its connection is gone.
+var errLost = errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
 
 // inWindow plays in a window; lost ends it early, nil for never.
 func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost <-chan error) error {

@@ -32,10 +32,10 @@ var errFailed = errors.New("check failed")
 // errInterrupted ends a check that was told to stop: it is no success, since nothing was proven.
 var errInterrupted = errors.New("interrupted before the end, so nothing is proven: run it again")
 
-// Main runs the game's command line and exits. The game is checked first; what is wrong with it is printed. Ctrl-C and
-// SIGTERM end a verb in order; a second one ends the process at once.
+// Main runs the game's command line and exits. The game is checked first; what is wrong with it is printed. Ctrl-C,
+// SIGTERM and SIGHUP end a verb in order; a second one ends the process at once.
 func Main(game ecs.Game) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop)
 	code := run(ctx, &game, os.Args[1:], os.Stdout, os.Stderr)
 	stop()

@@ -29,7 +29,7 @@ func (playVerb) Help() string {
 // Run plays.
 func (v *playVerb) Run(a *app) error {
 	if err := window.Check(); err != nil {
-		return err
+		return fmt.Errorf("%w; demo plays without one", err)
 	}
 	if v.Bots < 0 || v.Bots > a.game.MaxPlayers-1 {
 		return fmt.Errorf("--bots %d: with you, the game takes %d players", v.Bots, a.game.MaxPlayers)

@@ -47,6 +47,9 @@ const developmentLife = 24 * time.Hour
 
 // Run serves.
 func (v *serveVerb) Run(a *app) error {
+	if v.MaxRooms < 1 {
+		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
+	}
 	c := hostConfig{sync: v.Sync, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record}
 	if err := v.keys(&c); err != nil {
 		return err

@@ -6,7 +6,7 @@ import "fmt"
 
 // Check reports why no window can be opened.
 func Check() error {
-	return fmt.Errorf("%w: this binary was built with the tag headless; use --headless, or build without the tag", ErrUnavailable)
+	return fmt.Errorf("%w: this binary was built with the tag headless", ErrUnavailable)
 }
 
 // Run reports why no window can be opened.

@@ -24,7 +24,7 @@ type screen struct {
 // Check reports why no window can be opened on this machine, or nil.
 func Check() error {
 	if runtime.GOOS == "linux" && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
-		return fmt.Errorf("%w: neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no screen to show it on; use --headless", ErrUnavailable)
+		return fmt.Errorf("%w: neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no screen to show it on", ErrUnavailable)
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func Run(c Config) (err error) {
 		return err
 	}
 	if c.Game.Draw == nil || c.Game.Controls == nil {
-		return fmt.Errorf("window: the game has no Draw or no Controls; set them in ecs.Game, or use --headless")
+		return fmt.Errorf("window: the game has no Draw or no Controls; set them in ecs.Game")
 	}
 	s := &screen{config: c}
 	if s.canvas, err = newCanvas(c.Game); err != nil {
@@ -53,7 +53,7 @@ func Run(c Config) (err error) {
 	case s.started:
 		return err
 	}
-	return fmt.Errorf("%w: %v; is an X server running, are libX11 and libGL installed? Use --headless", ErrUnavailable, err)
+	return fmt.Errorf("%w: %v; is an X server running, are libX11 and libGL installed?", ErrUnavailable, err)
 }
 
 // runGame turns a panic of the graphics libraries' loader into an error.
