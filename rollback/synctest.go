@@ -40,14 +40,14 @@ type SyncTestConfig struct {
 
 // SyncReport says what a SyncTest did, so that it can be seen to have proved something.
 type SyncReport struct {
-	Seed              uint64
-	Ticks             ecs.Tick // compared
-	Rewinds           uint64
-	Resimulated       uint64 // ticks
-	Deepest           uint64 // ticks, of one rewind
-	WrongInputs       uint64 // computed with before the right ones
-	StructuralChanges uint64 // ticks in rewound windows in which an entity came or went
-	DistinctChecksums int    // of the game's own data, beyond the first
+	Seed              uint64   `json:"seed"`
+	Ticks             ecs.Tick `json:"ticks"` // compared
+	Rewinds           uint64   `json:"rewinds"`
+	Resimulated       uint64   `json:"resimulated"`        // ticks
+	Deepest           uint64   `json:"deepest"`            // ticks, of one rewind
+	WrongInputs       uint64   `json:"wrong_inputs"`       // computed with before the right ones
+	StructuralChanges uint64   `json:"structural_changes"` // ticks in rewound windows in which an entity came or went
+	DistinctChecksums int      `json:"distinct_checksums"` // of the game's own data, beyond the first
 }
 
 // String returns one line.
