@@ -16,10 +16,12 @@ import (
 )
 
 // A network or a proxy that is closed leaves nothing running.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m,
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
 		// Importing kcp-go starts its schedulers, which nothing here uses.
 		goleak.IgnoreAnyFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"),
-		goleak.IgnoreAnyFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend")) }
+		goleak.IgnoreAnyFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
+}
 
 // udpSocket is what code above a socket needs; it must run over either.
 type udpSocket interface {
