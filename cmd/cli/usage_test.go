@@ -134,3 +134,13 @@ func TestWhatIsNoTerminalGetsNoEscapeSequences(t *testing.T) {
 		}
 	}
 }
+
+// A component that is used and not listed is the commonest slip of all, and met by the first tick that uses it.
+func TestAnUnlistedComponentIsASentence(t *testing.T) {
+	g := testGame()
+	g.Components = g.Components[:2]
+	r := do(t, g, "synctest", "--ticks", "80")
+	if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, `"wear" is used but not listed`) {
+		t.Errorf("exit code %d: %s", r.code, r.note)
+	}
+}
