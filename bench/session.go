@@ -191,7 +191,7 @@ func (d *duel) others() {
 	now := systems.TickTime(0, ecs.Tick(d.f), 60)
 	for i := range d.up {
 		d.up[i].deliver(now, func(ch systems.Channel, message []byte, now systems.Time) error {
-			return d.server.Receive(systems.Peer(i), ch, message, now)
+			return d.server.Receive(systems.Peer(i), ch, message, now, d)
 		})
 		d.down[i].now = now
 	}

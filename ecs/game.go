@@ -43,7 +43,15 @@ type Game struct {
 	Dress func(v *View, entry *donburi.Entry)
 	// Validate says whether p may do what the input asks, given the state before the tick. nil: everything.
 	Validate func(w *World, p Player, in InputBytes) bool
+	// ValidateOrder says whether p's order may take effect, given the state before it. nil: every order.
+	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
+	// Result returns the result of a match that ended in this very tick, at most MaxResultBytes, and nil in every other
+	// tick; it only reads. It is what players vote on and what goes into the record of matches. nil: there are no results.
+	Result func(w *World) []byte
 }
+
+// MaxResultBytes bounds what Game.Result returns.
+const MaxResultBytes = 256
 
 // Asset is static data that every peer must have the same of: a level, a tuning table. It is only read.
 type Asset struct {

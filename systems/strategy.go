@@ -68,21 +68,29 @@ const MaxReliable = 64 << 10
 // Server is a strategy's half on the server. A room drives it: Receive for each message, then for each tick that is
 // due Tick, then Send once. Peers are opened when they hold the state of some tick and closed when they are gone.
 type Server interface {
-	// World is the world the server simulates, in the state of the last tick.
+	// World is the match as the server computes it. It is in the state of Done, or of an earlier tick where a strategy
+	// computes only when it must.
 	World() *ecs.World
+	// Done is the last tick that is final: what entered it will not change any more.
+	Done() ecs.Tick
 	// Open starts to serve a peer that holds State(have); seat is −1 for a spectator. have must be in
-	// [OldestServable, World().Tick()]. A peer that is open already starts anew from have, after a resync.
+	// [OldestServable, Done]. A peer that is open already starts anew from have, after a resync.
 	Open(p Peer, seat int, have ecs.Tick, now Time, out Outbox)
 	// Close stops to serve a peer. Its seat stays in the match until an OrderLeave takes it out.
 	Close(p Peer)
 	// OldestServable is the oldest tick whose state a peer may hold when it is opened.
 	OldestServable() ecs.Tick
-	// Receive takes a message from an open peer.
-	Receive(p Peer, ch Channel, message []byte, now Time) error
+	// Receive takes a message from an open peer. What must not wait for the next Send goes into out.
+	Receive(p Peer, ch Channel, message []byte, now Time, out Outbox) error
 	// Stamp enters an order into the match, far enough ahead to reach everyone in time, and returns its tick.
 	Stamp(o ecs.Order, out Outbox) ecs.Tick
-	// Tick computes the next tick. due is when the tick is due on the room's grid, whenever the call really comes.
+	// Hold reports whether the next tick, which is due, has to wait for somebody. The room's grid waits with it.
+	Hold(now Time) bool
+	// Tick makes the next tick final. due is when the tick is due on the room's grid, whenever the call really comes.
 	Tick(due Time)
+	// Adopt makes the next tick final as it is given, for ticks that were final before this server was started: it
+	// reads t.Tick, which must be Done + 1, t.Inputs and t.Orders.
+	Adopt(t FinalTick)
 	// Send sends every open peer what it needs. It is called once after the ticks of a frame.
 	Send(now Time, out Outbox)
 	// Desynced calls f for each open peer whose state was found to differ since the last call; the room sends such a
@@ -90,6 +98,23 @@ type Server interface {
 	Desynced(f func(Peer))
 	// PeerStats returns what the half knows of an open peer.
 	PeerStats(p Peer) PeerStats
+}
+
+// StallReason is why a client cannot compute a tick that is due.
+type StallReason uint8
+
+// The reasons.
+const (
+	NotStalled   StallReason = iota
+	StallWindow              // as many ticks are predicted as may be
+	StallSync                // the server's word that the next ticks are complete is not here yet
+	StallMissing             // the ticks are announced, and something of them is not here yet
+	stallReasons
+)
+
+// String says it to a player.
+func (r StallReason) String() string {
+	return [stallReasons]string{"", "too far ahead of the server", "waiting for the server", "waiting for what others did"}[r]
 }
 
 // PeerStats is what a server half knows of one peer.
@@ -145,9 +170,13 @@ type ClientStats struct {
 	Deepest     uint64 // most ticks one rollback went back
 	Corrections uint64 // inputs that turned out otherwise than predicted
 	Stalls      uint64 // ticks due that could not be computed
-	Snaps       uint64 // states taken over whole
-	Substituted uint64 // own inputs the server had to make up
-	Hashes      uint64 // checksums sent
+	Episodes    uint64 // times that it began to stall
+	Stalled     StallReason
+	Behind      ecs.Tick // ticks at hand that are still to be computed, while it catches up
+	Snaps       uint64   // states taken over whole
+	Substituted uint64   // own inputs the server had to make up
+	Rejected    uint64   // own commands the server did not accept
+	Hashes      uint64   // checksums sent
 	Margin      float64
 	Dilation    float64 // pace of the local clock, 1 = nominal
 	RTT         Time

@@ -125,6 +125,7 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) {
 	if rec == nil && h.truth == nil {
 		return
 	}
+	rc.States = true
 	rc.Taken = func(f systems.FinalTick) {
 		if h.truth != nil {
 			h.truth.add(f.Tick, f.State)

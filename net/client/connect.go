@@ -123,7 +123,7 @@ func (c *Core) build(w *session.Welcome) error {
 		}
 		world.SetObserver(c.config.Observer)
 		half, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: delay,
-			MaxPrediction: c.config.MaxPrediction, Observer: c.config.Observer})
+			MaxPrediction: c.config.MaxPrediction, Params: w.Params, Observer: c.config.Observer})
 		if err != nil {
 			return err
 		}

@@ -64,6 +64,7 @@ func New(c Config) (*Harness, error) {
 	}
 	if !c.Unchecked {
 		taken := rc.Taken
+		rc.States = true
 		rc.Taken = func(f systems.FinalTick) {
 			h.note(f)
 			if taken != nil {

@@ -68,6 +68,7 @@ func match(game *ecs.Game, profile string) error {
 	states := map[ecs.Checksum]bool{}
 	var parts []ecs.Checksum
 	h, err := New(Config{Game: game, Strategy: relay.Strategy, Seed: 1, Room: func(c *room.Config) {
+		c.States = true
 		c.Taken = func(f systems.FinalTick) {
 			parts = f.State.ComponentChecksums(parts[:0])
 			own := ecs.Checksum(0)

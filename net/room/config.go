@@ -17,8 +17,6 @@ type Config struct {
 	Seed uint64
 	// Strategy keeps the peers in step. Required.
 	Strategy systems.Strategy
-	// Params are handed to every client in its Welcome, at most session.MaxParams bytes; the strategy's own.
-	Params []byte
 	// Match names the match among all matches, so that a client that lost its connection can go on with the state it
 	// has. 0: clients always load an image.
 	Match uint64
@@ -44,6 +42,8 @@ type Config struct {
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
 	// Taken is told of every final tick: recordings and journals hang here. nil: nobody is.
 	Taken func(systems.FinalTick)
+	// States says that Taken needs the state of every tick; otherwise FinalTick.State is nil in most of them.
+	States bool
 	// Observer is told of the phases and systems; nil: nobody is.
 	Observer ecs.Observer
 }
@@ -83,7 +83,7 @@ func (c Config) withDefaults() (Config, error) {
 		value     int64
 		low, high int64
 	}{
-		{"Params (bytes)", int64(len(c.Params)), 0, session.MaxParams},
+		{"Strategy.Params (bytes)", int64(len(c.Strategy.Params)), 0, session.MaxParams},
 		{"MaxPeers", int64(c.MaxPeers), 1, 1 << 15},
 		{"KeepSeat", int64(c.KeepSeat), 1, 1 << 62},
 		{"InputDelay", int64(c.InputDelay), 0, session.MaxDelay},

@@ -107,7 +107,7 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	case session.EventChat:
 		r.say(session.Said{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
 	case session.EventStrategy:
-		if p.open && r.half.Receive(id, ch, e.Message, now) != nil {
+		if p.open && r.half.Receive(id, ch, e.Message, now, r.out()) != nil {
 			p.session.Fault(now)
 		}
 	}
@@ -130,7 +130,7 @@ func (r *Room) hello(id systems.Peer, h *session.Hello) {
 	}
 	tick := r.Tick()
 	warm := h.Have > 0 && r.config.Match != 0 && h.Match == r.config.Match && h.Have >= r.half.OldestServable() && h.Have <= tick
-	w := session.Welcome{Strategy: r.config.Strategy.Name, Params: r.config.Params, Match: r.config.Match, Rate: r.config.Game.TickRate,
+	w := session.Welcome{Strategy: r.config.Strategy.Name, Params: r.config.Strategy.Params, Match: r.config.Match, Rate: r.config.Game.TickRate,
 		Seat: p.seat, Role: p.identity.Role, Epoch: r.nextRun(), Tick: tick, Delay: r.config.InputDelay, Image: !warm}
 	p.session.Welcome(w, h.Have, r.now)
 	if !warm {

@@ -51,7 +51,8 @@ func New(c Config, now systems.Time) (*Room, error) {
 		return nil, err
 	}
 	world.SetObserver(c.Observer)
-	half, err := c.Strategy.NewServer(systems.ServerConfig{World: world, Peers: c.MaxPeers, Observer: c.Observer, Taken: c.Taken})
+	half, err := c.Strategy.NewServer(systems.ServerConfig{World: world, Peers: c.MaxPeers, Observer: c.Observer, Taken: c.Taken,
+		States: c.States})
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +67,8 @@ func New(c Config, now systems.Time) (*Room, error) {
 // World returns the match's world, in the state of the last tick. It is only to be read.
 func (r *Room) World() *ecs.World { return r.half.World() }
 
-// Tick returns the last tick computed.
-func (r *Room) Tick() ecs.Tick { return r.half.World().Tick() }
+// Tick returns the last tick that is final.
+func (r *Room) Tick() ecs.Tick { return r.half.Done() }
 
 // NextTick returns when the next tick is due: an owner that sleeps between Frames sleeps until then.
 func (r *Room) NextTick() systems.Time { return r.due(r.Tick() + 1) }
@@ -104,6 +105,10 @@ func (r *Room) tick() (ticks int) {
 	for f := r.Tick() + 1; ; f++ {
 		due := r.due(f)
 		if due > r.now {
+			return ticks
+		}
+		if r.half.Hold(r.now) {
+			r.epoch += r.now - due // the tick is due when it no longer has to wait
 			return ticks
 		}
 		if ticks == r.config.MaxTicks {

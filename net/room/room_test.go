@@ -289,7 +289,7 @@ func TestABadConfigNamesTheField(t *testing.T) {
 	for field, change := range map[string]func(*room.Config){
 		"Game":       func(c *room.Config) { c.Game = nil },
 		"Strategy":   func(c *room.Config) { c.Strategy = systems.Strategy{} },
-		"Params":     func(c *room.Config) { c.Params = make([]byte, session.MaxParams+1) },
+		"Params":     func(c *room.Config) { c.Strategy.Params = make([]byte, session.MaxParams+1) },
 		"MaxPeers":   func(c *room.Config) { c.MaxPeers = -1 },
 		"KeepSeat":   func(c *room.Config) { c.KeepSeat = -1 },
 		"InputDelay": func(c *room.Config) { c.InputDelay = 31 },

@@ -75,7 +75,7 @@ func newLoop(t testing.TB, game *ecs.Game, players, way int, pads func(seat, tic
 func (l *loop) serve(now systems.Time) {
 	for id := range l.up {
 		l.up[id].slots[l.tick%16].open(func(ch systems.Channel, message []byte) {
-			if err := l.server.Receive(systems.Peer(id), ch, message, now); err != nil {
+			if err := l.server.Receive(systems.Peer(id), ch, message, now, l); err != nil {
 				panic(err)
 			}
 		})

@@ -33,7 +33,7 @@ func BenchmarkServerTick(b *testing.B) {
 						message.inputs = append(message.inputs, padInput.Pack(l.pads(seat, int(message.received)+f)))
 					}
 					scratch = message.append(scratch[:0], l.server.game)
-					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, systems.Time(l.tick)*l.length)
+					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, systems.Time(l.tick)*l.length, l)
 				}
 				l.server.Tick(systems.Time(l.tick) * l.length)
 				l.server.Send(systems.Time(l.tick)*l.length, l)

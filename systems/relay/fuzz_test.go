@@ -134,7 +134,7 @@ func FuzzReceive(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
-			_ = l.server.Receive(0, ch, data, 0)
+			_ = l.server.Receive(0, ch, data, 0, l)
 			_ = l.clients[1].Receive(ch, data, 0)
 		}
 		if len(l.server.wanted) > ordersPerSecond || len(l.clients[1].held) > 5000 {

@@ -152,7 +152,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 		"from nobody":            {5, systems.Datagram, input(290, 1)},
 	} {
 		before := s.peers[v.peer]
-		if err := s.Receive(v.peer, v.ch, v.m, 0); !errors.Is(err, ErrMessage) {
+		if err := s.Receive(v.peer, v.ch, v.m, 0, nil); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
 		after := s.peers[v.peer]
@@ -161,12 +161,12 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 		}
 	}
 	// Ticks outside the window of a seat are counted, and none is taken.
-	if err := s.Receive(0, systems.Datagram, input(300, 120), 0); err != nil || s.PeerStats(0).Refused < 50 {
+	if err := s.Receive(0, systems.Datagram, input(300, 120), 0, nil); err != nil || s.PeerStats(0).Refused < 50 {
 		t.Error(err, s.PeerStats(0))
 	}
 	// What came first stays.
 	in = padInput.Pack(pad{DX: -1})
-	if err := s.Receive(0, systems.Datagram, input(300, 1), 0); err != nil {
+	if err := s.Receive(0, systems.Datagram, input(300, 1), 0, nil); err != nil {
 		t.Error(err)
 	}
 	s.Tick(301 * systems.Second / 60)
@@ -175,7 +175,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 	}
 	// Orders beyond ten a second are counted.
 	for range 50 {
-		if err := s.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), 0); err != nil {
+		if err := s.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -71,14 +71,14 @@ func (o *outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o.send(to
 func newMatch(t testing.TB, game *ecs.Game, seed uint64) *match {
 	m := &match{t: t, game: game, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}),
 		sums: map[ecs.Tick]ecs.Checksum{}, events: map[ecs.Tick][]ecs.EventKey{}, altered: map[ecs.Tick]ecs.PlayerSet{}, used: map[ecs.Tick]ecs.InputBytes{}}
-	half, err := NewServer(systems.ServerConfig{World: newWorld(t, game, seed), Peers: 8, Taken: m.taken})
+	half, err := NewServer(systems.ServerConfig{World: newWorld(t, game, seed), Peers: 8, Taken: m.taken, States: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.server = half.(*Server)
 	m.node = m.net.AddNode(simnet.Clock{})
 	m.net.OnMessage(m.node, func(from simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
-		m.note(m.server.Receive(m.peerOf(from).id, channelOf(ch, payload), payload, systems.Time(now)))
+		m.note(m.server.Receive(m.peerOf(from).id, channelOf(ch, payload), payload, systems.Time(now), &outbox{m.fromServer}))
 	})
 	out := &outbox{m.fromServer}
 	m.net.Every(m.node, 0, game.TickRate, func(k int64, now simnet.Time) {

@@ -76,7 +76,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now system
 func (s *Server) Close(id systems.Peer) { s.peers[id] = peer{} }
 
 // Receive takes a message from an open peer.
-func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time) error {
+func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time, _ systems.Outbox) error {
 	p := &s.peers[id]
 	if !p.open || len(message) == 0 {
 		return ErrMessage

@@ -75,6 +75,12 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 // World is the match, in the state of the last tick.
 func (s *Server) World() *ecs.World { return s.world }
 
+// Done is the last tick computed.
+func (s *Server) Done() ecs.Tick { return s.done }
+
+// Hold is false: the relay never waits.
+func (s *Server) Hold(systems.Time) bool { return false }
+
 // OldestServable is the oldest tick whose state a peer may hold when it is opened.
 func (s *Server) OldestServable() ecs.Tick {
 	if s.done < s.first+backlog {
@@ -142,15 +148,40 @@ func (s *Server) Tick(due systems.Time) {
 			s.seats[o.Player].vacant(f) // also where somebody joins in the same tick
 		}
 	}
-	t.orders = uint32(rollback.DigestOrders(s.scratch.orders))
-	s.codes.add(f, &t, s.before, s.game)
-	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
-	s.done, s.due = f, due
-	s.orders.DropBefore(s.OldestServable() + 1)
+	s.compute(f, &t)
+	s.due = due
 	for i := range s.peers {
 		s.peers[i].refill(s.game.TickRate)
 	}
-	s.keep(f, &t)
+}
+
+// Adopt computes the next tick from what is known to have entered it.
+func (s *Server) Adopt(final systems.FinalTick) {
+	if final.Tick != s.done+1 {
+		panic(fmt.Sprintf("relay: Adopt of tick %d after tick %d: adopt ticks in turn", final.Tick, s.done))
+	}
+	s.inputs, s.before = s.before, s.inputs
+	copy(s.inputs, final.Inputs)
+	for p := range s.seats {
+		s.seats[p].last = s.inputs[p]
+	}
+	for _, o := range final.Orders {
+		s.orders.Add(final.Tick, o)
+	}
+	s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], final.Tick)
+	s.stamped = stampedOrder{tick: final.Tick, number: len(final.Orders)}
+	s.compute(final.Tick, &finalTick{inputs: s.inputs})
+}
+
+// compute makes tick f final from s.inputs and s.scratch.orders.
+func (s *Server) compute(f ecs.Tick, t *finalTick) {
+	t.orders = uint32(rollback.DigestOrders(s.scratch.orders))
+	s.codes.add(f, t, s.before, s.game)
+	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
+	s.done = f
+	s.orders.DropBefore(s.OldestServable() + 1)
+	s.keep(f, t)
+	s.config.DecideByServer(s.world)
 }
 
 // take returns the input of a player who is in the match.
@@ -165,10 +196,10 @@ func (s *Server) take(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool
 
 // keep saves and hashes the state where somebody needs it.
 func (s *Server) keep(f ecs.Tick, t *finalTick) {
-	if s.config.Taken == nil && f%checkEvery != 0 {
-		return
+	var state *ecs.Snapshot
+	if s.config.States || f%checkEvery == 0 {
+		state = s.ring.Save(s.world)
 	}
-	state := s.ring.Save(s.world)
 	if f%checkEvery == 0 {
 		s.hashes.add(f, state.Checksum())
 	}

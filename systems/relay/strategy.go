@@ -6,6 +6,7 @@ import "tendon/systems"
 var Strategy = systems.Strategy{
 	Name:      "relay",
 	Needs:     systems.Needs{Exact: true},
+	Predicts:  true,
 	NewServer: NewServer,
 	NewClient: NewClient,
 }

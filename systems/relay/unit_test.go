@@ -14,7 +14,7 @@ func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 	s, epoch := l.server, 1000*systems.Second
 	send := func(received ecs.Tick, n int, now systems.Time) {
 		m := inputMessage{received: received, inputs: make([]ecs.InputBytes, n)}
-		if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), now); err != nil {
+		if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), now, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +47,7 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	for i := range m.inputs {
 		m.inputs[i] = padInput.Pack(pad{DX: 7, Fire: true})
 	}
-	if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), 0); err != nil {
+	if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 8 { // the first of them have come before
