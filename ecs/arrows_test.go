@@ -91,6 +91,7 @@ var arrows = []struct {
 	{"ecs/fixed", nil},
 	{"ecs", []string{"ecs/fixed"}},
 	{"rollback/recording", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
+	{"rollback/journal", []string{"ecs", "ecs/fixed"}},
 	{"rollback", []string{"ecs", "ecs/fixed"}},
 	{"net/wire", []string{"ecs", "ecs/fixed"}},
 	{"systems/...", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
@@ -120,7 +121,7 @@ var libraries = []struct {
 	{"github.com/charmbracelet", []string{"cmd/..."}, "terminals belong to programs"},
 	{"charm.land", []string{"cmd/..."}, "terminals belong to programs"},
 	{"github.com/alecthomas/kong", []string{"cmd/..."}, "flags belong to programs"},
-	{"github.com/klauspost/compress", []string{"rollback/recording", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
+	{"github.com/klauspost/compress", []string{"rollback/recording", "rollback/journal", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
 }
 
 // Arrows point inward: that is what lets the simulation be loaded into another host, tested without a network and

@@ -32,6 +32,7 @@ var pureExceptions = []struct{ dir, name, reason string }{
 	{"ecs", "github.com/yohamta/donburi", "a component is a donburi component type"},
 	{"ecs", "github.com/yohamta/donburi/component", "a component is a donburi component type"},
 	{"rollback/recording", "github.com/klauspost/compress/zstd", "recordings are compressed"},
+	{"rollback/journal", "github.com/klauspost/compress/zstd", "images in journals are compressed"},
 }
 
 // pureOneFile are the exceptions that only one file may use.
