@@ -79,6 +79,7 @@
 //   - read an older state: [Component.ReadAt], [ExistsAt]
 //   - compare states: [Snapshot.Checksum], [Snapshot.ComponentChecksums], [FirstDifference], [Differences]
 //   - send or store a state: [Snapshot.AppendImage], [World.LoadImage]
+//   - send what changed in a state: [Snapshot.AppendDelta], [World.ApplyDelta]
 //   - check that two peers can play: [Game.Fingerprint], [Game.HasFloats]
 //   - clean, predict and merge inputs: [Game.CleanInput], [Game.PredictInput], [Game.MergeLate]
 //   - find undeclared writes and stale derived data: [World.UndeclaredWrite], [World.CheckDerived]

@@ -79,9 +79,11 @@ func (im *image) addPage(s *store, mem []byte) {
 	index := uint32(len(s.pages))
 	s.pages = append(s.pages, uint32(len(im.live)))
 	s.mem = append(s.mem, unsafe.Pointer(unsafe.SliceData(mem)))
-	salt := mix(uint64(s.info.number)<<32 | uint64(index))
-	im.live = append(im.live, livePage{mem: mem, salt: salt, store: s, index: index})
+	im.live = append(im.live, livePage{mem: mem, salt: s.info.salt(int(index)), store: s, index: index})
 }
+
+// salt tells page i of the store from all others in checksums.
+func (s *storeInfo) salt(i int) uint64 { return mix(uint64(s.number)<<32 | uint64(i)) }
 
 // inOrder returns the numbers of all pages, column by column and upwards: the order in which to walk their memory.
 func (im *image) inOrder() []uint32 {

@@ -143,32 +143,37 @@ func (p *imageReader) checkSingle(c *column) error {
 	if row == nil {
 		row = zeros[:c.info.stride]
 	}
-	switch c.info.index {
-	case columnCore:
-		return p.checkCore(row)
-	case columnInputs:
-		return p.checkInputs(row)
-	}
-	return faultIn(c.info.layout, row)
+	return p.world.checkSingle(c.info, row, p.tick)
 }
 
-func (p *imageReader) checkCore(row []byte) error {
-	if err := faultIn(p.world.image.columns[columnCore].info.layout, row); err != nil {
+// checkSingle checks the row of a resource, or of an engine's column, in a state of this tick.
+func (w *World) checkSingle(info *columnInfo, row []byte, tick Tick) error {
+	switch info.index {
+	case columnCore:
+		return w.checkCore(row, tick)
+	case columnInputs:
+		return w.checkInputs(row)
+	}
+	return faultIn(info.layout, row)
+}
+
+func (w *World) checkCore(row []byte, tick Tick) error {
+	if err := faultIn(w.image.columns[columnCore].info.layout, row); err != nil {
 		return err
 	}
 	var c core
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&c)), unsafe.Sizeof(c)), row)
-	if c.Tick != p.tick {
-		return fmt.Errorf("tick %d, but %d in its header", c.Tick, p.tick)
+	if c.Tick != tick {
+		return fmt.Errorf("tick %d, but %d in its header", c.Tick, tick)
 	}
-	if most := p.world.game.MaxPlayers; bits.Len64(c.Players) > most {
+	if most := w.game.MaxPlayers; bits.Len64(c.Players) > most {
 		return fmt.Errorf("player %d in a game of %d", bits.Len64(c.Players)-1, most)
 	}
 	return nil
 }
 
-func (p *imageReader) checkInputs(row []byte) error {
-	g := p.world.game
+func (w *World) checkInputs(row []byte) error {
+	g := w.game
 	size := g.InputSize()
 	for i := range 2 * g.MaxPlayers {
 		var in InputBytes
@@ -193,11 +198,8 @@ func (p *imageReader) checkRegion(c *column, r *region, o Owner) error {
 		if word == 0 {
 			continue
 		}
-		if stray := word &^ identity.word(k); stray != 0 {
-			return fmt.Errorf("row %d has the component, but no entity is there", k*blockRows+bits.TrailingZeros64(stray))
-		}
-		if o == OwnedByWorld && k == 0 && word&1 != 0 {
-			return errors.New("row 0, which stands for no entity, is in use")
+		if err := checkWord(word, identity.word(k), o, k); err != nil {
+			return err
 		}
 		top = k*blockRows + bits.Len64(word)
 	}
@@ -229,31 +231,50 @@ func (p *imageReader) checkRegion(c *column, r *region, o Owner) error {
 // zeros returns the bytes of pages that the store has without holding them.
 func (s *storedPages) zeros() int { return s.count*s.bytes - len(s.pages) }
 
+// checkWord checks presence word k of an owner's rows; entities are the rows of it that have an entity.
+func checkWord(word, entities uint64, o Owner, k int) error {
+	if stray := word &^ entities; stray != 0 {
+		return fmt.Errorf("row %d has the component, but no entity is there", k*blockRows+bits.TrailingZeros64(stray))
+	}
+	if o == OwnedByWorld && k == 0 && word&1 != 0 {
+		return errors.New("row 0, which stands for no entity, is in use")
+	}
+	return nil
+}
+
 // checkPage checks the rows of one page, the first of which is row first of its region.
 func (p *imageReader) checkPage(c *column, page []byte, first int, o Owner, presence *storedPages) error {
 	stride := int(c.info.stride)
 	for at := 0; at < len(page); at += stride {
 		i := first + at/stride
-		row := page[at : at+stride]
-		if presence.word(i/blockRows)>>(i%blockRows)&1 == 0 {
-			if !isZero(row) {
-				return fmt.Errorf("row %d is not in use and not zero", i)
-			}
-			continue
+		present := presence.word(i/blockRows)>>(i%blockRows)&1 != 0
+		if err := c.info.checkRow(page[at:at+stride], i, o, present, p.tick); err != nil {
+			return err
 		}
-		if err := faultIn(c.info.layout, row); err != nil {
-			return fmt.Errorf("row %d: %w", i, err)
+	}
+	return nil
+}
+
+// checkRow checks row i of an owner, in a state of this tick that says whether the row is in use.
+func (c *columnInfo) checkRow(row []byte, i int, o Owner, present bool, tick Tick) error {
+	if !present {
+		if !isZero(row) {
+			return fmt.Errorf("row %d is not in use and not zero", i)
 		}
-		if c.info.index != columnIdentity {
-			continue
-		}
-		want, born := uint32(o)<<regionShift|uint32(i), Tick(binary.LittleEndian.Uint64(row[8:]))
-		if got := binary.LittleEndian.Uint32(row); got != want {
-			return fmt.Errorf("row %d calls itself %d, not %d", i, got, want)
-		}
-		if born > p.tick {
-			return fmt.Errorf("row %d is born in tick %d, after the image's %d", i, born, p.tick)
-		}
+		return nil
+	}
+	if err := faultIn(c.layout, row); err != nil {
+		return fmt.Errorf("row %d: %w", i, err)
+	}
+	if c.index != columnIdentity {
+		return nil
+	}
+	want, born := uint32(o)<<regionShift|uint32(i), Tick(binary.LittleEndian.Uint64(row[8:]))
+	if got := binary.LittleEndian.Uint32(row); got != want {
+		return fmt.Errorf("row %d calls itself %d, not %d", i, got, want)
+	}
+	if born > tick {
+		return fmt.Errorf("row %d is born in tick %d, after the image's %d", i, born, tick)
 	}
 	return nil
 }

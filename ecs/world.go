@@ -20,6 +20,7 @@ type World struct {
 	derived   []any // index = position in Game.Derived
 	stale     []bool
 	bridge    *bridge
+	delta     deltaReader
 	running   bool // inside Step or Setup
 }
 

@@ -1,0 +1,593 @@
+package ecs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tendon/ecs/fixed"
+)
+
+// sameState fails unless both worlds' states are equal byte for byte.
+func sameState(t rapid.TB, got, want *Snapshot) {
+	t.Helper()
+	if got.Tick() != want.Tick() || got.Checksum() != want.Checksum() || !bytes.Equal(got.AppendImage(nil), want.AppendImage(nil)) {
+		d, _ := FirstDifference(got, want)
+		t.Fatalf("tick %d, want %d: %v", got.Tick(), want.Tick(), d)
+	}
+}
+
+// A client that simulates nothing has nothing but deltas: a thousand of them in a row, through spawns and deaths, orders,
+// joins and leaves, must leave it exactly where the server is, and able to go on by itself.
+func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
+	server, client := newWorld(t, busyGame()), newWorld(t, busyGame())
+	var before, after, now Snapshot
+	server.Save(&before)
+	players, born := map[PlayerSet]bool{}, 0
+	var delta []byte
+	for range 1000 {
+		play(server, server.Tick()+1)
+		server.Save(&after)
+		delta = after.AppendDelta(delta[:0], &before)
+		if err := client.ApplyDelta(delta); err != nil {
+			t.Fatalf("tick %d: %v", server.Tick(), err)
+		}
+		client.Save(&now)
+		sameState(t, &now, &after)
+		if base, tick, ok := DeltaTicks(delta); !ok || base != before.Tick() || tick != after.Tick() {
+			t.Fatal("DeltaTicks says", base, tick, ok)
+		}
+		players[client.Players()] = true
+		born += len(server.Events())
+		if len(client.Events()) != 0 {
+			t.Fatal("the client has events of another tick")
+		}
+		before, after = after, before
+	}
+	if client.Strays() != 0 || len(players) < 5 || born < 500 {
+		t.Errorf("the test shows too little: %d strays, %d sets of players, %d events", client.Strays(), len(players), born)
+	}
+	play(server, 1100)
+	play(client, 1100)
+	sameState(t, saved(client), saved(server))
+}
+
+// What a client acknowledged may be any state of the last ones, so any of them may be the base. The client rewinds to it
+// first; snapshots it took before stay good, and donburi follows.
+func TestADeltaLeadsFromAnyOlderStateToAnyNewer(t *testing.T) {
+	const depth = 24
+	server, client := newWorld(t, busyGame()), newWorld(t, busyGame())
+	var theirs, ours [depth]Snapshot
+	r := rand.New(rand.NewPCG(5, 6))
+	server.Save(&theirs[0])
+	client.Save(&ours[0])
+	for server.Tick() < 400 {
+		play(server, server.Tick()+1)
+		tick := server.Tick()
+		server.Save(&theirs[tick%depth])
+		base := tick - 1 - Tick(r.IntN(int(min(tick, depth-1))))
+		client.Restore(&ours[base%depth])
+		if r.IntN(4) == 0 { // a world that was used and came back has pages that were marked
+			play(client, base+1)
+			client.Restore(&ours[base%depth])
+			rScore.Write(client)
+		}
+		if err := client.ApplyDelta(theirs[tick%depth].AppendDelta(nil, &theirs[base%depth])); err != nil {
+			t.Fatalf("%d to %d: %v", base, tick, err)
+		}
+		client.Save(&ours[tick%depth])
+		sameState(t, &ours[tick%depth], &theirs[tick%depth])
+		if tick%9 == 0 {
+			sameAsQueries(t, client)
+		}
+	}
+	for i := range ours {
+		sameState(t, &ours[i], &theirs[i])
+	}
+}
+
+// The property behind the two tests above, with structures that a game would not make: any number of entities come, go
+// and change, for any owner, also beyond the first page of rows.
+func TestADeltaBetweenRandomWorldsIsExact(t *testing.T) {
+	client := newWorld(t, tGame()) // of one client's history through all of them
+	rapid.Check(t, func(t *rapid.T) {
+		s := &structureMachine{world: must(NewWorld(tGame(), 1)), model: &model{entities: map[uint32]*modelEntity{}}}
+		s.save()
+		t.Repeat(map[string]func(*rapid.T){"tick": s.tick, "restore": s.restore, "": func(t *rapid.T) {
+			base := s.snaps[rapid.IntRange(0, len(s.snaps)-1).Draw(t, "base")]
+			now := s.snaps[rapid.IntRange(0, len(s.snaps)-1).Draw(t, "now")]
+			if now.Tick() < base.Tick() {
+				base, now = now, base
+			}
+			if err := client.LoadImage(base.AppendImage(nil)); err != nil {
+				t.Fatal(err)
+			}
+			if err := client.ApplyDelta(now.AppendDelta(nil, base)); err != nil {
+				t.Fatal(err)
+			}
+			got := saved(client)
+			defer got.Release()
+			sameState(t, got, now)
+			// Two worlds number their pages differently; their states have one delta all the same.
+			if a, b := now.AppendDelta(nil, base), got.AppendDelta(nil, base); !bytes.Equal(a, b) {
+				t.Fatalf("the delta to one state has %d bytes, to the same in another world %d", len(a), len(b))
+			}
+		}})
+	})
+}
+
+// Pages appear when a match grows and are empty when it shrinks, on the client as on the server; also where it grew and
+// shrank between the two states.
+func TestADeltaFollowsGrowthAndShrinking(t *testing.T) {
+	server, client := newWorld(t, tGame()), newWorld(t, tGame())
+	var states []*Snapshot
+	var list []Entity
+	states = append(states, saved(server))
+	for _, n := range []int{10, 9000, 9300} {
+		inSystem(server, func() {
+			for len(list) < n {
+				e := server.Spawn(Owner(len(list)%2*3), cPos, cWide, cTag)
+				cWide.Write(server, e).Cells[99] = uint64(len(list))
+				list = append(list, e)
+			}
+		})
+		states = append(states, saved(server))
+	}
+	for _, n := range []int{4000, 3, 0} {
+		inSystem(server, func() {
+			for ; len(list) > n; list = list[:len(list)-1] {
+				server.Despawn(list[len(list)-1])
+			}
+		})
+		states = append(states, saved(server))
+	}
+	start := saved(client)
+	for i := range states {
+		client.Restore(start)
+		if err := client.ApplyDelta(states[i].AppendDelta(nil, states[0])); err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range states[i:] {
+			at := saved(client)
+			if err := client.ApplyDelta(to.AppendDelta(nil, states[i])); err != nil {
+				t.Fatal(i, err)
+			}
+			sameState(t, saved(client), to)
+			client.Restore(at)
+		}
+	}
+	if n := len(states[6].AppendDelta(nil, states[0])); n > 40 {
+		t.Errorf("%d bytes between two states without entities", n)
+	}
+}
+
+// A page whose size is no multiple of 8 has a last word of its own.
+func TestADeltaReachesTheLastBytesOfAPage(t *testing.T) {
+	odd := NewComponent[[4099]uint8]("odd")
+	tiny := NewResource[[3]uint8]("tiny")
+	g := &Game{Name: "odd", TickRate: 60, MaxPlayers: 1, Input: tInput, Components: Components(odd), Resources: Resources(tiny)}
+	server, client := newWorld(t, g), newWorld(t, g)
+	base := saved(server)
+	var e Entity
+	inSystem(server, func() {
+		e = server.Spawn(OwnedBy(0), odd)
+		odd.Write(server, e)[4098] = 200
+		*tiny.Write(server) = [3]uint8{1, 2, 255}
+	})
+	for range 5 {
+		s := saved(server)
+		if err := client.ApplyDelta(s.AppendDelta(nil, base)); err != nil {
+			t.Fatal(err)
+		}
+		sameState(t, saved(client), s)
+		base = s
+		inSystem(server, func() {
+			odd.Write(server, e)[4098] -= 77
+			odd.Write(server, e)[4095]++
+			tiny.Write(server)[2] += 100
+		})
+	}
+}
+
+// What a delta costs is what changed: the figures that a datagram's budget is planned with.
+func TestADeltaOfSomethingThatMovedIsAFewBytes(t *testing.T) {
+	w := newWorld(t, tGame())
+	var list []Entity
+	inSystem(w, func() {
+		for i := range 1000 {
+			e := w.Spawn(OwnedByWorld, cPos, cVel, cMixed)
+			cPos.Put(w, e, tPos{fixed.FromInt(i), fixed.FromInt(-i)})
+			list = append(list, e)
+		}
+	})
+	deltaOf := func(change func()) int {
+		before := saved(w)
+		change()
+		delta := saved(w).AppendDelta(nil, before)
+		w.Restore(before)
+		return len(delta)
+	}
+	nothing := deltaOf(func() {})
+	move := func(e Entity, dx, dy int64) {
+		p := cPos.Write(w, e)
+		p.X += fixed.FromRatio(dx, 60)
+		p.Y += fixed.FromRatio(dy, 60)
+	}
+	one := deltaOf(func() { move(list[400], 7, -5) }) - nothing
+	all := deltaOf(func() {
+		for _, e := range list {
+			move(e, 7, -5)
+		}
+	}) - nothing
+	again := deltaOf(func() { // across zero and back, which changes all bits of a number
+		cPos.Write(w, list[0]).X--
+		cPos.Write(w, list[0]).X++
+		cPos.Write(w, list[0]).Y--
+	}) - nothing
+	t.Logf("nothing %d bytes, one of 1000 that moved %d, all %d, a step across zero %d", nothing, one, all, again)
+	if nothing > 12 || one > 15 || all > 1000*10+20 || again > 5 {
+		t.Error("a delta is longer than what changed asks for")
+	}
+}
+
+// A server makes a delta per client and tick, a client applies one per tick: neither may feed the collector.
+func TestDeltasAllocateNothingOnceWarm(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	server, client := newWorld(t, busyGame()), newWorld(t, busyGame())
+	inputs := make([]TickInputs, 1024)
+	for f := range inputs {
+		inputs[f] = busyInputs(Tick(f))
+	}
+	var theirs, ours [8]Snapshot
+	server.Save(&theirs[0])
+	client.Save(&ours[0])
+	var delta []byte
+	longest := 0
+	tick := func() {
+		f := server.Tick() + 1
+		base := f - min(f, 3)
+		server.Step(inputs[f%1024])
+		server.Save(&theirs[f%8])
+		delta = theirs[f%8].AppendDelta(delta[:0], &theirs[base%8])
+		longest = max(longest, len(delta))
+		client.Restore(&ours[base%8])
+		if err := client.ApplyDelta(delta); err != nil {
+			t.Fatal(err)
+		}
+		client.Save(&ours[f%8])
+	}
+	for range 300 {
+		tick()
+	}
+	if n := testing.AllocsPerRun(200, tick); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if longest < 500 {
+		t.Errorf("no delta had more than %d bytes: the test shows nothing", longest)
+	}
+}
+
+// unscrubbed makes a sender that leaves in its pages whatever a lie put there.
+func unscrubbed(w *World) {
+	for i := range w.image.columns {
+		info := w.image.columns[i].info
+		naked := *info.layout
+		naked.padding = nil
+		info.layout = &naked
+	}
+}
+
+// A delta may say anything, with a checksum that is right for it. Each of these is one lie that would leave a world which
+// LoadImage would not take; each must be named, with the world as it was.
+func TestApplyDeltaNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
+	lies := []struct {
+		want string
+		lie  func(w *World, e Entity) // into the live pages of the sender, past its rules
+	}{
+		{`column "mixed" of owner 1: row 0: Alive has bytes`, func(w *World, e Entity) { raw(w, cMixed.declaration, e)[0] = 2 }},
+		{`column "mixed" of owner 1: row 0: padding has bytes`, func(w *World, e Entity) { raw(w, cMixed.declaration, e)[1] = 1 }},
+		{`column "bag" of owner 1: row 0: Items.Len has bytes`, func(w *World, e Entity) { raw(w, cBag.declaration, e)[0] = 5 }},
+		{`column "pos" of owner 1: row 1 is not in use and not zero`, func(w *World, e Entity) {
+			c := w.column(cPos.declaration)
+			(*tPos)(c.rowOf(&c.regions[1], 1)).X = 1
+			w.image.markRow(&c.regions[1], c.info, 1)
+		}},
+		{`column "pos" of owner 1: row 0 is not in use and not zero`, func(w *World, e Entity) { // the bit goes, the row stays
+			r := &w.column(cPos.declaration).regions[1]
+			w.image.mark(r.bits.pages[0])
+			r.words[0] = 0
+		}},
+		{`column "pos" of owner 1: row 1 has the component, but no entity`, func(w *World, e Entity) {
+			c := w.column(cPos.declaration)
+			w.image.setBit(&c.regions[1], c.info, 1)
+		}},
+		{`column "tag" of owner 2: row 4096 has the component, but no entity`, func(w *World, e Entity) {
+			c := w.column(cTag.declaration)
+			w.image.setBit(&c.regions[2], c.info, 4096)
+		}},
+		{`column "entity" of owner 1: an entity of rows 0 to 63 is gone and has component "pos"`, func(w *World, e Entity) {
+			r := &w.identity().regions[1]
+			w.image.mark(r.bits.pages[0])
+			r.words[0] = 0
+			clear(raw(w, nil, e)[:16])
+		}},
+		{`column "entity" of owner 1: row 0 calls itself 1048577, not 1048576`, func(w *World, e Entity) { raw(w, nil, e)[0] = 1 }},
+		{`column "entity" of owner 1: row 0: padding`, func(w *World, e Entity) { raw(w, nil, e)[4] = 1 }},
+		{`column "entity" of owner 1: row 0 is born in tick 3, after`, func(w *World, e Entity) { raw(w, nil, e)[8] = 3 }},
+		{`column "entity" of owner 1: row 1 calls itself 0`, func(w *World, e Entity) {
+			w.image.setBit(&w.identity().regions[1], w.identity().info, 1)
+		}},
+		{`row 0, which stands for no entity`, func(w *World, e Entity) {
+			w.image.setBit(&w.identity().regions[0], w.identity().info, 0)
+		}},
+		{`column "tick" of owner 0: tick 7, but 2 in its header`, func(w *World, e Entity) { w.writeCore().Tick = 7 }},
+		{`1 ticks, but the same one in the state`, func(w *World, e Entity) { w.writeCore().Tick = 1 }},
+		{`column "tick" of owner 0: player 4 in a game of 4`, func(w *World, e Entity) { w.writeCore().Players = 1 << 4 }},
+		{`column "inputs" of owner 0: the input of player 1`, func(w *World, e Entity) {
+			w.takeInputs(make([]InputBytes, 4))
+			w.image.live[w.image.columns[columnInputs].regions[0].data.pages[0]].mem[w.game.InputSize()+2] = 3
+		}},
+		{`column "clock" of owner 0: padding has bytes`, func(w *World, e Entity) {
+			rClock.Write(w)
+			w.image.live[w.column(rClock.declaration).regions[0].data.pages[0]].mem[5] = 1
+		}},
+		{`bytes of pages empty`, func(w *World, e Entity) { // a bit that asks for 800 bytes of each row before it
+			inSystem(w, func() {
+				w.structure.hint[2] = 1 << 17 / blockRows
+				w.Spawn(OwnedBy(1), cWide)
+			})
+			w.writeCore().Tick = 2
+			raw(w, nil, Entity{Row: 2<<regionShift | 1<<17})[8] = 2
+		}},
+	}
+	for _, l := range lies {
+		sender, e := small(t)
+		unscrubbed(sender)
+		base := saved(sender)
+		sender.Step(TickInputs{})
+		l.lie(sender, e)
+		s := saved(sender)
+		s.tick = 2
+		delta := s.AppendDelta(nil, base)
+
+		w, _ := small(t)
+		before := saved(w)
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		allocated := m.TotalAlloc
+		err := w.ApplyDelta(delta)
+		runtime.ReadMemStats(&m)
+		if err == nil || !errors.Is(err, ErrDelta) || !strings.Contains(err.Error(), l.want) {
+			t.Errorf("error %v, want %s", err, l.want)
+		}
+		if after := saved(w); after.Checksum() != before.Checksum() || len(after.table) != len(before.table) {
+			t.Errorf("%s: the world was changed", l.want)
+		}
+		if m.TotalAlloc-allocated > 1<<20 {
+			t.Errorf("%s: refusing %d bytes allocates %d", l.want, len(delta), m.TotalAlloc-allocated)
+		}
+		checkPages(t, w)
+	}
+}
+
+// checkPages fails unless every page that is not free has its holders counted.
+func checkPages(t testing.TB, w *World) {
+	t.Helper()
+	made, free := 0, free(w)
+	for _, p := range w.image.pools {
+		made += p.made
+	}
+	held := map[*page]bool{}
+	for i := range w.image.live {
+		if base := w.image.live[i].base; base != nil {
+			held[base] = true
+		}
+	}
+	if len(w.delta.pages) != 0 || free+len(held) > made {
+		t.Errorf("%d pages were made, %d are free, %d held, %d in scratch", made, free, len(held), len(w.delta.pages))
+	}
+}
+
+// A delta that belongs to another state is the ordinary case after a loss: it is refused by name, so that the client can
+// rewind to the right one, and it then applies.
+func TestApplyDeltaRefusesAnotherBase(t *testing.T) {
+	server := newWorld(t, busyGame())
+	var states [4]Snapshot
+	for i := range states {
+		play(server, server.Tick()+10)
+		server.Save(&states[i])
+	}
+	delta := states[3].AppendDelta(nil, &states[1])
+	client := newWorld(t, busyGame())
+	for _, i := range []int{0, 2, 3} {
+		if err := client.LoadImage(states[i].AppendImage(nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.ApplyDelta(delta); !errors.Is(err, ErrDeltaBase) {
+			t.Errorf("a delta of state 1 on state %d: %v", i, err)
+		}
+		sameState(t, saved(client), &states[i])
+	}
+	if err := client.LoadImage(states[1].AppendImage(nil)); err != nil {
+		t.Fatal(err)
+	}
+	rScore.Write(client).Points[0]++ // the right tick, but not the right state
+	if err := client.ApplyDelta(delta); !errors.Is(err, ErrDeltaBase) {
+		t.Error("a delta of another state of the same tick:", err)
+	}
+	rScore.Write(client).Points[0]--
+	if err := client.ApplyDelta(delta); err != nil {
+		t.Error(err)
+	}
+	sameState(t, saved(client), &states[3])
+	mustPanic(t, "wrong order", func() { states[0].AppendDelta(nil, &states[1]) })
+	mustPanic(t, "different games", func() { states[0].AppendDelta(nil, saved(newWorld(t, tGame()))) })
+	mustPanic(t, "empty", func() { states[0].AppendDelta(nil, &Snapshot{}) })
+}
+
+// Cut and altered deltas fail with an error of their own: the checksum lets none pass by accident.
+func TestApplyDeltaRefusesCutAndAlteredDeltas(t *testing.T) {
+	server, client := newWorld(t, busyGame()), newWorld(t, busyGame())
+	base := saved(server)
+	play(server, 40)
+	s := saved(server)
+	delta := s.AppendDelta(nil, base)
+	before := saved(client)
+	refused := func(b []byte) {
+		t.Helper()
+		if err := client.ApplyDelta(b); err == nil {
+			t.Fatalf("%d bytes of %d are accepted", len(b), len(delta))
+		}
+		if n := len(client.image.live); n != len(before.table) {
+			t.Fatal("a refused delta made the world grow to", n)
+		}
+	}
+	for n := range delta {
+		refused(delta[:n])
+	}
+	refused(append(bytes.Clone(delta), 0))
+	altered := bytes.Clone(delta)
+	for i := range altered {
+		altered[i] ^= 1
+		refused(altered)
+		altered[i] ^= 1
+	}
+	sameState(t, saved(client), before)
+	if err := client.ApplyDelta([]byte{deltaFormat + 1}); !errors.Is(err, ErrDeltaFormat) {
+		t.Error("another format:", err)
+	}
+	if err := client.ApplyDelta(delta); err != nil {
+		t.Error(err)
+	}
+	sameState(t, saved(client), s)
+}
+
+// A few bytes stand for a page, so pages that are not there yet are counted before they are taken in numbers.
+func TestADeltaCannotAskForMuchMemoryBeforeItIsRefused(t *testing.T) {
+	w := newWorld(t, tGame())
+	delta := append([]byte{deltaFormat, 0, 0}, make([]byte, 8)...)
+	last := 0
+	for _, r := range w.column(cPos.declaration).regions { // 16 MiB each: all the pages of a region, with a byte in each
+		delta = binary.AppendUvarint(delta, uint64(r.data.info.number-last)<<1)
+		delta = append(delta, 0, 2, deltaEnd)
+		for range r.data.info.mostPages() - 1 {
+			delta = append(delta, 1, 0, 0, 2, deltaEnd)
+		}
+		last = r.data.info.number
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := w.ApplyDelta(delta)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ErrDelta) || !strings.Contains(err.Error(), "that the world does not have") {
+		t.Error(err)
+	}
+	if got := after.TotalAlloc - before.TotalAlloc; got > 2*imageSparseBytes {
+		t.Errorf("refusing %d bytes allocates %d", len(delta), got)
+	}
+}
+
+// Derived data follows from a state; after a delta it is that of the new one.
+func TestDerivedDataIsBuiltAnewAfterADelta(t *testing.T) {
+	count := NewDerived("count", func(w *World, into *int) {
+		*into = 0
+		for range qPos.All(w) {
+			*into++
+		}
+	}, func(a, b *int) bool { return *a == *b })
+	g := tGame()
+	g.Derived = []AnyDerived{count}
+	server, client := newWorld(t, g), newWorld(t, g)
+	base := saved(server)
+	server.Step(TickInputs{})
+	server.Spawn(OwnedBy(2), cPos)
+	server.flush()
+	server.releaseHeld()
+	if *count.Of(client) != 0 {
+		t.Fatal("a world without entities counts some")
+	}
+	if err := client.ApplyDelta(saved(server).AppendDelta(nil, base)); err != nil {
+		t.Fatal(err)
+	}
+	if n := *count.Of(client); n != 1 {
+		t.Errorf("after a delta that brings one, %d are counted", n)
+	}
+}
+
+// FuzzDelta looks for bytes that panic, change a world although they are refused, or leave one that LoadImage would
+// refuse. The checksum, which would stop all, is made right.
+func FuzzDelta(f *testing.F) {
+	server := newWorld(f, fuzzGame())
+	states := []*Snapshot{saved(server)}
+	var e Entity
+	inSystem(server, func() {
+		e = server.Spawn(OwnedBy(0), cMixed, cTag)
+		cMixed.Put(server, e, tMixed{Alive: true, Target: e})
+		for range 70 {
+			server.Spawn(OwnedByWorld, cBag)
+		}
+	})
+	states = append(states, saved(server))
+	inSystem(server, func() { cBag.Add(server, e, tBag{Gold: 3}); cMixed.Remove(server, e); rClock.Write(server).Left = 9 })
+	states = append(states, saved(server))
+	inSystem(server, func() { server.Despawn(e) })
+	states = append(states, saved(server))
+	header := len(states[0].AppendDelta(nil, states[0]))
+	for i := range states {
+		for j := range states[:i] {
+			f.Add(byte(j), states[i].AppendDelta(nil, states[j])[header:])
+		}
+	}
+	bases := make([]*Snapshot, len(states))
+	client := newWorld(f, fuzzGame())
+	for i, s := range states {
+		if err := client.LoadImage(s.AppendImage(nil)); err != nil {
+			f.Fatal(err)
+		}
+		bases[i] = saved(client)
+	}
+	f.Fuzz(func(t *testing.T, from byte, words []byte) {
+		base := bases[int(from)%len(bases)]
+		client.Restore(base)
+		for ticks := range byte(4) {
+			delta := append([]byte{deltaFormat, byte(base.Tick()), ticks}, make([]byte, 8)...)
+			delta = append(delta, words...)
+			d := &deltaReader{world: client}
+			if d.header(delta) == nil && d.takePages() == nil {
+				sum, _ := d.result()
+				binary.LittleEndian.PutUint64(delta[3:], uint64(sum))
+			}
+			d.release()
+			err := client.ApplyDelta(delta)
+			s := saved(client)
+			if err != nil {
+				if s.Checksum() != base.Checksum() {
+					t.Fatal("a refused delta changed the world")
+				}
+				s.Release()
+				continue
+			}
+			fresh := newWorld(t, fuzzGame())
+			if err := fresh.LoadImage(s.AppendImage(nil)); err != nil {
+				t.Fatal("an accepted delta leaves a world that LoadImage refuses:", err)
+			}
+			again := s.AppendDelta(nil, base)
+			client.Step(TickInputs{})
+			client.Restore(base)
+			if err := client.ApplyDelta(again); err != nil {
+				t.Fatal("the delta to what it led to is refused:", err)
+			}
+			checkPages(t, client)
+			s.Release()
+			return
+		}
+	})
+}
