@@ -29,6 +29,9 @@ type Config struct {
 	Local int
 	// Effects is told of every tick's events; nil: nobody is. It must be as deep as the ring.
 	Effects *Effects
+	// Confirmed is told of every tick that Confirm took, with its orders; nil: nobody is. The slices are valid during
+	// the call.
+	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []ecs.Order)
 	// Observer is told of restores, resimulations and saves; nil: nobody is.
 	Observer ecs.Observer
 }

@@ -167,6 +167,9 @@ func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerS
 		}
 	}
 	t.received = f
+	if t.config.Confirmed != nil {
+		t.config.Confirmed(f, row, late, t.scratch.orders)
+	}
 	t.settle()
 	return nil
 }

@@ -34,6 +34,14 @@ type Config struct {
 	MaxImage int
 	// Timeout ends a connection on which nothing was heard, in nanoseconds; 0: 10 s.
 	Timeout systems.Time
+	// Resume is a match to go on with, as a Log of a former process left it. nil: none. If the server does not know it any
+	// more, a state comes from the server as always.
+	Resume *Resume
+	// Log is told of what is final; nil: nobody is.
+	Log Log
+	// Elapsed tells how long the running Frame has taken, so that catching up leaves time to draw; nil: catching up
+	// computes a fixed number of ticks in each Frame.
+	Elapsed func() systems.Time
 	// Build and Target are told to the server if the game uses floats. Both empty: those of this program.
 	Build, Target string
 	// Said is told what people say; nil: nobody is.

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/session"
+	"tendon/rollback/journal"
 	"tendon/systems"
 )
 
@@ -26,10 +27,18 @@ func (c *Core) dial(now systems.Time) {
 	}
 	hello := session.Hello{Fingerprint: c.config.Game.Fingerprint(), Build: c.config.Build, Target: c.config.Target, Name: c.config.Name}
 	// The state can be gone on from if nothing of it is predicted.
-	if c.loaded && c.welcome.Match != 0 {
+	switch {
+	case c.loaded && c.welcome.Match != 0:
+		hello.Match = c.welcome.Match
+		hello.Final, _, _ = c.tail.Newest()
 		if s := c.half.Stats(); s.Confirmed == s.Present && c.world.Tick() == s.Confirmed {
-			hello.Match, hello.Have = c.welcome.Match, s.Confirmed
+			if chain, ok := c.tail.Chain(s.Confirmed); ok {
+				hello.Have, hello.Chain = s.Confirmed, uint64(chain)
+			}
 		}
+	case c.half == nil && c.config.Resume != nil:
+		r := c.config.Resume
+		hello.Match, hello.Have, hello.Chain, hello.Final = r.Match, r.World.Tick(), uint64(r.Chain), r.World.Tick()
 	}
 	s, err := session.NewClient(session.ClientConfig{Hello: hello, MaxImage: c.config.MaxImage, Timeout: c.config.Timeout}, t, now)
 	if err != nil {
@@ -93,7 +102,7 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 			c.end(err)
 			return
 		}
-		if !w.Image { // the state that Hello told of went with the half; without one, an image will come
+		if !w.Image && c.world.Tick() == 0 { // the state that Hello told of went with the half; without one, an image will come
 			c.session.End(session.CodeInternal, "")
 			c.retry(errStateLost, now)
 			return
@@ -102,6 +111,7 @@ func (c *Core) enter(w *session.Welcome, now systems.Time) {
 	c.welcome = *w
 	c.welcome.Params = append([]byte(nil), w.Params...)
 	c.state = Loading
+	c.config.Resume = nil
 	if !w.Image {
 		c.begin(now)
 	}
@@ -117,13 +127,13 @@ func (c *Core) build(w *session.Welcome) error {
 		if delay == 0 {
 			delay = w.Delay
 		}
-		world, err := ecs.NewWorld(c.config.Game, 0)
+		world, err := c.worldFor(w)
 		if err != nil {
 			return err
 		}
 		world.SetObserver(c.config.Observer)
 		half, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: delay,
-			MaxPrediction: c.config.MaxPrediction, Params: w.Params, Observer: c.config.Observer})
+			MaxPrediction: c.config.MaxPrediction, Params: w.Params, Taken: c.taken, Elapsed: c.config.Elapsed, Observer: c.config.Observer})
 		if err != nil {
 			return err
 		}
@@ -133,10 +143,21 @@ func (c *Core) build(w *session.Welcome) error {
 	return fmt.Errorf("%w: %q", ErrStrategy, w.Strategy)
 }
 
+// worldFor returns the world that a former process left, if the server goes on with it, else a new one. Its tail begins
+// where it stands: the log holds what came before.
+func (c *Core) worldFor(w *session.Welcome) (*ecs.World, error) {
+	if r := c.config.Resume; r != nil && c.half == nil && !w.Image {
+		c.tail.Start(journal.PositionOf(r.World, r.Chain))
+		return r.World, nil
+	}
+	return ecs.NewWorld(c.config.Game, 0)
+}
+
 // pending is a state that waits to be taken over. image is nil for none.
 type pending struct {
 	image []byte
 	tick  ecs.Tick
+	chain uint64
 	until systems.Time
 }
 
@@ -145,24 +166,24 @@ const compareWait = systems.Second / 2
 
 // arrive takes an image. One that overtook the news of its tick waits until the client has its own state of that tick,
 // or what had gone wrong would not be found out.
-func (c *Core) arrive(image []byte, tick ecs.Tick, now systems.Time) {
+func (c *Core) arrive(image []byte, tick ecs.Tick, chain uint64, now systems.Time) {
 	if c.joined && c.half.Stats().Confirmed < tick {
-		c.pending = pending{append([]byte(nil), image...), tick, now + compareWait}
+		c.pending = pending{append([]byte(nil), image...), tick, chain, now + compareWait}
 		return
 	}
-	c.load(image, now)
+	c.load(image, chain, now)
 }
 
 // loadPending takes over the state that waits, if it is time to.
 func (c *Core) loadPending(now systems.Time) {
 	if p := c.pending; p.image != nil && (now >= p.until || c.half.Stats().Confirmed >= p.tick) {
 		c.pending = pending{}
-		c.load(p.image, now)
+		c.load(p.image, p.chain, now)
 	}
 }
 
 // load takes over the state of an image. If the client was playing, it first finds out what had gone wrong.
-func (c *Core) load(image []byte, now systems.Time) {
+func (c *Core) load(image []byte, chain uint64, now systems.Time) {
 	if c.joined {
 		c.counts.resyncs++
 		if d, ok := c.half.CompareWith(image); ok {
@@ -177,6 +198,7 @@ func (c *Core) load(image []byte, now systems.Time) {
 		c.end(err)
 		return
 	}
+	c.keep(journal.Chain(chain))
 	c.begin(now)
 }
 
@@ -185,5 +207,5 @@ func (c *Core) begin(now systems.Time) {
 	rtt, _ := c.session.RTT()
 	c.half.Load(now, c.session.ServerTick(now), rtt)
 	c.session.Ready()
-	c.joined, c.loaded, c.state = true, true, CatchingUp
+	c.joined, c.loaded, c.state, c.backlog = true, true, CatchingUp, 0
 }

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/session"
+	"tendon/rollback/journal"
 	"tendon/systems"
 )
 
@@ -20,8 +21,11 @@ type Core struct {
 	world   *ecs.World
 	welcome session.Welcome
 	joined  bool
-	loaded  bool    // world holds a state of the match
-	pending pending // a state that waits to be taken over
+	loaded  bool          // world holds a state of the match
+	pending pending       // a state that waits to be taken over
+	tail    *journal.Tail // what became final last, for a server that lost it
+	ticks   []byte        // scratch: an offer
+	backlog ecs.Tick      // most ticks that were still to be computed since the state was loaded
 
 	input    ecs.InputBytes
 	bot      *ecs.Rand
@@ -73,7 +77,11 @@ func NewCore(c Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Core{config: c, bot: ecs.NewRand(c.BotSeed)}, nil
+	tail, err := journal.NewTail(journal.TailConfig{Game: c.Game, Ticks: tailTicks})
+	if err != nil {
+		return nil, err
+	}
+	return &Core{config: c, bot: ecs.NewRand(c.BotSeed), tail: tail}, nil
 }
 
 // SetInput is what the player does from now on.
@@ -100,6 +108,9 @@ func (c *Core) Frame(now systems.Time) error {
 		c.half.Frame(now)
 		c.half.Send(now, c.out())
 		c.loadPending(now)
+		if c.state == CatchingUp {
+			c.backlog = max(c.backlog, c.half.Stats().Behind)
+		}
 		if c.state == CatchingUp && c.half.Live() {
 			c.state, c.attempts = Live, 0
 			c.session.Live()
@@ -125,8 +136,10 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 	switch e := c.session.Receive(ch, message, now); e.Kind {
 	case session.EventWelcome:
 		c.enter(e.Welcome, now)
+	case session.EventTailAsk:
+		c.offer(e.Tick)
 	case session.EventImage:
-		c.arrive(e.Message, e.Tick, now)
+		c.arrive(e.Message, e.Tick, e.Chain, now)
 	case session.EventStrategy:
 		if c.joined && c.half.Receive(ch, e.Message, now) != nil {
 			c.session.Fault(now)
@@ -228,12 +241,15 @@ func (c *Core) State() State { return c.state }
 // Err returns why the client has ended, or nil.
 func (c *Core) Err() error { return c.err }
 
-// Progress returns the share of the state that has arrived, in [0, 1], while the client is loading.
+// Progress returns the share of the state that has arrived while the client is loading, and of the ticks since that
+// are computed while it is catching up, in [0, 1].
 func (c *Core) Progress() float64 {
 	switch {
 	case c.state == Loading && c.session != nil:
 		return c.session.Progress()
-	case c.state == CatchingUp || c.state == Live:
+	case c.state == CatchingUp && c.backlog > 0:
+		return 1 - float64(min(c.half.Stats().Behind, c.backlog))/float64(c.backlog)
+	case c.state == Live:
 		return 1
 	}
 	return 0

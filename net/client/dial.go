@@ -87,6 +87,9 @@ func Dial(c DialConfig) (*Client, error) {
 	k := &Client{config: c, tokens: [][]byte{bytes.Clone(c.Token)}}
 	k.emit = func(packet []byte) { _ = k.netcode.Send(&k.out, packet, k.now) } // while it is not connected, Flush is not called
 	c.Config.Dial = k.connect
+	if c.Elapsed == nil {
+		c.Elapsed = func() systems.Time { return systems.Time(time.Since(k.now)) }
+	}
 	var err error
 	k.core, err = NewCore(c.Config)
 	return k, err

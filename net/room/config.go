@@ -44,6 +44,17 @@ type Config struct {
 	Taken func(systems.FinalTick)
 	// States says that Taken needs the state of every tick; otherwise FinalTick.State is nil in most of them.
 	States bool
+	// Decided is told of every match in the room that has a result; nil: nobody is.
+	Decided func(r *Room, d systems.Decision)
+	// Seated is told when somebody takes a seat and when it becomes free; nil: nobody is.
+	Seated func(number int, s Seat)
+	// Commit makes the ticks that Taken was told of durable. It is called after the ticks of a Frame and before any peer
+	// hears of them. While it returns an error nothing of them leaves the room and no tick is computed; every Frame tries
+	// again. nil: nothing is to be done.
+	Commit func() error
+	// Resume goes on with a match whose process has ended, instead of beginning one with Seed; Match should be its
+	// number. nil: a new match.
+	Resume *Resume
 	// Observer is told of the phases and systems; nil: nobody is.
 	Observer ecs.Observer
 }
@@ -63,6 +74,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MaxPeers == 0 {
 		c.MaxPeers = c.Game.MaxPlayers + 16
+	}
+	if c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game) {
+		return c, fmt.Errorf("%w: Resume.World is nil or of another game than Game", ErrConfig)
 	}
 	if c.KeepSeat == 0 {
 		c.KeepSeat = 5 * systems.Second

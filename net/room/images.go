@@ -32,7 +32,8 @@ func (r *Room) freshImage() *session.Image {
 		return im.latest
 	}
 	world.Save(&im.state)
-	im.latest = session.NewImage(&im.state)
+	chain, _ := r.ledger.chain(world.Tick())
+	im.latest = session.NewImage(&im.state, uint64(chain))
 	im.state.Release()
 	im.behind = append(im.behind, im.latest)
 	r.stats.Images++

@@ -100,6 +100,8 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	switch e := p.session.Receive(ch, message, now); e.Kind {
 	case session.EventHello:
 		r.hello(id, e.Hello)
+	case session.EventTail:
+		r.tail(id, e.Message)
 	case session.EventReady:
 		r.ready(id, e.Tick)
 	case session.EventLive:
@@ -128,8 +130,17 @@ func (r *Room) hello(id systems.Peer, h *session.Hello) {
 			return
 		}
 	}
-	tick := r.Tick()
-	warm := h.Have > 0 && r.config.Match != 0 && h.Match == r.config.Match && h.Have >= r.half.OldestServable() && h.Have <= tick
+	if r.recovery != nil {
+		r.await(id, h)
+		return
+	}
+	r.welcome(id, h)
+}
+
+// welcome answers the Hello of a client that may play.
+func (r *Room) welcome(id systems.Peer, h *session.Hello) {
+	p, tick := &r.peers[id], r.Tick()
+	warm := r.holds(h) && h.Have >= r.half.OldestServable()
 	w := session.Welcome{Strategy: r.config.Strategy.Name, Params: r.config.Strategy.Params, Match: r.config.Match, Rate: r.config.Game.TickRate,
 		Seat: p.seat, Role: p.identity.Role, Epoch: r.nextRun(), Tick: tick, Delay: r.config.InputDelay, Image: !warm}
 	p.session.Welcome(w, h.Have, r.now)

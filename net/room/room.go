@@ -11,57 +11,87 @@ import (
 // Room is one match with its peers. World().Tick() ticks are computed; tick f is due at epoch + f/TickRate. A seat is
 // held by at most one peer; a peer's strategy half is open if and only if peer.open.
 type Room struct {
-	config Config
-	half   systems.Server
-	epoch  systems.Time // of State(0)
-	now    systems.Time
-	peers  []peer
-	seats  []seat
-	closed bool
-	run    uint8 // the last session epoch given
-	images images
-	stats  Stats
-	resync func(systems.Peer) // r.resyncPeer, bound once
+	config   Config
+	half     systems.Server
+	epoch    systems.Time // of State(0)
+	now      systems.Time
+	peers    []peer
+	seats    []seat
+	closed   bool
+	run      uint8 // the last session epoch given
+	images   images
+	ledger   *ledger
+	stats    Stats
+	owed     bool               // ticks were computed that are not durable yet, so nobody has heard of them
+	resumed  ecs.Tick           // where a resumed match went on
+	recovery *recovery          // until a resumed match goes on; nil: it does
+	resync   func(systems.Peer) // r.resyncPeer, bound once
 }
 
 // Stats counts what a room did.
 type Stats struct {
-	Tick     ecs.Tick
-	Peers    int          // connections now
-	Players  int          // seats taken now
-	Late     uint64       // ticks computed more than one tick after they were due
-	MostLate systems.Time // the most that a tick was computed after it was due
-	Deferred uint64       // Frames that left due ticks to the next one
-	Images   uint64       // images made
-	Resyncs  uint64       // images sent because a state differed or a peer fell too far behind
-	Refused  uint64       // who asked to enter and may not
+	Tick         ecs.Tick
+	Peers        int          // connections now
+	Players      int          // seats taken now
+	Late         uint64       // ticks computed more than one tick after they were due
+	MostLate     systems.Time // the most that a tick was computed after it was due
+	Deferred     uint64       // Frames that left due ticks to the next one
+	Images       uint64       // images made
+	Resyncs      uint64       // images sent because a state differed or a peer fell too far behind
+	Refused      uint64       // who asked to enter and may not
+	Unwritten    uint64       // Frames in which the journal could not be written, so that the match waited
+	Adopted      uint64       // ticks that clients handed in after a restart
+	TailsRefused uint64       // offers of such ticks that do not go on where the journal ends
 }
 
 // ErrRefused is wrapped by Enter's errors. Whoever is refused has been told.
 var ErrRefused = errors.New("room: refused")
 
-// New returns a room whose State(0) is now.
+// New returns a room whose State(0), or the state that it resumes, is now.
 func New(c Config, now systems.Time) (*Room, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	world, err := ecs.NewWorld(c.Game, c.Seed)
-	if err != nil {
-		return nil, err
+	from := Resume{}
+	if c.Resume != nil {
+		from = *c.Resume
+	} else {
+		world, err := ecs.NewWorld(c.Game, c.Seed)
+		if err != nil {
+			return nil, err
+		}
+		from.World = world
 	}
-	world.SetObserver(c.Observer)
-	half, err := c.Strategy.NewServer(systems.ServerConfig{World: world, Peers: c.MaxPeers, Observer: c.Observer, Taken: c.Taken,
-		States: c.States})
-	if err != nil {
-		return nil, err
-	}
-	r := &Room{config: c, half: half, epoch: now, now: now, peers: make([]peer, c.MaxPeers), seats: make([]seat, c.Game.MaxPlayers)}
+	from.World.SetObserver(c.Observer)
+	r := &Room{config: c, epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), now: now, peers: make([]peer, c.MaxPeers),
+		seats: make([]seat, c.Game.MaxPlayers), ledger: newLedger(from.World, from.Chain)}
 	for i := range r.seats {
 		r.seats[i].peer = nobody
 	}
+	r.half, err = c.Strategy.NewServer(systems.ServerConfig{World: from.World, Peers: c.MaxPeers, Observer: c.Observer, Past: from.Past,
+		Taken: r.taken, States: c.States, Decided: r.decided})
+	if err != nil {
+		return nil, err
+	}
 	r.resync = r.resyncPeer
+	r.resume(&from)
 	return r, nil
+}
+
+// taken is told of every final tick by the half.
+func (r *Room) taken(f systems.FinalTick) {
+	r.ledger.add(&f)
+	if r.config.Taken != nil {
+		r.config.Taken(f)
+	}
+}
+
+// decided is told of every result by the half.
+func (r *Room) decided(d systems.Decision) {
+	if r.config.Decided != nil {
+		r.config.Decided(r, d)
+	}
 }
 
 // World returns the match's world, in the state of the last tick. It is only to be read.
@@ -83,7 +113,8 @@ func (r *Room) Frame(now systems.Time) {
 	r.now = now
 	if !r.closed {
 		r.vacate()
-		if r.tick() > 0 {
+		r.recover()
+		if r.advance() {
 			r.half.Desynced(r.resync)
 			r.half.Send(now, r.out())
 		}
@@ -98,6 +129,17 @@ func (r *Room) Frame(now systems.Time) {
 		p.session.Frame(now, tick)
 		r.check(systems.Peer(i))
 	}
+}
+
+// advance computes the ticks that are due and reports whether peers are to hear of any.
+func (r *Room) advance() bool {
+	switch {
+	case r.recovery != nil:
+		return false
+	case r.owed: // nothing more is computed before what was is durable
+		return r.commit()
+	}
+	return r.tick() > 0 && r.commit()
 }
 
 // tick computes the ticks that are due and returns how many.

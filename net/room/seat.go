@@ -16,6 +16,7 @@ type seat struct {
 	held     bool
 	peer     int // who sits here, or nobody while the seat is kept for a client that vanished
 	client   uint64
+	name     string
 	joined   bool         // the match has the player: an OrderJoin was stamped and no OrderLeave after it
 	vanished systems.Time // since when nobody sits here
 }
@@ -37,8 +38,12 @@ func (r *Room) sit(id systems.Peer) session.Code {
 		r.peers[old].session.End(session.CodeReplaced, "")
 		r.check(systems.Peer(old))
 	}
-	s.held, s.peer, s.client = true, int(id), p.identity.ClientID
+	taken := !s.held
+	s.held, s.peer, s.client, s.name = true, int(id), p.identity.ClientID, p.identity.Name
 	p.seat = number
+	if taken {
+		r.seated(number)
+	}
 	return 0
 }
 
@@ -93,6 +98,20 @@ func (r *Room) free(number int) {
 		r.half.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: ecs.Player(number)}, r.out())
 	}
 	*s = seat{peer: nobody}
+	r.seated(number)
+}
+
+// seated tells of a seat that was taken or became free.
+func (r *Room) seated(number int) {
+	if r.config.Seated != nil {
+		r.config.Seated(number, r.SeatAt(number))
+	}
+}
+
+// SeatAt returns who holds a seat.
+func (r *Room) SeatAt(number int) Seat {
+	s := &r.seats[number]
+	return Seat{Held: s.held, Client: s.client, Name: s.name}
 }
 
 // vacate frees the seats that were kept long enough.

@@ -73,7 +73,7 @@ func (s *Client) Receive(ch systems.Channel, message []byte, now systems.Time) E
 }
 
 func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Time) (Event, error) {
-	if s.rate == 0 && k != kindWelcome && k != kindRefusal && k != kindBye {
+	if s.rate == 0 && k != kindWelcome && k != kindRefusal && k != kindBye && k != kindTailAsk {
 		if ch == systems.Datagram {
 			s.stats.Stale++ // it overtook the Welcome, or belongs to the connection before
 			return Event{}, nil
@@ -89,6 +89,12 @@ func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 		return s.imageHead(body)
 	case kindImagePiece:
 		return s.imagePiece(body)
+	case kindTailAsk:
+		from, err := decodeTailAsk(body)
+		if err != nil || s.rate != 0 || from > s.config.Hello.Final {
+			return Event{}, errValue
+		}
+		return Event{Kind: EventTailAsk, Tick: from}, nil
 	case kindToken:
 		token, err := decodeToken(body)
 		return Event{Kind: EventToken, Message: token}, err
@@ -164,7 +170,7 @@ func (s *Client) imagePiece(body []byte) (Event, error) {
 		return Event{}, nil
 	}
 	s.waiting = true
-	return Event{Kind: EventImage, Message: image, Tick: s.loaded}, nil
+	return Event{Kind: EventImage, Message: image, Tick: s.loaded, Chain: s.sink.head.chain}, nil
 }
 
 // Ready says that the state of the last image, or the one that Hello told of, is loaded: from now on the strategy's
@@ -177,6 +183,15 @@ func (s *Client) Ready() {
 	s.epoch = s.next
 	s.scratch = appendReady(s.scratch[:0], ready{s.epoch, s.loaded})
 	s.reliable(s.scratch)
+}
+
+// Tail answers an EventTailAsk with ticks in the form of journal.Tail, at most MaxTail bytes; none says that there are
+// no more.
+func (s *Client) Tail(ticks []byte) {
+	if s.err == nil && s.rate == 0 {
+		s.scratch = appendTail(s.scratch[:0], ticks)
+		s.reliable(s.scratch)
+	}
 }
 
 // Live says, once after each Ready, that the strategy has caught up and gives inputs.

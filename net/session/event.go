@@ -10,8 +10,9 @@ import (
 type Event struct {
 	Kind    EventKind
 	Channel systems.Channel // of EventStrategy
-	Message []byte          // EventStrategy: the strategy's; EventImage: the image; EventToken: the token
-	Tick    ecs.Tick        // of EventReady and EventImage
+	Message []byte          // EventStrategy: the strategy's; EventImage: the image; EventToken: the token; EventTail: ticks
+	Tick    ecs.Tick        // of EventReady and EventImage; EventTailAsk: the first tick asked for
+	Chain   uint64          // EventImage: of the match's ticks up to Tick, 0: not known
 	Text    string          // of EventChat and EventNotice
 	Seconds int             // of EventNotice: until the server stops, 0: not said
 	Hello   *Hello          // of EventHello
@@ -35,6 +36,8 @@ const (
 	EventSaid               // client: somebody said something
 	EventNotice             // client: Text is for the player to know
 	EventStrategy           // both: Message is the strategy's
+	EventTailAsk            // client: the server lost the ticks from Tick on; answer with Tail
+	EventTail               // server: Message holds ticks that the client says were final
 )
 
 // Stats counts what a session did since it was made.

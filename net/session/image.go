@@ -38,10 +38,11 @@ func newCoder() *zstd.Encoder {
 	return coder
 }
 
-// NewImage takes the state of a snapshot. It costs a copy of the state; compressing is done later, by Image.Work.
-func NewImage(s *ecs.Snapshot) *Image {
+// NewImage takes the state of a snapshot, and the chain of the match's ticks up to it, 0 if that is not known (see
+// journal.Chain). It costs a copy of the state; compressing is done later, by Image.Work.
+func NewImage(s *ecs.Snapshot, chain uint64) *Image {
 	raw := s.AppendImage(nil)
-	return &Image{head: imageHead{tick: s.Tick(), size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw}
+	return &Image{head: imageHead{tick: s.Tick(), chain: chain, size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw}
 }
 
 // Tick returns the tick whose state the image holds.

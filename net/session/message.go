@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the version of the protocol in this package. Peers must have the same.
-const Version = 1
+const Version = 2
 
 // kind is the first byte of every message.
 type kind uint8
@@ -32,19 +32,22 @@ const (
 	kindNotice
 	kindBye
 	kindStrategy
+	kindTailAsk
+	kindTail
 )
 
 // Bounds of what messages carry, in bytes.
 const (
-	MaxName     = 32   // a player's name
-	MaxBuild    = 64   // a build string
-	MaxTarget   = 32   // a target, such as "amd64/v1"
-	MaxStrategy = 32   // a strategy's name
-	MaxParams   = 256  // a strategy's parameters
-	MaxText     = 200  // what is said of an end, or in a notice
-	MaxChat     = 256  // one chat message
-	MaxToken    = 2048 // a reconnect token: one public netcode token
-	MaxDelay    = 30   // suggested input delay, in ticks
+	MaxName     = 32       // a player's name
+	MaxBuild    = 64       // a build string
+	MaxTarget   = 32       // a target, such as "amd64/v1"
+	MaxStrategy = 32       // a strategy's name
+	MaxParams   = 256      // a strategy's parameters
+	MaxText     = 200      // what is said of an end, or in a notice
+	MaxChat     = 256      // one chat message
+	MaxToken    = 2048     // a reconnect token: one public netcode token
+	MaxDelay    = 30       // suggested input delay, in ticks
+	MaxTail     = 60 << 10 // ticks that a server lost
 )
 
 // errValue reports a field outside its interval.
@@ -59,6 +62,8 @@ type Hello struct {
 	Name        string // of the player, for people; may be empty
 	Match       uint64 // the match that Have is of
 	Have        ecs.Tick
+	Chain       uint64   // of the match's ticks up to Have: see journal.Chain
+	Final       ecs.Tick // newest tick of Match that is final here; 0: none. A server that lost it may ask for it
 }
 
 // Welcome is the server's answer to a Hello that it accepts.
@@ -86,6 +91,7 @@ type Said struct {
 type imageHead struct {
 	epoch uint8
 	tick  ecs.Tick
+	chain uint64 // of the match's ticks up to tick; 0: not known
 	size  int    // of the image, in bytes
 	sum   uint64 // xxHash64 of the image
 }
@@ -167,6 +173,8 @@ func appendHello(dst []byte, h Hello) []byte {
 	writeText(&w, h.Name, MaxName)
 	w.U64(h.Match)
 	w.Uvarint(uint64(h.Have))
+	w.U64(h.Chain)
+	w.Uvarint(uint64(h.Final))
 	return w.Bytes()
 }
 
@@ -182,6 +190,8 @@ func decodeHello(body []byte) (h Hello, err error) {
 	h.Name = readText(&r, MaxName)
 	h.Match = r.U64()
 	h.Have = ecs.Tick(r.Uvarint())
+	h.Chain = r.U64()
+	h.Final = ecs.Tick(r.Uvarint())
 	return h, r.Close()
 }
 
@@ -245,6 +255,7 @@ func appendImageHead(dst []byte, h imageHead) []byte {
 	w := writeKind(dst, kindImageHead)
 	w.U8(h.epoch)
 	w.Uvarint(uint64(h.tick))
+	w.U64(h.chain)
 	w.Uvarint(uint64(h.size))
 	w.U64(h.sum)
 	return w.Bytes()
@@ -254,6 +265,7 @@ func decodeImageHead(body []byte) (h imageHead, err error) {
 	r := wire.NewReader(body)
 	h.epoch = r.U8()
 	h.tick = ecs.Tick(r.Uvarint())
+	h.chain = r.U64()
 	size := r.Uvarint()
 	h.sum = r.U64()
 	if size < 1 || size > 1<<30 {
@@ -389,6 +401,22 @@ func decodeToken(body []byte) (token []byte, err error) {
 	}
 	return token, r.Close()
 }
+
+func appendTailAsk(dst []byte, from ecs.Tick) []byte {
+	w := writeKind(dst, kindTailAsk)
+	w.Uvarint(uint64(from))
+	return w.Bytes()
+}
+
+func decodeTailAsk(body []byte) (from ecs.Tick, err error) {
+	r := wire.NewReader(body)
+	if from = ecs.Tick(r.Uvarint()); from == 0 {
+		r.Fail(errValue)
+	}
+	return from, r.Close()
+}
+
+func appendTail(dst, tail []byte) []byte { return append(append(dst, uint8(kindTail)), tail...) }
 
 func appendStrategy(dst []byte, epoch uint8, message []byte) []byte {
 	dst = append(dst, uint8(kindStrategy), epoch)

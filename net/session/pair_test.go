@@ -146,7 +146,7 @@ func (p *pair) run(ticks int) {
 func imageOf(t testing.TB, w *ecs.World) *Image {
 	var s ecs.Snapshot
 	w.Save(&s)
-	return NewImage(&s)
+	return NewImage(&s, 0)
 }
 
 // The whole way in: Hello, Welcome, image, Ready, Live; and the image is the state.

@@ -17,6 +17,7 @@ type Server struct {
 	config   ServerConfig
 	phase    phase
 	image    *Image // on its way to the peer; nil: none
+	askedFor bool   // a Tail is owed
 	next     uint8  // the epoch that begins with it
 	piece    int    // of image, the next one to send; −1: the head
 	have     ecs.Tick
@@ -154,6 +155,12 @@ func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 		return Event{}, err
 	case kindBye:
 		return Event{}, s.leave(ch, body)
+	case kindTail:
+		if s.phase != asked || !s.askedFor || len(body) > MaxTail {
+			return Event{}, errValue
+		}
+		s.askedFor = false
+		return Event{Kind: EventTail, Message: body}, nil
 	case kindStrategy:
 		message, ok, err := s.strategy(body)
 		if !ok || !s.Open() {
@@ -211,6 +218,17 @@ func (s *Server) chat(body []byte, now systems.Time) (Event, error) {
 		return Event{}, nil
 	}
 	return Event{Kind: EventChat, Text: text}, nil
+}
+
+// AskTail asks the client, between its Hello and the answer to it, for the ticks from one on that it says are final. It
+// answers with an EventTail.
+func (s *Server) AskTail(from ecs.Tick) {
+	if s.phase != asked || s.err != nil {
+		return
+	}
+	s.askedFor = true
+	s.scratch = appendTailAsk(s.scratch[:0], from)
+	s.reliable(s.scratch)
 }
 
 // Welcome takes the client. If w.Image is false, the client goes on from the tick have that it said it holds;

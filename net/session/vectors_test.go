@@ -26,8 +26,8 @@ func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
 		if err == nil && h.Version != Version {
 			return fmt.Sprintf("hello version=%d", h.Version), message, nil
 		}
-		return fmt.Sprintf("hello version=%d game=%x build=%q target=%q name=%q match=%x have=%d", h.Version, h.Fingerprint,
-			h.Build, h.Target, h.Name, h.Match, h.Have), appendHello(nil, h), err
+		return fmt.Sprintf("hello version=%d game=%x build=%q target=%q name=%q match=%x have=%d chain=%x final=%d", h.Version, h.Fingerprint,
+			h.Build, h.Target, h.Name, h.Match, h.Have, h.Chain, h.Final), appendHello(nil, h), err
 	case kindWelcome:
 		m, err := decodeWelcome(body)
 		return fmt.Sprintf("welcome strategy=%q params=%x match=%x rate=%d seat=%d role=%v epoch=%d tick=%d delay=%d image=%t",
@@ -37,7 +37,12 @@ func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
 		return fmt.Sprintf("refusal code=%d game=%x text=%q", e.Code, e.Theirs, e.Text), AppendRefusal(nil, e.Code, e.Theirs, e.Text), err
 	case kindImageHead:
 		h, err := decodeImageHead(body)
-		return fmt.Sprintf("image-head epoch=%d tick=%d size=%d sum=%x", h.epoch, h.tick, h.size, h.sum), appendImageHead(nil, h), err
+		return fmt.Sprintf("image-head epoch=%d tick=%d chain=%x size=%d sum=%x", h.epoch, h.tick, h.chain, h.size, h.sum), appendImageHead(nil, h), err
+	case kindTailAsk:
+		from, err := decodeTailAsk(body)
+		return fmt.Sprintf("tail-ask from=%d", from), appendTailAsk(nil, from), err
+	case kindTail:
+		return fmt.Sprintf("tail %x", body), appendTail(nil, body), nil
 	case kindReady:
 		m, err := decodeReady(body)
 		return fmt.Sprintf("ready epoch=%d tick=%d", m.epoch, m.tick), appendReady(nil, m), err
@@ -136,6 +141,8 @@ func FuzzServer(f *testing.F) {
 				s.Welcome(Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true}, 0, timeOf(now))
 			case EventReady:
 				s.Opened()
+			case EventTail:
+				s.AskTail(1)
 			}
 			s.Frame(timeOf(now), 1)
 		})

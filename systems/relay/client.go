@@ -93,8 +93,14 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 }
 
 func (c *Client) newTimeline() (*rollback.Timeline, error) {
-	return rollback.New(rollback.Config{World: c.config.World, MaxPrediction: c.config.MaxPrediction, Depth: ringDepth, History: backlog,
-		CheckEvery: checkEvery, Local: c.config.Seat, Effects: c.effects, Observer: c.config.Observer})
+	config := rollback.Config{World: c.config.World, MaxPrediction: c.config.MaxPrediction, Depth: ringDepth, History: backlog,
+		CheckEvery: checkEvery, Local: c.config.Seat, Effects: c.effects, Observer: c.config.Observer}
+	if taken := c.config.Taken; taken != nil {
+		config.Confirmed = func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []ecs.Order) {
+			taken(systems.FinalTick{Tick: f, Inputs: inputs, Late: late, Orders: orders})
+		}
+	}
+	return rollback.New(config)
 }
 
 // World is the world the client simulates, in the state of Present.
