@@ -35,6 +35,7 @@ type Stats struct {
 	Players      int          // seats taken now
 	Late         uint64       // ticks computed more than one tick after they were due
 	MostLate     systems.Time // the most that a tick was computed after it was due
+	Lateness     Lateness     // how late ticks were
 	Deferred     uint64       // Frames that left due ticks to the next one
 	Images       uint64       // images made
 	Resyncs      uint64       // images sent because a state differed or a peer fell too far behind
@@ -42,6 +43,21 @@ type Stats struct {
 	Unwritten    uint64       // Frames in which the journal could not be written, so that the match waited
 	Adopted      uint64       // ticks that clients handed in after a restart
 	TailsRefused uint64       // offers of such ticks that do not go on where the journal ends
+}
+
+// Lateness counts ticks by how long after they were due they were computed: element i those that were i to i + 1 eighths
+// of a tick late, the last one all that were later.
+type Lateness [9]uint64
+
+// Share returns the share of ticks that were computed at least so many eighths of a tick late, in [0, 1].
+func (l *Lateness) Share(eighths int) float64 {
+	all, late := uint64(0), uint64(0)
+	for i, n := range l {
+		if all += n; i >= eighths {
+			late += n
+		}
+	}
+	return float64(late) / float64(max(all, 1))
 }
 
 // ErrRefused is wrapped by Enter's errors. Whoever is refused has been told.
@@ -157,9 +173,10 @@ func (r *Room) tick() (ticks int) {
 			r.stats.Deferred++
 			return ticks
 		}
-		late := r.now - due
+		late, length := r.now-due, systems.Second/systems.Time(r.config.Game.TickRate)
 		r.stats.MostLate = max(r.stats.MostLate, late)
-		if late > systems.Second/systems.Time(r.config.Game.TickRate) {
+		r.stats.Lateness[min(int(8*late/length), len(r.stats.Lateness)-1)]++
+		if late > length {
 			r.stats.Late++
 		}
 		r.half.Tick(due)
