@@ -1,0 +1,216 @@
+package verify
+
+import (
+	"errors"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// The kinds of messages, the first byte of each. Their layouts are in net/wire/STANDARD.md.
+const (
+	kindAsk   = 1 // client → server
+	kindState = 2 // server → client
+	kindPiece = 3 // server → client, reliable: a piece of a State
+)
+
+// ErrMessage is returned for a message that does not follow the standard.
+var ErrMessage = errors.New("verify: malformed message")
+
+const (
+	maxOutstanding = 64       // commands in one message, and rejections
+	maxHistory     = 4096     // ticks between a State's base and its tick, and those with events
+	maxState       = 4 << 20  // bytes of a State that comes in pieces
+	pieceBytes     = 32 << 10 // bytes of a State in one piece
+	maxLeap        = 1 << 32  // numbers that a client may leave out
+)
+
+// askMessage is what a client sends: the newest state it holds, and the commands that it has no answer to.
+type askMessage struct {
+	held  ecs.Tick
+	lost  bool   // a State could not be used: only an image helps
+	first uint64 // the number of the oldest command that is not answered, or of the next one
+	asked []Command
+}
+
+// append writes the message with the commands from the first on that fit room bytes, and returns how many that are.
+func (m *askMessage) append(dst []byte, room int, game *ecs.Game) (message []byte, fits int) {
+	w := wire.NewWriter(dst, room)
+	w.U8(kindAsk)
+	w.U32(uint32(m.held))
+	w.Bool(m.lost)
+	w.Uvarint(m.first)
+	count := len(w.Bytes())
+	w.U8(0)
+	for i := range m.asked {
+		whole := len(w.Bytes())
+		m.asked[i].append(&w, game)
+		if w.Err() != nil || i == maxOutstanding {
+			return w.Bytes()[:whole], fits
+		}
+		fits++
+		w.Bytes()[count] = uint8(fits)
+	}
+	return w.Bytes(), fits
+}
+
+// read parses a message into m, whose slice is used again; orders alias the message. near is the server's tick.
+func (m *askMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	m.held = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
+	m.lost = r.Bool()
+	m.first = r.Uvarint()
+	n := int(r.U8())
+	if r.Err() != nil || kind != kindAsk || m.first == 0 || n > maxOutstanding || m.first+uint64(n) < m.first {
+		return ErrMessage
+	}
+	m.asked = m.asked[:0]
+	for i := range n {
+		c := Command{Number: m.first + uint64(i)}
+		if c.read(&r, game) != nil {
+			return ErrMessage
+		}
+		m.asked = append(m.asked, c)
+	}
+	if r.Close() != nil {
+		return ErrMessage
+	}
+	return nil
+}
+
+func (c *Command) append(w *wire.Writer, game *ecs.Game) {
+	w.U8(uint8(c.Kind))
+	if c.Kind == CommandInput {
+		w.Raw(c.Input[:game.InputSize()])
+		return
+	}
+	w.Uvarint(uint64(c.Target.Row))
+	w.Uvarint(uint64(c.Target.Born))
+	w.Blob(c.Order)
+}
+
+func (c *Command) read(r *wire.Reader, game *ecs.Game) error {
+	switch c.Kind = CommandKind(r.U8()); c.Kind {
+	case CommandInput:
+		copy(c.Input[:], r.Bytes(game.InputSize()))
+		clean := c.Input
+		if game.CleanInput(&clean); clean != c.Input {
+			r.Fail(ErrMessage)
+		}
+	case CommandOrder:
+		row, born := r.Uvarint(), r.Uvarint()
+		if row > 1<<32-1 {
+			r.Fail(ErrMessage)
+		}
+		c.Target = ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}
+		c.Order = r.Blob(ecs.MaxOrderBytes)
+	default:
+		r.Fail(ErrMessage)
+	}
+	return r.Err()
+}
+
+// rejection is a command that the server did not accept.
+type rejection struct {
+	number uint64
+	reason Reason
+}
+
+// happening is the events of one tick.
+type happening struct {
+	tick   ecs.Tick
+	events []byte // as World.AppendEvents writes them
+}
+
+// stateMessage is what the server sends: answers to the client's commands, the events of the ticks that are new, and
+// what turns the state of tick base into that of tick.
+type stateMessage struct {
+	answered uint64 // the last command that was decided on; 0: none
+	rejected []rejection
+	happened []happening
+	base     ecs.Tick
+	tick     ecs.Tick
+	delta    []byte
+}
+
+func (m *stateMessage) append(dst []byte) []byte {
+	w := wire.NewWriter(dst, maxState)
+	w.U8(kindState)
+	w.Uvarint(m.answered)
+	w.U8(uint8(len(m.rejected)))
+	for i := range m.rejected {
+		w.Uvarint(m.answered - m.rejected[i].number)
+		w.U8(uint8(m.rejected[i].reason))
+	}
+	w.Uvarint(uint64(len(m.happened)))
+	for i := range m.happened {
+		w.Uvarint(uint64(m.tick - m.happened[i].tick))
+		w.Blob(m.happened[i].events)
+	}
+	w.Raw(m.delta)
+	if w.Err() != nil {
+		return nil
+	}
+	return w.Bytes()
+}
+
+// read parses a message into m, whose slices are used again; events and delta alias the message. What they hold is for
+// ecs to check.
+func (m *stateMessage) read(message []byte) error {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	m.answered = r.Uvarint()
+	m.rejected, m.happened = m.rejected[:0], m.happened[:0]
+	for range r.U8() {
+		j := rejection{reason: Reason(1)}
+		back := r.Uvarint()
+		j.number, j.reason = m.answered-back, Reason(r.U8())
+		if back >= m.answered || j.reason == Accepted || j.reason > lastRejection || len(m.rejected) == maxOutstanding ||
+			len(m.rejected) > 0 && j.number <= m.rejected[len(m.rejected)-1].number {
+			return ErrMessage
+		}
+		m.rejected = append(m.rejected, j)
+	}
+	for range r.Count(maxHistory, 2) {
+		ago := r.Uvarint()
+		m.happened = append(m.happened, happening{ecs.Tick(ago), r.Blob(maxState)})
+	}
+	m.delta = r.Rest()
+	var ok bool
+	if m.base, m.tick, ok = ecs.DeltaTicks(m.delta); !ok || r.Err() != nil || kind != kindState || m.tick-m.base > maxHistory {
+		return ErrMessage
+	}
+	last := m.base
+	for i := range m.happened {
+		h := &m.happened[i]
+		if h.tick > m.tick || m.tick-h.tick <= last || len(h.events) == 0 {
+			return ErrMessage
+		}
+		h.tick = m.tick - h.tick
+		last = h.tick
+	}
+	return nil
+}
+
+// appendPiece writes a piece of a State; more says that others follow.
+func appendPiece(dst []byte, more bool, piece []byte) []byte {
+	w := wire.NewWriter(dst, systems.MaxReliable)
+	w.U8(kindPiece)
+	w.Bool(more)
+	w.Raw(piece)
+	return w.Bytes()
+}
+
+// readPiece is the inverse of appendPiece; the piece aliases the message.
+func readPiece(message []byte) (more bool, piece []byte, err error) {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	more = r.Bool()
+	piece = r.Rest()
+	if r.Err() != nil || kind != kindPiece || len(piece) == 0 || len(piece) > pieceBytes {
+		return false, nil, ErrMessage
+	}
+	return more, piece, nil
+}
