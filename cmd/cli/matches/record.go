@@ -1,0 +1,69 @@
+package matches
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Record is one decided match. A room may decide several, one a round. It is kept as JSON: fields may be added, and a
+// build that does not know one leaves it out.
+type Record struct {
+	ID        uint64    `json:"id"` // given by the store: 1, 2, 3, … in the order of adding
+	Room      string    `json:"room"`
+	Match     uint64    `json:"match"` // the match's number in its room
+	Game      string    `json:"game"`
+	Strategy  string    `json:"strategy"`
+	Started   time.Time `json:"started"`
+	Ended     time.Time `json:"ended"`
+	Tick      uint64    `json:"tick"`      // the last tick of the match
+	Result    string    `json:"result"`    // the game's own text, which may be JSON or anything else
+	Verdict   string    `json:"verdict"`   // how the result was found: "majority", "replay", "audit" or "server"
+	Players   []Player  `json:"players"`   // by seat
+	Replays   int       `json:"replays"`   // how often the match was played again to find the verdict
+	Recording string    `json:"recording"` // the recording's file; "": none
+	Journal   string    `json:"journal"`   // the journal's file; "": none
+}
+
+// Player is one seat of a match and how it voted.
+type Player struct {
+	Seat      int    `json:"seat"`
+	Client    uint64 `json:"client"`
+	Name      string `json:"name"`
+	Vote      string `json:"vote"`      // the vote's digest in hexadecimal digits; "": none came
+	Dissented bool   `json:"dissented"` // voted for another result than the verdict
+	Silent    bool   `json:"silent"`    // did not vote in time
+	Doubled   bool   `json:"doubled"`   // sent two different votes
+}
+
+// maxRecord is the largest record as JSON, in bytes. A match of 64 players with the longest names and a result of
+// 64 KiB fits, whatever has to be escaped in it.
+const maxRecord = 1 << 20
+
+// ErrTooLarge is the error of a record above 1 MiB.
+var ErrTooLarge = errors.New("matches: the record is larger than 1 MiB")
+
+// ErrDamaged is the error of a file that was cut short or changed by something else.
+var ErrDamaged = errors.New("matches: the file is damaged")
+
+// encode writes a record as the file keeps it.
+func encode(r Record) ([]byte, error) {
+	value, err := json.Marshal(r)
+	if err != nil { // a time outside the years 0 to 9999
+		return nil, fmt.Errorf("matches: the record cannot be written as JSON: %w", err)
+	}
+	if len(value) > maxRecord {
+		return nil, ErrTooLarge
+	}
+	return value, nil
+}
+
+// decode reads a record. Its id is the key, whatever the value says.
+func decode(id uint64, value []byte) (r Record, err error) {
+	if err := json.Unmarshal(value, &r); err != nil {
+		return r, fmt.Errorf("%w: record %d: %w", ErrDamaged, id, err)
+	}
+	r.ID = id
+	return r, nil
+}

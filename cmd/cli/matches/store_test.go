@@ -1,0 +1,434 @@
+package matches
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// open opens a store that ends with the test.
+func open(t *testing.T, path string) *Store {
+	t.Helper()
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // a test that closes it itself does so to look at what is left
+		if s.db.Path() != "" {
+			shut(t, s)
+		}
+	})
+	return s
+}
+
+func shut(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func add(t *testing.T, s *Store, r Record) uint64 {
+	t.Helper()
+	id, err := s.Add(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// sample is a record in which every field says something.
+func sample(n uint64) Record {
+	began := time.Date(2026, 11, 21, 10, 15, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
+	return Record{
+		Room: fmt.Sprintf("room-%d", n%7), Match: n, Game: "crumbs", Strategy: "relay", Started: began, Ended: began.Add(95 * time.Second),
+		Tick: 5700 + n, Result: "3:1 \"<winner>\"\n\x1b[31m", Verdict: "majority", Replays: 1, Recording: "recordings/r.tendonrec", Journal: "journals/j",
+		Players: []Player{
+			{Seat: 0, Client: 1<<64 - 1, Name: "Änne", Vote: "00ff"}, {Seat: 1, Client: 7, Vote: "00fe", Dissented: true, Doubled: true}, {Seat: 3, Silent: true},
+		},
+	}
+}
+
+// all reads a file to its end.
+func all(t *testing.T, path, room string) (list []Record) {
+	t.Helper()
+	for r, err := range Read(path, room) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// failing returns the error that reading comes to.
+func failing(t *testing.T, path string) error {
+	t.Helper()
+	for _, err := range Read(path, "") {
+		if err != nil {
+			return err
+		}
+	}
+	t.Errorf("%s was read without an error", path)
+	return nil
+}
+
+// fill adds many records at once, which Add does not: each of its records is on the disk before the next.
+func fill(t *testing.T, s *Store, n uint64) {
+	t.Helper()
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		for i := range n {
+			if _, err := put(tx, sample(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRecordsSurviveReopeningInOrderAndWithEveryField(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	var want []Record
+	for round := range 3 {
+		s := open(t, path)
+		for i := range 5 {
+			r := sample(uint64(5*round + i))
+			r.ID = 99 // not the caller's to choose
+			if r.ID = add(t, s, r); r.ID != uint64(len(want)+1) {
+				t.Errorf("record %d has id %d", len(want)+1, r.ID)
+			}
+			want = append(want, r)
+		}
+		shut(t, s)
+	}
+	slices.Reverse(want)
+	if got := all(t, path, ""); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+	v := reflect.ValueOf(want[0])
+	for i := range v.NumField() { // else the comparison would miss a field that is not kept
+		if v.Field(i).IsZero() {
+			t.Errorf("the sample says nothing of %s", v.Type().Field(i).Name)
+		}
+	}
+}
+
+// Nobody waits for the lock that a server holds, not even while it writes, and what is read is what is in the file.
+func TestReadingBesideAWriterSaysWhatIsInTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	fill(t, s, 600)
+	tx, err := s.db.Begin(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := all(t, path, "")
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, s)
+	if after := all(t, path, ""); len(after) != 600 || !reflect.DeepEqual(beside, after) {
+		t.Errorf("%d records beside the writer, %d in the file, or they differ", len(beside), len(after))
+	}
+}
+
+func TestTenThousandRecordsAreReadPageByPage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	fill(t, s, 10_000)
+	rare := sample(3)
+	rare.Room = "rare"
+	add(t, s, rare)
+	fill(t, s, 6000) // more than a page looks at
+	check := func(where string) {
+		before, n := uint64(1<<63), 0
+		for r, err := range Read(path, "") {
+			if err != nil || r.ID >= before {
+				t.Fatalf("%s: record %d after %d, %v", where, r.ID, before, err)
+			}
+			before, n = r.ID, n+1
+		}
+		if n != 16_001 || before != 1 {
+			t.Errorf("%s: %d records down to %d", where, n, before)
+		}
+		if got := all(t, path, "rare"); len(got) != 1 || got[0].ID != 10_001 {
+			t.Errorf("%s: the rare room: %+v", where, got)
+		}
+		if got := all(t, path, "never"); len(got) > 0 {
+			t.Errorf("%s: a room that never was: %+v", where, got)
+		}
+	}
+	check("beside the server")
+	shut(t, s)
+	check("in the file")
+}
+
+// A reader whose output nobody takes must not keep a server from starting, and one that began with the file goes on
+// with the server.
+func TestAReaderHoldsNothingBetweenRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	fill(t, s, 1000)
+	shut(t, s)
+	n := 0
+	for _, err := range Read(path, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 10 {
+			s = open(t, path)
+			add(t, s, sample(1)) // newer than the reading: not seen
+		}
+		if n == 600 {
+			shut(t, s)
+		}
+	}
+	if n != 1000 {
+		t.Errorf("%d records", n)
+	}
+}
+
+func TestRecordsAddedSideBySideAreAllKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := range 10 {
+				if _, err := s.Add(Record{Match: uint64(10*w + i)}); err != nil {
+					t.Error(err)
+				}
+				for _, err := range Read(path, "") {
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	writers.Wait()
+	kept := map[uint64]bool{}
+	ids := map[uint64]bool{}
+	for _, r := range all(t, path, "") {
+		kept[r.Match], ids[r.ID] = true, true
+	}
+	if len(kept) != 80 || len(ids) != 80 || !ids[1] || !ids[80] {
+		t.Errorf("of 80 matches %d are kept, under %d ids", len(kept), len(ids))
+	}
+}
+
+func TestARecordThatIsTooLargeOrNoJSONIsRefusedAndLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	if _, err := s.Add(Record{Result: strings.Repeat("x", maxRecord)}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+	if _, err := s.Add(Record{Ended: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
+		t.Error("a time that JSON does not know was kept")
+	}
+	// The largest records that are kept must come through, one by one, since a page ends when it is full.
+	for range 3 {
+		add(t, s, Record{Result: strings.Repeat("x", maxRecord-1024)})
+	}
+	if got := all(t, path, ""); len(got) != 3 || len(got[2].Result) != maxRecord-1024 {
+		t.Errorf("%d records", len(got))
+	}
+}
+
+// What a game says need not be text.
+func TestAResultThatIsNoTextIsKeptAsFarAsItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	add(t, open(t, path), Record{Result: "a\xff\x00b"})
+	if got := all(t, path, ""); len(got) != 1 || got[0].Result != "a\ufffd\x00b" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A later version may say more of a match.
+func TestFieldsOfALaterVersionAreLeftOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	value, err := json.Marshal(map[string]any{"room": "main", "spectators": []int{1, 2}, "id": 77})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucket).Put([]byte{7: 1}, value) }); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(t, path, ""); len(got) != 1 || got[0].Room != "main" || got[0].ID != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAForeignFileIsRefusedAndLeftAsItIs(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other.db")
+	db, err := bolt.Open(other, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("accounts")); return err }), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	foreign, err := os.ReadFile(other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{
+		"text": []byte("a diary"), "long": bytes.Repeat([]byte("a diary\n"), 10_000), "zeros": make([]byte, 1<<16), "bbolt": foreign,
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path); !errors.Is(err, ErrForeign) {
+			t.Errorf("%s: Open: %v", name, err)
+		}
+		if err := failing(t, path); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: Read: %v", name, err)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, content) {
+			t.Errorf("%s was changed, %v", name, err)
+		}
+	}
+	if _, err := Open(dir); !errors.Is(err, ErrForeign) {
+		t.Errorf("a directory: %v", err)
+	}
+	if err := failing(t, dir); !errors.Is(err, ErrForeign) {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+func TestWhatIsMissingIsToldApartFromWhatIsEmpty(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "matches.db")
+	if err := failing(t, path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Read: %v", err)
+	}
+	if _, err := Open(filepath.Join(dir, "missing", "matches.db")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Open: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil { // as a server leaves it that is killed at its start
+		t.Fatal(err)
+	}
+	if got := all(t, path, ""); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+	add(t, open(t, path), sample(1))
+	if got := all(t, path, ""); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A file that a full disk or a copy cut short, or in which a block was lost, is told of: reading it must not end a
+// process, and opening it for writing neither. Some damage is not met by what is read.
+func TestADamagedFileIsAnErrorAndNoCrash(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "sound.db")
+	s := open(t, path)
+	fill(t, s, 2000)
+	shut(t, s)
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	tries, seen := 0, 0
+	try := func(content []byte) {
+		t.Helper()
+		tries++
+		damaged := filepath.Join(dir, fmt.Sprintf("damaged-%d.db", tries)) // a new one each time: it may stay locked
+		if err := os.WriteFile(damaged, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range Read(damaged, "") {
+			if err != nil {
+				seen++
+			}
+		}
+		if s, err := Open(damaged); err == nil {
+			_, _ = s.Add(sample(1)) // may meet the damage or not
+			shut(t, s)
+		}
+	}
+	for n := 1; n < len(sound); n += 21 * page {
+		try(sound[:n])
+	}
+	if seen == 0 {
+		t.Error("no cut was met")
+	}
+	seen = 0
+	for at := 2 * page; at < len(sound); at += 9 * page {
+		content := bytes.Clone(sound)
+		clear(content[at : at+page])
+		try(content)
+	}
+	if seen == 0 {
+		t.Error("no lost block was met")
+	}
+}
+
+func TestAFileThatSomebodyHoldsWhoDoesNotAnswerIsLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	shut(t, open(t, path))
+	holder, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := failing(t, path); !errors.Is(err, ErrLocked) {
+		t.Errorf("Read: %v", err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("Open: %v", err)
+	}
+	l, err := net.Listen("unix", socketOf(path)) // somebody who hangs up
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			_ = c.Close()
+		}
+	}()
+	if err := failing(t, path); !errors.Is(err, ErrLocked) {
+		t.Errorf("Read: %v", err)
+	}
+	if err := holder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(t, path, ""); len(got) > 0 { // the file can be had, so what answers beside it does not matter
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestASecondServerIsRefusedAndTheFirstGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	if _, err := Open(path); !errors.Is(err, ErrLocked) {
+		t.Errorf("%v", err)
+	}
+	add(t, s, sample(1))
+	if got := all(t, path, ""); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
