@@ -183,9 +183,12 @@ func TestLoadImageRefusesWhatIsNotAWholeImageOfThisGame(t *testing.T) {
 	}
 }
 
-// storeAt returns the number of a component's store.
+// storeAt returns the number of a component's store; of the engine's first column for nil.
 func storeAt(w *World, d *declaration, o Owner, isBits bool) int {
-	r := &w.column(d).regions[o]
+	r := &w.image.columns[columnCore].regions[0]
+	if d != nil {
+		r = &w.column(d).regions[o]
+	}
 	if isBits {
 		return r.bits.info.number
 	}

@@ -24,7 +24,7 @@ func sameState(t rapid.TB, got, want *Snapshot) {
 }
 
 // A client that simulates nothing has nothing but deltas: a thousand of them in a row, through spawns and deaths, orders,
-// joins and leaves, must leave it exactly where the server is, and able to go on by itself.
+// joins and leaves, must leave it exactly where the server is, and able to go on by itself at any time.
 func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
 	server, client := newWorld(t, busyGame()), newWorld(t, busyGame())
 	var before, after, now Snapshot
@@ -35,8 +35,13 @@ func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
 		play(server, server.Tick()+1)
 		server.Save(&after)
 		delta = after.AppendDelta(delta[:0], &before)
-		if err := client.ApplyDelta(delta); err != nil {
-			t.Fatalf("tick %d: %v", server.Tick(), err)
+		if server.Tick()%7 == 0 {
+			play(client, server.Tick())
+		} else if err := client.ApplyDelta(delta); err != nil || len(client.Events()) != 0 {
+			t.Fatalf("tick %d: %v, %d events of another tick", server.Tick(), err, len(client.Events()))
+		}
+		if server.Tick()%50 < 3 {
+			sameAsQueries(t, client)
 		}
 		client.Save(&now)
 		sameState(t, &now, &after)
@@ -45,9 +50,6 @@ func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
 		}
 		players[client.Players()] = true
 		born += len(server.Events())
-		if len(client.Events()) != 0 {
-			t.Fatal("the client has events of another tick")
-		}
 		before, after = after, before
 	}
 	if client.Strays() != 0 || len(players) < 5 || born < 500 {
@@ -165,6 +167,14 @@ func TestADeltaFollowsGrowthAndShrinking(t *testing.T) {
 	if n := len(states[6].AppendDelta(nil, states[0])); n > 40 {
 		t.Errorf("%d bytes between two states without entities", n)
 	}
+	// A world that never grew writes the same delta.
+	small := newWorld(t, tGame())
+	if err := small.LoadImage(states[6].AppendImage(nil)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(saved(small).AppendDelta(nil, states[3]), states[6].AppendDelta(nil, states[3])) {
+		t.Error("the delta to a state depends on the pages that its world has")
+	}
 }
 
 // A page whose size is no multiple of 8 has a last word of its own.
@@ -230,8 +240,9 @@ func TestADeltaOfSomethingThatMovedIsAFewBytes(t *testing.T) {
 		cPos.Write(w, list[0]).X++
 		cPos.Write(w, list[0]).Y--
 	}) - nothing
-	t.Logf("nothing %d bytes, one of 1000 that moved %d, all %d, a step across zero %d", nothing, one, all, again)
-	if nothing > 12 || one > 15 || all > 1000*10+20 || again > 5 {
+	lost := deltaOf(func() { cMixed.Write(w, list[0]).Lives-- }) - nothing // the upper half of a word
+	t.Logf("nothing %d bytes, one of 1000 that moved %d, all %d, a step across zero %d, a life %d", nothing, one, all, again, lost)
+	if nothing > 12 || one > 15 || all > 1000*10+20 || again > 5 || lost > 5 {
 		t.Error("a delta is longer than what changed asks for")
 	}
 }
@@ -411,7 +422,7 @@ func TestApplyDeltaRefusesAnotherBase(t *testing.T) {
 		if err := client.LoadImage(states[i].AppendImage(nil)); err != nil {
 			t.Fatal(err)
 		}
-		if err := client.ApplyDelta(delta); !errors.Is(err, ErrDeltaBase) {
+		if err := client.ApplyDelta(delta); !errors.Is(err, ErrDeltaBase) || !strings.Contains(err.Error(), "it changes tick 20, the world is in tick") {
 			t.Errorf("a delta of state 1 on state %d: %v", i, err)
 		}
 		sameState(t, saved(client), &states[i])
@@ -492,6 +503,54 @@ func TestADeltaCannotAskForMuchMemoryBeforeItIsRefused(t *testing.T) {
 	}
 	if got := after.TotalAlloc - before.TotalAlloc; got > 2*imageSparseBytes {
 		t.Errorf("refusing %d bytes allocates %d", len(delta), got)
+	}
+}
+
+// forgeDelta returns a delta between two states of tick 0 that says this of a store, with the checksum of what it leads
+// to where that can be told.
+func forgeDelta(w *World, store int, pages ...byte) []byte {
+	delta := append([]byte{deltaFormat, 0, 0}, make([]byte, 8)...)
+	delta = append(binary.AppendUvarint(delta, uint64(store)<<1), pages...)
+	d := &deltaReader{world: w}
+	if d.header(delta) == nil && d.takePages() == nil {
+		sum, _ := d.result()
+		binary.LittleEndian.PutUint64(delta[3:], uint64(sum))
+	}
+	d.release()
+	return delta
+}
+
+// What a sender of ours would never write must not reach beyond a page, or make pages that nobody asked for.
+func TestApplyDeltaRefusesWhatNoSenderWouldWrite(t *testing.T) {
+	w := newWorld(t, tGame())
+	core := storeAt(w, nil, 0, false)
+	pos := storeAt(w, cPos.declaration, 1, false)
+	for name, c := range map[string]struct {
+		store int
+		pages []byte
+		want  string
+	}{
+		"a page of zeros more":              {pos, []byte{deltaEnd}, "that the world does not have is zero"},
+		"a word behind the page":            {core, []byte{5 << 5, 2, deltaEnd}, "beyond its page"},
+		"a word far behind the page":        {core, []byte{7 << 5, 100, 2, deltaEnd}, "beyond its page"},
+		"a word 2⁶⁰ words behind it":        {core, append(append([]byte{7 << 5}, binary.AppendUvarint(nil, 1<<60-8)...), 2, deltaEnd), "beyond its page"},
+		"a word 2⁶¹ words behind it":        {core, append(append([]byte{7 << 5}, binary.AppendUvarint(nil, 1<<61-7)...), 2, deltaEnd), "beyond its page"},
+		"a skip without an end":             {core, append([]byte{7 << 5}, bytes.Repeat([]byte{0xff}, 12)...), "beyond its page"},
+		"a page twice":                      {core, []byte{2 << 5, 2, deltaEnd, 0, deltaEnd}, "before the last"},
+		"a second page of a resource":       {core, []byte{2 << 5, 2, deltaEnd, 1, 0, deltaEnd}, "the store has at most 1"},
+		"a page number that is cut off":     {core, []byte{2 << 5, 2, deltaEnd, 1}, "cut off or too large"},
+		"a page number that runs over":      {core, append(append([]byte{deltaEnd, 1}, binary.AppendUvarint(nil, 1<<64-1)...), deltaEnd), "cut off or too large"},
+		"presence bits of a resource":       {core - 1, []byte{0, 2, deltaEnd}, "the store has at most 0"},
+		"a store that is not there":         {len(w.image.stores), []byte{0, 2, deltaEnd}, "not there"},
+		"a store that is not there, either": {1 << 62, []byte{0, 2, deltaEnd}, "not there"},
+	} {
+		err := w.ApplyDelta(forgeDelta(w, c.store, c.pages...))
+		if !errors.Is(err, ErrDelta) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %s", name, err, c.want)
+		}
+	}
+	if err := w.ApplyDelta(forgeDelta(w, core, 2<<5, 2, deltaEnd)); err != nil {
+		t.Error("the forger cannot write a true delta:", err)
 	}
 }
 
