@@ -34,12 +34,12 @@
 // bytes, then they.
 //
 //	block    length varint, in [1, 2^28); head sum 4; sum 4; payload
-//	         head sum: CRC-32C of the length, begun with the block's offset in the file (upper and lower half XORed)
-//	         sum: CRC-32C of the payload, begun with the head sum
+//	         head sum: CRC-32C of the length
+//	         sum: CRC-32C of the payload, begun with the head sum XOR both halves of the block's offset in the file
 //
-// A block is written by one Flush and counts as a whole or not at all. Where a block is not whole and no whole one
-// begins anywhere behind it, it is the last, torn while it was written: it is cut and told of. Where a whole one begins
-// behind it, the journal is damaged. Offsets in the sums keep what players write into orders from passing for a block.
+// A block is written by one Flush and counts as a whole or not at all. A block that is not whole and has none behind it
+// is the last, torn while it was written: it is cut and told of. One that has others behind it is damage. The offset in
+// the sum gives away blocks that were moved, doubled or left out.
 //
 // The first block's payload is the header:
 //

@@ -6,8 +6,8 @@ import (
 )
 
 // A journal is magic, version and frames. A frame is whole or it is not there: nothing of it is believed before both
-// of its checksums were compared. They depend on where in the file the frame begins, so that a frame is taken for one
-// nowhere else, whatever players write into their orders.
+// of its checksums were compared. The second depends on where in the file the frame begins, so that a frame counts
+// nowhere else: one that was moved, doubled or left out is found.
 
 // magic opens every journal; version follows it.
 const (
@@ -31,15 +31,15 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func appendFrame(dst []byte, offset uint64, payload []byte) []byte {
 	from := len(dst)
 	dst = binary.AppendUvarint(dst, uint64(len(payload)))
-	head := headSum(offset, dst[from:])
+	head := crc32.Update(0, castagnoli, dst[from:])
 	dst = binary.LittleEndian.AppendUint32(dst, head)
-	dst = binary.LittleEndian.AppendUint32(dst, crc32.Update(head, castagnoli, payload))
+	dst = binary.LittleEndian.AppendUint32(dst, payloadSum(head, offset, payload))
 	return append(dst, payload...)
 }
 
-// headSum is the checksum of a frame's length, which begins at offset.
-func headSum(offset uint64, length []byte) uint32 {
-	return crc32.Update(uint32(offset^offset>>32), castagnoli, length)
+// payloadSum is the second checksum of a frame that begins at offset.
+func payloadSum(head uint32, offset uint64, payload []byte) uint32 {
+	return crc32.Update(head^uint32(offset^offset>>32), castagnoli, payload)
 }
 
 // fault says what is wrong with a frame; "" is nothing.
@@ -52,57 +52,56 @@ const (
 	faultPayload fault = "a block has the wrong checksum"
 )
 
-// frameHead reads the head of the frame at data[at:]: where its payload lies and the checksum that the payload's goes
-// on from.
-func frameHead(data []byte, at int) (from, to int, head uint32, f fault) {
+// frameHead reads the head of the frame at data[at:]: where its payload lies, which may be beyond the end of data.
+func frameHead(data []byte, at int) (from, to int, f fault) {
 	length, n := binary.Uvarint(data[at:min(len(data), at+4)])
 	if n == 0 && len(data)-at < 4 || n > 0 && len(data)-at < n+sumBytes {
-		return 0, 0, 0, faultShort
+		return 0, 0, faultShort
 	}
-	if n <= 0 || length == 0 || n > 1 && data[at+n-1] == 0 {
-		return 0, 0, 0, faultHead
-	}
-	head = headSum(uint64(at), data[at:at+n])
-	if head != binary.LittleEndian.Uint32(data[at+n:]) {
-		return 0, 0, 0, faultHead
+	if n <= 0 || length == 0 || n > 1 && data[at+n-1] == 0 ||
+		crc32.Update(0, castagnoli, data[at:at+n]) != binary.LittleEndian.Uint32(data[at+n:]) {
+		return 0, 0, faultHead
 	}
 	from = at + n + sumBytes
-	if length > uint64(len(data)-from) {
-		return 0, 0, 0, faultShort
-	}
-	return from, from + int(length), head, faultNone
+	return from, from + int(length), faultNone
 }
 
 // nextFrame returns the payload of the frame at data[at:] and where the next one begins.
 func nextFrame(data []byte, at int) (payload []byte, next int, f fault) {
-	from, to, head, f := frameHead(data, at)
+	from, to, f := frameHead(data, at)
 	if f != faultNone {
 		return nil, 0, f
 	}
-	payload = data[from:to]
-	if crc32.Update(head, castagnoli, payload) != binary.LittleEndian.Uint32(data[from-4:]) {
+	if to > len(data) {
+		return nil, 0, faultShort
+	}
+	head, sum := binary.LittleEndian.Uint32(data[from-8:]), binary.LittleEndian.Uint32(data[from-4:])
+	if payload = data[from:to]; payloadSum(head, uint64(at), payload) != sum {
 		return nil, 0, faultPayload
 	}
 	return payload, to, faultNone
 }
 
-// searchFactor bounds the work of frameBehind: so many times the bytes that it looks through are hashed.
-const searchFactor = 8
+// damageAt describes the frame at data[at:], which nextFrame found a fault in. It is torn if it is the last, and
+// damaged if others follow it.
+func damageAt(data []byte, at int, f fault) *DamageError {
+	e := &DamageError{Kind: ErrTorn, Offset: at, Bytes: len(data) - at, Why: string(f)}
+	if frameBehind(data, at) {
+		e.Kind = ErrCorrupt
+	}
+	return e
+}
 
-// frameBehind reports whether a whole frame begins anywhere behind at, where there is none. If not, what was written
-// last stood at at and was torn; if so, at is in the midst of a journal, which is damaged.
+// frameBehind reports whether there is a frame behind the one at data[at:]. Where the length of that one is certain it
+// is looked for behind its end only, so that what players wrote into orders does not pass for it.
 func frameBehind(data []byte, at int) bool {
-	budget := searchFactor * (len(data) - at)
-	for at++; at < len(data); at++ {
-		from, to, _, f := frameHead(data, at)
-		if f != faultNone {
-			continue
-		}
-		if _, _, f := nextFrame(data, at); f == faultNone {
+	behind := at + 1
+	if _, to, f := frameHead(data, at); f == faultNone {
+		behind = to
+	}
+	for ; behind < len(data); behind++ {
+		if _, to, f := frameHead(data, behind); f == faultNone && to <= len(data) {
 			return true
-		}
-		if budget -= to - from; budget < 0 {
-			return true // not by accident: somebody made these bytes
 		}
 	}
 	return false

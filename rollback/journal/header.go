@@ -149,11 +149,7 @@ func readHeader(data []byte) (h Header, next int, err error) {
 	}
 	payload, next, f := nextFrame(data, openingBytes)
 	if f != faultNone {
-		e := &DamageError{Kind: ErrTorn, Offset: openingBytes, Bytes: len(data) - openingBytes, Why: string(f)}
-		if frameBehind(data, openingBytes) {
-			e.Kind = ErrCorrupt
-		}
-		return h, 0, e
+		return h, 0, damageAt(data, openingBytes, f)
 	}
 	h, why := parseHeader(payload)
 	if why != "" {

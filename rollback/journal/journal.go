@@ -88,9 +88,9 @@ func Open(data []byte, g *ecs.Game, build string) (*Journal, error) {
 	for at < len(data) {
 		payload, next, f := nextFrame(data, at)
 		if f != faultNone {
-			damage := &DamageError{Kind: ErrTorn, Offset: at, Bytes: len(data) - at, Last: r.at.Tick, Why: string(f)}
-			if frameBehind(data, at) {
-				damage.Kind = ErrCorrupt
+			damage := damageAt(data, at, f)
+			damage.Last = r.at.Tick
+			if damage.Kind == ErrCorrupt {
 				return nil, damage
 			}
 			j.torn = damage
@@ -222,7 +222,7 @@ func (j *Journal) read(f ecs.Tick) iter.Seq[*reader] {
 		m := &j.marks[max(after-1, 0)]
 		r, rec := newReader(j.codec, m.at), record{}
 		for at := m.offset; at < len(j.data); {
-			from, to, _, _ := frameHead(j.data, at)
+			from, to, _ := frameHead(j.data, at)
 			p := parser{rest: j.data[from:to]}
 			for len(p.rest) > 0 {
 				if r.next(&p, &rec); rec.kind == kindTick && !yield(&r) {
