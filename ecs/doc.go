@@ -73,7 +73,7 @@
 //   - read or write one entity: [Component.Read], [Component.Write], [Component.Put]
 //   - change structure: [World.Spawn], [World.Despawn], [Component.Add], [Component.Remove]
 //   - draw random numbers: [World.Rand]; outside the state: [NewRand]
-//   - tell the view something: [Event.Emit], [World.Events]
+//   - tell the view something: [Event.Emit], [World.Events]; a client that did not simulate: [World.AppendEvents], [Game.ReadEvents]
 //   - run a tick: [NewWorld], [World.Step]
 //   - rewind: [World.Save], [World.Restore]
 //   - read an older state: [Component.ReadAt], [ExistsAt]

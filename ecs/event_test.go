@@ -1,6 +1,10 @@
 package ecs
 
-import "testing"
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
 
 // The view tells predicted from confirmed events by their keys, so a key must say which event of the tick it is.
 func TestEventKeysCountPerTypeAndEntity(t *testing.T) {
@@ -83,4 +87,122 @@ func TestResimulatedTicksEmitEqualEvents(t *testing.T) {
 		}
 		seen[a[i].key] = true
 	}
+}
+
+// A client that did not simulate a tick hears the same of it as one that did.
+func TestEventsTravelAsTheyWereEmitted(t *testing.T) {
+	w := newWorld(t, busyGame())
+	var b []byte
+	var list []EmittedEvent
+	total, longest, irreversible := 0, 0, 0
+	for range 400 {
+		play(w, w.Tick()+1)
+		b = w.AppendEvents(b[:0])
+		var err error
+		if list, err = w.game.ReadEvents(list[:0], b); err != nil {
+			t.Fatal(err)
+		}
+		events := w.Events()
+		if len(list) != len(events) || len(list) == 0 && len(b) != 0 {
+			t.Fatalf("tick %d: %d events arrive in %d bytes, %d were emitted", w.Tick(), len(list), len(b), len(events))
+		}
+		for i, e := range list {
+			if e.Key != events[i].Key || e.Irreversible != events[i].Irreversible || !e.SameValue(events[i]) {
+				t.Fatalf("event %d arrives as %+v, was %+v", i, e, events[i])
+			}
+			if e.Irreversible {
+				irreversible++
+			}
+		}
+		total, longest = total+len(list), max(longest, len(list))
+	}
+	if total < 100 || longest < 3 || irreversible < 20 {
+		t.Errorf("%d events, at most %d in a tick, %d irreversible: the test shows nothing", total, longest, irreversible)
+	}
+	if raceEnabled {
+		return
+	}
+	for len(w.Events()) == 0 {
+		play(w, w.Tick()+1)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		b = w.AppendEvents(b[:0])
+		list, _ = w.game.ReadEvents(list[:0], b)
+	}); n != 0 || len(list) == 0 {
+		t.Errorf("%v allocations for %d events", n, len(list))
+	}
+}
+
+// someEvents returns a world whose last tick has events of every kind.
+func someEvents(t testing.TB) *World {
+	flag := NewEvent[tMixed]("flag")
+	g := tGame()
+	g.Events = append(g.Events, flag)
+	w := newWorld(t, g)
+	inSystem(w, func() {
+		e := w.Spawn(OwnedBy(3), cPos)
+		eHit.Emit(w, e, tHit{Damage: 1})
+		eHit.Emit(w, e, tHit{Damage: 2})
+		eDeath.Emit(w, Entity{}, 3)
+		flag.Emit(w, Entity{Row: 7, Born: 99}, tMixed{Alive: true}) // not there: a game may say so
+	})
+	return w
+}
+
+// Cut events, types that are not there and values that no program could have stored fail, and add nothing.
+func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
+	w := someEvents(t)
+	b := w.AppendEvents(nil)
+	whole, err := w.game.ReadEvents(nil, b)
+	if err != nil || len(whole) != 4 {
+		t.Fatal(len(whole), err)
+	}
+	ends := map[int]bool{0: true} // where it may be cut
+	for _, e := range whole {
+		for at := range b {
+			if &b[at] == &e.Value[0] {
+				ends[at+len(e.Value)] = true
+			}
+		}
+	}
+	for n := range b {
+		list, err := w.game.ReadEvents(whole[:1], b[:n])
+		if ends[n] != (err == nil) || err != nil && (len(list) != 1 || !errors.Is(err, ErrEvents)) {
+			t.Errorf("cut to %d of %d bytes: %d events, %v", n, len(b), len(list)-1, err)
+		}
+	}
+	lies := map[string][]byte{
+		"a type of another game": {1, 3, 0, 0},
+		"an endless type":        append([]byte{1}, bytes.Repeat([]byte{0xff}, 12)...),
+		"a row beyond 32 bits":   {1, 1, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0, 1, 1, 1, 1},
+		"an ordinal too large":   {1, 1, 0, 0xff, 0xff, 0x7f, 1},
+		"no event behind a tick": {1},
+		"padding":                append([]byte{1, 0, 0, 0, 1, 0, 1}, make([]byte, 13)...),
+		"a boolean of 2":         append([]byte{1, 2, 0, 0, 2}, make([]byte, 200)...),
+	}
+	for name, lie := range lies {
+		if _, err := w.game.ReadEvents(nil, lie); !errors.Is(err, ErrEvents) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzReadEvents looks for bytes that panic, or that are read as events which cannot be decoded.
+func FuzzReadEvents(f *testing.F) {
+	w := someEvents(f)
+	f.Add(w.AppendEvents(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		list, err := w.game.ReadEvents(nil, b)
+		if err != nil && list != nil {
+			t.Fatal("events beside an error")
+		}
+		for _, e := range list {
+			if _, ok := eHit.Decode(w.game, e); ok != (e.Key.Type == 0) {
+				t.Fatalf("%+v is read and does not decode", e)
+			}
+			if e.Irreversible != (e.Key.Type == 1) {
+				t.Fatalf("%+v is irreversible", e)
+			}
+		}
+	})
 }
