@@ -63,7 +63,7 @@ func (r *Recorder) Close() error {
 	close(r.queue)
 	<-r.ended
 	if lost := r.failed + r.dropped.Load(); lost > 0 {
-		return fmt.Errorf("matches: %d records are lost, %d for want of time", lost, r.dropped.Load())
+		return fmt.Errorf("matches: %d decided matches are not recorded", lost)
 	}
 	return nil
 }

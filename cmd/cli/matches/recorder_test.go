@@ -1,0 +1,66 @@
+package matches
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestClosingARecorderKeepsAllThatWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	r := NewRecorder(open(t, path), func(err error) { t.Error(err) })
+	for i := range 50 {
+		r.Add(sample(uint64(i)))
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	got := all(t, path, "")
+	if len(got) != 50 || got[0].Match != 49 || got[49].Match != 0 {
+		t.Errorf("%d records, or not in the order of adding", len(got))
+	}
+}
+
+// A tick must not wait for a disk that hangs: what cannot wait is lost, counted, and told of once.
+func TestARecorderWhoseDiskHangsNeverWaitsAndTellsOnceOfWhatIsLost(t *testing.T) {
+	hang, begun := make(chan struct{}), make(chan struct{}, 100)
+	var told []error
+	added := 0
+	r := newRecorder(func(Record) (uint64, error) { begun <- struct{}{}; <-hang; added++; return 0, nil }, func(err error) { told = append(told, err) }, 2)
+	r.Add(Record{})
+	<-begun
+	for range 10 {
+		r.Add(Record{}) // two of them wait
+	}
+	close(hang)
+	err := r.Close()
+	if err == nil || !strings.Contains(err.Error(), "8 ") || added != 3 {
+		t.Errorf("%d added, %v", added, err)
+	}
+	if len(told) != 1 {
+		t.Errorf("told %d times: %v", len(told), told)
+	}
+}
+
+func TestARecorderWhoseDiskRefusesTellsOnceAndGoesOn(t *testing.T) {
+	full := errors.New("no space")
+	var told []error
+	n := 0
+	r := newRecorder(func(Record) (uint64, error) {
+		if n++; n < 4 {
+			return 0, full
+		}
+		return 1, nil
+	}, func(err error) { told = append(told, err) }, queueLength)
+	for range 5 {
+		r.Add(Record{})
+	}
+	err := r.Close()
+	if err == nil || !strings.Contains(err.Error(), "3 ") || n != 5 {
+		t.Errorf("%d tried, %v", n, err)
+	}
+	if len(told) != 1 || !errors.Is(told[0], full) {
+		t.Errorf("told %v", told)
+	}
+}
