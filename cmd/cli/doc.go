@@ -1,5 +1,5 @@
 // Package cli gives any game a command line: cli.Main(game) is a whole program with the verbs demo, serve, join, play,
-// token, synctest and replay.
+// token, synctest, matches and replay.
 //
 //	func main() {
 //		cli.Main(ecs.Game{Name: "dots", TickRate: 60, MaxPlayers: 8, …})

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"tendon/cmd/cli/matches"
 	"tendon/ecs"
 	"tendon/net/netcode"
 	"tendon/net/room"
@@ -38,8 +39,9 @@ type host struct {
 	key       netcode.Key
 	addr      netip.AddrPort // where clients find it
 	game      *ecs.Game
-	truth     *truth     // nil: nobody compares
-	recorders *recorders // nil: nothing is recorded
+	truth     *truth       // nil: nobody compares
+	recorders *recorders   // nil: nothing is recorded
+	matches   *matchKeeper // nil: decided matches are not kept
 	cancel    context.CancelFunc
 	ended     chan error
 }
@@ -55,6 +57,7 @@ type hostConfig struct {
 	workers  int
 	seed     uint64 // 0: a random one for each room
 	record   string // directory for recordings; "": none
+	matches  string // file of decided matches; "": none
 	logger   *slog.Logger
 	socket   server.Socket
 	truth    bool // keep checksums for comparison
@@ -89,11 +92,18 @@ func startHost(a *app, c hostConfig) (*host, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
+	var unkept error
+	if c.matches != "" { // before a room can decide a match
+		h.matches, unkept = keepMatches(a, c.matches)
+	}
 	go func() { h.ended <- h.Run(ctx) }()
 	if h.addr, err = h.find(c.public); err == nil && c.record != "" {
 		if err = writable(c.record); err != nil { // not before the socket is ours: who starts a server twice leaves nothing behind
 			err = fmt.Errorf("recordings cannot be written: %w; choose another --record", err)
 		}
+	}
+	if err == nil {
+		err = unkept
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.stop())
@@ -143,6 +153,13 @@ func (h *host) closeRoom(name string, _ *room.Room) {
 	}
 }
 
+// record keeps a decided match, if matches are kept. It may be called by any room's goroutine and never waits.
+func (h *host) record(r matches.Record) {
+	if h.matches != nil {
+		h.matches.recorder.Add(r)
+	}
+}
+
 // stop ends the server, which tells its clients. It may be called once.
 func (h *host) stop() error {
 	h.cancel()
@@ -150,7 +167,7 @@ func (h *host) stop() error {
 	if h.recorders != nil {
 		err = errors.Join(err, h.recorders.verdict())
 	}
-	return err
+	return errors.Join(err, h.matches.close())
 }
 
 // ticket mints a token for this host.

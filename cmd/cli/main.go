@@ -51,6 +51,7 @@ type verbs struct {
 	Play     playVerb     `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
 	Token    tokenVerb    `cmd:"" help:"Mint a connect token."`
 	SyncTest syncTestVerb `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
+	Matches  matchesVerb  `cmd:"" help:"List decided matches, beside a running server too."`
 	Replay   replayVerb   `cmd:"" help:"Play a recording again and check it tick by tick."`
 
 	Common `embed:"" group:"Everywhere"`
@@ -237,5 +238,6 @@ Examples:
   %[4]s demo --for 20s          a match of bots over a bad network, checked for desyncs
   %[4]s play                    play against bots
   %[4]s serve                   run a server; it prints the line that joins it
+  %[4]s matches                 list what serve --matches matches.db recorded
   %[4]s synctest --ticks 6000   look for what is not deterministic`, a.game.Name, a.game.MaxPlayers, a.game.TickRate, a.program)
 }

@@ -26,6 +26,7 @@ type serveVerb struct {
 	MaxRooms   int           `default:"256" help:"The most rooms at once."`
 	Workers    int           `help:"Goroutines that compute rooms; 0: one for each core."`
 	Record     string        `type:"path" help:"Record every room into this directory."`
+	Matches    string        `type:"path" help:"Keep a record of every decided match in this file; matches lists it."`
 	Seed       uint64        `help:"Seed of every room; 0: one chosen for each."`
 	For        time.Duration `help:"Stop after this long; 0: when told to."`
 	Verbose    bool          `short:"v" help:"Log rooms and connections."`
@@ -39,7 +40,7 @@ prints a join line, and a new one each time that one was used.
 Examples:
   serve
   serve --listen :7777 --public game.example.net:7777 --key-file server.key --max-rooms 500
-  serve --record recordings`
+  serve --record recordings --matches matches.db`
 }
 
 // developmentLife is how long the token of a printed join line is good.
@@ -50,7 +51,7 @@ func (v *serveVerb) Run(a *app) error {
 	if v.MaxRooms < 1 {
 		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
 	}
-	c := hostConfig{sync: v.Sync, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record}
+	c := hostConfig{sync: v.Sync, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record, matches: v.Matches}
 	if err := v.keys(&c); err != nil {
 		return err
 	}

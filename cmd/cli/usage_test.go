@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var everyVerb = []string{"demo", "serve", "join", "play", "token", "synctest", "replay"}
+var everyVerb = []string{"demo", "serve", "join", "play", "token", "synctest", "matches", "replay"}
 
 func TestEveryVerbExplainsItselfWithExamples(t *testing.T) {
 	for _, verb := range everyVerb {

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"tendon/cmd/cli/matches"
+)
+
+// matchesVerb lists the matches that servers have recorded.
+type matchesVerb struct {
+	File string `type:"path" default:"matches.db" help:"The file that serve --matches was given."`
+	Room string `help:"Only matches of this room."`
+	Last int    `help:"Only so many, the newest; 0: all."`
+}
+
+// Help explains the verb.
+func (matchesVerb) Help() string {
+	return `Lists decided matches, newest first: players, result, how it was found, who voted for something else, and the
+recording. While a server has the file open the server is asked, so this works beside it at any time.
+
+Examples:
+  matches
+  matches --room duel-17 --last 5
+  matches --file matches.db --json`
+}
+
+// Run lists them.
+func (v *matchesVerb) Run(a *app) error {
+	if v.Last < 0 {
+		return fmt.Errorf("--last %d: give at least 1, or leave it out", v.Last)
+	}
+	t := newTable("")
+	t.AppendHeader(table.Row{"match", "room", "ended (UTC)", "length", "result", "verdict", "players", "recording"})
+	t.SetColumnConfigs([]table.ColumnConfig{{Name: "result", WidthMax: 40}, {Name: "players", WidthMax: 60}})
+	found := 0
+	for r, err := range matches.Read(v.File, v.Room) {
+		if err == nil {
+			err = a.ctx.Err()
+		}
+		if err != nil {
+			return v.refusal(err)
+		}
+		a.emit("match", fieldsOf(r))
+		if !a.common.JSON {
+			t.AppendRow(matchRow(r))
+		}
+		if found++; found == v.Last {
+			break
+		}
+	}
+	switch {
+	case found > 0:
+		a.tell(t.Render() + "\n")
+	case v.Room != "":
+		a.say("no matches of room %s yet", clean(v.Room))
+	default:
+		a.say("no matches yet")
+	}
+	return nil
+}
+
+// refusal says what to do about a file that cannot be listed.
+func (v *matchesVerb) refusal(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist: a server makes it with serve --matches %s; or name another with --file", v.File, quoted(v.File))
+	case errors.Is(err, matches.ErrForeign):
+		return fmt.Errorf("%w; name a file that serve --matches of this version wrote", err)
+	case errors.Is(err, matches.ErrDamaged):
+		return fmt.Errorf("%w; take another copy", err)
+	case errors.Is(err, matches.ErrLocked):
+		return fmt.Errorf("%w; try again, or end that process", err)
+	}
+	return fmt.Errorf("the matches cannot be read: %w", err)
+}
+
+// fieldsOf returns what a record says as JSON. Numbers keep all their digits.
+func fieldsOf(r matches.Record) fields {
+	text, err := json.Marshal(r)
+	var parts map[string]json.RawMessage
+	if err == nil {
+		err = json.Unmarshal(text, &parts)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("cli: a record came out of JSON and does not go into it: %v", err))
+	}
+	f := fields{}
+	for name, part := range parts {
+		f[name] = part
+	}
+	return f
+}
+
+// matchRow is a record for a person.
+func matchRow(r matches.Record) table.Row {
+	var players []string
+	for _, p := range r.Players {
+		players = append(players, playerText(p))
+	}
+	return table.Row{r.ID, clean(r.Room), r.Ended.UTC().Format(time.DateTime), r.Ended.Sub(r.Started).Round(100 * time.Millisecond),
+		clean(r.Result), clean(r.Verdict), strings.Join(players, ", "), clean(r.Recording)}
+}
+
+// playerText is a player with what is to be said about the vote.
+func playerText(p matches.Player) string {
+	text := clean(p.Name)
+	if text == "" {
+		text = fmt.Sprintf("seat %d", p.Seat)
+	}
+	var marks []string
+	if p.Dissented {
+		marks = append(marks, "dissented")
+	}
+	if p.Silent {
+		marks = append(marks, "silent")
+	}
+	if p.Doubled {
+		marks = append(marks, "voted twice")
+	}
+	if len(marks) > 0 {
+		text += " (" + strings.Join(marks, ", ") + ")"
+	}
+	return text
+}
+
+// clean makes a text that players or a game chose fit for a terminal and for one line.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// matchKeeper is a server's file of matches.
+type matchKeeper struct {
+	store    *matches.Store
+	recorder *matches.Recorder
+}
+
+// keepMatches opens the file. A record that cannot be kept is told of once, and the matches go on.
+func keepMatches(a *app, path string) (*matchKeeper, error) {
+	store, err := matches.Open(path)
+	switch {
+	case errors.Is(err, matches.ErrLocked):
+		return nil, fmt.Errorf("%w: does another server run with it? Stop it or choose another --matches", err)
+	case err != nil:
+		return nil, fmt.Errorf("matches cannot be recorded: %w; choose another --matches", err)
+	}
+	return &matchKeeper{store: store, recorder: matches.NewRecorder(store, func(err error) {
+		a.say("not every match is recorded, the matches go on: %v", err)
+		a.emit("matches_failed", fields{"file": path, "error": err.Error()})
+	})}, nil
+}
+
+// close keeps what waits and closes the file. A server without a file has nothing to close.
+func (k *matchKeeper) close() error {
+	if k == nil {
+		return nil
+	}
+	err := k.recorder.Close()
+	if err != nil {
+		err = fmt.Errorf("%w: make room on the disk or choose another --matches", err)
+	}
+	return errors.Join(err, k.store.Close())
+}

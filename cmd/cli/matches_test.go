@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tendon/cmd/cli/matches"
+	"tendon/net/netcode"
+)
+
+// decided is a record as a room would hand it over.
+func decided(room string, n uint64) matches.Record {
+	began := time.Date(2026, 11, 21, 10, 15, 0, 0, time.UTC)
+	return matches.Record{
+		Room: room, Match: n, Game: "crumbs", Strategy: "relay", Started: began, Ended: began.Add(95 * time.Second), Tick: 5700,
+		Result: `{"winner":1}`, Verdict: "majority", Recording: "recordings/r.tendonrec",
+		Players: []matches.Player{
+			{Seat: 0, Client: 1<<64 - 1, Name: "ann", Vote: "00ff"}, {Seat: 1, Client: 7, Name: "bob", Vote: "00fe", Dissented: true, Doubled: true}, {Seat: 2, Silent: true},
+		},
+	}
+}
+
+// recordedIn makes a file of matches: two of room a, then one of room b.
+func recordedIn(t *testing.T, path string) {
+	t.Helper()
+	store, err := matches.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for i, room := range []string{"a", "a", "b"} {
+		if _, err := store.Add(decided(room, uint64(i+1))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMatchesListsForAPersonWhoPlayedWhatCameOutAndWhoSaidOtherwise(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	recordedIn(t, path)
+	r := do(t, testGame(), "matches", "--file", path)
+	for _, want := range []string{"2026-11-21 10:16:35", "1m35s", `{"winner":1}`, "majority", "ann, bob (dissented, voted twice), seat 2 (silent)", "recordings/r.tendonrec"} {
+		if strings.Count(r.out, want) != 3 {
+			t.Errorf("%q is there %d times, want 3", want, strings.Count(r.out, want))
+		}
+	}
+	if r.code != exitFine || r.note != "" || strings.Contains(r.out, "\x1b") || strings.Index(r.out, "│ b ") > strings.Index(r.out, "│ a ") {
+		t.Errorf("exit code %d, note %q:\n%s", r.code, r.note, r.out)
+	}
+}
+
+func TestMatchesTakesARoomAndTheLastOfThem(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	recordedIn(t, path)
+	for _, test := range []struct {
+		args []string
+		want []float64
+	}{
+		{nil, []float64{3, 2, 1}}, {[]string{"--last", "2"}, []float64{3, 2}}, {[]string{"--room", "a"}, []float64{2, 1}},
+		{[]string{"--room", "a", "--last", "1"}, []float64{2}}, {[]string{"--last", "9"}, []float64{3, 2, 1}}, {[]string{"--room", "c"}, nil},
+	} {
+		r := do(t, testGame(), append([]string{"matches", "--json", "--file", path}, test.args...)...)
+		var got []float64
+		for line := range strings.Lines(r.out) {
+			var e event
+			if err := json.Unmarshal([]byte(line), &e); err != nil || e["event"] != "match" {
+				t.Fatalf("%q: %v", line, err)
+			}
+			got = append(got, e["id"].(float64))
+		}
+		if r.code != exitFine || r.note != "" || !slices.Equal(got, test.want) {
+			t.Errorf("%q: exit code %d, note %q, matches %v, want %v", test.args, r.code, r.note, got, test.want)
+		}
+	}
+}
+
+// Other programs read this, so its names and types stay as they are.
+func TestAMatchAsJSONIsAsItWasPromised(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	recordedIn(t, path)
+	want := `{"ended":"2026-11-21T10:16:35Z","event":"match","game":"crumbs","id":3,"journal":"","match":3,"players":[` +
+		`{"seat":0,"client":18446744073709551615,"name":"ann","vote":"00ff","dissented":false,"silent":false,"doubled":false},` +
+		`{"seat":1,"client":7,"name":"bob","vote":"00fe","dissented":true,"silent":false,"doubled":true},` +
+		`{"seat":2,"client":0,"name":"","vote":"","dissented":false,"silent":true,"doubled":false}],` +
+		`"recording":"recordings/r.tendonrec","replays":0,"result":"{\"winner\":1}","room":"b","started":"2026-11-21T10:15:00Z","strategy":"relay","tick":5700,"verdict":"majority"}` + "\n"
+	if r := do(t, testGame(), "matches", "--json", "--last", "1", "--file", path); r.code != exitFine || r.out != want {
+		t.Errorf("exit code %d\ngot  %swant %s", r.code, r.out, want)
+	}
+}
+
+// Names and results are chosen by players and games; a terminal obeys escape sequences.
+func TestMatchesShowsNoEscapeSequenceOfAPlayer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	store, err := matches.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Add(matches.Record{Room: "r\x1b[2J", Result: "a\x1b]0;b\x07\r\nc", Verdict: "\x1b", Recording: "\u202e", Players: []matches.Player{{Name: "\x1b[31m\nred"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, testGame(), "matches", "--file", path); r.code != exitFine || strings.ContainsAny(r.out, "\x1b\x07\r\u202e") || !strings.Contains(r.out, " c ") {
+		t.Errorf("%q", r.out)
+	}
+}
+
+func TestMatchesSaysWhatToDoAboutAFileThatIsNoneOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	missing := filepath.Join(dir, "matches.db")
+	refused(t, do(t, testGame(), "matches", "--file", missing), missing, "does not exist", "serve --matches "+missing, "--file")
+	t.Chdir(dir)
+	refused(t, do(t, testGame(), "matches"), missing, "does not exist")
+	untouched(t, dir)
+	diary := write(t, filepath.Join(dir, "diary"), []byte("a diary"), 0o600)
+	refused(t, do(t, testGame(), "matches", "--file", diary), diary, "is no record of matches", "name a file that serve --matches")
+	refused(t, do(t, testGame(), "matches", "--file", dir), dir, "is no record of matches")
+	refused(t, do(t, testGame(), "matches", "--file", diary, "--last=-1"), "--last -1", "give at least 1")
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", diary), diary, "is no record of matches", "choose another --matches")
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", filepath.Join(dir, "no", "m.db")), "no such file or directory", "choose another --matches")
+	untouched(t, dir, "diary")
+	cut := filepath.Join(dir, "cut")
+	recordedIn(t, cut)
+	if err := syscall.Truncate(cut, int64(2*syscall.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, do(t, testGame(), "matches", "--file", cut), cut, "damaged", "take another copy")
+}
+
+// What a host is handed is listed beside it at once and is there when it has stopped. A host without a file keeps
+// nothing and says nothing.
+func TestWhatAHostRecordsIsListedBesideItAndAfterIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	a := &app{ctx: t.Context(), game: testGame(), out: newPipe(), note: newPipe()}
+	c := hostConfig{sync: "relay", listen: "127.0.0.1:0", key: netcode.Key{1}, maxRooms: 1, matches: path}
+	h, err := startHost(a, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, testGame(), "matches", "--file", path); r.code != exitFine || r.out != "" || r.note != "no matches yet\n" {
+		t.Errorf("beside a new server: %+v", r)
+	}
+	if r := do(t, testGame(), "matches", "--file", path, "--room", "x\x1b"); r.code != exitFine || r.out != "" || r.note != "no matches of room x  yet\n" {
+		t.Errorf("of a room, beside a new server: %+v", r)
+	}
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", path), "another process has the file open", "choose another --matches")
+	h.record(decided("main", 1))
+	h.record(decided("main", 2))
+	if err := h.stop(); err != nil {
+		t.Error(err)
+	}
+	if r := do(t, testGame(), "matches", "--file", path); r.code != exitFine || strings.Count(r.out, "│ main ") != 2 {
+		t.Errorf("after it: %+v", r)
+	}
+	c.matches = ""
+	if h, err = startHost(a, c); err != nil {
+		t.Fatal(err)
+	}
+	h.record(decided("main", 3))
+	if err := h.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// With real processes: another program than the server asks it, and neither a stopped nor a killed server is in the way.
+func TestMatchesBesideAServerThatRunsIsStoppedOrIsKilled(t *testing.T) {
+	slow(t)
+	path := filepath.Join(t.TempDir(), "matches.db")
+	recordedIn(t, path)
+	list := func() (string, string) {
+		var note strings.Builder
+		cmd := exec.Command(dotsBinary, "matches", "--file", path)
+		cmd.Stderr = &note
+		out, err := cmd.Output()
+		if code := cmd.ProcessState.ExitCode(); code != exitFine && code != exitUsage {
+			t.Errorf("exit code %d, %v", code, err)
+		}
+		return string(out), note.String()
+	}
+	want, _ := list()
+	if strings.Count(want, "\n") < 5 {
+		t.Fatalf("three matches are listed as %q", want)
+	}
+	for range 2 {
+		server := start(t, "serve", "--listen", "127.0.0.1:0", "--matches", path)
+		server.until(is("listening"))
+		if got, note := list(); got != want || note != "" {
+			t.Errorf("beside a server: %q\n%s", note, got)
+		}
+		if err := server.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		if got, note := list(); got != "" || !strings.Contains(note, "another process has the file open") || strings.Count(note, "\n") != 1 {
+			t.Errorf("beside a stopped server: %q\n%s", note, got)
+		}
+		if code := server.end(syscall.SIGKILL); code != -1 {
+			t.Fatalf("the killed server exits with %d", code)
+		}
+		if got, note := list(); got != want || note != "" {
+			t.Errorf("after a killed server: %q\n%s", note, got)
+		}
+	}
+}
