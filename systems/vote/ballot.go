@@ -1,0 +1,188 @@
+package vote
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// Ballot is one vote on the result of a match. A result that more than half of the registered players claim is
+// accepted at once; where voting ends without one, the server plays the match again.
+//
+// Voting ends when all registered players have voted or when the deadline has passed, whichever is first. Until then
+// the state is Voting or Decided, and every first vote is recorded; afterwards none is. So the verdict depends on who
+// said what in time, and never on the order.
+type Ballot struct {
+	config     Config
+	rand       *ecs.Rand
+	state      State
+	registered ecs.PlayerSet
+	clean      ecs.PlayerSet
+	until      systems.Time
+	sampled    bool // the draw says that an accepted result is audited
+
+	votes    [ecs.MaxPlayers]Result // of the players in voted
+	voted    ecs.PlayerSet
+	doubled  ecs.PlayerSet
+	accepted bool   // more than half agree
+	majority Result // what they agree on, if accepted
+
+	result  Result // final, if Closed
+	how     systems.How
+	replays int
+}
+
+// Config is how ballots are held.
+type Config struct {
+	// Deadline is how long voting lasts at most, in nanoseconds from Open. 0: 10 seconds.
+	Deadline systems.Time
+	// AuditPerMille is how many of 1000 accepted results are audited: played again by the server, which is the only way
+	// to see a majority that colludes. Accepted results should be sampled at 10 to 50. 0: none.
+	AuditPerMille int
+	// AuditClean audits an accepted result whenever a player with a clean history dissents. It lets every player have one
+	// match played again at will. false: a dissenter's history does not matter.
+	AuditClean bool
+	// Seed is what the sample is drawn from, once per Open. Who knows it knows which results will not be audited, so it
+	// must not be the match's own seed, which every client knows.
+	Seed uint64
+}
+
+// DefaultDeadline is Config.Deadline where it is 0.
+const DefaultDeadline = 10 * systems.Second
+
+// The errors of Cast and Replayed.
+var (
+	// ErrNotRegistered is a vote of somebody who was not in the match.
+	ErrNotRegistered = errors.New("vote: not a registered player")
+	// ErrClosed is a vote that comes too late, or before Open.
+	ErrClosed = errors.New("vote: no voting is going on")
+	// ErrDoubled is a second vote that differs from the first, which counts. The player is flagged.
+	ErrDoubled = errors.New("vote: voted otherwise before")
+	// ErrNotReplaying is a replay that nobody asked for.
+	ErrNotReplaying = errors.New("vote: no replay was asked for")
+)
+
+// NewBallot returns a ballot that is Idle. The error names the field of c that is wrong.
+func NewBallot(c Config) (*Ballot, error) {
+	if c.Deadline < 0 {
+		return nil, fmt.Errorf("vote: Config.Deadline is %d ns: it is a duration, 0 for 10 s", c.Deadline)
+	}
+	if c.AuditPerMille < 0 || c.AuditPerMille > 1000 {
+		return nil, fmt.Errorf("vote: Config.AuditPerMille is %d, want [0, 1000]", c.AuditPerMille)
+	}
+	if c.Deadline == 0 {
+		c.Deadline = DefaultDeadline
+	}
+	return &Ballot{config: c, rand: ecs.NewRand(c.Seed)}, nil
+}
+
+// Open begins a vote, and forgets the one before. registered are the players who were in the match when it ended: one
+// who has left since stays registered and is silent. clean are the players whose history is clean; only AuditClean
+// asks for it.
+//
+// Where nobody is registered, all have voted: the server plays the match again.
+func (b *Ballot) Open(registered, clean ecs.PlayerSet, now systems.Time) {
+	*b = Ballot{config: b.config, rand: b.rand, state: Voting, registered: registered, clean: clean,
+		until: now + b.config.Deadline, sampled: b.rand.Chance(b.config.AuditPerMille, 1000)}
+	if registered == 0 {
+		b.end()
+	}
+}
+
+// Cast takes the vote of player p. To say the same again is no error and changes nothing. A vote at the very deadline
+// counts unless Step was called for that moment before.
+func (b *Ballot) Cast(p ecs.Player, r Result, now systems.Time) error {
+	switch {
+	case b.state == Idle:
+		return ErrClosed
+	case !b.registered.Has(p):
+		return ErrNotRegistered
+	case b.voted.Has(p) && b.votes[p] == r:
+		return nil
+	case b.voted.Has(p):
+		b.doubled |= 1 << p
+		return ErrDoubled
+	}
+	if b.voting() && now > b.until {
+		b.end()
+	}
+	if !b.voting() {
+		return ErrClosed
+	}
+	b.voted |= 1 << p
+	b.votes[p] = r
+	if !b.accepted && 2*b.claiming(r).Len() > b.registered.Len() {
+		b.accepted, b.majority, b.state = true, r, Decided
+	}
+	if b.voted == b.registered {
+		b.end()
+	}
+	return nil
+}
+
+// Step ends voting if the deadline is there, and returns the state.
+func (b *Ballot) Step(now systems.Time) State {
+	if b.voting() && now >= b.until {
+		b.end()
+	}
+	return b.state
+}
+
+// Majority returns the result that more than half of the registered players claim, as soon as they do; ok is false if
+// there is none. It may be acted upon at once, unless an audit, which follows voting, must be waited for.
+func (b *Ballot) Majority() (r Result, ok bool) { return b.majority, b.accepted }
+
+// Vote returns what player p claimed; ok is false if p has not voted.
+func (b *Ballot) Vote(p ecs.Player) (r Result, ok bool) {
+	if !b.voted.Has(p) {
+		return Result{}, false
+	}
+	return b.votes[p], true
+}
+
+// Replayed says what came out when the server played the match again, in state Replaying. It is final, and overrides
+// a majority.
+func (b *Ballot) Replayed(r Result) error {
+	if b.state != Replaying {
+		return ErrNotReplaying
+	}
+	b.result, b.replays, b.state = r, 1, Closed
+	return nil
+}
+
+// Verdict returns what the ballot came to; ok is false unless it is Closed. Of a closed ballot's verdict only Doubled
+// can change: a player who votes otherwise afterwards is flagged all the same.
+func (b *Ballot) Verdict() (v Verdict, ok bool) {
+	if b.state != Closed {
+		return Verdict{}, false
+	}
+	return Verdict{Result: b.result, How: b.how, Registered: b.registered, Voted: b.voted,
+		Dissented: b.voted &^ b.claiming(b.result), Doubled: b.doubled, Silent: b.registered &^ b.voted,
+		Replays: b.replays}, true
+}
+
+func (b *Ballot) voting() bool { return b.state == Voting || b.state == Decided }
+
+// claiming returns the players who voted for r.
+func (b *Ballot) claiming(r Result) (set ecs.PlayerSet) {
+	for p := range b.voted.All() {
+		if b.votes[p] == r {
+			set |= 1 << p
+		}
+	}
+	return set
+}
+
+// end ends voting.
+func (b *Ballot) end() {
+	switch {
+	case !b.accepted:
+		b.state, b.how = Replaying, systems.ByReplay
+	case b.sampled || b.config.AuditClean && b.voted&^b.claiming(b.majority)&b.clean != 0:
+		b.state, b.how = Replaying, systems.ByAudit
+	default:
+		b.state, b.how, b.result = Closed, systems.ByMajority, b.majority
+	}
+}

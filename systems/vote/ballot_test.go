@@ -1,0 +1,504 @@
+package vote
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// The results that tests vote for. R is what the server computes where it agrees with nobody.
+var (
+	resultA = Result{End: 900, Digest: 1, Hash: 0xA}
+	resultB = Result{End: 900, Digest: 2, Hash: 0xB}
+	resultC = Result{End: 900, Digest: 1, Hash: 0xC}
+	resultR = Result{End: 900, Digest: 9, Hash: 0xD}
+)
+
+func letter(c byte) Result {
+	return map[byte]Result{'A': resultA, 'B': resultB, 'C': resultC, 'R': resultR}[c]
+}
+
+// first returns the players in [0, n).
+func first(n int) ecs.PlayerSet { return ecs.PlayerSet(1)<<n - 1 }
+
+func players(list ...ecs.Player) (set ecs.PlayerSet) {
+	for _, p := range list {
+		set |= 1 << p
+	}
+	return set
+}
+
+func newBallot(t testing.TB, c Config) *Ballot {
+	t.Helper()
+	b, err := NewBallot(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+const opened = 5 * systems.Second // when tests open ballots
+
+// cast is one vote of a test: a late one comes after the deadline.
+type cast struct {
+	player ecs.Player
+	claim  byte
+	late   bool
+}
+
+// casts turns a word into votes: the n-th letter is player n's, '-' is silence.
+func casts(word string) (list []cast) {
+	for p := range len(word) {
+		if word[p] != '-' {
+			list = append(list, cast{player: ecs.Player(p), claim: word[p]})
+		}
+	}
+	return list
+}
+
+// permutations calls f with every order of list. f must not keep it.
+func permutations(list []cast, f func([]cast)) {
+	if len(list) == 0 {
+		f(nil)
+		return
+	}
+	var place func(k int)
+	place = func(k int) {
+		if k == len(list) {
+			f(list)
+			return
+		}
+		for i := k; i < len(list); i++ {
+			list[k], list[i] = list[i], list[k]
+			place(k + 1)
+			list[k], list[i] = list[i], list[k]
+		}
+	}
+	place(0)
+}
+
+// hold opens a ballot for n players, casts the votes in their order, the late ones after the deadline, and answers a
+// replay with server. It returns the verdict.
+func hold(t *testing.T, b *Ballot, n int, votes []cast, server Result) Verdict {
+	t.Helper()
+	b.Open(first(n), first(n), opened)
+	now := opened
+	for _, v := range votes {
+		if !v.late {
+			now += systems.Second / 10
+			_ = b.Cast(v.player, letter(v.claim), now)
+		}
+	}
+	b.Step(opened + DefaultDeadline)
+	for _, v := range votes {
+		if v.late {
+			if err := b.Cast(v.player, letter(v.claim), opened+DefaultDeadline+1); err == nil {
+				t.Fatalf("%v: a late vote was taken", v)
+			}
+		}
+	}
+	if b.Step(opened+DefaultDeadline+2) == Replaying {
+		if err := b.Replayed(server); err != nil {
+			t.Fatal(err)
+		}
+	}
+	v, ok := b.Verdict()
+	if !ok || b.Step(opened+DefaultDeadline+3) != Closed {
+		t.Fatalf("%v: no verdict in state %v", votes, b.Step(0))
+	}
+	return v
+}
+
+// The table of votes (LS-11): each row by its id, in every order that the votes can arrive in, with how often the
+// server had to replay.
+func TestEveryRowOfTheTableOfVotesHasItsVerdictInEveryOrderOfArrival(t *testing.T) {
+	rows := []struct {
+		id      string
+		n       int
+		votes   []cast
+		config  Config
+		server  byte // what a replay computes
+		result  byte
+		how     systems.How
+		flagged ecs.PlayerSet // dissented
+		silent  ecs.PlayerSet
+		replays int
+	}{
+		{id: "V-40", n: 4, votes: casts("AAAA"), result: 'A', how: systems.ByMajority},
+		{id: "V-31", n: 4, votes: casts("AAAB"), result: 'A', how: systems.ByMajority, flagged: players(3)},
+		{id: "V-22", n: 4, votes: casts("AABB"), server: 'A', result: 'A', how: systems.ByReplay, flagged: players(2, 3), replays: 1},
+		{id: "V-22 neither", n: 4, votes: casts("AABB"), server: 'R', result: 'R', how: systems.ByReplay, flagged: players(0, 1, 2, 3), replays: 1},
+		{id: "V-211", n: 4, votes: casts("AABC"), server: 'C', result: 'C', how: systems.ByReplay, flagged: players(0, 1, 2), replays: 1},
+		{id: "V-11", n: 2, votes: casts("AB"), server: 'B', result: 'B', how: systems.ByReplay, flagged: players(0), replays: 1},
+		{id: "V-3-", n: 4, votes: casts("AAA-"), result: 'A', how: systems.ByMajority, silent: players(3)},
+		{id: "V-21-", n: 4, votes: casts("AAB-"), server: 'A', result: 'A', how: systems.ByReplay, flagged: players(2), silent: players(3), replays: 1},
+		{id: "V-2--", n: 4, votes: casts("AA--"), server: 'A', result: 'A', how: systems.ByReplay, silent: players(2, 3), replays: 1},
+		{id: "V----", n: 4, votes: casts("----"), server: 'R', result: 'R', how: systems.ByReplay, silent: players(0, 1, 2, 3), replays: 1},
+		{id: "V-31-late", n: 4, votes: append(casts("AAA-"), cast{3, 'B', true}), result: 'A', how: systems.ByMajority, silent: players(3)},
+		{id: "V-21-late", n: 4, votes: append(casts("AAB-"), cast{3, 'A', true}), server: 'B', result: 'B', how: systems.ByReplay, flagged: players(0, 1), silent: players(3), replays: 1},
+		{id: "V-collude", n: 4, votes: casts("BBBA"), server: 'A', result: 'B', how: systems.ByMajority, flagged: players(3)},
+		{id: "V-collude audited", n: 4, votes: casts("BBBA"), config: Config{AuditPerMille: 1000}, server: 'A', result: 'A', how: systems.ByAudit, flagged: players(0, 1, 2), replays: 1},
+		{id: "V-40 audited", n: 4, votes: casts("AAAA"), config: Config{AuditPerMille: 1000}, server: 'A', result: 'A', how: systems.ByAudit, replays: 1},
+		{id: "V-31 clean", n: 4, votes: casts("AAAB"), config: Config{AuditClean: true}, server: 'A', result: 'A', how: systems.ByAudit, flagged: players(3), replays: 1},
+		{id: "V-40 clean", n: 4, votes: casts("AAAA"), config: Config{AuditClean: true}, result: 'A', how: systems.ByMajority},
+		{id: "V-1", n: 1, votes: casts("A"), result: 'A', how: systems.ByMajority},
+		{id: "V-1 silent", n: 1, votes: casts("-"), server: 'A', result: 'A', how: systems.ByReplay, silent: players(0), replays: 1},
+		{id: "V-2-1", n: 3, votes: casts("AAB"), result: 'A', how: systems.ByMajority, flagged: players(2)},
+		{id: "V-111", n: 3, votes: casts("ABC"), server: 'B', result: 'B', how: systems.ByReplay, flagged: players(0, 2), replays: 1},
+	}
+	for _, row := range rows {
+		t.Run(row.id, func(t *testing.T) {
+			b, orders := newBallot(t, row.config), 0
+			permutations(row.votes, func(votes []cast) {
+				orders++
+				got := hold(t, b, row.n, votes, letter(row.server))
+				want := Verdict{Result: letter(row.result), How: row.how, Registered: first(row.n), Voted: first(row.n) &^ row.silent,
+					Dissented: row.flagged, Silent: row.silent, Replays: row.replays}
+				if got != want {
+					t.Fatalf("votes %v\n got %+v\nwant %+v", votes, got, want)
+				}
+			})
+			if orders == 0 {
+				t.Fatal("no order was tried")
+			}
+		})
+	}
+}
+
+// V-dup. A player who says two things must not gain by it: the first counts, wherever the second comes, even when
+// voting is over; and who does so is known.
+func TestOfTwoDifferingVotesTheFirstCountsAndThePlayerIsFlagged(t *testing.T) {
+	b, orders := newBallot(t, Config{}), 0
+	votes := append(casts("AAAB"), cast{player: 3, claim: 'A'})
+	permutations(votes, func(votes []cast) {
+		orders++
+		flagged := players(3) // B came first: a dissenter
+		for _, v := range votes {
+			if v.player == 3 {
+				if v.claim == 'A' {
+					flagged = 0
+				}
+				break
+			}
+		}
+		got := hold(t, b, 4, votes, resultR)
+		want := Verdict{Result: resultA, Registered: first(4), Voted: first(4), How: systems.ByMajority, Dissented: flagged, Doubled: players(3)}
+		if got != want {
+			t.Fatalf("votes %v\n got %+v\nwant %+v", votes, got, want)
+		}
+	})
+	if orders != 120 {
+		t.Fatalf("%d orders", orders)
+	}
+	// Where the second vote would have made the majority, it makes none.
+	b.Open(first(4), 0, 0)
+	for _, v := range []cast{{0, 'A', false}, {1, 'A', false}, {2, 'B', false}, {2, 'A', false}} {
+		_ = b.Cast(v.player, letter(v.claim), 0)
+	}
+	if _, ok := b.Majority(); ok {
+		t.Error("a second vote decided")
+	}
+}
+
+// A verdict has been read by then, so nothing of it but the flag may change.
+func TestAVoteAfterTheVerdictOnlyFlags(t *testing.T) {
+	b := newBallot(t, Config{})
+	before := hold(t, b, 4, casts("AAAB"), resultR)
+	if err := b.Cast(0, resultB, opened+DefaultDeadline+9); !errors.Is(err, ErrDoubled) {
+		t.Fatal(err)
+	}
+	after, _ := b.Verdict()
+	if before.Doubled != 0 || after.Doubled != players(0) {
+		t.Errorf("doubled %b, then %b", before.Doubled, after.Doubled)
+	}
+	if after.Doubled = 0; after != before {
+		t.Errorf("%+v became %+v", before, after)
+	}
+}
+
+// Clients must not wait for the slowest: the winner is known with the vote that makes the majority. But who dissents
+// later is flagged as well as who dissented before.
+func TestAMajorityIsKnownAtOnceAndLaterDissentersAreStillFlagged(t *testing.T) {
+	b := newBallot(t, Config{})
+	b.Open(first(4), 0, opened)
+	for p := range ecs.Player(2) {
+		if err := b.Cast(p, resultA, opened); err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := b.Majority(); ok || b.Step(opened) != Voting {
+			t.Fatalf("%d of 4 decided for %v", p+1, r)
+		}
+	}
+	if err := b.Cast(2, resultA, opened); err != nil {
+		t.Fatal(err)
+	}
+	if r, ok := b.Majority(); !ok || r != resultA || b.Step(opened) != Decided {
+		t.Fatalf("majority %v, %v in state %v", r, ok, b.Step(opened))
+	}
+	if _, ok := b.Verdict(); ok {
+		t.Fatal("a verdict before voting has ended")
+	}
+	if err := b.Cast(3, resultB, opened+1); err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := b.Verdict(); !ok || v.Dissented != players(3) || v.Silent != 0 || b.Step(opened+1) != Closed {
+		t.Fatalf("verdict %+v, %v", v, ok)
+	}
+}
+
+// Half is not more than half, with any number of players.
+func TestAStrictMajorityOfTheRegisteredIsNeeded(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 4, 5, 8, 63, 64} {
+		for agreeing := range n + 1 {
+			b := newBallot(t, Config{})
+			registered := first(n)
+			b.Open(registered, 0, 0)
+			for p := range registered.All() {
+				if int(p) < agreeing {
+					if err := b.Cast(p, resultA, 0); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			_, decided := b.Majority()
+			want := agreeing > n/2
+			state := b.Step(DefaultDeadline)
+			if decided != want || (state == Closed) != want || (state == Replaying) == want {
+				t.Errorf("%d of %d agree: decided %v, then %v", agreeing, n, decided, state)
+			}
+		}
+	}
+}
+
+// A seat is a place in a set of 64, and the sets of a match have holes.
+func TestSeatsNeedNotBeTheFirst(t *testing.T) {
+	b := newBallot(t, Config{})
+	b.Open(players(0, 31, 63), 0, 0)
+	for _, p := range []ecs.Player{63, 0} {
+		if err := b.Cast(p, resultA, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, ok := b.Majority(); !ok || r != resultA {
+		t.Fatal("2 of 3 did not decide")
+	}
+	b.Step(DefaultDeadline)
+	if v, ok := b.Verdict(); !ok || v.Silent != players(31) || v.Voted != players(0, 63) {
+		t.Errorf("%+v, %v", v, ok)
+	}
+	if r, ok := b.Vote(63); !ok || r != resultA {
+		t.Errorf("vote %v, %v", r, ok)
+	}
+	if r, ok := b.Vote(31); ok || r != (Result{}) {
+		t.Errorf("vote of the silent %v, %v", r, ok)
+	}
+}
+
+// The parts of a triple are compared one by one: an equal digest of another end is another claim.
+func TestResultsThatDifferInAnythingAreDifferentGroups(t *testing.T) {
+	other := []Result{{901, 1, 0xA}, {900, 2, 0xA}, {900, 1, 0xB}}
+	for _, o := range other {
+		b := newBallot(t, Config{})
+		b.Open(first(2), 0, 0)
+		if b.Cast(0, resultA, 0) != nil || b.Cast(1, o, 0) != nil {
+			t.Fatal("votes were refused")
+		}
+		if _, ok := b.Majority(); ok || b.Step(0) != Replaying {
+			t.Errorf("%v and %v agree", resultA, o)
+		}
+	}
+}
+
+// Deliveries come before what is due at the same instant (LS-BOUNDARY), so a vote at the very deadline counts; a
+// nanosecond later it does not, and once Step has ended voting no clock that went back reopens it.
+func TestTheDeadlineIsExact(t *testing.T) {
+	const deadline = 3 * systems.Second
+	open := func() *Ballot {
+		b := newBallot(t, Config{Deadline: deadline})
+		b.Open(first(3), 0, opened)
+		if err := b.Cast(0, resultA, opened); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	if b := open(); b.Cast(1, resultA, opened+deadline) != nil || b.Step(opened+deadline) != Closed {
+		t.Error("a vote at the deadline does not count")
+	}
+	if b := open(); !errors.Is(b.Cast(1, resultA, opened+deadline+1), ErrClosed) || b.Step(0) != Replaying {
+		t.Error("a vote after the deadline counts")
+	}
+	if b := open(); b.Step(opened+deadline-1) != Voting {
+		t.Error("voting ends before the deadline")
+	}
+	b := open()
+	if b.Step(opened+deadline) != Replaying || !errors.Is(b.Cast(1, resultA, opened), ErrClosed) || b.Step(opened) != Replaying {
+		t.Error("voting began again")
+	}
+}
+
+// What a client sends is hostile.
+func TestWhoIsNotRegisteredHasNoVote(t *testing.T) {
+	b := newBallot(t, Config{})
+	if err := b.Cast(0, resultA, 0); !errors.Is(err, ErrClosed) || b.Step(1<<62) != Idle {
+		t.Errorf("before Open: %v", err)
+	}
+	b.Open(first(3), 0, 0)
+	for _, p := range []ecs.Player{3, 63, 64, 65, 128, 255} {
+		if err := b.Cast(p, resultA, 0); !errors.Is(err, ErrNotRegistered) {
+			t.Errorf("player %d: %v", p, err)
+		}
+	}
+	if _, ok := b.Vote(200); ok {
+		t.Error("player 200 has voted")
+	}
+	_ = b.Cast(0, resultA, 0)
+	if err := b.Cast(0, resultA, 0); err != nil {
+		t.Errorf("said again: %v", err)
+	}
+	if _, ok := b.Majority(); ok || b.Step(0) != Voting {
+		t.Error("one of three decided")
+	}
+}
+
+// A match that all have left still has a result.
+func TestWithNobodyRegisteredTheServerReplaysAtOnce(t *testing.T) {
+	b := newBallot(t, Config{})
+	b.Open(0, 0, 0)
+	if b.Step(0) != Replaying {
+		t.Fatal(b.Step(0))
+	}
+	if err := b.Replayed(resultR); err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := b.Verdict(); !ok || v != (Verdict{Result: resultR, How: systems.ByReplay, Replays: 1}) {
+		t.Errorf("%+v", v)
+	}
+}
+
+// A replay ends once, and none is taken that was not asked for: a majority would be overridden by mistake.
+func TestAReplayIsTakenOnlyWhenAskedFor(t *testing.T) {
+	b := newBallot(t, Config{})
+	wrong := func(when string) {
+		t.Helper()
+		if err := b.Replayed(resultR); !errors.Is(err, ErrNotReplaying) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	wrong("idle")
+	b.Open(first(1), 0, 0)
+	wrong("voting")
+	_ = b.Cast(0, resultA, 0)
+	wrong("closed")
+	b.Open(first(1), 0, 0)
+	if b.Step(DefaultDeadline) != Replaying || b.Replayed(resultA) != nil {
+		t.Fatal("no replay")
+	}
+	wrong("replayed")
+	if v, _ := b.Verdict(); v.Result != resultA {
+		t.Error(v)
+	}
+}
+
+// A dissenter who never did is the one sign of a majority that colludes; one who often does would have every match
+// played twice.
+func TestADissenterIsAuditedForOnlyWhileItsHistoryIsClean(t *testing.T) {
+	for _, v := range []struct {
+		clean ecs.PlayerSet
+		state State
+	}{{first(4), Replaying}, {players(3), Replaying}, {players(0, 1, 2), Closed}, {0, Closed}} {
+		b := newBallot(t, Config{AuditClean: true})
+		b.Open(first(4), v.clean, 0)
+		for _, c := range casts("BBBA") {
+			_ = b.Cast(c.player, letter(c.claim), 0)
+		}
+		if r, ok := b.Majority(); !ok || r != resultB || b.Step(0) != v.state {
+			t.Errorf("clean %b: %v", v.clean, b.Step(0))
+		}
+	}
+}
+
+// The sample is of ballots, drawn when they open: votes cannot steer it, and whoever has the seed can check it.
+func TestTheAuditedShareIsDrawnFromTheSeed(t *testing.T) {
+	draw := func(c Config, n int) (word string) {
+		b := newBallot(t, c)
+		for range n {
+			b.Open(first(1), 0, 0)
+			_ = b.Cast(0, resultA, 0)
+			word += b.Step(0).String()[:1] // r or c
+		}
+		return word
+	}
+	one, same, other := draw(Config{AuditPerMille: 30, Seed: 7}, 2000), draw(Config{AuditPerMille: 30, Seed: 7}, 2000), draw(Config{AuditPerMille: 30, Seed: 8}, 2000)
+	if one != same || one == other {
+		t.Error("the draw does not follow from the seed alone")
+	}
+	if n := strings.Count(one, "r"); n < 30 || n > 100 { // mean 60, deviation 7.6
+		t.Errorf("%d of 2000 audited at 30 per mille", n)
+	}
+	if n := strings.Count(draw(Config{AuditPerMille: 1000}, 100), "r"); n != 100 {
+		t.Errorf("%d of 100 audited at 1000 per mille", n)
+	}
+	if n := strings.Count(draw(Config{}, 100), "r"); n != 0 {
+		t.Errorf("%d of 100 audited at 0", n)
+	}
+}
+
+// A second match in the same room starts anew.
+func TestOpenForgetsTheBallotBefore(t *testing.T) {
+	b := newBallot(t, Config{})
+	hold(t, b, 4, append(casts("AAB-"), cast{player: 0, claim: 'B'}), resultR)
+	got := hold(t, b, 4, casts("CCC-"), resultR)
+	want := Verdict{Result: resultC, How: systems.ByMajority, Registered: first(4), Voted: first(3), Silent: players(3)}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestAWrongConfigIsNamed(t *testing.T) {
+	for field, c := range map[string]Config{"Deadline": {Deadline: -1}, "AuditPerMille": {AuditPerMille: 1001}, "AuditPerMille ": {AuditPerMille: -1}} {
+		if _, err := NewBallot(c); err == nil || !strings.Contains(err.Error(), "Config."+strings.TrimSpace(field)+" is") {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	if _, err := NewHashes(HashesConfig{Deadline: -1}); err == nil || !strings.Contains(err.Error(), "HashesConfig.Deadline is") {
+		t.Error(err)
+	}
+}
+
+// State is printed in records and logs.
+func TestStatesHaveNames(t *testing.T) {
+	for s := range states {
+		if s.String() == "" {
+			t.Errorf("state %d has no name", s)
+		}
+	}
+}
+
+// Every client sends a vote, some of them many.
+func TestCastingAVoteAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	b := newBallot(t, Config{AuditPerMille: 500, AuditClean: true})
+	n := 0
+	if a := testing.AllocsPerRun(200, func() {
+		b.Open(first(64), first(64), 0)
+		for p := range ecs.Player(64) {
+			_ = b.Cast(p, Result{End: 1, Digest: uint64(p) / 40}, 0)
+			_ = b.Cast(p, resultA, 0)
+		}
+		if b.Step(0) == Replaying {
+			_ = b.Replayed(resultA)
+		}
+		v, _ := b.Verdict()
+		n += v.Doubled.Len()
+	}); a != 0 {
+		t.Errorf("%v allocations", a)
+	}
+	if n != 201*64 {
+		t.Errorf("%d doubled votes were seen", n)
+	}
+}

@@ -1,0 +1,214 @@
+package vote
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// Hashes is a running vote on the state of every tick that is a multiple of Every. What more than half of the players
+// registered for a tick claim is its truth, or what the server says that it computed; who claims something else is
+// blamed.
+//
+// A blamed player is out of step until Resynced: what it claims meanwhile says nothing new, so it is neither blamed
+// again nor counted among those registered for the ticks that follow. A tick has at most one truth, and a player at
+// most one blame per tick.
+type Hashes struct {
+	every    ecs.Tick
+	deadline systems.Time
+	newest   ecs.Tick            // last tick opened, 0: none
+	next     systems.Time        // no deadline comes before; forever: none is set
+	checks   [hashesKept]check   // tick f in slot f / every % hashesKept, which stores its tick
+	strikes  [ecs.MaxPlayers]int // blames since Forget
+	missed   [ecs.MaxPlayers]uint64
+	apart    ecs.PlayerSet // blamed, not resynced
+	blamed   ecs.PlayerSet // not drained
+	blamedAt [ecs.MaxPlayers]ecs.Tick
+	stats    HashStats
+}
+
+// HashesConfig is how hashes are voted on.
+type HashesConfig struct {
+	// Every is the distance of the ticks that are voted on, in ticks. 0: 60.
+	Every ecs.Tick
+	// Deadline is how long a tick waits for a majority, in nanoseconds from Open. 0: 10 seconds.
+	Deadline systems.Time
+}
+
+// HashStats is what a Hashes counted since it was made.
+type HashStats struct {
+	Votes        uint64        // taken
+	Repeated     uint64        // said again, the same or not
+	Unknown      uint64        // for ticks that are not voted on, in the future or forgotten
+	Unregistered uint64        // by players who have no vote on the tick
+	Blames       uint64        // less those withdrawn
+	Replays      uint64        // ticks that the server was asked for
+	Unresolved   uint64        // ticks that were forgotten without a truth
+	Doubled      ecs.PlayerSet // players who said two things of one tick; the first counts
+}
+
+const (
+	// DefaultEvery is HashesConfig.Every where it is 0, in ticks.
+	DefaultEvery ecs.Tick = 60
+	// MaxStrikes is the number of strikes at which a player is to be removed. At fewer it is to be resynced.
+	MaxStrikes = 3
+
+	// hashesKept is how many ticks are remembered: 64 seconds at 60 ticks per second.
+	hashesKept = 64
+
+	forever systems.Time = 1<<63 - 1
+)
+
+// NewHashes returns a vote without ticks. The error names the field of c that is wrong.
+func NewHashes(c HashesConfig) (*Hashes, error) {
+	if c.Deadline < 0 {
+		return nil, fmt.Errorf("vote: HashesConfig.Deadline is %d ns: it is a duration, 0 for 10 s", c.Deadline)
+	}
+	if c.Deadline == 0 {
+		c.Deadline = DefaultDeadline
+	}
+	if c.Every == 0 {
+		c.Every = DefaultEvery
+	}
+	return &Hashes{every: c.Every, deadline: c.Deadline, next: forever}, nil
+}
+
+// Open begins the vote on tick f, in which registered were in the match. It is called for every tick, in turn, when
+// the server has reached it, and does nothing unless f is voted on. It panics if f is not after the last one opened.
+func (h *Hashes) Open(f ecs.Tick, registered ecs.PlayerSet, now systems.Time) {
+	if f == 0 || f%h.every != 0 {
+		return
+	}
+	if f <= h.newest {
+		panic(fmt.Sprintf("vote: Open of tick %d after tick %d: open ticks in turn", f, h.newest))
+	}
+	c := &h.checks[f/h.every%hashesKept]
+	if c.registered != 0 && c.origin == unknown {
+		h.stats.Unresolved++
+	}
+	*c = check{tick: f, registered: registered &^ h.apart, until: now + h.deadline}
+	h.newest, h.next = f, min(h.next, c.until)
+}
+
+// Cast takes what player p claims of tick f. What cannot be used is counted and otherwise ignored. A claim after the
+// deadline is held against the truth, but makes none.
+func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum ecs.Checksum, now systems.Time) {
+	h.expire(now - 1) // a vote at the very deadline still counts
+	c := h.at(f)
+	switch {
+	case c == nil:
+		h.stats.Unknown++
+		return
+	case !(c.registered &^ c.dismissed).Has(p):
+		h.stats.Unregistered++
+		return
+	case c.voted.Has(p):
+		h.stats.Repeated++
+		if c.sums[p] != sum {
+			h.stats.Doubled |= 1 << p
+		}
+		return
+	}
+	h.stats.Votes++
+	c.voted |= 1 << p
+	c.sums[p] = sum
+	switch {
+	case c.origin != unknown:
+		h.judge(c)
+	case !c.over && !c.contested && 2*c.claiming(sum).Len() > c.registered.Len():
+		c.truth, c.origin = sum, fromMajority
+		h.judge(c)
+	default:
+		h.contest(c)
+	}
+}
+
+// Truth says what the server itself computed of tick f: always, where it computes every tick; in answer to Contested,
+// where it does not. It overrides a majority, whose victims are pardoned. It reports false, and does nothing, if the
+// tick is not remembered or the server said its truth before.
+func (h *Hashes) Truth(f ecs.Tick, sum ecs.Checksum) bool {
+	c := h.at(f)
+	if c == nil || c.origin == fromServer {
+		return false
+	}
+	c.truth, c.origin = sum, fromServer
+	for p := range (c.blamed & c.claiming(sum)).All() {
+		h.pardon(c, p)
+	}
+	h.judge(c)
+	return true
+}
+
+// Step ends the votes whose deadline is there.
+func (h *Hashes) Step(now systems.Time) { h.expire(now) }
+
+// Contested calls f, oldest tick first, for every tick of which voters claim different things and no majority tells
+// which is true, once for each tick. The server replays up to it and answers with Truth.
+//
+// Where too few vote but none contradicts another, nobody could be blamed, and nothing is asked for.
+func (h *Hashes) Contested(f func(tick ecs.Tick)) {
+	for i := range h.checks {
+		// From the slot after the newest tick's, which is the oldest's, around to the newest's.
+		c := &h.checks[(h.newest/h.every+1+ecs.Tick(i))%hashesKept]
+		if c.contested && !c.asked && c.origin != fromServer {
+			c.asked = true
+			h.stats.Replays++
+			f(c.tick)
+		}
+	}
+}
+
+// Blamed calls f for every player blamed since the last call: for which tick, and the player's strikes with this one.
+// With MaxStrikes it is to be removed, with fewer resynced.
+func (h *Hashes) Blamed(f func(p ecs.Player, tick ecs.Tick, strikes int)) {
+	for p := range h.blamed.All() {
+		h.blamed &^= 1 << p
+		f(p, h.blamedAt[p], h.strikes[p])
+	}
+}
+
+// judge blames all who claim something else than the truth of c's tick.
+func (h *Hashes) judge(c *check) {
+	for p := range (c.voted &^ c.claiming(c.truth) &^ c.dismissed).All() {
+		h.blame(c, p)
+	}
+}
+
+// contest asks for a replay of c's tick if those who count claim different things and no majority can come any more.
+func (h *Hashes) contest(c *check) {
+	if c.origin == unknown && (c.over || c.registered&^c.voted&^c.dismissed == 0) && c.split() {
+		c.contested = true
+	}
+}
+
+// expire ends the votes whose deadline is not after t.
+func (h *Hashes) expire(t systems.Time) {
+	if t < h.next {
+		return
+	}
+	h.next = forever
+	for i := range h.checks {
+		c := &h.checks[i]
+		switch {
+		case c.tick == 0 || c.over:
+		case c.until > t:
+			h.next = min(h.next, c.until)
+		default:
+			c.over = true
+			for p := range (c.registered &^ c.voted &^ c.dismissed).All() {
+				h.missed[p]++
+			}
+			h.contest(c)
+		}
+	}
+}
+
+// at returns the vote on tick f, nil if there is none.
+func (h *Hashes) at(f ecs.Tick) *check {
+	c := &h.checks[f/h.every%hashesKept]
+	if f == 0 || c.tick != f {
+		return nil
+	}
+	return c
+}

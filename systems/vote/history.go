@@ -1,0 +1,84 @@
+package vote
+
+import "tendon/ecs"
+
+// Resynced says that player p, who was blamed, now holds the server's state: p votes on the ticks that are opened from
+// now on. Call it when the player has the state, not when it is sent, since what it claims in between is still wrong.
+func (h *Hashes) Resynced(p ecs.Player) { h.apart &^= 1 << p }
+
+// Forget clears the history of seat p, which its player gives up: who takes it next starts clean, and has no vote on
+// the ticks of before. What the player claimed stays counted.
+func (h *Hashes) Forget(p ecs.Player) {
+	if p >= ecs.MaxPlayers {
+		return
+	}
+	h.strikes[p], h.missed[p] = 0, 0
+	h.apart &^= 1 << p
+	h.blamed &^= 1 << p
+	h.stats.Doubled &^= 1 << p
+	for i := range h.checks {
+		h.checks[i].blamed &^= 1 << p
+	}
+	h.dismiss(p)
+}
+
+// Strikes returns how often player p was blamed.
+func (h *Hashes) Strikes(p ecs.Player) int {
+	if p >= ecs.MaxPlayers {
+		return 0
+	}
+	return h.strikes[p]
+}
+
+// Missed returns on how many ticks player p, who could have, did not vote before the deadline.
+func (h *Hashes) Missed(p ecs.Player) uint64 {
+	if p >= ecs.MaxPlayers {
+		return 0
+	}
+	return h.missed[p]
+}
+
+// Clean returns the seats without a strike, for Ballot.Open.
+func (h *Hashes) Clean() (set ecs.PlayerSet) {
+	for p, n := range h.strikes {
+		if n == 0 {
+			set |= 1 << p
+		}
+	}
+	return set
+}
+
+// Stats returns what was counted.
+func (h *Hashes) Stats() HashStats { return h.stats }
+
+// blame gives p a strike for what it claimed of c's tick.
+func (h *Hashes) blame(c *check, p ecs.Player) {
+	h.strikes[p]++
+	h.stats.Blames++
+	c.blamed |= 1 << p
+	h.apart |= 1 << p
+	h.blamed |= 1 << p
+	h.blamedAt[p] = c.tick
+	h.dismiss(p)
+}
+
+// pardon takes back p's strike for c's tick. If it was told of by Blamed, p still waits for its resync.
+func (h *Hashes) pardon(c *check, p ecs.Player) {
+	h.strikes[p]--
+	h.stats.Blames--
+	c.blamed &^= 1 << p
+	if h.blamed.Has(p) && h.blamedAt[p] == c.tick {
+		h.blamed &^= 1 << p
+		h.apart &^= 1 << p
+	}
+}
+
+// dismiss takes p out of the votes that are open. That may leave nobody to wait for.
+func (h *Hashes) dismiss(p ecs.Player) {
+	for i := range h.checks {
+		c := &h.checks[i]
+		if c.dismissed |= 1 << p & c.registered; c.tick != 0 {
+			h.contest(c)
+		}
+	}
+}
