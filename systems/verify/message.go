@@ -26,27 +26,29 @@ const (
 	maxLeap        = 1 << 32  // numbers that a client may leave out
 )
 
-// askMessage is what a client sends: the newest state it holds, and the commands that it has no answer to.
+// askMessage is what a client sends: the newest state it holds, and commands that it has no answer to.
 type askMessage struct {
 	held  ecs.Tick
 	lost  bool   // a State could not be used: only an image helps
-	first uint64 // the number of the oldest command that is not answered, or of the next one
+	first uint64 // all numbers before it were answered, or given up
+	skip  int    // commands from first on that are not in this message
 	asked []Command
 }
 
-// append writes the message with the commands from the first on that fit room bytes, and returns how many that are.
+// append writes the message with the commands that fit room bytes, and returns how many that are.
 func (m *askMessage) append(dst []byte, room int, game *ecs.Game) (message []byte, fits int) {
 	w := wire.NewWriter(dst, room)
 	w.U8(kindAsk)
 	w.U32(uint32(m.held))
 	w.Bool(m.lost)
 	w.Uvarint(m.first)
+	w.U8(uint8(m.skip))
 	count := len(w.Bytes())
 	w.U8(0)
 	for i := range m.asked {
 		whole := len(w.Bytes())
 		m.asked[i].append(&w, game)
-		if w.Err() != nil || i == maxOutstanding {
+		if w.Err() != nil {
 			return w.Bytes()[:whole], fits
 		}
 		fits++
@@ -62,13 +64,14 @@ func (m *askMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 	m.held = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	m.lost = r.Bool()
 	m.first = r.Uvarint()
+	m.skip = int(r.U8())
 	n := int(r.U8())
-	if r.Err() != nil || kind != kindAsk || m.first == 0 || n > maxOutstanding || m.first+uint64(n) < m.first {
+	if r.Err() != nil || kind != kindAsk || m.first == 0 || m.skip+n > maxOutstanding || m.first+maxOutstanding < m.first {
 		return ErrMessage
 	}
 	m.asked = m.asked[:0]
 	for i := range n {
-		c := Command{Number: m.first + uint64(i)}
+		c := Command{Number: m.first + uint64(m.skip+i)}
 		if c.read(&r, game) != nil {
 			return ErrMessage
 		}
@@ -118,23 +121,18 @@ type rejection struct {
 	reason Reason
 }
 
-// happening is the events of one tick.
-type happening struct {
-	tick   ecs.Tick
-	events []byte // as World.AppendEvents writes them
-}
-
 // stateMessage is what the server sends: answers to the client's commands, the events of the ticks that are new, and
 // what turns the state of tick base into that of tick.
 type stateMessage struct {
 	answered uint64 // the last command that was decided on; 0: none
 	rejected []rejection
-	happened []happening
+	happened [][]byte // for each tick in (base, tick] that has events, ascending: them, as World.AppendEvents writes them
 	base     ecs.Tick
 	tick     ecs.Tick
-	delta    []byte
+	delta    []byte // as Snapshot.AppendDelta writes it
 }
 
+// append writes the message, or returns nil if it is too large for any channel.
 func (m *stateMessage) append(dst []byte) []byte {
 	w := wire.NewWriter(dst, maxState)
 	w.U8(kindState)
@@ -145,9 +143,8 @@ func (m *stateMessage) append(dst []byte) []byte {
 		w.U8(uint8(m.rejected[i].reason))
 	}
 	w.Uvarint(uint64(len(m.happened)))
-	for i := range m.happened {
-		w.Uvarint(uint64(m.tick - m.happened[i].tick))
-		w.Blob(m.happened[i].events)
+	for _, events := range m.happened {
+		w.Blob(events)
 	}
 	w.Raw(m.delta)
 	if w.Err() != nil {
@@ -156,26 +153,24 @@ func (m *stateMessage) append(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// read parses a message into m, whose slices are used again; events and delta alias the message. What they hold is for
+// read parses a message into m, whose slices are used again; events and delta alias the message. What is in them is for
 // ecs to check.
 func (m *stateMessage) read(message []byte) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
 	m.answered = r.Uvarint()
 	m.rejected, m.happened = m.rejected[:0], m.happened[:0]
-	for range r.U8() {
-		j := rejection{reason: Reason(1)}
+	for i := range int(r.U8()) {
 		back := r.Uvarint()
-		j.number, j.reason = m.answered-back, Reason(r.U8())
-		if back >= m.answered || j.reason == Accepted || j.reason > lastRejection || len(m.rejected) == maxOutstanding ||
-			len(m.rejected) > 0 && j.number <= m.rejected[len(m.rejected)-1].number {
+		j := rejection{m.answered - back, Reason(r.U8())}
+		if back >= m.answered || j.reason == Accepted || j.reason > lastRejection || i == maxOutstanding ||
+			i > 0 && j.number <= m.rejected[i-1].number {
 			return ErrMessage
 		}
 		m.rejected = append(m.rejected, j)
 	}
-	for range r.Count(maxHistory, 2) {
-		ago := r.Uvarint()
-		m.happened = append(m.happened, happening{ecs.Tick(ago), r.Blob(maxState)})
+	for range r.Count(maxHistory, 1) {
+		m.happened = append(m.happened, r.Blob(maxState))
 	}
 	m.delta = r.Rest()
 	var ok bool
@@ -183,13 +178,13 @@ func (m *stateMessage) read(message []byte) error {
 		return ErrMessage
 	}
 	last := m.base
-	for i := range m.happened {
-		h := &m.happened[i]
-		if h.tick > m.tick || m.tick-h.tick <= last || len(h.events) == 0 {
+	for _, events := range m.happened {
+		r := wire.NewReader(events)
+		f := ecs.Tick(r.Uvarint())
+		if r.Err() != nil || f <= last || f > m.tick {
 			return ErrMessage
 		}
-		h.tick = m.tick - h.tick
-		last = h.tick
+		last = f
 	}
 	return nil
 }

@@ -34,6 +34,21 @@ type Config struct {
 	Reliable bool
 }
 
+// Strategy is verify sync as it is configured where nobody says otherwise.
+var Strategy = New(Config{})
+
+// New returns verify sync with limits of its own. A Config that is not valid is what making a half then fails with.
+func New(c Config) systems.Strategy {
+	s := systems.Strategy{Name: "verify",
+		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) },
+		NewClient: func(cc systems.ClientConfig) (systems.Client, error) { return newClient(cc, c) },
+	}
+	if full, err := c.withDefaults(); err == nil {
+		s.Params = full.params()
+	}
+	return s
+}
+
 // setting is a number of a Config.
 type setting struct {
 	name               string

@@ -1,0 +1,171 @@
+package verify
+
+import (
+	"encoding/binary"
+
+	"tendon/ecs"
+)
+
+// The test game: each player walks in the plane and fires; what he fires flies on and hurts whom it meets, who is dead
+// for a second when he has been hurt three times. With an order he buys something, for as long as he has gold. Its
+// positions are floats: nobody but the server computes with them.
+type (
+	pad struct {
+		DX, DY int8
+		Fire   bool `tendon:"press"`
+	}
+	body struct {
+		X, Y   float64
+		Hurt   uint8
+		Dead   bool
+		Awakes ecs.Tick
+	}
+	purse struct {
+		Gold, Bought int32
+	}
+	shot struct {
+		X, Y, VX, VY float64
+		Left         int32
+		By           ecs.Player
+	}
+	fired  struct{ By ecs.Player }
+	bought struct {
+		By ecs.Player
+		ID uint32
+	}
+)
+
+var (
+	padInput   = ecs.NewInput[pad]()
+	bodyComp   = ecs.NewComponent[body]("body")
+	purseComp  = ecs.NewComponent[purse]("purse")
+	seatComp   = ecs.NewComponent[ecs.Seat]("seat")
+	shotComp   = ecs.NewComponent[shot]("shot")
+	firedNews  = ecs.NewEvent[fired]("fired")
+	boughtNews = ecs.NewEvent[bought]("bought")
+	deathNews  = ecs.NewIrreversibleEvent[fired]("death")
+	bodies     = ecs.NewQuery2(ecs.Write(bodyComp), ecs.Read(seatComp))
+	purses     = ecs.NewQuery2(ecs.Write(purseComp), ecs.Read(seatComp))
+	shots      = ecs.NewQuery1(ecs.Write(shotComp))
+)
+
+// What the test game lets a player do.
+const (
+	startGold = 1000
+	forbidden = 100 // a DX that is never allowed
+)
+
+func walk(w *ecs.World) {
+	for e := range bodies.All(w) {
+		if e.A.Dead {
+			if w.Tick() >= e.A.Awakes {
+				*e.A = body{}
+			}
+			continue
+		}
+		in := padInput.Of(w, e.B.Player)
+		e.A.X += float64(in.DX)
+		e.A.Y += float64(in.DY) * 0.3
+		if in.Fire {
+			firedNews.Emit(w, e.Entity(), fired{e.B.Player})
+			s := w.Spawn(ecs.OwnedBy(e.B.Player), shotComp)
+			shotComp.Put(w, s, shot{X: e.A.X, Y: e.A.Y, VX: float64(w.Rand().IntN(100)-50) / 100, VY: 0.1, Left: 30, By: e.B.Player})
+		}
+	}
+}
+
+func fly(w *ecs.World) {
+	for e := range shots.All(w) {
+		e.A.X, e.A.Y = e.A.X+e.A.VX, e.A.Y+e.A.VY
+		if e.A.Left--; e.A.Left <= 0 {
+			w.Despawn(e.Entity())
+			continue
+		}
+		for b := range bodies.All(w) {
+			if dx := b.A.X - e.A.X; b.B.Player == e.A.By || b.A.Dead || dx < -1 || dx > 1 {
+				continue
+			}
+			if b.A.Hurt++; b.A.Hurt >= 3 {
+				b.A.Dead, b.A.Awakes = true, w.Tick()+60
+				deathNews.Emit(w, b.Entity(), fired{b.B.Player})
+			}
+			w.Despawn(e.Entity())
+			break
+		}
+	}
+}
+
+func bodyOf(w *ecs.World, p ecs.Player) (b body) {
+	for e := range bodies.All(w) {
+		if e.B.Player == p {
+			return *e.A
+		}
+	}
+	return b
+}
+
+func purseOf(w *ecs.World, p ecs.Player) (b purse) {
+	for e := range purses.All(w) {
+		if e.B.Player == p {
+			return *e.A
+		}
+	}
+	return b
+}
+
+// purchase is an order: a price and a number that names it.
+func purchase(price int32, id uint32) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(price))
+	return binary.LittleEndian.AppendUint32(b, id)
+}
+
+func testGame(rate int) *ecs.Game {
+	return &ecs.Game{Name: "market", TickRate: rate, MaxPlayers: 4, Input: padInput,
+		Components: ecs.Components(bodyComp, purseComp, seatComp, shotComp), Events: ecs.Events(firedNews, boughtNews, deathNews),
+		Systems: ecs.Systems(walk, fly),
+		Join: func(w *ecs.World, p ecs.Player) {
+			e := w.Spawn(ecs.OwnedBy(p), bodyComp, purseComp, seatComp)
+			seatComp.Put(w, e, ecs.Seat{Player: p})
+			bodyComp.Put(w, e, body{X: float64(p) * 5})
+			purseComp.Put(w, e, purse{Gold: startGold})
+		},
+		Leave: func(w *ecs.World, p ecs.Player) {
+			for e := range bodies.All(w) {
+				if e.B.Player == p {
+					w.Despawn(e.Entity())
+				}
+			}
+		},
+		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
+			for e := range purses.All(w) {
+				if e.B.Player == p {
+					e.A.Gold -= int32(binary.LittleEndian.Uint32(payload))
+					e.A.Bought++
+					boughtNews.Emit(w, e.Entity(), bought{p, binary.LittleEndian.Uint32(payload[4:])})
+				}
+			}
+		},
+		Validate: func(w *ecs.World, p ecs.Player, in ecs.InputBytes) bool {
+			return in == (ecs.InputBytes{}) || padInput.Unpack(in).DX != forbidden && !bodyOf(w, p).Dead
+		},
+		ValidateOrder: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) bool {
+			return len(payload) == 8 && purseOf(w, p).Gold >= int32(binary.LittleEndian.Uint32(payload)) && !bodyOf(w, p).Dead
+		},
+	}
+}
+
+// wander presses at random but the same for a seed.
+func wander(seed uint64) func(*player, int) pad {
+	r := ecs.NewRand(seed)
+	var now pad
+	return func(*player, int) pad {
+		if r.Chance(1, 12) {
+			now.DX, now.DY = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
+		}
+		now.Fire = r.Chance(1, 15)
+		return now
+	}
+}
+
+// idle does nothing.
+func idle(*player, int) pad { return pad{} }

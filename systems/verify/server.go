@@ -1,0 +1,224 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/rollback"
+	"tendon/systems"
+)
+
+// Server is the strategy's half on the server. World is in State(done); ring holds the states of the last ticks up to
+// it, and events what they emitted. The commands in queue came since tick done and are decided on in the next.
+type Server struct {
+	config  systems.ServerConfig
+	limits  Config
+	world   *ecs.World
+	game    *ecs.Game
+	ring    *rollback.Ring
+	events  [][]byte // of tick f in slot f % depth
+	seats   []seat
+	peers   []peer
+	queue   queue
+	stamped []ecs.Order // for the next tick
+	inputs  []ecs.InputBytes
+	first   ecs.Tick // the tick of the world that NewServer was given
+	done    ecs.Tick
+	deltas  deltas
+	rejects uint64
+
+	scratch struct {
+		orders  []ecs.Order
+		ask     askMessage
+		state   stateMessage
+		message []byte
+		piece   []byte
+	}
+}
+
+var _ systems.Server = (*Server)(nil)
+
+func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
+	limits, err := limits.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if c.World == nil {
+		return nil, fmt.Errorf("verify: ServerConfig.World is nil")
+	}
+	if c.Peers < 1 {
+		return nil, fmt.Errorf("verify: ServerConfig.Peers is %d, want at least 1", c.Peers)
+	}
+	game := c.World.Game()
+	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
+		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
+		first: c.World.Tick(), done: c.World.Tick()}
+	s.events = make([][]byte, s.ring.Depth())
+	for p := range s.seats {
+		s.seats[p] = seat{first: 1, held: s.world.InputOf(ecs.Player(p)), inputs: limits.InputBurst, orders: limits.OrderBurst * game.TickRate}
+	}
+	s.ring.Save(s.world)
+	return s, nil
+}
+
+// World is the match, in the state of the last tick.
+func (s *Server) World() *ecs.World { return s.world }
+
+// Done is the last tick computed.
+func (s *Server) Done() ecs.Tick { return s.done }
+
+// Hold is false: the server never waits.
+func (s *Server) Hold(systems.Time) bool { return false }
+
+// OldestServable is the oldest tick whose state is kept.
+func (s *Server) OldestServable() ecs.Tick {
+	if depth := ecs.Tick(s.ring.Depth()); s.done >= s.first+depth {
+		return s.done + 1 - depth
+	}
+	return s.first
+}
+
+// Rejects returns how many commands were rejected.
+func (s *Server) Rejects() uint64 { return s.rejects }
+
+// Stamp enters an order into the next tick: clients simulate nothing, so nobody needs to hear of it before. It panics
+// on an order that no peer would take.
+func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
+	if !o.Kind.Valid() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
+		panic(fmt.Sprintf("verify: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
+	}
+	o.Payload = bytes.Clone(o.Payload) // the caller's
+	s.stamped = append(s.stamped, o)
+	return s.done + 1
+}
+
+// Tick decides on the commands that have come, and computes the next tick.
+func (s *Server) Tick(systems.Time) {
+	present := s.present()
+	s.scratch.orders = append(s.scratch.orders[:0], s.stamped...)
+	for p := range s.seats {
+		s.seats[p].begin(present.Has(ecs.Player(p)), s.game, &s.limits)
+	}
+	for i := range s.queue.list {
+		s.decide(&s.queue.list[i], present)
+	}
+	for p := range s.seats {
+		s.seats[p].decided = s.seats[p].newest
+		s.inputs[p] = s.input(ecs.Player(p))
+	}
+	s.compute()
+	s.queue.reset()
+	for i := range s.peers {
+		s.peers[i].refill()
+	}
+}
+
+// present returns the players who are in the match before the next tick and not about to leave.
+func (s *Server) present() ecs.PlayerSet {
+	set := s.world.Players()
+	for i := range s.stamped {
+		if o := &s.stamped[i]; o.Kind == ecs.OrderLeave {
+			set &^= 1 << o.Player
+		}
+	}
+	return set
+}
+
+// decide lets a command take effect in the next tick, or rejects it.
+func (s *Server) decide(w *waiting, present ecs.PlayerSet) {
+	seat, c, p := &s.seats[w.seat], &w.command, ecs.Player(w.seat)
+	why := Accepted
+	switch {
+	case !present.Has(p):
+		why = ReasonAbsent
+	case c.Kind == CommandInput:
+		why = s.decideInput(seat, p, c.Input)
+	case !seat.mayOrder(s.game.TickRate):
+		why = ReasonRate
+	case s.game.ValidateOrder != nil && !s.game.ValidateOrder(s.world, p, c.Target, c.Order):
+		why = ReasonInvalid
+	default:
+		s.scratch.orders = append(s.scratch.orders, ecs.Order{Kind: ecs.OrderGame, Player: p, Entity: c.Target, Payload: c.Order})
+	}
+	seat.waiting--
+	if why != Accepted {
+		seat.reject(c.Number, why)
+		s.rejects++
+	}
+}
+
+// decideInput makes an input the one that the player holds. If he said something else in this tick before, no press of
+// that is lost; then what comes of both must be allowed as well.
+func (s *Server) decideInput(seat *seat, p ecs.Player, in ecs.InputBytes) Reason {
+	if !seat.mayChange() {
+		return ReasonRate
+	}
+	held := in
+	if seat.said {
+		held = s.game.MergeLate(seat.held, in)
+	}
+	if !s.allowed(p, in) || held != in && !s.allowed(p, held) {
+		return ReasonInvalid
+	}
+	seat.held, seat.said = held, true
+	return Accepted
+}
+
+func (s *Server) allowed(p ecs.Player, in ecs.InputBytes) bool {
+	return s.game.Validate == nil || s.game.Validate(s.world, p, in)
+}
+
+// input returns the input of a player for the next tick. One that was allowed when he began to hold it and is not any
+// more does nothing for as long as that is so: systems never see an input that the game refuses.
+func (s *Server) input(p ecs.Player) ecs.InputBytes {
+	seat := &s.seats[p]
+	if !seat.said && seat.held != (ecs.InputBytes{}) && !s.allowed(p, seat.held) {
+		return ecs.InputBytes{}
+	}
+	return seat.held
+}
+
+// Adopt computes the next tick from what is known to have entered it.
+func (s *Server) Adopt(t systems.FinalTick) {
+	if t.Tick != s.done+1 {
+		panic(fmt.Sprintf("verify: Adopt of tick %d after tick %d: adopt ticks in turn", t.Tick, s.done))
+	}
+	clear(s.inputs)
+	copy(s.inputs, t.Inputs)
+	for p := range s.seats {
+		s.seats[p].held = s.inputs[p]
+	}
+	s.scratch.orders = append(s.scratch.orders[:0], t.Orders...)
+	s.compute()
+}
+
+// compute makes the next tick final from s.inputs and s.scratch.orders.
+func (s *Server) compute() {
+	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
+	s.done++
+	clear(s.stamped)
+	s.stamped = s.stamped[:0]
+	slot := &s.events[s.done%ecs.Tick(len(s.events))]
+	*slot = s.world.AppendEvents((*slot)[:0])
+	s.enter(ecs.SectionSave)
+	state := s.ring.Save(s.world)
+	s.leave(ecs.SectionSave)
+	s.deltas.reset()
+	if s.config.Taken != nil {
+		s.config.Taken(systems.FinalTick{Tick: s.done, Inputs: s.inputs, Orders: s.scratch.orders, World: s.world, State: state})
+	}
+	s.config.DecideByServer(s.world)
+}
+
+func (s *Server) enter(section ecs.Section) {
+	if s.config.Observer != nil {
+		s.config.Observer.Enter(section)
+	}
+}
+
+func (s *Server) leave(section ecs.Section) {
+	if s.config.Observer != nil {
+		s.config.Observer.Leave(section)
+	}
+}
