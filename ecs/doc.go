@@ -75,6 +75,7 @@
 //   - draw random numbers: [World.Rand]; outside the state: [NewRand]
 //   - tell the view something: [Event.Emit], [World.Events]; a client that did not simulate: [World.AppendEvents], [Game.ReadEvents]
 //   - run a tick: [NewWorld], [World.Step]
+//   - refuse an order, say how a match ended: the hooks ValidateOrder and Result of [Game]
 //   - rewind: [World.Save], [World.Restore]
 //   - read an older state: [Component.ReadAt], [ExistsAt]
 //   - compare states: [Snapshot.Checksum], [Snapshot.ComponentChecksums], [FirstDifference], [Differences]

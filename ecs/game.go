@@ -43,10 +43,13 @@ type Game struct {
 	Dress func(v *View, entry *donburi.Entry)
 	// Validate says whether p may do what the input asks, given the state before the tick. nil: everything.
 	Validate func(w *World, p Player, in InputBytes) bool
-	// ValidateOrder says whether p's order may take effect, given the state before it. nil: every order.
+	// ValidateOrder says whether p's order may take effect, given the state that the tick's orders before it have left. It
+	// only reads. World.Step passes over an order that it refuses, on every peer alike. nil: every order takes effect.
 	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
 	// Result returns the result of a match that ended in this very tick, at most MaxResultBytes, and nil in every other
-	// tick; it only reads. It is what players vote on and what goes into the record of matches. nil: there are no results.
+	// tick: who won, with which scores. It only reads, and follows from the state alone, since it is what players vote on,
+	// who agree if their bytes are equal, and what goes into the record of matches. World never calls it. nil: there are
+	// no results.
 	Result func(w *World) []byte
 }
 

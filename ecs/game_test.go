@@ -368,6 +368,38 @@ func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 	}
 }
 
+// An order that the game refuses does nothing, and the next one is judged by the state without it. The engine's own
+// orders are not the game's to refuse.
+func TestARefusedOrderIsPassedOver(t *testing.T) {
+	g := tGame()
+	g.Order = func(w *World, p Player, e Entity, order []byte) { rScore.Write(w).Points[p] += int32(order[0]) }
+	g.ValidateOrder = func(w *World, p Player, e Entity, order []byte) bool {
+		return len(order) == 1 && e.Row == 5 && rScore.Read(w).Points[p]+int32(order[0]) <= 10
+	}
+	w := newWorld(t, g)
+	buy := func(p Player, n byte) Order { return Order{Player: p, Entity: Entity{Row: 5}, Payload: []byte{n}} }
+	orders := []Order{{Kind: OrderJoin, Player: 2}, buy(1, 7), buy(1, 4), buy(2, 4), buy(1, 3), buy(1, 1), {Player: 3, Payload: []byte{1}}, {Player: 3}}
+	w.Step(TickInputs{Orders: orders})
+	if got := rScore.Read(w).Points; got != [4]int32{0, 10, 4, 0} || !w.Players().Has(2) {
+		t.Error(got, w.Players())
+	}
+	g.Order = nil // then there is nothing to ask for
+	g.ValidateOrder = func(*World, Player, Entity, []byte) bool { t.Error("asked of an order without effect"); return true }
+	w.Step(TickInputs{Orders: orders})
+}
+
+// Hooks are code: a game with other rules for its orders has another build, but the same bytes, so they are no part of
+// the fingerprint and older recordings stay good.
+func TestHooksAreNoPartOfTheFingerprint(t *testing.T) {
+	g := busyGame()
+	before := g.Fingerprint()
+	g.ValidateOrder = func(*World, Player, Entity, []byte) bool { return true }
+	g.Result = func(*World) []byte { return nil }
+	if g.Fingerprint() != before {
+		t.Error("a hook changes the fingerprint")
+	}
+}
+
 // What an order spawned is there for the next order of the tick and for the first system.
 func TestOrdersSeeWhatEarlierOrdersDid(t *testing.T) {
 	g := tGame()

@@ -171,7 +171,7 @@ func (w *World) execute(o *Order) {
 			}
 		}
 	case OrderGame:
-		if g.Order != nil {
+		if g.Order != nil && (g.ValidateOrder == nil || g.ValidateOrder(w, o.Player, o.Entity, o.Payload)) {
 			g.Order(w, o.Player, o.Entity, o.Payload)
 		}
 	}

@@ -25,7 +25,7 @@
 //   - what a view is told: [Shots], [Hits], [Explosions], [Pickups], [Deaths], [Points], [Results]
 //   - moving: [Body], [Look], [Dash]; weapons: [Arms], [Rocket], [Blast]; life: [Health], [Dead], [Kit]
 //   - the place: [Level], [Box], [Doorway], [Door]; what is in the way: [Scene], [Ray]
-//   - the match: [Clock], [Scores]
+//   - the match: [Clock], [Scores]; how a round ended, as Game.Result says it: match.go
 //   - the picture: draw.go and hud.go; where it looks: [Camera]; what it heard: [Picture]
 //
 // The match of testdata/golden.txt and the recording testdata/amd64.tendon hold the rules to the same bits on every

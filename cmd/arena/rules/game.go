@@ -26,7 +26,7 @@ func Game() *ecs.Game {
 			startDashes, move, slideDoors, // where everything goes
 			keepTime, survey,
 		),
-		Setup: setup, Join: join, Leave: leave, Order: order,
+		Setup: setup, Join: join, Leave: leave, Order: order, ValidateOrder: validateOrder, Result: result,
 		Bot: bot, Controls: controls, Draw: draw, Heard: heard, Dress: dress,
 	}
 }
@@ -54,10 +54,14 @@ func leave(w *ecs.World, p ecs.Player) { w.Despawn(avatar(w, p)) }
 // Surrender is the game's one order: the player dies at once and loses a point.
 var Surrender = []byte("surrender")
 
-func order(w *ecs.World, p ecs.Player, _ ecs.Entity, what []byte) {
-	if bytes.Equal(what, Surrender) {
-		hurt(w, avatar(w, p), 2*fullHP, p) // more than a kit can mend
-	}
+// validateOrder refuses what is no order and the surrender of somebody who is not alive.
+func validateOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, what []byte) bool {
+	who := avatar(w, p)
+	return bytes.Equal(what, Surrender) && !who.IsZero() && !dead.Has(w, who)
+}
+
+func order(w *ecs.World, p ecs.Player, _ ecs.Entity, _ []byte) {
+	hurt(w, avatar(w, p), 2*fullHP, p) // more than a kit can mend
 }
 
 // avatar returns the entity that p steers, or the zero Entity.

@@ -1,6 +1,10 @@
 package rules
 
-import "tendon/ecs"
+import (
+	"strconv"
+
+	"tendon/ecs"
+)
 
 // Clock is the state of the match: rounds of play with a break after each, in which no weapon works.
 type Clock struct {
@@ -93,6 +97,36 @@ func leader(w *ecs.World) (best ecs.Player, draw bool) {
 		}
 	}
 	return best, draw
+}
+
+// resultBytes is the length of the longest result: a full match of which every number is as long as it can be.
+const resultBytes = 150
+
+// result returns how the round that ended in this tick ended, nil in every other tick. It is JSON without spaces:
+//
+//	{"round":1,"winner":3,"points":[3,1,0,4]}
+//
+// Points stand in the order of seats, up to the last one taken; winner is the seat, or -1 for a draw.
+func result(w *ecs.World) []byte {
+	c := clock.Read(w)
+	if c.Playing || c.Ends != w.Tick()+breakTicks {
+		return nil
+	}
+	b := strconv.AppendUint(append(make([]byte, 0, resultBytes), `{"round":`...), uint64(c.Round), 10)
+	b = strconv.AppendInt(append(b, `,"winner":`...), int64(c.Winner)-1, 10)
+	b = append(b, `,"points":[`...)
+	last := 0
+	for p := range w.Players().All() {
+		last = int(p)
+	}
+	table := scores.Read(w)
+	for p := range last + 1 {
+		if p > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(table.Of[p].Points), 10)
+	}
+	return append(b, "]}"...)
 }
 
 // startRound clears the table, revives everybody at a place of their own and removes what still flies.

@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"tendon/ecs"
+)
+
+// Players vote on the bytes of a result, so there is exactly one, in the tick that ends the round, and it says what the
+// event of that tick says.
+func TestTheResultComesOnceInTheTickThatEndsTheRound(t *testing.T) {
+	a := newArena(t, 5, 1)
+	give := func(points ...int16) {
+		for p, n := range points {
+			scores.Write(a.w).Of[p].Points = n
+		}
+	}
+	rounds := []struct {
+		points []int16
+		winner int
+		want   string
+	}{
+		{[]int16{3, 1, 0, 4, 0}, 3, `{"round":1,"winner":3,"points":[3,1,0,4,0]}`},
+		{[]int16{-2, 7, 7, 0, 1}, -1, `{"round":2,"winner":-1,"points":[-2,7,7,0,1]}`},
+		{[]int16{0, 0, 1}, 2, `{"round":3,"winner":2,"points":[0,0,1]}`},
+	}
+	told := 0
+	for i, r := range rounds {
+		if i == 2 {
+			a.step(ecs.Order{Kind: ecs.OrderLeave, Player: 3}, ecs.Order{Kind: ecs.OrderLeave, Player: 4})
+		}
+		for ends := clock.Read(a.w).Ends; a.w.Tick() <= ends+breakTicks-1; {
+			if a.w.Tick() == ends-1 {
+				give(r.points...)
+			}
+			before := a.happened.results
+			a.step()
+			got := a.w.Game().Result(a.w)
+			if (got != nil) != (a.happened.results > before) {
+				t.Fatalf("tick %d of round %d: result %q, but %d events say so", a.w.Tick(), i+1, got, a.happened.results-before)
+			}
+			if got == nil {
+				continue
+			}
+			told++
+			var said struct {
+				Round, Winner int
+				Points        []int16
+			}
+			if err := json.Unmarshal(got, &said); err != nil || said.Round != i+1 || said.Winner != r.winner || !slices.Equal(said.Points, r.points) {
+				t.Errorf("%s reads as %+v, %v", got, said, err)
+			}
+			if string(got) != r.want {
+				t.Errorf("%s\nwant %s", got, r.want)
+			}
+			// It follows from the state, whoever holds it.
+			var s ecs.Snapshot
+			a.w.Save(&s)
+			fresh := newArena(t, 0, 99).w
+			if err := fresh.LoadImage(s.AppendImage(nil)); err != nil || string(fresh.Game().Result(fresh)) != string(got) {
+				t.Error("another world in the same state has another result", err)
+			}
+		}
+	}
+	if told != len(rounds) {
+		t.Errorf("%d results of %d rounds", told, len(rounds))
+	}
+}
+
+// A result has to fit the record of matches whatever happened.
+func TestTheLongestResultFits(t *testing.T) {
+	a := newArena(t, maxPlayers, 1)
+	*clock.Write(a.w) = Clock{Ends: a.w.Tick() + breakTicks, Round: 65535, Winner: maxPlayers}
+	for p := range maxPlayers {
+		scores.Write(a.w).Of[p].Points = -32768
+	}
+	if got := result(a.w); len(got) != resultBytes || len(got) > ecs.MaxResultBytes {
+		t.Errorf("%d bytes, want %d: %s", len(got), resultBytes, got)
+	}
+}
+
+// An order without effect need not travel: nobody surrenders twice, or without being there.
+func TestOnlyTheLivingMaySurrender(t *testing.T) {
+	a := newArena(t, 2, 1)
+	may := func(p ecs.Player, what string) bool {
+		return a.w.Game().ValidateOrder(a.w, p, ecs.Entity{}, []byte(what))
+	}
+	if !may(0, "surrender") || may(0, "surrender!") || may(0, "") || may(2, "surrender") {
+		t.Error("of the living")
+	}
+	a.step(ecs.Order{Player: 0, Payload: Surrender})
+	if may(0, "surrender") || !may(1, "surrender") {
+		t.Error("of the dead")
+	}
+	a.run(respawnTicks)
+	if !may(0, "surrender") {
+		t.Error("of the risen")
+	}
+}
