@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"tendon/cmd/cli/window"
@@ -19,7 +21,8 @@ import (
 // joinVerb joins a server.
 type joinVerb struct {
 	Addr       string        `arg:"" help:"The server, as host:port; it must be one that the token names."`
-	Token      string        `required:"" help:"The connect token, or @FILE."`
+	Token      string        `help:"The connect token, or @FILE. With --log it may be left out to come back to the match that the log is of."`
+	Log        string        `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9."`
 	Bot        bool          `help:"Let the game's bot play, without a window."`
 	Headless   bool          `help:"No window: watch, or play as a bot with --bot."`
 	Name       string        `help:"What others see."`
@@ -34,7 +37,9 @@ reached, refuses, or ends the match.
 
 Examples:
   join 127.0.0.1:7777 --token TOKEN
-  join game.example.net:7777 --token @token.txt --bot --for 10m`
+  join game.example.net:7777 --token @token.txt --bot --for 10m
+  join game.example.net:7777 --token @token.txt --log match.log
+  join game.example.net:7777 --log match.log                       come back after a crash`
 }
 
 // Run plays.
@@ -47,17 +52,26 @@ func (v *joinVerb) Run(a *app) error {
 	if v.Bot && a.game.Bot == nil {
 		return errors.New("the game has no bot: leave --bot out")
 	}
-	token, err := parseToken(v.Token)
+	token, err := v.token(a)
 	if err != nil {
 		return err
 	}
 	if err := v.checkToken(a.game, token); err != nil {
 		return err
 	}
-	c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies, Name: v.Name,
+	config := client.Config{Game: a.game, Strategies: strategies, Name: v.Name,
 		Bot: v.Bot, BotSeed: chooseSeed(0), InputDelay: v.InputDelay,
 		Said:   func(s session.Said) { a.say("%s: %s", s.Name, s.Text) },
-		Notice: func(seconds int, text string) { a.say("in %d s: %s", seconds, text) }}})
+		Notice: func(seconds int, text string) { a.say("in %d s: %s", seconds, text) }}
+	var log *matchLog
+	if v.Log != "" {
+		if log, config.Resume, err = openMatchLog(a, v.Log); err != nil {
+			return err
+		}
+		defer log.close()
+		config.Log = log
+	}
+	c, err := client.Dial(client.DialConfig{Token: token, Config: config})
 	if err != nil {
 		return err
 	}
@@ -76,9 +90,25 @@ func (v *joinVerb) Run(a *app) error {
 	a.say("joining %s as %s", v.Addr, as)
 	a.emit("joining", fields{"address": v.Addr, "bot": v.Bot, "headless": v.Headless})
 	if v.Bot || v.Headless {
-		return v.headless(ctx, a, c)
+		return v.headless(ctx, a, c, log)
 	}
-	return inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, nil)
+	return inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, log, nil)
+}
+
+// token returns the token to join with: the one that was given, or the one that the log's run was handed to come back
+// with.
+func (v *joinVerb) token(a *app) ([]byte, error) {
+	switch {
+	case v.Token != "":
+		return parseToken(v.Token)
+	case v.Log == "":
+		return nil, errors.New("--token is missing: give the connect token that serve or token printed, or @FILE")
+	}
+	path := (&matchLog{path: v.Log}).tokenPath()
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("the log %s has no token to come back with: give one with --token", v.Log)
+	}
+	return parseToken("@" + path)
 }
 
 // checkToken says what is wrong with a token before a server would be silent about it.
@@ -102,19 +132,28 @@ func (v *joinVerb) checkToken(g *ecs.Game, token []byte) error {
 }
 
 // headless plays without a window and says now and then how it goes.
-func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error {
+func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client, log *matchLog) error {
 	p := newPlayer(v.Name, c, a.game, nil)
+	p.log = log
+	bar := newProgress(a, 100)
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
 		done <- p.run(ctx)
 		cancel()
 	}()
-	seconds := 0
-	every(ctx, time.Second, func() {
+	tenths := 0
+	every(ctx, time.Second/10, func() {
 		l := p.line()
-		a.emit("stats", fields{"client": l})
-		if seconds++; seconds%5 == 0 {
+		if l.Progress < 1 {
+			bar.at(int(100 * l.Progress))
+		} else {
+			bar.done()
+		}
+		if tenths++; tenths%10 == 0 {
+			a.emit("stats", fields{"client": l})
+		}
+		if tenths%50 == 0 {
 			a.say("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls", l.State, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls)
 		}
 	})
@@ -137,7 +176,7 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 var errLost = errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
 
 // inWindow plays in a window; lost ends it early, nil for never.
-func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost <-chan error) error {
+func inWindow(ctx context.Context, a *app, c *client.Client, title string, log *matchLog, lost <-chan error) error {
 	defer c.Close()
 	err := window.Run(window.Config{
 		Title: title, Game: a.game,
@@ -153,6 +192,9 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost 
 				return errSilent
 			}
 			c.SetInput(in)
+			if log != nil {
+				log.keepToken(c.Core().Token())
+			}
 			return c.Frame(now)
 		},
 		View: func(now time.Time) *ecs.View {
@@ -186,8 +228,8 @@ func status(c *client.Client) string {
 	switch c.State() {
 	case client.Live:
 		return fmt.Sprintf("RTT %d ms · %d ticks ahead · input delay %d", s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
-	case client.Loading:
-		return fmt.Sprintf("loading %.0f %%", 100*c.Progress())
+	case client.Loading, client.CatchingUp:
+		return fmt.Sprintf("%v [%-20s] %.0f %%", c.State(), strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
 	}
 	return c.State().String() + "…"
 }

@@ -49,6 +49,7 @@ type verbs struct {
 	Serve    serveVerb    `cmd:"" help:"Run a server."`
 	Join     joinVerb     `cmd:"" help:"Join a server: in a window, as a bot, or without either."`
 	Play     playVerb     `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
+	Bots     botsVerb     `cmd:"" help:"Load a server with rooms of bots."`
 	Token    tokenVerb    `cmd:"" help:"Mint a connect token."`
 	SyncTest syncTestVerb `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
 	Matches  matchesVerb  `cmd:"" help:"List decided matches, beside a running server too."`
@@ -61,6 +62,7 @@ type verbs struct {
 type Common struct {
 	JSON       bool   `name:"json" help:"Print JSON, one object a line, instead of text."`
 	Profile    string `enum:"none,cpu,mem,allocs,block,mutex,goroutine,trace,clock" default:"none" help:"Profile the run: cpu, mem, allocs, block, mutex, goroutine, trace or clock."`
+	TickRate   int    `help:"Run the game at this many ticks a second instead of its own; every peer of a match needs the same."`
 	ProfileDir string `type:"path" default:"profiles" help:"Where the profile is written."`
 }
 
@@ -87,6 +89,9 @@ func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer
 	if verb == nil {
 		return code
 	}
+	if err := a.setRate(); err != nil {
+		return a.fail(err)
+	}
 	stop, err := a.startProfile()
 	if err != nil {
 		return a.fail(err)
@@ -94,6 +99,17 @@ func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer
 	err = verb.Run(a)
 	stop()
 	return a.fail(err)
+}
+
+// setRate lets the game run at the rate that was asked for.
+func (a *app) setRate() error {
+	if a.common.TickRate == 0 {
+		return nil
+	}
+	game := *a.game
+	game.TickRate = a.common.TickRate
+	a.game = &game
+	return game.Check()
 }
 
 // tryTicks is how long a game is tried out before a verb runs.

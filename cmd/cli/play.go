@@ -65,7 +65,7 @@ func (v *playVerb) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return inWindow(ctx, a, you, a.game.Name, lost)
+	return inWindow(ctx, a, you, a.game.Name, nil, lost)
 }
 
 // seat returns a client for one seat of the match.

@@ -21,7 +21,8 @@ import (
 type player struct {
 	name   string
 	client *client.Client
-	truth  *truth // nil: checksums cannot be compared here
+	truth  *truth    // nil: checksums cannot be compared here
+	log    *matchLog // nil: nothing is kept
 	game   *ecs.Game
 
 	compared ecs.Tick                // last tick whose checksum was compared
@@ -53,6 +54,8 @@ type line struct {
 	Differed   uint64  `json:"checksums_different"`
 	Resyncs    uint64  `json:"resyncs"`
 	Reconnects uint64  `json:"reconnects"`
+	Stalled    string  `json:"stalled,omitempty"` // why it cannot go on now
+	Progress   float64 `json:"progress"`          // of loading and catching up, in [0, 1]
 	Desync     string  `json:"desync,omitempty"`
 
 	up, down uint64 // bytes so far
@@ -60,7 +63,7 @@ type line struct {
 
 func newPlayer(name string, c *client.Client, g *ecs.Game, t *truth) *player {
 	return &player{name: name, client: c, game: g, truth: t, cost: hdrhistogram.New(1, int64(10*time.Second/time.Microsecond), 3),
-		shown: line{Name: name}}
+		shown: line{Name: name, Progress: 1}}
 }
 
 // errDesynced ends a player whose states are compared, once it is known where they differed.
@@ -84,7 +87,7 @@ func (p *player) run(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second / time.Duration(p.game.TickRate))
 	defer ticker.Stop()
 	defer p.client.Close()
-	publish := time.Now()
+	publish, progress := time.Now(), time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -94,6 +97,10 @@ func (p *player) run(ctx context.Context) error {
 			if err := p.frame(now); err != nil {
 				p.publish(now.Sub(publish))
 				return err
+			}
+			if now.Sub(progress) >= time.Second/10 {
+				p.advance()
+				progress = now
 			}
 			if now.Sub(publish) >= time.Second {
 				p.publish(now.Sub(publish))
@@ -109,6 +116,9 @@ func (p *player) frame(now time.Time) error {
 	err := p.client.Frame(now)
 	_ = p.cost.RecordValue(max(int64(time.Since(start)/time.Microsecond), 1))
 	p.client.Effects(func(systems.Effect) {})
+	if p.log != nil {
+		p.log.keepToken(p.client.Core().Token())
+	}
 	p.compare()
 	switch {
 	case err == nil && silent(p.client):
@@ -117,6 +127,13 @@ func (p *player) frame(now time.Time) error {
 		return errDesynced
 	}
 	return err
+}
+
+// advance publishes how far loading and catching up are.
+func (p *player) advance() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown.State, p.shown.Progress = p.client.State().String(), p.client.Progress()
 }
 
 // compare checks the newest confirmed state against the server's.
@@ -174,7 +191,7 @@ func (p *player) publish(elapsed time.Duration) {
 	l.UpBps, l.DownBps = float64(s.Session.BytesSent-l.up)/seconds, float64(s.Session.BytesReceived-l.down)/seconds
 	l.up, l.down = s.Session.BytesSent, s.Session.BytesReceived
 	l.FrameP50Us, l.FrameP99Us = float64(p.cost.ValueAtQuantile(50)), float64(p.cost.ValueAtQuantile(99))
-	l.Resyncs, l.Reconnects = s.Resyncs, s.Reconnects
+	l.Resyncs, l.Reconnects, l.Stalled, l.Progress = s.Resyncs, s.Reconnects, st.Stalled.String(), p.client.Progress()
 	if d := p.client.Core().Desyncs(); len(d) > 0 {
 		l.Desync = d[len(d)-1].String()
 	}

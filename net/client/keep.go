@@ -17,8 +17,8 @@ type Resume struct {
 // Log keeps a match as it becomes final here, so that another process of the same client can go on with it. What it
 // cannot store is its own business: the match goes on.
 type Log interface {
-	// Begin begins anew with a state that was taken over whole.
-	Begin(m Match, state *ecs.Snapshot, chain journal.Chain)
+	// Begin begins anew with a state that was taken over whole; at is where it stands. State is valid during the call.
+	Begin(m Match, at journal.Position, state *ecs.Snapshot)
 	// Tick adds the tick that follows. Its slices are valid during the call.
 	Tick(t journal.Tick)
 }
@@ -47,11 +47,12 @@ func (c *Core) taken(f systems.FinalTick) {
 
 // keep begins the tail, and the log, with the state that was loaded into the world.
 func (c *Core) keep(chain journal.Chain) {
-	c.tail.Start(journal.PositionOf(c.world, chain))
+	at := journal.PositionOf(c.world, chain)
+	c.tail.Start(at)
 	if c.config.Log != nil {
 		var state ecs.Snapshot
 		c.world.Save(&state)
-		c.config.Log.Begin(Match{Number: c.welcome.Match, Strategy: c.welcome.Strategy, Seat: c.welcome.Seat}, &state, chain)
+		c.config.Log.Begin(Match{Number: c.welcome.Match, Strategy: c.welcome.Strategy, Seat: c.welcome.Seat}, at, &state)
 		state.Release()
 	}
 }
