@@ -322,6 +322,22 @@ func TestAnImageMayTrailAndMustBeOfThisMatch(t *testing.T) {
 	m.must(w.Flush())
 	m.holds(open(t, to.Bytes()), 30)
 
+	// A checksum that trails the image says nothing about the way from there, and does not hide the next one.
+	trailing := &file{}
+	w, err = NewWriter(trailing, game(), HeaderOf(game(), 10, build))
+	m.must(err)
+	for _, tick := range m.ticks[1:] {
+		m.must(w.Tick(tick))
+	}
+	m.must(w.Image(&early))
+	m.must(w.Check(18, m.sums[18]))
+	m.must(w.Check(28, m.sums[28]+1))
+	m.must(w.Flush())
+	if _, err := open(t, trailing.Bytes()).World(); !errors.Is(err, ErrDiverged) {
+		t.Fatal(err)
+	}
+	w = open(t, to.Bytes()).Resume(to)
+
 	foreign := newMatch(t, 11)
 	for foreign.world.Tick() < 30 {
 		foreign.step()

@@ -245,6 +245,11 @@ func TestAGapEmptiesATail(t *testing.T) {
 	if !tail.Append(&m.ticks[10]) {
 		t.Fatal("a new start")
 	}
+	tail.Start(Position{}) // nothing is left of the inputs of tick 10
+	tail.Append(&m.ticks[1])
+	if _, chain, ok := tail.Newest(); !ok || chain != m.places[1].Chain {
+		t.Fatal("a start over")
+	}
 }
 
 func TestATailConfigIsChecked(t *testing.T) {

@@ -275,6 +275,78 @@ func TestATickHasOneCode(t *testing.T) {
 	}
 }
 
+// What can be written in two ways could be hashed in two ways: all but one are refused, and so is what no game can hold.
+func TestEveryOtherWayToWriteATickIsRefused(t *testing.T) {
+	c, read := NewCodec(game()), Tick{}
+	order := "\x00\x02\x00\x00\x03buy"
+	for name, code := range map[string]string{
+		"the way":         "\x03\x02\x01\x05\x01" + order,
+		"nothing":         "",
+		"unknown flags":   "\x04",
+		"no players":      "\x01\x00",
+		"player 3":        "\x01\x08\x01\x05",
+		"no bytes":        "\x01\x02\x00",
+		"byte 6":          "\x01\x02\x40\x05",
+		"same byte":       "\x01\x02\x01\x00",
+		"padding":         "\x01\x02\x02\x05",
+		"boolean 2":       "\x01\x02\x10\x02",
+		"long varint":     "\x01\x82\x00\x01\x05",
+		"endless varint":  "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+		"no orders":       "\x02\x00",
+		"too many orders": "\x02\x02" + order,
+		"order's kind":    "\x02\x01\x03\x02\x00\x00\x00",
+		"order's player":  "\x02\x01\x00\x03\x00\x00\x00",
+		"order's row":     "\x02\x01\x00\x02\x80\x80\x80\x80\x10\x00\x00",
+		"order's payload": "\x02\x01\x00\x02\x00\x00\x81\x08" + string(make([]byte, 1025)),
+	} {
+		rest, err := c.ReadTick([]byte(code), nil, &read)
+		if name == "the way" {
+			if err != nil || len(rest) != 0 || len(read.Orders) != 1 || pads.Unpack(read.Inputs[1]).DX != 5 {
+				t.Errorf("%s: %v, %+v", name, err, read)
+			}
+		} else if !errors.Is(err, ErrMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A list of inputs that ends early means zeros, in every log.
+func TestMissingInputsCountAsZero(t *testing.T) {
+	var to file
+	w, err := NewWriter(&to, game(), HeaderOf(game(), 1, build))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail := newTail(t, TailConfig{})
+	tail.Start(Position{})
+	in := pads.Pack(pad{DX: 3})
+	for i, inputs := range [][]ecs.InputBytes{{in, in, in}, {in}, nil, {{}, in}} {
+		tick := Tick{Tick: ecs.Tick(i + 1), Inputs: inputs}
+		if err := w.Tick(tick); err != nil || !tail.Append(&tick) {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := [][]ecs.InputBytes{{in, in, in}, {in, {}, {}}, {{}, {}, {}}, {{}, in, {}}}
+	body, _, _ := tail.AppendFrom(nil, 1, MaxTailBytes)
+	offer, err := NewCodec(game()).ReadTail(body, Position{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tick := range offer.Ticks() {
+		if !slices.Equal(tick.Inputs, want[tick.Tick-1]) {
+			t.Errorf("offer, tick %d: %v", tick.Tick, tick.Inputs)
+		}
+	}
+	for tick := range open(t, to.Bytes()).Ticks(0) {
+		if !slices.Equal(tick.Inputs, want[tick.Tick-1]) {
+			t.Errorf("journal, tick %d: %v", tick.Tick, tick.Inputs)
+		}
+	}
+}
+
 // Chains are compared across versions and strategies, so the code of a tick and the hash are pinned.
 func TestTheChainIsPinned(t *testing.T) {
 	c := NewCodec(game())
