@@ -1,0 +1,482 @@
+package vote
+
+import (
+	"slices"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+type blame struct {
+	player  ecs.Player
+	tick    ecs.Tick
+	strikes int
+}
+
+func newHashes(t testing.TB, c HashesConfig) *Hashes {
+	t.Helper()
+	h, err := NewHashes(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func drainBlames(h *Hashes) (list []blame) {
+	h.Blamed(func(p ecs.Player, f ecs.Tick, n int) { list = append(list, blame{p, f, n}) })
+	return list
+}
+
+func drainContested(h *Hashes) (list []ecs.Tick) {
+	h.Contested(func(f ecs.Tick) { list = append(list, f) })
+	return list
+}
+
+func sumOf(c byte) ecs.Checksum { return letter(c).Hash }
+
+// expect checks what a Hashes has to say.
+func expect(t *testing.T, h *Hashes, when string, contested []ecs.Tick, blames ...blame) {
+	t.Helper()
+	if got := drainContested(h); !slices.Equal(got, contested) {
+		t.Fatalf("%s: contested %v, want %v", when, got, contested)
+	}
+	if got := drainBlames(h); !slices.Equal(got, blames) {
+		t.Fatalf("%s: blamed %v, want %v", when, got, blames)
+	}
+}
+
+// The table of votes holds for checksums too, in every order: the majority is believed, a split is for the server to
+// settle, and whoever then stands against the truth is blamed once. What comes late is held against the truth.
+func TestEveryRowOfTheTableOfVotesBlamesTheSameInEveryOrderOfArrival(t *testing.T) {
+	const late = opened + DefaultDeadline + 1
+	rows := []struct {
+		id        string
+		n         int
+		votes     []cast
+		contested bool
+		server    byte
+		blamed    ecs.PlayerSet
+		missed    ecs.PlayerSet
+	}{
+		{id: "V-40", n: 4, votes: casts("AAAA")},
+		{id: "V-31", n: 4, votes: casts("AAAB"), blamed: players(3)},
+		{id: "V-22", n: 4, votes: casts("AABB"), contested: true, server: 'A', blamed: players(2, 3)},
+		{id: "V-22 neither", n: 4, votes: casts("AABB"), contested: true, server: 'R', blamed: first(4)},
+		{id: "V-11", n: 2, votes: casts("AB"), contested: true, server: 'B', blamed: players(0)},
+		{id: "V-3-", n: 4, votes: casts("AAA-"), missed: players(3)},
+		{id: "V-21-", n: 4, votes: casts("AAB-"), contested: true, server: 'A', blamed: players(2), missed: players(3)},
+		{id: "V-2--", n: 4, votes: casts("AA--"), missed: players(2, 3)},
+		{id: "V-31-late", n: 4, votes: append(casts("AAA-"), cast{3, 'B', true}), blamed: players(3), missed: players(3)},
+		{id: "V-22-late", n: 4, votes: append(casts("AAB-"), cast{3, 'A', true}), contested: true, server: 'B', blamed: players(0, 1, 3), missed: players(3)},
+		{id: "V-2-late", n: 4, votes: append(casts("AA--"), cast{2, 'A', true}, cast{3, 'A', true}), missed: players(2, 3)},
+		{id: "V-2B-late", n: 4, votes: append(casts("AA--"), cast{2, 'A', true}, cast{3, 'B', true}), contested: true, server: 'A', blamed: players(3), missed: players(2, 3)},
+		{id: "V-dup", n: 4, votes: append(casts("AAAB"), cast{0, 'A', false}), blamed: players(3)},
+		{id: "V-1", n: 1, votes: casts("A")},
+	}
+	for _, row := range rows {
+		t.Run(row.id, func(t *testing.T) {
+			permutations(row.votes, func(votes []cast) {
+				h := newHashes(t, HashesConfig{})
+				h.Open(60, first(row.n), opened)
+				for _, v := range votes {
+					if !v.late {
+						h.Cast(v.player, 60, sumOf(v.claim), opened)
+					}
+				}
+				h.Step(late - 1)
+				for _, v := range votes {
+					if v.late {
+						h.Cast(v.player, 60, sumOf(v.claim), late)
+					}
+				}
+				for range 2 { // asked once
+					for _, f := range drainContested(h) {
+						if !row.contested || f != 60 {
+							t.Fatalf("votes %v: tick %d is contested", votes, f)
+						}
+					}
+				}
+				if h.Stats().Replays != map[bool]uint64{true: 1}[row.contested] {
+					t.Fatalf("votes %v: %+v", votes, h.Stats())
+				}
+				if row.contested && !h.Truth(60, sumOf(row.server)) {
+					t.Fatal("the truth was not taken")
+				}
+				var blamed ecs.PlayerSet
+				for _, b := range drainBlames(h) {
+					if blamed.Has(b.player) || b.tick != 60 || b.strikes != 1 {
+						t.Fatalf("votes %v: blame %v", votes, b)
+					}
+					blamed |= 1 << b.player
+				}
+				var missed ecs.PlayerSet
+				for p := range ecs.Player(64) {
+					if h.Missed(p) > 0 {
+						missed |= 1 << p
+					}
+				}
+				if blamed != row.blamed || missed != row.missed || len(drainBlames(h)) > 0 {
+					t.Fatalf("votes %v: blamed %b, want %b; missed %b, want %b", votes, blamed, row.blamed, missed, row.missed)
+				}
+			})
+		})
+	}
+}
+
+// machine is a player's computer: a state that every tick changes by every one of its bits.
+type machine struct{ state [4]uint64 }
+
+func (m *machine) step() {
+	for i := range m.state {
+		x := m.state[i] + uint64(i) + 1 + m.state[(i+1)%4]
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		m.state[i] = x ^ x>>27
+	}
+}
+
+func (m *machine) checksum() (sum ecs.Checksum) {
+	for i, x := range m.state {
+		sum += ecs.Checksum((x ^ uint64(i)) * 0x94d049bb133111eb)
+	}
+	return sum
+}
+
+// LS-14: one bit of one client's state flips in tick f. It is found by tick f + 60, and in 3:1 it is that client which
+// is blamed, whether the server computes the ticks or not.
+func TestAFlippedBitIsFoundWithinSixtyTicksAndItsClientBlamed(t *testing.T) {
+	for flip := ecs.Tick(1); flip <= 130; flip++ {
+		for _, computes := range []bool{false, true} {
+			h := newHashes(t, HashesConfig{})
+			victim := ecs.Player(flip % 4)
+			var clients [4]machine
+			var server machine
+			var found []blame
+			for f := ecs.Tick(1); f <= flip+DefaultEvery; f++ {
+				h.Open(f, first(4), 0)
+				if server.step(); computes {
+					h.Truth(f, server.checksum())
+				}
+				for p := range clients {
+					c := &clients[p]
+					if c.step(); f == flip && ecs.Player(p) == victim {
+						c.state[flip%4] ^= 1 << (flip * 7 % 64)
+					}
+					if f%DefaultEvery == 0 {
+						h.Cast(ecs.Player(p), f, c.checksum(), 0)
+					}
+				}
+				found = append(found, drainBlames(h)...)
+			}
+			at := (flip + DefaultEvery - 1) / DefaultEvery * DefaultEvery
+			if want := []blame{{victim, at, 1}}; !slices.Equal(found, want) || at > flip+DefaultEvery {
+				t.Errorf("flipped in tick %d, server computes: %v: blamed %v, want %v", flip, computes, found, want)
+			}
+		}
+	}
+}
+
+// The server's word needs no majority: the only player of a match can be wrong, and so can all.
+func TestWhereTheServerComputesItsTruthCountsAtOnce(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	h.Open(60, first(3), 0)
+	if !h.Truth(60, 1) {
+		t.Fatal("refused")
+	}
+	h.Cast(2, 60, 5, 0)
+	expect(t, h, "one vote of three", nil, blame{2, 60, 1})
+	h.Cast(0, 60, 5, 0)
+	h.Cast(1, 60, 1, 0)
+	expect(t, h, "a majority against the server", nil, blame{0, 60, 1})
+	if h.Truth(60, 5) {
+		t.Error("the server may say two things")
+	}
+	expect(t, h, "a second truth", nil)
+}
+
+// A fault is one fault: what a client computes from a wrong state is wrong for as long as it takes to resync it.
+func TestAPlayerIsBlamedOnceUntilItIsResyncedAndRemovedAtTheThirdStrike(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	wrongAt := func(f ecs.Tick) {
+		h.Open(f, first(4), 0)
+		for p := range ecs.Player(4) {
+			h.Cast(p, f, sumOf("AAAB"[p]), 0)
+		}
+	}
+	wrongAt(60)
+	expect(t, h, "first", nil, blame{3, 60, 1})
+	wrongAt(120)
+	wrongAt(180)
+	expect(t, h, "not resynced", nil)
+	h.Resynced(3)
+	h.Cast(3, 180, sumOf('B'), 0)
+	expect(t, h, "claims of before the resync", nil)
+	wrongAt(240)
+	expect(t, h, "second", nil, blame{3, 240, 2})
+	h.Resynced(3)
+	wrongAt(300)
+	expect(t, h, "third", nil, blame{3, 300, MaxStrikes})
+	if h.Strikes(3) != 3 || h.Clean() != ^players(3) || h.Stats().Blames != 3 {
+		t.Errorf("%d strikes, clean %b, %+v", h.Strikes(3), h.Clean(), h.Stats())
+	}
+}
+
+// Two ticks are open when the fault is found: the second says nothing new of the player, and there is nobody else to
+// contest it, so no replay is spent on it.
+func TestWhatABlamedPlayerClaimedOfOtherTicksIsNotContested(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	h.Open(60, first(2), 0)
+	h.Open(120, first(2), 0)
+	h.Cast(1, 60, sumOf('B'), 0)
+	h.Cast(1, 120, sumOf('B'), 0)
+	h.Cast(0, 60, sumOf('A'), 0)
+	expect(t, h, "split", []ecs.Tick{60})
+	h.Truth(60, sumOf('A'))
+	h.Cast(0, 120, sumOf('A'), 0)
+	h.Step(DefaultDeadline)
+	expect(t, h, "the tick after", nil, blame{1, 60, 1})
+	h.Open(180, first(2), 0)
+	h.Cast(0, 180, sumOf('A'), 0) // alone, while the other is resynced
+	h.Step(2 * DefaultDeadline)
+	expect(t, h, "alone", nil)
+	if h.Missed(1) != 0 {
+		t.Error("a player who had no vote missed one")
+	}
+}
+
+// Nobody is waited for who can no longer vote: with the blamed one gone, those that are there stand two against one.
+func TestABlameCanLeaveNobodyToWaitFor(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	h.Open(60, first(4), 0)
+	h.Open(120, first(4), 0)
+	for p, claim := range "AAB" {
+		h.Cast(ecs.Player(p), 120, sumOf(byte(claim)), 0)
+	}
+	expect(t, h, "the fourth is missing", nil)
+	h.Truth(60, sumOf('A'))
+	h.Cast(3, 60, sumOf('B'), 0)
+	expect(t, h, "the fourth is blamed", []ecs.Tick{120}, blame{3, 60, 1})
+}
+
+// The server replays what the votes of a majority had settled, and the majority had colluded: its victim must not pay.
+func TestATruthOverridesAMajorityAndPardonsItsVictims(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	vote := func(f ecs.Tick, word string) {
+		h.Open(f, first(len(word)), 0)
+		for p, claim := range word {
+			h.Cast(ecs.Player(p), f, sumOf(byte(claim)), 0)
+		}
+	}
+	vote(60, "BBBA")
+	if !h.Truth(60, sumOf('A')) {
+		t.Fatal("refused")
+	}
+	expect(t, h, "before it was told", nil, blame{0, 60, 1}, blame{1, 60, 1}, blame{2, 60, 1})
+	if h.Strikes(3) != 0 || h.Stats().Blames != 3 {
+		t.Fatalf("%d strikes, %+v", h.Strikes(3), h.Stats())
+	}
+	for p := range ecs.Player(3) {
+		h.Resynced(p)
+	}
+	vote(120, "AABB") // and 3 votes again
+	expect(t, h, "the pardoned vote", []ecs.Tick{120})
+	h.Truth(120, sumOf('A'))
+	expect(t, h, "and are blamed", nil, blame{2, 120, 2}, blame{3, 120, 1})
+	h.Resynced(2)
+	h.Resynced(3)
+
+	vote(180, "BBBA")
+	expect(t, h, "told already", nil, blame{3, 180, 2})
+	h.Truth(180, sumOf('A'))
+	expect(t, h, "then pardoned", nil, blame{0, 180, 2}, blame{1, 180, 2}, blame{2, 180, 3})
+	if h.Strikes(3) != 1 {
+		t.Errorf("%d strikes", h.Strikes(3))
+	}
+}
+
+// A seat's next player must not pay for the last one, nor speak for it.
+func TestWhoIsNewInASeatStartsClean(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	h.Open(60, first(4), 0)
+	for p, claim := range "AAAB" {
+		h.Cast(ecs.Player(p), 60, sumOf(byte(claim)), 0)
+	}
+	h.Cast(3, 60, sumOf('C'), 0)
+	h.Open(120, first(3), 0)
+	h.Cast(2, 120, sumOf('B'), 0)
+	h.Forget(3) // before its blame was told
+	h.Forget(2) // before its claim was judged
+	h.Cast(0, 120, sumOf('A'), 0)
+	h.Cast(1, 120, sumOf('A'), 0)
+	expect(t, h, "forgotten", nil)
+	if h.Strikes(2)+h.Strikes(3) != 0 || h.Clean() != ^ecs.PlayerSet(0) || h.Stats().Doubled != 0 {
+		t.Errorf("%d, %d strikes, clean %b", h.Strikes(2), h.Strikes(3), h.Clean())
+	}
+	h.Truth(60, sumOf('B')) // would pardon the one of before
+	if h.Strikes(3) != 0 {
+		t.Errorf("%d strikes", h.Strikes(3))
+	}
+	before := h.Stats().Unregistered
+	h.Cast(2, 120, sumOf('A'), 0)
+	if h.Stats().Unregistered != before+1 {
+		t.Error("a new player speaks for the old one")
+	}
+	for p := range ecs.Player(3) {
+		h.Resynced(p)
+	}
+	drainBlames(h)
+	h.Open(180, first(4), 0)
+	for p, claim := range "AAAB" {
+		h.Cast(ecs.Player(p), 180, sumOf(byte(claim)), 0)
+	}
+	expect(t, h, "the new one", nil, blame{3, 180, 1})
+}
+
+// What a client sends is hostile: any player, any tick.
+func TestClaimsThatCannotBeUsedAreCountedAndIgnored(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	for _, f := range []ecs.Tick{0, 60, 1 << 63, ^ecs.Tick(0)} {
+		h.Cast(0, f, 1, 0)
+	}
+	if h.Stats() != (HashStats{Unknown: 4}) {
+		t.Fatalf("nothing opened: %+v", h.Stats())
+	}
+	for f := ecs.Tick(0); f <= 60*70; f++ { // ticks that are not voted on are not opened
+		h.Open(f, first(3), 0)
+	}
+	if h.Stats().Unresolved != 70-hashesKept {
+		t.Fatalf("%+v", h.Stats())
+	}
+	for _, f := range []ecs.Tick{0, 1, 60, 60 * 6, 60*70 - 1, 60 * 71, 60 * 134, 1 << 63, ^ecs.Tick(0)} {
+		h.Cast(0, f, 1, 0)
+		if h.Truth(f, 1) {
+			t.Errorf("truth of tick %d", f)
+		}
+	}
+	for _, p := range []ecs.Player{3, 63, 64, 255} {
+		h.Cast(p, 4200, 1, 0)
+		h.Resynced(p)
+		h.Forget(p)
+		if h.Strikes(p) != 0 || h.Missed(p) != 0 {
+			t.Errorf("player %d has a history", p)
+		}
+	}
+	h.Cast(0, 4200, 1, 0)
+	h.Cast(0, 4200, 1, 0)
+	h.Cast(0, 4200, 2, 0)
+	want := HashStats{Unknown: 4 + 9, Unregistered: 4, Votes: 1, Repeated: 2, Unresolved: 6, Doubled: players(0)}
+	if h.Stats() != want {
+		t.Errorf("%+v, want %+v", h.Stats(), want)
+	}
+	expect(t, h, "hostile", nil)
+	h.Cast(1, 420, 1, 0) // the oldest that is remembered
+	h.Cast(2, 420, 1, 0)
+	h.Cast(0, 420, 2, 0)
+	expect(t, h, "the oldest", nil, blame{0, 420, 1})
+}
+
+// Half is not more than half, with any number of players; and who is not there in a tick does not count in it.
+func TestHashesNeedAStrictMajorityOfThoseRegisteredForTheTick(t *testing.T) {
+	for _, n := range []int{2, 3, 4, 8, 64} {
+		for agreeing := 1; agreeing < n; agreeing++ {
+			h := newHashes(t, HashesConfig{})
+			h.Open(60, first(n), 0)
+			h.Cast(0, 60, sumOf('B'), 0)
+			for p := range agreeing {
+				h.Cast(ecs.Player(p+1), 60, sumOf('A'), 0)
+			}
+			h.Step(DefaultDeadline)
+			blames, contested := drainBlames(h), drainContested(h)
+			if want := agreeing > n/2; want != (len(blames) == 1) || want == (len(contested) == 1) {
+				t.Errorf("%d of %d agree: blamed %v, contested %v", agreeing, n, blames, contested)
+			}
+		}
+	}
+}
+
+// The same instant as in ballots.
+func TestTheDeadlineOfATickIsExact(t *testing.T) {
+	for _, v := range []struct {
+		step, cast systems.Time
+		decides    bool
+	}{{2, 3, true}, {2, 4, false}, {3, 3, false}, {0, 1 << 40, false}} {
+		h := newHashes(t, HashesConfig{Every: 1, Deadline: 3})
+		h.Open(1, first(4), 0)
+		for p, claim := range "BAA" {
+			h.Cast(ecs.Player(p), 1, sumOf(byte(claim)), 0)
+		}
+		h.Step(v.step)
+		h.Cast(3, 1, sumOf('A'), v.cast)
+		if blames, contested := drainBlames(h), drainContested(h); v.decides != (len(blames) == 1) || v.decides == (len(contested) == 1) {
+			t.Errorf("%+v: blamed %v, contested %v", v, blames, contested)
+		}
+	}
+}
+
+// Replays go on from each other, so they are asked for in the order of ticks, around the end of the ring too.
+func TestContestedTicksAreToldOldestFirst(t *testing.T) {
+	h := newHashes(t, HashesConfig{Every: 10})
+	var want []ecs.Tick
+	for f := ecs.Tick(10); f <= 1000; f += 10 {
+		h.Open(f, first(2), 0)
+		h.Cast(0, f, sumOf('A'), 0)
+		if f > 1000-10*hashesKept {
+			want = append(want, f)
+		}
+	}
+	for i := range want {
+		h.Cast(1, want[i*37%len(want)], sumOf('B'), 0)
+	}
+	expect(t, h, "all", want)
+	expect(t, h, "again", nil)
+	if h.Stats().Replays != hashesKept {
+		t.Errorf("%+v", h.Stats())
+	}
+}
+
+// A tick opened twice would let everybody vote twice.
+func TestOpeningTicksOutOfTurnPanics(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	h.Open(120, first(2), 0)
+	for _, f := range []ecs.Tick{60, 120} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("tick %d was opened after tick 120", f)
+				}
+			}()
+			h.Open(f, first(2), 0)
+		}()
+	}
+	h.Open(121, first(2), 0) // is not voted on
+}
+
+// Every client sends a checksum a second, and a hostile one a thousand.
+func TestVotingOnHashesAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	h, f, now, seen := newHashes(t, HashesConfig{}), ecs.Tick(0), systems.Time(0), 0
+	count := func(p ecs.Player, _ ecs.Tick, _ int) {
+		seen++
+		h.Resynced(p)
+	}
+	settle := func(tick ecs.Tick) { h.Truth(tick, 1) }
+	if a := testing.AllocsPerRun(200, func() {
+		f += 60
+		now += systems.Second
+		h.Open(f, first(64), now)
+		for p := range ecs.Player(64) {
+			h.Cast(p, f, ecs.Checksum(uint64(p)%(2+uint64(f/60)%2)), now)
+			h.Cast(p, f, 3, now)
+		}
+		h.Step(now)
+		h.Contested(settle)
+		h.Blamed(count)
+	}); a != 0 {
+		t.Errorf("%v allocations", a)
+	}
+	if seen < 64*100 {
+		t.Errorf("%d blames", seen)
+	}
+}
