@@ -36,6 +36,7 @@ type Client struct {
 	rtt     systems.Time
 	stats   systems.ClientStats
 	refused uint64
+	useless int // States refused since the last that was used
 
 	scratch struct {
 		ask     askMessage
@@ -118,7 +119,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.oldest = c.present
 	c.shown = shown{previous: c.present, current: c.present, since: now, released: c.present}
 	c.arrived, c.rtt = now, rtt
-	c.loaded, c.heard, c.unsent, c.lost = true, false, true, false
+	c.loaded, c.heard, c.unsent, c.lost, c.useless = true, false, true, false, 0
 	c.pieces = c.pieces[:0]
 	c.pace = pace{last: now, credit: c.tick}
 	c.asks.sent = c.asks.first
@@ -163,8 +164,8 @@ func (c *Client) receivePiece(message []byte, now systems.Time) error {
 }
 
 // receiveState moves on to a newer state. A message that is overtaken is passed over. One whose base is not held any
-// more is refused: as a datagram it only has to wait for the next acknowledgement to get through; on the reliable channel
-// no other would come.
+// more is refused: of datagrams, one with another base comes when an acknowledgement gets through; on the reliable channel
+// none would.
 func (c *Client) receiveState(ch systems.Channel, message []byte, now systems.Time) error {
 	m := &c.scratch.state
 	if err := m.read(message); err != nil {
@@ -185,15 +186,17 @@ func (c *Client) receiveState(ch systems.Channel, message []byte, now systems.Ti
 	defer c.leave(ecs.SectionReconcile)
 	if !c.apply(m) {
 		c.refused++
-		if c.world.Tick() == m.base || ch == systems.Reliable {
+		c.useless++
+		if c.world.Tick() == m.base || ch == systems.Reliable || c.useless > 2*c.game.TickRate {
 			c.lost, c.unsent = true, true
 		}
 		c.stand(c.present)
 		return nil
 	}
+	c.useless = 0
 	c.ring.Save(c.world)
-	if ch == systems.Datagram {
-		c.oldest = max(c.oldest, m.base) // acknowledgements only rise, and datagrams begin at them
+	if ch == systems.Datagram || c.limits.Reliable {
+		c.oldest = max(c.oldest, m.base) // acknowledgements only rise, and so do the states of a chain
 	}
 	for _, e := range events {
 		if e.Key.Tick > c.present {

@@ -1,6 +1,10 @@
 package verify
 
-import "tendon/ecs"
+import (
+	"slices"
+
+	"tendon/ecs"
+)
 
 // seat is what the server knows of one player's commands. Numbers up to newest have come, numbers up to decided were
 // decided on; those in between wait in the server's queue. What was decided on is never decided again: it is answered
@@ -54,7 +58,11 @@ func (s *seat) reject(number uint64, why Reason) {
 	if len(s.rejected) == maxOutstanding {
 		s.rejected = append(s.rejected[:0], s.rejected[1:]...)
 	}
-	s.rejected = append(s.rejected, rejection{number, why})
+	at := len(s.rejected)
+	for at > 0 && s.rejected[at-1].number > number { // orders are decided on last
+		at--
+	}
+	s.rejected = slices.Insert(s.rejected, at, rejection{number, why})
 }
 
 // mayChange takes one change of the input from the player's budget.

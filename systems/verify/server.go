@@ -28,8 +28,11 @@ type Server struct {
 	deltas  deltas
 	rejects uint64
 
+	rehearsal *rehearsal // nil until there is something to rehearse
+
 	scratch struct {
 		orders  []ecs.Order
+		numbers []uint64 // the commands that orders were, 0 for those that were stamped
 		ask     askMessage
 		state   stateMessage
 		message []byte
@@ -97,6 +100,7 @@ func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
 func (s *Server) Tick(systems.Time) {
 	present := s.present()
 	s.scratch.orders = append(s.scratch.orders[:0], s.stamped...)
+	s.scratch.numbers = append(s.scratch.numbers[:0], make([]uint64, len(s.stamped))...)
 	for p := range s.seats {
 		s.seats[p].begin(present.Has(ecs.Player(p)), s.game, &s.limits)
 	}
@@ -107,6 +111,7 @@ func (s *Server) Tick(systems.Time) {
 		s.seats[p].decided = s.seats[p].newest
 		s.inputs[p] = s.input(ecs.Player(p))
 	}
+	s.decideOrders()
 	s.compute()
 	s.queue.reset()
 	for i := range s.peers {
@@ -136,16 +141,41 @@ func (s *Server) decide(w *waiting, present ecs.PlayerSet) {
 		why = s.decideInput(seat, p, c.Input)
 	case !seat.mayOrder(s.game.TickRate):
 		why = ReasonRate
-	case s.game.ValidateOrder != nil && !s.game.ValidateOrder(s.world, p, c.Target, c.Order):
-		why = ReasonInvalid
 	default:
 		s.scratch.orders = append(s.scratch.orders, ecs.Order{Kind: ecs.OrderGame, Player: p, Entity: c.Target, Payload: c.Order})
+		s.scratch.numbers = append(s.scratch.numbers, c.Number)
 	}
 	seat.waiting--
 	if why != Accepted {
 		seat.reject(c.Number, why)
 		s.rejects++
 	}
+}
+
+// decideOrders rejects the orders that the game refuses. s.scratch.numbers are the commands they were, 0 for others'.
+func (s *Server) decideOrders() {
+	if s.game.ValidateOrder == nil || len(s.scratch.orders) == len(s.stamped) {
+		return
+	}
+	if s.rehearsal == nil {
+		s.rehearsal = newRehearsal(s.game)
+	}
+	state, _ := s.ring.At(s.done)
+	verdict := s.rehearsal.of(state, ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
+	kept := s.scratch.orders[:0]
+	for i, o := range s.scratch.orders {
+		if o.Kind == ecs.OrderGame {
+			ok := verdict[0]
+			verdict = verdict[1:]
+			if number := s.scratch.numbers[i]; !ok && number > 0 {
+				s.seats[o.Player].reject(number, ReasonInvalid)
+				s.rejects++
+				continue
+			}
+		}
+		kept = append(kept, o)
+	}
+	s.scratch.orders = kept
 }
 
 // decideInput makes an input the one that the player holds. If he said something else in this tick before, no press of
