@@ -67,6 +67,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: InputDelay is %d, want 0 to %d ticks", ErrConfig, c.InputDelay, session.MaxDelay)
 	case c.MaxPrediction < 0:
 		return c, fmt.Errorf("%w: MaxPrediction is %d, want 0 or more ticks", ErrConfig, c.MaxPrediction)
+	case c.Resume != nil && (c.Resume.World == nil || c.Resume.World.Game() != c.Game):
+		return c, fmt.Errorf("%w: Resume.World is nil or of another game than Game", ErrConfig)
 	case len(c.Name) > session.MaxName:
 		return c, fmt.Errorf("%w: Name is %d bytes, want at most %d", ErrConfig, len(c.Name), session.MaxName)
 	}

@@ -26,14 +26,13 @@ func (c *Core) dial(now systems.Time) {
 		return
 	}
 	hello := session.Hello{Fingerprint: c.config.Game.Fingerprint(), Build: c.config.Build, Target: c.config.Target, Name: c.config.Name}
-	// The state can be gone on from if nothing of it is predicted.
 	switch {
 	case c.loaded && c.welcome.Match != 0:
 		hello.Match = c.welcome.Match
 		hello.Final, _, _ = c.tail.Newest()
-		if s := c.half.Stats(); s.Confirmed == s.Present && c.world.Tick() == s.Confirmed {
-			if chain, ok := c.tail.Chain(s.Confirmed); ok {
-				hello.Have, hello.Chain = s.Confirmed, uint64(chain)
+		if f, ok := c.settle(now); ok {
+			if chain, ok := c.tail.Chain(f); ok {
+				hello.Have, hello.Chain = f, uint64(chain)
 			}
 		}
 	case c.half == nil && c.config.Resume != nil:
@@ -46,6 +45,21 @@ func (c *Core) dial(now systems.Time) {
 		return
 	}
 	c.session = s
+}
+
+// settle takes the world back to the newest final tick, from which the match can be gone on with, and returns it: what
+// was predicted ended with the connection.
+func (c *Core) settle(now systems.Time) (f ecs.Tick, ok bool) {
+	f = c.half.Stats().Confirmed
+	if c.world.Tick() == f {
+		return f, true
+	}
+	_, _, confirmed, _ := c.half.View(now)
+	if confirmed.Empty() || confirmed.Tick() != f {
+		return 0, false
+	}
+	c.world.Restore(confirmed)
+	return f, true
 }
 
 // retry gives a connection up and has another one made after a while.

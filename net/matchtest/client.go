@@ -115,7 +115,7 @@ func (c *Client) Restart() {
 	if c.Core != nil && c.Core.World() != nil {
 		delete(c.harness.faults, c.Core.World())
 	}
-	c.Core, c.left = core, false
+	c.Core, c.left, c.next = core, false, 0
 }
 
 // Reconnect breaks the connection as the client sees it; it connects again at once and keeps what it holds.
@@ -221,9 +221,13 @@ func (c *Client) check(s *ecs.Snapshot) {
 	}
 	c.Checked++
 	if s.Checksum() != want {
-		if c.Mismatches == 0 {
-			c.FirstMismatch = s.Tick()
-		}
-		c.Mismatches++
+		c.differs(s.Tick())
 	}
+}
+
+func (c *Client) differs(f ecs.Tick) {
+	if c.Mismatches == 0 {
+		c.FirstMismatch = f
+	}
+	c.Mismatches++
 }

@@ -18,6 +18,10 @@ type Harness struct {
 	Net     *simnet.Network
 	Room    *room.Room
 	Clients []*Client
+	// Journal is the room's; nil without Config.Journal.
+	Journal *Journal
+	// Rewritten counts the ticks that a room which was started again computed otherwise than the one before it.
+	Rewritten int
 
 	config Config
 	game   *ecs.Game
@@ -40,6 +44,8 @@ type Config struct {
 	Seed uint64
 	// Room changes the room's Config before the room is made; nil: it stays as it is.
 	Room func(*room.Config)
+	// Journal makes the room keep its match in memory, so that it can Crash and Recover.
+	Journal bool
 	// Unchecked leaves out the comparison of states, which costs the server a hash per tick.
 	Unchecked bool
 }
@@ -58,11 +64,24 @@ func New(c Config) (*Harness, error) {
 	}
 	h.game = h.faulty(c.Game)
 	h.server = h.Net.AddNode(simnet.Clock{})
-	rc := room.Config{Game: h.game, Seed: c.Seed, Strategy: c.Strategy, Match: c.Seed<<1 | 1}
-	if c.Room != nil {
-		c.Room(&rc)
+	if c.Journal {
+		h.Journal = new(Journal)
 	}
-	if !c.Unchecked {
+	if err := h.open(nil); err != nil {
+		return nil, err
+	}
+	h.gone = func(p systems.Peer, _ error) { h.byPeer[p] = nil }
+	h.Net.OnMessage(h.server, h.atServer)
+	return h, nil
+}
+
+// open makes the room, for a new match or for one that is gone on with.
+func (h *Harness) open(resume *room.Resume) error {
+	rc := room.Config{Game: h.game, Seed: h.config.Seed, Strategy: h.config.Strategy, Match: h.config.Seed<<1 | 1, Resume: resume}
+	if h.config.Room != nil {
+		h.config.Room(&rc)
+	}
+	if !h.config.Unchecked {
 		taken := rc.Taken
 		rc.States = true
 		rc.Taken = func(f systems.FinalTick) {
@@ -72,14 +91,16 @@ func New(c Config) (*Harness, error) {
 			}
 		}
 	}
-	r, err := room.New(rc, systems.Time(h.Net.LocalNow(h.server)))
-	if err != nil {
-		return nil, err
+	if h.Journal != nil {
+		if err := h.Journal.Attach(&rc); err != nil {
+			return err
+		}
 	}
-	h.Room = r
-	h.gone = func(p systems.Peer, _ error) { h.byPeer[p] = nil }
-	h.Net.OnMessage(h.server, h.atServer)
-	return h, nil
+	r, err := room.New(rc, systems.Time(h.Net.LocalNow(h.server)))
+	if err == nil {
+		h.Room = r
+	}
+	return err
 }
 
 // faulty returns a copy of the game whose last system is followed by the planted faults. Its name stays, and so does
@@ -103,12 +124,23 @@ func (h *Harness) faulty(g *ecs.Game) *ecs.Game {
 	return &game
 }
 
-// note remembers the checksum of a final state.
+// note remembers the checksum of a final state. A tick that is final for the second time must be what it was the first
+// time, for whoever confirmed it.
 func (h *Harness) note(f systems.FinalTick) {
-	for ecs.Tick(len(h.sums)) < f.Tick {
+	for ecs.Tick(len(h.sums)) <= f.Tick {
 		h.sums = append(h.sums, 0)
 	}
-	h.sums = append(h.sums, f.State.Checksum())
+	old, sum := h.sums[f.Tick], f.State.Checksum()
+	h.sums[f.Tick] = sum
+	if old == 0 || old == sum {
+		return
+	}
+	h.Rewritten++
+	for _, c := range h.Clients {
+		if c.next > f.Tick {
+			c.differs(f.Tick)
+		}
+	}
 }
 
 // begin starts the server's ticks; clients that were there before tick before it at the same instant.
@@ -137,6 +169,33 @@ func (h *Harness) Checksum(f ecs.Tick) (sum ecs.Checksum, ok bool) {
 		return 0, false
 	}
 	return h.sums[f], true
+}
+
+// Crash ends the room at once, as a kill or a power cut does: nobody is told, and what is under way to it is lost. The
+// last writes of its journal are lost too; a kill loses none. Time goes on.
+func (h *Harness) Crash(writes int) {
+	h.Journal.Cut(writes)
+	h.Net.Crash(h.server)
+	h.disconnect()
+}
+
+// disconnect makes the room's process deaf to every connection there is: it has not the keys of any.
+func (h *Harness) disconnect() {
+	clear(h.byPeer)
+	for _, c := range h.Clients {
+		c.server = &serverLink{harness: h, client: c, connection: c.connection, refused: true}
+	}
+}
+
+// Recover begins a room in the place of the one that crashed, with the match that is in the journal.
+func (h *Harness) Recover() error {
+	resume, err := h.Journal.Resume()
+	if err != nil {
+		return err
+	}
+	h.disconnect() // who knocked meanwhile was not heard
+	h.Net.Restart(h.server, true)
+	return h.open(resume)
 }
 
 // atServer hands the room a message. The first reliable one of a new connection makes the room let it in.

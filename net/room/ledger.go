@@ -40,6 +40,7 @@ func (l *ledger) add(f *systems.FinalTick) {
 	t := journal.Tick{Tick: f.Tick, Inputs: f.Inputs, Orders: f.Orders}
 	l.code = l.codec.AppendTick(l.code[:0], l.at.Inputs, &t)
 	l.at.Tick, l.at.Chain = f.Tick, l.at.Chain.Next(l.code)
+	clear(l.at.Inputs)
 	copy(l.at.Inputs, f.Inputs)
 	l.remember()
 }

@@ -17,6 +17,8 @@ type peer struct {
 	over     systems.Time // when its session ended
 	ended    bool         // over means something: the peer is out of the match and lingers for its last words
 	tries    int          // images sent since it was last opened
+	holding  bool         // it holds State(have) and waits to be served
+	have     ecs.Tick
 	strikes  limit
 }
 
@@ -103,7 +105,8 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	case session.EventTail:
 		r.tail(id, e.Message)
 	case session.EventReady:
-		r.ready(id, e.Tick)
+		p.holding, p.have = true, e.Tick
+		r.open(id)
 	case session.EventLive:
 		r.join(p.seat)
 	case session.EventChat:
@@ -150,10 +153,15 @@ func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 	}
 }
 
-// ready opens the strategy's half for a peer that holds State(have), unless that is too old by now.
-func (r *Room) ready(id systems.Peer, have ecs.Tick) {
+// open lets the strategy's half serve a peer that holds a state, unless that is too old by now. While ticks are not
+// durable it waits: the half might tell of them.
+func (r *Room) open(id systems.Peer) {
 	p := &r.peers[id]
-	if have < r.half.OldestServable() {
+	if !p.holding || r.owed || !p.live() {
+		return
+	}
+	p.holding = false
+	if p.have < r.half.OldestServable() {
 		r.shut(id)
 		if p.tries++; p.tries > maxTries {
 			p.session.End(session.CodeSlow, "every image was too old when it was loaded")
@@ -164,7 +172,7 @@ func (r *Room) ready(id systems.Peer, have ecs.Tick) {
 	}
 	p.session.Opened()
 	p.open, p.tries = true, 0
-	r.half.Open(id, p.seat, have, r.now, r.out())
+	r.half.Open(id, p.seat, p.have, r.now, r.out())
 }
 
 // resyncPeer sends a peer whose state differs the right one: a fresh one, since one of before they differed might only

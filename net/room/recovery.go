@@ -16,12 +16,15 @@ type Resume struct {
 	World *ecs.World
 	// Chain is that of the journal at World's tick.
 	Chain journal.Chain
+	// ChainAt returns the chain at an earlier tick, if the journal has it: journal.Journal.Chain. Who holds the state of a
+	// tick whose chain is not known gets an image. nil: none is known.
+	ChainAt func(ecs.Tick) (journal.Chain, bool)
 	// Past yields ticks up to World's, for peers that hold an older state: see systems.ServerConfig. nil: none.
 	Past iter.Seq[systems.FinalTick]
 	// Seats are the seats that were held, index = seat; missing ones are free.
 	Seats []Seat
 	// Wait is how long the match waits for its players before it goes on, so that they can hand in ticks that the
-	// journal lost, in nanoseconds; 0: 15 s. It goes on earlier when all are back.
+	// journal lost, in nanoseconds; 0: 15 s. It goes on earlier when all are back and nothing was lost.
 	Wait systems.Time
 }
 
@@ -39,57 +42,77 @@ const (
 	resumeGrace = 30 * systems.Second
 	// maxOffers bounds what is taken from one client: so many offers of at most journal.MaxTailBytes.
 	maxOffers = 16
+	// maxLost bounds the ticks that are taken over: clients keep no more.
+	maxLost = 1024
 )
 
 // recovery is the time between a restart and the match going on: clients come back and hand in the ticks that are
-// final to them and that the journal lost. No tick is computed before it is over.
+// final to them and that the journal lost. No tick is computed and no order is stamped before it is over. It is over
+// early if everybody is back and nobody has more than the journal; if one has, another may have more still.
 type recovery struct {
 	until   systems.Time
 	waiting []returning
+	longest tail // of those that were handed in by who is gone again
+	adopted bool // the longest of all was taken over; it has yet to be written
 }
 
-// returning is a client who has said Hello and waits for the answer. offers are what it handed in of the ticks behind
-// the journal's last one, up to at.
+// returning is a client who has said Hello and waits for the answer.
 type returning struct {
-	peer   systems.Peer
-	hello  session.Hello
-	asked  bool
+	peer  systems.Peer
+	hello session.Hello
+	asked bool
+	tail  tail
+}
+
+// tail is what a client handed in of the ticks behind the journal's last one, up to at.
+type tail struct {
 	offers []*journal.Offer
 	at     journal.Position
 }
 
+func (t *tail) longer(than *tail) bool {
+	return len(t.offers) > 0 && (len(than.offers) == 0 || t.at.Tick > than.at.Tick)
+}
+
 // resume takes over the seats and begins the recovery.
 func (r *Room) resume(c *Resume) {
-	joined := r.half.World().Players()
-	anybody := false
-	for i := range min(len(c.Seats), len(r.seats)) {
-		if s := c.Seats[i]; s.Held {
-			r.seats[i] = seat{held: true, peer: nobody, client: s.Client, name: s.Name, joined: joined.Has(ecs.Player(i)), vanished: r.now + resumeGrace}
-			anybody = true
+	joined := c.World.Players()
+	for i := range r.seats {
+		s := &r.seats[i]
+		if s.joined = joined.Has(ecs.Player(i)); i < len(c.Seats) && c.Seats[i].Held {
+			s.held, s.client, s.name, s.vanished = true, c.Seats[i].Client, c.Seats[i].Name, r.now+resumeGrace
 		}
 	}
 	wait := c.Wait
 	if wait == 0 {
 		wait = recoveryWait
 	}
-	if anybody {
-		r.recovery = &recovery{until: r.now + wait}
-	}
+	r.resumed, r.recovery = r.Tick(), &recovery{until: r.now + wait}
 }
 
 // await keeps a Hello until the recovery is over, and asks for what the server lacks.
 func (r *Room) await(id systems.Peer, h *session.Hello) {
 	w := returning{peer: id, hello: *h}
 	if h.Match == r.config.Match && h.Match != 0 && h.Final > r.Tick() {
-		w.asked, w.at = true, r.ledger.at
-		r.peers[id].session.AskTail(w.at.Tick + 1)
+		w.asked, w.tail.at = true, r.ledger.at
+		r.peers[id].session.AskTail(w.tail.at.Tick + 1)
 	}
 	r.recovery.waiting = append(r.recovery.waiting, w)
 }
 
+// forget takes out a client who is gone again: its number may become another's. What it handed in stays good.
+func (v *recovery) forget(id systems.Peer) {
+	v.waiting = slices.DeleteFunc(v.waiting, func(w returning) bool {
+		if w.peer == id && w.tail.longer(&v.longest) {
+			v.longest = w.tail
+		}
+		return w.peer == id
+	})
+}
+
 // tail takes ticks from a client. Ticks that do not go on where the journal ends are worth nothing.
 func (r *Room) tail(id systems.Peer, body []byte) {
-	if r.recovery == nil {
+	if r.recovery == nil || r.recovery.adopted {
 		return
 	}
 	for i := range r.recovery.waiting {
@@ -97,49 +120,63 @@ func (r *Room) tail(id systems.Peer, body []byte) {
 		if w.peer != id || !w.asked {
 			continue
 		}
-		offer, err := r.ledger.codec.ReadTail(slices.Clone(body), w.at)
-		if err != nil {
-			w.asked = false // what it handed in before stays good
-			r.stats.TailsRefused++
+		w.asked = false
+		if len(body) == 0 {
+			return // it has no more
+		}
+		offer, err := r.ledger.codec.ReadTail(slices.Clone(body), w.tail.at)
+		if err != nil || offer.Last().Tick > r.Tick()+maxLost {
+			r.stats.TailsRefused++ // what it handed in before stays good
 			return
 		}
-		w.offers, w.at = append(w.offers, offer), offer.Last()
-		if w.asked = w.at.Tick < w.hello.Final && len(w.offers) < maxOffers; w.asked {
-			r.peers[id].session.AskTail(w.at.Tick + 1)
+		w.tail.offers, w.tail.at = append(w.tail.offers, offer), offer.Last()
+		if w.asked = w.tail.at.Tick < w.hello.Final && len(w.tail.offers) < maxOffers; w.asked {
+			r.peers[id].session.AskTail(w.tail.at.Tick + 1)
 		}
 		return
 	}
 }
 
-// recover ends the recovery when it is time: the longest tail is adopted, and who waits is answered.
+// recover ends the recovery when it is time: the longest tail is adopted and written, and who waits is answered.
 func (r *Room) recover() {
-	if r.recovery == nil || !r.recovered() {
+	v := r.recovery
+	if v == nil || !v.adopted && !r.recovered() {
 		return
 	}
-	var longest *returning
-	for i := range r.recovery.waiting {
-		if w := &r.recovery.waiting[i]; len(w.offers) > 0 && (longest == nil || w.at.Tick > longest.at.Tick) {
-			longest = w
+	if !v.adopted {
+		v.adopted = true
+		r.adopt()
+	}
+	if r.owed && !r.commit() {
+		return
+	}
+	r.recovery = nil
+	r.startAgain()
+	for i := range r.seats { // who left, and the tick in which it leaves was lost
+		if s := &r.seats[i]; s.joined && !s.held {
+			r.free(i)
 		}
 	}
-	if longest != nil {
-		r.adopt(longest.offers)
-	}
-	waiting := r.recovery.waiting
-	r.recovery, r.resumed = nil, r.Tick()
-	r.startAgain()
-	for i := range waiting {
-		if p := &r.peers[waiting[i].peer]; p.live() {
-			r.welcome(waiting[i].peer, &waiting[i].hello)
+	for i := range v.waiting {
+		w := &v.waiting[i]
+		if r.check(w.peer); r.peers[w.peer].live() {
+			r.welcome(w.peer, &w.hello)
 		}
 	}
 }
 
-// adopt takes over the ticks that a client handed in.
-func (r *Room) adopt(offers []*journal.Offer) {
-	for _, o := range offers {
+// adopt takes over the longest tail.
+func (r *Room) adopt() {
+	longest := &r.recovery.longest
+	for i := range r.recovery.waiting {
+		if t := &r.recovery.waiting[i].tail; t.longer(longest) {
+			longest = t
+		}
+	}
+	for _, o := range longest.offers {
 		for t := range o.Ticks() {
 			r.half.Adopt(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders})
+			r.owed = true
 			r.stats.Adopted++
 			for _, order := range t.Orders {
 				switch order.Kind {
@@ -151,25 +188,25 @@ func (r *Room) adopt(offers []*journal.Offer) {
 			}
 		}
 	}
-	r.owed = true
 }
 
 // recovered reports whether nobody is worth waiting for any more.
 func (r *Room) recovered() bool {
-	if r.now >= r.recovery.until {
+	v := r.recovery
+	if r.now >= v.until {
 		return true
 	}
-	for i := range r.recovery.waiting {
-		if w := &r.recovery.waiting[i]; w.asked && r.peers[w.peer].live() {
+	for i := range v.waiting {
+		if w := &v.waiting[i]; w.asked || len(w.tail.offers) > 0 {
 			return false
 		}
 	}
 	for i := range r.seats {
-		if s := &r.seats[i]; s.held && s.peer == nobody {
+		if s := &r.seats[i]; s.held && s.peer == nobody && !s.left {
 			return false
 		}
 	}
-	return true
+	return len(v.waiting) > 0 && len(v.longest.offers) == 0
 }
 
 // startAgain moves the grid so that the next tick is due now: what was waited for is not made up for.
@@ -179,16 +216,22 @@ func (r *Room) startAgain() {
 	}
 }
 
-// holds reports whether a client holds a state of this match: what it has may be of ticks that a restart lost.
+// holds reports whether a client holds a state of this match: what it has may be of ticks that a restart lost, this one
+// or an earlier one. Without a restart all ticks of the match are this room's.
 func (r *Room) holds(h *session.Hello) bool {
 	if h.Have == 0 || r.config.Match == 0 || h.Match != r.config.Match || h.Have > r.Tick() {
 		return false
 	}
 	chain, known := r.ledger.chain(h.Have)
-	if known {
-		return uint64(chain) == h.Chain
+	if resume := r.config.Resume; !known && resume != nil {
+		if h.Have > r.resumed || resume.ChainAt == nil {
+			return false
+		}
+		if chain, known = resume.ChainAt(h.Have); !known {
+			return false
+		}
 	}
-	return r.config.Resume == nil || h.Have <= r.resumed
+	return !known || uint64(chain) == h.Chain
 }
 
 // commit makes the ticks that were computed durable and reports whether peers may hear of them.

@@ -91,7 +91,9 @@ func New(c Config, now systems.Time) (*Room, error) {
 		return nil, err
 	}
 	r.resync = r.resyncPeer
-	r.resume(&from)
+	if c.Resume != nil {
+		r.resume(&from)
+	}
 	return r, nil
 }
 
@@ -128,13 +130,15 @@ func (r *Room) due(f ecs.Tick) systems.Time {
 func (r *Room) Frame(now systems.Time) {
 	r.now = now
 	if !r.closed {
-		r.vacate()
 		r.recover()
+		r.vacate()
 		if r.advance() {
 			r.half.Desynced(r.resync)
 			r.half.Send(now, r.out())
 		}
-		r.images.work(r.config.ImageWork)
+		if !r.owed { // an image may be of a tick that is not written
+			r.images.work(r.config.ImageWork)
+		}
 	}
 	tick := r.Tick()
 	for i := range r.peers {
@@ -142,12 +146,14 @@ func (r *Room) Frame(now systems.Time) {
 		if p.session == nil {
 			continue
 		}
+		r.open(systems.Peer(i))
 		p.session.Frame(now, tick)
 		r.check(systems.Peer(i))
 	}
 }
 
-// advance computes the ticks that are due and reports whether peers are to hear of any.
+// advance computes the ticks that are due and reports whether the half is to send: there are new ticks, or it waits for
+// somebody who may lack what was sent before.
 func (r *Room) advance() bool {
 	switch {
 	case r.recovery != nil:
@@ -155,23 +161,24 @@ func (r *Room) advance() bool {
 	case r.owed: // nothing more is computed before what was is durable
 		return r.commit()
 	}
-	return r.tick() > 0 && r.commit()
+	ticks, held := r.tick()
+	return ticks == 0 && held || ticks > 0 && r.commit()
 }
 
-// tick computes the ticks that are due and returns how many.
-func (r *Room) tick() (ticks int) {
+// tick computes the ticks that are due. held says that the next one has to wait.
+func (r *Room) tick() (ticks int, held bool) {
 	for f := r.Tick() + 1; ; f++ {
 		due := r.due(f)
 		if due > r.now {
-			return ticks
+			return ticks, false
 		}
 		if r.half.Hold(r.now) {
 			r.epoch += r.now - due // the tick is due when it no longer has to wait
-			return ticks
+			return ticks, true
 		}
 		if ticks == r.config.MaxTicks {
 			r.stats.Deferred++
-			return ticks
+			return ticks, false
 		}
 		late, length := r.now-due, systems.Second/systems.Time(r.config.Game.TickRate)
 		r.stats.MostLate = max(r.stats.MostLate, late)

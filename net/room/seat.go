@@ -19,6 +19,7 @@ type seat struct {
 	name     string
 	joined   bool         // the match has the player: an OrderJoin was stamped and no OrderLeave after it
 	vanished systems.Time // since when nobody sits here
+	left     bool         // its player said goodbye, and leaves when orders can be stamped again
 }
 
 // sit gives a peer its seat, or says why not. A client that comes back takes its seat over.
@@ -39,7 +40,7 @@ func (r *Room) sit(id systems.Peer) session.Code {
 		r.check(systems.Peer(old))
 	}
 	taken := !s.held
-	s.held, s.peer, s.client, s.name = true, int(id), p.identity.ClientID, p.identity.Name
+	s.held, s.left, s.peer, s.client, s.name = true, false, int(id), p.identity.ClientID, p.identity.Name
 	p.seat = number
 	if taken {
 		r.seated(number)
@@ -59,6 +60,7 @@ func (r *Room) seatOf(who Identity) int {
 		case who.Seat != AnySeat && who.Seat != i:
 		case s.held && s.client == who.ClientID && who.ClientID != 0:
 			return i
+		case s.joined && !s.held && who.Seat == AnySeat: // its player is about to leave
 		case !s.held && free == nobody:
 			free = i
 		}
@@ -78,6 +80,9 @@ func (r *Room) join(number int) {
 // leave takes a peer out of the match. Its seat is kept for a while if it may come back.
 func (r *Room) leave(id systems.Peer) {
 	r.shut(id)
+	if r.recovery != nil {
+		r.recovery.forget(id)
+	}
 	number := r.peers[id].seat
 	if number == nobody {
 		return
@@ -86,7 +91,10 @@ func (r *Room) leave(id systems.Peer) {
 	s.peer, s.vanished = nobody, r.now
 	why := r.peers[id].session.Err()
 	meant := errors.Is(why, &session.Error{Code: session.CodeLeft}) || errors.Is(why, &session.Error{Code: session.CodeKicked})
-	if meant || !s.joined {
+	switch {
+	case r.recovery != nil: // no order may be stamped, and whether it has joined is not known
+		s.left = meant
+	case meant || !s.joined:
 		r.free(number)
 	}
 }
@@ -116,8 +124,11 @@ func (r *Room) SeatAt(number int) Seat {
 
 // vacate frees the seats that were kept long enough.
 func (r *Room) vacate() {
+	if r.recovery != nil {
+		return
+	}
 	for i := range r.seats {
-		if s := &r.seats[i]; s.held && s.peer == nobody && r.now-s.vanished >= r.config.KeepSeat {
+		if s := &r.seats[i]; s.held && s.peer == nobody && (s.left || r.now-s.vanished >= r.config.KeepSeat) {
 			r.free(i)
 		}
 	}

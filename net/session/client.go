@@ -49,6 +49,7 @@ func NewClient(c ClientConfig, t Transport, now systems.Time) (*Client, error) {
 	}
 	c.Hello.Version = Version
 	s := &Client{end: newEnd(t, c.Timeout, now), config: c}
+	s.nextPing = now + pingInterval
 	s.scratch = appendHello(s.scratch[:0], c.Hello)
 	s.reliable(s.scratch)
 	return s, nil
@@ -132,7 +133,7 @@ func (s *Client) welcome(body []byte, now systems.Time) (Event, error) {
 	}
 	s.rate, s.epoch, s.next = w.Rate, w.Epoch, w.Epoch
 	s.loaded, s.waiting = s.config.Hello.Have, !w.Image
-	s.serverTick, s.serverTickAt = w.Tick, now
+	s.serverTick, s.serverTickAt, s.nextPing = w.Tick, now, now
 	return Event{Kind: EventWelcome, Welcome: &w}, nil
 }
 
@@ -242,13 +243,11 @@ func (s *Client) ServerTick(now systems.Time) ecs.Tick {
 }
 
 // Frame lets time go by: what waits is sent as far as there is room, the round trip is probed, four times a second
-// until the client is live, and a server of which nothing is heard is given up.
+// until the client is live, and a server of which nothing is heard is given up. Before the Welcome, for which a server
+// that was started again may let it wait, probes only tell each side that the other is there.
 func (s *Client) Frame(now systems.Time) {
 	every := pingInterval
-	switch {
-	case s.rate == 0:
-		every = 0
-	case !s.live:
+	if s.rate != 0 && !s.live {
 		every = pingInterval / 4
 	}
 	s.pass(now, every)

@@ -21,7 +21,7 @@ type Server struct {
 	next     uint8  // the epoch that begins with it
 	piece    int    // of image, the next one to send; −1: the head
 	have     ecs.Tick
-	deadline systems.Time // for the Hello, then for each Ready
+	deadline systems.Time // for the Hello, then for each Ready; the answer to the Hello takes what its owner takes
 
 	pace      limit // bytes of images
 	datagrams limit
@@ -156,10 +156,12 @@ func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 	case kindBye:
 		return Event{}, s.leave(ch, body)
 	case kindTail:
-		if s.phase != asked || !s.askedFor || len(body) > MaxTail {
+		if !s.askedFor || len(body) > MaxTail {
 			return Event{}, errValue
 		}
-		s.askedFor = false
+		if s.askedFor = false; s.phase != asked {
+			return Event{}, nil // the owner did not wait for it
+		}
 		return Event{Kind: EventTail, Message: body}, nil
 	case kindStrategy:
 		message, ok, err := s.strategy(body)
@@ -322,7 +324,7 @@ func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	if s.err != nil {
 		return
 	}
-	if (s.phase < welcomed || s.Loading()) && now >= s.deadline {
+	if (s.phase == greeting || s.Loading()) && now >= s.deadline {
 		s.finish(CodeSlow, "loading took too long")
 		return
 	}
