@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/bits"
@@ -72,17 +73,28 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	return dst
 }
 
+// stretchBytes is how many bytes are compared at once before their words are: most of a page that differs is equal.
+const stretchBytes = 128
+
 // appendWords appends the words in which two pages of the same size differ.
 func appendWords(dst, old, now []byte) []byte {
 	skip, at := 0, 0
-	for ; at+8 <= len(now); at += 8 {
-		was, is := binary.LittleEndian.Uint64(old[at:]), binary.LittleEndian.Uint64(now[at:])
-		if was == is {
-			skip++
+	for whole := len(now) &^ 7; at < whole; {
+		end := min(at+stretchBytes, whole)
+		if bytes.Equal(old[at:end], now[at:end]) {
+			skip += (end - at) / 8
+			at = end
 			continue
 		}
-		dst = appendWord(dst, skip, is-was)
-		skip = 0
+		for ; at < end; at += 8 {
+			was, is := binary.LittleEndian.Uint64(old[at:]), binary.LittleEndian.Uint64(now[at:])
+			if was == is {
+				skip++
+				continue
+			}
+			dst = appendWord(dst, skip, is-was)
+			skip = 0
+		}
 	}
 	if was, is := partWord(old[at:]), partWord(now[at:]); was != is {
 		dst = appendWord(dst, skip, is-was)

@@ -508,9 +508,9 @@ func TestADeltaCannotAskForMuchMemoryBeforeItIsRefused(t *testing.T) {
 
 // forgeDelta returns a delta between two states of tick 0 that says this of a store, with the checksum of what it leads
 // to where that can be told.
-func forgeDelta(w *World, store int, pages ...byte) []byte {
+func forgeDelta(w *World, store uint64, pages ...byte) []byte {
 	delta := append([]byte{deltaFormat, 0, 0}, make([]byte, 8)...)
-	delta = append(binary.AppendUvarint(delta, uint64(store)<<1), pages...)
+	delta = append(binary.AppendUvarint(delta, store<<1), pages...)
 	d := &deltaReader{world: w}
 	if d.header(delta) == nil && d.takePages() == nil {
 		sum, _ := d.result()
@@ -523,10 +523,10 @@ func forgeDelta(w *World, store int, pages ...byte) []byte {
 // What a sender of ours would never write must not reach beyond a page, or make pages that nobody asked for.
 func TestApplyDeltaRefusesWhatNoSenderWouldWrite(t *testing.T) {
 	w := newWorld(t, tGame())
-	core := storeAt(w, nil, 0, false)
-	pos := storeAt(w, cPos.declaration, 1, false)
+	core := uint64(storeAt(w, nil, 0, false))
+	pos := uint64(storeAt(w, cPos.declaration, 1, false))
 	for name, c := range map[string]struct {
-		store int
+		store uint64
 		pages []byte
 		want  string
 	}{
@@ -541,7 +541,7 @@ func TestApplyDeltaRefusesWhatNoSenderWouldWrite(t *testing.T) {
 		"a page number that is cut off":     {core, []byte{2 << 5, 2, deltaEnd, 1}, "cut off or too large"},
 		"a page number that runs over":      {core, append(append([]byte{deltaEnd, 1}, binary.AppendUvarint(nil, 1<<64-1)...), deltaEnd), "cut off or too large"},
 		"presence bits of a resource":       {core - 1, []byte{0, 2, deltaEnd}, "the store has at most 0"},
-		"a store that is not there":         {len(w.image.stores), []byte{0, 2, deltaEnd}, "not there"},
+		"a store that is not there":         {uint64(len(w.image.stores)), []byte{0, 2, deltaEnd}, "not there"},
 		"a store that is not there, either": {1 << 62, []byte{0, 2, deltaEnd}, "not there"},
 	} {
 		err := w.ApplyDelta(forgeDelta(w, c.store, c.pages...))
