@@ -121,6 +121,9 @@ func TestAFileOfTheUsersInPlaceOfTheSocketIsKept(t *testing.T) {
 func TestWhoeverAsksNonsenseOrNeverReadsDoesTheServerNoHarm(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
+	s.desk.mu.Lock()
+	s.desk.patience = time.Hour // else its end would hide that somebody is waited for
+	s.desk.mu.Unlock()
 	fill(t, s, 1000)
 	for _, nonsense := range []string{"\n", "\x00\xff\x01\n", "GET / HTTP/1.1\r\n\r\n", `{"before":-1}` + "\n", `{"room":7}` + "\n", "[]\n", strings.Repeat("[", maxQuestion) + "\n"} {
 		c := dial(t, path)
@@ -143,15 +146,19 @@ func TestWhoeverAsksNonsenseOrNeverReadsDoesTheServerNoHarm(t *testing.T) {
 	if err == nil {
 		t.Error("64 MiB were taken in one question")
 	}
-	for range deskMost / 2 { // more than the socket buffers hold is on its way to each
+	for range 3 {
+		add(t, s, Record{Result: strings.Repeat("x", maxRecord/2)})
+	}
+	dial(t, path)            // never asks
+	for range deskMost / 2 { // a page is more than a socket's buffer holds, so each of these keeps the desk waiting
 		if _, err := io.WriteString(dial(t, path), "{}\n"); err != nil {
 			t.Error(err)
 		}
 	}
-	if id := add(t, s, sample(1)); id != 1001 {
+	if id := add(t, s, sample(1)); id != 1004 {
 		t.Errorf("id %d", id)
 	}
-	if got := all(t, path, ""); len(got) != 1001 {
+	if got := all(t, path, ""); len(got) != 1004 {
 		t.Errorf("%d records beside those who never read", len(got))
 	}
 	shut(t, s) // waits for nobody

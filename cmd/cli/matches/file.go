@@ -89,7 +89,6 @@ func put(tx *bolt.Tx, r Record) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	r.ID = id
 	value, err := encode(r)
 	if err != nil {
 		return 0, err

@@ -59,7 +59,7 @@ func encode(r Record) ([]byte, error) {
 	return value, nil
 }
 
-// decode reads a record. Its id is the key, whatever the value says.
+// decode reads a record. Its id is the key, whatever the value says: it was written before the id was known.
 func decode(id uint64, value []byte) (r Record, err error) {
 	if err := json.Unmarshal(value, &r); err != nil {
 		return r, fmt.Errorf("%w: record %d: %w", ErrDamaged, id, err)

@@ -174,6 +174,9 @@ func TestTenThousandRecordsAreReadPageByPage(t *testing.T) {
 			t.Errorf("%s: a room that never was: %+v", where, got)
 		}
 	}
+	if a, err := s.page(question{Room: "never"}); err != nil || len(a.Records) > 0 || a.Next != 16_001-pageLooked+1 {
+		t.Errorf("one page looks at %d records: next %d, %v", pageLooked, a.Next, err)
+	}
 	check("beside the server")
 	shut(t, s)
 	check("in the file")

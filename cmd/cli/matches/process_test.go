@@ -123,6 +123,11 @@ func TestAServerThatIsKilledLosesNoRecordThatItKept(t *testing.T) {
 		if uint64(len(got)) < last || last < begun+25 {
 			t.Errorf("round %d: %d records of %d that were kept", round, len(got), last)
 		}
+		for _, r := range got {
+			if r.ID > begun && r.Match != r.ID-begun {
+				t.Errorf("round %d: record %d is of match %d, want %d", round, r.ID, r.Match, r.ID-begun)
+			}
+		}
 		last = uint64(len(got)) // one more may have been kept whose id was not printed
 	}
 	s := open(t, path)
@@ -147,5 +152,19 @@ func TestAFullDiskIsAnErrorAndNothingThatWasKeptIsLost(t *testing.T) {
 	}
 	if got := all(t, path, ""); uint64(len(got)) != before+1 || got[0].ID != after || got[0].Match != 2 {
 		t.Errorf("%d records, want %d and one more", len(got), before)
+	}
+}
+
+// Opening a pipe waits for somebody at its other end.
+func TestAPipeIsRefusedAndNotWaitedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrForeign) {
+		t.Errorf("Open: %v", err)
+	}
+	if err := failing(t, path); !errors.Is(err, ErrForeign) {
+		t.Errorf("Read: %v", err)
 	}
 }
