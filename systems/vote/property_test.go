@@ -163,11 +163,12 @@ func TestHashesFollowTheRule(t *testing.T) {
 		tellAt := rapid.IntRange(-1, votes).Draw(t, "told after")
 		truth, known, fromVotes := ecs.Checksum(0), false, false
 		sums := []ecs.Checksum{1, 1, 1, 2, 3}
-		contested := false
+		contested, unheard := false, ecs.PlayerSet(0) // once a player is blamed, nothing more is heard of it
 		for i := range votes + 1 {
 			if i == tellAt {
 				truth, known, fromVotes = rapid.SampledFrom(sums).Draw(t, "truth"), true, false
 				h.Truth(60, truth)
+				unheard |= rule.against(truth)
 				truths++
 			}
 			if i == votes {
@@ -179,8 +180,7 @@ func TestHashesFollowTheRule(t *testing.T) {
 			if !registered.Has(p) {
 				continue
 			}
-			// Once a player is blamed, nothing more is heard of it.
-			if _, voted := rule.claim[p]; !voted || !known || rule.claim[p] == truth {
+			if !unheard.Has(p) {
 				rule.take(p, sum, true)
 			}
 			if won, ok := rule.winner(n); !known && !contested && now <= 100 && ok {
@@ -189,7 +189,9 @@ func TestHashesFollowTheRule(t *testing.T) {
 			if !known && rule.distinct() > 1 && (now > 100 || len(rule.order) == n) {
 				contested = true
 			}
-			// At the deadline the votes that are there decide, before this one.
+			if known {
+				unheard |= rule.against(truth)
+			}
 		}
 		h.Step(max(now, 100))
 		if !known && rule.distinct() > 1 {
