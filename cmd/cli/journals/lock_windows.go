@@ -1,0 +1,27 @@
+package journals
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// sharingViolation is ERROR_SHARING_VIOLATION: another process has the file open.
+const sharingViolation syscall.Errno = 32
+
+// lock takes a directory's lock: a file that no other process can open until this one ends, however it does. errLocked
+// says that another one has it.
+func lock(path string) (release func() error, err error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if errors.Is(err, sharingViolation) {
+		return nil, errLocked
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return func() error { return syscall.CloseHandle(h) }, nil
+}

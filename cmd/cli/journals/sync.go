@@ -1,0 +1,51 @@
+package journals
+
+import (
+	"fmt"
+	"time"
+)
+
+// Sync says when what was written is made to survive a power cut. What a server has written survives its own end in any
+// case. Values above 0 are a time.Duration: what is written is synced so often, all rooms by one goroutine.
+type Sync time.Duration
+
+const (
+	// Always syncs before anybody hears of a tick: each tick of each room waits for the disk.
+	Always Sync = 0
+	// Never leaves it to the system.
+	Never Sync = -1
+)
+
+// The bounds of a Sync in between. Clients hand back what a power cut took, and hold about a quarter of a minute.
+const (
+	leastSync = Sync(time.Millisecond)
+	mostSync  = Sync(10 * time.Second)
+)
+
+// UnmarshalText reads always, never or a duration.
+func (s *Sync) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "always":
+		*s = Always
+		return nil
+	case "never":
+		*s = Never
+		return nil
+	}
+	d, err := time.ParseDuration(string(text))
+	if *s = Sync(d); err != nil || *s < leastSync || *s > mostSync {
+		return fmt.Errorf("%q: give always, never, or a time from 1ms to 10s", text)
+	}
+	return nil
+}
+
+// String returns what UnmarshalText reads.
+func (s Sync) String() string {
+	switch s {
+	case Always:
+		return "always"
+	case Never:
+		return "never"
+	}
+	return time.Duration(s).String()
+}
