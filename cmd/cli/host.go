@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
 	"tendon/net/netcode"
@@ -16,10 +17,11 @@ import (
 	"tendon/net/server"
 	"tendon/systems"
 	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
 
 // strategies are the sync strategies that --sync takes.
-var strategies = []systems.Strategy{relay.Strategy}
+var strategies = []systems.Strategy{relay.Strategy, verify.Strategy}
 
 // strategyNamed returns the strategy of that name.
 func strategyNamed(name string) (systems.Strategy, error) {
@@ -39,9 +41,11 @@ type host struct {
 	key       netcode.Key
 	addr      netip.AddrPort // where clients find it
 	game      *ecs.Game
-	truth     *truth       // nil: nobody compares
-	recorders *recorders   // nil: nothing is recorded
-	matches   *matchKeeper // nil: decided matches are not kept
+	strategy  systems.Strategy
+	truth     *truth           // nil: nobody compares
+	recorders *recorders       // nil: nothing is recorded
+	journals  *journals.Keeper // nil: matches are not journalled
+	matches   *matchKeeper     // nil: decided matches are not kept
 	cancel    context.CancelFunc
 	ended     chan error
 }
@@ -55,9 +59,10 @@ type hostConfig struct {
 	previous *netcode.Key // accepted too, while the key is being changed
 	maxRooms int
 	workers  int
-	seed     uint64 // 0: a random one for each room
-	record   string // directory for recordings; "": none
-	matches  string // file of decided matches; "": none
+	seed     uint64           // 0: a random one for each room
+	record   string           // directory for recordings; "": none
+	matches  string           // file of decided matches; "": none
+	journals *journals.Keeper // nil: matches are not journalled
 	logger   *slog.Logger
 	socket   server.Socket
 	truth    bool // keep checksums for comparison
@@ -69,20 +74,21 @@ func startHost(a *app, c hostConfig) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{key: c.key, game: a.game, ended: make(chan error, 1)}
+	h := &host{key: c.key, game: a.game, strategy: strategy, ended: make(chan error, 1)}
 	if c.truth {
 		h.truth = newTruth(a.game)
 	}
 	if c.record != "" {
 		h.recorders = newRecorders(a, c.record)
 	}
+	h.journals = c.journals
 	keys := []netcode.Key{c.key}
 	if c.previous != nil {
 		keys = append(keys, *c.previous)
 	}
 	h.Server, err = server.New(server.Config{
 		Room:      room.Config{Game: a.game, Strategy: strategy},
-		OpenRoom:  func(name string, rc *room.Config) error { h.openRoom(c.seed, name, rc); return nil },
+		OpenRoom:  func(name string, rc *room.Config) error { return h.openRoom(c.seed, name, rc) },
 		CloseRoom: h.closeRoom,
 		Address:   c.listen, Socket: c.socket, Public: c.public, Keys: keys, MaxRooms: c.maxRooms, Workers: c.workers,
 		Logger: c.logger,
@@ -123,20 +129,36 @@ func (h *host) find(public []netip.AddrPort) (netip.AddrPort, error) {
 	return addr, nil
 }
 
-// openRoom hangs a recording and checksums on a new room.
-func (h *host) openRoom(seed uint64, name string, rc *room.Config) {
+// openRoom hangs a journal, a recording and checksums on a room. The journal may bring an old match along.
+func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 	if seed != 0 {
 		rc.Seed = seed
 	}
+	if h.journals != nil {
+		if err := h.journals.Open(name, rc); err != nil {
+			return err
+		}
+	}
 	var rec *recorder
 	if h.recorders != nil {
-		rec = h.recorders.start(name, rc.Seed)
+		rec = h.recorders.start(name, rc.Seed, rc.Resume)
+	}
+	if h.matches != nil {
+		d := decisions{host: h, name: name, strategy: h.strategy.Name, match: rc.Match, started: time.Now()}
+		if rec != nil {
+			d.recording = rec.path
+		}
+		rc.Decided = d.take
 	}
 	if rec == nil && h.truth == nil {
-		return
+		return nil
 	}
 	rc.States = true
+	journalled := rc.Taken
 	rc.Taken = func(f systems.FinalTick) {
+		if journalled != nil {
+			journalled(f)
+		}
 		if h.truth != nil {
 			h.truth.add(f.Tick, f.State)
 		}
@@ -144,10 +166,14 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) {
 			rec.take(f)
 		}
 	}
+	return nil
 }
 
-// closeRoom ends a room's recording.
+// closeRoom ends a room's journal and recording.
 func (h *host) closeRoom(name string, _ *room.Room) {
+	if h.journals != nil {
+		h.journals.End(name)
+	}
 	if h.recorders != nil {
 		h.recorders.end(name)
 	}

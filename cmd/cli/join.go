@@ -102,7 +102,7 @@ func (v *joinVerb) token(a *app) ([]byte, error) {
 	case v.Token != "":
 		return parseToken(v.Token)
 	case v.Log == "":
-		return nil, errors.New("--token is missing: give the connect token that serve or token printed, or @FILE")
+		return nil, errors.New("--token is missing or empty, and that is no connect token: copy the whole text that serve or token printed, or give @FILE")
 	}
 	path := (&matchLog{path: v.Log}).tokenPath()
 	if _, err := os.Stat(path); err != nil {

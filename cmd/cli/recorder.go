@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"tendon/ecs"
+	"tendon/net/room"
 	"tendon/rollback/recording"
 	"tendon/systems"
 )
@@ -29,23 +31,23 @@ func newRecorders(a *app, dir string) *recorders {
 	return &recorders{app: a, dir: dir, open: map[string]*recorder{}}
 }
 
-// start opens a recording for a match that begins; nil if that cannot be done.
-func (rs *recorders) start(room string, seed uint64) *recorder {
+// start opens a recording for a match that begins or, if from is there, goes on; nil if that cannot be done.
+func (rs *recorders) start(roomName string, seed uint64, from *room.Resume) *recorder {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	f, err := createRecording(rs.dir, room, seed, time.Now())
+	f, err := createRecording(rs.dir, roomName, seed, time.Now())
 	if err == nil {
 		r := &recorder{path: f.Name(), file: f, failed: rs.fail}
-		if r.writer, err = recording.NewWriter(f, recording.HeaderOf(rs.app.game, seed, buildString())); err == nil {
-			rs.open[room] = r
-			rs.app.say("recording room %s into %s", room, r.path)
-			rs.app.emit("recording", fields{"room": room, "file": r.path})
+		if err = r.begin(rs.app.game, seed, from); err == nil {
+			rs.open[roomName] = r
+			rs.app.say("recording room %s into %s", roomName, r.path)
+			rs.app.emit("recording", fields{"room": roomName, "file": r.path})
 			return r
 		}
 		err = errors.Join(err, f.Close())
 	}
 	rs.broken++
-	rs.complain("room "+room, err)
+	rs.complain("room "+roomName, err)
 	return nil
 }
 
@@ -112,6 +114,21 @@ type recorder struct {
 	writer *recording.Writer
 	failed func(*recorder, error)
 	broken bool
+}
+
+// begin writes what stands before the first tick: a match that goes on begins with its state.
+func (r *recorder) begin(game *ecs.Game, seed uint64, from *room.Resume) (err error) {
+	h := recording.HeaderOf(game, seed, buildString())
+	if from != nil {
+		h.Start = from.World.Tick()
+	}
+	if r.writer, err = recording.NewWriter(r.file, h); err != nil || h.Start == 0 {
+		return err
+	}
+	var state ecs.Snapshot
+	from.World.Save(&state)
+	defer state.Release()
+	return r.writer.Image(&state)
 }
 
 // take records a tick.
