@@ -176,6 +176,7 @@ func TestTicksThatAreComputedOtherwiseAreSeen(t *testing.T) {
 		h.RunUntil(5 * time.Second)
 		h.Crash(90)
 		for _, c := range h.Clients {
+			c.left = true
 			c.Core.Leave() // and nobody has a tail any more
 		}
 		again(t, h, time.Second)
@@ -290,6 +291,7 @@ func TestAFullDiskStopsTheMatchForAWhile(t *testing.T) {
 		}
 		h.Journal.Fail = nil
 		back(t, h, 5*time.Second)
+		h.Run(15 * time.Second) // who predicts ran ahead of a server that stood still, and delayed its inputs
 		goesOn(t, h, seats)
 		for i, c := range h.Clients {
 			if st := c.Core.Stats(); st.Reconnects != 0 || st.Resyncs != 0 {

@@ -107,7 +107,7 @@ func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 		return Event{Kind: EventNotice, Text: m.text, Seconds: int(m.seconds)}, err
 	case kindPing, kindPong:
 		m, err := s.probe(k, body, now, pong{})
-		if m.tick > s.serverTick {
+		if m.epoch == s.epoch && m.tick >= s.serverTick { // a server that waits tells the same tick again
 			s.serverTick, s.serverTickAt = m.tick, now
 		}
 		return Event{}, err
