@@ -52,7 +52,8 @@ var (
 // What the test game lets a player do.
 const (
 	startGold = 1000
-	forbidden = 100 // a DX that is never allowed
+	forbidden = 100     // a DX that is never allowed
+	killing   = 1 << 31 // a purchase with this number and a player's kills the player
 )
 
 func walk(w *ecs.World) {
@@ -69,7 +70,7 @@ func walk(w *ecs.World) {
 		if in.Fire {
 			firedNews.Emit(w, e.Entity(), fired{e.B.Player})
 			s := w.Spawn(ecs.OwnedBy(e.B.Player), shotComp)
-			shotComp.Put(w, s, shot{X: e.A.X, Y: e.A.Y, VX: float64(w.Rand().IntN(100)-50) / 100, VY: 0.1, Left: 30, By: e.B.Player})
+			shotComp.Put(w, s, shot{X: e.A.X, Y: e.A.Y, VX: float64(w.Rand().IntN(100)-50) / 100, VY: 0.1, Left: 20, By: e.B.Player})
 		}
 	}
 }
@@ -137,6 +138,13 @@ func testGame(rate int) *ecs.Game {
 			}
 		},
 		Order: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) {
+			if id := binary.LittleEndian.Uint32(payload[4:]); id >= killing {
+				for e := range bodies.All(w) {
+					if uint32(e.B.Player) == id-killing {
+						e.A.Dead, e.A.Awakes = true, w.Tick()+60
+					}
+				}
+			}
 			for e := range purses.All(w) {
 				if e.B.Player == p {
 					e.A.Gold -= int32(binary.LittleEndian.Uint32(payload))

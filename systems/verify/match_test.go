@@ -382,16 +382,20 @@ func (m *match) happens() {
 func (m *match) heard(p *player, least int) {
 	m.t.Helper()
 	var want []ecs.EventKey
+	got := p.effects
+	for len(got) > 0 && p.loads > 1 && got[0].Event.Key.Tick <= p.since {
+		got = got[1:]
+	}
 	for _, key := range m.events {
-		if key.Tick > p.since && key.Tick <= p.present {
+		if key.Tick > p.since && key.Tick <= p.shown {
 			want = append(want, key)
 		}
 	}
-	if len(p.effects) != len(want) || len(want) < least {
-		m.t.Errorf("client %d heard of %d events of %d", p.id, len(p.effects), len(want))
+	if len(got) != len(want) || len(want) < least {
+		m.t.Errorf("client %d heard of %d events of %d", p.id, len(got), len(want))
 		return
 	}
-	for i, e := range p.effects {
+	for i, e := range got {
 		if e.Event.Key != want[i] || e.Status != ecs.EffectConfirmed || !e.First {
 			m.t.Errorf("client %d: event %d is %+v, want %+v", p.id, i, e, want[i])
 			return

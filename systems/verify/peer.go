@@ -19,6 +19,7 @@ type peer struct {
 	chain    ecs.Tick // newest tick sent on the reliable channel; counts if it is above acked
 	sizes    []int    // of the State of tick f on the reliable channel that is not acknowledged, in slot f % len
 	underWay int      // their sum, in bytes
+	states   int      // their number
 	stats    systems.PeerStats
 	flaw     flaw
 	messages int // that it may still send
@@ -39,8 +40,13 @@ const (
 	maxMessages     = 256
 )
 
-// window bounds the bytes of States under way to a peer on the reliable channel. A single State may be larger.
-const window = 64 << 10
+// The bounds of what is under way to a peer on the reliable channel: bytes, where a single State may be larger, and
+// States. What is beyond waits, and the State that then goes out is a fresh one: so a channel that carries less than is
+// sent shows the present less often, and not later and later.
+const (
+	window    = 64 << 10
+	maxStates = 128
+)
 
 func (p *peer) fault() {
 	if p.flaw == sound {
@@ -62,8 +68,11 @@ func (p *peer) hear(f ecs.Tick) {
 	}
 	for k := from; k <= f; k++ {
 		size := &p.sizes[k%ecs.Tick(len(p.sizes))]
-		p.underWay -= *size
-		*size = 0
+		if *size > 0 {
+			p.underWay -= *size
+			p.states--
+			*size = 0
+		}
 	}
 	p.acked, p.stats.Acked = f, f
 	p.stats.Checked++
@@ -85,7 +94,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 		p.sizes = make([]int, s.ring.Depth())
 	}
 	clear(p.sizes)
-	p.open, p.seat, p.acked, p.chain, p.underWay, p.flaw = true, seatNumber, have, 0, 0, sound
+	p.open, p.seat, p.acked, p.chain, p.underWay, p.states, p.flaw = true, seatNumber, have, 0, 0, 0, sound
 	p.stats.Acked = have
 }
 
@@ -157,7 +166,7 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 		p := &s.peers[id]
 		switch {
 		case !p.open || p.acked >= s.done:
-		case p.acked < s.OldestServable():
+		case max(p.acked, p.chain) < s.OldestServable():
 			p.fault()
 		default:
 			s.tell(systems.Peer(id), p, out)
@@ -171,7 +180,8 @@ func (s *Server) tell(id systems.Peer, p *peer, out systems.Outbox) {
 	base := max(p.acked, p.chain)
 	message := []byte(nil)
 	// A chain of States that is short may fit a datagram as one; whether a long one does is not worth finding out.
-	if !s.limits.Reliable && (base == p.acked || p.underWay <= 2*systems.MaxDatagram) {
+	fresh := p.acked >= s.OldestServable()
+	if !s.limits.Reliable && fresh && (base == p.acked || p.underWay <= 2*systems.MaxDatagram) {
 		message = s.state(p, p.acked)
 		if message != nil && len(message) <= systems.MaxDatagram {
 			p.chain = 0
@@ -179,7 +189,7 @@ func (s *Server) tell(id systems.Peer, p *peer, out systems.Outbox) {
 			return
 		}
 	}
-	if base >= s.done {
+	if base >= s.done || !fresh && s.done-p.acked >= ecs.Tick(len(p.sizes)) {
 		return
 	}
 	if base != p.acked || message == nil {
@@ -189,10 +199,11 @@ func (s *Server) tell(id systems.Peer, p *peer, out systems.Outbox) {
 		p.fault() // larger than any image is worth
 		return
 	}
-	if p.underWay > 0 && p.underWay+len(message) > window {
+	if p.underWay > 0 && p.underWay+len(message) > window || p.states == maxStates {
 		return
 	}
 	p.chain = s.done
+	p.states++
 	p.sizes[s.done%ecs.Tick(len(p.sizes))] = len(message)
 	p.underWay += len(message)
 	s.sendReliable(id, message, out)

@@ -30,7 +30,7 @@ type Config struct {
 	// Each tick costs the pages that changed in it.
 	History int
 	// Reliable sends everything on the reliable channel, and everything once. A lost packet then holds up what is
-	// behind it, so it is for connections that have nothing else.
+	// behind it, so it is for connections that have nothing else; on long and lossy ones it wants more History.
 	Reliable bool
 }
 
