@@ -173,7 +173,7 @@ func (c *Client) frame(_ int64, local simnet.Time) {
 		c.FirstLive = c.harness.Net.Now()
 	}
 	core.Effects(ignore)
-	if !c.harness.config.Unchecked && c.harness.config.Strategy.Needs.Exact {
+	if !c.harness.config.Unchecked {
 		c.compare(now)
 	}
 }

@@ -8,10 +8,14 @@ import (
 	"tendon/ecs"
 	"tendon/systems"
 	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
 
 // The default strategy is what the suite was written against.
 func TestRelayConforms(t *testing.T) { Conformance(t, relay.Strategy) }
+
+// Verify sync, whose clients simulate nothing, shows the server's states all the same.
+func TestVerifyConforms(t *testing.T) { Conformance(t, verify.Strategy) }
 
 // blind is a server half that is wrong in one way.
 type blind struct {
