@@ -151,7 +151,7 @@ func (r *Room) recover() {
 		return
 	}
 	r.recovery = nil
-	r.startAgain()
+	r.postpone(0)
 	for i := range r.seats { // who left, and the tick in which it leaves was lost
 		if s := &r.seats[i]; s.joined && !s.held {
 			r.free(i)
@@ -209,10 +209,13 @@ func (r *Room) recovered() bool {
 	return len(v.waiting) > 0 && len(v.longest.offers) == 0
 }
 
-// startAgain moves the grid so that the next tick is due now: what was waited for is not made up for.
-func (r *Room) startAgain() {
-	if due := r.NextTick(); r.now > due {
-		r.epoch += r.now - due
+// postpone moves the grid by whole ticks, if the next tick is due already, so that it is due in the tick's length that
+// ends now, or so many ticks later: what was waited for is not made up for. Whoever calls Frame on a grid of its own
+// stays in step with the room's.
+func (r *Room) postpone(ticks systems.Time) {
+	length := systems.Second / systems.Time(r.config.Game.TickRate)
+	if due := r.NextTick(); r.now >= due {
+		r.epoch += ((r.now-due)/length + ticks) * length
 	}
 }
 
@@ -249,7 +252,7 @@ func (r *Room) commit() bool {
 	}
 	if r.owed {
 		r.owed = false
-		r.startAgain()
+		r.postpone(1)
 	}
 	return true
 }

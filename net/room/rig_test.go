@@ -9,6 +9,7 @@ import (
 	"tendon/net/matchtest"
 	"tendon/net/room"
 	"tendon/net/session"
+	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/relay"
 )
@@ -64,23 +65,16 @@ type rig struct {
 	traffic []byte      // everything the room sent, if kept
 	keep    bool
 	forget  func(systems.Peer, error)
+	play    systems.Strategy
+	sent    map[byte]int // messages that guests were sent, by their first byte
+	newest  ecs.Tick     // of the images that guests were sent
+	others  []*puppet
 }
 
 func newRig(t testing.TB, change func(*room.Config)) *rig {
 	t.Helper()
-	g := &rig{t: t, game: matchtest.Dots()}
-	c := room.Config{Game: g.game, Seed: 1, Strategy: relay.Strategy, Match: 1, Taken: func(f systems.FinalTick) {
-		g.ticks, g.orders = append(g.ticks, f.Tick), append(g.orders, f.Orders...)
-	}}
-	if change != nil {
-		change(&c)
-	}
-	g.game = c.Game
-	r, err := room.New(c, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g.room = r
+	g := &rig{t: t, game: matchtest.Dots(), play: relay.Strategy, sent: map[byte]int{}}
+	g.open(nil, change)
 	g.forget = func(p systems.Peer, why error) {
 		for _, v := range g.guests {
 			if v.in && v.peer == p {
@@ -91,11 +85,28 @@ func newRig(t testing.TB, change func(*room.Config)) *rig {
 	return g
 }
 
+// open makes the room.
+func (g *rig) open(resume *room.Resume, change func(*room.Config)) {
+	g.t.Helper()
+	c := room.Config{Game: g.game, Seed: 1, Strategy: g.play, Match: 1, Resume: resume, Taken: func(f systems.FinalTick) {
+		g.ticks = append(g.ticks, f.Tick)
+		g.orders = append(g.orders, f.Orders...)
+	}}
+	if change != nil {
+		change(&c)
+	}
+	r, err := room.New(c, g.now)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.game, g.room, g.play = c.Game, r, c.Strategy
+}
+
 // enter lets a client in that dials once; change changes its Config.
 func (g *rig) enter(id room.Identity, change func(*client.Config)) *guest {
 	g.t.Helper()
 	v := &guest{identity: id}
-	c := client.Config{Game: g.game, Strategies: []systems.Strategy{relay.Strategy}, Bot: id.Role == systems.RolePlayer, Attempts: -1,
+	c := client.Config{Game: g.game, Strategies: []systems.Strategy{g.play}, Bot: id.Role == systems.RolePlayer, Attempts: -1,
 		Dial: func([]byte) (session.Transport, error) { return &v.up, nil }}
 	if change != nil {
 		change(&c)
@@ -108,6 +119,11 @@ func (g *rig) enter(id room.Identity, change func(*client.Config)) *guest {
 	v.hear = func(ch systems.Channel, m []byte) {
 		if g.keep {
 			g.traffic = append(append(g.traffic, byte(v.peer), byte(ch)), m...)
+		}
+		g.sent[m[0]]++
+		if m[0] == byteHead {
+			r := wire.NewReader(m[2:]) // behind the epoch
+			g.newest = max(g.newest, ecs.Tick(r.Uvarint()))
 		}
 		if !v.silent {
 			core.Receive(ch, m, g.now)
@@ -132,11 +148,17 @@ func (g *rig) step() {
 	for _, v := range g.guests {
 		v.up.deliver(v.say)
 	}
+	for _, p := range g.others {
+		p.speak()
+	}
 	g.room.Frame(g.now)
 	g.room.Gone(g.forget)
 	for _, v := range g.guests {
 		v.down.deliver(v.hear)
 		v.core.Frame(g.now)
+	}
+	for _, p := range g.others {
+		p.listen()
 	}
 }
 

@@ -173,7 +173,7 @@ func (r *Room) tick() (ticks int, held bool) {
 			return ticks, false
 		}
 		if r.half.Hold(r.now) {
-			r.epoch += r.now - due // the tick is due when it no longer has to wait
+			r.postpone(1)
 			return ticks, true
 		}
 		if ticks == r.config.MaxTicks {
