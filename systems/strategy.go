@@ -126,6 +126,7 @@ type PeerStats struct {
 	Margin      float64  // mean ticks between an input's arrival and its use, negative = late
 	Desyncs     uint64   // checksums that differed
 	Checked     uint64   // checksums that were compared
+	Expelled    bool     // its state differed too often: it is to be removed, not put right once more
 }
 
 // Client is a strategy's half on a client. The client drives it: Load once an image is there, Receive for each

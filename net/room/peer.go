@@ -182,7 +182,7 @@ func (r *Room) resyncPeer(id systems.Peer) {
 	if !p.live() || p.session.Loading() {
 		return
 	}
-	if !p.strikes.take(r.now) {
+	if r.half.PeerStats(id).Expelled || !p.strikes.take(r.now) {
 		p.session.End(session.CodeDesync, "")
 		return
 	}

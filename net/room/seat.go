@@ -90,7 +90,8 @@ func (r *Room) leave(id systems.Peer) {
 	s := &r.seats[number]
 	s.peer, s.vanished = nobody, r.now
 	why := r.peers[id].session.Err()
-	meant := errors.Is(why, &session.Error{Code: session.CodeLeft}) || errors.Is(why, &session.Error{Code: session.CodeKicked})
+	meant := errors.Is(why, &session.Error{Code: session.CodeLeft}) || errors.Is(why, &session.Error{Code: session.CodeKicked}) ||
+		errors.Is(why, &session.Error{Code: session.CodeDesync})
 	switch {
 	case r.recovery != nil: // no order may be stamped, and whether it has joined is not known
 		s.left = meant
