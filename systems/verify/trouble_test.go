@@ -1,0 +1,433 @@
+package verify
+
+import (
+	"encoding/binary"
+	"slices"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// until plays an input from frame 0 on, and others from later frames on.
+func until(now pad, later map[int]pad) func(*player, int) pad {
+	return func(_ *player, f int) pad {
+		if next, ok := later[f]; ok {
+			now = next
+		}
+		return now
+	}
+}
+
+// A round trip that jumps between 200 and 2000 ms shuffles packets as it likes; commands are still carried out in the
+// order in which they were given, and events heard in the order in which they happened.
+func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
+	path := simnet.Symmetric("wild", "wild", simnet.Path{Delay: 550 * ms, Jitter: simnet.Jitter{Kind: simnet.Uniform, Size: 450 * ms}})
+	inBothModes(t, func(t *testing.T, c Config) {
+		c.OrdersPerSecond, c.OrderBurst = 20, 50
+		m := newMatch(t, testGame(60), c, 20)
+		id := uint32(0)
+		for _, s := range []int{0, 3} {
+			m.join(path, simnet.Clock{}, s, 60, 0, func(p *player, f int) pad {
+				if f > 240 && f%30 == s && f < 900 {
+					id++
+					if err := p.Order(ecs.Entity{}, purchase(1, id), nil); err != nil {
+						t.Error(err)
+					}
+				}
+				return pad{Fire: f > 240 && f%20 == 0}
+			})
+		}
+		m.net.RunUntil(22 * time.Second)
+		m.sound(30)
+		last := map[ecs.Player]uint32{}
+		for _, o := range m.orders {
+			id := binary.LittleEndian.Uint32(o.Payload[4:])
+			if id <= last[o.Player] {
+				t.Errorf("player %d: purchase %d after %d", o.Player, id, last[o.Player])
+			}
+			last[o.Player] = id
+		}
+		if len(m.orders) != int(id) || id < 40 {
+			t.Errorf("%d of %d orders were carried out", len(m.orders), id)
+		}
+		for _, p := range m.clients {
+			m.heard(p, 80)
+			if len(p.values) < int(id)*9/10 || slices.ContainsFunc(p.answers, func(a Answer) bool { return a.Reason != Accepted }) {
+				t.Errorf("client %d heard of %d purchases; %v", p.id, len(p.values), p.answers)
+			}
+		}
+	})
+}
+
+// A connection that is cut for less than the server keeps states goes on where it was. What was given meanwhile is
+// given up when its time is over; but what the player holds down is said again, so nobody walks on for ever.
+func TestAPartitionHealsAndLeavesNobodyWalking(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		c.Timeout = systems.Second
+		m := newMatch(t, testGame(60), c, 21)
+		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, until(pad{}, map[int]pad{100: {DX: 1}, 310: {}}))
+		m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, wander(1))
+		m.net.Partition(p.node, m.node, 5*time.Second, 8*time.Second)
+		m.net.RunUntil(5 * time.Second)
+		shown := p.checked
+		m.net.RunUntil(7900 * ms)
+		if in := m.inputs[m.server.Done()][0]; padInput.Unpack(in).DX != 1 || p.checked > shown+10 {
+			t.Fatalf("the partition is none: held is %v, %d states shown", padInput.Unpack(in), p.checked-shown)
+		}
+		m.net.RunUntil(13 * time.Second)
+		m.sound(300)
+		if in := m.inputs[m.server.Done()][0]; in != (ecs.InputBytes{}) {
+			t.Errorf("the player has let go and goes on with %+v", padInput.Unpack(in))
+		}
+		timedOut := 0
+		for _, a := range p.answers {
+			if a.Reason == ReasonTimedOut {
+				timedOut++
+			}
+		}
+		if !c.Reliable && timedOut == 0 || len(p.Pending(nil)) > 0 {
+			t.Errorf("%d commands timed out, %d wait", timedOut, len(p.Pending(nil)))
+		}
+		for _, p := range m.clients {
+			m.heard(p, 5)
+		}
+		if lag := m.server.Done() - p.present; lag > 20 {
+			t.Errorf("%d ticks behind", lag)
+		}
+	})
+}
+
+// Who was away for longer than that is given an image, and goes on.
+func TestWhoWasAwayForTooLongIsGivenAnImage(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		c.History = 64
+		m := newMatch(t, testGame(60), c, 22)
+		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, wander(7))
+		q := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, wander(8))
+		m.net.Partition(p.node, m.node, 4*time.Second, 9*time.Second)
+		m.net.RunUntil(14 * time.Second)
+		if p.flagged == 0 || p.flagged > 2 || p.Stats().Snaps == 0 || m.server.PeerStats(p.id).Desyncs != 0 {
+			t.Errorf("flagged %d times, %+v", p.flagged, p.Stats())
+		}
+		if lag := m.server.Done() - p.present; lag > 20 || !p.Live() {
+			t.Errorf("%d ticks behind", lag)
+		}
+		if q.flagged > 0 || q.Stats().Snaps > 0 || q.checked < 500 {
+			t.Errorf("another one notices: %+v", q.Stats())
+		}
+		m.heard(q, 40)
+		m.happens()
+	})
+}
+
+// A player has five orders at once and one a second; what is beyond is rejected, and costs nobody else anything.
+func TestOrdersBeyondTheRateAreRejected(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		m := newMatch(t, testGame(60), c, 23)
+		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(p *player, f int) pad {
+			if f >= 120 && f < 240 && f%6 == 0 {
+				_ = p.Order(ecs.Entity{}, purchase(1, uint32(f)), nil) // some find no room
+			}
+			return pad{}
+		})
+		play := wander(3)
+		q := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, func(p *player, f int) pad {
+			if f == 150 || f == 210 {
+				_ = p.Order(ecs.Entity{}, purchase(1, uint32(f)), nil)
+			}
+			return play(p, f)
+		})
+		m.net.RunUntil(8 * time.Second)
+		m.sound(200)
+		counts := map[Reason]int{}
+		for _, a := range p.answers {
+			counts[a.Reason]++
+		}
+		if counts[Accepted] < 6 || counts[Accepted] > 8 || counts[Accepted]+counts[ReasonRate] != 20 || p.Stats().Rejected != uint64(counts[ReasonRate]) {
+			t.Errorf("%v", counts)
+		}
+		for _, a := range q.answers {
+			if a.Reason != Accepted {
+				t.Errorf("another pays: %+v", a)
+			}
+		}
+		if len(m.orders) != counts[Accepted]+2 {
+			t.Errorf("%d orders were carried out", len(m.orders))
+		}
+	})
+}
+
+// A player whose input changes more often than the server takes is cut short, and still is what he holds in the end.
+func TestAnInputThatWasTooFastIsStatedAgain(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		c.InputsPerTick, c.InputBurst = 1, 1
+		m := newMatch(t, testGame(60), c, 24)
+		// Jitter brings several changes to one tick, of which the first is taken.
+		path := simnet.Symmetric("", "", simnet.Path{Delay: 50 * ms, Jitter: simnet.Jitter{Kind: simnet.Exponential, Size: 60 * ms}})
+		p := m.join(path, simnet.Clock{}, 0, 60, 0, func(_ *player, f int) pad {
+			if f < 400 {
+				return pad{DX: int8(f % 3), DY: int8(f % 2)}
+			}
+			return pad{DX: -1}
+		})
+		m.net.RunUntil(12 * time.Second)
+		m.sound(100)
+		if in := padInput.Unpack(m.inputs[m.server.Done()][0]); in != (pad{DX: -1}) {
+			t.Errorf("holds %+v", in)
+		}
+		if n := p.Stats().Rejected; n < 20 {
+			t.Errorf("only %d were rejected", n)
+		}
+	})
+}
+
+// Two presses that the network brings to one tick are both in it: neither is lost, and held directions are the later ones.
+func TestPressesThatComeTogetherAreMerged(t *testing.T) {
+	m := newMatch(t, testGame(60), Config{}, 25)
+	s, out := m.server, &outbox{func(systems.Peer, systems.Channel, []byte) {}}
+	s.Open(0, 0, 0, 0, out)
+	s.Stamp(ecs.Order{Kind: ecs.OrderJoin}, out)
+	s.Tick(0)
+	ask := askMessage{held: 0, first: 1, asked: []Command{
+		{Kind: CommandInput, Input: padInput.Pack(pad{DX: 1, Fire: true})},
+		{Kind: CommandInput, Input: padInput.Pack(pad{DX: -1})},
+		{Kind: CommandInput, Input: padInput.Pack(pad{DX: forbidden})},
+	}}
+	message, _ := ask.append(nil, systems.MaxDatagram, m.game)
+	if err := s.Receive(0, systems.Datagram, message, 0, out); err != nil {
+		t.Fatal(err)
+	}
+	s.Tick(0)
+	if in := padInput.Unpack(m.inputs[2][0]); in != (pad{DX: -1, Fire: true}) {
+		t.Errorf("the tick has %+v", in)
+	}
+	s.Tick(0)
+	if in := padInput.Unpack(m.inputs[3][0]); in != (pad{DX: -1}) {
+		t.Errorf("the tick after has %+v", in)
+	}
+}
+
+// A command that was right when it was given and is not when it comes is rejected: the player has died in between.
+func TestACommandOfSomebodyWhoDiedOnTheWayIsRejected(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		m := newMatch(t, testGame(60), c, 26)
+		p := m.join(round(200*ms), simnet.Clock{}, 0, 60, 0, func(p *player, f int) pad {
+			if f == 126 {
+				if bodyOf(p.World(), 0).Dead {
+					t.Error("he knows already")
+				}
+				if err := p.Order(ecs.Entity{}, purchase(7, 1), nil); err != nil {
+					t.Error(err)
+				}
+				return pad{DX: 1}
+			}
+			return pad{}
+		})
+		play := wander(1)
+		m.join(round(200*ms), simnet.Clock{}, 1, 60, 0, func(p *player, f int) pad {
+			if f == 123 {
+				if err := p.Order(ecs.Entity{}, purchase(1, killing), nil); err != nil {
+					t.Error(err)
+				}
+			}
+			return play(p, f)
+		})
+		m.net.RunUntil(4 * time.Second)
+		m.sound(100)
+		if len(m.orders) != 1 || purseOf(m.server.World(), 0).Gold != startGold || bodyOf(m.server.World(), 0).X != 0 {
+			t.Errorf("%d orders, %+v, %+v", len(m.orders), purseOf(m.server.World(), 0), bodyOf(m.server.World(), 0))
+		}
+		var why []Reason
+		for _, a := range p.answers {
+			why = append(why, a.Reason)
+		}
+		if !slices.Equal(why[:2], []Reason{ReasonInvalid, ReasonInvalid}) {
+			t.Errorf("answers %v", why)
+		}
+	})
+}
+
+// Two who buy with the same gold in one tick: the second is told no, and the record of the tick holds one order.
+func TestOrdersOfOneTickAreCheckedOneAfterTheOther(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		m := newMatch(t, testGame(60), c, 27)
+		p := m.join(round(100*ms), simnet.Clock{}, 0, 60, 0, func(p *player, f int) pad {
+			if f == 120 {
+				for id := range uint32(3) {
+					if err := p.Order(ecs.Entity{}, purchase(startGold/2, id+1), nil); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return pad{}
+		})
+		m.net.RunUntil(4 * time.Second)
+		var why []Reason
+		for _, a := range p.answers {
+			why = append(why, a.Reason)
+		}
+		if !slices.Equal(why, []Reason{Accepted, Accepted, ReasonInvalid}) || len(m.orders) != 2 || len(p.values) != 2 {
+			t.Errorf("answers %v, %d orders, %d heard of", why, len(m.orders), len(p.values))
+		}
+		if got := purseOf(m.server.World(), 0); got != (purse{Gold: 0, Bought: 2}) {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A new process of a client goes on with the seat: its commands have new numbers, so none of them is taken for one that
+// was carried out before.
+func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		m := newMatch(t, testGame(60), c, 28)
+		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, pressing(100, 150, 200, 400, 450, 500))
+		m.net.RunUntil(4 * time.Second)
+		before := p.asks.next
+		m.restart(p)
+		if p.Order(ecs.Entity{}, purchase(1, 1), nil) != ErrNotHeard {
+			t.Error("an order before anything was heard of the server")
+		}
+		m.net.RunUntil(10 * time.Second)
+		if before < 3 || p.asks.next != before+3 {
+			t.Errorf("numbers up to %d before, up to %d after", before, p.asks.next)
+		}
+		presses := 0
+		for _, in := range m.inputs {
+			if padInput.Unpack(in[0]).Fire {
+				presses++
+			}
+		}
+		if presses != 6 {
+			t.Errorf("%d presses", presses)
+		}
+		m.happens()
+	})
+}
+
+// A spectator sees what everybody sees, and says nothing.
+func TestASpectatorWatches(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		m := newMatch(t, testGame(60), c, 29)
+		m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, wander(1))
+		m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, wander(2))
+		p := m.join(profile(t, "P3"), simnet.Clock{}, -1, 60, 0, wander(3))
+		m.net.RunUntil(8 * time.Second)
+		m.sound(300)
+		m.heard(p, 20)
+		if err := p.Order(ecs.Entity{}, nil, nil); err == nil || len(p.Pending(nil)) > 0 || len(p.answers) > 0 {
+			t.Errorf("a spectator's order: %v", err)
+		}
+	})
+}
+
+type swimmer struct{ X, Y, Z, W uint64 }
+
+var (
+	swimComp = ecs.NewComponent[swimmer]("swimmer")
+	swimming = ecs.NewQuery1(ecs.Write(swimComp))
+)
+
+// crowdGame has n entities that all change in every tick, by noise.
+func crowdGame(n int) *ecs.Game {
+	g := testGame(30)
+	g.Components = append(g.Components, swimComp)
+	g.Setup = func(w *ecs.World) {
+		for range n {
+			w.Spawn(ecs.OwnedByWorld, swimComp)
+		}
+	}
+	g.Systems = append(g.Systems, ecs.Systems(func(w *ecs.World) {
+		for e := range swimming.All(w) {
+			e.A.X, e.A.Y = e.A.X*6364136223846793005+uint64(w.Tick()), e.A.Y^e.A.X
+		}
+	})...)
+	return g
+}
+
+// A state that changes more than a datagram holds goes on the reliable channel, in every tick, each from the one before;
+// one that changes more than a message holds goes in pieces. On the way back to datagrams nothing is lost.
+func TestAStateLargerThanADatagramGoesOnTheReliableChannel(t *testing.T) {
+	for _, v := range []struct {
+		crowd, shown, least int
+	}{{200, 100, 2000}, {3000, 10, pieceBytes + 2}} {
+		inBothModes(t, func(t *testing.T, c Config) {
+			m := newMatch(t, crowdGame(v.crowd), c, 30)
+			for _, s := range []int{0, 3} {
+				m.join(profile(t, "P3"), simnet.Clock{}, s, 60, 0, wander(uint64(s)))
+			}
+			m.net.RunUntil(8 * time.Second)
+			m.sound(v.shown)
+			if m.streamed < v.shown || m.largest < v.least || m.largest > pieceBytes+2 {
+				t.Errorf("%d messages on the reliable channel, the largest of %d bytes", m.streamed, m.largest)
+			}
+			for _, p := range m.clients {
+				m.heard(p, 3)
+			}
+		})
+	}
+}
+
+// Now and then everything changes at once, and a datagram does not hold it; then it does again.
+func TestStatesGoBackToDatagrams(t *testing.T) {
+	g := crowdGame(100)
+	swim := g.Systems[len(g.Systems)-1].Run
+	g.Systems[len(g.Systems)-1].Run = func(w *ecs.World) {
+		if w.Tick()%30 < 3 {
+			swim(w)
+		}
+	}
+	m := newMatch(t, g, Config{}, 31)
+	m.four(profile(t, "P5"))
+	m.net.RunUntil(20 * time.Second)
+	m.sound(200)
+	for _, p := range m.clients {
+		m.heard(p, 60)
+	}
+	if datagrams := 4*int(m.server.Done()) - m.streamed; m.streamed < 40 || datagrams < 1000 {
+		t.Errorf("%d messages on the reliable channel, %d datagrams", m.streamed, datagrams)
+	}
+}
+
+// Where datagrams do not get through at all, the same messages on the reliable channel do.
+func TestDatagramsMayComeOnTheReliableChannel(t *testing.T) {
+	m := newMatch(t, testGame(60), Config{}, 32)
+	m.reliable = true
+	m.four(profile(t, "P3"))
+	m.net.RunUntil(8 * time.Second)
+	m.sound(200)
+	for _, p := range m.clients {
+		m.heard(p, 40)
+	}
+}
+
+// One wrong bit in what a client holds is found with the next State, never shown, and healed by an image.
+func TestAWrongBitIsFoundAndHealed(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		m := newMatch(t, testGame(60), c, 33)
+		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, wander(1))
+		q := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, wander(2))
+		m.net.At(4*time.Second, func() {
+			for e := range bodies.All(p.World()) { // a pointer into the newest state
+				e.A.Y += 1
+			}
+			p.ring.Clear() // older states would heal it
+			p.ring.Save(p.World())
+			p.Client.shown.previous, p.Client.shown.current = p.present, p.present
+			delete(m.sums, p.present) // it is what the display has, until the image is there
+		})
+		m.net.RunUntil(9 * time.Second)
+		if p.flagged != 1 || m.server.PeerStats(p.id).Desyncs != 1 || p.Refused() == 0 || p.Stats().Snaps != 1 || !p.Live() {
+			t.Errorf("flagged %d times, refused %d, %+v", p.flagged, p.Refused(), p.Stats())
+		}
+		if lag := m.server.Done() - p.present; lag > 20 {
+			t.Errorf("%d ticks behind", lag)
+		}
+		if q.flagged > 0 || q.Refused() > 0 {
+			t.Errorf("another is flagged: %+v", q.Stats())
+		}
+		m.happens()
+	})
+}
