@@ -29,16 +29,18 @@ func TestMatchesBesideAServerThatRunsIsStoppedOrIsKilled(t *testing.T) {
 	if strings.Count(want, "\n") < 5 {
 		t.Fatalf("three matches are listed as %q", want)
 	}
-	for range 2 {
+	for round := range 2 {
 		server := start(t, "serve", "--listen", "127.0.0.1:0", "--matches", path)
 		server.until(is("listening"))
 		if got, note := list(); got != want || note != "" {
 			t.Errorf("beside a server: %q\n%s", note, got)
 		}
-		if err := server.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
+		if round > 0 { // a stopped server is waited for, for seconds
+			if err := server.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if got, note := list(); got != "" || !strings.Contains(note, "another process has the file open") || strings.Count(note, "\n") != 1 {
+		if got, note := list(); round > 0 && (got != "" || !strings.Contains(note, "another process has the file open") || strings.Count(note, "\n") != 1) {
 			t.Errorf("beside a stopped server: %q\n%s", note, got)
 		}
 		if code := server.end(syscall.SIGKILL); code != -1 {

@@ -150,12 +150,13 @@ func TestWhatAHostRecordsIsListedBesideItAndAfterIt(t *testing.T) {
 		t.Errorf("of a room, beside a new server: %+v", r)
 	}
 	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", path), "another process has the file open", "choose another --matches")
-	h.record(decided("main", 1))
-	h.record(decided("main", 2))
+	for n := range uint64(100) { // more than the disk takes until the host stops
+		h.record(decided("main", n))
+	}
 	if err := h.stop(); err != nil {
 		t.Error(err)
 	}
-	if r := do(t, testGame(), "matches", "--file", path); r.code != exitFine || strings.Count(r.out, "│ main ") != 2 {
+	if r := do(t, testGame(), "matches", "--file", path); r.code != exitFine || strings.Count(r.out, "│ main ") != 100 {
 		t.Errorf("after it: %+v", r)
 	}
 	c.matches = ""
