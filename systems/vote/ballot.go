@@ -113,7 +113,7 @@ func (b *Ballot) Cast(p ecs.Player, r Result, now systems.Time) error {
 	}
 	b.voted |= 1 << p
 	b.votes[p] = r
-	if !b.accepted && 2*b.claiming(r).Len() > b.registered.Len() {
+	if 2*b.claiming(r).Len() > b.registered.Len() {
 		b.accepted, b.majority, b.state = true, r, Decided
 	}
 	if b.voted == b.registered {

@@ -116,7 +116,7 @@ func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum ecs.Checksum, now systems.Ti
 	switch {
 	case c.origin != unknown:
 		h.judge(c)
-	case !c.over && !c.contested && 2*c.claiming(sum).Len() > c.registered.Len():
+	case !c.over && 2*c.claiming(sum).Len() > c.registered.Len():
 		c.truth, c.origin = sum, fromMajority
 		h.judge(c)
 	default:

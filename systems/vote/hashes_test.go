@@ -413,6 +413,56 @@ func TestTheDeadlineOfATickIsExact(t *testing.T) {
 	}
 }
 
+// Several ticks wait at a time, each for its own deadline. Who is silent misses each once, but none that it had no vote
+// on any more.
+func TestEachTickHasItsOwnDeadline(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	for i, f := range []ecs.Tick{60, 120, 180} {
+		h.Open(f, first(4), systems.Time(i)*systems.Second)
+		h.Cast(0, f, sumOf('A'), 0)
+		h.Cast(1, f, sumOf('B'), 0)
+	}
+	for i, f := range []ecs.Tick{60, 120, 180} {
+		at := DefaultDeadline + systems.Time(i)*systems.Second
+		h.Step(at - 1)
+		expect(t, h, "before the deadline", nil)
+		h.Step(at)
+		expect(t, h, "at the deadline", []ecs.Tick{f})
+		if h.Missed(2) != uint64(i+1) || h.Missed(3) != uint64(i+1) || h.Missed(0) != 0 {
+			t.Fatalf("%d, %d missed after %d ticks", h.Missed(2), h.Missed(3), i+1)
+		}
+	}
+	now := 20 * systems.Second
+	h.Open(240, first(4), now)
+	h.Open(300, first(4), now)
+	h.Truth(240, sumOf('A'))
+	h.Cast(3, 240, sumOf('B'), now)
+	h.Step(now + DefaultDeadline)
+	if h.Missed(2) != 5 || h.Missed(3) != 3 {
+		t.Errorf("%d, %d missed", h.Missed(2), h.Missed(3))
+	}
+}
+
+// A pardon is for one tick. The blame for another stands, and is told.
+func TestAPardonLeavesTheBlameForAnotherTick(t *testing.T) {
+	h := newHashes(t, HashesConfig{})
+	for _, f := range []ecs.Tick{60, 120} {
+		h.Open(f, first(4), 0)
+		for p, claim := range "AAAB" {
+			h.Cast(ecs.Player(p), f, sumOf(byte(claim)), 0)
+		}
+		if f == 60 {
+			expect(t, h, "first", nil, blame{3, 60, 1})
+			h.Resynced(3)
+		}
+	}
+	h.Truth(60, sumOf('B'))
+	got := drainBlames(h)
+	if want := (blame{3, 120, 1}); len(got) != 4 || got[3] != want {
+		t.Errorf("%v, want the last to be %v", got, want)
+	}
+}
+
 // Replays go on from each other, so they are asked for in the order of ticks, around the end of the ring too.
 func TestContestedTicksAreToldOldestFirst(t *testing.T) {
 	h := newHashes(t, HashesConfig{Every: 10})
