@@ -28,7 +28,7 @@ type match struct {
 
 // resume returns the match for its room, which owns the world from then on.
 func (m *match) resume() *room.Resume {
-	r := &room.Resume{World: m.world, Chain: m.journal.Last().Chain, Past: m.past}
+	r := &room.Resume{World: m.world, Chain: m.journal.Last().Chain, ChainAt: m.journal.Chain, Past: m.past}
 	for _, s := range m.journal.Seats() {
 		for len(r.Seats) <= int(s.Player) {
 			r.Seats = append(r.Seats, room.Seat{})
