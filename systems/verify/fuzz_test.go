@@ -1,0 +1,118 @@
+package verify
+
+import (
+	"bytes"
+	"testing"
+
+	"tendon/systems"
+)
+
+func seeds(f *testing.F, kinds ...string) {
+	for _, v := range readVectors(f) {
+		for _, kind := range kinds {
+			if v.kind == kind {
+				f.Add(v.bytes)
+			}
+		}
+	}
+}
+
+// What decodes is encoded to the same bytes; what does not is an error and nothing else; commands stay bounded.
+func FuzzAsk(f *testing.F) {
+	seeds(f, "ask")
+	game := testGame(60)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m askMessage
+		if m.read(data, near, game) != nil {
+			return
+		}
+		if len(m.asked) > maxOutstanding {
+			t.Fatal(len(m.asked))
+		}
+		if again, n := m.append(nil, systems.MaxReliable, game); n != len(m.asked) || !bytes.Equal(again, data) {
+			t.Fatalf("%x became %x", data, again)
+		}
+	})
+}
+
+func FuzzState(f *testing.F) {
+	seeds(f, "state")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m stateMessage
+		if m.read(data) != nil {
+			return
+		}
+		if len(m.rejected) > maxOutstanding || len(m.happened) > maxHistory {
+			t.Fatal(len(m.rejected), len(m.happened))
+		}
+		if again := m.append(nil); !bytes.Equal(again, data) {
+			t.Fatalf("%x became %x", data, again)
+		}
+	})
+}
+
+func FuzzPiece(f *testing.F) {
+	seeds(f, "piece")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		more, piece, err := readPiece(data)
+		if err != nil {
+			return
+		}
+		if again := appendPiece(nil, more, piece); !bytes.Equal(again, data) {
+			t.Fatalf("%x became %x", data, again)
+		}
+	})
+}
+
+func FuzzParams(f *testing.F) {
+	seeds(f, "params")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var c Config
+		if c.takeParams(data) != nil {
+			return
+		}
+		if again := c.params(); !bytes.Equal(again, data) {
+			t.Fatalf("%x became %x", data, again)
+		}
+		if _, err := c.withDefaults(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Whatever a peer sends, a running server neither panics nor grows, and no other peer notices; whatever comes from a
+// server, a client neither panics nor shows anything but a state that has the right checksum.
+func FuzzReceive(f *testing.F) {
+	seeds(f, "ask", "state", "piece")
+	l := newLoop(f, testGame(60), Config{}, 2, 3, zigzag)
+	for range 200 {
+		l.step()
+	}
+	// A State that the client would take as it is, for the fuzzer to spoil.
+	l.server.Tick(0)
+	f.Add(bytes.Clone(l.server.state(&l.server.peers[1], l.server.peers[1].acked)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		other := l.server.peers[1]
+		c := l.clients[1]
+		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
+			_ = l.server.Receive(0, ch, data, 0, l)
+			before := c.present
+			_ = c.Receive(ch, data, 0)
+			if s, ok := c.ring.At(c.present); !ok || c.World().Tick() != c.present || c.present < before || s.Tick() != c.present {
+				t.Fatalf("the client stands in tick %d of %d", c.World().Tick(), c.present)
+			}
+		}
+		if len(l.server.queue.list) > 2*maxOutstanding || len(l.server.seats[0].rejected) > maxOutstanding || len(c.pieces) > maxState || len(c.news.list) > maxNews {
+			t.Fatal(len(l.server.queue.list), len(c.pieces))
+		}
+		if now := l.server.peers[1]; now.acked != other.acked || now.stats != other.stats || l.server.peers[0].acked > l.server.Done() {
+			t.Fatal("a peer changed another")
+		}
+		l.server.Tick(0) // what it asked for is decided on, whatever it is
+		l.server.Send(0, discard{})
+	})
+}
+
+type discard struct{}
+
+func (discard) Send(systems.Peer, systems.Channel, []byte) {}
