@@ -12,6 +12,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"tendon/cmd/cli/journals"
 	"tendon/net/netcode"
 	"tendon/net/server"
 )
@@ -27,6 +28,8 @@ type serveVerb struct {
 	Workers    int           `help:"Goroutines that compute rooms; 0: one for each core."`
 	Record     string        `type:"path" help:"Record every room into this directory."`
 	Matches    string        `type:"path" help:"Keep a record of every decided match in this file; matches lists it."`
+	Journal    string        `type:"path" help:"Keep a journal of every match in this directory. A server that was killed brings the matches in it back when it is started again."`
+	Fsync      journals.Sync `default:"100ms" help:"What a power cut may take from the journals: nothing that a client was told (always), so much of play (a time from 1ms to 10s), or what the system had not written yet (never)."`
 	Seed       uint64        `help:"Seed of every room; 0: one chosen for each."`
 	For        time.Duration `help:"Stop after this long; 0: when told to."`
 	Verbose    bool          `short:"v" help:"Log rooms and connections."`
@@ -37,26 +40,47 @@ func (serveVerb) Help() string {
 	return `Room, seat and role of a client come from its connect token. A server without --key-file is for development: it
 prints a join line, and a new one each time that one was used.
 
+With --journal, no client hears of a tick before it was written, so that a server which is killed (kill -9, a crash) and
+started again with the same --journal and the same build brings every match back as its players knew it, and they
+reconnect by themselves. Without --key-file the key is kept with the journals, as server.key. What a power cut takes
+from a match is for --fsync to choose:
+  always      nothing that a client was told. Every tick of every room waits for the disk.
+  100ms       up to a tenth of a second of play, or whatever time is given. Clients hand it back when they reconnect;
+              it is lost only if all of them are gone too.
+  never       what the system had not written yet, often half a minute; clients hand back what they hold, about 15 s.
+While a journal cannot be written, as on a full disk, its match waits and goes on by itself when it can be. A match that
+is over, since its room was empty or the server was told to stop, leaves ROOM-MATCH.ended.journal, which may be removed.
+--json tells of journals by the events brought_back, journal, journal_torn, journal_removed, journal_failed,
+journal_mended and journal_ended.
+
 Examples:
   serve
   serve --listen :7777 --public game.example.net:7777 --key-file server.key --max-rooms 500
-  serve --record recordings --matches matches.db`
+  serve --record recordings --matches matches.db
+  serve --key-file server.key --journal journals
+  serve --key-file server.key --journal journals --fsync always`
 }
 
 // developmentLife is how long the token of a printed join line is good.
 const developmentLife = 24 * time.Hour
 
 // Run serves.
-func (v *serveVerb) Run(a *app) error {
+func (v *serveVerb) Run(a *app) (err error) {
 	if v.MaxRooms < 1 {
 		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
 	}
 	c := hostConfig{sync: v.Sync, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record, matches: v.Matches}
+	if err := v.publish(&c); err != nil {
+		return err
+	}
 	if err := v.keys(&c); err != nil {
 		return err
 	}
-	if err := v.publish(&c); err != nil {
-		return err
+	if v.Journal != "" {
+		if err := v.journals(a, &c); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.journals.Close()) }()
 	}
 	if v.Verbose {
 		c.logger = slog.New(slog.NewTextHandler(a.note, nil))
@@ -94,6 +118,17 @@ func (v *serveVerb) keys(c *hostConfig) (err error) {
 	old, err = loadKey(v.OldKeyFile)
 	c.previous = &old
 	return err
+}
+
+// journals takes the directory of journals, and the key that is kept there if there is no other.
+func (v *serveVerb) journals(a *app, c *hostConfig) (err error) {
+	if c.journals, err = openJournals(a, v.Journal, v.Fsync, v.Sync); err != nil || v.KeyFile != "" {
+		return err
+	}
+	if c.key, err = keptKey(v.Journal); err != nil {
+		return errors.Join(err, c.journals.Close())
+	}
+	return nil
 }
 
 // publish chooses the addresses that tokens name.
