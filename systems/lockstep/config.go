@@ -1,0 +1,209 @@
+package lockstep
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// Config says how a match is kept in lockstep. The zero Config is the default. What clients must know of it reaches
+// them in the strategy's Params.
+type Config struct {
+	// Interval is N, how many frames one sync covers: 1, 2, 3, 5, 10 or 15; 0: 2. Larger means fewer packets and more
+	// delay.
+	Interval int
+	// AdaptInterval lets the server change the interval, a step at a time: up when more than a fifth of the clients
+	// stall, down when nobody has for half a minute.
+	AdaptInterval bool
+	// Eager ends an interval with each frame that has an operation in it, which then takes effect up to N − 1 frames
+	// earlier and costs packets.
+	Eager bool
+	// Margin is M, how many frames a client keeps in hand: 1 to 12, or NoMargin; 0: each client chooses and keeps
+	// choosing, beginning with 3, from how late syncs come.
+	Margin int
+	// NoCatchUp makes a client keep every stall it ever had as delay. By default it runs a tenth faster until its
+	// margin is what it should be.
+	NoCatchUp bool
+	// Closing says whether the server waits for players before it ends a frame.
+	Closing Closing
+	// Wait is how long Hybrid waits for players beyond the time at which a frame was due, in nanoseconds, at most two
+	// frames' time.
+	Wait systems.Time
+	// Reliable makes everything go over the reliable channel, once.
+	Reliable bool
+	// RelayAtOnce sends operations to everybody when they come, before the sync that covers them.
+	RelayAtOnce bool
+	// Simulate says whether the server computes the match as it goes.
+	Simulate Simulate
+	// Backlog bounds what the server keeps of the match, in bytes, up to 32 MiB; 0: 8 MiB. It is how far behind a peer may be and
+	// still be served: a plain frame takes 5 bytes, an operation some more.
+	Backlog int
+	// VoteTime is how long the server waits for results, in nanoseconds; 0: 10 s.
+	VoteTime systems.Time
+	// Audits is how many of 1000 results that a majority agreed on are played again by the server all the same, in
+	// [0, 1000]; those that a player contradicts who was never wrong before are always.
+	Audits int
+	// AuditSeed draws which. 0 is as good as any, but should not be known to players.
+	AuditSeed uint64
+}
+
+// NoMargin is a Config.Margin of no frames at all.
+const NoMargin = -1
+
+// Closing says what ends a frame.
+type Closing uint8
+
+// The ways to end a frame.
+const (
+	// Optimistic ends it when its time is over. Who is slow is slow alone.
+	Optimistic Closing = iota
+	// Waiting ends it when every player in the match who is connected has said what he does in it.
+	Waiting
+	// Hybrid is Waiting for at most Config.Wait.
+	Hybrid
+	closings
+)
+
+// Simulate says when the server computes the match.
+type Simulate uint8
+
+// The ways to simulate.
+const (
+	// Always computes every frame as it ends.
+	Always Simulate = iota
+	// OnDemand keeps the log only, and plays it when players disagree or it grows beyond Config.Backlog. Where
+	// systems.ServerConfig.States asks for states, it is Always.
+	OnDemand
+	simulates
+)
+
+// ErrConfig is wrapped by every error about a Config or a strategy's Params.
+var ErrConfig = errors.New("lockstep: bad Config")
+
+// intervals are the values that the interval may have.
+var intervals = [...]int{1, 2, 3, 5, 10, 15}
+
+const (
+	defaultInterval = 2
+	defaultMargin   = 3
+	maxMargin       = 12
+	defaultBacklog  = 8 << 20
+	maxBacklog      = 32 << 20
+	defaultVoteTime = 10 * systems.Second
+)
+
+// Strategy is lockstep with the defaults.
+var Strategy = New(Config{})
+
+// Article returns the mode of the article on frame sync: 5 frames to a sync, no margin, no catching up, operations
+// relayed when they come. It is there for comparison: it keeps every stall as delay.
+func Article() Config {
+	return Config{Interval: 5, Margin: NoMargin, NoCatchUp: true, RelayAtOnce: true}
+}
+
+// New returns the strategy that c describes. A mistake in c is reported by NewServer and NewClient.
+func New(c Config) systems.Strategy {
+	c, err := c.withDefaults()
+	s := systems.Strategy{Name: "lockstep", Needs: systems.Needs{Exact: true}}
+	if err == nil {
+		s.Params = c.appendParams(nil)
+	}
+	s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
+		if err != nil {
+			return nil, err
+		}
+		return newServer(c, sc)
+	}
+	s.NewClient = func(cc systems.ClientConfig) (systems.Client, error) {
+		if err != nil {
+			return nil, err
+		}
+		return newClient(c, cc)
+	}
+	return s
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Interval == 0 {
+		c.Interval = defaultInterval
+	}
+	if c.Backlog == 0 {
+		c.Backlog = defaultBacklog
+	}
+	if c.VoteTime == 0 {
+		c.VoteTime = defaultVoteTime
+	}
+	switch {
+	case !isInterval(c.Interval):
+		return c, fmt.Errorf("%w: Interval is %d, want one of %v", ErrConfig, c.Interval, intervals)
+	case c.Margin < NoMargin || c.Margin > maxMargin:
+		return c, fmt.Errorf("%w: Margin is %d, want 0 to %d, or NoMargin", ErrConfig, c.Margin, maxMargin)
+	case c.Closing >= closings:
+		return c, fmt.Errorf("%w: Closing is %d, want Optimistic, Waiting or Hybrid", ErrConfig, c.Closing)
+	case c.Wait < 0 || c.Wait > systems.Second:
+		return c, fmt.Errorf("%w: Wait is %d ns, want 0 to two frames' time", ErrConfig, c.Wait)
+	case c.Simulate >= simulates:
+		return c, fmt.Errorf("%w: Simulate is %d, want Always or OnDemand", ErrConfig, c.Simulate)
+	case c.Backlog < 0 || c.Backlog > maxBacklog:
+		return c, fmt.Errorf("%w: Backlog is %d bytes, want 1 to %d", ErrConfig, c.Backlog, maxBacklog)
+	case c.VoteTime < 0:
+		return c, fmt.Errorf("%w: VoteTime is %d ns, want 0 or more", ErrConfig, c.VoteTime)
+	case c.Audits < 0 || c.Audits > 1000:
+		return c, fmt.Errorf("%w: Audits is %d of 1000, want 0 to 1000", ErrConfig, c.Audits)
+	}
+	return c, nil
+}
+
+func isInterval(n int) bool {
+	for _, i := range intervals {
+		if n == i {
+			return true
+		}
+	}
+	return false
+}
+
+// The flags of the Params.
+const (
+	paramNoCatchUp = 1 << iota
+	paramReliable
+	paramWaits // the server waits for players: it must hear of each frame
+	paramFlags
+)
+
+// appendParams writes what clients must know: flags, interval to begin with, margin + 1.
+func (c *Config) appendParams(dst []byte) []byte {
+	w := wire.NewWriter(dst, 3)
+	flags := uint8(0)
+	if c.NoCatchUp {
+		flags |= paramNoCatchUp
+	}
+	if c.Reliable {
+		flags |= paramReliable
+	}
+	if c.Closing != Optimistic {
+		flags |= paramWaits
+	}
+	w.U8(flags)
+	w.U8(uint8(c.Interval))
+	w.U8(uint8(c.Margin + 1))
+	return w.Bytes()
+}
+
+// readParams makes c what a server's Params say; c is unchanged on an error.
+func (c *Config) readParams(params []byte) error {
+	r := wire.NewReader(params)
+	flags, interval, margin := r.U8(), int(r.U8()), int(r.U8())-1
+	if r.Close() != nil || flags >= paramFlags || !isInterval(interval) || margin > maxMargin {
+		return fmt.Errorf("%w: the server's Params are malformed", ErrConfig)
+	}
+	c.Interval, c.Margin = interval, margin
+	c.NoCatchUp, c.Reliable = flags&paramNoCatchUp != 0, flags&paramReliable != 0
+	c.Closing = Optimistic
+	if flags&paramWaits != 0 {
+		c.Closing = Waiting
+	}
+	return nil
+}

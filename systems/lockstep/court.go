@@ -1,0 +1,299 @@
+package lockstep
+
+import (
+	"bytes"
+
+	"github.com/cespare/xxhash/v2"
+
+	"tendon/ecs"
+	"tendon/rollback"
+	"tendon/systems"
+	"tendon/systems/vote"
+)
+
+// court is where peers' checksums and results are judged, and what the server computed itself to judge by. Where the
+// server does not compute the match as it goes, its world goes on, from where it stands, to what must be known: no
+// frame is ever computed twice.
+type court struct {
+	hashes *vote.Hashes
+	ballot *vote.Ballot
+	ring   *rollback.Ring // of the server's own states
+	sums   sums           // its checksums
+	own    []ownResult    // its results, newest last
+	until  ecs.Tick       // the world must be computed up to here
+
+	open    bool     // a ballot is going on
+	began   ecs.Tick // the first result that it may be about is of a later tick
+	said    [][]byte // the result that each player claims
+	replays bool     // it waits for the world to reach until
+	decided ecs.Tick // the last match that was decided ended here
+
+	blamed    func(ecs.Player, ecs.Tick, int)
+	contested func(ecs.Tick)
+}
+
+// ownResult is a result as the server computed it.
+type ownResult struct {
+	vote.Result
+	bytes []byte
+}
+
+// ownKept is how many own results are remembered: those of ballots that are to come.
+const ownKept = 8
+
+// replayed is how many frames the server computes at once to judge: it has to be done long before the next is due.
+const replayed = 100
+
+func digestResult(b []byte) uint64 { return xxhash.Sum64(b) }
+
+// init makes the court of a server.
+func (c *court) init(s *Server) (err error) {
+	c.ring, c.decided = rollback.NewRing(2), s.done
+	c.said = make([][]byte, s.game.MaxPlayers)
+	c.blamed, c.contested = s.blame, func(f ecs.Tick) { c.until = max(c.until, f) }
+	if c.hashes, err = vote.NewHashes(vote.HashesConfig{Every: checkEvery}); err != nil {
+		return err
+	}
+	c.ballot, err = vote.NewBallot(vote.Config{Deadline: s.config.VoteTime, AuditPerMille: s.config.Audits, AuditClean: true, Seed: s.config.AuditSeed})
+	return err
+}
+
+// reached opens the vote on a frame that has ended, and takes the server's own state if it has one.
+func (c *court) reached(s *Server, state *ecs.Snapshot) {
+	c.hashes.Open(s.done, s.members, s.now)
+	if s.always {
+		c.computed(s, state)
+	}
+}
+
+// computed takes what the server computed itself: the world is in the state of state, which may be nil.
+func (c *court) computed(s *Server, state *ecs.Snapshot) {
+	f := s.world.Tick()
+	if f%checkEvery == 0 {
+		if state == nil {
+			state = c.ring.Save(s.world)
+		}
+		c.sums.add(f, state.Checksum())
+		c.hashes.Truth(f, state.Checksum())
+	}
+	if s.game.Result == nil {
+		return
+	}
+	result := s.game.Result(s.world)
+	if result == nil {
+		return
+	}
+	if state == nil {
+		state = c.ring.Save(s.world)
+	}
+	if len(c.own) == ownKept {
+		c.own = append(c.own[:0], c.own[1:]...)
+	}
+	c.own = append(c.own, ownResult{vote.Result{End: f, Digest: digestResult(result), Hash: state.Checksum()}, bytes.Clone(result)})
+	if s.always {
+		s.finish()
+		s.openBallot(f - 1)
+	}
+}
+
+// openBallot begins a vote on a match that ended after tick began.
+func (s *Server) openBallot(began ecs.Tick) {
+	c := &s.court
+	for p := range c.said {
+		c.said[p] = c.said[p][:0]
+	}
+	c.open, c.began = true, began
+	c.ballot.Open(s.members, c.hashes.Clean(), s.now)
+}
+
+// ownAfter returns the server's first result of a tick > f.
+func (c *court) ownAfter(f ecs.Tick) *ownResult {
+	for i := range c.own {
+		if c.own[i].End > f {
+			return &c.own[i]
+		}
+	}
+	return nil
+}
+
+// receiveHash takes the checksum that a peer claims of a state.
+func (s *Server) receiveHash(p *peer, message []byte) error {
+	var m hashMessage
+	if err := m.read(message); err != nil {
+		p.stats.Refused++
+		return err
+	}
+	if m.tick <= p.opened || m.tick > s.done || m.tick%checkEvery != 0 || p.flaw != sound {
+		return nil // of a state that a resync has replaced or will replace
+	}
+	if p.seat >= 0 {
+		p.stats.Checked++
+		s.court.hashes.Cast(ecs.Player(p.seat), m.tick, m.sum, s.now)
+		return nil
+	}
+	if sum, known := s.court.sums.at(m.tick); known {
+		p.stats.Checked++
+		if sum != m.sum {
+			p.stats.Desyncs++
+			p.fault()
+		}
+	}
+	return nil
+}
+
+// blame has the peer of a player who differs put right.
+func (s *Server) blame(player ecs.Player, _ ecs.Tick, strikes int) {
+	for i := range s.peers {
+		if p := &s.peers[i]; p.open && p.seat == int(player) {
+			p.stats.Desyncs++
+			p.fault()
+			p.expelled = p.expelled || strikes >= vote.MaxStrikes
+		}
+	}
+}
+
+// Expelled calls f for each open peer whose state has differed for the third time: it should be removed instead of
+// being put right once more.
+func (s *Server) Expelled(f func(systems.Peer)) {
+	for i := range s.peers {
+		if p := &s.peers[i]; p.open && p.expelled {
+			f(systems.Peer(i))
+		}
+	}
+}
+
+// receiveResult takes what a player says that the match has come to.
+func (s *Server) receiveResult(p *peer, message []byte) error {
+	var m resultMessage
+	err := m.read(message)
+	if err == nil && (p.seat < 0 || m.tick > s.done || s.game.Result == nil) {
+		err = ErrMessage
+	}
+	if err != nil {
+		p.stats.Refused++
+		return err
+	}
+	c, player := &s.court, ecs.Player(p.seat)
+	claim := vote.Result{End: m.tick, Digest: digestResult(m.result), Hash: m.sum}
+	if !s.always && m.tick > c.decided {
+		if had, voted := c.ballot.Vote(player); c.open && voted && had.End < m.tick {
+			s.finish() // the next match has ended
+		}
+		if !c.open && m.tick > c.decided {
+			s.openBallot(c.decided)
+		}
+	}
+	if err := c.ballot.Cast(player, claim, s.now); err != nil {
+		p.stats.Refused++
+		return nil
+	}
+	if len(c.said[player]) == 0 {
+		c.said[player] = append(c.said[player], m.result...)
+	}
+	return nil
+}
+
+// judge goes on with what is to be judged. It is called in every frame.
+func (s *Server) judge() {
+	c := &s.court
+	c.hashes.Step(s.now)
+	c.hashes.Contested(c.contested)
+	c.hashes.Blamed(c.blamed)
+	if c.open {
+		s.decide(c.ballot.Step(s.now))
+	}
+	for left := replayed; left > 0 && s.world.Tick() < min(c.until, s.done); left-- {
+		s.advance()
+	}
+}
+
+// finish ends the ballot that is going on, since the next is to begin. Where the server has yet to play the match, that
+// is done at once.
+func (s *Server) finish() {
+	c := &s.court
+	if !c.open {
+		return
+	}
+	for state := c.ballot.Step(1<<63 - 1); c.open; state = c.ballot.Step(1<<63 - 1) {
+		s.decide(state)
+		if c.open {
+			s.advance()
+		}
+	}
+}
+
+// decide tells what a ballot has come to, or has the match played again.
+func (s *Server) decide(state vote.State) {
+	c := &s.court
+	own := c.ownAfter(c.began)
+	if state == vote.Replaying {
+		switch {
+		case own != nil:
+			_ = c.ballot.Replayed(own.Result) // it asked for it
+		case s.world.Tick() >= c.until && c.replays:
+			c.open, c.replays = false, false // no match has ended: who said so was wrong
+			return
+		default:
+			if !c.replays {
+				c.replays, c.until = true, max(c.until, s.done)
+			}
+			return
+		}
+	}
+	v, ok := c.ballot.Verdict()
+	if !ok {
+		return
+	}
+	c.open, c.replays, c.decided = false, false, v.Result.End
+	if s.always && own != nil && own.Result != v.Result {
+		v.Result, v.How, v.Dissented = own.Result, systems.ByAudit, 0
+		for p := range v.Voted.All() {
+			if had, _ := c.ballot.Vote(p); had != own.Result {
+				v.Dissented |= 1 << p
+			}
+		}
+		c.decided = own.End
+	}
+	s.tell(&v, own)
+}
+
+// tell says what was decided.
+func (s *Server) tell(v *vote.Verdict, own *ownResult) {
+	c := &s.court
+	if s.room.Decided == nil {
+		return
+	}
+	d := systems.Decision{Tick: v.Result.End, How: v.How, Registered: v.Registered, Voted: v.Voted, Dissented: v.Dissented,
+		Doubled: v.Doubled, Silent: v.Silent, Replays: v.Replays, Votes: make([]ecs.Checksum, s.game.MaxPlayers)}
+	if own != nil && own.Result == v.Result {
+		d.Result = own.bytes
+	}
+	for p := range v.Voted.All() {
+		had, _ := c.ballot.Vote(p)
+		d.Votes[p] = had.Hash
+		if d.Result == nil && had == v.Result {
+			d.Result = c.said[p]
+		}
+	}
+	s.room.Decided(d)
+}
+
+// sums remembers the server's checksums of the last frames that were checked. The check of frame f lies in slot
+// (f / checkEvery) % len, which stores its frame.
+type sums struct {
+	ticks [sumsKept]ecs.Tick
+	sums  [sumsKept]ecs.Checksum
+}
+
+// sumsKept is how many checks are remembered: a client may be 64 seconds behind at 60 frames per second.
+const sumsKept = 64
+
+func (h *sums) add(f ecs.Tick, sum ecs.Checksum) {
+	i := f / checkEvery % sumsKept
+	h.ticks[i], h.sums[i] = f, sum
+}
+
+func (h *sums) at(f ecs.Tick) (sum ecs.Checksum, known bool) {
+	i := f / checkEvery % sumsKept
+	return h.sums[i], f != 0 && h.ticks[i] == f
+}

@@ -1,0 +1,245 @@
+package lockstep
+
+import (
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+// frame is what enters one tick: the input of every player, as it was given and before the game has validated it, and
+// the orders in the order of their arrival. It is coded against the inputs of the frame before, which are the same on
+// every peer. Whether an input is valid is decided when the frame is executed, by every peer alike.
+type frame struct {
+	inputs []ecs.InputBytes
+	orders []ecs.Order
+	text   []byte // payloads of orders that were read
+
+	touched ecs.PlayerSet // whose input an operation has changed in this frame
+}
+
+// Bounds of what is stamped into one frame. What is beyond goes into the next.
+const (
+	maxOrders       = 64
+	maxOrderPayload = 8 << 10 // bytes of all payloads
+)
+
+func newFrame(game *ecs.Game) frame {
+	return frame{inputs: make([]ecs.InputBytes, game.MaxPlayers)}
+}
+
+// follow makes f the frame after the one whose inputs are before, in which nobody has done anything yet. before may
+// be f.inputs.
+func (f *frame) follow(before []ecs.InputBytes, game *ecs.Game) {
+	for p := range f.inputs {
+		f.inputs[p] = game.PredictInput(before[p])
+	}
+	f.orders, f.touched = f.orders[:0], 0
+}
+
+// change lets a player's input become in. Of two changes in one frame the later one holds, with the presses of both.
+func (f *frame) change(p ecs.Player, in ecs.InputBytes, game *ecs.Game) {
+	if f.touched.Has(p) {
+		in = game.MergeLate(f.inputs[p], in)
+	}
+	f.inputs[p] = in
+	f.touched |= 1 << p
+}
+
+// finish ends the frame: who leaves in it does nothing.
+func (f *frame) finish() {
+	for i := range f.orders {
+		if o := &f.orders[i]; o.Kind == ecs.OrderLeave {
+			f.inputs[o.Player] = ecs.InputBytes{}
+		}
+	}
+}
+
+// validate puts the inputs into another slice, with zero in place of those that the game refuses in the state of w.
+func (f *frame) validate(w *ecs.World, into []ecs.InputBytes) {
+	copy(into, f.inputs)
+	validate := w.Game().Validate
+	if validate == nil {
+		return
+	}
+	for p := range w.Players().All() {
+		if !validate(w, p, into[p]) {
+			into[p] = ecs.InputBytes{}
+		}
+	}
+}
+
+// worstInputs returns the most bits that the inputs of a frame take.
+func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*(1+9*g.InputSize()) }
+
+// append codes the frame: one bit if all is as expected and there are no orders.
+func (f *frame) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) {
+	plain := len(f.orders) == 0
+	for p := 0; plain && p < len(f.inputs); p++ {
+		plain = f.inputs[p] == game.PredictInput(before[p])
+	}
+	w.Bool(!plain)
+	if plain {
+		return
+	}
+	w.Bool(false) // not by digest
+	for p := range f.inputs {
+		expected := game.PredictInput(before[p])
+		appendChange(w, &expected, &f.inputs[p], game.InputSize())
+	}
+	w.Bool(len(f.orders) > 0)
+	if len(f.orders) == 0 {
+		return
+	}
+	w.Bits(uint64(len(f.orders)-1), 6)
+	for i := range f.orders {
+		appendOrder(w, &f.orders[i])
+	}
+}
+
+// coded is what the code of a frame turned out to be.
+type coded uint8
+
+const (
+	codedWhole  coded = iota
+	codedDigest       // the operations come by themselves; the digest of the whole code is known
+	codedWrong        // no frame's code
+)
+
+// read is the inverse of append: f becomes the frame after the one with the inputs of before, which may be f.inputs. It
+// may return codedWhole where r has failed. After codedDigest, f.inputs are what was expected.
+func (f *frame) read(r *wire.BitReader, before []ecs.InputBytes, game *ecs.Game) (c coded, digest uint32) {
+	f.follow(before, game)
+	if !r.Bool() {
+		return codedWhole, 0
+	}
+	if r.Bool() {
+		return codedDigest, uint32(r.Bits(32))
+	}
+	differs := false
+	for p := range f.inputs {
+		expected := f.inputs[p]
+		if !readChange(r, &f.inputs[p], game) {
+			return codedWrong, 0
+		}
+		differs = differs || f.inputs[p] != expected
+	}
+	if !r.Bool() {
+		if !differs {
+			return codedWrong, 0
+		}
+		return codedWhole, 0
+	}
+	f.text = f.text[:0]
+	for range 1 + r.Bits(6) {
+		if !f.readOrder(r, game) {
+			return codedWrong, 0
+		}
+	}
+	return codedWhole, 0
+}
+
+// appendChange codes an input against what it was expected to be: one bit if equal, else one bit per byte of the type
+// and the bytes that differ.
+func appendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) {
+	w.Bool(*expected != *in)
+	if *expected == *in {
+		return
+	}
+	for i := range size {
+		if expected[i] == in[i] {
+			w.Bool(false)
+			continue
+		}
+		w.Bits(1|uint64(in[i])<<1, 9)
+	}
+}
+
+// readChange is the inverse of appendChange; in holds the expected input and becomes the real one. ok is false for
+// what appendChange does not write, and for an input that no program could have stored.
+func readChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool) {
+	if !r.Bool() {
+		return true
+	}
+	differs := false
+	for i := range game.InputSize() {
+		if !r.Bool() {
+			continue
+		}
+		b := byte(r.Bits(8))
+		if b == in[i] {
+			return false
+		}
+		in[i], differs = b, true
+	}
+	clean := *in
+	game.CleanInput(&clean)
+	return differs && clean == *in
+}
+
+func appendOrder(w *wire.BitWriter, o *ecs.Order) {
+	w.Bits(uint64(o.Kind), 2)
+	w.Bits(uint64(o.Player), 6)
+	if o.Kind == ecs.OrderGame {
+		appendAction(w, o.Entity, o.Payload)
+	}
+}
+
+// readOrder reads an order into f.orders, its payload into f.text.
+func (f *frame) readOrder(r *wire.BitReader, game *ecs.Game) (ok bool) {
+	o := ecs.Order{Kind: ecs.OrderKind(r.Bits(2)), Player: ecs.Player(r.Bits(6))}
+	if !o.Kind.Valid() || int(o.Player) >= game.MaxPlayers {
+		return false
+	}
+	if o.Kind == ecs.OrderGame {
+		from := len(f.text)
+		if o.Entity, f.text, ok = readAction(r, f.text); !ok || len(f.text) > maxOrderPayload {
+			return false
+		}
+		o.Payload = f.text[from:len(f.text):len(f.text)]
+	}
+	f.orders = append(f.orders, o)
+	return true
+}
+
+// appendAction writes an entity and a payload into bits.
+func appendAction(w *wire.BitWriter, target ecs.Entity, payload []byte) {
+	w.Bits(uint64(target.Row), 32)
+	appendNumber(w, uint64(target.Born))
+	w.Bits(uint64(len(payload)), 11)
+	for _, b := range payload {
+		w.Bits(uint64(b), 8)
+	}
+}
+
+// readAction is the inverse of appendAction; the payload is appended to text.
+func readAction(r *wire.BitReader, text []byte) (target ecs.Entity, all []byte, ok bool) {
+	target.Row = uint32(r.Bits(32))
+	born, ok := readNumber(r)
+	target.Born = ecs.Tick(born)
+	n := int(r.Bits(11))
+	if !ok || n > ecs.MaxOrderBytes || n*8 > r.Len() {
+		return target, text, false
+	}
+	for range n {
+		text = append(text, byte(r.Bits(8)))
+	}
+	return target, text, true
+}
+
+// appendNumber writes a number as its length in bytes, [0, 8], in four bits, and as many bytes.
+func appendNumber(w *wire.BitWriter, v uint64) {
+	n := 0
+	for rest := v; rest > 0; rest >>= 8 {
+		n++
+	}
+	w.Bits(uint64(n), 4)
+	w.Bits(v, 8*n)
+}
+
+func readNumber(r *wire.BitReader) (v uint64, ok bool) {
+	n := int(r.Bits(4))
+	if n > 8 {
+		return 0, false
+	}
+	v = r.Bits(8 * n)
+	return v, n == 0 || v>>(8*(n-1)) != 0
+}

@@ -1,0 +1,160 @@
+package lockstep
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+// log keeps the codes of the frames (first − 1, last], gapless. They stand in blocks, each with the inputs of the frame
+// before its first one, from where its codes can be read. Blocks are dropped from the front, and used again.
+type log struct {
+	game   *ecs.Game
+	first  ecs.Tick // the first frame that is kept, last + 1 if none is
+	last   ecs.Tick
+	blocks []*block
+	free   []*block
+	bytes  int // of codes, and what keeping them takes
+}
+
+// blockFrames is how many frames a block holds at most.
+const blockFrames = 256
+
+// endBytes is what it takes to know where a code ends.
+const endBytes = 8
+
+// block is a stretch of a log. The code of frame i of it has the bytes [ends[i−1], ends[i]) of codes; the highest bit
+// that is set is not part of it and marks its end.
+type block struct {
+	first ecs.Tick
+	key   []ecs.InputBytes // inputs of frame first − 1
+	codes []byte
+	ends  []int
+}
+
+// newLog returns an empty log of what follows frame f.
+func newLog(f ecs.Tick, game *ecs.Game) *log { return &log{game: game, first: f + 1, last: f} }
+
+// reset empties the log; what follows frame f comes next.
+func (l *log) reset(f ecs.Tick) {
+	l.free = append(l.free, l.blocks...)
+	l.blocks, l.bytes = l.blocks[:0], 0
+	l.first, l.last = f+1, f
+}
+
+// add appends frame last + 1; before are the inputs of frame last.
+func (l *log) add(f *frame, before []ecs.InputBytes) {
+	b := l.tail(before)
+	n := len(b.codes)
+	w := wire.NewBitWriter(b.codes, worstCode(l.game))
+	f.append(&w, before, l.game)
+	w.Bool(true)
+	b.codes = w.Bytes()
+	b.ends = append(b.ends, len(b.codes))
+	l.bytes += len(b.codes) - n + endBytes
+	l.last++
+}
+
+// tail returns the block that frame last + 1 goes into.
+func (l *log) tail(before []ecs.InputBytes) *block {
+	if n := len(l.blocks); n > 0 && len(l.blocks[n-1].ends) < blockFrames {
+		return l.blocks[n-1]
+	}
+	var b *block
+	if n := len(l.free); n > 0 {
+		b, l.free = l.free[n-1], l.free[:n-1]
+	} else {
+		b = &block{key: make([]ecs.InputBytes, len(before)), ends: make([]int, 0, blockFrames)}
+	}
+	b.first, b.codes, b.ends = l.last+1, b.codes[:0], b.ends[:0]
+	copy(b.key, before)
+	l.blocks = append(l.blocks, b)
+	l.bytes += len(b.key) * ecs.MaxInputBytes
+	return b
+}
+
+// dropThrough drops the blocks whose frames are all ≤ f; a few frames ≤ f may stay.
+func (l *log) dropThrough(f ecs.Tick) {
+	n := 0
+	for ; n < len(l.blocks) && l.blocks[n].last() <= f; n++ {
+		b := l.blocks[n]
+		l.bytes -= len(b.codes) + endBytes*len(b.ends) + len(b.key)*ecs.MaxInputBytes
+		l.first = b.last() + 1
+		if len(l.free) < 2 {
+			l.free = append(l.free, b)
+		}
+	}
+	if n > 0 {
+		rest := copy(l.blocks, l.blocks[n:])
+		clear(l.blocks[rest:])
+		l.blocks = l.blocks[:rest]
+	}
+}
+
+func (b *block) last() ecs.Tick { return b.first + ecs.Tick(len(b.ends)) - 1 }
+
+// blockOf returns the block of a frame that is kept.
+func (l *log) blockOf(f ecs.Tick) *block {
+	i := int((f - l.blocks[0].first) / blockFrames) // all but the last are full
+	return l.blocks[i]
+}
+
+// code returns the code of a frame that is kept, and how many bits it has.
+func (l *log) code(f ecs.Tick) (code []byte, n int) {
+	b := l.blockOf(f)
+	i, from := int(f-b.first), 0
+	if i > 0 {
+		from = b.ends[i-1]
+	}
+	code = b.codes[from:b.ends[i]]
+	return code, len(code)*8 - 8 + bits.Len8(code[len(code)-1]) - 1
+}
+
+// appendCode copies the first n bits of a code.
+func appendCode(w *wire.BitWriter, code []byte, n int) {
+	for ; n >= 64; n -= 64 {
+		w.Bits(binary.LittleEndian.Uint64(code), 64)
+		code = code[8:]
+	}
+	for ; n > 0; n -= 8 {
+		take := min(n, 8)
+		w.Bits(uint64(code[0])&(1<<take-1), take)
+		code = code[1:]
+	}
+}
+
+// worstCode returns the most bytes that the code of a frame takes.
+func worstCode(g *ecs.Game) int {
+	return (worstInputs(g)+6+maxOrders*(8+32+4+64+11))/8 + maxOrderPayload + 2
+}
+
+// cursor reads a log frame by frame. frame is that of tick at.
+type cursor struct {
+	at ecs.Tick
+	frame
+}
+
+// seek puts the cursor on frame f, of which at least the inputs are read; f + 1 must be kept, or f be the last.
+func (c *cursor) seek(l *log, f ecs.Tick) {
+	if len(l.blocks) == 0 {
+		panic("lockstep: seek in an empty log: ask whether the frame is kept")
+	}
+	b := l.blocks[0]
+	if f >= l.first {
+		b = l.blockOf(f)
+	}
+	copy(c.inputs, b.key)
+	for c.at = b.first - 1; c.at < f; {
+		c.next(l)
+	}
+}
+
+// next goes on to the next frame, which must be kept.
+func (c *cursor) next(l *log) {
+	code, _ := l.code(c.at + 1)
+	r := wire.NewBitReader(code)
+	c.frame.read(&r, c.inputs, l.game)
+	c.at++
+}

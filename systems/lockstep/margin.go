@@ -1,0 +1,115 @@
+package lockstep
+
+import (
+	"slices"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// margin is M, how many frames a client wants in hand when the next sync is due, and what it is chosen from: how much
+// later than the earliest of them the syncs of the last ten seconds came, of which 98 % are to find frames in hand.
+type margin struct {
+	frames int
+	fixed  bool
+	tick   systems.Time // length of a tick
+
+	samples []sample // of the last seconds, a ring; next is the oldest
+	next    int
+	chosen  systems.Time
+	late    []systems.Time // for choosing
+
+	seconds [stallSeconds]hitch // of the last seconds, a ring
+	second  int
+}
+
+// sample is when a frame came that ended an interval, less when it ended on a clock that is off by an unknown, constant
+// time.
+type sample struct{ came, offset systems.Time }
+
+// hitch counts the ticks of a second that were due, and those that could not be computed.
+type hitch struct{ due, stalled int }
+
+const (
+	marginWindow  = 10 * systems.Second
+	marginSamples = 600 // as many as intervals of one frame at 60 a second
+	marginLeast   = 2 * systems.Second
+	stallSeconds  = 5
+)
+
+// begin forgets what was measured.
+func (m *margin) begin(c *Config, ticksPerSecond int) {
+	m.fixed, m.frames = c.Margin != 0, max(c.Margin, 0)
+	if !m.fixed {
+		m.frames = defaultMargin
+	}
+	m.tick = systems.Second / systems.Time(ticksPerSecond)
+	m.samples, m.next = m.samples[:0], 0
+	m.seconds, m.second = [stallSeconds]hitch{}, 0
+}
+
+// arrived takes note that the frames (before, last] became complete. Of those that come while the client catches up,
+// nothing can be learned.
+func (m *margin) arrived(before, last ecs.Tick, interval int, now systems.Time, catching bool) {
+	if m.fixed || catching {
+		return
+	}
+	for f := last; f > before; f -= min(f, ecs.Tick(interval)) {
+		s := sample{now, now - systems.Time(f)*m.tick}
+		if len(m.samples) < marginSamples {
+			m.samples = append(m.samples, s)
+			continue
+		}
+		m.samples[m.next] = s
+		m.next = (m.next + 1) % marginSamples
+	}
+}
+
+// choose chooses the margin anew, twice a second.
+func (m *margin) choose(now systems.Time) {
+	if m.fixed || now-m.chosen < systems.Second/2 && now >= m.chosen {
+		return
+	}
+	m.chosen = now
+	m.late = m.late[:0]
+	oldest := now
+	for _, s := range m.samples {
+		if now-s.came <= marginWindow {
+			m.late = append(m.late, s.offset)
+			oldest = min(oldest, s.came)
+		}
+	}
+	if now-oldest < marginLeast {
+		return
+	}
+	slices.Sort(m.late)
+	late := m.late[(len(m.late)-1)*98/100] - m.late[0]
+	m.frames = int(min((late+m.tick-1)/m.tick, maxMargin))
+}
+
+// due counts a tick, which could be computed or not.
+func (m *margin) due(stalled bool, ticksPerSecond int) {
+	h := &m.seconds[m.second]
+	if h.due >= ticksPerSecond {
+		m.second = (m.second + 1) % stallSeconds
+		h = &m.seconds[m.second]
+		*h = hitch{}
+	}
+	h.due++
+	if stalled {
+		h.stalled++
+	}
+}
+
+// share returns the share of the last seconds' ticks that could not be computed, in 1/10000.
+func (m *margin) share() int {
+	due, stalled := 0, 0
+	for _, h := range m.seconds {
+		due += h.due
+		stalled += h.stalled
+	}
+	if due == 0 {
+		return 0
+	}
+	return stalled * shares / due
+}

@@ -1,0 +1,187 @@
+package lockstep
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// The kinds of messages, the first byte of each. Their layouts are in net/wire/STANDARD.md.
+const (
+	kindOps     = 1 // client → server, datagram: operations, and how far the client is
+	kindSync    = 2 // server → client, datagram: frames that are complete
+	kindStamped = 3 // server → client, reliable: one operation, stamped into a frame
+	kindHash    = 4 // client → server, reliable: checksum of a state
+	kindResult  = 5 // client → server, reliable: what the match came to
+)
+
+// ErrMessage is returned for a message that does not follow the standard.
+var ErrMessage = errors.New("lockstep: malformed message")
+
+const (
+	maxOps   = 64  // operations in one message
+	maxLead  = 255 // frames
+	shares   = 10000
+	opsBytes = 24 // most bytes of an operations message before its operations
+)
+
+// checkGame refuses a game of which one frame's inputs may not fit a datagram, with the figures.
+func checkGame(g *ecs.Game) error {
+	if need := syncBytes + (worstInputs(g)+7)/8; need > systems.MaxDatagram {
+		return fmt.Errorf("lockstep: %d players with inputs of %d bytes need %d bytes for one frame: a datagram holds %d", g.MaxPlayers, g.InputSize(), need, systems.MaxDatagram)
+	}
+	return nil
+}
+
+// op is one thing that a player did: his input became another, or he gave an order.
+type op struct {
+	isOrder bool
+	in      ecs.InputBytes
+	target  ecs.Entity
+	payload []byte
+}
+
+// opsMessage is what a client sends each tick: how far it is, and the operations that the server has not acknowledged.
+type opsMessage struct {
+	received ecs.Tick // the last frame that it holds
+	executed ecs.Tick // ≤ received
+	live     bool     // it has caught up and plays
+	lead     int      // its operations are complete up to frame executed + lead, in [0, maxLead]
+	stalled  int      // share of the last seconds' ticks that it could not compute, in 1/10000
+	first    uint32   // number of the first operation
+	ops      []op
+	text     []byte // payloads of operations that were read
+}
+
+// append writes the message with as many operations as fit a datagram, oldest first, and returns how many.
+func (m *opsMessage) append(dst []byte, game *ecs.Game) (message []byte, written int) {
+	for count := min(len(m.ops), maxOps); ; {
+		w := wire.NewWriter(dst, systems.MaxDatagram)
+		w.U8(kindOps)
+		w.U32(uint32(m.received))
+		w.Uvarint(uint64(m.received - m.executed))
+		w.Bool(m.live)
+		w.U8(uint8(m.lead))
+		w.U16(uint16(m.stalled))
+		w.U8(uint8(count))
+		if count > 0 {
+			w.U32(m.first)
+		}
+		bits := wire.NewBitWriter(w.Bytes(), w.Room())
+		fits := 0
+		var expected ecs.InputBytes
+		for ; fits < count; fits++ {
+			o := &m.ops[fits]
+			bits.Bool(o.isOrder)
+			if o.isOrder {
+				appendAction(&bits, o.target, o.payload)
+			} else {
+				appendChange(&bits, &expected, &o.in, game.InputSize())
+				expected = o.in
+			}
+			if bits.Err() != nil {
+				break
+			}
+		}
+		if fits == count {
+			return bits.Bytes(), count
+		}
+		count = fits
+	}
+}
+
+// read parses an operations message into m, whose slices are used again. near is the server's frame.
+func (m *opsMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
+	behind := r.Uvarint()
+	m.executed = m.received - ecs.Tick(behind)
+	m.live, m.lead, m.stalled = r.Bool(), int(r.U8()), int(r.U16())
+	count := int(r.U8())
+	m.first = 0
+	if count > 0 {
+		m.first = r.U32()
+	}
+	if r.Err() != nil || kind != kindOps || behind > uint64(m.received) || m.stalled > shares || count > maxOps {
+		return ErrMessage
+	}
+	m.ops, m.text = m.ops[:0], m.text[:0]
+	bits := wire.NewBitReader(r.Rest())
+	var in ecs.InputBytes
+	for range count {
+		o := op{isOrder: bits.Bool()}
+		ok := true
+		if o.isOrder {
+			from := len(m.text)
+			o.target, m.text, ok = readAction(&bits, m.text)
+			o.payload = m.text[from:len(m.text):len(m.text)]
+		} else {
+			ok = readChange(&bits, &in, game)
+			o.in = in
+		}
+		if !ok {
+			return ErrMessage
+		}
+		m.ops = append(m.ops, o)
+	}
+	if bits.Close() != nil {
+		return ErrMessage
+	}
+	return nil
+}
+
+// hashMessage is a client's checksum of the state after a frame.
+type hashMessage struct {
+	tick ecs.Tick
+	sum  ecs.Checksum
+}
+
+func (m *hashMessage) append(dst []byte) []byte {
+	w := wire.NewWriter(dst, systems.MaxReliable)
+	w.U8(kindHash)
+	w.Uvarint(uint64(m.tick))
+	w.U64(uint64(m.sum))
+	return w.Bytes()
+}
+
+func (m *hashMessage) read(message []byte) error {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	m.tick, m.sum = ecs.Tick(r.Uvarint()), ecs.Checksum(r.U64())
+	if r.Close() != nil || kind != kindHash {
+		return ErrMessage
+	}
+	return nil
+}
+
+// resultMessage is what a client computed the match to have come to: the frame in which it ended, the checksum of the
+// state then, and Game.Result's bytes, which their digest is taken of.
+type resultMessage struct {
+	tick   ecs.Tick
+	sum    ecs.Checksum
+	result []byte
+}
+
+func (m *resultMessage) append(dst []byte) []byte {
+	w := wire.NewWriter(dst, systems.MaxReliable)
+	w.U8(kindResult)
+	w.Uvarint(uint64(m.tick))
+	w.U64(uint64(m.sum))
+	w.Blob(m.result)
+	return w.Bytes()
+}
+
+// read parses a result; its bytes alias the message.
+func (m *resultMessage) read(message []byte) error {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	m.tick, m.sum, m.result = ecs.Tick(r.Uvarint()), ecs.Checksum(r.U64()), r.Blob(ecs.MaxResultBytes)
+	if r.Close() != nil || kind != kindResult || m.tick == 0 {
+		return ErrMessage
+	}
+	return nil
+}
