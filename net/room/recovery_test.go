@@ -295,40 +295,70 @@ func TestSeatsSurviveARestart(t *testing.T) {
 }
 
 // What clients hand in holds joins and leaves. A player who joined in ticks that the journal lost is in the match and
-// does not join again; one who left in them is out of it, and joins again.
+// does not join again; one who left in them is out of it, and joins again if it comes back.
 func TestJoinsAndLeavesInATailCount(t *testing.T) {
 	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
 		n := newNight(nil)
 		a, b := n.enter(player(1)), n.enter(player(2))
 		n.live()
+		written := n.room.Tick()
+		late := n.enter(room.Identity{Seat: 5, ClientID: 3})
+		n.live()
 		b.core.Leave()
 		n.steps(30)
-		late := n.enter(player(3))
-		n.live()
-		joins, leaves := n.count(ecs.OrderJoin), n.count(ecs.OrderLeave)
-		if joins != 3 || leaves != 1 {
-			t.Fatalf("%d joins and %d leaves", joins, leaves)
+		n.crash(int(n.room.Tick() - written))
+		if players := n.room.World().Players(); players != 1<<a.core.Seat()|1<<b.core.Seat() || !n.room.SeatAt(b.core.Seat()).Held {
+			t.Fatalf("the journal's players are %b", players)
 		}
-		lost := int(n.room.Tick()) - 20 // b is there and the last one is not
-		n.crash(min(lost, 80))
-		players, began := n.room.World().Players(), n.room.Tick()
+		n.orders = nil
 		n.back(a)
 		n.back(late)
+		other := n.rig.enter(player(2), nil) // a new process of who left
 		n.seconds(16)
 		n.live()
-		n.fits(a)
-		n.fits(late)
-		if s := n.room.Stats(); s.Adopted == 0 || s.TailsRefused != 0 {
-			t.Errorf("from tick %d with players %b: %+v", began, players, s)
-		}
-		seen := map[ecs.Player]int{}
-		for _, o := range n.orders[joins+leaves:] {
-			if o.Kind == ecs.OrderJoin {
-				seen[o.Player]++
+		for _, v := range []*guest{a, late, other} {
+			n.fits(v)
+			if !n.room.World().Players().Has(ecs.Player(v.core.Seat())) {
+				t.Errorf("who sits on seat %d is not in the match", v.core.Seat())
 			}
 		}
-		if now := n.room.World().Players(); now != 1<<a.core.Seat()|1<<late.core.Seat() || n.room.Stats().Players != 2 {
-			t.Errorf("players %b, %d seats held; seats %d and %d; orders %v", now, n.room.Stats().Players, a.core.Seat(), late.core.Seat(), n.orders)
+		if s := n.room.Stats(); s.Adopted == 0 || s.TailsRefused != 0 || s.Players != 3 {
+			t.Errorf("%+v", s)
+		}
+		if n.count(ecs.OrderJoin) != 2 || n.count(ecs.OrderLeave) != 1 { // one of each in the tail
+			t.Errorf("orders since tick %d: %v", written, n.orders)
+		}
+	})
+}
+
+// If anything was lost another one may have more of it, who is not back yet: a spectator, or somebody whose seat was
+// lost with the rest. The room waits for as long as it may.
+func TestTheLongestTailCountsThoughItComesLast(t *testing.T) {
+	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
+		n := newNight(nil)
+		a, b := n.enter(player(1)), n.enter(player(2))
+		watcher := n.enter(room.Identity{Role: systems.RoleSpectator})
+		n.live()
+		n.steps(60)
+		a.silent, b.silent = true, true
+		n.steps(20)
+		a.silent, b.silent = false, false
+		n.crash(60)
+		began, final := n.room.Tick(), confirmed(watcher)
+		if confirmed(a)+15 > final || confirmed(a) < began+10 {
+			t.Fatalf("the journal ends at %d, a player at %d and a spectator at %d", began, confirmed(a), final)
+		}
+		n.back(a)
+		n.back(b)
+		n.seconds(8)
+		n.back(watcher)
+		n.seconds(8)
+		n.live()
+		for _, v := range []*guest{a, b, watcher} {
+			n.fits(v)
+		}
+		if s := n.room.Stats(); s.Adopted != uint64(final-began) {
+			t.Errorf("the journal ended at %d, a spectator at %d: %+v", began, final, s)
 		}
 	})
 }
@@ -337,20 +367,29 @@ func TestJoinsAndLeavesInATailCount(t *testing.T) {
 // others.
 func TestNoOrderIsStampedWhileTheRoomWaits(t *testing.T) {
 	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+		n := newNight(func(c *room.Config) {
+			if c.Resume != nil {
+				c.Resume.Wait = 60 * systems.Second // longer than a seat is kept
+			}
+		})
 		a, b := n.enter(player(1)), n.enter(player(2))
+		n.enter(player(3)) // who never comes back
 		n.live()
 		n.steps(120)
 		n.crash(60)
+		clear(n.sent)
 		n.back(a)
 		n.back(b)
 		n.steps(5)
 		b.core.Leave()
-		n.seconds(16)
+		n.seconds(61)
 		n.live()
 		n.fits(a)
-		if s := n.room.Stats(); s.Adopted < 55 || s.Players != 1 || n.count(ecs.OrderLeave) != 1 || a.core.Stats().Resyncs != 0 {
+		if s := n.room.Stats(); s.Adopted < 55 || s.Players != 1 || n.count(ecs.OrderLeave) != 2 || a.core.Stats().Resyncs != 0 {
 			t.Errorf("%+v, orders %v, %d resyncs", s, n.orders, a.core.Stats().Resyncs)
+		}
+		if n.sent[byteHead] != 0 {
+			t.Error("the client who handed in the ticks needed an image: they have become others")
 		}
 	})
 }
@@ -539,6 +578,52 @@ func TestATailThatComesTooLateIsNoFault(t *testing.T) {
 	})
 }
 
+// keeper is a half that can serve whoever holds any state.
+type keeper struct{ systems.Server }
+
+func (keeper) OldestServable() ecs.Tick { return 0 }
+
+// Where a strategy could go on from any state, only the chain tells one of this match from one of ticks that were lost
+// long ago. Those before the restart are in the journal.
+func TestAnOldStateIsGoneOnFromOnlyIfItsChainIsTheJournals(t *testing.T) {
+	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
+		for _, told := range []bool{true, false} {
+			n := newNight(func(c *room.Config) {
+				open := c.Strategy.NewServer
+				c.Strategy.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
+					server, err := open(c)
+					return keeper{server}, err
+				}
+				if c.Resume != nil && !told {
+					c.Resume.ChainAt = nil
+				}
+			})
+			n.steps(100)
+			beyond := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 150, Chain: 4711}, nil)
+			n.steps(3)
+			if beyond.welcome == nil || !beyond.welcome.Image {
+				t.Errorf("who has tick 150 at tick %d was welcomed with %+v", n.room.Tick(), beyond.welcome)
+			}
+			n.room.Kick(beyond.peer, "")
+			n.crash(0)
+			resume, err := n.journal.Resume()
+			if err != nil {
+				t.Fatal(err)
+			}
+			chain, ok := resume.ChainAt(50)
+			if !ok || chain == 0 {
+				t.Fatalf("chain %x, %v", chain, ok)
+			}
+			right := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 50, Chain: uint64(chain)}, nil)
+			wrong := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 50, Chain: uint64(chain) + 1}, nil)
+			n.steps(5)
+			if right.welcome == nil || wrong.welcome == nil || right.welcome.Image == told || !wrong.welcome.Image {
+				t.Errorf("chains told: %v; the right one was welcomed with %+v, the wrong one with %+v", told, right.welcome, wrong.welcome)
+			}
+		}
+	})
+}
+
 // A client is never sent on from a state that is not the match's: not from a tick that the server has not got, not from
 // one that it computed otherwise after this restart or after the one before it.
 func TestAStateOfLostTicksIsNeverGoneOnFrom(t *testing.T) {
@@ -572,6 +657,17 @@ func TestAStateOfLostTicksIsNeverGoneOnFrom(t *testing.T) {
 	})
 }
 
+// opened is a half that tells when a peer is opened.
+type opened struct {
+	systems.Server
+	now func()
+}
+
+func (o *opened) Open(p systems.Peer, seat int, have ecs.Tick, now systems.Time, out systems.Outbox) {
+	o.now()
+	o.Server.Open(p, seat, have, now, out)
+}
+
 // Until its ticks are written a room says nothing of them, in whatever way: not to who plays, nor to who comes or has
 // just loaded a state. It computes nothing more, and goes on by itself.
 func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
@@ -579,7 +675,18 @@ func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
 		fresh := 0
 		// From a new client's first word to its being served; and long after, when the next one needs an image of its own.
 		for _, delay := range []int{0, 1, 2, 3, 4, 5, 6, 7, 60} {
-			n := newNight(nil)
+			var n *night
+			n = newNight(func(c *room.Config) {
+				open := c.Strategy.NewServer
+				c.Strategy.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
+					server, err := open(c)
+					return &opened{Server: server, now: func() {
+						if n != nil && n.journal.Fail != nil && n.room.Stats().Unwritten > 0 {
+							t.Error("the strategy may speak to a new peer of ticks that are not written")
+						}
+					}}, err
+				}
+			})
 			a, b := n.enter(player(1)), n.enter(player(2))
 			n.live()
 			n.steps(60)
