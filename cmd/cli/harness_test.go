@@ -21,7 +21,13 @@ import (
 // dotsBinary is cmd/dots as a program, for tests of signals and of processes that are killed; "" with -short.
 var dotsBinary string
 
+// asCrumbs is set for a process that is testGame's own program: this test's executable, started again.
+const asCrumbs = "CLI_TEST_AS_CRUMBS"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(asCrumbs) != "" {
+		Main(*testGame())
+	}
 	flag.Parse()
 	os.Exit(withBinary(m))
 }

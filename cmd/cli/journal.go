@@ -15,20 +15,17 @@ import (
 	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/net/session"
+	"tendon/systems"
 )
 
 // openJournals takes a directory of journals and brings back the matches in it. What happens is told to the operator.
-func openJournals(a *app, dir string, fsync journals.Sync, sync string) (*journals.Keeper, error) {
-	strategy, err := strategyNamed(sync)
-	if err != nil {
-		return nil, err
-	}
+func openJournals(a *app, dir string, fsync journals.Sync, strategy systems.Strategy) (*journals.Keeper, error) {
 	build, err := journalBuild()
 	if err != nil {
 		return nil, fmt.Errorf("this build cannot be told from others: %w", err)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("--journal %s is no directory: choose another", dir)
+		return nil, fmt.Errorf("--journal %s is no directory: choose another --journal", dir)
 	}
 	k, err := journals.Open(journals.Config{Dir: dir, Game: a.game, Build: build, Strategy: strategy.Name, Params: strategy.Params,
 		Sync: fsync, Told: func(n journals.News) { tellJournal(a, n) }})

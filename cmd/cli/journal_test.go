@@ -1,0 +1,497 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/server"
+	"tendon/rollback/journal"
+	"tendon/systems"
+)
+
+// crumbsServer is a server of testGame in a process of its own, which journals.
+type crumbsServer struct {
+	cmd   *exec.Cmd
+	out   *pipe
+	ended chan int
+	at    netip.AddrPort
+}
+
+// serveCrumbs starts a server and waits until it listens.
+func serveCrumbs(t *testing.T, listen, dir string, args ...string) *crumbsServer {
+	t.Helper()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &crumbsServer{out: newPipe(), ended: make(chan int, 1)}
+	s.cmd = exec.Command(executable, append([]string{"serve", "--json", "--listen", listen, "--journal", dir}, args...)...)
+	s.cmd.Env = append(os.Environ(), asCrumbs+"=1")
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = s.cmd.Wait() // the exit code says it
+		s.ended <- s.cmd.ProcessState.ExitCode()
+	}()
+	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	s.at = netip.MustParseAddrPort(awaitEvent(t, s.out, s.ended, "listening").text("public"))
+	return s
+}
+
+// end sends a signal and returns the exit code, −1 for one that was killed.
+func (s *crumbsServer) end(t *testing.T, signal os.Signal) int {
+	t.Helper()
+	if err := s.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	return <-s.ended
+}
+
+// back returns up to which tick each room was brought back.
+func (s *crumbsServer) back(t *testing.T) map[string]ecs.Tick {
+	t.Helper()
+	ticks := map[string]ecs.Tick{}
+	rooms, _ := awaitEvent(t, s.out, s.ended, "brought_back")["rooms"].([]any)
+	for _, r := range rooms {
+		r := r.(map[string]any)
+		ticks[r["room"].(string)] = ecs.Tick(r["tick"].(float64))
+	}
+	return ticks
+}
+
+// adopted returns how many ticks clients have handed in.
+func (s *crumbsServer) adopted() (n float64) {
+	for line := range strings.Lines(s.out.String()) {
+		e := event{}
+		if !strings.HasSuffix(line, "\n") || !strings.Contains(line, `"event":"stats"`) || json.Unmarshal([]byte(line), &e) != nil {
+			continue
+		}
+		stats, _ := e["stats"].(map[string]any)
+		rooms, _ := stats["Table"].([]any)
+		n = 0
+		for _, r := range rooms {
+			n += r.(map[string]any)["Adopted"].(float64)
+		}
+	}
+	return n
+}
+
+// witness is a client with a bot that remembers everything that was ever final to it: states, and the ticks that led
+// there.
+type witness struct {
+	*client.Client
+	room   string
+	codec  *journal.Codec
+	at     journal.Position
+	chains map[ecs.Tick]journal.Chain
+	sums   map[ecs.Tick]ecs.Checksum
+	last   ecs.Tick // newest tick whose state was final
+	errs   []error
+}
+
+// Begin takes note of a state that was taken over whole.
+func (w *witness) Begin(_ client.Match, at journal.Position, _ *ecs.Snapshot) {
+	w.at = at
+	w.tie()
+}
+
+// Tick takes note of a tick that is final.
+func (w *witness) Tick(t journal.Tick) {
+	code := w.codec.AppendTick(nil, w.at.Inputs, &t)
+	w.at = journal.Position{Tick: t.Tick, Chain: w.at.Chain.Next(code), Inputs: slices.Clone(t.Inputs)}
+	w.tie()
+}
+
+func (w *witness) tie() {
+	if old, known := w.chains[w.at.Tick]; known && old != w.at.Chain {
+		w.errs = append(w.errs, fmt.Errorf("tick %d was final and is another one now", w.at.Tick))
+	}
+	w.chains[w.at.Tick] = w.at.Chain
+}
+
+// frame plays a frame and looks at the confirmed state.
+func (w *witness) frame(now time.Time) error {
+	if err := w.Frame(now); err != nil {
+		return err
+	}
+	w.Effects(func(systems.Effect) {})
+	_, _, confirmed, _ := w.Core().Snapshots(0)
+	if confirmed.Empty() {
+		return nil
+	}
+	f, sum := confirmed.Tick(), confirmed.Checksum()
+	if old, known := w.sums[f]; known && old != sum {
+		w.errs = append(w.errs, fmt.Errorf("the state of tick %d was final and is another one now", f))
+	}
+	w.sums[f], w.last = sum, max(w.last, f)
+	return nil
+}
+
+// crew are witnesses in several rooms of one server.
+type crew struct {
+	t    *testing.T
+	game *ecs.Game
+	dir  string
+	all  []*witness
+}
+
+// crewOf lets two bots into each room.
+func crewOf(t *testing.T, dir string, at netip.AddrPort, rooms ...string) *crew {
+	t.Helper()
+	c := &crew{t: t, game: testGame(), dir: dir}
+	key, err := server.LoadKey(filepath.Join(dir, "server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range rooms {
+		for seat := range 2 {
+			token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(c.game.Name), Key: key, Addresses: []netip.AddrPort{at},
+				Pass: server.Pass{Room: room, Seat: seat}, Lifetime: time.Minute, Timeout: time.Second}, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &witness{room: room, codec: journal.NewCodec(c.game), chains: map[ecs.Tick]journal.Chain{}, sums: map[ecs.Tick]ecs.Checksum{}}
+			if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: strategies,
+				Bot: true, BotSeed: uint64(len(c.all)), Timeout: 2 * systems.Second, Log: w}}); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(w.Close)
+			c.all = append(c.all, w)
+		}
+	}
+	return c
+}
+
+// mostFrames ends what should have come to pass: a minute.
+const mostFrames = 60 * 60
+
+// play lets everybody play until all of them hold so many more ticks as final than the given ones, by room.
+func (c *crew) play(more ecs.Tick, than map[string]ecs.Tick) {
+	c.t.Helper()
+	ticker := time.NewTicker(time.Second / 60)
+	defer ticker.Stop()
+	for range mostFrames {
+		now, behind := <-ticker.C, 0
+		for i, w := range c.all {
+			if err := w.frame(now); err != nil {
+				c.t.Fatalf("client %d of room %s: %v", i, w.room, err)
+			}
+			if w.last < than[w.room]+more || w.State() != client.Live {
+				behind++
+			}
+		}
+		if behind == 0 {
+			return
+		}
+	}
+	for i, w := range c.all {
+		c.t.Errorf("client %d of room %s is %v at tick %d, after tick %d: %+v", i, w.room, w.State(), w.last, than[w.room], w.Stats())
+	}
+	c.t.FailNow()
+}
+
+// final returns the newest tick that is final to anybody in each room.
+func (c *crew) final() map[string]ecs.Tick {
+	last := map[string]ecs.Tick{}
+	for _, w := range c.all {
+		last[w.room] = max(last[w.room], w.last, w.at.Tick)
+	}
+	return last
+}
+
+// verify compares all that was ever final to anybody with the journals.
+func (c *crew) verify() {
+	c.t.Helper()
+	build, err := journalBuild()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	replayed := map[string][]ecs.Checksum{}
+	journals := map[string]*journal.Journal{}
+	paths, _ := filepath.Glob(filepath.Join(c.dir, "*.journal"))
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		j, err := journal.Open(data, c.game, build)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		room := j.Header().Room
+		if journals[room] != nil {
+			c.t.Fatalf("two matches of room %s", room)
+		}
+		journals[room], replayed[room] = j, checksums(c.t, c.game, j)
+	}
+	for i, w := range c.all {
+		wrong, different := w.errs, map[ecs.Checksum]bool{}
+		for f, chain := range w.chains {
+			if have, ok := journals[w.room].Chain(f); !ok || have != chain {
+				wrong = append(wrong, fmt.Errorf("tick %d is not in the journal as it was final", f))
+			}
+		}
+		for f, sum := range w.sums {
+			if f >= ecs.Tick(len(replayed[w.room])) || replayed[w.room][f] != sum {
+				wrong = append(wrong, fmt.Errorf("the state of tick %d is not what the journal leads to", f))
+			}
+			different[sum] = true
+		}
+		if len(wrong) > 0 {
+			c.t.Errorf("client %d of room %s: %d of %d ticks and %d states: %v", i, w.room, len(wrong), len(w.chains), len(w.sums), errors.Join(wrong[:min(len(wrong), 5)]...))
+		}
+		if len(w.chains) < 100 || len(w.sums) < 50 || len(different) < 50 || len(w.Core().Desyncs()) > 0 {
+			c.t.Errorf("client %d of room %s: %d ticks, %d states, %d of them different, desyncs: %v", i, w.room, len(w.chains), len(w.sums), len(different), w.Core().Desyncs())
+		}
+	}
+}
+
+// checksums replays a journal from its beginning, whatever images it has.
+func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) []ecs.Checksum {
+	t.Helper()
+	w, err := ecs.NewWorld(g, j.Header().Seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state ecs.Snapshot
+	defer state.Release()
+	w.Save(&state)
+	sums := []ecs.Checksum{state.Checksum()}
+	for tick := range j.Ticks(1) {
+		w.Step(ecs.TickInputs{Players: tick.Inputs, Orders: tick.Orders})
+		w.Save(&state)
+		sums = append(sums, state.Checksum())
+	}
+	return sums
+}
+
+// journalled calls f with each strategy whose server can bring matches back bit by bit.
+func journalled(t *testing.T, f func(t *testing.T, sync string)) {
+	for _, s := range strategies {
+		if s.Needs.Exact {
+			t.Run(s.Name, func(t *testing.T) {
+				slow(t)
+				f(t, s.Name)
+			})
+		}
+	}
+}
+
+// The promise of --journal: a server that is killed in the middle of matches, and again after it was started again, is
+// there again for clients that do nothing about it, and nothing that they ever held as final is otherwise.
+func TestAServerThatIsKilledBringsEveryMatchBackAndClientsGoOn(t *testing.T) {
+	journalled(t, func(t *testing.T, sync string) {
+		dir := filepath.Join(t.TempDir(), "journals")
+		s := serveCrumbs(t, "127.0.0.1:0", dir, "--sync", sync)
+		c := crewOf(t, dir, s.at, "duel", "main")
+		c.play(100, nil)
+		for range 2 {
+			if code := s.end(t, syscall.SIGKILL); code != -1 {
+				t.Fatalf("the killed server exits with %d", code)
+			}
+			final := c.final()
+			s = serveCrumbs(t, s.at.String(), dir, "--sync", sync)
+			for room, tick := range final {
+				if back := s.back(t); back[room] < tick {
+					t.Errorf("room %s is back at tick %d of %d", room, back[room], tick)
+				}
+			}
+			c.play(60, s.back(t))
+		}
+		if code := s.end(t, syscall.SIGTERM); code != exitFine {
+			t.Errorf("the server exits with %d:\n%s", code, s.out)
+		}
+		for _, w := range c.all {
+			if n := w.Stats().Reconnects; n < 2 {
+				t.Errorf("a client of room %s reconnected %d times, the server was killed twice", w.room, n)
+			}
+		}
+		c.verify()
+		s = serveCrumbs(t, s.at.String(), dir, "--sync", sync)
+		if back := s.back(t); len(back) > 0 {
+			t.Errorf("after a stop in order these were brought back: %v", back)
+		}
+	})
+}
+
+// A power cut takes what was written and not synced: the end of the file. Clients have it, and hand it back.
+func TestWhatAPowerCutTookClientsHandBack(t *testing.T) {
+	journalled(t, func(t *testing.T, sync string) {
+		dir := filepath.Join(t.TempDir(), "journals")
+		s := serveCrumbs(t, "127.0.0.1:0", dir, "--sync", sync)
+		c := crewOf(t, dir, s.at, "main")
+		c.play(200, nil)
+		s.end(t, syscall.SIGKILL)
+		final := c.final()["main"]
+		paths, err := filepath.Glob(filepath.Join(dir, "*.journal"))
+		if err != nil || len(paths) != 1 {
+			t.Fatal(paths, err)
+		}
+		info, err := os.Stat(paths[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(paths[0], info.Size()*2/3-1); err != nil {
+			t.Fatal(err)
+		}
+		s = serveCrumbs(t, s.at.String(), dir, "--sync", sync)
+		if back := s.back(t)["main"]; back == 0 || back+20 > final {
+			t.Fatalf("the match is back at tick %d of %d: nothing was lost, or everything", back, final)
+		}
+		c.play(90, c.final())
+		if s.adopted() == 0 {
+			t.Error("no tick was handed back")
+		}
+		if code := s.end(t, syscall.SIGTERM); code != exitFine {
+			t.Errorf("the server exits with %d", code)
+		}
+		c.verify()
+	})
+}
+
+// left makes the directory of a server that was killed after a tick, and returns it with its journal.
+func left(t *testing.T, g *ecs.Game, change func(*journal.Header)) (dir, path string) {
+	t.Helper()
+	build, err := journalBuild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	path = filepath.Join(dir, "main-0000000000000001.journal")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := journal.HeaderOf(g, 7, build)
+	h.Strategy, h.Room, h.Match = "relay", "main", 1
+	change(&h)
+	w, err := journal.NewWriter(f, g, h)
+	if err == nil {
+		err = errors.Join(w.Tick(journal.Tick{Tick: 1}), w.Flush(), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, path
+}
+
+// A match must not go on by other rules than those by which clients computed it.
+func TestServeRefusesAJournalThatIsNotItsOwn(t *testing.T) {
+	here, err := journalBuild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := func(g *ecs.Game) string { return fmt.Sprintf("%016x", g.Fingerprint()) }
+	for _, test := range []struct {
+		game   *ecs.Game
+		change func(*journal.Header)
+		want   []string
+	}{
+		{widerGame(), func(*journal.Header) {}, []string{hash(widerGame()), hash(testGame()), "start the build that wrote it, or move the journal away"}},
+		{testGame(), func(h *journal.Header) { h.Build = "yesterday's, executable 0123456789abcdef" },
+			[]string{"yesterday's, executable 0123456789abcdef", here, "start the build that wrote it, or move the journal away"}},
+		{testGame(), func(h *journal.Header) { h.Strategy = "telepathy" }, []string{"telepathy", "relay", "move the journal away"}},
+	} {
+		dir, path := left(t, test.game, test.change)
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), append(test.want, path)...)
+		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+			t.Errorf("the journal was changed, %v", err)
+		}
+	}
+	for _, content := range []string{"a diary of a server", "TENDONJL\x63and so on"} {
+		dir := t.TempDir()
+		path := write(t, filepath.Join(dir, "main-1.journal"), []byte(content), 0o600)
+		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), path, "journal:", "away")
+	}
+	dir, path := left(t, testGame(), func(*journal.Header) {})
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[20] ^= 1 // in the header, with a tick behind it
+	write(t, path, data, 0o600)
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), path, "damaged", "move the journal away")
+}
+
+func TestServeSaysWhatIsWrongWithTheDirectoryOfJournals(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, filepath.Join(dir, "file"), []byte("mine"), 0o600)
+	for _, at := range []string{file, filepath.Join(file, "below")} {
+		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", at), "choose another --journal")
+	}
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir, "--fsync", "sometimes"), "always, never, or a time")
+	refused(t, do(t, testGame(), "serve", "--listen", "nowhere", "--journal", filepath.Join(dir, "j")), "is no address")
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--key-file", file, "--journal", filepath.Join(dir, "j")), "holds no key")
+	untouched(t, dir, "file")
+}
+
+// Two servers that write the same journals would ruin every match.
+func TestASecondServerOnTheSameJournalsIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	r, _, _ := serving(t, testGame(), "--journal", dir)
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), dir, "another server uses it", "stop that server or choose another --journal")
+	r.stop()
+	if code := <-r.ended; code != exitFine {
+		t.Errorf("the first one exits with %d: %s", code, r.note)
+	}
+	if r := do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir, "--for", "1ms"); r.code != exitFine {
+		t.Errorf("after it: %+v", r)
+	}
+}
+
+// Whoever can read the key can be anybody in any match.
+func TestTheKeyIsKeptWithTheJournalsForItsOwnerOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "journals")
+	path := filepath.Join(dir, "server.key")
+	args := []string{"serve", "--listen", "127.0.0.1:0", "--journal", dir, "--for", "1ms"}
+	if r := do(t, testGame(), args...); r.code != exitFine {
+		t.Fatalf("%+v", r)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, testGame(), args...); r.code != exitFine {
+		t.Fatalf("%+v", r)
+	}
+	if again, err := os.ReadFile(path); err != nil || string(again) != string(first) {
+		t.Errorf("the second server has another key, %v", err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := do(t, testGame(), args...)
+	refused(t, r, "others may read", "chmod 600", path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(t.TempDir(), "other.key")
+	if _, err := server.GenerateKey(key); err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, testGame(), append(args, "--key-file", key)...); r.code != exitFine || slices.Contains(files(t, dir), "server.key") {
+		t.Errorf("with a key file of one's own: %+v, %q", r, files(t, dir))
+	}
+}
