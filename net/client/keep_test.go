@@ -1,0 +1,209 @@
+package client_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/matchtest"
+	"tendon/net/session"
+	"tendon/net/simnet"
+	"tendon/rollback/journal"
+	"tendon/systems"
+	"tendon/systems/relay"
+)
+
+// loggable are the strategies whose matches a client can go on with, and whether one that was away for twenty seconds
+// still can.
+var loggable = []struct {
+	systems.Strategy
+	long bool
+}{{relay.Strategy, false}}
+
+// memory is a client's log as it would keep it in a file.
+type memory struct {
+	t      *testing.T
+	game   *ecs.Game
+	writer *journal.Writer
+	match  uint64
+	file   []byte
+	begun  int
+	last   ecs.Tick
+}
+
+func (m *memory) Write(b []byte) (int, error) {
+	m.file = append(m.file, b...)
+	return len(b), nil
+}
+
+func (m *memory) must(err error) {
+	if err != nil {
+		m.t.Helper()
+		m.t.Error(err)
+	}
+}
+
+func (m *memory) Begin(match client.Match, at journal.Position, state *ecs.Snapshot) {
+	m.file, m.match, m.last = nil, match.Number, at.Tick
+	m.begun++
+	h := journal.HeaderOf(m.game, 0, "")
+	h.Start, h.Match, h.Strategy = at, match.Number, match.Strategy
+	var err error
+	m.writer, err = journal.NewWriter(m, m.game, h)
+	m.must(err)
+	m.must(m.writer.Image(state))
+	m.must(m.writer.Flush())
+}
+
+func (m *memory) Tick(t journal.Tick) {
+	if t.Tick != m.last+1 {
+		m.t.Errorf("the log was told of tick %d after tick %d", t.Tick, m.last)
+	}
+	m.last = t.Tick
+	m.must(m.writer.Tick(t))
+	m.must(m.writer.Flush())
+}
+
+// resume reads the log as another process would, and goes on writing it.
+func (m *memory) resume() *client.Resume {
+	j, err := journal.Open(append([]byte(nil), m.file...), m.game, "")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	world, err := j.World()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.writer, m.last = j.Resume(m), world.Tick()
+	return &client.Resume{World: world, Match: j.Header().Match, Chain: j.Last().Chain}
+}
+
+// logged is a match in which the second player keeps a log.
+type logged struct {
+	*matchtest.Harness
+	log    *memory
+	resume *client.Resume // for the next process
+}
+
+func newLogged(t *testing.T, s systems.Strategy) *logged {
+	t.Helper()
+	h, err := matchtest.New(matchtest.Config{Game: game(), Strategy: s, Seed: 1, Journal: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &logged{Harness: h, log: &memory{t: t}}
+	p, _ := simnet.ByName("P2")
+	h.Join(matchtest.Plan{Profile: p})
+	h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) {
+		l.log.game, c.Log, c.Resume = c.Game, l.log, l.resume
+	}})
+	h.RunUntil(8 * time.Second)
+	return l
+}
+
+// another begins another process of the second player, with a log as it was left, and plays until it is in the match.
+// It returns the bytes that this took.
+func (l *logged) another(t *testing.T, resume *client.Resume) (bytes uint64, sawImage bool) {
+	t.Helper()
+	l.resume = resume
+	c := l.Clients[1]
+	c.Restart()
+	until(t, l.Harness, func() bool {
+		sawImage = sawImage || c.Core.State() == client.Loading
+		return c.Live()
+	})
+	bytes = c.Core.Stats().Session.BytesReceived
+	l.Run(2 * time.Second)
+	if err := l.Err(); err != nil {
+		t.Error(err)
+	}
+	if n := c.Checked; n < 100 {
+		t.Errorf("%d ticks compared", n)
+	}
+	// The log is the server's match, also behind the seam.
+	before := l.log.last
+	world := l.log.resume().World
+	var state ecs.Snapshot
+	world.Save(&state)
+	if want, ok := l.Checksum(world.Tick()); world.Tick() != before || !ok || state.Checksum() != want || before+60 < l.Room.Tick() {
+		t.Errorf("the log leads to tick %d with checksum %x, the server has %x and is at %d", world.Tick(), state.Checksum(), want, l.Room.Tick())
+	}
+	return bytes, sawImage
+}
+
+// A process that was killed goes on from its log with no more than what it missed; if the server cannot, or it is of
+// another match or of another past, an image comes, as always. Nobody else notices.
+func TestAnotherProcessGoesOnFromTheLog(t *testing.T) {
+	const image = tiles * 16 // noise: it cannot be less
+	for _, s := range loggable {
+		for _, c := range []struct {
+			name string
+			away time.Duration
+			lie  func(*client.Resume)
+			warm bool
+		}{
+			{name: "at once", warm: true},
+			{name: "after three seconds", away: 3 * time.Second, warm: true},
+			{name: "after twenty seconds", away: 20 * time.Second, warm: s.long},
+			{name: "of another match", lie: func(r *client.Resume) { r.Match++ }},
+			{name: "of another past", lie: func(r *client.Resume) { r.Chain++ }},
+		} {
+			t.Run(s.Name+"/"+c.name, func(t *testing.T) {
+				l := newLogged(t, s.Strategy)
+				resume := l.log.resume()
+				if c.lie != nil {
+					c.lie(resume)
+				}
+				file, last := append([]byte(nil), l.log.file...), l.log.last
+				l.Run(c.away)
+				l.log.file, l.log.last = file, last // what was played on never was
+				l.log.resume()
+				l.log.begun = 0
+				other := l.Clients[0].Core.Stats()
+				bytes, saw := l.another(t, resume)
+				if c.warm != (bytes < image) || c.warm == saw || c.warm != (l.log.begun == 0) {
+					t.Errorf("%d bytes until it was live, loading: %v, the log was begun anew %d times; without an image: want %v", bytes, saw, l.log.begun, c.warm)
+				}
+				if now := l.Clients[0].Core.Stats(); now.Reconnects != other.Reconnects || now.Resyncs != 0 || now.Strategy.Stalls > other.Strategy.Stalls {
+					t.Errorf("the other: %+v", now)
+				}
+			})
+		}
+	}
+}
+
+// Both were killed, the server and the client: two logs of one match go together.
+func TestALogAndAJournalGoTogether(t *testing.T) {
+	for _, s := range loggable {
+		t.Run(s.Name, func(t *testing.T) {
+			l := newLogged(t, s.Strategy)
+			l.Crash(0)
+			l.Run(time.Second)
+			if err := l.Recover(); err != nil {
+				t.Fatal(err)
+			}
+			l.Run(11 * time.Second) // the other one notices
+			_, _ = l.another(t, l.log.resume())
+			if l.Rewritten != 0 {
+				t.Errorf("%d ticks were computed otherwise", l.Rewritten)
+			}
+		})
+	}
+}
+
+// A match of another game cannot be gone on with; that is a mistake of the program's.
+func TestAResumeOfAnotherGameIsRefused(t *testing.T) {
+	world, err := ecs.NewWorld(game(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*client.Resume{{World: world}, {}} {
+		c := client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}, Resume: r,
+			Dial: func([]byte) (session.Transport, error) { return nil, nil }}
+		if _, err := client.NewCore(c); !errors.Is(err, client.ErrConfig) {
+			t.Errorf("%v", err)
+		}
+	}
+}
