@@ -262,12 +262,13 @@ func (m *match) open(p *player, run byte, have ecs.Tick) {
 	}
 }
 
-// reconnect breaks a client's connection and makes another one; what was under way is lost.
-func (m *match) reconnect(p *player) {
+// reconnect breaks a client's connection and makes another one, which goes on from the client's state or begins with an
+// image; what was under way is lost.
+func (m *match) reconnect(p *player, image bool) {
 	m.net.Reconnect(p.node, m.node)
 	m.server.Close(p.id)
 	p.served = 0
-	if p.World().Tick() < m.server.OldestServable() {
+	if image || p.World().Tick() < m.server.OldestServable() {
 		m.hand(p, 0)
 		return
 	}

@@ -1,0 +1,549 @@
+package verify
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// bench is a server of its own with players 0 and 1 on peers 0 and 1 and a spectator on peer 2, and what it sends to
+// peer 0.
+type bench struct {
+	*match
+	s    *Server
+	sent []stateMessage
+}
+
+func newBench(t *testing.T, limits Config) *bench {
+	b := &bench{match: newMatch(t, testGame(60), limits, 60)}
+	b.s = b.server
+	for id := range 3 {
+		seat := id
+		if id == 2 {
+			seat = -1
+		} else {
+			b.s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(id)}, b)
+		}
+		b.s.Open(systems.Peer(id), seat, 0, 0, b)
+	}
+	b.tick(1)
+	return b
+}
+
+// Send keeps what is sent to peer 0.
+func (b *bench) Send(to systems.Peer, _ systems.Channel, message []byte) {
+	var m stateMessage
+	if to == 0 {
+		if err := m.read(slices.Clone(message)); err != nil {
+			b.t.Error(err)
+		}
+		b.sent = append(b.sent, m)
+	}
+}
+
+func (b *bench) tick(n int) {
+	for range n {
+		b.s.Tick(0)
+		b.s.Send(0, b)
+	}
+}
+
+// ask sends commands of a peer, numbered from first.
+func (b *bench) ask(id systems.Peer, first uint64, commands ...Command) error {
+	m := askMessage{held: b.s.done, first: first, asked: commands}
+	message, n := m.append(nil, systems.MaxReliable, b.game)
+	if n != len(commands) {
+		b.t.Fatal("they do not fit")
+	}
+	return b.s.Receive(id, systems.Datagram, message, 0, b)
+}
+
+func (b *bench) last() *stateMessage { return &b.sent[len(b.sent)-1] }
+
+func input(p pad) Command { return Command{Kind: CommandInput, Input: padInput.Pack(p)} }
+
+func order(price int32, id uint32) Command {
+	return Command{Kind: CommandOrder, Order: purchase(price, id)}
+}
+
+// A command that comes again is answered as it was, and not carried out again; until the client has said that it has the
+// answer, every State repeats it.
+func TestAnAnsweredCommandIsAnsweredFromTheCache(t *testing.T) {
+	b := newBench(t, Config{})
+	asked := []Command{order(10, 1), order(5000, 2), order(20, 3)}
+	for range 5 {
+		if err := b.ask(0, 1, asked...); err != nil {
+			t.Fatal(err)
+		}
+		b.tick(1)
+		if m := b.last(); m.answered != 3 || !slices.Equal(m.rejected, []rejection{{2, ReasonInvalid}}) {
+			t.Fatalf("answered %d, rejected %v", m.answered, m.rejected)
+		}
+	}
+	if got := purseOf(b.s.World(), 0); got != (purse{Gold: startGold - 30, Bought: 2}) || len(b.orders) != 2 {
+		t.Errorf("%+v after %d orders", got, len(b.orders))
+	}
+	// Another connection of the seat is answered the same.
+	b.s.Close(0)
+	b.s.Open(0, 0, b.s.done, 0, b)
+	b.tick(1)
+	if m := b.last(); m.answered != 3 || len(m.rejected) != 1 {
+		t.Errorf("answered %d, rejected %v", m.answered, m.rejected)
+	}
+	_ = b.ask(0, 1, asked...)
+	b.tick(1)
+	if len(b.orders) != 2 {
+		t.Error("carried out again by another connection")
+	}
+	if err := b.ask(0, 4); err != nil {
+		t.Fatal(err)
+	}
+	b.tick(1)
+	if m := b.last(); m.answered != 3 || len(m.rejected) != 0 {
+		t.Errorf("answered %d, rejected %v, although the client has the answers", m.answered, m.rejected)
+	}
+}
+
+// A message that was overtaken brings nothing back: not a command, nor an older state, nor a rejection.
+func TestAnOvertakenMessageChangesNothing(t *testing.T) {
+	b := newBench(t, Config{})
+	old := askMessage{held: 0, first: 1, asked: []Command{input(pad{DX: 1})}}
+	_ = b.ask(0, 1, input(pad{DX: 1}), input(pad{DX: -1}))
+	b.tick(1)
+	_ = b.ask(0, 3)
+	before := b.s.peers[0].acked
+	message, _ := old.append(nil, systems.MaxDatagram, b.game)
+	if err := b.s.Receive(0, systems.Datagram, message, 0, b); err != nil {
+		t.Fatal(err)
+	}
+	b.tick(1)
+	if in := padInput.Unpack(b.s.inputs[0]); in.DX != -1 || b.s.peers[0].acked != before || b.last().base != before {
+		t.Errorf("holds %+v, acknowledged %d, was %d", in, b.s.peers[0].acked, before)
+	}
+}
+
+// What a client gave up does not come any more; numbers go on behind it, for the next process as well.
+func TestNumbersThatWereLeftOutAreDecidedOn(t *testing.T) {
+	b := newBench(t, Config{})
+	_ = b.ask(0, 10)
+	b.tick(1)
+	if m := b.last(); m.answered != 9 {
+		t.Errorf("answered %d", m.answered)
+	}
+	_ = b.ask(0, 8, order(1, 1), order(1, 2), order(1, 3))
+	b.tick(1)
+	if m := b.last(); m.answered != 10 || len(b.orders) != 1 || purseOf(b.s.World(), 0).Bought != 1 {
+		t.Errorf("answered %d, %d orders", m.answered, len(b.orders))
+	}
+}
+
+// Commands are decided on in the order in which they came, whoever they are of; and all of a player's that leaves, or is
+// not there, are rejected.
+func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
+	b := newBench(t, Config{})
+	_ = b.ask(1, 1, order(1, 11))
+	_ = b.ask(0, 1, order(1, 1))
+	_ = b.ask(1, 1, order(1, 11), order(1, 12))
+	b.tick(1)
+	var ids []byte
+	for _, o := range b.orders {
+		ids = append(ids, o.Payload[4])
+	}
+	if !slices.Equal(ids, []byte{11, 1, 12}) {
+		t.Errorf("carried out %v", ids)
+	}
+	_ = b.ask(0, 2, input(pad{DX: 1}))
+	b.tick(3)
+	if b.s.inputs[0] == (ecs.InputBytes{}) {
+		t.Fatal("the test proves nothing")
+	}
+	_ = b.ask(0, 3, order(1, 2), input(pad{DX: 2}))
+	b.s.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 0}, b)
+	b.tick(1)
+	if m := b.last(); len(b.orders) != 3 || !slices.Equal(m.rejected, []rejection{{3, ReasonAbsent}, {4, ReasonAbsent}}) {
+		t.Errorf("%d orders, rejected %v", len(b.orders), m.rejected)
+	}
+	b.s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, b)
+	b.tick(3)
+	if b.s.inputs[0] != (ecs.InputBytes{}) || b.s.seats[0].held != (ecs.InputBytes{}) {
+		t.Error("who joins goes on with what somebody held")
+	}
+}
+
+// What a player was allowed to begin and is not any more does nothing while that is so, and goes on after it: systems
+// never see an input that the game refuses.
+func TestAHeldInputThatIsRefusedRests(t *testing.T) {
+	b := newBench(t, Config{})
+	_ = b.ask(0, 1, input(pad{DX: 1}))
+	b.tick(2)
+	_ = b.ask(1, 1, order(1, killing))
+	b.tick(2)
+	if !bodyOf(b.s.World(), 0).Dead || b.s.inputs[0] != (ecs.InputBytes{}) {
+		t.Errorf("dead, and does %v", padInput.Unpack(b.s.inputs[0]))
+	}
+	b.tick(70)
+	if bodyOf(b.s.World(), 0).Dead || padInput.Unpack(b.s.inputs[0]).DX != 1 || len(b.last().rejected) > 0 {
+		t.Errorf("awake, and does %v", padInput.Unpack(b.s.inputs[0]))
+	}
+}
+
+// No client sends these. They are refused, and change nothing.
+func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
+	b := newBench(t, Config{})
+	b.tick(300)
+	ask := func(m askMessage) []byte {
+		message, _ := m.append(nil, systems.MaxReliable, b.game)
+		return message
+	}
+	dirty := input(pad{Fire: true})
+	dirty.Input[2] = 7
+	many := make([]Command, 65)
+	fine := ask(askMessage{held: 290, first: 1, asked: []Command{input(pad{DX: 1})}})
+	tooMany := ask(askMessage{held: 290, first: 1, asked: many})
+	for name, v := range map[string]struct {
+		peer systems.Peer
+		m    []byte
+	}{
+		"empty":                   {0, nil},
+		"of another kind":         {0, []byte{9, 1, 2}},
+		"State":                   {0, (&stateMessage{delta: b.last().delta}).append(nil)},
+		"short":                   {0, fine[:len(fine)-1]},
+		"trailing":                {0, append(slices.Clone(fine), 0)},
+		"ahead of the server":     {0, ask(askMessage{held: 302, first: 1})},
+		"far ahead":               {0, ask(askMessage{held: 1<<31 - 1, first: 1})},
+		"number 0":                {0, ask(askMessage{held: 290})},
+		"a leap":                  {0, ask(askMessage{held: 290, first: maxLeap + 2})},
+		"too many":                {0, tooMany},
+		"too many behind others":  {0, ask(askMessage{held: 290, first: 1, skip: 64, asked: many[:1]})},
+		"input no program makes":  {0, ask(askMessage{held: 290, first: 1, asked: []Command{dirty}})},
+		"command of a spectator":  {2, fine},
+		"order too long":          {0, ask(askMessage{held: 290, first: 1, asked: []Command{{Kind: CommandOrder, Order: make([]byte, ecs.MaxOrderBytes+1)}}})},
+		"from a peer not open":    {5, fine},
+		"number beyond 64 bits":   {0, ask(askMessage{held: 290, first: 1<<64 - 2})},
+		"command of no kind":      {0, append(fine[:len(fine)-4:len(fine)-4], 2, 0, 0, 0)},
+		"piece":                   {0, appendPiece(nil, false, fine)},
+		"boolean of two in lost":  {0, append([]byte{1, 34, 1, 0, 0, 2}, 1, 0, 0)},
+		"uvarint that is padded":  {0, []byte{1, 34, 1, 0, 0, 0, 0x81, 0, 0, 0}},
+		"more commands than said": {0, append(slices.Clone(fine), fine[9:]...)},
+	} {
+		before, seat := b.s.peers[v.peer], b.s.seats[0]
+		if err := b.s.Receive(v.peer, systems.Datagram, v.m, 0, b); !errors.Is(err, ErrMessage) {
+			t.Errorf("%s: %v", name, err)
+		}
+		after := b.s.peers[v.peer]
+		if after.acked != before.acked || after.flaw != before.flaw || len(b.s.queue.list) != 0 || b.s.seats[0].newest != seat.newest || b.s.seats[0].first != seat.first {
+			t.Errorf("%s: changed the server", name)
+		}
+	}
+	if st := b.s.PeerStats(0); st.Refused < 15 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// A flood costs its sender: messages beyond the budget are dropped unread, commands that wait are bounded, and the next
+// player is served as ever.
+func TestAFloodIsBounded(t *testing.T) {
+	b := newBench(t, Config{})
+	first := uint64(1)
+	for range 2000 {
+		var many []Command
+		for i := range 64 {
+			many = append(many, Command{Kind: CommandOrder, Order: make([]byte, ecs.MaxOrderBytes), Number: uint64(i)})
+		}
+		if err := b.ask(0, first, many[:16]...); err != nil {
+			t.Fatal(err)
+		}
+		first += 16
+	}
+	if n := len(b.s.queue.list); n != 32 || len(b.s.queue.text) > 32*ecs.MaxOrderBytes || b.s.seats[0].waiting != 32 {
+		t.Errorf("%d commands of %d bytes wait", n, len(b.s.queue.text))
+	}
+	if st := b.s.PeerStats(0); st.Refused < 1900 {
+		t.Errorf("%+v", st)
+	}
+	_ = b.ask(1, 1, order(1, 1))
+	b.tick(1)
+	if len(b.orders) != 1 || len(b.s.seats[0].rejected) > maxOutstanding || b.s.seats[0].waiting != 0 {
+		t.Errorf("%d orders, %d rejections kept", len(b.orders), len(b.s.seats[0].rejected))
+	}
+}
+
+// Who says that something was lost is sent an image, once; nobody else is.
+func TestALossIsToldOnce(t *testing.T) {
+	b := newBench(t, Config{})
+	m := askMessage{held: 1, lost: true, first: 1}
+	message, _ := m.append(nil, systems.MaxDatagram, b.game)
+	for range 5 {
+		if err := b.s.Receive(0, systems.Datagram, message, 0, b); err != nil {
+			t.Fatal(err)
+		}
+		b.tick(1)
+	}
+	var told []systems.Peer
+	for range 3 {
+		b.s.Desynced(func(p systems.Peer) { told = append(told, p) })
+	}
+	if !slices.Equal(told, []systems.Peer{0}) || b.s.PeerStats(0).Desyncs != 1 {
+		t.Errorf("told of %v, %+v", told, b.s.PeerStats(0))
+	}
+	b.s.Open(0, 0, b.s.done, 0, b)
+	b.tick(2)
+	b.s.Desynced(func(p systems.Peer) { t.Error("again") })
+}
+
+// A client refuses what no server sends, and is as it was; what it could only show wrongly it does not show.
+func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
+	l := newLoop(t, testGame(60), Config{}, 1, 2, zigzag)
+	for range 100 {
+		l.step()
+	}
+	c := l.clients[0]
+	l.server.Tick(0)
+	l.server.Tick(0)
+	good := slices.Clone(l.server.state(&l.server.peers[0], c.present))
+	var m stateMessage
+	if err := m.read(good); err != nil || m.base != c.present {
+		t.Fatal(err, m.base)
+	}
+	with := func(change func(m *stateMessage)) []byte {
+		n := m
+		n.delta = slices.Clone(m.delta)
+		change(&n)
+		return n.append(nil)
+	}
+	present := c.present
+	for name, message := range map[string][]byte{
+		"empty":            nil,
+		"ask":              {kindAsk, 0, 0, 0, 0, 0, 1, 0, 0},
+		"cut":              good[:len(good)/2],
+		"no delta":         with(func(m *stateMessage) { m.delta = nil }),
+		"damaged events":   with(func(m *stateMessage) { m.happened = [][]byte{{byte(m.tick), 99, 0, 0, 1}} }),
+		"events of before": with(func(m *stateMessage) { m.happened = [][]byte{{byte(m.base), 0, 0, 0, 1}} }),
+		"empty piece":      {kindPiece, 0},
+		"piece of rubbish": {kindPiece, 0, 1, 2, 3},
+	} {
+		if err := c.Receive(systems.Reliable, message, 0); err == nil && name != "cut" {
+			t.Errorf("%s: taken", name)
+		}
+		if c.present != present || c.World().Tick() != present {
+			t.Fatalf("%s: changed the client", name)
+		}
+	}
+	if c.Receive(systems.Datagram, appendPiece(nil, false, good), 0) == nil {
+		t.Error("a piece as a datagram")
+	}
+	c.lost = false // the cut one was such
+	// One bit of the delta: the checksum does not fit, or the delta is damaged. Never is it shown.
+	for bit := 12 * 8; bit < len(m.delta)*8; bit += 5 {
+		before := c.Refused()
+		message := with(func(m *stateMessage) { m.delta[bit/8] ^= 1 << (bit % 8) })
+		if err := c.Receive(systems.Datagram, message, 0); err != nil || c.Refused() != before+1 || !c.lost {
+			t.Fatalf("bit %d: %v, refused %d", bit, err, c.Refused()-before)
+		}
+		if c.present != present || c.World().Tick() != present {
+			t.Fatalf("bit %d: changed the client", bit)
+		}
+		c.lost = false
+	}
+	// A base that is not held: as a datagram it may be old; on the reliable channel it is the end of the chain.
+	future := with(func(m *stateMessage) { m.delta[1]++; m.happened = nil })
+	if err := c.Receive(systems.Datagram, future, 0); err != nil || c.lost || c.present != present {
+		t.Errorf("%v, lost %t", err, c.lost)
+	}
+	if err := c.Receive(systems.Reliable, future, 0); err != nil || !c.lost || c.present != present {
+		t.Errorf("%v, lost %t", err, c.lost)
+	}
+	if err := c.Receive(systems.Datagram, good, 0); err != nil || c.present != m.tick {
+		t.Errorf("the good one: %v", err)
+	}
+	if err := c.Receive(systems.Datagram, good, 0); err != nil || c.present != m.tick || c.stats.Hashes == 0 {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// With as many commands unanswered as there may be, an order is refused where it is given, and a press waits for room.
+func TestWhatFindsNoRoomWaitsOrIsRefused(t *testing.T) {
+	down := false
+	l := newLoop(t, testGame(60), Config{MaxOutstanding: 4, OrdersPerSecond: 100, OrderBurst: 100}, 1, 1, func(_, tick int) pad { return pad{Fire: down} })
+	for range 50 {
+		l.step()
+	}
+	c := l.clients[0]
+	var errs []error
+	for id := range uint32(6) {
+		errs = append(errs, c.Order(ecs.Entity{Row: 5}, purchase(1, id), nil))
+	}
+	pending := c.Pending(nil)
+	if len(pending) != 4 || errs[3] != nil || errs[4] != ErrOutstanding || errs[5] != ErrOutstanding {
+		t.Fatalf("%d pending, %v", len(pending), errs)
+	}
+	for i, p := range pending {
+		if p.Kind != CommandOrder || p.Target.Row != 5 || !slices.Equal(p.Order, purchase(1, uint32(i))) || p.Number != pending[0].Number+uint64(i) || p.Sent == 0 {
+			t.Errorf("%+v", p)
+		}
+	}
+	if c.Order(ecs.Entity{}, make([]byte, ecs.MaxOrderBytes+1), nil) == nil {
+		t.Error("an order that is too long")
+	}
+	down = true
+	l.step()
+	down = false
+	if len(c.Pending(nil)) > 4 {
+		t.Error("more than there may be")
+	}
+	fired := 0
+	for range 10 {
+		l.step()
+		if padInput.Unpack(l.server.inputs[0]).Fire {
+			fired++
+		}
+	}
+	if fired != 1 || len(c.Pending(nil)) != 0 || purseOf(c.World(), 0).Bought != 4 {
+		t.Errorf("fired %d times, %d pending, %+v", fired, len(c.Pending(nil)), purseOf(c.World(), 0))
+	}
+}
+
+// However fast the display is, a client sends one message a tick, and a player who holds still and hears nothing none.
+func TestAClientSendsOncePerTick(t *testing.T) {
+	for _, hz := range []int{30, 60, 75, 144, 240, 1000} {
+		l := newLoop(t, testGame(60), Config{}, 1, 1, zigzag)
+		for range 30 {
+			l.step()
+		}
+		c, sent, base := l.clients[0], 0, systems.Time(l.tick)*l.length
+		out := &outbox{func(systems.Peer, systems.Channel, []byte) { sent++ }}
+		r := ecs.NewRand(1)
+		for f := 1; f <= hz; f++ { // a second of it
+			c.SetInput(padInput.Pack(pad{DX: int8(r.IntN(100)), Fire: true}))
+			now := base + systems.Time(f)*systems.Second/systems.Time(hz)
+			c.Frame(now)
+			c.Send(now, out)
+		}
+		if want := min(hz, 60); sent < want-2 || sent > want+2 {
+			t.Errorf("%d frames a second: %d messages", hz, sent)
+		}
+		for len(c.Pending(nil)) > 0 {
+			c.asks.hear(&stateMessage{answered: c.asks.next - 1})
+		}
+		sent, c.unsent = 0, false
+		still := c.game.PredictInput(c.own.last)
+		c.own = controls{last: still} // what was not sampled any more is another matter
+		for f := range 100 {
+			now := base + 2*systems.Second + systems.Time(f)*systems.Second/60
+			c.SetInput(still)
+			c.Frame(now)
+			c.Send(now, out)
+		}
+		if sent > 0 {
+			t.Errorf("%d messages of nothing", sent)
+		}
+	}
+}
+
+// The display takes a tick from one state to the next, from when the latter came, and shows what is newest.
+func TestTheDisplayTakesATickFromStateToState(t *testing.T) {
+	l := newLoop(t, testGame(60), Config{}, 1, 1, zigzag)
+	for range 60 {
+		l.step()
+	}
+	c, now := l.clients[0], systems.Time(l.tick)*l.length
+	for _, part := range []int{0, 1, 2, 3, 4, 9} {
+		previous, current, confirmed, alpha := c.View(now + systems.Time(part)*l.length/4)
+		if previous.Tick()+1 != current.Tick() || current.Tick() != c.present || confirmed != current {
+			t.Errorf("%d → %d, confirmed %d, present %d", previous.Tick(), current.Tick(), confirmed.Tick(), c.present)
+		}
+		if want := float64(part) / 4; alpha >= 1 || alpha < min(want, 0.999)-0.001 || alpha > want+0.001 {
+			t.Errorf("alpha %v after %d quarters of a tick", alpha, part)
+		}
+	}
+}
+
+// A server that takes over a match goes on with it: the states are those of the first, and what players held they hold.
+func TestAdoptedTicksLeadToTheSameState(t *testing.T) {
+	var ticks []systems.FinalTick
+	game := testGame(60)
+	first := newMatch(t, game, Config{}, 70)
+	half, err := New(Config{}).NewServer(systems.ServerConfig{World: newWorld(t, game, 70), Peers: 1, Taken: func(f systems.FinalTick) {
+		f.Inputs = slices.Clone(f.Inputs)
+		f.Orders = slices.Clone(f.Orders)
+		for i := range f.Orders {
+			f.Orders[i].Payload = slices.Clone(f.Orders[i].Payload)
+		}
+		ticks = append(ticks, f)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{match: first, s: half.(*Server)}
+	b.s.Open(0, 0, 0, 0, b)
+	b.s.Stamp(ecs.Order{Kind: ecs.OrderJoin}, b)
+	b.tick(1)
+	for i := range uint64(40) {
+		_ = b.ask(0, i*2+1, input(pad{DX: int8(i % 3), Fire: i%4 == 0}), order(int32(i)*3, uint32(i)))
+		b.tick(20)
+	}
+	again, err := New(Config{}).NewServer(systems.ServerConfig{World: newWorld(t, game, 70), Peers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := again.(*Server)
+	for _, f := range ticks {
+		s.Adopt(f)
+	}
+	sum := func(s *Server) ecs.Checksum { state, _ := s.ring.At(s.done); return state.Checksum() }
+	if s.Done() != b.s.Done() || sum(s) != sum(b.s) || s.World().Tick() != s.Done() || len(ticks) < 800 || purseOf(s.World(), 0).Bought < 10 {
+		t.Errorf("tick %d of %d: %x, want %x", s.Done(), b.s.Done(), sum(s), sum(b.s))
+	}
+	for range 10 {
+		s.Tick(0)
+		b.s.Tick(0)
+	}
+	if sum(s) != sum(b.s) {
+		t.Error("they go on differently")
+	}
+	if s.OldestServable() != s.Done()-255 || s.Hold(0) {
+		t.Error(s.OldestServable(), s.Done())
+	}
+}
+
+// A half says which field of its configuration is wrong, before anything is made of it.
+func TestAConfigThatIsWrongIsNamed(t *testing.T) {
+	world := newWorld(t, testGame(60), 1)
+	for name, c := range map[string]Config{
+		"Config.Timeout": {Timeout: 5}, "Config.MaxOutstanding": {MaxOutstanding: 65}, "Config.InputsPerTick": {InputsPerTick: -1},
+		"Config.InputBurst": {InputBurst: 5000}, "Config.OrdersPerSecond": {OrdersPerSecond: 1001}, "Config.OrderBurst": {OrderBurst: -3}, "Config.History": {History: 1},
+	} {
+		if _, err := New(c).NewServer(systems.ServerConfig{World: world, Peers: 1}); err == nil || !strings.Contains(err.Error(), name+" is ") {
+			t.Errorf("server, %s: %v", name, err)
+		}
+		if _, err := New(c).NewClient(systems.ClientConfig{World: world}); err == nil || !strings.Contains(err.Error(), name+" is ") {
+			t.Errorf("client, %s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]systems.ClientConfig{
+		"World": {}, "Seat": {World: world, Seat: 4}, "Params": {World: world, Params: []byte{2}},
+	} {
+		if _, err := Strategy.NewClient(c); err == nil || !strings.Contains(err.Error(), "ClientConfig."+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, c := range map[string]systems.ServerConfig{"World": {Peers: 1}, "Peers": {World: world}} {
+		if _, err := Strategy.NewServer(c); err == nil || !strings.Contains(err.Error(), "ServerConfig."+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if Strategy.Name != "verify" || Strategy.Predicts || Strategy.Needs != (systems.Needs{}) || len(Strategy.Params) == 0 {
+		t.Errorf("%+v", Strategy)
+	}
+	half, err := New(Config{}).NewClient(systems.ClientConfig{World: world, Params: New(Config{Reliable: true, MaxOutstanding: 7, Timeout: systems.Second}).Params})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := half.(*Client).limits; !c.Reliable || c.MaxOutstanding != 7 || c.Timeout != systems.Second {
+		t.Errorf("the client does not do as the server: %+v", c)
+	}
+}
