@@ -156,8 +156,7 @@ func (c *Client) Frame(now systems.Time) {
 		c.grid.idle(now)
 		return
 	}
-	hand := c.hand()
-	c.grid.advance(now, c.pace(hand))
+	c.grid.advance(now, c.pace(c.hand()-1))
 	steps := 0
 	for ; c.grid.take(steps); steps++ {
 		c.due()
@@ -182,7 +181,7 @@ func (c *Client) hand() int { return int(c.log.last - c.at()) }
 // wanted is how many frames should be in hand when a sync has come.
 func (c *Client) wanted() int { return c.margin.frames + c.interval }
 
-// pace chooses how fast to run with so many frames in hand.
+// pace chooses how fast to run with so many frames in hand beyond the one that is due next.
 func (c *Client) pace(hand int) float64 {
 	switch {
 	case c.config.NoCatchUp:
