@@ -7,17 +7,21 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/systems"
 )
 
 // demoVerb plays bots against each other over a spoiled loopback and checks every confirmed state.
 type demoVerb struct {
-	Sync   string        `default:"relay" help:"The sync strategy."`
+	syncFlags `embed:""`
+
 	Bots   int           `default:"3" help:"How many bots play."`
 	For    time.Duration `help:"How long; 0: until Ctrl-C."`
 	RTT    time.Duration `name:"rtt" default:"100ms" help:"Round trip put between each bot and the server."`
 	Jitter time.Duration `default:"20ms" help:"Jitter put on each packet, up to ± this."`
 	Loss   float64       `default:"5" help:"Packets lost each way, in percent."`
 	Seed   uint64        `help:"Seed of the match and of the network; 0: chosen and printed."`
+
+	chosen systems.Strategy
 }
 
 // Help explains the verb.
@@ -42,6 +46,8 @@ func (v *demoVerb) check(g *ecs.Game) error {
 		return fmt.Errorf("--bots %d: the game takes 1 to %d players", v.Bots, g.MaxPlayers)
 	case !(v.Loss >= 0 && v.Loss <= 100):
 		return fmt.Errorf("--loss %g: give a percentage, 0 to 100", v.Loss)
+	case v.RelayOnly:
+		return errors.New("--relay-only is for serve: demo compares every state with the server's, which therefore simulates")
 	case v.RTT < 0 || v.Jitter < 0:
 		return fmt.Errorf("--rtt %v --jitter %v: give times of 0 or more", v.RTT, v.Jitter)
 	}
@@ -50,7 +56,11 @@ func (v *demoVerb) check(g *ecs.Game) error {
 
 // Run plays the match.
 func (v *demoVerb) Run(a *app) error {
-	if err := v.check(a.game); err != nil {
+	err := v.check(a.game)
+	if err == nil {
+		v.chosen, err = v.strategy()
+	}
+	if err != nil {
 		return err
 	}
 	v.Seed = chooseSeed(v.Seed)

@@ -16,24 +16,7 @@ import (
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/systems"
-	"tendon/systems/relay"
-	"tendon/systems/verify"
 )
-
-// strategies are the sync strategies that --sync takes.
-var strategies = []systems.Strategy{relay.Strategy, verify.Strategy}
-
-// strategyNamed returns the strategy of that name.
-func strategyNamed(name string) (systems.Strategy, error) {
-	known := ""
-	for _, s := range strategies {
-		if s.Name == name {
-			return s, nil
-		}
-		known += " " + s.Name
-	}
-	return systems.Strategy{}, fmt.Errorf("--sync %s is not a strategy of this build: choose one of%s", name, known)
-}
 
 // host is a server that runs in this process.
 type host struct {
@@ -52,7 +35,7 @@ type host struct {
 
 // hostConfig is what a verb chooses of a host.
 type hostConfig struct {
-	sync     string
+	strategy systems.Strategy
 	listen   string
 	public   []netip.AddrPort
 	key      netcode.Key
@@ -70,11 +53,8 @@ type hostConfig struct {
 
 // startHost opens a server and lets it run.
 func startHost(a *app, c hostConfig) (*host, error) {
-	strategy, err := strategyNamed(c.sync)
-	if err != nil {
-		return nil, err
-	}
-	h := &host{key: c.key, game: a.game, strategy: strategy, ended: make(chan error, 1)}
+	var err error
+	h := &host{key: c.key, game: a.game, strategy: c.strategy, ended: make(chan error, 1)}
 	if c.truth {
 		h.truth = newTruth(a.game)
 	}
@@ -87,7 +67,7 @@ func startHost(a *app, c hostConfig) (*host, error) {
 		keys = append(keys, *c.previous)
 	}
 	h.Server, err = server.New(server.Config{
-		Room:      room.Config{Game: a.game, Strategy: strategy},
+		Room:      room.Config{Game: a.game, Strategy: c.strategy},
 		OpenRoom:  func(name string, rc *room.Config) error { return h.openRoom(c.seed, name, rc) },
 		CloseRoom: h.closeRoom,
 		Address:   c.listen, Socket: c.socket, Public: c.public, Keys: keys, MaxRooms: c.maxRooms, Workers: c.workers,

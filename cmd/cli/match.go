@@ -34,7 +34,7 @@ func (v *demoVerb) start(a *app) (*match, error) {
 	m := &match{}
 	public, err := v.openProxies(m, socket.LocalAddr().(*net.UDPAddr).AddrPort())
 	if err == nil {
-		m.host, err = startHost(a, hostConfig{sync: v.Sync, socket: socket, public: public, key: randomKey(), maxRooms: 1, workers: 1, seed: v.Seed, truth: true})
+		m.host, err = startHost(a, hostConfig{strategy: v.chosen, socket: socket, public: public, key: randomKey(), maxRooms: 1, workers: 1, seed: v.Seed, truth: true})
 	}
 	if err != nil {
 		m.closeProxies()

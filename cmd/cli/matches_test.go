@@ -11,6 +11,7 @@ import (
 
 	"tendon/cmd/cli/matches"
 	"tendon/net/netcode"
+	"tendon/systems/relay"
 )
 
 // decided is a record as a room would hand it over.
@@ -138,7 +139,7 @@ func TestMatchesSaysWhatToDoAboutAFileThatIsNoneOfItsOwn(t *testing.T) {
 func TestWhatAHostRecordsIsListedBesideItAndAfterIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	a := &app{ctx: t.Context(), game: testGame(), out: newPipe(), note: newPipe()}
-	c := hostConfig{sync: "relay", listen: "127.0.0.1:0", key: netcode.Key{1}, maxRooms: 1, matches: path}
+	c := hostConfig{strategy: relay.Strategy, listen: "127.0.0.1:0", key: netcode.Key{1}, maxRooms: 1, matches: path}
 	h, err := startHost(a, c)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,8 @@ import (
 
 // playVerb is a server, bots and a window in one process.
 type playVerb struct {
-	Sync string `default:"relay" help:"The sync strategy."`
+	syncFlags `embed:""`
+
 	Bots int    `default:"3" help:"How many bots play."`
 	Seed uint64 `help:"Seed of the match; 0: chosen."`
 }
@@ -37,7 +38,11 @@ func (v *playVerb) Run(a *app) error {
 	if v.Bots > 0 && a.game.Bot == nil {
 		return errors.New("the game has no bot: use --bots 0")
 	}
-	h, err := startHost(a, hostConfig{sync: v.Sync, listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed})
+	strategy, err := v.strategy()
+	if err != nil {
+		return err
+	}
+	h, err := startHost(a, hostConfig{strategy: strategy, listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ import (
 
 // serveVerb runs a server until it is told to stop.
 type serveVerb struct {
-	Sync       string        `default:"relay" help:"The sync strategy."`
+	syncFlags `embed:""`
+
 	Listen     string        `default:":7777" help:"Where to listen, as host:port or :port."`
 	Public     []string      `help:"The address under which clients reach the server, as it stands in tokens; may be given several times. Without it, the listening address, or the loopback interface."`
 	KeyFile    string        `type:"path" help:"The private key shared with whoever mints tokens. Without it the server makes one for this run and prints the line that joins it."`
@@ -69,7 +70,14 @@ func (v *serveVerb) Run(a *app) (err error) {
 	if v.MaxRooms < 1 {
 		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
 	}
-	c := hostConfig{sync: v.Sync, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record, matches: v.Matches}
+	strategy, err := v.strategy()
+	switch {
+	case err != nil:
+		return err
+	case v.RelayOnly && v.Record != "":
+		return errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate; --journal keeps what players did")
+	}
+	c := hostConfig{strategy: strategy, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record, matches: v.Matches}
 	if err := v.publish(&c); err != nil {
 		return err
 	}
@@ -122,7 +130,7 @@ func (v *serveVerb) keys(c *hostConfig) (err error) {
 
 // journals takes the directory of journals, and the key that is kept there if there is no other.
 func (v *serveVerb) journals(a *app, c *hostConfig) (err error) {
-	if c.journals, err = openJournals(a, v.Journal, v.Fsync, v.Sync); err != nil || v.KeyFile != "" {
+	if c.journals, err = openJournals(a, v.Journal, v.Fsync, c.strategy); err != nil || v.KeyFile != "" {
 		return err
 	}
 	if c.key, err = keptKey(v.Journal); err != nil {
