@@ -12,6 +12,7 @@ import (
 	"tendon/net/simnet"
 	"tendon/rollback/journal"
 	"tendon/systems"
+	"tendon/systems/lockstep"
 	"tendon/systems/relay"
 )
 
@@ -20,7 +21,7 @@ import (
 var loggable = []struct {
 	systems.Strategy
 	long bool
-}{{relay.Strategy, false}}
+}{{relay.Strategy, false}, {lockstep.Strategy, true}}
 
 // memory is a client's log as it would keep it in a file.
 type memory struct {

@@ -11,11 +11,12 @@ import (
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/systems"
+	"tendon/systems/lockstep"
 	"tendon/systems/relay"
 )
 
 // restartable are the strategies that the tests of restarts play.
-var restartable = []systems.Strategy{relay.Strategy}
+var restartable = []systems.Strategy{relay.Strategy, lockstep.Strategy}
 
 // A client gives a silent server up after so long, here.
 const silence = 2 * systems.Second
