@@ -156,7 +156,7 @@ func (c *Client) Frame(now systems.Time) {
 		c.grid.idle(now)
 		return
 	}
-	c.grid.advance(now, c.pace(c.hand()-1))
+	c.grid.advance(now, c.pace(max(c.hand()-1, 0)))
 	steps := 0
 	for ; c.grid.take(steps); steps++ {
 		c.due()

@@ -303,10 +303,7 @@ func (m *match) run(p *player, epoch simnet.Time, hz int) {
 
 // hand gives a client an image of the server's world, after the way down, and opens its peer after the way up.
 func (m *match) hand(p *player, then func()) {
-	var image ecs.Snapshot
-	m.server.World().Save(&image)
-	p.image = image.AppendImage(nil)
-	image.Release()
+	p.image = imageOf(m.server.World())
 	have := m.server.World().Tick()
 	travel := p.path.Down.Delay
 	if p.loads > 0 {
@@ -325,6 +322,13 @@ func (m *match) hand(p *player, then func()) {
 			then()
 		})
 	})
+}
+
+func imageOf(w *ecs.World) []byte {
+	var s ecs.Snapshot
+	w.Save(&s)
+	defer s.Release()
+	return s.AppendImage(nil)
 }
 
 // load lets a client take over the state that its world is in.
