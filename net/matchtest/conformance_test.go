@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/lockstep"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
@@ -15,7 +16,17 @@ import (
 func TestRelayConforms(t *testing.T) { Conformance(t, relay.Strategy) }
 
 // Verify sync, whose clients simulate nothing, shows the server's states all the same.
-func TestVerifyConforms(t *testing.T) { Conformance(t, verify.Strategy) }
+func TestVerifyConforms(t *testing.T) {
+	t.Run("datagrams", func(t *testing.T) { Conformance(t, verify.Strategy) })
+	t.Run("reliable", func(t *testing.T) { Conformance(t, verify.New(verify.Config{Reliable: true})) })
+}
+
+// Lockstep has the same state everywhere, over either channel and whether or not the server simulates.
+func TestLockstepConforms(t *testing.T) {
+	for name, c := range map[string]lockstep.Config{"datagrams": {}, "reliable": {Reliable: true}, "on demand": {Simulate: lockstep.OnDemand}, "eager": {Interval: 5, Eager: true}} {
+		t.Run(name, func(t *testing.T) { Conformance(t, lockstep.New(c)) })
+	}
+}
 
 // blind is a server half that is wrong in one way.
 type blind struct {
