@@ -16,6 +16,7 @@ var scenarios = []scenario{
 	{"a spectator follows and changes nothing", spectate},
 	{"one wrong bit is found, named and healed", wrongBit},
 	{"who leaves is gone in the same tick for all", leaves},
+	{"a server that is killed goes on where it was", killed},
 }
 
 // until plays on until done, at most for a while, and reports whether it was.
@@ -199,4 +200,46 @@ func leaves(s *stage) *Client {
 		s.fail("who left is still there: avatar %v, players %b, %d seats taken", avatar, s.Room.World().Players(), s.Room.Stats().Players)
 	}
 	return c
+}
+
+// killed has no client that is not concerned: all come back by themselves, to a match that is what they confirmed.
+func killed(s *stage) *Client {
+	s.restarts = true
+	clients, before := s.Clients[:len(s.before)], s.before
+	s.before = nil
+	var avatars []ecs.Entity
+	for _, c := range clients {
+		avatars = append(avatars, avatarOf(s.Room.World(), ecs.Player(c.Seat())))
+	}
+	tick := s.Room.Tick()
+	s.Crash(0)
+	s.Run(time.Second)
+	if err := s.Recover(); err != nil {
+		s.fail("the match did not come back: %v", err)
+		return nil
+	}
+	if s.Room.Tick() != tick {
+		s.fail("the server was killed at tick %d and came back at tick %d", tick, s.Room.Tick())
+	}
+	for i, c := range clients {
+		if !s.until(2*loading, func() bool { return c.Live() && s.connections(c) == 1 }) {
+			s.fail("client %d is %v after the server came back", i, c.Core.State())
+			return nil
+		}
+	}
+	for i, c := range clients {
+		s.keepsUp(c)
+		now := c.Core.Stats()
+		if c.Mismatches > 0 || now.Resyncs != before[i].Resyncs || now.Session.Malformed != 0 {
+			s.fail("client %d differed at %d ticks, first at %d, and was put right %d times", i, c.Mismatches, c.FirstMismatch, now.Resyncs-before[i].Resyncs)
+		}
+		if avatar := avatarOf(s.Room.World(), ecs.Player(c.Seat())); avatar.IsZero() || avatar != avatars[i] {
+			s.fail("client %d's avatar was %v and is %v", i, avatars[i], avatar)
+		}
+	}
+	s.wants(0, 0)
+	if s.Rewritten > 0 || s.Room.Stats().Adopted > 0 {
+		s.fail("%d ticks were computed otherwise, %d handed in", s.Rewritten, s.Room.Stats().Adopted)
+	}
+	return nil
 }
