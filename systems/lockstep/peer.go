@@ -30,10 +30,9 @@ type peer struct {
 
 	stats    systems.PeerStats
 	flaw     flaw
-	expelled bool // its state differed too often
-	messages int  // operations messages that it may still send
-	inputs   int  // changes of input that it may still make
-	orders   int  // orders that it may still give, in 1/TickRate
+	messages int // operations messages that it may still send
+	inputs   int // changes of input that it may still make
+	orders   int // orders that it may still give, in 1/TickRate
 }
 
 // flight is a stretch of frames on the reliable channel, by its last one.
@@ -196,11 +195,12 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 	}
 }
 
-// relay sends an operation that was stamped to those who are near.
+// relay sends an operation that was stamped to those who are near, and where everything goes over the reliable channel,
+// to those who were sent all the frames before.
 func (s *Server) relay(o *stamped, out systems.Outbox) {
 	s.scratch.message = o.append(s.scratch.message[:0], s.game)
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.near {
+		if p := &s.peers[id]; p.open && (p.near || s.config.Reliable && p.sent >= s.sync) {
 			out.Send(systems.Peer(id), systems.Reliable, s.scratch.message)
 		}
 	}
