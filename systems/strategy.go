@@ -173,7 +173,7 @@ type ClientStats struct {
 	Stalls      uint64 // ticks due that could not be computed
 	Episodes    uint64 // times that it began to stall
 	Stalled     StallReason
-	Behind      ecs.Tick // ticks at hand that are still to be computed, while it catches up
+	Behind      ecs.Tick // ticks heard of that are still to be computed, while it catches up
 	Snaps       uint64   // states taken over whole
 	Substituted uint64   // own inputs the server had to make up
 	Rejected    uint64   // own commands the server did not accept

@@ -283,7 +283,7 @@ func (c *Client) Stats() systems.ClientStats {
 	s.Present, s.Confirmed = c.at(), c.at()
 	s.ServerTick = max(s.ServerTick, c.announced)
 	if c.catching {
-		s.Behind = c.log.last - c.at()
+		s.Behind = max(c.announced, c.log.last) - c.at()
 	}
 	s.Margin, s.Dilation, s.RTT = float64(c.margin.frames), c.grid.pace, c.rtt
 	s.RingBytes = c.world.PageBytes()

@@ -74,7 +74,7 @@ const (
 	// Always computes every frame as it ends.
 	Always Simulate = iota
 	// OnDemand keeps the log only, and plays it when players disagree or it grows beyond Config.Backlog. Where
-	// systems.ServerConfig.States asks for states, it is Always.
+	// systems.ServerConfig.States asks for states, or the game has Validate, which only a state can answer, it is Always.
 	OnDemand
 	simulates
 )

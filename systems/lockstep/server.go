@@ -94,7 +94,7 @@ func newServer(c Config, room systems.ServerConfig) (*Server, error) {
 		return nil, fmt.Errorf("%w: Wait is %d ns, want at most two frames' time, %d", ErrConfig, c.Wait, 2*length)
 	}
 	f := room.World.Tick()
-	s := &Server{config: c, room: room, world: room.World, game: game, always: c.Simulate == Always || room.States,
+	s := &Server{config: c, room: room, world: room.World, game: game, always: c.Simulate == Always || room.States || game.Validate != nil,
 		log: newLog(f, game), running: newFrame(game), before: make([]ecs.InputBytes, game.MaxPlayers),
 		seats: make([]seat, game.MaxPlayers), members: room.World.Players(), peers: make([]peer, room.Peers),
 		interval: interval{n: c.Interval}, done: f, sync: f, tick: length, behind: cursor{frame: newFrame(game)}}
