@@ -21,6 +21,8 @@ type Client struct {
 	// Checked counts the confirmed ticks whose state was compared with the server's, Mismatches those that differed.
 	Checked, Mismatches uint64
 	FirstMismatch       ecs.Tick
+	// Rewritten counts the ticks that this process of the client had confirmed and that a restarted room made others.
+	Rewritten int
 	// FirstLive is when the client was first live, in true time; 0: not yet.
 	FirstLive time.Duration
 
@@ -31,6 +33,7 @@ type Client struct {
 	connection int // counts the connections it made
 	server     *serverLink
 	next       ecs.Tick // the next confirmed tick to compare
+	furthest   ecs.Tick // that this process has confirmed
 	rand       *ecs.Rand
 	left       bool
 	frames     uint64
@@ -115,7 +118,7 @@ func (c *Client) Restart() {
 	if c.Core != nil && c.Core.World() != nil {
 		delete(c.harness.faults, c.Core.World())
 	}
-	c.Core, c.left, c.next = core, false, 0
+	c.Core, c.left, c.next, c.furthest = core, false, 0, 0
 }
 
 // Reconnect breaks the connection as the client sees it; it connects again at once and keeps what it holds.
@@ -200,14 +203,16 @@ func (c *Client) compare(now systems.Time) {
 	}
 	if half, ok := c.Core.Strategy().(timelined); ok {
 		until := half.Timeline().Confirmed()
+		c.furthest, c.next = max(c.furthest, until), min(c.next, until+1) // it may have been taken back
 		for f := max(c.next, 1); f <= until; f++ {
 			if s, ok := half.Timeline().Snapshot(f); ok {
 				c.check(s)
 			}
 		}
-		c.next = max(c.next, until+1)
+		c.next = until + 1
 		return
 	}
+	c.furthest, c.next = max(c.furthest, newest.Tick()), min(c.next, newest.Tick()+1)
 	if newest.Tick() >= c.next {
 		c.next = newest.Tick() + 1
 		c.check(newest)
@@ -221,13 +226,9 @@ func (c *Client) check(s *ecs.Snapshot) {
 	}
 	c.Checked++
 	if s.Checksum() != want {
-		c.differs(s.Tick())
+		if c.Mismatches == 0 {
+			c.FirstMismatch = s.Tick()
+		}
+		c.Mismatches++
 	}
-}
-
-func (c *Client) differs(f ecs.Tick) {
-	if c.Mismatches == 0 {
-		c.FirstMismatch = f
-	}
-	c.Mismatches++
 }

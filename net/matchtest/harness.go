@@ -137,8 +137,8 @@ func (h *Harness) note(f systems.FinalTick) {
 	}
 	h.Rewritten++
 	for _, c := range h.Clients {
-		if c.next > f.Tick {
-			c.differs(f.Tick)
+		if c.furthest >= f.Tick {
+			c.Rewritten++
 		}
 	}
 }
@@ -298,6 +298,9 @@ func (h *Harness) Err() error {
 	for i, c := range h.Clients {
 		if c.Mismatches > 0 {
 			errs = append(errs, fmt.Errorf("client %d differed from the server at %d of %d confirmed ticks, first at tick %d", i, c.Mismatches, c.Checked, c.FirstMismatch))
+		}
+		if c.Rewritten > 0 {
+			errs = append(errs, fmt.Errorf("client %d had confirmed %d ticks that are others now", i, c.Rewritten))
 		}
 		if c.Core != nil && c.Core.Err() != nil && !c.left {
 			errs = append(errs, fmt.Errorf("client %d ended: %w", i, c.Core.Err()))
