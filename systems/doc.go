@@ -14,6 +14,10 @@
 // that the strategy names. They are hostile until they are parsed; a half answers a message it cannot use with an
 // error and is otherwise unchanged.
 //
+// Events that cannot be taken back go the same way in every strategy: a view hears of an event that is marked
+// irreversible only when what entered its tick is final, which is the server's word, in the order of ticks. Verify sync
+// sends everything that way.
+//
 // The package holds the interfaces, the vocabulary of peers and roles, and the table of what each strategy demands
 // of a game. The strategies are in packages below it; systems/clock estimates clocks and controls a client's lead.
 package systems
