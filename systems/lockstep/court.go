@@ -141,23 +141,13 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 	return nil
 }
 
-// blame has the peer of a player who differs put right.
+// blame has the peer of a player who differs put right, or removed if that was tried often enough.
 func (s *Server) blame(player ecs.Player, _ ecs.Tick, strikes int) {
 	for i := range s.peers {
 		if p := &s.peers[i]; p.open && p.seat == int(player) {
 			p.stats.Desyncs++
 			p.fault()
-			p.expelled = p.expelled || strikes >= vote.MaxStrikes
-		}
-	}
-}
-
-// Expelled calls f for each open peer whose state has differed for the third time: it should be removed instead of
-// being put right once more.
-func (s *Server) Expelled(f func(systems.Peer)) {
-	for i := range s.peers {
-		if p := &s.peers[i]; p.open && p.expelled {
-			f(systems.Peer(i))
+			p.stats.Expelled = p.stats.Expelled || strikes >= vote.MaxStrikes
 		}
 	}
 }
