@@ -279,32 +279,37 @@ func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) []ecs.Checksum {
 	return sums
 }
 
-// journalled calls f with each strategy whose server can bring matches back bit by bit.
-func journalled(t *testing.T, f func(t *testing.T, sync string)) {
+// journalled calls f with the flags of each strategy whose server can bring matches back bit by bit.
+func journalled(t *testing.T, f func(t *testing.T, flags ...string)) {
 	for _, s := range strategies {
-		if s.Needs.Exact {
-			t.Run(s.Name, func(t *testing.T) {
-				slow(t)
-				f(t, s.Name)
-			})
+		if !s.Needs.Exact {
+			continue
 		}
+		t.Run(s.Name, func(t *testing.T) {
+			slow(t)
+			f(t, "--sync", s.Name)
+		})
 	}
+	t.Run("lockstep whose server does not simulate", func(t *testing.T) {
+		slow(t)
+		f(t, "--sync", "lockstep", "--relay-only")
+	})
 }
 
 // The promise of --journal: a server that is killed in the middle of matches, and again after it was started again, is
 // there again for clients that do nothing about it, and nothing that they ever held as final is otherwise.
 func TestAServerThatIsKilledBringsEveryMatchBackAndClientsGoOn(t *testing.T) {
-	journalled(t, func(t *testing.T, sync string) {
+	journalled(t, func(t *testing.T, flags ...string) {
 		dir := filepath.Join(t.TempDir(), "journals")
-		s := serveCrumbs(t, "127.0.0.1:0", dir, "--sync", sync)
+		s := serveCrumbs(t, "127.0.0.1:0", dir, flags...)
 		c := crewOf(t, dir, s.at, "duel", "main")
 		c.play(100, nil)
-		for range 2 {
+		for _, fsync := range []string{"always", "20ms"} { // it may change
 			if code := s.end(t, syscall.SIGKILL); code != -1 {
 				t.Fatalf("the killed server exits with %d", code)
 			}
 			final := c.final()
-			s = serveCrumbs(t, s.at.String(), dir, "--sync", sync)
+			s = serveCrumbs(t, s.at.String(), dir, append(flags, "--fsync", fsync)...)
 			for room, tick := range final {
 				if back := s.back(t); back[room] < tick {
 					t.Errorf("room %s is back at tick %d of %d", room, back[room], tick)
@@ -321,7 +326,7 @@ func TestAServerThatIsKilledBringsEveryMatchBackAndClientsGoOn(t *testing.T) {
 			}
 		}
 		c.verify()
-		s = serveCrumbs(t, s.at.String(), dir, "--sync", sync)
+		s = serveCrumbs(t, s.at.String(), dir, flags...)
 		if back := s.back(t); len(back) > 0 {
 			t.Errorf("after a stop in order these were brought back: %v", back)
 		}
@@ -330,9 +335,9 @@ func TestAServerThatIsKilledBringsEveryMatchBackAndClientsGoOn(t *testing.T) {
 
 // A power cut takes what was written and not synced: the end of the file. Clients have it, and hand it back.
 func TestWhatAPowerCutTookClientsHandBack(t *testing.T) {
-	journalled(t, func(t *testing.T, sync string) {
+	journalled(t, func(t *testing.T, flags ...string) {
 		dir := filepath.Join(t.TempDir(), "journals")
-		s := serveCrumbs(t, "127.0.0.1:0", dir, "--sync", sync)
+		s := serveCrumbs(t, "127.0.0.1:0", dir, flags...)
 		c := crewOf(t, dir, s.at, "main")
 		c.play(200, nil)
 		s.end(t, syscall.SIGKILL)
@@ -348,7 +353,7 @@ func TestWhatAPowerCutTookClientsHandBack(t *testing.T) {
 		if err := os.Truncate(paths[0], info.Size()*2/3-1); err != nil {
 			t.Fatal(err)
 		}
-		s = serveCrumbs(t, s.at.String(), dir, "--sync", sync)
+		s = serveCrumbs(t, s.at.String(), dir, flags...)
 		if back := s.back(t)["main"]; back == 0 || back+20 > final {
 			t.Fatalf("the match is back at tick %d of %d: nothing was lost, or everything", back, final)
 		}

@@ -43,8 +43,8 @@ prints a join line, and a new one each time that one was used.
 
 With --journal, no client hears of a tick before it was written, so that a server which is killed (kill -9, a crash) and
 started again with the same --journal and the same build brings every match back as its players knew it, and they
-reconnect by themselves. Without --key-file the key is kept with the journals, as server.key. What a power cut takes
-from a match is for --fsync to choose:
+reconnect by themselves if it is back within a minute. Without --key-file the key is kept with the journals, as
+server.key. What a power cut takes from a match is for --fsync to choose:
   always      nothing that a client was told. Every tick of every room waits for the disk.
   100ms       up to a tenth of a second of play, or whatever time is given. Clients hand it back when they reconnect;
               it is lost only if all of them are gone too.

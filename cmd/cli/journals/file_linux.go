@@ -2,29 +2,42 @@ package journals
 
 import (
 	"os"
+	"sync"
 	"syscall"
 )
 
-// diskFile syncs a file's content and size, and not the time at which it was changed, which is half the work.
+// diskFile syncs a file's content and size, and not the time at which it was changed, which is half the work. It
+// allocates nothing to do so.
 type diskFile struct {
 	*os.File
 	conn syscall.RawConn
+	data func(fd uintptr) // f.fdatasync, bound once
+
+	mu  sync.Mutex
+	err error // of fdatasync
 }
 
 func newDiskFile(f *os.File) (file, error) {
 	conn, err := f.SyscallConn()
-	return diskFile{f, conn}, err
+	d := &diskFile{File: f, conn: conn}
+	d.data = d.fdatasync
+	return d, err
+}
+
+func (f *diskFile) fdatasync(fd uintptr) {
+	for f.err = syscall.EINTR; f.err == syscall.EINTR; {
+		f.err = syscall.Fdatasync(int(fd))
+	}
 }
 
 // Sync makes what was written survive a power cut.
-func (f diskFile) Sync() (err error) {
-	closed := f.conn.Control(func(fd uintptr) {
-		for err = syscall.EINTR; err == syscall.EINTR; {
-			err = syscall.Fdatasync(int(fd))
-		}
-	})
-	if err == nil {
-		err = closed
+func (f *diskFile) Sync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = nil
+	err := f.conn.Control(f.data)
+	if f.err != nil {
+		err = f.err
 	}
 	if err != nil {
 		return &os.PathError{Op: "sync", Path: f.Name(), Err: err}

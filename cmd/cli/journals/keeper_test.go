@@ -253,8 +253,11 @@ func TestARoomIsNotOpenedOverAMatchThatCouldNotBePutAside(t *testing.T) {
 	if err := os.RemoveAll(blocked); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.Open("main", &room.Config{Match: 2}); err != nil {
-		t.Error(err)
+	for match := range uint64(2) {
+		if err := k.Open("main", &room.Config{Match: 2 + match}); err != nil {
+			t.Error(err)
+		}
+		k.End("main")
 	}
 	k.End("nothing") // a room that has no journal
 }

@@ -3,7 +3,6 @@ package journals
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"sync/atomic"
 
 	"tendon/ecs"
@@ -125,7 +124,7 @@ func (j *roomJournal) sync() {
 	if j.lost.Load() != nil || !j.dirty.Swap(false) {
 		return
 	}
-	if err := j.file.Sync(); err != nil && !errors.Is(err, fs.ErrClosed) {
+	if err := j.file.Sync(); err != nil { // of a file that was closed meanwhile nobody asks any more
 		err = fmt.Errorf("%w: %w", errLost, err)
 		j.lost.Store(&err)
 	}
