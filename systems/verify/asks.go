@@ -21,16 +21,6 @@ func (a *asks) slot(number uint64) *Command { return &a.slots[number%maxOutstand
 // outstanding returns how many commands are not answered.
 func (a *asks) outstanding() int { return int(a.next - a.first) }
 
-// inputs reports whether one of them is an input.
-func (a *asks) inputs() bool {
-	for n := a.first; n < a.next; n++ {
-		if a.slot(n).Kind == CommandInput {
-			return true
-		}
-	}
-	return false
-}
-
 // add gives a command its number.
 func (a *asks) add(c Command) {
 	c.Number = a.next
@@ -55,9 +45,7 @@ func (a *asks) expire(now, timeout systems.Time) (input bool) {
 // hear takes the server's answers. again reports whether an input has to be stated again: one was rejected for a
 // reason that passes.
 func (a *asks) hear(m *stateMessage) (rejected int, again bool) {
-	if !a.known {
-		a.known, a.first, a.next = true, m.answered+1, m.answered+1
-	}
+	a.known = true
 	rejections := m.rejected
 	for ; a.first < a.next && a.first <= m.answered; a.first++ {
 		for len(rejections) > 0 && rejections[0].number < a.first {
@@ -71,7 +59,7 @@ func (a *asks) hear(m *stateMessage) (rejected int, again bool) {
 		}
 		a.answers.add(c, why)
 	}
-	if a.next <= m.answered { // another process has played the seat meanwhile
+	if a.next <= m.answered { // others have played the seat before, or meanwhile
 		a.first, a.next = m.answered+1, m.answered+1
 	}
 	a.sent = max(a.sent, a.first)

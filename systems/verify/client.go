@@ -125,11 +125,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.asks.sent = c.asks.first
 	c.stats.ServerTick = max(c.stats.ServerTick, serverTick, c.present)
 	if c.config.Seat >= 0 {
-		held := c.world.InputOf(ecs.Player(c.config.Seat))
-		if c.asks.inputs() {
-			held = c.own.last // what the server will have
-		}
-		c.own.restart(held, c.game)
+		c.own.restart(c.world.InputOf(ecs.Player(c.config.Seat)), c.game)
 	}
 }
 

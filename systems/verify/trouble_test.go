@@ -307,6 +307,46 @@ func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 	})
 }
 
+// A new process whose player holds nothing down says so: what the one before held does not go on.
+func TestANewProcessLetsGoOfWhatTheOldOneHeld(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		m := newMatch(t, testGame(60), c, 34)
+		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
+		m.net.RunUntil(2 * time.Second)
+		if padInput.Unpack(m.server.inputs[0]).DX != 1 {
+			t.Fatal("the test proves nothing")
+		}
+		p.play = idle
+		m.restart(p)
+		m.net.RunUntil(3 * time.Second)
+		if in := m.server.inputs[0]; in != (ecs.InputBytes{}) {
+			t.Errorf("walks on with %+v", padInput.Unpack(in))
+		}
+	})
+}
+
+// A player who has held a key down since before he came into the match walks, and so he does when he comes again.
+func TestWhoJoinsHoldsWhatHeHolds(t *testing.T) {
+	inBothModes(t, func(t *testing.T, c Config) {
+		m := newMatch(t, testGame(60), c, 35)
+		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
+		out := &outbox{m.fromServer}
+		m.net.RunUntil(2 * time.Second)
+		first := padInput.Unpack(m.server.inputs[0])
+		m.server.Stamp(ecs.Order{Kind: ecs.OrderLeave}, out)
+		m.net.RunUntil(3 * time.Second)
+		gone := padInput.Unpack(m.server.inputs[0])
+		m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin}, out)
+		m.net.RunUntil(4 * time.Second)
+		if again := padInput.Unpack(m.server.inputs[0]); first.DX != 1 || gone != (pad{}) || again.DX != 1 {
+			t.Errorf("holds %+v, then %+v, then %+v", first, gone, again)
+		}
+		if n := p.Stats().Rejected; n > 0 {
+			t.Errorf("%d commands of somebody who was not there", n)
+		}
+	})
+}
+
 // A spectator sees what everybody sees, and says nothing.
 func TestASpectatorWatches(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {

@@ -108,6 +108,22 @@ func TestAnAnsweredCommandIsAnsweredFromTheCache(t *testing.T) {
 	}
 }
 
+// Of several rejections only those are forgotten that the client has heard.
+func TestARejectionIsRepeatedUntilItWasHeard(t *testing.T) {
+	b := newBench(t, Config{})
+	for first := uint64(1); first <= 3; first++ {
+		_ = b.ask(0, first, []Command{order(5000, 1), order(1, 2), order(5000, 3)}[first-1:]...)
+		b.tick(1)
+		want := []rejection{{1, ReasonInvalid}, {3, ReasonInvalid}}
+		if first > 1 {
+			want = want[1:]
+		}
+		if m := b.last(); !slices.Equal(m.rejected, want) {
+			t.Errorf("first %d: rejected %v", first, m.rejected)
+		}
+	}
+}
+
 // A message that was overtaken brings nothing back: not a command, nor an older state, nor a rejection.
 func TestAnOvertakenMessageChangesNothing(t *testing.T) {
 	b := newBench(t, Config{})
@@ -265,6 +281,9 @@ func TestAFloodIsBounded(t *testing.T) {
 	if st := b.s.PeerStats(0); st.Refused < 1900 {
 		t.Errorf("%+v", st)
 	}
+	if err := b.s.Receive(0, systems.Datagram, []byte{99}, 0, b); err != nil {
+		t.Error("read beyond the budget:", err)
+	}
 	_ = b.ask(1, 1, order(1, 1))
 	b.tick(1)
 	if len(b.orders) != 1 || len(b.s.seats[0].rejected) > maxOutstanding || b.s.seats[0].waiting != 0 {
@@ -360,8 +379,31 @@ func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 	if err := c.Receive(systems.Datagram, good, 0); err != nil || c.present != m.tick {
 		t.Errorf("the good one: %v", err)
 	}
-	if err := c.Receive(systems.Datagram, good, 0); err != nil || c.present != m.tick || c.stats.Hashes == 0 {
+	hashes := c.stats.Hashes
+	if err := c.Receive(systems.Datagram, good, 9); err != nil || c.present != m.tick || c.stats.Hashes != hashes || c.arrived == 9 {
 		t.Errorf("again: %v", err)
+	}
+	// A newer one from an older base, damaged: the world stays where it is shown.
+	l.server.Tick(0)
+	spoilt := slices.Clone(l.server.state(&l.server.peers[0], present))
+	spoilt[len(spoilt)-2] ^= 1
+	if err := c.Receive(systems.Datagram, spoilt, 0); err != nil || c.World().Tick() != c.present || c.present != m.tick {
+		t.Errorf("%v, world in tick %d, present %d", err, c.World().Tick(), c.present)
+	}
+	// Nothing but bases that are not held: then only an image helps.
+	c.lost = false
+	for n := 0; !c.lost; n++ {
+		if err := c.Receive(systems.Datagram, with(func(m *stateMessage) { m.delta[1] += 20; m.happened = nil }), 0); err != nil || n > 200 {
+			t.Fatal(err, n)
+		}
+	}
+	// Pieces of no end do not pile up.
+	pieces, endless := 0, appendPiece(nil, true, make([]byte, pieceBytes))
+	for c.Receive(systems.Reliable, endless, 0) == nil {
+		pieces++
+	}
+	if pieces != maxState/pieceBytes || len(c.pieces) != 0 {
+		t.Errorf("%d pieces were kept", pieces)
 	}
 }
 
