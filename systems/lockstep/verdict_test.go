@@ -1,0 +1,168 @@
+package lockstep
+
+import (
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// ending is the test game with a result in tick 400: where everybody stands.
+func ending() *ecs.Game {
+	g := testGame(60)
+	g.Result = func(w *ecs.World) (result []byte) {
+		if w.Tick() != 400 {
+			return nil
+		}
+		for e := range ships.All(w) {
+			result = append(result, byte(e.A.Pos.X.Floor()), byte(e.A.Pos.Y.Floor()))
+		}
+		return append(result, 'e')
+	}
+	return g
+}
+
+// spoil changes a client's state behind its back after it has executed a frame, for good: a place could be put right by
+// the game itself.
+func spoil(p *player, f ecs.Tick) {
+	done := false
+	next := p.onFrame
+	p.onFrame = func(q *player, before, after ecs.Tick) {
+		if next != nil {
+			next(q, before, after)
+		}
+		if after >= f && !done {
+			done, q.faulty = true, true
+			q.world.Rand().Uint64()
+		}
+	}
+}
+
+// LS-11 and LS-14: whether the server computes the match or only keeps it, the one who differs is found within a
+// second, blamed alone, and put right with an image; and what the match came to is decided by the votes of all.
+func TestWhoDiffersIsFoundAndTheMatchIsDecided(t *testing.T) {
+	for _, way := range []struct {
+		simulate Simulate
+		wrong    int // clients that differ
+		how      systems.How
+	}{{Always, 0, systems.ByMajority}, {Always, 1, systems.ByMajority}, {OnDemand, 0, systems.ByMajority}, {OnDemand, 1, systems.ByMajority},
+		{OnDemand, 2, systems.ByMajority}, {Always, 2, systems.ByMajority}} {
+		m := newMatch(t, ending(), 3, Config{Simulate: way.simulate})
+		for s := range 4 {
+			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+			if s < way.wrong {
+				spoil(c, 130)
+			}
+		}
+		m.net.RunUntil(5 * time.Second)
+		for i, c := range m.clients {
+			if flagged := c.flagged > 0; flagged != (i < way.wrong) || c.faulty {
+				t.Errorf("%v: client %d was flagged %d times, still wrong: %v", way, i, c.flagged, c.faulty)
+			}
+			if i < way.wrong && len(c.found) != 1 && way.simulate == Always {
+				t.Errorf("%v: client %d found %v", way, i, c.found)
+			}
+		}
+		if way.simulate == OnDemand && way.wrong < 2 && m.server.World().Tick() != 0 {
+			t.Errorf("%v: the server computed %d frames", way, m.server.World().Tick())
+		}
+		m.net.RunUntil(20 * time.Second)
+		if len(m.decisions) != 1 {
+			t.Fatalf("%v: decisions %+v", way, m.decisions)
+		}
+		d := m.decisions[0]
+		if d.Tick != 400 || d.How != way.how || d.Registered != 15 || d.Voted != 15 || d.Dissented != 0 || len(d.Result) != 9 {
+			t.Errorf("%v: %+v", way, d)
+		}
+	}
+}
+
+// Two against two, and the server has to play the match; it does so beside its own work, and once.
+func TestAContestedResultIsPlayedAgain(t *testing.T) {
+	for _, simulate := range []Simulate{Always, OnDemand} {
+		m := newMatch(t, ending(), 3, Config{Simulate: simulate})
+		for s := range 4 {
+			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+			if s < 2 {
+				spoil(c, 380) // after the last comparison
+			}
+		}
+		m.net.RunUntil(20 * time.Second)
+		if len(m.decisions) != 1 {
+			t.Fatalf("%v: decisions %+v", simulate, m.decisions)
+		}
+		d := m.decisions[0]
+		if d.Tick != 400 || d.How != systems.ByReplay || d.Dissented != 3 || d.Replays != 1 || len(d.Result) != 9 || d.Votes[2] == 0 || d.Votes[2] != d.Votes[3] {
+			t.Errorf("%v: %+v", simulate, d)
+		}
+		if simulate == OnDemand && m.server.World().Tick() < 400 {
+			t.Errorf("the server is at %d", m.server.World().Tick())
+		}
+	}
+}
+
+// A majority that lies is believed where the server knows no better, and overruled where it computes the match.
+func TestALyingMajorityIsOverruledByAServerThatComputes(t *testing.T) {
+	for _, simulate := range []Simulate{Always, OnDemand} {
+		m := newMatch(t, ending(), 3, Config{Simulate: simulate})
+		for s := range 4 {
+			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+			c.onFrame = func(p *player, _, _ ecs.Tick) {}
+		}
+		m.onUp = func(p *player, _ systems.Channel, message []byte, _ simnet.Time) {
+			if message[0] == kindResult && p.id < 3 {
+				message[len(message)-1] ^= 1
+			}
+		}
+		m.net.RunUntil(20 * time.Second)
+		if len(m.decisions) != 1 {
+			t.Fatalf("%v: decisions %+v", simulate, m.decisions)
+		}
+		d := m.decisions[0]
+		if d.How != systems.ByAudit || d.Dissented != 7 || d.Result[len(d.Result)-1] != 'e' {
+			t.Errorf("%v: %+v", simulate, d) // on demand: the fourth player's history is clean
+		}
+	}
+}
+
+// A player who says that the match has ended when it has not gets it played, and no decision.
+func TestAnEndThatWasNoneIsNotDecided(t *testing.T) {
+	m := newMatch(t, ending(), 3, Config{Simulate: OnDemand, VoteTime: systems.Second})
+	for s := range 4 {
+		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+	}
+	m.net.RunUntil(2 * time.Second)
+	lie := resultMessage{tick: 50, result: []byte("mine")}
+	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.net.Now()), m.out()); err != nil {
+		t.Fatal(err)
+	}
+	m.net.RunUntil(4 * time.Second)
+	if len(m.decisions) != 0 || m.server.World().Tick() < 170 || m.server.court.open {
+		t.Fatalf("%+v, at %d", m.decisions, m.server.World().Tick())
+	}
+	m.net.RunUntil(10 * time.Second)
+	if len(m.decisions) != 1 || m.decisions[0].Tick != 400 {
+		t.Fatalf("%+v", m.decisions)
+	}
+}
+
+// The third time is the last.
+func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
+	m := newMatch(t, testGame(60), 3, Config{})
+	for s := range 3 {
+		m.join(profile(t, "P1"), simnet.Clock{}, s, 60, wander(uint64(s)))
+	}
+	c := m.clients[0]
+	for i := range 3 {
+		if m.server.PeerStats(0).Expelled {
+			t.Fatalf("after %d", i)
+		}
+		spoil(c, c.at()+10)
+		m.net.RunUntil(m.net.Now() + 3*time.Second)
+	}
+	if st := m.server.PeerStats(0); !st.Expelled || st.Desyncs != 3 || m.server.PeerStats(1).Expelled {
+		t.Errorf("%+v", st)
+	}
+}
