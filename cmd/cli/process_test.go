@@ -20,7 +20,14 @@ type process struct {
 
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(dotsBinary, append(args, "--json")...)}
+	return startProgram(t, dotsBinary, nil, args...)
+}
+
+// startProgram starts another program of the command line; a nil environment is this process's.
+func startProgram(t *testing.T, path string, environment []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(path, append(args, "--json")...)}
+	p.cmd.Env = environment
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/rollback/journal"
+	"tendon/rollback/recording"
+)
+
+// crumbsAt is testGame's own program at work.
+func crumbsAt(t *testing.T, args ...string) *process {
+	t.Helper()
+	return startProgram(t, os.Args[0], append(os.Environ(), asCrumbs+"=1"), args...)
+}
+
+// ticksIn fits a line of a bot that has been in the match up to a tick.
+func ticksIn(least float64) func(string, map[string]any) bool {
+	return func(event string, f map[string]any) bool {
+		c, _ := f["client"].(map[string]any)
+		tick, _ := c["tick"].(float64)
+		return playing(event, f) && tick >= least
+	}
+}
+
+// logServer is a server whose match is recorded, and a bot's log of it.
+type logServer struct {
+	t              *testing.T
+	*process       // the server
+	address, token string
+	dir, log       string
+}
+
+func startLogServer(t *testing.T, strategy string) *logServer {
+	t.Helper()
+	s := &logServer{t: t, dir: t.TempDir()}
+	s.log = filepath.Join(s.dir, "match.log")
+	s.process = crumbsAt(t, "serve", "--listen", "127.0.0.1:0", "--sync", strategy, "--record", s.dir)
+	s.address = s.until(is("listening"))["public"].(string)
+	s.token = s.until(is("join"))["token"].(string)
+	return s
+}
+
+// opened reads the log as it lies there.
+func (s *logServer) opened() *journal.Journal {
+	s.t.Helper()
+	data, err := os.ReadFile(s.log)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	j, err := journal.Open(data, testGame(), "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return j
+}
+
+// judge demands that the log leads to the states that the server recorded, and returns its last tick.
+func (s *logServer) judge() ecs.Tick {
+	s.t.Helper()
+	if code := s.end(os.Interrupt); code != exitFine {
+		s.t.Fatalf("the server exits with %d", code)
+	}
+	data, err := os.ReadFile(recordingIn(s.t, s.dir))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r, err := recording.Open(data)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	w, err := s.opened().World()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var state ecs.Snapshot
+	w.Save(&state)
+	for e := range r.Entries(w.Tick(), w.Tick()) {
+		if e.Tick != w.Tick() {
+			continue
+		}
+		if e.Checksum != state.Checksum() {
+			s.t.Errorf("the log leads to checksum %x at tick %d, the server recorded %x", state.Checksum(), e.Tick, e.Checksum)
+		}
+		return e.Tick
+	}
+	s.t.Fatalf("the recording has no tick %d, where the log ends", w.Tick())
+	return 0
+}
+
+// A client that is killed has its match in the file, comes back without a token of its own, goes on from there without
+// being sent a state, and what the file holds in the end is what the server recorded.
+func TestAClientThatWasKilledGoesOnFromItsLog(t *testing.T) {
+	for _, strategy := range []string{"lockstep", "relay"} {
+		t.Run(strategy, func(t *testing.T) {
+			slow(t)
+			s := startLogServer(t, strategy)
+			bot := crumbsAt(t, "join", s.address, "--token", s.token, "--bot", "--log", s.log)
+			bot.until(ticksIn(150))
+			if code := bot.end(syscall.SIGKILL); code != -1 {
+				t.Fatalf("the killed bot exits with %d", code)
+			}
+			before := s.opened()
+			if before.Last().Tick < 100 {
+				t.Fatalf("after 150 ticks the log ends at %d", before.Last().Tick)
+			}
+			again := crumbsAt(t, "join", s.address, "--bot", "--log", s.log)
+			if f := again.until(is("log")); f["used"] != true || f["tick"] != float64(before.Last().Tick) {
+				t.Errorf("the log that ends at tick %d is taken up as %v", before.Last().Tick, f)
+			}
+			again.until(ticksIn(float64(before.Last().Tick) + 150))
+			if code := again.end(os.Interrupt); code != exitFine {
+				t.Errorf("the second bot exits with %d", code)
+			}
+			after := s.opened()
+			if after.Start() != before.Start() || after.Header().Match != before.Header().Match {
+				t.Errorf("the log begins at tick %d of match %x, before it began at %d of %x: a state was loaded", after.Start(), after.Header().Match,
+					before.Start(), before.Header().Match)
+			}
+			if last := s.judge(); last < before.Last().Tick+100 {
+				t.Errorf("the log ends at tick %d, when the first bot was killed it ended at %d", last, before.Last().Tick)
+			}
+		})
+	}
+}
+
+// What is wrong with a log is said, and the match comes from the server: torn at its end, only that is lost; cut to
+// pieces, of something else, or of another match, all of it.
+func TestALogThatIsOfNoUseIsSaidSoAndTheMatchComesFromTheServer(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, path string)
+		used  bool
+	}{
+		{"torn", func(t *testing.T, path string) { cut(t, path, 3) }, true},
+		{"damaged", func(t *testing.T, path string) { scribble(t, path, 60) }, false},
+		{"something else", func(t *testing.T, path string) { write(t, path, []byte("this is a shopping list"), 0o600) }, false},
+		{"empty", func(t *testing.T, path string) { write(t, path, nil, 0o600) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			slow(t)
+			s := startLogServer(t, "lockstep")
+			bot := crumbsAt(t, "join", s.address, "--token", s.token, "--bot", "--log", s.log)
+			bot.until(ticksIn(120))
+			bot.end(syscall.SIGKILL)
+			c.spoil(t, s.log)
+			again := crumbsAt(t, "join", s.address, "--bot", "--log", s.log)
+			f := again.until(is("log"))
+			why, _ := f["why"].(string)
+			if f["used"] != c.used || !c.used && !strings.Contains(why, "journal") {
+				t.Errorf("the log is taken as %v", f)
+			}
+			again.until(ticksIn(200))
+			again.end(os.Interrupt)
+			s.judge()
+		})
+	}
+}
+
+// A log of a match that the server knows nothing of is no obstacle: the state is sent, and the log begins anew.
+func TestALogOfAnotherMatchBeginsAnew(t *testing.T) {
+	slow(t)
+	first, second := startLogServer(t, "lockstep"), startLogServer(t, "lockstep")
+	bot := crumbsAt(t, "join", first.address, "--token", first.token, "--bot", "--log", second.log)
+	bot.until(ticksIn(120))
+	bot.end(syscall.SIGKILL)
+	old := second.opened().Header().Match
+	again := crumbsAt(t, "join", second.address, "--token", second.token, "--bot", "--log", second.log)
+	again.until(ticksIn(60))
+	again.end(os.Interrupt)
+	if match := second.opened().Header().Match; match == old {
+		t.Errorf("the log is still of match %x", match)
+	}
+	second.judge()
+}
+
+func cut(t *testing.T, path string, bytes int64) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err == nil {
+		err = os.Truncate(path, info.Size()-bytes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func scribble(t *testing.T, path string, at int) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[at] ^= 0xff
+	write(t, path, data, 0o600)
+}
