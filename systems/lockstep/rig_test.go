@@ -159,7 +159,7 @@ type client struct {
 	out     bool               // it was removed
 	differs []ecs.Difference   // found when it was put right
 	down    int                // bytes that the server sent
-	pressed simnet.Time        // when its Held last changed
+	pressed [256]simnet.Time   // when its Held became that; 0: it is shown
 	display []simnet.Time      // from such a change to the frame that has it
 
 	onHear  func(ch systems.Channel, m []byte)
@@ -546,9 +546,11 @@ func (c *client) executed(f systems.FinalTick) {
 	if c.Live() {
 		c.lags = append(c.lags, lag{r.net.Now(), r.net.Now() - want.ended})
 	}
-	if c.pressed != 0 && padInput.Unpack(f.Inputs[c.seat]).Held == c.pad.Held {
-		c.display = append(c.display, r.net.Now()-c.pressed)
-		c.pressed = 0
+	if c.seat >= 0 {
+		if p := &c.pressed[padInput.Unpack(f.Inputs[c.seat]).Held]; *p != 0 {
+			c.display = append(c.display, r.net.Now()-*p)
+			*p = 0
+		}
 	}
 	if c.spoil != nil {
 		c.spoil(c.world)
@@ -563,7 +565,7 @@ func (c *client) frame(now systems.Time) {
 	if c.play != nil {
 		in := c.play(c, c.frames)
 		if in.Held != c.pad.Held && c.Live() {
-			c.pressed = c.rig.net.Now()
+			c.pressed[in.Held] = c.rig.net.Now()
 		}
 		c.pad = in
 		c.SetInput(padInput.Pack(in))
@@ -694,10 +696,10 @@ func (c *client) busy(seed uint64) {
 	}
 }
 
-// four joins four who wander and give orders, with clocks of their own.
+// four joins four who wander and give orders, with clocks of their own and displays at four phases of a tick.
 func (r *rig) four(path simnet.Profile, seed uint64) {
 	for s := range 4 {
-		c := r.joins(options{path: path, seat: s, play: wander(seed*16 + uint64(s)), clock: simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(40*s - 60)}})
+		c := r.joins(options{path: path, seat: s, epoch: simnet.Time(s) * time.Second / 240, play: wander(seed*16 + uint64(s)), clock: simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(40*s - 60)}})
 		c.busy(seed*16 + uint64(s))
 	}
 }
