@@ -254,5 +254,13 @@ func (s *Server) Desynced(f func(systems.Peer)) {
 }
 
 // PeerStats returns what the server knows of an open peer. Every state that a peer acknowledges had the right checksum
-// there, so it counts as checked. Refused are its messages that could not be used.
-func (s *Server) PeerStats(id systems.Peer) systems.PeerStats { return s.peers[id].stats }
+// there, so it counts as checked. Refused are its messages that could not be used and its seat's commands that were
+// rejected.
+func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
+	p := &s.peers[id]
+	st := p.stats
+	if p.open && p.seat >= 0 {
+		st.Refused += s.seats[p.seat].rejects
+	}
+	return st
+}

@@ -17,6 +17,7 @@ type seat struct {
 	first    uint64      // the client has answers to all numbers before it
 	rejected []rejection // numbers ≥ first, ascending
 	waiting  int         // commands in the queue
+	rejects  uint64      // commands that were not accepted
 
 	held ecs.InputBytes // what the player does, until he says otherwise
 	said bool           // he said so in the running tick
@@ -55,6 +56,7 @@ func (s *seat) hear(first uint64) {
 
 // reject notes that a command was not accepted. At most maxOutstanding are kept: a client has no more without answers.
 func (s *seat) reject(number uint64, why Reason) {
+	s.rejects++
 	if len(s.rejected) == maxOutstanding {
 		s.rejected = append(s.rejected[:0], s.rejected[1:]...)
 	}

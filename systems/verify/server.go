@@ -26,7 +26,6 @@ type Server struct {
 	first   ecs.Tick // the tick of the world that NewServer was given
 	done    ecs.Tick
 	deltas  deltas
-	rejects uint64
 
 	rehearsal *rehearsal // nil until there is something to rehearse
 
@@ -81,9 +80,6 @@ func (s *Server) OldestServable() ecs.Tick {
 	}
 	return s.first
 }
-
-// Rejects returns how many commands were rejected.
-func (s *Server) Rejects() uint64 { return s.rejects }
 
 // Stamp enters an order into the next tick: clients simulate nothing, so nobody needs to hear of it before. It panics
 // on an order that no peer would take.
@@ -148,13 +144,12 @@ func (s *Server) decide(w *waiting, present ecs.PlayerSet) {
 	seat.waiting--
 	if why != Accepted {
 		seat.reject(c.Number, why)
-		s.rejects++
 	}
 }
 
 // decideOrders rejects the orders that the game refuses. s.scratch.numbers are the commands they were, 0 for others'.
 func (s *Server) decideOrders() {
-	if s.game.ValidateOrder == nil || len(s.scratch.orders) == len(s.stamped) {
+	if s.game.Order == nil || s.game.ValidateOrder == nil || len(s.scratch.orders) == len(s.stamped) {
 		return
 	}
 	if s.rehearsal == nil {
@@ -169,7 +164,6 @@ func (s *Server) decideOrders() {
 			verdict = verdict[1:]
 			if number := s.scratch.numbers[i]; !ok && number > 0 {
 				s.seats[o.Player].reject(number, ReasonInvalid)
-				s.rejects++
 				continue
 			}
 		}

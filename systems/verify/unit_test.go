@@ -589,3 +589,78 @@ func TestAConfigThatIsWrongIsNamed(t *testing.T) {
 		t.Errorf("the client does not do as the server: %+v", c)
 	}
 }
+
+// A peer that acknowledges nothing is sent as much as may be under way, and then nothing; one acknowledgement of it all
+// frees all of it, however short the history is.
+func TestWhatIsUnderWayIsBounded(t *testing.T) {
+	for _, v := range []struct {
+		crowd, history, most int
+	}{{1, 256, maxStates}, {1, 16, 16}, {300, 256, maxStates}} {
+		game, sent, messages := crowdGame(v.crowd), 0, 0
+		half, err := New(Config{Reliable: true, History: v.history}).NewServer(systems.ServerConfig{World: newWorld(t, game, 1), Peers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := half.(*Server)
+		out := &outbox{func(_ systems.Peer, _ systems.Channel, m []byte) { sent += len(m); messages++ }}
+		s.Open(0, -1, 0, 0, out)
+		for range min(200, v.history+v.history/2) {
+			s.Tick(0)
+			s.Send(0, out)
+		}
+		if messages == 0 || messages > v.most || sent > window || v.crowd > 1 && sent < window/2 {
+			t.Errorf("crowd of %d, history of %d: %d messages of %d bytes", v.crowd, v.history, messages, sent)
+		}
+		m := askMessage{held: s.peers[0].chain, first: 1}
+		message, _ := m.append(nil, systems.MaxReliable, game)
+		if err := s.Receive(0, systems.Reliable, message, 0, out); err != nil {
+			t.Fatal(err)
+		}
+		if p := &s.peers[0]; p.underWay != 0 || p.states != 0 {
+			t.Errorf("history of %d: %d states of %d bytes are under way after all was acknowledged", v.history, p.states, p.underWay)
+		}
+	}
+}
+
+// A client keeps the states that deltas on their way may begin at, and gives the others back.
+func TestAClientKeepsAsManyStatesAsAreUnderWay(t *testing.T) {
+	for _, mode := range modes {
+		l := newLoop(t, testGame(60), mode.config, 1, 3, zigzag)
+		for range 600 {
+			l.step()
+		}
+		c, held := l.clients[0], 0
+		for f := c.present - 250; f <= c.present; f++ {
+			if _, ok := c.ring.At(f); ok {
+				held++
+			}
+		}
+		if held < 2 || held > 10 {
+			t.Errorf("%s: %d states are held with a round trip of 6 ticks", mode.name, held)
+		}
+	}
+}
+
+// A game that gives nobody orders and says what it thinks of them is no reason to stop.
+func TestOrdersOfAGameWithoutOrdersDoNothing(t *testing.T) {
+	game := testGame(60)
+	game.Order = nil
+	half, err := New(Config{}).NewServer(systems.ServerConfig{World: newWorld(t, game, 1), Peers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, b := half.(*Server), &bench{match: &match{t: t}}
+	s.Open(0, 0, 0, 0, b)
+	s.Stamp(ecs.Order{Kind: ecs.OrderJoin}, b)
+	s.Tick(0)
+	m := askMessage{first: 1, asked: []Command{order(1, 1), order(5000, 1)}}
+	message, _ := m.append(nil, systems.MaxDatagram, game)
+	if err := s.Receive(0, systems.Datagram, message, 0, b); err != nil {
+		t.Fatal(err)
+	}
+	s.Tick(0)
+	s.Send(0, b)
+	if b.last().answered != 2 || purseOf(s.World(), 0).Gold != startGold {
+		t.Errorf("answered %d, %+v", b.last().answered, purseOf(s.World(), 0))
+	}
+}
