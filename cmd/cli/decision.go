@@ -24,6 +24,10 @@ type decisions struct {
 // take is told of a decision.
 func (d *decisions) take(r *room.Room, what systems.Decision) {
 	now := time.Now()
+	if what.Registered == 0 {
+		d.started = now
+		return // nobody played
+	}
 	record := matches.Record{Room: d.name, Match: d.match, Game: d.host.game.Name, Strategy: d.strategy, Started: d.started, Ended: now,
 		Tick: uint64(what.Tick), Result: string(what.Result), Verdict: what.How.String(), Replays: what.Replays,
 		Recording: d.recording, Journal: d.journal}

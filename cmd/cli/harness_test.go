@@ -91,6 +91,12 @@ func testGame() *ecs.Game {
 				}
 			}
 		},
+		Result: func(w *ecs.World) []byte { // a round is two seconds
+			if w.Tick()%120 != 0 {
+				return nil
+			}
+			return fmt.Appendf(nil, "round %d", w.Tick()/120)
+		},
 		Bot: func(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
 			now := padType.Unpack(w.InputOf(p))
 			if r.Chance(1, 8) {
