@@ -141,67 +141,115 @@ func (w *witness) frame(now time.Time) error {
 	return nil
 }
 
-// crew are witnesses in several rooms of one server.
+// crew are witnesses in two rooms of one server. It has a directory of its own.
 type crew struct {
+	*crumbsServer
+	served
 	t    *testing.T
 	game *ecs.Game
 	dir  string
+	than map[string]ecs.Tick // where play begins to count, by room
 	all  []*witness
 }
 
-// crewOf lets two bots into each room.
-func crewOf(t *testing.T, dir string, at netip.AddrPort, rooms ...string) *crew {
+// served is a server's strategy with the flags that choose it.
+type served struct {
+	name  string
+	flags []string
+	exact bool // clients compute what the server does, and so hold every tick
+}
+
+// crewsOf starts a server for each strategy, only the exact ones if asked so, and lets two bots into each of its rooms.
+func crewsOf(t *testing.T, exact bool, rooms ...string) (crews []*crew) {
 	t.Helper()
-	c := &crew{t: t, game: testGame(), dir: dir}
-	key, err := server.LoadKey(filepath.Join(dir, "server.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, room := range rooms {
-		for seat := range 2 {
-			token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(c.game.Name), Key: key, Addresses: []netip.AddrPort{at},
-				Pass: server.Pass{Room: room, Seat: seat}, Lifetime: time.Minute, Timeout: time.Second}, time.Now())
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := &witness{room: room, codec: journal.NewCodec(c.game), chains: map[ecs.Tick]journal.Chain{}, sums: map[ecs.Tick]ecs.Checksum{}}
-			if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: strategies,
-				Bot: true, BotSeed: uint64(len(c.all)), Timeout: 2 * systems.Second, Log: w}}); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(w.Close)
-			c.all = append(c.all, w)
+	kinds := []served{{"lockstep --relay-only", []string{"--sync", "lockstep", "--relay-only"}, true}}
+	for _, s := range strategies {
+		if s.Needs.Exact || !exact {
+			kinds = append(kinds, served{s.Name, []string{"--sync", s.Name}, s.Needs.Exact})
 		}
 	}
-	return c
+	for _, kind := range kinds {
+		c := &crew{t: t, served: kind, game: testGame(), dir: filepath.Join(t.TempDir(), "journals")}
+		c.crumbsServer = serveCrumbs(t, "127.0.0.1:0", c.dir, kind.flags...)
+		for _, room := range rooms {
+			for seat := range 2 {
+				c.enter(room, seat)
+			}
+		}
+		crews = append(crews, c)
+	}
+	return crews
+}
+
+// enter lets a bot into a room.
+func (c *crew) enter(room string, seat int) {
+	c.t.Helper()
+	key, err := server.LoadKey(filepath.Join(c.dir, "server.key"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(c.game.Name), Key: key, Addresses: []netip.AddrPort{c.at},
+		Pass: server.Pass{Room: room, Seat: seat}, Lifetime: time.Minute, Timeout: time.Second}, time.Now())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	w := &witness{room: room, codec: journal.NewCodec(c.game), chains: map[ecs.Tick]journal.Chain{}, sums: map[ecs.Tick]ecs.Checksum{}}
+	if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: strategies,
+		Bot: true, BotSeed: uint64(len(c.all)), Timeout: 2 * systems.Second, Log: w}}); err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(w.Close)
+	c.all = append(c.all, w)
+}
+
+// kill ends the server as kill -9 does. Then happens what is told, and it is started again on the same port.
+func (c *crew) kill(then func(), flags ...string) (back map[string]ecs.Tick) {
+	c.t.Helper()
+	if code := c.end(c.t, syscall.SIGKILL); code != -1 {
+		c.t.Fatalf("%s: the killed server exits with %d", c.name, code)
+	}
+	then()
+	c.crumbsServer = serveCrumbs(c.t, c.at.String(), c.dir, append(slices.Clone(c.flags), flags...)...)
+	return c.back(c.t)
+}
+
+// behind lets everybody play a frame and returns how many do not hold so many more ticks as final than c.than.
+func (c *crew) behind(now time.Time, more ecs.Tick) (n int) {
+	c.t.Helper()
+	for i, w := range c.all {
+		if err := w.frame(now); err != nil {
+			c.t.Fatalf("%s: client %d of room %s: %v", c.name, i, w.room, err)
+		}
+		if w.last < c.than[w.room]+more || w.State() != client.Live {
+			n++
+		}
+	}
+	return n
 }
 
 // mostFrames ends what should have come to pass: a minute.
 const mostFrames = 60 * 60
 
-// play lets everybody play until all of them hold so many more ticks as final than the given ones, by room.
-func (c *crew) play(more ecs.Tick, than map[string]ecs.Tick) {
-	c.t.Helper()
+// playOn lets all crews play until all of them hold so many more ticks as final.
+func playOn(t *testing.T, crews []*crew, more ecs.Tick) {
+	t.Helper()
 	ticker := time.NewTicker(time.Second / 60)
 	defer ticker.Stop()
 	for range mostFrames {
 		now, behind := <-ticker.C, 0
-		for i, w := range c.all {
-			if err := w.frame(now); err != nil {
-				c.t.Fatalf("client %d of room %s: %v", i, w.room, err)
-			}
-			if w.last < than[w.room]+more || w.State() != client.Live {
-				behind++
-			}
+		for _, c := range crews {
+			behind += c.behind(now, more)
 		}
 		if behind == 0 {
 			return
 		}
 	}
-	for i, w := range c.all {
-		c.t.Errorf("client %d of room %s is %v at tick %d, after tick %d: %+v", i, w.room, w.State(), w.last, than[w.room], w.Stats())
+	for _, c := range crews {
+		for i, w := range c.all {
+			t.Errorf("%s: client %d of room %s is %v at tick %d, after tick %d: %+v", c.name, i, w.room, w.State(), w.last, c.than[w.room], w.Stats())
+		}
 	}
-	c.t.FailNow()
+	t.FailNow()
 }
 
 // final returns the newest tick that is final to anybody in each room.
@@ -252,10 +300,10 @@ func (c *crew) verify() {
 			different[sum] = true
 		}
 		if len(wrong) > 0 {
-			c.t.Errorf("client %d of room %s: %d of %d ticks and %d states: %v", i, w.room, len(wrong), len(w.chains), len(w.sums), errors.Join(wrong[:min(len(wrong), 5)]...))
+			c.t.Errorf("%s: client %d of room %s: %d of %d ticks and %d states: %v", c.name, i, w.room, len(wrong), len(w.chains), len(w.sums), errors.Join(wrong[:min(len(wrong), 5)]...))
 		}
-		if len(w.chains) < 100 || len(w.sums) < 50 || len(different) < 50 || len(w.Core().Desyncs()) > 0 {
-			c.t.Errorf("client %d of room %s: %d ticks, %d states, %d of them different, desyncs: %v", i, w.room, len(w.chains), len(w.sums), len(different), w.Core().Desyncs())
+		if c.exact && len(w.chains) < 100 || len(w.sums) < 50 || len(different) < 50 || len(w.Core().Desyncs()) > 0 {
+			c.t.Errorf("%s: client %d of room %s: %d ticks, %d states, %d of them different, desyncs: %v", c.name, i, w.room, len(w.chains), len(w.sums), len(different), w.Core().Desyncs())
 		}
 	}
 }
@@ -279,93 +327,79 @@ func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) []ecs.Checksum {
 	return sums
 }
 
-// journalled calls f with the flags of each strategy whose server can bring matches back bit by bit.
-func journalled(t *testing.T, f func(t *testing.T, flags ...string)) {
-	for _, s := range strategies {
-		if !s.Needs.Exact {
-			continue
-		}
-		t.Run(s.Name, func(t *testing.T) {
-			slow(t)
-			f(t, "--sync", s.Name)
-		})
-	}
-	t.Run("lockstep whose server does not simulate", func(t *testing.T) {
-		slow(t)
-		f(t, "--sync", "lockstep", "--relay-only")
-	})
-}
-
 // The promise of --journal: a server that is killed in the middle of matches, and again after it was started again, is
 // there again for clients that do nothing about it, and nothing that they ever held as final is otherwise.
 func TestAServerThatIsKilledBringsEveryMatchBackAndClientsGoOn(t *testing.T) {
-	journalled(t, func(t *testing.T, flags ...string) {
-		dir := filepath.Join(t.TempDir(), "journals")
-		s := serveCrumbs(t, "127.0.0.1:0", dir, flags...)
-		c := crewOf(t, dir, s.at, "duel", "main")
-		c.play(100, nil)
-		for _, fsync := range []string{"always", "20ms"} { // it may change
-			if code := s.end(t, syscall.SIGKILL); code != -1 {
-				t.Fatalf("the killed server exits with %d", code)
-			}
+	slow(t)
+	crews := crewsOf(t, false, "duel", "main")
+	playOn(t, crews, 100)
+	for _, fsync := range []string{"always", "20ms"} { // it may change
+		for _, c := range crews {
 			final := c.final()
-			s = serveCrumbs(t, s.at.String(), dir, append(flags, "--fsync", fsync)...)
+			c.than = c.kill(func() {}, "--fsync", fsync)
 			for room, tick := range final {
-				if back := s.back(t); back[room] < tick {
-					t.Errorf("room %s is back at tick %d of %d", room, back[room], tick)
+				if c.than[room] < tick {
+					t.Errorf("%s: room %s is back at tick %d of %d", c.name, room, c.than[room], tick)
 				}
 			}
-			c.play(60, s.back(t))
 		}
-		if code := s.end(t, syscall.SIGTERM); code != exitFine {
-			t.Errorf("the server exits with %d:\n%s", code, s.out)
+		playOn(t, crews, 60)
+	}
+	for _, c := range crews {
+		if code := c.end(t, syscall.SIGTERM); code != exitFine {
+			t.Errorf("%s: the server exits with %d:\n%s", c.name, code, c.out)
 		}
 		for _, w := range c.all {
 			if n := w.Stats().Reconnects; n < 2 {
-				t.Errorf("a client of room %s reconnected %d times, the server was killed twice", w.room, n)
+				t.Errorf("%s: a client of room %s reconnected %d times, the server was killed twice", c.name, w.room, n)
 			}
 		}
 		c.verify()
-		s = serveCrumbs(t, s.at.String(), dir, flags...)
-		if back := s.back(t); len(back) > 0 {
-			t.Errorf("after a stop in order these were brought back: %v", back)
+		if back := serveCrumbs(t, c.at.String(), c.dir, c.flags...).back(t); len(back) > 0 {
+			t.Errorf("%s: after a stop in order these were brought back: %v", c.name, back)
 		}
-	})
+	}
 }
 
 // A power cut takes what was written and not synced: the end of the file. Clients have it, and hand it back.
 func TestWhatAPowerCutTookClientsHandBack(t *testing.T) {
-	journalled(t, func(t *testing.T, flags ...string) {
-		dir := filepath.Join(t.TempDir(), "journals")
-		s := serveCrumbs(t, "127.0.0.1:0", dir, flags...)
-		c := crewOf(t, dir, s.at, "main")
-		c.play(200, nil)
-		s.end(t, syscall.SIGKILL)
-		final := c.final()["main"]
-		paths, err := filepath.Glob(filepath.Join(dir, "*.journal"))
-		if err != nil || len(paths) != 1 {
-			t.Fatal(paths, err)
+	slow(t)
+	crews := crewsOf(t, true, "main")
+	playOn(t, crews, 200)
+	for _, c := range crews {
+		final := c.final()
+		back := c.kill(func() { c.shorten() })["main"]
+		if back == 0 || back+20 > final["main"] {
+			t.Fatalf("%s: the match is back at tick %d of %d: nothing was lost, or everything", c.name, back, final["main"])
 		}
-		info, err := os.Stat(paths[0])
-		if err != nil {
-			t.Fatal(err)
+		c.than = final
+	}
+	playOn(t, crews, 90)
+	for _, c := range crews {
+		if c.adopted() == 0 {
+			t.Errorf("%s: no tick was handed back", c.name)
 		}
-		if err := os.Truncate(paths[0], info.Size()*2/3-1); err != nil {
-			t.Fatal(err)
-		}
-		s = serveCrumbs(t, s.at.String(), dir, flags...)
-		if back := s.back(t)["main"]; back == 0 || back+20 > final {
-			t.Fatalf("the match is back at tick %d of %d: nothing was lost, or everything", back, final)
-		}
-		c.play(90, c.final())
-		if s.adopted() == 0 {
-			t.Error("no tick was handed back")
-		}
-		if code := s.end(t, syscall.SIGTERM); code != exitFine {
-			t.Errorf("the server exits with %d", code)
+		if code := c.end(t, syscall.SIGTERM); code != exitFine {
+			t.Errorf("%s: the server exits with %d", c.name, code)
 		}
 		c.verify()
-	})
+	}
+}
+
+// shorten takes the last third of the journal away, in the middle of a block.
+func (c *crew) shorten() {
+	c.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(c.dir, "*.journal"))
+	if err != nil || len(paths) != 1 {
+		c.t.Fatal(paths, err)
+	}
+	info, err := os.Stat(paths[0])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := os.Truncate(paths[0], info.Size()*2/3-1); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // left makes the directory of a server that was killed after a tick, and returns it with its journal.
