@@ -56,7 +56,7 @@ func TestEveryClientExecutesTheServersLog(t *testing.T) {
 func shop(m *match) {
 	for i, c := range m.clients {
 		c.onFrame = func(p *player, _, _ ecs.Tick) {
-			if p.Live() && p.frames%(70+i) == 0 {
+			if p.Live() && p.frames%(70+i) == 0 && !p.own.full() {
 				if err := p.Order(ecs.Entity{Row: 3, Born: 1}, make([]byte, p.frames*37%1025), m.fromClient(p)); err != nil {
 					m.t.Error(err)
 				}

@@ -1,0 +1,336 @@
+package lockstep
+
+import (
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// A Config that cannot work is refused, by the name of the field.
+func TestAConfigThatCannotWorkIsRefusedByTheFieldsName(t *testing.T) {
+	world := newWorld(t, testGame(60), 1)
+	for field, c := range map[string]Config{
+		"Interval": {Interval: 4}, "Margin": {Margin: 13}, "Closing": {Closing: 3}, "Wait": {Closing: Hybrid, Wait: systems.Second / 20},
+		"Simulate": {Simulate: 2}, "Backlog": {Backlog: 1 << 30}, "VoteTime": {VoteTime: -1}, "Audits": {Audits: 1001},
+	} {
+		if _, err := New(c).NewServer(systems.ServerConfig{World: world, Peers: 1}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for _, sc := range []systems.ServerConfig{{Peers: 1}, {World: world}} {
+		if _, err := Strategy.NewServer(sc); err == nil {
+			t.Errorf("%+v", sc)
+		}
+	}
+	for _, cc := range []systems.ClientConfig{{}, {World: world, Seat: 4}, {World: world, Seat: -2}} {
+		if _, err := Strategy.NewClient(cc); err == nil {
+			t.Errorf("%+v", cc)
+		}
+	}
+	big := testGame(60)
+	big.Input, big.MaxPlayers = ecs.NewInput[[32]byte](), 64
+	if _, err := Strategy.NewClient(systems.ClientConfig{World: newWorld(t, big, 1)}); err == nil || !strings.Contains(err.Error(), "64 players with inputs of 32 bytes") {
+		t.Error(err)
+	}
+}
+
+// What a client must know reaches it in the Params, whatever its own program's defaults are; Params that no server
+// sends are refused.
+func TestParamsTellAClientWhatItMustKnow(t *testing.T) {
+	for _, c := range []Config{{}, Article(), {Interval: 15, Margin: 12, Reliable: true, Closing: Hybrid}} {
+		s := New(c)
+		half, err := Strategy.NewClient(systems.ClientConfig{World: newWorld(t, testGame(60), 1), Params: s.Params})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := half.(*Client).config
+		want, _ := c.withDefaults()
+		if got.Interval != want.Interval || got.Margin != want.Margin || got.NoCatchUp != want.NoCatchUp || got.Reliable != want.Reliable ||
+			(got.Closing != Optimistic) != (want.Closing != Optimistic) {
+			t.Errorf("%+v became %+v", want, got)
+		}
+	}
+	for _, params := range [][]byte{{}, {0}, {0, 2}, {8, 2, 1}, {0, 4, 1}, {0, 2, 14}, {0, 2, 1, 0}} {
+		if _, err := Strategy.NewClient(systems.ClientConfig{World: newWorld(t, testGame(60), 1), Params: params}); !errors.Is(err, ErrConfig) {
+			t.Errorf("%v: %v", params, err)
+		}
+	}
+}
+
+// What a log was given, it gives back: every frame whole, from wherever one begins to read, and to other logs.
+func TestALogGivesBackWhatItWasGiven(t *testing.T) {
+	game := testGame(60)
+	l, r := newLog(7, game), ecs.NewRand(1)
+	f, before := newFrame(game), make([]ecs.InputBytes, game.MaxPlayers)
+	var all []entered
+	for range 1500 {
+		f.follow(before, game)
+		for p := range game.MaxPlayers {
+			if r.Chance(1, 4) {
+				f.change(ecs.Player(p), padInput.Pack(pad{DX: int8(r.Uint64()), Fire: r.Chance(1, 2)}), game)
+			}
+		}
+		for r.Chance(1, 8) && len(f.orders) < 8 {
+			f.orders = append(f.orders, ecs.Order{Kind: ecs.OrderGame, Player: 3, Entity: ecs.Entity{Row: uint32(r.Uint64()), Born: ecs.Tick(r.Uint64() >> r.IntN(64))}, Payload: make([]byte, r.IntN(1025))})
+		}
+		l.add(&f, before)
+		all = append(all, enteredOf(systems.FinalTick{Inputs: f.inputs, Orders: f.orders}))
+		copy(before, f.inputs)
+	}
+	l.dropThrough(600)
+	if l.first > 601 || l.first < 400 || l.last != 1507 || len(l.blocks) != 4 {
+		t.Fatal(l.first, l.last, len(l.blocks))
+	}
+	c := cursor{frame: newFrame(game)}
+	for _, start := range []ecs.Tick{l.first - 1, 700, 1506} {
+		for c.seek(l, start); c.at < l.last; {
+			c.next(l)
+			if got, want := enteredOf(systems.FinalTick{Inputs: c.inputs, Orders: c.orders}).String(), all[c.at-8].String(); got != want {
+				t.Fatalf("from %d, frame %d: %s, want %s", start, c.at, got, want)
+			}
+		}
+	}
+	size := l.bytes
+	l.dropThrough(1507)
+	if l.bytes != 0 || size < 10000 {
+		t.Error(l.bytes, size)
+	}
+}
+
+// A spectator follows like everybody, and what he says is not heard.
+func TestASpectatorFollowsAndIsNotHeard(t *testing.T) {
+	for _, reliable := range []bool{false, true} {
+		m := newMatch(t, testGame(60), 9, Config{Reliable: reliable})
+		m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, wander(1))
+		c := m.join(profile(t, "P3"), simnet.Clock{}, -1, 60, wander(2))
+		m.net.RunUntil(5 * time.Second)
+		if err := c.Order(ecs.Entity{}, nil, m.fromClient(c)); err == nil {
+			t.Error("a spectator gave an order")
+		}
+		if !c.Live() || c.at()+20 < m.server.Done() || len(c.own.queue) > 0 {
+			t.Errorf("%+v", c.Stats())
+		}
+		m.sound(200)
+	}
+}
+
+// LS-09, LS-10: who has nothing is served from the image that there is, and one who comes late to a server that
+// computes nothing from the beginning: either catches up, quickly, and without news of what it missed.
+func TestWhoComesLateCatchesUp(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			m := newMatch(t, testGame(60), 10, way.config)
+			m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(1))
+			shop(m)
+			m.net.RunUntil(30 * time.Second)
+			c := m.join(profile(t, "P3"), simnet.Clock{}, 1, 60, wander(2))
+			least, missed := m.server.World().Tick(), m.server.Done()
+			m.until(c.Live)
+			if took := m.net.Now() - 30*time.Second; took > 1500*ms {
+				t.Errorf("catching up from %d to %d took %v", least, missed, took)
+			}
+			for _, e := range c.effects {
+				if e.Event.Key.Tick+60 < missed || e.Event.Key.Tick <= missed && !e.Event.Irreversible {
+					t.Fatalf("news of frame %d of %d: %+v", e.Event.Key.Tick, missed, e)
+				}
+			}
+			m.net.RunUntil(34 * time.Second)
+			if len(c.effects) < 5 || !c.Live() || c.at()+30 < m.server.Done() {
+				t.Errorf("%d effects, %+v", len(c.effects), c.Stats())
+			}
+			m.sound(0)
+		})
+	}
+}
+
+// A server that keeps little of a match computes what it cannot keep, and a peer that is too far behind gets an image.
+func TestABoundedBacklogIsKeptAndOutlived(t *testing.T) {
+	for _, simulate := range []Simulate{Always, OnDemand} {
+		m := newMatch(t, testGame(60), 11, Config{Simulate: simulate, Backlog: 24 << 10})
+		m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(1))
+		c := m.join(profile(t, "P2"), simnet.Clock{}, 1, 60, wander(2))
+		m.net.RunUntil(4 * time.Second)
+		m.net.Partition(c.node, m.node, 4*time.Second, 94*time.Second)
+		m.net.RunUntil(90 * time.Second)
+		s := m.server
+		if s.log.bytes > 40<<10 || s.OldestServable() == 0 || s.OldestServable() > s.World().Tick() {
+			t.Errorf("%d bytes, oldest %d, world %d", s.log.bytes, s.OldestServable(), s.World().Tick())
+		}
+		if simulate == OnDemand && s.World().Tick()+600 > s.Done() {
+			t.Errorf("the world is at %d of %d", s.World().Tick(), s.Done())
+		}
+		m.net.RunUntil(105 * time.Second)
+		if !c.Live() || c.at()+30 < s.Done() || c.loads != 2 {
+			t.Errorf("%v: %+v, %d loads", simulate, c.Stats(), c.loads)
+		}
+	}
+}
+
+// A client that heard nothing for a while, but not too long, gets what it missed over the reliable channel, goes on
+// and is live again.
+func TestAnOutageIsCaughtUpWithoutAnImage(t *testing.T) {
+	for _, way := range ways {
+		if way.config.Closing != Optimistic {
+			continue // everybody waits for him
+		}
+		t.Run(way.name, func(t *testing.T) {
+			m := four(t, profile(t, "P3"), 12, way.config)
+			shop(m)
+			c := m.clients[2]
+			m.net.Partition(c.node, m.node, 4*time.Second, 14*time.Second)
+			m.net.RunUntil(20 * time.Second)
+			if !c.Live() || c.at()+30 < m.server.Done() || c.loads != 1 {
+				t.Errorf("%+v, %d loads", c.Stats(), c.loads)
+			}
+			m.sound(0)
+		})
+	}
+}
+
+// A server that is made anew from what was recorded goes on where the old one was, and serves who holds older states.
+func TestARestartedServerGoesOnFromItsRecord(t *testing.T) {
+	game := testGame(60)
+	var record []systems.FinalTick
+	l := newLoop(t, Config{}, game, 2, 2, zigzag)
+	l.server.room.Taken = func(f systems.FinalTick) {
+		e := enteredOf(f)
+		record = append(record, systems.FinalTick{Tick: f.Tick, Inputs: e.inputs, Orders: e.orders})
+	}
+	for range 300 {
+		l.step()
+	}
+	// the new server has an image of frame 200, what was before it, and takes over the rest
+	world := newWorld(t, game, 1)
+	for _, f := range record[:200] {
+		world.Step(ecs.TickInputs{Players: f.Inputs, Orders: f.Orders})
+	}
+	for _, from := range []int{0, 50} {
+		half, err := Strategy.NewServer(systems.ServerConfig{World: world, Peers: 2, Past: past(record[from:200])})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := half.(*Server)
+		want := ecs.Tick(from)
+		if from > 0 {
+			want++ // the first frame is what the second is coded against
+		}
+		if s.OldestServable() != want {
+			t.Errorf("from %d: oldest %d", from, s.OldestServable())
+		}
+		if from == 0 {
+			continue
+		}
+		for _, f := range record[200:] {
+			s.Adopt(f)
+		}
+		if s.Done() != 300 || string(imageOf(s.World())) != string(imageOf(l.server.World())) {
+			t.Fatal("the states differ at", s.Done())
+		}
+		// a client of the old server goes on with the new one
+		c := l.clients[0]
+		at := c.at()
+		c.Load(systems.Time(l.tick)*l.length, 300, 0)
+		l.server = s
+		s.Open(0, 0, at, systems.Time(l.tick)*l.length, l)
+		l.clients, l.up = l.clients[:1], l.up[:1]
+		for i := range l.down {
+			l.down[i] = lane{}
+		}
+		l.up[0] = lane{}
+		for range 200 {
+			l.step()
+		}
+		if !c.Live() || c.at() < 480 || s.PeerStats(0).Checked == 0 || s.PeerStats(0).Desyncs > 0 {
+			t.Errorf("%+v %+v", c.Stats(), s.PeerStats(0))
+		}
+	}
+}
+
+func past(record []systems.FinalTick) iter.Seq[systems.FinalTick] {
+	return func(yield func(systems.FinalTick) bool) {
+		for _, f := range record {
+			if !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// The interval rises when more than a fifth stall, falls when for half a minute nobody does, and stays in its bounds.
+func TestTheIntervalFollowsTheClients(t *testing.T) {
+	v := interval{n: 2}
+	peers := make([]peer, 6)
+	for i := range 5 {
+		peers[i].open, peers[i].live = true, true
+	}
+	run := func(seconds int) {
+		for range seconds * 60 {
+			v.observe(peers, 60)
+		}
+	}
+	peers[0].stalled = 5000
+	if run(60); v.n != 2 {
+		t.Errorf("one of five made it %d", v.n)
+	}
+	peers[1].stalled = 101
+	if run(5); v.n != 3 {
+		t.Errorf("two of five made it %d", v.n)
+	}
+	if run(60); v.n != 15 {
+		t.Errorf("it went to %d", v.n)
+	}
+	peers[0].stalled, peers[1].stalled = 9, 9
+	if run(25); v.n != 15 {
+		t.Errorf("it fell early, to %d", v.n)
+	}
+	if run(5); v.n != 10 {
+		t.Errorf("it did not fall: %d", v.n)
+	}
+	if run(300); v.n != 1 {
+		t.Errorf("it went to %d", v.n)
+	}
+	peers[0].stalled = 10
+	v.n = 5
+	if run(60); v.n != 5 {
+		t.Errorf("between the bounds it went to %d", v.n)
+	}
+}
+
+// An input that the game refuses counts for nothing, on every peer alike, and what comes after it is not spoilt.
+func TestAnInputThatTheGameRefusesCountsForNothing(t *testing.T) {
+	for _, simulate := range []Simulate{Always, OnDemand} {
+		game := testGame(60)
+		game.Validate = func(w *ecs.World, p ecs.Player, in ecs.InputBytes) bool {
+			return padInput.Unpack(in).DX == 0 || w.Tick()%3 != 0
+		}
+		m := newMatch(t, game, 15, Config{Simulate: simulate})
+		for s := range 3 {
+			m.join(profile(t, "P3"), simnet.Clock{}, s, 60, wander(uint64(s)))
+		}
+		m.frames = nil // what a server that does not compute tells of is what was given
+		m.net.RunUntil(6 * time.Second)
+		late := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, wander(8))
+		m.net.RunUntil(9 * time.Second)
+		refused := 0
+		for _, e := range late.executed {
+			for _, in := range e.inputs {
+				if p := padInput.Unpack(in); p.DX != 0 {
+					if (e.tick-1)%3 == 0 {
+						t.Fatalf("frame %d: %+v", e.tick, p)
+					}
+					refused++
+				}
+			}
+		}
+		if refused < 50 {
+			t.Error(refused)
+		}
+		m.sound(0)
+	}
+}
