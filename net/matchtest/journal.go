@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/net/room"
@@ -22,6 +23,7 @@ type Journal struct {
 	writer *journal.Writer
 	file   []byte
 	ends   []int // where each write ends; the first is that of the header
+	sure   int   // so many of them no power cut takes any more, beside the header's
 	err    error // of a call that a right room never gets
 }
 
@@ -87,14 +89,16 @@ func (d *disk) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Cut takes the last writes away, as a power cut does, and tears the first of them. The header is always there.
+// Cut takes the last writes away, as a power cut does, and tears the first of them. The header is always there, and what
+// was there after the power cut before.
 func (j *Journal) Cut(writes int) {
-	if writes = min(writes, len(j.ends)-1); writes <= 0 {
+	if writes = min(writes, len(j.ends)-1-j.sure); writes <= 0 {
 		return
 	}
 	j.ends = j.ends[:len(j.ends)-writes+1]
 	whole, torn := j.ends[len(j.ends)-2], j.ends[len(j.ends)-1]
 	j.ends = j.ends[:len(j.ends)-1]
+	j.sure = len(j.ends) - 1
 	j.file = j.file[:whole+(torn-whole)/2]
 }
 
@@ -112,7 +116,7 @@ func (j *Journal) Resume() (*room.Resume, error) {
 		return nil, fmt.Errorf("matchtest: the journal ends at tick %d, its world is at %d", last.Tick, world.Tick())
 	}
 	j.file, j.err = j.file[:old.Valid()], nil
-	j.ends = append(j.ends[:1], len(j.file))
+	j.ends = slices.DeleteFunc(j.ends, func(end int) bool { return end > len(j.file) })
 	j.writer = old.Resume((*disk)(j))
 	resume := &room.Resume{World: world, Chain: old.Last().Chain, ChainAt: old.Chain, Past: past(old), Seats: make([]room.Seat, j.game.MaxPlayers)}
 	for _, s := range old.Seats() {

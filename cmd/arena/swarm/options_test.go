@@ -50,13 +50,15 @@ const (
 	away                  // the player leaves, and comes back
 	leave                 // the player leaves for good
 	hitch                 // the server's process stands still
+	kill                  // the server's process ends, and another one goes on with the match
+	powerCut              // so it does, and the journal has lost its end
 	fault                 // one bit of the client's state is wrong
 	kinds
 )
 
 func (k kind) String() string {
 	return [...]string{"partition", "cut", "drop", "duplicate", "delay", "suspend", "blackout", "crash", "reconnect", "clock step",
-		"network", "away", "leave", "hitch", "fault"}[k]
+		"network", "away", "leave", "hitch", "kill", "power cut", "fault"}[k]
 }
 
 // trouble is one thing that goes wrong.
@@ -137,6 +139,8 @@ func drawTrouble(r *ecs.Rand, o *options) trouble {
 		}
 	case hitch:
 		f.client, most = -1, 700*time.Millisecond
+	case kill, powerCut:
+		f.client = -1
 	case network:
 		f.profile = profiles[r.IntN(len(profiles))]
 	}
@@ -153,8 +157,54 @@ func drawTrouble(r *ecs.Rand, o *options) trouble {
 			f.length = -f.length
 		}
 	}
-	f.at = time.Second + upTo(r, max(0, o.trouble-2*time.Second-max(f.length, -f.length)))
+	takes := max(f.length, -f.length)
+	switch f.kind {
+	case kill:
+		takes += giveUp
+	case powerCut:
+		takes += serverWaits
+	}
+	f.at = time.Second + upTo(r, max(0, o.trouble-2*time.Second-takes))
 	return f
+}
+
+// What a restart of the server takes at most: clients notice after ten seconds that it is gone, and come back; where
+// ticks were lost it waits for fifteen.
+const (
+	giveUp      = 12 * time.Second
+	serverWaits = 15 * time.Second
+)
+
+// serverFault reports whether a kind of trouble is the server's.
+func (k kind) serverFault() bool { return k == hitch || k == kill || k == powerCut }
+
+// restarts reports whether the server was started again.
+func (o *options) restarts() bool {
+	for _, f := range o.faults {
+		if f.kind == kill || f.kind == powerCut {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches reports whether nothing keeps a client from handing in what a power cut took at a moment, as far as the
+// options tell.
+func (o *options) reaches(client int, cut trouble) bool {
+	if p := o.clients[client].profile; p == "P7" || p == "P9" {
+		return false
+	}
+	for _, f := range o.faults {
+		before := max(f.length, -f.length) + giveUp
+		switch {
+		case f.client != client || f.at > cut.at+cut.length+serverWaits:
+		case f.kind == network || f.kind == leave: // for good
+			return false
+		case f.at+before > cut.at:
+			return false
+		}
+	}
+	return true
 }
 
 // plant lets one bit go wrong on one player's machine, on which nothing else goes wrong.
@@ -169,7 +219,7 @@ func (o *options) plant(r *ecs.Rand, players int) {
 	}
 	kept := o.faults[:0]
 	for _, f := range o.faults {
-		if f.client != victim && f.kind != hitch {
+		if f.client != victim && !f.kind.serverFault() {
 			kept = append(kept, f)
 		}
 	}
@@ -180,7 +230,7 @@ func (o *options) plant(r *ecs.Rand, players int) {
 func (o *options) steady(client int) bool {
 	for _, f := range o.faults {
 		switch f.kind {
-		case drop, duplicate, delay, hitch, cut, partition:
+		case drop, duplicate, delay, hitch, kill, powerCut, cut, partition:
 		default:
 			if f.client == client {
 				return false
@@ -213,6 +263,9 @@ func (o *options) worst(client int) bool {
 // mustRewind returns the players who cannot get through the match without rewinding: news of the others is older than
 // what they show, and there is another one who plays.
 func (o *options) mustRewind() (clients []int) {
+	if o.restarts() {
+		return nil // most of the time there may be no match
+	}
 	playing := 0
 	for i := range o.clients {
 		if o.steady(i) {
@@ -253,6 +306,8 @@ func (o options) String() string {
 		switch f.kind {
 		case drop, duplicate, delay:
 			fmt.Fprintf(&b, ", %d messages", f.count)
+		case powerCut:
+			fmt.Fprintf(&b, ", %d writes lost", f.count)
 		}
 		switch f.kind {
 		case drop, duplicate, reconnect, network, leave, fault:

@@ -41,16 +41,19 @@ type run struct {
 	state []clientState // by client
 	tally tally
 	wrong []string
+	dead  bool // the server's process has ended, and no other has begun
 }
 
 // clientState is what a run knows of a client beside the client itself.
 type clientState struct {
 	gone, away, down bool
-	before           tally    // of the processes before this one
-	planted          ecs.Tick // where its state was made wrong; 0: nowhere
-	mismatches       uint64   // when the wrong bit must have been found
-	confirmed        ecs.Tick // when watching began
-	seat             int      // 1 + its seat, once it has one
+	missed           bool          // it could not hand in what a power cut took
+	unseated         time.Duration // until then its seat may become another one, since nobody knows that it had it
+	before           tally         // of the processes before this one
+	planted          ecs.Tick      // where its state was made wrong; 0: nowhere
+	mismatches       uint64        // when the wrong bit must have been found
+	confirmed        ecs.Tick      // when watching began
+	seat             int           // 1 + its seat, once it has one
 }
 
 // tally is what was seen.
@@ -59,7 +62,9 @@ type tally struct {
 	TakenBack, ArenaTakenBack, Arenas                                        int // changes of structure, those of them in the arena, matches of the arena
 	Lost, Cut, Scripted, Duplicated, Late, Overrun, Discarded                uint64
 	Reconnects, Resyncs, Desyncs                                             uint64
-	Sums                                                                     int // values that the server's checksum took
+	Adopted                                                                  uint64 // ticks that clients handed in
+	Rewritten                                                                int    // ticks that nobody could
+	Sums                                                                     int    // values that the server's checksum took
 	Ticks                                                                    ecs.Tick
 	Kinds                                                                    [kinds]int // troubles that happened
 }
@@ -85,6 +90,8 @@ func (t *tally) add(o tally) {
 	t.Reconnects += o.Reconnects
 	t.Resyncs += o.Resyncs
 	t.Desyncs += o.Desyncs
+	t.Adopted += o.Adopted
+	t.Rewritten += o.Rewritten
 	t.Sums += o.Sums
 	t.Ticks += o.Ticks
 	for k := range t.Kinds {
@@ -108,7 +115,7 @@ func play(o options, change func(*ecs.Game)) (outcome, error) {
 	if change != nil {
 		change(g)
 	}
-	h, err := matchtest.New(matchtest.Config{Game: g, Strategy: relay.Strategy, Seed: o.seed, Room: func(c *room.Config) { c.MaxPeers = 32 }})
+	h, err := matchtest.New(matchtest.Config{Game: g, Strategy: relay.Strategy, Seed: o.seed, Journal: true, Room: func(c *room.Config) { c.MaxPeers = 32 }})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -168,6 +175,9 @@ func (r *run) join(i int) {
 // sit demands that client i sits where it sat, if it was never away for longer than its seat is kept.
 func (r *run) sit(i int) {
 	s := &r.state[i]
+	if r.Net.Now() < s.unseated {
+		return
+	}
 	if now := r.Clients[i].Seat() + 1; s.seat == 0 || r.leaves(i) {
 		s.seat = now
 	} else if s.seat != now {
@@ -207,6 +217,10 @@ func (r *run) strike(f trouble) {
 	if f.kind == hitch {
 		r.tally.Kinds[hitch]++
 		r.Net.Pause(server, now, now+f.length)
+		return
+	}
+	if f.kind == kill || f.kind == powerCut {
+		r.restartServer(f)
 		return
 	}
 	c, s := r.Clients[f.client], &r.state[f.client]
@@ -259,6 +273,36 @@ func (r *run) strike(f trouble) {
 	}
 }
 
+// restartServer ends the server's process, and begins another one a while later.
+func (r *run) restartServer(f trouble) {
+	if r.dead {
+		return
+	}
+	now, writes := r.Net.Now(), 0
+	if f.kind == powerCut {
+		writes = f.count
+		for i, c := range r.Clients {
+			s := &r.state[i]
+			// Who has only just come may have a seat, and a state, that nobody knows of any more.
+			fresh := c.FirstLive == 0 || c.FirstLive+time.Second > now
+			if fresh {
+				s.seat, s.unseated = 0, now+f.length+serverWaits+giveUp
+			}
+			s.missed = s.missed || fresh || s.down || s.away || s.gone || !c.Live() || !r.reaches(i, f)
+		}
+	}
+	r.tally.Kinds[f.kind]++
+	r.tally.Adopted += r.Room.Stats().Adopted
+	r.dead = true
+	r.Crash(writes)
+	r.Net.At(now+f.length, func() {
+		r.dead = false
+		if err := r.Recover(); err != nil {
+			r.fail("the match did not come back: %v", err)
+		}
+	})
+}
+
 // plant makes the client's state wrong in a tick that it has not simulated yet.
 func (r *run) plant(i int) {
 	c, s := r.Clients[i], &r.state[i]
@@ -284,7 +328,7 @@ func (r *run) heal() {
 // waits reports whether somebody is not in the match yet whose link was so bad that the reliable channel still waits.
 func (r *run) waits() bool {
 	for i, c := range r.Clients {
-		if r.worst(i) && !r.state[i].gone && !c.Live() {
+		if (r.worst(i) || r.restarts()) && !r.state[i].gone && !c.Live() {
 			return true
 		}
 	}
@@ -301,6 +345,8 @@ func confirmed(c *matchtest.Client) ecs.Tick {
 // judge says what should not have happened.
 func (r *run) judge() {
 	r.tally.Ticks = r.Room.Tick()
+	r.tally.Adopted += r.Room.Stats().Adopted
+	r.tally.Rewritten = r.Rewritten
 	for i := range r.Clients {
 		r.judgeClient(i)
 	}
@@ -323,6 +369,9 @@ func (r *run) judgeClient(i int) {
 	r.tally.Checked += c.Checked
 	for _, n := range []simnet.Counters{r.Net.Counters(c.Node(), server), r.Net.Counters(server, c.Node())} {
 		r.tally.add(tally{Lost: n.Lost, Cut: n.Cut, Scripted: n.Scripted, Duplicated: n.Duplicated, Late: n.Reordered, Overrun: n.Overrun, Discarded: n.Discarded})
+	}
+	if c.Rewritten > 0 && !s.missed {
+		r.fail("client %d had confirmed %d ticks that a restart of the server made others", i, c.Rewritten)
 	}
 	if s.planted == 0 {
 		if c.Mismatches > 0 {
@@ -387,7 +436,7 @@ func (r *run) judgeSight() {
 		r.fail("%d ticks had %d different checksums", r.Room.Tick(), len(sums))
 	}
 	late := int(r.Room.Tick()) - int(r.Net.Now()*60/time.Second)
-	if late < -1 || late > 1 {
+	if !r.restarts() && (late < -1 || late > 1) {
 		r.fail("the room has computed %d ticks in %v", r.Room.Tick(), r.Net.Now())
 	}
 	for _, i := range r.mustRewind() {

@@ -80,6 +80,9 @@ func TestSwarm(t *testing.T) {
 	if seeds() < 50 {
 		return
 	}
+	if all.Adopted == 0 {
+		t.Error("no tick was handed in by clients after a power cut")
+	}
 	if all.ArenaTakenBack == 0 {
 		t.Errorf("no change of structure was taken back in %d matches of the arena", all.Arenas)
 	}
