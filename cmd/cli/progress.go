@@ -10,7 +10,8 @@ import (
 type progress struct {
 	a     *app
 	total int
-	live  bool
+	live  bool // somebody reads along
+	shown bool // there is something to remove
 	next  time.Time
 }
 
@@ -29,7 +30,7 @@ func (p *progress) at(n int) {
 		return
 	}
 	if now := time.Now(); now.After(p.next) {
-		p.next = now.Add(progressEvery)
+		p.next, p.shown = now.Add(progressEvery), true
 		full := strings.Repeat("#", progressWidth*min(n, p.total)/p.total)
 		p.a.print(p.a.note, fmt.Sprintf("\r[%-*s] %d of %d ", progressWidth, full, n, p.total))
 	}
@@ -37,7 +38,8 @@ func (p *progress) at(n int) {
 
 // done removes what was shown.
 func (p *progress) done() {
-	if p.live {
+	if p.shown {
+		p.shown = false
 		p.a.print(p.a.note, fmt.Sprintf("\r%*s\r", progressWidth+40, ""))
 	}
 }
