@@ -377,15 +377,29 @@ func checksum(w *ecs.World) ecs.Checksum {
 	return s.Checksum()
 }
 
-// readSync returns the S that a sync promises and its first frame.
-func readSync(m []byte) (s, first ecs.Tick, ok bool) {
+// syncHead is what a sync says before its frames, as the wire standard has it.
+type syncHead struct {
+	first, last ecs.Tick // the frames in it
+	s           ecs.Tick // as far as it promises
+	interval    int
+}
+
+func headOf(m []byte) (h syncHead, ok bool) {
 	r := wire.NewReader(m)
 	if r.U8() != kindSync {
-		return 0, 0, false
+		return h, false
 	}
-	first = ecs.Tick(r.U32())
-	s = first + ecs.Tick(r.Count(1<<17, 0)) - 1 + ecs.Tick(r.Uvarint())
-	return s, first, r.Err() == nil
+	h.first = ecs.Tick(r.U32())
+	h.last = h.first + ecs.Tick(r.Count(1<<17, 0)) - 1
+	h.s = h.last + ecs.Tick(r.Uvarint())
+	h.interval = int(r.U8())
+	return h, r.Err() == nil
+}
+
+// readSync returns the S that a sync promises and its first frame.
+func readSync(m []byte) (s, first ecs.Tick, ok bool) {
+	h, ok := headOf(m)
+	return h.s, h.first, ok
 }
 
 // options say how a client takes part. Its display runs at hz, 0: the tick rate, from epoch on its clock.

@@ -1,0 +1,333 @@
+package lockstep_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/net/wire"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+)
+
+// The matches of the table end in tick 420, seven seconds after they began; players have two seconds to vote.
+const (
+	ending   = ecs.Tick(420)
+	voteTime = 2 * systems.Second
+)
+
+// lying returns the game as a player has it who says that another result came out, or that it came out in another tick.
+func lying(first byte, end ecs.Tick) *ecs.Game {
+	g, truth := newGame(end), newGame(end)
+	g.Result = func(w *ecs.World) []byte {
+		result := truth.Result(w)
+		if result != nil && first != 0 {
+			result[0] = first
+		}
+		return result
+	}
+	return g
+}
+
+// election is one line of the table. Of players, one letter each: A says what came out, B and C something else, D says
+// what came out and then something else, E that it came out a tick later; - says nothing; L says what B does, after the
+// time to vote is over. tainted players were found to differ once before: who was not and contradicts a majority has it
+// audited.
+type election struct {
+	id      string
+	players string
+	tainted ecs.PlayerSet
+	audits  int // of 1000
+
+	first                      byte // of the result: 's' is what came out
+	how                        systems.How
+	dissented, silent, doubled ecs.PlayerSet
+	replays                    int
+}
+
+// LS-11: the table of votes, through clients whose game says something else than it should. Where the server was not to
+// replay, it has not computed a single frame.
+func TestLS11TheTableOfVotes(t *testing.T) {
+	const majority, replay, audit = systems.ByMajority, systems.ByReplay, systems.ByAudit
+	for _, v := range []election{
+		{"V-40", "AAAA", 0, 0, 's', majority, 0, 0, 0, 0},
+		{"V-31", "AAAB", 8, 0, 's', majority, 8, 0, 0, 0},
+		{"V-31 clean dissenter", "AAAB", 0, 0, 's', audit, 8, 0, 0, 1},
+		{"V-22", "AABB", 0, 0, 's', replay, 0b1100, 0, 0, 1},
+		{"V-22 R is neither", "CCBB", 0, 0, 's', replay, 0b1111, 0, 0, 1},
+		{"V-11", "AB", 0, 0, 's', replay, 2, 0, 0, 1},
+		{"V-3-", "AAA-", 0, 0, 's', majority, 0, 8, 0, 0},
+		{"V-21-", "AAB-", 0, 0, 's', replay, 4, 8, 0, 1},
+		{"V-31-late", "AAAL", 0, 0, 's', majority, 0, 8, 0, 0},
+		{"V-collude", "BBBA", 8, 0, 'B', majority, 8, 0, 0, 0},
+		{"V-collude audited", "BBBA", 8, 1000, 's', audit, 7, 0, 0, 1},
+		{"V-collude clean dissenter", "BBBA", 0, 0, 's', audit, 7, 0, 0, 1},
+		{"V-dup", "AADA", 0, 0, 's', majority, 0, 0, 4, 0},
+		{"V-dup undecided", "ADBB", 0, 0, 's', replay, 0b1100, 0, 2, 1},
+		{"2:1:1", "AABC", 0, 0, 's', replay, 0b1100, 0, 0, 1},
+		{"2:0 two silent", "AA--", 0, 0, 's', replay, 0, 0b1100, 0, 1},
+		{"other end", "AAAE", 8, 0, 's', majority, 8, 0, 0, 0},
+		{"V-40 audited", "AAAA", 0, 1000, 's', audit, 0, 0, 0, 1},
+	} {
+		onBoth(t, "LS-11/"+v.id, lockstep.Config{Simulate: lockstep.OnDemand, VoteTime: voteTime, Audits: v.audits}, v.hold)
+	}
+}
+
+func (v election) hold(t *testing.T, config lockstep.Config) {
+	r := newRig(t, newGame(ending), config, 11)
+	for p, who := range v.players {
+		v.register(r, p, byte(who))
+	}
+	r.until(at(ending) + 12*time.Second)
+	if len(r.decided) != 1 {
+		t.Fatalf("decisions: %+v", r.decided)
+	}
+	d, all := r.decided[0], ecs.PlayerSet(1)<<len(v.players)-1
+	want := systems.Decision{Tick: ending, How: v.how, Registered: all, Voted: all &^ v.silent, Dissented: v.dissented, Silent: v.silent, Doubled: v.doubled, Replays: v.replays}
+	if d.Tick != want.Tick || d.How != want.How || d.Registered != want.Registered || d.Voted != want.Voted || d.Dissented != want.Dissented ||
+		d.Silent != want.Silent || d.Doubled != want.Doubled || d.Replays != want.Replays {
+		t.Errorf("decision %+v\nwant     %+v", d, want)
+	}
+	if len(d.Result) != 12 || d.Result[0] != v.first {
+		t.Errorf("result %q, want one with %q", d.Result, v.first)
+	}
+	if computed := r.server.World().Tick(); (computed > 0) != (v.replays > 0) {
+		t.Errorf("%d replays are to be made, the server has computed %d frames", v.replays, computed)
+	}
+	for p, c := range r.clients {
+		if v.tainted.Has(ecs.Player(p)) != (len(c.flagged) == 1) {
+			t.Errorf("player %d was found to differ at %v", p, c.flagged)
+		}
+		if sum := r.frames[ending].sum; d.Voted.Has(ecs.Player(p)) && d.Votes[p] != sum && v.players[p] != 'E' {
+			t.Errorf("player %d voted for the state %x, it was %x", p, d.Votes[p], sum)
+		}
+	}
+}
+
+func (v election) register(r *rig, p int, who byte) {
+	o := options{path: link(way, way), seat: p, play: wander(uint64(p)), epoch: simnet.Time(p) * ms}
+	switch who {
+	case 'B', 'L':
+		o.game = lying('B', ending)
+	case 'C':
+		o.game = lying('C', ending)
+	case 'E':
+		o.game = lying(0, ending+1)
+	case '-':
+		o.game = newGame(0)
+	}
+	if p == 0 {
+		o.path = link(50*ms, way) // so that it votes last, and what comes twice does so in time
+	}
+	c := r.seated(o)
+	switch {
+	case who == 'L':
+		r.net.Cut(c.node, r.node, at(ending-20), at(ending)+3*time.Second)
+	case who == 'D':
+		sent := false
+		c.onFrame = func() {
+			if c.Stats().Present >= ending && !sent {
+				sent = true
+				r.send(c.node, r.node, systems.Reliable, c.run, resultMessage(ending, r.frames[ending].sum, []byte("something else")))
+			}
+		}
+	}
+	if v.tainted.Has(ecs.Player(p)) {
+		c.flipAt(70)
+	}
+}
+
+// resultMessage is what a client's half sends of a result, as the wire standard has it.
+func resultMessage(f ecs.Tick, sum ecs.Checksum, result []byte) []byte {
+	w := wire.NewWriter(nil, systems.MaxReliable)
+	w.U8(kindResult)
+	w.Uvarint(uint64(f))
+	w.U64(uint64(sum))
+	w.Blob(result)
+	return w.Bytes()
+}
+
+// flipAt flips a bit of the client's state once it has executed a frame, each of those named.
+func (c *client) flipAt(frames ...ecs.Tick) {
+	c.spoil = func(w *ecs.World) {
+		if len(frames) > 0 && w.Tick() == frames[0] {
+			frames = frames[1:]
+			story.Write(w).Sum ^= 1 << 17
+			c.faulty = true
+		}
+	}
+}
+
+// A majority is told when voting is over: when all have voted, or at the deadline if one is silent, and not before.
+func TestLS11TheVerdictComesWhenVotingIsOver(t *testing.T) {
+	for _, v := range []struct {
+		players string
+		after   simnet.Time // since the first vote
+	}{{"AAAA", 0}, {"AAA-", simnet.Time(voteTime)}} {
+		r := newRig(t, newGame(ending), lockstep.Config{Simulate: lockstep.OnDemand, VoteTime: voteTime}, 11)
+		first, last, told := simnet.Time(0), simnet.Time(0), simnet.Time(0)
+		for p, who := range v.players {
+			election{}.register(r, p, byte(who))
+		}
+		r.onUp = func(_ *client, _ systems.Channel, m []byte) {
+			if m[0] == kindResult {
+				if last = r.net.Now(); first == 0 {
+					first = last
+				}
+			}
+		}
+		r.net.Every(r.node, 0, 1000, func(int64, simnet.Time) {
+			if len(r.decided) > 0 && told == 0 {
+				told = r.net.Now()
+			}
+		})
+		r.until(at(ending) + 5*time.Second)
+		if want := max(last, first+v.after); told < want || told > want+time.Second/60+ms {
+			t.Errorf("%s: first vote at %v, last at %v, verdict at %v", v.players, first, last, told)
+		}
+	}
+}
+
+// LS-14: a bit that flips in one client's state at frame f is found out by the check of a frame ≤ f + 60, in the moment
+// that the votes on it are there, and only that client is blamed and put right.
+func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
+	for _, simulate := range []lockstep.Simulate{lockstep.OnDemand, lockstep.Always} {
+		for _, f := range []ecs.Tick{61, 120, 121} {
+			onBoth(t, fmt.Sprintf("LS-14/Simulate=%d/f=%d", simulate, f), lockstep.Config{Simulate: simulate}, func(t *testing.T, config lockstep.Config) {
+				r, twin := flipped(t, config, f), flipped(t, config)
+				c := r.clients[2]
+				check := (f + 59) / 60 * 60
+				if len(c.flagged) != 1 || check > f+60 {
+					t.Fatalf("flagged at %v", c.flagged)
+				}
+				first, voted := simnet.Time(1<<62), simnet.Time(0)
+				for _, o := range r.clients {
+					if o != c || simulate == lockstep.OnDemand {
+						voted = max(voted, twin.clients[o.id].ran[check]+way)
+					}
+				}
+				if simulate == lockstep.Always {
+					voted = twin.clients[2].ran[check] + way
+				}
+				first = twin.clients[2].ran[check]
+				if d := c.flagged[0]; d < first || d > voted+time.Second/60+ms {
+					t.Errorf("found at %v; it had executed frame %d at %v, and the votes were there at %v", d, check, first, voted)
+				}
+				if r.server.PeerStats(2).Desyncs != 1 || c.faulty || !c.Live() {
+					t.Errorf("%+v, live %v, still wrong %v", r.server.PeerStats(2), c.Live(), c.faulty)
+				}
+				if simulate == lockstep.OnDemand && r.server.World().Tick() != 0 {
+					t.Errorf("three agree, and the server computed %d frames", r.server.World().Tick())
+				}
+				for i, o := range r.clients {
+					if o == c {
+						continue
+					}
+					if s := r.server.PeerStats(o.id); s.Desyncs != 0 || len(o.flagged) > 0 || s.Checked < 8 || o.run != 1 {
+						t.Errorf("client %d: %+v, flagged at %v", i, s, o.flagged)
+					}
+					untouched(t, o, twin.clients[i])
+				}
+			})
+		}
+	}
+}
+
+// flipped plays ten seconds in which the third of four clients has bits flipped.
+func flipped(t *testing.T, config lockstep.Config, frames ...ecs.Tick) *rig {
+	r := newRig(t, newGame(0), config, 14)
+	for s := range 4 {
+		c := r.seated(options{path: link(way, way), seat: s, play: wander(uint64(s)), epoch: simnet.Time(s) * ms})
+		if s == 2 {
+			c.flipAt(frames...)
+		}
+	}
+	r.until(10 * time.Second)
+	return r
+}
+
+// untouched asserts that a client executed every frame in the same moment in both runs.
+func untouched(t *testing.T, c, twin *client) {
+	t.Helper()
+	if c.lost != twin.lost || len(c.ran) != len(twin.ran) || len(c.ran) < 100 {
+		t.Errorf("client %d stalled %d ticks of %d instead of %d of %d", c.id, c.lost, len(c.ran), twin.lost, len(twin.ran))
+	}
+	for f, when := range c.ran {
+		if twin.ran[f] != when {
+			t.Fatalf("client %d executed frame %d at %v instead of %v", c.id, f, when, twin.ran[f])
+		}
+	}
+}
+
+// LS-14: who differs for the third time is removed from the match, at the third check and not before, and the others
+// play on without him.
+func TestLS14TheThirdStrikeRemoves(t *testing.T) {
+	for _, simulate := range []lockstep.Simulate{lockstep.OnDemand, lockstep.Always} {
+		onBoth(t, fmt.Sprintf("LS-14/strikes/Simulate=%d", simulate), lockstep.Config{Simulate: simulate}, func(t *testing.T, config lockstep.Config) {
+			r := newRig(t, newGame(0), config, 14)
+			for s := range 4 {
+				r.seated(options{path: link(way, way), seat: s, play: wander(uint64(s))})
+			}
+			c := r.clients[2]
+			r.onSend = func(to *client, _ systems.Channel, _ []byte) {
+				if to == c && c.out {
+					t.Fatal("the server still sends to who was removed")
+				}
+			}
+			// Each flip comes when the one before was put right.
+			c.spoil = func(w *ecs.World) {
+				if !c.faulty && c.Live() && w.Tick()%60 == 30 && r.server.Done() > 60 {
+					story.Write(w).Sum ^= 1
+					c.faulty = true
+				}
+			}
+			r.until(20 * time.Second)
+			if len(c.flagged) != 3 || !c.out {
+				t.Fatalf("flagged at %v, removed %v", c.flagged, c.out)
+			}
+			if c.flagged[2] > 10*time.Second {
+				t.Errorf("it took until %v", c.flagged[2])
+			}
+			left := false
+			for f, rec := range r.frames {
+				if f > 0 && bytes.Contains(rec.text[4*32:], []byte{byte(ecs.OrderLeave), 2, 0, 0}) {
+					left = true
+				}
+			}
+			if !left {
+				t.Error("no frame takes him out of the match")
+			}
+			for i, o := range r.clients {
+				if o != c && (len(o.flagged) > 0 || o.lost > 0 || o.Stats().Present+20 < r.server.Done() || o.checked < 1000) {
+					t.Errorf("client %d: flagged at %v, lost %d, %+v", i, o.flagged, o.lost, o.Stats())
+				}
+			}
+		})
+	}
+}
+
+// LS-14: where two and more differ there is no majority of three; a server that did not compute the match does it then,
+// as far as it must, and both are found.
+func TestLS14WithoutAMajorityTheServerComputes(t *testing.T) {
+	onBoth(t, "LS-14/2:1:1", lockstep.Config{Simulate: lockstep.OnDemand}, func(t *testing.T, config lockstep.Config) {
+		r := newRig(t, newGame(0), config, 14)
+		for s := range 4 {
+			c := r.seated(options{path: link(way, way), seat: s, play: wander(uint64(s))})
+			if s >= 2 {
+				c.flipAt(ecs.Tick(100 + s))
+			}
+		}
+		r.until(3500 * ms)
+		for i, c := range r.clients {
+			if want := i / 2; len(c.flagged) != want || c.faulty {
+				t.Errorf("client %d: flagged at %v, still wrong %v", i, c.flagged, c.faulty)
+			}
+		}
+		if w := r.server.World().Tick(); w != 120 {
+			t.Errorf("the server computed %d frames, the contested one is 120", w)
+		}
+	})
+}
