@@ -93,6 +93,9 @@ func tellJournal(a *app, n journals.News) {
 	case journals.Unended:
 		a.say("the match of room %s is over, but would be brought back, since its journal cannot be renamed: %v; move %s away", n.Room, n.Err, n.File)
 		a.emit("journal_failed", f)
+	case journals.Slow:
+		a.say("the disk is slow: %v; a power cut may take so much of play, more than --fsync says", n.Err)
+		a.emit("journal_slow", f)
 	case journals.Refused:
 		a.say("room %s cannot be opened, since it cannot be journalled: %v; make room on the disk or choose another --journal", n.Room, n.Err)
 		a.emit("journal_failed", f)

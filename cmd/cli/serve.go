@@ -53,7 +53,7 @@ With verify, clients hold nothing to hand back, so only always keeps all that th
 While a journal cannot be written, as on a full disk, its match waits and goes on by itself when it can be. A match that
 is over, since its room was empty or the server was told to stop, leaves ROOM-MATCH.ended.journal, which may be removed.
 --json tells of journals by the events brought_back, journal, journal_torn, journal_removed, journal_failed,
-journal_mended and journal_ended.
+journal_mended, journal_slow and journal_ended.
 
 Examples:
   serve

@@ -31,6 +31,7 @@ type Keeper struct {
 	open    map[string]*roomJournal // rooms that are open
 	over    map[string]string       // ended matches whose file could not be put aside: its path
 	refuses bool                    // the last room was refused
+	lags    bool                    // the last syncs took longer than Config.Sync
 }
 
 // Config describes a Keeper. Zero values stand for defaults where a field names one.
@@ -58,7 +59,7 @@ type News struct {
 	Room string
 	File string
 	Tick ecs.Tick // last one in the journal
-	Err  error    // for Torn, Empty, Failed, Broken, Unended and Refused
+	Err  error    // for Torn, Empty, Failed, Broken, Unended, Refused and Slow
 }
 
 // Kind says what happened.
@@ -77,6 +78,7 @@ const (
 	Forsaken             // the same: nobody came back to it
 	Unended              // a match is over, and its file could not be put aside: it would be brought back
 	Refused              // a journal cannot be made, so its room is not; not told of again before one can
+	Slow                 // the disk takes longer than Config.Sync, so a power cut takes more than that; not told of again before it does not
 )
 
 // Found is a match that was brought back.
@@ -273,11 +275,22 @@ func (k *Keeper) syncEvery(interval time.Duration) {
 			rooms = append(rooms, j)
 		}
 		k.mu.Unlock()
+		begun := time.Now()
 		for _, j := range rooms {
 			j.sync()
 		}
+		k.took(time.Since(begun), len(rooms))
 		clear(rooms)
 	}
+}
+
+// took compares what syncing all rooms took with what was promised.
+func (k *Keeper) took(d time.Duration, rooms int) {
+	lags := d > time.Duration(k.config.Sync)
+	if lags && !k.lags {
+		k.config.Told(News{Kind: Slow, Err: fmt.Errorf("syncing the journals of %d rooms took %v", rooms, d.Round(time.Millisecond))})
+	}
+	k.lags = lags
 }
 
 // Close gives the directory back. Matches that were not ended are brought back by the next Open. The rooms must be gone.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tendon/ecs"
 	"tendon/net/matchtest"
@@ -273,5 +274,17 @@ func TestSyncIsReadAsItIsWritten(t *testing.T) {
 		if err := new(Sync).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "always, never, or a time from 1ms to 10s") {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// An operator who chose how much a power cut may take has to hear that the disk does not keep up; once, not each time.
+func TestADiskThatDoesNotKeepUpIsToldOf(t *testing.T) {
+	var r newsroom
+	k := &Keeper{config: Config{Sync: 100e6, Told: r.told}}
+	for _, took := range []time.Duration{10e6, 100e6, 150e6, 300e6, 20e6, 101e6} {
+		k.took(took, 7)
+	}
+	if n, news := r.count(Slow); n != 2 || !strings.Contains(news.Err.Error(), "7 rooms took 101ms") {
+		t.Errorf("told %d times: %+v", n, news)
 	}
 }
