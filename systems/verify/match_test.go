@@ -64,6 +64,7 @@ type player struct {
 	since   ecs.Tick // the image's tick: effects follow it
 	answers []Answer
 	loads   int
+	images  int // that were sent for, or given up
 	flagged int
 	found   []ecs.Difference
 	off     bool
@@ -225,7 +226,12 @@ func (m *match) hand(p *player, more time.Duration) {
 	m.server.World().Save(&state)
 	image := state.AppendImage(nil)
 	state.Release()
+	p.images++
+	number := p.images
 	m.net.At(m.net.Now()+p.path.Down.Delay+more, func() {
+		if number != p.images {
+			return // its connection is gone
+		}
 		if d, ok := p.CompareWith(image); ok {
 			p.found = append(p.found, d)
 		}
@@ -268,6 +274,7 @@ func (m *match) reconnect(p *player, image bool) {
 	m.net.Reconnect(p.node, m.node)
 	m.server.Close(p.id)
 	p.served = 0
+	p.images++
 	if image || p.World().Tick() < m.server.OldestServable() {
 		m.hand(p, 0)
 		return

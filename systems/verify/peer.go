@@ -30,7 +30,7 @@ type flaw uint8
 
 const (
 	sound flaw = iota
-	found      // it could not use a State, or it is too far behind
+	found      // it could not use a State, or it is too far behind: it is sent nothing, or the image would take it back
 	told       // the room knows; nothing more is said until the peer is opened anew
 )
 
@@ -165,7 +165,7 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 	for id := range s.peers {
 		p := &s.peers[id]
 		switch {
-		case !p.open || p.acked >= s.done:
+		case !p.open || p.acked >= s.done || p.flaw != sound:
 		case max(p.acked, p.chain) < s.OldestServable():
 			p.fault()
 		default:

@@ -1,0 +1,122 @@
+package verify
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+)
+
+// soakSeeds is how many matches the soak plays; VERIFY_SOAK=n plays more of them.
+func soakSeeds() int {
+	if n, err := strconv.Atoi(os.Getenv("VERIFY_SOAK")); err == nil {
+		return n
+	}
+	if raceDetector {
+		return 3
+	}
+	return 12
+}
+
+// Whatever happens to connections and processes, in whatever order and over whatever network, nobody is ever shown
+// anything but the server's states, in their order; every event that is heard is the server's; no order is carried out
+// twice, or is after it was rejected; and when the trouble is over everybody catches up.
+func TestWhateverHappensOnlyTheServersStatesAreShown(t *testing.T) {
+	total := map[string]int{}
+	for seed := range soakSeeds() {
+		r := ecs.NewRand(uint64(seed) + 1000)
+		c := Config{Reliable: r.Chance(1, 3), OrdersPerSecond: 10, OrderBurst: 20, MaxOutstanding: 1 << r.IntN(7)}
+		if r.Chance(1, 3) {
+			c.History = 64 << r.IntN(3)
+		}
+		game := testGame(60)
+		if r.Chance(1, 3) {
+			game = crowdGame(20 << r.IntN(6))
+		}
+		path := simnet.Profiles()[r.IntN(7)]
+		path.Up.Duplicate, path.Down.Duplicate = 0.2, 0.2
+		m := newMatch(t, game, c, uint64(seed))
+		id := uint32(0)
+		for s := range 4 {
+			play := wander(uint64(seed*4 + s))
+			m.join(path, simnet.Clock{DriftPPM: int64(r.IntN(200)) - 100}, s-s/3*4, 30<<r.IntN(3), simnet.Time(r.IntN(1e7)), func(p *player, f int) pad {
+				if f%40 == 0 && p.config.Seat >= 0 {
+					id++
+					_ = p.Order(ecs.Entity{}, purchase(int32(r.IntN(400)), id), nil)
+				}
+				return play(p, f)
+			})
+		}
+		for at := 2 * time.Second; at < 12*time.Second; at += time.Duration(r.IntN(900)) * ms {
+			p := m.clients[r.IntN(4)]
+			switch r.IntN(5) {
+			case 0:
+				m.net.Partition(p.node, m.node, at, at+time.Duration(r.IntN(3000))*ms)
+			case 1:
+				m.net.At(at, func() { m.reconnect(p, false); p.effects = nil })
+			case 2:
+				m.net.At(at, func() { m.reconnect(p, true); p.effects = nil })
+			case 3:
+				m.net.At(at, func() { m.restart(p); p.effects = nil })
+			default:
+				m.net.Pause(p.node, at, at+time.Duration(r.IntN(2000))*ms)
+			}
+		}
+		m.net.RunUntil(24 * time.Second)
+		m.happens()
+		m.judge(seed, total)
+	}
+	t.Logf("%v", total)
+	if total["shown"] < 500*soakSeeds() || total["orders"] == 0 || total["rejected"] == 0 || total["images"] == 0 || total["events"] == 0 {
+		t.Errorf("the soak proves too little: %v", total)
+	}
+}
+
+// judge holds a match to what the soak promises.
+func (m *match) judge(seed int, total map[string]int) {
+	m.t.Helper()
+	carriedOut := map[string]int{}
+	for _, o := range m.orders {
+		if carriedOut[string(o.Payload)]++; carriedOut[string(o.Payload)] > 1 {
+			m.t.Errorf("seed %d: an order was carried out twice", seed)
+		}
+		total["orders"]++
+	}
+	happened := map[ecs.EventKey]int{}
+	for i, key := range m.events {
+		happened[key] = i + 1
+	}
+	for _, p := range m.clients {
+		if lag := m.server.Done() - p.present; lag > 120 || !p.Live() {
+			m.t.Errorf("seed %d: client %d is %d ticks behind: %+v, refused %d, flagged %d", seed, p.id, lag, p.Stats(), p.Refused(), p.flagged)
+		}
+		last := 0
+		for _, e := range p.effects {
+			if at := happened[e.Event.Key]; at <= last {
+				m.t.Errorf("seed %d: client %d heard of %+v out of turn", seed, p.id, e.Event.Key)
+			} else {
+				last = at
+			}
+		}
+		for _, a := range p.answers {
+			if a.Command.Kind != CommandOrder {
+				continue
+			}
+			if n := carriedOut[string(a.Command.Order)]; a.Reason == Accepted && n != 1 || a.Reason != Accepted && a.Reason != ReasonTimedOut && n != 0 {
+				m.t.Errorf("seed %d: client %d: %v was carried out %d times", seed, p.id, a, n)
+			}
+			if a.Reason != Accepted {
+				total["rejected"]++
+			}
+		}
+		if st := m.server.PeerStats(p.id); st.Desyncs > 0 {
+			m.t.Errorf("seed %d: client %d: %+v, refused %d", seed, p.id, st, p.Refused())
+		}
+		total["shown"] += p.checked
+		total["events"] += len(p.effects)
+		total["images"] += p.loads - 1
+	}
+}
