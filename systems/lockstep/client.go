@@ -117,7 +117,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.ring.Clear()
 	c.ring.Save(c.world)
 	c.loaded, c.catching, c.hashed, c.unsent, c.lastSend = true, true, f, true, now
-	c.stats.ServerTick = max(serverTick, f)
+	c.stats.ServerTick, c.stats.Stalled = max(serverTick, f), systems.NotStalled
 }
 
 // SetInput is what the local player does from now on. A press is not lost if no frame is due meanwhile.
@@ -147,7 +147,7 @@ func (c *Client) Frame(now systems.Time) {
 	}
 	c.margin.choose(now)
 	if c.announced > c.at()+redundant {
-		c.catching = true
+		c.catching, c.stats.Stalled = true, systems.NotStalled
 	}
 	if c.catching {
 		c.catchUp(now)
@@ -156,7 +156,7 @@ func (c *Client) Frame(now systems.Time) {
 		c.grid.idle(now)
 		return
 	}
-	c.grid.advance(now, c.pace(max(c.hand()-1, 0)))
+	c.grid.advance(now, c.pace(max(c.hand()-c.grid.pending(now), 0)))
 	steps := 0
 	for ; c.grid.take(steps); steps++ {
 		c.due()
@@ -181,7 +181,7 @@ func (c *Client) hand() int { return int(c.log.last - c.at()) }
 // wanted is how many frames should be in hand when a sync has come.
 func (c *Client) wanted() int { return c.margin.frames + c.interval }
 
-// pace chooses how fast to run with so many frames in hand beyond the one that is due next.
+// pace chooses how fast to run with so many frames in hand beyond those that are due.
 func (c *Client) pace(hand int) float64 {
 	switch {
 	case c.config.NoCatchUp:

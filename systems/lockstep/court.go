@@ -25,6 +25,7 @@ type court struct {
 	open    bool     // a ballot is going on
 	began   ecs.Tick // the first result that it may be about is of a later tick
 	said    [][]byte // the result that each player claims
+	next    []claim  // what players claim of the match after, who have voted in this ballot
 	replays bool     // it waits for the world to reach until
 	decided ecs.Tick // the last match that was decided ended here
 
@@ -34,6 +35,12 @@ type court struct {
 
 // ownResult is a result as the server computed it.
 type ownResult struct {
+	vote.Result
+	bytes []byte
+}
+
+// claim is a result that a player claims, with its bytes; that of a tick 0 is none.
+type claim struct {
 	vote.Result
 	bytes []byte
 }
@@ -49,7 +56,7 @@ func digestResult(b []byte) uint64 { return xxhash.Sum64(b) }
 // init makes the court of a server.
 func (c *court) init(s *Server) (err error) {
 	c.ring, c.decided = rollback.NewRing(2), s.done
-	c.said = make([][]byte, s.game.MaxPlayers)
+	c.said, c.next = make([][]byte, s.game.MaxPlayers), make([]claim, s.game.MaxPlayers)
 	c.blamed, c.contested = s.blame, func(f ecs.Tick) { c.until = max(c.until, f) }
 	if c.hashes, err = vote.NewHashes(vote.HashesConfig{Every: checkEvery}); err != nil {
 		return err
@@ -164,23 +171,46 @@ func (s *Server) receiveResult(p *peer, message []byte) error {
 		return err
 	}
 	c, player := &s.court, ecs.Player(p.seat)
-	claim := vote.Result{End: m.tick, Digest: digestResult(m.result), Hash: m.sum}
-	if !s.always && m.tick > c.decided {
-		if had, voted := c.ballot.Vote(player); c.open && voted && had.End < m.tick {
-			s.finish() // the next match has ended
+	said := claim{vote.Result{End: m.tick, Digest: digestResult(m.result), Hash: m.sum}, m.result}
+	if had, voted := c.ballot.Vote(player); !s.always && c.open && voted && had.End < m.tick {
+		if next := &c.next[player]; next.End == 0 {
+			next.Result, next.bytes = said.Result, append(next.bytes[:0], m.result...)
 		}
-		if !c.open && m.tick > c.decided {
-			s.openBallot(c.decided)
-		}
+		return nil // until this ballot is closed
 	}
-	if err := c.ballot.Cast(player, claim, s.now); err != nil {
+	if !s.always && !c.open && m.tick > c.decided {
+		s.openBallot(c.decided)
+	}
+	if !s.cast(player, &said) {
 		p.stats.Refused++
-		return nil
-	}
-	if len(c.said[player]) == 0 {
-		c.said[player] = append(c.said[player], m.result...)
 	}
 	return nil
+}
+
+// cast takes a vote, if it can be had.
+func (s *Server) cast(player ecs.Player, said *claim) (ok bool) {
+	c := &s.court
+	if c.ballot.Cast(player, said.Result, s.now) != nil {
+		return false
+	}
+	if len(c.said[player]) == 0 {
+		c.said[player] = append(c.said[player], said.bytes...)
+	}
+	return true
+}
+
+// hearNext opens the ballot on the match after, if somebody said that it has ended, too.
+func (s *Server) hearNext() {
+	c := &s.court
+	for p := range c.next {
+		if next := &c.next[p]; next.End > c.decided {
+			if !c.open {
+				s.openBallot(c.decided)
+			}
+			s.cast(ecs.Player(p), next)
+		}
+		c.next[p].Result = vote.Result{}
+	}
 }
 
 // judge goes on with what is to be judged. It is called in every frame.
@@ -190,25 +220,20 @@ func (s *Server) judge() {
 	c.hashes.Contested(c.contested)
 	c.hashes.Blamed(c.blamed)
 	if c.open {
-		s.decide(c.ballot.Step(s.now))
+		if s.decide(c.ballot.Step(s.now)); !c.open {
+			s.hearNext()
+		}
 	}
 	for left := replayed; left > 0 && s.world.Tick() < min(c.until, s.done); left-- {
 		s.advance()
 	}
 }
 
-// finish ends the ballot that is going on, since the next is to begin. Where the server has yet to play the match, that
-// is done at once.
+// finish ends the ballot that is going on, since the next is to begin. It is for a server that computes the match: it
+// knows at once what it would have to play again.
 func (s *Server) finish() {
-	c := &s.court
-	if !c.open {
-		return
-	}
-	for state := c.ballot.Step(1<<63 - 1); c.open; state = c.ballot.Step(1<<63 - 1) {
-		s.decide(state)
-		if c.open {
-			s.advance()
-		}
+	if s.court.open {
+		s.decide(s.court.ballot.Step(1<<63 - 1))
 	}
 }
 

@@ -37,6 +37,11 @@ func (g *grid) advance(now systems.Time, pace float64) {
 	g.last, g.pace = now, pace
 }
 
+// pending returns how many ticks are due at now, about.
+func (g *grid) pending(now systems.Time) int {
+	return int(g.owed + g.ticks(now-g.last)*g.pace + almost)
+}
+
 func (g *grid) ticks(d systems.Time) float64 { return float64(min(max(d, 0), clock.MaxFrame)) * g.rate }
 
 // take takes a tick that is due, after so many in this Frame.

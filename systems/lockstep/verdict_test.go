@@ -1,6 +1,7 @@
 package lockstep
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,11 +10,14 @@ import (
 	"tendon/systems"
 )
 
-// ending is the test game with a result in tick 400: where everybody stands.
-func ending() *ecs.Game {
+// ending is the test game with a result in tick 400, or in the ticks that are given: where everybody stands.
+func ending(ticks ...ecs.Tick) *ecs.Game {
+	if len(ticks) == 0 {
+		ticks = []ecs.Tick{400}
+	}
 	g := testGame(60)
 	g.Result = func(w *ecs.World) (result []byte) {
-		if w.Tick() != 400 {
+		if !slices.Contains(ticks, w.Tick()) {
 			return nil
 		}
 		for e := range ships.All(w) {
@@ -164,5 +168,43 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 	}
 	if st := m.server.PeerStats(0); !st.Expelled || st.Desyncs != 3 || m.server.PeerStats(1).Expelled {
 		t.Errorf("%+v", st)
+	}
+}
+
+// A match that follows while the one before is still voted on is decided, too: one after the other.
+func TestEveryMatchOfARoomIsDecided(t *testing.T) {
+	for _, simulate := range []Simulate{Always, OnDemand} {
+		for _, wrong := range []int{0, 2} {
+			m := newMatch(t, ending(400, 700), 3, Config{Simulate: simulate})
+			for s := range 4 {
+				c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+				if s < wrong {
+					spoil(c, 380)
+				}
+				if s == 3 {
+					m.onUp = func(p *player, _ systems.Channel, message []byte, _ simnet.Time) {
+						if p == c && message[0] == kindResult {
+							message[0] = 99 // he is silent, so that the vote takes its time
+						}
+					}
+				}
+			}
+			m.hostile = true
+			m.net.RunUntil(45 * time.Second)
+			if len(m.decisions) != 2 || m.decisions[0].Tick != 400 || m.decisions[1].Tick != 700 {
+				t.Errorf("%v, %d wrong: %+v", simulate, wrong, m.decisions)
+				continue
+			}
+			how, dissented := systems.ByMajority, ecs.PlayerSet(0)
+			if wrong > 0 {
+				how, dissented = systems.ByReplay, 3
+			}
+			if d := m.decisions[0]; d.How != how || d.Dissented != dissented || d.Silent != 8 || len(d.Result) != 9 {
+				t.Errorf("%v, %d wrong: %+v", simulate, wrong, d)
+			}
+			if d := m.decisions[1]; d.How != systems.ByMajority || d.Dissented != 0 || d.Silent != 8 || len(d.Result) != 9 {
+				t.Errorf("%v, %d wrong: %+v", simulate, wrong, d)
+			}
+		}
 	}
 }

@@ -1,0 +1,119 @@
+package lockstep
+
+import (
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// However often a client draws, it runs at the server's pace, and every press that a player makes is there once.
+func TestAnyFrameRateKeepsThePaceAndEveryPress(t *testing.T) {
+	for _, hz := range []int{20, 30, 59, 144, 240} {
+		for _, reliable := range []bool{false, true} {
+			m := newMatch(t, testGame(60), 20, Config{Reliable: reliable})
+			made, last := 0, 0
+			p := m.join(profile(t, "P2"), simnet.Clock{DriftPPM: 200}, 0, hz, func(p *player, f int) pad {
+				press := p.Live() && f >= last+hz/2 && m.net.Now() < 18*time.Second
+				if press {
+					made++
+					last = f
+				}
+				return pad{Fire: press, DX: int8(f / hz % 2)}
+			})
+			m.net.RunUntil(3 * time.Second)
+			p.forget()
+			m.net.RunUntil(20 * time.Second)
+			had := 0
+			for f := ecs.Tick(1); f <= m.server.Done(); f++ {
+				if padInput.Unpack(m.frames[f].inputs[0]).Fire {
+					had++
+				}
+			}
+			if made < 25 || had != made {
+				t.Errorf("%d Hz, reliable %v: %d presses became %d", hz, reliable, made, had)
+			}
+			if share := p.stallShare(); share > 1 || p.at()+20 < m.server.Done() {
+				t.Errorf("%d Hz: stalled %.2f%%, %+v", hz, share, p.Stats())
+			}
+		}
+	}
+}
+
+// A client that was suspended takes up again what came meanwhile; it did not stall.
+func TestASuspendedClientCatchesUp(t *testing.T) {
+	for _, away := range []time.Duration{time.Second, 4 * time.Second, 30 * time.Second} {
+		m := newMatch(t, testGame(60), 21, Config{})
+		m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(1))
+		c := m.join(profile(t, "P2"), simnet.Clock{}, 1, 60, wander(2))
+		m.net.RunUntil(4 * time.Second)
+		c.forget()
+		m.net.Pause(c.node, 4*time.Second, 4*time.Second+away)
+		m.net.RunUntil(4*time.Second + away + 4*time.Second)
+		if !c.Live() || c.at()+20 < m.server.Done() || c.stallShare() > 1 || c.loads != 1 {
+			t.Errorf("%v: stalled %.2f%%, %+v", away, c.stallShare(), c.Stats())
+		}
+		m.sound(100)
+	}
+}
+
+// Catching up leaves time to draw: as much as the budget says where time can be told, else a fixed number of ticks.
+func TestCatchingUpLeavesTimeToDraw(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		m := newMatch(t, testGame(60), 22, Config{Simulate: OnDemand})
+		m.join(profile(t, "P1"), simnet.Clock{}, 0, 60, wander(1))
+		m.net.RunUntil(20 * time.Second)
+		var spent systems.Time
+		config := systems.ClientConfig{Seat: -1}
+		if told {
+			config.Elapsed = func() systems.Time { return spent }
+			config.Taken = func(systems.FinalTick) { spent += systems.Second / 1000 }
+		}
+		p := m.add(profile(t, "P1"), simnet.Clock{}, config, idle)
+		most, behind := 0, ecs.Tick(0)
+		p.onFrame = func(p *player, before, after ecs.Tick) {
+			most = max(most, int(after-before))
+			behind = max(behind, p.Stats().Behind)
+			spent = 0
+		}
+		m.hand(p, func() { m.run(p, m.net.LocalNow(p.node), 60) })
+		m.until(p.Live)
+		if want := map[bool]int{false: catchFrames, true: 8}[told]; most < want || most > want+maxSteps || behind < 600 {
+			t.Errorf("%d frames at once, want %d; %d behind", most, want, behind)
+		}
+	}
+}
+
+// A view goes smoothly from one state to the next, and stands still where the client waits.
+func TestAViewStandsStillWhereTheClientWaits(t *testing.T) {
+	m, p := article(t, Article(), idle, func(m *match, p *player) {
+		m.net.Script(m.node, p.node, simnet.Rule{Match: func(_ simnet.Channel, b []byte) bool { return b[0] == kindSync }, Nth: 4, Delay: 40 * ms})
+	})
+	shown, stills := 0.0, 0
+	show := func() {
+		previous, current, confirmed, alpha := p.View(systems.Time(m.net.LocalNow(p.node)))
+		if p.at() == 0 {
+			return
+		}
+		if current.Tick() != p.at() || confirmed != current || previous.Tick()+1 != current.Tick() || alpha < 0 || alpha >= 1 {
+			t.Fatalf("at %d: from %d to %d, alpha %v", p.at(), previous.Tick(), current.Tick(), alpha)
+		}
+		now := float64(previous.Tick()) + alpha
+		switch {
+		case now < shown-1e-6 || now > shown+0.26:
+			t.Fatalf("%v after %v", now, shown)
+		case now == shown:
+			stills++
+		}
+		shown = now
+	}
+	for m.net.Now() < time.Second {
+		m.net.RunUntil(m.net.Now() + time.Second/240)
+		show()
+	}
+	if stills < 10 || stills > 14 { // three ticks
+		t.Errorf("it stood still for %d of 240 frames", stills)
+	}
+}
