@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"tendon/bench/internal/measure"
 	"tendon/cmd/arena/rules"
 	"tendon/ecs"
+	"tendon/rollback/journal"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/relay"
@@ -19,6 +21,8 @@ func lockstepRows() []measure.Row {
 			Reference: "real time, 60 frames a second", Reach: 1.0 / 50, Run: fastForward},
 		{Name: "lockstep-room", What: "lockstep server that simulates: a frame of a room with 4 players of the arena",
 			Reference: "the relay server, which simulates too", Run: func() measure.Result { return roomFrame(lockstep.Strategy) }},
+		{Name: "journal", What: "journal of that room: one tick of 4 players, half of whom change their input, one write to a file",
+			Reference: "the lockstep server's frame of such a room", Run: journalTick},
 		{Name: "lockstep-room-relay-only", What: "lockstep server that only relays: the same room",
 			Reference: "the relay server, which simulates too", Run: func() measure.Result { return roomFrame(lockstep.New(lockstep.Config{Simulate: lockstep.OnDemand})) }},
 	}
@@ -246,4 +250,46 @@ func bytesDown(interval int, estimate float64) measure.Result {
 	return measure.Result{Ratio: measure.Ratio{Median: ratio, Low: ratio, High: ratio},
 		Text: fmt.Sprintf("%.1f kbit/s", perSecond*8/1000),
 		Note: fmt.Sprintf("%.0f bytes a second on the wire, %.0f of them payload, in %.1f packets", perSecond, float64(t.bytes)/seconds/lockstepPlayers, float64(t.messages)/seconds/lockstepPlayers)}
+}
+
+// journalTick compares what a tick costs in a journal with what it costs the server beside it.
+func journalTick() measure.Result {
+	file, err := os.CreateTemp("", "tendon-bench")
+	if err != nil {
+		panic(err)
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	game := rules.Game()
+	w, err := journal.NewWriter(file, game, journal.HeaderOf(game, 1, "bench"))
+	if err != nil {
+		panic(err)
+	}
+	rand, inputs := ecs.NewRand(3), make([]ecs.InputBytes, game.MaxPlayers)
+	f := ecs.Tick(0)
+	write := func() {
+		f++
+		err := w.Tick(journal.Tick{Tick: f, Inputs: inputs})
+		if err == nil {
+			err = w.Flush()
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	t := settled(lockstep.Strategy)
+	r := measure.Compare(measure.Op{Prepare: t.guests, Run: t.host}, measure.Op{Run: write, Prepare: func() {
+		for p := range lockstepPlayers {
+			if rand.Chance(1, 2) {
+				inputs[p][0] ^= 1
+				game.CleanInput(&inputs[p])
+			}
+		}
+	}})
+	info, err := file.Stat()
+	if err != nil {
+		panic(err)
+	}
+	return measure.Result{Unit: "tick", Ratio: r,
+		Note: fmt.Sprintf("%.2f ms and %.0f bytes a room-second; the disk is not waited for", r.Subject*60/1e6, float64(info.Size())/float64(f)*60)}
 }

@@ -128,6 +128,9 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 		if rec != nil {
 			d.recording = rec.path
 		}
+		if h.journals != nil {
+			d.journal = h.journals.File(name)
+		}
 		rc.Decided = d.take
 	}
 	if rec == nil && h.truth == nil {

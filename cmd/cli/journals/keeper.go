@@ -223,6 +223,16 @@ func (k *Keeper) resume(name string, c *room.Config) (*roomJournal, error) {
 	return &roomJournal{keeper: k, room: name, path: m.path, file: f, writer: m.journal.Resume(f)}, nil
 }
 
+// File returns where the journal of an open room will lie once its match is over; "" if it has none.
+func (k *Keeper) File(name string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if j := k.open[name]; j != nil {
+		return endedPath(j.path)
+	}
+	return ""
+}
+
 // End puts the journal of a match that is over aside. Nothing happens if the room has none.
 func (k *Keeper) End(name string) {
 	k.mu.Lock()
