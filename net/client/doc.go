@@ -20,6 +20,10 @@
 //	     ↑                                 │
 //	     └───────── reconnecting ←─────────┘        any → ended
 //
+// Who comes back in time goes from reconnecting to catching up: it goes on from its newest final state, if the server
+// says that it lies on the match. What was predicted is given up. So does another process of the client, from what
+// Config.Log was told: Config.Resume.
+//
 // In loading, [Core.Progress] is the share of the image that has arrived. A resync passes through catching up only: the
 // player plays on until the server's state is here, and [Core.Desyncs] keeps where the two differed.
 //

@@ -11,7 +11,8 @@
 //	func TestConformance(t *testing.T) { matchtest.Conformance(t, mine.Strategy) }
 //
 // Whoever needs more control builds a [Harness]: a room, clients with a network profile and a clock each, that join
-// and leave when they are told to, and faults.
+// and leave when they are told to, and faults. One with a [Journal] can kill its room and begin it again, with or
+// without the end of the journal, and holds the match to every tick that any client had confirmed.
 //
 // It is not the simulated network (net/simnet is) and not a benchmark.
 //
@@ -21,4 +22,5 @@
 //   - find out whether peers stay in step: [Match]
 //   - hold a strategy to what rooms and clients expect of it: [Conformance]
 //   - play a match of one's own: [New], [Harness.Join], [Harness.Run], [Client.Fault], [Client.Restart]
+//   - end the server and begin it again: [Harness.Crash], [Harness.Recover]; without a harness: [Journal.Attach], [Journal.Resume]
 package matchtest

@@ -28,11 +28,28 @@
 // A player whose connection vanishes keeps its seat for KeepSeat. A connection with the same ClientID takes the seat
 // over at once, without Leave and Join, also while the old connection still seems alive.
 //
+// # Restarts
+//
+// A room that keeps a journal (Config.Taken, Seated and Commit) survives its process. Nothing of a tick leaves it before
+// Commit has returned nil for that tick: no confirmation, no image, no word to a peer that is served only now. While
+// Commit fails the match waits, and goes on by itself.
+//
+// A room that goes on with a journalled match (Config.Resume) keeps every seat for its client. It first waits for them,
+// in which time nothing is computed and nothing stamped. Who says Hello with ticks behind the journal's end is asked for
+// them. If nobody has any, the match goes on when all are back; otherwise it waits the full Resume.Wait, since another
+// one may have more, and takes over the longest that goes on from the journal's chain. That chain proves a common past
+// and no more: a client that makes up a future is believed if nobody has a longer one.
+//
+// A client goes on from the state it has if the server can serve it from there and its chain is that of the match; if
+// not, it loads an image. What was stamped and not executed, and a seat that was taken in ticks which are lost, is lost
+// too: the player joins anew.
+//
 // # Tasks
 //
 //   - open a room: [New]
 //   - let somebody in: [Room.Enter]; throw somebody out: [Room.Kick]
 //   - notice who is gone: [Room.Gone]; say that a connection broke: [Room.Vanish]
 //   - show a table of peers: [Room.AppendPeers], [Room.Stats]
+//   - survive the process: [Config], Commit and Resume
 //   - stop: [Room.Notice], [Room.Close], [Room.Closed]
 package room

@@ -405,6 +405,68 @@ func TestSilenceEndsASessionAndASuspendedHostDoesNot(t *testing.T) {
 }
 
 // Whoever leaves says so on both channels, so that one lost datagram or one stuck channel does not hide it.
+// A server that was started again lets a client wait for its answer for longer than either bears silence. Both know
+// meanwhile that the other is there; and what the client is asked for may come when it is not wanted any more.
+func TestAnAnswerToHelloMayTakeLong(t *testing.T) {
+	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Match: 1, Final: 120}})
+	var server, client []EventKind
+	pass := func(ticks int) {
+		for range ticks {
+			p.now += systems.Second / 60
+			for _, l := range p.up.take() {
+				if e := p.server.Receive(l.ch, l.message, p.now); e.Kind != EventNone {
+					server = append(server, e.Kind)
+				}
+			}
+			p.server.Frame(p.now, p.tick)
+			for _, l := range p.down.take() {
+				if e := p.client.Receive(l.ch, l.message, p.now); e.Kind != EventNone {
+					client = append(client, e.Kind)
+				}
+			}
+			p.client.Frame(p.now)
+		}
+	}
+	pass(2)
+	p.server.AskTail(101)
+	pass(20 * 60)
+	p.client.Tail([]byte{1})
+	pass(2)
+	p.server.AskTail(102)
+	pass(2)
+	p.server.Welcome(Welcome{Strategy: "s", Match: 1, Rate: 60, Seat: 1, Epoch: 3, Image: true}, 0, p.now)
+	p.up.Send(systems.Reliable, []byte{byte(kindTail), 2}) // it was on its way
+	pass(2)
+	if p.server.Err() != nil || p.client.Err() != nil || p.server.Stats().Malformed != 0 || p.client.Stats().Malformed != 0 {
+		t.Errorf("server %v, %+v; client %v, %+v", p.server.Err(), p.server.Stats(), p.client.Err(), p.client.Stats())
+	}
+	if want := []EventKind{EventHello, EventTail}; !slices.Equal(server, want) {
+		t.Errorf("the server heard %v, want %v", server, want)
+	}
+	if want := []EventKind{EventTailAsk, EventTailAsk, EventWelcome}; !slices.Equal(client, want) {
+		t.Errorf("the client heard %v, want %v", client, want)
+	}
+	p.up.Send(systems.Reliable, []byte{byte(kindTail), 3}) // nobody asked
+	pass(1)
+	if p.server.Stats().Malformed != 1 {
+		t.Errorf("%+v", p.server.Stats())
+	}
+}
+
+// A server whose match waits says the same tick again and again: a client that joins then must not think that time went
+// on there, or it would begin far ahead.
+func TestAServerThatStandsStillIsKnownToStandStill(t *testing.T) {
+	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{}})
+	p.image = imageOf(t, testWorld(t, 10))
+	for range 5 * 60 {
+		p.step()
+		p.tick = 100
+	}
+	if now := p.client.ServerTick(p.now); now < 100 || now > 170 {
+		t.Errorf("the client takes the server to be at tick %d, it stands at 100", now)
+	}
+}
+
 func TestByeIsSaidOnBothChannels(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
