@@ -152,7 +152,9 @@ func (t *table) Send(to systems.Peer, ch systems.Channel, message []byte) {
 const tableDelay = 50 * systems.Second / 1000
 
 func newTable(s systems.Strategy) *table {
-	t := &table{game: rules.Game(), play: func(t *table, p int) ecs.InputBytes { return t.game.Bot(t.clients[p].World(), ecs.Player(p), t.bots[p]) }}
+	t := &table{game: rules.Game(), play: func(t *table, p int) ecs.InputBytes {
+		return t.game.Bot(t.clients[p].World(), ecs.Player(p), t.bots[p])
+	}}
 	var err error
 	if t.server, err = s.NewServer(systems.ServerConfig{World: mustWorld(t.game), Peers: lockstepPlayers}); err != nil {
 		panic(err)
