@@ -81,7 +81,7 @@ func (v election) hold(t *testing.T, config lockstep.Config) {
 	for p, who := range v.players {
 		v.register(r, p, byte(who))
 	}
-	r.until(at(ending) + 12*time.Second)
+	r.until(at(ending) + 5*time.Second)
 	if len(r.decided) != 1 {
 		t.Fatalf("decisions: %+v", r.decided)
 	}

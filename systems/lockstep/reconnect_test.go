@@ -1,0 +1,293 @@
+package lockstep_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+)
+
+// leaveAt has a client's process stop in the moment in which it has executed a frame, and its connection end.
+func (c *client) leaveAt(f ecs.Tick) {
+	c.onFrame = func() {
+		if c.on && c.Stats().Present >= f {
+			c.on = false
+			c.rig.drop(c)
+		}
+	}
+}
+
+// when calls f once, when the server has ended a frame.
+func (r *rig) when(frame ecs.Tick, f func()) { r.net.At(at(frame)+1, f) }
+
+// delivery is what a client was sent to bring it up to date, from when it came back.
+type delivery struct {
+	first, last ecs.Tick // frames
+	bytes       int      // of the messages with them
+	upTo        ecs.Tick // which end here: what the server had when it came back
+}
+
+// delivered takes note of what is sent to c from now on, until it holds what the server has now.
+func (r *rig) delivered(c *client) *delivery {
+	d := &delivery{}
+	next := r.onSend
+	r.onSend = func(to *client, ch systems.Channel, m []byte) {
+		if next != nil {
+			next(to, ch, m)
+		}
+		h, ok := headOf(m)
+		if to != c || !ok || d.upTo != 0 && d.last >= d.upTo {
+			return
+		}
+		if d.first == 0 {
+			d.first, d.upTo = h.first, h.s
+		}
+		d.last = max(d.last, h.last)
+		d.bytes += len(m)
+	}
+	return d
+}
+
+// codes returns how many bytes the operations of the frames [first, last] take.
+func (r *rig) codes(first, last ecs.Tick) int {
+	bits := 0
+	for f := first; f <= last; f++ {
+		bits += r.frames[f].bits
+	}
+	return (bits + 7) / 8
+}
+
+// company seats players who wander.
+func (r *rig) company(n int, path simnet.Profile) {
+	for s := range n {
+		r.seated(options{path: path, seat: s, play: wander(uint64(50 + s)), epoch: simnet.Time(s) * 3 * ms})
+	}
+}
+
+// LS-WARM: who died at c = 1000 and comes back when the server is at 1600 is sent the frames 1001 … and no others.
+// His process may be the same or another one, which has the state from the log on its disk.
+func TestLSWarmWhoComesBackIsSentWhatIsMissing(t *testing.T) {
+	for _, process := range []string{"same process", "log on disk"} {
+		onBoth(t, "LS-WARM/"+process, lockstep.Config{Simulate: lockstep.OnDemand}, func(t *testing.T, config lockstep.Config) {
+			r := newRig(t, newGame(0), config, 16)
+			r.company(3, link(way, way))
+			c := r.clients[2]
+			c.leaveAt(1000)
+			var d *delivery
+			r.when(1600, func() {
+				if c.world.Tick() != 1000 || r.server.Done() != 1600 {
+					t.Fatalf("c = %d, the server is at %d", c.world.Tick(), r.server.Done())
+				}
+				c.onFrame, d = nil, r.delivered(c)
+				if process == "same process" {
+					c.returns()
+					return
+				}
+				image := imageOf(c.world)
+				c.make(r.game)
+				c.load(image)
+				c.ready()
+			})
+			r.until(at(1900))
+			if d.first != 1001 || d.upTo < 1600 || d.upTo > 1604 || d.last > 1604 {
+				t.Errorf("it was sent the frames %d … %d of %d", d.first, d.last, d.upTo)
+			}
+			if c.ran[1600] == 0 || c.ran[1000] > at(1010) || !c.Live() || c.Stats().Present < 1880 || c.Stats().Snaps > 0 && process == "log on disk" {
+				t.Errorf("not back: %+v", c.Stats())
+			}
+			r.sound(1800)
+		})
+	}
+}
+
+func imageOf(w *ecs.World) []byte {
+	var s ecs.Snapshot
+	w.Save(&s)
+	defer s.Release()
+	return s.AppendImage(nil)
+}
+
+// LS-COLD, LS-09: who has nothing is sent all frames from the first, where the server has only State(0); or an image of
+// a checkpoint and the frames since. Either way he ends in the same state, and nobody else notices.
+func TestLS09LSColdWhoHasNothingEndsInTheSameState(t *testing.T) {
+	for _, checkpoint := range []ecs.Tick{0, 1500} {
+		config := lockstep.Config{Simulate: lockstep.OnDemand}
+		if checkpoint > 0 {
+			config.Simulate = lockstep.Always
+		}
+		onBoth(t, fmt.Sprintf("LS-09 LS-COLD/checkpoint %d", checkpoint), config, func(t *testing.T, config lockstep.Config) {
+			run := func(joins bool) (*rig, *client, *delivery) {
+				r := newRig(t, newGame(0), config, 16)
+				r.company(3, link(way, way))
+				c := r.add(options{path: link(50*ms, 50*ms), seat: -1})
+				var image []byte
+				r.when(checkpoint, func() { image = r.image() })
+				var d *delivery
+				if joins {
+					r.when(1600, func() {
+						d = r.delivered(c)
+						c.load(image)
+						c.ready()
+					})
+				}
+				r.until(at(2000))
+				return r, c, d
+			}
+			r, c, d := run(true)
+			if d.first != checkpoint+1 || d.upTo < 1600 || d.upTo > 1612 {
+				t.Errorf("it was sent the frames %d … %d of %d", d.first, d.last, d.upTo)
+			}
+			if codes := r.codes(d.first, d.last); d.bytes > codes*11/10+64 {
+				t.Errorf("%d bytes for frames that take %d", d.bytes, codes)
+			}
+			if c.ran[1600] == 0 || c.ran[checkpoint+1] == 0 || !c.Live() || c.Stats().Present < 1970 {
+				t.Errorf("not there: %+v", c.Stats())
+			}
+			r.sound(1980 - int(checkpoint))
+			twin, _, _ := run(false)
+			for i := range 3 {
+				untouched(t, r.clients[i], twin.clients[i])
+			}
+		})
+	}
+}
+
+// LS-08: after five minutes, who missed ten seconds is sent little more than the operations of those, is back as soon as
+// 600 frames can be computed, and disturbs nobody.
+func TestLS08AWarmReconnectCostsTheOperationsThatAreMissing(t *testing.T) {
+	const back, missing = ecs.Tick(18000), ecs.Tick(600)
+	onBoth(t, "LS-08", lockstep.Config{Simulate: lockstep.OnDemand}, func(t *testing.T, config lockstep.Config) {
+		run := func(returns bool) (*rig, *client, *delivery) {
+			r := newRig(t, newGame(0), config, 8)
+			r.company(2, link(way, way))
+			// The bound knows no ticks: the client's word comes a millisecond before the server sends, and what is sent comes a
+			// millisecond before the client computes.
+			c := r.seated(options{path: link(49*ms, 50*ms), seat: -1, epoch: ms})
+			c.leaveAt(back - missing)
+			var d *delivery
+			if returns {
+				r.when(back, func() {
+					c.onFrame, d = nil, r.delivered(c)
+					c.returns()
+				})
+			}
+			r.until(at(back + 300))
+			return r, c, d
+		}
+		r, c, d := run(true)
+		if d.first != back-missing+1 || d.upTo < back {
+			t.Errorf("it was sent the frames %d … %d of %d", d.first, d.last, d.upTo)
+		}
+		codes := r.codes(d.first, d.last)
+		if codes < 500 {
+			t.Errorf("the run proves nothing: %d bytes", codes)
+		}
+		if d.bytes*10 > codes*11 {
+			t.Errorf("%d bytes were sent of %d", d.bytes, codes)
+		}
+		// A Frame computes 64 frames while it catches up.
+		took, bound := c.live-at(back), simnet.Time(missing)*time.Second/63/60+99*ms
+		t.Logf("%d bytes for %d of operations; live after %v of %v", d.bytes, codes, took, bound)
+		if c.live == 0 || took > bound {
+			t.Errorf("live after %v, at most %v", took, bound)
+		}
+		if c.Stats().Present < back+280 || c.Stats().Snaps != 1 { // it took its own state over again
+			t.Errorf("%+v", c.Stats())
+		}
+		r.sound(int(back))
+		twin, _, _ := run(false)
+		for i := range 2 {
+			untouched(t, r.clients[i], twin.clients[i])
+		}
+	})
+}
+
+// LS-10: a client whose frames the server no longer keeps is given an image instead.
+func TestLS10WhoIsTooFarBehindIsGivenAnImage(t *testing.T) {
+	for _, simulate := range []lockstep.Simulate{lockstep.Always, lockstep.OnDemand} {
+		onBoth(t, fmt.Sprintf("LS-10/Simulate=%d", simulate), lockstep.Config{Simulate: simulate, Backlog: 6 << 10}, func(t *testing.T, config lockstep.Config) {
+			r := newRig(t, newGame(0), config, 10)
+			r.company(3, link(way, way))
+			c := r.clients[2]
+			c.leaveAt(200)
+			r.when(3000, func() {
+				if oldest := r.server.OldestServable(); oldest <= 200 {
+					t.Fatalf("frame 200 can be served: the oldest is %d", oldest)
+				}
+				c.onFrame = nil
+				c.returns()
+			})
+			r.until(at(3400))
+			if _, ok := c.ran[201]; ok || c.run != 3 || !c.Live() || c.Stats().Present < 3380 || c.faulty {
+				t.Errorf("not back with an image: run %d, live %v, %+v", c.run, c.Live(), c.Stats())
+			}
+			r.sound(500)
+		})
+	}
+}
+
+// What a player did before his connection ended and what he does afterwards is carried out once, and his old messages,
+// which are still on the way, do nothing. An order whose confirmation was lost with the connection counts once too.
+func TestOperationsAroundAReconnectAreCarriedOutOnce(t *testing.T) {
+	onBoth(t, "reconnect", lockstep.Config{}, func(t *testing.T, config lockstep.Config) {
+		r := newRig(t, newGame(0), config, 12)
+		path := link(20*ms, 20*ms)
+		path.Up.Duplicate = 0.5
+		for s := range 2 {
+			r.seated(options{path: path, seat: s, epoch: simnet.Time(s) * 5 * ms})
+		}
+		c := r.clients[0]
+		fires := 0
+		c.play = func(c *client, frame int) pad {
+			in := pad{Held: 5, Fire: c.Live() && frame%20 == 7 && c.on}
+			if in.Fire {
+				fires++
+			}
+			return in
+		}
+		var ordered []string
+		c.after = func(systems.Time) {
+			for k, when := range []simnet.Time{2 * time.Second, 2990 * ms, 4 * time.Second} {
+				if d := r.net.Now() - when; d >= 0 && d < time.Second/60 {
+					text := fmt.Sprint("order ", k)
+					if err := c.Order(ecs.Entity{}, []byte(text), c.toServer()); err != nil {
+						t.Error(err)
+					}
+					ordered = append(ordered, text)
+				}
+			}
+		}
+		// The way down is gone first, so that what is stamped is not confirmed.
+		r.net.Cut(r.node, c.node, 2950*ms, 3050*ms)
+		r.net.At(3050*ms, func() { r.drop(c) })
+		r.net.At(3100*ms, func() { c.returns() })
+		r.until(6 * time.Second)
+		var got []string
+		for _, rec := range r.frames {
+			got = append(got, rec.order...)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(ordered) || len(ordered) != 3 {
+			t.Errorf("orders %q were given, %q carried out", ordered, got)
+		}
+		for _, o := range r.clients {
+			n := 0
+			for e := range walkers.All(o.world) {
+				if e.B.Player == 0 {
+					n = int(e.A.Fires)
+				}
+			}
+			// A press that was not stamped when the connection ended is gone; one that was is not made again.
+			if n > fires || n < fires-2 || fires < 10 {
+				t.Errorf("client %d: %d presses, %d were made", o.id, n, fires)
+			}
+		}
+		if !c.Live() || c.run != 2 || r.clients[1].lost > 0 {
+			t.Errorf("live %v, run %d, the other lost %d", c.Live(), c.run, r.clients[1].lost)
+		}
+		r.sound(300)
+	})
+}
