@@ -194,6 +194,30 @@ func TestALogAndAJournalGoTogether(t *testing.T) {
 	}
 }
 
+// A log that reaches further than what a power cut left to the server, and of which no tail is in memory any more: the
+// client is told the state that the match goes on from, and does not go on from its own.
+func TestALogOfLostTicksIsNotGoneOnFrom(t *testing.T) {
+	for _, s := range loggable {
+		t.Run(s.Name, func(t *testing.T) {
+			l := newLogged(t, s.Strategy)
+			l.Crash(90)
+			l.Run(time.Second)
+			resume := l.log.resume()
+			if err := l.Recover(); err != nil {
+				t.Fatal(err)
+			}
+			if resume.World.Tick() < l.Room.Tick()+60 {
+				t.Fatalf("the log ends at tick %d, the journal at %d", resume.World.Tick(), l.Room.Tick())
+			}
+			l.Clients[0].Restart()
+			l.log.begun = 0
+			if _, saw := l.another(t, resume); !saw || l.log.begun != 1 {
+				t.Errorf("loading: %v, the log was begun anew %d times", saw, l.log.begun)
+			}
+		})
+	}
+}
+
 // A match of another game cannot be gone on with; that is a mistake of the program's.
 func TestAResumeOfAnotherGameIsRefused(t *testing.T) {
 	world, err := ecs.NewWorld(game(), 1)
