@@ -179,7 +179,7 @@ func (r *Room) open(id systems.Peer) {
 // lead there again, and would not tell what differs. The peer plays on until it has loaded it.
 func (r *Room) resyncPeer(id systems.Peer) {
 	p := &r.peers[id]
-	if !p.live() || p.session.Loading() {
+	if !p.live() || p.session.Loading() || p.holding { // the right state is on its way, or there
 		return
 	}
 	if r.half.PeerStats(id).Expelled || !p.strikes.take(r.now) {
