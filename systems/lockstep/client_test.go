@@ -11,6 +11,9 @@ import (
 
 // However often a client draws, it runs at the server's pace, and every press that a player makes is there once.
 func TestAnyFrameRateKeepsThePaceAndEveryPress(t *testing.T) {
+	if raceDetector {
+		t.Skip("the same, slowly")
+	}
 	for _, hz := range []int{20, 30, 59, 144, 240} {
 		for _, reliable := range []bool{false, true} {
 			m := newMatch(t, testGame(60), 20, Config{Reliable: reliable})
@@ -115,5 +118,54 @@ func TestAViewStandsStillWhereTheClientWaits(t *testing.T) {
 	}
 	if stills < 10 || stills > 14 { // three ticks
 		t.Errorf("it stood still for %d of 240 frames", stills)
+	}
+}
+
+// What is too much in hand is run off a tenth faster, far too much at four frames at once; what is too little is let
+// grow at five in a hundred slower; and without catching up nothing is done.
+func TestThePaceFollowsWhatIsInHand(t *testing.T) {
+	c := &Client{interval: 2, margin: margin{frames: 4}}
+	for hand, want := range map[int]float64{0: .95, 1: .95, 2: 1, 6: 1, 7: 1.1, 20: 1.1} {
+		if got := c.pace(hand); got != want {
+			t.Errorf("%d in hand: pace %v, want %v", hand, got, want)
+		}
+	}
+	if c.config.NoCatchUp = true; c.pace(0) != 1 || c.pace(20) != 1 {
+		t.Error("a client that does not catch up changes its pace")
+	}
+}
+
+// The margin becomes what 98 % of the syncs of the last ten seconds needed, and forgets what is older.
+func TestTheMarginFollowsHowLateSyncsCome(t *testing.T) {
+	var m margin
+	m.begin(&Config{}, 60)
+	tick, now, f := systems.Second/60, systems.Time(0), ecs.Tick(0)
+	run := func(seconds int, late func(i int) systems.Time) {
+		for i := range seconds * 30 {
+			f += 2
+			now = systems.Time(f) * tick
+			m.arrived(f-2, f, 2, now+late(i), false)
+			m.choose(now)
+		}
+	}
+	even := func(int) systems.Time { return 0 }
+	if run(1, even); m.frames != defaultMargin {
+		t.Errorf("after a second: %d", m.frames)
+	}
+	if run(9, even); m.frames != 0 {
+		t.Errorf("on a link without jitter: %d", m.frames)
+	}
+	if run(10, func(i int) systems.Time { return systems.Time(i%25/24) * 7 * tick / 2 }); m.frames != 4 {
+		t.Errorf("with one of 25 late by 3.5 frames: %d", m.frames)
+	}
+	if run(10, func(i int) systems.Time { return systems.Time(i%100/99) * 7 * tick / 2 }); m.frames != 0 {
+		t.Errorf("with one of 100 late: %d", m.frames)
+	}
+	if run(5, func(i int) systems.Time { return systems.Time(i%4) * 10 * tick }); m.frames != maxMargin {
+		t.Errorf("with all late: %d", m.frames)
+	}
+	m.begin(&Config{Margin: 5}, 60)
+	if run(10, func(i int) systems.Time { return systems.Time(i%4) * 10 * tick }); m.frames != 5 {
+		t.Errorf("fixed: %d", m.frames)
 	}
 }

@@ -173,6 +173,9 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 
 // A match that follows while the one before is still voted on is decided, too: one after the other.
 func TestEveryMatchOfARoomIsDecided(t *testing.T) {
+	if raceDetector {
+		t.Skip("the same, slowly")
+	}
 	for _, simulate := range []Simulate{Always, OnDemand} {
 		for _, wrong := range []int{0, 2} {
 			m := newMatch(t, ending(400, 700), 3, Config{Simulate: simulate})
