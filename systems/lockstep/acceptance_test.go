@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/simnet"
+	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 )
@@ -261,5 +262,383 @@ func TestLS12TwoOperationsOfOneFrameAreBothCarriedOutInOrder(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// A lost sync is made up for by the next one, which brings what it had; by the channel's timer where that is reliable.
+func TestALostSyncIsCoveredByTheNext(t *testing.T) {
+	onBoth(t, "6.8/lost", lockstep.Article(), func(t *testing.T, config lockstep.Config) {
+		r := stage(t, config)
+		c := r.clients[0]
+		r.net.Script(r.node, c.node, simnet.Rule{Drop: true, Match: func(_ simnet.Channel, m []byte) bool { return promises(m[1:], 10) }})
+		r.until(time.Second)
+		if len(c.stalls) != 1 || c.stalls[0].c != 5 || c.stalls[0].since != at(10)+way || c.stalls[0].why != systems.StallSync {
+			t.Fatalf("stalls %+v", c.stalls)
+		}
+		if s := c.stalls[0]; !config.Reliable && (s.ticks != 5 || s.until != 260*ms) || s.ticks > 5 {
+			t.Errorf("stall %+v", s)
+		}
+	})
+}
+
+func promises(m []byte, s ecs.Tick) bool {
+	h, ok := headOf(m)
+	return ok && h.s == s
+}
+
+// A sync that comes twice, and one that comes after a newer one, change nothing.
+func TestASyncThatIsOldIsIgnored(t *testing.T) {
+	twin := stage(t, lockstep.Article())
+	twin.until(2 * time.Second)
+	r := stage(t, lockstep.Article())
+	for _, c := range r.clients {
+		r.net.Script(r.node, c.node, simnet.Rule{Duplicate: true, Count: 1000})
+	}
+	r.until(2 * time.Second)
+	for i, c := range r.clients {
+		untouched(t, c, twin.clients[i])
+	}
+	// Sync(10) is overtaken by Sync(15): it is as if it were lost.
+	r = stage(t, lockstep.Article())
+	c := r.clients[0]
+	r.net.Script(r.node, c.node, simnet.Rule{Delay: 120 * ms, Match: func(_ simnet.Channel, m []byte) bool { return promises(m[1:], 10) }})
+	var order []ecs.Tick
+	known := ecs.Tick(0)
+	c.onHear = func(_ systems.Channel, m []byte) {
+		if h, ok := headOf(m); ok {
+			order = append(order, h.s)
+		}
+		if s := c.Stats().ServerTick; s < known {
+			t.Errorf("the newest S went from %d to %d", known, s)
+		} else {
+			known = s
+		}
+	}
+	r.until(time.Second)
+	if fmt.Sprint(order[:4]) != "[5 15 10 20]" || len(c.stalls) != 1 || c.stalls[0].ticks != 5 {
+		t.Errorf("syncs came as %v, stalls %+v", order, c.stalls)
+	}
+}
+
+// A clock that is fast has its client wait a little, one that is slow has it run a little faster; lag stays what it is,
+// and nobody else notices.
+func TestClocksThatAreFastAndSlowDoNotMatter(t *testing.T) {
+	for _, ppm := range []int64{200, -200, 20000, -20000} {
+		onBoth(t, fmt.Sprintf("6.8/clock %d ppm", ppm), lockstep.Config{Margin: 3}, func(t *testing.T, config lockstep.Config) {
+			r := newRig(t, newGame(0), config, 20)
+			path := profile(t, "P3")
+			path.Up.Loss, path.Down.Loss = 0, 0 // that is another test's, and would be the reliable channel's
+			c := r.seated(options{path: path, seat: 0, play: wander(1), clock: simnet.Clock{DriftPPM: ppm}})
+			r.seated(options{path: path, seat: 1, play: wander(2), epoch: 7 * ms})
+			r.until(5 * time.Second)
+			for _, c := range r.clients {
+				c.forget()
+			}
+			r.until(45 * time.Second)
+			for i, c := range r.clients {
+				q := c.quality()
+				t.Logf("client %d: %+v", i, q)
+				if q.lag99 > 50*ms+8*time.Second/60 || q.stalled > 0.5 || q.slope > 1 || q.slope < -1 {
+					t.Errorf("client %d: %+v", i, q)
+				}
+			}
+			if gained := simnet.Time(ppm) * 40 * time.Microsecond; gained < 0 && -gained > 100*ms && c.quality().presentedTicks < 2380 {
+				t.Errorf("a slow clock has %d frames left out", 2400-c.quality().presentedTicks)
+			}
+			r.sound(2500)
+		})
+	}
+}
+
+// A client that was suspended for half a minute goes on from what it has: it is sent what it missed, no image, and the
+// others play on as if nothing were.
+func TestAClientThatWasSuspendedCatchesUp(t *testing.T) {
+	onBoth(t, "6.8/suspended", lockstep.Config{}, func(t *testing.T, config lockstep.Config) {
+		run := func(suspends bool) (*rig, *client) {
+			r := newRig(t, newGame(0), config, 21)
+			r.company(2, link(30*ms, 30*ms))
+			c := r.seated(options{path: link(30*ms, 30*ms), seat: 2})
+			if suspends {
+				r.net.Pause(c.node, 5*time.Second, 35*time.Second)
+			}
+			r.until(36 * time.Second)
+			return r, c
+		}
+		r, c := run(true)
+		if !c.Live() || c.Stats().Present+20 < r.server.Done() || c.run != 1 || c.Stats().Snaps > 0 {
+			t.Errorf("not back a second later: live %v, %+v, server at %d", c.Live(), c.Stats(), r.server.Done())
+		}
+		r.sound(2000)
+		twin, _ := run(false)
+		for i := range 2 {
+			untouched(t, r.clients[i], twin.clients[i])
+		}
+	})
+}
+
+// Every press takes effect once: whatever a display's rate, however often messages come and in whichever order.
+func TestEveryPressTakesEffectOnce(t *testing.T) {
+	onBoth(t, "6.8/presses", lockstep.Config{}, func(t *testing.T, config lockstep.Config) {
+		path, loss, gap := profile(t, "P3"), 0.1, 120*ms
+		if config.Reliable { // two presses that are held up and come together are one
+			loss, gap = 0.03, 500*ms
+		}
+		for _, p := range []*simnet.Path{&path.Up, &path.Down} {
+			p.Loss, p.Duplicate, p.Reorder, p.ReorderDelay = loss, 0.2, 0.1, 60*ms
+		}
+		r := newRig(t, newGame(0), config, 22)
+		var pressed [4]int
+		for s, hz := range []int{60, 240, 144, 30} {
+			next := 2 * time.Second
+			c := r.seated(options{path: path, seat: s, hz: hz})
+			rand := ecs.NewRand(uint64(s))
+			c.play = func(*client, int) pad {
+				in := pad{Held: uint8(r.net.Now() / (300 * ms))}
+				if now := r.net.Now(); now >= next && now < 20*time.Second {
+					in.Fire = true
+					pressed[s]++
+					next = now + gap + simnet.Time(rand.IntN(int(100*ms)))
+				}
+				return in
+			}
+		}
+		r.until(25 * time.Second)
+		for _, c := range r.clients {
+			for e := range walkers.All(c.world) {
+				if p := e.B.Player; int(e.A.Fires) != pressed[p] || pressed[p] < 25 {
+					t.Errorf("at client %d player %d has fired %d times, pressed %d times", c.id, p, e.A.Fires, pressed[p])
+				}
+			}
+		}
+		if n := r.net.Counters(r.node, r.clients[0].node); n.Duplicated < 100 || n.Reordered < 50 || n.Lost < 20 {
+			t.Errorf("the run proves nothing: %+v", n)
+		}
+		r.sound(1000)
+	})
+}
+
+// A client that is cut off, for half a second and for four, is back as soon as it is not, by itself.
+func TestPartitionsHeal(t *testing.T) {
+	onBoth(t, "6.8/partition", lockstep.Config{}, func(t *testing.T, config lockstep.Config) {
+		r := newRig(t, newGame(0), config, 23)
+		r.company(3, profile(t, "P3"))
+		c := r.clients[0]
+		r.net.Partition(c.node, r.node, 4*time.Second, 4500*ms)
+		r.net.Partition(c.node, r.node, 6*time.Second, 10*time.Second)
+		r.until(5500 * ms)
+		if c.Stats().Present+20 < r.server.Done() || len(c.stalls) == 0 {
+			t.Errorf("a second after half a second: c = %d of %d, stalls %+v", c.Stats().Present, r.server.Done(), c.stalls)
+		}
+		r.until(9900 * ms)
+		if c.Stats().Present > 400 {
+			t.Fatal("the run proves nothing: it was not cut off")
+		}
+		// The reliable channel sends what was lost when its timer says so, which waits longer each time.
+		r.until(13 * time.Second)
+		if !c.Live() || c.Stats().Present+30 < r.server.Done() || c.run != 1 { // its margin has grown
+			t.Errorf("three seconds after four: live %v, c = %d of %d", c.Live(), c.Stats().Present, r.server.Done())
+		}
+		r.sound(700)
+	})
+}
+
+// A server that waits for players goes no further than what the slowest has said; who has left is not waited for.
+func TestWaitingStallsAllForTheSlowestAndNobodyForTheAbsent(t *testing.T) {
+	onBoth(t, "6.3/waiting", lockstep.Config{Closing: lockstep.Waiting}, func(t *testing.T, config lockstep.Config) {
+		r := newRig(t, newGame(0), config, 24)
+		r.company(3, link(30*ms, 30*ms))
+		c := r.clients[2]
+		said := map[systems.Peer]ecs.Tick{}
+		r.onUp = func(c *client, _ systems.Channel, m []byte) {
+			if f, ok := completeTo(m); ok {
+				said[c.id] = max(said[c.id], f)
+			}
+		}
+		// The rule itself: when a frame ends, every player has said what he does in it.
+		checked := 0
+		r.net.Every(r.node, 1, 60, func(int64, simnet.Time) {
+			for _, c := range r.clients {
+				if f, spoke := said[c.id]; spoke && c.served != 0 && c.live != 0 {
+					if checked++; r.server.Done() > f {
+						t.Fatalf("frame %d has ended, client %d has said what it does up to %d", r.server.Done(), c.id, f)
+					}
+				}
+			}
+		})
+		r.net.Pause(c.node, 3*time.Second, 5*time.Second)
+		r.until(3 * time.Second)
+		before, holds := r.server.Done(), r.holds
+		if before < 170 || holds > 5 {
+			t.Errorf("frame %d after three seconds, %d waits", before, holds)
+		}
+		r.until(5 * time.Second)
+		if went := r.server.Done() - before; went > 40 {
+			t.Errorf("%d frames ended while one was asleep", went)
+		}
+		if o := r.clients[0]; o.Stats().Present != r.promised || o.Stats().Stalled != systems.StallSync || o.lost < 60 {
+			t.Errorf("the others do not wait: %+v, S = %d", o.Stats(), r.promised)
+		}
+		r.until(7 * time.Second)
+		if done := r.server.Done(); done < before+110 {
+			t.Errorf("it does not go on: frame %d", done)
+		}
+		c.on = false // gone for good, and the connection with it
+		r.net.At(7500*ms, func() { r.drop(c) })
+		r.until(7500 * ms)
+		at, holds := r.server.Done(), r.holds
+		r.until(9500 * ms)
+		if went := r.server.Done() - at; went < 115 || r.holds > holds+3 {
+			t.Errorf("%d frames in two seconds without him, %d waits", went, r.holds-holds)
+		}
+		if checked < 500 {
+			t.Errorf("the run proves nothing: %d", checked)
+		}
+		r.sound(250)
+	})
+}
+
+// completeTo returns the frame up to which an operations message says that its sender's operations are complete.
+func completeTo(m []byte) (ecs.Tick, bool) {
+	r := wire.NewReader(m)
+	if r.U8() != kindOps {
+		return 0, false
+	}
+	received := ecs.Tick(r.U32())
+	executed := received - ecs.Tick(r.Uvarint())
+	live, lead := r.Bool(), ecs.Tick(r.U8())
+	return executed + lead, live && r.Err() == nil
+}
+
+// A hybrid server waits for nobody longer than Wait.
+func TestHybridWaitsNoLongerThanItSays(t *testing.T) {
+	const wait = 2 * systems.Second / 60
+	onBoth(t, "6.3/hybrid", lockstep.Config{Closing: lockstep.Hybrid, Wait: wait}, func(t *testing.T, config lockstep.Config) {
+		r := newRig(t, newGame(0), config, 25)
+		r.company(3, link(30*ms, 30*ms))
+		r.net.Pause(r.clients[2].node, 3*time.Second, 5*time.Second)
+		r.until(8 * time.Second)
+		if r.holds == 0 {
+			t.Error("the run proves nothing: nobody was waited for")
+		}
+		for f := 2; f < len(r.frames); f++ {
+			if d := r.frames[f].ended - r.frames[f-1].ended; d > time.Second/60+simnet.Time(wait)+time.Microsecond {
+				t.Fatalf("frame %d ended %v after frame %d", f, d, f-1)
+			}
+		}
+		if done := r.server.Done(); done < 160+60+40+160 {
+			t.Errorf("frame %d after eight seconds", done)
+		}
+		r.sound(300)
+	})
+}
+
+// While a server waits nothing follows a sync that was lost: it is repeated, or it and the one who lacks it would wait
+// for each other for ever.
+func TestALastSyncThatIsLostIsRepeatedWhileTheServerWaits(t *testing.T) {
+	for _, closing := range []lockstep.Closing{lockstep.Waiting, lockstep.Hybrid} {
+		onBoth(t, fmt.Sprintf("6.3/deadlock/Closing=%d", closing), lockstep.Config{Closing: closing, Wait: systems.Second / 60}, func(t *testing.T, config lockstep.Config) {
+			r := newRig(t, newGame(0), config, 26)
+			r.company(2, link(30*ms, 30*ms))
+			c := r.clients[1]
+			r.net.Cut(r.node, c.node, 3*time.Second, 4*time.Second)
+			r.until(4 * time.Second)
+			stood := r.server.Done()
+			if closing == lockstep.Waiting && (r.holds < 20 || c.Stats().Present >= r.promised) {
+				t.Errorf("the run proves nothing: %d waits, c = %d, S = %d", r.holds, c.Stats().Present, r.promised)
+			}
+			r.until(6 * time.Second)
+			if went := r.server.Done() - stood; went < 80 || c.Stats().Present+20 < r.server.Done() {
+				t.Errorf("%d frames in two seconds afterwards, c = %d of %d", went, c.Stats().Present, r.server.Done())
+			}
+			r.sound(200)
+			// And where any message may be lost, in both directions.
+			r = newRig(t, newGame(0), config, 27)
+			path := link(30*ms, 30*ms)
+			path.Up.Loss, path.Down.Loss = 0.4, 0.4
+			r.company(3, path)
+			r.until(10 * time.Second)
+			if done := r.server.Done(); done < 100 {
+				t.Errorf("frame %d after ten seconds", done)
+			}
+		})
+	}
+}
+
+// An eager server ends an interval with each frame in which somebody did something, and otherwise after N frames.
+func TestEagerSyncsFollowOperationsAtOnce(t *testing.T) {
+	for _, eager := range []bool{false, true} {
+		onBoth(t, fmt.Sprintf("6.2/eager=%v", eager), lockstep.Config{Interval: 10, Margin: lockstep.NoMargin, Eager: eager}, func(t *testing.T, config lockstep.Config) {
+			r := newRig(t, newGame(0), config, 28)
+			r.company(2, link(way, way))
+			sent := map[ecs.Tick]simnet.Time{}
+			r.onSend = func(c *client, _ systems.Channel, m []byte) {
+				if h, ok := headOf(m); ok && c.id == 0 && sent[h.s] == 0 {
+					sent[h.s] = r.net.Now()
+				}
+			}
+			r.until(20 * time.Second)
+			last, ops := ecs.Tick(0), 0
+			for f := ecs.Tick(1); int(f) < len(r.frames); f++ {
+				stirred := r.frames[f].ops > 0
+				want := f-last == 10 || eager && stirred
+				when, is := sent[f]
+				if is != want || is && when != at(f) {
+					t.Fatalf("frame %d with %d operations, the last S was %d: sent %v, at %v", f, r.frames[f].ops, last, is, when)
+				}
+				if is {
+					last = f
+				}
+				if stirred {
+					ops++
+				}
+			}
+			if ops < 100 || eager && len(sent) < 200 || !eager && len(sent) > 120 {
+				t.Errorf("%d frames with operations, %d syncs", ops, len(sent))
+			}
+			t.Logf("shown after %v", percentile(r.clients[0].display, .5))
+			r.sound(1000)
+		})
+	}
+}
+
+// The interval rises a step at a time while clients stall and falls a step when for half a minute none did; each sync
+// says how far the next one will go.
+func TestTheIntervalFollowsTheStalls(t *testing.T) {
+	onBoth(t, "6.4/adapt", lockstep.Config{Interval: 1, AdaptInterval: true, Margin: lockstep.NoMargin}, func(t *testing.T, config lockstep.Config) {
+		r := newRig(t, newGame(0), config, 29)
+		rough := link(20*ms, 20*ms)
+		rough.Down.Jitter = simnet.Jitter{Kind: simnet.Exponential, Size: 25 * ms}
+		r.company(2, rough)
+		var steps []int
+		var before syncHead
+		r.onSend = func(c *client, _ systems.Channel, m []byte) {
+			h, ok := headOf(m)
+			if c.id != 0 || !ok {
+				return
+			}
+			if before.s > 0 && h.s > before.s && h.s-before.s != ecs.Tick(before.interval) {
+				t.Fatalf("S = %d after S = %d, which announced %d", h.s, before.s, before.interval)
+			}
+			if before.interval != h.interval {
+				steps = append(steps, h.interval)
+			}
+			before = h
+		}
+		r.until(17 * time.Second)
+		for _, c := range r.clients {
+			if err := r.net.SetProfile(c.node, r.node, link(20*ms, 20*ms)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.until(24 * time.Second) // what the last five seconds were like is told until then
+		up := len(steps)
+		if want := fmt.Sprint([]int{1, 2, 3, 5, 10, 15}[:up]); up < 4 || fmt.Sprint(steps) != want {
+			t.Fatalf("intervals %v", steps)
+		}
+		r.until(24*time.Second + 75*time.Second)
+		if fmt.Sprint(steps[up:]) != fmt.Sprint([]int{steps[up-2], steps[up-3]}) {
+			t.Errorf("after %v: %v", steps[:up], steps[up:])
+		}
+		r.sound(4000)
 	})
 }

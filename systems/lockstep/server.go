@@ -90,8 +90,8 @@ func newServer(c Config, room systems.ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	length := systems.Second / systems.Time(game.TickRate)
-	if c.Wait > 2*length {
-		return nil, fmt.Errorf("%w: Wait is %d ns, want at most two frames' time, %d", ErrConfig, c.Wait, 2*length)
+	if c.Wait > 2*systems.Second/systems.Time(game.TickRate) {
+		return nil, fmt.Errorf("%w: Wait is %d ns, want at most two frames' time, %d", ErrConfig, c.Wait, 2*systems.Second/systems.Time(game.TickRate))
 	}
 	f := room.World.Tick()
 	s := &Server{config: c, room: room, world: room.World, game: game, always: c.Simulate == Always || room.States || game.Validate != nil,
