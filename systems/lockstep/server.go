@@ -247,7 +247,6 @@ func (s *Server) enter(o *ecs.Order) (plays bool) {
 		}
 	case o.Kind == ecs.OrderLeave:
 		s.members &^= 1 << p
-		s.seats[p] = seat{}
 		s.court.hashes.Forget(p)
 	}
 	return false
