@@ -67,6 +67,9 @@ const MaxReliable = 64 << 10
 
 // Server is a strategy's half on the server. A room drives it: Receive for each message, then for each tick that is
 // due Tick, then Send once. Peers are opened when they hold the state of some tick and closed when they are gone.
+//
+// Send is called when all ticks up to Done are as durable as they are to be. Nothing that goes out before, in Open,
+// Receive or Stamp, may tell that a tick is final which no Send was called for.
 type Server interface {
 	// World is the match as the server computes it. It is in the state of Done, or of an earlier tick where a strategy
 	// computes only when it must.

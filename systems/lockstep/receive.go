@@ -181,33 +181,37 @@ func (c *Client) receiveStamped(message []byte, now systems.Time) error {
 }
 
 // recent remembers the inputs of the last frames that are complete, against which syncs are coded. Those of frame f lie
-// in slot f % redundant, which stores its frame.
+// in slot f % remembered, which stores its frame.
 type recent struct {
-	ticks   [redundant]ecs.Tick // + 1; 0: none
+	ticks   [remembered]ecs.Tick // + 1; 0: none
 	inputs  []ecs.InputBytes
 	players int
 }
 
+// remembered is how many frames are: what datagrams may bring a client beyond the frame after which the server began to
+// send it the rest over the reliable channel, twice.
+const remembered = 2 * redundant
+
 func (r *recent) init(game *ecs.Game) {
 	r.players = game.MaxPlayers
-	r.inputs = make([]ecs.InputBytes, redundant*r.players)
+	r.inputs = make([]ecs.InputBytes, remembered*r.players)
 }
 
 func (r *recent) reset() { clear(r.ticks[:]) }
 
 func (r *recent) slot(f ecs.Tick) []ecs.InputBytes {
-	at := int(f%redundant) * r.players
+	at := int(f%remembered) * r.players
 	return r.inputs[at : at+r.players]
 }
 
 func (r *recent) put(f ecs.Tick, inputs []ecs.InputBytes) {
-	r.ticks[f%redundant] = f + 1
+	r.ticks[f%remembered] = f + 1
 	copy(r.slot(f), inputs)
 }
 
 // at returns the inputs of frame f, nil if they are forgotten.
 func (r *recent) at(f ecs.Tick) []ecs.InputBytes {
-	if r.ticks[f%redundant] != f+1 {
+	if r.ticks[f%remembered] != f+1 {
 		return nil
 	}
 	return r.slot(f)

@@ -7,12 +7,18 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/simnet"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/relay"
+	"tendon/systems/verify"
 )
 
 // options is everything that a match is made of. It follows from the seed alone.
 type options struct {
 	seed    uint64
 	game    string
+	sync    systems.Strategy
+	setting string // of the strategy, for people
 	clients []plan
 	faults  []trouble
 	trouble time.Duration // how long faults happen
@@ -94,10 +100,31 @@ func draw(seed uint64, most time.Duration) options {
 	for range 3 + r.IntN(3*players) {
 		o.faults = append(o.faults, drawTrouble(r, &o))
 	}
-	if r.Chance(1, 3) {
+	o.drawSync(ecs.NewRand(^seed))
+	if r.Chance(1, 3) && o.sync.Name != "verify" { // whose clients compute nothing
 		o.plant(r, players)
 	}
 	return o
+}
+
+// syncs are the strategies that are played.
+var syncs = [...]string{"relay", "lockstep", "verify"}
+
+// drawSync chooses a strategy: of five matches two are rollback, two lockstep, one verify. It has a source of its own,
+// so that a strategy more does not change all other choices.
+func (o *options) drawSync(r *ecs.Rand) {
+	switch r.IntN(5) {
+	case 0, 1:
+		o.sync = relay.Strategy
+	case 2, 3:
+		c := lockstep.Config{Interval: [...]int{0, 1, 2, 5, 10}[r.IntN(5)], Eager: r.Chance(1, 3), AdaptInterval: r.Chance(1, 3), RelayAtOnce: r.Chance(1, 3)}
+		if r.Chance(1, 3) {
+			c.Margin = 1 + r.IntN(8)
+		}
+		o.sync, o.setting = lockstep.New(c), fmt.Sprintf(" %+v", c)
+	default:
+		o.sync = verify.Strategy
+	}
 }
 
 func upTo(r *ecs.Rand, d time.Duration) time.Duration {
@@ -263,7 +290,7 @@ func (o *options) worst(client int) bool {
 // mustRewind returns the players who cannot get through the match without rewinding: news of the others is older than
 // what they show, and there is another one who plays.
 func (o *options) mustRewind() (clients []int) {
-	if o.restarts() {
+	if o.restarts() || !o.sync.Predicts {
 		return nil // most of the time there may be no match
 	}
 	playing := 0
@@ -283,7 +310,7 @@ func (o *options) mustRewind() (clients []int) {
 
 func (o options) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %s, %v of faults, %v of healing\n", o.seed, o.game, o.trouble, healing)
+	fmt.Fprintf(&b, "seed %d: %s by %s%s, %v of faults, %v of healing\n", o.seed, o.game, o.sync.Name, o.setting, o.trouble, healing)
 	for i, p := range o.clients {
 		role := "player"
 		if p.spectator {

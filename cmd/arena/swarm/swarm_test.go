@@ -80,6 +80,11 @@ func TestSwarm(t *testing.T) {
 	if seeds() < 50 {
 		return
 	}
+	for k, name := range syncs {
+		if all.Syncs[k] == 0 {
+			t.Errorf("no seed played %s", name)
+		}
+	}
 	if all.Adopted == 0 {
 		t.Error("no tick was handed in by clients after a power cut")
 	}
