@@ -39,6 +39,9 @@ func TestLS01EveryClientExecutesTheServersLog(t *testing.T) {
 				r.carried = carrier.carried
 				r.four(p, 1)
 				long := soak(20 * time.Second)
+				if carrier.carried && (p.Name == "P7" || p.Name == "P9") {
+					long = 20 * time.Second // a window of 128 messages does not carry 60 a second for long where the way is 2 s
+				}
 				r.until(long)
 				least := int(long/time.Second)*60 - 420 // what P9 takes to enter
 				if p.Name == "P9" && carrier.name != "U" {

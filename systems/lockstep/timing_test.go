@@ -16,10 +16,13 @@ import (
 const way = 10 * ms
 
 // stage seats three clients whose frames fall on the very moments at which syncs come. Nobody does anything but press.
-func stage(t testing.TB, config lockstep.Config) *rig {
+func stage(t testing.TB, config lockstep.Config) *rig { return stageAt(t, config, 60) }
+
+// stageAt is stage with displays of another rate, which must be a multiple of 60 Hz.
+func stageAt(t testing.TB, config lockstep.Config, hz int) *rig {
 	r := newRig(t, newGame(0), config, 14)
 	for s := range 3 {
-		r.seated(options{path: link(way, way), seat: s, epoch: way})
+		r.seated(options{path: link(way, way), seat: s, epoch: way, hz: hz})
 	}
 	return r
 }
@@ -71,77 +74,80 @@ func onBoth(t *testing.T, id string, config lockstep.Config, f func(t *testing.T
 
 // LS-02, LS-03: the table of LS-SYNC5 and LS-OP7, row by row.
 func TestLS02LS03TheArticlesExampleToTheNanosecond(t *testing.T) {
-	onBoth(t, "LS-SYNC5 LS-OP7", lockstep.Article(), func(t *testing.T, config lockstep.Config) {
-		r := stage(t, config)
-		r.clients[1].pressAt(at(5) + way)
-		sent, reached := map[ecs.Tick]simnet.Time{}, simnet.Time(0)
-		r.onSend = func(c *client, _ systems.Channel, m []byte) {
+	onBoth(t, "LS-SYNC5 LS-OP7", lockstep.Article(), func(t *testing.T, config lockstep.Config) { articleExample(t, config, 60) })
+	t.Run("LS-SYNC5 LS-OP7/U/600 Hz", func(t *testing.T) { articleExample(t, lockstep.Article(), 600) })
+}
+
+func articleExample(t *testing.T, config lockstep.Config, hz int) {
+	r := stageAt(t, config, hz)
+	r.clients[1].pressAt(at(5) + way)
+	sent, reached := map[ecs.Tick]simnet.Time{}, simnet.Time(0)
+	r.onSend = func(c *client, _ systems.Channel, m []byte) {
+		if s, _, ok := readSync(m); ok && c.id == 0 {
+			sent[s] = r.net.Now()
+		}
+	}
+	r.onUp = func(c *client, _ systems.Channel, m []byte) {
+		if m[0] == kindOps && opsIn(m) > 0 && reached == 0 {
+			reached = r.net.Now()
+			if f := r.server.Done() + 1; f != 7 {
+				t.Errorf("103.33: the op meets frame %d", f)
+			}
+		}
+	}
+	got, held := map[ecs.Tick]simnet.Time{}, map[systems.Peer]simnet.Time{}
+	for _, c := range r.clients {
+		c.onHear = func(_ systems.Channel, m []byte) {
 			if s, _, ok := readSync(m); ok && c.id == 0 {
-				sent[s] = r.net.Now()
+				got[s] = r.net.Now()
+			}
+			if m[0] == kindStamped && m[1] == 7 {
+				held[c.id] = r.net.Now()
 			}
 		}
-		r.onUp = func(c *client, _ systems.Channel, m []byte) {
-			if m[0] == kindOps && opsIn(m) > 0 && reached == 0 {
-				reached = r.net.Now()
-				if f := r.server.Done() + 1; f != 7 {
-					t.Errorf("103.33: the op meets frame %d", f)
-				}
-			}
+	}
+	r.until(at(5) + way - 1)
+	for _, c := range r.clients {
+		if s := c.Stats(); s.Present != 0 || s.Stalls != 0 || c.Live() {
+			t.Errorf("before its first sync, client %d is not paused: %+v", c.id, s)
 		}
-		got, held := map[ecs.Tick]simnet.Time{}, map[systems.Peer]simnet.Time{}
-		for _, c := range r.clients {
-			c.onHear = func(_ systems.Channel, m []byte) {
-				if s, _, ok := readSync(m); ok && c.id == 0 {
-					got[s] = r.net.Now()
-				}
-				if m[0] == kindStamped && m[1] == 7 {
-					held[c.id] = r.net.Now()
-				}
-			}
+	}
+	r.until(at(10) + way - 1)
+	for _, c := range r.clients {
+		if c.Stats().Present != 5 {
+			t.Errorf("176.67: client %d is at c = %d", c.id, c.Stats().Present)
 		}
-		r.until(at(5) + way - 1)
-		for _, c := range r.clients {
-			if s := c.Stats(); s.Present != 0 || s.Stalls != 0 || c.Live() {
-				t.Errorf("before its first sync, client %d is not paused: %+v", c.id, s)
-			}
+	}
+	r.until(500 * ms)
+	is := func(what string, got, want simnet.Time) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s at %v, want %v", what, got, want)
 		}
-		r.until(at(10) + way - 1)
-		for _, c := range r.clients {
-			if c.Stats().Present != 5 {
-				t.Errorf("176.67: client %d is at c = %d", c.id, c.Stats().Present)
-			}
+	}
+	is("Sync(5) sent", sent[5], 83333333)
+	is("Sync(5) there", got[5], 93333333)
+	is("op at the server", reached, 103333333)
+	is("Sync(10) sent", sent[10], 166666666)
+	is("Sync(10) there", got[10], 176666666)
+	if f := r.stampOf(1); f != 7 {
+		t.Errorf("stamped %d, want 7", f)
+	}
+	for _, c := range r.clients {
+		is(fmt.Sprint("frame 1 of client ", c.id), c.ran[1], 93333333)
+		is(fmt.Sprint("op@7 held by client ", c.id), held[c.id], 113333333)
+		is(fmt.Sprint("frame 6 of client ", c.id), c.ran[6], 176666666)
+		is(fmt.Sprint("frame 7 of client ", c.id), c.ran[7], 193333333)
+		is(fmt.Sprint("press to effect at client ", c.id), c.ran[7]-c.ran[1], 100*ms)
+		if s := c.Stats(); s.Stalls != 0 || c.lost != 0 {
+			t.Errorf("client %d stalled: %+v", c.id, s)
 		}
-		r.until(500 * ms)
-		is := func(what string, got, want simnet.Time) {
-			t.Helper()
-			if got != want {
-				t.Errorf("%s at %v, want %v", what, got, want)
-			}
+	}
+	for s := ecs.Tick(1); s <= 25; s++ {
+		if _, ok := sent[s]; ok != (s%5 == 0) {
+			t.Errorf("Sync(%d): %v", s, ok)
 		}
-		is("Sync(5) sent", sent[5], 83333333)
-		is("Sync(5) there", got[5], 93333333)
-		is("op at the server", reached, 103333333)
-		is("Sync(10) sent", sent[10], 166666666)
-		is("Sync(10) there", got[10], 176666666)
-		if f := r.stampOf(1); f != 7 {
-			t.Errorf("stamped %d, want 7", f)
-		}
-		for _, c := range r.clients {
-			is(fmt.Sprint("frame 1 of client ", c.id), c.ran[1], 93333333)
-			is(fmt.Sprint("op@7 held by client ", c.id), held[c.id], 113333333)
-			is(fmt.Sprint("frame 6 of client ", c.id), c.ran[6], 176666666)
-			is(fmt.Sprint("frame 7 of client ", c.id), c.ran[7], 193333333)
-			is(fmt.Sprint("press to effect at client ", c.id), c.ran[7]-c.ran[1], 100*ms)
-			if s := c.Stats(); s.Stalls != 0 || c.lost != 0 {
-				t.Errorf("client %d stalled: %+v", c.id, s)
-			}
-		}
-		for s := ecs.Tick(1); s <= 25; s++ {
-			if _, ok := sent[s]; ok != (s%5 == 0) {
-				t.Errorf("Sync(%d): %v", s, ok)
-			}
-		}
-	})
+	}
 }
 
 // opsIn returns how many operations an operations message carries.
@@ -158,7 +164,7 @@ func opsIn(m []byte) int {
 func TestLS04ALateSyncCostsOneStallAndTheNextNone(t *testing.T) {
 	onBoth(t, "LS-DELAY40", lockstep.Article(), func(t *testing.T, config lockstep.Config) {
 		for _, again := range []bool{false, true} {
-			r := stage(t, config)
+			r := stageAt(t, config, 600) // a display that would show a frame sooner, if its time were there
 			c := r.clients[0]
 			r.late(c, 160*ms, 225*ms) // and so is what the timer of the channel would send again
 			want := simnet.Time(260 * ms)
@@ -171,6 +177,10 @@ func TestLS04ALateSyncCostsOneStallAndTheNextNone(t *testing.T) {
 				if s, _, ok := readSync(m); ok {
 					got[s] = r.net.Now()
 				}
+			}
+			r.until(200 * ms)
+			if _, current, _, alpha := c.View(systems.Time(r.net.LocalNow(c.node))); current.Tick() != 5 || alpha < 0.999 {
+				t.Errorf("while it waits it shows frame %d and %v of the next", current.Tick(), alpha)
 			}
 			r.until(time.Second)
 			if got[10] != 216666666 || got[15] != want {
