@@ -277,14 +277,14 @@ func (o *options) leaves(client int) bool {
 	return false
 }
 
-// worst reports whether a client was ever on P9.
+// worst reports whether a client was ever on a link with up to two seconds of round trip.
 func (o *options) worst(client int) bool {
 	for _, f := range o.faults {
-		if f.client == client && f.kind == network && f.profile == "P9" {
+		if f.client == client && f.kind == network && (f.profile == "P7" || f.profile == "P9") {
 			return true
 		}
 	}
-	return o.clients[client].profile == "P9"
+	return o.clients[client].profile == "P7" || o.clients[client].profile == "P9"
 }
 
 // mustRewind returns the players who cannot get through the match without rewinding: news of the others is older than

@@ -23,8 +23,8 @@ const (
 	watched = 2 * time.Second
 )
 
-// patience is how much longer those may take who were on a link with two seconds of round trip that loses every fourth
-// packet: there the reliable channel waits eight seconds before it sends again, and then half as much longer each time.
+// patience is how much longer those may take who were on a link with two seconds of round trip that loses packets: there
+// the reliable channel waits eight seconds before it sends again, and then half as much longer each time.
 const patience = 40 * time.Second
 
 // foundWithin is how long a wrong bit may live: checksums are compared once a second, and then the state has to come.
@@ -328,10 +328,12 @@ func (r *run) heal() {
 	}
 }
 
-// waits reports whether somebody is not in the match yet whose link was so bad that the reliable channel still waits.
+// waits reports whether somebody is not in the match yet, or not up to date, whose link was so bad that the reliable
+// channel still waits.
 func (r *run) waits() bool {
 	for i, c := range r.Clients {
-		if (r.worst(i) || r.restarts()) && !r.state[i].gone && !c.Live() {
+		late := r.worst(i) && c.Live() && r.Room.Tick() > confirmed(c)+behind+ecs.Tick(c.Core.Stats().Strategy.InputDelay)
+		if (r.worst(i) || r.restarts()) && !r.state[i].gone && !c.Live() || late && !r.state[i].gone {
 			return true
 		}
 	}
