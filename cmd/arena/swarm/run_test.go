@@ -131,13 +131,12 @@ func play(o options, change func(*ecs.Game)) (outcome, error) {
 	}
 	h.Net.At(o.trouble, r.heal)
 	h.RunUntil(o.trouble + healing - watched)
-	for end := h.Net.Now() + patience; r.waits() && h.Net.Now() < end; {
-		h.Run(time.Second)
-	}
+	r.wait()
 	for i, c := range h.Clients {
 		r.state[i].confirmed = confirmed(c)
 	}
 	h.Run(watched)
+	r.wait() // for one more message that was lost, and that is sent again by the measure of the bad link
 	r.judge()
 	last, _ := h.Checksum(h.Room.Tick())
 	return outcome{tally: r.tally, wrong: r.wrong, trace: h.Net.TraceHash(), sum: last}, nil
@@ -325,6 +324,13 @@ func (r *run) heal() {
 		if err := r.Net.SetProfile(c.Node(), server, good); err != nil {
 			r.fail("%v", err)
 		}
+	}
+}
+
+// wait lets time go by for those who need it.
+func (r *run) wait() {
+	for end := r.Net.Now() + patience; r.waits() && r.Net.Now() < end; {
+		r.Run(time.Second)
 	}
 }
 
