@@ -639,6 +639,13 @@ func (c *client) forget() {
 // stalled returns the share of ticks that were due and could not be computed, in percent.
 func (c *client) stalled() float64 { return 100 * float64(c.lost) / float64(max(c.due, 1)) }
 
+// notUnderRace skips a run of many frames: the halves start no goroutine, and one run of each kind says so.
+func notUnderRace(t *testing.T) {
+	if lockstep.RaceDetector {
+		t.Skip("the same figures, slowly")
+	}
+}
+
 // at is when the server ends a frame, if it never waits.
 func at(f ecs.Tick) simnet.Time { return simnet.Time(systems.TickTime(0, f, 60)) }
 

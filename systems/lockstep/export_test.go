@@ -1,0 +1,4 @@
+package lockstep
+
+// RaceDetector reports to the acceptance tests whether they run under the race detector.
+const RaceDetector = raceDetector
