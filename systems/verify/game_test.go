@@ -18,6 +18,7 @@ type (
 		X, Y   float64
 		Hurt   uint8
 		Dead   bool
+		_      uint32 // keeps Awakes at the same offset on 32-bit targets
 		Awakes ecs.Tick
 	}
 	purse struct {

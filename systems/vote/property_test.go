@@ -142,7 +142,7 @@ func TestBallotsFollowTheRule(t *testing.T) {
 		}
 		ways[want.How]++
 	})
-	if ways[systems.ByMajority] == 0 || ways[systems.ByReplay] == 0 || ways[systems.ByAudit] == 0 {
+	if !testing.Short() && (ways[systems.ByMajority] == 0 || ways[systems.ByReplay] == 0 || ways[systems.ByAudit] == 0) {
 		t.Errorf("only saw %v", ways)
 	}
 }
@@ -223,7 +223,7 @@ func TestHashesFollowTheRule(t *testing.T) {
 			splits++
 		}
 	})
-	if majorities == 0 || splits == 0 || truths == 0 {
+	if !testing.Short() && (majorities == 0 || splits == 0 || truths == 0) { // a short run draws too little
 		t.Errorf("%d majorities with dissent, %d splits, %d truths", majorities, splits, truths)
 	}
 }
@@ -277,7 +277,7 @@ func TestStrikesNeverOutrunResyncs(t *testing.T) {
 			}
 		}
 	})
-	if total == 0 {
+	if !testing.Short() && total == 0 {
 		t.Error("nobody was ever blamed")
 	}
 }
