@@ -92,8 +92,9 @@ type Server interface {
 	// Tick makes the next tick final. due is when the tick is due on the room's grid, whenever the call really comes.
 	Tick(due Time)
 	// Adopt makes the next tick final as it is given, for ticks that were final before this server was started: it
-	// reads t.Tick, which must be Done + 1, t.Inputs and t.Orders.
-	Adopt(t FinalTick)
+	// reads t.Tick, which must be Done + 1, t.Inputs and t.Orders. A tick that no server of this strategy makes, and that
+	// its messages could not carry, is an error and changes nothing: what a client hands in may be made up.
+	Adopt(t FinalTick) error
 	// Send sends every open peer what it needs. It is called once after the ticks of a frame.
 	Send(now Time, out Outbox)
 	// Desynced calls f for each open peer whose state was found to differ since the last call; the room sends such a

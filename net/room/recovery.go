@@ -175,7 +175,10 @@ func (r *Room) adopt() {
 	}
 	for _, o := range longest.offers {
 		for t := range o.Ticks() {
-			r.half.Adopt(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders})
+			if r.half.Adopt(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders}) != nil {
+				r.stats.TailsRefused++
+				return // it is made up from here on
+			}
 			r.owed = true
 			r.stats.Adopted++
 			for _, order := range t.Orders {

@@ -530,6 +530,33 @@ func TestAMadeUpFutureBreaksNothing(t *testing.T) {
 	})
 }
 
+// A frame of lockstep holds 64 orders, and a tick of other strategies 255: what a liar makes up beyond that must not reach
+// a codec that has no room for it.
+func TestAMadeUpTickWithTooManyOrdersBreaksNothing(t *testing.T) {
+	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
+		n := newNight(nil)
+		a := n.enter(player(1))
+		n.live()
+		n.steps(120)
+		n.crash(60)
+		ticks := 0
+		tail, final := n.tailOf(100, func(f *journal.Tick) {
+			for range 100 * (ticks / 99) { // the last one
+				f.Orders = append(f.Orders, ecs.Order{Kind: ecs.OrderGame, Player: 0, Payload: []byte{1}})
+			}
+			ticks++
+		})
+		liar := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: final}, offers(tail))
+		n.back(a)
+		n.seconds(20)
+		n.live()
+		n.fits(a)
+		if s := n.room.Stats(); s.Adopted+s.TailsRefused != 100 || s.Adopted < 99 || len(liar.asked) == 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // What a client handed in before its connection broke again is not lost, and its place may be another's by then.
 func TestATailOutlivesItsConnectionAndAPlaceIsGivenAgain(t *testing.T) {
 	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {

@@ -28,7 +28,7 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 	game := l.server.game
 	good, _ := (&opsMessage{received: 100, executed: 90, live: true, lead: 3, stalled: 7, first: 900, ops: []op{{in: padInput.Pack(pad{DX: 1})},
 		{isOrder: true, target: ecs.Entity{Row: 9, Born: 300}, payload: []byte("x")}}}).append(nil, game)
-	ahead, _ := (&opsMessage{received: l.server.done + 1, executed: 3}).append(nil, game)
+	ahead, _ := (&opsMessage{received: l.server.sync + 1, executed: 3}).append(nil, game)
 	early, _ := (&opsMessage{received: 2, executed: 3}).append(nil, game)
 	many, _ := (&opsMessage{received: 100, executed: 90, stalled: shares + 1}).append(nil, game)
 	hash := (&hashMessage{60, 1}).append(nil)
@@ -73,7 +73,7 @@ func TestAFloodIsBounded(t *testing.T) {
 		from := l.server.log.bytes
 		for range 120 {
 			for range 40 {
-				m := opsMessage{received: l.server.done, executed: l.server.done, first: number, live: true}
+				m := opsMessage{received: l.server.sync, executed: l.server.sync, first: number, live: true}
 				for i := range 20 {
 					m.ops = append(m.ops, op{in: padInput.Pack(pad{DX: int8(i), DY: int8(number)})}, op{isOrder: true, payload: make([]byte, 20)})
 				}

@@ -134,7 +134,7 @@ func (s *Server) receiveOps(id systems.Peer, message []byte, now systems.Time, o
 	p.heard = now
 	m := &s.scratch.ops
 	err := m.read(message, s.done, s.game)
-	if err == nil && (m.received > s.done || p.seat < 0 && len(m.ops) > 0) {
+	if err == nil && (m.received > max(s.sync, p.opened) || p.seat < 0 && len(m.ops) > 0) {
 		err = ErrMessage
 	}
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *Server) receiveOps(id systems.Peer, message []byte, now systems.Time, o
 		p.operated = number
 		s.operate(p, &m.ops[i], out)
 	}
-	if s.held && p.near && p.received < s.sync && now-p.repeated >= resendHeld {
+	if s.held && p.near && p.received < s.sync && s.released == s.sync && now-p.repeated >= resendHeld {
 		p.repeated = now
 		s.sendNear(id, out) // while frames wait, nothing follows that would bring what was lost
 	}

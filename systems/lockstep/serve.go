@@ -18,7 +18,7 @@ const quiet = 2 * systems.Second
 
 // Send sends every open peer what was promised since it was last told.
 func (s *Server) Send(now systems.Time, out systems.Outbox) {
-	s.now = max(s.now, now)
+	s.now, s.released = max(s.now, now), s.sync
 	for _, f := range s.large {
 		s.sendLarge(f, out)
 	}

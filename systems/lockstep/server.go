@@ -34,7 +34,8 @@ type Server struct {
 	interval interval
 	done     ecs.Tick
 	sync     ecs.Tick
-	held     bool // Hold said that frame done + 1 has to wait
+	released ecs.Tick // sync when Send was called last: what is beyond may not be durable yet
+	held     bool     // Hold said that frame done + 1 has to wait
 	since    systems.Time
 	now      systems.Time // of the last call that told it
 	court    court
@@ -252,10 +253,13 @@ func (s *Server) enter(o *ecs.Order) (plays bool) {
 	return false
 }
 
-// Adopt ends the running frame as it is given.
-func (s *Server) Adopt(t systems.FinalTick) {
+// Adopt ends the running frame as it is given. The error is that of a frame that Stamp would not have filled so.
+func (s *Server) Adopt(t systems.FinalTick) error {
 	if t.Tick != s.done+1 {
 		panic(fmt.Sprintf("lockstep: Adopt of tick %d after tick %d: adopt ticks in turn", t.Tick, s.done))
+	}
+	if err := stampable(&t); err != nil {
+		return err
 	}
 	clear(s.running.inputs)
 	copy(s.running.inputs, t.Inputs)
@@ -273,6 +277,23 @@ func (s *Server) Adopt(t systems.FinalTick) {
 	s.last = placed{tick: t.Tick, count: len(t.Orders)}
 	s.close(false)
 	s.sync = s.done
+	return nil
+}
+
+// stampable returns what keeps the orders of a frame from being Stamp's: the code of a frame has no room for others.
+func stampable(t *systems.FinalTick) error {
+	bytes := 0
+	for i := range t.Orders {
+		o := &t.Orders[i]
+		if o.Kind != ecs.OrderGame && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
+			return fmt.Errorf("lockstep: tick %d has an order of kind %d that names an entity or has %d bytes: nothing of it travels", t.Tick, o.Kind, len(o.Payload))
+		}
+		bytes += len(o.Payload)
+	}
+	if len(t.Orders) > maxOrders || bytes > maxOrderPayload {
+		return fmt.Errorf("lockstep: tick %d has %d orders of %d bytes, at most %d and %d", t.Tick, len(t.Orders), bytes, maxOrders, maxOrderPayload)
+	}
+	return nil
 }
 
 // close ends the running frame, and begins the next. byDigest says that its operations went to everybody already.

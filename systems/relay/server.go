@@ -155,10 +155,14 @@ func (s *Server) Tick(due systems.Time) {
 	}
 }
 
-// Adopt computes the next tick from what is known to have entered it.
-func (s *Server) Adopt(final systems.FinalTick) {
+// Adopt computes the next tick from what is known to have entered it. The error is that of a tick with more orders than
+// one can have.
+func (s *Server) Adopt(final systems.FinalTick) error {
 	if final.Tick != s.done+1 {
 		panic(fmt.Sprintf("relay: Adopt of tick %d after tick %d: adopt ticks in turn", final.Tick, s.done))
+	}
+	if len(final.Orders) > maxOrdersPerTick {
+		return fmt.Errorf("relay: tick %d has %d orders, at most %d", final.Tick, len(final.Orders), maxOrdersPerTick)
 	}
 	s.inputs, s.before = s.before, s.inputs
 	copy(s.inputs, final.Inputs)
@@ -171,6 +175,7 @@ func (s *Server) Adopt(final systems.FinalTick) {
 	s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], final.Tick)
 	s.stamped = stampedOrder{tick: final.Tick, number: len(final.Orders)}
 	s.compute(final.Tick, &finalTick{inputs: s.inputs})
+	return nil
 }
 
 // compute makes tick f final from s.inputs and s.scratch.orders.

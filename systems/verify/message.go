@@ -20,6 +20,7 @@ var ErrMessage = errors.New("verify: malformed message")
 
 const (
 	maxOutstanding = 64       // commands in one message, and rejections
+	maxOrders      = 255      // in one tick: as many as a journal's code of a tick can count
 	maxHistory     = 4096     // ticks between a State's base and its tick, and those with events
 	maxState       = 4 << 20  // bytes of a State that comes in pieces
 	pieceBytes     = 32 << 10 // bytes of a State in one piece

@@ -135,7 +135,7 @@ func (s *Server) decide(w *waiting, present ecs.PlayerSet) {
 		why = ReasonAbsent
 	case c.Kind == CommandInput:
 		why = s.decideInput(seat, p, c.Input)
-	case !seat.mayOrder(s.game.TickRate):
+	case len(s.scratch.orders) >= maxOrders || !seat.mayOrder(s.game.TickRate):
 		why = ReasonRate
 	default:
 		s.scratch.orders = append(s.scratch.orders, ecs.Order{Kind: ecs.OrderGame, Player: p, Entity: c.Target, Payload: c.Order})
@@ -203,8 +203,8 @@ func (s *Server) input(p ecs.Player) ecs.InputBytes {
 	return seat.held
 }
 
-// Adopt computes the next tick from what is known to have entered it.
-func (s *Server) Adopt(t systems.FinalTick) {
+// Adopt computes the next tick from what is known to have entered it. Clients are sent states, so every tick will do.
+func (s *Server) Adopt(t systems.FinalTick) error {
 	if t.Tick != s.done+1 {
 		panic(fmt.Sprintf("verify: Adopt of tick %d after tick %d: adopt ticks in turn", t.Tick, s.done))
 	}
@@ -215,6 +215,7 @@ func (s *Server) Adopt(t systems.FinalTick) {
 	}
 	s.scratch.orders = append(s.scratch.orders[:0], t.Orders...)
 	s.compute()
+	return nil
 }
 
 // compute makes the next tick final from s.inputs and s.scratch.orders.

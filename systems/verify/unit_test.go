@@ -291,6 +291,38 @@ func TestAFloodIsBounded(t *testing.T) {
 	}
 }
 
+// A tick holds as many orders as a journal can count: one more, and its match could never be written again. What is
+// beyond is rejected like everything that comes too fast.
+func TestATickHoldsNoMoreOrdersThanAJournalCounts(t *testing.T) {
+	b := newBench(t, Config{MaxOutstanding: 64, OrderBurst: 1000})
+	for seat := 2; seat < 4; seat++ {
+		b.s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, b)
+		b.s.Open(systems.Peer(seat+1), seat, b.s.Done(), 0, b)
+	}
+	b.tick(1)
+	for _, id := range []systems.Peer{0, 1, 3, 4} {
+		var many []Command
+		for i := range 64 {
+			many = append(many, order(1, uint32(i)))
+		}
+		if err := b.ask(id, 1, many...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.tick(1)
+	rate := 0
+	for _, seat := range b.s.seats {
+		for _, r := range seat.rejected {
+			if r.reason == ReasonRate {
+				rate++
+			}
+		}
+	}
+	if rate != 1 || len(b.s.scratch.numbers) != maxOrders {
+		t.Errorf("%d of 256 orders were too many, %d were looked at", rate, len(b.s.scratch.numbers))
+	}
+}
+
 // Who says that something was lost is sent an image, once; nobody else is.
 func TestALossIsToldOnce(t *testing.T) {
 	b := newBench(t, Config{})

@@ -1,0 +1,47 @@
+package lockstep
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// counted is an outbox that counts.
+type counted int
+
+func (c *counted) Send(systems.Peer, systems.Channel, []byte) { *c++ }
+
+// A room that cannot write its journal calls Tick and no Send. A peer that asks again meanwhile must not be promised the
+// frames that are not durable, though a match that waits for players repeats its last sync to whoever asks.
+func TestWhoAsksAgainIsNotToldOfFramesThatSendWasNotCalledFor(t *testing.T) {
+	game := testGame(60)
+	l := newLoop(t, Config{Interval: 1, Closing: Waiting}, game, 1, 1, zigzag)
+	for range 100 {
+		l.step()
+	}
+	s, now := l.server, systems.Time(l.tick)*l.length
+	ask := func(received ecs.Tick) (answers int) {
+		now += resendHeld
+		m := opsMessage{received: received, executed: received, live: true}
+		message, _ := m.append(nil, game)
+		var out counted
+		if err := s.Receive(0, systems.Datagram, message, now, &out); err != nil {
+			t.Fatal(err)
+		}
+		return int(out)
+	}
+	for !s.Hold(now) {
+		s.Tick(now)
+	}
+	if s.sync == s.released {
+		t.Fatal("there is no frame that may not be told of")
+	}
+	if n := ask(s.released - 1); n != 0 {
+		t.Errorf("%d messages before Send", n)
+	}
+	s.Send(now, l)
+	if n := ask(s.sync - 1); n != 1 {
+		t.Errorf("%d messages after Send, want the last sync again", n)
+	}
+}
