@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/rollback/journal"
@@ -104,8 +105,8 @@ func (l *matchLog) begin(m client.Match, at journal.Position, state *ecs.Snapsho
 	h := journal.HeaderOf(l.app.game, 0, buildString())
 	h.Strategy, h.Match, h.Start = m.Strategy, m.Number, at
 	w, err := journal.NewWriter(f, l.app.game, h)
-	if err == nil && at.Tick > 0 {
-		err = w.Image(state)
+	if err == nil {
+		err = w.Image(state) // that of tick 0 too: a client does not know the match's seed
 	}
 	if err == nil {
 		err = w.Flush()
@@ -114,7 +115,7 @@ func (l *matchLog) begin(m client.Match, at journal.Position, state *ecs.Snapsho
 		err = f.Sync()
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), l.path)
+		err = durable.Rename(f.Name(), l.path)
 	}
 	if err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
@@ -176,7 +177,7 @@ func writeWhole(path string, content []byte, mode os.FileMode) error {
 	_, err = f.Write(content)
 	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(f.Name(), path)
+		err = durable.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/net/client"
 	"tendon/rollback/journal"
 	"tendon/rollback/recording"
 )
@@ -176,6 +178,42 @@ func TestALogOfAnotherMatchBeginsAnew(t *testing.T) {
 		t.Errorf("the log is still of match %x", match)
 	}
 	second.judge()
+}
+
+// A client that comes in tick 0 is sent the state and not the seed that made it, so the log must hold the state.
+func TestALogThatBeginsWithTheMatchHoldsItsState(t *testing.T) {
+	game := testGame()
+	world, err := ecs.NewWorld(game, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got ecs.Snapshot
+	world.Save(&want)
+	l := &matchLog{app: &app{game: game}, path: filepath.Join(t.TempDir(), "match.log")}
+	if err := l.begin(client.Match{Number: 1, Strategy: "relay"}, journal.PositionOf(world, 0), &want); err != nil {
+		t.Fatal(err)
+	}
+	defer l.file.Close()
+	world.Step(ecs.TickInputs{})
+	if err := errors.Join(l.writer.Tick(journal.Tick{Tick: 1}), l.writer.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(l.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(data, game, buildString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := j.World()
+	if err != nil {
+		t.Fatal(err)
+	}
+	world.Save(&want)
+	if back.Save(&got); got.Checksum() != want.Checksum() {
+		t.Errorf("the log leads to checksum %x in tick %d, the match to %x in tick %d", got.Checksum(), back.Tick(), want.Checksum(), world.Tick())
+	}
 }
 
 func cut(t *testing.T, path string, bytes int64) {

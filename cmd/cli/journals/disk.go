@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 )
 
 // file is a journal as it is written. Sync makes what was written survive a power cut; it may be called while another
@@ -38,26 +36,6 @@ func opened(f *os.File, err error) (file, error) {
 		return nil, err
 	}
 	return newDiskFile(f)
-}
-
-// syncDirectory makes what was created, renamed and removed in a directory survive a power cut.
-func syncDirectory(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil // it cannot be asked for there
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// renamed moves a file within its directory.
-func renamed(from, to string) error {
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	return syncDirectory(filepath.Dir(to))
 }
 
 // cut ends a file after size bytes.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/ecs"
 	"tendon/net/room"
 	"tendon/rollback/journal"
@@ -117,7 +118,7 @@ func openOn(c Config, d disk) (*Keeper, error) {
 	if c.Told == nil {
 		c.Told = func(News) {}
 	}
-	if err := os.MkdirAll(c.Dir, 0o755); err != nil {
+	if err := durable.MakeDirectory(c.Dir); err != nil {
 		return nil, err
 	}
 	unlock, err := lock(filepath.Join(c.Dir, lockName))
@@ -170,7 +171,7 @@ func (k *Keeper) journal(name string, c *room.Config) (*roomJournal, error) {
 		return nil, errors.New("it is open already")
 	}
 	if path, ok := k.over[name]; ok {
-		if err := renamed(path, endedPath(path)); err != nil {
+		if err := durable.Rename(path, endedPath(path)); err != nil {
 			return nil, fmt.Errorf("that of the match before cannot be put aside: %w", err)
 		}
 		delete(k.over, name)
@@ -197,7 +198,7 @@ func (k *Keeper) begin(name string, c *room.Config) (*roomJournal, error) {
 		err = j.file.Sync()
 	}
 	if err == nil {
-		err = syncDirectory(k.config.Dir)
+		err = durable.SyncDirectory(k.config.Dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, j.file.Close(), os.Remove(j.path)) // nobody has heard of the match
@@ -248,7 +249,7 @@ func (k *Keeper) End(name string) {
 
 func (k *Keeper) putAside(kind Kind, name, path string, last ecs.Tick) {
 	n := News{Kind: kind, Room: name, File: endedPath(path), Tick: last}
-	if err := renamed(path, n.File); err != nil {
+	if err := durable.Rename(path, n.File); err != nil {
 		n.Kind, n.File, n.Err = Unended, path, err
 		if !errors.Is(err, fs.ErrNotExist) { // then somebody has taken it away, and that is as good
 			k.over[name] = path

@@ -7,9 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -94,21 +92,6 @@ func put(tx *bolt.Tx, r Record) (uint64, error) {
 		return 0, err
 	}
 	return id, b.Put(binary.BigEndian.AppendUint64(nil, id), value)
-}
-
-// syncDirectory makes a new file's name durable.
-func syncDirectory(dir string) error {
-	if runtime.GOOS == "windows" { // directories cannot be synced there
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	if err = d.Sync(); errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil // a file system without
-	}
-	return errors.Join(err, d.Close())
 }
 
 // socketOf returns where the process that has the file open is asked. Links to one file lead to one socket.

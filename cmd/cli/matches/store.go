@@ -7,6 +7,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"tendon/cmd/cli/durable"
 )
 
 // Store is a file of records that this process writes. While it is open nobody else can open the file, and whoever
@@ -30,7 +32,7 @@ func Open(path string) (*Store, error) {
 	s := &Store{path: path, db: db}
 	err = guarded(func() error { return db.Update(adopt) })
 	if err == nil && created {
-		err = syncDirectory(filepath.Dir(path))
+		err = durable.SyncDirectory(filepath.Dir(path))
 	}
 	if err == nil {
 		s.desk, err = openDesk(socketOf(path), s.page, askPatience)
