@@ -78,7 +78,9 @@ func fastForward() measure.Result {
 				inputs[p] = game.Bot(server.World(), ecs.Player(p), bots[p])
 			}
 		}
-		server.Adopt(t)
+		if err := server.Adopt(t); err != nil {
+			panic(err)
+		}
 	}
 	var turns []float64
 	var bytes int

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"tendon/ecs"
@@ -118,20 +117,5 @@ func (j *Journal) Resume() (*room.Resume, error) {
 	j.file, j.err = j.file[:old.Valid()], nil
 	j.ends = slices.DeleteFunc(j.ends, func(end int) bool { return end > len(j.file) })
 	j.writer = old.Resume((*disk)(j))
-	resume := &room.Resume{World: world, Chain: old.Last().Chain, ChainAt: old.Chain, Past: past(old), Seats: make([]room.Seat, j.game.MaxPlayers)}
-	for _, s := range old.Seats() {
-		resume.Seats[s.Player] = room.Seat{Held: s.Held, Client: s.Client, Name: s.Name}
-	}
-	return resume, nil
-}
-
-// past yields the ticks of a journal.
-func past(j *journal.Journal) iter.Seq[systems.FinalTick] {
-	return func(yield func(systems.FinalTick) bool) {
-		for t := range j.Ticks(j.Start() + 1) {
-			if !yield(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders}) {
-				return
-			}
-		}
-	}
+	return room.ResumeOf(old, world), nil
 }

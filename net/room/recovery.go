@@ -28,6 +28,25 @@ type Resume struct {
 	Wait systems.Time
 }
 
+// ResumeOf returns the match of a journal and of the world that it leads to, which the room owns from then on.
+func ResumeOf(j *journal.Journal, world *ecs.World) *Resume {
+	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain}
+	r.Past = func(yield func(systems.FinalTick) bool) {
+		for t := range j.Ticks(j.Start() + 1) {
+			if !yield(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders}) {
+				return
+			}
+		}
+	}
+	for _, s := range j.Seats() {
+		for len(r.Seats) <= int(s.Player) {
+			r.Seats = append(r.Seats, Seat{})
+		}
+		r.Seats[s.Player] = Seat{Held: s.Held, Client: s.Client, Name: s.Name}
+	}
+	return r
+}
+
 // Seat is who holds a seat.
 type Seat struct {
 	Held   bool

@@ -219,7 +219,7 @@ func (k *Keeper) resume(name string, c *room.Config) (*roomJournal, error) {
 	}
 	delete(k.waiting, name)
 	h := m.journal.Header()
-	c.Seed, c.Match, c.Resume = h.Seed, h.Match, m.resume()
+	c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.journal, m.world)
 	k.config.Told(News{Kind: Resumed, Room: name, File: m.path, Tick: m.world.Tick()})
 	return &roomJournal{keeper: k, room: name, path: m.path, file: f, writer: m.journal.Resume(f)}, nil
 }

@@ -13,9 +13,7 @@ import (
 	"sync/atomic"
 
 	"tendon/ecs"
-	"tendon/net/room"
 	"tendon/rollback/journal"
-	"tendon/systems"
 )
 
 // match is one that a server left behind, brought back to its last tick.
@@ -24,27 +22,6 @@ type match struct {
 	journal *journal.Journal
 	world   *ecs.World
 	empty   error // the file did not get as far as a first tick, and why; then the rest is nil
-}
-
-// resume returns the match for its room, which owns the world from then on.
-func (m *match) resume() *room.Resume {
-	r := &room.Resume{World: m.world, Chain: m.journal.Last().Chain, ChainAt: m.journal.Chain, Past: m.past}
-	for _, s := range m.journal.Seats() {
-		for len(r.Seats) <= int(s.Player) {
-			r.Seats = append(r.Seats, room.Seat{})
-		}
-		r.Seats[s.Player] = room.Seat{Held: s.Held, Client: s.Client, Name: s.Name}
-	}
-	return r
-}
-
-// past yields every tick of the journal.
-func (m *match) past(yield func(systems.FinalTick) bool) {
-	for t := range m.journal.Ticks(m.journal.Start() + 1) {
-		if !yield(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders}) {
-			return
-		}
-	}
 }
 
 // bringBack reads the directory. Nothing in it is changed before everything was found to be in order.
