@@ -47,11 +47,11 @@ type Client struct {
 	stats     systems.ClientStats
 
 	scratch struct {
-		valid   []ecs.InputBytes
-		code    []byte
-		message []byte
-		ops     opsMessage
-		other   *ecs.World // for comparing with a server's image
+		valid      []ecs.InputBytes
+		code       []byte
+		message    []byte
+		ops        opsMessage
+		comparison rollback.Comparison // with images of the server's
 	}
 }
 
@@ -292,23 +292,8 @@ func (c *Client) Stats() systems.ClientStats {
 
 // CompareWith reports how the own state of an image's tick differs from the image.
 func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
-	if c.scratch.other == nil {
-		other, err := ecs.NewWorld(c.game, 0)
-		if err != nil {
-			return d, false
-		}
-		c.scratch.other = other
-	}
-	other := c.scratch.other
-	if other.LoadImage(image) != nil {
-		return d, false
-	}
-	mine, held := c.ring.At(other.Tick())
-	if !held || other.Tick() > c.at() {
-		return d, false
-	}
-	var theirs ecs.Snapshot
-	other.Save(&theirs)
-	defer theirs.Release()
-	return ecs.FirstDifference(mine, &theirs)
+	return c.scratch.comparison.With(c.game, image, func(f ecs.Tick) (*ecs.Snapshot, bool) {
+		mine, held := c.ring.At(f)
+		return mine, held && f <= c.at()
+	})
 }

@@ -41,12 +41,12 @@ type Client struct {
 	held     heldOrders
 
 	scratch struct {
-		inputs  []ecs.InputBytes // of a tick in a confirmation
-		fresh   []finalTick      // the ticks of a confirmation that are new; without their inputs
-		rows    []ecs.InputBytes // theirs, one tick's behind the other's
-		message []byte
-		window  inputMessage
-		other   *ecs.World // for comparing with a server's image
+		inputs     []ecs.InputBytes // of a tick in a confirmation
+		fresh      []finalTick      // the ticks of a confirmation that are new; without their inputs
+		rows       []ecs.InputBytes // theirs, one tick's behind the other's
+		message    []byte
+		window     inputMessage
+		comparison rollback.Comparison // with images of the server's
 	}
 }
 
@@ -320,25 +320,10 @@ func (c *Client) Timeline() *rollback.Timeline { return c.timeline }
 
 // CompareWith reports how the own state of an image's tick differs from the image.
 func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
-	if c.scratch.other == nil {
-		other, err := ecs.NewWorld(c.game, 0)
-		if err != nil {
-			return d, false
-		}
-		c.scratch.other = other
-	}
-	other := c.scratch.other
-	if other.LoadImage(image) != nil {
-		return d, false
-	}
-	mine, held := c.timeline.Snapshot(other.Tick())
-	if !held || other.Tick() > c.timeline.Confirmed() {
-		return d, false
-	}
-	var theirs ecs.Snapshot
-	other.Save(&theirs)
-	defer theirs.Release()
-	return ecs.FirstDifference(mine, &theirs)
+	return c.scratch.comparison.With(c.game, image, func(f ecs.Tick) (*ecs.Snapshot, bool) {
+		mine, held := c.timeline.Snapshot(f)
+		return mine, held && f <= c.timeline.Confirmed()
+	})
 }
 
 func (c *Client) enter(s ecs.Section) {

@@ -39,11 +39,11 @@ type Client struct {
 	useless int // States refused since the last that was used
 
 	scratch struct {
-		ask     askMessage
-		state   stateMessage
-		events  []ecs.EmittedEvent
-		message []byte
-		other   *ecs.World // for comparing with a server's image
+		ask        askMessage
+		state      stateMessage
+		events     []ecs.EmittedEvent
+		message    []byte
+		comparison rollback.Comparison // with images of the server's
 	}
 }
 
@@ -353,25 +353,10 @@ func (c *Client) Stats() systems.ClientStats {
 
 // CompareWith reports how the own state of an image's tick differs from the image.
 func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
-	if c.scratch.other == nil {
-		other, err := ecs.NewWorld(c.game, 0)
-		if err != nil {
-			return d, false
-		}
-		c.scratch.other = other
-	}
-	other := c.scratch.other
-	if other.LoadImage(image) != nil {
-		return d, false
-	}
-	mine, held := c.ring.At(other.Tick())
-	if !held || other.Tick() > c.present {
-		return d, false
-	}
-	var theirs ecs.Snapshot
-	other.Save(&theirs)
-	defer theirs.Release()
-	return ecs.FirstDifference(mine, &theirs)
+	return c.scratch.comparison.With(c.game, image, func(f ecs.Tick) (*ecs.Snapshot, bool) {
+		mine, held := c.ring.At(f)
+		return mine, held && f <= c.present
+	})
 }
 
 func (c *Client) enter(s ecs.Section) {
