@@ -20,9 +20,10 @@
 //	know what is final                                   Timeline.Confirmed, InputAt
 //	compare a confirmed tick with a peer                 Timeline.Snapshot, then Checksum
 //	start from a received image                          World.LoadImage, then Timeline.Reset
-//	tell a view of events                                NewEffects, Effects.Drain
+//	tell a view of events                                NewEffects, Effects.Drain; where none is predicted: News
 //	prove that two peers hold the same orders            DigestOrders
 //	keep past states without predicting                  NewRing
 //	test a game                                          SyncTest
 //	explain a desync                                     CompareSnapshots, CompareImages, DesyncReport
+//	tell how a resynced state differed                   Comparison.With
 package rollback

@@ -10,9 +10,7 @@ import "tendon/ecs"
 type Effects struct {
 	rows []effectRow
 	mask ecs.Tick
-	news []Effect
-	text []byte // values of news
-	lost uint64
+	news News
 }
 
 // effectRow holds what a tick emitted when it was last simulated.
@@ -32,9 +30,6 @@ const (
 	EffectCancelled = ecs.EffectCancelled
 )
 
-// maxNews bounds the news that wait for a view that does not ask: the oldest are counted as lost.
-const maxNews = 1024
-
 // NewEffects returns a ledger for the last depth ticks, rounded up to a power of two; depth must be at least the
 // timeline's.
 func NewEffects(depth int) *Effects {
@@ -47,26 +42,14 @@ func (e *Effects) Reset() {
 	for i := range e.rows {
 		e.rows[i].tick, e.rows[i].events, e.rows[i].values = 0, e.rows[i].events[:0], e.rows[i].values[:0]
 	}
-	e.news, e.text = e.news[:0], e.text[:0]
+	e.news.Clear()
 }
 
 // Drain calls f with each piece of news in order and forgets them. Values are valid during the call.
-func (e *Effects) Drain(present ecs.Tick, f func(Effect)) {
-	at := 0
-	for _, n := range e.news {
-		size := len(n.Event.Value)
-		n.Event.Value = e.text[at : at+size]
-		at += size
-		if present > n.Event.Key.Tick {
-			n.Age = present - n.Event.Key.Tick
-		}
-		f(n)
-	}
-	e.news, e.text = e.news[:0], e.text[:0]
-}
+func (e *Effects) Drain(present ecs.Tick, f func(Effect)) { e.news.Drain(present, f) }
 
 // Lost returns how many news were dropped because nobody drained them.
-func (e *Effects) Lost() uint64 { return e.lost }
+func (e *Effects) Lost() uint64 { return e.news.Lost() }
 
 // simulated takes note of what tick f emitted now, and tells what is new and what is gone.
 func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
@@ -76,12 +59,12 @@ func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
 	}
 	for _, old := range row.events {
 		if !old.Irreversible && !has(events, old.Key) {
-			e.tell(old, EffectCancelled, false)
+			e.news.Add(old, EffectCancelled, false)
 		}
 	}
 	for _, now := range events {
 		if !now.Irreversible && !has(row.events, now.Key) {
-			e.tell(now, EffectPredicted, true)
+			e.news.Add(now, EffectPredicted, true)
 		}
 	}
 	row.keep(events)
@@ -94,17 +77,8 @@ func (e *Effects) confirm(f ecs.Tick) {
 		return
 	}
 	for _, ev := range row.events {
-		e.tell(ev, EffectConfirmed, ev.Irreversible)
+		e.news.Add(ev, EffectConfirmed, ev.Irreversible)
 	}
-}
-
-func (e *Effects) tell(ev ecs.EmittedEvent, s ecs.EffectStatus, first bool) {
-	if len(e.news) >= maxNews {
-		e.lost += uint64(len(e.news))
-		e.news, e.text = e.news[:0], e.text[:0]
-	}
-	e.text = append(e.text, ev.Value...)
-	e.news = append(e.news, Effect{Event: ev, Status: s, First: first})
 }
 
 // keep copies the events into the row.

@@ -36,7 +36,7 @@ type Client struct {
 	margin    margin
 	own       own
 	ring      *rollback.Ring
-	news      news
+	news      rollback.News // every event is final when it is heard of
 	loaded    bool
 	catching  bool
 	rtt       systems.Time
@@ -236,7 +236,7 @@ func (c *Client) execute() {
 	e.validate(c.world, c.scratch.valid)
 	c.world.Step(ecs.TickInputs{Players: c.scratch.valid, Orders: e.orders})
 	if !c.catching || e.at+ecs.Tick(c.game.TickRate) >= c.announced {
-		c.news.add(c.world, c.catching)
+		c.hear()
 	}
 	if c.host.Taken != nil {
 		c.host.Taken(systems.FinalTick{Tick: e.at, Inputs: c.scratch.valid, Orders: e.orders})
@@ -250,6 +250,15 @@ func (c *Client) execute() {
 		}
 	}
 	c.log.dropThrough(e.at)
+}
+
+// hear takes the events of the world's last tick; while the client catches up, only the irreversible ones matter.
+func (c *Client) hear() {
+	for _, e := range c.world.Events() {
+		if !c.catching || e.Irreversible {
+			c.news.Add(e, ecs.EffectConfirmed, true)
+		}
+	}
 }
 
 // View returns the two last states and how far between them the display stands. It stands still, just before the end,
@@ -275,7 +284,7 @@ func (c *Client) Live() bool { return c.loaded && !c.catching }
 
 // Effects drains the news of events. All are confirmed. Of the ticks that were computed to catch up, only irreversible
 // events are told, and of those only the last second's.
-func (c *Client) Effects(f func(systems.Effect)) { c.news.drain(c.at(), f) }
+func (c *Client) Effects(f func(systems.Effect)) { c.news.Drain(c.at(), f) }
 
 // Stats returns what the client counted.
 func (c *Client) Stats() systems.ClientStats {

@@ -19,7 +19,7 @@ type Client struct {
 	world   *ecs.World
 	game    *ecs.Game
 	ring    *rollback.Ring
-	news    news
+	news    rollback.News // every event is final when it is heard of
 	asks    asks
 	own     controls
 	tick    systems.Time // length of a tick
@@ -196,7 +196,7 @@ func (c *Client) receiveState(ch systems.Channel, message []byte, now systems.Ti
 	}
 	for _, e := range events {
 		if e.Key.Tick > c.present {
-			c.news.add(e)
+			c.news.Add(e, ecs.EffectConfirmed, true)
 		}
 	}
 	c.present, c.arrived, c.heard, c.unsent = m.tick, now, true, true
@@ -331,7 +331,7 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snaps
 func (c *Client) Live() bool { return c.heard }
 
 // Effects drains the news of events. All of them are confirmed.
-func (c *Client) Effects(f func(systems.Effect)) { c.news.drain(c.present, f) }
+func (c *Client) Effects(f func(systems.Effect)) { c.news.Drain(c.present, f) }
 
 // Pending appends the commands that are not answered, oldest first, and returns the extended slice.
 func (c *Client) Pending(dst []Command) []Command { return c.asks.appendFrom(dst, c.asks.first) }

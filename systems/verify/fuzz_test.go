@@ -102,7 +102,7 @@ func FuzzReceive(f *testing.F) {
 				t.Fatalf("the client stands in tick %d of %d", c.World().Tick(), c.present)
 			}
 		}
-		if len(l.server.queue.list) > 2*maxOutstanding || len(l.server.seats[0].rejected) > maxOutstanding || len(c.pieces) > maxState || len(c.news.list) > maxNews {
+		if len(l.server.queue.list) > 2*maxOutstanding || len(l.server.seats[0].rejected) > maxOutstanding || len(c.pieces) > maxState {
 			t.Fatal(len(l.server.queue.list), len(c.pieces))
 		}
 		if now := l.server.peers[1]; now.acked != other.acked || now.stats != other.stats || l.server.peers[0].acked > l.server.Done() {
