@@ -27,9 +27,10 @@ type Server struct {
 	wanted  []ecs.Order  // asked for by players, not stamped yet
 	hashes  hashes
 	ring    *rollback.Ring
-	first   ecs.Tick // the tick of the world that NewServer was given
+	first   ecs.Tick // ticks after it are known: the tick of the world that NewServer was given, or of what was before it
 	done    ecs.Tick
-	due     systems.Time // when tick done was due on the room's grid, if it is not first
+	due     systems.Time // when tick done was due on the room's grid, if timed
+	timed   bool         // Tick was called
 	tick    systems.Time // length of a tick
 
 	scratch struct {
@@ -69,6 +70,7 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 		s.inputs[p] = s.world.InputOf(ecs.Player(p))
 		s.seats[p].last = s.inputs[p]
 	}
+	s.past()
 	return s, nil
 }
 
@@ -149,7 +151,7 @@ func (s *Server) Tick(due systems.Time) {
 		}
 	}
 	s.compute(f, &t)
-	s.due = due
+	s.due, s.timed = due, true
 	for i := range s.peers {
 		s.peers[i].refill(s.game.TickRate)
 	}
@@ -280,7 +282,7 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 		case f+inputWindow/2 <= s.done: // so old that nothing of it matters any more
 		case f >= s.done+inputWindow/2:
 			p.stats.Refused++
-		case s.seats[p.seat].put(f, s.done, m.inputs[i], s.game) && s.done > s.first:
+		case s.seats[p.seat].put(f, s.done, m.inputs[i], s.game) && s.timed:
 			early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
 			s.seats[p.seat].measure(f, early)
 		}

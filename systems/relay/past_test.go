@@ -1,0 +1,198 @@
+package relay
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// chronicle is what entered a match's ticks, index = tick − 1, and what they came to.
+type chronicle struct {
+	ticks  []systems.FinalTick
+	sums   []ecs.Checksum
+	orders int
+}
+
+func (c *chronicle) taken(f systems.FinalTick) {
+	t := systems.FinalTick{Tick: f.Tick, Inputs: slices.Clone(f.Inputs)}
+	for _, o := range f.Orders {
+		o.Payload = bytes.Clone(o.Payload)
+		t.Orders = append(t.Orders, o)
+		c.orders++
+	}
+	c.ticks, c.sums = append(c.ticks, t), append(c.sums, f.State.Checksum())
+}
+
+// at returns a world in State(tick).
+func (c *chronicle) at(t testing.TB, game *ecs.Game, tick ecs.Tick) *ecs.World {
+	w := newWorld(t, game, 1)
+	for _, f := range c.ticks[:tick] {
+		w.Step(ecs.TickInputs{Players: f.Inputs, Orders: f.Orders})
+	}
+	return w
+}
+
+// play records so many ticks of a match of two players, who give orders.
+func play(t testing.TB, game *ecs.Game, ticks int) *chronicle {
+	c := &chronicle{}
+	l := newLoop(t, game, 2, 2, zigzag)
+	l.server.config.States, l.server.config.Taken = true, c.taken
+	for i := range ticks {
+		if i%31 == 30 {
+			l.server.Stamp(ecs.Order{Player: 1, Payload: make([]byte, i%5)}, l)
+			l.server.Stamp(ecs.Order{Player: 0, Payload: []byte("b")}, l)
+		}
+		l.step()
+	}
+	return c
+}
+
+// afterwards makes a server of what was recorded up to its tick, from tick from + 1 on, as a restart does.
+func afterwards(t testing.TB, game *ecs.Game, c *chronicle, from int) *Server {
+	half, err := NewServer(systems.ServerConfig{World: c.at(t, game, ecs.Tick(len(c.ticks))), Peers: 2, Past: slices.Values(c.ticks[from:])})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return half.(*Server)
+}
+
+// A server that was started again serves who holds an older state what the one before would have sent: the same inputs
+// and orders of every tick, which come to the same states; and the match goes on with him.
+func TestAServerThatKnowsThePastServesWhoHoldsAnOlderState(t *testing.T) {
+	game := testGame(60)
+	long := play(t, game, 1300)
+	short := &chronicle{ticks: long.ticks[:300], sums: long.sums}
+	if long.orders < 40 {
+		t.Fatalf("%d orders", long.orders)
+	}
+	for _, c := range []struct {
+		*chronicle
+		from   int
+		oldest ecs.Tick
+		way    ecs.Tick // what passes until a peer's first acknowledgement comes: its oldest tick must be kept for so long
+	}{
+		{short, 0, 0, 0},
+		{short, 50, 51, 0}, // the first tick is what the second is coded against
+		{short, 299, 300, 0},
+		{long, 0, 276, 20},
+		{long, 500, 501, 0},
+	} {
+		done := ecs.Tick(len(c.ticks))
+		s := afterwards(t, game, c.chronicle, c.from)
+		if s.OldestServable() != c.oldest || s.Done() != done {
+			t.Errorf("%d ticks from %d on: [%d, %d] can be served", done, c.from, s.OldestServable(), s.Done())
+		}
+		for _, have := range []ecs.Tick{c.oldest + c.way, (c.oldest + done) / 2, done - 1} {
+			if have >= c.oldest {
+				serve(t, game, c.chronicle, afterwards(t, game, c.chronicle, c.from), have)
+			}
+		}
+	}
+}
+
+// serve lets player 0, who holds State(have), come back to a new server, and follows him from there on.
+func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick) {
+	done, next, compared := s.Done(), have+1, 0
+	record := &chronicle{ticks: slices.Clone(c.ticks), sums: slices.Clone(c.sums[:done])}
+	s.config.States, s.config.Taken = true, record.taken
+	half, err := NewClient(systems.ClientConfig{World: c.at(t, game, have), Taken: func(f systems.FinalTick) {
+		want := record.ticks[f.Tick-1]
+		same := slices.EqualFunc(f.Orders, want.Orders, func(a, b ecs.Order) bool {
+			return a.Kind == b.Kind && a.Player == b.Player && a.Entity == b.Entity && bytes.Equal(a.Payload, b.Payload)
+		})
+		if f.Tick != next || !slices.Equal(f.Inputs, want.Inputs) || !same {
+			t.Errorf("from %d: tick %d, of %d orders, is not the server's %d, of %d", have, f.Tick, len(f.Orders), next, len(want.Orders))
+		}
+		next++
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := half.(*Client)
+	l := &loop{server: s, clients: []*Client{client}, way: 2, tick: int(done), up: make([]lane, 1), down: make([]lane, 1), pads: zigzag,
+		length: systems.Second / systems.Time(game.TickRate)}
+	now := systems.Time(done) * l.length
+	client.Load(now, done, 4*l.length)
+	s.Open(0, 0, have, now, l)
+	for range 200 {
+		from := client.timeline.Confirmed()
+		l.step()
+		for f := from + 1; f <= client.timeline.Confirmed(); f++ {
+			if state, ok := client.timeline.Snapshot(f); ok {
+				compared++
+				if state.Checksum() != record.sums[f-1] {
+					t.Fatalf("from %d: State(%d) differs", have, f)
+				}
+			}
+		}
+	}
+	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.peers[0].flaw != sound {
+		t.Errorf("from %d: at tick %d, %d states compared, %+v", have, next, compared, st)
+	}
+}
+
+// What a server knows of the past is no more than a server that was never restarted keeps, and it goes as it went there.
+func TestThePastIsForgottenAsTheMatchGoesOn(t *testing.T) {
+	game := testGame(60)
+	c := play(t, game, 1300)
+	s := afterwards(t, game, c, 0)
+	if n := s.orders.Len(); n < 60 || n > 80 {
+		t.Errorf("%d orders of %d are kept", n, c.orders)
+	}
+	for range backlog {
+		s.Tick(0)
+	}
+	if s.orders.Len() != 0 || s.OldestServable() != 1300 {
+		t.Errorf("%d orders are kept, the oldest tick is %d", s.orders.Len(), s.OldestServable())
+	}
+}
+
+// A past that does not lead to the world is a mistake of the program's, and said so at once.
+func TestAPastWithAGapIsRefused(t *testing.T) {
+	game := testGame(60)
+	c := play(t, game, 60)
+	for name, past := range map[string]iter.Seq[systems.FinalTick]{
+		"a gap":         slices.Values(slices.Concat(c.ticks[:20], c.ticks[21:])),
+		"ends too soon": slices.Values(c.ticks[:59]),
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			_, _ = NewServer(systems.ServerConfig{World: c.at(t, game, 60), Peers: 1, Past: past})
+		}()
+	}
+}
+
+// Before the first tick of a new server nobody knows when ticks are due, whatever is known of those before: no margin
+// is measured, or everybody would come back to a lead that is far off.
+func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
+	game := testGame(60)
+	c := play(t, game, 90)
+	s := afterwards(t, game, c, 0)
+	if err := s.Adopt(systems.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs}); err != nil {
+		t.Fatal(err)
+	}
+	s.Open(0, 0, 80, 0, nil)
+	send := func(now systems.Time) {
+		m := inputMessage{received: s.done, inputs: make([]ecs.InputBytes, 3)}
+		if err := s.Receive(0, systems.Datagram, m.append(nil, game), now, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(1000 * systems.Second)
+	if s.seats[0].worst.set {
+		t.Errorf("%+v", s.seats[0].worst)
+	}
+	s.Tick(1000 * systems.Second)
+	send(1000 * systems.Second)
+	if !s.seats[0].worst.set {
+		t.Error("nothing is measured after the first tick")
+	}
+}
