@@ -3,6 +3,7 @@ package lockstep
 import (
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/systems/internal/code"
 )
 
 // frame is what enters one tick: the input of every player, as it was given and before the game has validated it, and
@@ -68,7 +69,7 @@ func (f *frame) validate(w *ecs.World, into []ecs.InputBytes) {
 }
 
 // worstInputs returns the most bits that the inputs of a frame take.
-func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*(1+9*g.InputSize()) }
+func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*code.WorstChange(g.InputSize()) }
 
 // append codes the frame: one bit if all is as expected and there are no orders.
 func (f *frame) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) {
@@ -83,7 +84,7 @@ func (f *frame) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Gam
 	w.Bool(false) // not by digest
 	for p := range f.inputs {
 		expected := game.PredictInput(before[p])
-		appendChange(w, &expected, &f.inputs[p], game.InputSize())
+		code.AppendChange(w, &expected, &f.inputs[p], game.InputSize())
 	}
 	w.Bool(len(f.orders) > 0)
 	if len(f.orders) == 0 {
@@ -117,7 +118,7 @@ func (f *frame) read(r *wire.BitReader, before []ecs.InputBytes, game *ecs.Game)
 	differs := false
 	for p := range f.inputs {
 		expected := f.inputs[p]
-		if !readChange(r, &f.inputs[p], game) {
+		if !code.ReadChange(r, &f.inputs[p], game) {
 			return codedWrong, 0
 		}
 		differs = differs || f.inputs[p] != expected
@@ -135,44 +136,6 @@ func (f *frame) read(r *wire.BitReader, before []ecs.InputBytes, game *ecs.Game)
 		}
 	}
 	return codedWhole, 0
-}
-
-// appendChange codes an input against what it was expected to be: one bit if equal, else one bit per byte of the type
-// and the bytes that differ.
-func appendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) {
-	w.Bool(*expected != *in)
-	if *expected == *in {
-		return
-	}
-	for i := range size {
-		if expected[i] == in[i] {
-			w.Bool(false)
-			continue
-		}
-		w.Bits(1|uint64(in[i])<<1, 9)
-	}
-}
-
-// readChange is the inverse of appendChange; in holds the expected input and becomes the real one. ok is false for
-// what appendChange does not write, and for an input that no program could have stored.
-func readChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool) {
-	if !r.Bool() {
-		return true
-	}
-	differs := false
-	for i := range game.InputSize() {
-		if !r.Bool() {
-			continue
-		}
-		b := byte(r.Bits(8))
-		if b == in[i] {
-			return false
-		}
-		in[i], differs = b, true
-	}
-	clean := *in
-	game.CleanInput(&clean)
-	return differs && clean == *in
 }
 
 func appendOrder(w *wire.BitWriter, o *ecs.Order) {

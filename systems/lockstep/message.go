@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // The kinds of messages, the first byte of each. Their layouts are in net/wire/STANDARD.md.
@@ -79,7 +80,7 @@ func (m *opsMessage) append(dst []byte, game *ecs.Game) (message []byte, written
 			if o.isOrder {
 				appendAction(&bits, o.target, o.payload)
 			} else {
-				appendChange(&bits, &expected, &o.in, game.InputSize())
+				code.AppendChange(&bits, &expected, &o.in, game.InputSize())
 				expected = o.in
 			}
 			if bits.Err() != nil {
@@ -120,7 +121,7 @@ func (m *opsMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 			o.target, m.text, ok = readAction(&bits, m.text)
 			o.payload = m.text[from:len(m.text):len(m.text)]
 		} else {
-			ok = readChange(&bits, &in, game)
+			ok = code.ReadChange(&bits, &in, game)
 			o.in = in
 		}
 		if !ok {

@@ -4,6 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // maxHeld bounds the operations that wait for their frame.
@@ -72,7 +73,7 @@ func (c *Client) startFrom(h *syncHead, r *wire.BitReader) (known, ok bool) {
 		c.key = append(c.key[:0], c.before...)
 		clear(c.key)
 		for p := range c.key {
-			if !readChange(r, &c.key[p], c.game) {
+			if !code.ReadChange(r, &c.key[p], c.game) {
 				return false, false
 			}
 		}

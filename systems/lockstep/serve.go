@@ -4,6 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // Bounds of what one peer is sent over the reliable channel, so that one who has much to catch up with does not crowd
@@ -197,6 +198,6 @@ func (s *Server) key(w *wire.BitWriter, f ecs.Tick) {
 	}
 	var zero ecs.InputBytes
 	for p := range inputs {
-		appendChange(w, &zero, &inputs[p], s.game.InputSize())
+		code.AppendChange(w, &zero, &inputs[p], s.game.InputSize())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // syncHead opens a sync: which frames follow, what is promised beyond them, and what of the receiver's operations has
@@ -81,7 +82,7 @@ func (s *stamped) append(dst []byte, game *ecs.Game) []byte {
 		bits.Bits(stampedInput, 2)
 		bits.Bits(uint64(s.player), 6)
 		var zero ecs.InputBytes
-		appendChange(&bits, &zero, &s.in, game.InputSize())
+		code.AppendChange(&bits, &zero, &s.in, game.InputSize())
 	} else {
 		appendOrder(&bits, &s.order)
 	}
@@ -103,7 +104,7 @@ func (s *stamped) read(message []byte, game *ecs.Game) error {
 	ok := int(s.player) < game.MaxPlayers
 	switch {
 	case s.input:
-		ok = readChange(&bits, &s.in, game) && ok
+		ok = code.ReadChange(&bits, &s.in, game) && ok
 	case s.order.Kind == ecs.OrderGame:
 		var whole bool
 		s.order.Entity, s.order.Payload, whole = readAction(&bits, nil)

@@ -12,6 +12,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // vector is a line of testdata/vectors.txt; meaning is "refused" for one that must be refused.
@@ -176,7 +177,7 @@ func (v *vector) decodeSync(game *ecs.Game) (text string, err error) {
 	f := newFrame(game)
 	if h.key {
 		for p := range f.inputs {
-			if !readChange(&bits, &f.inputs[p], game) {
+			if !code.ReadChange(&bits, &f.inputs[p], game) {
 				return "", ErrMessage
 			}
 		}
@@ -288,7 +289,7 @@ func (v *vector) encodeSync(t *testing.T, game *ecs.Game) []byte {
 	if h.key = len(frames) > 0 && strings.HasPrefix(frames[0], "key"); h.key {
 		before, frames = phrase{t, frames[0]}.pads(), frames[1:]
 		for p := range before {
-			appendChange(&bits, &zero, &before[p], game.InputSize())
+			code.AppendChange(&bits, &zero, &before[p], game.InputSize())
 		}
 	}
 	for i, part := range frames {

@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // The kinds of messages, the first byte of each. Their layouts are in net/wire/STANDARD.md.
@@ -37,49 +38,7 @@ func checkGame(g *ecs.Game) error {
 
 // worstTick returns the most bits that a final tick takes.
 func worstTick(g *ecs.Game) int {
-	return 1 + g.MaxPlayers*(1+9*g.InputSize()) + 1 + g.MaxPlayers + 1 + 32
-}
-
-// appendChange codes an input against what it was expected to be: one bit if equal, else one bit per byte of the
-// type and the bytes that differ. It returns how many bits that took.
-func appendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) (bits int) {
-	if *expected == *in {
-		w.Bool(false)
-		return 1
-	}
-	w.Bool(true)
-	bits = 1 + size
-	for i := range size {
-		if expected[i] == in[i] {
-			w.Bool(false)
-			continue
-		}
-		w.Bits(1|uint64(in[i])<<1, 9)
-		bits += 8
-	}
-	return bits
-}
-
-// readChange is the inverse of appendChange; in holds the expected input and becomes the real one. ok is false for
-// what appendChange does not write, and for an input that no program could have stored.
-func readChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool) {
-	if !r.Bool() {
-		return true
-	}
-	differs := false
-	for i := range game.InputSize() {
-		if !r.Bool() {
-			continue
-		}
-		b := byte(r.Bits(8))
-		if b == in[i] {
-			return false
-		}
-		in[i], differs = b, true
-	}
-	clean := *in
-	game.CleanInput(&clean)
-	return differs && clean == *in
+	return 1 + g.MaxPlayers*code.WorstChange(g.InputSize()) + 1 + g.MaxPlayers + 1 + 32
 }
 
 // inputMessage is what a client sends each tick: how far its input sets are final, and its inputs of the ticks that
@@ -101,7 +60,7 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 		var expected ecs.InputBytes
 		for ; fits < count; fits++ {
 			in := &m.inputs[fits]
-			appendChange(&bits, &expected, in, game.InputSize())
+			code.AppendChange(&bits, &expected, in, game.InputSize())
 			if bits.Err() != nil {
 				break
 			}
@@ -127,7 +86,7 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	bits := wire.NewBitReader(r.Rest())
 	var in ecs.InputBytes
 	for range n {
-		if !readChange(&bits, &in, game) {
+		if !code.ReadChange(&bits, &in, game) {
 			return ErrMessage
 		}
 		m.inputs = append(m.inputs, in)
@@ -203,7 +162,7 @@ func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs
 	bits = 3
 	for p := range t.inputs {
 		expected := game.PredictInput(before[p])
-		bits += appendChange(w, &expected, &t.inputs[p], game.InputSize())
+		bits += code.AppendChange(w, &expected, &t.inputs[p], game.InputSize())
 	}
 	w.Bool(t.altered != 0)
 	if t.altered != 0 {
@@ -231,7 +190,7 @@ func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 	differs := false
 	for p := range t.inputs {
 		expected := t.inputs[p]
-		if !readChange(r, &t.inputs[p], game) {
+		if !code.ReadChange(r, &t.inputs[p], game) {
 			return false
 		}
 		differs = differs || t.inputs[p] != expected

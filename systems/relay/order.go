@@ -4,6 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // stampedOrder is an order in its tick. number counts the orders of the tick, from 0: with the tick it names the
@@ -24,7 +25,7 @@ func (s *stampedOrder) append(dst []byte) []byte {
 	w.U8(uint8(s.number))
 	w.U8(uint8(s.order.Kind))
 	w.U8(uint8(s.order.Player))
-	appendAction(&w, s.order.Entity, s.order.Payload)
+	code.AppendAction(&w, s.order.Entity, s.order.Payload)
 	return w.Bytes()
 }
 
@@ -34,7 +35,7 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 	kind := r.U8()
 	s.tick, s.number = ecs.Tick(r.Uvarint()), int(r.U8())
 	s.order.Kind, s.order.Player = ecs.OrderKind(r.U8()), ecs.Player(r.U8())
-	s.order.Entity, s.order.Payload = readAction(&r)
+	s.order.Entity, s.order.Payload = code.ReadAction(&r)
 	if r.Close() != nil || kind != kindStamped || s.tick == 0 || s.number >= maxOrdersPerTick ||
 		!s.order.Kind.Valid() || int(s.order.Player) >= game.MaxPlayers {
 		return ErrMessage
@@ -46,7 +47,7 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
 	w := wire.NewWriter(dst, systems.MaxReliable)
 	w.U8(kindOrder)
-	appendAction(&w, target, payload)
+	code.AppendAction(&w, target, payload)
 	return w.Bytes()
 }
 
@@ -54,23 +55,9 @@ func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
 func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) {
 	r := wire.NewReader(message)
 	kind := r.U8()
-	target, payload = readAction(&r)
+	target, payload = code.ReadAction(&r)
 	if r.Close() != nil || kind != kindOrder {
 		return ecs.Entity{}, nil, ErrMessage
 	}
 	return target, payload, nil
-}
-
-func appendAction(w *wire.Writer, target ecs.Entity, payload []byte) {
-	w.Uvarint(uint64(target.Row))
-	w.Uvarint(uint64(target.Born))
-	w.Blob(payload)
-}
-
-func readAction(r *wire.Reader) (target ecs.Entity, payload []byte) {
-	row, born := r.Uvarint(), r.Uvarint()
-	if row > 1<<32-1 {
-		r.Fail(ErrMessage)
-	}
-	return ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}, r.Blob(ecs.MaxOrderBytes)
 }

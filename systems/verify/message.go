@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // The kinds of messages, the first byte of each. Their layouts are in net/wire/STANDARD.md.
@@ -90,9 +91,7 @@ func (c *Command) append(w *wire.Writer, game *ecs.Game) {
 		w.Raw(c.Input[:game.InputSize()])
 		return
 	}
-	w.Uvarint(uint64(c.Target.Row))
-	w.Uvarint(uint64(c.Target.Born))
-	w.Blob(c.Order)
+	code.AppendAction(w, c.Target, c.Order)
 }
 
 func (c *Command) read(r *wire.Reader, game *ecs.Game) error {
@@ -104,12 +103,7 @@ func (c *Command) read(r *wire.Reader, game *ecs.Game) error {
 			r.Fail(ErrMessage)
 		}
 	case CommandOrder:
-		row, born := r.Uvarint(), r.Uvarint()
-		if row > 1<<32-1 {
-			r.Fail(ErrMessage)
-		}
-		c.Target = ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}
-		c.Order = r.Blob(ecs.MaxOrderBytes)
+		c.Target, c.Order = code.ReadAction(r)
 	default:
 		r.Fail(ErrMessage)
 	}

@@ -1,0 +1,51 @@
+package code
+
+import (
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+// AppendChange codes an input of size bytes against what it was expected to be: one bit if equal, else one bit per byte
+// of the type and the bytes that differ. It returns how many bits that took.
+func AppendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) (bits int) {
+	if *expected == *in {
+		w.Bool(false)
+		return 1
+	}
+	w.Bool(true)
+	bits = 1 + size
+	for i := range size {
+		if expected[i] == in[i] {
+			w.Bool(false)
+			continue
+		}
+		w.Bits(1|uint64(in[i])<<1, 9)
+		bits += 8
+	}
+	return bits
+}
+
+// WorstChange returns the most bits that AppendChange takes.
+func WorstChange(size int) int { return 1 + 9*size }
+
+// ReadChange is the inverse of AppendChange; in holds the expected input and becomes the real one. ok is false for what
+// AppendChange does not write, and for an input that no program could have stored.
+func ReadChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool) {
+	if !r.Bool() {
+		return true
+	}
+	differs := false
+	for i := range game.InputSize() {
+		if !r.Bool() {
+			continue
+		}
+		b := byte(r.Bits(8))
+		if b == in[i] {
+			return false
+		}
+		in[i], differs = b, true
+	}
+	clean := *in
+	game.CleanInput(&clean)
+	return differs && clean == *in
+}

@@ -1,0 +1,79 @@
+package code
+
+import (
+	"bytes"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+type pad struct {
+	X, Y  int8
+	Press bool
+}
+
+var padInput = ecs.NewInput[pad]()
+
+func testGame() *ecs.Game {
+	return &ecs.Game{Name: "code", TickRate: 60, MaxPlayers: 2, Input: padInput}
+}
+
+// An input comes back as it was whatever was expected, in as many bits as are told and never more than the worst.
+func TestAnInputComesBackAgainstWhateverWasExpected(t *testing.T) {
+	game := testGame()
+	pads := []pad{{}, {X: 1}, {X: -1, Y: 3}, {X: -1, Y: 3, Press: true}}
+	for _, e := range pads {
+		for _, p := range pads {
+			expected, in := padInput.Pack(e), padInput.Pack(p)
+			w := wire.NewBitWriter(nil, 64)
+			bits := AppendChange(&w, &expected, &in, game.InputSize())
+			r := wire.NewBitReader(w.Bytes())
+			got, all := expected, r.Len()
+			if !ReadChange(&r, &got, game) || got != in || r.Close() != nil || (bits+7)/8*8 != all || bits > WorstChange(game.InputSize()) {
+				t.Errorf("%+v against %+v came back as %x in %d bits of %d", p, e, got, bits, all)
+			}
+		}
+	}
+}
+
+// There is one way to write an input, and it is one that a program can have.
+func TestAnInputIsReadInOneWayOnly(t *testing.T) {
+	game := testGame()
+	for name, bits := range map[string][]uint64{
+		"changed, but no byte is": {1, 0, 0, 0}, "a byte that is as expected": {1, 1, 0, 0, 0}, "a boolean that is 2": {1, 0, 0, 1, 2},
+	} {
+		w := wire.NewBitWriter(nil, 64)
+		for i, b := range bits {
+			n := 1
+			if i > 1 && bits[i-1] == 1 {
+				n = 8
+			}
+			w.Bits(b, n)
+		}
+		r := wire.NewBitReader(w.Bytes())
+		var in ecs.InputBytes
+		if ReadChange(&r, &in, game) {
+			t.Errorf("%s: read as %x", name, in)
+		}
+	}
+}
+
+// An action comes back as it was; a row beyond an entity's makes the reader fail.
+func TestAnActionComesBack(t *testing.T) {
+	target, payload := ecs.Entity{Row: 1<<32 - 1, Born: 1 << 40}, []byte("buy")
+	w := wire.NewWriter(nil, 64)
+	AppendAction(&w, target, payload)
+	r := wire.NewReader(w.Bytes())
+	if e, p := ReadAction(&r); e != target || !bytes.Equal(p, payload) || r.Close() != nil {
+		t.Error(e, p, r.Err())
+	}
+	w = wire.NewWriter(nil, 64)
+	w.Uvarint(1 << 32)
+	w.Uvarint(1)
+	w.Blob(nil)
+	r = wire.NewReader(w.Bytes())
+	if ReadAction(&r); r.Close() == nil {
+		t.Error("a row of 33 bits was read")
+	}
+}
