@@ -20,7 +20,6 @@ type Journal struct {
 	codec  *Codec
 	header Header
 	data   []byte // to the end of the last whole frame
-	first  int    // where the first frame behind the header begins
 	last   Position
 	seats  []Seat // ascending by player
 	image  record // the newest, if images
@@ -83,7 +82,7 @@ func Open(data []byte, g *ecs.Game, build string) (*Journal, error) {
 	if err := h.Check(g, build); err != nil {
 		return nil, err
 	}
-	j := &Journal{game: g, codec: NewCodec(g), header: h, first: at}
+	j := &Journal{game: g, codec: NewCodec(g), header: h}
 	r := newReader(j.codec, h.Start)
 	for at < len(data) {
 		payload, next, f := nextFrame(data, at)

@@ -39,9 +39,8 @@ type Server struct {
 	since    systems.Time
 	now      systems.Time // of the last call that told it
 	court    court
-	tick     systems.Time // length of a frame
-	behind   cursor       // what the world was computed from last, if not always
-	reader   cursor       // for looking up
+	behind   cursor // what the world was computed from last, if not always
+	reader   cursor // for looking up
 
 	scratch struct {
 		message []byte
@@ -90,15 +89,14 @@ func newServer(c Config, room systems.ServerConfig) (*Server, error) {
 	if err := checkGame(game); err != nil {
 		return nil, err
 	}
-	length := systems.Second / systems.Time(game.TickRate)
-	if c.Wait > 2*systems.Second/systems.Time(game.TickRate) {
-		return nil, fmt.Errorf("%w: Wait is %d ns, want at most two frames' time, %d", ErrConfig, c.Wait, 2*systems.Second/systems.Time(game.TickRate))
+	if most := 2 * systems.Second / systems.Time(game.TickRate); c.Wait > most {
+		return nil, fmt.Errorf("%w: Wait is %d ns, want at most two frames' time, %d", ErrConfig, c.Wait, most)
 	}
 	f := room.World.Tick()
 	s := &Server{config: c, room: room, world: room.World, game: game, always: c.Simulate == Always || room.States || game.Validate != nil,
 		log: newLog(f, game), running: newFrame(game), before: make([]ecs.InputBytes, game.MaxPlayers),
 		seats: make([]seat, game.MaxPlayers), members: room.World.Players(), peers: make([]peer, room.Peers),
-		interval: interval{n: c.Interval}, done: f, sync: f, tick: length, behind: cursor{frame: newFrame(game)}}
+		interval: interval{n: c.Interval}, done: f, sync: f, behind: cursor{frame: newFrame(game)}}
 	s.scratch.valid = make([]ecs.InputBytes, game.MaxPlayers)
 	for p := range s.before {
 		s.before[p] = s.world.InputOf(ecs.Player(p))
