@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/rollback/journal"
 )
 
 // Version is the version of the protocol in this package. Peers must have the same.
@@ -37,16 +38,16 @@ const (
 
 // Bounds of what messages carry, in bytes.
 const (
-	MaxName     = 32       // a player's name
-	MaxBuild    = 64       // a build string
-	MaxTarget   = 32       // a target, such as "amd64/v1"
-	MaxStrategy = 32       // a strategy's name
-	MaxParams   = 256      // a strategy's parameters
-	MaxText     = 200      // what is said of an end, or in a notice
-	MaxChat     = 256      // one chat message
-	MaxToken    = 2048     // a reconnect token: one public netcode token
-	MaxDelay    = 30       // suggested input delay, in ticks
-	MaxTail     = 60 << 10 // ticks that a server lost
+	MaxName     = 32                   // a player's name
+	MaxBuild    = 64                   // a build string
+	MaxTarget   = 32                   // a target, such as "amd64/v1"
+	MaxStrategy = 32                   // a strategy's name
+	MaxParams   = 256                  // a strategy's parameters
+	MaxText     = 200                  // what is said of an end, or in a notice
+	MaxChat     = 256                  // one chat message
+	MaxToken    = 2048                 // a reconnect token: one public netcode token
+	MaxDelay    = 30                   // suggested input delay, in ticks
+	MaxTail     = journal.MaxTailBytes // ticks that a server lost
 )
 
 // errValue reports a field outside its interval.

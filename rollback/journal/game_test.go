@@ -175,7 +175,7 @@ func write(t testing.TB, seed uint64, n int, images ...ecs.Tick) (*match, *file)
 func blocks(t testing.TB, data []byte) (list []int) {
 	t.Helper()
 	for at := openingBytes; at < len(data); {
-		_, next, f := nextFrame(data, at)
+		_, next, f := nextBlock(data, at)
 		if f != faultNone {
 			t.Fatal(at, f)
 		}

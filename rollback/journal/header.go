@@ -135,7 +135,7 @@ func ReadHeader(data []byte) (Header, error) {
 	return h, err
 }
 
-// readHeader returns the header and where the frame behind it begins.
+// readHeader returns the header and where the block behind it begins.
 func readHeader(data []byte) (h Header, next int, err error) {
 	known := min(len(data), len(magic))
 	if string(data[:known]) != magic[:known] {
@@ -147,7 +147,7 @@ func readHeader(data []byte) (h Header, next int, err error) {
 	if data[len(magic)] != version {
 		return h, 0, fmt.Errorf("%w: version %d, this build knows %d", ErrVersion, data[len(magic)], version)
 	}
-	payload, next, f := nextFrame(data, openingBytes)
+	payload, next, f := nextBlock(data, openingBytes)
 	if f != faultNone {
 		return h, 0, damageAt(data, openingBytes, f)
 	}

@@ -19,7 +19,7 @@ type Journal struct {
 	game   *ecs.Game
 	codec  *Codec
 	header Header
-	data   []byte // to the end of the last whole frame
+	data   []byte // to the end of the last whole block
 	last   Position
 	seats  []Seat // ascending by player
 	image  record // the newest, if images
@@ -31,7 +31,7 @@ type Journal struct {
 	torn   *DamageError
 }
 
-// mark is a frame to begin reading with. The first is that behind the header.
+// mark is a block to begin reading with. The first is that behind the header.
 type mark struct {
 	offset int
 	at     Position
@@ -85,7 +85,7 @@ func Open(data []byte, g *ecs.Game, build string) (*Journal, error) {
 	j := &Journal{game: g, codec: NewCodec(g), header: h}
 	r := newReader(j.codec, h.Start)
 	for at < len(data) {
-		payload, next, f := nextFrame(data, at)
+		payload, next, f := nextBlock(data, at)
 		if f != faultNone {
 			damage := damageAt(data, at, f)
 			damage.Last = r.at.Tick
@@ -98,7 +98,7 @@ func Open(data []byte, g *ecs.Game, build string) (*Journal, error) {
 		if len(j.marks) == 0 || r.at.Tick-j.marks[len(j.marks)-1].at.Tick >= markTicks {
 			j.marks = append(j.marks, mark{at, r.at.clone()})
 		}
-		if why := j.addFrame(&r, payload); why != "" {
+		if why := j.addBlock(&r, payload); why != "" {
 			return nil, &DamageError{Kind: ErrCorrupt, Offset: at, Bytes: len(data) - at, Last: r.at.Tick, Why: why}
 		}
 		at = next
@@ -107,8 +107,8 @@ func Open(data []byte, g *ecs.Game, build string) (*Journal, error) {
 	return j, nil
 }
 
-// addFrame takes in the records of a frame and returns what is wrong with them, or "".
-func (j *Journal) addFrame(r *reader, payload []byte) string {
+// addBlock takes in the records of a block and returns what is wrong with them, or "".
+func (j *Journal) addBlock(r *reader, payload []byte) string {
 	p, rec := parser{rest: payload}, record{}
 	for len(p.rest) > 0 {
 		if r.next(&p, &rec); p.why == "" {
@@ -221,7 +221,7 @@ func (j *Journal) read(f ecs.Tick) iter.Seq[*reader] {
 		m := &j.marks[max(after-1, 0)]
 		r, rec := newReader(j.codec, m.at), record{}
 		for at := m.offset; at < len(j.data); {
-			from, to, _ := frameHead(j.data, at)
+			from, to, _ := blockHead(j.data, at)
 			p := parser{rest: j.data[from:to]}
 			for len(p.rest) > 0 {
 				if r.next(&p, &rec); rec.kind == kindTick && !yield(&r) {

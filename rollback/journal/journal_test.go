@@ -168,7 +168,7 @@ func TestBlocksThatWereMovedDoubledOrLeftOutAreDamage(t *testing.T) {
 func TestABlockInsideAnOrderIsNotTakenForOne(t *testing.T) {
 	m, f := write(t, 5, 10)
 	w := open(t, f.Bytes()).Resume(f)
-	inside := appendFrame(nil, uint64(f.Len()+9+8), []byte{0, 0, 0})
+	inside := appendBlock(nil, uint64(f.Len()+9+8), []byte{0, 0, 0})
 	m.must(w.Tick(Tick{Tick: 11, Orders: []ecs.Order{{Payload: inside}}}))
 	m.must(w.Flush())
 	from := f.ends[len(f.ends)-2]
@@ -386,7 +386,7 @@ func TestAJournalMayStartLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Whole blocks that say otherwise are damage.
-	spoiled := appendFrame(slices.Clone(to.Bytes()[:to.ends[0]]), uint64(to.ends[0]), []byte{0})
+	spoiled := appendBlock(slices.Clone(to.Bytes()[:to.ends[0]]), uint64(to.ends[0]), []byte{0})
 	if _, err := Open(spoiled, game(), build); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "no image") {
 		t.Fatal(err)
 	}
@@ -409,14 +409,14 @@ func TestWholeBlocksThatMakeNoSenseAreDamage(t *testing.T) {
 		"same input":    {flagInputs, 1, 1},
 		"second header": bytes.Clone(f.Bytes()[openingBytes+9:][:40]),
 	} {
-		data := appendFrame(slices.Clone(f.Bytes()), uint64(f.Len()), payload)
+		data := appendBlock(slices.Clone(f.Bytes()), uint64(f.Len()), payload)
 		var damage *DamageError
 		if _, err := Open(data, game(), build); !errors.Is(err, ErrCorrupt) || !errors.As(err, &damage) || damage.Offset != f.Len() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	image := appendImage(nil, 24, 100, []byte("not zstd"))
-	if _, err := open(t, appendFrame(slices.Clone(f.Bytes()), uint64(f.Len()), image)).World(); !errors.Is(err, ErrCorrupt) {
+	if _, err := open(t, appendBlock(slices.Clone(f.Bytes()), uint64(f.Len()), image)).World(); !errors.Is(err, ErrCorrupt) {
 		t.Error(err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"tendon/ecs"
 )
 
-// recordKind says what a record of a frame is: its first byte. A tick's record is its code, which begins with flags.
+// recordKind says what a record of a block is: its first byte. A tick's record is its code, which begins with flags.
 type recordKind byte
 
 const (
@@ -18,7 +18,7 @@ const (
 	kindImage recordKind = knownFlags + 3
 )
 
-// record is one record of a frame. Its bytes alias the journal.
+// record is one record of a block. Its bytes alias the journal.
 type record struct {
 	kind recordKind
 	tick ecs.Tick // of a check or an image, at most the last one before it
@@ -35,7 +35,7 @@ type record struct {
 }
 
 // maxImageBytes bounds an image, so that a few bytes of a file cannot ask for any amount of memory. One that is packed
-// badly fits a frame with everything else that may wait.
+// badly fits a block with everything else that may wait.
 const maxImageBytes = 128 << 20
 
 // reader reads the records of a journal in their order. at moves with the ticks that it reads.
@@ -83,7 +83,7 @@ func (r *reader) next(p *parser, rec *record) {
 	case kindCheck:
 		rec.tick, rec.sum = ecs.Tick(p.varint()), ecs.Checksum(p.uint64())
 	case kindImage:
-		rec.tick, rec.bytes, rec.packed = ecs.Tick(p.varint()), p.upTo(maxImageBytes), p.bytes(maxFrameBytes)
+		rec.tick, rec.bytes, rec.packed = ecs.Tick(p.varint()), p.upTo(maxImageBytes), p.bytes(maxBlockBytes)
 	default:
 		p.fail("a record of unknown kind")
 	}

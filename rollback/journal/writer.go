@@ -25,8 +25,8 @@ type Writer struct {
 	check  ecs.Tick // tick of the last check
 	checks bool     // there is one
 
-	open   []byte // records of the frame that is still open
-	sealed []byte // frames
+	open   []byte // records of the block that is still open
+	sealed []byte // blocks
 	sent   int    // bytes of sealed that are written
 	size   uint64 // of the file with all of sealed
 
@@ -68,7 +68,7 @@ func NewWriter(to io.Writer, g *ecs.Game, h Header) (*Writer, error) {
 	w.start = h.Start.Tick
 	w.sealed = append(w.sealed, magic...)
 	w.sealed = append(w.sealed, version)
-	w.sealed = appendFrame(w.sealed, uint64(len(w.sealed)), h.append(nil))
+	w.sealed = appendBlock(w.sealed, uint64(len(w.sealed)), h.append(nil))
 	w.size = uint64(len(w.sealed))
 	return w, nil
 }
@@ -85,7 +85,7 @@ func (w *Writer) Last() ecs.Tick { return w.at.Tick }
 // Chain returns the chain at that tick.
 func (w *Writer) Chain() Chain { return w.at.Chain }
 
-// Waiting returns the bytes that wait to be written, the frame around the newest of them not counted.
+// Waiting returns the bytes that wait to be written, the block around the newest of them not counted.
 func (w *Writer) Waiting() int { return len(w.open) + len(w.sealed) - w.sent }
 
 // Tick appends the next tick. t's slices are copied.
@@ -176,7 +176,7 @@ func (w *Writer) Image(s *ecs.Snapshot) error {
 func (w *Writer) Flush() error {
 	if len(w.open) > 0 {
 		from := len(w.sealed)
-		w.sealed = appendFrame(w.sealed, w.size, w.open)
+		w.sealed = appendBlock(w.sealed, w.size, w.open)
 		w.size += uint64(len(w.sealed) - from)
 		w.open = w.open[:0]
 	}
