@@ -43,9 +43,22 @@ func (a *asks) expire(now, timeout systems.Time) (input bool) {
 }
 
 // hear takes the server's answers. again reports whether an input has to be stated again: one was rejected for a
-// reason that passes.
+// reason that passes, or nobody knows what came of it.
+//
+// An answer to a number that was not given here comes of a server that was started again, or of another process with
+// this seat: then what became of the commands under way is not known.
 func (a *asks) hear(m *stateMessage) (rejected int, again bool) {
 	a.known = true
+	if a.next <= m.answered {
+		for ; a.first < a.next; a.first++ {
+			c := a.slot(a.first)
+			again = again || c.Kind == CommandInput
+			a.answers.add(c, ReasonTimedOut)
+		}
+		a.first, a.next = m.answered+1, m.answered+1
+		a.sent = a.first
+		return 0, again
+	}
 	rejections := m.rejected
 	for ; a.first < a.next && a.first <= m.answered; a.first++ {
 		for len(rejections) > 0 && rejections[0].number < a.first {
@@ -58,9 +71,6 @@ func (a *asks) hear(m *stateMessage) (rejected int, again bool) {
 			again = again || c.Kind == CommandInput && why != ReasonInvalid
 		}
 		a.answers.add(c, why)
-	}
-	if a.next <= m.answered { // others have played the seat before, or meanwhile
-		a.first, a.next = m.answered+1, m.answered+1
 	}
 	a.sent = max(a.sent, a.first)
 	return rejected, again

@@ -38,7 +38,7 @@ const (
 	ReasonInvalid                // Game.Validate or Game.ValidateOrder said no
 	ReasonRate                   // there were too many of its kind
 	ReasonAbsent                 // the player was not in the match
-	ReasonTimedOut               // no answer came in time: whether it took effect is not known
+	ReasonTimedOut               // no answer came, or will come: whether it took effect is not known
 	reasons
 )
 

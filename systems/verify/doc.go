@@ -21,6 +21,9 @@
 // at hand. Whoever fell behind them, and whoever finds that a delta does not lead to the checksum it names, is sent an
 // image.
 //
+// A server that is started again does not know which commands are in the ticks that it goes on from. It counts all
+// numbers of before as decided, so none is carried out twice, and a client reports those under way as not known.
+//
 // It is not a session, and it hides no latency: there is no prediction, no interpolation delay and nothing to smooth. A
 // client's display may show that a command is under way; [Client.Pending] says which are.
 //

@@ -26,6 +26,11 @@ type seat struct {
 	orders int // orders that he may still give, in 1/TickRate
 }
 
+// numbersPerTick is by how much the numbers of a seat rise for each tick that a server finds behind it: by more than any
+// player gives commands in a tick. So all that were given to the server before count as decided, and none is carried out
+// again by one that was started anew.
+const numbersPerTick = 1 << 16
+
 // begin begins a tick. present says that the player is in the match throughout.
 func (s *seat) begin(present bool, game *ecs.Game, c *Config) {
 	s.inputs = min(s.inputs+c.InputsPerTick, c.InputBurst)

@@ -57,8 +57,9 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
 		first: c.World.Tick(), done: c.World.Tick()}
 	s.events = make([][]byte, s.ring.Depth())
+	before := uint64(s.done) * numbersPerTick
 	for p := range s.seats {
-		s.seats[p] = seat{first: 1, held: s.world.InputOf(ecs.Player(p)), inputs: limits.InputBurst, orders: limits.OrderBurst * game.TickRate}
+		s.seats[p] = seat{first: 1, newest: before, decided: before, held: s.world.InputOf(ecs.Player(p)), inputs: limits.InputBurst, orders: limits.OrderBurst * game.TickRate}
 	}
 	s.ring.Save(s.world)
 	return s, nil

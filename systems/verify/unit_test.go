@@ -291,6 +291,56 @@ func TestAFloodIsBounded(t *testing.T) {
 	}
 }
 
+// A server that is started again from its journal knows the ticks and not the numbers of the commands in them. One whose
+// answer was lost with the old server may be in these ticks: it is not carried out again, and its client hears that
+// nobody knows.
+func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
+	b := newBench(t, Config{})
+	var client asks
+	client.known, client.first, client.next, client.sent = true, 1, 1, 1
+	client.add(order(1, 1))
+	client.add(input(pad{DX: 1}))
+	under := client.appendFrom(nil, 1)
+	if err := b.ask(0, 1, under...); err != nil {
+		t.Fatal(err)
+	}
+	b.tick(1) // its State is lost
+	if len(b.orders) != 1 {
+		t.Fatalf("%d orders", len(b.orders))
+	}
+	var taken []ecs.Order
+	half, err := newServer(systems.ServerConfig{World: b.s.World(), Peers: 3, Taken: func(f systems.FinalTick) { taken = append(taken, f.Orders...) }}, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.s = half.(*Server)
+	b.s.Open(0, 0, b.s.Done(), 0, b)
+	if err := b.ask(0, 1, under...); err != nil {
+		t.Fatal(err)
+	}
+	b.tick(1)
+	if len(taken) != 0 {
+		t.Fatalf("carried out again: %v", taken)
+	}
+	rejected, again := client.hear(b.last())
+	unknown := 0
+	client.answers.drain(func(a Answer) {
+		if a.Reason == ReasonTimedOut {
+			unknown++
+		}
+	})
+	if rejected != 0 || !again || unknown != 2 || client.outstanding() != 0 {
+		t.Errorf("%d rejected, again %v, %d unknown, %d under way", rejected, again, unknown, client.outstanding())
+	}
+	client.add(order(1, 2))
+	if err := b.ask(0, client.first, client.appendFrom(nil, client.first)...); err != nil {
+		t.Fatal(err)
+	}
+	if b.tick(1); len(taken) != 1 || b.last().answered != client.first {
+		t.Errorf("%d orders of the next command, answered up to %d of %d", len(taken), b.last().answered, client.first)
+	}
+}
+
 // A tick holds as many orders as a journal can count: one more, and its match could never be written again. What is
 // beyond is rejected like everything that comes too fast.
 func TestATickHoldsNoMoreOrdersThanAJournalCounts(t *testing.T) {
