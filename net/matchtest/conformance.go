@@ -18,8 +18,10 @@ import (
 // goes out in pieces under its budget, and the others do not notice.
 //
 // Every tick that a client confirms is compared with the server's.
-func Conformance(t *testing.T, s systems.Strategy) {
-	for _, l := range links {
+func Conformance(t *testing.T, s systems.Strategy) { conformance(t, s, links) }
+
+func conformance(t *testing.T, s systems.Strategy, over []link) {
+	for _, l := range over {
 		for _, sc := range scenarios {
 			t.Run(l.profile+"/"+sc.name, func(t *testing.T) {
 				wrong, err := conform(s, l, sc)

@@ -1,0 +1,6 @@
+//go:build race
+
+package matchtest
+
+// raceEnabled says that everything takes ten times as long.
+const raceEnabled = true
