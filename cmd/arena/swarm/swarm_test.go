@@ -73,12 +73,14 @@ func TestSwarm(t *testing.T) {
 		}
 	})
 	t.Logf("%d seeds: %+v", seeds(), all)
-	if all.Checked == 0 || all.Rollbacks == 0 || all.Corrections == 0 || all.TakenBack == 0 || all.Lost == 0 || all.Cut == 0 ||
-		all.Scripted == 0 || all.Duplicated == 0 || all.Late == 0 || all.Discarded == 0 || all.Substituted == 0 || all.Reconnects == 0 {
+	if all.Checked == 0 || all.Rollbacks == 0 || all.Corrections == 0 || all.Lost == 0 || all.Reconnects == 0 {
 		t.Errorf("the swarm proves nothing: %+v", all)
 	}
-	if seeds() < 50 {
+	if seeds() < 50 { // a few seeds need not have had all
 		return
+	}
+	if all.TakenBack == 0 || all.Cut == 0 || all.Scripted == 0 || all.Duplicated == 0 || all.Late == 0 || all.Discarded == 0 || all.Substituted == 0 {
+		t.Errorf("the swarm proves too little: %+v", all)
 	}
 	for k, name := range syncs {
 		if all.Syncs[k] == 0 {
@@ -103,12 +105,12 @@ func TestSwarm(t *testing.T) {
 
 // A seed is a bug report because it means the same match every time, to the last packet.
 func TestASeedIsTheSameMatchEveryTime(t *testing.T) {
-	last := uint64(1002)
+	last, most := uint64(1002), 30*time.Second
 	if raceEnabled || testing.Short() {
-		last = 1000
+		last, most = 1000, 20*time.Second
 	}
 	for seed := uint64(1000); seed <= last; seed++ {
-		o := draw(seed, 30*time.Second)
+		o := draw(seed, most)
 		a, err := play(o, nil)
 		if err != nil {
 			t.Fatal(err)
