@@ -53,6 +53,9 @@ func TestWhoDiffersIsFoundAndTheMatchIsDecided(t *testing.T) {
 		how      systems.How
 	}{{Always, 0, systems.ByMajority}, {Always, 1, systems.ByMajority}, {OnDemand, 0, systems.ByMajority}, {OnDemand, 1, systems.ByMajority},
 		{OnDemand, 2, systems.ByMajority}, {Always, 2, systems.ByMajority}} {
+		if raceDetector && way.wrong != 1 {
+			continue // the same, slowly
+		}
 		m := newMatch(t, ending(), 3, Config{Simulate: way.simulate})
 		for s := range 4 {
 			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))

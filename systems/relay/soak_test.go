@@ -50,7 +50,7 @@ func (m *match) log() {
 func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 	for _, channel := range []string{"datagram", "reliable"} {
 		for i := range 10 {
-			if raceDetector && i != 3 && (channel == "reliable" || i == 4 || i == 6) {
+			if raceDetector && i != 3 && (channel == "reliable" || i != 5 && i != 7) {
 				continue // too slow; the others take the same ways through the code
 			}
 			name := fmt.Sprintf("P%d", i)
