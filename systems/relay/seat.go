@@ -24,6 +24,7 @@ type seat struct {
 
 	substituted uint64
 	lateInputs  uint64
+	strikes     int // times that the player's state differed
 }
 
 type seatSlot struct {
@@ -92,9 +93,9 @@ func (s *seat) take(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, altered bool
 }
 
 // vacant is called in every tick before which the player was not in the match: what somebody else did before does not
-// go on.
+// go on, and is not held against who comes next.
 func (s *seat) vacant(f ecs.Tick) {
-	s.last, s.late, s.since = ecs.InputBytes{}, false, f
+	s.last, s.late, s.since, s.strikes = ecs.InputBytes{}, false, f, 0
 }
 
 // forget drops the inputs that wait after tick done, when another connection takes the seat: its owner may be another

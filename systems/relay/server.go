@@ -8,6 +8,7 @@ import (
 	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/vote"
 )
 
 // Server is the relay's half on the server. World is in State(done); the input sets of ticks (done − backlog, done]
@@ -306,8 +307,20 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		p.stats.Checked++
 		p.stats.Desyncs++
 		p.fault()
+		p.stats.Expelled = s.strike(p) >= vote.MaxStrikes
 	}
 	return nil
+}
+
+// strike counts that a peer's state differed and returns how often it has: a player's over all connections, until he
+// leaves the match, a spectator's on this one.
+func (s *Server) strike(p *peer) int {
+	if p.seat < 0 {
+		return int(p.stats.Desyncs)
+	}
+	seat := &s.seats[p.seat]
+	seat.strikes++
+	return seat.strikes
 }
 
 // receiveOrder takes an order that a player asks for; it is stamped with the next Send.

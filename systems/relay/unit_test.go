@@ -217,3 +217,65 @@ func TestAnInputMessageHoldsTheOldestThatFit(t *testing.T) {
 		}
 	}
 }
+
+// The third time is the last, across the connections of one who comes back; whoever takes the seat next starts anew. A
+// state that is only too old is no fault, and others pay nothing.
+func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
+	out := &outbox{func(systems.Peer, systems.Channel, []byte) {}}
+	half, err := NewServer(systems.ServerConfig{World: newWorld(t, testGame(60), 1), Peers: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := half.(*Server)
+	seats := []int{0, 1, -1}
+	open := func(id systems.Peer) { s.Open(id, seats[id], s.done, 0, out) }
+	for id, seat := range seats {
+		if open(systems.Peer(id)); seat >= 0 {
+			s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, out)
+		}
+	}
+	differs := func(id systems.Peer) systems.PeerStats {
+		for s.Tick(0); s.done%checkEvery != 0; {
+			s.Tick(0)
+		}
+		sum, _ := s.ring.At(s.done)
+		for range 2 { // of what a resync will replace, nothing more is held against it
+			lie := hashMessage{s.done, sum.Checksum() ^ 1}
+			if err := s.Receive(id, systems.Reliable, lie.append(nil), 0, out); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s.PeerStats(id)
+	}
+	for _, id := range []systems.Peer{0, 2} {
+		for i := range 3 {
+			if st := differs(id); st.Expelled != (i == 2) || st.Desyncs == 0 {
+				t.Fatalf("peer %d, time %d: %+v", id, i+1, st)
+			}
+			if id == 0 && i == 1 {
+				s.Close(id) // and comes back
+			}
+			open(id)
+		}
+	}
+	for range backlog + 1 {
+		s.Tick(0)
+	}
+	s.Send(0, out)
+	if st := s.PeerStats(1); s.peers[1].flaw != found || st.Expelled || st.Desyncs != 0 {
+		t.Errorf("another, whose state is too old: %+v", st)
+	}
+	s.Close(0)
+	s.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 0}, out)
+	for range 60 {
+		s.Tick(0)
+	}
+	s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, out)
+	open(0)
+	for i := range 3 {
+		if st := differs(0); st.Expelled != (i == 2) {
+			t.Errorf("who took the seat next, time %d: %+v", i+1, st)
+		}
+		open(0)
+	}
+}
