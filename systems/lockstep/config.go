@@ -3,6 +3,7 @@ package lockstep
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"tendon/net/wire"
 	"tendon/systems"
@@ -82,6 +83,21 @@ const (
 // ErrConfig is wrapped by every error about a Config or a strategy's Params.
 var ErrConfig = errors.New("lockstep: bad Config")
 
+// FieldError says which field of a Config cannot have its value. It wraps ErrConfig.
+type FieldError struct {
+	Field string // its name
+	Value string // what it holds, with the unit
+	Want  string // what to do instead, as a sentence without a full stop
+}
+
+// Error says all of it.
+func (e *FieldError) Error() string {
+	return fmt.Sprintf("%v: %s %s: %s", ErrConfig, e.Field, e.Value, e.Want)
+}
+
+// Unwrap returns ErrConfig.
+func (e *FieldError) Unwrap() error { return ErrConfig }
+
 // intervals are the values that the interval may have.
 var intervals = [...]int{1, 2, 3, 5, 10, 15}
 
@@ -101,6 +117,13 @@ var Strategy = New(Config{})
 // relayed when they come. It is there for comparison: it keeps every stall as delay.
 func Article() Config {
 	return Config{Interval: 5, Margin: NoMargin, NoCatchUp: true, RelayAtOnce: true}
+}
+
+// Check says what is wrong with c, as a *FieldError; nil: nothing. How long Wait may be depends on the game's rate, which
+// NewServer checks.
+func (c Config) Check() error {
+	_, err := c.withDefaults()
+	return err
 }
 
 // New returns the strategy that c describes. A mistake in c is reported by NewServer and NewClient.
@@ -135,26 +158,47 @@ func (c Config) withDefaults() (Config, error) {
 	if c.VoteTime == 0 {
 		c.VoteTime = defaultVoteTime
 	}
+	bad := func(field, value, want string, args ...any) (Config, error) {
+		return c, &FieldError{field, value, fmt.Sprintf(want, args...)}
+	}
 	switch {
 	case !isInterval(c.Interval):
-		return c, fmt.Errorf("%w: Interval is %d, want one of %v", ErrConfig, c.Interval, intervals)
+		return bad("Interval", fmt.Sprint(c.Interval), "choose %s", choice(intervals[:]))
 	case c.Margin < NoMargin || c.Margin > maxMargin:
-		return c, fmt.Errorf("%w: Margin is %d, want 0 to %d, or NoMargin", ErrConfig, c.Margin, maxMargin)
+		return bad("Margin", fmt.Sprint(c.Margin), "choose 1 to %d frames, %d for none, or 0 to let it follow the jitter", maxMargin, NoMargin)
 	case c.Closing >= closings:
-		return c, fmt.Errorf("%w: Closing is %d, want Optimistic, Waiting or Hybrid", ErrConfig, c.Closing)
+		return bad("Closing", fmt.Sprint(uint8(c.Closing)), "choose Optimistic, Waiting or Hybrid")
 	case c.Wait < 0 || c.Wait > systems.Second:
-		return c, fmt.Errorf("%w: Wait is %d ns, want 0 to two frames' time", ErrConfig, c.Wait)
+		return bad("Wait", duration(c.Wait), "choose 0 to two frames' time")
 	case c.Simulate >= simulates:
-		return c, fmt.Errorf("%w: Simulate is %d, want Always or OnDemand", ErrConfig, c.Simulate)
+		return bad("Simulate", fmt.Sprint(uint8(c.Simulate)), "choose Always or OnDemand")
 	case c.Backlog < 0 || c.Backlog > maxBacklog:
-		return c, fmt.Errorf("%w: Backlog is %d bytes, want 1 to %d", ErrConfig, c.Backlog, maxBacklog)
+		return bad("Backlog", fmt.Sprintf("%d bytes", c.Backlog), "choose 1 to %d, or 0 for %d", maxBacklog, defaultBacklog)
 	case c.VoteTime < 0:
-		return c, fmt.Errorf("%w: VoteTime is %d ns, want 0 or more", ErrConfig, c.VoteTime)
+		return bad("VoteTime", duration(c.VoteTime), "choose a time above 0, or 0 for %s", duration(defaultVoteTime))
 	case c.Audits < 0 || c.Audits > 1000:
-		return c, fmt.Errorf("%w: Audits is %d of 1000, want 0 to 1000", ErrConfig, c.Audits)
+		return bad("Audits", fmt.Sprint(c.Audits), "choose 0 to 1000, of 1000 results")
 	}
 	return c, nil
 }
+
+// choice lists numbers to choose from.
+func choice(of []int) (list string) {
+	for i, n := range of {
+		switch i {
+		case 0:
+		case len(of) - 1:
+			list += " or "
+		default:
+			list += ", "
+		}
+		list += strconv.Itoa(n)
+	}
+	return list
+}
+
+// duration writes a difference of times in milliseconds.
+func duration(t systems.Time) string { return fmt.Sprintf("%g ms", float64(t)/1e6) }
 
 func isInterval(n int) bool {
 	for _, i := range intervals {

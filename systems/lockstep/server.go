@@ -90,7 +90,7 @@ func newServer(c Config, room systems.ServerConfig) (*Server, error) {
 		return nil, err
 	}
 	if most := 2 * systems.Second / systems.Time(game.TickRate); c.Wait > most {
-		return nil, fmt.Errorf("%w: Wait is %d ns, want at most two frames' time, %d", ErrConfig, c.Wait, most)
+		return nil, &FieldError{"Wait", duration(c.Wait), fmt.Sprintf("choose at most two frames' time, which is %s at %d ticks per second", duration(most), game.TickRate)}
 	}
 	f := room.World.Tick()
 	s := &Server{config: c, room: room, world: room.World, game: game, always: c.Simulate == Always || room.States || game.Validate != nil,

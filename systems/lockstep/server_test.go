@@ -12,16 +12,35 @@ import (
 	"tendon/systems"
 )
 
-// A Config that cannot work is refused, by the name of the field.
+// A Config that cannot work is refused by the name of the field, with what would work.
 func TestAConfigThatCannotWorkIsRefusedByTheFieldsName(t *testing.T) {
 	world := newWorld(t, testGame(60), 1)
-	for field, c := range map[string]Config{
-		"Interval": {Interval: 4}, "Margin": {Margin: 13}, "Closing": {Closing: 3}, "Wait": {Closing: Hybrid, Wait: systems.Second / 20},
-		"Simulate": {Simulate: 2}, "Backlog": {Backlog: 1 << 30}, "VoteTime": {VoteTime: -1}, "Audits": {Audits: 1001},
+	for _, test := range []struct {
+		Config
+		says string
+	}{
+		{Config{Interval: 4}, "Interval 4: choose 1, 2, 3, 5, 10 or 15"},
+		{Config{Margin: 13}, "Margin 13: choose 1 to 12 frames, -1 for none"},
+		{Config{Closing: 3}, "Closing 3: choose Optimistic, Waiting or Hybrid"},
+		{Config{Closing: Hybrid, Wait: -1}, "Wait -1e-06 ms: choose 0 to two frames' time"},
+		{Config{Closing: Hybrid, Wait: systems.Second / 20}, "Wait 50 ms: choose at most two frames' time, which is 33.333333 ms at 60 ticks per second"},
+		{Config{Simulate: 2}, "Simulate 2: choose Always or OnDemand"},
+		{Config{Backlog: 1 << 30}, "Backlog 1073741824 bytes: choose 1 to 33554432, or 0 for 8388608"},
+		{Config{VoteTime: -systems.Second}, "VoteTime -1000 ms: choose a time above 0, or 0 for 10000 ms"},
+		{Config{Audits: 1001}, "Audits 1001: choose 0 to 1000"},
 	} {
-		if _, err := New(c).NewServer(systems.ServerConfig{World: world, Peers: 1}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), field) {
-			t.Errorf("%s: %v", field, err)
+		_, err := New(test.Config).NewServer(systems.ServerConfig{World: world, Peers: 1})
+		var field *FieldError
+		if !errors.Is(err, ErrConfig) || !errors.As(err, &field) || !strings.HasPrefix(err.Error(), "lockstep: bad Config: "+test.says) {
+			t.Errorf("%+v: %v", test.Config, err)
 		}
+		// What two frames take, only the rate says.
+		if early := test.Check(); test.Wait < systems.Second/20 && (early == nil || early.Error() != err.Error()) {
+			t.Errorf("%+v: Check says %v", test.Config, early)
+		}
+	}
+	if err := (Config{}).Check(); err != nil {
+		t.Error(err)
 	}
 	for _, sc := range []systems.ServerConfig{{Peers: 1}, {World: world}} {
 		if _, err := Strategy.NewServer(sc); err == nil {
