@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"tendon/systems"
@@ -23,39 +24,62 @@ type syncFlags struct {
 	Eager     bool          `group:"Lockstep and verify" help:"lockstep: end an interval with every frame in which somebody does something."`
 	Margin    int           `group:"Lockstep and verify" help:"lockstep: frames that a client keeps in hand, 1 to 12, -1 for none; 0: it follows the jitter."`
 	Closing   string        `group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: end a frame when its time is over (optimistic), when every player was heard (waiting), or when they were or --wait is over (hybrid)."`
-	Wait      time.Duration `group:"Lockstep and verify" help:"lockstep: how long hybrid waits, at most two frames."`
+	Wait      time.Duration `group:"Lockstep and verify" help:"lockstep: how long --closing hybrid waits, at most two frames. Only with --closing hybrid."`
 	Article   bool          `group:"Lockstep and verify" help:"lockstep: as the article on frame sync has it: 5 frames to a sync, no margin, no catching up."`
-	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: the server does not simulate; players vote, and it plays the log again where they disagree."`
+	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: the server does not simulate; players vote, and it plays the log again where they disagree. With --journal, a server that is started again computes the whole match once more, from tick 0: who does not simulate has no later state to store."`
 	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: how many of 1000 results that a majority agreed on the server checks all the same."`
 	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
 }
 
+// optimistic and someAudits are what --closing and --audits are if they are not given.
+const (
+	optimistic = "optimistic"
+	someAudits = 20
+)
+
 // strategy returns what the flags describe.
 func (f *syncFlags) strategy() (systems.Strategy, error) {
-	plain := *f
-	plain.Sync, plain.Closing, plain.Audits = "", "optimistic", 20
-	if f.Sync != "lockstep" {
-		if plain.Reliable = plain.Reliable && f.Sync != "verify"; plain != (syncFlags{Closing: plain.Closing, Audits: plain.Audits}) || f.Closing != plain.Closing {
-			return systems.Strategy{}, fmt.Errorf("--sync %s does not take --interval, --margin and the other flags of lockstep", f.Sync)
-		}
-	}
-	switch f.Sync {
-	case "lockstep":
-		return f.lockstep()
-	case "verify":
-		return verify.New(verify.Config{Reliable: f.Reliable}), nil
-	}
 	known := ""
 	for _, s := range strategies {
 		if s.Name == f.Sync {
-			return s, nil
+			return f.configured(s)
 		}
 		known += " " + s.Name
 	}
 	return systems.Strategy{}, fmt.Errorf("--sync %s is not a strategy of this build: choose one of%s", f.Sync, known)
 }
 
+// configured returns the strategy as the flags set it up; those that it does not take must not be given.
+func (f *syncFlags) configured(s systems.Strategy) (systems.Strategy, error) {
+	if s.Name == "lockstep" {
+		return f.lockstep()
+	}
+	var given []string
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"--interval", f.Interval != 0}, {"--adapt", f.Adapt}, {"--eager", f.Eager}, {"--margin", f.Margin != 0},
+		{"--closing", f.Closing != optimistic}, {"--wait", f.Wait != 0}, {"--article", f.Article}, {"--relay-only", f.RelayOnly},
+		{"--audits", f.Audits != someAudits}, {"--reliable", f.Reliable && s.Name != "verify"},
+	} {
+		if flag.given {
+			given = append(given, flag.name)
+		}
+	}
+	switch {
+	case len(given) > 0:
+		return s, fmt.Errorf("--sync %s does not take %s: leave that out, or choose --sync lockstep", s.Name, strings.Join(given, ", "))
+	case s.Name == "verify":
+		return verify.New(verify.Config{Reliable: f.Reliable}), nil
+	}
+	return s, nil
+}
+
 func (f *syncFlags) lockstep() (systems.Strategy, error) {
+	if f.Wait != 0 && f.Closing != "hybrid" {
+		return systems.Strategy{}, fmt.Errorf("--wait %v is how long --closing hybrid waits, and --closing is %s: choose --closing hybrid, or leave --wait out", f.Wait, f.Closing)
+	}
 	c := lockstep.Config{}
 	if f.Article {
 		if f.Interval != 0 || f.Margin != 0 {
@@ -75,5 +99,12 @@ func (f *syncFlags) lockstep() (systems.Strategy, error) {
 	if f.RelayOnly {
 		c.Simulate = lockstep.OnDemand
 	}
-	return lockstep.New(c), nil // a mistake in c is reported when the server is made
+	var field *lockstep.FieldError
+	switch err := c.Check(); {
+	case errors.As(err, &field): // which has the name of the flag that it comes from
+		return systems.Strategy{}, fmt.Errorf("--%s %s: %s", strings.ToLower(field.Field), field.Value, field.Want)
+	case err != nil:
+		return systems.Strategy{}, err
+	}
+	return lockstep.New(c), nil
 }

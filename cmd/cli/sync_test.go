@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"reflect"
+	"testing"
+
+	"tendon/systems/lockstep"
+	"tendon/systems/verify"
+)
+
+// foreign holds, for each flag that sets lockstep up, a way to give it.
+var foreign = map[string][]string{
+	"--interval": {"--interval", "3"}, "--adapt": {"--adapt"}, "--eager": {"--eager"}, "--margin": {"--margin=-1"}, "--closing": {"--closing", "waiting"},
+	"--wait": {"--wait", "5ms"}, "--article": {"--article"}, "--relay-only": {"--relay-only"}, "--audits": {"--audits", "0"}, "--reliable": {"--reliable"},
+}
+
+// Whoever gives a flag that would do nothing learns which one.
+func TestAStrategyNamesTheFlagThatItDoesNotTake(t *testing.T) {
+	if fields := reflect.TypeFor[syncFlags]().NumField(); len(foreign) != fields-1 {
+		t.Errorf("%d flags are tried, besides --sync there are %d", len(foreign), fields-1)
+	}
+	for _, verb := range []string{"serve", "demo"} {
+		for name, given := range foreign {
+			for _, sync := range []string{"relay", "verify"} {
+				if sync == "verify" && name == "--reliable" || verb == "demo" && name == "--relay-only" {
+					continue
+				}
+				r := do(t, testGame(), append([]string{verb, "--for", "1ms", "--sync", sync}, given...)...)
+				refused(t, r, "--sync "+sync+" does not take "+name+":", "leave that out")
+			}
+		}
+	}
+	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--eager", "--margin", "4"), "does not take --eager, --margin: leave")
+	refused(t, do(t, testGame(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep verify")
+}
+
+// A wait that nothing waits for is a mistake, and a value that cannot be is told of by its flag, with what can be.
+func TestFlagsOfLockstepThatCannotBeAreRefusedByTheirNames(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		says []string
+	}{
+		{[]string{"--wait", "5ms"}, []string{"--wait 5ms", "--closing is optimistic", "choose --closing hybrid"}},
+		{[]string{"--wait", "5ms", "--closing", "waiting"}, []string{"--closing is waiting", "leave --wait out"}},
+		{[]string{"--wait=-5ms", "--closing", "hybrid"}, []string{": --wait -5 ms: choose 0 to two frames' time"}},
+		{[]string{"--wait", "500ms", "--closing", "hybrid"}, []string{"Wait 500 ms: choose at most two frames' time, which is 33.333333 ms at 60 ticks per second"}},
+		{[]string{"--interval", "4"}, []string{": --interval 4: choose 1, 2, 3, 5, 10 or 15"}},
+		{[]string{"--margin", "13"}, []string{": --margin 13: choose 1 to 12 frames, -1 for none, or 0"}},
+		{[]string{"--audits", "1001"}, []string{": --audits 1001: choose 0 to 1000"}},
+		{[]string{"--article", "--margin", "2"}, []string{"leave --interval and --margin out"}},
+	} {
+		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", "lockstep"}, test.args...)
+		refused(t, do(t, testGame(), args...), test.says...)
+	}
+}
+
+// What is given reaches the strategy.
+func TestFlagsSetTheStrategyUp(t *testing.T) {
+	for _, test := range []struct {
+		flags syncFlags
+		want  string
+	}{
+		{syncFlags{Sync: "lockstep", Interval: 5, Margin: lockstep.NoMargin, Closing: "hybrid", Wait: 1e7, Audits: someAudits},
+			string(lockstep.New(lockstep.Config{Interval: 5, Margin: lockstep.NoMargin, Closing: lockstep.Hybrid, Wait: 1e7}).Params)},
+		{syncFlags{Sync: "lockstep", Article: true, Closing: optimistic, Audits: someAudits}, string(lockstep.New(lockstep.Article()).Params)},
+		{syncFlags{Sync: "verify", Reliable: true, Closing: optimistic, Audits: someAudits}, string(verify.New(verify.Config{Reliable: true}).Params)},
+	} {
+		s, err := test.flags.strategy()
+		if err != nil || s.Name != test.flags.Sync || string(s.Params) != test.want {
+			t.Errorf("%+v: %s with %x, %v; want %x", test.flags, s.Name, s.Params, err, test.want)
+		}
+	}
+}
