@@ -96,7 +96,7 @@ func TestOnePressCostsOneRollbackOfTheWayBetween(t *testing.T) {
 			var press, at ecs.Tick
 			a.onFrame = func(p *player, _, _ ecs.Tick) {
 				if p.frames == 301 {
-					press = p.own.sampled
+					press = p.own.Sampled()
 					arrival(b, press, &at)
 				}
 			}
@@ -154,8 +154,8 @@ func TestOwnInputsAreOnlyCorrectedWhereTheServerAlteredThem(t *testing.T) {
 		a := m.clients[0]
 		start, sent := a.Stats(), map[ecs.Tick]ecs.InputBytes{}
 		a.onFrame = func(p *player, _, _ ecs.Tick) {
-			for f := p.timeline.Received() + 1; f <= p.own.sampled; f++ {
-				sent[f] = p.own.slots[f%ecs.Tick(len(p.own.slots))]
+			for f := p.timeline.Received() + 1; f <= p.own.Sampled(); f++ {
+				sent[f] = p.own.At(f)
 			}
 		}
 		m.net.RunUntil(14 * time.Second)
@@ -356,19 +356,19 @@ func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
 		c := m.clients[0]
 		m.net.Pause(c.node, 4*time.Second, 4*time.Second+away)
 		m.net.RunUntil(4*time.Second + away)
-		steps, sampled := c.timeline.Stats().Steps, c.own.sampled
+		steps, sampled := c.timeline.Stats().Steps, c.own.Sampled()
 		c.onFrame = func(p *player, before, after ecs.Tick) {
 			if n := int(after) - int(before); n > 8 {
 				t.Fatalf("%d ticks in a frame", n)
 			}
-			if p.own.sampled > sampled+8 {
-				for f := max(sampled, p.timeline.Received()) + 1; f <= p.own.sampled-8; f++ {
-					if in := p.own.slots[f%ecs.Tick(len(p.own.slots))]; padInput.Unpack(in).Fire {
+			if p.own.Sampled() > sampled+8 {
+				for f := max(sampled, p.timeline.Received()) + 1; f <= p.own.Sampled()-8; f++ {
+					if in := p.own.At(f); padInput.Unpack(in).Fire {
 						t.Fatalf("tick %d was missed, and has a press", f)
 					}
 				}
 			}
-			sampled = p.own.sampled
+			sampled = p.own.Sampled()
 		}
 		m.net.RunUntil(4*time.Second + away + 6*time.Second)
 		t.Logf("away %v: steps since %d, %+v", away, c.timeline.Stats().Steps-steps, c.Stats())

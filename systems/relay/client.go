@@ -8,6 +8,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/internal/inputs"
 )
 
 // Client is the relay's half on a client.
@@ -37,7 +38,7 @@ type Client struct {
 	unsent   bool
 	lastSend systems.Time
 	stats    systems.ClientStats
-	own      ownInputs
+	own      inputs.Own
 	held     heldOrders
 
 	scratch struct {
@@ -116,7 +117,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.server = max(serverTick, c.timeline.Present())
 	c.hashed = c.timeline.Confirmed()
 	c.lead.Forget()
-	c.own.restart(c.timeline.Present(), c.config.World, c.config.Seat)
+	c.own.Restart(c.timeline.Present(), c.config.World, c.config.Seat)
 	c.pacer = clock.NewPacer(now, float64(c.server)+c.leadTicks(), c.game.TickRate)
 	c.reach, c.jumped = int(c.pacer.Position()), true
 	c.delay = newDelay(c.config.InputDelay, c.config.MaxPrediction, int(c.leadTicks())-1)
@@ -150,7 +151,7 @@ func (c *Client) leadTicks() float64 {
 
 // SetInput is what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
 // if a frame samples several: the ticks after the first get what anybody would predict from it.
-func (c *Client) SetInput(in ecs.InputBytes) { c.own.set(in, c.locked, c.game) }
+func (c *Client) SetInput(in ecs.InputBytes) { c.own.Set(in, c.locked, c.game) }
 
 // Order asks the server to stamp an order of the local player.
 func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
@@ -222,19 +223,19 @@ func (c *Client) follow() {
 // sample gives every tick up to the pacer's its input. Ticks that a jump passed over, or that a frame is too late for,
 // are missed: they get what anybody would predict, and tell nothing of how inputs arrive.
 func (c *Client) sample(now systems.Time) {
-	until := min(ecs.Tick(c.pacer.Position()), c.timeline.Received()+maxInputs)
-	c.own.skipTo(max(c.timeline.Furthest(), c.timeline.Received()), c.game)
+	until := min(ecs.Tick(c.pacer.Position()), c.timeline.Received()+inputs.MaxWindow)
+	c.own.SkipTo(max(c.timeline.Furthest(), c.timeline.Received()), c.game)
 	sampled := ecs.Tick(clock.MaxSteps)
 	if c.jumped {
 		sampled = 1
 	}
-	for f := c.own.sampled + 1; f <= until; f++ {
+	for f := c.own.Sampled() + 1; f <= until; f++ {
 		missed := f+sampled <= until
-		in := c.own.next(missed || !c.locked, c.game)
+		in := c.own.Next(missed || !c.locked, c.game)
 		if c.timeline.SetLocal(f, in) != nil {
 			return
 		}
-		c.own.put(f, in, missed || !c.locked)
+		c.own.Put(f, in, missed || !c.locked)
 		if !missed {
 			c.lead.Sent(uint64(f), c.pacer.Gained(), now)
 		}

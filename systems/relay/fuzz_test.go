@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 )
 
 // near is the tick that short ticks are expanded against in fuzz targets and vectors.
@@ -65,7 +66,7 @@ func FuzzInput(f *testing.F) {
 		if m.read(data, near, game) != nil {
 			return
 		}
-		if len(m.inputs) > maxInputs || len(m.inputs) > 8*len(data) {
+		if len(m.inputs) > inputs.MaxWindow || len(m.inputs) > 8*len(data) {
 			t.Fatal(len(m.inputs))
 		}
 		if again := m.append(nil, game); !bytes.Equal(again, data) && len(data) <= systems.MaxDatagram {

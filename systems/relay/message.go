@@ -8,6 +8,7 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/code"
+	"tendon/systems/internal/inputs"
 )
 
 // The kinds of messages, the first byte of each. Their layouts are in net/wire/STANDARD.md.
@@ -23,7 +24,6 @@ const (
 var ErrMessage = errors.New("relay: malformed message")
 
 const (
-	maxInputs   = 180 // inputs in one message
 	maxConfirms = 255 // ticks in one message
 	headBytes   = 16  // most bytes before the bits of an input message or a confirmation
 )
@@ -50,27 +50,10 @@ type inputMessage struct {
 
 // append writes the message with as many of the inputs as fit a datagram, oldest first.
 func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
-	for count := min(len(m.inputs), maxInputs); ; {
-		w := wire.NewWriter(dst, systems.MaxDatagram)
-		w.U8(kindInput)
-		w.U32(uint32(m.received))
-		w.U8(uint8(count))
-		bits := wire.NewBitWriter(w.Bytes(), w.Room())
-		fits := 0
-		var expected ecs.InputBytes
-		for ; fits < count; fits++ {
-			in := &m.inputs[fits]
-			code.AppendChange(&bits, &expected, in, game.InputSize())
-			if bits.Err() != nil {
-				break
-			}
-			expected = game.PredictInput(*in)
-		}
-		if fits == count {
-			return bits.Bytes()
-		}
-		count = fits
-	}
+	w := wire.NewWriter(dst, systems.MaxDatagram)
+	w.U8(kindInput)
+	w.U32(uint32(m.received))
+	return inputs.AppendWindow(w.Bytes(), w.Room(), m.inputs, game)
 }
 
 // read parses an input message into m, whose slice is used again. near is the server's tick.
@@ -78,35 +61,24 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	r := wire.NewReader(message)
 	kind := r.U8()
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
-	n := int(r.U8())
-	if r.Err() != nil || kind != kindInput || n > maxInputs {
+	if r.Err() != nil || kind != kindInput {
 		return ErrMessage
 	}
-	m.inputs = m.inputs[:0]
-	bits := wire.NewBitReader(r.Rest())
-	var in ecs.InputBytes
-	for range n {
-		if !code.ReadChange(&bits, &in, game) {
-			return ErrMessage
-		}
-		m.inputs = append(m.inputs, in)
-		in = game.PredictInput(in)
-	}
-	if bits.Close() != nil {
+	var ok bool
+	if m.inputs, ok = inputs.ReadWindow(m.inputs[:0], &r, game); !ok {
 		return ErrMessage
 	}
 	return nil
 }
 
 // confirmHead opens a confirmation: the first tick, how many there are, how many more the server has computed, and
-// the margin of one of the receiver's inputs in 1/64 of a tick.
+// the margin of one of the receiver's inputs.
 type confirmHead struct {
-	first      ecs.Tick
-	count      int
-	more       ecs.Tick
-	hasMargin  bool
-	marginTick ecs.Tick
-	margin     int16
+	first     ecs.Tick
+	count     int
+	more      ecs.Tick
+	hasMargin bool
+	margin    inputs.Margin
 }
 
 // last returns the newest tick in the confirmation.
@@ -119,8 +91,8 @@ func (h *confirmHead) append(w *wire.Writer) {
 	w.Uvarint(uint64(h.more))
 	w.Bool(h.hasMargin)
 	if h.hasMargin {
-		w.U32(uint32(h.marginTick))
-		w.U16(uint16(h.margin))
+		w.U32(uint32(h.margin.Tick))
+		w.U16(uint16(h.margin.Value))
 	}
 }
 
@@ -131,8 +103,8 @@ func (h *confirmHead) read(r *wire.Reader, near ecs.Tick) error {
 	h.count = int(r.U8())
 	h.more = ecs.Tick(r.Uvarint())
 	if h.hasMargin = r.Bool(); h.hasMargin {
-		h.marginTick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
-		h.margin = int16(r.U16())
+		h.margin.Tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
+		h.margin.Value = int16(r.U16())
 	}
 	if r.Err() != nil || kind != kindConfirm || h.first == 0 || h.count == 0 || h.more > backlog || h.last() < h.first {
 		return ErrMessage

@@ -5,6 +5,7 @@ import (
 	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 )
 
 // heldOrders counts, by tick, the orders that the timeline was given and has not dropped. Orders that a server sends
@@ -97,8 +98,8 @@ func (c *Client) receiveConfirm(message []byte, now systems.Time) error {
 	}
 	c.heard, c.server = true, max(c.server, head.last()+head.more)
 	if head.hasMargin {
-		c.stats.Margin = float64(head.margin) / marginUnit
-		c.lead.Measured(uint64(head.marginTick), c.stats.Margin, now)
+		c.stats.Margin = float64(head.margin.Value) / inputs.MarginUnit
+		c.lead.Measured(uint64(head.margin.Tick), c.stats.Margin, now)
 	}
 	return c.confirm()
 }
@@ -170,7 +171,7 @@ func (c *Client) Send(now systems.Time, out systems.Outbox) {
 		m := &c.scratch.window
 		m.received, m.inputs = c.timeline.Received(), m.inputs[:0]
 		if c.config.Seat >= 0 {
-			m.inputs = c.own.appendFrom(m.inputs, m.received+1)
+			m.inputs = c.own.AppendFrom(m.inputs, m.received+1)
 		}
 		c.scratch.message = m.append(c.scratch.message[:0], c.game)
 		out.Send(0, systems.Datagram, c.scratch.message)

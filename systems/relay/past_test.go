@@ -187,12 +187,12 @@ func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
 		}
 	}
 	send(1000 * systems.Second)
-	if s.seats[0].worst.set {
-		t.Errorf("%+v", s.seats[0].worst)
+	if m, ok := s.seats[0].Worst(); ok {
+		t.Errorf("%+v", m)
 	}
 	s.Tick(1000 * systems.Second)
 	send(1000 * systems.Second)
-	if !s.seats[0].worst.set {
+	if _, ok := s.seats[0].Worst(); !ok {
 		t.Error("nothing is measured after the first tick")
 	}
 }

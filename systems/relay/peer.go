@@ -58,7 +58,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now system
 		*p = peer{messages: maxMessages, orders: ordersPerSecond * s.game.TickRate}
 	}
 	if seatNumber >= 0 && (!p.open || p.seat != seatNumber) {
-		s.seats[seatNumber].forget(s.done)
+		s.seats[seatNumber].Forget(s.done)
 	}
 	p.open, p.seat, p.acked, p.opened, p.flaw = true, seatNumber, have, have, sound
 	p.stats.Acked = have
@@ -109,7 +109,7 @@ func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
 	st := p.stats
 	if p.open && p.seat >= 0 {
 		seat := &s.seats[p.seat]
-		st.Substituted, st.Late, st.Margin = seat.substituted, seat.lateInputs, seat.meanMargin
+		st.Substituted, st.Late, st.Margin = seat.Substituted, seat.Late, seat.MeanMargin()
 	}
 	return st
 }

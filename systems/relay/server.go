@@ -8,6 +8,7 @@ import (
 	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/vote"
 )
 
@@ -69,7 +70,7 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 		ring: rollback.NewRing(2), tick: systems.Second / systems.Time(game.TickRate), first: c.World.Tick(), done: c.World.Tick()}
 	for p := range s.inputs {
 		s.inputs[p] = s.world.InputOf(ecs.Player(p))
-		s.seats[p].last = s.inputs[p]
+		s.seats[p].Use(s.inputs[p])
 	}
 	s.past()
 	return s, nil
@@ -77,6 +78,9 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 
 // World is the match, in the state of the last tick.
 func (s *Server) World() *ecs.World { return s.world }
+
+// Conclude has nothing to do: every match is decided in the tick in which it ends.
+func (s *Server) Conclude() {}
 
 // Done is the last tick computed.
 func (s *Server) Done() ecs.Tick { return s.done }
@@ -170,7 +174,7 @@ func (s *Server) Adopt(final systems.FinalTick) error {
 	s.inputs, s.before = s.before, s.inputs
 	copy(s.inputs, final.Inputs)
 	for p := range s.seats {
-		s.seats[p].last = s.inputs[p]
+		s.seats[p].Use(s.inputs[p])
 	}
 	for _, o := range final.Orders {
 		s.orders.Add(final.Tick, o)
@@ -194,9 +198,9 @@ func (s *Server) compute(f ecs.Tick, t *finalTick) {
 
 // take returns the input of a player who is in the match.
 func (s *Server) take(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool) {
-	in, altered = s.seats[p].take(f, s.game)
+	in, altered = s.seats[p].Take(f, s.game)
 	if s.game.Validate != nil && !s.game.Validate(s.world, p, in) {
-		s.seats[p].last = ecs.InputBytes{}
+		s.seats[p].Use(ecs.InputBytes{})
 		return ecs.InputBytes{}, true
 	}
 	return in, altered
@@ -241,10 +245,7 @@ func (s *Server) confirmation(p *peer) []byte {
 	head.count = s.codes.fit(head.first, s.done, systems.MaxDatagram-headBytes)
 	head.more = s.done - head.last()
 	if p.seat >= 0 {
-		if worst := &s.seats[p.seat].worst; worst.set {
-			head.hasMargin, head.marginTick, head.margin = true, worst.tick, worst.value
-			worst.set = false
-		}
+		head.margin, head.hasMargin = s.seats[p.seat].TakeWorst()
 	}
 	w := wire.NewWriter(s.scratch.message[:0], systems.MaxDatagram)
 	head.append(&w)
@@ -280,12 +281,12 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 	for i := range m.inputs {
 		f := m.received + 1 + ecs.Tick(i)
 		switch {
-		case f+inputWindow/2 <= s.done: // so old that nothing of it matters any more
-		case f >= s.done+inputWindow/2:
+		case f+inputs.Window/2 <= s.done: // so old that nothing of it matters any more
+		case f >= s.done+inputs.Window/2:
 			p.stats.Refused++
-		case s.seats[p.seat].put(f, s.done, m.inputs[i], s.game) && s.timed:
+		case s.seats[p.seat].Put(f, s.done, m.inputs[i], s.game) && s.timed:
 			early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
-			s.seats[p.seat].measure(f, early)
+			s.seats[p.seat].Measure(f, early)
 		}
 	}
 	return nil

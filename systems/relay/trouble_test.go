@@ -153,10 +153,10 @@ func TestInputsAreNotSampledBeforeTheClockHasLocked(t *testing.T) {
 	c := m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, func(*player, int) pad { return pad{DY: 1, Fire: true} })
 	wrong := 0
 	c.onFrame = func(p *player, _, _ ecs.Tick) {
-		if !p.locked && p.own.last != (ecs.InputBytes{}) {
+		if !p.locked && p.own.Last() != (ecs.InputBytes{}) {
 			wrong++
 		}
-		if p.locked && p.Live() && c.image != nil && wrong == 0 && p.own.last == (ecs.InputBytes{}) && p.own.used {
+		if p.locked && p.Live() && c.image != nil && wrong == 0 && p.own.Last() == (ecs.InputBytes{}) && p.own.Used() {
 			wrong++
 		}
 	}

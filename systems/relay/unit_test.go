@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 )
 
 // A margin is a fraction of a tick, by the room's grid and not by when the server came to compute, and there is none
@@ -19,19 +20,19 @@ func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 		}
 	}
 	send(0, 3, epoch)
-	if s.seats[0].worst.set {
+	if _, ok := s.seats[0].Worst(); ok {
 		t.Error("measured before the first tick")
 	}
 	for f := ecs.Tick(1); f <= 30; f++ {
 		s.Tick(systems.TickTime(epoch, f, 60))
 	}
 	send(30, 2, systems.TickTime(epoch, 30, 60)+s.tick/2)
-	if w := s.seats[0].worst; w != (margin{tick: 31, value: marginUnit / 2, set: true}) {
+	if w, _ := s.seats[0].Worst(); w != (inputs.Margin{Tick: 31, Value: inputs.MarginUnit / 2}) {
 		t.Errorf("half a tick before its use: %+v", w)
 	}
 	// Tick 31 was due long ago: what comes now for 32 is too late by the grid, whatever was computed.
 	send(30, 5, systems.TickTime(epoch, 36, 60))
-	if w := s.seats[0].worst; w.tick != 33 || w.value != -3*marginUnit {
+	if w, _ := s.seats[0].Worst(); w.Tick != 33 || w.Value != -3*inputs.MarginUnit {
 		t.Errorf("three ticks late: %+v", w)
 	}
 }
@@ -162,7 +163,7 @@ func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 	}
 	for range 300 {
 		for p := range s.seats {
-			s.seats[p].put(s.done+1, s.done, padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Fire: r.Chance(1, 2)}), game)
+			s.seats[p].Put(s.done+1, s.done, padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Fire: r.Chance(1, 2)}), game)
 		}
 		s.Tick(0)
 	}

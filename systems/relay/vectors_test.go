@@ -84,7 +84,7 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		}
 		text := fmt.Sprintf("first %d more %d", c.head.first, c.head.more)
 		if c.head.hasMargin {
-			text += fmt.Sprintf(" margin %d of %d", c.head.margin, c.head.marginTick)
+			text += fmt.Sprintf(" margin %d of %d", c.head.margin.Value, c.head.margin.Tick)
 		}
 		for i := range c.ticks {
 			text += fmt.Sprintf("; %s altered %x orders %x", padsText(c.ticks[i].inputs), uint64(c.ticks[i].altered), c.ticks[i].orders)
@@ -142,7 +142,7 @@ func (v *vector) encodeConfirm(t *testing.T, game *ecs.Game) []byte {
 	var c confirmation
 	parts := strings.Split(v.meaning, ";")
 	if c.head.hasMargin = strings.Contains(parts[0], "margin"); c.head.hasMargin {
-		if _, err := fmt.Sscanf(parts[0], "first %d more %d margin %d of %d", &c.head.first, &c.head.more, &c.head.margin, &c.head.marginTick); err != nil {
+		if _, err := fmt.Sscanf(parts[0], "first %d more %d margin %d of %d", &c.head.first, &c.head.more, &c.head.margin.Value, &c.head.margin.Tick); err != nil {
 			t.Fatal(err)
 		}
 	} else if _, err := fmt.Sscanf(parts[0], "first %d more %d", &c.head.first, &c.head.more); err != nil {
