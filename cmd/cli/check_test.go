@@ -3,6 +3,8 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -16,8 +18,27 @@ func TestSyncTestNamesComponentAndFieldOfADesync(t *testing.T) {
 
 func TestDemoOfADeterministicGameSucceeds(t *testing.T) {
 	slow(t)
-	if r := do(t, testGame(), "demo", "--for", "5s", "--bots", "2"); r.code != exitFine || !strings.Contains(r.note, "equal the server's") {
+	if r := do(t, testGame(), "demo", "--for", "5s", "--bots", "2"); r.code != exitFine || !strings.Contains(r.note, "equal the server's, across ") {
 		t.Errorf("%+v", r)
+	}
+}
+
+// The line at the end tells of what the strategy has: where nothing is predicted, that no rollback was needed says
+// nothing.
+func TestTheDemoSaysWhatItsStrategyCosts(t *testing.T) {
+	line := regexp.MustCompile(`confirmed states of 2 clients equal the server's, with (\d+ stalls and )?a display (\d+) ms behind the server\n`)
+	for _, sync := range []string{"lockstep", "verify"} {
+		t.Run(sync, func(t *testing.T) {
+			slow(t)
+			r := do(t, testGame(), "demo", "--for", "4s", "--bots", "2", "--rtt", "100ms", "--jitter", "0s", "--sync", sync)
+			said := line.FindStringSubmatch(r.note)
+			if r.code != exitFine || said == nil || (said[1] != "") != (sync == "lockstep") || strings.Contains(r.note, "rollback") {
+				t.Fatalf("%+v", r)
+			}
+			if lag, err := strconv.Atoi(said[2]); err != nil || lag < 40 { // the way here takes 50 ms
+				t.Errorf("%d ms, %v: %s", lag, err, r.note)
+			}
+		})
 	}
 }
 

@@ -29,10 +29,15 @@ func (demoVerb) Help() string {
 	return `A server and its bots talk over real UDP sockets of the loopback interface, with a bad network in between.
 The table shows for each client what the network costs it and whether its confirmed states equal the server's. It ends
 at the first desync that it can explain. The exit code is 1 if a state differed, or if a run of the asked length proved
-nothing: no state compared, nothing changed, or no rollback.
+nothing: no state compared, nothing changed, or, with relay, no rollback.
+
+The line at the end says what the network cost. With relay that is rollbacks. With lockstep, which predicts nothing, it
+is stalls, and how far the display was behind the server when the run ended; with verify, whose clients compute nothing,
+it is the latter.
 
 Examples:
   demo --for 20s
+  demo --sync lockstep --for 20s
   demo --rtt 250ms --jitter 40ms --loss 10
   demo --for 1m --json`
 }
@@ -107,10 +112,10 @@ func every(ctx context.Context, interval time.Duration, f func()) {
 
 // verdict says what the run showed: nil if it showed that every state was equal, else a failed check.
 func (v *demoVerb) verdict(a *app, m *match) error {
-	var equal, different, rollbacks uint64
+	var equal, different, rollbacks, stalls uint64
 	report, idle := "", ""
 	for _, l := range m.lines() {
-		equal, different, rollbacks = equal+l.Agreed, different+l.Differed+l.Resyncs, rollbacks+l.Rollbacks
+		equal, different, rollbacks, stalls = equal+l.Agreed, different+l.Differed+l.Resyncs, rollbacks+l.Rollbacks, stalls+l.Stalls
 		if l.Agreed == 0 {
 			idle = l.Name
 		}
@@ -118,10 +123,11 @@ func (v *demoVerb) verdict(a *app, m *match) error {
 			report = "; " + l.Name + ", " + l.Desync
 		}
 	}
-	changes := m.host.truth.changed()
+	changes, lag := m.host.truth.changed(), m.lag()
 	a.emit("result", fields{"clients": m.lines(), "checksums_equal": equal, "desyncs": different, "rollbacks": rollbacks,
-		"changes": changes, "seed": v.Seed})
-	shown := fmt.Sprintf("%d states compared, %d rollbacks, %d changes", equal, rollbacks, changes)
+		"stalls": stalls, "lag_ms": lag, "changes": changes, "seed": v.Seed})
+	cost := costOf(m.host.strategy, rollbacks, stalls, lag)
+	shown := fmt.Sprintf("%d states compared %s, %d changes", equal, cost, changes)
 	switch {
 	case different > 0:
 		return fmt.Errorf("%w: %d states or more differed from the server's, seed %d%s", errFailed, different, v.Seed, report)
@@ -133,6 +139,33 @@ func (v *demoVerb) verdict(a *app, m *match) error {
 	case changes == 0 || rollbacks == 0 && v.RTT > 0 && v.Bots > 1 && m.host.strategy.Predicts:
 		return fmt.Errorf("%w: the run proved nothing: %s; run it longer, with bots that do something", errFailed, shown)
 	}
-	a.say("%d confirmed states of %d clients equal the server's, across %d rollbacks", equal, v.Bots, rollbacks)
+	a.say("%d confirmed states of %d clients equal the server's, %s", equal, v.Bots, cost)
 	return nil
+}
+
+// costOf says what the network cost, in what clients of a strategy have: those that predict go back, the others that
+// compute stall, and all but the first show what the server had some time ago.
+func costOf(s systems.Strategy, rollbacks, stalls uint64, lag float64) string {
+	switch {
+	case s.Predicts:
+		return fmt.Sprintf("across %d rollbacks", rollbacks)
+	case s.Needs.Exact:
+		return fmt.Sprintf("with %d stalls and a display %.0f ms behind the server", stalls, lag)
+	}
+	return fmt.Sprintf("with a display %.0f ms behind the server", lag)
+}
+
+// lag returns how far behind the server the displays were when the bots ended, in ms, the mean of all bots: what they
+// had heard of and did not show yet, and the way here, taken as half a round trip. Clients that predict are not behind.
+func (m *match) lag() float64 {
+	if m.host.strategy.Predicts {
+		return 0
+	}
+	sum := 0.0
+	for _, p := range m.players {
+		s := p.client.Stats()
+		waiting := max(s.Strategy.ServerTick, s.Strategy.Present) - s.Strategy.Present
+		sum += float64(waiting)*1e3/float64(p.game.TickRate) + float64(s.RTT)/1e6/2
+	}
+	return sum / float64(len(m.players))
 }
