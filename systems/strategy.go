@@ -102,6 +102,9 @@ type Server interface {
 	Desynced(f func(Peer))
 	// PeerStats returns what the half knows of an open peer.
 	PeerStats(p Peer) PeerStats
+	// Conclude decides every match that has a result and is not decided yet, with the votes that are there: nobody votes
+	// any more. It is the last call, and may take as long as it takes to play what the half has only kept so far.
+	Conclude()
 }
 
 // StallReason is why a client cannot compute a tick that is due.

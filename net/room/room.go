@@ -278,6 +278,11 @@ func (r *Room) Close(text string) {
 	}
 }
 
+// Conclude has every match decided that has a result, with the votes that are there. Call it when the room is over: closed,
+// or left by everybody. It is the last thing that is done with a room, and may take a while where the strategy has a match
+// to play again; Config.Decided is told meanwhile.
+func (r *Room) Conclude() { r.half.Conclude() }
+
 // Closed reports whether Close was called and every peer had time to hear of it.
 func (r *Room) Closed() bool {
 	if !r.closed {

@@ -22,7 +22,8 @@ type Config struct {
 	// turns away whoever wanted in. Game, MaxPeers and MintToken stay the server's. It is called on the worker's goroutine. nil: every room is as Room says, with a seed
 	// and a match number of its own.
 	OpenRoom func(name string, c *room.Config) error
-	// CloseRoom is told of each room that is over, on its worker's goroutine, after its last tick. nil: nobody is.
+	// CloseRoom is told of each room that is over, on its worker's goroutine, after its last tick and when all its matches
+	// are decided. nil: nobody is.
 	CloseRoom func(name string, r *room.Room)
 
 	// Address is where to listen, as host:port or :port. Required, unless Socket is there.

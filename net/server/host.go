@@ -169,10 +169,16 @@ func (w *worker) close(p *place) {
 	}
 	p.host = nil
 	w.published.next = 0
-	if w.config.CloseRoom != nil {
-		w.config.CloseRoom(p.name, h.room)
-	}
+	w.end(h)
 	w.log.info("room closed", slog.String("room", p.name))
+}
+
+// end says that a room is over.
+func (w *worker) end(h *host) {
+	h.room.Conclude()
+	if w.config.CloseRoom != nil {
+		w.config.CloseRoom(h.place.name, h.room)
+	}
 }
 
 // notice tells everybody that the server stops in so many seconds.
@@ -210,12 +216,9 @@ func (w *worker) stopping() {
 	}
 	w.stopped()
 	w.stopped = nil
-	if w.config.CloseRoom == nil {
-		return
-	}
 	for _, hosts := range w.hosts {
 		for _, h := range hosts {
-			w.config.CloseRoom(h.place.name, h.room)
+			w.end(h)
 		}
 	}
 }

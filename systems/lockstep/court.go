@@ -19,15 +19,20 @@ type court struct {
 	ballot *vote.Ballot
 	ring   *rollback.Ring // of the server's own states
 	sums   sums           // its checksums
-	own    []ownResult    // its results, newest last
+	own    []ownResult    // its results of matches that are not decided yet, newest last
 	until  ecs.Tick       // the world must be computed up to here
+	roll   roll           // who had a vote when
 
 	open    bool     // a ballot is going on
+	over    bool     // nobody votes any more: what ends is decided at once
 	began   ecs.Tick // the first result that it may be about is of a later tick
 	said    [][]byte // the result that each player claims
 	next    []claim  // what players claim of the match after, who have voted in this ballot
 	replays bool     // it waits for the world to reach until
 	decided ecs.Tick // the last match that was decided ended here
+	voting  ecs.Tick // how long players have to vote, in ticks
+
+	attended ecs.Tick // the last frame in which somebody was connected who may vote
 
 	blamed    func(ecs.Player, ecs.Tick, int)
 	contested func(ecs.Tick)
@@ -36,7 +41,8 @@ type court struct {
 // ownResult is a result as the server computed it.
 type ownResult struct {
 	vote.Result
-	bytes []byte
+	bytes   []byte
+	players ecs.PlayerSet // who was in the match when it ended
 }
 
 // claim is a result that a player claims, with its bytes; that of a tick 0 is none.
@@ -45,8 +51,9 @@ type claim struct {
 	bytes []byte
 }
 
-// ownKept is how many own results are remembered: those of ballots that are to come.
-const ownKept = 8
+// ownKept is how many own results wait for players to vote. A server that learns of more, since it plays a log of which
+// it had computed nothing, decides them.
+const ownKept = 64
 
 // replayed is how many frames the server computes at once to judge: it has to be done long before the next is due.
 const replayed = 100
@@ -55,7 +62,9 @@ func digestResult(b []byte) uint64 { return xxhash.Sum64(b) }
 
 // init makes the court of a server.
 func (c *court) init(s *Server) (err error) {
-	c.ring, c.decided = rollback.NewRing(2), s.done
+	c.ring, c.decided, c.attended = rollback.NewRing(2), s.done, s.done
+	c.voting = ecs.Tick(s.config.VoteTime * systems.Time(s.game.TickRate) / systems.Second)
+	c.roll.note(s.done, s.members)
 	c.said, c.next = make([][]byte, s.game.MaxPlayers), make([]claim, s.game.MaxPlayers)
 	c.blamed, c.contested = s.blame, func(f ecs.Tick) { c.until = max(c.until, f) }
 	if c.hashes, err = vote.NewHashes(vote.HashesConfig{Every: checkEvery}); err != nil {
@@ -67,6 +76,7 @@ func (c *court) init(s *Server) (err error) {
 
 // reached opens the vote on a frame that has ended, and takes the server's own state if it has one.
 func (c *court) reached(s *Server, state *ecs.Snapshot) {
+	c.roll.note(s.done, s.members)
 	c.hashes.Open(s.done, s.members, s.now)
 	if s.always {
 		c.computed(s, state)
@@ -93,24 +103,33 @@ func (c *court) computed(s *Server, state *ecs.Snapshot) {
 	if state == nil {
 		state = c.ring.Save(s.world)
 	}
-	if len(c.own) == ownKept {
-		c.own = append(c.own[:0], c.own[1:]...)
+	own := ownResult{vote.Result{End: f, Digest: digestResult(result), Hash: state.Checksum()}, bytes.Clone(result), s.world.Players()}
+	if f > c.decided {
+		c.own = append(c.own, own)
 	}
-	c.own = append(c.own, ownResult{vote.Result{End: f, Digest: digestResult(result), Hash: state.Checksum()}, bytes.Clone(result)})
-	if s.always {
+	switch {
+	case s.always:
 		s.finish()
-		s.openBallot(f - 1)
+		s.openBallot(own.players, f-1)
+	case c.over || len(c.own) == ownKept:
+		s.settle(true)
 	}
 }
 
-// openBallot begins a vote on a match that ended after tick began.
-func (s *Server) openBallot(began ecs.Tick) {
+// openBallot begins a vote of those registered on a match that ended after tick began.
+func (s *Server) openBallot(registered ecs.PlayerSet, began ecs.Tick) {
 	c := &s.court
 	for p := range c.said {
 		c.said[p] = c.said[p][:0]
 	}
 	c.open, c.began = true, began
-	c.ballot.Open(s.members, c.hashes.Clean(), s.now)
+	c.ballot.Open(registered, c.hashes.Clean(), s.now)
+}
+
+// openClaimed begins a vote on a match of which somebody says that it ended in tick f. Who is in the match now has a vote
+// whatever he says, so that nobody can choose a tick in which he was alone.
+func (s *Server) openClaimed(f ecs.Tick) {
+	s.openBallot(s.court.roll.at(f)|s.members, s.court.decided)
 }
 
 // ownAfter returns the server's first result of a tick > f.
@@ -171,6 +190,10 @@ func (s *Server) receiveResult(p *peer, message []byte) error {
 		return err
 	}
 	c, player := &s.court, ecs.Player(p.seat)
+	if !c.roll.at(m.tick).Has(player) { // he has played it all from an older state, but was not in the match
+		p.stats.Refused++
+		return nil
+	}
 	said := claim{vote.Result{End: m.tick, Digest: digestResult(m.result), Hash: m.sum}, m.result}
 	if had, voted := c.ballot.Vote(player); !s.always && c.open && voted && had.End < m.tick {
 		if next := &c.next[player]; next.End == 0 {
@@ -179,7 +202,7 @@ func (s *Server) receiveResult(p *peer, message []byte) error {
 		return nil // until this ballot is closed
 	}
 	if !s.always && !c.open && m.tick > c.decided {
-		s.openBallot(c.decided)
+		s.openClaimed(m.tick)
 	}
 	if !s.cast(player, &said) {
 		p.stats.Refused++
@@ -197,100 +220,6 @@ func (s *Server) cast(player ecs.Player, said *claim) (ok bool) {
 		c.said[player] = append(c.said[player], said.bytes...)
 	}
 	return true
-}
-
-// hearNext opens the ballot on the match after, if somebody said that it has ended, too.
-func (s *Server) hearNext() {
-	c := &s.court
-	for p := range c.next {
-		if next := &c.next[p]; next.End > c.decided {
-			if !c.open {
-				s.openBallot(c.decided)
-			}
-			s.cast(ecs.Player(p), next)
-		}
-		c.next[p].Result = vote.Result{}
-	}
-}
-
-// judge goes on with what is to be judged. It is called in every frame.
-func (s *Server) judge() {
-	c := &s.court
-	c.hashes.Step(s.now)
-	c.hashes.Contested(c.contested)
-	c.hashes.Blamed(c.blamed)
-	if c.open {
-		if s.decide(c.ballot.Step(s.now)); !c.open {
-			s.hearNext()
-		}
-	}
-	for left := replayed; left > 0 && s.world.Tick() < min(c.until, s.done); left-- {
-		s.advance()
-	}
-}
-
-// finish ends the ballot that is going on, since the next is to begin. It is for a server that computes the match: it
-// knows at once what it would have to play again.
-func (s *Server) finish() {
-	if s.court.open {
-		s.decide(s.court.ballot.Step(1<<63 - 1))
-	}
-}
-
-// decide tells what a ballot has come to, or has the match played again.
-func (s *Server) decide(state vote.State) {
-	c := &s.court
-	own := c.ownAfter(c.began)
-	if state == vote.Replaying {
-		switch {
-		case own != nil:
-			_ = c.ballot.Replayed(own.Result) // it asked for it
-		case s.world.Tick() >= c.until && c.replays:
-			c.open, c.replays = false, false // no match has ended: who said so was wrong
-			return
-		default:
-			if !c.replays {
-				c.replays, c.until = true, max(c.until, s.done)
-			}
-			return
-		}
-	}
-	v, ok := c.ballot.Verdict()
-	if !ok {
-		return
-	}
-	c.open, c.replays, c.decided = false, false, v.Result.End
-	if s.always && own != nil && own.Result != v.Result {
-		v.Result, v.How, v.Dissented = own.Result, systems.ByAudit, 0
-		for p := range v.Voted.All() {
-			if had, _ := c.ballot.Vote(p); had != own.Result {
-				v.Dissented |= 1 << p
-			}
-		}
-		c.decided = own.End
-	}
-	s.tell(&v, own)
-}
-
-// tell says what was decided.
-func (s *Server) tell(v *vote.Verdict, own *ownResult) {
-	c := &s.court
-	if s.room.Decided == nil {
-		return
-	}
-	d := systems.Decision{Tick: v.Result.End, How: v.How, Registered: v.Registered, Voted: v.Voted, Dissented: v.Dissented,
-		Doubled: v.Doubled, Silent: v.Silent, Replays: v.Replays, Votes: make([]ecs.Checksum, s.game.MaxPlayers)}
-	if own != nil && own.Result == v.Result {
-		d.Result = own.bytes
-	}
-	for p := range v.Voted.All() {
-		had, _ := c.ballot.Vote(p)
-		d.Votes[p] = had.Hash
-		if d.Result == nil && had == v.Result {
-			d.Result = c.said[p]
-		}
-	}
-	s.room.Decided(d)
 }
 
 // sums remembers the server's checksums of the last frames that were checked. The check of frame f lies in slot

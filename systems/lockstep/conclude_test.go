@@ -1,0 +1,188 @@
+package lockstep
+
+import (
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// silence makes the results of some clients, bits of the set, never arrive.
+func (m *match) silence(who ecs.PlayerSet) {
+	m.hostile = true
+	m.onUp = func(p *player, _ systems.Channel, message []byte, _ simnet.Time) {
+		if message[0] == kindResult && who.Has(ecs.Player(p.id)) {
+			message[0] = 99
+		}
+	}
+}
+
+// fourWho plays four clients at which only those in voters say what came out.
+func fourWho(t *testing.T, game *ecs.Game, c Config, voters ecs.PlayerSet) *match {
+	m := newMatch(t, game, 3, c)
+	for s := range 4 {
+		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+	}
+	m.silence(15 &^ voters)
+	return m
+}
+
+// concluded returns the only decision that Conclude makes, and demands that a second Conclude makes none.
+func (m *match) concluded(before int) systems.Decision {
+	m.t.Helper()
+	if len(m.decisions) != before {
+		m.t.Fatalf("decided before: %+v", m.decisions)
+	}
+	m.server.Conclude()
+	m.server.Conclude()
+	if len(m.decisions) != before+1 {
+		m.t.Fatalf("decisions %+v", m.decisions)
+	}
+	return m.decisions[before]
+}
+
+// A room that ends while players vote loses no result: a strict majority of those who were in the match is one, and
+// otherwise the server's word counts, for which one that only kept the log plays it.
+func TestConcludeDecidesThePendingBallot(t *testing.T) {
+	for _, simulate := range []Simulate{Always, OnDemand} {
+		for _, c := range []struct {
+			voters ecs.PlayerSet
+			how    systems.How
+		}{{0b0111, systems.ByMajority}, {0b0011, systems.ByReplay}, {0, systems.ByReplay}} {
+			m := fourWho(t, ending(), Config{Simulate: simulate, VoteTime: 60 * systems.Second}, c.voters)
+			m.net.RunUntil(9 * time.Second)
+			d := m.concluded(0)
+			if d.Tick != 400 || d.How != c.how || d.Registered != 15 || d.Voted != c.voters || d.Silent != 15&^c.voters || d.Dissented != 0 ||
+				len(d.Result) != 9 || d.Result[8] != 'e' {
+				t.Errorf("Simulate %v, voters %04b: %+v", simulate, c.voters, d)
+			}
+		}
+	}
+}
+
+// Where the server computes the match anyway, what it computed is what counts.
+func TestConcludeOverrulesAMajorityThatLies(t *testing.T) {
+	m := fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 0b0111)
+	m.onUp = func(p *player, _ systems.Channel, message []byte, _ simnet.Time) {
+		if message[0] == kindResult {
+			if message[len(message)-1] ^= 1; p.id == 3 {
+				message[0] = 99
+			}
+		}
+	}
+	m.net.RunUntil(9 * time.Second)
+	if d := m.concluded(0); d.How != systems.ByAudit || d.Dissented != 7 || d.Result[8] != 'e' {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Every match that ended since the last one that was decided is, in order, however many there are.
+func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
+	game, most := testGame(60), 3*ownKept
+	game.Result = func(w *ecs.World) []byte {
+		if f := int(w.Tick()); f > 300 && f <= 300+most {
+			return []byte{byte(f), byte(f >> 8)}
+		}
+		return nil
+	}
+	m := fourWho(t, game, Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 0)
+	m.net.RunUntil(10 * time.Second)
+	m.server.Conclude()
+	if len(m.decisions) != most {
+		t.Fatalf("%d of %d matches are decided", len(m.decisions), most)
+	}
+	for i, d := range m.decisions {
+		if f := 301 + i; d.Tick != ecs.Tick(f) || d.How != systems.ByReplay || d.Registered != 15 || d.Silent != 15 || d.Result[0] != byte(f) {
+			t.Errorf("%+v, want tick %d", d, f)
+		}
+	}
+}
+
+// When all have left, a server that kept the log plays it in the time that the room still has, and decides what nobody
+// did; who only lost his connection for a moment has it wait.
+func TestALogThatEverybodyHasLeftIsPlayedToItsResult(t *testing.T) {
+	m := fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 5 * systems.Second}, 0)
+	m.net.RunUntil(8 * time.Second)
+	for _, c := range m.clients {
+		c.off = true
+		m.server.Close(c.id)
+	}
+	m.net.RunUntil(9 * time.Second)
+	if w := m.server.World().Tick(); w != 0 || len(m.decisions) > 0 {
+		t.Errorf("a second after all left the server has computed %d frames: %+v", w, m.decisions)
+	}
+	m.net.RunUntil(13 * time.Second)
+	if len(m.decisions) != 1 || m.decisions[0].Tick != 400 || m.decisions[0].Registered != 15 || m.decisions[0].How != systems.ByReplay {
+		t.Errorf("at frame %d of %d: %+v", m.server.World().Tick(), m.server.Done(), m.decisions)
+	}
+	m.server.Conclude()
+	if len(m.decisions) != 1 {
+		t.Errorf("%+v", m.decisions)
+	}
+}
+
+// Who was in the match when it ended has a vote, whoever left before the first result came and whoever came since: one
+// of two does not decide alone because the other went away.
+func TestTheRegisteredAreThoseOfTheEnd(t *testing.T) {
+	for _, simulate := range []Simulate{Always, OnDemand} {
+		m := newMatch(t, ending(), 3, Config{Simulate: simulate, VoteTime: 2 * systems.Second})
+		for s := range 2 {
+			m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+		}
+		m.silence(2)
+		m.net.At(tickAt(400)+1, func() { // before anybody has executed frame 400
+			m.clients[1].off = true
+			m.server.Close(1)
+			m.server.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 1}, m.out())
+			m.join(profile(t, "P2"), simnet.Clock{}, 2, 60, wander(9))
+		})
+		m.net.RunUntil(12 * time.Second)
+		if len(m.decisions) != 1 {
+			t.Fatalf("Simulate %v: %+v", simulate, m.decisions)
+		}
+		if d := m.decisions[0]; d.Tick != 400 || d.Registered != 3 || d.Voted != 1 || d.Silent != 2 || d.How != systems.ByReplay {
+			t.Errorf("Simulate %v: %+v", simulate, d)
+		}
+	}
+}
+
+// A tick in which one was alone is not one's to choose.
+func TestAClaimOfATickInWhichOneWasAloneDecidesNothing(t *testing.T) {
+	m := newMatch(t, ending(), 3, Config{Simulate: OnDemand, VoteTime: systems.Second})
+	m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(0))
+	m.net.RunUntil(2 * time.Second)
+	for s := 1; s < 4; s++ {
+		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
+	}
+	m.net.RunUntil(4 * time.Second)
+	lie := resultMessage{tick: 100, result: []byte("mine")}
+	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.net.Now()), m.out()); err != nil {
+		t.Fatal(err)
+	}
+	m.net.RunUntil(6 * time.Second)
+	if len(m.decisions) != 0 {
+		t.Errorf("%+v", m.decisions)
+	}
+}
+
+// The roll remembers changes only, and the last of them.
+func TestTheRollTellsWhoWasThere(t *testing.T) {
+	var r roll
+	for f := range ecs.Tick(10 * rollKept) {
+		r.note(f, ecs.PlayerSet(f/5))
+	}
+	if len(r.entries) != rollKept {
+		t.Errorf("%d entries", len(r.entries))
+	}
+	const oldest = 5 * rollKept
+	for _, c := range []struct {
+		f    ecs.Tick
+		want ecs.PlayerSet
+	}{{10*rollKept - 1, 2*rollKept - 1}, {10*rollKept + 99, 2*rollKept - 1}, {oldest + 5, rollKept + 1}, {oldest + 4, rollKept}, {oldest, rollKept}, {0, rollKept}} {
+		if got := r.at(c.f); got != c.want {
+			t.Errorf("after frame %d: %d, want %d", c.f, got, c.want)
+		}
+	}
+}
