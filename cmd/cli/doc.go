@@ -1,5 +1,15 @@
-// Package cli gives any game a command line: cli.Main(game) is a whole program with the verbs demo, serve, join, play,
-// token, synctest, matches and replay.
+// Package cli gives any game a command line: cli.Main(game) is a whole program.
+//
+//	verb       what it does
+//	demo       plays bots against each other over a bad network and checks that nobody desyncs
+//	serve      runs a server
+//	join       joins a server: in a window, as a bot, or without either
+//	play       serves, adds bots, and plays in a window
+//	bots       loads a server with rooms of bots
+//	token      mints a connect token
+//	synctest   checks that the game is deterministic and survives every rewind
+//	matches    lists decided matches
+//	replay     plays a recording again and checks it tick by tick
 //
 //	func main() {
 //		cli.Main(ecs.Game{Name: "dots", TickRate: 60, MaxPlayers: 8, …})

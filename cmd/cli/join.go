@@ -22,7 +22,7 @@ import (
 type joinVerb struct {
 	Addr       string        `arg:"" help:"The server, as host:port; it must be one that the token names."`
 	Token      string        `help:"The connect token, or @FILE. With --log it may be left out to come back to the match that the log is of."`
-	Log        string        `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9."`
+	Log        string        `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9; with verify it keeps little more than the token to come back with, see above."`
 	Bot        bool          `help:"Let the game's bot play, without a window."`
 	Headless   bool          `help:"No window: watch, or play as a bot with --bot."`
 	Name       string        `help:"What others see."`
@@ -34,6 +34,12 @@ type joinVerb struct {
 func (joinVerb) Help() string {
 	return `The connection is made again by itself when it breaks. The exit code is 0 when you leave, 2 when the server cannot be
 reached, refuses, or ends the match.
+
+What --log keeps depends on the server's strategy. With relay and lockstep it is every tick that is final: another run
+goes on from the last of them and is sent those since. With relay, what was predicted beyond that is not kept, nor was it
+certain. With verify, whose clients compute nothing, it is one tick, the state that came when the match was loaded, which
+is soon too old to go on from: another run comes back to its seat and is sent the whole state. In each case FILE.token,
+beside it, is the token to come back with; keep it as private as a token.
 
 Examples:
   join 127.0.0.1:7777 --token TOKEN

@@ -15,7 +15,8 @@ import (
 )
 
 // matchLog keeps a client's match in a file that outlives its process, and the newest token to come back with in
-// another one. It is used by the client's goroutine; only the file is synced from another.
+// another one. It is used by the client's goroutine; only the file is synced from another. A client that computes
+// nothing, as with verify, tells it of no tick: the file then holds the state that was loaded and nothing since.
 //
 // A file that cannot be written is told of once and given up; the match goes on.
 type matchLog struct {

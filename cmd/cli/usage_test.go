@@ -4,12 +4,29 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 )
 
-var everyVerb = []string{"demo", "serve", "join", "play", "token", "synctest", "matches", "replay"}
+var everyVerb = []string{"demo", "serve", "join", "play", "bots", "token", "synctest", "matches", "replay"}
+
+// The package's page lists what there is.
+func TestThePackageDocumentsEveryVerb(t *testing.T) {
+	page, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range everyVerb {
+		if !strings.Contains(string(page), "\n//\t"+verb+" ") {
+			t.Errorf("doc.go does not list %s", verb)
+		}
+	}
+	if verbs := reflect.TypeFor[verbs]().NumField() - 1; len(everyVerb) != verbs { // but for Common
+		t.Errorf("%d verbs are tested, there are %d", len(everyVerb), verbs)
+	}
+}
 
 func TestEveryVerbExplainsItselfWithExamples(t *testing.T) {
 	for _, verb := range everyVerb {

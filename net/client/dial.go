@@ -296,7 +296,7 @@ func (k *Client) View(now time.Time) *ecs.View { return k.core.View(systems.Time
 // Effects drains the news of events.
 func (k *Client) Effects(f func(systems.Effect)) { k.core.Effects(f) }
 
-// Order asks the server to stamp an order of the player's, at most ecs.MaxOrderBytes of payload.
+// Order asks the server to stamp an order of the player's, at most ecs.MaxOrderBytes of payload: see [Core.Order].
 func (k *Client) Order(target ecs.Entity, payload []byte) error { return k.core.Order(target, payload) }
 
 // Chat says something to the others.
