@@ -15,7 +15,7 @@ import (
 //
 // The pacer's position is the tick whose input is sampled now: the present plus the input delay. The lead control
 // moves it so that inputs arrive at the server just before they are used. The timeline follows it as far as the
-// prediction window allows; where the window is too small for the connection, the input delay grows (see delay).
+// prediction window allows; where the window is too small for the connection, the input delay grows (see inputs.Delay).
 //
 // Until the lead has settled, the player's inputs are not sampled: what is sent is what the server would have
 // assumed, so that a player who joins is not corrected for what he did before his clock was right.
@@ -26,7 +26,7 @@ type Client struct {
 	effects  *rollback.Effects
 	pacer    clock.Pacer
 	lead     clock.Lead
-	delay    delay
+	delay    inputs.Delay
 	loaded   bool
 	locked   bool     // the lead has settled since Load
 	heard    bool     // a confirmation has come since Load
@@ -120,7 +120,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.own.Restart(c.timeline.Present(), c.config.World, c.config.Seat)
 	c.pacer = clock.NewPacer(now, float64(c.server)+c.leadTicks(), c.game.TickRate)
 	c.reach, c.jumped = int(c.pacer.Position()), true
-	c.delay = newDelay(c.config.InputDelay, c.config.MaxPrediction, int(c.leadTicks())-1)
+	c.delay = inputs.NewDelay(c.config.InputDelay, c.config.MaxPrediction, int(c.leadTicks())-1)
 }
 
 // renew begins a new timeline after a resync. The old one may hold orders that the server sends again, and may have
@@ -206,7 +206,7 @@ func (c *Client) steer() {
 		return // how far a client is behind while it catches up says nothing of the connection
 	}
 	for range min(until-c.reach, clock.MaxSteps) {
-		c.delay.observe(until-int(received), c.game.TickRate)
+		c.delay.Observe(until-int(received), c.game.TickRate)
 	}
 }
 
@@ -270,7 +270,7 @@ func (c *Client) want() int {
 	if c.config.Seat < 0 {
 		return int(c.pacer.Position())
 	}
-	return int(c.pacer.Position()) - c.delay.ticks
+	return int(c.pacer.Position()) - c.delay.Ticks()
 }
 
 // View returns the two last states and how far between them the display stands.
@@ -288,7 +288,7 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snaps
 	}
 	at := c.pacer.At(now) - float64(f)
 	if c.config.Seat >= 0 {
-		at -= float64(c.delay.ticks)
+		at -= float64(c.delay.Ticks())
 	}
 	return previous, current, confirmed, min(max(at, 0), math.Nextafter(1, 0))
 }
@@ -311,7 +311,7 @@ func (c *Client) Stats() systems.ClientStats {
 	s.Resimulated += t.Resimulated
 	s.Deepest = max(s.Deepest, t.DeepestTick)
 	s.Corrections += t.WrongInputs
-	s.InputDelay, s.RTT, s.RingBytes = c.delay.ticks, c.rtt, c.config.World.PageBytes()
+	s.InputDelay, s.RTT, s.RingBytes = c.delay.Ticks(), c.rtt, c.config.World.PageBytes()
 	s.Dilation = c.pacer.Dilation()
 	return s
 }

@@ -28,6 +28,6 @@
 //   - Follow a player's inputs on the server: seat.go. What a confirmation is made of: codes.go.
 //   - See who is too far behind, floods or differs: peer.go, hashes.go.
 //   - See what a frame does on a client: [Client.Frame]. How its clock is kept: systems/clock.
-//   - See what happens where the prediction window is too small: delay.go.
-//   - See what a player's controls become: own.go.
+//   - See what a player's controls become, and what happens where the prediction window is too small: Own and Delay in
+//     systems/internal/inputs.
 package relay

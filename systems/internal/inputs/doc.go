@@ -9,5 +9,6 @@
 //   - give every tick of the server one input: [Buffer.Put], [Buffer.Take]
 //   - tell a client how early its inputs come: [Buffer.Measure], [Buffer.TakeWorst]
 //   - sample the local player: [Own.Set], [Own.Next], [Own.Put]
+//   - delay inputs where the prediction window is too small for the connection: [Delay]
 //   - write and read inputs of successive ticks: [AppendWindow], [ReadWindow]
 package inputs

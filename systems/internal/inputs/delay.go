@@ -1,6 +1,6 @@
-package relay
+package inputs
 
-// delay chooses the input delay: the least that was asked for as long as the prediction window hides the rest of the
+// Delay chooses the input delay: the least that was asked for as long as the prediction window hides the rest of the
 // way to the server and back, and what is missing beyond it. So the policy where the window is too small for the
 // connection is delay first, stall second:
 //
@@ -9,27 +9,27 @@ package relay
 //     forgotten, and a slower connection is felt as delay. What was asked for is kept where it just suffices; else one
 //     tick of slack is added, since W differs by one with the phase between the client's frames and the server's ticks.
 //   - It grows at once and shrinks a tick at a time, rate/10 ticks apart, to the largest need of the last 3 seconds.
-type delay struct {
+type Delay struct {
 	ticks  int // the delay
 	least  int // what was asked for
 	window int // prediction window
 	goal   int
 	recent [calmSeconds]int // needs of the last seconds
 	second int
-	counts [maxDelay + 1]uint16 // of the running second, by need
+	counts [MaxDelay + 1]uint16 // of the running second, by need
 	seen   int                  // ticks of the running second
 	shrink int                  // ticks since the delay last shrank
 }
 
-// maxDelay bounds the input delay, in ticks.
-const maxDelay = 120
+// MaxDelay bounds the input delay, in ticks.
+const MaxDelay = 120
 
 // calmSeconds is how long a smaller delay must have been enough before it is taken.
 const calmSeconds = 3
 
-// newDelay returns the delay for a client whose inputs are sampled ahead ticks before they are known to be final.
-func newDelay(least, window, ahead int) delay {
-	d := delay{least: least, window: window}
+// NewDelay returns the delay for a client whose inputs are sampled ahead ticks before they are known to be final.
+func NewDelay(least, window, ahead int) Delay {
+	d := Delay{least: least, window: window}
 	d.ticks = d.need(ahead)
 	d.goal = d.ticks
 	for i := range d.recent {
@@ -38,16 +38,19 @@ func newDelay(least, window, ahead int) delay {
 	return d
 }
 
+// Ticks returns the delay.
+func (d *Delay) Ticks() int { return d.ticks }
+
 // need returns the delay that keeps the prediction within the window.
-func (d *delay) need(ahead int) int {
+func (d *Delay) need(ahead int) int {
 	if missing := ahead - d.window; missing > d.least {
-		return min(missing+1, maxDelay)
+		return min(missing+1, MaxDelay)
 	}
 	return d.least
 }
 
-// observe takes, once a tick, how many ticks lie between sampling an input and the newest final tick.
-func (d *delay) observe(ahead, ticksPerSecond int) {
+// Observe takes, once a tick, how many ticks lie between sampling an input and the newest final tick.
+func (d *Delay) Observe(ahead, ticksPerSecond int) {
 	d.counts[d.need(ahead)]++
 	if d.seen++; d.seen >= ticksPerSecond {
 		d.conclude()
@@ -63,8 +66,8 @@ func (d *delay) observe(ahead, ticksPerSecond int) {
 }
 
 // conclude ends a second.
-func (d *delay) conclude() {
-	above, need := 0, maxDelay
+func (d *Delay) conclude() {
+	above, need := 0, MaxDelay
 	for ; need > d.least; need-- {
 		if above += int(d.counts[need]); above*5 > d.seen {
 			break

@@ -1,0 +1,89 @@
+package inputs
+
+import (
+	"bytes"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+type pad struct {
+	X, Y int8
+	Fire bool `tendon:"press"`
+}
+
+var padInput = ecs.NewInput[pad]()
+
+func testGame() *ecs.Game {
+	return &ecs.Game{Name: "inputs", TickRate: 60, MaxPlayers: 2, Input: padInput}
+}
+
+// Inputs come back in order; where not all fit, the oldest do, since the rest is worth nothing without them.
+func TestAWindowCarriesTheOldestThatFit(t *testing.T) {
+	game := testGame()
+	var list []ecs.InputBytes
+	for i := range 100 {
+		list = append(list, padInput.Pack(pad{X: int8(i), Y: int8(i / 3), Fire: i%7 == 0}))
+	}
+	for _, limit := range []int{1, 2, 10, 60, 400, 1000} {
+		head := []byte("head")
+		b := AppendWindow(bytes.Clone(head), limit, list, game)
+		if !bytes.HasPrefix(b, head) || len(b) > len(head)+limit {
+			t.Fatalf("limit %d: %d bytes after the head", limit, len(b)-len(head))
+		}
+		r := wire.NewReader(b[len(head):])
+		got, ok := ReadWindow(nil, &r, game)
+		if !ok || len(got) > len(list) || limit == 1000 && len(got) != len(list) || limit >= 10 && len(got) == 0 {
+			t.Fatalf("limit %d: %d inputs, %v", limit, len(got), ok)
+		}
+		for i := range got {
+			if got[i] != list[i] {
+				t.Fatalf("limit %d: input %d is %x, want %x", limit, i, got[i], list[i])
+			}
+		}
+	}
+}
+
+// What AppendWindow does not write is refused: more than may be, an input that no program can have, bits behind the end.
+func TestAWindowThatNobodyWroteIsRefused(t *testing.T) {
+	game := testGame()
+	good := AppendWindow(nil, 100, []ecs.InputBytes{padInput.Pack(pad{X: 1})}, game)
+	for name, b := range map[string][]byte{
+		"nothing": {}, "too many": append([]byte{MaxWindow + 1}, make([]byte, 100)...), "cut": good[:len(good)-1],
+		"a byte more": append(bytes.Clone(good), 0), "a boolean that is 2": {1, 0b00001001, 0b01},
+	} {
+		r := wire.NewReader(b)
+		if list, ok := ReadWindow(nil, &r, game); ok {
+			t.Errorf("%s: read as %x", name, list)
+		}
+	}
+}
+
+// Each tick takes one input: the player's, or what his last makes likely; a press that came too late is in the next.
+func TestATickTakesOneInput(t *testing.T) {
+	game, b := testGame(), &Buffer{}
+	walk, shot := padInput.Pack(pad{X: 1}), padInput.Pack(pad{X: 1, Fire: true})
+	if !b.Put(1, 0, walk, game) || b.Put(1, 0, shot, game) {
+		t.Error("an input that comes twice is new once")
+	}
+	take := func(f ecs.Tick, want ecs.InputBytes, altered bool) {
+		t.Helper()
+		if in, a := b.Take(f, game); in != want || a != altered {
+			t.Errorf("tick %d: %x, altered %v", f, in, a)
+		}
+	}
+	take(1, walk, false)
+	take(2, walk, true)
+	if !b.Put(2, 2, shot, game) || b.Late != 1 || b.Substituted != 1 {
+		t.Errorf("late %d, substituted %d", b.Late, b.Substituted)
+	}
+	b.Put(3, 2, walk, game)
+	take(3, shot, true)
+	b.Put(4, 3, walk, game)
+	take(4, walk, false)
+	b.Put(6, 4, shot, game)
+	b.Forget(4)
+	take(5, walk, true)
+	take(6, walk, true)
+}
