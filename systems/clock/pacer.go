@@ -1,9 +1,14 @@
 package clock
 
-import "tendon/systems"
+import (
+	"math"
+
+	"tendon/systems"
+)
 
 // Pacer turns the time of frames into ticks. Position is where the local time line stands, in ticks; it moves with
-// the frames' time at the pace dilation, and by Shift.
+// the frames' time at the pace dilation, and by Shift. What it stands beyond the last computed tick is the accumulator:
+// whole ticks of it are owed, the rest is how far the display is on the way to the next.
 //
 // A frame that comes late is made up for, but never by more than MaxFrame of time: what is beyond was a pause, not a
 // delay, and is left to the lead control.
@@ -13,6 +18,7 @@ type Pacer struct {
 	nominal  float64 // ticks that position would have moved at pace 1 without shifts, plus where it started
 	last     systems.Time
 	dilation float64
+	dropped  float64 // ticks that Steps gave up
 }
 
 // MaxFrame is the most time one frame makes up for: 250 ms (Glenn Fiedler, "Fix Your Timestep!", 2004).
@@ -56,3 +62,29 @@ func (p *Pacer) Dilation() float64 { return p.dilation }
 
 // Shift moves the position by ticks at once.
 func (p *Pacer) Shift(ticks float64) { p.position += ticks }
+
+// Steps returns how many ticks a frame is to compute when done is the last that was computed: those that are owed, at
+// most MaxSteps. What is owed beyond that is given up, but for one tick: the time line is moved back to it, so a machine
+// that is too slow shows slow motion instead of owing more with every frame. The lead control sees that as a shift.
+//
+// It is for a strategy that computes in the frame all that is due. One that may have to wait for others keeps what it
+// owes itself.
+func (p *Pacer) Steps(done uint64) int {
+	owed := p.position - float64(done)
+	if owed < MaxSteps+1 {
+		return max(int(owed), 0)
+	}
+	surplus := owed - MaxSteps - 1
+	p.position -= surplus
+	p.dropped += surplus
+	return MaxSteps
+}
+
+// Dropped returns how many ticks of time Steps gave up.
+func (p *Pacer) Dropped() float64 { return p.dropped }
+
+// Alpha returns how far the display stands at now from the state before the last computed tick to that tick's state,
+// in [0, 1): it shows one tick less than the time line. It stays below 1 while a tick is owed.
+func (p *Pacer) Alpha(done uint64, now systems.Time) float64 {
+	return min(max(p.At(now)-float64(done), 0), math.Nextafter(1, 0))
+}

@@ -1,0 +1,183 @@
+package clock
+
+import (
+	"math"
+	"testing"
+
+	"tendon/systems"
+)
+
+// mover is a game on a pacer: x grows by a step in every tick. The frames' times are rounded to nanoseconds, as real
+// ones are.
+type mover struct {
+	pacer   Pacer
+	done    uint64
+	prev, x float64
+	step    float64
+}
+
+func newMover(rate int, step float64) *mover { return &mover{pacer: NewPacer(0, 0, rate), step: step} }
+
+func (m *mover) frame(now systems.Time) (steps int) {
+	m.pacer.Advance(now)
+	steps = m.pacer.Steps(m.done)
+	for range steps {
+		m.done++
+		m.prev, m.x = m.x, m.x+m.step
+	}
+	return steps
+}
+
+func (m *mover) shown(now systems.Time) float64 {
+	alpha := m.pacer.Alpha(m.done, now)
+	return m.prev*(1-alpha) + m.x*alpha
+}
+
+// FT-01, PAPER-TIME: a rule that adds 5 per update moves 300 and 600 units a second on displays of 60 and 120 frames
+// if it runs once a frame. With a time step of 0.01 s it moves 500 on both, and after the same number of steps the two
+// are in the same state to the last bit.
+func TestFT01BothDisplaysTravelTheSameInASecond(t *testing.T) {
+	const perUpdate = 5.0
+	var states [2]map[uint64]float64
+	for i, fps := range []int{60, 120} {
+		naive, m := 0.0, newMover(100, perUpdate)
+		states[i] = map[uint64]float64{}
+		for f := 1; f <= fps; f++ {
+			naive += perUpdate
+			m.frame(systems.Time(f) * systems.Second / systems.Time(fps))
+			states[i][m.done] = m.x
+		}
+		if naive != perUpdate*float64(fps) {
+			t.Fatalf("the control moved %v at %d frames a second", naive, fps)
+		}
+		if math.Abs(m.x-500) > perUpdate || math.Abs(m.x-perUpdate*float64(m.done)) != 0 {
+			t.Errorf("%v units in %d ticks at %d frames a second, want 500", m.x, m.done, fps)
+		}
+	}
+	same := 0
+	for tick, x := range states[0] {
+		if y, ok := states[1][tick]; ok {
+			if same++; math.Float64bits(x) != math.Float64bits(y) {
+				t.Errorf("tick %d: %v and %v", tick, x, y)
+			}
+		}
+	}
+	if same < 50 {
+		t.Errorf("only %d ticks were seen on both", same)
+	}
+}
+
+// FT-02: 55 frames a second show 60 ticks a second without stutter. The control shows the newest state without the part
+// of a tick, and stutters.
+func TestFT02ADisplaySlowerThanTheTicksMovesEvenly(t *testing.T) {
+	const fps, v = 55, 7.0
+	m := newMover(60, v/60)
+	last, rough, roughest := 0.0, 0.0, 0.0
+	for f := 1; f <= 20*fps; f++ {
+		now := systems.Time(math.Round(float64(f) * 1e9 / fps))
+		m.frame(now)
+		shown := m.shown(now)
+		if f > 4 { // the first ticks have no state before them
+			if shown <= last {
+				t.Fatalf("frame %d shows %v after %v", f, shown, last)
+			}
+			if wrong := math.Abs((shown-last)*fps/v - 1); wrong > 1e-6 {
+				t.Fatalf("frame %d moves %v too far or too little", f, wrong)
+			}
+			roughest = max(roughest, math.Abs((m.x-rough)*fps/v-1))
+		}
+		last, rough = shown, m.x
+	}
+	if roughest < 0.5 {
+		t.Errorf("the control is off by %v only: the test shows nothing", roughest)
+	}
+}
+
+// FT-03: after a pause of two seconds a frame computes MaxSteps at most and one tick of the rest stays owed; what was
+// given up is counted.
+func TestFT03AHitchIsMadeUpForByMaxStepsAtMost(t *testing.T) {
+	m := newMover(60, 1)
+	now := systems.Second
+	for f := systems.Time(1); f <= 60; f++ {
+		m.frame(f * systems.Second / 60)
+	}
+	now += 2 * systems.Second
+	if n := m.frame(now); n != MaxSteps {
+		t.Fatalf("%d steps", n)
+	}
+	if a := m.pacer.Alpha(m.done, now); a >= 1 || a < 0.99 {
+		t.Errorf("alpha %v while a tick is owed", a)
+	}
+	// MaxFrame is 15 ticks, and up to one was owed before.
+	if d := m.pacer.Dropped(); d < 15-MaxSteps-1 || d > 16-MaxSteps-1 || math.Abs(m.pacer.Gained()+d) > 1e-9 {
+		t.Errorf("%v ticks were given up, gained %v", d, m.pacer.Gained())
+	}
+	total := 0
+	for f := systems.Time(1); f <= 6; f++ {
+		total += m.frame(now + f*systems.Second/60)
+	}
+	if total < 6 || total > 8 {
+		t.Errorf("%d steps in the six frames after", total)
+	}
+}
+
+// FT-03: where a step costs more than the time it stands for, the game runs in slow motion. What is owed stays bounded;
+// without the cap it would grow with every frame.
+func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
+	const rate = 60
+	cost := systems.Second / rate * 3 / 2
+	m, now, most := newMover(rate, 1), systems.Second/rate, 0
+	for range 2000 {
+		n := m.frame(now)
+		most = max(most, n)
+		if owed := m.pacer.Position() - float64(m.done); owed > 1+1e-9 {
+			t.Fatalf("%v ticks are owed after a frame of %d", owed, n)
+		}
+		now += max(systems.Time(n)*cost, systems.Second/rate)
+	}
+	pace := float64(m.done) / (float64(now) / float64(systems.Second) * rate)
+	if most != MaxSteps || pace < 0.6 || pace > 0.7 {
+		t.Errorf("at most %d steps a frame, %v of the nominal pace; want %d and 2/3", most, pace, MaxSteps)
+	}
+	if m.pacer.Dropped() == 0 {
+		t.Error("nothing was given up: the test shows nothing")
+	}
+}
+
+// FT-04, PAPER-ALPHA: alpha 0 shows the state before, alpha → 1 approaches the current one. A quarter of a step of 0.01 s
+// between 10 and 11 shows 10.25.
+func TestFT04AlphaLeadsFromThePreviousStateToTheCurrent(t *testing.T) {
+	m := newMover(100, 1)
+	now := systems.Time(0)
+	for m.done < 11 {
+		now += systems.Second / 200
+		m.frame(now)
+	}
+	if m.prev != 10 || m.x != 11 {
+		t.Fatal(m.prev, m.x)
+	}
+	due := systems.TickTime(0, 11, 100)
+	for _, v := range []struct {
+		after systems.Time
+		shown float64
+	}{{0, 10}, {2500 * 1000, 10.25}, {5000 * 1000, 10.5}, {9999 * 1000, 10.9999}} {
+		if got := m.shown(due + v.after); math.Abs(got-v.shown) > 1e-9 {
+			t.Errorf("%v ms after: shown %v, want %v", float64(v.after)/1e6, got, v.shown)
+		}
+	}
+	if alpha := m.pacer.Alpha(m.done, due+5*systems.Second/100); alpha >= 1 {
+		t.Errorf("alpha %v while ticks are owed", alpha)
+	}
+}
+
+// A tick that is not due yet is not owed, also where the last computed one is ahead of the time line after a shift back.
+func TestNothingIsOwedBehindTheLastTick(t *testing.T) {
+	p := NewPacer(0, 10, 60)
+	if n, a := p.Steps(12), p.Alpha(12, 0); n != 0 || a != 0 {
+		t.Fatal(n, a)
+	}
+	p.Shift(2.5)
+	if n, a := p.Steps(12), p.Alpha(12, 0); n != 0 || a != 0.5 {
+		t.Fatal(n, a)
+	}
+}
