@@ -1,0 +1,88 @@
+package clock
+
+import (
+	"errors"
+
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// The kinds of the exchange's messages, the first byte of each. They are apart from those of the strategies, which
+// carry them among their own.
+const (
+	kindPing    = 0xC0 // client → server: [number u8] [t0 stamp]
+	kindPong    = 0xC1 // server → client: [number u8] [t1 stamp] [t2 − t1 uvarint]
+	kindPongAck = 0xC2 // client → server: [number u8] [t3 stamp] [time held uvarint]
+	kindRestart = 0xC3 // server → client: begin the exchange anew
+)
+
+// A stamp is a varint, the sender's clock in units, rounded to the nearest.
+
+// MaxMessage bounds a message of the exchange, in bytes.
+const MaxMessage = 22
+
+// maxTime bounds what a clock may show, about 73 years, so that no sum of times overflows.
+const maxTime = systems.Time(1) << 61
+
+// ErrMessage is returned for a message of the exchange that is malformed.
+var ErrMessage = errors.New("clock: malformed message")
+
+// Owns reports whether a message is one of the exchange's, by its first byte.
+func Owns(message []byte) bool {
+	return len(message) > 0 && message[0] >= kindPing && message[0] <= kindRestart
+}
+
+// message is any of the four: which fields it has, its kind says.
+type message struct {
+	kind   uint8
+	number uint8        // of the exchange, chosen by the client
+	at     systems.Time // t0, t1 or t3
+	held   systems.Time // from at until the message was sent on, ≥ 0
+}
+
+// units returns t in units, rounded to the nearest.
+func units(t, unit systems.Time) int64 {
+	t += unit / 2
+	if t < 0 {
+		t -= unit - 1
+	}
+	return int64(t / unit)
+}
+
+// append writes the message.
+func (m *message) append(dst []byte, unit systems.Time) []byte {
+	w := wire.NewWriter(dst, MaxMessage)
+	w.U8(m.kind)
+	if m.kind == kindRestart {
+		return w.Bytes()
+	}
+	w.U8(m.number)
+	at := units(m.at, unit)
+	w.Varint(at)
+	if m.kind != kindPing {
+		w.Uvarint(uint64(units(m.at+m.held, unit) - at)) // both ends are rounded, so neither is off by more than half a unit
+	}
+	return w.Bytes()
+}
+
+// read parses a message; the times come back as multiples of unit.
+func (m *message) read(b []byte, unit systems.Time) error {
+	r := wire.NewReader(b)
+	*m = message{kind: r.U8()}
+	if m.kind != kindRestart {
+		m.number = r.U8()
+		at, most := r.Varint(), int64(maxTime/unit)
+		held := uint64(0)
+		if m.kind != kindPing {
+			held = r.Uvarint()
+		}
+		if at > most || at < -most || held > uint64(most) {
+			return ErrMessage
+		}
+		m.at, m.held = systems.Time(at)*unit, systems.Time(held)*unit
+	}
+	if r.Close() != nil || !Owns(b) {
+		return ErrMessage
+	}
+	return nil
+}

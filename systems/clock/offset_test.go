@@ -1,0 +1,61 @@
+package clock
+
+import (
+	"testing"
+
+	"tendon/systems"
+)
+
+// Clocks drift. Bounds widen with age by 200 ppm, so that a drift of less never empties the window, however short the
+// round trips, and the truth stays within; one of more does. And without new samples the uncertainty grows.
+func TestBoundsWidenWithAge(t *testing.T) {
+	for _, v := range []struct {
+		ppm   systems.Time
+		holds bool
+	}{{100, true}, {-190, true}, {500, false}, {-500, false}} {
+		var w Window
+		holds := true
+		for now := systems.Time(0); now < 100*systems.Second; now += systems.Second {
+			offset := now / 1_000_000 * v.ppm
+			s, ok := NewSample(now, now+offset+ms/20, now+offset+ms/20, now+ms/10, 2)
+			if !ok {
+				t.Fatal("a sample is impossible")
+			}
+			if !w.Add(s) {
+				holds = false
+				continue
+			}
+			if off := w.Estimate() - offset; v.holds && max(off, -off) > w.Uncertainty(now) {
+				t.Fatalf("%d ppm: off by %d, uncertainty %d", v.ppm, off, w.Uncertainty(now))
+			}
+		}
+		if holds != v.holds {
+			t.Errorf("%d ppm: the bounds agree: %v", v.ppm, holds)
+		}
+		if grown := w.Uncertainty(1100*systems.Second) - w.Uncertainty(100*systems.Second); grown != 200*ms {
+			t.Errorf("the uncertainty grew by %d ms in 1000 s", grown/ms)
+		}
+	}
+}
+
+// A window holds 32 samples: what is older is forgotten. The best of them decides, not the last.
+func TestAWindowKeepsTheBestOfTheLast(t *testing.T) {
+	var w Window
+	if w.Known() || w.RTT() != 0 || w.Last() != (Sample{}) {
+		t.Fatal("an empty window knows something")
+	}
+	good, _ := NewSample(0, ms, ms, 2*ms, 2)
+	w.Add(good)
+	for i := range systems.Time(40) {
+		bad, _ := NewSample(i*ms, i*ms+900*ms, i*ms+900*ms, i*ms+systems.Second, 2)
+		if !w.Add(bad) {
+			t.Fatal("bounds that contain the same truth share no point")
+		}
+		if exact := w.Estimate() < 2*ms; exact != (i < windowSize-1) || exact != (w.RTT() == 2*ms) {
+			t.Errorf("%d samples after the best: estimate %d, round trip %d", i+1, w.Estimate(), w.RTT())
+		}
+	}
+	if w.Add(good) || w.count != 1 {
+		t.Error("a clock that was set back did not begin the window anew")
+	}
+}
