@@ -17,6 +17,7 @@ import (
 type Component[T any] struct {
 	*declaration
 	inner *donburi.ComponentType[T]
+	typed Roles[T] // as declared; declaration.roles is the same without the type
 }
 
 // AnyComponent is a Component of any type, as Game.Components lists them.
@@ -55,10 +56,11 @@ func Components(list ...AnyComponent) []AnyComponent { return list }
 func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
 	inner := donburi.NewComponentType[T]().SetName(name)
 	d := declare("component", name, reflect.TypeFor[T]())
+	c := &Component[T]{declaration: d, inner: inner}
 	if len(roles) > 0 {
-		d.roles = roles[0].erase()
+		c.typed, d.roles = roles[0], roles[0].erase()
 	}
-	return &Component[T]{declaration: d, inner: inner}
+	return c
 }
 
 // Name returns the declared name.

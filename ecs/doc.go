@@ -78,6 +78,7 @@
 //   - refuse an order, say how a match ended: the hooks ValidateOrder and Result of [Game]
 //   - rewind: [World.Save], [World.Restore]
 //   - read an older state: [Component.ReadAt], [ExistsAt]
+//   - judge by what a player saw: [World.SetPast], an order of kind [OrderView], [Component.Seen], [World.ViewOf]
 //   - compare states: [Snapshot.Checksum], [Snapshot.ComponentChecksums], [FirstDifference], [Differences]
 //   - send or store a state: [Snapshot.AppendImage], [World.LoadImage]
 //   - send what changed in a state: [Snapshot.AppendDelta], [World.ApplyDelta]

@@ -63,11 +63,16 @@ const (
 	OrderGame  OrderKind = iota // the game's own action, handed to Game.Order
 	OrderJoin                   // the player enters the match: Game.Join runs
 	OrderLeave                  // the player leaves the match: Game.Leave runs
+	OrderView                   // the moment that the player saw, for this tick: see ViewStamp
 	orderKinds
 )
 
 // Valid reports whether k is a kind this build knows.
 func (k OrderKind) Valid() bool { return k < orderKinds }
+
+// Shared reports whether peers that compute the whole match execute orders of this kind too. A view means something
+// only where the past is held: on a server, and where its match is played again.
+func (k OrderKind) Shared() bool { return k < OrderView }
 
 // MaxOrderBytes bounds the payload of an order.
 const MaxOrderBytes = 1024
@@ -78,7 +83,7 @@ type Order struct {
 	Kind    OrderKind
 	Player  Player
 	Entity  Entity // the entity it is addressed to, or zero
-	Payload []byte // at most MaxOrderBytes, only for OrderGame
+	Payload []byte // at most MaxOrderBytes, only for OrderGame and OrderView
 }
 
 // TickInputs is everything that enters a world in one tick.

@@ -21,6 +21,7 @@ type World struct {
 	stale     []bool
 	bridge    *bridge
 	delta     deltaReader
+	sight     sight
 	running   bool // inside Step or Setup
 }
 
@@ -146,6 +147,7 @@ func (w *World) Step(in TickInputs) {
 		}
 	}
 	w.releaseHeld()
+	w.forgetViews()
 	w.running = false
 }
 
@@ -170,6 +172,8 @@ func (w *World) execute(o *Order) {
 				g.Leave(w, o.Player)
 			}
 		}
+	case OrderView:
+		w.setView(o.Player, o.Payload)
 	case OrderGame:
 		if g.Order != nil && (g.ValidateOrder == nil || g.ValidateOrder(w, o.Player, o.Entity, o.Payload)) {
 			g.Order(w, o.Player, o.Entity, o.Payload)

@@ -149,7 +149,7 @@ func appendOrder(w *wire.BitWriter, o *ecs.Order) {
 // readOrder reads an order into f.orders, its payload into f.text.
 func (f *frame) readOrder(r *wire.BitReader, game *ecs.Game) (ok bool) {
 	o := ecs.Order{Kind: ecs.OrderKind(r.Bits(2)), Player: ecs.Player(r.Bits(6))}
-	if !o.Kind.Valid() || int(o.Player) >= game.MaxPlayers {
+	if !o.Kind.Shared() || int(o.Player) >= game.MaxPlayers {
 		return false
 	}
 	if o.Kind == ecs.OrderGame {

@@ -157,7 +157,7 @@ func (s *Server) OldestServable() ecs.Tick { return s.log.first - 1 }
 // Stamp enters an order into the running frame, or into the next that has room for it. It panics on an order that no
 // peer would take.
 func (s *Server) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
-	if !o.Kind.Valid() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes || o.Kind != ecs.OrderGame && len(o.Payload) > 0 {
+	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes || o.Kind != ecs.OrderGame && len(o.Payload) > 0 {
 		panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
 	}
 	if o.Kind != ecs.OrderGame {
@@ -283,7 +283,7 @@ func stampable(t *systems.FinalTick) error {
 	bytes := 0
 	for i := range t.Orders {
 		o := &t.Orders[i]
-		if o.Kind != ecs.OrderGame && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
+		if !o.Kind.Shared() || o.Kind != ecs.OrderGame && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
 			return fmt.Errorf("lockstep: tick %d has an order of kind %d that names an entity or has %d bytes: nothing of it travels", t.Tick, o.Kind, len(o.Payload))
 		}
 		bytes += len(o.Payload)

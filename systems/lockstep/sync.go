@@ -110,7 +110,7 @@ func (s *stamped) read(message []byte, game *ecs.Game) error {
 		s.order.Entity, s.order.Payload, whole = readAction(&bits, nil)
 		ok = ok && whole
 	default:
-		ok = ok && s.order.Kind.Valid()
+		ok = ok && s.order.Kind.Shared()
 	}
 	if !ok || bits.Close() != nil {
 		return ErrMessage

@@ -37,7 +37,7 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 	s.order.Kind, s.order.Player = ecs.OrderKind(r.U8()), ecs.Player(r.U8())
 	s.order.Entity, s.order.Payload = code.ReadAction(&r)
 	if r.Close() != nil || kind != kindStamped || s.tick == 0 || s.number >= maxOrdersPerTick ||
-		!s.order.Kind.Valid() || int(s.order.Player) >= game.MaxPlayers {
+		!s.order.Kind.Shared() || int(s.order.Player) >= game.MaxPlayers {
 		return ErrMessage
 	}
 	return nil

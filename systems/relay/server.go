@@ -99,7 +99,7 @@ func (s *Server) OldestServable() ecs.Tick {
 // Stamp enters an order into the match. Stamps never fall: orders are executed in the order in which they were
 // stamped. It panics on an order that no peer would take.
 func (s *Server) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
-	if !o.Kind.Valid() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
+	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
 		panic(fmt.Sprintf("relay: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
 	}
 	next := stampedOrder{tick: max(s.done+s.ahead(), s.stamped.tick), order: o}
@@ -170,6 +170,11 @@ func (s *Server) Adopt(final systems.FinalTick) error {
 	}
 	if len(final.Orders) > maxOrdersPerTick {
 		return fmt.Errorf("relay: tick %d has %d orders, at most %d", final.Tick, len(final.Orders), maxOrdersPerTick)
+	}
+	for i := range final.Orders {
+		if kind := final.Orders[i].Kind; !kind.Shared() {
+			return fmt.Errorf("relay: tick %d has an order of kind %d, which no client would take", final.Tick, kind)
+		}
 	}
 	s.inputs, s.before = s.before, s.inputs
 	copy(s.inputs, final.Inputs)

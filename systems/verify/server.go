@@ -88,7 +88,7 @@ func (s *Server) OldestServable() ecs.Tick {
 // Stamp enters an order into the next tick: clients simulate nothing, so nobody needs to hear of it before. It panics
 // on an order that no peer would take.
 func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
-	if !o.Kind.Valid() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
+	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
 		panic(fmt.Sprintf("verify: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
 	}
 	o.Payload = bytes.Clone(o.Payload) // the caller's
