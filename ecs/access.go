@@ -16,7 +16,8 @@ type Access[T, P any] struct {
 func Read[T any](c *Component[T]) Access[T, T] { return Access[T, T]{component: c.declaration} }
 
 // Write declares that the component is written: rows yield a pointer, and the pages that hold rows of the query count
-// as written.
+// as written. In a world that predicts, a query that writes anything yields only the rows it may write; see
+// World.SetPredicted.
 func Write[T any](c *Component[T]) Access[T, *T] {
 	return Access[T, *T]{component: c.declaration, write: true}
 }
@@ -37,6 +38,7 @@ func Without(components ...AnyComponent) Filter { return Filter{components: comp
 type plan struct {
 	used    []*declaration
 	write   []bool
+	writes  bool // one of write
 	with    []*declaration
 	without []*declaration
 }
@@ -58,6 +60,7 @@ func newPlan(filters []Filter) plan {
 func (p *plan) use(d *declaration, write bool) {
 	p.used = append(p.used, d)
 	p.write = append(p.write, write)
+	p.writes = p.writes || write
 }
 
 // maxUsed is the most components a query yields.
@@ -77,6 +80,7 @@ type cursor struct {
 	owner int
 	block int
 	used  [maxUsed]*column
+	limit *RowSet // the rows that may be visited, nil for all
 
 	// After nextRun: the run's first row in each used column, and its identity.
 	run     [maxUsed]unsafe.Pointer
@@ -89,6 +93,9 @@ func (c *cursor) next() bool {
 	if c.used[0] == nil {
 		for i, d := range c.plan.used {
 			c.used[i] = w.column(d)
+		}
+		if c.plan.writes {
+			c.limit = w.limit.open
 		}
 	}
 	identity := w.identity()
@@ -111,6 +118,9 @@ func (c *cursor) next() bool {
 
 // match narrows set to the rows of block k that have what the plan asks for.
 func (c *cursor) match(set uint64, k int) uint64 {
+	if c.limit != nil {
+		set &= c.limit.word(Owner(c.owner), k)
+	}
 	for i := range c.plan.used {
 		set &= c.used[i].regions[c.owner].word(k)
 	}
@@ -222,7 +232,7 @@ func (c *cursor) follow(from, to int) int {
 		r := &col.regions[c.owner]
 		to = r.joinedUntil(col.info, from, fullUntil(r.words, from, to))
 	}
-	if len(c.plan.with)+len(c.plan.without) > 0 {
+	if len(c.plan.with)+len(c.plan.without) > 0 || c.limit != nil {
 		for k := from; k < to; k++ {
 			if c.match(fullBlock, k) != fullBlock {
 				to = k

@@ -87,7 +87,8 @@ func (c *Component[T]) Read(w *World, e Entity) (value T, ok bool) {
 	return *(*T)(col.rowOf(r, i)), true
 }
 
-// Write returns a pointer to e's value and declares that it is written, or nil if e is gone or has no such component.
+// Write returns a pointer to e's value and declares that it is written, or nil if e is gone, has no such component or is
+// not to be written in this tick (see World.SetPredicted).
 // The pointer is for this system only: keep the Entity, not the pointer.
 func (c *Component[T]) Write(w *World, e Entity) *T {
 	col := w.column(c.declaration)
@@ -95,14 +96,14 @@ func (c *Component[T]) Write(w *World, e Entity) *T {
 		return nil
 	}
 	r, i := &col.regions[e.Owner()], e.Row%regionRows
-	if !r.has(i) {
+	if !r.has(i) || !w.writable(e) {
 		return nil
 	}
 	w.image.markRow(r, col.info, i)
 	return (*T)(col.rowOf(r, i))
 }
 
-// Put stores a value in e, which must have the component; it reports whether it did.
+// Put stores a value in e, which must have the component and be writable; it reports whether it did.
 func (c *Component[T]) Put(w *World, e Entity, value T) bool {
 	p := c.Write(w, e)
 	if p == nil {
@@ -131,7 +132,8 @@ func (c *Component[T]) Typ() reflect.Type { return c.inner.Typ() }
 // entity that is created past the engine has no value.
 func (c *Component[T]) New() unsafe.Pointer { return nil }
 
-// Get returns a pointer to the entry's value and declares that it is written.
+// Get returns a pointer to the entry's value and declares that it is written. It is nil in a tick that must not write
+// the entity (see World.SetPredicted).
 func (c *Component[T]) Get(entry *donburi.Entry) *T {
 	return (*T)(entryRow(entry, c, true))
 }
@@ -139,11 +141,20 @@ func (c *Component[T]) Get(entry *donburi.Entry) *T {
 // GetValue returns the entry's value.
 func (c *Component[T]) GetValue(entry *donburi.Entry) T { return *(*T)(entryRow(entry, c, false)) }
 
-// Set copies a value into the entry. Unlike donburi's own Set it does not keep the pointer.
-func (c *Component[T]) Set(entry *donburi.Entry, value *T) { *c.Get(entry) = *value }
+// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does not
+// keep the pointer.
+func (c *Component[T]) Set(entry *donburi.Entry, value *T) {
+	if p := c.Get(entry); p != nil {
+		*p = *value
+	}
+}
 
-// SetValue stores a value in the entry.
-func (c *Component[T]) SetValue(entry *donburi.Entry, value T) { *c.Get(entry) = value }
+// SetValue stores a value in the entry, unless this tick must not write the entity.
+func (c *Component[T]) SetValue(entry *donburi.Entry, value T) {
+	if p := c.Get(entry); p != nil {
+		*p = value
+	}
+}
 
 // Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation
 // iterates with a query, whose order is the same on every machine.

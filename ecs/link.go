@@ -58,7 +58,8 @@ func EntityOf(entry *donburi.Entry) (e Entity, ok bool) {
 	return l.entity, true
 }
 
-// entryRow returns the entry's live row of component c, which it has to have, and marks it if it is to be written.
+// entryRow returns the entry's live row of component c, which it has to have, and marks it if it is to be written. It is
+// nil if that is not allowed in the running tick.
 func entryRow(entry *donburi.Entry, c AnyComponent, write bool) unsafe.Pointer {
 	d, l := c.declared(), linkOf(entry)
 	if l == nil {
@@ -75,6 +76,9 @@ func entryRow(entry *donburi.Entry, c AnyComponent, write bool) unsafe.Pointer {
 		panic(outOfStep(e, "component "+d.name+" points outside the world").Error())
 	}
 	if write {
+		if !w.writable(e) {
+			return nil
+		}
 		w.image.markRow(r, col.info, i)
 	}
 	return p

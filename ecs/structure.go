@@ -55,16 +55,24 @@ func (w *World) Spawn(owner Owner, components ...AnyComponent) Entity {
 		w.image.setBit(&col.regions[owner], col.info, i)
 	}
 	w.hold(owner, i)
+	if rows := w.limit.open; rows != nil && rows.HasOwner(owner) {
+		rows.Add(e.Row)
+	}
 	w.structure.ops = append(w.structure.ops, structureOp{kind: opSpawn, entity: e})
 	return e
 }
 
 // Despawn removes the entity when the running system has returned. An entity that is gone already is left alone.
 func (w *World) Despawn(e Entity) {
-	w.structure.ops = append(w.structure.ops, structureOp{kind: opDespawn, entity: e})
+	if w.changeable(e) {
+		w.structure.ops = append(w.structure.ops, structureOp{kind: opDespawn, entity: e})
+	}
 }
 
 func (w *World) queueAdd(e Entity, c *column, value []byte) {
+	if !w.changeable(e) {
+		return
+	}
 	s := &w.structure
 	from := len(s.bytes)
 	s.bytes = append(s.bytes, value...)
@@ -72,7 +80,9 @@ func (w *World) queueAdd(e Entity, c *column, value []byte) {
 }
 
 func (w *World) queueRemove(e Entity, c *column) {
-	w.structure.ops = append(w.structure.ops, structureOp{kind: opRemove, entity: e, column: c})
+	if w.changeable(e) {
+		w.structure.ops = append(w.structure.ops, structureOp{kind: opRemove, entity: e, column: c})
+	}
 }
 
 // flush carries out the queued changes in call order.
@@ -91,6 +101,9 @@ func (w *World) flush() {
 		case opSpawn:
 			identity := w.identity()
 			w.image.setBit(&identity.regions[owner], identity.info, row)
+			if w.passing(owner) {
+				w.despawn(owner, row)
+			}
 		case opDespawn:
 			w.despawn(owner, row)
 		case opAdd:

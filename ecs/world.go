@@ -22,6 +22,7 @@ type World struct {
 	bridge    *bridge
 	delta     deltaReader
 	sight     sight
+	limit     limit
 	running   bool // inside Step or Setup
 }
 
@@ -127,6 +128,9 @@ func (w *World) SetObserver(o Observer) { w.observer = o }
 func (w *World) Step(in TickInputs) {
 	w.buildStale()
 	w.running = true
+	if w.limit.rows != nil {
+		w.beginLimit()
+	}
 	w.events.reset()
 	c := w.writeCore()
 	c.Tick++
@@ -145,6 +149,9 @@ func (w *World) Step(in TickInputs) {
 		if w.observer != nil {
 			w.observer.Leave(SectionSystems + Section(i))
 		}
+	}
+	if w.limit.open != nil {
+		w.endLimit()
 	}
 	w.releaseHeld()
 	w.forgetViews()

@@ -1,0 +1,104 @@
+package ecs
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// drawRow returns a row near the begin of an owner's region, or at its end.
+func drawRow(t *rapid.T) uint32 {
+	i := rapid.OneOf(rapid.Uint32Range(0, 200), rapid.Just[uint32](regionRows-1)).Draw(t, "row")
+	return uint32(rapid.SampledFrom([]Owner{0, 1, 2, MaxPlayers}).Draw(t, "owner"))<<regionShift | i
+}
+
+// A set is a list of what was done to it: the last word about a row counts, or about its owner.
+func TestRowSetHasWhatWasAddedLast(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s RowSet
+		rows, whole := map[uint32]bool{}, map[Owner]bool{}
+		has := func(row uint32) bool {
+			if in, named := rows[row]; named {
+				return in
+			}
+			return whole[Owner(row>>regionShift)]
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"add":    func(t *rapid.T) { row := drawRow(t); s.Add(row); rows[row] = true },
+			"remove": func(t *rapid.T) { row := drawRow(t); s.Remove(row); rows[row] = false },
+			"owner": func(t *rapid.T) {
+				o := Owner(drawRow(t) >> regionShift)
+				s.AddOwner(o)
+				whole[o] = true
+				for row := range rows {
+					if Owner(row>>regionShift) == o {
+						delete(rows, row)
+					}
+				}
+			},
+			"clear": func(t *rapid.T) {
+				if rapid.IntRange(0, 9).Draw(t, "seldom") == 0 {
+					s.Clear()
+					clear(rows)
+					clear(whole)
+				}
+			},
+			"": func(t *rapid.T) {
+				for range 20 {
+					if row := drawRow(t); s.Has(row) != has(row) {
+						t.Fatalf("Has(%x) is %t", row, s.Has(row))
+					}
+				}
+				for _, o := range []Owner{0, 1, 2, MaxPlayers} {
+					if s.HasOwner(o) != whole[o] {
+						t.Fatalf("HasOwner(%d) is %t", o, s.HasOwner(o))
+					}
+				}
+				checkShares(t, &s)
+			},
+		})
+	})
+}
+
+// checkShares compares what pages are told of a set with what its rows are.
+func checkShares(t *rapid.T, s *RowSet) {
+	o := Owner(drawRow(t) >> regionShift)
+	size := uint32(1) << rapid.IntRange(0, 9).Draw(t, "page")
+	first := rapid.Uint32Range(0, 3).Draw(t, "first") * size
+	n := uint32(0)
+	for i := first; i < first+size; i++ {
+		if s.Has(uint32(o)<<regionShift | i) {
+			n++
+		}
+	}
+	want := shareSome
+	switch n {
+	case 0:
+		want = shareNone
+	case size:
+		want = shareAll
+	}
+	if got := s.shareOf(o, first, first+size); got != want {
+		t.Fatalf("%d of rows [%d, %d) are in the set, shareOf says %d", n, first, first+size, got)
+	}
+}
+
+// Rows come off a wire: one that no game has must neither be kept nor panic.
+func TestRowSetLeavesOutRowsOfNoOwner(t *testing.T) {
+	var s RowSet
+	for _, row := range []uint32{(MaxPlayers + 1) << regionShift, ^uint32(0)} {
+		s.Add(row)
+		s.Remove(row)
+		if s.Has(row) {
+			t.Errorf("the set has row %x", row)
+		}
+	}
+	s.AddOwner(MaxPlayers + 1)
+	if s.AddOwner(255); s.HasOwner(MaxPlayers+1) || s.HasOwner(255) || s.Has(255<<regionShift) {
+		t.Error("the set has an owner that no game has")
+	}
+	var none *RowSet
+	if none.word(0, 0) != 0 || none.shareOf(0, 0, 64) != shareNone || everyRow.shareOf(MaxPlayers, 0, regionRows) != shareAll {
+		t.Error("no set has rows, or the set of all lacks some")
+	}
+}
