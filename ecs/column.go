@@ -17,13 +17,15 @@ type column struct {
 
 // columnInfo is what a column's regions have in common.
 type columnInfo struct {
-	name   string
-	layout *layout
-	index  int     // position in the image: the column's order in checksums, reports and encodings
-	stride uintptr // bytes per row
-	shift  uint8   // log2 of the rows in a page
-	pool   *pool   // pages of rows
-	single bool    // one row for ever: a resource
+	name     string
+	layout   *layout
+	index    int     // position in the image: the column's order in checksums, reports and encodings
+	stride   uintptr // bytes per row
+	shift    uint8   // log2 of the rows in a page
+	pool     *pool   // pages of rows
+	single   bool    // one row for ever: a resource
+	rounds   bool    // rows are rounded at the end of a tick: by quantise, unless it is nil, and to their steps
+	quantise func(row unsafe.Pointer)
 }
 
 // pageShift returns log2 of the rows in a page of rows of this size: the most that fit pageBytes, at least one.

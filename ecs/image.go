@@ -21,6 +21,8 @@ type image struct {
 	patrol  uint32 // next page that save compares although nobody marked it
 	strays  uint64 // pages found changed although nobody marked them
 	game    *Game
+	rounds  bool // a column has rows that are rounded
+	bytes   int  // of live pages
 	// fingerprint is the game's, for the image as bytes.
 	fingerprint uint64
 }
@@ -43,6 +45,7 @@ func newImage(infos []*columnInfo, owners int) *image {
 	for i, info := range infos {
 		ci := *info
 		ci.pool = &pool{bytes: int(ci.stride) << ci.shift}
+		im.rounds = im.rounds || ci.rounds
 		im.pools = append(im.pools, ci.pool)
 		n := owners
 		if ci.single {
@@ -77,6 +80,7 @@ func (im *image) addStores(c *column, o Owner) {
 // addPage makes mem the next page of s.
 func (im *image) addPage(s *store, mem []byte) {
 	index := uint32(len(s.pages))
+	im.bytes += len(mem)
 	s.pages = append(s.pages, uint32(len(im.live)))
 	s.mem = append(s.mem, unsafe.Pointer(unsafe.SliceData(mem)))
 	im.live = append(im.live, livePage{mem: mem, salt: s.info.salt(int(index)), store: s, index: index})

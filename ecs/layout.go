@@ -20,8 +20,10 @@ type layout struct {
 	bools   []uintptr
 	presses []uintptr // booleans tagged `tendon:"press"`
 	lists   []listSpan
+	scalars []scalar // what a row says, in the order of fields
+	steps   bool     // a scalar is counted in steps
 	floats  bool
-	// fingerprint is a hash of every leaf's path, kind and offset, and of which are presses.
+	// fingerprint is a hash of every leaf's path, kind and offset, of which are presses, and of the steps.
 	fingerprint uint64
 }
 
@@ -62,7 +64,7 @@ func (e *RegistrationError) Error() string {
 // layoutOf walks t and returns its layout, or an error that names the field which is not plain data.
 func layoutOf(what, name string, t reflect.Type) (*layout, error) {
 	l := &layout{typ: t, size: t.Size()}
-	walk := layoutWalk{layout: l, what: what, name: name}
+	walk := layoutWalk{layout: l, what: what, name: name, groups: map[string]int{}}
 	if t.Size() > maxRowBytes {
 		return nil, walk.refuse("", fmt.Sprintf("is %d bytes, more than %d; split it, so that one write does not copy all of it", t.Size(), maxRowBytes))
 	}
@@ -83,6 +85,8 @@ func layoutOf(what, name string, t reflect.Type) (*layout, error) {
 type layoutWalk struct {
 	*layout
 	what, name string
+	group      string // the declared vector that the walk is in
+	groups     map[string]int
 }
 
 func (w layoutWalk) refuse(path, problem string) error {
@@ -94,20 +98,19 @@ func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag refle
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
-		w.leaf(t, path, offset, tag)
-		return nil
+		return w.leaf(t, path, offset, tag)
 	case reflect.Array:
 		return w.array(t, path, offset, tag)
 	case reflect.Struct:
 		if shape, ok := listShapeOf(t); ok {
-			return w.list(t, shape, path, offset)
+			return w.list(t, shape, path, offset, tag)
 		}
-		return w.structure(t, path, offset)
+		return w.structure(t, path, offset, tag)
 	}
 	return w.refuse(path, notPlain(t))
 }
 
-func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) {
+func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
 	w.fields = append(w.fields, field{path: path, typ: t, offset: offset, size: t.Size()})
 	switch t.Kind() {
 	case reflect.Bool:
@@ -118,6 +121,7 @@ func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag reflec
 	case reflect.Float32, reflect.Float64:
 		w.floats = true
 	}
+	return w.scalar(t, path, offset, tag)
 }
 
 func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
@@ -133,9 +137,15 @@ func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag refle
 	return nil
 }
 
-func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr) error {
+func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
+	if isVector(t) {
+		w.group = path
+	}
 	for i := range t.NumField() {
 		f, into := t.Field(i), w
+		if stepOf(tag) != "" && stepOf(f.Tag) == "" {
+			f.Tag = tag
+		}
 		if f.Name == "_" { // declared padding: plain, but without a value
 			into = w.aside()
 		}
@@ -147,18 +157,23 @@ func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr) error
 }
 
 // list appends the count and the slots of a List.
-func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset uintptr) error {
+func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset uintptr, tag reflect.StructTag) error {
 	if shape.items.Kind() != reflect.Array || shape.items.Elem() != shape.elem || shape.items.Len() == 0 || shape.elem.Size() == 0 {
 		return w.refuse(path, fmt.Sprintf("a list of %s wants the array type that holds them, not %s; use ecs.List[%s, [8]%s] for at most 8",
 			shape.elem, shape.items, shape.elem.Name(), shape.elem.Name()))
 	}
 	w.lists = append(w.lists, listSpan{offset: offset + t.Field(0).Offset, most: uint32(shape.items.Len())})
-	w.leaf(t.Field(0).Type, joinPath(path, "Len"), offset+t.Field(0).Offset, "")
-	return w.array(shape.items, path, offset+t.Field(2).Offset, "")
+	if err := w.leaf(t.Field(0).Type, joinPath(path, "Len"), offset+t.Field(0).Offset, ""); err != nil {
+		return err
+	}
+	w.scalars[len(w.scalars)-1].most = uint64(shape.items.Len())
+	return w.array(shape.items, path, offset+t.Field(2).Offset, tag)
 }
 
 // aside returns a walk that checks a part of the type without adding leaves.
-func (w layoutWalk) aside() layoutWalk { return layoutWalk{&layout{typ: w.typ}, w.what, w.name} }
+func (w layoutWalk) aside() layoutWalk {
+	return layoutWalk{layout: &layout{typ: w.typ}, what: w.what, name: w.name, groups: map[string]int{}}
+}
 
 func joinPath(path, name string) string {
 	if path == "" {
@@ -207,6 +222,11 @@ func (l *layout) hash() uint64 {
 		fmt.Fprintf(&d, "%s %d %d %d;", f.path, f.typ.Kind(), f.offset, f.size)
 	}
 	fmt.Fprintf(&d, "size %d presses %d", l.size, l.presses)
+	for i := range l.scalars {
+		if s := &l.scalars[i]; s.step > 0 {
+			fmt.Fprintf(&d, " step %d %d", i, s.step)
+		}
+	}
 	return d.Sum64()
 }
 

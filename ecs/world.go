@@ -69,6 +69,7 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 		w.running = true
 		g.Setup(w)
 		w.flush()
+		w.image.round()
 		w.releaseHeld()
 		w.running = false
 		w.invalidate() // Setup may have asked for derived data of a state half built
@@ -99,7 +100,8 @@ func engineLayout[T any]() *layout {
 }
 
 func infoOf(d *declaration, single bool) *columnInfo {
-	info := &columnInfo{name: d.name, layout: d.layout, stride: d.layout.size, single: single}
+	info := &columnInfo{name: d.name, layout: d.layout, stride: d.layout.size, single: single, quantise: d.roles.quantise}
+	info.rounds = info.stride > 0 && (d.layout.steps || info.quantise != nil)
 	if !single && info.stride > 0 {
 		info.shift = pageShift(info.stride)
 	}
@@ -150,6 +152,7 @@ func (w *World) Step(in TickInputs) {
 			w.observer.Leave(SectionSystems + Section(i))
 		}
 	}
+	w.image.round()
 	if w.limit.open != nil {
 		w.endLimit()
 	}

@@ -1,0 +1,250 @@
+package ecs
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"testing"
+)
+
+// told makes the replica the state now, of which it holds base.
+func tell(t *testing.T, replica *World, base, now *Snapshot, c *Changed) {
+	t.Helper()
+	c.Find(base, now)
+	if err := replica.PutTick(now.Tick(), now.Players()); err != nil {
+		t.Fatal(err)
+	}
+	for row := range c.Rows {
+		e, set, values := now.AppendScalars(nil, row)
+		if e.IsZero() {
+			if !replica.DropRow(row) {
+				t.Fatalf("row %d is not there to be dropped", row)
+			}
+		} else if err := replica.PutEntity(e, set, values); err != nil {
+			t.Fatalf("entity %v: %v", e, err)
+		}
+	}
+	for i := range now.image.game.Resources {
+		if c.Resource(i) {
+			if err := replica.PutResource(i, now.AppendResource(nil, i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// sameGameState reports whether two states hold the same, but for inputs and random source, which a replica is not told.
+func sameGameState(a, b *Snapshot) bool {
+	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
+	return slices.Equal(x[columnIdentity:], y[columnIdentity:]) && a.Players() == b.Players() && a.Tick() == b.Tick()
+}
+
+// A replica is byte for byte what the server has, though it only hears of the rows that changed and of their scalars.
+func TestAReplicaThatHearsOfWhatChangedIsEqualByteForByte(t *testing.T) {
+	w, replica := newWorld(t, busyGame()), newWorld(t, busyGame())
+	var states [2]Snapshot
+	var c Changed
+	heard, base := 0, &Snapshot{}
+	for i := range 400 {
+		now := &states[i%2]
+		play(w, w.Tick()+Tick(1+i%3))
+		w.Save(now)
+		tell(t, replica, base, now, &c)
+		for range c.Rows {
+			heard++
+		}
+		if got := saved(replica); !sameGameState(got, now) {
+			d, _ := FirstDifference(now, got)
+			t.Fatalf("tick %d: %v", now.Tick(), d)
+		}
+		base = now
+	}
+	if heard < 2000 {
+		t.Errorf("only %d rows changed: the test shows nothing", heard)
+	}
+	// Spawning goes on where the server's does: the lowest free row is the same.
+	if a, b := w.Spawn(OwnedBy(0)), replica.Spawn(OwnedBy(0)); a != b {
+		t.Errorf("the next entity is %v here and %v there", a, b)
+	}
+}
+
+// What a row that did not change costs is nothing, so none may be named; and none that changed may be missed.
+func TestChangedRowsAreThoseOfWhichSomethingDiffers(t *testing.T) {
+	w := newWorld(t, busyGame())
+	var base, now Snapshot
+	var c Changed
+	for range 100 {
+		w.Save(&base)
+		play(w, w.Tick()+2)
+		w.Save(&now)
+		c.Find(&base, &now)
+		named := map[uint32]bool{}
+		for row := range c.Rows {
+			if named[row] {
+				t.Fatalf("row %d is named twice", row)
+			}
+			named[row] = true
+		}
+		for o := range uint32(5) {
+			for i := range uint32(300) {
+				row := o<<regionShift | i
+				e, set, values := base.AppendScalars(nil, row)
+				e2, set2, values2 := now.AppendScalars(nil, row)
+				if differs := e != e2 || set != set2 || !slices.Equal(values, values2); differs != named[row] {
+					t.Fatalf("row %d differs: %v, named: %v", row, differs, named[row])
+				}
+			}
+		}
+	}
+}
+
+// What a client is told comes off a wire: nothing that no program could have stored may get into a world.
+func TestAReplicaRefusesWhatNoProgramCouldHaveStored(t *testing.T) {
+	w := newWorld(t, grainGame())
+	w.Step(TickInputs{})
+	e, _ := firstEntity(w)
+	_, set, good := saved(w).AppendScalars(nil, e.Row)
+	before := saved(w)
+	change := func(i int, v uint64) []uint64 {
+		values := slices.Clone(good)
+		values[i] = v
+		return values
+	}
+	scalars := w.game.ComponentScalars(0)
+	at := func(path string) int {
+		return slices.IndexFunc(scalars, func(s Scalar) bool { return s.Path == path })
+	}
+	cases := map[string]struct {
+		e      Entity
+		set    ComponentSet
+		values []uint64
+		want   error
+	}{
+		"no row":              {Entity{}, set, good, ErrReplicaEntity},
+		"no such owner":       {Entity{Row: 3 << regionShift}, set, good, ErrReplicaEntity},
+		"born later":          {Entity{Row: 1, Born: 2}, set, good, ErrReplicaEntity},
+		"too few":             {e, set, good[1:], ErrReplicaValues},
+		"too many":            {e, set, append(slices.Clone(good), 0), ErrReplicaValues},
+		"no such component":   {e, 4, nil, ErrReplicaValues},
+		"too many steps":      {e, set, change(at("Pos.X"), 1<<40), ErrReplicaValues},
+		"too few steps":       {e, set, change(at("Pos.X"), ^uint64(1<<40)), ErrReplicaValues},
+		"a float's steps":     {e, set, change(at("Hue"), 1<<24+1), ErrReplicaValues},
+		"a double's steps":    {e, set, change(at("Fine"), 1<<53+1), ErrReplicaValues},
+		"beyond its steps":    {e, set, change(at("Fine"), 1<<63), ErrReplicaValues},
+		"a list too long":     {e, set, change(at("Path.Len"), 3), ErrReplicaValues},
+		"far above all rows":  {Entity{Row: regionRows - 1}, set, good, ErrReplicaMemory},
+		"an owner's last row": {Entity{Row: 2<<regionShift - 1}, set, good, ErrReplicaMemory},
+	}
+	for name, c := range cases {
+		if err := w.PutEntity(c.e, c.set, c.values); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	if w.PutResource(0, []uint64{1 << 31}) == nil || w.PutResource(0, nil) == nil || w.PutTick(1, 1<<2) == nil {
+		t.Error("a resource or the players are not checked")
+	}
+	if w.DropRow(0) || w.DropRow(1<<31) || w.DropRow(77) {
+		t.Error("a row is dropped in which nothing is")
+	}
+	if d, differs := FirstDifference(before, saved(w)); differs {
+		t.Errorf("something refused left a trace: %v", d)
+	}
+}
+
+type tKinds struct {
+	A bool
+	B int8
+	C int16
+	_ int32
+	D int32
+	E uint32
+	F int64
+	G uint64
+	H uint16
+	I uint8
+	_ [5]uint8
+	J float32
+	_ uint32
+	K float64
+	L Entity
+}
+
+var cKinds = NewComponent[tKinds]("kinds")
+
+// Every kind of field must come through at its ends, or a value gets stuck on its way for ever; NaN is told as 0.
+func TestScalarsOfEveryKindComeBack(t *testing.T) {
+	g := tGame()
+	g.Components = Components(cKinds)
+	w, replica := newWorld(t, g), newWorld(t, g)
+	e := w.Spawn(OwnedByWorld, cKinds)
+	w.Step(TickInputs{})
+	inf := math.Inf(-1)
+	for _, v := range []tKinds{
+		{},
+		{A: true, B: -128, C: -32768, D: math.MinInt32, E: math.MaxUint32, F: math.MinInt64, G: math.MaxUint64, H: 65535, I: 255, J: -0.1, K: inf, L: Entity{Row: 9, Born: 1 << 40}},
+		{B: 127, C: 32767, D: math.MaxInt32, F: math.MaxInt64, J: math.MaxFloat32, K: math.SmallestNonzeroFloat64},
+		{J: float32(math.NaN()), K: math.NaN()},
+	} {
+		cKinds.Put(w, e, v)
+		if v.K != v.K {
+			v.J, v.K = 0, 0
+		}
+		replica.PutTick(w.Tick(), 0)
+		_, set, values := saved(w).AppendScalars(nil, e.Row)
+		if err := replica.PutEntity(e, set, values); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := cKinds.Read(replica, e); !ok || got != v {
+			t.Errorf("%+v came back as %+v", v, got)
+		}
+	}
+	_, set, good := saved(w).AppendScalars(nil, e.Row)
+	for i, bad := range []uint64{2, 128, 1 << 15, 1 << 31, 1 << 32, 0, 0, 1 << 16, 256, 0x7fc00000, math.Float64bits(math.NaN())} {
+		values := slices.Clone(good)
+		if values[i] = bad; bad != 0 && replica.PutEntity(e, set, values) == nil {
+			t.Errorf("scalar %d may be %x", i, bad)
+		}
+	}
+}
+
+// Scalars of one declared field share statistics; those of different fields do not.
+func TestScalarsOfOneFieldAreOneGroup(t *testing.T) {
+	g := grainGame()
+	groups := map[string]int{}
+	for _, s := range g.ComponentScalars(0) {
+		groups[s.Path] = s.Group
+	}
+	if groups["Pos.X"] != groups["Pos.Y"] || groups["Path[0]"] != groups["Path[1]"] || groups["Path[0]"] == groups["Path.Len"] || groups["Pos.X"] == groups["Third"] {
+		t.Errorf("groups are %v", groups)
+	}
+}
+
+// A server tells dozens of clients of hundreds of entities in every tick.
+func TestTellingAReplicaAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	w, replica := newWorld(t, busyGame()), newWorld(t, busyGame())
+	var base, now Snapshot
+	var c Changed
+	play(w, 60)
+	w.Save(&base)
+	tell(t, replica, &Snapshot{}, &base, &c)
+	play(w, 61)
+	w.Save(&now)
+	values := make([]uint64, 0, 100)
+	if n := testing.AllocsPerRun(100, func() {
+		c.Find(&base, &now)
+		replica.PutTick(now.Tick(), now.Players())
+		for row := range c.Rows {
+			e, set, scalars := now.AppendScalars(values[:0], row)
+			if e.IsZero() {
+				replica.DropRow(row)
+			} else if replica.PutEntity(e, set, scalars) != nil {
+				t.Fatal("refused")
+			}
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
