@@ -1,0 +1,489 @@
+package interest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tendon/ecs/fixed"
+)
+
+// play makes one random move in all sets and in the model, if there is one.
+func (c *crowd) play(radius fixed.Num, sets []*Sets, m *model) {
+	id := c.IntN(len(c.at[1]))
+	switch p := c.IntN(100); {
+	case p < 3: // a marker is removed; half of the time its id is taken again before anybody hears of it
+		for _, s := range sets {
+			s.Remove(id)
+		}
+		if m != nil {
+			m.remove(id)
+		}
+		if c.IntN(2) == 0 {
+			c.place(sets, m, id, c.step(c.at[1][id], radius/8))
+		}
+	case p < 4: // a watcher leaves; half of the time another takes its index
+		id %= len(c.at[0])
+		for _, s := range sets {
+			s.Unwatch(id)
+		}
+		if m != nil {
+			m.unwatch(id)
+		}
+		if c.IntN(2) == 0 {
+			c.watch(sets, m, id, c.anywhere())
+		}
+	case p < 6:
+		c.place(sets, m, id, c.anywhere())
+	case p < 60:
+		c.place(sets, m, id, c.step(c.at[1][id], radius/6))
+	default:
+		id %= len(c.at[0])
+		c.watch(sets, m, id, c.step(c.at[0][id], radius/6))
+	}
+}
+
+func (c *crowd) place(sets []*Sets, m *model, id int, pos fixed.Vec3) {
+	c.at[1][id] = pos
+	for _, s := range sets {
+		s.Place(id, pos)
+	}
+	if m != nil {
+		m.markers[id] = pos
+	}
+}
+
+func (c *crowd) watch(sets []*Sets, m *model, id int, pos fixed.Vec3) {
+	c.at[0][id] = pos
+	for _, s := range sets {
+		s.Watch(id, pos)
+	}
+	if m != nil {
+		m.watchers[id] = pos
+	}
+}
+
+// Nothing but cost may depend on the backend. The brute force is held to a model that shares no code with it, the others
+// to the brute force, event by event and set by set.
+func TestAOI01AllBackendsEqualBruteForceOver10000RandomMoves(t *testing.T) {
+	const markers, watchers = 24, 12
+	config := Config{Radius: fixed.FromInt(40) + 1, Rate: 10}
+	for seed := range uint64(2) {
+		sets, m := all(t, config), newModel(config, markers)
+		c := &crowd{Rand: rand.New(rand.NewPCG(1, seed)), size: fixed.FromInt(200)}
+		c.at = [2][]fixed.Vec3{make([]fixed.Vec3, watchers), make([]fixed.Vec3, markers)}
+		var seen [kinds]int
+		for move := range 10_000 {
+			c.play(config.Radius, sets, m)
+			want := m.update()
+			for b, s := range sets {
+				if got := s.Update(); !slices.Equal(got, want) {
+					t.Fatalf("seed %d, move %d, %v: %v, want %v", seed, move, Backend(b), got, want)
+				}
+			}
+			for _, e := range want {
+				seen[e.Kind]++
+			}
+			if move%50 == 0 {
+				sameSets(t, sets, m)
+			}
+		}
+		if seen[Enter] < 1000 || seen[Leave] < 500 || seen[Gone] < 200 {
+			t.Errorf("seed %d: too little happened: %v", seed, seen)
+		}
+		if n := sets[Pairs].Counts(); n.Rechecked == 0 || n.Compared > sets[Brute].Counts().Compared/10 {
+			t.Errorf("seed %d: the pair list compared %d pairs and rechecked %d", seed, n.Compared, n.Rechecked)
+		}
+		if n := sets[Grid].Counts().Compared; n > sets[Brute].Counts().Compared*2/3 {
+			t.Errorf("seed %d: the grid compared %d pairs", seed, n)
+		}
+	}
+}
+
+func sameSets(t *testing.T, sets []*Sets, m *model) {
+	t.Helper()
+	for b, s := range sets {
+		total := 0
+		for w := range m.n {
+			for k := range m.n {
+				if _, want := m.outside[[2]int{w, k}]; s.Has(w, k) != want {
+					t.Fatalf("%v: %d has %d: %v", Backend(b), w, k, !want)
+				}
+			}
+			set := slices.Collect(s.Set(w))
+			if !slices.IsSorted(set) {
+				t.Fatalf("%v: the set of %d is %v", Backend(b), w, set)
+			}
+			total += len(set)
+		}
+		if total != len(m.outside) || total != s.Counts().Members {
+			t.Fatalf("%v: %d members, counted %d, want %d", Backend(b), total, s.Counts().Members, len(m.outside))
+		}
+	}
+}
+
+// An enter is a full state, the most expensive thing there is. Neither border may be paid for more than once a second,
+// however fast something goes to and fro across it.
+func TestAOI02OscillationAtTheBorderCostsOneEnterAndLeaveAGracePeriodAtMost(t *testing.T) {
+	const rate, seconds = 60, 20
+	radius := fixed.FromInt(100)
+	for _, border := range []fixed.Num{radius, radius + radius/4} {
+		for _, period := range []int{2, 7, 30, 60, 90, 121, 200, 400} {
+			for b, s := range all(t, Config{Radius: radius, Rate: rate}) {
+				var at []int // ticks of the events of the one pair
+				s.Watch(0, fixed.Vec3{})
+				s.Place(0, fixed.Vec3{})
+				s.Update()
+				for tick := range rate * seconds {
+					d := border - radius/10
+					if tick%period >= period/2 {
+						d = border + radius/10
+					}
+					s.Place(0, fixed.Vec3{Y: d})
+					for range s.Update() {
+						at = append(at, tick)
+					}
+				}
+				if border == radius && len(at) > 0 {
+					t.Errorf("%v, period %d: events at the inner border in ticks %v", Backend(b), period, at)
+				}
+				for i := 2; i < len(at); i++ { // of three events in a row, two are of one kind
+					if at[i]-at[i-2] < rate {
+						t.Errorf("%v, period %d: events in ticks %v", Backend(b), period, at)
+					}
+				}
+			}
+		}
+	}
+}
+
+// From 0.9·R to 1.4·R, both borders are crossed. Then there are events, but still not more than one pair a second.
+func TestAOI02CrossingBothBordersCostsOneEnterAndLeaveAGracePeriodAtMost(t *testing.T) {
+	const rate = 60
+	radius := fixed.FromInt(100)
+	for _, period := range []int{2, 60, 119, 122, 130, 200} {
+		for b, s := range all(t, Config{Radius: radius, Rate: rate}) {
+			s.Watch(0, fixed.Vec3{})
+			events := 0
+			for tick := range rate * 20 {
+				d := radius * 9 / 10
+				if tick%period >= period/2 {
+					d = radius * 14 / 10
+				}
+				s.Place(0, fixed.Vec3{Y: d})
+				events += len(s.Update())
+			}
+			if period <= 119 && events != 1 || period >= 122 && (events < 10 || events > 2*20) {
+				t.Errorf("%v, period %d: %d events in 20 s", Backend(b), period, events)
+			}
+		}
+	}
+}
+
+// The cost of a client must be that of its surroundings. With four and sixteen times the population on four and sixteen
+// times the area, bytes per client stay within 5 %; on the same area they do not, which shows that the test can tell.
+func TestAOI03BytesPerClientAreIndependentOfThePopulationAtConstantDensity(t *testing.T) {
+	small := bytesPerClient(t, 500, 400)
+	for _, v := range []struct{ population, side int }{{2000, 800}, {8000, 1600}} {
+		got := bytesPerClient(t, v.population, v.side)
+		if r := got / small; r < 0.95 || r > 1.05 {
+			t.Errorf("population %d: %.0f bytes a second for a client, %.0f with 500: %.3f", v.population, got, small, r)
+		}
+	}
+	if r := bytesPerClient(t, 2000, 400) / small; r < 3 {
+		t.Errorf("four times the density costs %.2f times the bytes", r)
+	}
+}
+
+// bytesPerClient lets a population walk about on a torus and returns the bytes that a client is sent in a second, if an
+// enter costs 60, a leave 4 and an update 12 bytes, and updates are sent 20 times a second.
+func bytesPerClient(t *testing.T, population, side int) float64 {
+	const watchers, rate, seconds = 150, 20, 4
+	size := fixed.FromInt(side)
+	s, err := New(Config{Radius: fixed.FromInt(50), Rate: rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, uint64(population)))
+	pos, vel := make([]fixed.Vec2, population), make([]fixed.Vec2, population)
+	for i := range pos {
+		pos[i] = fixed.Vec2{X: fixed.Num(r.Int64N(int64(size))), Y: fixed.Num(r.Int64N(int64(size)))}
+		vel[i] = fixed.FromAngle(fixed.Num(r.Int64N(int64(fixed.Tau))), fixed.FromRatio(5, rate))
+	}
+	// Where the torus is cut nobody must hear less: markers near a side stand beyond the other too, and watchers stay
+	// inside.
+	place := func(id int, v fixed.Vec2) { s.Place(id, fixed.Vec3{X: v.X, Y: v.Y}) }
+	margin := fixed.FromInt(80)
+	ghost := func(x fixed.Num) fixed.Num {
+		if x < margin {
+			return x + size
+		}
+		return x - size
+	}
+	bytes := 0
+	for tick := range rate * seconds {
+		for i := range pos {
+			pos[i] = pos[i].Add(vel[i])
+			pos[i].X, pos[i].Y = pos[i].X.Mod(size), pos[i].Y.Mod(size)
+			place(4*i, pos[i])
+			nearX, nearY := pos[i].X < margin || pos[i].X >= size-margin, pos[i].Y < margin || pos[i].Y >= size-margin
+			for k, v := range [3]fixed.Vec2{{X: ghost(pos[i].X), Y: pos[i].Y}, {X: pos[i].X, Y: ghost(pos[i].Y)}, {X: ghost(pos[i].X), Y: ghost(pos[i].Y)}} {
+				if id := 4*i + k + 1; k == 0 && nearX || k == 1 && nearY || k == 2 && nearX && nearY {
+					place(id, v)
+				} else {
+					s.Remove(id)
+				}
+			}
+			if i < watchers {
+				s.Watch(i, fixed.Vec3{X: pos[i].X, Y: pos[i].Y})
+			}
+		}
+		// A watcher that is carried across the cut starts anew; its events of that tick are not a client's.
+		for _, e := range s.Update() {
+			if e.Kind == Enter && tick > 0 && s.Distance(e.Watcher, e.Marker) > fixed.FromInt(45) {
+				bytes += 60
+			} else if e.Kind == Leave {
+				bytes += 4
+			}
+		}
+		bytes += 12 * s.Counts().Members
+	}
+	return float64(bytes) / watchers / seconds
+}
+
+// Whatever the priorities, if the budget is enough for one update of everything in a second, everything is updated every
+// second. Where sizes differ, that holds once they were seen; until then some may be late by a quarter. Where the budget
+// is half as much again, the rest goes by priority: the highest is sent far more often.
+func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(4, seed))
+		rate, n, equal := []int{10, 20, 30, 60}[seed%4], 20+r.IntN(300), seed%3 == 0
+		sizes, priorities, updates := make([]int, n), make([]fixed.Num, n), make([]int, n)
+		total := 0
+		for i := range sizes {
+			if sizes[i] = 24; !equal {
+				sizes[i] = 8 + r.IntN(40)
+			}
+			priorities[i] = fixed.FromInt(1 << r.IntN(8))
+			total += sizes[i]
+		}
+		priorities[0] = fixed.FromInt(1000)
+		budget, ample := (total+rate-1)/rate+slices.Max(sizes), seed/4%2 == 0 // a share and one update of the largest
+		if ample {
+			budget += budget / 2
+		}
+		q := queue(t, QueueConfig{Rate: rate, Bytes: 24})
+		for i := range n { // all at once: every deadline is the same
+			q.Add(i)
+		}
+		longest := 0
+		for fill := range 12 * rate {
+			spent := q.Fill(budget, func(m int) fixed.Num { return priorities[m] }, func(m, room int) int {
+				if sizes[m] > room {
+					return Refused
+				}
+				updates[m]++
+				return sizes[m]
+			})
+			if spent > budget {
+				t.Fatalf("seed %d: %d bytes of %d", seed, spent, budget)
+			}
+			if fill >= 2*rate { // what still waits has waited for at least one more in the next
+				longest = max(longest, q.Counts().Waiting+1)
+			}
+		}
+		c := q.Counts()
+		if longest > rate || c.Longest > rate+rate/4 || equal && c.Late > 0 {
+			t.Errorf("seed %d: %d entities, %d bytes for %d, the longest waits were %d and %d of %d", seed, n, budget, total, c.Longest, longest, rate)
+		}
+		if i := slices.Min(updates); i < 11 || ample && updates[0] < 4*i {
+			t.Errorf("seed %d: the rarest was sent %d times, the highest %d times", seed, i, updates[0])
+		}
+	}
+}
+
+// Members of sets come and go while the queue is kept: who enters is updated within a second, who left is never sent.
+func TestAOI04HoldsForSetsThatChange(t *testing.T) {
+	const rate = 20
+	s, err := New(Config{Radius: fixed.FromInt(50), Rate: rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := queue(t, QueueConfig{Rate: rate, Bytes: 20})
+	c := &crowd{Rand: rand.New(rand.NewPCG(4, 4)), size: fixed.FromInt(300)}
+	c.at = [2][]fixed.Vec3{make([]fixed.Vec3, 1), make([]fixed.Vec3, 300)}
+	for i := range 300 {
+		c.place([]*Sets{s}, nil, i, c.anywhere())
+	}
+	last := make([]int, 300) // tick of the last update, or of the enter
+	sent, largest := 0, 0
+	for tick := range 30 * rate {
+		for i := range 300 {
+			c.place([]*Sets{s}, nil, i, c.step(c.at[1][i], fixed.FromInt(2)))
+		}
+		s.Watch(0, fixed.Vec3{X: fixed.FromInt(tick % 100)})
+		for _, e := range s.Update() {
+			if e.Kind == Enter {
+				q.Add(e.Marker)
+				last[e.Marker] = tick - 1
+			} else {
+				q.Drop(e.Marker)
+			}
+		}
+		largest = max(largest, q.Len())
+		q.Fill(150, func(m int) fixed.Num { // 140 updates of 20 bytes in a second
+			return Weights{Near: fixed.FromInt(20)}.Priority(Facts{Distance: s.Distance(0, m), Radius: fixed.FromInt(50), FiredSince: -1})
+		}, func(m, room int) int {
+			if !s.Has(0, m) {
+				t.Fatalf("tick %d: %d is sent and is not in the set", tick, m)
+			}
+			if room < 20 {
+				return Refused
+			}
+			sent++
+			last[m] = tick
+			return 20
+		})
+		for m := range s.Set(0) {
+			if tick-last[m] >= rate {
+				t.Fatalf("tick %d: %d was last sent in %d", tick, m, last[m])
+			}
+		}
+	}
+	if c := q.Counts(); c.Longest > rate || sent < 1000 || largest < 30 || largest > 120 {
+		t.Errorf("%+v, %d sent, largest set %d", c, sent, largest)
+	}
+}
+
+// The pair list lives by this: what stays near its anchor is compared with nobody, be they thousands.
+func TestAOI05MovementBelowHalfTheRadiusMakesNoPairWork(t *testing.T) {
+	radius := fixed.FromInt(50)
+	s := all(t, Config{Radius: radius, Rate: 60})[Pairs]
+	r := rand.New(rand.NewPCG(5, 5))
+	spot := func() fixed.Vec3 {
+		return fixed.Vec3{X: fixed.FromInt(r.IntN(1000)), Y: fixed.FromInt(r.IntN(1000))}
+	}
+	w, m := make([]fixed.Vec3, 50), make([]fixed.Vec3, 500)
+	for i := range m {
+		m[i] = spot()
+		s.Place(i, m[i])
+	}
+	for i := range w {
+		w[i] = spot()
+		s.Watch(i, w[i])
+	}
+	s.Update()
+	before := s.Counts()
+	if before.Compared != 50*500 {
+		t.Fatalf("%d pairs were compared at first", before.Compared)
+	}
+	below := radius/2 - 1
+	for range 200 {
+		around := func(v fixed.Vec3) fixed.Vec3 {
+			d := fixed.FromAngle(fixed.Num(r.Int64N(int64(fixed.Tau))), fixed.Num(r.Int64N(int64(below))))
+			return fixed.Vec3{X: v.X + d.X, Y: v.Y + d.Y}
+		}
+		for i := range m {
+			s.Place(i, around(m[i]))
+		}
+		for i := range w {
+			s.Watch(i, around(w[i]))
+		}
+		s.Update()
+	}
+	s.Place(7, fixed.Vec3{X: m[7].X + below, Y: m[7].Y})
+	s.Update()
+	after := s.Counts()
+	if after.Compared != before.Compared {
+		t.Errorf("%d pairs were compared", after.Compared-before.Compared)
+	}
+	if after.Enters == before.Enters || after.Rechecked == 0 {
+		t.Error("nobody came near: the test proves nothing")
+	}
+	s.Place(7, fixed.Vec3{X: m[7].X - radius/2, Y: m[7].Y})
+	if s.Update(); s.Counts().Compared != after.Compared+50 {
+		t.Errorf("a move by R/2 compared %d pairs", s.Counts().Compared-after.Compared)
+	}
+}
+
+// A server that is started again, or a second one that follows, must come to the same events in the same order, however
+// the calls of one tick were ordered.
+func TestAOI06TheOrderIsTheSameOnRepeatRuns(t *testing.T) {
+	run := func(b Backend, shuffle uint64) (events []Event) {
+		s := all(t, Config{Radius: fixed.FromInt(60), Rate: 5})[b]
+		r := rand.New(rand.NewPCG(6, 6))
+		calls := rand.New(rand.NewPCG(shuffle, 0))
+		c := &crowd{Rand: r, size: fixed.FromInt(300)}
+		ids := make([]int, 80)
+		pos := make([]fixed.Vec3, len(ids))
+		for i := range ids {
+			ids[i], pos[i] = i, c.anywhere()
+		}
+		for range 100 {
+			for i := range pos {
+				pos[i] = c.step(pos[i], fixed.FromInt(12))
+			}
+			gone := r.IntN(len(ids))
+			if shuffle > 0 {
+				calls.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+			}
+			s.Remove(gone)
+			for _, i := range ids {
+				if s.Place(i, pos[i]); i%2 == 0 {
+					s.Watch(i, pos[i])
+				}
+			}
+			got := s.Update()
+			if !slices.IsSortedFunc(got, func(a, b Event) int {
+				return slices.Compare([]int{a.Watcher, a.Marker, int(a.Kind)}, []int{b.Watcher, b.Marker, int(b.Kind)})
+			}) {
+				t.Fatalf("%v: %v", b, got)
+			}
+			events = append(events, got...)
+		}
+		return events
+	}
+	want := run(Brute, 0)
+	if len(want) < 1000 {
+		t.Fatalf("%d events", len(want))
+	}
+	for b := range backends {
+		for shuffle := range uint64(3) {
+			if !slices.Equal(run(b, shuffle), want) {
+				t.Errorf("%v, order of calls %d: other events", b, shuffle)
+			}
+		}
+	}
+}
+
+// queue returns a new queue.
+func queue(t testing.TB, c QueueConfig) *Queue {
+	q, err := NewQueue(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func ExampleSets() {
+	sets, err := New(Config{Radius: fixed.FromInt(50), Rate: 60})
+	if err != nil {
+		panic(err)
+	}
+	sets.Watch(3, fixed.Vec3{})
+	sets.Place(20, fixed.Vec3{X: fixed.FromInt(30)})
+	sets.Place(21, fixed.Vec3{X: fixed.FromInt(51)})
+	for _, e := range sets.Update() {
+		fmt.Println(e.Watcher, e.Kind, e.Marker)
+	}
+	sets.Remove(20)
+	sets.Place(21, fixed.Vec3{X: fixed.FromInt(50)})
+	for _, e := range sets.Update() {
+		fmt.Println(e.Watcher, e.Kind, e.Marker)
+	}
+	// Output:
+	// 3 enter 20
+	// 3 gone 20
+	// 3 enter 21
+}

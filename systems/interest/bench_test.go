@@ -1,0 +1,129 @@
+package interest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"tendon/ecs/fixed"
+)
+
+// moving is a population that walks at 5 units a second, 60 ticks a second, with about 30 others within a radius of 50.
+type moving struct {
+	size     fixed.Num
+	pos, vel []fixed.Vec2
+	watchers int
+}
+
+func newMoving(population, watchers int) *moving {
+	r := rand.New(rand.NewPCG(8, uint64(population)))
+	m := &moving{size: fixed.FromInt(population * 262).Sqrt(), watchers: watchers}
+	if population > 5000 {
+		m.size = 4 * fixed.FromInt(population/16*262).Sqrt()
+	}
+	for range population {
+		m.pos = append(m.pos, fixed.Vec2{X: fixed.Num(r.Int64N(int64(m.size))), Y: fixed.Num(r.Int64N(int64(m.size)))})
+		m.vel = append(m.vel, fixed.FromAngle(fixed.Num(r.Int64N(int64(fixed.Tau))), fixed.FromRatio(5, 60)))
+	}
+	return m
+}
+
+// tick moves everybody, turning at the sides, and brings the sets up to date.
+func (m *moving) tick(s *Sets) []Event {
+	for i := range m.pos {
+		p := m.pos[i].Add(m.vel[i])
+		if p.X < 0 || p.X > m.size {
+			m.vel[i].X = -m.vel[i].X
+		}
+		if p.Y < 0 || p.Y > m.size {
+			m.vel[i].Y = -m.vel[i].Y
+		}
+		m.pos[i] = p
+		s.Place(i, fixed.Vec3{X: p.X, Y: p.Y})
+		if i < m.watchers {
+			s.Watch(i, fixed.Vec3{X: p.X, Y: p.Y})
+		}
+	}
+	return s.Update()
+}
+
+// One tick: all entities move, and all sets are brought up to date.
+func BenchmarkUpdate(b *testing.B) {
+	for _, population := range []int{1000, 10_000} {
+		for _, watchers := range []int{64, population} {
+			for k := range backends {
+				b.Run(fmt.Sprintf("entities=%d/watchers=%d/%v", population, watchers, k), func(b *testing.B) {
+					s, err := New(Config{Radius: fixed.FromInt(50), Rate: 60, Backend: k})
+					if err != nil {
+						b.Fatal(err)
+					}
+					m := newMoving(population, watchers)
+					for range 3 {
+						m.tick(s)
+					}
+					b.ReportAllocs()
+					for b.Loop() {
+						m.tick(s)
+					}
+					b.ReportMetric(float64(s.Counts().Members)/float64(watchers), "members/watcher")
+				})
+			}
+		}
+	}
+}
+
+// One datagram of 533 bytes (256 kbit/s at 60 a second) for one client.
+func BenchmarkFill(b *testing.B) {
+	for _, n := range []int{30, 300, 3000} {
+		b.Run(fmt.Sprintf("entities=%d", n), func(b *testing.B) {
+			q := queue(b, QueueConfig{Rate: 60, Bytes: 12})
+			for i := range n {
+				q.Add(i)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				q.Fill(533, func(m int) fixed.Num { return fixed.FromInt(1 + m&7) }, func(m, room int) int { return min(12, room) })
+			}
+		})
+	}
+}
+
+// A server must not give the collector work in every tick.
+func TestUpdateAndFillAllocateNothingAfterWarmUp(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for b := range backends {
+		s := all(t, Config{Radius: fixed.FromInt(50), Rate: 5})[b]
+		m := newMoving(400, 20)
+		for i := range m.vel {
+			m.vel[i] = m.vel[i].Scale(fixed.FromInt(60))
+		}
+		q := queue(t, QueueConfig{Rate: 20})
+		heard, events := 0, 0
+		tick := func() {
+			s.Remove(7)
+			for _, e := range m.tick(s) {
+				if events++; e.Watcher != 0 {
+					continue
+				}
+				if q.Drop(e.Marker); e.Kind == Enter {
+					q.Add(e.Marker)
+				}
+			}
+			for range s.Set(0) {
+				heard++
+			}
+			q.Fill(200, func(k int) fixed.Num { return s.Distance(0, k) }, func(k, room int) int { return min(room, 20) })
+		}
+		for range 400 {
+			tick()
+		}
+		if n := testing.AllocsPerRun(100, tick); n != 0 {
+			t.Errorf("%v: %v allocations per tick", b, n)
+		}
+		if heard == 0 || events < 1000 || q.Counts().Updates < 1000 || q.Counts().Forced == 0 {
+			t.Errorf("%v: %d heard, %d events, %+v", b, heard, events, q.Counts())
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package interest
+
+import (
+	"slices"
+
+	"tendon/ecs/fixed"
+)
+
+// grid sorts the markers into square cells of size R, columns of whatever height. What is within R of a watcher is in
+// one of the nine cells around it.
+//
+// The plane of cells is folded into a torus of 2^bits by 2^bits buckets, about as many as there are markers. Cells that
+// share a bucket only add markers that are too far; with four buckets or more a side, the nine cells never share one,
+// so nothing is found twice.
+type grid struct {
+	sets   *Sets
+	size   fixed.Num
+	bits   uint
+	bucket []uint32 // by marker; noBucket if it is nowhere
+	start  []uint32 // by bucket: its first item; one more at the end
+	items  []item   // by bucket, then by marker
+	stale  bool     // a marker was placed or removed since the items were sorted
+}
+
+type item struct {
+	pos    fixed.Vec3
+	marker uint32
+}
+
+const (
+	minGridBits = 2
+	noBucket    = 1<<32 - 1
+)
+
+func newGrid(s *Sets, size fixed.Num) *grid {
+	return &grid{sets: s, size: size, bits: minGridBits, stale: true}
+}
+
+func (*grid) watched(int, bool)  {}
+func (g *grid) placed(int, bool) { g.stale = true }
+func (*grid) unwatched(int)      {}
+func (g *grid) removed(int)      { g.stale = true }
+func (*grid) left(int, int)      {}
+
+// cell returns the cell of a coordinate: that divided by the size, rounded down.
+func (g *grid) cell(x fixed.Num) int64 {
+	q := int64(x / g.size)
+	if x%g.size < 0 {
+		q--
+	}
+	return q
+}
+
+// at returns the bucket of a cell.
+func (g *grid) at(cx, cy int64) uint32 {
+	mask := int64(1)<<g.bits - 1
+	return uint32((cy&mask)<<g.bits | cx&mask)
+}
+
+func (g *grid) find(found []uint64) []uint64 {
+	if g.stale {
+		g.sort()
+		g.stale = false
+	}
+	s := g.sets
+	for w := range s.watchers {
+		at := &s.watchers[w]
+		if !at.placed {
+			continue
+		}
+		cx, cy := g.cell(at.pos.X), g.cell(at.pos.Y)
+		for k := range int64(9) {
+			b := g.at(cx+k%3-1, cy+k/3-1)
+			near := g.items[g.start[b]:g.start[b+1]]
+			s.counts.Compared += uint64(len(near))
+			for i := range near {
+				if s.in.covers(&at.pos, &near[i].pos) && !s.has(w, near[i].marker) {
+					found = append(found, pairOf(w, int(near[i].marker)))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// sort sorts the markers by bucket, by counting.
+func (g *grid) sort() {
+	markers := g.sets.markers
+	for 1<<(2*g.bits) < len(markers) {
+		g.bits++
+	}
+	buckets := 1 << (2 * g.bits)
+	g.bucket = slices.Grow(g.bucket[:0], len(markers))[:len(markers)]
+	g.start = slices.Grow(g.start[:0], buckets+1)[:buckets+1]
+	clear(g.start)
+	for m := range markers {
+		g.bucket[m] = noBucket
+		if at := &markers[m]; at.placed {
+			b := g.at(g.cell(at.pos.X), g.cell(at.pos.Y))
+			g.bucket[m] = b
+			g.start[b]++
+		}
+	}
+	total := uint32(0)
+	for b := range g.start { // from the number of items to the end of the bucket
+		total += g.start[b]
+		g.start[b] = total
+	}
+	g.items = slices.Grow(g.items[:0], int(total))[:total]
+	for m := len(markers) - 1; m >= 0; m-- { // from the end to the start
+		if b := g.bucket[m]; b != noBucket {
+			g.start[b]--
+			g.items[g.start[b]] = item{markers[m].pos, uint32(m)}
+		}
+	}
+}
