@@ -26,6 +26,8 @@ type columnInfo struct {
 	single   bool    // one row for ever: a resource
 	rounds   bool    // rows are rounded at the end of a tick: by quantise, unless it is nil, and to their steps
 	quantise func(row unsafe.Pointer)
+
+	roles roles // zero for resources and the engine's own
 }
 
 // pageShift returns log2 of the rows in a page of rows of this size: the most that fit pageBytes, at least one.

@@ -25,6 +25,7 @@ type image struct {
 	bytes   int  // of live pages
 	// fingerprint is the game's, for the image as bytes.
 	fingerprint uint64
+	scratch     []uint64 // two rows, while Deviation compares them
 }
 
 // livePage is a page that systems read and write. base is the page it was equal to when it was last saved or

@@ -1,5 +1,7 @@
 package ecs
 
+import "math/bits"
+
 // RowSet is a set of rows, for saying which rows of a world are on a timeline: single rows, and whole regions of an
 // owner, with the rows that are yet to come. It names rows, not entities, belongs to no world and is no part of any
 // state. The zero RowSet is empty.
@@ -126,4 +128,12 @@ func (s *RowSet) shareOf(o Owner, first, end uint32) share {
 func stretchBits(k, first, end uint32) uint64 {
 	from, to := max(first, k*blockRows)-k*blockRows, min(end, (k+1)*blockRows)-k*blockRows
 	return fullBlock << from & (fullBlock >> (blockRows - to))
+}
+
+// runOf takes the first run of rows out of the set, which is not empty, and returns its first row and its length.
+func runOf(set *uint64) (row, n uint32) {
+	row = uint32(bits.TrailingZeros64(*set))
+	n = uint32(bits.TrailingZeros64(^(*set >> row)))
+	*set &^= fullBlock >> (blockRows - n) << row
+	return row, n
 }

@@ -100,7 +100,7 @@ func engineLayout[T any]() *layout {
 }
 
 func infoOf(d *declaration, single bool) *columnInfo {
-	info := &columnInfo{name: d.name, layout: d.layout, stride: d.layout.size, single: single, quantise: d.roles.quantise}
+	info := &columnInfo{name: d.name, layout: d.layout, stride: d.layout.size, single: single, roles: d.roles, quantise: d.roles.quantise}
 	info.rounds = info.stride > 0 && (d.layout.steps || info.quantise != nil)
 	if !single && info.stride > 0 {
 		info.shift = pageShift(info.stride)
