@@ -82,6 +82,8 @@
 //   - compare states: [Snapshot.Checksum], [Snapshot.ComponentChecksums], [FirstDifference], [Differences]
 //   - send or store a state: [Snapshot.AppendImage], [World.LoadImage]
 //   - send what changed in a state: [Snapshot.AppendDelta], [World.ApplyDelta]
+//   - tell a replica of entities: [Changed], [Snapshot.AppendScalars], [World.PutEntity]; round what a wire carries: the tag
+//     `tendon:"step=1/512"` on a field, Quantise of [Roles]
 //   - check that two peers can play: [Game.Fingerprint], [Game.HasFloats]
 //   - clean, predict and merge inputs: [Game.CleanInput], [Game.PredictInput], [Game.MergeLate]
 //   - find undeclared writes and stale derived data: [World.UndeclaredWrite], [World.CheckDerived]

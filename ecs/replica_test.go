@@ -248,3 +248,40 @@ func TestTellingAReplicaAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// An entity that only gains or loses a component, and one that goes, change nothing but bits of presence.
+func TestAReplicaFollowsComponentsAndFreeRows(t *testing.T) {
+	var list []Entity
+	change := func(w *World) {
+		for range 70 {
+			list = append(list, w.Spawn(OwnedByWorld, cPos))
+		}
+	}
+	g := tGame()
+	g.Systems = Systems(func(w *World) { change(w) })
+	w, replica := newWorld(t, g), newWorld(t, g)
+	w.Step(TickInputs{})
+	var states [4]Snapshot
+	var c Changed
+	base := &Snapshot{}
+	for i, next := range []func(w *World){
+		func(w *World) {},
+		func(w *World) { cTag.Add(w, list[3], struct{}{}); cVel.Add(w, list[4], tVel{}) },
+		func(w *World) { cTag.Remove(w, list[3]); cVel.Remove(w, list[4]); cPos.Remove(w, list[5]) },
+		func(w *World) { w.Despawn(list[0]) },
+	} {
+		change = next
+		replica.structure.hint[OwnedByWorld] = 1 // as if rows had been taken up to there
+		w.Step(TickInputs{})
+		w.Save(&states[i])
+		tell(t, replica, base, &states[i], &c)
+		if got := saved(replica); !sameGameState(got, &states[i]) {
+			d, _ := FirstDifference(&states[i], got)
+			t.Fatalf("change %d: %v", i, d)
+		}
+		base = &states[i]
+	}
+	if a, b := w.Spawn(OwnedByWorld), replica.Spawn(OwnedByWorld); a != b || a.Row != list[0].Row {
+		t.Fatalf("the next entity is %v here and %v there", a, b)
+	}
+}
