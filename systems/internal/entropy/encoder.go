@@ -1,0 +1,128 @@
+package entropy
+
+import "math/bits"
+
+// Encoder appends one code to a byte slice. It allocates only where the slice lacks capacity.
+//
+// The code is a number in [0, 1), written base 256: every value narrows the interval [low, low + width) that it lies
+// in. Bytes that a carry may still change wait in last and full.
+type Encoder struct {
+	out   []byte
+	start int
+	low   uint64 // below 2^33: the bit above 32 is a carry
+	width uint32 // at least 2^24 between values
+	last  byte   // the last byte that a carry can change
+	full  int    // bytes 0xFF behind it
+	begun bool   // last holds a byte
+}
+
+// minWidth is the least width of the interval between two values.
+const minWidth = 1 << 24
+
+// chunkBits is how many bits without a model are coded at once.
+const chunkBits = 16
+
+// Reset begins a code that is appended to dst.
+func (e *Encoder) Reset(dst []byte) {
+	*e = Encoder{out: dst, start: len(dst), width: 1<<32 - 1}
+}
+
+// Bit codes a bit by a model, which learns.
+func (e *Encoder) Bit(m *Model, set bool) {
+	bound := e.width >> probabilityBits * m.odds()
+	if set {
+		e.width = bound
+	} else {
+		e.low += uint64(bound)
+		e.width -= bound
+	}
+	*m = m.learn(set)
+	for e.width < minWidth {
+		e.shift()
+		e.width <<= 8
+	}
+}
+
+// Bits codes the low n bits of v as they are, n in [0, 64].
+func (e *Encoder) Bits(v uint64, n int) {
+	for n > 0 {
+		k := min(n, chunkBits)
+		n -= k
+		e.width >>= k
+		e.low += uint64(e.width) * (v >> n & (1<<k - 1))
+		for e.width < minWidth {
+			e.shift()
+			e.width <<= 8
+		}
+	}
+}
+
+// Number codes v by the models of m.
+func (e *Encoder) Number(m *Number, v uint64) {
+	e.Bit(&m.some, v != 0)
+	if v != 0 {
+		e.NotZero(m, v)
+	}
+}
+
+// NotZero codes a number that is known not to be 0.
+func (e *Encoder) NotZero(m *Number, v uint64) {
+	length, node := bits.Len64(v)-1, 1
+	for i := lengthBits - 1; i >= 0; i-- {
+		bit := length >> i & 1
+		e.Bit(&m.length[node], bit != 0)
+		node = node<<1 | bit
+	}
+	e.Bits(v, length)
+}
+
+// shift moves the highest byte of low out of the interval.
+func (e *Encoder) shift() {
+	if e.low < 0xFF<<24 || e.low >= 1<<32 {
+		carry := byte(e.low >> 32)
+		if e.begun {
+			e.out = append(e.out, e.last+carry)
+		}
+		for ; e.full > 0; e.full-- {
+			e.out = append(e.out, 0xFF+carry)
+		}
+		e.begun, e.last = true, byte(e.low>>24)
+	} else {
+		e.full++
+	}
+	e.low = e.low & 0xFFFFFF << 8
+}
+
+// Len returns how many bytes the code would have if it were finished now.
+func (e *Encoder) Len() int {
+	n := len(e.out) - e.start + e.full + 1
+	if e.begun {
+		n++
+	}
+	return n
+}
+
+// Finish ends the code and returns the slice. One byte more than was shifted out is enough: the interval is so wide
+// that it holds a number whose other bytes are zero.
+func (e *Encoder) Finish() []byte {
+	e.low = (e.low + minWidth - 1) &^ (minWidth - 1)
+	e.shift()
+	e.shift()
+	return e.out
+}
+
+// Mark is a place in a code to which Rewind returns.
+type Mark struct {
+	encoder Encoder
+}
+
+// Mark returns the present place.
+func (e *Encoder) Mark() Mark { return Mark{*e} }
+
+// Rewind takes back what was coded since the mark was taken. What models have learned since is the caller's to take
+// back.
+func (e *Encoder) Rewind(m Mark) {
+	out := e.out
+	*e = m.encoder
+	e.out = out[:len(m.encoder.out)]
+}
