@@ -29,6 +29,7 @@ type host struct {
 	recorders *recorders       // nil: nothing is recorded
 	journals  *journals.Keeper // nil: matches are not journalled
 	matches   *matchKeeper     // nil: decided matches are not kept
+	retrial   *retrial         // nil: no match that was brought back may lack a record
 	cancel    context.CancelFunc
 	ended     chan error
 }
@@ -82,6 +83,9 @@ func startHost(a *app, c hostConfig) (*host, error) {
 	if c.matches != "" { // before a room can decide a match
 		h.matches, unkept = keepMatches(a, c.matches)
 	}
+	if h.matches != nil && h.journals != nil && a.game.Result != nil { // and before one is taken up
+		h.retrial = retry(a.game, h.journals.Left(), func(r matches.Record) { h.record(r); h.matches.wait() }) // one at a time
+	}
 	go func() { h.ended <- h.Run(ctx) }()
 	if h.addr, err = h.find(c.public); err == nil && c.record != "" {
 		if err = writable(c.record); err != nil { // not before the socket is ours: who starts a server twice leaves nothing behind
@@ -131,7 +135,7 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 		if h.journals != nil {
 			d.journal = h.journals.File(name)
 		}
-		rc.Decided = d.take
+		d.hang(rc)
 	}
 	if rec == nil && h.truth == nil {
 		return nil
@@ -152,9 +156,11 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 	return nil
 }
 
-// closeRoom ends a room's journal and recording.
+// closeRoom ends a room's journal and recording. The results are kept before: nobody looks for them in a journal of a
+// match that is over.
 func (h *host) closeRoom(name string, _ *room.Room) {
 	if h.journals != nil {
+		h.matches.wait()
 		h.journals.End(name)
 	}
 	if h.recorders != nil {
@@ -173,6 +179,7 @@ func (h *host) record(r matches.Record) {
 func (h *host) stop() error {
 	h.cancel()
 	err := <-h.ended
+	h.retrial.close()
 	if h.recorders != nil {
 		err = errors.Join(err, h.recorders.verdict())
 	}

@@ -162,6 +162,13 @@ func keepMatches(a *app, path string) (*matchKeeper, error) {
 	})}, nil
 }
 
+// wait returns when all that was recorded is kept. A server without a file has nothing to wait for.
+func (k *matchKeeper) wait() {
+	if k != nil {
+		k.recorder.Wait()
+	}
+}
+
 // close keeps what waits and closes the file. A server without a file has nothing to close.
 func (k *matchKeeper) close() error {
 	if k == nil {

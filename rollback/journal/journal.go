@@ -128,7 +128,7 @@ func (j *Journal) add(r *reader, p *parser, rec *record) {
 			p.fail("there is no image to start from")
 		}
 	case kindSeat:
-		s := Seat{Player: rec.seat, Client: rec.who, Name: string(rec.name), Held: rec.held}
+		s := rec.asSeat()
 		at := sort.Search(len(j.seats), func(i int) bool { return j.seats[i].Player >= s.Player })
 		if at < len(j.seats) && j.seats[at].Player == s.Player {
 			j.seats[at] = s
@@ -191,6 +191,20 @@ func (j *Journal) Ticks(from ecs.Tick) iter.Seq[*Tick] {
 	}
 }
 
+// Seatings returns every change of a seat, in order, each with the last tick before it.
+func (j *Journal) Seatings() iter.Seq2[ecs.Tick, Seat] {
+	return func(yield func(ecs.Tick, Seat) bool) {
+		if len(j.marks) == 0 {
+			return
+		}
+		for r, rec := range j.records(&j.marks[0]) {
+			if rec.kind == kindSeat && !yield(r.at.Tick, rec.asSeat()) {
+				return
+			}
+		}
+	}
+}
+
 // Chain returns the chain at tick f; ok is false if the journal has no such tick.
 func (j *Journal) Chain(f ecs.Tick) (chain Chain, ok bool) {
 	at, ok := j.position(f)
@@ -218,13 +232,23 @@ func (j *Journal) read(f ecs.Tick) iter.Seq[*reader] {
 		if len(j.marks) == 0 || f > j.last.Tick {
 			return
 		}
-		m := &j.marks[max(after-1, 0)]
+		for r, rec := range j.records(&j.marks[max(after-1, 0)]) {
+			if rec.kind == kindTick && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// records returns the records from a mark on, with the reader after each.
+func (j *Journal) records(m *mark) iter.Seq2[*reader, *record] {
+	return func(yield func(*reader, *record) bool) {
 		r, rec := newReader(j.codec, m.at), record{}
 		for at := m.offset; at < len(j.data); {
 			from, to, _ := blockHead(j.data, at)
 			p := parser{rest: j.data[from:to]}
 			for len(p.rest) > 0 {
-				if r.next(&p, &rec); rec.kind == kindTick && !yield(&r) {
+				if r.next(&p, &rec); !yield(&r, &rec) {
 					return
 				}
 			}

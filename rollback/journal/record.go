@@ -34,6 +34,11 @@ type record struct {
 	packed []byte
 }
 
+// asSeat returns what a record of a seat says.
+func (r *record) asSeat() Seat {
+	return Seat{Player: r.seat, Client: r.who, Name: string(r.name), Held: r.held}
+}
+
 // maxImageBytes bounds an image, so that a few bytes of a file cannot ask for any amount of memory. One that is packed
 // badly fits a block with everything else that may wait.
 const maxImageBytes = 128 << 20

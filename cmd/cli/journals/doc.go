@@ -19,6 +19,7 @@
 //	begin                         Open; Keeper.Found says what was brought back
 //	journal a room                Keeper.Open as server.Config.OpenRoom, Keeper.End as CloseRoom
 //	choose what a power cut takes Sync
+//	read what was brought back    Keeper.Left
 //	hear what happens             Config.Told
 //	end                           Keeper.Close
 package journals

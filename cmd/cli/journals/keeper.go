@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,6 +146,26 @@ func openOn(c Config, d disk) (*Keeper, error) {
 
 // Found returns the matches that were brought back, by room.
 func (k *Keeper) Found() []Found { return slices.Clone(k.found) }
+
+// Left is a match that was brought back and that nobody has come back to yet.
+type Left struct {
+	Journal *journal.Journal // up to where it goes on; it may be read by any goroutine
+	File    string           // where its journal lies while the match goes on
+	Ended   string           // and where it will lie when the match is over
+	Written time.Time        // when the process before wrote the last of it
+}
+
+// Left returns the matches that were brought back and wait, by room.
+func (k *Keeper) Left() []Left {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var left []Left
+	for _, name := range slices.Sorted(maps.Keys(k.waiting)) {
+		m := k.waiting[name]
+		left = append(left, Left{Journal: m.journal, File: m.path, Ended: endedPath(m.path), Written: m.written})
+	}
+	return left
+}
 
 // Open hangs a journal on a room that is about to be made: a new one, or that of a match that was brought back, which
 // then goes on in this room. c's Seed and Match are those of a new match, and are changed if it is an old one. An

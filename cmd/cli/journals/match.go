@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tendon/ecs"
 	"tendon/rollback/journal"
@@ -21,7 +22,8 @@ type match struct {
 	path    string
 	journal *journal.Journal
 	world   *ecs.World
-	empty   error // the file did not get as far as a first tick, and why; then the rest is nil
+	written time.Time // when the file was written last
+	empty   error     // the file did not get as far as a first tick, and why; then the rest is nil
 }
 
 // bringBack reads the directory. Nothing in it is changed before everything was found to be in order.
@@ -107,6 +109,10 @@ func (k *Keeper) load(paths []string) ([]*match, error) {
 
 // read brings one match back.
 func (k *Keeper) read(path string) (*match, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
@@ -123,7 +129,7 @@ func (k *Keeper) read(path string) (*match, error) {
 			ErrStrategy, h.Strategy, h.Params, k.config.Strategy, k.config.Params)
 	}
 	world, err := j.World()
-	return &match{path: path, journal: j, world: world}, err
+	return &match{path: path, journal: j, world: world, written: info.ModTime()}, err
 }
 
 // advised adds what to do to an error that does not say so.

@@ -155,7 +155,7 @@ func TestWhoeverAsksNonsenseOrNeverReadsDoesTheServerNoHarm(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if id := add(t, s, sample(1)); id != 1004 {
+	if id := add(t, s, sample(1000)); id != 1004 {
 		t.Errorf("id %d", id)
 	}
 	if got := all(t, path, ""); len(got) != 1004 {

@@ -11,7 +11,7 @@
 // Tasks:
 //
 //   - keep a match for good: [Store.Add], which returns when the disk has it
-//   - keep a match from a loop that must not wait: [Recorder.Add]
+//   - keep a match from a loop that must not wait: [Recorder.Add]; [Recorder.Wait] does
 //   - list matches, newest first: [Read]
 //
 // # Beside a running server

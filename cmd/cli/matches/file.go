@@ -14,9 +14,13 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// The file is a bbolt database with one bucket. Keys are ids, big-endian, so that their order is the order of adding;
+// The file is a bbolt database. In its first bucket, keys are ids, big-endian, so that their order is the order of adding;
 // values are records as JSON. The bucket's name carries the version of this layout.
 var bucket = []byte("tendon matches 1")
+
+// A second bucket says which ends of matches are recorded: its keys are match, tick and room, its values ids. It is
+// complete up to the id that is its sequence, since a build that does not know it may have added records behind it.
+var endsBucket = []byte("tendon matches 1 ends")
 
 // ErrForeign is the error of a file that something else wrote.
 var ErrForeign = errors.New("matches: the file is no record of matches, or one that another version wrote")
@@ -62,13 +66,53 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// adopt makes the bucket of a new file and refuses a file that holds anything else.
+// adopt makes the buckets of a new file, brings those of an old one up to date and refuses a file that holds anything
+// else.
 func adopt(tx *bolt.Tx) error {
-	if empty, err := foreign(tx); !empty || err != nil {
+	empty, err := foreign(tx)
+	if err == nil && empty {
+		_, err = tx.CreateBucket(bucket)
+	}
+	if err != nil {
 		return err
 	}
-	_, err := tx.CreateBucket(bucket)
-	return err
+	ends, err := tx.CreateBucketIfNotExists(endsBucket)
+	if err != nil {
+		return err
+	}
+	last := ends.Sequence()
+	c := tx.Bucket(bucket).Cursor()
+	for k, v := c.Seek(binary.BigEndian.AppendUint64(nil, last+1)); len(k) == 8; k, v = c.Next() {
+		last = binary.BigEndian.Uint64(k)
+		if r, err := decode(last, v); err == nil { // whoever reads a damaged one is told
+			if err := ends.Put(endKey(&r), k); err != nil {
+				return err
+			}
+		}
+	}
+	if last == ends.Sequence() {
+		return nil
+	}
+	return ends.SetSequence(last)
+}
+
+// endKey is the key of a match's end.
+func endKey(r *Record) []byte {
+	key := binary.BigEndian.AppendUint64(make([]byte, 0, 16+len(r.Room)), r.Match)
+	return append(binary.BigEndian.AppendUint64(key, r.Tick), r.Room...)
+}
+
+// recorded returns the id of the record of the same end of the same match, if there is one. A match without a number is
+// no other's.
+func recorded(tx *bolt.Tx, r *Record) (id uint64, ok bool) {
+	if r.Match == 0 {
+		return 0, false
+	}
+	k := tx.Bucket(endsBucket).Get(endKey(r))
+	if len(k) != 8 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(k), true
 }
 
 // foreign reports whether there is no bucket yet; a database with other buckets is an error.
@@ -91,7 +135,15 @@ func put(tx *bolt.Tx, r Record) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return id, b.Put(binary.BigEndian.AppendUint64(nil, id), value)
+	key := binary.BigEndian.AppendUint64(nil, id)
+	if err := b.Put(key, value); err != nil {
+		return 0, err
+	}
+	ends := tx.Bucket(endsBucket)
+	if err := ends.Put(endKey(&r), key); err != nil {
+		return 0, err
+	}
+	return id, ends.SetSequence(id)
 }
 
 // socketOf returns where the process that has the file open is asked. Links to one file lead to one socket.

@@ -8,12 +8,18 @@ import (
 // Recorder adds records to a Store on a goroutine of its own, so that a room never waits for the disk. A record that
 // cannot be kept is lost, counted and told of; the matches go on.
 type Recorder struct {
-	queue    chan Record
+	queue    chan entry
 	ended    chan struct{}
 	complain func(error)
 
 	dropped atomic.Uint64 // the queue was full
 	failed  uint64        // the store refused; belongs to the goroutine until it ended
+}
+
+// entry is a record that waits, or somebody who waits for those before.
+type entry struct {
+	record Record
+	kept   chan struct{} // closed when it is its turn; nil: a record
 }
 
 // queueLength is how many records wait at most: a disk that hangs for a minute loses nothing while every second 17
@@ -27,7 +33,7 @@ func NewRecorder(s *Store, complain func(error)) *Recorder {
 }
 
 func newRecorder(add func(Record) (uint64, error), complain func(error), length int) *Recorder {
-	r := &Recorder{queue: make(chan Record, length), ended: make(chan struct{}), complain: complain}
+	r := &Recorder{queue: make(chan entry, length), ended: make(chan struct{}), complain: complain}
 	go r.run(add)
 	return r
 }
@@ -35,18 +41,29 @@ func newRecorder(add func(Record) (uint64, error), complain func(error), length 
 // Add hands over a record and what it points to. It never waits.
 func (r *Recorder) Add(record Record) {
 	select {
-	case r.queue <- record:
+	case r.queue <- entry{record: record}:
 	default:
 		r.dropped.Add(1)
 	}
+}
+
+// Wait returns when all that was added is kept, or refused. It must not be called after Close.
+func (r *Recorder) Wait() {
+	kept := make(chan struct{})
+	r.queue <- entry{kept: kept}
+	<-kept
 }
 
 // run adds until the queue is closed and empty.
 func (r *Recorder) run(add func(Record) (uint64, error)) {
 	defer close(r.ended)
 	told := false
-	for record := range r.queue {
-		if _, err := add(record); err != nil {
+	for e := range r.queue {
+		if e.kept != nil {
+			close(e.kept)
+			continue
+		}
+		if _, err := add(e.record); err != nil {
 			if r.failed++; r.failed == 1 {
 				r.complain(err)
 			}

@@ -64,3 +64,23 @@ func TestARecorderWhoseDiskRefusesTellsOnceAndGoesOn(t *testing.T) {
 		t.Errorf("told %v", told)
 	}
 }
+
+// Who waits knows that what was added before is kept, and nothing is added for it.
+func TestWaitReturnsWhenEverythingBeforeIsKept(t *testing.T) {
+	release, kept := make(chan struct{}), 0
+	r := newRecorder(func(Record) (uint64, error) {
+		<-release
+		kept++
+		return 0, nil
+	}, func(error) {}, 8)
+	for range 5 {
+		r.Add(Record{})
+	}
+	close(release)
+	if r.Wait(); kept != 5 {
+		t.Errorf("%d of 5 are kept", kept)
+	}
+	if err := r.Close(); err != nil || kept != 5 {
+		t.Errorf("%v, %d", err, kept)
+	}
+}

@@ -43,15 +43,24 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
+// errRecorded ends a transaction that has nothing to add.
+var errRecorded = errors.New("matches: recorded before")
+
 // Add keeps a record for good and returns its id; the record's own is not looked at. It returns when the disk has it.
+// There is one record of a tick of a match in a room: the first that was added stays, and its id is returned. Match 0 is
+// no number, and always another match.
 func (s *Store) Add(r Record) (id uint64, err error) {
 	err = guarded(func() error {
 		return s.db.Update(func(tx *bolt.Tx) error {
+			var there bool
+			if id, there = recorded(tx, &r); there {
+				return errRecorded // so that nothing is written
+			}
 			id, err = put(tx, r)
 			return err
 		})
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errRecorded) {
 		return 0, fmt.Errorf("matches: %s takes no record: %w", s.path, err)
 	}
 	return id, nil

@@ -432,3 +432,53 @@ func TestASecondServerIsRefusedAndTheFirstGoesOn(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A result is recorded once, whoever finds it, and the first record stands: after a restart it is found again. So it is
+// in a file that a build wrote which did not know of that, whole or in part.
+func TestTheEndOfAMatchIsRecordedOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "matches.db")
+	s := open(t, path)
+	first := add(t, s, sample(1))
+	again := sample(1)
+	again.Verdict, again.Result = "replay", "another"
+	if id := add(t, s, again); id != first {
+		t.Errorf("recorded as %d and as %d", first, id)
+	}
+	for _, differs := range []func(*Record){func(r *Record) { r.Room += "x" }, func(r *Record) { r.Match++ }, func(r *Record) { r.Tick++ }} {
+		r := sample(1)
+		differs(&r)
+		add(t, s, r)
+	}
+	add(t, s, Record{Tick: 7})
+	add(t, s, Record{Tick: 7}) // of no number: another match
+	if err := s.db.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket(endsBucket) }); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, s)
+	s = open(t, path)
+	if id := add(t, s, again); id != first {
+		t.Errorf("after the list of ends was made again it is recorded as %d", id)
+	}
+	old := sample(50) // added by a build that knows no ends
+	if err := s.db.Update(func(tx *bolt.Tx) error {
+		value, err := encode(old)
+		if err != nil {
+			return err
+		}
+		id, err := tx.Bucket(bucket).NextSequence()
+		if err != nil {
+			return err
+		}
+		return tx.Bucket(bucket).Put([]byte{7: byte(id)}, value)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	shut(t, s)
+	s = open(t, path)
+	if id := add(t, s, old); id != 7 {
+		t.Errorf("what another build added is recorded again, as %d", id)
+	}
+	if got := all(t, path, ""); len(got) != 7 || got[6].Verdict != "majority" {
+		t.Errorf("%d records: %+v", len(got), got)
+	}
+}

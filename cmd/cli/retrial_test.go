@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tendon/cmd/cli/journals"
+	"tendon/cmd/cli/matches"
+	"tendon/ecs"
+	"tendon/rollback/journal"
+)
+
+// leftBehind returns a match of so many ticks, written at a time, in which ann and bob play from the second tick on; ann
+// leaves after tick 150 and cid sits down in her place, and is in the match from tick 200 on.
+func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, written time.Time) journals.Left {
+	t.Helper()
+	h := journal.HeaderOf(game, 5, "b")
+	h.Room, h.Match, h.Strategy = "main", 99, "lockstep"
+	var out bytes.Buffer
+	w, err := journal.NewWriter(&out, game, h)
+	for f := ecs.Tick(1); f <= ticks && err == nil; f++ {
+		tick := journal.Tick{Tick: f, Inputs: make([]ecs.InputBytes, game.MaxPlayers)}
+		tick.Inputs[0][0] = byte(f / 50 % 2)
+		seat := func(p ecs.Player, name string) {
+			err = w.Seat(journal.Seat{Player: p, Client: uint64(len(name)), Name: name, Held: name != ""})
+		}
+		order := func(k ecs.OrderKind, p ecs.Player) { tick.Orders = append(tick.Orders, ecs.Order{Kind: k, Player: p}) }
+		switch f {
+		case 1:
+			seat(0, "ann")
+			seat(1, "robert")
+		case 2:
+			order(ecs.OrderJoin, 0)
+			order(ecs.OrderJoin, 1)
+		case 151:
+			seat(0, "")
+			order(ecs.OrderLeave, 0)
+		case 160:
+			seat(0, "cid")
+		case 200:
+			order(ecs.OrderJoin, 0)
+		}
+		if err == nil {
+			err = w.Tick(tick)
+		}
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := journal.Open(out.Bytes(), game, "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journals.Left{Journal: j, File: file, Ended: "the end", Written: written}
+}
+
+// What a retrial says of a result is what the room would have said: which tick, what came out, who was in the match then
+// and who held their seats, though others do at the end.
+func TestARetrialTellsEveryResultWithWhoPlayed(t *testing.T) {
+	game, written := testGame(), time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	var told []matches.Record
+	r := retry(game, []journals.Left{leftBehind(t, game, 300, "nowhere", written)}, func(m matches.Record) { told = append(told, m) })
+	<-r.ended
+	r.close()
+	if len(told) != 2 {
+		t.Fatalf("%+v", told)
+	}
+	for i, m := range told {
+		end, names := uint64(120*(i+1)), []string{"ann", "robert"}
+		if i == 1 {
+			names[0] = "cid"
+		}
+		if m.Room != "main" || m.Match != 99 || m.Strategy != "lockstep" || m.Game != "crumbs" || m.Tick != end || m.Verdict != "replay" || m.Replays != 1 ||
+			m.Result != []string{"round 1", "round 2"}[i] || m.Journal != "the end" || len(m.Players) != 2 ||
+			!m.Ended.Equal(written.Add(-time.Duration(300-end)*time.Second/60)) || m.Ended.Sub(m.Started) != 2*time.Second {
+			t.Errorf("%+v", m)
+		}
+		for p, name := range names {
+			if got := m.Players[p]; got.Seat != p || got.Name != name || got.Client != uint64(len(name)) || got.Silent || got.Vote != "" {
+				t.Errorf("tick %d: %+v, want %s", end, got, name)
+			}
+		}
+	}
+}
+
+// A server that stops at once has the next one play what will be brought back again, and plays what will not.
+func TestARetrialThatIsStoppedPlaysOnlyWhatIsOver(t *testing.T) {
+	game, waits := testGame(), filepath.Join(t.TempDir(), "main.journal")
+	write(t, waits, nil, 0o600)
+	var told []uint64
+	left := []journals.Left{leftBehind(t, game, 300, waits, time.Now()), leftBehind(t, game, 130, "nowhere", time.Now())}
+	r := &retrial{game: game, left: left, record: func(m matches.Record) { told = append(told, m.Tick) }, stop: func() {}, ended: make(chan struct{})}
+	r.run(canceled())
+	if !slices.Equal(told, []uint64{120}) {
+		t.Errorf("results of ticks %d", told)
+	}
+}
+
+// pendingRounds plays lockstep in which one of two players, who has fallen silent, keeps every round from being decided
+// by votes, up to a tick after the second round. Its records are in file.
+func pendingRounds(t *testing.T, flags ...string) (c *crew, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	file = filepath.Join(dir, "matches.db")
+	flags = append(flags, "--sync", "lockstep", "--matches", file)
+	c = &crew{t: t, served: served{"lockstep", flags, true}, game: testGame(), dir: filepath.Join(dir, "journals")}
+	c.crumbsServer = serveCrumbs(t, "127.0.0.1:0", c.dir, flags...)
+	c.enter("main", 0)
+	c.enter("main", 1)
+	playOn(t, []*crew{c}, 60)
+	speaks := *c
+	speaks.all = c.all[:1]
+	playOn(t, []*crew{&speaks}, 250)
+	return c, file
+}
+
+// listed returns the records of a file by tick, once there are those of all these ticks.
+func listed(t *testing.T, file string, ticks ...float64) map[float64][]event {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	found := map[float64][]event{}
+	for range 500 {
+		clear(found)
+		for line := range strings.Lines(do(t, testGame(), "matches", "--json", "--file", file).out) {
+			var e event
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			tick, _ := e["tick"].(float64)
+			found[tick] = append(found[tick], e)
+		}
+		if !slices.ContainsFunc(ticks, func(f float64) bool { return len(found[f]) == 0 }) {
+			return found
+		}
+		<-ticker.C
+	}
+	t.Fatalf("of ticks %v, there are records of %v", ticks, found)
+	return nil
+}
+
+// onceEach demands that every tick has one record, in which both players stand.
+func onceEach(t *testing.T, found map[float64][]event) {
+	t.Helper()
+	for tick, records := range found {
+		if players, _ := records[0]["players"].([]any); len(records) != 1 || len(players) != 2 || records[0]["verdict"] != "replay" {
+			t.Errorf("tick %v: %v", tick, records)
+		}
+	}
+}
+
+// A server that is killed between the end of a match and its decision has taken no result with it: the next one finds it
+// in the journal, and however often that happens it is recorded once.
+func TestAResultOutlivesTheServerThatHadItVotedOn(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--relay-only"}} {
+		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
+			slow(t)
+			c, file := pendingRounds(t, flags...)
+			for range 2 {
+				if last := c.kill(func() {})["main"]; last < 240 {
+					t.Fatalf("brought back up to tick %d: no round was pending", last)
+				}
+				onceEach(t, listed(t, file, 120, 240))
+			}
+			if code := c.end(t, os.Interrupt); code != exitFine {
+				t.Errorf("the server exits with %d", code)
+			}
+			onceEach(t, listed(t, file, 120, 240))
+		})
+	}
+}
+
+// Nor has one that is told to stop: it decides with the votes that it has.
+func TestAServerThatStopsDecidesWhatIsVotedOn(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--relay-only"}} {
+		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
+			slow(t)
+			c, file := pendingRounds(t, flags...)
+			if code := c.end(t, syscall.SIGINT); code != exitFine {
+				t.Errorf("the server exits with %d", code)
+			}
+			found := listed(t, file, 120, 240)
+			onceEach(t, found)
+			players := found[240][0]["players"].([]any)
+			if silent := players[1].(map[string]any)["silent"]; silent != true {
+				t.Errorf("who said nothing: %v", players[1])
+			}
+		})
+	}
+}
+
+// canceled returns a context that is over.
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
