@@ -1,0 +1,232 @@
+package interp
+
+import (
+	"fmt"
+	"math"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// Playback is the moment of the server's time that a client shows of entities it does not predict: T_play, in ticks
+// with their fraction. It runs a delay B behind the newest state heard of, so that two states are there to interpolate
+// between, and it never runs at any other pace than 0.96, 1 and 1.02 of real time.
+//
+// Where T_play ought to be follows from stamps, which are ticks of the sender, and their arrival on the local clock,
+// averaged over a second: jitter moves the average a little and the picture not at all.
+type Playback struct {
+	config  PlaybackConfig
+	nominal float64 // least B, ticks
+	most    float64 // largest B, ticks
+	perTime float64 // ticks per nanosecond
+	fast    float64 // weight of a new sample in an average over 1 s
+	slow    float64 // and in one over 2 s
+
+	started  bool
+	last     systems.Time
+	elapsed  float64 // ticks of local time since the first arrival
+	position float64 // T_play
+	pace     float64
+	delay    float64 // B, ticks
+
+	newest   ecs.Tick
+	heard    float64 // elapsed when newest came
+	ahead    float64 // average of stamp − elapsed
+	before   float64 // ahead without the samples of the instant heard
+	samples  int
+	strange  int     // instants in a row whose stamps were out of all reason
+	gap      float64 // average between arrivals, ticks
+	variance float64 // of the gap: fast to grow, slow to shrink
+	stats    PlaybackStats
+}
+
+// PlaybackConfig says what is played and how careful to be.
+type PlaybackConfig struct {
+	// TickRate is the sender's, ticks per second, in [1, 1000].
+	TickRate int
+	// Interval is the time between two sends, in ticks, > 0: 3 for 20 states a second of 60 ticks.
+	Interval float64
+	// Intervals is m, the least delay in intervals, ≥ 1. m − 1 states lost in a row are not seen. Zero: 2.
+	Intervals float64
+	// Jitter is κ: the delay covers the mean time between arrivals and κ of its standard deviations. Zero: 4.
+	Jitter float64
+	// MaxDelay bounds the delay, nanoseconds; silence that is longer counts as an outage, not as jitter. It must not be
+	// less than Intervals·Interval. Zero: 500 ms, or twice Intervals·Interval if that is more.
+	MaxDelay systems.Time
+}
+
+// PlaybackStats counts what happened since the last start.
+type PlaybackStats struct {
+	Late  uint64 // arrivals that found T_play past everything heard of
+	Jumps uint64 // times that T_play was set anew
+}
+
+// The control law is Mirror's (snapshot interpolation): pace +2 % when behind by more than an interval, −4 % when ahead.
+const (
+	catchUp   = 1.02
+	slowDown  = 0.96
+	shrinking = 0.1 // share of what the delay is too large by that goes in a second
+)
+
+// NewPlayback returns a playback that starts with the first arrival.
+func NewPlayback(c PlaybackConfig) (*Playback, error) {
+	if c.Intervals == 0 {
+		c.Intervals = 2
+	}
+	if c.Jitter == 0 {
+		c.Jitter = 4
+	}
+	p := &Playback{config: c, perTime: float64(c.TickRate) / float64(systems.Second), nominal: c.Intervals * c.Interval}
+	switch p.most = float64(c.MaxDelay) * p.perTime; {
+	case c.TickRate < 1 || c.TickRate > 1000:
+		return nil, fmt.Errorf("interp: TickRate is %d, not in [1, 1000]", c.TickRate)
+	case !(c.Interval > 0) || math.IsInf(c.Interval, 0):
+		return nil, fmt.Errorf("interp: Interval is %v ticks, must be > 0", c.Interval)
+	case !(c.Intervals >= 1) || math.IsInf(c.Intervals, 0):
+		return nil, fmt.Errorf("interp: Intervals is %v, must be ≥ 1", c.Intervals)
+	case !(c.Jitter > 0) || math.IsInf(c.Jitter, 0):
+		return nil, fmt.Errorf("interp: Jitter is %v, must be > 0", c.Jitter)
+	case c.MaxDelay == 0:
+		p.most = max(float64(c.TickRate)/2, 2*p.nominal)
+	case p.most < p.nominal*(1-1e-9):
+		return nil, fmt.Errorf("interp: MaxDelay is %d ns, less than Intervals·Interval, which is %v ticks", c.MaxDelay, p.nominal)
+	}
+	perSecond := float64(c.TickRate) / c.Interval
+	p.fast, p.slow = min(2/(perSecond+1), 1), min(2/(2*perSecond+1), 1)
+	return p, nil
+}
+
+// Arrived notes that the server's state of tick stamp is here. Doubles and states that were overtaken are passed over.
+func (p *Playback) Arrived(stamp ecs.Tick, now systems.Time) {
+	if !p.started {
+		p.start(stamp, now)
+		return
+	}
+	p.Advance(now)
+	if stamp <= p.newest {
+		return
+	}
+	// With a delay of needed, the newest state but this would have lasted until now.
+	dry, needed := p.position > float64(p.newest), p.ahead+p.elapsed-float64(p.newest)
+	p.measure(stamp)
+	p.newest, p.heard = stamp, p.elapsed
+	p.delay = max(p.delay, p.wanted())
+	if !dry {
+		return
+	}
+	p.stats.Late++
+	if needed <= p.most {
+		p.delay = max(p.delay, needed)
+	}
+	if p.Drift() < 0 {
+		p.pace = slowDown // however little it is, or the delay had grown in vain
+	}
+}
+
+func (p *Playback) start(stamp ecs.Tick, now systems.Time) {
+	*p = Playback{config: p.config, nominal: p.nominal, most: p.most, perTime: p.perTime, fast: p.fast, slow: p.slow,
+		started: true, last: now, pace: 1, newest: stamp, ahead: float64(stamp), samples: 1, gap: p.config.Interval}
+	p.before = p.ahead
+	p.delay = p.wanted()
+	p.position = p.ahead - p.delay
+}
+
+// measure takes the arrival of a state newer than all before into the averages.
+func (p *Playback) measure(stamp ecs.Tick) {
+	gap, sample := p.elapsed-p.heard, float64(stamp)-p.elapsed
+	if gap <= p.most {
+		off := gap - p.gap
+		p.gap += p.slow * off
+		weight := p.slow
+		if off*off > p.variance {
+			weight = p.fast
+		}
+		p.variance += weight * (off*off - p.variance)
+	}
+	if gap > 0 {
+		p.before = p.ahead
+	}
+	if math.Abs(sample-p.before) <= p.most {
+		// Of states that arrive in one instant the newest tells how far the server is; the others had to wait.
+		p.strange = 0
+		p.samples++
+		p.ahead = p.before + max(p.fast, 1/float64(p.samples))*(sample-p.before)
+		return
+	}
+	// A queue that is worked off after a suspension passes by itself. What stays so for a second is how it is now.
+	if gap > 0 {
+		p.strange++
+	}
+	if float64(p.strange)*p.config.Interval >= float64(p.config.TickRate) {
+		p.ahead, p.before, p.samples, p.strange = sample, sample, 1, 0
+	}
+}
+
+// wanted is the delay that the connection calls for, in ticks.
+func (p *Playback) wanted() float64 {
+	return min(max(p.nominal, p.gap+p.config.Jitter*math.Sqrt(p.variance)), p.most)
+}
+
+// Advance moves T_play to now and returns it; 0 before the first arrival. A clock that went backwards counts as standing
+// still.
+func (p *Playback) Advance(now systems.Time) float64 {
+	if !p.started {
+		return 0
+	}
+	passed := p.passed(now)
+	p.last = now
+	p.elapsed += passed
+	p.position += passed * p.pace
+	if surplus := p.delay - p.wanted(); surplus > 0 {
+		p.delay -= surplus * (1 - math.Exp(-shrinking*passed/float64(p.config.TickRate)))
+	}
+	p.steer()
+	return p.position
+}
+
+// steer sets the pace. A correction that has begun goes on until nothing is wrong, or T_play would stay at the edge.
+func (p *Playback) steer() {
+	drift := p.Drift()
+	switch {
+	case math.Abs(drift) > p.delay:
+		p.position += drift
+		p.pace = 1
+		p.stats.Jumps++
+	case drift > p.config.Interval, drift > 0 && p.pace > 1:
+		p.pace = catchUp
+	case drift < -p.config.Interval, drift < 0 && p.pace < 1:
+		p.pace = slowDown
+	default:
+		p.pace = 1
+	}
+}
+
+// passed returns the ticks from the last Advance to now.
+func (p *Playback) passed(now systems.Time) float64 { return float64(max(now-p.last, 0)) * p.perTime }
+
+// At returns where T_play will be at now, which is not before the last Advance.
+func (p *Playback) At(now systems.Time) float64 { return p.position + p.passed(now)*p.pace }
+
+// Tick returns T_play as of the last Advance or Arrived, in ticks.
+func (p *Playback) Tick() float64 { return p.position }
+
+// Started reports whether anything has arrived.
+func (p *Playback) Started() bool { return p.started }
+
+// Delay returns B, in ticks.
+func (p *Playback) Delay() float64 { return p.delay }
+
+// Drift returns by how many ticks T_play is behind where it ought to be; negative: ahead.
+func (p *Playback) Drift() float64 { return p.ahead + p.elapsed - p.delay - p.position }
+
+// Pace returns how fast T_play runs, 1 = real time.
+func (p *Playback) Pace() float64 { return p.pace }
+
+// Newest returns the newest tick that arrived.
+func (p *Playback) Newest() ecs.Tick { return p.newest }
+
+// Stats returns what was counted.
+func (p *Playback) Stats() PlaybackStats { return p.stats }
+
+// Forget drops everything, for a new connection: playback starts again with the next arrival.
+func (p *Playback) Forget() { p.started = false }

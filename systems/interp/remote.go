@@ -1,0 +1,115 @@
+package interp
+
+import "tendon/ecs"
+
+// Remote is how one entity that this client does not predict is shown: along its track, at the moment of the playback.
+// Where a sample shows that the picture was wrong, an offset keeps it from jumping. While it fades, an entity that moves
+// is not seen to move at more than twice its speed, nor backwards.
+type Remote struct {
+	track   Track
+	offset  Offset
+	at      float64 // up to where the track is shown, in ticks
+	seen    bool    // whether anything was
+	snapped bool    // since then
+	least   float64 // speed at which the offset goes when the entity stands, world units per second
+}
+
+// RemoteConfig says how to show an entity.
+type RemoteConfig struct {
+	Track  TrackConfig
+	Offset OffsetConfig
+}
+
+// Shown is what to draw of an entity.
+type Shown struct {
+	Motion          // Pos is with Offset
+	Bracket Bracket // the states that other components are blended of
+	Offset  Vec     // by how much it is shown beside its track
+	Snapped bool    // it is not where it was: it teleported, or was put right by too much
+}
+
+// fading bounds how fast an offset goes, as a share of the entity's own way: together they stay below twice its speed, with
+// a playback that catches up too, and above zero. longestFade is after how many seconds it is
+// gone in any case: an entity that stands cannot hide it.
+const (
+	fading      = 0.95
+	longestFade = 0.5
+)
+
+// NewRemote returns an entity of which nothing is known.
+func NewRemote(c RemoteConfig) (*Remote, error) {
+	track, err := newTrack(c.Track)
+	if err != nil {
+		return nil, err
+	}
+	offset, err := NewOffset(c.Offset)
+	if err != nil {
+		return nil, err
+	}
+	return &Remote{track: track, offset: offset}, nil
+}
+
+// Put enters a sample, as Track.Put does, while the playback stands at playing.
+func (r *Remote) Put(s Sample, playing float64) bool {
+	before, was := r.track.Motion(playing)
+	if !r.track.Put(s, playing) {
+		return false
+	}
+	r.absorb(before, was, playing)
+	return true
+}
+
+// Rest notes that in tick c the entity still was as in the last sample before it.
+func (r *Remote) Rest(c ecs.Tick, playing float64) {
+	before, was := r.track.Motion(playing)
+	r.track.Rest(c)
+	r.absorb(before, was, playing)
+}
+
+// absorb takes into the offset by how much the picture would jump.
+func (r *Remote) absorb(before Motion, was Bracket, playing float64) {
+	if !r.seen || was.Kind == Unknown || r.track.TeleportedIn(r.at, playing) {
+		return
+	}
+	after, _ := r.track.Motion(playing)
+	jump := before.Pos.Sub(after.Pos)
+	if jump == (Vec{}) {
+		return
+	}
+	r.snapped = r.offset.Add(jump) || r.snapped
+	r.least = r.offset.Value().Len() / longestFade
+	r.at = playing // up to here the picture follows the track as it was
+}
+
+// Show returns what to draw when the playback stands at playing. The bracket's Kind is Unknown while there is nothing to
+// draw.
+func (r *Remote) Show(playing float64) (s Shown) {
+	s.Motion, s.Bracket = r.track.Motion(playing)
+	if s.Bracket.Kind == Unknown {
+		return s
+	}
+	s.Snapped = r.snapped
+	if r.seen && r.track.TeleportedIn(r.at, playing) {
+		s.Snapped = true
+		r.offset.Clear()
+	}
+	if r.offset.Value() != (Vec{}) {
+		seconds := max(r.track.seconds(playing-r.at), 0)
+		from, _ := r.track.Motion(r.at)
+		r.offset.Fade(seconds, max(fading*s.Pos.Sub(from.Pos).Len(), r.least*seconds))
+	}
+	s.Offset = r.offset.Value()
+	s.Pos = s.Pos.Add(s.Offset)
+	r.at, r.seen, r.snapped = playing, true, false
+	return s
+}
+
+// Track is what was heard of the entity. It is for reading: what is put into it past the Remote makes the picture jump.
+func (r *Remote) Track() *Track { return &r.track }
+
+// Clear drops everything, for another entity or a new connection.
+func (r *Remote) Clear() {
+	r.track.Clear()
+	r.offset.Clear()
+	r.at, r.seen, r.snapped, r.least = 0, false, false, 0
+}
