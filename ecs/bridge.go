@@ -33,7 +33,7 @@ type bridge struct {
 
 	view     bool              // donburi entities may have components of their own, which survive
 	carried  []carriedValue    // of entities that are recreated with other components
-	appeared []Entity          // new since the last asking, in the order of rows
+	appeared []Entity          // new since a view was dressed last
 	patrol   bridgedBlockIndex // the block that was verified last
 }
 
@@ -129,7 +129,6 @@ func (w *World) bring() *bridge {
 		return b
 	}
 	b.changes = w.structure.changes
-	b.appeared = b.appeared[:0]
 	identity := w.identity()
 	for o := range identity.regions {
 		known := b.blocks[o]

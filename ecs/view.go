@@ -7,7 +7,7 @@ import (
 // View is what a game draws: a world of interpolated copies, in step entity by entity with the simulation. Draw from
 // it with queries over Sim or with donburi code over World; both see the same values.
 //
-// What is written into a View changes nothing in the simulation and lasts until the next Update. The game's own
+// What is written into a View changes nothing in the simulation and lasts until the next Update or Compose. The game's own
 // components that Game.Dress adds to entries of World stay for as long as the entity is shown, whatever is rewound
 // meanwhile. A View is used on the goroutine of the world whose snapshots it shows.
 type View struct {
@@ -17,8 +17,7 @@ type View struct {
 	Alpha float64       // how far the way from the state before Tick to Tick is shown, in [0, 1]
 	Seat  int           // the player who watches, −1 for a spectator
 
-	roles  []roles // by column of the image
-	source *image  // whose pages the copies were made of; Sim's live pages have them as bases
+	source *image // whose pages the copies were made of; Sim's live pages have them as bases
 }
 
 // NewView returns an empty view for worlds of the game.
@@ -32,10 +31,6 @@ func NewView(g *Game) (*View, error) {
 	w.game = g
 	w.bridge = newBridge(w, true)
 	v := &View{Seat: -1, Sim: w, World: w.Donburi()}
-	v.roles = make([]roles, engineColumns)
-	for _, d := range g.declarations() {
-		v.roles = append(v.roles, d.roles)
-	}
 	return v, nil
 }
 
@@ -56,35 +51,46 @@ func (v *View) EntityOf(entry *donburi.Entry) (e Entity, ok bool) { return Entit
 // prev and confirmed may be empty or nil. An empty cur shows nothing. The view keeps no snapshot, only pages: those
 // may be released or saved into at once.
 func (v *View) Update(prev, cur, confirmed *Snapshot, alpha float64) {
-	if cur.Empty() {
-		prev, confirmed = nil, nil
-	} else if cur.image != v.source {
-		v.leaveSource()
-		v.source = cur.image
+	v.show(shown{prev: prev, cur: cur, confirmed: confirmed, own: everyRow}, alpha)
+	v.Dress()
+}
+
+// shown are the states that a view is made of. own are the rows that are as cur has them, remote is where the others
+// come from.
+type shown struct {
+	prev, cur, confirmed, remote *Snapshot
+	own                          *RowSet
+}
+
+// show makes Sim what the states say.
+func (v *View) show(s shown, alpha float64) {
+	if s.cur.Empty() { // nothing is one's own
+		s = shown{cur: s.remote}
+		s.remote = s.cur
 	}
-	for _, s := range [...]*Snapshot{prev, cur, confirmed} {
-		if !s.Empty() && (s.image != v.source || s.image.fingerprint != v.Sim.image.fingerprint) {
-			panic("ecs: View.Update with snapshots of several worlds or of another game: pass snapshots that one world of the view's game saved")
-		}
+	if !s.cur.Empty() && s.cur.image != v.source {
+		v.leaveSource()
+		v.source = s.cur.image
+	}
+	for _, of := range [...]*Snapshot{s.prev, s.cur, s.confirmed, s.remote} {
+		v.mustShow(of)
 	}
 	v.Alpha, v.Tick = min(max(alpha, 0), 1), 0
-	if !cur.Empty() {
-		v.Tick = cur.tick
+	if !s.cur.Empty() {
+		v.Tick = s.cur.tick
 	}
-	restructured := v.copyPages(cur, confirmed)
-	for i := range v.roles {
-		c, role := &v.Sim.image.columns[i], &v.roles[i]
+	if v.copyPages(&s) {
+		v.Sim.structure.changes++
+	}
+	for i := range v.Sim.image.columns {
+		c := &v.Sim.image.columns[i]
+		role := &c.info.roles
 		switch {
 		case role.confirmedOnly:
-			v.hideUnconfirmed(c, confirmed)
-		case role.lerp != nil && !prev.Empty() && v.Alpha < 1:
-			v.blend(c, role.lerp, prev, cur)
+			v.hideUnconfirmed(c, &s)
+		case role.lerp != nil && !s.prev.Empty() && v.Alpha < 1:
+			v.blend(c, role.lerp, &s)
 		}
 	}
 	v.Sim.image.dirty = v.Sim.image.dirty[:0]
-	v.Sim.invalidate()
-	if restructured {
-		v.Sim.structure.changes++
-	}
-	v.dress()
 }

@@ -20,22 +20,22 @@ func (v *View) leaveSource() {
 	}
 }
 
-// copyPages makes the live pages those of cur, and those of ConfirmedOnly columns the ones of confirmed. It reports
-// whether an entity or a set of components may have changed.
-func (v *View) copyPages(cur, confirmed *Snapshot) (restructured bool) {
+// copyPages makes the live pages those of cur, and those of ConfirmedOnly columns the ones of confirmed; rows that are not
+// one's own are remote's. It reports whether an entity or a set of components may have changed.
+func (v *View) copyPages(s *shown) (restructured bool) {
 	im := v.Sim.image
 	for i := range im.columns {
-		c, from := &im.columns[i], cur
-		if v.roles[i].confirmedOnly {
-			from = confirmed
+		c, from := &im.columns[i], s.cur
+		if c.info.roles.confirmedOnly {
+			from = s.confirmed
 		}
 		for o := range c.regions {
 			r := &c.regions[o]
 			v.grow(c, r, Owner(o))
-			if v.copyStore(&r.bits, from) {
+			if v.copyStore(&r.bits, from, s) {
 				restructured = true
 			}
-			if v.copyStore(&r.data, from) && i == columnIdentity {
+			if v.copyStore(&r.data, from, s) && i == columnIdentity {
 				restructured = true
 			}
 		}
@@ -57,10 +57,24 @@ func (v *View) grow(c *column, r *region, o Owner) {
 	}
 }
 
-// copyStore copies those pages of a store that are not known to equal from's. It reports whether there were any.
-func (v *View) copyStore(st *store, from *Snapshot) (copied bool) {
+// copyStore copies those pages of a store that are not known to be what is to be shown: own rows as from has them, the
+// others as remote has. It reports whether there were any. A page with rows of both is put together in place, so that it
+// counts only if it was changed.
+func (v *View) copyStore(st *store, from *Snapshot, s *shown) (copied bool) {
 	for i, number := range st.pages {
 		p, want := &v.Sim.image.live[number], from.pageOf(st.info.number, i)
+		if theirs := s.remote.pageOf(st.info.number, i); want != theirs && !st.info.column.single {
+			first, end := st.info.rowsOf(i)
+			switch s.own.shareOf(st.info.owner, first, end) {
+			case shareNone:
+				want = theirs
+			case shareSome:
+				mine := st.info.splice(p.mem, want.content(len(p.mem)), i, s.own, true)
+				others := st.info.splice(p.mem, theirs.content(len(p.mem)), i, s.own, false)
+				copied, p.marked = copied || mine || others, true
+				continue
+			}
+		}
 		if p.base == want && !p.marked {
 			continue
 		}
@@ -78,16 +92,16 @@ func (v *View) copyStore(st *store, from *Snapshot) (copied bool) {
 	return copied
 }
 
-// hideUnconfirmed empties the rows of a ConfirmedOnly column, copied from confirmed, whose entity is not the one that
+// hideUnconfirmed empties the own rows of a ConfirmedOnly column, copied from confirmed, whose entity is not the one that
 // is shown.
-func (v *View) hideUnconfirmed(c *column, confirmed *Snapshot) {
+func (v *View) hideUnconfirmed(c *column, s *shown) {
 	im, identity := v.Sim.image, v.Sim.identity()
 	for o := range c.regions {
 		r, shown := &c.regions[o], &identity.regions[o]
 		for k, word := range r.words {
-			for set := word; set != 0; set &= set - 1 {
+			for set := word & s.own.word(Owner(o), k); set != 0; set &= set - 1 {
 				i := uint32(k*blockRows + bits.TrailingZeros64(set))
-				if *(*Entity)(identity.rowOf(shown, i)) != *(*Entity)(confirmed.row(identity, Owner(o), i)) {
+				if *(*Entity)(identity.rowOf(shown, i)) != *(*Entity)(s.confirmed.row(identity, Owner(o), i)) {
 					c.clearRow(im, r, i)
 				}
 			}
@@ -95,13 +109,13 @@ func (v *View) hideUnconfirmed(c *column, confirmed *Snapshot) {
 	}
 }
 
-// blend moves the rows of a column, copied from cur, back towards prev. Pages that prev and cur share are equal.
-func (v *View) blend(c *column, lerp func(dst, a, b unsafe.Pointer, t float64), prev, cur *Snapshot) {
+// blend moves the own rows of a column, copied from cur, back towards prev. Pages that prev and cur share are equal.
+func (v *View) blend(c *column, lerp func(dst, a, b unsafe.Pointer, t float64), s *shown) {
 	for o := range c.regions {
 		data := &c.regions[o].data
 		for i, number := range data.pages {
-			if prev.pageOf(data.info.number, i) != cur.pageOf(data.info.number, i) {
-				if v.blendPage(c, Owner(o), i, lerp, prev, cur) {
+			if s.prev.pageOf(data.info.number, i) != s.cur.pageOf(data.info.number, i) {
+				if v.blendPage(c, Owner(o), i, lerp, s) {
 					v.Sim.image.mark(number)
 				}
 			}
@@ -109,33 +123,22 @@ func (v *View) blend(c *column, lerp func(dst, a, b unsafe.Pointer, t float64), 
 	}
 }
 
-// blendPage blends the rows of page i whose entity is in both states with the component. It reports whether there
+// blendPage blends the own rows of page i whose entity is in both states with the component. It reports whether there
 // were any.
-func (v *View) blendPage(c *column, o Owner, i int, lerp func(dst, a, b unsafe.Pointer, t float64), prev, cur *Snapshot) (blended bool) {
+func (v *View) blendPage(c *column, o Owner, i int, lerp func(dst, a, b unsafe.Pointer, t float64), s *shown) (blended bool) {
 	r, identity := &c.regions[o], v.Sim.identity()
 	shown := &identity.regions[o]
 	first, end := uint32(i)<<c.info.shift, uint32(i+1)<<c.info.shift
 	for k := first / blockRows; k*blockRows < end; k++ {
-		set := r.word(int(k)) & prev.word(r.bits.info.number, int(k))
+		set := r.word(int(k)) & s.prev.word(r.bits.info.number, int(k)) & s.own.word(o, int(k))
 		for ; set != 0; set &= set - 1 {
 			row := k*blockRows + uint32(bits.TrailingZeros64(set))
-			if row < first || row >= end || *(*Entity)(identity.rowOf(shown, row)) != *(*Entity)(prev.row(identity, o, row)) {
+			if row < first || row >= end || *(*Entity)(identity.rowOf(shown, row)) != *(*Entity)(s.prev.row(identity, o, row)) {
 				continue
 			}
-			lerp(c.rowOf(r, row), prev.row(c, o, row), cur.row(c, o, row), v.Alpha)
+			lerp(c.rowOf(r, row), s.prev.row(c, o, row), s.cur.row(c, o, row), v.Alpha)
 			blended = true
 		}
 	}
 	return blended
-}
-
-// dress lets the game dress the entities that have appeared.
-func (v *View) dress() {
-	b := v.Sim.bring()
-	if dress := v.Sim.game.Dress; dress != nil {
-		for _, e := range b.appeared {
-			dress(v, v.Sim.Entry(e))
-		}
-	}
-	b.appeared = b.appeared[:0]
 }
