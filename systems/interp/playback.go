@@ -106,8 +106,10 @@ func (p *Playback) Arrived(stamp ecs.Tick, now systems.Time) {
 	if stamp <= p.newest {
 		return
 	}
-	// With a delay of needed, the newest state but this would have lasted until now.
-	dry, needed := p.position > float64(p.newest), p.ahead+p.elapsed-float64(p.newest)
+	// With a delay of needed, what was heard of until now would have lasted until now. What comes in the same instant as
+	// another state says no more of that.
+	dry := p.position > float64(p.newest) && p.elapsed > p.heard
+	needed := p.ahead + p.elapsed - float64(p.newest)
 	p.measure(stamp)
 	p.newest, p.heard = stamp, p.elapsed
 	p.delay = max(p.delay, p.wanted())

@@ -11,7 +11,7 @@ type Remote struct {
 	at      float64 // up to where the track is shown, in ticks
 	seen    bool    // whether anything was
 	snapped bool    // since then
-	least   float64 // speed at which the offset goes when the entity stands, world units per second
+	least   float64 // speed at which the offset may go though the entity stands, world units per second
 }
 
 // RemoteConfig says how to show an entity.
@@ -28,12 +28,12 @@ type Shown struct {
 	Snapped bool    // it is not where it was: it teleported, or was put right by too much
 }
 
-// fading bounds how fast an offset goes, as a share of the entity's own way: together they stay below twice its speed, with
-// a playback that catches up too, and above zero. longestFade is after how many seconds it is
-// gone in any case: an entity that stands cannot hide it.
+// fading bounds how fast an offset goes, as a share of the entity's own way: together they stay below twice its speed,
+// with a playback that catches up too, and above zero. An entity that stands cannot hide it: the bound is never so tight
+// that the offset could not go within standingFade seconds.
 const (
-	fading      = 0.95
-	longestFade = 0.5
+	fading       = 0.95
+	standingFade = 0.5
 )
 
 // NewRemote returns an entity of which nothing is known.
@@ -77,7 +77,7 @@ func (r *Remote) absorb(before Motion, was Bracket, playing float64) {
 		return
 	}
 	r.snapped = r.offset.Add(jump) || r.snapped
-	r.least = r.offset.Value().Len() / longestFade
+	r.least = r.offset.Value().Len() / standingFade
 	r.at = playing // up to here the picture follows the track as it was
 }
 

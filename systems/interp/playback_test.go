@@ -1,0 +1,178 @@
+package interp
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// steady feeds a playback one state every third of 60 ticks, without jitter, and a frame after each tick.
+func steady(p *Playback, from, to ecs.Tick, late systems.Time) {
+	for f := from; f < to; f++ {
+		now := systems.TickTime(0, f, 60) + late
+		if f%3 == 0 {
+			p.Arrived(f, now)
+		}
+		p.Advance(now)
+	}
+}
+
+// Within an interval of where it ought to be, playback runs at the pace of time. Beyond, it is 2 % faster or 4 % slower
+// until nothing is wrong, and further off than the delay it jumps.
+func TestPlaybackCorrectsByPaceAndJumpsWhenFarOff(t *testing.T) {
+	for _, v := range []struct {
+		drift float64 // ticks
+		pace  float64
+		jumps uint64
+	}{{0, 1, 0}, {2.9, 1, 0}, {-2.9, 1, 0}, {3.1, 1.02, 0}, {-3.1, 0.96, 0}, {5.9, 1.02, 0}, {-5.9, 0.96, 0}, {6.1, 1, 1}, {-6.1, 1, 1}, {-9000, 1, 1}} {
+		p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
+		steady(p, 3, 303, 0)
+		p.position -= v.drift
+		p.steer()
+		if p.Pace() != v.pace || p.Stats().Jumps != v.jumps {
+			t.Errorf("drift %v: pace %v, %d jumps", v.drift, p.Pace(), p.Stats().Jumps)
+			continue
+		}
+		if v.jumps > 0 && math.Abs(p.Drift()) > 1e-9 {
+			t.Errorf("drift %v: %v after the jump", v.drift, p.Drift())
+		}
+		steady(p, 303, 903, 0)
+		if v.pace != 1 && math.Abs(p.Drift()) > 0.05 || p.Pace() != 1 {
+			t.Errorf("drift %v: %v ten seconds later, pace %v", v.drift, p.Drift(), p.Pace())
+		}
+	}
+}
+
+// A state that comes when everything heard of has been played lets the delay grow at once to what would have bridged the
+// silence; it goes back by no more than a tenth of the surplus in a second.
+func TestALateStateGrowsTheDelayAtOnce(t *testing.T) {
+	p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3, Jitter: 1e-9})
+	steady(p, 3, 303, 0)
+	if math.Abs(p.Delay()-6) > 1e-6 {
+		t.Fatal(p.Delay())
+	}
+	p.Arrived(309, systems.TickTime(0, 312, 60)) // 306 was lost, 309 is three ticks late; the newest here is 300
+	if p.Stats().Late != 1 || math.Abs(p.Delay()-12) > 1e-6 || p.Pace() != 0.96 {
+		t.Fatalf("delay %v, pace %v, %+v", p.Delay(), p.Pace(), p.Stats())
+	}
+	before := p.Delay()
+	steady(p, 313, 313+60, 0)
+	if lost := before - p.Delay(); lost <= 0.5 || lost > (before-6)*0.1 {
+		t.Errorf("the delay shrank by %v of %v in a second", lost, before-6)
+	}
+	steady(p, 373, 373+60*60, 0)
+	if math.Abs(p.Delay()-6) > 0.05 || math.Abs(p.Drift()) > 3 {
+		t.Errorf("delay %v, drift %v a minute later", p.Delay(), p.Drift())
+	}
+}
+
+// Silence for longer than the largest delay is an outage: no delay could have bridged it, and none is kept for it.
+func TestAnOutageIsNoReasonForMoreDelay(t *testing.T) {
+	p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
+	steady(p, 3, 303, 0)
+	steady(p, 603, 633, 0)
+	if p.Delay() > 6.01 || p.Stats().Jumps > 0 || math.Abs(p.Drift()) > 0.01 {
+		t.Errorf("delay %v, drift %v, %+v", p.Delay(), p.Drift(), p.Stats())
+	}
+}
+
+// Doubles and states that were overtaken say nothing of the connection.
+func TestDoublesAndOvertakenStatesChangeNothing(t *testing.T) {
+	a, b := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3}), newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
+	steady(a, 3, 303, 0)
+	steady(b, 3, 303, 0)
+	now := systems.TickTime(0, 302, 60)
+	for _, f := range []ecs.Tick{300, 297, 3, 0} {
+		a.Arrived(f, now)
+	}
+	if *a != *b {
+		t.Errorf("%+v\n%+v", *a, *b)
+	}
+}
+
+// After a suspension a whole queue arrives at once, and its stamps are old. Playback goes on where the server is now.
+func TestAQueueAfterASuspensionDoesNotThrowPlaybackOff(t *testing.T) {
+	for _, kept := range []ecs.Tick{1500, 60} { // the queue holds all states or, where it was full, only the oldest
+		p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
+		steady(p, 3, 303, 0)
+		resumed := systems.TickTime(0, 1803, 60)
+		for f := ecs.Tick(303); f < 303+kept; f += 3 {
+			p.Arrived(f, resumed)
+		}
+		steady(p, 1803, 1803+30, 0)
+		if math.Abs(p.Drift()) > 3 || p.Stats().Jumps > 0 || p.Delay() > 20 {
+			t.Errorf("queue of %d ticks: drift %v, delay %v, %+v", kept, p.Drift(), p.Delay(), p.Stats())
+		}
+		if behind := 1832 - p.Tick(); behind < 3 || behind > 12 {
+			t.Errorf("queue of %d ticks: %v ticks behind the server", kept, behind)
+		}
+	}
+}
+
+// A latency that stays different by more than the largest delay, or a local clock that was set, is how it is now after
+// a second; one that is set back does not move playback back.
+func TestAClockThatWasSetIsFollowedAfterASecond(t *testing.T) {
+	for _, set := range []systems.Time{-20 * systems.Second, 20 * systems.Second, systems.Second} {
+		p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
+		steady(p, 303, 603, 0)
+		at := p.Tick()
+		if p.Advance(systems.TickTime(0, 603, 60)+set) < at {
+			t.Errorf("clock set by %d s: played back", set/systems.Second)
+		}
+		steady(p, 603, 603+120, set)
+		if behind := 722 - p.Tick(); math.Abs(behind-p.Delay()) > 3.5 || p.Stats().Jumps == 0 && set > 0 {
+			t.Errorf("clock set by %d s: %v ticks behind, delay %v, %+v", set/systems.Second, behind, p.Delay(), p.Stats())
+		}
+	}
+}
+
+// At looks ahead without moving anything, and Forget starts anew.
+func TestAtLooksAheadAndForgetStartsAnew(t *testing.T) {
+	p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
+	if p.Advance(systems.Second) != 0 || p.Started() {
+		t.Error("started before the first arrival")
+	}
+	steady(p, 3, 303, 0)
+	before, now := *p, systems.TickTime(0, 302, 60)+systems.Second/120
+	if at := p.At(now); *p != before || math.Abs(at-(p.Tick()+0.5)) > 1e-6 || math.Abs(p.Advance(now)-at) > 1e-9 {
+		t.Errorf("%v ahead, then %v", at, p.Tick())
+	}
+	p.Forget()
+	if p.Arrived(90000, systems.Second); p.Tick() != 90000-6 || p.Newest() != 90000 || p.Stats() != (PlaybackStats{}) {
+		t.Errorf("%+v", *p)
+	}
+}
+
+func TestARefusedConfigNamesTheField(t *testing.T) {
+	good := PlaybackConfig{TickRate: 60, Interval: 3}
+	for field, spoil := range map[string]func(*PlaybackConfig){
+		"TickRate":        func(c *PlaybackConfig) { c.TickRate = 0 },
+		"Interval":        func(c *PlaybackConfig) { c.Interval = math.NaN() },
+		"Intervals":       func(c *PlaybackConfig) { c.Intervals = 0.5 },
+		"Jitter":          func(c *PlaybackConfig) { c.Jitter = -1 },
+		"MaxDelay":        func(c *PlaybackConfig) { c.MaxDelay = systems.Second / 20 },
+		"Intervals ":      func(c *PlaybackConfig) { c.Intervals = math.Inf(1) },
+		"Interval is -1 ": func(c *PlaybackConfig) { c.Interval = -1 },
+	} {
+		c := good
+		spoil(&c)
+		if _, err := NewPlayback(c); err == nil || !strings.HasPrefix(err.Error(), "interp: "+field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for field, c := range map[string]RemoteConfig{
+		"TickRate":          {},
+		"Samples":           {Track: TrackConfig{TickRate: 60, Samples: 1}},
+		"MaxSpeed":          {Track: TrackConfig{TickRate: 60, MaxSpeed: math.NaN()}},
+		"Extrapolation.Cap": {Track: TrackConfig{TickRate: 60, Extrapolation: Extrapolation{Cap: -1}}},
+		"Unit":              {Track: TrackConfig{TickRate: 60}, Offset: OffsetConfig{Unit: -1}},
+		"Snap":              {Track: TrackConfig{TickRate: 60}, Offset: OffsetConfig{Snap: -1}},
+	} {
+		if _, err := NewRemote(c); err == nil || !strings.HasPrefix(err.Error(), "interp: "+field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package interp
+
+import (
+	"math"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// The times that offsets take to a centimetre at 60 frames a second are those of strategies' section 8.3: 63 frames from
+// 0.25 m, 79 from 1 m, 89 from 5 m. They scale with the world's unit.
+func TestAnOffsetFadesInTheTimesOfTheTable(t *testing.T) {
+	for _, unit := range []float64{1, 40} {
+		for metres, frames := range map[float64]int{0.25: 63, 1: 79, 5: 89} {
+			o, err := NewOffset(OffsetConfig{Unit: unit, Snap: 1000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Add(Vec{Y: metres * unit})
+			n := 0
+			for ; o.Value().Len() > 0.01*unit; n++ {
+				o.Fade(1.0/60, 0)
+			}
+			if n != frames {
+				t.Errorf("%v m, unit %v: %d frames, want %d", metres, unit, n, frames)
+			}
+			for range 60 {
+				o.Fade(1.0/60, 0)
+			}
+			if o.Value() != (Vec{}) {
+				t.Errorf("%v is left of what nobody sees", o.Value())
+			}
+		}
+	}
+}
+
+// Below a millimetre an offset is gone, above two metres it snaps, and with NoBlend there never is one.
+func TestAnOffsetIsClearedSnappedOrNotThere(t *testing.T) {
+	o, _ := NewOffset(OffsetConfig{})
+	if o.Add(Vec{X: 2}) || o.Value() != (Vec{X: 2}) {
+		t.Error("2 m snapped")
+	}
+	if !o.Add(Vec{X: 0.01}) || o.Value() != (Vec{}) || o.Snaps() != 1 {
+		t.Error("more than 2 m did not snap")
+	}
+	o.Add(Vec{X: 0.00105})
+	if o.Fade(1.0/60, 0); o.Value() != (Vec{}) {
+		t.Error("less than a millimetre is left")
+	}
+	o.Add(Vec{X: 1})
+	if o.Fade(1.0/60, 0.02); o.Value() != (Vec{X: 0.98}) {
+		t.Errorf("%v, the bound was 0.02", o.Value())
+	}
+	none, _ := NewOffset(OffsetConfig{NoBlend: true})
+	if none.Add(Vec{X: 1}) || none.Value() != (Vec{}) {
+		t.Error("NoBlend blends")
+	}
+}
+
+// The frame rate does not change how long an offset lasts, but for the step between small and large ones.
+func TestAnOffsetLastsAsLongAtAnyFrameRate(t *testing.T) {
+	var left [2]float64
+	for i, fps := range []int{30, 144} {
+		o, _ := NewOffset(OffsetConfig{})
+		o.Add(Vec{X: 0.25})
+		for range fps {
+			o.Fade(1/float64(fps), 0)
+		}
+		left[i] = o.Value().X
+	}
+	if math.Abs(left[0]-left[1]) > 1e-9 || math.Abs(left[0]-0.25*math.Pow(0.95, 60)) > 1e-9 {
+		t.Error(left)
+	}
+}
+
+// A stick goes back to neutral within 150 ms, in either direction, and never past it.
+func TestAStickGoesBackToNeutral(t *testing.T) {
+	for _, v := range []struct {
+		axis    int32
+		missing systems.Time
+		want    int32
+	}{{100, 0, 100}, {100, -5, 100}, {100, 75 * ms, 50}, {-100, 75 * ms, -50}, {100, 150 * ms, 0}, {-100, systems.Second, 0},
+		{math.MinInt32, 0, math.MinInt32}, {math.MaxInt32, ms, math.MaxInt32 - math.MaxInt32/150 - 1}, {1, ms, 0}, {-1, ms, 0}} {
+		if got := Stick(v.axis, v.missing); got != v.want {
+			t.Errorf("%d after %d ns: %d, want %d", v.axis, v.missing, got, v.want)
+		}
+	}
+}
+
+// A correction is absorbed when it comes, whatever it comes from: a sample after a gap, one that fills a gap, word of a
+// rest. In that instant the picture stays where it is, and then it leads onto the track.
+func TestACorrectionNeverMovesThePictureAtOnce(t *testing.T) {
+	moving := func(f ecs.Tick, x float64) Sample {
+		return Sample{f, Motion{Pos: Vec{X: x}, Vel: Vec{X: 6}}, HasVelocity}
+	}
+	for name, correct := range map[string]func(*Remote){
+		"a sample after a gap":  func(r *Remote) { r.Put(moving(70, 6.5), 66) },
+		"a late sample":         func(r *Remote) { r.Put(moving(66, 6), 66) },
+		"word of a rest":        func(r *Remote) { r.Rest(66, 66) },
+		"a sample that stopped": func(r *Remote) { r.Put(at(65, 5.8), 66) },
+	} {
+		r := newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: 60}})
+		r.Put(moving(60, 6), 0)
+		before := r.Show(66)
+		if math.Abs(before.Pos.X-6.6) > 1e-9 {
+			t.Fatal(before.Pos)
+		}
+		correct(r)
+		after := r.Show(66)
+		if math.Abs(after.Pos.X-before.Pos.X) > 1e-9 || after.Offset == (Vec{}) || after.Snapped {
+			t.Errorf("%s: %v, then %v with offset %v", name, before.Pos.X, after.Pos.X, after.Offset.X)
+		}
+		for f := 67; f < 66+180; f++ {
+			after = r.Show(float64(f))
+		}
+		if after.Offset != (Vec{}) {
+			t.Errorf("%s: offset %v three seconds later", name, after.Offset)
+		}
+	}
+}
+
+// What is too far to blend snaps, and the game is told once. Nothing is absorbed before anything was shown.
+func TestACorrectionTooFarToBlendSnaps(t *testing.T) {
+	r := newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: 60}})
+	if s := r.Show(10); s != (Shown{}) {
+		t.Errorf("%+v of nothing", s)
+	}
+	r.Put(at(10, 0), 20)
+	r.Put(at(12, 1), 20)
+	if s := r.Show(20); s.Pos.X != 1 || s.Offset != (Vec{}) || s.Snapped {
+		t.Errorf("%+v", s)
+	}
+	r.Put(at(19, 4), 20)
+	if s := r.Show(20); s.Pos.X != 4 || !s.Snapped || s.Offset != (Vec{}) {
+		t.Errorf("%+v", s)
+	}
+	if s := r.Show(21); s.Snapped {
+		t.Error("told twice")
+	}
+	if r.Track().Len() != 3 {
+		t.Error(r.Track().Len())
+	}
+	r.Clear()
+	r.Put(at(5, 9), 30)
+	if s := r.Show(30); s.Pos.X != 9 || s.Offset != (Vec{}) || s.Snapped {
+		t.Errorf("after Clear: %+v", s)
+	}
+}
+
+// Nothing allocates: a client shows hundreds of entities in every frame.
+func TestNothingAllocatesInAFrame(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
+	r := newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: 60, MaxSpeed: 10}})
+	f, sum := ecs.Tick(0), 0.0
+	if n := testing.AllocsPerRun(500, func() {
+		f++
+		now := systems.TickTime(0, f, 60)
+		if f%3 == 0 && f%30 > 12 {
+			p.Arrived(f, now)
+			r.Put(Sample{f, Motion{Pos: Vec{X: float64(f)}, Vel: Vec{X: 60}}, HasVelocity}, p.Tick())
+		} else {
+			r.Rest(f, p.Tick())
+		}
+		sum += r.Show(p.Advance(now)).Pos.X
+		m, _ := Ghost{}.Correct(Motion{}, Motion{Pos: Vec{X: 1}})
+		sum += NewProjective(m, m, 1).After(0.5).Pos.X
+	}); n != 0 || sum == 0 {
+		t.Errorf("%v allocations a frame, sum %v", n, sum)
+	}
+}
