@@ -76,6 +76,17 @@ func TestConcludeOverrulesAMajorityThatLies(t *testing.T) {
 	if d := m.concluded(0); d.How != systems.ByAudit || d.Dissented != 7 || d.Result[8] != 'e' {
 		t.Errorf("%+v", d)
 	}
+	m = fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 15)
+	m.net.RunUntil(2 * time.Second)
+	lie := resultMessage{tick: 50, result: []byte("ours")}
+	for p := range systems.Peer(3) {
+		if err := m.server.Receive(p, systems.Reliable, lie.append(nil), systems.Time(m.net.Now()), m.out()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m.server.Conclude(); len(m.decisions) != 0 {
+		t.Errorf("no match has ended: %+v", m.decisions)
+	}
 }
 
 // Every match that ended since the last one that was decided is, in order, however many there are.
@@ -90,8 +101,8 @@ func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
 	m := fourWho(t, game, Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 0)
 	m.net.RunUntil(10 * time.Second)
 	m.server.Conclude()
-	if len(m.decisions) != most {
-		t.Fatalf("%d of %d matches are decided", len(m.decisions), most)
+	if kept := cap(m.server.court.own); len(m.decisions) != most || kept >= most {
+		t.Fatalf("%d of %d matches are decided, %d were kept at once", len(m.decisions), most, kept)
 	}
 	for i, d := range m.decisions {
 		if f := 301 + i; d.Tick != ecs.Tick(f) || d.How != systems.ByReplay || d.Registered != 15 || d.Silent != 15 || d.Result[0] != byte(f) {
@@ -126,8 +137,11 @@ func TestALogThatEverybodyHasLeftIsPlayedToItsResult(t *testing.T) {
 // Who was in the match when it ended has a vote, whoever left before the first result came and whoever came since: one
 // of two does not decide alone because the other went away.
 func TestTheRegisteredAreThoseOfTheEnd(t *testing.T) {
-	for _, simulate := range []Simulate{Always, OnDemand} {
-		m := newMatch(t, ending(), 3, Config{Simulate: simulate, VoteTime: 2 * systems.Second})
+	for _, way := range []struct {
+		Simulate
+		comes bool // somebody else
+	}{{Always, false}, {Always, true}, {OnDemand, false}, {OnDemand, true}} {
+		m := newMatch(t, ending(), 3, Config{Simulate: way.Simulate, VoteTime: 2 * systems.Second})
 		for s := range 2 {
 			m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 		}
@@ -136,14 +150,16 @@ func TestTheRegisteredAreThoseOfTheEnd(t *testing.T) {
 			m.clients[1].off = true
 			m.server.Close(1)
 			m.server.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 1}, m.out())
-			m.join(profile(t, "P2"), simnet.Clock{}, 2, 60, wander(9))
+			if way.comes {
+				m.join(profile(t, "P2"), simnet.Clock{}, 2, 60, wander(9))
+			}
 		})
 		m.net.RunUntil(12 * time.Second)
 		if len(m.decisions) != 1 {
-			t.Fatalf("Simulate %v: %+v", simulate, m.decisions)
+			t.Fatalf("%v: %+v", way, m.decisions)
 		}
 		if d := m.decisions[0]; d.Tick != 400 || d.Registered != 3 || d.Voted != 1 || d.Silent != 2 || d.How != systems.ByReplay {
-			t.Errorf("Simulate %v: %+v", simulate, d)
+			t.Errorf("%v: %+v", way, d)
 		}
 	}
 }

@@ -24,7 +24,6 @@ type court struct {
 	roll   roll           // who had a vote when
 
 	open    bool     // a ballot is going on
-	over    bool     // nobody votes any more: what ends is decided at once
 	began   ecs.Tick // the first result that it may be about is of a later tick
 	said    [][]byte // the result that each player claims
 	next    []claim  // what players claim of the match after, who have voted in this ballot
@@ -111,7 +110,7 @@ func (c *court) computed(s *Server, state *ecs.Snapshot) {
 	case s.always:
 		s.finish()
 		s.openBallot(own.players, f-1)
-	case c.over || len(c.own) == ownKept:
+	case len(c.own) == ownKept:
 		s.settle(true)
 	}
 }

@@ -56,7 +56,8 @@ func (s *Server) attended() bool {
 }
 
 // settle decides what can be decided: the ballot that is going on, if it is over, and the matches of which the server
-// knows the result and nobody said it in time. now says that the time is over whatever the clock says.
+// knows the result and nobody said it in time. now says that the time of what the server knows is over, whatever the clock
+// says.
 func (s *Server) settle(now bool) {
 	c := &s.court
 	for {
@@ -66,8 +67,8 @@ func (s *Server) settle(now bool) {
 		}
 		own := c.ownAfter(c.decided)
 		switch {
-		case c.open && now && own == nil && s.world.Tick() < s.done:
-			return // the server is about to know better than those who vote
+		case now && own == nil:
+			return
 		case c.open:
 		case own == nil || !now && own.End+c.voting > s.done:
 			return
@@ -86,13 +87,11 @@ func (s *Server) settle(now bool) {
 const never systems.Time = 1<<63 - 1
 
 // Conclude decides every match that has ended, with the votes that are there. A server that only kept the log plays it
-// from where its world stands.
+// from where its world stands, and believes no majority that says of a match that it ended which did not.
 func (s *Server) Conclude() {
 	if s.game.Result == nil {
 		return
 	}
-	s.court.over = true
-	s.settle(true)
 	for s.world.Tick() < s.done {
 		s.advance()
 	}
