@@ -1,0 +1,273 @@
+package lagcomp
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// GAM-LC runs at 40 Hz: the target is at 5 t, the shooter sees it 100 ms late and fires at 1000 ms at where it is seen.
+// What the server sees is 0.5 off.
+func gamLC(t *testing.T, cover fixed.Num, claims bool) (hit bool, off fixed.Num) {
+	s := newStand(t, 40, Config{})
+	s.w.SetPast(s.ring.At)
+	s.place(1, gSpot{Pos: fixed.Vec2{X: fixed.FromRatio(1, 8)}, Vel: fixed.Vec2{X: fixed.FromRatio(1, 8)}, Radius: fixed.FromRatio(1, 4)})
+	s.run(39)
+	seen := Claim{From: 36, To: 36}
+	aim := s.shown(1, seen)
+	s.setCover(cover)
+	if claims {
+		s.fire(0, aim, seen, 0, 100*millisecond)
+		if s.stamp != (ecs.ViewStamp{Tick: 36}) {
+			t.Fatalf("the shot is judged by %v", s.stamp)
+		}
+	} else {
+		s.inputs[0] = pads.Pack(gPad{Aim: aim, Fire: true})
+	}
+	s.step()
+	truth, _ := spot.Read(s.w, avatarOf(s.w, 1))
+	return s.life(1).Hits > 0, truth.Pos.X - aim
+}
+
+func (s *stand) setCover(from fixed.Num) {
+	// A system of the game sets it in the state, as an order would; here it stands in the state before the tick.
+	cover.Write(s.w).From = from
+	s.ring.Save(s.w)
+}
+
+func TestLC01GambettasVector(t *testing.T) {
+	if hit, off := gamLC(t, fixed.Max, false); hit || off != fixed.Half {
+		t.Errorf("without looking back: hit %t, off by %v, want a miss by 0.5", hit, off)
+	}
+	if hit, _ := gamLC(t, fixed.Max, true); !hit {
+		t.Error("looking back to 900 ms misses")
+	}
+	behindCoverSince950 := 38 * fixed.FromRatio(1, 8)
+	if hit, _ := gamLC(t, behindCoverSince950, true); !hit {
+		t.Error("a target that has been behind cover for 50 ms is safe from a shot that saw it 100 ms ago")
+	}
+}
+
+// crossing is LC-02's range: 60 Hz, a target crossing at 5 m/s, 0.4 m in radius.
+func crossing(t *testing.T, c Config) *stand {
+	s := newStand(t, 60, c)
+	s.place(1, gSpot{Vel: fixed.Vec2{X: fixed.FromRatio(5, 60)}, Radius: fixed.FromRatio(4, 10)})
+	s.run(70)
+	return s
+}
+
+// RTT 100 ms and 100 ms of interpolation: the shooter sees the target where it was 50 + 100 + 50 ms ago, 1 m behind.
+func TestLC02DeadOnAimHitsWithCompensationAndMissesWithout(t *testing.T) {
+	const age, shots = 12, 40
+	s := crossing(t, Config{})
+	for range shots {
+		s.run(s.w.Tick() + 6)
+		c := claimAt(s.w.Tick()+1, age, 3)
+		s.fire(0, s.shown(1, c), c, 50*millisecond, 100*millisecond)
+		s.step()
+	}
+	if got := s.life(1).Hits; got != shots {
+		t.Errorf("with compensation %d of %d shots hit", got, shots)
+	}
+	if c := s.judge.Counters(); c != (Counters{Views: shots}) {
+		t.Errorf("an honest client is bounded: %+v", c)
+	}
+	for range shots {
+		s.run(s.w.Tick() + 6)
+		c := claimAt(s.w.Tick()+1, age, 3)
+		aim := s.shown(1, c)
+		s.inputs[0] = pads.Pack(gPad{Aim: aim, Fire: true})
+		s.step()
+		if now, _ := spot.Read(s.w, avatarOf(s.w, 1)); (now.Pos.X - aim - fixed.One).Abs() > fixed.FromRatio(1, 100) {
+			t.Fatalf("the target has moved %v m, want 1", now.Pos.X-aim)
+		}
+	}
+	if got := s.life(1).Hits; got != shots {
+		t.Errorf("without compensation %d of %d shots hit", got-shots, shots)
+	}
+}
+
+// RTT 600 ms: the client shows what is 700 ms old. Judged is what is 250 ms old, and only that is hit.
+func TestLC03BeyondTheCapOnlyTheCapIsHit(t *testing.T) {
+	s := crossing(t, Config{})
+	for _, c := range []struct {
+		aimed ecs.Tick // by how much the aim is behind
+		hits  bool
+	}{{42, false}, {30, false}, {20, false}, {15, true}, {14, true}, {8, false}, {0, false}} {
+		before := s.life(1).Hits
+		f := s.w.Tick() + 1
+		aim := s.shown(1, Claim{From: f - max(c.aimed, 1), To: f - max(c.aimed, 1)})
+		s.fire(0, aim, claimAt(f, 42, 3), 300*millisecond, 100*millisecond)
+		if s.stamp != (ecs.ViewStamp{Tick: f - 15}) {
+			t.Fatalf("tick %d is judged by %v, want 250 ms before", f, s.stamp)
+		}
+		s.step()
+		if hit := s.life(1).Hits > before; hit != c.hits {
+			t.Errorf("aimed %d ticks behind: hit %t, want %t", c.aimed, hit, c.hits)
+		}
+	}
+	if c := s.judge.Counters(); c.Clamped != c.Views || c.Views == 0 {
+		t.Errorf("not every view was clamped: %+v", c)
+	}
+}
+
+// A world that looks back in every tick has the checksums of one that never does, and the states it looked at are as
+// they were.
+func TestLC04LookingBackChangesNothing(t *testing.T) {
+	a, b := crossing(t, Config{}), crossing(t, Config{})
+	changed := map[ecs.Checksum]bool{}
+	for range 60 {
+		f := a.w.Tick() + 1
+		var before [16]ecs.Checksum
+		for i := range before {
+			s, _ := a.ring.At(f - 16 + ecs.Tick(i))
+			before[i] = s.Checksum()
+		}
+		a.fire(0, fixed.FromInt(-9), claimAt(f, 3+f%12, 3), 50*millisecond, 100*millisecond) // at nobody
+		b.inputs = a.inputs
+		a.step()
+		b.step()
+		for i, want := range before {
+			if s, _ := a.ring.At(f - 16 + ecs.Tick(i)); s.Checksum() != want {
+				t.Fatalf("tick %d changed State(%d)", f, s.Tick())
+			}
+		}
+		now, _ := a.ring.At(f)
+		twin, _ := b.ring.At(f)
+		if now.Checksum() != twin.Checksum() {
+			t.Fatalf("tick %d: a world that looked back differs from one that did not", f)
+		}
+		changed[now.Checksum()] = true
+	}
+	if reach.Cost(b.w).Swept != 0 || reach.Cost(a.w).Swept == 0 || len(changed) < 60 {
+		t.Errorf("nothing was looked at: %+v", reach.Cost(a.w))
+	}
+	if a.w.Strays() != 0 {
+		t.Errorf("%d undeclared writes", a.w.Strays())
+	}
+}
+
+// Somebody who got behind cover t ago is killed iff t ≤ min(cap, how late the shooter sees), never when t > cap.
+func TestLC05BehindCoverForLongerThanTheCapIsSafe(t *testing.T) {
+	kills, spared := 0, 0
+	for _, lag := range []ecs.Tick{2, 6, 12, 15, 18, 30} { // 33 to 500 ms
+		for behind := ecs.Tick(0); behind <= 34; behind++ {
+			s := crossing(t, Config{})
+			f := s.w.Tick() + 1
+			// The target touches the cover's edge in State(f − behind) and is behind it in every later one.
+			edge := s.w.Tick() - behind + 1
+			if behind == 0 {
+				now, _ := spot.Read(s.w, avatarOf(s.w, 1))
+				s.setCover(now.Pos.X + now.Vel.X)
+			} else {
+				s.setCover(s.shown(1, Claim{From: edge, To: edge}))
+			}
+			judged := min(lag, 15)
+			aim := s.shown(1, Claim{From: f - judged, To: f - judged})
+			c := Claim{From: f - lag, To: f - lag}
+			s.fire(0, aim, c, 0, ticksAt60(lag))
+			s.step()
+			killed, want := s.life(1).Hits > 0, behind <= min(15, lag)
+			if killed != want {
+				t.Errorf("behind cover for %d ticks, seen %d late: killed %t, want %t", behind, lag, killed, want)
+			}
+			if killed {
+				kills++
+			} else {
+				spared++
+			}
+		}
+	}
+	if kills == 0 || spared == 0 {
+		t.Errorf("%d kills, %d spared: the test proves nothing", kills, spared)
+	}
+}
+
+// ticksAt60 is the time of a number of ticks at 60 Hz.
+func ticksAt60(n ecs.Tick) systems.Time { return systems.Time(n) * systems.Second / 60 }
+
+// Whatever a client declares, what it hits lies within the tolerance of what the server thinks it saw, and within the
+// cap.
+func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
+	s := crossing(t, Config{})
+	f := s.w.Tick() + 1
+	estimate := ecs.Tick(9) // 50 ms one way and 100 ms of interpolation
+	for name, c := range map[string]Claim{
+		"a second earlier": claimAt(f, 60, 3),
+		"a second later":   {From: f + 60, To: f + 63, Part: 7},
+		"before time":      {From: 0, To: 0},
+		"the end of time":  {From: 1<<64 - 1, To: 1<<64 - 1},
+		"backwards":        {From: f, To: f - 9, Part: 3},
+		"a century wide":   {From: 1, To: 1 << 40, Part: 128},
+		"wraps around":     {From: 1<<64 - 2, To: 2, Part: 255},
+	} {
+		for aimed := ecs.Tick(1); aimed < 65; aimed++ {
+			s := crossing(t, Config{})
+			s.fire(0, s.shown(1, Claim{From: f - aimed, To: f - aimed}), c, 50*millisecond, 100*millisecond)
+			if s.stamp != (ecs.ViewStamp{Tick: f - estimate}) {
+				t.Fatalf("%s: judged by %v, want the estimate, %d", name, s.stamp, f-estimate)
+			}
+			s.step()
+			// 0.4 m are 4.8 ticks of the target's way.
+			if hit := s.life(1).Hits > 0; hit != (aimed >= estimate-4 && aimed <= estimate+4) {
+				t.Errorf("%s, aimed %d ticks behind: hit %t", name, aimed, hit)
+			}
+		}
+	}
+	// The most that a lie within the tolerance gains is the cap.
+	for _, late := range []ecs.Tick{10, 15, 16, 21} {
+		c := Claim{From: f - late, To: f - late}
+		if v := s.judge.View(c, f, 50*millisecond, 100*millisecond); v.Tick < f-15 || v.Tick > f-10 {
+			t.Errorf("a claim of %d ticks ago is judged by %v in tick %d", late, v, f)
+		}
+	}
+}
+
+// What the victim has done on the server beats what the shooter saw; the dead do not shoot, but for those who were shot
+// within the trade.
+func TestLC07VetoesBeatHits(t *testing.T) {
+	fire := func(s *stand, p ecs.Player) {
+		f := s.w.Tick() + 1
+		c := Claim{From: f - 12, To: f - 12}
+		s.fire(p, s.shown(1-p, c), c, 50*millisecond, 100*millisecond)
+	}
+	s := crossing(t, Config{})
+	shield.Put(s.w, avatarOf(s.w, 1), gShield{Until: s.w.Tick() + 2})
+	fire(s, 0)
+	s.step()
+	if l := s.life(1); l.Hits != 0 || l.Saved != 1 {
+		t.Errorf("a shield that is up does not save: %+v", l)
+	}
+	s.run(s.w.Tick() + 2)
+	fire(s, 0)
+	s.step()
+	if l := s.life(1); l.Hits != 1 {
+		t.Errorf("a shield that is down saves: %+v", l)
+	}
+
+	for _, c := range []struct {
+		trade, later ecs.Tick
+		dies         bool
+	}{{0, 0, true}, {0, 1, false}, {3, 3, true}, {3, 4, false}} {
+		tradeRules = Rules{Trade: c.trade}
+		s := crossing(t, Config{})
+		s.place(0, gSpot{Pos: fixed.Vec2{X: fixed.FromInt(-50)}, Radius: fixed.One}) // the shooter can be hit as well
+		s.run(s.w.Tick() + 15)
+		fire(s, 0)
+		if c.later > 0 {
+			s.step()
+			s.run(s.w.Tick() + c.later - 1)
+		}
+		fire(s, 1)
+		s.step()
+		if l := s.life(1); l.Died == 0 {
+			t.Fatalf("the first shot missed: %+v", l)
+		}
+		if l := s.life(0); (l.Died > 0) != c.dies || !c.dies && l.TooLate != 1 {
+			t.Errorf("shot %d ticks after dying, trades within %d: %+v", c.later, c.trade, l)
+		}
+	}
+	tradeRules = Rules{}
+}

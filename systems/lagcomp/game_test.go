@@ -1,0 +1,237 @@
+package lagcomp
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/rollback"
+	"tendon/systems"
+)
+
+// The test game is a shooting gallery: targets move along the line y = 0, and who fires hits whatever is at their aim on
+// that line and not behind cover, which is everything beyond a point. Shots are fired after everybody has moved, so that
+// the present of tick F is State(F).
+
+type gPad struct {
+	Aim  fixed.Num
+	Fire bool `tendon:"press"`
+	_    [7]uint8
+}
+
+type gSpot struct {
+	Pos, Vel fixed.Vec2 // units, units per tick
+	Radius   fixed.Num
+}
+
+// gLife is what harm does to somebody. Wound and By are gathered by shots and applied at the end of the tick.
+type gLife struct {
+	Died    ecs.Tick
+	By      uint8 // 1 + player
+	_       [3]uint8
+	Wound   uint32
+	Hits    uint32 // that counted
+	Saved   uint32 // that did not, because of a shield
+	TooLate uint32 // that did not, because the shooter was dead
+	_       uint32
+}
+
+type gCover struct{ From fixed.Num }
+
+type gShield struct{ Until ecs.Tick }
+
+var (
+	pads = ecs.NewInput[gPad]()
+	spot = ecs.NewComponent("spot", ecs.Roles[gSpot]{
+		Lerp: func(a, b gSpot, t float64) gSpot {
+			b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
+			return b
+		},
+		Motion: func(s *gSpot) ecs.Motion {
+			return ecs.Motion{Pos: fixed.Vec3{X: s.Pos.X, Y: s.Pos.Y}, Vel: fixed.Vec3{X: s.Vel.X, Y: s.Vel.Y}}
+		},
+		Bounds: func(s *gSpot) fixed.Num { return s.Radius },
+	})
+	life    = ecs.NewComponent[gLife]("life")
+	shield  = ecs.NewComponent[gShield]("shield")
+	seat    = ecs.NewComponent[ecs.Seat]("seat")
+	cover   = ecs.NewResource[gCover]("cover")
+	reach   = NewSweep(spot, SweepConfig{Window: 20, Teleport: fixed.FromInt(4)})
+	movers  = ecs.NewQuery1(ecs.Write(spot))
+	players = ecs.NewQuery1(ecs.Read(seat))
+	mortals = ecs.NewQuery1(ecs.Write(life))
+
+	tradeRules Rules // what harm asks; a test may change it
+)
+
+func moveAll(w *ecs.World) {
+	for e := range movers.All(w) {
+		e.A.Pos = e.A.Pos.Add(e.A.Vel)
+	}
+}
+
+func shoot(w *ecs.World) {
+	for e := range players.All(w) {
+		p := e.A.Player
+		in := pads.Of(w, p)
+		if !in.Fire {
+			continue
+		}
+		at := fixed.Vec2{X: in.Aim}
+		for target, seen := range reach.Near(w, p, at, at) {
+			if target == e.Entity() || seen.Pos.X > cover.Read(w).From || seen.Pos.Dist(at) > seen.Radius {
+				continue
+			}
+			if l := life.Write(w, target); l != nil {
+				l.Wound++
+				l.By = uint8(p) + 1
+			}
+		}
+	}
+}
+
+func harm(w *ecs.World) {
+	for e := range mortals.All(w) {
+		l := e.A
+		if l.Wound == 0 {
+			continue
+		}
+		l.Wound = 0
+		var died ecs.Tick
+		if by, ok := life.Read(w, avatarOf(w, ecs.Player(l.By-1))); ok {
+			died = by.Died
+		}
+		s, _ := shield.Read(w, e.Entity())
+		switch tradeRules.Veto(Hit{Tick: w.Tick(), Mitigated: w.Tick() <= s.Until, ShooterDied: died}) {
+		case Counts:
+			l.Hits++
+			if l.Died == 0 {
+				l.Died = w.Tick()
+			}
+		case Mitigated:
+			l.Saved++
+		case ShooterDead:
+			l.TooLate++
+		}
+	}
+}
+
+func avatarOf(w *ecs.World, p ecs.Player) ecs.Entity {
+	for e := range players.All(w) {
+		if e.A.Player == p {
+			return e.Entity()
+		}
+	}
+	return ecs.Entity{}
+}
+
+func gallery(rate int) *ecs.Game {
+	return &ecs.Game{Name: "gallery", TickRate: rate, MaxPlayers: 4, Input: pads,
+		Components: ecs.Components(spot, life, shield, seat), Resources: ecs.Resources(cover),
+		Derived: []ecs.AnyDerived{reach.Derived()}, Systems: ecs.Systems(moveAll, shoot, harm),
+		Setup: func(w *ecs.World) { cover.Write(w).From = fixed.Max },
+		Join: func(w *ecs.World, p ecs.Player) {
+			e := w.Spawn(ecs.OwnedBy(p), seat, spot, life, shield)
+			seat.Put(w, e, ecs.Seat{Player: p})
+			spot.Put(w, e, gSpot{Pos: fixed.Vec2{Y: fixed.FromInt(100)}})
+		}}
+}
+
+// stand is a server in the gallery: player 0 shoots, player 1 is the target.
+type stand struct {
+	t       *testing.T
+	w       *ecs.World
+	ring    *rollback.Ring
+	judge   *Judge
+	stamp   ecs.ViewStamp // of the last shot
+	inputs  [4]ecs.InputBytes
+	orders  []ecs.Order
+	payload []byte
+}
+
+func newStand(t *testing.T, rate int, c Config) *stand {
+	t.Helper()
+	w, err := ecs.NewWorld(gallery(rate), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stand{t: t, w: w, ring: rollback.NewRing(128)}
+	c.TickRate, c.Past = rate, s.ring.At
+	if s.judge, err = NewJudge(c); err != nil {
+		t.Fatal(err)
+	}
+	w.SetPast(s.ring.At)
+	s.ring.Save(w)
+	for p := range ecs.Player(2) {
+		s.orders = append(s.orders, ecs.Order{Kind: ecs.OrderJoin, Player: p})
+	}
+	s.step()
+	return s
+}
+
+// step computes a tick from what was prepared.
+func (s *stand) step() {
+	s.w.Step(ecs.TickInputs{Players: s.inputs[:], Orders: s.orders})
+	s.ring.Save(s.w)
+	s.inputs, s.orders = [4]ecs.InputBytes{}, s.orders[:0]
+}
+
+func (s *stand) run(to ecs.Tick) {
+	for s.w.Tick() < to {
+		s.step()
+	}
+}
+
+// place puts the target somewhere as of the next save.
+func (s *stand) place(p ecs.Player, v gSpot) {
+	s.t.Helper()
+	if !spot.Put(s.w, avatarOf(s.w, p), v) {
+		s.t.Fatal("the player is not there")
+	}
+	s.ring.Save(s.w)
+}
+
+// fire makes p fire in the next tick, at aim and with a claim; the judge decides.
+func (s *stand) fire(p ecs.Player, aim fixed.Num, c Claim, oneWay, delay systems.Time) {
+	s.inputs[p] = pads.Pack(gPad{Aim: aim, Fire: true})
+	s.stamp = s.judge.View(c, s.w.Tick()+1, oneWay, delay)
+	if s.stamp.Tick > 0 {
+		s.view(p, s.stamp)
+	}
+}
+
+func (s *stand) view(p ecs.Player, v ecs.ViewStamp) {
+	s.orders = append(s.orders, ecs.Order{Kind: ecs.OrderView, Player: p, Payload: ecs.AppendViewStamp(nil, v)})
+}
+
+func (s *stand) life(p ecs.Player) gLife {
+	l, _ := life.Read(s.w, avatarOf(s.w, p))
+	return l
+}
+
+// shown is where a client that draws a claim shows the target: between the two states of the claim.
+func (s *stand) shown(p ecs.Player, c Claim) fixed.Num {
+	s.t.Helper()
+	at := func(f ecs.Tick) fixed.Num {
+		past, ok := s.ring.At(f)
+		v, there := spot.ReadAt(past, avatarOf(s.w, p))
+		if !ok || !there {
+			s.t.Fatalf("the target's place in tick %d is not known", f)
+		}
+		return v.Pos.X
+	}
+	if c.Part == 0 {
+		return at(c.From)
+	}
+	return at(c.From).Lerp(at(c.To), fixed.FromRatio(int64(c.Part), 256))
+}
+
+// claimAt is what an honest client says that draws the moment age ticks before tick f, between states that come every
+// gap ticks.
+func claimAt(f, age, gap ecs.Tick) Claim {
+	at := f - age
+	from := at - at%gap
+	return NewClaim(from, from+gap, float64(at-from)/float64(gap))
+}
+
+const millisecond = systems.Second / 1000

@@ -1,0 +1,92 @@
+package lagcomp
+
+import "tendon/ecs"
+
+// index is a world's boxes for a Sweep. They hold every place of the ticks [from, last]; those of ticks before turn are
+// in trail.before, the others in trail.since. When since holds a window of ticks it becomes before: so the boxes always
+// hold one window and never more than two, and a tick costs one row for each entity.
+//
+// It is warm once it has followed a tick.
+type index[T any] struct {
+	trails           []trail // ascending by row
+	next             []trail // scratch
+	warm             bool
+	from, turn, last ecs.Tick
+	row              T // scratch: what roles are asked about, since they take pointers
+	cost             Cost
+}
+
+// forget drops the boxes: they are built again from the past when they are asked for.
+func (x *index[T]) forget() { x.trails, x.warm = x.trails[:0], false }
+
+// follow brings the boxes up to the last state.
+func (s *Sweep[T]) follow(x *index[T], w *ecs.World) {
+	last := w.Tick() - 1
+	if x.warm && x.last == last {
+		return
+	}
+	first := x.last + 1
+	if !x.warm || last < first || last-first >= s.window {
+		x.forget()
+		first = last + 1 - min(s.window, last+1)
+		x.from, x.turn = first, first
+	}
+	s.align(x, w)
+	for f := first; f <= last; f++ {
+		s.extend(x, w, f)
+	}
+	x.warm, x.last = true, last
+}
+
+// align makes the trails those of the entities that are there now.
+func (s *Sweep[T]) align(x *index[T], w *ecs.World) {
+	x.next = x.next[:0]
+	next := 0
+	for row := range s.query.All(w) {
+		e := row.Entity()
+		if t := x.trailOf(e, &next); t != nil {
+			x.next = append(x.next, *t)
+			continue
+		}
+		t := trail{e, nowhere, nowhere}
+		if x.warm && e.Born <= x.last {
+			t.since = anywhere // it was there and had the component not at all times
+		}
+		x.next = append(x.next, t)
+	}
+	x.trails, x.next = x.next, x.trails
+}
+
+// trailOf returns e's trail, nil if it has none. next is where to look on; entities are asked for in ascending order.
+func (x *index[T]) trailOf(e ecs.Entity, next *int) *trail {
+	for *next < len(x.trails) && x.trails[*next].entity.Row < e.Row {
+		*next++
+	}
+	if *next < len(x.trails) && x.trails[*next].entity == e {
+		return &x.trails[*next]
+	}
+	return nil
+}
+
+// extend takes the state of tick f into the boxes. A state that is not held makes them begin after it.
+func (s *Sweep[T]) extend(x *index[T], w *ecs.World, f ecs.Tick) {
+	past, ok := w.Past(f)
+	if !ok {
+		x.from, x.turn = f+1, f+1
+		return
+	}
+	turns := f-x.turn >= s.window
+	if turns {
+		x.from, x.turn = x.turn, f
+	}
+	for i := range x.trails {
+		t := &x.trails[i]
+		if turns {
+			t.before, t.since = t.since, nowhere
+		}
+		if value, ok := s.component.ReadAt(past, t.entity); ok {
+			t.since = t.since.with(s.place(x, value))
+		}
+	}
+	x.cost.Swept += uint64(len(x.trails))
+}

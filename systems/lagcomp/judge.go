@@ -1,0 +1,121 @@
+package lagcomp
+
+import (
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// Judge decides which moment a shot is judged by, from what the client declares and what the server knows of the
+// client's link. Whatever is declared, the view lies in [F − Cap, F] and within Tolerance of the estimate, unless that
+// is older than the cap.
+//
+// It counts in parts of 1/256 tick and in how many of them a view lies behind the tick that uses it, which stays small
+// whatever is declared. It knows ticks and no clock: a server that hitches hitches for all.
+type Judge struct {
+	past               func(ecs.Tick) (*ecs.Snapshot, bool)
+	rate               int64
+	limit, tolerance   int64 // parts
+	minDelay, maxDelay systems.Time
+	counters           Counters
+}
+
+// Counters count views.
+type Counters struct {
+	Views    uint64 // that were asked for
+	Replaced uint64 // declared farther than Tolerance from the estimate, which took their place
+	Clamped  uint64 // older than Cap, or not yet over: moved to the nearest moment that may be
+	Missing  uint64 // of a state that is not held any more, or not since a restart: moved to the oldest that is
+}
+
+// parts are the parts of a tick.
+const parts = 256
+
+// NewJudge returns a judge for one client or for many: it holds nothing of any but the counters.
+func NewJudge(c Config) (*Judge, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	j := &Judge{past: c.Past, rate: int64(c.TickRate), minDelay: c.MinDelay, maxDelay: c.MaxDelay}
+	j.limit, j.tolerance = j.inParts(c.Cap), j.inParts(c.Tolerance)
+	return j, nil
+}
+
+// Depth returns how many states the server has to hold: those of Cap, and one on either side.
+func (j *Judge) Depth() int { return int((j.limit+parts-1)/parts) + 2 }
+
+// Counters returns what was counted so far.
+func (j *Judge) Counters() Counters { return j.counters }
+
+// inParts converts a time in [0, 2 s].
+func (j *Judge) inParts(t systems.Time) int64 {
+	return int64(t) * j.rate / int64(systems.Second/parts)
+}
+
+// View returns the moment by which what a client does in tick f is judged: the claim if it is credible, else the
+// estimate, and neither before f − Cap nor after f. f ≥ 1 is the tick that consumes the input that the claim came with.
+//
+// oneWay is half of the round trip that the server measured; delay is the interpolation delay that the client declares.
+// Negative times count as 0. The zero stamp, which needs no order, is the present.
+func (j *Judge) View(c Claim, f ecs.Tick, oneWay, delay systems.Time) ecs.ViewStamp {
+	j.counters.Views++
+	estimate := j.inParts(min(max(oneWay, 0), systems.Second)) + j.inParts(min(max(delay, j.minDelay), j.maxDelay))
+	age, sane := c.age(f)
+	if off := age - estimate; !sane || off > j.tolerance || -off > j.tolerance {
+		j.counters.Replaced++
+		age = estimate
+	}
+	if allowed := min(max(age, 0), j.limit); age != allowed {
+		j.counters.Clamped++
+		age = allowed
+	}
+	return j.held(stampOf(age, f), f)
+}
+
+// age returns by how many parts the claim's moment lies before State(f); sane is false for one that no view draws.
+func (c Claim) age(f ecs.Tick) (age int64, sane bool) {
+	if c.To < c.From || c.To-c.From > MaxGap {
+		return 0, false
+	}
+	return behind(c.From, f)*parts - int64(c.To-c.From)*int64(c.Part), true
+}
+
+// stampOf returns the moment that lies age parts before State(f), not before State(1). State(f) does not exist yet when
+// tick f runs, so a moment after State(f−1) is the present.
+func stampOf(age int64, f ecs.Tick) ecs.ViewStamp {
+	if age < parts || f < 2 {
+		return ecs.ViewStamp{}
+	}
+	whole, rest := ecs.Tick(age/parts), age%parts
+	if rest > 0 {
+		whole++
+	}
+	if whole >= f {
+		return ecs.ViewStamp{Tick: 1}
+	}
+	return ecs.ViewStamp{Tick: f - whole, Part: uint8((parts - rest) % parts)}
+}
+
+// held moves a stamp on to the first moment whose states are held.
+func (j *Judge) held(v ecs.ViewStamp, f ecs.Tick) ecs.ViewStamp {
+	if j.past == nil || v.Tick == 0 {
+		return v
+	}
+	if j.holds(v) {
+		return v
+	}
+	j.counters.Missing++
+	for at := v.Tick + 1; at < f; at++ {
+		if first := (ecs.ViewStamp{Tick: at}); j.holds(first) {
+			return first
+		}
+	}
+	return ecs.ViewStamp{}
+}
+
+func (j *Judge) holds(v ecs.ViewStamp) bool {
+	_, ok := j.past(v.Tick)
+	if ok && v.Part > 0 {
+		_, ok = j.past(v.Tick + 1)
+	}
+	return ok
+}

@@ -1,0 +1,151 @@
+package lagcomp
+
+import (
+	"fmt"
+	"iter"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+// Sweep finds whom a shot could have met in the world that the shooter saw, without looking at everybody's past: it
+// keeps, for each entity, a box that holds every place it was in during the last ticks. It asks the component's roles
+// Motion and Bounds, which can be hit anywhere in a circle.
+//
+// The boxes hold more than they must, and who is found does not depend on how much more: worlds that have looked at
+// other ticks find the same. So a Sweep is derived data whose value is never wrong; list Derived in Game.Derived.
+//
+// A box costs one row read in each tick in which somebody with a stamp asks, and what it saves is two or more for each
+// shot: it pays from about one shot in two ticks on, and in a world with few entities Component.Seen alone will do.
+type Sweep[T any] struct {
+	component *ecs.Component[T]
+	motion    func(*T) ecs.Motion
+	bounds    func(*T) fixed.Num
+	query     *ecs.Query1[T, T]
+	derived   *ecs.Derived[index[T]]
+	window    ecs.Tick
+	teleport  fixed.Num
+}
+
+// SweepConfig says how a Sweep looks back.
+type SweepConfig struct {
+	// Window is for how many ticks places are kept at least, at most ecs.MaxViewTicks; 0: 64. For a view that is older
+	// everybody is looked at.
+	Window int
+	// Teleport is the distance from which on a move within one tick is none, in world units: who has moved so since the
+	// view is judged where they are now. 0: every move is one. Choose twice of what the fastest makes.
+	Teleport fixed.Num
+}
+
+// Cost counts what looking back costs a world, since it was made.
+type Cost struct {
+	Looked  uint64 // boxes that were compared with a shot's
+	Rewound uint64 // entities whose older values were read for a shot
+	Refused uint64 // of these, judged where they are now: they have teleported, or were not there throughout
+	Swept   uint64 // older values that were read to keep the boxes
+}
+
+// NewSweep declares a broad phase for a component, which needs the roles Motion and Bounds. Declare it once, at package
+// level.
+func NewSweep[T any](c *ecs.Component[T], config SweepConfig) *Sweep[T] {
+	roles := c.Roles()
+	if roles.Motion == nil || roles.Bounds == nil {
+		panic(fmt.Sprintf("lagcomp: NewSweep of component %q, which has no roles Motion and Bounds: declare where it is and how large", c.Name()))
+	}
+	if config.Window == 0 {
+		config.Window = 64
+	}
+	if config.Window < 1 || config.Window > ecs.MaxViewTicks || config.Teleport < 0 {
+		panic(fmt.Sprintf("lagcomp: NewSweep of component %q with Window %d and Teleport %v: choose 1 to %d ticks, and no negative distance", c.Name(), config.Window, config.Teleport, ecs.MaxViewTicks))
+	}
+	return &Sweep[T]{component: c, motion: roles.Motion, bounds: roles.Bounds, query: ecs.NewQuery1(ecs.Read(c)),
+		derived: ecs.NewDerived("sweep of "+c.Name(), func(_ *ecs.World, x *index[T]) { x.forget() }, func(a, b *index[T]) bool { return true }),
+		window:  ecs.Tick(config.Window), teleport: config.Teleport}
+}
+
+// Derived returns what Game.Derived has to list.
+func (s *Sweep[T]) Derived() ecs.AnyDerived { return s.derived }
+
+// Cost returns what was counted in the world so far.
+func (s *Sweep[T]) Cost(w *ecs.World) Cost { return s.derived.Of(w).cost }
+
+// Near yields whoever p could hit in the rectangle [lo, hi]: the entities whose circle, as Judged has it, touches it,
+// with that value, in the order of rows. Without a stamp that is the present.
+func (s *Sweep[T]) Near(w *ecs.World, p ecs.Player, lo, hi fixed.Vec2) iter.Seq2[ecs.Entity, T] {
+	return func(yield func(ecs.Entity, T) bool) { s.near(w, p, box{lo, hi}, yield) }
+}
+
+func (s *Sweep[T]) near(w *ecs.World, p ecs.Player, area box, yield func(ecs.Entity, T) bool) {
+	x := s.derived.Of(w)
+	view, late := w.ViewOf(p)
+	if late {
+		s.follow(x, w)
+	}
+	next := 0
+	for row := range s.query.All(w) {
+		e := row.Entity()
+		x.cost.Looked++
+		now := s.place(x, row.A)
+		value, there := row.A, now.touches(&area)
+		if late && e.Owner() != ecs.OwnedBy(p) {
+			t := x.trailOf(e, &next)
+			if !there && t != nil && view.Tick >= x.from && !t.touches(&area) {
+				continue
+			}
+			if value, there = s.judged(x, w, p, e, row.A, view); there {
+				now = s.place(x, value)
+				there = now.touches(&area)
+			}
+		}
+		if there && !yield(e, value) {
+			return
+		}
+	}
+}
+
+// Judged returns e's value as p's shot meets it: what p saw, or what is there now if e has teleported since or was not
+// there throughout. ok is false if p did not see e, which had not appeared yet, or if e is gone by now.
+func (s *Sweep[T]) Judged(w *ecs.World, p ecs.Player, e ecs.Entity) (value T, ok bool) {
+	value, ok = s.component.Read(w, e)
+	view, late := w.ViewOf(p)
+	if !ok || !late || e.Owner() == ecs.OwnedBy(p) {
+		return value, ok
+	}
+	return s.judged(s.derived.Of(w), w, p, e, value, view)
+}
+
+func (s *Sweep[T]) judged(x *index[T], w *ecs.World, p ecs.Player, e ecs.Entity, now T, view ecs.ViewStamp) (value T, ok bool) {
+	x.cost.Rewound++
+	if value, ok = s.component.Seen(w, p, e); ok && !s.steady(x, w, e, now, view) {
+		x.cost.Refused++
+		value = now
+	}
+	return value, ok
+}
+
+// steady reports whether e was there in every state since the view and has not teleported.
+func (s *Sweep[T]) steady(x *index[T], w *ecs.World, e ecs.Entity, now T, view ecs.ViewStamp) bool {
+	x.row = now
+	last := s.motion(&x.row).Pos
+	for f := w.Tick() - 1; f >= view.Tick; f-- {
+		past, ok := w.Past(f)
+		if ok {
+			x.row, ok = s.component.ReadAt(past, e)
+		}
+		if !ok {
+			return f == view.Tick && view.Part > 0 // it appeared on the way to the next state, and is seen as it is there
+		}
+		at := s.motion(&x.row).Pos
+		if s.teleport > 0 && at.Sub(last).Len() >= s.teleport {
+			return false
+		}
+		last = at
+	}
+	return true
+}
+
+// place returns the box of a value.
+func (s *Sweep[T]) place(x *index[T], value T) box {
+	x.row = value
+	return around(s.motion(&x.row).Pos, s.bounds(&x.row))
+}
