@@ -1,0 +1,42 @@
+// Package reckon is dead reckoning, the position sync of Cloud Wu's development note 12: a client moves its own entity at
+// once and tells how it moves, the server goes on from that to its own present and tells the others, and each of them
+// goes on to his. Nobody waits for anybody, so that movement feels the same at 20 ms and at 2 s; what is shown of the
+// others is where they are believed to be.
+//
+// These are its rules, without messages and sessions: what a record says and how it is coded, how it is continued, when
+// one is sent, how a ghost is brought to where it should be, and what a server believes. It is not a strategy yet, and
+// not for games in which the exact place decides: clients are trusted within what [Guard] allows.
+//
+// All positions are fixed point. Times are arguments: a stamp counts units of 10 ms on its sender's clock, and systems/clock
+// maps clocks onto each other.
+//
+// # Example
+//
+//	// On the client that owns the entity, once a tick:
+//	if why := sender.Update(&record, now, 0); why != reckon.Not {
+//		record.Append(&w)
+//	}
+//	// On the server, for what it receives:
+//	record.Read(&r, near)
+//	switch guard.Check(&record, now) {
+//	case reckon.Accepted, reckon.Clamped:
+//		age := reckon.Dating{}.Age(record.Stamp, clientNow)       // of that client's clock, from systems/clock
+//		believed, age := reckon.Arrived(record, age)
+//		broadcast(rules.Forward(believed, age, reckon.StampOf(now)))
+//	}
+//	// On everybody else's client:
+//	ghost.Receive(&config, record, reckon.Dating{}.Age(record.Stamp, serverNow), serverNow)
+//	motion, ok := ghost.Shown(&config, serverNow)
+//
+// # Tasks
+//
+//   - Say how an entity moves: [Record], [Mode], [Flags].
+//   - Code it in under 10 bytes: [Record.Against], [Record.On], [Anchor].
+//   - Continue it: [Rules.Predict], [Rules.Forward], [Arrived].
+//   - Decide when to send: [Sender].
+//   - Show others: [Ghost], [Correction]; what they do: [Track].
+//   - Treat the own entity's echo: [Own].
+//   - Doubt clients: [Guard].
+//   - Notice that nobody speaks: [Silence], [Presence].
+//   - Do without clocks: [Dating].
+package reckon

@@ -1,0 +1,261 @@
+package reckon
+
+import (
+	"errors"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// Record says how an entity moves from a moment on: enough to tell where it is until the next record. Every record
+// carries the position, whatever else it is about, so that any of them puts right what was lost before.
+//
+// A record with Anchor 0 is absolute. Any other is relative to a place that both sides know (Against, On): then Pos is
+// an offset and Entity.Born is not known.
+type Record struct {
+	Entity ecs.Entity
+	Stamp  Stamp        // when it is true, on the clock of whoever sends it
+	Age    systems.Time // how old what it says was at Stamp already; the wire has steps of 160 ms, up to 2.4 s
+	Mode   Mode
+	Flags  Flags
+	Action uint8 // what begins at Stamp, with FlagCast; the game's own number
+	Anchor uint8 // place that Pos is relative to, [1, 15]; 0: none
+	Sets   uint8 // place that Pos is to be from now on, [1, 15]; 0: none. Absolute records only
+
+	Pos fixed.Vec3 // world units; relative to Parent with Attached; not with Scripted
+	Vel fixed.Vec3 // world units per second; zero with FlagStop
+
+	Parent ecs.Entity // Attached only: what the entity stands on
+	Path   uint32     // Scripted only: the game's number of a path
+	Along  fixed.Num  // Scripted only: world units along it
+	Speed  fixed.Num  // Scripted only: world units per second along it
+}
+
+// Mode says by which rule a record is continued.
+type Mode uint8
+
+// The modes. A change of mode, such as a jump or a landing, is sent at once.
+const (
+	Ground    Mode = iota // straight on
+	Ballistic             // falling
+	Attached              // on something that moves
+	Scripted              // along a path that both sides know
+	modes
+)
+
+// Flags say why a record was sent.
+type Flags uint8
+
+// The flags.
+const (
+	FlagStop     Flags = 1 << iota // it stands
+	FlagTurn                       // it changed its way
+	FlagCast                       // it begins Action
+	FlagTeleport                   // it was put there: nothing is to be drawn in between
+	flags
+)
+
+// ErrRecord is returned for bytes that are no record.
+var ErrRecord = errors.New("reckon: malformed record")
+
+const (
+	// MaxRecord bounds a record on the wire, in bytes.
+	MaxRecord = 64
+	// MaxCompact bounds a relative record of an entity in one of the first 16384 rows, in bytes, without an action.
+	MaxCompact = 9
+	// MaxCoordinate bounds a coordinate of a position, in world units.
+	MaxCoordinate = fixed.One << 24
+	// MaxVelocity bounds a coordinate of a velocity, in world units per second.
+	MaxVelocity = fixed.One << 15
+	// MaxOffset is how far a relative record may be from its anchor, per axis, in world units. What is beyond is out of
+	// step and needs an absolute one.
+	MaxOffset = 14 * fixed.One
+
+	fullBits    = 8 // fractional bits of absolute positions and velocities
+	compactBits = 3 // of relative ones: 5.3 signed
+	maxAnchor   = 15
+)
+
+// steps returns n in steps of 1/2^bits, rounded to the nearest.
+func steps(n fixed.Num, bits int) int64 {
+	shift := 32 - bits
+	return (int64(n) + 1<<(shift-1)) >> shift
+}
+
+// unsteps is the inverse of steps.
+func unsteps(v int64, bits int) fixed.Num { return fixed.Num(v << (32 - bits)) }
+
+// encode53 returns n in 5.3 signed fixed point, [−16, 15.875] in steps of 1/8.
+func encode53(n fixed.Num) int8 {
+	return int8(steps(n.Clamp(-16*fixed.One, 16*fixed.One-fixed.One/8), compactBits))
+}
+
+func decode53(v int8) fixed.Num { return unsteps(int64(v), compactBits) }
+
+// Anchor is a place that both sides know of an entity: that of an absolute record which the other side is known to
+// hold.
+type Anchor struct {
+	Number uint8 // [1, 15]
+	Entity ecs.Entity
+	Pos    fixed.Vec3
+}
+
+// Against makes an absolute record relative to a place. ok is false if it does not fit: in another mode than Ground, too
+// far away, faster than 5.3 can say, or at another height by a sixteenth of a unit or more.
+func (r Record) Against(a Anchor) (relative Record, ok bool) {
+	d := r.Pos.Sub(a.Pos)
+	fits := a.Number != 0 && a.Number <= maxAnchor && r.Anchor == 0 && r.Sets == 0 && r.Mode == Ground && r.Entity == a.Entity &&
+		steps(d.Z, compactBits) == 0 && steps(r.Vel.Z, compactBits) == 0
+	for _, n := range [...]fixed.Num{d.X, d.Y} {
+		fits = fits && n.Abs() <= MaxOffset
+	}
+	for _, n := range [...]fixed.Num{r.Vel.X, r.Vel.Y} {
+		fits = fits && n.Abs() < 16*fixed.One
+	}
+	if !fits {
+		return r, false
+	}
+	r.Anchor, r.Pos, r.Vel.Z = a.Number, fixed.Vec3{X: d.X, Y: d.Y}, 0
+	return r, true
+}
+
+// On makes a relative record absolute again. a must be the place that r.Anchor numbers for the entity in r's row.
+func (r Record) On(a Anchor) Record {
+	if r.Anchor == 0 || r.Anchor != a.Number || r.Entity.Row != a.Entity.Row {
+		panic("reckon: Record.On: pass the anchor that the record names, of the same row")
+	}
+	r.Anchor, r.Entity, r.Pos = 0, a.Entity, r.Pos.Add(a.Pos)
+	return r
+}
+
+// Append writes a record; positions and velocities are rounded to what the wire carries. A stamp is cut to its low bits:
+// the reader must know the time to 20 s.
+func (r *Record) Append(w *wire.Writer) {
+	if r.Anchor > maxAnchor || r.Sets > maxAnchor || r.Mode >= modes || r.Flags >= flags {
+		panic("reckon: Record.Append: anchors lie in [1, 15], modes and flags are those of this package")
+	}
+	age := min((max(r.Age, 0)+ageUnit/2)/ageUnit, ageMost)
+	w.Uvarint(uint64(r.Entity.Row))
+	w.U16(uint16(uint64(r.Stamp)&(1<<stampBits-1)) | uint16(age)<<stampBits)
+	w.U8(uint8(r.Flags) | r.Anchor<<4)
+	if r.Anchor != 0 {
+		w.U8(uint8(encode53(r.Pos.X.Clamp(-MaxOffset, MaxOffset))))
+		w.U8(uint8(encode53(r.Pos.Y.Clamp(-MaxOffset, MaxOffset))))
+		if r.Flags&FlagStop == 0 {
+			w.U8(uint8(encode53(r.Vel.X)))
+			w.U8(uint8(encode53(r.Vel.Y)))
+		}
+	} else {
+		r.appendFull(w)
+	}
+	if r.Flags&FlagCast != 0 {
+		w.U8(r.Action)
+	}
+}
+
+func (r *Record) appendFull(w *wire.Writer) {
+	w.Uvarint(uint64(r.Entity.Born))
+	w.U8(uint8(r.Mode) | r.Sets<<2)
+	switch r.Mode {
+	case Scripted:
+		w.Uvarint(uint64(r.Path))
+		appendNum(w, r.Along, MaxCoordinate)
+		appendNum(w, r.Speed, MaxVelocity)
+		return
+	case Attached:
+		w.Uvarint(uint64(r.Parent.Row))
+		w.Uvarint(uint64(r.Parent.Born))
+	}
+	appendVec(w, r.Pos, MaxCoordinate)
+	if r.Flags&FlagStop == 0 {
+		appendVec(w, r.Vel, MaxVelocity)
+	}
+}
+
+func appendNum(w *wire.Writer, n, most fixed.Num) { w.Varint(steps(n.Clamp(-most, most), fullBits)) }
+
+func appendVec(w *wire.Writer, v fixed.Vec3, most fixed.Num) {
+	appendNum(w, v.X, most)
+	appendNum(w, v.Y, most)
+	appendNum(w, v.Z, most)
+}
+
+// Read takes a record off a message. near is a stamp within 20 s of the record's. What is malformed makes reader fail
+// with ErrRecord or an error of package wire.
+func (r *Record) Read(reader *wire.Reader, near Stamp) {
+	*r = Record{}
+	r.Entity.Row = readRow(reader)
+	when := reader.U16()
+	r.Stamp = expand(near, when&(1<<stampBits-1))
+	r.Age = systems.Time(when>>stampBits) * ageUnit
+	bits := reader.U8()
+	r.Flags, r.Anchor = Flags(bits)&(flags-1), bits>>4
+	if r.Anchor != 0 {
+		r.readCompact(reader)
+	} else {
+		r.readFull(reader)
+	}
+	if r.Flags&FlagCast != 0 {
+		r.Action = reader.U8()
+	}
+}
+
+func (r *Record) readCompact(reader *wire.Reader) {
+	r.Pos.X, r.Pos.Y = decode53(int8(reader.U8())), decode53(int8(reader.U8()))
+	if r.Flags&FlagStop == 0 {
+		r.Vel.X, r.Vel.Y = decode53(int8(reader.U8())), decode53(int8(reader.U8()))
+	}
+	if r.Pos.X.Abs() > MaxOffset || r.Pos.Y.Abs() > MaxOffset {
+		reader.Fail(ErrRecord)
+	}
+}
+
+func (r *Record) readFull(reader *wire.Reader) {
+	r.Entity.Born = ecs.Tick(reader.Uvarint())
+	bits := reader.U8()
+	r.Mode, r.Sets = Mode(bits)&(modes-1), bits>>2
+	if r.Sets > maxAnchor {
+		reader.Fail(ErrRecord)
+	}
+	switch r.Mode {
+	case Scripted:
+		path := reader.Uvarint()
+		if path > 1<<32-1 {
+			reader.Fail(ErrRecord)
+		}
+		r.Path = uint32(path)
+		r.Along, r.Speed = readNum(reader, MaxCoordinate), readNum(reader, MaxVelocity)
+		return
+	case Attached:
+		r.Parent.Row = readRow(reader)
+		r.Parent.Born = ecs.Tick(reader.Uvarint())
+	}
+	r.Pos = readVec(reader, MaxCoordinate)
+	if r.Flags&FlagStop == 0 {
+		r.Vel = readVec(reader, MaxVelocity)
+	}
+}
+
+func readRow(reader *wire.Reader) uint32 {
+	row := reader.Uvarint()
+	if row > 1<<32-1 {
+		reader.Fail(ErrRecord)
+	}
+	return uint32(row)
+}
+
+func readNum(reader *wire.Reader, most fixed.Num) fixed.Num {
+	v, bound := reader.Varint(), steps(most, fullBits)
+	if v > bound || v < -bound {
+		reader.Fail(ErrRecord)
+		return 0
+	}
+	return unsteps(v, fullBits)
+}
+
+func readVec(reader *wire.Reader, most fixed.Num) (v fixed.Vec3) {
+	v.X, v.Y, v.Z = readNum(reader, most), readNum(reader, most), readNum(reader, most)
+	return v
+}
