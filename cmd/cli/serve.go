@@ -50,6 +50,7 @@ server.key. What a power cut takes from a match is for --fsync to choose:
               it is lost only if all of them are gone too.
   never       what the system had not written yet, often half a minute; clients hand back what they hold, about 15 s.
 With verify, clients hold nothing to hand back, so only always keeps all that they were told.
+With --matches too, the server finds the results in the journals that the one before it did not get to record.
 While a journal cannot be written, as on a full disk, its match waits and goes on by itself when it can be. A match that
 is over, since its room was empty or the server was told to stop, leaves ROOM-MATCH.ended.journal, which may be removed.
 --json tells of journals by the events brought_back, journal, journal_torn, journal_removed, journal_failed,

@@ -31,6 +31,15 @@ func TestAJournalHoldsWhatWasWritten(t *testing.T) {
 	if got := j.Seats(); !slices.Equal(got, want) {
 		t.Fatal(got)
 	}
+	changes := ecs.Tick(0)
+	for after, seat := range j.Seatings() { // one every 33 ticks, whose client is the tick
+		if changes++; after != 33*changes || seat.Client != uint64(after) || seat.Name != "who" {
+			t.Fatalf("after tick %d: %+v", after, seat)
+		}
+	}
+	if changes != 45 {
+		t.Fatalf("%d changes of seats", changes)
+	}
 	for _, from := range []ecs.Tick{0, 1, 2, 777, 1024, 1025, 1026, 1499, 1500} {
 		next := max(from, 1)
 		for tick := range j.Ticks(from) {

@@ -11,8 +11,9 @@
 // slower when it has less, and measures how late syncs come to choose M, unless [Config.Margin] does.
 //
 // The server may compute the match too ([Always]), or only keep its log and play it again when players disagree
-// ([OnDemand]). Clients send checksums as they go and, when the game has a result, the result; the majority of the
-// registered players decides, and the log where there is none.
+// ([OnDemand]). Clients send checksums as they go and, when the game has a result, the result; the majority of those who
+// were in the match when it ended decides, and the log where there is none. What nobody decided is played from the log
+// when all have left or the room is over, so every result is told.
 //
 // It is not for games in which an own press must show at once: that takes the way to the server and back, and the
 // margin. The relay strategy predicts.
@@ -33,5 +34,6 @@
 //   - See what the operations of a frame become: frame.go. What is kept of a match: log.go.
 //   - See how a peer is served, live or from far behind: serve.go.
 //   - See when a client computes which frame: [Client.Frame]; how it keeps its margin: margin.go.
+//   - See who decides what a match came to: court.go, decision.go, and tendon/systems/vote.
 //   - See what is sent: message.go, sync.go, stamped.go, and the wire standard.
 package lockstep

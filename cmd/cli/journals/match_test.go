@@ -240,6 +240,13 @@ func TestAMatchThatWasNotEndedIsBroughtBack(t *testing.T) {
 		if f := k.Found(); len(f) != 1 || f[0].Room != "main" || f[0].Tick != p.Room.Tick() {
 			t.Fatalf("%+v, want tick %d of room main", f, p.Room.Tick())
 		}
+		left := k.Left()
+		if len(left) != 1 || left[0].Journal.Last().Tick != p.Room.Tick() || left[0].File != k.Found()[0].File || left[0].Ended != endedPath(left[0].File) {
+			t.Fatalf("%+v", left)
+		}
+		if info, err := os.Stat(left[0].File); err != nil || !info.ModTime().Equal(left[0].Written) {
+			t.Fatal(err, left[0].Written)
+		}
 		other := room.Config{Game: p.game, Strategy: relay.Strategy, Seed: 1, Match: 2}
 		if err := k.Open("other", &other); err != nil || other.Resume != nil || other.Match != 2 {
 			t.Fatalf("another room: %v, %+v", err, other)
@@ -257,6 +264,9 @@ func TestAMatchThatWasNotEndedIsBroughtBack(t *testing.T) {
 	c := room.Config{Game: p.game, Strategy: relay.Strategy, Seed: 1, Match: 2}
 	if err := k.Open("main", &c); err != nil {
 		t.Fatal(err)
+	}
+	if left := k.Left(); len(left) > 0 {
+		t.Errorf("somebody has come back to %+v", left)
 	}
 	h := want.Header()
 	if c.Resume == nil || c.Match != h.Match || c.Seed != h.Seed || c.Resume.Chain != want.Last().Chain || c.Resume.World.Tick() != p.Room.Tick() {
