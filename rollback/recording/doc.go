@@ -8,6 +8,10 @@
 // It is not a video: a recording replays only with the game it was made with. Name and fingerprint stand in its
 // header, and another game or layout is refused.
 //
+// Where a server judged by what a player saw, the moment stands among the tick's orders (ecs.OrderView), and playing
+// keeps as much of the past as these look back. A recording that starts with an image has none before it: then the
+// server must not have looked back beyond that state.
+//
 //	to                                     use
 //	record a match                         HeaderOf, NewWriter, Writer.Tick, ImageDue, Image, Close
 //	make what was recorded durable         Writer.Flush

@@ -18,6 +18,7 @@ type Recording struct {
 	ticks  []ticksBlock // ascending, without gaps
 	images []imageBlock // ascending
 	last   ecs.Tick
+	reach  ecs.Tick // how far back the farthest view of a player lies, see reachOf
 }
 
 // ticksBlock is a block of ticks [first, first+count).
@@ -136,10 +137,12 @@ func (r *Recording) add(k kind, payload []byte) string {
 // parses reports whether a block's body is exactly its ticks.
 func (r *Recording) parses(b *ticksBlock) bool {
 	codec, p, e := newEntryCodec(&r.header), parser{rest: b.body}, Entry{}
-	for range b.count {
+	for i := range b.count {
 		if codec.parse(&p, &e); p.bad {
 			return false
 		}
+		e.Tick = b.first + ecs.Tick(i)
+		r.reach = max(r.reach, reachOf(&e))
 	}
 	return len(p.rest) == 0
 }

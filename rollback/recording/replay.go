@@ -38,6 +38,7 @@ func Verify(g *ecs.Game, r *Recording, to ecs.Tick) (Result, error) {
 }
 
 // WorldAt returns a world in the state of tick f: the nearest image before it, played on and compared tick by tick.
+// Where players' views look back beyond an image, play begins with an earlier one.
 func (r *Recording) WorldAt(g *ecs.Game, f ecs.Tick) (*ecs.World, error) {
 	if f < r.Start() || f > r.last {
 		return nil, fmt.Errorf("%w: %d is not in [%d, %d]", ErrRange, f, r.Start(), r.last)
@@ -45,14 +46,7 @@ func (r *Recording) WorldAt(g *ecs.Game, f ecs.Tick) (*ecs.World, error) {
 	if err := r.header.check(g); err != nil {
 		return nil, err
 	}
-	p := &player{recording: r}
-	var err error
-	at := sort.Search(len(r.images), func(i int) bool { return r.images[i].tick > f })
-	if at == 0 {
-		p, err = r.start(g)
-	} else {
-		p.world, err = r.load(g, &r.images[at-1])
-	}
+	p, err := r.begin(g, f)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +64,7 @@ type player struct {
 	world     *ecs.World
 	saved     ecs.Snapshot
 	inputs    []ecs.InputBytes
+	past      *rollback.Ring // as far back as views reach, nil if there are none
 }
 
 // start returns a player in the recording's first state: what Setup builds, or the first image.
@@ -87,10 +82,41 @@ func (r *Recording) start(g *ecs.Game) (*player, error) {
 	} else {
 		p.world, err = ecs.NewWorld(g, r.header.Seed)
 	}
-	if err == nil {
-		p.world.Save(&p.saved)
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	p.take()
+	return p, nil
+}
+
+// begin returns a player in the last state at or before f that everything from it to f can be played from.
+func (r *Recording) begin(g *ecs.Game, f ecs.Tick) (*player, error) {
+	at := sort.Search(len(r.images), func(i int) bool { return r.images[i].tick > f })
+	for at > 0 && !r.complete(r.images[at-1].tick, f) {
+		at--
+	}
+	if at == 0 {
+		return r.start(g)
+	}
+	w, err := r.load(g, &r.images[at-1])
+	if err != nil {
+		return nil, err
+	}
+	p := &player{recording: r, world: w}
+	p.take()
+	return p, nil
+}
+
+// take keeps the world's state, to compare it and for views to look back at.
+func (p *player) take() {
+	if p.past == nil && p.recording.reach > 0 {
+		p.past = rollback.NewRing(int(p.recording.reach) + 1)
+		p.world.SetPast(p.past.At)
+	}
+	p.world.Save(&p.saved)
+	if p.past != nil {
+		p.past.Save(p.world)
+	}
 }
 
 // load returns a world in the state of an image.
@@ -120,7 +146,7 @@ func (p *player) step(e *Entry) error {
 		g.CleanInput(&p.inputs[i])
 	}
 	p.world.Step(ecs.TickInputs{Players: p.inputs, Orders: e.Orders})
-	p.world.Save(&p.saved)
+	p.take()
 	if got := p.saved.Checksum(); got != e.Checksum {
 		return p.report(e, got)
 	}
