@@ -91,17 +91,20 @@ func TestGH02MonotoneTruthIsNeverShownGoingBack(t *testing.T) {
 	wavy := func(s float64) Motion {
 		return Motion{Pos: Vec{X: 5*s - 2*math.Cos(2*s)}, Vel: Vec{X: 5 + 4*math.Sin(2*s)}}
 	}
+	largest := 0.0
 	for seed := range uint64(4) {
 		r := newRig(t, "P5", seed+1, 3, wavy)
 		r.net.Partition(r.client, r.server, simnet.Time(30*time.Second), simnet.Time(30500*time.Millisecond))
 		r.run(3 * time.Minute)
-		largest := 0.0
 		for _, f := range r.frames {
 			largest = max(largest, f.shown.Offset.Len())
 		}
-		if _, least := roughest(r.frames, 5); least < 0 || largest < 0.01 {
-			t.Errorf("seed %d: the least step is %v, the largest offset %v", seed, least, largest)
+		if _, least := roughest(r.frames, 5); least < 0 {
+			t.Errorf("seed %d: the least step is %v", seed, least)
 		}
+	}
+	if largest < 0.01 {
+		t.Errorf("the largest offset is %v: the test shows nothing", largest)
 	}
 }
 

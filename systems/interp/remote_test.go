@@ -148,6 +148,21 @@ func TestACorrectionTooFarToBlendSnaps(t *testing.T) {
 	}
 }
 
+// A teleport ends what is left of a correction: at the new place the entity is shown where it is.
+func TestATeleportEndsAnOffset(t *testing.T) {
+	r := newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: 60}})
+	r.Put(at(10, 0), 20)
+	r.Show(20)
+	r.Put(at(15, 1), 20)
+	r.Put(Sample{22, Motion{Pos: Vec{X: 50}}, Teleported}, 20)
+	if s := r.Show(21); s.Offset == (Vec{}) || s.Snapped || s.Pos.X > 1 {
+		t.Errorf("before the teleport: %+v", s)
+	}
+	if s := r.Show(22.5); s.Offset != (Vec{}) || !s.Snapped || s.Pos.X != 50 {
+		t.Errorf("after the teleport: %+v", s)
+	}
+}
+
 // Nothing allocates: a client shows hundreds of entities in every frame.
 func TestNothingAllocatesInAFrame(t *testing.T) {
 	if raceDetector {

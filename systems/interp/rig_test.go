@@ -23,7 +23,6 @@ type rig struct {
 	playback *Playback
 	remote   *Remote
 	frames   []frame
-	teleport ecs.Tick // is flagged
 	dry      bool
 	freezes  int
 }
@@ -80,9 +79,6 @@ func newRig(t *testing.T, profile string, seed uint64, intervals float64, truth 
 func (r *rig) receive(tick ecs.Tick, now systems.Time) {
 	r.playback.Arrived(tick, now)
 	s := Sample{Tick: tick, Motion: r.truth(float64(tick) / rigTicks), Flags: HasVelocity}
-	if tick == r.teleport {
-		s.Flags |= Teleported
-	}
 	r.remote.Put(s, r.playback.Tick())
 }
 
