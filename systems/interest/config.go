@@ -36,7 +36,8 @@ const (
 	// the best choice when many of them do.
 	Grid Backend = iota
 	// Pairs is Cloud Wu's pair list: what moved by R/2 or more is compared with everything, and pairs that might come
-	// near before that are compared in every Update. It is the best choice when little moves.
+	// near before that are compared in every Update. It is the best choice when little moves. It remembers every pair
+	// within 2R, in 16 bytes.
 	Pairs
 	// Brute compares every pair in every Update. It is the oracle of the other two.
 	Brute

@@ -14,12 +14,12 @@ import (
 // deadline, Rate Fills after its last update: Fill packs the most urgent first, but only as many bytes of them as must
 // go now if all are to be in time. As long as all entities together need no more than Rate times what the budget is
 // beyond one update, each is updated within Rate Fills, whatever the priorities; where they need more than the budget,
-// half of it follows the deadlines and half the claims.
+// half of it follows the deadlines and half the claims. What an update needs is taken to be what the last one did.
 //
 // Ties go to the lowest id. Equal calls give equal results.
 type Queue struct {
 	rate    int32
-	guess   int32 // bytes of an entity's first update: the mean of the last ones
+	guess   int32 // bytes of an entity's first update, in eighths: the mean of the last ones
 	rest    fixed.Num
 	entries []entry // ascending by marker
 	heap    []int32 // scratch: indices of entries
@@ -32,7 +32,7 @@ type entry struct {
 	claim  fixed.Num
 	rested uint64 // the first Fill that can carry its state at rest; 0: it moves, or that is acknowledged
 	marker uint32
-	size   int32 // bytes of its last update, or more if that was larger not long ago
+	size   int32 // bytes of its last update
 	known  bool  // it was updated before; else size does not count yet
 	waited int32 // Fills since its last update, the running one included
 	asleep bool  // its priority is negative
@@ -87,13 +87,14 @@ func NewQueue(c QueueConfig) (*Queue, error) {
 	case c.Rest < 0:
 		return nil, &ConfigError{"Rest", fmt.Sprintf("is %v, must not be negative", c.Rest)}
 	}
-	return &Queue{rate: int32(c.Rate), guess: int32(c.Bytes), rest: c.Rest, due: make([]int, c.Rate+1)}, nil
+	return &Queue{rate: int32(c.Rate), guess: int32(c.Bytes) * 8, rest: c.Rest, due: make([]int, c.Rate+1)}, nil
 }
 
 // maxSize bounds an update, in bytes, so that sums of them stay far from any limit.
 const maxSize = 1 << 16
 
-// Add takes an entity in that entered the client's set. It has waited for nothing yet.
+// Add takes an entity in that entered the client's set. It has waited for nothing yet; what the client knows nothing of
+// deserves a high priority until it was packed.
 func (q *Queue) Add(marker int) {
 	checkID(marker)
 	if i, ok := q.search(marker); !ok {
@@ -205,7 +206,7 @@ func (q *Queue) forced(budget int) int {
 		if e := &q.entries[i]; !e.asleep {
 			size := e.size
 			if !e.known {
-				size = q.guess
+				size = q.guess / 8
 			}
 			q.due[max(q.rate-e.waited+1, 1)] += int(size)
 			total += int(size)
@@ -270,13 +271,11 @@ func (q *Queue) sent(e *entry, bytes int) {
 		q.counts.Late++
 	}
 	e.claim, e.waited = 0, 0
-	n := int32(bytes)
+	e.size = int32(bytes)
 	if !e.known {
-		e.known, e.size = true, n
-		q.guess += (n - q.guess) / 8
+		e.known = true
+		q.guess += e.size - q.guess/8
 	}
-	// It falls by half: updates differ, and a deadline is kept only by expecting the larger ones.
-	e.size = max(n, (e.size+n)/2)
 }
 
 // sooner orders by deadline, those that were missed included, and then by claim.

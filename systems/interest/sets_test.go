@@ -244,6 +244,18 @@ func TestAGridFindsEachOnceWhileItGrows(t *testing.T) {
 	}
 }
 
+// Crowds like the origin: the cells around it must not be larger than others.
+func TestCellsAtTheOriginAreAsSmallAsOthers(t *testing.T) {
+	s := all(t, Config{Radius: ten, Rate: 60})[Grid]
+	for i := range 64 { // one in the middle of each cell
+		s.Place(i, fixed.Vec3{X: ten*fixed.Num(i%8-4) + ten/2, Y: ten*fixed.Num(i/8-4) + ten/2})
+	}
+	s.Watch(0, fixed.Vec3{X: ten / 3, Y: -ten / 3})
+	if s.Update(); s.Counts().Compared != 9 || s.Counts().Members != 3 {
+		t.Errorf("%+v", s.Counts())
+	}
+}
+
 // A config that cannot work is refused by the name of its field.
 func TestAConfigIsRefusedByField(t *testing.T) {
 	for _, v := range []struct {
