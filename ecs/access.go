@@ -80,11 +80,12 @@ type cursor struct {
 	owner int
 	block int
 	used  [maxUsed]*column
-	limit *RowSet // the rows that may be visited, nil for all
 
 	// After nextRun: the run's first row in each used column, and its identity.
 	run     [maxUsed]unsafe.Pointer
 	runSelf unsafe.Pointer
+
+	limit *RowSet // the rows that may be visited, nil for all
 }
 
 // next moves to the next block that has matching rows and marks its pages in the columns that are written.

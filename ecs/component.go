@@ -96,7 +96,7 @@ func (c *Component[T]) Write(w *World, e Entity) *T {
 		return nil
 	}
 	r, i := &col.regions[e.Owner()], e.Row%regionRows
-	if !r.has(i) || !w.writable(e) {
+	if !r.has(i) || w.limit.open != nil && !w.writable(e) {
 		return nil
 	}
 	w.image.markRow(r, col.info, i)

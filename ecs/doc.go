@@ -37,6 +37,11 @@
 // [World.UndeclaredWrite] finds and [World.Strays] counts. Queries walk rows
 // upwards: their order follows from the state alone.
 //
+// A client that is not the authority predicts some rows and is told the rest.
+// [World.SetPredicted] makes that a property of the world: systems stay as they
+// are, read everything and write what is predicted, and whatever else they do
+// does not outlast their tick.
+//
 // # A game
 //
 //	type Body struct{ X, VX fixed.Num }
@@ -77,6 +82,7 @@
 //   - run a tick: [NewWorld], [World.Step]
 //   - refuse an order, say how a match ended: the hooks ValidateOrder and Result of [Game]
 //   - rewind: [World.Save], [World.Restore]
+//   - predict some rows only: [World.SetPredicted] with a [RowSet]; lay the server's state under them: [World.Overlay]; see how far a prediction was off: [Deviation]
 //   - read an older state: [Component.ReadAt], [ExistsAt]
 //   - judge by what a player saw: [World.SetPast], an order of kind [OrderView], [Component.Seen], [World.ViewOf]
 //   - compare states: [Snapshot.Checksum], [Snapshot.ComponentChecksums], [FirstDifference], [Differences]
@@ -87,7 +93,7 @@
 //   - check that two peers can play: [Game.Fingerprint], [Game.HasFloats]
 //   - clean, predict and merge inputs: [Game.CleanInput], [Game.PredictInput], [Game.MergeLate]
 //   - find undeclared writes and stale derived data: [World.UndeclaredWrite], [World.CheckDerived]
-//   - draw: [NewView], [Canvas]; use donburi code: [World.Donburi], [World.Entry]
+//   - draw: [NewView], [Canvas]; entities on several timelines: [View.Compose] to [View.Dress]; use donburi code: [World.Donburi], [World.Entry]
 //   - measure systems: [World.SetObserver]
 //
 // The image's bytes are those of little-endian targets, which all targets of

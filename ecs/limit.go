@@ -27,11 +27,8 @@ type limit struct {
 // The world keeps rows, which may be changed between ticks.
 func (w *World) SetPredicted(rows *RowSet) { w.limit.rows = rows }
 
-// writable reports whether the running system may write e, which exists.
-func (w *World) writable(e Entity) bool {
-	rows := w.limit.open
-	return rows == nil || rows.Has(e.Row) || w.isNew(e)
-}
+// writable reports whether the running system of a limited tick may write e, which exists.
+func (w *World) writable(e Entity) bool { return w.limit.open.Has(e.Row) || w.isNew(e) }
 
 // isNew reports whether the running system has spawned e, which exists.
 func (w *World) isNew(e Entity) bool {

@@ -76,7 +76,7 @@ func entryRow(entry *donburi.Entry, c AnyComponent, write bool) unsafe.Pointer {
 		panic(outOfStep(e, "component "+d.name+" points outside the world").Error())
 	}
 	if write {
-		if !w.writable(e) {
+		if w.limit.open != nil && !w.writable(e) {
 			return nil
 		}
 		w.image.markRow(r, col.info, i)

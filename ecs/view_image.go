@@ -61,9 +61,10 @@ func (v *View) grow(c *column, r *region, o Owner) {
 // others as remote has. It reports whether there were any. A page with rows of both is put together in place, so that it
 // counts only if it was changed.
 func (v *View) copyStore(st *store, from *Snapshot, s *shown) (copied bool) {
+	mixed := s.own != everyRow && !st.info.column.single
 	for i, number := range st.pages {
 		p, want := &v.Sim.image.live[number], from.pageOf(st.info.number, i)
-		if theirs := s.remote.pageOf(st.info.number, i); want != theirs && !st.info.column.single {
+		if theirs := s.remote.pageOf(st.info.number, i); mixed && want != theirs {
 			first, end := st.info.rowsOf(i)
 			switch s.own.shareOf(st.info.owner, first, end) {
 			case shareNone:
