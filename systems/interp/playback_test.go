@@ -46,6 +46,16 @@ func TestPlaybackCorrectsByPaceAndJumpsWhenFarOff(t *testing.T) {
 	}
 }
 
+// The first state may come late by chance. Its weight is that of one of several, not of a whole second.
+func TestTheFirstArrivalIsSoonOutvoted(t *testing.T) {
+	p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})
+	p.Arrived(3, systems.TickTime(0, 5, 60)) // two ticks late
+	steady(p, 6, 6+3*9+1, 0)
+	if behind := 6 + 3*9 - p.Tick(); math.Abs(behind-p.Drift()-p.Delay()) > 2.0/10+1e-6 {
+		t.Errorf("%v ticks behind the server, delay %v, drift %v", behind, p.Delay(), p.Drift())
+	}
+}
+
 // A state that comes when everything heard of has been played lets the delay grow at once to what would have bridged the
 // silence; it goes back by no more than a tenth of the surplus in a second.
 func TestALateStateGrowsTheDelayAtOnce(t *testing.T) {

@@ -163,6 +163,19 @@ func TestATeleportEndsAnOffset(t *testing.T) {
 	}
 }
 
+// An entity that hardly moves cannot hide a correction in its own way; it does not keep it for that.
+func TestASlowEntityDoesNotKeepItsOffset(t *testing.T) {
+	r := newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: 60}})
+	r.Put(at(10, 0), 20)
+	r.Show(20)
+	r.Put(at(15, 1), 20)
+	r.Put(at(200, 1.01), 20)
+	r.Show(21)
+	if s := r.Show(21 + 120); s.Offset.Len() > 0.02 {
+		t.Errorf("offset %v two seconds later", s.Offset)
+	}
+}
+
 // Nothing allocates: a client shows hundreds of entities in every frame.
 func TestNothingAllocatesInAFrame(t *testing.T) {
 	if raceDetector {

@@ -87,6 +87,21 @@ func TestAKnownRestShortensTheSpan(t *testing.T) {
 	}
 }
 
+// A curve needs the velocities of both ends; where one was not sent, the way is straight.
+func TestWithoutBothVelocitiesTheWayIsStraight(t *testing.T) {
+	tr := newTestTrack(t, TrackConfig{})
+	s := at(10, 0)
+	s.Flags, s.Vel = HasVelocity, Vec{X: 50}
+	tr.Put(s, 0)
+	tr.Put(at(20, 4), 0)
+	if m, _ := tr.Motion(12.5); m.Pos.X != 1 || m.Vel.X != 4 {
+		t.Errorf("%+v", m)
+	}
+	if m, _ := tr.Motion(25); m.Pos.X != 4 || m.Vel != (Vec{}) {
+		t.Errorf("extrapolated without a velocity: %+v", m)
+	}
+}
+
 // Nothing is shown between two places an entity did not travel between: it stays until the tick of the second. A flag
 // tells, or more than twice the largest speed, which counts from the end of a rest and from the neighbour that a late
 // sample turns out to be.
