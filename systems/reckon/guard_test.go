@@ -1,0 +1,258 @@
+package reckon
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+const top = 5 // world units per second
+
+func guard(t testing.TB, c GuardConfig) *Guard {
+	t.Helper()
+	if c.MaxSpeed == 0 {
+		c.MaxSpeed = top * fixed.One
+	}
+	g, err := NewGuard(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// most returns what may be accepted in a time, in the plane: 1.05 × MaxSpeed × time and the burst, and a millionth of a
+// unit for the rounding of each record's time.
+func most(elapsed systems.Time) fixed.Num {
+	return seconds(elapsed).Mul(tolerance)*top + fixed.Half*top + fixed.One/1_000_000
+}
+
+// claims lets a client whose clock runs at a pace report, 10 times a second for a time, that it moves at a speed. If it is
+// honest about being put back, it goes on from there.
+func claims(g *Guard, speed, pace fixed.Num, lasting, delay systems.Time, obeys bool) {
+	x := fixed.Num(0)
+	for sent := systems.Time(0); sent <= lasting; sent += 100 * ms {
+		stamp := systems.Time(seconds(sent).Mul(pace).Mul(fixed.FromInt(1000)).Round().Int()) * ms
+		r := Record{Stamp: StampOf(stamp), Pos: fixed.Vec3{X: x}, Vel: fixed.Vec3{X: speed}}
+		if g.Check(&r, 70*sec+sent+delay) == Clamped && obeys {
+			x = r.Pos.X
+		}
+		x += speed / 10
+	}
+}
+
+// CW-SPEED and DR-08: a client that reports 1.5 × v_max for 30 s is accepted for at most 1.05 × v_max × 30 and the burst,
+// whether it obeys snaps or not, and snaps there are.
+func TestCWSPEEDDR08ASpeedHackGainsFivePercent(t *testing.T) {
+	for _, obeys := range []bool{false, true} {
+		g := guard(t, GuardConfig{})
+		claims(g, fixed.FromRatio(15, 10)*top, fixed.One, 30*sec, 80*ms, obeys)
+		if s := g.Stats(); s.Distance > most(30*sec) || s.Distance < num("150") || s.Clamped == 0 || g.At().X > most(30*sec) || s.Slowed == 0 || s.Fast != 0 {
+			t.Errorf("obeys %v: accepted %v of at most %v, at %v, %+v", obeys, s.Distance, most(30*sec), g.At().X, s)
+		}
+	}
+}
+
+// A client whose clock runs 1.5 times too fast may claim 1.5 times the distance by its own stamps. It gains the allowance
+// for jitter once and 2 % from then on; and it is seen.
+func TestAFastClockGainsNoMoreThanItsAllowance(t *testing.T) {
+	g := guard(t, GuardConfig{})
+	claims(g, fixed.FromRatio(15, 10)*top, fixed.FromRatio(15, 10), 30*sec, 80*ms, false)
+	s, bound := g.Stats(), most(30*sec+5*sec/2+30*sec/50)
+	if s.Distance > bound || s.Clamped == 0 || s.Fast == 0 {
+		t.Errorf("accepted %v of at most %v, %+v", s.Distance, bound, s)
+	}
+	g = guard(t, GuardConfig{})
+	claims(g, top*fixed.One, fixed.FromRatio(1019, 1000), 600*sec, 80*ms, false)
+	if s := g.Stats(); s.Fast != 0 || s.Clamped != 0 {
+		t.Errorf("a clock that is 1.9 %% fast: %+v", s)
+	}
+}
+
+// Records may not go back by any amount, nor say the same time twice; they may be overtaken on the way, which is no
+// offence.
+func TestAStampMayNotGoBack(t *testing.T) {
+	g := guard(t, GuardConfig{})
+	for _, v := range []struct {
+		stamp Stamp
+		want  Verdict
+	}{{100, Accepted}, {100, Stale}, {99, Stale}, {101, Accepted}, {-9999, Stale}, {102, Accepted}} {
+		if got := g.Check(&Record{Stamp: v.stamp}, sec+systems.Time(v.stamp)*Unit); got != v.want {
+			t.Errorf("stamp %d: %d", v.stamp, got)
+		}
+	}
+	if g.Stats().Stale != 3 || g.Stats().Clamped != 0 {
+		t.Errorf("%+v", g.Stats())
+	}
+}
+
+// honest lets a client walk at exactly v_max for 10 minutes, turning every 3 s, and returns its records with when each
+// arrives. A hundred bursts delay each record by up to 2 s on its own; the first one is in a burst if begins is set.
+func honest(t testing.TB, seed uint64, begins bool) (list []sending) {
+	r := rand.New(rand.NewPCG(seed, 88))
+	s := sender(t, SenderConfig{})
+	heading := fixed.Num(0)
+	list = walk(s, 600*sec, func(now systems.Time, rec *Record) {
+		if now%(3*sec) == 0 {
+			heading = fixed.Num(r.Int64N(int64(fixed.Tau)))
+		}
+		level := fixed.FromAngle(heading, top*fixed.One).Limit(top * fixed.One)
+		rec.Vel = fixed.Vec3{X: level.X, Y: level.Y}
+	})
+	for i := range list {
+		burst := list[i].at/(3*sec)%2 == 1
+		if begins {
+			burst = !burst
+		}
+		if list[i].at += 100*ms + systems.Time(r.Int64N(int64(20*ms))); burst {
+			list[i].at += systems.Time(r.Int64N(int64(2 * sec)))
+		}
+	}
+	if begins {
+		list[0].at = 100*ms + 2*sec
+	}
+	slices.SortStableFunc(list, func(a, b sending) int { return cmp.Compare(a.at, b.at) })
+	return list
+}
+
+// DR-08: an honest client at top speed, with bursts of 2000 ms of jitter that reorder and bunch its records, is never
+// put back in 10 minutes.
+func TestDR08JitterOfTwoSecondsMakesNoFalsePositive(t *testing.T) {
+	for seed := range uint64(40) {
+		g := guard(t, GuardConfig{})
+		list := honest(t, seed, seed%2 == 0)
+		bunched := 0
+		for i, l := range list {
+			if i > 0 && l.at-list[i-1].at < 200*ms {
+				bunched++
+			}
+			r, at := l.record, l.record.Pos
+			if v := g.Check(&r, l.at); v == Clamped || v == Refused || v == Accepted && r.Pos != at {
+				t.Fatalf("seed %d: record %d of stamp %d at %d ms: verdict %d", seed, i, r.Stamp, l.at/ms, v)
+			}
+		}
+		if s := g.Stats(); s.Stale < 50 || bunched < 20 || s.Accepted < 300 || s.Slowed != 0 || s.Fast != 0 {
+			t.Fatalf("seed %d: %d records bunched, %+v: the test shows nothing", seed, bunched, s)
+		}
+	}
+}
+
+// The same records of a client that moves 1.5 times as fast as it may do not pass: the guard is not merely wide.
+func TestJitterDoesNotHideASpeedHack(t *testing.T) {
+	g := guard(t, GuardConfig{MaxSpeed: fixed.FromRatio(top*2, 3)})
+	for _, l := range honest(t, 3, false) {
+		r := l.record
+		g.Check(&r, l.at)
+	}
+	if s := g.Stats(); s.Clamped < 50 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A client that stands while its stamps fall behind, to come forward at once, gains no more than the allowance: it does
+// not appear out of nowhere.
+func TestALagSwitchSavesUpNoMoreThanTheAllowance(t *testing.T) {
+	g := guard(t, GuardConfig{})
+	for i := range systems.Time(100) { // 10 s of records whose stamps hardly move
+		g.Check(&Record{Stamp: Stamp(i)}, i*100*ms)
+	}
+	r := Record{Stamp: 1000, Pos: vec("1000", "0", "0")}
+	if v := g.Check(&r, 10*sec+10*ms); v != Clamped || r.Pos.X > most(5*sec/2+200*ms) {
+		t.Errorf("verdict %d: appears at %v", v, r.Pos.X)
+	}
+	// Without such a lag it is the burst.
+	g = guard(t, GuardConfig{})
+	for i := range systems.Time(100) {
+		g.Check(&Record{Stamp: Stamp(i * 10)}, i*100*ms)
+	}
+	r = Record{Stamp: 1000, Pos: vec("1000", "0", "0")}
+	if v := g.Check(&r, 10*sec); v != Clamped || r.Pos.X > most(100*ms) || r.Pos.Y != 0 || r.Pos.X < 2*fixed.One {
+		t.Errorf("verdict %d: appears at %v", v, r.Pos.X)
+	}
+}
+
+// A client that was silent is paid for the time in full: who goes straight on for 3 s, all records lost, is where it says.
+func TestSilenceIsPaidFor(t *testing.T) {
+	g := guard(t, GuardConfig{})
+	g.Check(&Record{}, 0)
+	if v := g.Check(&Record{Stamp: 300, Pos: vec("0", "15", "0")}, 3*sec); v != Accepted {
+		t.Errorf("verdict %d", v)
+	}
+}
+
+// With Trusting everything passes that is not stale, and is counted all the same.
+func TestATrustingGuardOnlyCounts(t *testing.T) {
+	g := guard(t, GuardConfig{Trusting: true})
+	g.Check(&Record{}, 0)
+	far := Record{Stamp: 10, Pos: vec("500", "0", "0"), Vel: vec("99", "0", "0")}
+	r := far
+	if v := g.Check(&r, 100*ms); v != Accepted || r != far || g.At() != far.Pos || g.Stats().Clamped != 1 || g.Stats().Slowed != 1 {
+		t.Errorf("verdict %d, %+v, %+v", v, r, g.Stats())
+	}
+	if v := g.Check(&Record{Stamp: 11, Mode: Attached}, 200*ms); v != Accepted {
+		t.Errorf("attached: %d", v)
+	}
+	if v := g.Check(&r, 200*ms); v != Stale {
+		t.Errorf("doubled: %d", v)
+	}
+}
+
+// What the server places costs nothing; the first record of an entity that it did not place says where it is.
+func TestPlacingCostsNothing(t *testing.T) {
+	g := guard(t, GuardConfig{})
+	g.Place(vec("100", "100", "0"))
+	first := Record{Pos: vec("0", "0", "0")}
+	if v := g.Check(&first, 0); v != Clamped || first.Pos.X < num("98") {
+		t.Errorf("verdict %d: an entity chose its place, %v", v, first.Pos)
+	}
+	g.Place(vec("-500", "0", "0"))
+	r := Record{Stamp: 10, Pos: vec("-499.5", "0", "0")}
+	if v := g.Check(&r, 100*ms); v != Accepted {
+		t.Errorf("verdict %d: %v", v, r.Pos)
+	}
+	free := guard(t, GuardConfig{})
+	r = Record{Pos: vec("77", "0", "0")}
+	if v := free.Check(&r, 0); v != Accepted || free.At() != r.Pos {
+		t.Errorf("verdict %d: %v", v, free.At())
+	}
+}
+
+// Heights are paid for apart, and a velocity is cut to what the speed allows, since others are shown by it.
+func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
+	g := guard(t, GuardConfig{MaxClimb: 2 * fixed.One})
+	g.Check(&Record{}, 0)
+	r := Record{Stamp: 100, Pos: vec("5", "0", "50"), Vel: vec("30", "40", "-100")}
+	if v := g.Check(&r, sec); v != Clamped || r.Pos.X != 5*fixed.One || r.Pos.Z > num("3.11") || r.Pos.Z < 3*fixed.One {
+		t.Errorf("verdict %d: %v", v, r.Pos)
+	}
+	if speed := (fixed.Vec2{X: r.Vel.X, Y: r.Vel.Y}).Len(); speed > num("5.2501") || speed < 5*fixed.One || r.Vel.Z < num("-2.2") {
+		t.Errorf("velocity %v", r.Vel)
+	}
+}
+
+// Standing on something is not a place of one's own: it takes the game's word.
+func TestOtherModesTakeTheGamesWord(t *testing.T) {
+	g := guard(t, GuardConfig{})
+	if v := g.Check(&Record{Mode: Attached}, 0); v != Refused || g.Stats().Refused != 1 {
+		t.Errorf("verdict %d", v)
+	}
+	g = guard(t, GuardConfig{Allow: func(r *Record) bool { return r.Mode == Scripted }})
+	if v := g.Check(&Record{Stamp: 1, Mode: Scripted, Along: 500 * fixed.One}, 0); v != Accepted {
+		t.Errorf("scripted: %d", v)
+	}
+	if v := g.Check(&Record{Stamp: 2, Mode: Attached}, 0); v != Refused {
+		t.Errorf("attached: %d", v)
+	}
+}
+
+// What a Config may not be, it names.
+func TestAGuardConfigIsChecked(t *testing.T) {
+	for i, c := range []GuardConfig{{}, {MaxSpeed: -1}, {MaxSpeed: MaxVelocity + 1}, {MaxSpeed: 1, MaxClimb: -1}, {MaxSpeed: 1, Allowance: ms}, {MaxSpeed: 1, Allowance: 61 * sec}} {
+		if _, err := NewGuard(c); err == nil {
+			t.Errorf("config %d was taken", i)
+		}
+	}
+}

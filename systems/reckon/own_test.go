@@ -1,0 +1,61 @@
+package reckon
+
+import (
+	"testing"
+
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// CW-OWN: an echo that differs by 2, where 14 is the limit, corrects nothing; one that differs by 20 makes the entity
+// jump, and one snap is counted.
+func TestCWOWNOnlyAnExtremeEchoMakesTheEntityJump(t *testing.T) {
+	o, err := NewOwn(OwnConfig{MaxSpeed: 5 * fixed.One})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Echo(vec("3", "4", "0"), vec("5", "4", "0"), 200*ms, sec) || o.Echo(vec("0", "0", "0"), vec("14", "0", "0"), 200*ms, sec) || o.Snaps() != 0 {
+		t.Error("a difference that prediction explains was corrected")
+	}
+	if !o.Echo(vec("0", "0", "0"), vec("12", "16", "0"), 200*ms, sec) || o.Snaps() != 1 {
+		t.Error("a difference of 20 was left alone")
+	}
+}
+
+// The limit grows with the round trip: max(14, v_max × (RTT + 0.5 s)).
+func TestTheLimitGrowsWithTheRoundTrip(t *testing.T) {
+	o, _ := NewOwn(OwnConfig{MaxSpeed: 10 * fixed.One})
+	for rtt, want := range map[systems.Time]string{0: "14", 900 * ms: "14", sec: "15", 2 * sec: "25", -sec: "14"} {
+		if got := o.Limit(rtt); got != num(want) {
+			t.Errorf("at a round trip of %d ms: %v", rtt/ms, got)
+		}
+	}
+	if o.Echo(fixed.Vec3{}, vec("20", "0", "0"), 2*sec, 0) || !o.Echo(fixed.Vec3{}, vec("20", "0", "0"), 0, 0) {
+		t.Error("the limit is not what decides")
+	}
+}
+
+// After a jump, echoes that were under way then still tell of before: one jump is one jump.
+func TestAJumpIsNotMadeTwice(t *testing.T) {
+	o, _ := NewOwn(OwnConfig{MaxSpeed: 5 * fixed.One})
+	far := vec("100", "0", "0")
+	for now := systems.Time(0); now < 2*sec; now += 100 * ms {
+		jumped := o.Echo(fixed.Vec3{}, far, sec, now)
+		if want := now == 0 || now == 1500*ms; jumped != want {
+			t.Errorf("at %d ms a jump: %v", now/ms, jumped)
+		}
+	}
+	o.Jumped(sec, 10*sec)
+	if o.Snaps() != 3 || o.Echo(fixed.Vec3{}, far, sec, 11*sec) {
+		t.Error("a snap that the server sent is not counted as one")
+	}
+}
+
+// What a Config may not be, it names.
+func TestAnOwnConfigIsChecked(t *testing.T) {
+	for i, c := range []OwnConfig{{}, {MaxSpeed: -1}, {MaxSpeed: MaxVelocity + 1}, {MaxSpeed: 1, Limit: -1}, {MaxSpeed: 1, Limit: 10001 * fixed.One}} {
+		if _, err := NewOwn(c); err == nil {
+			t.Errorf("config %d was taken", i)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package reckon
+
+import (
+	"testing"
+
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+func sender(t testing.TB, c SenderConfig) *Sender {
+	t.Helper()
+	s, err := NewSender(c, &Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sending is one record that left.
+type sending struct {
+	at     systems.Time
+	why    Why
+	record Record
+}
+
+// walk plays a sender in ticks of 10 ms along a course that is given by its velocity, and returns what it sent.
+func walk(s *Sender, until systems.Time, course func(now systems.Time, r *Record)) (list []sending) {
+	r := Record{}
+	for now := systems.Time(0); now <= until; now += 10 * ms {
+		r.Stamp = StampOf(now)
+		course(now, &r)
+		if why := s.Update(&r, now, 0); why != Not {
+			list = append(list, sending{now, why, r})
+			r.Flags = 0
+		}
+		r.Pos = r.Pos.Add(r.Vel.Scale(fixed.FromRatio(1, 100)))
+	}
+	return list
+}
+
+func turnAt(at systems.Time, before, after fixed.Vec3) func(systems.Time, *Record) {
+	return func(now systems.Time, r *Record) {
+		if r.Vel = before; now >= at {
+			r.Vel = after
+		}
+	}
+}
+
+// CW-SEND and DR-03: speed 1 along x, a turn of 90° at 0.30 s, θ = 0.5. LookAhead sends at 0.30, where the deviation is
+// 0.99; Instant at 0.66, where it is 0.36·√2 = 0.509. Without a turn both send at 1.00 exactly.
+func TestCWSENDDR03BothReadings(t *testing.T) {
+	east, north := vec("1", "0", "0"), vec("0", "1", "0")
+	for _, v := range []struct {
+		reading   Reading
+		turn, at  systems.Time
+		why       Why
+		deviation string
+	}{
+		{LookAhead, 300 * ms, 300 * ms, Deviating, "0.99"}, {Instant, 300 * ms, 660 * ms, Deviating, "0.509"},
+		{LookAhead, 9 * sec, sec, Due, "0"}, {Instant, 9 * sec, sec, Due, "0"},
+	} {
+		s := sender(t, SenderConfig{Reading: v.reading})
+		course := turnAt(v.turn, east, north)
+		deviation := fixed.Num(0)
+		list := walk(s, 1100*ms, func(now systems.Time, r *Record) {
+			if course(now, r); now == v.at {
+				deviation = s.Deviation(r, now)
+			}
+		})
+		if len(list) < 2 || list[0].why != First || list[1].at != v.at || list[1].why != v.why || !near(deviation, num(v.deviation), fixed.One/200) {
+			t.Errorf("reading %d, turn at %d ms: %d records, the second at %d ms for %d, deviation %v", v.reading, v.turn/ms, len(list), list[1].at/ms, list[1].why, deviation)
+		}
+		if turned := list[1].record.Flags&FlagTurn != 0; turned != (v.why == Deviating) {
+			t.Errorf("reading %d: the flag of a turn: %v", v.reading, turned)
+		}
+	}
+}
+
+// A stop leaves at once, and three times more, as datagrams may be lost; then once a period.
+func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
+	s := sender(t, SenderConfig{})
+	list := walk(s, 3*sec, turnAt(550*ms, vec("0.1", "0", "0"), fixed.Vec3{})) // too slow for a deviation
+	want := []struct {
+		at  systems.Time
+		why Why
+	}{{0, First}, {550, Urgent}, {650, Repeated}, {750, Repeated}, {850, Repeated}, {1850, Due}, {2850, Due}}
+	for i, w := range want {
+		if i >= len(list) || list[i].at != w.at*ms || list[i].why != w.why || (list[i].record.Flags&FlagStop != 0) != (i > 0) {
+			t.Fatalf("%d: %+v", i, list)
+		}
+	}
+	if len(list) != len(want) {
+		t.Errorf("%d records", len(list))
+	}
+	// Who goes on is not told to stand any more.
+	s = sender(t, SenderConfig{})
+	for _, r := range walk(s, 3*sec, func(now systems.Time, r *Record) {
+		if r.Vel = vec("1", "0", "0"); now >= 500*ms && now < 600*ms {
+			r.Vel = fixed.Vec3{}
+		}
+	}) {
+		if r.at >= 600*ms && r.record.Flags&FlagStop != 0 {
+			t.Errorf("a stop at %d ms", r.at/ms)
+		}
+	}
+}
+
+// A teleport, an action and another mode leave at once, with the position.
+func TestWhatIsUrgentLeavesAtOnce(t *testing.T) {
+	for name, change := range map[string]func(r *Record){
+		"teleport": func(r *Record) { r.Flags |= FlagTeleport; r.Pos = vec("0.2", "0.1", "0") },
+		"cast":     func(r *Record) { r.Flags |= FlagCast; r.Action = 3 },
+		"jump":     func(r *Record) { r.Mode = Ballistic },
+	} {
+		s := sender(t, SenderConfig{})
+		list := walk(s, sec/2, func(now systems.Time, r *Record) {
+			if r.Vel = vec("1", "0", "0"); now == 20*ms {
+				change(r)
+			}
+		})
+		if len(list) != 2 || list[1].at != 20*ms || list[1].why != Urgent || list[1].record.Pos == (fixed.Vec3{}) {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+}
+
+// However much happens, no more than 10 records a second leave of one entity, but for a burst; what happened last is
+// told in the end.
+func TestTheRateIsCapped(t *testing.T) {
+	s := sender(t, SenderConfig{})
+	list := walk(s, 10*sec, func(now systems.Time, r *Record) { // stops and starts, jumps and casts in every tick
+		r.Vel, r.Mode = vec("5", "0", "0"), Ground
+		if r.Flags |= FlagCast; now/(10*ms)%2 == 0 {
+			r.Vel, r.Mode = fixed.Vec3{}, Ballistic
+		}
+		if now > 9*sec {
+			r.Vel, r.Mode, r.Flags = fixed.Vec3{}, Ground, r.Flags&^FlagCast
+		}
+	})
+	busy := 0
+	for _, l := range list {
+		if l.at <= 9*sec {
+			busy++
+		}
+	}
+	if busy > 90+urgentBurst+1 || busy < 85 {
+		t.Errorf("%d records in 9 s", busy)
+	}
+	if last := list[len(list)-1]; last.record.Flags != FlagStop || last.record.Mode != Ground {
+		t.Errorf("the last one told is %+v", last)
+	}
+	// Turns alone, which are not urgent, keep the distance from the first on.
+	s = sender(t, SenderConfig{})
+	list = walk(s, sec, func(now systems.Time, r *Record) {
+		if r.Vel = vec("5", "0", "0"); now/(10*ms)%2 == 0 {
+			r.Vel = vec("0", "5", "0")
+		}
+	})
+	for i := 1; i < len(list); i++ {
+		if list[i].at-list[i-1].at < 100*ms {
+			t.Fatalf("two turns within %d ms", (list[i].at-list[i-1].at)/ms)
+		}
+	}
+	if len(list) < 8 {
+		t.Errorf("%d turns told", len(list))
+	}
+}
+
+// With κ an entity that turns is told of more often, between 10 times a second and once a period, and again more seldom
+// when it goes straight.
+func TestThePeriodFollowsTheTurning(t *testing.T) {
+	const far = 100 // a threshold that nothing exceeds: only the period sends
+	for _, v := range []struct {
+		turn     string // radians per second
+		atLeast  int    // records in 10 s
+		atMost   int
+		straight bool
+	}{{"0", 10, 12, false}, {"0.5", 10, 12, false}, {"2", 35, 45, false}, {"50", 95, 101, false}, {"2", 15, 30, true}} {
+		s := sender(t, SenderConfig{Threshold: far * fixed.One, Turn: fixed.Half})
+		heading := fixed.Num(0)
+		list := walk(s, 10*sec, func(now systems.Time, r *Record) {
+			if !v.straight || now < 2*sec {
+				heading += num(v.turn) / 100
+			}
+			level := fixed.FromAngle(heading, fixed.One)
+			r.Vel = fixed.Vec3{X: level.X, Y: level.Y}
+		})
+		if n := len(list); n < v.atLeast || n > v.atMost {
+			t.Errorf("turning %s a second, straight after 2 s %v: %d records in 10 s", v.turn, v.straight, n)
+		}
+	}
+}
+
+// Beyond Near, the threshold grows with the distance of the nearest viewer.
+func TestTheThresholdGrowsWithTheDistance(t *testing.T) {
+	s := sender(t, SenderConfig{Near: 20 * fixed.One})
+	for distance, want := range map[string]string{"0": "0.5", "20": "0.5", "40": "1", "200": "5"} {
+		if got := s.threshold(num(distance)); !near(got, num(want), tiny) {
+			t.Errorf("at %s: %v", distance, got)
+		}
+	}
+	turned := Record{Vel: vec("0", "1", "0")}
+	for viewer, why := range map[fixed.Num]Why{0: Deviating, 100 * fixed.One: Not} {
+		s.Reset()
+		s.Update(&Record{Vel: vec("1", "0", "0")}, 0, viewer)
+		if got := s.Update(&turned, 200*ms, viewer); got != why {
+			t.Errorf("a turn seen from %v: %d", viewer, got)
+		}
+	}
+}
+
+// A clock that is set back must not silence an entity, and a new connection begins with a first record.
+func TestASenderIsNeverSilent(t *testing.T) {
+	s := sender(t, SenderConfig{})
+	r := Record{Vel: vec("1", "0", "0")}
+	if s.Update(&r, 100*sec, 0) != First || s.Update(&r, 100*sec, 0) != Not {
+		t.Error("not begun")
+	}
+	if why := s.Update(&r, 50*sec, 0); why == Not {
+		t.Error("silent after the clock was set back")
+	}
+	s.Reset()
+	if why := s.Update(&r, 50*sec, 0); why != First {
+		t.Errorf("after a reset: %d", why)
+	}
+}
+
+// What a Config may not be, it names.
+func TestASenderConfigIsChecked(t *testing.T) {
+	for i, c := range []SenderConfig{{Reading: 2}, {Threshold: -1}, {Threshold: 1001 * fixed.One}, {Period: 1}, {Period: 6 * sec}, {Turn: -1}, {Near: -1}, {MaxRate: 61}, {MaxRate: -1}} {
+		if _, err := NewSender(c, &Rules{}); err == nil {
+			t.Errorf("config %d was taken", i)
+		}
+	}
+}
