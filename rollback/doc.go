@@ -22,6 +22,7 @@
 //	start from a received image                          World.LoadImage, then Timeline.Reset
 //	tell a view of events                                NewEffects, Effects.Drain; where none is predicted: News
 //	prove that two peers hold the same orders            DigestOrders
+//	know how much of the past a tick's orders need       LookBack
 //	keep past states without predicting                  NewRing
 //	test a game                                          SyncTest
 //	explain a desync                                     CompareSnapshots, CompareImages, DesyncReport

@@ -79,3 +79,17 @@ func DigestOrders(orders []ecs.Order) OrderDigest {
 	sum := d.Sum64()
 	return OrderDigest(sum^sum>>32) | 1 // never 0, which stands for no orders
 }
+
+// LookBack returns how many ticks the views among the orders of tick f look back at most, 0 if none counts: what of the
+// past the world needs that plays the tick. It is at most ecs.MaxViewTicks, whatever the orders say.
+func LookBack(f ecs.Tick, orders []ecs.Order) (reach ecs.Tick) {
+	for i := range orders {
+		if o := &orders[i]; o.Kind == ecs.OrderView {
+			v, ok := ecs.ParseViewStamp(o.Payload)
+			if ok && v.Tick > 0 && v.Tick < f && f-v.Tick <= ecs.MaxViewTicks {
+				reach = max(reach, f-v.Tick)
+			}
+		}
+	}
+	return reach
+}

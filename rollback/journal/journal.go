@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"tendon/ecs"
+	"tendon/rollback"
 )
 
 // Journal is a journal that was read, every byte of it checked. It keeps the bytes, reads ticks out of them as they
@@ -23,11 +24,13 @@ type Journal struct {
 	last   Position
 	seats  []Seat // ascending by player
 	image  record // the newest, if images
+	first  record // the oldest, if images
 	images bool
 	checks []record // since the image, ascending
 	check  ecs.Tick // of the newest check, if any ever was
 	proved bool     // there was one
 	marks  []mark
+	reach  ecs.Tick // how many ticks a player's view looks back at most
 	torn   *DamageError
 }
 
@@ -127,6 +130,7 @@ func (j *Journal) add(r *reader, p *parser, rec *record) {
 		if j.header.Start.Tick > 0 && !j.images {
 			p.fail("there is no image to start from")
 		}
+		j.reach = max(j.reach, rollback.LookBack(r.tick.Tick, r.tick.Orders))
 	case kindSeat:
 		s := rec.asSeat()
 		at := sort.Search(len(j.seats), func(i int) bool { return j.seats[i].Player >= s.Player })
@@ -146,6 +150,9 @@ func (j *Journal) add(r *reader, p *parser, rec *record) {
 	case kindImage:
 		if rec.tick < j.header.Start.Tick || j.images && rec.tick <= j.image.tick {
 			p.fail("an image of a tick before that of the last one")
+		}
+		if !j.images {
+			j.first = *rec
 		}
 		j.image, j.images = *rec, true
 		j.checks = slices.DeleteFunc(j.checks, func(c record) bool { return c.tick < rec.tick })

@@ -4,10 +4,14 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/rollback"
 )
 
 // World returns the match in the state of the last tick: the newest image, or State(0), played on. Every checksum that
 // the journal has of the ticks on the way is compared; the first that differs is an error, ErrDiverged.
+//
+// Where players' views look back beyond the image, the match is played from the start of the journal. The world that is
+// returned has no past (ecs.World.SetPast): what is played on begins to look back at its own.
 func (j *Journal) World() (*ecs.World, error) {
 	w, err := j.base()
 	if err != nil {
@@ -15,6 +19,8 @@ func (j *Journal) World() (*ecs.World, error) {
 	}
 	var saved ecs.Snapshot
 	defer saved.Release()
+	keep, forget := j.past(w)
+	defer forget()
 	checks := j.checks
 	prove := func() error {
 		if len(checks) == 0 || checks[0].tick != w.Tick() {
@@ -31,13 +37,41 @@ func (j *Journal) World() (*ecs.World, error) {
 	if err := prove(); err != nil {
 		return nil, err
 	}
+	keep()
 	for t := range j.Ticks(w.Tick() + 1) {
 		w.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
 		if err := prove(); err != nil {
 			return nil, err
 		}
+		keep()
 	}
 	return w, nil
+}
+
+// past gives the world a past as far back as views look, which keep adds the world's state to and forget takes away.
+func (j *Journal) past(w *ecs.World) (keep, forget func()) {
+	if j.reach == 0 {
+		return func() {}, func() {}
+	}
+	ring := rollback.NewRing(int(j.reach))
+	w.SetPast(ring.At)
+	return func() { ring.Save(w) }, func() {
+		w.SetPast(nil)
+		ring.Clear()
+	}
+}
+
+// complete reports whether no tick after from looks back at a state before from.
+func (j *Journal) complete(from ecs.Tick) bool {
+	for t := range j.Ticks(from + 1) {
+		if t.Tick > from+j.reach {
+			break
+		}
+		if t.Tick-rollback.LookBack(t.Tick, t.Orders) < from {
+			return false
+		}
+	}
+	return true
 }
 
 // base returns a world in the state that the replay begins with.
@@ -45,14 +79,18 @@ func (j *Journal) base() (*ecs.World, error) {
 	if !j.images && j.header.Start.Tick > 0 {
 		return nil, fmt.Errorf("%w: the image of tick %d is missing", ErrNoState, j.header.Start.Tick)
 	}
+	from, loads := &j.image, j.images
+	if loads && !j.complete(from.tick) {
+		from, loads = &j.first, j.header.Start.Tick > 0
+	}
 	w, err := ecs.NewWorld(j.game, j.header.Seed)
-	if err != nil || !j.images {
+	if err != nil || !loads {
 		return w, err
 	}
-	f := j.image.tick
-	image, err := unpack(j.image.packed, j.image.bytes)
-	if err != nil || len(image) != j.image.bytes {
-		return nil, fmt.Errorf("%w: the image of tick %d does not unpack to %d bytes: %v", ErrCorrupt, f, j.image.bytes, err)
+	f := from.tick
+	image, err := unpack(from.packed, from.bytes)
+	if err != nil || len(image) != from.bytes {
+		return nil, fmt.Errorf("%w: the image of tick %d does not unpack to %d bytes: %v", ErrCorrupt, f, from.bytes, err)
 	}
 	if err := w.LoadImage(image); err != nil {
 		return nil, fmt.Errorf("%w: the image of tick %d: %w", ErrCorrupt, f, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"tendon/ecs"
+	"tendon/rollback"
 )
 
 // Recording is a recording that was read. Its blocks were checked; its ticks are parsed as they are asked for.
@@ -18,7 +19,7 @@ type Recording struct {
 	ticks  []ticksBlock // ascending, without gaps
 	images []imageBlock // ascending
 	last   ecs.Tick
-	reach  ecs.Tick // how far back the farthest view of a player lies, see reachOf
+	reach  ecs.Tick // how far back the farthest view of a player lies
 }
 
 // ticksBlock is a block of ticks [first, first+count).
@@ -142,7 +143,7 @@ func (r *Recording) parses(b *ticksBlock) bool {
 			return false
 		}
 		e.Tick = b.first + ecs.Tick(i)
-		r.reach = max(r.reach, reachOf(&e))
+		r.reach = max(r.reach, rollback.LookBack(e.Tick, e.Orders))
 	}
 	return len(p.rest) == 0
 }

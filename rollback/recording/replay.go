@@ -55,6 +55,7 @@ func (r *Recording) WorldAt(g *ecs.Game, f ecs.Tick) (*ecs.World, error) {
 			return nil, err
 		}
 	}
+	p.world.SetPast(nil) // what the caller computes is not added to it
 	return p.world, nil
 }
 
@@ -105,6 +106,16 @@ func (r *Recording) begin(g *ecs.Game, f ecs.Tick) (*player, error) {
 	p := &player{recording: r, world: w}
 	p.take()
 	return p, nil
+}
+
+// complete reports whether no tick in (from, to] looks back at a state before from.
+func (r *Recording) complete(from, to ecs.Tick) bool {
+	for e := range r.Entries(from+1, min(to, from+r.reach)) {
+		if e.Tick-rollback.LookBack(e.Tick, e.Orders) < from {
+			return false
+		}
+	}
+	return true
 }
 
 // take keeps the world's state, to compare it and for views to look back at.
