@@ -165,6 +165,19 @@ func TestAWrongGuessOfTheFirstUpdatesIsMended(t *testing.T) {
 	}
 }
 
+// What was packed for its deadline is not packed again for its claim.
+func TestNothingIsPackedTwiceInAFill(t *testing.T) {
+	q := filled(t, QueueConfig{Rate: 1, Bytes: 10}, 3)
+	for range 5 {
+		if got := fill(q, 10, 1, 3, 2); !slices.Equal(got, []int{1, 2, 0}) {
+			t.Error(got)
+		}
+	}
+	if c := q.Counts(); c.Forced != 15 || c.Updates != 15 || c.Late != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // Deadlines cost priorities nothing until time is short: with room for twice what a second needs, the order is that of
 // the claims alone.
 func TestDeadlinesDoNotInterfereBeforeTheyMust(t *testing.T) {
@@ -210,14 +223,14 @@ func TestWhatIsDroppedIsForgotten(t *testing.T) {
 
 // Nothing a game returns may break the sums: priorities saturate, and a budget may be nothing or less.
 func TestClaimsSaturate(t *testing.T) {
-	q := filled(t, QueueConfig{Rate: 3, Rest: fixed.Max}, 2)
+	q := filled(t, QueueConfig{Rate: 1000, Rest: fixed.Max}, 2)
 	q.Rested(1)
-	for _, budget := range []int{0, -5, 0, 0, 0} {
+	for _, budget := range []int{0, -5, 0, 0, 0, 0} {
 		if n := q.Fill(budget, func(int) fixed.Num { return fixed.Max }, func(int, int) int { t.Fatal("no room"); return 0 }); n != 0 {
 			t.Fatal(n)
 		}
 	}
-	if c := q.Counts(); c.Longest != 5 || c.Waiting != 5 {
+	if c := q.Counts(); c.Longest != 6 || c.Waiting != 6 {
 		t.Errorf("%+v", c)
 	}
 	q.Add(2)
@@ -273,6 +286,7 @@ func TestWeightsAddUp(t *testing.T) {
 		{Facts{FiredSince: 0}, i(5)},
 		{Facts{FiredSince: 30}, i(3)},
 		{Facts{FiredSince: 60}, i(1)},
+		{Facts{FiredSince: 600}, i(1)},
 		{Facts{FiredSince: -1, Own: true, Team: true}, i(111)},
 	} {
 		if got := w.Priority(v.f); got != v.want {
