@@ -1,0 +1,151 @@
+package rules
+
+import (
+	"testing"
+
+	"tendon/ecs"
+)
+
+// one is the player whose rows are predicted.
+const one = ecs.Player(3)
+
+func onlyOne() *ecs.RowSet {
+	rows := &ecs.RowSet{}
+	rows.AddOwner(ecs.OwnedBy(one))
+	return rows
+}
+
+func saved(w *ecs.World) *ecs.Snapshot {
+	s := &ecs.Snapshot{}
+	w.Save(s)
+	return s
+}
+
+// The rules know nothing of prediction. With one player's rows predicted they must play on without touching anything
+// that is the server's word: shots hurt nobody, others stand still, kits lie, scores and clock stay.
+func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
+	a := newArena(t, goldenPlayers, 1)
+	a.w.SetPredicted(onlyOne())
+	moved := map[string]int{}
+	for a.w.Tick() < 400 {
+		for p := range a.in {
+			a.in[p] = Script(a.w.Tick()+1, ecs.Player(p))
+		}
+		before := saved(a.w)
+		a.step()
+		after := saved(a.w)
+		for _, d := range ecs.Differences(before, after, 1000) {
+			switch {
+			case d.Component == "tick" && d.Field != "Tick":
+				t.Fatalf("players or random source have changed: %v", d)
+			case d.Component != "tick" && d.Component != "inputs" && d.Entity.Owner() != ecs.OwnedBy(one):
+				t.Fatalf("a predicted tick changes what is the server's: %v", d)
+			}
+			moved[d.Component]++
+		}
+		before.Release()
+		after.Release()
+	}
+	if moved["body"] < 300 || moved["arms"] < 20 || moved["entity"] < 4 || a.w.Strays() != 0 {
+		t.Errorf("changes by component %v, %d strays: the test shows too little", moved, a.w.Strays())
+	}
+	if err := a.w.CheckDerived(); err != nil {
+		t.Error(err)
+	}
+}
+
+// predictor is a client that predicts one player's rows and hears of the server's state seldom, and lag ticks late.
+type predictor struct {
+	w                       *ecs.World
+	rows                    *ecs.RowSet
+	history                 [16]ecs.Snapshot // of predicted states; slot = tick modulo its length
+	predicted, right, wrong int
+	rockets, matched        int // launched on the server, and foreseen here as the same entity
+}
+
+const (
+	lag    = 6 // ticks
+	seldom = 5 // ticks from one state to the next
+)
+
+// hear compares the server's state with what was predicted of it, and predicts the present anew from there.
+func (c *predictor) hear(t *testing.T, image []byte, rockets []ecs.Entity) {
+	present := c.w.Tick()
+	if err := c.w.LoadImage(image); err != nil {
+		t.Fatal(err)
+	}
+	theirs := saved(c.w)
+	defer theirs.Release()
+	mine := &c.history[theirs.Tick()%16]
+	if mine.Tick() != theirs.Tick() || mine.Empty() {
+		t.Fatalf("tick %d was not predicted", theirs.Tick())
+	}
+	if d := ecs.Deviation(mine, theirs, c.rows); d.Within {
+		c.right++
+	} else {
+		c.wrong++
+	}
+	for _, e := range rockets {
+		if c.rockets++; ecs.ExistsAt(&c.history[e.Born%16], e) {
+			c.matched++
+		}
+	}
+	for c.w.Tick() < present {
+		c.step()
+	}
+}
+
+func (c *predictor) step() {
+	in := make([]ecs.InputBytes, maxPlayers)
+	for p := range in { // the others are taken to go on as they did
+		in[p] = c.w.InputOf(ecs.Player(p))
+	}
+	in[one] = Script(c.w.Tick()+1, one)
+	c.w.Step(ecs.TickInputs{Players: in})
+	c.w.Save(&c.history[c.w.Tick()%16])
+	c.predicted++
+}
+
+// A client that predicts its own player in a full match is mostly right, and the rockets it launches are the server's
+// own: the same rows, born in the same ticks, so that no two are ever shown for one.
+func TestPredictingOnePlayerIsMostlyRight(t *testing.T) {
+	server, client := newArena(t, goldenPlayers, 1), &predictor{rows: onlyOne()}
+	client.w = newArena(t, goldenPlayers, 1).w
+	client.w.SetPredicted(client.rows)
+	client.w.Save(&client.history[client.w.Tick()%16])
+	var images [lag + 1][]byte
+	var launched []ecs.Entity
+	for server.w.Tick() < 1200 {
+		for p := range server.in {
+			server.in[p] = Script(server.w.Tick()+1, ecs.Player(p))
+		}
+		server.step()
+		now := saved(server.w)
+		slot := server.w.Tick() % (lag + 1)
+		images[slot] = now.AppendImage(images[slot][:0])
+		now.Release()
+		for e := range flying.All(server.w) {
+			if id := e.Entity(); id.Owner() == ecs.OwnedBy(one) && id.Born == server.w.Tick() {
+				launched = append(launched, id)
+			}
+		}
+		client.step()
+		if late := server.w.Tick() - lag; server.w.Tick()%seldom == 0 && server.w.Tick() > lag+1 {
+			n := 0 // of those launched up to then
+			for ; n < len(launched) && launched[n].Born <= late; n++ {
+			}
+			client.hear(t, images[late%(lag+1)], launched[:n])
+			launched = launched[n:]
+		}
+	}
+	if of := client.right + client.wrong; of < 200 || client.right*10 < of*7 || client.wrong == 0 {
+		t.Errorf("%d predictions of %d were right, want most and not all", client.right, of)
+	}
+	if client.rockets < 8 || client.matched != client.rockets {
+		t.Errorf("%d rockets of the server's, %d foreseen as the same entities", client.rockets, client.matched)
+	}
+	if client.w.Strays() != 0 {
+		t.Errorf("%d writes were not declared", client.w.Strays())
+	}
+	t.Logf("%d ticks predicted, %d states right, %d wrong, %d of %d rockets matched", client.predicted, client.right, client.wrong, client.matched, client.rockets)
+}
