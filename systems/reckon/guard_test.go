@@ -27,7 +27,7 @@ func guard(t testing.TB, c GuardConfig) *Guard {
 // most returns what may be accepted in a time, in the plane: 1.05 × MaxSpeed × time and the burst, and a millionth of a
 // unit for the rounding of each record's time.
 func most(elapsed systems.Time) fixed.Num {
-	return seconds(elapsed).Mul(tolerance)*top + fixed.Half*top + fixed.One/1_000_000
+	return seconds(elapsed).Mul(fixed.FromRatio(105, 100))*top + fixed.Half*top + fixed.One/1_000_000
 }
 
 // claims lets a client whose clock runs at a pace report, 10 times a second for a time, that it moves at a speed. If it is

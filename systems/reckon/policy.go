@@ -142,7 +142,8 @@ func moving(r *Record) bool {
 	return r.Vel != fixed.Vec3{} || r.Mode == Ballistic
 }
 
-// why decides. What is urgent needs a token, everything else the time of one since the last record.
+// why decides. What is urgent needs a token, of which there is one when that time has passed since the last record;
+// everything else has to wait for that time.
 func (s *Sender) why(r *Record, now systems.Time, viewer fixed.Num) Why {
 	if !s.begun {
 		return First
@@ -156,8 +157,6 @@ func (s *Sender) why(r *Record, now systems.Time, viewer fixed.Num) Why {
 		return Not
 	}
 	switch {
-	case urgent:
-		return Urgent
 	case s.Deviation(r, now) > s.threshold(viewer):
 		return Deviating
 	case s.repeats > 0:

@@ -124,6 +124,21 @@ func TestWhatIsUrgentLeavesAtOnce(t *testing.T) {
 	}
 }
 
+// Who is at the highest point of a jump does not stand.
+func TestTheTopOfAJumpIsNoStop(t *testing.T) {
+	s := sender(t, SenderConfig{})
+	r := Record{Mode: Ballistic}
+	if s.Update(&r, 0, 0); r.Flags != 0 {
+		t.Errorf("flags %b", r.Flags)
+	}
+	for speed, flags := range map[fixed.Num]Flags{0: FlagStop, fixed.One: 0} {
+		r = Record{Mode: Scripted, Speed: speed}
+		if s.Update(&r, sec, 0); r.Flags != flags {
+			t.Errorf("scripted at speed %v: flags %b", speed, r.Flags)
+		}
+	}
+}
+
 // However much happens, no more than 10 records a second leave of one entity, but for a burst; what happened last is
 // told in the end.
 func TestTheRateIsCapped(t *testing.T) {
@@ -218,6 +233,11 @@ func TestASenderIsNeverSilent(t *testing.T) {
 	}
 	if why := s.Update(&r, 50*sec, 0); why == Not {
 		t.Error("silent after the clock was set back")
+	}
+	s.Reset()
+	stands := Record{}
+	if s.Update(&stands, 100*sec, 0) != First || s.Update(&stands, 50*sec, 0) == Not {
+		t.Error("who stands is silent after the clock was set back")
 	}
 	s.Reset()
 	if why := s.Update(&r, 50*sec, 0); why != First {
