@@ -1,0 +1,205 @@
+package cubes
+
+import "math"
+
+// The yard and its rules.
+const (
+	Bodies     = 901
+	Rate       = 60 // frames per second
+	side       = 30 // small cubes in a row
+	gap        = 0.55
+	smallEdge  = 0.4
+	largeEdge  = 1.5
+	steps      = 4     // of physics in a frame
+	gravity    = 9.81  // m/s²
+	friction   = 0.8   // of the push between two things
+	bounce     = 0.1   // share of the speed that comes back
+	slop       = 0.002 // m that things may overlap
+	pushOut    = 0.2   // share of an overlap that is mended in a step
+	mendSpeed  = 3     // m/s, of what mends an overlap
+	drag       = 0.3   // share of the spin lost per second
+	driven     = 7     // m/s
+	stillSpeed = 0.05  // m/s, rad/s
+	sleepAfter = 15    // frames
+)
+
+// Yard is the state of all bodies. Body 0 is the large cube, which is driven.
+type Yard struct {
+	bodies [Bodies]body
+	frame  int
+	cells  [64 * 64][]int16 // small cubes by square metre around the middle
+}
+
+// NewYard returns the yard in which everything is at rest.
+func NewYard() *Yard {
+	y := &Yard{}
+	y.bodies[0] = newBody(vec{-2, -2, largeEdge / 2}, largeEdge)
+	for i := 1; i < Bodies; i++ {
+		k := i - 1
+		y.bodies[i] = newBody(vec{(float64(k%side) - side/2) * gap, (float64(k/side) - side/2) * gap, smallEdge / 2}, smallEdge)
+		y.bodies[i].still = sleepAfter
+	}
+	return y
+}
+
+// Step lets a frame go by.
+func (y *Yard) Step() {
+	const h = 1.0 / Rate / steps
+	y.frame++
+	y.drive()
+	for range steps {
+		y.sort()
+		for i := range y.bodies {
+			if b := &y.bodies[i]; !b.asleep() {
+				b.vel.z -= gravity * h
+				b.spin = b.spin.scale(1 - drag*h)
+			}
+		}
+		for range 3 { // so that impulses reach those behind
+			for i := range y.bodies {
+				if b := &y.bodies[i]; !b.asleep() {
+					b.meetFloor(h)
+					y.meetOthers(i, h)
+				}
+			}
+		}
+		for i := range y.bodies {
+			if b := &y.bodies[i]; !b.asleep() {
+				b.at = b.at.add(b.vel.scale(h))
+				b.turn = b.turn.spun(b.spin, h)
+			}
+		}
+	}
+	for i := range y.bodies {
+		y.bodies[i].rest()
+	}
+}
+
+// drive pushes the large cube along a slow figure of eight, with halts.
+func (y *Yard) drive() {
+	b, t := &y.bodies[0], float64(y.frame)/Rate
+	b.still = 0
+	if int(t)%12 >= 9 {
+		return
+	}
+	want := vec{7.5 * math.Sin(t*0.83), 7.5 * math.Sin(t*0.61+1), 0}.sub(b.at)
+	want.z = 0
+	if l := want.len(); l > 0.1 {
+		want = want.scale(driven / l)
+		lack := want.sub(vec{b.vel.x, b.vel.y, 0})
+		b.push(lack.scale(b.mass*0.12), vec{z: b.half * 0.6})
+	}
+}
+
+// rest puts a body to sleep that has not moved for a while.
+func (b *body) rest() {
+	if b.vel.len() > stillSpeed || b.spin.len() > stillSpeed*3 {
+		b.still = 0
+		return
+	}
+	if b.still++; b.asleep() {
+		b.vel, b.spin = vec{}, vec{}
+	}
+}
+
+// meetFloor keeps the corners above the floor.
+func (b *body) meetFloor(h float64) {
+	if b.at.z > b.half*1.8 {
+		return
+	}
+	up := vec{z: 1}
+	for k := range 8 {
+		corner := b.turn.turn(vec{b.half * float64(k&1*2-1), b.half * float64(k>>1&1*2-1), b.half * float64(k>>2&1*2-1)})
+		deep := -(b.at.z + corner.z)
+		if deep <= 0 {
+			continue
+		}
+		speed := b.speedAt(corner)
+		mend := min(max(deep-slop, 0)*pushOut/h, mendSpeed)
+		if j := (mend - speed.z*(1+bounce)) / b.yield(corner, up); j > 0 {
+			j = min(j, b.mass*2)
+			b.push(up.scale(j), corner)
+			b.rub(corner, up, j)
+		}
+	}
+}
+
+// rub slows what slides along a surface that pushes with impulse j.
+func (b *body) rub(at, n vec, j float64) {
+	slide := b.speedAt(at).beside(n)
+	if l := slide.len(); l > 1e-6 {
+		dir := slide.scale(-1 / l)
+		b.push(dir.scale(min(friction*j, l/b.yield(at, dir))), at)
+	}
+}
+
+// cell returns the square metre that a place is in.
+func cell(at vec) (x, y int) {
+	return min(max(int(at.x+32), 0), 63), min(max(int(at.y+32), 0), 63)
+}
+
+func (y *Yard) sort() {
+	for i := range y.cells {
+		y.cells[i] = y.cells[i][:0]
+	}
+	for i := 1; i < Bodies; i++ {
+		cx, cy := cell(y.bodies[i].at)
+		y.cells[cy*64+cx] = append(y.cells[cy*64+cx], int16(i))
+	}
+}
+
+// meetOthers keeps body i out of the small cubes around it.
+func (y *Yard) meetOthers(i int, h float64) {
+	cx, cy := cell(y.bodies[i].at)
+	for x := max(cx-2, 0); x <= min(cx+2, 63); x++ {
+		for z := max(cy-2, 0); z <= min(cy+2, 63); z++ {
+			for _, k := range y.cells[z*64+x] {
+				if int(k) != i {
+					y.bodies[i].meet(&y.bodies[k], h)
+				}
+			}
+		}
+	}
+}
+
+// meet keeps two bodies apart, which touch each other as balls, or as upright pillars where one is much larger: it
+// pushes the other before it and does not ride on it.
+func (a *body) meet(b *body, h float64) {
+	const round = 1.2 // of a ball to the edge of its cube
+	apart := b.at.sub(a.at)
+	pillar := a.half > 2*b.half || b.half > 2*a.half
+	if pillar {
+		apart.z = 0
+	}
+	dist, reach := apart.len(), (a.half+b.half)*round
+	if dist >= reach || dist < 1e-9 {
+		return
+	}
+	n := apart.scale(1 / dist)
+	onA, onB := n.scale(a.half*round), n.scale(-b.half*round)
+	if pillar { // it leans on the upper edge of the small one, which rolls over
+		onA.z, onB.z = a.touchHeight(b), b.touchHeight(a)
+	}
+	speed := b.speedAt(onB).sub(a.speedAt(onA))
+	mend := min(max(reach-dist-slop, 0)*pushOut/h, mendSpeed)
+	j := (mend - speed.dot(n)*(1+bounce)) / (1/a.mass + 1/b.mass)
+	if j <= 0 {
+		return
+	}
+	j = min(j, min(a.mass, b.mass)*16)
+	a.push(n.scale(-j), onA)
+	b.push(n.scale(j), onB)
+	a.rub(onA, n, j/2)
+	b.rub(onB, n, j/2)
+	if b.vel.len() > stillSpeed {
+		b.still = 0
+	}
+}
+
+// touchHeight returns how high over the middle of a body another one touches it as a pillar: the smaller one at its upper edge.
+func (a *body) touchHeight(b *body) float64 {
+	if a.half < b.half {
+		return a.half * 0.8
+	}
+	return b.at.z + b.half*0.8 - a.at.z
+}
