@@ -51,6 +51,9 @@ func TestConcludeDecidesThePendingBallot(t *testing.T) {
 			voters ecs.PlayerSet
 			how    systems.How
 		}{{0b0111, systems.ByMajority}, {0b0011, systems.ByReplay}, {0, systems.ByReplay}} {
+			if raceDetector && c.voters != 0b0011 {
+				continue // the same, slowly
+			}
 			m := fourWho(t, ending(), Config{Simulate: simulate, VoteTime: 60 * systems.Second}, c.voters)
 			m.net.RunUntil(9 * time.Second)
 			d := m.concluded(0)
