@@ -10,6 +10,7 @@ import "tendon/ecs"
 type Effects struct {
 	rows []effectRow
 	mask ecs.Tick
+	told ecs.Tick // ticks ≤ told are settled: see Told
 	news News
 }
 
@@ -42,6 +43,7 @@ func (e *Effects) Reset() {
 	for i := range e.rows {
 		e.rows[i].tick, e.rows[i].events, e.rows[i].values = 0, e.rows[i].events[:0], e.rows[i].values[:0]
 	}
+	e.told = 0
 	e.news.Clear()
 }
 

@@ -1,0 +1,41 @@
+package rollback
+
+import (
+	"testing"
+
+	"tendon/ecs"
+)
+
+// What a client predicts and a server tells meet in one ledger: told once, whichever came first, and taken back where
+// the server never says it.
+func TestWhatTheServerTellsSettlesWhatWasPredicted(t *testing.T) {
+	e := NewEffects(8)
+	want := func(text string) {
+		t.Helper()
+		if got := drained(e, 9); got != text {
+			t.Fatalf("%q, want %q", got, text)
+		}
+	}
+	list := func(events ...ecs.EmittedEvent) []ecs.EmittedEvent { return events }
+	death := event(6, 0, "death", true)
+	death.Key.Type = 1
+	e.Begin(4)
+	e.Predicted(4, list(event(4, 0, "old", false))) // settled by the state that was loaded
+	e.Predicted(5, list(event(5, 0, "wrong", false)))
+	e.Predicted(6, list(event(6, 0, "bang", false), death))
+	want("5:wrong predicted first age 4; 6:bang predicted first age 3; ")
+	// A word on tick 6 says that tick 5 had nothing; what was not predicted is the first news of its event.
+	e.Told(6, list(event(6, 0, "BANG", false), event(6, 1, "far", false), death))
+	want("5:wrong cancelled age 4; 6:BANG confirmed age 3; 6:far confirmed first age 3; 6:death confirmed first age 3; ")
+	// Said is said: neither the same word again nor simulating it again is news.
+	e.Told(6, nil)
+	e.Predicted(6, list(event(6, 0, "bang", false), event(6, 2, "more", false)))
+	want("")
+	e.Predicted(8, list(event(8, 0, "ghost", false)))
+	e.Told(9, nil)
+	want("8:ghost predicted first age 1; 8:ghost cancelled age 1; ")
+	// A word of ticks far ahead forgets no more than the ledger holds, and costs no more.
+	e.Predicted(10, list(event(10, 0, "lost", false)))
+	e.Told(1<<40, nil)
+	want("10:lost predicted first age 0; 10:lost cancelled age 0; ")
+}
