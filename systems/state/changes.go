@@ -1,0 +1,141 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"tendon/ecs"
+)
+
+// Changes is what happened of late to everything in the server's world: for each entity and resource its last values,
+// and since which tick it has had them. One serves all clients of a room: what changed is looked for, and taken apart
+// into numbers, once a tick, and costs what changed.
+type Changes struct {
+	schema   *schema
+	states   [2]ecs.Snapshot // of the last two ticks that were observed; the newest is states[turn]
+	turn     int
+	tick     ecs.Tick
+	observed []ecs.Tick // the last ones, in a ring of history
+	changed  ecs.Changed
+	entities tracks
+	specials []track // players, resources
+	values   []uint64
+	writer   writer
+}
+
+// history is how many values a server keeps of each entity: of something that changes all the time, those of as many
+// observed ticks. A client whose acknowledgements take longer is sent whole values. A power of two.
+const history = 64
+
+// NewChanges returns the changes of worlds of a game. It fails for a game of more than ecs.MaxSetComponents components.
+func NewChanges(g *ecs.Game) (*Changes, error) {
+	if err := g.Check(); err != nil {
+		return nil, err
+	}
+	s, err := newSchema(g)
+	if err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	c := &Changes{schema: s, specials: make([]track, s.specials())}
+	c.writer.encoder = encoder{schema: s, models: newModels(s)}
+	c.writer.visit = c.writer.hear
+	return c, nil
+}
+
+// Observe looks at the world, which has to be in a later tick than when it was last looked at. Call it after each tick
+// of which clients are told.
+func (c *Changes) Observe(w *ecs.World) {
+	if len(c.observed) > 0 && w.Tick() <= c.tick {
+		panic(fmt.Sprintf("state: Observe of tick %d after tick %d: call it once a tick, and make new Changes after a rewind", w.Tick(), c.tick))
+	}
+	base := &c.states[c.turn]
+	c.turn ^= 1
+	now := &c.states[c.turn]
+	w.Save(now)
+	c.tick = now.Tick()
+	if len(c.observed) < history {
+		c.observed = append(c.observed, c.tick)
+	} else {
+		copy(c.observed, c.observed[1:])
+		c.observed[history-1] = c.tick
+	}
+	c.changed.Find(base, now)
+	for row := range c.changed.Rows {
+		e, set, values := now.AppendScalars(c.values[:0], row)
+		c.values = values
+		if e.IsZero() {
+			c.entities.drop(row)
+			continue
+		}
+		c.push(c.entities.begin(e, set, len(values)))
+	}
+	c.values = append(c.values[:0], uint64(now.Players()))
+	c.special(0)
+	for i := range c.schema.game.Resources {
+		if c.changed.Resource(i) {
+			c.values = now.AppendResource(c.values[:0], i)
+			c.special(1 + i)
+		}
+	}
+}
+
+func (c *Changes) special(i int) {
+	t := &c.specials[i]
+	if t.count == 0 {
+		t.begin(ecs.Entity{}, 0, len(c.values))
+	}
+	c.push(t)
+}
+
+// push adds the values at hand, if they are new.
+func (c *Changes) push(t *track) {
+	if t.count > 0 {
+		if _, last := t.newest(); slices.Equal(last, c.values) {
+			return
+		}
+	}
+	t.push(c.tick, c.values, history)
+}
+
+// Tick returns the last tick that was observed.
+func (c *Changes) Tick() ecs.Tick { return c.tick }
+
+// State returns the state that was last observed. It is valid until the next Observe.
+func (c *Changes) State() *ecs.Snapshot { return &c.states[c.turn] }
+
+// Changed returns the last observed tick in which something of e changed, its birth included; ok is false if e is not
+// in the state.
+func (c *Changes) Changed(e ecs.Entity) (since ecs.Tick, ok bool) {
+	t := c.entities.at(e.Row)
+	if t == nil || t.entity != e {
+		return 0, false
+	}
+	since, _ = t.newest()
+	return since, true
+}
+
+// All calls f for every entity, each with priority 1, until f returns false: the interest of one who hears of all.
+func (c *Changes) All(f func(e ecs.Entity, priority float32) bool) {
+	for i := range c.entities.all {
+		if t := &c.entities.all[i]; t.count > 0 && !f(t.entity, 1) {
+			return
+		}
+	}
+}
+
+// track returns where the values of an item are, nil if it is an entity that is gone.
+func (c *Changes) track(it *item) *track {
+	if it.special() {
+		return &c.specials[it.row]
+	}
+	if t := c.entities.at(it.row); t != nil && t.entity == it.entity {
+		return t
+	}
+	return nil
+}
+
+// saw reports whether tick f was observed and is among the last.
+func (c *Changes) saw(f ecs.Tick) bool {
+	_, ok := slices.BinarySearch(c.observed, f)
+	return ok
+}

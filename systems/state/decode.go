@@ -1,0 +1,234 @@
+package state
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/systems/internal/entropy"
+)
+
+// Errors of Receiver.Receive.
+var (
+	// ErrBody is returned for a body that no Sender has written.
+	ErrBody = errors.New("state: malformed body")
+	// ErrBaseline is returned for a body with differences from values that are not held. The next Ack says so, and what
+	// was in it comes whole.
+	ErrBaseline = errors.New("state: a difference from values that are not held")
+	// ErrValues is returned for a body with values that no program could have stored, or too many of them. The next Ack
+	// says so, and what was in it comes whole.
+	ErrValues = errors.New("state: values that cannot be held")
+)
+
+// A body is a header, and unless nothing has changed an entropy code:
+//
+//	sequence  2 bytes, lowest first: the low bits of the number of the body, from 1 on
+//	tick      2 bytes, lowest first: the low bits of the tick of the state that it brings
+//	flags     1 byte: 64: content follows; the low six bits say what a client holds that has taken this body: 0 to 32:
+//	          all that it is to hold, if it has taken as many bodies before this one, too; 63: not all
+const (
+	headerBytes    = 5
+	flagContent    = 64
+	maskRelies     = 63
+	maxRelies      = 32
+	reliesOnBudget = 63 // something is still to come
+)
+
+// header is the header of a body.
+type header struct {
+	sequence uint16
+	tick     uint16
+	relies   uint8
+	content  bool
+}
+
+func (h header) append(dst []byte) []byte {
+	w := wire.NewWriter(dst, headerBytes)
+	w.U16(h.sequence)
+	w.U16(h.tick)
+	flags := h.relies
+	if h.content {
+		flags |= flagContent
+	}
+	w.U8(flags)
+	return w.Bytes()
+}
+
+// read parses a header and returns what is behind it.
+func (h *header) read(body []byte) (content []byte, ok bool) {
+	r := wire.NewReader(body)
+	h.sequence, h.tick = r.U16(), r.U16()
+	flags := r.U8()
+	h.relies, h.content = flags&maskRelies, flags&flagContent != 0
+	content = r.Rest()
+	ok = r.Err() == nil && flags < 2*flagContent && (h.relies <= maxRelies || h.relies == reliesOnBudget)
+	return content, ok && h.content == (len(content) > 0)
+}
+
+// element is something that a body brings: values, or that they are gone.
+type element struct {
+	list     int
+	place    uint32
+	entity   ecs.Entity // for listEntities
+	set      ecs.ComponentSet
+	from, to int // in the decoder's values
+}
+
+// decoder reads the content of a body against what is held.
+type decoder struct {
+	entropy.Decoder
+	schema   *schema
+	models   *models
+	elements []element
+	values   []uint64
+}
+
+// read parses the content of a body of tick now.
+func (d *decoder) read(content []byte, now ecs.Tick, held *holding) error {
+	d.elements, d.values = d.elements[:0], d.values[:0]
+	if len(content) == 0 {
+		return nil
+	}
+	d.models.forget()
+	d.Reset(content)
+	for list := range lists {
+		c := coding{}
+		for d.Bit(&d.models.places[list].more) {
+			if err := d.element(list, &c, now, held); err != nil {
+				return err
+			}
+		}
+	}
+	if d.Close() != nil {
+		return ErrBody
+	}
+	return nil
+}
+
+func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) error {
+	m := &d.models.places[list]
+	gap := d.Number(&m.gap)
+	most := uint64(math.MaxUint32)
+	if list == listSpecials {
+		most = uint64(d.schema.specials() - 1)
+	}
+	if c.next > most || gap > most-c.next || len(d.elements) == maxElements || d.Spent() {
+		return ErrBody
+	}
+	x := element{list: list, place: uint32(c.next + gap), from: len(d.values), to: len(d.values)}
+	c.next += gap + 1
+	if list != listGone {
+		var base []uint64
+		whole := d.Bit(&m.whole)
+		if err := d.identity(&x, whole, c, now); err != nil {
+			return err
+		}
+		if !whole {
+			t, ok := held.track(&x), false
+			if t != nil {
+				x.entity, x.set = t.entity, t.set
+				base, ok = t.of(c.base)
+			}
+			if !ok {
+				return ErrBaseline
+			}
+		}
+		if err := d.take(&x, whole, base); err != nil {
+			return err
+		}
+		x.to = len(d.values)
+	}
+	d.elements = append(d.elements, x)
+	return nil
+}
+
+// identity reads what says of whom the values are: for whole ones the entity and its components, else the baseline.
+func (d *decoder) identity(x *element, whole bool, c *coding, now ecs.Tick) error {
+	m := &d.models.places[x.list]
+	switch {
+	case !whole:
+		if !d.Bit(&m.same) {
+			age := d.Number(&m.age)
+			if age > uint64(now) {
+				return ErrBody
+			}
+			c.base = now - ecs.Tick(age)
+		}
+	case x.list == listEntities:
+		age := d.Number(&d.models.born)
+		if age > uint64(now) {
+			return ErrBody
+		}
+		x.entity = ecs.Entity{Row: x.place, Born: now - ecs.Tick(age)}
+		for i := range d.schema.components {
+			if d.Bit(&d.models.has[i][c.set>>i&1]) {
+				x.set |= 1 << i
+			}
+		}
+		c.set = x.set
+	}
+	return nil
+}
+
+// take reads the values of an element.
+func (d *decoder) take(x *element, whole bool, base []uint64) error {
+	way := asDifference
+	if whole {
+		way = asWhole
+	}
+	if x.list == listSpecials {
+		return d.part(d.schema.components+int(x.place), way, base)
+	}
+	for set := x.set; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(uint64(set))
+		n := len(d.schema.parts[i].context)
+		var from []uint64
+		if !whole {
+			from, base = base[:n], base[n:]
+		}
+		if err := d.part(i, way, from); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part appends the values of a part, which differ from base, nil: zeros.
+func (d *decoder) part(i, way int, base []uint64) error {
+	p, m := &d.schema.parts[i], d.models
+	n, first := len(p.context), len(d.values)
+	if first+n > maxValues {
+		return ErrBody
+	}
+	if base != nil {
+		d.values = append(d.values, base...)
+	} else {
+		for range n {
+			d.values = append(d.values, 0)
+		}
+	}
+	values := d.values[first:]
+	if !d.Bit(&m.changed[way][i]) {
+		return nil
+	}
+	if n <= longPart {
+		for k := range values {
+			if by := d.Number(&m.scalar[way][p.context[k]]); by != 0 {
+				values[k] = sum(values[k], by, p.pattern[k])
+			}
+		}
+		return nil
+	}
+	for at := 0; ; at++ {
+		gap := d.Number(&m.gap[way][i])
+		if gap > uint64(n-at) {
+			return ErrBody
+		}
+		if at += int(gap); at == n {
+			return nil
+		}
+		values[at] = sum(values[at], d.NotZero(&m.scalar[way][p.context[at]]), p.pattern[at])
+	}
+}

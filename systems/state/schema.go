@@ -1,0 +1,63 @@
+package state
+
+import (
+	"math/bits"
+
+	"tendon/ecs"
+)
+
+// schema is what a body's values are made of: parts, which are the game's components, the set of players and the
+// game's resources, in this order. A part is a run of scalars; scalars of one kind share models.
+type schema struct {
+	game       *ecs.Game
+	parts      []part
+	components int // the first parts
+	contexts   int // kinds of scalars of all parts
+	// entityContexts are those of components, which come first.
+	entityContexts int
+}
+
+type part struct {
+	context []int32 // by scalar
+	pattern []bool  // by scalar
+}
+
+// newSchema returns the schema of a game, or why it has none.
+func newSchema(g *ecs.Game) (*schema, error) {
+	if err := g.CheckScalars(); err != nil {
+		return nil, err
+	}
+	s := &schema{game: g, components: len(g.Components)}
+	for i := range g.Components {
+		s.add(g.ComponentScalars(i))
+	}
+	s.entityContexts = s.contexts
+	s.add([]ecs.Scalar{{Path: "players", Pattern: true}})
+	for i := range g.Resources {
+		s.add(g.ResourceScalars(i))
+	}
+	return s, nil
+}
+
+func (s *schema) add(scalars []ecs.Scalar) {
+	var p part
+	most := -1
+	for _, scalar := range scalars {
+		p.context = append(p.context, int32(s.contexts+scalar.Group))
+		p.pattern = append(p.pattern, scalar.Pattern)
+		most = max(most, scalar.Group)
+	}
+	s.contexts += most + 1
+	s.parts = append(s.parts, p)
+}
+
+// specials is how many parts are no components: one item of each is always wanted.
+func (s *schema) specials() int { return len(s.parts) - s.components }
+
+// width returns how many scalars an entity with these components has.
+func (s *schema) width(set ecs.ComponentSet) (n int) {
+	for ; set != 0; set &= set - 1 {
+		n += len(s.parts[bits.TrailingZeros64(uint64(set))].context)
+	}
+	return n
+}

@@ -1,0 +1,221 @@
+package state
+
+import (
+	"iter"
+	"math"
+
+	"tendon/ecs"
+)
+
+// Sender is the server's half for one client: what the client is known to hold, and what is on its way.
+//
+// Every thing that the client is to know, be it a resource or an entity, has an item, whose baseline is the newest tick
+// of which an acknowledged body brought it. Only an item that differs from its baseline is sent, against its baseline;
+// one that is on its way already as it is now, only when the acknowledgement is overdue.
+type Sender struct {
+	changes  *Changes
+	first    ecs.Owner // entities of this owner go before all others
+	items    []item    // the first are the specials
+	free     []int32
+	index    index
+	sequence uint64 // of the last body
+	opened   uint64 // the last body before Open
+	refused  uint64 // the newest body that the client could not use
+	sent     [sentBodies]sentBody
+	last     ecs.Tick // of the last body
+	stamp    uint32   // of the running Append
+	rtt      float32  // ticks from a body to its acknowledgement, smoothed; 0: not known
+	ratio    float32  // bits that entities took to bits that were expected, smoothed
+	stats    SenderStats
+}
+
+// SenderStats counts what was sent since NewSender.
+type SenderStats struct {
+	Bodies    uint64
+	Bytes     uint64
+	Updates   uint64   // entities that were sent
+	Whole     uint64   // of them, without a baseline
+	Gone      uint64   // rows that were said to be gone
+	Lost      uint64   // bodies that will never be acknowledged
+	Oversized uint64   // times that something did not fit a body of its own
+	Acked     ecs.Tick // newest tick that was acknowledged
+}
+
+// sentBodies is how many bodies a sender waits for; older ones count as lost. At 60 a second that is more than 4 s, more
+// than a connection that is worth playing on takes.
+const sentBodies = 256
+
+// sentBody is a body whose acknowledgement counts, if it is open.
+type sentBody struct {
+	sequence uint64
+	tick     ecs.Tick
+	open     bool
+	entries  []entry
+}
+
+// entry is an item in a body.
+type entry struct {
+	item   int32
+	serial uint32 // of the item then; if it is another now, the entry means nothing
+	sends  uint32 // of the item then, this one included
+}
+
+// item is one thing that the client is to know, or that it is to forget.
+type item struct {
+	row    uint32 // of an entity; or the number of a special
+	entity ecs.Entity
+	phase  phase
+	known  bool // the client may hold something in the row
+	based  bool // base counts
+	base   ecs.Tick
+	flight uint64   // the body that brings the item as it is now, 0: none is on its way
+	sentAt ecs.Tick // of that body
+	serial uint32   // grows when entries of before mean nothing any more
+	sends  uint32   // updates that were sent
+	atBase uint32   // sends when that of base was sent
+	stamp  uint32   // the last Append for which it was wanted
+	claim  float32  // grows by its priority until it is sent
+}
+
+// phase is what an item is for.
+type phase uint8
+
+const (
+	unused    phase = iota
+	isSpecial       // players and resources: always wanted
+	wanted          // an entity that the client hears of
+	leaving         // one that it is to forget
+)
+
+func (it *item) special() bool { return it.phase == isSpecial }
+
+// NewSender returns the sender for one client. Call Open before Append.
+func NewSender(c *Changes) *Sender { return &Sender{changes: c, ratio: 1} }
+
+// Open begins anew with a client that has loaded the state s, which Changes must have observed; seat is the client's
+// player, whose entities go first, −1 for none. If s is too old to build on, everything is sent whole.
+func (s *Sender) Open(seat int, state *ecs.Snapshot) {
+	if state.Empty() {
+		panic("state: Open with an empty snapshot: pass the state whose image the client was sent")
+	}
+	s.first = math.MaxUint8
+	if seat >= 0 {
+		s.first = ecs.OwnedBy(ecs.Player(seat))
+	}
+	s.index.clear()
+	s.items, s.free = s.items[:0], s.free[:0]
+	s.opened, s.last = s.sequence, state.Tick()
+	s.stats.Acked = state.Tick()
+	for i := range s.sent {
+		s.sent[i].open = false
+	}
+	based := s.changes.saw(state.Tick())
+	for i := range s.changes.specials {
+		s.items = append(s.items, item{row: uint32(i), phase: isSpecial, known: true, based: based, base: state.Tick()})
+	}
+	state.Entities(func(e ecs.Entity) bool {
+		it := s.take(e)
+		it.known, it.based, it.base = true, based, state.Tick()
+		return true
+	})
+}
+
+// take returns a new item for an entity.
+func (s *Sender) take(e ecs.Entity) *item {
+	i := len(s.items)
+	if n := len(s.free); n > 0 {
+		i, s.free = int(s.free[n-1]), s.free[:n-1]
+		s.items[i] = item{serial: s.items[i].serial + 1}
+	} else {
+		s.items = append(s.items, item{})
+	}
+	s.index.put(e.Row, i)
+	it := &s.items[i]
+	it.row, it.entity, it.phase = e.Row, e, wanted
+	return it
+}
+
+// release gives an item back.
+func (s *Sender) release(i int) {
+	it := &s.items[i]
+	s.index.put(it.row, -1)
+	it.phase = unused
+	it.serial++
+	s.free = append(s.free, int32(i))
+}
+
+// Append appends a body of at most limit bytes that brings the client nearer to the state that was last observed, and
+// returns the extended slice. interest yields the entities that the client is to hear of, each with a priority above 0;
+// what it knows of others, it forgets. Players, resources and the player's own entities go first, then those with the
+// highest claim: an entity's claim grows by its priority in every tick until it is sent.
+func (s *Sender) Append(dst []byte, limit int, interest iter.Seq2[ecs.Entity, float32]) []byte {
+	if limit < minBody || len(s.items) == 0 || len(s.changes.observed) == 0 || s.changes.tick < s.last {
+		panic("state: Append before Open, without a tick observed since, or with a limit below 64 bytes: observe, open, and give a body room")
+	}
+	w := &s.changes.writer
+	w.begin(s)
+	w.want(interest)
+	w.leave()
+	return w.write(dst, limit)
+}
+
+// minBody is the least limit of a body, in bytes.
+const minBody = 64
+
+// Stats returns what was counted.
+func (s *Sender) Stats() SenderStats { return s.stats }
+
+// Due reports whether a body that is written now would bring e if there were room for it: it differs from what the
+// client holds and will hold.
+func (s *Sender) Due(e ecs.Entity) bool {
+	since, ok := s.changes.Changed(e)
+	if !ok {
+		return false
+	}
+	i := s.index.at(e.Row)
+	if i < 0 || s.items[i].entity != e || s.items[i].phase != wanted {
+		return true
+	}
+	return s.state(&s.items[i], since) == isDue
+}
+
+// need is what has to be done about an item.
+type need uint8
+
+const (
+	isHeld  need = iota // the client holds it
+	isOnWay             // it will
+	isDue
+)
+
+// state returns what has to be done about an item that has had its values since a tick.
+func (s *Sender) state(it *item, since ecs.Tick) need {
+	switch {
+	case it.based && it.base >= since:
+		return isHeld
+	case it.flight != 0 && it.sentAt >= since && s.changes.tick-it.sentAt < s.overdue():
+		return isOnWay
+	}
+	return isDue
+}
+
+// overdue is how many ticks after its body an acknowledgement is overdue: 5/4 of what they have taken.
+func (s *Sender) overdue() ecs.Tick {
+	rtt := s.rtt
+	if rtt == 0 {
+		rtt = float32(s.changes.schema.game.TickRate) / 4
+	}
+	return ecs.Tick(rtt*1.25) + 2
+}
+
+// baseline returns the values that an item is coded against, nil if it has to be whole.
+func (s *Sender) baseline(it *item, t *track) []uint64 {
+	if !it.based || it.sends-it.atBase >= heldValues {
+		return nil
+	}
+	values, ok := t.during(it.base)
+	if !ok {
+		return nil
+	}
+	return values
+}

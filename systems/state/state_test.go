@@ -1,0 +1,48 @@
+package state
+
+import (
+	"testing"
+
+	"tendon/ecs"
+)
+
+// Whatever is lost, doubled or overtaken, and whatever a client begins and ceases to hear of: once the world stands
+// still, the client holds exactly what it is to know of it, and it never takes itself for complete when it is not.
+func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
+	links := []link{
+		{},
+		{base: 3, jitter: 4},
+		{loss: 0.3, base: 2},
+		{loss: 0.1, doubled: 0.3, base: 1, jitter: 10},
+		{loss: 0.5, doubled: 0.2, base: 5, jitter: 8},
+		{base: 90, jitter: 3},
+	}
+	for i, l := range links {
+		g := newRig(t, uint64(i), &scene{busy: true})
+		for range 30 {
+			g.tick()
+		}
+		all, some := g.join(0, 1100, l), g.join(1, 300, l)
+		g.join(-1, 64, l) // has hardly any room
+		some.wants = func(e ecs.Entity) bool {
+			return (uint64(e.Row)+uint64(e.Born)+uint64(g.world.Tick())/40)%3 > 0
+		}
+		for round := range 4 {
+			g.scene.busy, g.scene.move = true, round%2 == 0
+			for range 60 {
+				g.tick()
+			}
+			if round == 2 { // a resync: what is under way was meant for another state
+				g.load(all, 0)
+			}
+		}
+		frozen := uint64(g.world.Tick())
+		some.wants = func(e ecs.Entity) bool { return (uint64(e.Row)+uint64(e.Born)+frozen/40)%3 > 0 }
+		g.settle(700)
+		for k, c := range g.clients {
+			if c.complete < 20 || c.receiver.Stats().Updates < 300 && k < 2 {
+				t.Errorf("link %d, client %d: complete %d times: %+v: the test shows little", i, k, c.complete, c.receiver.Stats())
+			}
+		}
+	}
+}

@@ -1,0 +1,354 @@
+package state
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+
+	"tendon/ecs"
+	"tendon/systems/internal/entropy"
+)
+
+// writer writes one body: scratch that the senders of a room share.
+type writer struct {
+	encoder encoder
+	sender  *Sender
+	changes *Changes
+	body    *sentBody
+	limit   int     // of bytes from the header's end on
+	ticks   float32 // since the sender's last body
+	// visit is hear, as a value that is made once: one that is made for each body is garbage.
+	visit func(ecs.Entity, float32) bool
+
+	specials []int32     // items that are due
+	gone     []rowItem   // ascending by row
+	due      []candidate // entities
+	chosen   []rowItem   // those that the body brings, ascending by row
+	elements int
+	values   int
+	relies   uint64 // the farthest body before this one that has something on its way
+	short    bool   // something that is due is not in it
+}
+
+// rowItem is an item with its row.
+type rowItem struct {
+	row  uint32
+	item int32
+}
+
+// candidate is an entity that is due.
+type candidate struct {
+	rowItem
+	claim float32
+	bits  int32 // that it is expected to take
+}
+
+// begin begins the next body of a sender.
+func (w *writer) begin(s *Sender) {
+	w.sender, w.changes = s, s.changes
+	w.specials, w.gone, w.due, w.chosen = w.specials[:0], w.gone[:0], w.due[:0], w.chosen[:0]
+	w.elements, w.values, w.relies, w.short = 0, 0, 0, false
+	s.sequence++
+	s.stamp++
+	w.body = s.record(s.sequence, s.changes.tick)
+	for i := range s.changes.specials {
+		since, _ := s.changes.specials[i].newest()
+		if w.asks(&s.items[i], since) {
+			w.specials = append(w.specials, int32(i))
+		}
+	}
+}
+
+// asks reports whether an item is due, and takes note of one that is on its way.
+func (w *writer) asks(it *item, since ecs.Tick) bool {
+	switch w.sender.state(it, since) {
+	case isDue:
+		return true
+	case isOnWay:
+		w.relies = max(w.relies, w.sender.sequence-it.flight)
+	}
+	return false
+}
+
+// want collects the entities of the interest that are due.
+func (w *writer) want(interest iter.Seq2[ecs.Entity, float32]) {
+	s := w.sender
+	w.ticks = float32(max(1, s.changes.tick-s.last))
+	s.last = s.changes.tick
+	interest(w.visit)
+}
+
+// hear takes note that the client wants e.
+func (w *writer) hear(e ecs.Entity, priority float32) bool {
+	s := w.sender
+	t := s.changes.entities.at(e.Row)
+	if t == nil || t.entity != e {
+		return true
+	}
+	i := s.index.at(e.Row)
+	if i < 0 {
+		if len(s.items)-len(s.free) >= heldEntities-maxElements {
+			w.short = true
+			return true
+		}
+		s.take(e)
+		i = s.index.at(e.Row)
+	}
+	it := &s.items[i]
+	if it.phase == leaving || it.entity != e { // the client may or may not have forgotten it
+		it.phase, it.entity, it.based, it.flight = wanted, e, false, 0
+		it.serial++
+	}
+	if it.stamp == s.stamp {
+		return true // said already
+	}
+	it.stamp = s.stamp
+	it.claim += max(priority, leastPriority) * w.ticks
+	since, values := t.newest()
+	if !w.asks(it, since) {
+		return true
+	}
+	c := candidate{rowItem{it.row, int32(i)}, it.claim, int32(w.changes.schema.cost(t.set, values, s.baseline(it, t)))}
+	if e.Owner() == s.first {
+		c.claim = math.MaxFloat32
+	}
+	w.due = append(w.due, c)
+	return true
+}
+
+// leastPriority counts where a priority is not above 0.
+const leastPriority = 1.0 / (1 << 16)
+
+// leave collects the rows that the client is to forget.
+func (w *writer) leave() {
+	s := w.sender
+	for i := range s.items {
+		it := &s.items[i]
+		if it.phase == wanted && it.stamp != s.stamp {
+			if !it.known {
+				s.release(i)
+				continue
+			}
+			it.phase, it.based, it.flight = leaving, false, 0
+			it.serial++
+		}
+		if it.phase == leaving && w.asks(it, 0) {
+			w.gone = append(w.gone, rowItem{it.row, int32(i)})
+		}
+	}
+	slices.SortFunc(w.gone, byRow)
+}
+
+func byRow(a, b rowItem) int { return cmp.Compare(a.row, b.row) }
+
+// byClaim puts the highest claim first.
+func byClaim(a, b candidate) int {
+	if a.claim != b.claim {
+		return cmp.Compare(b.claim, a.claim)
+	}
+	return cmp.Compare(a.row, b.row)
+}
+
+// maxStuck bounds how many entities that have no room are tried in one body.
+const maxStuck = 8
+
+// write appends the body to dst.
+func (w *writer) write(dst []byte, limit int) []byte {
+	s, e := w.sender, &w.encoder
+	h := header{sequence: uint16(s.sequence), tick: uint16(w.body.tick)}
+	start := len(dst)
+	dst = h.append(dst)
+	w.limit = limit - headerBytes
+	if len(w.specials)+len(w.gone)+len(w.due) > 0 {
+		e.models.forget()
+		e.Reset(dst)
+		w.writeSpecials()
+		w.writeGone()
+		w.writeEntities()
+		if h.content = len(w.body.entries) > 0; h.content {
+			dst = e.Finish()
+		}
+	}
+	if h.relies = reliesOnBudget; !w.short && w.relies <= maxRelies {
+		h.relies = uint8(w.relies)
+	}
+	h.append(dst[:start])
+	s.stats.Bodies++
+	s.stats.Bytes += uint64(len(dst) - start)
+	return dst
+}
+
+// endBytes is room for the ends of the lists.
+const endBytes = 3
+
+// fits reports whether the code is within the limits with one more element.
+func (w *writer) fits() bool {
+	return w.encoder.Len()+endBytes <= w.limit && w.elements < maxElements && w.values <= maxValues
+}
+
+// based codes what an item is coded against, and returns its values.
+func (w *writer) based(list int, c *coding, it *item, base []uint64) {
+	if base == nil {
+		w.encoder.whole(list)
+	} else {
+		w.encoder.based(list, c, w.body.tick, it.base)
+	}
+}
+
+func (w *writer) writeSpecials() {
+	s, e, c := w.sender, &w.encoder, coding{}
+	for _, i := range w.specials {
+		it := &s.items[i]
+		t := w.changes.track(it)
+		_, values := t.newest()
+		mark, learned, before, count := e.Mark(), e.models.places[listSpecials], c, w.values
+		base := s.baseline(it, t)
+		e.element(listSpecials, &c, it.row)
+		w.based(listSpecials, &c, it, base)
+		way := asDifference
+		if base == nil {
+			way = asWhole
+		}
+		e.part(w.changes.schema.components+int(it.row), way, values, base)
+		if w.values += len(values); !w.fits() {
+			e.Rewind(mark)
+			e.models.places[listSpecials], c, w.values, w.short = learned, before, count, true
+			s.stats.Oversized++
+			continue
+		}
+		w.elements++
+		s.note(w.body, i)
+	}
+	e.end(listSpecials)
+}
+
+func (w *writer) writeGone() {
+	s, e, c := w.sender, &w.encoder, coding{}
+	for _, g := range w.gone {
+		mark, learned := e.Mark(), e.models.places[listGone]
+		e.element(listGone, &c, g.row)
+		if !w.fits() {
+			e.Rewind(mark)
+			e.models.places[listGone], w.short = learned, true
+			break
+		}
+		w.elements++
+		s.note(w.body, g.item)
+		s.stats.Gone++
+	}
+	e.end(listGone)
+}
+
+// writeEntities writes those of the entities that are due which fit.
+func (w *writer) writeEntities() {
+	s, e := w.sender, &w.encoder
+	mark := e.Mark()
+	due, stuck := w.choose(w.due), 0
+	for len(w.chosen) > 0 && !w.list() {
+		e.Rewind(mark)
+		w.forgetEntities()
+		if n := len(w.chosen); n > 1 {
+			slices.SortFunc(due, byClaim)
+			w.take(due, n-(n+7)/8)
+			continue
+		}
+		// There is no room even for this one alone. The others are not held up by it.
+		s.stats.Oversized++
+		if stuck++; stuck == maxStuck {
+			due = due[:1]
+		}
+		due = w.choose(due[1:])
+	}
+	e.end(listEntities)
+	w.short = w.short || len(w.chosen) < len(w.due)
+	whole := 0
+	for _, c := range w.chosen {
+		it := &s.items[c.item]
+		if s.baseline(it, w.changes.track(it)) == nil {
+			whole++
+		}
+		s.note(w.body, c.item)
+	}
+	s.stats.Updates += uint64(len(w.chosen))
+	s.stats.Whole += uint64(whole)
+}
+
+// choose makes chosen as many of the entities with the highest claims as are expected to fit; at least one, if there is
+// one. It returns them all, ordered by claim if not all fit.
+func (w *writer) choose(due []candidate) []candidate {
+	room := float32(w.limit-w.encoder.Len()-endBytes) * 8 / w.sender.ratio
+	expected := float32(0)
+	for i := range due {
+		expected += float32(due[i].bits)
+	}
+	n := len(due)
+	if expected > room || n > maxElements-w.elements {
+		slices.SortFunc(due, byClaim)
+		n, expected = 0, 0
+		for n < len(due) && n < maxElements-w.elements && (n == 0 || expected+float32(due[n].bits) <= room) {
+			expected += float32(due[n].bits)
+			n++
+		}
+	}
+	w.take(due, n)
+	return due
+}
+
+// take makes chosen the first n.
+func (w *writer) take(due []candidate, n int) {
+	w.chosen = w.chosen[:0]
+	for i := range due[:n] {
+		w.chosen = append(w.chosen, due[i].rowItem)
+	}
+	slices.SortFunc(w.chosen, byRow)
+}
+
+// list writes the list of the chosen entities, without its end; it reports whether they fit.
+func (w *writer) list() bool {
+	s, e, c := w.sender, &w.encoder, coding{}
+	before, expected, elements, count := e.Len(), 0, w.elements, w.values
+	for _, x := range w.chosen {
+		it := &s.items[x.item]
+		t := w.changes.track(it)
+		_, values := t.newest()
+		base := s.baseline(it, t)
+		e.element(listEntities, &c, it.row)
+		w.based(listEntities, &c, it, base)
+		if base == nil {
+			e.identity(&c, w.body.tick, it.entity.Born, t.set)
+		}
+		e.entity(t.set, values, base)
+		expected += w.changes.schema.cost(t.set, values, base)
+		w.values += len(values)
+		if !w.fits() {
+			w.elements, w.values = elements, count
+			s.ratio = min(s.ratio*1.02, maxRatio)
+			return false
+		}
+		w.elements++
+	}
+	if len(w.chosen) >= minLearned {
+		s.ratio += (float32(8*(e.Len()-before))/float32(expected) - s.ratio) / 8
+	}
+	return true
+}
+
+// A ratio is learned from bodies of some entities, and bounded, since a client's world may hold anything.
+const (
+	minLearned = 8
+	maxRatio   = 8
+)
+
+// forgetEntities makes the odds even of what only the list of entities uses.
+func (w *writer) forgetEntities() {
+	m := w.encoder.models
+	m.places[listEntities] = place{}
+	m.born, m.has = entropy.Number{}, [ecs.MaxSetComponents][2]entropy.Model{}
+	specials, contexts := w.changes.schema.components, w.changes.schema.entityContexts
+	for way := range ways {
+		clear(m.changed[way][:specials])
+		clear(m.gap[way][:specials])
+		clear(m.scalar[way][:contexts])
+	}
+}
