@@ -15,6 +15,9 @@
 // everything moves: startDashes, move, slideDoors. keepTime ends and starts rounds, survey closes the tick by bringing
 // the [Scene] in step.
 //
+// Under a strategy that shows the others late, a rifle's shot is judged in the scene that the shooter saw. Rockets fly in
+// the present, where everybody sees them come.
+//
 // Systems never assume that a component is theirs to write: under some strategies a client writes only what it predicts,
 // and Write returns nil for the rest.
 //
@@ -23,6 +26,7 @@
 //   - what a player says: [Pad]; from keys and mouse: controls.go; from a bot: bot.go; from a script: [Script]
 //   - what a host may ask: the one order, [Surrender]
 //   - what a view is told: [Shots], [Hits], [Explosions], [Pickups], [Deaths], [Points], [Results]
+//   - what a shooter saw: sight.go
 //   - moving: [Body], [Look], [Dash]; weapons: [Arms], [Rocket], [Blast]; life: [Health], [Dead], [Kit]
 //   - the place: [Level], [Box], [Doorway], [Door]; what is in the way: [Scene], [Ray]
 //   - the match: [Clock], [Scores]; how a round ended, as Game.Result says it: match.go

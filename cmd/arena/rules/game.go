@@ -18,7 +18,7 @@ func Game() *ecs.Game {
 		Resources:  ecs.Resources(clock, scores, shelves),
 		Events:     ecs.Events(Shots, Hits, Explosions, Pickups, Deaths, Points, Results),
 		Input:      pad,
-		Derived:    []ecs.AnyDerived{scene},
+		Derived:    []ecs.AnyDerived{scene, reach.Derived()},
 		Assets:     []ecs.Asset{{Name: "level", Data: levelText}},
 		Systems: ecs.Systems(
 			face, fire, launch, fly, fade, takeKits, layKits, // what is done, in the scene that was seen

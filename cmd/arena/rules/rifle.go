@@ -33,7 +33,8 @@ var (
 
 var gunners = ecs.NewQuery4(ecs.Read(arms), ecs.Read(body), ecs.Read(look), ecs.Read(seat), ecs.Without(dead))
 
-// fire shoots the rifles: at once, straight and level, at whatever the scene has first.
+// fire shoots the rifles: at once, straight and level, at whatever the scene has first. Where the server knows which
+// moment the shooter saw, it is the scene of that moment.
 func fire(w *ecs.World) {
 	if !clock.Read(w).Playing {
 		return
@@ -46,7 +47,12 @@ func fire(w *ecs.World) {
 		shooter := e.Entity()
 		r := Ray{From: e.B.Pos, Dir: e.C.Dir, Length: rifleRange}
 		r.From.Z += gunHeight
-		far, hit := s.Cast(r, shooter)
+		far, hit := fixed.Num(0), ecs.Entity{}
+		if _, late := w.ViewOf(e.D.Player); late {
+			far, hit = castSeen(w, e.D.Player, r, shooter)
+		} else {
+			far, hit = s.Cast(r, shooter)
+		}
 		end := flat(r.From).Add(r.Dir.Scale(far))
 		if a := arms.Write(w, shooter); a != nil {
 			a.Rifle, a.Struck = w.Tick()+rifleTicks, end

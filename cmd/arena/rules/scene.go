@@ -81,14 +81,22 @@ func (s *Scene) Cast(r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) 
 	targets := s.Between(min(r.From.Y, end)-reach, max(r.From.Y, end)+reach)
 	for i := range targets {
 		t := &targets[i]
-		if t.Entity == shooter || r.From.Z+r.Radius < t.Pos.Z || r.From.Z-r.Radius > t.Pos.Z+bodyHeight {
+		if t.Entity == shooter {
 			continue
 		}
-		if d, ok := r.meets(flat(t.Pos), reach); ok && d < far {
+		if d, ok := r.strikes(&t.Pos); ok && d < far {
 			far, hit = d, t.Entity
 		}
 	}
 	return far, hit
+}
+
+// strikes returns where the ray enters the body of somebody who stands at pos.
+func (r *Ray) strikes(pos *fixed.Vec3) (far fixed.Num, ok bool) {
+	if r.From.Z+r.Radius < pos.Z || r.From.Z-r.Radius > pos.Z+bodyHeight {
+		return 0, false
+	}
+	return r.meets(flat(*pos), r.Radius+bodyRadius)
 }
 
 // Clear returns how far the ray gets before it touches a wall or a door.
