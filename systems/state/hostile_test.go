@@ -1,0 +1,392 @@
+package state
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+// traffic plays a world with one client and returns the bodies and acknowledgements of its way.
+func traffic(t testing.TB, ticks int) (g *rig, bodies, acks [][]byte) {
+	g = newRig(t, 11, &scene{busy: true, move: true})
+	for range 20 {
+		g.tick()
+	}
+	c := g.join(0, 700, link{})
+	for range ticks {
+		g.world.Step(ecs.TickInputs{})
+		g.changes.Observe(g.world)
+		body := c.sender.Append(nil, c.limit, g.changes.All)
+		bodies = append(bodies, body)
+		if g.r.IntN(4) == 0 {
+			continue
+		}
+		if err := c.receiver.Receive(body); err != nil {
+			t.Fatal(err)
+		}
+		w := wire.NewWriter(nil, 16)
+		c.receiver.Ack().Append(&w)
+		acks = append(acks, w.Bytes())
+		if err := c.sender.Acked(c.receiver.Ack()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return g, bodies, acks
+}
+
+// body writes a body by hand.
+func body(s *schema, sequence, tick uint16, write func(e *encoder)) []byte {
+	e := encoder{schema: s, models: newModels(s)}
+	e.Reset(header{sequence: sequence, tick: tick, content: true}.append(nil))
+	write(&e)
+	return e.Finish()
+}
+
+// Nothing of a body that cannot be used may show: not in the world, not in the replicas, not in what is acknowledged.
+func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
+	g := newRig(t, 5, &scene{busy: true})
+	for range 30 {
+		g.tick()
+	}
+	c := g.join(0, 700, link{})
+	now := uint16(g.world.Tick())
+	s := c.receiver.decoder.schema
+	some := ecs.Entity{}
+	for e := range g.changes.State().Entities {
+		some = e
+	}
+	life := len(s.parts[0].context) // cLife follows cBody, all of whose scalars are fixed numbers
+	whole := func(values []uint64, set ecs.ComponentSet, row uint32) func(e *encoder) {
+		return func(e *encoder) {
+			e.end(listSpecials)
+			e.end(listGone)
+			c := coding{}
+			e.element(listEntities, &c, row)
+			e.whole(listEntities)
+			e.identity(&c, ecs.Tick(now)+1, 3, set)
+			e.entity(set, values, nil)
+			e.end(listEntities)
+		}
+	}
+	values := func(set ecs.ComponentSet, at int, v uint64) []uint64 {
+		list := make([]uint64, s.width(set))
+		list[at] = v
+		return list
+	}
+	against := func(list int, place uint32, base ecs.Tick) func(e *encoder) {
+		return func(e *encoder) {
+			c := coding{}
+			for l := range list {
+				e.end(l)
+			}
+			e.element(list, &c, place)
+			e.based(list, &c, ecs.Tick(now)+1, base)
+			for range 20 {
+				e.Bit(&e.models.changed[0][0], false)
+			}
+			for l := list; l < lists; l++ {
+				e.end(l)
+			}
+		}
+	}
+	cases := map[string]struct {
+		body []byte
+		want error
+	}{
+		"nothing":                    {nil, ErrBody},
+		"half a header":              {[]byte{1, 0, 1, 0}, ErrBody},
+		"content that is not there":  {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrBody},
+		"content that is not named":  {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrBody},
+		"an unknown flag":            {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrBody},
+		"a number of bodies too far": {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrBody},
+		"a baseline of the future":   {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrBody},
+		"a baseline never sent":      {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
+		"a row never heard of":       {body(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
+		"a resource never sent":      {body(s, 1, now+1, against(listSpecials, 1, ecs.Tick(now)-1)), ErrBaseline},
+		"a resource that is not":     {body(s, 1, now+1, against(listSpecials, 3, ecs.Tick(now))), ErrBody},
+		"too many steps":             {body(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
+		"too few":                    {body(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
+		"a boolean that is 2":        {body(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
+		"a number not a number":      {body(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
+		"a list too long":            {body(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
+		"row 0":                      {body(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
+		"a row of no owner":          {body(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrValues},
+		"a row too far up":           {body(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
+		"players who cannot be": {body(s, 1, now+1, func(e *encoder) {
+			c := coding{}
+			e.element(listSpecials, &c, 0)
+			e.whole(listSpecials)
+			e.part(s.components, asWhole, []uint64{1 << 4}, nil)
+			for l := range lists {
+				e.end(l)
+			}
+		}), ErrValues},
+	}
+	before := c.receiver.State().Checksum()
+	stats := c.receiver.Stats()
+	for name, x := range cases {
+		if err := c.receiver.Receive(x.body); !errors.Is(err, x.want) {
+			t.Errorf("%s: %v, want %v", name, err, x.want)
+		}
+		var s ecs.Snapshot
+		c.world.Save(&s)
+		if s.Checksum() != before || c.receiver.State().Checksum() != before || c.receiver.Tick() != ecs.Tick(now) || c.receiver.Ack().Any {
+			t.Fatalf("%s left a trace", name)
+		}
+		s.Release()
+	}
+	if got := c.receiver.Stats(); got.Refused != stats.Refused+uint64(len(cases)) || got.Taken != stats.Taken {
+		t.Errorf("%+v", got)
+	}
+	if err := c.receiver.Receive(body(s, 1, now+1, whole(values(1, 0, 77), 1, 5))); err != nil {
+		t.Errorf("a body in which nothing is wrong: %v", err)
+	}
+	if b, ok := cBody.ReadAt(c.receiver.State(), ecs.Entity{Row: 5, Born: 3}); !ok || b.Pos.X != 77<<23 {
+		t.Errorf("it brings %+v", b)
+	}
+}
+
+// A likely bit costs next to nothing, so a short body could claim millions of elements, if they were not counted.
+func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
+	g := newRig(t, 5, &scene{})
+	c := g.join(0, 700, link{})
+	s := c.receiver.decoder.schema
+	long := body(s, 1, 1, func(e *encoder) {
+		e.end(listSpecials)
+		c := coding{}
+		for row := range uint32(2 * maxElements) {
+			e.element(listGone, &c, row)
+		}
+		e.end(listGone)
+		e.end(listEntities)
+	})
+	if err := c.receiver.Receive(long); err != ErrBody || len(c.receiver.decoder.elements) > maxElements {
+		t.Errorf("%d elements in %d bytes: %v", len(c.receiver.decoder.elements), len(long), err)
+	}
+	many := body(s, 1, 1, func(e *encoder) {
+		e.end(listSpecials)
+		e.end(listGone)
+		c := coding{}
+		for row := range uint32(maxElements) {
+			e.element(listEntities, &c, row+1)
+			e.whole(listEntities)
+			e.identity(&c, 1, 0, 8)
+			e.entity(8, make([]uint64, s.width(8)), nil)
+		}
+		e.end(listEntities)
+	})
+	if err := c.receiver.Receive(many); err != ErrBody || len(c.receiver.decoder.values) > maxValues {
+		t.Errorf("%d values in %d bytes: %v", len(c.receiver.decoder.values), len(many), err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	noise := header{sequence: 1, tick: 1, content: true}.append(nil)
+	for range 500 {
+		b := noise
+		for range r.IntN(1000) {
+			b = append(b, byte(r.Uint32()))
+		}
+		if c.receiver.Receive(b) == nil && c.receiver.Tick() > 0 {
+			g.load(c, 0)
+		}
+	}
+}
+
+// Acknowledgements come from a client, who may say anything. What it never was sent must not become a baseline.
+func TestAcknowledgementsThatNoClientCanMeanAreRefused(t *testing.T) {
+	g := newRig(t, 5, &scene{busy: true})
+	c := g.join(0, 700, link{})
+	for range 3 {
+		g.world.Step(ecs.TickInputs{})
+		g.changes.Observe(g.world)
+		c.sender.Append(nil, 700, g.changes.All)
+	}
+	for name, a := range map[string]Ack{
+		"the future":           {Any: true, Newest: 4},
+		"far in the future":    {Any: true, Newest: 30000},
+		"the past":             {Any: true, Newest: 65535},
+		"body 0":               {Any: true, Newest: 0},
+		"before the first":     {Any: true, Newest: 2, Older: 2},
+		"long before it":       {Any: true, Newest: 3, Older: 1 << 31},
+		"the future refused":   {Lost: true, Refused: 4},
+		"body 0 refused":       {Lost: true},
+		"good and bad at once": {Any: true, Newest: 3, Older: 3, Lost: true, Refused: 9},
+	} {
+		if err := c.sender.Acked(a); err != ErrAck {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if c.sender.Stats().Acked != 0 {
+		t.Error("one of them counted")
+	}
+	if err := c.sender.Acked(Ack{Any: true, Newest: 3, Older: 3}); err != nil || c.sender.Stats().Acked != 3 {
+		t.Errorf("an acknowledgement of what was sent: %v", err)
+	}
+	for _, bad := range [][]byte{{}, {4}, {1, 2, 0}, {2, 1}, {3, 1, 0, 0, 0, 0, 0, 1}} {
+		r := wire.NewReader(bad)
+		if ReadAck(&r); r.Err() == nil {
+			t.Errorf("%v is an acknowledgement", bad)
+		}
+	}
+}
+
+// Should a client hold something else than the server takes it for, it says so, and is put right by whole values.
+func TestALostBaselineRecovers(t *testing.T) {
+	g := newRig(t, 9, &scene{busy: true, move: true})
+	for range 60 {
+		g.tick()
+	}
+	c := g.join(0, 1100, link{loss: 0.1, base: 2, jitter: 2})
+	for range 60 {
+		g.tick()
+	}
+	for i := range c.receiver.held.entities.all {
+		c.receiver.held.entities.all[i].count = 0
+	}
+	for i := range c.receiver.held.specials {
+		c.receiver.held.specials[i].count = 0
+	}
+	for range 60 {
+		g.tick()
+	}
+	if st := c.receiver.Stats(); st.Refused == 0 || st.Refused > 30 {
+		t.Errorf("%d bodies were refused", st.Refused)
+	}
+	g.settle(100)
+}
+
+// A NaN on the server is told as 0; it must not make every body that holds it useless.
+func TestANumberThatIsNoneOnTheServerHoldsNothingUp(t *testing.T) {
+	s := &scene{}
+	g := crowd(t, 3, false)
+	*s = *g.scene
+	c := g.join(0, 1100, link{})
+	broken := ecs.Entity{Row: 1}
+	cLook.Put(g.world, broken, tLook{Hue: float32(math.NaN())})
+	cLife.Put(g.world, broken, tLife{Health: 3})
+	g.tick()
+	if l, ok := cLife.ReadAt(c.receiver.State(), broken); !ok || l.Health != 3 {
+		t.Errorf("%+v", l)
+	}
+	if l, _ := cLook.ReadAt(c.receiver.State(), broken); l.Hue != 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// Bodies of another state, cut ones and changed ones: a client takes them or not, but goes on, and so does its world.
+func FuzzBody(f *testing.F) {
+	_, bodies, _ := traffic(f, 40)
+	for i, b := range bodies {
+		if i%7 == 0 {
+			f.Add(b)
+		}
+	}
+	game := testGame(&scene{busy: true, move: true})
+	source, _, _ := traffic(f, 0)
+	image := source.changes.State().AppendImage(nil)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<16 {
+			return
+		}
+		w := newWorld(t, game)
+		if err := w.LoadImage(image); err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewReceiver(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Load()
+		before, tick := r.State().Checksum(), r.Tick()
+		if err := r.Receive(b); err != nil || r.Tick() == tick {
+			var s ecs.Snapshot
+			w.Save(&s)
+			if s.Checksum() != before || r.Ack().Any {
+				t.Fatalf("%v, and a trace", err)
+			}
+			return
+		}
+		// What was taken is a state like any other: it can be stored, loaded and played on.
+		if err := newWorld(t, game).LoadImage(r.State().AppendImage(nil)); err != nil {
+			t.Fatal(err)
+		}
+		w.Step(ecs.TickInputs{})
+		elements, values := slices.Clone(r.decoder.elements), slices.Clone(r.decoder.values)
+		if again := encodeAgain(r, tick, b, elements, values); again != nil {
+			var d decoder
+			d.schema, d.models = r.decoder.schema, newModels(r.decoder.schema)
+			h := header{}
+			content, ok := h.read(again)
+			if !ok || d.read(content, r.Tick(), &r.held) != nil || !slices.Equal(d.elements, elements) || !slices.Equal(d.values, values) {
+				t.Fatal("what was read, written and read again is not the same")
+			}
+		}
+	})
+}
+
+// encodeAgain writes what a receiver has taken as a body of whole values.
+func encodeAgain(r *Receiver, _ ecs.Tick, b []byte, elements []element, values []uint64) []byte {
+	h := header{}
+	if h.read(b); !h.content {
+		return nil
+	}
+	return body(r.decoder.schema, h.sequence, h.tick, func(e *encoder) {
+		c, list := coding{}, 0
+		for _, x := range elements {
+			for ; list < x.list; list++ {
+				e.end(list)
+				c = coding{}
+			}
+			e.element(list, &c, x.place)
+			switch list {
+			case listSpecials:
+				e.whole(list)
+				e.part(e.schema.components+int(x.place), asWhole, values[x.from:x.to], nil)
+			case listEntities:
+				e.whole(list)
+				e.identity(&c, r.Tick(), x.entity.Born, x.set)
+				e.entity(x.set, values[x.from:x.to], nil)
+			}
+		}
+		for ; list < lists; list++ {
+			e.end(list)
+		}
+	})
+}
+
+// What a client may send as an acknowledgement is read or refused, and is written back as it was.
+func FuzzAck(f *testing.F) {
+	_, _, acks := traffic(f, 20)
+	for _, a := range acks[:5] {
+		f.Add(a)
+	}
+	f.Add([]byte{3, 1, 0, 0, 0, 0, 0, 1, 0})
+	g := newRig(f, 5, &scene{busy: true})
+	c := g.join(0, 700, link{})
+	for range 100 {
+		g.world.Step(ecs.TickInputs{})
+		g.changes.Observe(g.world)
+		c.sender.Append(nil, 700, g.changes.All)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := wire.NewReader(b)
+		a := ReadAck(&r)
+		if r.Close() != nil {
+			return
+		}
+		w := wire.NewWriter(nil, 16)
+		if a.Append(&w); !slices.Equal(w.Bytes(), b) {
+			t.Fatalf("%x is written as %x", b, w.Bytes())
+		}
+		c.sender.Acked(a)
+		g.world.Step(ecs.TickInputs{})
+		g.changes.Observe(g.world)
+		if n := len(c.sender.Append(nil, 700, g.changes.All)); n > 700 {
+			t.Fatal("a body of", n, "bytes")
+		}
+	})
+}
