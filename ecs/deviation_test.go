@@ -106,6 +106,11 @@ func TestDeviationTellsTwoEntitiesOfOneRowApart(t *testing.T) {
 	if d.Within || d.Distance != 0 || next.Row != e.Row || d.First().Field != "Born" {
 		t.Errorf("within %t, %v apart", d.Within, d.Distance)
 	}
+	a = saved(w)
+	inSystem(w, func() { dMoving.Remove(w, next) })
+	if d := Deviation(a, saved(w), everyRow); d.Within || d.Distance != 0 {
+		t.Errorf("from a place to none it is %v", d.Distance)
+	}
 }
 
 // Where nothing is tolerated, a deviation is a difference in the bytes of a row.

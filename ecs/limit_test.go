@@ -470,6 +470,27 @@ func TestOwnSpawnsOfALimitedWorldAreThoseOfTheFullOne(t *testing.T) {
 	}
 }
 
+// A row may be left out of its owner's region, for an entity that is shown as the server has it. The next entity in
+// that row is one's own again.
+func TestASpawnTakesItsRowIntoTheSet(t *testing.T) {
+	g := tGame()
+	var e Entity
+	g.Systems = []System{{"spawn", func(w *World) {
+		if e.IsZero() {
+			e = w.Spawn(OwnedBy(0), cPos, cVel)
+			cVel.Put(w, e, tVel{X: 1})
+		}
+	}}, {"move", busyMove}}
+	w, rows := newWorld(t, g), &RowSet{}
+	rows.AddOwner(OwnedBy(0))
+	rows.Remove(uint32(OwnedBy(0)) << regionShift)
+	w.SetPredicted(rows)
+	w.Step(TickInputs{})
+	if got, ok := cPos.Read(w, e); !ok || got.X != 1 || !rows.Has(e.Row) {
+		t.Errorf("row %d, %t, at %v after one move", e.Row, ok, got.X)
+	}
+}
+
 // A predicted tick that is rewound and computed again is the same tick, or no prediction could be compared with
 // anything.
 func TestALimitedTickIsTheSameAfterARewind(t *testing.T) {
