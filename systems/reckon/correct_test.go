@@ -105,6 +105,23 @@ func TestAnAgreementKeepsTheDeadline(t *testing.T) {
 	}
 }
 
+// A record that was long under way is made up for sooner: its age is taken off the horizon, by its own account too, down
+// to 0.3 s; or not at all.
+func TestAnOldRecordIsMadeUpForSooner(t *testing.T) {
+	for _, v := range []struct {
+		shortest, age, said, takes systems.Time
+	}{{0, 0, 0, 1000}, {0, 200, 0, 800}, {0, 200, 320, 480}, {0, 900, 0, 300}, {0, -50, 0, 1000}, {1000, 900, 0, 1000}, {500, 900, 0, 500}} {
+		c := configured(t, GhostConfig{Shortest: v.shortest * ms})
+		var g Ghost
+		g.Receive(c, Record{Stamp: -1}, 0, 0)
+		g.Receive(c, Record{Pos: vec("10", "0", "0"), Age: v.said * ms}, v.age*ms, 0)
+		before, _ := g.Shown(c, (v.takes-1)*ms)
+		if at, _ := g.Shown(c, v.takes*ms); before.Pos.X >= 10*fixed.One || at.Pos.X != 10*fixed.One {
+			t.Errorf("%+v: at %v and then %v", v, before.Pos.X, at.Pos.X)
+		}
+	}
+}
+
 // A straight line must not go through a wall: then the ghost jumps, and that is counted. So does one that was put
 // somewhere.
 func TestAGhostJumpsRatherThanGoThroughAWall(t *testing.T) {
@@ -145,7 +162,7 @@ func TestAnOlderStampIsPassedOver(t *testing.T) {
 
 // What a ghost's Config may not be, it names.
 func TestAGhostConfigIsChecked(t *testing.T) {
-	for i, c := range []GhostConfig{{Horizon: 1}, {Horizon: 11 * sec}, {Deadline: 2}, {Rules: Rules{Gravity: -1}}} {
+	for i, c := range []GhostConfig{{Horizon: 1}, {Horizon: 11 * sec}, {Shortest: 1}, {Shortest: 1001 * ms}, {Deadline: 2}, {Rules: Rules{Gravity: -1}}} {
 		if c.Validate() == nil {
 			t.Errorf("config %d was taken", i)
 		}

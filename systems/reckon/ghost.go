@@ -34,6 +34,11 @@ type GhostConfig struct {
 	Rules Rules
 	// Horizon is how long a correction takes, [0.1 s, 10 s]. Zero: 1 s. A shorter one is less wrong and moves visibly.
 	Horizon systems.Time
+	// Shortest is how short a correction gets when its record is old: the ghost has been wrong for as long as the record
+	// was under way, so that much is taken off Horizon, but not below Shortest. [0.1 s, Horizon]. Zero: 0.3 s, or Horizon
+	// if that is less. With Shortest = Horizon every correction takes Horizon, as the article has it; that is wrong by a
+	// sixth more where the round trip is a second.
+	Shortest systems.Time
 	// Deadline says what new records do to a correction that is under way. Zero: DeadlineKept.
 	Deadline Deadline
 	// Blocked reports whether the straight line of a correction crosses something; then the ghost jumps. Nil: nothing
@@ -41,14 +46,22 @@ type GhostConfig struct {
 	Blocked func(from, to fixed.Vec3) bool
 }
 
+// shortest is the default of GhostConfig.Shortest.
+const shortest = 3 * systems.Second / 10
+
 // Validate names the field that is out of its interval, and fills in zero values.
 func (c *GhostConfig) Validate() error {
 	if c.Horizon == 0 {
 		c.Horizon = systems.Second
 	}
+	if c.Shortest == 0 {
+		c.Shortest = min(shortest, c.Horizon)
+	}
 	switch {
 	case c.Horizon < systems.Second/10 || c.Horizon > 10*systems.Second:
 		return fmt.Errorf("reckon: GhostConfig.Horizon is %d ns, not in [0.1 s, 10 s]", c.Horizon)
+	case c.Shortest < systems.Second/10 || c.Shortest > c.Horizon:
+		return fmt.Errorf("reckon: GhostConfig.Shortest is %d ns, not in [0.1 s, Horizon]", c.Shortest)
 	case c.Deadline > RestartAlways:
 		return fmt.Errorf("reckon: GhostConfig.Deadline is %d, which is no rule", c.Deadline)
 	case c.Rules.Gravity < 0 || c.Rules.Gravity > 1024*fixed.One:
@@ -65,6 +78,7 @@ func (g *Ghost) Receive(c *GhostConfig, r Record, age, now systems.Time) (used b
 		g.stats.Stale++
 		return false
 	}
+	horizon := max(c.Horizon-max(age, 0)-r.Age, c.Shortest)
 	r, age = Arrived(r, age)
 	before := *g
 	g.record, g.origin, g.heard, g.known = r, now-age, now, true
@@ -86,7 +100,7 @@ func (g *Ghost) Receive(c *GhostConfig, r Record, age, now systems.Time) (used b
 		is, _ := g.Predicted(c, deadline)
 		moved = is.Pos.Sub(was.Pos).Len()
 	}
-	g.correction.Plan(c.Deadline, shown.Pos.Sub(predicted.Pos), moved, now, c.Horizon)
+	g.correction.Plan(c.Deadline, shown.Pos.Sub(predicted.Pos), moved, now, horizon)
 	if c.Blocked == nil || g.correction.Done(now) {
 		return true
 	}

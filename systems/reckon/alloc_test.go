@@ -1,0 +1,71 @@
+package reckon
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// A record of every entity in sight comes in many times a second, and each ghost is drawn in every frame: nothing of it
+// allocates, from the sender's decision to what is shown.
+func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	rules := Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }}
+	c := configured(t, GhostConfig{Rules: rules, Blocked: func(_, _ fixed.Vec3) bool { return false }})
+	s, err := NewSender(SenderConfig{Turn: fixed.Half}, &rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := NewOwn(OwnConfig{MaxSpeed: top * fixed.One}, &rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		g     Ghost
+		track Track
+		check = guard(t, GuardConfig{})
+		buf   = make([]byte, 0, MaxRecord)
+		now   systems.Time
+		told  int
+	)
+	anchor := Anchor{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}}
+	r := Record{Entity: anchor.Entity, Vel: vec("1", "0", "0")}
+	if n := testing.AllocsPerRun(500, func() {
+		now += 16 * ms
+		r.Stamp, r.Flags, r.Vel = StampOf(now), FlagCast, fixed.Vec3{X: r.Vel.Y, Y: r.Vel.X}
+		if s.Update(&r, now, 0) != Not {
+			o.Sent(&r, now)
+		}
+		sent := r
+		if relative, ok := sent.Against(anchor); ok {
+			sent = relative
+		}
+		w := wire.NewWriter(buf, MaxRecord)
+		sent.Append(&w)
+		var got Record
+		reader := wire.NewReader(w.Bytes())
+		got.Read(&reader, r.Stamp)
+		if got.Anchor != 0 {
+			got = got.On(anchor)
+		}
+		if check.Check(&got, now) == Accepted {
+			told++
+			believed, age := Arrived(got, 40*ms)
+			g.Receive(c, rules.Forward(believed, age, StampOf(now)), 50*ms, now)
+		}
+		g.Shown(c, now)
+		o.Echo(r.Pos, vec("99", "0", "0"), 0, now)
+		track.Begin(1, sec, 40*ms, now)
+		track.At(now)
+	}); n > 0 {
+		t.Errorf("%v allocations a record", n)
+	}
+	if told < 400 || o.Snaps() == 0 {
+		t.Errorf("%d records were told, %d jumps: the test shows nothing", told, o.Snaps())
+	}
+}

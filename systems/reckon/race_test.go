@@ -1,0 +1,5 @@
+//go:build race
+
+package reckon
+
+const raceDetector = true
