@@ -50,7 +50,7 @@ type GuardConfig struct {
 	Trusting bool
 	// Allow reports whether an entity may be in a mode in which its place is not its own (Attached, Scripted). Its
 	// distance is not checked then; call Place when it comes back. Nil: it may not.
-	Allow func(r *Record) bool
+	Allow func(r Record) bool
 }
 
 // GuardStats is what a guard counted.
@@ -146,7 +146,7 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 	slowed := g.slow(r)
 	switch {
 	case r.Mode == Attached || r.Mode == Scripted:
-		if !g.config.Trusting && (g.config.Allow == nil || !g.config.Allow(r)) {
+		if !g.config.Trusting && (g.config.Allow == nil || !g.config.Allow(*r)) {
 			g.stats.Refused++
 			return Refused
 		}

@@ -239,7 +239,7 @@ func TestOtherModesTakeTheGamesWord(t *testing.T) {
 	if v := g.Check(&Record{Mode: Attached}, 0); v != Refused || g.Stats().Refused != 1 {
 		t.Errorf("verdict %d", v)
 	}
-	g = guard(t, GuardConfig{Allow: func(r *Record) bool { return r.Mode == Scripted }})
+	g = guard(t, GuardConfig{Allow: func(r Record) bool { return r.Mode == Scripted }})
 	if v := g.Check(&Record{Stamp: 1, Mode: Scripted, Along: 500 * fixed.One}, 0); v != Accepted {
 		t.Errorf("scripted: %d", v)
 	}

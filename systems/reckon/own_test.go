@@ -67,8 +67,11 @@ func TestALostTurnExplainsADifference(t *testing.T) {
 	}
 	o, _ = NewOwn(OwnConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
 	o.Sent(&east, 0)
-	if !o.Echo(vec("5", "0", "0"), vec("5", "30", "0"), sec, sec) {
+	if !o.Echo(vec("5", "0", "0"), vec("5", "30", "0"), 0, sec) {
 		t.Error("a place that no record leads to was taken as explained")
+	}
+	if !o.Echo(vec("7.5", "30", "0"), vec("7.5", "0", "0"), 0, 1500*ms) {
+		t.Error("a record from before a jump explains where the server sees the entity")
 	}
 }
 
