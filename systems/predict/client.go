@@ -1,0 +1,357 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/rollback"
+	"tendon/systems"
+	"tendon/systems/clock"
+	"tendon/systems/internal/inputs"
+	"tendon/systems/state"
+)
+
+// Client is the strategy's half on a client.
+//
+// World is in State(present) as this client has it: rows of own are predicted from the local player's inputs, all others
+// are as in the newest state that the server told, that of tick confirmed. history holds the predicted states of the
+// last ticks, replicas those that were told. pending holds the inputs of ticks (confirmed, confirmed + …] that the player
+// gave; those up to present were simulated.
+//
+// The pacer's position is the tick whose input is sampled now: the present plus the input delay. The lead control moves
+// it so that inputs arrive at the server just before they are used. Where the prediction window is too small for the
+// connection the input delay grows (see inputs.Delay); beyond that the prediction freezes.
+//
+// Until the lead has settled, the player's inputs are not sampled: what is sent is what the server would have assumed,
+// so that a player who joins is not corrected for what he did before his clock was right.
+type Client struct {
+	config    systems.ClientConfig
+	limits    Config
+	game      *ecs.Game
+	world     *ecs.World
+	own       ecs.RowSet // the rows that are predicted
+	history   *rollback.Ring
+	replicas  *rollback.Ring
+	receiver  *state.Receiver // nil until Load
+	effects   *rollback.Effects
+	pacer     clock.Pacer
+	lead      clock.Lead
+	delay     inputs.Delay
+	sampled   inputs.Own
+	pending   pending
+	picture   picture
+	present   ecs.Tick
+	confirmed ecs.Tick
+	loaded    bool
+	locked    bool     // the lead has settled since Load
+	heard     bool     // a snapshot has come since Load
+	useless   int      // snapshots in a row that could not be used
+	events    ecs.Tick // newest tick whose events came
+	due       ecs.Tick // of the newest snapshot that says which events there were; settled when those are here
+	dueEvents ecs.Tick // the newest tick ≤ due that had any
+	altered   uint64   // what the last snapshot said
+	reach     int      // where the pacer's tick stood in the last frame
+	jumped    bool     // the pacer was set since the last input was sampled
+	unsent    bool
+	lastSend  systems.Time
+	rtt       systems.Time
+	stats     systems.ClientStats
+	counts    Counts
+
+	scratch struct {
+		inputs  []ecs.InputBytes // zero but for the local player's
+		events  []ecs.EmittedEvent
+		message []byte
+		window  inputMessage
+		head    snapshotHead
+	}
+}
+
+// Counts is what a client counted of its mispredictions since it was made.
+type Counts struct {
+	Snapshots   uint64  // that were taken over
+	Refused     uint64  // snapshots that could not be used
+	Corrections uint64  // snapshots that differed from what was predicted by more than is tolerated
+	Substituted uint64  // … of them, with an own input that the server had not or had altered since the one before
+	Others      uint64  // … of them, without: something of the server's that this client cannot know
+	Snaps       uint64  // snapshots of ticks that there was nothing to compare with: all was taken over
+	Deepest     int     // most ticks that one snapshot made computed again
+	Furthest    float64 // longest way between a predicted position and the server's, in world units
+	Refusals    uint64  // inputs that found no room
+}
+
+// replicasKept is how many ticks of told states are kept: more than playback is ever behind.
+const replicasKept = 256
+
+// DefaultPrediction is how many ticks a client predicts at most: half a second at 60 ticks per second.
+const DefaultPrediction = 30
+
+// followJump is how far a spectator's clock may be off before it is set, in ticks; below, its pace mends it.
+const followJump = 10
+
+// maxLeast bounds ClientConfig.InputDelay.
+const maxLeast = 30
+
+// patience is for how many snapshots in a row that cannot be used a client waits for one that can.
+const patience = 40
+
+var (
+	_ systems.Client    = (*Client)(nil)
+	_ systems.Presenter = (*Client)(nil)
+)
+
+func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
+	limits, err := limits.withDefaults()
+	if err == nil && c.Params != nil {
+		err = limits.takeParams(c.Params)
+	}
+	if c.MaxPrediction == 0 {
+		c.MaxPrediction = DefaultPrediction
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case c.World == nil:
+		return nil, fmt.Errorf("predict: ClientConfig.World is nil")
+	case c.Seat < -1 || c.Seat >= c.World.Game().MaxPlayers:
+		return nil, fmt.Errorf("predict: ClientConfig.Seat is %d in a game of %d players", c.Seat, c.World.Game().MaxPlayers)
+	case c.InputDelay < 0 || c.InputDelay > maxLeast:
+		return nil, fmt.Errorf("predict: ClientConfig.InputDelay is %d, want [0, %d]", c.InputDelay, maxLeast)
+	case c.MaxPrediction < 1 || c.MaxPrediction > maxPending:
+		return nil, fmt.Errorf("predict: ClientConfig.MaxPrediction is %d, want [1, %d]", c.MaxPrediction, maxPending)
+	}
+	game := c.World.Game()
+	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewRing(max(128, 2*c.MaxPrediction)),
+		replicas: rollback.NewRing(replicasKept), effects: rollback.NewEffects(max(128, 2*c.MaxPrediction))}
+	cl.scratch.inputs = make([]ecs.InputBytes, game.MaxPlayers)
+	if c.Seat >= 0 {
+		cl.own.AddOwner(ecs.OwnedBy(ecs.Player(c.Seat)))
+	}
+	cl.world.SetPredicted(&cl.own)
+	if err := game.CheckScalars(); err != nil {
+		return nil, fmt.Errorf("predict: %w", err)
+	}
+	return cl, cl.picture.init(cl)
+}
+
+// World is the world the client simulates, in the state of Present.
+func (c *Client) World() *ecs.World { return c.world }
+
+// Load takes over the state that was loaded into World: it is the server's.
+func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
+	if c.loaded {
+		c.stats.Snaps++
+	}
+	f := c.world.Tick()
+	c.history.Clear()
+	c.replicas.Clear()
+	c.replicas.Save(c.world)
+	c.renew()
+	c.history.Save(c.world)
+	c.effects.Begin(f)
+	c.picture.forget()
+	c.present, c.confirmed, c.events, c.due, c.dueEvents, c.useless = f, f, f, f, f, 0
+	c.loaded, c.locked, c.heard, c.rtt, c.unsent, c.lastSend = true, false, false, rtt, true, now
+	c.pending.reset(f)
+	c.sampled.Restart(f, c.world, c.config.Seat)
+	c.lead.Forget()
+	c.stats.ServerTick = max(serverTick, f)
+	c.pacer = clock.NewPacer(now, float64(c.stats.ServerTick)+c.leadTicks(), c.game.TickRate)
+	c.reach, c.jumped = int(c.pacer.Position()), true
+	c.delay = inputs.NewDelay(c.config.InputDelay, c.config.MaxPrediction, int(c.leadTicks()+c.interval())-1)
+}
+
+// renew begins to receive states anew. Another connection numbers them from 1 on, so what was received of the last one is
+// of no use.
+func (c *Client) renew() {
+	if c.receiver != nil {
+		c.receiver.Load() // lets go of the states of before
+	}
+	var err error
+	if c.receiver, err = state.NewReceiver(c.world); err != nil {
+		panic("predict: what newClient checked is refused now: " + err.Error())
+	}
+	c.receiver.Load()
+}
+
+// leadTicks is how far ahead of what is heard of the server a client stands, as far as the round trip tells: an input
+// sent now arrives half of it later and wants to be a tick early; the news of the server is half of it old, and its next
+// tick is not here yet.
+func (c *Client) leadTicks() float64 {
+	return float64(c.rtt)*float64(c.game.TickRate)/float64(systems.Second) + 2
+}
+
+// interval is the time between two snapshots, in ticks.
+func (c *Client) interval() float64 {
+	return max(1, float64(c.game.TickRate)/float64(c.limits.SnapshotRate))
+}
+
+// SetInput is what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled if
+// a frame samples several: the ticks after the first get what anybody would predict from it.
+func (c *Client) SetInput(in ecs.InputBytes) { c.sampled.Set(in, c.locked, c.game) }
+
+// Order asks the server to carry out an order of the local player. What came of it is seen in the state.
+func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
+	if len(payload) > ecs.MaxOrderBytes {
+		return fmt.Errorf("predict: an order of %d bytes: at most %d", len(payload), ecs.MaxOrderBytes)
+	}
+	if c.config.Seat < 0 {
+		return fmt.Errorf("predict: a spectator gives no orders")
+	}
+	c.scratch.message = appendRequest(c.scratch.message[:0], target, payload)
+	out.Send(0, systems.Reliable, c.scratch.message)
+	return nil
+}
+
+// Receive takes a message from the server. A snapshot is reconciled with at once.
+func (c *Client) Receive(ch systems.Channel, message []byte, now systems.Time) error {
+	if !c.loaded || len(message) == 0 {
+		return ErrMessage
+	}
+	switch {
+	case message[0] == kindSnapshot: // on either channel
+		return c.receiveSnapshot(message, now)
+	case message[0] == kindEvents && ch == systems.Reliable:
+		return c.receiveEvents(message)
+	}
+	return ErrMessage
+}
+
+// receiveSnapshot takes over a state that is newer than all before. What was overtaken is passed over. One that builds on
+// what is not held is not used; the acknowledgement says so, and it comes whole.
+func (c *Client) receiveSnapshot(message []byte, now systems.Time) error {
+	r, h := wire.NewReader(message), &c.scratch.head
+	if err := h.read(&r, c.confirmed); err != nil {
+		return err
+	}
+	c.enter(ecs.SectionReconcile)
+	defer c.leave(ecs.SectionReconcile)
+	err := c.receiver.Receive(r.Rest())
+	f := c.receiver.Tick()
+	switch {
+	case err == state.ErrBody:
+		return ErrMessage
+	case err != nil:
+		c.stand()
+		c.counts.Refused++
+		c.useless++
+		c.unsent = true
+		return nil
+	case f == c.confirmed:
+		return nil
+	}
+	c.replicas.Save(c.world)
+	c.useless, c.unsent = 0, c.unsent || c.config.Seat < 0
+	c.counts.Snapshots++
+	c.stats.ServerTick = max(c.stats.ServerTick, f)
+	if h.hasMargin {
+		c.stats.Margin = float64(h.margin.Value) / inputs.MarginUnit
+		c.lead.Measured(uint64(h.margin.Tick), c.stats.Margin, now)
+	}
+	fresh := h.altered - c.altered
+	if c.altered = h.altered; !c.heard || h.altered < fresh {
+		fresh = 0
+	}
+	c.stats.Substituted += fresh
+	c.picture.arrived(f, now)
+	c.reconcile(f, fresh > 0, now)
+	c.due, c.dueEvents = f, 0
+	if h.events > 0 && h.events <= uint64(f) {
+		c.dueEvents = f + 1 - ecs.Tick(h.events)
+	}
+	c.settle()
+	return nil
+}
+
+// stand brings the world back into the state of the present.
+func (c *Client) stand() {
+	if s, ok := c.history.At(c.present); ok {
+		c.world.Restore(s)
+	}
+}
+
+// receiveEvents takes what a tick emitted. One that came before an image was loaded is in there or comes again.
+func (c *Client) receiveEvents(message []byte) error {
+	events, err := readEvents(c.scratch.events[:0], message, c.game)
+	if err != nil {
+		return err
+	}
+	c.scratch.events = events
+	f := events[0].Key.Tick
+	if f > c.stats.ServerTick+replicasKept*16 {
+		return ErrMessage
+	}
+	if f > c.events {
+		c.events = f
+		c.effects.Told(f, events)
+	}
+	c.settle()
+	return nil
+}
+
+// settle cancels what was predicted and did not happen, once all events of the ticks that a snapshot covers are here.
+func (c *Client) settle() {
+	if c.events >= c.dueEvents {
+		c.effects.Told(c.due, nil)
+	}
+}
+
+// View returns the two last states and how far between them the display stands. A spectator's are those that the server
+// told. Present shows more.
+func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
+	confirmed, _ = c.replicas.At(c.confirmed)
+	if current, _ = c.history.At(c.present); current.Empty() || c.config.Seat < 0 {
+		return confirmed, confirmed, confirmed, 0
+	}
+	previous, ok := c.history.At(max(c.present, 1) - 1)
+	if !ok {
+		previous = current
+	}
+	at := c.pacer.At(now) - float64(c.present) - float64(c.delay.Ticks())
+	return previous, current, confirmed, min(max(at, 0), math.Nextafter(1, 0))
+}
+
+// Live reports whether the client has caught up with the server, as far as it has heard, and its clock is right.
+func (c *Client) Live() bool {
+	if c.config.Seat < 0 {
+		return c.heard
+	}
+	return c.heard && c.locked && (int(c.present)+2 >= c.want() || c.frozen())
+}
+
+// Effects drains the news of events.
+func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.present, f) }
+
+// Stats returns what the client counted. Corrections are snapshots that differed from what was predicted.
+func (c *Client) Stats() systems.ClientStats {
+	s := c.stats
+	s.Present, s.Confirmed, s.Corrections = c.present, c.confirmed, c.counts.Corrections
+	s.Deepest = uint64(c.counts.Deepest)
+	s.Snaps += c.counts.Snaps
+	s.InputDelay, s.RTT, s.RingBytes, s.Dilation = c.delay.Ticks(), c.rtt, c.world.PageBytes(), c.pacer.Dilation()
+	return s
+}
+
+// Counts returns what the client counted of its mispredictions.
+func (c *Client) Counts() Counts { return c.counts }
+
+// Replica returns the newest state that the server told, for tests and tools: entities that it has not told of since are
+// in there as they were.
+func (c *Client) Replica() (s *ecs.Snapshot, ok bool) { return c.replicas.At(c.confirmed) }
+
+// CompareWith has nothing to compare: a client's state is what the server told.
+func (c *Client) CompareWith([]byte) (d ecs.Difference, ok bool) { return d, false }
+
+func (c *Client) enter(s ecs.Section) {
+	if c.config.Observer != nil {
+		c.config.Observer.Enter(s)
+	}
+}
+
+func (c *Client) leave(s ecs.Section) {
+	if c.config.Observer != nil {
+		c.config.Observer.Leave(s)
+	}
+}

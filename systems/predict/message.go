@@ -1,0 +1,185 @@
+package predict
+
+import (
+	"errors"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/systems"
+	"tendon/systems/internal/code"
+	"tendon/systems/internal/inputs"
+	"tendon/systems/state"
+)
+
+// The kinds of messages, the first byte of each. Their layouts are in net/wire/STANDARD.md.
+const (
+	kindInput    = 1 // client → server, datagram
+	kindSnapshot = 2 // server → client, datagram
+	kindOrder    = 3 // client → server, reliable: please carry this out
+	kindEvents   = 4 // server → client, reliable: what a tick emitted
+)
+
+// ErrMessage is returned for a message that does not follow the standard.
+var ErrMessage = errors.New("predict: malformed message")
+
+const (
+	maxInputs = 180 // in one message
+	headBytes = 32  // most bytes before the body of a snapshot
+)
+
+// inputMessage is what a client sends each tick: the newest state of the server's that it holds, and what its player
+// did in the ticks that follow.
+type inputMessage struct {
+	received ecs.Tick
+	ack      state.Ack
+	helpless bool  // what the server sends has not been of use for long: only an image helps
+	delay    uint8 // by how much the others are shown later than they are known, in ticks
+	done     []entry
+}
+
+// append writes the message with as many of the inputs as fit a datagram, oldest first.
+func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
+	w := wire.NewWriter(dst, systems.MaxDatagram)
+	w.U8(kindInput)
+	w.U32(uint32(m.received))
+	m.ack.Append(&w)
+	w.Bool(m.helpless)
+	w.U8(m.delay)
+	head := w.Bytes()
+	for count := min(len(m.done), maxInputs); ; {
+		w := wire.NewWriter(head, w.Room())
+		w.U8(uint8(count))
+		bits := wire.NewBitWriter(w.Bytes(), w.Room())
+		fits := appendEntries(&bits, m.done[:count], game)
+		if fits == count {
+			return bits.Bytes()
+		}
+		count = fits
+	}
+}
+
+// appendEntries writes each entry against what follows from the one before, the first against nothing. It returns how
+// many found room.
+func appendEntries(w *wire.BitWriter, list []entry, game *ecs.Game) (fits int) {
+	var expected entry
+	for ; fits < len(list); fits++ {
+		e := &list[fits]
+		code.AppendChange(w, &expected.in, &e.in, game.InputSize())
+		appendView(w, expected.view, e.view)
+		if w.Err() != nil {
+			break
+		}
+		expected = follow(*e, game)
+	}
+	return fits
+}
+
+// follow is what to expect of the tick after one in which the player did e.
+func follow(e entry, game *ecs.Game) entry {
+	return entry{game.PredictInput(e.in), nextView(e.view)}
+}
+
+// read parses an input message into m, whose slice is used again. near is the server's tick.
+func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
+	m.ack = state.ReadAck(&r)
+	m.helpless = r.Bool()
+	m.delay = r.U8()
+	count := int(r.U8())
+	if r.Err() != nil || kind != kindInput || count > maxInputs {
+		return ErrMessage
+	}
+	bits := wire.NewBitReader(r.Rest())
+	m.done = m.done[:0]
+	var e entry
+	for range count {
+		if !code.ReadChange(&bits, &e.in, game) || !readView(&bits, &e.view, near) {
+			return ErrMessage
+		}
+		m.done = append(m.done, e)
+		e = follow(e, game)
+	}
+	if bits.Close() != nil {
+		return ErrMessage
+	}
+	return nil
+}
+
+// snapshotHead opens a snapshot: what the server has to say of the state that the body behind it leads to, in which all
+// inputs of its tick and before are consumed.
+type snapshotHead struct {
+	altered   uint64 // ticks so far in which another input of the receiver's was used than he sent
+	events    uint64 // ticks from the last one whose events were sent to the state's, plus 1; 0: none were yet
+	hasMargin bool
+	margin    inputs.Margin // of one of the receiver's inputs
+}
+
+func (h *snapshotHead) append(w *wire.Writer) {
+	w.U8(kindSnapshot)
+	w.Uvarint(h.altered)
+	w.Uvarint(h.events)
+	w.Bool(h.hasMargin)
+	if h.hasMargin {
+		w.U32(uint32(h.margin.Tick))
+		w.U16(uint16(h.margin.Value))
+	}
+}
+
+// read parses the head; near is the tick of the newest state that the receiver holds.
+func (h *snapshotHead) read(r *wire.Reader, near ecs.Tick) error {
+	kind := r.U8()
+	h.altered, h.events = r.Uvarint(), r.Uvarint()
+	h.hasMargin, h.margin = r.Bool(), inputs.Margin{}
+	if h.hasMargin {
+		h.margin.Tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
+		h.margin.Value = int16(r.U16())
+	}
+	if r.Err() != nil || kind != kindSnapshot {
+		return ErrMessage
+	}
+	return nil
+}
+
+// appendEvents writes the events of a tick, as World.AppendEvents wrote them.
+func appendEvents(dst, events []byte) []byte {
+	w := wire.NewWriter(dst, systems.MaxReliable)
+	w.U8(kindEvents)
+	w.Raw(events)
+	if w.Err() != nil {
+		return dst
+	}
+	return w.Bytes()
+}
+
+// readEvents is the inverse of appendEvents; the events' values alias the message.
+func readEvents(dst []ecs.EmittedEvent, message []byte, game *ecs.Game) ([]ecs.EmittedEvent, error) {
+	if len(message) < 2 || message[0] != kindEvents {
+		return dst, ErrMessage
+	}
+	list, err := game.ReadEvents(dst, message[1:])
+	if err != nil {
+		return dst, ErrMessage
+	}
+	return list, nil
+}
+
+// appendRequest writes a player's wish for an order.
+func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
+	w := wire.NewWriter(dst, systems.MaxReliable)
+	w.U8(kindOrder)
+	code.AppendAction(&w, target, payload)
+	return w.Bytes()
+}
+
+// readRequest is the inverse of appendRequest; the payload aliases the message.
+func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	target, payload = code.ReadAction(&r)
+	if r.Close() != nil || kind != kindOrder {
+		return ecs.Entity{}, nil, ErrMessage
+	}
+	return target, payload, nil
+}

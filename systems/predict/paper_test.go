@@ -1,0 +1,166 @@
+package predict
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// The vectors of "Online Multiplayer Game Programming" (2007): 100 ticks a second, right is held and moves a unit a
+// tick, so that S(k) = k; the client has predicted S(20) when the server's S(10) comes; δ = 1/8.
+
+// paper returns a rig at the moment before the client hears of tick k + 10 and has predicted k + 20, for a k that is
+// returned, with a figure that is at x = k' + base in tick k'. told is what the server's figure does in tick k + 10.
+func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base float64) {
+	c.SnapshotRate = 100
+	r = newRig(t, newRules(looseBody).game(100), 1, 5, 6, c, systems.ClientConfig{})
+	r.pads[0].DX = 1
+	r.run(30)
+	k = r.clients[0].present - 10
+	base = r.x(0) - float64(r.clients[0].present)
+	r.atServer(k+10, 0, func(b *body) {
+		b.Pos.X += off
+		b.Vel.Z = fixed.One // so that the body is not as it was told a tick before, in a message that was lost
+	})
+	r.lose = func(toClient bool, _ int, message []byte) bool { // nothing else is said
+		return toClient && message[0] == kindSnapshot && r.server.done != k+10
+	}
+	for r.clients[0].present < k+20 {
+		r.step()
+	}
+	r.forget()
+	return r, k, base
+}
+
+// δ1 reports whether a client leaves a prediction alone that is off by 0.05 where 0.125 is tolerated, and forgets the
+// inputs that were consumed.
+func delta1(t *testing.T, c Config) bool {
+	r, k, base := paper(t, c, num(5, 100))
+	r.step()
+	client := r.clients[0]
+	mine, _ := client.history.At(k + 10)
+	last, _ := client.history.At(k + 20)
+	_, waits := client.pending.at(k + 10)
+	_, next := client.pending.at(k + 11)
+	return client.confirmed == k+10 && xAt(last, figure(client.world, 0)) == base+float64(k+20) && !waits && next &&
+		client.stats.Resimulated == 0 && client.counts.Corrections == 0 && xAt(mine, figure(client.world, 0)) == base+float64(k+10)
+}
+
+func TestPAPERDelta1ADeviationWithinToleranceChangesNothing(t *testing.T) {
+	if !delta1(t, Config{}) {
+		t.Error("S(10) = 10.05 was not tolerated, or the stored states were rewritten")
+	}
+}
+
+func TestPAPERDelta2ADeviationBeyondToleranceIsReplayed(t *testing.T) {
+	r, k, base := paper(t, Config{}, -fixed.One)
+	r.step()
+	c := r.clients[0]
+	if c.stats.Resimulated != 10 || c.stats.Rollbacks != 1 || c.counts.Corrections != 1 || c.counts.Furthest != 1 {
+		t.Errorf("%d ticks computed again in %d replays, %+v", c.stats.Resimulated, c.stats.Rollbacks, c.counts)
+	}
+	for i := ecs.Tick(11); i <= 20; i++ {
+		s, ok := c.history.At(k + i)
+		if x := xAt(s, figure(c.world, 0)); !ok || x != base+float64(k+i-1) {
+			t.Errorf("stored S(%d) = %v", i, x-base-float64(k))
+		}
+	}
+}
+
+func TestPAPERDelta3ADeviationOfExactlyTheToleranceChangesNothing(t *testing.T) {
+	r, _, _ := paper(t, Config{}, -num(1, 8))
+	r.step()
+	if c := r.clients[0]; c.stats.Rollbacks != 0 || c.counts.Corrections != 0 || c.counts.Furthest != 0.125 {
+		t.Errorf("%d replays, %+v", c.stats.Rollbacks, c.counts)
+	}
+}
+
+// A slow drift stays visible: each snapshot is off by a little more than the one before, against what was predicted and
+// not against what was tolerated.
+func TestADriftThatIsToleratedCrossesTheToleranceInTheEnd(t *testing.T) {
+	r := newRig(t, newRules(looseBody).game(100), 1, 5, 5, Config{SnapshotRate: 100}, systems.ClientConfig{})
+	hooks[r.server.world] = func(w *ecs.World) { looseBody.Write(w, figure(w, 0)).Pos.X += num(2, 100) }
+	r.run(100)
+	if c := r.clients[0].counts; c.Corrections < 5 || c.Corrections > 40 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// PAPER-BUG, the negative control: the listing as it is printed compares with the present.
+func TestPAPERBUGComparingWithThePresentFailsDelta1(t *testing.T) {
+	if delta1(t, Config{fault: comparePresent}) {
+		t.Error("a client that compares two different ticks passes")
+	}
+}
+
+// PAPER-δ-6: inputs that were not acknowledged are never given up for new ones; where there is no room the prediction
+// halts until an acknowledgement comes.
+func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
+	r := newRig(t, newRules(looseBody).game(100), 1, 5, 5, Config{SnapshotRate: 100}, systems.ClientConfig{MaxPrediction: maxPending})
+	c := r.clients[0]
+	r.pads[0].DX = 1
+	r.lose = func(toClient bool, _ int, _ []byte) bool { return toClient }
+	r.run(5)
+	acked, first := c.confirmed, c.pending
+	for range maxPending + 200 {
+		r.step()
+	}
+	if c.confirmed != acked || c.pending.count != maxPending || c.present != acked+maxPending {
+		t.Fatalf("acknowledged %d, %d inputs wait, present %d", c.confirmed-acked, c.pending.count, c.present-acked)
+	}
+	if c.counts.Refusals == 0 || c.stats.Stalls == 0 || c.stats.Stalled != systems.StallWindow || !c.frozen() {
+		t.Errorf("%d refused, %+v", c.counts.Refusals, c.stats)
+	}
+	for f := acked + 1; f <= first.last(); f++ {
+		if was, _ := first.at(f); was != c.pending.slots[f%maxPending] {
+			t.Fatalf("the input of tick %d was overwritten", f)
+		}
+	}
+	r.lose = nil
+	r.run(60)
+	if c.frozen() || c.pending.count > 60 || c.confirmed <= acked+maxPending || !c.Live() {
+		t.Errorf("after an acknowledgement: %d inputs wait, confirmed %d, present %d", c.pending.count, c.confirmed, c.present)
+	}
+}
+
+// The queue alone, whose indices wrap.
+func TestPendingInputsWrapAndAreNeverOverwritten(t *testing.T) {
+	var q pending
+	q.reset(1000)
+	of := func(f ecs.Tick) entry { return entry{view: ecs.ViewStamp{Tick: f}} }
+	for f := ecs.Tick(1001); f <= 1000+maxPending; f++ {
+		if !q.push(of(f)) {
+			t.Fatalf("input %d was refused", f-1000)
+		}
+	}
+	if q.push(of(0)) {
+		t.Fatal("entry 1025 was taken")
+	}
+	q.drop(1300)
+	q.drop(1200)
+	for f := ecs.Tick(1001) + maxPending; f <= 1300+maxPending; f++ {
+		if !q.push(of(f)) {
+			t.Fatalf("input %d was refused", f-1000)
+		}
+	}
+	if q.push(of(0)) || q.last() != 1300+maxPending {
+		t.Fatal("the queue is not full")
+	}
+	for f := ecs.Tick(1301); f <= q.last(); f++ {
+		if e, ok := q.at(f); !ok || e.view.Tick != f {
+			t.Fatalf("input of tick %d is that of %d", f, e.view.Tick)
+		}
+	}
+	if _, ok := q.at(1300); ok {
+		t.Error("a consumed input is still there")
+	}
+	if _, ok := q.at(q.last() + 1); ok {
+		t.Error("an input that was not given is there")
+	}
+	q.drop(q.last() + 50)
+	if q.count != 0 || q.base != 1350+maxPending {
+		t.Errorf("%d inputs after tick %d", q.count, q.base)
+	}
+}

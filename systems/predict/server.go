@@ -1,0 +1,278 @@
+package predict
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+
+	"tendon/ecs"
+	"tendon/rollback"
+	"tendon/systems"
+	"tendon/systems/internal/inputs"
+	"tendon/systems/lagcomp"
+	"tendon/systems/state"
+)
+
+// Server is the strategy's half on the server. World is in State(done); ring holds the states of the last ticks up to
+// it, and events what they emitted. Each tick takes exactly one input of every player.
+type Server struct {
+	config  systems.ServerConfig
+	limits  Config
+	world   *ecs.World
+	game    *ecs.Game
+	ring    *rollback.Ring
+	events  [][]byte // of tick f in slot f % len
+	changes *state.Changes
+	judge   *lagcomp.Judge // nil: all is judged as it is
+	seats   []seat
+	peers   []peer
+	inputs  []ecs.InputBytes // used in tick done
+	stamped []ecs.Order      // for the next ticks, in turn
+	first   ecs.Tick         // the tick of the world that NewServer was given
+	done    ecs.Tick
+	due     systems.Time // when tick done was due on the room's grid, if timed
+	timed   bool         // Tick was called
+	tick    systems.Time // length of a tick
+	// everything is the interest of one who hears of all.
+	everything iter.Seq2[ecs.Entity, float32]
+
+	scratch struct {
+		orders  []ecs.Order
+		stamps  []byte // payloads of the views in orders
+		message []byte
+		input   inputMessage
+	}
+}
+
+// maxOrders bounds the orders of one tick beside the players' views; what is beyond waits for the next. A journal can
+// count 255 in all.
+const maxOrders = 255 - ecs.MaxPlayers
+
+var _ systems.Server = (*Server)(nil)
+
+func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
+	limits, err := limits.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if c.World == nil {
+		return nil, fmt.Errorf("predict: ServerConfig.World is nil")
+	}
+	if c.Peers < 1 {
+		return nil, fmt.Errorf("predict: ServerConfig.Peers is %d, want at least 1", c.Peers)
+	}
+	game := c.World.Game()
+	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
+		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
+		first: c.World.Tick(), done: c.World.Tick(), tick: systems.Second / systems.Time(game.TickRate)}
+	s.events = make([][]byte, s.ring.Depth())
+	for p := range s.seats {
+		s.inputs[p] = s.world.InputOf(ecs.Player(p))
+		s.seats[p].Use(s.inputs[p])
+	}
+	if s.changes, err = state.NewChanges(game); err != nil {
+		return nil, fmt.Errorf("predict: %w", err)
+	}
+	s.everything = s.changes.All
+	s.ring.Save(s.world)
+	s.changes.Observe(s.world)
+	if limits.MaxView > 0 {
+		s.world.SetPast(s.ring.At)
+		s.judge, err = lagcomp.NewJudge(lagcomp.Config{TickRate: game.TickRate, Cap: limits.MaxView, Past: s.ring.At})
+	}
+	return s, err
+}
+
+// World is the match, in the state of the last tick.
+func (s *Server) World() *ecs.World { return s.world }
+
+// Conclude has nothing to do: every match is decided in the tick in which it ends.
+func (s *Server) Conclude() {}
+
+// Done is the last tick computed.
+func (s *Server) Done() ecs.Tick { return s.done }
+
+// Hold is false: the server never waits.
+func (s *Server) Hold(systems.Time) bool { return false }
+
+// OldestServable is the oldest tick whose state is kept.
+func (s *Server) OldestServable() ecs.Tick {
+	if depth := ecs.Tick(s.ring.Depth()); s.done >= s.first+depth {
+		return s.done + 1 - depth
+	}
+	return s.first
+}
+
+// Stamp enters an order into the next tick that has room: clients hear of it in the state, so nobody needs to know
+// before. It panics on an order that no peer would take.
+func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
+	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
+		panic(fmt.Sprintf("predict: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
+	}
+	o.Payload = bytes.Clone(o.Payload) // the caller's
+	s.stamped = append(s.stamped, o)
+	return s.done + 1 + ecs.Tick((len(s.stamped)-1)/maxOrders)
+}
+
+// Tick computes the next tick from the inputs that are here; what is missing is substituted.
+func (s *Server) Tick(due systems.Time) {
+	f, altered := s.done+1, ecs.PlayerSet(0)
+	s.scratch.stamps = s.scratch.stamps[:0]
+	count := min(len(s.stamped), maxOrders)
+	s.scratch.orders = append(s.scratch.orders[:0], s.stamped[:count]...)
+	joined := s.world.Players()
+	for p := range s.seats {
+		if !joined.Has(ecs.Player(p)) {
+			s.inputs[p] = ecs.InputBytes{}
+			s.seats[p].vacant(f)
+		} else if s.take(f, ecs.Player(p)) {
+			altered |= 1 << p
+		}
+	}
+	for i := range s.stamped[:count] {
+		if o := &s.stamped[i]; o.Kind == ecs.OrderLeave {
+			s.seats[o.Player].vacant(f) // also where somebody joins in the same tick
+		}
+	}
+	rest := copy(s.stamped, s.stamped[count:])
+	clear(s.stamped[rest:])
+	s.stamped = s.stamped[:rest]
+	s.compute(f, altered)
+	s.due, s.timed = due, true
+	for i := range s.peers {
+		s.peers[i].refill(s.game.TickRate)
+	}
+}
+
+// take chooses the input of a player who is in the match, and enters what he saw. It reports whether the input is
+// another than he sent.
+func (s *Server) take(f ecs.Tick, p ecs.Player) (altered bool) {
+	seat := &s.seats[p]
+	e, altered := seat.take(f, s.game)
+	if s.game.Validate != nil && !s.game.Validate(s.world, p, e.in) {
+		e.in = ecs.InputBytes{}
+		if seat.Use(e.in); !altered {
+			seat.altered++
+		}
+		altered = true
+	}
+	s.inputs[p] = e.in
+	if view := s.view(f, p, e.view); view.Tick > 0 {
+		from := len(s.scratch.stamps)
+		s.scratch.stamps = ecs.AppendViewStamp(s.scratch.stamps, view)
+		payload := s.scratch.stamps[from:len(s.scratch.stamps):len(s.scratch.stamps)]
+		s.scratch.orders = append(s.scratch.orders, ecs.Order{Kind: ecs.OrderView, Player: p, Payload: payload})
+	}
+	return altered
+}
+
+// Adopt computes the next tick from what is known to have entered it. Clients are sent states, so every tick will do.
+func (s *Server) Adopt(t systems.FinalTick) error {
+	if t.Tick != s.done+1 {
+		panic(fmt.Sprintf("predict: Adopt of tick %d after tick %d: adopt ticks in turn", t.Tick, s.done))
+	}
+	clear(s.inputs)
+	copy(s.inputs, t.Inputs)
+	for p := range s.seats {
+		s.seats[p].Use(s.inputs[p])
+	}
+	s.scratch.orders = append(s.scratch.orders[:0], t.Orders...)
+	s.compute(t.Tick, 0)
+	return nil
+}
+
+// compute makes tick f final from s.inputs and s.scratch.orders.
+func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
+	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
+	s.done = f
+	slot := &s.events[f%ecs.Tick(len(s.events))]
+	*slot = s.world.AppendEvents((*slot)[:0])
+	s.enter(ecs.SectionSave)
+	state := s.ring.Save(s.world)
+	s.changes.Observe(s.world)
+	s.leave(ecs.SectionSave)
+	if s.config.Taken != nil {
+		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})
+	}
+	s.config.DecideByServer(s.world)
+}
+
+// Receive takes a message from an open peer.
+func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time, _ systems.Outbox) error {
+	p := &s.peers[id]
+	if !p.open || len(message) == 0 {
+		return ErrMessage
+	}
+	switch {
+	case message[0] == kindInput: // on either channel: where datagrams do not get through, all goes on the other
+		return s.receiveInput(p, message, now)
+	case message[0] == kindOrder && ch == systems.Reliable:
+		return s.receiveOrder(p, message)
+	}
+	p.stats.Refused++
+	return ErrMessage
+}
+
+// receiveInput takes a player's inputs and his acknowledgement, or a spectator's.
+func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
+	if p.messages == 0 {
+		p.stats.Refused++
+		return nil
+	}
+	p.messages--
+	m := &s.scratch.input
+	err := m.read(message, s.done, s.game)
+	if err == nil && (m.received > s.done || p.seat < 0 && len(m.done) > 0) {
+		err = ErrMessage
+	}
+	if err == nil {
+		err = s.hear(p, m, now)
+	}
+	if err != nil {
+		p.stats.Refused++
+		return err
+	}
+	for i := range m.done {
+		f := m.received + 1 + ecs.Tick(i)
+		switch {
+		case f+inputs.Window/2 <= s.done: // so old that nothing of it matters any more
+		case f >= s.done+inputs.Window/2:
+			p.stats.Refused++
+		case s.seats[p.seat].put(f, s.done, m.done[i], s.game) && s.timed:
+			early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
+			s.seats[p.seat].Measure(f, early)
+		}
+	}
+	return nil
+}
+
+// receiveOrder takes an order that a player asks for, for the next tick.
+func (s *Server) receiveOrder(p *peer, message []byte) error {
+	target, payload, err := readRequest(message)
+	if err == nil && p.seat < 0 {
+		err = ErrMessage
+	}
+	if err != nil {
+		p.stats.Refused++
+		return err
+	}
+	if p.orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
+		p.stats.Refused++
+		return nil
+	}
+	p.orders -= s.game.TickRate
+	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
+	return nil
+}
+
+func (s *Server) enter(section ecs.Section) {
+	if s.config.Observer != nil {
+		s.config.Observer.Enter(section)
+	}
+}
+
+func (s *Server) leave(section ecs.Section) {
+	if s.config.Observer != nil {
+		s.config.Observer.Leave(section)
+	}
+}

@@ -1,0 +1,76 @@
+package predict
+
+import (
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+// A view stamp says what a player saw when he did something: see ecs.ViewStamp. In an input message each is coded
+// against the one that follows from the tick before, which is a tick later.
+//
+//	[same]   (1 bit)   1: it is
+//	if not:
+//	[near]   (1 bit)   1: it is off by a few parts of a tick
+//	  [off]  (6 bits)  if near: by how many 256ths of a tick, in [−32, 31], two's complement, not 0
+//	  [tick] (32 bits) if not: low bits of the tick, nearest to the server's; 0 stands for none
+//	  [part] (8 bits)
+
+const (
+	nearBits  = 6
+	nearMost  = 1<<(nearBits-1) - 1 // 256ths of a tick
+	partUnit  = 256                 // parts of a tick
+	worstView = 2 + 32 + 8          // bits
+)
+
+// nextView is what follows from a view: the same a tick later, and from none, none.
+func nextView(v ecs.ViewStamp) ecs.ViewStamp {
+	if v.Tick == 0 {
+		return ecs.ViewStamp{}
+	}
+	v.Tick++
+	return v
+}
+
+// parts is the moment in 256ths of a tick.
+func parts(v ecs.ViewStamp) int64 { return int64(v.Tick)*partUnit + int64(v.Part) }
+
+func appendView(w *wire.BitWriter, expected, v ecs.ViewStamp) {
+	if v.Tick == 0 {
+		v = ecs.ViewStamp{}
+	}
+	w.Bool(v == expected)
+	if v == expected {
+		return
+	}
+	off := parts(v) - parts(expected)
+	near := v.Tick != 0 && expected.Tick != 0 && off >= -nearMost-1 && off <= nearMost
+	w.Bool(near)
+	if near {
+		w.Bits(uint64(off)&(1<<nearBits-1), nearBits)
+		return
+	}
+	w.Bits(uint64(uint32(v.Tick)), 32)
+	w.Bits(uint64(v.Part), 8)
+}
+
+// readView is the inverse of appendView; v holds the expected view and becomes the real one. ok is false for what
+// appendView does not write.
+func readView(r *wire.BitReader, v *ecs.ViewStamp, near ecs.Tick) (ok bool) {
+	if r.Bool() {
+		return true
+	}
+	expected := *v
+	if r.Bool() {
+		off := int64(r.Bits(nearBits)<<(64-nearBits)) >> (64 - nearBits)
+		at := parts(expected) + off
+		*v = ecs.ViewStamp{Tick: ecs.Tick(at / partUnit), Part: uint8(at % partUnit)}
+		return off != 0 && expected.Tick != 0 && v.Tick != 0
+	}
+	low, part := uint32(r.Bits(32)), uint8(r.Bits(8))
+	if *v = (ecs.ViewStamp{}); low == 0 {
+		return part == 0 && expected.Tick != 0
+	}
+	v.Tick, v.Part = ecs.Tick(wire.Expand32(uint64(near), low)), part
+	off := parts(*v) - parts(expected)
+	return expected.Tick == 0 || off < -nearMost-1 || off > nearMost
+}
