@@ -227,6 +227,7 @@ func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 		"order far ahead":   (&stampedOrder{tick: 1 << 50}).append(nil),
 		"order of player 4": (&stampedOrder{tick: 3, order: ecs.Order{Player: 4}}).append(nil),
 		"order of no kind":  (&stampedOrder{tick: 3, order: ecs.Order{Kind: 77}}).append(nil),
+		"a server's order":  (&stampedOrder{tick: 3, order: ecs.Order{Kind: ecs.OrderView}}).append(nil),
 	} {
 		ch := systems.Reliable
 		if name == "order, datagram" {

@@ -196,3 +196,20 @@ func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
 		t.Error("nothing is measured after the first tick")
 	}
 }
+
+// A tick that only another kind of server could have computed is not adopted: no client would take its orders, and its
+// state follows from a past that a relay does not hold.
+func TestATickWithAViewIsNotAdopted(t *testing.T) {
+	game := testGame(60)
+	c := play(t, game, 90)
+	s := afterwards(t, game, c, 0)
+	view := ecs.Order{Kind: ecs.OrderView, Player: 1, Payload: ecs.AppendViewStamp(nil, ecs.ViewStamp{Tick: 80})}
+	next := systems.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs, Orders: []ecs.Order{view}}
+	if s.Adopt(next) == nil || s.done != 90 {
+		t.Errorf("it is adopted; the server is at tick %d", s.done)
+	}
+	next.Orders = nil
+	if err := s.Adopt(next); err != nil || s.done != 91 {
+		t.Errorf("nor is the tick without it: %v", err)
+	}
+}
