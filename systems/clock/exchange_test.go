@@ -122,9 +122,9 @@ func (l *line) arrive(t testing.TB, p parcel, now systems.Time) {
 	}
 }
 
-// CW-CLK-1: up 20, down 20, t0 = 1000: t1 = 5020, t3 = 1040, round trip 40, offset 4000, error 0; from the third packet
+// CW-CLK-1 and DR-04: up 20, down 20, t0 = 1000: t1 = 5020, t3 = 1040, round trip 40, offset 4000, error 0; from the third packet
 // the server has a round trip of 40 too. One unit is 10 ms.
-func TestCWCLK1ASymmetricExchangeIsExact(t *testing.T) {
+func TestCWCLK1DR04ASymmetricExchangeIsExact(t *testing.T) {
 	l := newLine(t, Config{}, 20*unit, 20*unit)
 	l.run(t, 1000*unit, 1061*unit, nil)
 	if o, _, ok := l.prober.Estimate(1061 * unit); !ok || o != 4000*unit || l.prober.RTT() != 40*unit {
@@ -141,10 +141,10 @@ func TestCWCLK1ASymmetricExchangeIsExact(t *testing.T) {
 	}
 }
 
-// CW-CLK-2 and CS-03: up 20, down 100: round trip 120, offset 3960, 40 too low. When the way down becomes 20, a stamp of
+// CW-CLK-2, CS-03 and DR-04: up 20, down 100: round trip 120, offset 3960, 40 too low. When the way down becomes 20, a stamp of
 // 6000 arrives at 2020 and seems to be 20 from the future: the resync fires on that packet. After it the error is at
 // most one unit.
-func TestCWCLK2CS03AnEstimateThatIsTooLowIsFoundByTheClient(t *testing.T) {
+func TestCWCLK2CS03DR04AnEstimateThatIsTooLowIsFoundByTheClient(t *testing.T) {
 	l := newLine(t, Config{}, 20*unit, 100*unit)
 	l.run(t, 1000*unit, 1990*unit, nil)
 	o, uncertainty, _ := l.prober.Estimate(1990 * unit)
@@ -164,8 +164,8 @@ func TestCWCLK2CS03AnEstimateThatIsTooLowIsFoundByTheClient(t *testing.T) {
 	}
 }
 
-// CW-CLK-4: the server holds the packet for 50 units: the round trip is still 40 and the offset 4000.
-func TestCWCLK4WhatTheServerHoldsAPacketForIsNoPartOfTheRoundTrip(t *testing.T) {
+// CW-CLK-4 and DR-04: the server holds the packet for 50 units: the round trip is still 40 and the offset 4000.
+func TestCWCLK4DR04WhatTheServerHoldsAPacketForIsNoPartOfTheRoundTrip(t *testing.T) {
 	l := newLine(t, Config{}, 20*unit, 20*unit)
 	l.hold = always(50 * unit)
 	l.run(t, 1000*unit, 1120*unit, nil)

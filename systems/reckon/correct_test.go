@@ -155,6 +155,9 @@ func TestAnOlderStampIsPassedOver(t *testing.T) {
 	if m, _ := g.Shown(c, 2*sec); !used || m.Pos.X != fixed.One || g.Stats().Stale != 3 || g.Stats().Records != 1 {
 		t.Errorf("%v, %+v", m.Pos, g.Stats())
 	}
+	if g.Receive(c, Record{Stamp: 101, Anchor: 1}, 0, 2*sec) {
+		t.Error("a relative record was used")
+	}
 	if r, ok := g.Record(); !ok || r.Stamp != 100 {
 		t.Error(r, ok)
 	}

@@ -7,14 +7,18 @@
 // one is sent, how a ghost is brought to where it should be, and what a server believes. It is not a strategy yet, and
 // not for games in which the exact place decides: clients are trusted within what [Guard] allows.
 //
-// All positions are fixed point. Times are arguments: a stamp counts units of 10 ms on its sender's clock, and systems/clock
-// maps clocks onto each other.
+// A stamp on the wire is 12 bits: neither side can read records before its systems/clock exchange knows the other's
+// clock. All positions are fixed point. Times are arguments: a stamp counts units of 10 ms on its sender's clock.
 //
 // # Example
 //
-//	// On the client that owns the entity, once a tick:
+//	// On the client that owns the entity, once a tick, and for the server's view of it:
 //	if why := sender.Update(&record, now, 0); why != reckon.Not {
 //		record.Append(&w)
+//		own.Sent(&record, now)
+//	}
+//	if own.Echo(position, echo, rtt, now) {
+//		position = echo                                           // and tell it, as a teleport
 //	}
 //	// On the server, for what it receives:
 //	record.Read(&r, near)

@@ -24,7 +24,7 @@ type Ghost struct {
 // GhostStats is what a ghost counted.
 type GhostStats struct {
 	Records uint64 // that were used
-	Stale   uint64 // that were doubled or overtaken
+	Stale   uint64 // that were doubled or overtaken, or relative
 	Snaps   uint64 // jumps, without the first record and teleports
 }
 
@@ -72,9 +72,9 @@ func (c *GhostConfig) Validate() error {
 
 // Receive takes an absolute record that arrives at now and is age old: now − its stamp where both are of one clock, or
 // what is assumed where there is no clock. It reports whether the record is used: one that is not newer than the last is
-// not.
+// not, and neither is a relative one.
 func (g *Ghost) Receive(c *GhostConfig, r Record, age, now systems.Time) (used bool) {
-	if g.known && r.Stamp <= g.record.Stamp {
+	if r.Anchor != 0 || g.known && r.Stamp <= g.record.Stamp {
 		g.stats.Stale++
 		return false
 	}

@@ -60,7 +60,7 @@ type GuardStats struct {
 	Slowed   uint64    // records with too large a velocity, which was cut
 	Fast     uint64    // records with a stamp that ran ahead
 	Stale    uint64    // records that were doubled or overtaken
-	Refused  uint64    // records in a mode that the entity may not be in
+	Refused  uint64    // records in a mode that the entity may not be in, or relative
 	Distance fixed.Num // accepted, in the plane
 }
 
@@ -135,9 +135,13 @@ func (g *Guard) Place(pos fixed.Vec3) { g.at, g.placed = pos, true }
 // At returns the place that was accepted last.
 func (g *Guard) At() fixed.Vec3 { return g.at }
 
-// Check takes an absolute record with the client's own stamp, which comes in at now, and changes it to what is possible.
-// now must not fall.
+// Check takes an absolute record with the client's own stamp, which comes in at now, and changes it to what is possible. A
+// relative one is refused. now must not fall.
 func (g *Guard) Check(r *Record, now systems.Time) Verdict {
+	if r.Anchor != 0 {
+		g.stats.Refused++
+		return Refused
+	}
 	if g.begun && r.Stamp <= g.stamp {
 		g.stats.Stale++
 		return Stale

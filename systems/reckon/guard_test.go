@@ -239,6 +239,9 @@ func TestOtherModesTakeTheGamesWord(t *testing.T) {
 	if v := g.Check(&Record{Mode: Attached}, 0); v != Refused || g.Stats().Refused != 1 {
 		t.Errorf("verdict %d", v)
 	}
+	if v := g.Check(&Record{Stamp: 1, Anchor: 1}, 0); v != Refused || g.Stats().Refused != 2 {
+		t.Errorf("a relative record: %d", v)
+	}
 	g = guard(t, GuardConfig{Allow: func(r Record) bool { return r.Mode == Scripted }})
 	if v := g.Check(&Record{Stamp: 1, Mode: Scripted, Along: 500 * fixed.One}, 0); v != Accepted {
 		t.Errorf("scripted: %d", v)

@@ -132,6 +132,24 @@ func (r Record) On(a Anchor) Record {
 
 // Append writes a record; positions and velocities are rounded to what the wire carries. A stamp is cut to its low bits:
 // the reader must know the time to 20 s.
+//
+//	[row]      (uvarint)
+//	[when]     (u16)                the low 12 bits of the stamp; above them the age in steps of 160 ms, 15: or more
+//	[why]      (u8)                 flags in the low 4 bits; above them the anchor
+//	with an anchor, in Ground mode:
+//	  [pos]    (2 × i8)             x and y in eighths of a unit, [−112, 112]
+//	  [vel]    (2 × i8)             x and y in eighths of a unit per second; not with FlagStop
+//	without one:
+//	  [born]   (uvarint)
+//	  [mode]   (u8)                 the mode in the low 2 bits; above them what the position is to be an anchor for
+//	  Scripted:
+//	    [path] (uvarint, below 2^32)  [along] [speed] (2 × varint, 1/256)
+//	  Attached, first:
+//	    [parent] (2 × uvarint)      row and birth tick
+//	  all but Scripted:
+//	    [pos]  (3 × varint, 1/256)  at most 2^24 units
+//	    [vel]  (3 × varint, 1/256)  at most 2^15 units per second; not with FlagStop
+//	[action]   (u8)                 with FlagCast
 func (r *Record) Append(w *wire.Writer) {
 	if r.Anchor > maxAnchor || r.Sets > maxAnchor || r.Mode >= modes || r.Flags >= flags {
 		panic("reckon: Record.Append: anchors lie in [1, 15], modes and flags are those of this package")
@@ -182,8 +200,8 @@ func appendVec(w *wire.Writer, v fixed.Vec3, most fixed.Num) {
 	appendNum(w, v.Z, most)
 }
 
-// Read takes a record off a message. near is a stamp within 20 s of the record's. What is malformed makes reader fail
-// with ErrRecord or an error of package wire.
+// Read takes a record off a message. near is a stamp within 20 s of the record's: as long as the sender's clock is not
+// known, a record cannot be read. What is malformed makes reader fail with ErrRecord or an error of package wire.
 func (r *Record) Read(reader *wire.Reader, near Stamp) {
 	*r = Record{}
 	r.Entity.Row = readRow(reader)
