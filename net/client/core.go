@@ -183,8 +183,12 @@ func (c *Core) View(now systems.Time) *ecs.View {
 		c.view.Update(&c.nothing, &c.nothing, &c.nothing, 0)
 		return c.view
 	}
-	previous, current, confirmed, alpha := c.half.View(now)
 	c.view.Seat = c.welcome.Seat
+	if p, ok := c.half.(systems.Presenter); ok {
+		p.Present(c.view, now)
+		return c.view
+	}
+	previous, current, confirmed, alpha := c.half.View(now)
 	c.view.Update(previous, current, confirmed, alpha)
 	return c.view
 }

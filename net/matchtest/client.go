@@ -2,6 +2,7 @@ package matchtest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -195,8 +196,19 @@ func (c *Client) noise() (in ecs.InputBytes) {
 // timelined is a half that keeps a state of every confirmed tick.
 type timelined interface{ Timeline() *rollback.Timeline }
 
+// replicated is a half that is told states: its newest one, whether that is all that the client is to know, and the last
+// tick that brought an entity anew.
+type replicated interface {
+	Replica() (s *ecs.Snapshot, complete bool)
+	Told(e ecs.Entity) ecs.Tick
+}
+
 // compare holds the confirmed states that are new against the server's.
 func (c *Client) compare(now systems.Time) {
+	if half, ok := c.Core.Strategy().(replicated); ok {
+		c.compareReplica(half)
+		return
+	}
 	_, _, newest, _ := c.Core.Snapshots(now)
 	if newest.Empty() {
 		return
@@ -220,15 +232,59 @@ func (c *Client) compare(now systems.Time) {
 }
 
 func (c *Client) check(s *ecs.Snapshot) {
-	want, ok := c.harness.Checksum(s.Tick())
-	if !ok {
-		return
+	if want, ok := c.harness.Checksum(s.Tick()); ok {
+		c.note(s.Tick(), s.Checksum() == want)
 	}
+}
+
+func (c *Client) note(f ecs.Tick, same bool) {
 	c.Checked++
-	if s.Checksum() != want {
+	if !same {
 		if c.Mismatches == 0 {
-			c.FirstMismatch = s.Tick()
+			c.FirstMismatch = f
 		}
 		c.Mismatches++
 	}
+}
+
+// compareReplica holds the newest state that a client was told against the server's of that tick: all of it, or where
+// the client does not know all, what came with it.
+func (c *Client) compareReplica(half replicated) {
+	s, complete := half.Replica()
+	if s.Empty() || s.Tick() < c.next {
+		return
+	}
+	f := s.Tick()
+	c.furthest, c.next = max(c.furthest, f), f+1
+	want, ok := c.harness.states.At(f)
+	if !ok {
+		return
+	}
+	if complete {
+		c.note(f, sameGame(s, want))
+		return
+	}
+	same := true
+	for e := range s.Entities {
+		if half.Told(e) == f {
+			same = same && sameEntity(s, want, e)
+		}
+	}
+	c.note(f, same)
+}
+
+// sameGame reports whether two states hold the same but for what a replica is not told: inputs and random source.
+func sameGame(a, b *ecs.Snapshot) bool {
+	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
+	return a.Players() == b.Players() && slices.Equal(x[engineOwn:], y[engineOwn:])
+}
+
+// engineOwn is how many parts of a state are the engine's own: the tick with the random source, and the inputs.
+const engineOwn = 2
+
+// sameEntity reports whether two states have the same of an entity.
+func sameEntity(a, b *ecs.Snapshot, e ecs.Entity) bool {
+	here, set, values := a.AppendScalars(nil, e.Row)
+	there, set2, values2 := b.AppendScalars(nil, e.Row)
+	return here == there && set == set2 && slices.Equal(values, values2)
 }

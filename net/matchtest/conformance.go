@@ -89,7 +89,7 @@ type stage struct {
 	before   []client.Stats // of those who were there when the scenario began
 	began    ecs.Tick       // the room's tick then
 	taken    ecs.Tick       // the last tick that Taken was told of
-	orders   []ecs.Order    // since the scenario began
+	orders   []ecs.Order    // since the scenario began, but for views
 	restarts bool           // the room is not the one that it was
 	wrong    []string
 }
@@ -124,7 +124,11 @@ func (s *stage) take(f systems.FinalTick) {
 		s.fail("Taken was told of tick %d after tick %d", f.Tick, s.taken)
 	}
 	s.taken = f.Tick
-	s.orders = append(s.orders, f.Orders...)
+	for _, o := range f.Orders {
+		if o.Kind.Shared() { // what a player saw is said every tick, and asked for by nobody
+			s.orders = append(s.orders, o)
+		}
+	}
 }
 
 func (s *stage) fail(format string, args ...any) {

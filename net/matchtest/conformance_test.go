@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/systems"
 	"tendon/systems/lockstep"
+	"tendon/systems/predict"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
@@ -32,6 +33,9 @@ func TestVerifyConforms(t *testing.T) {
 		t.Run("reliable", func(t *testing.T) { conforms(t, verify.New(verify.Config{Reliable: true})) })
 	}
 }
+
+// Prediction shows what the server told, and what is its own ahead of that; what it was told is the server's.
+func TestPredictConforms(t *testing.T) { conforms(t, predict.Strategy) }
 
 // Lockstep has the same state everywhere, over either channel and whether or not the server simulates.
 func TestLockstepConforms(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/net/simnet"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -29,6 +30,7 @@ type Harness struct {
 	byNode []*Client // by NodeID
 	byPeer []*serverLink
 	sums   []ecs.Checksum // by tick; of the server's states
+	states *rollback.Ring // the last of them, for who is told states
 	faults map[*ecs.World]fault
 	gone   func(systems.Peer, error)
 	begun  bool
@@ -98,10 +100,13 @@ func (h *Harness) open(resume *room.Resume) error {
 	}
 	r, err := room.New(rc, systems.Time(h.Net.LocalNow(h.server)))
 	if err == nil {
-		h.Room = r
+		h.Room, h.states = r, rollback.NewRing(statesKept)
 	}
 	return err
 }
+
+// statesKept is how many of the server's states are kept to compare with: more than any way takes ticks.
+const statesKept = 256
 
 // faulty returns a copy of the game whose last system is followed by the planted faults. Its name stays, and so does
 // the game's fingerprint.
@@ -132,6 +137,9 @@ func (h *Harness) note(f systems.FinalTick) {
 	}
 	old, sum := h.sums[f.Tick], f.State.Checksum()
 	h.sums[f.Tick] = sum
+	if !h.config.Strategy.Needs.Exact && f.World.Tick() == f.Tick {
+		h.states.Save(f.World)
+	}
 	if old == 0 || old == sum {
 		return
 	}

@@ -64,6 +64,7 @@ type Client struct {
 		inputs  []ecs.InputBytes // zero but for the local player's
 		events  []ecs.EmittedEvent
 		message []byte
+		ticks   []ecs.Tick
 		window  inputMessage
 		head    snapshotHead
 	}
@@ -337,9 +338,25 @@ func (c *Client) Stats() systems.ClientStats {
 // Counts returns what the client counted of its mispredictions.
 func (c *Client) Counts() Counts { return c.counts }
 
-// Replica returns the newest state that the server told, for tests and tools: entities that it has not told of since are
-// in there as they were.
-func (c *Client) Replica() (s *ecs.Snapshot, ok bool) { return c.replicas.At(c.confirmed) }
+// Replica returns the newest state that the server told, nil before Load: entities that it has not told of since are in
+// there as they were. complete says that there are none, so that it is all that this client is to know.
+func (c *Client) Replica() (s *ecs.Snapshot, complete bool) {
+	s, ok := c.replicas.At(c.confirmed)
+	if !ok {
+		return nil, false
+	}
+	f, ok := c.receiver.Complete()
+	return s, ok && f == c.confirmed
+}
+
+// Told returns the last tick that brought an entity anew, 0 for none.
+func (c *Client) Told(e ecs.Entity) ecs.Tick {
+	c.scratch.ticks = c.receiver.Updates(c.scratch.ticks[:0], e)
+	if n := len(c.scratch.ticks); n > 0 {
+		return c.scratch.ticks[n-1]
+	}
+	return 0
+}
 
 // CompareWith has nothing to compare: a client's state is what the server told.
 func (c *Client) CompareWith([]byte) (d ecs.Difference, ok bool) { return d, false }
