@@ -143,8 +143,13 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 	if got := c.receiver.Stats(); got.Refused != stats.Refused+uint64(len(cases)) || got.Taken != stats.Taken {
 		t.Errorf("%+v", got)
 	}
+	c.receiver.sequence = 1 << 16
 	if err := c.receiver.Receive(body(s, 1, now+1, whole(values(1, 0, 77), 1, 5))); err != nil {
 		t.Errorf("a body in which nothing is wrong: %v", err)
+	}
+	taken := c.receiver.Ack()
+	if err := c.receiver.Receive(header{sequence: 0xFFFF, tick: now + 9}.append(nil)); err != nil || c.receiver.Ack() != taken || c.receiver.Tick() != ecs.Tick(now)+1 {
+		t.Errorf("an old body that names a new tick is taken: %v", err)
 	}
 	if b, ok := cBody.ReadAt(c.receiver.State(), ecs.Entity{Row: 5, Born: 3}); !ok || b.Pos.X != 77<<23 {
 		t.Errorf("it brings %+v", b)

@@ -18,6 +18,7 @@ type rig struct {
 	world   *ecs.World
 	changes *Changes
 	clients []*client
+	predict bool // clients play on in their worlds
 }
 
 // client is one client and the server's sender for it.
@@ -126,6 +127,9 @@ func (g *rig) tick() {
 		}
 		c.bytes += len(body)
 		c.down.send(g.r, now, body)
+		if g.predict { // which a receiver undoes
+			c.world.Step(ecs.TickInputs{})
+		}
 		for _, body := range c.down.receive(now) {
 			before := c.receiver.Tick()
 			if err := c.receiver.Receive(body); err != nil && err != ErrBaseline {

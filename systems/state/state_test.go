@@ -15,6 +15,7 @@ func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 		{loss: 0.3, base: 2},
 		{loss: 0.1, doubled: 0.3, base: 1, jitter: 10},
 		{loss: 0.5, doubled: 0.2, base: 5, jitter: 8},
+		{base: 25}, // more updates are under way than a client keeps values
 		{base: 90, jitter: 3},
 	}
 	for i, l := range links {
@@ -29,6 +30,7 @@ func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 		}
 		for round := range 4 {
 			g.scene.busy, g.scene.move = true, round%2 == 0
+			g.predict = round%2 == 1
 			for range 60 {
 				g.tick()
 			}
@@ -40,9 +42,30 @@ func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 		some.wants = func(e ecs.Entity) bool { return (uint64(e.Row)+uint64(e.Born)+frozen/40)%3 > 0 }
 		g.settle(700)
 		for k, c := range g.clients {
+			if k > 0 && c.receiver.Stats().Refused > 0 {
+				t.Errorf("link %d, client %d: %d bodies build on values that the client does not hold", i, k, c.receiver.Stats().Refused)
+			}
 			if c.complete < 20 || c.receiver.Stats().Updates < 300 && k < 2 {
 				t.Errorf("link %d, client %d: complete %d times: %+v: the test shows little", i, k, c.complete, c.receiver.Stats())
 			}
 		}
 	}
+}
+
+// Where more has to go than fits a body, the bodies in between must not pass for complete.
+func TestManyRowsThatGoTakeSeveralBodies(t *testing.T) {
+	g := crowd(t, 2000, false)
+	c := g.join(0, 64, link{base: 2})
+	for range 5 {
+		g.tick()
+	}
+	c.wants = func(e ecs.Entity) bool { return e.Row*2654435761>>30 == 0 }
+	before := c.sender.Stats().Bodies
+	for c.sender.Stats().Gone < 1400 {
+		g.tick()
+	}
+	if n := c.sender.Stats().Bodies - before; n < 3 {
+		t.Errorf("1400 rows go in %d bodies of 64 bytes", n)
+	}
+	g.settle(20)
 }
