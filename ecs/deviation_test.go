@@ -12,6 +12,7 @@ import (
 type dBody struct {
 	Pos, Vel fixed.Vec3
 	Ammo     uint16
+	_        [6]uint8
 }
 
 type dPoint struct{ Pos fixed.Vec3 }
