@@ -99,8 +99,8 @@ func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
 			r.Vel = fixed.Vec3{}
 		}
 	}) {
-		if r.at >= 600*ms && r.record.Flags&FlagStop != 0 {
-			t.Errorf("a stop at %d ms", r.at/ms)
+		if r.at >= 600*ms && (r.record.Flags&FlagStop != 0 || r.why == Repeated) {
+			t.Errorf("at %d ms a stop or what repeats one: %d", r.at/ms, r.why)
 		}
 	}
 }

@@ -180,6 +180,28 @@ func TestTheRecordsAreTheseBytes(t *testing.T) {
 	}
 }
 
+// What no writer means is refused: numbers out of bounds, an anchor or a row that cannot be, bytes that are missing or left.
+func TestWhatNoWriterMeansIsRefused(t *testing.T) {
+	over := func(steps int64) string { // a standing record at x
+		w := wire.NewWriter(nil, MaxRecord)
+		w.Varint(steps)
+		return "0501000109" + "00" + hex.EncodeToString(w.Bytes()) + "0000"
+	}
+	bound := steps(MaxCoordinate, fullBits)
+	for bytes, good := range map[string]bool{
+		over(bound): true, over(-bound): true, over(bound + 1): false, over(-bound - 1): false, over(1<<63 - 1): false, over(-1 << 63): false,
+		"050100010940000000": false, "808080801001000109000000" + "00": false, "05010001090000000": false, "05010001090000000000": false, "05010001": false, "": false,
+		"05010000090304000": false, "05010000090380808080100000": false,
+	} {
+		b, _ := hex.DecodeString(bytes)
+		var r Record
+		reader := wire.NewReader(b)
+		if r.Read(&reader, 0); (reader.Close() == nil) != good {
+			t.Errorf("%s: %+v, %v", bytes, r, reader.Err())
+		}
+	}
+}
+
 // What decodes is encoded to the same bytes, and continues to a place without harm; what does not is an error and
 // nothing else.
 func FuzzRecord(f *testing.F) {
