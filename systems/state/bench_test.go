@@ -1,0 +1,104 @@
+package state
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+
+	"tendon/ecs"
+)
+
+// The bytes that an entity which moves takes in a second, and those of a full state of the same: of each entity its row
+// and rounded numbers at their usual width, 4 bytes for each of them.
+func BenchmarkBytes(b *testing.B) {
+	for _, rate := range []int{20, 60} {
+		for _, n := range []int{50, 200, 1000} {
+			b.Run(fmt.Sprintf("rate=%d/entities=%d", rate, n), func(b *testing.B) {
+				bytes, seconds := 0, 0
+				for b.Loop() {
+					g := crowd(b, n, true)
+					c := g.join(-1, 1<<16, link{base: 6 * rate / 60})
+					step := 60 / rate
+					for i := range 3 * 60 {
+						if (i+1)%step != 0 {
+							g.world.Step(ecs.TickInputs{})
+							continue
+						}
+						if i == 60-1 {
+							c.bytes = 0
+						}
+						g.tick()
+					}
+					bytes += c.bytes
+					seconds += 2
+				}
+				each := float64(bytes) / float64(seconds) / float64(n)
+				b.ReportMetric(each, "B/entity/s")
+				b.ReportMetric(each/float64(rate), "B/entity/body")
+				b.ReportMetric(each*8*float64(n)/1000, "kbit/s")
+				b.ReportMetric(float64((2+4*(4+3+2))*rate), "full-B/entity/s")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+}
+
+// What a body takes to be written and to be taken, for each entity in it, and the look at the world for all clients.
+func BenchmarkEntity(b *testing.B) {
+	for _, n := range []int{50, 200, 1000} {
+		g := crowd(b, n, true)
+		c := g.join(-1, 1<<16, link{base: 6})
+		for range 60 {
+			g.tick()
+		}
+		interest := iter.Seq2[ecs.Entity, float32](g.changes.All)
+		run := func(name string, pause func(), part func()) {
+			b.Run(fmt.Sprintf("%s/entities=%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					pause()
+					b.StartTimer()
+					part()
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/entity")
+			})
+		}
+		var body []byte
+		run("observe", func() { g.world.Step(ecs.TickInputs{}) }, func() { g.changes.Observe(g.world) })
+		step := func() {
+			g.world.Step(ecs.TickInputs{})
+			g.changes.Observe(g.world)
+			if c.receiver.Receive(body) != nil || c.sender.Acked(c.receiver.Ack()) != nil {
+				b.Fatal("refused")
+			}
+		}
+		body = c.sender.Append(nil, 1<<16, interest)
+		run("encode", step, func() { body = c.sender.Append(body[:0], 1<<16, interest) })
+		run("decode", func() {
+			if c.sender.Acked(c.receiver.Ack()) != nil {
+				b.Fatal("refused")
+			}
+			g.world.Step(ecs.TickInputs{})
+			g.changes.Observe(g.world)
+			body = c.sender.Append(body[:0], 1<<16, interest)
+		}, func() {
+			if c.receiver.Receive(body) != nil {
+				b.Fatal("refused")
+			}
+		})
+	}
+	g := crowd(b, 1000, false)
+	c := g.join(-1, 1<<16, link{})
+	for range 10 {
+		g.tick()
+	}
+	body := make([]byte, 0, 1100)
+	b.Run("encode/at-rest=1000", func(b *testing.B) {
+		for b.Loop() {
+			body = c.sender.Append(body[:0], 1100, g.changes.All)
+			if c.sender.Acked(c.receiver.Ack()) != nil {
+				b.Fatal("refused")
+			}
+		}
+	})
+}
