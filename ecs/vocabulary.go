@@ -60,10 +60,11 @@ type OrderKind uint8
 
 // The kinds of orders. Kinds other than OrderGame belong to the engine.
 const (
-	OrderGame  OrderKind = iota // the game's own action, handed to Game.Order
-	OrderJoin                   // the player enters the match: Game.Join runs
-	OrderLeave                  // the player leaves the match: Game.Leave runs
-	OrderView                   // the moment that the player saw, for this tick: see ViewStamp
+	OrderGame   OrderKind = iota // the game's own action, handed to Game.Order
+	OrderJoin                    // the player enters the match: Game.Join runs
+	OrderLeave                   // the player leaves the match: Game.Leave runs
+	OrderView                    // the moment that the player saw, for this tick: see ViewStamp
+	OrderMotion                  // where an entity of the player's is at the end of this tick: see Placement
 	orderKinds
 )
 
@@ -71,7 +72,8 @@ const (
 func (k OrderKind) Valid() bool { return k < orderKinds }
 
 // Shared reports whether peers that compute the whole match execute orders of this kind too. A view means something
-// only where the past is held: on a server, and where its match is played again.
+// only where the past is held, and a motion where a server believes clients: on a server, and where its match is played
+// again.
 func (k OrderKind) Shared() bool { return k < OrderView }
 
 // MaxOrderBytes bounds the payload of an order.
@@ -83,7 +85,7 @@ type Order struct {
 	Kind    OrderKind
 	Player  Player
 	Entity  Entity // the entity it is addressed to, or zero
-	Payload []byte // at most MaxOrderBytes, only for OrderGame and OrderView
+	Payload []byte // at most MaxOrderBytes, only for OrderGame, OrderView and OrderMotion
 }
 
 // TickInputs is everything that enters a world in one tick.

@@ -23,7 +23,8 @@ type World struct {
 	delta     deltaReader
 	sight     sight
 	limit     limit
-	running   bool // inside Step or Setup
+	placings  []placing // of the last tick
+	running   bool      // inside Step or Setup
 }
 
 // The engine's own columns stand before the game's.
@@ -126,7 +127,8 @@ func (w *World) Exists(e Entity) bool { return w.exists(e) }
 // SetObserver makes o hear of every system that is entered and left; nil for none.
 func (w *World) SetObserver(o Observer) { w.observer = o }
 
-// Step computes the next tick: orders in their order, then the game's systems.
+// Step computes the next tick: orders in their order, then the game's systems, and then the places that orders of kind
+// OrderMotion give.
 func (w *World) Step(in TickInputs) {
 	w.buildStale()
 	w.running = true
@@ -134,6 +136,7 @@ func (w *World) Step(in TickInputs) {
 		w.beginLimit()
 	}
 	w.events.reset()
+	w.placings = w.placings[:0]
 	c := w.writeCore()
 	c.Tick++
 	w.takeInputs(in.Players)
@@ -152,6 +155,7 @@ func (w *World) Step(in TickInputs) {
 			w.observer.Leave(SectionSystems + Section(i))
 		}
 	}
+	w.place()
 	w.image.round()
 	if w.limit.open != nil {
 		w.endLimit()
@@ -184,6 +188,8 @@ func (w *World) execute(o *Order) {
 		}
 	case OrderView:
 		w.setView(o.Player, o.Payload)
+	case OrderMotion:
+		w.plan(o.Entity, o.Payload)
 	case OrderGame:
 		if g.Order != nil && (g.ValidateOrder == nil || g.ValidateOrder(w, o.Player, o.Entity, o.Payload)) {
 			g.Order(w, o.Player, o.Entity, o.Payload)

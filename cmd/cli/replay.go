@@ -164,7 +164,7 @@ func (v *replayVerb) dump(a *app, r *recording.Recording, to ecs.Tick) {
 			last[p] = in
 		}
 		for _, o := range e.Orders {
-			text := [...]string{ecs.OrderGame: "order", ecs.OrderJoin: "join", ecs.OrderLeave: "leave", ecs.OrderView: "view"}[o.Kind]
+			text := [...]string{ecs.OrderGame: "order", ecs.OrderJoin: "join", ecs.OrderLeave: "leave", ecs.OrderView: "view", ecs.OrderMotion: "motion"}[o.Kind]
 			orders = append(orders, fmt.Sprintf("%s of player %d %q", text, o.Player, o.Payload))
 			fmt.Fprintf(&line, "  %s of player %d %q", text, o.Player, o.Payload)
 		}

@@ -1,0 +1,133 @@
+package ecs
+
+import (
+	"encoding/binary"
+
+	"tendon/ecs/fixed"
+)
+
+// Placement is what an order of kind OrderMotion carries: where an entity is at the end of the tick, on the word of
+// whoever steers it, whatever the systems made of it.
+//
+// It is for strategies in which a client has the authority over the place of its avatars. The systems have the last word
+// all the same: where they move the entity farther than Within in this tick, as a respawn does, it stays there.
+type Placement struct {
+	Motion
+	Within fixed.Num // world units
+}
+
+// placementBits are the fractional bits that a Placement carries: more than any step of a position that a game has.
+const placementBits = 16
+
+// AppendPlacement appends the payload of an order of kind OrderMotion, at most 61 bytes: position, velocity and Within
+// as varints in 1/65536, rounded down to that.
+func AppendPlacement(dst []byte, p Placement) []byte {
+	for _, n := range p.nums() {
+		dst = binary.AppendVarint(dst, int64(n)>>(32-placementBits))
+	}
+	return dst
+}
+
+// ParsePlacement reads the payload of an order of kind OrderMotion; ok is false if AppendPlacement has not written it.
+func ParsePlacement(payload []byte) (p Placement, ok bool) {
+	var nums [7]fixed.Num
+	for i := range nums {
+		v, n := binary.Varint(payload)
+		const most = 1<<(31+placementBits) - 1
+		if n <= 0 || n > 1 && payload[n-1] == 0 || v > most || v < -most-1 {
+			return Placement{}, false
+		}
+		nums[i], payload = fixed.Num(v<<(32-placementBits)), payload[n:]
+	}
+	p.Pos = fixed.Vec3{X: nums[0], Y: nums[1], Z: nums[2]}
+	p.Vel = fixed.Vec3{X: nums[3], Y: nums[4], Z: nums[5]}
+	p.Within = nums[6]
+	return p, len(payload) == 0 && p.Within >= 0
+}
+
+func (p *Placement) nums() [7]fixed.Num {
+	return [...]fixed.Num{p.Pos.X, p.Pos.Y, p.Pos.Z, p.Vel.X, p.Vel.Y, p.Vel.Z, p.Within}
+}
+
+// placing is an order of kind OrderMotion between its execution, before the systems, and the end of the tick. Those of
+// the last tick are kept for Placed.
+type placing struct {
+	entity Entity
+	to     Placement
+	from   fixed.Vec3 // before the systems
+	done   bool
+}
+
+// plan takes note of an order of kind OrderMotion. What is malformed, or names nothing that has a place, does nothing.
+func (w *World) plan(e Entity, payload []byte) {
+	to, ok := ParsePlacement(payload)
+	if at, has := w.Motion(e); ok && has {
+		w.placings = append(w.placings, placing{entity: e, to: to, from: at.Pos})
+	}
+}
+
+// place puts the entities where the tick's orders have them, after the systems.
+func (w *World) place() {
+	if len(w.placings) == 0 {
+		return
+	}
+	for i := range w.placings {
+		p := &w.placings[i]
+		if at, ok := w.Motion(p.entity); ok && at.Pos.Sub(p.from).Len() <= p.to.Within {
+			p.done = w.setMotion(p.entity, p.to.Motion)
+		}
+	}
+	w.invalidate() // systems kept derived data in step with where things were
+}
+
+// Placed reports whether an order of kind OrderMotion put e somewhere in the last tick: it was there, and the systems did
+// not move it farther than the order allows.
+func (w *World) Placed(e Entity) bool {
+	for i := range w.placings {
+		if w.placings[i].entity == e {
+			return w.placings[i].done
+		}
+	}
+	return false
+}
+
+// Motion returns where e is and how fast it moves, as Snapshot.Motion does for the present state.
+func (w *World) Motion(e Entity) (m Motion, ok bool) {
+	if !w.exists(e) {
+		return Motion{}, false
+	}
+	o, i := e.Owner(), e.Row%regionRows
+	for n := range w.image.columns {
+		if c := &w.image.columns[n]; c.info.roles.motion != nil && c.regions[o].has(i) {
+			return c.info.roles.motion(c.rowOf(&c.regions[o], i)), true
+		}
+	}
+	return Motion{}, false
+}
+
+// SetMotion gives e this position and velocity in every component that has a SetMotion role; it reports whether there
+// was one. Call it between ticks, on a client: on a server, an order of kind OrderMotion does the same and is recorded.
+func (w *World) SetMotion(e Entity, m Motion) (ok bool) {
+	if w.running {
+		panic("ecs: SetMotion in a tick: write the component, which a query or Component.Write gives you")
+	}
+	if w.exists(e) && w.setMotion(e, m) {
+		w.invalidate()
+		return true
+	}
+	return false
+}
+
+func (w *World) setMotion(e Entity, m Motion) (ok bool) {
+	o, i := e.Owner(), e.Row%regionRows
+	for n := engineColumns; n < len(w.image.columns); n++ {
+		c := &w.image.columns[n]
+		if c.info.roles.setMotion == nil || !c.regions[o].has(i) {
+			continue
+		}
+		w.image.markRow(&c.regions[o], c.info, i)
+		c.info.roles.setMotion(c.rowOf(&c.regions[o], i), m)
+		ok = true
+	}
+	return ok
+}
