@@ -11,42 +11,53 @@ import (
 // The bytes that an entity which moves takes in a second, and those of a full state of the same: of each entity its row
 // and rounded numbers at their usual width, 4 bytes for each of them.
 func BenchmarkBytes(b *testing.B) {
-	for _, rate := range []int{20, 60} {
-		for _, n := range []int{50, 200, 1000} {
-			b.Run(fmt.Sprintf("rate=%d/entities=%d", rate, n), func(b *testing.B) {
-				bytes, seconds := 0, 0
-				for b.Loop() {
-					g := crowd(b, n, true)
-					c := g.join(-1, 1<<16, link{base: 6 * rate / 60})
-					step := 60 / rate
-					for i := range 3 * 60 {
-						if (i+1)%step != 0 {
-							g.world.Step(ecs.TickInputs{})
-							continue
-						}
-						if i == 60-1 {
-							c.bytes = 0
-						}
-						g.tick()
+	for _, motion := range []struct {
+		name  string
+		scene scene
+	}{{"turning", scene{move: true, turn: true}}, {"bending", scene{move: true, turn: true, bend: true}}, {"straight", scene{move: true}}} {
+		for _, rate := range []int{20, 60} {
+			for _, n := range []int{50, 200, 1000} {
+				b.Run(fmt.Sprintf("%s/rate=%d/entities=%d", motion.name, rate, n), func(b *testing.B) {
+					bytes, seconds := 0, 0
+					for b.Loop() {
+						bytes += second(b, motion.scene, rate, n) + second(b, motion.scene, rate, n)
+						seconds += 2
 					}
-					bytes += c.bytes
-					seconds += 2
-				}
-				each := float64(bytes) / float64(seconds) / float64(n)
-				b.ReportMetric(each, "B/entity/s")
-				b.ReportMetric(each/float64(rate), "B/entity/body")
-				b.ReportMetric(each*8*float64(n)/1000, "kbit/s")
-				b.ReportMetric(float64((2+4*(4+3+2))*rate), "full-B/entity/s")
-				b.ReportMetric(0, "ns/op")
-			})
+					each := float64(bytes) / float64(seconds) / float64(n)
+					b.ReportMetric(each, "B/entity/s")
+					b.ReportMetric(each/float64(rate), "B/entity/body")
+					b.ReportMetric(each*8*float64(n)/1000, "kbit/s")
+					b.ReportMetric(float64((2+4*(4+3+2))*rate), "full-B/entity/s")
+					b.ReportMetric(0, "ns/op")
+				})
+			}
 		}
 	}
+}
+
+// second returns the bytes of a second of a client at 100 ms and its round trip, after one to begin.
+func second(b *testing.B, s scene, rate, n int) int {
+	g := crowd(b, n, true)
+	*g.scene = s
+	c := g.join(-1, 1<<16, link{base: 6})
+	for i := range 2 * 60 {
+		if i == 60 {
+			c.bytes = 0
+		}
+		if (i+1)%(60/rate) != 0 {
+			g.world.Step(ecs.TickInputs{})
+		} else {
+			g.tick()
+		}
+	}
+	return c.bytes
 }
 
 // What a body takes to be written and to be taken, for each entity in it, and the look at the world for all clients.
 func BenchmarkEntity(b *testing.B) {
 	for _, n := range []int{50, 200, 1000} {
 		g := crowd(b, n, true)
+		g.scene.turn = true
 		c := g.join(-1, 1<<16, link{base: 6})
 		for range 60 {
 			g.tick()

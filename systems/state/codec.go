@@ -26,6 +26,10 @@ type place struct {
 	whole entropy.Model
 	same  entropy.Model // the baseline is that of the element before
 	age   entropy.Number
+	// Of the second baseline, if there is one: it lies as far before the first as that of the element before.
+	course entropy.Model
+	alike  entropy.Model
+	span   entropy.Number
 }
 
 // The lists of a body.
@@ -36,10 +40,12 @@ const (
 	lists
 )
 
-// The two ways to code values, with models of their own.
+// The ways to code values, with models of their own: as they are, against those of a baseline, and against the course
+// that two baselines give.
 const (
-	asDifference = iota
-	asWhole
+	asWhole = iota
+	asDifference
+	asCourse
 	ways
 )
 
@@ -77,6 +83,7 @@ func (m *models) forget() {
 type coding struct {
 	next uint64           // the least place of the next element
 	base ecs.Tick         // of the last element that was a difference
+	span ecs.Tick         // from the second to the first of the last element that had two
 	set  ecs.ComponentSet // of the last whole entity
 }
 
@@ -113,19 +120,28 @@ func (e *encoder) element(list int, c *coding, place uint32) {
 
 func (e *encoder) end(list int) { e.Bit(&e.models.places[list].more, false) }
 
-// based codes the tick of the baseline of an element of tick now.
-func (e *encoder) based(list int, c *coding, now, base ecs.Tick) {
+// based codes the way of an element of tick now, and the ticks of its baselines.
+func (e *encoder) based(list int, c *coding, way int, now, base, second ecs.Tick) {
 	m := &e.models.places[list]
-	e.Bit(&m.whole, false)
+	e.Bit(&m.whole, way == asWhole)
+	if way == asWhole {
+		return
+	}
 	e.Bit(&m.same, c.base == base)
 	if c.base != base {
 		e.Number(&m.age, uint64(now-base))
 		c.base = base
 	}
+	e.Bit(&m.course, way == asCourse)
+	if way == asCourse {
+		span := base - second
+		e.Bit(&m.alike, c.span == span)
+		if c.span != span {
+			e.Number(&m.span, uint64(span-1))
+			c.span = span
+		}
+	}
 }
-
-// whole says that an element has no baseline.
-func (e *encoder) whole(list int) { e.Bit(&e.models.places[list].whole, true) }
 
 // identity codes when an entity was born and what components it has.
 func (e *encoder) identity(c *coding, now, born ecs.Tick, set ecs.ComponentSet) {
@@ -137,14 +153,14 @@ func (e *encoder) identity(c *coding, now, born ecs.Tick, set ecs.ComponentSet) 
 }
 
 // entity codes the values of an entity against base, nil: whole.
-func (e *encoder) entity(set ecs.ComponentSet, values, base []uint64) {
+func (e *encoder) entity(set ecs.ComponentSet, way int, values, base []uint64) {
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(e.schema.parts[i].context)
 		if base == nil {
-			e.part(i, asWhole, values[:n], nil)
+			e.part(i, way, values[:n], nil)
 		} else {
-			e.part(i, asDifference, values[:n], base[:n])
+			e.part(i, way, values[:n], base[:n])
 			base = base[n:]
 		}
 		values = values[n:]
@@ -199,7 +215,7 @@ func nextDifference(values, base []uint64, at int) int {
 
 // cost returns about how many bits an entity takes once the models have learned.
 func (s *schema) cost(set ecs.ComponentSet, values, base []uint64) (cost int) {
-	cost = 5
+	cost = 4
 	if base == nil {
 		cost = 12
 	}

@@ -83,6 +83,7 @@ type decoder struct {
 	models   *models
 	elements []element
 	values   []uint64
+	course   []uint64
 }
 
 // read parses the content of a body of tick now.
@@ -120,22 +121,17 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) erro
 	x := element{list: list, place: uint32(c.next + gap), from: len(d.values), to: len(d.values)}
 	c.next += gap + 1
 	if list != listGone {
-		var base []uint64
-		whole := d.Bit(&m.whole)
-		if err := d.identity(&x, whole, c, now); err != nil {
+		way, err := d.identity(&x, c, now)
+		if err != nil {
 			return err
 		}
-		if !whole {
-			t, ok := held.track(&x), false
-			if t != nil {
-				x.entity, x.set = t.entity, t.set
-				base, ok = t.of(c.base)
-			}
-			if !ok {
+		var base []uint64
+		if way != asWhole {
+			if base = d.baseline(&x, way, c, now, held); base == nil {
 				return ErrBaseline
 			}
 		}
-		if err := d.take(&x, whole, base); err != nil {
+		if err := d.take(&x, way, base); err != nil {
 			return err
 		}
 		x.to = len(d.values)
@@ -144,22 +140,16 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) erro
 	return nil
 }
 
-// identity reads what says of whom the values are: for whole ones the entity and its components, else the baseline.
-func (d *decoder) identity(x *element, whole bool, c *coding, now ecs.Tick) error {
+// identity reads what says of whom the values are: for whole ones the entity and its components, else the baselines.
+func (d *decoder) identity(x *element, c *coding, now ecs.Tick) (way int, err error) {
 	m := &d.models.places[x.list]
-	switch {
-	case !whole:
-		if !d.Bit(&m.same) {
-			age := d.Number(&m.age)
-			if age > uint64(now) {
-				return ErrBody
-			}
-			c.base = now - ecs.Tick(age)
-		}
-	case x.list == listEntities:
+	if !d.Bit(&m.whole) {
+		return d.based(m, c, now)
+	}
+	if x.list == listEntities {
 		age := d.Number(&d.models.born)
 		if age > uint64(now) {
-			return ErrBody
+			return 0, ErrBody
 		}
 		x.entity = ecs.Entity{Row: x.place, Born: now - ecs.Tick(age)}
 		for i := range d.schema.components {
@@ -169,15 +159,55 @@ func (d *decoder) identity(x *element, whole bool, c *coding, now ecs.Tick) erro
 		}
 		c.set = x.set
 	}
-	return nil
+	return asWhole, nil
+}
+
+// based reads the ticks of an element's baselines.
+func (d *decoder) based(m *place, c *coding, now ecs.Tick) (way int, err error) {
+	if !d.Bit(&m.same) {
+		age := d.Number(&m.age)
+		if age > uint64(now) {
+			return 0, ErrBody
+		}
+		c.base = now - ecs.Tick(age)
+	}
+	if !d.Bit(&m.course) {
+		return asDifference, nil
+	}
+	if !d.Bit(&m.alike) {
+		c.span = ecs.Tick(d.Number(&m.span)) + 1
+	}
+	if c.span == 0 || c.span > c.base {
+		return 0, ErrBody
+	}
+	return asCourse, nil
+}
+
+// baseline returns the values that those of an element are coded against, nil if what they come from is not held. They
+// are valid until the next call.
+func (d *decoder) baseline(x *element, way int, c *coding, now ecs.Tick, held *holding) []uint64 {
+	t := held.track(x)
+	if t == nil {
+		return nil
+	}
+	x.entity, x.set = t.entity, t.set
+	base, ok := t.of(c.base)
+	if !ok {
+		return nil
+	}
+	if way == asDifference {
+		return base
+	}
+	second, ok := t.of(c.base - c.span)
+	if !ok || x.list != listEntities {
+		return nil
+	}
+	d.course = d.schema.courseOf(d.course[:0], t.set, second, base, c.base-c.span, c.base, now)
+	return d.course
 }
 
 // take reads the values of an element.
-func (d *decoder) take(x *element, whole bool, base []uint64) error {
-	way := asDifference
-	if whole {
-		way = asWhole
-	}
+func (d *decoder) take(x *element, way int, base []uint64) error {
 	if x.list == listSpecials {
 		return d.part(d.schema.components+int(x.place), way, base)
 	}
@@ -185,7 +215,7 @@ func (d *decoder) take(x *element, whole bool, base []uint64) error {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(d.schema.parts[i].context)
 		var from []uint64
-		if !whole {
+		if way != asWhole {
 			from, base = base[:n], base[n:]
 		}
 		if err := d.part(i, way, from); err != nil {

@@ -67,6 +67,11 @@ func (s *Sender) arrived(b *sentBody) {
 			continue
 		}
 		if !it.based || b.tick > it.base {
+			if now := (past{true, b.tick, e.sends}); !it.middle.any {
+				it.middle = now
+			} else if float32(b.tick-it.middle.tick) >= s.rtt/2 {
+				it.second, it.middle = it.middle, now
+			}
 			it.based, it.base, it.atBase = true, b.tick, e.sends
 		}
 		if it.flight == b.sequence {
@@ -90,13 +95,13 @@ func (s *Sender) refuse(sequence uint64) {
 	b := &s.sent[sequence%sentBodies]
 	if b.sequence != sequence {
 		for i := range s.items {
-			s.items[i].based, s.items[i].flight = false, 0
+			s.items[i].unbase()
 		}
 		return
 	}
 	for _, e := range b.entries {
 		if it := &s.items[e.item]; it.serial == e.serial && it.base < b.tick {
-			it.based, it.flight = false, 0
+			it.unbase()
 		}
 	}
 	b.open = false

@@ -51,6 +51,9 @@ var (
 type scene struct {
 	busy bool // things are spawned, changed and removed at random
 	move bool // everything moves on
+	turn bool // and turns elsewhere about once a second
+	bend bool // in curves
+	sway bool // and is shaken, so that nothing follows from where it was
 }
 
 func testGame(s *scene) *ecs.Game {
@@ -121,6 +124,16 @@ func (s *scene) drift(w *ecs.World) {
 	side := fixed.FromInt(500)
 	for e := range qMove.All(w) {
 		b := e.A
+		if s.turn && w.Rand().IntN(60) == 0 {
+			b.Vel = b.Vel.Rotate(fixed.Num(w.Rand().Uint64() >> 29))
+		}
+		if s.bend {
+			b.Vel = b.Vel.Rotate(fixed.One / fixed.Num(40+e.Entity().Row%100))
+		}
+		if s.sway {
+			b.Vel = b.Vel.Rotate(fixed.Num(w.Rand().Uint64() >> 29))
+			b.Pos = b.Pos.Add(b.Vel)
+		}
 		b.Pos = b.Pos.Add(b.Vel.Scale(fixed.One / 60))
 		if b.Pos.X > side || b.Pos.X < -side {
 			b.Vel.X = -b.Vel.X

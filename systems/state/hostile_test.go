@@ -67,9 +67,9 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 			e.end(listGone)
 			c := coding{}
 			e.element(listEntities, &c, row)
-			e.whole(listEntities)
+			e.based(listEntities, &c, asWhole, 0, 0, 0)
 			e.identity(&c, ecs.Tick(now)+1, 3, set)
-			e.entity(set, values, nil)
+			e.entity(set, asWhole, values, nil)
 			e.end(listEntities)
 		}
 	}
@@ -78,49 +78,56 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		list[at] = v
 		return list
 	}
-	against := func(list int, place uint32, base ecs.Tick) func(e *encoder) {
+	course := func(way int, list int, place uint32, base, span ecs.Tick) func(e *encoder) {
 		return func(e *encoder) {
 			c := coding{}
 			for l := range list {
 				e.end(l)
 			}
 			e.element(list, &c, place)
-			e.based(list, &c, ecs.Tick(now)+1, base)
+			e.based(list, &c, way, ecs.Tick(now)+1, base, base-span)
 			for range 20 {
-				e.Bit(&e.models.changed[0][0], false)
+				e.Bit(&e.models.changed[way][0], false)
 			}
 			for l := list; l < lists; l++ {
 				e.end(l)
 			}
 		}
 	}
+	against := func(list int, place uint32, base ecs.Tick) func(e *encoder) {
+		return course(asDifference, list, place, base, 1)
+	}
 	cases := map[string]struct {
 		body []byte
 		want error
 	}{
-		"nothing":                    {nil, ErrBody},
-		"half a header":              {[]byte{1, 0, 1, 0}, ErrBody},
-		"content that is not there":  {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrBody},
-		"content that is not named":  {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrBody},
-		"an unknown flag":            {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrBody},
-		"a number of bodies too far": {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrBody},
-		"a baseline of the future":   {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrBody},
-		"a baseline never sent":      {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
-		"a row never heard of":       {body(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
-		"a resource never sent":      {body(s, 1, now+1, against(listSpecials, 1, ecs.Tick(now)-1)), ErrBaseline},
-		"a resource that is not":     {body(s, 1, now+1, against(listSpecials, 3, ecs.Tick(now))), ErrBody},
-		"too many steps":             {body(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
-		"too few":                    {body(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
-		"a boolean that is 2":        {body(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
-		"a number not a number":      {body(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
-		"a list too long":            {body(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
-		"row 0":                      {body(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
-		"a row of no owner":          {body(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrValues},
-		"a row too far up":           {body(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
+		"nothing":                         {nil, ErrBody},
+		"half a header":                   {[]byte{1, 0, 1, 0}, ErrBody},
+		"content that is not there":       {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrBody},
+		"content that is not named":       {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrBody},
+		"an unknown flag":                 {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrBody},
+		"a number of bodies too far":      {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrBody},
+		"a baseline of the future":        {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrBody},
+		"a baseline never sent":           {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
+		"a course from a tick never sent": {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 1)), ErrBaseline},
+		"a course from before the start":  {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+1)), ErrBody},
+		"a course that takes no time":     {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 0)), ErrBody},
+		"a course of a resource":          {body(s, 1, now+1, course(asCourse, listSpecials, 1, ecs.Tick(now), 1)), ErrBaseline},
+		"a row never heard of":            {body(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
+		"a resource never sent":           {body(s, 1, now+1, against(listSpecials, 1, ecs.Tick(now)-1)), ErrBaseline},
+		"a resource that is not":          {body(s, 1, now+1, against(listSpecials, 3, ecs.Tick(now))), ErrBody},
+		"too many steps":                  {body(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
+		"too few":                         {body(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
+		"a boolean that is 2":             {body(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
+		"a number not a number":           {body(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
+		"a list too long":                 {body(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
+		"row 0":                           {body(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
+		"a row of no owner":               {body(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrValues},
+		"a row too far up":                {body(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
 		"players who cannot be": {body(s, 1, now+1, func(e *encoder) {
 			c := coding{}
 			e.element(listSpecials, &c, 0)
-			e.whole(listSpecials)
+			e.based(listSpecials, &c, asWhole, 0, 0, 0)
 			e.part(s.components, asWhole, []uint64{1 << 4}, nil)
 			for l := range lists {
 				e.end(l)
@@ -179,9 +186,9 @@ func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 		c := coding{}
 		for row := range uint32(maxElements) {
 			e.element(listEntities, &c, row+1)
-			e.whole(listEntities)
+			e.based(listEntities, &c, asWhole, 0, 0, 0)
 			e.identity(&c, 1, 0, 8)
-			e.entity(8, make([]uint64, s.width(8)), nil)
+			e.entity(8, asWhole, make([]uint64, s.width(8)), nil)
 		}
 		e.end(listEntities)
 	})
@@ -349,12 +356,12 @@ func encodeAgain(r *Receiver, _ ecs.Tick, b []byte, elements []element, values [
 			e.element(list, &c, x.place)
 			switch list {
 			case listSpecials:
-				e.whole(list)
+				e.based(list, &c, asWhole, 0, 0, 0)
 				e.part(e.schema.components+int(x.place), asWhole, values[x.from:x.to], nil)
 			case listEntities:
-				e.whole(list)
+				e.based(list, &c, asWhole, 0, 0, 0)
 				e.identity(&c, r.Tick(), x.entity.Born, x.set)
-				e.entity(x.set, values[x.from:x.to], nil)
+				e.entity(x.set, asWhole, values[x.from:x.to], nil)
 			}
 		}
 		for ; list < lists; list++ {

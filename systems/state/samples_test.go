@@ -52,6 +52,7 @@ func TestSamplesAreTicksInWhichTheEntityIsKnown(t *testing.T) {
 // and drawing them as if they were would make them stop and jump.
 func TestSamplesPassOverReplicasThatAreNotComplete(t *testing.T) {
 	g := crowd(t, 300, true)
+	g.scene.sway = true
 	c := g.join(-1, 200, link{})
 	for range 60 {
 		g.tick()

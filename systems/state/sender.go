@@ -68,6 +68,8 @@ type item struct {
 	known  bool // the client may hold something in the row
 	based  bool // base counts
 	base   ecs.Tick
+	second past     // an older tick that the client holds, for the course
+	middle past     // the next to be second
 	flight uint64   // the body that brings the item as it is now, 0: none is on its way
 	sentAt ecs.Tick // of that body
 	serial uint32   // grows when entries of before mean nothing any more
@@ -75,6 +77,18 @@ type item struct {
 	atBase uint32   // sends when that of base was sent
 	stamp  uint32   // the last Append for which it was wanted
 	claim  float32  // grows by its priority until it is sent
+}
+
+// past is a tick in which an update of an item was sent that is acknowledged.
+type past struct {
+	any  bool
+	tick ecs.Tick
+	at   uint32 // sends then
+}
+
+// unbase forgets what the client is known to hold.
+func (it *item) unbase() {
+	it.based, it.second, it.middle, it.flight = false, past{}, past{}, 0
 }
 
 // phase is what an item is for.
@@ -116,6 +130,7 @@ func (s *Sender) Open(seat int, state *ecs.Snapshot) {
 	state.Entities(func(e ecs.Entity) bool {
 		it := s.take(e)
 		it.known, it.based, it.base = true, based, state.Tick()
+		it.middle = past{any: based, tick: state.Tick()}
 		return true
 	})
 }
@@ -218,4 +233,18 @@ func (s *Sender) baseline(it *item, t *track) []uint64 {
 		return nil
 	}
 	return values
+}
+
+// course returns the values that follow for now from two that the client holds, nil if there are none.
+func (s *Sender) course(it *item, t *track, base []uint64) []uint64 {
+	if base == nil || !it.second.any || it.sends-it.second.at >= heldValues {
+		return nil
+	}
+	from, ok := t.during(it.second.tick)
+	if !ok {
+		return nil
+	}
+	w := &s.changes.writer
+	w.course = s.changes.schema.courseOf(w.course[:0], t.set, from, base, it.second.tick, it.base, s.changes.tick)
+	return w.course
 }

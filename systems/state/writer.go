@@ -27,6 +27,7 @@ type writer struct {
 	chosen   []rowItem   // those that the body brings, ascending by row
 	elements int
 	values   int
+	course   []uint64
 	relies   uint64 // the farthest body before this one that has something on its way
 	short    bool   // something that is due is not in it
 }
@@ -35,13 +36,14 @@ type writer struct {
 type rowItem struct {
 	row  uint32
 	item int32
+	way  int32 // of an entity: how it is coded
+	bits int32 // that it is expected to take then
 }
 
 // candidate is an entity that is due.
 type candidate struct {
 	rowItem
 	claim float32
-	bits  int32 // that it is expected to take
 }
 
 // begin begins the next body of a sender.
@@ -97,8 +99,9 @@ func (w *writer) hear(e ecs.Entity, priority float32) bool {
 	}
 	it := &s.items[i]
 	if it.phase == leaving || it.entity != e { // the client may or may not have forgotten it
-		it.phase, it.entity, it.based, it.flight = wanted, e, false, 0
+		it.phase, it.entity = wanted, e
 		it.serial++
+		it.unbase()
 	}
 	if it.stamp == s.stamp {
 		return true // said already
@@ -109,12 +112,29 @@ func (w *writer) hear(e ecs.Entity, priority float32) bool {
 	if !w.asks(it, since) {
 		return true
 	}
-	c := candidate{rowItem{it.row, int32(i)}, it.claim, int32(w.changes.schema.cost(t.set, values, s.baseline(it, t)))}
+	c := candidate{rowItem: rowItem{row: it.row, item: int32(i)}, claim: it.claim}
+	c.way, c.bits = w.best(it, t, values)
 	if e.Owner() == s.first {
 		c.claim = math.MaxFloat32
 	}
 	w.due = append(w.due, c)
 	return true
+}
+
+// best returns the way that takes the fewest bits, and about how many.
+func (w *writer) best(it *item, t *track, values []uint64) (way, bits int32) {
+	s, schema := w.sender, w.changes.schema
+	base := s.baseline(it, t)
+	if base == nil {
+		return asWhole, int32(schema.cost(t.set, values, nil))
+	}
+	way, bits = asDifference, int32(schema.cost(t.set, values, base))
+	if course := s.course(it, t, base); course != nil {
+		if n := int32(schema.cost(t.set, values, course)); n < bits {
+			way, bits = asCourse, n
+		}
+	}
+	return way, bits
 }
 
 // leastPriority counts where a priority is not above 0.
@@ -130,11 +150,12 @@ func (w *writer) leave() {
 				s.release(i)
 				continue
 			}
-			it.phase, it.based, it.flight = leaving, false, 0
+			it.phase = leaving
 			it.serial++
+			it.unbase()
 		}
 		if it.phase == leaving && w.asks(it, 0) {
-			w.gone = append(w.gone, rowItem{it.row, int32(i)})
+			w.gone = append(w.gone, rowItem{row: it.row, item: int32(i)})
 		}
 	}
 	slices.SortFunc(w.gone, byRow)
@@ -187,15 +208,6 @@ func (w *writer) fits() bool {
 	return w.encoder.Len()+endBytes <= w.limit && w.elements < maxElements && w.values <= maxValues
 }
 
-// based codes what an item is coded against, and returns its values.
-func (w *writer) based(list int, c *coding, it *item, base []uint64) {
-	if base == nil {
-		w.encoder.whole(list)
-	} else {
-		w.encoder.based(list, c, w.body.tick, it.base)
-	}
-}
-
 func (w *writer) writeSpecials() {
 	s, e, c := w.sender, &w.encoder, coding{}
 	for _, i := range w.specials {
@@ -204,12 +216,12 @@ func (w *writer) writeSpecials() {
 		_, values := t.newest()
 		mark, learned, before, count := e.Mark(), e.models.places[listSpecials], c, w.values
 		base := s.baseline(it, t)
-		e.element(listSpecials, &c, it.row)
-		w.based(listSpecials, &c, it, base)
 		way := asDifference
 		if base == nil {
 			way = asWhole
 		}
+		e.element(listSpecials, &c, it.row)
+		e.based(listSpecials, &c, way, w.body.tick, it.base, 0)
 		e.part(w.changes.schema.components+int(it.row), way, values, base)
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
@@ -264,8 +276,7 @@ func (w *writer) writeEntities() {
 	w.short = w.short || len(w.chosen) < len(w.due)
 	whole := 0
 	for _, c := range w.chosen {
-		it := &s.items[c.item]
-		if s.baseline(it, w.changes.track(it)) == nil {
+		if c.way == asWhole {
 			whole++
 		}
 		s.note(w.body, c.item)
@@ -312,14 +323,20 @@ func (w *writer) list() bool {
 		it := &s.items[x.item]
 		t := w.changes.track(it)
 		_, values := t.newest()
-		base := s.baseline(it, t)
+		var base []uint64
+		if x.way != asWhole {
+			base = s.baseline(it, t)
+		}
+		if x.way == asCourse {
+			base = s.course(it, t, base)
+		}
 		e.element(listEntities, &c, it.row)
-		w.based(listEntities, &c, it, base)
-		if base == nil {
+		e.based(listEntities, &c, int(x.way), w.body.tick, it.base, it.second.tick)
+		if x.way == asWhole {
 			e.identity(&c, w.body.tick, it.entity.Born, t.set)
 		}
-		e.entity(t.set, values, base)
-		expected += w.changes.schema.cost(t.set, values, base)
+		e.entity(t.set, int(x.way), values, base)
+		expected += int(x.bits)
 		w.values += len(values)
 		if !w.fits() {
 			w.elements, w.values = elements, count
