@@ -9,6 +9,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/yohamta/donburi"
+
+	"tendon/ecs/fixed"
 )
 
 // Game is everything that makes a game: its data, its rules and its hooks. One value is run unchanged by server,
@@ -43,6 +45,9 @@ type Game struct {
 	Dress func(v *View, entry *donburi.Entry)
 	// Validate says whether p may do what the input asks, given the state before the tick. nil: everything.
 	Validate func(w *World, p Player, in InputBytes) bool
+	// MoveLimit is the fastest that a player's avatar can move by itself, in world units per second, where a client says
+	// where its avatar is: what is claimed beyond is refused. 0: any speed is believed.
+	MoveLimit fixed.Num
 	// ValidateOrder says whether p's order may take effect, given the state that the tick's orders before it have left. It
 	// only reads. World.Step passes over an order that it refuses, on every peer alike. nil: every order takes effect.
 	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
