@@ -132,6 +132,9 @@ func (e *encoder) based(list int, c *coding, way int, now, base, second ecs.Tick
 		e.Number(&m.age, uint64(now-base))
 		c.base = base
 	}
+	if list != listEntities {
+		return // what is not in space has no course
+	}
 	e.Bit(&m.course, way == asCourse)
 	if way == asCourse {
 		span := base - second

@@ -144,7 +144,7 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) erro
 func (d *decoder) identity(x *element, c *coding, now ecs.Tick) (way int, err error) {
 	m := &d.models.places[x.list]
 	if !d.Bit(&m.whole) {
-		return d.based(m, c, now)
+		return d.based(x.list, c, now)
 	}
 	if x.list == listEntities {
 		age := d.Number(&d.models.born)
@@ -163,7 +163,8 @@ func (d *decoder) identity(x *element, c *coding, now ecs.Tick) (way int, err er
 }
 
 // based reads the ticks of an element's baselines.
-func (d *decoder) based(m *place, c *coding, now ecs.Tick) (way int, err error) {
+func (d *decoder) based(list int, c *coding, now ecs.Tick) (way int, err error) {
+	m := &d.models.places[list]
 	if !d.Bit(&m.same) {
 		age := d.Number(&m.age)
 		if age > uint64(now) {
@@ -171,7 +172,7 @@ func (d *decoder) based(m *place, c *coding, now ecs.Tick) (way int, err error) 
 		}
 		c.base = now - ecs.Tick(age)
 	}
-	if !d.Bit(&m.course) {
+	if list != listEntities || !d.Bit(&m.course) {
 		return asDifference, nil
 	}
 	if !d.Bit(&m.alike) {
@@ -199,7 +200,7 @@ func (d *decoder) baseline(x *element, way int, c *coding, now ecs.Tick, held *h
 		return base
 	}
 	second, ok := t.of(c.base - c.span)
-	if !ok || x.list != listEntities {
+	if !ok {
 		return nil
 	}
 	d.course = d.schema.courseOf(d.course[:0], t.set, second, base, c.base-c.span, c.base, now)

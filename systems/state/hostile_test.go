@@ -112,7 +112,6 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		"a course from a tick never sent": {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 1)), ErrBaseline},
 		"a course from before the start":  {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+1)), ErrBody},
 		"a course that takes no time":     {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 0)), ErrBody},
-		"a course of a resource":          {body(s, 1, now+1, course(asCourse, listSpecials, 1, ecs.Tick(now), 1)), ErrBaseline},
 		"a row never heard of":            {body(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
 		"a resource never sent":           {body(s, 1, now+1, against(listSpecials, 1, ecs.Tick(now)-1)), ErrBaseline},
 		"a resource that is not":          {body(s, 1, now+1, against(listSpecials, 3, ecs.Tick(now))), ErrBody},

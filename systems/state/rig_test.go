@@ -194,7 +194,7 @@ func (g *rig) settle(ticks int) {
 	}
 	for i, c := range g.clients {
 		f, ok := c.receiver.Complete()
-		if !ok || f+100 < g.world.Tick() {
+		if !ok || f+200 < g.world.Tick() {
 			g.t.Fatalf("client %d is complete in tick %d (%v), the server is in tick %d; %+v %+v", i, f, ok, g.world.Tick(), c.sender.Stats(), c.receiver.Stats())
 		}
 		c.expected[c.receiver.Tick()] = g.expect(c)
