@@ -52,6 +52,9 @@ type Client struct {
 	due       ecs.Tick // of the newest snapshot that says which events there were; settled when those are here
 	dueEvents ecs.Tick // the newest tick ≤ due that had any
 	altered   uint64   // what the last snapshot said
+	again     ecs.Tick // inputs of ticks > again are sent again, if it is not 0: the server may lack some
+	calm      ecs.Tick // the last state in which it had made one up
+	suspect   bool     // … and it was more than before, since a prediction was last compared
 	reach     int      // where the pacer's tick stood in the last frame
 	jumped    bool     // the pacer was set since the last input was sampled
 	unsent    bool
@@ -78,6 +81,7 @@ type Counts struct {
 	Substituted uint64  // … of them, with an own input that the server had not or had altered since the one before
 	Others      uint64  // … of them, without: something of the server's that this client cannot know
 	Snaps       uint64  // snapshots of ticks that there was nothing to compare with: all was taken over
+	Overtaken   uint64  // snapshots that were newer than the present, so that there was nothing to compare either
 	Deepest     int     // most ticks that one snapshot made computed again
 	Furthest    float64 // longest way between a predicted position and the server's, in world units
 	Refusals    uint64  // inputs that found no room
@@ -153,9 +157,9 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.history.Save(c.world)
 	c.effects.Begin(f)
 	c.picture.forget()
-	c.present, c.confirmed, c.events, c.due, c.dueEvents, c.useless = f, f, f, f, f, 0
+	c.present, c.confirmed, c.events, c.due, c.dueEvents, c.useless, c.again = f, f, f, f, f, 0, 0
 	c.loaded, c.locked, c.heard, c.rtt, c.unsent, c.lastSend = true, false, false, rtt, true, now
-	c.pending.reset(f)
+	c.pending = pending{base: f}
 	c.sampled.Restart(f, c.world, c.config.Seat)
 	c.lead.Forget()
 	c.stats.ServerTick = max(serverTick, f)
@@ -256,8 +260,14 @@ func (c *Client) receiveSnapshot(message []byte, now systems.Time) error {
 		fresh = 0
 	}
 	c.stats.Substituted += fresh
+	if c.suspect = c.suspect || fresh > 0; fresh > 0 {
+		c.calm = f
+		if c.again == 0 {
+			c.again = c.confirmed
+		}
+	}
 	c.picture.arrived(f, now)
-	c.reconcile(f, fresh > 0, now)
+	c.reconcile(f, now)
 	c.due, c.dueEvents = f, 0
 	if h.events > 0 && h.events <= uint64(f) {
 		c.dueEvents = f + 1 - ecs.Tick(h.events)

@@ -23,17 +23,19 @@ const (
 var ErrMessage = errors.New("predict: malformed message")
 
 const (
-	maxInputs = 180 // in one message
-	headBytes = 32  // most bytes before the body of a snapshot
+	maxInputs = 180                 // in one message
+	maxBack   = inputs.Window/2 - 1 // ticks before the received one of which inputs are sent again
+	headBytes = 32                  // most bytes before the body of a snapshot
 )
 
 // inputMessage is what a client sends each tick: the newest state of the server's that it holds, and what its player
-// did in the ticks that follow.
+// did in the ticks that follow; also in some before, if the server has had to make inputs up: what is late still counts.
 type inputMessage struct {
 	received ecs.Tick
 	ack      state.Ack
 	helpless bool  // what the server sends has not been of use for long: only an image helps
 	delay    uint8 // by how much the others are shown later than they are known, in ticks
+	back     uint8 // by how many ticks the first of done lies before received + 1
 	done     []entry
 }
 
@@ -45,6 +47,7 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 	m.ack.Append(&w)
 	w.Bool(m.helpless)
 	w.U8(m.delay)
+	w.U8(m.back)
 	head := w.Bytes()
 	for count := min(len(m.done), maxInputs); ; {
 		w := wire.NewWriter(head, w.Room())
@@ -86,9 +89,9 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	m.ack = state.ReadAck(&r)
 	m.helpless = r.Bool()
-	m.delay = r.U8()
+	m.delay, m.back = r.U8(), r.U8()
 	count := int(r.U8())
-	if r.Err() != nil || kind != kindInput || count > maxInputs {
+	if r.Err() != nil || kind != kindInput || count > maxInputs || int(m.back) > maxBack || ecs.Tick(m.back) > m.received {
 		return ErrMessage
 	}
 	bits := wire.NewBitReader(r.Rest())

@@ -128,10 +128,32 @@ func (c *Client) Send(now systems.Time, out systems.Outbox) {
 	c.unsent, c.lastSend = false, now
 	m := &c.scratch.window
 	m.received, m.ack, m.helpless, m.delay, m.done = c.confirmed, c.receiver.Ack(), c.useless >= patience, c.picture.delay(), m.done[:0]
-	for f := c.confirmed + 1; f <= c.pending.last() && len(m.done) < maxInputs; f++ {
-		e, _ := c.pending.at(f)
+	first := c.oldestAsked()
+	m.back = uint8(c.confirmed + 1 - first)
+	for f := first; f <= c.pending.last() && len(m.done) < maxInputs; f++ {
+		e, _ := c.pending.given(f)
 		m.done = append(m.done, e)
 	}
 	c.scratch.message = m.append(c.scratch.message[:0], c.game)
 	out.Send(0, systems.Datagram, c.scratch.message)
+}
+
+// oldestAsked returns the tick of the oldest input to send: that after the newest state, or while the server makes inputs
+// up, and for as long after as a late one is of use, some before that the player has given.
+func (c *Client) oldestAsked() ecs.Tick {
+	first := c.confirmed + 1
+	if c.again == 0 {
+		return first
+	}
+	if c.confirmed >= c.calm+maxBack {
+		c.again = 0
+		return first
+	}
+	for first > max(c.again+1, 2) && c.confirmed+1-first < maxBack {
+		if _, ok := c.pending.given(first - 1); !ok {
+			break
+		}
+		first--
+	}
+	return first
 }

@@ -114,7 +114,7 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 		t.Errorf("%d refused, %+v", c.counts.Refusals, c.stats)
 	}
 	for f := acked + 1; f <= first.last(); f++ {
-		if was, _ := first.at(f); was != c.pending.slots[f%maxPending] {
+		if was, _ := first.at(f); was != c.pending.slots[f%maxPending].entry {
 			t.Fatalf("the input of tick %d was overwritten", f)
 		}
 	}

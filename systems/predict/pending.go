@@ -10,7 +10,7 @@ import "tendon/ecs"
 type pending struct {
 	base  ecs.Tick
 	count int
-	slots [maxPending]entry
+	slots [maxPending]slot
 }
 
 // maxPending is how many inputs wait at most: 17 s at 60 ticks per second ("Online Multiplayer Game Programming", 2007).
@@ -22,6 +22,12 @@ type entry struct {
 	view ecs.ViewStamp
 }
 
+// slot is an entry with its tick.
+type slot struct {
+	entry
+	tick ecs.Tick
+}
+
 // last returns the newest tick that has an input, base for none.
 func (q *pending) last() ecs.Tick { return q.base + ecs.Tick(q.count) }
 
@@ -31,7 +37,7 @@ func (q *pending) push(e entry) (ok bool) {
 		return false
 	}
 	q.count++
-	q.slots[q.last()%maxPending] = e
+	q.slots[q.last()%maxPending] = slot{e, q.last()}
 	return true
 }
 
@@ -40,7 +46,14 @@ func (q *pending) at(f ecs.Tick) (e entry, ok bool) {
 	if f <= q.base || f > q.last() {
 		return entry{}, false
 	}
-	return q.slots[f%maxPending], true
+	return q.slots[f%maxPending].entry, true
+}
+
+// given returns what the player did in tick f, whether or not it was consumed meanwhile; ok is false if he did nothing
+// then that is still known.
+func (q *pending) given(f ecs.Tick) (e entry, ok bool) {
+	s := &q.slots[f%maxPending]
+	return s.entry, s.tick == f && f > 0 && f <= q.last()
 }
 
 // drop removes all inputs of ticks ≤ f, which the server has consumed: not only that of f.

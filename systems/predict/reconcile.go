@@ -10,8 +10,8 @@ import (
 // world in the state of the present.
 //
 // What is within tolerance changes nothing, not even the stored history: a slow drift stays visible to the comparisons
-// to come, so that it is found sooner or later. altered says that another input of the player's was used than he sent.
-func (c *Client) reconcile(f ecs.Tick, altered bool, now systems.Time) {
+// to come, so that it is found sooner or later.
+func (c *Client) reconcile(f ecs.Tick, now systems.Time) {
 	replica, _ := c.replicas.At(f)
 	first := !c.heard
 	c.heard, c.confirmed = true, f
@@ -26,6 +26,8 @@ func (c *Client) reconcile(f ecs.Tick, altered bool, now systems.Time) {
 	switch {
 	case first && f > c.present:
 		c.begin(f)
+	case f > c.present && f <= c.pending.last():
+		c.overtake(f)
 	case f > c.present || !held:
 		c.counts.Snaps++
 		c.lead.Forget()
@@ -35,7 +37,7 @@ func (c *Client) reconcile(f ecs.Tick, altered bool, now systems.Time) {
 		c.pending.drop(f)
 		c.agree(replica)
 	default:
-		c.compare(f, mine, replica, altered, now)
+		c.compare(f, mine, replica, now)
 	}
 }
 
@@ -77,9 +79,22 @@ func (c *Client) begin(f ecs.Tick) {
 	c.picture.jumped()
 }
 
+// overtake takes the server's state for the present, which was held back, by the prediction window or an input delay that
+// is longer than it has to be. The inputs that the server has not consumed go on from there.
+func (c *Client) overtake(f ecs.Tick) {
+	c.counts.Overtaken++
+	if used, ok := c.pending.at(f); ok {
+		c.world.PutInput(c.player(), used.in)
+	}
+	c.pending.drop(f)
+	c.present = f
+	c.history.Save(c.world)
+	c.picture.jumped()
+}
+
 // compare compares what was predicted for tick f with the server's state, and computes the ticks since again if it was
 // wrong.
-func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, altered bool, now systems.Time) {
+func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, now systems.Time) {
 	if c.limits.fault == comparePresent {
 		mine, _ = c.history.At(c.present)
 	}
@@ -89,12 +104,13 @@ func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, altered bool, 
 	c.counts.Furthest = max(c.counts.Furthest, d.Distance.Float())
 	if !d.Within {
 		c.counts.Corrections++
-		if altered {
+		if c.suspect {
 			c.counts.Substituted++
 		} else {
 			c.counts.Others++
 		}
 	}
+	c.suspect = false
 	switch {
 	case c.limits.fault == unreconciled:
 		c.stand()

@@ -23,8 +23,8 @@ type rig struct {
 	downs    []lane
 	pads     []pad
 	press    []pad // for one frame
-	deaf     bool  // nothing reaches anybody
 	lose     func(toClient bool, seat int, message []byte) bool
+	route    func(toClient bool, message []byte) (later []int) // by how many ticks each copy of a message is late; nil: one, in time
 	effects  [][]systems.Effect
 	bytes    int
 	failed   error
@@ -58,7 +58,17 @@ func (p *parcel) open(f func(ch systems.Channel, message []byte)) {
 func (r *rig) Send(to systems.Peer, ch systems.Channel, message []byte) {
 	r.bytes += len(message)
 	if r.lose == nil || !r.lose(true, int(to), message) {
-		r.downs[to].slots[(r.tick+r.down)%64].Send(to, ch, message)
+		r.carry(&r.downs[to], r.down, true, to, ch, message)
+	}
+}
+
+func (r *rig) carry(l *lane, way int, toClient bool, to systems.Peer, ch systems.Channel, message []byte) {
+	later := []int{0}
+	if r.route != nil && ch == systems.Datagram {
+		later = r.route(toClient, message)
+	}
+	for _, n := range later {
+		l.slots[(r.tick+way+n)%64].Send(to, ch, message)
 	}
 }
 
@@ -71,7 +81,7 @@ type uplink struct {
 func (u uplink) Send(to systems.Peer, ch systems.Channel, message []byte) {
 	r := u.rig
 	if r.lose == nil || !r.lose(false, u.seat, message) {
-		r.ups[u.seat].slots[(r.tick+r.up)%64].Send(to, ch, message)
+		r.carry(&r.ups[u.seat], r.up, false, to, ch, message)
 	}
 }
 

@@ -233,7 +233,7 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 		return err
 	}
 	for i := range m.done {
-		f := m.received + 1 + ecs.Tick(i)
+		f := m.received + 1 + ecs.Tick(i) - ecs.Tick(m.back)
 		switch {
 		case f+inputs.Window/2 <= s.done: // so old that nothing of it matters any more
 		case f >= s.done+inputs.Window/2:

@@ -1,0 +1,353 @@
+package predict
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+	"tendon/systems/clock"
+)
+
+// CP-04: replies that are lost, doubled and reordered, and inputs that come twice, the second time too late, change
+// nothing of GAM-3's end.
+func TestCP04LossDuplicatesAndReorderingNeverStepBack(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			rng := ecs.NewRand(seed + 1)
+			r := gambetta(t, 250, Config{})
+			r.route = func(toClient bool, message []byte) (later []int) {
+				if !toClient {
+					return []int{0, 1 + rng.IntN(8)}
+				}
+				for range rng.IntN(3) {
+					later = append(later, rng.IntN(6))
+				}
+				return later
+			}
+			state, shown := r.act([]int{0, 100}, 900, nil)
+			if backward(state)+backward(shown) != 0 || state[0] != 11 || state[len(state)-1] != 12 || r.presses(0) != 0 {
+				t.Errorf("states %v, %d presses pending", state, r.presses(0))
+			}
+			if c := r.clients[0].counts; c.Corrections != 0 {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// CP-06: where all is deterministic and nobody else interferes, only inputs that the server had to make up are corrected,
+// and a correction is never seen as a jump.
+func TestCP06CorrectionsComeFromSubstitutedInputsOnlyAndAreBlended(t *testing.T) {
+	m := newMatch(t, slow(newRules(exactBody)).game(60), 7, Config{})
+	play := wander(77)
+	c := m.join(profile(t, "P5"), simnet.Clock{DriftPPM: 80}, systems.ClientConfig{}, 60, func(p *player, f int) pad {
+		in := play(p, f)
+		return pad{DX: in.DX, DY: in.DY}
+	})
+	worst, jump := 0.0, 0.0
+	frames := 0
+	c.onFrame = func(p *player) {
+		at, ok := p.own()
+		offset := p.picture.shiftOf(figure(p.world, 0)).Len()
+		if ok && p.seen && p.Live() {
+			frames++
+			// Two frames of steering at 6 units a second each way, a pace of up to 1.1, and the fading.
+			allowed := math.Sqrt2*0.1*1.1 + 0.15*max(offset, p.worst)/0.85 + 0.002
+			worst = max(worst, at.Sub(p.shown).Len()-allowed)
+		}
+		jump = max(jump, offset)
+		p.shown, p.seen, p.worst = at, ok, offset
+	}
+	m.net.RunUntil(8*time.Second + 2*soakTime())
+	m.log()
+	if c.counts.Corrections == 0 || c.counts.Substituted != c.counts.Corrections || c.counts.Snaps > 0 {
+		t.Errorf("%+v: want corrections, all of them of substituted inputs", c.counts)
+	}
+	if jump < 0.05 || frames < 300 {
+		t.Errorf("the largest offset was %v in %d frames: the test shows nothing", jump, frames)
+	}
+	if worst > 0 {
+		t.Errorf("the figure was seen to jump by %v more than it moved", worst)
+	}
+}
+
+// CP-10: whose clock runs twice as fast is no faster for it.
+func TestCP10AFastClockMovesNobodyFaster(t *testing.T) {
+	m := newMatch(t, slow(newRules(exactBody)).game(60), 3, Config{})
+	fast := m.join(profile(t, "P3"), simnet.Clock{DriftPPM: 1_000_000}, systems.ClientConfig{}, 60, func(p *player, _ int) pad {
+		p.locked = true // a clock that is wrong by so much never settles; a cheat does not wait for it
+		return pad{DX: 1}
+	})
+	m.net.RunUntil(3 * time.Second)
+	where := func() float64 {
+		s, _ := m.states.At(m.server.done)
+		return xAt(s, figure(m.server.world, 0))
+	}
+	from, tick := where(), m.server.done
+	m.net.RunUntil(13 * time.Second)
+	legal := float64(m.server.done-tick) * 0.1
+	if moved := where() - from; moved > legal+1e-6 || moved < legal/2 {
+		t.Errorf("moved %v in %d ticks, legal are %v", moved, m.server.done-tick, legal)
+	}
+	if fast.frames < 1000 {
+		t.Errorf("only %d frames: the clock was not fast", fast.frames)
+	}
+}
+
+// CP-12: a press during an outage takes effect once, however its input gets there.
+func TestCP12APressDuringAnOutageTakesEffectOnce(t *testing.T) {
+	for seed := range uint64(8) {
+		m := newMatch(t, newRules(exactBody).game(60), seed+1, Config{})
+		press := -1
+		c := m.join(profile(t, "P8"), simnet.Clock{}, systems.ClientConfig{}, 60, func(p *player, f int) pad { return pad{Step: f == press} })
+		m.net.RunUntil(4 * time.Second)
+		now := m.net.Now()
+		m.net.Partition(c.node, m.node, now, now+250*time.Millisecond)
+		press = c.frames + 2 + int(seed) // in the outage, which is 15 frames long
+		m.net.RunUntil(now + 3*time.Second)
+		if s, _ := m.states.At(m.server.done); m.used[0] != 1 || xAt(s, figure(m.server.world, 0)) != 11 || !c.Live() {
+			t.Errorf("the press was used %d times, the figure is at %v", m.used[0], xAt(s, figure(m.server.world, 0)))
+		}
+		mine, _ := c.history.At(c.present)
+		if x := xAt(mine, figure(c.world, 0)); x != 11 {
+			t.Errorf("the client has its figure at %v", x)
+		}
+	}
+}
+
+// Ajackster/ClientPredictionTutorial#1: a client that is behind the newest state has nothing to compare it with. It takes
+// it over, once, and goes on.
+func TestAClientBehindTheServerTakesItsStateOverAndComparesNothing(t *testing.T) {
+	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	r.pads[0].DX = 1
+	r.run(20)
+	r.forget()
+	for range 90 { // the window is dragged: messages come, and no frames
+		r.tick++
+		r.server.Tick(r.now() + r.length)
+		r.server.Send(r.now(), r)
+		r.hear(0)
+	}
+	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.present != c.confirmed || c.pending.count != 0 {
+		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.present, c.confirmed, c.pending.count)
+	}
+	s, _ := c.Replica()
+	if x := r.x(0); x != xAt(s, figure(c.world, 0)) {
+		t.Errorf("the figure is at %v, the server's at %v", x, xAt(s, figure(c.world, 0)))
+	}
+	snaps := c.counts.Snaps
+	for range 200 {
+		r.step()
+	}
+	if c.counts.Snaps != snaps || !c.Live() || c.present <= c.confirmed {
+		t.Errorf("%d more states were taken over, live %v, present %d, confirmed %d", c.counts.Snaps-snaps, c.Live(), c.present, c.confirmed)
+	}
+}
+
+// A snapshot of a tick that the history does not reach is not compared with another's.
+func TestAStateOlderThanTheHistoryIsTakenOver(t *testing.T) {
+	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	r.forget()
+	c.history.Clear()
+	c.history.Save(c.world)
+	for c.counts.Snapshots == 0 {
+		r.step()
+	}
+	if c.counts.Snaps != 1 || c.counts.Corrections != 0 {
+		t.Errorf("%+v", c.counts)
+	}
+	r.run(100)
+	if !c.Live() || c.counts.Snaps != 1 || c.counts.Corrections > 1 {
+		t.Errorf("%+v, live %v", c.counts, c.Live())
+	}
+}
+
+// foxssake/netfox#280: an input that comes after its tick was computed without it must not be forgotten: its presses
+// count, and what is held since then does as well.
+func TestALateInputIsUsedAfterAll(t *testing.T) {
+	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
+	lost := 0
+	r.lose = func(toClient bool, _ int, _ []byte) bool { return !toClient && lost > 0 }
+	start := r.xIn(r.server.world, 0)
+	r.press[0].Step = true
+	lost = 1
+	r.run(10) // ten ticks are computed without
+	lost = 0
+	r.pads[0].DX = 1
+	r.run(20)
+	r.pads[0].DX = 0
+	r.run(30)
+	if x := r.xIn(r.server.world, 0) - start; x != 21 || r.x(0)-start != 21 {
+		t.Errorf("the figure moved by %v, here by %v: want the press and 20 ticks", x, r.x(0)-start)
+	}
+	if st := r.server.PeerStats(0); st.Late == 0 || st.Substituted == 0 || r.clients[0].stats.Substituted == 0 {
+		t.Errorf("%+v: nothing was late", st)
+	}
+}
+
+// foxssake/netfox#321: who is silent is simulated all the same.
+func TestWhoSendsNothingIsSimulated(t *testing.T) {
+	r := newRig(t, newRules(exactBody).game(60), 2, 4, 4, Config{}, systems.ClientConfig{})
+	r.pads[1].DX = 1
+	r.run(30)
+	r.lose = func(toClient bool, seat int, _ []byte) bool { return !toClient && seat == 1 }
+	r.run(10)
+	from, tick := r.xIn(r.server.world, 1), r.server.done
+	r.run(20)
+	if moved := r.xIn(r.server.world, 1) - from; moved != float64(r.server.done-tick) {
+		t.Errorf("the figure of a silent player moved by %v in %d ticks", moved, r.server.done-tick)
+	}
+}
+
+// cBournhonesque/sixdof#5: nothing of what a player does before his clock is right is corrected afterwards.
+func TestInputsBeforeTheClockIsRightCauseNoCorrections(t *testing.T) {
+	for seed := range uint64(5) {
+		m := newMatch(t, slow(newRules(exactBody)).game(60), seed+1, Config{})
+		c := m.join(profile(t, "P4"), simnet.Clock{Offset: time.Hour}, systems.ClientConfig{}, 60, func(*player, int) pad { return pad{DX: 1} })
+		early := false
+		c.onFrame = func(p *player) { early = early || !p.locked && p.frames > 10 }
+		m.net.RunUntil(5 * time.Second)
+		if !early || c.counts.Corrections != 0 || !c.Live() {
+			t.Errorf("played before the clock was right: %v, %+v", early, c.counts)
+		}
+		if s, _ := c.Replica(); xAt(s, figure(c.world, 0)) < 15 {
+			t.Errorf("the figure is at %v: it never moved", xAt(s, figure(c.world, 0)))
+		}
+	}
+}
+
+// bdero/flutter_scene#288: who comes back from the background neither computes nor sends every tick that he missed.
+func TestAClientThatWasSuspendedDoesNotMakeUpForEveryTick(t *testing.T) {
+	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	r.run(10)
+	for range 600 { // in the background: no frames, and nobody reads the socket
+		r.tick++
+		r.server.Tick(r.now() + r.length)
+		r.server.Send(r.now(), r)
+		for i := range r.downs[0].slots {
+			if i != r.tick%64 {
+				continue
+			}
+			r.downs[0].slots[i] = parcel{}
+		}
+	}
+	before := c.present
+	steps, sent, bytes := 0, 0, 0
+	r.lose = func(toClient bool, _ int, message []byte) bool {
+		if !toClient {
+			sent++
+			bytes = max(bytes, len(message))
+		}
+		return false
+	}
+	hooks[c.world] = func(*ecs.World) { steps++ }
+	r.frame(0)
+	if steps > clock.MaxSteps || sent > 1 || bytes > systems.MaxDatagram || c.present > before+clock.MaxSteps {
+		t.Errorf("one frame computed %d ticks and sent %d messages of up to %d bytes", steps, sent, bytes)
+	}
+	delete(hooks, c.world)
+	r.run(200)
+	if !c.Live() {
+		t.Errorf("not live again: %+v", c.Stats())
+	}
+}
+
+// thatjoaoguy/unity-fastpacedmultiplayer#3: whatever becomes of a snapshot, an input is consumed once, here and there.
+func TestEveryPressCountsOnceOnEveryPath(t *testing.T) {
+	for name, c := range map[string]Config{"compared": {}, "unconditional": {Unconditional: true}, "every tick": {SnapshotRate: 60}} {
+		t.Run(name, func(t *testing.T) {
+			m := newMatch(t, newRules(exactBody).game(60), 5, c)
+			r, pressed, until := ecs.NewRand(9), 0, 100000
+			path := profile(t, "P5")
+			path.Up.Loss, path.Down.Loss = 0.25, 0.25
+			p := m.join(path, simnet.Clock{}, systems.ClientConfig{}, 60, func(p *player, f int) pad {
+				step := p.locked && f < until && f%3 == 0 && r.Chance(1, 5)
+				if step {
+					pressed++
+				}
+				return pad{Step: step}
+			})
+			m.net.RunUntil(3*time.Second + soakTime())
+			until = p.frames
+			m.net.RunUntil(m.net.Now() + 3*time.Second)
+			m.log()
+			mine, _ := p.history.At(p.present)
+			if x := xAt(mine, figure(p.world, 0)); m.used[0] != pressed || x != float64(10+pressed) || pressed < 20 {
+				t.Errorf("%d presses, %d were used, the figure is at %v", pressed, m.used[0], x)
+			}
+			if p.counts.Corrections == 0 || p.stats.Rollbacks == 0 {
+				t.Errorf("%+v: nothing was replayed", p.counts)
+			}
+			counts := map[ecs.EffectStatus]int{}
+			for key, news := range p.news {
+				if len(news) != 2 || news[0] != ecs.EffectPredicted {
+					if len(news) != 1 || news[0] != ecs.EffectConfirmed {
+						t.Fatalf("event %v was told as %v", key, news)
+					}
+				}
+				last := news[len(news)-1]
+				if counts[last]++; m.events[key] != (last == ecs.EffectConfirmed) {
+					t.Fatalf("event %v was told as %v; it happened: %v", key, news, m.events[key])
+				}
+			}
+			if counts[ecs.EffectConfirmed] != pressed || counts[ecs.EffectCancelled] == 0 && c == (Config{}) {
+				t.Errorf("%v of %d presses were told of", counts, pressed)
+			}
+		})
+	}
+}
+
+// Two rockets that are predicted in one tick are the two that the server has: nothing has to be matched.
+func TestTwoRocketsOfOneTickAreTheServersTwo(t *testing.T) {
+	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
+	r.press[0].Fire = true
+	r.step()
+	rocketsIn := func(w *ecs.World) (list []ecs.Entity) {
+		for e := range ecs.NewQuery1(ecs.Read(rockets)).All(w) {
+			list = append(list, e.Entity())
+		}
+		return list
+	}
+	c := r.clients[0]
+	predicted := rocketsIn(c.world)
+	r.run(15)
+	if there := rocketsIn(r.server.world); len(predicted) != 2 || len(there) != 2 || predicted[0] != there[0] || predicted[1] != there[1] {
+		t.Errorf("predicted %v, the server has %v", predicted, there)
+	}
+	r.run(60)
+	if c.counts.Corrections != 0 || len(rocketsIn(c.world)) != 0 || len(rocketsIn(r.server.world)) != 0 {
+		t.Errorf("%+v, %d rockets are left", c.counts, len(rocketsIn(c.world)))
+	}
+	if r.heard(0, ecs.EffectPredicted, is(r.game, fired)) != 2 || r.heard(0, ecs.EffectConfirmed, is(r.game, fired)) != 2 {
+		t.Errorf("news %+v", r.effects[0])
+	}
+}
+
+// Rockets that the server knows nothing of are withdrawn, and so is the noise that they made.
+func TestRocketsThatTheServerRefusedAreWithdrawn(t *testing.T) {
+	rules := newRules(exactBody)
+	rules.wall = func(_ *ecs.World, _ ecs.Player, in pad) bool { return in.Fire }
+	r := newRig(t, rules.game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
+	r.press[0].Fire = true
+	r.step()
+	count := func() (n int) {
+		for range ecs.NewQuery1(ecs.Read(rockets)).All(r.clients[0].world) {
+			n++
+		}
+		return n
+	}
+	if count() != 2 {
+		t.Fatal("nothing was predicted")
+	}
+	r.run(12)
+	if count() != 0 || r.clients[0].counts.Corrections != 1 || r.heard(0, ecs.EffectCancelled, is(r.game, fired)) != 2 {
+		t.Errorf("%d rockets are left, %+v, news %v", count(), r.clients[0].counts, r.effects[0])
+	}
+}

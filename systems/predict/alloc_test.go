@@ -1,0 +1,71 @@
+package predict
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// Nothing is allocated in a tick, on the server or on a client: corrections, spawns, views and what is shown included.
+func TestATickAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	rules := slow(newRules(exactBody))
+	r := newRig(t, rules.game(60), 3, 4, 4, Config{}, systems.ClientConfig{})
+	refused := 0
+	rules.wall = func(w *ecs.World, p ecs.Player, in pad) bool {
+		if w.Tick()%16 == 0 && p == 0 {
+			refused++
+			return true
+		}
+		return false
+	}
+	var views []*ecs.View
+	for range r.clients {
+		v, err := ecs.NewView(r.game)
+		if err != nil {
+			t.Fatal(err)
+		}
+		views = append(views, v)
+	}
+	ignore := func(systems.Effect) {}
+	step := func() {
+		for seat := range r.pads {
+			k := r.tick + 3*seat
+			r.pads[seat] = pad{DX: int8(k/7%3) - 1, DY: int8(k/5%3) - 1}
+			r.press[seat].Fire = k%40 == 0
+		}
+		r.tick++
+		for id := range r.ups {
+			r.ups[id].slots[r.tick%64].open(func(ch systems.Channel, message []byte) {
+				_ = r.server.Receive(systems.Peer(id), ch, message, r.now(), r)
+			})
+		}
+		r.server.Tick(r.now() + r.length)
+		r.server.Send(r.now(), r)
+		for seat, c := range r.clients {
+			r.hear(seat)
+			in := r.pads[seat]
+			in.Fire, r.press[seat].Fire = r.press[seat].Fire, false
+			c.SetInput(padInput.Pack(in))
+			c.Frame(r.now())
+			c.Send(r.now(), uplink{r, seat})
+			c.Effects(ignore)
+			c.Present(views[seat], r.now())
+		}
+	}
+	for range 2500 {
+		step()
+	}
+	before := r.clients[0].counts.Corrections
+	n := testing.AllocsPerRun(600, step)
+	c := r.clients[0]
+	if c.counts.Corrections < before+10 || refused < 100 || len(c.picture.tracks) < 2 || !c.Live() {
+		t.Errorf("%+v, %d inputs refused, %d tracks: the test shows nothing", c.counts, refused, len(c.picture.tracks))
+	}
+	if n != 0 {
+		t.Errorf("%v allocations in a tick", n)
+	}
+}
