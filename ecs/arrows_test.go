@@ -105,6 +105,8 @@ var arrows = []struct {
 	{"net/server/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/...", "net/room/..."}},
 	// For game authors' tests: whole matches, but no program.
 	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
+	// Whole matches again, to be measured: for programs, and without being one.
+	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	{"cmd/...", []string{"ecs/...", "rollback/...", "systems/...", "net/..."}},
 	{"bench/...", []string{"ecs/...", "rollback/...", "systems/...", "net/...", "cmd/..."}},
 }

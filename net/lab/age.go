@@ -1,0 +1,83 @@
+package lab
+
+import (
+	"slices"
+
+	"tendon/ecs"
+)
+
+// ages are how old what is shown of the others was lately, in ticks, as the truth says: by the moment at which they stood
+// all together as they are shown. A strategy need not say at which moments it shows what, and one that predicts the
+// others shows them at an age below zero.
+type ages struct {
+	last [16]float64 // slot n % 16
+	n    int
+	mid  float64 // of last
+}
+
+const (
+	// fitEvery is how many frames go by from one fit to the next.
+	fitEvery = 6
+	// oldest is how far back a fit looks, in seconds; it looks ahead as far as ahead says.
+	oldest = 4.0
+)
+
+func (a *ages) add(age float64) {
+	a.last[a.n%len(a.last)] = age
+	a.n++
+	sorted := a.last
+	in := sorted[:min(a.n, len(sorted))]
+	slices.Sort(in)
+	a.mid = in[len(in)/2]
+}
+
+// usual is the median of the last fits.
+func (a *ages) usual() (age float64, ok bool) { return a.mid, a.n > 0 }
+
+// fit returns the age, in ticks, at which the others' entities are shown: the moment at which the sum of the squares of
+// what they are off is least. Between two states everything goes straight, so that the best moment of each tick is a
+// quotient. Only entities that were there all the time count. ok is false if none of them moves around that moment.
+func (d *display) fit(f *frame) (age float64, ok bool) {
+	from, to := ecs.Tick(max(f.at-oldest*d.rate, 1)), ecs.Tick(f.at+(ahead-0.1)*d.rate)
+	var places []vec
+	var tracks [][]point
+	for i := range f.things {
+		t := &f.things[i]
+		k := d.truth.tracks[t.entity]
+		if t.entity.Owner() == ecs.OwnedBy(d.seat) || k == nil || k.first > from || k.first+ecs.Tick(len(k.points)) <= to {
+			continue
+		}
+		points := k.points[from-k.first : to-k.first+1]
+		if moves(points) {
+			places, tracks = append(places, t.pos), append(tracks, points)
+		}
+	}
+	best, moved := 0.0, 0.0
+	for i := 0; i < int(to-from) && len(places) > 0; i++ {
+		var along, length, off float64
+		for n, points := range tracks {
+			way, gap := points[i+1].pos.sub(points[i].pos), places[n].sub(points[i].pos)
+			along, length, off = along+gap.dot(way), length+way.dot(way), off+gap.dot(gap)
+		}
+		part := 0.0
+		if length > 0 {
+			part = min(max(along/length, 0), 1)
+		}
+		off += part*part*length - 2*part*along
+		if i == 0 || off < best {
+			best, moved = off, length
+			age = f.at - float64(from) - float64(i) - part
+		}
+	}
+	return age, moved > tiny*tiny
+}
+
+// moves reports whether there is any way between points.
+func moves(points []point) bool {
+	for i := range points {
+		if points[i].pos != points[0].pos {
+			return true
+		}
+	}
+	return false
+}

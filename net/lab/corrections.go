@@ -1,0 +1,72 @@
+package lab
+
+import (
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// corrections finds the replays that changed the present: the state that a client had computed of a tick is held against
+// the same client's state of that tick in the next frame. How the picture hides a correction makes no difference here.
+type corrections struct {
+	seat    ecs.Player
+	ownOnly bool // what else is in the state is told, not predicted
+	tick    ecs.Tick
+	places  []thing   // upwards by row, in the state of tick
+	sizes   []float64 // the most that anything was moved by, of each correction, in world units
+	causes  Causes
+	before  systems.ClientStats
+	resyncs uint64
+}
+
+// Causes counts corrections by what made them necessary.
+type Causes struct {
+	Substituted int `json:"substituted"` // an own input came too late, and the server made one up
+	Resync      int `json:"resync"`      // a state was taken over whole
+	Remote      int `json:"remote"`      // somebody else did something else than was predicted
+}
+
+// look compares what is held now with what was held a frame ago.
+func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientStats, resyncs uint64, counts bool) {
+	for _, s := range [...]*ecs.Snapshot{previous, current} {
+		if s.Empty() || s.Tick() != c.tick || !counts {
+			continue
+		}
+		if size := c.moved(s); size > 0 {
+			c.sizes = append(c.sizes, size)
+			switch {
+			case resyncs > c.resyncs || now.Snaps > c.before.Snaps:
+				c.causes.Resync++
+			case now.Substituted > c.before.Substituted:
+				c.causes.Substituted++
+			default:
+				c.causes.Remote++
+			}
+		}
+		break
+	}
+	c.before, c.resyncs = now, resyncs
+	c.places = c.places[:0]
+	if current.Empty() {
+		c.tick = 0
+		return
+	}
+	c.tick = current.Tick()
+	for e := range current.Entities {
+		if c.ownOnly && e.Owner() != ecs.OwnedBy(c.seat) {
+			continue
+		}
+		if m, ok := current.Motion(e); ok {
+			c.places = append(c.places, thing{entity: e, pos: vecOf(m.Pos)})
+		}
+	}
+}
+
+// moved returns the most by which an entity was moved.
+func (c *corrections) moved(s *ecs.Snapshot) (most float64) {
+	for i := range c.places {
+		if m, ok := s.Motion(c.places[i].entity); ok {
+			most = max(most, vecOf(m.Pos).sub(c.places[i].pos).len())
+		}
+	}
+	return most
+}

@@ -1,0 +1,152 @@
+package lab
+
+import "fmt"
+
+// Gate is what a strategy must reach on a profile, with its default settings.
+type Gate struct {
+	Strategy, Profile string
+	Measure           Measure
+	Most              float64 // the value that must not be exceeded
+}
+
+// Measure is a value of a Result that a gate bounds. Its text says what and in which unit.
+type Measure string
+
+// The measures of the gates.
+const (
+	DisplayMs        Measure = "input to display, median, ms"
+	DisplayTicks     Measure = "input to display, median, ticks"
+	BeyondRTTTicks   Measure = "input to display, median, beyond a round trip, ticks"
+	StallPercent     Measure = "stalled, %"
+	DesyncCount      Measure = "desyncs"
+	CorrectionRate   Measure = "corrections of a client, a minute"
+	OthersCorrection Measure = "corrections that no own input made necessary, a minute"
+	CorrectionSize   Measure = "size of corrections, 99th percentile, world units"
+	SnapRate         Measure = "snaps of a client, a minute"
+	RemoteAgeMs      Measure = "age of the others, median, ms"
+	FreezeRate       Measure = "freezes of a client, a minute"
+	ErrorSeconds     Measure = "remote error, in seconds of the others' motion"
+	WindowTicks      Measure = "ticks predicted, 99th percentile"
+)
+
+// value returns the measure of a result; ok is false where nothing of the kind was there to be measured.
+func (m Measure) value(r *Result, tickRate int) (v float64, ok bool) {
+	ticks := float64(tickRate) / 1e3
+	minutes := func(n int) float64 { // of all clients' corrections, as a rate of one's
+		if r.Corrections.Size.N == 0 {
+			return 0
+		}
+		return r.Corrections.PerMinute * float64(n) / float64(r.Corrections.Size.N)
+	}
+	switch m {
+	case DisplayMs:
+		return r.Display.P50, r.Display.N > 0
+	case DisplayTicks:
+		return r.Display.P50 * ticks, r.Display.N > 0
+	case BeyondRTTTicks:
+		return (r.Display.P50 - r.RTT) * ticks, r.Display.N > 0 && r.RTT > 0
+	case StallPercent:
+		return r.Stall.Percent, true
+	case DesyncCount:
+		return float64(r.Desyncs), r.Exact
+	case CorrectionRate:
+		return r.Corrections.PerMinute, r.Own.N > 0
+	case OthersCorrection:
+		return minutes(r.Corrections.Causes.Remote + r.Corrections.Causes.Resync), r.Own.N > 0
+	case CorrectionSize:
+		return r.Corrections.Size.P99, r.Own.N > 0
+	case SnapRate:
+		return r.Jumps.SnapsRate, r.Absolute.N > 0
+	case RemoteAgeMs:
+		return r.Remote.P50, r.Remote.N > 0
+	case FreezeRate:
+		return r.Freeze.PerMinute, r.Paces > 0
+	case ErrorSeconds:
+		return r.Absolute.RMS / max(r.Speed, tiny), r.Absolute.N > 0 && r.Speed > 0
+	case WindowTicks:
+		return r.Window.P99, r.Window.N > 0
+	}
+	panic(fmt.Sprintf("lab: no value belongs to the measure %q: add it to Measure.value", string(m)))
+}
+
+// Gates are the bounds that the strategies are held to: four players, default settings. Interpolation is what predict
+// shows of the others.
+var Gates = []Gate{
+	{"lockstep", "P3", DisplayMs, 210},
+	{"lockstep", "P3", StallPercent, 0.1},
+	{"lockstep", "P5", DisplayMs, 400},
+	{"lockstep", "P5", StallPercent, 0.5},
+	{"lockstep", "P7", DesyncCount, 0},
+	{"verify", "P3", BeyondRTTTicks, 1.5},
+	{"verify", "P3", CorrectionRate, 0},
+	{"verify", "P5", BeyondRTTTicks, 1.5},
+	{"verify", "P5", CorrectionRate, 0},
+	{"verify", "P7", CorrectionRate, 0},
+	{"predict", "P3", DisplayTicks, 0},
+	{"predict", "P3", CorrectionRate, 2},
+	{"predict", "P3", OthersCorrection, 0},
+	{"predict", "P5", CorrectionRate, 10},
+	{"predict", "P5", CorrectionSize, 0.5},
+	{"predict", "P7", SnapRate, 2},
+	{"predict", "P3", RemoteAgeMs, 210},
+	{"predict", "P3", FreezeRate, 0.2},
+	{"predict", "P5", RemoteAgeMs, 380},
+	{"predict", "P5", FreezeRate, 0.3},
+	{"predict", "P7", FreezeRate, 3},
+	{"reckon", "P3", ErrorSeconds, 0.25},
+	{"reckon", "P5", ErrorSeconds, 0.45},
+	{"reckon", "P7", ErrorSeconds, 1},
+	{"reckon", "P7", SnapRate, 1},
+	{"relay", "P3", DisplayTicks, 0},
+	{"relay", "P3", WindowTicks, 9},
+	{"relay", "P3", StallPercent, 0},
+	{"relay", "P5", WindowTicks, 26},
+	{"relay", "P5", StallPercent, 0.2},
+	{"relay", "P7", DesyncCount, 0},
+}
+
+// Miss is a gate that is known not to be met.
+type Miss struct {
+	Gate   int // in Gates
+	Best   float64
+	Reason string
+}
+
+// Misses are the gates that cannot be met, with the best value that was measured of them and why it is no better.
+var Misses = []Miss{}
+
+// Verdict is what became of a gate.
+type Verdict struct {
+	Gate
+	Value float64 `json:"value"`
+	Met   bool    `json:"met"`
+	// Known says why a gate that is not met is not expected to be; nil: it is expected to be.
+	Known *Miss `json:"known,omitempty"`
+}
+
+// Judge holds a report against the gates that its results belong to. tickRate is the game's.
+func Judge(r *Report, tickRate int) (list []Verdict) {
+	for i, g := range Gates {
+		for n := range r.Results {
+			of := &r.Results[n]
+			if of.Strategy != g.Strategy || of.Profile != g.Profile || of.Failed != "" {
+				continue
+			}
+			value, ok := g.Measure.value(of, tickRate)
+			if !ok {
+				continue
+			}
+			v := Verdict{Gate: g, Value: value, Met: value <= g.Most+rounding}
+			for k := range Misses {
+				if Misses[k].Gate == i {
+					v.Known = &Misses[k]
+				}
+			}
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// rounding is what sums and quotients may be off.
+const rounding = 1e-9

@@ -1,0 +1,160 @@
+package lab
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// Run plays a match by each strategy on each profile and returns what was measured. An error of a match, such as a client
+// that never came into it, is in its Result. After ErrStopped the report holds what was finished until then.
+func Run(c Config) (Report, error) {
+	c, err := c.withDefaults()
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{Game: c.Game.Name, Players: c.Players, Seconds: c.For.Seconds(), Seed: c.Seed, Script: "bots"}
+	script := c.Script
+	if !c.Bots {
+		report.Script = "script"
+		if script == nil {
+			if script, err = Record(c.Game, c.Players, c.Seed); err != nil {
+				return report, err
+			}
+		}
+	}
+	w := &work{config: &c, script: script}
+	for _, s := range c.Strategies {
+		for _, p := range c.Profiles {
+			w.cells = append(w.cells, cell{strategy: s, profile: p})
+		}
+	}
+	w.do()
+	for i := range w.cells {
+		if w.cells[i].done {
+			report.Results = append(report.Results, w.cells[i].result)
+		}
+	}
+	return report, w.err
+}
+
+// work is all matches of a Run, and how far it is. Its workers share it under the mutex.
+type work struct {
+	config *Config
+	script *Script
+
+	mu     sync.Mutex
+	cells  []cell
+	next   int // of cells, the first that nobody has taken
+	played time.Duration
+	err    error
+}
+
+// cell is one match of the table.
+type cell struct {
+	strategy systems.Strategy
+	profile  simnet.Profile
+	result   Result
+	done     bool
+}
+
+func (w *work) do() {
+	var workers sync.WaitGroup
+	for range min(w.config.Jobs, len(w.cells)) {
+		workers.Go(func() {
+			for c := w.take(); c != nil; c = w.take() {
+				w.play(c)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// take returns the next match, nil if there is none.
+func (w *work) take() *cell {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.next == len(w.cells) || w.err != nil {
+		return nil
+	}
+	w.next++
+	return &w.cells[w.next-1]
+}
+
+// play plays one match.
+func (w *work) play(c *cell) {
+	r := Result{Strategy: c.strategy.Name, Profile: c.profile.Name, Title: c.profile.Title, Predicts: c.strategy.Predicts, Exact: c.strategy.Needs.Exact}
+	clock := w.config.Clock
+	if clock == nil {
+		clock = func() time.Duration { return 0 }
+	}
+	begin, played := clock(), time.Duration(0)
+	step := func(d time.Duration) error {
+		played += d
+		return w.passed(min(d, w.perCell()-min(played-d, w.perCell())))
+	}
+	m, err := newMatch(w.config, c.strategy, c.profile, w.script)
+	if err == nil {
+		err = m.play(step)
+	}
+	if took := clock() - begin; took > 0 {
+		r.Factor = played.Seconds() / took.Seconds()
+	}
+	switch {
+	case errors.Is(err, ErrStopped):
+		w.fail(err)
+		return
+	case err != nil:
+		r.Failed = err.Error()
+	default:
+		m.report(&r)
+	}
+	w.finish(c, r, played)
+}
+
+// perCell is what a match is expected to take, in virtual time.
+func (w *work) perCell() time.Duration {
+	return w.config.For + w.config.Settle + time.Duration((ahead+1)*float64(time.Second)) + time.Second
+}
+
+// passed notes that virtual time went by in a match.
+func (w *work) passed(d time.Duration) error {
+	if w.config.Stop != nil && w.config.Stop() {
+		return ErrStopped
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return ErrStopped
+	}
+	w.played += d
+	w.progress()
+	return nil
+}
+
+func (w *work) progress() {
+	if w.config.Progress != nil {
+		w.config.Progress(w.played.Seconds() / w.perCell().Seconds() / float64(len(w.cells)))
+	}
+}
+
+func (w *work) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
+}
+
+// finish notes the result of a match that took so much virtual time.
+func (w *work) finish(c *cell, r Result, played time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.result, c.done = r, true
+	w.played += w.perCell() - min(played, w.perCell())
+	w.progress()
+	if w.config.Finished != nil {
+		w.config.Finished(r)
+	}
+}

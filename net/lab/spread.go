@@ -1,0 +1,78 @@
+package lab
+
+import (
+	"math"
+	"slices"
+)
+
+// Spread says how values are spread. All are 0 if there were none.
+type Spread struct {
+	N    int     `json:"n"` // how many there were
+	P50  float64 `json:"p50"`
+	P95  float64 `json:"p95"`
+	P99  float64 `json:"p99"`
+	Mean float64 `json:"mean"`
+	Max  float64 `json:"max"`
+}
+
+// spreadOf sorts the values.
+func spreadOf(values []float64) (s Spread) {
+	if s.N = len(values); s.N == 0 {
+		return s
+	}
+	slices.Sort(values)
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	s.Mean, s.Max = sum/float64(s.N), values[s.N-1]
+	s.P50, s.P95, s.P99 = quantile(values, 0.5), quantile(values, 0.95), quantile(values, 0.99)
+	return s
+}
+
+// quantile returns the smallest of the sorted values that a share of them does not exceed.
+func quantile(sorted []float64, share float64) float64 {
+	return sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)]
+}
+
+// Error says how far off something is: the root of the mean square, and the 99th percentile.
+type Error struct {
+	N   int     `json:"n"`
+	RMS float64 `json:"rms"`
+	P99 float64 `json:"p99"`
+}
+
+func errorOf(values []float64) Error {
+	sum := 0.0
+	for _, v := range values {
+		sum += v * v
+	}
+	return Error{N: len(values), RMS: math.Sqrt(sum / float64(max(len(values), 1))), P99: spreadOf(values).P99}
+}
+
+// deviation returns the standard deviation of values as a share of their mean.
+func deviation(values []float64) float64 {
+	mean := spreadOf(values).Mean
+	if mean == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(sum/float64(len(values))) / mean
+}
+
+// slope returns by how much values rise from one to the next, by least squares.
+func slope(values []float64) float64 {
+	n := float64(len(values))
+	if n < 2 {
+		return 0
+	}
+	var x, y, xx, xy float64
+	for i, v := range values {
+		f := float64(i)
+		x, y, xx, xy = x+f, y+v, xx+f*f, xy+f*v
+	}
+	return (n*xy - x*y) / (n*xx - x*x)
+}
