@@ -37,6 +37,7 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	c := &Changes{schema: s, specials: make([]track, s.specials())}
+	c.entities.bound = trackedScalars
 	c.writer.encoder = encoder{schema: s, models: newModels(s)}
 	c.writer.visit = c.writer.hear
 	return c, nil
@@ -67,7 +68,10 @@ func (c *Changes) Observe(w *ecs.World) {
 			c.entities.drop(row)
 			continue
 		}
-		c.push(c.entities.begin(e, set, len(values)))
+		t := c.entities.begin(e, set, len(values))
+		if !t.has(values) {
+			c.entities.push(t, c.tick, values, history)
+		}
 	}
 	c.values = append(c.values[:0], uint64(now.Players()))
 	c.special(0)
@@ -79,22 +83,15 @@ func (c *Changes) Observe(w *ecs.World) {
 	}
 }
 
+// special takes note of the values at hand, those of a special.
 func (c *Changes) special(i int) {
 	t := &c.specials[i]
 	if t.count == 0 {
 		t.begin(ecs.Entity{}, 0, len(c.values))
 	}
-	c.push(t)
-}
-
-// push adds the values at hand, if they are new.
-func (c *Changes) push(t *track) {
-	if t.count > 0 {
-		if _, last := t.newest(); slices.Equal(last, c.values) {
-			return
-		}
+	if !t.has(c.values) {
+		t.push(c.tick, c.values, history)
 	}
-	t.push(c.tick, c.values, history)
 }
 
 // Tick returns the last tick that was observed.

@@ -57,6 +57,7 @@ func NewReceiver(w *ecs.World) (*Receiver, error) {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	r := &Receiver{world: w, states: make([]replica, heldStates)}
+	r.held.entities.bound = trackedScalars
 	r.held.specials = make([]track, s.specials())
 	r.decoder = decoder{schema: s, models: newModels(s)}
 	return r, nil
@@ -75,7 +76,7 @@ func (r *Receiver) Load() {
 	s.state.Entities(func(e ecs.Entity) bool {
 		var set ecs.ComponentSet
 		e, set, values = s.state.AppendScalars(values[:0], e.Row)
-		r.held.entities.begin(e, set, len(values)).push(r.Tick(), values, heldValues)
+		r.held.entities.push(r.held.entities.begin(e, set, len(values)), r.Tick(), values, heldValues)
 		return true
 	})
 	for i := range r.held.specials {
@@ -135,7 +136,7 @@ func (r *Receiver) Receive(body []byte) error {
 func (r *Receiver) apply(tick ecs.Tick) error {
 	w, d := r.world, &r.decoder
 	newest := &r.newest().state
-	if r.held.entities.size()+len(d.elements) > heldEntities {
+	if r.held.entities.size()+len(d.elements) > heldEntities || !r.held.entities.room(len(d.values)) {
 		return ErrValues
 	}
 	w.Restore(newest)
@@ -177,7 +178,7 @@ func (r *Receiver) keep(tick ecs.Tick, complete bool) {
 			r.held.entities.drop(x.place)
 			r.stats.Gone++
 		case listEntities:
-			r.held.entities.begin(x.entity, x.set, len(values)).push(tick, values, heldValues)
+			r.held.entities.push(r.held.entities.begin(x.entity, x.set, len(values)), tick, values, heldValues)
 			r.stats.Updates++
 		default:
 			r.held.specials[x.place].push(tick, values, heldValues)

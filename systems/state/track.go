@@ -1,6 +1,10 @@
 package state
 
-import "tendon/ecs"
+import (
+	"slices"
+
+	"tendon/ecs"
+)
 
 // track holds the last values of one thing, an entity or a resource, each with the tick from which it had them. They
 // are all of one entity with one set of components: where either changes, the track begins anew.
@@ -68,6 +72,15 @@ func (t *track) newest() (since ecs.Tick, values []uint64) {
 	return t.tick(t.count - 1), t.value(t.count - 1)
 }
 
+// has reports whether these are the newest values.
+func (t *track) has(values []uint64) bool {
+	if t.count == 0 {
+		return false
+	}
+	_, newest := t.newest()
+	return slices.Equal(newest, values)
+}
+
 // before returns how many of the values are of ticks up to f.
 func (t *track) before(f ecs.Tick) int {
 	if t.count > 0 && t.tick(t.count-1) <= f {
@@ -107,6 +120,24 @@ type tracks struct {
 	index index
 	all   []track // those of free rows are empty
 	free  []int32
+	bound int // scalars that there may be memory for
+	total int // scalars that there is memory for
+}
+
+// trackedScalars bounds the memory of tracks: 128 MiB.
+const trackedScalars = 16 << 20
+
+// room reports whether there is memory for entities of so many scalars in all.
+func (t *tracks) room(scalars int) bool { return t.total+minSlots*scalars <= t.bound }
+
+// push adds values to one of the tracks. Where memory is short it keeps no more of them than before.
+func (t *tracks) push(tr *track, tick ecs.Tick, values []uint64, most int) {
+	if tr.count >= minSlots && t.total > t.bound/2 {
+		most = min(most, len(tr.ticks))
+	}
+	before := len(tr.values)
+	tr.push(tick, values, most)
+	t.total += len(tr.values) - before
 }
 
 // at returns the track of a row, nil for none.
@@ -131,7 +162,9 @@ func (t *tracks) begin(e ecs.Entity, set ecs.ComponentSet, width int) *track {
 	}
 	tr := &t.all[i]
 	if tr.entity != e || tr.set != set || tr.count == 0 {
+		t.total -= len(tr.values)
 		tr.begin(e, set, width)
+		t.total += len(tr.values)
 	}
 	return tr
 }
@@ -139,7 +172,12 @@ func (t *tracks) begin(e ecs.Entity, set ecs.ComponentSet, width int) *track {
 // drop forgets a row.
 func (t *tracks) drop(row uint32) {
 	if i := t.index.at(row); i >= 0 {
-		t.all[i].entity, t.all[i].count = ecs.Entity{}, 0
+		tr := &t.all[i]
+		tr.entity, tr.count = ecs.Entity{}, 0
+		if t.total > t.bound/2 {
+			t.total -= len(tr.values)
+			*tr = track{}
+		}
 		t.index.put(row, -1)
 		t.free = append(t.free, int32(i))
 	}
@@ -148,13 +186,4 @@ func (t *tracks) drop(row uint32) {
 // size returns how many rows have a track.
 func (t *tracks) size() int { return len(t.all) - len(t.free) }
 
-func (t *tracks) clear() {
-	t.index.clear()
-	for i := range t.all {
-		t.all[i].entity, t.all[i].count = ecs.Entity{}, 0
-	}
-	t.free = t.free[:0]
-	for i := range t.all {
-		t.free = append(t.free, int32(len(t.all)-1-i))
-	}
-}
+func (t *tracks) clear() { *t = tracks{bound: t.bound} }
