@@ -100,17 +100,6 @@ func (c *Changes) Tick() ecs.Tick { return c.tick }
 // State returns the state that was last observed. It is valid until the next Observe.
 func (c *Changes) State() *ecs.Snapshot { return &c.states[c.turn] }
 
-// Changed returns the last observed tick in which something of e changed, its birth included; ok is false if e is not
-// in the state.
-func (c *Changes) Changed(e ecs.Entity) (since ecs.Tick, ok bool) {
-	t := c.entities.at(e.Row)
-	if t == nil || t.entity != e {
-		return 0, false
-	}
-	since, _ = t.newest()
-	return since, true
-}
-
 // All calls f for every entity, each with priority 1, until f returns false: the interest of one who hears of all.
 func (c *Changes) All(f func(e ecs.Entity, priority float32) bool) {
 	for i := range c.entities.all {

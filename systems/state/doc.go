@@ -22,6 +22,9 @@
 // has said that they are held. A client that has other ones nevertheless says so, and is sent them whole. Bodies that
 // were overtaken are passed over. The first state comes as an image: [Sender.Open], [Receiver.Load].
 //
+// Things that go on evenly take next to nothing: what is coded is the difference from the course that two held values
+// give, where that is nearer than the last value.
+//
 // The package does not say who hears of what: that is the interest which Append is handed. It carries what
 // [ecs.Snapshot.AppendScalars] takes apart: components, resources and the set of players, but no inputs, events and no
 // random source. A replica equals the server's state in fields that are exact or rounded to a step; declare steps, since
@@ -29,7 +32,7 @@
 //
 // # Tasks
 //
-//   - find out what changed, once for all clients: [NewChanges], [Changes.Observe], [Changes.Changed]
+//   - find out what changed, once for all clients: [NewChanges], [Changes.Observe], [Changes.State]
 //   - tell a client: [NewSender], [Sender.Open], [Sender.Append], [Sender.Acked]
 //   - tell it everything: [Changes.All]
 //   - follow: [NewReceiver], [Receiver.Load], [Receiver.Receive], [Receiver.Ack]

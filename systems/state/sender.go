@@ -180,20 +180,6 @@ const minBody = 64
 // Stats returns what was counted.
 func (s *Sender) Stats() SenderStats { return s.stats }
 
-// Due reports whether a body that is written now would bring e if there were room for it: it differs from what the
-// client holds and will hold.
-func (s *Sender) Due(e ecs.Entity) bool {
-	since, ok := s.changes.Changed(e)
-	if !ok {
-		return false
-	}
-	i := s.index.at(e.Row)
-	if i < 0 || s.items[i].entity != e || s.items[i].phase != wanted {
-		return true
-	}
-	return s.state(&s.items[i], since) == isDue
-}
-
 // need is what has to be done about an item.
 type need uint8
 
