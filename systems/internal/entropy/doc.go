@@ -13,5 +13,5 @@
 //
 // The decoder never reads past its bytes, never allocates and never panics on what they say. Damaged bytes decode to
 // something; [Decoder.Close] says whether a code has the length that its values have. How many values there may be is
-// for the caller to bound: a likely one takes less than an eightieth of a bit.
+// for the caller to bound: a likely one takes about a two-hundredth of a bit.
 package entropy

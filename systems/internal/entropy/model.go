@@ -6,12 +6,12 @@ import "math/bits"
 // even odds. The upper 12 bits are the probability in 4096ths, less 2048; the lower 4 count bits up to slowest.
 type Model uint16
 
-// The probability moves by 1/2 of the way at the first bit, by 1/4 at the second, and so on down to 1/32: near the mean
-// of what was seen at first, and later that of about the last 32.
+// The probability moves by 1/2 of the way at the first bit, by 1/4 at the second, and so on down to 1/16: near the mean
+// of what was seen at first, and later that of about the last 16, since codes are short.
 const (
 	probabilityBits = 12
 	even            = 1 << (probabilityBits - 1)
-	slowest         = 5
+	slowest         = 4
 )
 
 // odds returns the probability of a set bit in (0, 4096).
