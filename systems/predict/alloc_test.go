@@ -51,7 +51,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 			in.Fire, r.press[seat].Fire = r.press[seat].Fire, false
 			c.SetInput(padInput.Pack(in))
 			c.Frame(r.now())
-			c.Send(r.now(), uplink{r, seat})
+			c.Send(r.now(), r.outs[seat])
 			c.Effects(ignore)
 			c.Present(views[seat], r.now())
 		}

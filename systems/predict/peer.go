@@ -2,6 +2,7 @@ package predict
 
 import (
 	"fmt"
+	"iter"
 
 	"tendon/ecs"
 	"tendon/net/wire"
@@ -20,6 +21,7 @@ type peer struct {
 	slot     uint64       // of the last snapshot, in intervals between two
 	acked    ecs.Tick     // the newest state that it says it holds
 	rtt      systems.Time // from a state to the first word of it, smoothed
+	hears    iter.Seq2[ecs.Entity, float32]
 	delay    systems.Time // by how much it says that it shows others later
 	stats    systems.PeerStats
 	flaw     flaw
@@ -99,6 +101,9 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 	}
 	held, _ := s.ring.At(have)
 	p.sender.Open(seatNumber, held)
+	if p.hears = s.everything; s.hearers != nil && seatNumber >= 0 {
+		p.hears = s.hearers.of(int(id), seatNumber)
+	}
 	p.open, p.seat, p.told, p.heard, p.slot, p.acked, p.flaw = true, seatNumber, have, 0, 0, have, sound
 	p.stats.Acked = have
 }
@@ -158,7 +163,7 @@ func (s *Server) sendSnapshot(id systems.Peer, p *peer, out systems.Outbox) {
 	}
 	w := wire.NewWriter(s.scratch.message[:0], headBytes)
 	head.append(&w)
-	s.scratch.message = p.sender.Append(w.Bytes(), systems.MaxDatagram-w.Len(), s.everything)
+	s.scratch.message = p.sender.Append(w.Bytes(), systems.MaxDatagram-w.Len(), p.hears)
 	out.Send(id, systems.Datagram, s.scratch.message)
 }
 

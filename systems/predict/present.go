@@ -64,9 +64,9 @@ func (p *picture) play(v *ecs.View, t *track, playing float64) {
 
 // fade shows what was put right beside where it is, less from time to time.
 func (p *picture) fade(v *ecs.View, since systems.Time) {
-	kept := p.offsets[:0]
+	kept, seconds := p.offsets[:0], float64(since)/float64(systems.Second)
 	for _, o := range p.offsets {
-		o.offset.Fade(float64(since)/float64(systems.Second), o.speed)
+		o.offset.Fade(seconds, o.speed*seconds)
 		if value := o.offset.Value(); value != (interp.Vec{}) {
 			v.Shift(o.entity, value.Fixed())
 			kept = append(kept, o)

@@ -23,6 +23,7 @@ type rig struct {
 	downs    []lane
 	pads     []pad
 	press    []pad // for one frame
+	outs     []systems.Outbox
 	lose     func(toClient bool, seat int, message []byte) bool
 	route    func(toClient bool, message []byte) (later []int) // by how many ticks each copy of a message is late; nil: one, in time
 	effects  [][]systems.Effect
@@ -99,6 +100,9 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 	r.server = half.(*Server)
 	for seat := range players {
 		r.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, r)
+	}
+	for seat := range players {
+		r.outs = append(r.outs, uplink{r, seat})
 	}
 	for range up + down + 8 {
 		r.tick++
@@ -186,7 +190,7 @@ func (r *rig) frame(seat int) {
 	}
 	c.SetInput(padInput.Pack(in))
 	c.Frame(r.now())
-	c.Send(r.now(), uplink{r, seat})
+	c.Send(r.now(), r.outs[seat])
 	c.Effects(func(e systems.Effect) { r.effects[seat] = append(r.effects[seat], e) })
 }
 

@@ -24,6 +24,7 @@ type Server struct {
 	events  [][]byte // of tick f in slot f % len
 	changes *state.Changes
 	judge   *lagcomp.Judge // nil: all is judged as it is
+	hearers *audience      // nil: everybody hears of everything
 	seats   []seat
 	peers   []peer
 	inputs  []ecs.InputBytes // used in tick done
@@ -74,8 +75,14 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		return nil, fmt.Errorf("predict: %w", err)
 	}
 	s.everything = s.changes.All
-	s.ring.Save(s.world)
+	first := s.ring.Save(s.world)
 	s.changes.Observe(s.world)
+	if limits.Interest > 0 {
+		if s.hearers, err = newAudience(limits.Interest, game.TickRate); err != nil {
+			return nil, fmt.Errorf("predict: Config.Interest: %w", err)
+		}
+		s.hearers.follow(first, s.peers)
+	}
 	if limits.MaxView > 0 {
 		s.world.SetPast(s.ring.At)
 		s.judge, err = lagcomp.NewJudge(lagcomp.Config{TickRate: game.TickRate, Cap: limits.MaxView, Past: s.ring.At})
@@ -190,6 +197,9 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	s.enter(ecs.SectionSave)
 	state := s.ring.Save(s.world)
 	s.changes.Observe(s.world)
+	if s.hearers != nil {
+		s.hearers.follow(state, s.peers)
+	}
 	s.leave(ecs.SectionSave)
 	if s.config.Taken != nil {
 		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})

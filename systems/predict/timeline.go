@@ -34,6 +34,7 @@ func (c *Client) Switch(e ecs.Entity, to systems.Timeline, blend systems.Time) e
 	at = at.Add(p.shiftOf(e))
 	p.assign(e, to)
 	if from == systems.Predicted || to == systems.Predicted {
+		p.retrace(e)
 		c.repredict(p.last)
 	}
 	p.unshift(e)
@@ -76,6 +77,27 @@ func (p *picture) assign(e ecs.Entity, to systems.Timeline) {
 	} else {
 		p.client.own.Remove(e.Row)
 	}
+}
+
+// retrace makes the track of an entity that was predicted up to now from the states that are kept.
+func (p *picture) retrace(e ecs.Entity) {
+	if i, known := p.byRow[e.Row]; known {
+		p.release(i)
+	}
+	c := p.client
+	playing := p.playback.Tick()
+	oldest, ok := c.replicas.Floor(ecs.Tick(max(playing, 0)))
+	if !ok {
+		return
+	}
+	t := p.take(e)
+	for f := oldest.Tick(); f <= c.confirmed; f++ {
+		if s, ok := c.replicas.At(f); ok && ecs.ExistsAt(s, e) {
+			t.put(s, playing)
+		}
+	}
+	p.byRow[e.Row] = len(p.tracks)
+	p.tracks = append(p.tracks, t)
 }
 
 // restore puts switched entity i back on its owner's timeline.

@@ -1,0 +1,75 @@
+package predict
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// Who is bounded by a radius hears of what is near, of what is his own wherever it is, and of what is nowhere; of nothing
+// else, so that it cannot leak. What he heard of is forgotten a second after it was left behind, and comes back whole.
+func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
+	rules := newRules(exactBody)
+	game := rules.game(60)
+	var nowhere ecs.Entity
+	game.Setup = func(w *ecs.World) { nowhere = w.Spawn(ecs.OwnedByWorld, hpComp) }
+	r := newRig(t, game, 2, 4, 4, Config{Interest: fixed.FromInt(30)}, systems.ClientConfig{})
+	c := r.clients[0]
+	hers, his := figure(r.server.world, 0), figure(r.server.world, 1)
+	holds := func(e ecs.Entity) bool {
+		s, _ := c.Replica()
+		return ecs.ExistsAt(s, e)
+	}
+	if !holds(hers) || !holds(his) || !holds(nowhere) {
+		t.Fatalf("holds own %v, near %v, nowhere %v", holds(hers), holds(his), holds(nowhere))
+	}
+	r.pads[1].DX = 1
+	r.run(36) // he is 36 units away, within 1.25 times the radius
+	r.pads[1].DX = 0
+	r.run(100)
+	if !holds(his) {
+		t.Error("who is at the border was forgotten")
+	}
+	r.pads[1].DX = 1
+	r.run(10)
+	r.pads[1].DX = 0
+	r.run(90)
+	if holds(his) || c.world.Exists(his) || !holds(hers) || !holds(nowhere) {
+		t.Errorf("beyond the border: holds him %v, own %v, nowhere %v", holds(his), holds(hers), holds(nowhere))
+	}
+	if _, complete := c.Replica(); !complete {
+		t.Error("who hears of little does not know that it is all")
+	}
+	// What is his own he hears of wherever it is.
+	if other, _ := r.clients[1].Replica(); !ecs.ExistsAt(other, his) || ecs.ExistsAt(other, hers) {
+		t.Error("the other one holds the wrong figures")
+	}
+	r.press[1].Fire = true // unheard
+	r.run(12)
+	heard := 0
+	s, _ := c.Replica()
+	for e := range s.Entities {
+		if e.Owner() == ecs.OwnedBy(1) {
+			heard++
+		}
+	}
+	if heard > 0 {
+		t.Errorf("%d entities leaked", heard)
+	}
+	r.pads[1].DX = -1
+	r.run(30)
+	r.pads[1].DX = 0
+	r.run(20)
+	if x := r.xIn(c.world, 1); !holds(his) || x != r.xIn(r.server.world, 1) {
+		t.Errorf("who came back is held: %v, at %v", holds(his), x)
+	}
+	for range 3 { // slots are used again
+		r.press[1].Fire = true
+		r.run(60)
+	}
+	if n := len(r.server.hearers.slots); n > 8 {
+		t.Errorf("%d slots for 5 entities at most", n)
+	}
+}

@@ -1,0 +1,211 @@
+package predict
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/net/simnet"
+	"tendon/systems"
+	"tendon/systems/interp"
+)
+
+// shownAt returns where a view shows an entity.
+func shownAt(v *ecs.View, e ecs.Entity) (at interp.Vec, ok bool) {
+	for shown, m := range v.Motions {
+		if shown == e {
+			return interp.VecOf(m.Pos), true
+		}
+	}
+	return at, false
+}
+
+// Others are shown in an even motion, though states come twenty times a second over a bad link, and the moment that is
+// declared with an input is the one that was shown: what a server looks up there is where the player saw it.
+func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
+	m := newMatch(t, slow(newRules(exactBody)).game(60), 4, Config{})
+	m.join(profile(t, "P1"), simnet.Clock{}, systems.ClientConfig{}, 60, func(*player, int) pad { return pad{DX: 1} })
+	watcher := m.join(profile(t, "P5"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, idle)
+	var last interp.Vec
+	var stamp ecs.ViewStamp
+	worst, off, back, frames, declared := 0.0, 0.0, 0, 0, 0
+	watcher.onFrame = func(p *player) {
+		e := figure(p.view.Sim, 0)
+		at, ok := shownAt(p.view, e)
+		if ok && m.net.Now() > 6*time.Second && last.X > 0 {
+			frames++
+			step := (at.X - last.X) / 0.1
+			worst = max(worst, math.Abs(step-1))
+			if at.X < last.X {
+				back++
+			}
+			if stamp = p.picture.seen(); stamp.Tick > 0 {
+				from, ok := m.states.At(stamp.Tick)
+				to, ok2 := m.states.At(stamp.Tick + 1)
+				if ok && ok2 {
+					declared++
+					x := xAt(from, e) + (xAt(to, e)-xAt(from, e))*float64(stamp.Part)/partUnit
+					off = max(off, math.Abs(x-at.X))
+				}
+			}
+		}
+		last = at
+	}
+	m.net.RunUntil(8*time.Second + soakTime())
+	if frames < 300 || back > 0 || worst > 0.1 {
+		t.Errorf("%d frames, %d of them backward, the worst step %v of its speed off", frames, back, worst)
+	}
+	if declared < 300 || off > 0.002 {
+		t.Errorf("the declared moment shows the other %v away from where it was seen, in %d frames", off, declared)
+	}
+	if age := float64(m.server.done) - watcher.picture.playback.Tick(); age < 8 || age > 40 {
+		t.Errorf("others are shown %v ticks late", age)
+	}
+}
+
+// The view that the server enters for a tick is the one that the player declared for it, and the game can ask for it.
+func TestTheServerJudgesByTheDeclaredView(t *testing.T) {
+	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 2, 2, Config{}, systems.ClientConfig{})
+	r.pads[1].DX = 1
+	r.run(60)
+	c := r.clients[0]
+	his := figure(r.server.world, 1)
+	seen, asked, worst := 0, 0, 0.0
+	hooks[r.server.world] = func(w *ecs.World) {
+		asked++
+		v, ok := w.ViewOf(0)
+		e, given := c.pending.given(w.Tick())
+		if !ok || !given {
+			return
+		}
+		seen++
+		worst = max(worst, math.Abs(float64(parts(v)-parts(e.view))))
+		now, _ := exactBody.Read(w, his)
+		then, _ := exactBody.Seen(w, 0, his)
+		if age := (now.Pos.X - then.Pos.X).Float() / 0.1; math.Abs(age-float64(w.Tick())+float64(parts(v))/partUnit) > 0.02 {
+			t.Errorf("tick %d, view %v: seen %v ticks ago", w.Tick(), v, age)
+		}
+	}
+	r.run(60)
+	if asked != 60 || seen < 55 || worst > 0 {
+		t.Errorf("%d of %d ticks had a view, the worst off by %v parts", seen, asked, worst)
+	}
+}
+
+// LC-06 as it reaches a server: whatever stamp is declared, what is judged lies within the cap and the tolerance.
+func TestForgedViewsAreBounded(t *testing.T) {
+	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
+	rng := ecs.NewRand(3)
+	bad, entered := 0, 0
+	hooks[r.server.world] = func(w *ecs.World) {
+		if v, ok := w.ViewOf(0); ok {
+			entered++
+			if v.Tick >= w.Tick() || w.Tick()-v.Tick > 16 { // 250 ms are 15 ticks
+				bad++
+			}
+		}
+	}
+	for range 300 {
+		c := r.clients[0]
+		r.step()
+		s := &c.pending.slots[c.pending.last()%maxPending]
+		switch rng.IntN(4) {
+		case 0:
+			s.view.Tick += 60
+		case 1:
+			s.view.Tick -= min(60, s.view.Tick)
+		case 2:
+			s.view = ecs.ViewStamp{Tick: ecs.Tick(rng.Uint64() >> 33), Part: 255}
+		}
+	}
+	if bad > 0 || entered < 100 {
+		t.Errorf("%d of %d views were out of bounds", bad, entered)
+	}
+}
+
+// Where it is switched off, nobody declares anything and nothing is judged but as it is.
+func TestWithoutMaxViewNothingIsSeenLate(t *testing.T) {
+	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 4, 4, Config{MaxView: -1}, systems.ClientConfig{})
+	hooks[r.server.world] = func(w *ecs.World) {
+		if _, ok := w.ViewOf(0); ok {
+			t.Error("a view was entered")
+		}
+	}
+	r.run(60)
+}
+
+// An entity goes to another timeline and back without a jump, and comes back to its owner's when it is gone.
+func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
+	rules := slow(newRules(exactBody))
+	game := rules.game(60)
+	var cart ecs.Entity
+	game.Setup = func(w *ecs.World) {
+		cart = w.Spawn(ecs.OwnedByWorld, exactBody, rockets)
+		exactBody.Put(w, cart, body{Vel: fixed.Vec3{X: fixed.FromInt(6)}})
+		rockets.Put(w, cart, rocket{Left: 600})
+	}
+	r := newRig(t, game, 1, 6, 6, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	view, err := ecs.NewView(game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := func() float64 {
+		r.step()
+		c.Present(view, r.now())
+		at, ok := shownAt(view, cart)
+		if !ok {
+			t.Fatal("the cart is not shown")
+		}
+		return at.X
+	}
+	truth := func() float64 {
+		m, _ := exactBody.Read(r.server.world, cart)
+		return m.Pos.X.Float()
+	}
+	last := frame()
+	for range 30 {
+		last = frame()
+	}
+	for _, step := range []struct {
+		to          systems.Timeline
+		least, most float64 // where it is shown in the end, before or after where the server has it, in ticks
+	}{
+		{systems.Predicted, 4, 8}, {systems.Interpolated, -18, -10}, {systems.Confirmed, -10, -5}, {systems.Reckoned, 3, 8}, {systems.Predicted, 4, 8}, {systems.Interpolated, -18, -10},
+	} {
+		if err := c.Switch(cart, step.to, systems.Second/2); err != nil {
+			t.Fatal(err)
+		}
+		if c.Timeline(cart) != step.to {
+			t.Fatalf("on the %v timeline", c.Timeline(cart))
+		}
+		for k := range 60 {
+			x := frame()
+			if step.to != systems.Confirmed && (x < last-0.12 || x > last+0.55) {
+				t.Errorf("%v: frame %d moved by %v", step.to, k, x-last)
+			}
+			last = x
+		}
+		if ahead := (last - truth()) / 0.1; ahead < step.least || ahead > step.most {
+			t.Errorf("%v: shown %v ticks ahead of the server", step.to, ahead)
+		}
+	}
+	if c.counts.Corrections > 0 {
+		t.Errorf("%+v", c.counts)
+	}
+	if err := c.Switch(cart, systems.Predicted, 0); err != nil {
+		t.Fatal(err)
+	}
+	for c.world.Exists(cart) {
+		r.step()
+	}
+	r.run(30)
+	if c.Timeline(cart) != systems.Interpolated || c.own.Has(cart.Row) || len(c.picture.switched) > 0 {
+		t.Error("who is gone is still on the timeline that it was switched to")
+	}
+	if c.Switch(cart, systems.Predicted, 0) == nil {
+		t.Error("who is gone was switched")
+	}
+}
