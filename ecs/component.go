@@ -53,6 +53,9 @@ func Components(list ...AnyComponent) []AnyComponent { return list }
 
 // NewComponent declares a component. The name stands in desync reports and in the layout's fingerprint. A type that
 // is not plain data is reported by NewWorld, with the field's name.
+//
+// A fixed.Num, a float, or an array, list or struct of nothing else may be tagged with a step, the grain that is worth
+// telling others of: `tendon:"step=1/512"`. It is a multiple of that whenever a tick is over, in resources too.
 func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
 	inner := donburi.NewComponentType[T]().SetName(name)
 	d := declare("component", name, reflect.TypeFor[T]())

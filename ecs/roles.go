@@ -15,7 +15,8 @@ type Roles[T any] struct {
 	Motion func(*T) Motion
 	// SetMotion stores position and velocity.
 	SetMotion func(*T, Motion)
-	// Quantise rounds a value to what the wire can carry; both sides apply it at the end of a tick.
+	// Quantise rounds a value to what the wire can carry: what it has rounded, it leaves alone. World.Step applies it to
+	// what was written, at the end of a tick, before fields are rounded to their steps.
 	Quantise func(*T)
 	// Tolerance is δ, the difference in position up to which a prediction counts as right, in world units. Zero: exact.
 	Tolerance fixed.Num
