@@ -6,6 +6,7 @@
 //	join       joins a server: in a window, as a bot, or without either
 //	play       serves, adds bots, and plays in a window
 //	bots       loads a server with rooms of bots
+//	lab        measures sync strategies against each other on simulated networks
 //	token      mints a connect token
 //	synctest   checks that the game is deterministic and survives every rewind
 //	matches    lists decided matches

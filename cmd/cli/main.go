@@ -51,6 +51,7 @@ type verbs struct {
 	Play     playVerb     `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
 	Bots     botsVerb     `cmd:"" help:"Load a server with rooms of bots."`
 	Token    tokenVerb    `cmd:"" help:"Mint a connect token."`
+	Lab      labVerb      `cmd:"" help:"Measure sync strategies against each other on simulated networks."`
 	SyncTest syncTestVerb `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
 	Matches  matchesVerb  `cmd:"" help:"List decided matches, beside a running server too."`
 	Replay   replayVerb   `cmd:"" help:"Play a recording again and check it tick by tick."`

@@ -31,7 +31,7 @@ func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientSt
 		if s.Empty() || s.Tick() != c.tick || !counts {
 			continue
 		}
-		if size := c.moved(s); size > 0 {
+		if size := c.moved(s); size > tiny {
 			c.sizes = append(c.sizes, size)
 			switch {
 			case resyncs > c.resyncs || now.Snaps > c.before.Snaps:

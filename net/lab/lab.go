@@ -97,7 +97,7 @@ func (w *work) play(c *cell) {
 		return w.passed(min(d, w.perCell()-min(played-d, w.perCell())))
 	}
 	m, err := newMatch(w.config, c.strategy, c.profile, w.script)
-	if err == nil {
+	if r.Refused = err != nil; !r.Refused {
 		err = m.play(step)
 	}
 	if took := clock() - begin; took > 0 {

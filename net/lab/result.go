@@ -20,6 +20,8 @@ type Result struct {
 	RTT      float64 `json:"rtt_ms"` // as the sessions measured it at the end, mean
 	// Failed says why nothing was measured; all else is then 0.
 	Failed string `json:"failed,omitempty"`
+	// Refused says that it failed before it began: the strategy does not take the game.
+	Refused bool `json:"refused,omitempty"`
 	// Predicts says that clients run ahead of what is final: see systems.Strategy.
 	Predicts bool `json:"predicts"`
 	// Exact says that every client's confirmed states must be the server's, and were compared.

@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/lab"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// labVerb measures sync strategies against each other.
+type labVerb struct {
+	Sync     string        `default:"all" help:"Strategies to measure, with commas between, or all."`
+	Net      string        `name:"net" default:"P0..P9" help:"Network profiles to measure them on, with commas between: P3, a title such as typical, P0..P5, or all."`
+	Players  int           `help:"How many clients play; 0: 4, or as many as the game takes."`
+	For      time.Duration `default:"60s" help:"How much virtual time is measured of each match."`
+	Settle   time.Duration `default:"5s" help:"How much of it goes by before, once all clients are in."`
+	Seed     uint64        `help:"Seed of networks, worlds and script; 0: chosen and printed."`
+	Bots     bool          `help:"Let the game's bots play on what their clients know, instead of by one script for all matches."`
+	Snap     float64       `default:"2" help:"The jump that counts as a snap, in world units."`
+	Jobs     int           `help:"How many matches are played side by side; 0: one per core. Costs are truest with 1."`
+	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
+	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
+}
+
+// Help explains the verb.
+func (labVerb) Help() string {
+	return `Every strategy plays the same inputs on every network profile, in a simulated network and in virtual time, as fast as
+the machine allows. What is said of the picture is measured in what clients show, 60 frames a second, against the states
+that the server computed. Times are in milliseconds, lengths in world units, rates those of one client. The same seed
+gives the same table, but for the costs in real time.
+
+The inputs are what the game's bots do among themselves, recorded beforehand; of a game without bots, noise. Ctrl-C ends
+it with the matches that are finished. The exit code is 1 if a state differed that must not, or if a match broke off.
+
+Examples:
+  lab
+  lab --sync relay,lockstep --net P3,P5 --for 20s
+  lab --net P0..P5 --out figures --markdown lab.md
+  lab --net bad --bots --json`
+}
+
+// Run measures.
+func (v *labVerb) Run(a *app) error {
+	c, err := v.config(a)
+	if err != nil {
+		return err
+	}
+	if v.Out != "" { // not after minutes of work
+		if err := os.MkdirAll(v.Out, 0o777); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	matches := len(c.Strategies) * len(c.Profiles)
+	a.say("seed %d: %d matches of %v", v.Seed, matches, v.For)
+	a.emit("start", fields{"seed": v.Seed, "matches": matches, "for_s": v.For.Seconds()})
+	seconds := float64(matches) * (c.For + c.Settle).Seconds()
+	progress, begin := newProgress(a, int(seconds)), time.Now()
+	c.Clock = func() time.Duration { return time.Since(begin) }
+	c.Progress = func(done float64) { progress.at(int(done * seconds)) }
+	c.Stop = func() bool { return a.ctx.Err() != nil }
+	c.Finished = func(r lab.Result) { a.emit("match", fields{"match": r}) }
+	report, err := lab.Run(c)
+	progress.done()
+	switch {
+	case errors.Is(err, lab.ErrStopped) && len(report.Results) == 0:
+		return errors.New("stopped before the first match was measured")
+	case err != nil && !errors.Is(err, lab.ErrStopped):
+		return err
+	}
+	return v.show(a, &report, matches, time.Since(begin))
+}
+
+// config returns what the flags describe.
+func (v *labVerb) config(a *app) (c lab.Config, err error) {
+	v.Seed = chooseSeed(v.Seed)
+	if v.Jobs == 0 {
+		v.Jobs = runtime.GOMAXPROCS(0)
+	}
+	c = lab.Config{Game: a.game, Players: v.Players, For: v.For, Settle: v.Settle, Seed: v.Seed, Bots: v.Bots, Snap: v.Snap, Jobs: v.Jobs}
+	if v.Settle == 0 {
+		c.Settle = -1
+	}
+	switch {
+	case v.Bots && a.game.Bot == nil:
+		return c, errors.New("--bots: the game has no Bot: leave --bots out, or set ecs.Game.Bot")
+	case v.Players < 0 || v.Players > a.game.MaxPlayers:
+		return c, fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.game.MaxPlayers)
+	case v.For < time.Second || v.For > time.Hour:
+		return c, fmt.Errorf("--for %v: give 1s to 1h", v.For)
+	case v.Settle < 0 || v.Settle > time.Hour:
+		return c, fmt.Errorf("--settle %v: give 0s to 1h", v.Settle)
+	case !(v.Snap > 0):
+		return c, fmt.Errorf("--snap %g: give a length above 0", v.Snap)
+	case v.Jobs < 1 || v.Jobs > 64:
+		return c, fmt.Errorf("--jobs %d: give 1 to 64, or 0", v.Jobs)
+	}
+	if c.Strategies, err = chosenStrategies(v.Sync); err != nil {
+		return c, err
+	}
+	c.Profiles, err = chosenProfiles(v.Net)
+	return c, err
+}
+
+// everything is what --sync and --net take for all that there are.
+const everything = "all"
+
+// chosenStrategies returns those that --sync names, in its order.
+func chosenStrategies(names string) (list []systems.Strategy, err error) {
+	if names == everything {
+		return strategies, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(strategies, func(s systems.Strategy) bool { return s.Name == strings.TrimSpace(name) })
+		if i < 0 {
+			known := everything
+			for _, s := range strategies {
+				known += " " + s.Name
+			}
+			return nil, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose of %s", names, name, known)
+		}
+		list = append(list, strategies[i])
+	}
+	return list, nil
+}
+
+// chosenProfiles returns those that --net names, in its order.
+func chosenProfiles(names string) (list []simnet.Profile, err error) {
+	standard := simnet.Profiles()
+	if names == everything {
+		return standard, nil
+	}
+	place := func(name string) (int, error) {
+		p, ok := simnet.ByName(strings.TrimSpace(name))
+		if !ok {
+			return 0, fmt.Errorf("--net %s: there is no profile %q: choose of P0 to P9, or all", names, name)
+		}
+		return slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name }), nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		first, last, isRange := strings.Cut(name, "..")
+		if !isRange {
+			last = first
+		}
+		from, err := place(first)
+		if err != nil {
+			return nil, err
+		}
+		to, err := place(last)
+		if err != nil {
+			return nil, err
+		}
+		if from > to {
+			return nil, fmt.Errorf("--net %s: %s ends before it begins", names, name)
+		}
+		list = append(list, standard[from:to+1]...)
+	}
+	return list, nil
+}
+
+// show tells, emits and writes a report.
+func (v *labVerb) show(a *app, r *lab.Report, matches int, took time.Duration) error {
+	verdicts := lab.Judge(r, a.game.TickRate)
+	tables := labTables(r, verdicts)
+	for _, t := range tables {
+		a.tell(t.Render() + "\n")
+	}
+	if err := v.write(a, r, verdicts); err != nil {
+		return err
+	}
+	return v.verdict(a, r, verdicts, matches, took)
+}
+
+// verdict says how it went: a failed check if a state differed or a match broke off.
+func (v *labVerb) verdict(a *app, r *lab.Report, verdicts []lab.Verdict, matches int, took time.Duration) error {
+	desyncs, measured, broken := uint64(0), 0, ""
+	for i := range r.Results {
+		x := &r.Results[i]
+		desyncs += x.Desyncs
+		switch {
+		case x.Failed == "":
+			measured++
+		case x.Refused:
+			a.say("%s does not take the game: %s", x.Strategy, x.Failed)
+		default:
+			broken = fmt.Sprintf("%s on %s: %s", x.Strategy, x.Profile, x.Failed)
+		}
+	}
+	factor := float64(measured) * r.Seconds / max(took.Seconds(), 1e-3)
+	a.emit("result", fields{"matches": matches, "measured": measured, "desyncs": desyncs, "gates": verdicts, "took_s": took.Seconds(), "factor_of_real_time": factor})
+	if len(r.Results) < matches {
+		a.say("stopped early: %d of %d matches were played", len(r.Results), matches)
+	}
+	switch {
+	case desyncs > 0:
+		return fmt.Errorf("%w: %d states differed from the server's, seed %d", errFailed, desyncs, v.Seed)
+	case broken != "":
+		return fmt.Errorf("%w: not every match could be measured, seed %d; %s", errFailed, v.Seed, broken)
+	}
+	a.say("%d matches measured in %v, %.0f times real time without what is not measured; seed %d", measured, took.Round(time.Millisecond), factor, v.Seed)
+	return nil
+}
+
+// write puts a report into the files that were asked for.
+func (v *labVerb) write(a *app, r *lab.Report, verdicts []lab.Verdict) error {
+	page := labPage(a.game, r, verdicts)
+	if v.Markdown != "" {
+		if err := os.WriteFile(v.Markdown, []byte(page), 0o666); err != nil {
+			return fmt.Errorf("--markdown: %w", err)
+		}
+		a.say("tables: %s", v.Markdown)
+	}
+	if v.Out == "" {
+		return nil
+	}
+	text, err := reportJSON(r, verdicts)
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{"lab.md": []byte(page), "lab.json": text} {
+		if err := os.WriteFile(filepath.Join(v.Out, name), content, 0o666); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	if err := plotLab(r, v.Out); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	a.say("tables, report and plots: %s", v.Out)
+	return nil
+}
+
+// labPage returns the tables as Markdown, with what they are of.
+func labPage(g *ecs.Game, r *lab.Report, verdicts []lab.Verdict) string {
+	var page strings.Builder
+	fmt.Fprintf(&page, "# %s: sync strategies\n\n%d players, %g s of virtual time each after settling, %d ticks a second, inputs by %s, seed %d.\n", g.Name,
+		r.Players, r.Seconds, g.TickRate, r.Script, r.Seed)
+	for _, t := range labTables(r, verdicts) {
+		page.WriteString("\n" + t.RenderMarkdown() + "\n")
+	}
+	return page.String()
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"fmt"
+	"image/color"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"tendon/net/lab"
+)
+
+// labBars are the plots with a group of bars per profile, and in it one per strategy.
+var labBars = []struct {
+	file, title, unit string
+	value             func(*lab.Result) float64
+}{
+	{"display", "input to display, median", "ms", func(r *lab.Result) float64 { return r.Display.P50 }},
+	{"confirm", "input to confirm, median", "ms", func(r *lab.Result) float64 { return r.Confirm.P50 }},
+	{"age", "age of the others, median", "ms", func(r *lab.Result) float64 { return r.Remote.P50 }},
+	{"error", "how far the others are from where they are, root mean square", "world units", func(r *lab.Result) float64 { return r.Absolute.RMS }},
+	{"jump", "largest jump in the picture", "world units", func(r *lab.Result) float64 { return r.Jumps.Max }},
+	{"corrections", "corrections of a client", "a minute", func(r *lab.Result) float64 { return r.Corrections.PerMinute }},
+	{"stall", "ticks that could not be computed", "%", func(r *lab.Result) float64 { return r.Stall.Percent }},
+	{"down", "to a client, on the wire, estimated", "kbit/s", func(r *lab.Result) float64 { return r.Down.Wire }},
+	{"up", "from a client, on the wire, estimated", "kbit/s", func(r *lab.Result) float64 { return r.Up.Wire }},
+	{"server", "server, real time", "µs a tick", func(r *lab.Result) float64 { return r.ServerTick / 1e3 }},
+	{"client", "client, real time", "µs a frame", func(r *lab.Result) float64 { return r.ClientFrame / 1e3 }},
+}
+
+// labLines are the plots with a line per strategy over time, one for each profile.
+var labLines = []struct {
+	file, title, unit string
+	value             func(*lab.Second) float64
+}{
+	{"own", "own age", "ms", func(s *lab.Second) float64 { return s.Own }},
+	{"off", "mean distance of the others from where they are", "world units", func(s *lab.Second) float64 { return s.Error }},
+}
+
+// The colours of strategies, told apart by those who see no red or no green as well (after Okabe and Ito).
+var labColours = []color.Color{
+	color.RGBA{0, 114, 178, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
+	color.RGBA{86, 180, 233, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{90, 90, 90, 255},
+}
+
+// plotLab writes all plots into a directory, each as PNG and as SVG.
+func plotLab(r *lab.Report, dir string) error {
+	strategies, nets := axes(r)
+	if len(nets) == 0 {
+		return nil
+	}
+	for _, b := range labBars {
+		p, err := barPlot(r, strategies, nets, b.value)
+		if err != nil {
+			return err
+		}
+		p.Title.Text, p.Y.Label.Text = b.title, b.unit
+		if err := save(p, len(nets), filepath.Join(dir, b.file)); err != nil {
+			return err
+		}
+	}
+	for _, l := range labLines {
+		for _, net := range nets {
+			p, err := linePlot(r, strategies, net, l.value)
+			if err != nil {
+				return err
+			}
+			p.Title.Text, p.Y.Label.Text, p.X.Label.Text = l.title+", "+net, l.unit, "s"
+			if err := save(p, 4, filepath.Join(dir, fmt.Sprintf("%s-%s", l.file, net))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// axes returns the strategies and profiles that were measured, in their order.
+func axes(r *lab.Report) (strategies, nets []string) {
+	for i := range r.Results {
+		if x := &r.Results[i]; x.Failed == "" {
+			if !slices.Contains(strategies, x.Strategy) {
+				strategies = append(strategies, x.Strategy)
+			}
+			if !slices.Contains(nets, x.Profile) {
+				nets = append(nets, x.Profile)
+			}
+		}
+	}
+	return strategies, nets
+}
+
+func resultOf(r *lab.Report, strategy, net string) *lab.Result {
+	for i := range r.Results {
+		if x := &r.Results[i]; x.Strategy == strategy && x.Profile == net && x.Failed == "" {
+			return x
+		}
+	}
+	return nil
+}
+
+func barPlot(r *lab.Report, strategies, nets []string, value func(*lab.Result) float64) (*plot.Plot, error) {
+	p := newPlot()
+	width := vg.Points(44 / float64(max(len(strategies), 1)))
+	for i, s := range strategies {
+		values := make(plotter.Values, len(nets))
+		for n, net := range nets {
+			if x := resultOf(r, s, net); x != nil {
+				values[n] = value(x)
+			}
+		}
+		bars, err := plotter.NewBarChart(values, width)
+		if err != nil {
+			return nil, err
+		}
+		bars.Color, bars.LineStyle.Width = labColours[i%len(labColours)], 0
+		bars.Offset = width * vg.Length(float64(i)-float64(len(strategies)-1)/2)
+		p.Add(bars)
+		p.Legend.Add(s, bars)
+	}
+	p.NominalX(nets...)
+	p.X.Min, p.X.Max = -0.5, float64(len(nets))-0.5
+	leaveRoom(p)
+	return p, nil
+}
+
+// leaveRoom puts the legend above what is drawn.
+func leaveRoom(p *plot.Plot) {
+	p.Y.Min = min(p.Y.Min, 0)
+	p.Y.Max = max(p.Y.Max, tinyPlot)
+	p.Y.Max += (p.Y.Max - p.Y.Min) * 0.35
+}
+
+// tinyPlot is how much a plot shows at least, so that zeros lie at its foot.
+const tinyPlot = 1e-3
+
+func linePlot(r *lab.Report, strategies []string, net string, value func(*lab.Second) float64) (*plot.Plot, error) {
+	p := newPlot()
+	for i, s := range strategies {
+		x := resultOf(r, s, net)
+		if x == nil || len(x.Timeline) == 0 {
+			continue
+		}
+		points := make(plotter.XYs, len(x.Timeline))
+		for n := range points {
+			points[n] = plotter.XY{X: float64(n), Y: value(&x.Timeline[n])}
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return nil, err
+		}
+		line.Color, line.Width = labColours[i%len(labColours)], vg.Points(1.5)
+		p.Add(line)
+		p.Legend.Add(s, line)
+	}
+	leaveRoom(p)
+	return p, nil
+}
+
+func newPlot() *plot.Plot {
+	p := plot.New()
+	p.Legend.Top = true
+	p.Legend.Left = false
+	p.Title.Padding = vg.Points(6)
+	p.Add(plotter.NewGrid())
+	return p
+}
+
+// save writes a plot that is wide enough for so many groups.
+func save(p *plot.Plot, groups int, path string) error {
+	width := vg.Points(160 + 64*float64(max(groups, 3)))
+	for _, kind := range []string{".png", ".svg"} {
+		if err := p.Save(width, vg.Points(260), path+kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+)
+
+// placedGame is testGame whose walkers say where they are, so that what is shown of them can be measured.
+func placedGame() *ecs.Game {
+	g := testGame()
+	g.Components[0] = placedType
+	g.Systems = []ecs.System{{Name: "walk", Run: func(w *ecs.World) {
+		for e := range placedWalkers.All(w) {
+			in := padType.Of(w, e.B.Player)
+			e.A.Vel = fixed.Vec2{X: fixed.FromInt(3 * int(in.DX)), Y: fixed.FromInt(3 * int(in.DY))}
+			e.A.Pos = e.A.Pos.Add(e.A.Vel.Scale(fixed.FromRatio(1, 60)))
+		}
+	}}}
+	g.Join = func(w *ecs.World, p ecs.Player) {
+		seatType.Put(w, w.Spawn(ecs.OwnedBy(p), placedType, seatType), ecs.Seat{Player: p})
+	}
+	return g
+}
+
+var (
+	placedType = ecs.NewComponent("placed", ecs.Roles[testBody]{
+		Motion: func(b *testBody) ecs.Motion {
+			return ecs.Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}, Vel: fixed.Vec3{X: b.Vel.X, Y: b.Vel.Y}}
+		},
+		Lerp: func(a, b testBody, t float64) testBody {
+			b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
+			return b
+		},
+	})
+	placedWalkers = ecs.NewQuery2(ecs.Write(placedType), ecs.Read(seatType))
+)
+
+// A person gets the tables, a program the same figures, and every file that was asked for is there and can be read.
+func TestLabTellsAndWritesWhatItMeasured(t *testing.T) {
+	dir := t.TempDir()
+	out, page := filepath.Join(dir, "not", "yet"), filepath.Join(dir, "lab.md")
+	r := do(t, placedGame(), "lab", "--sync", "relay,verify", "--net", "P1,P3", "--for", "2s", "--settle", "0s", "--seed", "4", "--out", out, "--markdown", page)
+	if r.code != exitFine || !strings.Contains(r.note, "4 matches measured") || !strings.Contains(r.note, "seed 4") {
+		t.Fatalf("exit code %d, note %q", r.code, r.note)
+	}
+	for _, want := range []string{"when it is seen", "how it moves", "what it sends", "what it computes", "gates", "relay", "verify", "P1 LAN", "P3 typical"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("the tables lack %q:\n%s", want, r.out)
+		}
+	}
+	names := files(t, out)
+	for _, want := range []string{"display.png", "display.svg", "error.png", "off-P3.svg", "own-P1.png", "lab.md", "lab.json"} {
+		if !slices.Contains(names, want) {
+			t.Errorf("%s is missing among %q", want, names)
+		}
+	}
+	for _, name := range names {
+		content, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch filepath.Ext(name) {
+		case ".png":
+			if picture, err := png.Decode(bytes.NewReader(content)); err != nil || picture.Bounds().Dx() < 300 {
+				t.Errorf("%s is no picture: %v", name, err)
+			}
+		case ".svg":
+			if !bytes.Contains(content, []byte("<svg")) {
+				t.Errorf("%s is no picture", name)
+			}
+		case ".json":
+			var report struct {
+				Report struct {
+					Results []struct {
+						Strategy string
+						Remote   struct{ N int } `json:"remote_error"`
+					}
+				}
+			}
+			if err := json.Unmarshal(content, &report); err != nil || len(report.Report.Results) != 4 || report.Report.Results[3].Strategy != "verify" ||
+				report.Report.Results[3].Remote.N == 0 {
+				t.Errorf("%s: %v %+v", name, err, report)
+			}
+		}
+	}
+	written, err := os.ReadFile(page)
+	if err != nil || !strings.Contains(string(written), "| relay | P1 LAN |") || !strings.HasPrefix(string(written), "# crumbs: ") {
+		t.Errorf("%v: %s", err, written)
+	}
+}
+
+// Tables are compared over months: the same seed must give the same figures, but for those in real time.
+func TestLabGivesTheSameFiguresForTheSameSeed(t *testing.T) {
+	figures := func(seed string) (list []string) {
+		r := do(t, placedGame(), "lab", "--sync", "lockstep", "--net", "P3", "--for", "2s", "--settle", "0s", "--seed", seed, "--json")
+		if r.code != exitFine || r.note != "" {
+			t.Fatalf("exit code %d: %s", r.code, r.note)
+		}
+		if names := parseEvents(t, r.out); !slices.Equal(names, []string{"start", "match", "result"}) {
+			t.Errorf("events %q", names)
+		}
+		for line := range strings.Lines(r.out) {
+			var e struct {
+				Match map[string]any `json:"match"`
+			}
+			if json.Unmarshal([]byte(line), &e) == nil && e.Match != nil {
+				for _, real := range []string{"server_ns_per_tick", "client_ns_per_frame", "factor_of_real_time"} {
+					if v, ok := e.Match[real].(float64); !ok || v <= 0 {
+						t.Errorf("%s is %v", real, e.Match[real])
+					}
+					delete(e.Match, real)
+				}
+				list = append(list, fmt.Sprint(e.Match))
+			}
+		}
+		return list
+	}
+	a, b, c := figures("8"), figures("8"), figures("9")
+	if len(a) != 1 || !slices.Equal(a, b) || slices.Equal(a, c) {
+		t.Errorf("seed 8: %v, again: %v, seed 9: %v", a, b, c)
+	}
+}
+
+// A game without positions is measured too, as far as it can be.
+func TestLabOfAGameWithoutPositionsLeavesThemOut(t *testing.T) {
+	r := do(t, testGame(), "lab", "--sync", "lockstep", "--net", "bad", "--for", "1s", "--bots", "--seed", "1")
+	if r.code != exitFine || !strings.Contains(r.out, absent) || !strings.Contains(r.out, "P5 bad") {
+		t.Errorf("exit code %d, note %q:\n%s", r.code, r.note, r.out)
+	}
+}
+
+// Who differs again and again is removed, which ends the match.
+func TestLabFailsIfStatesDiffer(t *testing.T) {
+	for _, strategy := range []string{"relay", "lockstep"} {
+		r := do(t, desyncingGame(), "lab", "--sync", strategy, "--net", "P1", "--for", "20s", "--settle", "0s")
+		if r.code != exitFailed || !strings.Contains(r.note, strategy+" on P1: player") || !strings.Contains(r.note, "differs from the server's") {
+			t.Errorf("%s: exit code %d: %s", strategy, r.code, r.note)
+		}
+	}
+}
+
+// Ctrl-C after some matches shows those.
+func TestLabStoppedEarlyShowsWhatItHas(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	out, note := newPipe(), newPipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, placedGame(), []string{"lab", "--net", "P0,P1,P2,P3", "--for", "1h", "--sync", "relay", "--settle", "0s"}, out, note)
+	}()
+	note.wait(t, ended, func(line string) bool { return strings.HasPrefix(line, "seed ") })
+	stop()
+	if code := <-ended; code != exitUsage || !strings.Contains(note.String(), "stopped before the first match") {
+		t.Errorf("exit code %d: %s", code, note)
+	}
+	ctx, stop = context.WithCancel(t.Context())
+	defer stop()
+	out, note = newPipe(), newPipe()
+	go func() {
+		ended <- run(ctx, placedGame(), []string{"lab", "--net", "P0..P9", "--for", "60s", "--sync", "all", "--settle", "0s", "--jobs", "1", "--json"}, out, note)
+	}()
+	awaitEvent(t, out, ended, "match")
+	stop()
+	if code := <-ended; code != exitFine {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	names := parseEvents(t, out.String())
+	if n := len(names); names[n-1] != "result" || n < 3 || n > 2+len(strategies)*10/2 {
+		t.Errorf("events %q", names)
+	}
+}
+
+func TestLabUnderstandsNamesOfNetworksAndStrategies(t *testing.T) {
+	for names, want := range map[string]string{"P3": "P3", "p3,bad": "P3 P5", "P2..P4": "P2 P3 P4", "LAN..P2, P9": "P1 P2 P9", "P0..P9": "P0 P1 P2 P3 P4 P5 P6 P7 P8 P9",
+		"all": "P0 P1 P2 P3 P4 P5 P6 P7 P8 P9"} {
+		list, err := chosenProfiles(names)
+		got := make([]string, len(list))
+		for i := range list {
+			got[i] = list[i].Name
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q is %q (%v), want %q", names, got, err, want)
+		}
+	}
+	if list, err := chosenStrategies("verify, relay"); err != nil || len(list) != 2 || list[0].Name != "verify" || list[1].Name != "relay" {
+		t.Errorf("%v, %v", list, err)
+	}
+	if list, err := chosenStrategies("all"); err != nil || len(list) != len(strategies) {
+		t.Errorf("%v, %v", list, err)
+	}
+	for _, args := range [][]string{
+		{"--net", "P10"}, {"--net", "P5..P3"}, {"--net", ""}, {"--net", "P1..worse"}, {"--sync", "hope"}, {"--sync", "relay,"}, {"--players", "99"},
+		{"--players=-1"}, {"--for", "1ms"}, {"--for", "2h"}, {"--settle=-1s"}, {"--snap", "0"}, {"--snap", "NaN"}, {"--jobs", "1000"}, {"--jobs=-1"},
+		{"--out", filepath.Join(os.DevNull, "here")},
+	} {
+		r := do(t, testGame(), append([]string{"lab"}, args...)...)
+		if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || r.out != "" {
+			t.Errorf("%q: exit code %d, note %q, out %q", args, r.code, r.note, r.out)
+		}
+	}
+	g := testGame()
+	g.Bot = nil
+	if r := do(t, g, "lab", "--bots"); r.code != exitUsage || !strings.Contains(r.note, "Bot") {
+		t.Errorf("--bots without bots: exit code %d: %s", r.code, r.note)
+	}
+}
