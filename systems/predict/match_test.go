@@ -363,3 +363,7 @@ func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T
 		})
 	}
 }
+
+var simnetClock simnet.Clock
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

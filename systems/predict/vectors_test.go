@@ -1,0 +1,366 @@
+package predict
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/systems"
+	"tendon/systems/state"
+)
+
+// near is the tick that short ticks are expanded against in fuzz targets and vectors.
+const near = 1000
+
+// vector is a line of testdata/vectors.txt.
+type vector struct {
+	kind, name, meaning string
+	bytes               []byte
+}
+
+func readVectors(t testing.TB) (list []vector) {
+	text, err := os.ReadFile("testdata/vectors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) != 3 {
+			t.Fatalf("vector %q", line)
+		}
+		v := vector{name: strings.TrimSpace(cells[0]), meaning: strings.TrimSpace(cells[2])}
+		v.kind, _, _ = strings.Cut(v.name, "/")
+		if v.bytes, err = hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(cells[1]), " ", "")); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// snapshotText is a whole snapshot in the clear, with a body that means nothing here.
+type wholeSnapshot struct {
+	head snapshotHead
+	body []byte
+}
+
+func (s *wholeSnapshot) append(dst []byte) []byte {
+	w := wire.NewWriter(dst, systems.MaxDatagram)
+	s.head.append(&w)
+	w.Raw(s.body)
+	return w.Bytes()
+}
+
+func (s *wholeSnapshot) read(message []byte) error {
+	r := wire.NewReader(message)
+	err := s.head.read(&r, near)
+	s.body = r.Rest()
+	return err
+}
+
+func entryText(e entry) string {
+	p := padInput.Unpack(e.in)
+	text := fmt.Sprintf("%d,%d", p.DX, p.DY)
+	for _, b := range []struct {
+		on   bool
+		name string
+	}{{p.Step, "s"}, {p.Fire, "f"}, {p.Hurt, "h"}} {
+		if b.on {
+			text += b.name
+		}
+	}
+	if e.view.Tick != 0 {
+		text += fmt.Sprintf("@%d+%d", e.view.Tick, e.view.Part)
+	}
+	return text
+}
+
+func parseEntry(t *testing.T, word string) (e entry) {
+	var p pad
+	word, view, seen := strings.Cut(word, "@")
+	if _, err := fmt.Sscanf(word, "%d,%d", &p.DX, &p.DY); err != nil {
+		t.Fatal(word, err)
+	}
+	p.Step, p.Fire, p.Hurt = strings.Contains(word, "s"), strings.Contains(word, "f"), strings.Contains(word, "h")
+	if seen {
+		if _, err := fmt.Sscanf(view, "%d+%d", &e.view.Tick, &e.view.Part); err != nil {
+			t.Fatal(view, err)
+		}
+	}
+	e.in = padInput.Pack(p)
+	return e
+}
+
+// decode says what the bytes mean, in the words of the vectors.
+func (v *vector) decode(game *ecs.Game) (string, error) {
+	switch v.kind {
+	case "input":
+		var m inputMessage
+		err := m.read(v.bytes, near, game)
+		text := fmt.Sprintf("received %d ack %t %d %x refused %t %d helpless %t delay %d back %d:", m.received, m.ack.Any, m.ack.Newest, m.ack.Older,
+			m.ack.Lost, m.ack.Refused, m.helpless, m.delay, m.back)
+		for _, e := range m.done {
+			text += " " + entryText(e)
+		}
+		return text, err
+	case "snapshot":
+		var s wholeSnapshot
+		err := s.read(v.bytes)
+		h := &s.head
+		return fmt.Sprintf("altered %d events %d measured %t %d of %d body %x", h.altered, h.events, h.hasMargin, h.margin.Value, h.margin.Tick, s.body), err
+	case "events":
+		list, err := readEvents(nil, v.bytes, game)
+		text := ""
+		for _, e := range list {
+			text += fmt.Sprintf("tick %d type %d row %d born %d ordinal %d value %x; ", e.Key.Tick, e.Key.Type, e.Key.Entity.Row, e.Key.Entity.Born, e.Key.Ordinal, e.Value)
+		}
+		return strings.TrimSuffix(text, "; "), err
+	case "order":
+		target, payload, err := readRequest(v.bytes)
+		return fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload), err
+	}
+	return "", fmt.Errorf("no kind %q", v.kind)
+}
+
+// encode writes what a meaning says.
+func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
+	scan := func(text, format string, into ...any) {
+		if _, err := fmt.Sscanf(text, format, into...); err != nil && !strings.HasSuffix(text, "payload") && !strings.HasSuffix(text, "body") {
+			t.Fatalf("%s: %v", v.name, err)
+		}
+	}
+	switch v.kind {
+	case "input":
+		var m inputMessage
+		head, done, _ := strings.Cut(v.meaning, ":")
+		scan(head, "received %d ack %t %d %x refused %t %d helpless %t delay %d back %d", &m.received, &m.ack.Any, &m.ack.Newest, &m.ack.Older,
+			&m.ack.Lost, &m.ack.Refused, &m.helpless, &m.delay, &m.back)
+		for _, word := range strings.Fields(done) {
+			m.done = append(m.done, parseEntry(t, word))
+		}
+		return m.append(nil, game)
+	case "snapshot":
+		var s wholeSnapshot
+		h := &s.head
+		scan(v.meaning, "altered %d events %d measured %t %d of %d body %x", &h.altered, &h.events, &h.hasMargin, &h.margin.Value, &h.margin.Tick, &s.body)
+		return s.append(nil)
+	case "events":
+		var events []byte
+		for i, part := range strings.Split(v.meaning, ";") {
+			var k ecs.EventKey
+			var value []byte
+			scan(strings.TrimSpace(part), "tick %d type %d row %d born %d ordinal %d value %x", &k.Tick, &k.Type, &k.Entity.Row, &k.Entity.Born, &k.Ordinal, &value)
+			if i == 0 {
+				events = binary.AppendUvarint(events, uint64(k.Tick))
+			}
+			events = binary.AppendUvarint(binary.AppendUvarint(events, uint64(k.Type)), uint64(k.Entity.Row))
+			if k.Entity.Row != 0 {
+				events = binary.AppendUvarint(events, uint64(k.Tick-k.Entity.Born))
+			}
+			events = append(binary.AppendUvarint(events, uint64(k.Ordinal)), value...)
+		}
+		return appendEvents(nil, events)
+	}
+	var target ecs.Entity
+	var payload []byte
+	scan(v.meaning, "row %d born %d payload %x", &target.Row, &target.Born, &payload)
+	return appendRequest(nil, target, payload)
+}
+
+// The vectors are the standard: what is written there is what is sent, and what is refused there is refused.
+func TestTheVectorsHoldBothWays(t *testing.T) {
+	game := newRules(exactBody).game(60)
+	kinds := map[string]int{}
+	for _, v := range readVectors(t) {
+		got, err := v.decode(game)
+		if v.meaning == "refused" {
+			if !errors.Is(err, ErrMessage) {
+				t.Errorf("%s: %v %q", v.name, err, got)
+			}
+			continue
+		}
+		if again := v.encode(t, game); !bytes.Equal(again, v.bytes) {
+			t.Errorf("%s: encodes to %x", v.name, again)
+		}
+		if got = strings.TrimSpace(got); err != nil || got != v.meaning {
+			t.Errorf("%s: %v\n got %q\nwant %q", v.name, err, got, v.meaning)
+			continue
+		}
+		kinds[v.kind]++
+	}
+	for _, kind := range []string{"input", "snapshot", "events", "order"} {
+		if kinds[kind] < 2 {
+			t.Errorf("%d vectors of kind %s", kinds[kind], kind)
+		}
+	}
+}
+
+func seeds(f *testing.F, kind string) {
+	for _, v := range readVectors(f) {
+		if v.kind == kind {
+			f.Add(v.bytes)
+		}
+	}
+}
+
+// What decodes is encoded to the same bytes; what does not is an error and nothing else; inputs stay bounded.
+func FuzzInput(f *testing.F) {
+	seeds(f, "input")
+	game := newRules(exactBody).game(60)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var m inputMessage
+		if m.read(data, near, game) != nil {
+			return
+		}
+		if len(m.done) > maxInputs || len(m.done) > 8*len(data) {
+			t.Fatal(len(m.done))
+		}
+		if again := m.append(nil, game); !bytes.Equal(again, data) && len(data) <= systems.MaxDatagram {
+			t.Fatalf("%x became %x", data, again)
+		}
+	})
+}
+
+func FuzzSnapshot(f *testing.F) {
+	seeds(f, "snapshot")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var s wholeSnapshot
+		if s.read(data) != nil || len(data) > systems.MaxDatagram {
+			return
+		}
+		if again := s.append(nil); !bytes.Equal(again, data) {
+			t.Fatalf("%x became %x", data, again)
+		}
+	})
+}
+
+func FuzzEvents(f *testing.F) {
+	seeds(f, "events")
+	game := newRules(exactBody).game(60)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if list, err := readEvents(nil, data, game); err == nil && (len(list) == 0 || len(list) > len(data)) {
+			t.Fatal(len(list))
+		}
+	})
+}
+
+func FuzzOrder(f *testing.F) {
+	seeds(f, "order")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if target, payload, err := readRequest(data); err == nil {
+			if again := appendRequest(nil, target, payload); !bytes.Equal(again, data) {
+				t.Fatalf("%x became %x", data, again)
+			}
+		}
+	})
+}
+
+// Whatever a peer sends, a running server and a running client neither panic nor grow.
+func FuzzReceive(f *testing.F) {
+	for _, kind := range []string{"input", "snapshot", "events", "order"} {
+		seeds(f, kind)
+	}
+	r := newRig(f, slow(newRules(exactBody)).game(60), 2, 3, 3, Config{}, systems.ClientConfig{})
+	r.run(60)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
+			_ = r.server.Receive(0, ch, data, r.now(), r)
+			_ = r.clients[1].Receive(ch, data, r.now())
+		}
+		r.clients[1].Effects(func(systems.Effect) {})
+		if c := r.clients[1]; len(r.server.stamped) > ordersPerSecond+2 || c.world.Tick() != c.present || c.present > c.confirmed+DefaultPrediction {
+			t.Fatal(len(r.server.stamped), c.world.Tick(), c.present, c.confirmed)
+		}
+	})
+}
+
+// A body that cannot be used says so with the next input, and what was in it comes whole; the state goes on.
+func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
+	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 3, 3, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	r.pads[0].DX = 1
+	r.run(30)
+	c.renew() // it forgets what it holds but the newest state: what it acknowledged meanwhile it has not
+	r.run(60)
+	if c.counts.Refused == 0 || c.useless > 0 {
+		t.Errorf("%d snapshots refused, the last %d of them", c.counts.Refused, c.useless)
+	}
+	if _, complete := c.Replica(); !complete || c.confirmed+10 < r.server.done {
+		t.Errorf("complete %v, confirmed %d, the server is at %d", complete, c.confirmed, r.server.done)
+	}
+	if r.x(0) < r.xIn(r.server.world, 0) {
+		t.Error("the figure is behind the server's")
+	}
+}
+
+// Acknowledgements of the future, of bodies that were never sent and inputs of a spectator are refused and change nothing.
+func TestHostileMessagesAreRefused(t *testing.T) {
+	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 3, 3, Config{}, systems.ClientConfig{})
+	r.server.peers[1].seat = -1
+	good := r.clients[0].receiver.Ack()
+	for name, c := range map[string]struct {
+		peer systems.Peer
+		m    inputMessage
+	}{
+		"a tick of the future":      {0, inputMessage{received: r.server.done + 1, ack: good}},
+		"a body that was not sent":  {0, inputMessage{received: r.server.done, ack: state.Ack{Any: true, Newest: good.Newest + 500}}},
+		"bodies before the first":   {0, inputMessage{received: r.server.done, ack: state.Ack{Any: true, Newest: 1, Older: 1}}},
+		"an input of a spectator":   {1, inputMessage{received: r.server.done, ack: r.clients[1].receiver.Ack(), done: make([]entry, 1)}},
+		"a refusal of what was not": {0, inputMessage{received: r.server.done, ack: state.Ack{Lost: true, Refused: 60000}}},
+	} {
+		before := r.server.peers[c.peer].stats
+		if err := r.server.Receive(c.peer, systems.Datagram, c.m.append(nil, r.game), r.now(), r); err != ErrMessage {
+			t.Errorf("%s: %v", name, err)
+		}
+		after := r.server.peers[c.peer].stats
+		if after.Refused != before.Refused+1 || after.Acked != before.Acked {
+			t.Errorf("%s: %+v", name, after)
+		}
+	}
+	// One who never stops is not listened to any more, and is not let down either.
+	m := inputMessage{received: r.server.done, ack: good}
+	flood := m.append(nil, r.game)
+	for range 2 * maxMessages {
+		if err := r.server.Receive(0, systems.Datagram, flood, r.now(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.server.peers[0].stats.Refused < maxMessages {
+		t.Errorf("%d of a flood were refused", r.server.peers[0].stats.Refused)
+	}
+	for range 100 {
+		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.now(), r)
+	}
+	if len(r.server.stamped) > ordersPerSecond {
+		t.Errorf("%d orders of one second were taken", len(r.server.stamped))
+	}
+	// Inputs far ahead do not displace those that are due.
+	far := inputMessage{received: r.server.done, ack: good, done: make([]entry, maxInputs)}
+	r.server.peers[0].messages = 1
+	refused := r.server.peers[0].stats.Refused
+	if err := r.server.Receive(0, systems.Datagram, far.append(nil, r.game), r.now(), r); err != nil || r.server.peers[0].stats.Refused < refused+100 {
+		t.Errorf("%v, %d inputs refused", err, r.server.peers[0].stats.Refused-refused)
+	}
+}
+
+// A client that what it is sent is of no use to for long asks for an image, and gets one.
+func TestAHelplessClientIsSentAnImage(t *testing.T) {
+	m := newMatch(t, slow(newRules(exactBody)).game(60), 2, Config{})
+	p := m.join(profile(t, "P2"), simnetClock, systems.ClientConfig{}, 60, wander(4))
+	m.net.RunUntil(seconds(3))
+	p.useless = patience
+	m.net.RunUntil(seconds(6))
+	if p.loads != 2 || !p.Live() || p.useless != 0 || m.server.PeerStats(0).Desyncs != 1 {
+		t.Errorf("%d images, live %v, %+v", p.loads, p.Live(), m.server.PeerStats(0))
+	}
+}
