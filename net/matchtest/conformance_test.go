@@ -9,6 +9,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
@@ -47,6 +48,10 @@ func TestLockstepConforms(t *testing.T) {
 		t.Run(name, func(t *testing.T) { conforms(t, lockstep.New(c)) })
 	}
 }
+
+// Dead reckoning, whose clients say where they are, has the server's state of all else, and journals that bring the match
+// back where they were.
+func TestReckonConforms(t *testing.T) { conforms(t, reckon.Strategy) }
 
 // blind is a server half that is wrong in one way.
 type blind struct {

@@ -1,0 +1,275 @@
+package reckon
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+// herald decides what is told of the places of things, once for all clients: of avatars, what their clients said; of all
+// else, what a sender's policy makes of how the systems move it. Each record is coded once, or twice where it can be
+// told relative to a place that clients hold.
+//
+// Invariant: a slot is of one entity until that is gone; active slots are those that moved and were not told to have
+// stopped.
+type herald struct {
+	server  *Server
+	changed ecs.Changed
+	nothing ecs.Snapshot
+	things  []thing // by slot
+	byRow   map[uint32]int
+	free    []int // slots
+	active  []int // slots
+	senders []*Sender
+	out     []telling
+	bytes   []byte
+}
+
+// thing is an entity that has a place.
+type thing struct {
+	entity ecs.Entity
+	motion ecs.Motion
+	sender *Sender // nil while it is not active
+	active bool
+	anchor uint8      // number of the last anchor that was set, 0: none was
+	at     fixed.Vec3 // of the anchor, as a client has it
+	near   bool       // the anchor is of use
+}
+
+// telling is a record that is to be sent: its absolute form lies in bytes[from:middle], and the one that is relative to
+// the anchor, if there is one, in bytes[middle:to].
+type telling struct {
+	slot             int
+	entity           ecs.Entity
+	anchor           uint8
+	from, middle, to int
+}
+
+// maxTold bounds the records that wait for Send.
+const maxTold = 4096
+
+func (h *herald) init(s *Server) {
+	h.server, h.byRow = s, map[uint32]int{}
+}
+
+// observe looks at a new state, which follows before, or nil. It reports whether entities came or went.
+func (h *herald) observe(before, now *ecs.Snapshot) (structure bool) {
+	if before == nil {
+		before = &h.nothing
+	}
+	h.changed.Find(before, now)
+	for row := range h.changed.Rows {
+		e := now.EntityAt(row)
+		structure = structure || e != before.EntityAt(row)
+		i, known := h.byRow[row]
+		if known && h.things[i].entity != e {
+			h.drop(i)
+			known = false
+		}
+		m, ok := now.Motion(e)
+		if !ok {
+			if known {
+				h.drop(i)
+			}
+			continue
+		}
+		moved := m.Vel != fixed.Vec3{}
+		if known {
+			moved = moved || m != h.things[i].motion
+		} else {
+			i = h.add(e)
+		}
+		h.things[i].motion = m
+		if s := h.server.sets; s != nil {
+			s.Place(i, m.Pos)
+		}
+		if moved {
+			h.activate(i)
+		}
+	}
+	return structure
+}
+
+func (h *herald) add(e ecs.Entity) (slot int) {
+	if n := len(h.free); n > 0 {
+		slot, h.free = h.free[n-1], h.free[:n-1]
+		h.things[slot] = thing{entity: e, anchor: h.things[slot].anchor} // so that an old word of the slot means nothing
+	} else {
+		slot = len(h.things)
+		h.things = append(h.things, thing{entity: e})
+	}
+	h.byRow[e.Row] = slot
+	return slot
+}
+
+func (h *herald) drop(slot int) {
+	t := &h.things[slot]
+	h.release(t)
+	h.forgetAnchor(slot)
+	delete(h.byRow, t.entity.Row)
+	t.entity = ecs.Entity{}
+	if s := h.server.sets; s != nil {
+		s.Remove(slot)
+	}
+	h.free = append(h.free, slot)
+}
+
+func (h *herald) release(t *thing) {
+	if t.sender != nil {
+		h.senders = append(h.senders, t.sender)
+		t.sender = nil
+	}
+	t.active = false
+}
+
+func (h *herald) activate(slot int) {
+	t := &h.things[slot]
+	if t.active {
+		return
+	}
+	t.active = true
+	for _, i := range h.active {
+		if i == slot { // it rested, or was dropped, in this very tick
+			return
+		}
+	}
+	h.active = append(h.active, slot)
+}
+
+// forgetAnchor makes clients be told absolute records of a slot until they hold its next anchor.
+func (h *herald) forgetAnchor(slot int) {
+	h.things[slot].near = false
+	for i := range h.server.peers {
+		if p := &h.server.peers[i]; slot < len(p.holds) {
+			p.holds[slot] = 0
+		}
+	}
+}
+
+// tell decides what is to be told after the tick that was due.
+func (h *herald) tell(due systems.Time) {
+	s := h.server
+	for i := range s.avatars {
+		a := &s.avatars[i]
+		slot, known := h.byRow[a.entity.Row]
+		if !a.fresh || !known {
+			continue
+		}
+		if r, ok := a.telling(&s.limits.Ghosts.Rules, due); ok {
+			h.put(slot, r)
+		}
+		a.fresh = false
+	}
+	kept := h.active[:0]
+	for _, slot := range h.active {
+		t := &h.things[slot]
+		if !t.active || h.spoken(t) {
+			h.release(t)
+			continue
+		}
+		if kept = append(kept, slot); h.police(slot, due) {
+			kept = kept[:len(kept)-1]
+			h.release(t)
+		}
+	}
+	h.active = kept
+}
+
+// spoken reports whether a client speaks for a thing, or it is held.
+func (h *herald) spoken(t *thing) bool {
+	a := h.server.avatar(t.entity)
+	return a != nil && (a.held || a.belief.known)
+}
+
+// police tells of something that the systems move, if it is time to. It reports whether all is said of it.
+func (h *herald) police(slot int, due systems.Time) (rests bool) {
+	t, s := &h.things[slot], h.server
+	if t.sender == nil {
+		t.sender = h.take()
+	}
+	r := Record{Entity: t.entity, Stamp: StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	if s.limits.Mode != nil {
+		s.limits.Mode(s.world, &r)
+	}
+	if t.sender.Update(&r, due, 0) != Not {
+		h.put(slot, r)
+	}
+	last := &t.sender.last
+	return t.sender.repeats == 0 && last.Flags&FlagStop != 0 && r.Flags&FlagStop != 0 && last.Pos == r.Pos
+}
+
+// take returns a sender that has sent nothing.
+func (h *herald) take() *Sender {
+	if n := len(h.senders); n > 0 {
+		t := h.senders[n-1]
+		h.senders = h.senders[:n-1]
+		t.Reset()
+		return t
+	}
+	t, err := NewSender(h.server.limits.Records, &h.server.limits.Ghosts.Rules)
+	if err != nil {
+		panic("reckon: what Check took is refused now: " + err.Error())
+	}
+	return t
+}
+
+// put codes a record for those who are to hear of it.
+func (h *herald) put(slot int, r Record) {
+	if len(h.out) >= maxTold {
+		return
+	}
+	t := &h.things[slot]
+	r.Anchor, r.Sets = 0, 0
+	relative, ok := r.Against(Anchor{Number: t.anchor, Entity: t.entity, Pos: t.at})
+	if ok = ok && t.near; !ok && r.Mode == Ground {
+		h.forgetAnchor(slot)
+		t.anchor, t.at, t.near = t.anchor%maxAnchor+1, onWire(r.Pos), true
+	}
+	if r.Mode == Ground {
+		r.Sets = t.anchor
+	}
+	told := telling{slot: slot, entity: t.entity, anchor: t.anchor, from: len(h.bytes)}
+	w := wire.NewWriter(h.bytes, MaxRecord)
+	r.Append(&w)
+	h.bytes = w.Bytes()
+	told.middle = len(h.bytes)
+	if ok {
+		w = wire.NewWriter(h.bytes, MaxRecord)
+		relative.Append(&w)
+		h.bytes = w.Bytes()
+	}
+	told.to = len(h.bytes)
+	h.out = append(h.out, told)
+}
+
+// onWire returns a place as an absolute record carries it.
+func onWire(p fixed.Vec3) fixed.Vec3 {
+	round := func(n fixed.Num) fixed.Num {
+		return unsteps(steps(n.Clamp(-MaxCoordinate, MaxCoordinate), fullBits), fullBits)
+	}
+	return fixed.Vec3{X: round(p.X), Y: round(p.Y), Z: round(p.Z)}
+}
+
+// held takes note that a client holds an anchor.
+func (h *herald) held(p *peer, x held) {
+	slot, known := h.byRow[x.row]
+	if !known || h.things[slot].anchor != x.anchor || !h.things[slot].near {
+		return
+	}
+	for len(p.holds) <= slot {
+		p.holds = append(p.holds, 0)
+	}
+	p.holds[slot] = x.anchor
+}
+
+// coded returns a record as a client can read it.
+func (h *herald) coded(p *peer, x *telling) (record []byte, relative bool) {
+	if x.to > x.middle && x.slot < len(p.holds) && p.holds[x.slot] == x.anchor {
+		return h.bytes[x.middle:x.to], true
+	}
+	return h.bytes[x.from:x.middle], false
+}
+
+// sent forgets what everybody was told.
+func (h *herald) sent() { h.out, h.bytes = h.out[:0], h.bytes[:0] }

@@ -1,0 +1,337 @@
+package reckon
+
+import (
+	"bytes"
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/rollback"
+	"tendon/systems"
+	"tendon/systems/interest"
+	"tendon/systems/internal/inputs"
+	"tendon/systems/state"
+)
+
+// Server is the strategy's half on the server. World is in State(done); ring holds the states of the last ticks up to
+// it, and events what they emitted. Each tick takes exactly one input of every player, runs the game's systems, and then
+// puts every avatar that a client speaks for where its newest believed record leads. That enters the tick as orders of
+// kind ecs.OrderMotion, so that whoever plays the match again computes the same.
+type Server struct {
+	config  systems.ServerConfig
+	limits  Config
+	world   *ecs.World
+	game    *ecs.Game
+	seat    *ecs.Component[ecs.Seat]
+	steered *ecs.Query1[ecs.Seat, ecs.Seat]
+	ring    *rollback.Ring
+	changes *state.Changes
+	events  [][]byte // of tick f in slot f % len
+	seats   []inputs.Buffer
+	altered []uint64 // by seat: ticks that used another input than the player sent
+	peers   []peer
+	avatars []avatar
+	herald  herald
+	sets    *interest.Sets   // nil: everybody hears of everything
+	inputs  []ecs.InputBytes // used in tick done
+	stamped []ecs.Order      // for the next ticks, in turn
+	first   ecs.Tick         // the tick of the world that NewServer was given
+	done    ecs.Tick         //
+	urgent  ecs.Tick         // the last in which something came, went or cannot be taken back
+	due     systems.Time     // when tick done was due on the room's grid, if timed
+	timed   bool             // Tick was called
+	tick    systems.Time     // length of a tick
+	counts  ServerCounts
+
+	scratch struct {
+		orders   []ecs.Order
+		payloads []byte // of the motions in orders
+		message  []byte
+		move     moveMessage
+		snaps    []claim
+	}
+}
+
+// ServerCounts is what a server counted since it was made.
+type ServerCounts struct {
+	Claims    uint64 // records of avatars that came
+	Believed  uint64 // … that were taken, as they were or changed to what is possible
+	Clamped   uint64 // … of them, changed
+	Refused   uint64 // … in a mode that the avatar may not be in
+	Foreign   uint64 // … of something that is no avatar of the sender
+	Outdated  uint64 // … from before the server's last word about the avatar, doubled or overtaken
+	Excessive uint64 // … beyond the budget
+	Early     uint64 // … while the sender's clock was not known
+	Snaps     uint64 // times that the server had the last word
+	Records   uint64 // that were told to somebody
+	Compact   uint64 // … of them, relative to an anchor
+	Bytes     uint64 // of records that were told
+}
+
+// The bounds of a tick's orders: a journal can count 255 in all.
+const (
+	maxPlaced = 127
+	maxOrders = 255 - maxPlaced // what is beyond waits for the next tick
+)
+
+var _ systems.Server = (*Server)(nil)
+
+func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
+	if c.World == nil {
+		return nil, fmt.Errorf("reckon: ServerConfig.World is nil")
+	}
+	game := c.World.Game()
+	limits, err := limits.withDefaults(game)
+	if err != nil {
+		return nil, err
+	}
+	if c.Peers < 1 {
+		return nil, fmt.Errorf("reckon: ServerConfig.Peers is %d, want at least 1", c.Peers)
+	}
+	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
+		seats: make([]inputs.Buffer, game.MaxPlayers), altered: make([]uint64, game.MaxPlayers), peers: make([]peer, c.Peers),
+		inputs: make([]ecs.InputBytes, game.MaxPlayers), first: c.World.Tick(), done: c.World.Tick(),
+		tick: systems.Second / systems.Time(game.TickRate)}
+	if s.seat, err = seats(game); err != nil {
+		return nil, err
+	}
+	s.steered = ecs.NewQuery1(ecs.Read(s.seat))
+	s.events = make([][]byte, s.ring.Depth())
+	for p := range s.seats {
+		s.inputs[p] = s.world.InputOf(ecs.Player(p))
+		s.seats[p].Use(s.inputs[p])
+	}
+	if s.changes, err = state.NewChanges(game); err != nil {
+		return nil, fmt.Errorf("reckon: %w", err)
+	}
+	if limits.Interest > 0 {
+		if s.sets, err = interest.New(interest.Config{Radius: limits.Interest, Rate: game.TickRate}); err != nil {
+			return nil, fmt.Errorf("reckon: %w", err)
+		}
+	}
+	if s.limits.Ghosts.Rules.Parent == nil {
+		s.limits.Ghosts.Rules.Parent = s.world.Motion
+	}
+	s.herald.init(s)
+	s.changes.Observe(s.world)
+	s.herald.observe(nil, s.ring.Save(s.world))
+	s.roster(0)
+	return s, nil
+}
+
+// World is the match, in the state of the last tick.
+func (s *Server) World() *ecs.World { return s.world }
+
+// Conclude has nothing to do: every match is decided in the tick in which it ends.
+func (s *Server) Conclude() {}
+
+// Done is the last tick computed.
+func (s *Server) Done() ecs.Tick { return s.done }
+
+// Hold is false: the server never waits.
+func (s *Server) Hold(systems.Time) bool { return false }
+
+// Counts returns what was counted.
+func (s *Server) Counts() ServerCounts { return s.counts }
+
+// OldestServable is the oldest tick whose state is kept.
+func (s *Server) OldestServable() ecs.Tick {
+	if depth := ecs.Tick(s.ring.Depth()); s.done >= s.first+depth {
+		return s.done + 1 - depth
+	}
+	return s.first
+}
+
+// Stamp enters an order into the next tick that has room: clients hear of it in the state, so nobody needs to know
+// before. It panics on an order that no peer would take.
+func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
+	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
+		panic(fmt.Sprintf("reckon: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
+	}
+	o.Payload = bytes.Clone(o.Payload) // the caller's
+	s.stamped = append(s.stamped, o)
+	return s.done + 1 + ecs.Tick((len(s.stamped)-1)/maxOrders)
+}
+
+// Tick computes the next tick from the inputs that are here; what is missing is substituted.
+func (s *Server) Tick(due systems.Time) {
+	f, altered := s.done+1, ecs.PlayerSet(0)
+	count := min(len(s.stamped), maxOrders)
+	s.scratch.orders = append(s.scratch.orders[:0], s.stamped[:count]...)
+	joined := s.world.Players()
+	for p := range s.seats {
+		if !joined.Has(ecs.Player(p)) {
+			s.inputs[p] = ecs.InputBytes{}
+			s.seats[p].Vacant(f)
+		} else if s.take(f, ecs.Player(p)) {
+			altered |= 1 << p
+		}
+	}
+	for i := range s.stamped[:count] {
+		if o := &s.stamped[i]; o.Kind == ecs.OrderLeave {
+			s.seats[o.Player].Vacant(f) // also where somebody joins in the same tick
+		}
+	}
+	rest := copy(s.stamped, s.stamped[count:])
+	clear(s.stamped[rest:])
+	s.stamped = s.stamped[:rest]
+	s.place(due)
+	s.compute(f, altered)
+	s.due, s.timed = due, true
+	s.roster(due)
+	s.watch()
+	s.herald.tell(due)
+	for i := range s.peers {
+		s.peers[i].refill(s.game.TickRate)
+	}
+}
+
+// take chooses the input of a player who is in the match; it reports whether that is another than he sent.
+func (s *Server) take(f ecs.Tick, p ecs.Player) (altered bool) {
+	in, altered := s.seats[p].Take(f, s.game)
+	if s.game.Validate != nil && !s.game.Validate(s.world, p, in) {
+		in, altered = ecs.InputBytes{}, true
+		s.seats[p].Use(in)
+	}
+	if altered {
+		s.altered[p]++
+	}
+	s.inputs[p] = in
+	return altered
+}
+
+// Adopt computes the next tick from what is known to have entered it. Clients are sent states, so every tick will do.
+func (s *Server) Adopt(t systems.FinalTick) error {
+	if t.Tick != s.done+1 {
+		panic(fmt.Sprintf("reckon: Adopt of tick %d after tick %d: adopt ticks in turn", t.Tick, s.done))
+	}
+	clear(s.inputs)
+	copy(s.inputs, t.Inputs)
+	for p := range s.seats {
+		s.seats[p].Use(s.inputs[p])
+	}
+	s.scratch.orders = append(s.scratch.orders[:0], t.Orders...)
+	s.compute(t.Tick, 0)
+	s.roster(0)
+	return nil
+}
+
+// compute makes tick f final from s.inputs and s.scratch.orders.
+func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
+	before, _ := s.ring.At(s.done)
+	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
+	s.done = f
+	slot := &s.events[f%ecs.Tick(len(s.events))]
+	*slot = s.world.AppendEvents((*slot)[:0])
+	for _, e := range s.world.Events() {
+		if e.Irreversible {
+			s.urgent = f
+		}
+	}
+	s.enter(ecs.SectionSave)
+	state := s.ring.Save(s.world)
+	s.changes.Observe(s.world)
+	if s.herald.observe(before, state) {
+		s.urgent = f
+	}
+	s.leave(ecs.SectionSave)
+	if s.config.Taken != nil {
+		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})
+	}
+	s.config.DecideByServer(s.world)
+}
+
+// Receive takes a message from an open peer.
+func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time, _ systems.Outbox) error {
+	p := &s.peers[id]
+	if !p.open || len(message) == 0 {
+		return ErrMessage
+	}
+	switch {
+	case message[0] == kindMove || p.clock.owns(message): // on either channel: see kindMove of relay
+		if p.messages == 0 {
+			p.stats.Refused++
+			return nil
+		}
+		p.messages--
+		if message[0] != kindMove {
+			return p.clock.Receive(message, now)
+		}
+		return s.receiveMove(p, message, now)
+	case message[0] == kindOrder && ch == systems.Reliable:
+		return s.receiveOrder(p, message)
+	}
+	p.stats.Refused++
+	return ErrMessage
+}
+
+// receiveMove takes a player's inputs, records and acknowledgements, or a spectator's acknowledgements.
+func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
+	m := &s.scratch.move
+	clientNow, known := p.clock.remote(now)
+	near := p.near
+	if known {
+		near = StampOf(clientNow)
+	}
+	err := m.read(message, s.done, near, s.game)
+	if err == nil && (m.received > s.done || p.seat < 0 && len(m.done)+len(m.claims) > 0 || p.sender.Acked(m.ack) != nil) {
+		err = ErrMessage
+	}
+	if err != nil {
+		p.stats.Refused++
+		return err
+	}
+	p.stats.Acked = max(p.stats.Acked, m.received)
+	if m.helpless && p.flaw == sound {
+		p.stats.Desyncs++
+		p.flaw = found
+	}
+	for _, h := range m.held {
+		s.herald.held(p, h)
+	}
+	for i := range m.claims {
+		s.claim(p, &m.claims[i], clientNow, known, now)
+	}
+	for i, in := range m.done {
+		f := m.received + 1 + ecs.Tick(i)
+		switch {
+		case f+inputs.Window/2 <= s.done: // so old that nothing of it matters any more
+		case f >= s.done+inputs.Window/2:
+			p.stats.Refused++
+		case s.seats[p.seat].Put(f, s.done, in, s.game) && s.timed:
+			early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
+			s.seats[p.seat].Measure(f, early)
+		}
+	}
+	return nil
+}
+
+// receiveOrder takes an order that a player asks for, for the next tick.
+func (s *Server) receiveOrder(p *peer, message []byte) error {
+	target, payload, err := readRequest(message)
+	if err == nil && p.seat < 0 {
+		err = ErrMessage
+	}
+	if err != nil {
+		p.stats.Refused++
+		return err
+	}
+	if p.orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
+		p.stats.Refused++
+		return nil
+	}
+	p.orders -= s.game.TickRate
+	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
+	return nil
+}
+
+func (s *Server) enter(section ecs.Section) {
+	if s.config.Observer != nil {
+		s.config.Observer.Enter(section)
+	}
+}
+
+func (s *Server) leave(section ecs.Section) {
+	if s.config.Observer != nil {
+		s.config.Observer.Leave(section)
+	}
+}
