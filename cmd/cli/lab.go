@@ -188,9 +188,7 @@ func (v *labVerb) verdict(a *app, r *lab.Report, verdicts []lab.Verdict, matches
 		switch {
 		case x.Failed == "":
 			measured++
-		case x.Refused:
-			a.say("%s does not take the game: %s", x.Strategy, x.Failed)
-		default:
+		case x.Broken:
 			broken = fmt.Sprintf("%s on %s: %s", x.Strategy, x.Profile, x.Failed)
 		}
 	}

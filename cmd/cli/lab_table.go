@@ -16,6 +16,7 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 	for _, of := range labColumns {
 		tables = append(tables, labTable(r, of.title, of.caption, of.columns))
 	}
+	tables[0].SetCaption("%s%s", labColumns[0].caption, failures(r))
 	if len(verdicts) > 0 {
 		tables = append(tables, gateTable(verdicts))
 	}
@@ -37,6 +38,16 @@ func figure(there bool, format string, values ...any) string {
 		return absent
 	}
 	return fmt.Sprintf(format, values...)
+}
+
+// failures says why matches were not measured.
+func failures(r *lab.Report) (text string) {
+	for i := range r.Results {
+		if x := &r.Results[i]; x.Failed != "" {
+			text += fmt.Sprintf("\n%s on %s is not measured: %s", x.Strategy, x.Profile, x.Failed)
+		}
+	}
+	return text
 }
 
 // labColumn is a column of a table: a figure of every match.
@@ -103,6 +114,7 @@ var labColumns = []struct {
 		{"client µs/frame", func(x *lab.Result) string { return figure(x.ClientFrame > 0, "%.1f", x.ClientFrame/1e3) }},
 		{"× real time", func(x *lab.Result) string { return figure(x.Factor > 0, "%.0f", x.Factor) }},
 		{"desyncs", func(x *lab.Result) string { return figure(x.Exact, "%d", x.Desyncs) }},
+		{"away %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Away) }},
 		{"resyncs", func(x *lab.Result) string { return fmt.Sprint(x.Resyncs) }},
 	}},
 }
@@ -118,7 +130,10 @@ func labTable(r *lab.Report, title, caption string, columns []labColumn) table.W
 		x := &r.Results[i]
 		row := table.Row{x.Strategy, strings.TrimSpace(x.Profile + " " + x.Title)}
 		if x.Failed != "" {
-			t.AppendRow(append(row, x.Failed))
+			for range columns {
+				row = append(row, absent)
+			}
+			t.AppendRow(row)
 			continue
 		}
 		for _, c := range columns {

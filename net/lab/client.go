@@ -36,6 +36,8 @@ type player struct {
 	frames  int
 	last    client.Stats // of the frame before
 	window  []float64    // ticks predicted, by frame
+	away    int          // frames in which it was not in the match
+	joined  bool         // it was in the match
 	stalls  stalls
 	checked ecs.Tick // the newest confirmed state that was compared
 	desyncs uint64
@@ -100,7 +102,7 @@ func (p *player) receive(_ simnet.NodeID, ch simnet.Channel, payload []byte, now
 // frame is one frame of the display.
 func (p *player) frame(_ int64, local simnet.Time) {
 	m, now := p.match, systems.Time(local)
-	if p.core.State() == client.Live {
+	if p.joined {
 		in := p.plays()
 		p.core.SetInput(in)
 		p.presses.give(in, m.net.Now())
@@ -111,7 +113,7 @@ func (p *player) frame(_ int64, local simnet.Time) {
 	p.turns++
 	p.up.flush(m.net.Now())
 	p.core.Effects(func(systems.Effect) {})
-	if p.core.State() == client.Live {
+	if p.joined = p.joined || p.core.State() == client.Live; p.joined {
 		p.look(now)
 	}
 }
@@ -140,6 +142,9 @@ func (p *player) look(now systems.Time) {
 		p.display.shows(v, m.truth.now(m.net.Now()), moment(previous, current, alpha), m.config.Players)
 		p.window = append(p.window, float64(s.Strategy.Present)-float64(s.Strategy.Confirmed))
 		p.stall(s.Strategy)
+		if s.State != client.Live {
+			p.away++
+		}
 	}
 	p.last = s
 	p.display.judge()
@@ -166,19 +171,22 @@ func (p *player) press(v *ecs.View) {
 	p.shown = in
 }
 
+// stall notes the ticks that could not be computed since the frame before.
 func (p *player) stall(now systems.ClientStats) {
 	q, t := &p.stalls, p.match.net.Now()
-	if lost := now.Stalls - p.last.Strategy.Stalls; lost > 0 {
+	lost := now.Stalls - p.last.Strategy.Stalls
+	if lost > 0 {
 		reason := max(now.Stalled, p.last.Strategy.Stalled)
 		q.reasons[min(int(reason), len(q.reasons)-1)] += lost
 	}
-	switch is := now.Stalled != systems.NotStalled; {
-	case is && !q.running:
-		q.since = t
-	case is || q.running:
+	is := lost > 0 || now.Stalled != systems.NotStalled
+	if is && !q.running {
+		q.since = t - time.Second/displayHz // it should have been here by now
+	}
+	if is {
 		q.longest = max(q.longest, t-q.since)
 	}
-	q.running = now.Stalled != systems.NotStalled
+	q.running = is
 }
 
 // compareEvery is how many ticks lie between two confirmed states that are compared with the server's.

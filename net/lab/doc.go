@@ -45,6 +45,8 @@
 //   - window: ticks that are predicted, present less confirmed.
 //   - bandwidth: messages of the session and the strategy, and an estimate of what they are on the wire, with the headers of
 //     all layers and acknowledgements; what is sent again is not in it.
+//   - away: frames of clients that had been in the match and were not, since they were put right or connected again. What is
+//     shown meanwhile counts.
 //   - desyncs: confirmed states that differ from the server's, where they must not.
 //
 // Positions are those of the first component with a Motion role; of a game without one only times and costs are measured.

@@ -97,7 +97,7 @@ func (w *work) play(c *cell) {
 		return w.passed(min(d, w.perCell()-min(played-d, w.perCell())))
 	}
 	m, err := newMatch(w.config, c.strategy, c.profile, w.script)
-	if r.Refused = err != nil; !r.Refused {
+	if err == nil {
 		err = m.play(step)
 	}
 	if took := clock() - begin; took > 0 {
@@ -108,7 +108,8 @@ func (w *work) play(c *cell) {
 		w.fail(err)
 		return
 	case err != nil:
-		r.Failed = err.Error()
+		var broken *brokenError
+		r.Failed, r.Broken = err.Error(), errors.As(err, &broken)
 	default:
 		m.report(&r)
 	}

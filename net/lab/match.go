@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/net/client"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -161,19 +160,27 @@ func (m *match) run(d time.Duration, step func(time.Duration) error) error {
 		}
 		for i, p := range m.players {
 			if err := p.core.Err(); err != nil {
-				return fmt.Errorf("player %d ended: %w", i+1, err)
+				return &brokenError{player: i + 1, why: err}
 			}
 		}
 	}
 	return nil
 }
 
+// brokenError says that a client has ended against its will.
+type brokenError struct {
+	player int
+	why    error
+}
+
+func (e *brokenError) Error() string { return fmt.Sprintf("player %d ended: %v", e.player, e.why) }
+
 func (m *match) live() bool { return m.absent() == "" }
 
-// absent says who is not in the match.
+// absent says who was never in the match.
 func (m *match) absent() string {
 	for i, p := range m.players {
-		if p.core.State() != client.Live {
+		if !p.joined {
 			return fmt.Sprintf("player %d is %v", i+1, p.core.State())
 		}
 	}

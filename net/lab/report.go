@@ -33,7 +33,7 @@ func (m *match) report(r *Result) {
 	r.Resimulated = float64(all.again) / n / c.For.Seconds()
 	r.Up, r.Down = all.up.rates(c.For, n), all.down.rates(c.For, n)
 	r.Desyncs += all.desyncs
-	r.Resyncs = all.resyncs
+	r.Resyncs, r.Away = all.resyncs, percent(all.away, len(all.window))
 	if c.Clock != nil {
 		r.ServerTick, r.ClientFrame = float64(m.busy-m.noting)/due, float64(all.busy)/float64(max(all.turns, 1))
 	}
@@ -69,7 +69,7 @@ type findings struct {
 	rtt                             float64
 	desyncs, resyncs                uint64
 	busy                            time.Duration
-	turns                           int
+	turns, away                     int
 }
 
 func (a *findings) add(p *player) {
@@ -105,7 +105,7 @@ func (a *findings) add(p *player) {
 	a.down.add(p.inward)
 	a.rtt += milliseconds(time.Duration(now.RTT))
 	a.desyncs += p.desyncs
-	a.busy, a.turns = a.busy+p.busy, a.turns+p.frames
+	a.busy, a.turns, a.away = a.busy+p.busy, a.turns+p.frames, a.away+p.away
 }
 
 func (a *findings) addSeconds(of []Second) {

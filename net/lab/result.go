@@ -20,8 +20,9 @@ type Result struct {
 	RTT      float64 `json:"rtt_ms"` // as the sessions measured it at the end, mean
 	// Failed says why nothing was measured; all else is then 0.
 	Failed string `json:"failed,omitempty"`
-	// Refused says that it failed before it began: the strategy does not take the game.
-	Refused bool `json:"refused,omitempty"`
+	// Broken says that it failed because a client was removed or gave up. Otherwise the strategy does not take the game, or
+	// its clients do not come into a match on such a network.
+	Broken bool `json:"broken,omitempty"`
 	// Predicts says that clients run ahead of what is final: see systems.Strategy.
 	Predicts bool `json:"predicts"`
 	// Exact says that every client's confirmed states must be the server's, and were compared.
@@ -57,8 +58,9 @@ type Result struct {
 	ClientFrame float64 `json:"client_ns_per_frame"` // real time
 	Factor      float64 `json:"factor_of_real_time"`
 
-	Desyncs uint64 `json:"desyncs"`
-	Resyncs uint64 `json:"resyncs"`
+	Away    float64 `json:"away_percent"` // frames in which a client had left the match, to be put right or to connect again
+	Desyncs uint64  `json:"desyncs"`
+	Resyncs uint64  `json:"resyncs"`
 
 	Timeline []Second `json:"timeline"` // second by second
 }
