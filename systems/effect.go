@@ -17,7 +17,8 @@ type Strategy struct {
 	// Params are what a client's half must know of how the server's was made: at most 256 bytes, handed to every client
 	// in its Welcome. nil: nothing.
 	Params []byte
-	// Predicts says that clients run ahead of what is final: a match in which nobody was ever corrected proves nothing.
+	// Predicts says that clients run ahead of what is final. Where they compute all of it (Needs.Exact), a match in which
+	// nobody was ever corrected proves nothing.
 	Predicts bool
 	// Needs says what the strategy demands of a game's components.
 	Needs Needs

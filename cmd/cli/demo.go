@@ -31,7 +31,7 @@ The table shows for each client what the network costs it and whether its confir
 at the first desync that it can explain. The exit code is 1 if a state differed, or if a run of the asked length proved
 nothing: no state compared, nothing changed, or, with relay, no rollback.
 
-The line at the end says what the network cost. With relay that is rollbacks. With lockstep, which predicts nothing, it
+The line at the end says what the network cost. With relay and predict that is rollbacks. With lockstep, which predicts nothing, it
 is stalls, and how far the display was behind the server when the run ended; with verify, whose clients compute nothing,
 it is the latter.
 
@@ -53,6 +53,8 @@ func (v *demoVerb) check(g *ecs.Game) error {
 		return fmt.Errorf("--loss %g: give a percentage, 0 to 100", v.Loss)
 	case v.RelayOnly:
 		return errors.New("--relay-only is for serve: demo compares every state with the server's, which therefore simulates")
+	case v.Interest > 0:
+		return errors.New("--interest is for serve: demo compares whole states with the server's, and clients that hear of what is near have none")
 	case v.RTT < 0 || v.Jitter < 0:
 		return fmt.Errorf("--rtt %v --jitter %v: give times of 0 or more", v.RTT, v.Jitter)
 	}
@@ -136,7 +138,7 @@ func (v *demoVerb) verdict(a *app, m *match) error {
 		return nil
 	case idle != "":
 		return fmt.Errorf("%w: the run proved nothing, since no state of %s was compared: run it longer", errFailed, idle)
-	case changes == 0 || rollbacks == 0 && v.RTT > 0 && v.Bots > 1 && m.host.strategy.Predicts:
+	case changes == 0 || rollbacks == 0 && v.RTT > 0 && v.Bots > 1 && m.host.strategy.Predicts && m.host.strategy.Needs.Exact:
 		return fmt.Errorf("%w: the run proved nothing: %s; run it longer, with bots that do something", errFailed, shown)
 	}
 	a.say("%d confirmed states of %d clients equal the server's, %s", equal, v.Bots, cost)

@@ -6,19 +6,21 @@ import (
 	"strings"
 	"time"
 
+	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/lockstep"
+	"tendon/systems/predict"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
 
 // strategies are the sync strategies that --sync takes, as a client knows them: how the server has set one up reaches
 // the client in the handshake.
-var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, verify.Strategy}
+var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy}
 
 // syncFlags choose the sync strategy of a server and set it up.
 type syncFlags struct {
-	Sync      string        `default:"relay" help:"The sync strategy: relay (rollback), lockstep or verify."`
+	Sync      string        `default:"relay" help:"The sync strategy: relay (rollback), lockstep, predict (prediction and reconciliation) or verify."`
 	Interval  int           `group:"Lockstep and verify" help:"lockstep: frames to a sync, 1, 2, 3, 5, 10 or 15; more means fewer packets and more delay. 0: 2."`
 	Adapt     bool          `group:"Lockstep and verify" help:"lockstep: let the interval follow how the clients fare."`
 	Eager     bool          `group:"Lockstep and verify" help:"lockstep: end an interval with every frame in which somebody does something."`
@@ -29,6 +31,9 @@ type syncFlags struct {
 	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: the server does not simulate; players vote, and it plays the log again where they disagree. With --journal, a server that is started again computes the whole match once more, from tick 0: who does not simulate has no later state to store."`
 	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: how many of 1000 results that a majority agreed on the server checks all the same."`
 	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
+	Snapshots int           `group:"Predict" help:"predict: states a second to each client, 1 to 1000; fewer cost less and show others later. 0: 20."`
+	Interest  float64       `group:"Predict" help:"predict: the radius in world units within which a player hears of what belongs to others. 0: of everything."`
+	LookBack  time.Duration `group:"Predict" help:"predict: how far back it is believed what a player saw when he shot, at most 1s; 0: 250ms, -1ns: not at all."`
 }
 
 // optimistic and someAudits are what --closing and --audits are if they are not given.
@@ -51,30 +56,62 @@ func (f *syncFlags) strategy() (systems.Strategy, error) {
 
 // configured returns the strategy as the flags set it up; those that it does not take must not be given.
 func (f *syncFlags) configured(s systems.Strategy) (systems.Strategy, error) {
-	if s.Name == "lockstep" {
-		return f.lockstep()
-	}
-	var given []string
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{
-		{"--interval", f.Interval != 0}, {"--adapt", f.Adapt}, {"--eager", f.Eager}, {"--margin", f.Margin != 0},
-		{"--closing", f.Closing != optimistic}, {"--wait", f.Wait != 0}, {"--article", f.Article}, {"--relay-only", f.RelayOnly},
-		{"--audits", f.Audits != someAudits}, {"--reliable", f.Reliable && s.Name != "verify"},
-	} {
-		if flag.given {
-			given = append(given, flag.name)
-		}
-	}
+	foreign, takers := f.foreign(s.Name)
 	switch {
-	case len(given) > 0:
-		return s, fmt.Errorf("--sync %s does not take %s: leave that out, or choose --sync lockstep", s.Name, strings.Join(given, ", "))
+	case len(foreign) > 0:
+		return s, fmt.Errorf("--sync %s does not take %s: leave that out, or choose --sync %s", s.Name, strings.Join(foreign, ", "), takers)
+	case s.Name == "lockstep":
+		return f.lockstep()
+	case s.Name == "predict":
+		return f.predict()
 	case s.Name == "verify":
 		return verify.New(verify.Config{Reliable: f.Reliable}), nil
 	}
 	return s, nil
 }
+
+// foreign returns the flags that were given and that a strategy does not take, and one that takes the first of them.
+func (f *syncFlags) foreign(name string) (given []string, taker string) {
+	const both = "lockstep verify"
+	for _, flag := range []struct {
+		name, takers string
+		given        bool
+	}{
+		{"--interval", "lockstep", f.Interval != 0}, {"--adapt", "lockstep", f.Adapt}, {"--eager", "lockstep", f.Eager},
+		{"--margin", "lockstep", f.Margin != 0}, {"--closing", "lockstep", f.Closing != optimistic}, {"--wait", "lockstep", f.Wait != 0},
+		{"--article", "lockstep", f.Article}, {"--relay-only", "lockstep", f.RelayOnly}, {"--audits", "lockstep", f.Audits != someAudits},
+		{"--reliable", both, f.Reliable},
+		{"--snapshots", "predict", f.Snapshots != 0}, {"--interest", "predict", f.Interest != 0}, {"--look-back", "predict", f.LookBack != 0},
+	} {
+		if flag.given && !strings.Contains(flag.takers, name) {
+			given = append(given, flag.name)
+			if taker == "" {
+				taker, _, _ = strings.Cut(flag.takers, " ")
+			}
+		}
+	}
+	return given, taker
+}
+
+// predict returns prediction and reconciliation as the flags set it up.
+func (f *syncFlags) predict() (systems.Strategy, error) {
+	switch {
+	case f.Snapshots < 0 || f.Snapshots > 1000:
+		return systems.Strategy{}, fmt.Errorf("--snapshots %d: choose 1 to 1000 a second, or 0", f.Snapshots)
+	case !(f.Interest >= 0 && f.Interest <= maxInterest):
+		return systems.Strategy{}, fmt.Errorf("--interest %v: choose 0 to %v world units", f.Interest, float64(maxInterest))
+	case f.LookBack > time.Second:
+		return systems.Strategy{}, fmt.Errorf("--look-back %v: choose at most 1s", f.LookBack)
+	}
+	c := predict.Config{SnapshotRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), MaxView: systems.Time(f.LookBack)}
+	if err := c.Check(); err != nil {
+		return systems.Strategy{}, err
+	}
+	return predict.New(c), nil
+}
+
+// maxInterest bounds --interest, in world units.
+const maxInterest = 1 << 20
 
 func (f *syncFlags) lockstep() (systems.Strategy, error) {
 	if f.Wait != 0 && f.Closing != "hybrid" {

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"tendon/systems/lockstep"
+	"tendon/systems/predict"
 	"tendon/systems/verify"
 )
 
-// foreign holds, for each flag that sets lockstep up, a way to give it.
+// foreign holds, for each flag that sets a strategy up, a way to give it.
 var foreign = map[string][]string{
 	"--interval": {"--interval", "3"}, "--adapt": {"--adapt"}, "--eager": {"--eager"}, "--margin": {"--margin=-1"}, "--closing": {"--closing", "waiting"},
+	"--snapshots": {"--snapshots", "30"}, "--interest": {"--interest", "9.5"}, "--look-back": {"--look-back", "5ms"},
 	"--wait": {"--wait", "5ms"}, "--article": {"--article"}, "--relay-only": {"--relay-only"}, "--audits": {"--audits", "0"}, "--reliable": {"--reliable"},
 }
 
@@ -21,8 +23,8 @@ func TestAStrategyNamesTheFlagThatItDoesNotTake(t *testing.T) {
 	}
 	for _, verb := range []string{"serve", "demo"} {
 		for name, given := range foreign {
-			for _, sync := range []string{"relay", "verify"} {
-				if sync == "verify" && name == "--reliable" || verb == "demo" && name == "--relay-only" {
+			for _, sync := range []string{"relay", "lockstep", "predict", "verify"} {
+				if verb == "demo" && (name == "--relay-only" || name == "--interest") || taken(sync, name) {
 					continue
 				}
 				r := do(t, testGame(), append([]string{verb, "--for", "1ms", "--sync", sync}, given...)...)
@@ -31,7 +33,18 @@ func TestAStrategyNamesTheFlagThatItDoesNotTake(t *testing.T) {
 		}
 	}
 	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--eager", "--margin", "4"), "does not take --eager, --margin: leave")
-	refused(t, do(t, testGame(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep verify")
+	refused(t, do(t, testGame(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep predict verify")
+}
+
+// taken reports whether a strategy takes a flag.
+func taken(sync, name string) bool {
+	switch name {
+	case "--snapshots", "--interest", "--look-back":
+		return sync == "predict"
+	case "--reliable":
+		return sync == "lockstep" || sync == "verify"
+	}
+	return sync == "lockstep"
 }
 
 // A wait that nothing waits for is a mistake, and a value that cannot be is told of by its flag, with what can be.
@@ -54,6 +67,21 @@ func TestFlagsOfLockstepThatCannotBeAreRefusedByTheirNames(t *testing.T) {
 	}
 }
 
+// Nor can a strategy be set up with what is beyond all reason.
+func TestFlagsOfPredictThatCannotBeAreRefusedByTheirNames(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--snapshots", "1001"}, "--snapshots 1001: choose 1 to 1000"}, {[]string{"--snapshots=-1"}, "--snapshots -1"},
+		{[]string{"--interest=-1"}, "--interest -1: choose 0 to"}, {[]string{"--interest", "1e9"}, "--interest 1e+09: choose 0 to 1.048576e+06 world units"},
+		{[]string{"--look-back", "2s"}, "--look-back 2s: choose at most 1s"},
+	} {
+		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", "predict"}, test.args...)
+		refused(t, do(t, testGame(), args...), test.says)
+	}
+}
+
 // What is given reaches the strategy.
 func TestFlagsSetTheStrategyUp(t *testing.T) {
 	for _, test := range []struct {
@@ -63,6 +91,8 @@ func TestFlagsSetTheStrategyUp(t *testing.T) {
 		{syncFlags{Sync: "lockstep", Interval: 5, Margin: lockstep.NoMargin, Closing: "hybrid", Wait: 1e7, Audits: someAudits},
 			string(lockstep.New(lockstep.Config{Interval: 5, Margin: lockstep.NoMargin, Closing: lockstep.Hybrid, Wait: 1e7}).Params)},
 		{syncFlags{Sync: "lockstep", Article: true, Closing: optimistic, Audits: someAudits}, string(lockstep.New(lockstep.Article()).Params)},
+		{syncFlags{Sync: "predict", Snapshots: 30, LookBack: -1, Closing: optimistic, Audits: someAudits},
+			string(predict.New(predict.Config{SnapshotRate: 30, MaxView: -1}).Params)},
 		{syncFlags{Sync: "verify", Reliable: true, Closing: optimistic, Audits: someAudits}, string(verify.New(verify.Config{Reliable: true}).Params)},
 	} {
 		s, err := test.flags.strategy()

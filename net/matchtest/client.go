@@ -196,16 +196,9 @@ func (c *Client) noise() (in ecs.InputBytes) {
 // timelined is a half that keeps a state of every confirmed tick.
 type timelined interface{ Timeline() *rollback.Timeline }
 
-// replicated is a half that is told states: its newest one, whether that is all that the client is to know, and the last
-// tick that brought an entity anew.
-type replicated interface {
-	Replica() (s *ecs.Snapshot, complete bool)
-	Told(e ecs.Entity) ecs.Tick
-}
-
 // compare holds the confirmed states that are new against the server's.
 func (c *Client) compare(now systems.Time) {
-	if half, ok := c.Core.Strategy().(replicated); ok {
+	if half, ok := c.Core.Strategy().(systems.Replicated); ok {
 		c.compareReplica(half)
 		return
 	}
@@ -249,8 +242,8 @@ func (c *Client) note(f ecs.Tick, same bool) {
 
 // compareReplica holds the newest state that a client was told against the server's of that tick: all of it, or where
 // the client does not know all, what came with it.
-func (c *Client) compareReplica(half replicated) {
-	s, complete := half.Replica()
+func (c *Client) compareReplica(half systems.Replicated) {
+	s, whole := half.Replica()
 	if s.Empty() || s.Tick() < c.next {
 		return
 	}
@@ -260,7 +253,7 @@ func (c *Client) compareReplica(half replicated) {
 	if !ok {
 		return
 	}
-	if complete {
+	if whole {
 		c.note(f, sameGame(s, want))
 		return
 	}
@@ -276,11 +269,8 @@ func (c *Client) compareReplica(half replicated) {
 // sameGame reports whether two states hold the same but for what a replica is not told: inputs and random source.
 func sameGame(a, b *ecs.Snapshot) bool {
 	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
-	return a.Players() == b.Players() && slices.Equal(x[engineOwn:], y[engineOwn:])
+	return a.Players() == b.Players() && slices.Equal(x[systems.UntoldColumns:], y[systems.UntoldColumns:])
 }
-
-// engineOwn is how many parts of a state are the engine's own: the tick with the random source, and the inputs.
-const engineOwn = 2
 
 // sameEntity reports whether two states have the same of an entity.
 func sameEntity(a, b *ecs.Snapshot, e ecs.Entity) bool {

@@ -172,7 +172,7 @@ func (s *stage) keepsUp(c *Client) {
 		if _, every := c.Core.Strategy().(timelined); !every {
 			least = uint64(rate) / 2 // the newest state of a frame is compared, and some are passed over
 		}
-		if _, told := c.Core.Strategy().(replicated); told {
+		if _, told := c.Core.Strategy().(systems.Replicated); told {
 			least = uint64(rate) / 10 // states come a few times a second
 		}
 		compared := c.Checked >= checked+least

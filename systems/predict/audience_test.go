@@ -39,7 +39,10 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 	if holds(his) || c.world.Exists(his) || !holds(hers) || !holds(nowhere) {
 		t.Errorf("beyond the border: holds him %v, own %v, nowhere %v", holds(his), holds(hers), holds(nowhere))
 	}
-	if _, complete := c.Replica(); !complete {
+	if _, whole := c.Replica(); whole {
+		t.Error("what is bounded is taken for the whole")
+	}
+	if f, ok := c.receiver.Complete(); !ok || f != c.confirmed {
 		t.Error("who hears of little does not know that it is all")
 	}
 	// What is his own he hears of wherever it is.

@@ -103,8 +103,9 @@ const maxLeast = 30
 const patience = 40
 
 var (
-	_ systems.Client    = (*Client)(nil)
-	_ systems.Presenter = (*Client)(nil)
+	_ systems.Client     = (*Client)(nil)
+	_ systems.Presenter  = (*Client)(nil)
+	_ systems.Replicated = (*Client)(nil)
 )
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
@@ -348,15 +349,14 @@ func (c *Client) Stats() systems.ClientStats {
 // Counts returns what the client counted of its mispredictions.
 func (c *Client) Counts() Counts { return c.counts }
 
-// Replica returns the newest state that the server told, nil before Load: entities that it has not told of since are in
-// there as they were. complete says that there are none, so that it is all that this client is to know.
-func (c *Client) Replica() (s *ecs.Snapshot, complete bool) {
+// Replica returns the newest state that the server told: see systems.Replicated.
+func (c *Client) Replica() (s *ecs.Snapshot, whole bool) {
 	s, ok := c.replicas.At(c.confirmed)
 	if !ok {
 		return nil, false
 	}
 	f, ok := c.receiver.Complete()
-	return s, ok && f == c.confirmed
+	return s, ok && f == c.confirmed && c.limits.Interest == 0
 }
 
 // Told returns the last tick that brought an entity anew, 0 for none.

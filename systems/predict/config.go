@@ -105,18 +105,22 @@ func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 8)
 	w.Uvarint(uint64(c.SnapshotRate))
 	w.Bool(c.MaxView > 0)
+	w.Bool(c.Interest > 0)
 	return w.Bytes()
 }
 
 // takeParams takes over what a server's params say.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
-	rate, views := r.Uvarint(), r.Bool()
+	rate, views, bounded := r.Uvarint(), r.Bool(), r.Bool()
 	if r.Close() != nil || rate < 1 || rate > maxRate {
 		return fmt.Errorf("predict: ClientConfig.Params %x are not of this strategy", params)
 	}
 	if c.SnapshotRate = int(rate); !views {
 		c.MaxView = -1
+	}
+	if c.Interest = 0; bounded {
+		c.Interest = fixed.One // by how much is the server's alone
 	}
 	return nil
 }
