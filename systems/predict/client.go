@@ -52,8 +52,7 @@ type Client struct {
 	due       ecs.Tick // of the newest snapshot that says which events there were; settled when those are here
 	dueEvents ecs.Tick // the newest tick ≤ due that had any
 	altered   uint64   // what the last snapshot said
-	again     ecs.Tick // inputs of ticks > again are sent again, if it is not 0: the server may lack some
-	calm      ecs.Tick // the last state in which it had made one up
+	lacked    ecs.Tick // the oldest tick whose input the server lacked in the newest state, 0 for none
 	suspect   bool     // … and it was more than before, since a prediction was last compared
 	reach     int      // where the pacer's tick stood in the last frame
 	jumped    bool     // the pacer was set since the last input was sampled
@@ -158,7 +157,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.history.Save(c.world)
 	c.effects.Begin(f)
 	c.picture.forget()
-	c.present, c.confirmed, c.events, c.due, c.dueEvents, c.useless, c.again = f, f, f, f, f, 0, 0
+	c.present, c.confirmed, c.events, c.due, c.dueEvents, c.useless, c.lacked = f, f, f, f, f, 0, 0
 	c.loaded, c.locked, c.heard, c.rtt, c.unsent, c.lastSend = true, false, false, rtt, true, now
 	c.pending = pending{base: f}
 	c.sampled.Restart(f, c.world, c.config.Seat)
@@ -261,11 +260,9 @@ func (c *Client) receiveSnapshot(message []byte, now systems.Time) error {
 		fresh = 0
 	}
 	c.stats.Substituted += fresh
-	if c.suspect = c.suspect || fresh > 0; fresh > 0 {
-		c.calm = f
-		if c.again == 0 {
-			c.again = c.confirmed
-		}
+	c.suspect = c.suspect || fresh > 0
+	if c.lacked = 0; h.lacks > 0 && h.lacks <= uint64(f) {
+		c.lacked = f + 1 - ecs.Tick(h.lacks)
 	}
 	c.picture.arrived(f, now)
 	c.reconcile(f, now)

@@ -29,7 +29,7 @@ const (
 )
 
 // inputMessage is what a client sends each tick: the newest state of the server's that it holds, and what its player
-// did in the ticks that follow; also in some before, if the server has had to make inputs up: what is late still counts.
+// did in the ticks that follow; also in some before, if the server says that it lacks them: what is late still counts.
 type inputMessage struct {
 	received ecs.Tick
 	ack      state.Ack
@@ -114,6 +114,7 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 // inputs of its tick and before are consumed.
 type snapshotHead struct {
 	altered   uint64 // ticks so far in which another input of the receiver's was used than he sent
+	lacks     uint64 // ticks from the oldest whose input has not come, and would be of use, to the state's, plus 1; 0: none
 	events    uint64 // ticks from the last one whose events were sent to the state's, plus 1; 0: none were yet
 	hasMargin bool
 	margin    inputs.Margin // of one of the receiver's inputs
@@ -122,6 +123,7 @@ type snapshotHead struct {
 func (h *snapshotHead) append(w *wire.Writer) {
 	w.U8(kindSnapshot)
 	w.Uvarint(h.altered)
+	w.Uvarint(h.lacks)
 	w.Uvarint(h.events)
 	w.Bool(h.hasMargin)
 	if h.hasMargin {
@@ -133,13 +135,13 @@ func (h *snapshotHead) append(w *wire.Writer) {
 // read parses the head; near is the tick of the newest state that the receiver holds.
 func (h *snapshotHead) read(r *wire.Reader, near ecs.Tick) error {
 	kind := r.U8()
-	h.altered, h.events = r.Uvarint(), r.Uvarint()
+	h.altered, h.lacks, h.events = r.Uvarint(), r.Uvarint(), r.Uvarint()
 	h.hasMargin, h.margin = r.Bool(), inputs.Margin{}
 	if h.hasMargin {
 		h.margin.Tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 		h.margin.Value = int16(r.U16())
 	}
-	if r.Err() != nil || kind != kindSnapshot {
+	if r.Err() != nil || kind != kindSnapshot || h.lacks > maxBack {
 		return ErrMessage
 	}
 	return nil

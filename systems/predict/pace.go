@@ -138,22 +138,15 @@ func (c *Client) Send(now systems.Time, out systems.Outbox) {
 	out.Send(0, systems.Datagram, c.scratch.message)
 }
 
-// oldestAsked returns the tick of the oldest input to send: that after the newest state, or while the server makes inputs
-// up, and for as long after as a late one is of use, some before that the player has given.
+// oldestAsked returns the tick of the oldest input to send: that after the newest state, or one before that the server
+// lacks and that the player has given.
 func (c *Client) oldestAsked() ecs.Tick {
-	first := c.confirmed + 1
-	if c.again == 0 {
-		return first
-	}
-	if c.confirmed >= c.calm+maxBack {
-		c.again = 0
-		return first
-	}
-	for first > max(c.again+1, 2) && c.confirmed+1-first < maxBack {
-		if _, ok := c.pending.given(first - 1); !ok {
-			break
+	if c.lacked > 0 {
+		for f := c.lacked; f <= c.confirmed; f++ {
+			if _, ok := c.pending.given(f); ok {
+				return f
+			}
 		}
-		first--
 	}
-	return first
+	return c.confirmed + 1
 }

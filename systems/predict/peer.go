@@ -159,6 +159,9 @@ func (s *Server) sendSnapshot(id systems.Peer, p *peer, out systems.Outbox) {
 	if p.seat >= 0 {
 		seat := &s.seats[p.seat]
 		head.altered = seat.altered
+		if f, ok := seat.lacks(s.done); ok {
+			head.lacks = uint64(s.done-f) + 1
+		}
 		head.margin, head.hasMargin = seat.TakeWorst()
 	}
 	w := wire.NewWriter(s.scratch.message[:0], headBytes)

@@ -14,6 +14,7 @@ type seat struct {
 	isLate  bool
 	last    ecs.ViewStamp // of the last tick
 	altered uint64        // ticks that used another input than the player sent
+	since   ecs.Tick      // nobody was here in ticks up to it
 }
 
 type tickView struct {
@@ -57,12 +58,24 @@ func (s *seat) take(f ecs.Tick, game *ecs.Game) (e entry, altered bool) {
 // vacant is called in every tick before which the player was not in the match.
 func (s *seat) vacant(f ecs.Tick) {
 	s.Vacant(f)
+	s.since = f
 	s.isLate, s.last = false, ecs.ViewStamp{}
 }
 
 // forget drops what waits, when another connection takes the seat.
 func (s *seat) forget(done ecs.Tick) {
 	s.Forget(done)
+	s.since = done
 	s.views = [inputs.Window]tickView{}
 	s.isLate, s.last = false, ecs.ViewStamp{}
+}
+
+// lacks returns the oldest tick up to done whose input has not come and would still be of use; ok is false if none is.
+func (s *seat) lacks(done ecs.Tick) (f ecs.Tick, ok bool) {
+	for f = max(s.since, max(done, maxBack)-maxBack) + 1; f <= done; f++ {
+		if s.views[f%inputs.Window].tick != f {
+			return f, true
+		}
+	}
+	return 0, false
 }

@@ -117,7 +117,7 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		var s wholeSnapshot
 		err := s.read(v.bytes)
 		h := &s.head
-		return fmt.Sprintf("altered %d events %d measured %t %d of %d body %x", h.altered, h.events, h.hasMargin, h.margin.Value, h.margin.Tick, s.body), err
+		return fmt.Sprintf("altered %d lacks %d events %d measured %t %d of %d body %x", h.altered, h.lacks, h.events, h.hasMargin, h.margin.Value, h.margin.Tick, s.body), err
 	case "events":
 		list, err := readEvents(nil, v.bytes, game)
 		text := ""
@@ -152,7 +152,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	case "snapshot":
 		var s wholeSnapshot
 		h := &s.head
-		scan(v.meaning, "altered %d events %d measured %t %d of %d body %x", &h.altered, &h.events, &h.hasMargin, &h.margin.Value, &h.margin.Tick, &s.body)
+		scan(v.meaning, "altered %d lacks %d events %d measured %t %d of %d body %x", &h.altered, &h.lacks, &h.events, &h.hasMargin, &h.margin.Value, &h.margin.Tick, &s.body)
 		return s.append(nil)
 	case "events":
 		var events []byte
