@@ -65,7 +65,7 @@ func (r *retrial) play(ctx context.Context, left *journals.Left) {
 	after, change, more := next()
 	var seats seating
 	began, over := ecs.Tick(0), false
-	for t := range left.Journal.Ticks(1) {
+	for t := range left.Journal.Play(world) {
 		if !over && ctx.Err() != nil {
 			if _, err := os.Stat(left.File); err == nil {
 				return
@@ -75,7 +75,6 @@ func (r *retrial) play(ctx context.Context, left *journals.Left) {
 		for ; more && after < t.Tick; after, change, more = next() {
 			seats.take(int(change.Player), after, room.Seat{Held: change.Held, Client: change.Client, Name: change.Name})
 		}
-		world.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
 		if result := r.game.Result(world); result != nil {
 			r.found(left, began, systems.Decision{Tick: t.Tick, Result: result, How: systems.ByReplay, Registered: world.Players(), Replays: 1}, seats)
 			began = t.Tick

@@ -15,11 +15,13 @@ import (
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/rollback/journal"
 )
 
 // leftBehind returns a match of so many ticks, written at a time, in which ann and bob play from the second tick on; ann
-// leaves after tick 150 and cid sits down in her place, and is in the match from tick 200 on.
+// leaves after tick 150 and cid sits down in her place, and is in the match from tick 200 on. In tick 120, bob acts on what
+// he saw of tick 60.
 func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, written time.Time) journals.Left {
 	t.Helper()
 	h := journal.HeaderOf(game, 5, "b")
@@ -40,6 +42,8 @@ func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, writt
 		case 2:
 			order(ecs.OrderJoin, 0)
 			order(ecs.OrderJoin, 1)
+		case 120:
+			tick.Orders = append(tick.Orders, ecs.Order{Kind: ecs.OrderView, Player: 1, Payload: ecs.AppendViewStamp(nil, ecs.ViewStamp{Tick: 60})})
 		case 151:
 			seat(0, "")
 			order(ecs.OrderLeave, 0)
@@ -91,6 +95,30 @@ func TestARetrialTellsEveryResultWithWhoPlayed(t *testing.T) {
 				t.Errorf("tick %d: %+v, want %s", end, got, name)
 			}
 		}
+	}
+}
+
+// Where the server judged by what players saw, a retrial judges so, too: else it would tell another result than there was.
+func TestARetrialLooksBackAsTheServerDid(t *testing.T) {
+	game, where := testGame(), func(look func(e ecs.Entity) (testBody, bool), w *ecs.World) (at fixed.Num) {
+		for e := range walkers.All(w) {
+			if body, ok := look(e.Entity()); ok && e.B.Player == 0 {
+				at = body.Pos.X
+			}
+		}
+		return at
+	}
+	var seen, is fixed.Num
+	game.Systems = append(game.Systems, ecs.System{Name: "look", Run: func(w *ecs.World) {
+		if v, ok := w.ViewOf(1); ok && v.Tick == 60 {
+			seen = where(func(e ecs.Entity) (testBody, bool) { return bodyType.Seen(w, 1, e) }, w)
+			is = where(func(e ecs.Entity) (testBody, bool) { return bodyType.Read(w, e) }, w)
+		}
+	}})
+	r := retry(game, []journals.Left{leftBehind(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
+	<-r.ended
+	if seen <= 0 || seen >= is {
+		t.Errorf("player 1 saw the other at %v, who was at %v then", seen, is)
 	}
 }
 

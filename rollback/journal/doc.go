@@ -21,6 +21,7 @@
 //	keep what a recovery needs                    Writer.Seat, Check, ImageDue, Image
 //	list journals                                 ReadHeader
 //	bring a match back                            Open, Journal.World, Seats, Last
+//	play it again, tick by tick                   Journal.Play
 //	say what was lost                             Journal.Torn, DamageError
 //	go on                                         truncate to Journal.Valid, Journal.Resume
 //	serve what a client missed                    Journal.Ticks

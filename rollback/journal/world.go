@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"iter"
 
 	"tendon/ecs"
 	"tendon/rollback"
@@ -19,8 +20,6 @@ func (j *Journal) World() (*ecs.World, error) {
 	}
 	var saved ecs.Snapshot
 	defer saved.Release()
-	keep, forget := j.past(w)
-	defer forget()
 	checks := j.checks
 	prove := func() error {
 		if len(checks) == 0 || checks[0].tick != w.Tick() {
@@ -37,27 +36,35 @@ func (j *Journal) World() (*ecs.World, error) {
 	if err := prove(); err != nil {
 		return nil, err
 	}
-	keep()
-	for t := range j.Ticks(w.Tick() + 1) {
-		w.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
+	for range j.Play(w) {
 		if err := prove(); err != nil {
 			return nil, err
 		}
-		keep()
 	}
 	return w, nil
 }
 
-// past gives the world a past as far back as views look, which keep adds the world's state to and forget takes away.
-func (j *Journal) past(w *ecs.World) (keep, forget func()) {
-	if j.reach == 0 {
-		return func() {}, func() {}
-	}
-	ring := rollback.NewRing(int(j.reach))
-	w.SetPast(ring.At)
-	return func() { ring.Save(w) }, func() {
-		w.SetPast(nil)
-		ring.Clear()
+// Play plays the ticks after w's state in w, the state of that tick of the match, and yields each when it was played.
+// Players' views look back as far as w's state. When it is over, or given up, w has no past (ecs.World.SetPast).
+func (j *Journal) Play(w *ecs.World) iter.Seq[*Tick] {
+	return func(yield func(*Tick) bool) {
+		var past *rollback.Ring
+		if j.reach > 0 {
+			past = rollback.NewRing(int(j.reach))
+			past.Save(w)
+			w.SetPast(past.At)
+			defer past.Clear()
+			defer w.SetPast(nil)
+		}
+		for t := range j.Ticks(w.Tick() + 1) {
+			w.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
+			if past != nil {
+				past.Save(w)
+			}
+			if !yield(t) {
+				return
+			}
+		}
 	}
 }
 

@@ -121,7 +121,7 @@ func (r *Recording) complete(from, to ecs.Tick) bool {
 // take keeps the world's state, to compare it and for views to look back at.
 func (p *player) take() {
 	if p.past == nil && p.recording.reach > 0 {
-		p.past = rollback.NewRing(int(p.recording.reach) + 1)
+		p.past = rollback.NewRing(int(p.recording.reach))
 		p.world.SetPast(p.past.At)
 	}
 	p.world.Save(&p.saved)
