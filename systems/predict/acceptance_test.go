@@ -279,7 +279,7 @@ func TestEveryPressCountsOnceOnEveryPath(t *testing.T) {
 			m.net.RunUntil(m.net.Now() + 3*time.Second)
 			m.log()
 			mine, _ := p.history.At(p.present)
-			if x := xAt(mine, figure(p.world, 0)); m.used[0] != pressed || x != float64(10+pressed) || pressed < 20 {
+			if x := xAt(mine, figure(p.world, 0)); m.used[0] != pressed || x != float64(10+pressed) || pressed < 10 {
 				t.Errorf("%d presses, %d were used, the figure is at %v", pressed, m.used[0], x)
 			}
 			if p.counts.Corrections == 0 || p.stats.Rollbacks == 0 {

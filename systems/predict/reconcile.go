@@ -13,7 +13,7 @@ import (
 // to come, so that it is found sooner or later.
 func (c *Client) reconcile(f ecs.Tick, now systems.Time) {
 	replica, _ := c.replicas.At(f)
-	first := !c.heard
+	fresh := !c.heard || c.present == c.confirmed && c.pending.count == 0 // nothing was predicted yet
 	c.heard, c.confirmed = true, f
 	whole, ok := c.receiver.Complete()
 	complete := ok && whole == f
@@ -24,7 +24,7 @@ func (c *Client) reconcile(f ecs.Tick, now systems.Time) {
 	}
 	mine, held := c.history.At(f)
 	switch {
-	case first && f > c.present:
+	case fresh && f > c.present:
 		c.begin(f)
 	case f > c.present && f <= c.pending.last():
 		c.overtake(f)
