@@ -107,7 +107,8 @@ func (it *item) special() bool { return it.phase == isSpecial }
 func NewSender(c *Changes) *Sender { return &Sender{changes: c, ratio: 1} }
 
 // Open begins anew with a client that has loaded the state s, which Changes must have observed; seat is the client's
-// player, whose entities go first, −1 for none. If s is too old to build on, everything is sent whole.
+// player, whose entities go first, −1 for none. An image may have taken long: what is now as it was then counts as held,
+// however old the state is. If s is too old to build on, everything is sent whole.
 func (s *Sender) Open(seat int, state *ecs.Snapshot) {
 	if state.Empty() {
 		panic("state: Open with an empty snapshot: pass the state whose image the client was sent")
@@ -125,12 +126,13 @@ func (s *Sender) Open(seat int, state *ecs.Snapshot) {
 	}
 	based := s.changes.saw(state.Tick())
 	for i := range s.changes.specials {
-		s.items = append(s.items, item{row: uint32(i), phase: isSpecial, known: true, based: based, base: state.Tick()})
+		held := based || s.changes.hadSpecial(state, i)
+		s.items = append(s.items, item{row: uint32(i), phase: isSpecial, known: true, based: held, base: state.Tick()})
 	}
 	state.Entities(func(e ecs.Entity) bool {
-		it := s.take(e)
-		it.known, it.based, it.base = true, based, state.Tick()
-		it.middle = past{any: based, tick: state.Tick()}
+		it, held := s.take(e), based || s.changes.had(state, e)
+		it.known, it.based, it.base = true, held, state.Tick()
+		it.middle = past{any: held, tick: state.Tick()}
 		return true
 	})
 }

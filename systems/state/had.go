@@ -1,0 +1,34 @@
+package state
+
+import (
+	"slices"
+
+	"tendon/ecs"
+)
+
+// had reports whether an entity was in an older state as it is now, and has not changed since.
+func (c *Changes) had(state *ecs.Snapshot, e ecs.Entity) bool {
+	t := c.entities.at(e.Row)
+	if t == nil || t.count == 0 || t.entity != e {
+		return false
+	}
+	_, set, values := state.AppendScalars(c.values[:0], e.Row)
+	c.values = values
+	since, now := t.newest()
+	return since <= state.Tick() && set == t.set && slices.Equal(values, now)
+}
+
+// hadSpecial is had for the players in the match, or a resource.
+func (c *Changes) hadSpecial(state *ecs.Snapshot, i int) bool {
+	t := &c.specials[i]
+	if t.count == 0 {
+		return false
+	}
+	if i == 0 {
+		c.values = append(c.values[:0], uint64(state.Players()))
+	} else {
+		c.values = state.AppendResource(c.values[:0], i-1)
+	}
+	since, now := t.newest()
+	return since <= state.Tick() && slices.Equal(c.values, now)
+}
