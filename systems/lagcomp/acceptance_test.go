@@ -15,7 +15,7 @@ func gamLC(t *testing.T, cover fixed.Num, claims bool) (hit bool, off fixed.Num)
 	s.w.SetPast(s.ring.At)
 	s.place(1, gSpot{Pos: fixed.Vec2{X: fixed.FromRatio(1, 8)}, Vel: fixed.Vec2{X: fixed.FromRatio(1, 8)}, Radius: fixed.FromRatio(1, 4)})
 	s.run(39)
-	seen := Claim{From: 36, To: 36}
+	seen := ecs.ViewStamp{Tick: 36}
 	aim := s.shown(1, seen)
 	s.setCover(cover)
 	if claims {
@@ -64,7 +64,7 @@ func TestLC02DeadOnAimHitsWithCompensationAndMissesWithout(t *testing.T) {
 	s := crossing(t, Config{})
 	for range shots {
 		s.run(s.w.Tick() + 6)
-		c := claimAt(s.w.Tick()+1, age, 3)
+		c := ecs.ViewStamp{Tick: s.w.Tick() + 1 - age}
 		s.fire(0, s.shown(1, c), c, 50*millisecond, 100*millisecond)
 		s.step()
 	}
@@ -76,7 +76,7 @@ func TestLC02DeadOnAimHitsWithCompensationAndMissesWithout(t *testing.T) {
 	}
 	for range shots {
 		s.run(s.w.Tick() + 6)
-		c := claimAt(s.w.Tick()+1, age, 3)
+		c := ecs.ViewStamp{Tick: s.w.Tick() + 1 - age}
 		aim := s.shown(1, c)
 		s.inputs[0] = pads.Pack(gPad{Aim: aim, Fire: true})
 		s.step()
@@ -98,8 +98,8 @@ func TestLC03BeyondTheCapOnlyTheCapIsHit(t *testing.T) {
 	}{{42, false}, {30, false}, {20, false}, {15, true}, {14, true}, {8, false}, {0, false}} {
 		before := s.life(1).Hits
 		f := s.w.Tick() + 1
-		aim := s.shown(1, Claim{From: f - max(c.aimed, 1), To: f - max(c.aimed, 1)})
-		s.fire(0, aim, claimAt(f, 42, 3), 300*millisecond, 100*millisecond)
+		aim := s.shown(1, ecs.ViewStamp{Tick: f - max(c.aimed, 1)})
+		s.fire(0, aim, ecs.ViewStamp{Tick: f - 42}, 300*millisecond, 100*millisecond)
 		if s.stamp != (ecs.ViewStamp{Tick: f - 15}) {
 			t.Fatalf("tick %d is judged by %v, want 250 ms before", f, s.stamp)
 		}
@@ -125,7 +125,7 @@ func TestLC04LookingBackChangesNothing(t *testing.T) {
 			s, _ := a.ring.At(f - 16 + ecs.Tick(i))
 			before[i] = s.Checksum()
 		}
-		a.fire(0, fixed.FromInt(-9), claimAt(f, 3+f%12, 3), 50*millisecond, 100*millisecond) // at nobody
+		a.fire(0, fixed.FromInt(-9), ecs.ViewStamp{Tick: f - 3 - f%12, Part: uint8(f % 7)}, 50*millisecond, 100*millisecond) // at nobody
 		b.inputs = a.inputs
 		a.step()
 		b.step()
@@ -162,11 +162,11 @@ func TestLC05BehindCoverForLongerThanTheCapIsSafe(t *testing.T) {
 				now, _ := spot.Read(s.w, avatarOf(s.w, 1))
 				s.setCover(now.Pos.X + now.Vel.X)
 			} else {
-				s.setCover(s.shown(1, Claim{From: edge, To: edge}))
+				s.setCover(s.shown(1, ecs.ViewStamp{Tick: edge}))
 			}
 			judged := min(lag, 15)
-			aim := s.shown(1, Claim{From: f - judged, To: f - judged})
-			c := Claim{From: f - lag, To: f - lag}
+			aim := s.shown(1, ecs.ViewStamp{Tick: f - judged})
+			c := ecs.ViewStamp{Tick: f - lag}
 			s.fire(0, aim, c, 0, ticksAt60(lag))
 			s.step()
 			killed, want := s.life(1).Hits > 0, behind <= min(15, lag)
@@ -194,18 +194,16 @@ func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 	s := crossing(t, Config{})
 	f := s.w.Tick() + 1
 	estimate := ecs.Tick(9) // 50 ms one way and 100 ms of interpolation
-	for name, c := range map[string]Claim{
-		"a second earlier": claimAt(f, 60, 3),
-		"a second later":   {From: f + 60, To: f + 63, Part: 7},
-		"before time":      {From: 0, To: 0},
-		"the end of time":  {From: 1<<64 - 1, To: 1<<64 - 1},
-		"backwards":        {From: f, To: f - 9, Part: 3},
-		"a century wide":   {From: 1, To: 1 << 40, Part: 128},
-		"wraps around":     {From: 1<<64 - 2, To: 2, Part: 255},
+	for name, c := range map[string]ecs.ViewStamp{
+		"a second earlier": {Tick: f - 60},
+		"a second later":   {Tick: f + 60, Part: 7},
+		"the first tick":   {Tick: 1, Part: 255},
+		"the end of time":  {Tick: 1<<64 - 1},
+		"wraps around":     {Tick: 1<<64 - 1, Part: 255},
 	} {
 		for aimed := ecs.Tick(1); aimed < 65; aimed++ {
 			s := crossing(t, Config{})
-			s.fire(0, s.shown(1, Claim{From: f - aimed, To: f - aimed}), c, 50*millisecond, 100*millisecond)
+			s.fire(0, s.shown(1, ecs.ViewStamp{Tick: f - aimed}), c, 50*millisecond, 100*millisecond)
 			if s.stamp != (ecs.ViewStamp{Tick: f - estimate}) {
 				t.Fatalf("%s: judged by %v, want the estimate, %d", name, s.stamp, f-estimate)
 			}
@@ -218,7 +216,7 @@ func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 	}
 	// The most that a lie within the tolerance gains is the cap.
 	for _, late := range []ecs.Tick{10, 15, 16, 21} {
-		c := Claim{From: f - late, To: f - late}
+		c := ecs.ViewStamp{Tick: f - late}
 		if v := s.judge.View(c, f, 50*millisecond, 100*millisecond); v.Tick < f-15 || v.Tick > f-10 {
 			t.Errorf("a claim of %d ticks ago is judged by %v in tick %d", late, v, f)
 		}
@@ -230,7 +228,7 @@ func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 func TestLC07VetoesBeatHits(t *testing.T) {
 	fire := func(s *stand, p ecs.Player) {
 		f := s.w.Tick() + 1
-		c := Claim{From: f - 12, To: f - 12}
+		c := ecs.ViewStamp{Tick: f - 12}
 		s.fire(p, s.shown(1-p, c), c, 50*millisecond, 100*millisecond)
 	}
 	s := crossing(t, Config{})

@@ -1,8 +1,8 @@
 // Package lagcomp judges a shot in the world that the shooter saw.
 //
 // A player sees the others late: as they were when the server sent them, plus the way, plus what the client waits to
-// draw between two states. So a client says with each input which moment it drew (a [Claim]); the server bounds it (a
-// [Judge]) and enters the result into the tick as an order of kind ecs.OrderView, so that recordings and journals carry
+// draw between two states. So a client says with each input which moment it drew (an ecs.ViewStamp); the server bounds
+// it (a [Judge]) and enters the result into the tick as an order of kind ecs.OrderView, so that recordings and journals carry
 // it; and the game's systems ask for the others as the shooter saw them, of ecs.Component.Seen or of a [Sweep].
 //
 // Nothing is moved back and restored: older states stand in the server's ring and are only read. The shooter is never
@@ -10,7 +10,7 @@
 // present, where everybody can see it come. Damage is the game's to apply at the end of the tick, when it asks the
 // [Rules] whether something that the server knows beats what the shooter saw.
 //
-// It is not a strategy, sends nothing, and does nothing on a client but make claims. It does not trace: a game knows
+// It is not a strategy, sends nothing, and does nothing on a client. It does not trace: a game knows
 // its own shapes. Who may be seen at all, by interest management, is for the caller to filter.
 //
 // # Example
@@ -22,13 +22,9 @@
 //		if ray.Hits(b) { … }
 //	}
 //
-//	// the client, with each input
-//	lagcomp.NewClaim(from, to, fraction).Append(&writer, tick)
-//
 //	// the server, when tick f consumes the input
 //	world.SetPast(ring.At)                                                              // once; depth: judge.Depth()
-//	claim := lagcomp.ReadClaim(&reader, tick)
-//	if v := judge.View(claim, f, rtt/2, delay); v.Tick > 0 {
+//	if v := judge.View(declared, f, rtt/2, delay); v.Tick > 0 {
 //		payload = ecs.AppendViewStamp(payload[:0], v)
 //		orders = append(orders, ecs.Order{Kind: ecs.OrderView, Player: p, Payload: payload})
 //	}
@@ -41,8 +37,7 @@
 //
 // # Tasks
 //
-//   - say what was drawn: [NewClaim], [Claim.Append]
-//   - bound it on the server: [NewJudge], [ReadClaim], [Judge.View], [Judge.Depth]
+//   - bound on the server what a client says that it saw: [NewJudge], [Judge.View], [Judge.Depth]
 //   - find whom a shot meets: [NewSweep], [Sweep.Near]; one entity: [Sweep.Judged]
 //   - let a shield, a death or a dash beat a hit: [Rules.Veto]
 //   - publish what it costs and whom it bounds: [Sweep.Cost], [Judge.Counters]

@@ -191,10 +191,10 @@ func (s *stand) place(p ecs.Player, v gSpot) {
 	s.ring.Save(s.w)
 }
 
-// fire makes p fire in the next tick, at aim and with a claim; the judge decides.
-func (s *stand) fire(p ecs.Player, aim fixed.Num, c Claim, oneWay, delay systems.Time) {
+// fire makes p fire in the next tick, at aim, and say what it saw; the judge decides.
+func (s *stand) fire(p ecs.Player, aim fixed.Num, seen ecs.ViewStamp, oneWay, delay systems.Time) {
 	s.inputs[p] = pads.Pack(gPad{Aim: aim, Fire: true})
-	s.stamp = s.judge.View(c, s.w.Tick()+1, oneWay, delay)
+	s.stamp = s.judge.View(seen, s.w.Tick()+1, oneWay, delay)
 	if s.stamp.Tick > 0 {
 		s.view(p, s.stamp)
 	}
@@ -209,8 +209,8 @@ func (s *stand) life(p ecs.Player) gLife {
 	return l
 }
 
-// shown is where a client that draws a claim shows the target: between the two states of the claim.
-func (s *stand) shown(p ecs.Player, c Claim) fixed.Num {
+// shown is where a client draws the target that shows this moment.
+func (s *stand) shown(p ecs.Player, v ecs.ViewStamp) fixed.Num {
 	s.t.Helper()
 	at := func(f ecs.Tick) fixed.Num {
 		past, ok := s.ring.At(f)
@@ -220,18 +220,10 @@ func (s *stand) shown(p ecs.Player, c Claim) fixed.Num {
 		}
 		return v.Pos.X
 	}
-	if c.Part == 0 {
-		return at(c.From)
+	if v.Part == 0 {
+		return at(v.Tick)
 	}
-	return at(c.From).Lerp(at(c.To), fixed.FromRatio(int64(c.Part), 256))
-}
-
-// claimAt is what an honest client says that draws the moment age ticks before tick f, between states that come every
-// gap ticks.
-func claimAt(f, age, gap ecs.Tick) Claim {
-	at := f - age
-	from := at - at%gap
-	return NewClaim(from, from+gap, float64(at-from)/float64(gap))
+	return at(v.Tick).Lerp(at(v.Tick+1), fixed.FromRatio(int64(v.Part), 256))
 }
 
 const millisecond = systems.Second / 1000

@@ -21,14 +21,16 @@ type Judge struct {
 
 // Counters count views.
 type Counters struct {
-	Views    uint64 // that were asked for
+	Views    uint64 // that were asked for, but for those of the present
 	Replaced uint64 // declared farther than Tolerance from the estimate, which took their place
 	Clamped  uint64 // older than Cap, or not yet over: moved to the nearest moment that may be
 	Missing  uint64 // of a state that is not held any more, or not since a restart: moved to the oldest that is
 }
 
-// parts are the parts of a tick.
-const parts = 256
+const (
+	parts   = 256     // of a tick
+	maxAway = 1 << 20 // ticks: how far from a tick a declared moment counts; one that is farther is as absurd
+)
 
 // NewJudge returns a judge for one client or for many: it holds nothing of any but the counters.
 func NewJudge(c Config) (*Judge, error) {
@@ -51,16 +53,20 @@ func (j *Judge) inParts(t systems.Time) int64 {
 	return int64(t) * j.rate / int64(systems.Second/parts)
 }
 
-// View returns the moment by which what a client does in tick f is judged: the claim if it is credible, else the
-// estimate, and neither before f − Cap nor after f. f ≥ 1 is the tick that consumes the input that the claim came with.
+// View returns the moment by which what a client does in tick f is judged: the one that it says it saw if that is
+// credible, else the estimate, and neither before f − Cap nor after f. f ≥ 1 is the tick that consumes the input that the
+// declaration came with. Who declares the present is judged by it, as everybody is who declares nothing.
 //
 // oneWay is half of the round trip that the server measured; delay is the interpolation delay that the client declares.
 // Negative times count as 0. The zero stamp, which needs no order, is the present.
-func (j *Judge) View(c Claim, f ecs.Tick, oneWay, delay systems.Time) ecs.ViewStamp {
+func (j *Judge) View(seen ecs.ViewStamp, f ecs.Tick, oneWay, delay systems.Time) ecs.ViewStamp {
+	if seen.Tick == 0 {
+		return ecs.ViewStamp{}
+	}
 	j.counters.Views++
 	estimate := j.inParts(min(max(oneWay, 0), systems.Second)) + j.inParts(min(max(delay, j.minDelay), j.maxDelay))
-	age, sane := c.age(f)
-	if off := age - estimate; !sane || off > j.tolerance || -off > j.tolerance {
+	age := behind(seen.Tick, f)*parts - int64(seen.Part)
+	if off := age - estimate; off > j.tolerance || -off > j.tolerance {
 		j.counters.Replaced++
 		age = estimate
 	}
@@ -71,12 +77,12 @@ func (j *Judge) View(c Claim, f ecs.Tick, oneWay, delay systems.Time) ecs.ViewSt
 	return j.held(stampOf(age, f), f)
 }
 
-// age returns by how many parts the claim's moment lies before State(f); sane is false for one that no view draws.
-func (c Claim) age(f ecs.Tick) (age int64, sane bool) {
-	if c.To < c.From || c.To-c.From > MaxGap {
-		return 0, false
+// behind returns by how many ticks a lies before b, within ±maxAway.
+func behind(a, b ecs.Tick) int64 {
+	if a > b {
+		return -int64(min(a-b, maxAway))
 	}
-	return behind(c.From, f)*parts - int64(c.To-c.From)*int64(c.Part), true
+	return int64(min(b-a, maxAway))
 }
 
 // stampOf returns the moment that lies age parts before State(f), not before State(1). State(f) does not exist yet when

@@ -352,7 +352,7 @@ func TestWhoIsSeenBetweenTwoStatesIsFoundThere(t *testing.T) {
 	for i := range ecs.Tick(shots) {
 		f := s.w.Tick() + 1
 		from := f - 2 - i%17 // 17 and the window, 20, meet in every way
-		s.inputs[0] = pads.Pack(gPad{Aim: s.shown(1, Claim{From: from, To: from + 1, Part: 128}), Fire: true})
+		s.inputs[0] = pads.Pack(gPad{Aim: s.shown(1, ecs.ViewStamp{Tick: from, Part: 128}), Fire: true})
 		s.view(0, ecs.ViewStamp{Tick: from, Part: 128})
 		s.step()
 	}
@@ -388,7 +388,7 @@ func TestAShotAllocatesNothingOnceWarm(t *testing.T) {
 	}
 	tick := func() {
 		f := c.w.Tick() + 1
-		v := judge.View(Claim{From: max(f, 12) - 12, To: max(f, 12) - 9, Part: 99}, f, 50*millisecond, 100*millisecond)
+		v := judge.View(ecs.ViewStamp{Tick: max(f, 13) - 12, Part: 99}, f, 50*millisecond, 100*millisecond)
 		payload = ecs.AppendViewStamp(payload[:0], v)
 		orders[0] = ecs.Order{Kind: ecs.OrderView, Player: 1, Payload: payload}
 		c.w.Step(ecs.TickInputs{Orders: orders})

@@ -1,27 +1,17 @@
 package predict
 
-import (
-	"tendon/ecs"
-	"tendon/systems/lagcomp"
-)
+import "tendon/ecs"
 
 // view bounds the moment that a player says he saw when he gave his input of tick f; zero is the present.
 //
 // What a player sees is as old as the way of the state to him, the wait until it is shown, and the way of his input
 // back. So the judge's one-way latency is a whole round trip here: it is counted from when the input is used.
 func (s *Server) view(f ecs.Tick, p ecs.Player, v ecs.ViewStamp) ecs.ViewStamp {
-	if s.judge == nil || v.Tick == 0 {
-		return ecs.ViewStamp{}
-	}
-	claim := lagcomp.Claim{From: v.Tick, To: v.Tick, Part: v.Part}
-	if v.Part > 0 {
-		claim.To++
-	}
 	peer := s.peerOf(p)
-	if peer == nil {
+	if s.judge == nil || peer == nil {
 		return ecs.ViewStamp{}
 	}
-	return s.judge.View(claim, f, peer.rtt, peer.delay)
+	return s.judge.View(v, f, peer.rtt, peer.delay)
 }
 
 // peerOf returns the peer that holds a player's seat, nil if nobody does.

@@ -227,8 +227,8 @@ func lateMatch(t *testing.T, ticks int) (a *arena, file []byte) {
 			a.bots()
 			for p := range a.in {
 				age := ecs.Tick(2 + p*2)
-				claim := lagcomp.NewClaim(f-min(f, age), f-min(f, age)+1, float64(f%7)/7)
-				if v := judge.View(claim, f, 0, 100e6); v.Tick > 0 {
+				seen := ecs.ViewStamp{Tick: f - min(f-1, age), Part: uint8(f % 7 * 36)}
+				if v := judge.View(seen, f, 0, 100e6); v.Tick > 0 {
 					orders = append(orders, seenAt(ecs.Player(p), v))
 				}
 			}
