@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"math"
 	"slices"
 
 	"tendon/ecs"
@@ -34,13 +35,63 @@ func (a *ages) add(age float64) {
 // usual is the median of the last fits.
 func (a *ages) usual() (age float64, ok bool) { return a.mid, a.n > 0 }
 
+// blurred is what a place may be off, in world units, for a moment to be as good as the best one.
+const blurred = 0.003
+
 // fit returns the age, in ticks, at which the others' entities are shown: the moment at which the sum of the squares of
 // what they are off is least. Between two states everything goes straight, so that the best moment of each tick is a
-// quotient. Only entities that were there all the time count. ok is false if none of them moves around that moment.
+// quotient. Of several moments as good, since ways cross, it is the one next to the usual age. Only entities that were
+// there all the time count. ok is false if they stand at such a moment, or there are none that move.
 func (d *display) fit(f *frame) (age float64, ok bool) {
 	from, to := ecs.Tick(max(f.at-oldest*d.rate, 1)), ecs.Tick(f.at+(ahead-0.1)*d.rate)
-	var places []vec
-	var tracks [][]point
+	places, tracks := d.movers(f, from, to)
+	if len(places) == 0 {
+		return 0, false
+	}
+	d.fits = d.fits[:0]
+	best := math.Inf(1)
+	for i := range int(to - from) {
+		var along, length, off float64
+		for n, points := range tracks {
+			way, gap := points[i+1].pos.sub(points[i].pos), places[n].sub(points[i].pos)
+			along, length, off = along+gap.dot(way), length+way.dot(way), off+gap.dot(gap)
+		}
+		part := 0.0
+		if length > 0 {
+			part = min(max(along/length, 0), 1)
+		}
+		off += part*part*length - 2*part*along
+		best = min(best, off)
+		d.fits = append(d.fits, fitted{age: f.at - float64(from) - float64(i) - part, off: off, still: length < tiny*tiny})
+	}
+	usual, known := d.ages.usual()
+	if !known {
+		usual = f.at - f.shown
+	}
+	age = math.Inf(1)
+	for _, x := range d.fits {
+		if x.off > best+float64(len(places))*blurred*blurred {
+			continue
+		}
+		if x.still {
+			return 0, false
+		}
+		if math.Abs(x.age-usual) < math.Abs(age-usual) {
+			age = x.age
+		}
+	}
+	return age, true
+}
+
+// fitted is how well a moment within one tick fits.
+type fitted struct {
+	age, off float64
+	still    bool // nobody moves in that tick
+}
+
+// movers returns where those of the others' entities are shown that were there from one tick to another, and moved, with
+// their points in between.
+func (d *display) movers(f *frame, from, to ecs.Tick) (places []vec, tracks [][]point) {
 	for i := range f.things {
 		t := &f.things[i]
 		k := d.truth.tracks[t.entity]
@@ -52,24 +103,7 @@ func (d *display) fit(f *frame) (age float64, ok bool) {
 			places, tracks = append(places, t.pos), append(tracks, points)
 		}
 	}
-	best, moved := 0.0, 0.0
-	for i := 0; i < int(to-from) && len(places) > 0; i++ {
-		var along, length, off float64
-		for n, points := range tracks {
-			way, gap := points[i+1].pos.sub(points[i].pos), places[n].sub(points[i].pos)
-			along, length, off = along+gap.dot(way), length+way.dot(way), off+gap.dot(gap)
-		}
-		part := 0.0
-		if length > 0 {
-			part = min(max(along/length, 0), 1)
-		}
-		off += part*part*length - 2*part*along
-		if i == 0 || off < best {
-			best, moved = off, length
-			age = f.at - float64(from) - float64(i) - part
-		}
-	}
-	return age, moved > tiny*tiny
+	return places, tracks
 }
 
 // moves reports whether there is any way between points.

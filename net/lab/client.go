@@ -133,7 +133,9 @@ func (p *player) look(now systems.Time) {
 	m := p.match
 	s := p.core.Stats()
 	previous, current, confirmed, alpha := p.core.Snapshots(now)
-	p.fixes.look(previous, current, s.Strategy, s.Resyncs, m.measuring)
+	if m.measuring {
+		p.fixes.look(previous, current, s.Strategy, s.Resyncs)
+	}
 	p.compare(confirmed)
 	v := p.core.View(now)
 	p.press(v)
@@ -213,7 +215,7 @@ func (p *player) begin() {
 	p.up.begin()
 	p.down.begin()
 	_, shows := p.core.Strategy().(systems.Presenter)
-	p.fixes.ownOnly, p.fixes.seat = shows, p.seat
+	p.fixes = corrections{truth: p.match.truth, seat: p.seat, ownOnly: shows}
 	p.display.inputs.ownOnly, p.display.inputs.seat = shows, p.seat
 }
 

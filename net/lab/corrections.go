@@ -8,6 +8,7 @@ import (
 // corrections finds the replays that changed the present: the state that a client had computed of a tick is held against
 // the same client's state of that tick in the next frame. How the picture hides a correction makes no difference here.
 type corrections struct {
+	truth   *truth
 	seat    ecs.Player
 	ownOnly bool // what else is in the state is told, not predicted
 	tick    ecs.Tick
@@ -26,9 +27,9 @@ type Causes struct {
 }
 
 // look compares what is held now with what was held a frame ago.
-func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientStats, resyncs uint64, counts bool) {
+func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientStats, resyncs uint64) {
 	for _, s := range [...]*ecs.Snapshot{previous, current} {
-		if s.Empty() || s.Tick() != c.tick || !counts {
+		if s.Empty() || s.Tick() != c.tick {
 			continue
 		}
 		if size := c.moved(s); size > tiny {
@@ -64,6 +65,9 @@ func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientSt
 // moved returns the most by which an entity was moved.
 func (c *corrections) moved(s *ecs.Snapshot) (most float64) {
 	for i := range c.places {
+		if k := c.truth.tracks[c.places[i].entity]; k != nil && k.jumpedNear(float64(c.truth.tick), 0, c.truth.rate) {
+			continue // a teleport that was heard of is no mistake
+		}
 		if m, ok := s.Motion(c.places[i].entity); ok {
 			most = max(most, vecOf(m.Pos).sub(c.places[i].pos).len())
 		}

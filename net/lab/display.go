@@ -19,6 +19,7 @@ type display struct {
 	free   []frame // for reuse
 	before frame   // the frame judged last
 	ages   ages
+	fits   []fitted // scratch
 	inputs predicted
 	marks  marks
 }
@@ -176,6 +177,9 @@ func (d *display) judgeThing(f *frame, t, was *thing) going {
 	if !known {
 		age = f.at - f.shown
 	}
+	if k.jumpedNear(f.at, math.Abs(age), d.rate) {
+		return undecided
+	}
 	shown := f.shown
 	if !own {
 		shown = f.at - age
@@ -194,11 +198,8 @@ func (d *display) judgeThing(f *frame, t, was *thing) going {
 }
 
 // judgePlace notes how far an entity of the others is shown from where it is, and from where it was when it was as old as
-// what is shown usually is. For an entity that teleported in between neither means anything.
+// what is shown usually is.
 func (d *display) judgePlace(f *frame, t *thing, k *track, age float64) {
-	if k.jumped != 0 && float64(k.jumped)+math.Abs(age)+3*d.rate > f.at {
-		return
-	}
 	if at, ok := k.where(f.at); ok {
 		off := t.pos.sub(at).len()
 		d.marks.errors = append(d.marks.errors, off)

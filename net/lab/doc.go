@@ -37,7 +37,7 @@
 //   - jumps: steps of an entity in the picture that are not what its velocity says, beyond what the truth does within 12
 //     ticks. Those above Config.Snap are snaps. Backward are steps against every way the entity took within these ticks.
 //   - remote error: how far entities of the others are shown from where they are (absolute), and from where they were at
-//     the usual remote age (shape). Three seconds and that age after a teleport are left out.
+//     the usual remote age (shape).
 //   - roughness: standard deviation by mean of the shown steps of the others, each taken as a share of its true step, where
 //     the truth goes straight and evenly.
 //   - prediction hits: ticks shown in whose picture all inputs were those that the server took.
@@ -48,6 +48,10 @@
 //   - away: frames of clients that had been in the match and were not, since they were put right or connected again. What is
 //     shown meanwhile counts.
 //   - desyncs: confirmed states that differ from the server's, where they must not.
+//
+// Of an entity that teleports in truth (further than Config.Snap beyond what its velocity says) nothing is said of where
+// it is shown for some seconds: some strategies show it there sooner, some later, and none is wrong. For a strategy that
+// predicts, those of the others who turn are shown where they never were; their age is then that of the nearest place.
 //
 // Positions are those of the first component with a Motion role; of a game without one only times and costs are measured.
 //

@@ -107,13 +107,16 @@ var Gates = []Gate{
 
 // Miss is a gate that is known not to be met.
 type Miss struct {
-	Gate   int // in Gates
-	Best   float64
-	Reason string
+	Strategy, Profile string
+	Measure           Measure
+	Best              float64
+	Reason            string
 }
 
 // Misses are the gates that cannot be met, with the best value that was measured of them and why it is no better.
-var Misses = []Miss{}
+var Misses = []Miss{
+	{"predict", "P7", SnapRate, 8.1, "its round trip goes up to two seconds; 30 ticks of delay and 30 of prediction cover one, so that inputs come too late whatever is predicted"},
+}
 
 // Verdict is what became of a gate.
 type Verdict struct {
@@ -126,7 +129,7 @@ type Verdict struct {
 
 // Judge holds a report against the gates that its results belong to. tickRate is the game's.
 func Judge(r *Report, tickRate int) (list []Verdict) {
-	for i, g := range Gates {
+	for _, g := range Gates {
 		for n := range r.Results {
 			of := &r.Results[n]
 			if of.Strategy != g.Strategy || of.Profile != g.Profile || of.Failed != "" {
@@ -138,7 +141,7 @@ func Judge(r *Report, tickRate int) (list []Verdict) {
 			}
 			v := Verdict{Gate: g, Value: value, Met: value <= g.Most+rounding}
 			for k := range Misses {
-				if Misses[k].Gate == i {
+				if miss := &Misses[k]; miss.Strategy == g.Strategy && miss.Profile == g.Profile && miss.Measure == g.Measure {
 					v.Known = &Misses[k]
 				}
 			}

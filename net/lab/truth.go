@@ -116,6 +116,15 @@ func (k *track) add(f ecs.Tick, pos, vel vec, t *truth) {
 // now returns the server's time, in ticks.
 func (t *truth) now(now simnet.Time) float64 { return float64(t.tick) + (now-t.at).Seconds()*t.rate }
 
+// jumpSettles is for how many seconds after a teleport of an entity nothing is said of where it is shown: some strategies
+// show it there sooner, some later, and none is wrong.
+const jumpSettles = 3.0
+
+// jumpedNear reports whether the entity teleported lately, as seen by somebody who shows it with that age, or is about to.
+func (k *track) jumpedNear(at, age, rate float64) bool {
+	return k.jumped != 0 && float64(k.jumped)+age+jumpSettles*rate > at
+}
+
 // where returns where the entity was; ok is false if it was not there, or that is not known.
 func (k *track) where(ticks float64) (pos vec, ok bool) {
 	whole := math.Floor(ticks)
