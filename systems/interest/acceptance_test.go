@@ -256,114 +256,6 @@ func bytesPerClient(t *testing.T, row, side int) float64 {
 	return float64(bytes) / (watchers * watchers) / seconds
 }
 
-// Whatever the priorities, if the budget is enough for one update of everything in a second, everything is updated every
-// second. Where sizes differ, that holds once they were seen; until then some may be late by a quarter. Where the budget
-// is half as much again, the rest goes by priority: the highest is sent far more often.
-func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
-	for seed := range uint64(60) {
-		r := rand.New(rand.NewPCG(4, seed))
-		rate, n, equal := []int{10, 20, 30, 60}[seed%4], 20+r.IntN(300), seed%3 == 0
-		sizes, priorities, updates := make([]int, n), make([]fixed.Num, n), make([]int, n)
-		total := 0
-		for i := range sizes {
-			if sizes[i] = 24; !equal {
-				sizes[i] = 8 + r.IntN(40)
-			}
-			priorities[i] = fixed.FromInt(1 << r.IntN(8))
-			total += sizes[i]
-		}
-		priorities[0] = fixed.FromInt(1000)
-		budget, ample := (total+rate-1)/rate+slices.Max(sizes), seed/4%2 == 0 // a share and one update of the largest
-		if ample {
-			budget += budget / 2
-		}
-		q := queue(t, QueueConfig{Rate: rate, Bytes: 24})
-		for i := range n { // all at once: every deadline is the same
-			q.Add(i)
-		}
-		longest, last := 0, slices.Repeat([]int{-1}, n)
-		for fill := range 12 * rate {
-			spent := q.Fill(budget, func(m int) fixed.Num { return priorities[m] }, func(m, room int) int {
-				if sizes[m] > room {
-					return Refused
-				}
-				if last[m] == fill {
-					t.Fatalf("seed %d: %d is packed twice", seed, m)
-				}
-				last[m] = fill
-				updates[m]++
-				return sizes[m]
-			})
-			if spent > budget {
-				t.Fatalf("seed %d: %d bytes of %d", seed, spent, budget)
-			}
-			if fill >= 2*rate { // what still waits has waited for at least one more in the next
-				longest = max(longest, q.Counts().Waiting+1)
-			}
-		}
-		c := q.Counts()
-		if longest > rate || c.Longest > rate+rate/4 || equal && c.Late > 0 {
-			t.Errorf("seed %d: %d entities, %d bytes for %d, the longest waits were %d and %d of %d", seed, n, budget, total, c.Longest, longest, rate)
-		}
-		if i := slices.Min(updates); i < 11 || ample && updates[0] < 4*i {
-			t.Errorf("seed %d: the rarest was sent %d times, the highest %d times", seed, i, updates[0])
-		}
-	}
-}
-
-// Members of sets come and go while the queue is kept: who enters is updated within a second, who left is never sent.
-func TestAOI04HoldsForSetsThatChange(t *testing.T) {
-	const rate = 20
-	s, err := New(Config{Radius: fixed.FromInt(50), Rate: rate})
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := queue(t, QueueConfig{Rate: rate, Bytes: 20})
-	c := &crowd{Rand: rand.New(rand.NewPCG(4, 4)), size: fixed.FromInt(300)}
-	c.at = [2][]fixed.Vec3{make([]fixed.Vec3, 1), make([]fixed.Vec3, 300)}
-	for i := range 300 {
-		c.place([]*Sets{s}, nil, i, c.anywhere())
-	}
-	last := make([]int, 300) // tick of the last update, or of the enter
-	sent, largest := 0, 0
-	for tick := range 30 * rate {
-		for i := range 300 {
-			c.place([]*Sets{s}, nil, i, c.step(c.at[1][i], fixed.FromInt(2)))
-		}
-		s.Watch(0, fixed.Vec3{X: fixed.FromInt(tick % 100)})
-		for _, e := range s.Update() {
-			if e.Kind == Enter {
-				q.Add(e.Marker)
-				last[e.Marker] = tick - 1
-			} else {
-				q.Drop(e.Marker)
-			}
-		}
-		largest = max(largest, q.Len())
-		q.Fill(150, func(m int) fixed.Num { // 140 updates of 20 bytes in a second
-			return Weights{Near: fixed.FromInt(20)}.Priority(Facts{Distance: s.Distance(0, m), Radius: fixed.FromInt(50), FiredSince: -1})
-		}, func(m, room int) int {
-			if !s.Has(0, m) {
-				t.Fatalf("tick %d: %d is sent and is not in the set", tick, m)
-			}
-			if room < 20 {
-				return Refused
-			}
-			sent++
-			last[m] = tick
-			return 20
-		})
-		for m := range s.Set(0) {
-			if tick-last[m] >= rate {
-				t.Fatalf("tick %d: %d was last sent in %d", tick, m, last[m])
-			}
-		}
-	}
-	if c := q.Counts(); c.Longest > rate || sent < 1000 || largest < 30 || largest > 120 {
-		t.Errorf("%+v, %d sent, largest set %d", c, sent, largest)
-	}
-}
-
 // The pair list lives by this: what stays near its anchor is compared with nobody, be they thousands.
 func TestAOI05MovementBelowHalfTheRadiusMakesNoPairWork(t *testing.T) {
 	radius := fixed.FromInt(50)
@@ -463,15 +355,6 @@ func TestAOI06TheOrderIsTheSameOnRepeatRuns(t *testing.T) {
 			}
 		}
 	}
-}
-
-// queue returns a new queue.
-func queue(t testing.TB, c QueueConfig) *Queue {
-	q, err := NewQueue(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
 }
 
 func ExampleSets() {

@@ -72,24 +72,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// One datagram of 533 bytes (256 kbit/s at 60 a second) for one client.
-func BenchmarkFill(b *testing.B) {
-	for _, n := range []int{30, 300, 3000} {
-		b.Run(fmt.Sprintf("entities=%d", n), func(b *testing.B) {
-			q := queue(b, QueueConfig{Rate: 60, Bytes: 12})
-			for i := range n {
-				q.Add(i)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				q.Fill(533, func(m int) fixed.Num { return fixed.FromInt(1 + m&7) }, func(m, room int) int { return min(12, room) })
-			}
-		})
-	}
-}
-
 // A server must not give the collector work in every tick.
-func TestUpdateAndFillAllocateNothingAfterWarmUp(t *testing.T) {
+func TestAnUpdateAllocatesNothingAfterWarmUp(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
@@ -99,22 +83,13 @@ func TestUpdateAndFillAllocateNothingAfterWarmUp(t *testing.T) {
 		for i := range m.vel {
 			m.vel[i] = m.vel[i].Scale(fixed.FromInt(60))
 		}
-		q := queue(t, QueueConfig{Rate: 20})
 		heard, events := 0, 0
 		tick := func() {
 			s.Remove(7)
-			for _, e := range m.tick(s) {
-				if events++; e.Watcher != 0 {
-					continue
-				}
-				if q.Drop(e.Marker); e.Kind == Enter {
-					q.Add(e.Marker)
-				}
-			}
+			events += len(m.tick(s))
 			for range s.Set(0) {
 				heard++
 			}
-			q.Fill(200, func(k int) fixed.Num { return s.Distance(0, k) }, func(k, room int) int { return min(room, 20) })
 		}
 		for range 400 {
 			tick()
@@ -122,8 +97,8 @@ func TestUpdateAndFillAllocateNothingAfterWarmUp(t *testing.T) {
 		if n := testing.AllocsPerRun(100, tick); n != 0 {
 			t.Errorf("%v: %v allocations per tick", b, n)
 		}
-		if heard == 0 || events < 1000 || q.Counts().Updates < 1000 || q.Counts().Forced == 0 {
-			t.Errorf("%v: %d heard, %d events, %+v", b, heard, events, q.Counts())
+		if heard == 0 || events < 1000 {
+			t.Errorf("%v: %d heard, %d events", b, heard, events)
 		}
 	}
 }

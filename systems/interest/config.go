@@ -52,7 +52,7 @@ func (b Backend) String() string {
 	return [backends]string{"grid", "pairs", "brute"}[b]
 }
 
-// ConfigError names the field of a Config or QueueConfig that cannot be used, and why.
+// ConfigError names the field of a Config that cannot be used, and why.
 type ConfigError struct{ Field, Reason string }
 
 func (e *ConfigError) Error() string { return "interest: " + e.Field + " " + e.Reason }

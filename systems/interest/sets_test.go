@@ -274,15 +274,6 @@ func TestAConfigIsRefusedByField(t *testing.T) {
 			t.Errorf("%+v: %v", v.c, err)
 		}
 	}
-	for _, v := range []struct {
-		c     QueueConfig
-		field string
-	}{{QueueConfig{}, "Rate"}, {QueueConfig{Rate: 1, Bytes: -1}, "Bytes"}, {QueueConfig{Rate: 1, Bytes: 1 << 30}, "Bytes"}, {QueueConfig{Rate: 1, Rest: -1}, "Rest"}} {
-		var e *ConfigError
-		if _, err := NewQueue(v.c); !errors.As(err, &e) || e.Field != v.field {
-			t.Errorf("%+v: %v", v.c, err)
-		}
-	}
 }
 
 // An id is an index; a wild one must not become a gigabyte.
@@ -290,7 +281,6 @@ func TestAWildIDPanics(t *testing.T) {
 	s := all(t, Config{Radius: ten, Rate: 1})[0]
 	for _, f := range []func(){
 		func() { s.Place(-1, x(0)) }, func() { s.Place(MaxID+1, x(0)) }, func() { s.Watch(-1, x(0)) },
-		func() { queue(t, QueueConfig{Rate: 1}).Add(-1) },
 	} {
 		func() {
 			defer func() {
