@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -30,7 +31,8 @@ type Core struct {
 	input    ecs.InputBytes
 	bot      *ecs.Rand
 	token    []byte
-	attempts int // that failed since the client was last live
+	handed   [][]byte // tokens since they were asked for last, oldest first
+	attempts int      // that failed since the client was last live
 	retryAt  systems.Time
 	err      error
 
@@ -146,6 +148,9 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 		}
 	case session.EventToken:
 		c.token = append(c.token[:0], e.Message...)
+		if len(c.handed) < tokensKept {
+			c.handed = append(c.handed, bytes.Clone(e.Message))
+		}
 	case session.EventSaid:
 		if c.config.Said != nil {
 			c.config.Said(*e.Said)
@@ -280,6 +285,12 @@ func (c *Core) Strategy() systems.Client { return c.half }
 
 // Token returns the newest reconnect token, nil if there is none.
 func (c *Core) Token() []byte { return c.token }
+
+// takeHanded returns the reconnect tokens that came since it was called last, oldest first.
+func (c *Core) takeHanded() (tokens [][]byte) {
+	tokens, c.handed = c.handed, nil
+	return tokens
+}
 
 // Desyncs returns the first difference that each resync found, the last few of them, newest last.
 func (c *Core) Desyncs() []ecs.Difference { return c.desyncs }

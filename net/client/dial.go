@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -31,8 +32,9 @@ type Client struct {
 	emptied  arrived
 	out      netcode.Outbox
 	emit     func([]byte) // seals a packet, bound once
-	tokens   [][]byte     // newest first, at most two, and the one that Dial was given while there is no other
+	tokens   [][]byte     // in the order in which they are presented: newest first, at most tokensKept, or those of Dial
 	tries    int          // connections begun since the last that was made
+	present  []byte       // the token of the present connection
 	greeted  bool         // the present connection was made
 	everLive bool
 	fatal    error // found while the core was asking for a connection: it is to end
@@ -46,10 +48,25 @@ type DialConfig struct {
 	// Token is the connect token that a backend, or the server's token verb, made for this client: netcode.TokenSize
 	// bytes. It names the server. Required.
 	Token []byte
+	// Spare are tokens of the same player's that are presented, in this order, when Token was in vain. nil: none.
+	Spare [][]byte
+	// Purse keeps the tokens for another process of this client's. nil: they end with this one.
+	Purse Purse
 	// Listen opens the socket of one connection. nil: a UDP socket of the system on any port.
 	Listen func() (Socket, error)
 	// BytesPerSecond bounds what is sent, before sealing; 0: 262144.
 	BytesPerSecond int
+}
+
+// Purse keeps the tokens with which a client can come back. It is called during Frame, before anything is sent that
+// follows from what it is told: a process that is killed has either stored it or not done it.
+type Purse interface {
+	// Handed is told of a token that the server handed out: it is good for one connection, and for a bounded time.
+	Handed(token []byte)
+	// Presented is told of a token that is about to be presented: it may be spent from now on.
+	Presented(token []byte)
+	// Spent is told of a token that has had its connection.
+	Spent(token []byte)
 }
 
 // Errors of a connection. Those that end a client are sentences for its player.
@@ -66,9 +83,9 @@ var (
 	ErrClosed = errors.New("client: closed")
 )
 
-// tokensKept is how many reconnect tokens are kept: the newest, and the one before it, for when the newest was spent
-// on a connection that broke before the next one was handed out.
-const tokensKept = 2
+// tokensKept is how many reconnect tokens are kept: as many as the server hands out at once. The others are for when the
+// newest was spent on a connection that broke before the next one was handed out.
+const tokensKept = 4
 
 // Dial returns a client that begins to connect in its first Frame.
 func Dial(c DialConfig) (*Client, error) {
@@ -78,6 +95,11 @@ func Dial(c DialConfig) (*Client, error) {
 	if _, err := netcode.ParseConnectToken(c.Token); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrToken, err)
 	}
+	for i, token := range c.Spare {
+		if _, err := netcode.ParseConnectToken(token); err != nil {
+			return nil, fmt.Errorf("%w: Spare[%d]: %w", ErrToken, i, err)
+		}
+	}
 	if c.Listen == nil {
 		c.Listen = listenUDP
 	}
@@ -85,6 +107,9 @@ func Dial(c DialConfig) (*Client, error) {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	k := &Client{config: c, tokens: [][]byte{bytes.Clone(c.Token)}}
+	for _, token := range c.Spare {
+		k.tokens = append(k.tokens, bytes.Clone(token))
+	}
 	k.emit = func(packet []byte) { _ = k.netcode.Send(&k.out, packet, k.now) } // while it is not connected, Flush is not called
 	c.Config.Dial = k.connect
 	if c.Elapsed == nil {
@@ -99,7 +124,7 @@ func Dial(c DialConfig) (*Client, error) {
 func (k *Client) connect(_ []byte) (session.Transport, error) {
 	k.hangUp()
 	for range len(k.tokens) {
-		// Where an attempt with the newest token was in vain, it may be spent, and the other one is tried.
+		// Where an attempt with the newest token was in vain, it may be spent, and the next one is tried.
 		token := k.tokens[k.tries%len(k.tokens)]
 		k.tries++
 		if !k.usable(token) {
@@ -109,6 +134,9 @@ func (k *Client) connect(_ []byte) (session.Transport, error) {
 		if err != nil {
 			return nil, fmt.Errorf("client: no socket: %w", err)
 		}
+		if k.config.Purse != nil {
+			k.config.Purse.Presented(token)
+		}
 		if err := k.netcode.Connect(token, k.now); err != nil {
 			_ = socket.Close()
 			return nil, err
@@ -116,7 +144,7 @@ func (k *Client) connect(_ []byte) (session.Transport, error) {
 		if k.link, err = link.New(link.Config{BytesPerSecond: k.config.BytesPerSecond}); err != nil {
 			panic(fmt.Sprintf("client: DialConfig.BytesPerSecond was checked by Dial: %v", err))
 		}
-		k.mailbox, k.greeted = newMailbox(socket), false
+		k.mailbox, k.greeted, k.present = newMailbox(socket), false, token
 		return (*transport)(k.link), nil
 	}
 	k.fatal = ErrToken
@@ -156,7 +184,7 @@ func (k *Client) Frame(now time.Time) error {
 		k.core.end(k.fatal)
 		err = k.core.Err()
 	}
-	k.keepToken()
+	k.keepTokens()
 	k.send()
 	return err
 }
@@ -201,6 +229,12 @@ func (k *Client) watch() {
 	state := k.netcode.State()
 	if state == netcode.StateConnected && !k.greeted {
 		k.greeted, k.tries = true, 0
+		if k.config.Purse != nil {
+			k.config.Purse.Spent(k.present)
+		}
+		if len(k.tokens) > 1 {
+			k.drop(k.present)
+		}
 	}
 	switch {
 	case k.link.Dead():
@@ -224,17 +258,21 @@ func (k *Client) lose(why error) {
 	k.core.Lost(why, k.at(k.now))
 }
 
-// keepToken takes note of the reconnect token that the core heard last.
-func (k *Client) keepToken() {
-	token := k.core.Token()
-	if len(token) == 0 || bytes.Equal(token, k.tokens[0]) {
-		return
+// keepTokens takes note of the reconnect tokens that the core heard of.
+func (k *Client) keepTokens() {
+	for _, token := range k.core.takeHanded() {
+		k.drop(k.present) // it made this connection
+		k.tokens = slices.Insert(k.tokens, 0, token)
+		k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
+		if k.config.Purse != nil {
+			k.config.Purse.Handed(token)
+		}
 	}
-	if bytes.Equal(k.tokens[0], k.config.Token) {
-		k.tokens = k.tokens[:0] // it made this connection
-	}
-	k.tokens = append([][]byte{bytes.Clone(token)}, k.tokens...)
-	k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
+}
+
+// drop forgets a token.
+func (k *Client) drop(token []byte) {
+	k.tokens = slices.DeleteFunc(k.tokens, func(t []byte) bool { return bytes.Equal(t, token) })
 }
 
 // send seals and writes what there is to be sent.

@@ -29,9 +29,10 @@ type conn struct {
 	peer    systems.Peer
 	room    int  // bytes that link may hold
 	stirred bool // something was sent or received since flushed
+	handed  bool // it was given a reconnect token
 	flushed systems.Time
 
-	minted atomic.Bool // it was given a reconnect token; set by the worker, read by the port
+	minted atomic.Bool // it has a reconnect token: one was acknowledged; set by the worker, read by the port
 }
 
 // Send and Room make a conn the session's transport.

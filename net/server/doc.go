@@ -50,8 +50,8 @@
 //
 // # Coming back
 //
-// Each client is handed a reconnect token when it is in, and a fresh one every 30 s. A connection that is made with it
-// takes the place of the old one at once, if that still stands. See floors for which tokens are good.
+// Each client is handed four reconnect tokens when it is in, and a fresh one every 30 s. Each is for one connection,
+// which takes the place of the old one at once, if that still stands. See floors for which tokens are good.
 //
 // # Tasks
 //

@@ -5,8 +5,8 @@ import "time"
 // floors remembers, for clients that were here lately, which of their tokens are spent without having been used.
 //
 // A client's connections are counted: its epochs. A reconnect token carries the epoch of the connection that was given
-// it, and is good while no later connection was given one of its own: the client proved by that one that it does not
-// need the older. A client that was put out is raised above all its tokens, those of a backend that were issued
+// it, and is good until a later connection has acknowledged one of its own: from then on the client does not need the
+// older. One that was given and is not acknowledged may never have arrived, at a client that was killed meanwhile. A client that was put out is raised above all its tokens, those of a backend that were issued
 // earlier included.
 //
 // Its memory is bounded: when it is full the oldest is forgotten, which makes tokens good again that only their own

@@ -94,7 +94,7 @@ func (w *worker) mint(c *conn, seat int) []byte {
 		w.log.error("reconnect token cannot be made", slog.Any("error", err))
 		return nil
 	}
-	c.minted.Store(true)
+	c.handed = true
 	return token
 }
 
@@ -124,6 +124,9 @@ func (w *worker) frame(h *host, at systems.Time) {
 			continue
 		}
 		w.flush(c, at)
+		if c.handed && c.link.Pending() == 0 {
+			c.minted.Store(true)
+		}
 		if c.link.Dead() {
 			w.log.info("client dropped", slog.String("room", h.place.name), slog.Any("error", c.link.Err()))
 			h.room.Vanish(c.peer, at)

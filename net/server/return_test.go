@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 	"time"
@@ -70,6 +71,67 @@ func TestAnOlderReconnectTokenIsRefusedOnceANewerConnectionHasItsOwn(t *testing.
 		w.pass(3 * time.Second)
 		if st := w.server.Stats(); c.State() != client.Connecting || b.State() != client.Live || st.TokensPast == 0 || st.Replaced != 0 {
 			t.Errorf("old token: %v, newer connection: %v, stats %+v", c.State(), b.State(), w.server.Stats())
+		}
+	})
+}
+
+// purse collects what a client is told of its tokens.
+type purse struct{ handed, presented, spent [][]byte }
+
+func (p *purse) Handed(token []byte)    { p.handed = append(p.handed, token) }
+func (p *purse) Presented(token []byte) { p.presented = append(p.presented, token) }
+func (p *purse) Spent(token []byte)     { p.spent = append(p.spent, token) }
+
+// A process that is killed when its token is spent, and has not heard of the next one, is followed by one that has only
+// the older tokens. They must be good, or a crash at the wrong moment locks the player out. Whichever moment it is.
+func TestAClientThatIsKilledBeforeItHasANewTokenComesBackWithAnOlderOne(t *testing.T) {
+	for name, until := range map[string]func(w *world, p *player) bool{
+		"connected": func(w *world, p *player) bool { return w.server.Stats().Joined == 2 },
+		"given one": func(w *world, p *player) bool { return p.State() == client.CatchingUp },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, "P3", nil, func(w *world) {
+				var first, second purse
+				a := w.join(w.mint(w.ticket(1, "duel")), func(c *client.DialConfig) { c.Purse = &first })
+				w.until("a has tokens", 10*time.Second, func() bool { return a.State() == client.Live && len(first.handed) == 4 })
+				seat := a.Seat()
+				b := w.join(first.handed[3], func(c *client.DialConfig) { c.Purse = &second })
+				w.players = w.players[1:] // a is gone without a word
+				w.until("b is there", 10*time.Second, func() bool { return until(w, b) })
+				if len(second.handed) > 0 {
+					t.Fatal("b was killed too late for the test: it has a token")
+				}
+				w.players = nil
+				w.pass(time.Second) // what it had sent arrives
+				c := w.join(first.handed[2])
+				w.until("c live", 10*time.Second, w.live(c))
+				if st := w.server.Stats(); c.Seat() != seat || st.Clients != 1 || w.runners("duel") != 1 {
+					t.Errorf("seat %d, was %d; stats %+v", c.Seat(), seat, st)
+				}
+				w.players = append(w.players, a, b) // to be closed
+			})
+		})
+	}
+}
+
+// What a purse is told is enough to know which tokens another process may present.
+func TestAPurseHearsOfEachTokenBeforeItIsUsed(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
+		var p purse
+		token := w.mint(w.ticket(1, "duel"))
+		a := w.join(token, func(c *client.DialConfig) { c.Purse = &p })
+		a.Frame(time.Now())
+		if len(p.presented) != 1 || !bytes.Equal(p.presented[0], token) || w.server.Stats().PacketsIn != 0 {
+			t.Errorf("%d tokens presented before the first packet arrived", len(p.presented))
+		}
+		w.until("a has tokens", 5*time.Second, func() bool { return a.State() == client.Live && len(p.handed) == 4 })
+		if len(p.presented) != 1 || len(p.spent) != 1 || !bytes.Equal(p.spent[0], token) {
+			t.Errorf("%d presented, %d spent; want the one of Dial", len(p.presented), len(p.spent))
+		}
+		a.socket.Close()
+		w.until("a is back", 12*time.Second, func() bool { return a.State() == client.Live && len(p.handed) == 8 })
+		if len(p.presented) != 2 || !bytes.Equal(p.presented[1], p.handed[3]) || !bytes.Equal(p.spent[1], p.handed[3]) {
+			t.Errorf("%d presented, %d spent; want the newest", len(p.presented), len(p.spent))
 		}
 	})
 }

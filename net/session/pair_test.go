@@ -485,15 +485,16 @@ func TestByeIsSaidOnBothChannels(t *testing.T) {
 	}
 }
 
-// Chat reaches the owner whole, clean and not too often; tokens come every 30 s; notices come through.
+// Chat reaches the owner whole, clean and not too often; four tokens come at once, then one every
+// 30 s; notices come through.
 func TestChatTokensAndNotices(t *testing.T) {
 	minted := 0
 	mint := func(systems.Time) []byte { minted++; return []byte("token") }
 	p := newPair(t, ServerConfig{MintToken: mint}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(60 * 61)
-	if minted != 3 || !slices.Contains(p.told, EventToken) {
-		t.Errorf("%d tokens in a minute and a second, want 3", minted)
+	if minted != 6 || !slices.Contains(p.told, EventToken) {
+		t.Errorf("%d tokens in a minute and a second, want 6", minted)
 	}
 	p.heard = nil
 	for range 20 {

@@ -28,6 +28,7 @@ type Server struct {
 	messages  limit
 	chats     limit
 	nextToken systems.Time
+	handed    bool // tokens were
 	tick      ecs.Tick
 }
 
@@ -61,7 +62,10 @@ type ServerConfig struct {
 
 const (
 	tokenInterval = 30 * systems.Second
-	pingInterval  = systems.Second
+	// firstTokens are handed out at once when the session is open: a token is spent by the attempt to come back, also by
+	// one that comes to nothing before there is a next.
+	firstTokens  = 4
+	pingInterval = systems.Second
 	// imageReserve is left free in the transport's queue, so that an image never keeps an order waiting.
 	imageReserve = 32 << 10
 	helloTimeout = 10 * systems.Second
@@ -333,6 +337,17 @@ func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	}
 	if s.phase == open && s.config.MintToken != nil && now >= s.nextToken {
 		s.nextToken = now + tokenInterval
+		s.hand(now)
+	}
+}
+
+// hand hands out reconnect tokens.
+func (s *Server) hand(now systems.Time) {
+	tokens := 1
+	if !s.handed {
+		tokens, s.handed = firstTokens, true
+	}
+	for range tokens {
 		if token := s.config.MintToken(now); len(token) > 0 && len(token) <= MaxToken {
 			s.scratch = appendToken(s.scratch[:0], token)
 			s.reliable(s.scratch)
