@@ -35,6 +35,7 @@ type thing struct {
 	anchor uint8      // number of the last anchor that was set, 0: none was
 	at     fixed.Vec3 // of the anchor, as a client has it
 	near   bool       // the anchor is of use
+	since  ecs.Tick   // when the anchor was set
 }
 
 // telling is a record that is to be sent: its absolute form lies in bytes[from:middle], and the one that is relative to
@@ -222,12 +223,10 @@ func (h *herald) put(slot int, r Record) {
 	t := &h.things[slot]
 	r.Anchor, r.Sets = 0, 0
 	relative, ok := r.Against(Anchor{Number: t.anchor, Entity: t.entity, Pos: t.at})
-	if ok = ok && t.near; !ok && r.Mode == Ground {
+	if ok = ok && t.near; r.Mode == Ground && (!ok || h.unheard(slot)) {
 		h.forgetAnchor(slot)
-		t.anchor, t.at, t.near = t.anchor%maxAnchor+1, onWire(r.Pos), true
-	}
-	if r.Mode == Ground {
-		r.Sets = t.anchor
+		t.anchor, t.at, t.near, t.since = t.anchor%maxAnchor+1, onWire(r.Pos), true, h.server.done
+		r.Sets, ok = t.anchor, false // this very record, and no other, has the anchor's place
 	}
 	told := telling{slot: slot, entity: t.entity, anchor: t.anchor, from: len(h.bytes)}
 	w := wire.NewWriter(h.bytes, MaxRecord)
@@ -241,6 +240,25 @@ func (h *herald) put(slot int, r Record) {
 	}
 	told.to = len(h.bytes)
 	h.out = append(h.out, told)
+}
+
+// anchorSeconds is how long the word that an anchor is held may take: longer than a round trip. A number comes again after
+// 15 times that, when no word of the first is under way any more.
+const anchorSeconds = 4
+
+// unheard reports whether somebody does not hold an anchor who should by now: the record that set it was lost.
+func (h *herald) unheard(slot int) bool {
+	s := h.server
+	if s.done-h.things[slot].since < ecs.Tick(anchorSeconds*s.game.TickRate) {
+		return false
+	}
+	for i := range s.peers {
+		p := &s.peers[i]
+		if p.open && s.hears(i, h.things[slot].entity) && (slot >= len(p.holds) || p.holds[slot] == 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // onWire returns a place as an absolute record carries it.

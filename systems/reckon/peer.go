@@ -17,6 +17,7 @@ type peer struct {
 	clock    answering
 	near     Stamp // the newest of its stamps, for those who exchange no clocks
 	sender   *state.Sender
+	newest   ecs.Tick // whose input has come
 	holds    []uint8  // by slot: the number of the anchor that the client holds
 	told     ecs.Tick // every event of ticks ≤ told was sent
 	heard    ecs.Tick // the newest tick ≤ told whose events were sent since the peer was opened; 0: none was
@@ -109,7 +110,7 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 	p.sender.Open(seat, held)
 	p.open, p.seat, p.told, p.heard, p.slot, p.body, p.spoken, p.flaw = true, seat, have, 0, 0, 0, 0, sound
 	clear(p.holds)
-	p.near = 0
+	p.near, p.newest = 0, 0
 	p.stats.Acked = have
 	if seat >= 0 {
 		s.greet(ecs.Player(seat), now)

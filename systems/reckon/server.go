@@ -291,18 +291,30 @@ func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
 	for i := range m.claims {
 		s.claim(p, &m.claims[i], clientNow, known, now)
 	}
+	s.receiveInputs(p, m, now)
+	return nil
+}
+
+// receiveInputs puts the inputs of a message where their ticks take them. Also of those that are of no use any more it is
+// said how late they were: a round trip of 2 s is not known before it was measured.
+func (s *Server) receiveInputs(p *peer, m *moveMessage, now systems.Time) {
 	for i, in := range m.done {
 		f := m.received + 1 + ecs.Tick(i)
+		fresh := f > p.newest
 		switch {
-		case f+inputs.Window/2 <= s.done: // so old that nothing of it matters any more
+		case f+inputs.Window/2 <= s.done:
 		case f >= s.done+inputs.Window/2:
 			p.stats.Refused++
-		case s.seats[p.seat].Put(f, s.done, in, s.game) && s.timed:
+			continue
+		default:
+			fresh = s.seats[p.seat].Put(f, s.done, in, s.game)
+		}
+		p.newest = max(p.newest, f)
+		if fresh && s.timed {
 			early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
 			s.seats[p.seat].Measure(f, early)
 		}
 	}
-	return nil
 }
 
 // receiveOrder takes an order that a player asks for, for the next tick.
