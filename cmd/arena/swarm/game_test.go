@@ -32,15 +32,22 @@ func (p *probe) look(w *ecs.World, structure uint64) {
 	*m = mark{w.Tick(), structure}
 }
 
-// game returns a copy of the named game that is looked at by the probe, an order of a player's that does something,
-// and a mistake in one bit of the state.
-func game(name string) (g *ecs.Game, p *probe, order []byte, flip func(*ecs.World)) {
+// played is a game with what a run needs to know of it.
+type played struct {
+	*ecs.Game
+	order []byte                              // of a player's, that does something
+	flip  func(*ecs.World)                    // a mistake in one bit of the state
+	press func(ecs.InputBytes) ecs.InputBytes // the same input with something pressed
+}
+
+// game returns a copy of the named game that is looked at by the probe.
+func game(name string) (g played, p *probe) {
 	p = &probe{seen: map[*ecs.World]*[256]mark{}}
 	var structure func(*ecs.World) uint64
 	if name == "arena" {
-		g, order, structure, flip = rules.Game(), rules.Surrender, arenaStructure, arenaFlip
+		g, structure = played{rules.Game(), rules.Surrender, arenaFlip, arenaPress}, arenaStructure
 	} else {
-		g, order, structure, flip = matchtest.Dots(), []byte{7}, dotsStructure, dotsFlip
+		g, structure = played{matchtest.Dots(), []byte{7}, dotsFlip, dotsPress}, dotsStructure
 	}
 	g.Systems = append([]ecs.System(nil), g.Systems...)
 	last := &g.Systems[len(g.Systems)-1]
@@ -49,7 +56,7 @@ func game(name string) (g *ecs.Game, p *probe, order []byte, flip func(*ecs.Worl
 		run(w)
 		p.look(w, structure(w))
 	}
-	return g, p, order, flip
+	return g, p
 }
 
 // component returns the arena's component that holds values of type T.
@@ -97,6 +104,21 @@ func arenaStructure(w *ecs.World) uint64 {
 
 // arenaFlip flips a bit that nothing sets right again: of the number of the round.
 func arenaFlip(w *ecs.World) { arenaClock.Write(w).Round ^= 1 << 9 }
+
+var arenaPad = ecs.NewInput[rules.Pad]()
+
+// arenaPress jumps.
+func arenaPress(in ecs.InputBytes) ecs.InputBytes {
+	p := arenaPad.Unpack(in)
+	p.Jump = true
+	return arenaPad.Pack(p)
+}
+
+// dotsPress throws: the third byte of the input.
+func dotsPress(in ecs.InputBytes) ecs.InputBytes {
+	in[2] = 1
+	return in
+}
 
 // dotsFlip draws one number too many.
 func dotsFlip(w *ecs.World) { w.Rand().Uint64() }

@@ -6,9 +6,12 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
@@ -18,7 +21,9 @@ type options struct {
 	seed    uint64
 	game    string
 	sync    systems.Strategy
-	setting string // of the strategy, for people
+	setting string   // of the strategy, for people
+	partial bool     // clients are not told of everything
+	pause   ecs.Tick // between two states that a client is told
 	clients []plan
 	faults  []trouble
 	trouble time.Duration // how long faults happen
@@ -101,19 +106,19 @@ func draw(seed uint64, most time.Duration) options {
 		o.faults = append(o.faults, drawTrouble(r, &o))
 	}
 	o.drawSync(ecs.NewRand(^seed))
-	if r.Chance(1, 3) && o.sync.Name != "verify" { // whose clients compute nothing
+	if r.Chance(1, 3) && o.sync.Needs.Exact { // else what clients compute is nobody's word
 		o.plant(r, players)
 	}
 	return o
 }
 
 // syncs are the strategies that are played.
-var syncs = [...]string{"relay", "lockstep", "verify"}
+var syncs = [...]string{"relay", "lockstep", "verify", "predict", "reckon"}
 
-// drawSync chooses a strategy: of five matches two are rollback, two lockstep, one verify. It has a source of its own,
-// so that a strategy more does not change all other choices.
+// drawSync chooses a strategy: of nine matches two are rollback, two lockstep, one verify, two prediction, two dead
+// reckoning. It has a source of its own, so that a strategy more does not change all other choices.
 func (o *options) drawSync(r *ecs.Rand) {
-	switch r.IntN(5) {
+	switch r.IntN(9) {
 	case 0, 1:
 		o.sync = relay.Strategy
 	case 2, 3:
@@ -122,10 +127,32 @@ func (o *options) drawSync(r *ecs.Rand) {
 			c.Margin = 1 + r.IntN(8)
 		}
 		o.sync, o.setting = lockstep.New(c), fmt.Sprintf(" %+v", c)
-	default:
+	case 4:
 		o.sync = verify.Strategy
+	case 5, 6:
+		rate := [...]int{20, 20, 10, 30, 60}[r.IntN(5)]
+		c := predict.Config{SnapshotRate: rate, History: [...]int{0, 0, 128}[r.IntN(3)],
+			MaxView: [...]systems.Time{0, 0, -1, systems.Second}[r.IntN(4)], Unconditional: r.Chance(1, 6), NoBlend: r.Chance(1, 4)}
+		if r.Chance(1, 4) {
+			c.Interest, o.partial = fixed.FromInt(2+r.IntN(20)), true
+		}
+		o.sync, o.setting, o.pause = predict.New(c), fmt.Sprintf(" %+v", c), ecs.Tick(60/rate)
+	default:
+		rate := [...]int{5, 5, 2, 10, 30}[r.IntN(5)]
+		c := reckon.Config{StateRate: rate, History: [...]int{0, 0, 128}[r.IntN(3)]}
+		if r.Chance(1, 4) {
+			c.Assumed = 100 * systems.Second / 1000
+		}
+		if r.Chance(1, 4) {
+			c.Interest, o.partial = fixed.FromInt(2+r.IntN(20)), true
+		}
+		o.sync, o.pause = reckon.New(c), ecs.Tick(60/rate)
+		o.setting = fmt.Sprintf(" states %d, history %d, assumed %d, interest %v", c.StateRate, c.History, c.Assumed, c.Interest)
 	}
 }
+
+// told reports whether clients are told states and compute beside them: what a witness is for.
+func (o *options) told() bool { return o.sync.Name == "predict" || o.sync.Name == "reckon" }
 
 func upTo(r *ecs.Rand, d time.Duration) time.Duration {
 	return time.Duration(r.IntN(int(d/time.Millisecond)+1)) * time.Millisecond
@@ -290,7 +317,7 @@ func (o *options) worst(client int) bool {
 // mustRewind returns the players who cannot get through the match without rewinding: news of the others is older than
 // what they show, and there is another one who plays.
 func (o *options) mustRewind() (clients []int) {
-	if o.restarts() || !o.sync.Predicts {
+	if o.restarts() || o.sync.Name != "relay" {
 		return nil // most of the time there may be no match
 	}
 	playing := 0

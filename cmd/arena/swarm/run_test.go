@@ -9,6 +9,7 @@ import (
 	"tendon/net/matchtest"
 	"tendon/net/room"
 	"tendon/net/simnet"
+	"tendon/systems"
 )
 
 // server is the node of a harness's room.
@@ -23,6 +24,9 @@ const (
 	watched = 2 * time.Second
 )
 
+// shown is how often a second a client that is told states shows what it has.
+const shown = 7
+
 // patience is how much longer those may take who were on a link with two seconds of round trip that loses packets: there
 // the reliable channel waits eight seconds before it sends again, and then half as much longer each time.
 const patience = 40 * time.Second
@@ -35,12 +39,15 @@ type run struct {
 	options
 	*matchtest.Harness
 	probe *probe
-	order []byte
-	flip  func(*ecs.World)
 	state []clientState // by client
 	tally tally
 	wrong []string
 	dead  bool // the server's process has ended, and no other has begun
+
+	rules played
+	facts [][]fact // by tick
+	cuts  int      // power cuts that took ticks away
+	quiet bool     // nobody presses anything
 }
 
 // clientState is what a run knows of a client beside the client itself.
@@ -53,7 +60,15 @@ type clientState struct {
 	mismatches       uint64        // when the wrong bit must have been found
 	confirmed        ecs.Tick      // when watching began
 	seat             int           // 1 + its seat, once it has one
+
+	witness     *witness // of its newest half; nil where a half tells no states
+	whole       int      // states that it was told all of
+	given, used int      // presses: of the player's, and in ticks of the server's
+	calm        calm     // when watching began
 }
+
+// calm is what a client had when everything was good again.
+type calm struct{ whole, given, used int }
 
 // tally is what was seen.
 type tally struct {
@@ -66,7 +81,35 @@ type tally struct {
 	Sums                                                                     int    // values that the server's checksum took
 	Ticks                                                                    ecs.Tick
 	Kinds                                                                    [kinds]int // troubles that happened
-	Syncs                                                                    [3]int     // matches by relay, lockstep and verify
+	Syncs                                                                    [len(syncs)]int
+	Told                                                                     told
+}
+
+// told is what was seen of clients that are told states.
+type told struct {
+	Whole, Facts, Cancelled             int // states that were told whole, news of irreversible events, predicted events that did not happen
+	Given, Used                         int // presses of players, and those of them that went into a tick
+	Spawned, Withdrawn                  int // entities that a client had ahead of the server when news came, and those that it did not have then any more
+	Corrections, Substituted            uint64
+	Refused, Images, Resyncs, Overtaken uint64 // states that built on what was not held, images, those of them for who was there, states ahead of the prediction
+	Client, Room                        int    // most bytes that a client and a room held
+}
+
+func (t *told) add(o told) {
+	t.Whole += o.Whole
+	t.Facts += o.Facts
+	t.Cancelled += o.Cancelled
+	t.Given += o.Given
+	t.Used += o.Used
+	t.Spawned += o.Spawned
+	t.Withdrawn += o.Withdrawn
+	t.Corrections += o.Corrections
+	t.Substituted += o.Substituted
+	t.Refused += o.Refused
+	t.Images += o.Images
+	t.Resyncs += o.Resyncs
+	t.Overtaken += o.Overtaken
+	t.Client, t.Room = max(t.Client, o.Client), max(t.Room, o.Room)
 }
 
 func (t *tally) add(o tally) {
@@ -100,6 +143,7 @@ func (t *tally) add(o tally) {
 	for k := range t.Syncs {
 		t.Syncs[k] += o.Syncs[k]
 	}
+	t.Told.add(o.Told)
 }
 
 // outcome is what came of a match.
@@ -113,12 +157,16 @@ type outcome struct {
 // play plays the match of a seed. change changes the game, or is nil.
 func play(o options, change func(*ecs.Game)) (outcome, error) {
 	r := &run{options: o, state: make([]clientState, len(o.clients))}
-	g, p, order, flip := game(o.game)
-	r.probe, r.order, r.flip = p, order, flip
+	r.rules, r.probe = game(o.game)
 	if change != nil {
-		change(g)
+		change(r.rules.Game)
 	}
-	h, err := matchtest.New(matchtest.Config{Game: g, Strategy: o.sync, Seed: o.seed, Journal: true, Room: func(c *room.Config) { c.MaxPeers = 32 }})
+	h, err := matchtest.New(matchtest.Config{Game: r.rules.Game, Strategy: o.sync, Seed: o.seed, Journal: true, Room: func(c *room.Config) {
+		c.MaxPeers = 32
+		if o.told() {
+			c.Taken = r.take
+		}
+	}})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -132,14 +180,26 @@ func play(o options, change func(*ecs.Game)) (outcome, error) {
 	h.Net.At(o.trouble, r.heal)
 	h.RunUntil(o.trouble + healing - watched)
 	r.wait()
+	r.hush()
 	for i, c := range h.Clients {
-		r.state[i].confirmed = confirmed(c)
+		s := &r.state[i]
+		s.confirmed, s.calm = confirmed(c), calm{s.whole, s.given, s.used}
 	}
 	h.Run(watched)
 	r.wait() // for one more message that was lost, and that is sent again by the measure of the bad link
+	r.hush()
 	r.judge()
 	last, _ := h.Checksum(h.Room.Tick())
 	return outcome{tally: r.tally, wrong: r.wrong, trace: h.Net.TraceHash(), sum: last}, nil
+}
+
+// hush lets what was pressed arrive, and nothing be pressed meanwhile.
+func (r *run) hush() {
+	if r.told() {
+		r.quiet = true
+		r.Run(time.Second)
+		r.quiet = false
+	}
 }
 
 func (r *run) fail(format string, args ...any) {
@@ -154,7 +214,19 @@ func (r *run) join(i int) {
 		panic("swarm: no profile " + p.profile)
 	}
 	c := r.Harness.Join(matchtest.Plan{Profile: profile, Clock: p.clock, At: p.at, Spectator: p.spectator, Hz: p.hz,
-		Change: func(c *client.Config) { c.InputDelay, c.MaxPrediction = p.inputDelay, p.maxPrediction }})
+		Change: func(c *client.Config) {
+			c.InputDelay, c.MaxPrediction = p.inputDelay, p.maxPrediction
+			if r.told() {
+				c.Strategies = []systems.Strategy{r.watch(i)}
+			}
+		}})
+	if r.told() {
+		r.Net.Every(c.Node(), r.Net.LocalNow(c.Node()), shown, func(_ int64, now simnet.Time) {
+			if c.Core != nil {
+				c.Core.View(systems.Time(now))
+			}
+		})
+	}
 	r.Net.OnRestart(c.Node(), func(bool, simnet.Time) {
 		r.state[i].down = false
 		r.restart(i)
@@ -166,7 +238,7 @@ func (r *run) join(i int) {
 			}
 			r.sit(i)
 			if k%3 == 0 {
-				if err := c.Core.Order(ecs.Entity{}, r.order); err != nil && r.sync.Predicts { // the others may be catching up
+				if err := c.Core.Order(ecs.Entity{}, r.rules.order); err != nil && r.sync.Predicts { // the others may be catching up
 					r.fail("client %d: Order while live: %v", i, err)
 				}
 			}
@@ -203,6 +275,7 @@ func (r *run) bank(i int) {
 	s.before.add(tally{Rollbacks: st.Strategy.Rollbacks, Resimulated: st.Strategy.Resimulated, Corrections: st.Strategy.Corrections,
 		Stalls: st.Strategy.Stalls, Snaps: st.Strategy.Snaps, Substituted: st.Strategy.Substituted,
 		Reconnects: st.Reconnects, Resyncs: st.Resyncs, Desyncs: uint64(len(c.Core.Desyncs()))})
+	r.bankTold(i)
 	if st.Session.Malformed > 0 {
 		r.fail("client %d could not read %d messages of the server's", i, st.Session.Malformed)
 	}
@@ -295,14 +368,30 @@ func (r *run) restartServer(f trouble) {
 	}
 	r.tally.Kinds[f.kind]++
 	r.tally.Adopted += r.Room.Stats().Adopted
+	r.tally.Told.Images += r.Room.Stats().Images
+	tick := r.Room.Tick()
 	r.dead = true
 	r.Crash(writes)
 	r.Net.At(now+f.length, func() {
-		r.dead = false
 		if err := r.Recover(); err != nil {
 			r.fail("the match did not come back: %v", err)
 		}
+		r.dead = false
+		if r.resumed(); r.Room.Tick() < tick {
+			r.cuts++
+		}
 	})
+}
+
+// resumed demands that the room goes on from what the one before it computed.
+func (r *run) resumed() {
+	var now ecs.Snapshot
+	r.Room.World().Save(&now)
+	if want, ok := r.Checksum(now.Tick()); ok && now.Checksum() != want {
+		r.fail("a room that goes on at tick %d has another state than the one before it", now.Tick())
+	}
+	now.Release()
+	r.facts = r.facts[:min(len(r.facts), int(r.Room.Tick())+1)]
 }
 
 // plant makes the client's state wrong in a tick that it has not simulated yet.
@@ -313,7 +402,7 @@ func (r *run) plant(i int) {
 		return
 	}
 	s.planted = r.Room.Tick() + 90
-	c.Fault(s.planted, r.flip)
+	c.Fault(s.planted, r.rules.flip)
 	r.Net.At(r.Net.Now()+90*time.Second/60+foundWithin, func() { s.mismatches = c.Mismatches })
 }
 
@@ -338,7 +427,7 @@ func (r *run) wait() {
 // channel still waits.
 func (r *run) waits() bool {
 	for i, c := range r.Clients {
-		late := r.worst(i) && c.Live() && r.Room.Tick() > confirmed(c)+behind+ecs.Tick(c.Core.Stats().Strategy.InputDelay)
+		late := r.worst(i) && c.Live() && r.Room.Tick() > confirmed(c)+behind+r.pause+ecs.Tick(c.Core.Stats().Strategy.InputDelay)
 		if (r.worst(i) || r.restarts()) && !r.state[i].gone && !c.Live() || late && !r.state[i].gone {
 			return true
 		}
@@ -362,6 +451,10 @@ func (r *run) judge() {
 		}
 	}
 	r.tally.Adopted += r.Room.Stats().Adopted
+	r.tally.Told.Images += r.Room.Stats().Images
+	if r.Rewritten > 0 && r.cuts == 0 {
+		r.fail("%d ticks were computed otherwise by a room that has lost nothing", r.Rewritten)
+	}
 	r.tally.Rewritten = r.Rewritten
 	for i := range r.Clients {
 		r.judgeClient(i)
@@ -386,7 +479,7 @@ func (r *run) judgeClient(i int) {
 	for _, n := range []simnet.Counters{r.Net.Counters(c.Node(), server), r.Net.Counters(server, c.Node())} {
 		r.tally.add(tally{Lost: n.Lost, Cut: n.Cut, Scripted: n.Scripted, Duplicated: n.Duplicated, Late: n.Reordered, Overrun: n.Overrun, Discarded: n.Discarded})
 	}
-	if c.Rewritten > 0 && !s.missed && r.sync.Name != "verify" { // whose clients hold states, and nothing to hand in
+	if c.Rewritten > 0 && !s.missed && r.sync.Needs.Exact { // others hold states, and nothing to hand in
 		r.fail("client %d had confirmed %d ticks that a restart of the server made others", i, c.Rewritten)
 	}
 	if s.planted == 0 {
@@ -410,7 +503,8 @@ func (r *run) judgeClient(i int) {
 	if lag := int(r.Room.Tick() - st.Strategy.Confirmed); lag < 0 || lag > behind+st.Strategy.InputDelay+int(r.margin()) {
 		r.fail("client %d has confirmed tick %d, the server is at %d", i, st.Strategy.Confirmed, r.Room.Tick())
 	}
-	if n := st.Strategy.Confirmed - s.confirmed; n+behind < ecs.Tick(watched*60/time.Second) {
+	r.judgeTold(i)
+	if n := st.Strategy.Confirmed - s.confirmed; n+behind+r.pause < ecs.Tick(watched*60/time.Second) {
 		r.fail("client %d has confirmed %d ticks in the last %v", i, n, watched)
 	}
 	if !r.clients[i].spectator && st.Strategy.Present < st.Strategy.Confirmed {
@@ -418,13 +512,13 @@ func (r *run) judgeClient(i int) {
 	}
 }
 
-// margin is how many ticks a client may keep in hand, and unseen how many states it may pass over between two that are
-// compared: those of one frame.
+// margin is how many ticks a client may keep in hand, or wait for the next state, and unseen how many states it may pass
+// over between two that are compared: those of one frame.
 func (r *run) margin() ecs.Tick {
 	if r.sync.Name == "lockstep" {
 		return 30
 	}
-	return 0
+	return r.pause
 }
 
 func (r *run) unseen() ecs.Tick {

@@ -87,6 +87,9 @@ func TestSwarm(t *testing.T) {
 			t.Errorf("no seed played %s", name)
 		}
 	}
+	if d := all.Told; d.Whole == 0 || d.Facts == 0 || d.Cancelled == 0 || d.Withdrawn == 0 || d.Corrections == 0 || d.Substituted == 0 || d.Images == 0 {
+		t.Errorf("the matches of those who are told states prove too little: %+v", d)
+	}
 	if all.Adopted == 0 {
 		t.Error("no tick was handed in by clients after a power cut")
 	}
