@@ -210,7 +210,7 @@ func (p *player) begin() {
 	p.begun = p.core.Stats()
 	p.last = p.begun
 	p.presses.from, p.presses.until = p.match.net.Now(), math.MaxInt64
-	p.busy, p.turns = 0, 0
+	p.turns = 0
 	p.display.begun = p.match.truth.now(p.match.net.Now())
 	p.up.begin()
 	p.down.begin()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/simnet"
 	"tendon/systems"
 )
 
@@ -139,6 +140,35 @@ func TestATeleportIsNobodysFault(t *testing.T) {
 	}
 }
 
+// A step of the truth that no velocity explains, such as along a wall, is no jump of who shows it.
+func TestAStepThatTheTruthTookIsNoJump(t *testing.T) {
+	s := stage(t, func(ticks float64) vec {
+		at := straight(ticks)
+		if ticks >= 700 {
+			at[2] = 1
+		}
+		return at
+	})
+	s.show(constant(20), nowhere)
+	if jumps := spreadOf(s.marks.jumps); jumps.Max > 0.2 {
+		t.Errorf("jumps %+v", jumps)
+	}
+}
+
+// What belongs to the player who watches is held against its own timeline, and is no measure of how the others are shown.
+func TestOwnEntitiesSayNothingOfTheOthers(t *testing.T) {
+	s := stage(t, straight)
+	s.seat = 1
+	s.show(constant(-20), nowhere)
+	m := &s.marks
+	if len(m.remote)+len(m.errors)+len(m.shapes)+len(m.paces) > 0 || len(m.own) != 600 || m.own[0] > -300 {
+		t.Errorf("%d ages, %d errors, %d shapes, %d paces; own ages %v …", len(m.remote), len(m.errors), len(m.shapes), len(m.paces), m.own[0])
+	}
+	if spreadOf(m.jumps).Max > 0.2 {
+		t.Errorf("jumps %+v", spreadOf(m.jumps))
+	}
+}
+
 // A picture that stands still for 100 ms and then goes on where it should be.
 func TestAFreezeIsFound(t *testing.T) {
 	s := stage(t, straight)
@@ -170,6 +200,45 @@ func TestAStepBackIsFound(t *testing.T) {
 	s.show(constant(10), nowhere)
 	if s.marks.backward != 0 {
 		t.Errorf("%d steps back of one who goes to and fro", s.marks.backward)
+	}
+	s = stage(t, func(float64) vec { return vec{} })
+	s.show(constant(10), func(i int) vec { return vec{0, 0.01 * float64(i), 0} })
+	if s.marks.backward != 0 {
+		t.Errorf("%d steps back of one who stands and is shown drifting", s.marks.backward)
+	}
+}
+
+// The server's time goes on between its ticks.
+func TestTheServersTimeGoesOnBetweenTicks(t *testing.T) {
+	s := truth{rate: 60, tick: 90, at: 1500 * time.Millisecond}
+	if now := s.now(1525 * time.Millisecond); math.Abs(now-91.5) > 1e-9 {
+		t.Errorf("25 ms after tick 90 it is %v", now)
+	}
+}
+
+// With no part of the way to the newest state shown, what that state goes on from is not shown yet.
+func TestAStateOfWhichNothingIsShownYetShowsNoPress(t *testing.T) {
+	w, err := ecs.NewWorld(testGame(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := ecs.NewView(testGame())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := player{match: &match{net: simnet.New(simnet.Config{})}, presses: presses{until: math.MaxInt64}}
+	in := steers.Pack(steer{DX: 1})
+	p.presses.give(in, 0)
+	var before, after ecs.Snapshot
+	w.Save(&before)
+	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{in, {}, {}, {}}})
+	w.Save(&after)
+	for _, alpha := range []float64{0, 0.001} {
+		v.Update(&before, &after, &before, alpha)
+		p.press(v)
+		if got := len(p.presses.display) > 0; got != (alpha > 0) {
+			t.Errorf("%v of the way: shown is %t", alpha, got)
+		}
 	}
 }
 
@@ -305,6 +374,12 @@ func TestFiguresAreWhatTheirNamesSay(t *testing.T) {
 // A script says the same for ever; what bots recorded depends on the seed alone.
 func TestAScriptIsTheSameForAll(t *testing.T) {
 	g := testGame()
+	count := NewScript(2, 3, func(f ecs.Tick, p ecs.Player) ecs.InputBytes { return ecs.InputBytes{byte(f), byte(p)} })
+	for f, want := range []byte{0, 1, 2, 3, 1, 2, 3, 1} {
+		if in := count.At(ecs.Tick(f), 1); in[0] != want || f > 0 && in[1] != 1 {
+			t.Errorf("tick %d is %v, want %d", f, in[:2], want)
+		}
+	}
 	a, err := Record(g, 3, 1) // without bots: noise
 	if err != nil {
 		t.Fatal(err)

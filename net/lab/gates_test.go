@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -37,6 +38,29 @@ func TestTheStrategiesMeetTheirGates(t *testing.T) {
 		}
 		if judged[s.Name] != want {
 			t.Errorf("%d of %d gates of %s were judged", judged[s.Name], want, s.Name)
+		}
+	}
+}
+
+// A value that is as large as it may be is good enough, anything above is not; what was not measured is not judged.
+func TestAGateIsMetUpToItsBound(t *testing.T) {
+	for value, met := range map[float64]bool{0: true, 210: true, 210.01: false} {
+		r := Report{Results: []Result{
+			{Strategy: "lockstep", Profile: "P3", Display: Spread{N: 1, P50: value}, Stall: Stall{Percent: 0.1}},
+			{Strategy: "relay", Profile: "P3", Failed: "nobody came"}, {Strategy: "relay", Profile: "P1"}, {Strategy: "verify", Profile: "P7"},
+		}}
+		list := Judge(&r, 60)
+		if len(list) != 2 || list[0].Measure != DisplayMs || list[0].Value != value || list[0].Met != met || !list[1].Met {
+			t.Errorf("%v: %+v", value, list)
+		}
+	}
+	// Every measure has a value, and every miss a gate.
+	for _, g := range Gates {
+		g.Measure.value(&Result{}, 60)
+	}
+	for _, m := range Misses {
+		if !slices.ContainsFunc(Gates, func(g Gate) bool { return g.Strategy == m.Strategy && g.Profile == m.Profile && g.Measure == m.Measure }) {
+			t.Errorf("there is no gate %+v", m)
 		}
 	}
 }

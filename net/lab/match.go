@@ -144,7 +144,6 @@ func (m *match) play(step func(time.Duration) error) error {
 
 func (m *match) begin() {
 	m.measuring = true
-	m.busy, m.noting = 0, 0
 	m.begun = m.room.AppendPeers(nil)
 	for _, p := range m.players {
 		p.begin()
