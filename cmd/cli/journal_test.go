@@ -486,7 +486,7 @@ func TestServeSaysWhatIsWrongWithTheDirectoryOfJournals(t *testing.T) {
 func TestASecondServerOnTheSameJournalsIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	r, _, _ := serving(t, testGame(), "--journal", dir)
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), dir, "another server uses it", "stop that server or choose another --journal")
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), dir, "another process uses it", "stop that server or choose another --journal")
 	r.stop()
 	if code := <-r.ended; code != exitFine {
 		t.Errorf("the first one exits with %d: %s", code, r.note)

@@ -47,3 +47,24 @@ func TestWhatCannotBeDoneIsAnError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Two processes that write the same files spoil them. The lock ends with its holder.
+func TestALockHasOneHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	release, err := Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Lock(path); !errors.Is(err, ErrLocked) {
+		t.Error("taken twice:", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if release, err = Lock(path); err != nil {
+		t.Fatal("after its holder gave it back:", err)
+	}
+	if err := release(); err != nil {
+		t.Error(err)
+	}
+}

@@ -92,7 +92,6 @@ type Found struct {
 
 // Errors of Open. Those about a journal wrap journal's.
 var (
-	errLocked = errors.New("another server uses it")
 	// ErrLocked says that another process uses the directory.
 	ErrLocked = errors.New("journals: the directory is in use")
 	// ErrStrategy says that a journal is of a match by another strategy.
@@ -122,8 +121,8 @@ func openOn(c Config, d disk) (*Keeper, error) {
 	if err := durable.MakeDirectory(c.Dir); err != nil {
 		return nil, err
 	}
-	unlock, err := lock(filepath.Join(c.Dir, lockName))
-	if errors.Is(err, errLocked) {
+	unlock, err := durable.Lock(filepath.Join(c.Dir, lockName))
+	if errors.Is(err, durable.ErrLocked) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrLocked, c.Dir, err)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tendon/cmd/cli/durable"
 	"tendon/ecs"
 	"tendon/net/matchtest"
 	"tendon/net/room"
@@ -104,7 +105,7 @@ func TestAJournalThatCannotBeBroughtBackIsLeftAlone(t *testing.T) {
 				t.Errorf("%s: %s was changed", test.name, name)
 			}
 		}
-		if release, err := lock(filepath.Join(dir, lockName)); err != nil {
+		if release, err := durable.Lock(filepath.Join(dir, lockName)); err != nil {
 			t.Errorf("%s: the lock is still held: %v", test.name, err)
 		} else {
 			_ = release()

@@ -1,6 +1,6 @@
 //go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
 
-package journals
+package durable
 
 import (
 	"errors"
@@ -9,12 +9,12 @@ import (
 	"os"
 )
 
-// lock takes a directory's lock: a file that is there while a server runs. One that was killed leaves it behind, so the
+// Lock takes a lock: a file that is there while a server runs. One that was killed leaves it behind, so the
 // error says to remove it.
-func lock(path string) (release func() error, err error) {
+func Lock(path string) (release func() error, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%w; if none does, since it was killed, remove %s", errLocked, path)
+		return nil, fmt.Errorf("%w; if none does, since it was killed, remove %s", ErrLocked, path)
 	}
 	if err != nil {
 		return nil, err

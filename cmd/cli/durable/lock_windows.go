@@ -1,4 +1,4 @@
-package journals
+package durable
 
 import (
 	"errors"
@@ -9,16 +9,16 @@ import (
 // sharingViolation is ERROR_SHARING_VIOLATION: another process has the file open.
 const sharingViolation syscall.Errno = 32
 
-// lock takes a directory's lock: a file that no other process can open until this one ends, however it does. errLocked
+// Lock takes a lock: a file that no other process can open until this one ends, however it does. ErrLocked
 // says that another one has it.
-func lock(path string) (release func() error, err error) {
+func Lock(path string) (release func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
 	h, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, sharingViolation) {
-		return nil, errLocked
+		return nil, ErrLocked
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
