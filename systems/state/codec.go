@@ -24,13 +24,17 @@ type place struct {
 	more  entropy.Model
 	gap   entropy.Number
 	whole entropy.Model
-	same  entropy.Model // the baseline is that of the element before
+	given entropy.Model // the baseline is that of a tick that is given
+	same  entropy.Model // which is that of the element before
 	age   entropy.Number
-	// Of the second baseline, if there is one: it lies as far before the first as that of the element before.
-	course entropy.Model
-	alike  entropy.Model
-	span   entropy.Number
+	// Of other baselines: up to which tick they are, how long courses are, and whether there is one, by whether the
+	// baseline is of just that tick: what has rested since has none.
+	told   entropy.Number
+	course [2]entropy.Model
 }
+
+// fresh is a place before anything was learned.
+var fresh = place{gap: expected[kindWhole], told: expected[kindWhole], age: expected[kindWhole]}
 
 // The lists of a body.
 const (
@@ -40,11 +44,13 @@ const (
 	lists
 )
 
-// The ways to code values, with models of their own: as they are, against those of a baseline, and against the course
-// that two baselines give.
+// The ways to code values, with models of their own: as they are; against those of a tick that is given; against the last
+// ones of up to a tick that is told once in a list, of which the server knows for sure what the client has; and against
+// where the course of those leads.
 const (
 	asWhole = iota
 	asDifference
+	asHeld
 	asCourse
 	ways
 )
@@ -55,52 +61,70 @@ type models struct {
 	born    entropy.Number
 	has     [ecs.MaxSetComponents][2]entropy.Model // by whether the whole entity before had it
 	changed [ways][]entropy.Model                  // by part
-	gap     [ways][]entropy.Number                 // by part
-	scalar  [ways][]entropy.Number                 // by context
+	gap     [ways][]numbers                        // by part
+	scalar  [kinds][]numbers                       // by context
+	body    uint32                                 // counts bodies, from 1 on
+}
+
+// numbers is the models of a number, which begin anew in each body that uses them: there are many, and most bodies use
+// few of them.
+type numbers struct {
+	body uint32
+	entropy.Number
+}
+
+// of returns the models for a body of a number of a kind.
+func (n *numbers) of(kind int, body uint32) *entropy.Number {
+	if n.body != body {
+		n.body, n.Number = body, expected[kind]
+	}
+	return &n.Number
 }
 
 func newModels(s *schema) *models {
 	m := &models{}
 	for way := range ways {
 		m.changed[way] = make([]entropy.Model, len(s.parts))
-		m.gap[way] = make([]entropy.Number, len(s.parts))
-		m.scalar[way] = make([]entropy.Number, s.contexts)
+		m.gap[way] = make([]numbers, len(s.parts))
 	}
+	for kind := range kinds {
+		m.scalar[kind] = make([]numbers, s.contexts)
+	}
+	m.forget()
 	return m
 }
 
-// forget makes all odds even.
+// forget takes back what was learned.
 func (m *models) forget() {
-	m.places, m.born, m.has = [lists]place{}, entropy.Number{}, [ecs.MaxSetComponents][2]entropy.Model{}
+	m.places, m.born, m.has = [lists]place{fresh, fresh, fresh}, expected[kindWhole], [ecs.MaxSetComponents][2]entropy.Model{}
 	for way := range ways {
 		clear(m.changed[way])
+	}
+	m.forgetNumbers()
+}
+
+// forgetNumbers takes back what was learned of values.
+func (m *models) forgetNumbers() {
+	if m.body++; m.body > 0 {
+		return
+	}
+	m.body = 1 // as numbers say that were last used long ago
+	for way := range ways {
 		clear(m.gap[way])
-		clear(m.scalar[way])
+	}
+	for kind := range kinds {
+		clear(m.scalar[kind])
 	}
 }
 
 // coding is where a list has come to.
 type coding struct {
 	next uint64           // the least place of the next element
-	base ecs.Tick         // of the last element that was a difference
-	span ecs.Tick         // from the second to the first of the last element that had two
+	base ecs.Tick         // of the last element to which it was given
+	held ecs.Tick         // up to which it is known what the client has
+	span ecs.Tick         // a course begins with the last values of up to as long before the baseline
+	told bool             // held and span are coded
 	set  ecs.ComponentSet // of the last whole entity
-}
-
-// difference returns what leads from one value to another, small if they are near.
-func difference(from, to uint64, pattern bool) uint64 {
-	if pattern {
-		return from ^ to
-	}
-	return entropy.Signed(int64(to - from))
-}
-
-// sum is the inverse of difference.
-func sum(from, difference uint64, pattern bool) uint64 {
-	if pattern {
-		return from ^ difference
-	}
-	return from + uint64(entropy.Unsigned(difference))
 }
 
 // encoder writes the content of a body.
@@ -120,30 +144,38 @@ func (e *encoder) element(list int, c *coding, place uint32) {
 
 func (e *encoder) end(list int) { e.Bit(&e.models.places[list].more, false) }
 
-// based codes the way of an element of tick now, and the ticks of its baselines.
-func (e *encoder) based(list int, c *coding, way int, now, base, second ecs.Tick) {
+// based codes the way of an element of tick now, and the tick of its baseline.
+func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick) {
 	m := &e.models.places[list]
 	e.Bit(&m.whole, way == asWhole)
 	if way == asWhole {
 		return
 	}
-	e.Bit(&m.same, c.base == base)
-	if c.base != base {
-		e.Number(&m.age, uint64(now-base))
-		c.base = base
-	}
-	if list != listEntities {
-		return // what is not in space has no course
-	}
-	e.Bit(&m.course, way == asCourse)
-	if way == asCourse {
-		span := base - second
-		e.Bit(&m.alike, c.span == span)
-		if c.span != span {
-			e.Number(&m.span, uint64(span-1))
-			c.span = span
+	e.Bit(&m.given, way == asDifference)
+	if way == asDifference {
+		e.Bit(&m.same, c.base == base)
+		if c.base != base {
+			e.Number(&m.age, uint64(now-base))
+			c.base = base
 		}
+		return
 	}
+	if !c.told {
+		e.Number(&m.told, uint64(now-c.held))
+		e.Number(&m.told, uint64(c.span))
+		c.told = true
+	}
+	if list == listEntities {
+		e.Bit(&m.course[c.recent(base)], way == asCourse)
+	}
+}
+
+// recent returns 1 for a baseline that is as new as can be, else 0.
+func (c *coding) recent(base ecs.Tick) int {
+	if base == c.held {
+		return 1
+	}
+	return 0
 }
 
 // identity codes when an entity was born and what components it has.
@@ -155,23 +187,27 @@ func (e *encoder) identity(c *coding, now, born ecs.Tick, set ecs.ComponentSet) 
 	c.set = set
 }
 
-// entity codes the values of an entity against base, nil: whole.
-func (e *encoder) entity(set ecs.ComponentSet, way int, values, base []uint64) {
+// entity codes the values of an entity against base, nil: whole; with paces, if base is a course.
+func (e *encoder) entity(set ecs.ComponentSet, way int, values, base []uint64, paces []pace) {
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(e.schema.parts[i].context)
-		if base == nil {
-			e.part(i, way, values[:n], nil)
-		} else {
-			e.part(i, way, values[:n], base[:n])
+		switch way {
+		case asWhole:
+			e.part(i, way, values[:n], nil, nil)
+		case asDifference, asHeld:
+			e.part(i, way, values[:n], base[:n], nil)
 			base = base[n:]
+		default:
+			e.part(i, way, values[:n], base[:n], paces[:n])
+			base, paces = base[n:], paces[n:]
 		}
 		values = values[n:]
 	}
 }
 
 // part codes the values of a part against base, nil: zeros.
-func (e *encoder) part(i, way int, values, base []uint64) {
+func (e *encoder) part(i, way int, values, base []uint64, paces []pace) {
 	p, m := &e.schema.parts[i], e.models
 	first := nextDifference(values, base, 0)
 	e.Bit(&m.changed[way][i], first < len(values))
@@ -180,26 +216,56 @@ func (e *encoder) part(i, way int, values, base []uint64) {
 	}
 	if len(values) <= longPart {
 		for k := range values {
-			e.Number(&m.scalar[way][p.context[k]], p.difference(values, base, k))
+			e.scalar(p, k, way, values, base, paces)
 		}
 		return
 	}
 	for at, next := 0, first; ; next = nextDifference(values, base, at) {
-		e.Number(&m.gap[way][i], uint64(next-at))
+		e.Number(m.gap[way][i].of(kindDifference, m.body), uint64(next-at))
 		if next == len(values) {
 			return
 		}
-		e.NotZero(&m.scalar[way][p.context[next]], p.difference(values, base, next))
+		e.scalar(p, next, way, values, base, paces)
 		at = next + 1
 	}
 }
 
-func (p *part) difference(values, base []uint64, k int) uint64 {
-	from := uint64(0)
-	if base != nil {
-		from = base[k]
+// scalar codes a value of a part.
+func (e *encoder) scalar(p *part, k, way int, values, base []uint64, paces []pace) {
+	n, down := e.models.number(p.context[k], k, way, paces)
+	v := p.difference(values, base, k)
+	switch {
+	case p.pattern[k]:
+		e.Number(n, v)
+	case down:
+		e.Integer(n, -int64(v))
+	default:
+		e.Integer(n, int64(v))
 	}
-	return difference(from, values[k], p.pattern[k])
+}
+
+// number returns the models of a value, and whether its course goes down, so that its difference counts downwards.
+func (m *models) number(context int32, k, way int, paces []pace) (n *entropy.Number, down bool) {
+	kind := kindDifference
+	switch way {
+	case asWhole:
+		kind = kindWhole
+	case asCourse:
+		kind, down = kindCourse+paces[k].magnitude(), paces[k] < 0
+	}
+	return m.scalar[kind][context].of(kind, m.body), down
+}
+
+// difference returns what leads from the base of a value to it.
+func (p *part) difference(values, base []uint64, k int) uint64 {
+	v := values[k]
+	switch {
+	case base == nil:
+		return v
+	case p.pattern[k]:
+		return v ^ base[k]
+	}
+	return v - base[k]
 }
 
 // nextDifference returns the first index from at on where values and base differ, or their length.
@@ -226,7 +292,11 @@ func (s *schema) cost(set ecs.ComponentSet, values, base []uint64) (cost int) {
 		p := &s.parts[bits.TrailingZeros64(uint64(set))]
 		n := len(p.context)
 		for k := range n {
-			cost += entropy.Cost(p.difference(values, base, k))
+			v := p.difference(values, base, k)
+			if !p.pattern[k] && int64(v) < 0 {
+				v = -v
+			}
+			cost += entropy.Cost(v)
 		}
 		values = values[n:]
 		if base != nil {

@@ -10,14 +10,14 @@ import (
 // it has gone on evenly. A server codes against that wherever it is nearer than the newer of the two values. Both sides
 // compute in whole numbers that wrap around, so they come to the same whatever the numbers are.
 
-// courseOf appends the values at a tick now, of numbers that went evenly from the values of tick second to those of a
+// courseOf appends the values at a tick now, and their paces, of numbers that went evenly from the values of tick second to those of a
 // later tick base. Patterns stay as they are at base.
-func (s *schema) courseOf(dst []uint64, set ecs.ComponentSet, from, to []uint64, second, base, now ecs.Tick) []uint64 {
+func (s *schema) courseOf(dst []uint64, paces []pace, set ecs.ComponentSet, from, to []uint64, second, base, now ecs.Tick) ([]uint64, []pace) {
 	at, span, ahead := 0, int64(base-second), int64(now-base)
 	for ; set != 0; set &= set - 1 {
 		p := &s.parts[bits.TrailingZeros64(uint64(set))]
 		for k := range p.context {
-			v := to[at]
+			v, goes := to[at], pace(0)
 			if by := int64(v - from[at]); by != 0 && !p.pattern[k] {
 				by *= ahead
 				if by < 0 {
@@ -25,11 +25,13 @@ func (s *schema) courseOf(dst []uint64, set ecs.ComponentSet, from, to []uint64,
 				} else {
 					by += span / 2
 				}
-				v += uint64(by / span)
+				by /= span
+				v += uint64(by)
+				goes = paceOf(by)
 			}
-			dst = append(dst, v)
+			dst, paces = append(dst, v), append(paces, goes)
 			at++
 		}
 	}
-	return dst
+	return dst, paces
 }

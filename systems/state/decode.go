@@ -84,6 +84,7 @@ type decoder struct {
 	elements []element
 	values   []uint64
 	course   []uint64
+	paces    []pace
 }
 
 // read parses the content of a body of tick now.
@@ -121,15 +122,9 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) erro
 	x := element{list: list, place: uint32(c.next + gap), from: len(d.values), to: len(d.values)}
 	c.next += gap + 1
 	if list != listGone {
-		way, err := d.identity(&x, c, now)
+		way, base, err := d.identity(&x, c, now, held)
 		if err != nil {
 			return err
-		}
-		var base []uint64
-		if way != asWhole {
-			if base = d.baseline(&x, way, c, now, held); base == nil {
-				return ErrBaseline
-			}
 		}
 		if err := d.take(&x, way, base); err != nil {
 			return err
@@ -140,16 +135,21 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) erro
 	return nil
 }
 
-// identity reads what says of whom the values are: for whole ones the entity and its components, else the baselines.
-func (d *decoder) identity(x *element, c *coding, now ecs.Tick) (way int, err error) {
+// identity reads what says of whom the values are: for whole ones the entity and its components, else the baseline.
+func (d *decoder) identity(x *element, c *coding, now ecs.Tick, held *holding) (way int, base []uint64, err error) {
 	m := &d.models.places[x.list]
 	if !d.Bit(&m.whole) {
-		return d.based(x.list, c, now)
+		t := held.track(x)
+		if t == nil {
+			return 0, nil, ErrBaseline
+		}
+		x.entity, x.set = t.entity, t.set
+		return d.based(x.list, c, now, held, t)
 	}
 	if x.list == listEntities {
 		age := d.Number(&d.models.born)
 		if age > uint64(now) {
-			return 0, ErrBody
+			return 0, nil, ErrBody
 		}
 		x.entity = ecs.Entity{Row: x.place, Born: now - ecs.Tick(age)}
 		for i := range d.schema.components {
@@ -159,67 +159,79 @@ func (d *decoder) identity(x *element, c *coding, now ecs.Tick) (way int, err er
 		}
 		c.set = x.set
 	}
-	return asWhole, nil
+	return asWhole, nil, nil
 }
 
-// based reads the ticks of an element's baselines.
-func (d *decoder) based(list int, c *coding, now ecs.Tick) (way int, err error) {
+// based reads what says which of the values in a track an element is coded against, and returns them, or where their
+// course leads. They are valid until the next call.
+func (d *decoder) based(list int, c *coding, now ecs.Tick, held *holding, t *track) (way int, base []uint64, err error) {
 	m := &d.models.places[list]
-	if !d.Bit(&m.same) {
-		age := d.Number(&m.age)
-		if age > uint64(now) {
-			return 0, ErrBody
+	if d.Bit(&m.given) {
+		if !d.Bit(&m.same) {
+			age := d.Number(&m.age)
+			if age > uint64(now) {
+				return 0, nil, ErrBody
+			}
+			c.base = now - ecs.Tick(age)
 		}
-		c.base = now - ecs.Tick(age)
+		base, ok := t.of(c.base)
+		if !ok {
+			return 0, nil, ErrBaseline
+		}
+		return asDifference, base, nil
 	}
-	if list != listEntities || !d.Bit(&m.course) {
-		return asDifference, nil
+	if !c.told {
+		if err := d.tell(m, c, now, held); err != nil {
+			return 0, nil, err
+		}
 	}
-	if !d.Bit(&m.alike) {
-		c.span = ecs.Tick(d.Number(&m.span)) + 1
+	n := t.before(c.held)
+	if n == 0 {
+		return 0, nil, ErrBaseline
 	}
-	if c.span == 0 || c.span > c.base {
-		return 0, ErrBody
+	base, tick := t.value(n-1), t.tick(n-1)
+	if list != listEntities || !d.Bit(&m.course[c.recent(tick)]) {
+		return asHeld, base, nil
 	}
-	return asCourse, nil
+	if n = t.before(tick - min(tick, c.span)); n == 0 {
+		return 0, nil, ErrBaseline
+	}
+	d.course, d.paces = d.schema.courseOf(d.course[:0], d.paces[:0], t.set, t.value(n-1), base, t.tick(n-1), tick, now)
+	return asCourse, d.course, nil
 }
 
-// baseline returns the values that those of an element are coded against, nil if what they come from is not held. They
-// are valid until the next call.
-func (d *decoder) baseline(x *element, way int, c *coding, now ecs.Tick, held *holding) []uint64 {
-	t := held.track(x)
-	if t == nil {
-		return nil
+// tell reads up to which tick a list builds on what is held, and how long courses are. Values are not asked whether they
+// are the right ones; but the client has to have taken what was said of that tick.
+func (d *decoder) tell(m *place, c *coding, now ecs.Tick, held *holding) error {
+	age, span := d.Number(&m.told), d.Number(&m.told)
+	if age > uint64(now) || span == 0 || span > uint64(now) {
+		return ErrBody
 	}
-	x.entity, x.set = t.entity, t.set
-	base, ok := t.of(c.base)
-	if !ok {
-		return nil
+	c.held, c.span, c.told = now-ecs.Tick(age), ecs.Tick(span), true
+	if !held.took(c.held) {
+		return ErrBaseline
 	}
-	if way == asDifference {
-		return base
-	}
-	second, ok := t.of(c.base - c.span)
-	if !ok {
-		return nil
-	}
-	d.course = d.schema.courseOf(d.course[:0], t.set, second, base, c.base-c.span, c.base, now)
-	return d.course
+	return nil
 }
 
 // take reads the values of an element.
 func (d *decoder) take(x *element, way int, base []uint64) error {
 	if x.list == listSpecials {
-		return d.part(d.schema.components+int(x.place), way, base)
+		return d.part(d.schema.components+int(x.place), way, base, nil)
 	}
+	paces := d.paces
 	for set := x.set; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(d.schema.parts[i].context)
 		var from []uint64
+		var at []pace
 		if way != asWhole {
 			from, base = base[:n], base[n:]
 		}
-		if err := d.part(i, way, from); err != nil {
+		if way == asCourse {
+			at, paces = paces[:n], paces[n:]
+		}
+		if err := d.part(i, way, from, at); err != nil {
 			return err
 		}
 	}
@@ -227,7 +239,7 @@ func (d *decoder) take(x *element, way int, base []uint64) error {
 }
 
 // part appends the values of a part, which differ from base, nil: zeros.
-func (d *decoder) part(i, way int, base []uint64) error {
+func (d *decoder) part(i, way int, base []uint64, paces []pace) error {
 	p, m := &d.schema.parts[i], d.models
 	n, first := len(p.context), len(d.values)
 	if first+n > maxValues {
@@ -246,20 +258,31 @@ func (d *decoder) part(i, way int, base []uint64) error {
 	}
 	if n <= longPart {
 		for k := range values {
-			if by := d.Number(&m.scalar[way][p.context[k]]); by != 0 {
-				values[k] = sum(values[k], by, p.pattern[k])
-			}
+			d.scalar(p, k, way, values, paces)
 		}
 		return nil
 	}
 	for at := 0; ; at++ {
-		gap := d.Number(&m.gap[way][i])
+		gap := d.Number(m.gap[way][i].of(kindDifference, m.body))
 		if gap > uint64(n-at) {
 			return ErrBody
 		}
 		if at += int(gap); at == n {
 			return nil
 		}
-		values[at] = sum(values[at], d.NotZero(&m.scalar[way][p.context[at]]), p.pattern[at])
+		d.scalar(p, at, way, values, paces)
+	}
+}
+
+// scalar reads by how much a value differs from what is there.
+func (d *decoder) scalar(p *part, k, way int, values []uint64, paces []pace) {
+	n, down := d.models.number(p.context[k], k, way, paces)
+	switch {
+	case p.pattern[k]:
+		values[k] ^= d.Number(n)
+	case down:
+		values[k] -= uint64(d.Integer(n))
+	default:
+		values[k] += uint64(d.Integer(n))
 	}
 }

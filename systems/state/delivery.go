@@ -33,6 +33,10 @@ func (s *Sender) deliver(newest uint64, older uint32) {
 			s.rtt = sample
 		}
 		s.rtt += (sample - s.rtt) / 8
+		if newest > s.known+ackedAtOnce {
+			s.unsure = newest - ackedAtOnce
+		}
+		s.known = max(s.known, newest)
 		s.arrived(b)
 	}
 	for i := range min(uint64(32), newest-1) {
@@ -45,6 +49,9 @@ func (s *Sender) deliver(newest uint64, older uint32) {
 		}
 	}
 }
+
+// ackedAtOnce is of how many bodies an acknowledgement speaks.
+const ackedAtOnce = 33
 
 // body returns a body that is waited for.
 func (s *Sender) body(sequence uint64) *sentBody {
@@ -66,13 +73,14 @@ func (s *Sender) arrived(b *sentBody) {
 			s.release(int(e.item))
 			continue
 		}
-		if !it.based || b.tick > it.base {
-			if now := (past{true, b.tick, e.sends}); !it.middle.any {
-				it.middle = now
-			} else if float32(b.tick-it.middle.tick) >= s.rtt/2 {
-				it.second, it.middle = it.middle, now
+		switch {
+		case !it.based || b.tick > it.base:
+			if it.by != 0 {
+				it.older = it.older<<(b.sequence-it.by) | 1<<(b.sequence-it.by-1)
 			}
-			it.based, it.base, it.atBase = true, b.tick, e.sends
+			it.based, it.base, it.by, it.atBase = true, b.tick, b.sequence, e.sends
+		case b.sequence < it.by:
+			it.older |= 1 << (it.by - b.sequence - 1)
 		}
 		if it.flight == b.sequence {
 			it.flight = 0

@@ -75,12 +75,12 @@ func encodeAgain(r *Receiver, _ ecs.Tick, b []byte, elements []element, values [
 			e.element(list, &c, x.place)
 			switch list {
 			case listSpecials:
-				e.based(list, &c, asWhole, 0, 0, 0)
-				e.part(e.schema.components+int(x.place), asWhole, values[x.from:x.to], nil)
+				e.based(list, &c, asWhole, 0, 0)
+				e.part(e.schema.components+int(x.place), asWhole, values[x.from:x.to], nil, nil)
 			case listEntities:
-				e.based(list, &c, asWhole, 0, 0, 0)
+				e.based(list, &c, asWhole, 0, 0)
 				e.identity(&c, r.Tick(), x.entity.Born, x.set)
-				e.entity(x.set, asWhole, values[x.from:x.to], nil)
+				e.entity(x.set, asWhole, values[x.from:x.to], nil, nil)
 			}
 		}
 		for ; list < lists; list++ {

@@ -66,9 +66,9 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 			e.end(listGone)
 			c := coding{}
 			e.element(listEntities, &c, row)
-			e.based(listEntities, &c, asWhole, 0, 0, 0)
+			e.based(listEntities, &c, asWhole, 0, 0)
 			e.identity(&c, ecs.Tick(now)+1, 3, set)
-			e.entity(set, asWhole, values, nil)
+			e.entity(set, asWhole, values, nil, nil)
 			e.end(listEntities)
 		}
 	}
@@ -79,12 +79,12 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 	}
 	course := func(way int, list int, place uint32, base, span ecs.Tick) func(e *encoder) {
 		return func(e *encoder) {
-			c := coding{}
+			c := coding{held: base, span: span}
 			for l := range list {
 				e.end(l)
 			}
 			e.element(list, &c, place)
-			e.based(list, &c, way, ecs.Tick(now)+1, base, base-span)
+			e.based(list, &c, way, ecs.Tick(now)+1, base)
 			for range 20 {
 				e.Bit(&e.models.changed[way][0], false)
 			}
@@ -109,7 +109,10 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		"a baseline of the future":        {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrBody},
 		"a baseline never sent":           {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
 		"a course from a tick never sent": {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 1)), ErrBaseline},
-		"a course from before the start":  {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+1)), ErrBody},
+		"a course from before the start":  {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+1)), ErrBaseline},
+		"a course longer than the match":  {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+2)), ErrBody},
+		"a course up to the future":       {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now)+2, 1)), ErrBody},
+		"values up to a tick not taken":   {body(s, 1, now+1, course(asHeld, listEntities, some.Row, ecs.Tick(now)-1, 1)), ErrBaseline},
 		"a course that takes no time":     {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 0)), ErrBody},
 		"a row never heard of":            {body(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
 		"a resource never sent":           {body(s, 1, now+1, against(listSpecials, 1, ecs.Tick(now)-1)), ErrBaseline},
@@ -125,8 +128,8 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		"players who cannot be": {body(s, 1, now+1, func(e *encoder) {
 			c := coding{}
 			e.element(listSpecials, &c, 0)
-			e.based(listSpecials, &c, asWhole, 0, 0, 0)
-			e.part(s.components, asWhole, []uint64{1 << 4}, nil)
+			e.based(listSpecials, &c, asWhole, 0, 0)
+			e.part(s.components, asWhole, []uint64{1 << 4}, nil, nil)
 			for l := range lists {
 				e.end(l)
 			}
@@ -184,9 +187,9 @@ func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 		c := coding{}
 		for row := range uint32(maxElements) {
 			e.element(listEntities, &c, row+1)
-			e.based(listEntities, &c, asWhole, 0, 0, 0)
+			e.based(listEntities, &c, asWhole, 0, 0)
 			e.identity(&c, 1, 0, 8)
-			e.entity(8, asWhole, make([]uint64, s.width(8)), nil)
+			e.entity(8, asWhole, make([]uint64, s.width(8)), nil, nil)
 		}
 		e.end(listEntities)
 	})

@@ -27,6 +27,24 @@ type Receiver struct {
 type holding struct {
 	entities tracks
 	specials []track
+	ticks    [heldStates]ecs.Tick // the last ones that it was brought to, in a ring
+	count    int                  // of all ticks
+}
+
+// took reports whether tick f is among them.
+func (h *holding) took(f ecs.Tick) bool {
+	for i := h.count - 1; i >= max(0, h.count-heldStates); i-- {
+		if g := h.ticks[i%heldStates]; g <= f {
+			return g == f
+		}
+	}
+	return false
+}
+
+// take takes note of a tick, later than all before.
+func (h *holding) take(f ecs.Tick) {
+	h.ticks[h.count%heldStates] = f
+	h.count++
 }
 
 // replica is a state that was held.
@@ -72,6 +90,8 @@ func (r *Receiver) Load() {
 	r.world.Save(&s.state)
 	s.complete, r.count, r.refused = true, 1, 0
 	r.held.entities.clear()
+	r.held.count = 0
+	r.held.take(r.Tick())
 	values := r.decoder.values
 	s.state.Entities(func(e ecs.Entity) bool {
 		var set ecs.ComponentSet
@@ -168,6 +188,7 @@ func (r *Receiver) keep(tick ecs.Tick, complete bool) {
 	slot := &r.states[r.count%heldStates]
 	r.world.Save(&slot.state)
 	slot.complete = complete
+	r.held.take(tick)
 	r.count++
 	d := &r.decoder
 	for i := range d.elements {

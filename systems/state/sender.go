@@ -3,6 +3,7 @@ package state
 import (
 	"iter"
 	"math"
+	"math/bits"
 
 	"tendon/ecs"
 )
@@ -21,6 +22,8 @@ type Sender struct {
 	sequence uint64 // of the last body
 	opened   uint64 // the last body before Open
 	refused  uint64 // the newest body that the client could not use
+	known    uint64 // the newest body that was acknowledged; opened, if none was
+	unsure   uint64 // up to this body, some may have been taken of which no acknowledgement has spoken
 	sent     [sentBodies]sentBody
 	last     ecs.Tick // of the last body
 	stamp    uint32   // of the running Append
@@ -68,8 +71,8 @@ type item struct {
 	known  bool // the client may hold something in the row
 	based  bool // base counts
 	base   ecs.Tick
-	second past     // an older tick that the client holds, for the course
-	middle past     // the next to be second
+	by     uint64   // the body that brought base, 0: the state that was loaded
+	older  uint32   // bit i: the body i+1 before that brought the item, too, and was taken
 	flight uint64   // the body that brings the item as it is now, 0: none is on its way
 	sentAt ecs.Tick // of that body
 	serial uint32   // grows when entries of before mean nothing any more
@@ -79,16 +82,9 @@ type item struct {
 	claim  float32  // grows by its priority until it is sent
 }
 
-// past is a tick in which an update of an item was sent that is acknowledged.
-type past struct {
-	any  bool
-	tick ecs.Tick
-	at   uint32 // sends then
-}
-
 // unbase forgets what the client is known to hold.
 func (it *item) unbase() {
-	it.based, it.second, it.middle, it.flight = false, past{}, past{}, 0
+	it.based, it.by, it.older, it.flight = false, 0, 0, 0
 }
 
 // phase is what an item is for.
@@ -120,6 +116,7 @@ func (s *Sender) Open(seat int, state *ecs.Snapshot) {
 	s.index.clear()
 	s.items, s.free = s.items[:0], s.free[:0]
 	s.opened, s.last = s.sequence, state.Tick()
+	s.known, s.unsure = s.opened, s.opened
 	s.stats.Acked = state.Tick()
 	for i := range s.sent {
 		s.sent[i].open = false
@@ -132,7 +129,6 @@ func (s *Sender) Open(seat int, state *ecs.Snapshot) {
 	state.Entities(func(e ecs.Entity) bool {
 		it, held := s.take(e), based || s.changes.had(state, e)
 		it.known, it.based, it.base = true, held, state.Tick()
-		it.middle = past{any: held, tick: state.Tick()}
 		return true
 	})
 }
@@ -223,16 +219,44 @@ func (s *Sender) baseline(it *item, t *track) []uint64 {
 	return values
 }
 
+// certain reports whether the baseline of an item is what the client held last of it in the tick that was acknowledged
+// last, for sure: then it needs not be named. It is not where acknowledgements were lost for so long that the client may
+// have taken a body without a word of it, or may not remember the tick.
+func (s *Sender) certain(it *item) bool {
+	return s.sequence-s.known < heldStates && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
+}
+
+// span returns how many ticks before its baseline the course of an item begins, at least: half as many as it goes on after
+// one that is as new as can be, so that it is both of late and exact.
+func (s *Sender) span() ecs.Tick { return max(1, (s.changes.tick-s.stats.Acked)/2) }
+
+// second returns where the course of an item begins: the last tick of which the client was sent it and holds it, for sure,
+// that is early enough.
+func (s *Sender) second(it *item) (f ecs.Tick, ok bool) {
+	span := s.span()
+	for m := it.older; m != 0; m &= m - 1 {
+		sequence := it.by - 1 - uint64(bits.TrailingZeros32(m))
+		if s.sequence-sequence >= heldValues || sequence <= s.unsure {
+			break
+		}
+		if f = s.sent[sequence%sentBodies].tick; f+span <= it.base {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
 // course returns the values that follow for now from two that the client holds, nil if there are none.
 func (s *Sender) course(it *item, t *track, base []uint64) []uint64 {
-	if base == nil || !it.second.any || it.sends-it.second.at >= heldValues {
+	second, ok := s.second(it)
+	if !ok {
 		return nil
 	}
-	from, ok := t.during(it.second.tick)
+	from, ok := t.during(second)
 	if !ok {
 		return nil
 	}
 	w := &s.changes.writer
-	w.course = s.changes.schema.courseOf(w.course[:0], t.set, from, base, it.second.tick, it.base, s.changes.tick)
+	w.course, w.paces = s.changes.schema.courseOf(w.course[:0], w.paces[:0], t.set, from, base, second, it.base, s.changes.tick)
 	return w.course
 }

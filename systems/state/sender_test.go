@@ -280,3 +280,34 @@ func TestWhatMovesTakesFewBytes(t *testing.T) {
 		}
 	}
 }
+
+// Where no baseline is named, server and client have to mean the same one. While acknowledgements are lost for longer
+// than one of them speaks of, a client takes bodies of which the server never hears.
+func TestBodiesThatWereTakenWithoutAWordOfItDoNoHarm(t *testing.T) {
+	seeds := uint64(4)
+	if raceEnabled {
+		seeds = 1
+	}
+	for seed := range seeds {
+		g := newRig(t, seed, &scene{busy: true, move: true})
+		for range 30 {
+			g.tick()
+		}
+		c := g.join(0, 700, link{})
+		for range 12 {
+			c.up.loss = 1
+			for range 30 + g.r.IntN(60) {
+				c.down.loss = float64(g.r.IntN(3)) / 4
+				g.tick()
+			}
+			c.up.loss, c.down.loss = 0, 0
+			for range 1 + g.r.IntN(12) {
+				g.tick()
+			}
+		}
+		g.settle(40)
+		if n := c.receiver.Stats().Refused; n > 0 || c.complete < 100 {
+			t.Errorf("seed %d: %d bodies were refused, %d made the client complete", seed, n, c.complete)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type writer struct {
 	elements int
 	values   int
 	course   []uint64
+	paces    []pace
 	relies   uint64 // the farthest body before this one that has something on its way
 	short    bool   // something that is due is not in it
 }
@@ -129,6 +130,10 @@ func (w *writer) best(it *item, t *track, values []uint64) (way, bits int32) {
 		return asWhole, int32(schema.cost(t.set, values, nil))
 	}
 	way, bits = asDifference, int32(schema.cost(t.set, values, base))
+	if !s.certain(it) {
+		return way, bits
+	}
+	way = asHeld
 	if course := s.course(it, t, base); course != nil {
 		if n := int32(schema.cost(t.set, values, course)); n < bits {
 			way, bits = asCourse, n
@@ -208,8 +213,11 @@ func (w *writer) fits() bool {
 	return w.encoder.Len()+endBytes <= w.limit && w.elements < maxElements && w.values <= maxValues
 }
 
+// coding returns the beginning of a list.
+func (w *writer) coding() coding { return coding{held: w.sender.stats.Acked, span: w.sender.span()} }
+
 func (w *writer) writeSpecials() {
-	s, e, c := w.sender, &w.encoder, coding{}
+	s, e, c := w.sender, &w.encoder, w.coding()
 	for _, i := range w.specials {
 		it := &s.items[i]
 		t := w.changes.track(it)
@@ -217,12 +225,15 @@ func (w *writer) writeSpecials() {
 		mark, learned, before, count := e.Mark(), e.models.places[listSpecials], c, w.values
 		base := s.baseline(it, t)
 		way := asDifference
-		if base == nil {
+		switch {
+		case base == nil:
 			way = asWhole
+		case s.certain(it):
+			way = asHeld
 		}
 		e.element(listSpecials, &c, it.row)
-		e.based(listSpecials, &c, way, w.body.tick, it.base, 0)
-		e.part(w.changes.schema.components+int(it.row), way, values, base)
+		e.based(listSpecials, &c, way, w.body.tick, it.base)
+		e.part(w.changes.schema.components+int(it.row), way, values, base, nil)
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
 			e.models.places[listSpecials], c, w.values, w.short = learned, before, count, true
@@ -317,7 +328,7 @@ func (w *writer) take(due []candidate, n int) {
 
 // list writes the list of the chosen entities, without its end; it reports whether they fit.
 func (w *writer) list() bool {
-	s, e, c := w.sender, &w.encoder, coding{}
+	s, e, c := w.sender, &w.encoder, w.coding()
 	before, expected, elements, count := e.Len(), 0, w.elements, w.values
 	for _, x := range w.chosen {
 		it := &s.items[x.item]
@@ -331,11 +342,11 @@ func (w *writer) list() bool {
 			base = s.course(it, t, base)
 		}
 		e.element(listEntities, &c, it.row)
-		e.based(listEntities, &c, int(x.way), w.body.tick, it.base, it.second.tick)
+		e.based(listEntities, &c, int(x.way), w.body.tick, it.base)
 		if x.way == asWhole {
 			e.identity(&c, w.body.tick, it.entity.Born, t.set)
 		}
-		e.entity(t.set, int(x.way), values, base)
+		e.entity(t.set, int(x.way), values, base, w.paces)
 		expected += int(x.bits)
 		w.values += len(values)
 		if !w.fits() {
@@ -360,12 +371,11 @@ const (
 // forgetEntities makes the odds even of what only the list of entities uses.
 func (w *writer) forgetEntities() {
 	m := w.encoder.models
-	m.places[listEntities] = place{}
-	m.born, m.has = entropy.Number{}, [ecs.MaxSetComponents][2]entropy.Model{}
-	specials, contexts := w.changes.schema.components, w.changes.schema.entityContexts
+	m.places[listEntities] = fresh
+	m.born, m.has = expected[kindWhole], [ecs.MaxSetComponents][2]entropy.Model{}
+	specials := w.changes.schema.components
 	for way := range ways {
 		clear(m.changed[way][:specials])
-		clear(m.gap[way][:specials])
-		clear(m.scalar[way][:contexts])
 	}
+	m.forgetNumbers()
 }

@@ -89,7 +89,27 @@ func (d *Decoder) NotZero(m *Number) uint64 {
 		node = node<<1 | bit
 	}
 	length := node - 1<<lengthBits
-	return 1<<length | d.Bits(length)
+	if length == 0 {
+		return 1
+	}
+	v := uint64(2)
+	if d.Bit(&m.second) {
+		v = 3
+	}
+	return v<<(length-1) | d.Bits(length-1)
+}
+
+// Integer returns a number that was coded by the same models.
+func (d *Decoder) Integer(m *Number) int64 {
+	if !d.Bit(&m.some) {
+		return 0
+	}
+	minus := d.Bit(&m.minus)
+	v := int64(d.NotZero(m))
+	if minus {
+		return -v
+	}
+	return v
 }
 
 // Spent reports whether more was decoded than the code can hold: what follows are made-up values.

@@ -2,8 +2,9 @@
 // learned on the way, by both sides alike. It carries the small numbers and the many zeros of state that changes
 // little.
 //
-// A code is one message: models begin at even odds in each, since datagrams are lost and nothing may depend on one
-// before. So models learn fast: after a dozen bits of a kind they are near what they will be.
+// A code is one message: models begin anew in each, since datagrams are lost and nothing may depend on one before. So
+// models learn fast: after a dozen bits of a kind they are near what they will be. And they need not begin at even odds:
+// [Expect] makes those of numbers of which both sides know something.
 //
 //	var e entropy.Encoder
 //	e.Reset(dst)

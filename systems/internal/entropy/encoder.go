@@ -73,7 +73,24 @@ func (e *Encoder) NotZero(m *Number, v uint64) {
 		e.Bit(&m.length[node], bit != 0)
 		node = node<<1 | bit
 	}
-	e.Bits(v, length)
+	if length > 0 {
+		length--
+		e.Bit(&m.second, v>>length&1 != 0)
+		e.Bits(v, length)
+	}
+}
+
+// Integer codes a number with a sign by the models of m.
+func (e *Encoder) Integer(m *Number, v int64) {
+	e.Bit(&m.some, v != 0)
+	if v == 0 {
+		return
+	}
+	e.Bit(&m.minus, v < 0)
+	if v < 0 {
+		v = -v
+	}
+	e.NotZero(m, uint64(v))
 }
 
 // shift moves the highest byte of low out of the interval.

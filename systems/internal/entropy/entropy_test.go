@@ -9,7 +9,7 @@ import (
 
 // value is one value of a script that is coded and decoded.
 type value struct {
-	kind  byte // 0: Bit, 1: Bits, 2: Number, 3: NotZero
+	kind  byte // 0: Bit, 1: Bits, 2: Number, 3: NotZero, 4: Integer
 	model byte
 	v     uint64
 	n     int
@@ -30,6 +30,8 @@ func (x value) encode(e *Encoder, m *models) {
 		e.Number(&m.numbers[x.model], x.v)
 	case 3:
 		e.NotZero(&m.numbers[x.model], x.v)
+	case 4:
+		e.Integer(&m.numbers[x.model], int64(x.v))
 	}
 }
 
@@ -44,6 +46,8 @@ func (x value) decode(d *Decoder, m *models) uint64 {
 		return d.Bits(x.n)
 	case 2:
 		return d.Number(&m.numbers[x.model])
+	case 4:
+		return uint64(d.Integer(&m.numbers[x.model]))
 	}
 	return d.NotZero(&m.numbers[x.model])
 }
@@ -52,7 +56,7 @@ func (x value) decode(d *Decoder, m *models) uint64 {
 func script(r *rand.Rand, length int) (list []value) {
 	skew := r.Float64()
 	for range length {
-		x := value{kind: byte(r.IntN(4)), model: byte(r.IntN(4)), n: r.IntN(65)}
+		x := value{kind: byte(r.IntN(5)), model: byte(r.IntN(4)), n: r.IntN(65)}
 		x.v = r.Uint64() >> (64 - x.n)
 		if x.n == 0 {
 			x.v = 0
@@ -72,6 +76,10 @@ func script(r *rand.Rand, length int) (list []value) {
 			}
 		case 3:
 			x.v = max(x.v, 1)
+		case 4:
+			if x.v = -x.v; r.IntN(50) == 0 {
+				x.v = 1 << 63
+			}
 		}
 		list = append(list, x)
 	}
@@ -192,15 +200,39 @@ func TestNoModelIsEverCertain(t *testing.T) {
 	}
 }
 
-// Signed numbers of small magnitude are small numbers.
-func TestSignedNumbersComeBack(t *testing.T) {
-	for _, v := range []int64{0, -1, 1, -2, 2, math.MaxInt64, math.MinInt64} {
-		if Unsigned(Signed(v)) != v {
-			t.Errorf("%d comes back as %d", v, Unsigned(Signed(v)))
+// What is expected is cheap from the first number on, and what is not costs some bits more, but can be said.
+func TestWhatIsExpectedIsCheapFromTheStart(t *testing.T) {
+	w := Weights{10: 100, 11: 100}
+	bits := func(m Number, v int64) int {
+		var e Encoder
+		e.Reset(nil)
+		for range 8 { // each by models that have not learned
+			one := m
+			e.Integer(&one, v)
+		}
+		code := e.Finish()
+		var d Decoder
+		d.Reset(code)
+		for range 8 {
+			one := m
+			if got := d.Integer(&one); got != v {
+				t.Fatalf("%d comes back as %d", v, got)
+			}
+		}
+		return len(code) // bytes of eight, bits of one
+	}
+	for _, v := range []int64{512, -512, 2047, -1500} {
+		if with, without := bits(Expect(&w), v), bits(Number{}, v); with > without-4 {
+			t.Errorf("%d takes %d bits where it is expected and %d elsewhere", v, with, without)
 		}
 	}
-	if Signed(-3) != 5 || Signed(3) != 6 || Cost(0) != 0 || Cost(255) != 10 {
-		t.Error("signed numbers are not as small as they can be")
+	for _, v := range []int64{0, 1, -1, 1 << 40, math.MaxInt64, math.MinInt64} {
+		if with, without := bits(Expect(&w), v), bits(Number{}, v); with > without+7*6 {
+			t.Errorf("%d takes %d bits where it is not expected and %d elsewhere", v, with, without)
+		}
+	}
+	if Cost(0) != 0 || Cost(255) != 10 {
+		t.Error("numbers have another cost")
 	}
 }
 

@@ -29,20 +29,44 @@ func (m Model) learn(set bool) Model {
 	return Model((p^even)<<4 | min(n+1, slowest))
 }
 
-// Number is the models of a number: whether it is 0, and else how many bits it has. The bits below its first are taken
-// as they come, so a Number suits what is about as large each time.
+// likely returns the model of a bit that is set as often as the weights say.
+func likely(set, unset uint64) Model {
+	const least = 1 << (probabilityBits - 6) // nothing is so sure beforehand that it may cost more than 6 bits
+	p := uint32(even)
+	if set+unset > 0 {
+		p = uint32(min(max(set<<probabilityBits/(set+unset), least), 1<<probabilityBits-least))
+	}
+	return Model((p^even)<<4 | trusted)
+}
+
+// trusted is how many bits odds that were given count for.
+const trusted = 2
+
+// Number is the models of a number: whether it is 0, and else how many bits it has, and the second of them. The bits
+// below are taken as they come, so a Number suits what is about as large each time.
 type Number struct {
 	some   Model
+	minus  Model
+	second Model
 	length [64]Model // a tree: node 1 is the root
 }
 
+// Weights says how often numbers of so many bits are expected, relative to each other; no bits: 0.
+type Weights [65]uint64
+
+// Expect returns the models of numbers of which something is known beforehand. Weights are below 2^32.
+func Expect(weights *Weights) (m Number) {
+	var of [2 * len(m.length)]uint64 // by node; the leaves stand behind the tree
+	copy(of[len(m.length):], weights[1:])
+	for node := len(m.length) - 1; node > 0; node-- {
+		unset, set := of[2*node], of[2*node+1]
+		m.length[node], of[node] = likely(set, unset), unset+set
+	}
+	m.some = likely(of[1], weights[0])
+	return m
+}
+
 const lengthBits = 6 // of a length in [1, 64], less 1
-
-// Signed maps an integer to a number that is small if its magnitude is: 0, −1, 1, −2.
-func Signed(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
-
-// Unsigned is the inverse of Signed.
-func Unsigned(z uint64) int64 { return int64(z>>1) ^ -int64(z&1) }
 
 // Cost returns about how many bits a number takes in a model that has learned its size, for guesses of what fits.
 func Cost(v uint64) int {

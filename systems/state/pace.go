@@ -1,0 +1,69 @@
+package state
+
+import (
+	"math/bits"
+
+	"tendon/systems/internal/entropy"
+)
+
+// pace is how far a number goes from its baseline to now by its course: how many bits that has, with its sign. What goes
+// far may be off by much, and mostly in one direction; so numbers have models of their own for each pace, and their
+// differences count along it.
+type pace int8
+
+const mostPace = 9
+
+func paceOf(by int64) pace {
+	if by < 0 {
+		return -min(pace(bits.Len64(uint64(-by))), mostPace)
+	}
+	return min(pace(bits.Len64(uint64(by))), mostPace)
+}
+
+func (p pace) magnitude() int {
+	if p < 0 {
+		return int(-p)
+	}
+	return int(p)
+}
+
+// The kinds of numbers, by what is known of one beforehand: nothing, that it was near a baseline, or its pace.
+const (
+	kindWhole = iota
+	kindDifference
+	kindCourse // of pace 0
+	kinds      = kindCourse + mostPace + 1
+)
+
+// expected is the models of each kind before anything was learned. Bodies are short: what both sides know beforehand
+// need not be learned in each. It is no more than rough, so that what a game's numbers are like soon counts for more.
+var expected = func() (m [kinds]entropy.Number) {
+	w := entropy.Weights{}
+	for n := range w { // large ones are not rare
+		w[n] = uint64(1 + 60/(n+1))
+	}
+	m[kindWhole] = entropy.Expect(&w)
+	for n := range w { // half as many with two bits more
+		w[n] = uint64(1 + 200>>(n/2))
+	}
+	w[0] = 400
+	m[kindDifference] = entropy.Expect(&w)
+	for n := range w { // what rested rests on, or moves a little
+		w[n] = uint64(1 + 300>>n)
+	}
+	w[0] = 700
+	m[kindCourse] = entropy.Expect(&w)
+	for p := 1; p <= mostPace; p++ { // off by a quarter to all of what it moved; the less so, the rarer
+		near := 250
+		for n := p - 1; n > 0; n-- {
+			w[n] = uint64(20 + near)
+			near = near * 5 / 8
+		}
+		for n := p; n < len(w); n++ {
+			w[n] = uint64(1 + 250>>(n-p+1))
+		}
+		w[0] = 150
+		m[kindCourse+p] = entropy.Expect(&w)
+	}
+	return m
+}()
