@@ -33,7 +33,7 @@ func TestEveryClientExecutesTheServersLog(t *testing.T) {
 	for _, way := range ways {
 		profiles, length, enough := []string{"P0", "P3", "P5", "P8"}, 12*time.Second, 400
 		if raceDetector {
-			profiles, length, enough = profiles[2:3], 7*time.Second, 200 // the same, slowly
+			profiles, length, enough = profiles[2:3], 4*time.Second, 100 // the same, slowly
 		}
 		for _, name := range profiles {
 			t.Run(way.name+"/"+name, func(t *testing.T) {

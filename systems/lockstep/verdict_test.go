@@ -89,6 +89,9 @@ func TestWhoDiffersIsFoundAndTheMatchIsDecided(t *testing.T) {
 // Two against two, and the server has to play the match; it does so beside its own work, and once.
 func TestAContestedResultIsPlayedAgain(t *testing.T) {
 	for _, simulate := range []Simulate{Always, OnDemand} {
+		if raceDetector && simulate == Always {
+			continue // the same, slowly
+		}
 		m := newMatch(t, ending(), 3, Config{Simulate: simulate})
 		for s := range 4 {
 			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
