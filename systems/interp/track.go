@@ -71,12 +71,7 @@ type Bracket struct {
 	Past     float64 // Beyond: ticks after the newest sample ceases to hold
 }
 
-// NewTrack returns an empty track.
-func NewTrack(c TrackConfig) (*Track, error) {
-	t, err := newTrack(c)
-	return &t, err
-}
-
+// newTrack returns an empty track.
 func newTrack(c TrackConfig) (Track, error) {
 	if c.Samples == 0 {
 		c.Samples = 32
