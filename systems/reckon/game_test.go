@@ -20,8 +20,8 @@ type (
 	body struct{ Pos, Vel fixed.Vec3 }
 	life struct {
 		Points int32
-		Back   ecs.Tick // when it comes back, 0: it lives
 		Reload int32    // ticks until it can shoot
+		Back   ecs.Tick // when it comes back, 0: it lives
 	}
 	bolt  struct{ Left int32 }
 	shot  struct{ Player ecs.Player }
