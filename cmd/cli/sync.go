@@ -10,17 +10,18 @@ import (
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
 
 // strategies are the sync strategies that --sync takes, as a client knows them: how the server has set one up reaches
 // the client in the handshake.
-var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy}
+var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}
 
 // syncFlags choose the sync strategy of a server and set it up.
 type syncFlags struct {
-	Sync      string        `default:"relay" help:"The sync strategy: relay (rollback), lockstep, predict (prediction and reconciliation) or verify."`
+	Sync      string        `default:"relay" help:"The sync strategy: relay (rollback), lockstep, predict (prediction and reconciliation), verify or reckon (dead reckoning)."`
 	Interval  int           `group:"Lockstep and verify" help:"lockstep: frames to a sync, 1, 2, 3, 5, 10 or 15; more means fewer packets and more delay. 0: 2."`
 	Adapt     bool          `group:"Lockstep and verify" help:"lockstep: let the interval follow how the clients fare."`
 	Eager     bool          `group:"Lockstep and verify" help:"lockstep: end an interval with every frame in which somebody does something."`
@@ -31,9 +32,12 @@ type syncFlags struct {
 	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: the server does not simulate; players vote, and it plays the log again where they disagree. With --journal, a server that is started again computes the whole match once more, from tick 0: who does not simulate has no later state to store."`
 	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: how many of 1000 results that a majority agreed on the server checks all the same."`
 	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
-	Snapshots int           `group:"Predict" help:"predict: states a second to each client, 1 to 1000; fewer cost less and show others later. 0: 20."`
-	Interest  float64       `group:"Predict" help:"predict: the radius in world units within which a player hears of what belongs to others. 0: of everything."`
-	LookBack  time.Duration `group:"Predict" help:"predict: how far back it is believed what a player saw when he shot, at most 1s; 0: 250ms, -1ns: not at all."`
+	Snapshots int           `group:"Predict and reckon" help:"predict, reckon: states a second to each client; fewer cost less and show others, or what they do, later. predict: 1 to 1000, 0: 20. reckon: 1 to 60, 0: 5."`
+	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: the radius in world units within which a player hears of what belongs to others. 0: of everything."`
+	LookBack  time.Duration `group:"Predict and reckon" help:"predict: how far back it is believed what a player saw when he shot, at most 1s; 0: 250ms, -1ns: not at all."`
+	Trusting  bool          `group:"Predict and reckon" help:"reckon: believe clients whatever they say of where their avatars are."`
+	MaxSpeed  float64       `group:"Predict and reckon" help:"reckon: the fastest that an avatar moves, in world units per second; claims beyond are refused. 0: what the game says, if it does."`
+	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: exchange no clocks, and take everything that arrives for this old, at most 3s. 0: clocks are exchanged."`
 }
 
 // optimistic and someAudits are what --closing and --audits are if they are not given.
@@ -64,6 +68,8 @@ func (f *syncFlags) configured(s systems.Strategy) (systems.Strategy, error) {
 		return f.lockstep()
 	case s.Name == "predict":
 		return f.predict()
+	case s.Name == "reckon":
+		return f.reckon()
 	case s.Name == "verify":
 		return verify.New(verify.Config{Reliable: f.Reliable}), nil
 	}
@@ -72,7 +78,7 @@ func (f *syncFlags) configured(s systems.Strategy) (systems.Strategy, error) {
 
 // foreign returns the flags that were given and that a strategy does not take, and one that takes the first of them.
 func (f *syncFlags) foreign(name string) (given []string, taker string) {
-	const both = "lockstep verify"
+	const both, states = "lockstep verify", "predict reckon"
 	for _, flag := range []struct {
 		name, takers string
 		given        bool
@@ -81,7 +87,8 @@ func (f *syncFlags) foreign(name string) (given []string, taker string) {
 		{"--margin", "lockstep", f.Margin != 0}, {"--closing", "lockstep", f.Closing != optimistic}, {"--wait", "lockstep", f.Wait != 0},
 		{"--article", "lockstep", f.Article}, {"--relay-only", "lockstep", f.RelayOnly}, {"--audits", "lockstep", f.Audits != someAudits},
 		{"--reliable", both, f.Reliable},
-		{"--snapshots", "predict", f.Snapshots != 0}, {"--interest", "predict", f.Interest != 0}, {"--look-back", "predict", f.LookBack != 0},
+		{"--snapshots", states, f.Snapshots != 0}, {"--interest", states, f.Interest != 0}, {"--look-back", "predict", f.LookBack != 0},
+		{"--trusting", "reckon", f.Trusting}, {"--max-speed", "reckon", f.MaxSpeed != 0}, {"--assumed", "reckon", f.Assumed != 0},
 	} {
 		if flag.given && !strings.Contains(flag.takers, name) {
 			given = append(given, flag.name)
@@ -108,6 +115,28 @@ func (f *syncFlags) predict() (systems.Strategy, error) {
 		return systems.Strategy{}, err
 	}
 	return predict.New(c), nil
+}
+
+// reckon returns dead reckoning as the flags set it up.
+func (f *syncFlags) reckon() (systems.Strategy, error) {
+	switch {
+	case f.Snapshots < 0 || f.Snapshots > 60:
+		return systems.Strategy{}, fmt.Errorf("--snapshots %d: choose 1 to 60 a second, or 0", f.Snapshots)
+	case !(f.Interest >= 0 && f.Interest <= maxInterest):
+		return systems.Strategy{}, fmt.Errorf("--interest %v: choose 0 to %v world units", f.Interest, float64(maxInterest))
+	case !(f.MaxSpeed >= 0 && f.MaxSpeed <= reckon.MaxVelocity.Float()):
+		return systems.Strategy{}, fmt.Errorf("--max-speed %v: choose 0 to %v world units per second", f.MaxSpeed, reckon.MaxVelocity.Float())
+	case f.Trusting && f.MaxSpeed != 0:
+		return systems.Strategy{}, errors.New("--trusting believes any speed: leave --max-speed out")
+	case f.Assumed < 0 || f.Assumed > 3*time.Second:
+		return systems.Strategy{}, fmt.Errorf("--assumed %v: choose 0 to 3s", f.Assumed)
+	}
+	c := reckon.Config{StateRate: f.Snapshots, Interest: fixed.FromFloat(f.Interest), Trusting: f.Trusting,
+		MaxSpeed: fixed.FromFloat(f.MaxSpeed), Assumed: systems.Time(f.Assumed)}
+	if err := c.Check(); err != nil {
+		return systems.Strategy{}, err
+	}
+	return reckon.New(c), nil
 }
 
 // maxInterest bounds --interest, in world units.

@@ -6,6 +6,7 @@ import (
 
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/verify"
 )
 
@@ -13,6 +14,7 @@ import (
 var foreign = map[string][]string{
 	"--interval": {"--interval", "3"}, "--adapt": {"--adapt"}, "--eager": {"--eager"}, "--margin": {"--margin=-1"}, "--closing": {"--closing", "waiting"},
 	"--snapshots": {"--snapshots", "30"}, "--interest": {"--interest", "9.5"}, "--look-back": {"--look-back", "5ms"},
+	"--trusting": {"--trusting"}, "--max-speed": {"--max-speed", "7"}, "--assumed": {"--assumed", "80ms"},
 	"--wait": {"--wait", "5ms"}, "--article": {"--article"}, "--relay-only": {"--relay-only"}, "--audits": {"--audits", "0"}, "--reliable": {"--reliable"},
 }
 
@@ -23,7 +25,7 @@ func TestAStrategyNamesTheFlagThatItDoesNotTake(t *testing.T) {
 	}
 	for _, verb := range []string{"serve", "demo"} {
 		for name, given := range foreign {
-			for _, sync := range []string{"relay", "lockstep", "predict", "verify"} {
+			for _, sync := range []string{"relay", "lockstep", "predict", "verify", "reckon"} {
 				if verb == "demo" && (name == "--relay-only" || name == "--interest") || taken(sync, name) {
 					continue
 				}
@@ -33,14 +35,18 @@ func TestAStrategyNamesTheFlagThatItDoesNotTake(t *testing.T) {
 		}
 	}
 	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--eager", "--margin", "4"), "does not take --eager, --margin: leave")
-	refused(t, do(t, testGame(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep predict verify")
+	refused(t, do(t, testGame(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep predict verify reckon")
 }
 
 // taken reports whether a strategy takes a flag.
 func taken(sync, name string) bool {
 	switch name {
-	case "--snapshots", "--interest", "--look-back":
+	case "--snapshots", "--interest":
+		return sync == "predict" || sync == "reckon"
+	case "--look-back":
 		return sync == "predict"
+	case "--trusting", "--max-speed", "--assumed":
+		return sync == "reckon"
 	case "--reliable":
 		return sync == "lockstep" || sync == "verify"
 	}
@@ -82,6 +88,21 @@ func TestFlagsOfPredictThatCannotBeAreRefusedByTheirNames(t *testing.T) {
 	}
 }
 
+// The same for dead reckoning.
+func TestFlagsOfReckonThatCannotBeAreRefusedByTheirNames(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--snapshots", "61"}, "--snapshots 61: choose 1 to 60"}, {[]string{"--interest=-1"}, "--interest -1: choose 0 to"},
+		{[]string{"--max-speed=-1"}, "--max-speed -1: choose 0 to 32768"}, {[]string{"--max-speed", "40000"}, "--max-speed 40000: choose"},
+		{[]string{"--assumed", "4s"}, "--assumed 4s: choose 0 to 3s"}, {[]string{"--trusting", "--max-speed", "5"}, "leave --max-speed out"},
+	} {
+		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", "reckon"}, test.args...)
+		refused(t, do(t, testGame(), args...), test.says)
+	}
+}
+
 // What is given reaches the strategy.
 func TestFlagsSetTheStrategyUp(t *testing.T) {
 	for _, test := range []struct {
@@ -93,6 +114,8 @@ func TestFlagsSetTheStrategyUp(t *testing.T) {
 		{syncFlags{Sync: "lockstep", Article: true, Closing: optimistic, Audits: someAudits}, string(lockstep.New(lockstep.Article()).Params)},
 		{syncFlags{Sync: "predict", Snapshots: 30, LookBack: -1, Closing: optimistic, Audits: someAudits},
 			string(predict.New(predict.Config{SnapshotRate: 30, MaxView: -1}).Params)},
+		{syncFlags{Sync: "reckon", Snapshots: 9, Assumed: 80e6, Closing: optimistic, Audits: someAudits},
+			string(reckon.New(reckon.Config{StateRate: 9, Assumed: 80e6}).Params)},
 		{syncFlags{Sync: "verify", Reliable: true, Closing: optimistic, Audits: someAudits}, string(verify.New(verify.Config{Reliable: true}).Params)},
 	} {
 		s, err := test.flags.strategy()
