@@ -34,6 +34,9 @@ type Config struct {
 	Bots bool
 	// Snap is the jump that counts as a snap, in world units; 0: 2.
 	Snap float64
+	// Teleport is by how much a step in the server's states must exceed what the velocity says to be a teleport, after
+	// which nothing is said of where the entity is shown for some seconds, in world units; 0: five times Snap.
+	Teleport float64
 	// Jobs is how many matches are played side by side; 0: 1. Costs in real time mean less with more.
 	Jobs int
 	// Clock tells real time since any moment, for the costs; nil: none are measured.
@@ -57,7 +60,9 @@ const (
 	usualTime    = time.Minute
 	usualSettle  = 5 * time.Second
 	usualSnap    = 2.0
-	mostJobs     = 64
+	// usualTeleport is a teleport by the snap.
+	usualTeleport = 5
+	mostJobs      = 64
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -82,6 +87,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Snap == 0 {
 		c.Snap = usualSnap
 	}
+	if c.Teleport == 0 {
+		c.Teleport = usualTeleport * c.Snap
+	}
 	if c.Jobs == 0 {
 		c.Jobs = 1
 	}
@@ -98,6 +106,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: Settle is %v, want at most 1h", ErrConfig, c.Settle)
 	case !(c.Snap > 0):
 		return c, fmt.Errorf("%w: Snap is %v world units, want more than 0", ErrConfig, c.Snap)
+	case !(c.Teleport > 0):
+		return c, fmt.Errorf("%w: Teleport is %v world units, want more than 0", ErrConfig, c.Teleport)
 	case c.Jobs < 1 || c.Jobs > mostJobs:
 		return c, fmt.Errorf("%w: Jobs is %d, want 1 to %d", ErrConfig, c.Jobs, mostJobs)
 	case c.Bots && c.Game.Bot == nil:

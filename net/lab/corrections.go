@@ -29,7 +29,7 @@ type Causes struct {
 // look compares what is held now with what was held a frame ago.
 func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientStats, resyncs uint64) {
 	for _, s := range [...]*ecs.Snapshot{previous, current} {
-		if s.Empty() || s.Tick() != c.tick {
+		if s.Empty() || s.Tick() != c.tick || c.ownOnly && !c.counted(&now, resyncs) {
 			continue
 		}
 		if size := c.moved(s); size > tiny {
@@ -60,6 +60,13 @@ func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientSt
 			c.places = append(c.places, thing{entity: e, pos: vecOf(m.Pos)})
 		}
 	}
+}
+
+// counted reports whether the client itself says that something was put right. It is asked only where some of the own
+// entities may be told too, as shots are by dead reckoning.
+func (c *corrections) counted(now *systems.ClientStats, resyncs uint64) bool {
+	b := &c.before
+	return now.Rollbacks != b.Rollbacks || now.Corrections != b.Corrections || now.Snaps != b.Snaps || resyncs != c.resyncs
 }
 
 // moved returns the most by which an entity was moved.

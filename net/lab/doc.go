@@ -34,6 +34,7 @@
 //   - freeze: frames in which nobody of the others moves in the picture though some of them go straight and evenly in
 //     truth.
 //   - corrections: replays that changed the present. The size is the most that anything was moved, before any smoothing.
+//     Where others are on another timeline, only the player's own entities count.
 //   - jumps: steps of an entity in the picture that are not what its velocity says, beyond what the truth does within 12
 //     ticks. Those above Config.Snap are snaps. Backward are steps against every way the entity took within these ticks.
 //   - remote error: how far entities of the others are shown from where they are (absolute), and from where they were at
@@ -49,9 +50,9 @@
 //     shown meanwhile counts.
 //   - desyncs: confirmed states that differ from the server's, where they must not.
 //
-// Of an entity that teleports in truth (further than Config.Snap beyond what its velocity says) nothing is said of where
-// it is shown for some seconds: some strategies show it there sooner, some later, and none is wrong. For a strategy that
-// predicts, those of the others who turn are shown where they never were; their age is then that of the nearest place.
+// Of an entity that teleports in truth (see Config.Teleport) nothing is said of where
+// it is shown for some seconds: some strategies show it there sooner, some later, and none is wrong. A strategy that
+// predicts or reckons others shows those who turn where they never were; their age is then that of the nearest place.
 //
 // Positions are those of the first component with a Motion role; of a game without one only times and costs are measured.
 //

@@ -115,7 +115,8 @@ type Miss struct {
 
 // Misses are the gates that cannot be met, with the best value that was measured of them and why it is no better.
 var Misses = []Miss{
-	{"predict", "P7", SnapRate, 8.1, "its round trip goes up to two seconds; 30 ticks of delay and 30 of prediction cover one, so that inputs come too late whatever is predicted"},
+	{"predict", "P7", SnapRate, 3.1, "the round trip goes up to two seconds; 30 ticks of delay and 30 of prediction cover one, so that inputs come too late whatever is predicted"},
+	{"reckon", "P7", SnapRate, 3, "who turns while his records are held up for a second is up to ten units from where he is reckoned, which is more than is blended in"},
 }
 
 // Verdict is what became of a gate.

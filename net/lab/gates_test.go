@@ -10,34 +10,35 @@ import (
 const everyTurn = 162
 
 // The strategies keep what is asked of them. A gate that is known to be missed must be missed: one that is met by now is
-// taken off the list, so that it cannot be lost again.
+// taken off the list, so that it cannot be lost again. P7's round trip walks about, so that one minute of it is not like
+// another: its values are means of several matches.
 func TestTheStrategiesMeetTheirGates(t *testing.T) {
 	if raceEnabled {
-		t.Skip("four minutes of matches: under the race detector other tests play some")
+		t.Skip("a quarter of an hour of matches: under the race detector other tests play some")
 	}
-	const span = 24 * time.Second
-	r := mustRun(t, Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P3", "P5", "P7"), For: span, Script: turns(everyTurn), Seed: 1, Jobs: 4})
-	verdicts := Judge(&r, testGame().TickRate)
-	judged := map[string]int{}
-	for _, v := range verdicts {
-		judged[v.Strategy]++
-		t.Logf("%s on %s: %s: %.4g of at most %.4g", v.Strategy, v.Profile, v.Measure, v.Value, v.Most)
-		switch {
-		case v.Met && v.Known != nil:
-			t.Errorf("%s on %s meets its gate, %s at most %v, with %v: take it off Misses", v.Strategy, v.Profile, v.Measure, v.Most, v.Value)
-		case !v.Met && v.Known == nil:
-			t.Errorf("%s on %s: %s is %v, want at most %v", v.Strategy, v.Profile, v.Measure, v.Value, v.Most)
-		}
+	c := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P3", "P5"), For: 24 * time.Second, Script: turns(everyTurn), Seed: 1, Jobs: 4}
+	r := mustRun(t, c)
+	c.Profiles, c.For = profiles(t, "P7"), 45*time.Second
+	for c.Seed = range 3 {
+		r.Results = append(r.Results, mustRun(t, c).Results...)
 	}
-	for _, s := range strategies {
-		want := 0
-		for _, g := range Gates {
-			if g.Strategy == s.Name {
-				want++
-			}
-		}
-		if judged[s.Name] != want {
-			t.Errorf("%d of %d gates of %s were judged", judged[s.Name], want, s.Name)
+	sums, of := map[Gate]float64{}, map[Gate]int{}
+	known := map[Gate]*Miss{}
+	for _, v := range Judge(&r, testGame().TickRate) {
+		sums[v.Gate] += v.Value
+		of[v.Gate]++
+		known[v.Gate] = v.Known
+	}
+	for _, g := range Gates {
+		switch value := sums[g] / float64(of[g]); {
+		case of[g] == 0:
+			t.Errorf("%s on %s: %s was not judged", g.Strategy, g.Profile, g.Measure)
+		case value <= g.Most+rounding && known[g] != nil:
+			t.Errorf("%s on %s meets its gate, %s at most %v, with %v: take it off Misses", g.Strategy, g.Profile, g.Measure, g.Most, value)
+		case value > g.Most+rounding && known[g] == nil:
+			t.Errorf("%s on %s: %s is %v, want at most %v", g.Strategy, g.Profile, g.Measure, value, g.Most)
+		default:
+			t.Logf("%s on %s: %s: %.4g of at most %.4g", g.Strategy, g.Profile, g.Measure, value, g.Most)
 		}
 	}
 }

@@ -14,12 +14,13 @@ import (
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
 
 // strategies are those that exist.
-var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, verify.Strategy, predict.Strategy}
+var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, verify.Strategy, predict.Strategy, reckon.Strategy}
 
 func profiles(t testing.TB, names ...string) (list []simnet.Profile) {
 	t.Helper()
@@ -65,8 +66,8 @@ func TestTheSameConfigGivesTheSameReport(t *testing.T) {
 // twin plays a match of players that stand until one of them begins to run, if it does, and returns where that one is
 // shown, frame by frame.
 func twin(t *testing.T, s systems.Strategy, profile string, presses bool) (m *match, at []simnet.Time, shown []ecs.Motion) {
-	const pressed = 280
-	c, err := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, profile), For: 4 * time.Second, Settle: time.Second, Seed: 3}.withDefaults()
+	const pressed = 400
+	c, err := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, profile), For: 6 * time.Second, Settle: time.Second, Seed: 3}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,6 +275,7 @@ func TestAConfigThatIsWrongNamesTheField(t *testing.T) {
 		"For":         func(c *Config) { c.For = time.Millisecond },
 		"Settle":      func(c *Config) { c.Settle = 2 * time.Hour },
 		"Snap":        func(c *Config) { c.Snap = math.NaN() },
+		"Teleport":    func(c *Config) { c.Teleport = -1 },
 		"Jobs":        func(c *Config) { c.Jobs = -1 },
 		"Bots":        func(c *Config) { c.Bots = true },
 	} {

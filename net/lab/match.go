@@ -36,7 +36,7 @@ type peerInfo = room.PeerInfo
 
 func newMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script) (*match, error) {
 	m := &match{config: c, strategy: s, profile: p, script: script, net: simnet.New(simnet.Config{Seed: c.Seed}),
-		truth: newTruth(c.Game.TickRate, c.Snap)}
+		truth: newTruth(c.Game.TickRate, c.Teleport)}
 	m.server = m.net.AddNode(simnet.Clock{})
 	var err error
 	m.room, err = room.New(room.Config{Game: c.Game, Seed: c.Seed, Strategy: s, Match: c.Seed<<1 | 1, States: true, Taken: m.taken}, 0)

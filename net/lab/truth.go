@@ -14,7 +14,7 @@ import (
 // in ticks: 2.5 is half of the way from State(2) to State(3).
 type truth struct {
 	rate   float64
-	snap   float64
+	far    float64     // the kink of a teleport, in world units
 	tick   ecs.Tick    // of the newest state
 	at     simnet.Time // when it was computed
 	tracks map[ecs.Entity]*track
@@ -55,8 +55,8 @@ type point struct {
 	kink     float64
 }
 
-func newTruth(rate int, snap float64) *truth {
-	return &truth{rate: float64(rate), snap: snap, tracks: map[ecs.Entity]*track{}}
+func newTruth(rate int, far float64) *truth {
+	return &truth{rate: float64(rate), far: far, tracks: map[ecs.Entity]*track{}}
 }
 
 // add takes in the next tick, with its state.
@@ -105,7 +105,7 @@ func (k *track) add(f ecs.Tick, pos, vel vec, t *truth) {
 		old := &k.points[n-1]
 		step := pos.sub(old.pos)
 		p.kink = min(step.sub(vel.times(1/t.rate)).len(), step.sub(old.vel.times(1/t.rate)).len())
-		if p.kink > t.snap {
+		if p.kink > t.far {
 			k.jumped = f
 		}
 	}
