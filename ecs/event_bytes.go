@@ -22,14 +22,19 @@ var ErrEvents = errors.New("ecs: the events are damaged")
 
 // AppendEvents appends the events of the last Step as bytes and returns the extended slice. Without events it appends
 // nothing.
-func (w *World) AppendEvents(dst []byte) []byte {
-	events := w.Events()
-	if len(events) == 0 {
-		return dst
-	}
-	dst = binary.AppendUvarint(dst, uint64(events[0].Key.Tick))
+func (w *World) AppendEvents(dst []byte) []byte { return w.AppendEventsOf(dst, nil) }
+
+// AppendEventsOf is AppendEvents with only those events that keep accepts; nil: all.
+func (w *World) AppendEventsOf(dst []byte, keep func(*EmittedEvent) bool) []byte {
+	events, any := w.Events(), false
 	for i := range events {
+		if keep != nil && !keep(&events[i]) {
+			continue
+		}
 		k := &events[i].Key
+		if !any {
+			dst, any = binary.AppendUvarint(dst, uint64(k.Tick)), true
+		}
 		dst = binary.AppendUvarint(dst, uint64(k.Type))
 		dst = binary.AppendUvarint(dst, uint64(k.Entity.Row))
 		if k.Entity.Row != 0 {

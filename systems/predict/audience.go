@@ -162,3 +162,17 @@ func (a *audience) of(peer, seat int) iter.Seq2[ecs.Entity, float32] {
 		}
 	}
 }
+
+// minds returns which events a player's peer hears of: what cannot be taken back, what is about nobody, and what is about
+// somebody that it hears of.
+func (a *audience) minds(peer, seat int) func(*ecs.EmittedEvent) bool {
+	own := ecs.OwnedBy(ecs.Player(seat))
+	return func(e *ecs.EmittedEvent) bool {
+		about := e.Key.Entity
+		if e.Irreversible || about.IsZero() || about.Owner() == own {
+			return true
+		}
+		i, known := a.byRow[about.Row]
+		return known && a.slots[i].entity == about && (!a.slots[i].where || a.sets.Has(peer, int(i)))
+	}
+}

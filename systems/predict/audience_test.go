@@ -61,6 +61,18 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 	if heard > 0 {
 		t.Errorf("%d entities leaked", heard)
 	}
+	all := func(systems.Effect) bool { return true }
+	if n := r.heard(0, ecs.EffectConfirmed, all); n > 0 {
+		t.Errorf("%d events leaked", n)
+	}
+	if n := r.heard(1, ecs.EffectConfirmed, all); n != 2 {
+		t.Errorf("%d of two rockets were heard by who fired them", n)
+	}
+	r.press[1].Hurt = true
+	r.run(12)
+	if n := r.heard(0, ecs.EffectConfirmed, is(game, died)); n != 1 {
+		t.Errorf("a death was told %d times to who is far away", n)
+	}
 	r.pads[1].DX = -1
 	r.run(30)
 	r.pads[1].DX = 0

@@ -22,6 +22,9 @@ type peer struct {
 	acked    ecs.Tick     // the newest state that it says it holds
 	rtt      systems.Time // from a state to the first word of it, smoothed
 	hears    iter.Seq2[ecs.Entity, float32]
+	minds    func(*ecs.EmittedEvent) bool // which events it hears of; nil: all
+	events   [][]byte                     // those of tick f > opened in slot f % len, if it minds
+	opened   ecs.Tick
 	delay    systems.Time // by how much it says that it shows others later
 	stats    systems.PeerStats
 	flaw     flaw
@@ -101,9 +104,11 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 	}
 	held, _ := s.ring.At(have)
 	p.sender.Open(seatNumber, held)
-	if p.hears = s.everything; s.hearers != nil && seatNumber >= 0 {
-		p.hears = s.hearers.of(int(id), seatNumber)
+	if p.hears, p.minds = s.everything, nil; s.hearers != nil && seatNumber >= 0 {
+		p.hears, p.minds = s.hearers.of(int(id), seatNumber), s.hearers.minds(int(id), seatNumber)
+		p.events = make([][]byte, len(s.events))
 	}
+	p.opened = s.done
 	p.open, p.seat, p.told, p.heard, p.slot, p.acked, p.flaw = true, seatNumber, have, 0, 0, have, sound
 	p.stats.Acked = have
 }
@@ -138,6 +143,9 @@ func (s *Server) slot(peer int) uint64 {
 func (s *Server) sendEvents(id systems.Peer, p *peer, out systems.Outbox) {
 	for f := max(p.told, s.OldestServable()) + 1; f <= s.done; f++ {
 		events := s.events[f%ecs.Tick(len(s.events))]
+		if p.minds != nil && f > p.opened {
+			events = *p.slotOf(f)
+		}
 		if len(events) == 0 {
 			continue
 		}
@@ -149,6 +157,9 @@ func (s *Server) sendEvents(id systems.Peer, p *peer, out systems.Outbox) {
 	}
 	p.told = s.done
 }
+
+// slotOf returns where the events of tick f are kept that the peer hears of.
+func (p *peer) slotOf(f ecs.Tick) *[]byte { return &p.events[f%ecs.Tick(len(p.events))] }
 
 // sendSnapshot sends what brings a peer up to date.
 func (s *Server) sendSnapshot(id systems.Peer, p *peer, out systems.Outbox) {

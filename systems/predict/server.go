@@ -199,6 +199,12 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	s.changes.Observe(s.world)
 	if s.hearers != nil {
 		s.hearers.follow(state, s.peers)
+		for i := range s.peers {
+			if p := &s.peers[i]; p.open && p.minds != nil {
+				own := p.slotOf(f)
+				*own = s.world.AppendEventsOf((*own)[:0], p.minds)
+			}
+		}
 	}
 	s.leave(ecs.SectionSave)
 	if s.config.Taken != nil {
