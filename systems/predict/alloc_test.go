@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/systems"
 )
 
@@ -12,8 +13,13 @@ func TestATickAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
+	t.Run("everything is heard", func(t *testing.T) { allocatesNothing(t, Config{}) })
+	t.Run("what is near is heard", func(t *testing.T) { allocatesNothing(t, Config{Interest: fixed.FromInt(20)}) })
+}
+
+func allocatesNothing(t *testing.T, config Config) {
 	rules := slow(newRules(exactBody))
-	r := newRig(t, rules.game(60), 3, 4, 4, Config{}, systems.ClientConfig{})
+	r := newRig(t, rules.game(60), 3, 4, 4, config, systems.ClientConfig{})
 	refused := 0
 	rules.wall = func(w *ecs.World, p ecs.Player, in pad) bool {
 		if w.Tick()%16 == 0 && p == 0 {

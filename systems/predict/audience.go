@@ -22,6 +22,7 @@ type audience struct {
 	avatars [ecs.MaxPlayers]ecs.Entity  // by whom each player is somewhere
 	changed ecs.Changed
 	last    *ecs.Snapshot // the state that was followed last; kept by the server's ring
+	near    []int         // scratch: slots
 }
 
 // place is an entity and where it is listed.
@@ -150,7 +151,8 @@ func (a *audience) of(peer, seat int) iter.Seq2[ecs.Entity, float32] {
 				}
 			}
 		}
-		for i := range a.sets.Set(peer) {
+		a.near = a.sets.AppendSet(a.near[:0], peer)
+		for _, i := range a.near {
 			e := a.slots[i].entity
 			if e.Owner() == own {
 				continue
