@@ -15,11 +15,6 @@ type Deviated struct {
 	Within bool
 	// Distance is the longest way between two positions of one entity, in world units, be it within tolerance or not.
 	Distance fixed.Num
-
-	a, b  *Snapshot
-	info  *columnInfo // of the first place that counts
-	owner Owner
-	row   uint32
 }
 
 // Deviation compares the rows of the set in two states of one world: what was predicted with what the server says. The
@@ -31,8 +26,8 @@ func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 	if a.Empty() || b.Empty() || a.image != b.image {
 		panic("ecs: Deviation of snapshots that are empty or of different worlds: compare two states that one world saved")
 	}
-	d := Deviated{Within: true, a: a, b: b}
-	for i := columnIdentity; i < len(a.image.columns); i++ { // entities first
+	d := deviation{Deviated{Within: true}, a, b, rows}
+	for i := columnIdentity; i < len(a.image.columns); i++ {
 		c := &a.image.columns[i]
 		if c.info.single {
 			continue
@@ -41,41 +36,39 @@ func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 			r := &c.regions[o]
 			for page := range r.bits.pages {
 				if a.pageOf(r.bits.info.number, page) != b.pageOf(r.bits.info.number, page) {
-					d.presence(r.bits.info, page, rows)
+					d.presence(r.bits.info, page)
 				}
 			}
 			for page := range r.data.pages {
 				if a.pageOf(r.data.info.number, page) != b.pageOf(r.data.info.number, page) {
-					d.values(r.data.info, page, rows)
+					d.values(r.data.info, page)
 				}
 			}
 		}
 	}
-	return d
+	return d.Deviated
 }
 
-// add says that the states differ in a row, more than is tolerated.
-func (d *Deviated) add(s *storeInfo, row uint32) {
-	if d.Within {
-		d.Within, d.info, d.owner, d.row = false, s.column, s.owner, row
-	}
+// deviation is a comparison that is going on.
+type deviation struct {
+	Deviated
+	a, b *Snapshot
+	rows *RowSet
 }
 
 // presence compares which rows have the component.
-func (d *Deviated) presence(s *storeInfo, page int, rows *RowSet) {
+func (d *deviation) presence(s *storeInfo, page int) {
 	for k := page * bitsPageWords; k < (page+1)*bitsPageWords && d.Within; k++ {
-		if differ := (d.a.word(s.number, k) ^ d.b.word(s.number, k)) & rows.word(s.owner, k); differ != 0 {
-			d.add(s, uint32(k*blockRows+bits.TrailingZeros64(differ)))
-		}
+		d.Within = (d.a.word(s.number, k)^d.b.word(s.number, k))&d.rows.word(s.owner, k) == 0
 	}
 }
 
 // values compares the rows of a page.
-func (d *Deviated) values(s *storeInfo, page int, rows *RowSet) {
+func (d *deviation) values(s *storeInfo, page int) {
 	first, end := s.rowsOf(page)
 	c := &d.a.image.columns[s.column.index]
 	for k := first / blockRows; k*blockRows < end; k++ {
-		for set := rows.word(s.owner, int(k)) & stretchBits(k, first, end); set != 0; set &= set - 1 {
+		for set := d.rows.word(s.owner, int(k)) & stretchBits(k, first, end); set != 0; set &= set - 1 {
 			row := k*blockRows + uint32(bits.TrailingZeros64(set))
 			x, y := d.a.rowBytes(c, s.owner, row), d.b.rowBytes(c, s.owner, row)
 			if bytes.Equal(x, y) {
@@ -89,9 +82,7 @@ func (d *Deviated) values(s *storeInfo, page int, rows *RowSet) {
 				x, y, far = c.info.apart(d.a.image, x, y)
 				d.Distance = max(d.Distance, far)
 			}
-			if !bytes.Equal(x, y) {
-				d.add(s, row)
-			}
+			d.Within = d.Within && bytes.Equal(x, y)
 		}
 	}
 }
@@ -125,26 +116,4 @@ func (c *columnInfo) apart(im *image, x, y []byte) (left, right []byte, far fixe
 // rowBytes returns the bytes of row i of the owner, which must not be written.
 func (s *Snapshot) rowBytes(c *column, o Owner, i uint32) []byte {
 	return unsafe.Slice((*byte)(s.row(c, o, i)), c.info.stride)
-}
-
-// First returns the first place that made the states deviate: entities first, then the components in their order, each
-// by owner, which entities have it before its values, upwards by row. It reads the states: ask before either is released
-// or saved into again, and only if Within is false.
-func (d Deviated) First() Difference {
-	if d.Within {
-		panic("ecs: First of states that do not deviate: ask Within before")
-	}
-	c := comparison{a: d.a, b: d.b, limit: 1}
-	col := &d.a.image.columns[d.info.index]
-	here, there := d.a.has(col, d.owner, d.row), d.b.has(col, d.owner, d.row)
-	if here != there {
-		c.existence(d.info, d.owner, d.row, here)
-		return c.found[0]
-	}
-	x, y := d.a.rowBytes(col, d.owner, d.row), d.b.rowBytes(col, d.owner, d.row)
-	if d.info.index != columnIdentity {
-		x, y, _ = d.info.apart(d.a.image, x, y)
-	}
-	c.fields(d.info, d.a.entityAt(d.owner, d.row), x, y)
-	return c.found[0]
 }

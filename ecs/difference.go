@@ -108,15 +108,10 @@ func (c *comparison) presence(info *columnInfo, x, y *store, o Owner) {
 				if info.index != columnIdentity && c.entityDiffers(o, row) {
 					continue // said already, of the whole entity
 				}
-				c.existence(info, o, row, has)
+				c.add(info, c.holder(o, row, has), fieldExists, fmt.Sprint(has), fmt.Sprint(!has))
 			}
 		}
 	}
-}
-
-// existence reports a row that only one side has, here or there.
-func (c *comparison) existence(info *columnInfo, o Owner, row uint32, here bool) {
-	c.add(info, c.holder(o, row, here), fieldExists, fmt.Sprint(here), fmt.Sprint(!here))
 }
 
 // entityDiffers reports whether the two sides have different entities in a row, or only one has any.

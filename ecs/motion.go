@@ -1,5 +1,10 @@
 package ecs
 
+import (
+	"math/bits"
+	"unsafe"
+)
+
 // Motion returns where e is in the state that s holds, and how fast it moves, as the first of its components with a
 // Motion role has it; ok is false if e is not in the state or has no such component.
 func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
@@ -13,4 +18,71 @@ func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
 		}
 	}
 	return Motion{}, false
+}
+
+// Motion returns where e is and how fast it moves, as Snapshot.Motion does for the present state.
+func (w *World) Motion(e Entity) (m Motion, ok bool) {
+	if !w.exists(e) {
+		return Motion{}, false
+	}
+	return w.motionAt(e.Owner(), e.Row%regionRows)
+}
+
+// motionAt returns the motion of the entity in row i of an owner.
+func (w *World) motionAt(o Owner, i uint32) (m Motion, ok bool) {
+	for n := range w.image.columns {
+		if c := &w.image.columns[n]; c.info.roles.motion != nil && c.regions[o].has(i) {
+			return c.info.roles.motion(c.rowOf(&c.regions[o], i)), true
+		}
+	}
+	return Motion{}, false
+}
+
+// SetMotion gives e this position and velocity in every component that has a SetMotion role; it reports whether there
+// was one. Call it between ticks, on a client: on a server, an order of kind OrderMotion does the same and is recorded.
+func (w *World) SetMotion(e Entity, m Motion) (ok bool) {
+	if w.running {
+		panic("ecs: SetMotion in a tick: write the component, which a query or Component.Write gives you")
+	}
+	if w.exists(e) && w.setMotion(e, m) {
+		w.invalidate()
+		return true
+	}
+	return false
+}
+
+func (w *World) setMotion(e Entity, m Motion) (ok bool) {
+	w.eachMotion(e, func(r *roles, row unsafe.Pointer) {
+		r.setMotion(row, m)
+		ok = true
+	})
+	return ok
+}
+
+// eachMotion calls f for every row of e, which exists, whose component has a SetMotion role. The rows count as written.
+func (w *World) eachMotion(e Entity, f func(r *roles, row unsafe.Pointer)) {
+	o, i := e.Owner(), e.Row%regionRows
+	for n := engineColumns; n < len(w.image.columns); n++ {
+		if c := &w.image.columns[n]; c.info.roles.setMotion != nil && c.regions[o].has(i) {
+			w.image.markRow(&c.regions[o], c.info, i)
+			f(&c.info.roles, c.rowOf(&c.regions[o], i))
+		}
+	}
+}
+
+// Motions calls f for each entity that is shown and has a component with a Motion role, upwards by row, with where it is
+// shown and how fast, until f returns false. As in Snapshot.Motion, the first such component speaks for the entity.
+func (v *View) Motions(f func(e Entity, m Motion) bool) {
+	identity := v.Sim.identity()
+	for o := range identity.regions {
+		r := &identity.regions[o]
+		for k := range r.words {
+			for word := r.word(k); word != 0; word &= word - 1 {
+				i := uint32(k*blockRows + bits.TrailingZeros64(word))
+				if m, ok := v.Sim.motionAt(Owner(o), i); ok && !f(*(*Entity)(identity.rowOf(r, i)), m) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -31,7 +31,8 @@ func (v *View) Blend(e Entity, a, b *Snapshot, t float64) {
 		if c.info.single || c.info.stride == 0 || !c.regions[o].has(i) || !b.has(c, o, i) {
 			continue
 		}
-		dst, to := v.writeRow(c, o, i), b.row(c, o, i)
+		v.Sim.image.markRow(&c.regions[o], c.info, i)
+		dst, to := c.rowOf(&c.regions[o], i), b.row(c, o, i)
 		if lerp := c.info.roles.lerp; lerp != nil && inBoth && a.has(c, o, i) {
 			lerp(dst, a.row(c, o, i), to, t)
 		} else {
@@ -42,32 +43,24 @@ func (v *View) Blend(e Entity, a, b *Snapshot, t float64) {
 
 // Move shows e with this position and velocity, in every component that has a SetMotion role.
 func (v *View) Move(e Entity, m Motion) {
-	v.eachMotion(e, func(c *columnInfo, row unsafe.Pointer) { c.roles.setMotion(row, m) })
+	if v.Sim.exists(e) {
+		v.Sim.setMotion(e, m)
+	}
 }
 
 // Shift shows e this far, in world units, from where it would be shown, in every component that has both roles Motion
 // and SetMotion. Shifts of one picture add up.
 func (v *View) Shift(e Entity, by fixed.Vec3) {
-	v.eachMotion(e, func(c *columnInfo, row unsafe.Pointer) {
-		if c.roles.motion != nil {
-			m := c.roles.motion(row)
-			m.Pos = m.Pos.Add(by)
-			c.roles.setMotion(row, m)
-		}
-	})
-}
-
-// eachMotion calls f for every row of e whose component has a SetMotion role.
-func (v *View) eachMotion(e Entity, f func(c *columnInfo, row unsafe.Pointer)) {
 	if !v.Sim.exists(e) {
 		return
 	}
-	for n := engineColumns; n < len(v.Sim.image.columns); n++ {
-		c := &v.Sim.image.columns[n]
-		if c.info.roles.setMotion != nil && c.regions[e.Owner()].has(e.Row%regionRows) {
-			f(c.info, v.writeRow(c, e.Owner(), e.Row%regionRows))
+	v.Sim.eachMotion(e, func(r *roles, row unsafe.Pointer) {
+		if r.motion != nil {
+			m := r.motion(row)
+			m.Pos = m.Pos.Add(by)
+			r.setMotion(row, m)
 		}
-	}
+	})
 }
 
 // Hide takes e out of the picture. What Dress gave it is gone; it is dressed anew when it is shown again.
@@ -91,12 +84,6 @@ func (v *View) Dress() {
 		}
 	}
 	b.appeared = b.appeared[:0]
-}
-
-// writeRow returns row i of the owner, which exists, to write to.
-func (v *View) writeRow(c *column, o Owner, i uint32) unsafe.Pointer {
-	v.Sim.image.markRow(&c.regions[o], c.info, i)
-	return c.rowOf(&c.regions[o], i)
 }
 
 // mustShow panics if a snapshot is of another world than those that are shown.
