@@ -114,7 +114,7 @@ func TestGH03StampsOfTheArrivalShakeTheMotion(t *testing.T) {
 	const v = 5.0
 	variation := func(byArrival bool) float64 {
 		r := newRig(t, "P5", 7, 3, straight(v))
-		track, err := newTrack(TrackConfig{TickRate: 1000})
+		track, err := NewTrack(TrackConfig{TickRate: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,13 +253,56 @@ func TestGH05TheDelayGrowsFastAndShrinksSlowly(t *testing.T) {
 	}
 }
 
+// GH-06, PAPER-GHOST: a difference of 0.05 is left, 0.5 goes by a tenth per update, 2.5 at once; velocity is always taken
+// over. From 1.0 to a target that stands still there are 22 updates, and 0.0985 is left.
+func TestGH06AGhostIsKeptBlendedOrSnapped(t *testing.T) {
+	for _, v := range []struct {
+		diff   float64
+		action Action
+		moved  float64
+	}{{0.05, Kept, 0}, {0.1, Kept, 0}, {0.5, Blended, 0.05}, {2, Blended, 0.2}, {2.5, Snapped, 2.5}} {
+		for _, unit := range []float64{1, 32} {
+			own := Motion{Vel: Vec{Y: 1}}
+			server := Motion{Pos: Vec{X: v.diff * unit}, Vel: Vec{X: 3}}
+			got, action := Ghost{Unit: unit}.Correct(own, server)
+			if action != v.action || math.Abs(got.Pos.X-v.moved*unit) > 1e-9 || got.Vel != server.Vel {
+				t.Errorf("difference %v, unit %v: action %d, %+v", v.diff, unit, action, got)
+			}
+		}
+	}
+	m, updates := Motion{}, 0
+	for {
+		next, action := Ghost{}.Correct(m, Motion{Pos: Vec{X: 1}})
+		if m = next; action == Kept {
+			break
+		}
+		updates++
+	}
+	if left := 1 - m.Pos.X; updates != 22 || math.Abs(left-0.0985) > 5e-5 {
+		t.Errorf("%d updates, %v left", updates, left)
+	}
+}
+
+// GH-07, PVB-1: P0 = 0, V0 = 4, P1 = 1, V1 = 6, T = 1 s.
+func TestGH07ProjectiveBlendingMeetsTheVector(t *testing.T) {
+	b := NewProjective(Motion{Vel: Vec{X: 4}}, Motion{Pos: Vec{X: 1}, Vel: Vec{X: 6}}, 1)
+	for i, want := range []float64{0, 1.46875, 3.25, 5.15625, 7} {
+		if got := b.After(float64(i) / 4).Pos.X; math.Abs(got-want) > 1e-12 {
+			t.Errorf("%v s: %v shown, want %v", float64(i)/4, got, want)
+		}
+	}
+	if after := b.After(2); after.Pos.X != 13 || after.Vel.X != 6 || !b.Done(1) || b.Done(0.99) {
+		t.Errorf("after the blend: %+v", after)
+	}
+}
+
 // GAM-DR: a car at 100 m/s, updates every 100 ms. Dead reckoning fills a gap of 10 m without error if it drives straight.
 // In a turn of 1 rad/s it is off by ½·a·t² = 0.5 m, with a = 100 m/s²; where the acceleration is sent too, by far less.
 func TestGamDRDeadReckoningFillsTheGapsOfACar(t *testing.T) {
 	const v, omega = 100.0, 1.0
 	gap := 0.1
 	track := func(acc Vec) Motion {
-		tr, err := newTrack(TrackConfig{TickRate: 40})
+		tr, err := NewTrack(TrackConfig{TickRate: 40})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@
 //   - Follow the delay and its jitter, and what makes playback run faster or slower: playback.go.
 //   - See which two states surround a moment: track.go. Why nothing is shown between two: teleport.go.
 //   - See what is drawn between two samples: hermite.go; after the last: extrapolation.go.
-//   - Keep a correction from being a jump: offset.go, for predicted entities too.
+//   - Keep a correction from being a jump: offset.go, for predicted entities too; projective.go for vehicles.
 //   - Put them together for one entity: remote.go.
+//   - Simulate others with the inputs that the server gave them: ghost.go.
 package interp

@@ -74,6 +74,20 @@ func TestAnOffsetLastsAsLongAtAnyFrameRate(t *testing.T) {
 	}
 }
 
+// A stick goes back to neutral within 150 ms, in either direction, and never past it.
+func TestAStickGoesBackToNeutral(t *testing.T) {
+	for _, v := range []struct {
+		axis    int32
+		missing systems.Time
+		want    int32
+	}{{100, 0, 100}, {100, -5, 100}, {100, 75 * ms, 50}, {-100, 75 * ms, -50}, {100, 150 * ms, 0}, {-100, systems.Second, 0},
+		{math.MinInt32, 0, math.MinInt32}, {math.MaxInt32, ms, math.MaxInt32 - math.MaxInt32/150 - 1}, {1, ms, 0}, {-1, ms, 0}} {
+		if got := Stick(v.axis, v.missing); got != v.want {
+			t.Errorf("%d after %d ns: %d, want %d", v.axis, v.missing, got, v.want)
+		}
+	}
+}
+
 // A correction is absorbed when it comes, whatever it comes from: a sample after a gap, one that fills a gap, word of a
 // rest. In that instant the picture stays where it is, and then it leads onto the track.
 func TestACorrectionNeverMovesThePictureAtOnce(t *testing.T) {
@@ -180,6 +194,8 @@ func TestNothingAllocatesInAFrame(t *testing.T) {
 			r.Rest(f, p.Tick())
 		}
 		sum += r.Show(p.Advance(now)).Pos.X
+		m, _ := Ghost{}.Correct(Motion{}, Motion{Pos: Vec{X: 1}})
+		sum += NewProjective(m, m, 1).After(0.5).Pos.X
 	}); n != 0 || sum == 0 {
 		t.Errorf("%v allocations a frame, sum %v", n, sum)
 	}

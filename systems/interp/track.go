@@ -71,7 +71,12 @@ type Bracket struct {
 	Past     float64 // Beyond: ticks after the newest sample ceases to hold
 }
 
-// newTrack returns an empty track.
+// NewTrack returns an empty track.
+func NewTrack(c TrackConfig) (*Track, error) {
+	t, err := newTrack(c)
+	return &t, err
+}
+
 func newTrack(c TrackConfig) (Track, error) {
 	if c.Samples == 0 {
 		c.Samples = 32

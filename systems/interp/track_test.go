@@ -14,11 +14,11 @@ func newTestTrack(t testing.TB, c TrackConfig) *Track {
 	if c.TickRate == 0 {
 		c.TickRate = 10
 	}
-	track, err := newTrack(c)
+	track, err := NewTrack(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &track
+	return track
 }
 
 func at(f ecs.Tick, x float64) Sample { return Sample{Tick: f, Motion: Motion{Pos: Vec{X: x}}} }
