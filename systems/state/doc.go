@@ -19,8 +19,10 @@
 //	before, after := receiver.Samples(entity, tick)            // what to draw between
 //
 // A body stands for itself: it needs no body before it, but only the values it builds on, of which an acknowledgement
-// has said that they are held. A client that has other ones nevertheless says so, and is sent them whole. Bodies that
-// were overtaken are passed over. The first state comes as an image: [Sender.Open], [Receiver.Load].
+// has said that they are held. Where acknowledgements say all of what a client holds of a tick, the body names that tick
+// and no others; else it names the tick of each value. A client that did not take what was said of such a tick says so,
+// and is sent whole values. Bodies that were overtaken are passed over. The first state comes as an image:
+// [Sender.Open], [Receiver.Load].
 //
 // Things that go on evenly take next to nothing: what is coded is the difference from the course that two held values
 // give, where that is nearer than the last value.

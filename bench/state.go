@@ -1,0 +1,265 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"tendon/bench/internal/measure"
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/systems/state"
+)
+
+// stateRows measure how a client is kept up to date by differences, against a full state in each datagram.
+func stateRows() []measure.Row {
+	const full = "the full state, packed plainly: row, position, velocity, angle, health"
+	var rows []measure.Row
+	for _, rate := range []int{20, 60} {
+		for _, n := range []int{50, 200, 1000} {
+			crowd := fmt.Sprintf("%d entities that move and turn now and then, %d bodies a second, 100 ms to an acknowledgement", n, rate)
+			name := fmt.Sprintf("%d-%d", rate, n)
+			rows = append(rows,
+				measure.Row{Name: "state-bytes-" + name, What: crowd + ": bytes", Reference: full,
+					Run: func() measure.Result { return stateBytes(n, rate) }},
+				measure.Row{Name: "state-encode-" + name, What: crowd + ": a body written for one client", Reference: full,
+					Run: func() measure.Result { return stateEncode(n, rate) }},
+				measure.Row{Name: "state-decode-" + name, What: crowd + ": a body taken, and the replica saved", Reference: full + "; stored and saved",
+					Run: func() measure.Result { return stateDecode(n, rate) }})
+		}
+	}
+	for _, n := range []int{50, 200, 1000} {
+		rows = append(rows, measure.Row{Name: fmt.Sprintf("state-observe-%d", n),
+			What: fmt.Sprintf("the look at %d entities that all move, once for all clients", n), Reference: full,
+			Run: func() measure.Result { return stateObserve(n) }})
+	}
+	return rows
+}
+
+// replica is a server's world and one client that is kept up to date; acknowledgements come some bodies late.
+type replica struct {
+	world    *ecs.World
+	changes  *state.Changes
+	sender   *state.Sender
+	receiver *state.Receiver
+	acks     []state.Ack // on their way
+	late     int
+	room     int // bytes that a body may have
+	body     []byte
+}
+
+// newReplica returns a replica of a game of late bodies' delay. A body has room for everything.
+func newReplica(game *ecs.Game, late int) *replica {
+	r := &replica{world: mustWorld(game), late: late, room: 1 << 17}
+	var err error
+	if r.changes, err = state.NewChanges(game); err != nil {
+		panic(err)
+	}
+	if r.receiver, err = state.NewReceiver(mustWorld(game)); err != nil {
+		panic(err)
+	}
+	r.sender = state.NewSender(r.changes)
+	r.changes.Observe(r.world)
+	r.sender.Open(-1, r.changes.State())
+	r.receiver.Load()
+	return r
+}
+
+// next plays some ticks and looks at the last.
+func (r *replica) next(ticks int) {
+	for range ticks {
+		r.world.Step(ecs.TickInputs{})
+	}
+	r.changes.Observe(r.world)
+}
+
+// encode writes a body.
+func (r *replica) encode() { r.body = r.sender.Append(r.body[:0], r.room, r.changes.All) }
+
+// decode takes it.
+func (r *replica) decode() {
+	if err := r.receiver.Receive(r.body); err != nil {
+		panic(err)
+	}
+}
+
+// acknowledge lets the server hear the acknowledgement that is due.
+func (r *replica) acknowledge() {
+	r.acks = append(r.acks, r.receiver.Ack())
+	if len(r.acks) < r.late {
+		return
+	}
+	if err := r.sender.Acked(r.acks[0]); err != nil {
+		panic(err)
+	}
+	r.acks = slices.Delete(r.acks, 0, 1)
+}
+
+// walker and vitals are what entities have whose state is sent.
+type walker struct {
+	Pos   fixed.Vec2 `tendon:"step=1/512"`
+	Vel   fixed.Vec2 `tendon:"step=1/256"`
+	Angle fixed.Num  `tendon:"step=1/1024"`
+}
+
+type vitals struct {
+	Health int16
+	Armour uint8
+	_      uint8
+}
+
+var (
+	walkers   = ecs.NewComponent[walker]("walker")
+	vitalSign = ecs.NewComponent[vitals]("vitals")
+	noInput   = ecs.NewInput[struct{ None uint8 }]()
+	walking   = ecs.NewQuery2(ecs.Write(walkers), ecs.Write(vitalSign))
+	looking   = ecs.NewQuery2(ecs.Read(walkers), ecs.Read(vitalSign))
+)
+
+const walkRate = 60
+
+// walkGame is n entities that walk at 5 units a second. Each turns elsewhere once a second and is hurt every other one,
+// on average.
+func walkGame(n int) *ecs.Game {
+	turn := func(w *ecs.World, b *walker) {
+		b.Angle = fixed.Num(w.Rand().IntN(int(fixed.Tau)))
+		b.Vel = fixed.FromAngle(b.Angle, fixed.FromInt(5))
+	}
+	return &ecs.Game{Name: "walk", TickRate: walkRate, MaxPlayers: 1, Input: noInput, Components: ecs.Components(walkers, vitalSign),
+		Setup: func(w *ecs.World) {
+			for range n {
+				e := w.Spawn(ecs.OwnedByWorld, walkers, vitalSign)
+				b := walker{Pos: fixed.Vec2{X: fixed.FromInt(w.Rand().IntN(1000)), Y: fixed.FromInt(w.Rand().IntN(1000))}}
+				turn(w, &b)
+				walkers.Put(w, e, b)
+				vitalSign.Put(w, e, vitals{Health: 100, Armour: 50})
+			}
+		},
+		Systems: ecs.Systems(func(w *ecs.World) {
+			for e := range walking.All(w) {
+				e.A.Pos = e.A.Pos.Add(e.A.Vel.Scale(fixed.One / walkRate))
+				if w.Rand().Chance(1, walkRate) {
+					turn(w, e.A)
+				}
+				if w.Rand().Chance(1, 2*walkRate) {
+					e.B.Health -= int16(w.Rand().IntN(20))
+				}
+			}
+		}),
+	}
+}
+
+// walk returns a replica of walkers, some seconds on.
+func walk(n, rate int) *replica {
+	r := newReplica(walkGame(n), rate/10)
+	for range rate {
+		r.next(walkRate / rate)
+		r.encode()
+		r.decode()
+		r.acknowledge()
+	}
+	return r
+}
+
+// fullBytes is what an entity takes in a full state: 2 for its row, 8 for its position, 4 for its velocity, 2 for its
+// angle, 3 for its health.
+const fullBytes = 19
+
+// appendFull packs a full state.
+func appendFull(dst []byte, w *ecs.World) []byte {
+	le := binary.LittleEndian
+	for e := range looking.All(w) {
+		b := &e.A
+		dst = le.AppendUint16(dst, uint16(e.Entity().Row))
+		dst = le.AppendUint32(dst, uint32(b.Pos.X/(fixed.One/512)))
+		dst = le.AppendUint32(dst, uint32(b.Pos.Y/(fixed.One/512)))
+		dst = le.AppendUint16(dst, uint16(b.Vel.X/(fixed.One/256)))
+		dst = le.AppendUint16(dst, uint16(b.Vel.Y/(fixed.One/256)))
+		dst = le.AppendUint16(dst, uint16(b.Angle/(fixed.One/1024)))
+		dst = le.AppendUint16(dst, uint16(e.B.Health))
+		dst = append(dst, e.B.Armour)
+	}
+	return dst
+}
+
+// storeFull is the inverse of appendFull.
+func storeFull(w *ecs.World, text []byte) {
+	le := binary.LittleEndian
+	for e := range walking.All(w) { // in the order of rows, as they were packed
+		if uint32(le.Uint16(text)) != e.Entity().Row {
+			panic("a full state of another world")
+		}
+		*e.A = walker{
+			Pos:   fixed.Vec2{X: fixed.Num(int32(le.Uint32(text[2:]))) * (fixed.One / 512), Y: fixed.Num(int32(le.Uint32(text[6:]))) * (fixed.One / 512)},
+			Vel:   fixed.Vec2{X: fixed.Num(int16(le.Uint16(text[10:]))) * (fixed.One / 256), Y: fixed.Num(int16(le.Uint16(text[12:]))) * (fixed.One / 256)},
+			Angle: fixed.Num(int16(le.Uint16(text[14:]))) * (fixed.One / 1024),
+		}
+		*e.B = vitals{Health: int16(le.Uint16(text[16:])), Armour: text[18]}
+		text = text[fullBytes:]
+	}
+}
+
+func stateBytes(n, rate int) measure.Result {
+	const seconds = 5
+	r, ours := walk(n, rate), 0
+	for range seconds * rate {
+		r.next(walkRate / rate)
+		r.encode()
+		r.decode()
+		r.acknowledge()
+		ours += len(r.body)
+	}
+	each, full := float64(ours)/seconds/float64(n), float64(fullBytes*rate)
+	ratio := each / full
+	return measure.Result{Ratio: measure.Ratio{Median: ratio, Low: ratio, High: ratio},
+		Text: fmt.Sprintf("%.3g : %.4g bytes per entity and second", each, full),
+		Note: fmt.Sprintf("%.0f kbit/s to a client, headers of packets not counted", float64(ours)*8/seconds/1000)}
+}
+
+// fullRepeats is how often a full state is packed in one go: it does not take long.
+const fullRepeats = 8
+
+// packFull is the reference of what is written.
+func packFull(n int) measure.Op {
+	w, text := mustWorld(walkGame(n)), []byte(nil)
+	return measure.Op{Units: fullRepeats * n, Prepare: func() { w.Step(ecs.TickInputs{}) }, Run: func() {
+		for range fullRepeats {
+			text = appendFull(text[:0], w)
+		}
+	}}
+}
+
+func stateEncode(n, rate int) measure.Result {
+	r := walk(n, rate)
+	return measure.Result{Unit: "entity", Ratio: measure.Compare(packFull(n), measure.Op{Units: n, Run: r.encode, Prepare: func() {
+		r.decode()
+		r.acknowledge()
+		r.next(walkRate / rate)
+	}})}
+}
+
+func stateDecode(n, rate int) measure.Result {
+	r := walk(n, rate)
+	here, there, text := mustWorld(walkGame(n)), mustWorld(walkGame(n)), []byte(nil)
+	ring := make([]ecs.Snapshot, ringDepth)
+	count := 0
+	return measure.Result{Unit: "entity", Ratio: measure.Compare(
+		measure.Op{Units: n,
+			Prepare: func() { here.Step(ecs.TickInputs{}); text = appendFull(text[:0], here); count++ },
+			Run:     func() { storeFull(there, text); there.Save(&ring[count%ringDepth]) },
+		},
+		measure.Op{Units: n, Run: r.decode, Prepare: func() {
+			r.acknowledge()
+			r.next(walkRate / rate)
+			r.encode()
+		}},
+	)}
+}
+
+func stateObserve(n int) measure.Result {
+	r := walk(n, walkRate)
+	return measure.Result{Unit: "entity", Ratio: measure.Compare(packFull(n), measure.Op{Units: n,
+		Prepare: func() { r.world.Step(ecs.TickInputs{}) },
+		Run:     func() { r.changes.Observe(r.world) },
+	})}
+}
