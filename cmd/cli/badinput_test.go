@@ -297,3 +297,23 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A spectator's token says so only to the server: the bot hears of it when it is let in, and ends.
+func TestABotWithASpectatorsTokenEnds(t *testing.T) {
+	slow(t)
+	key := filepath.Join(t.TempDir(), "server.key")
+	if r := do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", key, "--new-key"); r.code != exitFine {
+		t.Fatal(r.note)
+	}
+	s := background(t, testGame(), "serve", "--json", "--listen", "127.0.0.1:0", "--key-file", key)
+	address := awaitEvent(t, s.out, s.ended, "listening").text("public")
+	token := strings.TrimSpace(do(t, testGame(), "token", address, "--key-file", key, "--role", "spectator").out)
+	r := do(t, testGame(), "join", address, "--token", token, "--bot")
+	if r.code != exitUsage || !strings.Contains(r.note, "a spectator's") || !strings.Contains(r.note, "leave --bot out") {
+		t.Errorf("%+v", r)
+	}
+	if r := do(t, testGame(), "join", address, "--token", strings.TrimSpace(do(t, testGame(), "token", address, "--key-file", key,
+		"--role", "spectator").out), "--headless", "--for", "1s"); r.code != exitFine {
+		t.Errorf("one who only watches: %+v", r)
+	}
+}

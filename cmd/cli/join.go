@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -58,34 +58,58 @@ func (v *joinVerb) Run(a *app) error {
 	if v.Bot && a.game.Bot == nil {
 		return errors.New("the game has no bot: leave --bot out")
 	}
-	token, err := v.token(a)
-	if err != nil {
-		return err
-	}
-	if err := v.checkToken(a.game, token); err != nil {
-		return err
-	}
 	config := client.Config{Game: a.game, Strategies: strategies, Name: v.Name,
 		Bot: v.Bot, BotSeed: chooseSeed(0), InputDelay: v.InputDelay,
 		Said:   func(s session.Said) { a.say("%s: %s", s.Name, s.Text) },
-		Notice: func(seconds int, text string) { a.say("in %d s: %s", seconds, text) }}
-	var log *matchLog
-	if v.Log != "" {
-		if log, config.Resume, err = openMatchLog(a, v.Log); err != nil {
-			return err
-		}
-		defer log.close()
-		config.Log = log
-	}
-	c, err := client.Dial(client.DialConfig{Token: token, Config: config})
-	if err != nil {
-		return err
-	}
+		Notice: func(seconds int, text string) { a.say("%s", noticed(seconds, text)) }}
 	ctx, cancel, err := a.until(v.For)
 	if err != nil {
 		return err
 	}
 	defer cancel()
+	if v.Log == "" {
+		token, err := v.token(a)
+		if err != nil {
+			return err
+		}
+		return v.play(ctx, a, client.DialConfig{Token: token, Config: config})
+	}
+	log, err := lockMatchLog(a, v.Log)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	p := log.purse()
+	tokens, err := v.tokens(a, p)
+	if err != nil {
+		return err
+	}
+	if config.Resume, err = log.open(); err != nil {
+		return err
+	}
+	config.Log = log
+	if pause := p.pause(); pause > 0 {
+		a.say("the last run used %d of its tokens and was handed no other: waiting %v before the next is used", p.tries, pause)
+		a.emit("waiting", fields{"tokens_used": p.tries, "ms": pause.Milliseconds()})
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+	err = v.play(ctx, a, client.DialConfig{Token: tokens[0], Spare: tokens[1:], Purse: p, Config: config})
+	if errors.Is(err, errSilent) && v.Token == "" {
+		return fmt.Errorf("%w; the tokens were those of the log, in %s: if the server runs, they were used already, so give a new one with --token, for the same room, seat and --client-id", err, p.path)
+	}
+	return err
+}
+
+// play joins and plays until the context is done or the match ends.
+func (v *joinVerb) play(ctx context.Context, a *app, config client.DialConfig) error {
+	c, err := client.Dial(config)
+	if err != nil {
+		return err
+	}
 	as := "a person"
 	switch {
 	case v.Bot:
@@ -96,25 +120,60 @@ func (v *joinVerb) Run(a *app) error {
 	a.say("joining %s as %s", v.Addr, as)
 	a.emit("joining", fields{"address": v.Addr, "bot": v.Bot, "headless": v.Headless})
 	if v.Bot || v.Headless {
-		return v.headless(ctx, a, c, log)
+		return v.headless(ctx, a, c)
 	}
-	return inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, log, nil)
+	return inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, nil)
 }
 
-// token returns the token to join with: the one that was given, or the one that the log's run was handed to come back
-// with.
+// token returns the token that was given.
 func (v *joinVerb) token(a *app) ([]byte, error) {
-	switch {
-	case v.Token != "":
-		return parseToken(v.Token)
-	case v.Log == "":
+	if v.Token == "" {
 		return nil, errors.New("--token is missing or empty, and that is no connect token: copy the whole text that serve or token printed, or give @FILE")
 	}
-	path := (&matchLog{path: v.Log}).tokenPath()
-	if _, err := os.Stat(path); err != nil {
-		return nil, fmt.Errorf("the log %s has no token to come back with: give one with --token", v.Log)
+	token, err := parseToken(v.Token)
+	if err != nil {
+		return nil, err
 	}
-	return parseToken("@" + path)
+	return token, v.checkToken(a.game, token)
+}
+
+// tokens returns the tokens to join with, in the order in which they are to be presented: those that the log's runs
+// were handed to come back with, unless another one is given than they began with.
+func (v *joinVerb) tokens(a *app, p *purse) ([][]byte, error) {
+	unreadable := p.load()
+	check := func(token []byte) error { return v.checkToken(a.game, token) }
+	if v.Token == "" {
+		if unreadable != nil {
+			return nil, fmt.Errorf("the log's tokens cannot be read: %w; give one with --token", unreadable)
+		}
+		tokens, err := p.usable(check)
+		if err != nil {
+			return nil, fmt.Errorf("%w; give one with --token", err)
+		}
+		return tokens, nil
+	}
+	given, err := parseToken(v.Token)
+	if err != nil {
+		return nil, err
+	}
+	if p.descends(given) { // the same command again, after a crash
+		tokens, err := p.usable(check)
+		if err != nil {
+			return nil, fmt.Errorf("the token was used before, and %w; give a new one", err)
+		}
+		if !bytes.Equal(tokens[0], given) {
+			a.say("the token was used before: coming back with those that were handed out since, from %s", p.path)
+		}
+		return tokens, nil
+	}
+	if err := check(given); err != nil {
+		return nil, err
+	}
+	if unreadable != nil {
+		a.say("the log's tokens cannot be read, so they are replaced by the one that was given: %v", unreadable)
+	}
+	p.begin(given)
+	return [][]byte{given}, nil
 }
 
 // checkToken says what is wrong with a token before a server would be silent about it.
@@ -138,10 +197,10 @@ func (v *joinVerb) checkToken(g *ecs.Game, token []byte) error {
 }
 
 // headless plays without a window and says now and then how it goes.
-func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client, log *matchLog) error {
+func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error {
 	p := newPlayer(v.Name, c, a.game, nil)
-	p.log = log
-	bar := newProgress(a, 100)
+	p.bot = v.Bot
+	bar := newProgress(a, 100, "% of the match loaded")
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() {
@@ -151,7 +210,7 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client, log *
 	tenths := 0
 	every(ctx, time.Second/10, func() {
 		l := p.line()
-		if l.Progress < 1 {
+		if l.Progress < 1 && (l.State == client.Loading.String() || l.State == client.CatchingUp.String()) {
 			bar.at(int(100 * l.Progress))
 		} else {
 			bar.done()
@@ -164,6 +223,7 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client, log *
 		}
 	})
 	err := <-done
+	bar.done()
 	l := p.line()
 	a.emit("left", fields{"client": l})
 	if l.Tick > 0 { // else it was never in
@@ -182,7 +242,7 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client, log *
 var errLost = errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
 
 // inWindow plays in a window; lost ends it early, nil for never.
-func inWindow(ctx context.Context, a *app, c *client.Client, title string, log *matchLog, lost <-chan error) error {
+func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost <-chan error) error {
 	defer c.Close()
 	err := window.Run(window.Config{
 		Title: title, Game: a.game,
@@ -198,9 +258,6 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, log *
 				return errSilent
 			}
 			c.SetInput(in)
-			if log != nil {
-				log.keepToken(c.Core().Token())
-			}
 			return c.Frame(now)
 		},
 		View: func(now time.Time) *ecs.View {
@@ -218,6 +275,14 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, log *
 		Status: func() string { return status(c) },
 	})
 	return playError(err)
+}
+
+// noticed is a word of the server's, and when what it says happens.
+func noticed(seconds int, text string) string {
+	if seconds == 0 {
+		return text
+	}
+	return fmt.Sprintf("in %d s: %s", seconds, text)
 }
 
 // playError is how a client's end reaches the exit code: leaving is none.

@@ -63,7 +63,7 @@ func (v *labVerb) Run(a *app) error {
 	a.say("seed %d: %d matches of %v", v.Seed, matches, v.For)
 	a.emit("start", fields{"seed": v.Seed, "matches": matches, "for_s": v.For.Seconds()})
 	seconds := float64(matches) * (c.For + c.Settle).Seconds()
-	progress, begin := newProgress(a, int(seconds)), time.Now()
+	progress, begin := newProgress(a, int(seconds), "simulated seconds"), time.Now()
 	c.Clock = func() time.Duration { return time.Since(begin) }
 	c.Progress = func(done float64) { progress.at(int(done * seconds)) }
 	c.Stop = func() bool { return a.ctx.Err() != nil }

@@ -14,9 +14,9 @@ import (
 	"tendon/rollback/journal"
 )
 
-// matchLog keeps a client's match in a file that outlives its process, and the newest token to come back with in
-// another one. It is used by the client's goroutine; only the file is synced from another. A client that computes
-// nothing, as with verify, tells it of no tick: the file then holds the state that was loaded and nothing since.
+// matchLog keeps a client's match in a file that outlives its process. It is used by the client's goroutine; only the
+// file is synced from another. A client that computes nothing, as with verify, tells it of no tick: the file then holds
+// the state that was loaded and nothing since. No other process writes the file meanwhile, nor the purse beside it.
 //
 // A file that cannot be written is told of once and given up; the match goes on.
 type matchLog struct {
@@ -26,41 +26,55 @@ type matchLog struct {
 	writer *journal.Writer
 	sync   chan *os.File
 	synced time.Time
-	token  []byte
+	held   *client.Match // what the file was of when it was opened, until it begins anew; nil: of nothing
+	last   ecs.Tick      // of that
+	unlock func() error
 	broken bool
 }
 
 // syncEvery is how much of a match a power cut may take from the file.
 const syncEvery = time.Second
 
-// openMatchLog opens the log at path and returns the match that a former process left in it, nil if there is none to go
-// on with: then a sentence has said why.
-func openMatchLog(a *app, path string) (*matchLog, *client.Resume, error) {
-	if !isDirectory(filepath.Dir(path)) {
-		return nil, nil, fmt.Errorf("--log %s: %s is no directory", path, filepath.Dir(path))
+// open returns the match that a former process left in the file, nil if there is none to go on with: then a sentence has
+// said why.
+func (l *matchLog) open() (*client.Resume, error) {
+	data, err := os.ReadFile(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("the log cannot be read: %w; choose another --log", err)
 	}
-	l := &matchLog{app: a, path: path, sync: make(chan *os.File, 1)}
+	resume, err := l.resume(data)
+	if err != nil {
+		l.app.say("the log %s is of no use (%v): the match will be loaded from the server", l.path, err)
+		l.app.emit("log", fields{"file": l.path, "used": false, "why": err.Error()})
+		return nil, nil
+	}
+	l.app.say("the log %s holds a match up to tick %d", l.path, resume.World.Tick())
+	l.app.emit("log", fields{"file": l.path, "used": true, "tick": resume.World.Tick()})
+	return resume, nil
+}
+
+// lockMatchLog takes the files of a log for this process.
+func lockMatchLog(a *app, path string) (*matchLog, error) {
+	if !isDirectory(filepath.Dir(path)) {
+		return nil, fmt.Errorf("--log %s: %s is no directory", path, filepath.Dir(path))
+	}
+	unlock, err := durable.Lock(path + ".lock")
+	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return nil, fmt.Errorf("--log %s: %w: end that one, or choose another --log", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("--log %s: no files can be made there: %w; choose another --log", path, err)
+	}
+	l := &matchLog{app: a, path: path, sync: make(chan *os.File, 1), unlock: unlock}
 	go func() {
 		for f := range l.sync {
 			_ = f.Sync() // what cannot be synced fails to be written soon
 		}
 	}()
-	data, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return l, nil, nil
-	case err != nil:
-		return nil, nil, fmt.Errorf("the log cannot be read: %w; choose another --log", err)
-	}
-	resume, err := l.resume(data)
-	if err != nil {
-		a.say("the log %s is of no use (%v): the match will be loaded from the server", path, err)
-		a.emit("log", fields{"file": path, "used": false, "why": err.Error()})
-		return l, nil, nil
-	}
-	a.say("the log %s holds the match up to tick %d", path, resume.World.Tick())
-	a.emit("log", fields{"file": path, "used": true, "tick": resume.World.Tick()})
-	return l, resume, nil
+	return l, nil
 }
 
 // resume takes up the match of a file's content and goes on writing behind it.
@@ -87,6 +101,7 @@ func (l *matchLog) resume(data []byte) (*client.Resume, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	l.file, l.writer = f, j.Resume(f)
+	l.held, l.last = &client.Match{Number: j.Header().Match, Strategy: j.Header().Strategy}, world.Tick()
 	return &client.Resume{World: world, Match: j.Header().Match, Chain: j.Last().Chain}, nil
 }
 
@@ -95,11 +110,29 @@ func (l *matchLog) Begin(m client.Match, at journal.Position, state *ecs.Snapsho
 	if l.broken {
 		return
 	}
+	l.tellAnew(m)
 	l.check(l.begin(m, at, state))
 }
 
+// tellAnew says why the match that the file held up to now is not gone on with.
+func (l *matchLog) tellAnew(m client.Match) {
+	held := l.held
+	if l.held = nil; held == nil {
+		return // it was told of, or there was none
+	}
+	why := fmt.Sprintf("the server did not go on from tick %d, which it no longer has or has otherwise", l.last)
+	switch {
+	case held.Number != m.Number:
+		why = fmt.Sprintf("it is of another match (%016x, by %s) than the server's (%016x, by %s)", held.Number, held.Strategy, m.Number, m.Strategy)
+	case held.Strategy != m.Strategy:
+		why = fmt.Sprintf("it was played by %s, the server plays by %s", held.Strategy, m.Strategy)
+	}
+	l.app.say("the log %s begins anew: %s; the match was loaded from the server", l.path, why)
+	l.app.emit("log", fields{"file": l.path, "used": false, "why": why})
+}
+
 func (l *matchLog) begin(m client.Match, at journal.Position, state *ecs.Snapshot) error {
-	f, err := os.CreateTemp(filepath.Dir(l.path), filepath.Base(l.path)+".new-*")
+	f, err := os.OpenFile(l.path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -151,27 +184,25 @@ func (l *matchLog) Tick(t journal.Tick) {
 func (l *matchLog) check(err error) {
 	if err != nil && !l.broken {
 		l.broken = true
+		if file := (*fs.PathError)(nil); errors.As(err, &file) { // which may be the one that is to replace the log
+			err = file.Err
+		}
 		l.app.say("the log %s cannot be written: %v; the match goes on without it", l.path, err)
 		l.app.emit("log", fields{"file": l.path, "used": false, "why": err.Error()})
 	}
 }
 
-// keepToken stores the newest token to come back with, if it is another one.
-func (l *matchLog) keepToken(token []byte) {
-	if len(token) == 0 || string(token) == string(l.token) {
-		return
-	}
-	l.token = append(l.token[:0], token...)
-	if err := writeWhole(l.tokenPath(), []byte(tokenText(token)+"\n"), 0o600); err != nil {
-		l.check(err)
-	}
-}
+// newSuffix ends the name of a file that is to replace another one when it is whole. A process that is killed leaves it
+// to the next, which has the same lock.
+const newSuffix = ".new"
 
-func (l *matchLog) tokenPath() string { return l.path + ".token" }
+// purse returns the tokens to come back with, whose file lies beside the log. That they cannot be kept gives the log up:
+// without one, nobody comes back to it.
+func (l *matchLog) purse() *purse { return &purse{path: l.path + ".token", failed: l.check} }
 
 // writeWhole replaces a file's content, so that it is the old or the new one whenever the process ends.
 func writeWhole(path string, content []byte, mode os.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
+	f, err := os.OpenFile(path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}
@@ -192,4 +223,5 @@ func (l *matchLog) close() {
 	if l.file != nil {
 		l.check(errors.Join(l.file.Sync(), l.file.Close()))
 	}
+	_ = l.unlock() // which the end of the process does anyway
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tendon/cmd/cli/durable"
 	"tendon/ecs"
 	"tendon/net/client"
 	"tendon/rollback/journal"
@@ -172,12 +173,41 @@ func TestALogOfAnotherMatchBeginsAnew(t *testing.T) {
 	bot.end(syscall.SIGKILL)
 	old := second.opened().Header().Match
 	again := crumbsAt(t, "join", second.address, "--token", second.token, "--bot", "--log", second.log)
+	again.until(is("log"))
+	if f := again.until(is("log")); f["used"] != false || !strings.Contains(f["why"].(string), "another match") {
+		t.Errorf("the log of another match is taken as %v", f)
+	}
 	again.until(ticksIn(60))
 	again.end(os.Interrupt)
 	if match := second.opened().Header().Match; match == old {
 		t.Errorf("the log is still of match %x", match)
 	}
 	second.judge()
+}
+
+// Two processes that write one log spoil it, and throw each other out.
+func TestALogIsForOneProcessAtATime(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "match.log")
+	release, err := durable.Lock(log + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--log", log), log, "another process uses it", "choose another --log")
+}
+
+// A log that cannot be written is told of by its own name, not by that of the file that was to replace it.
+func TestALogThatCannotBeWrittenIsNamed(t *testing.T) {
+	note := newPipe()
+	l := &matchLog{app: &app{game: testGame(), note: note}, path: filepath.Join(t.TempDir(), "match.log")}
+	if err := os.Mkdir(l.path+newSuffix, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l.purse().failed(writeWhole(l.path, nil, 0o600))
+	l.check(errors.New("only the first is told of"))
+	if said := note.String(); strings.Contains(said, newSuffix) || !strings.Contains(said, l.path) || !strings.Contains(said, "the match goes on without it") || strings.Contains(said, "only") {
+		t.Errorf("%q", said)
+	}
 }
 
 // A client that comes in tick 0 is sent the state and not the seed that made it, so the log must hold the state.

@@ -70,7 +70,7 @@ func (v *playVerb) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return inWindow(ctx, a, you, a.game.Name, nil, lost)
+	return inWindow(ctx, a, you, a.game.Name, lost)
 }
 
 // seat returns a client for one seat of the match.

@@ -21,8 +21,8 @@ import (
 type player struct {
 	name   string
 	client *client.Client
-	truth  *truth    // nil: checksums cannot be compared here
-	log    *matchLog // nil: nothing is kept
+	truth  *truth // nil: checksums cannot be compared here
+	bot    bool   // it is to play: a spectator's token is of no use to it
 	game   *ecs.Game
 
 	compared ecs.Tick                // last tick whose checksum was compared
@@ -71,7 +71,15 @@ var errDesynced = errors.New("the states differ")
 
 // errSilent ends a client that no server lets in. Who answers and refuses says why; a token that is not good is not
 // answered.
-var errSilent = errors.New("no server answers: check the address, that a server runs there and that UDP reaches it, and take a token made with the server's key and not used before")
+var errSilent = errors.New("no server answers: check the address, that a server runs there and that UDP reaches it, and take a token made with the server's key, not used before and, if the player of that --client-id is connected already, made since")
+
+// errWatches ends a bot that has nothing to play with.
+var errWatches = errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")
+
+// watches reports whether the server let a client in as a spectator.
+func watches(c *client.Client) bool {
+	return c.Core().World() != nil && c.Seat() < 0
+}
 
 // patience is how many attempts to connect a client has before it gives up on a server of which nothing was heard. Each
 // lasts as long as the token's timeout, 5 s by default.
@@ -116,13 +124,12 @@ func (p *player) frame(now time.Time) error {
 	err := p.client.Frame(now)
 	_ = p.cost.RecordValue(max(int64(time.Since(start)/time.Microsecond), 1))
 	p.client.Effects(func(systems.Effect) {})
-	if p.log != nil {
-		p.log.keepToken(p.client.Core().Token())
-	}
 	p.compare()
 	switch {
 	case err == nil && silent(p.client):
 		return errSilent
+	case err == nil && p.bot && watches(p.client):
+		return errWatches
 	case err == nil && p.truth != nil && len(p.client.Core().Desyncs()) > 0:
 		return errDesynced
 	}

@@ -10,13 +10,14 @@ import (
 type progress struct {
 	a     *app
 	total int
-	live  bool // somebody reads along
-	shown bool // there is something to remove
+	unit  string // what is counted, behind the total
+	live  bool   // somebody reads along
+	shown bool   // there is something to remove
 	next  time.Time
 }
 
-func newProgress(a *app, total int) *progress {
-	return &progress{a: a, total: max(total, 1), live: !a.common.JSON && isTerminal(a.note)}
+func newProgress(a *app, total int, unit string) *progress {
+	return &progress{a: a, total: max(total, 1), unit: unit, live: !a.common.JSON && isTerminal(a.note)}
 }
 
 const (
@@ -32,7 +33,7 @@ func (p *progress) at(n int) {
 	if now := time.Now(); now.After(p.next) {
 		p.next, p.shown = now.Add(progressEvery), true
 		full := strings.Repeat("#", progressWidth*min(n, p.total)/p.total)
-		p.a.print(p.a.note, fmt.Sprintf("\r[%-*s] %d of %d ", progressWidth, full, n, p.total))
+		p.a.print(p.a.note, fmt.Sprintf("\r[%-*s] %d of %d %s ", progressWidth, full, n, p.total, p.unit))
 	}
 }
 

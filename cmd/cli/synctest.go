@@ -40,7 +40,7 @@ func (v *syncTestVerb) Run(a *app) error {
 	v.Seed = chooseSeed(v.Seed)
 	a.say("seed %d: %d ticks, up to %d back, saving %s", v.Seed, v.Ticks, v.Depth, v.Policy)
 	a.emit("start", fields{"seed": v.Seed, "ticks": v.Ticks, "depth": v.Depth, "policy": v.Policy})
-	progress := newProgress(a, v.Ticks)
+	progress := newProgress(a, v.Ticks, "ticks")
 	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: a.game, Seed: v.Seed, Ticks: v.Ticks, MaxDepth: v.Depth,
 		Policy: savePolicies[v.Policy], AllowStatic: v.Static, SkipDeclarations: v.Quick,
 		Progress: func(f ecs.Tick) { progress.at(int(f)) },

@@ -115,22 +115,34 @@ func tokenText(token []byte) string {
 
 // parseToken reads what tokenText wrote, or the name of a file that holds it behind an @.
 func parseToken(text string) ([]byte, error) {
+	where := "that"
 	if name, isFile := strings.CutPrefix(text, "@"); isFile {
 		content, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("the token file cannot be read: %w", err)
 		}
-		text = string(content)
+		words := strings.Fields(string(content))
+		if len(words) == 0 {
+			return nil, fmt.Errorf("the token file %s is empty, and that is no connect token: copy the whole text that serve or token printed, or give another @FILE", name)
+		}
+		text, where = words[0], "the first word of "+name
 	}
-	token, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(token) > netcode.TokenSize {
-		return nil, fmt.Errorf("that is no connect token: copy the whole text that serve or token printed, or give @FILE")
-	}
-	token = append(token, make([]byte, netcode.TokenSize-len(token))...)
-	if _, err := netcode.ParseConnectToken(token); err != nil {
-		return nil, fmt.Errorf("that is no connect token (%w): copy the whole text that serve or token printed, or give @FILE", err)
+	token, ok := tokenOf(strings.TrimSpace(text))
+	if !ok {
+		return nil, fmt.Errorf("%s is no connect token: copy the whole text that serve or token printed, or give @FILE", where)
 	}
 	return token, nil
+}
+
+// tokenOf reads what tokenText wrote.
+func tokenOf(text string) (token []byte, ok bool) {
+	token, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(token) > netcode.TokenSize {
+		return nil, false
+	}
+	token = append(token, make([]byte, netcode.TokenSize-len(token))...)
+	_, err = netcode.ParseConnectToken(token)
+	return token, err == nil
 }
 
 // resolve turns host:port into an address.
