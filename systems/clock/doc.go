@@ -8,8 +8,8 @@
 //
 // The exchange is that of Cloud Wu's note on position sync: the client asks, the server answers with when it heard the
 // question and when it answered, and a third message lets the server compute as well. Each side keeps its own zero; only
-// the difference matters. Every exchange bounds the difference by its round trip ([Sample]), the bounds of the last 32
-// are intersected ([Window]), and what is used follows the estimate without jumps ([Remote]).
+// the difference matters. Every exchange bounds the difference by its round trip, the bounds of the last 32 are
+// intersected, and what is used follows the estimate without jumps ([Remote]).
 //
 // It is not NTP: no clock is set, and of one path's asymmetry nothing can be known; an estimate may be off by half of
 // the round trip. What shows that it is off is a stamp that seems to come from the future, on either side ([Remote.Heard]).
@@ -33,7 +33,6 @@
 //
 //   - Follow the server's ticks: [Pacer], [Lead].
 //   - Exchange times: [Prober], [Answerer], [Owns].
-//   - Convert stamps: [Remote.ToRemote], [Remote.ToLocal].
+//   - Convert times: [Remote.ToRemote].
 //   - Notice that the estimate is wrong: [Remote.Heard].
-//   - Combine samples of another origin: [NewSample], [Window].
 package clock

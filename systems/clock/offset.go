@@ -4,7 +4,7 @@ import (
 	"tendon/systems"
 )
 
-// Window estimates how far the other side's clock is ahead of the own one, from the last 32 exchanges.
+// window estimates how far the other side's clock is ahead of the own one, from the last 32 exchanges.
 //
 // Each sample bounds the truth; the bounds widen with age, because clocks drift, and are intersected (K. Marzullo,
 // 1984; the widening by 200 ppm is that of a bad quartz at both ends). So one exchange with a short way counts more
@@ -12,8 +12,8 @@ import (
 // share no point mean that a clock was stepped or runs faster than drift allows.
 //
 // Invariant: with samples in it, low ≤ high at the time of the newest sample.
-type Window struct {
-	samples [windowSize]Sample
+type window struct {
+	samples [windowSize]sample
 	count   int // samples since the window was begun, ≥ those that are held
 	// The intersection, brought to local time 0: at time t the offset lies in [low − drift(t), high + drift(t)].
 	low, high systems.Time
@@ -24,27 +24,24 @@ const (
 	driftParts = 5000 // clocks drift apart by at most 1 part in 5000, 200 ppm
 )
 
-// Sample is what one exchange tells: at local time At, the other clock minus the own one was in [Low, High]. RTT is the
+// sample is what one exchange tells: at local time At, the other clock minus the own one was in [Low, High]. RTT is the
 // round trip, without what the other side held the message.
-type Sample struct {
+type sample struct {
 	Low, High, RTT, At systems.Time
 }
 
-// Offset returns the middle of the bounds. It is off by half of what the two ways differ by.
-func (s Sample) Offset() systems.Time { return s.Low + (s.High-s.Low)/2 }
-
-// NewSample computes a sample. sent and received are times of the own clock and exact; heard and answered are the other
+// newSample computes a sample. sent and received are times of the own clock and exact; heard and answered are the other
 // side's in between, rounded to multiples of unit. ok is false for times that no exchange can have: what is received
 // before it is sent, answered before it is heard, or held for longer than the whole exchange took.
-func NewSample(sent, heard, answered, received, unit systems.Time) (s Sample, ok bool) {
-	s = Sample{
+func newSample(sent, heard, answered, received, unit systems.Time) (s sample, ok bool) {
+	s = sample{
 		Low:  answered - received - unit/2,
 		High: heard - sent + unit/2,
 		RTT:  (received - sent) - (answered - heard),
 		At:   received,
 	}
 	if received < sent || answered < heard || s.Low > s.High {
-		return Sample{}, false
+		return sample{}, false
 	}
 	s.RTT = max(s.RTT, 0) // rounding may have taken up to one unit away
 	return s, true
@@ -55,7 +52,7 @@ func drift(t systems.Time) systems.Time { return t / driftParts }
 
 // Add takes a sample. It reports whether the bounds still share a point; if not, or if the own clock was set back since
 // the last one, the window begins anew with this sample alone.
-func (w *Window) Add(s Sample) (agrees bool) {
+func (w *window) Add(s sample) (agrees bool) {
 	setBack := w.Known() && s.At < w.Last().At
 	w.samples[w.count%windowSize] = s
 	w.count++
@@ -70,7 +67,7 @@ func (w *Window) Add(s Sample) (agrees bool) {
 
 // intersect computes low and high. They are kept for local time 0, so that age is no argument: a bound of time t,
 // widened until now, is the bound of time 0 widened by as much as any other.
-func (w *Window) intersect() {
+func (w *window) intersect() {
 	for i, s := range w.samples[:min(w.count, windowSize)] {
 		low, high := s.Low+drift(s.At), s.High-drift(s.At)
 		if i == 0 {
@@ -81,33 +78,18 @@ func (w *Window) intersect() {
 }
 
 // Clear drops all samples.
-func (w *Window) Clear() { *w = Window{} }
+func (w *window) Clear() { *w = window{} }
 
 // Known reports whether there is a sample.
-func (w *Window) Known() bool { return w.count > 0 }
+func (w *window) Known() bool { return w.count > 0 }
 
 // Estimate returns how far the other clock is ahead, in the middle of the bounds; it stays until the next sample.
-func (w *Window) Estimate() systems.Time { return w.low + (w.high-w.low)/2 }
-
-// Uncertainty returns how far from the estimate the truth can be at local time now. It grows with the age of the
-// samples. It holds as long as both clocks drift by no more than 200 ppm together.
-func (w *Window) Uncertainty(now systems.Time) systems.Time {
-	return (w.high-w.low+1)/2 + drift(now)
-}
-
-// RTT returns the shortest round trip of the window, 0 without samples.
-func (w *Window) RTT() systems.Time {
-	shortest := w.samples[0].RTT
-	for _, s := range w.samples[:min(w.count, windowSize)] {
-		shortest = min(shortest, s.RTT)
-	}
-	return shortest
-}
+func (w *window) Estimate() systems.Time { return w.low + (w.high-w.low)/2 }
 
 // Last returns the newest sample; it is zero without samples.
-func (w *Window) Last() Sample {
+func (w *window) Last() sample {
 	if w.count == 0 {
-		return Sample{}
+		return sample{}
 	}
 	return w.samples[(w.count-1)%windowSize]
 }

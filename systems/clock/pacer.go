@@ -18,7 +18,6 @@ type Pacer struct {
 	nominal  float64 // ticks that position would have moved at pace 1 without shifts, plus where it started
 	last     systems.Time
 	dilation float64
-	dropped  float64 // ticks that Steps gave up
 }
 
 // MaxFrame is the most time one frame makes up for: 250 ms (Glenn Fiedler, "Fix Your Timestep!", 2004).
@@ -74,14 +73,9 @@ func (p *Pacer) Steps(done uint64) int {
 	if owed < MaxSteps+1 {
 		return max(int(owed), 0)
 	}
-	surplus := owed - MaxSteps - 1
-	p.position -= surplus
-	p.dropped += surplus
+	p.position -= owed - MaxSteps - 1
 	return MaxSteps
 }
-
-// Dropped returns how many ticks of time Steps gave up.
-func (p *Pacer) Dropped() float64 { return p.dropped }
 
 // Alpha returns how far the display stands at now from the state before the last computed tick to that tick's state,
 // in [0, 1): it shows one tick less than the time line. It stays below 1 while a tick is owed.

@@ -8,7 +8,7 @@ import "tendon/systems"
 // Invariant: between two samples the offset in use moves by at most 1 % of the time that passes; it jumps only when a
 // sample shows that it is off by more than 100 ms.
 type Remote struct {
-	window Window
+	window window
 	unit   systems.Time
 	known  bool // there was a sample, if not in this window
 
@@ -37,19 +37,6 @@ const (
 // Known reports whether there has been an exchange. Without one the other clock is unknown.
 func (r *Remote) Known() bool { return r.known }
 
-// Estimate returns how far the other clock is ahead of the own one as of the last exchange, and by how much that may
-// be wrong at local time now. ok is false as long as nothing is known. After a resync begins and before its first
-// exchange the offset in use is all there is; its uncertainty is then half a second.
-func (r *Remote) Estimate(now systems.Time) (offset, uncertainty systems.Time, ok bool) {
-	if !r.window.Known() {
-		return r.Offset(now), stepBeyond, r.known
-	}
-	return r.window.Estimate(), r.window.Uncertainty(now), true
-}
-
-// RTT returns the shortest round trip of the last exchanges, 0 before the first.
-func (r *Remote) RTT() systems.Time { return r.window.RTT() }
-
 // LastRTT returns the round trip of the newest exchange, 0 before the first.
 func (r *Remote) LastRTT() systems.Time { return r.window.Last().RTT }
 
@@ -65,11 +52,6 @@ func (r *Remote) Offset(now systems.Time) systems.Time {
 // ToRemote returns what the other clock shows when the own one shows now.
 func (r *Remote) ToRemote(now systems.Time) (at systems.Time, ok bool) {
 	return now + r.Offset(now), r.known
-}
-
-// ToLocal returns what the own clock shows when the other one shows stamp; now is when that is asked.
-func (r *Remote) ToLocal(stamp, now systems.Time) (at systems.Time, ok bool) {
-	return stamp - r.Offset(now), r.known
 }
 
 // Heard takes a stamp of the other clock that came with any message just now, and reports whether it shows that the
@@ -101,10 +83,10 @@ func (r *Remote) restart() {
 	r.stats.Resyncs++
 }
 
-// add takes the times of an exchange, as NewSample does, and reports whether they fit with those before. Impossible
+// add takes the times of an exchange, as newSample does, and reports whether they fit with those before. Impossible
 // times are counted and passed over.
 func (r *Remote) add(sent, heard, answered, received systems.Time) (agrees bool) {
-	s, ok := NewSample(sent, heard, answered, received, r.unit)
+	s, ok := newSample(sent, heard, answered, received, r.unit)
 	if !ok {
 		r.stats.Rejected++
 		return true
