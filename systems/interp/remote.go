@@ -12,12 +12,21 @@ type Remote struct {
 	seen    bool    // whether anything was
 	snapped bool    // since then
 	least   float64 // speed at which the offset may go though the entity stands, world units per second
+
+	projective bool
+	leading    bool       // lead is under way
+	lead       Projective // from what was shown; where it leads to is the track, wherever that goes
+	began      float64    // when lead began, in ticks
 }
 
 // RemoteConfig says how to show an entity.
 type RemoteConfig struct {
 	Track  TrackConfig
 	Offset OffsetConfig
+	// Projective leads a picture that was wrong onto its track by projective velocity blending, in the time between two
+	// samples, instead of letting an offset fade: for vehicles, which would be seen to slide sideways, and long gaps. It
+	// never snaps but where the entity has teleported.
+	Projective bool
 }
 
 // Shown is what to draw of an entity.
@@ -46,7 +55,7 @@ func NewRemote(c RemoteConfig) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Remote{track: track, offset: offset}, nil
+	return &Remote{track: track, offset: offset, projective: c.Projective}, nil
 }
 
 // Put enters a sample, as Track.Put does, while the playback stands at playing.
@@ -76,6 +85,11 @@ func (r *Remote) absorb(before Motion, was Bracket, playing float64) {
 	if jump == (Vec{}) {
 		return
 	}
+	if r.projective {
+		r.lead = NewProjective(r.led(before, playing), after, r.track.interval())
+		r.leading, r.began, r.at = true, playing, playing
+		return
+	}
 	r.snapped = r.offset.Add(jump) || r.snapped
 	r.least = r.offset.Value().Len() / standingFade
 	r.at = playing // up to here the picture follows the track as it was
@@ -90,8 +104,15 @@ func (r *Remote) Show(playing float64) (s Shown) {
 	}
 	s.Snapped = r.snapped
 	if r.seen && r.track.TeleportedIn(r.at, playing) {
-		s.Snapped = true
+		s.Snapped, r.leading = true, false
 		r.offset.Clear()
+	}
+	if r.leading {
+		led := r.led(s.Motion, playing)
+		s.Offset, s.Motion = led.Pos.Sub(s.Pos), led
+		r.leading = !r.lead.Done(r.track.seconds(playing - r.began))
+		r.at, r.seen, r.snapped = playing, true, false
+		return s
 	}
 	if r.offset.Value() != (Vec{}) {
 		seconds := max(r.track.seconds(playing-r.at), 0)
@@ -104,6 +125,16 @@ func (r *Remote) Show(playing float64) (s Shown) {
 	return s
 }
 
+// led returns what is shown of an entity whose track is at m while a lead is under way: m itself if none is.
+func (r *Remote) led(m Motion, playing float64) Motion {
+	if !r.leading {
+		return m
+	}
+	seconds := max(r.track.seconds(playing-r.began), 0)
+	r.lead.to = Motion{Pos: m.Pos.Sub(m.Vel.Scale(seconds)), Vel: m.Vel} // so that it leads to m, which bends as it likes
+	return r.lead.After(seconds)
+}
+
 // Track is what was heard of the entity. It is for reading: what is put into it past the Remote makes the picture jump.
 func (r *Remote) Track() *Track { return &r.track }
 
@@ -111,5 +142,5 @@ func (r *Remote) Track() *Track { return &r.track }
 func (r *Remote) Clear() {
 	r.track.Clear()
 	r.offset.Clear()
-	r.at, r.seen, r.snapped, r.least = 0, false, false, 0
+	r.at, r.seen, r.snapped, r.least, r.leading = 0, false, false, 0, false
 }

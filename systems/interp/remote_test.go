@@ -200,3 +200,36 @@ func TestNothingAllocatesInAFrame(t *testing.T) {
 		t.Errorf("%v allocations a frame, sum %v", n, sum)
 	}
 }
+
+// By projective velocity blending, an entity that was shown wrong is led onto its track within the time between two
+// samples: from where and as fast as it was shown, without a step that its speeds do not explain, and without being put
+// right at once by what is too far for an offset.
+func TestAPictureIsLedOntoItsTrack(t *testing.T) {
+	moving := func(f ecs.Tick, x, y, speed float64) Sample {
+		return Sample{f, Motion{Pos: Vec{X: x, Y: y}, Vel: Vec{X: speed}}, HasVelocity}
+	}
+	for name, off := range map[string]float64{"a little": 0.3, "too far for an offset": 5} {
+		r := newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: 60}, Projective: true})
+		r.Put(moving(30, 3, 0, 6), 0)
+		r.Put(moving(60, 6, 0, 6), 0)
+		before := r.Show(66)
+		r.Put(moving(66, 6.6, off, 9), 66)
+		if s := r.Show(66); s.Pos.Sub(before.Pos).Len() > 1e-9 || s.Snapped || math.Abs(s.Vel.X-6) > 1e-9 {
+			t.Errorf("%s: %v at %v, then %v at %v", name, before.Pos, before.Vel, s.Pos, s.Vel)
+		}
+		last, most := r.Show(66), 0.0
+		for f := 66.25; f < 78; f += 0.25 {
+			s := r.Show(f)
+			most = max(most, s.Pos.Sub(last.Pos).Len())
+			last = s
+		}
+		// The new sample comes 6 ticks after the last: the blend takes 0.1 s. Across it covers off, no more than 3 off / 0.1 s
+		// fast, and along 6 to 9 m/s.
+		if limit := (3*off/0.1 + 2*9) / 240; most > limit || most == 0 {
+			t.Errorf("%s: a step of %v, at most %v", name, most, limit)
+		}
+		if s := r.Show(78); s.Offset != (Vec{}) || math.Abs(s.Pos.Y-off) > 1e-9 || math.Abs(s.Pos.X-(6.6+9*12.0/60)) > 1e-9 {
+			t.Errorf("%s: %+v after the blend", name, s)
+		}
+	}
+}

@@ -198,6 +198,14 @@ func (t *Track) Motion(playing float64) (Motion, Bracket) {
 
 func (t *Track) seconds(ticks float64) float64 { return ticks / float64(t.config.TickRate) }
 
+// interval returns the time between the two newest samples in seconds, 0 for less than two.
+func (t *Track) interval() float64 {
+	if t.count < 2 {
+		return 0
+	}
+	return t.seconds(float64(t.at(t.count-1).Tick - t.at(t.count-2).Tick))
+}
+
 // Newest returns the newest sample; ok is false if there is none.
 func (t *Track) Newest() (s Sample, ok bool) {
 	if t.count == 0 {

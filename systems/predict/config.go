@@ -31,6 +31,9 @@ type Config struct {
 	MaxSpeed fixed.Num
 	// NoBlend shows corrections at once instead of blending them in.
 	NoBlend bool
+	// Projective leads others whom a client has shown wrong onto their way by projective velocity blending instead of
+	// letting an offset fade: for games of vehicles, which would be seen to slide sideways.
+	Projective bool
 
 	fault fault
 }

@@ -58,7 +58,8 @@ func (p *picture) init(c *Client) (err error) {
 	if p.playback, err = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()}); err != nil {
 		return err
 	}
-	p.remote = interp.RemoteConfig{Track: interp.TrackConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float()}, Offset: interp.OffsetConfig{NoBlend: c.limits.NoBlend}}
+	p.remote = interp.RemoteConfig{Track: interp.TrackConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float()}, Offset: interp.OffsetConfig{NoBlend: c.limits.NoBlend},
+		Projective: c.limits.Projective}
 	p.offset, err = interp.NewOffset(p.remote.Offset)
 	return err
 }
