@@ -111,7 +111,9 @@ var labColumns = []struct {
 		{"window (p99)", func(x *lab.Result) string { return figure(x.Predicts, "%.0f (%.0f)", x.Window.P50, x.Window.P99) }},
 		{"again/s", func(x *lab.Result) string { return figure(x.Predicts, "%.0f", x.Resimulated) }},
 		{"server µs/tick", func(x *lab.Result) string { return figure(x.ServerTick > 0, "%.1f", x.ServerTick/1e3) }},
-		{"client µs/frame", func(x *lab.Result) string { return figure(x.ClientFrame > 0, "%.1f", x.ClientFrame/1e3) }},
+		{"client µs/frame (p99)", func(x *lab.Result) string {
+			return figure(x.ClientFrame > 0, "%.1f (%.0f)", x.ClientFrame/1e3, x.ClientWorst/1e3)
+		}},
 		{"× real time", func(x *lab.Result) string { return figure(x.Factor > 0, "%.0f", x.Factor) }},
 		{"desyncs", func(x *lab.Result) string { return figure(x.Exact, "%d", x.Desyncs) }},
 		{"away %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Away) }},

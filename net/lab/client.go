@@ -27,6 +27,7 @@ type player struct {
 	presses    presses
 	fixes      corrections
 	busy       time.Duration // in Frame and Receive, real time
+	costs      []float64     // of each Frame while measuring, in ns of real time
 	turns      int           // Frames
 
 	begun   client.Stats // when measuring began
@@ -109,7 +110,11 @@ func (p *player) frame(_ int64, local simnet.Time) {
 	}
 	begin := m.clock()
 	_ = p.core.Frame(now) // its error is looked at by the match
-	p.busy += m.clock() - begin
+	cost := m.clock() - begin
+	p.busy += cost
+	if m.measuring {
+		p.costs = append(p.costs, float64(cost))
+	}
 	p.turns++
 	p.up.flush(m.net.Now())
 	p.core.Effects(func(systems.Effect) {})

@@ -35,6 +35,7 @@ func (m *match) report(r *Result) {
 	r.Desyncs += all.desyncs
 	r.Resyncs, r.Away = all.resyncs, percent(all.away, len(all.window))
 	if c.Clock != nil {
+		r.ClientWorst = spreadOf(all.costs).P99
 		r.ServerTick, r.ClientFrame = float64(m.busy-m.noting)/due, float64(all.busy)/float64(max(all.turns, 1))
 	}
 	m.reportPeers(r, due*n)
@@ -59,23 +60,24 @@ func (m *match) reportPeers(r *Result, due float64) {
 // findings are what was found of all players.
 type findings struct {
 	marks
-	display, confirm, sizes, window []float64
-	causes                          Causes
-	right, inputs                   int
-	lost, began, again              uint64 // ticks not computed, episodes of that, ticks computed again
-	stalled                         time.Duration
-	reasons                         map[string]uint64
-	up, down                        Traffic
-	rtt                             float64
-	desyncs, resyncs                uint64
-	busy                            time.Duration
-	turns, away                     int
+	display, confirm, sizes, window, costs []float64
+	causes                                 Causes
+	right, inputs                          int
+	lost, began, again                     uint64 // ticks not computed, episodes of that, ticks computed again
+	stalled                                time.Duration
+	reasons                                map[string]uint64
+	up, down                               Traffic
+	rtt                                    float64
+	desyncs, resyncs                       uint64
+	busy                                   time.Duration
+	turns, away                            int
 }
 
 func (a *findings) add(p *player) {
 	k := &p.display.marks
 	a.display, a.confirm = append(a.display, p.presses.display...), append(a.confirm, p.presses.confirm...)
 	a.sizes, a.window = append(a.sizes, p.fixes.sizes...), append(a.window, p.window...)
+	a.costs = append(a.costs, p.costs...)
 	a.own, a.remote = append(a.own, k.own...), append(a.remote, k.remote...)
 	a.errors, a.shapes = append(a.errors, k.errors...), append(a.shapes, k.shapes...)
 	a.jumps, a.paces = append(a.jumps, k.jumps...), append(a.paces, k.paces...)

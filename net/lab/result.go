@@ -54,8 +54,9 @@ type Result struct {
 	Up   Rates `json:"up"`   // of one client
 	Down Rates `json:"down"` // to one client
 
-	ServerTick  float64 `json:"server_ns_per_tick"`  // real time
-	ClientFrame float64 `json:"client_ns_per_frame"` // real time
+	ServerTick  float64 `json:"server_ns_per_tick"`      // real time
+	ClientFrame float64 `json:"client_ns_per_frame"`     // real time
+	ClientWorst float64 `json:"client_ns_per_frame_p99"` // real time, of Frame alone
 	Factor      float64 `json:"factor_of_real_time"`
 
 	Away    float64 `json:"away_percent"` // frames in which a client had left the match, to be put right or to connect again
