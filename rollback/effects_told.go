@@ -3,7 +3,8 @@ package rollback
 import "tendon/ecs"
 
 // A peer that predicts a part of the match cannot find out by itself what a tick really emitted: the server tells it.
-// Begin, Predicted and Told are for such a peer, which has no Timeline.
+// Begin, Predicted and Told are for such a peer, which has no Timeline. Its ledger is to reach from the last word to the
+// present; where the word is late by more, what was predicted first is forgotten, and told as new when it comes.
 
 // Begin forgets all ticks and all news, and counts ticks ≤ f as settled: it is for after a state of tick f was loaded.
 func (e *Effects) Begin(f ecs.Tick) {
@@ -27,7 +28,9 @@ func (e *Effects) Told(f ecs.Tick, events []ecs.EmittedEvent) {
 		return
 	}
 	for k := e.told + 1; k < f && k <= e.told+ecs.Tick(len(e.rows)); k++ {
-		e.settle(k, nil)
+		if tick := e.rows[k&e.mask].tick; tick > e.told && tick < f {
+			e.settle(tick, nil)
+		}
 	}
 	e.settle(f, events)
 	e.told = f
@@ -35,17 +38,16 @@ func (e *Effects) Told(f ecs.Tick, events []ecs.EmittedEvent) {
 
 // settle confirms the events of tick f and cancels what else was predicted in it.
 func (e *Effects) settle(f ecs.Tick, events []ecs.EmittedEvent) {
-	row := &e.rows[f&e.mask]
-	if row.tick != f {
-		row.tick, row.events = f, row.events[:0]
+	var predicted []ecs.EmittedEvent // none that is known of, where the row is another tick's by now
+	if row := &e.rows[f&e.mask]; row.tick == f {
+		predicted, row.events = row.events, row.events[:0]
 	}
-	for _, old := range row.events {
+	for _, old := range predicted {
 		if !old.Irreversible && !has(events, old.Key) {
 			e.news.Add(old, EffectCancelled, false)
 		}
 	}
 	for _, now := range events {
-		e.news.Add(now, EffectConfirmed, now.Irreversible || !has(row.events, now.Key))
+		e.news.Add(now, EffectConfirmed, now.Irreversible || !has(predicted, now.Key))
 	}
-	row.events = row.events[:0]
 }

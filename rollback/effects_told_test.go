@@ -39,3 +39,22 @@ func TestWhatTheServerTellsSettlesWhatWasPredicted(t *testing.T) {
 	e.Told(1<<40, nil)
 	want("10:lost predicted first age 0; 10:lost cancelled age 0; ")
 }
+
+// A word that is late by more than the ledger holds settles what is held of newer ticks, each once: neither is one told
+// anew, nor is one left as predicted for ever.
+func TestALateWordLeavesNewerTicksAlone(t *testing.T) {
+	e := NewEffects(4)
+	for f := ecs.Tick(1); f <= 6; f++ {
+		e.Predicted(f, []ecs.EmittedEvent{event(f, 0, "bang", false)})
+	}
+	drained(e, 6)
+	e.Told(2, nil)
+	if got := drained(e, 6); got != "" {
+		t.Errorf("a word of a tick that is not held any more: %q", got)
+	}
+	e.Told(6, []ecs.EmittedEvent{event(6, 0, "bang", false)})
+	const want = "3:bang cancelled age 3; 4:bang cancelled age 2; 5:bang cancelled age 1; 6:bang confirmed age 0; "
+	if got := drained(e, 6); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
