@@ -70,6 +70,7 @@ type Client struct {
 		records []Record
 		told    ecs.Snapshot
 		motions []ecs.Motion
+		record  Record
 		ticks   []ecs.Tick
 	}
 }
@@ -107,9 +108,12 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 		return nil, fmt.Errorf("reckon: ClientConfig.World is nil")
 	}
 	game := c.World.Game()
-	limits, err := limits.withDefaults(game)
-	if err == nil && c.Params != nil {
+	var err error
+	if c.Params != nil {
 		err = limits.takeParams(c.Params)
+	}
+	if err == nil {
+		limits, err = limits.withDefaults(game)
 	}
 	switch {
 	case err != nil:

@@ -31,7 +31,8 @@ type Config struct {
 	Allowance systems.Time
 	// Jump is how far the game's systems may move an avatar in a tick before that counts as the server's word, which the
 	// client has to follow, world units, in [0, 10000]; 0: the way of half a second at MaxSpeed, at least 2. A respawn must
-	// be farther away; a push out of a wall must not.
+	// be farther away; a push out of a wall must not. A client whose own systems make such a jump waits for the server's,
+	// unless clients may go where they like. Both sides must have the same.
 	Jump fixed.Num
 	// Assumed makes clients and server do without each other's clocks: every record counts as this old when it arrives,
 	// in [0, 3 s]. What is predicted is then wrong by the speed times the difference to the real delay. 0: clocks are
@@ -140,22 +141,30 @@ func (c *Config) dating() Dating { return Dating{Assumed: c.Assumed} }
 
 // params returns what clients must know.
 func (c *Config) params() []byte {
-	w := wire.NewWriter(nil, 16)
+	w := wire.NewWriter(nil, 32)
 	w.Uvarint(uint64(c.StateRate))
 	w.Uvarint(uint64(c.Assumed / Unit))
+	w.Bool(c.Trusting)
+	w.Uvarint(uint64(steps(c.MaxSpeed, fullBits)))
 	return w.Bytes()
 }
 
 // takeParams takes over what a server's params say.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
-	rate, assumed := r.Uvarint(), r.Uvarint()
-	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(oldAge/Unit) {
+	rate, assumed, trusting, speed := r.Uvarint(), r.Uvarint(), r.Bool(), r.Uvarint()
+	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(oldAge/Unit) || speed > uint64(steps(MaxVelocity, fullBits)) {
 		return fmt.Errorf("reckon: ClientConfig.Params %x are not of this strategy", params)
 	}
-	c.StateRate, c.Assumed = int(rate), systems.Time(assumed)*Unit
+	c.StateRate, c.Assumed, c.Trusting = int(rate), systems.Time(assumed)*Unit, trusting
+	if speed > 0 {
+		c.MaxSpeed = unsteps(int64(speed), fullBits)
+	}
 	return nil
 }
+
+// doubts reports whether clients are believed only within limits.
+func (c *Config) doubts() bool { return !c.Trusting && c.MaxSpeed > 0 }
 
 // seats returns the component that says who steers an entity.
 func seats(g *ecs.Game) (*ecs.Component[ecs.Seat], error) {

@@ -24,6 +24,7 @@ type herald struct {
 	senders []*Sender
 	out     []telling
 	bytes   []byte
+	record  Record // scratch
 }
 
 // thing is an entity that has a place.
@@ -189,12 +190,13 @@ func (h *herald) police(slot int, due systems.Time) (rests bool) {
 	if t.sender == nil {
 		t.sender = h.take()
 	}
-	r := Record{Entity: t.entity, Stamp: StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	r := &h.record
+	*r = Record{Entity: t.entity, Stamp: StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
 	if s.limits.Mode != nil {
-		s.limits.Mode(s.world, &r)
+		s.limits.Mode(s.world, r)
 	}
-	if t.sender.Update(&r, due, 0) != Not {
-		h.put(slot, r)
+	if t.sender.Update(r, due, 0) != Not {
+		h.put(slot, *r)
 	}
 	last := &t.sender.last
 	return t.sender.repeats == 0 && last.Flags&FlagStop != 0 && r.Flags&FlagStop != 0 && last.Pos == r.Pos

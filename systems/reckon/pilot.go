@@ -81,10 +81,12 @@ func (c *Client) tick(label ecs.Tick, at systems.Time) {
 	if !fresh {
 		label, in = c.present, c.game.PredictInput(c.doing)
 	}
+	c.scratch.motions = c.motions(c.scratch.motions[:0])
 	c.step(label, in)
 	if fresh {
 		c.effects.Predicted(label, c.world.Events())
 	}
+	c.hold(c.scratch.motions)
 	c.previous, c.current = c.current, c.previous
 	c.save()
 	for i := range c.pilots {
@@ -102,15 +104,39 @@ func (c *Client) step(label ecs.Tick, in ecs.InputBytes) {
 	c.present = label
 }
 
+// motions appends where the avatars are.
+func (c *Client) motions(dst []ecs.Motion) []ecs.Motion {
+	for i := range c.pilots {
+		m, _ := c.world.Motion(c.pilots[i].entity)
+		dst = append(dst, m)
+	}
+	return dst
+}
+
+// hold keeps avatars where they were before a tick whose systems made them jump: that is the server's word to say, and it
+// does as soon as the tick is computed there.
+func (c *Client) hold(before []ecs.Motion) {
+	if !c.limits.doubts() {
+		return
+	}
+	for i := range c.pilots {
+		p := &c.pilots[i]
+		if m, ok := c.world.Motion(p.entity); ok && p.flies && m.Pos.Sub(before[i].Pos).Len() > c.limits.Jump {
+			c.world.SetMotion(p.entity, ecs.Motion{Pos: before[i].Pos})
+		}
+	}
+}
+
 // tell tells of an avatar if it is time to.
 func (c *Client) tell(p *pilot, at systems.Time) {
 	m, ok := c.world.Motion(p.entity)
 	if !p.flies || !ok {
 		return
 	}
-	r := Record{Entity: p.entity, Stamp: StampOf(at), Pos: m.Pos, Vel: m.Vel}
+	r := &c.scratch.record
+	*r = Record{Entity: p.entity, Stamp: StampOf(at), Pos: m.Pos, Vel: m.Vel}
 	if c.limits.Mode != nil {
-		c.limits.Mode(c.world, &r)
+		c.limits.Mode(c.world, r)
 	}
 	if p.teleport {
 		r.Flags |= FlagTeleport
@@ -119,23 +145,23 @@ func (c *Client) tell(p *pilot, at systems.Time) {
 		r.Flags |= FlagCast
 		r.Action = p.action
 	}
-	if p.sender.Update(&r, at, 0) == Not {
+	if p.sender.Update(r, at, 0) == Not {
 		return
 	}
 	c.counts.Claims++
 	p.teleport, p.casts, p.answered = false, false, at
-	p.own.Sent(&r, at)
+	p.own.Sent(r, at)
 	for i := range c.scratch.move.claims {
 		if old := &c.scratch.move.claims[i]; old.record.Entity == p.entity { // of this very frame
 			r.Flags |= old.record.Flags & (FlagTeleport | FlagCast)
 			if old.record.Flags&FlagCast != 0 {
 				r.Action = old.record.Action
 			}
-			*old = claim{p.epoch, r}
+			*old = claim{p.epoch, *r}
 			return
 		}
 	}
-	c.scratch.move.claims = append(c.scratch.move.claims, claim{p.epoch, r})
+	c.scratch.move.claims = append(c.scratch.move.claims, claim{p.epoch, *r})
 }
 
 // Cast lets an avatar of the player's begin an action, which the others are told of: they see it from its beginning. It

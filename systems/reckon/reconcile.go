@@ -107,11 +107,7 @@ func (c *Client) replay(f ecs.Tick) {
 	c.history.Save(c.world)
 	until := c.present
 	c.enter(ecs.SectionResimulate)
-	motions := c.scratch.motions[:0]
-	for i := range c.pilots {
-		m, _ := c.world.Motion(c.pilots[i].entity)
-		motions = append(motions, m)
-	}
+	motions := c.motions(c.scratch.motions[:0])
 	for k := f + 1; k <= until; k++ {
 		if s, ok := c.history.At(k); ok { // else the label was passed over
 			for i := range c.pilots {

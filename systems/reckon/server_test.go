@@ -1,0 +1,325 @@
+package reckon
+
+import (
+	"slices"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/systems"
+	"tendon/systems/state"
+)
+
+// The whole point: what a player does is seen by him in the very frame, whatever the way; the server and the others are
+// behind by no more than the way, and exact where he goes straight on.
+func TestAPlayerSeesWhatHeDoesAtOnce(t *testing.T) {
+	for _, way := range []int{1, 3, 30, 60} {
+		r := newRig(t, 2, way, way, Config{}, false)
+		at := r.own(0)
+		r.pads[0].Walk = true
+		r.run(2) // a frame may be a hair too early for its tick
+		if r.own(0) == at {
+			t.Errorf("way %d: nothing moved in two frames", way)
+		}
+		r.run(2*way + 3*gameRate)
+		if d := far(r.own(0), r.believed(0)); d > 0.15 {
+			t.Errorf("way %d: the server is off by %.2f on a straight line", way, d)
+		}
+		if d := far(r.own(0), r.shown(1, 0)); d > 0.35 {
+			t.Errorf("way %d: the other is off by %.2f on a straight line", way, d)
+		}
+		if c := r.clients[0].Counts(); c.Snaps > 0 || r.server.Counts().Snaps > 0 {
+			t.Errorf("way %d: put elsewhere: %+v, %+v", way, c, r.server.Counts())
+		}
+	}
+}
+
+// Recordings and journals hold inputs and orders: the places that clients claim are among them, so whoever plays the match
+// again computes the same, respawns, holds and all.
+func TestAMatchIsPlayedAgainFromItsOrders(t *testing.T) {
+	r := newRig(t, 2, 5, 5, Config{}, false)
+	for i := range 20 {
+		r.pads[0] = pad{Heading: int16(i * 100), Walk: true, Shoot: i%3 == 0, Hurt: i%4 == 0}
+		r.pads[1] = pad{Heading: int16(-i * 70), Walk: i%2 == 0, Shoot: true}
+		r.run(30)
+	}
+	motions := 0
+	for _, f := range r.taken {
+		for _, o := range f.Orders {
+			if o.Kind == ecs.OrderMotion {
+				motions++
+			}
+		}
+	}
+	if f := r.replay(); f != 0 || motions < 1000 {
+		t.Errorf("tick %d is another, with %d motions", f, motions)
+	}
+	for i := range r.taken { // the negative control: without the motions it is not the same
+		r.taken[i].Orders = slices.DeleteFunc(r.taken[i].Orders, func(o ecs.Order) bool { return o.Kind == ecs.OrderMotion })
+	}
+	if r.replay() == 0 {
+		t.Error("the motions change nothing")
+	}
+}
+
+// A server that goes on from what is in a journal is where the one before was.
+func TestAdoptedTicksAreTheSame(t *testing.T) {
+	r := newRig(t, 1, 4, 4, Config{}, false)
+	r.pads[0] = pad{Walk: true, Shoot: true}
+	r.run(100)
+	half, err := New(Config{}).NewServer(systems.ServerConfig{World: newWorld(t, r.game), Peers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := half.(*Server)
+	for _, f := range r.taken {
+		if err := again.Adopt(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var s ecs.Snapshot
+	again.World().Save(&s)
+	if s.Checksum() != r.sums[len(r.sums)-1] || len(again.avatars) != 1 {
+		t.Errorf("another state after %d ticks, %d avatars", again.Done(), len(again.avatars))
+	}
+}
+
+// DR-08 of the whole strategy: a client that computes its walker one and a half times as fast for 30 s gets no farther than
+// 1.05 times, and is put back; a trusting server believes it.
+func TestDR08TheWholeStrategyLimitsAFastClient(t *testing.T) {
+	for _, trusting := range []bool{false, true} {
+		r := newRig(t, 2, 6, 6, Config{Trusting: trusting}, true)
+		from := r.believed(0)
+		r.pads[0] = pad{Walk: true, Fast: true}
+		r.run(30 * gameRate)
+		d := far(r.believed(0), from) / top
+		s, c := r.server.Counts(), r.clients[0].Counts()
+		t.Logf("trusting %v: %.2f s of way at full speed in 30 s, %+v, %+v", trusting, d, s, c)
+		if !trusting && (d > 30*1.05+0.5 || s.Clamped == 0 || c.Snaps == 0) {
+			t.Errorf("a fast client gets %.2f times as far, %+v", d/30, s)
+		}
+		if trusting && (d < 44 || s.Clamped+s.Snaps+c.Snaps > 0) {
+			t.Errorf("a trusting server believes %.2f times as far, %+v", d/30, s)
+		}
+	}
+}
+
+// Where a system moves an avatar, the server has the last word: its client follows, what it had said before is void, and
+// the others see it at the new place with nothing in between.
+func TestARespawnIsTheServersWord(t *testing.T) {
+	r := newRig(t, 2, 8, 8, Config{}, false)
+	r.pads[0] = pad{Walk: true}
+	r.run(gameRate)
+	e := r.walker(0)
+	before, _ := r.server.Epoch(e)
+	r.pads[0].Hurt = true
+	r.step()
+	r.pads[0].Hurt = true
+	r.run(gameRate / 2)
+	home := fixed.Vec3{Y: fixed.FromInt(-200)}
+	respawned, sawBetween := 0, false
+	for i := range 4 * gameRate {
+		r.step()
+		if respawned == 0 && far(r.believed(0), home) < 1 {
+			respawned = i
+			if epoch, answered := r.server.Epoch(e); epoch != before+1 || answered {
+				t.Errorf("epoch %d after %d, answered %v", epoch, before, answered)
+			}
+		}
+		if d := far(r.shown(1, 0), home); d > 30 && respawned > 0 && i > respawned+20 {
+			sawBetween = true
+		}
+		if respawned > 0 && i == respawned+10 && far(r.own(0), home) > 1 {
+			t.Errorf("the client is at %v, %d ticks after the respawn", r.own(0), i-respawned)
+		}
+	}
+	if respawned == 0 {
+		t.Fatal("nobody respawned")
+	}
+	if _, answered := r.server.Epoch(e); !answered || r.clients[0].Counts().Snaps != 1 || r.server.Counts().Snaps != 1 || sawBetween {
+		t.Errorf("answered %v, %d and %d snaps, between: %v", answered, r.clients[0].Counts().Snaps, r.server.Counts().Snaps, sawBetween)
+	}
+	if d := far(r.own(0), r.believed(0)); d > 0.2 {
+		t.Errorf("off by %.2f when all is over", d)
+	}
+	// What it said before the word is void.
+	old := claim{epoch: before, record: Record{Entity: e, Stamp: StampOf(r.local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
+	was := r.server.Counts().Outdated
+	r.claim(0, old)
+	if r.server.Counts().Outdated != was+1 || far(r.believed(0), old.record.Pos) < 100 {
+		t.Errorf("a record of an old epoch: %+v", r.server.Counts())
+	}
+}
+
+// claim lets a client say something at once.
+func (r *rig) claim(seat int, c ...claim) error {
+	m := moveMessage{received: r.server.Done(), claims: c}
+	return r.server.Receive(systems.Peer(seat), systems.Datagram, m.append(nil, r.game), r.now(), r)
+}
+
+// The answer to a word may be lost, and so may the word: both are repeated until it has come through.
+func TestALostWordIsRepeated(t *testing.T) {
+	r := newRig(t, 1, 5, 5, Config{}, false)
+	a := r.server.avatar(r.walker(0))
+	r.server.word(a, fixed.Vec3{X: fixed.FromInt(50)}, r.now())
+	r.lose = func(bool, int, []byte) bool { return true }
+	r.run(gameRate)
+	r.lose = nil
+	r.run(12)
+	if d := far(r.own(0), fixed.Vec3{X: fixed.FromInt(50)}); d > 1 {
+		t.Fatalf("the word did not come: %v", r.own(0))
+	}
+	if !a.unheard {
+		r.lose = func(toClient bool, _ int, m []byte) bool { return !toClient && m[0] == kindMove }
+	}
+	r.server.word(a, fixed.Vec3{X: fixed.FromInt(90)}, r.now())
+	r.lose = func(toClient bool, _ int, m []byte) bool { return !toClient && m[0] == kindMove }
+	r.run(30)
+	r.lose = nil
+	r.run(gameRate)
+	if a.unheard || far(r.own(0), fixed.Vec3{X: fixed.FromInt(90)}) > 1 || far(r.believed(0), r.own(0)) > 0.2 {
+		t.Errorf("unheard %v, at %v and %v", a.unheard, r.own(0), r.believed(0))
+	}
+}
+
+// Whoever says something of what is not his is not heard: others' avatars, bolts, what does not exist.
+func TestRecordsOfOthersChangeNothing(t *testing.T) {
+	r := newRig(t, 2, 2, 2, Config{}, false)
+	r.pads[1] = pad{Shoot: true}
+	r.run(20)
+	bolt := ecs.Entity{}
+	for e := range flying.All(r.server.World()) {
+		bolt = e.Entity()
+	}
+	if bolt.IsZero() {
+		t.Fatal("no bolt")
+	}
+	epoch, _ := r.server.Epoch(r.walker(1))
+	for i, e := range []ecs.Entity{r.walker(1), bolt, {Row: 99, Born: 4}, {}} {
+		before := r.server.Counts().Foreign
+		err := r.claim(0, claim{epoch, Record{Entity: e, Stamp: StampOf(r.local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
+		if err != nil || r.server.Counts().Foreign != before+1 {
+			t.Errorf("%d: %v, %+v", i, err, r.server.Counts())
+		}
+	}
+	r.run(30)
+	if d := far(r.own(1), r.believed(1)); d > 0.2 {
+		t.Errorf("the other is off by %.2f", d)
+	}
+}
+
+// Stamps of the future and the past, places and speeds beyond all bounds: what is believed stays within the limits, and
+// who is honest again is believed again.
+func TestHostileStampsAndPlaces(t *testing.T) {
+	for _, off := range []Stamp{100, -100, 1900, -1900, 40, -7} {
+		r := newRig(t, 2, 3, 3, Config{}, false)
+		e, from := r.walker(0), r.believed(0)
+		for i := range 3 * gameRate {
+			epoch, _ := r.server.Epoch(e)
+			n := fixed.FromInt(i)
+			rec := Record{Entity: e, Stamp: StampOf(r.local(0)) + off + Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: MaxCoordinate}, Vel: fixed.Vec3{X: MaxVelocity, Z: -MaxVelocity}}
+			if err := r.claim(0, claim{epoch, rec}); err != nil {
+				t.Fatal(err)
+			}
+			r.step()
+		}
+		if d := far(r.believed(0), from); d > 1.05*top*(3+2.5+0.1+1)+0.5*top { // 2.5 s of jitter, and going on for 1 s
+			t.Errorf("stamps %d off: believed to have come %.1f", off, d)
+		}
+		s := r.server.Counts()
+		if s.Clamped == 0 && s.Outdated == 0 || s.Claims < 3*gameRate {
+			t.Errorf("stamps %d off: %+v: the run shows nothing", off, s)
+		}
+		r.run(25 * gameRate)
+		if d := far(r.own(0), r.believed(0)); d > 0.3 {
+			t.Errorf("stamps %d off: %.2f off when it is over: %+v", off, d, r.server.Counts())
+		}
+	}
+}
+
+// A flood is dropped: of records, of messages, of orders. Nobody else notices.
+func TestFloodsAreDropped(t *testing.T) {
+	r := newRig(t, 2, 3, 3, Config{}, false)
+	e := r.walker(0)
+	r.pads[1].Walk = true
+	before := r.server.Counts()
+	for range gameRate {
+		epoch, _ := r.server.Epoch(e)
+		for i := range 12 {
+			rec := claim{epoch, Record{Entity: e, Stamp: StampOf(r.local(0)) + Stamp(i), Flags: FlagStop, Pos: r.believed(0)}}
+			if err := r.claim(0, rec, rec, rec, rec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.server.Receive(0, systems.Reliable, appendRequest(nil, e, nil), r.now(), r); err != nil {
+			t.Fatal(err)
+		}
+		r.step()
+	}
+	s := r.server.Counts()
+	if s.Excessive == before.Excessive || s.Believed-before.Believed > 100 {
+		t.Errorf("%+v", s)
+	}
+	if refused := r.server.PeerStats(0).Refused; refused < 100 {
+		t.Errorf("%d messages refused", refused)
+	}
+	if d := far(r.own(1), r.believed(1)); d > 0.2 {
+		t.Errorf("the other is off by %.2f", d)
+	}
+}
+
+// What no client sends is refused and changes nothing.
+func TestMessagesThatNobodySendsAreRefused(t *testing.T) {
+	r := newRig(t, 1, 2, 2, Config{}, false)
+	good := moveMessage{received: r.server.Done()}
+	b := good.append(nil, r.game)
+	ahead := moveMessage{received: r.server.Done() + 1}
+	bodies := moveMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: 60000}}
+	relative := moveMessage{received: r.server.Done(), claims: []claim{{1, Record{Entity: r.walker(0), Anchor: 1}}}}
+	none := moveMessage{received: r.server.Done(), held: []held{{row: 1}}}
+	for name, m := range map[string][]byte{
+		"nothing": {}, "kind": {77}, "cut": b[:len(b)-1], "longer": append(slices.Clone(b), 0), "a tick to come": ahead.append(nil, r.game),
+		"bodies never sent": bodies.append(nil, r.game), "a relative claim": relative.append(nil, r.game), "anchor 0": none.append(nil, r.game),
+		"clock": {0xC1, 0}, "an order as a datagram": appendRequest(nil, ecs.Entity{}, nil),
+	} {
+		if err := r.server.Receive(0, systems.Datagram, m, r.now(), r); err == nil {
+			t.Errorf("%s: taken", name)
+		}
+	}
+	for name, m := range map[string][]byte{"nothing": {}, "kind": {77}, "news": {kindNews}, "clock": {0xC0, 1}, "events": {kindEvents, 1, 2}} {
+		if err := r.clients[0].Receive(systems.Reliable, m, r.local(0)); err == nil {
+			t.Errorf("%s: taken by a client", name)
+		}
+	}
+	if r.server.Receive(0, systems.Datagram, b, r.now(), r) != nil {
+		t.Error("the good one is refused")
+	}
+}
+
+// Neither half allocates while everybody walks and shoots.
+func TestATickAllocatesNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	for name, c := range map[string]Config{"all": {StateRate: 60}, "interest": {StateRate: 60, Interest: fixed.FromInt(100)}} {
+		r := newRig(t, 3, 3, 3, c, false)
+		i := 0
+		r.server.config.Taken = nil
+		step := func() {
+			i++
+			for seat := range r.pads {
+				r.pads[seat] = pad{Heading: int16(i / 37 * 200), Walk: i/100%3 != 0, Shoot: i%20 == 0}
+			}
+			r.step()
+			for seat := range r.news {
+				r.news[seat] = r.news[seat][:0]
+			}
+		}
+		for range 3000 { // until every ring has come round a few times
+			step()
+		}
+		if n := testing.AllocsPerRun(600, step); n > 0 {
+			t.Errorf("%s: %v allocations a frame", name, n)
+		}
+	}
+}
