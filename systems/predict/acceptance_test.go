@@ -209,6 +209,7 @@ func TestWhoSendsNothingIsSimulated(t *testing.T) {
 func TestInputsBeforeTheClockIsRightCauseNoCorrections(t *testing.T) {
 	for seed := range uint64(5) {
 		m := newMatch(t, slow(newRules(exactBody)).game(60), seed+1, Config{})
+		m.blind = true
 		c := m.join(profile(t, "P4"), simnet.Clock{Offset: time.Hour}, systems.ClientConfig{}, 60, func(*player, int) pad { return pad{DX: 1} })
 		early := false
 		c.onFrame = func(p *player) { early = early || !p.locked && p.frames > 10 }
@@ -349,5 +350,80 @@ func TestRocketsThatTheServerRefusedAreWithdrawn(t *testing.T) {
 	r.run(12)
 	if count() != 0 || r.clients[0].counts.Corrections != 1 || r.heard(0, ecs.EffectCancelled, is(r.game, fired)) != 2 {
 		t.Errorf("%d rockets are left, %+v, news %v", count(), r.clients[0].counts, r.effects[0])
+	}
+}
+
+// What a correction is blamed on is what happened since the last comparison, not for ever.
+func TestACorrectionIsBlamedOnWhatCausedIt(t *testing.T) {
+	rules := newRules(exactBody)
+	r := newRig(t, rules.game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	rules.wall = func(_ *ecs.World, _ ecs.Player, in pad) bool { return in.Step }
+	r.press[0].Step = true
+	r.run(20)
+	if c.counts.Corrections != 1 || c.counts.Substituted != 1 {
+		t.Fatalf("%+v", c.counts)
+	}
+	r.atServer(r.server.done+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
+	r.run(20)
+	if c.counts.Corrections != 2 || c.counts.Substituted != 1 || c.counts.Others != 1 {
+		t.Errorf("%+v: the second was the server's doing", c.counts)
+	}
+}
+
+// A key that is held while a correction is made is not pressed anew.
+func TestAHeldKeyIsNotPressedAnewByACorrection(t *testing.T) {
+	rules := newRules(exactBody)
+	game := rules.game(60)
+	game.Systems = append(game.Systems, ecs.System{Name: "jump", Run: func(w *ecs.World) {
+		for e := range mortals.All(w) {
+			if padInput.Of(w, e.B.Player).DX > 0 && padInput.Last(w, e.B.Player).DX <= 0 {
+				e.A.Points++
+			}
+		}
+	}})
+	r := newRig(t, game, 1, 4, 4, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	r.pads[0].DX = 1
+	r.run(30)
+	r.forget()
+	r.atServer(r.server.done+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
+	r.run(8)
+	e := figure(c.world, 0)
+	if hp, _ := hpComp.Read(c.world, e); c.counts.Corrections != 1 || hp.Points != 101 {
+		t.Errorf("%+v, %d points after one jump from 100", c.counts, hp.Points)
+	}
+	r.run(20)
+	if hp, _ := hpComp.Read(c.world, e); c.counts.Corrections != 1 || hp.Points != 101 {
+		t.Errorf("%+v, %d points in the end", c.counts, hp.Points)
+	}
+}
+
+// A press that came too late is judged by what its player saw when he pressed, what the server makes up by what he would
+// see now, and who joins saw nothing yet.
+func TestALatePressIsJudgedByItsOwnView(t *testing.T) {
+	game := newRules(exactBody).game(60)
+	var s seat
+	at := func(f ecs.Tick, p pad) entry { return entry{padInput.Pack(p), ecs.ViewStamp{Tick: f - 10, Part: 7}} }
+	s.put(100, 99, at(100, pad{}), game)
+	s.take(100, game)
+	if e, altered := s.take(101, game); !altered || e.view != (ecs.ViewStamp{Tick: 91, Part: 7}) {
+		t.Errorf("what was made up is judged by %v", e.view)
+	}
+	s.put(101, 101, at(101, pad{Step: true}), game)
+	late := at(101, pad{}).view
+	if e, altered := s.take(102, game); !altered || !padInput.Unpack(e.in).Step || e.view != late {
+		t.Errorf("a late press is %v, judged by %v, want %v", padInput.Unpack(e.in), e.view, late)
+	}
+	s.put(103, 102, at(103, pad{}), game)
+	if e, altered := s.take(103, game); altered || e.view != at(103, pad{}).view {
+		t.Errorf("what is in time is judged by %v", e.view)
+	}
+	s.vacant(104)
+	if e, _ := s.take(105, game); e.view.Tick != 0 {
+		t.Errorf("who just came is judged by %v", e.view)
+	}
+	if f, ok := s.lacks(106); !ok || f != 105 {
+		t.Errorf("lacks %d, %v; want 105, since nobody was here before", f, ok)
 	}
 }

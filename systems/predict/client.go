@@ -292,10 +292,8 @@ func (c *Client) receiveEvents(message []byte) error {
 	if f > c.stats.ServerTick+replicasKept*16 {
 		return ErrMessage
 	}
-	if f > c.events {
-		c.events = f
-		c.effects.Told(f, events)
-	}
+	c.events = max(c.events, f)
+	c.effects.Told(f, events) // which passes over what was told
 	c.settle()
 	return nil
 }

@@ -67,7 +67,13 @@ func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
 
 // The view that the server enters for a tick is the one that the player declared for it, and the game can ask for it.
 func TestTheServerJudgesByTheDeclaredView(t *testing.T) {
-	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 2, 2, Config{}, systems.ClientConfig{})
+	t.Run("near", func(t *testing.T) { judgesByTheDeclaredView(t, 2, Config{}) })
+	t.Run("far", func(t *testing.T) { judgesByTheDeclaredView(t, 12, Config{MaxView: systems.Second}) })
+}
+
+// judgesByTheDeclaredView plays over ways of so many ticks.
+func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
+	r := newRig(t, slow(newRules(exactBody)).game(60), 2, way, way, config, systems.ClientConfig{})
 	r.pads[1].DX = 1
 	r.run(60)
 	c := r.clients[0]
