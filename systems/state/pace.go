@@ -1,23 +1,24 @@
 package state
 
 import (
+	"math"
 	"math/bits"
 
 	"tendon/systems/internal/entropy"
 )
 
-// pace is how far a number goes from its baseline to now by its course: how many bits that has, with its sign. What goes
-// far may be off by much, and mostly in one direction; so numbers have models of their own for each pace, and their
-// differences count along it.
+// pace is how far a number goes from its baseline to now by its course: half of how many bits that has, with its sign.
+// What goes far may be off by much, and mostly in one direction; so numbers have models of their own for each pace, and
+// their differences count along it.
 type pace int8
 
-const mostPace = 9
+const mostPace = 5
 
 func paceOf(by int64) pace {
 	if by < 0 {
-		return -min(pace(bits.Len64(uint64(-by))), mostPace)
+		return -paceOf(-max(by, -math.MaxInt64))
 	}
-	return min(pace(bits.Len64(uint64(by))), mostPace)
+	return min(pace(bits.Len64(uint64(by))+1)/2, mostPace)
 }
 
 func (p pace) magnitude() int {
@@ -55,12 +56,12 @@ var expected = func() (m [kinds]entropy.Number) {
 	m[kindCourse] = entropy.Expect(&w)
 	for p := 1; p <= mostPace; p++ { // off by a quarter to all of what it moved; the less so, the rarer
 		near := 250
-		for n := p - 1; n > 0; n-- {
+		for n := 2*p - 1; n > 0; n-- {
 			w[n] = uint64(20 + near)
 			near = near * 5 / 8
 		}
-		for n := p; n < len(w); n++ {
-			w[n] = uint64(1 + 250>>(n-p+1))
+		for n := 2 * p; n < len(w); n++ {
+			w[n] = uint64(1 + 250>>(n-2*p+1))
 		}
 		w[0] = 150
 		m[kindCourse+p] = entropy.Expect(&w)

@@ -39,8 +39,8 @@ func likely(set, unset uint64) Model {
 	return Model((p^even)<<4 | trusted)
 }
 
-// trusted is how many bits odds that were given count for.
-const trusted = 2
+// trusted is for how many bits odds that were given count.
+const trusted = 1
 
 // Number is the models of a number: whether it is 0, and else how many bits it has, and the second of them. The bits
 // below are taken as they come, so a Number suits what is about as large each time.
