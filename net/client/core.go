@@ -216,7 +216,7 @@ func (c *Core) Effects(f func(systems.Effect)) {
 
 // Order asks the server to stamp an order of the player's, at most ecs.MaxOrderBytes of payload. It is executed at most
 // once. One that is not stamped when the connection breaks, or when a resync replaces the state, may be lost, and is
-// never doubled: relay and lockstep do not ask again, and nobody is told; verify asks again under the same number for
+// never doubled: relay, lockstep and predict do not ask again, and nobody is told; verify asks again under the same number for
 // as long as its Config says, and tells what came of it. No error means that the order is on its way, no more. An order
 // that must arrive is asked for again when its effect does not show, with something in the payload by which the game's
 // rules know it again.

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/yohamta/donburi"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/net/simnet"
@@ -213,5 +215,45 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 	}
 	if c.Switch(cart, systems.Predicted, 0) == nil {
 		t.Error("who is gone was switched")
+	}
+}
+
+// Ten states a second of something that goes round: straight lines between them would cut the curve by 2.5 cm. And what
+// appears in the picture is dressed by the game, once.
+func TestOthersFollowCurvesAndAreDressedOnce(t *testing.T) {
+	game := newRules(exactBody).game(60)
+	dressed := map[ecs.Entity]int{}
+	game.Dress = func(v *ecs.View, entry *donburi.Entry) {
+		if e, ok := v.EntityOf(entry); ok {
+			dressed[e]++
+		}
+	}
+	r := newRig(t, game, 2, 4, 4, Config{SnapshotRate: 10}, systems.ClientConfig{})
+	his := figure(r.server.world, 1)
+	hooks[r.server.world] = func(w *ecs.World) {
+		angle := float64(w.Tick()) * 2 / 60
+		sin, cos := math.Sincos(angle)
+		exactBody.Put(w, his, body{Pos: fixed.Vec3{X: fixed.FromFloat(5 * cos), Y: fixed.FromFloat(5 * sin)},
+			Vel: fixed.Vec3{X: fixed.FromFloat(-10 * sin), Y: fixed.FromFloat(10 * cos)}})
+	}
+	view, err := ecs.NewView(game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run(60)
+	worst, frames := 0.0, 0
+	for range 120 {
+		r.step()
+		r.clients[0].Present(view, r.now())
+		if at, ok := shownAt(view, his); ok {
+			frames++
+			worst = max(worst, math.Abs(at.Len()-5))
+		}
+	}
+	if frames != 120 || worst > 0.002 {
+		t.Errorf("%d frames, %v off the circle", frames, worst)
+	}
+	if len(dressed) != 2 || dressed[his] != 1 {
+		t.Errorf("dressed %v", dressed)
 	}
 }
