@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -169,16 +170,23 @@ func (c *crowd) verdict(a *app) error {
 	t.AppendRow(table.Row{f["bots"], f["live"], f["resyncs"], fmt.Sprintf("%d (%d)", f["frame_p50_us"], f["frame_p99_us"]),
 		fmt.Sprintf("%d (%d)", f["late_p50_us"], f["late_p99_us"])})
 	a.tell(t.Render() + "\n")
+	silent := !slices.ContainsFunc(c.clients, heard)
 	for i, err := range c.failed {
-		if err != nil {
+		if err != nil && !(silent && errors.Is(err, client.ErrUnreachable)) {
 			return fmt.Errorf("%w: bot %d: %w", errFailed, i, err)
 		}
+	}
+	if silent && a.ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", errFailed, errSilent)
 	}
 	if live := f["live"].(int); live < len(c.clients) && a.ctx.Err() == nil {
 		return fmt.Errorf("%w: %d of %d bots were in their match at the end: run it longer, or with fewer rooms", errFailed, live, len(c.clients))
 	}
 	return nil
 }
+
+// heard reports whether a server let a client in at any time.
+func heard(k *client.Client) bool { return k.Core().World() != nil }
 
 func (c *crowd) close() {
 	for _, k := range c.clients {

@@ -287,8 +287,11 @@ func noticed(seconds int, text string) string {
 
 // playError is how a client's end reaches the exit code: leaving is none.
 func playError(err error) error {
-	if errors.Is(err, client.ErrClosed) {
+	switch {
+	case errors.Is(err, client.ErrClosed):
 		return nil
+	case errors.Is(err, &session.Error{Code: session.CodeGame}):
+		return fmt.Errorf("%w; it may also be that the server runs at another --tick-rate: give the same", err)
 	}
 	return err
 }

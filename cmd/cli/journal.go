@@ -29,7 +29,10 @@ func openJournals(a *app, dir string, fsync journals.Sync, strategy systems.Stra
 	}
 	k, err := journals.Open(journals.Config{Dir: dir, Game: a.game, Build: build, Strategy: strategy.Name, Params: strategy.Params,
 		Sync: fsync, Told: func(n journals.News) { tellJournal(a, n) }})
+	other := (*journals.StrategyError)(nil)
 	switch {
+	case errors.As(err, &other):
+		return nil, otherStrategy(other)
 	case errors.Is(err, journals.ErrLocked):
 		return nil, fmt.Errorf("%w: stop that server or choose another --journal", err)
 	case errors.Is(err, fs.ErrPermission) || errors.As(err, new(*fs.PathError)):

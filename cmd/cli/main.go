@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,7 +76,7 @@ type app struct {
 	common  Common
 
 	printing sync.Mutex
-	out      io.Writer // results
+	out      *results
 	note     io.Writer // what was chosen, progress, warnings
 }
 
@@ -85,7 +86,12 @@ func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer
 		fmt.Fprintf(note, "%v\n", err)
 		return exitUsage
 	}
-	a := &app{ctx: ctx, game: game, program: program(), out: out, note: note}
+	a := &app{ctx: ctx, game: game, program: program(), out: &results{to: out}, note: note}
+	return a.written(a.carryOut(args))
+}
+
+// carryOut is run without a look at what became of the results.
+func (a *app) carryOut(args []string) int {
 	verb, code := a.parse(args)
 	if verb == nil {
 		return code
@@ -168,12 +174,74 @@ func (a *app) parse(args []string) (verb *kong.Context, code int) {
 		args = []string{"--help"}
 	}
 	verb, err = parser.Parse(args)
+	if err == nil {
+		err = named(verb, args)
+	}
 	if err != nil {
-		fmt.Fprintf(a.note, "%s: %v; see %s --help\n", a.game.Name, err, a.program)
+		fmt.Fprintf(a.note, "%s: %v; see %s%s --help\n", a.game.Name, err, a.program, asked(verb, err))
 		return nil, exitUsage
 	}
 	a.common = v.Common
 	return verb, exitFine
+}
+
+// asked returns the verb of a command line, behind a space, or nothing if it has none.
+func asked(verb *kong.Context, err error) string {
+	if wrong := (*kong.ParseError)(nil); errors.As(err, &wrong) {
+		verb = wrong.Context
+	}
+	if verb == nil || verb.Selected() == nil {
+		return ""
+	}
+	return " " + verb.Selected().Name
+}
+
+// named demands that a file or directory that is given has a name: an empty one is a shell's variable that is not set,
+// and would pass for one that was not given.
+func named(verb *kong.Context, args []string) error {
+	for _, f := range verb.Flags() {
+		flag := "--" + f.Name
+		i := slices.Index(args, flag)
+		if f.Tag.Type == "path" && (slices.Contains(args, flag+"=") || i >= 0 && i+1 < len(args) && args[i+1] == "") {
+			return fmt.Errorf("%s is empty: name a file or directory, or leave it out", flag)
+		}
+	}
+	return nil
+}
+
+// results is the standard output.
+type results struct {
+	to  io.Writer
+	err error // the first
+}
+
+// Write writes what it can. A reader who has gone away is no reason to stop, nor an error.
+func (r *results) Write(b []byte) (int, error) {
+	n, err := r.to.Write(b)
+	if err != nil && r.err == nil && !errors.Is(err, syscall.EPIPE) {
+		r.err = err
+	}
+	return n, err
+}
+
+// unwritten is an error if results are lost.
+func (a *app) unwritten() error {
+	a.printing.Lock()
+	defer a.printing.Unlock()
+	if a.out.err == nil {
+		return nil
+	}
+	return fmt.Errorf("the results could not be written: %w; make room on the disk, or write them elsewhere", a.out.err)
+}
+
+// written returns the exit code of a verb whose results may be lost.
+func (a *app) written(code int) int {
+	err := a.unwritten()
+	if err == nil {
+		return code
+	}
+	a.print(a.note, fmt.Sprintf("%s: %v\n", a.game.Name, err))
+	return max(code, exitUsage)
 }
 
 // fail prints an error and returns the exit code that stands for it.
@@ -220,7 +288,7 @@ func (a *app) emit(event string, f fields) {
 	a.print(a.out, string(line)+"\n")
 }
 
-// print writes a text in one piece. A reader who has gone away is no reason to stop.
+// print writes a text in one piece. What the standard output did not take is found by written.
 func (a *app) print(to io.Writer, text string) {
 	a.printing.Lock()
 	defer a.printing.Unlock()

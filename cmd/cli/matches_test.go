@@ -138,7 +138,7 @@ func TestMatchesSaysWhatToDoAboutAFileThatIsNoneOfItsOwn(t *testing.T) {
 // nothing and says nothing.
 func TestWhatAHostRecordsIsListedBesideItAndAfterIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
-	a := &app{ctx: t.Context(), game: testGame(), out: newPipe(), note: newPipe()}
+	a := &app{ctx: t.Context(), game: testGame(), out: &results{to: newPipe()}, note: newPipe()}
 	c := hostConfig{strategy: relay.Strategy, listen: "127.0.0.1:0", key: netcode.Key{1}, maxRooms: 1, matches: path}
 	h, err := startHost(a, c)
 	if err != nil {

@@ -64,6 +64,9 @@ Examples:
   serve --key-file server.key --journal journals --fsync always`
 }
 
+// defaultSync is what --fsync is if it is not given.
+const defaultSync = journals.Sync(100 * time.Millisecond)
+
 // developmentLife is how long the token of a printed join line is good.
 const developmentLife = 24 * time.Hour
 
@@ -78,6 +81,9 @@ func (v *serveVerb) Run(a *app) (err error) {
 		return err
 	case v.RelayOnly && v.Record != "":
 		return errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate; --journal keeps what players did")
+	}
+	if v.Journal == "" && v.Fsync != defaultSync {
+		return fmt.Errorf("--fsync %v is about journals, and there is no --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
 	}
 	c := hostConfig{strategy: strategy, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record, matches: v.Matches}
 	if err := v.publish(&c); err != nil {
@@ -104,7 +110,9 @@ func (v *serveVerb) Run(a *app) (err error) {
 		return errors.Join(err, h.stop())
 	}
 	defer cancel()
-	err = v.announce(a, h)
+	if err = v.announce(a, h); err == nil && a.unwritten() != nil { // nobody would know how to join
+		return h.stop()
+	}
 	if err == nil {
 		err = v.report(ctx, a, h)
 	}

@@ -25,12 +25,12 @@ type syncFlags struct {
 	Interval  int           `group:"Lockstep and verify" help:"lockstep: frames to a sync, 1, 2, 3, 5, 10 or 15; more means fewer packets and more delay. 0: 2."`
 	Adapt     bool          `group:"Lockstep and verify" help:"lockstep: let the interval follow how the clients fare."`
 	Eager     bool          `group:"Lockstep and verify" help:"lockstep: end an interval with every frame in which somebody does something."`
-	Margin    int           `group:"Lockstep and verify" help:"lockstep: frames that a client keeps in hand, 1 to 12, -1 for none; 0: it follows the jitter."`
+	Margin    int           `group:"Lockstep and verify" help:"lockstep: frames that a client keeps in hand, 1 to 12, or --margin=-1 for none; 0: it follows the jitter."`
 	Closing   string        `group:"Lockstep and verify" enum:"optimistic,waiting,hybrid" default:"optimistic" help:"lockstep: end a frame when its time is over (optimistic), when every player was heard (waiting), or when they were or --wait is over (hybrid)."`
 	Wait      time.Duration `group:"Lockstep and verify" help:"lockstep: how long --closing hybrid waits, at most two frames. Only with --closing hybrid."`
 	Article   bool          `group:"Lockstep and verify" help:"lockstep: as the article on frame sync has it: 5 frames to a sync, no margin, no catching up."`
 	RelayOnly bool          `group:"Lockstep and verify" help:"lockstep: the server does not simulate; players vote, and it plays the log again where they disagree. With --journal, a server that is started again computes the whole match once more, from tick 0: who does not simulate has no later state to store."`
-	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep: how many of 1000 results that a majority agreed on the server checks all the same."`
+	Audits    int           `group:"Lockstep and verify" default:"20" help:"lockstep with --relay-only: how many of 1000 results that a majority agreed on the server checks all the same. Without it, it checks all."`
 	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
 	Snapshots int           `group:"Predict and reckon" help:"predict, reckon: states a second to each client; fewer cost less and show others, or what they do, later. predict: 1 to 1000, 0: 20. reckon: 1 to 60, 0: 5."`
 	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: the radius in world units within which a player hears of what belongs to others. 0: of everything."`
@@ -143,6 +143,9 @@ func (f *syncFlags) reckon() (systems.Strategy, error) {
 const maxInterest = 1 << 20
 
 func (f *syncFlags) lockstep() (systems.Strategy, error) {
+	if f.Audits != someAudits && !f.RelayOnly && f.Audits >= 0 && f.Audits <= 1000 {
+		return systems.Strategy{}, fmt.Errorf("--audits %d is for --relay-only: without it the server computes the match and checks every result; leave --audits out", f.Audits)
+	}
 	if f.Wait != 0 && f.Closing != "hybrid" {
 		return systems.Strategy{}, fmt.Errorf("--wait %v is how long --closing hybrid waits, and --closing is %s: choose --closing hybrid, or leave --wait out", f.Wait, f.Closing)
 	}

@@ -66,6 +66,7 @@ func TestFlagsOfLockstepThatCannotBeAreRefusedByTheirNames(t *testing.T) {
 		{[]string{"--interval", "4"}, []string{": --interval 4: choose 1, 2, 3, 5, 10 or 15"}},
 		{[]string{"--margin", "13"}, []string{": --margin 13: choose 1 to 12 frames, -1 for none, or 0"}},
 		{[]string{"--audits", "1001"}, []string{": --audits 1001: choose 0 to 1000"}},
+		{[]string{"--audits", "5"}, []string{": --audits 5 is for --relay-only", "leave --audits out"}},
 		{[]string{"--article", "--margin", "2"}, []string{"leave --interval and --margin out"}},
 	} {
 		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", "lockstep"}, test.args...)

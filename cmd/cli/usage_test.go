@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -63,6 +64,56 @@ func TestWrongUseIsOneSentenceAndExitCode2(t *testing.T) {
 		if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || r.out != "" {
 			t.Errorf("%q: exit code %d, note %q, out %q", args, r.code, r.note, r.out)
 		}
+	}
+}
+
+// The next thing that somebody needs is the help of the verb that was meant.
+func TestWrongUsePointsToTheHelpOfTheVerb(t *testing.T) {
+	for args, want := range map[string]string{"demo --nonsense": "demo --help", "serve --max-rooms x": "serve --help", "replay": "replay --help", "--nonsense": program() + " --help", "frobnicate": program() + " --help"} {
+		refused(t, do(t, testGame(), strings.Fields(args)...), "see "+program(), want)
+	}
+}
+
+// A name that is empty is a shell's variable that is not set. It must not pass for a flag that was left out.
+func TestAnEmptyNameOfAFileIsRefused(t *testing.T) {
+	for _, args := range [][]string{
+		{"join", "127.0.0.1:7777", "--token", "x", "--bot", "--log", ""}, {"serve", "--journal", ""}, {"serve", "--record="},
+		{"serve", "--matches", ""}, {"matches", "--file", ""}, {"demo", "--profile-dir", ""},
+	} {
+		refused(t, do(t, testGame(), args...), " is empty: name a file or directory", args[0]+" --help")
+	}
+}
+
+// What would do nothing was meant to do something.
+func TestFlagsThatWouldDoNothingAreRefused(t *testing.T) {
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--fsync", "always"), "--fsync always", "--journal")
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// Whoever reads the exit code must not take results for written that are not.
+func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
+	dir := t.TempDir()
+	key := filepath.Join(dir, "server.key")
+	if r := do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", key, "--new-key"); r.code != exitFine {
+		t.Fatal(r.note)
+	}
+	for _, args := range [][]string{
+		{"token", "127.0.0.1:7777", "--key-file", key}, {"token", "127.0.0.1:7777", "--key-file", key, "--json"}, {"--help"},
+		{"serve", "--help"}, {"synctest", "--ticks", "80"}, {"synctest", "--ticks", "80", "--json"}, {"serve", "--listen", "127.0.0.1:0"},
+	} {
+		note := newPipe()
+		code := run(t.Context(), testGame(), args, fullDisk{}, note)
+		if said := note.String(); code != exitUsage || !strings.Contains(said, "the results could not be written") || strings.Contains(said, "goroutine ") {
+			t.Errorf("%q: exit code %d, %q", args, code, said)
+		}
+	}
+	note := newPipe() // nor may a desync pass for one that was told of
+	if code := run(t.Context(), desyncingGame(), []string{"synctest", "--ticks", "80"}, fullDisk{}, note); code != exitUsage {
+		t.Errorf("a desync that cannot be told of: exit code %d, %s", code, note)
 	}
 }
 

@@ -40,6 +40,7 @@ var (
 	ErrVersion    = errors.New("journal: a format version that this build does not know")
 	ErrOtherGame  = errors.New("journal: of another game")
 	ErrOtherBuild = errors.New("journal: of another build")
+	ErrOtherRate  = errors.New("journal: of another tick rate")
 )
 
 // The bounds of a header, in bytes.
@@ -48,12 +49,15 @@ const (
 	maxParamsBytes = 64 << 10
 )
 
-// Check reports whether this program may go on with the journal. A journal of another game, of other layouts or of
-// another build is refused, since its ticks could lead to another state than the one that was confirmed to clients.
+// Check reports whether this program may go on with the journal. A journal of another game, at another rate, of other
+// layouts or of another build is refused, since its ticks could lead to another state than the one that was confirmed to clients.
 // Builds are compared if both are known, and always if the game computes with floats.
 func (h *Header) Check(g *ecs.Game, build string) error {
 	if h.Game != g.Name {
-		return fmt.Errorf("%w: it is of %q, this is %q: start the game that wrote it, or move the journal away", ErrOtherGame, h.Game, g.Name)
+		return fmt.Errorf("%w: it is of %q, with fingerprint %016x, this is %q, with %016x: start the game that wrote it, or move the journal away", ErrOtherGame, h.Game, h.Fingerprint, g.Name, g.Fingerprint())
+	}
+	if h.TickRate != g.TickRate {
+		return fmt.Errorf("%w: it was played at %d ticks per second, this game runs at %d: run it at that rate (with --tick-rate %d), or move the journal away", ErrOtherRate, h.TickRate, g.TickRate, h.TickRate)
 	}
 	if f := g.Fingerprint(); h.Fingerprint != f {
 		return fmt.Errorf("%w: build %q wrote it, with fingerprint %016x; this is build %q, with %016x: start the build that wrote it, or move the journal away", ErrOtherBuild, h.Build, h.Fingerprint, build, f)

@@ -100,6 +100,28 @@ var (
 	ErrTwice = errors.New("journals: two matches of one room")
 )
 
+// StrategyError is about a journal of a match by another strategy, or by the same one set up otherwise. It wraps
+// ErrStrategy.
+type StrategyError struct {
+	File       string
+	Strategy   string // the match's
+	Params     []byte
+	Here       string // the server's
+	HereParams []byte
+}
+
+// Error is a sentence that says what to do.
+func (e *StrategyError) Error() string {
+	other := fmt.Sprintf("it was played by %s, this server's is %s", e.Strategy, e.Here)
+	if e.Strategy == e.Here {
+		other = fmt.Sprintf("it was played by %s with other settings than this server's", e.Strategy)
+	}
+	return fmt.Sprintf("%v: %s: start the server with the strategy that it was begun with, or move the journal away", ErrStrategy, other)
+}
+
+// Unwrap returns ErrStrategy.
+func (e *StrategyError) Unwrap() error { return ErrStrategy }
+
 const (
 	suffix      = ".journal"
 	endedSuffix = ".ended" + suffix

@@ -77,7 +77,7 @@ func TestAJournalThatCannotBeBroughtBackIsLeftAlone(t *testing.T) {
 		{"other build", written(t, g, header(g, func(h *journal.Header) { h.Build = "older build, executable 00c0ffee" }), 5), journal.ErrOtherBuild,
 			[]string{"older build, executable 00c0ffee", "this build", "start the build that wrote it, or move the journal away"}},
 		{"other strategy", written(t, g, header(g, func(h *journal.Header) { h.Strategy = "lockstep" }), 5), ErrStrategy, []string{"lockstep", "relay", "move the journal away"}},
-		{"other parameters", written(t, g, header(g, func(h *journal.Header) { h.Params = []byte{9} }), 5), ErrStrategy, []string{"09", "move the journal away"}},
+		{"other parameters", written(t, g, header(g, func(h *journal.Header) { h.Params = []byte{9} }), 5), ErrStrategy, []string{"other settings", "move the journal away"}},
 		{"the same room", written(t, g, header(g, func(h *journal.Header) { h.Match++ }), 5), ErrTwice, []string{"main-1.journal", "room main", "move the one away"}},
 	} {
 		dir := t.TempDir()

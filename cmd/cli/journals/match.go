@@ -125,8 +125,7 @@ func (k *Keeper) read(path string) (*match, error) {
 		return nil, err
 	}
 	if h := j.Header(); h.Strategy != k.config.Strategy || !bytes.Equal(h.Params, k.config.Params) {
-		return nil, fmt.Errorf("%w: it was played by %s with parameters %x, this server's is %s with %x: start the server with the strategy that it was begun with, or move the journal away",
-			ErrStrategy, h.Strategy, h.Params, k.config.Strategy, k.config.Params)
+		return nil, &StrategyError{File: path, Strategy: h.Strategy, Params: h.Params, Here: k.config.Strategy, HereParams: k.config.Params}
 	}
 	world, err := j.World()
 	return &match{path: path, journal: j, world: world, written: info.ModTime()}, err

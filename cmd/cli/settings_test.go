@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tendon/rollback/journal"
+)
+
+// A server that is started with other flags than the one whose journals it finds says which.
+func TestAServerWithOtherFlagsThanItsJournalsSaysWhich(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		begun, here []string
+		want        []string
+	}{
+		{"another strategy", nil, []string{"--sync", "lockstep"}, []string{"with --sync relay,", "this server with --sync lockstep", "start the server with --sync relay,"}},
+		{"interval", []string{"--sync", "lockstep", "--interval", "5"}, []string{"--sync", "lockstep"}, []string{"begun with --sync lockstep --interval 5, this server with --sync lockstep:"}},
+		{"margin", []string{"--sync", "lockstep", "--margin=-1"}, []string{"--sync", "lockstep", "--reliable"}, []string{"--sync lockstep --margin=-1,", "--sync lockstep --reliable"}},
+		{"closing", []string{"--sync", "lockstep", "--closing", "waiting"}, []string{"--sync", "lockstep"}, []string{"--closing waiting"}},
+		{"article", []string{"--sync", "lockstep", "--article"}, []string{"--sync", "lockstep"}, []string{"--sync lockstep --article,"}},
+		{"reliable", []string{"--sync", "verify", "--reliable"}, []string{"--sync", "verify"}, []string{"--sync verify --reliable,", "this server with --sync verify:"}},
+		{"predict", []string{"--sync", "predict", "--snapshots", "30"}, []string{"--sync", "predict"}, []string{"--sync predict and other settings"}},
+		{"tick rate", nil, []string{"--tick-rate", "30"}, []string{"60 ticks per second", "runs at 30", "--tick-rate 60"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := leftBy(t, c.begun)
+			r := do(t, testGame(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--journal", dir}, c.here...)...)
+			refused(t, r, append(c.want, dir, "move the journal away")...)
+		})
+	}
+}
+
+// leftBy returns a directory with the journal of a match that a server with those flags of the strategy had begun.
+func leftBy(t *testing.T, flags []string) (dir string) {
+	t.Helper()
+	f := syncFlags{Sync: "relay", Closing: optimistic, Audits: someAudits}
+	for i := 0; i < len(flags); i++ {
+		name, value, _ := strings.Cut(flags[i], "=")
+		switch name {
+		case "--reliable":
+			f.Reliable = true
+		case "--article":
+			f.Article = true
+		case "--margin":
+			f.Margin = -1
+		case "--sync", "--closing", "--interval", "--snapshots":
+			i++
+			value = flags[i]
+			*map[string]*string{"--sync": &f.Sync, "--closing": &f.Closing, "--interval": new(string), "--snapshots": new(string)}[name] = value
+			if name == "--interval" {
+				f.Interval = 5
+			}
+			if name == "--snapshots" {
+				f.Snapshots = 30
+			}
+		}
+	}
+	s, err := f.strategy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(t.TempDir(), "journals")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	build, err := journalBuild()
+	if err != nil {
+		t.Fatal(err)
+	}
+	game := testGame()
+	h := journal.HeaderOf(game, 1, build)
+	h.Strategy, h.Params, h.Room, h.Match = s.Name, s.Params, "main", 1
+	file, err := os.Create(filepath.Join(dir, "main-1.journal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, err := journal.NewWriter(file, game, h)
+	if err == nil {
+		err = w.Tick(journal.Tick{Tick: 1})
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
