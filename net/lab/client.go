@@ -27,7 +27,8 @@ type player struct {
 	presses    presses
 	fixes      corrections
 	busy       time.Duration // in Frame and Receive, real time
-	costs      []float64     // of each Frame while measuring, in ns of real time
+	paid       time.Duration // of it, up to the last Frame
+	costs      []float64     // of each Frame with the messages before it, in ns of real time
 	turns      int           // Frames
 
 	begun   client.Stats // when measuring began
@@ -110,11 +111,11 @@ func (p *player) frame(_ int64, local simnet.Time) {
 	}
 	begin := m.clock()
 	_ = p.core.Frame(now) // its error is looked at by the match
-	cost := m.clock() - begin
-	p.busy += cost
+	p.busy += m.clock() - begin
 	if m.measuring {
-		p.costs = append(p.costs, float64(cost))
+		p.costs = append(p.costs, float64(p.busy-p.paid))
 	}
+	p.paid = p.busy
 	p.turns++
 	p.up.flush(m.net.Now())
 	p.core.Effects(func(systems.Effect) {})

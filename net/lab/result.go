@@ -56,7 +56,7 @@ type Result struct {
 
 	ServerTick  float64 `json:"server_ns_per_tick"`      // real time
 	ClientFrame float64 `json:"client_ns_per_frame"`     // real time
-	ClientWorst float64 `json:"client_ns_per_frame_p99"` // real time, of Frame alone
+	ClientWorst float64 `json:"client_ns_per_frame_p99"` // real time
 	Factor      float64 `json:"factor_of_real_time"`
 
 	Away    float64 `json:"away_percent"` // frames in which a client had left the match, to be put right or to connect again
