@@ -6,8 +6,9 @@ import "time"
 //
 // A client's connections are counted: its epochs. A reconnect token carries the epoch of the connection that was given
 // it, and is good until a later connection has acknowledged one of its own: from then on the client does not need the
-// older. One that was given and is not acknowledged may never have arrived, at a client that was killed meanwhile. A client that was put out is raised above all its tokens, those of a backend that were issued
-// earlier included.
+// older. One that was given and is not acknowledged may never have arrived, at a client that was killed meanwhile. A
+// token of a backend's that replaces a connection ends the tokens of that one at once. A client that was put out is
+// raised above all its tokens, those of a backend that were issued earlier included.
 //
 // Its memory is bounded: when it is full the oldest is forgotten, which makes tokens good again that only their own
 // client has.

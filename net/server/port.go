@@ -171,6 +171,9 @@ func (p *port) join(e netcode.Event, now time.Time) {
 	}
 	c := &conn{slot: e.Slot, client: client, pass: pass, addr: p.netcode.Addr(e.Slot), since: now, place: at,
 		epoch: p.floors.next(client, &pass), room: linkQueue - framing}
+	if e.Replaced && !pass.Reconnect { // or the client that was replaced, which is alive, would come back at once
+		p.floors.raise(client, floor{epoch: c.epoch, until: now.Add(floorLife)}, now)
+	}
 	p.conns[e.Slot] = c
 	at.conns++
 	p.counts.joined++

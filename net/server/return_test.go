@@ -160,6 +160,25 @@ func TestABackendsTokenTakesOverIfItIsNewerThanTheConnection(t *testing.T) {
 	})
 }
 
+// The process that was replaced is alive and means to come back. It must not, or two would throw each other out for ever
+// and the newer, whose only token is spent, would be the one to lose.
+func TestAClientThatABackendsTokenReplacedDoesNotTakeTheSeatBack(t *testing.T) {
+	for _, profile := range []string{"P1", "P3"} {
+		inBubble(t, profile, nil, func(w *world) {
+			a := w.join(w.mint(w.ticket(1, "duel")))
+			w.until("a live", 10*time.Second, func() bool { return a.State() == client.Live && a.Core().Token() != nil })
+			seat := a.Seat()
+			w.pass(time.Second)
+			b := w.join(w.mint(w.ticket(1, "duel")))
+			w.until("b live", 10*time.Second, w.live(b))
+			w.pass(20 * time.Second)
+			if st := w.server.Stats(); b.State() != client.Live || a.State() == client.Live || b.Seat() != seat || st.Joined != 2 || st.Replaced != 1 {
+				t.Errorf("%s: the older client is %v, the newer %v in seat %d, want %d; stats %+v", profile, a.State(), b.State(), b.Seat(), seat, st)
+			}
+		})
+	}
+}
+
 // A client that is put out must not come back by what it still holds; a backend that wants it back makes a new token.
 func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
