@@ -40,13 +40,11 @@ type roles struct {
 	setMotion     func(unsafe.Pointer, Motion)
 	quantise      func(unsafe.Pointer)
 	tolerance     fixed.Num
-	bounds        func(unsafe.Pointer) fixed.Num
-	priority      float32
 	confirmedOnly bool
 }
 
 func (r Roles[T]) erase() roles {
-	e := roles{tolerance: r.Tolerance, priority: r.Priority, confirmedOnly: r.ConfirmedOnly}
+	e := roles{tolerance: r.Tolerance, confirmedOnly: r.ConfirmedOnly}
 	if r.Lerp != nil {
 		e.lerp = func(dst, a, b unsafe.Pointer, t float64) { *(*T)(dst) = r.Lerp(*(*T)(a), *(*T)(b), t) }
 	}
@@ -58,9 +56,6 @@ func (r Roles[T]) erase() roles {
 	}
 	if r.Quantise != nil {
 		e.quantise = func(p unsafe.Pointer) { r.Quantise((*T)(p)) }
-	}
-	if r.Bounds != nil {
-		e.bounds = func(p unsafe.Pointer) fixed.Num { return r.Bounds((*T)(p)) }
 	}
 	return e
 }
