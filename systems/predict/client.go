@@ -89,6 +89,10 @@ type Counts struct {
 // replicasKept is how many ticks of told states are kept: more than playback is ever behind.
 const replicasKept = 256
 
+// effectsKept is for how many ticks what was predicted waits for the server's word, which may be held up for seconds on the
+// reliable channel.
+const effectsKept = 1024
+
 // DefaultPrediction is how many ticks a client predicts at most: half a second at 60 ticks per second.
 const DefaultPrediction = 30
 
@@ -129,7 +133,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	}
 	game := c.World.Game()
 	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewRing(max(128, 2*c.MaxPrediction)),
-		replicas: rollback.NewRing(replicasKept), effects: rollback.NewEffects(max(128, 2*c.MaxPrediction))}
+		replicas: rollback.NewRing(replicasKept), effects: rollback.NewEffects(effectsKept)}
 	cl.scratch.inputs = make([]ecs.InputBytes, game.MaxPlayers)
 	if c.Seat >= 0 {
 		cl.own.AddOwner(ecs.OwnedBy(ecs.Player(c.Seat)))
