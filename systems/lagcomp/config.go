@@ -27,9 +27,9 @@ type Config struct {
 
 // The defaults. Sources: Overwatch and Battlefield 4 cap at 250 ms, Source replaces views that are 200 ms off.
 const (
-	DefaultCap       = 250 * systems.Second / 1000
-	DefaultTolerance = 200 * systems.Second / 1000
-	DefaultMaxDelay  = 500 * systems.Second / 1000
+	defaultCap       = 250 * systems.Second / 1000
+	defaultTolerance = 200 * systems.Second / 1000
+	defaultMaxDelay  = 500 * systems.Second / 1000
 )
 
 // ErrConfig is wrapped by every error about a Config.
@@ -45,8 +45,8 @@ func (c *Config) complete() error {
 		value *systems.Time
 		zero  systems.Time
 	}{
-		{"Cap", &c.Cap, DefaultCap}, {"Tolerance", &c.Tolerance, DefaultTolerance},
-		{"MinDelay", &c.MinDelay, 0}, {"MaxDelay", &c.MaxDelay, DefaultMaxDelay},
+		{"Cap", &c.Cap, defaultCap}, {"Tolerance", &c.Tolerance, defaultTolerance},
+		{"MinDelay", &c.MinDelay, 0}, {"MaxDelay", &c.MaxDelay, defaultMaxDelay},
 	} {
 		if *f.value == 0 {
 			*f.value = f.zero

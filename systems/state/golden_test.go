@@ -9,7 +9,7 @@ import (
 )
 
 // Two builds that write bodies differently cannot play together, and nothing but this test tells: a number that changes
-// here is a new version of the protocol.
+// here is a new version of the protocol, and of section 6 of net/wire/STANDARD.md.
 func TestBodiesAreTheBytesThatTheyWere(t *testing.T) {
 	_, bodies, acks := traffic(t, 60)
 	sum := crc32.NewIEEE()
