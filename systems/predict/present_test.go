@@ -257,3 +257,32 @@ func TestOthersFollowCurvesAndAreDressedOnce(t *testing.T) {
 		t.Errorf("dressed %v", dressed)
 	}
 }
+
+// What a state does not bring has not changed on the server only if the client knows all that it is to know; else it may
+// well have moved on.
+func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
+	for _, complete := range []bool{false, true} {
+		r := newRig(t, slow(newRules(exactBody)).game(60), 2, 4, 4, Config{}, systems.ClientConfig{})
+		r.pads[1].DX = 1
+		r.run(60)
+		c := r.clients[0]
+		replica, _ := c.Replica()
+		f := c.confirmed
+		c.world.Restore(replica)
+		if err := c.world.PutTick(f+3, replica.Players()); err != nil {
+			t.Fatal(err)
+		}
+		c.picture.told(c.replicas.Save(c.world), complete)
+		i, known := c.picture.byRow[figure(c.world, 1).Row]
+		if !known {
+			t.Fatal("who moves has no track")
+		}
+		want := interp.Beyond
+		if complete {
+			want = interp.Resting
+		}
+		if b := c.picture.tracks[i].remote.Track().Bracket(float64(f) + 2); b.Kind != want {
+			t.Errorf("complete %v: bracket %+v", complete, b)
+		}
+	}
+}
