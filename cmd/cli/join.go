@@ -38,8 +38,13 @@ reached, refuses, or ends the match.
 What --log keeps depends on the server's strategy. With relay and lockstep it is every tick that is final: another run
 goes on from the last of them and is sent those since. With relay, what was predicted beyond that is not kept, nor was it
 certain. With verify, whose clients compute nothing, it is one tick, the state that came when the match was loaded, which
-is soon too old to go on from: another run comes back to its seat and is sent the whole state. In each case FILE.token,
-beside it, is the token to come back with; keep it as private as a token.
+is soon too old to go on from: another run comes back to its seat and is sent the whole state. A log of another match
+begins anew, and the run says so.
+
+In each case FILE.token, beside it, holds the tokens to come back with; keep it as private as a token. Each is good for
+one connection, and for two minutes after it was handed out. A run that was killed before it was handed another leaves
+the rest; the next one waits up to 4 s before it uses one of them, so that a process that dies right after each start
+does not use them up. FILE.lock keeps a second run from writing the same files.
 
 Examples:
   join 127.0.0.1:7777 --token TOKEN

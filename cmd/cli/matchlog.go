@@ -184,12 +184,21 @@ func (l *matchLog) Tick(t journal.Tick) {
 func (l *matchLog) check(err error) {
 	if err != nil && !l.broken {
 		l.broken = true
-		if file := (*fs.PathError)(nil); errors.As(err, &file) { // which may be the one that is to replace the log
-			err = file.Err
-		}
+		err = reason(err)
 		l.app.say("the log %s cannot be written: %v; the match goes on without it", l.path, err)
 		l.app.emit("log", fields{"file": l.path, "used": false, "why": err.Error()})
 	}
+}
+
+// reason is an error without the name of its file, which may be the one that is to replace the log.
+func reason(err error) error {
+	if file := (*fs.PathError)(nil); errors.As(err, &file) {
+		return file.Err
+	}
+	if move := (*os.LinkError)(nil); errors.As(err, &move) {
+		return move.Err
+	}
+	return err
 }
 
 // newSuffix ends the name of a file that is to replace another one when it is whole. A process that is killed leaves it

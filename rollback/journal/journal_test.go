@@ -192,6 +192,16 @@ func TestABlockInsideAnOrderIsNotTakenForOne(t *testing.T) {
 	}
 }
 
+func TestAnotherTickRateIsRefusedWithBoth(t *testing.T) {
+	_, f := write(t, 6, 10)
+	slower := game()
+	slower.TickRate /= 2
+	_, err := Open(f.Bytes(), slower, "d4e5f6") // the rate first: it is what is easily given wrong
+	if want := fmt.Sprintf("at %d ticks per second, this game runs at %d", game().TickRate, slower.TickRate); !errors.Is(err, ErrOtherRate) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
 func TestAnotherGameOrBuildIsRefusedWithBothHashes(t *testing.T) {
 	_, f := write(t, 6, 10)
 	for name, data := range map[string][]byte{"text": []byte("hello, world"), "recording": []byte("TENDONRC\x01")} {
@@ -208,7 +218,7 @@ func TestAnotherGameOrBuildIsRefusedWithBothHashes(t *testing.T) {
 		want  error
 		says  []string
 	}{
-		{named, build, ErrOtherGame, []string{`"range"`, `"field"`}},
+		{named, build, ErrOtherGame, []string{`"range"`, `"field"`, fmt.Sprintf("%016x", game().Fingerprint()), fmt.Sprintf("%016x", named.Fingerprint())}},
 		{sized, "d4e5f6", ErrOtherBuild, []string{fmt.Sprintf("%016x", game().Fingerprint()), fmt.Sprintf("%016x", sized.Fingerprint()), build, "d4e5f6"}},
 		{rules, "d4e5f6", ErrOtherBuild, []string{build, "d4e5f6"}},
 		{rules, "", nil, nil}, // unknown
