@@ -110,6 +110,12 @@ func (c *Core) check(now systems.Time) {
 
 // enter takes the server's Welcome: it makes the half, unless the one of the last connection will do.
 func (c *Core) enter(w *session.Welcome, now systems.Time) {
+	if c.loaded {
+		c.news.load(c.half)
+	}
+	if w.Match != c.welcome.Match || w.Tick < c.news.newest {
+		c.news.restart()
+	}
 	if c.half == nil || w.Strategy != c.welcome.Strategy || w.Seat != c.welcome.Seat {
 		if err := c.build(w); err != nil {
 			c.session.End(session.CodeInternal, "")
@@ -206,6 +212,9 @@ func (c *Core) load(image []byte, chain uint64, now systems.Time) {
 			}
 			c.desyncs = append(c.desyncs, d)
 		}
+	}
+	if c.loaded {
+		c.news.load(c.half)
 	}
 	if err := c.world.LoadImage(image); err != nil {
 		c.session.End(session.CodeProtocol, "")

@@ -38,6 +38,7 @@ type Core struct {
 
 	view    *ecs.View
 	nothing ecs.Snapshot // shown before there is a state
+	news    news
 	desyncs []ecs.Difference
 	counts  struct{ reconnects, resyncs uint64 }
 	fresh   session.Stats // of the sessions before this one
@@ -207,10 +208,10 @@ func (c *Core) Snapshots(now systems.Time) (previous, current, confirmed *ecs.Sn
 	return c.half.View(now)
 }
 
-// Effects drains the news of events.
+// Effects drains the news of events. An irreversible one is told once, whatever states are loaded meanwhile.
 func (c *Core) Effects(f func(systems.Effect)) {
 	if c.loaded {
-		c.half.Effects(f)
+		c.news.drain(c.half, f)
 	}
 }
 

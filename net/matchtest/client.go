@@ -56,6 +56,8 @@ type Plan struct {
 	Hz int
 	// Play chooses the input before each frame; nil: Game.Bot, or if the game has none, noise.
 	Play func(c *Client, now systems.Time) ecs.InputBytes
+	// Heard is told of the news of events that the client has for its owner; nil: nobody is.
+	Heard func(systems.Effect)
 	// Change changes the client's Config before it is made; nil: it stays as it is.
 	Change func(*client.Config)
 }
@@ -67,6 +69,9 @@ func (h *Harness) Join(p Plan) *Client {
 	c.identity = room.Identity{Seat: room.AnySeat, ClientID: uint64(c.number) + 1}
 	if p.Spectator {
 		c.identity.Role = systems.RoleSpectator
+	}
+	if c.Plan.Heard == nil {
+		c.Plan.Heard = func(systems.Effect) {}
 	}
 	if c.Plan.Hz == 0 {
 		c.Plan.Hz = h.game.TickRate
@@ -176,13 +181,11 @@ func (c *Client) frame(_ int64, local simnet.Time) {
 	if core.State() == client.Live && c.FirstLive == 0 {
 		c.FirstLive = c.harness.Net.Now()
 	}
-	core.Effects(ignore)
+	core.Effects(c.Plan.Heard)
 	if !c.harness.config.Unchecked {
 		c.compare(now)
 	}
 }
-
-func ignore(systems.Effect) {}
 
 // noise is any input that a program could have made.
 func (c *Client) noise() (in ecs.InputBytes) {

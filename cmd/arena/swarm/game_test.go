@@ -49,6 +49,10 @@ func game(name string) (g played, p *probe) {
 	} else {
 		g, structure = played{matchtest.Dots(), []byte{7}, dotsFlip, dotsPress}, dotsStructure
 	}
+	if name == "heavy dots" {
+		g.Components = append(g.Components, ballastOf)
+		g.Setup = load
+	}
 	g.Systems = append([]ecs.System(nil), g.Systems...)
 	last := &g.Systems[len(g.Systems)-1]
 	run := last.Run
@@ -57,6 +61,19 @@ func game(name string) (g played, p *probe) {
 		p.look(w, structure(w))
 	}
 	return g, p
+}
+
+// ballast makes the image of a match long.
+type ballast [4]uint64
+
+var ballastOf = ecs.NewComponent[ballast]("ballast")
+
+// load fills the world with 96 KB of noise.
+func load(w *ecs.World) {
+	r := w.Rand()
+	for range 3000 {
+		ballastOf.Put(w, w.Spawn(ecs.OwnedByWorld, ballastOf), ballast{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()})
+	}
 }
 
 // component returns the arena's component that holds values of type T.

@@ -44,10 +44,11 @@ type run struct {
 	wrong []string
 	dead  bool // the server's process has ended, and no other has begun
 
-	rules played
-	facts [][]fact // by tick
-	cuts  int      // power cuts that took ticks away
-	quiet bool     // nobody presses anything
+	rules   played
+	facts   [][]fact // by tick
+	cuts    int      // power cuts that took ticks away
+	quiet   bool     // nobody presses anything
+	accused uint64   // the client that the server's half will say needs an image; 0: none
 }
 
 // clientState is what a run knows of a client beside the client itself.
@@ -61,7 +62,9 @@ type clientState struct {
 	confirmed        ecs.Tick      // when watching began
 	seat             int           // 1 + its seat, once it has one
 
-	witness     *witness // of its newest half; nil where a half tells no states
+	ear         *ear     // of its newest process
+	witness     *witness // of its newest half
+	forgets     bool     // its half is to forget what it was told before its newest state
 	whole       int      // states that it was told all of
 	given, used int      // presses: of the player's, and in ticks of the server's
 	calm        calm     // when watching began
@@ -75,6 +78,7 @@ type tally struct {
 	Checked, Rollbacks, Resimulated, Corrections, Stalls, Snaps, Substituted uint64
 	TakenBack, ArenaTakenBack, Arenas                                        int // changes of structure, those of them in the arena, matches of the arena
 	Lost, Cut, Scripted, Duplicated, Late, Overrun, Discarded                uint64
+	Planted                                                                  int // wrong bits
 	Reconnects, Resyncs, Desyncs                                             uint64
 	Adopted                                                                  uint64 // ticks that clients handed in
 	Rewritten                                                                int    // ticks that nobody could
@@ -131,6 +135,7 @@ func (t *tally) add(o tally) {
 	t.Overrun += o.Overrun
 	t.Discarded += o.Discarded
 	t.Reconnects += o.Reconnects
+	t.Planted += o.Planted
 	t.Resyncs += o.Resyncs
 	t.Desyncs += o.Desyncs
 	t.Adopted += o.Adopted
@@ -154,26 +159,33 @@ type outcome struct {
 	sum   ecs.Checksum // the server's last
 }
 
-// play plays the match of a seed. change changes the game, or is nil.
-func play(o options, change func(*ecs.Game)) (outcome, error) {
+// begin returns the match of options, before anything goes wrong. change changes the room, or is nil.
+func begin(o options, change func(*room.Config)) (*run, error) {
 	r := &run{options: o, state: make([]clientState, len(o.clients))}
 	r.rules, r.probe = game(o.game)
-	if change != nil {
-		change(r.rules.Game)
-	}
-	h, err := matchtest.New(matchtest.Config{Game: r.rules.Game, Strategy: o.sync, Seed: o.seed, Journal: true, Room: func(c *room.Config) {
-		c.MaxPeers = 32
-		if o.told() {
-			c.Taken = r.take
+	h, err := matchtest.New(matchtest.Config{Game: r.rules.Game, Strategy: r.accuse(), Seed: o.seed, Journal: true, Room: func(c *room.Config) {
+		c.MaxPeers, c.Taken = 32, r.take
+		if change != nil {
+			change(c)
 		}
 	}})
 	if err != nil {
-		return outcome{}, err
+		return nil, err
 	}
 	r.Harness = h
 	for i := range o.clients {
 		r.join(i)
 	}
+	return r, nil
+}
+
+// play plays the match of a seed.
+func play(o options) (outcome, error) {
+	r, err := begin(o, nil)
+	if err != nil {
+		return outcome{}, err
+	}
+	h := r.Harness
 	for _, f := range o.faults {
 		h.Net.At(f.at, func() { r.strike(f) })
 	}
@@ -214,11 +226,10 @@ func (r *run) join(i int) {
 		panic("swarm: no profile " + p.profile)
 	}
 	c := r.Harness.Join(matchtest.Plan{Profile: profile, Clock: p.clock, At: p.at, Spectator: p.spectator, Hz: p.hz,
+		Heard: func(n systems.Effect) { r.state[i].ear.hears(n) },
 		Change: func(c *client.Config) {
 			c.InputDelay, c.MaxPrediction = p.inputDelay, p.maxPrediction
-			if r.told() {
-				c.Strategies = []systems.Strategy{r.watch(i)}
-			}
+			c.Strategies = []systems.Strategy{r.watch(i)}
 		}})
 	if r.told() {
 		r.Net.Every(c.Node(), r.Net.LocalNow(c.Node()), shown, func(_ int64, now simnet.Time) {
@@ -344,7 +355,7 @@ func (r *run) strike(f trouble) {
 		s.gone = true
 		c.Leave()
 	case fault:
-		r.plant(f.client)
+		r.plant(f)
 	}
 }
 
@@ -394,16 +405,22 @@ func (r *run) resumed() {
 	r.facts = r.facts[:min(len(r.facts), int(r.Room.Tick())+1)]
 }
 
-// plant makes the client's state wrong in a tick that it has not simulated yet.
-func (r *run) plant(i int) {
-	c, s := r.Clients[i], &r.state[i]
-	if !c.Live() {
+// plant makes the client's state wrong in a tick that it has not simulated yet; or of one that is told states, takes from
+// it what they build on, or has it sent one whole.
+func (r *run) plant(f trouble) {
+	c, s := r.Clients[f.client], &r.state[f.client]
+	switch {
+	case !c.Live():
 		r.tally.Kinds[fault]--
-		return
+	case r.told() && f.up:
+		s.forgets = true
+	case r.told():
+		r.accused = uint64(f.client) + 1
+	default:
+		s.planted = r.Room.Tick() + 90
+		c.Fault(s.planted, r.rules.flip)
+		r.Net.At(r.Net.Now()+90*time.Second/60+foundWithin, func() { s.mismatches = c.Mismatches })
 	}
-	s.planted = r.Room.Tick() + 90
-	c.Fault(s.planted, r.rules.flip)
-	r.Net.At(r.Net.Now()+90*time.Second/60+foundWithin, func() { s.mismatches = c.Mismatches })
 }
 
 // heal makes all links good, for ever.
@@ -487,6 +504,7 @@ func (r *run) judgeClient(i int) {
 			r.fail("client %d differed from the server at %d of %d confirmed ticks, first at tick %d", i, c.Mismatches, c.Checked, c.FirstMismatch)
 		}
 	} else {
+		r.tally.Planted++
 		r.judgeFault(i)
 	}
 	if s.gone {
