@@ -73,7 +73,7 @@ func (m *moveMessage) append(dst []byte, game *ecs.Game) []byte {
 	}
 	w.U8(uint8(len(m.held)))
 	for _, h := range m.held {
-		w.Uvarint(uint64(h.row))
+		appendRow(&w, h.row)
 		w.U8(h.anchor)
 	}
 	return inputs.AppendWindow(w.Bytes(), w.Room(), m.done, game)

@@ -63,7 +63,8 @@ var ErrRecord = errors.New("reckon: malformed record")
 const (
 	// MaxRecord bounds a record on the wire, in bytes.
 	MaxRecord = 64
-	// MaxCompact bounds a relative record of an entity in one of the first 16384 rows, in bytes, without an action.
+	// MaxCompact bounds a relative record of an entity in one of the first 128 rows of its owner's region, in bytes,
+	// without an action.
 	MaxCompact = 9
 	// MaxCoordinate bounds a coordinate of a position, in world units.
 	MaxCoordinate = fixed.One << 24
@@ -155,7 +156,7 @@ func (r *Record) Append(w *wire.Writer) {
 		panic("reckon: Record.Append: anchors lie in [1, 15], modes and flags are those of this package")
 	}
 	age := min((max(r.Age, 0)+ageUnit/2)/ageUnit, ageMost)
-	w.Uvarint(uint64(r.Entity.Row))
+	appendRow(w, r.Entity.Row)
 	w.U16(uint16(uint64(r.Stamp)&(1<<stampBits-1)) | uint16(age)<<stampBits)
 	w.U8(uint8(r.Flags) | r.Anchor<<4)
 	if r.Anchor != 0 {
@@ -183,7 +184,7 @@ func (r *Record) appendFull(w *wire.Writer) {
 		appendNum(w, r.Speed, MaxVelocity)
 		return
 	case Attached:
-		w.Uvarint(uint64(r.Parent.Row))
+		appendRow(w, r.Parent.Row)
 		w.Uvarint(uint64(r.Parent.Born))
 	}
 	appendVec(w, r.Pos, MaxCoordinate)
@@ -256,12 +257,27 @@ func (r *Record) readFull(reader *wire.Reader) {
 	}
 }
 
-func readRow(reader *wire.Reader) uint32 {
-	row := reader.Uvarint()
-	if row > 1<<32-1 {
-		reader.Fail(ErrRecord)
+// A row is coded as its place in the owner's region, with the owner below it: avatars stand first in their regions.
+const (
+	regionBits = 20 // of a row, below the owner
+	ownerBits  = 7
+)
+
+func appendRow(w *wire.Writer, row uint32) {
+	owner, place := row>>regionBits, row&(1<<regionBits-1)
+	if owner >= 1<<ownerBits {
+		panic("reckon: Record.Append: no game has the owner of this row")
 	}
-	return uint32(row)
+	w.Uvarint(uint64(place)<<ownerBits | uint64(owner))
+}
+
+func readRow(reader *wire.Reader) uint32 {
+	code := reader.Uvarint()
+	if code >= 1<<(regionBits+ownerBits) {
+		reader.Fail(ErrRecord)
+		return 0
+	}
+	return uint32(code&(1<<ownerBits-1))<<regionBits | uint32(code>>ownerBits)
 }
 
 func readNum(reader *wire.Reader, most fixed.Num) fixed.Num {

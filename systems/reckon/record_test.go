@@ -63,10 +63,10 @@ func TestCWENCDR05FiveThreeFixedPoint(t *testing.T) {
 	}
 }
 
-// A whole movement record is shorter than 10 bytes in the first 16384 rows, and carries the position in a stop and in a
+// A whole movement record is shorter than 10 bytes in the first 128 rows of a region, and carries the position in a stop and in a
 // turn; with the action's number so does a cast.
 func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
-	anchor := Anchor{Number: 15, Entity: ecs.Entity{Row: 1<<14 - 1, Born: 1 << 30}, Pos: vec("1000", "2000", "3")}
+	anchor := Anchor{Number: 15, Entity: ecs.Entity{Row: 64<<20 | 127, Born: 1 << 30}, Pos: vec("1000", "2000", "3")}
 	for _, v := range []struct {
 		flags  Flags
 		vel    fixed.Vec3
@@ -95,7 +95,7 @@ func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
 
 // Every mode comes back as it was, to the wire's steps, also at the bounds.
 func TestARecordComesBackInEveryMode(t *testing.T) {
-	e, parent := ecs.Entity{Row: 1<<32 - 1, Born: 1<<63 + 5}, ecs.Entity{Row: 1 << 31, Born: 1 << 63}
+	e, parent := ecs.Entity{Row: 1<<27 - 1, Born: 1<<63 + 5}, ecs.Entity{Row: 65 << 20, Born: 1 << 63}
 	far := fixed.Vec3{X: MaxCoordinate, Y: -MaxCoordinate, Z: fixed.One / 256}
 	fast := fixed.Vec3{X: -MaxVelocity, Y: MaxVelocity, Z: -fixed.One / 256}
 	for _, r := range []Record{
@@ -166,12 +166,12 @@ func TestTheRecordsAreTheseBytes(t *testing.T) {
 		r     Record
 		bytes string
 	}{
-		{Record{Entity: ecs.Entity{Row: 5}, Stamp: 0x123, Age: 160 * ms, Anchor: 2, Flags: FlagTurn, Pos: vec("3.75", "-3.75", "0"), Vel: vec("1", "-1", "0")}, "052311221ee208f8"},
-		{Record{Entity: ecs.Entity{Row: 300}, Stamp: 0x123, Anchor: 15, Flags: FlagStop | FlagCast, Action: 7, Pos: vec("14", "-14", "0")}, "ac022301f5709007"},
-		{Record{Entity: ecs.Entity{Row: 5, Born: 9}, Stamp: 1, Sets: 3, Pos: vec("1", "-1", "0.5"), Vel: vec("0", "2", "0")}, "05010000090c8004ff0380020080080" + "0"},
-		{Record{Entity: ecs.Entity{Row: 5, Born: 9}, Stamp: 1, Mode: Attached, Parent: ecs.Entity{Row: 6, Born: 2}, Flags: FlagStop, Pos: vec("0", "1", "0")}, "0501000109020602008004" + "00"},
-		{Record{Entity: ecs.Entity{Row: 5, Born: 9}, Stamp: 1, Mode: Scripted, Path: 4, Along: num("2"), Speed: num("-1")}, "05010000090304" + "8008" + "ff03"},
-		{Record{Entity: ecs.Entity{Row: 5, Born: 9}, Stamp: 1, Mode: Ballistic, Flags: FlagTeleport, Pos: vec("0", "0", "1"), Vel: vec("0", "0", "-1")}, "050100080901" + "00008004" + "0000ff03"},
+		{Record{Entity: ecs.Entity{Row: 5}, Stamp: 0x123, Age: 160 * ms, Anchor: 2, Flags: FlagTurn, Pos: vec("3.75", "-3.75", "0"), Vel: vec("1", "-1", "0")}, "80052311221ee208f8"},
+		{Record{Entity: ecs.Entity{Row: 300}, Stamp: 0x123, Anchor: 15, Flags: FlagStop | FlagCast, Action: 7, Pos: vec("14", "-14", "0")}, "80ac022301f5709007"},
+		{Record{Entity: ecs.Entity{Row: 5, Born: 9}, Stamp: 1, Sets: 3, Pos: vec("1", "-1", "0.5"), Vel: vec("0", "2", "0")}, "8005010000090c8004ff0380020080080" + "0"},
+		{Record{Entity: ecs.Entity{Row: 5, Born: 9}, Stamp: 1, Mode: Attached, Parent: ecs.Entity{Row: 6, Born: 2}, Flags: FlagStop, Pos: vec("0", "1", "0")}, "80050100010902800602008004" + "00"},
+		{Record{Entity: ecs.Entity{Row: 5, Born: 9}, Stamp: 1, Mode: Scripted, Path: 4, Along: num("2"), Speed: num("-1")}, "8005010000090304" + "8008" + "ff03"},
+		{Record{Entity: ecs.Entity{Row: 5, Born: 9}, Stamp: 1, Mode: Ballistic, Flags: FlagTeleport, Pos: vec("0", "0", "1"), Vel: vec("0", "0", "-1")}, "80050100080901" + "00008004" + "0000ff03"},
 	} {
 		b, back := coded(t, v.r, 0)
 		if hex.EncodeToString(b) != v.bytes || back != v.r {
@@ -191,7 +191,7 @@ func TestWhatNoWriterMeansIsRefused(t *testing.T) {
 	for bytes, good := range map[string]bool{
 		over(bound): true, over(-bound): true, over(bound + 1): false, over(-bound - 1): false, over(1<<63 - 1): false, over(-1 << 63): false,
 		"050100010940000000": false, "808080801001000109000000" + "00": false, "05010001090000000": false, "05010001090000000000": false, "05010001": false, "": false,
-		"05010000090304000": false, "05010000090380808080100000": false,
+		"8005010000090304000": false, "05010000090380808080100000": false,
 	} {
 		b, _ := hex.DecodeString(bytes)
 		var r Record
@@ -205,7 +205,7 @@ func TestWhatNoWriterMeansIsRefused(t *testing.T) {
 // What decodes is encoded to the same bytes, and continues to a place without harm; what does not is an error and
 // nothing else.
 func FuzzRecord(f *testing.F) {
-	for _, s := range []string{"052311221ee208f8", "ac022301f5709007", "05010000090c8004ff03800200800800", "0501000109020602008004" + "00", "050100000903048008ff03", "05010008090100008004" + "0000ff03"} {
+	for _, s := range []string{"80052311221ee208f8", "80ac022301f5709007", "8005010000090c8004ff03800200800800", "80050100010902800602008004" + "00", "80050100000903048008ff03", "8005010008090100008004" + "0000ff03"} {
 		b, _ := hex.DecodeString(s)
 		f.Add(b)
 	}

@@ -1,0 +1,294 @@
+package reckon
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/net/wire"
+	"tendon/systems"
+	"tendon/systems/internal/inputs"
+	"tendon/systems/state"
+)
+
+// What short ticks and stamps are expanded against in fuzz targets and vectors.
+const (
+	nearTick  = 1000
+	nearStamp = 100_000
+)
+
+// vector is a line of testdata/vectors.txt; meaning is "refused" for one that must be refused.
+type vector struct {
+	kind, name, meaning string
+	bytes               []byte
+}
+
+func readVectors(t testing.TB) (list []vector) {
+	text, err := os.ReadFile("testdata/vectors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) != 3 {
+			t.Fatalf("vector %q", line)
+		}
+		v := vector{name: strings.TrimSpace(cells[0]), meaning: strings.TrimSpace(cells[2])}
+		v.kind, _, _ = strings.Cut(v.name, "/")
+		if v.bytes, err = hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(cells[1]), " ", "")); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func recordText(r *Record) string {
+	s := fmt.Sprintf("%d@%d stamp %d age %d", r.Entity.Row, r.Entity.Born, r.Stamp, r.Age/ageUnit)
+	for i, name := range []string{"stop", "turn", "cast", "teleport"} {
+		if r.Flags>>i&1 != 0 {
+			s += " " + name
+		}
+	}
+	if r.Flags&FlagCast != 0 {
+		s += fmt.Sprintf(" %d", r.Action)
+	}
+	switch r.Mode {
+	case Ballistic:
+		s += " ballistic"
+	case Attached:
+		s += fmt.Sprintf(" on %d@%d", r.Parent.Row, r.Parent.Born)
+	case Scripted:
+		return s + fmt.Sprintf(" path %d along %v speed %v", r.Path, r.Along, r.Speed)
+	}
+	if r.Anchor != 0 {
+		s += fmt.Sprintf(" from %d", r.Anchor)
+	}
+	if r.Sets != 0 {
+		s += fmt.Sprintf(" sets %d", r.Sets)
+	}
+	return s + fmt.Sprintf(" at %v %v %v going %v %v %v", r.Pos.X, r.Pos.Y, r.Pos.Z, r.Vel.X, r.Vel.Y, r.Vel.Z)
+}
+
+func moveText(m *moveMessage) string {
+	s := fmt.Sprintf("received %d ack %v %d %x %v %d helpless %v", m.received, m.ack.Any, m.ack.Newest, m.ack.Older, m.ack.Lost, m.ack.Refused, m.helpless)
+	for i := range m.claims {
+		s += fmt.Sprintf("; epoch %d: %s", m.claims[i].epoch, recordText(&m.claims[i].record))
+	}
+	for _, h := range m.held {
+		s += fmt.Sprintf("; holds %d of %d", h.anchor, h.row)
+	}
+	for _, in := range m.done {
+		p := padInput.Unpack(in)
+		s += fmt.Sprintf("; %d %v %v %v", p.Heading, p.Walk, p.Shoot, p.Hurt)
+	}
+	return s
+}
+
+// wholeNews is news in the clear, with a body that means nothing here.
+type wholeNews struct {
+	head    newsHead
+	records []Record
+	body    []byte
+}
+
+func (n *wholeNews) append(dst []byte) []byte {
+	w := wire.NewWriter(dst, systems.MaxDatagram)
+	n.head.append(&w)
+	w.U8(uint8(len(n.records)))
+	for i := range n.records {
+		n.records[i].Append(&w)
+	}
+	w.Raw(n.body)
+	return w.Bytes()
+}
+
+func (n *wholeNews) read(message []byte) (err error) {
+	r := wire.NewReader(message)
+	if err = n.head.read(&r, nearTick, nearStamp); err == nil {
+		n.records, err = readRecords(n.records[:0], &r, nearStamp)
+	}
+	if err == nil && !n.head.body && r.Len() > 0 {
+		err = ErrMessage
+	}
+	n.body = r.Rest()
+	return err
+}
+
+func (n *wholeNews) String() string {
+	h := &n.head
+	s := fmt.Sprintf("tick %d ready %v altered %d events %d", h.tick, h.ready, h.altered, h.events)
+	if h.hasMargin {
+		s += fmt.Sprintf(" margin %d of %d", h.margin.Value, h.margin.Tick)
+	}
+	for i := range h.snaps {
+		s += fmt.Sprintf("; snap %d: %s", h.snaps[i].epoch, recordText(&h.snaps[i].record))
+	}
+	for i := range n.records {
+		s += "; " + recordText(&n.records[i])
+	}
+	if h.body {
+		s += fmt.Sprintf("; body %x", n.body)
+	}
+	return s
+}
+
+// decode says what the bytes mean in the words of the vectors, and writes them again.
+func decode(kind string, b []byte) (text string, again []byte, err error) {
+	switch kind {
+	case "move":
+		var m moveMessage
+		if err = m.read(b, nearTick, nearStamp, testGame(false)); err == nil {
+			again = m.append(nil, testGame(false))
+		}
+		return moveText(&m), again, err
+	case "news":
+		var n wholeNews
+		if err = n.read(b); err == nil {
+			again = n.append(nil)
+		}
+		return n.String(), again, err
+	case "order":
+		target, payload, err := readRequest(b)
+		return fmt.Sprintf("to %d@%d:%x", target.Row, target.Born, payload), appendRequest(nil, target, payload), err
+	case "events":
+		list, err := readEvents(nil, b, testGame(false))
+		for _, e := range list {
+			text += fmt.Sprintf("type %d of %d@%d in %d: %x; ", e.Key.Type, e.Key.Entity.Row, e.Key.Entity.Born, e.Key.Tick, e.Value)
+		}
+		return strings.TrimSuffix(text, "; "), b, err
+	case "params":
+		var c Config
+		err = c.takeParams(b)
+		return fmt.Sprintf("rate %d assumed %d trusting %v speed %v", c.StateRate, c.Assumed/Unit, c.Trusting, c.MaxSpeed), c.params(), err
+	}
+	panic("no kind " + kind)
+}
+
+// The layouts of the standard, in bytes, read and written.
+func TestTheMessagesAreTheseBytes(t *testing.T) {
+	kinds := map[string]int{}
+	for _, v := range readVectors(t) {
+		kinds[v.kind]++
+		text, again, err := decode(v.kind, v.bytes)
+		switch {
+		case v.meaning == "refused":
+			if err == nil {
+				t.Errorf("%s is read as %q", v.name, text)
+			}
+		case err != nil || text != v.meaning:
+			t.Errorf("%s means %q, want %q (%v)", v.name, text, v.meaning, err)
+		case !bytes.Equal(again, v.bytes):
+			t.Errorf("%s is written as %x, want %x", v.name, again, v.bytes)
+		}
+	}
+	for _, kind := range []string{"move", "news", "order", "events", "params"} {
+		if kinds[kind] < 2 {
+			t.Errorf("%d vectors of %s", kinds[kind], kind)
+		}
+	}
+}
+
+// samples are messages of all sorts, for vectors and as seeds.
+func samples() map[string][]byte {
+	e := ecs.Entity{Row: 1 << 20, Born: 40}
+	at := Record{Entity: e, Stamp: nearStamp + 7, Age: 3 * ageUnit, Sets: 4, Pos: vec("1.5", "-2.25", "0"), Vel: vec("3", "0", "0.5")}
+	stop := Record{Entity: e, Stamp: nearStamp, Flags: FlagStop | FlagTeleport, Pos: vec("100", "0", "0")}
+	near := Record{Entity: ecs.Entity{Row: 1 << 20}, Stamp: nearStamp - 9, Flags: FlagTurn | FlagCast, Action: 200, Anchor: 4, Pos: vec("3.75", "-3.75", "0"), Vel: vec("0", "4.5", "0")}
+	rides := Record{Entity: e, Stamp: nearStamp, Mode: Attached, Parent: ecs.Entity{Row: 3, Born: 1}, Pos: vec("1", "0", "0"), Vel: vec("0", "1", "0")}
+	path := Record{Entity: e, Stamp: nearStamp, Mode: Scripted, Path: 300, Along: num("7.5"), Speed: num("2")}
+	fall := Record{Entity: e, Stamp: nearStamp, Mode: Ballistic, Pos: vec("0", "0", "9"), Vel: vec("1", "0", "-3")}
+	own := at
+	own.Sets = 0
+	walkOn, shoot := padInput.Pack(pad{Heading: 256, Walk: true}), padInput.Pack(pad{Heading: 256, Walk: true, Shoot: true})
+	game := testGame(false)
+	move := func(m moveMessage) []byte { return m.append(nil, game) }
+	news := func(n wholeNews) []byte { return n.append(nil) }
+	limited := Config{StateRate: 5, MaxSpeed: fixed.FromInt(5), Assumed: 80e6}
+	trusting := Config{StateRate: 60, Trusting: true}
+	return map[string][]byte{
+		"move/nothing":       move(moveMessage{received: nearTick}),
+		"move/spectator":     move(moveMessage{received: nearTick, ack: state.Ack{Any: true, Newest: 77, Older: 0x3ff}}),
+		"move/helpless":      move(moveMessage{received: nearTick, ack: state.Ack{Lost: true, Refused: 76}, helpless: true}),
+		"move/walking":       move(moveMessage{received: nearTick, claims: []claim{{3, own}}, done: []ecs.InputBytes{walkOn, walkOn, shoot, walkOn}}),
+		"move/stop":          move(moveMessage{received: nearTick, claims: []claim{{255, stop}}}),
+		"move/holds":         move(moveMessage{received: nearTick, held: []held{{1 << 20, 4}, {9, 15}}}),
+		"news/nothing":       news(wholeNews{head: newsHead{tick: nearTick}}),
+		"news/ready":         news(wholeNews{head: newsHead{tick: nearTick, ready: true, altered: 300, events: 9, hasMargin: true, margin: inputs.Margin{Tick: nearTick - 4, Value: -64}}}),
+		"news/snap":          news(wholeNews{head: newsHead{tick: nearTick, ready: true, snaps: []claim{{4, stop}}}}),
+		"news/records":       news(wholeNews{head: newsHead{tick: nearTick, ready: true}, records: []Record{at, near, rides, path, fall}}),
+		"news/body":          news(wholeNews{head: newsHead{tick: nearTick, ready: true, body: true}, records: []Record{near}, body: []byte{1, 2, 3}}),
+		"order/nothing":      appendRequest(nil, ecs.Entity{}, nil),
+		"order/of-an-entity": appendRequest(nil, e, []byte{7, 8}),
+		"events/one":         appendEvents(nil, []byte{0xe8, 7, 0, 0, 0, 1}),
+		"params/limited":     limited.params(),
+		"params/trusting":    trusting.params(),
+	}
+}
+
+// A fuzzed message that is read is written the same again, but for forms that say the same in more bytes.
+func fuzz(f *testing.F, kind string) {
+	for name, b := range samples() {
+		if strings.HasPrefix(name, kind+"/") {
+			f.Add(b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		text, again, err := decode(kind, b)
+		if err != nil || len(b) > systems.MaxDatagram { // which would be cut when it is written
+			return
+		}
+		text2, _, err := decode(kind, again)
+		if err != nil || text2 != text {
+			t.Errorf("%x is %q, and again %q (%v)", b, text, text2, err)
+		}
+	})
+}
+
+func FuzzMove(f *testing.F)   { fuzz(f, "move") }
+func FuzzNews(f *testing.F)   { fuzz(f, "news") }
+func FuzzOrder(f *testing.F)  { fuzz(f, "order") }
+func FuzzEvents(f *testing.F) { fuzz(f, "events") }
+
+// FuzzHalves throws messages at both halves of a running match: nothing panics, and the other player's walker is where it
+// should be.
+func FuzzHalves(f *testing.F) {
+	for _, b := range samples() {
+		f.Add(b, true)
+		f.Add(b, false)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, toServer bool) {
+		r := newRig(t, 2, 2, 2, Config{}, false)
+		r.pads[1].Walk = true
+		for i := range 3 {
+			m := slices.Clone(b)
+			if len(m) > 5 { // near the ticks of the match
+				copy(m[1:5], []byte{byte(r.server.Done()), byte(r.server.Done() >> 8), 0, 0})
+			}
+			if toServer {
+				_ = r.server.Receive(0, systems.Channel(i%2), m, r.now(), r)
+			} else {
+				_ = r.clients[0].Receive(systems.Channel(i%2), m, r.local(0))
+			}
+			r.tick++
+			r.server.Tick(r.now())
+			r.server.Send(r.now(), r)
+			for seat := range r.clients {
+				r.frame(seat)
+			}
+			r.failed = nil // what a client answers to made-up news may be refused
+		}
+		if d := far(r.own(1), r.believed(1)); d > 2 {
+			t.Errorf("the other is off by %.2f", d)
+		}
+	})
+}
