@@ -3,9 +3,16 @@
 // goes on to his. Nobody waits for anybody, so that movement feels the same at 20 ms and at 2 s; what is shown of the
 // others is where they are believed to be.
 //
-// These are its rules, without messages and sessions: what a record says and how it is coded, how it is continued, when
-// one is sent, how a ghost is brought to where it should be, and what a server believes. It is not a strategy yet, and
-// not for games in which the exact place decides: clients are trusted within what [Guard] allows.
+// [Strategy] plays games by it (--sync reckon). A player's avatars, which are the entities in his region whose ecs.Seat
+// names him and that have a place, are where his client says, within what [Guard] allows. Everything else is the
+// server's: it runs the game's systems with the players' inputs, and enters where the avatars are as orders of kind
+// ecs.OrderMotion, so that recordings and journals carry them. Where a system moves an avatar far, as a respawn does, the
+// server has the last word. Of everything that moves the others are told by records; the rest of the state comes a few
+// times a second by systems/state, and what a player's own avatar holds beside its place is predicted and put right.
+//
+// It is not for games in which the exact place decides. Its rules can be had without the strategy: what a record says and
+// how it is coded, how it is continued, when one is sent, how a ghost is brought to where it should be, and what a server
+// believes.
 //
 // A stamp on the wire is 12 bits: neither side can read records before its systems/clock exchange knows the other's
 // clock. All positions are fixed point. Times are arguments: a stamp counts units of 10 ms on its sender's clock.
@@ -34,6 +41,8 @@
 //
 // # Tasks
 //
+//   - Play a game by it: [Strategy], [New], [Config].
+//   - See and do more than a view shows: [Client.Shown], [Client.Presence], [Client.Cast], [Client.Action].
 //   - Say how an entity moves: [Record], [Mode], [Flags].
 //   - Code it in under 10 bytes: [Record.Against], [Record.On], [Anchor].
 //   - Continue it: [Rules.Predict], [Rules.Forward], [Arrived].

@@ -134,7 +134,7 @@ func (r Record) On(a Anchor) Record {
 // Append writes a record; positions and velocities are rounded to what the wire carries. A stamp is cut to its low bits:
 // the reader must know the time to 20 s.
 //
-//	[row]      (uvarint)
+//	[row]      (uvarint)            place in the owner's region · 128 + owner
 //	[when]     (u16)                the low 12 bits of the stamp; above them the age in steps of 160 ms, 15: or more
 //	[why]      (u8)                 flags in the low 4 bits; above them the anchor
 //	with an anchor, in Ground mode:
@@ -146,7 +146,7 @@ func (r Record) On(a Anchor) Record {
 //	  Scripted:
 //	    [path] (uvarint, below 2^32)  [along] [speed] (2 × varint, 1/256)
 //	  Attached, first:
-//	    [parent] (2 × uvarint)      row and birth tick
+//	    [parent] (2 × uvarint)      row, as above, and birth tick
 //	  all but Scripted:
 //	    [pos]  (3 × varint, 1/256)  at most 2^24 units
 //	    [vel]  (3 × varint, 1/256)  at most 2^15 units per second; not with FlagStop
