@@ -12,6 +12,7 @@ type peer struct {
 	open     bool
 	seat     int // −1: a spectator
 	acked    ecs.Tick
+	told     ecs.Tick // up to where the last confirmation went, if it did not reach the present
 	opened   ecs.Tick // the state it held when it was opened
 	stats    systems.PeerStats
 	flaw     flaw
@@ -23,9 +24,9 @@ type peer struct {
 type flaw uint8
 
 const (
-	sound flaw = iota
-	found      // its checksum differed, or it is too far behind
-	told       // the room knows; nothing more is said until the peer is opened anew
+	sound     flaw = iota
+	found          // its checksum differed, or it is too far behind
+	announced      // the room knows; nothing more is said until the peer is opened anew
 )
 
 // The budgets of a peer. A client sends at most one input message a tick, at up to 1.1 times the pace; what a hitch
@@ -60,7 +61,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now system
 	if seatNumber >= 0 && (!p.open || p.seat != seatNumber) {
 		s.seats[seatNumber].Forget(s.done)
 	}
-	p.open, p.seat, p.acked, p.opened, p.flaw = true, seatNumber, have, have, sound
+	p.open, p.seat, p.acked, p.told, p.opened, p.flaw = true, seatNumber, have, 0, have, sound
 	p.stats.Acked = have
 	for f := have + 1; f <= s.stamped.tick; f++ {
 		s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
@@ -97,7 +98,7 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
 		if p := &s.peers[id]; p.open && p.flaw == found {
-			p.flaw = told
+			p.flaw = announced
 			f(systems.Peer(id))
 		}
 	}

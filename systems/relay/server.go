@@ -244,11 +244,16 @@ func (s *Server) Send(now systems.Time, out systems.Outbox) {
 	}
 }
 
-// confirmation writes as many ticks after the peer's last acknowledged one as fit a datagram.
+// confirmation writes as many ticks after the peer's last acknowledged one as fit a datagram. Where not all fit, the
+// next confirmation goes on where this one ended, and the one that reaches the present is followed by one that begins
+// anew: else a connection on which more ticks are under way than fit would be told no more than those in each round trip.
 func (s *Server) confirmation(p *peer) []byte {
-	head := confirmHead{first: p.acked + 1}
+	head := confirmHead{first: max(p.acked, p.told) + 1}
 	head.count = s.codes.fit(head.first, s.done, systems.MaxDatagram-headBytes)
 	head.more = s.done - head.last()
+	if p.told = head.last(); head.more == 0 {
+		p.told = 0
+	}
 	if p.seat >= 0 {
 		head.margin, head.hasMargin = s.seats[p.seat].TakeWorst()
 	}
@@ -285,12 +290,16 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 	}
 	for i := range m.inputs {
 		f := m.received + 1 + ecs.Tick(i)
+		early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
+		fresh := i == len(m.inputs)-1
 		switch {
 		case f+inputs.Window/2 <= s.done: // so old that nothing of it matters any more
 		case f >= s.done+inputs.Window/2:
 			p.stats.Refused++
-		case s.seats[p.seat].Put(f, s.done, m.inputs[i], s.game) && s.timed:
-			early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
+		default:
+			fresh = s.seats[p.seat].Put(f, s.done, m.inputs[i], s.game)
+		}
+		if fresh && s.timed { // also of what is not used: else a client whose clock is that wrong would never hear of it
 			s.seats[p.seat].Measure(f, early)
 		}
 	}

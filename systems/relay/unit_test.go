@@ -1,9 +1,11 @@
 package relay
 
 import (
+	"bytes"
 	"testing"
 
 	"tendon/ecs"
+	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
 )
@@ -34,6 +36,68 @@ func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 	send(30, 5, systems.TickTime(epoch, 36, 60))
 	if w, _ := s.seats[0].Worst(); w.Tick != 33 || w.Value != -3*inputs.MarginUnit {
 		t.Errorf("three ticks late: %+v", w)
+	}
+}
+
+// A client whose clock is so wrong that none of its inputs is of use hears by how much, or it would never be right: that
+// is so where the first round trip was not measured yet, on a connection of two seconds.
+func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
+	l := newLoop(t, testGame(60), 1, 1, zigzag)
+	s := l.server
+	for f := ecs.Tick(1); f <= 200; f++ {
+		s.Tick(systems.TickTime(0, f, 60))
+	}
+	for name, c := range map[string]struct {
+		received ecs.Tick
+		count    int
+		early    int16
+	}{"two seconds late": {70, 10, -120}, "two seconds early": {200, 120, 120}} {
+		s.seats[0].TakeWorst()
+		m := inputMessage{received: c.received, inputs: make([]ecs.InputBytes, c.count)}
+		if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), systems.TickTime(0, 200, 60), nil); err != nil {
+			t.Fatal(err)
+		}
+		far := c.received + ecs.Tick(c.count)
+		if m, ok := s.seats[0].Worst(); c.early < 0 && (!ok || m.Tick != far || m.Value != c.early*inputs.MarginUnit) || !ok {
+			t.Errorf("%s: %+v, %v", name, m, ok)
+		}
+	}
+}
+
+// Where more ticks are under way than a datagram holds, successive confirmations carry successive ticks, up to the
+// present and then anew from the last acknowledged one: a client that is two seconds away hears of all in three datagrams.
+func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
+	game := crowd(16)
+	r := ecs.NewRand(1)
+	l := newLoop(t, game, 1, 1, zigzag)
+	s := l.server
+	for p := range 16 {
+		s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)}, l)
+	}
+	for range 120 {
+		for p := range s.seats {
+			s.seats[p].Put(s.done+1, s.done, padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99))}), game)
+		}
+		s.Tick(0)
+	}
+	p := &s.peers[0]
+	p.acked, p.told = 0, 0
+	next, datagrams := ecs.Tick(1), 0
+	for round := range 2 {
+		for first := true; first || next <= s.done; first = false {
+			m := bytes.Clone(s.confirmation(p))
+			var head confirmHead
+			reader := wire.NewReader(m)
+			if err := head.read(&reader, 0); err != nil || head.first != next || head.last()+head.more != s.done {
+				t.Fatalf("round %d: ticks %d … %d of %d, want from %d on, %v", round, head.first, head.last(), s.done, next, err)
+			}
+			next = head.last() + 1
+			datagrams++
+		}
+		next = 1
+	}
+	if datagrams < 6 {
+		t.Errorf("%d datagrams: the test shows nothing", datagrams)
 	}
 }
 
