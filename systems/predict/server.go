@@ -250,12 +250,16 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 	}
 	for i := range m.done {
 		f := m.received + 1 + ecs.Tick(i) - ecs.Tick(m.back)
+		early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
+		fresh := i == len(m.done)-1
 		switch {
 		case f+inputs.Window/2 <= s.done: // so old that nothing of it matters any more
 		case f >= s.done+inputs.Window/2:
 			p.stats.Refused++
-		case s.seats[p.seat].put(f, s.done, m.done[i], s.game) && s.timed:
-			early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
+		default:
+			fresh = s.seats[p.seat].put(f, s.done, m.done[i], s.game)
+		}
+		if fresh && s.timed { // also of what is not used: else a client whose clock is that wrong would never hear of it
 			s.seats[p.seat].Measure(f, early)
 		}
 	}
