@@ -131,11 +131,6 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if cl.receiver, err = state.NewReceiver(c.World); err != nil {
 		return nil, fmt.Errorf("reckon: %w", err)
 	}
-	if limits.Assumed == 0 {
-		if cl.probe, err = clock.NewProber(clock.Config{}); err != nil {
-			return nil, fmt.Errorf("reckon: %w", err)
-		}
-	}
 	cl.scratch.inputs = make([]ecs.InputBytes, game.MaxPlayers)
 	cl.crowd.init(cl)
 	cl.world.SetPredicted(&cl.own)
@@ -167,8 +162,8 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.world.Save(&c.previous)
 }
 
-// renew begins to receive states anew. Another connection numbers them from 1 on, so what was received of the last one is
-// of no use.
+// renew begins to receive states anew, and to ask for the server's clock. Another connection numbers states from 1 on, so
+// what was received of the last one is of no use; and the server may be another process.
 func (c *Client) renew() {
 	c.receiver.Load() // lets go of the states of before
 	var err error
@@ -176,6 +171,9 @@ func (c *Client) renew() {
 		panic("reckon: what newClient checked is refused now: " + err.Error())
 	}
 	c.receiver.Load()
+	if c.near = 0; c.limits.Assumed == 0 {
+		c.probe, _ = clock.NewProber(clock.Config{}) // a zero Config is valid
+	}
 }
 
 // leadTicks is how far ahead of what is heard of the server inputs are given, as far as the round trip tells: an input
@@ -362,7 +360,7 @@ func (c *Client) Stats() systems.ClientStats {
 // Counts returns what the client counted of records.
 func (c *Client) Counts() ClientCounts { return c.counts }
 
-// Clock returns what the client counted of the exchange of clocks.
+// Clock returns what the client counted of the exchange of clocks since Load.
 func (c *Client) Clock() (stats clock.Stats) {
 	if c.probe != nil {
 		stats = c.probe.Stats()

@@ -25,6 +25,7 @@ type herald struct {
 	out     []telling
 	bytes   []byte
 	record  Record // scratch
+	intro   []byte // scratch
 }
 
 // thing is an entity that has a place.
@@ -182,6 +183,34 @@ func (h *herald) tell(due systems.Time) {
 func (h *herald) spoken(t *thing) bool {
 	a := h.server.avatar(t.entity)
 	return a != nil && (a.held || a.belief.known)
+}
+
+// introduce calls f with a record of everything that is in motion, for one who was not told before.
+func (h *herald) introduce(due systems.Time, f func(slot int, record []byte)) {
+	s := h.server
+	tell := func(slot int, r Record) {
+		r.Anchor, r.Sets = 0, 0
+		w := wire.NewWriter(h.intro[:0], MaxRecord)
+		r.Append(&w)
+		h.intro = w.Bytes()
+		f(slot, h.intro)
+	}
+	for i := range s.avatars {
+		a := &s.avatars[i]
+		if slot, known := h.byRow[a.entity.Row]; known && !a.fresh {
+			if r, ok := a.telling(&s.limits.Ghosts.Rules, due); ok {
+				r.Flags &^= FlagCast
+				tell(slot, r)
+			}
+		}
+	}
+	for _, slot := range h.active {
+		if t := &h.things[slot]; t.active && t.sender != nil && t.sender.begun {
+			r := s.limits.Ghosts.Rules.Forward(t.sender.last, due-t.sender.sent, StampOf(due))
+			r.Flags &^= FlagCast
+			tell(slot, r)
+		}
+	}
 }
 
 // police tells of something that the systems move, if it is time to. It reports whether all is said of it.

@@ -12,25 +12,26 @@ import (
 
 // peer is what the server knows of one open connection.
 type peer struct {
-	open     bool
-	seat     int // −1: a spectator
-	clock    answering
-	near     Stamp // the newest of its stamps, for those who exchange no clocks
-	sender   *state.Sender
-	newest   ecs.Tick // whose input has come
-	holds    []uint8  // by slot: the number of the anchor that the client holds
-	told     ecs.Tick // every event of ticks ≤ told was sent
-	heard    ecs.Tick // the newest tick ≤ told whose events were sent since the peer was opened; 0: none was
-	slot     uint64   // of the last body, in intervals between two
-	body     ecs.Tick // of the last body
-	spoken   ecs.Tick // of the last message
-	watching bool     // it hears of what is near its avatar
-	yield    func(ecs.Entity, float32) bool
-	interest func(yield func(ecs.Entity, float32) bool)
-	stats    systems.PeerStats
-	flaw     flaw
-	messages int // that it may still send
-	orders   int // orders that it may still ask for, in 1/TickRate
+	open       bool
+	seat       int // −1: a spectator
+	clock      answering
+	near       Stamp // the newest of its stamps, for those who exchange no clocks
+	sender     *state.Sender
+	newest     ecs.Tick // whose input has come
+	holds      []uint8  // by slot: the number of the anchor that the client holds
+	told       ecs.Tick // every event of ticks ≤ told was sent
+	heard      ecs.Tick // the newest tick ≤ told whose events were sent since the peer was opened; 0: none was
+	slot       uint64   // of the last body, in intervals between two
+	body       ecs.Tick // of the last body
+	spoken     ecs.Tick // of the last message
+	introduced bool     // it was told of everything that is in motion
+	watching   bool     // it hears of what is near its avatar
+	yield      func(ecs.Entity, float32) bool
+	interest   func(yield func(ecs.Entity, float32) bool)
+	stats      systems.PeerStats
+	flaw       flaw
+	messages   int // that it may still send
+	orders     int // orders that it may still ask for, in 1/TickRate
 }
 
 // flaw says whether a peer needs an image.
@@ -110,7 +111,7 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 	p.sender.Open(seat, held)
 	p.open, p.seat, p.told, p.heard, p.slot, p.body, p.spoken, p.flaw = true, seat, have, 0, 0, 0, 0, sound
 	clear(p.holds)
-	p.near, p.newest = 0, 0
+	p.near, p.newest, p.introduced = 0, 0, false
 	p.stats.Acked = have
 	if seat >= 0 {
 		s.greet(ecs.Player(seat), now)
@@ -237,6 +238,14 @@ func (s *Server) sendNews(id systems.Peer, p *peer, now systems.Time, out system
 	headDue := len(head.snaps) > 0 || !head.ready
 	headDue = headDue && s.done >= p.spoken+ecs.Tick(max(1, s.game.TickRate/greetings))
 	m := newsMessage{message: s.scratch.message[:0]}
+	if head.ready && !p.introduced {
+		p.introduced = true
+		s.herald.introduce(s.due, func(slot int, record []byte) {
+			if s.hears(int(id), s.herald.things[slot].entity) {
+				s.tell(id, &m, &head, record, out)
+			}
+		})
+	}
 	for i := range s.herald.out {
 		x := &s.herald.out[i]
 		if s.hears(int(id), x.entity) {

@@ -1,0 +1,264 @@
+package reckon
+
+import (
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// Bolts, scores and who is dead are the server's: a client shows what it shoots when the server says so, and then where it
+// is by now, not where it was.
+func TestWhatIsShotIsTheServers(t *testing.T) {
+	const way = 10
+	r := newRig(t, 2, way, way, Config{}, false)
+	r.pads[0].Shoot = true
+	heard := [2]int{}
+	for i := range 2*way + 12 {
+		r.step()
+		for seat, c := range r.clients {
+			n := 0
+			for e := range flying.All(c.World()) {
+				n++
+				truth, ok := r.server.World().Motion(e.Entity())
+				shown, ok2 := c.Shown(e.Entity(), r.local(seat))
+				if ok && ok2 && far(truth.Pos, shown.Pos) > 0.3 {
+					t.Errorf("frame %d: client %d shows a bolt %.2f beside where it is", i, seat, far(truth.Pos, shown.Pos))
+				}
+			}
+			if n > 0 && heard[seat] == 0 {
+				heard[seat] = i
+			}
+		}
+	}
+	// The input is used when it has come, a spawn is told in that tick, and not at the next of 5 bodies a second.
+	for seat, i := range heard {
+		if i < 2*way-1 || i > 2*way+6 {
+			t.Errorf("client %d heard of the bolt after %d frames, the ways there and back are %d", seat, i, 2*way)
+		}
+	}
+	r.run(2 * gameRate)
+	for seat, c := range r.clients {
+		for e := range flying.All(c.World()) {
+			t.Errorf("client %d still has %v", seat, e.Entity())
+		}
+		if s := tallies.Read(c.World()); s.Shots != 1 {
+			t.Errorf("client %d counts %d shots", seat, s.Shots)
+		}
+	}
+}
+
+// An event of one's own is heard of at once, and once; a death only on the server's word; of the others, everything on the
+// server's word.
+func TestEventsAreHeardOnce(t *testing.T) {
+	const way = 12
+	r := newRig(t, 2, way, way, Config{}, false)
+	r.news[0], r.news[1] = nil, nil
+	r.pads[0].Shoot = true
+	r.run(2)
+	if len(r.news[0]) != 1 || r.news[0][0].Status != ecs.EffectPredicted {
+		t.Fatalf("the shooter hears %+v at once", r.news[0])
+	}
+	r.pads[0].Hurt = true
+	r.run(1)
+	r.pads[0].Hurt = true
+	r.run(way)
+	for _, e := range r.news[0] {
+		if _, ok := deaths.Decode(r.game, e.Event); ok {
+			t.Error("a death is heard of before the server has said so")
+		}
+	}
+	r.run(2*way + 20)
+	for seat, news := range r.news {
+		var first, confirmed, cancelled [2]int
+		for _, e := range news {
+			k := 0
+			if _, ok := deaths.Decode(r.game, e.Event); ok {
+				k = 1
+			}
+			if e.First {
+				first[k]++
+			}
+			switch e.Status {
+			case ecs.EffectConfirmed:
+				confirmed[k]++
+			case ecs.EffectCancelled:
+				cancelled[k]++
+			}
+		}
+		if first != [2]int{1, 1} || confirmed != [2]int{1, 1} || cancelled != [2]int{} {
+			t.Errorf("client %d: first %v, confirmed %v, cancelled %v", seat, first, confirmed, cancelled)
+		}
+	}
+}
+
+// What an avatar holds beside its place is predicted and put right by the server, and its place stays: a reload that the
+// server does not know of is taken back, and the way of the walker has no step in it.
+func TestWhatAnAvatarHoldsIsPutRightAndItsPlaceStays(t *testing.T) {
+	r := newRig(t, 1, 6, 6, Config{}, false)
+	r.pads[0].Walk = true
+	r.run(gameRate)
+	c, e := r.clients[0], r.walker(0)
+	lives.Write(c.world, e).Points = 7
+	c.save()
+	last := r.own(0)
+	for range gameRate {
+		r.step()
+		if d := far(r.own(0), last); d > 2.5*top/gameRate { // a frame may compute two ticks
+			t.Fatalf("a step of %.3f", d)
+		}
+		last = r.own(0)
+	}
+	if l, _ := lives.Read(c.world, e); l.Points != 100 || c.Counts().Replays != 1 || c.Counts().Snaps != 0 {
+		t.Errorf("%d points, %+v", l.Points, c.Counts())
+	}
+}
+
+// A client that comes back begins where the server has its walker: nobody jumps, though its clock shows something else.
+func TestWhoComesBackBeginsWhereHeIs(t *testing.T) {
+	r := newRig(t, 2, 5, 5, Config{}, false)
+	r.pads[0].Walk = true
+	r.run(2 * gameRate)
+	r.server.Close(0)
+	r.ups[0], r.downs[0] = lane{}, lane{}
+	r.lose = func(toClient bool, seat int, _ []byte) bool { return seat == 0 }
+	r.run(5 * gameRate)
+	stands := r.believed(0)
+	r.run(30)
+	if d := far(r.believed(0), stands); d > 0 {
+		t.Errorf("a walker of whom nothing was heard for 5 s goes on: %.2f", d)
+	}
+	r.lose = nil
+	r.connect(0)
+	r.run(2 * gameRate)
+	if !r.clients[0].Live() {
+		t.Fatal("not live")
+	}
+	s := r.server.Counts()
+	r.run(2 * gameRate)
+	if d := far(r.own(0), r.believed(0)); d > 0.2 || r.server.Counts().Snaps != s.Snaps || s.Clamped > 0 || r.clients[0].Counts().Snaps > 0 {
+		t.Errorf("off by %.2f, %+v, %+v", d, r.server.Counts(), r.clients[0].Counts())
+	}
+	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
+		t.Errorf("the other is off by %.2f", d)
+	}
+}
+
+// A player hears of what is near, and of what comes near within a second; his own walker is always told.
+func TestInterestLimitsWhatIsTold(t *testing.T) {
+	r := newRig(t, 2, 3, 3, Config{Interest: fixed.FromInt(20)}, false)
+	r.pads[0].Walk = true // away, along x
+	r.run(10 * gameRate)
+	c := r.clients[1]
+	if c.World().Exists(r.walker(0)) || c.crowd.other(r.walker(0)) != nil {
+		t.Errorf("a walker %.0f away is told of", far(r.believed(0), r.believed(1)))
+	}
+	if !c.World().Exists(r.walker(1)) || !r.clients[0].World().Exists(r.walker(0)) {
+		t.Error("somebody does not hear of himself")
+	}
+	r.pads[0].Heading = 512
+	r.run(10 * gameRate)
+	if !c.World().Exists(r.walker(0)) {
+		t.Fatalf("a walker %.0f away is not told of", far(r.believed(0), r.believed(1)))
+	}
+	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
+		t.Errorf("who came near is off by %.2f", d)
+	}
+}
+
+// Without clocks, everything counts as old as is assumed: exact if that is true, else off by the speed times the
+// difference, and nothing else changes.
+func TestWithoutClocks(t *testing.T) {
+	const way = 6 // 100 ms
+	for assumed, off := range map[systems.Time]float64{100 * ms: 0, 200 * ms: 2 * top * 0.1, 50 * ms: 2 * top * 0.05} {
+		r := newRig(t, 2, way, way, Config{Assumed: assumed}, false)
+		r.pads[0].Walk = true
+		r.run(6 * gameRate)
+		if d := far(r.own(0), r.shown(1, 0)); d < off-0.35 || d > off+0.35 {
+			t.Errorf("assumed %d ms: off by %.2f, want %.2f", assumed/ms, d, off)
+		}
+		if s := r.server.Counts(); s.Snaps > 0 || s.Early > 0 || r.clients[0].Counts().Snaps > 0 {
+			t.Errorf("assumed %d ms: %+v", assumed/ms, s)
+		}
+	}
+}
+
+// What somebody does is seen from its beginning, faster until it is where it would be.
+func TestAnActionIsSeenFromItsBeginning(t *testing.T) {
+	const way = 12
+	r := newRig(t, 2, way, way, Config{Length: func(action uint8) systems.Time { return systems.Time(action) * 100 * ms }}, false)
+	if r.clients[0].Cast(r.walker(1), 9) || !r.clients[0].Cast(r.walker(0), 20) {
+		t.Fatal("only one's own avatar acts")
+	}
+	r.run(2*way - 2)
+	if _, _, ok := r.clients[1].Action(r.walker(0), r.local(1)); ok {
+		t.Error("seen before it was heard of")
+	}
+	r.run(6)
+	action, early, ok := r.clients[1].Action(r.walker(0), r.local(1))
+	if !ok || action != 20 || early > 200*ms {
+		t.Errorf("action %d at %d ms, %v", action, early/ms, ok)
+	}
+	r.run(gameRate)
+	_, late, ok := r.clients[1].Action(r.walker(0), r.local(1))
+	if passed := late - early; !ok || passed < 1200*ms || passed > 1520*ms {
+		t.Errorf("%d ms further after a second: it does not catch up", passed/ms)
+	}
+	if _, _, ok := r.clients[0].Action(r.walker(0), r.local(0)); ok {
+		t.Error("one's own action is an echo")
+	}
+}
+
+// A client that is believed may put its walker anywhere, and the others see it there without anything in between.
+func TestATrustedClientTeleports(t *testing.T) {
+	r := newRig(t, 2, 4, 4, Config{Trusting: true}, false)
+	r.pads[0].Walk = true
+	r.run(gameRate)
+	c, to := r.clients[0], fixed.Vec3{X: fixed.FromInt(-300)}
+	c.put(c.pilot(r.walker(0)), ecs.Motion{Pos: to})
+	for i := range 2 * gameRate {
+		r.step()
+		if x := r.shown(1, 0).X.Float(); i > 10 && x > -280 || x > 20 {
+			t.Fatalf("shown at %.1f, %d frames after the teleport", x, i)
+		}
+	}
+	if d := far(r.own(0), r.believed(0)); d > 0.2 || r.server.Counts().Snaps > 0 {
+		t.Errorf("off by %.2f, %+v", d, r.server.Counts())
+	}
+}
+
+// Records are coded in less than 10 bytes as soon as the receiver holds an anchor.
+func TestRecordsAreCompactOnTheWire(t *testing.T) {
+	r := newRig(t, 2, 3, 3, Config{}, false)
+	r.pads[0] = pad{Walk: true}
+	r.run(gameRate)
+	before := r.server.Counts()
+	for i := range 40 {
+		r.pads[0].Heading = int16(i * 256)
+		r.run(gameRate / 2)
+	}
+	s := r.server.Counts()
+	records, compact, bytes := s.Records-before.Records, s.Compact-before.Compact, s.Bytes-before.Bytes
+	t.Logf("%d records, %d compact, %.1f bytes each", records, compact, float64(bytes)/float64(records))
+	if float64(compact) < 0.8*float64(records) || float64(bytes) > 10*float64(records) || records < 80 {
+		t.Errorf("%d records, %d compact, %d bytes", records, compact, bytes)
+	}
+	if u := r.clients[1].Counts().Unanchored + r.clients[0].Counts().Unanchored; u > 0 {
+		t.Errorf("%d records were of no use", u)
+	}
+}
+
+// A client is shown everybody in motion as soon as it plays, not when the next record is due.
+func TestWhoJoinsSeesEverybodyInMotion(t *testing.T) {
+	r := newRig(t, 2, 3, 3, Config{Records: SenderConfig{Period: 5 * sec}}, false)
+	r.pads[0].Walk = true
+	r.run(gameRate)
+	r.server.Close(1)
+	r.ups[1], r.downs[1] = lane{}, lane{}
+	r.connect(1)
+	r.run(gameRate / 2)
+	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
+		t.Errorf("off by %.2f half a second after connecting", d)
+	}
+}
