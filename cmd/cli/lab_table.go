@@ -157,6 +157,8 @@ func gateTable(verdicts []lab.Verdict) table.Writer {
 		switch {
 		case !v.Met && v.Known != nil:
 			word = fmt.Sprintf("missed, best %.3g: %s", v.Known.Best, v.Known.Reason)
+		case !v.Met && v.Measure.Premise() != "":
+			word = "MISSED; " + v.Measure.Premise()
 		case !v.Met:
 			word = "MISSED"
 		}

@@ -29,6 +29,20 @@ const (
 	WindowTicks      Measure = "ticks predicted, 99th percentile"
 )
 
+// Premise says for what kind of game the measure's gates are meant, "" for any: where a game is of another kind, a missed
+// gate says something of the game.
+func (m Measure) Premise() string {
+	switch m {
+	case CorrectionRate, OthersCorrection, CorrectionSize:
+		return "meant for players whom nobody else pushes, wounds or feeds, which no client can know beforehand"
+	case BeyondRTTTicks:
+		return "meant for states of which the changes of a round trip fit a datagram; others go over the reliable channel, where they wait for what was lost"
+	case FreezeRate:
+		return "meant for others who keep their speed while they are not heard of"
+	}
+	return ""
+}
+
 // value returns the measure of a result; ok is false where nothing of the kind was there to be measured.
 func (m Measure) value(r *Result, tickRate int) (v float64, ok bool) {
 	ticks := float64(tickRate) / 1e3
