@@ -75,17 +75,6 @@ type Client struct {
 	}
 }
 
-// ClientCounts is what a client counted since it was made.
-type ClientCounts struct {
-	Bodies     uint64 // of state, that were taken over
-	Refused    uint64 // bodies that could not be used
-	Replays    uint64 // bodies that differed from what the avatars were predicted to hold, places aside
-	Snaps      uint64 // times that an avatar was put elsewhere on the server's word
-	Claims     uint64 // records of avatars that left
-	Records    uint64 // of others, that came
-	Unanchored uint64 // records relative to a place that is not known
-}
-
 // historyKept is how many ticks of states are kept: more than a round trip that is worth playing on.
 const historyKept = 256
 

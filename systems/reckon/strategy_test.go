@@ -151,6 +151,9 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 		c := p.server.Counts()
 		t.Logf("%s: rms %.2f v, worst %.1f v, %.2f records a second, guard %+v, server %+v, client %+v, %d resyncs", v.profile, p.rms(), p.worst/top, rate,
 			g, c, p.half(0).Counts(), p.resyncs())
+		if raceDetector {
+			v.rms *= 1.5 // a minute may be a bad one
+		}
 		if !(p.rms() <= v.rms) || float64(o.ghost.Stats().Snaps) > seconds/60 || p.half(0).Counts().Snaps > 0 || rate > 1.2 {
 			t.Errorf("%s: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, p.rms(), o.ghost.Stats().Snaps, p.half(0).Counts().Snaps, rate)
 		}
