@@ -334,6 +334,14 @@ func (c *Client) Live() bool {
 // clocked reports whether the server's clock is known as far as it has to be.
 func (c *Client) clocked() bool { return c.probe == nil || c.probe.Known() }
 
+// trip is the round trip, as the clocks know it: what inputs know includes the wait for news.
+func (c *Client) trip() systems.Time {
+	if c.probe != nil && c.probe.Known() {
+		return c.probe.LastRTT()
+	}
+	return c.rtt
+}
+
 // Effects drains the news of events.
 func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.present, f) }
 
@@ -342,7 +350,7 @@ func (c *Client) Stats() systems.ClientStats {
 	s := c.stats
 	s.Present, s.Confirmed, s.Corrections = c.present, c.confirmed, c.counts.Replays
 	s.Snaps += c.counts.Snaps
-	s.RTT, s.RingBytes, s.Dilation = c.rtt, c.world.PageBytes(), 1
+	s.RTT, s.RingBytes, s.Dilation = c.trip(), c.world.PageBytes(), 1
 	return s
 }
 

@@ -240,14 +240,14 @@ func (c *Client) obey(s *claim, now systems.Time) {
 		return
 	}
 	if p.flies && p.epoch == s.epoch {
-		if now-p.answered > c.rtt+c.rtt/2+systems.Second/10 {
+		if trip := c.trip(); now-p.answered > trip+trip/2+systems.Second/10 {
 			p.teleport = true // the answer was lost
 		}
 		return
 	}
 	if p.flies {
 		c.counts.Snaps++
-		p.own.Jumped(c.rtt, now)
+		p.own.Jumped(c.trip(), now)
 	}
 	p.epoch, p.flies = s.epoch, true
 	c.own.Add(p.entity.Row)
@@ -270,7 +270,7 @@ func (c *Client) echo(p *pilot, r Record, age, now systems.Time) {
 	}
 	r, age = Arrived(r, age)
 	m, ok := c.limits.Ghosts.Rules.Predict(&r, age)
-	if ok && p.own.Echo(is.Pos, m.Pos, c.rtt, now) {
+	if ok && p.own.Echo(is.Pos, m.Pos, c.trip(), now) {
 		c.counts.Snaps++
 		c.put(p, m)
 	}
