@@ -32,8 +32,7 @@ func (c *Client) steer() {
 	if float64(c.confirmed)+1 > c.pacer.Position() {
 		// The server is ahead: this client was suspended. What it measured before tells nothing of now.
 		c.pacer.Shift(float64(c.confirmed) + c.leadTicks() - c.pacer.Position())
-		c.lead.Forget()
-		c.jumped = true
+		c.forget()
 	}
 	pace, jump := c.lead.Control(c.pacer.Gained())
 	c.pacer.Shift(jump)
@@ -49,6 +48,16 @@ func (c *Client) steer() {
 	for range min(until-c.reach, clock.MaxSteps) {
 		c.delay.Observe(until-int(c.confirmed), c.game.TickRate)
 	}
+}
+
+// forget drops what was measured before the present was put elsewhere. Before the lead has settled that is all recent, and
+// has to add up: where each snapshot overtakes the present, because the round trip is not known yet, nothing else would
+// ever tell how far ahead to go.
+func (c *Client) forget() {
+	if c.locked {
+		c.lead.Forget()
+	}
+	c.jumped = true
 }
 
 // follow paces a spectator, who sends no inputs to measure: he stands where what he heard of ends.
@@ -67,7 +76,7 @@ func (c *Client) follow() {
 func (c *Client) sample(view ecs.ViewStamp, now systems.Time) {
 	until := ecs.Tick(c.pacer.Position())
 	recent := ecs.Tick(clock.MaxSteps)
-	if c.jumped {
+	if c.jumped && (c.locked || c.counts.Snaps == 0) { // else each snapshot may be a jump, and the server tells of the oldest input of a frame
 		recent = 1
 	}
 	for f := c.pending.last() + 1; f <= until; f++ {

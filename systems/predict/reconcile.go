@@ -30,8 +30,7 @@ func (c *Client) reconcile(f ecs.Tick, now systems.Time) {
 		c.overtake(f)
 	case f > c.present || !held:
 		c.counts.Snaps++
-		c.lead.Forget()
-		c.jumped = true
+		c.forget()
 		c.begin(f)
 	case !complete && !c.told(f, mine, replica):
 		c.pending.drop(f)

@@ -7,6 +7,7 @@ import (
 	"tendon/net/client"
 	"tendon/net/matchtest"
 	"tendon/net/simnet"
+	"tendon/systems/predict"
 	"tendon/systems/relay"
 )
 
@@ -71,5 +72,27 @@ func TestAStateIsPutRightFromAfterItWentWrong(t *testing.T) {
 	}
 	if n := h.Room.Stats().Images; n < 3 {
 		t.Errorf("%d images: nobody joined just before, or the image was not a fresh one", n)
+	}
+}
+
+// Seed 1232: the first image comes before the round trip is known. With 30 frames and 10 snapshots a second on a link with
+// a long way up each snapshot was newer than what the client had computed, which made it forget how late its inputs were,
+// for ever: it never gave any.
+func TestAClientThatSnapshotsOvertakeLearnsHowFarAheadToGo(t *testing.T) {
+	for _, profile := range []string{"P3", "P4", "P6"} {
+		for hz := 10; hz <= 60; hz += 5 {
+			for _, rate := range []int{5, 10, 20, 60} {
+				h, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Strategy: predict.New(predict.Config{SnapshotRate: rate}), Seed: 1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				p, _ := simnet.ByName(profile)
+				c := h.Join(matchtest.Plan{Profile: p, Hz: hz})
+				h.RunUntil(4*time.Second + 10*time.Second/time.Duration(rate))
+				if !c.Live() {
+					t.Errorf("%s, %d frames and %d snapshots a second: the client is %v, %+v", profile, hz, rate, c.Core.State(), c.Core.Stats().Strategy)
+				}
+			}
+		}
 	}
 }

@@ -55,7 +55,7 @@ func (w *witness) forgets(replica *ecs.Snapshot) bool {
 	if !w.state[w.client].forgets || replica.Empty() {
 		return false
 	}
-	w.state[w.client].forgets = false
+	w.state[w.client].forgets, w.state[w.client].forgot = false, true
 	w.half.World().Restore(replica)
 	w.ear.forgets = true
 	return true
