@@ -40,6 +40,7 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 	c.entities.bound = trackedScalars
 	c.writer.encoder = encoder{schema: s, models: newModels(s)}
 	c.writer.visit = c.writer.hear
+	c.writer.demand = make([]float32, deadlineSeconds*g.TickRate+1)
 	return c, nil
 }
 

@@ -128,7 +128,10 @@ func (s *Sender) record(sequence uint64, tick ecs.Tick) *sentBody {
 // note records that a body brings an item as it is now.
 func (s *Sender) note(b *sentBody, i int32) {
 	it := &s.items[i]
-	it.known, it.flight, it.sentAt, it.claim = true, b.sequence, b.tick, 0
+	if it.waiting && b.tick-it.waits > s.deadline() {
+		s.stats.Late++
+	}
+	it.known, it.flight, it.sentAt, it.claim, it.waiting = true, b.sequence, b.tick, 0, false
 	it.sends++
 	b.entries = append(b.entries, entry{i, it.serial, it.sends})
 }

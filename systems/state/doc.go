@@ -4,8 +4,8 @@
 //
 // On the server, one [Changes] looks at the world after each tick and keeps the last values of everything, as numbers.
 // A [Sender] for each client knows which tick of each entity the client is known to hold, and writes a body of at most
-// so many bytes: differences from just those values, what is most urgent first. What is as the client holds it takes
-// nothing.
+// so many bytes: differences from just those values, what is most urgent first, and everything within a second if there
+// is room for that. What is as the client holds it takes nothing.
 //
 //	changes.Observe(world)                                     // after each tick
 //	message = sender.Append(message, room, interest)           // for each client
@@ -37,6 +37,7 @@
 //   - find out what changed, once for all clients: [NewChanges], [Changes.Observe], [Changes.State]
 //   - tell a client: [NewSender], [Sender.Open], [Sender.Append], [Sender.Acked]
 //   - tell it everything: [Changes.All]
+//   - know whether the budget is enough: [SenderStats]
 //   - follow: [NewReceiver], [Receiver.Load], [Receiver.Receive], [Receiver.Ack]
 //   - draw between two states: [Receiver.Samples], [Receiver.Updates]
 //   - know when all is there: [Receiver.Complete]

@@ -29,6 +29,8 @@ type Sender struct {
 	stamp    uint32   // of the running Append
 	rtt      float32  // ticks from a body to its acknowledgement, smoothed; 0: not known
 	ratio    float32  // bits that entities took to bits that were expected, smoothed
+	interval float32  // ticks between two bodies, smoothed; 0: not known
+	room     float32  // bytes that a body has for entities, smoothed; 0: not known
 	stats    SenderStats
 }
 
@@ -42,6 +44,10 @@ type SenderStats struct {
 	Lost      uint64   // bodies that will never be acknowledged
 	Oversized uint64   // times that something did not fit a body of its own
 	Acked     ecs.Tick // newest tick that was acknowledged
+	// Longest is the longest that an entity waited, in ticks from the last body before which it was not due; those that
+	// still wait count. Late is how many of Updates had waited for more than a second: none, if the bodies have room.
+	Late    uint64
+	Longest ecs.Tick
 }
 
 // sentBodies is how many bodies a sender waits for; older ones count as lost. At 60 a second that is more than 4 s, more
@@ -80,6 +86,10 @@ type item struct {
 	atBase uint32   // sends when that of base was sent
 	stamp  uint32   // the last Append for which it was wanted
 	claim  float32  // grows by its priority until it is sent
+	// waiting says that it was due in the last body and was not in it; waits is the tick of the last body before which it
+	// was not due.
+	waiting bool
+	waits   ecs.Tick
 }
 
 // unbase forgets what the client is known to hold.
@@ -115,7 +125,8 @@ func (s *Sender) Open(seat int, state *ecs.Snapshot) {
 	}
 	s.index.clear()
 	s.items, s.free = s.items[:0], s.free[:0]
-	s.opened, s.last = s.sequence, state.Tick()
+	s.opened, s.last = s.sequence, max(state.Tick(), s.changes.tick)
+	s.interval, s.room = 0, 0
 	s.known, s.unsure = s.opened, s.opened
 	s.stats.Acked = state.Tick()
 	for i := range s.sent {
@@ -158,9 +169,14 @@ func (s *Sender) release(i int) {
 }
 
 // Append appends a body of at most limit bytes that brings the client nearer to the state that was last observed, and
-// returns the extended slice. interest yields the entities that the client is to hear of, each with a priority above 0;
-// what it knows of others, it forgets. Players, resources and the player's own entities go first, then those with the
-// highest claim: an entity's claim grows by its priority in every tick until it is sent.
+// returns the extended slice. interest yields the entities that the client is to hear of, each with a priority; what it
+// knows of others, and of those of a negative one, it forgets.
+//
+// Where not all fits, players and resources go first, then the player's own entities, in up to half of what is left, then
+// those with the highest claim: an entity's claim grows by its priority in every tick until it is sent, and by thrice
+// that while it rests and the client does not have it so. But as long as bodies have room for one update a second of
+// everything that changes, beside the player's own, every entity is sent within a second of the last body before which it
+// was not due. Where they have not, half of each body goes to those that have waited longest; see SenderStats.Longest.
 func (s *Sender) Append(dst []byte, limit int, interest iter.Seq2[ecs.Entity, float32]) []byte {
 	if limit < minBody || len(s.items) == 0 || len(s.changes.observed) == 0 || s.changes.tick < s.last {
 		panic("state: Append before Open, without a tick observed since, or with a limit below 64 bytes: observe, open, and give a body room")

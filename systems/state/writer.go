@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"iter"
-	"math"
 	"slices"
 
 	"tendon/ecs"
@@ -16,8 +15,9 @@ type writer struct {
 	sender  *Sender
 	changes *Changes
 	body    *sentBody
-	limit   int     // of bytes from the header's end on
-	ticks   float32 // since the sender's last body
+	limit   int      // of bytes from the header's end on
+	before  ecs.Tick // of the sender's last body
+	ticks   float32  // since then
 	// visit is hear, as a value that is made once: one that is made for each body is garbage.
 	visit func(ecs.Entity, float32) bool
 
@@ -29,8 +29,10 @@ type writer struct {
 	values   int
 	course   []uint64
 	paces    []pace
-	relies   uint64 // the farthest body before this one that has something on its way
-	short    bool   // something that is due is not in it
+	relies   uint64    // the farthest body before this one that has something on its way
+	short    bool      // something that is due is not in it
+	ordered  bool      // due is
+	demand   []float32 // bits, by how many bodies after this one can still bring them in time
 }
 
 // rowItem is an item with its row.
@@ -41,17 +43,11 @@ type rowItem struct {
 	bits int32 // that it is expected to take then
 }
 
-// candidate is an entity that is due.
-type candidate struct {
-	rowItem
-	claim float32
-}
-
 // begin begins the next body of a sender.
 func (w *writer) begin(s *Sender) {
 	w.sender, w.changes = s, s.changes
 	w.specials, w.gone, w.due, w.chosen = w.specials[:0], w.gone[:0], w.due[:0], w.chosen[:0]
-	w.elements, w.values, w.relies, w.short = 0, 0, 0, false
+	w.elements, w.values, w.relies, w.short, w.ordered = 0, 0, 0, false, false
 	s.sequence++
 	s.stamp++
 	w.body = s.record(s.sequence, s.changes.tick)
@@ -77,7 +73,12 @@ func (w *writer) asks(it *item, since ecs.Tick) bool {
 // want collects the entities of the interest that are due.
 func (w *writer) want(interest iter.Seq2[ecs.Entity, float32]) {
 	s := w.sender
+	w.before = s.last
 	w.ticks = float32(max(1, s.changes.tick-s.last))
+	if s.interval == 0 {
+		s.interval = w.ticks
+	}
+	s.interval += (w.ticks - s.interval) / 8
 	s.last = s.changes.tick
 	interest(w.visit)
 }
@@ -86,7 +87,7 @@ func (w *writer) want(interest iter.Seq2[ecs.Entity, float32]) {
 func (w *writer) hear(e ecs.Entity, priority float32) bool {
 	s := w.sender
 	t := s.changes.entities.at(e.Row)
-	if t == nil || t.entity != e {
+	if t == nil || t.entity != e || priority < 0 {
 		return true
 	}
 	i := s.index.at(e.Row)
@@ -102,22 +103,25 @@ func (w *writer) hear(e ecs.Entity, priority float32) bool {
 	if it.phase == leaving || it.entity != e { // the client may or may not have forgotten it
 		it.phase, it.entity = wanted, e
 		it.serial++
+		it.waiting = false
 		it.unbase()
 	}
 	if it.stamp == s.stamp {
 		return true // said already
 	}
 	it.stamp = s.stamp
-	it.claim += max(priority, leastPriority) * w.ticks
 	since, values := t.newest()
-	if !w.asks(it, since) {
+	asks := w.asks(it, since)
+	if asks && since <= w.before {
+		priority *= restPriority
+	}
+	it.claim += max(priority, leastPriority) * w.ticks
+	if !asks {
+		it.waiting = false
 		return true
 	}
-	c := candidate{rowItem: rowItem{row: it.row, item: int32(i)}, claim: it.claim}
+	c := candidate{rowItem: rowItem{row: it.row, item: int32(i)}, own: e.Owner() == s.first, claim: it.claim, waited: w.wait(it)}
 	c.way, c.bits = w.best(it, t, values)
-	if e.Owner() == s.first {
-		c.claim = math.MaxFloat32
-	}
 	w.due = append(w.due, c)
 	return true
 }
@@ -142,8 +146,12 @@ func (w *writer) best(it *item, t *track, values []uint64) (way, bits int32) {
 	return way, bits
 }
 
-// leastPriority counts where a priority is not above 0.
+// leastPriority counts where a priority is 0.
 const leastPriority = 1.0 / (1 << 16)
+
+// restPriority is how many times its priority counts of what has come to rest and is not known to be held: what is shown
+// wrong at rest stays wrong, and one update ends it.
+const restPriority = 3
 
 // leave collects the rows that the client is to forget.
 func (w *writer) leave() {
@@ -155,7 +163,7 @@ func (w *writer) leave() {
 				s.release(i)
 				continue
 			}
-			it.phase = leaving
+			it.phase, it.waiting = leaving, false
 			it.serial++
 			it.unbase()
 		}
@@ -167,14 +175,6 @@ func (w *writer) leave() {
 }
 
 func byRow(a, b rowItem) int { return cmp.Compare(a.row, b.row) }
-
-// byClaim puts the highest claim first.
-func byClaim(a, b candidate) int {
-	if a.claim != b.claim {
-		return cmp.Compare(b.claim, a.claim)
-	}
-	return cmp.Compare(a.row, b.row)
-}
 
 // maxStuck bounds how many entities that have no room are tried in one body.
 const maxStuck = 8
@@ -267,12 +267,16 @@ func (w *writer) writeGone() {
 func (w *writer) writeEntities() {
 	s, e := w.sender, &w.encoder
 	mark := e.Mark()
+	if s.room == 0 {
+		s.room = float32(w.limit)
+	}
+	s.room += (float32(w.limit-e.Len()-endBytes) - s.room) / 8
 	due, stuck := w.choose(w.due), 0
 	for len(w.chosen) > 0 && !w.list() {
 		e.Rewind(mark)
 		w.forgetEntities()
 		if n := len(w.chosen); n > 1 {
-			slices.SortFunc(due, byClaim)
+			w.sort(due)
 			w.take(due, n-(n+7)/8)
 			continue
 		}
@@ -296,17 +300,17 @@ func (w *writer) writeEntities() {
 	s.stats.Whole += uint64(whole)
 }
 
-// choose makes chosen as many of the entities with the highest claims as are expected to fit; at least one, if there is
-// one. It returns them all, ordered by claim if not all fit.
+// choose makes chosen as many of the entities that go first as are expected to fit; at least one, if there is one. It
+// returns them all, in order if not all fit.
 func (w *writer) choose(due []candidate) []candidate {
-	room := float32(w.limit-w.encoder.Len()-endBytes) * 8 / w.sender.ratio
+	room := w.room()
 	expected := float32(0)
 	for i := range due {
 		expected += float32(due[i].bits)
 	}
 	n := len(due)
 	if expected > room || n > maxElements-w.elements {
-		slices.SortFunc(due, byClaim)
+		w.sort(due)
 		n, expected = 0, 0
 		for n < len(due) && n < maxElements-w.elements && (n == 0 || expected+float32(due[n].bits) <= room) {
 			expected += float32(due[n].bits)
