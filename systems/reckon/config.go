@@ -18,8 +18,8 @@ type Config struct {
 	// Interest is the radius in world units within which a client hears of what belongs to others, in [0, 2^29]; 0: it
 	// hears of everything. What has no place is told to all.
 	Interest fixed.Num
-	// History is how many ticks of states the server keeps, in [128, 4096], rounded up to a power of two; 0: 256. Whoever
-	// holds an older one is sent an image, so it must cover a round trip and the way of an image.
+	// History is how many ticks of states the server keeps, in [128, 4096], rounded up to a power of two; 0: 512. Whoever
+	// holds an older one is sent an image, so it must cover a round trip and the way of an image, losses included.
 	History int
 	// Trusting makes the server believe clients whatever they say of their avatars, as the article has it. What it would
 	// have refused is counted.
@@ -88,7 +88,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 		c.StateRate = 5
 	}
 	if c.History == 0 {
-		c.History = 256
+		c.History = 512
 	}
 	if c.MaxSpeed == 0 && g != nil {
 		c.MaxSpeed = g.MoveLimit

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/net/matchtest"
 	"tendon/net/room"
 	"tendon/net/simnet"
@@ -197,5 +198,48 @@ func TestDR10TheWholeStrategyAtAConstantRoundTrip(t *testing.T) {
 	p.walk(5 * time.Second)
 	if p.resyncs() == before {
 		t.Error("a step of a clock was not noticed")
+	}
+}
+
+// Bots that turn five times a second, throw sparks and are limited in speed play on the worst networks there are: all are
+// live, what is told whole is the server's state, nobody who is honest is doubted, and what they do costs what it may.
+func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
+	for _, profile := range []string{"P5", "P7", "P9"} {
+		path, _ := simnet.ByName(profile)
+		var server *Server
+		s := New(Config{MaxSpeed: 6 * fixed.One, History: 1024})
+		made := s.NewServer
+		s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
+			half, err := made(sc)
+			if err == nil {
+				server = half.(*Server)
+			}
+			return half, err
+		}
+		h, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Strategy: s, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			h.Join(matchtest.Plan{Profile: path, Clock: simnet.Clock{Offset: time.Duration(i) * time.Hour, DriftPPM: int64(40 * i)}})
+		}
+		const lasting = 60 // seconds
+		h.RunUntil(lasting * time.Second)
+		if err := h.Err(); err != nil {
+			t.Errorf("%s: %v", profile, err)
+		}
+		claims, snaps, most := uint64(0), uint64(0), 0
+		for i, c := range h.Clients {
+			half := c.Core.Strategy().(*Client)
+			if !c.Live() || c.FirstLive > 40*time.Second || c.Checked < 50 || c.Core.Stats().Session.Malformed > 0 {
+				t.Errorf("%s: client %d is %v since %v, %d states compared, %+v", profile, i, c.Core.State(), c.FirstLive, c.Checked, c.Core.Stats().Session)
+			}
+			claims, snaps, most = claims+half.Counts().Claims, snaps+half.Counts().Snaps, max(most, c.MostBytes())
+		}
+		n := server.Counts()
+		t.Logf("%s: %d claims, %d snaps, at most %d bytes to a client in a second, %+v", profile, claims, snaps, most, n)
+		if snaps > 0 || n.Clamped+n.Refused+n.Foreign+n.Excessive > 0 || claims < 4*lasting || claims > 4*11*lasting || most > 32_000 {
+			t.Errorf("%s: %d claims, %d snaps, at most %d bytes to a client in a second, %+v", profile, claims, snaps, most, n)
+		}
 	}
 }
