@@ -3,6 +3,7 @@ package ecs
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	"strings"
@@ -122,6 +123,8 @@ func (g *Game) Check() error {
 		if d.err != nil {
 			errs = append(errs, d.err)
 		}
+		p := d.roles.priority
+		want(p >= 0 && p <= math.MaxFloat32, "Roles.Priority of %q is %v: choose a number from 0", d.name, p)
 	}
 	events := map[string]bool{"": true}
 	for _, e := range g.Events {

@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -235,6 +236,12 @@ func TestCheckNamesEachMissingField(t *testing.T) {
 		{`event name "hit"`, func(g *Game) { g.Events = append(g.Events, eHit) }},
 		{`component "bad": struct { N int }.N: int has`, func(g *Game) {
 			g.Components = append(g.Components, NewComponent[struct{ N int }]("bad"))
+		}},
+		{`Roles.Priority of "bad" is -1`, func(g *Game) {
+			g.Components = append(g.Components, NewComponent("bad", Roles[tPos]{Priority: -1}))
+		}},
+		{`Roles.Priority of "bad" is NaN`, func(g *Game) {
+			g.Components = append(g.Components, NewComponent("bad", Roles[tPos]{Priority: float32(math.NaN())}))
 		}},
 		{`event "bad"`, func(g *Game) { g.Events = append(g.Events, NewEvent[string]("bad")) }},
 		{"at most 32", func(g *Game) { g.Input = NewInput[[5]uint64]() }},

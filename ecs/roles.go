@@ -22,7 +22,8 @@ type Roles[T any] struct {
 	Tolerance fixed.Num
 	// Bounds returns what of the entity can be hit: a circle around Motion's position, radius in world units.
 	Bounds func(*T) fixed.Num
-	// Priority weighs the component when a byte budget is short. Zero counts as 1.
+	// Priority weighs entities that have the component when a byte budget is short: one of 4 is told of four times as often
+	// as one of 1, be that once a second at least. The largest of an entity's components counts. Zero: 1. Not negative.
 	Priority float32
 	// ConfirmedOnly components are shown as the last confirmed tick has them, never as predicted.
 	ConfirmedOnly bool
@@ -40,11 +41,12 @@ type roles struct {
 	setMotion     func(unsafe.Pointer, Motion)
 	quantise      func(unsafe.Pointer)
 	tolerance     fixed.Num
+	priority      float32
 	confirmedOnly bool
 }
 
 func (r Roles[T]) erase() roles {
-	e := roles{tolerance: r.Tolerance, confirmedOnly: r.ConfirmedOnly}
+	e := roles{tolerance: r.Tolerance, priority: r.Priority, confirmedOnly: r.ConfirmedOnly}
 	if r.Lerp != nil {
 		e.lerp = func(dst, a, b unsafe.Pointer, t float64) { *(*T)(dst) = r.Lerp(*(*T)(a), *(*T)(b), t) }
 	}
@@ -58,4 +60,23 @@ func (r Roles[T]) erase() roles {
 		e.quantise = func(p unsafe.Pointer) { r.Quantise((*T)(p)) }
 	}
 	return e
+}
+
+// Priority returns that of an entity with these components: the largest of their Roles.Priority, 1 for none.
+func (g *Game) Priority(set ComponentSet) float32 {
+	most := float32(0)
+	for i := range g.Components {
+		if set>>i&1 == 0 {
+			continue
+		}
+		p := g.Components[i].declared().roles.priority
+		if p == 0 {
+			p = 1
+		}
+		most = max(most, p)
+	}
+	if most == 0 {
+		return 1
+	}
+	return most
 }

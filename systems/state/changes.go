@@ -70,6 +70,9 @@ func (c *Changes) Observe(w *ecs.World) {
 			continue
 		}
 		t := c.entities.begin(e, set, len(values))
+		if t.count == 0 {
+			t.priority = c.schema.game.Priority(set)
+		}
 		if !t.has(values) {
 			c.entities.push(t, c.tick, values, history)
 		}
@@ -101,10 +104,19 @@ func (c *Changes) Tick() ecs.Tick { return c.tick }
 // State returns the state that was last observed. It is valid until the next Observe.
 func (c *Changes) State() *ecs.Snapshot { return &c.states[c.turn] }
 
-// All calls f for every entity, each with priority 1, until f returns false: the interest of one who hears of all.
+// Priority returns the priority of an entity's components, 0 if it is not there: see ecs.Roles.
+func (c *Changes) Priority(e ecs.Entity) float32 {
+	if t := c.entities.at(e.Row); t != nil && t.entity == e {
+		return t.priority
+	}
+	return 0
+}
+
+// All calls f for every entity, each with the priority of its components, until f returns false: the interest of one who
+// hears of all.
 func (c *Changes) All(f func(e ecs.Entity, priority float32) bool) {
 	for i := range c.entities.all {
-		if t := &c.entities.all[i]; t.count > 0 && !f(t.entity, 1) {
+		if t := &c.entities.all[i]; t.count > 0 && !f(t.entity, t.priority) {
 			return
 		}
 	}

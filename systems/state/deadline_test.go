@@ -323,3 +323,50 @@ func TestABodyThatIsTooSmallAllocatesNothing(t *testing.T) {
 		t.Errorf("%d updates in 200 bodies: they are not too small", s.Updates-before.Updates)
 	}
 }
+
+// Who hears of everything hears of it by the priority that the game gave its components; where a component comes or goes,
+// the entity's is another.
+func TestAllHaveThePriorityOfTheirComponents(t *testing.T) {
+	low := ecs.NewComponent("low", ecs.Roles[tLife]{Priority: 0.5})
+	high := ecs.NewComponent("high", ecs.Roles[tBody]{Priority: 4})
+	game := &ecs.Game{Name: "weights", TickRate: 60, MaxPlayers: 1, Input: pad, Components: ecs.Components(cTag, low, high)}
+	var lowest, middle, highest, bare ecs.Entity
+	swap := false
+	game.Setup = func(w *ecs.World) {
+		lowest, middle, highest, bare = w.Spawn(ecs.OwnedByWorld, low), w.Spawn(ecs.OwnedByWorld, low, cTag), w.Spawn(ecs.OwnedByWorld, cTag, low, high), w.Spawn(ecs.OwnedByWorld)
+	}
+	game.Systems = ecs.Systems(func(w *ecs.World) {
+		if swap {
+			high.Add(w, lowest, tBody{})
+			high.Remove(w, highest)
+			w.Despawn(bare)
+		}
+	})
+	w := newWorld(t, game)
+	c, err := NewChanges(game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(want map[ecs.Entity]float32) {
+		t.Helper()
+		c.Observe(w)
+		n := 0
+		c.All(func(e ecs.Entity, p float32) bool {
+			n++
+			if p != want[e] || c.Priority(e) != p {
+				t.Errorf("%v has priority %v, and %v, want %v", e, p, c.Priority(e), want[e])
+			}
+			return true
+		})
+		if n != len(want) {
+			t.Errorf("%d entities, want %d", n, len(want))
+		}
+	}
+	check(map[ecs.Entity]float32{lowest: 0.5, middle: 1, highest: 4, bare: 1})
+	swap = true
+	w.Step(ecs.TickInputs{})
+	check(map[ecs.Entity]float32{lowest: 4, middle: 1, highest: 1})
+	if p := c.Priority(bare); p != 0 {
+		t.Errorf("what is gone has priority %v", p)
+	}
+}

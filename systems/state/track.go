@@ -12,10 +12,12 @@ type track struct {
 	entity ecs.Entity
 	set    ecs.ComponentSet
 	width  int
-	first  int // slot of the oldest
-	count  int
-	ticks  []ecs.Tick // by slot; a power of two of them
-	values []uint64   // width of them by slot
+	// priority is that of an entity with this set, for servers.
+	priority float32
+	first    int // slot of the oldest
+	count    int
+	ticks    []ecs.Tick // by slot; a power of two of them
+	values   []uint64   // width of them by slot
 }
 
 // minSlots is how many values a track has room for at first: most things rest.
