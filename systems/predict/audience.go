@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems/interest"
+	"tendon/systems/state"
 )
 
 // audience says who hears of what, where that is bounded by a radius around the player: of his own entities, of those
@@ -13,6 +14,7 @@ import (
 //
 // Every entity has a slot; those that are somewhere are markers of that number, and peers are watchers.
 type audience struct {
+	changes *state.Changes // they have observed what is followed
 	sets    *interest.Sets
 	radius  fixed.Num
 	slots   []place
@@ -27,15 +29,16 @@ type audience struct {
 
 // place is an entity and where it is listed.
 type place struct {
-	entity ecs.Entity
-	where  bool  // it is somewhere
-	list   int16 // of listed, −1: none
-	at     int32 // in that
+	entity   ecs.Entity
+	priority float32 // of its components
+	where    bool    // it is somewhere
+	list     int16   // of listed, −1: none
+	at       int32   // in that
 }
 
-func newAudience(radius fixed.Num, rate int) (*audience, error) {
+func newAudience(changes *state.Changes, radius fixed.Num, rate int) (*audience, error) {
 	sets, err := interest.New(interest.Config{Radius: radius, Rate: rate})
-	return &audience{sets: sets, radius: radius, byRow: map[uint32]int32{}, last: &ecs.Snapshot{}}, err
+	return &audience{changes: changes, sets: sets, radius: radius, byRow: map[uint32]int32{}, last: &ecs.Snapshot{}}, err
 }
 
 // follow takes in the next final state.
@@ -68,6 +71,7 @@ func (a *audience) put(e ecs.Entity, state *ecs.Snapshot) {
 		i = a.take(e)
 	}
 	s := &a.slots[i]
+	s.priority = a.changes.Priority(e)
 	m, where := state.Motion(e)
 	if where {
 		a.sets.Place(int(i), m.Pos)
@@ -140,25 +144,26 @@ func (a *audience) avatar(seat int, state *ecs.Snapshot) ecs.Entity {
 	return *e
 }
 
-// of returns what a player's peer hears of, with priorities from 2 where he is to 1 at the border.
+// of returns what a player's peer hears of. The priorities of entities count once at the border, and twice where he is and
+// of what is nowhere.
 func (a *audience) of(peer, seat int) iter.Seq2[ecs.Entity, float32] {
 	own := ecs.OwnedBy(ecs.Player(seat))
 	return func(yield func(ecs.Entity, float32) bool) {
 		for o := range a.listed {
 			for _, i := range a.listed[o] {
-				if s := &a.slots[i]; (ecs.Owner(o) == own || !s.where) && !yield(s.entity, 2) {
+				if s := &a.slots[i]; (ecs.Owner(o) == own || !s.where) && !yield(s.entity, 2*s.priority) {
 					return
 				}
 			}
 		}
 		a.near = a.sets.AppendSet(a.near[:0], peer)
 		for _, i := range a.near {
-			e := a.slots[i].entity
-			if e.Owner() == own {
+			s := &a.slots[i]
+			if s.entity.Owner() == own {
 				continue
 			}
 			near := 1 - float32(a.sets.Distance(peer, i).Float()/a.radius.Float())
-			if !yield(e, 1+max(near, 0)) {
+			if !yield(s.entity, s.priority*(1+max(near, 0))) {
 				return
 			}
 		}

@@ -88,3 +88,51 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 		t.Errorf("%d slots for 5 entities at most", n)
 	}
 }
+
+// When bytes are short, what is near goes before what is far, and what a game weighs heavier before what it does not; the
+// order of own entities before others is the sender's.
+func TestWhatIsHeardOfCountsByItsComponentsAndByHowNearItIs(t *testing.T) {
+	heavy := ecs.NewComponent("heavy", ecs.Roles[health]{Priority: 4})
+	game := newRules(exactBody).game(60)
+	game.Components = append(game.Components, heavy)
+	var far, farHeavy, nowhere, changing ecs.Entity
+	put := func(w *ecs.World, x int, more ...ecs.AnyComponent) ecs.Entity {
+		e := w.Spawn(ecs.OwnedByWorld, append(more, exactBody)...)
+		exactBody.Put(w, e, body{Pos: fixed.Vec3{X: fixed.FromInt(x)}})
+		return e
+	}
+	game.Setup = func(w *ecs.World) {
+		far, farHeavy, changing = put(w, 40), put(w, 40, heavy), put(w, 10)
+		nowhere = w.Spawn(ecs.OwnedByWorld, heavy)
+	}
+	r := newRig(t, game, 1, 2, 2, Config{Interest: fixed.FromInt(40)}, systems.ClientConfig{})
+	own := figure(r.server.world, 0) // at 10, 0
+	priorities := func() map[ecs.Entity]float32 {
+		got := map[ecs.Entity]float32{}
+		for e, p := range r.server.peers[0].hears {
+			got[e] = p
+		}
+		return got
+	}
+	check := func(want map[ecs.Entity]float32) {
+		t.Helper()
+		got := priorities()
+		for e, p := range want {
+			if d := got[e] - p; d < -0.01 || d > 0.01 {
+				t.Errorf("%v has priority %v, want %v", e, got[e], p)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("hears of %d, want %d", len(got), len(want))
+		}
+	}
+	check(map[ecs.Entity]float32{far: 1.25, farHeavy: 5, nowhere: 8, changing: 2, own: 2})
+	hooks[r.server.world] = func(w *ecs.World) { heavy.Add(w, changing, health{}) }
+	r.run(2)
+	check(map[ecs.Entity]float32{far: 1.25, farHeavy: 5, nowhere: 8, changing: 8, own: 2})
+	r.run(30)
+	c := r.clients[0]
+	if s, _ := c.Replica(); !ecs.ExistsAt(s, far) || !ecs.ExistsAt(s, own) {
+		t.Error("the client does not hold what it hears of")
+	}
+}

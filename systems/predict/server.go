@@ -78,7 +78,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	first := s.ring.Save(s.world)
 	s.changes.Observe(s.world)
 	if limits.Interest > 0 {
-		if s.hearers, err = newAudience(limits.Interest, game.TickRate); err != nil {
+		if s.hearers, err = newAudience(s.changes, limits.Interest, game.TickRate); err != nil {
 			return nil, fmt.Errorf("predict: Config.Interest: %w", err)
 		}
 		s.hearers.follow(first, s.peers)
