@@ -181,6 +181,9 @@ func (h *herald) tell(due systems.Time) {
 
 // spoken reports whether a client speaks for a thing, or it is held.
 func (h *herald) spoken(t *thing) bool {
+	if t.entity.Owner() == ecs.OwnedByWorld {
+		return false // most things are
+	}
 	a := h.server.avatar(t.entity)
 	return a != nil && (a.held || a.belief.known)
 }

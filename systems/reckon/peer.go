@@ -97,7 +97,9 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 		}
 		p.interest = s.changes.All
 		if s.sets != nil {
-			visit := func(e ecs.Entity, priority float32) bool { return !s.hears(int(id), e) || p.yield(e, priority) }
+			visit := func(e ecs.Entity, priority float32) bool {
+				return !s.hears(int(id), e) || p.yield(e, priority*s.nearness(int(id), e))
+			}
 			p.interest = func(yield func(ecs.Entity, float32) bool) {
 				p.yield = yield
 				s.changes.All(visit)
@@ -172,6 +174,17 @@ func (s *Server) hears(id int, e ecs.Entity) bool {
 	}
 	slot, ok := s.herald.byRow[e.Row]
 	return !ok || s.sets.Has(id, slot)
+}
+
+// nearness says how many times the priority of an entity counts for a peer that hears of it: once at the border, twice
+// where it is and of what has no place.
+func (s *Server) nearness(id int, e ecs.Entity) float32 {
+	slot, ok := s.herald.byRow[e.Row]
+	if !ok || !s.peers[id].watching {
+		return 2
+	}
+	far := float32(s.sets.Distance(id, slot).Float() / s.limits.Interest.Float())
+	return 2 - min(far, 1)
 }
 
 // Send sends every open peer what it was not told of.
