@@ -2,7 +2,7 @@
 // smaller game, who plays, over which networks, with which clocks, who comes and goes, and what goes wrong when.
 //
 // A run has two phases. In the first, faults happen and nothing may be lost: every state that a client confirms is
-// the server's. Then all links are good again, and within ten seconds everybody must be in the match and keep up with
+// the server's, each press counts at most once, and what cannot be taken back is told once and in order. Then all links are good again, and within ten seconds everybody must be in the match and keep up with
 // the server. A run that saw nothing happen fails.
 //
 // The seed is the bug report: a failing run prints it, what it drew, and the command that plays it again.
@@ -18,6 +18,8 @@
 //   - what a seed draws: options_test.go
 //   - what is played, and how a change of structure that was taken back is seen: game_test.go
 //   - how a match is played and what it must hold to: run_test.go
+//   - what is seen of a client beside its state: witness_test.go, ear_test.go, halves_test.go
+//   - that nothing grows: memory_test.go
 //   - how many seeds, and what all of them together must have seen: swarm_test.go
 //
 // It exports nothing and is no part of the arena.

@@ -304,6 +304,26 @@ func (o *options) leaves(client int) bool {
 	return false
 }
 
+// undisturbed reports whether nothing happens to a client for which a connection may end: it is never unheard of for as
+// long as the server waits, even if all that keeps it quiet comes together.
+func (o *options) undisturbed(client int) bool {
+	quiet := time.Duration(0)
+	for _, f := range o.faults {
+		switch {
+		case f.kind == hitch || f.client == client && (f.kind == partition || f.kind == cut || f.kind == suspend):
+			quiet += f.length
+		case f.kind == kill || f.kind == powerCut:
+			return false
+		case f.client == client && (f.kind == blackout || f.kind == crash || f.kind == reconnect || f.kind == away || f.kind == leave):
+			return false
+		}
+	}
+	return !o.worst(client) && quiet < serverPatience
+}
+
+// serverPatience is less than what a server waits for a word of a client's.
+const serverPatience = 4 * time.Second
+
 // worst reports whether a client was ever on a link with up to two seconds of round trip.
 func (o *options) worst(client int) bool {
 	for _, f := range o.faults {

@@ -523,6 +523,9 @@ func (r *run) judgeClient(i int) {
 		r.fail("client %d has confirmed tick %d, the server is at %d", i, st.Strategy.Confirmed, r.Room.Tick())
 	}
 	r.judgeTold(i)
+	if r.undisturbed(i) && st.Reconnects > 0 {
+		r.fail("client %d lost its connection %d times, and nothing had happened to it", i, st.Reconnects)
+	}
 	if n := st.Strategy.Confirmed - s.confirmed; n+behind+r.pause < ecs.Tick(watched*60/time.Second) {
 		r.fail("client %d has confirmed %d ticks in the last %v", i, n, watched)
 	}

@@ -1,0 +1,108 @@
+package swarm
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/systems"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+)
+
+// Queues, histories and books have bounds: what a room and its clients hold after a hundred seconds is what they held
+// after fifty, with packets lost, and players coming and going.
+func TestAMatchHoldsNoMoreTheLongerItLasts(t *testing.T) {
+	if raceEnabled || testing.Short() {
+		t.Skip("a long match")
+	}
+	for _, s := range []systems.Strategy{predict.Strategy, reckon.Strategy} {
+		t.Run(s.Name, func(t *testing.T) {
+			o := options{seed: 3, game: "dots", sync: s, pause: 12}
+			for _, profile := range []string{"P3", "P5", "P6", "P8"} {
+				o.clients = append(o.clients, plan{profile: profile, hz: 60})
+			}
+			r, err := begin(o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for at := 8 * time.Second; at < 95*time.Second; at += 7 * time.Second {
+				r.Net.At(at, func() { r.strike(trouble{kind: partition, client: 1, length: 2 * time.Second}) })
+				r.Net.At(at, func() { r.strike(trouble{kind: reconnect, client: 2}) })
+				r.Net.At(at, func() { r.strike(trouble{kind: away, client: 3, length: 3 * time.Second}) })
+			}
+			r.RunUntil(50 * time.Second)
+			before := r.footprints()
+			r.RunUntil(100 * time.Second)
+			for i, now := range r.footprints() {
+				if was := before[i]; now > was+was/4+32<<10 || was < 10<<10 {
+					t.Errorf("%d (0: the room, then clients): %d bytes after 50 s, %d after 100 s", i, was, now)
+				}
+			}
+		})
+	}
+}
+
+// footprints returns how many bytes the room and each client's half hold, but for the pages of worlds.
+func (r *run) footprints() (list []int) {
+	list = append(list, footprint(r.Room))
+	for i := range r.Clients {
+		list = append(list, footprint(r.state[i].witness.half))
+	}
+	return list
+}
+
+// footprint returns how many bytes a value and all that it refers to take, without what belongs to ecs, whose worlds have
+// bounds of their own, and to those who drive a match.
+func footprint(v any) int {
+	seen := map[uintptr]bool{}
+	return weigh(reflect.ValueOf(v), seen)
+}
+
+func weigh(v reflect.Value, seen map[uintptr]bool) (bytes int) {
+	if path := v.Type().PkgPath(); v.Type() == reflect.TypeFor[run]() || path == "tendon/ecs" && v.Kind() == reflect.Struct || strings.Contains(path, "simnet") || strings.Contains(path, "matchtest") || strings.Contains(path, "journal") {
+		return 0
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if p := v.Pointer(); p != 0 && !seen[p] {
+			seen[p] = true
+			return int(v.Elem().Type().Size()) + weigh(v.Elem(), seen)
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			return weigh(v.Elem(), seen)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			bytes += weigh(v.Field(i), seen)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			if !plain(v.Type().Elem()) {
+				bytes += weigh(v.Index(i), seen)
+			}
+		}
+	case reflect.Slice:
+		if p := v.Pointer(); v.Cap() > 0 && !seen[p] {
+			seen[p] = true
+			bytes = v.Cap() * int(v.Type().Elem().Size())
+			for i := range v.Len() {
+				if !plain(v.Type().Elem()) {
+					bytes += weigh(v.Index(i), seen)
+				}
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			bytes += int(v.Type().Key().Size()+v.Type().Elem().Size()) + weigh(it.Value(), seen)
+		}
+	case reflect.String:
+		bytes = v.Len()
+	}
+	return bytes
+}
+
+// plain reports whether a type refers to nothing.
+func plain(t reflect.Type) bool { return t.Kind() <= reflect.Complex128 }
