@@ -2,8 +2,9 @@
 // smaller game, who plays, over which networks, with which clocks, who comes and goes, and what goes wrong when.
 //
 // A run has two phases. In the first, faults happen and nothing may be lost: every state that a client confirms is
-// the server's, each press counts at most once, and what cannot be taken back is told once and in order. Then all links are good again, and within ten seconds everybody must be in the match and keep up with
-// the server. A run that saw nothing happen fails.
+// the server's, each press counts at most once, and what cannot be taken back is told once and in order. Then all links
+// are good again, and within ten seconds everybody must be in the match and keep up with the server. A run that saw
+// nothing happen fails.
 //
 // The seed is the bug report: a failing run prints it, what it drew, and the command that plays it again.
 //
