@@ -19,8 +19,8 @@
 //	}
 //
 // A watcher is a client, a marker is an entity; both are small integers that the caller gives out and takes back, such
-// as the client's index and the row's. An entity that is nowhere does not belong here: who is to
-// hear of it is for the caller to say.
+// as the client's index and the row's. An entity that is nowhere does not belong here: who is to hear of it is for the
+// caller to say.
 //
 // A marker enters at a distance of R or less and leaves after a second beyond 1.25·R, so that one that goes to and fro at
 // the border does neither. What moves far at once is like any other: what is new enters in the same Update, what was left
@@ -30,8 +30,8 @@
 //
 // It is no part of the world that is rewound: positions come from ticks that are final, and sets are never taken back.
 // It is not for lockstep and relay, where everybody simulates everything. It is no visibility: whoever is near is heard
-// through walls. It never asks a client where it is. What is told first when not all fits is for the sender to say;
-// [Sets.Distance] helps.
+// through walls. It never asks a client where it is. It spends no bytes: what goes first when not all fits, and that nothing
+// waits for more than a second, is for the Sender of tendon/systems/state, by priorities for which [Sets.Distance] helps.
 //
 // # Determinism
 //

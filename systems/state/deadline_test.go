@@ -20,14 +20,15 @@ type shaken struct {
 	rests      func(ecs.Entity) bool
 }
 
-// newShaken makes a world of n entities of no owner, and own ones of player 0; every entity of a client is of him.
+// newShaken makes a world of n entities of no owner and some of player 0, whose client it is, with a body every so many
+// ticks.
 func newShaken(t testing.TB, seed uint64, n, own, every int) *shaken {
 	k := &shaken{every: every, priorities: map[ecs.Entity]float32{}, counts: map[ecs.Entity]int{}}
 	k.rig = newRig(t, seed, &scene{})
 	game := testGame(k.scene)
 	game.Setup = func(w *ecs.World) {
 		for i := range n + own {
-			owner := ecs.Owner(ecs.OwnedByWorld)
+			owner := ecs.OwnedByWorld
 			if i >= n {
 				owner = ecs.OwnedBy(0)
 			}
@@ -136,12 +137,12 @@ func (k *shaken) need() int {
 const largestUpdate = 90
 
 // Whatever the priorities and the sizes, if bodies have room for one update of everything in a second, everything is sent
-// within every second; where they have room for half as much again, the rest goes by priority. Half of the
-// worlds are sent over tight budgets: a tenth more than is needed, and an update.
+// within every second. Half of the worlds are sent over tight budgets: a tenth more than is needed, and an update. Where
+// there is room for half as much again, the rest goes by priority: the highest is sent far more often.
 func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
-	seeds := uint64(24)
+	seeds := uint64(16)
 	if raceEnabled {
-		seeds = 4
+		seeds = 2
 	}
 	var starved [2]ecs.Tick
 	for seed := range seeds {
@@ -185,7 +186,11 @@ func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
 // A budget that cannot be met is no secret: what is late is counted, and how long the longest waits. It is not left to
 // priorities alone, nor to deadlines alone.
 func TestAOI04ABudgetThatCannotBeMetIsReported(t *testing.T) {
-	for seed := range uint64(2) {
+	seeds := uint64(2)
+	if raceEnabled {
+		seeds = 1
+	}
+	for seed := range seeds {
 		n := 500 + 40*int(seed)
 		need := newShaken(t, seed, n, 0, 3).need()
 		k := newShaken(t, seed, n, 0, 3)
