@@ -109,6 +109,7 @@ func (g *Game) Check() error {
 	want(g.Name != "", "Game.Name is empty: name the game")
 	want(g.TickRate >= 1 && g.TickRate <= 1000, "Game.TickRate is %d: choose 1 to 1000 ticks per second", g.TickRate)
 	want(g.MaxPlayers >= 1 && g.MaxPlayers <= MaxPlayers, "Game.MaxPlayers is %d: choose 1 to %d", g.MaxPlayers, MaxPlayers)
+	want(g.MoveLimit >= 0, "Game.MoveLimit is %v: choose a speed from 0", g.MoveLimit)
 	want(g.Input != nil, "Game.Input is nil: declare one with NewInput")
 	if g.Input != nil && g.Input.declaredInput().err != nil {
 		errs = append(errs, g.Input.declaredInput().err)
@@ -125,6 +126,8 @@ func (g *Game) Check() error {
 		}
 		p := d.roles.priority
 		want(p >= 0 && p <= math.MaxFloat32, "Roles.Priority of %q is %v: choose a number from 0", d.name, p)
+		want(d.roles.tolerance >= 0, "Roles.Tolerance of %q is %v: choose a distance from 0", d.name, d.roles.tolerance)
+		want(d.roles.motion != nil || d.roles.setMotion == nil && d.roles.tolerance == 0, "Roles of %q have SetMotion or Tolerance and no Motion: say where the entity is", d.name)
 	}
 	events := map[string]bool{"": true}
 	for _, e := range g.Events {

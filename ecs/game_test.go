@@ -243,6 +243,18 @@ func TestCheckNamesEachMissingField(t *testing.T) {
 		{`Roles.Priority of "bad" is NaN`, func(g *Game) {
 			g.Components = append(g.Components, NewComponent("bad", Roles[tPos]{Priority: float32(math.NaN())}))
 		}},
+		{`Roles.Tolerance of "bad" is -1`, func(g *Game) {
+			g.Components = append(g.Components, NewComponent("bad", Roles[tPos]{Tolerance: -fixed.One, Motion: func(*tPos) (m Motion) { return m }}))
+		}},
+		{`Roles of "bad" have`, func(g *Game) {
+			g.Components = append(g.Components, NewComponent("bad", Roles[tPos]{Tolerance: fixed.One}))
+		}},
+		{"Game.MoveLimit is -1", func(g *Game) { g.MoveLimit = -fixed.One }},
+		{`the tag "stpe=1/2" is none`, func(g *Game) {
+			g.Components = append(g.Components, NewComponent[struct {
+				X fixed.Num `tendon:"stpe=1/2"`
+			}]("bad"))
+		}},
 		{`event "bad"`, func(g *Game) { g.Events = append(g.Events, NewEvent[string]("bad")) }},
 		{"at most 32", func(g *Game) { g.Input = NewInput[[5]uint64]() }},
 	}

@@ -95,6 +95,9 @@ func (w layoutWalk) refuse(path, problem string) error {
 
 // value appends the leaves of t, which lies at offset.
 func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
+	if said := tag.Get("tendon"); said != "" && said != "press" && stepOf(tag) == "" {
+		return w.refuse(path, fmt.Sprintf("the tag %q is none: write press, or step= and a size", said))
+	}
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:

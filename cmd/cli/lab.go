@@ -39,7 +39,8 @@ that the server computed. Times are in milliseconds, lengths in world units, rat
 gives the same table, but for the costs in real time.
 
 The inputs are what the game's bots do among themselves, recorded beforehand; of a game without bots, noise. Ctrl-C ends
-it with the matches that are finished. The exit code is 1 if a state differed that must not, or if a match broke off.
+it with the matches that are finished. The exit code is 1 if a state differed that must not, if a match broke off, or if
+none could be measured.
 
 Examples:
   lab
@@ -179,7 +180,7 @@ func (v *labVerb) show(a *app, r *lab.Report, matches int, took time.Duration) e
 	return v.verdict(a, r, verdicts, matches, took)
 }
 
-// verdict says how it went: a failed check if a state differed or a match broke off.
+// verdict says how it went: a failed check if a state differed, a match broke off or none could be measured.
 func (v *labVerb) verdict(a *app, r *lab.Report, verdicts []lab.Verdict, matches int, took time.Duration) error {
 	desyncs, measured, broken := uint64(0), 0, ""
 	for i := range r.Results {
@@ -202,6 +203,9 @@ func (v *labVerb) verdict(a *app, r *lab.Report, verdicts []lab.Verdict, matches
 		return fmt.Errorf("%w: %d states differed from the server's, seed %d", errFailed, desyncs, v.Seed)
 	case broken != "":
 		return fmt.Errorf("%w: not every match could be measured, seed %d; %s", errFailed, v.Seed, broken)
+	}
+	if measured == 0 {
+		return fmt.Errorf("%w: no match could be measured, seed %d; %s", errFailed, v.Seed, r.Results[0].Failed)
 	}
 	a.say("%d matches measured in %v, %.0f times real time without what is not measured; seed %d", measured, took.Round(time.Millisecond), factor, v.Seed)
 	return nil

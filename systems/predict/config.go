@@ -29,6 +29,9 @@ type Config struct {
 	// MaxSpeed is the largest speed of an entity, in world units per second, ≥ 0: one that was faster than twice of it has
 	// teleported, and nothing is shown between. 0: everything travelled.
 	MaxSpeed fixed.Num
+	// Unit is how many world units make a metre, ≥ 0; 0: 1. Corrections of more than two metres jump, smaller ones fade:
+	// a game in pixels says how many its figures are high for each metre.
+	Unit fixed.Num
 	// NoBlend shows corrections at once instead of blending them in.
 	NoBlend bool
 	// Projective leads others whom a client has shown wrong onto their way by projective velocity blending instead of
@@ -93,6 +96,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("predict: Config.SnapshotRate is %d, want [1, %d]", c.SnapshotRate, maxRate)
 	case c.Interest < 0:
 		return c, fmt.Errorf("predict: Config.Interest is %v, want at least 0", c.Interest)
+	case c.Unit < 0:
+		return c, fmt.Errorf("predict: Config.Unit is %v, want at least 0", c.Unit)
 	case c.MaxSpeed < 0:
 		return c, fmt.Errorf("predict: Config.MaxSpeed is %v, want at least 0", c.MaxSpeed)
 	case c.History < minHistory || c.History > maxHistory:

@@ -18,6 +18,7 @@ type picture struct {
 	playback *interp.Playback
 	remote   interp.RemoteConfig
 	offset   interp.Offset // a fresh one
+	glide    interp.Offset // a fresh one, for who goes from one timeline to another: however far that is
 	tracks   []*track
 	byRow    map[uint32]int // place in tracks
 	free     []*track
@@ -58,9 +59,12 @@ func (p *picture) init(c *Client) (err error) {
 	if p.playback, err = interp.NewPlayback(interp.PlaybackConfig{TickRate: rate, Interval: c.interval()}); err != nil {
 		return err
 	}
-	p.remote = interp.RemoteConfig{Track: interp.TrackConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float()}, Offset: interp.OffsetConfig{NoBlend: c.limits.NoBlend},
+	p.remote = interp.RemoteConfig{Track: interp.TrackConfig{TickRate: rate, MaxSpeed: c.limits.MaxSpeed.Float()}, Offset: interp.OffsetConfig{NoBlend: c.limits.NoBlend, Unit: c.limits.Unit.Float()},
 		Projective: c.limits.Projective}
-	p.offset, err = interp.NewOffset(p.remote.Offset)
+	if p.offset, err = interp.NewOffset(p.remote.Offset); err != nil {
+		return err
+	}
+	p.glide, err = interp.NewOffset(interp.OffsetConfig{Unit: p.remote.Offset.Unit, Snap: math.MaxFloat64})
 	return err
 }
 
@@ -245,6 +249,9 @@ func (p *picture) shift(e ecs.Entity, by interp.Vec, speed float64) {
 		}
 	}
 	o := shifted{entity: e, offset: p.offset, speed: speed}
+	if speed > 0 {
+		o.offset = p.glide
+	}
 	if !o.offset.Add(by) {
 		p.offsets = append(p.offsets, o)
 	}

@@ -144,6 +144,63 @@ func TestWithoutMaxViewNothingIsSeenLate(t *testing.T) {
 	r.run(60)
 }
 
+// However far apart two timelines are, an entity does not jump from one to the other; and on a round trip of a second, one
+// that moves evenly is reckoned evenly.
+func TestSwitchingFarDoesNotJumpEither(t *testing.T) {
+	game := slow(newRules(exactBody)).game(60)
+	var cart ecs.Entity
+	game.Setup = func(w *ecs.World) {
+		cart = w.Spawn(ecs.OwnedByWorld, exactBody, rockets)
+		exactBody.Put(w, cart, body{Vel: fixed.Vec3{X: fixed.FromInt(6)}})
+		rockets.Put(w, cart, rocket{Left: 3000})
+	}
+	r := newRig(t, game, 1, 30, 30, Config{}, systems.ClientConfig{})
+	c := r.clients[0]
+	view, err := ecs.NewView(game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run(240)
+	last := 0.0
+	frame := func() (moved float64) {
+		r.step()
+		c.Present(view, r.now())
+		at, ok := shownAt(view, cart)
+		if !ok {
+			t.Fatal("the cart is not shown")
+		}
+		moved, last = at.X-last, at.X
+		return moved
+	}
+	for range 60 {
+		frame()
+	}
+	for _, to := range []systems.Timeline{systems.Reckoned, systems.Interpolated, systems.Predicted, systems.Interpolated} {
+		from := c.Timeline(cart)
+		if err := c.Switch(cart, to, systems.Second); err != nil {
+			t.Fatal(err)
+		}
+		at, most := last, 0.0
+		for range 120 {
+			moved := frame()
+			most = max(most, moved, -moved)
+		}
+		if went := last - at - 120*0.1; most > 0.4 || max(went, -went) < 2.1 {
+			t.Errorf("%v to %v, which are %v apart: a frame moved by %v", from, to, went, most)
+		}
+		for k := range 60 {
+			if moved := frame(); moved < 0.05 || moved > 0.15 {
+				t.Errorf("%v: frame %d moved by %v", to, k, moved)
+			}
+		}
+	}
+	for name, err := range map[string]error{"a timeline that there is not": c.Switch(cart, 99, 0), "less than no time": c.Switch(cart, systems.Predicted, -1)} {
+		if err == nil {
+			t.Errorf("%s was taken", name)
+		}
+	}
+}
+
 // An entity goes to another timeline and back without a jump, and comes back to its owner's when it is gone.
 func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 	rules := slow(newRules(exactBody))

@@ -21,6 +21,10 @@ type switched struct {
 func (c *Client) Switch(e ecs.Entity, to systems.Timeline, blend systems.Time) error {
 	p := &c.picture
 	switch {
+	case to > systems.Confirmed:
+		return fmt.Errorf("predict: Switch to timeline %d, which there is not", uint8(to))
+	case blend < 0:
+		return fmt.Errorf("predict: Switch in %d ns, want at least 0", blend)
 	case !c.heard || c.config.Seat < 0 && to == systems.Predicted:
 		return fmt.Errorf("predict: Switch to the %v timeline of a client that predicts nothing", to)
 	case !c.world.Exists(e):
@@ -153,6 +157,10 @@ func (p *picture) where(e ecs.Entity, now systems.Time) (at interp.Vec, ok bool)
 	return between(e, s, s, 0)
 }
 
+// reckoning is for how long an entity is taken to go on as it did, on the reckoned timeline: as long as in dead reckoning,
+// which is more than a round trip where predicting is of use.
+const reckoning = systems.Second
+
 // reckon is where an entity will have gone by the present, as it moved in the newest state that was told.
 func (p *picture) reckon(e ecs.Entity, now systems.Time) (m interp.Motion, ok bool) {
 	c := p.client
@@ -162,7 +170,7 @@ func (p *picture) reckon(e ecs.Entity, now systems.Time) (m interp.Motion, ok bo
 		return m, false
 	}
 	ahead := max(c.pacer.At(now)-float64(c.delay.Ticks())-float64(c.confirmed), 0) / float64(c.game.TickRate)
-	m, _ = p.remote.Track.Extrapolation.After(interp.MotionOf(told), ahead)
+	m, _ = interp.Extrapolation{Cap: reckoning, Floor: p.remote.Track.Extrapolation.Floor}.After(interp.MotionOf(told), ahead)
 	return m, true
 }
 
