@@ -148,43 +148,27 @@ func (h *snapshotHead) read(r *wire.Reader, near ecs.Tick) error {
 }
 
 // appendEvents writes the events of a tick, as World.AppendEvents wrote them.
-func appendEvents(dst, events []byte) []byte {
-	w := wire.NewWriter(dst, systems.MaxReliable)
-	w.U8(kindEvents)
-	w.Raw(events)
-	if w.Err() != nil {
-		return dst
-	}
-	return w.Bytes()
-}
+func appendEvents(dst, events []byte) []byte { return code.AppendEvents(dst, kindEvents, events) }
 
 // readEvents is the inverse of appendEvents; the events' values alias the message.
 func readEvents(dst []ecs.EmittedEvent, message []byte, game *ecs.Game) ([]ecs.EmittedEvent, error) {
-	if len(message) < 2 || message[0] != kindEvents {
-		return dst, ErrMessage
-	}
-	list, err := game.ReadEvents(dst, message[1:])
-	if err != nil {
-		return dst, ErrMessage
+	list, ok := code.ReadEvents(dst, message, kindEvents, game)
+	if !ok {
+		return list, ErrMessage
 	}
 	return list, nil
 }
 
 // appendRequest writes a player's wish for an order.
 func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
-	w := wire.NewWriter(dst, systems.MaxReliable)
-	w.U8(kindOrder)
-	code.AppendAction(&w, target, payload)
-	return w.Bytes()
+	return code.AppendRequest(dst, kindOrder, target, payload)
 }
 
 // readRequest is the inverse of appendRequest; the payload aliases the message.
 func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) {
-	r := wire.NewReader(message)
-	kind := r.U8()
-	target, payload = code.ReadAction(&r)
-	if r.Close() != nil || kind != kindOrder {
-		return ecs.Entity{}, nil, ErrMessage
+	target, payload, ok := code.ReadRequest(message, kindOrder)
+	if !ok {
+		return target, payload, ErrMessage
 	}
 	return target, payload, nil
 }

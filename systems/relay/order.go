@@ -45,19 +45,14 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 
 // appendRequest writes a player's wish for an order.
 func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
-	w := wire.NewWriter(dst, systems.MaxReliable)
-	w.U8(kindOrder)
-	code.AppendAction(&w, target, payload)
-	return w.Bytes()
+	return code.AppendRequest(dst, kindOrder, target, payload)
 }
 
 // readRequest is the inverse of appendRequest; the payload aliases the message.
 func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) {
-	r := wire.NewReader(message)
-	kind := r.U8()
-	target, payload = code.ReadAction(&r)
-	if r.Close() != nil || kind != kindOrder {
-		return ecs.Entity{}, nil, ErrMessage
+	target, payload, ok := code.ReadRequest(message, kindOrder)
+	if !ok {
+		return target, payload, ErrMessage
 	}
 	return target, payload, nil
 }
