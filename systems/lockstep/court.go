@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/peers"
 	"tendon/systems/vote"
 )
 
@@ -148,7 +149,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	if m.tick <= p.opened || m.tick > s.done || m.tick%checkEvery != 0 || p.flaw != sound {
+	if m.tick <= p.opened || m.tick > s.done || m.tick%checkEvery != 0 || p.flaw != peers.Sound {
 		return nil // of a state that a resync has replaced or will replace
 	}
 	if p.seat >= 0 {
@@ -160,7 +161,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		p.stats.Checked++
 		if sum != m.sum {
 			p.stats.Desyncs++
-			p.fault()
+			p.flaw.Fault()
 		}
 	}
 	return nil
@@ -171,7 +172,7 @@ func (s *Server) blame(player ecs.Player, _ ecs.Tick, strikes int) {
 	for i := range s.peers {
 		if p := &s.peers[i]; p.open && p.seat == int(player) {
 			p.stats.Desyncs++
-			p.fault()
+			p.flaw.Fault()
 			p.stats.Expelled = p.stats.Expelled || strikes >= vote.MaxStrikes
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/internal/peers"
 )
 
 // peer is what the server knows of one open connection. It holds the frames up to received, as far as it has said. The
@@ -29,7 +30,7 @@ type peer struct {
 	heard    systems.Time
 
 	stats    systems.PeerStats
-	flaw     flaw
+	flaw     peers.Flaw
 	messages int // operations messages that it may still send
 	inputs   int // changes of input that it may still make
 	orders   int // orders that it may still give, in 1/TickRate
@@ -41,15 +42,6 @@ type flight struct {
 	bytes int
 }
 
-// flaw says whether a peer needs an image.
-type flaw uint8
-
-const (
-	sound flaw = iota
-	found      // its checksum differed
-	told       // the room knows; nothing more is said until the peer is opened anew
-)
-
 // The budgets of a peer. A client sends at most one message and one change of input a tick, at up to 1.1 times the
 // pace; what a hitch held up comes at once.
 const (
@@ -58,12 +50,6 @@ const (
 	ordersPerSecond = 20
 	ordersAtOnce    = 40
 )
-
-func (p *peer) fault() {
-	if p.flaw == sound {
-		p.flaw = found
-	}
-}
 
 // refill adds one tick's worth to the budgets.
 func (p *peer) refill(ticksPerSecond int) {
@@ -90,7 +76,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now system
 		s.seats[seatNumber] = seat{}
 		p.operated = 0
 	}
-	p.open, p.seat, p.opened, p.flaw = true, seatNumber, have, sound
+	p.open, p.seat, p.opened, p.flaw = true, seatNumber, have, peers.Sound
 	p.received, p.sent, p.told, p.near, p.flying = have, have, have, false, 0
 	p.live, p.through, p.stalled = false, 0, 0
 	p.stats.Acked = have
@@ -209,8 +195,7 @@ func (s *Server) relay(o *stamped, out systems.Outbox) {
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw == found {
-			p.flaw = told
+		if p := &s.peers[id]; p.open && p.flaw.Tell() {
 			f(systems.Peer(id))
 		}
 	}

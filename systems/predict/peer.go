@@ -7,58 +7,29 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
 
 // peer is what the server knows of one open connection: what it holds of the state is in sender's books, the events up to
 // tick told were sent to it.
 type peer struct {
-	open     bool
-	seat     int // −1: a spectator
-	sender   *state.Sender
-	told     ecs.Tick     // every event of ticks ≤ told was sent, or was not for this peer
-	heard    ecs.Tick     // the newest tick ≤ told whose events were sent since the peer was opened; 0: none was
-	slot     uint64       // of the last snapshot, in intervals between two
-	acked    ecs.Tick     // the newest state that it says it holds
-	rtt      systems.Time // from a state to the first word of it, smoothed
-	hears    iter.Seq2[ecs.Entity, float32]
-	minds    func(*ecs.EmittedEvent) bool // which events it hears of; nil: all
-	events   [][]byte                     // those of tick f > opened in slot f % len, if it minds
-	opened   ecs.Tick
-	delay    systems.Time // by how much it says that it shows others later
-	stats    systems.PeerStats
-	flaw     flaw
-	messages int // input messages that it may still send
-	orders   int // orders that it may still ask for, in 1/TickRate
-}
-
-// flaw says whether a peer needs an image.
-type flaw uint8
-
-const (
-	sound flaw = iota
-	found      // it says so, or it is too far behind
-	told       // the room knows; nothing more is said until the peer is opened anew
-)
-
-// The budgets of a peer. A client sends at most one input message a tick, at up to 1.1 times the pace; what a hitch
-// held up comes at once.
-const (
-	messagesPerTick = 2
-	maxMessages     = 256
-	ordersPerSecond = 10
-)
-
-func (p *peer) fault() {
-	if p.flaw == sound {
-		p.flaw = found
-	}
-}
-
-// refill adds one tick's worth to the budgets.
-func (p *peer) refill(ticksPerSecond int) {
-	p.messages = min(p.messages+messagesPerTick, maxMessages)
-	p.orders = min(p.orders+ordersPerSecond, ordersPerSecond*ticksPerSecond)
+	open   bool
+	seat   int // −1: a spectator
+	sender *state.Sender
+	told   ecs.Tick     // every event of ticks ≤ told was sent, or was not for this peer
+	heard  ecs.Tick     // the newest tick ≤ told whose events were sent since the peer was opened; 0: none was
+	slot   uint64       // of the last snapshot, in intervals between two
+	acked  ecs.Tick     // the newest state that it says it holds
+	rtt    systems.Time // from a state to the first word of it, smoothed
+	hears  iter.Seq2[ecs.Entity, float32]
+	minds  func(*ecs.EmittedEvent) bool // which events it hears of; nil: all
+	events [][]byte                     // those of tick f > opened in slot f % len, if it minds
+	opened ecs.Tick
+	delay  systems.Time // by how much it says that it shows others later
+	stats  systems.PeerStats
+	flaw   peers.Flaw
+	budget peers.Budget
 }
 
 // hear takes note of what a peer says that it holds. An acknowledgement of what was never sent is an error.
@@ -77,9 +48,9 @@ func (s *Server) hear(p *peer, m *inputMessage, now systems.Time) error {
 		}
 	}
 	p.delay = systems.Time(m.delay) * s.tick
-	if m.helpless && p.flaw == sound {
+	if m.helpless && p.flaw == peers.Sound {
 		p.stats.Desyncs++
-		p.fault()
+		p.flaw.Fault()
 	}
 	return nil
 }
@@ -94,7 +65,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 	}
 	p := &s.peers[id]
 	if !p.open {
-		*p = peer{messages: maxMessages, orders: ordersPerSecond * s.game.TickRate}
+		*p = peer{budget: peers.NewBudget(s.game.TickRate)}
 	}
 	if seatNumber >= 0 && (!p.open || p.seat != seatNumber) {
 		s.seats[seatNumber].forget(s.done)
@@ -109,7 +80,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 		p.events = make([][]byte, len(s.events))
 	}
 	p.opened = s.done
-	p.open, p.seat, p.told, p.heard, p.slot, p.acked, p.flaw = true, seatNumber, have, 0, 0, have, sound
+	p.open, p.seat, p.told, p.heard, p.slot, p.acked, p.flaw = true, seatNumber, have, 0, 0, have, peers.Sound
 	p.stats.Acked = have
 }
 
@@ -122,7 +93,7 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 	for i := range s.peers {
 		if p := &s.peers[i]; p.open {
 			s.sendEvents(systems.Peer(i), p, out)
-			if slot := s.slot(i); slot != p.slot && p.flaw == sound {
+			if slot := s.slot(i); slot != p.slot && p.flaw == peers.Sound {
 				p.slot = slot
 				s.sendSnapshot(systems.Peer(i), p, out)
 			}
@@ -184,8 +155,7 @@ func (s *Server) sendSnapshot(id systems.Peer, p *peer, out systems.Outbox) {
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw == found {
-			p.flaw = told
+		if p := &s.peers[id]; p.open && p.flaw.Tell() {
 			f(systems.Peer(id))
 		}
 	}

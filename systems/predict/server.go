@@ -147,7 +147,7 @@ func (s *Server) Tick(due systems.Time) {
 	s.compute(f, altered)
 	s.due, s.timed = due, true
 	for i := range s.peers {
-		s.peers[i].refill(s.game.TickRate)
+		s.peers[i].budget.Refill(s.game.TickRate)
 	}
 }
 
@@ -231,11 +231,11 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 
 // receiveInput takes a player's inputs and his acknowledgement, or a spectator's.
 func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
-	if p.messages == 0 {
+	if p.budget.Messages == 0 {
 		p.stats.Refused++
 		return nil
 	}
-	p.messages--
+	p.budget.Messages--
 	m := &s.scratch.input
 	err := m.read(message, s.done, s.game)
 	if err == nil && (m.received > s.done || p.seat < 0 && len(m.done) > 0) {
@@ -276,11 +276,11 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	if p.orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
+	if p.budget.Orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
 		p.stats.Refused++
 		return nil
 	}
-	p.orders -= s.game.TickRate
+	p.budget.Orders -= s.game.TickRate
 	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
 	return nil
 }

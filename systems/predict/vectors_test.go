@@ -13,6 +13,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
 
@@ -278,7 +279,7 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; len(r.server.stamped) > ordersPerSecond+2 || c.world.Tick() != c.present || c.present > c.confirmed+DefaultPrediction {
+		if c := r.clients[1]; len(r.server.stamped) > peers.OrdersPerSecond+2 || c.world.Tick() != c.present || c.present > c.confirmed+DefaultPrediction {
 			t.Fatal(len(r.server.stamped), c.world.Tick(), c.present, c.confirmed)
 		}
 	})
@@ -330,23 +331,23 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	// One who never stops is not listened to any more, and is not let down either.
 	m := inputMessage{received: r.server.done, ack: good}
 	flood := m.append(nil, r.game)
-	for range 2 * maxMessages {
+	for range 2 * peers.MaxMessages {
 		if err := r.server.Receive(0, systems.Datagram, flood, r.now(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r.server.peers[0].stats.Refused < maxMessages {
+	if r.server.peers[0].stats.Refused < peers.MaxMessages {
 		t.Errorf("%d of a flood were refused", r.server.peers[0].stats.Refused)
 	}
 	for range 100 {
 		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.now(), r)
 	}
-	if len(r.server.stamped) > ordersPerSecond {
+	if len(r.server.stamped) > peers.OrdersPerSecond {
 		t.Errorf("%d orders of one second were taken", len(r.server.stamped))
 	}
 	// Inputs far ahead do not displace those that are due.
 	far := inputMessage{received: r.server.done, ack: good, done: make([]entry, maxInputs)}
-	r.server.peers[0].messages = 1
+	r.server.peers[0].budget.Messages = 1
 	refused := r.server.peers[0].stats.Refused
 	if err := r.server.Receive(0, systems.Datagram, far.append(nil, r.game), r.now(), r); err != nil || r.server.peers[0].stats.Refused < refused+100 {
 		t.Errorf("%v, %d inputs refused", err, r.server.peers[0].stats.Refused-refused)

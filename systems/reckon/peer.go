@@ -7,6 +7,7 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
 
@@ -29,27 +30,9 @@ type peer struct {
 	yield      func(ecs.Entity, float32) bool
 	interest   func(yield func(ecs.Entity, float32) bool)
 	stats      systems.PeerStats
-	flaw       flaw
-	messages   int // that it may still send
-	orders     int // orders that it may still ask for, in 1/TickRate
+	flaw       peers.Flaw
+	budget     peers.Budget
 }
-
-// flaw says whether a peer needs an image.
-type flaw uint8
-
-const (
-	sound flaw = iota
-	found      // it says so
-	told       // the room knows; nothing more is said until the peer is opened anew
-)
-
-// The budgets of a peer. A client sends one message of inputs a tick, and a few of its clock; what a hitch held up comes
-// at once.
-const (
-	messagesPerTick = 2
-	maxMessages     = 256
-	ordersPerSecond = 10
-)
 
 // greetings is how often a second a client is spoken to that does not play yet: it waits for measures.
 const greetings = 20
@@ -75,12 +58,6 @@ func (a answering) heard(stamp Stamp, now systems.Time) {
 	}
 }
 
-// refill adds one tick's worth to the budgets.
-func (p *peer) refill(ticksPerSecond int) {
-	p.messages = min(p.messages+messagesPerTick, maxMessages)
-	p.orders = min(p.orders+ordersPerSecond, ordersPerSecond*ticksPerSecond)
-}
-
 // Open starts to serve a peer that holds State(have).
 func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time, _ systems.Outbox) {
 	if seat < -1 || seat >= len(s.seats) {
@@ -91,7 +68,7 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 	}
 	p := &s.peers[id]
 	if !p.open {
-		*p = peer{messages: maxMessages, orders: ordersPerSecond * s.game.TickRate, sender: state.NewSender(s.changes)}
+		*p = peer{budget: peers.NewBudget(s.game.TickRate), sender: state.NewSender(s.changes)}
 		if s.limits.Assumed == 0 {
 			p.clock.Answerer, _ = clock.NewAnswerer(clock.Config{}) // a zero Config is valid
 		}
@@ -111,7 +88,7 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 	}
 	held, _ := s.ring.At(have)
 	p.sender.Open(seat, held)
-	p.open, p.seat, p.told, p.heard, p.slot, p.body, p.spoken, p.flaw = true, seat, have, 0, 0, 0, 0, sound
+	p.open, p.seat, p.told, p.heard, p.slot, p.body, p.spoken, p.flaw = true, seat, have, 0, 0, 0, 0, peers.Sound
 	clear(p.holds)
 	p.near, p.newest, p.introduced = 0, 0, false
 	p.stats.Acked = have
@@ -197,7 +174,7 @@ func (s *Server) Send(now systems.Time, out systems.Outbox) {
 		}
 		s.sendEvents(systems.Peer(i), p, out)
 		s.sendClock(systems.Peer(i), p, now, out)
-		if p.flaw == sound {
+		if p.flaw == peers.Sound {
 			s.sendNews(systems.Peer(i), p, now, out)
 		}
 	}
@@ -374,8 +351,7 @@ func (m *newsMessage) flush(id systems.Peer, out systems.Outbox) {
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw == found {
-			p.flaw = told
+		if p := &s.peers[id]; p.open && p.flaw.Tell() {
 			f(systems.Peer(id))
 		}
 	}

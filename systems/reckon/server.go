@@ -9,6 +9,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/interest"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
 
@@ -165,7 +166,7 @@ func (s *Server) Tick(due systems.Time) {
 	s.watch()
 	s.herald.tell(due)
 	for i := range s.peers {
-		s.peers[i].refill(s.game.TickRate)
+		s.peers[i].budget.Refill(s.game.TickRate)
 	}
 }
 
@@ -232,11 +233,11 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 	}
 	switch {
 	case message[0] == kindMove || p.clock.owns(message): // on either channel: see kindMove of relay
-		if p.messages == 0 {
+		if p.budget.Messages == 0 {
 			p.stats.Refused++
 			return nil
 		}
-		p.messages--
+		p.budget.Messages--
 		if message[0] != kindMove {
 			return p.clock.Receive(message, now)
 		}
@@ -265,9 +266,9 @@ func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
 		return err
 	}
 	p.stats.Acked = max(p.stats.Acked, m.received)
-	if m.helpless && p.flaw == sound {
+	if m.helpless && p.flaw == peers.Sound {
 		p.stats.Desyncs++
-		p.flaw = found
+		p.flaw = peers.Found
 	}
 	for _, h := range m.held {
 		s.herald.held(p, h)
@@ -311,11 +312,11 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	if p.orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
+	if p.budget.Orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
 		p.stats.Refused++
 		return nil
 	}
-	p.orders -= s.game.TickRate
+	p.budget.Orders -= s.game.TickRate
 	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/internal/peers"
 )
 
 // near is the tick that short ticks are expanded against in fuzz targets and vectors.
@@ -138,7 +139,7 @@ func FuzzReceive(f *testing.F) {
 			_ = l.server.Receive(0, ch, data, 0, l)
 			_ = l.clients[1].Receive(ch, data, 0)
 		}
-		if len(l.server.wanted) > ordersPerSecond || len(l.clients[1].held) > 5000 {
+		if len(l.server.wanted) > peers.OrdersPerSecond || len(l.clients[1].held) > 5000 {
 			t.Fatal(len(l.server.wanted), len(l.clients[1].held))
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"tendon/net/simnet"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/peers"
 )
 
 // A player who sends everything twenty times is counted, and changes nothing: one input is consumed in a tick.
@@ -99,7 +100,7 @@ func TestRubbishFromAPeerIsRefusedAndReachesNobody(t *testing.T) {
 			t.Errorf("client %d: %+v %+v", c.id, st, c.Stats())
 		}
 	}
-	if n := len(m.server.wanted); n > 4*ordersPerSecond {
+	if n := len(m.server.wanted); n > 4*peers.OrdersPerSecond {
 		t.Error(n, "orders wait")
 	}
 }
@@ -179,7 +180,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(s.wanted) != ordersPerSecond {
+	if len(s.wanted) != peers.OrdersPerSecond {
 		t.Errorf("%d orders of 50 wait", len(s.wanted))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/internal/peers"
 )
 
 // chronicle is what entered a match's ticks, index = tick − 1, and what they came to.
@@ -130,7 +131,7 @@ func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick)
 			}
 		}
 	}
-	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.peers[0].flaw != sound {
+	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.peers[0].flaw != peers.Sound {
 		t.Errorf("from %d: at tick %d, %d states compared, %+v", have, next, compared, st)
 	}
 }

@@ -5,48 +5,19 @@ import (
 
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/internal/peers"
 )
 
 // peer is what the server knows of one open connection. It holds the input sets up to tick acked, as far as it has said.
 type peer struct {
-	open     bool
-	seat     int // −1: a spectator
-	acked    ecs.Tick
-	told     ecs.Tick // up to where the last confirmation went, if it did not reach the present
-	opened   ecs.Tick // the state it held when it was opened
-	stats    systems.PeerStats
-	flaw     flaw
-	messages int // input messages that it may still send
-	orders   int // orders that it may still ask for, in 1/TickRate
-}
-
-// flaw says whether a peer needs an image.
-type flaw uint8
-
-const (
-	sound     flaw = iota
-	found          // its checksum differed, or it is too far behind
-	announced      // the room knows; nothing more is said until the peer is opened anew
-)
-
-// The budgets of a peer. A client sends at most one input message a tick, at up to 1.1 times the pace; what a hitch
-// held up comes at once.
-const (
-	messagesPerTick = 2
-	maxMessages     = 256
-	ordersPerSecond = 10
-)
-
-func (p *peer) fault() {
-	if p.flaw == sound {
-		p.flaw = found
-	}
-}
-
-// refill adds one tick's worth to the budgets.
-func (p *peer) refill(ticksPerSecond int) {
-	p.messages = min(p.messages+messagesPerTick, maxMessages)
-	p.orders = min(p.orders+ordersPerSecond, ordersPerSecond*ticksPerSecond)
+	open   bool
+	seat   int // −1: a spectator
+	acked  ecs.Tick
+	told   ecs.Tick // up to where the last confirmation went, if it did not reach the present
+	opened ecs.Tick // the state it held when it was opened
+	stats  systems.PeerStats
+	flaw   peers.Flaw
+	budget peers.Budget
 }
 
 // Open starts to serve a peer that holds State(have). Orders that it may hold already are sent again.
@@ -56,12 +27,12 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now system
 	}
 	p := &s.peers[id]
 	if !p.open {
-		*p = peer{messages: maxMessages, orders: ordersPerSecond * s.game.TickRate}
+		*p = peer{budget: peers.NewBudget(s.game.TickRate)}
 	}
 	if seatNumber >= 0 && (!p.open || p.seat != seatNumber) {
 		s.seats[seatNumber].Forget(s.done)
 	}
-	p.open, p.seat, p.acked, p.told, p.opened, p.flaw = true, seatNumber, have, 0, have, sound
+	p.open, p.seat, p.acked, p.told, p.opened, p.flaw = true, seatNumber, have, 0, have, peers.Sound
 	p.stats.Acked = have
 	for f := have + 1; f <= s.stamped.tick; f++ {
 		s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
@@ -97,8 +68,7 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw == found {
-			p.flaw = announced
+		if p := &s.peers[id]; p.open && p.flaw.Tell() {
 			f(systems.Peer(id))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/internal/peers"
 	"tendon/systems/vote"
 )
 
@@ -158,7 +159,7 @@ func (s *Server) Tick(due systems.Time) {
 	s.compute(f, &t)
 	s.due, s.timed = due, true
 	for i := range s.peers {
-		s.peers[i].refill(s.game.TickRate)
+		s.peers[i].budget.Refill(s.game.TickRate)
 	}
 }
 
@@ -237,7 +238,7 @@ func (s *Server) Send(now systems.Time, out systems.Outbox) {
 		switch {
 		case !p.open || p.acked >= s.done:
 		case p.acked < s.OldestServable():
-			p.fault()
+			p.flaw.Fault()
 		default:
 			out.Send(systems.Peer(id), systems.Datagram, s.confirmation(p))
 		}
@@ -269,11 +270,11 @@ func (s *Server) confirmation(p *peer) []byte {
 
 // receiveInput takes a player's inputs, or a spectator's acknowledgement.
 func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
-	if p.messages == 0 {
+	if p.budget.Messages == 0 {
 		p.stats.Refused++
 		return nil
 	}
-	p.messages--
+	p.budget.Messages--
 	m := &s.scratch.input
 	err := m.read(message, s.done, s.game)
 	if err == nil && (m.received > s.done || p.seat < 0 && len(m.inputs) > 0) {
@@ -312,7 +313,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	if m.tick <= p.opened || p.flaw != sound {
+	if m.tick <= p.opened || p.flaw != peers.Sound {
 		return nil // of a state that a resync has replaced or will replace
 	}
 	switch s.hashes.compare(m.tick, m.sum) {
@@ -321,7 +322,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 	case hashDiffers:
 		p.stats.Checked++
 		p.stats.Desyncs++
-		p.fault()
+		p.flaw.Fault()
 		p.stats.Expelled = s.strike(p) >= vote.MaxStrikes
 	}
 	return nil
@@ -348,11 +349,11 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	if p.orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
+	if p.budget.Orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
 		p.stats.Refused++
 		return nil
 	}
-	p.orders -= s.game.TickRate
+	p.budget.Orders -= s.game.TickRate
 	s.wanted = append(s.wanted, ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: bytes.Clone(payload)})
 	return nil
 }

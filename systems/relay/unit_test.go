@@ -8,6 +8,7 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/internal/peers"
 )
 
 // A margin is a fraction of a tick, by the room's grid and not by when the server came to compute, and there is none
@@ -285,7 +286,7 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 		s.Tick(0)
 	}
 	s.Send(0, out)
-	if st := s.PeerStats(1); s.peers[1].flaw != found || st.Expelled || st.Desyncs != 0 {
+	if st := s.PeerStats(1); s.peers[1].flaw != peers.Found || st.Expelled || st.Desyncs != 0 {
 		t.Errorf("another, whose state is too old: %+v", st)
 	}
 	s.Close(0)

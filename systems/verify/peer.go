@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/internal/peers"
 )
 
 // peer is what the server knows of one open connection. It holds State(acked), as far as it has said.
@@ -21,18 +22,9 @@ type peer struct {
 	underWay int      // their sum, in bytes
 	states   int      // their number
 	stats    systems.PeerStats
-	flaw     flaw
-	messages int // that it may still send
+	flaw     peers.Flaw // a peer that needs an image is sent no State, or the image would take it back
+	messages int        // that it may still send
 }
-
-// flaw says whether a peer needs an image.
-type flaw uint8
-
-const (
-	sound flaw = iota
-	found      // it could not use a State, or it is too far behind: it is sent nothing, or the image would take it back
-	told       // the room knows; nothing more is said until the peer is opened anew
-)
 
 // The budget of a peer. A client sends at most one message a tick; what a hitch held up comes at once.
 const (
@@ -47,12 +39,6 @@ const (
 	window    = 64 << 10
 	maxStates = 128
 )
-
-func (p *peer) fault() {
-	if p.flaw == sound {
-		p.flaw = found
-	}
-}
 
 func (p *peer) refill() { p.messages = min(p.messages+messagesPerTick, maxMessages) }
 
@@ -94,7 +80,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 		p.sizes = make([]int, s.ring.Depth())
 	}
 	clear(p.sizes)
-	p.open, p.seat, p.acked, p.chain, p.underWay, p.states, p.flaw = true, seatNumber, have, 0, 0, 0, sound
+	p.open, p.seat, p.acked, p.chain, p.underWay, p.states, p.flaw = true, seatNumber, have, 0, 0, 0, peers.Sound
 	p.stats.Acked = have
 }
 
@@ -119,9 +105,9 @@ func (s *Server) Receive(id systems.Peer, _ systems.Channel, message []byte, _ s
 		return ErrMessage
 	}
 	p.hear(m.held)
-	if m.lost && p.flaw == sound {
+	if m.lost && p.flaw == peers.Sound {
 		p.stats.Desyncs++
-		p.fault()
+		p.flaw.Fault()
 	}
 	if p.seat >= 0 {
 		s.take(p, m)
@@ -165,9 +151,9 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 	for id := range s.peers {
 		p := &s.peers[id]
 		switch {
-		case !p.open || p.acked >= s.done || p.flaw != sound:
+		case !p.open || p.acked >= s.done || p.flaw != peers.Sound:
 		case max(p.acked, p.chain) < s.OldestServable():
-			p.fault()
+			p.flaw.Fault()
 		default:
 			s.tell(systems.Peer(id), p, out)
 		}
@@ -196,7 +182,7 @@ func (s *Server) tell(id systems.Peer, p *peer, out systems.Outbox) {
 		message = s.state(p, base)
 	}
 	if message == nil {
-		p.fault() // larger than any image is worth
+		p.flaw.Fault() // larger than any image is worth
 		return
 	}
 	if p.underWay > 0 && p.underWay+len(message) > window || p.states == maxStates {
@@ -246,8 +232,7 @@ func (s *Server) state(p *peer, base ecs.Tick) []byte {
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw == found {
-			p.flaw = told
+		if p := &s.peers[id]; p.open && p.flaw.Tell() {
 			f(systems.Peer(id))
 		}
 	}
