@@ -71,7 +71,7 @@ func (a *walker) show(current *ecs.Snapshot, now systems.Time) float64 {
 
 // VS-01, vector GAM-1: with a round trip of 100 ms and no prediction, a press at 0 shows nothing until 100 and is shown
 // to its end at 200. The server is due when the press arrives, so it does not wait.
-func TestAPressShowsAfterTheRoundTripAndItsAnimation(t *testing.T) {
+func TestVS01GAM1APressShowsAfterTheRoundTripAndItsAnimation(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, lineGame(), c, 1)
 		const press = 40 // frame: 1 s after the start
@@ -110,7 +110,7 @@ func TestAPressShowsAfterTheRoundTripAndItsAnimation(t *testing.T) {
 
 // VS-02: over a bad network all clients hear of the same events in the same order, and nothing they have shown is ever
 // taken back.
-func TestAllClientsHearOfTheSameEventsInTheSameOrder(t *testing.T) {
+func TestVS02AllClientsHearOfTheSameEventsInTheSameOrder(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 2)
 		m.four(profile(t, "P5"))
@@ -153,7 +153,7 @@ func median(d []time.Duration) time.Duration {
 
 // VS-03, and the gate of section 15: what a player does is seen to happen a round trip and half a tick later, within a
 // tick, and no later than a round trip and one and a half ticks. There is no buffer anywhere.
-func TestInputShowsARoundTripAndHalfATickLater(t *testing.T) {
+func TestVS03InputShowsARoundTripAndHalfATickLater(t *testing.T) {
 	const tick = time.Second / 60
 	for _, name := range []string{"P2", "P3", "P4", "P5"} {
 		path := profile(t, name)
@@ -199,7 +199,7 @@ func TestInputShowsARoundTripAndHalfATickLater(t *testing.T) {
 
 // VS-04: with a fifth of all packets doubled, some lost, and the connection breaking while commands are under way, each
 // command is carried out once or rejected, and answered once.
-func TestEachCommandIsCarriedOutExactlyOnce(t *testing.T) {
+func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		c.OrdersPerSecond, c.OrderBurst = 20, 50
 		path := profile(t, "P3")
@@ -281,7 +281,7 @@ func TestEachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 
 // VS-05: what the server rejects changes nothing, anywhere: the match goes on bit for bit as if it had not been asked,
 // also for who asked, who goes on with what he held before.
-func TestARejectedCommandChangesNothingAnywhere(t *testing.T) {
+func TestVS05ARejectedCommandChangesNothingAnywhere(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		play := func(asks bool) *match {
 			m := newMatch(t, testGame(60), c, 5)
