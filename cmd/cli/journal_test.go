@@ -274,6 +274,42 @@ func playOn(t *testing.T, crews []*crew, more ecs.Tick) {
 	t.FailNow()
 }
 
+// enough reports whether a client saw so many ticks, and states that differ, that comparing them says something.
+func (c *crew) enough(w *witness) bool {
+	least, unlike := 50, 50
+	if w.told {
+		least, unlike = 20, 8 // states come a few times a second, and say nothing of what only moves
+	}
+	return (!c.exact || len(w.chains) >= 100) && len(w.sums) >= least && len(w.different()) >= unlike
+}
+
+// different are the states that a client saw.
+func (w *witness) different() map[ecs.Checksum]bool {
+	d := map[ecs.Checksum]bool{}
+	for _, sum := range w.sums {
+		d[sum] = true
+	}
+	return d
+}
+
+// playEnough lets all crews play until all of them have seen enough to be compared.
+func playEnough(t *testing.T, crews []*crew) {
+	t.Helper()
+	for range mostFrames / 60 {
+		playOn(t, crews, 60)
+		seen := true
+		for _, c := range crews {
+			c.than = c.final()
+			for _, w := range c.all {
+				seen = seen && c.enough(w)
+			}
+		}
+		if seen {
+			return
+		}
+	}
+}
+
 // final returns the newest tick that is final to anybody in each room.
 func (c *crew) final() map[string]ecs.Tick {
 	last := map[string]ecs.Tick{}
@@ -310,7 +346,7 @@ func (c *crew) verify() {
 		replayed[room], replicas[room] = checksums(c.t, c.game, j)
 	}
 	for i, w := range c.all {
-		wrong, different := w.errs, map[ecs.Checksum]bool{}
+		wrong := w.errs
 		for f, chain := range w.chains {
 			if have, ok := journals[w.room].Chain(f); !ok || have != chain {
 				wrong = append(wrong, fmt.Errorf("tick %d is not in the journal as it was final", f))
@@ -324,17 +360,12 @@ func (c *crew) verify() {
 			if f >= ecs.Tick(len(leads)) || leads[f] != sum {
 				wrong = append(wrong, fmt.Errorf("the state of tick %d is not what the journal leads to", f))
 			}
-			different[sum] = true
 		}
 		if len(wrong) > 0 {
 			c.t.Errorf("%s: client %d of room %s: %d of %d ticks and %d states: %v", c.name, i, w.room, len(wrong), len(w.chains), len(w.sums), errors.Join(wrong[:min(len(wrong), 5)]...))
 		}
-		least, unlike := 50, 50
-		if w.told {
-			least, unlike = 20, 8 // states come a few times a second, and say nothing of what only moves
-		}
-		if c.exact && len(w.chains) < 100 || len(w.sums) < least || len(different) < unlike || len(w.Core().Desyncs()) > 0 {
-			c.t.Errorf("%s: client %d of room %s: %d ticks, %d states, %d of them different, desyncs: %v", c.name, i, w.room, len(w.chains), len(w.sums), len(different), w.Core().Desyncs())
+		if !c.enough(w) || len(w.Core().Desyncs()) > 0 {
+			c.t.Errorf("%s: client %d of room %s: %d ticks, %d states, %d of them different, desyncs: %v", c.name, i, w.room, len(w.chains), len(w.sums), len(w.different()), w.Core().Desyncs())
 		}
 	}
 }
@@ -376,6 +407,7 @@ func TestAServerThatIsKilledBringsEveryMatchBackAndClientsGoOn(t *testing.T) {
 		}
 		playOn(t, crews, 60)
 	}
+	playEnough(t, crews)
 	for _, c := range crews {
 		if code := c.end(t, syscall.SIGTERM); code != exitFine {
 			t.Errorf("%s: the server exits with %d:\n%s", c.name, code, c.out)
@@ -406,6 +438,7 @@ func TestWhatAPowerCutTookClientsHandBack(t *testing.T) {
 		c.than = final
 	}
 	playOn(t, crews, 90)
+	playEnough(t, crews)
 	for _, c := range crews {
 		if c.adopted() == 0 {
 			t.Errorf("%s: no tick was handed back", c.name)
