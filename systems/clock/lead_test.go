@@ -60,7 +60,7 @@ func none() systems.Time { return 0 }
 
 // CS-07: the round trip goes from 50 to 200 ms at t = 10 s. Late inputs stop within 2 s, the margin is back within
 // [target − 1, target + 2] after 4 s, the pace is in [0.9, 1.1], and there is at most one jump.
-func TestTheMarginComesBackAfterAStepOfTheRoundTrip(t *testing.T) {
+func TestCS07TheMarginComesBackAfterAStepOfTheRoundTrip(t *testing.T) {
 	for _, ms := range []systems.Time{0, 2, 5} {
 		r := rand.New(rand.NewPCG(1, uint64(ms)))
 		p := &path{up: systems.Second / 40, down: systems.Second / 40, jitter: none}

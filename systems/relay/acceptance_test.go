@@ -413,7 +413,7 @@ func TestAHitchOfTheServerIsMadeUpFor(t *testing.T) {
 
 // CS-07: when the round trip goes from 50 to 200 ms at t = 10 s, late inputs stop within 2 s, the margin is back
 // within [target − 1, target + 2] after 4 s, the pace stays within [0.9, 1.1] and jumps at most once.
-func TestTheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
+func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 	for _, jitter := range []time.Duration{0, 3 * ms} {
 		slow, fast := round("200", 200*ms), round("50", 50*ms)
 		for _, p := range []*simnet.Path{&slow.Up, &slow.Down, &fast.Up, &fast.Down} {
