@@ -18,7 +18,6 @@ type peer struct {
 	clock      answering
 	near       Stamp // the newest of its stamps, for those who exchange no clocks
 	sender     *state.Sender
-	newest     ecs.Tick // whose input has come
 	holds      []uint8  // by slot: the number of the anchor that the client holds
 	told       ecs.Tick // every event of ticks ≤ told was sent
 	heard      ecs.Tick // the newest tick ≤ told whose events were sent since the peer was opened; 0: none was
@@ -90,7 +89,7 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 	p.sender.Open(seat, held)
 	p.open, p.seat, p.told, p.heard, p.slot, p.body, p.spoken, p.flaw = true, seat, have, 0, 0, 0, 0, peers.Sound
 	clear(p.holds)
-	p.near, p.newest, p.introduced = 0, 0, false
+	p.near, p.introduced = 0, false
 	p.stats.Acked = have
 	if seat >= 0 {
 		s.greet(ecs.Player(seat), now)

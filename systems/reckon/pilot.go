@@ -63,14 +63,16 @@ func (c *Client) play() {
 }
 
 // tick gives the tick of a label its input, and computes it if the player plays. A label that was given before is
-// computed again, from the present state: what the player presses waits for the next.
+// computed again, from the present state: what the player presses waits for the next. So does what is farther ahead than
+// a message can tell: from labels that are never sent, nobody would learn that they are wrong.
 func (c *Client) tick(label ecs.Tick, at systems.Time) {
+	label = min(label, c.stats.ServerTick+inputs.MaxWindow)
 	fresh := label > c.sampled.Sampled()
 	for f := c.sampled.Sampled() + 1; f <= label; f++ {
 		missed := f < label // passed over: nobody knows what the player did in it
 		c.sampled.Put(f, c.sampled.Next(missed || !c.playing, c.game), missed || !c.playing)
 		if !missed {
-			c.labels.lead.Sent(uint64(f), float64(c.labels.shift), c.frame)
+			c.labels.lead.Sent(uint64(f), float64(int(f)-int(c.labels.done)), c.frame)
 		}
 	}
 	c.unsent = true

@@ -276,30 +276,19 @@ func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
 	for i := range m.claims {
 		s.claim(p, &m.claims[i], clientNow, known, now)
 	}
-	s.receiveInputs(p, m, now)
+	if p.seat < 0 {
+		return nil
+	}
+	seat := &s.seats[p.seat]
+	p.stats.Refused += uint64(seat.Receive(m.received+1, len(m.done), s.arrival(now), func(i int, f ecs.Tick) bool {
+		return seat.Put(f, s.done, m.done[i], s.game)
+	}))
 	return nil
 }
 
-// receiveInputs puts the inputs of a message where their ticks take them. Also of those that are of no use any more it is
-// said how late they were: a round trip of 2 s is not known before it was measured.
-func (s *Server) receiveInputs(p *peer, m *moveMessage, now systems.Time) {
-	for i, in := range m.done {
-		f := m.received + 1 + ecs.Tick(i)
-		fresh := f > p.newest
-		switch {
-		case f+inputs.Window/2 <= s.done:
-		case f >= s.done+inputs.Window/2:
-			p.stats.Refused++
-			continue
-		default:
-			fresh = s.seats[p.seat].Put(f, s.done, in, s.game)
-		}
-		p.newest = max(p.newest, f)
-		if fresh && s.timed {
-			early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
-			s.seats[p.seat].Measure(f, early)
-		}
-	}
+// arrival is when a message comes that comes now.
+func (s *Server) arrival(now systems.Time) inputs.Arrival {
+	return inputs.Arrival{Done: s.done, Past: float64(now-s.due) / float64(s.tick), Timed: s.timed}
 }
 
 // receiveOrder takes an order that a player asks for, for the next tick.

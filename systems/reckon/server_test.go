@@ -7,6 +7,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
 	"tendon/systems/state"
 )
 
@@ -317,6 +318,47 @@ func TestATickAllocatesNothing(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(600, step); n > 0 {
 			t.Errorf("%s: %v allocations a frame", name, n)
+		}
+	}
+}
+
+// A client whose clock is so wrong that none of its inputs is of use hears by how much, or it would never be right: that
+// is so where the first round trip was not measured yet, or the clock was set.
+func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
+	r := newRig(t, 1, 2, 2, Config{}, false)
+	r.run(200)
+	done, seat := r.server.Done(), &r.server.seats[0]
+	for name, c := range map[string]struct {
+		received ecs.Tick
+		count    int
+		refused  uint64
+	}{"two seconds late": {done - 130, 10, 0}, "two seconds early": {done, 120, 57}} {
+		before := r.server.PeerStats(0).Refused
+		seat.TakeWorst()
+		m := moveMessage{received: c.received, done: make([]ecs.InputBytes, c.count)}
+		if err := r.server.Receive(0, systems.Datagram, m.append(nil, r.game), r.now(), r); err != nil {
+			t.Fatal(err)
+		}
+		if w, ok := seat.Worst(); !ok || c.refused == 0 && w != (inputs.Margin{Tick: done - 120, Value: -120 * inputs.MarginUnit}) {
+			t.Errorf("%s: %+v, %v", name, w, ok)
+		}
+		if n := r.server.PeerStats(0).Refused - before; n != c.refused {
+			t.Errorf("%s: %d refused, want %d", name, n, c.refused)
+		}
+	}
+}
+
+// A client that gives its inputs numbers of ticks that are far too late or too early is right again soon.
+func TestAClientThatIsFarOffComesRight(t *testing.T) {
+	for _, off := range []int{-300, -70, 70, 130, 300, 900} {
+		r := newRig(t, 1, 2, 2, Config{}, false)
+		c := r.clients[0]
+		c.labels.jump(ecs.Tick(int(r.server.Done()) + off))
+		r.run(4 * gameRate)
+		before := r.server.PeerStats(0).Substituted
+		r.run(gameRate)
+		if n := r.server.PeerStats(0).Substituted - before; n > 0 {
+			t.Errorf("%d ticks off: %d inputs were made up in the fifth second, the last margin was %v", off, n, c.Stats().Margin)
 		}
 	}
 }

@@ -289,22 +289,19 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 	if m.received >= s.OldestServable() {
 		p.acked, p.stats.Acked = m.received, m.received
 	}
-	for i := range m.inputs {
-		f := m.received + 1 + ecs.Tick(i)
-		early := float64(f) - float64(s.done) - float64(now-s.due)/float64(s.tick)
-		fresh := i == len(m.inputs)-1
-		switch {
-		case f+inputs.Window/2 <= s.done: // so old that nothing of it matters any more
-		case f >= s.done+inputs.Window/2:
-			p.stats.Refused++
-		default:
-			fresh = s.seats[p.seat].Put(f, s.done, m.inputs[i], s.game)
-		}
-		if fresh && s.timed { // also of what is not used: else a client whose clock is that wrong would never hear of it
-			s.seats[p.seat].Measure(f, early)
-		}
+	if p.seat < 0 {
+		return nil
 	}
+	seat := &s.seats[p.seat]
+	p.stats.Refused += uint64(seat.Receive(m.received+1, len(m.inputs), s.arrival(now), func(i int, f ecs.Tick) bool {
+		return seat.Put(f, s.done, m.inputs[i], s.game)
+	}))
 	return nil
+}
+
+// arrival is when a message comes that comes now.
+func (s *Server) arrival(now systems.Time) inputs.Arrival {
+	return inputs.Arrival{Done: s.done, Past: float64(now-s.due) / float64(s.tick), Timed: s.timed}
 }
 
 func (s *Server) receiveHash(p *peer, message []byte) error {

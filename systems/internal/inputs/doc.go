@@ -6,6 +6,7 @@
 //
 // # Tasks
 //
+//   - take the inputs of a message: [Buffer.Receive]
 //   - give every tick of the server one input: [Buffer.Put], [Buffer.Take]
 //   - tell a client how early its inputs come: [Buffer.Measure], [Buffer.TakeWorst]
 //   - sample the local player: [Own.Set], [Own.Next], [Own.Put]
