@@ -90,7 +90,9 @@ func voter(t *rapid.T, set ecs.PlayerSet) ecs.Player {
 // Whatever comes, in whatever order and at whatever time, a ballot says what the rule says.
 func TestBallotsFollowTheRule(t *testing.T) {
 	ways := map[systems.How]int{}
-	seen := func() bool { return ways[systems.ByMajority] > 0 && ways[systems.ByReplay] > 0 && ways[systems.ByAudit] > 0 }
+	seen := func() bool {
+		return ways[systems.ByMajority] > 0 && ways[systems.ByReplay] > 0 && ways[systems.ByAudit] > 0
+	}
 	checkUntil(t, seen, func(t *rapid.T) {
 		c := Config{Deadline: 100, AuditClean: rapid.Bool().Draw(t, "auditClean"), AuditPerMille: 1000 * rapid.IntRange(0, 1).Draw(t, "audit")}
 		b, err := NewBallot(c)
