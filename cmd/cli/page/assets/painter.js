@@ -1,0 +1,146 @@
+// Paints what a page.Picture recorded. The commands are described there.
+//
+//   const { width, height } = fit(canvas);
+//   paint(canvas.getContext("2d"), commands, { width, height, background: "#12141a" });
+//   paint(canvas.getContext("2d"), truth, { width, height, alpha: 0.3 });   // ghosts over it
+
+const hudHeight = 16; // world units
+
+// fit gives a canvas as many pixels as it has on the screen, and returns their number.
+export function fit(canvas) {
+  const ratio = Math.min(devicePixelRatio || 1, 2);
+  const width = Math.max(1, Math.round(canvas.clientWidth * ratio));
+  const height = Math.max(1, Math.round(canvas.clientHeight * ratio));
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  return { width, height };
+}
+
+const styles = new Map(); // colours as CSS knows them
+
+function style(color) {
+  let s = styles.get(color);
+  if (s === undefined) {
+    if (styles.size > 4096) styles.clear();
+    s = `rgb(${color >>> 24} ${(color >>> 16) & 255} ${(color >>> 8) & 255} / ${(color & 255) / 255})`;
+    styles.set(color, s);
+  }
+  return s;
+}
+
+const aligns = ["left", "center", "right"];
+
+// paint draws the commands into width × height pixels: over what is there, or over a background. images gives the
+// picture of a name, or nothing. alpha makes all of it lighter.
+export function paint(context, commands, { width, height, alpha = 1, background = "", images = () => null, layers = [0, 1] }) {
+  const c = context;
+  c.save();
+  c.setTransform(1, 0, 0, 1, 0, 0);
+  if (background) {
+    c.globalAlpha = 1;
+    c.fillStyle = background;
+    c.fillRect(0, 0, width, height);
+  }
+  c.globalAlpha = alpha;
+  c.lineCap = "butt";
+  const hud = { scale: height / hudHeight, x: 0, y: 0 };
+  let world = hud, view = hud, shown = layers.includes(0), i = 0;
+  const n = commands.length;
+  const next = () => commands[i++];
+  const px = (x) => (x - view.x) * view.scale;
+  const py = (y) => (y - view.y) * view.scale;
+  while (i < n) {
+    switch (next()) {
+      case 0: {
+        const x = next(), y = next(), scale = height / next();
+        world = { scale, x: x - width / 2 / scale, y: y - height / 2 / scale };
+        view = world;
+        break;
+      }
+      case 1: {
+        const x = px(next()), y = py(next()), w = next() * view.scale, h = next() * view.scale;
+        c.fillStyle = style(next());
+        if (shown) c.fillRect(x, y, w, h);
+        break;
+      }
+      case 2: {
+        const x = px(next()), y = py(next()), r = Math.max(0, next() * view.scale);
+        c.fillStyle = style(next());
+        if (!shown) break;
+        c.beginPath();
+        c.arc(x, y, r, 0, 2 * Math.PI);
+        c.fill();
+        break;
+      }
+      case 3: {
+        const x0 = px(next()), y0 = py(next()), x1 = px(next()), y1 = py(next());
+        c.lineWidth = next() * view.scale;
+        c.strokeStyle = style(next());
+        if (!shown) break;
+        c.beginPath();
+        c.moveTo(x0, y0);
+        c.lineTo(x1, y1);
+        c.stroke();
+        break;
+      }
+      case 4: {
+        c.beginPath();
+        for (let k = next(); k > 0; k--) c.lineTo(px(next()), py(next()));
+        c.closePath();
+        c.fillStyle = style(next());
+        if (shown) c.fill();
+        break;
+      }
+      case 5: {
+        const x = px(next()), y = py(next()), size = next() * view.scale, align = next(), text = next();
+        c.fillStyle = style(next());
+        if (!shown) break;
+        c.font = `500 ${size}px system-ui, sans-serif`;
+        c.textAlign = aligns[align + 1];
+        c.textBaseline = "top";
+        c.fillText(text, x, y);
+        break;
+      }
+      case 6: {
+        const image = images(next()), x = px(next()), y = py(next()), w = next() * view.scale, h = next() * view.scale;
+        if (shown && image) c.drawImage(image, x, y, w, h);
+        break;
+      }
+      case 7: {
+        const layer = next();
+        view = layer === 1 ? hud : world;
+        shown = layers.includes(layer);
+        break;
+      }
+      default:
+        c.restore();
+        throw new Error(`painter: command ${commands[i - 1]} at ${i - 1} is unknown: the picture is of another version`);
+    }
+  }
+  c.restore();
+}
+
+// place returns the world point under a pointer event, as the last camera of these commands saw it.
+export function place(event, canvas, commands) {
+  const box = canvas.getBoundingClientRect();
+  let camera = [0, 0, hudHeight], found = false;
+  walk(commands, (at) => {
+    camera = commands.slice(at + 1, at + 4);
+    found = true;
+  });
+  const scale = camera[2] / box.height;
+  const x = (event.clientX - box.left) * scale, y = (event.clientY - box.top) * scale;
+  if (!found) return { x, y };
+  return { x: camera[0] + x - (box.width * scale) / 2, y: camera[1] + y - camera[2] / 2 };
+}
+
+const lengths = [4, 6, 5, 7, 0, 7, 6, 2]; // of each command, its number included; a polygon says its own
+
+// walk calls camera with the index of each camera command.
+function walk(commands, camera) {
+  for (let i = 0; i < commands.length; ) {
+    const number = commands[i];
+    if (number === 0) camera(i);
+    i += number === 4 ? 3 + 2 * commands[i + 1] : lengths[number];
+  }
+}

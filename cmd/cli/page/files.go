@@ -1,0 +1,84 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"time"
+)
+
+//go:embed assets
+var assets embed.FS
+
+//go:embed assets/token.html
+var tokenPage []byte
+
+// assetsPath is where the shared assets lie.
+const assetsPath = "/assets/"
+
+// kinds are the types of files that pages are made of. They are written here since a system's own list differs by machine.
+var kinds = map[string]string{
+	".css":  "text/css; charset=utf-8",
+	".html": "text/html; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".json": "application/json",
+	".png":  "image/png",
+	".svg":  "image/svg+xml",
+	"":      "text/plain; charset=utf-8", // LICENSE
+}
+
+// file is one file of a page. A browser that has it asks whether it is still the same.
+type file struct {
+	name    string
+	kind    string
+	tag     string
+	content []byte
+}
+
+func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", f.kind)
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("ETag", f.tag)
+	http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.content))
+}
+
+// readFiles reads all files. They are the program's own, so what is wrong with them is the programmer's error.
+func readFiles(from fs.FS) map[string]*file {
+	files := map[string]*file{}
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		kind, known := kinds[path.Ext(name)]
+		if !known {
+			return fmt.Errorf("%s is of a kind that no page needs", name)
+		}
+		sum := sha256.Sum256(content)
+		files[name] = &file{name, kind, `"` + hex.EncodeToString(sum[:8]) + `"`, content}
+		return nil
+	})
+	if err != nil {
+		panic(fmt.Sprintf("page: the files of a page cannot be served: %v", err))
+	}
+	return files
+}
+
+// serveAssets registers the shared assets.
+func (s *Server) serveAssets() {
+	own, err := fs.Sub(assets, "assets")
+	if err != nil {
+		panic(fmt.Sprintf("page: the assets are not embedded: %v", err))
+	}
+	for name, f := range readFiles(own) {
+		s.Handle(assetsPath+name, f)
+	}
+}

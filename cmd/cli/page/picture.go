@@ -1,0 +1,215 @@
+package page
+
+import (
+	"math"
+	"unicode/utf8"
+
+	"tendon/ecs"
+)
+
+// Picture records what a game draws, to be painted by painter.js in a page. It is an ecs.Canvas between Reset and
+// Append. It keeps its memory, so that recording allocates nothing once it is warm. One goroutine uses it.
+//
+// A recording is one flat JSON array. Each command is its number and its arguments:
+//
+//	0 camera x y height            4 polygon n x y … colour
+//	1 rectangle x y w h colour     5 text x y size align "text" colour
+//	2 circle x y radius colour     6 image "name" x y w h
+//	3 line x0 y0 x1 y1 w colour    7 layer: 0 through the camera, 1 the HUD
+//
+// Lengths are in world units rounded to 1/1000; a colour is R<<24 | G<<16 | B<<8 | A.
+type Picture struct {
+	layer
+	aspect  float64
+	record  []byte
+	current int
+	hud     layer
+}
+
+// layer is one of a picture's two canvases.
+type layer struct {
+	picture *Picture
+	number  int // 0: through the camera, 1: the HUD
+}
+
+var _ ecs.Canvas = (*Picture)(nil)
+
+const (
+	cameraCommand = iota
+	rectangleCommand
+	circleCommand
+	lineCommand
+	polygonCommand
+	textCommand
+	imageCommand
+	layerCommand
+)
+
+// NewPicture returns an empty picture that is as wide as it is high.
+func NewPicture() *Picture {
+	p := &Picture{}
+	p.layer, p.hud = layer{p, 0}, layer{p, 1}
+	p.Reset(1)
+	return p
+}
+
+// Reset begins a new picture, aspect times as wide as it is high.
+func (p *Picture) Reset(aspect float64) {
+	p.aspect, p.record, p.current = aspect, append(p.record[:0], '['), 0
+}
+
+// Append appends the picture to b, as JSON.
+func (p *Picture) Append(b []byte) []byte {
+	return append(append(b, p.record...), ']')
+}
+
+// command begins a command, after the change of layer that it needs.
+func (l *layer) command(number int) *Picture {
+	p := l.picture
+	if p.current != l.number {
+		p.current = l.number
+		p.integer(layerCommand)
+		p.integer(l.number)
+	}
+	p.integer(number)
+	return p
+}
+
+func (p *Picture) comma() {
+	if len(p.record) > 1 {
+		p.record = append(p.record, ',')
+	}
+}
+
+func (p *Picture) integer(n int) {
+	p.comma()
+	p.record = appendUint(p.record, uint64(n))
+}
+
+func appendUint(b []byte, n uint64) []byte {
+	var digits [20]byte
+	i := len(digits)
+	for {
+		i--
+		digits[i] = byte('0' + n%10)
+		if n /= 10; n == 0 {
+			return append(b, digits[i:]...)
+		}
+	}
+}
+
+// farthest bounds coordinates, in world units: what lies beyond is painted nowhere.
+const farthest = 1e12
+
+// lengths records numbers rounded to 1/1000. What is no number is 0.
+func (p *Picture) lengths(list ...float64) {
+	for _, x := range list {
+		p.comma()
+		if x != x {
+			x = 0
+		}
+		thousandths := int64(math.Round(min(max(x, -farthest), farthest) * 1000))
+		if thousandths < 0 {
+			p.record = append(p.record, '-')
+			thousandths = -thousandths
+		}
+		p.record = appendUint(p.record, uint64(thousandths/1000))
+		if rest := thousandths % 1000; rest != 0 {
+			digits := [4]byte{'.', byte('0' + rest/100), byte('0' + rest/10%10), byte('0' + rest%10)}
+			n := 4
+			for digits[n-1] == '0' {
+				n--
+			}
+			p.record = append(p.record, digits[:n]...)
+		}
+	}
+}
+
+func (p *Picture) color(c ecs.Color) {
+	p.comma()
+	p.record = appendUint(p.record, uint64(c.R)<<24|uint64(c.G)<<16|uint64(c.B)<<8|uint64(c.A))
+}
+
+// text records a string. Bytes that are not UTF-8 become U+FFFD.
+func (p *Picture) text(s string) {
+	const hex = "0123456789abcdef"
+	p.comma()
+	p.record = append(p.record, '"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			p.record = append(p.record, '\\', byte(r))
+		case r < ' ':
+			p.record = append(p.record, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+		default:
+			p.record = utf8.AppendRune(p.record, r)
+		}
+	}
+	p.record = append(p.record, '"')
+}
+
+// Camera puts the world point (x, y) into the middle and shows height world units from top to bottom. The HUD's does
+// not move.
+func (l *layer) Camera(x, y, height float64) {
+	if l.number == 0 {
+		l.command(cameraCommand).lengths(x, y, height)
+	}
+}
+
+// Rectangle fills a rectangle.
+func (l *layer) Rectangle(x, y, width, height float64, c ecs.Color) {
+	p := l.command(rectangleCommand)
+	p.lengths(x, y, width, height)
+	p.color(c)
+}
+
+// Circle fills a circle.
+func (l *layer) Circle(x, y, radius float64, c ecs.Color) {
+	p := l.command(circleCommand)
+	p.lengths(x, y, radius)
+	p.color(c)
+}
+
+// Line draws a line of this width in world units.
+func (l *layer) Line(x0, y0, x1, y1, width float64, c ecs.Color) {
+	p := l.command(lineCommand)
+	p.lengths(x0, y0, x1, y1, width)
+	p.color(c)
+}
+
+// Polygon fills what the points enclose; fewer than three enclose nothing.
+func (l *layer) Polygon(points []ecs.Point, c ecs.Color) {
+	if len(points) < 3 {
+		return
+	}
+	p := l.command(polygonCommand)
+	p.integer(len(points))
+	for _, at := range points {
+		p.lengths(at.X, at.Y)
+	}
+	p.color(c)
+}
+
+// Text writes a line whose top is y.
+func (l *layer) Text(x, y, size float64, align int, text string, c ecs.Color) {
+	if text == "" {
+		return
+	}
+	p := l.command(textCommand)
+	p.lengths(x, y, size, float64(min(max(align, -1), 1)))
+	p.text(text)
+	p.color(c)
+}
+
+// Image paints the asset of that name; the page is given the pictures by its owner.
+func (l *layer) Image(name string, x, y, width, height float64) {
+	p := l.command(imageCommand)
+	p.text(name)
+	p.lengths(x, y, width, height)
+}
+
+// Aspect returns the picture's width divided by its height.
+func (l *layer) Aspect() float64 { return l.picture.aspect }
+
+// Hud returns the canvas whose camera is fixed; its own is itself.
+func (l *layer) Hud() ecs.Canvas { return &l.picture.hud }

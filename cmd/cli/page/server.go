@@ -1,0 +1,156 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Server serves pages to whom its Config lets in. It goes New → Handle and Page → Serve, once; nothing is registered
+// while it serves.
+type Server struct {
+	config   Config
+	listener net.Listener
+	mux      *http.ServeMux
+	http     *http.Server
+	ctx      context.Context // done when the server stops; every stream's context comes from it
+	stop     context.CancelFunc
+	streams  sync.WaitGroup
+	open     atomic.Int64 // streams
+}
+
+const (
+	headerTimeout = 5 * time.Second
+	bodyTimeout   = 10 * time.Second
+	idleTimeout   = 60 * time.Second
+	headerBytes   = 16 << 10
+	// stopLimit bounds how long Serve waits for answers under way when it is told to stop.
+	stopLimit = 2 * time.Second
+)
+
+// New checks the configuration and opens the socket. The shared assets are served under /assets/ from then on.
+func New(c Config) (*Server, error) {
+	c, at, err := c.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.ListenTCP("tcp", at)
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	s := &Server{config: c, listener: l, mux: http.NewServeMux()}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler:           s.guard(http.MaxBytesHandler(s.mux, c.BodyBytes)),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: c.WriteTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: headerBytes,
+		BaseContext:    func(net.Listener) context.Context { return context.WithValue(s.ctx, serverKey{}, s) },
+		ErrorLog:       log.New(silence{}, "", 0),
+	}
+	s.serveAssets()
+	if c.Token != "" {
+		s.mux.Handle("POST "+tokenPath, http.HandlerFunc(s.exchange))
+	}
+	return s, nil
+}
+
+// serverKey is where a request's context keeps its Server.
+type serverKey struct{}
+
+// silence takes what net/http would log of visitors who behave badly: nobody may fill a log by connecting.
+type silence struct{}
+
+func (silence) Write(p []byte) (int, error) { return len(p), nil }
+
+// Addr returns the address of the socket.
+func (s *Server) Addr() netip.AddrPort {
+	return s.listener.Addr().(*net.TCPAddr).AddrPort()
+}
+
+// URL returns the address of the root page, without a token. Where every interface is listened on, it names loopback.
+func (s *Server) URL() string {
+	at := s.Addr()
+	host := at.Addr().Unmap()
+	if host.IsUnspecified() {
+		host = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return "http://" + netip.AddrPortFrom(host, at.Port()).String() + "/"
+}
+
+// Link returns the address that a person opens: of the page at that path, with the token, if there is one, in the
+// fragment, which no browser sends and the page takes out of the address at once.
+func (s *Server) Link(path string) string {
+	link := strings.TrimSuffix(s.URL(), "/") + path
+	if s.config.Token != "" {
+		link += "#token=" + url.QueryEscape(s.config.Token)
+	}
+	return link
+}
+
+// Handle registers a handler. A pattern is a path as http.ServeMux knows it, which answers GET and HEAD only, or begins
+// with a method, "POST /stop". What changes something must not be a GET; a request of another method is answered by 405.
+func (s *Server) Handle(pattern string, h http.Handler) {
+	if !strings.Contains(pattern, " ") {
+		pattern = "GET " + pattern
+	}
+	s.mux.Handle(pattern, h)
+}
+
+// Page serves files: index.html at the path, which begins and ends with a slash, and the others under it, by their
+// names. It reads them now; it panics if there is no index.html, or a file whose kind no page needs.
+func (s *Server) Page(at string, files fs.FS) {
+	if !strings.HasPrefix(at, "/") || !strings.HasSuffix(at, "/") {
+		panic(fmt.Sprintf("page: the path %q of a page must begin and end with a slash", at))
+	}
+	index := false
+	for name, f := range readFiles(files) {
+		if name == "index.html" {
+			index = true
+			s.Handle(at+"{$}", f)
+			continue
+		}
+		s.Handle(path.Join(at, name), f)
+	}
+	if !index {
+		panic(fmt.Sprintf("page: the files of %q have no index.html: give the directory that it lies in", at))
+	}
+}
+
+// Serve serves until the context is done; then it ends every stream, lets answers under way finish for a moment and
+// returns nil. It may be called once.
+func (s *Server) Serve(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(s.listener) }()
+	defer s.stop()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("page: %w", err)
+	case <-ctx.Done():
+	}
+	s.stop()
+	limit, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	err := s.http.Shutdown(limit)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = s.http.Close()
+	}
+	s.streams.Wait()
+	return err
+}
+
+// Close lets go of the socket of a server that is not to serve.
+func (s *Server) Close() error {
+	s.stop()
+	return s.listener.Close()
+}

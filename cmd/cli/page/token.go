@@ -1,0 +1,85 @@
+package page
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// tokenPath is where a page exchanges the token that a person gave it for a cookie.
+const tokenPath = "/token"
+
+// admitted reports whether the request shows the token, in its header or as the cookie that stands for it. The assets
+// hold nothing that is secret, and the page that asks for the token needs them.
+func (s *Server) admitted(r *http.Request) bool {
+	if s.config.Token == "" || strings.HasPrefix(r.URL.Path, assetsPath) || r.URL.Path == tokenPath {
+		return true
+	}
+	if same(bearer(r), s.config.Token) {
+		return true
+	}
+	for _, c := range r.CookiesNamed(s.cookieName()) {
+		if same(c.Value, s.cookieValue()) {
+			return true
+		}
+	}
+	return false
+}
+
+// same compares in a time that tells nothing of either, their lengths included.
+func same(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// bearer returns the token of the Authorization header, or "".
+func bearer(r *http.Request) string {
+	const scheme = "Bearer "
+	h := r.Header.Get("Authorization")
+	if len(h) < len(scheme) || !strings.EqualFold(h[:len(scheme)], scheme) {
+		return ""
+	}
+	return h[len(scheme):]
+}
+
+// cookieName differs by port: cookies do not, and two servers of one host must not overwrite each other's.
+func (s *Server) cookieName() string { return fmt.Sprintf("tendon-%d", s.Addr().Port()) }
+
+// cookieValue stands for the token without telling it, and is the same after a restart.
+func (s *Server) cookieValue() string {
+	mac := hmac.New(sha256.New, []byte(s.config.Token))
+	mac.Write([]byte("tendon page cookie"))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// exchange gives a cookie for the token in the body.
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxToken+1))
+	if err != nil || !same(string(body), s.config.Token) {
+		refuse(w, http.StatusForbidden, "that is not the token")
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookieName(), Value: s.cookieValue(), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: strings.HasPrefix(r.Header.Get("Origin"), "https://"),
+	})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// askToken answers a visitor without a token: a person gets a page that asks for it, or takes it from the address; a
+// program gets a sentence.
+func (s *Server) askToken(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="tendon"`)
+	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		refuse(w, http.StatusUnauthorized, "a token is needed: send it as Authorization: Bearer TOKEN, or open the link with #token=TOKEN")
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusUnauthorized)
+	_, _ = w.Write(tokenPage)
+}
