@@ -20,7 +20,7 @@ type picture struct {
 	offset   interp.Offset // a fresh one
 	glide    interp.Offset // a fresh one, for who goes from one timeline to another: however far that is
 	tracks   []*track
-	byRow    map[uint32]int // place in tracks
+	byRow    map[uint32]int // place in tracks of what is there
 	free     []*track
 	newest   ecs.Tick // of the states that were told
 	changed  ecs.Changed
@@ -38,6 +38,7 @@ type track struct {
 	placed bool     // it has a Motion role
 	heard  ecs.Tick // of the last sample that differs from the one before
 	fresh  bool     // has a sample of the newest state
+	gone   ecs.Tick // of the state that told that it is no more; 0: it is there. It goes on to be played until then
 }
 
 // shifted is an entity that is shown beside where it is.
@@ -121,12 +122,12 @@ func (p *picture) told(replica *ecs.Snapshot, complete bool) {
 	playing := p.playback.Tick()
 	for i := len(p.tracks) - 1; i >= 0; i-- {
 		t := p.tracks[i]
-		if !t.fresh && complete {
+		if !t.fresh && complete && t.gone == 0 {
 			t.remote.Rest(p.newest, playing)
 		}
 		t.fresh = false
-		if float64(t.heard)+replicasKept/2 < playing {
-			p.release(i) // it stands, and all that is shown of it is as it was told
+		if float64(t.heard)+replicasKept/2 < playing || t.gone > 0 && float64(t.gone) <= playing {
+			p.release(i) // it stands, and all that is shown of it is as it was told; or it is not shown any more
 		}
 	}
 }
@@ -136,8 +137,8 @@ func (p *picture) put(row uint32, base, replica *ecs.Snapshot) {
 	e := replica.EntityAt(row)
 	i, known := p.byRow[row]
 	if known && p.tracks[i].entity != e {
-		p.release(i)
-		known = false
+		p.tracks[i].gone, known = replica.Tick(), false
+		delete(p.byRow, row)
 	}
 	if e.IsZero() {
 		return
@@ -187,10 +188,14 @@ func (p *picture) take(e ecs.Entity) *track {
 // release takes track i out; the last takes its place.
 func (p *picture) release(i int) {
 	t, last := p.tracks[i], len(p.tracks)-1
-	delete(p.byRow, t.entity.Row)
+	if t.gone == 0 {
+		delete(p.byRow, t.entity.Row)
+	}
 	if i != last {
 		p.tracks[i] = p.tracks[last]
-		p.byRow[p.tracks[i].entity.Row] = i
+		if p.tracks[i].gone == 0 {
+			p.byRow[p.tracks[i].entity.Row] = i
+		}
 	}
 	p.tracks[last] = nil
 	p.tracks = p.tracks[:last]

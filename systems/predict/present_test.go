@@ -344,3 +344,44 @@ func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
 		}
 	}
 }
+
+// Who is gone on the server is played up to that moment, not shown at rest from when the news of it comes: another's
+// rockets fly until they are no more.
+func TestOthersFlyUntilTheyAreGone(t *testing.T) {
+	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 6, 6, Config{}, systems.ClientConfig{})
+	view, err := ecs.NewView(r.game)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run(60)
+	was := map[ecs.Entity]interp.Vec{}
+	flying, gone := 0, 0
+	for n := range 240 {
+		r.pads[1].Fire = n == 0
+		r.step()
+		r.clients[0].Present(view, r.now())
+		now := map[ecs.Entity]interp.Vec{}
+		for e, m := range view.Motions {
+			if rockets.Has(view.Sim, e) {
+				now[e] = interp.VecOf(m.Pos)
+			}
+		}
+		for e, at := range now {
+			if before, ok := was[e]; ok {
+				flying++
+				if step := at.Sub(before).Len() * 60 / math.Sqrt(200); math.Abs(step-1) > 0.1 {
+					t.Errorf("frame %d: a rocket flies at %v of its speed", n, step)
+				}
+			}
+		}
+		for e := range was {
+			if _, ok := now[e]; !ok {
+				gone++
+			}
+		}
+		was = now
+	}
+	if flying < 50 || gone != 2 {
+		t.Errorf("%d steps of rockets were seen, %d of them ended", flying, gone)
+	}
+}
