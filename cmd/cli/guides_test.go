@@ -1,0 +1,310 @@
+package cli
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the module's directory, as tests see it.
+const root = "../.."
+
+// guide is a Markdown file of the module: what a reader follows line by line.
+type guide struct {
+	path   string // below root
+	blocks []block
+	prose  string   // all else
+	inline []string // what stands between backticks in the prose
+}
+
+// told returns where a command may stand.
+func (g *guide) told() []string {
+	list := slices.Clone(g.inline)
+	for _, b := range g.blocks {
+		list = append(list, b.text)
+	}
+	return list
+}
+
+// block is what stands between two fences.
+type block struct{ language, text string }
+
+// guides reads all of them.
+func guides(t *testing.T) (list []guide) {
+	t.Helper()
+	each(t, ".md", func(path, text string) { list = append(list, readGuide(path, text)) })
+	if len(list) < 4 {
+		t.Fatalf("%d guides were found: the test looks in the wrong place", len(list))
+	}
+	return list
+}
+
+// each calls f with every file of the module whose name ends so, but for those in hidden directories.
+func each(t *testing.T, suffix string, f func(path, text string)) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && path != root:
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(path, suffix):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		f(strings.TrimPrefix(filepath.ToSlash(path), root+"/"), string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var backticks = regexp.MustCompile("`([^`\n]+)`")
+
+func readGuide(path, text string) guide {
+	g := guide{path: path}
+	inside := false
+	for line := range strings.Lines(text) {
+		language, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence && !inside:
+			g.blocks = append(g.blocks, block{language: strings.TrimSpace(language)})
+			inside = true
+		case fence:
+			inside = false
+		case inside:
+			g.blocks[len(g.blocks)-1].text += line
+		default:
+			g.prose += line
+			for _, found := range backticks.FindAllStringSubmatch(line, -1) {
+				g.inline = append(g.inline, found[1])
+			}
+		}
+	}
+	return g
+}
+
+// commands returns the words of every command that a text tells to type, without what the shell does with it.
+func commands(text string) (list [][]string) {
+	for line := range strings.Lines(continued.ReplaceAllString(text, " ")) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "  ") // what comes then is an explanation
+		words := []string{}
+		for _, word := range shellWord.FindAllString(line, -1) {
+			if strings.HasPrefix(word, "#") {
+				break
+			}
+			if strings.ContainsAny(word[:1], "|&;><") {
+				list, words = append(list, words), []string{}
+				continue
+			}
+			words = append(words, strings.Trim(word, `'"`))
+		}
+		list = append(list, words)
+	}
+	return list
+}
+
+// continued is the end of a line whose command goes on in the next.
+var continued = regexp.MustCompile(`\\\n\s*`)
+
+// shellWord is a word of a shell's line: quoted, or up to the next blank.
+var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
+
+// ours is what a game's program is called by in a guide: go run ./cmd/arena, ./arena, /usr/local/bin/arena.
+var ours = regexp.MustCompile(`(^|[/=])(arena|dots)$`)
+
+// arguments returns what a command gives to a game's program; ok is false if it runs another one, or builds ours.
+func arguments(words []string) (args []string, ok bool) {
+	i := slices.IndexFunc(words, ours.MatchString)
+	if i < 0 || slices.Contains(words[:i], "build") || slices.Contains(words[:i], "COPY") || i+1 == len(words) || !word.MatchString(words[i+1]) {
+		return nil, false
+	}
+	return words[i+1:], true
+}
+
+// word is what may be a verb.
+var word = regexp.MustCompile(`^[a-z]+$`)
+
+// A guide that names a verb, a flag or a value that does not exist costs each reader what it costs one of us to write it
+// right.
+func TestEveryCommandOfTheGuidesIsUnderstood(t *testing.T) {
+	seen := 0
+	check := func(where, text string) {
+		for _, words := range commands(text) {
+			args, ok := arguments(words)
+			if !ok && len(words) > 1 && slices.Contains(everyVerb, words[0]) && strings.HasPrefix(words[1], "--") {
+				args, ok = complete(words), true // `serve --journal DIR` in a sentence
+			}
+			if ok {
+				seen++
+				understood(t, where, args)
+			}
+		}
+	}
+	for _, g := range guides(t) {
+		for _, text := range g.told() {
+			check(g.path, text)
+		}
+	}
+	each(t, ".go", func(path, text string) {
+		for line := range strings.Lines(text) {
+			if command, ok := strings.CutPrefix(line, "//\t"); ok {
+				check(path, command)
+			}
+		}
+	})
+	if seen < 20 {
+		t.Errorf("%d commands were found in the guides: the test looks in the wrong place", seen)
+	}
+}
+
+// The examples of a verb's help are the commands that are copied most.
+func TestEveryExampleOfTheHelpIsUnderstood(t *testing.T) {
+	for _, verb := range everyVerb {
+		_, examples, _ := strings.Cut(do(t, testGame(), verb, "--help").out, "Examples:\n\n")
+		examples, _, _ = strings.Cut(examples, "\n\n")
+		for _, words := range commands(examples) {
+			understood(t, verb+" --help", words)
+		}
+	}
+}
+
+// understood fails unless the arguments are a command line that could be carried out.
+func understood(t *testing.T, where string, args []string) {
+	t.Helper()
+	note := newPipe()
+	a := &app{game: testGame(), program: "arena", out: &results{to: newPipe()}, note: note}
+	if verb, code := a.parse(args); verb == nil && code != exitFine {
+		t.Errorf("%s: %q: %s", where, strings.Join(args, " "), note)
+	}
+}
+
+// complete adds what a sentence leaves out of a command since it is about another of its flags.
+func complete(args []string) []string {
+	args = slices.Clone(args)
+	if slices.Contains([]string{"replay", "join", "token", "bots"}, args[0]) {
+		args = slices.Insert(args, 1, "WHERE")
+	}
+	if (args[0] == "token" || args[0] == "bots") && !slices.Contains(args, "--key-file") {
+		args = append(args, "--key-file", "FILE")
+	}
+	return args
+}
+
+// Flags are spoken of in sentences too.
+func TestEveryFlagThatTheGuidesNameExists(t *testing.T) {
+	var help strings.Builder
+	for _, verb := range everyVerb {
+		help.WriteString(do(t, testGame(), verb, "--help").out)
+	}
+	flag := regexp.MustCompile(`^--[a-z][a-z-]*`)
+	for _, g := range guides(t) {
+		for _, text := range g.inline {
+			if name := flag.FindString(text); name != "" && !regexp.MustCompile(name+`\b[^-]`).MatchString(help.String()) {
+				t.Errorf("%s speaks of %s, which no verb takes", g.path, text)
+			}
+		}
+	}
+}
+
+// A go test line that runs nothing passes, and so does the reader who believes it.
+func TestEveryTestThatTheGuidesNameExists(t *testing.T) {
+	for _, g := range guides(t) {
+		for _, text := range g.told() {
+			for _, words := range commands(text) {
+				if i := slices.Index(words, "test"); i > 0 && words[i-1] == "go" {
+					checkTest(t, g.path, words[i+1:])
+				}
+			}
+		}
+	}
+}
+
+// checkTest fails if a go test line names no package of ours, or a test that it does not have.
+func checkTest(t *testing.T, guide string, words []string) {
+	for _, dir := range words {
+		if !strings.HasPrefix(dir, "./") || dir == "./..." {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(root, strings.TrimSuffix(dir, "/..."), "*_test.go"))
+		if err != nil || len(files) == 0 && !strings.HasSuffix(dir, "/...") {
+			t.Errorf("%s: go test %s: no tests are there", guide, strings.Join(words, " "))
+			continue
+		}
+		i := slices.Index(words, "-run")
+		if i < 0 {
+			continue
+		}
+		for _, pattern := range strings.Split(words[i+1], "|") {
+			named := func(file string) bool {
+				text, err := os.ReadFile(file)
+				for _, f := range testFunction.FindAllStringSubmatch(string(text), -1) {
+					if regexp.MustCompile(pattern).MatchString(f[1]) {
+						return true
+					}
+				}
+				return err != nil
+			}
+			if !slices.ContainsFunc(files, named) {
+				t.Errorf("%s: go test %s: no test is called %s", guide, strings.Join(words, " "), pattern)
+			}
+		}
+	}
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
+
+// The Go of a guide is taken from files that are compiled and tested, so that it cannot grow old. A line of // … stands
+// for what was left out.
+func TestTheGoOfEveryGuideIsThatOfAFile(t *testing.T) {
+	var sources []string
+	each(t, ".go", func(_, text string) { sources = append(sources, bare(text)) })
+	for _, g := range guides(t) {
+		for _, b := range g.blocks {
+			if b.language == "go" && !slices.ContainsFunc(sources, func(source string) bool { return holds(source, b.text) }) {
+				t.Errorf("%s: no file of the module has these lines:\n%s", g.path, b.text)
+			}
+		}
+	}
+}
+
+// holds reports whether a bare source has the pieces of an excerpt, in their order.
+func holds(source, excerpt string) bool {
+	for piece := range strings.SplitSeq(excerpt, "// …\n") {
+		_, rest, found := strings.Cut(source, bare(piece))
+		if !found {
+			return false
+		}
+		source = "\n" + rest
+	}
+	return true
+}
+
+// bare returns a source without indents, blank lines and lines of comment.
+func bare(source string) string {
+	var b strings.Builder
+	b.WriteByte('\n')
+	for line := range strings.Lines(source) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
+}
+
+// A link that leads nowhere is worse than none.
+func TestEveryFileThatTheGuidesLinkToIsThere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	for _, g := range guides(t) {
+		for _, found := range link.FindAllStringSubmatch(g.prose, -1) {
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(g.path), found[1])); err != nil {
+				t.Errorf("%s links to %s: %v", g.path, found[1], err)
+			}
+		}
+	}
+}
