@@ -103,6 +103,8 @@ var arrows = []struct {
 	{"net/room/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
 	{"net/client/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
 	{"net/server/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/...", "net/room/..."}},
+	// Clocks are there for whoever wants them, and for nobody who must not have one.
+	{"net/cost", []string{"ecs", "ecs/fixed"}},
 	// For game authors' tests: whole matches, but no program.
 	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Whole matches again, to be measured: for programs, and without being one.
@@ -123,6 +125,7 @@ var libraries = []struct {
 	{"github.com/charmbracelet", []string{"cmd/..."}, "terminals belong to programs"},
 	{"charm.land", []string{"cmd/..."}, "terminals belong to programs"},
 	{"github.com/alecthomas/kong", []string{"cmd/..."}, "flags belong to programs"},
+	{"github.com/HdrHistogram/hdrhistogram-go", []string{"net/cost", "cmd/...", "bench/..."}, "who reads no clock measures no times"},
 	{"github.com/klauspost/compress", []string{"rollback/recording", "rollback/journal", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
 }
 

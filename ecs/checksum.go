@@ -9,6 +9,11 @@ type Checksum uint64
 // that shares them, are not hashed again.
 func (s *Snapshot) Checksum() Checksum {
 	var total Checksum
+	if s.image == nil {
+		return total
+	}
+	SectionChecksum.Enter(s.image.observer)
+	defer SectionChecksum.Leave(s.image.observer)
 	for n, pg := range s.table {
 		if pg != nil {
 			total += Checksum(pg.share(s.image.live[n].salt))

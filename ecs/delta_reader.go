@@ -62,7 +62,9 @@ func (w *World) ApplyDelta(delta []byte) error {
 	if err := d.takePages(); err != nil {
 		return err
 	}
+	SectionChecksum.Enter(w.image.observer)
 	sum, empty := d.result()
+	SectionChecksum.Leave(w.image.observer)
 	if sum != d.checksum {
 		return fmt.Errorf("%w: the result has checksum %x, not %x", ErrDeltaBase, uint64(sum), uint64(d.checksum))
 	}

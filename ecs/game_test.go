@@ -339,8 +339,11 @@ func TestObserverHearsEverySystemInOrder(t *testing.T) {
 	o := &recorder{}
 	w.SetObserver(o)
 	w.Step(TickInputs{})
+	if first, last := o.heard[0], o.heard[len(o.heard)-1]; first != int(SectionSimulate) || last != -int(SectionSimulate) {
+		t.Errorf("a tick begins with section %d and ends with %d", first, last)
+	}
 	for i := range g.Systems {
-		if s := SectionSystems + Section(i); o.heard[2*i] != int(s) || o.heard[2*i+1] != -int(s) {
+		if s := SectionSystems + Section(i); o.heard[2*i+1] != int(s) || o.heard[2*i+2] != -int(s) {
 			t.Fatal(o.heard)
 		}
 	}
@@ -353,6 +356,7 @@ type recorder struct{ heard []int }
 
 func (r *recorder) Enter(s Section) { r.heard = append(r.heard, int(s)) }
 func (r *recorder) Leave(s Section) { r.heard = append(r.heard, -int(s)) }
+func (r *recorder) Turn(Tick)       {}
 
 // Joining, leaving and the game's orders are facts of their tick: executed once, in the order stamped.
 func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {

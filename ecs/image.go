@@ -26,6 +26,7 @@ type image struct {
 	// fingerprint is the game's, for the image as bytes.
 	fingerprint uint64
 	scratch     []uint64 // two rows, while Deviation compares them
+	observer    Observer // nil: nobody is told of sections
 }
 
 // livePage is a page that systems read and write. base is the page it was equal to when it was last saved or

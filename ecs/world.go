@@ -16,7 +16,6 @@ type World struct {
 	byID      []*column // index = declaration.id
 	structure structure
 	events    eventLog
-	observer  Observer
 	derived   []any // index = position in Game.Derived
 	stale     []bool
 	bridge    *bridge
@@ -124,12 +123,14 @@ func (w *World) Rand() *Rand { return &w.writeCore().Rand }
 // Exists reports whether e is in the world. An entity spawned by the running system exists at once.
 func (w *World) Exists(e Entity) bool { return w.exists(e) }
 
-// SetObserver makes o hear of every system that is entered and left; nil for none.
-func (w *World) SetObserver(o Observer) { w.observer = o }
+// SetObserver makes o hear of every section that the world enters and leaves: systems, ticks, saves, restores and
+// checksums, also those of its snapshots. nil for none.
+func (w *World) SetObserver(o Observer) { w.image.observer = o }
 
 // Step computes the next tick: orders in their order, then the game's systems, and then the places that orders of kind
 // OrderMotion give.
 func (w *World) Step(in TickInputs) {
+	SectionSimulate.Enter(w.image.observer)
 	w.buildStale()
 	w.running = true
 	if w.limit.rows != nil {
@@ -146,14 +147,10 @@ func (w *World) Step(in TickInputs) {
 	}
 	systems := w.game.Systems
 	for i := range systems {
-		if w.observer != nil {
-			w.observer.Enter(SectionSystems + Section(i))
-		}
+		(SectionSystems + Section(i)).Enter(w.image.observer)
 		systems[i].Run(w)
 		w.flush()
-		if w.observer != nil {
-			w.observer.Leave(SectionSystems + Section(i))
-		}
+		(SectionSystems + Section(i)).Leave(w.image.observer)
 	}
 	w.place()
 	w.image.round()
@@ -163,6 +160,7 @@ func (w *World) Step(in TickInputs) {
 	w.releaseHeld()
 	w.forgetViews()
 	w.running = false
+	SectionSimulate.Leave(w.image.observer)
 }
 
 // execute carries out one order.
@@ -260,15 +258,21 @@ func (w *World) column(d *declaration) *column {
 }
 
 // Save stores the state in s, which must be empty or have been saved from this world. Call it between ticks.
-func (w *World) Save(s *Snapshot) { w.image.save(s, w.Tick()) }
+func (w *World) Save(s *Snapshot) {
+	SectionSave.Enter(w.image.observer)
+	w.image.save(s, w.Tick())
+	SectionSave.Leave(w.image.observer)
+}
 
 // Restore makes the world's state the one s holds. s must have been saved from this world. Call it between ticks.
 func (w *World) Restore(s *Snapshot) {
 	if s.image != w.image {
 		panic("ecs: Restore of a snapshot that is empty or was saved from another world: save it from this world, or load an image of it with LoadImage")
 	}
+	SectionRestore.Enter(w.image.observer)
 	w.image.restore(s)
 	w.afterRestore()
+	SectionRestore.Leave(w.image.observer)
 }
 
 // afterRestore drops everything that was known of the state before.

@@ -32,7 +32,8 @@ type Config struct {
 	// Confirmed is told of every tick that Confirm took, with its orders; nil: nobody is. The slices are valid during
 	// the call.
 	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []ecs.Order)
-	// Observer is told of restores, resimulations and saves; nil: nobody is.
+	// Observer is told of rewinds and resimulations; of what the world does, the one that World.SetObserver was given. nil:
+	// nobody is.
 	Observer ecs.Observer
 }
 

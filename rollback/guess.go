@@ -95,6 +95,9 @@ func (d *declarationWatch) Leave(s ecs.Section) {
 	}
 }
 
+// Turn has nothing to look at.
+func (d *declarationWatch) Turn(ecs.Tick) {}
+
 func (d *declarationWatch) look(name string) {
 	if d.found {
 		return

@@ -65,6 +65,8 @@ type player struct {
 
 func (p *player) Enter(s ecs.Section) { p.again = p.again || s == ecs.SectionResimulate }
 
+func (p *player) Turn(ecs.Tick) {}
+
 func (p *player) Leave(s ecs.Section) {
 	switch s {
 	case ecs.SectionSave:
@@ -194,6 +196,7 @@ func (p *player) open(t *testing.T, settings []string) {
 	}
 	p.tl = &Timeline{} // for the save of New
 	c.World = newWorld(t, counterGame(p))
+	c.World.SetObserver(p)
 	p.tl.world = c.World
 	p.tl = newTimeline(t, c)
 	for seat := range ecs.Player(2) {

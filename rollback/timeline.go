@@ -227,13 +227,13 @@ func (t *Timeline) rewindTo(f ecs.Tick) int {
 	if !ok {
 		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in a ring of depth %d: call Reset after changing the world outside the timeline", f, t.ring.Depth()))
 	}
-	t.enter(ecs.SectionRestore)
+	ecs.SectionRewind.Enter(t.config.Observer)
 	t.world.Restore(s)
-	t.leave(ecs.SectionRestore)
 	depth := int(t.present - s.Tick())
 	t.present = s.Tick()
 	t.ring.DropAfter(t.present)
 	t.differs, t.rerun = false, t.present < t.furthest
+	ecs.SectionRewind.Leave(t.config.Observer)
 	return depth
 }
 
@@ -255,7 +255,7 @@ func (t *Timeline) Step() error {
 	f := t.present + 1
 	again := f <= t.furthest
 	if again {
-		t.enter(ecs.SectionResimulate)
+		ecs.SectionResimulate.Enter(t.config.Observer)
 		t.stats.Resimulated++
 	} else {
 		t.stats.Steps++
@@ -263,7 +263,7 @@ func (t *Timeline) Step() error {
 	t.scratch.orders = t.orders.AppendAt(t.scratch.orders[:0], f)
 	t.world.Step(ecs.TickInputs{Players: t.assume(f), Orders: t.scratch.orders})
 	if again {
-		t.leave(ecs.SectionResimulate)
+		ecs.SectionResimulate.Leave(t.config.Observer)
 	}
 	t.present, t.furthest = f, max(t.furthest, f)
 	if t.effects != nil {
@@ -319,20 +319,6 @@ func (t *Timeline) saveIfWanted(f ecs.Tick) {
 }
 
 func (t *Timeline) save() {
-	t.enter(ecs.SectionSave)
 	t.ring.Save(t.world)
 	t.stats.Saves++
-	t.leave(ecs.SectionSave)
-}
-
-func (t *Timeline) enter(s ecs.Section) {
-	if t.config.Observer != nil {
-		t.config.Observer.Enter(s)
-	}
-}
-
-func (t *Timeline) leave(s ecs.Section) {
-	if t.config.Observer != nil {
-		t.config.Observer.Leave(s)
-	}
 }

@@ -93,6 +93,20 @@ func (c *Core) SetInput(in ecs.InputBytes) { c.input = in }
 // Frame lets time go by: it connects if it must, computes the ticks that are due and sends what is to be sent. Call it
 // once per frame of the display. The error is Err's.
 func (c *Core) Frame(now systems.Time) error {
+	ecs.SectionFrame.Enter(c.config.Observer)
+	err := c.frame(now)
+	ecs.SectionFrame.Leave(c.config.Observer)
+	if c.config.Observer != nil {
+		f := ecs.Tick(0)
+		if c.world != nil {
+			f = c.world.Tick()
+		}
+		c.config.Observer.Turn(f)
+	}
+	return err
+}
+
+func (c *Core) frame(now systems.Time) error {
 	if c.state == Ended {
 		if c.session != nil {
 			c.session.Frame(now)
@@ -109,7 +123,9 @@ func (c *Core) Frame(now systems.Time) error {
 		c.think()
 		c.half.SetInput(c.input)
 		c.half.Frame(now)
+		ecs.SectionEncode.Enter(c.config.Observer)
 		c.half.Send(now, c.out())
+		ecs.SectionEncode.Leave(c.config.Observer)
 		c.loadPending(now)
 		if c.state == CatchingUp {
 			c.backlog = max(c.backlog, c.half.Stats().Behind)
@@ -119,7 +135,9 @@ func (c *Core) Frame(now systems.Time) error {
 			c.session.Live()
 		}
 	}
+	ecs.SectionSend.Enter(c.config.Observer)
 	c.session.Frame(now)
+	ecs.SectionSend.Leave(c.config.Observer)
 	c.check(now)
 	return c.err
 }
@@ -136,6 +154,12 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 	if c.session == nil || c.state == Ended {
 		return
 	}
+	ecs.SectionReceive.Enter(c.config.Observer)
+	c.receive(ch, message, now)
+	ecs.SectionReceive.Leave(c.config.Observer)
+}
+
+func (c *Core) receive(ch systems.Channel, message []byte, now systems.Time) {
 	switch e := c.session.Receive(ch, message, now); e.Kind {
 	case session.EventWelcome:
 		c.enter(e.Welcome, now)
@@ -170,7 +194,10 @@ type outbox Core
 // Send carries a message to the server.
 func (o *outbox) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 	if o.session != nil && o.joined {
+		c := (*Core)(o)
+		ecs.SectionSend.Enter(c.config.Observer)
 		o.session.SendStrategy(ch, message)
+		ecs.SectionSend.Leave(c.config.Observer)
 	}
 }
 
@@ -189,6 +216,8 @@ func (c *Core) View(now systems.Time) *ecs.View {
 		c.view.Update(&c.nothing, &c.nothing, &c.nothing, 0)
 		return c.view
 	}
+	ecs.SectionPresent.Enter(c.config.Observer)
+	defer ecs.SectionPresent.Leave(c.config.Observer)
 	c.view.Seat = c.welcome.Seat
 	if p, ok := c.half.(systems.Presenter); ok {
 		p.Present(c.view, now)

@@ -98,6 +98,13 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	if !p.live() {
 		return
 	}
+	ecs.SectionReceive.Enter(r.config.Observer)
+	r.receive(id, ch, message, now)
+	ecs.SectionReceive.Leave(r.config.Observer)
+}
+
+func (r *Room) receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time) {
+	p := &r.peers[id]
 	r.now = max(r.now, now)
 	switch e := p.session.Receive(ch, message, now); e.Kind {
 	case session.EventHello:

@@ -128,18 +128,31 @@ func (r *Room) due(f ecs.Tick) systems.Time {
 // Frame computes the ticks that are due and lets every session send what it has. It is called once per tick or more
 // often, after the messages that arrived by now were given to Receive.
 func (r *Room) Frame(now systems.Time) {
+	ecs.SectionFrame.Enter(r.config.Observer)
 	r.now = now
 	if !r.closed {
 		r.recover()
 		r.vacate()
 		if r.advance() {
 			r.half.Desynced(r.resync)
+			ecs.SectionEncode.Enter(r.config.Observer)
 			r.half.Send(now, r.out())
+			ecs.SectionEncode.Leave(r.config.Observer)
 		}
 		if !r.owed { // an image may be of a tick that is not written
 			r.images.work(r.config.ImageWork)
 		}
 	}
+	r.send(now)
+	ecs.SectionFrame.Leave(r.config.Observer)
+	if r.config.Observer != nil {
+		r.config.Observer.Turn(r.Tick())
+	}
+}
+
+// send lets every session send what it has.
+func (r *Room) send(now systems.Time) {
+	ecs.SectionSend.Enter(r.config.Observer)
 	tick := r.Tick()
 	for i := range r.peers {
 		p := &r.peers[i]
@@ -150,6 +163,7 @@ func (r *Room) Frame(now systems.Time) {
 		p.session.Frame(now, tick)
 		r.check(systems.Peer(i))
 	}
+	ecs.SectionSend.Leave(r.config.Observer)
 }
 
 // advance computes the ticks that are due and reports whether the half is to send: there are new ticks, or it waits for
@@ -197,7 +211,10 @@ type outbox Room
 // Send carries a message to a peer that the half serves.
 func (o *outbox) Send(to systems.Peer, ch systems.Channel, message []byte) {
 	if p := &o.peers[to]; p.open {
+		r := (*Room)(o)
+		ecs.SectionSend.Enter(r.config.Observer)
 		p.session.SendStrategy(ch, message)
+		ecs.SectionSend.Leave(r.config.Observer)
 	}
 }
 

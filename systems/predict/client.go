@@ -235,8 +235,8 @@ func (c *Client) receiveSnapshot(message []byte, now systems.Time) error {
 	if err := h.read(&r, c.confirmed); err != nil {
 		return err
 	}
-	c.enter(ecs.SectionReconcile)
-	defer c.leave(ecs.SectionReconcile)
+	ecs.SectionReconcile.Enter(c.config.Observer)
+	defer ecs.SectionReconcile.Leave(c.config.Observer)
 	err := c.receiver.Receive(r.Rest())
 	f := c.receiver.Tick()
 	switch {
@@ -369,15 +369,3 @@ func (c *Client) Told(e ecs.Entity) ecs.Tick {
 
 // CompareWith has nothing to compare: a client's state is what the server told.
 func (c *Client) CompareWith([]byte) (d ecs.Difference, ok bool) { return d, false }
-
-func (c *Client) enter(s ecs.Section) {
-	if c.config.Observer != nil {
-		c.config.Observer.Enter(s)
-	}
-}
-
-func (c *Client) leave(s ecs.Section) {
-	if c.config.Observer != nil {
-		c.config.Observer.Leave(s)
-	}
-}

@@ -89,7 +89,6 @@ func (s *Server) Close(id systems.Peer) { s.peers[id] = peer{} }
 
 // Send sends every open peer the events that it was not told of, and a snapshot if one is due.
 func (s *Server) Send(_ systems.Time, out systems.Outbox) {
-	s.enter(ecs.SectionEncode)
 	for i := range s.peers {
 		if p := &s.peers[i]; p.open {
 			s.sendEvents(systems.Peer(i), p, out)
@@ -99,7 +98,6 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 			}
 		}
 	}
-	s.leave(ecs.SectionEncode)
 }
 
 // slot counts the intervals between snapshots to a peer, from 1 on. Those of different peers begin in different ticks,

@@ -9,9 +9,7 @@ import (
 // Present brings the view up to date with the moment: what is predicted between the two last states, all else as it was
 // at the time of the playback.
 func (c *Client) Present(v *ecs.View, now systems.Time) {
-	c.enter(ecs.SectionPresent)
 	c.picture.present(v, now)
-	c.leave(ecs.SectionPresent)
 }
 
 func (p *picture) present(v *ecs.View, now systems.Time) {

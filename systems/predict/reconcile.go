@@ -134,13 +134,13 @@ func (c *Client) replay(f ecs.Tick, now systems.Time) {
 	c.stats.Rollbacks++
 	c.stats.Resimulated += uint64(depth)
 	c.counts.Deepest = max(c.counts.Deepest, int(depth))
-	c.enter(ecs.SectionResimulate)
+	ecs.SectionResimulate.Enter(c.config.Observer)
 	until := c.present
 	for c.present = f; c.present < until; {
 		e, _ := c.pending.at(c.present + 1)
 		c.step(e.in)
 	}
-	c.leave(ecs.SectionResimulate)
+	ecs.SectionResimulate.Leave(c.config.Observer)
 	c.picture.after(now)
 }
 

@@ -232,8 +232,8 @@ func (c *Client) receiveNews(message []byte, now systems.Time) error {
 	if err != nil || h.tick > c.stats.ServerTick+farAhead || !h.body && r.Len() > 0 {
 		return ErrMessage
 	}
-	c.enter(ecs.SectionReconcile)
-	defer c.leave(ecs.SectionReconcile)
+	ecs.SectionReconcile.Enter(c.config.Observer)
+	defer ecs.SectionReconcile.Leave(c.config.Observer)
 	c.hear(h, now)
 	if h.body {
 		if err := c.receiveBody(r.Rest(), now); err != nil {
@@ -386,15 +386,3 @@ func (c *Client) Told(e ecs.Entity) ecs.Tick {
 
 // CompareWith has nothing to compare: a client's state is what the server told.
 func (c *Client) CompareWith([]byte) (d ecs.Difference, ok bool) { return d, false }
-
-func (c *Client) enter(s ecs.Section) {
-	if c.config.Observer != nil {
-		c.config.Observer.Enter(s)
-	}
-}
-
-func (c *Client) leave(s ecs.Section) {
-	if c.config.Observer != nil {
-		c.config.Observer.Leave(s)
-	}
-}

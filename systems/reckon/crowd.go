@@ -188,7 +188,6 @@ func (w *crowd) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 // Present brings the view up to date with the moment: the player's avatars between the two last states, everybody else
 // where he is by now, as far as anybody can tell.
 func (c *Client) Present(v *ecs.View, now systems.Time) {
-	c.enter(ecs.SectionPresent)
 	previous, current, confirmed, alpha := c.View(now)
 	v.Compose(previous, current, confirmed, alpha, confirmed, &c.own)
 	c.crowd.at = now
@@ -201,7 +200,6 @@ func (c *Client) Present(v *ecs.View, now systems.Time) {
 		}
 	}
 	v.Dress()
-	c.leave(ecs.SectionPresent)
 }
 
 // Shown returns where another entity is shown at a moment; ok is false if no record came of it.

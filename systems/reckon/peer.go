@@ -165,7 +165,6 @@ func (s *Server) nearness(id int, e ecs.Entity) float32 {
 
 // Send sends every open peer what it was not told of.
 func (s *Server) Send(now systems.Time, out systems.Outbox) {
-	s.enter(ecs.SectionEncode)
 	for i := range s.peers {
 		p := &s.peers[i]
 		if !p.open {
@@ -178,7 +177,6 @@ func (s *Server) Send(now systems.Time, out systems.Outbox) {
 		}
 	}
 	s.herald.sent()
-	s.leave(ecs.SectionEncode)
 }
 
 // sendClock sends what the exchange of clocks owes.

@@ -106,7 +106,7 @@ func (c *Client) replay(f ecs.Tick) {
 	c.world.PutInput(ecs.Player(c.config.Seat), c.sampled.At(f))
 	c.history.Save(c.world)
 	until := c.present
-	c.enter(ecs.SectionResimulate)
+	ecs.SectionResimulate.Enter(c.config.Observer)
 	motions := c.motions(c.scratch.motions[:0])
 	for k := f + 1; k <= until; k++ {
 		if s, ok := c.history.At(k); ok { // else the label was passed over
@@ -126,6 +126,6 @@ func (c *Client) replay(f ecs.Tick) {
 		c.history.Save(c.world)
 	}
 	c.scratch.motions = motions
-	c.leave(ecs.SectionResimulate)
+	ecs.SectionResimulate.Leave(c.config.Observer)
 	c.world.Save(&c.current)
 }

@@ -212,13 +212,13 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 			s.urgent = f
 		}
 	}
-	s.enter(ecs.SectionSave)
 	state := s.ring.Save(s.world)
+	ecs.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
 	s.changes.Observe(s.world)
 	if s.herald.observe(before, state) {
 		s.urgent = f
 	}
-	s.leave(ecs.SectionSave)
+	ecs.SectionEncode.Leave(s.config.Observer)
 	if s.config.Taken != nil {
 		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})
 	}
@@ -308,16 +308,4 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 	p.budget.Orders -= s.game.TickRate
 	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
 	return nil
-}
-
-func (s *Server) enter(section ecs.Section) {
-	if s.config.Observer != nil {
-		s.config.Observer.Enter(section)
-	}
-}
-
-func (s *Server) leave(section ecs.Section) {
-	if s.config.Observer != nil {
-		s.config.Observer.Leave(section)
-	}
 }

@@ -179,9 +179,9 @@ func (c *Client) Frame(now systems.Time) {
 		c.steer()
 		c.sample(now)
 	}
-	c.enter(ecs.SectionReconcile)
+	ecs.SectionReconcile.Enter(c.config.Observer)
 	c.timeline.Rewind()
-	c.leave(ecs.SectionReconcile)
+	ecs.SectionReconcile.Leave(c.config.Observer)
 	c.run()
 }
 
@@ -325,16 +325,4 @@ func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
 		mine, held := c.timeline.Snapshot(f)
 		return mine, held && f <= c.timeline.Confirmed()
 	})
-}
-
-func (c *Client) enter(s ecs.Section) {
-	if c.config.Observer != nil {
-		c.config.Observer.Enter(s)
-	}
-}
-
-func (c *Client) leave(s ecs.Section) {
-	if c.config.Observer != nil {
-		c.config.Observer.Leave(s)
-	}
 }

@@ -178,8 +178,8 @@ func (c *Client) receiveState(ch systems.Channel, message []byte, now systems.Ti
 	if m.tick <= c.present {
 		return nil
 	}
-	c.enter(ecs.SectionReconcile)
-	defer c.leave(ecs.SectionReconcile)
+	ecs.SectionReconcile.Enter(c.config.Observer)
+	defer ecs.SectionReconcile.Leave(c.config.Observer)
 	if !c.apply(m) {
 		c.refused++
 		c.useless++
@@ -357,16 +357,4 @@ func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
 		mine, held := c.ring.At(f)
 		return mine, held && f <= c.present
 	})
-}
-
-func (c *Client) enter(s ecs.Section) {
-	if c.config.Observer != nil {
-		c.config.Observer.Enter(s)
-	}
-}
-
-func (c *Client) leave(s ecs.Section) {
-	if c.config.Observer != nil {
-		c.config.Observer.Leave(s)
-	}
 }

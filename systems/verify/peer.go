@@ -147,7 +147,6 @@ func (s *Server) take(p *peer, m *askMessage) {
 
 // Send sends every open peer the present state.
 func (s *Server) Send(_ systems.Time, out systems.Outbox) {
-	s.enter(ecs.SectionEncode)
 	for id := range s.peers {
 		p := &s.peers[id]
 		switch {
@@ -158,7 +157,6 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 			s.tell(systems.Peer(id), p, out)
 		}
 	}
-	s.leave(ecs.SectionEncode)
 }
 
 // tell sends a peer the present state, unless too much is under way to it already.

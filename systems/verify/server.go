@@ -230,24 +230,10 @@ func (s *Server) compute() {
 	s.stamped = s.stamped[:0]
 	slot := &s.events[s.done%ecs.Tick(len(s.events))]
 	*slot = s.world.AppendEvents((*slot)[:0])
-	s.enter(ecs.SectionSave)
 	state := s.ring.Save(s.world)
-	s.leave(ecs.SectionSave)
 	s.deltas.reset()
 	if s.config.Taken != nil {
 		s.config.Taken(systems.FinalTick{Tick: s.done, Inputs: s.inputs, Orders: s.scratch.orders, World: s.world, State: state})
 	}
 	s.config.DecideByServer(s.world)
-}
-
-func (s *Server) enter(section ecs.Section) {
-	if s.config.Observer != nil {
-		s.config.Observer.Enter(section)
-	}
-}
-
-func (s *Server) leave(section ecs.Section) {
-	if s.config.Observer != nil {
-		s.config.Observer.Leave(section)
-	}
 }

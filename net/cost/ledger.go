@@ -1,0 +1,231 @@
+package cost
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tendon/ecs"
+)
+
+// Ledger is an ecs.Observer with a clock: it accounts every phase and every system of one room or one client. Enter,
+// Leave and Turn belong to the goroutine that runs it, as all methods do but Latest, which is for any.
+//
+// Of what is open, self times and the time of nested sections add up to the time from Enter to Leave. What is nested in
+// SectionResimulate has rows of its own; that section has none: its ticks are counted as they are computed, and what
+// stands between them belongs to the section around it.
+//
+// Rows are the engine's phases, in the order of their sections, then the game's systems forward, then the same systems
+// computed again.
+type Ledger struct {
+	config  Config
+	clock   func() time.Duration
+	systems int
+	rows    []account
+	open    []opened
+	again   int // SectionResimulate around what is open
+	turn    turn
+	largest turn
+	turns   account // one call is one turn
+	over    uint64
+	slices  int    // that were cut
+	cut     uint64 // turns until then
+	next    int // row whose quantiles are brought up to date in the next turn; the last stands for turns
+	memory  memory
+	labels  labels
+	publication
+}
+
+// Config describes a ledger.
+type Config struct {
+	// Game says which systems there are, and how long a tick is. Required.
+	Game *ecs.Game
+	// Name is whose costs they are, for reports and as the label `side` of profiles: "server", "client". "": nobody's.
+	Name string
+	// Budget is how long a turn may take; 0: the length of a tick.
+	Budget time.Duration
+	// Digits is how many significant digits quantiles have: 1, for 3 KiB a row, or 2, for 22 KiB; 0: 2. A row takes no
+	// memory before it is first used. Totals and the largest cost are always exact.
+	Digits int
+	// Clock tells the time since any moment; nil: the system's monotonic clock.
+	Clock func() time.Duration
+	// Allocs counts allocations too, of the whole process, so nothing else should run in it. This stops the process twice
+	// for each section: times mean nothing then.
+	Allocs bool
+	// Recorder is told of each turn over the budget; nil: nobody is.
+	Recorder *Recorder
+}
+
+// ErrConfig is wrapped by every error about a Config of this package.
+var ErrConfig = errors.New("cost: bad Config")
+
+// opened is a section that was entered and not left.
+type opened struct {
+	section ecs.Section
+	row     int
+	start   time.Duration
+	inner   time.Duration // of the sections that were nested in it
+	memory  memory
+	nested  memory
+}
+
+// New returns a ledger with nothing in it.
+func New(c Config) (*Ledger, error) {
+	if c.Game == nil {
+		return nil, fmt.Errorf("%w: Game is nil", ErrConfig)
+	}
+	if c.Budget == 0 && c.Game.TickRate > 0 {
+		c.Budget = time.Second / time.Duration(c.Game.TickRate)
+	}
+	if c.Digits == 0 {
+		c.Digits = 2
+	}
+	switch {
+	case c.Budget <= 0:
+		return nil, fmt.Errorf("%w: Budget is %v, want more than 0, or 0 and a Game.TickRate above 0", ErrConfig, c.Budget)
+	case c.Digits < 1 || c.Digits > 2:
+		return nil, fmt.Errorf("%w: Digits is %d, want 1 or 2", ErrConfig, c.Digits)
+	}
+	l := &Ledger{config: c, clock: c.Clock, systems: len(c.Game.Systems)}
+	if l.clock == nil {
+		base := time.Now()
+		l.clock = func() time.Duration { return time.Since(base) }
+	}
+	l.rows = make([]account, int(ecs.SectionSystems)+2*l.systems)
+	l.turn.parts, l.largest.parts = make([]part, len(l.rows)), make([]part, len(l.rows))
+	l.open = make([]opened, 0, 16)
+	l.publication.init(len(l.rows))
+	return l, nil
+}
+
+var _ ecs.Observer = (*Ledger)(nil)
+
+// row returns where a section is accounted now.
+func (l *Ledger) row(s ecs.Section) int {
+	switch {
+	case l.again == 0:
+		return int(s)
+	case s == ecs.SectionSimulate:
+		return int(ecs.SectionResimulate)
+	case s >= ecs.SectionSystems:
+		return int(s) + l.systems
+	}
+	return int(s)
+}
+
+// Enter notes that a section begins.
+func (l *Ledger) Enter(s ecs.Section) {
+	if len(l.open) == 0 {
+		l.labels.begin()
+	}
+	o := opened{section: s, row: l.row(s)}
+	if s == ecs.SectionResimulate {
+		l.again++
+	}
+	if l.labels.on {
+		l.labels.set(l, o.row)
+	}
+	if l.config.Allocs {
+		o.memory = readMemory()
+	}
+	o.start = l.clock() // last, so that what stands above is not counted here
+	l.open = append(l.open, o)
+}
+
+// Leave notes that the section entered last ends.
+func (l *Ledger) Leave(s ecs.Section) {
+	now := l.clock() // first, so that what stands below is not counted here
+	last := len(l.open) - 1
+	if last < 0 || l.open[last].section != s {
+		panic(fmt.Sprintf("cost: section %d is left, and another one was entered last: leave sections in the order opposite to that of entering", s))
+	}
+	o := &l.open[last]
+	l.open = l.open[:last]
+	taken, used := now-o.start, memory{}
+	if l.config.Allocs {
+		used = readMemory().since(o.memory)
+	}
+	if s == ecs.SectionResimulate {
+		l.again--
+		if last > 0 { // what stood between its ticks is its surroundings'
+			l.open[last-1].inner += o.inner
+			l.open[last-1].nested.add(o.nested)
+		}
+	} else {
+		l.account(o, taken, used)
+		if last > 0 {
+			l.open[last-1].inner += taken
+			l.open[last-1].nested.add(used)
+		}
+	}
+	if last == 0 {
+		l.turn.cost += taken
+	}
+	if l.labels.on {
+		l.labels.leave(l)
+	}
+}
+
+// account enters what a section took.
+func (l *Ledger) account(o *opened, taken time.Duration, used memory) {
+	a, p := &l.rows[o.row], &l.turn.parts[o.row]
+	self := taken - o.inner
+	a.add(taken, self, l.config.Digits)
+	a.memory.add(used.since(o.nested))
+	p.calls++
+	p.self += self
+	switch o.row {
+	case int(ecs.SectionSimulate):
+		l.turn.computed++
+	case int(ecs.SectionResimulate):
+		l.turn.again++
+	}
+}
+
+// Turn ends a turn: what was accounted since the last one belongs to it.
+func (l *Ledger) Turn(f ecs.Tick) {
+	if len(l.open) > 0 {
+		panic(fmt.Sprintf("cost: a turn ends inside section %d: leave it first", l.open[len(l.open)-1].section))
+	}
+	t := &l.turn
+	t.tick = f
+	l.turns.add(t.cost, t.cost, l.config.Digits)
+	if t.cost > l.config.Budget {
+		l.over++
+		if l.config.Recorder != nil {
+			l.config.Recorder.slow(l)
+		}
+	}
+	if t.cost > l.largest.cost {
+		l.largest.take(t)
+	}
+	t.clear()
+	l.publish()
+}
+
+// Reset forgets what was accounted, for after a warm-up.
+func (l *Ledger) Reset() {
+	for i := range l.rows {
+		l.rows[i].reset()
+	}
+	l.turns.reset()
+	l.turn.clear()
+	l.largest.clear()
+	l.over, l.slices, l.cut, l.next = 0, 0, 0, 0
+}
+
+// Merge adds what another ledger of the same game has accounted, which is not to be used meanwhile. Slices are not
+// merged.
+func (l *Ledger) Merge(other *Ledger) {
+	if other.systems != l.systems {
+		panic(fmt.Sprintf("cost: Merge of a ledger with %d systems into one with %d: merge those of one game", other.systems, l.systems))
+	}
+	for i := range l.rows {
+		l.rows[i].merge(&other.rows[i], l.config.Digits)
+	}
+	l.turns.merge(&other.turns, l.config.Digits)
+	l.over += other.over
+	if other.largest.cost > l.largest.cost {
+		l.largest.take(&other.largest)
+	}
+}

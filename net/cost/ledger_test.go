@@ -1,0 +1,424 @@
+package cost_test
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/cost"
+)
+
+// clock is a clock that is set by hand.
+type clock struct{ now time.Duration }
+
+func (c *clock) read() time.Duration { return c.now }
+
+// pad is the input of the tests' game.
+type pad struct{ DX int8 }
+
+var padInput = ecs.NewInput[pad]()
+
+// someGame has two systems, and ticks of 10 ms.
+func someGame() *ecs.Game {
+	nothing := func(*ecs.World) {}
+	return &ecs.Game{Name: "some", TickRate: 100, MaxPlayers: 2, Input: padInput,
+		Systems: []ecs.System{{Name: "move", Run: nothing}, {Name: "rockets", Run: nothing}}}
+}
+
+// The systems' sections.
+const (
+	move    = ecs.SectionSystems
+	rockets = ecs.SectionSystems + 1
+)
+
+func newLedger(t testing.TB, change func(*cost.Config)) (*cost.Ledger, *clock) {
+	t.Helper()
+	c := &clock{}
+	config := cost.Config{Game: someGame(), Name: "test", Clock: c.read}
+	if change != nil {
+		change(&config)
+	}
+	l, err := cost.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, c
+}
+
+// in spends time in a section, with what is nested in it.
+func in(l *cost.Ledger, c *clock, s ecs.Section, d time.Duration, nested ...func()) {
+	l.Enter(s)
+	c.now += d
+	for _, f := range nested {
+		f()
+	}
+	l.Leave(s)
+}
+
+// rollbackTurn is a turn with two ticks computed again and one forward.
+func rollbackTurn(l *cost.Ledger, c *clock, f ecs.Tick) {
+	in(l, c, ecs.SectionReceive, 100)
+	in(l, c, ecs.SectionFrame, 10, func() {
+		in(l, c, ecs.SectionReconcile, 20, func() {
+			in(l, c, ecs.SectionRewind, 30, func() { in(l, c, ecs.SectionRestore, 400) })
+			in(l, c, ecs.SectionResimulate, 5, func() {
+				for range 2 {
+					in(l, c, ecs.SectionSimulate, 50, func() { in(l, c, move, 600) }, func() { in(l, c, rockets, 700) })
+					in(l, c, ecs.SectionSave, 80)
+				}
+			})
+		})
+		in(l, c, ecs.SectionSimulate, 50, func() { in(l, c, move, 1600) }, func() { in(l, c, rockets, 1700) })
+	})
+	l.Turn(f)
+}
+
+// Time is a section's own if nothing nested in it had it: so self times add up to all that was spent, however sections
+// nest, and forward and again are never mixed.
+func TestSelfTimesAddUpAndTotalsHoldWhatIsNested(t *testing.T) {
+	l, c := newLedger(t, nil)
+	rollbackTurn(l, c, 7)
+	r := l.Report()
+	want := map[[2]string][3]int64{ // calls, self, total
+		{"receive", ""}:           {1, 100, 100},
+		{"frame", ""}:             {1, 10, 10 + 20 + 430 + 5 + 2*1430 + 3350},
+		{"reconcile", ""}:         {1, 25, 20 + 430 + 5 + 2*1430},
+		{"rewind", ""}:            {1, 30, 430},
+		{"restore", ""}:           {1, 400, 400},
+		{"save", ""}:              {2, 160, 160},
+		{"simulate", ""}:          {1, 50, 3350},
+		{"resimulate", ""}:        {2, 100, 2 * 1350},
+		{"simulate", "move"}:      {1, 1600, 1600},
+		{"simulate", "rockets"}:   {1, 1700, 1700},
+		{"resimulate", "move"}:    {2, 1200, 1200},
+		{"resimulate", "rockets"}: {2, 1400, 1400},
+	}
+	sum, share := time.Duration(0), 0.0
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		got := [3]int64{int64(row.Calls), int64(row.Self), int64(row.Total)}
+		if w, ok := want[[2]string{row.Phase, row.System}]; !ok || got != w {
+			t.Errorf("%s %s: calls, self and total are %v, want %v", row.Phase, row.System, got, w)
+		}
+		sum, share = sum+row.Self, share+row.Share
+	}
+	if len(r.Rows) != len(want) {
+		t.Errorf("%d rows, want %d", len(r.Rows), len(want))
+	}
+	if sum != c.now || r.Busy != c.now || r.Turns != 1 {
+		t.Errorf("self times add up to %v, busy %v, of %v spent in %d turns", sum, r.Busy, c.now, r.Turns)
+	}
+	if used := r.Used(); used != float64(c.now)/1e7 || share < used*0.999 || share > used*1.001 {
+		t.Errorf("%v of the budget used, shares add up to %v, want %v", used, share, float64(c.now)/1e7)
+	}
+}
+
+// The largest turn is kept whole: who looks for a late tick wants to know what it was doing.
+func TestTheLargestTurnIsToldWithWhatItWasDoing(t *testing.T) {
+	l, c := newLedger(t, nil)
+	in(l, c, ecs.SectionFrame, 50)
+	l.Turn(6)
+	rollbackTurn(l, c, 7)
+	in(l, c, ecs.SectionFrame, 60)
+	l.Turn(8)
+	got := l.Report().Largest
+	if got.Tick != 7 || got.Again != 2 || got.Computed != 1 || len(got.Parts) != 12 {
+		t.Errorf("the largest turn is %+v", got)
+	}
+	sum := time.Duration(0)
+	for _, p := range got.Parts {
+		sum += p.Self
+	}
+	if sum != got.Cost || sum != c.now-110 {
+		t.Errorf("its parts add up to %v of %v, want %v", sum, got.Cost, c.now-110)
+	}
+	if text := got.Text(); !strings.Contains(text, "tick 7") || !strings.Contains(text, "rockets (again)") {
+		t.Error(text)
+	}
+}
+
+// Quantiles are of single calls, to the digits that were asked for; the largest is exact.
+func TestQuantilesAreOfCalls(t *testing.T) {
+	for digits, off := range map[int]float64{1: 0.07, 2: 0.01} {
+		l, c := newLedger(t, func(c *cost.Config) { c.Digits = digits })
+		for i := range 1000 {
+			in(l, c, move, time.Duration(1000+100*i))
+			l.Turn(ecs.Tick(i))
+		}
+		r := l.Report()
+		row := r.Row("simulate", "move")
+		for _, q := range [][2]time.Duration{{row.P50, 51000}, {row.P99, 100000}, {r.P50, 51000}, {r.P99, 100000}} {
+			if d := float64(q[0]) / float64(q[1]); d < 1-off || d > 1+off {
+				t.Errorf("%d digits: quantile %v, want %v", digits, q[0], q[1])
+			}
+		}
+		if row.Max != 100900 || r.Max != 100900 {
+			t.Errorf("the largest is %v, of turns %v", row.Max, r.Max)
+		}
+	}
+}
+
+// A page asks while the match goes on: what it is told is whole, never newer than the turns that were, and its asking
+// holds nobody up.
+func TestLatestIsSafeFromAnyGoroutine(t *testing.T) {
+	l, c := newLedger(t, nil)
+	if r := l.Latest(); r.Turns != 0 || len(r.Rows) != 0 {
+		t.Errorf("before the first turn: %+v", r)
+	}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 3 {
+		readers.Go(func() {
+			for last := uint64(0); ; {
+				r := l.Latest()
+				if r.Turns < last {
+					t.Errorf("%d turns after %d", r.Turns, last)
+				}
+				if last = r.Turns; last == 0 {
+					continue
+				}
+				if calls := r.Row("simulate", "move").Calls; calls != last {
+					t.Errorf("%d turns and %d calls in one report", last, calls)
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for f := range ecs.Tick(20000) {
+		rollbackTurn(l, c, f)
+	}
+	for seen := uint64(0); seen == 0; seen = l.Latest().Turns {
+		rollbackTurn(l, c, 1)
+	}
+	close(stop)
+	readers.Wait()
+	if r := l.Latest(); r.Turns < 20000-20 || r.Rows[0].P50 == 0 {
+		t.Errorf("published last: %d turns, %+v", r.Turns, r.Rows)
+	}
+}
+
+// The ledger runs in every tick of every match.
+func TestAccountingATurnAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	defer cost.LabelSamples()()
+	l, c := newLedger(t, nil)
+	other, oc := newLedger(t, nil)
+	rollbackTurn(l, c, 1)
+	rollbackTurn(other, oc, 1)
+	if n := testing.AllocsPerRun(200, func() { rollbackTurn(l, c, 2) }); n != 0 {
+		t.Errorf("%v allocations a turn", n)
+	}
+	if n := testing.AllocsPerRun(20, func() { l.Merge(other) }); n != 0 {
+		t.Errorf("%v allocations to merge", n)
+	}
+	if n := testing.AllocsPerRun(20, func() { l.Reset(); rollbackTurn(l, c, 3) }); n != 0 {
+		t.Errorf("%v allocations to begin anew", n)
+	}
+	if l.Report().Turns == 0 {
+		t.Error("nothing was accounted: the test proves nothing")
+	}
+}
+
+// A report of all clients is as good as one of each.
+func TestMergedLedgersAreAsOne(t *testing.T) {
+	all, ca := newLedger(t, nil)
+	one, co := newLedger(t, nil)
+	two, ct := newLedger(t, nil)
+	for i := range 100 {
+		l, c := one, co
+		if i%2 > 0 {
+			l, c = two, ct
+		}
+		for _, x := range []struct {
+			*cost.Ledger
+			*clock
+		}{{all, ca}, {l, c}} {
+			in(x.Ledger, x.clock, rockets, time.Duration(100*i))
+			x.Turn(ecs.Tick(i))
+		}
+	}
+	one.Merge(two)
+	if a, b := all.Report(), one.Report(); !reflect.DeepEqual(a, b) {
+		t.Errorf("merged %+v, want %+v", b, a)
+	}
+	one.Reset()
+	if r := one.Report(); r.Turns != 0 || len(r.Rows) != 0 || r.Largest.Cost != 0 {
+		t.Errorf("after Reset: %+v", r)
+	}
+}
+
+// Slices are what a comparison compares: each has what the row took per turn in its part of the run, also where it was
+// not called.
+func TestSlicesHoldWhatEachPartOfARunCost(t *testing.T) {
+	l, c := newLedger(t, nil)
+	for slice := range 3 {
+		for range 10 {
+			in(l, c, move, 100*time.Duration(1+slice))
+			if slice == 1 {
+				in(l, c, rockets, 7)
+			}
+			l.Turn(1)
+		}
+		l.Cut()
+		l.Cut() // without a turn in it there is no slice
+	}
+	r := l.Report()
+	if got := r.Row("simulate", "move").Slices; !reflect.DeepEqual(got, []float64{100, 200, 300}) {
+		t.Error(got)
+	}
+	if got := r.Row("simulate", "rockets").Slices; !reflect.DeepEqual(got, []float64{0, 7, 0}) {
+		t.Error(got)
+	}
+}
+
+// Reports are kept as JSON and compared later.
+func TestAReportSurvivesJSON(t *testing.T) {
+	l, c := newLedger(t, nil)
+	rollbackTurn(l, c, 7)
+	l.Cut()
+	rollbackTurn(l, c, 8)
+	r := l.Report()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back cost.Report
+	if err := json.Unmarshal(text, &back); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := json.Marshal(back)
+	if string(again) != string(text) || back.Row("resimulate", "rockets").Self != r.Row("resimulate", "rockets").Self || back.Text() != r.Text() {
+		t.Errorf("%s\n%s", text, again)
+	}
+}
+
+// The dearest systems are named with what they cost in both directions.
+func TestTheDearestSystemsCountForwardAndAgain(t *testing.T) {
+	l, c := newLedger(t, nil)
+	rollbackTurn(l, c, 7)
+	r := l.Report()
+	list := r.Dearest(3)
+	if len(list) != 2 || list[0].System != "rockets" || list[0].Self != 3100 || list[1].Self != 2800 || list[0].Again != 1400./3100 {
+		t.Errorf("%+v", list)
+	}
+	if line := r.Line(); !strings.Contains(line, "rockets") {
+		t.Error(line)
+	}
+}
+
+// Sections that are not left in order would put costs where they do not belong.
+func TestSectionsThatAreNotLeftInOrderPanic(t *testing.T) {
+	for name, wrong := range map[string]func(l *cost.Ledger){
+		"another": func(l *cost.Ledger) { l.Enter(move); l.Leave(rockets) },
+		"none":    func(l *cost.Ledger) { l.Leave(move) },
+		"a turn":  func(l *cost.Ledger) { l.Enter(move); l.Turn(1) },
+	} {
+		l, _ := newLedger(t, nil)
+		func() {
+			defer func() {
+				if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "cost: ") {
+					t.Errorf("%s: no panic with a sentence", name)
+				}
+			}()
+			wrong(l)
+		}()
+	}
+}
+
+// Allocations are counted exactly, and where they happen: what is nested in a section is not its own.
+func TestAllocationsAreCountedWhereTheyHappen(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	l, c := newLedger(t, func(c *cost.Config) { c.Allocs = true })
+	var kept [8]*[100]byte
+	for f := range ecs.Tick(10) {
+		l.Enter(ecs.SectionSimulate)
+		kept[0] = new([100]byte)
+		l.Enter(rockets)
+		for i := range 3 {
+			kept[1+i] = new([100]byte)
+		}
+		l.Leave(rockets)
+		l.Leave(ecs.SectionSimulate)
+		in(l, c, move, 1)
+		l.Turn(f)
+		if f == 4 { // the first turn makes histograms
+			l.Reset()
+		}
+	}
+	r := l.Report()
+	for _, want := range []struct {
+		phase, system string
+		allocs        uint64
+	}{{"simulate", "", 5}, {"simulate", "rockets", 15}, {"simulate", "move", 0}} {
+		if row := r.Row(want.phase, want.system); row.Allocs != want.allocs || row.AllocBytes < want.allocs*100 {
+			t.Errorf("%s %s: %d allocations of %d bytes, want %d", want.phase, want.system, row.Allocs, row.AllocBytes, want.allocs)
+		}
+	}
+	if kept[3] == nil {
+		t.Error("nothing was allocated: the test proves nothing")
+	}
+}
+
+// A Config that cannot work is refused with the name of the field.
+func TestABadConfigNamesTheField(t *testing.T) {
+	for field, c := range map[string]cost.Config{
+		"Game":   {},
+		"Budget": {Game: someGame(), Budget: -1},
+		"Digits": {Game: someGame(), Digits: 3},
+	} {
+		if _, err := cost.New(c); !errors.Is(err, cost.ErrConfig) || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
+
+// BenchmarkTurn is a heavy turn of a client of relay: twelve ticks computed again, two systems each. The metric is the
+// share of a tick's budget of 1/60 s that accounting takes; the requirement is 1 %.
+func BenchmarkTurn(b *testing.B) {
+	l, err := cost.New(cost.Config{Game: someGame()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	sections := 0
+	both := func(s ecs.Section, nested ...func()) {
+		sections++
+		l.Enter(s)
+		for _, f := range nested {
+			f()
+		}
+		l.Leave(s)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		sections = 0
+		both(ecs.SectionFrame, func() {
+			for range 12 {
+				l.Enter(ecs.SectionResimulate)
+				both(ecs.SectionSimulate, func() {
+					for s := range ecs.Section(20) {
+						both(ecs.SectionSystems + s%2)
+					}
+				})
+				l.Leave(ecs.SectionResimulate)
+				both(ecs.SectionSave)
+			}
+		})
+		l.Turn(ecs.Tick(i))
+	}
+	perTurn := float64(b.Elapsed()) / float64(b.N)
+	b.ReportMetric(perTurn/float64(sections), "ns/section")
+	b.ReportMetric(100*perTurn/(1e9/60), "%budget")
+}

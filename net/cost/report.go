@@ -1,0 +1,200 @@
+package cost
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"tendon/ecs"
+)
+
+// The phases in which systems run.
+const (
+	PhaseForward = "simulate"   // a tick is computed for the first time
+	PhaseAgain   = "resimulate" // it is computed again
+)
+
+// Report is what a ledger has accounted.
+type Report struct {
+	Name    string        `json:"name"`
+	Budget  time.Duration `json:"budget_ns"` // of one turn
+	Turns   uint64        `json:"turns"`     // Frames, each with what was received and shown since the one before
+	Over    uint64        `json:"over"`      // turns that took longer than the budget
+	Busy    time.Duration `json:"busy_ns"`   // of all turns
+	P50     time.Duration `json:"p50_ns"`    // of a turn
+	P99     time.Duration `json:"p99_ns"`
+	Max     time.Duration `json:"max_ns"`
+	Rows    []Row         `json:"rows"` // of what was called at all: phases, systems, systems again
+	Largest Turn          `json:"largest"`
+}
+
+// Row is what one phase or system has cost. Total, P50, P99 and Max are from Enter to Leave, with all that was nested
+// inside; Self and Share are without, so that the shares of all rows add up to what was used of the budget. Systems have
+// nothing nested in them: both are the same.
+type Row struct {
+	Phase  string        `json:"phase"`
+	System string        `json:"system,omitempty"`
+	Calls  uint64        `json:"calls"`
+	Total  time.Duration `json:"total_ns"`
+	Self   time.Duration `json:"self_ns"`
+	P50    time.Duration `json:"p50_ns"` // of one call
+	P99    time.Duration `json:"p99_ns"`
+	Max    time.Duration `json:"max_ns"`
+	Share  float64       `json:"share"` // of the budget of all turns
+	// Allocs and AllocBytes are what was allocated, without what was nested inside; 0 unless Config.Allocs.
+	Allocs     uint64 `json:"allocs,omitempty"`
+	AllocBytes uint64 `json:"alloc_bytes,omitempty"`
+	// Slices are the self times per turn, in ns, of the parts that Cut made of a run.
+	Slices []float64 `json:"slices_ns,omitempty"`
+
+	index int // of the ledger's row
+}
+
+// Turn is one Frame, with what was received and shown since the one before.
+type Turn struct {
+	Tick     ecs.Tick      `json:"tick"` // the last that was computed by its end
+	Cost     time.Duration `json:"cost_ns"`
+	Computed int           `json:"computed"` // ticks computed for the first time
+	Again    int           `json:"again"`    // ticks computed again: the depth of its rollbacks
+	Parts    []Part        `json:"parts"`
+}
+
+// Part is what a row took of a turn, without what was nested inside.
+type Part struct {
+	Phase  string        `json:"phase"`
+	System string        `json:"system,omitempty"`
+	Calls  int           `json:"calls"`
+	Self   time.Duration `json:"self_ns"`
+}
+
+// Label is how a row is called in tables.
+func label(phase, system string) string {
+	switch {
+	case system == "":
+		return phase
+	case phase == PhaseAgain:
+		return system + " (again)"
+	}
+	return system
+}
+
+// Label returns the row's name in tables.
+func (r *Row) Label() string { return label(r.Phase, r.System) }
+
+// Label returns the part's name in tables.
+func (p *Part) Label() string { return label(p.Phase, p.System) }
+
+// Used returns the share of the budget that was used, of all turns.
+func (r *Report) Used() float64 {
+	return float64(r.Busy) / (float64(r.Budget) * float64(max(r.Turns, 1)))
+}
+
+// Row returns the row of a phase and system, nil if it was not called.
+func (r *Report) Row(phase, system string) *Row {
+	for i := range r.Rows {
+		if r.Rows[i].Phase == phase && r.Rows[i].System == system {
+			return &r.Rows[i]
+		}
+	}
+	return nil
+}
+
+// SystemCost is what a system has cost in both of its rows.
+type SystemCost struct {
+	System string        `json:"system"`
+	Self   time.Duration `json:"self_ns"`
+	Share  float64       `json:"share"`
+	Again  float64       `json:"again"` // the part of it that was spent on computing again, in [0, 1]
+}
+
+// Dearest returns the n systems that cost most, the dearest first.
+func (r *Report) Dearest(n int) (list []SystemCost) {
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.System == "" {
+			continue
+		}
+		at := slices.IndexFunc(list, func(s SystemCost) bool { return s.System == row.System })
+		if at < 0 {
+			at, list = len(list), append(list, SystemCost{System: row.System})
+		}
+		list[at].Self += row.Self
+		list[at].Share += row.Share
+		if row.Phase == PhaseAgain {
+			list[at].Again = float64(row.Self)
+		}
+	}
+	for i := range list {
+		list[i].Again /= float64(max(list[i].Self, 1))
+	}
+	slices.SortStableFunc(list, func(a, b SystemCost) int { return cmp.Compare(b.Self, a.Self) })
+	return list[:min(n, len(list))]
+}
+
+// Line says in one line what turns cost, and which rows cost most.
+func (r *Report) Line() string {
+	if r.Turns == 0 {
+		return r.Name + ": nothing was computed"
+	}
+	rows := slices.Clone(r.Rows)
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(b.Self, a.Self) })
+	var most []string
+	for _, row := range rows[:min(3, len(rows))] {
+		most = append(most, fmt.Sprintf("%s %.0f %%", row.Label(), 100*float64(row.Self)/float64(max(r.Busy, 1))))
+	}
+	return fmt.Sprintf("%s: %s a turn (p99 %s, max %s), %.1f %% of the tick; most of it %s; %d of %d turns over it",
+		r.Name, Micros(r.Busy/time.Duration(r.Turns)), Micros(r.P99), Micros(r.Max), 100*r.Used(), strings.Join(most, ", "), r.Over, r.Turns)
+}
+
+// Micros writes a time in microseconds.
+func Micros(d time.Duration) string {
+	us := float64(d) / 1e3
+	if us < 10 {
+		return fmt.Sprintf("%.2f µs", us)
+	}
+	return fmt.Sprintf("%.0f µs", us)
+}
+
+// Header names the columns of Cells.
+var Header = []string{"", "calls", "self", "share", "p50", "p99", "max", "total"}
+
+// Cells returns a row as a line of a table: see Header.
+func (r *Row) Cells() []string {
+	return []string{r.Label(), fmt.Sprint(r.Calls), Micros(r.Self), fmt.Sprintf("%.2f %%", 100*r.Share), Micros(r.P50), Micros(r.P99),
+		Micros(r.Max), Micros(r.Total)}
+}
+
+// Text writes the report as a table for people.
+func (r *Report) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", r.Line())
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%s\t\n", strings.Join(Header, "\t"))
+	for i := range r.Rows {
+		fmt.Fprintf(w, "%s\t\n", strings.Join(r.Rows[i].Cells(), "\t"))
+	}
+	_ = w.Flush() // into a strings.Builder, which takes everything
+	b.WriteString(explained)
+	return b.String()
+}
+
+// explained stands below tables.
+const explained = "self and share are without what is nested inside; p50, p99, max and total are with it; share is of the tick budget\n"
+
+// Text says what a turn was doing.
+func (t *Turn) Text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tick %d took %s: %d computed, %d again\n", t.Tick, Micros(t.Cost), t.Computed, t.Again)
+	parts := slices.Clone(t.Parts)
+	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Self, a.Self) })
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for i := range parts {
+		p := &parts[i]
+		fmt.Fprintf(w, "%s\t%s\t%.0f %%\t%d×\t\n", p.Label(), Micros(p.Self), 100*float64(p.Self)/float64(max(t.Cost, 1)), p.Calls)
+	}
+	_ = w.Flush() // into a strings.Builder, which takes everything
+	return b.String()
+}
