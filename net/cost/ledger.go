@@ -30,7 +30,7 @@ type Ledger struct {
 	over    uint64
 	slices  int    // that were cut
 	cut     uint64 // turns until then
-	next    int // row whose quantiles are brought up to date in the next turn; the last stands for turns
+	next    int    // row whose quantiles are brought up to date in the next turn; the last stands for turns
 	memory  memory
 	labels  labels
 	publication
