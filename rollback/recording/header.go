@@ -39,8 +39,8 @@ var (
 	ErrWriter = errors.New("recording: bad write")
 )
 
-// check reports whether g is the game that was recorded.
-func (h *Header) check(g *ecs.Game) error {
+// Check reports whether g is the game that was recorded: ErrOtherGame or ErrOtherBuild if it is not.
+func (h Header) Check(g *ecs.Game) error {
 	if h.Name != g.Name {
 		return fmt.Errorf("%w: it is of %q, this is %q", ErrOtherGame, h.Name, g.Name)
 	}

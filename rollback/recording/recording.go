@@ -202,3 +202,14 @@ func (b *imageBlock) unpack() ([]byte, error) {
 	}
 	return image, nil
 }
+
+// Image returns the image of tick f as ecs.Snapshot.AppendImage wrote it. It is ErrRange if the recording has none of
+// that tick.
+func (r *Recording) Image(f ecs.Tick) ([]byte, error) {
+	for i := range r.images {
+		if r.images[i].tick == f {
+			return r.images[i].unpack()
+		}
+	}
+	return nil, fmt.Errorf("%w: there is no image of tick %d", ErrRange, f)
+}

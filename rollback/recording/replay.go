@@ -43,7 +43,7 @@ func (r *Recording) WorldAt(g *ecs.Game, f ecs.Tick) (*ecs.World, error) {
 	if f < r.Start() || f > r.last {
 		return nil, fmt.Errorf("%w: %d is not in [%d, %d]", ErrRange, f, r.Start(), r.last)
 	}
-	if err := r.header.check(g); err != nil {
+	if err := r.header.Check(g); err != nil {
 		return nil, err
 	}
 	p, err := r.begin(g, f)
@@ -70,7 +70,7 @@ type player struct {
 
 // start returns a player in the recording's first state: what Setup builds, or the first image.
 func (r *Recording) start(g *ecs.Game) (*player, error) {
-	if err := r.header.check(g); err != nil {
+	if err := r.header.Check(g); err != nil {
 		return nil, err
 	}
 	p := &player{recording: r}

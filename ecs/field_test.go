@@ -1,0 +1,134 @@
+package ecs
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"tendon/ecs/fixed"
+)
+
+// described returns a world with one entity of odd shapes, its state, and the entity.
+func described(t *testing.T) (*World, *Snapshot, Entity) {
+	t.Helper()
+	w := newWorld(t, tGame())
+	var e Entity
+	inSystem(w, func() {
+		e = w.Spawn(OwnedBy(1), cPos, cMixed, cBag)
+		cPos.Put(w, e, tPos{X: fixed.MustParse("-2.5"), Y: fixed.FromInt(7)})
+		cMixed.Put(w, e, tMixed{Alive: true, Lives: -3, Slots: [3]uint8{0, 9, 0}, Heat: 0.5, Target: e, Energy: math.Inf(1)})
+		var bag tBag
+		bag.Items.Append(tItem{Kind: 4, Count: 40})
+		bag.Items.Append(tItem{Kind: 5, Count: 50})
+		cBag.Put(w, e, bag)
+		rScore.Write(w).Points[2] = 11
+	})
+	s := new(Snapshot)
+	w.Save(s)
+	return w, s, e
+}
+
+// An inspector shows what the game declared, under the names that a desync report uses, and nothing of the rest of the
+// row: no padding, no empty slots of a list.
+func TestAnEntityIsDescribedByItsFieldsInTheOrderOfTheirDeclaration(t *testing.T) {
+	_, s, e := described(t)
+	records := s.Describe(e)
+	var got []string
+	for _, r := range records {
+		for _, f := range r.Fields {
+			got = append(got, r.Name+"."+f.Path+"="+f.Text)
+		}
+	}
+	const want = "pos.X=-2.5 pos.Y=7 mixed.Alive=true mixed.Lives=-3 mixed.Inner.A=0 mixed.Inner.B=0 mixed.Slots[0]=0 mixed.Slots[1]=9 " +
+		"mixed.Slots[2]=0 mixed.Heat=0.5 mixed.Target.Row=ROW mixed.Target.Born=BORN mixed.Energy=+Inf mixed.Flags[0]=false mixed.Flags[1]=false mixed.Depth=0 " +
+		"bag.Items.Len=2 bag.Items[0].Kind=4 bag.Items[0].Count=40 bag.Items[1].Kind=5 bag.Items[1].Count=50 bag.Gold=0"
+	exact := strings.NewReplacer("ROW", textOf(records, "Target.Row"), "BORN", textOf(records, "Target.Born")).Replace(want)
+	if strings.Join(got, " ") != exact {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), exact)
+	}
+	if n := numberOf(records, "X"); n != -2.5 {
+		t.Errorf("X is the number %v, want -2.5: a fixed.Num is a decimal, not its bits", n)
+	}
+	if n := numberOf(records, "Alive"); n != 1 {
+		t.Errorf("true is the number %v, want 1", n)
+	}
+	if gone := s.Describe(Entity{Row: e.Row, Born: e.Born + 1}); gone != nil {
+		t.Errorf("an entity that is not there was described: %v", gone)
+	}
+}
+
+func textOf(list []Record, path string) string {
+	for _, r := range list {
+		for _, f := range r.Fields {
+			if f.Path == path {
+				return f.Text
+			}
+		}
+	}
+	return ""
+}
+
+func numberOf(list []Record, path string) float64 {
+	for _, r := range list {
+		for _, f := range r.Fields {
+			if f.Path == path {
+				return f.Number
+			}
+		}
+	}
+	return math.NaN()
+}
+
+// A plot reads one field a thousand times: it is found by name once, and read as Describe shows it.
+func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
+	w, s, e := described(t)
+	compared := 0
+	for _, r := range s.Describe(e) {
+		for _, f := range r.Fields {
+			ref, err := w.Game().FindField(strings.TrimSuffix(r.Name+"."+f.Path, "."))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, ok := ref.At(s, e)
+			if !ok || got.Path != f.Path || got.Text != f.Text || got.Number != f.Number {
+				t.Errorf("%s.%s is %+v, %v when read alone, %+v when described", r.Name, f.Path, got, ok, f)
+			}
+			compared++
+		}
+	}
+	if compared < 20 {
+		t.Fatalf("only %d fields were compared", compared)
+	}
+	ref, err := w.Game().FindField("score.Points[2]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := ref.At(s, Entity{}); !ok || v.Number != 11 || !ref.Resource() {
+		t.Errorf("the resource's field is %+v, %v", v, ok)
+	}
+	for path, hint := range map[string]string{"pos.Z": "X, Y", "nothing.X": "pos", "positive.X": "pos", "pos": "X, Y"} {
+		if _, err := w.Game().FindField(path); err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%q: the error is %v, want one that offers %s", path, err, hint)
+		}
+	}
+}
+
+// Inputs and events are shown in the words of their own types too.
+func TestInputsAndEventsAreDescribedByTheirFields(t *testing.T) {
+	w, _, e := described(t)
+	in := tInput.Pack(tPad{DX: -1, Fire: true, Aim: 77})
+	got := w.Game().DescribeInput(in)
+	if len(got) != 4 || got[0].Text != "-1" || got[2].Number != 1 || got[3].Path != "Aim" || got[3].Number != 77 {
+		t.Errorf("the input is described as %+v", got)
+	}
+	inSystem(w, func() { eHit.Emit(w, e, tHit{Damage: 12, By: 3}); eDeath.Emit(w, e, 5) })
+	events := w.Events()
+	hit, ok := w.Game().DescribeEvent(events[0])
+	if !ok || hit.Name != "hit" || !slices.ContainsFunc(hit.Fields, func(f FieldValue) bool { return f.Path == "Damage" && f.Number == 12 }) {
+		t.Errorf("the event is described as %+v, %v", hit, ok)
+	}
+	if death, ok := w.Game().DescribeEvent(events[1]); !ok || len(death.Fields) != 1 || death.Fields[0].Path != "" || death.Fields[0].Number != 5 {
+		t.Errorf("an event that is a plain number is described as %+v, %v", death, ok)
+	}
+}
