@@ -3,6 +3,8 @@ package ecs
 import (
 	"math/bits"
 	"unsafe"
+
+	"tendon/ecs/fixed"
 )
 
 // Motion returns where e is in the state that s holds, and how fast it moves, as the first of its components with a
@@ -49,6 +51,20 @@ func (w *World) SetMotion(e Entity, m Motion) (ok bool) {
 		return true
 	}
 	return false
+}
+
+// Displace moves e by a way in every component that has a SetMotion role, in a tick too; it reports whether there was one.
+// It is for tools that cause a desync on purpose: a game that moves something on one peer alone has one.
+func (w *World) Displace(e Entity, way fixed.Vec3) (ok bool) {
+	m, ok := w.Motion(e)
+	if !ok {
+		return false
+	}
+	m.Pos = m.Pos.Add(way)
+	if ok = w.setMotion(e, m); ok {
+		w.invalidate()
+	}
+	return ok
 }
 
 func (w *World) setMotion(e Entity, m Motion) (ok bool) {

@@ -19,7 +19,7 @@ type ages struct {
 const (
 	// fitEvery is how many frames go by from one fit to the next.
 	fitEvery = 6
-	// oldest is how far back a fit looks, in seconds; it looks ahead as far as ahead says.
+	// oldest is how far back a fit looks, in seconds; it looks ahead as far as display.ahead says.
 	oldest = 4.0
 )
 
@@ -43,7 +43,7 @@ const blurred = 0.003
 // quotient. Of several moments as good, since ways cross, it is the one next to the usual age. Only entities that were
 // there all the time count. ok is false if they stand at such a moment, or there are none that move.
 func (d *display) fit(f *frame) (age float64, ok bool) {
-	from, to := ecs.Tick(max(f.at-oldest*d.rate, 1)), ecs.Tick(f.at+(ahead-0.1)*d.rate)
+	from, to := ecs.Tick(max(f.at-oldest*d.rate, 1)), ecs.Tick(f.at+(d.ahead-0.1)*d.rate)
 	places, tracks := d.movers(f, from, to)
 	if len(places) == 0 {
 		return 0, false

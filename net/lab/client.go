@@ -66,12 +66,10 @@ func (m *match) join(i int) error {
 	c := m.config
 	p := &player{match: m, seat: ecs.Player(i), server: &serverEnd{}, dice: ecs.NewRand(c.Seed<<8 + uint64(i))}
 	rate := float64(c.Game.TickRate)
-	p.display = display{truth: m.truth, seat: p.seat, rate: rate, hz: displayHz, snap: c.Snap}
-	core, err := client.NewCore(client.Config{Game: c.Game, Strategies: []systems.Strategy{m.strategy}, Dial: p.dial, Name: fmt.Sprintf("player %d", i+1)})
-	if err != nil {
+	p.display = display{truth: m.truth, seat: p.seat, rate: rate, hz: displayHz, snap: c.Snap, ahead: ahead}
+	if err := p.renew(); err != nil {
 		return err
 	}
-	p.core = core
 	p.node = m.net.AddNode(clockOf(i))
 	for len(m.byNode) <= int(p.node) {
 		m.byNode = append(m.byNode, nil)
@@ -86,6 +84,17 @@ func (m *match) join(i int) error {
 	phase := time.Second / displayHz * time.Duration(2*i+1) / time.Duration(2*c.Players)
 	m.net.Every(p.node, m.net.LocalNow(p.node)+phase, displayHz, p.frame)
 	return nil
+}
+
+// renew gives the player a new client, which connects in its first Frame.
+func (p *player) renew() (err error) {
+	m := p.match
+	c := client.Config{Game: m.config.Game, Strategies: []systems.Strategy{m.strategy}, Dial: p.dial, Name: fmt.Sprintf("player %d", int(p.seat)+1)}
+	if m.watched != nil {
+		m.watched.furnish(p, &c)
+	}
+	p.core, err = client.NewCore(c)
+	return err
 }
 
 func (p *player) dial([]byte) (session.Transport, error) {
@@ -107,7 +116,9 @@ func (p *player) frame(_ int64, local simnet.Time) {
 	if p.joined {
 		in := p.plays()
 		p.core.SetInput(in)
-		p.presses.give(in, m.net.Now())
+		if m.watched == nil || m.watched.own == p {
+			p.presses.give(in, m.net.Now())
+		}
 	}
 	begin := m.clock()
 	_ = p.core.Frame(now) // its error is looked at by the match
@@ -118,8 +129,13 @@ func (p *player) frame(_ int64, local simnet.Time) {
 	p.paid = p.busy
 	p.turns++
 	p.up.flush(m.net.Now())
+	p.joined = p.joined || p.core.State() == client.Live
+	if m.watched != nil {
+		m.watched.frame(p, now)
+		return
+	}
 	p.core.Effects(func(systems.Effect) {})
-	if p.joined = p.joined || p.core.State() == client.Live; p.joined {
+	if p.joined {
 		p.look(now)
 	}
 }
@@ -128,6 +144,9 @@ func (p *player) frame(_ int64, local simnet.Time) {
 // the client knows.
 func (p *player) plays() ecs.InputBytes {
 	g := p.match.config.Game
+	if w := p.match.watched; w != nil {
+		return w.plays(p)
+	}
 	if p.match.config.Bots {
 		return g.Bot(p.core.World(), p.seat, p.dice)
 	}

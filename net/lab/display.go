@@ -14,6 +14,7 @@ type display struct {
 	rate   float64 // ticks per second
 	hz     float64 // frames per second
 	snap   float64 // world units
+	ahead  float64 // for how long a frame waits to be judged, in seconds: the most that may be shown ahead of the server
 	begun  float64 // server's time, in ticks, when measuring began
 	frames []frame // oldest first, to be judged
 	free   []frame // for reuse
@@ -45,6 +46,7 @@ type marks struct {
 	running, longest         int // frames frozen one after the other
 	own, remote              []float64
 	errors, shapes           []float64
+	owns                     []float64 // how far the own things are shown from where they were at the moment that is shown
 	squares                  float64   // of the true speeds where there are errors
 	jumps                    []float64 // above tiny
 	snaps, backward          int
@@ -61,7 +63,7 @@ type Second struct {
 	own, remote, errors int // how many each is the mean of
 }
 
-// ahead is for how long a frame waits to be judged, in seconds: the most that a client may show ahead of the server.
+// ahead is display.ahead where nobody waits for what is found, in seconds.
 const ahead = 2.0
 
 // shows takes in what a view shows; at is the server's time, shown the own timeline's.
@@ -85,7 +87,7 @@ func (d *display) shows(v *ecs.View, at, shown float64, players int) {
 // judge judges the frames around which the truth is known.
 func (d *display) judge() {
 	done := 0
-	for done < len(d.frames) && float64(d.truth.tick) >= d.frames[done].at+ahead*d.rate {
+	for done < len(d.frames) && float64(d.truth.tick) >= d.frames[done].at+d.ahead*d.rate {
 		d.judgeFrame(&d.frames[done])
 		d.free = append(d.free, d.before)
 		d.before = d.frames[done]
@@ -184,6 +186,8 @@ func (d *display) judgeThing(f *frame, t, was *thing) going {
 	if !own {
 		shown = f.at - age
 		d.judgePlace(f, t, k, age)
+	} else if at, ok := k.where(f.shown); ok {
+		d.marks.owns = append(d.marks.owns, t.pos.sub(at).len())
 	}
 	if was == nil {
 		return undecided

@@ -44,7 +44,7 @@ func (s *staged) goOn(to ecs.Tick) {
 func stage(t *testing.T, way path) *staged {
 	t.Helper()
 	s := &staged{entity: ecs.Entity{Row: 2 << 20, Born: 1}, way: way}
-	s.display = display{truth: newTruth(60, 10), rate: 60, hz: 60, snap: 2}
+	s.display = display{truth: newTruth(60, 10), rate: 60, hz: 60, snap: 2, ahead: ahead}
 	k := &track{entity: s.entity, first: 1}
 	s.truth.tracks[s.entity] = k
 	if s.entity.Owner() != ecs.OwnedBy(1) {

@@ -60,5 +60,6 @@
 //
 //   - measure: [Run], [Config], [Report], [Result]
 //   - let others play than the game's bots: [NewScript], [Record]
+//   - watch matches while they go on, play in them, and change the network and the switches: [NewLive], [Live], [Reading]
 //   - hold a report against what is to be reached: [Judge], [Gates], [Misses]
 package lab

@@ -24,6 +24,7 @@ type match struct {
 	byNode   []*player    // by NodeID
 	byPeer   []*serverEnd // by Peer; nil: gone
 	truth    *truth
+	watched  *watched // by somebody; nil: nobody is there to see it
 
 	measuring bool
 	busy      time.Duration // of the server, real time, while measuring
@@ -35,6 +36,15 @@ type match struct {
 type peerInfo = room.PeerInfo
 
 func newMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script) (*match, error) {
+	m, err := emptyMatch(c, s, p, script)
+	if err == nil {
+		err = m.joinAll()
+	}
+	return m, err
+}
+
+// emptyMatch returns a match that nobody has joined.
+func emptyMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script) (*match, error) {
 	m := &match{config: c, strategy: s, profile: p, script: script, net: simnet.New(simnet.Config{Seed: c.Seed}),
 		truth: newTruth(c.Game.TickRate, c.Teleport)}
 	m.server = m.net.AddNode(simnet.Clock{})
@@ -54,12 +64,16 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script) (
 			p.down.flush(now)
 		}
 	})
-	for i := range c.Players {
+	return m, nil
+}
+
+func (m *match) joinAll() error {
+	for i := range m.config.Players {
 		if err := m.join(i); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // clock is real time, or 0 where nobody measures it.
@@ -82,6 +96,9 @@ func (m *match) taken(f systems.FinalTick) {
 		if int(p.seat) < len(f.Inputs) {
 			p.presses.use(f.Inputs[p.seat], f.Tick)
 		}
+	}
+	if m.watched != nil {
+		m.watched.took(&f)
 	}
 	m.noting += m.clock() - begin
 }

@@ -19,13 +19,17 @@ type presses struct {
 	given, lastShown, lastUsed ecs.InputBytes
 	from, until                simnet.Time // presses before and after do not count
 	display, confirm           []float64   // in ms
+	mark                       uint64      // of what is given now; 0: nobody asks
+	seen                       uint64      // the newest mark that was shown
+	seenAfter                  float64     // how long the first of that mark took, in ms
 }
 
-// press is one change of input; tick is in which the server took it.
+// press is one change of input; tick is in which the server took it. mark is what the player was told to call it.
 type press struct {
 	at    simnet.Time
 	value ecs.InputBytes
 	tick  ecs.Tick
+	mark  uint64
 }
 
 // mostPresses bounds those that are waited for. More are given up, oldest first: who loses that many is not playing.
@@ -40,7 +44,7 @@ func (p *presses) give(in ecs.InputBytes, now simnet.Time) {
 	if len(p.list) >= mostPresses {
 		p.drop(1)
 	}
-	p.list = append(p.list, press{at: now, value: in})
+	p.list = append(p.list, press{at: now, value: in, mark: p.mark})
 }
 
 // show notes which input of the player's the picture holds now.
@@ -50,8 +54,12 @@ func (p *presses) show(in ecs.InputBytes, now simnet.Time) {
 	}
 	p.lastShown = in
 	for end := p.find(p.shown, in); p.shown < end; p.shown++ {
-		if at := p.list[p.shown].at; p.counts(at) {
-			p.display = append(p.display, milliseconds(now-at))
+		shown := &p.list[p.shown]
+		if p.counts(shown.at) {
+			p.display = append(p.display, milliseconds(now-shown.at))
+		}
+		if shown.mark > p.seen { // the first with that mark is the press itself
+			p.seen, p.seenAfter = shown.mark, milliseconds(now-shown.at)
 		}
 	}
 }

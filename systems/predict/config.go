@@ -37,6 +37,12 @@ type Config struct {
 	// Projective leads others whom a client has shown wrong onto their way by projective velocity blending instead of
 	// letting an offset fade: for games of vehicles, which would be seen to slide sideways.
 	Projective bool
+	// NoReconcile leaves what a client predicted as it is from when its player has entered, whatever the server says: to
+	// show what reconciliation is for. A client that plays with it goes its own way sooner or later.
+	NoReconcile bool
+	// NoPlayback shows the others as they are in the newest state that came, instead of between two states a short while
+	// ago: to show what interpolation is for.
+	NoPlayback bool
 
 	fault fault
 }

@@ -97,6 +97,9 @@ func (p *picture) delay() uint8 { return uint8(min(p.playback.Delay(), math.MaxU
 // seen is the moment at which the others were shown last.
 func (p *picture) seen() ecs.ViewStamp {
 	at := p.playback.Tick()
+	if p.client.limits.NoPlayback {
+		at = float64(p.client.confirmed)
+	}
 	if p.client.limits.MaxView < 0 || !p.playback.Started() || at < 1 {
 		return ecs.ViewStamp{}
 	}

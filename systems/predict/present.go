@@ -17,10 +17,13 @@ func (p *picture) present(v *ecs.View, now systems.Time) {
 	since := max(now-p.last, 0)
 	p.last = now
 	playing := p.playback.Advance(now)
+	if c.limits.NoPlayback {
+		playing = float64(c.confirmed)
+	}
 	previous, current, confirmed, alpha := c.View(now)
 	v.Compose(previous, current, confirmed, alpha, p.floor(playing), &c.own)
 	for _, t := range p.tracks {
-		if p.timeline(t.entity) == systems.Interpolated {
+		if p.timeline(t.entity) == systems.Interpolated && !c.limits.NoPlayback {
 			p.play(v, t, playing)
 		}
 	}

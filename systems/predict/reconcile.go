@@ -115,7 +115,7 @@ func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, now systems.Ti
 		c.stand()
 		c.world.Overlay(replica, nil)
 		c.history.Save(c.world)
-	case d.Within && !c.limits.Unconditional:
+	case d.Within && !c.limits.Unconditional || c.limits.NoReconcile && c.entered(mine):
 		c.agree(replica)
 	default:
 		if known {
@@ -123,6 +123,14 @@ func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, now systems.Ti
 		}
 		c.replay(f, now)
 	}
+}
+
+// entered reports whether the player has anything in a state. What a player enters with comes from the server.
+func (c *Client) entered(s *ecs.Snapshot) (is bool) {
+	for e := range s.Entities {
+		is = is || c.own.Has(e.Row)
+	}
+	return is
 }
 
 // replay computes the ticks from f + 1 to the present again, with the inputs that the player gave. The world is in the

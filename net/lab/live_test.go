@@ -1,0 +1,222 @@
+package lab
+
+import (
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+	"tendon/systems/relay"
+	"tendon/systems/verify"
+)
+
+// liveGame is the runners with a bot that turns now and then, and a picture of where they are.
+func liveGame() *ecs.Game {
+	g := testGame()
+	g.Bot = func(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
+		held := steers.Unpack(w.InputOf(p))
+		if dice.Chance(1, 30) || held == (steer{}) {
+			held = steer{DX: int8(dice.IntN(3)) - 1, DY: int8(dice.IntN(3)) - 1}
+		}
+		return steers.Pack(held)
+	}
+	return g
+}
+
+func entries(list ...systems.Strategy) (of []Entry) {
+	for _, s := range list {
+		of = append(of, Entry{Strategy: s})
+	}
+	return of
+}
+
+// watch is a Live with a caller's clock.
+type watch struct {
+	*Live
+	t     *testing.T
+	clock time.Duration
+}
+
+func newWatch(t *testing.T, profile string, list ...Entry) *watch {
+	t.Helper()
+	l, err := NewLive(LiveConfig{Game: liveGame(), Entries: list, Profile: profiles(t, profile)[0], Seed: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &watch{Live: l, t: t}
+}
+
+// pass lets the caller's time go by.
+func (w *watch) pass(d time.Duration) {
+	w.t.Helper()
+	for until := w.clock + d; w.clock < until; {
+		w.clock += 20 * time.Millisecond
+		if err := w.Advance(w.clock); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *watch) read(i int) Reading {
+	r, _ := w.Readings(i)
+	return r
+}
+
+func oneWay(d time.Duration) simnet.Profile {
+	return simnet.Symmetric("", "", simnet.Path{Delay: d})
+}
+
+// What the page says of the network is measured in it, by probes and by each client, and not what was asked for.
+func TestAnotherLatencyIsMeasuredByTheProbesAndByTheClients(t *testing.T) {
+	w := newWatch(t, "P3", entries(relay.Strategy, lockstep.Strategy)...)
+	w.pass(3 * time.Second)
+	if k := w.Link(); k.RTT < 100 || k.RTT > 130 {
+		t.Errorf("on P3 the probes take %v ms, want about 110", k.RTT)
+	}
+	if err := w.SetProfile(oneWay(150 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(40 * time.Second) // clients ask once a second and smooth
+	if k := w.Link(); k.RTT != 300 || k.Jitter != 0 || k.Lost != 0 {
+		t.Errorf("300 ms there and back were measured as %+v", k)
+	}
+	for i := range w.Len() {
+		if r := w.read(i); r.RTT < 295 || r.RTT > 330 {
+			t.Errorf("%s: the client takes the round trip of 300 ms for %v ms", r.Strategy, r.RTT)
+		}
+	}
+	if err := w.SetProfile(simnet.Symmetric("", "", simnet.Path{Loss: 0.2})); err != nil {
+		t.Fatal(err)
+	}
+	w.pass(5 * time.Second)
+	if k := w.Link(); k.Lost < 20 || k.Lost > 55 {
+		t.Errorf("of a loss of 20 %% each way, %v %% was measured", k.Lost)
+	}
+}
+
+// This is what the page is there to show: the same press, at the same moment, in two matches on the same network.
+func TestAPressIsShownAtOnceByRelayAndAfterARoundTripByLockstep(t *testing.T) {
+	w := newWatch(t, "P4", entries(relay.Strategy, lockstep.Strategy)...)
+	w.pass(3 * time.Second)
+	w.Input(steers.Pack(steer{}), 1)
+	w.pass(time.Second)
+	w.Input(steers.Pack(steer{DX: 1}), 2)
+	w.pass(100 * time.Millisecond)
+	if r := w.read(0); r.Seen != 2 || r.SeenAfter > 20 {
+		t.Errorf("relay: press %d was shown after %v ms, want 2 at once", r.Seen, r.SeenAfter)
+	}
+	if r := w.read(1); r.Seen != 1 {
+		t.Errorf("lockstep shows press %d, before it can be on the server", r.Seen)
+	}
+	w.pass(time.Second)
+	if r := w.read(1); r.Seen != 2 || r.SeenAfter < 250 || r.SeenAfter > 500 {
+		t.Errorf("lockstep: press %d was shown after %v ms, want 2 after 250 to 500", r.Seen, r.SeenAfter)
+	}
+}
+
+// A desync is found where states are compared, and its report names what somebody would look for: the component, the field
+// and both values. Where the server's states are told, they put it right; where the client computes nothing, there is
+// nothing that could differ.
+func TestADesyncThatWasCausedIsFoundNamedAndPutRight(t *testing.T) {
+	w := newWatch(t, "P3", entries(relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy)...)
+	w.pass(2 * time.Second)
+	w.Desync()
+	w.pass(8 * time.Second)
+	for i, want := range []Fate{Found, Found, Corrected, Immune, Believed} {
+		r := w.read(i)
+		t.Logf("%s: %+v", r.Strategy, r.Fate)
+		if r.Fate.Fate != want {
+			t.Errorf("%s: the desync is %q, want %q", r.Strategy, r.Fate.Fate, want)
+			continue
+		}
+		if want == Found && (r.Fate.Component != "runner" || r.Fate.Field != "Pos.X" || r.Fate.Here == r.Fate.There || r.Fate.Entity == "") {
+			t.Errorf("%s: the report says %+v", r.Strategy, r.Fate)
+		}
+		if want == Found && r.Desyncs == 0 {
+			t.Errorf("%s: no confirmed state differed", r.Strategy)
+		}
+	}
+	before := w.read(0).Desyncs
+	w.pass(3 * time.Second)
+	if after := w.read(0).Desyncs; after != before {
+		t.Errorf("states still differ after the desync was put right: %d, then %d", before, after)
+	}
+}
+
+// press lets the player turn, and returns after how long match i showed it.
+func (w *watch) press(i int, pad steer) float64 {
+	w.t.Helper()
+	mark := w.read(i).Seen + 1
+	w.Input(steers.Pack(pad), mark)
+	for range 100 {
+		w.pass(20 * time.Millisecond)
+		if r := w.read(i); r.Seen == mark {
+			return r.SeenAfter
+		}
+	}
+	w.t.Fatalf("%s: press %d was not shown within 2 s", w.read(i).Strategy, mark)
+	return 0
+}
+
+// Each switch must do what its label says, while the match goes on.
+func TestWithoutPredictionAPressTakesARoundTrip(t *testing.T) {
+	w := newWatch(t, "P4", entries(relay.Strategy, predict.Strategy)...)
+	for i := range w.Len() {
+		if took := w.press(i, steer{DX: 1}); took > 20 {
+			t.Errorf("%s predicts, and shows a press after %v ms", w.read(i).Strategy, took)
+		}
+		if err := w.SetOwn(i, Own{MaxPrediction: 1}); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(5 * time.Second)
+		if took := w.press(i, steer{DY: 1}); took < 220 {
+			t.Errorf("%s does not predict, and shows a press after %v ms on 250 ms there and back", w.read(i).Strategy, took)
+		}
+		if err := w.SetOwn(i, Own{InputDelay: 6}); err != nil {
+			t.Fatal(err)
+		}
+		w.pass(5 * time.Second)
+		if took := w.press(i, steer{DX: -1}); took < 85 || took > 135 {
+			t.Errorf("%s: an input delay of 6 ticks shows a press after %v ms, want about 100", w.read(i).Strategy, took)
+		}
+	}
+}
+
+func TestWithoutReconciliationAMistakeStaysForEver(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		e := Entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoReconcile: off})}}
+		w := newWatch(t, "P3", e)
+		w.Input(steers.Pack(steer{DX: 1}), 1)
+		w.pass(3 * time.Second)
+		if r := w.read(0); !off && r.Own > 0.5 {
+			t.Fatalf("the avatar is %v off before anything went wrong", r.Own)
+		}
+		w.Desync()
+		w.pass(5 * time.Second)
+		if r := w.read(0); off != (r.Own > 2) || off != (r.Fate.Fate != Corrected) {
+			t.Errorf("reconciliation off %v: 5 s after it was moved by %d, the avatar is %v off, and the desync is %q", off, trapWay, r.Own, r.Fate.Fate)
+		}
+	}
+}
+
+func TestWithoutInterpolationTheOthersAreNewerAndMoveInSteps(t *testing.T) {
+	var age, rough [2]float64
+	for i, off := range []bool{false, true} {
+		e := Entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoPlayback: off})}}
+		w := newWatch(t, "P3", e)
+		w.pass(2 * time.Second)
+		for range 16 {
+			w.pass(readEvery)
+			r := w.read(0)
+			age[i], rough[i] = age[i]+r.Remote/16, rough[i]+r.Rough/16
+		}
+	}
+	t.Logf("ages %v ms, roughness %v %%", age, rough)
+	if age[1] > age[0]-20 || rough[1] < rough[0]+50 {
+		t.Errorf("with interpolation the others are %v ms old and %v %% rough, without %v ms and %v %%", age[0], rough[0], age[1], rough[1])
+	}
+}
