@@ -17,6 +17,7 @@ type Conn struct {
 	socket   *websocket.Conn
 	ctx      context.Context // done when the stream ends; what is on its way may still be finished
 	wire     context.Context // done when the connection is over
+	cut      context.CancelFunc
 	messages chan []byte
 	free     chan []byte // buffers that may be written into
 	out      chan []byte // buffers that the writer sends
@@ -64,7 +65,7 @@ func (s *Server) converse(socket *websocket.Conn, f func(ctx context.Context, c 
 	socket.SetReadLimit(s.config.MessageBytes)
 	wire, cut := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(s.ctx)
-	c := &Conn{socket: socket, ctx: ctx, wire: wire, messages: make(chan []byte, inboxMessages), timeout: s.config.WriteTimeout,
+	c := &Conn{socket: socket, ctx: ctx, wire: wire, cut: cut, messages: make(chan []byte, inboxMessages), timeout: s.config.WriteTimeout,
 		free: make(chan []byte, outMessages), out: make(chan []byte, outMessages)}
 	for range outMessages {
 		c.free <- nil
@@ -72,24 +73,24 @@ func (s *Server) converse(socket *websocket.Conn, f func(ctx context.Context, c 
 	var work sync.WaitGroup
 	for _, part := range []func(){c.read, c.write, c.ping} {
 		work.Go(func() {
+			defer cancel()
 			part()
-			cancel()
 		})
 	}
-	err := f(ctx, c)
-	late := time.AfterFunc(closeLimit, func() { socket.CloseNow() })
-	switch {
+	code, why := websocket.StatusNormalClosure, ""
+	switch err := f(ctx, c); {
 	case s.ctx.Err() != nil:
-		_ = socket.Close(websocket.StatusGoingAway, "the server stops")
-	case err != nil && ctx.Err() == nil:
-		_ = socket.Close(websocket.StatusInternalError, reason(err))
-	default:
-		_ = socket.Close(websocket.StatusNormalClosure, "")
+		code, why = websocket.StatusGoingAway, "the server stops"
+	case err != nil:
+		code, why = websocket.StatusInternalError, reason(err)
 	}
-	late.Stop()
 	cancel()
+	late := time.AfterFunc(closeLimit, cut)
+	c.drain()
+	_ = socket.Close(code, why)
+	late.Stop()
 	cut()
-	socket.CloseNow()
+	_ = socket.CloseNow()
 	work.Wait()
 }
 
@@ -141,6 +142,7 @@ func (c *Conn) read() {
 	for {
 		kind, message, err := c.socket.Read(c.wire)
 		if err != nil {
+			c.cut()
 			return
 		}
 		if kind != websocket.MessageText {
@@ -149,8 +151,7 @@ func (c *Conn) read() {
 		}
 		select {
 		case c.messages <- message:
-		case <-c.ctx.Done():
-			return
+		case <-c.ctx.Done(): // nobody takes it any more; what is waited for is the page's goodbye
 		}
 	}
 }
@@ -164,10 +165,22 @@ func (c *Conn) write() {
 			err := c.socket.Write(ctx, websocket.MessageText, b)
 			cancel()
 			if err != nil {
+				c.cut()
 				return
 			}
 			c.free <- b
-		case <-c.ctx.Done():
+		case <-c.wire.Done():
+			return
+		}
+	}
+}
+
+// drain waits until everything is sent, or cannot be.
+func (c *Conn) drain() {
+	for range outMessages {
+		select {
+		case <-c.free:
+		case <-c.wire.Done():
 			return
 		}
 	}
