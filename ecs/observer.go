@@ -7,6 +7,7 @@ type Section uint16
 // The engine's phases; systems follow from SectionSystems in the order of Game.Systems.
 const (
 	SectionFrame      Section = iota // one Frame of a room or a client: all below but what it receives and shows
+	SectionThink                     // a bot plays
 	SectionReceive                   // a message is taken, decoded and handed on
 	SectionReconcile                 // what came is compared with what was predicted
 	SectionRewind                    // the way back to before a mistake, the restore in it included

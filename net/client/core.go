@@ -145,7 +145,9 @@ func (c *Core) frame(now systems.Time) error {
 // think lets the bot play.
 func (c *Core) think() {
 	if c.config.Bot && c.welcome.Seat >= 0 {
+		ecs.SectionThink.Enter(c.config.Observer)
 		c.input = c.config.Game.Bot(c.world, ecs.Player(c.welcome.Seat), c.bot)
+		ecs.SectionThink.Leave(c.config.Observer)
 	}
 }
 

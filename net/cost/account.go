@@ -18,8 +18,8 @@ type account struct {
 	memory   memory
 	p50, p99 time.Duration // as of the last look
 	times    *hdrhistogram.Histogram
-	cut      time.Duration // self when the last slice was cut
-	slices   []float64     // self times per turn of the slices, in ns
+	cut      time.Duration   // self when the last slice was cut
+	slices   []time.Duration // self times of the slices
 }
 
 // What histograms tell apart, in nanoseconds. The clock's own grain is about 30.

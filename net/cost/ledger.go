@@ -28,9 +28,9 @@ type Ledger struct {
 	largest turn
 	turns   account // one call is one turn
 	over    uint64
-	slices  int    // that were cut
-	cut     uint64 // turns until then
-	next    int    // row whose quantiles are brought up to date in the next turn; the last stands for turns
+	slices  []uint64 // turns of those that were cut
+	cut     uint64   // turns until then
+	next    int      // row whose quantiles are brought up to date in the next turn; the last stands for turns
 	memory  memory
 	labels  labels
 	publication
@@ -211,11 +211,11 @@ func (l *Ledger) Reset() {
 	l.turns.reset()
 	l.turn.clear()
 	l.largest.clear()
-	l.over, l.slices, l.cut, l.next = 0, 0, 0, 0
+	l.over, l.slices, l.cut, l.next = 0, l.slices[:0], 0, 0
 }
 
-// Merge adds what another ledger of the same game has accounted, which is not to be used meanwhile. Slices are not
-// merged.
+// Merge adds what another ledger of the same game has accounted, which is not to be used meanwhile, and whose
+// slices were cut at the same moments as this one's.
 func (l *Ledger) Merge(other *Ledger) {
 	if other.systems != l.systems {
 		panic(fmt.Sprintf("cost: Merge of a ledger with %d systems into one with %d: merge those of one game", other.systems, l.systems))
@@ -225,6 +225,7 @@ func (l *Ledger) Merge(other *Ledger) {
 	}
 	l.turns.merge(&other.turns, l.config.Digits)
 	l.over += other.over
+	l.mergeSlices(other)
 	if other.largest.cost > l.largest.cost {
 		l.largest.take(&other.largest)
 	}

@@ -97,7 +97,7 @@ func (l *Ledger) Report() Report {
 	l.fill(&s)
 	r := l.report(&s)
 	for i := range r.Rows {
-		r.Rows[i].Slices = append([]float64(nil), l.rows[r.Rows[i].index].slices...)
+		r.Rows[i].Slices = l.slice(r.Rows[i].index)
 	}
 	return r
 }
@@ -109,15 +109,36 @@ func (l *Ledger) Cut() {
 		return
 	}
 	l.cut = l.turns.calls
+	l.slices = append(l.slices, turns)
 	for i := range l.rows {
 		a := &l.rows[i]
-		for len(a.slices) < l.slices {
-			a.slices = append(a.slices, 0)
-		}
-		a.slices = append(a.slices, float64(a.self-a.cut)/float64(turns))
+		a.slices = append(a.slices, a.self-a.cut)
 		a.cut = a.self
 	}
-	l.slices++
+}
+
+// mergeSlices adds those of another ledger, which were cut at the same moments.
+func (l *Ledger) mergeSlices(other *Ledger) {
+	for n, turns := range other.slices {
+		if n == len(l.slices) {
+			l.slices = append(l.slices, 0)
+			for i := range l.rows {
+				l.rows[i].slices = append(l.rows[i].slices, 0)
+			}
+		}
+		l.slices[n] += turns
+		for i := range l.rows {
+			l.rows[i].slices[n] += other.rows[i].slices[n]
+		}
+	}
+}
+
+// slice returns what a row took per turn in each slice, in ns.
+func (l *Ledger) slice(row int) (list []float64) {
+	for n, turns := range l.slices {
+		list = append(list, float64(l.rows[row].slices[n])/float64(turns))
+	}
+	return list
 }
 
 // report turns a sheet into what it says.
@@ -154,7 +175,7 @@ func (l *Ledger) told(t *turn) Turn {
 
 // phases are the names of the engine's sections.
 var phases = [ecs.SectionSystems]string{
-	ecs.SectionFrame: "frame", ecs.SectionReceive: "receive", ecs.SectionReconcile: "reconcile", ecs.SectionRewind: "rewind",
+	ecs.SectionFrame: "frame", ecs.SectionThink: "think", ecs.SectionReceive: "receive", ecs.SectionReconcile: "reconcile", ecs.SectionRewind: "rewind",
 	ecs.SectionRestore: "restore", ecs.SectionResimulate: PhaseAgain, ecs.SectionSimulate: PhaseForward, ecs.SectionSave: "save",
 	ecs.SectionChecksum: "checksum", ecs.SectionEncode: "encode", ecs.SectionSend: "send", ecs.SectionPresent: "present",
 }

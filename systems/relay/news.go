@@ -101,6 +101,8 @@ func (c *Client) receiveConfirm(message []byte, now systems.Time) error {
 		c.stats.Margin = float64(head.margin.Value) / inputs.MarginUnit
 		c.lead.Measured(uint64(head.margin.Tick), c.stats.Margin, now)
 	}
+	ecs.SectionReconcile.Enter(c.config.Observer)
+	defer ecs.SectionReconcile.Leave(c.config.Observer)
 	return c.confirm()
 }
 

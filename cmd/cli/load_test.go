@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tendon/net/cost"
+	"tendon/net/simnet"
+)
+
+// playedLoad plays a load of the placed game for a while.
+func playedLoad(t *testing.T, sync, net string, d time.Duration) (server, clients cost.Report) {
+	t.Helper()
+	f := syncFlags{Sync: sync, Closing: optimistic, Audits: someAudits}
+	strategy, err := f.strategy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, _ := simnet.ByName(net)
+	l, err := newLoad(loadConfig{game: placedGame(), strategy: strategy, profile: profile, players: 3, seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(time.Duration) error { return nil }
+	if err := l.prepare(step); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.play(d, step); err != nil {
+		t.Fatal(err)
+	}
+	return l.reports()
+}
+
+// labels returns what was called, with how often per turn where it is more than never.
+func called(r *cost.Report) (list []string) {
+	for i := range r.Rows {
+		list = append(list, r.Rows[i].Label())
+	}
+	return list
+}
+
+// What a strategy does not enter is not accounted, and nobody would miss it in a table: so here stands for each what
+// must be in it, and what must not since there is no such thing.
+func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
+	const always = "frame receive save encode send "
+	rows := map[string][2]string{ // server, client
+		"relay":    {always + "simulate checksum", always + "simulate reconcile rewind restore resimulate checksum present"},
+		"lockstep": {always + "simulate checksum", always + "simulate checksum present"},
+		"predict":  {always + "simulate", always + "simulate reconcile restore resimulate present"},
+		"reckon":   {always + "simulate", always + "simulate reconcile restore resimulate present"},
+		"verify":   {always + "simulate checksum", always + "reconcile restore checksum present"},
+	}
+	game := placedGame()
+	for _, s := range strategies {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			server, clients := playedLoad(t, s.Name, "P5", 20*time.Second)
+			for side, r := range []*cost.Report{&server, &clients} {
+				want := strings.Fields(rows[s.Name][side])
+				for _, system := range game.Systems {
+					if slices.Contains(want, "simulate") {
+						want = append(want, system.Name)
+					}
+					if slices.Contains(want, "resimulate") {
+						want = append(want, system.Name+" (again)")
+					}
+				}
+				got := called(r)
+				for _, row := range want {
+					if !slices.Contains(got, row) {
+						t.Errorf("%s: %s is not accounted", r.Name, row)
+					}
+				}
+				for _, row := range got {
+					if !slices.Contains(want, row) {
+						t.Errorf("%s: %s is accounted, and there should be no such thing", r.Name, row)
+					}
+				}
+				sum := time.Duration(0)
+				for i := range r.Rows {
+					sum += r.Rows[i].Self
+				}
+				// What a client showed last belongs to a turn that did not end.
+				if sum < r.Busy || side == 0 && sum != r.Busy || r.Turns < 20*60-2 {
+					t.Errorf("%s: rows add up to %v of %v in %d turns", r.Name, sum, r.Busy, r.Turns)
+				}
+			}
+		})
+	}
+}
+
+// The same seed is the same match: how often everything was called depends on nothing else, so that two runs can be
+// compared.
+func TestTheSameSeedIsTheSameLoad(t *testing.T) {
+	calls := func() (list []string) {
+		server, clients := playedLoad(t, "relay", "P5", 5*time.Second)
+		for _, r := range []*cost.Report{&server, &clients} {
+			for i := range r.Rows {
+				list = append(list, fmt.Sprintf("%s %s %d", r.Name, r.Rows[i].Label(), r.Rows[i].Calls))
+			}
+		}
+		return list
+	}
+	a, b := calls(), calls()
+	if !slices.Equal(a, b) {
+		t.Errorf("%v\n%v", a, b)
+	}
+}
