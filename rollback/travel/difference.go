@@ -9,6 +9,13 @@ import (
 	"tendon/rollback/recording"
 )
 
+// Comparison is what Compare found.
+type Comparison struct {
+	From       ecs.Tick    `json:"from"`       // the first tick whose states were compared
+	To         ecs.Tick    `json:"to"`         // the last
+	Divergence *Divergence `json:"divergence"` // nil: all were equal
+}
+
 // Divergence is where two matches part.
 type Divergence struct {
 	Tick ecs.Tick `json:"tick"` // the first whose states differ
@@ -34,40 +41,42 @@ type Difference struct {
 // ErrIncomparable is about two matches that have no tick in common, or are of different games, seeds or rates.
 var ErrIncomparable = errors.New("travel: the two cannot be compared")
 
-// FirstDifference returns the first tick in which two matches of one game differ, nil if they are equal in all ticks that
-// both have, and the range of these. Ticks of which both have a checksum are compared by that and not played; others are
-// played. Both Travellers are at that tick then, or where they were if there is none.
+// Compare compares two matches of one game in the ticks that both have, and finds the first in which they differ. Ticks
+// of which both have a checksum are compared by that and not played; others are played. Both Travellers are at that tick
+// then, or where they were if there is none.
 //
 // limit bounds the places that are named; progress is called now and then with the tick that was reached, and says
-// whether to go on; nil: always.
-func FirstDifference(a, b *Traveller, limit int, progress func(ecs.Tick) bool) (d *Divergence, from, to ecs.Tick, err error) {
-	if a.config.Game != b.config.Game {
-		return nil, 0, 0, fmt.Errorf("%w: they are of different games", ErrIncomparable)
+// whether to go on; nil: always. Where it said no, the comparison ends there.
+func Compare(a, b *Traveller, limit int, progress func(ecs.Tick) bool) (*Comparison, error) {
+	switch {
+	case a.config.Game != b.config.Game:
+		return nil, fmt.Errorf("%w: they are of different games", ErrIncomparable)
+	case a.First() == 0 && b.First() == 0 && a.header.Seed != b.header.Seed:
+		return nil, fmt.Errorf("%w: one has the seed %d, the other %d", ErrIncomparable, a.header.Seed, b.header.Seed)
 	}
-	if a.First() == 0 && b.First() == 0 && a.header.Seed != b.header.Seed {
-		return nil, 0, 0, fmt.Errorf("%w: one has the seed %d, the other %d", ErrIncomparable, a.header.Seed, b.header.Seed)
-	}
-	from, to = max(a.First(), b.First()), min(a.last, b.last)
-	if from > to {
-		return nil, from, to, fmt.Errorf("%w: one has the ticks %d to %d, the other %d to %d", ErrIncomparable, a.First(), a.last, b.First(), b.last)
+	c := &Comparison{From: max(a.First(), b.First()), To: min(a.last, b.last)}
+	if c.From > c.To {
+		return nil, fmt.Errorf("%w: one has the ticks %d to %d, the other %d to %d", ErrIncomparable, a.First(), a.last, b.First(), b.last)
 	}
 	homes := [2]ecs.Tick{a.tick, b.tick}
-	differ, err := differAt(a, b, from)
-	at := from
+	at := c.From
+	differ, err := differAt(a, b, at)
 	if err == nil && !differ {
-		at, differ, err = compareTicks(a, b, from, to, progress)
+		at, differ, err = compareTicks(a, b, c.From, c.To, progress)
+		c.To = at
 	}
-	if err != nil || !differ {
-		return nil, from, to, joined(err, joined(a.Seek(homes[0]), b.Seek(homes[1])))
+	if err == nil && differ {
+		c.Divergence, err = divergence(a, b, at, limit)
+		return c, err
 	}
-	d, err = divergence(a, b, at, limit)
-	return d, from, to, err
+	return c, joined(err, joined(a.Seek(homes[0]), b.Seek(homes[1])))
 }
 
-// compareTicks compares the ticks in (from, to].
+// compareTicks compares the ticks in (from, to] and returns the last that it came to.
 func compareTicks(a, b *Traveller, from, to ecs.Tick, progress func(ecs.Tick) bool) (at ecs.Tick, differ bool, err error) {
 	next, stop := iter.Pull(b.config.Source.Entries(from+1, to))
 	defer stop()
+	at = from
 	for x := range a.config.Source.Entries(from+1, to) {
 		y, ok := next()
 		if !ok {
@@ -78,11 +87,11 @@ func compareTicks(a, b *Traveller, from, to ecs.Tick, progress func(ecs.Tick) bo
 		} else {
 			differ, err = differAt(a, b, x.Tick)
 		}
-		if differ || err != nil || progress != nil && x.Tick%progressTicks == 0 && !progress(x.Tick) {
-			return x.Tick, differ, err
+		if at = x.Tick; differ || err != nil || progress != nil && x.Tick%progressTicks == 0 && !progress(x.Tick) {
+			return at, differ, err
 		}
 	}
-	return 0, false, nil
+	return at, false, nil
 }
 
 // differAt plays both to a tick and compares their states.

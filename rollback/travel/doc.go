@@ -18,11 +18,11 @@
 //	name an entity, find it by its name           EntityName, ParseEntity, Traveller.Find
 //	know when an entity lived                     Traveller.Life, Lives
 //	plot a field                                  Traveller.Series
-//	compare two matches                           FirstDifference, Differences
+//	compare two matches                           Compare, Differences
 //
 // # JSON
 //
-// [Frame], [Entity], [Component], [Series], [Life] and [Divergence] are written as their tags say. A value is
+// [Frame], [Entity], [Component], [Series], [Life] and [Comparison] are written as their tags say. A value is
 // {"path": "Pos.X", "text": "-2.5", "number": -2.5}: the field as desync reports name it, what fmt prints, and the same
 // as a number, null where it is none. 64-bit integers are exact only in the text. Checksums are 16 hexadecimal digits.
 // Entities are named as EntityName does.

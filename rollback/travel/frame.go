@@ -164,10 +164,16 @@ func (t *Traveller) events() []Event {
 	return list
 }
 
+// phases are the names of the phases that a played tick has.
+var phases = map[ecs.Section]string{ecs.SectionSimulate: "simulate", ecs.SectionSave: "save", ecs.SectionChecksum: "checksum"}
+
 // spent names a cost.
 func (t *Traveller) spent(c Cost) Spent {
 	if i := int(c.Section) - int(ecs.SectionSystems); i >= 0 && i < len(t.config.Game.Systems) {
 		return Spent{t.config.Game.Systems[i].Name, true, c.Nanoseconds}
+	}
+	if name, ok := phases[c.Section]; ok {
+		return Spent{name, false, c.Nanoseconds}
 	}
 	return Spent{fmt.Sprintf("phase %d", c.Section), false, c.Nanoseconds}
 }

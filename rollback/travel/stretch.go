@@ -161,6 +161,10 @@ func (t *Traveller) play(s *stretch, e *recording.Entry) bool {
 	for i := range t.scratch.inputs {
 		g.CleanInput(&t.scratch.inputs[i])
 	}
+	meter := t.config.Meter
+	if meter != nil { // what moves cost is no tick's
+		t.scratch.costs = meter.AppendCosts(t.scratch.costs[:0])
+	}
 	t.world.Step(ecs.TickInputs{Players: t.scratch.inputs, Orders: e.Orders})
 	t.stats.Simulated++
 	n := len(s.moments)
@@ -173,8 +177,9 @@ func (t *Traveller) play(s *stretch, e *recording.Entry) bool {
 	t.world.Save(&m.state)
 	m.recorded, m.unproven = e.Checksum, false
 	m.events = t.world.AppendEvents(m.events[:0])
-	if m.costs = m.costs[:0]; t.config.Meter != nil {
-		m.costs = t.config.Meter.AppendCosts(m.costs)
+	if m.costs = m.costs[:0]; meter != nil {
+		meter.Turn(e.Tick)
+		m.costs = meter.AppendCosts(m.costs)
 	}
 	k := &t.marks[s.mark]
 	blind := !k.warm && e.Tick-rollback.LookBack(e.Tick, e.Orders) < k.tick

@@ -31,6 +31,7 @@ type Traveller struct {
 	stats   Stats
 	scratch struct {
 		inputs []ecs.InputBytes
+		costs  []Cost
 	}
 }
 
@@ -51,7 +52,8 @@ type Meter interface {
 	AppendCosts(dst []Cost) []Cost
 }
 
-// Cost is what a section took in one tick.
+// Cost is what a section took in one tick, sections inside it included. A tick has SectionSimulate with its systems inside,
+// and SectionSave for keeping its state.
 type Cost struct {
 	Section     ecs.Section
 	Nanoseconds int64
