@@ -133,6 +133,8 @@ func (c *Core) frame(now systems.Time) error {
 		if c.state == CatchingUp && c.half.Live() {
 			c.state, c.attempts = Live, 0
 			c.session.Live()
+		} else if c.state == Live && c.awaited() {
+			c.session.Live()
 		}
 	}
 	ecs.SectionSend.Enter(c.config.Observer)
@@ -140,6 +142,11 @@ func (c *Core) frame(now systems.Time) error {
 	ecs.SectionSend.Leave(c.config.Observer)
 	c.check(now)
 	return c.err
+}
+
+// awaited reports whether the player is not in the match yet, as far as this client knows.
+func (c *Core) awaited() bool {
+	return c.welcome.Seat >= 0 && !c.world.Players().Has(ecs.Player(c.welcome.Seat))
 }
 
 // think lets the bot play.

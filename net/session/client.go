@@ -18,6 +18,8 @@ type Client struct {
 	loaded  ecs.Tick // its tick
 	waiting bool     // Ready is owed
 	live    bool
+	unheard bool         // the server has not answered Ready, which it may be told again
+	nextSay systems.Time // when to say Ready or Live again
 
 	serverTick   ecs.Tick // newest heard of
 	serverTickAt systems.Time
@@ -118,6 +120,7 @@ func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 		if !ok {
 			return Event{}, err
 		}
+		s.unheard = false
 		return Event{Kind: EventStrategy, Channel: ch, Message: message}, nil
 	}
 	return Event{}, errValue
@@ -156,7 +159,7 @@ func (s *Client) imageHead(body []byte) (Event, error) {
 		s.finish(CodeProtocol, err.Error())
 		return Event{}, nil
 	}
-	s.next, s.loaded, s.waiting = h.epoch, h.tick, false
+	s.next, s.loaded, s.waiting, s.unheard = h.epoch, h.tick, false, false
 	return Event{}, nil
 }
 
@@ -180,10 +183,21 @@ func (s *Client) Ready() {
 	if !s.waiting || s.err != nil {
 		return
 	}
+	// What a live client said reliably must not be overtaken: the server would take it for stale.
+	s.unheard, s.nextSay = !s.live, s.now+insistInterval
 	s.waiting, s.live = false, false
 	s.epoch = s.next
 	s.scratch = appendReady(s.scratch[:0], ready{s.epoch, s.loaded})
 	s.reliable(s.scratch)
+}
+
+// insist says Ready again, as a datagram, until the strategy is heard.
+func (s *Client) insist(now systems.Time) {
+	if s.unheard && s.err == nil && now >= s.nextSay {
+		s.nextSay = now + insistInterval
+		s.scratch = appendReady(s.scratch[:0], ready{s.epoch, s.loaded})
+		s.datagram(s.scratch)
+	}
 }
 
 // Tail answers an EventTailAsk with ticks in the form of journal.Tail, at most MaxTail bytes; none says that there are
@@ -195,13 +209,18 @@ func (s *Client) Tail(ticks []byte) {
 	}
 }
 
-// Live says, once after each Ready, that the strategy has caught up and gives inputs.
+// Live says that the strategy has caught up and gives inputs. Call it once after each Ready, and on for as long as the
+// match does not show that the server has heard it: then it is said again, as a datagram.
 func (s *Client) Live() {
-	if s.live || s.waiting || s.rate == 0 || s.err != nil {
+	if s.waiting || s.rate == 0 || s.err != nil || s.live && s.now < s.nextSay {
+		return
+	}
+	s.scratch = append(s.scratch[:0], uint8(kindLive))
+	if s.nextSay = s.now + insistInterval; s.live {
+		s.datagram(s.scratch)
 		return
 	}
 	s.live = true
-	s.scratch = append(s.scratch[:0], uint8(kindLive))
 	s.reliable(s.scratch)
 }
 
@@ -251,4 +270,5 @@ func (s *Client) Frame(now systems.Time) {
 		every = pingInterval / 4
 	}
 	s.pass(now, every)
+	s.insist(now)
 }

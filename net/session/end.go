@@ -198,7 +198,7 @@ func (k kind) travels(ch systems.Channel) bool {
 	switch k {
 	case kindPing, kindPong:
 		return ch == systems.Datagram
-	case kindBye, kindStrategy:
+	case kindBye, kindStrategy, kindReady, kindLive:
 		return true
 	}
 	return ch == systems.Reliable

@@ -317,6 +317,52 @@ func TestMessagesOfAnotherEpochAreDropped(t *testing.T) {
 	}
 }
 
+// What lets a client in is said again in datagrams: where the reliable channel takes seconds to find out that something
+// was lost, the client does not wait for it, and what comes after all does no harm.
+func TestAClientComesInAlthoughWhatItSaysReliablyIsLate(t *testing.T) {
+	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p.image = imageOf(t, testWorld(t, 10))
+	var late []letter
+	hold := func(ticks int) {
+		for range ticks {
+			fresh := p.up.letters[:0]
+			for _, l := range p.up.letters {
+				if l.ch == systems.Reliable && l.message[0] != uint8(kindHello) {
+					late = append(late, l)
+				} else {
+					fresh = append(fresh, l)
+				}
+			}
+			p.up.letters = fresh
+			p.step()
+			if p.server.Open() {
+				p.server.SendStrategy(systems.Datagram, []byte{1})
+			}
+		}
+	}
+	hold(60)
+	if !p.server.Open() {
+		t.Fatalf("the server was not told of a state that was loaded; it heard %v", p.heard)
+	}
+	before := p.client.Stats().MessagesSent
+	for range 60 {
+		p.client.Live()
+		hold(1)
+	}
+	// A second of Live and pings four times a second each, and no Ready, which was answered.
+	if sent := p.client.Stats().MessagesSent - before; sent < 6 || sent > 12 || !slices.Contains(p.heard, EventLive) {
+		t.Errorf("%d messages in a second, the server heard %v", sent, p.heard)
+	}
+	p.up.letters = late
+	p.step()
+	if n := p.server.Stats().Malformed; n != 0 || len(late) != 2 || !p.server.Open() || p.server.Err() != nil {
+		t.Errorf("%d reliable messages came late: %d malformed, open %v, %v", len(late), n, p.server.Open(), p.server.Err())
+	}
+	if ready := slices.Index(p.heard, EventReady); slices.Contains(p.heard[ready+1:], EventReady) {
+		t.Errorf("the peer was opened twice: %v", p.heard)
+	}
+}
+
 // A client that kept its state is not sent it again.
 func TestAWarmClientGoesOnWithoutAnImage(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Have: 90}})

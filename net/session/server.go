@@ -66,6 +66,9 @@ const (
 	// one that comes to nothing before there is a next.
 	firstTokens  = 4
 	pingInterval = systems.Second
+	// insistInterval is how often a client says again what is small and lets it into the match. What the reliable channel
+	// loses with nothing after it, it misses only after several round trips.
+	insistInterval = pingInterval / 4
 	// imageReserve is left free in the transport's queue, so that an image never keeps an order waiting.
 	imageReserve = 32 << 10
 	helloTimeout = 10 * systems.Second
@@ -143,7 +146,7 @@ func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 	case kindHello:
 		return s.hello(body)
 	case kindReady:
-		return s.ready(body)
+		return s.ready(ch, body)
 	case kindLive:
 		if len(body) != 0 {
 			return Event{}, errValue
@@ -197,14 +200,15 @@ func (s *Server) hello(body []byte) (Event, error) {
 	return Event{}, nil
 }
 
-func (s *Server) ready(body []byte) (Event, error) {
+// ready takes the word that a state is loaded, which may come twice: once on each channel.
+func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
 	m, err := decodeReady(body)
 	if err != nil {
 		return Event{}, err
 	}
 	waiting := s.image != nil || s.phase == welcomed
-	if waiting && m.epoch != s.next {
-		s.stats.Stale++ // an image that was replaced by a newer one
+	if waiting && m.epoch != s.next || !waiting && (ch == systems.Datagram || m.epoch == s.epoch && m.tick == s.have && s.phase > welcomed) {
+		s.stats.Stale++ // of an image that was replaced by a newer one, or said before
 		return Event{}, nil
 	}
 	if !waiting || m.tick != s.have || s.image != nil && s.piece < s.image.pieces() {

@@ -169,3 +169,44 @@ func TestTheMarginFollowsHowLateSyncsCome(t *testing.T) {
 		t.Errorf("fixed: %d", m.frames)
 	}
 }
+
+// What a client is sent to catch up goes over the reliable channel. Where that loses the last of it, the datagrams that
+// follow hold it too: they do not leave a gap that only a timer closes.
+func TestWhatTheReliableChannelLosesIsInTheDatagramsToo(t *testing.T) {
+	l := newLoop(t, Config{}, testGame(60), 1, 2, zigzag)
+	for range 40 {
+		l.step()
+	}
+	c, now := l.clients[0], systems.Time(l.tick)*l.length
+	var s ecs.Snapshot
+	c.World().Save(&s)
+	image, have := s.AppendImage(nil), c.at()
+	for range 20 {
+		l.step()
+	}
+	if err := c.World().LoadImage(image); err != nil {
+		t.Fatal(err)
+	}
+	c.Load(now, l.server.Done(), 4*l.length)
+	l.server.Open(0, 0, have, now, l)
+	for range 60 {
+		l.step()
+		for i := range l.down[0].slots {
+			lose(&l.down[0].slots[i])
+		}
+	}
+	if !c.Live() || c.at()+20 < l.server.Done() {
+		t.Errorf("without anything that was sent reliably: at frame %d of %d, live %v", c.at(), l.server.Done(), c.Live())
+	}
+}
+
+// lose takes the syncs on the reliable channel out of a parcel.
+func lose(p *parcel) {
+	var kept parcel
+	p.open(func(ch systems.Channel, message []byte) {
+		if ch == systems.Datagram || message[0] != kindSync {
+			kept.Send(0, ch, message)
+		}
+	})
+	*p = kept
+}

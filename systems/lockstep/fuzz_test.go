@@ -34,7 +34,7 @@ func seedSyncs(f *testing.F, game *ecs.Game) {
 		l.tick++
 		l.server.Tick(0)
 		head := l.server.head(&l.server.peers[0], 1)
-		l.server.write(&head, systems.MaxDatagram, true)
+		l.server.write(&head, systems.MaxDatagram, 0)
 		f.Add(bytes.Clone(l.server.scratch.message))
 	}
 }

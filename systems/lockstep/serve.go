@@ -55,7 +55,7 @@ func (s *Server) sendFar(id systems.Peer, out systems.Outbox) {
 		p.flaw.Fault() // what it needs is no longer kept
 	default:
 		head := s.head(p, p.sent+1)
-		s.write(&head, chunkBytes, false)
+		s.write(&head, chunkBytes, s.sync)
 		out.Send(id, systems.Reliable, s.scratch.message)
 		p.sent, p.told = head.last(), head.last()
 		p.flight[p.flying] = flight{head.last(), len(s.scratch.message)}
@@ -109,11 +109,20 @@ func (s *Server) tellStamped(id systems.Peer, out systems.Outbox) {
 	s.running.orders = s.running.orders[:0]
 }
 
-// sendNear sends a peer all that it has not acknowledged, in a datagram.
+// sendNear sends a peer all that it has not acknowledged, in a datagram: also what the reliable channel carries, as long
+// as it fits, since what is lost there with nothing after it comes only after several round trips.
 func (s *Server) sendNear(id systems.Peer, out systems.Outbox) {
 	p := &s.peers[id]
-	head := s.head(p, p.holds()+1)
-	s.write(&head, systems.MaxDatagram, true)
+	first := p.received + 1
+	if s.sync > p.received+redundant {
+		first = p.holds() + 1
+	}
+	head := s.head(p, first)
+	s.write(&head, systems.MaxDatagram, p.sent)
+	if head.ahead > 0 && first <= p.sent {
+		head = s.head(p, p.sent+1)
+		s.write(&head, systems.MaxDatagram, p.sent)
+	}
 	out.Send(id, systems.Datagram, s.scratch.message)
 	p.told = s.sync
 }
@@ -148,16 +157,16 @@ func (s *Server) head(p *peer, first ecs.Tick) syncHead {
 	return syncHead{first: first, interval: s.interval.n, acked: p.operated, key: first == p.opened+1}
 }
 
-// write puts a sync into scratch.message, with as many frames as fit; those that everybody near was told of by digest,
-// if so.
-func (s *Server) write(h *syncHead, limit int, byDigest bool) {
+// write puts a sync into scratch.message, with as many frames as fit; of those after whole that everybody near was told
+// of, only the digest.
+func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 	room := (limit-syncBytes)*8 - 7
 	if h.key {
 		room -= worstInputs(s.game)
 	}
 	for f := h.first; f <= s.sync && h.count < maxFrames; f++ {
 		_, n := s.log.code(f)
-		if byDigest && s.shorts[f%redundant].tick == f {
+		if f > whole && s.shorts[f%redundant].tick == f {
 			n = shortBits
 		}
 		if room -= n; room < 0 {
@@ -173,7 +182,7 @@ func (s *Server) write(h *syncHead, limit int, byDigest bool) {
 		s.key(&bits, h.first-1)
 	}
 	for f := h.first; f <= h.last(); f++ {
-		if short := &s.shorts[f%redundant]; byDigest && short.tick == f {
+		if short := &s.shorts[f%redundant]; f > whole && short.tick == f {
 			bits.Bits(3|uint64(short.digest)<<2, shortBits)
 			continue
 		}

@@ -223,18 +223,14 @@ func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 		"nothing differs":   append(confirm(confirmHead{first: 1, count: 1}), 1),
 		"short":             plain[:5],
 		"input message":     (&inputMessage{}).append(nil, game),
-		"order, datagram":   nil,
+		"a player's order":  appendRequest(nil, ecs.Entity{}, nil),
 		"order for tick 0":  (&stampedOrder{}).append(nil),
 		"order far ahead":   (&stampedOrder{tick: 1 << 50}).append(nil),
 		"order of player 4": (&stampedOrder{tick: 3, order: ecs.Order{Player: 4}}).append(nil),
 		"order of no kind":  (&stampedOrder{tick: 3, order: ecs.Order{Kind: 77}}).append(nil),
 		"a server's order":  (&stampedOrder{tick: 3, order: ecs.Order{Kind: ecs.OrderView}}).append(nil),
 	} {
-		ch := systems.Reliable
-		if name == "order, datagram" {
-			ch, message = systems.Datagram, (&stampedOrder{tick: 3}).append(nil)
-		}
-		if err := c.Receive(ch, message, 0); !errors.Is(err, ErrMessage) {
+		if err := c.Receive(systems.Reliable, message, 0); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if c.timeline.Received() != 0 || c.server != 0 || c.heard || len(c.held) != 0 {

@@ -16,7 +16,7 @@ const (
 	kindInput   = 1 // client → server, datagram
 	kindConfirm = 2 // server → client, datagram
 	kindOrder   = 3 // client → server, reliable: please stamp this
-	kindStamped = 4 // server → client, reliable: stamped into a tick
+	kindStamped = 4 // server → client, reliable and datagram: stamped into a tick
 	kindHash    = 5 // client → server, reliable
 )
 

@@ -40,14 +40,14 @@ func (h *heldOrders) dropThrough(f ecs.Tick) {
 }
 
 // Receive takes a message from the server.
-func (c *Client) Receive(ch systems.Channel, message []byte, now systems.Time) error {
+func (c *Client) Receive(_ systems.Channel, message []byte, now systems.Time) error {
 	if !c.loaded || len(message) == 0 {
 		return ErrMessage
 	}
 	switch {
 	case message[0] == kindConfirm: // on either channel: where datagrams do not get through, all goes on the other
 		return c.receiveConfirm(message, now)
-	case message[0] == kindStamped && ch == systems.Reliable:
+	case message[0] == kindStamped: // reliable, and as a datagram while a tick waits for it
 		return c.receiveStamped(message)
 	}
 	return ErrMessage

@@ -43,6 +43,26 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 	return nil
 }
 
+// mostRepeated bounds the orders that are sent a peer again at once.
+const mostRepeated = 4
+
+// repeatOrders sends a peer the orders of the tick that it is to confirm next again, as datagrams, four times a second:
+// all that follows waits for them, and what the reliable channel loses with nothing after it comes only after several
+// round trips.
+func (s *Server) repeatOrders(id systems.Peer, out systems.Outbox) {
+	if s.done%max(1, ecs.Tick(s.game.TickRate/4)) != 0 {
+		return
+	}
+	f := s.peers[id].acked + 1
+	s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
+	for i, o := range s.scratch.orders[:min(len(s.scratch.orders), mostRepeated)] {
+		message := stampedOrder{tick: f, number: i, order: o}
+		if s.scratch.message = message.append(s.scratch.message[:0]); len(s.scratch.message) <= systems.MaxDatagram {
+			out.Send(id, systems.Datagram, s.scratch.message)
+		}
+	}
+}
+
 // appendRequest writes a player's wish for an order.
 func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
 	return code.AppendRequest(dst, kindOrder, target, payload)

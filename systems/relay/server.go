@@ -240,6 +240,7 @@ func (s *Server) Send(now systems.Time, out systems.Outbox) {
 		case p.acked < s.OldestServable():
 			p.flaw.Fault()
 		default:
+			s.repeatOrders(systems.Peer(id), out)
 			out.Send(systems.Peer(id), systems.Datagram, s.confirmation(p))
 		}
 	}

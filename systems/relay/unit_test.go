@@ -175,6 +175,32 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 	}
 }
 
+// An order that the reliable channel has lost holds up everything behind it: it is sent again beside the confirmations.
+func TestAnOrderThatIsLostIsRepeatedWhileItIsWaitedFor(t *testing.T) {
+	l := newLoop(t, testGame(60), 1, 2, zigzag)
+	for range 40 {
+		l.step()
+	}
+	f := ecs.Tick(0)
+	for i := range 3 {
+		f = l.server.Stamp(ecs.Order{Payload: []byte{byte(i)}}, &parcel{}) // which nobody opens
+	}
+	for range 60 {
+		l.step()
+	}
+	c := l.clients[0]
+	if !c.Live() || c.timeline.Confirmed() < f+30 || l.server.PeerStats(0).Desyncs > 0 {
+		t.Errorf("orders of tick %d were lost: %+v", f, c.Stats())
+	}
+	sent := l.bytes
+	for range 60 {
+		l.step()
+	}
+	if now := l.bytes - sent; now > 60*40 {
+		t.Errorf("%d bytes in a second in which nothing is waited for", now)
+	}
+}
+
 // A confirmation never exceeds a datagram, and what does not fit follows.
 func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 	game := crowd(16)

@@ -1,0 +1,87 @@
+package matchtest
+
+import (
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/simnet"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+	"tendon/systems/relay"
+	"tendon/systems/verify"
+)
+
+// everyStrategy is what clients come in by.
+var everyStrategy = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}
+
+// comeIn lets players come into a match that is two seconds old, and waits until all of them are live.
+func comeIn(t *testing.T, s systems.Strategy, seed uint64, players int, p Plan, within time.Duration) *Harness {
+	t.Helper()
+	h, err := New(Config{Game: Dots(), Strategy: s, Seed: seed, Unchecked: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.RunUntil(2 * time.Second)
+	for range players {
+		h.Join(p)
+	}
+	h.waitFor(t, within, func(c *Client) bool { return c.FirstLive > 0 })
+	return h
+}
+
+// waitFor plays on until all clients are where they are to be.
+func (h *Harness) waitFor(t *testing.T, within time.Duration, there func(*Client) bool) {
+	t.Helper()
+	for until := h.Net.Now() + within; ; h.Run(time.Second / 60) {
+		var missing *Client
+		for _, c := range h.Clients {
+			if !there(c) {
+				missing = c
+			}
+		}
+		switch {
+		case missing == nil:
+			return
+		case h.Net.Now() >= until:
+			t.Fatalf("%s, seed %d: client %d is %v after %v: %+v", h.config.Strategy.Name, h.config.Seed, missing.number, missing.Core.State(), within, missing.Core.Stats().Strategy)
+		}
+	}
+}
+
+// inMatch reports whether the server has the client's player.
+func (c *Client) inMatch() bool {
+	return c.Seat() >= 0 && c.harness.Room.World().Players().Has(ecs.Player(c.Seat()))
+}
+
+// Two seconds of round trip, a quarter of all that is sent lost and some of it doubled: who comes in over that is live
+// within ten round trips, and has an avatar after three more. What waits for a timer of the reliable channel in the
+// middle of it would take as many for one message.
+func TestClientsComeInOverTheWorstNetworkWithinTenRoundTrips(t *testing.T) {
+	p, _ := simnet.ByName("P9")
+	p.Up.Duplicate, p.Down.Duplicate = 0.05, 0.05
+	for _, s := range everyStrategy {
+		for seed := uint64(1); seed <= 20; seed++ {
+			h := comeIn(t, s, seed, 2, Plan{Profile: p}, 20*time.Second)
+			h.waitFor(t, 6*time.Second, (*Client).inMatch)
+		}
+	}
+}
+
+// Who comes later, and who comes back, is as soon in the match as who was there from the beginning.
+func TestClientsComeLaterAndComeBackOverTheWorstNetwork(t *testing.T) {
+	p, _ := simnet.ByName("P9")
+	for _, s := range everyStrategy {
+		for seed := uint64(1); seed <= 3; seed++ {
+			h := comeIn(t, s, seed, 2, Plan{Profile: p}, 20*time.Second)
+			h.Run(5 * time.Second)
+			late := h.Join(Plan{Profile: p})
+			h.waitFor(t, 20*time.Second, func(c *Client) bool { return c != late || c.Live() })
+			h.Run(5 * time.Second)
+			late.Reconnect()
+			h.waitFor(t, 20*time.Second, func(c *Client) bool { return c != late || c.Live() })
+		}
+	}
+}
