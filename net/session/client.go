@@ -184,7 +184,7 @@ func (s *Client) Ready() {
 		return
 	}
 	// What a live client said reliably must not be overtaken: the server would take it for stale.
-	s.unheard, s.nextSay = !s.live, s.now+insistInterval
+	s.unheard, s.nextSay = !s.live, s.now+insistAfter
 	s.waiting, s.live = false, false
 	s.epoch = s.next
 	s.scratch = appendReady(s.scratch[:0], ready{s.epoch, s.loaded})
@@ -216,11 +216,12 @@ func (s *Client) Live() {
 		return
 	}
 	s.scratch = append(s.scratch[:0], uint8(kindLive))
-	if s.nextSay = s.now + insistInterval; s.live {
+	if s.live {
+		s.nextSay = s.now + insistInterval
 		s.datagram(s.scratch)
 		return
 	}
-	s.live = true
+	s.live, s.nextSay = true, s.now+insistAfter
 	s.reliable(s.scratch)
 }
 

@@ -66,9 +66,11 @@ const (
 	// one that comes to nothing before there is a next.
 	firstTokens  = 4
 	pingInterval = systems.Second
-	// insistInterval is how often a client says again what is small and lets it into the match. What the reliable channel
-	// loses with nothing after it, it misses only after several round trips.
+	// insistInterval is how often a client says again what is small and lets it into the match, from insistAfter on. What
+	// the reliable channel loses with nothing after it, it misses only after several round trips; on a connection that is
+	// worth playing on, the answer is there before.
 	insistInterval = pingInterval / 4
+	insistAfter    = pingInterval
 	// imageReserve is left free in the transport's queue, so that an image never keeps an order waiting.
 	imageReserve = 32 << 10
 	helloTimeout = 10 * systems.Second

@@ -73,7 +73,7 @@ func (p *pace) spend(tick systems.Time) {
 }
 
 // ringDepth is how many ticks of states a client keeps at most.
-const ringDepth = 256
+const ringDepth = 512
 
 // Errors of Order.
 var (

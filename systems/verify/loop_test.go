@@ -133,7 +133,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 	}{{"datagram", testGame(60), Config{}}, {"reliable", testGame(60), Config{Reliable: true}}, {"large", crowdGame(200), Config{}}, {"pieces", crowdGame(1200), Config{History: 32}}} {
 		t.Run(v.name, func(t *testing.T) {
 			l := newLoop(t, v.game, v.limits, 4, 3, zigzag)
-			const warm = 1500
+			const warm = 2500
 			for range warm {
 				l.step()
 			}

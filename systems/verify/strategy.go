@@ -25,9 +25,9 @@ type Config struct {
 	OrdersPerSecond int
 	// OrderBurst is how many orders of a player it takes at once, in [1, 1000]; 0: 5.
 	OrderBurst int
-	// History is how many ticks of states the server keeps, in [2, 4096], rounded up to a power of two; 0: 256. Whoever
-	// holds an older one is sent an image, so it must cover a round trip, the losses on it, and the way of an image.
-	// Each tick costs the pages that changed in it.
+	// History is how many ticks of states the server keeps, in [2, 4096], rounded up to a power of two; 0: 512. Whoever
+	// holds an older one is sent an image, so it must cover two round trips, one for the image and one for the first state
+	// after it, and the losses on them. Each tick costs the pages that changed in it.
 	History int
 	// Reliable sends everything on the reliable channel, and everything once. A lost packet then holds up what is
 	// behind it, so it is for connections that have nothing else; on long and lossy ones it wants more History.
@@ -63,7 +63,7 @@ func (c *Config) settings() [6]setting {
 		{"InputBurst", &c.InputBurst, 1, 1000, 32},
 		{"OrdersPerSecond", &c.OrdersPerSecond, 1, 1000, 1},
 		{"OrderBurst", &c.OrderBurst, 1, 1000, 5},
-		{"History", &c.History, 2, maxHistory, 256},
+		{"History", &c.History, 2, maxHistory, 512},
 	}
 }
 
