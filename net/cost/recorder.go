@@ -1,6 +1,194 @@
 package cost
 
-// Recorder is the flight recorder: see NewRecorder.
-type Recorder struct{}
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/trace"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
-func (r *Recorder) slow(*Ledger) {}
+// Recorder is a flight recorder: when a turn takes longer than its budget, it leaves what the process did in the last
+// seconds, as a trace of Go's runtime, and beside it a table of what the turn was doing. Any number of ledgers may share
+// it. At most one recording is being written at any time, by a goroutine of its own, and at most Files are in the
+// directory: a tick waits for none of it.
+type Recorder struct {
+	config RecorderConfig
+	flight *trace.FlightRecorder
+	clock  func() time.Duration
+	free   atomic.Int64 // recordings that still may be written
+	next   atomic.Int64 // when the next may be, by the clock
+	busy   atomic.Bool  // late is being written; who sets it owns late
+	late   late
+	wake   chan struct{}
+	done   sync.WaitGroup
+	number int // of the last recording
+}
+
+// late is a turn that took too long.
+type late struct {
+	ledger *Ledger
+	turn   turn
+}
+
+// RecorderConfig describes a flight recorder.
+type RecorderConfig struct {
+	// Dir is where recordings are left, as slow-001.trace and slow-001.txt and so on; it is made if need be. Required.
+	Dir string
+	// Files is how many recordings the directory may hold, those of former runs included; 0: 8. None is ever removed.
+	Files int
+	// Interval is the least time between two recordings; 0: 10 s.
+	Interval time.Duration
+	// Span is how much of the past a trace holds at least; 0: 5 s. It is less where more than Bytes went by.
+	Span time.Duration
+	// Bytes bounds the memory that traces are kept in; 0: 16 MiB.
+	Bytes uint64
+	// Told is told of each recording, on the recorder's goroutine; nil: nobody is.
+	Told func(Recording)
+	// Clock tells the time since any moment; nil: the system's monotonic clock.
+	Clock func() time.Duration
+}
+
+// Recording is what a slow turn left.
+type Recording struct {
+	Name   string // whose turn it was
+	Turn   Turn
+	Budget time.Duration
+	Trace  string // for go tool trace; "" if it could not be written
+	Table  string
+	Err    error // why something could not be written
+}
+
+// ErrFull is returned where the directory holds as many recordings as it may.
+var ErrFull = errors.New("cost: the directory of slow ticks is full")
+
+// NewRecorder starts a flight recorder. A process can have one at a time. Close ends it.
+func NewRecorder(c RecorderConfig) (*Recorder, error) {
+	if c.Files == 0 {
+		c.Files = 8
+	}
+	if c.Interval == 0 {
+		c.Interval = 10 * time.Second
+	}
+	if c.Span == 0 {
+		c.Span = 5 * time.Second
+	}
+	if c.Bytes == 0 {
+		c.Bytes = 16 << 20
+	}
+	switch {
+	case c.Dir == "":
+		return nil, fmt.Errorf("%w: Dir is empty", ErrConfig)
+	case c.Files < 0:
+		return nil, fmt.Errorf("%w: Files is %d, want at least 1, or 0 for 8", ErrConfig, c.Files)
+	case c.Interval < 0:
+		return nil, fmt.Errorf("%w: Interval is %v, want 0 or more", ErrConfig, c.Interval)
+	case c.Span < 0:
+		return nil, fmt.Errorf("%w: Span is %v, want 0 or more", ErrConfig, c.Span)
+	}
+	r := &Recorder{config: c, clock: c.Clock, wake: make(chan struct{}, 1),
+		flight: trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: c.Span, MaxBytes: c.Bytes})}
+	if r.clock == nil {
+		base := time.Now()
+		r.clock = func() time.Duration { return time.Since(base) }
+	}
+	if err := r.count(); err != nil {
+		return nil, err
+	}
+	if err := r.flight.Start(); err != nil {
+		return nil, fmt.Errorf("cost: no flight recorder: %w", err)
+	}
+	r.done.Go(r.run)
+	return r, nil
+}
+
+// count looks at the recordings that are there.
+func (r *Recorder) count() error {
+	if err := os.MkdirAll(r.config.Dir, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(r.config.Dir)
+	if err != nil {
+		return err
+	}
+	held := 0
+	for _, e := range entries {
+		number := 0
+		if n, _ := fmt.Sscanf(e.Name(), "slow-%d.trace", &number); n == 1 && strings.HasSuffix(e.Name(), ".trace") {
+			held++
+			r.number = max(r.number, number)
+		}
+	}
+	if held >= r.config.Files {
+		return fmt.Errorf("%w: %s holds %d recordings: remove those that were looked at", ErrFull, r.config.Dir, held)
+	}
+	r.free.Store(int64(r.config.Files - held))
+	return nil
+}
+
+// slow has the ledger's turn recorded, if it is time to.
+func (r *Recorder) slow(l *Ledger) {
+	now := int64(r.clock())
+	if r.free.Load() <= 0 || now < r.next.Load() || !r.busy.CompareAndSwap(false, true) {
+		return
+	}
+	r.next.Store(now + int64(r.config.Interval))
+	r.late.ledger = l
+	if len(r.late.turn.parts) != len(l.turn.parts) {
+		r.late.turn.parts = make([]part, len(l.turn.parts))
+	}
+	r.late.turn.take(&l.turn)
+	r.wake <- struct{}{} // has room: nobody else is busy
+}
+
+// run writes what is late until Close.
+func (r *Recorder) run() {
+	for range r.wake {
+		told := r.write()
+		r.busy.Store(false)
+		if r.config.Told != nil {
+			r.config.Told(told)
+		}
+	}
+}
+
+// write writes one recording. The table is written first: there is less of it to go wrong.
+func (r *Recorder) write() Recording {
+	l := r.late.ledger
+	r.number++
+	base := filepath.Join(r.config.Dir, fmt.Sprintf("slow-%03d", r.number))
+	told := Recording{Name: l.config.Name, Turn: l.told(&r.late.turn), Budget: l.config.Budget, Trace: base + ".trace", Table: base + ".txt"}
+	latest := l.Latest()
+	text := fmt.Sprintf("%s, %s, of a budget of %s\n%s\nall turns up to about a second before:\n%s", told.Name,
+		time.Now().UTC().Format(time.RFC3339), Micros(told.Budget), told.Turn.Text(), latest.Text())
+	told.Err = os.WriteFile(told.Table, []byte(text), 0o644)
+	if err := r.trace(told.Trace); err != nil {
+		told.Trace, told.Err = "", errors.Join(told.Err, err)
+	}
+	r.free.Add(-1)
+	return told
+}
+
+// trace writes what the process did in the last seconds.
+func (r *Recorder) trace(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	_, err = r.flight.WriteTo(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
+
+// Close ends the recorder when what is being written is. No ledger may use it any more.
+func (r *Recorder) Close() {
+	close(r.wake)
+	r.done.Wait()
+	r.flight.Stop()
+}

@@ -1,0 +1,189 @@
+package cost_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/exp/trace"
+
+	"tendon/ecs"
+	"tendon/net/cost"
+)
+
+// newRecorder returns a recorder with a clock that is set by hand, and a ledger whose budget is 10 ms.
+func newRecorder(t *testing.T, change func(*cost.RecorderConfig)) (*cost.Recorder, *cost.Ledger, *clock) {
+	t.Helper()
+	c := &clock{}
+	config := cost.RecorderConfig{Dir: t.TempDir(), Clock: func() time.Duration { return c.now }}
+	if change != nil {
+		change(&config)
+	}
+	r, err := cost.NewRecorder(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, _ := newLedger(t, func(k *cost.Config) { k.Recorder, k.Clock = r, c.read })
+	return r, l, c
+}
+
+// turnOf is a turn of some length.
+func turnOf(l *cost.Ledger, c *clock, f ecs.Tick, d time.Duration) {
+	in(l, c, ecs.SectionFrame, 0, func() { in(l, c, rockets, d) })
+	l.Turn(f)
+}
+
+// files lists what a directory holds by how names end.
+func files(t *testing.T, dir, end string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "*"+end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// events counts the events of a trace; it fails on one that cannot be read.
+func events(t *testing.T, path string) (n int) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := trace.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		switch _, err := r.ReadEvent(); {
+		case errors.Is(err, io.EOF):
+			return n
+		case err != nil:
+			t.Fatal(err)
+		}
+		n++
+	}
+}
+
+// One slow tick among others leaves one trace, which tools can read, and one table, which says what the tick was doing.
+func TestASlowTickLeavesATraceAndATable(t *testing.T) {
+	dir := t.TempDir()
+	var told []cost.Recording
+	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
+		c.Dir, c.Told = dir, func(r cost.Recording) { told = append(told, r) }
+	})
+	for f := range ecs.Tick(100) {
+		d := 9 * time.Millisecond
+		if f == 70 {
+			d = 11 * time.Millisecond
+		}
+		turnOf(l, c, f, d)
+	}
+	r.Close()
+	traces, tables := files(t, dir, ".trace"), files(t, dir, ".txt")
+	if len(traces) != 1 || len(tables) != 1 || len(files(t, dir, "")) != 2 {
+		t.Fatalf("left: %v %v", traces, tables)
+	}
+	if events(t, traces[0]) == 0 {
+		t.Error("the trace is empty")
+	}
+	text, err := os.ReadFile(tables[0])
+	if err != nil || !strings.Contains(string(text), "tick 70 took 11000 µs") || !strings.Contains(string(text), "rockets") {
+		t.Errorf("%v: %s", err, text)
+	}
+	if len(told) != 1 || told[0].Err != nil || told[0].Trace != traces[0] || told[0].Table != tables[0] || told[0].Turn.Tick != 70 || told[0].Name != "test" {
+		t.Errorf("told: %+v", told)
+	}
+}
+
+// A server that is too slow for good would fill the disk: there are never more recordings than the bound, also after it
+// was started again, and not all at once.
+func TestSlowTicksWithoutEndLeaveABoundedNumberOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	var wrote atomic.Int64
+	config := func(c *cost.RecorderConfig) {
+		c.Dir, c.Files, c.Interval, c.Told = dir, 3, time.Minute, func(cost.Recording) { wrote.Add(1) }
+	}
+	r, l, c := newRecorder(t, config)
+	for range 100 { // within the first minute
+		turnOf(l, c, 1, 20*time.Millisecond)
+	}
+	for wrote.Load() == 0 {
+		runtime.Gosched()
+	}
+	if turnOf(l, c, 2, 20*time.Millisecond); wrote.Load() != 1 {
+		t.Errorf("%d recordings within an interval", wrote.Load())
+	}
+	c.now += time.Minute
+	turnOf(l, c, 3, 20*time.Millisecond)
+	r.Close()
+	if n := len(files(t, dir, ".trace")); n != 2 {
+		t.Errorf("%d recordings after a minute, want 2", n)
+	}
+	r, l, c = newRecorder(t, config) // the next run
+	for i := range 100 {
+		turnOf(l, c, 1, 20*time.Millisecond)
+		for i == 0 && wrote.Load() < 3 {
+			runtime.Gosched()
+		}
+		c.now += time.Hour
+	}
+	r.Close()
+	if traces, tables := files(t, dir, ".trace"), files(t, dir, ".txt"); len(traces) != 3 || len(tables) != 3 {
+		t.Errorf("left: %v %v", traces, tables)
+	}
+	if _, err := cost.NewRecorder(cost.RecorderConfig{Dir: dir, Files: 3}); !errors.Is(err, cost.ErrFull) {
+		t.Errorf("a full directory: %v", err)
+	}
+}
+
+// While a trace is being written, and however long that takes, ticks go on.
+func TestATickDoesNotWaitForTheRecorder(t *testing.T) {
+	release := make(chan struct{})
+	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
+		c.Files, c.Interval, c.Told = 1000, time.Nanosecond, func(cost.Recording) { <-release }
+	})
+	for f := range ecs.Tick(1000) { // the recorder stands still in Told
+		turnOf(l, c, f, 20*time.Millisecond)
+	}
+	if got := l.Report(); got.Over != 1000 || got.Turns != 1000 {
+		t.Errorf("%d of %d turns over the budget", got.Over, got.Turns)
+	}
+	close(release)
+	r.Close()
+}
+
+// What cannot be written is told, and ends nothing.
+func TestARecordingThatCannotBeWrittenIsTold(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	var told []cost.Recording
+	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
+		c.Dir, c.Told = dir, func(r cost.Recording) { told = append(told, r) }
+	})
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	turnOf(l, c, 1, 20*time.Millisecond)
+	r.Close()
+	if len(told) != 1 || told[0].Err == nil || told[0].Trace != "" {
+		t.Errorf("told: %+v", told)
+	}
+}
+
+// A RecorderConfig that cannot work is refused with the name of the field.
+func TestABadRecorderConfigNamesTheField(t *testing.T) {
+	for field, c := range map[string]cost.RecorderConfig{
+		"Dir": {}, "Files": {Dir: "x", Files: -1}, "Interval": {Dir: "x", Interval: -1}, "Span": {Dir: "x", Span: -1},
+	} {
+		if _, err := cost.NewRecorder(c); !errors.Is(err, cost.ErrConfig) || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+}
