@@ -84,7 +84,7 @@
 //   - rewind: [World.Save], [World.Restore]
 //   - predict some rows only: [World.SetPredicted] with a [RowSet]; lay the server's state under them: [World.Overlay]; see how far a prediction was off: [Deviation]
 //   - read an older state: [Component.ReadAt], [ExistsAt]
-//   - judge by what a player saw: [World.SetPast], an order of kind [OrderView], [Component.Seen], [World.ViewOf]
+//   - judge by what a player saw: [World.SetPast], an order of kind [OrderView], [Component.Seen], [World.Targets], [World.ViewOf]
 //   - let a client say where its avatar is: an order of kind [OrderMotion], [Placement], [World.Placed]
 //   - compare states: [Snapshot.Checksum], [Snapshot.ComponentChecksums], [FirstDifference], [Differences]
 //   - send or store a state: [Snapshot.AppendImage], [World.LoadImage]

@@ -40,6 +40,17 @@ func (w *World) motionAt(o Owner, i uint32) (m Motion, ok bool) {
 	return Motion{}, false
 }
 
+// boundsAt returns the radius of what can be hit of the entity in row i of an owner, as the first of its components with a
+// Bounds role has it.
+func (w *World) boundsAt(o Owner, i uint32) (radius fixed.Num, ok bool) {
+	for n := range w.image.columns {
+		if c := &w.image.columns[n]; c.info.roles.bounds != nil && c.regions[o].has(i) {
+			return c.info.roles.bounds(c.rowOf(&c.regions[o], i)), true
+		}
+	}
+	return 0, false
+}
+
 // SetMotion gives e this position and velocity in every component that has a SetMotion role; it reports whether there
 // was one. Call it between ticks, on a client: on a server, an order of kind OrderMotion does the same and is recorded.
 func (w *World) SetMotion(e Entity, m Motion) (ok bool) {

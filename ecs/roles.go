@@ -38,6 +38,8 @@ type Motion struct {
 type roles struct {
 	lerp          func(dst, a, b unsafe.Pointer, t float64)
 	motion        func(unsafe.Pointer) Motion
+	motionBetween func(a, b unsafe.Pointer, t float64) Motion // nil without both Lerp and Motion
+	bounds        func(unsafe.Pointer) fixed.Num
 	setMotion     func(unsafe.Pointer, Motion)
 	quantise      func(unsafe.Pointer)
 	tolerance     fixed.Num
@@ -52,6 +54,15 @@ func (r Roles[T]) erase() roles {
 	}
 	if r.Motion != nil {
 		e.motion = func(p unsafe.Pointer) Motion { return r.Motion((*T)(p)) }
+	}
+	if r.Motion != nil && r.Lerp != nil {
+		e.motionBetween = func(a, b unsafe.Pointer, t float64) Motion {
+			v := r.Lerp(*(*T)(a), *(*T)(b), t)
+			return r.Motion(&v)
+		}
+	}
+	if r.Bounds != nil {
+		e.bounds = func(p unsafe.Pointer) fixed.Num { return r.Bounds((*T)(p)) }
 	}
 	if r.SetMotion != nil {
 		e.setMotion = func(p unsafe.Pointer, m Motion) { r.SetMotion((*T)(p), m) }

@@ -1,6 +1,11 @@
 package ecs
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"tendon/ecs/fixed"
+)
 
 // ViewStamp is a moment that a player saw: Part/256 of the way from State(Tick) to State(Tick+1). A zero Tick is the
 // present, whatever Part says.
@@ -120,6 +125,53 @@ func (c *Component[T]) Seen(w *World, p Player, e Entity) (value T, ok bool) {
 		value = c.typed.Lerp(from, value, float64(v.stamp.Part)/256)
 	}
 	return value, true
+}
+
+// Targets calls f for each entity that can be hit, upwards by row, with where p saw it when doing what p does in the running
+// tick and with its radius in world units, until f returns false. It is to Motion and to the role Bounds what Seen is to
+// Read, for code that works with any game. Whoever p did not see, since it had not appeared, is left out.
+func (w *World) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num) bool) {
+	identity := w.identity()
+	for o := range identity.regions {
+		r := &identity.regions[o]
+		for k := range r.words {
+			for word := r.word(k); word != 0; word &= word - 1 {
+				i := uint32(k*blockRows + bits.TrailingZeros64(word))
+				radius, ok := w.boundsAt(Owner(o), i)
+				if !ok {
+					continue
+				}
+				e := *(*Entity)(identity.rowOf(r, i))
+				if at, ok := w.seenMotion(p, e); ok && !f(e, at, radius) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// seenMotion is to Motion what Seen is to Read.
+func (w *World) seenMotion(p Player, e Entity) (m Motion, ok bool) {
+	if !w.sight.set.Has(p) || e.Owner() == OwnedBy(p) {
+		return w.Motion(e)
+	}
+	v := &w.sight.views[p]
+	if !ExistsAt(v.to, e) {
+		return Motion{}, false
+	}
+	o, i := e.Owner(), e.Row%regionRows
+	for n := range v.to.image.columns {
+		c := &v.to.image.columns[n]
+		role := &c.info.roles
+		if role.motion == nil || !v.to.has(c, o, i) {
+			continue
+		}
+		if role.motionBetween != nil && v.stamp.Part > 0 && ExistsAt(v.from, e) && v.from.has(c, o, i) {
+			return role.motionBetween(v.from.row(c, o, i), v.to.row(c, o, i), float64(v.stamp.Part)/256), true
+		}
+		return role.motion(v.to.row(c, o, i)), true
+	}
+	return Motion{}, false
 }
 
 // Roles returns what the component was declared with, for code that works with any component.

@@ -147,6 +147,76 @@ func TestALaterStampOfATickReplacesTheFirst(t *testing.T) {
 	r.step(viewOrder(1, ViewStamp{Tick: 3}), Order{Kind: OrderView, Player: 1, Payload: []byte{0x83}})
 }
 
+// What Targets says of anybody must be what Seen says of the component that has the roles, or code that works with any game
+// would judge otherwise than a game does.
+func TestTargetsAreSeenAsTheirComponentIs(t *testing.T) {
+	pos := NewComponent("s.target", Roles[tPos]{
+		Lerp: func(a, b tPos, t float64) tPos {
+			return tPos{a.X.Lerp(b.X, fixed.FromFloat(t)), a.Y.Lerp(b.Y, fixed.FromFloat(t))}
+		},
+		Motion: func(p *tPos) Motion { return Motion{Pos: fixed.Vec3{X: p.X, Y: p.Y}} },
+		Bounds: func(p *tPos) fixed.Num { return p.X / 2 },
+	})
+	moving := NewQuery1(Write(pos))
+	var ring [16]Snapshot
+	var all []Entity
+	looked := false
+	g := tGame()
+	g.Components, g.Resources, g.Events = Components(pos, sLives), nil, nil
+	g.Setup = func(w *World) {
+		all = append(all, w.Spawn(OwnedByWorld, sLives), w.Spawn(OwnedByWorld, pos), w.Spawn(OwnedBy(0), pos), w.Spawn(OwnedBy(1), pos))
+	}
+	g.Systems = Systems(func(w *World) {
+		for e := range moving.All(w) {
+			e.A.X += fixed.One
+		}
+		if w.Tick() == 6 {
+			all = append(all, w.Spawn(OwnedBy(2), pos)) // nobody saw it before
+		}
+	}, func(w *World) {
+		if w.Tick() != 9 {
+			return
+		}
+		looked = true
+		for p := range Player(2) {
+			next := 1 // the first of all cannot be hit
+			w.Targets(p, func(e Entity, at Motion, radius fixed.Num) bool {
+				for e != all[next] {
+					next++
+				}
+				want, ok := pos.Seen(w, p, e)
+				now, _ := pos.Read(w, e)
+				if !ok || at.Pos.X != want.X || radius != now.X/2 {
+					t.Errorf("player %d sees %v at %v with radius %v, want %v (%t) and %v", p, e, at.Pos.X, radius, want.X, ok, now.X/2)
+				}
+				next++
+				return true
+			})
+			if last := 4 + int(p); next != last { // player 1 has no stamp and sees what is there now
+				t.Errorf("player %d sees up to entity %d, want %d", p, next, last)
+			}
+		}
+		count := 0
+		w.Targets(1, func(Entity, Motion, fixed.Num) bool { count++; return false })
+		if count != 1 {
+			t.Errorf("%d calls after the end was asked for", count)
+		}
+	})
+	w := newWorld(t, g)
+	w.SetPast(func(f Tick) (*Snapshot, bool) { return &ring[f%16], ring[f%16].Tick() == f })
+	for f := range 9 {
+		w.Save(&ring[f])
+		var orders []Order
+		if f == 8 {
+			orders = append(orders, viewOrder(0, ViewStamp{Tick: 4, Part: 64}))
+		}
+		w.Step(TickInputs{Orders: orders})
+	}
+	if !looked {
+		t.Error("nobody looked")
+	}
+}
+
 func TestSeenKnowsWhoWasThere(t *testing.T) {
 	r := newSightRig(t)
 	for range 4 {

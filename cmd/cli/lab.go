@@ -27,6 +27,7 @@ type labVerb struct {
 	Bots     bool          `help:"Let the game's bots play on what their clients know, instead of by one script for all matches."`
 	Snap     float64       `default:"2" help:"The jump that counts as a snap, in world units."`
 	Jobs     int           `help:"How many matches are played side by side; 0: one per core. Costs are truest with 1."`
+	Gates    bool          `help:"Fail if a gate is missed that is not known to be."`
 	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
 	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
 }
@@ -39,13 +40,15 @@ that the server computed. Times are in milliseconds, lengths in world units, rat
 gives the same table, but for the costs in real time.
 
 The inputs are what the game's bots do among themselves, recorded beforehand; of a game without bots, noise. Ctrl-C ends
-it with the matches that are finished. The exit code is 1 if a state differed that must not, if a match broke off, or if
-none could be measured.
+it with the matches that are finished. The exit code is 1 if a state differed that must not, if a match broke off, if
+none could be measured, or with --gates if a gate is missed for which no reason is known. The gates hold for four players
+who follow the script, with the usual --snap; in other runs none is judged.
 
 Examples:
   lab
   lab --sync relay,lockstep --net P3,P5 --for 20s
   lab --net P0..P5 --out figures --markdown lab.md
+  lab --net P3,P5,P7 --seed 1 --gates
   lab --net bad --bots --json`
 }
 
@@ -55,13 +58,11 @@ func (v *labVerb) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if v.Out != "" { // not after minutes of work
-		if err := os.MkdirAll(v.Out, 0o777); err != nil {
-			return fmt.Errorf("--out: %w", err)
-		}
+	if err := v.prepare(); err != nil {
+		return err
 	}
 	matches := len(c.Strategies) * len(c.Profiles)
-	a.say("seed %d: %d matches of %v", v.Seed, matches, v.For)
+	a.say("seed %d: %s of %v", v.Seed, counted(matches, "match", "matches"), v.For)
 	a.emit("start", fields{"seed": v.Seed, "matches": matches, "for_s": v.For.Seconds()})
 	seconds := float64(matches) * (c.For + c.Settle).Seconds()
 	progress, begin := newProgress(a, int(seconds), "simulated seconds"), time.Now()
@@ -74,10 +75,46 @@ func (v *labVerb) Run(a *app) error {
 	switch {
 	case errors.Is(err, lab.ErrStopped) && len(report.Results) == 0:
 		return errors.New("stopped before the first match was measured")
+	case v.Gates && errors.Is(err, lab.ErrConfig):
+		return fmt.Errorf("--gates: %w", err)
 	case err != nil && !errors.Is(err, lab.ErrStopped):
 		return err
 	}
 	return v.show(a, &report, matches, time.Since(begin))
+}
+
+// prepare finds out before minutes of work whether what comes of it can be written.
+func (v *labVerb) prepare() error {
+	if v.Markdown != "" {
+		err := writable(filepath.Dir(v.Markdown))
+		if err == nil {
+			err = replaceable(v.Markdown)
+		}
+		if err != nil {
+			return fmt.Errorf("--markdown: %w", err)
+		}
+	}
+	if v.Out == "" {
+		return nil
+	}
+	err := writable(v.Out)
+	for _, name := range []string{"lab.md", "lab.json"} {
+		if err == nil {
+			err = replaceable(filepath.Join(v.Out, name))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+// counted returns a number of things.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
 }
 
 // config returns what the flags describe.
@@ -86,7 +123,7 @@ func (v *labVerb) config(a *app) (c lab.Config, err error) {
 	if v.Jobs == 0 {
 		v.Jobs = runtime.GOMAXPROCS(0)
 	}
-	c = lab.Config{Game: a.game, Players: v.Players, For: v.For, Settle: v.Settle, Seed: v.Seed, Bots: v.Bots, Snap: v.Snap, Jobs: v.Jobs}
+	c = lab.Config{Game: a.game, Players: v.Players, For: v.For, Settle: v.Settle, Seed: v.Seed, Bots: v.Bots, Snap: v.Snap, Judged: v.Gates, Jobs: v.Jobs}
 	if v.Settle == 0 {
 		c.Settle = -1
 	}
@@ -114,7 +151,7 @@ func (v *labVerb) config(a *app) (c lab.Config, err error) {
 // everything is what --sync and --net take for all that there are.
 const everything = "all"
 
-// chosenStrategies returns those that --sync names, in its order.
+// chosenStrategies returns those that --sync names, in its order, each once.
 func chosenStrategies(names string) (list []systems.Strategy, err error) {
 	if names == everything {
 		return strategies, nil
@@ -128,12 +165,14 @@ func chosenStrategies(names string) (list []systems.Strategy, err error) {
 			}
 			return nil, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose of %s", names, name, known)
 		}
-		list = append(list, strategies[i])
+		if strategy := strategies[i]; !slices.ContainsFunc(list, func(s systems.Strategy) bool { return s.Name == strategy.Name }) {
+			list = append(list, strategy)
+		}
 	}
 	return list, nil
 }
 
-// chosenProfiles returns those that --net names, in its order.
+// chosenProfiles returns those that --net names, in its order, each once.
 func chosenProfiles(names string) (list []simnet.Profile, err error) {
 	standard := simnet.Profiles()
 	if names == everything {
@@ -162,7 +201,11 @@ func chosenProfiles(names string) (list []simnet.Profile, err error) {
 		if from > to {
 			return nil, fmt.Errorf("--net %s: %s ends before it begins", names, name)
 		}
-		list = append(list, standard[from:to+1]...)
+		for _, p := range standard[from : to+1] {
+			if !slices.ContainsFunc(list, func(s simnet.Profile) bool { return s.Name == p.Name }) {
+				list = append(list, p)
+			}
+		}
 	}
 	return list, nil
 }
@@ -194,9 +237,13 @@ func (v *labVerb) verdict(a *app, r *lab.Report, verdicts []lab.Verdict, matches
 		}
 	}
 	factor := float64(measured) * r.Seconds / max(took.Seconds(), 1e-3)
-	a.emit("result", fields{"matches": matches, "measured": measured, "desyncs": desyncs, "gates": verdicts, "took_s": took.Seconds(), "factor_of_real_time": factor})
+	a.emit("result", fields{"matches": matches, "measured": measured, "desyncs": desyncs, "gates": verdicts, "gates_not_judged": lab.Unjudged(r), "took_s": took.Seconds(), "factor_of_real_time": factor})
 	if len(r.Results) < matches {
-		a.say("stopped early: %d of %d matches were played", len(r.Results), matches)
+		a.say("stopped early: %d of %s were played", len(r.Results), counted(matches, "match", "matches"))
+	}
+	missed := missedGates(verdicts)
+	if missed != "" {
+		a.say("MISSED: %s", missed)
 	}
 	switch {
 	case desyncs > 0:
@@ -207,7 +254,10 @@ func (v *labVerb) verdict(a *app, r *lab.Report, verdicts []lab.Verdict, matches
 	if measured == 0 {
 		return fmt.Errorf("%w: no match could be measured, seed %d; %s", errFailed, v.Seed, r.Results[0].Failed)
 	}
-	a.say("%d matches measured in %v, %.0f times real time without what is not measured; seed %d", measured, took.Round(time.Millisecond), factor, v.Seed)
+	if v.Gates && missed != "" {
+		return fmt.Errorf("%w: a gate is missed, seed %d", errFailed, v.Seed)
+	}
+	a.say("%s measured in %v, %.0f times real time without what is not measured; seed %d", counted(measured, "match", "matches"), took.Round(time.Millisecond), factor, v.Seed)
 	return nil
 }
 

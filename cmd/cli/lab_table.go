@@ -20,6 +20,9 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 	if len(verdicts) > 0 {
 		tables = append(tables, gateTable(verdicts))
 	}
+	if why := lab.Unjudged(r); why != "" {
+		tables[0].SetCaption("%s%s\nno gate is judged: %s", labColumns[0].caption, failures(r), why)
+	}
 	return tables
 }
 
@@ -95,6 +98,18 @@ var labColumns = []struct {
 		{"rough %", func(x *lab.Result) string { return figure(x.Paces > 0, "%.1f", x.Roughness) }},
 		{"hits %", func(x *lab.Result) string { return figure(x.Predicts, "%.0f", x.Hits) }},
 	}},
+	{"what is hit", "of lines fired at others and beside them, those that meet on the server whom they meet on the screen; views: how old they are when the server uses them; back: how long ago, in ms, who is hit was there: the longest that anybody can have been behind cover", []labColumn{
+		{"lines", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%d", x.Shots.N) }},
+		{"agree %", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%.1f", x.Shots.Agree) }},
+		{"within the cap", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%d", x.Shots.InCap) }},
+		{"agree % of these", func(x *lab.Result) string { return figure(x.Shots.InCap > 0, "%.1f", x.Shots.AgreeInCap) }},
+		{"views (p99)", func(x *lab.Result) string {
+			return figure(x.Shots.N > 0, "%.0f (%.0f)", x.Shots.Age.P50, x.Shots.Age.P99)
+		}},
+		{"back (p99)", func(x *lab.Result) string {
+			return figure(x.Shots.Past.N > 0, "%.0f (%.0f)", x.Shots.Past.P50, x.Shots.Past.P99)
+		}},
+	}},
 	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, made up: share of inputs", []labColumn{
 		{"RTT ms", func(x *lab.Result) string { return fmt.Sprintf("%.0f", x.RTT) }},
 		{"late %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Late) }},
@@ -153,8 +168,10 @@ func gateTable(verdicts []lab.Verdict) table.Writer {
 	t.AppendHeader(table.Row{"strategy", "net", "measure", "at most", "is", ""})
 	for i := range verdicts {
 		v := &verdicts[i]
-		word := "met"
+		word, value := "met", fmt.Sprintf("%.4g", v.Value)
 		switch {
+		case v.Empty:
+			word, value = "not judged: nothing of the kind was there", absent
 		case !v.Met && v.Known != nil:
 			word = fmt.Sprintf("missed, best %.3g: %s", v.Known.Best, v.Known.Reason)
 		case !v.Met && v.Measure.Premise() != "":
@@ -162,8 +179,19 @@ func gateTable(verdicts []lab.Verdict) table.Writer {
 		case !v.Met:
 			word = "MISSED"
 		}
-		t.AppendRow(table.Row{v.Strategy, v.Profile, string(v.Measure), fmt.Sprintf("%.4g", v.Most), fmt.Sprintf("%.4g", v.Value), word})
+		t.AppendRow(table.Row{v.Strategy, v.Profile, string(v.Measure), fmt.Sprintf("%.4g", v.Most), value, word})
 	}
 	t.SetCaption("for four players and default settings")
 	return t
+}
+
+// missedGates says which gates are missed that no reason is known for, "" for none.
+func missedGates(verdicts []lab.Verdict) string {
+	var list []string
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Missed() {
+			list = append(list, fmt.Sprintf("%s on %s, %s: %.4g, at most %.4g", v.Strategy, v.Profile, v.Measure, v.Value, v.Most))
+		}
+	}
+	return strings.Join(list, "; ")
 }

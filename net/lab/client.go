@@ -26,6 +26,7 @@ type player struct {
 	display    display
 	presses    presses
 	fixes      corrections
+	shots      shots
 	busy       time.Duration // in Frame and Receive, real time
 	paid       time.Duration // of it, up to the last Frame
 	costs      []float64     // of each Frame with the messages before it, in ns of real time
@@ -66,7 +67,7 @@ func (m *match) join(i int) error {
 	c := m.config
 	p := &player{match: m, seat: ecs.Player(i), server: &serverEnd{}, dice: ecs.NewRand(c.Seed<<8 + uint64(i))}
 	rate := float64(c.Game.TickRate)
-	p.display = display{truth: m.truth, seat: p.seat, rate: rate, hz: displayHz, snap: c.Snap, ahead: ahead}
+	p.display = display{truth: m.truth, seat: p.seat, rate: rate, hz: displayHz, snap: c.Snap, limit: milliseconds(c.Cap), ahead: ahead}
 	if err := p.renew(); err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (p *player) frame(_ int64, local simnet.Time) {
 		in := p.plays()
 		p.core.SetInput(in)
 		if m.watched == nil || m.watched.own == p {
-			p.presses.give(in, m.net.Now())
+			p.shots.due = p.presses.give(in, m.net.Now()) || p.shots.due
 		}
 	}
 	begin := m.clock()
@@ -136,6 +137,10 @@ func (p *player) frame(_ int64, local simnet.Time) {
 	}
 	p.core.Effects(func(systems.Effect) {})
 	if p.joined {
+		if m.measuring {
+			_, current, _, _ := p.core.Snapshots(now)
+			p.shoot(current)
+		}
 		p.look(now)
 	}
 }
@@ -167,6 +172,7 @@ func (p *player) look(now systems.Time) {
 	p.presses.confirmUpTo(s.Strategy.Confirmed, m.net.Now())
 	if m.measuring && v.Tick > 0 {
 		p.display.shows(v, m.truth.now(m.net.Now()), moment(previous, current, alpha), m.config.Players)
+		p.shots.shown.look(v.Sim, p.seat)
 		p.window = append(p.window, float64(s.Strategy.Present)-float64(s.Strategy.Confirmed))
 		p.stall(s.Strategy)
 		if s.State != client.Live {

@@ -37,6 +37,11 @@ type Config struct {
 	// Teleport is by how much a step in the server's states must exceed what the velocity says to be a teleport, after
 	// which nothing is said of where the entity is shown for some seconds, in world units; 0: five times Snap.
 	Teleport float64
+	// Cap is how old a view may be, when the server uses what was done at it, for a shot to count as one whose hit was to be
+	// the shooter's; 0: 250 ms, which is how far back strategies with lag compensation look where nobody says otherwise.
+	Cap time.Duration
+	// Judged refuses a Config that the gates do not hold for: see Unjudged.
+	Judged bool
 	// Jobs is how many matches are played side by side; 0: 1. Costs in real time mean less with more.
 	Jobs int
 	// Clock tells real time since any moment, for the costs; nil: none are measured.
@@ -60,6 +65,7 @@ const (
 	usualTime    = time.Minute
 	usualSettle  = 5 * time.Second
 	usualSnap    = 2.0
+	usualCap     = 250 * time.Millisecond
 	// usualTeleport is a teleport by the snap.
 	usualTeleport = 5
 	mostJobs      = 64
@@ -90,6 +96,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Teleport == 0 {
 		c.Teleport = usualTeleport * c.Snap
 	}
+	if c.Cap == 0 {
+		c.Cap = usualCap
+	}
 	if c.Jobs == 0 {
 		c.Jobs = 1
 	}
@@ -108,6 +117,8 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: Snap is %v world units, want more than 0", ErrConfig, c.Snap)
 	case !(c.Teleport > 0):
 		return c, fmt.Errorf("%w: Teleport is %v world units, want more than 0", ErrConfig, c.Teleport)
+	case c.Cap < 0:
+		return c, fmt.Errorf("%w: Cap is %v, want at least 0", ErrConfig, c.Cap)
 	case c.Jobs < 1 || c.Jobs > mostJobs:
 		return c, fmt.Errorf("%w: Jobs is %d, want 1 to %d", ErrConfig, c.Jobs, mostJobs)
 	case c.Bots && c.Game.Bot == nil:

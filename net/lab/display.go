@@ -14,6 +14,7 @@ type display struct {
 	rate   float64 // ticks per second
 	hz     float64 // frames per second
 	snap   float64 // world units
+	limit  float64 // ms: see Config.Cap
 	ahead  float64 // for how long a frame waits to be judged, in seconds: the most that may be shown ahead of the server
 	begun  float64 // server's time, in ticks, when measuring began
 	frames []frame // oldest first, to be judged
@@ -32,6 +33,7 @@ type frame struct {
 	tick      ecs.Tick
 	inputs    []ecs.InputBytes // that the picture's state goes on from
 	things    []thing          // upwards by row
+	shot      *shot            // that was fired at it; nil: none
 }
 
 // thing is an entity as it is shown.
@@ -51,6 +53,7 @@ type marks struct {
 	jumps                    []float64 // above tiny
 	snaps, backward          int
 	paces                    []float64 // shown step by true step, where the truth goes straight and even
+	hits                     hits
 	seconds                  []Second
 }
 
@@ -73,7 +76,7 @@ func (d *display) shows(v *ecs.View, at, shown float64, players int) {
 		f, d.free = d.free[n-1], d.free[:n-1]
 	}
 	f.at, f.shown, f.tick = at, shown, v.Tick
-	f.inputs, f.things = f.inputs[:0], f.things[:0]
+	f.inputs, f.things, f.shot = f.inputs[:0], f.things[:0], nil
 	for p := range players {
 		f.inputs = append(f.inputs, v.Sim.InputOf(ecs.Player(p)))
 	}
@@ -110,6 +113,9 @@ func (d *display) judgeFrame(f *frame) {
 	s := d.second(f.at)
 	s.Own, s.own = s.Own+d.ms(f.at-f.shown), s.own+1
 	d.inputs.judge(f, d.truth)
+	if f.shot != nil {
+		d.judgeShot(f)
+	}
 	moving, still, old := 0, 0, 0
 	for i := range f.things {
 		t := &f.things[i]

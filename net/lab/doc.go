@@ -42,6 +42,14 @@
 //   - roughness: standard deviation by mean of the shown steps of the others, each taken as a share of its true step, where
 //     the truth goes straight and evenly.
 //   - prediction hits: ticks shown in whose picture all inputs were those that the server took.
+//   - shots: lines that the lab fires itself, at no more than ten pictures a second, when an input changes and a tick samples it:
+//     at every other player in the last picture before, half a radius beside the middle, and as far beside the rim. Agreement is
+//     how many of them meet the same player, or nobody, on the screen and in the tick that takes the input, in the world
+//     that the server lets the game's systems see of this shooter ([ecs.World.Targets]). A player's body is the first of his
+//     entities with a Bounds role; nothing else stops a line. Within the cap are shots whose view is not older than Config.Cap
+//     when the server uses the input, by the remote age.
+//   - hit in the past: by how much the server looked back for a hit. The lab knows no walls, so it cannot say who died behind
+//     one; it is the longest that anybody can have stood behind cover, by the server's time, and be hit.
 //   - late, substituted: own inputs that came after their tick, and those that the server had to make up.
 //   - window: ticks that are predicted, present less confirmed.
 //   - bandwidth: messages of the session and the strategy, and an estimate of what they are on the wire, with the headers of

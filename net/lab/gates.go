@@ -27,6 +27,8 @@ const (
 	FreezeRate       Measure = "freezes of a client, a minute"
 	ErrorSeconds     Measure = "remote error, in seconds of the others' motion"
 	WindowTicks      Measure = "ticks predicted, 99th percentile"
+	ShotsOff         Measure = "lines of fire on which server and screen differ, %"
+	ShotsOffInCap    Measure = "lines of fire on which server and screen differ, of views within the cap, %"
 )
 
 // Premise says for what kind of game the measure's gates are meant, "" for any: where a game is of another kind, a missed
@@ -79,6 +81,10 @@ func (m Measure) value(r *Result, tickRate int) (v float64, ok bool) {
 		return r.Absolute.RMS / max(r.Speed, tiny), r.Absolute.N > 0 && r.Speed > 0
 	case WindowTicks:
 		return r.Window.P99, r.Window.N > 0
+	case ShotsOff:
+		return 100 - r.Shots.Agree, r.Shots.N > 0
+	case ShotsOffInCap:
+		return 100 - r.Shots.AgreeInCap, r.Shots.InCap > 0
 	}
 	panic(fmt.Sprintf("lab: no value belongs to the measure %q: add it to Measure.value", string(m)))
 }
@@ -107,6 +113,9 @@ var Gates = []Gate{
 	{"predict", "P5", RemoteAgeMs, 380},
 	{"predict", "P5", FreezeRate, 0.3},
 	{"predict", "P7", FreezeRate, 3},
+	{"predict", "P3", ShotsOff, 1},
+	{"predict", "P3", ShotsOffInCap, 1},
+	{"predict", "P5", ShotsOffInCap, 5},
 	{"reckon", "P3", ErrorSeconds, 0.25},
 	{"reckon", "P5", ErrorSeconds, 0.45},
 	{"reckon", "P7", ErrorSeconds, 1},
@@ -119,31 +128,40 @@ var Gates = []Gate{
 	{"relay", "P7", DesyncCount, 0},
 }
 
-// Miss is a gate that is known not to be met.
-type Miss struct {
-	Strategy, Profile string
-	Measure           Measure
-	Best              float64
-	Reason            string
-}
-
-// Misses are the gates that cannot be met, with the best value that was measured of them and why it is no better.
-var Misses = []Miss{
-	{"predict", "P7", SnapRate, 3.1, "the round trip goes up to two seconds; 30 ticks of delay and 30 of prediction cover one, so that inputs come too late whatever is predicted"},
-	{"reckon", "P7", SnapRate, 3, "who turns while his records are held up for a second is up to ten units from where he is reckoned, which is more than is blended in"},
-}
-
 // Verdict is what became of a gate.
 type Verdict struct {
 	Gate
 	Value float64 `json:"value"`
 	Met   bool    `json:"met"`
+	// Empty says that nothing of the kind was there to be measured. Value is 0 then, and the gate is neither met nor missed.
+	Empty bool `json:"empty,omitempty"`
 	// Known says why a gate that is not met is not expected to be; nil: it is expected to be.
 	Known *Miss `json:"known,omitempty"`
 }
 
-// Judge holds a report against the gates that its results belong to. tickRate is the game's.
+// Missed reports whether the gate should have been met and is not.
+func (v *Verdict) Missed() bool { return !v.Met && !v.Empty && v.Known == nil }
+
+// Unjudged says why the gates do not hold for a report, "" if they do.
+func Unjudged(r *Report) string {
+	switch {
+	case r.Players != usualPlayers:
+		return fmt.Sprintf("the gates hold for %d players, and %d played", usualPlayers, r.Players)
+	case r.Script != scripted:
+		return "the gates hold for players who follow a script, and bots played"
+	case r.Snap != usualSnap:
+		return fmt.Sprintf("the gates hold where snaps are jumps of more than %v, and they were of %v", usualSnap, r.Snap)
+	case r.Cap != milliseconds(usualCap):
+		return fmt.Sprintf("the gates hold for a cap of %v on views, and it was %v ms", usualCap, r.Cap)
+	}
+	return ""
+}
+
+// Judge holds a report against the gates that its results belong to, none if it is Unjudged. tickRate is the game's.
 func Judge(r *Report, tickRate int) (list []Verdict) {
+	if Unjudged(r) != "" {
+		return nil
+	}
 	for _, g := range Gates {
 		for n := range r.Results {
 			of := &r.Results[n]
@@ -151,14 +169,9 @@ func Judge(r *Report, tickRate int) (list []Verdict) {
 				continue
 			}
 			value, ok := g.Measure.value(of, tickRate)
-			if !ok {
-				continue
-			}
-			v := Verdict{Gate: g, Value: value, Met: value <= g.Most+rounding}
-			for k := range Misses {
-				if miss := &Misses[k]; miss.Strategy == g.Strategy && miss.Profile == g.Profile && miss.Measure == g.Measure {
-					v.Known = &Misses[k]
-				}
+			v := Verdict{Gate: g, Empty: !ok}
+			if ok {
+				v.Value, v.Met, v.Known = value, value <= g.Most+rounding, knownMiss(r.Game, g)
 			}
 			list = append(list, v)
 		}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,10 +17,15 @@ func Run(c Config) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	report := Report{Game: c.Game.Name, Players: c.Players, Seconds: c.For.Seconds(), Seed: c.Seed, Script: "bots"}
+	report := Report{Game: c.Game.Name, Players: c.Players, Seconds: c.For.Seconds(), Seed: c.Seed, Script: "bots", Snap: c.Snap, Cap: milliseconds(c.Cap)}
 	script := c.Script
 	if !c.Bots {
-		report.Script = "script"
+		report.Script = scripted
+	}
+	if why := Unjudged(&report); c.Judged && why != "" {
+		return report, fmt.Errorf("%w: Judged: %s", ErrConfig, why)
+	}
+	if !c.Bots {
 		if script == nil {
 			if script, err = Record(c.Game, c.Players, c.Seed); err != nil {
 				return report, err
@@ -40,6 +46,9 @@ func Run(c Config) (Report, error) {
 	}
 	return report, w.err
 }
+
+// scripted is Report.Script where nobody played on what he saw.
+const scripted = "script"
 
 // work is all matches of a Run, and how far it is. Its workers share it under the mutex.
 type work struct {

@@ -49,7 +49,7 @@ func emptyMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script)
 		truth: newTruth(c.Game.TickRate, c.Teleport)}
 	m.server = m.net.AddNode(simnet.Clock{})
 	var err error
-	m.room, err = room.New(room.Config{Game: c.Game, Seed: c.Seed, Strategy: s, Match: c.Seed<<1 | 1, States: true, Taken: m.taken}, 0)
+	m.room, err = room.New(room.Config{Game: m.sighted(c.Game), Seed: c.Seed, Strategy: s, Match: c.Seed<<1 | 1, States: true, Taken: m.taken}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,9 @@ func (m *match) taken(f systems.FinalTick) {
 	m.truth.add(f, m.net.Now(), sum)
 	for _, p := range m.players {
 		if int(p.seat) < len(f.Inputs) {
-			p.presses.use(f.Inputs[p.seat], f.Tick)
+			if fired := p.presses.use(f.Inputs[p.seat], f.Tick); fired != nil && m.measuring {
+				fired.judge(&p.shots.seen, f.Tick)
+			}
 		}
 	}
 	if m.watched != nil {

@@ -30,21 +30,23 @@ type press struct {
 	value ecs.InputBytes
 	tick  ecs.Tick
 	mark  uint64
+	shot  *shot // that was fired with it; nil: none
 }
 
 // mostPresses bounds those that are waited for. More are given up, oldest first: who loses that many is not playing.
 const mostPresses = 4096
 
-// give notes what the player does from now on.
-func (p *presses) give(in ecs.InputBytes, now simnet.Time) {
+// give notes what the player does from now on. It reports whether that is something else than before.
+func (p *presses) give(in ecs.InputBytes, now simnet.Time) (changed bool) {
 	if in == p.given {
-		return
+		return false
 	}
 	p.given = in
 	if len(p.list) >= mostPresses {
 		p.drop(1)
 	}
 	p.list = append(p.list, press{at: now, value: in, mark: p.mark})
+	return true
 }
 
 // show notes which input of the player's the picture holds now.
@@ -64,15 +66,17 @@ func (p *presses) show(in ecs.InputBytes, now simnet.Time) {
 	}
 }
 
-// use notes which input of the player's entered a tick of the server's.
-func (p *presses) use(in ecs.InputBytes, f ecs.Tick) {
+// use notes which input of the player's entered a tick of the server's, and returns the shot that was fired with it, nil if
+// there is none.
+func (p *presses) use(in ecs.InputBytes, f ecs.Tick) (fired *shot) {
 	if in == p.lastUsed {
-		return
+		return nil
 	}
 	p.lastUsed = in
 	for end := p.find(p.used, in); p.used < end; p.used++ {
-		p.list[p.used].tick = f
+		p.list[p.used].tick, fired = f, p.list[p.used].shot
 	}
+	return fired
 }
 
 // confirmUpTo notes that the client knows now that all up to a tick is final.

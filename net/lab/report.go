@@ -25,6 +25,8 @@ func (m *match) report(r *Result) {
 		SnapsRate: float64(all.snaps) / minutes, Backward: all.backward}
 	r.Freeze = Freeze{Percent: percent(all.frozen, all.frames), PerMinute: float64(all.episodes) / minutes, Longest: float64(all.longest) * 1e3 / displayHz}
 	r.Roughness, r.Paces = 100*deviation(all.paces), len(all.paces)
+	r.Shots = Shots{N: all.hits.all.lines, Agree: percent(all.hits.all.agree, all.hits.all.lines), InCap: all.hits.near.lines,
+		AgreeInCap: percent(all.hits.near.agree, all.hits.near.lines), Age: spreadOf(all.hits.ages), Past: spreadOf(all.hits.past)}
 	r.Hits = percent(all.right, all.inputs)
 	r.Timeline = means(all.seconds)
 	r.Slope = lagSlope(r.Timeline)
@@ -41,20 +43,20 @@ func (m *match) report(r *Result) {
 	m.reportPeers(r, due*n)
 }
 
-// reportPeers says what the room knows of the players' inputs; due is how many it was to get.
+// reportPeers says what the room knows of the players' inputs; due is how many it was to get. Of a player who was gone at the
+// end and had been there at the beginning less than nothing is known.
 func (m *match) reportPeers(r *Result, due float64) {
-	sign := -1.0
-	for _, peers := range [...][]peerInfo{m.begun, m.ended} {
-		for i := range peers {
-			s := &peers[i].Strategy
-			r.Late += sign * 100 * float64(s.Late) / due
-			r.Substituted += sign * 100 * float64(s.Substituted) / due
-			if sign > 0 {
-				r.Desyncs += s.Desyncs
-			}
-		}
-		sign = 1
+	var late, substituted int64
+	for i := range m.ended {
+		s := &m.ended[i].Strategy
+		late, substituted = late+int64(s.Late), substituted+int64(s.Substituted)
+		r.Desyncs += s.Desyncs
 	}
+	for i := range m.begun {
+		s := &m.begun[i].Strategy
+		late, substituted = late-int64(s.Late), substituted-int64(s.Substituted)
+	}
+	r.Late, r.Substituted = 100*float64(max(late, 0))/due, 100*float64(max(substituted, 0))/due
 }
 
 // findings are what was found of all players.
@@ -83,6 +85,7 @@ func (a *findings) add(p *player) {
 	a.jumps, a.paces = append(a.jumps, k.jumps...), append(a.paces, k.paces...)
 	a.squares += k.squares
 	a.snaps, a.backward = a.snaps+k.snaps, a.backward+k.backward
+	a.hits.add(&k.hits)
 	a.frames, a.frozen, a.episodes, a.longest = a.frames+k.frames, a.frozen+k.frozen, a.episodes+k.episodes, max(a.longest, k.longest)
 	a.causes.Substituted += p.fixes.causes.Substituted
 	a.causes.Resync += p.fixes.causes.Resync

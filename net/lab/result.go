@@ -7,6 +7,8 @@ type Report struct {
 	Seconds float64  `json:"seconds"` // of virtual time, measured of each match
 	Seed    uint64   `json:"seed"`
 	Script  string   `json:"script"` // what the players did: "script" or "bots"
+	Snap    float64  `json:"snap"`   // Config.Snap, in world units
+	Cap     float64  `json:"cap_ms"` // Config.Cap
 	Results []Result `json:"results"`
 }
 
@@ -44,6 +46,8 @@ type Result struct {
 	Speed       float64     `json:"remote_speed"` // root mean square of the others' true speed, in world units per second
 	Roughness   float64     `json:"roughness_percent"`
 	Paces       int         `json:"paces"` // how many steps Roughness is of
+
+	Shots Shots `json:"shots"`
 
 	Hits        float64 `json:"prediction_hits_percent"`
 	Late        float64 `json:"late_percent"`
@@ -96,6 +100,19 @@ type Jumps struct {
 	Snaps     int     `json:"snaps"`
 	SnapsRate float64 `json:"snaps_per_minute"` // of one client
 	Backward  int     `json:"backward"`
+}
+
+// Shots are of lines that the lab aims at others and beside them, from what each screen shows.
+type Shots struct {
+	N     int     `json:"n"`             // lines, of all shots
+	Agree float64 `json:"agree_percent"` // on which the server found whom the screen showed
+	InCap int     `json:"in_cap"`        // lines of shots at views no older than Config.Cap
+	// AgreeInCap is Agree of those.
+	AgreeInCap float64 `json:"agree_in_cap_percent"`
+	Age        Spread  `json:"view_age"` // of the views, when the server used what was done at them
+	// Past is how long ago those who were hit were where they were hit, on the server. That is the longest that they can
+	// have been behind cover by then.
+	Past Spread `json:"hit_in_the_past"`
 }
 
 // Rates are of one end of one connection, means over the time.

@@ -19,6 +19,7 @@ var (
 		Motion:    func(r *runner) ecs.Motion { return ecs.Motion{Pos: r.Pos, Vel: r.Vel} },
 		SetMotion: func(r *runner, m ecs.Motion) { r.Pos, r.Vel = m.Pos, m.Vel },
 		Tolerance: fixed.FromRatio(1, 100),
+		Bounds:    func(*runner) fixed.Num { return fixed.FromRatio(2, 5) },
 	})
 	seats  = ecs.NewComponent[ecs.Seat]("seat")
 	steers = ecs.NewInput[steer]()
