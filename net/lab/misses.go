@@ -13,14 +13,10 @@ type Miss struct {
 var Misses = []Miss{
 	{"runners", "predict", "P7", SnapRate, 3.1, "the round trip goes up to two seconds; 30 ticks of delay and 30 of prediction cover one, so that inputs come too late whatever is predicted"},
 	{"runners", "predict", "P3", ShotsOff, 11.7, oldView},
-	{"runners", "reckon", "P7", SnapRate, 3, lateTurns},
 }
 
-// The reasons that hold for more than one game.
-const (
-	oldView   = "with 20 snapshots a second a view is 285 ms old when the server uses what was done at it, of which the cap forgives 250"
-	lateTurns = "who turns while his records are held up for a second is up to ten units from where he is reckoned, which is more than is blended in"
-)
+// oldView is why server and screen differ where views are older than the cap.
+const oldView = "with 20 snapshots a second a view is 285 ms old when the server uses what was done at it, of which the cap forgives 250"
 
 // knownMiss returns the miss that belongs to a gate in a game, nil if it is to be met.
 func knownMiss(game string, g Gate) *Miss {
