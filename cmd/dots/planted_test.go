@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/net/matchtest"
+)
+
+// Tired is for how many ticks a dot has gone the same way.
+type Tired struct{ Held int32 }
+
+var (
+	tired   = ecs.NewComponent[Tired]("tired")
+	walking = ecs.NewQuery3(ecs.Write(body), ecs.Read(seat), ecs.Write(tired))
+)
+
+// wear is the rule of planted.go, with what it remembers in a component.
+func wear(w *ecs.World) {
+	for e := range walking.All(w) {
+		now, before := pad.Of(w, e.B.Player), pad.Last(w, e.B.Player)
+		if now.DX != before.DX || now.DY != before.DY {
+			e.C.Held = 0
+		}
+		if e.C.Held++; e.C.Held > 30 {
+			e.A.Vel = e.A.Vel.Scale(fixed.FromRatio(9, 10))
+		}
+	}
+}
+
+// The answer of the exercise in rollback/DESYNCS.md.
+func TestWhatARuleRemembersBelongsIntoAComponent(t *testing.T) {
+	g := game
+	g.Components = ecs.Components(body, seat, seed, tired)
+	g.Systems = ecs.Systems(steer, fade, wear)
+	g.Join = func(w *ecs.World, p ecs.Player) {
+		seat.Put(w, w.Spawn(ecs.OwnedBy(p), body, seat, tired), ecs.Seat{Player: p})
+	}
+	matchtest.SyncTest(t, &g)
+}
+
+// The exercise says what its reader sees.
+func TestThePlantedBugIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	binary := filepath.Join(t.TempDir(), "planted")
+	if output, err := exec.Command("go", "build", "-tags", "planted headless", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	output, err := exec.Command(binary, "synctest", "--ticks", "1200", "--seed", "7").CombinedOutput()
+	exit, failed := err.(*exec.ExitError)
+	if !failed || exit.ExitCode() != 1 || !strings.Contains(string(output), "desync in tick 1055: body of entity 0 of player 0") {
+		t.Errorf("%v\n%s", err, output)
+	}
+}
