@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"tendon/net/client"
+	"tendon/net/cost"
 	"tendon/net/netcode"
 	"tendon/net/server"
 )
@@ -75,6 +76,7 @@ type crowd struct {
 	clients []*client.Client
 	failed  []error // index as clients; nil: it plays
 	cost    *hdrhistogram.Histogram
+	ledger  *cost.Ledger            // one for all: a client receives in its Frame, so their turns do not mix
 	late    *hdrhistogram.Histogram // how late the frames of a slice began, in µs
 	live    int                     // most that were live at once
 	rate    int                     // frames a second
@@ -83,7 +85,7 @@ type crowd struct {
 // gather makes the clients; they connect with their first frames.
 func (v *botsVerb) gather(a *app, addr netip.AddrPort, key netcode.Key) (*crowd, error) {
 	micros := int64(10 * time.Second / time.Microsecond)
-	c := &crowd{cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3), rate: a.game.TickRate}
+	c := &crowd{ledger: newLedger(a.game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3), rate: a.game.TickRate}
 	for i := range v.Rooms * v.Players {
 		pass := server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players}
 		token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(a.game.Name), Key: key, Addresses: []netip.AddrPort{addr},
@@ -93,7 +95,7 @@ func (v *botsVerb) gather(a *app, addr netip.AddrPort, key netcode.Key) (*crowd,
 			return nil, err
 		}
 		k, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies,
-			Name: fmt.Sprintf("bot %d", i%v.Players+1), Bot: true, BotSeed: v.Seed + uint64(i)}})
+			Name: fmt.Sprintf("bot %d", i%v.Players+1), Bot: true, BotSeed: v.Seed + uint64(i), Observer: c.ledger}})
 		if err != nil {
 			c.close()
 			return nil, err
@@ -164,12 +166,15 @@ func (c *crowd) figures() fields {
 func (c *crowd) verdict(a *app) error {
 	f := c.figures()
 	c.close()
+	spent := c.ledger.Report()
+	f["costs"] = []cost.Report{spent}
 	a.emit("result", f)
 	t := newTable("")
 	t.AppendHeader(table.Row{"bots", "live", "resyncs", "frame µs (p99)", "late µs (p99)"})
 	t.AppendRow(table.Row{f["bots"], f["live"], f["resyncs"], fmt.Sprintf("%d (%d)", f["frame_p50_us"], f["frame_p99_us"]),
 		fmt.Sprintf("%d (%d)", f["late_p50_us"], f["late_p99_us"])})
 	a.tell(t.Render() + "\n")
+	a.tellCosts(spent)
 	silent := !slices.ContainsFunc(c.clients, heard)
 	for i, err := range c.failed {
 		if err != nil && !(silent && errors.Is(err, client.ErrUnreachable)) {

@@ -13,6 +13,7 @@ import (
 // demoVerb plays bots against each other over a spoiled loopback and checks every confirmed state.
 type demoVerb struct {
 	syncFlags `embed:""`
+	slowFlags `embed:""`
 
 	Bots   int           `default:"3" help:"How many bots play."`
 	For    time.Duration `help:"How long; 0: until Ctrl-C."`
@@ -76,7 +77,12 @@ func (v *demoVerb) Run(a *app) error {
 		return err
 	}
 	defer cancel()
-	m, err := v.start(a)
+	recorder, err := v.recorder(a)
+	if err != nil {
+		return err
+	}
+	defer closeRecorder(recorder)
+	m, err := v.start(a, recorder)
 	if err != nil {
 		return err
 	}
@@ -92,6 +98,7 @@ func (v *demoVerb) Run(a *app) error {
 	}
 	err = m.finish()
 	a.tell(renderLines(title, m.lines()))
+	a.tellCosts(m.costs()...)
 	if err != nil {
 		return err
 	}
@@ -127,7 +134,7 @@ func (v *demoVerb) verdict(a *app, m *match) error {
 	}
 	changes, lag := m.host.truth.changed(), m.lag()
 	a.emit("result", fields{"clients": m.lines(), "checksums_equal": equal, "desyncs": different, "rollbacks": rollbacks,
-		"stalls": stalls, "lag_ms": lag, "changes": changes, "seed": v.Seed})
+		"stalls": stalls, "lag_ms": lag, "changes": changes, "seed": v.Seed, "costs": m.costs()})
 	cost := costOf(m.host.strategy, rollbacks, stalls, lag)
 	shown := fmt.Sprintf("%d states compared %s, %d changes", equal, cost, changes)
 	switch {

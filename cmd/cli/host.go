@@ -12,6 +12,7 @@ import (
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
+	"tendon/net/cost"
 	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
@@ -30,6 +31,7 @@ type host struct {
 	journals  *journals.Keeper // nil: matches are not journalled
 	matches   *matchKeeper     // nil: decided matches are not kept
 	retrial   *retrial         // nil: no match that was brought back may lack a record
+	costs     *costs
 	cancel    context.CancelFunc
 	ended     chan error
 }
@@ -49,13 +51,14 @@ type hostConfig struct {
 	journals *journals.Keeper // nil: matches are not journalled
 	logger   *slog.Logger
 	socket   server.Socket
-	truth    bool // keep checksums for comparison
+	truth    bool           // keep checksums for comparison
+	recorder *cost.Recorder // of slow ticks; nil: none
 }
 
 // startHost opens a server and lets it run.
 func startHost(a *app, c hostConfig) (*host, error) {
 	var err error
-	h := &host{key: c.key, game: a.game, strategy: c.strategy, ended: make(chan error, 1)}
+	h := &host{key: c.key, game: a.game, strategy: c.strategy, ended: make(chan error, 1), costs: newCosts(a.game, c.recorder)}
 	if c.truth {
 		h.truth = newTruth(a.game)
 	}
@@ -118,6 +121,7 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 	if seed != 0 {
 		rc.Seed = seed
 	}
+	rc.Observer = h.costs.begin(name)
 	if h.journals != nil {
 		if err := h.journals.Open(name, rc); err != nil {
 			return err
@@ -159,6 +163,7 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 // closeRoom ends a room's journal and recording. The results are kept before: nobody looks for them in a journal of a
 // match that is over.
 func (h *host) closeRoom(name string, _ *room.Room) {
+	h.costs.end(name)
 	if h.journals != nil {
 		h.matches.wait()
 		h.journals.End(name)

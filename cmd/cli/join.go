@@ -12,6 +12,7 @@ import (
 	"tendon/cmd/cli/window"
 	"tendon/ecs"
 	"tendon/net/client"
+	"tendon/net/cost"
 	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/net/session"
@@ -20,14 +21,17 @@ import (
 
 // joinVerb joins a server.
 type joinVerb struct {
-	Addr       string        `arg:"" help:"The server, as host:port; it must be one that the token names."`
-	Token      string        `help:"The connect token, or @FILE. With --log it may be left out to come back to the match that the log is of."`
-	Log        string        `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9; with verify it keeps little more than the token to come back with, see above."`
-	Bot        bool          `help:"Let the game's bot play, without a window."`
-	Headless   bool          `help:"No window: watch, or play as a bot with --bot."`
-	Name       string        `help:"What others see."`
+	Addr       string `arg:"" help:"The server, as host:port; it must be one that the token names."`
+	Token      string `help:"The connect token, or @FILE. With --log it may be left out to come back to the match that the log is of."`
+	Log        string `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9; with verify it keeps little more than the token to come back with, see above."`
+	Bot        bool   `help:"Let the game's bot play, without a window."`
+	Headless   bool   `help:"No window: watch, or play as a bot with --bot."`
+	Name       string `help:"What others see."`
+	slowFlags  `embed:""`
 	InputDelay int           `help:"Ticks between an input and its effect; 0: what the server suggests."`
 	For        time.Duration `help:"Leave after this long; 0: when told to."`
+
+	ledger *cost.Ledger
 }
 
 // Help explains the verb.
@@ -63,7 +67,13 @@ func (v *joinVerb) Run(a *app) error {
 	if v.Bot && a.game.Bot == nil {
 		return errors.New("the game has no bot: leave --bot out")
 	}
-	config := client.Config{Game: a.game, Strategies: strategies, Name: v.Name,
+	recorder, err := v.recorder(a)
+	if err != nil {
+		return err
+	}
+	defer closeRecorder(recorder)
+	v.ledger = newLedger(a.game, "client", recorder)
+	config := client.Config{Game: a.game, Strategies: strategies, Name: v.Name, Observer: v.ledger,
 		Bot: v.Bot, BotSeed: chooseSeed(0), InputDelay: v.InputDelay,
 		Said:   func(s session.Said) { a.say("%s: %s", s.Name, s.Text) },
 		Notice: func(seconds int, text string) { a.say("%s", noticed(seconds, text)) }}
@@ -127,7 +137,11 @@ func (v *joinVerb) play(ctx context.Context, a *app, config client.DialConfig) e
 	if v.Bot || v.Headless {
 		return v.headless(ctx, a, c)
 	}
-	return inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, nil)
+	err = inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, nil)
+	if c.Core().World() != nil {
+		a.tellCosts(v.ledger.Report())
+	}
+	return err
 }
 
 // token returns the token that was given.
@@ -230,9 +244,11 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 	err := <-done
 	bar.done()
 	l := p.line()
-	a.emit("left", fields{"client": l})
+	spent := v.ledger.Report()
+	a.emit("left", fields{"client": l, "costs": []cost.Report{spent}})
 	if l.Tick > 0 { // else it was never in
 		a.say("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
+		a.tellCosts(spent)
 	}
 	if err == nil && a.ctx.Err() == nil && l.State != client.Live.String() { // the time was up, and it was not in the match
 		if l.Tick == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tendon/net/client"
+	"tendon/net/cost"
 	"tendon/net/server"
 	"tendon/net/simnet"
 )
@@ -26,7 +27,7 @@ type match struct {
 }
 
 // start opens everything. The proxies must exist before the server, whose tokens name them.
-func (v *demoVerb) start(a *app) (*match, error) {
+func (v *demoVerb) start(a *app, recorder *cost.Recorder) (*match, error) {
 	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, fmt.Errorf("no socket on the loopback interface: %w", err)
@@ -34,14 +35,14 @@ func (v *demoVerb) start(a *app) (*match, error) {
 	m := &match{}
 	public, err := v.openProxies(m, socket.LocalAddr().(*net.UDPAddr).AddrPort())
 	if err == nil {
-		m.host, err = startHost(a, hostConfig{strategy: v.chosen, socket: socket, public: public, key: randomKey(), maxRooms: 1, workers: 1, seed: v.Seed, truth: true})
+		m.host, err = startHost(a, hostConfig{strategy: v.chosen, socket: socket, public: public, key: randomKey(), maxRooms: 1, workers: 1, seed: v.Seed, truth: true, recorder: recorder})
 	}
 	if err != nil {
 		m.closeProxies()
 		return nil, errors.Join(err, socket.Close())
 	}
 	for i := range v.Bots {
-		p, err := v.seat(a, m.host, public[i], i)
+		p, err := v.seat(a, m.host, public[i], i, newLedger(a.game, "client", recorder))
 		if err != nil {
 			return nil, errors.Join(err, m.finish())
 		}
@@ -66,18 +67,20 @@ func (v *demoVerb) openProxies(m *match, target netip.AddrPort) (public []netip.
 }
 
 // seat returns the bot of one seat.
-func (v *demoVerb) seat(a *app, h *host, at netip.AddrPort, seat int) (*player, error) {
+func (v *demoVerb) seat(a *app, h *host, at netip.AddrPort, seat int, ledger *cost.Ledger) (*player, error) {
 	token, err := h.ticket(at, server.Pass{Room: "demo", Seat: seat}, time.Hour)
 	if err != nil {
 		return nil, err
 	}
 	name := fmt.Sprintf("bot %d", seat+1)
 	c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies,
-		Name: name, Bot: true, BotSeed: v.Seed + uint64(seat)}})
+		Name: name, Bot: true, BotSeed: v.Seed + uint64(seat), Observer: ledger}})
 	if err != nil {
 		return nil, err
 	}
-	return newPlayer(name, c, a.game, h.truth), nil
+	p := newPlayer(name, c, a.game, h.truth)
+	p.ledger = ledger
+	return p, nil
 }
 
 // play lets the bots run on goroutines of their own; the first that ends early, or meets a desync, calls stop.
@@ -102,6 +105,15 @@ func (m *match) lines() []line {
 		lines[i] = p.line()
 	}
 	return lines
+}
+
+// costs returns what the server and a bot have cost, the mean of all, when the match is finished.
+func (m *match) costs() []cost.Report {
+	clients := newLedger(m.host.game, "client", nil)
+	for _, p := range m.players {
+		clients.Merge(p.ledger)
+	}
+	return []cost.Report{m.host.costs.total(), clients.Report()}
 }
 
 // finish ends bots, server and network. The bots' context is done.

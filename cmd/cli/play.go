@@ -9,12 +9,14 @@ import (
 
 	"tendon/cmd/cli/window"
 	"tendon/net/client"
+	"tendon/net/cost"
 	"tendon/net/server"
 )
 
 // playVerb is a server, bots and a window in one process.
 type playVerb struct {
 	syncFlags `embed:""`
+	slowFlags `embed:""`
 
 	Bots int    `default:"3" help:"How many bots play."`
 	Seed uint64 `help:"Seed of the match; 0: chosen."`
@@ -42,21 +44,28 @@ func (v *playVerb) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	h, err := startHost(a, hostConfig{strategy: strategy, listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed})
+	recorder, err := v.recorder(a)
+	if err != nil {
+		return err
+	}
+	defer closeRecorder(recorder)
+	h, err := startHost(a, hostConfig{strategy: strategy, listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed, recorder: recorder})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(a.ctx)
 	var bots sync.WaitGroup
+	ledger := newLedger(a.game, "client", recorder) // yours
 	defer func() {
 		cancel()
 		bots.Wait()
 		_ = h.stop() // the match is over, nobody is left to hear of it
+		a.tellCosts(h.costs.total(), ledger.Report())
 	}()
 	a.say("%s with %d bots, strategy %s, at %v", a.game.Name, v.Bots, v.Sync, h.addr)
 	lost := make(chan error, v.Bots)
 	for i := range v.Bots {
-		c, err := v.seat(a, h, i+1, true)
+		c, err := v.seat(a, h, i+1, newLedger(a.game, "bot", recorder))
 		if err != nil {
 			return err
 		}
@@ -66,7 +75,7 @@ func (v *playVerb) Run(a *app) error {
 			}
 		})
 	}
-	you, err := v.seat(a, h, 0, false)
+	you, err := v.seat(a, h, 0, ledger)
 	if err != nil {
 		return err
 	}
@@ -74,11 +83,12 @@ func (v *playVerb) Run(a *app) error {
 }
 
 // seat returns a client for one seat of the match.
-func (v *playVerb) seat(a *app, h *host, seat int, bot bool) (*client.Client, error) {
+func (v *playVerb) seat(a *app, h *host, seat int, ledger *cost.Ledger) (*client.Client, error) {
+	bot := seat > 0
 	token, err := h.ticket(h.addr, server.Pass{Room: "play", Seat: seat}, time.Hour)
 	if err != nil {
 		return nil, err
 	}
 	return client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies,
-		Name: map[bool]string{true: fmt.Sprintf("bot %d", seat), false: "you"}[bot], Bot: bot, BotSeed: uint64(seat)}})
+		Name: map[bool]string{true: fmt.Sprintf("bot %d", seat), false: "you"}[bot], Bot: bot, BotSeed: uint64(seat), Observer: ledger}})
 }

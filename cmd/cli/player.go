@@ -13,6 +13,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/client"
+	"tendon/net/cost"
 	"tendon/systems"
 )
 
@@ -28,6 +29,7 @@ type player struct {
 	compared ecs.Tick                // last tick whose checksum was compared
 	sums     [2][]ecs.Checksum       // scratch: the client's and the server's
 	cost     *hdrhistogram.Histogram // of a Frame, in µs
+	ledger   *cost.Ledger            // set where the match tells of costs
 
 	mu    sync.Mutex
 	shown line

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/pkg/profile"
+
+	"tendon/net/cost"
 )
 
 // mode is a way to profile, and the file that the profiler writes.
@@ -46,6 +48,10 @@ func (a *app) startProfile() (stop func(), err error) {
 		return nil, fmt.Errorf("the profile cannot be written: %w; choose another --profile-dir", err)
 	}
 	begun := time.Now()
+	unlabel := func() {}
+	if a.common.Profile == "cpu" {
+		unlabel = cost.LabelSamples()
+	}
 	p := profile.Start(m.set, profile.ProfilePath(dir), profile.NoShutdownHook, profile.Quiet)
 	a.say("profiling %s into %s", a.common.Profile, path)
 	a.emit("profile", fields{"profile": a.common.Profile, "file": path})
@@ -54,6 +60,7 @@ func (a *app) startProfile() (stop func(), err error) {
 			time.Sleep(time.Until(begun.Add(clockLeast)))
 		}
 		p.Stop()
+		unlabel()
 	}, nil
 }
 

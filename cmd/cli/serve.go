@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"tendon/cmd/cli/journals"
+	"tendon/net/cost"
 	"tendon/net/netcode"
 	"tendon/net/server"
 )
@@ -20,6 +21,7 @@ import (
 // serveVerb runs a server until it is told to stop.
 type serveVerb struct {
 	syncFlags `embed:""`
+	slowFlags `embed:""`
 
 	Listen     string        `default:":7777" help:"Where to listen, as host:port or :port."`
 	Public     []string      `help:"The address under which clients reach the server, as it stands in tokens; may be given several times. Without it, the listening address, or the loopback interface."`
@@ -101,6 +103,10 @@ func (v *serveVerb) Run(a *app) (err error) {
 	if v.Verbose {
 		c.logger = slog.New(slog.NewTextHandler(a.note, nil))
 	}
+	if c.recorder, err = v.recorder(a); err != nil {
+		return err
+	}
+	defer closeRecorder(c.recorder)
 	h, err := startHost(a, c)
 	if err != nil {
 		return serveError(err, v.Listen)
@@ -117,7 +123,11 @@ func (v *serveVerb) Run(a *app) (err error) {
 		err = v.report(ctx, a, h)
 	}
 	a.say("stopping: clients are told")
-	return errors.Join(err, h.stop())
+	err = errors.Join(err, h.stop())
+	spent := h.costs.total()
+	a.tellCosts(spent)
+	a.emit("costs", fields{"costs": []cost.Report{spent}})
+	return err
 }
 
 // keys loads the private keys, or makes one for this run.
