@@ -314,6 +314,14 @@ func (s *Server) ClientID(slot int) uint64 { return s.slots[slot].clientID }
 // Addr returns the address of a slot's client, the zero AddrPort if the slot is free.
 func (s *Server) Addr(slot int) netip.AddrPort { return s.slots[slot].addr }
 
+// Received returns how many packets of a connected slot's client were accepted, and the largest sequence number among
+// them. Clients number their packets without gaps, so what is missing of the difference between two moments was lost on
+// the way, or is late.
+func (s *Server) Received(slot int) (accepted, newest uint64) {
+	w := &s.slots[slot].window
+	return w.accepted, w.newest
+}
+
 // UserData returns the user data of a slot's token. It aliases the slot: copy what must outlive the connection.
 func (s *Server) UserData(slot int) *[UserDataSize]byte { return &s.slots[slot].userData }
 

@@ -6,8 +6,9 @@ const windowSize = 256
 // window is a replay window: it remembers which of the last windowSize sequence numbers have been received. The zero
 // value has received nothing. A bit stands at sequence % windowSize, so moving forward clears the bits it passes over.
 type window struct {
-	newest uint64 // largest received
-	bits   [windowSize / 64]uint64
+	newest   uint64 // largest received
+	accepted uint64 // numbers marked
+	bits     [windowSize / 64]uint64
 }
 
 // seen says whether a sequence number must be refused: received before, or too old to know.
@@ -24,6 +25,7 @@ func (w *window) seen(sequence uint64) bool {
 
 // mark records a sequence number that was authenticated and was not seen.
 func (w *window) mark(sequence uint64) {
+	w.accepted++
 	if sequence > w.newest {
 		if sequence-w.newest >= windowSize {
 			w.bits = [windowSize / 64]uint64{}

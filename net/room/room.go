@@ -43,6 +43,19 @@ type Stats struct {
 	Unwritten    uint64       // Frames in which the journal could not be written, so that the match waited
 	Adopted      uint64       // ticks that clients handed in after a restart
 	TailsRefused uint64       // offers of such ticks that do not go on where the journal ends
+	RingBytes    int          // what its snapshots take, those ready for use included
+}
+
+// Add adds what another room counted: of both together, and of the later tick.
+func (s *Stats) Add(o *Stats) {
+	s.Tick, s.MostLate = max(s.Tick, o.Tick), max(s.MostLate, o.MostLate)
+	s.Peers, s.Players, s.RingBytes = s.Peers+o.Peers, s.Players+o.Players, s.RingBytes+o.RingBytes
+	s.Late, s.Deferred, s.Images, s.Resyncs = s.Late+o.Late, s.Deferred+o.Deferred, s.Images+o.Images, s.Resyncs+o.Resyncs
+	s.Refused, s.Unwritten = s.Refused+o.Refused, s.Unwritten+o.Unwritten
+	s.Adopted, s.TailsRefused = s.Adopted+o.Adopted, s.TailsRefused+o.TailsRefused
+	for i, n := range o.Lateness {
+		s.Lateness[i] += n
+	}
 }
 
 // Lateness counts ticks by how long after they were due they were computed: element i those that were i to i + 1 eighths
@@ -223,7 +236,7 @@ func (r *Room) out() systems.Outbox { return (*outbox)(r) }
 // Stats returns what the room counted.
 func (r *Room) Stats() Stats {
 	s := r.stats
-	s.Tick = r.Tick()
+	s.Tick, s.RingBytes = r.Tick(), r.World().PageBytes()
 	for i := range r.peers {
 		if r.peers[i].live() {
 			s.Peers++

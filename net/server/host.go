@@ -173,6 +173,9 @@ func (w *worker) close(p *place) {
 	p.host = nil
 	w.published.next = 0
 	w.end(h)
+	st := h.room.Stats()
+	st.Peers, st.Players, st.RingBytes = 0, 0, 0
+	w.ended.Add(&st)
 	w.log.info("room closed", slog.String("room", p.name))
 }
 

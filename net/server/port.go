@@ -41,6 +41,7 @@ type port struct {
 type portCounts struct {
 	badPass, pastToken, full uint64 // arrivals turned away
 	received, flood          uint64 // datagrams; packets above a client's bounds
+	receivedBytes            uint64 // of the datagrams
 	joined, replaced         uint64
 	timedOut, left, dropped  uint64
 }
@@ -80,6 +81,7 @@ func (p *port) receive(a *arrivals, out *netcode.Outbox, now time.Time) {
 	at := p.at(now)
 	p.counts.received += uint64(a.count)
 	for i := range a.count {
+		p.counts.receivedBytes += uint64(a.sizes[i])
 		switch e := p.netcode.Receive(out, a.packet(i), a.from[i], now); e.Kind {
 		case netcode.Payload:
 			c := p.conns[e.Slot]

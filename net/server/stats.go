@@ -28,6 +28,8 @@ type Stats struct {
 
 	PacketsIn      uint64 // datagrams received
 	PacketsOut     uint64 // payload packets sent, keep-alives not counted
+	BytesIn        uint64 // of the datagrams received
+	BytesOut       uint64 // of the payload packets sent, sealed
 	PacketsRefused uint64 // that net/netcode dropped; Netcode says why
 	PacketsFlood   uint64 // above a client's bounds
 	PacketsLost    uint64 // received, and no room to keep them until the next tick
@@ -39,6 +41,7 @@ type Stats struct {
 
 	Netcode netcode.Counters `json:"-"` // by reason; netcode.Counter has the names
 	Table   []RoomStats      // by name
+	Past    room.Stats       // of all rooms that were closed, since everybody had left
 }
 
 // RoomStats is one room's line.
@@ -54,6 +57,7 @@ type published struct {
 
 	mu     sync.Mutex
 	rooms  []RoomStats
+	past   room.Stats
 	counts workerCounts
 }
 
@@ -63,7 +67,7 @@ func (w *worker) publish(at systems.Time) {
 	p := &w.published
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.counts = w.counts
+	p.counts, p.past = w.counts, w.ended
 	p.rooms = p.rooms[:0]
 	for _, hosts := range w.hosts {
 		for _, h := range hosts {
@@ -80,7 +84,9 @@ func (s *Server) Stats() Stats {
 		p := &w.published
 		p.mu.Lock()
 		st.Table = append(st.Table, p.rooms...)
+		st.Past.Add(&p.past)
 		st.PacketsOut += p.counts.packetsOut
+		st.BytesOut += p.counts.bytesOut
 		st.PacketsUnsent += p.counts.unsent
 		st.PacketsLost += p.counts.lost
 		st.Malformed += p.counts.malformed
@@ -101,5 +107,5 @@ func (p *port) fill(st *Stats) {
 	st.TokensPast, st.TokensBad, st.Full, st.PacketsFlood = c.pastToken, c.badPass, c.full, c.flood
 	st.Netcode = *p.netcode.Counters()
 	st.PacketsRefused = st.Netcode.Dropped()
-	st.PacketsIn = c.received
+	st.PacketsIn, st.BytesIn = c.received, c.receivedBytes
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/net/netcode"
+	"tendon/net/room"
 	"tendon/net/wire"
 	"tendon/systems"
 )
@@ -40,7 +41,8 @@ type worker struct {
 	stopped func() // wants to be told that the rooms are closed; nil: they are not to be
 	stopBy  time.Time
 	counts  workerCounts
-	now     time.Time // of the turn
+	ended   room.Stats // of the rooms that are over
+	now     time.Time  // of the turn
 
 	published
 }
@@ -52,6 +54,7 @@ type workerCounts struct {
 	unsent      uint64 // packets that the system did not take
 	malformed   uint64 // packets that the link refused
 	packetsOut  uint64
+	bytesOut    uint64
 }
 
 // stepTime is about how long a step of the grid is.
@@ -131,6 +134,7 @@ func (w *worker) turn(now time.Time) {
 	if !w.out.empty() {
 		w.port.seal(&w.out, &w.sealed, now)
 		w.counts.packetsOut += uint64(w.sealed.Len())
+		w.counts.bytesOut += uint64(w.sealed.Bytes())
 		w.counts.unsent += uint64(w.sender.send(&w.sealed))
 		w.sealed.Reset()
 		w.out.reset()
