@@ -273,8 +273,8 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 		content []byte
 		want    []string
 	}{
-		{"text", []byte("a diary"), []string{"is no recording", "name a file that serve --record wrote"}},
-		{"empty", nil, []string{"is no recording", "name a file that serve --record wrote"}},
+		{"text", []byte("a diary"), []string{"is no recording", "name a file that --record of serve or demo wrote"}},
+		{"empty", nil, []string{"is no recording", "name a file that --record of serve or demo wrote"}},
 		{"damaged", damaged, []string{"damaged", "take another copy"}},
 		{"stump", sound[:12], []string{"the end was cut off", "nothing of it can be replayed"}},
 		{"newer", newer, []string{"a format version that this build does not know", "the build that recorded it"}},

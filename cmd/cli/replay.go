@@ -11,14 +11,20 @@ import (
 	"tendon/ecs"
 	"tendon/rollback"
 	"tendon/rollback/recording"
+	"tendon/rollback/travel"
 )
 
 // replayVerb plays a recording again.
 type replayVerb struct {
-	File   string `arg:"" type:"path" help:"The recording, as serve --record wrote it."`
-	Verify bool   `help:"Compare every tick's checksum. This is what replay does unless --dump or --to is given."`
-	To     uint64 `help:"Play to this tick and show its state by component; 0: to the end."`
-	Dump   bool   `help:"Print a line for each tick: inputs that changed, orders, checksum."`
+	File   string  `arg:"" type:"path" help:"The recording, as --record of serve or demo wrote it."`
+	Other  string  `arg:"" optional:"" type:"path" help:"Another recording: say in which tick the two differ first, and in which field."`
+	Verify bool    `help:"Compare every tick's checksum. This is what replay does unless another flag is given."`
+	To     uint64  `help:"Play to this tick and show its state by component; with --field, the last tick; 0: to the end."`
+	Dump   bool    `help:"Print a line for each tick: inputs that changed, orders, checksum."`
+	At     *uint64 `help:"Show everything of this tick: inputs, orders, events, resources, entities with all their fields."`
+	Entity string  `help:"With --at or --field: only this entity, as --at prints it: p0:3@90 is the entity in row 3 of player 0 that was born in tick 90, w:17@0 one of the world's; without the @ it is whoever has the row then."`
+	Field  string  `help:"List a field over the ticks --from to --to: component.field of --entity, or resource.field."`
+	From   uint64  `help:"With --field: the first tick; 0: the recording's first."`
 }
 
 // Help explains the verb.
@@ -30,14 +36,29 @@ tick; the exit code is 1 then. A recording whose end is torn is played as far as
 Examples:
   replay recordings/main-20261121T101500-000000000000002a.tendonrec
   replay FILE --to 600
-  replay FILE --dump --to 60`
+  replay FILE --dump --to 60
+  replay FILE --at 600                      everything that is known of tick 600
+  replay FILE --at 600 --entity p0:3@590    one entity with all its fields; --json for programs
+  replay FILE --field body.Pos.X --entity p0:0 --from 500 --to 600
+  replay FILE OTHER                         exit code 0: equal, 1: they differ, 2: they cannot be compared`
 }
 
 // Run plays the recording.
 func (v *replayVerb) Run(a *app) error {
-	r, err := v.open(a)
+	if err := v.check(); err != nil {
+		return err
+	}
+	r, err := v.open(a, v.File)
 	if err != nil {
 		return err
+	}
+	switch {
+	case v.Other != "":
+		return v.compare(a, r)
+	case v.Field != "":
+		return v.series(a, r)
+	case v.At != nil:
+		return v.inspect(a, r)
 	}
 	to := r.Last()
 	if v.To > 0 {
@@ -59,22 +80,40 @@ func (v *replayVerb) Run(a *app) error {
 	return nil
 }
 
-// open reads the file and says what it is of. A torn end is told of and no error.
-func (v *replayVerb) open(a *app) (*recording.Recording, error) {
-	data, err := os.ReadFile(v.File)
+// check says which flags do not go together.
+func (v *replayVerb) check() error {
+	played := v.Verify || v.Dump || v.To > 0
+	switch {
+	case v.Other != "" && (played || v.At != nil || v.Field != "" || v.Entity != ""):
+		return errors.New("two recordings are only compared: leave the other flags out, or name one recording")
+	case v.Field == "" && v.At != nil && played:
+		return errors.New("--at shows one tick: leave out --to, --dump and --verify")
+	case v.Field != "" && (v.Verify || v.Dump || v.At != nil):
+		return errors.New("--field lists one field: leave out --at, --dump and --verify")
+	case v.Field == "" && v.From > 0:
+		return errors.New("--from is for --field: name the field, as in --field body.Pos.X")
+	case v.Entity != "" && v.Field == "" && v.At == nil:
+		return errors.New("--entity is for --at and --field: name the tick, as in --at 600")
+	}
+	return nil
+}
+
+// open reads a file and says what it is of. A torn end is told of and no error.
+func (v *replayVerb) open(a *app, file string) (*recording.Recording, error) {
+	data, err := os.ReadFile(file)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s does not exist: name a recording", v.File)
+			return nil, fmt.Errorf("%s does not exist: name a recording", file)
 		}
 		return nil, fmt.Errorf("the recording cannot be read: %w; name a recording", err)
 	}
 	r, torn := recording.Open(data)
 	if torn != nil && (r == nil || !errors.Is(torn, recording.ErrTorn)) {
-		return nil, v.refusal(torn)
+		return nil, refusal(file, torn)
 	}
 	// The game is compared before anything is shown, so that no line of another game's inputs is printed.
 	if _, err := r.WorldAt(a.game, r.Start()); err != nil {
-		return nil, v.refusal(err)
+		return nil, refusal(file, err)
 	}
 	if torn != nil {
 		a.say("%v; the rest is played", torn)
@@ -89,18 +128,18 @@ func (v *replayVerb) open(a *app) (*recording.Recording, error) {
 }
 
 // refusal says what to do about a file that cannot be replayed.
-func (v *replayVerb) refusal(err error) error {
+func refusal(file string, err error) error {
 	switch {
 	case errors.Is(err, recording.ErrNotRecording):
-		return fmt.Errorf("%s is no recording: name a file that serve --record wrote", v.File)
+		return fmt.Errorf("%s is no recording: name a file that --record of serve or demo wrote", file)
 	case errors.Is(err, recording.ErrOtherGame):
-		return fmt.Errorf("%s cannot be replayed: %w; replay it with that game", v.File, err)
+		return fmt.Errorf("%s cannot be replayed: %w; replay it with that game", file, err)
 	case errors.Is(err, recording.ErrOtherBuild), errors.Is(err, recording.ErrVersion):
-		return fmt.Errorf("%s cannot be replayed: %w; replay it with the build that recorded it", v.File, err)
+		return fmt.Errorf("%s cannot be replayed: %w; replay it with the build that recorded it", file, err)
 	case errors.Is(err, recording.ErrTorn):
-		return fmt.Errorf("%s: %w; nothing of it can be replayed, so take another copy", v.File, recording.ErrTorn)
+		return fmt.Errorf("%s: %w; nothing of it can be replayed, so take another copy", file, recording.ErrTorn)
 	}
-	return fmt.Errorf("%s cannot be replayed: %w; take another copy", v.File, err)
+	return fmt.Errorf("%s cannot be replayed: %w; take another copy", file, err)
 }
 
 // verify compares every tick up to tick to.
@@ -164,7 +203,7 @@ func (v *replayVerb) dump(a *app, r *recording.Recording, to ecs.Tick) {
 			last[p] = in
 		}
 		for _, o := range e.Orders {
-			text := [...]string{ecs.OrderGame: "order", ecs.OrderJoin: "join", ecs.OrderLeave: "leave", ecs.OrderView: "view", ecs.OrderMotion: "motion"}[o.Kind]
+			text := travel.KindName(o.Kind)
 			orders = append(orders, fmt.Sprintf("%s of player %d %q", text, o.Player, o.Payload))
 			fmt.Fprintf(&line, "  %s of player %d %q", text, o.Player, o.Payload)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"tendon/ecs"
 	"tendon/rollback/recording"
@@ -19,10 +20,12 @@ type Comparison struct {
 // Divergence is where two matches part.
 type Divergence struct {
 	Tick ecs.Tick `json:"tick"` // the first whose states differ
-	// Differences are the first places that differ in the states of Tick, at most as many as were asked for. They are empty
-	// if both come out alike when they are played, and only the recorded checksums differ: then whoever recorded one of
-	// them computed something else than this build does.
+	// Differences are the first places that differ in the states of StateTick, at most as many as were asked for.
 	Differences []Difference `json:"differences"`
+	// StateTick is Tick, unless both come out alike there when they are played, and only the recorded checksums differ:
+	// whoever recorded one of them computed something else than this build does. Then it is the first tick after that of
+	// which both have an image, 0 if there is none.
+	StateTick ecs.Tick `json:"state_tick"`
 	// Here and There are the states' checksums: the recorded ones where both are known.
 	Here  string `json:"here"`
 	There string `json:"there"`
@@ -107,11 +110,46 @@ func divergence(a, b *Traveller, f ecs.Tick, limit int) (*Divergence, error) {
 	if _, err := differAt(a, b, f); err != nil {
 		return nil, err
 	}
-	d := &Divergence{Tick: f, Here: hex(a.State().Checksum()), There: hex(b.State().Checksum()), Differences: Differences(a.State(), b.State(), limit)}
+	d := &Divergence{Tick: f, StateTick: f, Here: hex(a.State().Checksum()), There: hex(b.State().Checksum()), Differences: Differences(a.State(), b.State(), limit)}
+	if len(d.Differences) == 0 {
+		if err := d.ofImages(a, b, limit); err != nil {
+			return nil, err
+		}
+	}
 	if x, y := a.moment(), b.moment(); x != nil && y != nil && x.recorded != 0 && y.recorded != 0 {
 		d.Here, d.There = hex(x.recorded), hex(y.recorded)
 	}
 	return d, nil
+}
+
+// ofImages names what differs in the first images from Tick on that both have.
+func (d *Divergence) ofImages(a, b *Traveller, limit int) error {
+	d.StateTick = 0
+	for _, f := range a.config.Source.Images() {
+		if f < d.Tick || !slices.Contains(b.config.Source.Images(), f) {
+			continue
+		}
+		var states [2]ecs.Snapshot
+		for i, t := range []*Traveller{a, b} {
+			w, err := ecs.NewWorld(t.config.Game, 0)
+			if err != nil {
+				return err
+			}
+			bytes, err := t.config.Source.Image(f)
+			if err == nil {
+				err = w.LoadImage(bytes)
+			}
+			if err != nil {
+				return err
+			}
+			w.Save(&states[i])
+		}
+		if d.Differences = Differences(&states[0], &states[1], limit); len(d.Differences) > 0 {
+			d.StateTick = f
+			return nil
+		}
+	}
+	return nil
 }
 
 // Differences returns at most limit places where two states of one game differ, in the order of ecs.Differences.

@@ -41,7 +41,7 @@ type Player struct {
 
 // Order is a rare action that was stamped into a tick.
 type Order struct {
-	Kind    string     `json:"kind"` // "order", "join", "leave", "view" or "motion"
+	Kind    string     `json:"kind"` // see KindName
 	Player  ecs.Player `json:"player"`
 	Entity  string     `json:"entity,omitempty"` // whom it is addressed to: see EntityName
 	Payload []byte     `json:"payload,omitempty"`
@@ -88,6 +88,9 @@ type Entity struct {
 
 // kinds are the names of the kinds of orders.
 var kinds = map[ecs.OrderKind]string{ecs.OrderGame: "order", ecs.OrderJoin: "join", ecs.OrderLeave: "leave", ecs.OrderView: "view", ecs.OrderMotion: "motion"}
+
+// KindName returns the name of a kind of orders: "order", "join", "leave", "view" or "motion".
+func KindName(k ecs.OrderKind) string { return kinds[k] }
 
 // Frame returns what is known of the tick that the Traveller is at. At First nothing had entered or happened yet.
 func (t *Traveller) Frame() *Frame {

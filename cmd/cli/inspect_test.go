@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/rollback/recording"
+)
+
+// recordedFile writes a recording of a game and returns its path.
+func recordedFile(t *testing.T, g *ecs.Game, name string, ticks int) string {
+	t.Helper()
+	return write(t, filepath.Join(t.TempDir(), name), recorded(t, g, ticks), 0o600)
+}
+
+// crumbOf returns the name of an entity that a player left in some tick, as --at prints it.
+func crumbOf(t *testing.T, path string, at int) (id string, born int) {
+	t.Helper()
+	r := do(t, testGame(), "replay", path, "--at", fmt.Sprint(at))
+	found := regexp.MustCompile(`entity (p\d:\d+@(\d+)) of player \d, born in tick \d+\n  wear: Left (\d+)`).FindStringSubmatch(r.out)
+	if found == nil {
+		t.Fatalf("nobody left a crumb by tick %d: the test shows nothing\n%s%s", at, r.out, r.note)
+	}
+	fmt.Sscan(found[2], &born)
+	return found[1], born
+}
+
+// Somebody who saw something odd wants to see the tick: who did what, and what everything was.
+func TestReplayShowsATickWithInputsAndEveryField(t *testing.T) {
+	path := recordedFile(t, testGame(), "a", 700)
+	r := do(t, testGame(), "replay", path, "--at", "650")
+	for _, want := range []string{"tick 650 · 10.83 s · checksum", "as recorded", "player 0: DX ", "player 1: ", "entity p0:0@1 of player 0, born in tick 1", "body: Pos.X ", "seat: Player 1", "system walk took"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("%q is missing in\n%s", want, r.out)
+		}
+	}
+	if r.code != exitFine {
+		t.Errorf("exit code %d: %s", r.code, r.note)
+	}
+	id, born := crumbOf(t, path, 650)
+	r = do(t, testGame(), "replay", path, "--at", "650", "--entity", id)
+	if want := fmt.Sprintf("  wear: Left %d\n", 20-(650-born)-1); r.code != exitFine || !strings.Contains(r.out, want) || strings.Contains(r.out, "body") {
+		t.Errorf("exit code %d, %q is missing in\n%s%s", r.code, want, r.out, r.note)
+	}
+	short, _, _ := strings.Cut(id, "@")
+	if again := do(t, testGame(), "replay", path, "--at", "650", "--entity", short); again.out != r.out {
+		t.Errorf("without its birth it is another one:\n%s", again.out)
+	}
+	if r = do(t, testGame(), "replay", path, "--at", "0"); r.code != exitFine || !strings.Contains(r.out, "tick 0 · 0.00 s") {
+		t.Errorf("the first state: exit code %d\n%s%s", r.code, r.out, r.note)
+	}
+}
+
+// A program reads the same as JSON, each line an object.
+func TestReplayTellsProgramsTheSame(t *testing.T) {
+	path := recordedFile(t, testGame(), "a", 700)
+	id, _ := crumbOf(t, path, 650)
+	read := func(args ...string) map[string]any {
+		t.Helper()
+		r := do(t, testGame(), append([]string{"replay", path, "--json"}, args...)...)
+		lines := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
+		var object map[string]any
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &object); err != nil || r.code != exitFine || r.note != "" {
+			t.Fatalf("exit code %d, %v\n%s%s", r.code, err, r.out, r.note)
+		}
+		return object
+	}
+	o := read("--at", "650")
+	if o["event"] != "frame" || o["frame"].(map[string]any)["match"] != "yes" || len(o["entities"].([]any)) < 3 {
+		t.Errorf("the tick is %v", o)
+	}
+	o = read("--at", "650", "--entity", id)
+	entity, _ := o["entity"].(map[string]any)
+	component := entity["components"].([]any)[0].(map[string]any)
+	if o["event"] != "entity" || o["tick"] != 650.0 || entity["id"] != id || component["name"] != "wear" {
+		t.Errorf("the entity is %v", o)
+	}
+	o = read("--field", "body.Pos.X", "--entity", "p1:0", "--from", "600", "--to", "620")
+	if points := o["series"].(map[string]any)["points"].([]any); o["event"] != "series" || len(points) != 21 || points[0].(map[string]any)["tick"] != 600.0 {
+		t.Errorf("the series is %v", o)
+	}
+}
+
+// A plot of a field is a line a tick; where the entity is not there is nothing.
+func TestReplayListsAFieldOverTime(t *testing.T) {
+	path := recordedFile(t, testGame(), "a", 700)
+	id, born := crumbOf(t, path, 650)
+	r := do(t, testGame(), "replay", path, "--field", "wear.Left", "--entity", id)
+	lines := strings.Split(strings.TrimSuffix(r.out, "\n"), "\n")
+	if r.code != exitFine || len(lines) != 19 || strings.TrimSpace(lines[0]) != fmt.Sprintf("%d  19", born) {
+		t.Errorf("exit code %d, %d lines, the first %q:\n%s", r.code, len(lines), lines[0], r.note)
+	}
+}
+
+// "No such entity" is where a search begins: the answer says when it lived, or who had its row.
+func TestReplaySaysWhenAnEntityLivedThatIsNotThere(t *testing.T) {
+	path := recordedFile(t, testGame(), "a", 700)
+	id, born := crumbOf(t, path, 650)
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "100", "--entity", id), fmt.Sprintf("%s is not there in tick 100: it lived from tick %d to %d", id, born, born+18))
+	wrong := strings.Replace(id, fmt.Sprint("@", born), fmt.Sprint("@", born+1), 1)
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "650", "--entity", wrong), id+" from tick")
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "650", "--entity", "p3:9"), "nor does anything ever have its row")
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "650", "--entity", "bob"), "names no entity: write p0:3@90")
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "701"), "--at 701: there are the ticks 0 to 700")
+	refusedLater(t, do(t, testGame(), "replay", path, "--field", "body.Pos.Z", "--entity", "p0:0"), "choose among Pos.X")
+	refusedLater(t, do(t, testGame(), "replay", path, "--field", "wear.Left", "--entity", "p0:0@1"), "has no wear.Left in the ticks 0 to 700")
+	refusedLater(t, do(t, testGame(), "replay", path, "--entity", id), "--entity is for --at and --field")
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "5", "--dump"), "leave out --to, --dump and --verify")
+	refusedLater(t, do(t, testGame(), "replay", path, path, "--at", "5"), "two recordings are only compared")
+}
+
+// Two recordings of what should be one match are compared to find the first field that differs.
+func TestReplayOfTwoRecordingsNamesTheFirstFieldThatDiffers(t *testing.T) {
+	a, same := recordedFile(t, testGame(), "a", 700), recordedFile(t, testGame(), "same", 650)
+	if r := do(t, testGame(), "replay", a, same); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 650 are equal") {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.note)
+	}
+	// Inputs differ: the tick and the field of the input are named, with both values.
+	g := testGame()
+	bot := g.Bot
+	g.Bot = func(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
+		in := bot(w, p, r)
+		if w.Tick() == 299 && p == 1 {
+			return padType.Pack(testPad{DX: 1, DY: 7})
+		}
+		return in
+	}
+	b := recordedFile(t, g, "b", 700)
+	r := do(t, testGame(), "replay", a, b)
+	if r.code != exitFailed || !strings.Contains(r.out, "tick 300 is the first that differs") || !strings.Contains(r.out, "tick 300: inputs: input of player 1, DY is ") ||
+		!strings.Contains(r.out, " here and 7 there") || !strings.Contains(r.out, "tick 300: body of entity 0 of player 1 born in tick 1: Pos.Y is ") {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.note)
+	}
+	r = do(t, testGame(), "replay", a, b, "--json")
+	if r.code != exitFailed || !strings.Contains(r.out, `"component":"body","entity":"p1:0@1","field":"Pos.Y"`) {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+	// Another build computed it: the images tell, since the rules at hand do not.
+	c := recordedFile(t, fasterGame(), "c", 700)
+	r = do(t, testGame(), "replay", a, c)
+	if r.code != exitFailed || !strings.Contains(r.out, "a build that computes otherwise") || !strings.Contains(r.out, "tick 601: body of entity 0 of player 0 born in tick 1: Pos.") {
+		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.note)
+	}
+}
+
+// What cannot be compared is no difference: the exit code is another one.
+func TestReplayOfTwoRecordingsThatCannotBeComparedSaysWhy(t *testing.T) {
+	a := recordedFile(t, testGame(), "a", 100)
+	other := testGame()
+	other.Name = "chess"
+	refusedLater(t, do(t, testGame(), "replay", a, recordedFile(t, other, "b", 100)), `of "chess"`)
+	refusedLater(t, do(t, testGame(), "replay", a, recordedFile(t, widerGame(), "c", 100)), "another version of the game")
+	var file bytes.Buffer
+	w, err := recording.NewWriter(&file, recording.HeaderOf(testGame(), 8, "a build"))
+	if err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	refusedLater(t, do(t, testGame(), "replay", a, write(t, filepath.Join(t.TempDir(), "d"), file.Bytes(), 0o600)), "one has the seed 7, the other 8")
+	refusedLater(t, do(t, testGame(), "replay", a, filepath.Join(t.TempDir(), "e")), "does not exist")
+}
