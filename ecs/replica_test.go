@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"tendon/ecs/fixed"
 )
 
 // told makes the replica the state now, of which it holds base.
@@ -216,6 +218,36 @@ func TestScalarsOfOneFieldAreOneGroup(t *testing.T) {
 	}
 	if groups["Pos.X"] != groups["Pos.Y"] || groups["Path[0]"] != groups["Path[1]"] || groups["Path[0]"] == groups["Path.Len"] || groups["Pos.X"] == groups["Third"] {
 		t.Errorf("groups are %v", groups)
+	}
+}
+
+// Whoever is told of places by other means does without those scalars, and without no others.
+func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
+	type ball struct {
+		Radius fixed.Num
+		Pos    fixed.Vec2 `tendon:"step=1/512"`
+		Rolls  bool
+		Speed  fixed.Num
+		Hits   uint8
+	}
+	balls := NewComponent("ball", Roles[ball]{
+		Motion: func(b *ball) Motion { return Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}} },
+		SetMotion: func(b *ball, m Motion) {
+			b.Pos, b.Speed, b.Rolls = fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, m.Vel.Len(), m.Vel != fixed.Vec3{}
+		},
+	})
+	g := tGame()
+	g.Components = Components(balls, cKinds)
+	var places []string
+	for i := range g.Components {
+		for _, s := range g.ComponentScalars(i) {
+			if s.Place {
+				places = append(places, s.Path)
+			}
+		}
+	}
+	if want := []string{"Pos.X", "Pos.Y", "Rolls", "Speed"}; !slices.Equal(places, want) {
+		t.Errorf("places are %v, want %v", places, want)
 	}
 }
 

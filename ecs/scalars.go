@@ -196,10 +196,18 @@ type Scalar struct {
 	// Pattern says that the number is a pattern of bits: two of them are near each other if they share high bits, not if
 	// their difference is small. Floats without a step and booleans are.
 	Pattern bool
+	// Place says that SetMotion of the component's Roles writes the number: it is of where an entity is, or how fast it
+	// moves.
+	Place bool
 }
 
 // ComponentScalars describes the scalars of Components[i].
-func (g *Game) ComponentScalars(i int) []Scalar { return g.Components[i].declared().layout.describe() }
+func (g *Game) ComponentScalars(i int) []Scalar {
+	d := g.Components[i].declared()
+	list := d.layout.describe()
+	d.markPlaces(list)
+	return list
+}
 
 // ResourceScalars describes the scalars of Resources[i].
 func (g *Game) ResourceScalars(i int) []Scalar { return g.Resources[i].declared().layout.describe() }
@@ -207,7 +215,7 @@ func (g *Game) ResourceScalars(i int) []Scalar { return g.Resources[i].declared(
 func (l *layout) describe() (list []Scalar) {
 	for i := range l.scalars {
 		s := &l.scalars[i]
-		list = append(list, Scalar{s.path, s.group, s.form == formBool || s.form == formFloat32 || s.form == formFloat64})
+		list = append(list, Scalar{s.path, s.group, s.form == formBool || s.form == formFloat32 || s.form == formFloat64, false})
 	}
 	return list
 }

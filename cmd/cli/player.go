@@ -28,6 +28,7 @@ type player struct {
 
 	compared ecs.Tick                // last tick whose checksum was compared
 	sums     [2][]ecs.Checksum       // scratch: the client's and the server's
+	untold   []bool                  // scratch
 	cost     *hdrhistogram.Histogram // of a Frame, in µs
 	ledger   *cost.Ledger            // set where the match tells of costs
 
@@ -164,7 +165,12 @@ func (p *player) compare() {
 		if _, whole := half.Replica(); !whole {
 			return
 		}
-		copy(have[:systems.UntoldColumns], want)
+		p.untold = systems.Untold(p.untold[:0], p.game, half)
+		for i, untold := range p.untold {
+			if untold {
+				have[i] = want[i]
+			}
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,10 +2,12 @@ package matchtest
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/net/client"
 	"tendon/net/room"
 	"tendon/net/session"
@@ -38,6 +40,7 @@ type Client struct {
 	rand       *ecs.Rand
 	left       bool
 	frames     uint64
+	changed    ecs.Changed // scratch
 }
 
 // Plan says how a client plays. Zero values stand for defaults where a field names one.
@@ -257,22 +260,39 @@ func (c *Client) compareReplica(half systems.Replicated) {
 		return
 	}
 	if whole {
-		c.note(f, sameGame(s, want))
+		c.note(f, sameGame(c.harness.game, half, s, want) && (half.Places() || c.displaced(s, want)))
 		return
 	}
 	same := true
 	for e := range s.Entities {
 		if half.Told(e) == f {
-			same = same && sameEntity(s, want, e)
+			same = same && (sameEntity(s, want, e) || !half.Places() && sameBesidePlaces(c.harness.game, s, want, e))
 		}
 	}
 	c.note(f, same)
 }
 
-// sameGame reports whether two states hold the same but for what a replica is not told: inputs and random source.
-func sameGame(a, b *ecs.Snapshot) bool {
+// displaced reports whether all that differs in two states is where things are that have not rested.
+func (c *Client) displaced(a, b *ecs.Snapshot) bool {
+	c.changed.Find(b, a)
+	for row := range c.changed.Rows {
+		if e := a.EntityAt(row); !sameBesidePlaces(c.harness.game, a, b, e) || c.harness.rested(e, b.Tick()) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameGame reports whether two states hold the same but for what a replica is not told: inputs and random source, and
+// components that say where things are, if it has no places.
+func sameGame(g *ecs.Game, half systems.Replicated, a, b *ecs.Snapshot) bool {
 	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
-	return a.Players() == b.Players() && slices.Equal(x[systems.UntoldColumns:], y[systems.UntoldColumns:])
+	for i, untold := range systems.Untold(nil, g, half) {
+		if untold {
+			x[i] = y[i]
+		}
+	}
+	return a.Players() == b.Players() && slices.Equal(x, y)
 }
 
 // sameEntity reports whether two states have the same of an entity.
@@ -280,4 +300,43 @@ func sameEntity(a, b *ecs.Snapshot, e ecs.Entity) bool {
 	here, set, values := a.AppendScalars(nil, e.Row)
 	there, set2, values2 := b.AppendScalars(nil, e.Row)
 	return here == there && set == set2 && slices.Equal(values, values2)
+}
+
+// sameBesidePlaces reports whether two states have the same of an entity, which may be in two places.
+func sameBesidePlaces(g *ecs.Game, a, b *ecs.Snapshot, e ecs.Entity) bool {
+	here, set, values := a.AppendScalars(nil, e.Row)
+	there, set2, values2 := b.AppendScalars(nil, e.Row)
+	if here != there || set != set2 {
+		return false
+	}
+	from := 0
+	for ; set != 0; set &= set - 1 {
+		for _, s := range g.ComponentScalars(bits.TrailingZeros64(uint64(set))) {
+			if !s.Place && values[from] != values2[from] {
+				return false
+			}
+			from++
+		}
+	}
+	return true
+}
+
+// rested reports whether an entity was in the same place for so long, up to a tick of the server's, that every replica
+// has it there.
+func (h *Harness) rested(e ecs.Entity, f ecs.Tick) bool {
+	is, ok := ecs.Motion{}, false
+	if s, held := h.states.At(f); held {
+		is, ok = s.Motion(e)
+	}
+	for k := range ecs.Tick(systems.RestTime*systems.Time(h.game.TickRate)/systems.Second) + 1 {
+		s, held := h.states.At(f - k)
+		if !ok || !held || is.Vel != (fixed.Vec3{}) {
+			return false
+		}
+		var was ecs.Motion
+		if was, ok = s.Motion(e); was != is {
+			return false
+		}
+	}
+	return ok
 }

@@ -358,6 +358,9 @@ func (c *Client) Replica() (s *ecs.Snapshot, whole bool) {
 	return s, ok && f == c.confirmed && c.limits.Interest == 0
 }
 
+// Places says that a replica has the places of things.
+func (c *Client) Places() bool { return true }
+
 // Told returns the last tick that brought an entity anew, 0 for none.
 func (c *Client) Told(e ecs.Entity) ecs.Tick {
 	c.scratch.ticks = c.receiver.Updates(c.scratch.ticks[:0], e)

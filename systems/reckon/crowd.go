@@ -185,6 +185,22 @@ func (w *crowd) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 	return m, ok
 }
 
+// place puts everybody else into the world where records have him at a moment: for systems that look at others, as those
+// do that push the player's avatars out of their way.
+func (w *crowd) place(at systems.Time) {
+	c := w.client
+	w.at = at
+	for _, o := range w.others {
+		if c.own.Has(o.entity.Row) {
+			continue
+		}
+		is, here := c.world.Motion(o.entity)
+		if m, ok := o.ghost.Predicted(&c.limits.Ghosts, at); ok && here && m != is {
+			c.world.SetMotion(o.entity, m)
+		}
+	}
+}
+
 // Present brings the view up to date with the moment: the player's avatars between the two last states, everybody else
 // where he is by now, as far as anybody can tell.
 func (c *Client) Present(v *ecs.View, now systems.Time) {

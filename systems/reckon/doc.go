@@ -8,7 +8,8 @@
 // server's: it runs the game's systems with the players' inputs, and enters where the avatars are as orders of kind
 // ecs.OrderMotion, so that recordings and journals carry them. Where a system moves an avatar far, as a respawn does, the
 // server has the last word. Of everything that moves the others are told by records; the rest of the state comes a few
-// times a second by systems/state, and what a player's own avatar holds beside its place is predicted and put right.
+// times a second by systems/state, without the places of what moves, and what a player's own avatar holds beside its place
+// is predicted and put right. A client's systems find others where records have them.
 //
 // It is not for games in which the exact place decides. Its rules can be had without the strategy: what a record says and
 // how it is coded, how it is continued, when one is sent, how a ghost is brought to where it should be, and what a server

@@ -38,6 +38,9 @@ type thing struct {
 	at     fixed.Vec3 // of the anchor, as a client has it
 	near   bool       // the anchor is of use
 	since  ecs.Tick   // when the anchor was set
+
+	stirred ecs.Tick // the last tick in which it moved; 0: it never did
+	jumped  ecs.Tick // the last in which it moved farther than Config.Jump
 }
 
 // telling is a record that is to be sent: its absolute form lies in bytes[from:middle], and the one that is relative to
@@ -80,10 +83,16 @@ func (h *herald) observe(before, now *ecs.Snapshot) (structure bool) {
 		moved := m.Vel != fixed.Vec3{}
 		if known {
 			moved = moved || m != h.things[i].motion
+			if m.Pos.Sub(h.things[i].motion.Pos).Len() > h.server.limits.Jump {
+				h.things[i].jumped = now.Tick()
+			}
 		} else {
 			i = h.add(e)
 		}
 		h.things[i].motion = m
+		if moved {
+			h.things[i].stirred = now.Tick()
+		}
 		if s := h.server.sets; s != nil {
 			s.Place(i, m.Pos)
 		}
@@ -92,6 +101,18 @@ func (h *herald) observe(before, now *ecs.Snapshot) (structure bool) {
 		}
 	}
 	return structure
+}
+
+// tells reports whether records tell where an entity is, so that the state need not: while it moves, and for a while
+// after, but not where it has jumped to.
+func (h *herald) tells(e ecs.Entity) bool {
+	slot, known := h.byRow[e.Row]
+	if !known || h.things[slot].entity != e {
+		return false
+	}
+	t, s := &h.things[slot], h.server
+	rest := ecs.Tick(systems.RestTime * systems.Time(s.game.TickRate) / systems.Second)
+	return t.stirred > 0 && t.jumped != s.done && s.done < t.stirred+rest
 }
 
 func (h *herald) add(e ecs.Entity) (slot int) {

@@ -84,7 +84,7 @@ func (c *Client) tick(label ecs.Tick, at systems.Time) {
 		label, in = c.present, c.game.PredictInput(c.doing)
 	}
 	c.scratch.motions = c.motions(c.scratch.motions[:0])
-	c.step(label, in)
+	c.step(label, in, at)
 	if fresh {
 		c.effects.Predicted(label, c.world.Events())
 	}
@@ -96,11 +96,12 @@ func (c *Client) tick(label ecs.Tick, at systems.Time) {
 	}
 }
 
-// step computes the tick of a label from the state that the world is in.
-func (c *Client) step(label ecs.Tick, in ecs.InputBytes) {
+// step computes the tick of a label, that of a moment, from the state that the world is in.
+func (c *Client) step(label ecs.Tick, in ecs.InputBytes, at systems.Time) {
 	if c.world.Tick() != label-1 && c.world.PutTick(label-1, c.world.Players()) != nil {
 		panic("reckon: a world refuses its own players: report this")
 	}
+	c.crowd.place(at)
 	c.scratch.inputs[c.config.Seat] = in
 	c.world.Step(ecs.TickInputs{Players: c.scratch.inputs})
 	c.present = label

@@ -116,7 +116,7 @@ func (c *Client) replay(f ecs.Tick) {
 				}
 			}
 		}
-		c.step(k, c.sampled.At(k))
+		c.step(k, c.sampled.At(k), c.frame-systems.Time(until-k)*systems.Second/systems.Time(c.game.TickRate))
 		c.effects.Predicted(k, c.world.Events())
 		for i := range c.pilots {
 			if c.pilots[i].flies {

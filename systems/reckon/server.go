@@ -97,8 +97,9 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		s.limits.Ghosts.Rules.Parent = s.world.Motion
 	}
 	s.herald.init(s)
-	s.changes.Observe(s.world)
 	s.herald.observe(nil, s.ring.Save(s.world))
+	s.changes.SetAside(s.herald.tells)
+	s.changes.Observe(s.world)
 	s.roster(0)
 	return s, nil
 }
@@ -214,10 +215,10 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	}
 	state := s.ring.Save(s.world)
 	ecs.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
-	s.changes.Observe(s.world)
 	if s.herald.observe(before, state) {
 		s.urgent = f
 	}
+	s.changes.Observe(s.world)
 	ecs.SectionEncode.Leave(s.config.Observer)
 	if s.config.Taken != nil {
 		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})

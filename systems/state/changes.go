@@ -20,6 +20,8 @@ type Changes struct {
 	entities tracks
 	specials []track // players, resources
 	values   []uint64
+	told     func(ecs.Entity) bool // see SetAside; nil: of none
+	aside    []uint32              // rows whose places are left out
 	writer   writer
 }
 
@@ -63,20 +65,9 @@ func (c *Changes) Observe(w *ecs.World) {
 	}
 	c.changed.Find(base, now)
 	for row := range c.changed.Rows {
-		e, set, values := now.AppendScalars(c.values[:0], row)
-		c.values = values
-		if e.IsZero() {
-			c.entities.drop(row)
-			continue
-		}
-		t := c.entities.begin(e, set, len(values))
-		if t.count == 0 {
-			t.priority = c.schema.game.Priority(set)
-		}
-		if !t.has(values) {
-			c.entities.push(t, c.tick, values, history)
-		}
+		c.take(now, row)
 	}
+	c.resume(now)
 	c.values = append(c.values[:0], uint64(now.Players()))
 	c.special(0)
 	for i := range c.schema.game.Resources {
@@ -84,6 +75,27 @@ func (c *Changes) Observe(w *ecs.World) {
 			c.values = now.AppendResource(c.values[:0], i)
 			c.special(1 + i)
 		}
+	}
+}
+
+// take takes note of the values of a row.
+func (c *Changes) take(now *ecs.Snapshot, row uint32) {
+	e, set, values := now.AppendScalars(c.values[:0], row)
+	c.values = values
+	if e.IsZero() {
+		c.entities.drop(row)
+		return
+	}
+	t := c.entities.begin(e, set, len(values))
+	if t.count == 0 {
+		t.priority = c.schema.game.Priority(set)
+	}
+	was := t.aside
+	if t.aside = c.hold(t, values); t.aside && !was {
+		c.aside = append(c.aside, row)
+	}
+	if !t.has(values) {
+		c.entities.push(t, c.tick, values, history)
 	}
 }
 

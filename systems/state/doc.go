@@ -37,6 +37,7 @@
 //   - find out what changed, once for all clients: [NewChanges], [Changes.Observe], [Changes.State]
 //   - tell a client: [NewSender], [Sender.Open], [Sender.Append], [Sender.Acked]
 //   - tell it everything: [Changes.All]
+//   - leave out where things are, because others tell: [Changes.SetAside]
 //   - know whether the budget is enough: [SenderStats]
 //   - follow: [NewReceiver], [Receiver.Load], [Receiver.Receive], [Receiver.Ack]
 //   - draw between two states: [Receiver.Samples], [Receiver.Updates]

@@ -34,7 +34,14 @@ type tScore struct{ Points [4]int32 }
 type tClock struct{ Left uint32 }
 
 var (
-	cBody  = ecs.NewComponent[tBody]("body")
+	cBody = ecs.NewComponent("body", ecs.Roles[tBody]{
+		Motion: func(b *tBody) ecs.Motion {
+			return ecs.Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}, Vel: fixed.Vec3{X: b.Vel.X, Y: b.Vel.Y}}
+		},
+		SetMotion: func(b *tBody, m ecs.Motion) {
+			b.Pos, b.Vel = fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, fixed.Vec2{X: m.Vel.X, Y: m.Vel.Y}
+		},
+	})
 	cLife  = ecs.NewComponent[tLife]("life")
 	cLook  = ecs.NewComponent[tLook]("look")
 	cBag   = ecs.NewComponent[tBag]("bag")

@@ -6,15 +6,23 @@ import (
 	"tendon/ecs"
 )
 
-// had reports whether an entity was in an older state as it is now, and has not changed since.
-func (c *Changes) had(state *ecs.Snapshot, e ecs.Entity) bool {
+// had reports whether an entity was in an older state as it is now, and has not changed since; in one that was observed,
+// and is among the last, whether it was as was taken note of then: its place may have been left out.
+func (c *Changes) had(state *ecs.Snapshot, e ecs.Entity, observed bool) bool {
 	t := c.entities.at(e.Row)
 	if t == nil || t.count == 0 || t.entity != e {
-		return false
+		return observed
+	}
+	if observed && c.told == nil {
+		return true
 	}
 	_, set, values := state.AppendScalars(c.values[:0], e.Row)
 	c.values = values
 	since, now := t.newest()
+	if observed {
+		now, observed = t.during(state.Tick())
+		return observed && set == t.set && slices.Equal(values, now)
+	}
 	return since <= state.Tick() && set == t.set && slices.Equal(values, now)
 }
 

@@ -19,6 +19,9 @@ type rig struct {
 	changes *Changes
 	clients []*client
 	predict bool // clients play on in their worlds
+
+	aside func(e ecs.Entity) bool // whose places others tell; nil: nobody's
+	last  map[uint32]told         // what was to be known of everything in the last tick, if there is an aside
 }
 
 // client is one client and the server's sender for it.
@@ -116,7 +119,7 @@ func (g *rig) interest(c *client) iter.Seq2[ecs.Entity, float32] {
 // tick plays a tick: the world moves on, every client is sent a body, and what is due arrives.
 func (g *rig) tick() {
 	g.world.Step(ecs.TickInputs{})
-	g.changes.Observe(g.world)
+	g.observe()
 	now := int(g.world.Tick())
 	for _, c := range g.clients {
 		c.expected[g.world.Tick()] = g.expect(c)
@@ -159,10 +162,30 @@ func (g *rig) expect(c *client) map[uint32]told {
 	for e := range g.changes.State().Entities {
 		if c.wants(e) {
 			e, set, values := g.changes.State().AppendScalars(nil, e.Row)
+			if g.aside != nil {
+				values = g.last[e.Row].values
+			}
 			all[e.Row] = told{e, set, values}
 		}
 	}
 	return all
+}
+
+// observe lets the changes look at the world, and leaves out places: the first four scalars of everything.
+func (g *rig) observe() {
+	g.changes.Observe(g.world)
+	if g.aside == nil {
+		return
+	}
+	now := map[uint32]told{}
+	for e := range g.changes.State().Entities {
+		e, set, values := g.changes.State().AppendScalars(nil, e.Row)
+		if was, ok := g.last[e.Row]; ok && was.entity == e && was.set == set && g.aside(e) {
+			copy(values[:4], was.values)
+		}
+		now[e.Row] = told{e, set, values}
+	}
+	g.last = now
 }
 
 // compare fails unless the newest replica is what the client is to know of the state of tick f.

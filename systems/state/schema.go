@@ -20,6 +20,7 @@ type schema struct {
 type part struct {
 	context []int32 // by scalar
 	pattern []bool  // by scalar
+	places  []int   // scalars that say where an entity is
 }
 
 // newSchema returns the schema of a game, or why it has none.
@@ -42,9 +43,12 @@ func newSchema(g *ecs.Game) (*schema, error) {
 func (s *schema) add(scalars []ecs.Scalar) {
 	var p part
 	most := -1
-	for _, scalar := range scalars {
+	for i, scalar := range scalars {
 		p.context = append(p.context, int32(s.contexts+scalar.Group))
 		p.pattern = append(p.pattern, scalar.Pattern)
+		if scalar.Place {
+			p.places = append(p.places, i)
+		}
 		most = max(most, scalar.Group)
 	}
 	s.contexts += most + 1

@@ -138,7 +138,7 @@ func (s *Sender) Open(seat int, state *ecs.Snapshot) {
 		s.items = append(s.items, item{row: uint32(i), phase: isSpecial, known: true, based: held, base: state.Tick()})
 	}
 	state.Entities(func(e ecs.Entity) bool {
-		it, held := s.take(e), based || s.changes.had(state, e)
+		it, held := s.take(e), s.changes.had(state, e, based)
 		it.known, it.based, it.base = true, held, state.Tick()
 		return true
 	})

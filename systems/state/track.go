@@ -14,7 +14,8 @@ type track struct {
 	width  int
 	// priority is that of an entity with this set, for servers.
 	priority float32
-	first    int // slot of the oldest
+	aside    bool // its place is left out, for servers
+	first    int  // slot of the oldest
 	count    int
 	ticks    []ecs.Tick // by slot; a power of two of them
 	values   []uint64   // width of them by slot
@@ -29,7 +30,7 @@ func (t *track) begin(e ecs.Entity, set ecs.ComponentSet, width int) {
 		t.values = t.values[:0]
 		t.ticks = t.ticks[:0]
 	}
-	t.entity, t.set, t.width, t.first, t.count = e, set, width, 0, 0
+	t.entity, t.set, t.width, t.aside, t.first, t.count = e, set, width, false, 0, 0
 }
 
 // push adds the values of a tick later than all others. Of more than most values the oldest go.
@@ -175,7 +176,7 @@ func (t *tracks) begin(e ecs.Entity, set ecs.ComponentSet, width int) *track {
 func (t *tracks) drop(row uint32) {
 	if i := t.index.at(row); i >= 0 {
 		tr := &t.all[i]
-		tr.entity, tr.count = ecs.Entity{}, 0
+		tr.entity, tr.count, tr.aside = ecs.Entity{}, 0, false
 		if t.total > t.bound/2 {
 			t.total -= len(tr.values)
 			*tr = track{}
