@@ -85,3 +85,28 @@ func TestClientsComeLaterAndComeBackOverTheWorstNetwork(t *testing.T) {
 		}
 	}
 }
+
+// A display of five frames a second computes twelve ticks in each. Whoever draws so slowly comes in, and stays with the
+// match: what he does arrives in time, and what he sees gets no older.
+func TestClientsThatDrawFiveFramesASecondComeInAndStayInTheMatch(t *testing.T) {
+	for _, profile := range []string{"P1", "P4"} {
+		p, _ := simnet.ByName(profile)
+		for _, s := range everyStrategy {
+			for _, hz := range []int{5, 6} {
+				h := comeIn(t, s, 1, 2, Plan{Profile: p, Hz: hz}, 10*time.Second)
+				h.Run(5 * time.Second)
+				before, oldest := h.Clients[0].Core.Stats().Strategy, ecs.Tick(0)
+				for range 100 {
+					h.Run(time.Second / 10)
+					oldest = max(oldest, h.Room.Tick()-min(h.Room.Tick(), h.Clients[0].Core.Stats().Strategy.Present))
+				}
+				now := h.Clients[0].Core.Stats().Strategy
+				// Lockstep shows what the way down and a frame took, and a quarter of a second of margin and interval.
+				if lost := now.Substituted - before.Substituted; lost > 12 || now.Stalls-before.Stalls > 12 || oldest > 8+12+15 {
+					t.Errorf("%s on %s at %d frames a second: %d inputs of ten seconds came too late, %d ticks could not be computed, the present was %d ticks old",
+						s.Name, profile, hz, lost, now.Stalls-before.Stalls, oldest)
+				}
+			}
+		}
+	}
+}

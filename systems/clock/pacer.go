@@ -18,12 +18,13 @@ type Pacer struct {
 	nominal  float64 // ticks that position would have moved at pace 1 without shifts, plus where it started
 	last     systems.Time
 	dilation float64
+	frames   Frames
 }
 
 // MaxFrame is the most time one frame makes up for: 250 ms (Glenn Fiedler, "Fix Your Timestep!", 2004).
 const MaxFrame = systems.Second / 4
 
-// MaxSteps is the most new ticks one frame computes.
+// MaxSteps is the most new ticks one frame computes, on a display whose frames hold no more than that: see Frames.
 const MaxSteps = 8
 
 // NewPacer returns a pacer that stands at tick position at now.
@@ -37,6 +38,7 @@ func (p *Pacer) Advance(now systems.Time) {
 	p.last = now
 	p.position += elapsed * p.dilation
 	p.nominal += elapsed
+	p.frames.Add(elapsed)
 }
 
 // elapsed returns the ticks from the last frame to now at pace 1.
@@ -62,19 +64,25 @@ func (p *Pacer) Dilation() float64 { return p.dilation }
 // Shift moves the position by ticks at once.
 func (p *Pacer) Shift(ticks float64) { p.position += ticks }
 
+// Most returns how many new ticks the frame may compute.
+func (p *Pacer) Most() int { return p.frames.Steps() }
+
+// Regular returns what a frame brings that is no hitch, in ticks, at least 1.
+func (p *Pacer) Regular() float64 { return p.frames.Regular() }
+
 // Steps returns how many ticks a frame is to compute when done is the last that was computed: those that are owed, at
-// most MaxSteps. What is owed beyond that is given up, but for one tick: the time line is moved back to it, so a machine
+// most Most. What is owed beyond that is given up, but for one tick: the time line is moved back to it, so a machine
 // that is too slow shows slow motion instead of owing more with every frame. The lead control sees that as a shift.
 //
 // It is for a strategy that computes in the frame all that is due. One that may have to wait for others keeps what it
 // owes itself.
 func (p *Pacer) Steps(done uint64) int {
-	owed := p.position - float64(done)
-	if owed < MaxSteps+1 {
+	owed, most := p.position-float64(done), p.Most()
+	if owed < float64(most+1) {
 		return max(int(owed), 0)
 	}
-	p.position -= owed - MaxSteps - 1
-	return MaxSteps
+	p.position -= owed - float64(most) - 1
+	return most
 }
 
 // Alpha returns how far the display stands at now from the state before the last computed tick to that tick's state,

@@ -121,8 +121,8 @@ func TestFT03AHitchIsMadeUpForByMaxStepsAtMost(t *testing.T) {
 	}
 }
 
-// FT-03: where a step costs more than the time it stands for, the game runs in slow motion. What is owed stays bounded;
-// without the cap it would grow with every frame.
+// FT-03: where a step costs more than the time it stands for, the game runs in slow motion. What is owed stays bounded,
+// and so are the steps of a frame, by what MaxFrame holds; without the cap they would grow with every frame.
 func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
 	const rate = 60
 	cost := systems.Second / rate * 3 / 2
@@ -136,11 +136,32 @@ func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
 		now += max(systems.Time(n)*cost, systems.Second/rate)
 	}
 	pace := float64(m.done) / (float64(now) / float64(systems.Second) * rate)
-	if most != MaxSteps || pace < 0.6 || pace > 0.7 {
-		t.Errorf("at most %d steps a frame, %v of the nominal pace; want %d and 2/3", most, pace, MaxSteps)
+	if full := int(MaxFrame * rate / systems.Second); most > full+1 || pace < 0.6 || pace > 0.7 {
+		t.Errorf("at most %d steps a frame, %v of the nominal pace; want %d and 2/3", most, pace, full+1)
 	}
 	if m.pacer.Gained() == 0 {
 		t.Error("nothing was given up: the test shows nothing")
+	}
+}
+
+// A display whose frames hold more than MaxSteps ticks keeps the pace: nothing is given up but what a frame is longer
+// than MaxFrame. A single long frame between short ones is a hitch, whatever came before.
+func TestADisplayThatDrawsSlowlyKeepsThePace(t *testing.T) {
+	for _, fps := range []int{4, 5, 6, 7, 10} {
+		m := newMover(60, 1)
+		for f := 1; f <= 10*fps; f++ {
+			m.frame(systems.Time(f) * systems.Second / systems.Time(fps))
+		}
+		if lost := 600 - int(m.done); lost > 10 {
+			t.Errorf("%d frames a second: %d ticks were given up in ten seconds", fps, lost)
+		}
+	}
+	m, now, slow := newMover(60, 1), systems.Time(0), systems.Second/5
+	for i, frame := range []systems.Time{slow, slow, systems.Second / 60, slow} {
+		now += frame
+		if n := m.frame(now); i == 3 && n != MaxSteps {
+			t.Errorf("%d steps after a hitch, want %d", n, MaxSteps)
+		}
 	}
 }
 

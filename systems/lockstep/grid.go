@@ -13,6 +13,7 @@ type grid struct {
 	anchor systems.Time // when the last new frames came
 	owed   float64      // ticks that are due, and the part of the next that has gone by
 	pace   float64
+	frames clock.Frames
 }
 
 // almost makes up for times that are rounded to nanoseconds, in ticks.
@@ -33,7 +34,9 @@ func (g *grid) idle(now systems.Time) { g.last, g.owed, g.pace = now, 0, 1 }
 
 // advance lets time go by. What is beyond clock.MaxFrame was a pause: the frames of that time are in hand then.
 func (g *grid) advance(now systems.Time, pace float64) {
-	g.owed += g.ticks(now-g.last) * pace
+	elapsed := g.ticks(now - g.last)
+	g.frames.Add(elapsed)
+	g.owed += elapsed * pace
 	g.last, g.pace = now, pace
 }
 
@@ -49,7 +52,7 @@ func (g *grid) take(taken int) bool {
 	if g.owed+almost < 1 {
 		return false
 	}
-	if taken == clock.MaxSteps {
+	if taken == g.frames.Steps() {
 		g.owed -= float64(int(g.owed))
 		return false
 	}

@@ -47,6 +47,7 @@ type Client struct {
 	loaded    bool
 	locked    bool     // the lead has settled since Load
 	heard     bool     // a snapshot has come since Load
+	live      bool     // it had caught up after the last frame
 	useless   int      // snapshots in a row that could not be used
 	events    ecs.Tick // newest tick whose events came
 	due       ecs.Tick // of the newest snapshot that says which events there were; settled when those are here
@@ -162,7 +163,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.effects.Begin(f)
 	c.picture.forget()
 	c.present, c.confirmed, c.events, c.due, c.dueEvents, c.useless, c.lacked = f, f, f, f, f, 0, 0
-	c.loaded, c.locked, c.heard, c.rtt, c.unsent, c.lastSend = true, false, false, rtt, true, now
+	c.loaded, c.locked, c.heard, c.live, c.rtt, c.unsent, c.lastSend = true, false, false, false, rtt, true, now
 	c.pending = pending{base: f}
 	c.sampled.Restart(f, c.world, c.config.Seat)
 	c.lead.Forget()

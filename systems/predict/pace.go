@@ -5,7 +5,6 @@ import (
 
 	"tendon/ecs"
 	"tendon/systems"
-	"tendon/systems/clock"
 )
 
 // Frame computes the ticks that are due.
@@ -25,13 +24,15 @@ func (c *Client) Frame(now systems.Time) {
 		c.sample(view, now)
 		c.run()
 	}
+	c.live = c.Live()
 }
 
 // steer lets the lead control move the pacer, and the delay follow.
 func (c *Client) steer() {
-	if float64(c.confirmed)+1 > c.pacer.Position() {
-		// The server is ahead: this client was suspended. What it measured before tells nothing of now.
-		c.pacer.Shift(float64(c.confirmed) + c.leadTicks() - c.pacer.Position())
+	if frame := c.pacer.Regular(); float64(c.confirmed)+frame > c.pacer.Position() {
+		// The server is ahead of the oldest tick that such a frame brings: this client was suspended, or draws slowly and
+		// has not made up for it yet. What it measured before tells nothing of now.
+		c.pacer.Shift(float64(c.confirmed) + c.leadTicks() + frame - 1 - c.pacer.Position())
 		c.forget()
 	}
 	pace, jump := c.lead.Control(c.pacer.Gained())
@@ -42,10 +43,10 @@ func (c *Client) steer() {
 		c.locked, c.rtt = true, c.lead.RTT()
 	}
 	until := int(c.pacer.Position())
-	if !c.Live() {
+	if !c.live {
 		return // how far a client is behind while it catches up says nothing of the connection
 	}
-	for range min(until-c.reach, clock.MaxSteps) {
+	for range min(until-c.reach, c.pacer.Most()) {
 		c.delay.Observe(until-int(c.confirmed), c.game.TickRate)
 	}
 }
@@ -75,7 +76,7 @@ func (c *Client) follow() {
 // input waits.
 func (c *Client) sample(view ecs.ViewStamp, now systems.Time) {
 	until := ecs.Tick(c.pacer.Position())
-	recent := ecs.Tick(clock.MaxSteps)
+	recent := ecs.Tick(c.pacer.Most())
 	if c.jumped && (c.locked || c.counts.Snaps == 0) { // else each snapshot may be a jump, and the server tells of the oldest input of a frame
 		recent = 1
 	}
@@ -99,7 +100,7 @@ func (c *Client) run() {
 	want := c.want()
 	due := max(0, int(c.pacer.Position())-c.reach)
 	c.reach = int(c.pacer.Position())
-	for fresh := 0; int(c.present) < want && fresh < clock.MaxSteps; fresh++ {
+	for fresh := 0; int(c.present) < want && fresh < c.pacer.Most(); fresh++ {
 		e, ok := c.pending.at(c.present + 1)
 		if !ok || c.frozen() {
 			c.stall(min(due, want-int(c.present)))

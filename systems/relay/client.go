@@ -30,6 +30,7 @@ type Client struct {
 	loaded   bool
 	locked   bool     // the lead has settled since Load
 	heard    bool     // a confirmation has come since Load
+	live     bool     // it had caught up after the last frame
 	server   ecs.Tick // newest server tick heard of
 	hashed   ecs.Tick // last tick whose checksum was sent
 	rtt      systems.Time
@@ -113,7 +114,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	if c.loaded {
 		c.renew()
 	}
-	c.loaded, c.locked, c.heard, c.rtt, c.unsent, c.lastSend = true, false, false, rtt, true, now
+	c.loaded, c.locked, c.heard, c.live, c.rtt, c.unsent, c.lastSend = true, false, false, false, rtt, true, now
 	c.server = max(serverTick, c.timeline.Present())
 	c.hashed = c.timeline.Confirmed()
 	c.lead.Forget()
@@ -188,9 +189,10 @@ func (c *Client) Frame(now systems.Time) {
 // steer lets the lead control move the pacer, and the delay follow.
 func (c *Client) steer() {
 	received := c.timeline.Received()
-	if float64(received)+1 > c.pacer.Position() {
-		// The server is ahead: this client was suspended. What it measured before tells nothing of now.
-		c.pacer.Shift(float64(received) + c.leadTicks() - c.pacer.Position())
+	if frame := c.pacer.Regular(); float64(received)+frame > c.pacer.Position() {
+		// The server is ahead of the oldest tick that such a frame brings: this client was suspended, or draws slowly and
+		// has not made up for it yet. What it measured before tells nothing of now.
+		c.pacer.Shift(float64(received) + c.leadTicks() + frame - 1 - c.pacer.Position())
 		c.lead.Forget()
 		c.jumped = true
 	}
@@ -202,10 +204,10 @@ func (c *Client) steer() {
 		c.locked, c.rtt = true, c.lead.RTT()
 	}
 	until := int(c.pacer.Position())
-	if !c.Live() {
+	if !c.live {
 		return // how far a client is behind while it catches up says nothing of the connection
 	}
-	for range min(until-c.reach, clock.MaxSteps) {
+	for range min(until-c.reach, c.pacer.Most()) {
 		c.delay.Observe(until-int(received), c.game.TickRate)
 	}
 }
@@ -225,7 +227,7 @@ func (c *Client) follow() {
 func (c *Client) sample(now systems.Time) {
 	until := min(ecs.Tick(c.pacer.Position()), c.timeline.Received()+inputs.MaxWindow)
 	c.own.SkipTo(max(c.timeline.Furthest(), c.timeline.Received()), c.game)
-	sampled := ecs.Tick(clock.MaxSteps)
+	sampled := ecs.Tick(c.pacer.Most())
 	if c.jumped {
 		sampled = 1
 	}
@@ -253,7 +255,7 @@ func (c *Client) run() {
 		return // who just joined waits for the first news instead of guessing
 	}
 	fresh, work := 0, 0
-	for int(c.timeline.Present()) < want && fresh < clock.MaxSteps && work < ringDepth {
+	for int(c.timeline.Present()) < want && fresh < c.pacer.Most() && work < ringDepth {
 		if c.timeline.Present() >= c.timeline.Furthest() {
 			fresh++
 		}
