@@ -22,7 +22,7 @@ import (
 func openJournals(a *app, dir string, fsync journals.Sync, strategy systems.Strategy) (*journals.Keeper, error) {
 	build, err := journalBuild()
 	if err != nil {
-		return nil, fmt.Errorf("this build cannot be told from others: %w", err)
+		return nil, fmt.Errorf("this build cannot be told from others: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--journal %s is no directory: choose another --journal", dir)
