@@ -134,6 +134,8 @@ type PeerStats struct {
 	Desyncs     uint64   // checksums that differed
 	Checked     uint64   // checksums that were compared
 	Expelled    bool     // its state differed too often: it is to be removed, not put right once more
+	Overdue     uint64   // updates of entities that had waited for more than a second, since it connected
+	LongestWait ecs.Tick // the longest that an entity waited for its update since then, where states are sent
 }
 
 // Client is a strategy's half on a client. The client drives it: Load once an image is there, Receive for each

@@ -110,7 +110,7 @@ var labColumns = []struct {
 			return figure(x.Shots.Past.N > 0, "%.0f (%.0f)", x.Shots.Past.P50, x.Shots.Past.P99)
 		}},
 	}},
-	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, made up: share of inputs", []labColumn{
+	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, made up: share of inputs; wait: of an entity that changed, to be told of", []labColumn{
 		{"RTT ms", func(x *lab.Result) string { return fmt.Sprintf("%.0f", x.RTT) }},
 		{"late %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Late) }},
 		{"made up %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Substituted) }},
@@ -119,6 +119,9 @@ var labColumns = []struct {
 		}},
 		{"down (wire, most)", func(x *lab.Result) string {
 			return fmt.Sprintf("%.1f (%.0f, %.0f)", x.Down.Payload, x.Down.Wire, x.Down.Most)
+		}},
+		{"longest wait ms (overdue)", func(x *lab.Result) string {
+			return figure(x.Updates.Longest > 0, "%.0f (%d)", x.Updates.Longest, x.Updates.Overdue)
 		}},
 		{"packets/s up, down", func(x *lab.Result) string { return fmt.Sprintf("%.0f, %.0f", x.Up.Packets, x.Down.Packets) }},
 	}},

@@ -54,6 +54,8 @@
 //   - window: ticks that are predicted, present less confirmed.
 //   - bandwidth: messages of the session and the strategy, and an estimate of what they are on the wire, with the headers of
 //     all layers and acknowledgements; what is sent again is not in it.
+//   - updates: the longest that an entity which had changed waited to be told of, and how many waited for more than a second,
+//     as senders of states count them. A percentile is not known: they keep no spread.
 //   - away: frames of clients that had been in the match and were not, since they were put right or connected again. What is
 //     shown meanwhile counts.
 //   - desyncs: confirmed states that differ from the server's, where they must not.

@@ -51,6 +51,8 @@ func (m *match) reportPeers(r *Result, due float64) {
 		s := &m.ended[i].Strategy
 		late, substituted = late+int64(s.Late), substituted+int64(s.Substituted)
 		r.Desyncs += s.Desyncs
+		r.Updates.Overdue += s.Overdue
+		r.Updates.Longest = max(r.Updates.Longest, 1e3*float64(s.LongestWait)/float64(m.config.Game.TickRate))
 	}
 	for i := range m.begun {
 		s := &m.begun[i].Strategy

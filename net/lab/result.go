@@ -55,6 +55,9 @@ type Result struct {
 	Window      Spread  `json:"window_ticks"`
 	Resimulated float64 `json:"resimulated_per_s"` // ticks, of one client
 
+	// Updates are entities of which clients were told, where the strategy sends states.
+	Updates Updates `json:"updates"`
+
 	Up   Rates `json:"up"`   // of one client
 	Down Rates `json:"down"` // to one client
 
@@ -113,6 +116,12 @@ type Shots struct {
 	// Past is how long ago those who were hit were where they were hit, on the server. That is the longest that they can
 	// have been behind cover by then.
 	Past Spread `json:"hit_in_the_past"`
+}
+
+// Updates are of entities that changed and waited to be told of, since bytes are short.
+type Updates struct {
+	Longest float64 `json:"longest_wait_ms"` // of any client since it connected
+	Overdue uint64  `json:"overdue"`         // those that had waited for more than a second, of all clients
 }
 
 // Rates are of one end of one connection, means over the time.

@@ -167,5 +167,9 @@ func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
 		seat := &s.seats[p.seat]
 		st.Substituted, st.Late, st.Margin = seat.Substituted, seat.Late, seat.MeanMargin()
 	}
+	if p.open && p.sender != nil {
+		sent := p.sender.Stats()
+		st.Overdue, st.LongestWait = sent.Late, sent.Longest
+	}
 	return st
 }
