@@ -21,6 +21,7 @@ import (
 // while it serves.
 type Server struct {
 	config   Config
+	public   map[string]bool // paths that need no token
 	listener net.Listener
 	mux      *http.ServeMux
 	http     *http.Server
@@ -49,7 +50,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
-	s := &Server{config: c, listener: l, mux: http.NewServeMux()}
+	s := &Server{config: c, public: map[string]bool{tokenPath: true}, listener: l, mux: http.NewServeMux()}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.guard(http.MaxBytesHandler(s.mux, c.BodyBytes)),
@@ -105,6 +106,13 @@ func (s *Server) Handle(pattern string, h http.Handler) {
 		pattern = "GET " + pattern
 	}
 	s.mux.Handle(pattern, h)
+}
+
+// HandlePublic registers a handler of one path that asks for no token: of what anybody may know, such as that the server
+// is alive. All other checks hold.
+func (s *Server) HandlePublic(path string, h http.Handler) {
+	s.public[path] = true
+	s.Handle(path, h)
 }
 
 // Page serves files: index.html at the path, which begins and ends with a slash, and the others under it, by their

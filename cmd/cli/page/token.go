@@ -17,7 +17,7 @@ const tokenPath = "/token"
 // admitted reports whether the request shows the token, in its header or as the cookie that stands for it. The assets
 // hold nothing that is secret, and the page that asks for the token needs them.
 func (s *Server) admitted(r *http.Request) bool {
-	if s.config.Token == "" || strings.HasPrefix(r.URL.Path, assetsPath) || r.URL.Path == tokenPath {
+	if s.config.Token == "" || strings.HasPrefix(r.URL.Path, assetsPath) || s.public[r.URL.Path] {
 		return true
 	}
 	if same(bearer(r), s.config.Token) {

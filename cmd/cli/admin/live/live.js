@@ -1,0 +1,189 @@
+// The live page of a server: what a glance says, in tables and plots. It asks for nothing but which room to look at.
+import { stream } from "/assets/stream.js";
+
+const by = (id) => document.getElementById(id);
+const text = (id, t) => { const e = by(id); if (e.textContent !== t) e.textContent = t; };
+
+const bytes = (n) => n >= 1 << 20 ? `${(n / (1 << 20)).toFixed(1)} MiB` : `${Math.round(n / 1024)} KiB`;
+const kbit = (n) => n >= 1000 ? `${(n / 1000).toFixed(1)} Mbit/s` : `${n.toFixed(n < 10 ? 1 : 0)} kbit/s`;
+const micros = (n) => n >= 1000 ? `${(n / 1000).toFixed(2)} ms` : n >= 10 ? `${n.toFixed(0)} µs` : `${n.toFixed(2)} µs`;
+const millis = (n) => `${n.toFixed(n < 10 ? 1 : 0)} ms`;
+const percent = (x) => `${(100 * x).toFixed(x < 0.1 ? 1 : 0)} %`;
+const count = (n) => n.toLocaleString("en");
+const span = (s) => s >= 3600 ? `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min` : s >= 60 ? `${Math.floor(s / 60)} min` : `${s} s`;
+
+// rows fills a table's body with lines of cells, reusing what is there: a cell is a text or a function that fills one.
+function rows(id, empty, list, cells) {
+  const body = by(id);
+  while (body.rows.length > list.length) body.deleteRow(-1);
+  list.forEach((item, i) => {
+    const row = body.rows[i] ?? body.insertRow();
+    cells(item, row).forEach((cell, k) => {
+      const td = row.cells[k] ?? row.insertCell();
+      if (typeof cell === "function") cell(td);
+      else if (td.textContent !== cell) td.textContent = cell;
+    });
+  });
+  by(empty).hidden = list.length > 0;
+}
+
+// Plots keep two minutes, one point a second.
+const kept = 120;
+const history = { at: [], busy: [], incoming: [], outgoing: [] };
+const plots = [];
+
+function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+
+function plot(id, names, unit, series) {
+  const box = by(id);
+  let drawn;
+  const make = () => {
+    drawn?.destroy();
+    const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1 } };
+    drawn = new uPlot({
+      width: Math.max(120, box.clientWidth), height: 180, cursor: { show: false }, legend: { live: false },
+      scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
+      axes: [{ ...axis, size: 32 }, { ...axis, size: 56, values: (_, ticks) => ticks.map((v) => `${v} ${unit}`) }],
+      series: [{}, ...names.map((label, i) => ({ label, stroke: color(`--series-${i + 1}`), width: 2, points: { show: false } }))],
+    }, data(), box);
+  };
+  const data = () => [history.at, ...series.map((s) => history[s])];
+  make();
+  new ResizeObserver(() => drawn.setSize({ width: Math.max(120, box.clientWidth), height: 180 })).observe(box);
+  addEventListener("themechange", make);
+  plots.push(() => drawn.setData(data()));
+}
+
+function remember(g) {
+  history.at.push(Date.now() / 1000);
+  history.busy.push(100 * g.costs.used);
+  history.incoming.push(g.in);
+  history.outgoing.push(g.out);
+  for (const list of Object.values(history)) if (list.length > kept) list.shift();
+  for (const draw of plots) draw();
+}
+
+let last = null;
+let chosen = "";
+let ofRoom = false;
+
+function showState(name, className) {
+  text("state", name);
+  by("state").className = `badge ${className}`;
+}
+
+const stateClass = { ready: "good", starting: "warn", stopping: "warn" };
+
+function showServer(g) {
+  text("title", `${g.game} server`);
+  document.title = `${g.game}: ${g.players} players`;
+  showState(g.state, stateClass[g.state] ?? "");
+  text("about", [g.strategy, `${g.tick_rate} ticks/s`, g.build, `up ${span(g.up)}`].filter(Boolean).join(" · "));
+  text("s-rooms", `${count(g.rooms)} of ${count(g.max_rooms)}`);
+  text("s-players", `${count(g.players)}`);
+  text("s-in", kbit(g.in));
+  text("s-out", kbit(g.out));
+  text("s-late", count(g.late));
+  by("s-late").classList.toggle("warn", g.late > 0);
+  text("s-p99", g.costs.turns > 0 ? micros(g.costs.p99) : "–");
+  text("s-rings", bytes(g.rings));
+  text("s-refused", count(g.refused));
+}
+
+function showRooms(g) {
+  const wanted = by("find").value.trim().toLowerCase();
+  const list = g.table.filter((r) => r.name.toLowerCase().includes(wanted));
+  const looked = g.room?.name;
+  rows("t-rooms", "no-rooms", list, (r, row) => {
+    row.setAttribute("aria-selected", String(r.name === looked));
+    return [
+      (td) => {
+        const b = td.firstChild ?? td.appendChild(document.createElement("button"));
+        b.type = "button";
+        b.className = "pick";
+        b.dataset.room = r.name;
+        b.textContent = r.name;
+        b.setAttribute("aria-pressed", String(r.name === looked));
+      },
+      count(r.tick), String(r.players), String(r.peers), percent(r.used), count(r.late), millis(r.most_late), count(r.resyncs), bytes(r.rings),
+    ];
+  });
+  text("no-rooms", wanted && g.rooms > 0 ? "No room has such a name." : "No room is open.");
+}
+
+function showPlayers(g) {
+  const room = g.room;
+  text("h-room", room ? `Players of ${room.name}` : "Players");
+  rows("t-players", "no-players", room?.players ?? [], (p, row) => [
+    p.name || `connection ${p.peer + 1}`, p.seat < 0 ? "–" : String(p.seat + 1),
+    (td) => { td.className = "left"; td.textContent = p.state; },
+    p.ping > 0 ? millis(p.ping) : "–", p.loss < 0 ? "–" : percent(p.loss), kbit(p.in), kbit(p.out), p.margin.toFixed(1), count(p.made), count(p.desyncs),
+  ]);
+  text("largest", room?.largest || "There is none yet.");
+}
+
+function showCosts(g) {
+  const costs = ofRoom && g.room ? g.room.costs : g.costs;
+  by("of-room").disabled = !g.room;
+  const list = [...costs.rows].sort((a, b) => b.share - a.share);
+  const most = Math.max(...list.map((r) => r.share), 1e-9);
+  rows("t-costs", "no-costs", list, (r) => [
+    r.name,
+    (td) => {
+      td.className = r.again ? "left bar-cell again" : "left bar-cell";
+      if (!td.firstChild) {
+        const track = document.createElement("span"), fill = document.createElement("span");
+        track.className = "track";
+        fill.className = "fill";
+        track.append(fill);
+        td.append(track, "");
+      }
+      td.firstChild.firstChild.style.width = `${(100 * Math.max(0, r.share)) / most}%`;
+      td.lastChild.textContent = `${(100 * r.share).toFixed(2)} %`;
+    },
+    r.calls.toFixed(2), micros(r.p50), micros(r.p99), micros(r.max),
+  ]);
+  text("costs-line", costs.turns > 0
+    ? `${percent(costs.used)} of the ${micros(g.budget)} that a tick lasts; p99 ${micros(costs.p99)}, most ${micros(costs.max)}; ${count(costs.over)} of ${count(costs.turns)} turns took longer.`
+    : "");
+}
+
+function show(g) {
+  showServer(g);
+  showRooms(g);
+  showPlayers(g);
+  showCosts(g);
+}
+
+plot("plot-busy", ["used"], "%", ["busy"]);
+plot("plot-net", ["in", "out"], "kbit/s", ["incoming", "outgoing"]);
+
+const talk = stream("/live", {
+  message(g) {
+    last = g;
+    show(g);
+    remember(g);
+  },
+  state(name, reason) {
+    if (name === "open" && chosen) talk.send({ room: chosen });
+    if (name === "connecting") showState("connecting", "");
+    if (name === "lost") showState(reason || "connection lost", "bad");
+  },
+});
+
+document.addEventListener("click", (e) => {
+  const pick = e.target.closest?.("button.pick");
+  if (pick) {
+    chosen = pick.dataset.room;
+    talk.send({ room: chosen });
+  }
+});
+by("find").addEventListener("input", () => last && show(last));
+for (const [id, room] of [["of-all", false], ["of-room", true]]) {
+  by(id).addEventListener("click", () => {
+    ofRoom = room;
+    by("of-all").setAttribute("aria-pressed", String(!ofRoom));
+    by("of-room").setAttribute("aria-pressed", String(ofRoom));
+    if (last) show(last);
+  });
+}
