@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -56,20 +54,16 @@ func (c *costs) end(room string) {
 	}
 }
 
-// latest returns what the open rooms have cost, in the order of their names, at most about a second old. Any goroutine
-// may ask.
-func (c *costs) latest() (list []cost.Report) {
+// all returns what the open rooms have cost, by their names and at most about a second old, and what all rooms have that
+// are over. A room is in one of them. Any goroutine may ask.
+func (c *costs) all() (open map[string]cost.Report, past cost.Report) {
 	c.mu.Lock()
-	ledgers := make([]*cost.Ledger, 0, len(c.open))
-	for _, l := range c.open {
-		ledgers = append(ledgers, l)
+	defer c.mu.Unlock()
+	open = make(map[string]cost.Report, len(c.open))
+	for room, l := range c.open {
+		open[room] = l.Latest()
 	}
-	c.mu.Unlock()
-	for _, l := range ledgers {
-		list = append(list, l.Latest())
-	}
-	slices.SortFunc(list, func(a, b cost.Report) int { return strings.Compare(a.Name, b.Name) })
-	return list
+	return open, c.past.Report()
 }
 
 // total returns what all rooms that are over have cost.

@@ -20,8 +20,9 @@ import (
 
 // serveVerb runs a server until it is told to stop.
 type serveVerb struct {
-	syncFlags `embed:""`
-	slowFlags `embed:""`
+	syncFlags  `embed:""`
+	slowFlags  `embed:""`
+	adminFlags `embed:""`
 
 	Listen     string        `default:":7777" help:"Where to listen, as host:port or :port."`
 	Public     []string      `help:"The address under which clients reach the server, as it stands in tokens; may be given several times. Without it, the listening address, or the loopback interface."`
@@ -58,10 +59,15 @@ is over, since its room was empty or the server was told to stop, leaves ROOM-MA
 --json tells of journals by the events brought_back, journal, journal_torn, journal_removed, journal_failed,
 journal_mended, journal_slow and journal_ended.
 
+With --admin 127.0.0.1:9090, http://127.0.0.1:9090/ shows rooms, players and what ticks cost, /metrics is for Prometheus,
+/debug/pprof/ has profiles, and /healthz and /readyz are for whoever starts and stops servers.
+
 Examples:
   serve
   serve --listen :7777 --public game.example.net:7777 --key-file server.key --max-rooms 500
   serve --record recordings --matches matches.db
+  serve --admin 127.0.0.1:9090
+  serve --admin :9090 --admin-token-file admin.token
   serve --key-file server.key --journal journals
   serve --key-file server.key --journal journals --fsync always`
 }
@@ -94,6 +100,11 @@ func (v *serveVerb) Run(a *app) (err error) {
 	if err := v.keys(&c); err != nil {
 		return err
 	}
+	w, err := v.watch(a, strategy)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
 	if v.Journal != "" {
 		if err := v.journals(a, &c); err != nil {
 			return err
@@ -116,12 +127,14 @@ func (v *serveVerb) Run(a *app) (err error) {
 		return errors.Join(err, h.stop())
 	}
 	defer cancel()
+	w.ready(h)
 	if err = v.announce(a, h); err == nil && a.unwritten() != nil { // nobody would know how to join
 		return h.stop()
 	}
 	if err == nil {
 		err = v.report(ctx, a, h)
 	}
+	w.stopping()
 	a.say("stopping: clients are told")
 	err = errors.Join(err, h.stop())
 	spent := h.costs.total()

@@ -153,7 +153,7 @@ func kbits(now, before uint64, d time.Duration) float64 {
 func (w *watcher) look(now time.Time) glance {
 	s := w.server
 	g := glance{Game: s.config.Game.Name, Strategy: s.config.Strategy, Build: s.config.Build, State: s.state(), TickRate: s.config.Game.TickRate,
-		Up: int(now.Sub(s.since).Seconds()), Table: []roomRow{}}
+		Up: int(now.Sub(s.since).Seconds()), Table: []roomRow{}, Costs: turnCosts{Rows: []costRow{}}}
 	from := s.source.Load()
 	if from == nil {
 		return g

@@ -30,6 +30,13 @@ type Config struct {
 	WriteTimeout time.Duration
 }
 
+// Reachable reports whether an address that is listened on can be reached from other machines: New demands a token for it.
+// An address that is none cannot.
+func Reachable(addr string) bool {
+	at, err := net.ResolveTCPAddr("tcp", addr)
+	return err == nil && !at.IP.IsLoopback()
+}
+
 const minToken, maxToken = 16, 512
 
 // withDefaults checks the configuration and fills in what was left out.

@@ -34,7 +34,7 @@ const plots = [];
 
 function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
-function plot(id, names, unit, series) {
+function plot(id, names, series) {
   const box = by(id);
   let drawn;
   const make = () => {
@@ -43,7 +43,7 @@ function plot(id, names, unit, series) {
     drawn = new uPlot({
       width: Math.max(120, box.clientWidth), height: 180, cursor: { show: false }, legend: { live: false },
       scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
-      axes: [{ ...axis, size: 32 }, { ...axis, size: 56, values: (_, ticks) => ticks.map((v) => `${v} ${unit}`) }],
+      axes: [{ ...axis, size: 32 }, { ...axis, size: 56 }],
       series: [{}, ...names.map((label, i) => ({ label, stroke: color(`--series-${i + 1}`), width: 2, points: { show: false } }))],
     }, data(), box);
   };
@@ -155,14 +155,14 @@ function show(g) {
   showCosts(g);
 }
 
-plot("plot-busy", ["used"], "%", ["busy"]);
-plot("plot-net", ["in", "out"], "kbit/s", ["incoming", "outgoing"]);
+plot("plot-busy", ["used"], ["busy"]);
+plot("plot-net", ["in", "out"], ["incoming", "outgoing"]);
 
 const talk = stream("/live", {
   message(g) {
-    last = g;
     show(g);
-    remember(g);
+    if (last) remember(g); // the first glance has no rates
+    last = g;
   },
   state(name, reason) {
     if (name === "open" && chosen) talk.send({ room: chosen });

@@ -1,0 +1,352 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"tendon/cmd/cli/page"
+	"tendon/ecs"
+	"tendon/net/cost"
+	"tendon/net/room"
+	"tendon/net/server"
+	"tendon/systems"
+)
+
+func walk(*ecs.World) {}
+
+// game is what the tests pretend to serve.
+var game = &ecs.Game{Name: "walk", TickRate: 60, MaxPlayers: 4, Systems: ecs.Systems(walk)}
+
+// pretended is a server whose rooms come and go as a test likes.
+type pretended struct {
+	mu    sync.Mutex
+	stats server.Stats
+	open  map[string]cost.Report
+	past  cost.Report
+	peers map[string][]server.PeerInfo
+}
+
+// report is what a room has cost after so many turns.
+func report(turns int) cost.Report {
+	n := uint64(turns)
+	d := time.Duration(turns)
+	return cost.Report{Budget: time.Second / 60, Turns: n, Over: n / 10, Busy: d * time.Millisecond, P50: time.Millisecond, P99: 2 * time.Millisecond, Max: 5 * time.Millisecond,
+		Rows: []cost.Row{
+			{Phase: "send", Calls: n, Total: d * 300 * time.Microsecond, Self: d * 300 * time.Microsecond, P50: time.Microsecond, P99: 2 * time.Microsecond, Max: 3 * time.Microsecond},
+			{Phase: "simulate", System: "walk", Calls: n, Total: d * 700 * time.Microsecond, Self: d * 700 * time.Microsecond, P50: 4 * time.Microsecond, P99: 5 * time.Microsecond, Max: 6 * time.Microsecond},
+			{Phase: "resimulate", System: "walk", Calls: n, Total: d, Self: d, P50: 4, P99: 5, Max: 6},
+		},
+		Largest: cost.Turn{Tick: 7, Cost: 5 * time.Millisecond, Computed: 1, Parts: []cost.Part{{Phase: "simulate", System: "walk", Calls: 1, Self: 4 * time.Millisecond}}}}
+}
+
+// add opens a room.
+func (p *pretended) add(name string, players int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := server.RoomStats{Name: name, Stats: room.Stats{Tick: 100, Peers: players, Players: players, Late: 1, RingBytes: 1 << 20}}
+	r.Lateness[0], r.Lateness[8] = 99, 1
+	p.stats.Table = append(p.stats.Table, r)
+	p.stats.Rooms, p.stats.MaxRooms = len(p.stats.Table), 256
+	p.stats.PacketsIn += 1000
+	p.open[name] = report(100)
+	for i := range players {
+		p.peers[name] = append(p.peers[name], server.PeerInfo{PeerInfo: room.PeerInfo{Peer: systems.Peer(i), Seat: i, State: "playing", RTT: 50e6, Identity: room.Identity{Name: fmt.Sprintf("%s %d", name, i)}}})
+	}
+}
+
+// remove closes the oldest room.
+func (p *pretended) remove() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.stats.Table[0]
+	p.stats.Table = slices.Clone(p.stats.Table[1:])
+	p.stats.Rooms = len(p.stats.Table)
+	r.Peers, r.Players, r.RingBytes = 0, 0, 0
+	p.stats.Past.Add(&r.Stats)
+	add(&p.past, p.open[r.Name])
+	delete(p.open, r.Name)
+	delete(p.peers, r.Name)
+}
+
+func (p *pretended) source() Source {
+	return Source{
+		Stats: func() server.Stats { p.mu.Lock(); defer p.mu.Unlock(); return p.stats },
+		Peers: func(name string) ([]server.PeerInfo, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if _, ok := p.open[name]; !ok {
+				return nil, server.ErrNoRoom
+			}
+			return slices.Clone(p.peers[name]), nil
+		},
+		Costs: func() (map[string]cost.Report, cost.Report) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			past := p.past
+			past.Rows = slices.Clone(past.Rows)
+			return maps.Clone(p.open), past
+		},
+	}
+}
+
+func pretend() *pretended {
+	return &pretended{open: map[string]cost.Report{}, peers: map[string][]server.PeerInfo{}}
+}
+
+// start serves until the test ends.
+func start(t *testing.T, c page.Config) *Server {
+	t.Helper()
+	s, err := New(Config{Page: c, Game: game, Strategy: "relay", Build: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// ask sends a request; headers are name and value in turn, and Host is one of them.
+func ask(t *testing.T, s *Server, method, path string, headers ...string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequest(method, strings.TrimSuffix(s.URL(), "/")+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
+// series returns the project's series of a scrape with their values, and which are counters.
+func series(t *testing.T, s *Server) (values map[string]float64, counters map[string]bool) {
+	t.Helper()
+	status, body := ask(t, s, "GET", "/metrics")
+	if status != 200 {
+		t.Fatalf("/metrics: %d %s", status, body)
+	}
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(body))
+	if err != nil {
+		t.Fatalf("/metrics cannot be parsed: %v", err)
+	}
+	if families["go_goroutines"] == nil || families["go_memstats_heap_alloc_bytes"] == nil {
+		t.Error("the runtime is not among the metrics")
+	}
+	values, counters = map[string]float64{}, map[string]bool{}
+	for name, family := range families {
+		if !strings.HasPrefix(name, "tendon_") {
+			continue
+		}
+		for _, m := range family.Metric {
+			key := name
+			for _, l := range m.Label {
+				key += fmt.Sprintf(" %s=%q", l.GetName(), l.GetValue())
+			}
+			if m.Counter != nil {
+				values[key], counters[key] = m.Counter.GetValue(), true
+			} else {
+				values[key] = m.Gauge.GetValue()
+			}
+		}
+	}
+	return values, counters
+}
+
+// A monitor keeps every series that it ever saw. Names of rooms and players come from outside, so they must never become
+// one; and a counter that falls looks like a server that was started again.
+func TestMetricsAreTheSameSeriesWhateverRoomsComeAndGo(t *testing.T) {
+	s, p := start(t, page.Config{}), pretend()
+	p.add("first", 3)
+	s.Ready(p.source())
+	before, counters := series(t, s)
+	want := slices.Sorted(maps.Keys(before))
+	if len(want) < 80 {
+		t.Fatalf("only %d series: %v", len(want), want)
+	}
+	for i := range 200 {
+		if i < 100 {
+			p.add(fmt.Sprintf("chosen-by-a-visitor-%d", i), i%5)
+		} else {
+			p.remove()
+		}
+		now, _ := series(t, s)
+		if got := slices.Sorted(maps.Keys(now)); !slices.Equal(got, want) {
+			t.Fatalf("after %d steps there are %d series, and were %d", i, len(got), len(want))
+		}
+		for name := range counters {
+			if now[name] < before[name] {
+				t.Fatalf("after %d steps %s fell from %v to %v", i, name, before[name], now[name])
+			}
+		}
+		before = now
+	}
+	for _, name := range want {
+		if strings.Contains(name, "first") || strings.Contains(name, "visitor") {
+			t.Errorf("%s names a room", name)
+		}
+	}
+	if before["tendon_rooms"] != 1 || before[`tendon_ticks_total eighths="0"`] != 101*99 || before["tendon_ticks_late_total"] != 101 || before["tendon_turns_total"] != 101*100 {
+		t.Errorf("at the end: %v", before)
+	}
+	if got := before[`tendon_cost_calls_total phase="simulate" system="walk"`]; got != 101*100 {
+		t.Errorf("walk was called %v times", got)
+	}
+}
+
+// A profile tells what a process does, and costs it time: it is for the operator only.
+func TestProfilesAnswerOnlyTheRightHostAndToken(t *testing.T) {
+	const right = "operators-token-1234"
+	s := start(t, page.Config{Token: right})
+	good := []string{"Authorization", "Bearer " + right}
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/goroutine?debug=1", "/debug/pprof/cmdline", "/metrics", "/"} {
+		if status, body := ask(t, s, "GET", path, good...); status != 200 || len(body) < 10 {
+			t.Errorf("%s with the token: %d", path, status)
+		}
+		for what, headers := range map[string][]string{
+			"nothing": nil, "another token": {"Authorization", "Bearer operators-token-1235"}, "a shorter one": {"Authorization", "Bearer operators"},
+			"a foreign host":   append([]string{"Host", "evil.example"}, good...),
+			"a foreign origin": append([]string{"Origin", "https://evil.example"}, good...),
+			"another site":     append([]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, good...),
+		} {
+			if status, body := ask(t, s, "GET", path, headers...); status < 400 || strings.Contains(body, "goroutine") {
+				t.Errorf("%s with %s: %d", path, what, status)
+			}
+		}
+		if status, _ := ask(t, s, "POST", path, good...); status != 405 {
+			t.Errorf("POST %s: %d", path, status)
+		}
+	}
+}
+
+// Whatever else the program registers with net/http, as imports do by themselves, is not served.
+func TestDefaultMuxIsNotServed(t *testing.T) {
+	http.HandleFunc("/only-the-default-mux", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "leaked") })
+	s := start(t, page.Config{})
+	if status, body := ask(t, s, "GET", "/only-the-default-mux"); status != 404 || strings.Contains(body, "leaked") {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// Whoever routes players here has to know before they can play and when they soon cannot; being alive is another matter.
+func TestReadyIsFromReadyUntilStopping(t *testing.T) {
+	s := start(t, page.Config{Token: "operators-token-1234"})
+	check := func(when string, want int, says string) {
+		t.Helper()
+		if status, body := ask(t, s, "GET", "/readyz"); status != want || strings.TrimSpace(body) != says {
+			t.Errorf("/readyz %s: %d %s", when, status, body)
+		}
+		if status, _ := ask(t, s, "GET", "/healthz"); status != 200 {
+			t.Errorf("/healthz %s: %d", when, status)
+		}
+		if status, _ := ask(t, s, "GET", "/readyz", "Host", "evil.example"); status != 421 {
+			t.Errorf("/readyz under another name %s: %d", when, status)
+		}
+		value := map[bool]string{true: "tendon_ready 1", false: "tendon_ready 0"}[want == 200]
+		if status, body := ask(t, s, "GET", "/metrics", "Authorization", "Bearer operators-token-1234"); status != 200 || !strings.Contains(body, value) {
+			t.Errorf("/metrics %s: %d, and %s is not in it", when, status, value)
+		}
+	}
+	check("before", 503, "starting")
+	s.Ready(pretend().source())
+	check("while it serves", 200, "ready")
+	s.Stopping()
+	check("while it stops", 503, "stopping")
+}
+
+// Two open rooms and one that is over: sums are of all, quantiles of the worst open one.
+func TestCostsOfRoomsAreAdded(t *testing.T) {
+	a, b := report(100), report(50)
+	b.Rows[0].P99, b.P99 = time.Second, time.Second
+	b.Rows = b.Rows[:2]
+	b.Rows = append(b.Rows, cost.Row{Phase: "save", Calls: 3})
+	past := report(1000)
+	past.P99 = time.Hour
+	all := together(map[string]cost.Report{"a": a, "b": b}, past)
+	send, again, save := all.Row("send", ""), all.Row("resimulate", "walk"), all.Row("save", "")
+	if all.Turns != 1150 || all.P99 != time.Second || send.Calls != 1150 || send.P99 != time.Second || again.Calls != 1100 || save == nil || save.Calls != 3 {
+		t.Errorf("%+v", all)
+	}
+	if past.Rows[0].Calls != 1000 || a.Rows[0].Calls != 100 {
+		t.Error("adding changed what was added")
+	}
+	if alone := together(nil, past); alone.P99 != time.Hour {
+		t.Errorf("with no room open: %+v", alone)
+	}
+	// 50 turns more, half of them spent on walking: what is told is of those.
+	now := report(150)
+	now.Rows[1].Self += 25 * now.Budget
+	l := lately(&now, &a)
+	if share := l.Rows[1].Share; share < 0.5 || share > 0.55 || l.Rows[1].Calls != 1 {
+		t.Errorf("lately walk had %v of the budget in %v calls a turn", share, l.Rows[1].Calls)
+	}
+	if l := lately(&a, &a); l.Rows[1].Calls != 1 || l.Used <= 0 {
+		t.Errorf("where nothing was added, all counts: %+v", l)
+	}
+}
+
+// Figures of a page are of the time since its last glance, and a seat that changed hands starts anew.
+func TestGlancesTellWhatHappenedSinceTheLast(t *testing.T) {
+	s, p := start(t, page.Config{}), pretend()
+	p.add("main", 2)
+	s.Ready(p.source())
+	w := &watcher{server: s}
+	at := time.Unix(1000, 0)
+	first := w.look(at)
+	if first.Room == nil || len(first.Room.Players) != 2 || first.Room.Players[0].Loss != -1 || first.In != 0 || first.Players != 2 {
+		t.Fatalf("%+v", first)
+	}
+	p.stats.BytesIn += 50_000
+	p.peers["main"][0].Accepted, p.peers["main"][0].Newest = 90, 100
+	p.peers["main"][0].Link.BytesSent = 10_000
+	p.peers["main"][1].Identity.Name = "somebody else"
+	p.peers["main"][1].Newest = 100
+	second := w.look(at.Add(2 * time.Second))
+	row := second.Room.Players[0]
+	if second.In != 200 || row.Loss < 0.0999 || row.Loss > 0.1001 || row.Out != 40 || row.Ping != 50 {
+		t.Errorf("%+v, %+v", second, row)
+	}
+	if other := second.Room.Players[1]; other.Loss != -1 || other.In != 0 {
+		t.Errorf("a new player has the figures of another: %+v", other)
+	}
+	w.choose("gone")
+	if g := w.look(at.Add(3 * time.Second)); g.Room != nil {
+		t.Errorf("a room that is over: %+v", g.Room)
+	}
+	for i := range rowLimit {
+		p.add(fmt.Sprint(i), 0)
+	}
+	if g := w.look(at.Add(4 * time.Second)); len(g.Table) != rowLimit || g.Left != 1 {
+		t.Errorf("%d rows, %d left out", len(g.Table), g.Left)
+	}
+}

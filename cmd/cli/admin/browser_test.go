@@ -1,0 +1,61 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tendon/cmd/cli/page"
+	"tendon/cmd/cli/page/pagetest"
+)
+
+// The page shows what goes on, without an error of the browser's, at any width, and lets nobody's name become markup.
+func TestBrowserShowsRoomsPlayersAndCosts(t *testing.T) {
+	pagetest.Chromium(t)
+	s, p := start(t, page.Config{Token: "operators-token-1234"}), pretend()
+	for i := range 12 {
+		p.add(fmt.Sprintf("room %d", i), 1+i%4)
+	}
+	const nasty = `<img src=x onerror="document.title='taken'">`
+	p.add(nasty, 2)
+	tab := pagetest.Open(t, "about:blank")
+	tab.Expect("401")
+	tab.Go(s.Link())
+	tab.WaitFor(`document.querySelector("#state")?.innerText === "starting"`)
+	s.Ready(p.source())
+	tab.WaitFor(`document.querySelectorAll("#t-rooms tr").length === 13 && document.querySelectorAll("#t-players tr").length === 1`)
+	if state, costs := tab.Text("#state"), tab.Text("#t-costs"); state != "ready" || !strings.Contains(costs, "walk (again)") || !strings.Contains(costs, "send") {
+		t.Errorf("%s, %s", state, costs)
+	}
+	tab.WaitFor(`document.querySelectorAll(".uplot canvas").length === 2`)
+	tab.Click(`[data-room="room 3"]`)
+	tab.WaitFor(`document.querySelector("#h-room").innerText === "Players of room 3" && document.querySelectorAll("#t-players tr").length === 4`)
+	tab.Click("#of-room")
+	tab.WaitFor(`document.querySelector("#of-room").getAttribute("aria-pressed") === "true" && document.querySelector("#costs-line").innerText.includes("of 100 turns")`)
+	tab.Set("#find", "onerror")
+	tab.WaitFor(`document.querySelectorAll("#t-rooms tr").length === 1`)
+	if text := tab.Text("#t-rooms tr td"); text != nasty {
+		t.Errorf("the room is shown as %q", text)
+	}
+	tab.Set("#find", "")
+	for _, scheme := range []string{"light", "dark"} {
+		tab.Scheme(scheme)
+		tab.Resize(1280, 1400)
+		tab.WaitFor(`innerWidth === 1280`)
+		tab.Screenshot("admin-" + scheme)
+		tab.Resize(360, 1400)
+		tab.WaitFor(`innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
+		tab.Screenshot("admin-" + scheme + "-phone")
+	}
+	var small []string
+	tab.Eval(`[...document.querySelectorAll("button:not(.pick), a.button, select, input")].filter((e) => e.getBoundingClientRect().height < 44).map((e) => e.outerHTML)`, &small)
+	if len(small) > 0 {
+		t.Errorf("too small for a finger: %q", small)
+	}
+	s.Stopping()
+	tab.WaitFor(`document.querySelector("#state").innerText === "stopping"`)
+	var title string
+	if tab.Eval("document.title", &title); strings.Contains(title, "taken") {
+		t.Error("a room's name was run as a script")
+	}
+}

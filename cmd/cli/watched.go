@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"tendon/cmd/cli/admin"
+	"tendon/cmd/cli/page"
+	"tendon/systems"
+)
+
+// adminFlags say where an operator sees what a server does.
+type adminFlags struct {
+	Admin          string   `placeholder:"ADDR" help:"Serve metrics, profiles, health and a live page at this address, as host:port: 127.0.0.1:9090. Another host than loopback demands a token."`
+	AdminToken     string   `help:"What visitors of --admin have to show, 16 characters or more. Others on this machine may see it; --admin-token-file is better."`
+	AdminTokenFile string   `type:"path" help:"A file that holds that token."`
+	AdminHost      []string `help:"A further name under which --admin is reached, as behind a proxy; may be given several times."`
+}
+
+// watched is the admin server of a verb. nil: there is none.
+type watched struct {
+	*admin.Server
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// watch starts the admin server, if it was asked for.
+func (f *adminFlags) watch(a *app, strategy systems.Strategy) (*watched, error) {
+	if f.Admin == "" {
+		if f.AdminToken != "" || f.AdminTokenFile != "" || len(f.AdminHost) > 0 {
+			return nil, errors.New("--admin-token, --admin-token-file and --admin-host go with --admin: say where to listen, as --admin 127.0.0.1:9090")
+		}
+		return nil, nil
+	}
+	token, err := f.token()
+	if err != nil {
+		return nil, err
+	}
+	s, err := admin.New(admin.Config{Game: a.game, Strategy: strategy.Name, Build: buildString(),
+		Page: page.Config{Addr: f.Admin, Token: token, Hosts: f.AdminHost}})
+	switch {
+	case errors.Is(err, page.ErrConfig) && token == "" && page.Reachable(f.Admin):
+		return nil, fmt.Errorf("--admin %s can be reached from other machines: add --admin-token-file with a file that holds a token, or listen on 127.0.0.1", f.Admin)
+	case errors.Is(err, page.ErrConfig):
+		return nil, fmt.Errorf("--admin: %w", err)
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("--admin %s is in use: choose another port", f.Admin)
+	case err != nil:
+		return nil, fmt.Errorf("--admin %s cannot be listened on: %w", f.Admin, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &watched{Server: s, cancel: cancel, ended: make(chan error, 1)}
+	go func() { w.ended <- s.Serve(ctx) }()
+	a.say("watch it at %s", s.URL())
+	a.emit("admin", fields{"url": s.URL()})
+	return w, nil
+}
+
+// token returns the token that was chosen, or "".
+func (f *adminFlags) token() (string, error) {
+	if f.AdminTokenFile == "" {
+		return f.AdminToken, nil
+	}
+	if f.AdminToken != "" {
+		return "", errors.New("--admin-token and --admin-token-file say the same: give one of them")
+	}
+	text, err := os.ReadFile(f.AdminTokenFile)
+	if err != nil {
+		return "", fmt.Errorf("--admin-token-file: %w", err)
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return "", fmt.Errorf("--admin-token-file: %s is empty: write a token of 16 characters or more into it", f.AdminTokenFile)
+	}
+	return string(text), nil
+}
+
+// ready says that the server serves.
+func (w *watched) ready(h *host) {
+	if w != nil {
+		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.costs.all})
+	}
+}
+
+// stopping says that the server is about to stop.
+func (w *watched) stopping() {
+	if w != nil {
+		w.Stopping()
+	}
+}
+
+// close ends the admin server.
+func (w *watched) close() error {
+	if w == nil {
+		return nil
+	}
+	w.cancel()
+	return <-w.ended
+}
