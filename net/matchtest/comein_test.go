@@ -110,3 +110,22 @@ func TestClientsThatDrawFiveFramesASecondComeInAndStayInTheMatch(t *testing.T) {
 		}
 	}
 }
+
+// A server may send as little as one snapshot a second. Who comes in measures his clock by them, so until it is right he
+// is sent more: he is live as soon as on any server, on any connection.
+func TestClientsComeInAtOneSnapshotASecond(t *testing.T) {
+	rare := predict.New(predict.Config{SnapshotRate: 1})
+	for profile, within := range map[string]time.Duration{"P1": 3 * time.Second, "P4": 4 * time.Second, "P6": 4 * time.Second, "P9": 20 * time.Second} {
+		p, _ := simnet.ByName(profile)
+		for seed := uint64(1); seed <= 3; seed++ {
+			h := comeIn(t, rare, seed, 2, Plan{Profile: p}, within)
+			h.waitFor(t, 6*time.Second, (*Client).inMatch)
+			before := h.Clients[0].Core.Stats().Session.MessagesReceived
+			h.Run(10 * time.Second)
+			// A snapshot and the two probes a second, and what the others' joining says.
+			if n := h.Clients[0].Core.Stats().Session.MessagesReceived - before; n > 100 {
+				t.Errorf("%s, seed %d: %d messages in ten seconds to who is live", profile, seed, n)
+			}
+		}
+	}
+}

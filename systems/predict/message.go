@@ -34,6 +34,7 @@ type inputMessage struct {
 	received ecs.Tick
 	ack      state.Ack
 	helpless bool  // what the server sends has not been of use for long: only an image helps
+	waits    bool  // unless helpless: its clock is not right yet, so it needs snapshots to measure it by
 	delay    uint8 // by how much the others are shown later than they are known, in ticks
 	back     uint8 // by how many ticks the first of done lies before received + 1
 	done     []entry
@@ -45,7 +46,7 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 	w.U8(kindInput)
 	w.U32(uint32(m.received))
 	m.ack.Append(&w)
-	w.Bool(m.helpless)
+	w.U8(m.need())
 	w.U8(m.delay)
 	w.U8(m.back)
 	head := w.Bytes()
@@ -59,6 +60,24 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 		}
 		count = fits
 	}
+}
+
+// What a client needs, on the wire.
+const (
+	needsNothing = iota
+	needsImage
+	needsMeasures
+)
+
+// need is helpless and waits as they stand in the message.
+func (m *inputMessage) need() uint8 {
+	switch {
+	case m.helpless:
+		return needsImage
+	case m.waits:
+		return needsMeasures
+	}
+	return needsNothing
 }
 
 // appendEntries writes each entry against what follows from the one before, the first against nothing. It returns how
@@ -88,10 +107,11 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	kind := r.U8()
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	m.ack = state.ReadAck(&r)
-	m.helpless = r.Bool()
+	need := r.U8()
+	m.helpless, m.waits = need == needsImage, need == needsMeasures
 	m.delay, m.back = r.U8(), r.U8()
 	count := int(r.U8())
-	if r.Err() != nil || kind != kindInput || count > maxInputs || int(m.back) > maxBack || ecs.Tick(m.back) > m.received {
+	if r.Err() != nil || kind != kindInput || need > needsMeasures || count > maxInputs || int(m.back) > maxBack || ecs.Tick(m.back) > m.received {
 		return ErrMessage
 	}
 	bits := wire.NewBitReader(r.Rest())

@@ -138,6 +138,7 @@ func (c *Client) Send(now systems.Time, out systems.Outbox) {
 	c.unsent, c.lastSend = false, now
 	m := &c.scratch.window
 	m.received, m.ack, m.helpless, m.delay, m.done = c.confirmed, c.receiver.Ack(), c.useless >= patience, c.picture.delay(), m.done[:0]
+	m.waits = c.config.Seat >= 0 && !c.locked
 	first := c.oldestAsked()
 	m.back = uint8(c.confirmed + 1 - first)
 	for f := first; f <= c.pending.last() && len(m.done) < maxInputs; f++ {

@@ -26,6 +26,7 @@ type peer struct {
 	minds  func(*ecs.EmittedEvent) bool // which events it hears of; nil: all
 	events [][]byte                     // those of tick f > opened in slot f % len, if it minds
 	opened ecs.Tick
+	waits  bool         // it says that it needs measures
 	delay  systems.Time // by how much it says that it shows others later
 	stats  systems.PeerStats
 	flaw   peers.Flaw
@@ -47,7 +48,7 @@ func (s *Server) hear(p *peer, m *inputMessage, now systems.Time) error {
 			p.rtt += (sample - p.rtt) / 8
 		}
 	}
-	p.delay = systems.Time(m.delay) * s.tick
+	p.delay, p.waits = systems.Time(m.delay)*s.tick, m.waits
 	if m.helpless && p.flaw == peers.Sound {
 		p.stats.Desyncs++
 		p.flaw.Fault()
@@ -81,6 +82,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 	}
 	p.opened = s.done
 	p.open, p.seat, p.told, p.heard, p.slot, p.acked, p.flaw = true, seatNumber, have, 0, 0, have, peers.Sound
+	p.waits = seatNumber >= 0
 	p.stats.Acked = have
 }
 
@@ -100,11 +102,18 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 	}
 }
 
+// greetings is how many snapshots a second a peer is sent at least that waits: it needs as many measures as it needs, be
+// the rate what it may.
+const greetings = 20
+
 // slot counts the intervals between snapshots to a peer, from 1 on. Those of different peers begin in different ticks,
 // so that a server has the same work in each.
 func (s *Server) slot(peer int) uint64 {
-	rate := uint64(s.game.TickRate)
-	return (uint64(s.done)*uint64(s.limits.SnapshotRate)+uint64(peer)*rate/uint64(len(s.peers)))/rate + 1
+	rate, snapshots := uint64(s.game.TickRate), s.limits.SnapshotRate
+	if s.peers[peer].waits {
+		snapshots = max(snapshots, greetings)
+	}
+	return (uint64(s.done)*uint64(snapshots)+uint64(peer)*rate/uint64(len(s.peers)))/rate + 1
 }
 
 // sendEvents sends what the ticks after p.told emitted, a message for each that emitted anything. Also to a peer that

@@ -108,8 +108,8 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 	case "input":
 		var m inputMessage
 		err := m.read(v.bytes, near, game)
-		text := fmt.Sprintf("received %d ack %t %d %x refused %t %d helpless %t delay %d back %d:", m.received, m.ack.Any, m.ack.Newest, m.ack.Older,
-			m.ack.Lost, m.ack.Refused, m.helpless, m.delay, m.back)
+		text := fmt.Sprintf("received %d ack %t %d %x refused %t %d needs %d delay %d back %d:", m.received, m.ack.Any, m.ack.Newest, m.ack.Older,
+			m.ack.Lost, m.ack.Refused, m.need(), m.delay, m.back)
 		for _, e := range m.done {
 			text += " " + entryText(e)
 		}
@@ -143,9 +143,11 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	switch v.kind {
 	case "input":
 		var m inputMessage
+		var need uint8
 		head, done, _ := strings.Cut(v.meaning, ":")
-		scan(head, "received %d ack %t %d %x refused %t %d helpless %t delay %d back %d", &m.received, &m.ack.Any, &m.ack.Newest, &m.ack.Older,
-			&m.ack.Lost, &m.ack.Refused, &m.helpless, &m.delay, &m.back)
+		scan(head, "received %d ack %t %d %x refused %t %d needs %d delay %d back %d", &m.received, &m.ack.Any, &m.ack.Newest, &m.ack.Older,
+			&m.ack.Lost, &m.ack.Refused, &need, &m.delay, &m.back)
+		m.helpless, m.waits = need == needsImage, need == needsMeasures
 		for _, word := range strings.Fields(done) {
 			m.done = append(m.done, parseEntry(t, word))
 		}
