@@ -19,6 +19,7 @@
 //	know when an entity lived                     Traveller.Life, Lives
 //	plot a field                                  Traveller.Series
 //	compare two matches                           Compare, Differences
+//	keep the last seconds of a running match      Ring, Ring.Clip
 //
 // # JSON
 //
