@@ -1,0 +1,94 @@
+package room_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/room"
+	"tendon/rollback/travel"
+	"tendon/systems"
+)
+
+// A person looks at a running server from another goroutine, and the match goes on: what they get is the room's last
+// seconds, tick by tick as the room computed them.
+func TestAWatchHandsARunningMatchsLastSecondsToAnotherGoroutine(t *testing.T) {
+	var watch *room.Watch
+	sums := map[ecs.Tick]ecs.Checksum{}
+	g := newRig(t, func(c *room.Config) {
+		var err error
+		if watch, err = room.NewWatch(c, "test", 3); err != nil {
+			t.Fatal(err)
+		}
+		c.States = true
+		c.Taken = func(f systems.FinalTick) {
+			sums[f.Tick] = f.State.Checksum()
+			watch.Take(f)
+		}
+	})
+	g.enter(room.Identity{}, nil)
+	g.enter(room.Identity{}, nil)
+	g.live()
+	g.steps(400)
+	type answer struct {
+		clip *travel.Clip
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		clip, err := watch.Clip(context.Background())
+		answers <- answer{clip, err}
+	}()
+	var got answer
+	for asked := false; !asked; {
+		g.step()
+		select {
+		case got = <-answers:
+			asked = true
+		default:
+		}
+	}
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	tr, err := travel.New(travel.Config{Game: g.game, Source: got.clip})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := tr.Last() - tr.First(); n < 2*60 || n > 3*60 {
+		t.Errorf("%d ticks of the last 180 are in the clip", n)
+	}
+	moved := map[ecs.Checksum]bool{}
+	for f := tr.First(); f <= tr.Last(); f++ {
+		if err := tr.Seek(f); err != nil {
+			t.Fatal(err)
+		}
+		if got := tr.State().Checksum(); got != sums[f] || f > tr.First() && tr.Frame().Match != travel.Matches {
+			t.Fatalf("tick %d is not what the room computed", f)
+		}
+		moved[sums[f]] = true
+	}
+	if len(moved) < 100 {
+		t.Errorf("only %d different states: the test shows nothing", len(moved))
+	}
+}
+
+// Who asks a room that stands still must not wait for ever.
+func TestAWatchOfARoomThatStandsStillLetsGoOfWhoWaits(t *testing.T) {
+	g := newRig(t, nil)
+	watch, err := room.NewWatch(&room.Config{Game: g.game}, "test", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 10 { // more than are kept waiting
+		if _, err := watch.Clip(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := room.NewWatch(&room.Config{Game: g.game}, "test", 0); !errors.Is(err, travel.ErrRing) {
+		t.Error(err)
+	}
+}
