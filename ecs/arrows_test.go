@@ -91,6 +91,7 @@ var arrows = []struct {
 	{"ecs/fixed", nil},
 	{"ecs", []string{"ecs/fixed"}},
 	{"rollback/recording", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
+	{"rollback/bundle", []string{"ecs", "ecs/fixed", "rollback", "rollback/recording", "rollback/travel", "net/wire"}},
 	{"rollback/travel", []string{"ecs", "ecs/fixed", "rollback", "rollback/recording"}},
 	{"rollback/journal", []string{"ecs", "ecs/fixed", "rollback"}},
 	{"rollback", []string{"ecs", "ecs/fixed"}},

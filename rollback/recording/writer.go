@@ -92,17 +92,22 @@ func (w *Writer) Image(s *ecs.Snapshot) error {
 	if s.Tick() != w.last {
 		return fmt.Errorf("%w: Image of tick %d after tick %d", ErrWriter, s.Tick(), w.last)
 	}
+	w.raw = s.AppendImage(w.raw[:0])
+	return w.ImageBytes(w.raw)
+}
+
+// ImageBytes stores the state of the last tick as ecs.Snapshot.AppendImage wrote it.
+func (w *Writer) ImageBytes(image []byte) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	w.raw = s.AppendImage(w.raw[:0])
-	if len(w.raw) > maxImageBytes {
-		return fmt.Errorf("%w: an image of %d bytes, at most %d can be read back", ErrWriter, len(w.raw), maxImageBytes)
+	if len(image) > maxImageBytes {
+		return fmt.Errorf("%w: an image of %d bytes, at most %d can be read back", ErrWriter, len(image), maxImageBytes)
 	}
 	w.open()
 	w.block = binary.AppendUvarint(w.block, uint64(w.last))
-	w.block = binary.AppendUvarint(w.block, uint64(len(w.raw)))
-	w.block = w.zip.EncodeAll(w.raw, w.block)
+	w.block = binary.AppendUvarint(w.block, uint64(len(image)))
+	w.block = w.zip.EncodeAll(image, w.block)
 	w.images, w.image = true, w.last
 	return w.close(kindImage)
 }
