@@ -16,7 +16,8 @@ type Config struct {
 	// not tell. What spawns, goes or cannot be taken back is told at once, whatever the rate.
 	StateRate int
 	// Interest is the radius in world units within which a client hears of what belongs to others, in [0, 2^29]; 0: it
-	// hears of everything. What has no place is told to all.
+	// hears of everything. What has no place is told to all. Of events, a client hears of those about what it hears of, about
+	// nobody, and of those that cannot be taken back.
 	Interest fixed.Num
 	// History is how many ticks of states the server keeps, in [128, 4096], rounded up to a power of two; 0: 512. Whoever
 	// holds an older one is sent an image, so it must cover a round trip and the way of an image, losses included.

@@ -20,6 +20,7 @@ type herald struct {
 	things  []thing // by slot
 	byRow   map[uint32]int
 	free    []int // slots
+	gone    []int // slots of what is gone in the last tick: who heard of it still does, for its last events
 	active  []int // slots
 	senders []*Sender
 	out     []telling
@@ -64,6 +65,7 @@ func (h *herald) observe(before, now *ecs.Snapshot) (structure bool) {
 	if before == nil {
 		before = &h.nothing
 	}
+	h.bury()
 	h.changed.Find(before, now)
 	for row := range h.changed.Rows {
 		e := now.EntityAt(row)
@@ -71,7 +73,9 @@ func (h *herald) observe(before, now *ecs.Snapshot) (structure bool) {
 		i, known := h.byRow[row]
 		if known && h.things[i].entity != e {
 			h.drop(i)
-			known = false
+			if known = false; !e.IsZero() {
+				h.bury()
+			}
 		}
 		m, ok := now.Motion(e)
 		if !ok {
@@ -131,12 +135,22 @@ func (h *herald) drop(slot int) {
 	t := &h.things[slot]
 	h.release(t)
 	h.forgetAnchor(slot)
-	delete(h.byRow, t.entity.Row)
-	t.entity = ecs.Entity{}
-	if s := h.server.sets; s != nil {
-		s.Remove(slot)
+	t.stirred = 0 // nobody is told of it any more
+	h.gone = append(h.gone, slot)
+}
+
+// bury gives back the slots of what is gone.
+func (h *herald) bury() {
+	for _, slot := range h.gone {
+		t := &h.things[slot]
+		delete(h.byRow, t.entity.Row)
+		t.entity = ecs.Entity{}
+		if s := h.server.sets; s != nil {
+			s.Remove(slot)
+		}
+		h.free = append(h.free, slot)
 	}
-	h.free = append(h.free, slot)
+	h.gone = h.gone[:0]
 }
 
 func (h *herald) release(t *thing) {
@@ -209,32 +223,48 @@ func (h *herald) spoken(t *thing) bool {
 	return a != nil && (a.held || a.belief.known)
 }
 
-// introduce calls f with a record of everything that is in motion, for one who was not told before.
-func (h *herald) introduce(due systems.Time, f func(slot int, record []byte)) {
-	s := h.server
-	tell := func(slot int, r Record) {
-		r.Anchor, r.Sets = 0, 0
-		w := wire.NewWriter(h.intro[:0], MaxRecord)
-		r.Append(&w)
-		h.intro = w.Bytes()
-		f(slot, h.intro)
+// introduce returns a record of something, for one who was not told of it before; ok is false where the state tells where
+// it is. It is valid until the next call.
+func (h *herald) introduce(slot int, due systems.Time) (record []byte, ok bool) {
+	s, t := h.server, &h.things[slot]
+	if !h.tells(t.entity) {
+		return nil, false
 	}
-	for i := range s.avatars {
-		a := &s.avatars[i]
-		if slot, known := h.byRow[a.entity.Row]; known && !a.fresh {
-			if r, ok := a.telling(&s.limits.Ghosts.Rules, due); ok {
-				r.Flags &^= FlagCast
-				tell(slot, r)
-			}
+	r := Record{Entity: t.entity, Stamp: StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	if a := s.avatar(t.entity); a != nil && h.spoken(t) {
+		r, _ = a.telling(&s.limits.Ghosts.Rules, due)
+	} else if t.sender != nil && t.sender.begun {
+		r = s.limits.Ghosts.Rules.Forward(t.sender.last, due-t.sender.sent, StampOf(due))
+	} else if r.Vel == (fixed.Vec3{}) {
+		r.Flags = FlagStop
+	}
+	r.Anchor, r.Sets, r.Flags = 0, 0, r.Flags&^FlagCast
+	w := wire.NewWriter(h.intro[:0], MaxRecord)
+	r.Append(&w)
+	h.intro = w.Bytes()
+	return h.intro, true
+}
+
+// viewer returns how far a thing is from the nearest avatar of those who hear of it, 0 if that is not known, or does not
+// matter.
+func (h *herald) viewer(slot int) (nearest fixed.Num) {
+	s, t := h.server, &h.things[slot]
+	if s.limits.Records.Near == 0 {
+		return 0
+	}
+	for id := range s.peers {
+		p := &s.peers[id]
+		if !p.open || p.seat >= 0 && t.entity.Owner() == ecs.OwnedBy(ecs.Player(p.seat)) || !s.hears(id, t.entity) {
+			continue
+		}
+		if !p.placed {
+			return 0
+		}
+		if far := t.motion.Pos.Sub(p.at).Len(); nearest == 0 || far < nearest {
+			nearest = max(far, 1)
 		}
 	}
-	for _, slot := range h.active {
-		if t := &h.things[slot]; t.active && t.sender != nil && t.sender.begun {
-			r := s.limits.Ghosts.Rules.Forward(t.sender.last, due-t.sender.sent, StampOf(due))
-			r.Flags &^= FlagCast
-			tell(slot, r)
-		}
-	}
+	return nearest
 }
 
 // police tells of something that the systems move, if it is time to. It reports whether all is said of it.
@@ -248,7 +278,7 @@ func (h *herald) police(slot int, due systems.Time) (rests bool) {
 	if s.limits.Mode != nil {
 		s.limits.Mode(s.world, r)
 	}
-	if t.sender.Update(r, due, 0) != Not {
+	if t.sender.Update(r, due, h.viewer(slot)) != Not {
 		h.put(slot, *r)
 	}
 	last := &t.sender.last

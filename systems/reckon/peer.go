@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
-	"tendon/net/wire"
+	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/clock"
 	"tendon/systems/internal/peers"
@@ -26,8 +26,14 @@ type peer struct {
 	spoken     ecs.Tick // of the last message
 	introduced bool     // it was told of everything that is in motion
 	watching   bool     // it hears of what is near its avatar
+	placed     bool     // it has an avatar, which is
+	at         fixed.Vec3
+	entered    []int    // slots of what it hears of since the last tick
+	events     [][]byte // those of tick f > opened that it hears of in slot f % len; nil: all
+	opened     ecs.Tick
 	yield      func(ecs.Entity, float32) bool
 	interest   func(yield func(ecs.Entity, float32) bool)
+	minds      func(*ecs.EmittedEvent) bool // which events it is told of
 	stats      systems.PeerStats
 	flaw       peers.Flaw
 	budget     peers.Budget
@@ -80,6 +86,8 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 				p.yield = yield
 				s.changes.All(visit)
 			}
+			p.minds = func(e *ecs.EmittedEvent) bool { return s.minds(int(id), e) }
+			p.events = make([][]byte, len(s.events))
 		}
 	}
 	if seat >= 0 && (!p.open || p.seat != seat) {
@@ -88,6 +96,7 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 	held, _ := s.ring.At(have)
 	p.sender.Open(seat, held)
 	p.open, p.seat, p.told, p.heard, p.slot, p.body, p.spoken, p.flaw = true, seat, have, 0, 0, 0, 0, peers.Sound
+	p.opened = s.done
 	clear(p.holds)
 	p.near, p.introduced = 0, false
 	p.stats.Acked = have
@@ -113,54 +122,6 @@ func (s *Server) Close(id systems.Peer) {
 			a.held, a.unheard = false, false
 		}
 	}
-}
-
-// watch lets peers hear from where their avatars are.
-func (s *Server) watch() {
-	if s.sets == nil {
-		return
-	}
-	for id := range s.peers {
-		p, from := &s.peers[id], (*avatar)(nil)
-		for i := range s.avatars {
-			if p.open && int(s.avatars[i].player) == p.seat {
-				from = &s.avatars[i]
-				break
-			}
-		}
-		switch {
-		case from != nil:
-			m, _ := s.world.Motion(from.entity)
-			s.sets.Watch(id, m.Pos)
-			p.watching = true
-		case p.watching:
-			s.sets.Unwatch(id)
-			p.watching = false
-		}
-	}
-	s.sets.Update()
-}
-
-// hears reports whether a peer is told of an entity: of what is near, what is its own, and what has no place; of
-// everything while it has no avatar to hear from.
-func (s *Server) hears(id int, e ecs.Entity) bool {
-	p := &s.peers[id]
-	if s.sets == nil || !p.watching || p.seat >= 0 && e.Owner() == ecs.OwnedBy(ecs.Player(p.seat)) {
-		return true
-	}
-	slot, ok := s.herald.byRow[e.Row]
-	return !ok || s.sets.Has(id, slot)
-}
-
-// nearness says how many times the priority of an entity counts for a peer that hears of it: once at the border, twice
-// where it is and of what has no place.
-func (s *Server) nearness(id int, e ecs.Entity) float32 {
-	slot, ok := s.herald.byRow[e.Row]
-	if !ok || !s.peers[id].watching {
-		return 2
-	}
-	far := float32(s.sets.Distance(id, slot).Float() / s.limits.Interest.Float())
-	return 2 - min(far, 1)
 }
 
 // Send sends every open peer what it was not told of.
@@ -198,6 +159,9 @@ func (s *Server) sendClock(id systems.Peer, p *peer, now systems.Time, out syste
 func (s *Server) sendEvents(id systems.Peer, p *peer, out systems.Outbox) {
 	for f := max(p.told, s.OldestServable()) + 1; f <= s.done; f++ {
 		events := s.events[f%ecs.Tick(len(s.events))]
+		if p.events != nil && f > p.opened {
+			events = p.events[f%ecs.Tick(len(p.events))]
+		}
 		if len(events) == 0 {
 			continue
 		}
@@ -222,16 +186,12 @@ func (s *Server) sendNews(id systems.Peer, p *peer, now systems.Time, out system
 	head := s.head(p, now)
 	slot := s.intervals(int(id))
 	bodyDue := p.body < s.done && (slot != p.slot || s.urgent > p.body)
+	bodyDue = bodyDue || len(p.entered) > 0 && s.done >= p.body+ecs.Tick(max(1, s.game.TickRate/greetings))
 	headDue := len(head.snaps) > 0 || !head.ready
 	headDue = headDue && s.done >= p.spoken+ecs.Tick(max(1, s.game.TickRate/greetings))
 	m := newsMessage{message: s.scratch.message[:0]}
-	if head.ready && !p.introduced {
-		p.introduced = true
-		s.herald.introduce(s.due, func(slot int, record []byte) {
-			if s.hears(int(id), s.herald.things[slot].entity) {
-				s.tell(id, &m, &head, record, out)
-			}
-		})
+	if head.ready {
+		s.introduce(id, p, &m, &head, out)
 	}
 	for i := range s.herald.out {
 		x := &s.herald.out[i]
@@ -264,6 +224,25 @@ func (s *Server) sendNews(id systems.Peer, p *peer, now systems.Time, out system
 		m.flush(id, out)
 	}
 	s.scratch.message = m.message
+}
+
+// introduce tells a peer of what it hears of since the last tick; at first of all that it hears of.
+func (s *Server) introduce(id systems.Peer, p *peer, m *newsMessage, head *newsHead, out systems.Outbox) {
+	tell := func(slot int) {
+		if record, ok := s.herald.introduce(slot, s.due); ok && s.hears(int(id), s.herald.things[slot].entity) {
+			s.tell(id, m, head, record, out)
+		}
+	}
+	if p.introduced {
+		for _, slot := range p.entered {
+			tell(slot)
+		}
+		return
+	}
+	p.introduced = true
+	for slot := range s.herald.things {
+		tell(slot)
+	}
 }
 
 // tell adds a record to the message, or to the next.
@@ -302,47 +281,6 @@ func (s *Server) head(p *peer, now systems.Time) newsHead {
 	}
 	s.scratch.snaps = h.snaps
 	return h
-}
-
-// newsMessage is a message of news while it is written.
-type newsMessage struct {
-	message []byte
-	count   int // where the number of records stands; 0: the message is not begun
-	sent    int // messages so far
-}
-
-// newsFlags is where the flags stand in a message.
-const newsFlags = 5
-
-func (m *newsMessage) open() bool { return m.count > 0 }
-
-// begin writes the head, if there is no message yet. The avatars are in the first message only.
-func (m *newsMessage) begin(h *newsHead) {
-	if m.open() {
-		return
-	}
-	w := wire.NewWriter(m.message[:0], newsBytes)
-	h.append(&w)
-	h.snaps = h.snaps[:0]
-	m.message = w.Bytes()
-	m.count = len(m.message)
-	m.message = append(m.message, 0)
-}
-
-// add writes a record; it reports whether there was room.
-func (m *newsMessage) add(record []byte) bool {
-	if len(m.message)+len(record) > systems.MaxDatagram || m.message[m.count] == maxNews {
-		return false
-	}
-	m.message = append(m.message, record...)
-	m.message[m.count]++
-	return true
-}
-
-func (m *newsMessage) flush(id systems.Peer, out systems.Outbox) {
-	out.Send(id, systems.Datagram, m.message)
-	m.count = 0
-	m.sent++
 }
 
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.

@@ -2,6 +2,7 @@ package reckon
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
 )
@@ -148,7 +149,7 @@ func (c *Client) tell(p *pilot, at systems.Time) {
 		r.Flags |= FlagCast
 		r.Action = p.action
 	}
-	if p.sender.Update(r, at, 0) == Not {
+	if p.sender.Update(r, at, c.viewer(m.Pos)) == Not {
 		return
 	}
 	c.counts.Claims++
@@ -165,6 +166,25 @@ func (c *Client) tell(p *pilot, at systems.Time) {
 		}
 	}
 	c.scratch.move.claims = append(c.scratch.move.claims, claim{p.epoch, *r})
+}
+
+// viewer returns how far the nearest avatar of another player is from a place, of those that this client hears of, 0 if
+// there is none, or it does not matter.
+func (c *Client) viewer(from fixed.Vec3) (nearest fixed.Num) {
+	if c.limits.Records.Near == 0 {
+		return 0
+	}
+	for e := range c.steered.All(c.world) {
+		if int(e.A.Player) == c.config.Seat {
+			continue
+		}
+		if m, ok := c.world.Motion(e.Entity()); ok {
+			if far := m.Pos.Sub(from).Len(); nearest == 0 || far < nearest {
+				nearest = max(far, 1)
+			}
+		}
+	}
+	return nearest
 }
 
 // Cast lets an avatar of the player's begin an action, which the others are told of: they see it from its beginning. It
