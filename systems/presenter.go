@@ -1,6 +1,10 @@
 package systems
 
-import "tendon/ecs"
+import (
+	"fmt"
+
+	"tendon/ecs"
+)
 
 // Presenter is a client's half that says itself what a view shows: each entity on its own timeline, which is more than
 // the two states that Client.View returns can tell.
@@ -23,5 +27,8 @@ const (
 
 // String returns the timeline's name.
 func (t Timeline) String() string {
+	if t >= timelines {
+		return fmt.Sprintf("timeline %d", uint8(t))
+	}
 	return [timelines]string{"predicted", "interpolated", "reckoned", "confirmed"}[t]
 }

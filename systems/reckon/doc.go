@@ -15,6 +15,10 @@
 // how it is coded, how it is continued, when one is sent, how a ghost is brought to where it should be, and what a server
 // believes.
 //
+// Records of clients are always absolute, though those of the server are relative where they can be: a client sends at
+// most ten a second beside sixty messages of inputs, 3.8 kB a second at a round trip of 100 ms, so that it would save less
+// than 3 % of what it sends.
+//
 // A stamp on the wire is 12 bits: neither side can read records before its systems/clock exchange knows the other's
 // clock. All positions are fixed point. Times are arguments: a stamp counts units of 10 ms on its sender's clock.
 //

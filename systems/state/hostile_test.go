@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -73,7 +74,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		}
 	}
 	values := func(set ecs.ComponentSet, at int, v uint64) []uint64 {
-		list := make([]uint64, s.width(set))
+		list := make([]uint64, width(s, set))
 		list[at] = v
 		return list
 	}
@@ -189,7 +190,7 @@ func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 			e.element(listEntities, &c, row+1)
 			e.based(listEntities, &c, asWhole, 0, 0)
 			e.identity(&c, 1, 0, 8)
-			e.entity(8, asWhole, make([]uint64, s.width(8)), nil, nil)
+			e.entity(8, asWhole, make([]uint64, width(s, 8)), nil, nil)
 		}
 		e.end(listEntities)
 	})
@@ -288,4 +289,12 @@ func TestANumberThatIsNoneOnTheServerHoldsNothingUp(t *testing.T) {
 	if l, _ := cLook.ReadAt(c.receiver.State(), broken); l.Hue != 0 {
 		t.Errorf("%+v", l)
 	}
+}
+
+// width returns how many scalars an entity with these components has.
+func width(s *schema, set ecs.ComponentSet) (n int) {
+	for ; set != 0; set &= set - 1 {
+		n += len(s.parts[bits.TrailingZeros64(uint64(set))].context)
+	}
+	return n
 }

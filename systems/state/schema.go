@@ -1,10 +1,6 @@
 package state
 
-import (
-	"math/bits"
-
-	"tendon/ecs"
-)
+import "tendon/ecs"
 
 // schema is what a body's values are made of: parts, which are the game's components, the set of players and the
 // game's resources, in this order. A part is a run of scalars; scalars of one kind share models.
@@ -57,11 +53,3 @@ func (s *schema) add(scalars []ecs.Scalar) {
 
 // specials is how many parts are no components: one item of each is always wanted.
 func (s *schema) specials() int { return len(s.parts) - s.components }
-
-// width returns how many scalars an entity with these components has.
-func (s *schema) width(set ecs.ComponentSet) (n int) {
-	for ; set != 0; set &= set - 1 {
-		n += len(s.parts[bits.TrailingZeros64(uint64(set))].context)
-	}
-	return n
-}
