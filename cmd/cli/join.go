@@ -238,7 +238,11 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 			a.emit("stats", fields{"client": l})
 		}
 		if tenths%50 == 0 {
-			a.say("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls", l.State, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls)
+			state := l.State
+			if l.Waiting {
+				state += ", waiting for the server"
+			}
+			a.say("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls", state, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls)
 		}
 	})
 	err := <-done

@@ -40,6 +40,7 @@ type player struct {
 type line struct {
 	Name       string  `json:"name"`
 	State      string  `json:"state"`
+	Waiting    bool    `json:"waiting,omitempty"` // live, and the server is silent
 	Tick       uint64  `json:"tick"`
 	Confirmed  uint64  `json:"confirmed"`
 	RTTMs      float64 `json:"rtt_ms"`
@@ -203,6 +204,7 @@ func (p *player) publish(elapsed time.Duration) {
 	defer p.mu.Unlock()
 	l := &p.shown
 	seconds := max(elapsed.Seconds(), 1e-3)
+	l.Waiting = s.Waiting
 	l.State, l.Tick, l.Confirmed, l.RTTMs = s.State.String(), uint64(st.Present), uint64(st.Confirmed), float64(s.RTT)/1e6
 	l.PerSecond = float64(st.Rollbacks-l.Rollbacks) / seconds
 	if st.Rollbacks > 0 {

@@ -334,9 +334,14 @@ func (c *Core) takeHanded() (tokens [][]byte) {
 // Desyncs returns the first difference that each resync found, the last few of them, newest last.
 func (c *Core) Desyncs() []ecs.Difference { return c.desyncs }
 
+// waitingAfter is how long a server that is there is never silent: every strategy has something for a client several times
+// a second, of which the worst network loses a quarter.
+const waitingAfter = systems.Second
+
 // Stats is what a client counted since it was made.
 type Stats struct {
 	State      State
+	Waiting    bool         // it is live, and has heard nothing of the server for a second, in which much was due
 	RTT        systems.Time // of the session's probes, 0 before the first
 	Reconnects uint64       // connections after the first
 	Resyncs    uint64       // states taken over from the server while playing
@@ -350,6 +355,7 @@ func (c *Core) Stats() Stats {
 	if c.session != nil {
 		s.Session = added(c.fresh, c.session.Stats())
 		s.RTT = s.Session.RTT
+		s.Waiting = c.state == Live && s.Session.Silence >= waitingAfter
 	}
 	if c.half != nil {
 		s.Strategy = c.half.Stats()

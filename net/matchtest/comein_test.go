@@ -129,3 +129,25 @@ func TestClientsComeInAtOneSnapshotASecond(t *testing.T) {
 		}
 	}
 }
+
+// A client whose server is gone says that it waits a second later, long before it gives the connection up; and on the
+// worst networks none says so while the server is there.
+func TestAClientWhoseServerIsGoneSaysThatItWaits(t *testing.T) {
+	for _, s := range everyStrategy {
+		for _, profile := range []string{"P1", "P7", "P9"} {
+			p, _ := simnet.ByName(profile)
+			h := comeIn(t, s, 1, 2, Plan{Profile: p}, 20*time.Second)
+			c := h.Clients[0]
+			for range 60 * 30 {
+				if h.Run(time.Second / 60); c.Core.Stats().Waiting {
+					t.Fatalf("%s on %s: waits for a server that is there", s.Name, profile)
+				}
+			}
+			h.Net.Partition(c.node, h.server, h.Net.Now(), h.Net.Now()+time.Minute)
+			h.Run(2500 * time.Millisecond) // what is under way arrives for up to a second
+			if now := c.Core.Stats(); !now.Waiting || !c.Live() {
+				t.Errorf("%s on %s: waiting %v, %v", s.Name, profile, now.Waiting, now.State)
+			}
+		}
+	}
+}

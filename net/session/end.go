@@ -42,7 +42,7 @@ func (e *end) Err() error {
 // Stats returns what was counted.
 func (e *end) Stats() Stats {
 	s := e.stats
-	s.Queued, s.RTT = e.out.size(), e.trip.smooth
+	s.Queued, s.RTT, s.Silence = e.out.size(), e.trip.smooth, e.silence
 	return s
 }
 

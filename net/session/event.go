@@ -49,4 +49,5 @@ type Stats struct {
 	Dropped                         uint64 // messages above a rate, and chat above its own
 	Queued                          int    // bytes of reliable messages that wait for the transport
 	RTT                             systems.Time
+	Silence                         systems.Time // since the peer was heard last; a gap between two Frames counts as a quarter of the timeout at most
 }
