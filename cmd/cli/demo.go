@@ -22,6 +22,8 @@ type demoVerb struct {
 	Loss   float64       `default:"5" help:"Packets lost each way, in percent."`
 	Seed   uint64        `help:"Seed of the match and of the network; 0: chosen and printed."`
 
+	pageFlags `embed:""`
+
 	chosen systems.Strategy
 }
 
@@ -40,7 +42,8 @@ Examples:
   demo --for 20s
   demo --sync lockstep --for 20s
   demo --rtt 250ms --jitter 40ms --loss 10
-  demo --for 1m --json`
+  demo --for 1m --json
+  demo --page                         the lab in a browser, beginning with this network`
 }
 
 // check says what is wrong with the flags.
@@ -65,6 +68,12 @@ func (v *demoVerb) check(g *ecs.Game) error {
 // Run plays the match.
 func (v *demoVerb) Run(a *app) error {
 	err := v.check(a.game)
+	if err == nil {
+		err = v.pageFlags.check()
+	}
+	if err == nil && v.Page {
+		return v.page(a)
+	}
 	if err == nil {
 		v.chosen, err = v.strategy()
 	}

@@ -30,6 +30,8 @@ type labVerb struct {
 	Gates    bool          `help:"Fail if a gate is missed that is not known to be."`
 	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
 	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
+
+	pageFlags `embed:""`
 }
 
 // Help explains the verb.
@@ -49,11 +51,18 @@ Examples:
   lab --sync relay,lockstep --net P3,P5 --for 20s
   lab --net P0..P5 --out figures --markdown lab.md
   lab --net P3,P5,P7 --seed 1 --gates
-  lab --net bad --bots --json`
+  lab --net bad --bots --json
+  lab --page                          see and feel the difference, in a browser`
 }
 
 // Run measures.
 func (v *labVerb) Run(a *app) error {
+	if v.Page {
+		return v.page(a)
+	}
+	if err := v.pageFlags.check(); err != nil {
+		return err
+	}
 	c, err := v.config(a)
 	if err != nil {
 		return err

@@ -24,9 +24,9 @@ type Live struct {
 	now     time.Duration // virtual, since the networks were made
 	clock   time.Duration // of the caller, when now was reached; meaningless before the first Advance
 	started bool
-	slow    float64 // share of the caller's time that was kept up with lately, in [0, 1]
-	due     time.Duration
-	count   uint64 // of readings
+	slow    float64       // share of the caller's time that was kept up with lately, in [0, 1]
+	due     time.Duration // when the next reading is; 0: the matches are not shown yet
+	count   uint64        // of readings
 	input   ecs.InputBytes
 	mark    uint64
 	bot     bool
@@ -92,6 +92,8 @@ func NewLive(c LiveConfig) (*Live, error) {
 	}
 	c.Players = shared.Players
 	l := &Live{config: c, slow: 1, bot: true}
+	wanted := c.Profile
+	l.config.Profile = simnet.Profile{} // on a perfect network all come in at once and in the same order, in every match
 	for _, e := range c.Entries {
 		w, err := newWatched(l, &shared, e)
 		if err != nil {
@@ -99,18 +101,32 @@ func NewLive(c LiveConfig) (*Live, error) {
 		}
 		l.matches = append(l.matches, w)
 	}
-	if l.gauge, err = newGauge(c.Seed, c.Profile); err != nil {
+	if l.gauge, err = newGauge(c.Seed, wanted); err != nil {
 		return nil, err
 	}
-	for !l.joined() && l.now < liveJoining {
-		l.runTo(l.now + slice)
+	l.gather()
+	if err := l.SetProfile(wanted); err != nil {
+		return nil, err
 	}
+	for _, w := range l.matches { // which makes player 0 measure the network that there is
+		if err := w.replace(w.how); err != nil {
+			return nil, err
+		}
+	}
+	l.gather()
 	l.runTo(l.now + liveSettle)
 	for _, w := range l.matches {
 		w.begin()
 	}
 	l.due = l.now + readEvery
 	return l, nil
+}
+
+// gather lets time go by until all clients are in the matches, or have had their time for it.
+func (l *Live) gather() {
+	for until := l.now + liveJoining; !l.joined() && l.now < until; {
+		l.runTo(l.now + slice)
+	}
 }
 
 // config returns what the matches are made of.

@@ -204,7 +204,7 @@ func TestWithoutReconciliationAMistakeStaysForEver(t *testing.T) {
 }
 
 func TestWithoutInterpolationTheOthersAreNewerAndMoveInSteps(t *testing.T) {
-	var age, rough [2]float64
+	var age, still [2]float64
 	for i, off := range []bool{false, true} {
 		e := Entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoPlayback: off})}}
 		w := newWatch(t, "P3", e)
@@ -212,11 +212,26 @@ func TestWithoutInterpolationTheOthersAreNewerAndMoveInSteps(t *testing.T) {
 		for range 16 {
 			w.pass(readEvery)
 			r := w.read(0)
-			age[i], rough[i] = age[i]+r.Remote/16, rough[i]+r.Rough/16
+			age[i], still[i] = age[i]+r.Remote/16, still[i]+r.Still/16
 		}
 	}
-	t.Logf("ages %v ms, roughness %v %%", age, rough)
-	if age[1] > age[0]-20 || rough[1] < rough[0]+50 {
-		t.Errorf("with interpolation the others are %v ms old and %v %% rough, without %v ms and %v %%", age[0], rough[0], age[1], rough[1])
+	t.Logf("ages %v ms, still %v %%", age, still)
+	if age[1] > age[0]-20 || still[0] > 5 || still[1] < 40 {
+		t.Errorf("with interpolation the others are %v ms old and stand still in %v %% of the steps, without %v ms and %v %%", age[0], still[0], age[1], still[1])
+	}
+}
+
+func TestWithoutLagCompensationTheServerHitsSomebodyElse(t *testing.T) {
+	var hits [2]float64
+	for i, view := range []systems.Time{0, -1} {
+		w := newWatch(t, "P3", Entry{Strategy: predict.New(predict.Config{MaxView: view})})
+		w.pass(5 * time.Second) // until there is a first reading of it
+		for range 60 {
+			w.pass(readEvery)
+			hits[i] += w.read(0).Hits / 60
+		}
+	}
+	if hits[0] < 70 || hits[1] > hits[0]-15 {
+		t.Errorf("screen and server agree on %v %% of what is aimed at, without lag compensation on %v %%", hits[0], hits[1])
 	}
 }

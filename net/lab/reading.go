@@ -31,8 +31,12 @@ type Reading struct {
 	// in the same tick; both means.
 	Error float64 `json:"error"`
 	Own   float64 `json:"own_error"`
-	// Rough is how unevenly the others move that go straight and evenly in truth, in percent.
-	Rough float64 `json:"rough_percent"`
+	// Still is the share of steps in which somebody of the others stands still in the picture who goes straight and evenly in
+	// truth, in percent.
+	Still float64 `json:"still_percent"`
+	// Hits is the share of lines of sight that meet the same on the screen and on the server, in percent; 0: not known yet.
+	// Nobody aims at anything while nobody presses or points anew.
+	Hits float64 `json:"hits_percent"`
 	// Corrections counts replays that changed the present, Size is the largest.
 	Corrections int     `json:"corrections"`
 	Size        float64 `json:"correction_size"`
@@ -106,8 +110,13 @@ func (w *watched) read() {
 	} else {
 		r.Display = w.reading.Display // nobody did anything: what was true before still is
 	}
-	if r.Rough = w.reading.Rough; len(p.display.marks.paces) > 0 {
-		r.Rough = 100 * deviation(p.display.marks.paces)
+	if r.Hits = w.reading.Hits; p.display.marks.hits.all.lines >= fewLines {
+		r.Hits = percent(p.display.marks.hits.all.agree, p.display.marks.hits.all.lines)
+		p.display.marks.hits.all = tally{}
+	}
+	if r.Still = w.reading.Still; len(p.display.marks.paces) >= fewSteps {
+		r.Still = percent(standing(p.display.marks.paces), len(p.display.marks.paces))
+		p.display.marks.paces = p.display.marks.paces[:0]
 	}
 	if age, ok := p.display.ages.usual(); ok {
 		r.Remote, r.Aged = p.display.ms(age), true
@@ -119,8 +128,8 @@ func (w *watched) read() {
 // forget drops what was measured, of which nothing is added up: a Live may go on for days.
 func (p *player) forget(now time.Duration) {
 	k := &p.display.marks
-	*k = marks{errors: k.errors[:0], shapes: k.shapes[:0], owns: k.owns[:0], own: k.own[:0], remote: k.remote[:0], jumps: k.jumps[:0], paces: k.paces[:0],
-		seconds: k.seconds[:0], frames: k.frames % fitEvery}
+	*k = marks{errors: k.errors[:0], shapes: k.shapes[:0], owns: k.owns[:0], own: k.own[:0], remote: k.remote[:0], jumps: k.jumps[:0], paces: k.paces,
+		seconds: k.seconds[:0], hits: hits{all: k.hits.all}, frames: k.frames % fitEvery}
 	p.display.begun = p.match.truth.now(now)
 	p.fixes.sizes, p.presses.display, p.presses.confirm = p.fixes.sizes[:0], p.presses.display[:0], p.presses.confirm[:0]
 	p.costs, p.window = p.costs[:0], p.window[:0]
@@ -129,6 +138,22 @@ func (p *player) forget(now time.Duration) {
 			other.costs = other.costs[:0]
 		}
 	}
+}
+
+// fewLines is of how many lines of sight nothing is said; they are kept until there are more.
+const fewLines = 40
+
+// fewSteps is of how many steps nothing is said; they are kept until there are more.
+const fewSteps = 8
+
+// standing returns how many of the steps are none.
+func standing(paces []float64) (n int) {
+	for _, p := range paces {
+		if p < stillBelow {
+			n++
+		}
+	}
+	return n
 }
 
 func mean(of []float64) float64 {

@@ -135,11 +135,14 @@ func (p *player) shoot(now *ecs.Snapshot) {
 
 // watch notes what the players see in the tick that runs in the server's world.
 func (m *match) watch(w *ecs.World) {
-	if !m.measuring || m.watched != nil { // nobody shoots in a match that is watched
+	if !m.measuring {
 		return
 	}
-	begin := m.clock()
-	for _, p := range m.players {
+	begin, shooters := m.clock(), m.players
+	if m.watched != nil {
+		shooters = shooters[:1]
+	}
+	for _, p := range shooters {
 		s := &p.shots.seen
 		s.look(w, p.seat)
 		if v, late := w.ViewOf(p.seat); late {

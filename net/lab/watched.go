@@ -103,6 +103,9 @@ func (w *watched) broken() error {
 
 // plays returns what a player does now.
 func (w *watched) plays(p *player) ecs.InputBytes {
+	if w.lab.due == 0 { // nobody does anything before all are in, so that all matches begin alike
+		return ecs.InputBytes{}
+	}
 	if p == w.own {
 		p.presses.mark = 0
 		if !w.lab.bot {
@@ -113,7 +116,10 @@ func (w *watched) plays(p *player) ecs.InputBytes {
 	world, m := w.room.World(), &w.minds[p.seat]
 	if f := world.Tick(); f != m.tick { // the dice are the same in the same tick of every match
 		m.tick = f
-		m.does = w.config.Game.Bot(world, p.seat, ecs.NewRand(w.config.Seed<<8^uint64(f)<<16^uint64(p.seat)))
+		does := w.config.Game.Bot(world, p.seat, ecs.NewRand(w.config.Seed<<8^uint64(f)<<16^uint64(p.seat)))
+		if does != world.InputOf(p.seat) { // else it goes on with what it does, which the server may not know yet
+			m.does = does
+		}
 	}
 	return m.does
 }
@@ -138,6 +144,10 @@ func (w *watched) frame(p *player, now systems.Time) {
 	}
 	if !p.joined {
 		return
+	}
+	if w.measuring {
+		_, current, _, _ := p.core.Snapshots(now)
+		p.shoot(current)
 	}
 	again, fixes := p.last.Strategy.Resimulated, len(p.fixes.sizes)
 	p.look(now)

@@ -1,0 +1,275 @@
+package labpage_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/labpage"
+	"tendon/cmd/cli/page"
+	"tendon/cmd/cli/page/pagetest"
+)
+
+// serve serves the page of the arena and returns its link.
+func serve(t *testing.T) string {
+	t.Helper()
+	pagetest.Chromium(t)
+	s, err := page.New(page.Config{Streams: labpage.Streams})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := labpage.Register(s, labpage.Config{Game: rules.Game(), Begin: labpage.Usual(7)}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Link("/")
+}
+
+// running is true once panels show pictures of matches.
+const running = `document.querySelectorAll(".panel").length > 0 && [...document.querySelectorAll(".veil")].every(v => v.hidden) && parseFloat(document.querySelector("#rtt").textContent) > 0`
+
+// open opens the page with what a link says, and waits until matches are shown.
+func open(t *testing.T, link string) *pagetest.Tab {
+	t.Helper()
+	tab := pagetest.Open(t, link)
+	tab.WaitFor(running)
+	return tab
+}
+
+// sum is a number for what a canvas shows.
+const sum = `(() => {
+	const c = document.querySelectorAll("canvas.stage")[%d], d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+	let n = 0;
+	for (let i = 0; i < d.length; i += 4) n = (n * 31 + d[i] * 7 + d[i + 1] * 3 + d[i + 2]) %% 1000000007;
+	return n;
+})()`
+
+// A page that is only complete on its developer's machine is none: no error, pictures that move, and nothing from elsewhere.
+func TestThePageLoadsWithoutErrorsAndItsPicturesMove(t *testing.T) {
+	link := serve(t)
+	tab := open(t, link)
+	for i := range 2 {
+		var before int
+		tab.Eval(fmt.Sprintf(sum, i), &before)
+		tab.WaitFor(fmt.Sprintf(sum+" !== %d", i, before))
+	}
+	tab.WaitFor(`document.querySelectorAll(".plot canvas").length === 6`)
+	var from []string
+	tab.Eval(`performance.getEntriesByType("resource").map(e => new URL(e.name).origin).filter(o => o !== location.origin)`, &from)
+	if len(from) > 0 {
+		t.Errorf("the page asked other hosts: %v", from)
+	}
+	var loaded int
+	if tab.Eval(`performance.getEntriesByType("resource").length`, &loaded); loaded < 8 {
+		t.Errorf("%d parts were loaded, so that the test shows nothing", loaded)
+	}
+}
+
+// The number on the page is measured by the simulation: it follows the slider, and after a while only.
+func TestASliderChangesTheRoundTripThatTheSimulationMeasures(t *testing.T) {
+	tab := open(t, serve(t))
+	tab.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 215) < 30`)
+	tab.Set("input[name=rtt]", "600")
+	if text := tab.Text("label:has(input[name=rtt]) output"); text != "600 ms" {
+		t.Errorf("the slider says %q", text)
+	}
+	tab.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 615) < 40`)
+	tab.Set("#net", "P0")
+	tab.WaitFor(`parseFloat(document.querySelector("#rtt").textContent) < 5`)
+}
+
+// The report must name what somebody would look for in the code: component and field, with both values.
+func TestTheDesyncButtonShowsAReportThatNamesTheField(t *testing.T) {
+	tab := open(t, serve(t))
+	named := func(method, what string) string {
+		return tab.Text(fmt.Sprintf("[data-of=%s][data-fate=found] [data-named=%q]", method, what))
+	}
+	for range 3 { // whoever is dead when it comes is put elsewhere by the game itself
+		tab.Click("#desync")
+		tab.WaitFor(`document.querySelectorAll("[data-of]").length === 2 && !document.querySelector("[data-fate=pending]")`)
+		var found int
+		if tab.Eval(`document.querySelectorAll("[data-fate=found]").length`, &found); found == 2 {
+			break
+		}
+		tab.Click("#again")
+		tab.WaitFor(`document.querySelectorAll("[data-of]").length === 0`)
+		tab.WaitFor(running)
+	}
+	for _, method := range []string{"lockstep", "relay"} {
+		component, field := named(method, "component"), named(method, "field")
+		here, there := named(method, "on your machine"), named(method, "on the server")
+		if component != "body" || !strings.HasPrefix(field, "Pos.") || here == there || here == "" {
+			t.Errorf("%s: component %q, field %q, %q here and %q there", method, component, field, here, there)
+		}
+	}
+	tab.Eval(`document.querySelector("#desync-card").scrollIntoView()`, nil)
+	tab.Screenshot("lab-desync")
+}
+
+// What the page is there to show: the same press, at once in one picture and a third of a second later in the other.
+func TestAKeyMovesTheOwnAvatarAtOnceInRelayAndLaterInLockstep(t *testing.T) {
+	tab := open(t, serve(t)+"#rtt=400&jitter=0&loss=0&players=1")
+	tab.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 400) < 20`)
+	tab.Eval(`(() => {
+		window.order = [];
+		for (const p of document.querySelectorAll(".panel")) {
+			const lamp = p.querySelector(".lamp");
+			new MutationObserver(() => { if (lamp.classList.contains("shown")) window.order.push(p.dataset.panel + ": " + lamp.textContent); })
+				.observe(lamp, { childList: true, attributes: true });
+		}
+		dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+	})()`, nil)
+	tab.WaitFor(`window.order.some(o => o.startsWith("relay")) && window.order.some(o => o.startsWith("lockstep"))`)
+	tab.Screenshot("lab-press")
+	var order []string
+	tab.Eval(`window.order`, &order)
+	var after float64
+	_, _ = fmt.Sscanf(strings.TrimPrefix(tab.Text("[data-panel=lockstep] .lamp"), "shown after "), "%f", &after)
+	if order[0] != "relay: shown at once" || after < 380 {
+		t.Errorf("the lamps say %q, the one of lockstep %v ms", order, after)
+	}
+}
+
+// Whoever has no mouse must reach and use every control, see where the focus is, and play.
+func TestThePageIsUsedByKeyboardAlone(t *testing.T) {
+	tab := open(t, serve(t))
+	reached := map[string]bool{}
+	for range 80 {
+		tab.Type(kb.Tab)
+		var at struct {
+			Name    string
+			Outline string
+		}
+		tab.Eval(`(() => { const e = document.activeElement; return { name: e.id || e.name || e.dataset.method || (e.matches("canvas") ? "canvas" : e.tagName), outline: getComputedStyle(e).outlineStyle } })()`, &at)
+		if at.Name != "BODY" && at.Outline == "none" {
+			t.Errorf("nobody sees that %s has the focus", at.Name)
+		}
+		reached[at.Name] = true
+	}
+	for _, name := range []string{"pause", "share", "again", "canvas", "net", "rtt", "jitter", "loss", "prediction", "reconciliation", "interpolation", "lagcomp", "delay", "players",
+		"predict", "ghosts", "hud", "desync"} {
+		if !reached[name] {
+			t.Errorf("Tab does not reach %s", name)
+		}
+	}
+	tab.Eval(`document.querySelector("input[name=rtt]").focus()`, nil)
+	tab.Type(kb.ArrowRight + kb.ArrowRight)
+	if text := tab.Text("label:has(input[name=rtt]) output"); text != "220 ms" {
+		t.Errorf("two presses of the right arrow make the latency of 200 ms %s", text)
+	}
+	if text := tab.Text("#who"); text != "a bot plays for you" {
+		t.Errorf("a key that was the slider's moved the player: %s", text)
+	}
+	tab.Eval(`document.querySelector("#pause").focus()`, nil)
+	tab.Type(" ")
+	tab.WaitFor(`document.querySelector("#state").textContent === "paused"`)
+	tab.Type(" ")
+	tab.Type(kb.Escape)
+	tab.Type("d")
+	tab.WaitFor(`document.querySelector("#who").textContent === "you play"`)
+}
+
+// A phone shows one column, and nothing that has to be pushed sideways.
+func TestThePageFitsAPhone(t *testing.T) {
+	tab := open(t, serve(t)+"#sync=lockstep,relay,predict,verify,reckon")
+	tab.Resize(360, 740)
+	tab.Click("#more summary")
+	tab.Eval(`document.querySelectorAll("details").forEach(d => { d.open = true; })`, nil)
+	tab.WaitFor(`document.querySelectorAll("#numbers tbody tr").length === 5`)
+	tab.WaitFor(`[...document.querySelectorAll(".plot canvas")].every(c => c.getBoundingClientRect().width <= 360)`) // which follow
+	var wide struct {
+		Page, Columns int
+		Out           []string
+	}
+	tab.Eval(`(() => ({
+		page: document.documentElement.scrollWidth,
+		columns: getComputedStyle(document.querySelector("#panels")).gridTemplateColumns.split(" ").length,
+		out: [...document.querySelectorAll("button, input, select, canvas, h1, h2, p, dd")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && e.offsetParent && !e.closest(".scroll, .skip")).map(e => e.outerHTML.slice(0, 80)),
+	}))()`, &wide)
+	if wide.Page > 360 || wide.Columns != 1 || len(wide.Out) > 0 {
+		t.Errorf("at 360 pixels the page is %d wide, in %d columns; beyond the edge: %q", wide.Page, wide.Columns, wide.Out)
+	}
+	tab.Eval(`scrollTo(0, 330)`, nil)
+	tab.Screenshot("lab-phone")
+}
+
+// Text must be read in both schemes: what is soft has to stand out from its ground too.
+func TestBothColourSchemesAreReadable(t *testing.T) {
+	tab := open(t, serve(t))
+	grounds := map[string]bool{}
+	for _, scheme := range []string{"dark", "light"} {
+		tab.Scheme(scheme)
+		tab.WaitFor(fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches`, scheme))
+		tab.Eval(`Promise.all(document.getAnimations().map(a => a.finished.catch(() => 0)))`, nil) // colours that change
+		var ground string
+		tab.Eval(`getComputedStyle(document.body).backgroundColor`, &ground)
+		grounds[ground] = true
+		var faint []string
+		tab.Eval(`(() => {
+			const rgb = (c) => c.match(/[\d.]+/g).slice(0, 3).map(x => { x /= 255; return x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4; });
+			const light = (c) => { const [r, g, b] = rgb(c); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+			const ground = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)|\/ 0\)|transparent/.test(c)) return c; } return "rgb(255, 255, 255)"; };
+			return [...document.querySelectorAll("h1, h2, p, dt, dd, li, output, .badge, button:not(:disabled)")].filter(e => e.offsetParent && e.textContent.trim() && !e.closest(".screen, .idle")).filter(e => {
+				const a = light(getComputedStyle(e).color), b = light(ground(e));
+				return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5;
+			}).map(e => e.outerHTML.slice(0, 80));
+		})()`, &faint)
+		if len(faint) > 0 {
+			t.Errorf("%s: hard to read: %q", scheme, faint)
+		}
+		tab.Screenshot("lab-" + scheme)
+	}
+	if len(grounds) != 2 {
+		t.Errorf("both schemes have the ground %v", grounds)
+	}
+}
+
+// A link must bring somebody else to the same setting, and what one sets must be in the address.
+func TestTheLinkReproducesTheSettings(t *testing.T) {
+	link := serve(t)
+	tab := open(t, link)
+	tab.Set("input[name=rtt]", "350")
+	tab.Set("input[name=loss]", "7.5")
+	tab.Set("input[name=players]", "3")
+	tab.Set("input[name=delay]", "4")
+	tab.Click("[data-method=predict]")
+	tab.Click("input[name=interpolation]")
+	tab.WaitFor(`document.querySelectorAll(".panel").length === 3`)
+	tab.WaitFor(running)
+	var there string
+	tab.Eval(`location.href`, &there)
+	if !strings.Contains(there, "seed=7") {
+		t.Errorf("the link has not the seed: %s", there)
+	}
+	other := open(t, there)
+	other.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 370) < 40`)
+	for selector, want := range map[string]string{"rtt": "350 ms", "loss": "7.5 %", "players": "you and 2", "delay": "4 ticks · 67 ms"} {
+		if text := other.Text(fmt.Sprintf("label:has(input[name=%s]) output", selector)); text != want {
+			t.Errorf("the link makes %s %q, want %q", selector, text, want)
+		}
+	}
+	var panels []string
+	other.Eval(`[...document.querySelectorAll(".panel")].map(p => p.dataset.panel)`, &panels)
+	var switched []bool
+	other.Eval(`["prediction", "reconciliation", "interpolation", "lagcomp"].map(n => document.querySelector("input[name=" + n + "]").checked)`, &switched)
+	if !slices.Equal(panels, []string{"lockstep", "relay", "predict"}) || !slices.Equal(switched, []bool{true, true, false, true}) {
+		t.Errorf("the link shows %v, switched %v", panels, switched)
+	}
+	var address string
+	if other.Eval(`location.href`, &address); address != there {
+		t.Errorf("the link %s became %s", there, address)
+	}
+}

@@ -1,0 +1,140 @@
+package labpage
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"tendon/cmd/cli/page"
+	"tendon/net/session"
+	"tendon/net/simnet"
+)
+
+// aspect is how many times as wide as high the panels' pictures are.
+const aspect = 1.6
+
+// frame is what a message with pictures is made in. It keeps its memory.
+type frame struct {
+	picture, ghosts *page.Picture
+	ghost           *ghost
+	message         []byte
+}
+
+// picture returns the next message with pictures: of every match what is seen and what of the truth is not, and which press
+// is shown. Four times a second it has what was measured too.
+func (s *visit) picture() []byte {
+	f := &s.frame
+	if f.ghost == nil {
+		f.picture, f.ghosts, f.ghost = page.NewPicture(), page.NewPicture(), newGhost()
+	}
+	b := append(f.message[:0], `{"k":"frame","epoch":`...)
+	b = strconv.AppendInt(b, int64(s.epoch), 10)
+	b = append(b, `,"at":`...)
+	b = strconv.AppendInt(b, int64(s.live.Now()/time.Millisecond), 10)
+	_, count := s.live.Readings(0)
+	full := count != s.told
+	if s.told = count; full {
+		b = append(b, `,"pace":`...)
+		b = strconv.AppendFloat(b, s.live.Pace(), 'f', 2, 64)
+		b = append(b, `,"link":`...)
+		b = appendJSON(b, s.live.Link())
+	}
+	b = append(b, `,"panels":[`...)
+	for i := range s.live.Len() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = s.panel(b, i, full)
+	}
+	f.message = append(b, "]}"...)
+	return f.message
+}
+
+// panel appends what there is of match i.
+func (s *visit) panel(b []byte, i int, full bool) []byte {
+	f := &s.frame
+	reading, _ := s.live.Readings(i)
+	b = append(b, `{"seen":`...)
+	b = strconv.AppendUint(b, reading.Seen, 10)
+	b = append(b, `,"after":`...)
+	b = strconv.AppendFloat(b, reading.SeenAfter, 'f', 1, 64)
+	f.picture.Reset(aspect)
+	f.ghost.begin(f.picture)
+	if s.live.Draw(i, f.ghost) {
+		b = append(b, `,"picture":`...)
+		b = f.picture.Append(b)
+		f.ghosts.Reset(aspect)
+		f.ghost.haunt(f.ghosts)
+		s.live.DrawTruth(i, f.ghost)
+		b = append(b, `,"ghosts":`...)
+		b = f.ghosts.Append(b)
+	}
+	if full {
+		b = append(b, `,"reading":`...)
+		b = appendJSON(b, reading)
+	}
+	return append(b, '}')
+}
+
+func appendJSON(b []byte, of any) []byte {
+	text, err := json.Marshal(of)
+	if err != nil { // numbers that are none, which a reading has not
+		return append(b, "null"...)
+	}
+	return append(b, text...)
+}
+
+// network is a standard profile as the page offers it.
+type network struct {
+	Name      string  `json:"name"`
+	Title     string  `json:"title"`
+	Plain     string  `json:"plain"`
+	RTT       float64 `json:"rtt"`
+	Jitter    float64 `json:"jitter"`
+	Loss      float64 `json:"loss"`
+	Duplicate float64 `json:"duplicate"`
+	Reorder   float64 `json:"reorder"`
+}
+
+// plainly says what a standard profile is like to somebody who has never heard of it: a title and a sentence.
+var plainly = map[string][2]string{
+	"P0": {"Perfect", "Nothing takes any time and nothing is lost. Every method looks the same here."},
+	"P1": {"Same room", "A cable in one room: two thousandths of a second."},
+	"P2": {"Good line", "A good line to a server in the same country."},
+	"P3": {"Typical", "What most players have: a tenth of a second there and back, now and then a packet is lost."},
+	"P4": {"Other continent", "A quarter of a second there and back, perfectly steady."},
+	"P5": {"Bad Wi-Fi", "A quarter of a second, uneven, and every twentieth packet is lost."},
+	"P6": {"Slow upload", "What you send takes ten times as long as what you are sent."},
+	"P7": {"Train ride", "Between a fifth of a second and two seconds, always wandering."},
+	"P8": {"Short outages", "A fair line that is gone altogether for a quarter of a second now and then."},
+	"P9": {"Hopeless", "Two seconds there and back, and every fourth packet is lost."},
+}
+
+func networks() (list []network) {
+	for _, p := range simnet.Profiles() {
+		milliseconds := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+		n := network{Name: p.Name, Title: plainly[p.Name][0], Plain: plainly[p.Name][1], RTT: milliseconds(p.Up.Delay + p.Down.Delay),
+			Jitter: milliseconds(p.Up.Jitter.Size), Loss: p.Up.Loss * 100, Duplicate: p.Up.Duplicate * 100, Reorder: p.Up.Reorder * 100}
+		if p.Up.Walk.Max > 0 {
+			n.RTT = milliseconds(p.Up.Walk.Min + p.Down.Walk.Min)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// hello is what a page is told first.
+func (s *visit) hello() map[string]any {
+	g := s.config.Game
+	return map[string]any{"k": "hello", "game": g.Name, "rate": g.TickRate, "controls": g.Controls != nil, "settings": s.want, "networks": networks(),
+		"strategies": names, "players": min(g.MaxPlayers, mostPlayers)}
+}
+
+// broken says to a person why matches are begun anew.
+func broken(err error) string {
+	if errors.Is(err, &session.Error{Code: session.CodeDesync}) {
+		return "The server removed this player: its state differed for the third time. New matches have begun."
+	}
+	return "A match broke off (" + err.Error() + "). New matches have begun."
+}
