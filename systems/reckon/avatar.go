@@ -71,7 +71,7 @@ func (s *Server) enlist(e ecs.Entity, p ecs.Player, m ecs.Motion, due systems.Ti
 		if count >= maxAvatars || len(s.avatars) >= maxPlaced {
 			return
 		}
-		s.avatars = append(s.avatars, avatar{entity: e, player: p, epoch: uint8(e.Born)})
+		s.avatars = append(s.avatars, avatar{entity: e, player: p, epoch: uint8(e.Born), tokens: claimBurst * s.claimRate() * s.game.TickRate})
 		a = &s.avatars[len(s.avatars)-1]
 		s.word(a, m.Pos, due)
 	} else if a.ordered && !s.world.Placed(e) {
