@@ -1,0 +1,77 @@
+package ecs_test
+
+import (
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+)
+
+// The bounds of this file stand in the README's table of limits.
+
+// bounded returns a game that is complete but for what a test changes.
+func bounded() *ecs.Game {
+	return &ecs.Game{Name: "bounded", TickRate: 60, MaxPlayers: 1, Input: pad}
+}
+
+func TestAMatchHas64PlayersAndNoMore(t *testing.T) {
+	g := bounded()
+	for players, fine := range map[int]bool{0: false, 1: true, 64: true, 65: false} {
+		g.MaxPlayers = players
+		if err := g.Check(); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "MaxPlayers") {
+			t.Errorf("%d players: %v", players, err)
+		}
+	}
+}
+
+func TestAnInputHas32BytesAndNoMore(t *testing.T) {
+	g := bounded()
+	g.Input = ecs.NewInput[[32]byte]()
+	if err := g.Check(); err != nil {
+		t.Error(err)
+	}
+	g.Input = ecs.NewInput[[33]byte]()
+	if err := g.Check(); err == nil || !strings.Contains(err.Error(), "33 bytes") {
+		t.Errorf("33 bytes: %v", err)
+	}
+}
+
+func TestAComponentHas16KiBAndNoMore(t *testing.T) {
+	g := bounded()
+	g.Components = ecs.Components(ecs.NewComponent[[16 << 10]byte]("most"))
+	if err := g.Check(); err != nil {
+		t.Error(err)
+	}
+	g.Components = ecs.Components(ecs.NewComponent[[16<<10 + 1]byte]("more"))
+	if err := g.Check(); err == nil || !strings.Contains(err.Error(), "16385 bytes") {
+		t.Errorf("16 KiB and a byte: %v", err)
+	}
+}
+
+// Row 0 stands for no entity, so the world has one fewer than a player.
+func TestAnOwnerHasAMillionEntitiesAndNoMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("spawns two million entities")
+	}
+	for owner, most := range map[ecs.Owner]int{ecs.OwnedByWorld: 1<<20 - 1, ecs.OwnedBy(0): 1 << 20} {
+		g := bounded()
+		spawned := 0
+		g.Setup = func(w *ecs.World) {
+			for ; spawned <= most; spawned++ {
+				w.Spawn(owner)
+			}
+		}
+		func() {
+			defer func() {
+				if told, ok := recover().(string); !ok || !strings.Contains(told, "all its rows") {
+					t.Errorf("owner %d: %q", owner, told)
+				}
+			}()
+			_, err := ecs.NewWorld(g, 1)
+			t.Errorf("owner %d takes %d entities: %v", owner, spawned, err)
+		}()
+		if spawned != most {
+			t.Errorf("owner %d took %d entities, want %d", owner, spawned, most)
+		}
+	}
+}
