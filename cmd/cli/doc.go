@@ -9,6 +9,7 @@
 //	lab        measures sync strategies against each other on simulated networks
 //	token      mints a connect token
 //	synctest   checks that the game is deterministic and survives every rewind
+//	profile    measures what phases and systems of a tick cost, and compares two measurements
 //	matches    lists decided matches
 //	replay     plays a recording again and checks it tick by tick
 //

@@ -56,6 +56,7 @@ type verbs struct {
 	SyncTest syncTestVerb `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
 	Matches  matchesVerb  `cmd:"" help:"List decided matches, beside a running server too."`
 	Replay   replayVerb   `cmd:"" help:"Play a recording again and check it tick by tick."`
+	Costs    profileVerb  `cmd:"" name:"profile" help:"Measure what each phase and system of a tick costs, or compare two measurements."`
 
 	Common `embed:"" group:"Everywhere"`
 }

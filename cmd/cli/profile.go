@@ -31,14 +31,19 @@ var modes = map[string]mode{
 	"clock":     {profile.ClockProfile, "clock.pprof"},
 }
 
-// startProfile starts the profile that was asked for and returns what ends it. The file is tried first, since the
-// profiler ends the process where it cannot write. A profile of the same kind in the directory is replaced.
+// startProfile starts the profile that was asked for and returns what ends it.
 func (a *app) startProfile() (stop func(), err error) {
-	dir := a.common.ProfileDir
-	m, asked := modes[a.common.Profile]
-	if !asked {
+	if _, asked := modes[a.common.Profile]; !asked {
 		return func() {}, nil
 	}
+	return a.profileInto(a.common.Profile, a.common.ProfileDir)
+}
+
+// profileInto starts a profile and returns what ends it. The file is tried first, since the profiler ends the process
+// where it cannot write. A profile of the same kind in the directory is replaced. Samples of the processor carry the
+// labels of package cost.
+func (a *app) profileInto(name, dir string) (stop func(), err error) {
+	m := modes[name]
 	path := filepath.Join(dir, m.file)
 	err = writable(dir)
 	if err == nil {
@@ -49,14 +54,14 @@ func (a *app) startProfile() (stop func(), err error) {
 	}
 	begun := time.Now()
 	unlabel := func() {}
-	if a.common.Profile == "cpu" {
+	if name == "cpu" {
 		unlabel = cost.LabelSamples()
 	}
 	p := profile.Start(m.set, profile.ProfilePath(dir), profile.NoShutdownHook, profile.Quiet)
-	a.say("profiling %s into %s", a.common.Profile, path)
-	a.emit("profile", fields{"profile": a.common.Profile, "file": path})
+	a.say("profiling %s into %s", name, path)
+	a.emit("profile", fields{"profile": name, "file": path})
 	return func() {
-		if a.common.Profile == "clock" {
+		if name == "clock" {
 			time.Sleep(time.Until(begun.Add(clockLeast)))
 		}
 		p.Stop()

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var everyVerb = []string{"demo", "serve", "join", "play", "bots", "lab", "token", "synctest", "matches", "replay"}
+var everyVerb = []string{"profile", "demo", "serve", "join", "play", "bots", "lab", "token", "synctest", "matches", "replay"}
 
 // The package's page lists what there is.
 func TestThePackageDocumentsEveryVerb(t *testing.T) {

@@ -1,6 +1,7 @@
 package cost
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -133,10 +134,10 @@ func (l *Ledger) mergeSlices(other *Ledger) {
 	}
 }
 
-// slice returns what a row took per turn in each slice, in ns.
+// slice returns what a row took per turn in each slice, in ns, to a tenth.
 func (l *Ledger) slice(row int) (list []float64) {
 	for n, turns := range l.slices {
-		list = append(list, float64(l.rows[row].slices[n])/float64(turns))
+		list = append(list, math.Round(10*float64(l.rows[row].slices[n])/float64(turns))/10)
 	}
 	return list
 }

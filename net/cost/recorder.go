@@ -164,7 +164,7 @@ func (r *Recorder) write() Recording {
 	told := Recording{Name: l.config.Name, Turn: l.told(&r.late.turn), Budget: l.config.Budget, Trace: base + ".trace", Table: base + ".txt"}
 	latest := l.Latest()
 	text := fmt.Sprintf("%s, %s, of a budget of %s\n%s\nall turns up to about a second before:\n%s", told.Name,
-		time.Now().UTC().Format(time.RFC3339), Micros(told.Budget), told.Turn.Text(), latest.Text())
+		time.Now().UTC().Format(time.RFC3339), Short(told.Budget), told.Turn.Text(), latest.Text())
 	told.Err = os.WriteFile(told.Table, []byte(text), 0o644)
 	if err := r.trace(told.Trace); err != nil {
 		told.Trace, told.Err = "", errors.Join(told.Err, err)

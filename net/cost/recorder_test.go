@@ -95,7 +95,7 @@ func TestASlowTickLeavesATraceAndATable(t *testing.T) {
 		t.Error("the trace is empty")
 	}
 	text, err := os.ReadFile(tables[0])
-	if err != nil || !strings.Contains(string(text), "tick 70 took 11000 µs") || !strings.Contains(string(text), "rockets") {
+	if err != nil || !strings.Contains(string(text), "tick 70 took 11 ms") || !strings.Contains(string(text), "rockets") {
 		t.Errorf("%v: %s", err, text)
 	}
 	if len(told) != 1 || told[0].Err != nil || told[0].Trace != traces[0] || told[0].Table != tables[0] || told[0].Turn.Tick != 70 || told[0].Name != "test" {

@@ -146,25 +146,28 @@ func (r *Report) Line() string {
 		most = append(most, fmt.Sprintf("%s %.0f %%", row.Label(), 100*float64(row.Self)/float64(max(r.Busy, 1))))
 	}
 	return fmt.Sprintf("%s: %s a turn (p99 %s, max %s), %.1f %% of the tick; most of it %s; %d of %d turns over it",
-		r.Name, Micros(r.Busy/time.Duration(r.Turns)), Micros(r.P99), Micros(r.Max), 100*r.Used(), strings.Join(most, ", "), r.Over, r.Turns)
+		r.Name, Short(r.Busy/time.Duration(r.Turns)), Short(r.P99), Short(r.Max), 100*r.Used(), strings.Join(most, ", "), r.Over, r.Turns)
 }
 
-// Micros writes a time in microseconds.
-func Micros(d time.Duration) string {
+// Short writes a time with three digits or so.
+func Short(d time.Duration) string {
 	us := float64(d) / 1e3
-	if us < 10 {
+	switch {
+	case us < 10:
 		return fmt.Sprintf("%.2f µs", us)
+	case us < 10_000:
+		return fmt.Sprintf("%.0f µs", us)
 	}
-	return fmt.Sprintf("%.0f µs", us)
+	return fmt.Sprintf("%.0f ms", us/1e3)
 }
 
 // Header names the columns of Cells.
-var Header = []string{"", "calls", "self", "share", "p50", "p99", "max", "total"}
+var Header = []string{"", "calls", "self/turn", "share", "p50", "p99", "max", "total"}
 
 // Cells returns a row as a line of a table: see Header.
-func (r *Row) Cells() []string {
-	return []string{r.Label(), fmt.Sprint(r.Calls), Micros(r.Self), fmt.Sprintf("%.2f %%", 100*r.Share), Micros(r.P50), Micros(r.P99),
-		Micros(r.Max), Micros(r.Total)}
+func (r *Report) Cells(row *Row) []string {
+	return []string{row.Label(), fmt.Sprint(row.Calls), Short(row.Self / time.Duration(max(r.Turns, 1))), fmt.Sprintf("%.2f %%", 100*row.Share),
+		Short(row.P50), Short(row.P99), Short(row.Max), Short(row.Total)}
 }
 
 // Text writes the report as a table for people.
@@ -174,26 +177,26 @@ func (r *Report) Text() string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s\t\n", strings.Join(Header, "\t"))
 	for i := range r.Rows {
-		fmt.Fprintf(w, "%s\t\n", strings.Join(r.Rows[i].Cells(), "\t"))
+		fmt.Fprintf(w, "%s\t\n", strings.Join(r.Cells(&r.Rows[i]), "\t"))
 	}
 	_ = w.Flush() // into a strings.Builder, which takes everything
-	b.WriteString(explained)
+	b.WriteString(Explained + "\n")
 	return b.String()
 }
 
-// explained stands below tables.
-const explained = "self and share are without what is nested inside; p50, p99, max and total are with it; share is of the tick budget\n"
+// Explained stands below tables.
+const Explained = "self and share are without what is nested inside; p50, p99, max and total are with it; share is of the tick budget"
 
 // Text says what a turn was doing.
 func (t *Turn) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "tick %d took %s: %d computed, %d again\n", t.Tick, Micros(t.Cost), t.Computed, t.Again)
+	fmt.Fprintf(&b, "tick %d took %s: %d computed, %d again\n", t.Tick, Short(t.Cost), t.Computed, t.Again)
 	parts := slices.Clone(t.Parts)
 	slices.SortStableFunc(parts, func(a, b Part) int { return cmp.Compare(b.Self, a.Self) })
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for i := range parts {
 		p := &parts[i]
-		fmt.Fprintf(w, "%s\t%s\t%.0f %%\t%d×\t\n", p.Label(), Micros(p.Self), 100*float64(p.Self)/float64(max(t.Cost, 1)), p.Calls)
+		fmt.Fprintf(w, "%s\t%s\t%.0f %%\t%d×\t\n", p.Label(), Short(p.Self), 100*float64(p.Self)/float64(max(t.Cost, 1)), p.Calls)
 	}
 	_ = w.Flush() // into a strings.Builder, which takes everything
 	return b.String()

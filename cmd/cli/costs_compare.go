@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"tendon/net/cost"
+)
+
+// comparedRow is a row of one side, compared.
+type comparedRow struct {
+	Side string `json:"side"`
+	cost.Ratio
+	Verdict string `json:"verdict"` // "worse", "better", "new", "gone" or ""
+}
+
+// compare tells how the costs in two files differ, and fails if something is worse.
+func (v *profileVerb) compare(a *app) error {
+	if len(v.Files) != 2 {
+		return fmt.Errorf("--compare takes two files, the old one and the new one, and got %d: give OLD.json NEW.json", len(v.Files))
+	}
+	limit, err := percent(v.Worse)
+	if err != nil {
+		return err
+	}
+	var files [2]costFile
+	for i, path := range v.Files {
+		if err := readCosts(path, &files[i]); err != nil {
+			return err
+		}
+	}
+	if err := comparable(v.Files, &files[0], &files[1]); err != nil {
+		return err
+	}
+	rows, speed, err := compareCosts(&files[0], &files[1], limit)
+	if err != nil {
+		return err
+	}
+	worse := 0
+	for _, r := range rows {
+		if r.Verdict == "worse" {
+			worse++
+		}
+	}
+	a.tell(renderComparison(rows, speed))
+	a.emit("comparison", fields{"rows": rows, "machine": speed, "worse": worse, "limit": limit})
+	if worse > 0 {
+		return fmt.Errorf("%w: %s more than %s dearer than before", errFailed, counted(worse, "row is", "rows are"), v.Worse)
+	}
+	return nil
+}
+
+// readCosts reads what profile --out wrote.
+func readCosts(path string, f *costFile) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, f); err != nil || f.Load.Game == "" || len(f.Server.Rows) == 0 {
+		return errors.Join(fmt.Errorf("%s is no file of costs: give costs.json as profile --out writes it", path), err)
+	}
+	return nil
+}
+
+// comparable refuses two files that are not of the same load.
+func comparable(names []string, old, new *costFile) error {
+	a, b := old.Load, new.Load
+	for _, field := range []struct {
+		what     string
+		old, new any
+	}{
+		{"game", a.Game, b.Game}, {"tick rate", a.TickRate, b.TickRate}, {"strategy", a.Sync, b.Sync}, {"network", a.Net, b.Net},
+		{"number of players", a.Players, b.Players}, {"length in seconds", a.Seconds, b.Seconds}, {"seed", a.Seed, b.Seed},
+	} {
+		if field.old != field.new {
+			return fmt.Errorf("%s and %s are not of the same load, so their costs say nothing of each other: the %s is %v in one and %v in the other; measure both alike",
+				names[0], names[1], field.what, field.old, field.new)
+		}
+	}
+	return nil
+}
+
+// surely is the confidence with which all rows together are judged.
+const surely = 0.95
+
+// compareCosts compares all rows of both sides; speed is how much slower the machine was than before.
+func compareCosts(old, new *costFile, limit float64) (rows []comparedRow, speed float64, err error) {
+	speed = 1
+	if was, is := median(old.Reference), median(new.Reference); was > 0 && is > 0 {
+		speed = is / was
+	}
+	// Of so many rows each may err so rarely that all of them together err in one of twenty comparisons (Bonferroni).
+	confidence := 1 - (1-surely)/float64(max(len(new.Server.Rows)+len(new.Client.Rows), 1))
+	for _, side := range []struct {
+		name     string
+		old, new *cost.Report
+	}{{"server", &old.Server, &new.Server}, {"client", &old.Client, &new.Client}} {
+		ratios, err := cost.Compare(side.old, side.new, speed, confidence)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, r := range ratios {
+			row := comparedRow{Side: side.name, Ratio: r}
+			switch {
+			case r.OldCalls == 0:
+				row.Verdict = "new"
+			case r.NewCalls == 0:
+				row.Verdict = "gone"
+			case r.Worse(limit):
+				row.Verdict = "worse"
+			case r.Better(limit):
+				row.Verdict = "better"
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, speed, nil
+}
+
+// renderComparison writes the table of a comparison.
+func renderComparison(rows []comparedRow, speed float64) string {
+	t := newTable("")
+	t.AppendHeader(table.Row{"", "", "calls/turn", "before", "now", "ratio", "surely within", ""})
+	for i, r := range rows {
+		if i > 0 && r.Side != rows[i-1].Side {
+			t.AppendSeparator()
+		}
+		ratio, within := fmt.Sprintf("%.2f", r.Median), fmt.Sprintf("%.2f to %.2f", r.Low, r.High)
+		switch {
+		case r.Median == 0:
+			ratio, within = "", ""
+		case r.Uncertain:
+			within = "nothing is sure"
+		}
+		calls := fmt.Sprintf("%.2f", r.NewCalls)
+		if was := fmt.Sprintf("%.2f", r.OldCalls); was != calls {
+			calls = was + " → " + calls
+		}
+		t.AppendRow(table.Row{r.Side, r.Label(), calls, nanos(r.Old), nanos(r.New), ratio, within, r.Verdict})
+	}
+	t.SetCaption("self times a turn, now divided by before; the machine took %.2f of the time for work that never changes, which is made up for", speed)
+	return t.Render() + "\n"
+}
+
+// nanos writes a time of so many nanoseconds.
+func nanos(ns float64) string {
+	if ns == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f µs", ns/1e3)
+}

@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"tendon/net/cost"
+	"tendon/net/simnet"
+)
+
+// profileVerb measures what ticks cost, under a load that can be repeated, and compares two such measurements.
+type profileVerb struct {
+	syncFlags `embed:""`
+
+	Players int           `help:"How many bots play; 0: 8, or as many as the game takes."`
+	Net     string        `name:"net" default:"P3" help:"The network profile that they play on, P0 to P9."`
+	For     time.Duration `default:"30s" help:"How much virtual time is measured."`
+	Seed    uint64        `default:"1" help:"Seed of the match and of the network."`
+	Runs    int           `default:"3" help:"How often the same match is played: of each part of it the run counts for --compare that was disturbed least."`
+	Allocs  bool          `help:"Count allocations too, in one more run of the same match, which is slow."`
+	Out     string        `type:"path" help:"Write costs.json, plots as PNG and SVG, and cpu.pprof into this directory."`
+	Compare bool          `help:"Compare the two files that are given, the old one first."`
+	Worse   string        `default:"10%" help:"How much dearer a system may become before --compare fails."`
+	Files   []string      `arg:"" optional:"" type:"path" help:"OLD.json and NEW.json, with --compare."`
+}
+
+// Help explains the verb.
+func (profileVerb) Help() string {
+	return `A server and its clients play in virtual time, as fast as the machine allows, on one goroutine: the same seed is the same
+match. The table says what each phase of the engine and each system of the game costs, of the server and of a client, the
+mean of all; systems that are computed again after a misprediction stand by themselves. What a client shows is in it, the
+sealing of packets and the sockets are not. The match is played --runs times; the table is of the run that took least.
+Ctrl-C ends it with the runs that are over.
+
+cpu.pprof is of the same run. Its samples carry the labels system, phase and side, for
+  go tool pprof -tagfocus system=NAME cpu.pprof
+
+--compare divides what each part of the match cost by what it cost before, of each part the run that took least. A row is
+worse if the median of these ratios is, by more than --worse and with 95 % confidence for all rows together. A machine
+that was slower throughout is known by a piece of work that never changes; one that was busy with other things is not:
+compare on a quiet one. Files of another load are refused. The exit code is 1 if a system or a phase is worse.
+
+Examples:
+  profile
+  profile --players 4 --sync predict --net P5 --for 1m
+  profile --out before
+  profile --compare before/costs.json after/costs.json --worse 10%
+  profile --allocs --for 5s --json`
+}
+
+// costFile is what --out leaves and --compare reads.
+type costFile struct {
+	Load      costLoad    `json:"load"`
+	Machine   string      `json:"machine"`
+	Runs      int         `json:"runs"`
+	Reference []float64   `json:"reference_ns"` // a piece of work that never changes, after each slice
+	Server    cost.Report `json:"server"`
+	Client    cost.Report `json:"client"` // the mean of all clients
+}
+
+// costLoad is what must be equal for two measurements to be compared.
+type costLoad struct {
+	Game     string  `json:"game"`
+	TickRate int     `json:"tick_rate"`
+	Sync     string  `json:"sync"`
+	Net      string  `json:"net"`
+	Players  int     `json:"players"`
+	Seconds  float64 `json:"seconds"`
+	Seed     uint64  `json:"seed"`
+}
+
+// costSlices is into how many parts a run is cut: cost.Compare takes five of them together.
+const costSlices = 100
+
+// Run measures, or compares.
+func (v *profileVerb) Run(a *app) error {
+	if v.Compare {
+		return v.compare(a)
+	}
+	c, err := v.config(a)
+	if err != nil {
+		return err
+	}
+	if v.Out != "" {
+		if err := writable(v.Out); err != nil {
+			return fmt.Errorf("--out: %w; choose another directory", err)
+		}
+	}
+	load := costLoad{Game: a.game.Name, TickRate: a.game.TickRate, Sync: v.Sync + v.settings(), Net: c.profile.Name, Players: c.players, Seconds: v.For.Seconds(), Seed: v.Seed}
+	a.say("%s · %s · %d players on %s · %v · seed %d", load.Game, load.Sync, load.Players, load.Net, v.For, v.Seed)
+	a.emit("start", fields{"load": load})
+	f, err := v.measure(a, c)
+	if f == nil {
+		return err
+	}
+	f.Load = load
+	if err != nil { // what was measured is shown
+		a.say("stopped after %s of %d", counted(f.Runs, "run", "runs"), v.Runs)
+	}
+	return v.show(a, f)
+}
+
+// config checks the flags and returns the load that they describe.
+func (v *profileVerb) config(a *app) (c loadConfig, err error) {
+	if v.Players == 0 {
+		v.Players = min(8, a.game.MaxPlayers)
+	}
+	profile, ok := simnet.ByName(v.Net)
+	switch {
+	case len(v.Files) > 0:
+		return c, fmt.Errorf("%s is not asked for: to compare two files, add --compare", v.Files[0])
+	case a.game.Bot == nil:
+		return c, errors.New("the game has no Bot, so nobody would play: set ecs.Game.Bot")
+	case v.Players < 1 || v.Players > a.game.MaxPlayers:
+		return c, fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.game.MaxPlayers)
+	case !ok:
+		return c, fmt.Errorf("--net %s: there is no such profile: choose one of P0 to P9", v.Net)
+	case v.For < 5*time.Second || v.For > time.Hour: // a slice has at least a tick or two
+		return c, fmt.Errorf("--for %v: give 5s to 1h", v.For)
+	case v.Runs < 1 || v.Runs > 100:
+		return c, fmt.Errorf("--runs %d: give 1 to 100", v.Runs)
+	}
+	strategy, err := v.strategy()
+	return loadConfig{game: a.game, strategy: strategy, profile: profile, players: v.Players, seed: v.Seed}, err
+}
+
+// settings returns the flags of the strategy that are not as usual, so that other settings are another load.
+func (v *profileVerb) settings() string {
+	given, usual := reflect.ValueOf(v.syncFlags), reflect.ValueOf(syncFlags{Sync: v.Sync, Closing: optimistic, Audits: someAudits})
+	text := ""
+	for i := range given.NumField() {
+		if value := given.Field(i).Interface(); value != usual.Field(i).Interface() {
+			text += fmt.Sprintf(" %s=%v", strings.ToLower(given.Type().Field(i).Name), value)
+		}
+	}
+	return text
+}
+
+// errStopped ends a load that was told to stop.
+var errStopped = errors.New("stopped before the first run was over, so nothing was measured")
+
+// measure plays the load once for its costs, and once more for its allocations if they are wanted. With an error there
+// may be a file of what was measured until then.
+func (v *profileVerb) measure(a *app, c loadConfig) (*costFile, error) {
+	runs := v.Runs
+	if v.Allocs {
+		runs++
+	}
+	seconds := float64(runs) * (v.For + loadSettle).Seconds()
+	bar, played := newProgress(a, int(seconds), "simulated seconds"), time.Duration(0)
+	defer bar.done()
+	step := func(d time.Duration) error {
+		played += d
+		bar.at(int(min(played.Seconds(), seconds)))
+		if a.ctx.Err() != nil {
+			return errStopped
+		}
+		return nil
+	}
+	f := &costFile{Machine: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())}
+	stop, err := v.profileCPU(a)
+	if err != nil {
+		return nil, err
+	}
+	var done []sides
+	for len(done) < v.Runs && err == nil {
+		var s sides
+		if s, err = v.once(c, f, step); err == nil {
+			done = append(done, s)
+		}
+	}
+	stop()
+	if err != nil && (!errors.Is(err, errStopped) || len(done) == 0) {
+		return nil, err
+	}
+	f.take(done)
+	if err == nil && v.Allocs {
+		err = v.count(c, f, step)
+	}
+	return f, err
+}
+
+// sides are the reports of one run.
+type sides struct{ server, client cost.Report }
+
+// take keeps the run that was disturbed least, and of each part of the match the least that it took in any run.
+func (f *costFile) take(played []sides) {
+	busy := func(s sides) time.Duration { return s.server.Busy + s.client.Busy }
+	least := slices.MinFunc(played, func(a, b sides) int { return cmp.Compare(busy(a), busy(b)) })
+	f.Runs, f.Server, f.Client = len(played), least.server, least.client
+	for i := range played {
+		f.Server.Least(&played[i].server)
+		f.Client.Least(&played[i].client)
+	}
+}
+
+// once plays the load slice by slice. A run that is stopped before its end does not count.
+func (v *profileVerb) once(c loadConfig, f *costFile, step func(time.Duration) error) (s sides, err error) {
+	l, err := newLoad(c)
+	if err != nil {
+		return s, err
+	}
+	if err := l.prepare(step); err != nil {
+		return s, err
+	}
+	runtime.GC() // what was left by coming in is not the match's
+	for range costSlices {
+		if err := l.play(v.For/costSlices, step); err != nil {
+			return s, err
+		}
+		for _, ledger := range l.ledgers() {
+			ledger.Cut()
+		}
+		f.Reference = append(f.Reference, reference())
+	}
+	s.server, s.client = l.reports()
+	return s, nil
+}
+
+// profileCPU writes a CPU profile beside the rest, unless another profile was asked for.
+func (v *profileVerb) profileCPU(a *app) (stop func(), err error) {
+	switch {
+	case v.Out == "":
+		return func() {}, nil
+	case a.common.Profile != "none":
+		a.say("no cpu.pprof is written, since --profile %s was asked for", a.common.Profile)
+		return func() {}, nil
+	}
+	return a.profileInto("cpu", v.Out)
+}
+
+// count plays the load again and notes what was allocated: it is the same match, so the rows are the same.
+func (v *profileVerb) count(c loadConfig, f *costFile, step func(time.Duration) error) error {
+	c.allocs = true
+	l, err := newLoad(c)
+	if err != nil {
+		return err
+	}
+	if err = l.prepare(step); err == nil {
+		err = l.play(v.For, step)
+	}
+	server, clients := l.reports()
+	for _, pair := range [][2]*cost.Report{{&f.Server, &server}, {&f.Client, &clients}} {
+		for i := range pair[0].Rows {
+			row := &pair[0].Rows[i]
+			if counted := pair[1].Row(row.Phase, row.System); counted != nil {
+				row.Allocs, row.AllocBytes = counted.Allocs, counted.AllocBytes
+			}
+		}
+	}
+	return err
+}
+
+// reference is how long a piece of work takes that never changes, in ns: the median of a few times.
+func reference() float64 {
+	text := make([]byte, 1<<18)
+	times := make([]float64, 9)
+	for i := range times {
+		begin := time.Now()
+		text[0] = byte(xxhash.Sum64(text))
+		times[i] = float64(time.Since(begin))
+	}
+	return median(times)
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+// percent reads a share such as 10% or 0.1.
+func percent(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if isPercent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0 && share <= 100) {
+		return 0, fmt.Errorf("--worse %s: give a percentage such as 10%%", text)
+	}
+	return share, nil
+}
+
+// show prints what was measured and writes the files.
+func (v *profileVerb) show(a *app, f *costFile) error {
+	a.tell(renderCosts(f, v.Allocs))
+	a.emit("result", fields{"costs": f, "dearest": map[string][]cost.SystemCost{"server": f.Server.Dearest(3), "client": f.Client.Dearest(3)}})
+	if v.Out == "" {
+		return nil
+	}
+	path := filepath.Join(v.Out, "costs.json")
+	if err := writeCosts(path, f); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if err := plotCosts(f, v.Out); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	a.say("costs, plots and profile are in %s; compare with another run by %s profile --compare %s OTHER.json", v.Out, a.program, quoted(path))
+	return nil
+}
+
+// writeCosts writes a file of costs.
+func writeCosts(path string, f *costFile) error {
+	text, err := json.MarshalIndent(f, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o666)
+}

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"tendon/ecs"
+	"tendon/net/cost"
+)
+
+// measuredInto measures the placed game and returns the file of costs.
+func measuredInto(t *testing.T, dir string, args ...string) (f costFile, r result) {
+	t.Helper()
+	args = append([]string{"profile", "--players", "2", "--net", "P5", "--for", "5s", "--runs", "1", "--out", dir}, args...)
+	if r = do(t, placedGame(), args...); r.code != exitFine {
+		t.Fatalf("%+v", r)
+	}
+	if err := readCosts(filepath.Join(dir, "costs.json"), &f); err != nil {
+		t.Fatal(err)
+	}
+	return f, r
+}
+
+// A person gets tables, the dearest systems and the largest tick, and finds in the directory everything that was
+// promised, in a form that other programs can read.
+func TestProfileTellsAndWritesWhatTicksCost(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	f, r := measuredInto(t, dir, "--allocs")
+	for _, want := range []string{"server", "client", "walk", "walk (again)", "allocs/call", "its largest turn: tick ", "1. walk: ", "self/turn"} {
+		if !strings.Contains(r.out, want) {
+			t.Errorf("the text lacks %q:\n%s", want, r.out)
+		}
+	}
+	for _, report := range []*cost.Report{&f.Server, &f.Client} {
+		if report.Turns < 5*60-2 || len(report.Rows) < 6 || len(report.Rows[0].Slices) != costSlices || report.Largest.Tick == 0 || len(report.Largest.Parts) == 0 {
+			t.Errorf("%s: %+v", report.Name, report)
+		}
+	}
+	if len(f.Reference) != costSlices || f.Load.Players != 2 || f.Load.Net != "P5" || f.Load.Sync != "relay" {
+		t.Errorf("%+v", f.Load)
+	}
+	for _, name := range []string{"server", "client", "server-time", "client-time"} {
+		picture, err := os.ReadFile(filepath.Join(dir, name+".png"))
+		if err == nil {
+			_, err = png.Decode(bytes.NewReader(picture))
+		}
+		drawing, svgErr := os.ReadFile(filepath.Join(dir, name+".svg"))
+		if err != nil || svgErr != nil || !bytes.Contains(drawing, []byte("</svg>")) {
+			t.Errorf("%s: %v, %v", name, err, svgErr)
+		}
+	}
+	if _, err := readProfile(filepath.Join(dir, "cpu.pprof")); err != nil {
+		t.Error(err)
+	}
+	if left := files(t, dir); len(left) != 10 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// A program gets the same figures, an object a line.
+func TestProfileAsJSONHoldsTheCosts(t *testing.T) {
+	r := do(t, placedGame(), "profile", "--players", "2", "--net", "P5", "--for", "5s", "--runs", "2", "--json")
+	if names := parseEvents(t, r.out); r.code != exitFine || !slices.Equal(names, []string{"start", "result"}) || r.note != "" {
+		t.Fatalf("%q %+v", names, r)
+	}
+	var event struct{ Costs costFile }
+	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	if err := json.Unmarshal([]byte(lines[1]), &event); err != nil {
+		t.Fatal(err)
+	}
+	f := event.Costs
+	if f.Runs != 2 || f.Load.Sync != "relay" || f.Client.Row("resimulate", "walk") == nil || f.Server.Row("simulate", "walk") == nil {
+		t.Errorf("%+v", f)
+	}
+}
+
+func readProfile(path string) (*profile.Profile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return profile.Parse(file)
+}
+
+// Whoever looks at one system of a profile gets its samples and no others: that is what `-tagfocus system=walk` shows.
+func TestSamplesOfACPUProfileCarryTheSystem(t *testing.T) {
+	game := placedGame()
+	burn := game.Systems[0].Run
+	game.Systems[0].Run = func(w *ecs.World) { // dear enough to be sampled
+		for range 200 {
+			burn(w)
+		}
+	}
+	game.Systems[0].Name = "burn"
+	dir := t.TempDir()
+	r := do(t, game, "profile", "--players", "2", "--net", "P5", "--for", "5s", "--runs", "1", "--out", dir)
+	if r.code != exitFine {
+		t.Fatalf("%+v", r)
+	}
+	p, err := readProfile(filepath.Join(dir, "cpu.pprof"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Sample) == 0 {
+		t.Skip("no samples came: the system gave the process no profiling signals")
+	}
+	inside, labelled := 0, 0
+	sides, phases := map[string]bool{}, map[string]bool{}
+	for _, s := range p.Sample {
+		in := slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
+			return slices.ContainsFunc(l.Line, func(l profile.Line) bool {
+				return strings.HasSuffix(l.Function.Name, "TestSamplesOfACPUProfileCarryTheSystem.func1")
+			})
+		})
+		has := slices.Contains(s.Label["system"], "burn")
+		if in {
+			inside++
+		}
+		if has {
+			labelled++
+			phases[s.Label["phase"][0]], sides[s.Label["side"][0]] = true, true
+		}
+		if in && !has {
+			t.Errorf("a sample inside the system has the labels %v", s.Label)
+		}
+	}
+	if inside > 20 && (labelled == 0 || !phases["simulate"] || !phases["resimulate"] || !sides["server"] || !sides["client"]) {
+		t.Errorf("%d samples inside the system, %d labelled, phases %v, sides %v", inside, labelled, phases, sides)
+	}
+	if inside == 0 {
+		t.Skip("no sample fell into the system, so there is nothing to look at")
+	}
+}
+
+// madeUp is a file of costs that nobody measured: two systems and a phase, with noise.
+func madeUp(seed uint64, factor, noise float64) *costFile {
+	dice := rand.New(rand.NewPCG(seed, 7))
+	report := func(name string) cost.Report {
+		r := cost.Report{Name: name, Turns: 6000, Budget: 16e6}
+		for _, row := range []struct {
+			phase, system string
+			ns, factor    float64
+		}{{"save", "", 4000, 1}, {"simulate", "walk", 9000, 1}, {"simulate", "wear", 2000, factor}} {
+			out := cost.Row{Phase: row.phase, System: row.system, Calls: 6000}
+			for i := range costSlices {
+				out.Slices = append(out.Slices, row.ns*row.factor*(1+0.3*float64(i%7))*(1+noise*(2*dice.Float64()-1)))
+				out.Self += time.Duration(60 * out.Slices[i])
+			}
+			r.Rows = append(r.Rows, out)
+		}
+		return r
+	}
+	return &costFile{Load: costLoad{Game: "crumbs", TickRate: 60, Sync: "relay", Net: "P3", Players: 8, Seconds: 30, Seed: 1}, Runs: 1,
+		Reference: []float64{1000, 1010, 990}, Server: report("server"), Client: report("client")}
+}
+
+func written(t *testing.T, f *costFile) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "costs.json")
+	if err := writeCosts(path, f); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The exit code is what a pipeline acts on: it fails for what is surely worse, and for nothing else.
+func TestProfileCompareFailsForWhatIsSurelyWorse(t *testing.T) {
+	slower := madeUp(2, 1, 0.02)
+	for i := range slower.Reference {
+		slower.Reference[i] *= 1.4
+	}
+	for _, r := range []*cost.Report{&slower.Server, &slower.Client} {
+		for i := range r.Rows {
+			for n := range r.Rows[i].Slices {
+				r.Rows[i].Slices[n] *= 1.4
+			}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		new  *costFile
+		args []string
+		code int
+		says string
+	}{
+		{"equal", madeUp(1, 1, 0.02), nil, exitFine, "wear"},
+		{"noisy", madeUp(2, 1.12, 0.9), nil, exitFine, "wear"},
+		{"worse", madeUp(2, 1.3, 0.02), nil, exitFailed, "worse"},
+		{"worse, and allowed to be", madeUp(2, 1.3, 0.02), []string{"--worse", "50%"}, exitFine, "1.30"},
+		{"slightly worse, and not allowed to be", madeUp(2, 1.05, 0.01), []string{"--worse", "0.02"}, exitFailed, "worse"},
+		{"better", madeUp(2, 0.7, 0.02), nil, exitFine, "better"},
+		{"on a slower machine", slower, nil, exitFine, "took 1.40 of the time"},
+	} {
+		args := append([]string{"profile", "--compare", written(t, madeUp(1, 1, 0.02)), written(t, c.new)}, c.args...)
+		r := do(t, testGame(), args...)
+		if r.code != c.code || !strings.Contains(r.out, c.says) {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+		if strings.Contains(r.out, "worse") != (c.code == exitFailed) {
+			t.Errorf("%s: the table says otherwise than the exit code:\n%s", c.name, r.out)
+		}
+	}
+}
+
+// Costs of two different loads say nothing of each other, and a file of something else nothing at all.
+func TestProfileCompareRefusesWhatCannotBeCompared(t *testing.T) {
+	old := written(t, madeUp(1, 1, 0.02))
+	for what, change := range map[string]func(*costLoad){
+		"game": func(l *costLoad) { l.Game = "dots" }, "tick rate": func(l *costLoad) { l.TickRate = 30 }, "strategy": func(l *costLoad) { l.Sync = "verify" },
+		"network": func(l *costLoad) { l.Net = "P5" }, "number of players": func(l *costLoad) { l.Players = 4 },
+		"length in seconds": func(l *costLoad) { l.Seconds = 20 }, "seed": func(l *costLoad) { l.Seed = 2 },
+	} {
+		f := madeUp(1, 9, 0)
+		change(&f.Load)
+		if r := do(t, testGame(), "profile", "--compare", old, written(t, f)); r.code != exitUsage || !strings.Contains(r.note, "the "+what+" is") {
+			t.Errorf("%s: %+v", what, r)
+		}
+	}
+	other := filepath.Join(t.TempDir(), "other.json")
+	if err := os.WriteFile(other, []byte(`{"report": 7}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--compare"}, {"--compare", old}, {"--compare", old, old, old}, {"--compare", old, other}, {"--compare", old, other + ".gone"},
+		{"--compare", old, old, "--worse", "much"}, {"--compare", old, old, "--worse=-1%"}, {old}, {"--players", "9"}, {"--net", "P77"}, {"--for", "1ms"}, {"--runs", "0"},
+		{"--sync", "hope"}} {
+		if r := do(t, testGame(), append([]string{"profile"}, args...)...); r.code != exitUsage || strings.Count(r.note, "\n") != 1 && !strings.Contains(r.note, "other.json") {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+}
+
+// Settings of a strategy are part of the load.
+func TestSettingsOfAStrategyArePartOfTheLoad(t *testing.T) {
+	v := profileVerb{syncFlags: syncFlags{Sync: "lockstep", Closing: optimistic, Audits: someAudits}}
+	if text := v.settings(); text != "" {
+		t.Errorf("usual settings are %q", text)
+	}
+	v.Interval, v.Eager = 3, true
+	if text := v.settings(); text != " interval=3 eager=true" {
+		t.Errorf("%q", text)
+	}
+}
+
+// A match that was measured tells of it at its end, to a person and to a program.
+func TestADemoTellsWhatItCost(t *testing.T) {
+	slow(t)
+	r := do(t, testGame(), "demo", "--for", "3s", "--bots", "2")
+	if !strings.Contains(r.out, "costs of the server: ") || !strings.Contains(r.out, "costs of the client: ") {
+		t.Errorf("%+v", r)
+	}
+	r = do(t, testGame(), "demo", "--for", "3s", "--bots", "2", "--json")
+	for line := range strings.Lines(r.out) {
+		var event struct {
+			Event string
+			Costs []cost.Report
+		}
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			t.Fatal(err)
+		}
+		if event.Event != "result" {
+			continue
+		}
+		if c := event.Costs; len(c) != 2 || c[0].Row("simulate", "walk") == nil || c[1].Row("present", "") != nil || c[1].Row("receive", "") == nil {
+			t.Errorf("%+v", c)
+		}
+		return
+	}
+	t.Errorf("no result: %s", r.out)
+}
+
+// A tick that takes too long leaves a trace where it was asked for, and says where.
+func TestADemoRecordsSlowTicks(t *testing.T) {
+	slow(t)
+	dir, game := filepath.Join(t.TempDir(), "slow"), testGame()
+	wearDown := game.Systems[1].Run
+	game.Systems[1].Run = func(w *ecs.World) {
+		wearDown(w)
+		for begin := time.Now(); w.Tick() == 40 && time.Since(begin) < 50*time.Millisecond; { // three ticks' time
+		}
+	}
+	r := do(t, game, "demo", "--for", "4s", "--bots", "2", "--slow-dir", dir, "--json")
+	traces, err := filepath.Glob(filepath.Join(dir, "slow-*.trace"))
+	if err != nil || len(traces) == 0 || strings.Count(r.out, `"event":"slow"`) != len(traces) || !strings.Contains(r.out, "slow-001.txt") {
+		t.Errorf("%v %q %+v", err, traces, r)
+	}
+}

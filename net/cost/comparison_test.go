@@ -1,0 +1,110 @@
+package cost_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tendon/net/cost"
+)
+
+// synthetic is a report of one system over slices: what the match asks for in each, times a factor, times noise.
+func synthetic(seed uint64, slices int, factor, noise float64) *cost.Report {
+	dice := rand.New(rand.NewPCG(seed, 1))
+	row := cost.Row{Phase: "simulate", System: "rockets", Calls: 1200}
+	for i := range slices {
+		match := 1000 * (1 + float64(i%5)) // some parts of a match cost five times others
+		v := match * factor * (1 + noise*(2*dice.Float64()-1))
+		row.Slices = append(row.Slices, v)
+		row.Self += time.Duration(v * 60)
+	}
+	return &cost.Report{Turns: 60 * uint64(slices), Rows: []cost.Row{row}}
+}
+
+func ratioOf(t *testing.T, old, new *cost.Report, speed float64) cost.Ratio {
+	t.Helper()
+	list, err := cost.Compare(old, new, speed, 0.999)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	return list[0]
+}
+
+// A comparison that cries wolf is switched off, and one that stays silent is of no use: what is equal is not worse, what
+// is clearly worse is, and what noise covers is not.
+func TestOnlyWhatIsSurelyWorseIsWorse(t *testing.T) {
+	for _, c := range []struct {
+		name                 string
+		factor, noise, speed float64
+		worse, better        bool
+	}{
+		{"equal", 1, 0.03, 1, false, false},
+		{"slightly worse", 1.05, 0.03, 1, false, false},
+		{"clearly worse", 1.3, 0.03, 1, true, false},
+		{"clearly better", 0.7, 0.03, 1, false, true},
+		{"worse within noise", 1.12, 0.8, 1, false, false},
+		{"on a slower machine", 1.5, 0.03, 1.5, false, false},
+		{"worse on a faster machine", 1, 0.03, 0.7, true, false},
+	} {
+		for seed := range uint64(50) {
+			r := ratioOf(t, synthetic(2*seed, 100, 1, c.noise), synthetic(2*seed+1, 100, c.factor, c.noise), c.speed)
+			if r.Worse(0.1) != c.worse || r.Better(0.1) != c.better || r.Uncertain {
+				t.Errorf("%s, seed %d: worse %v, better %v: %+v", c.name, seed, r.Worse(0.1), r.Better(0.1), r)
+			}
+			if want := c.factor / c.speed; c.noise < 0.1 && (r.Median < want*0.97 || r.Median > want*1.03 || r.Low > r.Median || r.High < r.Median) {
+				t.Errorf("%s, seed %d: %+v, want %v", c.name, seed, r, want)
+			}
+		}
+	}
+}
+
+// With a few slices nothing is sure, however bad it looks.
+func TestAFewSlicesProveNothing(t *testing.T) {
+	for slices := range 50 {
+		if r := ratioOf(t, synthetic(1, slices, 1, 0), synthetic(2, slices, 9, 0), 1); r.Worse(0.1) || !r.Uncertain {
+			t.Errorf("%d slices: %+v", slices, r)
+		}
+	}
+	if _, err := cost.Compare(synthetic(1, 10, 1, 0), synthetic(1, 20, 1, 0), 1, 0.95); err == nil {
+		t.Error("runs of different length were compared")
+	}
+}
+
+// A system that is new has no ratio, nor has one that is gone; both are told.
+func TestASystemOfOneReportOnlyHasNoRatio(t *testing.T) {
+	old, new := synthetic(1, 100, 1, 0), synthetic(1, 100, 1, 0)
+	new.Rows[0].System = "lasers"
+	list, err := cost.Compare(old, new, 1, 0.95)
+	if err != nil || len(list) != 2 || list[0].System != "lasers" || list[0].Old != 0 || list[0].New == 0 || list[1].System != "rockets" || list[1].New != 0 || list[1].Old == 0 {
+		t.Fatal(list, err)
+	}
+	for _, r := range list {
+		if r.Median != 0 || r.Worse(0) || r.Better(0) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// A machine that stands still for a moment disturbs a slice or two: what is compared does not hear of it, and of two runs
+// of the same load the undisturbed parts count.
+func TestAHitchOfTheMachineIsNotTheSystems(t *testing.T) {
+	old, new, again := synthetic(1, 100, 1, 0.02), synthetic(2, 100, 1, 0.02), synthetic(3, 100, 1, 0.02)
+	for i := range new.Rows[0].Slices {
+		if i%5 < 2 { // twice in each sample
+			new.Rows[0].Slices[i] *= 30
+		}
+	}
+	if r := ratioOf(t, old, new, 1); r.Worse(0.1) || r.Median > 1.05 {
+		t.Errorf("with hitches: %+v", r)
+	}
+	for i := range new.Rows[0].Slices {
+		new.Rows[0].Slices[i] *= 10
+	}
+	if r := ratioOf(t, old, new, 1); !r.Worse(0.1) {
+		t.Errorf("disturbed throughout: %+v", r)
+	}
+	new.Least(again)
+	if r := ratioOf(t, old, new, 1); r.Worse(0.02) || r.Better(0.02) {
+		t.Errorf("with another run: %+v", r)
+	}
+}
