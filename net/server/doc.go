@@ -59,6 +59,6 @@
 //   - invite a player: [Mint], [Ticket], [Pass]
 //   - keep the key: [GenerateKey], [LoadKey]
 //   - give rooms seeds, recorders, observers: Config.OpenRoom, Config.CloseRoom
-//   - watch it: [Server.Stats]; look into a room: [Server.Do]
+//   - watch it: [Server.Stats]; look into a room: [Server.Do]; at its players: [Server.Peers]
 //   - put somebody out: [Server.Kick]
 package server

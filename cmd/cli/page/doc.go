@@ -29,7 +29,7 @@
 //
 //	to …                                  use
 //	serve a page and its files            Server.Page
-//	answer a GET or a POST                Server.Handle
+//	answer a GET or a POST                Server.Handle; to anybody, without a token: Server.HandlePublic
 //	talk with a page                      Stream, Conn
 //	paint a game's Draw in a browser      Picture, and painter.js in the page
 //	look like the others                  /assets/page.css, /assets/theme.js

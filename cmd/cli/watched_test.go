@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fetch asks for a page of the admin server and returns its status, 0 if nobody answers, and its text.
+func fetch(t *testing.T, url string, token string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		return 0, ""
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
+}
+
+// What an operator is shown is what the server does: a player comes in, and is counted, with what the game's own systems
+// cost.
+func TestAnOperatorSeesPlayersAndCostsOfARunningServer(t *testing.T) {
+	slow(t)
+	file := filepath.Join(t.TempDir(), "admin.token")
+	const secret = "what the operator knows"
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(secret, " ", "-")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	token := strings.ReplaceAll(secret, " ", "-")
+	server, address, pass := serving(t, testGame(), "--admin", "127.0.0.1:0", "--admin-token-file", file)
+	url := awaitEvent(t, server.out, server.ended, "admin").text("url")
+	if strings.Contains(server.out.String()+server.note.String(), token) {
+		t.Error("the token was printed")
+	}
+	if status, text := fetch(t, url+"readyz", ""); status != 200 || text != "ready\n" {
+		t.Fatalf("/readyz: %d %s", status, text)
+	}
+	if status, _ := fetch(t, url+"metrics", ""); status != 401 {
+		t.Errorf("/metrics without the token: %d", status)
+	}
+	background(t, testGame(), "join", address, "--token", pass, "--bot", "--json")
+	wanted := []string{"\ntendon_players 1\n", "\ntendon_rooms 1\n", `tendon_cost_calls_total{phase="simulate",system="wear"} `, "\ntendon_ready 1\n"}
+	for {
+		status, text := fetch(t, url+"metrics", token)
+		missing := ""
+		for _, w := range wanted {
+			if !strings.Contains(text, w) {
+				missing = w
+			}
+		}
+		if status == 200 && missing == "" {
+			break
+		}
+		select {
+		case code := <-server.ended:
+			t.Fatalf("the server ended with %d: %s", code, server.note.String())
+		case <-t.Context().Done():
+			t.Fatalf("/metrics has no %q: %d %s", missing, status, text)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	server.stop()
+	if code := <-server.ended; code != exitFine {
+		t.Errorf("the server ends with %d: %s", code, server.note.String())
+	}
+	server.ended <- exitFine // for who looks again
+	if status, _ := fetch(t, url+"healthz", ""); status != 0 {
+		t.Errorf("the admin server outlives the server: %d", status)
+	}
+}
+
+// Nobody is to open a server's inside to a network by a slip of the keyboard.
+func TestAdminAddressesAreRefusedInASentence(t *testing.T) {
+	taken, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty")
+	if err := os.WriteFile(empty, []byte(" \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serve := func(args ...string) result {
+		return do(t, testGame(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, args...)...)
+	}
+	refused(t, serve("--admin", ":0"), "--admin :0 can be reached from other machines", "--admin-token-file", "127.0.0.1")
+	refused(t, serve("--admin", "0.0.0.0:0"), "can be reached from other machines")
+	refused(t, serve("--admin", ":0", "--admin-token", "short"), "Token has 5 characters", "16")
+	refused(t, serve("--admin", "nonsense"), "nonsense", "host:port")
+	refused(t, serve("--admin", taken.Addr().String()), "is in use", "choose another port")
+	refused(t, serve("--admin-token", "0123456789abcdef"), "go with --admin")
+	refused(t, serve("--admin-host", "example.net"), "go with --admin")
+	refused(t, serve("--admin", ":0", "--admin-token", "0123456789abcdef", "--admin-token-file", empty), "give one of them")
+	refused(t, serve("--admin", ":0", "--admin-token-file", empty), "is empty", "16 characters")
+	refused(t, serve("--admin", ":0", "--admin-token-file", filepath.Join(dir, "missing")), "--admin-token-file", "missing")
+}
