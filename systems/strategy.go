@@ -126,16 +126,18 @@ func (r StallReason) String() string {
 
 // PeerStats is what a server half knows of one peer.
 type PeerStats struct {
-	Acked       ecs.Tick // newest tick the peer has confirmed to hold
-	Substituted uint64   // ticks for which the peer's input was not there in time
-	Late        uint64   // inputs that arrived after their tick
-	Refused     uint64   // inputs outside the window or not valid
-	Margin      float64  // mean ticks between an input's arrival and its use, negative = late
-	Desyncs     uint64   // checksums that differed
-	Checked     uint64   // checksums that were compared
-	Expelled    bool     // its state differed too often: it is to be removed, not put right once more
-	Overdue     uint64   // updates of entities that had waited for more than a second, since it connected
-	LongestWait ecs.Tick // the longest that an entity waited for its update since then, where states are sent
+	Acked       ecs.Tick     // newest tick the peer has confirmed to hold
+	Substituted uint64       // ticks for which the peer's input was not there in time
+	Late        uint64       // inputs that arrived after their tick
+	Refused     uint64       // inputs outside the window or not valid
+	Margin      float64      // mean ticks between an input's arrival and its use, negative = late
+	Desyncs     uint64       // checksums that differed
+	Differed    ecs.Tick     // the tick of the last one that differed, 0 where that is not known
+	Claim       ecs.Checksum // what the peer claimed of it, 0 where that is not known
+	Checked     uint64       // checksums that were compared
+	Expelled    bool         // its state differed too often: it is to be removed, not put right once more
+	Overdue     uint64       // updates of entities that had waited for more than a second, since it connected
+	LongestWait ecs.Tick     // the longest that an entity waited for its update since then, where states are sent
 }
 
 // Client is a strategy's half on a client. The client drives it: Load once an image is there, Receive for each
@@ -168,6 +170,13 @@ type Client interface {
 	// CompareWith loads an image of the server's of some tick for comparison with the own state of that tick, before
 	// a resync replaces it; ok is false if the own state is not at hand or does not differ.
 	CompareWith(image []byte) (d ecs.Difference, ok bool)
+}
+
+// Keeper is a Client that keeps final states of its own, so that a desync can be looked into.
+type Keeper interface {
+	// Kept returns the own state of a tick that is final here; ok is false if it is not at hand. It is valid until the next
+	// Frame.
+	Kept(f ecs.Tick) (s *ecs.Snapshot, ok bool)
 }
 
 // ClientStats is what a client half counted since it was made, in terms that every strategy shares.

@@ -48,6 +48,9 @@ type Config struct {
 	Said func(session.Said)
 	// Notice is told what the server says to players, such as that it stops in so many seconds; nil: nobody is.
 	Notice func(seconds int, text string)
+	// Desynced is told what is known when a state that the server put right turns out to have differed. It is called on the
+	// client's goroutine. nil: nobody is, and nothing is kept for it.
+	Desynced func(Desync)
 	// Observer is told of the phases and systems; nil: nobody is.
 	Observer ecs.Observer
 }

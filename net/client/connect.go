@@ -211,6 +211,7 @@ func (c *Core) load(image []byte, chain uint64, now systems.Time) {
 				c.desyncs = append(c.desyncs[:0], c.desyncs[1:]...)
 			}
 			c.desyncs = append(c.desyncs, d)
+			c.report(d, image)
 		}
 	}
 	if c.loaded {

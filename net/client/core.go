@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/session"
 	"tendon/rollback/journal"
+	"tendon/rollback/travel"
 	"tendon/systems"
 )
 
@@ -40,6 +41,7 @@ type Core struct {
 	nothing ecs.Snapshot // shown before there is a state
 	news    news
 	desyncs []ecs.Difference
+	recent  *travel.Ring // what entered the last ticks; nil unless Config.Desynced is there
 	counts  struct{ reconnects, resyncs uint64 }
 	fresh   session.Stats // of the sessions before this one
 }
@@ -84,7 +86,8 @@ func NewCore(c Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Core{config: c, bot: ecs.NewRand(c.BotSeed), tail: tail}, nil
+	core := &Core{config: c, bot: ecs.NewRand(c.BotSeed), tail: tail}
+	return core, core.keepRecent()
 }
 
 // SetInput is what the player does from now on.

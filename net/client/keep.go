@@ -4,6 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/session"
 	"tendon/rollback/journal"
+	"tendon/rollback/recording"
 	"tendon/systems"
 )
 
@@ -38,6 +39,9 @@ func (c *Core) taken(f systems.FinalTick) {
 	newest, _, ok := c.tail.Newest()
 	if !ok || f.Tick <= newest {
 		return
+	}
+	if c.recent != nil {
+		c.recent.Take(recording.Entry{Tick: f.Tick, Inputs: f.Inputs, Late: f.Late, Orders: f.Orders}, nil)
 	}
 	t := journal.Tick{Tick: f.Tick, Inputs: f.Inputs, Orders: f.Orders}
 	if c.tail.Append(&t) && c.config.Log != nil {

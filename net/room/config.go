@@ -48,6 +48,9 @@ type Config struct {
 	Decided func(r *Room, d systems.Decision)
 	// Seated is told when somebody takes a seat and when it becomes free; nil: nobody is.
 	Seated func(number int, s Seat)
+	// Desynced is told of every peer whose state was found to differ from the server's, on the room's goroutine, before it is
+	// put right. nil: nobody is.
+	Desynced func(d Desync)
 	// Commit makes the ticks that Taken was told of durable. It is called after the ticks of a Frame and before any peer
 	// hears of them. While it returns an error nothing of them leaves the room and no tick is computed; every Frame tries
 	// again. nil: nothing is to be done.

@@ -119,6 +119,20 @@ func (r *Ring) Clip() *Clip {
 	return r.Between(r.last, images...)
 }
 
+// ClipTo returns a copy of what is kept, from the oldest state on to a state that the ring's owner has, of Last or
+// before; only that state if nothing leads there.
+func (r *Ring) ClipTo(last *ecs.Snapshot) *Clip {
+	end := ImageOf(last)
+	for f := (r.first + r.period - 1) / r.period * r.period; r.begun && f < last.Tick(); f += r.period {
+		if s := &r.states[f/r.period%ecs.Tick(len(r.states))]; !s.Empty() && s.Tick() == f {
+			if c := r.Between(end.Tick, ImageOf(s), end); c != nil {
+				return c
+			}
+		}
+	}
+	return NewClip(r.config.Header, []Image{end}, nil)
+}
+
 // Between returns what is kept from the first image on up to tick to as a clip with these images, which ascend; nil if it
 // is not kept without gaps. It is for who has states of its own.
 func (r *Ring) Between(to ecs.Tick, images ...Image) *Clip {

@@ -301,8 +301,11 @@ func (c *Client) Stats() systems.ClientStats {
 
 // CompareWith reports how the own state of an image's tick differs from the image.
 func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
-	return c.scratch.comparison.With(c.game, image, func(f ecs.Tick) (*ecs.Snapshot, bool) {
-		mine, held := c.ring.At(f)
-		return mine, held && f <= c.at()
-	})
+	return c.scratch.comparison.With(c.game, image, c.Kept)
+}
+
+// Kept returns the own state of a tick that is final here, as far as the client keeps them.
+func (c *Client) Kept(f ecs.Tick) (*ecs.Snapshot, bool) {
+	mine, held := c.ring.At(f)
+	return mine, held && f <= c.at()
 }

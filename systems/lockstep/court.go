@@ -161,6 +161,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		p.stats.Checked++
 		if sum != m.sum {
 			p.stats.Desyncs++
+			p.stats.Differed, p.stats.Claim = m.tick, m.sum
 			p.flaw.Fault()
 		}
 	}
@@ -168,10 +169,11 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 }
 
 // blame has the peer of a player who differs put right, or removed if that was tried often enough.
-func (s *Server) blame(player ecs.Player, _ ecs.Tick, strikes int) {
+func (s *Server) blame(player ecs.Player, tick ecs.Tick, strikes int) {
 	for i := range s.peers {
 		if p := &s.peers[i]; p.open && p.seat == int(player) {
 			p.stats.Desyncs++
+			p.stats.Differed, p.stats.Claim = tick, 0
 			p.flaw.Fault()
 			p.stats.Expelled = p.stats.Expelled || strikes >= vote.MaxStrikes
 		}

@@ -323,8 +323,11 @@ func (c *Client) Timeline() *rollback.Timeline { return c.timeline }
 
 // CompareWith reports how the own state of an image's tick differs from the image.
 func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
-	return c.scratch.comparison.With(c.game, image, func(f ecs.Tick) (*ecs.Snapshot, bool) {
-		mine, held := c.timeline.Snapshot(f)
-		return mine, held && f <= c.timeline.Confirmed()
-	})
+	return c.scratch.comparison.With(c.game, image, c.Kept)
+}
+
+// Kept returns the own state of a tick that is final here, as far as the client keeps them.
+func (c *Client) Kept(f ecs.Tick) (*ecs.Snapshot, bool) {
+	mine, held := c.timeline.Snapshot(f)
+	return mine, held && f <= c.timeline.Confirmed()
 }

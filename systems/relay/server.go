@@ -320,6 +320,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 	case hashDiffers:
 		p.stats.Checked++
 		p.stats.Desyncs++
+		p.stats.Differed, p.stats.Claim = m.tick, m.sum
 		p.flaw.Fault()
 		p.stats.Expelled = s.strike(p) >= vote.MaxStrikes
 	}

@@ -1,0 +1,150 @@
+package client_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/matchtest"
+	"tendon/net/room"
+	"tendon/net/simnet"
+	"tendon/rollback/bundle"
+	"tendon/rollback/travel"
+	"tendon/systems"
+	"tendon/systems/lockstep"
+	"tendon/systems/predict"
+	"tendon/systems/reckon"
+	"tendon/systems/relay"
+	"tendon/systems/verify"
+)
+
+// examined writes a bundle, reads it back and returns what it tells.
+func examined(t *testing.T, g *ecs.Game, b *bundle.Bundle) (*bundle.Bundle, *bundle.Examination) {
+	t.Helper()
+	data, err := b.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := bundle.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := again.Examine(g, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again, x
+}
+
+// Weeks after a desync, the bundle is all there is. Under every strategy whose clients compute the match, and can
+// therefore come out otherwise, the client's bundle names the field, holds the ticks that led there, and says that the
+// rules lead elsewhere; the server's holds the server's side of the same moment.
+func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
+	tried := 0
+	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy} {
+		if !s.Needs.Exact {
+			continue // its clients hold what the server told: there is nothing to differ from
+		}
+		tried++
+		t.Run(s.Name, func(t *testing.T) {
+			g := game()
+			var watch *room.Watch
+			var told []client.Desync
+			var heard []room.Desync
+			var clips []*travel.Clip
+			h, err := matchtest.New(matchtest.Config{Game: g, Strategy: s, Seed: 5, Room: func(c *room.Config) {
+				var err error
+				if watch, err = room.NewWatch(c, "test", 10); err != nil {
+					t.Fatal(err)
+				}
+				c.States, c.Taken = true, watch.Take
+				c.Desynced = func(d room.Desync) {
+					var state ecs.Snapshot
+					d.World.Save(&state)
+					heard, clips = append(heard, d), append(clips, watch.Ring().ClipTo(&state))
+					state.Release()
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, _ := simnet.ByName("P1")
+			c := h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) { c.Desynced = func(d client.Desync) { told = append(told, d) } }})
+			h.Join(matchtest.Plan{Profile: p})
+			h.Join(matchtest.Plan{Profile: p})
+			until(t, h, func() bool { return h.Clients[0].Live() && h.Clients[1].Live() && h.Clients[2].Live() })
+			h.Run(4 * time.Second)
+			if len(told) != 0 || len(heard) != 0 {
+				t.Fatalf("%d and %d desyncs are told before there was any", len(told), len(heard))
+			}
+			wrong := h.Room.Tick() + 30
+			c.Fault(wrong, func(w *ecs.World) { coreCounter.Write(w).Value = 77 })
+			h.Run(5 * time.Second)
+			if len(told) != 1 || len(heard) != 1 {
+				t.Fatalf("the client told of %d desyncs, the room of %d, want one each", len(told), len(heard))
+			}
+			theClients(t, g, &told[0], wrong)
+			theServers(t, g, &heard[0], clips[0], wrong)
+		})
+	}
+	if tried < 2 {
+		t.Errorf("only %d strategies were tried", tried)
+	}
+}
+
+// theClients checks the client's bundle.
+func theClients(t *testing.T, g *ecs.Game, d *client.Desync, wrong ecs.Tick) {
+	t.Helper()
+	b, x := examined(t, g, &bundle.Bundle{Tick: d.Difference.Tick, By: bundle.Client, Peer: "seat 0", Here: d.Mine, There: d.Theirs,
+		Settings: []bundle.Setting{{Name: "sync", Value: d.Strategy}}})
+	if len(x.Differences) == 0 || x.Differences[0].Component != "counter" || x.Differences[0].Field != "Value" || x.Differences[0].Here != "77" || x.Differences[0].There != "0" {
+		t.Errorf("the client's bundle names %+v", x.Differences)
+	}
+	differ := slices.DeleteFunc(slices.Clone(x.Columns), func(c bundle.Column) bool { return c.Here == c.There })
+	if len(differ) != 1 || differ[0].Name != "counter" {
+		t.Errorf("the columns that differ are %+v", differ)
+	}
+	if x.First >= x.Tick {
+		t.Fatalf("the client's bundle has no ticks before %d", x.Tick)
+	}
+	// Where the client still kept a state from before the fault the rules lead to the server's state, else to its own.
+	want := bundle.LeadsHere
+	if x.First < wrong {
+		want = bundle.LeadsThere
+	}
+	if x.Played != want {
+		t.Errorf("from tick %d, with the fault in %d, the rules lead %q, want %q", x.First, wrong, x.Played, want)
+	}
+	tr, err := travel.New(travel.Config{Game: g, Source: b.Here})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := 0
+	for f := x.First + 1; f <= x.Tick; f++ {
+		if err := tr.Seek(f); err != nil {
+			t.Fatal(err)
+		}
+		frame := tr.Frame()
+		if f < wrong && frame.Match == travel.Differs || x.First < wrong && f == wrong && frame.Match == travel.Matches {
+			t.Errorf("tick %d of the client's: %q, the fault was in %d", f, frame.Match, wrong)
+		}
+		inputs += len(frame.Players)
+	}
+	if inputs == 0 {
+		t.Error("no inputs are in the client's bundle")
+	}
+}
+
+// theServers checks the server's bundle.
+func theServers(t *testing.T, g *ecs.Game, d *room.Desync, clip *travel.Clip, wrong ecs.Tick) {
+	t.Helper()
+	_, x := examined(t, g, &bundle.Bundle{Tick: clip.Last(), By: bundle.Server, Peer: d.Name, Claimed: d.Differed, Claim: d.Claim, Here: clip})
+	if x.Played != bundle.LeadsHere || x.First >= wrong || x.Tick < wrong || len(x.Columns) != len(g.Columns()) {
+		t.Errorf("the server's bundle is of [%d, %d], with the fault in %d; the rules lead %q", x.First, x.Tick, wrong, x.Played)
+	}
+	if d.Differed < wrong || d.Claim != 0 && (x.Own == "" || x.Own == x.Claim) {
+		t.Errorf("the claim is of tick %d, %s, where the server has %s", x.Claimed, x.Claim, x.Own)
+	}
+}
