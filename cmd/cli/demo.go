@@ -12,8 +12,9 @@ import (
 
 // demoVerb plays bots against each other over a spoiled loopback and checks every confirmed state.
 type demoVerb struct {
-	syncFlags `embed:""`
-	slowFlags `embed:""`
+	syncFlags   `embed:""`
+	slowFlags   `embed:""`
+	desyncFlags `embed:""`
 
 	Bots   int           `default:"3" help:"How many bots play."`
 	For    time.Duration `help:"How long; 0: until Ctrl-C."`
@@ -21,10 +22,12 @@ type demoVerb struct {
 	Jitter time.Duration `default:"20ms" help:"Jitter put on each packet, up to ± this."`
 	Loss   float64       `default:"5" help:"Packets lost each way, in percent."`
 	Seed   uint64        `help:"Seed of the match and of the network; 0: chosen and printed."`
+	Record string        `type:"path" help:"Record the match into this directory; replay opens it."`
 
 	pageFlags `embed:""`
 
-	chosen systems.Strategy
+	chosen  systems.Strategy
+	bundles *desyncs
 }
 
 // Help explains the verb.
@@ -42,6 +45,7 @@ Examples:
   demo --for 20s
   demo --sync lockstep --for 20s
   demo --rtt 250ms --jitter 40ms --loss 10
+  demo --for 20s --record recordings
   demo --for 1m --json
   demo --page                         the lab in a browser, beginning with this network`
 }
@@ -78,6 +82,9 @@ func (v *demoVerb) Run(a *app) error {
 		v.chosen, err = v.strategy()
 	}
 	if err != nil {
+		return err
+	}
+	if v.bundles, err = v.desyncs(a, v.chosen); err != nil {
 		return err
 	}
 	v.Seed = chooseSeed(v.Seed)

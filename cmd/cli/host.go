@@ -32,6 +32,7 @@ type host struct {
 	matches   *matchKeeper     // nil: decided matches are not kept
 	retrial   *retrial         // nil: no match that was brought back may lack a record
 	costs     *costs
+	desyncs   *desyncs // nil: nobody is told of desyncs
 	cancel    context.CancelFunc
 	ended     chan error
 }
@@ -53,6 +54,7 @@ type hostConfig struct {
 	socket   server.Socket
 	truth    bool           // keep checksums for comparison
 	recorder *cost.Recorder // of slow ticks; nil: none
+	desyncs  *desyncs       // nil: nobody is told of desyncs
 }
 
 // startHost opens a server and lets it run.
@@ -65,7 +67,7 @@ func startHost(a *app, c hostConfig) (*host, error) {
 	if c.record != "" {
 		h.recorders = newRecorders(a, c.record)
 	}
-	h.journals = c.journals
+	h.journals, h.desyncs = c.journals, c.desyncs
 	keys := []netcode.Key{c.key}
 	if c.previous != nil {
 		keys = append(keys, *c.previous)
@@ -141,6 +143,11 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 		}
 		d.hang(rc)
 	}
+	if h.desyncs != nil {
+		if err := h.desyncs.hang(name, rc); err != nil {
+			return err
+		}
+	}
 	if rec == nil && h.truth == nil {
 		return nil
 	}
@@ -185,6 +192,7 @@ func (h *host) stop() error {
 	h.cancel()
 	err := <-h.ended
 	h.retrial.close()
+	h.desyncs.wait()
 	if h.recorders != nil {
 		err = errors.Join(err, h.recorders.verdict())
 	}

@@ -147,12 +147,17 @@ func (v *replayVerb) series(a *app, r *recording.Recording) error {
 	if err != nil {
 		return err
 	}
+	return v.seriesOf(a, t)
+}
+
+// seriesOf lists a field over a range of a match's ticks.
+func (v *replayVerb) seriesOf(a *app, t *travel.Traveller) (err error) {
 	c := travel.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), t.First()), To: t.Last(), Progress: a.goOn}
 	if v.To > 0 {
 		c.To = ecs.Tick(v.To)
 	}
 	if c.To > t.Last() || c.From > c.To {
-		return fmt.Errorf("--from %d --to %d: the recording has ticks %d to %d", v.From, v.To, t.First(), t.Last())
+		return fmt.Errorf("--from %d --to %d: there are the ticks %d to %d", v.From, v.To, t.First(), t.Last())
 	}
 	if v.Entity != "" {
 		if c.Entity, err = travel.ParseEntity(v.Entity); err != nil {
@@ -185,7 +190,11 @@ func (v *replayVerb) series(a *app, r *recording.Recording) error {
 
 // compare says where two recordings part.
 func (v *replayVerb) compare(a *app, r *recording.Recording) error {
-	other, err := v.open(a, v.Other)
+	data, err := readFile(v.Other)
+	if err != nil {
+		return err
+	}
+	other, err := openRecording(a, v.Other, data)
 	if err != nil {
 		return err
 	}
@@ -197,7 +206,6 @@ func (v *replayVerb) compare(a *app, r *recording.Recording) error {
 	if err != nil {
 		return err
 	}
-	const places = 8
 	c, err := travel.Compare(here, there, places, a.goOn)
 	switch {
 	case errors.Is(err, travel.ErrIncomparable):

@@ -21,15 +21,16 @@ import (
 
 // joinVerb joins a server.
 type joinVerb struct {
-	Addr       string `arg:"" help:"The server, as host:port; it must be one that the token names."`
-	Token      string `help:"The connect token, or @FILE. With --log it may be left out to come back to the match that the log is of."`
-	Log        string `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9; with verify it keeps little more than the token to come back with, see above."`
-	Bot        bool   `help:"Let the game's bot play, without a window."`
-	Headless   bool   `help:"No window: watch, or play as a bot with --bot."`
-	Name       string `help:"What others see."`
-	slowFlags  `embed:""`
-	InputDelay int           `help:"Ticks between an input and its effect; 0: what the server suggests."`
-	For        time.Duration `help:"Leave after this long; 0: when told to."`
+	Addr        string `arg:"" help:"The server, as host:port; it must be one that the token names."`
+	Token       string `help:"The connect token, or @FILE. With --log it may be left out to come back to the match that the log is of."`
+	Log         string `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9; with verify it keeps little more than the token to come back with, see above."`
+	Bot         bool   `help:"Let the game's bot play, without a window."`
+	Headless    bool   `help:"No window: watch, or play as a bot with --bot."`
+	Name        string `help:"What others see."`
+	slowFlags   `embed:""`
+	desyncFlags `embed:""`
+	InputDelay  int           `help:"Ticks between an input and its effect; 0: what the server suggests."`
+	For         time.Duration `help:"Leave after this long; 0: when told to."`
 
 	ledger *cost.Ledger
 }
@@ -72,8 +73,13 @@ func (v *joinVerb) Run(a *app) error {
 		return err
 	}
 	defer closeRecorder(recorder)
+	bundles, err := v.desyncs(a, systems.Strategy{})
+	if err != nil {
+		return err
+	}
+	defer bundles.wait()
 	v.ledger = newLedger(a.game, "client", recorder)
-	config := client.Config{Game: a.game, Strategies: strategies, Name: v.Name, Observer: v.ledger,
+	config := client.Config{Game: a.game, Strategies: strategies, Name: v.Name, Observer: v.ledger, Desynced: bundles.client,
 		Bot: v.Bot, BotSeed: chooseSeed(0), InputDelay: v.InputDelay,
 		Said:   func(s session.Said) { a.say("%s: %s", s.Name, s.Text) },
 		Notice: func(seconds int, text string) { a.say("%s", noticed(seconds, text)) }}

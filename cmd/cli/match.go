@@ -35,7 +35,7 @@ func (v *demoVerb) start(a *app, recorder *cost.Recorder) (*match, error) {
 	m := &match{}
 	public, err := v.openProxies(m, socket.LocalAddr().(*net.UDPAddr).AddrPort())
 	if err == nil {
-		m.host, err = startHost(a, hostConfig{strategy: v.chosen, socket: socket, public: public, key: randomKey(), maxRooms: 1, workers: 1, seed: v.Seed, truth: true, recorder: recorder})
+		m.host, err = startHost(a, hostConfig{strategy: v.chosen, socket: socket, public: public, key: randomKey(), maxRooms: 1, workers: 1, seed: v.Seed, truth: true, recorder: recorder, desyncs: v.bundles, record: v.Record})
 	}
 	if err != nil {
 		m.closeProxies()
@@ -74,7 +74,7 @@ func (v *demoVerb) seat(a *app, h *host, at netip.AddrPort, seat int, ledger *co
 	}
 	name := fmt.Sprintf("bot %d", seat+1)
 	c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies,
-		Name: name, Bot: true, BotSeed: v.Seed + uint64(seat), Observer: ledger}})
+		Name: name, Bot: true, BotSeed: v.Seed + uint64(seat), Observer: ledger, Desynced: v.bundles.client}})
 	if err != nil {
 		return nil, err
 	}

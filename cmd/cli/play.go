@@ -15,18 +15,24 @@ import (
 
 // playVerb is a server, bots and a window in one process.
 type playVerb struct {
-	syncFlags `embed:""`
-	slowFlags `embed:""`
+	syncFlags   `embed:""`
+	slowFlags   `embed:""`
+	desyncFlags `embed:""`
 
 	Bots int    `default:"3" help:"How many bots play."`
 	Seed uint64 `help:"Seed of the match; 0: chosen."`
+
+	Record string `type:"path" help:"Record the match into this directory; replay opens it."`
+
+	bundles *desyncs
 }
 
 // Help explains the verb.
 func (playVerb) Help() string {
 	return `Examples:
   play
-  play --bots 7`
+  play --bots 7
+  play --record recordings`
 }
 
 // Run plays.
@@ -44,12 +50,18 @@ func (v *playVerb) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if v.RelayOnly && v.Record != "" {
+		return errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate")
+	}
+	if v.bundles, err = v.desyncs(a, strategy); err != nil {
+		return err
+	}
 	recorder, err := v.recorder(a)
 	if err != nil {
 		return err
 	}
 	defer closeRecorder(recorder)
-	h, err := startHost(a, hostConfig{strategy: strategy, listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed, recorder: recorder})
+	h, err := startHost(a, hostConfig{strategy: strategy, listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed, recorder: recorder, desyncs: v.bundles, record: v.Record})
 	if err != nil {
 		return err
 	}
@@ -90,5 +102,5 @@ func (v *playVerb) seat(a *app, h *host, seat int, ledger *cost.Ledger) (*client
 		return nil, err
 	}
 	return client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies,
-		Name: map[bool]string{true: fmt.Sprintf("bot %d", seat), false: "you"}[bot], Bot: bot, BotSeed: uint64(seat), Observer: ledger}})
+		Name: map[bool]string{true: fmt.Sprintf("bot %d", seat), false: "you"}[bot], Bot: bot, BotSeed: uint64(seat), Observer: ledger, Desynced: v.bundles.client}})
 }

@@ -10,13 +10,14 @@ import (
 
 	"tendon/ecs"
 	"tendon/rollback"
+	"tendon/rollback/bundle"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
 )
 
 // replayVerb plays a recording again.
 type replayVerb struct {
-	File   string  `arg:"" type:"path" help:"The recording, as --record of serve or demo wrote it."`
+	File   string  `arg:"" type:"path" help:"The recording, as --record of serve or demo wrote it, or a desync bundle of --desync-dir."`
 	Other  string  `arg:"" optional:"" type:"path" help:"Another recording: say in which tick the two differ first, and in which field."`
 	Verify bool    `help:"Compare every tick's checksum. This is what replay does unless another flag is given."`
 	To     uint64  `help:"Play to this tick and show its state by component; with --field, the last tick; 0: to the end."`
@@ -48,7 +49,14 @@ func (v *replayVerb) Run(a *app) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	r, err := v.open(a, v.File)
+	data, err := readFile(v.File)
+	if err != nil {
+		return err
+	}
+	if bundle.Is(data) {
+		return v.openBundle(a, data)
+	}
+	r, err := openRecording(a, v.File, data)
 	if err != nil {
 		return err
 	}
@@ -98,15 +106,20 @@ func (v *replayVerb) check() error {
 	return nil
 }
 
-// open reads a file and says what it is of. A torn end is told of and no error.
-func (v *replayVerb) open(a *app, file string) (*recording.Recording, error) {
+// readFile reads a recording or a bundle.
+func readFile(file string) ([]byte, error) {
 	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist: name a recording", file)
+	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s does not exist: name a recording", file)
-		}
 		return nil, fmt.Errorf("the recording cannot be read: %w; name a recording", err)
 	}
+	return data, nil
+}
+
+// openRecording opens a recording and says what it is of. A torn end is told of and no error.
+func openRecording(a *app, file string, data []byte) (*recording.Recording, error) {
 	r, torn := recording.Open(data)
 	if torn != nil && (r == nil || !errors.Is(torn, recording.ErrTorn)) {
 		return nil, refusal(file, torn)

@@ -20,9 +20,10 @@ import (
 
 // serveVerb runs a server until it is told to stop.
 type serveVerb struct {
-	syncFlags  `embed:""`
-	slowFlags  `embed:""`
-	adminFlags `embed:""`
+	syncFlags   `embed:""`
+	slowFlags   `embed:""`
+	adminFlags  `embed:""`
+	desyncFlags `embed:""`
 
 	Listen     string        `default:":7777" help:"Where to listen, as host:port or :port."`
 	Public     []string      `help:"The address under which clients reach the server, as it stands in tokens; may be given several times. Without it, the listening address, or the loopback interface."`
@@ -118,6 +119,9 @@ func (v *serveVerb) Run(a *app) (err error) {
 		return err
 	}
 	defer closeRecorder(c.recorder)
+	if c.desyncs, err = v.desyncs(a, strategy); err != nil {
+		return err
+	}
 	h, err := startHost(a, c)
 	if err != nil {
 		return serveError(err, v.Listen)

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/room"
+	"tendon/rollback/bundle"
+	"tendon/rollback/recording"
+	"tendon/rollback/travel"
+	"tendon/systems"
+)
+
+// desyncFlags say where desync bundles go.
+type desyncFlags struct {
+	DesyncDir string `type:"path" help:"Where a state differs, write a bundle of both states and the ticks that led there into this directory, at most 16 of them, one in 10 s; replay opens them."`
+}
+
+// desyncs writes a bundle for each desync that clients and rooms of this process find: few, and not one after the other,
+// so that a client that differs again and again does not fill the disk. It may be called on any goroutine and does not
+// wait for the disk.
+type desyncs struct {
+	app      *app
+	dir      string // "": none are written
+	settings []bundle.Setting
+	serves   bool // the strategy is this process's choice and stands in settings
+
+	mu      sync.Mutex
+	left    int
+	last    map[bundle.Side]time.Time
+	told    bool
+	writing sync.WaitGroup
+}
+
+const (
+	mostBundles    = 16
+	bundleInterval = 10 * time.Second
+	bundleSuffix   = ".tendondesync"
+	// ringSeconds is how far back a server's bundle goes.
+	ringSeconds = 10
+)
+
+// desyncs returns what writes the bundles of a process that plays by a strategy; "" for a client, which hears it from
+// the server.
+func (f *desyncFlags) desyncs(a *app, s systems.Strategy) (*desyncs, error) {
+	d := &desyncs{app: a, dir: f.DesyncDir, left: mostBundles, last: map[bundle.Side]time.Time{}}
+	d.settings = append(d.settings, bundle.Setting{Name: "build", Value: buildString()}, bundle.Setting{Name: "tick rate", Value: strconv.Itoa(a.game.TickRate)})
+	if d.serves = s.Name != ""; d.serves {
+		d.settings = append(d.settings, bundle.Setting{Name: "params", Value: fmt.Sprintf("%x", s.Params)}, bundle.Setting{Name: "sync", Value: s.Name})
+	}
+	if d.dir == "" {
+		return d, nil
+	}
+	if err := writable(d.dir); err != nil {
+		return nil, fmt.Errorf("desync bundles cannot be written: %w; choose another --desync-dir", err)
+	}
+	return d, nil
+}
+
+// client is told by a client of this process.
+func (d *desyncs) client(c client.Desync) {
+	if c.Mine == nil || !d.due(bundle.Client, fmt.Sprintf("this copy of the match differed from the server's: %v", c.Difference)) {
+		return
+	}
+	settings := d.settings
+	if !d.serves {
+		settings = append(settings[:len(settings):len(settings)], bundle.Setting{Name: "sync", Value: c.Strategy})
+	}
+	d.write(&bundle.Bundle{Tick: c.Difference.Tick, By: bundle.Client, Peer: seatName(c.Seat), Settings: settings, Here: c.Mine, There: c.Theirs}, "seat")
+}
+
+// hang has a room tell of desyncs, and keeps its last seconds for them if bundles are written.
+func (d *desyncs) hang(name string, rc *room.Config) error {
+	var ring *travel.Ring
+	if d.dir != "" {
+		var err error
+		header := recording.HeaderOf(rc.Game, rc.Seed, buildString())
+		if ring, err = travel.NewRing(travel.RingConfig{Header: header, Ticks: ringSeconds * rc.Game.TickRate}); err != nil {
+			return err
+		}
+		taken := rc.Taken
+		rc.Taken = func(f systems.FinalTick) {
+			if taken != nil {
+				taken(f)
+			}
+			e := recording.Entry{Tick: f.Tick, Inputs: f.Inputs, Late: f.Late, Orders: f.Orders}
+			if f.State != nil {
+				e.Checksum = f.State.Checksum()
+			}
+			ring.Take(e, f.World)
+		}
+	}
+	rc.Desynced = func(r room.Desync) {
+		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {
+			return
+		}
+		var state ecs.Snapshot
+		r.World.Save(&state)
+		here := ring.ClipTo(&state)
+		state.Release()
+		d.write(&bundle.Bundle{Tick: here.Last(), By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Settings: d.settings, Here: here}, name)
+	}
+	return nil
+}
+
+func seatName(seat int) string {
+	if seat < 0 {
+		return "a spectator"
+	}
+	return fmt.Sprintf("seat %d", seat)
+}
+
+// due says what happened, and reports whether a bundle is to be written of it.
+func (d *desyncs) due(by bundle.Side, what string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dir == "" {
+		if !d.told { // once: a client that differs again and again says nothing new
+			d.told = true
+			d.app.say("%s; to have a bundle for finding out why, run with --desync-dir DIR", what)
+		}
+		return false
+	}
+	now := time.Now()
+	if d.left == 0 || now.Sub(d.last[by]) < bundleInterval && !d.last[by].IsZero() {
+		return false
+	}
+	d.left--
+	d.last[by] = now
+	d.app.say("%s", what)
+	return true
+}
+
+// write writes a bundle beside the match.
+func (d *desyncs) write(b *bundle.Bundle, of string) {
+	d.writing.Go(func() {
+		path, err := d.create(b, of)
+		if err != nil {
+			d.app.say("the desync bundle could not be written: %v", err)
+			d.app.emit("desync_failed", fields{"error": err.Error()})
+			return
+		}
+		d.app.say("the desync bundle is %s; open it with replay", path)
+		d.app.emit("desync_bundle", fields{"file": path, "by": b.By, "tick": b.Tick})
+	})
+}
+
+// create writes a bundle into a file that did not exist.
+func (d *desyncs) create(b *bundle.Bundle, of string) (string, error) {
+	data, err := b.Append(nil)
+	if err != nil {
+		return "", err
+	}
+	name := fmt.Sprintf("desync-%s-%s-%d-%s", b.By, of, b.Tick, time.Now().UTC().Format("20060102T150405"))
+	for n := 1; ; n++ {
+		path := filepath.Join(d.dir, name+bundleSuffix)
+		if n > 1 {
+			path = filepath.Join(d.dir, fmt.Sprintf("%s.%d%s", name, n, bundleSuffix))
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.Write(data)
+		return path, errors.Join(err, f.Close())
+	}
+}
+
+// wait waits until every bundle is written. A nil desyncs has none.
+func (d *desyncs) wait() {
+	if d != nil {
+		d.writing.Wait()
+	}
+}

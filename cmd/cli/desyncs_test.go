@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/rollback/bundle"
+	"tendon/rollback/recording"
+	"tendon/rollback/travel"
+	"tendon/systems/relay"
+)
+
+// A match that goes wrong while people play leaves what is needed to find out why, from the server and from the client,
+// and replay says which field it was.
+func TestADesyncInAMatchLeavesBundlesThatReplayOpens(t *testing.T) {
+	slow(t)
+	dir := t.TempDir()
+	r := do(t, desyncingGame(), "demo", "--for", "20s", "--bots", "2", "--desync-dir", dir)
+	if r.code != exitFailed {
+		t.Fatalf("exit code %d:\n%s", r.code, r.note)
+	}
+	for _, by := range []string{"server", "client"} {
+		found, err := filepath.Glob(filepath.Join(dir, "desync-"+by+"-*"+bundleSuffix))
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%d bundles of the %s: %v\n%s", len(found), by, err, r.note)
+		}
+		if !strings.Contains(r.note, "the desync bundle is "+found[0]) {
+			t.Errorf("%s is not told of:\n%s", found[0], r.note)
+		}
+		opened := do(t, desyncingGame(), "replay", found[0])
+		if opened.code != exitFine || !strings.Contains(opened.out, "written by the "+by) || !strings.Contains(opened.out, "sync: relay") {
+			t.Errorf("exit code %d:\n%s%s", opened.code, opened.out, opened.note)
+		}
+		if by == "client" && !strings.Contains(opened.out, ": body of entity ") && !strings.Contains(opened.out, ": wear of entity ") {
+			t.Errorf("no field is named:\n%s", opened.out)
+		}
+	}
+}
+
+// desynced returns what a client tells of a state in which one field differs.
+func desynced(t *testing.T, g *ecs.Game) client.Desync {
+	t.Helper()
+	r, err := recording.Open(recorded(t, g, 120))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var images [3]travel.Image
+	for i, f := range []ecs.Tick{100, 120, 120} {
+		w, err := r.WorldAt(g, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 {
+			for e := range walkers.All(w) {
+				e.A.Pos.X += 1 << 32
+				break
+			}
+		}
+		var s ecs.Snapshot
+		w.Save(&s)
+		images[i] = travel.ImageOf(&s)
+	}
+	var entries []recording.Entry
+	for e := range r.Entries(101, 120) {
+		entry := *e
+		entry.Inputs = append([]ecs.InputBytes(nil), e.Inputs...)
+		entries = append(entries, entry)
+	}
+	return client.Desync{Difference: ecs.Difference{Tick: 120, Component: "body"}, Strategy: "relay", Seat: 1,
+		Mine: travel.NewClip(r.Header(), images[:2:2], entries), Theirs: travel.NewClip(r.Header(), images[2:], nil)}
+}
+
+// A bundle of a client names the field with both values and says which side followed the rules; its ticks can be looked at.
+func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
+	g, dir := testGame(), t.TempDir()
+	note := newPipe()
+	a := &app{ctx: t.Context(), game: g, out: &results{to: newPipe()}, note: note}
+	flags := desyncFlags{DesyncDir: dir}
+	d, err := flags.desyncs(a, relay.Strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // the second and the third come too soon
+		d.client(desynced(t, g))
+	}
+	d.wait()
+	files, _ := os.ReadDir(dir)
+	if len(files) != 1 {
+		t.Fatalf("%d bundles were written in a moment, want 1", len(files))
+	}
+	path := filepath.Join(dir, files[0].Name())
+	r := do(t, g, "replay", path)
+	for _, want := range []string{"desync of seat 1 in tick 120, written by the client", "tick 120: body of entity 0 of player 0 born in tick 1: Pos.X is ", "differs",
+		"played from tick 100 with this build, the match comes to the state there", "sync: relay"} {
+		if r.code != exitFine || !strings.Contains(r.out, want) {
+			t.Errorf("exit code %d, %q is missing:\n%s%s", r.code, want, r.out, r.note)
+		}
+	}
+	r = do(t, g, "replay", path, "--json")
+	var object struct {
+		Event  string             `json:"event"`
+		Bundle bundle.Examination `json:"bundle"`
+	}
+	if err := json.Unmarshal([]byte(r.out), &object); err != nil || object.Event != "bundle" || object.Bundle.Differences[0].Field != "Pos.X" || object.Bundle.Differences[0].Entity != "p0:0@1" {
+		t.Errorf("%v: %s", err, r.out)
+	}
+	if r = do(t, g, "replay", path, "--at", "110", "--entity", "p0:0"); r.code != exitFine || !strings.Contains(r.out, "Pos.X") {
+		t.Errorf("exit code %d: %s%s", r.code, r.out, r.note)
+	}
+	refusedLater(t, do(t, widerGame(), "replay", path), "another version of the game")
+	refusedLater(t, do(t, g, "replay", path, "--verify"), "a desync bundle is shown as it is")
+	data, _ := os.ReadFile(path)
+	refusedLater(t, do(t, g, "replay", write(t, filepath.Join(dir, "cut"), data[:len(data)-9], 0o600)), "take another copy")
+}
+
+// A client that differs again and again must not fill the disk.
+func TestBundlesAreFew(t *testing.T) {
+	g, dir := testGame(), t.TempDir()
+	note := newPipe()
+	a := &app{ctx: t.Context(), game: g, out: &results{to: newPipe()}, note: note}
+	flags := desyncFlags{DesyncDir: dir}
+	d, err := flags.desyncs(a, relay.Strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	what := desynced(t, g)
+	for range 3 * mostBundles {
+		clear(d.last) // as if ten seconds had passed
+		d.client(what)
+	}
+	d.wait()
+	if files, _ := os.ReadDir(dir); len(files) != mostBundles {
+		t.Errorf("%d bundles were written, want %d", len(files), mostBundles)
+	}
+}
+
+// Without a directory nothing is written, and a person learns how to have it.
+func TestWithoutADirectoryADesyncNamesTheFlag(t *testing.T) {
+	note := newPipe()
+	a := &app{ctx: t.Context(), game: testGame(), out: &results{to: newPipe()}, note: note}
+	d, err := new(desyncFlags).desyncs(a, relay.Strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		d.client(desynced(t, testGame()))
+	}
+	d.wait()
+	if text := note.String(); strings.Count(text, "run with --desync-dir DIR") != 1 || !strings.Contains(text, "differed from the server's") {
+		t.Errorf("the note is %q", text)
+	}
+	file := write(t, filepath.Join(t.TempDir(), "file"), nil, 0o600)
+	refusedLater(t, do(t, testGame(), "demo", "--for", "1s", "--desync-dir", file), "choose another --desync-dir")
+}
+
+// People want to open what they have just seen.
+func TestADemoCanBeRecordedAndReplayed(t *testing.T) {
+	slow(t)
+	dir := filepath.Join(t.TempDir(), "recordings")
+	if r := do(t, testGame(), "demo", "--for", "3s", "--bots", "2", "--record", dir); !strings.Contains(r.note, "recording room demo into") {
+		t.Fatalf("exit code %d: %s", r.code, r.note)
+	}
+	path := recordingIn(t, dir)
+	if r := do(t, testGame(), "replay", path); r.code != exitFine || !strings.Contains(r.out, "come out as recorded") {
+		t.Errorf("exit code %d: %s%s", r.code, r.out, r.note)
+	}
+	if r := do(t, testGame(), "replay", path, "--at", fmt.Sprint(30)); r.code != exitFine || !strings.Contains(r.out, "tick 30") {
+		t.Errorf("exit code %d: %s%s", r.code, r.out, r.note)
+	}
+}
