@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
@@ -348,5 +349,21 @@ func TestGlancesTellWhatHappenedSinceTheLast(t *testing.T) {
 	}
 	if g := w.look(at.Add(4 * time.Second)); len(g.Table) != rowLimit || g.Left != 1 {
 		t.Errorf("%d rows, %d left out", len(g.Table), g.Left)
+	}
+}
+
+// An answer is cut off when its visitor takes too long; a profile takes as long as it was asked to.
+func TestProfileMayTakeLongerThanAnAnswer(t *testing.T) {
+	s := start(t, page.Config{WriteTimeout: 100 * time.Millisecond})
+	status, body := ask(t, s, "GET", "/debug/pprof/profile?seconds=1")
+	if status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	taken, err := profile.ParseData([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if taken.DurationNanos < int64(900*time.Millisecond) { // it can only be more on a slow machine
+		t.Errorf("the profile of a second is one of %v", time.Duration(taken.DurationNanos))
 	}
 }

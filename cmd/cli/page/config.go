@@ -26,7 +26,8 @@ type Config struct {
 	MessageBytes int64
 	// Streams bounds the streams at once; one more is refused with 503. 0: 32.
 	Streams int
-	// WriteTimeout is how long a visitor may take to accept an answer or a message. 0: 10 s.
+	// WriteTimeout is how long a visitor may take to accept an answer or a message, and to send the body of a request.
+	// 0: 10 s. A profile may take longer: it says so to the server.
 	WriteTimeout time.Duration
 }
 

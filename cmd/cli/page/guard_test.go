@@ -430,3 +430,41 @@ func TestServerThatStopsEndsItsStreams(t *testing.T) {
 		t.Error("the socket is still open")
 	}
 }
+
+// A message that must not be missed waits for a page that is behind, but not for ever.
+func TestPageThatTakesNothingInTimeIsLetGo(t *testing.T) {
+	ended := make(chan error, 1)
+	s := start(t, page.Config{WriteTimeout: 50 * time.Millisecond}, func(s *page.Server) {
+		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
+			for message := make([]byte, 1<<20); ; {
+				if err := c.Send(message); err != nil {
+					ended <- err
+					return err
+				}
+			}
+		}))
+	})
+	if _, _, err := dial(t, s, map[string]string{"Origin": own(s)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, page.ErrGone) {
+		t.Errorf("the stream ended with %v", err)
+	}
+}
+
+// A visitor that announces a body and does not send it must not hold a connection.
+func TestBodyThatNeverComesEndsTheRequest(t *testing.T) {
+	s, changes := counter(t, page.Config{WriteTimeout: 50 * time.Millisecond})
+	c, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprintf(c, "POST /change HTTP/1.1\r\nHost: %s\r\nOrigin: %s\r\nContent-Length: 100\r\n\r\nhalf", s.Addr(), own(s))
+	if _, err := io.ReadAll(c); err != nil { // until the server has closed it
+		t.Error(err)
+	}
+	if changes.Load() != 0 {
+		t.Error("half a body changed something")
+	}
+}

@@ -33,7 +33,6 @@ type Server struct {
 
 const (
 	headerTimeout = 5 * time.Second
-	bodyTimeout   = 10 * time.Second
 	idleTimeout   = 60 * time.Second
 	headerBytes   = 16 << 10
 	// stopLimit bounds how long Serve waits for answers under way when it is told to stop.
@@ -54,7 +53,7 @@ func New(c Config) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.guard(http.MaxBytesHandler(s.mux, c.BodyBytes)),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, WriteTimeout: c.WriteTimeout, IdleTimeout: idleTimeout,
+		ReadHeaderTimeout: headerTimeout, WriteTimeout: c.WriteTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerBytes,
 		BaseContext:    func(net.Listener) context.Context { return context.WithValue(s.ctx, serverKey{}, s) },
 		ErrorLog:       log.New(silence{}, "", 0),
