@@ -1,0 +1,180 @@
+package travelpage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/page"
+	"tendon/ecs"
+	"tendon/rollback/recording"
+)
+
+var arena = rules.Game()
+
+// record plays bots for some ticks and returns the recording. From a tick on, player 1 of the changed match never moves.
+func record(t testing.TB, ticks, changed ecs.Tick) *recording.Recording {
+	t.Helper()
+	w, err := ecs.NewWorld(arena, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	writer, err := recording.NewWriter(&file, recording.HeaderOf(arena, 7, "test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const players = 4
+	dice := ecs.NewRand(3)
+	inputs := make([]ecs.InputBytes, arena.MaxPlayers)
+	var s ecs.Snapshot
+	defer s.Release()
+	for f := ecs.Tick(1); f <= ticks; f++ {
+		e := recording.Entry{Tick: f, Inputs: inputs}
+		for p := range ecs.Player(players) {
+			if f == 1 {
+				e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: p})
+				continue
+			}
+			if inputs[p] = arena.Bot(w, p, dice); p == 1 && changed > 0 && f >= changed {
+				inputs[p] = ecs.InputBytes{}
+			}
+		}
+		w.Step(ecs.TickInputs{Players: inputs, Orders: e.Orders})
+		w.Save(&s)
+		e.Checksum = s.Checksum()
+		if err := writer.Tick(e); err != nil {
+			t.Fatal(err)
+		}
+		if writer.ImageDue() {
+			if err := writer.Image(&s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := recording.Open(file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// serve serves the page with these matches until the test ends.
+func serve(t testing.TB, matches ...Match) *page.Server {
+	t.Helper()
+	s, err := page.New(page.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(name string) ([]Match, error) {
+		if name != "" {
+			return nil, fmt.Errorf("there is no match %q", name)
+		}
+		return matches, nil
+	}
+	if err := Register(s, "/", Config{Game: arena, Open: open}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// answer is any answer.
+type answer struct {
+	ID       int      `json:"id"`
+	Error    string   `json:"error"`
+	Progress *uint64  `json:"progress"`
+	Matches  []opened `json:"matches"`
+	At       []struct {
+		Frame    struct{ Tick, Checksum, Match any }
+		Picture  []any
+		Entities []listed
+		Count    int
+		Entity   *struct {
+			ID         string
+			Components []struct {
+				Name   string
+				Fields []struct{ Path, Text string }
+			}
+		}
+	} `json:"at"`
+	Series *struct {
+		Points []struct {
+			Tick ecs.Tick
+			Text string
+		}
+	} `json:"series"`
+	Compare *struct {
+		Divergence *struct {
+			Tick        ecs.Tick
+			Differences []struct{ Component, Entity, Field, Here, There string }
+		}
+	} `json:"compare"`
+	Life *struct{ From, To ecs.Tick } `json:"life"`
+}
+
+// talk is a connection of a page.
+type talk struct {
+	t    testing.TB
+	conn *websocket.Conn
+}
+
+func dial(t testing.TB, s *page.Server) *talk {
+	t.Helper()
+	origin := "http://" + s.Addr().String()
+	conn, _, err := websocket.Dial(context.Background(), origin+"/talk", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetReadLimit(8 << 20)
+	t.Cleanup(func() { _ = conn.CloseNow() })
+	return &talk{t, conn}
+}
+
+func (c *talk) say(format string, args ...any) {
+	c.t.Helper()
+	if err := c.conn.Write(context.Background(), websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// hear returns the answer to question id; what is told before is passed over.
+func (c *talk) hear(id int) (a answer) {
+	c.t.Helper()
+	for {
+		_, message, err := c.conn.Read(context.Background())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		a = answer{}
+		if err := json.Unmarshal(message, &a); err != nil {
+			c.t.Fatalf("%v: %.200s", err, message)
+		}
+		if a.ID == id && a.Progress == nil {
+			return a
+		}
+	}
+}
+
+func (c *talk) ask(id int, format string, args ...any) answer {
+	c.t.Helper()
+	c.say(`{"id":%d,`+format+`}`, append([]any{id}, args...)...)
+	return c.hear(id)
+}
