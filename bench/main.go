@@ -24,5 +24,5 @@ func run() error {
 
 // rows returns every row of the table.
 func rows() []measure.Row {
-	return slices.Concat(iterateRows(), saveRows(), restoreRows(), structureRows(), checksumRows(), rewindRows(), sessionRows(), connectionRows(), lockstepRows(), roomRows(), stateRows(), cubeRows(), interestRows())
+	return slices.Concat(iterateRows(), saveRows(), restoreRows(), structureRows(), checksumRows(), rewindRows(), sessionRows(), connectionRows(), lockstepRows(), roomRows(), stateRows(), cubeRows(), interestRows(), costsRows())
 }

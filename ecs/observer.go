@@ -8,6 +8,7 @@ type Section uint16
 const (
 	SectionFrame      Section = iota // one Frame of a room or a client: all below but what it receives and shows
 	SectionThink                     // a bot plays
+	SectionOpen                      // a client unseals a packet; a server does that for all its rooms together
 	SectionReceive                   // a message is taken, decoded and handed on
 	SectionReconcile                 // what came is compared with what was predicted
 	SectionRewind                    // the way back to before a mistake, the restore in it included

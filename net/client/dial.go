@@ -205,8 +205,11 @@ func (k *Client) receive() {
 		a := &filled.list[i]
 		packet := filled.bytes[start:a.end]
 		start = a.end
+		ecs.SectionOpen.Enter(k.config.Observer)
 		payload := k.netcode.Receive(packet, a.from, a.at)
-		if len(payload) == 0 || k.link.Receive(payload) != nil {
+		good := len(payload) > 0 && k.link.Receive(payload) == nil
+		ecs.SectionOpen.Leave(k.config.Observer)
+		if !good {
 			continue
 		}
 		for channel, message, ok := k.link.Next(); ok; channel, message, ok = k.link.Next() {
@@ -280,6 +283,8 @@ func (k *Client) send() {
 	if k.mailbox == nil {
 		return
 	}
+	ecs.SectionSend.Enter(k.config.Observer)
+	defer ecs.SectionSend.Leave(k.config.Observer)
 	k.netcode.Update(&k.out, k.now)
 	if k.netcode.State() == netcode.StateConnected {
 		k.link.Flush(k.now.Sub(k.epoch), k.emit)

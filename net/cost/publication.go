@@ -176,7 +176,7 @@ func (l *Ledger) told(t *turn) Turn {
 
 // phases are the names of the engine's sections.
 var phases = [ecs.SectionSystems]string{
-	ecs.SectionFrame: "frame", ecs.SectionThink: "think", ecs.SectionReceive: "receive", ecs.SectionReconcile: "reconcile", ecs.SectionRewind: "rewind",
+	ecs.SectionFrame: "frame", ecs.SectionThink: "think", ecs.SectionOpen: "open", ecs.SectionReceive: "receive", ecs.SectionReconcile: "reconcile", ecs.SectionRewind: "rewind",
 	ecs.SectionRestore: "restore", ecs.SectionResimulate: PhaseAgain, ecs.SectionSimulate: PhaseForward, ecs.SectionSave: "save",
 	ecs.SectionChecksum: "checksum", ecs.SectionEncode: "encode", ecs.SectionSend: "send", ecs.SectionPresent: "present",
 }

@@ -5,16 +5,18 @@ import (
 	"log/slog"
 	"time"
 
+	"tendon/ecs"
 	"tendon/net/room"
 	"tendon/systems"
 )
 
 // host is a room with its connections, by peer.
 type host struct {
-	room  *room.Room
-	place *place
-	conns []*conn
-	phase int
+	room     *room.Room
+	place    *place
+	conns    []*conn
+	phase    int
+	observer ecs.Observer // the room's; nil: nobody is told
 }
 
 // join brings a new connection into its room, which is made if it is the first.
@@ -73,6 +75,7 @@ func (w *worker) open(p *place, at systems.Time) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
+	h.observer = c.Observer
 	h.room, h.conns = r, make([]*conn, w.config.Room.MaxPeers)
 	p.host = h
 	w.hosts[h.phase] = append(w.hosts[h.phase], h)
@@ -119,6 +122,8 @@ func (w *worker) frame(h *host, at systems.Time) {
 	h.room.Frame(at)
 	w.current = h
 	h.room.Gone(w.gone)
+	ecs.SectionSend.Enter(h.observer)
+	defer ecs.SectionSend.Leave(h.observer)
 	for _, c := range h.conns {
 		if c == nil {
 			continue

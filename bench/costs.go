@@ -1,0 +1,82 @@
+package main
+
+import (
+	"time"
+
+	"tendon/bench/internal/measure"
+	"tendon/cmd/arena/rules"
+	"tendon/ecs"
+	"tendon/net/cost"
+)
+
+// costsRows measure what accounting costs, in a frame of a client of relay over a bad network.
+func costsRows() []measure.Row {
+	return []measure.Row{{
+		Name:      "costs",
+		What:      "accounting a frame in which the arena with 8 players computes and saves 16 ticks, less the same frame unaccounted",
+		Reference: "1 % of the budget of a tick, at 60 ticks per second",
+		Reach:     1,
+		Run:       accounted,
+	}}
+}
+
+// frameTicks is what a frame computes whose rollback is 15 ticks deep.
+const frameTicks = 16
+
+func accounted() measure.Result {
+	game := rules.Game()
+	ledger, err := cost.New(cost.Config{Game: game})
+	if err != nil {
+		panic(err) // the arena is a game
+	}
+	bare, watched := arenaFrame(game, nil), arenaFrame(game, ledger)
+	return measure.Result{Unit: "frame", Ratio: measure.Compare(
+		measure.Op{Run: func() {
+			for begin := time.Now(); time.Since(begin) < time.Second/60/100; {
+			}
+		}},
+		measure.Op{Run: watched, Less: &measure.Op{Run: bare}},
+	)}
+}
+
+// arenaFrame returns a frame that goes back and computes its ticks again.
+func arenaFrame(game *ecs.Game, o *cost.Ledger) func() {
+	w, err := ecs.NewWorld(game, 1)
+	if err != nil {
+		panic(err)
+	}
+	inputs, dice := make([]ecs.InputBytes, game.MaxPlayers), ecs.NewRand(1)
+	var joins []ecs.Order
+	for p := range ecs.Player(8) {
+		joins = append(joins, ecs.Order{Kind: ecs.OrderJoin, Player: p})
+	}
+	for range 300 {
+		w.Step(ecs.TickInputs{Players: inputs, Orders: joins})
+		joins = nil
+		for p := range ecs.Player(8) {
+			inputs[p] = game.Bot(w, p, dice)
+		}
+	}
+	var observer ecs.Observer
+	if o != nil {
+		observer = o
+	}
+	var before ecs.Snapshot
+	ring := make([]ecs.Snapshot, frameTicks)
+	w.Save(&before)
+	w.SetObserver(observer)
+	return func() {
+		ecs.SectionFrame.Enter(observer)
+		w.Restore(&before)
+		for i := range ring {
+			ecs.SectionResimulate.Enter(observer)
+			w.Step(ecs.TickInputs{Players: inputs})
+			ecs.SectionResimulate.Leave(observer)
+			w.Save(&ring[i])
+		}
+		ecs.SectionFrame.Leave(observer)
+		if observer != nil {
+			observer.Turn(w.Tick())
+		}
+	}
+}
