@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
-	"time"
 )
 
 // headers go with every answer. Nothing of a page comes from elsewhere or is written in place, nobody frames it, no
@@ -29,9 +28,6 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			w.Header().Set(name, value)
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		if r.ContentLength != 0 { // Server.ReadTimeout would end answers that take long, too
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.config.WriteTimeout)) // a connection has one
-		}
 		switch {
 		case !s.knownHost(r):
 			refuse(w, http.StatusMisdirectedRequest, "this server is not known by that name: open it by its address, or name the host when it is started")

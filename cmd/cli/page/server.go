@@ -53,7 +53,7 @@ func New(c Config) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.guard(http.MaxBytesHandler(s.mux, c.BodyBytes)),
-		ReadHeaderTimeout: headerTimeout, WriteTimeout: c.WriteTimeout, IdleTimeout: idleTimeout,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: c.WriteTimeout, WriteTimeout: c.WriteTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerBytes,
 		BaseContext:    func(net.Listener) context.Context { return context.WithValue(s.ctx, serverKey{}, s) },
 		ErrorLog:       log.New(silence{}, "", 0),
