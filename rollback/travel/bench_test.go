@@ -1,0 +1,99 @@
+package travel_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"tendon/cmd/arena/rules"
+	"tendon/ecs"
+	"tendon/rollback/recording"
+	"tendon/rollback/travel"
+)
+
+// arena records ten minutes of eight bots.
+func arena(b *testing.B, minutes int) []byte {
+	g := rules.Game()
+	w, err := ecs.NewWorld(g, 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var file bytes.Buffer
+	writer, err := recording.NewWriter(&file, recording.HeaderOf(g, 1, "bench"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	inputs, dice := make([]ecs.InputBytes, g.MaxPlayers), ecs.NewRand(2)
+	var state ecs.Snapshot
+	for f := range minutes * 60 * g.TickRate {
+		e := recording.Entry{Tick: ecs.Tick(f + 1), Inputs: inputs}
+		for p := range min(8, g.MaxPlayers) {
+			if f == 0 {
+				e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
+			} else if f%4 == 0 { // bots are dear, and hold their keys for a while anyway
+				inputs[p] = g.Bot(w, ecs.Player(p), dice)
+			}
+		}
+		w.Step(ecs.TickInputs{Players: inputs, Orders: e.Orders})
+		w.Save(&state)
+		e.Checksum = state.Checksum()
+		if err = writer.Tick(e); err == nil && writer.ImageDue() {
+			err = writer.Image(&state)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// BenchmarkSeek goes to random ticks of ten minutes of arena, and to neighbours, as somebody does who drags a slider and
+// then steps. It reports the median and the worst move, and what the traveller holds:
+//
+//	go test ./rollback/travel -run - -bench Seek -benchtime 300x
+func BenchmarkSeek(b *testing.B) {
+	r, err := recording.Open(arena(b, 10))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, shape := range []struct {
+		name string
+		move func(dice *rand.Rand, now, last ecs.Tick) ecs.Tick
+	}{
+		{"anywhere", func(dice *rand.Rand, _, last ecs.Tick) ecs.Tick { return ecs.Tick(dice.Uint64N(uint64(last))) }},
+		{"back", func(_ *rand.Rand, now, last ecs.Tick) ecs.Tick {
+			if now == 0 {
+				return last
+			}
+			return now - 1
+		}},
+		{"slider", func(_ *rand.Rand, now, last ecs.Tick) ecs.Tick { return (now + last/500) % last }},
+	} {
+		b.Run(shape.name, func(b *testing.B) {
+			t, err := travel.New(travel.Config{Game: rules.Game(), Source: r})
+			if err != nil {
+				b.Fatal(err)
+			}
+			dice := rand.New(rand.NewPCG(1, 1))
+			var times []time.Duration
+			for b.Loop() {
+				f := shape.move(dice, t.Tick(), t.Last())
+				from := time.Now()
+				if err := t.Seek(f); err != nil {
+					b.Fatal(err)
+				}
+				times = append(times, time.Since(from))
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)/2])/1e6, "median-ms")
+			b.ReportMetric(float64(times[len(times)-1])/1e6, "worst-ms")
+			b.ReportMetric(float64(t.Stats().Simulated)/float64(b.N), "ticks/op")
+			b.ReportMetric(float64(t.World().PageBytes())/(1<<20), "MiB")
+		})
+	}
+}
