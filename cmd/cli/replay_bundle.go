@@ -50,7 +50,7 @@ func (v *replayVerb) openBundle(a *app, data []byte) error {
 // examinationText writes what a bundle tells for people.
 func examinationText(x *bundle.Examination) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s · desync of %s in tick %d, written by the %s · build %s\n", x.Game, x.Peer, x.Tick, x.By, x.Build)
+	fmt.Fprintf(&b, "%s · desync of %s in tick %d, written by the %s\n", x.Game, x.Peer, x.Tick, x.By)
 	for _, s := range x.Settings {
 		fmt.Fprintf(&b, "%s: %s\n", s.Name, s.Value)
 	}
