@@ -9,9 +9,9 @@ import (
 // everyTurn is after how many ticks players turn in the match that the gates are about: 2.7 s.
 const everyTurn = 162
 
-// The strategies keep what is asked of them. A gate that is known to be missed must be missed: one that is met by now is
-// taken off the list, so that it cannot be lost again. P7's round trip walks about, so that one minute of it is not like
-// another: its values are means of several matches.
+// The strategies keep what is asked of them, but for what is known to be missed. A known miss that is met is only told of:
+// it may be taken off the list, so that it is not lost again unseen. P7's round trip walks about, so that one minute of it is
+// not like another: its values are means of several matches.
 func TestTheStrategiesMeetTheirGates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("a quarter of an hour of matches: under the race detector other tests play some")
@@ -42,7 +42,7 @@ func TestTheStrategiesMeetTheirGates(t *testing.T) {
 		case of[g] == 0:
 			t.Errorf("%s on %s: %s was not judged", g.Strategy, g.Profile, g.Measure)
 		case value <= g.Most+rounding && known[g] != nil:
-			t.Errorf("%s on %s meets its gate, %s at most %v, with %v: take it off Misses", g.Strategy, g.Profile, g.Measure, g.Most, value)
+			t.Logf("%s on %s meets its gate by now, %s at most %v, with %v: it may be taken off Misses", g.Strategy, g.Profile, g.Measure, g.Most, value)
 		case value > g.Most+rounding && known[g] == nil:
 			t.Errorf("%s on %s: %s is %v, want at most %v", g.Strategy, g.Profile, g.Measure, value, g.Most)
 		default:
