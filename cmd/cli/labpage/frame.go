@@ -22,8 +22,8 @@ type frame struct {
 }
 
 // picture returns the next message with pictures: of every match what is seen and what of the truth is not, and which press
-// is shown. Four times a second it has what was measured too.
-func (s *visit) picture() []byte {
+// is shown. It has what was measured too, where the page has not been sent that yet; readings is the number of it.
+func (s *visit) picture() (message []byte, readings uint64) {
 	f := &s.frame
 	if f.ghost == nil {
 		f.picture, f.ghosts, f.ghost = page.NewPicture(), page.NewPicture(), newGhost()
@@ -32,9 +32,9 @@ func (s *visit) picture() []byte {
 	b = strconv.AppendInt(b, int64(s.epoch), 10)
 	b = append(b, `,"at":`...)
 	b = strconv.AppendInt(b, int64(s.live.Now()/time.Millisecond), 10)
-	_, count := s.live.Readings(0)
-	full := count != s.told
-	if s.told = count; full {
+	_, readings = s.live.Readings(0)
+	full := readings != s.told
+	if full {
 		b = append(b, `,"pace":`...)
 		b = strconv.AppendFloat(b, s.live.Pace(), 'f', 2, 64)
 		b = append(b, `,"link":`...)
@@ -48,7 +48,7 @@ func (s *visit) picture() []byte {
 		b = s.panel(b, i, full)
 	}
 	f.message = append(b, "]}"...)
-	return f.message
+	return f.message, readings
 }
 
 // panel appends what there is of match i.

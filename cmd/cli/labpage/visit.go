@@ -124,7 +124,10 @@ func (s *visit) step(now time.Time) error {
 		s.again = true
 		return s.say(map[string]any{"k": "note", "text": broken(err)})
 	}
-	s.to.Offer(s.picture())
+	message, readings := s.picture()
+	if s.to.Offer(message) { // a page that is behind misses a picture, and has the readings with the next
+		s.told = readings
+	}
 	return nil
 }
 

@@ -39,6 +39,7 @@ const units = (x) => (x < 0.005 ? "0" : x < 10 ? x.toFixed(2) : x.toFixed(0));
 export function off(reading) {
   if (!known(reading)) return ["…", ""];
   if (reading.own_error > 1) return [`and you ${units(reading.own_error)} units off`, "bad"];
+  if (!reading.aged) return ["…", ""];
   return [`${units(reading.error)} units off`, reading.error < 0.3 ? "good" : reading.error < 1.2 ? "warn" : "bad"];
 }
 

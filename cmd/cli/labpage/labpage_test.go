@@ -1,0 +1,266 @@
+package labpage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"tendon/cmd/arena/rules"
+	"tendon/cmd/cli/page"
+	"tendon/ecs"
+)
+
+// What a link or a page says is anybody's word: whatever it is, what runs is within bounds.
+func TestSettingsAreBroughtIntoTheirRanges(t *testing.T) {
+	g := rules.Game()
+	wild := Settings{Sync: []string{"reckon", "none", "relay", "relay"}, Net: "P77", RTT: 1e9, Jitter: -3, Loss: math.NaN(), Duplicate: 99, Reorder: math.Inf(1),
+		InputDelay: -1, Players: 1 << 40, Seed: math.MaxUint64}
+	s := wild.clamped(g)
+	if !slices.Equal(s.Sync, []string{"relay", "reckon"}) || s.Net != "" || s.RTT != mostRTT || s.Jitter != 0 || s.Loss != 0 || s.Duplicate != mostChance ||
+		s.Reorder != mostChance || s.InputDelay != 0 || s.Players != mostPlayers || s.Seed != mostSeed {
+		t.Errorf("%+v", s)
+	}
+	if p := s.profile(); p.Validate() != nil {
+		t.Errorf("the network is not valid: %v", p.Validate())
+	}
+	if s = (Settings{}).clamped(g); len(s.Sync) != 2 || s.Players != 1 {
+		t.Errorf("no settings become %+v", s)
+	}
+	usual := Usual(7)
+	if got := usual.clamped(g); fmt.Sprint(got) != fmt.Sprint(usual) {
+		t.Errorf("the usual settings are out of range: %+v", got)
+	}
+}
+
+// Every standard profile is offered under a name and a sentence that say something to a player.
+func TestEveryNetworkIsSaidPlainly(t *testing.T) {
+	for _, n := range networks() {
+		if n.Title == "" || !strings.HasSuffix(n.Plain, ".") {
+			t.Errorf("%s is called %q: %q", n.Name, n.Title, n.Plain)
+		}
+	}
+}
+
+// Ghosts are what the truth has and the picture has not: a wall that both have must not be painted twice, and a thing that
+// the picture has elsewhere must.
+func TestAGhostIsWhatOfTheTruthIsNotInThePicture(t *testing.T) {
+	wall, red := ecs.Color{R: 90, A: 255}, ecs.Color{R: 255, A: 255}
+	draw := func(c ecs.Canvas, x float64) {
+		c.Camera(x, 0, 10)
+		c.Rectangle(0, 0, 5, 5, wall)
+		c.Line(0, 0, 1, 1, 1, wall)
+		c.Polygon([]ecs.Point{{X: 1}, {X: 2}, {Y: 3}}, wall)
+		c.Circle(x, 0, 1, red)
+		c.Text(x, 1, 1, 0, "name", red)
+		c.Hud().Rectangle(0, 0, 1, x, red)
+	}
+	picture, ghosts, g := page.NewPicture(), page.NewPicture(), newGhost()
+	for x, want := range map[float64]string{3: `[0,3,0,10]`, 4: `[0,3,0,10,2,4,0,1,4287401215]`} {
+		picture.Reset(1)
+		g.begin(picture)
+		draw(g, 3)
+		ghosts.Reset(1)
+		g.haunt(ghosts)
+		draw(g, x)
+		if got := string(ghosts.Append(nil)); got != want {
+			t.Errorf("with the truth at %v the ghosts are %s, want %s", x, got, want)
+		}
+	}
+	if all := string(picture.Append(nil)); !strings.Contains(all, `"name"`) || !strings.Contains(all, "7,1") {
+		t.Errorf("the picture is %s", all)
+	}
+}
+
+// Who has no pointer aims ahead, and keeps aiming there.
+func TestKeysAimAheadOfTheAvatar(t *testing.T) {
+	var h hands
+	at := func(keys ...string) string {
+		h.take(keys, 0, 0, false)
+		h.aim(10, 20, true)
+		return fmt.Sprint(h.Pointer())
+	}
+	for _, step := range []struct {
+		keys []string
+		want string
+	}{{nil, "16 20"}, {[]string{"up"}, "10 14"}, {nil, "10 14"}, {[]string{"a", "down"}, "4 26"}} {
+		if got := at(step.keys...); got != step.want {
+			t.Errorf("keys %v aim at %s, want %s", step.keys, got, step.want)
+		}
+	}
+	h.take([]string{"rm -rf", "left", "F", strings.Repeat("a", 99)}, 1, 2, true)
+	h.aim(10, 20, true)
+	if x, y := h.Pointer(); x != 1 || y != 2 || len(h.held) != 1 {
+		t.Errorf("the pointer is at %v %v, held are %q", x, y, h.held)
+	}
+	h.take(slices.Repeat([]string{"left"}, 99), math.NaN(), 0, true)
+	if len(h.held) > mostHeld || h.pointed {
+		t.Errorf("%d keys are held, pointed %v", len(h.held), h.pointed)
+	}
+}
+
+func TestAGameThatCannotBeShownIsRefused(t *testing.T) {
+	s, err := page.New(page.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for what, c := range map[string]Config{"Game": {}, "Bot": {Game: &ecs.Game{}}, "Draw": {Game: &ecs.Game{Bot: rules.Game().Bot}}} {
+		if err := Register(s, c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), what) {
+			t.Errorf("without %s: %v", what, err)
+		}
+	}
+}
+
+// dial opens the stream as the page does.
+func dial(t *testing.T) (c *websocket.Conn, next func(kind string) map[string]any) {
+	t.Helper()
+	s, err := page.New(page.Config{Streams: Streams})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Register(s, Config{Game: rules.Game(), Begin: Usual(3)}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	c, _, err = websocket.Dial(ctx, s.URL()+"lab", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {strings.TrimSuffix(s.URL(), "/")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.CloseNow() })
+	c.SetReadLimit(4 << 20)
+	return c, func(kind string) map[string]any {
+		t.Helper()
+		for {
+			_, text, err := c.Read(ctx)
+			if err != nil {
+				t.Fatalf("no %s came: %v", kind, err)
+			}
+			var m map[string]any
+			if err := json.Unmarshal(text, &m); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if m["k"] == kind {
+				return m
+			}
+		}
+	}
+}
+
+func write(t *testing.T, c *websocket.Conn, text string) {
+	t.Helper()
+	if err := c.Write(context.Background(), websocket.MessageText, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Nonsense must neither end a page's matches nor change them.
+func TestNonsenseIsPassedOver(t *testing.T) {
+	c, next := dial(t)
+	next("hello")
+	for _, text := range []string{`nonsense`, `{}`, `[]`, `null`, `"k"`, `{"k":"desync"}`, `{"k":"fly"}`, `{"k":7}`, `{"k":"set","settings":[]}`, `{"k":"set","settings":{"rtt":"far"}}`,
+		`{"k":"hands","keys":"left"}`, `{"k":"hands","keys":["exit"],"x":1e300,"press":99999999999}`, `{"k":"set","settings":{"sync":["relay"],"rtt":40,"players":2,"jitter":0,"loss":0}}`} {
+		write(t, c, text)
+	}
+	begin := next("begin")
+	if s := begin["settings"].(map[string]any); s["rtt"] != 40.0 || fmt.Sprint(s["sync"]) != "[relay]" || s["seed"] != 3.0 {
+		t.Errorf("the matches begin with %v", s)
+	}
+	for range 300 {
+		f := next("frame")
+		panel := f["panels"].([]any)[0].(map[string]any)
+		if r, ok := panel["reading"].(map[string]any); ok && r["joined"] == true && panel["picture"] != nil && panel["ghosts"] != nil {
+			return
+		}
+	}
+	t.Error("no frame has a reading with a picture")
+}
+
+// What may be changed while matches go on is, without new ones; all else begins new ones.
+func TestOnlyWhatNeedsNewMatchesBeginsThem(t *testing.T) {
+	c, next := dial(t)
+	next("hello")
+	write(t, c, `{"k":"set","settings":{"sync":["relay","predict"],"players":2}}`)
+	if n := next("begin")["epoch"]; n != 1.0 {
+		t.Fatalf("the first matches are number %v", n)
+	}
+	for _, settings := range []string{`{"rtt":90}`, `{"net":"P5"}`, `{"prediction":false}`, `{"interpolation":false,"delay":3}`} {
+		write(t, c, `{"k":"set","settings":`+settings+`}`)
+		if f := next("frame"); f["epoch"] != 1.0 {
+			t.Errorf("%s began new matches", settings)
+		}
+	}
+	write(t, c, `{"k":"set","settings":{"lagcomp":false}}`)
+	if n := next("begin")["epoch"]; n != 2.0 {
+		t.Errorf("the matches after another setting of the server are number %v", n)
+	}
+	write(t, c, `{"k":"again"}`)
+	if n := next("begin")["epoch"]; n != 3.0 {
+		t.Errorf("the matches that were asked for are number %v", n)
+	}
+}
+
+// Who differs for the third time is removed by the server. The page says so and goes on.
+func TestAPlayerWhoIsRemovedGetsNewMatches(t *testing.T) {
+	c, next := dial(t)
+	next("hello")
+	write(t, c, `{"k":"set","settings":{"sync":["lockstep"],"players":1,"rtt":20,"jitter":0,"loss":0}}`)
+	next("begin")
+	for caused := 0; caused < 12; caused++ { // some of them the game may undo by itself
+		write(t, c, `{"k":"desync"}`)
+		for {
+			f := read(t, c)
+			if f["k"] == "note" {
+				if text := f["text"].(string); !strings.Contains(text, "third time") {
+					t.Errorf("the page is told %q", text)
+				}
+				next("begin")
+				return
+			}
+			if fate := fateIn(f); fate != "" && fate != "pending" {
+				break
+			}
+		}
+	}
+	t.Error("twelve desyncs in a row got nobody removed")
+}
+
+func read(t *testing.T, c *websocket.Conn) (m map[string]any) {
+	t.Helper()
+	_, text, err := c.Read(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// fateIn returns what a frame says of a desync, "" if nothing.
+func fateIn(frame map[string]any) string {
+	panels, _ := frame["panels"].([]any)
+	if len(panels) == 0 {
+		return ""
+	}
+	r, ok := panels[0].(map[string]any)["reading"].(map[string]any)
+	if !ok {
+		return ""
+	}
+	return r["fate"].(map[string]any)["fate"].(string)
+}
