@@ -273,3 +273,19 @@ func TestTheLinkReproducesTheSettings(t *testing.T) {
 		t.Errorf("the link %s became %s", there, address)
 	}
 }
+
+// The picture in the README shows a press that one method has shown and the other has not yet. It is written for people to
+// look at; that the page looks like this is what the others test.
+func TestThePictureForTheReadme(t *testing.T) {
+	tab := pagetest.Open(t, serve(t)+"#seed=33&rtt=300&jitter=10&loss=2&players=5")
+	tab.Resize(1280, 940)
+	tab.WaitFor(running)
+	key := func(kind, name string) string {
+		return fmt.Sprintf(`dispatchEvent(new KeyboardEvent(%q, { key: %q }))`, kind, name)
+	}
+	after := func(ms int) string { return fmt.Sprintf(`new Promise(r => setTimeout(r, %d))`, ms) }
+	for _, step := range []string{key("keydown", "ArrowRight"), after(1500), key("keyup", "ArrowRight"), after(1500), key("keydown", "ArrowDown"), after(170)} {
+		tab.Eval(step+" ?? 0", nil)
+	}
+	tab.Screenshot("labpage")
+}
