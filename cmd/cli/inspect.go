@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"tendon/cmd/cli/travelpage"
 	"tendon/ecs"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
@@ -197,6 +199,9 @@ func (v *replayVerb) compare(a *app, r *recording.Recording) error {
 	other, err := openRecording(a, v.Other, data)
 	if err != nil {
 		return err
+	}
+	if v.Page {
+		return v.browse(a, travelpage.Match{Name: filepath.Base(v.File), Source: r}, travelpage.Match{Name: filepath.Base(v.Other), Source: other})
 	}
 	here, err := a.traveller(r)
 	if err != nil {

@@ -1,14 +1,8 @@
 package cli
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
-	"os"
-	"os/exec"
-	"runtime"
 	"time"
 
 	"tendon/cmd/cli/labpage"
@@ -17,76 +11,18 @@ import (
 
 // pageFlags open the lab in a browser instead.
 type pageFlags struct {
-	Page   bool   `group:"The page" help:"Serve a page on which the same match runs by two to five strategies side by side, on a network that you make worse, with you as one of the players. It needs nothing from outside, and no other computer reaches it."`
-	Listen string `group:"The page" default:"127.0.0.1:0" help:"With --page: where to serve it. An address that other computers reach demands a token, which is made up and stands in the link."`
-	NoOpen bool   `group:"The page" help:"With --page: only print the link, and open no browser."`
+	Page bool `group:"The page" help:"Serve a page on which the same match runs by two to five strategies side by side, on a network that you make worse, with you as one of the players. It needs nothing from outside, and no other computer reaches it."`
+	browseFlags
 }
-
-// unusedListen is what --listen is if it is not given.
-const unusedListen = "127.0.0.1:0"
 
 // check refuses what is only for the page.
-func (v *pageFlags) check() error {
-	switch {
-	case v.Page:
-		return nil
-	case v.Listen != unusedListen:
-		return fmt.Errorf("--listen %s is for --page: add --page, or leave --listen out", v.Listen)
-	case v.NoOpen:
-		return errors.New("--no-open is for --page: add --page, or leave --no-open out")
-	}
-	return nil
-}
+func (v *pageFlags) check() error { return v.browseFlags.check(v.Page) }
 
 // serve serves the page until Ctrl-C.
 func (v *pageFlags) serve(a *app, begin labpage.Settings) error {
-	c := page.Config{Addr: v.Listen, Streams: labpage.Streams}
-	if !loopback(v.Listen) {
-		token := make([]byte, 16)
-		_, _ = rand.Read(token) // never fails
-		c.Token = fmt.Sprintf("%x", token)
-	}
-	s, err := page.New(c)
-	if err != nil {
-		return fmt.Errorf("--listen %s: %w", v.Listen, err)
-	}
-	if err := labpage.Register(s, labpage.Config{Game: a.game, Begin: begin}); err != nil {
-		_ = s.Close()
-		return err
-	}
-	link := s.Link("/")
-	a.say("The lab is at %s (Ctrl-C ends it)", link)
-	a.emit("page", fields{"url": link, "seed": begin.Seed})
-	if !v.NoOpen {
-		openBrowser(link)
-	}
-	return s.Serve(a.ctx)
-}
-
-// loopback reports whether an address is one that no other computer reaches. Of what is no address the server says so.
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
-}
-
-// openBrowser shows a link to whoever sits here. Where that is not possible, the link was printed.
-func openBrowser(link string) {
-	name, args := "xdg-open", []string{link}
-	switch {
-	case runtime.GOOS == "darwin":
-		name = "open"
-	case runtime.GOOS == "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", link}
-	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
-		return
-	}
-	if c := exec.Command(name, args...); c.Start() == nil {
-		go func() { _ = c.Wait() }()
-	}
+	return v.browseFlags.serve(a, "The lab", page.Config{Streams: labpage.Streams}, func(s *page.Server) error {
+		return labpage.Register(s, labpage.Config{Game: a.game, Begin: begin})
+	}, fields{"seed": begin.Seed})
 }
 
 // page serves the lab's page, which begins as the flags say.

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
+	"tendon/cmd/cli/page"
+	"tendon/cmd/cli/travelpage"
 	"tendon/ecs"
 	"tendon/rollback"
 	"tendon/rollback/bundle"
@@ -19,13 +22,16 @@ import (
 type replayVerb struct {
 	File   string  `arg:"" type:"path" help:"The recording, as --record of serve or demo wrote it, or a desync bundle of --desync-dir."`
 	Other  string  `arg:"" optional:"" type:"path" help:"Another recording: say in which tick the two differ first, and in which field."`
-	Verify bool    `help:"Compare every tick's checksum. This is what replay does unless another flag is given."`
+	Verify bool    `help:"Compare every tick's checksum, and only that. Without a terminal this is what replay does unless another flag is given."`
 	To     uint64  `help:"Play to this tick and show its state by component; with --field, the last tick; 0: to the end."`
 	Dump   bool    `help:"Print a line for each tick: inputs that changed, orders, checksum."`
 	At     *uint64 `help:"Show everything of this tick: inputs, orders, events, resources, entities with all their fields."`
 	Entity string  `help:"With --at or --field: only this entity, as --at prints it: p0:3@90 is the entity in row 3 of player 0 that was born in tick 90, w:17@0 one of the world's; without the @ it is whoever has the row then."`
 	Field  string  `help:"List a field over the ticks --from to --to: component.field of --entity, or resource.field."`
 	From   uint64  `help:"With --field: the first tick; 0: the recording's first."`
+	Page   bool    `group:"The page" help:"Show it in a browser: play, step, scrub, choose entities, plot fields; two recordings stop where they differ. This is what replay does on a terminal unless another flag is given."`
+
+	browseFlags
 }
 
 // Help explains the verb.
@@ -34,19 +40,29 @@ func (replayVerb) Help() string {
 was. A difference is reported by tick, and by component, entity and field where the recording has an image of that
 tick; the exit code is 1 then. A recording whose end is torn is played as far as it goes.
 
+On a terminal it is then shown in a browser, on a page that no other computer reaches. So is a desync bundle, with what
+the two sides had beside each other.
+
 Examples:
   replay recordings/main-20261121T101500-000000000000002a.tendonrec
+  replay FILE --page                        look at it in a browser
+  replay FILE --verify                      only compare every tick
   replay FILE --to 600
   replay FILE --dump --to 60
   replay FILE --at 600                      everything that is known of tick 600
   replay FILE --at 600 --entity p0:3@590    one entity with all its fields; --json for programs
   replay FILE --field body.Pos.X --entity p0:0 --from 500 --to 600
-  replay FILE OTHER                         exit code 0: equal, 1: they differ, 2: they cannot be compared`
+  replay FILE OTHER                         exit code 0: equal, 1: they differ, 2: they cannot be compared
+  replay FILE OTHER --page                  both beside each other, in the first tick in which they differ`
 }
 
 // Run plays the recording.
 func (v *replayVerb) Run(a *app) error {
 	if err := v.check(); err != nil {
+		return err
+	}
+	v.Page = v.Page || v.plain() && !a.common.JSON && isTerminal(a.note) && isTerminal(os.Stdout)
+	if err := v.browseFlags.check(v.Page); err != nil {
 		return err
 	}
 	data, err := readFile(v.File)
@@ -78,7 +94,11 @@ func (v *replayVerb) Run(a *app) error {
 		v.dump(a, r, to)
 	}
 	if v.Verify || !v.Dump && v.To == 0 {
-		if err := v.verify(a, r, to); err != nil {
+		err := v.verify(a, r, to)
+		if v.Page && (err == nil || errors.Is(err, errFailed)) {
+			return errors.Join(err, v.browse(a, travelpage.Match{Name: filepath.Base(v.File), Source: r}))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -92,6 +112,8 @@ func (v *replayVerb) Run(a *app) error {
 func (v *replayVerb) check() error {
 	played := v.Verify || v.Dump || v.To > 0
 	switch {
+	case v.Page && (played || v.At != nil || v.Field != "" || v.Entity != ""):
+		return errors.New("--page shows everything: leave the other flags out")
 	case v.Other != "" && (played || v.At != nil || v.Field != "" || v.Entity != ""):
 		return errors.New("two recordings are only compared: leave the other flags out, or name one recording")
 	case v.Field == "" && v.At != nil && played:
@@ -104,6 +126,22 @@ func (v *replayVerb) check() error {
 		return errors.New("--entity is for --at and --field: name the tick, as in --at 600")
 	}
 	return nil
+}
+
+// plain reports whether nothing is said of what to do.
+func (v *replayVerb) plain() bool {
+	return !v.Verify && !v.Dump && v.To == 0 && v.At == nil && v.Field == "" && v.Entity == "" && v.Other == ""
+}
+
+// browse shows one match, or two beside each other, in a browser until Ctrl-C.
+func (v *replayVerb) browse(a *app, matches ...travelpage.Match) error {
+	return v.browseFlags.serve(a, "The match", page.Config{}, func(s *page.Server) error {
+		return travelpage.Register(s, "/", travelpage.Config{
+			Game:  a.game,
+			Open:  func(string) ([]travelpage.Match, error) { return matches, nil },
+			Meter: func() travel.Meter { return new(inspector) },
+		})
+	}, nil)
 }
 
 // readFile reads a recording or a bundle.

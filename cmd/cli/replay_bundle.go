@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tendon/cmd/cli/travelpage"
 	"tendon/ecs"
 	"tendon/rollback/bundle"
 	"tendon/rollback/recording"
@@ -44,7 +45,14 @@ func (v *replayVerb) openBundle(a *app, data []byte) error {
 	}
 	a.emit("bundle", fields{"bundle": x})
 	a.tell(examinationText(x))
-	return nil
+	if !v.Page {
+		return nil
+	}
+	sides := []travelpage.Match{{Name: "here: the " + string(b.By), Source: b.Here}}
+	if b.There != nil {
+		sides = append(sides, travelpage.Match{Name: "there: " + b.Peer, Source: b.There})
+	}
+	return v.browse(a, sides...)
 }
 
 // examinationText writes what a bundle tells for people.

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// Who opens a recording, or two, gets a page on which they are; only a page's own flags say where.
+func TestReplayShowsRecordingsOnAPage(t *testing.T) {
+	one, other := recordedFile(t, testGame(), "one", 300), recordedFile(t, testGame(), "other", 200)
+	for _, files := range [][]string{{one}, {one, other}} {
+		r := background(t, testGame(), append([]string{"replay", "--page", "--no-open", "--json"}, files...)...)
+		url := awaitEvent(t, r.out, r.ended, "page").text("url")
+		if status, text := fetch(t, url, ""); status != 200 || !strings.Contains(text, "travel.js") {
+			t.Fatalf("%s: %d %.80s", url, status, text)
+		}
+		origin := strings.TrimSuffix(url, "/")
+		c, _, err := websocket.Dial(t.Context(), origin+"/talk", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Write(t.Context(), websocket.MessageText, []byte(`{"id":1,"open":""}`)); err != nil {
+			t.Fatal(err)
+		}
+		_, message, err := c.Read(t.Context())
+		_ = c.CloseNow()
+		var answer struct {
+			Matches []struct{ Name string }
+		}
+		if err != nil || json.Unmarshal(message, &answer) != nil || len(answer.Matches) != len(files) || answer.Matches[0].Name != filepath.Base(one) {
+			t.Errorf("%v: %s", err, message)
+		}
+	}
+	for _, args := range [][]string{{"--no-open"}, {"--listen", "127.0.0.1:1"}, {"--page", "--at", "3"}, {"--page", "--verify"}} {
+		if r := do(t, testGame(), append([]string{"replay", one}, args...)...); r.code != exitUsage || !strings.Contains(r.note, "--page") {
+			t.Errorf("%v: exit code %d, %s", args, r.code, r.note)
+		}
+	}
+	// Without a terminal nothing waits for a person.
+	if r := do(t, testGame(), "replay", one); r.code != exitFine || strings.Contains(r.note, "http") {
+		t.Errorf("exit code %d, %s", r.code, r.note)
+	}
+}
