@@ -1,0 +1,33 @@
+package cli_test
+
+import (
+	"tendon/cmd/cli"
+	"tendon/ecs"
+)
+
+type mark struct{ X int32 }
+type step struct{ DX int8 }
+
+var (
+	marks  = ecs.NewComponent[mark]("mark")
+	seats  = ecs.NewComponent[ecs.Seat]("seat")
+	steps  = ecs.NewInput[step]()
+	placed = ecs.NewQuery2(ecs.Write(marks), ecs.Read(seats))
+)
+
+func move(w *ecs.World) {
+	for e := range placed.All(w) {
+		e.A.X += int32(steps.Of(w, e.B.Player).DX)
+	}
+}
+
+// A whole program: it has every verb, and is a server and a client.
+func ExampleMain() {
+	cli.Main(ecs.Game{
+		Name: "steps", TickRate: 60, MaxPlayers: 4, Input: steps,
+		Components: ecs.Components(marks, seats), Systems: ecs.Systems(move),
+		Join: func(w *ecs.World, p ecs.Player) {
+			seats.Put(w, w.Spawn(ecs.OwnedBy(p), marks, seats), ecs.Seat{Player: p})
+		},
+	})
+}
