@@ -1,0 +1,49 @@
+package session_test
+
+import (
+	"fmt"
+
+	"tendon/net/session"
+	"tendon/systems"
+)
+
+// wires is a transport that keeps what is sent until it is taken over.
+type wires []struct {
+	channel systems.Channel
+	message []byte
+}
+
+func (w *wires) Room() int { return session.MaxMessage }
+
+func (w *wires) Send(channel systems.Channel, message []byte) error {
+	*w = append(*w, struct {
+		channel systems.Channel
+		message []byte
+	}{channel, append([]byte(nil), message...)})
+	return nil
+}
+
+// A client of another version of the game says Hello, and is told what to do.
+func ExampleServer_Receive() {
+	var up, down wires
+	server, err := session.NewServer(session.ServerConfig{Fingerprint: 1, TickRate: 60}, &down, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client, err := session.NewClient(session.ClientConfig{Hello: session.Hello{Fingerprint: 2, Name: "Ada"}}, &up, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, m := range up {
+		server.Receive(m.channel, m.message, 0)
+	}
+	server.Frame(0, 0)
+	for _, m := range down {
+		client.Receive(m.channel, m.message, 0)
+	}
+	fmt.Println(client.Err())
+	// Output:
+	// session: the server runs another version of the game: install the same version on both sides (here 0000000000000002, there 0000000000000001)
+}
