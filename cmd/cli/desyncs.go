@@ -14,7 +14,6 @@ import (
 	"tendon/net/client"
 	"tendon/net/room"
 	"tendon/rollback/bundle"
-	"tendon/rollback/recording"
 	"tendon/rollback/travel"
 	"tendon/systems"
 )
@@ -81,9 +80,8 @@ func (d *desyncs) client(c client.Desync) {
 func (d *desyncs) hang(name string, rc *room.Config) error {
 	var ring *travel.Ring
 	if d.dir != "" {
-		var err error
-		header := recording.HeaderOf(rc.Game, rc.Seed, buildString())
-		if ring, err = travel.NewRing(travel.RingConfig{Header: header, Ticks: ringSeconds * rc.Game.TickRate}); err != nil {
+		watch, err := room.NewWatch(rc, buildString(), ringSeconds)
+		if err != nil {
 			return err
 		}
 		taken := rc.Taken
@@ -91,12 +89,9 @@ func (d *desyncs) hang(name string, rc *room.Config) error {
 			if taken != nil {
 				taken(f)
 			}
-			e := recording.Entry{Tick: f.Tick, Inputs: f.Inputs, Late: f.Late, Orders: f.Orders}
-			if f.State != nil {
-				e.Checksum = f.State.Checksum()
-			}
-			ring.Take(e, f.World)
+			watch.Take(f)
 		}
+		ring = watch.Ring()
 	}
 	rc.Desynced = func(r room.Desync) {
 		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {

@@ -1,0 +1,64 @@
+package travel_test
+
+import (
+	"bytes"
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/rollback/recording"
+	"tendon/rollback/travel"
+)
+
+// A recording is opened, and the first player's place looked at in a tick and over time.
+func Example() {
+	var file bytes.Buffer // as serve --record writes it
+	writer, err := recording.NewWriter(&file, recording.HeaderOf(walk, 1, "v1"))
+	if err != nil {
+		panic(err)
+	}
+	world, _ := ecs.NewWorld(walk, 1)
+	for f := ecs.Tick(1); f <= 40; f++ {
+		e := recording.Entry{Tick: f, Inputs: []ecs.InputBytes{pads.Pack(pad{DX: 2}), {}, {}}}
+		if f == 1 {
+			e.Orders = []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}}
+		}
+		world.Step(ecs.TickInputs{Players: e.Inputs, Orders: e.Orders})
+		var state ecs.Snapshot
+		world.Save(&state)
+		e.Checksum = state.Checksum()
+		state.Release()
+		if err := writer.Tick(e); err != nil {
+			panic(err)
+		}
+	}
+	writer.Close()
+
+	match, err := recording.Open(file.Bytes())
+	if err != nil {
+		panic(err)
+	}
+	t, err := travel.New(travel.Config{Game: walk, Source: match})
+	if err != nil {
+		panic(err)
+	}
+	if err := t.Seek(25); err != nil {
+		panic(err)
+	}
+	for e := range t.Entities {
+		shown, _ := t.Entity(e)
+		fmt.Println(shown.ID, shown.Components[0].Name, shown.Components[0].Fields[0].Path, shown.Components[0].Fields[0].Text, "as recorded:", t.Frame().Match)
+	}
+	who, _ := travel.ParseEntity("p0:0")
+	series, err := t.Series(travel.SeriesConfig{Entity: who, Field: "body.X", From: 10, To: 30, Every: 10})
+	if err != nil {
+		panic(err)
+	}
+	for _, p := range series.Points {
+		fmt.Println(p.Tick, p.Text)
+	}
+	// Output:
+	// p0:0@1 body X 12.5 as recorded: yes
+	// 10 5
+	// 20 10
+	// 30 15
+}
