@@ -33,6 +33,7 @@ type host struct {
 	retrial   *retrial         // nil: no match that was brought back may lack a record
 	costs     *costs
 	desyncs   *desyncs // nil: nobody is told of desyncs
+	rings     *rings   // nil: nobody looks into rooms
 	cancel    context.CancelFunc
 	ended     chan error
 }
@@ -55,6 +56,7 @@ type hostConfig struct {
 	truth    bool           // keep checksums for comparison
 	recorder *cost.Recorder // of slow ticks; nil: none
 	desyncs  *desyncs       // nil: nobody is told of desyncs
+	rings    bool           // keep the last seconds of every room, for an operator
 }
 
 // startHost opens a server and lets it run.
@@ -68,6 +70,9 @@ func startHost(a *app, c hostConfig) (*host, error) {
 		h.recorders = newRecorders(a, c.record)
 	}
 	h.journals, h.desyncs = c.journals, c.desyncs
+	if c.rings {
+		h.rings = &rings{watches: map[string]*room.Watch{}}
+	}
 	keys := []netcode.Key{c.key}
 	if c.previous != nil {
 		keys = append(keys, *c.previous)
@@ -148,6 +153,9 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 			return err
 		}
 	}
+	if err := h.rings.hang(name, rc); err != nil {
+		return err
+	}
 	if rec == nil && h.truth == nil {
 		return nil
 	}
@@ -171,6 +179,7 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 // match that is over.
 func (h *host) closeRoom(name string, _ *room.Room) {
 	h.costs.end(name)
+	h.rings.end(name)
 	if h.journals != nil {
 		h.matches.wait()
 		h.journals.End(name)

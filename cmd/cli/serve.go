@@ -106,6 +106,7 @@ func (v *serveVerb) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
+	c.rings = w != nil
 	if v.Journal != "" {
 		if err := v.journals(a, &c); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/page"
+	"tendon/rollback/travel"
 	"tendon/systems"
 )
 
@@ -41,7 +42,8 @@ func (f *adminFlags) watch(a *app, strategy systems.Strategy) (*watched, error) 
 		return nil, err
 	}
 	s, err := admin.New(admin.Config{Game: a.game, Strategy: strategy.Name, Build: buildString(),
-		Page: page.Config{Addr: f.Admin, Token: token, Hosts: f.AdminHost}})
+		Meter: func() travel.Meter { return new(inspector) },
+		Page:  page.Config{Addr: f.Admin, Token: token, Hosts: f.AdminHost}})
 	switch {
 	case errors.Is(err, page.ErrConfig) && token == "" && page.Reachable(f.Admin):
 		return nil, fmt.Errorf("--admin %s can be reached from other machines: add --admin-token-file with a file that holds a token, or listen on 127.0.0.1", f.Admin)
@@ -81,7 +83,7 @@ func (f *adminFlags) token() (string, error) {
 // ready says that the server serves.
 func (w *watched) ready(h *host) {
 	if w != nil {
-		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.costs.all})
+		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.costs.all, Clip: h.rings.clip})
 	}
 }
 

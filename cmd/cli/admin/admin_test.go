@@ -21,13 +21,49 @@ import (
 	"tendon/net/cost"
 	"tendon/net/room"
 	"tendon/net/server"
+	"tendon/rollback/recording"
+	"tendon/rollback/travel"
 	"tendon/systems"
 )
 
-func walk(*ecs.World) {}
+type (
+	pad    struct{ Go bool }
+	walker struct{ X int32 }
+)
+
+var (
+	pads    = ecs.NewInput[pad]()
+	walkers = ecs.NewComponent[walker]("walker")
+	walking = ecs.NewQuery1(ecs.Write(walkers))
+)
+
+func walk(w *ecs.World) {
+	for e := range walking.All(w) {
+		e.A.X++
+	}
+}
 
 // game is what the tests pretend to serve.
-var game = &ecs.Game{Name: "walk", TickRate: 60, MaxPlayers: 4, Systems: ecs.Systems(walk)}
+var game = &ecs.Game{Name: "walk", TickRate: 60, MaxPlayers: 4, Systems: ecs.Systems(walk), Input: pads, Components: ecs.Components(walkers),
+	Setup: func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, walkers) }}
+
+// clip plays a match of so many ticks and returns its last seconds.
+func clip(ticks int) (*travel.Clip, error) {
+	w, err := ecs.NewWorld(game, 1)
+	if err != nil {
+		return nil, err
+	}
+	ring, err := travel.NewRing(travel.RingConfig{Header: recording.HeaderOf(game, 1, "test"), Ticks: 120})
+	if err != nil {
+		return nil, err
+	}
+	for range ticks {
+		inputs := make([]ecs.InputBytes, game.MaxPlayers)
+		w.Step(ecs.TickInputs{Players: inputs})
+		ring.Take(recording.Entry{Tick: w.Tick(), Inputs: inputs}, w)
+	}
+	return ring.Clip(), nil
+}
 
 // pretended is a server whose rooms come and go as a test likes.
 type pretended struct {
@@ -90,6 +126,14 @@ func (p *pretended) source() Source {
 				return nil, server.ErrNoRoom
 			}
 			return slices.Clone(p.peers[name]), nil
+		},
+		Clip: func(_ context.Context, name string) (travel.Source, error) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			if _, ok := p.open[name]; !ok {
+				return nil, server.ErrNoRoom
+			}
+			return clip(300)
 		},
 		Costs: func() (map[string]cost.Report, cost.Report) {
 			p.mu.Lock()

@@ -59,3 +59,16 @@ func TestBrowserShowsRoomsPlayersAndCosts(t *testing.T) {
 		t.Error("a room's name was run as a script")
 	}
 }
+
+// A room's last seconds open in the page that opens recordings, and end where the room was.
+func TestBrowserOpensTheLastSecondsOfARoom(t *testing.T) {
+	pagetest.Chromium(t)
+	s, p := start(t, page.Config{}), pretend()
+	p.add("a & b", 1)
+	s.Ready(p.source())
+	tab := pagetest.Open(t, s.Link())
+	tab.WaitFor(`!document.querySelector("#last").hidden`)
+	tab.Click("#last")
+	tab.WaitFor(`location.pathname === "/last/" && document.body.innerText.includes("300") && document.body.innerText.includes("walker")`)
+	tab.Screenshot("last")
+}

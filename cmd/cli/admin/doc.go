@@ -13,6 +13,7 @@
 //
 //	path            answers
 //	/               the live page
+//	/last/?of=ROOM  the last seconds of a room, tick by tick
 //	/metrics        everything that is counted, with label values from fixed lists only
 //	/debug/pprof/   profiles; those of the CPU carry the labels phase, system and side
 //	/healthz        200 while the process answers

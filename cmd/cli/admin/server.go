@@ -16,9 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"tendon/cmd/cli/page"
+	"tendon/cmd/cli/travelpage"
 	"tendon/ecs"
 	"tendon/net/cost"
 	"tendon/net/server"
+	"tendon/rollback/travel"
 )
 
 //go:embed live
@@ -32,6 +34,8 @@ type Config struct {
 	Game *ecs.Game
 	// Strategy and Build are shown; "": nothing is.
 	Strategy, Build string
+	// Meter returns what measures the ticks of a room's last seconds while they are played again; nil: they have no costs.
+	Meter func() travel.Meter
 }
 
 // ErrConfig is wrapped by errors about a Config; those about its Page wrap page.ErrConfig.
@@ -43,6 +47,8 @@ type Source struct {
 	Peers func(room string) ([]server.PeerInfo, error)
 	// Costs returns those of the open rooms, by Report.Name, and of all rooms that are over.
 	Costs func() (open map[string]cost.Report, past cost.Report)
+	// Clip returns a copy of an open room's last seconds.
+	Clip func(ctx context.Context, room string) (travel.Source, error)
 }
 
 // Server is the admin server. Its state goes starting → ready → stopping, never back.
@@ -83,6 +89,10 @@ func New(c Config) (*Server, error) {
 	}
 	pages.Page("/", own)
 	pages.Handle("/live", page.Stream(s.watch))
+	err = travelpage.Register(pages, "/last/", travelpage.Config{Game: c.Game, Open: s.last, Meter: c.Meter})
+	if err != nil {
+		return nil, errors.Join(err, pages.Close())
+	}
 	return s, nil
 }
 
@@ -92,6 +102,24 @@ func labelled(h http.HandlerFunc) http.Handler {
 		defer cost.LabelSamples()()
 		h(w, r)
 	})
+}
+
+// clipPatience bounds how long a page waits for a room that computes no tick.
+const clipPatience = 5 * time.Second
+
+// last opens the last seconds of a room.
+func (s *Server) last(room string) ([]travelpage.Match, error) {
+	from := s.source.Load()
+	if from == nil {
+		return nil, errors.New("the server is not ready yet")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), clipPatience)
+	defer cancel()
+	clip, err := from.Clip(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	return []travelpage.Match{{Name: room, Source: clip}}, nil
 }
 
 func say(w http.ResponseWriter, status int, text string) {

@@ -113,6 +113,8 @@ function showRooms(g) {
 
 function showPlayers(g) {
   const room = g.room;
+  by("last").hidden = !room;
+  if (room) by("last").href = `/last/?of=${encodeURIComponent(room.name)}`;
   text("h-room", room ? `Players of ${room.name}` : "Players");
   rows("t-players", "no-players", room?.players ?? [], (p, row) => [
     p.name || `connection ${p.peer + 1}`, p.seat < 0 ? "–" : String(p.seat + 1),
