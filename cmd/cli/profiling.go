@@ -42,7 +42,8 @@ func (profileVerb) Help() string {
 	return `A server and its clients play in virtual time, as fast as the machine allows, on one goroutine: the same seed is the same
 match. The table says what each phase of the engine and each system of the game costs, of the server and of a client, the
 mean of all; systems that are computed again after a misprediction stand by themselves. What a client shows is in it, the
-sealing of packets and the sockets are not. The match is played --runs times; the table is of the run that took least.
+sealing of packets and the sockets are not. The match is played --runs times: self times and shares are,
+of each part of it, those of the run that was disturbed least, the rest is of the run that took least altogether.
 Ctrl-C ends it with the runs that are over.
 
 cpu.pprof is of the same run. Its samples carry the labels system, phase and side, for

@@ -3,6 +3,7 @@ package cost
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"golang.org/x/perf/benchmath"
 )
@@ -36,8 +37,9 @@ func (r *Ratio) Better(by float64) bool { return r.Median > 0 && !r.Uncertain &&
 const group = 5
 
 // Least replaces the slices of a report by those of another run of the same load where that took less: the work is the
-// same, so what took more is the machine's.
+// same, so what took more is the machine's. Self, Share and Busy follow; the rest stays what it was in this run.
 func (r *Report) Least(other *Report) {
+	r.Busy = 0
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		o := other.Row(row.Phase, row.System)
@@ -46,6 +48,9 @@ func (r *Report) Least(other *Report) {
 				row.Slices[n] = min(row.Slices[n], o.Slices[n])
 			}
 		}
+		row.Self = time.Duration(row.perTurn(r) * float64(r.Turns))
+		row.Share = float64(row.Self) / (float64(r.Budget) * float64(max(r.Turns, 1)))
+		r.Busy += row.Self
 	}
 }
 

@@ -104,6 +104,9 @@ func TestAHitchOfTheMachineIsNotTheSystems(t *testing.T) {
 		t.Errorf("disturbed throughout: %+v", r)
 	}
 	new.Least(again)
+	if sum := new.Rows[0].Self; sum > 6000*3100 || new.Busy != sum {
+		t.Errorf("its self time is still %v, busy %v", sum, new.Busy)
+	}
 	if r := ratioOf(t, old, new, 1); r.Worse(0.02) || r.Better(0.02) {
 		t.Errorf("with another run: %+v", r)
 	}
