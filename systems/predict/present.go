@@ -23,7 +23,7 @@ func (p *picture) present(v *ecs.View, now systems.Time) {
 	previous, current, confirmed, alpha := c.View(now)
 	v.Compose(previous, current, confirmed, alpha, p.floor(playing), &c.own)
 	for _, t := range p.tracks {
-		if p.timeline(t.entity) == systems.Interpolated && !c.limits.NoPlayback {
+		if p.timeline(t.entity) == systems.Interpolated {
 			p.play(v, t, playing)
 		}
 	}
