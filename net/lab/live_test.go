@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -233,5 +235,68 @@ func TestWithoutLagCompensationTheServerHitsSomebodyElse(t *testing.T) {
 	}
 	if hits[0] < 70 || hits[1] > hits[0]-15 {
 		t.Errorf("screen and server agree on %v %% of what is aimed at, without lag compensation on %v %%", hits[0], hits[1])
+	}
+}
+
+// Somebody may leave a page open for days: what a Live holds does not grow with time.
+func TestALiveThatGoesOnHoldsNoMore(t *testing.T) {
+	w := newWatch(t, "P3", entries(relay.Strategy, predict.Strategy)...)
+	held := func() (n int) {
+		for _, m := range w.matches {
+			for _, p := range m.players {
+				k := &p.display.marks
+				n += len(p.costs) + len(p.window) + len(p.fixes.sizes) + len(p.presses.display) + len(p.presses.confirm) + len(p.presses.list)/mostPresses +
+					len(k.own) + len(k.remote) + len(k.errors) + len(k.owns) + len(k.shapes) + len(k.jumps) + len(k.paces) + len(k.hits.ages) + len(k.hits.past) +
+					len(k.seconds) + len(p.display.frames)
+			}
+		}
+		return n
+	}
+	w.pass(20 * time.Second)
+	early := held()
+	w.pass(60 * time.Second)
+	if late := held(); early == 0 || late > 2*early {
+		t.Errorf("after 20 s %d things are held, after 80 s %d", early, late)
+	}
+}
+
+// A caller whose machine is too slow sees matches that run slower, never ones that work off a heap of time.
+func TestTimeThatWasMissedIsNotMadeUpFor(t *testing.T) {
+	w := newWatch(t, "P1", entries(relay.Strategy)...)
+	w.pass(time.Second)
+	before := w.Now()
+	for range 10 {
+		w.clock += time.Second
+		if err := w.Advance(w.clock); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if passed := w.Now() - before; passed != 10*catchUp || w.Pace() > 0.2 {
+		t.Errorf("of 10 s %v passed in the matches, and their pace is said to be %v", passed, w.Pace())
+	}
+	if err := w.Advance(w.clock - time.Hour); err != nil || w.Now() != before+10*catchUp {
+		t.Errorf("a clock that went back moved the matches to %v: %v", w.Now(), err)
+	}
+}
+
+func TestALivesConfigNamesTheFieldThatIsWrong(t *testing.T) {
+	good := LiveConfig{Game: liveGame(), Entries: entries(relay.Strategy), Profile: oneWay(0)}
+	for want, spoil := range map[string]func(*LiveConfig){
+		"Game is nil":                 func(c *LiveConfig) { c.Game = nil },
+		"Bot":                         func(c *LiveConfig) { c.Game = testGame() },
+		"Entries has 0":               func(c *LiveConfig) { c.Entries = nil },
+		"Entries has 6":               func(c *LiveConfig) { c.Entries = make([]Entry, 6) },
+		"Entries[0].Own.Strategy":     func(c *LiveConfig) { c.Entries[0].Own.Strategy = predict.Strategy },
+		"Entries[0].Own.InputDelay":   func(c *LiveConfig) { c.Entries[0].Own.InputDelay = 31 },
+		"Entries[0].Own.MaxPredictio": func(c *LiveConfig) { c.Entries[0].Own.MaxPrediction = -1 },
+		"Profiles[0]":                 func(c *LiveConfig) { c.Profile.Up.Loss = 2 },
+		"Players":                     func(c *LiveConfig) { c.Players = 9 },
+	} {
+		c := good
+		c.Entries = entries(relay.Strategy)
+		spoil(&c)
+		if _, err := NewLive(c); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an error about %s, got %v", want, err)
+		}
 	}
 }

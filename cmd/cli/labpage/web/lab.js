@@ -254,6 +254,7 @@ $("share").addEventListener("click", async () => {
   }
   setTimeout(() => { $("share").textContent = "Copy link"; }, 2000);
 });
+document.addEventListener("visibilitychange", () => line.send({ k: "pause", on: paused || document.hidden })); // nobody sees it
 addEventListener("hashchange", () => {
   if (hello) change(read(location.hash));
 });
