@@ -138,6 +138,9 @@ func TestSamplesOfACPUProfileCarryTheSystem(t *testing.T) {
 	if inside > 20 && (labelled == 0 || !phases["simulate"] || !phases["resimulate"] || !sides["server"] || !sides["client"]) {
 		t.Errorf("%d samples inside the system, %d labelled, phases %v, sides %v", inside, labelled, phases, sides)
 	}
+	if labelled > 2*inside+10 { // a few stand right before and behind it
+		t.Errorf("%d samples carry the system's label, %d are inside", labelled, inside)
+	}
 	if inside == 0 {
 		t.Skip("no sample fell into the system, so there is nothing to look at")
 	}
