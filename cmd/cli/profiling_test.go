@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"image/png"
 	"math/rand/v2"
@@ -296,5 +297,16 @@ func TestADemoRecordsSlowTicks(t *testing.T) {
 	traces, err := filepath.Glob(filepath.Join(dir, "slow-*.trace"))
 	if err != nil || len(traces) == 0 || strings.Count(r.out, `"event":"slow"`) != len(traces) || !strings.Contains(r.out, "slow-001.txt") {
 		t.Errorf("%v %q %+v", err, traces, r)
+	}
+}
+
+// Ctrl-C ends the verb at once, whatever is left to do.
+func TestProfileStoppedEarlySaysSo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	out, note := newPipe(), newPipe()
+	code := run(ctx, placedGame(), []string{"profile", "--players", "2", "--for", "1h"}, out, note)
+	if code != exitUsage || !strings.Contains(note.String(), "nothing was measured") || out.String() != "" {
+		t.Errorf("exit code %d: %s%s", code, out.String(), note.String())
 	}
 }
