@@ -239,6 +239,26 @@ func TestTheDelayRisesWhereTheWindowIsTooSmall(t *testing.T) {
 	m.sound(400)
 }
 
+// RB-07, over time: where a connection becomes so slow that the window does not hide it, the delay follows within seconds,
+// and nothing stalls from then on.
+func TestTheDelayFollowsAConnectionThatBecomesSlow(t *testing.T) {
+	m := newMatch(t, testGame(60), 7)
+	c := m.join(round("50", 50*ms), simnet.Clock{}, systems.ClientConfig{}, 60, wander(3))
+	m.net.RunUntil(4 * time.Second)
+	if s := c.Stats(); s.InputDelay != 0 || s.Stalls > 0 {
+		t.Fatalf("before: %+v", s)
+	}
+	if err := m.net.SetProfile(c.node, m.node, round("900", 900*ms)); err != nil {
+		t.Fatal(err)
+	}
+	m.net.RunUntil(14 * time.Second)
+	stalls := c.Stats().Stalls
+	m.net.RunUntil(18 * time.Second)
+	if s := c.Stats(); s.InputDelay < 25 || stalls == 0 || s.Stalls != stalls {
+		t.Errorf("delay %d, %d stalls until it followed and %d since", s.InputDelay, stalls, s.Stalls-stalls)
+	}
+}
+
 // RB-08: an outage of 250 ms costs at most one stall, and what was missed is confirmed 300 ms and a round trip later.
 func TestAnOutageOfAQuarterSecondIsMadeUpForAtOnce(t *testing.T) {
 	path := profile(t, "P8")

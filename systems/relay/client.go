@@ -184,6 +184,7 @@ func (c *Client) Frame(now systems.Time) {
 	c.timeline.Rewind()
 	ecs.SectionReconcile.Leave(c.config.Observer)
 	c.run()
+	c.live = c.Live()
 }
 
 // steer lets the lead control move the pacer, and the delay follow.
