@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 )
 
 // Client is lockstep's half on a client. It holds the frames (log.first − 1, log.last] whole, and has executed those
@@ -71,13 +72,10 @@ const (
 var _ systems.Client = (*Client)(nil)
 
 func newClient(c Config, host systems.ClientConfig) (*Client, error) {
-	if host.World == nil {
-		return nil, fmt.Errorf("lockstep: ClientConfig.World is nil")
+	if err := checks.Client("lockstep", &host); err != nil {
+		return nil, err
 	}
 	game := host.World.Game()
-	if host.Seat < -1 || host.Seat >= game.MaxPlayers {
-		return nil, fmt.Errorf("lockstep: ClientConfig.Seat is %d in a game of %d players", host.Seat, game.MaxPlayers)
-	}
 	if err := checkGame(game); err != nil {
 		return nil, err
 	}
@@ -125,11 +123,10 @@ func (c *Client) SetInput(in ecs.InputBytes) { c.own.set(in, c.Live(), c.game) }
 
 // Order asks the server to stamp an order of the local player.
 func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
+	err := checks.Order("lockstep", c.host.Seat, payload)
 	switch {
-	case len(payload) > ecs.MaxOrderBytes:
-		return fmt.Errorf("lockstep: an order of %d bytes: at most %d", len(payload), ecs.MaxOrderBytes)
-	case c.host.Seat < 0:
-		return fmt.Errorf("lockstep: a spectator gives no orders")
+	case err != nil:
+		return err
 	case !c.Live():
 		return fmt.Errorf("lockstep: orders are given once the match is caught up with")
 	case c.own.full():

@@ -1,10 +1,9 @@
 package lockstep
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/peers"
 )
 
@@ -61,12 +60,8 @@ func (p *peer) refill(ticksPerSecond int) {
 // Open starts to serve a peer that holds State(have). A peer that is open already has loaded an image: it goes on
 // counting its operations.
 func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now systems.Time, _ systems.Outbox) {
-	if seatNumber < -1 || seatNumber >= len(s.seats) {
-		panic(fmt.Sprintf("lockstep: Open with seat %d in a game of %d players: a spectator's is -1", seatNumber, len(s.seats)))
-	}
-	if have < s.OldestServable() || have > s.done {
-		panic(fmt.Sprintf("lockstep: Open of a peer that holds tick %d: [%d, %d] can be served", have, s.OldestServable(), s.done))
-	}
+	checks.Seat("lockstep", seatNumber, len(s.seats))
+	checks.Held(s, "lockstep", have)
 	p := &s.peers[id]
 	again := p.open && p.seat == seatNumber
 	if !p.open {

@@ -8,6 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 )
 
 // Server is lockstep's half on the server. The frames (log.first − 1, done] are in the log and final; of them, those
@@ -79,11 +80,8 @@ const checkEvery = 60
 var _ systems.Server = (*Server)(nil)
 
 func newServer(c Config, room systems.ServerConfig) (*Server, error) {
-	if room.World == nil {
-		return nil, fmt.Errorf("lockstep: ServerConfig.World is nil")
-	}
-	if room.Peers < 1 {
-		return nil, fmt.Errorf("lockstep: ServerConfig.Peers is %d, want at least 1", room.Peers)
+	if err := checks.Server("lockstep", &room); err != nil {
+		return nil, err
 	}
 	game := room.World.Game()
 	if err := checkGame(game); err != nil {
@@ -253,9 +251,7 @@ func (s *Server) enter(o *ecs.Order) (plays bool) {
 
 // Adopt ends the running frame as it is given. The error is that of a frame that Stamp would not have filled so.
 func (s *Server) Adopt(t systems.FinalTick) error {
-	if t.Tick != s.done+1 {
-		panic(fmt.Sprintf("lockstep: Adopt of tick %d after tick %d: adopt ticks in turn", t.Tick, s.done))
-	}
+	checks.Adopt("lockstep", t.Tick, s.done)
 	if err := stampable(&t); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/state"
 )
@@ -100,9 +101,6 @@ const DefaultPrediction = 30
 // followJump is how far a spectator's clock may be off before it is set, in ticks; below, its pace mends it.
 const followJump = 10
 
-// maxLeast bounds ClientConfig.InputDelay.
-const maxLeast = 30
-
 // patience is for how many snapshots in a row that cannot be used a client waits for one that can.
 const patience = 40
 
@@ -120,17 +118,14 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if c.MaxPrediction == 0 {
 		c.MaxPrediction = DefaultPrediction
 	}
-	switch {
-	case err != nil:
+	if err == nil {
+		err = checks.Client("predict", &c)
+	}
+	if err == nil {
+		err = checks.Prediction("predict", &c, maxPending)
+	}
+	if err != nil {
 		return nil, err
-	case c.World == nil:
-		return nil, fmt.Errorf("predict: ClientConfig.World is nil")
-	case c.Seat < -1 || c.Seat >= c.World.Game().MaxPlayers:
-		return nil, fmt.Errorf("predict: ClientConfig.Seat is %d in a game of %d players", c.Seat, c.World.Game().MaxPlayers)
-	case c.InputDelay < 0 || c.InputDelay > maxLeast:
-		return nil, fmt.Errorf("predict: ClientConfig.InputDelay is %d, want [0, %d]", c.InputDelay, maxLeast)
-	case c.MaxPrediction < 1 || c.MaxPrediction > maxPending:
-		return nil, fmt.Errorf("predict: ClientConfig.MaxPrediction is %d, want [1, %d]", c.MaxPrediction, maxPending)
 	}
 	game := c.World.Game()
 	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewRing(max(128, 2*c.MaxPrediction)),
@@ -204,11 +199,8 @@ func (c *Client) SetInput(in ecs.InputBytes) { c.sampled.Set(in, c.locked, c.gam
 
 // Order asks the server to carry out an order of the local player. What came of it is seen in the state.
 func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	if len(payload) > ecs.MaxOrderBytes {
-		return fmt.Errorf("predict: an order of %d bytes: at most %d", len(payload), ecs.MaxOrderBytes)
-	}
-	if c.config.Seat < 0 {
-		return fmt.Errorf("predict: a spectator gives no orders")
+	if err := checks.Order("predict", c.config.Seat, payload); err != nil {
+		return err
 	}
 	c.scratch.message = appendRequest(c.scratch.message[:0], target, payload)
 	out.Send(0, systems.Reliable, c.scratch.message)

@@ -1,12 +1,12 @@
 package predict
 
 import (
-	"fmt"
 	"iter"
 
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
@@ -58,12 +58,8 @@ func (s *Server) hear(p *peer, m *inputMessage, now systems.Time) error {
 
 // Open starts to serve a peer that holds State(have).
 func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.Time, _ systems.Outbox) {
-	if seatNumber < -1 || seatNumber >= len(s.seats) {
-		panic(fmt.Sprintf("predict: Open with seat %d in a game of %d players: a spectator's is -1", seatNumber, len(s.seats)))
-	}
-	if have > s.done || have < s.OldestServable() {
-		panic(fmt.Sprintf("predict: Open of a peer that holds tick %d: ask OldestServable (%d) and Done (%d) first", have, s.OldestServable(), s.done))
-	}
+	checks.Seat("predict", seatNumber, len(s.seats))
+	checks.Held(s, "predict", have)
 	p := &s.peers[id]
 	if !p.open {
 		*p = peer{budget: peers.NewBudget(s.game.TickRate)}

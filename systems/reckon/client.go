@@ -8,6 +8,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/state"
 )
@@ -78,9 +79,6 @@ type Client struct {
 // historyKept is how many ticks of states are kept: more than a round trip that is worth playing on.
 const historyKept = 256
 
-// maxLeast bounds ClientConfig.InputDelay.
-const maxLeast = 30
-
 // patience is for how many bodies in a row that cannot be used a client waits for one that can.
 const patience = 40
 
@@ -93,25 +91,20 @@ var (
 )
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
-	if c.World == nil {
-		return nil, fmt.Errorf("reckon: ClientConfig.World is nil")
+	err := checks.Client("reckon", &c)
+	if err == nil {
+		err = checks.InputDelay("reckon", &c)
 	}
-	game := c.World.Game()
-	var err error
-	if c.Params != nil {
+	if err == nil && c.Params != nil {
 		err = limits.takeParams(c.Params)
 	}
 	if err == nil {
-		limits, err = limits.withDefaults(game)
+		limits, err = limits.withDefaults(c.World.Game())
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case c.Seat < -1 || c.Seat >= game.MaxPlayers:
-		return nil, fmt.Errorf("reckon: ClientConfig.Seat is %d in a game of %d players", c.Seat, game.MaxPlayers)
-	case c.InputDelay < 0 || c.InputDelay > maxLeast:
-		return nil, fmt.Errorf("reckon: ClientConfig.InputDelay is %d, want [0, %d]", c.InputDelay, maxLeast)
 	}
+	game := c.World.Game()
 	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewRing(historyKept), effects: rollback.NewEffects(historyKept)}
 	if cl.seat, err = seats(game); err != nil {
 		return nil, err
@@ -188,11 +181,8 @@ func (c *Client) SetInput(in ecs.InputBytes) {
 
 // Order asks the server to carry out an order of the local player. What came of it is seen in the state.
 func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	if len(payload) > ecs.MaxOrderBytes {
-		return fmt.Errorf("reckon: an order of %d bytes: at most %d", len(payload), ecs.MaxOrderBytes)
-	}
-	if c.config.Seat < 0 {
-		return fmt.Errorf("reckon: a spectator gives no orders")
+	if err := checks.Order("reckon", c.config.Seat, payload); err != nil {
+		return err
 	}
 	c.scratch.message = appendRequest(c.scratch.message[:0], target, payload)
 	out.Send(0, systems.Reliable, c.scratch.message)

@@ -1,12 +1,11 @@
 package reckon
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
@@ -65,12 +64,8 @@ func (a answering) heard(stamp Stamp, now systems.Time) {
 
 // Open starts to serve a peer that holds State(have).
 func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time, _ systems.Outbox) {
-	if seat < -1 || seat >= len(s.seats) {
-		panic(fmt.Sprintf("reckon: Open with seat %d in a game of %d players: a spectator's is -1", seat, len(s.seats)))
-	}
-	if have > s.done || have < s.OldestServable() {
-		panic(fmt.Sprintf("reckon: Open of a peer that holds tick %d: ask OldestServable (%d) and Done (%d) first", have, s.OldestServable(), s.done))
-	}
+	checks.Seat("reckon", seat, len(s.seats))
+	checks.Held(s, "reckon", have)
 	p := &s.peers[id]
 	if !p.open {
 		*p = peer{budget: peers.NewBudget(s.game.TickRate), sender: state.NewSender(s.changes)}

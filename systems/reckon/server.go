@@ -8,6 +8,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/interest"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/internal/peers"
 	"tendon/systems/state"
@@ -61,16 +62,13 @@ const (
 var _ systems.Server = (*Server)(nil)
 
 func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
-	if c.World == nil {
-		return nil, fmt.Errorf("reckon: ServerConfig.World is nil")
+	if err := checks.Server("reckon", &c); err != nil {
+		return nil, err
 	}
 	game := c.World.Game()
 	limits, err := limits.withDefaults(game)
 	if err != nil {
 		return nil, err
-	}
-	if c.Peers < 1 {
-		return nil, fmt.Errorf("reckon: ServerConfig.Peers is %d, want at least 1", c.Peers)
 	}
 	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
 		seats: make([]inputs.Buffer, game.MaxPlayers), altered: make([]uint64, game.MaxPlayers), peers: make([]peer, c.Peers),
@@ -130,9 +128,7 @@ func (s *Server) OldestServable() ecs.Tick {
 // Stamp enters an order into the next tick that has room: clients hear of it in the state, so nobody needs to know
 // before. It panics on an order that no peer would take.
 func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
-	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
-		panic(fmt.Sprintf("reckon: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
-	}
+	checks.Stamp("reckon", &o, s.game)
 	o.Payload = bytes.Clone(o.Payload) // the caller's
 	s.stamped = append(s.stamped, o)
 	return s.done + 1 + ecs.Tick((len(s.stamped)-1)/maxOrders)
@@ -187,9 +183,7 @@ func (s *Server) take(f ecs.Tick, p ecs.Player) (altered bool) {
 
 // Adopt computes the next tick from what is known to have entered it. Clients are sent states, so every tick will do.
 func (s *Server) Adopt(t systems.FinalTick) error {
-	if t.Tick != s.done+1 {
-		panic(fmt.Sprintf("reckon: Adopt of tick %d after tick %d: adopt ticks in turn", t.Tick, s.done))
-	}
+	checks.Adopt("reckon", t.Tick, s.done)
 	clear(s.inputs)
 	copy(s.inputs, t.Inputs)
 	for p := range s.seats {

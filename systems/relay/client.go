@@ -8,6 +8,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
 )
 
@@ -61,11 +62,8 @@ const DefaultPrediction = 30
 // followJump is how far a spectator's clock may be off before it is set, in ticks; below, its pace mends it.
 const followJump = 10
 
-// The bounds of a ClientConfig.
-const (
-	maxPrediction = ringDepth / 2
-	maxLeast      = 30 // of InputDelay
-)
+// maxPrediction bounds ClientConfig.MaxPrediction.
+const maxPrediction = ringDepth / 2
 
 var _ systems.Client = (*Client)(nil)
 
@@ -74,22 +72,18 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 	if c.MaxPrediction == 0 {
 		c.MaxPrediction = DefaultPrediction
 	}
-	switch {
-	case c.World == nil:
-		return nil, fmt.Errorf("relay: ClientConfig.World is nil")
-	case c.Seat < -1 || c.Seat >= c.World.Game().MaxPlayers:
-		return nil, fmt.Errorf("relay: ClientConfig.Seat is %d in a game of %d players", c.Seat, c.World.Game().MaxPlayers)
-	case c.InputDelay < 0 || c.InputDelay > maxLeast:
-		return nil, fmt.Errorf("relay: ClientConfig.InputDelay is %d, want [0, %d]", c.InputDelay, maxLeast)
-	case c.MaxPrediction < 1 || c.MaxPrediction > maxPrediction:
-		return nil, fmt.Errorf("relay: ClientConfig.MaxPrediction is %d, want [1, %d]", c.MaxPrediction, maxPrediction)
+	err := checks.Client("relay", &c)
+	if err == nil {
+		err = checks.Prediction("relay", &c, maxPrediction)
 	}
-	if err := checkGame(c.World.Game()); err != nil {
+	if err == nil {
+		err = checkGame(c.World.Game())
+	}
+	if err != nil {
 		return nil, err
 	}
 	cl := &Client{config: c, game: c.World.Game(), effects: rollback.NewEffects(ringDepth)}
 	cl.scratch.inputs = make([]ecs.InputBytes, c.World.Game().MaxPlayers)
-	var err error
 	cl.timeline, err = cl.newTimeline()
 	return cl, err
 }
@@ -156,11 +150,8 @@ func (c *Client) SetInput(in ecs.InputBytes) { c.own.Set(in, c.locked, c.game) }
 
 // Order asks the server to stamp an order of the local player.
 func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	if len(payload) > ecs.MaxOrderBytes {
-		return fmt.Errorf("relay: an order of %d bytes: at most %d", len(payload), ecs.MaxOrderBytes)
-	}
-	if c.config.Seat < 0 {
-		return fmt.Errorf("relay: a spectator gives no orders")
+	if err := checks.Order("relay", c.config.Seat, payload); err != nil {
+		return err
 	}
 	c.scratch.message = appendRequest(c.scratch.message[:0], target, payload)
 	out.Send(0, systems.Reliable, c.scratch.message)

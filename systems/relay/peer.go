@@ -1,10 +1,9 @@
 package relay
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/peers"
 )
 
@@ -22,9 +21,7 @@ type peer struct {
 
 // Open starts to serve a peer that holds State(have). Orders that it may hold already are sent again.
 func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now systems.Time, out systems.Outbox) {
-	if seatNumber < -1 || seatNumber >= len(s.seats) {
-		panic(fmt.Sprintf("relay: Open with seat %d in a game of %d players: a spectator's is -1", seatNumber, len(s.seats)))
-	}
+	checks.Seat("relay", seatNumber, len(s.seats))
 	p := &s.peers[id]
 	if !p.open {
 		*p = peer{budget: peers.NewBudget(s.game.TickRate)}

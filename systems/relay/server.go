@@ -8,6 +8,7 @@ import (
 	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/internal/peers"
 	"tendon/systems/vote"
@@ -56,11 +57,8 @@ var _ systems.Server = (*Server)(nil)
 
 // NewServer returns the server's half for a world.
 func NewServer(c systems.ServerConfig) (systems.Server, error) {
-	if c.World == nil {
-		return nil, fmt.Errorf("relay: ServerConfig.World is nil")
-	}
-	if c.Peers < 1 {
-		return nil, fmt.Errorf("relay: ServerConfig.Peers is %d, want at least 1", c.Peers)
+	if err := checks.Server("relay", &c); err != nil {
+		return nil, err
 	}
 	game := c.World.Game()
 	if err := checkGame(game); err != nil {
@@ -100,9 +98,7 @@ func (s *Server) OldestServable() ecs.Tick {
 // Stamp enters an order into the match. Stamps never fall: orders are executed in the order in which they were
 // stamped. It panics on an order that no peer would take.
 func (s *Server) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
-	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
-		panic(fmt.Sprintf("relay: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
-	}
+	checks.Stamp("relay", &o, s.game)
 	next := stampedOrder{tick: max(s.done+s.ahead(), s.stamped.tick), order: o}
 	if next.tick == s.stamped.tick {
 		if next.number = s.stamped.number + 1; next.number == maxOrdersPerTick {
@@ -166,9 +162,7 @@ func (s *Server) Tick(due systems.Time) {
 // Adopt computes the next tick from what is known to have entered it. The error is that of a tick with more orders than
 // one can have.
 func (s *Server) Adopt(final systems.FinalTick) error {
-	if final.Tick != s.done+1 {
-		panic(fmt.Sprintf("relay: Adopt of tick %d after tick %d: adopt ticks in turn", final.Tick, s.done))
-	}
+	checks.Adopt("relay", final.Tick, s.done)
 	if len(final.Orders) > maxOrdersPerTick {
 		return fmt.Errorf("relay: tick %d has %d orders, at most %d", final.Tick, len(final.Orders), maxOrdersPerTick)
 	}

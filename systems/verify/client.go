@@ -2,12 +2,12 @@ package verify
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"tendon/ecs"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 )
 
 // Client is the strategy's half on a client. World is in State(present), the newest state that came; ring holds the
@@ -85,19 +85,14 @@ var _ systems.Client = (*Client)(nil)
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	limits, err := limits.withDefaults()
+	if err == nil && c.Params != nil {
+		err = limits.takeParams(c.Params)
+	}
+	if err == nil {
+		err = checks.Client("verify", &c)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if c.Params != nil {
-		if err := limits.takeParams(c.Params); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case c.World == nil:
-		return nil, fmt.Errorf("verify: ClientConfig.World is nil")
-	case c.Seat < -1 || c.Seat >= c.World.Game().MaxPlayers:
-		return nil, fmt.Errorf("verify: ClientConfig.Seat is %d in a game of %d players", c.Seat, c.World.Game().MaxPlayers)
 	}
 	game := c.World.Game()
 	return &Client{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(ringDepth), asks: asks{first: 1, next: 1, sent: 1},
@@ -233,11 +228,10 @@ func (c *Client) SetInput(in ecs.InputBytes) { c.own.set(in, c.game) }
 
 // Order asks the server for an order of the local player. Its number is the last of Pending.
 func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
+	err := checks.Order("verify", c.config.Seat, payload)
 	switch {
-	case len(payload) > ecs.MaxOrderBytes:
-		return fmt.Errorf("verify: an order of %d bytes: at most %d", len(payload), ecs.MaxOrderBytes)
-	case c.config.Seat < 0:
-		return fmt.Errorf("verify: a spectator gives no orders")
+	case err != nil:
+		return err
 	case !c.asks.known:
 		return ErrNotHeard
 	case c.asks.outstanding() >= c.limits.MaxOutstanding:

@@ -1,10 +1,9 @@
 package verify
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 	"tendon/systems/internal/peers"
 )
 
@@ -66,12 +65,8 @@ func (p *peer) hear(f ecs.Tick) {
 
 // Open starts to serve a peer that holds State(have).
 func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.Time, _ systems.Outbox) {
-	if seatNumber < -1 || seatNumber >= len(s.seats) {
-		panic(fmt.Sprintf("verify: Open with seat %d in a game of %d players: a spectator's is -1", seatNumber, len(s.seats)))
-	}
-	if have > s.done || have < s.OldestServable() {
-		panic(fmt.Sprintf("verify: Open of a peer that holds tick %d: ask OldestServable (%d) and Done (%d) first", have, s.OldestServable(), s.done))
-	}
+	checks.Seat("verify", seatNumber, len(s.seats))
+	checks.Held(s, "verify", have)
 	p := &s.peers[id]
 	if !p.open {
 		*p = peer{messages: maxMessages, sizes: p.sizes}

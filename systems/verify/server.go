@@ -2,11 +2,11 @@ package verify
 
 import (
 	"bytes"
-	"fmt"
 
 	"tendon/ecs"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/internal/checks"
 )
 
 // Server is the strategy's half on the server. World is in State(done); ring holds the states of the last ticks up to
@@ -46,11 +46,8 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.World == nil {
-		return nil, fmt.Errorf("verify: ServerConfig.World is nil")
-	}
-	if c.Peers < 1 {
-		return nil, fmt.Errorf("verify: ServerConfig.Peers is %d, want at least 1", c.Peers)
+	if err := checks.Server("verify", &c); err != nil {
+		return nil, err
 	}
 	game := c.World.Game()
 	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
@@ -88,9 +85,7 @@ func (s *Server) OldestServable() ecs.Tick {
 // Stamp enters an order into the next tick: clients simulate nothing, so nobody needs to hear of it before. It panics
 // on an order that no peer would take.
 func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
-	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
-		panic(fmt.Sprintf("verify: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
-	}
+	checks.Stamp("verify", &o, s.game)
 	o.Payload = bytes.Clone(o.Payload) // the caller's
 	s.stamped = append(s.stamped, o)
 	return s.done + 1
@@ -209,9 +204,7 @@ func (s *Server) input(p ecs.Player) ecs.InputBytes {
 
 // Adopt computes the next tick from what is known to have entered it. Clients are sent states, so every tick will do.
 func (s *Server) Adopt(t systems.FinalTick) error {
-	if t.Tick != s.done+1 {
-		panic(fmt.Sprintf("verify: Adopt of tick %d after tick %d: adopt ticks in turn", t.Tick, s.done))
-	}
+	checks.Adopt("verify", t.Tick, s.done)
 	clear(s.inputs)
 	copy(s.inputs, t.Inputs)
 	for p := range s.seats {
