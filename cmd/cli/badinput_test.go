@@ -160,6 +160,28 @@ func TestServeOnAPortInUseSaysSoAndMakesNoDirectory(t *testing.T) {
 	untouched(t, dir)
 }
 
+// A value below zero is refused as what it is, not for being written in two words, after which it would be refused again.
+func TestAValueBelowZeroIsRefusedByItsFlag(t *testing.T) {
+	for _, test := range []struct{ args, says []string }{
+		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: choose 1 to 1000"}},
+		{[]string{"serve", "--sync", "reckon", "--max-speed", "-.5"}, []string{"--max-speed -0.5: choose 0 to"}},
+		{[]string{"demo", "--rtt", "-5ms"}, []string{"--rtt -5ms: give 0s to 2m"}},
+		{[]string{"demo", "--rtt", "1h"}, []string{"--rtt 1h0m0s: give 0s to 2m"}},
+		{[]string{"demo", "--jitter", "2m"}, []string{"--jitter 2m0s: give 0s to 1m"}},
+		{[]string{"lab", "--jobs", "-3"}, []string{"--jobs -3: give 1 to 64"}},
+		{[]string{"lab", "-5"}, []string{"-5", "lab --help"}},
+		{[]string{"lab", "--net", "P5..P2"}, []string{"P5..P2 ends before it begins: write P2..P5"}},
+	} {
+		refused(t, do(t, testGame(), test.args...), test.says...)
+	}
+}
+
+// What demo cannot record is told in one line, though a server had begun.
+func TestDemoSaysThatItCannotRecord(t *testing.T) {
+	file := write(t, filepath.Join(t.TempDir(), "file"), nil, 0o600)
+	refused(t, do(t, testGame(), "demo", "--for", "1s", "--record", file), "recordings cannot be written", "choose another --record")
+}
+
 // A file stands where the directory should be, since a superuser may write into any directory.
 func TestADirectoryThatCannotBeWrittenIsToldOfBeforeAnythingRuns(t *testing.T) {
 	dir := t.TempDir()

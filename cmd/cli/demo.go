@@ -37,9 +37,9 @@ The table shows for each client what the network costs it and whether its confir
 at the first desync that it can explain. The exit code is 1 if a state differed, or if a run of the asked length proved
 nothing: no state compared, nothing changed, or, with relay, no rollback.
 
-The line at the end says what the network cost. With relay and predict that is rollbacks. With lockstep, which predicts nothing, it
-is stalls, and how far the display was behind the server when the run ended; with verify, whose clients compute nothing,
-it is the latter.
+The line at the end says what the network cost. With relay and predict that is rollbacks. With lockstep, which predicts
+nothing, it is stalls, and how far the display was behind the server when the run ended; with verify and reckon, whose
+clients are told the state, it is the latter.
 
 Examples:
   demo --for 20s
@@ -63,8 +63,10 @@ func (v *demoVerb) check(g *ecs.Game) error {
 		return errors.New("--relay-only is for serve: demo compares every state with the server's, which therefore simulates")
 	case v.Interest > 0:
 		return errors.New("--interest is for serve: demo compares whole states with the server's, and clients that hear of what is near have none")
-	case v.RTT < 0 || v.Jitter < 0:
-		return fmt.Errorf("--rtt %v --jitter %v: give times of 0 or more", v.RTT, v.Jitter)
+	case v.RTT < 0 || v.RTT > 2*time.Minute:
+		return fmt.Errorf("--rtt %v: give 0s to 2m", v.RTT)
+	case v.Jitter < 0 || v.Jitter > time.Minute:
+		return fmt.Errorf("--jitter %v: give 0s to 1m", v.Jitter)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ import (
 type joinVerb struct {
 	Addr        string `arg:"" help:"The server, as host:port; it must be one that the token names."`
 	Token       string `help:"The connect token, or @FILE. With --log it may be left out to come back to the match that the log is of."`
-	Log         string `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9; with verify it keeps little more than the token to come back with, see above."`
+	Log         string `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9; with predict, reckon and verify it keeps little more than the token to come back with, see above."`
 	Bot         bool   `help:"Let the game's bot play, without a window."`
 	Headless    bool   `help:"No window: watch, or play as a bot with --bot."`
 	Name        string `help:"What others see."`
@@ -42,9 +42,11 @@ reached, refuses, or ends the match.
 
 What --log keeps depends on the server's strategy. With relay and lockstep it is every tick that is final: another run
 goes on from the last of them and is sent those since. With relay, what was predicted beyond that is not kept, nor was it
-certain. With verify, whose clients compute nothing, it is one tick, the state that came when the match was loaded, which
-is soon too old to go on from: another run comes back to its seat and is sent the whole state. A log of another match
-begins anew, and the run says so.
+certain. With predict, reckon and verify, whose clients are told the state, it is one tick, the state that came when the
+match was loaded, which is soon too old to go on from: another run comes back to its seat and is sent the whole state.
+
+Where the server has no use for what FILE holds, as when its match is over, it sends the whole state, FILE is written
+from its beginning, and the run says so.
 
 In each case FILE.token, beside it, holds the tokens to come back with; keep it as private as a token. Each is good for
 one connection, and for two minutes after it was handed out. A run that was killed before it was handed another leaves

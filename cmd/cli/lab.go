@@ -22,7 +22,7 @@ type labVerb struct {
 	Net      string        `name:"net" default:"P0..P9" help:"Network profiles to measure them on, with commas between: P3, a title such as typical, P0..P5, or all."`
 	Players  int           `help:"How many clients play; 0: 4, or as many as the game takes."`
 	For      time.Duration `default:"60s" help:"How much virtual time is measured of each match."`
-	Settle   time.Duration `default:"5s" help:"How much of it goes by before, once all clients are in."`
+	Settle   time.Duration `default:"5s" help:"How much virtual time goes by before that, once all clients are in."`
 	Seed     uint64        `help:"Seed of networks, worlds and script; 0: chosen and printed."`
 	Bots     bool          `help:"Let the game's bots play on what their clients know, instead of by one script for all matches."`
 	Snap     float64       `default:"2" help:"The jump that counts as a snap, in world units."`
@@ -208,7 +208,7 @@ func chosenProfiles(names string) (list []simnet.Profile, err error) {
 			return nil, err
 		}
 		if from > to {
-			return nil, fmt.Errorf("--net %s: %s ends before it begins", names, name)
+			return nil, fmt.Errorf("--net %s: %s ends before it begins: write %s..%s", names, name, last, first)
 		}
 		for _, p := range standard[from : to+1] {
 			if !slices.ContainsFunc(list, func(s simnet.Profile) bool { return s.Name == p.Name }) {
@@ -266,7 +266,7 @@ func (v *labVerb) verdict(a *app, r *lab.Report, verdicts []lab.Verdict, matches
 	if v.Gates && missed != "" {
 		return fmt.Errorf("%w: a gate is missed, seed %d", errFailed, v.Seed)
 	}
-	a.say("%s measured in %v, %.0f times real time without what is not measured; seed %d", counted(measured, "match", "matches"), took.Round(time.Millisecond), factor, v.Seed)
+	a.say("%s measured in %v, %.3g times real time without what is not measured; seed %d", counted(measured, "match", "matches"), took.Round(time.Millisecond), factor, v.Seed)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -174,6 +175,7 @@ func (a *app) parse(args []string) (verb *kong.Context, code int) {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	args = joined(args)
 	verb, err = parser.Parse(args)
 	if err == nil {
 		err = named(verb, args)
@@ -184,6 +186,21 @@ func (a *app) parse(args []string) (verb *kong.Context, code int) {
 	}
 	a.common = v.Common
 	return verb, exitFine
+}
+
+// negative is a number below zero, which a flag may be followed by.
+var negative = regexp.MustCompile(`^-[0-9.]`)
+
+// joined writes --flag -5 as --flag=-5, which alone is not taken for a flag -5, so that it is the value that is refused.
+func joined(args []string) (list []string) {
+	for i, arg := range args {
+		if last := len(list) - 1; i > 0 && negative.MatchString(arg) && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") {
+			list[last] += "=" + arg
+			continue
+		}
+		list = append(list, arg)
+	}
+	return list
 }
 
 // asked returns the verb of a command line, behind a space, or nothing if it has none.

@@ -39,7 +39,8 @@ func (v *demoVerb) start(a *app, recorder *cost.Recorder) (*match, error) {
 	}
 	if err != nil {
 		m.closeProxies()
-		return nil, errors.Join(err, socket.Close())
+		socket.Close() // again, if there was a server already
+		return nil, err
 	}
 	for i := range v.Bots {
 		p, err := v.seat(a, m.host, public[i], i, newLedger(a.game, "client", recorder))

@@ -22,7 +22,10 @@ func TestAServerWithOtherFlagsThanItsJournalsSaysWhich(t *testing.T) {
 		{"closing", []string{"--sync", "lockstep", "--closing", "waiting"}, []string{"--sync", "lockstep"}, []string{"--closing waiting"}},
 		{"article", []string{"--sync", "lockstep", "--article"}, []string{"--sync", "lockstep"}, []string{"--sync lockstep --article,"}},
 		{"reliable", []string{"--sync", "verify", "--reliable"}, []string{"--sync", "verify"}, []string{"--sync verify --reliable,", "this server with --sync verify:"}},
-		{"predict", []string{"--sync", "predict", "--snapshots", "30"}, []string{"--sync", "predict"}, []string{"--sync predict and other settings"}},
+		{"predict", []string{"--sync", "predict", "--snapshots", "30"}, []string{"--sync", "predict"}, []string{"begun with --sync predict --snapshots 30, this server with --sync predict:"}},
+		{"trusting", []string{"--sync", "reckon"}, []string{"--sync", "reckon", "--trusting"}, []string{"begun with --sync reckon, this server with --sync reckon --trusting:"}},
+		{"how near", []string{"--sync", "predict"}, []string{"--sync", "predict", "--interest", "9", "--look-back=-1ns"}, []string{"this server with --sync predict --interest RADIUS --look-back=-1ns:"}},
+		{"no clocks", []string{"--sync", "reckon"}, []string{"--sync", "reckon", "--assumed", "80ms", "--max-speed", "7", "--snapshots", "9"}, []string{"this server with --sync reckon --snapshots 9 --max-speed 7 --assumed 80ms:"}},
 		{"tick rate", nil, []string{"--tick-rate", "30"}, []string{"60 ticks per second", "runs at 30", "--tick-rate 60"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

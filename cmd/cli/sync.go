@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,7 @@ type syncFlags struct {
 	Reliable  bool          `group:"Lockstep and verify" help:"lockstep, verify: send everything on the reliable channel, for networks that drop other packets."`
 	Snapshots int           `group:"Predict and reckon" help:"predict, reckon: states a second to each client; fewer cost less and show others, or what they do, later. predict: 1 to 1000, 0: 20. reckon: 1 to 60, 0: 5."`
 	Interest  float64       `group:"Predict and reckon" help:"predict, reckon: the radius in world units within which a player hears of what belongs to others. 0: of everything."`
-	LookBack  time.Duration `group:"Predict and reckon" help:"predict: how far back it is believed what a player saw when he shot, at most 1s; 0: 250ms, -1ns: not at all."`
+	LookBack  time.Duration `group:"Predict and reckon" help:"predict: how far back it is believed what a player saw when he shot, at most 1s; 0: 250ms, --look-back=-1ns: not at all."`
 	Trusting  bool          `group:"Predict and reckon" help:"reckon: believe clients whatever they say of where their avatars are."`
 	MaxSpeed  float64       `group:"Predict and reckon" help:"reckon: the fastest that an avatar moves, in world units per second; claims beyond are refused. 0: what the game says, if it does."`
 	Assumed   time.Duration `group:"Predict and reckon" help:"reckon: exchange no clocks, and take everything that arrives for this old, at most 3s. 0: clocks are exchanged."`
@@ -62,8 +63,10 @@ func (f *syncFlags) strategy() (systems.Strategy, error) {
 func (f *syncFlags) configured(s systems.Strategy) (systems.Strategy, error) {
 	foreign, takers := f.foreign(s.Name)
 	switch {
+	case len(foreign) > 0 && len(takers) == 0:
+		return s, fmt.Errorf("--sync %s does not take %s: leave that out; no strategy takes all of it", s.Name, strings.Join(foreign, ", "))
 	case len(foreign) > 0:
-		return s, fmt.Errorf("--sync %s does not take %s: leave that out, or choose --sync %s", s.Name, strings.Join(foreign, ", "), takers)
+		return s, fmt.Errorf("--sync %s does not take %s: leave that out, or choose --sync %s", s.Name, strings.Join(foreign, ", "), strings.Join(takers, " or "))
 	case s.Name == "lockstep":
 		return f.lockstep()
 	case s.Name == "predict":
@@ -76,8 +79,11 @@ func (f *syncFlags) configured(s systems.Strategy) (systems.Strategy, error) {
 	return s, nil
 }
 
-// foreign returns the flags that were given and that a strategy does not take, and one that takes the first of them.
-func (f *syncFlags) foreign(name string) (given []string, taker string) {
+// foreign returns the flags that were given and that a strategy does not take, and the strategies that take all of them.
+func (f *syncFlags) foreign(name string) (given, takers []string) {
+	for _, s := range strategies {
+		takers = append(takers, s.Name)
+	}
 	const both, states = "lockstep verify", "predict reckon"
 	for _, flag := range []struct {
 		name, takers string
@@ -92,12 +98,10 @@ func (f *syncFlags) foreign(name string) (given []string, taker string) {
 	} {
 		if flag.given && !strings.Contains(flag.takers, name) {
 			given = append(given, flag.name)
-			if taker == "" {
-				taker, _, _ = strings.Cut(flag.takers, " ")
-			}
+			takers = slices.DeleteFunc(takers, func(s string) bool { return !strings.Contains(flag.takers, s) })
 		}
 	}
-	return given, taker
+	return given, takers
 }
 
 // predict returns prediction and reconciliation as the flags set it up.
@@ -106,7 +110,7 @@ func (f *syncFlags) predict() (systems.Strategy, error) {
 	case f.Snapshots < 0 || f.Snapshots > 1000:
 		return systems.Strategy{}, fmt.Errorf("--snapshots %d: choose 1 to 1000 a second, or 0", f.Snapshots)
 	case !(f.Interest >= 0 && f.Interest <= maxInterest):
-		return systems.Strategy{}, fmt.Errorf("--interest %v: choose 0 to %v world units", f.Interest, float64(maxInterest))
+		return systems.Strategy{}, fmt.Errorf("--interest %v: choose 0 to %d world units", f.Interest, maxInterest)
 	case f.LookBack > time.Second:
 		return systems.Strategy{}, fmt.Errorf("--look-back %v: choose at most 1s", f.LookBack)
 	}
@@ -123,7 +127,7 @@ func (f *syncFlags) reckon() (systems.Strategy, error) {
 	case f.Snapshots < 0 || f.Snapshots > 60:
 		return systems.Strategy{}, fmt.Errorf("--snapshots %d: choose 1 to 60 a second, or 0", f.Snapshots)
 	case !(f.Interest >= 0 && f.Interest <= maxInterest):
-		return systems.Strategy{}, fmt.Errorf("--interest %v: choose 0 to %v world units", f.Interest, float64(maxInterest))
+		return systems.Strategy{}, fmt.Errorf("--interest %v: choose 0 to %d world units", f.Interest, maxInterest)
 	case !(f.MaxSpeed >= 0 && f.MaxSpeed <= reckon.MaxVelocity.Float()):
 		return systems.Strategy{}, fmt.Errorf("--max-speed %v: choose 0 to %v world units per second", f.MaxSpeed, reckon.MaxVelocity.Float())
 	case f.Trusting && f.MaxSpeed != 0:

@@ -35,6 +35,9 @@ func TestAStrategyNamesTheFlagThatItDoesNotTake(t *testing.T) {
 		}
 	}
 	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--eager", "--margin", "4"), "does not take --eager, --margin: leave")
+	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--interest", "5"), "leave that out, or choose --sync predict or reckon\n")
+	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--interest", "5", "--look-back", "1ms"), "or choose --sync predict\n")
+	refused(t, do(t, testGame(), "serve", "--sync", "lockstep", "--look-back", "1ms", "--trusting"), "--look-back, --trusting: leave that out; no strategy takes all of it\n")
 	refused(t, do(t, testGame(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep predict verify reckon")
 }
 
@@ -81,7 +84,7 @@ func TestFlagsOfPredictThatCannotBeAreRefusedByTheirNames(t *testing.T) {
 		says string
 	}{
 		{[]string{"--snapshots", "1001"}, "--snapshots 1001: choose 1 to 1000"}, {[]string{"--snapshots=-1"}, "--snapshots -1"},
-		{[]string{"--interest=-1"}, "--interest -1: choose 0 to"}, {[]string{"--interest", "1e9"}, "--interest 1e+09: choose 0 to 1.048576e+06 world units"},
+		{[]string{"--interest=-1"}, "--interest -1: choose 0 to"}, {[]string{"--interest", "1e9"}, "--interest 1e+09: choose 0 to 1048576 world units"},
 		{[]string{"--look-back", "2s"}, "--look-back 2s: choose at most 1s"},
 	} {
 		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", "predict"}, test.args...)

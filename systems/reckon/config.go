@@ -150,6 +150,12 @@ func (c *Config) params() []byte {
 	return w.Bytes()
 }
 
+// ConfigOf returns what a strategy's Params say of the Config that it was made with, for whoever tells a person of it.
+func ConfigOf(params []byte) (c Config, err error) {
+	err = c.takeParams(params)
+	return c, err
+}
+
 // takeParams takes over what a server's params say.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)

@@ -108,6 +108,7 @@ type StrategyError struct {
 	Params     []byte
 	Here       string // the server's
 	HereParams []byte
+	Others     string // the further journals that cannot be brought back either, as the end of a sentence; "": none
 }
 
 // Error is a sentence that says what to do.
@@ -116,7 +117,7 @@ func (e *StrategyError) Error() string {
 	if e.Strategy == e.Here {
 		other = fmt.Sprintf("it was played by %s with other settings than this server's", e.Strategy)
 	}
-	return fmt.Sprintf("%v: %s: start the server with the strategy that it was begun with, or move the journal away", ErrStrategy, other)
+	return fmt.Sprintf("%v: %s: start the server with the strategy that it was begun with, or move the journal away%s", ErrStrategy, other, e.Others)
 }
 
 // Unwrap returns ErrStrategy.

@@ -113,6 +113,26 @@ func TestAJournalThatCannotBeBroughtBackIsLeftAlone(t *testing.T) {
 	}
 }
 
+// Who has to move one journal away learns of all others at once, and not one more with each start.
+func TestAllJournalsThatCannotBeBroughtBackAreNamed(t *testing.T) {
+	g := matchtest.Dots()
+	other := written(t, g, header(g, func(h *journal.Header) { h.Strategy = "lockstep" }), 5)
+	for name, content := range map[string][]byte{"a diary": []byte("a diary of many years"), "another strategy": other} {
+		for n, want := range map[int]string{1: "away", 2: "away; nor can these be brought back: x2.journal", 4: ": x2.journal, x3.journal, x4.journal",
+			6: ": x2.journal, x3.journal, x4.journal and 2 more"} {
+			dir := t.TempDir()
+			put(t, dir, "sound.journal", written(t, g, header(g, func(*journal.Header) {}), 5))
+			for i := range n {
+				put(t, dir, "x"+string(rune('1'+i))+".journal", content)
+			}
+			_, err := Open(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay"})
+			if err == nil || !strings.Contains(err.Error(), "x1.journal: ") || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%d of %s: %v, want %q", n, name, err, want)
+			}
+		}
+	}
+}
+
 func hex16(v uint64) string {
 	const digits = "0123456789abcdef"
 	b := make([]byte, 16)

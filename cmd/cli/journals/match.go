@@ -86,7 +86,7 @@ func journalsIn(dir string) (paths []string, err error) {
 }
 
 // load brings matches back, as many at a time as there are cores, since each replays up to half a minute. The error is
-// that of the first file that has one.
+// that of the first file that has one, and names the others.
 func (k *Keeper) load(paths []string) ([]*match, error) {
 	found, failed := make([]*match, len(paths)), make([]error, len(paths))
 	var next atomic.Int64
@@ -101,10 +101,37 @@ func (k *Keeper) load(paths []string) ([]*match, error) {
 		}()
 	}
 	all.Wait()
-	if i := slices.IndexFunc(failed, func(err error) bool { return err != nil }); i >= 0 {
-		return nil, fmt.Errorf("%s: %w", paths[i], advised(failed[i]))
+	var bad []string
+	for i, err := range failed {
+		if err != nil {
+			bad = append(bad, paths[i])
+		}
 	}
-	return found, nil
+	if len(bad) == 0 {
+		return found, nil
+	}
+	first, others := failed[slices.Index(paths, bad[0])], otherFiles(bad[1:])
+	if other := (*StrategyError)(nil); errors.As(first, &other) {
+		other.Others = others
+		return nil, fmt.Errorf("%s: %w", bad[0], first)
+	}
+	return nil, fmt.Errorf("%s: %w%s", bad[0], advised(first), others)
+}
+
+// otherFiles says that these cannot be brought back either, as the end of a sentence.
+func otherFiles(paths []string) string {
+	const most = 3
+	names := ""
+	for _, p := range paths[:min(most, len(paths))] {
+		names += ", " + filepath.Base(p)
+	}
+	switch more := len(paths) - most; {
+	case names == "":
+		return ""
+	case more > 0:
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return "; nor can these be brought back: " + names[2:]
 }
 
 // read brings one match back.
