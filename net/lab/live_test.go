@@ -224,6 +224,9 @@ func TestWithoutInterpolationTheOthersAreNewerAndMoveInSteps(t *testing.T) {
 }
 
 func TestWithoutLagCompensationTheServerHitsSomebodyElse(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine has nothing to race with, and it takes long")
+	}
 	var hits [2]float64
 	for i, view := range []systems.Time{0, -1} {
 		w := newWatch(t, "P3", Entry{Strategy: predict.New(predict.Config{MaxView: view})})
@@ -240,6 +243,9 @@ func TestWithoutLagCompensationTheServerHitsSomebodyElse(t *testing.T) {
 
 // Somebody may leave a page open for days: what a Live holds does not grow with time.
 func TestALiveThatGoesOnHoldsNoMore(t *testing.T) {
+	if raceEnabled {
+		t.Skip("one goroutine has nothing to race with, and it takes long")
+	}
 	w := newWatch(t, "P3", entries(relay.Strategy, predict.Strategy)...)
 	held := func() (n int) {
 		for _, m := range w.matches {
