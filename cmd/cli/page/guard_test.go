@@ -434,7 +434,7 @@ func TestServerThatStopsEndsItsStreams(t *testing.T) {
 // A message that must not be missed waits for a page that is behind, but not for ever.
 func TestPageThatTakesNothingInTimeIsLetGo(t *testing.T) {
 	ended := make(chan error, 1)
-	s := start(t, page.Config{WriteTimeout: 50 * time.Millisecond}, func(s *page.Server) {
+	s := start(t, page.Config{WriteTimeout: time.Second}, func(s *page.Server) {
 		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
 			for message := make([]byte, 1<<20); ; {
 				if err := c.Send(message); err != nil {
@@ -454,7 +454,7 @@ func TestPageThatTakesNothingInTimeIsLetGo(t *testing.T) {
 
 // A visitor that announces a body and does not send it must not hold a connection.
 func TestBodyThatNeverComesEndsTheRequest(t *testing.T) {
-	s, changes := counter(t, page.Config{WriteTimeout: 50 * time.Millisecond})
+	s, changes := counter(t, page.Config{WriteTimeout: time.Second})
 	c, err := net.Dial("tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)
