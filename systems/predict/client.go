@@ -10,6 +10,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/clock"
 	"tendon/systems/internal/checks"
+	"tendon/systems/internal/events"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/state"
 )
@@ -35,7 +36,7 @@ type Client struct {
 	own       ecs.RowSet // the rows that are predicted
 	history   *rollback.Ring
 	replicas  *rollback.Ring
-	receiver  *state.Receiver // nil until Load
+	receiver  *state.Receiver
 	effects   *rollback.Effects
 	pacer     clock.Pacer
 	lead      clock.Lead
@@ -46,13 +47,11 @@ type Client struct {
 	present   ecs.Tick
 	confirmed ecs.Tick
 	loaded    bool
-	locked    bool     // the lead has settled since Load
-	heard     bool     // a snapshot has come since Load
-	live      bool     // it had caught up after the last frame
-	useless   int      // snapshots in a row that could not be used
-	events    ecs.Tick // newest tick whose events came
-	due       ecs.Tick // of the newest snapshot that says which events there were; settled when those are here
-	dueEvents ecs.Tick // the newest tick ≤ due that had any
+	locked    bool // the lead has settled since Load
+	heard     bool // a snapshot has come since Load
+	live      bool // it had caught up after the last frame
+	useless   int  // snapshots in a row that could not be used
+	events    events.Heard
 	altered   uint64   // what the last snapshot said
 	lacked    ecs.Tick // the oldest tick whose input the server lacked in the newest state, 0 for none
 	suspect   bool     // … and it was more than before, since a prediction was last compared
@@ -66,9 +65,7 @@ type Client struct {
 
 	scratch struct {
 		inputs  []ecs.InputBytes // zero but for the local player's
-		events  []ecs.EmittedEvent
 		message []byte
-		ticks   []ecs.Tick
 		window  inputMessage
 		head    snapshotHead
 	}
@@ -135,7 +132,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 		cl.own.AddOwner(ecs.OwnedBy(ecs.Player(c.Seat)))
 	}
 	cl.world.SetPredicted(&cl.own)
-	if err := game.CheckScalars(); err != nil {
+	if cl.receiver, err = state.NewReceiver(c.World); err != nil {
 		return nil, fmt.Errorf("predict: %w", err)
 	}
 	return cl, cl.picture.init(cl)
@@ -153,11 +150,13 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.history.Clear()
 	c.replicas.Clear()
 	c.replicas.Save(c.world)
-	c.renew()
+	c.receiver.Renew()
+	c.receiver.Load()
 	c.history.Save(c.world)
 	c.effects.Begin(f)
 	c.picture.forget()
-	c.present, c.confirmed, c.events, c.due, c.dueEvents, c.useless, c.lacked = f, f, f, f, f, 0, 0
+	c.present, c.confirmed, c.useless, c.lacked = f, f, 0, 0
+	c.events.Begin(f)
 	c.loaded, c.locked, c.heard, c.live, c.rtt, c.unsent, c.lastSend = true, false, false, false, rtt, true, now
 	c.pending = pending{base: f}
 	c.sampled.Restart(f, c.world, c.config.Seat)
@@ -166,19 +165,6 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.pacer = clock.NewPacer(now, float64(c.stats.ServerTick)+c.leadTicks(), c.game.TickRate)
 	c.reach, c.jumped = int(c.pacer.Position()), true
 	c.delay = inputs.NewDelay(c.config.InputDelay, c.config.MaxPrediction, int(c.leadTicks()+c.interval())-1)
-}
-
-// renew begins to receive states anew. Another connection numbers them from 1 on, so what was received of the last one is
-// of no use.
-func (c *Client) renew() {
-	if c.receiver != nil {
-		c.receiver.Load() // lets go of the states of before
-	}
-	var err error
-	if c.receiver, err = state.NewReceiver(c.world); err != nil {
-		panic("predict: what newClient checked is refused now: " + err.Error())
-	}
-	c.receiver.Load()
 }
 
 // leadTicks is how far ahead of what is heard of the server a client stands, as far as the round trip tells: an input
@@ -263,11 +249,7 @@ func (c *Client) receiveSnapshot(message []byte, now systems.Time) error {
 	}
 	c.picture.arrived(f, now)
 	c.reconcile(f, now)
-	c.due, c.dueEvents = f, 0
-	if h.events > 0 && h.events <= uint64(f) {
-		c.dueEvents = f + 1 - ecs.Tick(h.events)
-	}
-	c.settle()
+	c.events.Due(f, h.events, c.effects)
 	return nil
 }
 
@@ -278,28 +260,12 @@ func (c *Client) stand() {
 	}
 }
 
-// receiveEvents takes what a tick emitted. One that came before an image was loaded is in there or comes again.
+// receiveEvents takes what a tick emitted.
 func (c *Client) receiveEvents(message []byte) error {
-	events, err := readEvents(c.scratch.events[:0], message, c.game)
-	if err != nil {
-		return err
-	}
-	c.scratch.events = events
-	f := events[0].Key.Tick
-	if f > c.stats.ServerTick+replicasKept*16 {
+	if !c.events.Receive(message, kindEvents, c.game, c.stats.ServerTick+replicasKept*16, c.effects) {
 		return ErrMessage
 	}
-	c.events = max(c.events, f)
-	c.effects.Told(f, events) // which passes over what was told
-	c.settle()
 	return nil
-}
-
-// settle cancels what was predicted and did not happen, once all events of the ticks that a snapshot covers are here.
-func (c *Client) settle() {
-	if c.events >= c.dueEvents {
-		c.effects.Told(c.due, nil)
-	}
 }
 
 // View returns the two last states and how far between them the display stands. A spectator's are those that the server
@@ -355,13 +321,7 @@ func (c *Client) Replica() (s *ecs.Snapshot, whole bool) {
 func (c *Client) Places() bool { return true }
 
 // Told returns the last tick that brought an entity anew, 0 for none.
-func (c *Client) Told(e ecs.Entity) ecs.Tick {
-	c.scratch.ticks = c.receiver.Updates(c.scratch.ticks[:0], e)
-	if n := len(c.scratch.ticks); n > 0 {
-		return c.scratch.ticks[n-1]
-	}
-	return 0
-}
+func (c *Client) Told(e ecs.Entity) ecs.Tick { return c.receiver.Told(e) }
 
 // CompareWith has nothing to compare: a client's state is what the server told.
 func (c *Client) CompareWith([]byte) (d ecs.Difference, ok bool) { return d, false }

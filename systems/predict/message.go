@@ -167,18 +167,6 @@ func (h *snapshotHead) read(r *wire.Reader, near ecs.Tick) error {
 	return nil
 }
 
-// appendEvents writes the events of a tick, as World.AppendEvents wrote them.
-func appendEvents(dst, events []byte) []byte { return code.AppendEvents(dst, kindEvents, events) }
-
-// readEvents is the inverse of appendEvents; the events' values alias the message.
-func readEvents(dst []ecs.EmittedEvent, message []byte, game *ecs.Game) ([]ecs.EmittedEvent, error) {
-	list, ok := code.ReadEvents(dst, message, kindEvents, game)
-	if !ok {
-		return list, ErrMessage
-	}
-	return list, nil
-}
-
 // appendRequest writes a player's wish for an order.
 func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
 	return code.AppendRequest(dst, kindOrder, target, payload)

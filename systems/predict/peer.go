@@ -7,25 +7,21 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
+	"tendon/systems/internal/events"
 	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
 
-// peer is what the server knows of one open connection: what it holds of the state is in sender's books, the events up to
-// tick told were sent to it.
+// peer is what the server knows of one open connection: what it holds of the state is in sender's books.
 type peer struct {
 	open   bool
 	seat   int // −1: a spectator
 	sender *state.Sender
-	told   ecs.Tick     // every event of ticks ≤ told was sent, or was not for this peer
-	heard  ecs.Tick     // the newest tick ≤ told whose events were sent since the peer was opened; 0: none was
+	events events.Hearer
 	slot   uint64       // of the last snapshot, in intervals between two
 	acked  ecs.Tick     // the newest state that it says it holds
 	rtt    systems.Time // from a state to the first word of it, smoothed
 	hears  iter.Seq2[ecs.Entity, float32]
-	minds  func(*ecs.EmittedEvent) bool // which events it hears of; nil: all
-	events [][]byte                     // those of tick f > opened in slot f % len, if it minds
-	opened ecs.Tick
 	waits  bool         // it says that it needs measures
 	delay  systems.Time // by how much it says that it shows others later
 	stats  systems.PeerStats
@@ -40,15 +36,15 @@ func (s *Server) hear(p *peer, m *inputMessage, now systems.Time) error {
 	}
 	if m.received > p.acked {
 		p.acked, p.stats.Acked = m.received, m.received
-		if s.timed {
-			sample := max(now-s.due+systems.Time(s.done-m.received)*s.tick, 0)
+		if s.grid.Timed {
+			sample := max(now-s.grid.Due+systems.Time(s.done-m.received)*s.grid.Tick, 0)
 			if p.rtt == 0 {
 				p.rtt = sample
 			}
 			p.rtt += (sample - p.rtt) / 8
 		}
 	}
-	p.delay, p.waits = systems.Time(m.delay)*s.tick, m.waits
+	p.delay, p.waits = systems.Time(m.delay)*s.grid.Tick, m.waits
 	if m.helpless && p.flaw == peers.Sound {
 		p.stats.Desyncs++
 		p.flaw.Fault()
@@ -72,12 +68,12 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 	}
 	held, _ := s.ring.At(have)
 	p.sender.Open(seatNumber, held)
-	if p.hears, p.minds = s.everything, nil; s.hearers != nil && seatNumber >= 0 {
-		p.hears, p.minds = s.hearers.of(int(id), seatNumber), s.hearers.minds(int(id), seatNumber)
-		p.events = make([][]byte, len(s.events))
+	minds := (func(*ecs.EmittedEvent) bool)(nil)
+	if p.hears = s.everything; s.hearers != nil && seatNumber >= 0 {
+		p.hears, minds = s.hearers.of(int(id), seatNumber), s.hearers.minds(int(id), seatNumber)
 	}
-	p.opened = s.done
-	p.open, p.seat, p.told, p.heard, p.slot, p.acked, p.flaw = true, seatNumber, have, 0, 0, have, peers.Sound
+	p.events.Open(s.events, have, s.done, minds)
+	p.open, p.seat, p.slot, p.acked, p.flaw = true, seatNumber, 0, have, peers.Sound
 	p.waits = seatNumber >= 0
 	p.stats.Acked = have
 }
@@ -89,7 +85,8 @@ func (s *Server) Close(id systems.Peer) { s.peers[id] = peer{} }
 func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 	for i := range s.peers {
 		if p := &s.peers[i]; p.open {
-			s.sendEvents(systems.Peer(i), p, out)
+			// Also to a peer that needs an image: what happens meanwhile is not in there.
+			p.events.Send(systems.Peer(i), s.events, s.OldestServable(), s.done, kindEvents, &s.scratch.message, out)
 			if slot := s.slot(i); slot != p.slot && p.flaw == peers.Sound {
 				p.slot = slot
 				s.sendSnapshot(systems.Peer(i), p, out)
@@ -112,35 +109,9 @@ func (s *Server) slot(peer int) uint64 {
 	return (uint64(s.done)*uint64(snapshots)+uint64(peer)*rate/uint64(len(s.peers)))/rate + 1
 }
 
-// sendEvents sends what the ticks after p.told emitted, a message for each that emitted anything. Also to a peer that
-// needs an image: what happens meanwhile is not in there.
-func (s *Server) sendEvents(id systems.Peer, p *peer, out systems.Outbox) {
-	for f := max(p.told, s.OldestServable()) + 1; f <= s.done; f++ {
-		events := s.events[f%ecs.Tick(len(s.events))]
-		if p.minds != nil && f > p.opened {
-			events = *p.slotOf(f)
-		}
-		if len(events) == 0 {
-			continue
-		}
-		s.scratch.message = appendEvents(s.scratch.message[:0], events)
-		if len(s.scratch.message) > 0 {
-			p.heard = f
-			out.Send(id, systems.Reliable, s.scratch.message)
-		}
-	}
-	p.told = s.done
-}
-
-// slotOf returns where the events of tick f are kept that the peer hears of.
-func (p *peer) slotOf(f ecs.Tick) *[]byte { return &p.events[f%ecs.Tick(len(p.events))] }
-
 // sendSnapshot sends what brings a peer up to date.
 func (s *Server) sendSnapshot(id systems.Peer, p *peer, out systems.Outbox) {
-	var head snapshotHead
-	if p.heard > 0 {
-		head.events = uint64(s.done-p.heard) + 1
-	}
+	head := snapshotHead{events: p.events.Since(s.done)}
 	if p.seat >= 0 {
 		seat := &s.seats[p.seat]
 		head.altered = seat.altered

@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"bytes"
 	"fmt"
 	"iter"
 
@@ -9,6 +8,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
+	"tendon/systems/internal/events"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/lagcomp"
 	"tendon/systems/state"
@@ -22,19 +22,17 @@ type Server struct {
 	world   *ecs.World
 	game    *ecs.Game
 	ring    *rollback.Ring
-	events  [][]byte // of tick f in slot f % len
+	events  events.Log
 	changes *state.Changes
 	judge   *lagcomp.Judge // nil: all is judged as it is
 	hearers *audience      // nil: everybody hears of everything
 	seats   []seat
 	peers   []peer
 	inputs  []ecs.InputBytes // used in tick done
-	stamped []ecs.Order      // for the next ticks, in turn
-	first   ecs.Tick         // the tick of the world that NewServer was given
+	stamped inputs.Orders
+	first   ecs.Tick // the tick of the world that NewServer was given
 	done    ecs.Tick
-	due     systems.Time // when tick done was due on the room's grid, if timed
-	timed   bool         // Tick was called
-	tick    systems.Time // length of a tick
+	grid    inputs.Grid // the room's, up to tick done
 	// everything is the interest of one who hears of all.
 	everything iter.Seq2[ecs.Entity, float32]
 
@@ -63,8 +61,8 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	game := c.World.Game()
 	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
 		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
-		first: c.World.Tick(), done: c.World.Tick(), tick: systems.Second / systems.Time(game.TickRate)}
-	s.events = make([][]byte, s.ring.Depth())
+		first: c.World.Tick(), done: c.World.Tick(), grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}}
+	s.events = make(events.Log, s.ring.Depth())
 	for p := range s.seats {
 		s.inputs[p] = s.world.InputOf(ecs.Player(p))
 		s.seats[p].Use(s.inputs[p])
@@ -112,17 +110,14 @@ func (s *Server) OldestServable() ecs.Tick {
 // before. It panics on an order that no peer would take.
 func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
 	checks.Stamp("predict", &o, s.game)
-	o.Payload = bytes.Clone(o.Payload) // the caller's
-	s.stamped = append(s.stamped, o)
-	return s.done + 1 + ecs.Tick((len(s.stamped)-1)/maxOrders)
+	return s.done + 1 + s.stamped.Add(o, maxOrders)
 }
 
 // Tick computes the next tick from the inputs that are here; what is missing is substituted.
 func (s *Server) Tick(due systems.Time) {
 	f, altered := s.done+1, ecs.PlayerSet(0)
 	s.scratch.stamps = s.scratch.stamps[:0]
-	count := min(len(s.stamped), maxOrders)
-	s.scratch.orders = append(s.scratch.orders[:0], s.stamped[:count]...)
+	s.scratch.orders = s.stamped.Take(s.scratch.orders[:0], maxOrders)
 	joined := s.world.Players()
 	for p := range s.seats {
 		if !joined.Has(ecs.Player(p)) {
@@ -132,16 +127,13 @@ func (s *Server) Tick(due systems.Time) {
 			altered |= 1 << p
 		}
 	}
-	for i := range s.stamped[:count] {
-		if o := &s.stamped[i]; o.Kind == ecs.OrderLeave {
+	for i := range s.scratch.orders {
+		if o := &s.scratch.orders[i]; o.Kind == ecs.OrderLeave {
 			s.seats[o.Player].vacant(f) // also where somebody joins in the same tick
 		}
 	}
-	rest := copy(s.stamped, s.stamped[count:])
-	clear(s.stamped[rest:])
-	s.stamped = s.stamped[:rest]
 	s.compute(f, altered)
-	s.due, s.timed = due, true
+	s.grid.At(due)
 	for i := range s.peers {
 		s.peers[i].budget.Refill(s.game.TickRate)
 	}
@@ -186,17 +178,15 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
 	s.done = f
-	slot := &s.events[f%ecs.Tick(len(s.events))]
-	*slot = s.world.AppendEvents((*slot)[:0])
+	s.events.Keep(f, s.world)
 	state := s.ring.Save(s.world)
 	ecs.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
 	s.changes.Observe(s.world)
 	if s.hearers != nil {
 		s.hearers.follow(state, s.peers)
 		for i := range s.peers {
-			if p := &s.peers[i]; p.open && p.minds != nil {
-				own := p.slotOf(f)
-				*own = s.world.AppendEventsOf((*own)[:0], p.minds)
+			if p := &s.peers[i]; p.open {
+				p.events.Keep(f, s.world)
 			}
 		}
 	}
@@ -225,11 +215,10 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 
 // receiveInput takes a player's inputs and his acknowledgement, or a spectator's.
 func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
-	if p.budget.Messages == 0 {
+	if !p.budget.Message() {
 		p.stats.Refused++
 		return nil
 	}
-	p.budget.Messages--
 	m := &s.scratch.input
 	err := m.read(message, s.done, s.game)
 	if err == nil && (m.received > s.done || p.seat < 0 && len(m.done) > 0) {
@@ -246,32 +235,22 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 		return nil
 	}
 	seat := &s.seats[p.seat]
-	p.stats.Refused += uint64(seat.Receive(m.received+1-ecs.Tick(m.back), len(m.done), s.arrival(now), func(i int, f ecs.Tick) bool {
+	p.stats.Refused += uint64(seat.Receive(m.received+1-ecs.Tick(m.back), len(m.done), s.grid.Arrival(s.done, now), func(i int, f ecs.Tick) bool {
 		return seat.put(f, s.done, m.done[i], s.game)
 	}))
 	return nil
 }
 
-// arrival is when a message comes that comes now.
-func (s *Server) arrival(now systems.Time) inputs.Arrival {
-	return inputs.Arrival{Done: s.done, Past: float64(now-s.due) / float64(s.tick), Timed: s.timed}
-}
-
 // receiveOrder takes an order that a player asks for, for the next tick.
 func (s *Server) receiveOrder(p *peer, message []byte) error {
 	target, payload, err := readRequest(message)
-	if err == nil && p.seat < 0 {
+	if p.seat < 0 {
 		err = ErrMessage
 	}
-	if err != nil {
+	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.Order(s.game.TickRate) {
 		p.stats.Refused++
 		return err
 	}
-	if p.budget.Orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
-		p.stats.Refused++
-		return nil
-	}
-	p.budget.Orders -= s.game.TickRate
 	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
@@ -120,12 +121,15 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		h := &s.head
 		return fmt.Sprintf("altered %d lacks %d events %d measured %t %d of %d body %x", h.altered, h.lacks, h.events, h.hasMargin, h.margin.Value, h.margin.Tick, s.body), err
 	case "events":
-		list, err := readEvents(nil, v.bytes, game)
+		list, ok := code.ReadEvents(nil, v.bytes, kindEvents, game)
+		if !ok {
+			return "", ErrMessage
+		}
 		text := ""
 		for _, e := range list {
 			text += fmt.Sprintf("tick %d type %d row %d born %d ordinal %d value %x; ", e.Key.Tick, e.Key.Type, e.Key.Entity.Row, e.Key.Entity.Born, e.Key.Ordinal, e.Value)
 		}
-		return strings.TrimSuffix(text, "; "), err
+		return strings.TrimSuffix(text, "; "), nil
 	case "order":
 		target, payload, err := readRequest(v.bytes)
 		return fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload), err
@@ -172,7 +176,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 			}
 			events = append(binary.AppendUvarint(events, uint64(k.Ordinal)), value...)
 		}
-		return appendEvents(nil, events)
+		return code.AppendEvents(nil, kindEvents, events)
 	}
 	var target ecs.Entity
 	var payload []byte
@@ -251,7 +255,7 @@ func FuzzEvents(f *testing.F) {
 	seeds(f, "events")
 	game := newRules(exactBody).game(60)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if list, err := readEvents(nil, data, game); err == nil && (len(list) == 0 || len(list) > len(data)) {
+		if list, ok := code.ReadEvents(nil, data, kindEvents, game); ok && (len(list) == 0 || len(list) > len(data)) {
 			t.Fatal(len(list))
 		}
 	})
@@ -281,8 +285,8 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; len(r.server.stamped) > peers.OrdersPerSecond+2 || c.world.Tick() != c.present || c.present > c.confirmed+DefaultPrediction {
-			t.Fatal(len(r.server.stamped), c.world.Tick(), c.present, c.confirmed)
+		if c := r.clients[1]; r.server.stamped.Len() > peers.OrdersPerSecond+2 || c.world.Tick() != c.present || c.present > c.confirmed+DefaultPrediction {
+			t.Fatal(r.server.stamped.Len(), c.world.Tick(), c.present, c.confirmed)
 		}
 	})
 }
@@ -293,7 +297,8 @@ func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
 	c := r.clients[0]
 	r.pads[0].DX = 1
 	r.run(30)
-	c.renew() // it forgets what it holds but the newest state: what it acknowledged meanwhile it has not
+	c.receiver.Renew()
+	c.receiver.Load() // it forgets what it holds but the newest state: what it acknowledged meanwhile it has not
 	r.run(60)
 	if c.counts.Refused == 0 || c.useless > 0 {
 		t.Errorf("%d snapshots refused, the last %d of them", c.counts.Refused, c.useless)
@@ -344,8 +349,8 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	for range 100 {
 		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.now(), r)
 	}
-	if len(r.server.stamped) > peers.OrdersPerSecond {
-		t.Errorf("%d orders of one second were taken", len(r.server.stamped))
+	if r.server.stamped.Len() > peers.OrdersPerSecond {
+		t.Errorf("%d orders of one second were taken", r.server.stamped.Len())
 	}
 	// Inputs far ahead do not displace those that are due.
 	far := inputMessage{received: r.server.done, ack: good, done: make([]entry, maxInputs)}

@@ -9,6 +9,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/clock"
 	"tendon/systems/internal/checks"
+	"tendon/systems/internal/events"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/state"
 )
@@ -51,11 +52,9 @@ type Client struct {
 	locked    bool // the lead has settled since Load
 	playing   bool // the player's inputs count
 	unsent    bool
-	useless   int      // bodies in a row that could not be used
-	events    ecs.Tick // newest tick whose events came
-	eventsDue ecs.Tick // the newest that had any, of ticks ≤ settled
-	settled   ecs.Tick // when the events until eventsDue are here, there are no others of ticks up to this
-	altered   uint64   // what the last news said
+	useless   int // bodies in a row that could not be used
+	events    events.Heard
+	altered   uint64 // what the last news said
 	lastSend  systems.Time
 	frame     systems.Time // of the last Frame
 	rtt       systems.Time
@@ -64,7 +63,6 @@ type Client struct {
 
 	scratch struct {
 		inputs  []ecs.InputBytes // zero but for the local player's
-		events  []ecs.EmittedEvent
 		message []byte
 		move    moveMessage
 		head    newsHead
@@ -72,7 +70,6 @@ type Client struct {
 		told    ecs.Snapshot
 		motions []ecs.Motion
 		record  Record
-		ticks   []ecs.Tick
 	}
 }
 
@@ -134,7 +131,8 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.crowd.forget()
 	c.pilots = c.pilots[:0]
 	c.own.Clear()
-	c.present, c.confirmed, c.events, c.eventsDue, c.settled = f, f, f, 0, f
+	c.present, c.confirmed = f, f
+	c.events.Begin(f)
 	c.loaded, c.heard, c.ready, c.locked, c.playing = true, false, false, false, false
 	c.unsent, c.useless, c.lastSend, c.frame, c.rtt = true, 0, now, now, rtt
 	c.stats.ServerTick = max(serverTick, f)
@@ -144,14 +142,9 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.world.Save(&c.previous)
 }
 
-// renew begins to receive states anew, and to ask for the server's clock. Another connection numbers states from 1 on, so
-// what was received of the last one is of no use; and the server may be another process.
+// renew begins to receive states anew, and to ask for the server's clock: the server may be another process.
 func (c *Client) renew() {
-	c.receiver.Load() // lets go of the states of before
-	var err error
-	if c.receiver, err = state.NewReceiver(c.world); err != nil {
-		panic("reckon: what newClient checked is refused now: " + err.Error())
-	}
+	c.receiver.Renew()
 	c.receiver.Load()
 	if c.near = 0; c.limits.Assumed == 0 {
 		c.probe, _ = clock.NewProber(clock.Config{}) // a zero Config is valid
@@ -267,37 +260,15 @@ func (c *Client) hear(h *newsHead, now systems.Time) {
 	c.heard, c.altered = true, h.altered
 	c.stats.ServerTick = max(c.stats.ServerTick, h.tick)
 	c.unsent = c.unsent || c.config.Seat < 0
-	c.settled, c.eventsDue = h.tick, 0
-	if h.events > 0 {
-		c.eventsDue = h.tick + 1 - ecs.Tick(h.events)
-	}
-	c.settle()
+	c.events.Due(h.tick, h.events, c.effects)
 }
 
-// receiveEvents takes what a tick emitted. One that came before an image was loaded is in there or comes again.
+// receiveEvents takes what a tick emitted.
 func (c *Client) receiveEvents(message []byte) error {
-	events, err := readEvents(c.scratch.events[:0], message, c.game)
-	if err != nil {
-		return err
-	}
-	c.scratch.events = events
-	f := events[0].Key.Tick
-	if f > c.stats.ServerTick+farAhead {
+	if !c.events.Receive(message, kindEvents, c.game, c.stats.ServerTick+farAhead, c.effects) {
 		return ErrMessage
 	}
-	if f > c.events {
-		c.events = f
-		c.effects.Told(f, events)
-	}
-	c.settle()
 	return nil
-}
-
-// settle cancels what was predicted and did not happen, once all events of the ticks that were heard of are here.
-func (c *Client) settle() {
-	if c.events >= c.eventsDue {
-		c.effects.Told(c.settled, nil)
-	}
 }
 
 // View returns the two last states and how far between them the display stands. A spectator's are those that the server

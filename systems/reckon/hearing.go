@@ -41,8 +41,7 @@ func (s *Server) watch() {
 	}
 	for id := range s.peers {
 		if p := &s.peers[id]; p.open {
-			own := &p.events[s.done%ecs.Tick(len(p.events))]
-			*own = s.world.AppendEventsOf((*own)[:0], p.minds)
+			p.events.Keep(s.done, s.world)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/clock"
 	"tendon/systems/internal/checks"
+	"tendon/systems/internal/events"
 	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
@@ -17,9 +18,8 @@ type peer struct {
 	clock      answering
 	near       Stamp // the newest of its stamps, for those who exchange no clocks
 	sender     *state.Sender
-	holds      []uint8  // by slot: the number of the anchor that the client holds
-	told       ecs.Tick // every event of ticks ≤ told was sent
-	heard      ecs.Tick // the newest tick ≤ told whose events were sent since the peer was opened; 0: none was
+	holds      []uint8 // by slot: the number of the anchor that the client holds
+	events     events.Hearer
 	slot       uint64   // of the last body, in intervals between two
 	body       ecs.Tick // of the last body
 	spoken     ecs.Tick // of the last message
@@ -27,9 +27,7 @@ type peer struct {
 	watching   bool     // it hears of what is near its avatar
 	placed     bool     // it has an avatar, which is
 	at         fixed.Vec3
-	entered    []int    // slots of what it hears of since the last tick
-	events     [][]byte // those of tick f > opened that it hears of in slot f % len; nil: all
-	opened     ecs.Tick
+	entered    []int // slots of what it hears of since the last tick
 	yield      func(ecs.Entity, float32) bool
 	interest   func(yield func(ecs.Entity, float32) bool)
 	minds      func(*ecs.EmittedEvent) bool // which events it is told of
@@ -82,7 +80,6 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 				s.changes.All(visit)
 			}
 			p.minds = func(e *ecs.EmittedEvent) bool { return s.minds(int(id), e) }
-			p.events = make([][]byte, len(s.events))
 		}
 	}
 	if seat >= 0 && (!p.open || p.seat != seat) {
@@ -90,8 +87,8 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 	}
 	held, _ := s.ring.At(have)
 	p.sender.Open(seat, held)
-	p.open, p.seat, p.told, p.heard, p.slot, p.body, p.spoken, p.flaw = true, seat, have, 0, 0, 0, 0, peers.Sound
-	p.opened = s.done
+	p.open, p.seat, p.slot, p.body, p.spoken, p.flaw = true, seat, 0, 0, 0, peers.Sound
+	p.events.Open(s.events, have, s.done, p.minds)
 	clear(p.holds)
 	p.near, p.introduced = 0, false
 	p.stats.Acked = have
@@ -126,7 +123,8 @@ func (s *Server) Send(now systems.Time, out systems.Outbox) {
 		if !p.open {
 			continue
 		}
-		s.sendEvents(systems.Peer(i), p, out)
+		// Also to a peer that needs an image: what happens meanwhile is not in there.
+		p.events.Send(systems.Peer(i), s.events, s.OldestServable(), s.done, kindEvents, &s.scratch.message, out)
 		s.sendClock(systems.Peer(i), p, now, out)
 		if p.flaw == peers.Sound {
 			s.sendNews(systems.Peer(i), p, now, out)
@@ -147,26 +145,6 @@ func (s *Server) sendClock(id systems.Peer, p *peer, now systems.Time, out syste
 		}
 		out.Send(id, systems.Datagram, s.scratch.message)
 	}
-}
-
-// sendEvents sends what the ticks after p.told emitted, a message for each that emitted anything. Also to a peer that
-// needs an image: what happens meanwhile is not in there.
-func (s *Server) sendEvents(id systems.Peer, p *peer, out systems.Outbox) {
-	for f := max(p.told, s.OldestServable()) + 1; f <= s.done; f++ {
-		events := s.events[f%ecs.Tick(len(s.events))]
-		if p.events != nil && f > p.opened {
-			events = p.events[f%ecs.Tick(len(p.events))]
-		}
-		if len(events) == 0 {
-			continue
-		}
-		s.scratch.message = appendEvents(s.scratch.message[:0], events)
-		if len(s.scratch.message) > 0 {
-			p.heard = f
-			out.Send(id, systems.Reliable, s.scratch.message)
-		}
-	}
-	p.told = s.done
 }
 
 // intervals counts the intervals between bodies to a peer, from 1 on. Those of different peers begin in different ticks,
@@ -224,7 +202,7 @@ func (s *Server) sendNews(id systems.Peer, p *peer, now systems.Time, out system
 // introduce tells a peer of what it hears of since the last tick; at first of all that it hears of.
 func (s *Server) introduce(id systems.Peer, p *peer, m *newsMessage, head *newsHead, out systems.Outbox) {
 	tell := func(slot int) {
-		if record, ok := s.herald.introduce(slot, s.due); ok && s.hears(int(id), s.herald.things[slot].entity) {
+		if record, ok := s.herald.introduce(slot, s.grid.Due); ok && s.hears(int(id), s.herald.things[slot].entity) {
 			s.tell(id, m, head, record, out)
 		}
 	}
@@ -257,12 +235,9 @@ func (s *Server) tell(id systems.Peer, m *newsMessage, head *newsHead, record []
 
 // head returns the head of a message to a peer.
 func (s *Server) head(p *peer, now systems.Time) newsHead {
-	h := newsHead{tick: s.done, ready: p.clock.Answerer == nil}
+	h := newsHead{tick: s.done, ready: p.clock.Answerer == nil, events: p.events.Since(s.done)}
 	if !h.ready {
 		_, h.ready = p.clock.remote(now)
-	}
-	if p.heard > 0 {
-		h.events = uint64(s.done-p.heard) + 1
 	}
 	h.snaps = s.scratch.snaps[:0]
 	if p.seat >= 0 {

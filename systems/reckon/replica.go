@@ -16,13 +16,7 @@ func (c *Client) Replica() (s *ecs.Snapshot, complete bool) {
 func (c *Client) Places() bool { return false }
 
 // Told returns the last tick that brought an entity anew, 0 for none.
-func (c *Client) Told(e ecs.Entity) ecs.Tick {
-	c.scratch.ticks = c.receiver.Updates(c.scratch.ticks[:0], e)
-	if n := len(c.scratch.ticks); n > 0 {
-		return c.scratch.ticks[n-1]
-	}
-	return 0
-}
+func (c *Client) Told(e ecs.Entity) ecs.Tick { return c.receiver.Told(e) }
 
 // CompareWith has nothing to compare: a client's state is what the server told.
 func (c *Client) CompareWith([]byte) (d ecs.Difference, ok bool) { return d, false }

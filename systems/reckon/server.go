@@ -1,7 +1,6 @@
 package reckon
 
 import (
-	"bytes"
 	"fmt"
 
 	"tendon/ecs"
@@ -9,6 +8,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/interest"
 	"tendon/systems/internal/checks"
+	"tendon/systems/internal/events"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/internal/peers"
 	"tendon/systems/state"
@@ -27,7 +27,7 @@ type Server struct {
 	steered *ecs.Query1[ecs.Seat, ecs.Seat]
 	ring    *rollback.Ring
 	changes *state.Changes
-	events  [][]byte // of tick f in slot f % len
+	events  events.Log
 	seats   []inputs.Buffer
 	altered []uint64 // by seat: ticks that used another input than the player sent
 	peers   []peer
@@ -35,13 +35,11 @@ type Server struct {
 	herald  herald
 	sets    *interest.Sets   // nil: everybody hears of everything
 	inputs  []ecs.InputBytes // used in tick done
-	stamped []ecs.Order      // for the next ticks, in turn
-	first   ecs.Tick         // the tick of the world that NewServer was given
-	done    ecs.Tick         //
-	urgent  ecs.Tick         // the last in which something came, went or cannot be taken back
-	due     systems.Time     // when tick done was due on the room's grid, if timed
-	timed   bool             // Tick was called
-	tick    systems.Time     // length of a tick
+	stamped inputs.Orders
+	first   ecs.Tick    // the tick of the world that NewServer was given
+	done    ecs.Tick    //
+	urgent  ecs.Tick    // the last in which something came, went or cannot be taken back
+	grid    inputs.Grid // the room's, up to tick done
 	counts  ServerCounts
 
 	scratch struct {
@@ -73,12 +71,12 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
 		seats: make([]inputs.Buffer, game.MaxPlayers), altered: make([]uint64, game.MaxPlayers), peers: make([]peer, c.Peers),
 		inputs: make([]ecs.InputBytes, game.MaxPlayers), first: c.World.Tick(), done: c.World.Tick(),
-		tick: systems.Second / systems.Time(game.TickRate)}
+		grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}}
 	if s.seat, err = seats(game); err != nil {
 		return nil, err
 	}
 	s.steered = ecs.NewQuery1(ecs.Read(s.seat))
-	s.events = make([][]byte, s.ring.Depth())
+	s.events = make(events.Log, s.ring.Depth())
 	for p := range s.seats {
 		s.inputs[p] = s.world.InputOf(ecs.Player(p))
 		s.seats[p].Use(s.inputs[p])
@@ -129,16 +127,13 @@ func (s *Server) OldestServable() ecs.Tick {
 // before. It panics on an order that no peer would take.
 func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
 	checks.Stamp("reckon", &o, s.game)
-	o.Payload = bytes.Clone(o.Payload) // the caller's
-	s.stamped = append(s.stamped, o)
-	return s.done + 1 + ecs.Tick((len(s.stamped)-1)/maxOrders)
+	return s.done + 1 + s.stamped.Add(o, maxOrders)
 }
 
 // Tick computes the next tick from the inputs that are here; what is missing is substituted.
 func (s *Server) Tick(due systems.Time) {
 	f, altered := s.done+1, ecs.PlayerSet(0)
-	count := min(len(s.stamped), maxOrders)
-	s.scratch.orders = append(s.scratch.orders[:0], s.stamped[:count]...)
+	s.scratch.orders = s.stamped.Take(s.scratch.orders[:0], maxOrders)
 	joined := s.world.Players()
 	for p := range s.seats {
 		if !joined.Has(ecs.Player(p)) {
@@ -148,17 +143,14 @@ func (s *Server) Tick(due systems.Time) {
 			altered |= 1 << p
 		}
 	}
-	for i := range s.stamped[:count] {
-		if o := &s.stamped[i]; o.Kind == ecs.OrderLeave {
+	for i := range s.scratch.orders {
+		if o := &s.scratch.orders[i]; o.Kind == ecs.OrderLeave {
 			s.seats[o.Player].Vacant(f) // also where somebody joins in the same tick
 		}
 	}
-	rest := copy(s.stamped, s.stamped[count:])
-	clear(s.stamped[rest:])
-	s.stamped = s.stamped[:rest]
 	s.place(due)
 	s.compute(f, altered)
-	s.due, s.timed = due, true
+	s.grid.At(due)
 	s.roster(due)
 	s.watch()
 	s.herald.tell(due)
@@ -200,8 +192,7 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	before, _ := s.ring.At(s.done)
 	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
 	s.done = f
-	slot := &s.events[f%ecs.Tick(len(s.events))]
-	*slot = s.world.AppendEvents((*slot)[:0])
+	s.events.Keep(f, s.world)
 	for _, e := range s.world.Events() {
 		if e.Irreversible {
 			s.urgent = f
@@ -228,11 +219,10 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 	}
 	switch {
 	case message[0] == kindMove || p.clock.owns(message): // on either channel: see kindMove of relay
-		if p.budget.Messages == 0 {
+		if !p.budget.Message() {
 			p.stats.Refused++
 			return nil
 		}
-		p.budget.Messages--
 		if message[0] != kindMove {
 			return p.clock.Receive(message, now)
 		}
@@ -275,32 +265,22 @@ func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
 		return nil
 	}
 	seat := &s.seats[p.seat]
-	p.stats.Refused += uint64(seat.Receive(m.received+1, len(m.done), s.arrival(now), func(i int, f ecs.Tick) bool {
+	p.stats.Refused += uint64(seat.Receive(m.received+1, len(m.done), s.grid.Arrival(s.done, now), func(i int, f ecs.Tick) bool {
 		return seat.Put(f, s.done, m.done[i], s.game)
 	}))
 	return nil
 }
 
-// arrival is when a message comes that comes now.
-func (s *Server) arrival(now systems.Time) inputs.Arrival {
-	return inputs.Arrival{Done: s.done, Past: float64(now-s.due) / float64(s.tick), Timed: s.timed}
-}
-
 // receiveOrder takes an order that a player asks for, for the next tick.
 func (s *Server) receiveOrder(p *peer, message []byte) error {
 	target, payload, err := readRequest(message)
-	if err == nil && p.seat < 0 {
+	if p.seat < 0 {
 		err = ErrMessage
 	}
-	if err != nil {
+	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.Order(s.game.TickRate) {
 		p.stats.Refused++
 		return err
 	}
-	if p.budget.Orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
-		p.stats.Refused++
-		return nil
-	}
-	p.budget.Orders -= s.game.TickRate
 	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/state"
 )
@@ -161,7 +162,10 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 		target, payload, err := readRequest(b)
 		return fmt.Sprintf("to %d@%d:%x", target.Row, target.Born, payload), appendRequest(nil, target, payload), err
 	case "events":
-		list, err := readEvents(nil, b, testGame(false))
+		list, ok := code.ReadEvents(nil, b, kindEvents, testGame(false))
+		if !ok {
+			err = ErrMessage
+		}
 		for _, e := range list {
 			text += fmt.Sprintf("type %d of %d@%d in %d: %x; ", e.Key.Type, e.Key.Entity.Row, e.Key.Entity.Born, e.Key.Tick, e.Value)
 		}
@@ -229,7 +233,7 @@ func samples() map[string][]byte {
 		"news/body":          news(wholeNews{head: newsHead{tick: nearTick, ready: true, body: true}, records: []Record{near}, body: []byte{1, 2, 3}}),
 		"order/nothing":      appendRequest(nil, ecs.Entity{}, nil),
 		"order/of-an-entity": appendRequest(nil, e, []byte{7, 8}),
-		"events/one":         appendEvents(nil, []byte{0xe8, 7, 0, 0, 0, 1}),
+		"events/one":         code.AppendEvents(nil, kindEvents, []byte{0xe8, 7, 0, 0, 0, 1}),
 		"params/limited":     limited.params(),
 		"params/trusting":    trusting.params(),
 	}

@@ -33,9 +33,7 @@ type Server struct {
 	ring    *rollback.Ring
 	first   ecs.Tick // ticks after it are known: the tick of the world that NewServer was given, or of what was before it
 	done    ecs.Tick
-	due     systems.Time // when tick done was due on the room's grid, if timed
-	timed   bool         // Tick was called
-	tick    systems.Time // length of a tick
+	grid    inputs.Grid // the room's, up to tick done
 
 	scratch struct {
 		orders  []ecs.Order
@@ -66,7 +64,7 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 	}
 	s := &Server{config: c, world: c.World, game: game, seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers),
 		codes: newCodes(game), inputs: make([]ecs.InputBytes, game.MaxPlayers), before: make([]ecs.InputBytes, game.MaxPlayers),
-		ring: rollback.NewRing(2), tick: systems.Second / systems.Time(game.TickRate), first: c.World.Tick(), done: c.World.Tick()}
+		ring: rollback.NewRing(2), grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}, first: c.World.Tick(), done: c.World.Tick()}
 	for p := range s.inputs {
 		s.inputs[p] = s.world.InputOf(ecs.Player(p))
 		s.seats[p].Use(s.inputs[p])
@@ -126,7 +124,7 @@ func (s *Server) ahead() ecs.Tick {
 			lag = max(lag, s.done-p.acked)
 		}
 	}
-	return min(max(lag+1, 2), max(2, ecs.Tick(maxAhead/s.tick)))
+	return min(max(lag+1, 2), max(2, ecs.Tick(maxAhead/s.grid.Tick)))
 }
 
 // Tick computes the next tick from the inputs that are here; what is missing is substituted.
@@ -153,7 +151,7 @@ func (s *Server) Tick(due systems.Time) {
 		}
 	}
 	s.compute(f, &t)
-	s.due, s.timed = due, true
+	s.grid.At(due)
 	for i := range s.peers {
 		s.peers[i].budget.Refill(s.game.TickRate)
 	}
@@ -265,11 +263,10 @@ func (s *Server) confirmation(p *peer) []byte {
 
 // receiveInput takes a player's inputs, or a spectator's acknowledgement.
 func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
-	if p.budget.Messages == 0 {
+	if !p.budget.Message() {
 		p.stats.Refused++
 		return nil
 	}
-	p.budget.Messages--
 	m := &s.scratch.input
 	err := m.read(message, s.done, s.game)
 	if err == nil && (m.received > s.done || p.seat < 0 && len(m.inputs) > 0) {
@@ -288,15 +285,10 @@ func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
 		return nil
 	}
 	seat := &s.seats[p.seat]
-	p.stats.Refused += uint64(seat.Receive(m.received+1, len(m.inputs), s.arrival(now), func(i int, f ecs.Tick) bool {
+	p.stats.Refused += uint64(seat.Receive(m.received+1, len(m.inputs), s.grid.Arrival(s.done, now), func(i int, f ecs.Tick) bool {
 		return seat.Put(f, s.done, m.inputs[i], s.game)
 	}))
 	return nil
-}
-
-// arrival is when a message comes that comes now.
-func (s *Server) arrival(now systems.Time) inputs.Arrival {
-	return inputs.Arrival{Done: s.done, Past: float64(now-s.due) / float64(s.tick), Timed: s.timed}
 }
 
 func (s *Server) receiveHash(p *peer, message []byte) error {
@@ -335,18 +327,13 @@ func (s *Server) strike(p *peer) int {
 // receiveOrder takes an order that a player asks for; it is stamped with the next Send.
 func (s *Server) receiveOrder(p *peer, message []byte) error {
 	target, payload, err := readRequest(message)
-	if err == nil && p.seat < 0 {
+	if p.seat < 0 {
 		err = ErrMessage
 	}
-	if err != nil {
+	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.Order(s.game.TickRate) {
 		p.stats.Refused++
 		return err
 	}
-	if p.budget.Orders < s.game.TickRate || !s.world.Players().Has(ecs.Player(p.seat)) {
-		p.stats.Refused++
-		return nil
-	}
-	p.budget.Orders -= s.game.TickRate
 	s.wanted = append(s.wanted, ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: bytes.Clone(payload)})
 	return nil
 }

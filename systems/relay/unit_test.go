@@ -29,7 +29,7 @@ func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 	for f := ecs.Tick(1); f <= 30; f++ {
 		s.Tick(systems.TickTime(epoch, f, 60))
 	}
-	send(30, 2, systems.TickTime(epoch, 30, 60)+s.tick/2)
+	send(30, 2, systems.TickTime(epoch, 30, 60)+s.grid.Tick/2)
 	if w, _ := s.seats[0].Worst(); w != (inputs.Margin{Tick: 31, Value: inputs.MarginUnit / 2}) {
 		t.Errorf("half a tick before its use: %+v", w)
 	}

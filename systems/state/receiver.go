@@ -81,6 +81,11 @@ func NewReceiver(w *ecs.World) (*Receiver, error) {
 	return r, nil
 }
 
+// Renew begins anew, as NewReceiver does: another connection numbers bodies from 1 on. Call Load before Receive.
+func (r *Receiver) Renew() {
+	r.count, r.sequence, r.older, r.any, r.stats = 0, 0, 0, false, ReceiverStats{}
+}
+
 // Load takes over the state that is in the world: an image of the server's, of the tick that its Sender was opened with.
 func (r *Receiver) Load() {
 	for i := range r.states {

@@ -210,8 +210,8 @@ func (s *Server) state(p *peer, base ecs.Tick) []byte {
 	}
 	m.happened = m.happened[:0]
 	for f := base + 1; f <= s.done; f++ {
-		if events := s.events[f%ecs.Tick(len(s.events))]; len(events) > 0 {
-			m.happened = append(m.happened, events)
+		if emitted := s.events.Of(f); len(emitted) > 0 {
+			m.happened = append(m.happened, emitted)
 		}
 	}
 	m.delta = s.deltas.of(s.ring, base, s.done)

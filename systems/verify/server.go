@@ -7,6 +7,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
+	"tendon/systems/internal/events"
 )
 
 // Server is the strategy's half on the server. World is in State(done); ring holds the states of the last ticks up to
@@ -17,7 +18,7 @@ type Server struct {
 	world   *ecs.World
 	game    *ecs.Game
 	ring    *rollback.Ring
-	events  [][]byte // of tick f in slot f % depth
+	events  events.Log
 	seats   []seat
 	peers   []peer
 	queue   queue
@@ -53,7 +54,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
 		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
 		first: c.World.Tick(), done: c.World.Tick()}
-	s.events = make([][]byte, s.ring.Depth())
+	s.events = make(events.Log, s.ring.Depth())
 	before := uint64(s.done) * numbersPerTick
 	for p := range s.seats {
 		s.seats[p] = seat{first: 1, newest: before, decided: before, held: s.world.InputOf(ecs.Player(p)), inputs: limits.InputBurst, orders: limits.OrderBurst * game.TickRate}
@@ -221,8 +222,7 @@ func (s *Server) compute() {
 	s.done++
 	clear(s.stamped)
 	s.stamped = s.stamped[:0]
-	slot := &s.events[s.done%ecs.Tick(len(s.events))]
-	*slot = s.world.AppendEvents((*slot)[:0])
+	s.events.Keep(s.done, s.world)
 	state := s.ring.Save(s.world)
 	s.deltas.reset()
 	if s.config.Taken != nil {

@@ -1,12 +1,30 @@
 package inputs
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// Grid is when the ticks of a server are due.
+type Grid struct {
+	Tick  systems.Time // length of a tick
+	Due   systems.Time // when the last tick was due
+	Timed bool         // one was; else nothing is measured
+}
+
+// At says that a tick is due.
+func (g *Grid) At(due systems.Time) { g.Due, g.Timed = due, true }
 
 // Arrival is when a message of inputs came: Past ticks after tick Done, the last that was computed, was due.
 type Arrival struct {
 	Done  ecs.Tick
 	Past  float64
 	Timed bool // false: nothing was due yet, and nothing is measured
+}
+
+// Arrival is when a message comes that comes now, after tick done.
+func (g *Grid) Arrival(done ecs.Tick, now systems.Time) Arrival {
+	return Arrival{Done: done, Past: float64(now-g.Due) / float64(g.Tick), Timed: g.Timed}
 }
 
 // Receive takes inputs of count ticks from first on: put stores the i-th, of tick f, and reports whether it is new. Those

@@ -53,6 +53,24 @@ func NewBudget(ticksPerSecond int) Budget {
 	return Budget{Messages: MaxMessages, Orders: OrdersPerSecond * ticksPerSecond}
 }
 
+// Message reports whether the peer may send one more message, and counts it.
+func (b *Budget) Message() bool {
+	if b.Messages == 0 {
+		return false
+	}
+	b.Messages--
+	return true
+}
+
+// Order reports whether the player may give one more order, and counts it.
+func (b *Budget) Order(ticksPerSecond int) bool {
+	if b.Orders < ticksPerSecond {
+		return false
+	}
+	b.Orders -= ticksPerSecond
+	return true
+}
+
 // Refill adds one tick's worth.
 func (b *Budget) Refill(ticksPerSecond int) {
 	b.Messages = min(b.Messages+messagesPerTick, MaxMessages)

@@ -37,3 +37,22 @@ func TestABudgetFillsUpToItsBounds(t *testing.T) {
 		t.Errorf("%+v in the end", b)
 	}
 }
+
+// Who has used up a budget may send nothing, until a tick's worth is added.
+func TestABudgetIsUsedUp(t *testing.T) {
+	const rate = 60
+	b := NewBudget(rate)
+	messages, orders := 0, 0
+	for b.Message() {
+		messages++
+	}
+	for b.Order(rate) {
+		orders++
+	}
+	if messages != MaxMessages || orders != OrdersPerSecond || b != (Budget{}) {
+		t.Errorf("%d messages, %d orders, %+v left", messages, orders, b)
+	}
+	if b.Refill(rate); !b.Message() || !b.Message() || b.Message() || b.Order(rate) {
+		t.Errorf("not a tick's worth: %+v", b)
+	}
+}
