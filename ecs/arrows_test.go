@@ -96,6 +96,7 @@ var arrows = []struct {
 	{"rollback/journal", []string{"ecs", "ecs/fixed", "rollback"}},
 	{"rollback", []string{"ecs", "ecs/fixed"}},
 	{"net/wire", []string{"ecs", "ecs/fixed"}},
+	{"net/wire/vectors", nil}, // for tests
 	{"systems/...", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
 	// Transport knows neither worlds nor strategies.
 	{"net/netcode", []string{"net/wire"}},

@@ -1,12 +1,10 @@
 package link
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 	"time"
 
 	"tendon/net/wire"
+	"tendon/net/wire/vectors"
 )
 
 // craft builds one segment as a peer that knows the layout could.
@@ -54,34 +53,18 @@ func sound(t testing.TB, l *Link) {
 // The vectors fix what stands on the wire and what is refused; the negative
 // ones are the ways in which the core itself could be led astray.
 func TestVectorsHoldBothWays(t *testing.T) {
-	f, err := os.Open("testdata/vectors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	failures := map[string]error{"segment": ErrSegment, "short": wire.ErrShort, "not-canonical": wire.ErrNotCanonical}
 	kinds := map[string]int{}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		fields := strings.Split(line, "|")
-		name, meaning := strings.TrimSpace(fields[0]), strings.TrimSpace(fields[2])
-		packet, err := hex.DecodeString(strings.ReplaceAll(fields[1], " ", ""))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		kind, _, _ := strings.Cut(name, "/")
-		kinds[kind]++
-		t.Run(name, func(t *testing.T) {
-			if kind == "sent" {
-				checkSent(t, packet, meaning)
+	for _, v := range vectors.Read(t) {
+		kinds[v.Kind]++
+		t.Run(v.Name, func(t *testing.T) {
+			if v.Kind == "sent" {
+				checkSent(t, v.Bytes, v.Meaning)
 				return
 			}
 			l := mustNew(t, Config{Epoch: 7})
-			if err := l.Receive(packet); failures[meaning] == nil || !errors.Is(err, failures[meaning]) {
-				t.Errorf("%v, want %s", err, meaning)
+			if err := l.Receive(v.Bytes); failures[v.Meaning] == nil || !errors.Is(err, failures[v.Meaning]) {
+				t.Errorf("%v, want %s", err, v.Meaning)
 			}
 			if _, m, ok := l.Next(); ok || l.Dead() || l.Stats().Malformed != 1 {
 				t.Errorf("a refused packet gave %x; dead: %v", m, l.Err())

@@ -1,16 +1,14 @@
 package session
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"tendon/net/wire"
+	"tendon/net/wire/vectors"
 )
 
 // decodeMeaning decodes any message and prints it in a form that vectors.txt can hold; again is the message encoded
@@ -73,42 +71,26 @@ func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
 
 // The layouts of STANDARD.md section 4, byte for byte and both ways.
 func TestVectors(t *testing.T) {
-	file, err := os.Open("testdata/vectors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
 	words := map[string]error{"short": wire.ErrShort, "too-long": wire.ErrTooLong, "not-canonical": wire.ErrNotCanonical,
 		"trailing": wire.ErrTrailing, "value": errValue}
-	seen := 0
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		line := lines.Text()
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		seen++
-		field := strings.SplitN(line, "|", 3)
-		name, want := strings.TrimSpace(field[0]), strings.TrimSpace(field[2])
-		message, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(field[1]), " ", ""))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		got, again, err := decodeMeaning(message)
-		if word, bad := strings.CutPrefix(want, "error "); bad {
+	list := vectors.Read(t)
+	for _, v := range list {
+		got, again, err := decodeMeaning(v.Bytes)
+		if word, bad := strings.CutPrefix(v.Meaning, "error "); bad {
 			if !errors.Is(err, words[word]) || err == nil {
-				t.Errorf("%s: error %v, want %s", name, err, word)
+				t.Errorf("%s: error %v, want %s", v.Name, err, word)
 			}
 			continue
 		}
-		if err != nil || got != want {
-			t.Errorf("%s: %q (%v), want %q", name, got, err, want)
+		if err != nil || got != v.Meaning {
+			t.Errorf("%s: %q (%v), want %q", v.Name, got, err, v.Meaning)
 		}
-		if !bytes.Equal(again, message) {
-			t.Errorf("%s: encoded again: % x", name, again)
+		if !bytes.Equal(again, v.Bytes) {
+			t.Errorf("%s: encoded again: % x", v.Name, again)
 		}
 	}
-	if seen < 25 {
-		t.Errorf("%d vectors read, want at least 25", seen)
+	if len(list) < 25 {
+		t.Errorf("%d vectors read, want at least 25", len(list))
 	}
 }
 

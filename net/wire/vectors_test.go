@@ -1,14 +1,14 @@
 package wire
 
 import (
-	"bufio"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"tendon/net/wire/vectors"
 )
 
 // A codec turns the meaning of a vector into bytes and back. For bits the
@@ -155,24 +155,10 @@ func unhex(s string) []byte {
 // The vectors are the layout: an implementation in another language needs
 // nothing but them and STANDARD.md, and a change of layout cannot pass here.
 func TestVectorsHoldBothWays(t *testing.T) {
-	f, err := os.Open("testdata/vectors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	failures := map[string]error{"short": ErrShort, "too-long": ErrTooLong, "not-canonical": ErrNotCanonical, "trailing": ErrTrailing}
 	seen := map[string]int{}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		fields := strings.Split(line, "|")
-		if len(fields) != 3 {
-			t.Fatalf("%q: want name | hex | meaning", line)
-		}
-		name, bytes, meaning := strings.TrimSpace(fields[0]), unhex(strings.TrimSpace(fields[1])), strings.TrimSpace(fields[2])
-		kind, _, _ := strings.Cut(name, "/")
+	for _, v := range vectors.Read(t) {
+		name, kind, bytes, meaning := v.Name, v.Kind, v.Bytes, v.Meaning
 		c, known := codecs[kind]
 		if !known {
 			t.Fatalf("%s: no codec of kind %q", name, kind)

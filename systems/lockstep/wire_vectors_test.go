@@ -2,47 +2,20 @@ package lockstep
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/net/wire/vectors"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 )
 
-// vector is a line of testdata/vectors.txt; meaning is "refused" for one that must be refused.
-type vector struct {
-	kind, name, meaning string
-	bytes               []byte
-}
-
-func readVectors(t testing.TB) (list []vector) {
-	text, err := os.ReadFile("testdata/vectors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		cells := strings.Split(line, "|")
-		if len(cells) != 3 {
-			t.Fatalf("vector %q", line)
-		}
-		v := vector{name: strings.TrimSpace(cells[0]), meaning: strings.TrimSpace(cells[2])}
-		v.kind, _, _ = strings.Cut(v.name, "/")
-		if v.bytes, err = hex.DecodeString(strings.TrimSpace(cells[1])); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, v)
-	}
-	return list
-}
+// vector is a line of testdata/vectors.txt.
+type vector vectors.Vector
 
 // receiver is a running server and a client of it, both at frame near.
 type receiver struct {
@@ -77,24 +50,24 @@ func (r *receiver) client(t *testing.T) *Client {
 
 // take gives the bytes to a new peer of the side that they are for, and returns what it says to them.
 func (r *receiver) take(t *testing.T, v *vector) error {
-	switch v.kind {
+	switch v.Kind {
 	case "ops", "hash", "result":
 		s, err := newServer(r.config, systems.ServerConfig{World: r.world, Peers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Open(0, 0, near, 0, nil)
-		return s.Receive(0, systems.Reliable, v.bytes, 0, nil)
+		return s.Receive(0, systems.Reliable, v.Bytes, 0, nil)
 	case "sync", "stamped":
-		return r.client(t).Receive(systems.Reliable, v.bytes, 0)
+		return r.client(t).Receive(systems.Reliable, v.Bytes, 0)
 	case "params":
 		c := Config{}
-		if c.readParams(v.bytes) != nil {
+		if c.readParams(v.Bytes) != nil {
 			return ErrMessage
 		}
 		return nil
 	}
-	return fmt.Errorf("no kind %q", v.kind)
+	return fmt.Errorf("no kind %q", v.Kind)
 }
 
 func padText(in ecs.InputBytes) string {
@@ -127,10 +100,10 @@ func orderText(o *ecs.Order) string {
 
 // decode says what well-formed bytes mean, in the words of the vectors.
 func (v *vector) decode(game *ecs.Game) (text string, err error) {
-	switch v.kind {
+	switch v.Kind {
 	case "ops":
 		var m opsMessage
-		err = m.read(v.bytes, near, game)
+		err = m.read(v.Bytes, near, game)
 		text = fmt.Sprintf("received %d executed %d live %t lead %d stalled %d first %d", m.received, m.executed, m.live, m.lead, m.stalled, m.first)
 		for i := range m.ops {
 			if o := &m.ops[i]; o.isOrder {
@@ -143,7 +116,7 @@ func (v *vector) decode(game *ecs.Game) (text string, err error) {
 		return v.decodeSync(game)
 	case "stamped":
 		var s stamped
-		err = s.read(v.bytes, game)
+		err = s.read(v.Bytes, game)
 		text = fmt.Sprintf("frame %d number %d ", s.tick, s.number)
 		if s.input {
 			text += fmt.Sprintf("player %d pad %s", s.player, padText(s.in))
@@ -152,15 +125,15 @@ func (v *vector) decode(game *ecs.Game) (text string, err error) {
 		}
 	case "hash":
 		var m hashMessage
-		err = m.read(v.bytes)
+		err = m.read(v.Bytes)
 		text = fmt.Sprintf("frame %d sum %x", m.tick, uint64(m.sum))
 	case "result":
 		var m resultMessage
-		err = m.read(v.bytes)
+		err = m.read(v.Bytes)
 		text = strings.TrimSpace(fmt.Sprintf("frame %d sum %x result %x", m.tick, uint64(m.sum), m.result))
 	case "params":
 		var c Config
-		err = c.readParams(v.bytes)
+		err = c.readParams(v.Bytes)
 		text = fmt.Sprintf("catches up %t reliable %t waits %t interval %d margin %d", !c.NoCatchUp, c.Reliable, c.Closing != Optimistic, c.Interval, c.Margin)
 	}
 	return text, err
@@ -168,7 +141,7 @@ func (v *vector) decode(game *ecs.Game) (text string, err error) {
 
 func (v *vector) decodeSync(game *ecs.Game) (text string, err error) {
 	var h syncHead
-	r := wire.NewReader(v.bytes)
+	r := wire.NewReader(v.Bytes)
 	if err = h.read(&r, near); err != nil {
 		return "", err
 	}
@@ -231,9 +204,9 @@ func (p phrase) order() (o ecs.Order) {
 
 // encode writes what a meaning says.
 func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
-	parts := strings.Split(v.meaning, "; ")
+	parts := strings.Split(v.Meaning, "; ")
 	head := phrase{t, parts[0]}
-	switch v.kind {
+	switch v.Kind {
 	case "ops":
 		var m opsMessage
 		head.scan("received %d executed %d live %t lead %d stalled %d first %d", &m.received, &m.executed, &m.live, &m.lead, &m.stalled, &m.first)
@@ -253,12 +226,12 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	case "stamped":
 		var s stamped
 		head.scan("frame %d number %d", &s.tick, &s.number)
-		if at := strings.Index(v.meaning, "order"); at >= 0 {
-			s.order = phrase{t, v.meaning[at:]}.order()
+		if at := strings.Index(v.Meaning, "order"); at >= 0 {
+			s.order = phrase{t, v.Meaning[at:]}.order()
 		} else {
 			s.input = true
 			head.scan("frame %d number %d player %d", &s.tick, &s.number, &s.player)
-			s.in = phrase{t, v.meaning[strings.Index(v.meaning, "pad"):]}.pads()[0]
+			s.in = phrase{t, v.Meaning[strings.Index(v.Meaning, "pad"):]}.pads()[0]
 		}
 		return s.append(nil, game)
 	case "hash":
@@ -280,7 +253,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 }
 
 func (v *vector) encodeSync(t *testing.T, game *ecs.Game) []byte {
-	parts := strings.Split(v.meaning, "; ")
+	parts := strings.Split(v.Meaning, "; ")
 	var h syncHead
 	phrase{t, parts[0]}.scan("first %d ahead %d interval %d acknowledged %d", &h.first, &h.ahead, &h.interval, &h.acked)
 	before, zero := make([]ecs.InputBytes, game.MaxPlayers), ecs.InputBytes{}
@@ -328,27 +301,28 @@ func (v *vector) encodeSync(t *testing.T, game *ecs.Game) []byte {
 func TestTheWireVectorsHoldBothWays(t *testing.T) {
 	peer := newReceiver(t)
 	kinds := map[string]int{}
-	for _, v := range readVectors(t) {
+	for _, line := range vectors.Read(t) {
+		v := vector(line)
 		err := peer.take(t, &v)
-		if v.meaning == "refused" {
+		if v.Meaning == vectors.Refused {
 			if !errors.Is(err, ErrMessage) {
-				t.Errorf("%s: %v", v.name, err)
+				t.Errorf("%s: %v", v.Name, err)
 			}
-			kinds[v.kind+" refused"]++
+			kinds[v.Kind+" refused"]++
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v", v.name, err)
+			t.Errorf("%s: %v", v.Name, err)
 			continue
 		}
-		if got, err := v.decode(peer.game); err != nil || got != v.meaning {
-			t.Errorf("%s: %v\n got %q\nwant %q", v.name, err, got, v.meaning)
+		if got, err := v.decode(peer.game); err != nil || got != v.Meaning {
+			t.Errorf("%s: %v\n got %q\nwant %q", v.Name, err, got, v.Meaning)
 			continue
 		}
-		if again := v.encode(t, peer.game); !bytes.Equal(again, v.bytes) {
-			t.Errorf("%s: encodes to %x", v.name, again)
+		if again := v.encode(t, peer.game); !bytes.Equal(again, v.Bytes) {
+			t.Errorf("%s: encodes to %x", v.Name, again)
 		}
-		kinds[v.kind]++
+		kinds[v.Kind]++
 	}
 	for _, kind := range []string{"ops", "sync", "stamped", "hash", "result", "params"} {
 		if kinds[kind] < 2 || kinds[kind+" refused"] < 2 {
@@ -361,8 +335,8 @@ func TestTheWireVectorsHoldBothWays(t *testing.T) {
 func TestTheDigestOfTheVectorsIsOfTheirOperations(t *testing.T) {
 	c := newReceiver(t).client(t)
 	list := map[string][]byte{}
-	for _, v := range readVectors(t) {
-		list[v.name] = v.bytes
+	for _, v := range vectors.Read(t) {
+		list[v.Name] = v.Bytes
 	}
 	for i, name := range []string{"sync/by-digest", "stamped/change", "stamped/game-order"} {
 		if c.log.last != near {

@@ -3,15 +3,14 @@ package predict
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/net/wire/vectors"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/peers"
@@ -22,33 +21,7 @@ import (
 const near = 1000
 
 // vector is a line of testdata/vectors.txt.
-type vector struct {
-	kind, name, meaning string
-	bytes               []byte
-}
-
-func readVectors(t testing.TB) (list []vector) {
-	text, err := os.ReadFile("testdata/vectors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		cells := strings.Split(line, "|")
-		if len(cells) != 3 {
-			t.Fatalf("vector %q", line)
-		}
-		v := vector{name: strings.TrimSpace(cells[0]), meaning: strings.TrimSpace(cells[2])}
-		v.kind, _, _ = strings.Cut(v.name, "/")
-		if v.bytes, err = hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(cells[1]), " ", "")); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, v)
-	}
-	return list
-}
+type vector vectors.Vector
 
 // snapshotText is a whole snapshot in the clear, with a body that means nothing here.
 type wholeSnapshot struct {
@@ -105,10 +78,10 @@ func parseEntry(t *testing.T, word string) (e entry) {
 
 // decode says what the bytes mean, in the words of the vectors.
 func (v *vector) decode(game *ecs.Game) (string, error) {
-	switch v.kind {
+	switch v.Kind {
 	case "input":
 		var m inputMessage
-		err := m.read(v.bytes, near, game)
+		err := m.read(v.Bytes, near, game)
 		text := fmt.Sprintf("received %d ack %t %d %x refused %t %d needs %d delay %d back %d:", m.received, m.ack.Any, m.ack.Newest, m.ack.Older,
 			m.ack.Lost, m.ack.Refused, m.need(), m.delay, m.back)
 		for _, e := range m.done {
@@ -117,11 +90,11 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		return text, err
 	case "snapshot":
 		var s wholeSnapshot
-		err := s.read(v.bytes)
+		err := s.read(v.Bytes)
 		h := &s.head
 		return fmt.Sprintf("altered %d lacks %d events %d measured %t %d of %d body %x", h.altered, h.lacks, h.events, h.hasMargin, h.margin.Value, h.margin.Tick, s.body), err
 	case "events":
-		list, ok := code.ReadEvents(nil, v.bytes, kindEvents, game)
+		list, ok := code.ReadEvents(nil, v.Bytes, kindEvents, game)
 		if !ok {
 			return "", ErrMessage
 		}
@@ -131,24 +104,24 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		}
 		return strings.TrimSuffix(text, "; "), nil
 	case "order":
-		target, payload, err := readRequest(v.bytes)
+		target, payload, err := readRequest(v.Bytes)
 		return fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload), err
 	}
-	return "", fmt.Errorf("no kind %q", v.kind)
+	return "", fmt.Errorf("no kind %q", v.Kind)
 }
 
 // encode writes what a meaning says.
 func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	scan := func(text, format string, into ...any) {
 		if _, err := fmt.Sscanf(text, format, into...); err != nil && !strings.HasSuffix(text, "payload") && !strings.HasSuffix(text, "body") {
-			t.Fatalf("%s: %v", v.name, err)
+			t.Fatalf("%s: %v", v.Name, err)
 		}
 	}
-	switch v.kind {
+	switch v.Kind {
 	case "input":
 		var m inputMessage
 		var need uint8
-		head, done, _ := strings.Cut(v.meaning, ":")
+		head, done, _ := strings.Cut(v.Meaning, ":")
 		scan(head, "received %d ack %t %d %x refused %t %d needs %d delay %d back %d", &m.received, &m.ack.Any, &m.ack.Newest, &m.ack.Older,
 			&m.ack.Lost, &m.ack.Refused, &need, &m.delay, &m.back)
 		m.helpless, m.waits = need == needsImage, need == needsMeasures
@@ -159,11 +132,11 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	case "snapshot":
 		var s wholeSnapshot
 		h := &s.head
-		scan(v.meaning, "altered %d lacks %d events %d measured %t %d of %d body %x", &h.altered, &h.lacks, &h.events, &h.hasMargin, &h.margin.Value, &h.margin.Tick, &s.body)
+		scan(v.Meaning, "altered %d lacks %d events %d measured %t %d of %d body %x", &h.altered, &h.lacks, &h.events, &h.hasMargin, &h.margin.Value, &h.margin.Tick, &s.body)
 		return s.append(nil)
 	case "events":
 		var events []byte
-		for i, part := range strings.Split(v.meaning, ";") {
+		for i, part := range strings.Split(v.Meaning, ";") {
 			var k ecs.EventKey
 			var value []byte
 			scan(strings.TrimSpace(part), "tick %d type %d row %d born %d ordinal %d value %x", &k.Tick, &k.Type, &k.Entity.Row, &k.Entity.Born, &k.Ordinal, &value)
@@ -180,7 +153,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	}
 	var target ecs.Entity
 	var payload []byte
-	scan(v.meaning, "row %d born %d payload %x", &target.Row, &target.Born, &payload)
+	scan(v.Meaning, "row %d born %d payload %x", &target.Row, &target.Born, &payload)
 	return appendRequest(nil, target, payload)
 }
 
@@ -188,22 +161,23 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 func TestTheVectorsHoldBothWays(t *testing.T) {
 	game := newRules(exactBody).game(60)
 	kinds := map[string]int{}
-	for _, v := range readVectors(t) {
+	for _, line := range vectors.Read(t) {
+		v := vector(line)
 		got, err := v.decode(game)
-		if v.meaning == "refused" {
+		if v.Meaning == vectors.Refused {
 			if !errors.Is(err, ErrMessage) {
-				t.Errorf("%s: %v %q", v.name, err, got)
+				t.Errorf("%s: %v %q", v.Name, err, got)
 			}
 			continue
 		}
-		if again := v.encode(t, game); !bytes.Equal(again, v.bytes) {
-			t.Errorf("%s: encodes to %x", v.name, again)
+		if again := v.encode(t, game); !bytes.Equal(again, v.Bytes) {
+			t.Errorf("%s: encodes to %x", v.Name, again)
 		}
-		if got = strings.TrimSpace(got); err != nil || got != v.meaning {
-			t.Errorf("%s: %v\n got %q\nwant %q", v.name, err, got, v.meaning)
+		if got = strings.TrimSpace(got); err != nil || got != v.Meaning {
+			t.Errorf("%s: %v\n got %q\nwant %q", v.Name, err, got, v.Meaning)
 			continue
 		}
-		kinds[v.kind]++
+		kinds[v.Kind]++
 	}
 	for _, kind := range []string{"input", "snapshot", "events", "order"} {
 		if kinds[kind] < 2 {
@@ -213,9 +187,9 @@ func TestTheVectorsHoldBothWays(t *testing.T) {
 }
 
 func seeds(f *testing.F, kind string) {
-	for _, v := range readVectors(f) {
-		if v.kind == kind {
-			f.Add(v.bytes)
+	for _, v := range vectors.Read(f) {
+		if v.Kind == kind {
+			f.Add(v.Bytes)
 		}
 	}
 }

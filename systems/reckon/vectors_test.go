@@ -2,9 +2,7 @@ package reckon
 
 import (
 	"bytes"
-	"encoding/hex"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +10,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
+	"tendon/net/wire/vectors"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
@@ -23,35 +22,6 @@ const (
 	nearTick  = 1000
 	nearStamp = 100_000
 )
-
-// vector is a line of testdata/vectors.txt; meaning is "refused" for one that must be refused.
-type vector struct {
-	kind, name, meaning string
-	bytes               []byte
-}
-
-func readVectors(t testing.TB) (list []vector) {
-	text, err := os.ReadFile("testdata/vectors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		cells := strings.Split(line, "|")
-		if len(cells) != 3 {
-			t.Fatalf("vector %q", line)
-		}
-		v := vector{name: strings.TrimSpace(cells[0]), meaning: strings.TrimSpace(cells[2])}
-		v.kind, _, _ = strings.Cut(v.name, "/")
-		if v.bytes, err = hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(cells[1]), " ", "")); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, v)
-	}
-	return list
-}
 
 func recordText(r *Record) string {
 	s := fmt.Sprintf("%d@%d stamp %d age %d", r.Entity.Row, r.Entity.Born, r.Stamp, r.Age/ageUnit)
@@ -181,18 +151,18 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 // The layouts of the standard, in bytes, read and written.
 func TestTheMessagesAreTheseBytes(t *testing.T) {
 	kinds := map[string]int{}
-	for _, v := range readVectors(t) {
-		kinds[v.kind]++
-		text, again, err := decode(v.kind, v.bytes)
+	for _, v := range vectors.Read(t) {
+		kinds[v.Kind]++
+		text, again, err := decode(v.Kind, v.Bytes)
 		switch {
-		case v.meaning == "refused":
+		case v.Meaning == vectors.Refused:
 			if err == nil {
-				t.Errorf("%s is read as %q", v.name, text)
+				t.Errorf("%s is read as %q", v.Name, text)
 			}
-		case err != nil || text != v.meaning:
-			t.Errorf("%s means %q, want %q (%v)", v.name, text, v.meaning, err)
-		case !bytes.Equal(again, v.bytes):
-			t.Errorf("%s is written as %x, want %x", v.name, again, v.bytes)
+		case err != nil || text != v.Meaning:
+			t.Errorf("%s means %q, want %q (%v)", v.Name, text, v.Meaning, err)
+		case !bytes.Equal(again, v.Bytes):
+			t.Errorf("%s is written as %x, want %x", v.Name, again, v.Bytes)
 		}
 	}
 	for _, kind := range []string{"move", "news", "order", "events", "params"} {

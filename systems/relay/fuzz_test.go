@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/net/wire/vectors"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/internal/peers"
@@ -51,9 +52,9 @@ func (c *confirmation) read(message []byte, game *ecs.Game) error {
 }
 
 func seeds(f *testing.F, kind string) {
-	for _, v := range readVectors(f) {
-		if v.kind == kind {
-			f.Add(v.bytes)
+	for _, v := range vectors.Read(f) {
+		if v.Kind == kind {
+			f.Add(v.Bytes)
 		}
 	}
 }

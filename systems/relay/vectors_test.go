@@ -2,44 +2,17 @@ package relay
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"tendon/ecs"
+	"tendon/net/wire/vectors"
 )
 
-// vector is a line of testdata/vectors.txt; meaning is nil for one that must be refused.
-type vector struct {
-	kind, name, meaning string
-	bytes               []byte
-}
-
-func readVectors(t testing.TB) (list []vector) {
-	text, err := os.ReadFile("testdata/vectors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		cells := strings.Split(line, "|")
-		if len(cells) != 3 {
-			t.Fatalf("vector %q", line)
-		}
-		v := vector{name: strings.TrimSpace(cells[0]), meaning: strings.TrimSpace(cells[2])}
-		v.kind, _, _ = strings.Cut(v.name, "/")
-		if v.bytes, err = hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(cells[1]), " ", "")); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, v)
-	}
-	return list
-}
+// vector is a line of testdata/vectors.txt.
+type vector vectors.Vector
 
 func padText(in ecs.InputBytes) string {
 	p := padInput.Unpack(in)
@@ -72,14 +45,14 @@ func parsePads(t *testing.T, text string) (inputs []ecs.InputBytes) {
 
 // decode says what the bytes mean, in the words of the vectors.
 func (v *vector) decode(game *ecs.Game) (string, error) {
-	switch v.kind {
+	switch v.Kind {
 	case "input":
 		var m inputMessage
-		err := m.read(v.bytes, near, game)
+		err := m.read(v.Bytes, near, game)
 		return strings.TrimSpace(fmt.Sprintf("received %d: %s", m.received, padsText(m.inputs))), err
 	case "confirm":
 		var c confirmation
-		if err := c.read(v.bytes, game); err != nil {
+		if err := c.read(v.Bytes, game); err != nil {
 			return "", ErrMessage
 		}
 		text := fmt.Sprintf("first %d more %d", c.head.first, c.head.more)
@@ -92,30 +65,30 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		return text, nil
 	case "stamped":
 		var s stampedOrder
-		err := s.read(v.bytes, game)
+		err := s.read(v.Bytes, game)
 		return fmt.Sprintf("tick %d number %d kind %d player %d row %d born %d payload %x", s.tick, s.number, s.order.Kind, s.order.Player, s.order.Entity.Row, s.order.Entity.Born, s.order.Payload), err
 	case "order":
-		target, payload, err := readRequest(v.bytes)
+		target, payload, err := readRequest(v.Bytes)
 		return fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload), err
 	case "hash":
 		var m hashMessage
-		err := m.read(v.bytes)
+		err := m.read(v.Bytes)
 		return fmt.Sprintf("tick %d sum %x", m.tick, uint64(m.sum)), err
 	}
-	return "", fmt.Errorf("no kind %q", v.kind)
+	return "", fmt.Errorf("no kind %q", v.Kind)
 }
 
 // encode writes what a meaning says.
 func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	scan := func(format string, into ...any) {
-		if _, err := fmt.Sscanf(v.meaning, format, into...); err != nil && !strings.HasSuffix(v.meaning, "payload") {
-			t.Fatalf("%s: %v", v.name, err)
+		if _, err := fmt.Sscanf(v.Meaning, format, into...); err != nil && !strings.HasSuffix(v.Meaning, "payload") {
+			t.Fatalf("%s: %v", v.Name, err)
 		}
 	}
-	switch v.kind {
+	switch v.Kind {
 	case "input":
 		var m inputMessage
-		head, pads, _ := strings.Cut(v.meaning, ":")
+		head, pads, _ := strings.Cut(v.Meaning, ":")
 		if _, err := fmt.Sscanf(head, "received %d", &m.received); err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +113,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 
 func (v *vector) encodeConfirm(t *testing.T, game *ecs.Game) []byte {
 	var c confirmation
-	parts := strings.Split(v.meaning, ";")
+	parts := strings.Split(v.Meaning, ";")
 	if c.head.hasMargin = strings.Contains(parts[0], "margin"); c.head.hasMargin {
 		if _, err := fmt.Sscanf(parts[0], "first %d more %d margin %d of %d", &c.head.first, &c.head.more, &c.head.margin.Value, &c.head.margin.Tick); err != nil {
 			t.Fatal(err)
@@ -152,7 +125,7 @@ func (v *vector) encodeConfirm(t *testing.T, game *ecs.Game) []byte {
 		pads, rest, _ := strings.Cut(part, "altered")
 		tick := finalTick{inputs: parsePads(t, pads)}
 		if _, err := fmt.Sscanf(rest, " %x orders %x", (*uint64)(&tick.altered), &tick.orders); err != nil {
-			t.Fatal(v.name, err)
+			t.Fatal(v.Name, err)
 		}
 		c.ticks = append(c.ticks, tick)
 	}
@@ -163,24 +136,24 @@ func (v *vector) encodeConfirm(t *testing.T, game *ecs.Game) []byte {
 // The vectors are the standard: what is written there is what is sent, and what is refused there is refused.
 func TestTheVectorsHoldBothWays(t *testing.T) {
 	game := testGame(60)
-	list := readVectors(t)
 	kinds := map[string]int{}
-	for _, v := range list {
+	for _, line := range vectors.Read(t) {
+		v := vector(line)
 		got, err := v.decode(game)
-		if v.meaning == "refused" {
+		if v.Meaning == vectors.Refused {
 			if !errors.Is(err, ErrMessage) {
-				t.Errorf("%s: %v %q", v.name, err, got)
+				t.Errorf("%s: %v %q", v.Name, err, got)
 			}
 			continue
 		}
-		if got = strings.TrimSpace(got); err != nil || got != v.meaning {
-			t.Errorf("%s: %v\n got %q\nwant %q", v.name, err, got, v.meaning)
+		if got = strings.TrimSpace(got); err != nil || got != v.Meaning {
+			t.Errorf("%s: %v\n got %q\nwant %q", v.Name, err, got, v.Meaning)
 			continue
 		}
-		if again := v.encode(t, game); !bytes.Equal(again, v.bytes) {
-			t.Errorf("%s: encodes to %x", v.name, again)
+		if again := v.encode(t, game); !bytes.Equal(again, v.Bytes) {
+			t.Errorf("%s: encodes to %x", v.Name, again)
 		}
-		kinds[v.kind]++
+		kinds[v.Kind]++
 	}
 	for _, kind := range []string{"input", "confirm", "order", "stamped", "hash"} {
 		if kinds[kind] < 2 {

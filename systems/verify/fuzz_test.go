@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"testing"
 
+	"tendon/net/wire/vectors"
 	"tendon/systems"
 )
 
 func seeds(f *testing.F, kinds ...string) {
-	for _, v := range readVectors(f) {
+	for _, v := range vectors.Read(f) {
 		for _, kind := range kinds {
-			if v.kind == kind {
-				f.Add(v.bytes)
+			if v.Kind == kind {
+				f.Add(v.Bytes)
 			}
 		}
 	}

@@ -2,48 +2,21 @@ package verify
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"tendon/ecs"
+	"tendon/net/wire/vectors"
 	"tendon/systems"
 )
 
 // near is the tick that short ticks are expanded against in fuzz targets and vectors.
 const near = 1000
 
-// vector is a line of testdata/vectors.txt; meaning is "refused" for one that must be refused.
-type vector struct {
-	kind, name, meaning string
-	bytes               []byte
-}
-
-func readVectors(t testing.TB) (list []vector) {
-	text, err := os.ReadFile("testdata/vectors.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		cells := strings.Split(line, "|")
-		if len(cells) != 3 {
-			t.Fatalf("vector %q", line)
-		}
-		v := vector{name: strings.TrimSpace(cells[0]), meaning: strings.TrimSpace(cells[2])}
-		v.kind, _, _ = strings.Cut(v.name, "/")
-		if v.bytes, err = hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(cells[1]), " ", "")); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, v)
-	}
-	return list
-}
+// vector is a line of testdata/vectors.txt.
+type vector vectors.Vector
 
 func commandText(c *Command) string {
 	if c.Kind == CommandOrder {
@@ -59,10 +32,10 @@ func commandText(c *Command) string {
 
 // decode says what the bytes mean, in the words of the vectors.
 func (v *vector) decode(game *ecs.Game) (string, error) {
-	switch v.kind {
+	switch v.Kind {
 	case "ask":
 		var m askMessage
-		err := m.read(v.bytes, near, game)
+		err := m.read(v.Bytes, near, game)
 		text := fmt.Sprintf("held %d lost %t first %d skip %d", m.held, m.lost, m.first, m.skip)
 		for i := range m.asked {
 			text += "; " + commandText(&m.asked[i])
@@ -70,7 +43,7 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		return text, err
 	case "state":
 		var m stateMessage
-		err := m.read(v.bytes)
+		err := m.read(v.Bytes)
 		text := fmt.Sprintf("base %d tick %d answered %d", m.base, m.tick, m.answered)
 		for _, r := range m.rejected {
 			text += fmt.Sprintf("; rejected %d for %d", r.number, r.reason)
@@ -80,27 +53,27 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		}
 		return text + fmt.Sprintf("; delta %x", m.delta), err
 	case "piece":
-		more, piece, err := readPiece(v.bytes)
+		more, piece, err := readPiece(v.Bytes)
 		return fmt.Sprintf("more %t: %x", more, piece), err
 	case "params":
 		var c Config
-		if c.takeParams(v.bytes) != nil {
+		if c.takeParams(v.Bytes) != nil {
 			return "", ErrMessage
 		}
 		return fmt.Sprintf("reliable %t outstanding %d timeout %d", c.Reliable, c.MaxOutstanding, c.Timeout/millisecond), nil
 	}
-	return "", fmt.Errorf("no kind %q", v.kind)
+	return "", fmt.Errorf("no kind %q", v.Kind)
 }
 
 // encode writes what a meaning says.
 func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
-	parts := strings.Split(v.meaning, "; ")
+	parts := strings.Split(v.Meaning, "; ")
 	scan := func(text, format string, into ...any) {
 		if _, err := fmt.Sscanf(text, format, into...); err != nil && !strings.HasSuffix(text, "payload") {
-			t.Fatalf("%s: %q: %v", v.name, text, err)
+			t.Fatalf("%s: %q: %v", v.Name, text, err)
 		}
 	}
-	switch v.kind {
+	switch v.Kind {
 	case "ask":
 		var m askMessage
 		scan(parts[0], "held %d lost %t first %d skip %d", &m.held, &m.lost, &m.first, &m.skip)
@@ -140,11 +113,11 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	case "piece":
 		var more bool
 		var b []byte
-		scan(v.meaning, "more %t: %x", &more, &b)
+		scan(v.Meaning, "more %t: %x", &more, &b)
 		return appendPiece(nil, more, b)
 	}
 	var c Config
-	scan(v.meaning, "reliable %t outstanding %d timeout %d", &c.Reliable, &c.MaxOutstanding, (*int64)(&c.Timeout))
+	scan(v.Meaning, "reliable %t outstanding %d timeout %d", &c.Reliable, &c.MaxOutstanding, (*int64)(&c.Timeout))
 	c.Timeout *= millisecond
 	return c.params()
 }
@@ -153,23 +126,24 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 func TestTheVectorsHoldBothWays(t *testing.T) {
 	game := testGame(60)
 	kinds := map[string]int{}
-	for _, v := range readVectors(t) {
+	for _, line := range vectors.Read(t) {
+		v := vector(line)
 		got, err := v.decode(game)
-		if v.meaning == "refused" {
+		if v.Meaning == vectors.Refused {
 			if !errors.Is(err, ErrMessage) {
-				t.Errorf("%s: %v %q", v.name, err, got)
+				t.Errorf("%s: %v %q", v.Name, err, got)
 			}
-			kinds[v.kind+" refused"]++
+			kinds[v.Kind+" refused"]++
 			continue
 		}
-		if got = strings.TrimSpace(got); err != nil || got != v.meaning {
-			t.Errorf("%s: %v\n got %q\nwant %q", v.name, err, got, v.meaning)
+		if got = strings.TrimSpace(got); err != nil || got != v.Meaning {
+			t.Errorf("%s: %v\n got %q\nwant %q", v.Name, err, got, v.Meaning)
 			continue
 		}
-		if again := v.encode(t, game); !bytes.Equal(again, v.bytes) {
-			t.Errorf("%s: encodes to %x", v.name, again)
+		if again := v.encode(t, game); !bytes.Equal(again, v.Bytes) {
+			t.Errorf("%s: encodes to %x", v.Name, again)
 		}
-		kinds[v.kind]++
+		kinds[v.Kind]++
 	}
 	for _, kind := range []string{"ask", "state", "piece", "params"} {
 		if kinds[kind] < 2 || kinds[kind+" refused"] < 2 {
