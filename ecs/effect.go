@@ -21,6 +21,7 @@ const (
 	EffectCancelled                     // it did not happen: fade it out
 )
 
+// String says it in a word.
 func (s EffectStatus) String() string {
 	return [...]string{"predicted", "confirmed", "cancelled"}[s]
 }

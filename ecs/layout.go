@@ -53,6 +53,7 @@ type RegistrationError struct {
 	Problem string // a sentence that says what is wrong and what to use
 }
 
+// Error names the type and its field, and says what to use instead.
 func (e *RegistrationError) Error() string {
 	at := e.Type
 	if e.Field != "" {

@@ -59,6 +59,7 @@ const (
 	Ended                     // for good; Err says why
 )
 
+// String says it in a word.
 func (s State) String() string {
 	return [...]string{"connecting", "loading", "catching up", "live", "reconnecting", "ended"}[s]
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -49,7 +50,7 @@ func emptyMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script)
 		truth: newTruth(c.Game.TickRate, c.Teleport)}
 	m.server = m.net.AddNode(simnet.Clock{})
 	var err error
-	m.room, err = room.New(room.Config{Game: m.sighted(c.Game), Seed: c.Seed, Strategy: s, Match: c.Seed<<1 | 1, States: true, Taken: m.taken}, 0)
+	m.room, err = room.New(room.Config{Game: behind(c.Game, m.watch), Seed: c.Seed, Strategy: s, Match: c.Seed<<1 | 1, States: true, Taken: m.taken}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +66,21 @@ func emptyMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script)
 		}
 	})
 	return m, nil
+}
+
+// behind returns a copy of a game in which look runs at the end of the last system, for one peer alone; the others play
+// what the author wrote. No system is added, since peers agree on which there are.
+func behind(g *ecs.Game, look func(*ecs.World)) *ecs.Game {
+	copied := *g
+	copied.Systems = slices.Clone(g.Systems)
+	if n := len(g.Systems); n > 0 {
+		run := g.Systems[n-1].Run
+		copied.Systems[n-1].Run = func(w *ecs.World) {
+			run(w)
+			look(w)
+		}
+	}
+	return &copied
 }
 
 func (m *match) joinAll() error {

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"math"
-	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -216,18 +215,3 @@ func (t *tally) count(agree bool) {
 }
 
 func (t tally) plus(o tally) tally { return tally{t.lines + o.lines, t.agree + o.agree} }
-
-// sighted returns the game for the server, which looks at the end of its last system; clients play what the author wrote.
-// No system is added, since the peers agree on which there are.
-func (m *match) sighted(g *ecs.Game) *ecs.Game {
-	copied := *g
-	copied.Systems = slices.Clone(g.Systems)
-	if n := len(g.Systems); n > 0 {
-		last := g.Systems[n-1].Run
-		copied.Systems[n-1].Run = func(w *ecs.World) {
-			last(w)
-			m.watch(w)
-		}
-	}
-	return &copied
-}

@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"slices"
-
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
@@ -19,22 +17,11 @@ type trap struct {
 // trapWay is how far the avatar is moved, in world units.
 const trapWay = 3
 
-// set returns a copy of the game that the trap sits in.
-func (t *trap) set(g *ecs.Game) *ecs.Game {
-	if len(g.Systems) == 0 {
-		return g
+// look springs in the tick that it was set for.
+func (t *trap) look(w *ecs.World) {
+	if t.tick != 0 && w.Tick() == t.tick {
+		t.sprung = w.Displace(t.entity, t.way) || t.sprung
 	}
-	copied := *g
-	copied.Systems = slices.Clone(g.Systems)
-	last := &copied.Systems[len(copied.Systems)-1]
-	run := last.Run
-	last.Run = func(w *ecs.World) {
-		run(w)
-		if t.tick != 0 && w.Tick() == t.tick {
-			t.sprung = w.Displace(t.entity, t.way) || t.sprung
-		}
-	}
-	return &copied
 }
 
 // arm lets the avatar be moved in tick f, towards where most of what has a place is; it reports whether there is one in s.

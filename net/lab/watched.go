@@ -50,7 +50,7 @@ func newWatched(l *Live, c *Config, e Entry) (*watched, error) {
 		return nil, err
 	}
 	w := &watched{match: m, lab: l, how: e.Own, minds: make([]mind, c.Players)}
-	w.bait = w.trap.set(c.Game)
+	w.bait = behind(c.Game, w.trap.look)
 	if w.ideal, err = ecs.NewView(c.Game); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,7 @@ type ConfigError struct {
 	Want  string // the permitted interval, with its unit
 }
 
+// Error names the field, and says what it may be.
 func (e *ConfigError) Error() string {
 	return "link: Config." + e.Field + " must be " + e.Want + ", or zero for its default"
 }

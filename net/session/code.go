@@ -67,6 +67,7 @@ type Error struct {
 	Ours, Theirs uint64
 }
 
+// Error says why it ended, and what helps.
 func (e *Error) Error() string {
 	s := "session: "
 	if e.Code.Valid() {

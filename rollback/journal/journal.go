@@ -62,6 +62,7 @@ type DamageError struct {
 	Why    string
 }
 
+// Error says where the damage is, and what is whole.
 func (e *DamageError) Error() string {
 	if e.Kind == ErrTorn {
 		return fmt.Sprintf("%v: %s at byte %d; the last %d bytes are left out, ticks to %d are whole", e.Kind, e.Why, e.Offset, e.Bytes, e.Last)

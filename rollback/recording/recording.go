@@ -47,6 +47,7 @@ type DamageError struct {
 	Why    string
 }
 
+// Error says where the damage is, and what is whole.
 func (e *DamageError) Error() string {
 	return fmt.Sprintf("%v: %s at byte %d; the last %d bytes are left out, ticks to %d can be replayed", e.Kind, e.Why, e.Offset, e.Lost, e.Last)
 }

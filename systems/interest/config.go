@@ -55,6 +55,7 @@ func (b Backend) String() string {
 // ConfigError names the field of a Config that cannot be used, and why.
 type ConfigError struct{ Field, Reason string }
 
+// Error names the field, and says what is wrong.
 func (e *ConfigError) Error() string { return "interest: " + e.Field + " " + e.Reason }
 
 func (c Config) validate() error {
