@@ -2,6 +2,7 @@ package page
 
 import (
 	"math"
+	"strconv"
 	"unicode/utf8"
 
 	"tendon/ecs"
@@ -83,19 +84,7 @@ func (p *Picture) comma() {
 
 func (p *Picture) integer(n int) {
 	p.comma()
-	p.record = appendUint(p.record, uint64(n))
-}
-
-func appendUint(b []byte, n uint64) []byte {
-	var digits [20]byte
-	i := len(digits)
-	for {
-		i--
-		digits[i] = byte('0' + n%10)
-		if n /= 10; n == 0 {
-			return append(b, digits[i:]...)
-		}
-	}
+	p.record = strconv.AppendUint(p.record, uint64(n), 10)
 }
 
 // farthest bounds coordinates, in world units: what lies beyond is painted nowhere.
@@ -113,7 +102,7 @@ func (p *Picture) lengths(list ...float64) {
 			p.record = append(p.record, '-')
 			thousandths = -thousandths
 		}
-		p.record = appendUint(p.record, uint64(thousandths/1000))
+		p.record = strconv.AppendUint(p.record, uint64(thousandths/1000), 10)
 		if rest := thousandths % 1000; rest != 0 {
 			digits := [4]byte{'.', byte('0' + rest/100), byte('0' + rest/10%10), byte('0' + rest%10)}
 			n := 4
@@ -127,7 +116,7 @@ func (p *Picture) lengths(list ...float64) {
 
 func (p *Picture) color(c ecs.Color) {
 	p.comma()
-	p.record = appendUint(p.record, uint64(c.R)<<24|uint64(c.G)<<16|uint64(c.B)<<8|uint64(c.A))
+	p.record = strconv.AppendUint(p.record, uint64(c.R)<<24|uint64(c.G)<<16|uint64(c.B)<<8|uint64(c.A), 10)
 }
 
 // text records a string. Bytes that are not UTF-8 become U+FFFD.

@@ -49,13 +49,13 @@ func Stream(f func(ctx context.Context, c *Conn) error) http.Handler {
 			refuse(w, http.StatusServiceUnavailable, errFull)
 			return
 		}
+		s.streams.Add(1) // before Accept, behind which the http.Server does not wait for it any more
+		defer s.streams.Done()
 		// Origin was checked by the guard, which is stricter and knows the Config's names.
 		socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 		if err != nil {
 			return // Accept has answered
 		}
-		s.streams.Add(1)
-		defer s.streams.Done()
 		s.converse(socket, f)
 	})
 }
