@@ -4,8 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"runtime"
@@ -38,7 +36,7 @@ func (v *browseFlags) check(page bool) error {
 // serve serves a page until Ctrl-C. register says what is on it, name what it is; more stands in the line of JSON.
 func (v *browseFlags) serve(a *app, name string, c page.Config, register func(*page.Server) error, more fields) error {
 	c.Addr = v.Listen
-	if !loopback(v.Listen) {
+	if page.Reachable(v.Listen) {
 		token := make([]byte, 16)
 		_, _ = rand.Read(token) // never fails
 		c.Token = fmt.Sprintf("%x", token)
@@ -62,16 +60,6 @@ func (v *browseFlags) serve(a *app, name string, c page.Config, register func(*p
 		openBrowser(link)
 	}
 	return s.Serve(a.ctx)
-}
-
-// loopback reports whether an address is one that no other computer reaches. Of what is no address the server says so.
-func loopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
 // openBrowser shows a link to whoever sits here. Where that is not possible, the link was printed.

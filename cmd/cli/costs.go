@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -55,15 +56,16 @@ func (c *costs) end(room string) {
 }
 
 // all returns what the open rooms have cost, by their names and at most about a second old, and what all rooms have that
-// are over. A room is in one of them. Any goroutine may ask.
+// are over. A room is in one of them. Any goroutine may ask; a room that opens or ends waits for none that are open.
 func (c *costs) all() (open map[string]cost.Report, past cost.Report) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	open = make(map[string]cost.Report, len(c.open))
-	for room, l := range c.open {
+	ledgers, past := maps.Clone(c.open), c.past.Report()
+	c.mu.Unlock()
+	open = make(map[string]cost.Report, len(ledgers))
+	for room, l := range ledgers {
 		open[room] = l.Latest()
 	}
-	return open, c.past.Report()
+	return open, past
 }
 
 // total returns what all rooms that are over have cost.

@@ -14,7 +14,6 @@ import (
 	"tendon/net/client"
 	"tendon/net/room"
 	"tendon/rollback/bundle"
-	"tendon/rollback/travel"
 	"tendon/systems"
 )
 
@@ -43,8 +42,6 @@ const (
 	mostBundles    = 16
 	bundleInterval = 10 * time.Second
 	bundleSuffix   = ".tendondesync"
-	// ringSeconds is how far back a server's bundle goes.
-	ringSeconds = 10
 )
 
 // desyncs returns what writes the bundles of a process that plays by a strategy; "" for a client, which hears it from
@@ -76,22 +73,13 @@ func (d *desyncs) client(c client.Desync) {
 	d.write(&bundle.Bundle{Tick: c.Difference.Tick, By: bundle.Client, Peer: seatName(c.Seat), Settings: settings, Here: c.Mine, There: c.Theirs}, "seat")
 }
 
-// hang has a room tell of desyncs, and keeps its last seconds for them if bundles are written.
-func (d *desyncs) hang(name string, rc *room.Config) error {
-	var ring *travel.Ring
-	if d.dir != "" {
-		watch, err := room.NewWatch(rc, buildString(), ringSeconds)
-		if err != nil {
-			return err
-		}
-		taken := rc.Taken
-		rc.Taken = func(f systems.FinalTick) {
-			if taken != nil {
-				taken(f)
-			}
-			watch.Take(f)
-		}
-		ring = watch.Ring()
+// writes reports whether bundles are written. A nil desyncs writes none.
+func (d *desyncs) writes() bool { return d != nil && d.dir != "" }
+
+// hang has a room tell of desyncs. Its last seconds are in watch, nil if no bundles are written. nil desyncs hear of nothing.
+func (d *desyncs) hang(name string, rc *room.Config, watch *room.Watch) {
+	if d == nil {
+		return
 	}
 	rc.Desynced = func(r room.Desync) {
 		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {
@@ -99,11 +87,10 @@ func (d *desyncs) hang(name string, rc *room.Config) error {
 		}
 		var state ecs.Snapshot
 		r.World.Save(&state)
-		here := ring.ClipTo(&state)
+		here := watch.Ring().ClipTo(&state)
 		state.Release()
 		d.write(&bundle.Bundle{Tick: here.Last(), By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Settings: d.settings, Here: here}, name)
 	}
-	return nil
 }
 
 func seatName(seat int) string {
@@ -117,7 +104,7 @@ func seatName(seat int) string {
 func (d *desyncs) due(by bundle.Side, what string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.dir == "" {
+	if !d.writes() {
 		if !d.told { // once: a client that differs again and again says nothing new
 			d.told = true
 			d.app.say("%s; to have a bundle for finding out why, run with --desync-dir DIR", what)

@@ -148,14 +148,15 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 		}
 		d.hang(rc)
 	}
-	if h.desyncs != nil {
-		if err := h.desyncs.hang(name, rc); err != nil {
+	var watch *room.Watch // for both
+	if h.rings != nil || h.desyncs.writes() {
+		var err error
+		if watch, err = watchRoom(rc); err != nil {
 			return err
 		}
 	}
-	if err := h.rings.hang(name, rc); err != nil {
-		return err
-	}
+	h.rings.begin(name, watch)
+	h.desyncs.hang(name, rc, watch)
 	if rec == nil && h.truth == nil {
 		return nil
 	}

@@ -11,20 +11,14 @@ import (
 	"tendon/systems"
 )
 
-// rings keep the last seconds of every open room, for an operator to look into. Rooms open and end on several goroutines.
-type rings struct {
-	mu      sync.Mutex
-	watches map[string]*room.Watch // by room
-}
+// ringSeconds is how far back the last seconds of a room go.
+const ringSeconds = 10
 
-// hang has a room's last seconds kept. nil rings keep nothing.
-func (r *rings) hang(name string, rc *room.Config) error {
-	if r == nil {
-		return nil
-	}
+// watchRoom has a room's last seconds kept.
+func watchRoom(rc *room.Config) (*room.Watch, error) {
 	watch, err := room.NewWatch(rc, buildString(), ringSeconds)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	taken := rc.Taken
 	rc.Taken = func(f systems.FinalTick) {
@@ -33,10 +27,23 @@ func (r *rings) hang(name string, rc *room.Config) error {
 		}
 		watch.Take(f)
 	}
+	return watch, nil
+}
+
+// rings find the last seconds of every open room, for an operator to look into. Rooms open and end on several goroutines.
+type rings struct {
+	mu      sync.Mutex
+	watches map[string]*room.Watch // by room
+}
+
+// begin takes note of a room. nil rings note nothing.
+func (r *rings) begin(name string, watch *room.Watch) {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watches[name] = watch
-	return nil
 }
 
 // end forgets a room.
