@@ -4,9 +4,10 @@ import "fmt"
 
 // Gate is what a strategy must reach on a profile, with its default settings.
 type Gate struct {
-	Strategy, Profile string
-	Measure           Measure
-	Most              float64 // the value that must not be exceeded
+	Strategy string  `json:"strategy"`
+	Profile  string  `json:"profile"`
+	Measure  Measure `json:"measure"`
+	Most     float64 `json:"most"` // the value that must not be exceeded
 }
 
 // Measure is a value of a Result that a gate bounds. Its text says what and in which unit.

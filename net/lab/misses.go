@@ -2,11 +2,12 @@ package lab
 
 // Miss is a gate that is known not to be met in a game.
 type Miss struct {
-	Game              string // its name
-	Strategy, Profile string
-	Measure           Measure
-	Best              float64 // that was measured
-	Reason            string
+	Game     string  `json:"game"` // its name
+	Strategy string  `json:"strategy"`
+	Profile  string  `json:"profile"`
+	Measure  Measure `json:"measure"`
+	Best     float64 `json:"best"` // that was measured
+	Reason   string  `json:"reason"`
 }
 
 // Misses are the gates that cannot be met, with the best value that was measured of them and why it is no better. Those of the
