@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -86,7 +85,7 @@ func (a *app) tellCosts(reports ...cost.Report) {
 
 // slowFlags say where slow ticks are recorded.
 type slowFlags struct {
-	SlowDir string `type:"path" help:"Leave a trace of the last seconds and a table of costs in this directory when a tick takes longer than it may: at most 8, and one in 10 s."`
+	SlowDir string `type:"path" help:"Leave a trace of the last seconds and a table of costs in this directory when a tick takes longer than it may: at most 8 in a run, and one in 10 s; the oldest of former runs give way to new ones."`
 }
 
 // recorder starts the flight recorder, if it was asked for.
@@ -95,10 +94,7 @@ func (f *slowFlags) recorder(a *app) (*cost.Recorder, error) {
 		return nil, nil
 	}
 	r, err := cost.NewRecorder(cost.RecorderConfig{Dir: f.SlowDir, Told: a.tellSlow})
-	switch {
-	case errors.Is(err, cost.ErrFull):
-		return nil, fmt.Errorf("--slow-dir: %w", err)
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("slow ticks cannot be recorded: %w; choose another --slow-dir", err)
 	}
 	return r, nil

@@ -3,10 +3,11 @@ package cost
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/trace"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +27,8 @@ type Recorder struct {
 	late   late
 	wake   chan struct{}
 	done   sync.WaitGroup
-	number int // of the last recording
+	number int   // of the last recording
+	former []int // numbers of the recordings of former runs that are still there, the oldest first
 }
 
 // late is a turn that took too long.
@@ -39,7 +41,8 @@ type late struct {
 type RecorderConfig struct {
 	// Dir is where recordings are left, as slow-001.trace and slow-001.txt and so on; it is made if need be. Required.
 	Dir string
-	// Files is how many recordings the directory may hold, those of former runs included; 0: 8. None is ever removed.
+	// Files is how many recordings a run leaves, and how many the directory holds: those of former runs give way to a new
+	// one, the oldest first; 0: 8. None of this run is ever removed.
 	Files int
 	// Interval is the least time between two recordings; 0: 10 s.
 	Interval time.Duration
@@ -62,9 +65,6 @@ type Recording struct {
 	Table  string
 	Err    error // why something could not be written
 }
-
-// ErrFull is returned where the directory holds as many recordings as it may.
-var ErrFull = errors.New("cost: the directory of slow ticks is full")
 
 // NewRecorder starts a flight recorder. A process can have one at a time. Close ends it.
 func NewRecorder(c RecorderConfig) (*Recorder, error) {
@@ -115,19 +115,48 @@ func (r *Recorder) count() error {
 	if err != nil {
 		return err
 	}
-	held := 0
 	for _, e := range entries {
 		number := 0
-		if n, _ := fmt.Sscanf(e.Name(), "slow-%d.trace", &number); n == 1 && strings.HasSuffix(e.Name(), ".trace") {
-			held++
-			r.number = max(r.number, number)
+		if n, _ := fmt.Sscanf(e.Name(), "slow-%d.", &number); n != 1 || number < 1 {
+			continue
+		}
+		if base := filepath.Base(r.base(number)); e.Name() == base+traceSuffix || e.Name() == base+tableSuffix {
+			r.former = append(r.former, number)
 		}
 	}
-	if held >= r.config.Files {
-		return fmt.Errorf("%w: %s holds %d recordings: remove those that were looked at", ErrFull, r.config.Dir, held)
+	slices.Sort(r.former)
+	r.former = slices.Compact(r.former)
+	if n := len(r.former); n > 0 {
+		r.number = r.former[n-1]
 	}
-	r.free.Store(int64(r.config.Files - held))
+	r.free.Store(int64(r.config.Files))
 	return nil
+}
+
+// The two files of a recording.
+const (
+	traceSuffix = ".trace"
+	tableSuffix = ".txt"
+)
+
+// base returns what the names of a recording's files begin with.
+func (r *Recorder) base(number int) string {
+	return filepath.Join(r.config.Dir, fmt.Sprintf("slow-%03d", number))
+}
+
+// giveWay removes the oldest recordings of former runs until there is room for one more.
+func (r *Recorder) giveWay() (err error) {
+	own := r.config.Files - int(r.free.Load())
+	for len(r.former) > 0 && own+len(r.former) >= r.config.Files {
+		base := r.base(r.former[0])
+		r.former = r.former[1:]
+		for _, path := range []string{base + traceSuffix, base + tableSuffix} {
+			if e := os.Remove(path); e != nil && !errors.Is(e, fs.ErrNotExist) {
+				err = errors.Join(err, e)
+			}
+		}
+	}
+	return err
 }
 
 // slow has the ledger's turn recorded, if it is time to.
@@ -160,12 +189,13 @@ func (r *Recorder) run() {
 func (r *Recorder) write() Recording {
 	l := r.late.ledger
 	r.number++
-	base := filepath.Join(r.config.Dir, fmt.Sprintf("slow-%03d", r.number))
-	told := Recording{Name: l.config.Name, Turn: l.told(&r.late.turn), Budget: l.config.Budget, Trace: base + ".trace", Table: base + ".txt"}
+	base := r.base(r.number)
+	told := Recording{Name: l.config.Name, Turn: l.told(&r.late.turn), Budget: l.config.Budget, Trace: base + traceSuffix, Table: base + tableSuffix}
+	told.Err = r.giveWay()
 	latest := l.Latest()
 	text := fmt.Sprintf("%s, %s, of a budget of %s\n%s\nall turns up to about a second before:\n%s", told.Name,
 		time.Now().UTC().Format(time.RFC3339), Short(told.Budget), told.Turn.Text(), latest.Text())
-	told.Err = os.WriteFile(told.Table, []byte(text), 0o644)
+	told.Err = errors.Join(told.Err, os.WriteFile(told.Table, []byte(text), 0o644))
 	if err := r.trace(told.Trace); err != nil {
 		told.Trace, told.Err = "", errors.Join(told.Err, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -126,7 +127,7 @@ func TestSlowTicksWithoutEndLeaveABoundedNumberOfFiles(t *testing.T) {
 	r, l, c = newRecorder(t, config) // the next run
 	for i := range 100 {
 		turnOf(l, c, 1, 20*time.Millisecond)
-		for i < 2 && wrote.Load() < int64(2+i) { // each of the first is written before the next comes
+		for i < 3 && wrote.Load() < int64(2+i) { // each of the first is written before the next comes
 			runtime.Gosched()
 		}
 		c.now += time.Minute
@@ -135,8 +136,30 @@ func TestSlowTicksWithoutEndLeaveABoundedNumberOfFiles(t *testing.T) {
 	if traces, tables := files(t, dir, ".trace"), files(t, dir, ".txt"); len(traces) != 3 || len(tables) != 3 {
 		t.Errorf("left: %v %v", traces, tables)
 	}
-	if _, err := cost.NewRecorder(cost.RecorderConfig{Dir: dir, Files: 3}); !errors.Is(err, cost.ErrFull) {
-		t.Errorf("a full directory: %v", err)
+}
+
+// A server must start whatever its last run left behind, and the newest slow tick is the one that is asked about: the
+// oldest recordings give way, one for each that is written, and nothing else in the directory does.
+func TestANewRunReplacesTheOldestRecordings(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"slow-002.trace", "slow-002.txt", "slow-007.txt", "slow-009.trace", "slow-009.txt", "slow-011.trace", "slow-1.trace", "slow-001.old", "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) { c.Dir, c.Files = dir, 3 })
+	if n := len(files(t, dir, "")); n != 9 {
+		t.Errorf("%d files before anything was slow, want the 9 that were there", n)
+	}
+	turnOf(l, c, 1, 20*time.Millisecond)
+	r.Close()
+	var left []string
+	for _, path := range files(t, dir, "") {
+		left = append(left, filepath.Base(path))
+	}
+	want := []string{"notes.txt", "slow-001.old", "slow-009.trace", "slow-009.txt", "slow-011.trace", "slow-012.trace", "slow-012.txt", "slow-1.trace"}
+	if !slices.Equal(left, want) {
+		t.Errorf("left: %v, want %v", left, want)
 	}
 }
 
