@@ -1,7 +1,7 @@
 // Package recording stores a match as what entered it, and replays it.
 //
 // A [Writer] is told of every confirmed tick: its inputs, who of them was substituted, its orders and the checksum of
-// its state. Every ten seconds it stores an image of the state. [Open] reads a recording back, [Verify] plays it again
+// its state. Every five seconds it stores an image of the state. [Open] reads a recording back, [Verify] plays it again
 // and compares every tick's checksum, [Recording.WorldAt] seeks, [Recording.Entries] dumps. All work on io.Writer and
 // byte slices: files and clocks are the caller's.
 //

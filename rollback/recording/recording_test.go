@@ -173,7 +173,7 @@ func TestARecordingHoldsWhatWasWritten(t *testing.T) {
 	if r.Header() != HeaderOf(game(), 1, "test") || r.Start() != 0 || r.Last() != 1010 {
 		t.Fatalf("%+v %d", r.Header(), r.Last())
 	}
-	if got := fmt.Sprint(r.Images()); got != "[0 200 400 600 800 1000]" {
+	if got := fmt.Sprint(r.Images()); got != "[0 100 200 300 400 500 600 700 800 900 1000]" {
 		t.Fatal("images", got)
 	}
 	at := 0
@@ -196,7 +196,7 @@ func TestARecordingHoldsWhatWasWritten(t *testing.T) {
 		t.Fatal(at)
 	}
 	result, err := Verify(game(), r, r.Last())
-	if err != nil || result != (Result{From: 0, To: 1010, Images: 6}) {
+	if err != nil || result != (Result{From: 0, To: 1010, Images: 11}) {
 		t.Fatal(result, err)
 	}
 	if result, err := Verify(game(), r, 300); err != nil || result.To != 300 {

@@ -124,18 +124,18 @@ func TestAReplayLooksBackAsTheServerDid(t *testing.T) {
 
 // An image has no past. Where a view after it needs one, a seek begins before it.
 func TestASeekBeginsWhereNoViewLooksBehindIt(t *testing.T) {
-	const image = 400 // every ten seconds of 20 ticks
+	const image = 400 // one of those that there are every five seconds of 20 ticks
 	for name, c := range map[string]struct {
 		stamped func(ecs.Tick) (ecs.ViewStamp, bool)
 		begins  map[ecs.Tick]ecs.Tick // to seek this, play from that
 	}{
-		"views in every tick": {always, map[ecs.Tick]ecs.Tick{150: 0, 401: 0, 420: 0, 900: 0}},
+		"views in every tick": {always, map[ecs.Tick]ecs.Tick{150: 0, 401: 0, 420: 0, 890: 0}},
 		"no view behind an image": {func(f ecs.Tick) (ecs.ViewStamp, bool) {
-			return ecs.ViewStamp{Tick: f - min(f, 10)}, f%200 > 10
-		}, map[ecs.Tick]ecs.Tick{150: 0, 400: image, 401: image, 420: image, 900: 800}},
+			return ecs.ViewStamp{Tick: f - min(f, 10)}, f%100 > 10
+		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: image, 401: image, 420: image, 890: 800}},
 		"one view behind an image": {func(f ecs.Tick) (ecs.ViewStamp, bool) {
 			return ecs.ViewStamp{Tick: image - 1}, f == image+5
-		}, map[ecs.Tick]ecs.Tick{150: 0, 400: image, 404: image, 405: 200, 420: 200, 900: 800}},
+		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: image, 404: image, 405: 300, 420: 300, 890: 800}},
 		"the image itself is seen": {func(f ecs.Tick) (ecs.ViewStamp, bool) {
 			return ecs.ViewStamp{Tick: image}, f == image+5
 		}, map[ecs.Tick]ecs.Tick{405: image}},

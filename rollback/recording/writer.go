@@ -29,8 +29,9 @@ type Writer struct {
 	err    error
 }
 
-// ImageSeconds is the time between two images: what a seek replays at most.
-const ImageSeconds = 10
+// ImageSeconds is the time between two images: what a seek replays at most. The images of a match of the arena are a
+// fifth of its recording.
+const ImageSeconds = 5
 
 // maxOpenBytes is what an open block may hold before it is written, however short.
 const maxOpenBytes = 1 << 20

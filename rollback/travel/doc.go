@@ -3,8 +3,12 @@
 // differ, by component, entity and field.
 //
 // A [Traveller] goes over a [Source]: a recording, a [Clip] of a server that is running, or one side of a desync bundle
-// (package bundle). It plays the match from the image before the tick that is asked for, at most ten seconds of it, and
-// keeps what it played, so that steps and scrubbing near by cost next to nothing.
+// (package bundle). It plays the match from the image before the tick that is asked for, at most five seconds of it, and
+// keeps what it played, so that steps and scrubbing near by cost next to nothing. In ten minutes of eight bots in the
+// arena, a jump to a random tick takes 5 ms of a processor in the median and 13 ms at worst, measured on two cores of a
+// busy AMD EPYC; how long one waits for them depends on what else they do:
+//
+//	go test ./rollback/travel -run - -bench Seek -benchtime 300x
 //
 // It is not a page, a window or a file: it reads what it is given, on its caller's goroutine, and what it returns can be
 // written as JSON. It knows no clock; ticks are measured by a [Meter] that has one.

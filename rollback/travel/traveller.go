@@ -14,7 +14,7 @@ import (
 // Traveller is at one tick of a match and goes to any other. It plays the match from the state before the tick that is
 // nearest, and keeps what it played last, so that steps and scrubbing near by cost a restore.
 //
-// The states between two marks are a stretch. Two stretches at most are held, so memory is bounded: what 20 seconds of
+// The states between two marks are a stretch. Two stretches at most are held, so memory is bounded: what 10 seconds of
 // the match change. The state of a tick is the same whatever road led there.
 //
 // A Traveller is not safe on several goroutines at once; different ones over one Source are.
