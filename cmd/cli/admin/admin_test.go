@@ -6,6 +6,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -290,6 +292,25 @@ func TestProfilesAnswerOnlyTheRightHostAndToken(t *testing.T) {
 		}
 		if status, _ := ask(t, s, "POST", path, good...); status != 405 {
 			t.Errorf("POST %s: %d", path, status)
+		}
+	}
+}
+
+// Every profile that the list names is there, and the list needs nothing that the policy of all pages refuses.
+func TestTheListOfProfilesLeadsToEach(t *testing.T) {
+	s := start(t, page.Config{})
+	status, list := ask(t, s, "GET", "/debug/pprof/")
+	if status != 200 || strings.Contains(list, "<style") || strings.Contains(list, "style=") || strings.Contains(list, "onclick") {
+		t.Fatalf("%d %s", status, list)
+	}
+	for _, p := range pprof.Profiles() {
+		if link := `href="` + p.Name() + `?debug=1"`; !strings.Contains(list, link) {
+			t.Errorf("the list has no %s", link)
+		}
+	}
+	for _, m := range regexp.MustCompile(`href="([a-z]+)(\?debug=\d)?"`).FindAllStringSubmatch(list, -1) {
+		if status, body := ask(t, s, "GET", "/debug/pprof/"+m[1]+m[2]); status != 200 || body == "" {
+			t.Errorf("%s: %d", m[0], status)
 		}
 	}
 }

@@ -72,3 +72,29 @@ func TestBrowserOpensTheLastSecondsOfARoom(t *testing.T) {
 	tab.WaitFor(`location.pathname === "/last/" && document.body.innerText.includes("300") && document.body.innerText.includes("walker")`)
 	tab.Screenshot("last")
 }
+
+// The list of profiles is a page like the others, since a browser refuses the style of net/http/pprof's, and every link in
+// it leads to something. What takes seconds is asked for only a moment.
+func TestBrowserListsTheProfiles(t *testing.T) {
+	pagetest.Chromium(t)
+	s := start(t, page.Config{})
+	tab := pagetest.Open(t, s.Link()+"debug/pprof/")
+	var links []string
+	tab.Eval(`[...document.querySelectorAll("main a")].map(a => a.getAttribute("href"))`, &links)
+	if len(links) < 10 {
+		t.Errorf("links: %q", links)
+	}
+	var broken []string
+	tab.Eval(`Promise.all([...document.querySelectorAll("main a")].map(async a => {
+		const r = await fetch(a.href.replace(/seconds=\d+/, "seconds=1").replace("profile?seconds=1", "cmdline"));
+		return r.ok && (await r.arrayBuffer()).byteLength > 0 ? "" : a.href;
+	})).then(all => all.filter(Boolean))`, &broken)
+	if len(broken) > 0 {
+		t.Errorf("broken: %q", broken)
+	}
+	tab.Screenshot("profiles")
+	tab.Scheme("dark")
+	tab.Resize(360, 800)
+	tab.WaitFor(`innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
+	tab.Screenshot("profiles-dark-phone")
+}

@@ -26,6 +26,11 @@ import (
 //go:embed live
 var live embed.FS
 
+// profiles is the list of profiles: net/http/pprof's own has its style and scripts in the page, which no page here may.
+//
+//go:embed profiles
+var profiles embed.FS
+
 // Config describes an admin server.
 type Config struct {
 	// Page says where it listens and whom it lets in.
@@ -83,17 +88,23 @@ func New(c Config) (*Server, error) {
 	pages.Handle("/debug/pprof/symbol", http.HandlerFunc(pprof.Symbol))
 	pages.Handle("/debug/pprof/profile", labelled(pprof.Profile))
 	pages.Handle("/debug/pprof/trace", labelled(pprof.Trace))
-	own, err := fs.Sub(live, "live")
-	if err != nil {
-		panic(fmt.Sprintf("admin: the page is not embedded: %v", err))
-	}
-	pages.Page("/", own)
+	pages.Page("/debug/pprof/", within(profiles, "profiles"))
+	pages.Page("/", within(live, "live"))
 	pages.Handle("/live", page.Stream(s.watch))
 	err = travelpage.Register(pages, "/last/", travelpage.Config{Game: c.Game, Open: s.last, Meter: c.Meter})
 	if err != nil {
 		return nil, errors.Join(err, pages.Close())
 	}
 	return s, nil
+}
+
+// within returns a directory of what is embedded.
+func within(from fs.FS, dir string) fs.FS {
+	files, err := fs.Sub(from, dir)
+	if err != nil {
+		panic(fmt.Sprintf("admin: the page %s is not embedded: %v", dir, err))
+	}
+	return files
 }
 
 // labelled has the samples of a profile say which phase and system they are of, while it is taken.
