@@ -120,6 +120,21 @@ func TestAPressIsShownAtOnceByRelayAndAfterARoundTripByLockstep(t *testing.T) {
 	}
 }
 
+// Before any press was shown nothing is known of how long that takes, above all not that it takes no time.
+func TestWhatAPressTakesIsKnownOnceOneWasShown(t *testing.T) {
+	w := newWatch(t, "P4", entries(lockstep.Strategy)...)
+	unknown := 0
+	for ; !w.read(0).Pressed; unknown++ {
+		if r := w.read(0); r.Display != 0 || r.Shown != 0 || unknown > 1000 {
+			t.Fatalf("after %d steps: %+v", unknown, r)
+		}
+		w.pass(50 * time.Millisecond)
+	}
+	if r := w.read(0); unknown == 0 || r.Display < 250 {
+		t.Errorf("lockstep's first presses are shown after %v ms, known after %d steps", r.Display, unknown)
+	}
+}
+
 // A desync is found where states are compared, and its report names what somebody would look for: the component, the field
 // and both values. Where the server's states are told, they put it right; where the client computes nothing, there is
 // nothing that could differ.

@@ -20,9 +20,11 @@ type Reading struct {
 	// Seen is the newest number of Live.Input whose press was shown, SeenAfter how long that took.
 	Seen      uint64  `json:"seen"`
 	SeenAfter float64 `json:"seen_after_ms"`
-	// Display is the median of input to display of the presses shown; Shown is how many there were.
+	// Display is the median of input to display of the presses shown; Shown is how many there were. Pressed says that it is
+	// known: that any ever was shown.
 	Display float64 `json:"display_ms"`
 	Shown   int     `json:"shown"`
+	Pressed bool    `json:"pressed"`
 	// Remote is the usual age of the others in the picture; below zero they are ahead of the server. Aged says that it is
 	// known.
 	Remote float64 `json:"remote_ms"`
@@ -106,9 +108,9 @@ func (w *watched) read() {
 	}
 	if r.Shown > 0 {
 		slices.Sort(p.presses.display)
-		r.Display = p.presses.display[r.Shown/2]
+		r.Display, r.Pressed = p.presses.display[r.Shown/2], true
 	} else {
-		r.Display = w.reading.Display // nobody did anything: what was true before still is
+		r.Display, r.Pressed = w.reading.Display, w.reading.Pressed // nobody did anything: what was true before still is
 	}
 	if r.Hits = w.reading.Hits; p.display.marks.hits.all.lines >= fewLines {
 		r.Hits = percent(p.display.marks.hits.all.agree, p.display.marks.hits.all.lines)

@@ -213,6 +213,11 @@ func TestOnlyWhatNeedsNewMatchesBeginsThem(t *testing.T) {
 	if n := next("begin")["epoch"]; n != 3.0 {
 		t.Errorf("the matches that were asked for are number %v", n)
 	}
+	// A page that has been changed since must know that the settings are not the latest.
+	write(t, c, `{"k":"set","number":7,"settings":{"players":3}}`)
+	if b := next("begin"); b["number"] != 7.0 {
+		t.Errorf("the matches are those of the setting %v, want 7", b["number"])
+	}
 }
 
 // Who differs for the third time is removed by the server. The page says so and goes on.

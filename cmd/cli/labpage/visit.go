@@ -22,6 +22,7 @@ type visit struct {
 	have   Settings
 	again  bool // new matches are asked for
 	asked  bool // the page has said what it wants
+	number int  // of what it said last of that
 	paused bool
 	passed time.Duration // of real time, while not paused
 	last   time.Time
@@ -71,6 +72,7 @@ func (s *visit) run(ctx context.Context) error {
 type said struct {
 	Kind     string          `json:"k"`
 	Settings json.RawMessage `json:"settings"`
+	Number   int             `json:"number"` // counts the settings that a page has said
 	Keys     []string        `json:"keys"`
 	X        float64         `json:"x"`
 	Y        float64         `json:"y"`
@@ -89,7 +91,7 @@ func (s *visit) take(message []byte) {
 	case "set":
 		want := s.want // what is not named stays
 		if json.Unmarshal(m.Settings, &want) == nil {
-			s.want, s.asked = want.clamped(s.config.Game), true
+			s.want, s.asked, s.number = want.clamped(s.config.Game), true, m.Number
 		}
 	case "hands":
 		s.hands.take(m.Keys, m.X, m.Y, m.Pointed)
@@ -174,7 +176,7 @@ func (s *visit) begin() error {
 		return s.refuse(err)
 	}
 	s.last = time.Now() // making them took a while, which is not made up for
-	return s.say(map[string]any{"k": "begin", "epoch": s.epoch, "settings": s.have})
+	return s.say(map[string]any{"k": "begin", "epoch": s.epoch, "settings": s.have, "number": s.number})
 }
 
 // refuse says why something that was asked for is not so.

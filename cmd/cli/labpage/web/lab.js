@@ -12,14 +12,14 @@ const $ = (id) => document.getElementById(id);
 const inputs = [...document.querySelectorAll("input[name]")];
 const plots = new Plots($("plots"), $("plot-legend"));
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-let hello = null, settings = null, panels = [], epoch = 0, paused = calm, due = false, fates = "";
+let hello = null, settings = null, said = 0, panels = [], epoch = 0, paused = calm, due = false, fates = "";
 
 // change takes over settings, tells the server and puts them into the address.
 function change(changes) {
   settings = { ...settings, ...changes };
   history.replaceState(null, "", `#${write(settings)}`);
   show();
-  line.send({ k: "set", settings });
+  line.send({ k: "set", settings, number: ++said });
 }
 
 // show puts the settings into the controls.
@@ -71,13 +71,13 @@ function greet(m) {
   pause(paused);
 }
 
-// begin shows new matches.
+// begin shows new matches. Their settings are those of the page, unless somebody has changed it since.
 function begin(m) {
   epoch = m.epoch;
-  settings = m.settings;
-  panels = settings.sync.map((name) => new Panel(name));
+  if (m.number === said) settings = m.settings;
+  panels = m.settings.sync.map((name) => new Panel(name));
   $("panels").replaceChildren(...panels.map((p) => p.element));
-  plots.begin(settings.sync);
+  plots.begin(m.settings.sync);
   $("report").replaceChildren();
   fates = "";
   history.replaceState(null, "", `#${write(settings)}`);
@@ -115,7 +115,7 @@ function measure(m) {
 }
 
 const columns = [
-  ["Own key", (r) => milliseconds(r.display_ms)], ["Others' age", (r) => (r.aged ? milliseconds(r.remote_ms) : "—")], ["Others off", (r) => r.error.toFixed(2)],
+  ["Own key", (r) => (r.pressed ? milliseconds(r.display_ms) : "—")], ["Others' age", (r) => (r.aged ? milliseconds(r.remote_ms) : "—")], ["Others off", (r) => r.error.toFixed(2)],
   ["You off", (r) => r.own_error.toFixed(2)], ["Fixes/s", (r) => r.corrections * 4], ["Largest", (r) => r.correction_size.toFixed(2)], ["Depth", (r) => r.depth],
   ["Predicted", (r) => `${Math.round(r.window)} ticks`], ["Delay", (r) => `${r.delay} ticks`], ["Stalled", (r) => `${Math.round(r.stalled_ms * 4)} ms/s`],
   ["Aim", (r) => (r.hits_percent ? `${Math.round(r.hits_percent)} %` : "—")], ["Up", (r) => `${Math.round(r.up_kbps)} kbit/s`], ["Down", (r) => `${Math.round(r.down_kbps)} kbit/s`], ["Client", (r) => `${Math.round(r.client_us)} µs`],

@@ -16,7 +16,7 @@ export function milliseconds(x) {
 
 // key says after how long the own key is shown: what, a remark, and how good that is.
 export function key(reading) {
-  if (!known(reading)) return ["…", "", ""];
+  if (!known(reading) || !reading.pressed) return ["…", "", ""];
   const x = reading.display_ms;
   if (x < 20) return ["at once", "nothing to feel", "good"];
   if (x < 90) return [`after ${milliseconds(x)}`, "hardly to be felt", "good"];
