@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -138,7 +139,7 @@ func (v *replayVerb) browse(a *app, matches ...travelpage.Match) error {
 	return v.browseFlags.serve(a, "The match", page.Config{}, func(s *page.Server) error {
 		return travelpage.Register(s, "/", travelpage.Config{
 			Game:  a.game,
-			Open:  func(string) ([]travelpage.Match, error) { return matches, nil },
+			Open:  func(context.Context, string) ([]travelpage.Match, error) { return matches, nil },
 			Meter: func() travel.Meter { return new(inspector) },
 		})
 	}, nil)

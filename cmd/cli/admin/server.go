@@ -119,12 +119,12 @@ func labelled(h http.HandlerFunc) http.Handler {
 const clipPatience = 5 * time.Second
 
 // last opens the last seconds of a room.
-func (s *Server) last(room string) ([]travelpage.Match, error) {
+func (s *Server) last(ctx context.Context, room string) ([]travelpage.Match, error) {
 	from := s.source.Load()
 	if from == nil {
 		return nil, errors.New("the server is not ready yet")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), clipPatience)
+	ctx, cancel := context.WithTimeout(ctx, clipPatience)
 	defer cancel()
 	clip, err := from.Clip(ctx, room)
 	if err != nil {

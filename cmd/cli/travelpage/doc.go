@@ -8,7 +8,7 @@
 //	}
 //	err = travelpage.Register(s, "/", travelpage.Config{
 //		Game: game,
-//		Open: func(string) ([]travelpage.Match, error) {
+//		Open: func(context.Context, string) ([]travelpage.Match, error) {
 //			return []travelpage.Match{{Name: "match.tendonrec", Source: recording}}, nil
 //		},
 //	})

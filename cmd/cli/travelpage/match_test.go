@@ -75,7 +75,7 @@ func serve(t testing.TB, matches ...Match) *page.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func(name string) ([]Match, error) {
+	open := func(_ context.Context, name string) ([]Match, error) {
 		if name != "" {
 			return nil, fmt.Errorf("there is no match %q", name)
 		}

@@ -1,6 +1,7 @@
 package travelpage
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -34,9 +35,9 @@ type opened struct {
 }
 
 // open opens what the page's address names.
-func (v *visit) open(r *request) error {
+func (v *visit) open(ctx context.Context, r *request) error {
 	v.drop()
-	matches, err := v.config.Open(*r.Open)
+	matches, err := v.config.Open(ctx, *r.Open)
 	if err == nil && (len(matches) == 0 || len(matches) > mostMatches) {
 		err = fmt.Errorf("%d matches: one or two can be shown", len(matches))
 	}

@@ -2,12 +2,17 @@ package travelpage
 
 import (
 	"context"
+	"iter"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
+	"tendon/rollback/recording"
+	"tendon/rollback/travel"
 )
 
 // A page sees every tick of a match as it was recorded: its picture, its entities, and each field of the one it chose.
@@ -108,6 +113,49 @@ func TestScrubbingShowsTheNewestTick(t *testing.T) {
 	}
 	if a := c.hear(601); a.At[0].Frame.Tick != 600.0 {
 		t.Errorf("%+v", a.At[0].Frame)
+	}
+}
+
+// counted is a source that counts who reads its entries at once, and holds them up while gate is open.
+type counted struct {
+	travel.Source
+	gate            chan struct{} // closed: nobody is held up
+	calls, now, top atomic.Int32
+}
+
+func (c *counted) Entries(from, to ecs.Tick) iter.Seq[*recording.Entry] {
+	c.calls.Add(1)
+	c.top.Store(max(c.top.Load(), c.now.Add(1)))
+	defer c.now.Add(-1)
+	<-c.gate
+	return c.Source.Entries(from, to)
+}
+
+// Work of one kind is never done twice at once, however fast a page asks: who clicks through a hundred entities does not
+// keep a hundred goroutines playing. What was replaced before it began is not done at all.
+func TestNewerWorkBeginsWhenOlderHasEnded(t *testing.T) {
+	source := &counted{Source: record(t, 100, 0), gate: make(chan struct{})}
+	close(source.gate)
+	c := dial(t, serve(t, Match{"one", source}))
+	c.ask(1, `"open":""`)
+	source.gate = make(chan struct{})
+	source.calls.Store(0)
+	const asked = 20
+	for i := range asked {
+		c.say(`{"id":%d,"life":"p0:0@1"}`, 2+i)
+		for i == 0 && source.calls.Load() == 0 { // the first is at work
+			runtime.Gosched()
+		}
+	}
+	if a := c.ask(50, `"compare":true`); a.Error == "" { // by now all were taken
+		t.Fatalf("%+v", a)
+	}
+	close(source.gate)
+	if a := c.hear(1 + asked); a.Life == nil && a.Error == "" {
+		t.Errorf("%+v", a)
+	}
+	if calls, top := source.calls.Load(), source.top.Load(); top != 1 || calls >= asked {
+		t.Errorf("%d at once, %d in all", top, calls)
 	}
 }
 

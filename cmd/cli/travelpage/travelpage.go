@@ -1,6 +1,7 @@
 package travelpage
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -18,8 +19,9 @@ var web embed.FS
 type Config struct {
 	Game *ecs.Game
 	// Open returns one match, or two that are compared. It is called for each page that is opened, on a goroutine of its
-	// own, with the name in the page's address, "" if there is none. The sources may be shared: they are only read.
-	Open func(name string) ([]Match, error)
+	// own, with the name in the page's address, "" if there is none; ctx is done when the page is gone. The sources may be
+	// shared: they are only read.
+	Open func(ctx context.Context, name string) ([]Match, error)
 	// Meter returns what measures the ticks of one match while it is played; nil: they have no costs.
 	Meter func() travel.Meter
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 
 	"tendon/cmd/cli/page"
 	"tendon/rollback/travel"
@@ -16,11 +15,24 @@ type visit struct {
 	config  *Config
 	conn    *page.Conn
 	matches []*stage
-	chores  sync.WaitGroup
-	quit    [kinds]context.CancelFunc // ends the work of a kind that is under way; nil: there was none
+	chores  [kinds]chore // the newest of each kind
 }
 
-// The kinds of work. A page has one of each at a time; a newer one ends it.
+// chore is work that was asked for; the zero one never was.
+type chore struct {
+	quit context.CancelFunc
+	over chan struct{} // closed when it has ended
+}
+
+// end ends the work and waits until it has.
+func (c chore) end() {
+	if c.quit != nil {
+		c.quit()
+		<-c.over
+	}
+}
+
+// The kinds of work. A page has one of each at a time; a newer one ends it, and begins when it has ended.
 const (
 	ofSeries = iota
 	ofCompare
@@ -61,19 +73,16 @@ func (c *Config) talk(ctx context.Context, conn *page.Conn) error {
 
 // drop ends the work under way.
 func (v *visit) drop() {
-	for _, quit := range v.quit {
-		if quit != nil {
-			quit()
-		}
+	for _, c := range v.chores {
+		c.end()
 	}
-	v.chores.Wait()
 }
 
 // serve does what is asked for, but for going to a tick.
 func (v *visit) serve(ctx context.Context, r *request) error {
 	switch {
 	case r.Open != nil:
-		return v.open(r)
+		return v.open(ctx, r)
 	case len(v.matches) == 0:
 		return v.fail(r.ID, "nothing is open")
 	case r.Series != nil && r.Series.Match >= len(v.matches), r.Compare && len(v.matches) < mostMatches:
@@ -86,14 +95,16 @@ func (v *visit) serve(ctx context.Context, r *request) error {
 	case r.Compare:
 		kind = ofCompare
 	}
-	if quit := v.quit[kind]; quit != nil {
-		quit()
-	}
 	work, cancel := context.WithCancel(ctx)
-	v.quit[kind] = cancel
+	before, now := v.chores[kind], chore{cancel, make(chan struct{})}
+	v.chores[kind] = now
 	asked, matches := *r, v.matches
-	v.chores.Go(func() {
+	go func() {
+		defer close(now.over)
 		defer cancel()
+		if before.end(); work.Err() != nil {
+			return
+		}
 		answer, err := v.work(work, &asked, matches)
 		switch {
 		case work.Err() != nil: // the page asks for something else by now
@@ -102,7 +113,7 @@ func (v *visit) serve(ctx context.Context, r *request) error {
 		default:
 			_ = v.say(answer)
 		}
-	})
+	}()
 	return nil
 }
 
