@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"tendon/ecs"
-	"tendon/rollback/recording"
 	"tendon/rollback/travel"
 )
 
@@ -52,13 +51,13 @@ func (b *Bundle) Examine(g *ecs.Game, limit int) (*Examination, error) {
 	h := b.Here.Header()
 	x := &Examination{Tick: b.Tick, By: b.By, Peer: b.Peer, Game: h.Name, Build: h.Build, Settings: b.Settings, First: h.Start,
 		Differences: []travel.Difference{}, Played: NotPlayed}
-	here, err := stateOf(g, b.Here, b.Tick)
+	here, err := travel.StateOf(g, b.Here, b.Tick)
 	if err != nil {
 		return nil, err
 	}
 	var there *ecs.Snapshot
 	if b.There != nil {
-		if there, err = stateOf(g, b.There, b.Tick); err != nil {
+		if there, err = travel.StateOf(g, b.There, b.Tick); err != nil {
 			return nil, err
 		}
 		x.Differences = travel.Differences(here, there, limit)
@@ -73,30 +72,6 @@ func (b *Bundle) Examine(g *ecs.Game, limit int) (*Examination, error) {
 		}
 	}
 	return x, b.play(g, x, here, there)
-}
-
-// stateOf returns the state that a side has in an image.
-func stateOf(g *ecs.Game, s travel.Source, f ecs.Tick) (*ecs.Snapshot, error) {
-	if err := s.Header().Check(g); err != nil {
-		return nil, err
-	}
-	image, err := s.Image(f)
-	if err != nil {
-		return nil, err
-	}
-	w, err := ecs.NewWorld(g, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.LoadImage(image); err != nil {
-		return nil, err
-	}
-	if w.Tick() != f {
-		return nil, fmt.Errorf("%w: the image of tick %d holds tick %d", recording.ErrCorrupt, f, w.Tick())
-	}
-	state := new(ecs.Snapshot)
-	w.Save(state)
-	return state, nil
 }
 
 // columns fills in the checksums.

@@ -129,22 +129,15 @@ func (d *Divergence) ofImages(a, b *Traveller, limit int) error {
 		if f < d.Tick || !slices.Contains(b.config.Source.Images(), f) {
 			continue
 		}
-		var states [2]ecs.Snapshot
-		for i, t := range []*Traveller{a, b} {
-			w, err := ecs.NewWorld(t.config.Game, 0)
-			if err != nil {
-				return err
-			}
-			bytes, err := t.config.Source.Image(f)
-			if err == nil {
-				err = w.LoadImage(bytes)
-			}
-			if err != nil {
-				return err
-			}
-			w.Save(&states[i])
+		here, err := StateOf(a.config.Game, a.config.Source, f)
+		if err != nil {
+			return err
 		}
-		if d.Differences = Differences(&states[0], &states[1], limit); len(d.Differences) > 0 {
+		there, err := StateOf(b.config.Game, b.config.Source, f)
+		if err != nil {
+			return err
+		}
+		if d.Differences = Differences(here, there, limit); len(d.Differences) > 0 {
 			d.StateTick = f
 			return nil
 		}

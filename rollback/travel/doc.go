@@ -18,6 +18,7 @@
 //	go to a tick, one on, one back                Traveller.Seek, Step, Back
 //	see what entered and happened in a tick       Traveller.Frame
 //	see an entity with all its fields             Traveller.Entities, Entity; Resources
+//	take a state from an image                    StateOf
 //	draw the tick                                 Traveller.State, StateBefore with ecs.View
 //	name an entity, find it by its name           EntityName, ParseEntity, Traveller.Find
 //	know when an entity lived                     Traveller.Life, Lives

@@ -1,6 +1,7 @@
 package travel
 
 import (
+	"fmt"
 	"iter"
 
 	"tendon/ecs"
@@ -25,3 +26,36 @@ type Source interface {
 }
 
 var _ Source = (*recording.Recording)(nil)
+
+// StateOf returns the state of tick f, of which the source has an image, in a world of its own. Another game than the
+// source's is refused as by New.
+func StateOf(g *ecs.Game, s Source, f ecs.Tick) (*ecs.Snapshot, error) {
+	if err := s.Header().Check(g); err != nil {
+		return nil, err
+	}
+	w, err := ecs.NewWorld(g, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := load(w, s, f); err != nil {
+		return nil, err
+	}
+	state := new(ecs.Snapshot)
+	w.Save(state)
+	return state, nil
+}
+
+// load takes an image of a source for a world's state.
+func load(w *ecs.World, s Source, f ecs.Tick) error {
+	image, err := s.Image(f)
+	if err != nil {
+		return err
+	}
+	if err := w.LoadImage(image); err != nil {
+		return err
+	}
+	if w.Tick() != f {
+		return fmt.Errorf("%w: the image of tick %d holds tick %d", recording.ErrCorrupt, f, w.Tick())
+	}
+	return nil
+}

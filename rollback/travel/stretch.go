@@ -81,29 +81,16 @@ func (t *Traveller) begin(i int) (*stretch, error) {
 	m := &t.marks[i]
 	if !m.state.Empty() {
 		t.world.Restore(&m.state)
-	} else if err := t.load(m.tick); err != nil {
-		return nil, err
+	} else {
+		if err := load(t.world, t.config.Source, m.tick); err != nil {
+			return nil, err
+		}
+		t.stats.Loaded++
 	}
 	s := t.room()
 	s.mark = i
 	t.world.Save(&s.base)
 	return s, nil
-}
-
-// load takes an image of the source for the world's state.
-func (t *Traveller) load(f ecs.Tick) error {
-	bytes, err := t.config.Source.Image(f)
-	if err != nil {
-		return err
-	}
-	if err := t.world.LoadImage(bytes); err != nil {
-		return err
-	}
-	if t.world.Tick() != f {
-		return fmt.Errorf("%w: the image of tick %d holds tick %d", recording.ErrCorrupt, f, t.world.Tick())
-	}
-	t.stats.Loaded++
-	return nil
 }
 
 // room returns an empty stretch, in place of one that is not the current one.
