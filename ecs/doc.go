@@ -91,7 +91,8 @@
 //   - send what changed in a state: [Snapshot.AppendDelta], [World.ApplyDelta]
 //   - tell a replica of entities: [Changed], [Snapshot.AppendScalars], [World.PutEntity]; round what a wire carries: the tag
 //     `tendon:"step=1/512"` on a field, Quantise of [Roles]
-//   - check that two peers can play: [Game.Fingerprint], [Game.HasFloats]
+//   - check that two peers can play: [Game.Fingerprint], [Game.HasFloats]; by which strategy: [Game.HasMotion],
+//     [Game.HasSetMotion], [Game.HasLerp]
 //   - clean, predict and merge inputs: [Game.CleanInput], [Game.PredictInput], [Game.MergeLate]
 //   - find undeclared writes and stale derived data: [World.UndeclaredWrite], [World.CheckDerived]
 //   - draw: [NewView], [Canvas]; entities on several timelines: [View.Compose] to [View.Dress]; use donburi code: [World.Donburi], [World.Entry]

@@ -1,13 +1,14 @@
 package ecs
 
 import (
+	"slices"
 	"unsafe"
 
 	"tendon/ecs/fixed"
 )
 
 // Roles say what sync strategies must know of a component. All fields are optional; a strategy that needs one refuses
-// a game that lacks it and names the component.
+// a game in which no component has it, and names the role.
 type Roles[T any] struct {
 	// Lerp returns the value a fraction t ∈ [0, 1] of the way from a to b, for drawing. Without it a view shows b.
 	Lerp func(a, b T, t float64) T
@@ -71,6 +72,21 @@ func (r Roles[T]) erase() roles {
 		e.quantise = func(p unsafe.Pointer) { r.Quantise((*T)(p)) }
 	}
 	return e
+}
+
+// HasMotion reports whether a component of the game has a Motion role.
+func (g *Game) HasMotion() bool { return g.hasRole(func(r *roles) bool { return r.motion != nil }) }
+
+// HasSetMotion reports whether a component of the game has a SetMotion role, and so Motion, too: see Check.
+func (g *Game) HasSetMotion() bool {
+	return g.hasRole(func(r *roles) bool { return r.setMotion != nil })
+}
+
+// HasLerp reports whether a component of the game has a Lerp role.
+func (g *Game) HasLerp() bool { return g.hasRole(func(r *roles) bool { return r.lerp != nil }) }
+
+func (g *Game) hasRole(is func(*roles) bool) bool {
+	return slices.ContainsFunc(g.Components, func(c AnyComponent) bool { return is(&c.declared().roles) })
 }
 
 // Priority returns that of an entity with these components: the largest of their Roles.Priority, 1 for none.

@@ -18,6 +18,14 @@
 // irreversible only when what entered its tick is final, which is the server's word, in the order of ticks. Verify sync
 // sends everything that way.
 //
-// The package holds the interfaces, the vocabulary of peers and roles, and the table of what each strategy demands
-// of a game. The strategies are in packages below it; systems/clock estimates clocks and controls a client's lead.
+// A strategy refuses a game in which no component has a role that it needs, and names the role (Strategy.Check):
+//
+//	          roles of ecs.Roles            same result everywhere
+//	relay     none                          yes
+//	lockstep  none                          yes
+//	predict   Lerp, or Motion + SetMotion   no
+//	reckon    Motion + SetMotion            no
+//	verify    none                          no
+//
+// The package holds the interfaces and the vocabulary of peers and roles. The strategies are in packages below it; systems/clock estimates clocks and controls a client's lead.
 package systems

@@ -20,7 +20,7 @@ type Strategy struct {
 	// Predicts says that clients run ahead of what is final. Where they compute all of it (Needs.Exact), a match in which
 	// nobody was ever corrected proves nothing.
 	Predicts bool
-	// Needs says what the strategy demands of a game's components.
+	// Needs says what the strategy demands of a game: see Check.
 	Needs Needs
 	// NewServer returns the server's half for a world in State(0).
 	NewServer func(ServerConfig) (Server, error)
@@ -79,11 +79,4 @@ type ClientConfig struct {
 	Elapsed func() Time
 	// Observer is told of the phases; nil: nobody is.
 	Observer ecs.Observer
-}
-
-// Needs says what a strategy demands of a game.
-type Needs struct {
-	Motion bool // a component that says where things are and how fast
-	Lerp   bool // a component that can be interpolated
-	Exact  bool // the same result on every peer: floats need the same build everywhere
 }

@@ -14,14 +14,14 @@ import (
 // What the strategies demand of a game, and when its ticks are due.
 func Example() {
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, reckon.Strategy, verify.Strategy} {
-		fmt.Printf("%-8s predicts %-5v same result everywhere %-5v positions %v\n", s.Name, s.Predicts, s.Needs.Exact, s.Needs.Motion)
+		fmt.Printf("%-8s predicts %-5v same result everywhere %-5v motion %-5v between %v\n", s.Name, s.Predicts, s.Needs.Exact, s.Needs.Motion, s.Needs.Between)
 	}
 	fmt.Println("tick 90 at 60 a second:", float64(systems.TickTime(0, 90, 60))/float64(systems.Second), "s")
 	// Output:
-	// relay    predicts true  same result everywhere true  positions false
-	// lockstep predicts false same result everywhere true  positions false
-	// predict  predicts true  same result everywhere false positions true
-	// reckon   predicts false same result everywhere false positions true
-	// verify   predicts false same result everywhere false positions false
+	// relay    predicts true  same result everywhere true  motion false between false
+	// lockstep predicts false same result everywhere true  motion false between false
+	// predict  predicts true  same result everywhere false motion false between true
+	// reckon   predicts false same result everywhere false motion true  between false
+	// verify   predicts false same result everywhere false motion false between false
 	// tick 90 at 60 a second: 1.5 s
 }

@@ -77,14 +77,14 @@ func (v *demoVerb) Run(a *app) error {
 	if err == nil {
 		err = v.pageFlags.check()
 	}
-	if err == nil && v.Page {
-		return v.page(a)
-	}
 	if err == nil {
-		v.chosen, err = v.strategy()
+		v.chosen, err = v.strategy(a.game)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case v.Page:
+		return v.page(a)
 	}
 	if v.bundles, err = v.desyncs(a, v.chosen); err != nil {
 		return err

@@ -67,7 +67,15 @@ type (
 )
 
 var (
-	bodyType = ecs.NewComponent[testBody]("body")
+	bodyType = ecs.NewComponent("body", ecs.Roles[testBody]{
+		Lerp: func(a, b testBody, t float64) testBody { return testBody{a.Pos.Lerp(b.Pos, fixed.FromFloat(t)), b.Vel} },
+		Motion: func(b *testBody) ecs.Motion {
+			return ecs.Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}, Vel: fixed.Vec3{X: b.Vel.X * 60, Y: b.Vel.Y * 60}}
+		},
+		SetMotion: func(b *testBody, m ecs.Motion) {
+			*b = testBody{Pos: fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, Vel: fixed.Vec2{X: m.Vel.X / 60, Y: m.Vel.Y / 60}}
+		},
+	})
 	seatType = ecs.NewComponent[ecs.Seat]("seat")
 	wearType = ecs.NewComponent[testWear]("wear")
 	padType  = ecs.NewInput[testPad]()

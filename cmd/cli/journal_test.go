@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/fixed"
 	"tendon/net/client"
 	"tendon/net/server"
 	"tendon/rollback/journal"
@@ -95,12 +97,13 @@ func (s *crumbsServer) adopted() (n float64) {
 type witness struct {
 	*client.Client
 	room   string
+	game   *ecs.Game
 	codec  *journal.Codec
 	at     journal.Position
 	chains map[ecs.Tick]journal.Chain
 	sums   map[ecs.Tick]ecs.Checksum
 	last   ecs.Tick // newest tick whose state was final
-	told   bool     // states are told, not computed
+	kind   known    // what sums are of
 	errs   []error
 }
 
@@ -131,22 +134,19 @@ func (w *witness) frame(now time.Time) error {
 	}
 	w.Effects(func(systems.Effect) {})
 	_, _, confirmed, _ := w.Core().Snapshots(0)
-	half, told := w.Core().Strategy().(interface {
-		Replica() (s *ecs.Snapshot, complete bool)
-	})
-	if told { // of which only what is whole is the server's state
+	if half, ok := w.Core().Strategy().(systems.Replicated); ok { // of which only what is whole is the server's state
 		var complete bool
 		if confirmed, complete = half.Replica(); !complete {
 			return nil
 		}
+		if w.kind = knownTold; !half.Places() {
+			w.kind = knownPlaceless
+		}
 	}
-	if w.told = told; confirmed.Empty() {
+	if confirmed.Empty() {
 		return nil
 	}
-	f, sum := confirmed.Tick(), confirmed.Checksum()
-	if told {
-		sum = contents(confirmed)
-	}
+	f, sum := confirmed.Tick(), w.kind.sum(w.game, confirmed)
 	if old, known := w.sums[f]; known && old != sum {
 		w.errs = append(w.errs, fmt.Errorf("the state of tick %d was final and is another one now", f))
 	}
@@ -154,13 +154,49 @@ func (w *witness) frame(now time.Time) error {
 	return nil
 }
 
-// contents is the checksum of what a replica is told of a state: all but inputs and the random source.
-func contents(s *ecs.Snapshot) (sum ecs.Checksum) {
-	const engineOwn = 2
-	for _, part := range s.ComponentChecksums(nil)[engineOwn:] {
+// known is what a client has of the server's states.
+type known uint8
+
+const (
+	knownWhole     known = iota // everything: it computes them
+	knownTold                   // all but inputs and the random source
+	knownPlaceless              // nor where things are that move, which it is told by other means
+	knownKinds
+)
+
+// sum is the checksum of what is known of a state.
+func (k known) sum(g *ecs.Game, s *ecs.Snapshot) (sum ecs.Checksum) {
+	if k == knownWhole {
+		return s.Checksum()
+	}
+	parts := s.ComponentChecksums(nil)
+	if parts = parts[systems.UntoldColumns:]; k == knownPlaceless {
+		parts = append(parts[:len(parts)-len(g.Components)], besidePlaces(g, s)...)
+	}
+	for _, part := range parts {
 		sum = sum*31 + part
 	}
 	return sum
+}
+
+// besidePlaces returns all numbers of a state's entities but those that say where they are.
+func besidePlaces(g *ecs.Game, s *ecs.Snapshot) (numbers []ecs.Checksum) {
+	var values []uint64
+	for e := range s.Entities {
+		var set ecs.ComponentSet
+		e, set, values = s.AppendScalars(values[:0], e.Row)
+		numbers = append(numbers, ecs.Checksum(e.Row), ecs.Checksum(e.Born), ecs.Checksum(set))
+		from := 0
+		for ; set != 0; set &= set - 1 {
+			for _, scalar := range g.ComponentScalars(bits.TrailingZeros64(uint64(set))) {
+				if !scalar.Place {
+					numbers = append(numbers, ecs.Checksum(values[from]))
+				}
+				from++
+			}
+		}
+	}
+	return numbers
 }
 
 // crew are witnesses in two rooms of one server. It has a directory of its own.
@@ -215,7 +251,7 @@ func (c *crew) enter(room string, seat int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	w := &witness{room: room, codec: journal.NewCodec(c.game), chains: map[ecs.Tick]journal.Chain{}, sums: map[ecs.Tick]ecs.Checksum{}}
+	w := &witness{room: room, game: c.game, codec: journal.NewCodec(c.game), chains: map[ecs.Tick]journal.Chain{}, sums: map[ecs.Tick]ecs.Checksum{}}
 	if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: strategies,
 		Bot: true, BotSeed: uint64(len(c.all)), Timeout: 2 * systems.Second, Log: w}}); err != nil {
 		c.t.Fatal(err)
@@ -277,7 +313,7 @@ func playOn(t *testing.T, crews []*crew, more ecs.Tick) {
 // enough reports whether a client saw so many ticks, and states that differ, that comparing them says something.
 func (c *crew) enough(w *witness) bool {
 	least, unlike := 50, 50
-	if w.told {
+	if w.kind != knownWhole {
 		least, unlike = 20, 8 // states come a few times a second, and say nothing of what only moves
 	}
 	return (!c.exact || len(w.chains) >= 100) && len(w.sums) >= least && len(w.different()) >= unlike
@@ -326,7 +362,7 @@ func (c *crew) verify() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	replayed, replicas := map[string][]ecs.Checksum{}, map[string][]ecs.Checksum{}
+	replayed := map[string][knownKinds][]ecs.Checksum{}
 	journals := map[string]*journal.Journal{}
 	paths, _ := filepath.Glob(filepath.Join(c.dir, "*.journal"))
 	for _, path := range paths {
@@ -343,7 +379,7 @@ func (c *crew) verify() {
 			c.t.Fatalf("two matches of room %s", room)
 		}
 		journals[room] = j
-		replayed[room], replicas[room] = checksums(c.t, c.game, j)
+		replayed[room] = checksums(c.t, c.game, j)
 	}
 	for i, w := range c.all {
 		wrong := w.errs
@@ -352,10 +388,7 @@ func (c *crew) verify() {
 				wrong = append(wrong, fmt.Errorf("tick %d is not in the journal as it was final", f))
 			}
 		}
-		leads := replayed[w.room]
-		if w.told {
-			leads = replicas[w.room]
-		}
+		leads := replayed[w.room][w.kind]
 		for f, sum := range w.sums {
 			if f >= ecs.Tick(len(leads)) || leads[f] != sum {
 				wrong = append(wrong, fmt.Errorf("the state of tick %d is not what the journal leads to", f))
@@ -370,8 +403,8 @@ func (c *crew) verify() {
 	}
 }
 
-// checksums replays a journal from its beginning, whatever images it has: of each state, and of what a replica is told.
-func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) (sums, told []ecs.Checksum) {
+// checksums replays a journal from its beginning, whatever images it has: of each state, by what is known of it.
+func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) (sums [knownKinds][]ecs.Checksum) {
 	t.Helper()
 	w, err := ecs.NewWorld(g, j.Header().Seed)
 	if err != nil {
@@ -379,14 +412,18 @@ func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) (sums, told []ecs.
 	}
 	var state ecs.Snapshot
 	defer state.Release()
-	w.Save(&state)
-	sums, told = []ecs.Checksum{state.Checksum()}, []ecs.Checksum{contents(&state)}
+	save := func() {
+		w.Save(&state)
+		for k := range knownKinds {
+			sums[k] = append(sums[k], k.sum(g, &state))
+		}
+	}
+	save()
 	for tick := range j.Ticks(1) {
 		w.Step(ecs.TickInputs{Players: tick.Inputs, Orders: tick.Orders})
-		w.Save(&state)
-		sums, told = append(sums, state.Checksum()), append(told, contents(&state))
+		save()
 	}
-	return sums, told
+	return sums
 }
 
 // The promise of --journal: a server that is killed in the middle of matches, and again after it was started again, is
@@ -596,5 +633,38 @@ func TestTheKeyIsKeptWithTheJournalsForItsOwnerOnly(t *testing.T) {
 	}
 	if r := do(t, testGame(), append(args, "--key-file", key)...); r.code != exitFine || slices.Contains(files(t, dir), "server.key") {
 		t.Errorf("with a key file of one's own: %+v, %q", r, files(t, dir))
+	}
+}
+
+// What reckon's replicas are compared by leaves out where things are, and nothing else: else the promise would hold of
+// anything.
+func TestStatesAreComparedBesidePlaces(t *testing.T) {
+	state := func(pos int, left int32, entities int) (placeless, told ecs.Checksum) {
+		g := testGame()
+		g.Setup = func(w *ecs.World) {
+			for range entities {
+				e := w.Spawn(ecs.OwnedByWorld, bodyType, wearType)
+				bodyType.Put(w, e, testBody{Pos: fixed.Vec2{X: fixed.FromInt(pos)}})
+				wearType.Put(w, e, testWear{Left: left})
+			}
+		}
+		w, err := ecs.NewWorld(g, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s ecs.Snapshot
+		defer s.Release()
+		w.Save(&s)
+		return knownPlaceless.sum(g, &s), knownTold.sum(g, &s)
+	}
+	want, told := state(1, 5, 1)
+	if moved, toldMoved := state(2, 5, 1); moved != want || toldMoved == told {
+		t.Errorf("a body that moved: beside places %x and %x, with them %x and %x", want, moved, told, toldMoved)
+	}
+	if worn, _ := state(1, 6, 1); worn == want {
+		t.Error("another wear is not seen")
+	}
+	if more, _ := state(1, 5, 2); more == want {
+		t.Error("one entity more is not seen")
 	}
 }

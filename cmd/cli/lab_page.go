@@ -43,6 +43,9 @@ func (v *labVerb) page(a *app) error {
 		}
 		s.Sync = nil
 		for _, c := range chosen {
+			if err := fits(c, a.game); err != nil {
+				return err
+			}
 			s.Sync = append(s.Sync, c.Name)
 		}
 	}

@@ -46,6 +46,9 @@ var (
 			b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
 			return b
 		},
+		SetMotion: func(b *testBody, m ecs.Motion) {
+			*b = testBody{Pos: fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, Vel: fixed.Vec2{X: m.Vel.X, Y: m.Vel.Y}}
+		},
 	})
 	placedWalkers = ecs.NewQuery2(ecs.Write(placedType), ecs.Read(seatType))
 )

@@ -46,7 +46,7 @@ func (v *playVerb) Run(a *app) error {
 	if v.Bots > 0 && a.game.Bot == nil {
 		return errors.New("the game has no bot: use --bots 0")
 	}
-	strategy, err := v.strategy()
+	strategy, err := v.strategy(a.game)
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (v *profileVerb) config(a *app) (c loadConfig, err error) {
 	case v.Runs < 1 || v.Runs > 100:
 		return c, fmt.Errorf("--runs %d: give 1 to 100", v.Runs)
 	}
-	strategy, err := v.strategy()
+	strategy, err := v.strategy(a.game)
 	return loadConfig{game: a.game, strategy: strategy, profile: profile, players: v.Players, seed: v.Seed}, err
 }
 

@@ -84,7 +84,7 @@ func (v *serveVerb) Run(a *app) (err error) {
 	if v.MaxRooms < 1 {
 		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
 	}
-	strategy, err := v.strategy()
+	strategy, err := v.strategy(a.game)
 	switch {
 	case err != nil:
 		return err

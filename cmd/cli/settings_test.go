@@ -61,7 +61,7 @@ func leftBy(t *testing.T, flags []string) (dir string) {
 			}
 		}
 	}
-	s, err := f.strategy()
+	s, err := f.strategy(testGame())
 	if err != nil {
 		t.Fatal(err)
 	}

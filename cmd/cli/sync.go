@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -47,16 +48,28 @@ const (
 	someAudits = 20
 )
 
-// strategy returns what the flags describe.
-func (f *syncFlags) strategy() (systems.Strategy, error) {
+// strategy returns what the flags describe, unless the game lacks what it needs.
+func (f *syncFlags) strategy(g *ecs.Game) (systems.Strategy, error) {
 	known := ""
 	for _, s := range strategies {
 		if s.Name == f.Sync {
-			return f.configured(s)
+			s, err := f.configured(s)
+			if err == nil {
+				err = fits(s, g)
+			}
+			return s, err
 		}
 		known += " " + s.Name
 	}
 	return systems.Strategy{}, fmt.Errorf("--sync %s is not a strategy of this build: choose one of%s", f.Sync, known)
+}
+
+// fits returns why a strategy that --sync names refuses the game, if it does.
+func fits(s systems.Strategy, g *ecs.Game) error {
+	if err := s.Check(g); err != nil {
+		return fmt.Errorf("--sync %w", err)
+	}
+	return nil
 }
 
 // configured returns the strategy as the flags set it up; those that it does not take must not be given.

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"net"
 	"reflect"
 	"testing"
 
+	"tendon/ecs"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
 	"tendon/systems/reckon"
@@ -107,6 +109,29 @@ func TestFlagsOfReckonThatCannotBeAreRefusedByTheirNames(t *testing.T) {
 	}
 }
 
+// Nobody is let into a match of a strategy that the game is not made for, and no socket is opened: the one of the address
+// that is given here is taken.
+func TestAStrategyThatTheGameIsNotMadeForIsRefusedAtOnce(t *testing.T) {
+	taken, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	bare := testGame()
+	bare.Components, bare.Systems, bare.Leave = ecs.Components(seatType), nil, nil
+	bare.Join = func(w *ecs.World, p ecs.Player) {
+		seatType.Put(w, w.Spawn(ecs.OwnedBy(p), seatType), ecs.Seat{Player: p})
+	}
+	says := []string{`--sync reckon: no component of the game "crumbs" has a Motion role: give one to`, "or choose another strategy"}
+	for _, args := range [][]string{{"serve", "--listen", taken.LocalAddr().String()}, {"demo"}, {"demo", "--page"}, {"profile"}, {"lab", "--page"}} {
+		refused(t, do(t, bare, append(args, "--sync", "reckon")...), says...)
+	}
+	refused(t, do(t, bare, "serve", "--sync", "predict"), "--sync predict: no component", "has a Lerp role")
+	if r := do(t, bare, "serve", "--listen", "127.0.0.1:0", "--sync", "relay", "--for", "1ms"); r.code != exitFine {
+		t.Errorf("relay needs no role: %+v", r)
+	}
+}
+
 // What is given reaches the strategy.
 func TestFlagsSetTheStrategyUp(t *testing.T) {
 	for _, test := range []struct {
@@ -122,7 +147,7 @@ func TestFlagsSetTheStrategyUp(t *testing.T) {
 			string(reckon.New(reckon.Config{StateRate: 9, Assumed: 80e6}).Params)},
 		{syncFlags{Sync: "verify", Reliable: true, Closing: optimistic, Audits: someAudits}, string(verify.New(verify.Config{Reliable: true}).Params)},
 	} {
-		s, err := test.flags.strategy()
+		s, err := test.flags.strategy(testGame())
 		if err != nil || s.Name != test.flags.Sync || string(s.Params) != test.want {
 			t.Errorf("%+v: %s with %x, %v; want %x", test.flags, s.Name, s.Params, err, test.want)
 		}

@@ -41,7 +41,9 @@ type Pad struct {                       // all that a player can say in one tick
 // # Declarations
 //
 // Components are declared once, under a name that desync reports will use. Roles say what only some parts of the engine
-// need: Lerp lets a picture be drawn between two ticks. It is for the eye, so it may use floats.
+// need: Lerp lets a picture be drawn between two ticks; it is for the eye, so it may use floats. Motion says where something
+// is and how fast in units per second, SetMotion takes that: dead reckoning (--sync reckon) tells others no more of a dot
+// than this. A strategy refuses a game without a role that it needs, and names it.
 //
 // A query says which entities a system walks over, and what it does to each component. What is read comes as a value and
 // what is written as a pointer, and only what was declared written is looked at when a tick is saved. That is why saving
@@ -50,9 +52,15 @@ type Pad struct {                       // all that a player can say in one tick
 // Try: declare body as read in steered and write to e.A.Pos. It changes a copy, and the dots stand still.
 
 var (
-	body = ecs.NewComponent("body", ecs.Roles[Body]{Lerp: func(a, b Body, t float64) Body {
-		return Body{a.Pos.Lerp(b.Pos, fixed.FromFloat(t)), b.Vel}
-	}})
+	body = ecs.NewComponent("body", ecs.Roles[Body]{
+		Lerp: func(a, b Body, t float64) Body { return Body{a.Pos.Lerp(b.Pos, fixed.FromFloat(t)), b.Vel} },
+		Motion: func(b *Body) ecs.Motion {
+			return ecs.Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}, Vel: fixed.Vec3{X: b.Vel.X * 60, Y: b.Vel.Y * 60}}
+		},
+		SetMotion: func(b *Body, m ecs.Motion) {
+			*b = Body{Pos: fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, Vel: fixed.Vec2{X: m.Vel.X / 60, Y: m.Vel.Y / 60}}
+		},
+	})
 	seat = ecs.NewComponent[ecs.Seat]("seat") // which player steers it
 	seed = ecs.NewComponent[Seed]("seed")
 	pad  = ecs.NewInput[Pad]()

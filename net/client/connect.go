@@ -143,6 +143,9 @@ func (c *Core) build(w *session.Welcome) error {
 		if s.Name != w.Strategy {
 			continue
 		}
+		if err := s.Check(c.config.Game); err != nil {
+			return err
+		}
 		delay := c.config.InputDelay
 		if delay == 0 {
 			delay = w.Delay

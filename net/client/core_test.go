@@ -181,6 +181,24 @@ func TestARefusalEndsTheClientWithASentence(t *testing.T) {
 	}
 }
 
+// Nor does a client play by a strategy that its game is not made for.
+func TestAClientRefusesAStrategyThatNeedsMoreThanItsGameHas(t *testing.T) {
+	bare := &ecs.Game{Name: "bare", TickRate: 60, MaxPlayers: 2, Input: ecs.NewInput[uint8]()}
+	moving := relay.Strategy
+	moving.Needs.Motion = true
+	h, err := matchtest.New(matchtest.Config{Game: bare, Strategy: relay.Strategy, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _ := simnet.ByName("P0")
+	v := h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) { c.Bot, c.Strategies = false, []systems.Strategy{moving} }})
+	h.Run(3 * time.Second)
+	var need *systems.NeedError
+	if err := v.Core.Err(); !errors.As(err, &need) || need.Role != "Motion" || v.Core.State() != client.Ended || v.Core.Stats().Reconnects != 0 {
+		t.Errorf("%v, %v", err, v.Core.State())
+	}
+}
+
 // A server that is away is waited for, less and less often, but not for ever.
 func TestAClientGivesUpAfterItsAttempts(t *testing.T) {
 	why := errors.New("no route")

@@ -46,6 +46,9 @@ func newMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script) (
 
 // emptyMatch returns a match that nobody has joined.
 func emptyMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script) (*match, error) {
+	if err := s.Check(c.Game); err != nil {
+		return nil, err
+	}
 	m := &match{config: c, strategy: s, profile: p, script: script, net: simnet.New(simnet.Config{Seed: c.Seed}),
 		truth: newTruth(c.Game.TickRate, c.Teleport)}
 	m.server = m.net.AddNode(simnet.Clock{})

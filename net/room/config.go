@@ -75,6 +75,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Strategy.NewServer == nil {
 		return c, fmt.Errorf("%w: Strategy has no NewServer", ErrConfig)
 	}
+	if err := c.Strategy.Check(c.Game); err != nil {
+		return c, fmt.Errorf("%w: Strategy: %w", ErrConfig, err)
+	}
 	if c.MaxPeers == 0 {
 		c.MaxPeers = c.Game.MaxPlayers + 16
 	}

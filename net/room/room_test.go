@@ -12,6 +12,7 @@ import (
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/systems"
+	"tendon/systems/reckon"
 	"tendon/systems/relay"
 )
 
@@ -287,8 +288,11 @@ func TestAFrameAllocatesNothing(t *testing.T) {
 // A Config that cannot work is refused with the name of the field.
 func TestABadConfigNamesTheField(t *testing.T) {
 	for field, change := range map[string]func(*room.Config){
-		"Game":       func(c *room.Config) { c.Game = nil },
-		"Strategy":   func(c *room.Config) { c.Strategy = systems.Strategy{} },
+		"Game":     func(c *room.Config) { c.Game = nil },
+		"Strategy": func(c *room.Config) { c.Strategy = systems.Strategy{} },
+		"a Motion role: give one": func(c *room.Config) {
+			c.Game, c.Strategy = &ecs.Game{Name: "bare", TickRate: 60, MaxPlayers: 1, Input: c.Game.Input}, reckon.Strategy
+		},
 		"Params":     func(c *room.Config) { c.Strategy.Params = make([]byte, session.MaxParams+1) },
 		"MaxPeers":   func(c *room.Config) { c.MaxPeers = -1 },
 		"KeepSeat":   func(c *room.Config) { c.KeepSeat = -1 },

@@ -62,7 +62,7 @@ var Strategy = New(Config{})
 // New returns prediction and reconciliation with settings of its own. A Config that is not valid is what making a half
 // then fails with.
 func New(c Config) systems.Strategy {
-	s := systems.Strategy{Name: "predict", Predicts: true, Needs: systems.Needs{Motion: true},
+	s := systems.Strategy{Name: "predict", Predicts: true, Needs: systems.Needs{Between: true},
 		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) },
 		NewClient: func(cc systems.ClientConfig) (systems.Client, error) { return newClient(cc, c) },
 	}
