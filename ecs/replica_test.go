@@ -226,9 +226,10 @@ func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
 	type ball struct {
 		Radius fixed.Num
 		Pos    fixed.Vec2 `tendon:"step=1/512"`
-		Rolls  bool
 		Speed  fixed.Num
+		Rolls  bool
 		Hits   uint8
+		_      [6]uint8 // to eight bytes on every target
 	}
 	balls := NewComponent("ball", Roles[ball]{
 		Motion: func(b *ball) Motion { return Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}} },
@@ -246,7 +247,7 @@ func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"Pos.X", "Pos.Y", "Rolls", "Speed"}; !slices.Equal(places, want) {
+	if want := []string{"Pos.X", "Pos.Y", "Speed", "Rolls"}; !slices.Equal(places, want) {
 		t.Errorf("places are %v, want %v", places, want)
 	}
 }
