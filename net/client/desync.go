@@ -50,26 +50,21 @@ func (c *Core) report(d ecs.Difference, image []byte) {
 	if !ok {
 		return
 	}
-	mine := travel.ImageOf(end)
-	clip := travel.NewClip(c.header(), []travel.Image{mine}, nil)
+	images, entries := []travel.Image{travel.ImageOf(end)}, []recording.Entry(nil)
 	for f := max(1, d.Tick-min(d.Tick, recentTicks)); f < d.Tick; f++ {
-		if s, held := keeper.Kept(f); held && c.recent.Last() >= d.Tick && f >= c.recent.First() {
-			clip = c.recent.Between(d.Tick, travel.ImageOf(s), mine)
-			break
+		s, held := keeper.Kept(f)
+		if !held || c.recent.Last() < d.Tick || f < c.recent.First() {
+			continue
 		}
-	}
-	var entries []recording.Entry
-	for e := range clip.Entries(0, d.Tick) { // with the checksums of the own states, as far as they are kept
-		entry := *e
-		if s, held := keeper.Kept(e.Tick); held {
-			entry.Checksum = s.Checksum()
+		images = []travel.Image{travel.ImageOf(s), images[0]}
+		for e := range c.recent.Between(d.Tick, images...).Entries(f+1, d.Tick) { // with the own states' checksums, as far as they are kept
+			entry := *e
+			if s, held := keeper.Kept(e.Tick); held {
+				entry.Checksum = s.Checksum()
+			}
+			entries = append(entries, entry)
 		}
-		entries = append(entries, entry)
-	}
-	var images []travel.Image
-	for _, f := range clip.Images() {
-		bytes, _ := clip.Image(f) // it has all of them
-		images = append(images, travel.Image{Tick: f, Bytes: bytes})
+		break
 	}
 	c.config.Desynced(Desync{Difference: d, Strategy: c.welcome.Strategy, Seat: c.welcome.Seat,
 		Mine:   travel.NewClip(c.header(), images, entries),
