@@ -112,6 +112,11 @@ var arrows = []struct {
 	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Whole matches again, to be measured: for programs, and without being one.
 	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
+	// Pages show what they are handed: the one that guards them all knows no match, and none knows the program.
+	{"cmd/cli/page/...", []string{"ecs"}},
+	{"cmd/cli/travelpage", []string{"ecs", "rollback/...", "cmd/cli/page"}},
+	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "cmd/cli/page"}},
+	{"cmd/cli/admin", []string{"ecs", "rollback/travel", "systems", "net/cost", "net/netcode", "net/room", "net/server", "cmd/cli/page", "cmd/cli/travelpage"}},
 	{"cmd/...", []string{"ecs/...", "rollback/...", "systems/...", "net/..."}},
 	{"bench/...", []string{"ecs/...", "rollback/...", "systems/...", "net/...", "cmd/..."}},
 }
@@ -129,6 +134,9 @@ var libraries = []struct {
 	{"charm.land", []string{"cmd/..."}, "terminals belong to programs"},
 	{"github.com/alecthomas/kong", []string{"cmd/..."}, "flags belong to programs"},
 	{"github.com/HdrHistogram/hdrhistogram-go", []string{"net/cost", "cmd/...", "bench/..."}, "who reads no clock measures no times"},
+	{"golang.org/x/perf", []string{"net/cost", "bench/..."}, "who measures nothing compares nothing"},
+	{"github.com/coder/websocket", []string{"cmd/cli/page"}, "one place checks who may talk"},
+	{"github.com/prometheus", []string{"cmd/cli/admin"}, "metrics are made when an operator asks, and not in a tick"},
 	{"github.com/klauspost/compress", []string{"rollback/recording", "rollback/journal", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
 }
 
