@@ -18,6 +18,7 @@ type Soldier struct {
 	Target ecs.Entity // whom it aims at
 	Ammo   int32
 	Marks  ecs.List[Mark, [4]Mark]
+	_      uint32 // so that it is as large on 32-bit targets
 }
 
 type Mark struct{ X, Y int16 }
