@@ -220,6 +220,31 @@ func TestOnlyWhatNeedsNewMatchesBeginsThem(t *testing.T) {
 	}
 }
 
+// A slider and a profile change the network of the matches that go on: the round trip that is measured in them follows.
+func TestTheNetworkOfRunningMatchesChanges(t *testing.T) {
+	c, next := dial(t)
+	next("hello")
+	write(t, c, `{"k":"set","settings":{"sync":["relay"],"rtt":40,"jitter":0,"loss":0,"players":2}}`)
+	next("begin")
+	for _, step := range []struct {
+		settings    string
+		least, most float64
+	}{{`{"rtt":300}`, 300, 340}, {`{"net":"P4"}`, 250, 280}, {`{"net":"","rtt":60}`, 60, 90}} {
+		write(t, c, `{"k":"set","settings":`+step.settings+`}`)
+		seen, rtt := false, 0.0
+		for since := next("frame")["at"].(float64); !seen; {
+			f := next("frame")
+			if link, ok := f["link"].(map[string]any); ok {
+				rtt = link["rtt_ms"].(float64)
+				seen = rtt >= step.least && rtt <= step.most
+			}
+			if f["at"].(float64) > since+10_000 || f["epoch"] != 1.0 {
+				t.Fatalf("after %s the round trip is %v ms in match %v, want %v to %v in the first", step.settings, rtt, f["epoch"], step.least, step.most)
+			}
+		}
+	}
+}
+
 // Who differs for the third time is removed by the server. The page says so and goes on.
 func TestAPlayerWhoIsRemovedGetsNewMatches(t *testing.T) {
 	c, next := dial(t)

@@ -111,6 +111,12 @@ func (s *Settings) profile() simnet.Profile {
 	return simnet.Symmetric("", "", path)
 }
 
+// sameNetwork reports whether the network is the same.
+func (s *Settings) sameNetwork(o *Settings) bool {
+	own := func(s *Settings) [5]float64 { return [...]float64{s.RTT, s.Jitter, s.Loss, s.Duplicate, s.Reorder} }
+	return s.Net == o.Net && (s.Net != "" || own(s) == own(o))
+}
+
 // sameMatch reports whether what differs can be changed while the matches go on.
 func (s *Settings) sameMatch(o *Settings) bool {
 	return slices.Equal(s.Sync, o.Sync) && s.LagCompensation == o.LagCompensation && s.Players == o.Players && s.Seed == o.Seed

@@ -7,7 +7,6 @@ import (
 
 	"tendon/cmd/cli/page"
 	"tendon/net/lab"
-	"tendon/net/simnet"
 )
 
 // visit is one page that is open, with its matches. want is what the page asked for last, have what runs. Both are
@@ -145,8 +144,8 @@ func (s *visit) apply() error {
 	if s.live == nil {
 		return nil
 	}
-	if before, after := old.profile(), s.have.profile(); !sameProfile(&before, &after) {
-		if err := s.live.SetProfile(after); err != nil {
+	if !s.have.sameNetwork(&old) {
+		if err := s.live.SetProfile(s.have.profile()); err != nil {
 			return s.refuse(err)
 		}
 	}
@@ -158,11 +157,6 @@ func (s *visit) apply() error {
 		}
 	}
 	return nil
-}
-
-func sameProfile(a, b *simnet.Profile) bool {
-	return a.Name == b.Name && a.Up.Delay == b.Up.Delay && a.Up.Jitter.Size == b.Up.Jitter.Size && a.Up.Loss == b.Up.Loss &&
-		a.Up.Duplicate == b.Up.Duplicate && a.Up.Reorder == b.Up.Reorder
 }
 
 // begin begins new matches.
