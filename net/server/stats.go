@@ -98,6 +98,15 @@ func (s *Server) Stats() Stats {
 	return st
 }
 
+// Total returns what all rooms counted together, those that were closed included.
+func (s *Stats) Total() room.Stats {
+	all := s.Past
+	for i := range s.Table {
+		all.Add(&s.Table[i].Stats)
+	}
+	return all
+}
+
 func (p *port) fill(st *Stats) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

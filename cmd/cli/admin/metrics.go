@@ -91,10 +91,7 @@ func truth(is bool) float64 {
 // server gathers what the server and its rooms counted.
 func (c gathering) server(from *Source) {
 	st := from.Stats()
-	all := st.Past
-	for i := range st.Table {
-		all.Add(&st.Table[i].Stats)
-	}
+	all := st.Total()
 	c.gauge(roomsMetric, float64(st.Rooms))
 	c.gauge(roomsMaxMetric, float64(st.MaxRooms))
 	c.gauge(clientsMetric, float64(st.Clients))

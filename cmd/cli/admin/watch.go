@@ -164,11 +164,7 @@ func (w *watcher) look(now time.Time) glance {
 	if !w.at.IsZero() {
 		passed = now.Sub(w.at)
 	}
-	all := st.Past
-	for i := range st.Table {
-		all.Add(&st.Table[i].Stats)
-	}
-	sum := together(open, past)
+	all, sum := st.Total(), together(open, past)
 	g.Rooms, g.MaxRooms, g.Clients, g.Players = st.Rooms, st.MaxRooms, st.Clients, all.Players
 	g.In, g.Out = kbits(st.BytesIn, w.stats.BytesIn, passed), kbits(st.BytesOut, w.stats.BytesOut, passed)
 	g.Packets = kbits(st.PacketsIn+st.PacketsOut, w.stats.PacketsIn+w.stats.PacketsOut, passed) * 1000 / 8
