@@ -57,6 +57,36 @@ const s = stream("/live", { message(m) {
 	tab.Screenshot("page")
 }
 
+// Who opens one page too many must be told that, and what to do, not only that there is no connection.
+func TestBrowserSaysWhyAStreamIsRefused(t *testing.T) {
+	pagetest.Chromium(t)
+	s := start(t, page.Config{Streams: 1}, func(s *page.Server) {
+		f := files(`<script type="module" src="/app.js"></script>`, `<p id="state"></p>`)
+		f["app.js"] = &fstest.MapFile{Data: []byte(`
+import { stream } from "/assets/stream.js";
+stream("/live", { state(name, reason) { if (name !== "connecting") document.getElementById("state").textContent = name + ": " + reason; } });
+`)}
+		s.Page("/", f)
+		s.Handle("/live", page.Stream(func(ctx context.Context, _ *page.Conn) error {
+			<-ctx.Done()
+			return nil
+		}))
+	})
+	first := pagetest.Open(t, s.Link("/"))
+	first.WaitFor(`document.querySelector("#state").textContent === "open: "`)
+	second := pagetest.Open(t, "about:blank")
+	second.Expect("503")
+	second.Go(s.Link("/"))
+	second.WaitFor(`document.querySelector("#state").textContent === "lost: as many pages as this server takes are open: close one"`)
+	// A page that was left holds nothing back, though the browser keeps it, and goes on when somebody returns to it.
+	first.Go("about:blank")
+	second.WaitFor(`document.querySelector("#state").textContent === "open: "`)
+	second.Go("about:blank")
+	first.Expect("503") // until the server has heard that the second is gone
+	first.Eval(`void setTimeout(() => history.back(), 0)`, nil)
+	first.WaitFor(`document.querySelector("#state")?.textContent === "open: "`)
+}
+
 // attack tries all that a page can do to another server whose address stands in the fragment, and tells what it got.
 const attack = `
 const target = decodeURIComponent(location.hash.slice(1));
