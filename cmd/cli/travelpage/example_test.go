@@ -38,7 +38,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	err = travelpage.Register(s, "/", travelpage.Config{Game: game, Open: func(string) ([]travelpage.Match, error) {
+	err = travelpage.Register(s, "/", travelpage.Config{Game: game, Open: func(context.Context, string) ([]travelpage.Match, error) {
 		return []travelpage.Match{{Name: "the match", Source: match}}, nil
 	}})
 	if err != nil {
