@@ -18,6 +18,7 @@ type ghost struct {
 	truth         bool
 	camera        [3]float64
 	placed        bool
+	lost          *page.Picture // takes what nobody is to see
 }
 
 // shape is what was painted, in hundredths of a world unit.
@@ -38,7 +39,7 @@ const (
 
 var _ ecs.Canvas = (*ghost)(nil)
 
-func newGhost() *ghost { return &ghost{seen: map[shape]int{}} }
+func newGhost() *ghost { return &ghost{seen: map[shape]int{}, lost: page.NewPicture()} }
 
 // begin notes a picture, which is recorded in p.
 func (g *ghost) begin(p *page.Picture) {
@@ -138,20 +139,8 @@ func (g *ghost) Image(name string, x, y, width, height float64) {
 // Hud returns the picture's own, and nothing for the truth.
 func (g *ghost) Hud() ecs.Canvas {
 	if g.truth {
-		return nowhere{g.Aspect()}
+		g.lost.Reset(g.Aspect())
+		return g.lost.Hud()
 	}
 	return g.Picture.Hud()
 }
-
-// nowhere is a canvas that takes no paint.
-type nowhere struct{ aspect float64 }
-
-func (nowhere) Camera(x, y, height float64)                               {}
-func (nowhere) Rectangle(x, y, width, height float64, c ecs.Color)        {}
-func (nowhere) Circle(x, y, radius float64, c ecs.Color)                  {}
-func (nowhere) Line(x0, y0, x1, y1, width float64, c ecs.Color)           {}
-func (nowhere) Polygon(points []ecs.Point, c ecs.Color)                   {}
-func (nowhere) Text(x, y, size float64, align int, s string, c ecs.Color) {}
-func (nowhere) Image(name string, x, y, width, height float64)            {}
-func (n nowhere) Aspect() float64                                         { return n.aspect }
-func (n nowhere) Hud() ecs.Canvas                                         { return n }

@@ -40,6 +40,7 @@ type file struct {
 	content []byte
 }
 
+// ServeHTTP sends the file, or says that the browser has it.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.kind)
 	w.Header().Set("Cache-Control", "no-cache")
