@@ -18,27 +18,21 @@ func plotCosts(f *costFile, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := saveCosts(p, vg.Points(110+16*float64(bars)), filepath.Join(dir, r.Name)); err != nil {
+		if err := savePlot(p, costWidth, vg.Points(110+16*float64(bars)), filepath.Join(dir, r.Name)); err != nil {
 			return err
 		}
 		if p, err = costLines(r, f.Load.Seconds); err != nil {
 			return err
 		}
-		if err := saveCosts(p, vg.Points(300), filepath.Join(dir, r.Name+"-time")); err != nil {
+		if err := savePlot(p, costWidth, vg.Points(300), filepath.Join(dir, r.Name+"-time")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func saveCosts(p *plot.Plot, height vg.Length, path string) error {
-	for _, kind := range []string{".png", ".svg"} {
-		if err := p.Save(vg.Points(620), height, path+kind); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// costWidth is how wide the plots of costs are.
+const costWidth = vg.Length(620)
 
 // costBars draws a bar for each phase and each system, the dearest on top: forward and again side by side in one.
 func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {

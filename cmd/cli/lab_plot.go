@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"tendon/net/lab"
 )
@@ -163,6 +166,7 @@ func newPlot() *plot.Plot {
 	p := plot.New()
 	p.Legend.Top = true
 	p.Legend.Left = false
+	p.Legend.Padding = vg.Points(2)
 	p.Title.Padding = vg.Points(6)
 	p.Add(plotter.NewGrid())
 	return p
@@ -170,9 +174,28 @@ func newPlot() *plot.Plot {
 
 // save writes a plot that is wide enough for so many groups.
 func save(p *plot.Plot, groups int, path string) error {
-	width := vg.Points(160 + 64*float64(max(groups, 3)))
-	for _, kind := range []string{".png", ".svg"} {
-		if err := p.Save(width, vg.Points(260), path+kind); err != nil {
+	return savePlot(p, vg.Points(160+64*float64(max(groups, 3))), vg.Points(260), path)
+}
+
+// plotMargin is left free around a plot: names of bars reach further than their axis.
+const plotMargin = vg.Length(8)
+
+// savePlot writes a plot as PNG and as SVG.
+func savePlot(p *plot.Plot, width, height vg.Length, path string) error {
+	for _, kind := range []string{"png", "svg"} {
+		canvas, err := draw.NewFormattedCanvas(width, height, kind)
+		if err != nil {
+			return err
+		}
+		area := draw.New(canvas)
+		area.SetColor(color.White)
+		area.Fill(area.Rectangle.Path())
+		p.Draw(draw.Crop(area, plotMargin, -plotMargin, plotMargin, -plotMargin))
+		var file bytes.Buffer
+		if _, err := canvas.WriteTo(&file); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path+"."+kind, file.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}
