@@ -39,10 +39,11 @@ function plot(id, names, series) {
   let drawn;
   const make = () => {
     drawn?.destroy();
+    const least = 20; // seconds that are drawn, however young the page is
     const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1 } };
     drawn = new uPlot({
       width: Math.max(120, box.clientWidth), height: 180, cursor: { show: false }, legend: { live: false },
-      scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
+      scales: { x: { range: (_, low, high) => (high == null ? [low, high] : [Math.min(low, high - least), high]) }, y: { range: (_, low, high) => [0, Math.max(high * 1.1, 1)] } },
       axes: [{ ...axis, size: 32 }, { ...axis, size: 56 }],
       series: [{}, ...names.map((label, i) => ({ label, stroke: color(`--series-${i + 1}`), width: 2, points: { show: false } }))],
     }, data(), box);
