@@ -144,7 +144,7 @@ func TestReplayOfTwoRecordingsNamesTheFirstFieldThatDiffers(t *testing.T) {
 	// Another build computed it: the images tell, since the rules at hand do not.
 	c := recordedFile(t, fasterGame(), "c", 700)
 	r = do(t, testGame(), "replay", a, c)
-	if r.code != exitFailed || !strings.Contains(r.out, "a build that computes otherwise") || !strings.Contains(r.out, "tick 601: body of entity 0 of player 0 born in tick 1: Pos.") {
+	if r.code != exitFailed || !strings.Contains(r.out, "a build that computes otherwise") || !strings.Contains(r.out, "tick 301: body of entity 0 of player 0 born in tick 1: Pos.") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.note)
 	}
 }
