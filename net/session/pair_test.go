@@ -363,6 +363,37 @@ func TestAClientComesInAlthoughWhatItSaysReliablyIsLate(t *testing.T) {
 	}
 }
 
+// While the reliable channel waits for what was lost, a client may have loaded another image, and have said so in a
+// datagram: what it said of the first is late, and no fault.
+func TestWhatWasSaidReliablyOfAnOlderImageIsNoFault(t *testing.T) {
+	p := newPair(t, ServerConfig{}, ClientConfig{})
+	p.image = imageOf(t, testWorld(t, 10))
+	var late []letter
+	hold := func(ticks int) {
+		for range ticks {
+			p.up.letters = slices.DeleteFunc(p.up.letters, func(l letter) bool {
+				held := l.ch == systems.Reliable && l.message[0] == uint8(kindReady)
+				if held {
+					late = append(late, l)
+				}
+				return held
+			})
+			p.step()
+			if p.server.Open() {
+				p.server.SendStrategy(systems.Datagram, []byte{1})
+			}
+		}
+	}
+	hold(90)
+	p.server.SendImage(p.image, 8, p.now)
+	hold(90)
+	p.up.letters = append(p.up.letters, late...)
+	p.step()
+	if n := p.server.Stats(); n.Malformed != 0 || n.Stale < 2 || len(late) != 2 || !p.server.Open() || p.server.Err() != nil {
+		t.Errorf("%d reliable messages came late: %+v, open %v, %v", len(late), n, p.server.Open(), p.server.Err())
+	}
+}
+
 // A client that kept its state is not sent it again.
 func TestAWarmClientGoesOnWithoutAnImage(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Have: 90}})

@@ -209,8 +209,9 @@ func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
 		return Event{}, err
 	}
 	waiting := s.image != nil || s.phase == welcomed
-	if waiting && m.epoch != s.next || !waiting && (ch == systems.Datagram || m.epoch == s.epoch && m.tick == s.have && s.phase > welcomed) {
-		s.stats.Stale++ // of an image that was replaced by a newer one, or said before
+	again := s.phase > welcomed && (m.epoch == s.epoch && m.tick == s.have || int8(s.epoch-m.epoch) > 0)
+	if waiting && m.epoch != s.next || !waiting && (ch == systems.Datagram || again) {
+		s.stats.Stale++ // of an image that was replaced by a newer one, or said before: reliably, it may be late by several images
 		return Event{}, nil
 	}
 	if !waiting || m.tick != s.have || s.image != nil && s.piece < s.image.pieces() {
