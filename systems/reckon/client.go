@@ -164,6 +164,10 @@ func (c *Client) save() {
 	c.world.Save(&c.current)
 }
 
+// Forget drops what the server's states build on, all but the newest, as a client does that is short of memory: the server
+// finds out and tells everything anew. It is for tests of that.
+func (c *Client) Forget() { c.receiver.Forget() }
+
 // SetInput is what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled if
 // a frame samples several: the ticks after the first get what anybody would predict from it.
 func (c *Client) SetInput(in ecs.InputBytes) {

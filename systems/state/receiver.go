@@ -116,6 +116,19 @@ func (r *Receiver) Load() {
 	r.decoder.values = values
 }
 
+// Forget drops of everything all values but the newest, as happens where memory is short. Bodies that build on others are
+// refused from then on, until the server knows.
+func (r *Receiver) Forget() {
+	for i := range r.held.entities.all {
+		r.held.entities.all[i].forget()
+	}
+	for i := range r.held.specials {
+		r.held.specials[i].forget()
+	}
+	r.held.count = 0
+	r.held.take(r.Tick())
+}
+
 // track returns where the values of what an element is about are held, nil for nowhere.
 func (h *holding) track(x *element) *track {
 	if x.list == listSpecials {

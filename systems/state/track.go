@@ -70,6 +70,13 @@ func (t *track) value(i int) []uint64 {
 	return t.values[slot*t.width : (slot+1)*t.width]
 }
 
+// forget drops all values but the newest, which came when it came.
+func (t *track) forget() {
+	if t.count > 1 {
+		t.first, t.count = t.slot(t.count-1), 1
+	}
+}
+
 // newest returns the last values and since when they hold. There is one, or the track is empty.
 func (t *track) newest() (since ecs.Tick, values []uint64) {
 	return t.tick(t.count - 1), t.value(t.count - 1)

@@ -15,7 +15,6 @@ type ear struct {
 	reconnects uint64   // when it last loaded a state
 	power      int      // power cuts then
 	resting    bool     // it was told of none since
-	forgets    bool     // the state that it loads next is one that it had
 	caught     ecs.Tick // in lockstep, up to which it caught up last: of those it need not hear
 	wrongs     int      // facts that were not the next
 }
@@ -78,11 +77,11 @@ func (r *run) take(f systems.FinalTick) {
 // so where an image may be too old for the server when it is there, so that another one follows.
 func (e *ear) loads(f ecs.Tick) {
 	reconnects := e.Clients[e.client].Core.Stats().Reconnects
-	away := !e.loaded || reconnects != e.reconnects || e.forgets || !e.Clients[e.client].Live() || e.worst(e.client)
+	away := !e.loaded || reconnects != e.reconnects || !e.Clients[e.client].Live() || e.worst(e.client)
 	if after := (place{f + 1, 0}); e.power != e.cuts || away && e.next.before(after) {
 		e.next = after
 	}
-	e.power, e.reconnects, e.loaded, e.forgets = e.cuts, reconnects, true, false
+	e.power, e.reconnects, e.loaded = e.cuts, reconnects, true
 }
 
 // hears is told of news of an event.

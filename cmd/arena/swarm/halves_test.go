@@ -88,8 +88,8 @@ func (h *predicting) SetInput(in ecs.InputBytes) { h.Client.SetInput(h.w.input(i
 func (h *predicting) Replica() (*ecs.Snapshot, bool) { return h.w.replica(h.Client.Replica()) }
 
 func (h *predicting) Frame(now systems.Time) {
-	if replica, _ := h.Client.Replica(); h.w.forgets(replica) {
-		h.Load(now, h.Stats().ServerTick, h.Stats().RTT)
+	if h.w.forgets() {
+		h.Client.Forget()
 	}
 	h.Client.Frame(now)
 }
@@ -111,8 +111,8 @@ func (h *reckoning) SetInput(in ecs.InputBytes) { h.Client.SetInput(h.w.input(in
 func (h *reckoning) Replica() (*ecs.Snapshot, bool) { return h.w.replica(h.Client.Replica()) }
 
 func (h *reckoning) Frame(now systems.Time) {
-	if replica, _ := h.Client.Replica(); h.w.forgets(replica) {
-		h.Load(now, h.Stats().ServerTick, h.Stats().RTT)
+	if h.w.forgets() {
+		h.Client.Forget()
 	}
 	h.Client.Frame(now)
 }

@@ -65,7 +65,6 @@ type clientState struct {
 	ear         *ear     // of its newest process
 	witness     *witness // of its newest half
 	forgets     bool     // its half is to forget what it was told before its newest state
-	forgot      bool     // … and has
 	whole       int      // states that it was told all of
 	given, used int      // presses: of the player's, and in ticks of the server's
 	calm        calm     // when watching began
@@ -288,7 +287,7 @@ func (r *run) bank(i int) {
 		Stalls: st.Strategy.Stalls, Snaps: st.Strategy.Snaps, Substituted: st.Strategy.Substituted,
 		Reconnects: st.Reconnects, Resyncs: st.Resyncs, Desyncs: uint64(len(c.Core.Desyncs()))})
 	r.bankTold(i)
-	if st.Session.Malformed > 0 && !s.forgot { // who forgot what messages build on may read nonsense
+	if st.Session.Malformed > 0 {
 		r.fail("client %d could not read %d messages of the server's", i, st.Session.Malformed)
 	}
 	for _, d := range c.Core.Desyncs() {

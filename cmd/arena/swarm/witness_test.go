@@ -50,15 +50,11 @@ func (r *run) accuse() systems.Strategy {
 	return s
 }
 
-// forgets makes the half go on from the state that it was told last without what it was told before, if a run asks for it.
-func (w *witness) forgets(replica *ecs.Snapshot) bool {
-	if !w.state[w.client].forgets || replica.Empty() {
-		return false
-	}
-	w.state[w.client].forgets, w.state[w.client].forgot = false, true
-	w.half.World().Restore(replica)
-	w.ear.forgets = true
-	return true
+// forgets reports whether the half is to forget now what it was told before its newest state.
+func (w *witness) forgets() (now bool) {
+	s := &w.state[w.client]
+	now, s.forgets = s.forgets, false
+	return now
 }
 
 // input is what the player gives: what he presses comes long after the last time, and not too seldom.
