@@ -223,6 +223,12 @@ func (v *replayVerb) compare(a *app, r *recording.Recording) error {
 	a.emit("comparison", fields{"here": v.File, "there": v.Other, "comparison": c})
 	if c.Divergence == nil {
 		a.tell(fmt.Sprintf("ticks %d to %d are equal\n", c.From, c.To))
+		switch {
+		case r.Last() > other.Last():
+			a.tell(fmt.Sprintf("%s goes on to tick %d\n", v.File, r.Last()))
+		case other.Last() > r.Last():
+			a.tell(fmt.Sprintf("%s goes on to tick %d\n", v.Other, other.Last()))
+		}
 		return nil
 	}
 	a.tell(divergenceText(c.Divergence))

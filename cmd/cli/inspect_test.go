@@ -118,7 +118,7 @@ func TestReplaySaysWhenAnEntityLivedThatIsNotThere(t *testing.T) {
 // Two recordings of what should be one match are compared to find the first field that differs.
 func TestReplayOfTwoRecordingsNamesTheFirstFieldThatDiffers(t *testing.T) {
 	a, same := recordedFile(t, testGame(), "a", 700), recordedFile(t, testGame(), "same", 650)
-	if r := do(t, testGame(), "replay", a, same); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 650 are equal") {
+	if r := do(t, testGame(), "replay", a, same); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 650 are equal") || !strings.Contains(r.out, a+" goes on to tick 700") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.note)
 	}
 	// Inputs differ: the tick and the field of the input are named, with both values.
