@@ -219,7 +219,7 @@ type result struct {
 }
 
 // mostWait ends what should have ended by itself.
-const mostWait = 10 * time.Second
+const mostWait = 2 * time.Minute
 
 // do carries out a command line to its end.
 func do(t *testing.T, g *ecs.Game, args ...string) result {

@@ -28,9 +28,9 @@ type desk struct {
 }
 
 const (
-	askPatience = 5 * time.Second // of both sides, for one question and its answer
-	deskMost    = 32              // conversations at once; more are hung up on
-	maxQuestion = 1 << 10         // bytes of the line of a question
+	askPatience = 30 * time.Second // of both sides, for one question and its answer
+	deskMost    = 32               // conversations at once; more are hung up on
+	maxQuestion = 1 << 10          // bytes of the line of a question
 )
 
 // openDesk listens at a path. Whoever calls it has the lock on the file, so a socket that is there is a dead one.
