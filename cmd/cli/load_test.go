@@ -30,7 +30,7 @@ func luckyGame() *ecs.Game {
 // playedLoad plays a load of the lucky game for a while.
 func playedLoad(t *testing.T, sync, net string, d time.Duration) (server, clients cost.Report) {
 	t.Helper()
-	f := syncFlags{Sync: sync, Closing: optimistic, Audits: someAudits}
+	f := syncFlagsOf(t, "--sync "+sync)
 	strategy, err := f.strategy(luckyGame())
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -100,7 +99,7 @@ func (v *profileVerb) Run(a *app) error {
 			return fmt.Errorf("--out: %w; choose another directory", err)
 		}
 	}
-	load := costLoad{Game: a.game.Name, TickRate: a.game.TickRate, Sync: v.Sync + v.settings(), Net: c.profile.Name, Players: c.players, Seconds: v.For.Seconds(), Seed: v.Seed}
+	load := costLoad{Game: a.game.Name, TickRate: a.game.TickRate, Sync: strings.TrimPrefix(v.commandLine(), "--sync "), Net: c.profile.Name, Players: c.players, Seconds: v.For.Seconds(), Seed: v.Seed}
 	a.say("%s · %s · %d players on %s · %v · seed %d", load.Game, load.Sync, load.Players, load.Net, v.For, v.Seed)
 	a.emit("start", fields{"load": load})
 	f, err := v.measure(a, c)
@@ -136,18 +135,6 @@ func (v *profileVerb) config(a *app) (c loadConfig, err error) {
 	}
 	strategy, err := v.strategy(a.game)
 	return loadConfig{game: a.game, strategy: strategy, profile: profile, players: v.Players, seed: v.Seed}, err
-}
-
-// settings returns the flags of the strategy that are not as usual, so that other settings are another load.
-func (v *profileVerb) settings() string {
-	given, usual := reflect.ValueOf(v.syncFlags), reflect.ValueOf(syncFlags{Sync: v.Sync, Closing: optimistic, Audits: someAudits})
-	text := ""
-	for i := range given.NumField() {
-		if value := given.Field(i).Interface(); value != usual.Field(i).Interface() {
-			text += fmt.Sprintf(" %s=%v", strings.ToLower(given.Type().Field(i).Name), value)
-		}
-	}
-	return text
 }
 
 // errStopped ends a load that was told to stop.

@@ -244,18 +244,6 @@ func TestProfileCompareRefusesWhatCannotBeCompared(t *testing.T) {
 	}
 }
 
-// Settings of a strategy are part of the load.
-func TestSettingsOfAStrategyArePartOfTheLoad(t *testing.T) {
-	v := profileVerb{syncFlags: syncFlags{Sync: "lockstep", Closing: optimistic, Audits: someAudits}}
-	if text := v.settings(); text != "" {
-		t.Errorf("usual settings are %q", text)
-	}
-	v.Interval, v.Eager = 3, true
-	if text := v.settings(); text != " interval=3 eager=true" {
-		t.Errorf("%q", text)
-	}
-}
-
 // A match that was measured tells of it at its end, to a person and to a program.
 func TestADemoTellsWhatItCost(t *testing.T) {
 	slow(t)

@@ -39,28 +39,7 @@ func TestAServerWithOtherFlagsThanItsJournalsSaysWhich(t *testing.T) {
 // leftBy returns a directory with the journal of a match that a server with those flags of the strategy had begun.
 func leftBy(t *testing.T, flags []string) (dir string) {
 	t.Helper()
-	f := syncFlags{Sync: "relay", Closing: optimistic, Audits: someAudits}
-	for i := 0; i < len(flags); i++ {
-		name, value, _ := strings.Cut(flags[i], "=")
-		switch name {
-		case "--reliable":
-			f.Reliable = true
-		case "--article":
-			f.Article = true
-		case "--margin":
-			f.Margin = -1
-		case "--sync", "--closing", "--interval", "--snapshots":
-			i++
-			value = flags[i]
-			*map[string]*string{"--sync": &f.Sync, "--closing": &f.Closing, "--interval": new(string), "--snapshots": new(string)}[name] = value
-			if name == "--interval" {
-				f.Interval = 5
-			}
-			if name == "--snapshots" {
-				f.Snapshots = 30
-			}
-		}
-	}
+	f := syncFlagsOf(t, strings.Join(flags, " "))
 	s, err := f.strategy(testGame())
 	if err != nil {
 		t.Fatal(err)

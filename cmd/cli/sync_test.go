@@ -3,114 +3,92 @@ package cli
 import (
 	"net"
 	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
+
 	"tendon/ecs"
+	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
 	"tendon/systems/reckon"
+	"tendon/systems/relay"
 	"tendon/systems/verify"
 )
 
-// foreign holds, for each flag that sets a strategy up, a way to give it.
-var foreign = map[string][]string{
-	"--interval": {"--interval", "3"}, "--adapt": {"--adapt"}, "--eager": {"--eager"}, "--margin": {"--margin=-1"}, "--closing": {"--closing", "waiting"},
-	"--snapshots": {"--snapshots", "30"}, "--interest": {"--interest", "9.5"}, "--look-back": {"--look-back", "5ms"},
-	"--trusting": {"--trusting"}, "--max-speed": {"--max-speed", "7"}, "--assumed": {"--assumed", "80ms"},
-	"--wait": {"--wait", "5ms"}, "--article": {"--article"}, "--relay-only": {"--relay-only"}, "--audits": {"--audits", "0"}, "--reliable": {"--reliable"},
+// strategyFlags holds, for each flag of a strategy, a way to set it and the strategies that accept it.
+var strategyFlags = map[string]struct {
+	args   []string
+	accept string
+}{
+	"--interval": {[]string{"--interval", "3"}, "lockstep"}, "--adapt": {[]string{"--adapt"}, "lockstep"}, "--eager": {[]string{"--eager"}, "lockstep"},
+	"--margin": {[]string{"--margin=-1"}, "lockstep"}, "--closing": {[]string{"--closing", "waiting"}, "lockstep"},
+	"--wait": {[]string{"--wait", "5ms"}, "lockstep"}, "--article": {[]string{"--article"}, "lockstep"},
+	"--relay-only": {[]string{"--relay-only"}, "lockstep"}, "--audits": {[]string{"--audits", "0"}, "lockstep"},
+	"--reliable":  {[]string{"--reliable"}, "lockstep verify"},
+	"--snapshots": {[]string{"--snapshots", "30"}, "predict reckon"}, "--interest": {[]string{"--interest", "9.5"}, "predict reckon"},
+	"--look-back": {[]string{"--look-back", "5ms"}, "predict"}, "--trusting": {[]string{"--trusting"}, "reckon"},
+	"--max-speed": {[]string{"--max-speed", "7"}, "reckon"}, "--assumed": {[]string{"--assumed", "80ms"}, "reckon"},
 }
 
-// Whoever gives a flag that would do nothing learns which one.
-func TestAStrategyNamesTheFlagThatItDoesNotTake(t *testing.T) {
-	if fields := reflect.TypeFor[syncFlags]().NumField(); len(foreign) != fields-1 {
-		t.Errorf("%d flags are tried, besides --sync there are %d", len(foreign), fields-1)
+// A flag that would have no effect is refused by name.
+func TestAStrategyRefusesFlagsOfOthersByName(t *testing.T) {
+	if fields := reflect.TypeFor[syncFlags]().NumField(); len(strategyFlags) != fields-1 {
+		t.Errorf("%d flags are tested; besides --sync there are %d", len(strategyFlags), fields-1)
 	}
 	for _, verb := range []string{"serve", "demo"} {
-		for name, given := range foreign {
+		for name, flag := range strategyFlags {
 			for _, sync := range []string{"relay", "lockstep", "predict", "verify", "reckon"} {
-				if verb == "demo" && (name == "--relay-only" || name == "--interest") || taken(sync, name) {
+				if verb == "demo" && (name == "--relay-only" || name == "--interest") || strings.Contains(flag.accept, sync) {
 					continue
 				}
-				r := do(t, testGame(), append([]string{verb, "--for", "1ms", "--sync", sync}, given...)...)
-				refused(t, r, "--sync "+sync+" does not take "+name+":", "leave that out")
+				r := do(t, testGame(), append([]string{verb, "--for", "1ms", "--sync", sync}, flag.args...)...)
+				refused(t, r, "--sync "+sync+" does not accept "+name+":", "leave that out")
 			}
 		}
 	}
-	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--eager", "--margin", "4"), "does not take --eager, --margin: leave")
+	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--eager", "--margin", "4"), "does not accept --eager, --margin: leave")
 	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--interest", "5"), "leave that out, or choose --sync predict or reckon\n")
 	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--interest", "5", "--look-back", "1ms"), "or choose --sync predict\n")
-	refused(t, do(t, testGame(), "serve", "--sync", "lockstep", "--look-back", "1ms", "--trusting"), "--look-back, --trusting: leave that out; no strategy takes all of it\n")
+	refused(t, do(t, testGame(), "serve", "--sync", "lockstep", "--look-back", "1ms", "--trusting"), "--look-back, --trusting: leave that out; no strategy accepts all of it\n")
 	refused(t, do(t, testGame(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep predict verify reckon")
 }
 
-// taken reports whether a strategy takes a flag.
-func taken(sync, name string) bool {
-	switch name {
-	case "--snapshots", "--interest":
-		return sync == "predict" || sync == "reckon"
-	case "--look-back":
-		return sync == "predict"
-	case "--trusting", "--max-speed", "--assumed":
-		return sync == "reckon"
-	case "--reliable":
-		return sync == "lockstep" || sync == "verify"
-	}
-	return sync == "lockstep"
-}
-
-// A wait that nothing waits for is a mistake, and a value that cannot be is told of by its flag, with what can be.
-func TestFlagsOfLockstepThatCannotBeAreRefusedByTheirNames(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		says []string
-	}{
-		{[]string{"--wait", "5ms"}, []string{"--wait 5ms", "--closing is optimistic", "choose --closing hybrid"}},
-		{[]string{"--wait", "5ms", "--closing", "waiting"}, []string{"--closing is waiting", "leave --wait out"}},
-		{[]string{"--wait=-5ms", "--closing", "hybrid"}, []string{": --wait -5 ms: choose 0 to two frames' time"}},
-		{[]string{"--wait", "500ms", "--closing", "hybrid"}, []string{"Wait 500 ms: choose at most two frames' time, which is 33.333333 ms at 60 ticks per second"}},
-		{[]string{"--interval", "4"}, []string{": --interval 4: choose 1, 2, 3, 5, 10 or 15"}},
-		{[]string{"--margin", "13"}, []string{": --margin 13: choose 1 to 12 frames, -1 for none, or 0"}},
-		{[]string{"--audits", "1001"}, []string{": --audits 1001: choose 0 to 1000"}},
-		{[]string{"--audits", "5"}, []string{": --audits 5 is for --relay-only", "leave --audits out"}},
-		{[]string{"--article", "--margin", "2"}, []string{"leave --interval and --margin out"}},
-	} {
-		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", "lockstep"}, test.args...)
-		refused(t, do(t, testGame(), args...), test.says...)
+// refusedBySync fails unless serve with each of these flags of a strategy is refused with every text.
+func refusedBySync(t *testing.T, sync string, flags map[string][]string) {
+	t.Helper()
+	for args, texts := range flags {
+		r := do(t, testGame(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", sync}, strings.Fields(args)...)...)
+		refused(t, r, texts...)
 	}
 }
 
-// Nor can a strategy be set up with what is beyond all reason.
-func TestFlagsOfPredictThatCannotBeAreRefusedByTheirNames(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"--snapshots", "1001"}, "--snapshots 1001: choose 1 to 1000"}, {[]string{"--snapshots=-1"}, "--snapshots -1"},
-		{[]string{"--interest=-1"}, "--interest -1: choose 0 to"}, {[]string{"--interest", "1e9"}, "--interest 1e+09: choose 0 to 1048576 world units"},
-		{[]string{"--look-back", "2s"}, "--look-back 2s: choose at most 1s"},
-	} {
-		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", "predict"}, test.args...)
-		refused(t, do(t, testGame(), args...), test.says)
-	}
+func TestFlagsOfAStrategyOutOfRangeAreRefusedByName(t *testing.T) {
+	refusedBySync(t, "lockstep", map[string][]string{
+		"--wait 5ms":                    {"--wait 5ms", "--closing is optimistic", "choose --closing hybrid"},
+		"--wait 5ms --closing waiting":  {"--closing is waiting", "leave --wait out"},
+		"--wait=-5ms --closing hybrid":  {": --wait -5 ms: choose 0 to two frames' time"},
+		"--wait 500ms --closing hybrid": {"Wait 500 ms: choose at most two frames' time, which is 33.333333 ms at 60 ticks per second"},
+		"--interval 4":                  {": --interval 4: choose 1, 2, 3, 5, 10 or 15"},
+		"--margin 13":                   {": --margin 13: choose 1 to 12 frames, -1 for none, or 0"},
+		"--audits 1001":                 {": --audits 1001: choose 0 to 1000"},
+		"--audits 5":                    {": --audits 5 is for --relay-only", "leave --audits out"},
+		"--article --margin 2":          {"leave --interval and --margin out"},
+	})
+	refusedBySync(t, "predict", map[string][]string{
+		"--snapshots 1001": {"--snapshots 1001: choose 1 to 1000"}, "--snapshots=-1": {"--snapshots -1"},
+		"--interest=-1": {"--interest -1: choose 0 to"}, "--interest 1e9": {"--interest 1e+09: choose 0 to 1048576 world units"},
+		"--look-back 2s": {"--look-back 2s: choose at most 1s"},
+	})
+	refusedBySync(t, "reckon", map[string][]string{
+		"--snapshots 61": {"--snapshots 61: choose 1 to 60"}, "--interest=-1": {"--interest -1: choose 0 to"},
+		"--max-speed=-1": {"--max-speed -1: choose 0 to 32768"}, "--max-speed 40000": {"--max-speed 40000: choose"},
+		"--assumed 4s": {"--assumed 4s: choose 0 to 3s"}, "--trusting --max-speed 5": {"leave --max-speed out"},
+	})
 }
 
-// The same for dead reckoning.
-func TestFlagsOfReckonThatCannotBeAreRefusedByTheirNames(t *testing.T) {
-	for _, test := range []struct {
-		args []string
-		says string
-	}{
-		{[]string{"--snapshots", "61"}, "--snapshots 61: choose 1 to 60"}, {[]string{"--interest=-1"}, "--interest -1: choose 0 to"},
-		{[]string{"--max-speed=-1"}, "--max-speed -1: choose 0 to 32768"}, {[]string{"--max-speed", "40000"}, "--max-speed 40000: choose"},
-		{[]string{"--assumed", "4s"}, "--assumed 4s: choose 0 to 3s"}, {[]string{"--trusting", "--max-speed", "5"}, "leave --max-speed out"},
-	} {
-		args := append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", "reckon"}, test.args...)
-		refused(t, do(t, testGame(), args...), test.says)
-	}
-}
-
-// Nobody is let into a match of a strategy that the game is not made for, and no socket is opened: the one of the address
-// that is given here is taken.
+// A strategy that the game does not support is refused before a socket is opened: the address is in use here.
 func TestAStrategyThatTheGameIsNotMadeForIsRefusedAtOnce(t *testing.T) {
 	taken, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -132,24 +110,42 @@ func TestAStrategyThatTheGameIsNotMadeForIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// What is given reaches the strategy.
-func TestFlagsSetTheStrategyUp(t *testing.T) {
-	for _, test := range []struct {
-		flags syncFlags
-		want  string
-	}{
-		{syncFlags{Sync: "lockstep", Interval: 5, Margin: lockstep.NoMargin, Closing: "hybrid", Wait: 1e7, Audits: someAudits},
-			string(lockstep.New(lockstep.Config{Interval: 5, Margin: lockstep.NoMargin, Closing: lockstep.Hybrid, Wait: 1e7}).Params)},
-		{syncFlags{Sync: "lockstep", Article: true, Closing: optimistic, Audits: someAudits}, string(lockstep.New(lockstep.Article()).Params)},
-		{syncFlags{Sync: "predict", Snapshots: 30, LookBack: -1, Closing: optimistic, Audits: someAudits},
-			string(predict.New(predict.Config{SnapshotRate: 30, MaxView: -1}).Params)},
-		{syncFlags{Sync: "reckon", Snapshots: 9, Assumed: 80e6, Closing: optimistic, Audits: someAudits},
-			string(reckon.New(reckon.Config{StateRate: 9, Assumed: 80e6}).Params)},
-		{syncFlags{Sync: "verify", Reliable: true, Closing: optimistic, Audits: someAudits}, string(verify.New(verify.Config{Reliable: true}).Params)},
+// syncFlagsOf parses a command line of syncFlags.
+func syncFlagsOf(t *testing.T, args string) (f syncFlags) {
+	t.Helper()
+	parser, err := kong.New(&f)
+	if err == nil {
+		_, err = parser.Parse(strings.Fields(args))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// The flags configure the strategy, and the text that is stored in a recording is the same flags.
+func TestFlagsConfigureTheStrategy(t *testing.T) {
+	for args, want := range map[string]systems.Strategy{
+		"--sync relay": relay.Strategy,
+		"--sync lockstep --interval 5 --margin=-1 --closing hybrid --wait 10ms": lockstep.New(lockstep.Config{Interval: 5, Margin: lockstep.NoMargin, Closing: lockstep.Hybrid, Wait: 1e7}),
+		"--sync lockstep --article":                      lockstep.New(lockstep.Article()),
+		"--sync predict --snapshots 30 --look-back=-1ns": predict.New(predict.Config{SnapshotRate: 30, MaxView: -1}),
+		"--sync reckon --snapshots 9 --assumed 80ms":     reckon.New(reckon.Config{StateRate: 9, Assumed: 80e6}),
+		"--sync verify --reliable":                       verify.New(verify.Config{Reliable: true}),
 	} {
-		s, err := test.flags.strategy(testGame())
-		if err != nil || s.Name != test.flags.Sync || string(s.Params) != test.want {
-			t.Errorf("%+v: %s with %x, %v; want %x", test.flags, s.Name, s.Params, err, test.want)
+		f := syncFlagsOf(t, args)
+		s, err := f.strategy(testGame())
+		if err != nil || s.Name != want.Name || string(s.Params) != string(want.Params) {
+			t.Errorf("%s: %s with %x, %v; want %x", args, s.Name, s.Params, err, want.Params)
+		}
+		if text := f.commandLine(); text != args {
+			t.Errorf("the flags %s are stored as %s", args, text)
+		}
+	}
+	for name, flag := range strategyFlags {
+		f := syncFlagsOf(t, strings.Join(flag.args, " "))
+		if want := "--sync relay " + strings.Join(flag.args, " "); f.commandLine() != want {
+			t.Errorf("%s is stored as %s, want %s", name, f.commandLine(), want)
 		}
 	}
 }
