@@ -23,28 +23,19 @@ type decisions struct {
 	seats     seating
 }
 
-// hang has the room tell of its decisions and of who plays. Whoever was told before still is.
-func (d *decisions) hang(c *room.Config) {
-	if c.Resume != nil {
-		d.tick = c.Resume.World.Tick()
-		for i, s := range c.Resume.Seats {
+// sink returns the decisions as a sink of a room, which may go on with a match.
+func (d *decisions) sink(from *room.Resume) room.Sink {
+	if from != nil {
+		d.tick = from.World.Tick()
+		for i, s := range from.Seats {
 			d.seats.take(i, 0, s)
 		}
 	}
-	taken, seated := c.Taken, c.Seated
-	c.Taken = func(f systems.FinalTick) {
-		d.tick = f.Tick
-		if taken != nil {
-			taken(f)
-		}
+	return room.Sink{
+		Tick:     func(f systems.FinalTick) { d.tick = f.Tick },
+		Seat:     func(number int, s room.Seat) { d.seats.take(number, d.tick, s) },
+		Decision: func(what systems.Decision) { d.take(&what) },
 	}
-	c.Seated = func(number int, s room.Seat) {
-		d.seats.take(number, d.tick, s)
-		if seated != nil {
-			seated(number, s)
-		}
-	}
-	c.Decided = func(_ *room.Room, what systems.Decision) { d.take(&what) }
 }
 
 // take is told of a decision.

@@ -76,12 +76,9 @@ func (d *desyncs) client(c client.Desync) {
 // writes reports whether bundles are written. A nil desyncs writes none.
 func (d *desyncs) writes() bool { return d != nil && d.dir != "" }
 
-// hang has a room tell of desyncs. Its last seconds are in watch, nil if no bundles are written. nil desyncs hear of nothing.
-func (d *desyncs) hang(name string, rc *room.Config, watch *room.Watch) {
-	if d == nil {
-		return
-	}
-	rc.Desynced = func(r room.Desync) {
+// sink returns what writes the bundles of a room, whose last seconds are in watch; nil if no bundles are written.
+func (d *desyncs) sink(name string, watch *room.Watch) room.Sink {
+	return room.Sink{Desync: func(r room.Desync) {
 		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {
 			return
 		}
@@ -90,7 +87,7 @@ func (d *desyncs) hang(name string, rc *room.Config, watch *room.Watch) {
 		here := watch.Ring().ClipTo(&state)
 		state.Release()
 		d.write(&bundle.Bundle{Tick: here.Last(), By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Settings: d.settings, Here: here}, name)
-	}
+	}}
 }
 
 func seatName(seat int) string {

@@ -123,7 +123,7 @@ func (h *host) find(public []netip.AddrPort) (netip.AddrPort, error) {
 	return addr, nil
 }
 
-// openRoom hangs a journal, a recording and checksums on a room. The journal may bring an old match along.
+// openRoom adds the sinks of a room: the journal, which may bring an old match along, then those that only read.
 func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 	if seed != 0 {
 		rc.Seed = seed
@@ -134,9 +134,15 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 			return err
 		}
 	}
+	if h.truth != nil {
+		rc.Sinks = append(rc.Sinks, h.truth.sink())
+	}
 	var rec *recorder
 	if h.recorders != nil {
 		rec = h.recorders.start(name, rc.Seed, rc.Resume)
+	}
+	if rec != nil {
+		rc.Sinks = append(rc.Sinks, rec.sink())
 	}
 	if h.matches != nil {
 		d := decisions{host: h, name: name, strategy: h.strategy.Name, match: rc.Match, started: time.Now()}
@@ -146,32 +152,19 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 		if h.journals != nil {
 			d.journal = h.journals.File(name)
 		}
-		d.hang(rc)
+		rc.Sinks = append(rc.Sinks, d.sink(rc.Resume))
 	}
-	var watch *room.Watch // for both
+	var watch *room.Watch // for the operator and for desync bundles
 	if h.rings != nil || h.desyncs.writes() {
 		var err error
-		if watch, err = watchRoom(rc); err != nil {
+		if watch, err = room.NewWatch(rc, buildString(), ringSeconds); err != nil {
 			return err
 		}
+		rc.Sinks = append(rc.Sinks, watch.Sink())
 	}
 	h.rings.begin(name, watch)
-	h.desyncs.hang(name, rc, watch)
-	if rec == nil && h.truth == nil {
-		return nil
-	}
-	rc.States = true
-	journalled := rc.Taken
-	rc.Taken = func(f systems.FinalTick) {
-		if journalled != nil {
-			journalled(f)
-		}
-		if h.truth != nil {
-			h.truth.add(f.Tick, f.State)
-		}
-		if rec != nil {
-			rec.take(f)
-		}
+	if h.desyncs != nil {
+		rc.Sinks = append(rc.Sinks, h.desyncs.sink(name, watch))
 	}
 	return nil
 }

@@ -131,6 +131,9 @@ func (r *recorder) begin(game *ecs.Game, seed uint64, from *room.Resume) (err er
 	return r.writer.Image(&state)
 }
 
+// sink returns the recording as a sink of its room.
+func (r *recorder) sink() room.Sink { return room.Sink{Tick: r.take, NeedState: true} }
+
 // take records a tick.
 func (r *recorder) take(f systems.FinalTick) {
 	if r.broken {

@@ -8,27 +8,10 @@ import (
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/rollback/travel"
-	"tendon/systems"
 )
 
 // ringSeconds is how far back the last seconds of a room go.
 const ringSeconds = 10
-
-// watchRoom has a room's last seconds kept.
-func watchRoom(rc *room.Config) (*room.Watch, error) {
-	watch, err := room.NewWatch(rc, buildString(), ringSeconds)
-	if err != nil {
-		return nil, err
-	}
-	taken := rc.Taken
-	rc.Taken = func(f systems.FinalTick) {
-		if taken != nil {
-			taken(f)
-		}
-		watch.Take(f)
-	}
-	return watch, nil
-}
 
 // rings find the last seconds of every open room, for an operator to look into. Rooms open and end on several goroutines.
 type rings struct {

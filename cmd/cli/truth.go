@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"tendon/ecs"
+	"tendon/net/room"
+	"tendon/systems"
 )
 
 // truth remembers the server's checksums of recent ticks, one for each component, for clients in the same process to
@@ -22,6 +24,11 @@ const truthTicks = 1024
 
 func newTruth(g *ecs.Game) *truth {
 	return &truth{engine: len(g.Columns()) - len(g.Components) - len(g.Resources)}
+}
+
+// sink returns the checksums as a sink of a room.
+func (t *truth) sink() room.Sink {
+	return room.Sink{NeedState: true, Tick: func(f systems.FinalTick) { t.add(f.Tick, f.State) }}
 }
 
 // add notes the state of the next tick.

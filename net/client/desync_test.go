@@ -59,13 +59,12 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 				if watch, err = room.NewWatch(c, "test", 10); err != nil {
 					t.Fatal(err)
 				}
-				c.States, c.Taken = true, watch.Take
-				c.Desynced = func(d room.Desync) {
+				c.Sinks = []room.Sink{watch.Sink(), {NeedState: true, Desync: func(d room.Desync) {
 					var state ecs.Snapshot
 					d.World.Save(&state)
 					heard, clips = append(heard, d), append(clips, watch.Ring().ClipTo(&state))
 					state.Release()
-				}
+				}}}
 			}})
 			if err != nil {
 				t.Fatal(err)

@@ -53,7 +53,8 @@ func emptyMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script)
 		truth: newTruth(c.Game.TickRate, c.Teleport)}
 	m.server = m.net.AddNode(simnet.Clock{})
 	var err error
-	m.room, err = room.New(room.Config{Game: behind(c.Game, m.watch), Seed: c.Seed, Strategy: s, Match: c.Seed<<1 | 1, States: true, Taken: m.taken}, 0)
+	m.room, err = room.New(room.Config{Game: behind(c.Game, m.watch), Seed: c.Seed, Strategy: s, Match: c.Seed<<1 | 1,
+		Sinks: []room.Sink{{Tick: m.taken, NeedState: true}}}, 0)
 	if err != nil {
 		return nil, err
 	}

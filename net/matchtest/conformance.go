@@ -88,7 +88,7 @@ type stage struct {
 	profile  simnet.Profile
 	before   []client.Stats // of those who were there when the scenario began
 	began    ecs.Tick       // the room's tick then
-	taken    ecs.Tick       // the last tick that Taken was told of
+	taken    ecs.Tick       // the last tick that the sink received
 	orders   []ecs.Order    // since the scenario began, but for views
 	restarts bool           // the room is not the one that it was
 	wrong    []string
@@ -102,7 +102,7 @@ func newStage(s systems.Strategy, profile string) (*stage, error) {
 	}
 	st.profile = p
 	h, err := New(Config{Game: crowd(), Strategy: s, Seed: 1, Journal: true, Room: func(c *room.Config) {
-		c.ImageRate, c.KeepSeat, c.Timeout, c.Taken = stageImageRate, stageKeepSeat, stageTimeout, st.take
+		c.ImageRate, c.KeepSeat, c.Timeout, c.Sinks = stageImageRate, stageKeepSeat, stageTimeout, []room.Sink{{Tick: st.take}}
 	}})
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *stage) plan() Plan {
 
 func (s *stage) take(f systems.FinalTick) {
 	if f.Tick != s.taken+1 {
-		s.fail("Taken was told of tick %d after tick %d", f.Tick, s.taken)
+		s.fail("the sink received tick %d after tick %d", f.Tick, s.taken)
 	}
 	s.taken = f.Tick
 	for _, o := range f.Orders {
@@ -202,7 +202,7 @@ func (s *stage) judge(concerned *Client) {
 		s.fail("the room is at tick %d after %v, want %d", r.Tick, s.Net.Now(), due)
 	}
 	if s.taken != r.Tick {
-		s.fail("Taken was told of %d of %d ticks", s.taken, r.Tick)
+		s.fail("the sink received %d of %d ticks", s.taken, r.Tick)
 	}
 	for _, p := range s.Room.AppendPeers(nil) {
 		if p.Session.Malformed > 0 {

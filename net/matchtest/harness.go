@@ -84,14 +84,7 @@ func (h *Harness) open(resume *room.Resume) error {
 		h.config.Room(&rc)
 	}
 	if !h.config.Unchecked {
-		taken := rc.Taken
-		rc.States = true
-		rc.Taken = func(f systems.FinalTick) {
-			h.note(f)
-			if taken != nil {
-				taken(f)
-			}
-		}
+		rc.Sinks = append(rc.Sinks, room.Sink{Tick: h.note, NeedState: true})
 	}
 	if h.Journal != nil {
 		if err := h.Journal.Attach(&rc); err != nil {

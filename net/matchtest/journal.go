@@ -40,22 +40,18 @@ func (j *Journal) Attach(c *room.Config) error {
 			return err
 		}
 	}
-	taken := c.Taken
-	c.Taken = func(f systems.FinalTick) {
-		j.take(&f)
-		if taken != nil {
-			taken(f)
-		}
-	}
-	c.Seated = func(number int, s room.Seat) {
-		j.note(j.writer.Seat(journal.Seat{Player: ecs.Player(number), Client: s.Client, Name: s.Name, Held: s.Held}))
-	}
-	c.Commit = func() error {
-		if j.err != nil {
-			return j.err
-		}
-		return j.writer.Flush()
-	}
+	c.Sinks = append(c.Sinks, room.Sink{
+		Tick: func(f systems.FinalTick) { j.take(&f) },
+		Seat: func(number int, s room.Seat) {
+			j.note(j.writer.Seat(journal.Seat{Player: ecs.Player(number), Client: s.Client, Name: s.Name, Held: s.Held}))
+		},
+		Commit: func() error {
+			if j.err != nil {
+				return j.err
+			}
+			return j.writer.Flush()
+		},
+	})
 	return nil
 }
 

@@ -68,15 +68,14 @@ func match(game *ecs.Game, profile string) error {
 	states := map[ecs.Checksum]bool{}
 	var parts []ecs.Checksum
 	h, err := New(Config{Game: game, Strategy: relay.Strategy, Seed: 1, Room: func(c *room.Config) {
-		c.States = true
-		c.Taken = func(f systems.FinalTick) {
+		c.Sinks = []room.Sink{{NeedState: true, Tick: func(f systems.FinalTick) {
 			parts = f.State.ComponentChecksums(parts[:0])
 			own := ecs.Checksum(0)
 			for _, sum := range parts[2:] { // without the engine's tick and inputs, which always change
 				own += sum
 			}
 			states[own] = true
-		}
+		}}}
 	}})
 	if err != nil {
 		return err

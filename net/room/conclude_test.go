@@ -38,7 +38,7 @@ func TestAMatchThatEveryoneLeftBeforeItsEndIsDecided(t *testing.T) {
 				return []byte("over")
 			}
 			r.Game, r.Strategy, r.KeepSeat = &game, c.play, systems.Second
-			r.Decided = func(_ *room.Room, d systems.Decision) { told = append(told, d) }
+			r.Sinks = []room.Sink{{Decision: func(d systems.Decision) { told = append(told, d) }}}
 		})
 		a, b := g.enter(player(1), nil), g.enter(player(2), nil)
 		g.live()

@@ -40,21 +40,8 @@ type Config struct {
 	Build, Target string
 	// MintToken returns a sealed token with which a peer may come back; nil: there are none.
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
-	// Taken is told of every final tick: recordings and journals hang here. nil: nobody is.
-	Taken func(systems.FinalTick)
-	// States says that Taken needs the state of every tick; otherwise FinalTick.State is nil in most of them.
-	States bool
-	// Decided is told of every match in the room that has a result; nil: nobody is.
-	Decided func(r *Room, d systems.Decision)
-	// Seated is told when somebody takes a seat and when it becomes free; nil: nobody is.
-	Seated func(number int, s Seat)
-	// Desynced is told of every peer whose state was found to differ from the server's, on the room's goroutine, before it is
-	// put right. nil: nobody is.
-	Desynced func(d Desync)
-	// Commit makes the ticks that Taken was told of durable. It is called after the ticks of a Frame and before any peer
-	// hears of them. While it returns an error nothing of them leaves the room and no tick is computed; every Frame tries
-	// again. nil: nothing is to be done.
-	Commit func() error
+	// Sinks receive what happens in the room, in this order: journals, recordings, statistics.
+	Sinks []Sink
 	// Resume goes on with a match whose process has ended, instead of beginning one with Seed; Match should be its
 	// number. nil: a new match.
 	Resume *Resume

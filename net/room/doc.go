@@ -30,7 +30,7 @@
 //
 // # Restarts
 //
-// A room that keeps a journal (Config.Taken, Seated and Commit) survives its process. Nothing of a tick leaves it before
+// A room that keeps a journal (a [Sink] with Commit) survives its process. Nothing of a tick leaves it before
 // Commit has returned nil for that tick: no confirmation, no image, no word to a peer that is served only now. While
 // Commit fails the match waits, and goes on by itself.
 //
@@ -50,6 +50,6 @@
 //   - let somebody in: [Room.Enter]; throw somebody out: [Room.Kick]
 //   - notice who is gone: [Room.Gone]; say that a connection broke: [Room.Vanish]
 //   - show a table of peers: [Room.AppendPeers], [Room.Stats]
-//   - survive the process: [Config], Commit and Resume
+//   - survive the process: [Sink], Commit and Config.Resume
 //   - stop: [Room.Notice], [Room.Close], [Room.Closed]
 package room

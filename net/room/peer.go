@@ -20,7 +20,7 @@ type peer struct {
 	holding  bool         // it holds State(have) and waits to be served
 	have     ecs.Tick
 	strikes  limit
-	desyncs  uint64 // told to Config.Desynced
+	desyncs  uint64 // reported to Sink.Desync
 }
 
 // Desync is what a room knows of a peer whose state differs.
@@ -33,16 +33,6 @@ type Desync struct {
 	Claim    ecs.Checksum
 	// World is the match as the server has it now. It is valid during the call, and only to be read or saved.
 	World *ecs.World
-}
-
-// tellDesync tells of a peer that is resynced, if that is for a state that differs.
-func (r *Room) tellDesync(id systems.Peer) {
-	p, st := &r.peers[id], r.half.PeerStats(id)
-	if r.config.Desynced == nil || st.Desyncs <= p.desyncs {
-		return
-	}
-	p.desyncs = st.Desyncs
-	r.config.Desynced(Desync{Peer: id, Seat: p.seat, Name: p.identity.Name, Differed: st.Differed, Claim: st.Claim, World: r.half.World()})
 }
 
 // AnySeat asks for any free seat.
@@ -212,7 +202,7 @@ func (r *Room) resyncPeer(id systems.Peer) {
 	if !p.live() || p.session.Loading() || p.holding { // the right state is on its way, or there
 		return
 	}
-	r.tellDesync(id)
+	r.desync(id)
 	if r.half.PeerStats(id).Expelled || !p.strikes.take(r.now) {
 		p.session.End(session.CodeDesync, "")
 		return

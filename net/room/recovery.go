@@ -261,11 +261,7 @@ func (r *Room) holds(h *session.Hello) bool {
 
 // commit makes the ticks that were computed durable and reports whether peers may hear of them.
 func (r *Room) commit() bool {
-	if r.config.Commit == nil {
-		r.owed = false
-		return true
-	}
-	if r.config.Commit() != nil {
+	if r.commitSinks() != nil {
 		if r.stats.Unwritten++; !r.owed {
 			r.owed = true
 			r.Notice(0, "the match waits: the server cannot write its journal")

@@ -60,7 +60,7 @@ type rig struct {
 	now     systems.Time
 	frame   ecs.Tick
 	guests  []*guest
-	ticks   []ecs.Tick  // told to Taken
+	ticks   []ecs.Tick  // that the sink received
 	orders  []ecs.Order // in them
 	traffic []byte      // everything the room sent, if kept
 	keep    bool
@@ -88,10 +88,10 @@ func newRig(t testing.TB, change func(*room.Config)) *rig {
 // open makes the room.
 func (g *rig) open(resume *room.Resume, change func(*room.Config)) {
 	g.t.Helper()
-	c := room.Config{Game: g.game, Seed: 1, Strategy: g.play, Match: 1, Resume: resume, Taken: func(f systems.FinalTick) {
+	c := room.Config{Game: g.game, Seed: 1, Strategy: g.play, Match: 1, Resume: resume, Sinks: []room.Sink{{Tick: func(f systems.FinalTick) {
 		g.ticks = append(g.ticks, f.Tick)
 		g.orders = append(g.orders, f.Orders...)
-	}}
+	}}}}
 	if change != nil {
 		change(&c)
 	}

@@ -99,7 +99,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 		r.seats[i].peer = nobody
 	}
 	r.half, err = c.Strategy.NewServer(systems.ServerConfig{World: from.World, Peers: c.MaxPeers, Observer: c.Observer, Past: from.Past,
-		Taken: r.taken, States: c.States, Decided: r.decided})
+		Taken: r.finalTick, States: needState(c.Sinks), Decided: r.decision})
 	if err != nil {
 		return nil, err
 	}
@@ -108,21 +108,6 @@ func New(c Config, now systems.Time) (*Room, error) {
 		r.resume(&from)
 	}
 	return r, nil
-}
-
-// taken is told of every final tick by the half.
-func (r *Room) taken(f systems.FinalTick) {
-	r.ledger.add(&f)
-	if r.config.Taken != nil {
-		r.config.Taken(f)
-	}
-}
-
-// decided is told of every result by the half.
-func (r *Room) decided(d systems.Decision) {
-	if r.config.Decided != nil {
-		r.config.Decided(r, d)
-	}
 }
 
 // World returns the match's world, in the state of the last tick. It is only to be read.
@@ -310,7 +295,7 @@ func (r *Room) Close(text string) {
 
 // Conclude has every match decided that has a result, with the votes that are there. Call it when the room is over: closed,
 // or left by everybody. It is the last thing that is done with a room, and may take a while where the strategy has a match
-// to play again; Config.Decided is told meanwhile.
+// to play again; it calls Sink.Decision.
 func (r *Room) Conclude() { r.half.Conclude() }
 
 // Closed reports whether Close was called and every peer had time to hear of it.

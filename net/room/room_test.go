@@ -269,7 +269,7 @@ func TestAFrameAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	g := newRig(t, func(c *room.Config) { c.Taken = nil })
+	g := newRig(t, func(c *room.Config) { c.Sinks = nil })
 	for id := range uint64(4) {
 		g.enter(player(id+1), nil)
 	}

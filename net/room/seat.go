@@ -43,7 +43,7 @@ func (r *Room) sit(id systems.Peer) session.Code {
 	s.held, s.left, s.peer, s.client, s.name = true, false, int(id), p.identity.ClientID, p.identity.Name
 	p.seat = number
 	if taken {
-		r.seated(number)
+		r.seatChanged(number)
 	}
 	return 0
 }
@@ -107,14 +107,7 @@ func (r *Room) free(number int) {
 		r.half.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: ecs.Player(number)}, r.out())
 	}
 	*s = seat{peer: nobody}
-	r.seated(number)
-}
-
-// seated tells of a seat that was taken or became free.
-func (r *Room) seated(number int) {
-	if r.config.Seated != nil {
-		r.config.Seated(number, r.SeatAt(number))
-	}
+	r.seatChanged(number)
 }
 
 // SeatAt returns who holds a seat.

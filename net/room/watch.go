@@ -10,8 +10,8 @@ import (
 	"tendon/systems"
 )
 
-// Watch keeps the last seconds of a room's match and lets other goroutines have a copy: Config.Taken calls Take, on the
-// room's goroutine, and that is where copies are made. A room without one pays nothing.
+// Watch keeps the last seconds of a room's match and lets other goroutines have a copy: its Sink is one of the
+// room's, and copies are made on the room's goroutine. A room without one pays nothing.
 type Watch struct {
 	ring   *travel.Ring
 	wanted chan chan *travel.Clip
@@ -24,7 +24,7 @@ const waitingClips = 4
 var ErrNoClip = errors.New("room: nothing of the match is kept yet: ask again in a second")
 
 // NewWatch returns a watch over the last seconds of a room with this Config; build names the program's build, for
-// people. Set Config.Taken to call Take, and Config.States if ticks are to have checksums.
+// people. Its Sink belongs into Config.Sinks; ticks have checksums if another sink sets NeedState.
 func NewWatch(c *Config, build string, seconds int) (*Watch, error) {
 	if c.Game == nil {
 		return nil, fmt.Errorf("%w: Game is nil", ErrConfig)
@@ -35,6 +35,9 @@ func NewWatch(c *Config, build string, seconds int) (*Watch, error) {
 	}
 	return &Watch{ring: ring, wanted: make(chan chan *travel.Clip, waitingClips)}, nil
 }
+
+// Sink returns the watch as a sink of its room.
+func (w *Watch) Sink() Sink { return Sink{Tick: w.Take} }
 
 // Take keeps a tick, and answers one who asked for a clip.
 func (w *Watch) Take(f systems.FinalTick) {

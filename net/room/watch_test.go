@@ -21,11 +21,7 @@ func TestAWatchHandsARunningMatchsLastSecondsToAnotherGoroutine(t *testing.T) {
 		if watch, err = room.NewWatch(c, "test", 3); err != nil {
 			t.Fatal(err)
 		}
-		c.States = true
-		c.Taken = func(f systems.FinalTick) {
-			sums[f.Tick] = f.State.Checksum()
-			watch.Take(f)
-		}
+		c.Sinks = []room.Sink{watch.Sink(), {NeedState: true, Tick: func(f systems.FinalTick) { sums[f.Tick] = f.State.Checksum() }}}
 	})
 	g.enter(room.Identity{}, nil)
 	g.enter(room.Identity{}, nil)

@@ -41,9 +41,9 @@ func TestARoomThatIsOverHasDecidedItsMatches(t *testing.T) {
 					}
 					return []byte("over")
 				}
-				c.Room.Decided = func(_ *room.Room, d systems.Decision) {
+				c.Room.Sinks = []room.Sink{{Decision: func(d systems.Decision) {
 					tell(fmt.Sprintf("%s in %d by %v of %d", d.Result, d.Tick, d.How, d.Registered))
-				}
+				}}}
 				c.CloseRoom = func(string, *room.Room) { tell("closed") }
 			}, func(w *world) {
 				a := w.join(w.mint(w.ticket(1, "duel")), func(c *client.DialConfig) { c.Strategies = []systems.Strategy{play} })

@@ -15,8 +15,8 @@ import (
 
 // Config describes a server. Zero values stand for defaults where a field names one.
 type Config struct {
-	// Room is what every room is made of; Game and Strategy are required. Its MintToken is the server's own. Taken and
-	// Observer are better set by OpenRoom, since rooms run side by side.
+	// Room is what every room is made of; Game and Strategy are required. Its MintToken is the server's own. Sinks and
+	// Observer of one room belong into OpenRoom, since rooms run side by side.
 	Room room.Config
 	// OpenRoom changes the config of one room before it is made: its seed, its match number, its recorder. An error
 	// turns away whoever wanted in. Game, MaxPeers and MintToken stay the server's. It is called on the worker's goroutine. nil: every room is as Room says, with a seed

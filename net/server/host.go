@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -57,7 +58,7 @@ func (w *worker) open(p *place, at systems.Time) (*host, error) {
 		}
 	}
 	c := w.config.Room
-	c.Seed, c.Match = randomID(), randomID()
+	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
 	if w.config.OpenRoom != nil {
 		if err := w.config.OpenRoom(p.name, &c); err != nil {
 			return nil, err

@@ -164,7 +164,7 @@ func begin(o options, change func(*room.Config)) (*run, error) {
 	r := &run{options: o, state: make([]clientState, len(o.clients))}
 	r.rules, r.probe = game(o.game)
 	h, err := matchtest.New(matchtest.Config{Game: r.rules.Game, Strategy: r.accuse(), Seed: o.seed, Journal: true, Room: func(c *room.Config) {
-		c.MaxPeers, c.Taken = 32, r.take
+		c.MaxPeers, c.Sinks = 32, []room.Sink{{Tick: r.take}}
 		if change != nil {
 			change(c)
 		}

@@ -189,7 +189,7 @@ func (k *Keeper) Left() []Left {
 	return left
 }
 
-// Open hangs a journal on a room that is about to be made: a new one, or that of a match that was brought back, which
+// Open adds a journal to the sinks of a room that is about to be made: a new one, or that of a match that was brought back, which
 // then goes on in this room. c's Seed and Match are those of a new match, and are changed if it is an old one. An
 // error says that nothing could be written, so the room must not be made.
 func (k *Keeper) Open(name string, c *room.Config) error {
@@ -205,7 +205,7 @@ func (k *Keeper) Open(name string, c *room.Config) error {
 	}
 	k.refuses = false
 	k.open[name] = j
-	j.hang(c)
+	c.Sinks = append(c.Sinks, j.sink())
 	return nil
 }
 

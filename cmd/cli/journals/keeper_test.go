@@ -171,8 +171,8 @@ func TestTornEndsAreCutAndEmptyJournalsRemoved(t *testing.T) {
 	if err := k.Open("main", &c); err != nil {
 		t.Fatal(err)
 	}
-	c.Taken(systems.FinalTick{Tick: 50})
-	if err := errors.Join(c.Commit(), k.Close()); err != nil {
+	c.Sinks[0].Tick(systems.FinalTick{Tick: 50})
+	if err := errors.Join(c.Sinks[0].Commit(), k.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if j, err := journal.Open(contents(t, path), g, "this build"); err != nil || j.Last().Tick != 50 || j.Torn() != nil {

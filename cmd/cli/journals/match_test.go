@@ -290,8 +290,8 @@ func TestAMatchThatWasNotEndedIsBroughtBack(t *testing.T) {
 	}
 	path := k.open["main"].path
 	size := len(contents(t, path))
-	c.Taken(systems.FinalTick{Tick: p.Room.Tick() + 1})
-	if err := c.Commit(); err != nil {
+	c.Sinks[0].Tick(systems.FinalTick{Tick: p.Room.Tick() + 1})
+	if err := c.Sinks[0].Commit(); err != nil {
 		t.Fatal(err)
 	}
 	k.End("main")
@@ -307,21 +307,23 @@ func TestAMatchThatWasNotEndedIsBroughtBack(t *testing.T) {
 	}
 }
 
-// Whoever hung on the room before the journal is told too.
-func TestAJournalIsNotTheOnlyOneThatIsTold(t *testing.T) {
+// The sinks that a room has already stay.
+func TestAJournalIsNotTheOnlySink(t *testing.T) {
 	k, err := Open(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Sync: Never})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer k.Close()
 	taken, seated := 0, 0
-	c := room.Config{Taken: func(systems.FinalTick) { taken++ }, Seated: func(int, room.Seat) { seated++ }}
+	c := room.Config{Sinks: []room.Sink{{Tick: func(systems.FinalTick) { taken++ }, Seat: func(int, room.Seat) { seated++ }}}}
 	if err := k.Open("main", &c); err != nil {
 		t.Fatal(err)
 	}
-	c.Taken(systems.FinalTick{Tick: 1})
-	c.Seated(0, room.Seat{Held: true, Client: 3, Name: "Ada"})
-	if err := c.Commit(); err != nil || taken != 1 || seated != 1 || k.open["main"].writer.Last() != 1 {
+	for _, s := range c.Sinks {
+		s.Tick(systems.FinalTick{Tick: 1})
+		s.Seat(0, room.Seat{Held: true, Client: 3, Name: "Ada"})
+	}
+	if err := c.Sinks[1].Commit(); err != nil || taken != 1 || seated != 1 || k.open["main"].writer.Last() != 1 {
 		t.Errorf("%v, %d, %d", err, taken, seated)
 	}
 }
@@ -338,9 +340,9 @@ func TestATickThatCannotBeJournalledStopsTheMatch(t *testing.T) {
 	if err := k.Open("main", &c); err != nil {
 		t.Fatal(err)
 	}
-	c.Taken(systems.FinalTick{Tick: 1, Orders: []ecs.Order{{Kind: 200}}})
+	c.Sinks[0].Tick(systems.FinalTick{Tick: 1, Orders: []ecs.Order{{Kind: 200}}})
 	for range 2 {
-		if err := c.Commit(); !errors.Is(err, journal.ErrTick) {
+		if err := c.Sinks[0].Commit(); !errors.Is(err, journal.ErrTick) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -360,8 +362,8 @@ func TestAJournalledTickAllocatesNothing(t *testing.T) {
 	tick := func() {
 		f.Tick++
 		f.Inputs[f.Tick%4][0] = byte(f.Tick)
-		c.Taken(f)
-		if err := c.Commit(); err != nil {
+		c.Sinks[0].Tick(f)
+		if err := c.Sinks[0].Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -405,8 +407,8 @@ func BenchmarkJournal(b *testing.B) {
 							f.Inputs[p][0]++
 						}
 					}
-					c.Taken(f)
-					if err := c.Commit(); err != nil {
+					c.Sinks[0].Tick(f)
+					if err := c.Sinks[0].Commit(); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -31,19 +31,9 @@ type roomJournal struct {
 // checkEvery is the interval of the checksums in a journal, in ticks.
 const checkEvery = 60
 
-// hang has the room tell the journal what it does. Whoever was told before still is.
-func (j *roomJournal) hang(c *room.Config) {
-	if taken := c.Taken; taken == nil {
-		c.Taken = j.take
-	} else {
-		c.Taken = func(f systems.FinalTick) { j.take(f); taken(f) }
-	}
-	if seated := c.Seated; seated == nil {
-		c.Seated = j.seat
-	} else {
-		c.Seated = func(number int, s room.Seat) { j.seat(number, s); seated(number, s) }
-	}
-	c.Commit = j.commit
+// sink returns the journal as a sink of its room.
+func (j *roomJournal) sink() room.Sink {
+	return room.Sink{Tick: j.take, Seat: j.seat, Commit: j.commit}
 }
 
 // take adds a tick.

@@ -1,0 +1,98 @@
+package room
+
+import (
+	"slices"
+
+	"tendon/systems"
+)
+
+// Sink receives what happens in a room: journals, recordings, statistics and desync reports are sinks. Every function is
+// optional. All run on the room's goroutine and delay the match while they run; none may call the room's methods.
+//
+// A room calls its sinks in the order of Config.Sinks. In one Frame the order is:
+//
+//   - Seat, for each seat that is freed because its player did not come back;
+//   - Tick, for each tick that is computed, then Decision if a match has a result in that tick;
+//   - Commit, once after the last tick;
+//   - Desync, for each peer whose state was found to differ.
+//
+// Seat is also called while a message is received. A strategy may also call Decision when it receives votes.
+type Sink struct {
+	// Tick receives every final tick, in order and once, before any peer learns of it. The slices and the world are valid
+	// during the call.
+	Tick func(systems.FinalTick)
+	// NeedState has the state of every tick saved: FinalTick.State is then never nil, for all sinks. Otherwise it is nil
+	// in most ticks.
+	NeedState bool
+	// Seat receives the holder of a seat when somebody takes it and when it becomes free. A resumed match does not report
+	// the seats of Config.Resume.
+	Seat func(number int, s Seat)
+	// Decision receives the result of every match in the room. The slices are valid during the call.
+	Decision func(systems.Decision)
+	// Desync receives every peer whose state was found to differ from the server's, before it is sent an image.
+	Desync func(Desync)
+	// Commit makes everything durable that this sink received. It must return nil if there is nothing to write. On an
+	// error nothing of the new ticks leaves the room, no further tick is computed, the sinks after this one are not
+	// called, and the next Frame calls Commit of all sinks again.
+	Commit func() error
+}
+
+// needState reports whether one of the sinks needs the state of every tick.
+func needState(sinks []Sink) bool {
+	return slices.ContainsFunc(sinks, func(s Sink) bool { return s.NeedState })
+}
+
+// finalTick passes a tick from the strategy's server to the hash chain and the sinks.
+func (r *Room) finalTick(f systems.FinalTick) {
+	r.ledger.add(&f)
+	for i := range r.config.Sinks {
+		if s := &r.config.Sinks[i]; s.Tick != nil {
+			s.Tick(f)
+		}
+	}
+}
+
+// decision passes a result from the strategy's server to the sinks.
+func (r *Room) decision(d systems.Decision) {
+	for i := range r.config.Sinks {
+		if s := &r.config.Sinks[i]; s.Decision != nil {
+			s.Decision(d)
+		}
+	}
+}
+
+// seatChanged passes the holder of a seat to the sinks.
+func (r *Room) seatChanged(number int) {
+	for i := range r.config.Sinks {
+		if s := &r.config.Sinks[i]; s.Seat != nil {
+			s.Seat(number, r.SeatAt(number))
+		}
+	}
+}
+
+// desync passes a peer that is about to be resynced to the sinks, if its state differs.
+func (r *Room) desync(id systems.Peer) {
+	p, st := &r.peers[id], r.half.PeerStats(id)
+	if st.Desyncs <= p.desyncs {
+		return
+	}
+	p.desyncs = st.Desyncs
+	d := Desync{Peer: id, Seat: p.seat, Name: p.identity.Name, Differed: st.Differed, Claim: st.Claim, World: r.half.World()}
+	for i := range r.config.Sinks {
+		if s := &r.config.Sinks[i]; s.Desync != nil {
+			s.Desync(d)
+		}
+	}
+}
+
+// commitSinks calls Commit of each sink until one fails.
+func (r *Room) commitSinks() error {
+	for i := range r.config.Sinks {
+		if s := &r.config.Sinks[i]; s.Commit != nil {
+			if err := s.Commit(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
