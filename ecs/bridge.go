@@ -30,9 +30,12 @@ type bridge struct {
 	making   *bridgedLayout // whose pending rows are being created
 	made     int            // how many of them were
 	removing donburi.Entity // what the bridge itself removes
+	single   [1]bridgedRow  // scratch of recreate
 
-	view     bool              // donburi entities may have components of their own, which survive
-	carried  []carriedValue    // of entities that are recreated with other components
+	view     bool                 // donburi entities may have components of their own, which survive
+	carried  []carriedValue       // of entities that are recreated with other components
+	leave    func(*donburi.Entry) // receives the entry of an entity that leaves a view, before it is removed; may be nil
+	ordered  orderedWalks
 	appeared []Entity          // new since a view was dressed last
 	patrol   bridgedBlockIndex // the block that was verified last
 }
@@ -99,7 +102,11 @@ func newBridge(w *World, view bool) *bridge {
 //
 // It is for donburi code that reads and writes components. Iterate with queries where the order matters, and spawn,
 // despawn, add and remove through the World: creating or removing entities in donburi panics.
+//
+// Donburi's own order of entities depends on history. A system that walks this world must not depend on the order; Ordered
+// walks a donburi query in the order of rows.
 func (w *World) Donburi() donburi.World {
+	w.walked = w.walked || w.running
 	b := w.bring()
 	b.verifyNext()
 	return b.donburi
@@ -184,7 +191,11 @@ func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
 	}
 	for set := changed & block.has; set != 0; set &= set - 1 {
 		i := uint32(bits.TrailingZeros64(set))
-		b.remove(bridgedRow{block, o, first + i}, kept&(1<<i) != 0)
+		if at := (bridgedRow{block, o, first + i}); b.view && kept&(1<<i) != 0 {
+			b.carry(at)
+		} else {
+			b.remove(at)
+		}
 	}
 	block.has = now
 	for i := range b.columns {
@@ -196,11 +207,15 @@ func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
 		if now&(1<<i) == 0 {
 			continue
 		}
-		if b.view && kept&(1<<i) == 0 {
+		l, at := b.layout(block, i), bridgedRow{block, o, first + i}
+		if b.view && kept&(1<<i) != 0 {
+			b.recreate(at, l)
+			continue
+		}
+		if b.view {
 			b.appeared = append(b.appeared, rows[i])
 		}
-		l := b.layout(block, i)
-		l.pending = append(l.pending, bridgedRow{block, o, first + i})
+		l.pending = append(l.pending, at)
 	}
 }
 
@@ -208,24 +223,51 @@ func entityBytes(rows *[blockRows]Entity) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(rows)), unsafe.Sizeof(*rows))
 }
 
-// remove takes a row's entity out of donburi. One that is kept is recreated, with the components a view gave it.
-func (b *bridge) remove(at bridgedRow, kept bool) {
+// remove verifies a row's donburi entity and removes it from donburi. In a view, Game.Screen.Undress is called first, while
+// the entry still has the view's own components.
+func (b *bridge) remove(at bridgedRow) {
+	b.mustVerify(at)
+	if b.leave != nil {
+		b.leave(at.block.entries[at.row%blockRows])
+	}
+	b.unlink(at)
+}
+
+func (b *bridge) mustVerify(at bridgedRow) {
 	if err := b.verify(at); err != nil {
 		panic(err.Error())
 	}
+}
+
+// unlink removes a row's donburi entity.
+func (b *bridge) unlink(at bridgedRow) {
 	i := at.row % blockRows
-	entry := at.block.entries[i]
-	if kept && b.view {
-		for _, t := range entry.Archetype().ComponentTypes() {
-			if !bridged(t) {
-				b.carried = append(b.carried, carriedValue{at, t, entry.Component(t)})
-			}
-		}
-	}
-	b.removing = entry.Entity()
+	b.removing = at.block.entries[i].Entity()
 	b.donburi.Remove(b.removing)
 	b.removing = donburi.Null
 	at.block.entries[i], at.block.links[i] = nil, link{}
+}
+
+// carry keeps the components that a view gave the row's entity, which is about to be recreated.
+func (b *bridge) carry(at bridgedRow) {
+	b.mustVerify(at)
+	entry := at.block.entries[at.row%blockRows]
+	for _, t := range entry.Archetype().ComponentTypes() {
+		if !bridged(t) {
+			b.carried = append(b.carried, carriedValue{at, t, entry.Component(t)})
+		}
+	}
+}
+
+// recreate gives a row's entity another set of components in a view. Donburi hands out the identifier that was released
+// last, and has one entry for each identifier: the entity keeps its *donburi.Entry, to which a hierarchy may point.
+func (b *bridge) recreate(at bridgedRow, l *bridgedLayout) {
+	b.unlink(at)
+	others := l.pending
+	b.single[0] = at
+	l.pending = b.single[:]
+	b.create(l)
+	l.pending = others
 }
 
 // layout returns the set of components of row i of the block.

@@ -12,7 +12,7 @@ import (
 var ErrOutOfStep = errors.New("ecs: a donburi entity was changed past the engine")
 
 func outOfStep(e Entity, what string) error {
-	return fmt.Errorf("%w: entity %d born in tick %d: %s; use Component.Set, Add and Remove of ecs, and give view components in Game.Dress", ErrOutOfStep, e.Row, e.Born, what)
+	return fmt.Errorf("%w: entity %d born in tick %d: %s; use Component.Set, Add and Remove of ecs, and give view components in Screen.Dress", ErrOutOfStep, e.Row, e.Born, what)
 }
 
 // CheckDonburi verifies every entry of the world's donburi world: its components are the entity's and point at the

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
-	"github.com/yohamta/donburi"
 
 	"tendon/ecs/fixed"
 )
@@ -36,14 +35,8 @@ type Game struct {
 
 	// Bot returns what a computer player does next. It only reads the world and draws from its own source.
 	Bot func(w *World, p Player, r *Rand) InputBytes
-	// Controls turns keys and pointer into an input. Required for a window.
-	Controls func(c Controls) InputBytes
-	// Draw paints a view. Required for a window of the engine's own.
-	Draw func(c Canvas, v *View)
-	// Heard is told of each event once as predicted, then as confirmed or cancelled: for sounds, sparks and messages.
-	Heard func(v *View, e Effect)
-	// Dress gives the game's own view components to an entity that has just appeared in a view.
-	Dress func(v *View, entry *donburi.Entry)
+	// Screen holds the hooks that only a client with a view calls.
+	Screen Screen
 	// Validate says whether p may do what the input asks, given the state before the tick. nil: everything.
 	Validate func(w *World, p Player, in InputBytes) bool
 	// MoveLimit is the fastest that a player's avatar can move by itself, in world units per second, where a client says

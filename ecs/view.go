@@ -8,7 +8,7 @@ import (
 // it with queries over Sim or with donburi code over World; both see the same values.
 //
 // What is written into a View changes nothing in the simulation and lasts until the next Update or Compose. The game's own
-// components that Game.Dress adds to entries of World stay for as long as the entity is shown, whatever is rewound
+// components that Screen.Dress adds to entries of World stay for as long as the entity is shown, whatever is rewound
 // meanwhile. A View is used on the goroutine of the world whose snapshots it shows.
 type View struct {
 	World donburi.World // the copies as donburi entities, and whatever else the game creates to draw
@@ -31,11 +31,14 @@ func NewView(g *Game) (*View, error) {
 	w.game = g
 	w.bridge = newBridge(w, true)
 	v := &View{Seat: -1, Sim: w, World: w.Donburi()}
+	if undress := g.Screen.Undress; undress != nil {
+		w.bridge.leave = func(entry *donburi.Entry) { undress(v, entry) }
+	}
 	return v, nil
 }
 
 // Entry returns the donburi entry of e, or nil if e is not shown. An entity keeps its entry until its set of
-// simulated components changes; what Dress gave it goes on to the next entry.
+// simulated components changes, and in a view even then: the *donburi.Entry and what Dress added stay as they are.
 func (v *View) Entry(e Entity) *donburi.Entry { return v.Sim.Entry(e) }
 
 // EntityOf returns the entity that an entry of World stands for; ok is false for one that the game created itself.
@@ -45,7 +48,7 @@ func (v *View) EntityOf(entry *donburi.Entry) (e Entity, ok bool) { return Entit
 //
 // The entities are those of cur. A component with a Lerp role has the value between prev and cur if its entity has it
 // in both, else cur's. A ConfirmedOnly component is as the state confirmed has it: an entity that is not in it, or
-// has no such component in it, is shown without. All else, resources, players and inputs too, is cur's. Game.Dress is
+// has no such component in it, is shown without. All else, resources, players and inputs too, is cur's. Screen.Dress is
 // called for each entity that was not shown before, in the order of rows.
 //
 // prev and confirmed may be empty or nil. An empty cur shows nothing. The view keeps no snapshot, only pages: those

@@ -76,7 +76,7 @@ func (v *View) Hide(e Entity) {
 func (v *View) Dress() {
 	v.Sim.invalidate()
 	b := v.Sim.bring()
-	if dress := v.Sim.game.Dress; dress != nil {
+	if dress := v.Sim.game.Screen.Dress; dress != nil {
 		for _, e := range b.appeared {
 			if entry := v.Sim.Entry(e); entry != nil { // else it was hidden again
 				dress(v, entry)

@@ -291,7 +291,7 @@ func TestDressEndsThePicture(t *testing.T) {
 	g := composeGame()
 	g.Setup = nil
 	dressed := map[Entity]int{}
-	g.Dress = func(v *View, entry *donburi.Entry) {
+	g.Screen.Dress = func(v *View, entry *donburi.Entry) {
 		e, _ := v.EntityOf(entry)
 		dressed[e]++
 		donburi.Add(entry, cSprite, &tSprite{})

@@ -234,7 +234,7 @@ func sameRows(t *testing.T, s *Snapshot, v *View) {
 // though its set of simulated components changed, which recreates its donburi entity.
 func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	g, dressed := viewGame(), map[Entity]int{}
-	g.Dress = func(v *View, entry *donburi.Entry) {
+	g.Screen.Dress = func(v *View, entry *donburi.Entry) {
 		e, ok := v.EntityOf(entry)
 		if !ok || v.Entry(e) != entry {
 			t.Errorf("Dress is given an entry that leads to %v, %t", e, ok)
@@ -307,7 +307,7 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 func TestRowTakenAgainBetweenUpdatesIsDressedAnew(t *testing.T) {
 	g := viewGame()
 	var dressed []Entity
-	g.Dress = func(v *View, entry *donburi.Entry) {
+	g.Screen.Dress = func(v *View, entry *donburi.Entry) {
 		e, _ := v.EntityOf(entry)
 		dressed = append(dressed, e)
 		donburi.Add(entry, cSprite, &tSprite{name: fmt.Sprint(e.Born)})
@@ -369,7 +369,7 @@ func TestDerivedDataOfAViewFollowsWhatIsShown(t *testing.T) {
 // simulated components alone, which was born by Create.
 func TestUndressingLeavesTheArchetypesSound(t *testing.T) {
 	g := viewGame()
-	g.Dress = func(_ *View, entry *donburi.Entry) { donburi.Add(entry, cSprite, &tSprite{}) }
+	g.Screen.Dress = func(_ *View, entry *donburi.Entry) { donburi.Add(entry, cSprite, &tSprite{}) }
 	w, v := newWorld(t, g), newView(t, g)
 	var e Entity
 	inSystem(w, func() { e = w.Spawn(OwnedByWorld, vPos) })

@@ -24,6 +24,7 @@ type World struct {
 	limit     limit
 	placings  []placing // of the last tick
 	running   bool      // inside Step or Setup
+	walked    bool      // Donburi was called in the last tick
 }
 
 // The engine's own columns stand before the game's.
@@ -66,7 +67,7 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 	w.writeCore().Rand = *NewRand(seed)
 	w.invalidate()
 	if g.Setup != nil {
-		w.running = true
+		w.running, w.walked = true, false
 		g.Setup(w)
 		w.flush()
 		w.image.round()
@@ -114,6 +115,9 @@ func (w *World) Game() *Game { return w.game }
 // Tick returns the running tick, or between ticks the last one computed.
 func (w *World) Tick() Tick { return w.core().Tick }
 
+// WalkedDonburi reports whether a system of the last tick called Donburi, whose order of entities depends on history.
+func (w *World) WalkedDonburi() bool { return w.walked }
+
 // Players returns the players who are in the match.
 func (w *World) Players() PlayerSet { return PlayerSet(w.core().Players) }
 
@@ -132,7 +136,7 @@ func (w *World) SetObserver(o Observer) { w.image.observer = o }
 func (w *World) Step(in TickInputs) {
 	SectionSimulate.Enter(w.image.observer)
 	w.buildStale()
-	w.running = true
+	w.running, w.walked = true, false
 	if w.limit.rows != nil {
 		w.beginLimit()
 	}

@@ -6,7 +6,11 @@ import (
 	"testing"
 
 	"github.com/yohamta/donburi"
+	"github.com/yohamta/donburi/filter"
 )
+
+// sharedQuery is one donburi query for all worlds, as a game declares it.
+var sharedQuery = donburi.NewQuery(filter.Contains(cPos))
 
 // crossing are the checksums of a match that uses everything that could be shared by mistake: queries, structure,
 // donburi's world, entries, iteration, rewinds and a view.
@@ -39,8 +43,19 @@ func crossing(t *testing.T, g *Game, ticks Tick) (sums []Checksum) {
 			}
 			n++
 		}
+		last := uint32(0)
+		for entry := range Ordered(w, sharedQuery) {
+			e, _ := EntityOf(entry)
+			if n--; e.Row <= last {
+				t.Error("Ordered does not follow the rows")
+			}
+			last = e.Row
+		}
+		if n != 0 {
+			t.Errorf("Ordered leaves out %d entries", n)
+		}
 		cMixed.Each(world, func(entry *donburi.Entry) { cMixed.Get(entry).Energy++ })
-		if _, ok := cSeat.First(world); ok != (w.Players() != 0) || n == 0 {
+		if _, ok := cSeat.First(world); ok != (w.Players() != 0) || last == 0 {
 			t.Error("donburi's world is not the world's")
 		}
 		w.Save(&cur)
@@ -62,7 +77,7 @@ func crossing(t *testing.T, g *Game, ticks Tick) (sums []Checksum) {
 func TestWorldsOnManyGoroutinesShareNothing(t *testing.T) {
 	const worlds, ticks = 64, 40
 	g := busyGame()
-	g.Dress = func(_ *View, entry *donburi.Entry) { donburi.Add(entry, cSprite, &tSprite{}) }
+	g.Screen.Dress = func(_ *View, entry *donburi.Entry) { donburi.Add(entry, cSprite, &tSprite{}) }
 	want := crossing(t, g, ticks)
 	sums := make([][]Checksum, worlds)
 	var all sync.WaitGroup

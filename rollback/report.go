@@ -18,6 +18,9 @@ type DesyncReport struct {
 	System string
 	// Derived says which derived data was not kept in step; nil if that is not the cause.
 	Derived error
+	// UnorderedWalk reports that a system of the tick called World.Donburi. Donburi's order of entities depends on history, so
+	// a walk in that order is the likely cause.
+	UnorderedWalk bool
 	// Differences are the first places that differ, at most maxDifferences. For an undeclared write, Here is the value
 	// before it. Empty where only checksums are known.
 	Differences []ecs.Difference
@@ -95,6 +98,9 @@ func (r *DesyncReport) Error() string {
 		b.WriteString(r.Differences[0].String())
 	default:
 		fmt.Fprintf(&b, "tick %d: checksum %016x here and %016x there", r.Tick, uint64(r.Here), uint64(r.There))
+	}
+	if r.UnorderedWalk {
+		b.WriteString("; a system of this tick walked donburi's world, whose order depends on history: walk it with ecs.Ordered")
 	}
 	return b.String()
 }

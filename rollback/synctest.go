@@ -114,6 +114,7 @@ type syncTest struct {
 	depth    int                      // how many ticks to predict before the next confirmations
 	seen     map[ecs.Checksum]struct{}
 	changed  []bool // by tick mod its length: an entity came or went
+	walked   []bool // by tick mod its length: a system asked for the donburi world
 	entities ecs.Checksum
 	parts    []ecs.Checksum
 	watches  [2]*declarationWatch
@@ -142,7 +143,8 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 		return nil, err
 	}
 	depth := s.timeline.ring.Depth()
-	s.ring, s.inputs, s.changed = NewRing(2*depth), NewInputLog(c.Game.MaxPlayers, 2*depth), make([]bool, 2*depth)
+	s.ring, s.inputs = NewRing(2*depth), NewInputLog(c.Game.MaxPlayers, 2*depth)
+	s.changed, s.walked = make([]bool, 2*depth), make([]bool, 2*depth)
 	s.timeline.guess = s.guess
 	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: ecs.NewRand(c.Seed)}
 	if !c.SkipDeclarations {
@@ -206,6 +208,7 @@ func (s *syncTest) compute(f ecs.Tick) error {
 		s.orders[f] = append(s.orders[f], syncOrder{order: o})
 	}
 	s.straight.Step(ecs.TickInputs{Players: row, Orders: orders})
+	s.walked[int(f)%len(s.walked)] = s.straight.WalkedDonburi()
 	if err := s.inspect(f, s.straight, s.watches[0]); err != nil {
 		return err
 	}
@@ -295,6 +298,7 @@ func (s *syncTest) compare(from, to ecs.Tick) error {
 		}
 		ours, _ := s.ring.At(f)
 		if report := CompareSnapshots(s.config.Game, ours, theirs); report != nil {
+			report.UnorderedWalk = s.walked[int(f)%len(s.walked)]
 			return s.fill(report)
 		}
 		s.report.Ticks++

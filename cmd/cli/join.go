@@ -299,8 +299,8 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost 
 			}
 			view := c.View(now)
 			c.Effects(func(e systems.Effect) {
-				if a.game.Heard != nil {
-					a.game.Heard(view, e)
+				if a.game.Screen.Effect != nil {
+					a.game.Screen.Effect(view, e)
 				}
 			})
 			return view

@@ -16,7 +16,7 @@ import (
 // pageGame is testGame with a picture.
 func pageGame() *ecs.Game {
 	g := testGame()
-	g.Draw = func(c ecs.Canvas, v *ecs.View) {
+	g.Screen.Draw = func(c ecs.Canvas, v *ecs.View) {
 		c.Camera(0, 0, 10)
 		c.Circle(float64(v.Tick%7), 0, 1, ecs.Color{R: 255, A: 255})
 	}

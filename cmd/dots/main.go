@@ -164,7 +164,8 @@ func draw(c ecs.Canvas, v *ecs.View) { // v.Sim is a copy of the world, interpol
 
 var game = ecs.Game{
 	Name: "dots", TickRate: 60, MaxPlayers: 8, Input: pad, Components: ecs.Components(body, seat, seed),
-	Systems: ecs.Systems(steer, fade), Join: join, Leave: leave, Bot: bot, Controls: keys, Draw: draw,
+	Systems: ecs.Systems(steer, fade), Join: join, Leave: leave, Bot: bot,
+	Screen: ecs.Screen{Controls: keys, Draw: draw},
 }
 
 // # Main

@@ -42,7 +42,7 @@ func pond(dress func(*ecs.View, *donburi.Entry)) *ecs.Game {
 	return &ecs.Game{
 		Name: "embed", TickRate: 60, MaxPlayers: 8, Input: pad,
 		Components: ecs.Components(body, seat, bubble), Systems: ecs.Systems(swim, rise),
-		Join: join, Leave: leave, Bot: bot, Dress: dress,
+		Join: join, Leave: leave, Bot: bot, Screen: ecs.Screen{Dress: dress},
 	}
 }
 

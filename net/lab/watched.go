@@ -154,7 +154,7 @@ func (w *watched) frame(p *player, now systems.Time) {
 	w.fixed = w.fixed || w.trap.sprung && len(p.fixes.sizes) > fixes
 	w.before.deepest = max(w.before.deepest, int(p.last.Strategy.Resimulated-again))
 	w.view = p.core.View(now)
-	heard := w.config.Game.Heard
+	heard := w.config.Game.Screen.Effect
 	p.core.Effects(func(e systems.Effect) {
 		if heard != nil {
 			heard(w.view, e)
@@ -165,22 +165,22 @@ func (w *watched) frame(p *player, now systems.Time) {
 
 // draw paints what player 0 was shown last.
 func (w *watched) draw(c ecs.Canvas) bool {
-	if w.view == nil || w.config.Game.Draw == nil {
+	if w.view == nil || w.config.Game.Screen.Draw == nil {
 		return false
 	}
-	w.config.Game.Draw(c, w.view)
+	w.config.Game.Screen.Draw(c, w.view)
 	return true
 }
 
 // drawTruth paints the server's state, on the way from the tick before to the last one.
 func (w *watched) drawTruth(c ecs.Canvas) {
-	if w.tick == 0 || w.config.Game.Draw == nil {
+	if w.tick == 0 || w.config.Game.Screen.Draw == nil {
 		return
 	}
 	part := (w.net.Now() - w.at).Seconds() * float64(w.config.Game.TickRate)
 	now := w.state(w.tick)
 	w.ideal.Update(w.state(w.tick-1), now, now, part)
-	w.config.Game.Draw(c, w.ideal)
+	w.config.Game.Screen.Draw(c, w.ideal)
 }
 
 // avatar returns where player 0 sees the own avatar.

@@ -285,7 +285,7 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 func TestOthersFollowCurvesAndAreDressedOnce(t *testing.T) {
 	game := newRules(exactBody).game(60)
 	dressed := map[ecs.Entity]int{}
-	game.Dress = func(v *ecs.View, entry *donburi.Entry) {
+	game.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
 		if e, ok := v.EntityOf(entry); ok {
 			dressed[e]++
 		}

@@ -98,12 +98,12 @@ func (c *cinema) play() {
 }
 
 func (c *cinema) hear(e ecs.EmittedEvent, status ecs.EffectStatus, first bool) {
-	c.w.Game().Heard(c.view, ecs.Effect{Event: e, Status: status, First: first})
+	c.w.Game().Screen.Effect(c.view, ecs.Effect{Event: e, Status: status, First: first})
 }
 
 func (c *cinema) paint(aspect float64) *sketch {
 	s := newSketch(aspect)
-	c.w.Game().Draw(s, c.view)
+	c.w.Game().Screen.Draw(s, c.view)
 	return s
 }
 
@@ -332,12 +332,12 @@ func (h hands) Pointer() (x, y float64) { return h.x, h.y }
 
 func TestKeysAndMouseMakeAPad(t *testing.T) {
 	h := hands{keys: map[string]bool{"w": true, "right": true, "mouse1": true, "e": true, "q": true}, x: 10.25, y: 3}
-	in := pad.Unpack(Game().Controls(h))
+	in := pad.Unpack(Game().Screen.Controls(h))
 	want := Pad{AimX: 10.25 * aimScale, AimY: 3 * aimScale, X: 90, Y: -90, Fire: true, Rocket: true, Kit: true}
 	if in != want {
 		t.Errorf("the pad is %+v, want %+v", in, want)
 	}
-	if in = pad.Unpack(Game().Controls(hands{x: 1e12, y: -1e12})); in != (Pad{AimX: 32767, AimY: -32767}) {
+	if in = pad.Unpack(Game().Screen.Controls(hands{x: 1e12, y: -1e12})); in != (Pad{AimX: 32767, AimY: -32767}) {
 		t.Errorf("a pointer far outside gives %+v", in)
 	}
 }

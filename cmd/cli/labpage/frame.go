@@ -127,7 +127,7 @@ func networks() (list []network) {
 // hello is what a page is told first.
 func (s *visit) hello() map[string]any {
 	g := s.config.Game
-	return map[string]any{"k": "hello", "game": g.Name, "rate": g.TickRate, "controls": g.Controls != nil, "settings": s.want, "networks": networks(),
+	return map[string]any{"k": "hello", "game": g.Name, "rate": g.TickRate, "controls": g.Screen.Controls != nil, "settings": s.want, "networks": networks(),
 		"strategies": names, "players": min(g.MaxPlayers, mostPlayers)}
 }
 

@@ -35,8 +35,8 @@ func Register(s *page.Server, c Config) error {
 		return fmt.Errorf("%w: Game is nil", ErrConfig)
 	case c.Game.Bot == nil:
 		return fmt.Errorf("%w: the game has no Bot, so nobody would play: set ecs.Game.Bot", ErrConfig)
-	case c.Game.Draw == nil:
-		return fmt.Errorf("%w: the game has no Draw, so there is nothing to see: set ecs.Game.Draw", ErrConfig)
+	case c.Game.Screen.Draw == nil:
+		return fmt.Errorf("%w: the game has no Draw, so there is nothing to see: set ecs.Game.Screen.Draw", ErrConfig)
 	}
 	files, err := fs.Sub(web, "web")
 	if err != nil {

@@ -180,7 +180,7 @@ func (s *visit) refuse(err error) error {
 
 // play gives the matches what the hands do.
 func (s *visit) play() {
-	controls := s.config.Game.Controls
+	controls := s.config.Game.Screen.Controls
 	if !s.hand || controls == nil {
 		s.live.Autoplay()
 		return

@@ -75,7 +75,7 @@ func (c *Config) stage(m Match) (s *stage, err error) {
 
 func (s *stage) opened(g *ecs.Game, h recording.Header) opened {
 	return opened{Name: s.name, Game: h.Name, Build: h.Build, Seed: fmt.Sprint(h.Seed), Rate: h.TickRate, First: s.at.First(), Last: s.at.Last(),
-		Drawn: g.Draw != nil, Budget: int64(1e9) / int64(max(h.TickRate, 1))}
+		Drawn: g.Screen.Draw != nil, Budget: int64(1e9) / int64(max(h.TickRate, 1))}
 }
 
 // shown is all that a page shows of a tick.
@@ -128,9 +128,9 @@ func (s *stage) show(g *ecs.Game, q *goRequest, chosen string) shown {
 		}
 	}
 	s.picture.Reset(q.Aspect)
-	if g.Draw != nil {
+	if g.Screen.Draw != nil {
 		s.view.Update(s.at.StateBefore(), s.at.State(), s.at.State(), 1)
-		g.Draw(s.picture, s.view)
+		g.Screen.Draw(s.picture, s.view)
 	}
 	out.Picture = s.picture.Append(nil)
 	return out

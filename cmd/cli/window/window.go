@@ -34,7 +34,7 @@ func Run(c Config) (err error) {
 	if err := Check(); err != nil {
 		return err
 	}
-	if c.Game.Draw == nil || c.Game.Controls == nil {
+	if c.Game.Screen.Draw == nil || c.Game.Screen.Controls == nil {
 		return fmt.Errorf("window: the game has no Draw or no Controls; set them in ecs.Game")
 	}
 	s := &screen{config: c}
@@ -72,7 +72,7 @@ func runGame(s *screen) (err error) {
 // Update reads the hands and lets the match go on.
 func (s *screen) Update() error {
 	s.started = true
-	return s.config.Frame(time.Now(), s.config.Game.Controls(controls{s.canvas}))
+	return s.config.Frame(time.Now(), s.config.Game.Screen.Controls(controls{s.canvas}))
 }
 
 // Draw paints the view of this moment.
@@ -87,7 +87,7 @@ func (s *screen) Draw(dst *ebiten.Image) {
 	if view == nil {
 		hud.Text(s.canvas.Aspect()*8, 7.6, 0.8, 0, status, ecs.Color{R: 230, G: 230, B: 235, A: 255})
 	} else {
-		s.config.Game.Draw(s.canvas, view)
+		s.config.Game.Screen.Draw(s.canvas, view)
 		hud.Text(0.2, 15.5, 0.36, -1, status, ecs.Color{R: 200, G: 200, B: 210, A: 200})
 	}
 	if s.config.Painted != nil {

@@ -37,15 +37,15 @@ func walkGame() *ecs.Game {
 				}
 			}
 		}),
-		Controls: func(c ecs.Controls) ecs.InputBytes { return walkInput.Pack(walk{Right: c.Down("right")}) },
-		Draw: func(c ecs.Canvas, v *ecs.View) {
-			c.Camera(0, 0, 20)
-			c.Rectangle(-4, -4, 8, 8, ecs.Color{R: 200, G: 80, B: 60, A: 255})
-			for e := range walkers.All(v.Sim) {
-				c.Circle(e.A.X.Float()/50, 0, 2, ecs.Color{G: 220, A: 255})
-			}
-			c.Hud().Text(1, 1, 1, -1, "walk", ecs.Color{R: 255, G: 255, B: 255, A: 255})
-		},
+		Screen: ecs.Screen{Controls: func(c ecs.Controls) ecs.InputBytes { return walkInput.Pack(walk{Right: c.Down("right")}) },
+			Draw: func(c ecs.Canvas, v *ecs.View) {
+				c.Camera(0, 0, 20)
+				c.Rectangle(-4, -4, 8, 8, ecs.Color{R: 200, G: 80, B: 60, A: 255})
+				for e := range walkers.All(v.Sim) {
+					c.Circle(e.A.X.Float()/50, 0, 2, ecs.Color{G: 220, A: 255})
+				}
+				c.Hud().Text(1, 1, 1, -1, "walk", ecs.Color{R: 255, G: 255, B: 255, A: 255})
+			}},
 	}
 }
 

@@ -1,0 +1,86 @@
+package ecs
+
+import (
+	"cmp"
+	"iter"
+	"reflect"
+	"slices"
+	"unsafe"
+
+	"github.com/yohamta/donburi"
+	"github.com/yohamta/donburi/filter"
+)
+
+// Ordered returns the entries of w that match a donburi query, upwards by row: in the same order on every machine, so
+// that an existing donburi system is deterministic inside a tick. Entries that the game created itself, which only a view
+// has, come last in donburi's order.
+//
+// The entries are those from before the walk. A system may despawn entities and add or remove components through w during
+// the walk; the donburi world follows when the system has returned. The query may be shared by worlds on several
+// goroutines. A walk sorts its entries: a Query of this package costs less.
+func Ordered(w *World, query *donburi.Query) iter.Seq[*donburi.Entry] {
+	return func(yield func(*donburi.Entry) bool) {
+		b := w.bring()
+		entries := b.ordered.buffer()
+		for entry := range b.ordered.query(query).Iter(b.donburi) {
+			entries = append(entries, entry)
+		}
+		slices.SortStableFunc(entries, func(x, y *donburi.Entry) int { return cmp.Compare(rowOrLast(x), rowOrLast(y)) })
+		for _, entry := range entries {
+			if !yield(entry) {
+				break
+			}
+		}
+		clear(entries)
+		b.ordered.free = append(b.ordered.free, entries[:0])
+	}
+}
+
+// rowOrLast returns the row of an entry's entity, or a value above every row for an entry without one.
+func rowOrLast(entry *donburi.Entry) uint64 {
+	if l := linkOf(entry); l != nil {
+		return uint64(l.entity.Row)
+	}
+	return 1 << 32
+}
+
+// orderedWalks is a world's state for Ordered: its own copy of each query, since a donburi query holds an unlocked
+// cache of every world it was used on, and the buffers of finished walks.
+type orderedWalks struct {
+	queries map[*donburi.Query]*donburi.Query
+	free    [][]*donburi.Entry
+}
+
+// query returns the world's own copy of a query.
+func (o *orderedWalks) query(q *donburi.Query) *donburi.Query {
+	own := o.queries[q]
+	if own == nil {
+		if o.queries == nil {
+			o.queries = map[*donburi.Query]*donburi.Query{}
+		}
+		own = donburi.NewQuery(filterOf(q))
+		o.queries[q] = own
+	}
+	return own
+}
+
+// buffer returns an empty slice for the entries of one walk. Walks may be nested.
+func (o *orderedWalks) buffer() []*donburi.Entry {
+	n := len(o.free)
+	if n == 0 {
+		return nil
+	}
+	buffer := o.free[n-1]
+	o.free = o.free[:n-1]
+	return buffer
+}
+
+// filterOf returns the filter of a query, which donburi sets once, keeps and does not export. The field is read through
+// its address, because reflection does not return values of fields that are not exported.
+func filterOf(q *donburi.Query) filter.LayoutFilter {
+	field := reflect.ValueOf(q).Elem().FieldByName("filter")
+	if !field.IsValid() || field.Type() != reflect.TypeFor[filter.LayoutFilter]() {
+		panic("ecs: this version of donburi has queries without the field filter: use the version that go.mod names")
+	}
+	return *(*filter.LayoutFilter)(unsafe.Pointer(field.UnsafeAddr()))
+}
