@@ -97,15 +97,16 @@ var arrows = []struct {
 	{"rollback", []string{"ecs", "ecs/fixed"}},
 	{"net/wire", []string{"ecs", "ecs/fixed"}},
 	{"net/wire/vectors", nil}, // for tests
-	{"systems/...", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
+	{"net/limit", nil},        // rate limiters without a clock, for both sides of the core
+	{"systems/...", []string{"ecs", "ecs/fixed", "rollback", "net/wire", "net/limit"}},
 	// Transport knows neither worlds nor strategies.
 	{"net/netcode", []string{"net/wire"}},
 	{"net/link/...", []string{"net/wire", "net/netcode"}},
 	{"net/simnet", []string{"net/wire", "net/netcode", "net/link/..."}},
-	{"net/session/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/..."}},
-	{"net/room/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
-	{"net/client/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
-	{"net/server/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/netcode", "net/link/...", "systems/...", "net/session/...", "net/room/..."}},
+	{"net/session/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/..."}},
+	{"net/room/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
+	{"net/client/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
+	{"net/server/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/...", "net/room/..."}},
 	// Clocks are there for whoever wants them, and for nobody who must not have one.
 	{"net/cost", []string{"ecs", "ecs/fixed"}},
 	// For game authors' tests: whole matches, but no program.

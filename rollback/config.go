@@ -84,8 +84,8 @@ func (c *Config) check() error {
 	if c.CheckEvery < 0 {
 		return fmt.Errorf("%w: CheckEvery is %d, want 0 or more", ErrConfig, c.CheckEvery)
 	}
-	if c.Effects != nil && len(c.Effects.rows) < powerOfTwo(c.Depth) {
-		return fmt.Errorf("%w: Effects hold %d ticks, want as many as the ring, %d", ErrConfig, len(c.Effects.rows), powerOfTwo(c.Depth))
+	if c.Effects != nil && c.Effects.rows.Depth() < powerOfTwo(c.Depth) {
+		return fmt.Errorf("%w: Effects hold %d ticks, want as many as the ring, %d", ErrConfig, c.Effects.rows.Depth(), powerOfTwo(c.Depth))
 	}
 	return nil
 }

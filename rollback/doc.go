@@ -1,7 +1,7 @@
 // Package rollback runs a world ahead of what is confirmed and puts it right when the confirmation differs: save,
 // rewind, resimulate.
 //
-// A [Timeline] owns a [Ring] of snapshots, an [InputLog] that knows of every input whether it was predicted,
+// A [Timeline] owns [Snapshots] of recent ticks, an [InputLog] that knows of every input whether it was predicted,
 // substituted or confirmed, and an [OrderLog]. It reads no clock and sends nothing: confirmations and orders go in,
 // states come out. A [SavePolicy] chooses which ticks are saved; all policies give the same states. [Effects] tells a
 // view of each event once, however often its tick was simulated.
@@ -23,7 +23,8 @@
 //	tell a view of events                                NewEffects, Effects.Drain; where none is predicted: News
 //	prove that two peers hold the same orders            DigestOrders
 //	know how much of the past a tick's orders need       LookBack
-//	keep past states without predicting                  NewRing
+//	keep past states without predicting                  NewSnapshots
+//	keep any value per tick                                NewRing
 //	test a game                                          SyncTest
 //	explain a desync                                     CompareSnapshots, CompareImages, DesyncReport
 //	tell how a resynced state differed                   Comparison.With

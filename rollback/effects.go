@@ -5,18 +5,14 @@ import "tendon/ecs"
 // Effects turns the events of ticks that are simulated again and again into news a view hears once: an event is
 // predicted when a tick first emits it, and later confirmed, or cancelled when a correction takes it away.
 // Irreversible events are only ever confirmed.
-//
-// Events of tick f lie in row f & mask, which stores its tick.
 type Effects struct {
-	rows []effectRow
-	mask ecs.Tick
+	rows Ring[effectRow]
 	told ecs.Tick // ticks ≤ told are settled: see Told
 	news News
 }
 
 // effectRow holds what a tick emitted when it was last simulated.
 type effectRow struct {
-	tick   ecs.Tick
 	events []ecs.EmittedEvent
 	values []byte
 }
@@ -34,15 +30,12 @@ const (
 // NewEffects returns a ledger for the last depth ticks, rounded up to a power of two; depth must be at least the
 // timeline's.
 func NewEffects(depth int) *Effects {
-	n := powerOfTwo(depth)
-	return &Effects{rows: make([]effectRow, n), mask: ecs.Tick(n - 1)}
+	return &Effects{rows: NewRing[effectRow](depth)}
 }
 
 // Reset forgets all ticks and all news.
 func (e *Effects) Reset() {
-	for i := range e.rows {
-		e.rows[i].tick, e.rows[i].events, e.rows[i].values = 0, e.rows[i].events[:0], e.rows[i].values[:0]
-	}
+	e.rows.Clear()
 	e.told = 0
 	e.news.Clear()
 }
@@ -55,9 +48,9 @@ func (e *Effects) Lost() uint64 { return e.news.Lost() }
 
 // simulated takes note of what tick f emitted now, and tells what is new and what is gone.
 func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
-	row := &e.rows[f&e.mask]
-	if row.tick != f {
-		row.tick, row.events = f, row.events[:0]
+	row, held := e.rows.Slot(f)
+	if !held {
+		row.events = row.events[:0]
 	}
 	for _, old := range row.events {
 		if !old.Irreversible && !has(events, old.Key) {
@@ -74,8 +67,8 @@ func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
 
 // confirm tells that what tick f emitted is final.
 func (e *Effects) confirm(f ecs.Tick) {
-	row := &e.rows[f&e.mask]
-	if row.tick != f {
+	row, ok := e.rows.At(f)
+	if !ok {
 		return
 	}
 	for _, ev := range row.events {

@@ -27,8 +27,8 @@ func (e *Effects) Told(f ecs.Tick, events []ecs.EmittedEvent) {
 	if f <= e.told {
 		return
 	}
-	for k := e.told + 1; k < f && k <= e.told+ecs.Tick(len(e.rows)); k++ {
-		if tick := e.rows[k&e.mask].tick; tick > e.told && tick < f {
+	for k := e.told + 1; k < f && k <= e.told+ecs.Tick(e.rows.Depth()); k++ {
+		if tick, ok := e.rows.tickAt(k); ok && tick > e.told && tick < f {
 			e.settle(tick, nil)
 		}
 	}
@@ -39,7 +39,7 @@ func (e *Effects) Told(f ecs.Tick, events []ecs.EmittedEvent) {
 // settle confirms the events of tick f and cancels what else was predicted in it.
 func (e *Effects) settle(f ecs.Tick, events []ecs.EmittedEvent) {
 	var predicted []ecs.EmittedEvent // none that is known of, where the row is another tick's by now
-	if row := &e.rows[f&e.mask]; row.tick == f {
+	if row, ok := e.rows.At(f); ok {
 		predicted, row.events = row.events, row.events[:0]
 	}
 	for _, old := range predicted {

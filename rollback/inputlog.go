@@ -16,59 +16,50 @@ const (
 // Final reports whether the input will not change any more.
 func (p Provenance) Final() bool { return p >= Substituted }
 
-// InputLog holds, for a window of ticks, the input of every player with its provenance. Tick f lies in row f & mask,
-// which stores its tick; a row that is read for another tick counts as missing.
+// InputLog holds the input of every player with its provenance, for a window of ticks.
 type InputLog struct {
-	players int
-	mask    ecs.Tick
-	ticks   []ecs.Tick
-	used    []bool // whether the row was ever written, since tick 0 is a tick
-	inputs  []ecs.InputBytes
-	marks   []Provenance
+	rows Ring[inputRow]
+}
+
+type inputRow struct {
+	inputs []ecs.InputBytes // by player
+	marks  []Provenance
 }
 
 // NewInputLog returns a log for the last depth ticks (rounded up to a power of two) of this many players.
 func NewInputLog(players, depth int) *InputLog {
-	n := powerOfTwo(depth)
-	return &InputLog{players: players, mask: ecs.Tick(n - 1), ticks: make([]ecs.Tick, n), used: make([]bool, n),
-		inputs: make([]ecs.InputBytes, n*players), marks: make([]Provenance, n*players)}
+	l := &InputLog{rows: NewRing[inputRow](depth)}
+	n := l.Depth()
+	inputs, marks := make([]ecs.InputBytes, n*players), make([]Provenance, n*players)
+	for i := range l.rows.slots {
+		from, to := i*players, (i+1)*players
+		l.rows.slots[i].value = inputRow{inputs[from:to:to], marks[from:to:to]}
+	}
+	return l
 }
 
-// Depth returns the number of ticks the log holds.
-func (l *InputLog) Depth() int { return len(l.ticks) }
+// Depth returns the number of ticks that the log holds.
+func (l *InputLog) Depth() int { return l.rows.Depth() }
 
 // Row returns the inputs of tick f, index = player, with their provenances. Both slices alias the log and may be
-// written. A tick that was not in the log takes the place of the one Depth ticks older and is all missing.
+// written. A tick that was not in the log replaces the one Depth ticks older; all its inputs are Missing.
 func (l *InputLog) Row(f ecs.Tick) ([]ecs.InputBytes, []Provenance) {
-	slot := int(f & l.mask)
-	inputs := l.inputs[slot*l.players : (slot+1)*l.players]
-	marks := l.marks[slot*l.players : (slot+1)*l.players]
-	if l.ticks[slot] != f || !l.used[slot] {
-		l.ticks[slot], l.used[slot] = f, true
-		clear(inputs)
-		clear(marks)
+	row, held := l.rows.Slot(f)
+	if !held {
+		clear(row.inputs)
+		clear(row.marks)
 	}
-	return inputs, marks
+	return row.inputs, row.marks
 }
 
-// At returns p's input of tick f and where it came from, without making room for f.
+// At returns p's input of tick f and its provenance. A tick that is not in the log is Missing and is not added.
 func (l *InputLog) At(f ecs.Tick, p ecs.Player) (ecs.InputBytes, Provenance) {
-	slot := int(f & l.mask)
-	if l.ticks[slot] != f || !l.used[slot] {
+	row, ok := l.rows.At(f)
+	if !ok {
 		return ecs.InputBytes{}, Missing
 	}
-	i := slot*l.players + int(p)
-	return l.inputs[i], l.marks[i]
+	return row.inputs[p], row.marks[p]
 }
 
-// Clear forgets all inputs.
-func (l *InputLog) Clear() { clear(l.used) }
-
-// powerOfTwo returns the least power of two that is ≥ n and ≥ 1.
-func powerOfTwo(n int) int {
-	p := 1
-	for p < n {
-		p *= 2
-	}
-	return p
-}
+// Clear removes all inputs.
+func (l *InputLog) Clear() { l.rows.Clear() }

@@ -10,7 +10,7 @@ import (
 func contains(s, part string) bool { return strings.Contains(s, part) }
 
 func TestFloorReturnsTheNewestSavedTickAtOrBefore(t *testing.T) {
-	ring, w := NewRing(8), newWorld(t, skirmish())
+	ring, w := NewSnapshots(8), newWorld(t, skirmish())
 	if _, ok := ring.Floor(5); ok {
 		t.Fatal("an empty ring has a floor")
 	}
@@ -40,7 +40,7 @@ func TestFloorReturnsTheNewestSavedTickAtOrBefore(t *testing.T) {
 
 // Tick 0 is a tick: a slot that was never written must not pass for it.
 func TestAnEmptyRingDoesNotHoldTickZero(t *testing.T) {
-	ring := NewRing(4)
+	ring := NewSnapshots(4)
 	if _, ok := ring.At(0); ok {
 		t.Fatal("it does")
 	}
@@ -53,7 +53,7 @@ func TestAnEmptyRingDoesNotHoldTickZero(t *testing.T) {
 // Trap 11: slots share what is equal, so nothing that a later tick does may reach a saved one.
 func TestNoTwoLiveSlotsShareAMutablePage(t *testing.T) {
 	o := newOracle(t)
-	ring, r := NewRing(8), newRand(3)
+	ring, r := NewSnapshots(8), newRand(3)
 	join(o, 0, 1, 2)
 	images := map[ecs.Tick]string{}
 	for turn := range 400 {
@@ -108,7 +108,7 @@ func TestInputLogForgetsTheTickThatIsDepthOlder(t *testing.T) {
 
 func TestInputLogDoesNotHoldTickZeroBeforeItIsWritten(t *testing.T) {
 	log := NewInputLog(1, 4)
-	log.marks[0] = Confirmed
+	log.rows.slots[0].value.marks[0] = Confirmed
 	if _, mark := log.At(0, 0); mark != Missing {
 		t.Fatal("it does")
 	}

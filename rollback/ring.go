@@ -6,70 +6,79 @@ import (
 	"tendon/ecs"
 )
 
-// Ring holds a world's snapshots of recent ticks. Tick f lies in slot f & mask; the slot's snapshot knows its tick, so
-// a slot that was overwritten or dropped never passes for another tick. Snapshots share the pages in which they are
-// equal, so a ring costs what changed.
-type Ring struct {
-	slots  []ecs.Snapshot
-	mask   ecs.Tick
-	newest ecs.Tick
+// Ring holds one value of type T for each of some recent ticks. Tick f lies in slot f mod Depth, which stores its
+// tick, so that a value is never returned for a tick other than its own. Use NewRing to make one.
+//
+// The key may also be another number that grows: the n-th check, the n-th message.
+type Ring[T any] struct {
+	slots []ringSlot[T] // a power of two of them
+	mask  ecs.Tick
 }
 
-// NewRing returns a ring that holds the last depth ticks; depth is rounded up to a power of two.
-func NewRing(depth int) *Ring {
+type ringSlot[T any] struct {
+	after ecs.Tick // the tick + 1; 0: the slot is empty
+	value T
+}
+
+// NewRing returns an empty ring of depth slots; depth is rounded up to a power of two. It panics if depth is below 1.
+func NewRing[T any](depth int) Ring[T] {
 	if depth < 1 {
-		panic(fmt.Sprintf("rollback: NewRing of depth %d: a ring holds at least one tick", depth))
+		panic(fmt.Sprintf("rollback: NewRing of depth %d, want at least 1", depth))
 	}
 	n := powerOfTwo(depth)
-	return &Ring{slots: make([]ecs.Snapshot, n), mask: ecs.Tick(n - 1)}
+	return Ring[T]{slots: make([]ringSlot[T], n), mask: ecs.Tick(n - 1)}
 }
 
-// Depth returns the number of ticks the ring can hold.
-func (r *Ring) Depth() int { return len(r.slots) }
+// Depth returns the number of slots.
+func (r *Ring[T]) Depth() int { return len(r.slots) }
 
-// Save stores the world's state under its tick, in place of the one that is Depth ticks older.
-func (r *Ring) Save(w *ecs.World) *ecs.Snapshot {
-	f := w.Tick()
-	r.newest = max(r.newest, f)
+// At returns the value of tick f; ok is false if the ring does not hold it. The pointer is valid until the slot is used
+// for another tick.
+func (r *Ring[T]) At(f ecs.Tick) (value *T, ok bool) {
 	s := &r.slots[f&r.mask]
-	w.Save(s)
-	return s
+	return &s.value, s.after == f+1 && s.after != 0
 }
 
-// At returns the snapshot of tick f; ok is false if the ring does not hold it.
-func (r *Ring) At(f ecs.Tick) (s *ecs.Snapshot, ok bool) {
-	s = &r.slots[f&r.mask]
-	return s, !s.Empty() && s.Tick() == f
+// Slot makes the ring hold tick f and returns its value. If the ring did not hold f, held is false and the value is the
+// one of the tick that was in the slot before, so that its memory can be reused.
+func (r *Ring[T]) Slot(f ecs.Tick) (value *T, held bool) {
+	s := &r.slots[f&r.mask]
+	held = s.after == f+1 && s.after != 0
+	s.after = f + 1
+	return &s.value, held
 }
 
-// Floor returns the newest snapshot of a tick ≤ f; ok is false if the ring holds none.
-func (r *Ring) Floor(f ecs.Tick) (s *ecs.Snapshot, ok bool) {
-	if f > r.newest {
-		f = r.newest
+// Put stores the value of tick f, in place of that of the tick in the same slot.
+func (r *Ring[T]) Put(f ecs.Tick, value T) {
+	s := &r.slots[f&r.mask]
+	s.after, s.value = f+1, value
+}
+
+// tickAt returns the tick that is in the slot of tick f; ok is false if the slot is empty.
+func (r *Ring[T]) tickAt(f ecs.Tick) (tick ecs.Tick, ok bool) {
+	after := r.slots[f&r.mask].after
+	return after - 1, after != 0
+}
+
+// Drop makes the ring hold tick f no longer. The value stays in the slot for reuse.
+func (r *Ring[T]) Drop(f ecs.Tick) {
+	if s := &r.slots[f&r.mask]; s.after == f+1 {
+		s.after = 0
 	}
-	for range r.slots {
-		if s, ok = r.At(f); ok || f == 0 {
-			return s, ok
-		}
-		f--
-	}
-	return nil, false
 }
 
-// DropAfter lets go of every snapshot of a tick > f: they hold states that will not have been.
-func (r *Ring) DropAfter(f ecs.Tick) {
-	for k := r.newest; k > f && r.newest-k <= r.mask; k-- {
-		if s, ok := r.At(k); ok {
-			s.Release()
-		}
-	}
-	r.newest = min(r.newest, f)
-}
-
-// Clear lets go of every snapshot.
-func (r *Ring) Clear() {
+// Clear makes the ring hold nothing. The values stay in their slots for reuse.
+func (r *Ring[T]) Clear() {
 	for i := range r.slots {
-		r.slots[i].Release()
+		r.slots[i].after = 0
 	}
-	r.newest = 0
+}
+
+// powerOfTwo returns the least power of two that is at least n and at least 1.
+func powerOfTwo(n int) int {
+	p := 1
+	for p < n {
+		p *= 2
+	}
+	return p
 }

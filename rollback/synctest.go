@@ -108,7 +108,7 @@ type syncTest struct {
 	source   inputSource
 	straight *ecs.World
 	timeline *Timeline
-	ring     *Ring                    // of straight, to compare with
+	ring     *Snapshots               // of straight, to compare with
 	inputs   *InputLog                // what is right
 	orders   map[ecs.Tick][]syncOrder // of ticks not confirmed yet
 	depth    int                      // how many ticks to predict before the next confirmations
@@ -143,7 +143,7 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 		return nil, err
 	}
 	depth := s.timeline.ring.Depth()
-	s.ring, s.inputs = NewRing(2*depth), NewInputLog(c.Game.MaxPlayers, 2*depth)
+	s.ring, s.inputs = NewSnapshots(2*depth), NewInputLog(c.Game.MaxPlayers, 2*depth)
 	s.changed, s.walked = make([]bool, 2*depth), make([]bool, 2*depth)
 	s.timeline.guess = s.guess
 	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: ecs.NewRand(c.Seed)}

@@ -18,7 +18,7 @@ import (
 type Timeline struct {
 	config   Config
 	world    *ecs.World
-	ring     *Ring
+	ring     *Snapshots
 	inputs   *InputLog // what was used, or is final, per tick
 	own      *InputLog // what the local player did, per tick
 	orders   OrderLog
@@ -51,7 +51,7 @@ func New(c Config) (*Timeline, error) {
 	}
 	players, depth := c.World.Game().MaxPlayers, powerOfTwo(c.Depth)
 	t := &Timeline{config: c, world: c.World, effects: c.Effects, limit: ecs.Tick(c.MaxPrediction),
-		ring: NewRing(depth), inputs: NewInputLog(players, max(depth, c.History)), own: NewInputLog(1, 2*depth)}
+		ring: NewSnapshots(depth), inputs: NewInputLog(players, max(depth, c.History)), own: NewInputLog(1, 2*depth)}
 	// Between two saved states lie at most so many ticks that the newest one ≤ Confirmed never leaves the ring.
 	t.interval = ecs.Tick(depth - c.MaxPrediction - 1)
 	t.Reset()

@@ -412,7 +412,7 @@ func TestTheRingNeverRestoresAWrappedTick(t *testing.T) {
 	if depth := tl.Rewind(); depth != 20 || tl.World().Tick() != 1 {
 		t.Fatal(depth, tl.World().Tick())
 	}
-	ring := NewRing(16)
+	ring := NewSnapshots(16)
 	w := newWorld(t, skirmish())
 	for range 40 {
 		w.Step(ecs.TickInputs{})

@@ -30,7 +30,7 @@ type Harness struct {
 	byNode []*Client // by NodeID
 	byPeer []*serverLink
 	sums   []ecs.Checksum // by tick; of the server's states
-	states *rollback.Ring // the last of them, for who is told states
+	states *rollback.Snapshots // the last of them, for who is told states
 	faults map[*ecs.World]fault
 	gone   func(systems.Peer, error)
 	begun  bool
@@ -93,7 +93,7 @@ func (h *Harness) open(resume *room.Resume) error {
 	}
 	r, err := room.New(rc, systems.Time(h.Net.LocalNow(h.server)))
 	if err == nil {
-		h.Room, h.states = r, rollback.NewRing(statesKept)
+		h.Room, h.states = r, rollback.NewSnapshots(statesKept)
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func writeSight(t *testing.T, start ecs.Tick, stamped func(f ecs.Tick) (ecs.View
 	var err error
 	m.world, err = ecs.NewWorld(sightGame(), 4)
 	m.must(err)
-	ring, to := rollback.NewRing(64), &file{}
+	ring, to := rollback.NewSnapshots(64), &file{}
 	m.world.SetPast(ring.At)
 	var w *Writer
 	inputs := make([]ecs.InputBytes, 3)

@@ -48,9 +48,9 @@ func (j *Journal) World() (*ecs.World, error) {
 // Players' views look back as far as w's state. When it is over, or given up, w has no past (ecs.World.SetPast).
 func (j *Journal) Play(w *ecs.World) iter.Seq[*Tick] {
 	return func(yield func(*Tick) bool) {
-		var past *rollback.Ring
+		var past *rollback.Snapshots
 		if j.reach > 0 {
-			past = rollback.NewRing(int(j.reach))
+			past = rollback.NewSnapshots(int(j.reach))
 			past.Save(w)
 			w.SetPast(past.At)
 			defer past.Clear()

@@ -65,7 +65,7 @@ type player struct {
 	world     *ecs.World
 	saved     ecs.Snapshot
 	inputs    []ecs.InputBytes
-	past      *rollback.Ring // as far back as views reach, nil if there are none
+	past      *rollback.Snapshots // as far back as views reach, nil if there are none
 }
 
 // start returns a player in the recording's first state: what Setup builds, or the first image.
@@ -121,7 +121,7 @@ func (r *Recording) complete(from, to ecs.Tick) bool {
 // take keeps the world's state, to compare it and for views to look back at.
 func (p *player) take() {
 	if p.past == nil && p.recording.reach > 0 {
-		p.past = rollback.NewRing(int(p.recording.reach))
+		p.past = rollback.NewSnapshots(int(p.recording.reach))
 		p.world.SetPast(p.past.At)
 	}
 	p.world.Save(&p.saved)

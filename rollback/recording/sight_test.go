@@ -50,7 +50,7 @@ func playSight(t *testing.T, n ecs.Tick, start ecs.Tick, stamped func(f ecs.Tick
 	if err != nil {
 		t.Fatal(err)
 	}
-	ring := rollback.NewRing(64)
+	ring := rollback.NewSnapshots(64)
 	world.SetPast(ring.At)
 	var file countingWriter
 	var w *Writer

@@ -102,7 +102,7 @@ func (p played) play(t testing.TB) match {
 	if err != nil {
 		t.Fatal(err)
 	}
-	past := rollback.NewRing(64)
+	past := rollback.NewSnapshots(64)
 	w.SetPast(past.At)
 	past.Save(w)
 	header := recording.HeaderOf(walk, p.seed, "test")

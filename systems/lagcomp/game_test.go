@@ -141,7 +141,7 @@ func gallery(rate int) *ecs.Game {
 type stand struct {
 	t       *testing.T
 	w       *ecs.World
-	ring    *rollback.Ring
+	ring    *rollback.Snapshots
 	judge   *Judge
 	stamp   ecs.ViewStamp // of the last shot
 	inputs  [4]ecs.InputBytes
@@ -155,7 +155,7 @@ func newStand(t *testing.T, rate int, c Config) *stand {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stand{t: t, w: w, ring: rollback.NewRing(128)}
+	s := &stand{t: t, w: w, ring: rollback.NewSnapshots(128)}
 	c.TickRate, c.Past = rate, s.ring.At
 	if s.judge, err = NewJudge(c); err != nil {
 		t.Fatal(err)

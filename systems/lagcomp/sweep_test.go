@@ -13,7 +13,7 @@ import (
 type crowd struct {
 	t    *testing.T
 	w    *ecs.World
-	ring *rollback.Ring
+	ring *rollback.Snapshots
 	rand *rand.Rand
 	look func(w *ecs.World)
 }
@@ -23,7 +23,7 @@ var spots = ecs.NewQuery1(ecs.Read(spot))
 // newCrowd returns n who move straight on in a square, by at most so much a tick along each axis. Something unusual
 // happens to a few, by odds out of 1000 in a tick.
 func newCrowd(t *testing.T, n int, seed uint64, speed fixed.Num, odds int) *crowd {
-	c := &crowd{t: t, ring: rollback.NewRing(64), rand: rand.New(rand.NewPCG(seed, 1))}
+	c := &crowd{t: t, ring: rollback.NewSnapshots(64), rand: rand.New(rand.NewPCG(seed, 1))}
 	spawn := func(w *ecs.World, o ecs.Owner) {
 		spot.Put(w, w.Spawn(o, spot, life), gSpot{Pos: c.somewhere(), Vel: c.direction(speed), Radius: fixed.FromRatio(1+c.rand.Int64N(8), 8)})
 	}
@@ -290,7 +290,7 @@ func TestNobodyIsHitBeforeTheirSpawnOrAfterTheyAreGone(t *testing.T) {
 // Within a tick, systems may ask before and after others have spawned somebody or have taken a component away for a
 // moment. State by state nothing is missing, so the boxes must not be either.
 func TestWhatHappensWithinATickHidesNobody(t *testing.T) {
-	w, ring := (*ecs.World)(nil), rollback.NewRing(64)
+	w, ring := (*ecs.World)(nil), rollback.NewSnapshots(64)
 	var blinker ecs.Entity
 	met := func(w *ecs.World, x int) (who []ecs.Entity) {
 		at := fixed.Vec2{X: fixed.FromInt(x)}

@@ -36,7 +36,7 @@ type Client struct {
 	grid      grid
 	margin    margin
 	own       own
-	ring      *rollback.Ring
+	ring      *rollback.Snapshots
 	news      rollback.News // every event is final when it is heard of
 	loaded    bool
 	catching  bool
@@ -85,7 +85,7 @@ func newClient(c Config, host systems.ClientConfig) (*Client, error) {
 		}
 	}
 	cl := &Client{config: c, host: host, game: game, world: host.World, log: newLog(0, game), executed: cursor{frame: newFrame(game)},
-		tail: newFrame(game), before: make([]ecs.InputBytes, game.MaxPlayers), ring: rollback.NewRing(ringDepth), interval: c.Interval}
+		tail: newFrame(game), before: make([]ecs.InputBytes, game.MaxPlayers), ring: rollback.NewSnapshots(ringDepth), interval: c.Interval}
 	cl.recent.init(game)
 	cl.scratch.valid = make([]ecs.InputBytes, game.MaxPlayers)
 	return cl, nil

@@ -18,7 +18,7 @@ import (
 type court struct {
 	hashes *vote.Hashes
 	ballot *vote.Ballot
-	ring   *rollback.Ring // of the server's own states
+	ring   *rollback.Snapshots // of the server's own states
 	sums   sums           // its checksums
 	own    []ownResult    // its results of matches that are not decided yet, newest last
 	until  ecs.Tick       // the world must be computed up to here
@@ -62,7 +62,7 @@ func digestResult(b []byte) uint64 { return xxhash.Sum64(b) }
 
 // init makes the court of a server.
 func (c *court) init(s *Server) (err error) {
-	c.ring, c.decided, c.attended = rollback.NewRing(2), s.done, s.done
+	c.ring, c.decided, c.attended = rollback.NewSnapshots(2), s.done, s.done
 	c.voting = ecs.Tick(s.config.VoteTime * systems.Time(s.game.TickRate) / systems.Second)
 	c.roll.note(s.done, s.members)
 	c.said, c.next = make([][]byte, s.game.MaxPlayers), make([]claim, s.game.MaxPlayers)

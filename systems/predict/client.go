@@ -34,8 +34,8 @@ type Client struct {
 	game      *ecs.Game
 	world     *ecs.World
 	own       ecs.RowSet // the rows that are predicted
-	history   *rollback.Ring
-	replicas  *rollback.Ring
+	history   *rollback.Snapshots
+	replicas  *rollback.Snapshots
 	receiver  *state.Receiver
 	effects   *rollback.Effects
 	pacer     clock.Pacer
@@ -125,8 +125,8 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 		return nil, err
 	}
 	game := c.World.Game()
-	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewRing(max(128, 2*c.MaxPrediction)),
-		replicas: rollback.NewRing(replicasKept), effects: rollback.NewEffects(effectsKept)}
+	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewSnapshots(max(128, 2*c.MaxPrediction)),
+		replicas: rollback.NewSnapshots(replicasKept), effects: rollback.NewEffects(effectsKept)}
 	cl.scratch.inputs = make([]ecs.InputBytes, game.MaxPlayers)
 	if c.Seat >= 0 {
 		cl.own.AddOwner(ecs.OwnedBy(ecs.Player(c.Seat)))

@@ -23,7 +23,7 @@ type match struct {
 	server   *Server
 	node     simnet.NodeID
 	clients  []*player
-	states   *rollback.Ring
+	states   *rollback.Snapshots
 	events   map[ecs.EventKey]bool
 	views    int    // orders that say what a player saw
 	used     [4]int // presses of Step that were used, by player
@@ -65,7 +65,7 @@ func (o *outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o.send(to
 
 func newMatch(t testing.TB, game *ecs.Game, seed uint64, c Config) *match {
 	m := &match{t: t, game: game, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}), strategy: New(c),
-		states: rollback.NewRing(1024), events: map[ecs.EventKey]bool{}}
+		states: rollback.NewSnapshots(1024), events: map[ecs.EventKey]bool{}}
 	half, err := m.strategy.NewServer(systems.ServerConfig{World: newWorld(t, game), Peers: 8, Taken: m.taken})
 	if err != nil {
 		t.Fatal(err)

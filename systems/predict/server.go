@@ -21,7 +21,7 @@ type Server struct {
 	limits  Config
 	world   *ecs.World
 	game    *ecs.Game
-	ring    *rollback.Ring
+	ring    *rollback.Snapshots
 	events  events.Log
 	changes *state.Changes
 	judge   *lagcomp.Judge // nil: all is judged as it is
@@ -59,7 +59,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		return nil, err
 	}
 	game := c.World.Game()
-	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
+	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(limits.History),
 		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
 		first: c.World.Tick(), done: c.World.Tick(), grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}}
 	s.events = make(events.Log, s.ring.Depth())

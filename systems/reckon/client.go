@@ -31,7 +31,7 @@ type Client struct {
 	seat     *ecs.Component[ecs.Seat]
 	steered  *ecs.Query1[ecs.Seat, ecs.Seat]
 	own      ecs.RowSet
-	history  *rollback.Ring // states of ticks ≤ present
+	history  *rollback.Snapshots // states of ticks ≤ present
 	receiver *state.Receiver
 	effects  *rollback.Effects
 	probe    *clock.Prober // nil: clocks are not exchanged
@@ -102,7 +102,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 		return nil, err
 	}
 	game := c.World.Game()
-	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewRing(historyKept), effects: rollback.NewEffects(historyKept)}
+	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewSnapshots(historyKept), effects: rollback.NewEffects(historyKept)}
 	if cl.seat, err = seats(game); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type Server struct {
 	game    *ecs.Game
 	seat    *ecs.Component[ecs.Seat]
 	steered *ecs.Query1[ecs.Seat, ecs.Seat]
-	ring    *rollback.Ring
+	ring    *rollback.Snapshots
 	changes *state.Changes
 	events  events.Log
 	seats   []inputs.Buffer
@@ -68,7 +68,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
+	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(limits.History),
 		seats: make([]inputs.Buffer, game.MaxPlayers), altered: make([]uint64, game.MaxPlayers), peers: make([]peer, c.Peers),
 		inputs: make([]ecs.InputBytes, game.MaxPlayers), first: c.World.Tick(), done: c.World.Tick(),
 		grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}}

@@ -30,7 +30,7 @@ type Server struct {
 	stamped stampedOrder // the last one
 	wanted  []ecs.Order  // asked for by players, not stamped yet
 	hashes  hashes
-	ring    *rollback.Ring
+	ring    *rollback.Snapshots
 	first   ecs.Tick // ticks after it are known: the tick of the world that NewServer was given, or of what was before it
 	done    ecs.Tick
 	grid    inputs.Grid // the room's, up to tick done
@@ -64,7 +64,7 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 	}
 	s := &Server{config: c, world: c.World, game: game, seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers),
 		codes: newCodes(game), inputs: make([]ecs.InputBytes, game.MaxPlayers), before: make([]ecs.InputBytes, game.MaxPlayers),
-		ring: rollback.NewRing(2), grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}, first: c.World.Tick(), done: c.World.Tick()}
+		ring: rollback.NewSnapshots(2), grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}, first: c.World.Tick(), done: c.World.Tick()}
 	for p := range s.inputs {
 		s.inputs[p] = s.world.InputOf(ecs.Player(p))
 		s.seats[p].Use(s.inputs[p])

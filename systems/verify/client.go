@@ -18,7 +18,7 @@ type Client struct {
 	limits  Config
 	world   *ecs.World
 	game    *ecs.Game
-	ring    *rollback.Ring
+	ring    *rollback.Snapshots
 	news    rollback.News // every event is final when it is heard of
 	asks    asks
 	own     controls
@@ -95,7 +95,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 		return nil, err
 	}
 	game := c.World.Game()
-	return &Client{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(ringDepth), asks: asks{first: 1, next: 1, sent: 1},
+	return &Client{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(ringDepth), asks: asks{first: 1, next: 1, sent: 1},
 		tick: systems.Second / systems.Time(game.TickRate)}, nil
 }
 

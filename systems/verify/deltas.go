@@ -20,7 +20,7 @@ func (d *deltas) reset() { d.made, d.bytes = d.made[:0], d.bytes[:0] }
 
 // of returns the delta from State(base), which the ring must hold, to its newest state, that of tick done. It is valid
 // until the next call.
-func (d *deltas) of(ring *rollback.Ring, base, done ecs.Tick) []byte {
+func (d *deltas) of(ring *rollback.Snapshots, base, done ecs.Tick) []byte {
 	for _, m := range d.made {
 		if m.base == base {
 			return d.bytes[m.from:m.to]

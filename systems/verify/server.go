@@ -17,7 +17,7 @@ type Server struct {
 	limits  Config
 	world   *ecs.World
 	game    *ecs.Game
-	ring    *rollback.Ring
+	ring    *rollback.Snapshots
 	events  events.Log
 	seats   []seat
 	peers   []peer
@@ -51,7 +51,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		return nil, err
 	}
 	game := c.World.Game()
-	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewRing(limits.History),
+	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(limits.History),
 		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
 		first: c.World.Tick(), done: c.World.Tick()}
 	s.events = make(events.Log, s.ring.Depth())

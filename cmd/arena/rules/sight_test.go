@@ -12,8 +12,8 @@ import (
 )
 
 // remember gives the arena a past, as a server's world has one.
-func (a *arena) remember() *rollback.Ring {
-	ring := rollback.NewRing(64)
+func (a *arena) remember() *rollback.Snapshots {
+	ring := rollback.NewSnapshots(64)
 	a.w.SetPast(ring.At)
 	ring.Save(a.w)
 	return ring
@@ -25,7 +25,7 @@ func seenAt(p ecs.Player, v ecs.ViewStamp) ecs.Order {
 
 // shoot fires player 0's rifle at a point in the next tick, in the world of tick view, 0 for the present, and returns
 // whether player 1 was harmed.
-func (a *arena) shoot(ring *rollback.Ring, x, y string, view ecs.Tick) bool {
+func (a *arena) shoot(ring *rollback.Snapshots, x, y string, view ecs.Tick) bool {
 	before := a.health(1).HP
 	arms.Put(a.w, avatar(a.w, 0), Arms{})
 	a.hold(0, Pad{Fire: true}.WithPoint(point(x, y)))

@@ -1,0 +1,56 @@
+package rollback
+
+import "tendon/ecs"
+
+// Snapshots is a ring of a world's snapshots of recent ticks. Snapshots share the pages in which they are equal, so a
+// ring costs what changed.
+type Snapshots struct {
+	Ring[ecs.Snapshot]
+	newest ecs.Tick
+}
+
+// NewSnapshots returns a ring for the last depth ticks; depth is rounded up to a power of two. It panics if depth is
+// below 1.
+func NewSnapshots(depth int) *Snapshots { return &Snapshots{Ring: NewRing[ecs.Snapshot](depth)} }
+
+// Save stores the world's state under its tick, in place of the one that is Depth ticks older, and returns the
+// snapshot.
+func (r *Snapshots) Save(w *ecs.World) *ecs.Snapshot {
+	f := w.Tick()
+	r.newest = max(r.newest, f)
+	s, _ := r.Slot(f)
+	w.Save(s)
+	return s
+}
+
+// Floor returns the newest snapshot of a tick ≤ f; ok is false if the ring holds none.
+func (r *Snapshots) Floor(f ecs.Tick) (s *ecs.Snapshot, ok bool) {
+	f = min(f, r.newest)
+	for range r.slots {
+		if s, ok = r.At(f); ok || f == 0 {
+			return s, ok
+		}
+		f--
+	}
+	return nil, false
+}
+
+// DropAfter releases all snapshots of ticks > f.
+func (r *Snapshots) DropAfter(f ecs.Tick) {
+	for k := r.newest; k > f && r.newest-k <= r.mask; k-- {
+		if s, ok := r.At(k); ok {
+			s.Release()
+			r.Drop(k)
+		}
+	}
+	r.newest = min(r.newest, f)
+}
+
+// Clear releases all snapshots.
+func (r *Snapshots) Clear() {
+	for i := range r.slots {
+		r.slots[i].value.Release()
+	}
+	r.Ring.Clear()
+	r.newest = 0
+}
