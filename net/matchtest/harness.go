@@ -29,7 +29,7 @@ type Harness struct {
 	server simnet.NodeID
 	byNode []*Client // by NodeID
 	byPeer []*serverLink
-	sums   []ecs.Checksum // by tick; of the server's states
+	sums   []ecs.Checksum      // by tick; of the server's states
 	states *rollback.Snapshots // the last of them, for who is told states
 	faults map[*ecs.World]fault
 	gone   func(systems.Peer, error)

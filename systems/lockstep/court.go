@@ -19,10 +19,10 @@ type court struct {
 	hashes *vote.Hashes
 	ballot *vote.Ballot
 	ring   *rollback.Snapshots // of the server's own states
-	sums   sums           // its checksums
-	own    []ownResult    // its results of matches that are not decided yet, newest last
-	until  ecs.Tick       // the world must be computed up to here
-	roll   roll           // who had a vote when
+	sums   sums                // its checksums
+	own    []ownResult         // its results of matches that are not decided yet, newest last
+	until  ecs.Tick            // the world must be computed up to here
+	roll   roll                // who had a vote when
 
 	open    bool     // a ballot is going on
 	began   ecs.Tick // the first result that it may be about is of a later tick

@@ -144,7 +144,7 @@ func BenchmarkLookup(b *testing.B) {
 	b.Run("Table", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := range b.N {
-			table.Get(uint32(i) % rows).value++
+			table.Get(uint32(i)%rows).value++
 		}
 	})
 	b.Run("map", func(b *testing.B) {
