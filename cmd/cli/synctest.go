@@ -13,7 +13,6 @@ type syncTestVerb struct {
 	Ticks  int    `default:"3600" help:"How many ticks to run."`
 	Depth  int    `default:"7" help:"The most ticks to rewind."`
 	Seed   uint64 `help:"Seed of the run; 0: chosen and printed."`
-	Policy string `enum:"every,sparse,confirmed,speculative" default:"every" help:"Which ticks are saved: every, sparse, confirmed or speculative."`
 	Static bool   `help:"Accept a game in which nothing spawns or despawns."`
 	Quick  bool   `help:"Do not look at every page after every system for undeclared writes."`
 }
@@ -29,20 +28,17 @@ Examples:
   synctest --ticks 36000 --depth 30 --seed 7`
 }
 
-var savePolicies = map[string]rollback.SavePolicy{"every": rollback.EveryTick, "sparse": rollback.Sparse(4),
-	"confirmed": rollback.ConfirmedOnly, "speculative": rollback.Speculative}
-
 // Run runs the test.
 func (v *syncTestVerb) Run(a *app) error {
 	if v.Ticks < 1 || v.Depth < 1 || v.Depth > 120 {
 		return fmt.Errorf("--ticks %d --depth %d: give at least 1 tick, and a depth of 1 to 120", v.Ticks, v.Depth)
 	}
 	v.Seed = chooseSeed(v.Seed)
-	a.say("seed %d: %d ticks, up to %d back, saving %s", v.Seed, v.Ticks, v.Depth, v.Policy)
-	a.emit("start", fields{"seed": v.Seed, "ticks": v.Ticks, "depth": v.Depth, "policy": v.Policy})
+	a.say("seed %d: %d ticks, rewound up to %d ticks", v.Seed, v.Ticks, v.Depth)
+	a.emit("start", fields{"seed": v.Seed, "ticks": v.Ticks, "depth": v.Depth})
 	progress := newProgress(a, v.Ticks, "ticks")
 	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: a.game, Seed: v.Seed, Ticks: v.Ticks, MaxDepth: v.Depth,
-		Policy: savePolicies[v.Policy], AllowStatic: v.Static, SkipDeclarations: v.Quick,
+		AllowStatic: v.Static, SkipDeclarations: v.Quick,
 		Progress: func(f ecs.Tick) { progress.at(int(f)) },
 		Stop:     func() bool { return a.ctx.Err() != nil }})
 	progress.done()

@@ -422,11 +422,14 @@ func TestGlancesTellWhatHappenedSinceTheLast(t *testing.T) {
 	}
 }
 
-// An answer is cut off when its visitor takes too long; a profile takes as long as it was asked to. To be ended, packed and
-// written it has what an answer has: 2 s, which are enough for a slow machine.
-func TestProfileMayTakeLongerThanAnAnswer(t *testing.T) {
-	s := start(t, page.Config{WriteTimeout: 2 * time.Second})
-	status, body := ask(t, s, "GET", "/debug/pprof/profile?seconds=3")
+// A response must be written within 10 s, but a profile takes as long as it was requested to.
+func TestProfileMayTakeLongerThanAResponse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 11 s")
+	}
+	t.Parallel()
+	s := start(t, page.Config{})
+	status, body := ask(t, s, "GET", "/debug/pprof/profile?seconds=11")
 	if status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}
@@ -434,7 +437,7 @@ func TestProfileMayTakeLongerThanAnAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if taken.DurationNanos < int64(2900*time.Millisecond) { // it can only be more on a slow machine
-		t.Errorf("the profile of 3 s is one of %v", time.Duration(taken.DurationNanos))
+	if taken.DurationNanos < int64(10900*time.Millisecond) { // it can only be more on a slow machine
+		t.Errorf("the profile of 11 s is one of %v", time.Duration(taken.DurationNanos))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"time"
 )
 
 // ErrConfig is wrapped by every error about a Config; it names the field.
@@ -20,15 +19,8 @@ type Config struct {
 	// Hosts are further names under which visitors reach the server, as they stand in the Host header: "game.example.net"
 	// behind a proxy, "game.example.net:8080" without. The address itself and localhost need not be named.
 	Hosts []string
-	// BodyBytes bounds the body of a request. 0: 64 KiB.
-	BodyBytes int64
-	// MessageBytes bounds a message of a page on a stream; a longer one ends the stream with code 1009. 0: 16 KiB.
-	MessageBytes int64
 	// Streams bounds the streams at once; one more is refused with 503. 0: 32.
 	Streams int
-	// WriteTimeout is how long a visitor may take to accept an answer or a message, and to send the body of a request.
-	// 0: 10 s. A profile may take longer: it says so to the server.
-	WriteTimeout time.Duration
 }
 
 // Reachable reports whether an address that is listened on can be reached from other machines: New demands a token for it.
@@ -56,14 +48,8 @@ func (c Config) withDefaults() (Config, *net.TCPAddr, error) {
 		return wrong("Addr %q can be reached from other machines, so a Token is needed: give one, or listen on 127.0.0.1", c.Addr)
 	case c.Token != "" && (len(c.Token) < minToken || len(c.Token) > maxToken):
 		return wrong("Token has %d characters: give %d to %d", len(c.Token), minToken, maxToken)
-	case c.BodyBytes < 0:
-		return wrong("BodyBytes is %d: give a number above 0, or leave it out", c.BodyBytes)
-	case c.MessageBytes < 0:
-		return wrong("MessageBytes is %d: give a number above 0, or leave it out", c.MessageBytes)
 	case c.Streams < 0:
 		return wrong("Streams is %d: give a number above 0, or leave it out", c.Streams)
-	case c.WriteTimeout < 0:
-		return wrong("WriteTimeout is %v: give a time above 0, or leave it out", c.WriteTimeout)
 	}
 	for _, r := range c.Token {
 		if r <= ' ' || r > '~' {
@@ -75,17 +61,8 @@ func (c Config) withDefaults() (Config, *net.TCPAddr, error) {
 			return wrong("Hosts has an empty name: give names as they stand in the Host header")
 		}
 	}
-	if c.BodyBytes == 0 {
-		c.BodyBytes = 64 << 10
-	}
-	if c.MessageBytes == 0 {
-		c.MessageBytes = 16 << 10
-	}
 	if c.Streams == 0 {
 		c.Streams = 32
-	}
-	if c.WriteTimeout == 0 {
-		c.WriteTimeout = 10 * time.Second
 	}
 	return c, at, nil
 }

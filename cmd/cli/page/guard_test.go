@@ -263,8 +263,8 @@ func TestEveryAnswerForbidsFramesForeignScriptsAndGuessing(t *testing.T) {
 
 // The body's bound is the server's, whatever the handler does.
 func TestBodyIsBounded(t *testing.T) {
-	s, changes := counter(t, page.Config{BodyBytes: 1000})
-	for n, want := range map[int]int{1000: 200, 1001: 413} {
+	s, changes := counter(t, page.Config{})
+	for n, want := range map[int]int{64 << 10: 200, 64<<10 + 1: 413} {
 		if answer, _ := (ask{method: "POST", path: "change", origin: own(s), body: strings.Repeat("x", n)}).do(t, s); answer.StatusCode != want {
 			t.Errorf("%d bytes: %s, want %d", n, answer.Status, want)
 		}
@@ -276,18 +276,18 @@ func TestBodyIsBounded(t *testing.T) {
 
 // One message must not fill the memory, and the page is told why its stream ended.
 func TestMessageThatIsTooLongEndsTheStreamWith1009(t *testing.T) {
-	s, changes := counter(t, page.Config{MessageBytes: 1000})
+	s, changes := counter(t, page.Config{})
 	c, _, err := dial(t, s, map[string]string{"Origin": own(s)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Write(t.Context(), websocket.MessageText, bytes.Repeat([]byte("x"), 1000)); err != nil {
+	if err := c.Write(t.Context(), websocket.MessageText, bytes.Repeat([]byte("x"), 16<<10)); err != nil {
 		t.Fatal(err)
 	}
-	if _, m, err := c.Read(t.Context()); err != nil || len(m) != 1000 {
+	if _, m, err := c.Read(t.Context()); err != nil || len(m) != 16<<10 {
 		t.Fatalf("a message that fits came back as %d bytes, %v", len(m), err)
 	}
-	_ = c.Write(t.Context(), websocket.MessageText, bytes.Repeat([]byte("x"), 1001)) // the server may end it meanwhile
+	_ = c.Write(t.Context(), websocket.MessageText, bytes.Repeat([]byte("x"), 16<<10+1)) // the server may end it meanwhile
 	if _, _, err := c.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
 		t.Errorf("the stream ended with %v, want 1009", err)
 	}
@@ -434,7 +434,8 @@ func TestServerThatStopsEndsItsStreams(t *testing.T) {
 // A message that must not be missed waits for a page that is behind, but not for ever.
 func TestPageThatTakesNothingInTimeIsLetGo(t *testing.T) {
 	ended := make(chan error, 1)
-	s := start(t, page.Config{WriteTimeout: time.Second}, func(s *page.Server) {
+	s := start(t, page.Config{}, func(s *page.Server) {
+		s.SetTimeout(time.Second)
 		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
 			for message := make([]byte, 1<<20); ; {
 				if err := c.Send(message); err != nil {
@@ -454,7 +455,15 @@ func TestPageThatTakesNothingInTimeIsLetGo(t *testing.T) {
 
 // A visitor that announces a body and does not send it must not hold a connection.
 func TestBodyThatNeverComesEndsTheRequest(t *testing.T) {
-	s, changes := counter(t, page.Config{WriteTimeout: time.Second})
+	var changes atomic.Int64
+	s := start(t, page.Config{}, func(s *page.Server) {
+		s.SetTimeout(time.Second)
+		s.Handle("POST /change", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if _, err := io.ReadAll(r.Body); err == nil {
+				changes.Add(1)
+			}
+		}))
+	})
 	c, err := net.Dial("tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -35,6 +35,10 @@ const (
 	headerTimeout = 5 * time.Second
 	idleTimeout   = 60 * time.Second
 	headerBytes   = 16 << 10
+	bodyBytes     = 64 << 10
+	// writeTimeout bounds how long a visitor may take to accept a response or a message, and to send a request. A profile
+	// may take longer: net/http/pprof extends the deadline itself.
+	writeTimeout = 10 * time.Second
 	// stopLimit bounds how long Serve waits for answers under way when it is told to stop.
 	stopLimit = 2 * time.Second
 )
@@ -52,8 +56,8 @@ func New(c Config) (*Server, error) {
 	s := &Server{config: c, public: map[string]bool{tokenPath: true}, listener: l, mux: http.NewServeMux()}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler:           s.guard(http.MaxBytesHandler(s.mux, c.BodyBytes)),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: c.WriteTimeout, WriteTimeout: c.WriteTimeout, IdleTimeout: idleTimeout,
+		Handler:           s.guard(http.MaxBytesHandler(s.mux, bodyBytes)),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: writeTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerBytes,
 		BaseContext:    func(net.Listener) context.Context { return context.WithValue(s.ctx, serverKey{}, s) },
 		ErrorLog:       log.New(silence{}, "", 0),

@@ -27,6 +27,7 @@ type Conn struct {
 const (
 	inboxMessages = 16
 	outMessages   = 2
+	messageBytes  = 16 << 10 // of a page; a longer one ends the stream with code 1009
 	pingInterval  = 20 * time.Second
 	// closeLimit bounds how long a page may take to say goodbye.
 	closeLimit = time.Second
@@ -62,10 +63,10 @@ func Stream(f func(ctx context.Context, c *Conn) error) http.Handler {
 
 // converse runs a stream from its first message to its last.
 func (s *Server) converse(socket *websocket.Conn, f func(ctx context.Context, c *Conn) error) {
-	socket.SetReadLimit(s.config.MessageBytes)
+	socket.SetReadLimit(messageBytes)
 	wire, cut := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(s.ctx)
-	c := &Conn{socket: socket, ctx: ctx, wire: wire, cut: cut, messages: make(chan []byte, inboxMessages), timeout: s.config.WriteTimeout,
+	c := &Conn{socket: socket, ctx: ctx, wire: wire, cut: cut, messages: make(chan []byte, inboxMessages), timeout: s.http.WriteTimeout,
 		free: make(chan []byte, outMessages), out: make(chan []byte, outMessages)}
 	for range outMessages {
 		c.free <- nil

@@ -138,14 +138,11 @@ func TestOutsideLoopbackOnlyTheOwnAddressIsAHost(t *testing.T) {
 // Every field is checked once, and the error names it.
 func TestConfigErrorsNameTheField(t *testing.T) {
 	for field, c := range map[string]page.Config{
-		"Addr":         {Addr: "nowhere"},
-		"Token has":    {Token: "short"},
-		"Token has a":  {Token: "sixteen chars and spaces"},
-		"Hosts":        {Hosts: []string{""}},
-		"BodyBytes":    {BodyBytes: -1},
-		"MessageBytes": {MessageBytes: -1},
-		"Streams":      {Streams: -1},
-		"WriteTimeout": {WriteTimeout: -1},
+		"Addr":        {Addr: "nowhere"},
+		"Token has":   {Token: "short"},
+		"Token has a": {Token: "sixteen chars and spaces"},
+		"Hosts":       {Hosts: []string{""}},
+		"Streams":     {Streams: -1},
 	} {
 		if _, err := page.New(c); !errors.Is(err, page.ErrConfig) || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)

@@ -24,9 +24,6 @@ type Config struct {
 	View func(now time.Time) *ecs.View
 	// Status is a line to show: the whole message while there is no view, a note at the bottom else; nil for none.
 	Status func() string
-	// Painted is called with each finished picture, for tests; nil: nobody is. The pixels are RGBA, 4 bytes each, row
-	// by row, and valid during the call.
-	Painted func(width, height int, pixels func() []byte)
 }
 
 // ErrClosed is returned by a Frame that wants the window to end without an error.

@@ -90,14 +90,6 @@ func (s *screen) Draw(dst *ebiten.Image) {
 		s.config.Game.Screen.Draw(s.canvas, view)
 		hud.Text(0.2, 15.5, 0.36, -1, status, ecs.Color{R: 200, G: 200, B: 210, A: 200})
 	}
-	if s.config.Painted != nil {
-		w, h := dst.Bounds().Dx(), dst.Bounds().Dy()
-		s.config.Painted(w, h, func() []byte {
-			pixels := make([]byte, 4*w*h)
-			dst.ReadPixels(pixels)
-			return pixels
-		})
-	}
 }
 
 // Layout makes one pixel of the picture one pixel of the screen.

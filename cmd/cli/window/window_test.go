@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hajimehoshi/ebiten/v2"
+
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
@@ -45,6 +47,9 @@ func walkGame() *ecs.Game {
 					c.Circle(e.A.X.Float()/50, 0, 2, ecs.Color{G: 220, A: 255})
 				}
 				c.Hud().Text(1, 1, 1, -1, "walk", ecs.Color{R: 255, G: 255, B: 255, A: 255})
+				if seen.pictures++; seen.pictures == 20 {
+					seen.colours = distinct(c.(*canvas).dst)
+				}
 			}},
 	}
 }
@@ -120,11 +125,6 @@ func watchWindow() {
 			return nil
 		},
 		View: func(time.Time) *ecs.View { return view },
-		Painted: func(_, _ int, pixels func() []byte) {
-			if seen.pictures++; seen.pictures == 20 {
-				seen.colours = distinct(pixels())
-			}
-		},
 	})
 }
 
@@ -137,7 +137,10 @@ func press(ctx context.Context, tool string) {
 	}
 }
 
-func distinct(pixels []byte) int {
+// distinct counts the colours of a picture.
+func distinct(picture *ebiten.Image) int {
+	pixels := make([]byte, 4*picture.Bounds().Dx()*picture.Bounds().Dy())
+	picture.ReadPixels(pixels)
 	colours := map[[3]byte]bool{}
 	for i := 0; i+3 < len(pixels); i += 4 {
 		colours[[3]byte(pixels[i:i+3])] = true
