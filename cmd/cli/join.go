@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +47,8 @@ match was loaded, which is soon too old to go on from: another run comes back to
 Where the server has no use for what FILE holds, as when its match is over, it sends the whole state, FILE is written
 from its beginning, and the run says so.
 
-In each case FILE.token, beside it, holds the tokens to come back with; keep it as private as a token. Each is good for
-one connection, and for two minutes after it was handed out. A run that was killed before it was handed another leaves
-the rest; the next one waits up to 4 s before it uses one of them, so that a process that dies right after each start
-does not use them up. FILE.lock keeps a second run from writing the same files.
+In each case FILE.token, beside it, holds the reconnect tokens; keep it as private as a token. Each is good for one
+connection, and for two minutes after the server sent it. FILE.lock keeps a second run from writing the same files.
 
 Examples:
   join 127.0.0.1:7777 --token TOKEN
@@ -102,8 +99,8 @@ func (v *joinVerb) Run(a *app) error {
 		return err
 	}
 	defer log.close()
-	p := log.purse()
-	tokens, err := v.tokens(a, p)
+	store := log.tokenStore()
+	tokens, err := v.tokens(a, store)
 	if err != nil {
 		return err
 	}
@@ -111,18 +108,9 @@ func (v *joinVerb) Run(a *app) error {
 		return err
 	}
 	config.Log = log
-	if pause := p.pause(); pause > 0 {
-		a.say("the last run used %d of its tokens and was handed no other: waiting %v before the next is used", p.tries, pause)
-		a.emit("waiting", fields{"tokens_used": p.tries, "ms": pause.Milliseconds()})
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(pause):
-		}
-	}
-	err = v.play(ctx, a, client.DialConfig{Token: tokens[0], Spare: tokens[1:], Purse: p, Config: config})
+	err = v.play(ctx, a, client.DialConfig{Token: tokens[0], Spare: tokens[1:], StoreTokens: store.store, Config: config})
 	if errors.Is(err, errSilent) && v.Token == "" {
-		return fmt.Errorf("%w; the tokens were those of the log, in %s: if the server runs, they were used already, so give a new one with --token, for the same room, seat and --client-id", err, p.path)
+		return fmt.Errorf("%w; the tokens were those of the log, in %s: if the server runs, they were used already, so give a new one with --token, for the same room, seat and --client-id", err, store.path)
 	}
 	return err
 }
@@ -164,16 +152,16 @@ func (v *joinVerb) token(a *app) ([]byte, error) {
 	return token, v.checkToken(a.game, token)
 }
 
-// tokens returns the tokens to join with, in the order in which they are to be presented: those that the log's runs
-// were handed to come back with, unless another one is given than they began with.
-func (v *joinVerb) tokens(a *app, p *purse) ([][]byte, error) {
-	unreadable := p.load()
+// tokens returns the tokens to join with, in the order in which they are to be presented: the stored reconnect tokens,
+// unless the command line gives another token than the one they followed on.
+func (v *joinVerb) tokens(a *app, store *tokenStore) ([][]byte, error) {
+	unreadable := store.load()
 	check := func(token []byte) error { return v.checkToken(a.game, token) }
 	if v.Token == "" {
 		if unreadable != nil {
 			return nil, fmt.Errorf("the log's tokens cannot be read: %w; give one with --token", unreadable)
 		}
-		tokens, err := p.usable(check)
+		tokens, err := store.usable(check)
 		if err != nil {
 			return nil, fmt.Errorf("%w; give one with --token", err)
 		}
@@ -183,14 +171,12 @@ func (v *joinVerb) tokens(a *app, p *purse) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.descends(given) { // the same command again, after a crash
-		tokens, err := p.usable(check)
+	if store.startedWith(given) { // the same command again, after a crash
+		tokens, err := store.usable(check)
 		if err != nil {
 			return nil, fmt.Errorf("the token was used before, and %w; give a new one", err)
 		}
-		if !bytes.Equal(tokens[0], given) {
-			a.say("the token was used before: coming back with those that were handed out since, from %s", p.path)
-		}
+		a.say("the token was used before: coming back with the reconnect tokens in %s", store.path)
 		return tokens, nil
 	}
 	if err := check(given); err != nil {
@@ -199,7 +185,7 @@ func (v *joinVerb) tokens(a *app, p *purse) ([][]byte, error) {
 	if unreadable != nil {
 		a.say("the log's tokens cannot be read, so they are replaced by the one that was given: %v", unreadable)
 	}
-	p.begin(given)
+	store.given = given
 	return [][]byte{given}, nil
 }
 

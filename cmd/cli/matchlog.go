@@ -16,7 +16,7 @@ import (
 
 // matchLog keeps a client's match in a file that outlives its process. It is used by the client's goroutine; only the
 // file is synced from another. A client that computes nothing, as with verify, tells it of no tick: the file then holds
-// the state that was loaded and nothing since. No other process writes the file meanwhile, nor the purse beside it.
+// the state that was loaded and nothing since. No other process writes the file meanwhile, nor the token store beside it.
 //
 // A file that cannot be written is told of once and given up; the match goes on.
 type matchLog struct {
@@ -205,9 +205,11 @@ func reason(err error) error {
 // to the next, which has the same lock.
 const newSuffix = ".new"
 
-// purse returns the tokens to come back with, whose file lies beside the log. That they cannot be kept gives the log up:
-// without one, nobody comes back to it.
-func (l *matchLog) purse() *purse { return &purse{path: l.path + ".token", failed: l.check} }
+// tokenStore returns the store of the reconnect tokens, whose file lies beside the log. An error of it ends the log:
+// without a token no process comes back to the match.
+func (l *matchLog) tokenStore() *tokenStore {
+	return &tokenStore{path: l.path + ".token", failed: l.check}
+}
 
 // writeWhole replaces a file's content, so that it is the old or the new one whenever the process ends.
 func writeWhole(path string, content []byte, mode os.FileMode) error {

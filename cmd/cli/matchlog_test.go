@@ -203,7 +203,7 @@ func TestALogThatCannotBeWrittenIsNamed(t *testing.T) {
 	if err := os.Mkdir(l.path+newSuffix, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l.purse().failed(writeWhole(l.path, nil, 0o600))
+	l.tokenStore().failed(writeWhole(l.path, nil, 0o600))
 	l.check(errors.New("only the first is told of"))
 	if said := note.String(); strings.Contains(said, newSuffix) || !strings.Contains(said, l.path) || !strings.Contains(said, "the match goes on without it") || strings.Contains(said, "only") {
 		t.Errorf("%q", said)

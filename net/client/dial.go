@@ -32,9 +32,8 @@ type Client struct {
 	emptied  arrived
 	out      netcode.Outbox
 	emit     func([]byte) // seals a packet, bound once
-	tokens   [][]byte     // in the order in which they are presented: newest first, at most tokensKept, or those of Dial
-	tries    int          // connections begun since the last that was made
-	present  []byte       // the token of the present connection
+	tokens   [][]byte     // not used for a connection yet, in the order in which they are presented
+	present  []byte       // the token of the present connection, or of the last one
 	greeted  bool         // the present connection was made
 	everLive bool
 	fatal    error // found while the core was asking for a connection: it is to end
@@ -48,25 +47,16 @@ type DialConfig struct {
 	// Token is the connect token that a backend, or the server's token verb, made for this client: netcode.TokenSize
 	// bytes. It names the server. Required.
 	Token []byte
-	// Spare are tokens of the same player's that are presented, in this order, when Token was in vain. nil: none.
+	// Spare are further tokens of the same player. They are presented in this order after Token has failed. Optional.
 	Spare [][]byte
-	// Purse keeps the tokens for another process of this client's. nil: they end with this one.
-	Purse Purse
+	// StoreTokens stores the reconnect tokens for the next process of this client. It receives all that are not used yet,
+	// in the order in which they are to be presented, whenever the server sends new ones and when one was used. Frame
+	// calls it before it sends anything, so that a killed process leaves a file that is up to date. Optional.
+	StoreTokens func(tokens [][]byte)
 	// Listen opens the socket of one connection. nil: a UDP socket of the system on any port.
 	Listen func() (Socket, error)
 	// BytesPerSecond bounds what is sent, before sealing; 0: 262144.
 	BytesPerSecond int
-}
-
-// Purse keeps the tokens with which a client can come back. It is called during Frame, before anything is sent that
-// follows from what it is told: a process that is killed has either stored it or not done it.
-type Purse interface {
-	// Handed is told of a token that the server handed out: it is good for one connection, and for a bounded time.
-	Handed(token []byte)
-	// Presented is told of a token that is about to be presented: it may be spent from now on.
-	Presented(token []byte)
-	// Spent is told of a token that has had its connection.
-	Spent(token []byte)
 }
 
 // Errors of a connection. Those that end a client are sentences for its player.
@@ -83,8 +73,8 @@ var (
 	ErrClosed = errors.New("client: closed")
 )
 
-// tokensKept is how many reconnect tokens are kept: as many as the server hands out at once. The others are for when the
-// newest was spent on a connection that broke before the next one was handed out.
+// tokensKept is how many reconnect tokens are kept: as many as the server sends at once. The older ones serve when the
+// newest was used for a connection that broke before the server sent another.
 const tokensKept = 4
 
 // Dial returns a client that begins to connect in its first Frame.
@@ -123,36 +113,44 @@ func Dial(c DialConfig) (*Client, error) {
 // connect begins a connection with one of the tokens; the core asks for it.
 func (k *Client) connect(_ []byte) (session.Transport, error) {
 	k.hangUp()
-	for range len(k.tokens) {
-		// Where an attempt with the newest token was in vain, it may be spent, and the next one is tried.
-		token := k.tokens[k.tries%len(k.tokens)]
-		k.tries++
-		if !k.usable(token) {
-			continue
-		}
-		socket, err := k.config.Listen()
-		if err != nil {
-			return nil, fmt.Errorf("client: no socket: %w", err)
-		}
-		if k.config.Purse != nil {
-			k.config.Purse.Presented(token)
-		}
-		if err := k.netcode.Connect(token, k.now); err != nil {
-			_ = socket.Close()
-			return nil, err
-		}
-		if k.link, err = link.New(link.Config{BytesPerSecond: k.config.BytesPerSecond}); err != nil {
-			panic(fmt.Sprintf("client: DialConfig.BytesPerSecond was checked by Dial: %v", err))
-		}
-		k.mailbox, k.greeted, k.present = newMailbox(socket), false, token
-		return (*transport)(k.link), nil
+	token := k.nextToken()
+	if token == nil {
+		k.fatal = ErrToken
+		return nil, ErrToken
 	}
-	k.fatal = ErrToken
-	return nil, ErrToken
+	socket, err := k.config.Listen()
+	if err != nil {
+		return nil, fmt.Errorf("client: no socket: %w", err)
+	}
+	if err := k.netcode.Connect(token, k.now); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	if k.link, err = link.New(link.Config{BytesPerSecond: k.config.BytesPerSecond}); err != nil {
+		panic(fmt.Sprintf("client: DialConfig.BytesPerSecond was checked by Dial: %v", err))
+	}
+	k.mailbox, k.greeted, k.present = newMailbox(socket), false, token
+	return (*transport)(k.link), nil
 }
 
-// usable reports whether a token's time is not over.
-func (k *Client) usable(token []byte) bool {
+// nextToken returns the token of the next attempt and moves it behind the others. Without any it returns the last one
+// that was used, which a server that was restarted accepts. It returns nil if none is valid any more.
+func (k *Client) nextToken() []byte {
+	for range len(k.tokens) {
+		token := k.tokens[0]
+		k.tokens = append(slices.Delete(k.tokens, 0, 1), token)
+		if k.valid(token) {
+			return token
+		}
+	}
+	if len(k.tokens) == 0 && k.valid(k.present) {
+		return k.present
+	}
+	return nil
+}
+
+// valid reports whether a token has not expired.
+func (k *Client) valid(token []byte) bool {
 	t, err := netcode.ParseConnectToken(token)
 	return err == nil && uint64(max(k.now.Unix(), 0)) < t.Expires
 }
@@ -231,13 +229,9 @@ func (k *Client) watch() {
 	k.netcode.Update(&k.out, k.now)
 	state := k.netcode.State()
 	if state == netcode.StateConnected && !k.greeted {
-		k.greeted, k.tries = true, 0
-		if k.config.Purse != nil {
-			k.config.Purse.Spent(k.present)
-		}
-		if len(k.tokens) > 1 {
-			k.drop(k.present)
-		}
+		k.greeted = true
+		k.tokens = slices.DeleteFunc(k.tokens, func(t []byte) bool { return bytes.Equal(t, k.present) })
+		k.storeTokens()
 	}
 	switch {
 	case k.link.Dead():
@@ -261,21 +255,23 @@ func (k *Client) lose(why error) {
 	k.core.Lost(why, k.at(k.now))
 }
 
-// keepTokens takes note of the reconnect tokens that the core heard of.
+// keepTokens keeps the newest of the reconnect tokens that the core received.
 func (k *Client) keepTokens() {
-	for _, token := range k.core.takeHanded() {
-		k.drop(k.present) // it made this connection
-		k.tokens = slices.Insert(k.tokens, 0, token)
-		k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
-		if k.config.Purse != nil {
-			k.config.Purse.Handed(token)
-		}
+	received := k.core.takeHanded()
+	if len(received) == 0 {
+		return
 	}
+	for _, token := range received {
+		k.tokens = slices.Insert(k.tokens, 0, token)
+	}
+	k.tokens = k.tokens[:min(len(k.tokens), tokensKept)]
+	k.storeTokens()
 }
 
-// drop forgets a token.
-func (k *Client) drop(token []byte) {
-	k.tokens = slices.DeleteFunc(k.tokens, func(t []byte) bool { return bytes.Equal(t, token) })
+func (k *Client) storeTokens() {
+	if k.config.StoreTokens != nil {
+		k.config.StoreTokens(k.tokens)
+	}
 }
 
 // send seals and writes what there is to be sent.

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,12 +76,10 @@ func TestAnOlderReconnectTokenIsRefusedOnceANewerConnectionHasItsOwn(t *testing.
 	})
 }
 
-// purse collects what a client is told of its tokens.
-type purse struct{ handed, presented, spent [][]byte }
+// tokenStore holds what a client stored last: its unused reconnect tokens, newest first.
+type tokenStore struct{ tokens [][]byte }
 
-func (p *purse) Handed(token []byte)    { p.handed = append(p.handed, token) }
-func (p *purse) Presented(token []byte) { p.presented = append(p.presented, token) }
-func (p *purse) Spent(token []byte)     { p.spent = append(p.spent, token) }
+func (s *tokenStore) store(tokens [][]byte) { s.tokens = slices.Clone(tokens) }
 
 // A process that is killed when its token is spent, and has not heard of the next one, is followed by one that has only
 // the older tokens. They must be good, or a crash at the wrong moment locks the player out. Whichever moment it is.
@@ -91,19 +90,19 @@ func TestAClientThatIsKilledBeforeItHasANewTokenComesBackWithAnOlderOne(t *testi
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, "P3", nil, func(w *world) {
-				var first, second purse
-				a := w.join(w.mint(w.ticket(1, "duel")), func(c *client.DialConfig) { c.Purse = &first })
-				w.until("a has tokens", 10*time.Second, func() bool { return a.State() == client.Live && len(first.handed) == 4 })
+				var first, second tokenStore
+				a := w.join(w.mint(w.ticket(1, "duel")), func(c *client.DialConfig) { c.StoreTokens = first.store })
+				w.until("a has tokens", 10*time.Second, func() bool { return a.State() == client.Live && len(first.tokens) == 4 })
 				seat := a.Seat()
-				b := w.join(first.handed[3], func(c *client.DialConfig) { c.Purse = &second })
+				b := w.join(first.tokens[0], func(c *client.DialConfig) { c.StoreTokens = second.store })
 				w.players = w.players[1:] // a is gone without a word
 				w.until("b is there", 10*time.Second, func() bool { return until(w, b) })
-				if len(second.handed) > 0 {
+				if len(second.tokens) > 0 {
 					t.Fatal("b was killed too late for the test: it has a token")
 				}
 				w.players = nil
 				w.pass(time.Second) // what it had sent arrives
-				c := w.join(first.handed[2])
+				c := w.join(first.tokens[1])
 				w.until("c live", 10*time.Second, w.live(c))
 				if st := w.server.Stats(); c.Seat() != seat || st.Clients != 1 || w.runners("duel") != 1 {
 					t.Errorf("seat %d, was %d; stats %+v", c.Seat(), seat, st)
@@ -114,24 +113,32 @@ func TestAClientThatIsKilledBeforeItHasANewTokenComesBackWithAnOlderOne(t *testi
 	}
 }
 
-// What a purse is told is enough to know which tokens another process may present.
-func TestAPurseHearsOfEachTokenBeforeItIsUsed(t *testing.T) {
+// The store holds every token that the server sent and that had no connection, so a killed process leaves to the next
+// one what it may present.
+func TestTheTokenStoreHoldsTheUnusedTokens(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
-		var p purse
-		token := w.mint(w.ticket(1, "duel"))
-		a := w.join(token, func(c *client.DialConfig) { c.Purse = &p })
+		store, stores := tokenStore{}, 0
+		a := w.join(w.mint(w.ticket(1, "duel")), func(c *client.DialConfig) {
+			c.StoreTokens = func(tokens [][]byte) { store.store(tokens); stores++ }
+		})
 		a.Frame(time.Now())
-		if len(p.presented) != 1 || !bytes.Equal(p.presented[0], token) || w.server.Stats().PacketsIn != 0 {
-			t.Errorf("%d tokens presented before the first packet arrived", len(p.presented))
+		if stores != 0 {
+			t.Error("the store was changed before a token was used")
 		}
-		w.until("a has tokens", 5*time.Second, func() bool { return a.State() == client.Live && len(p.handed) == 4 })
-		if len(p.presented) != 1 || len(p.spent) != 1 || !bytes.Equal(p.spent[0], token) {
-			t.Errorf("%d presented, %d spent; want the one of Dial", len(p.presented), len(p.spent))
+		w.until("connected", 5*time.Second, func() bool { return stores == 1 })
+		if len(store.tokens) != 0 {
+			t.Errorf("%d tokens are stored when that of Dial is used, want 0", len(store.tokens))
 		}
+		w.until("a has tokens", 5*time.Second, func() bool { return a.State() == client.Live && len(store.tokens) == 4 })
+		before := store.tokens
 		a.socket.Close()
-		w.until("a is back", 12*time.Second, func() bool { return a.State() == client.Live && len(p.handed) == 8 })
-		if len(p.presented) != 2 || !bytes.Equal(p.presented[1], p.handed[3]) || !bytes.Equal(p.spent[1], p.handed[3]) {
-			t.Errorf("%d presented, %d spent; want the newest", len(p.presented), len(p.spent))
+		w.until("a is back", 12*time.Second, func() bool { return len(store.tokens) == 3 })
+		if !slices.EqualFunc(store.tokens, before[1:], bytes.Equal) {
+			t.Error("another token than the newest was used to come back")
+		}
+		w.until("a has new tokens", 12*time.Second, func() bool { return a.State() == client.Live && len(store.tokens) == 4 })
+		if slices.ContainsFunc(store.tokens, func(k []byte) bool { return bytes.Equal(k, before[0]) }) {
+			t.Error("a used token is stored")
 		}
 	})
 }

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tendon/net/netcode"
+	"tendon/net/server"
+)
+
+// joining matches the first line of a run that begins to use its tokens.
+func joining(event string, _ map[string]any) bool { return event == "joining" }
+
+// A player whose process dies right after each of three starts comes back to the seat with the fourth: with the log
+// alone, and with the command that began it.
+func TestAClientThatDiesRightAfterItsStartComesBackToItsSeat(t *testing.T) {
+	for _, again := range []string{"with the log alone", "with the same command"} {
+		t.Run(again, func(t *testing.T) {
+			slow(t)
+			s := startLogServer(t, "relay")
+			first := []string{"join", s.address, "--bot", "--log", s.log, "--token", s.token}
+			args := first
+			if again == "with the log alone" {
+				args = first[:5]
+			}
+			bot := crumbsAt(t, first...)
+			bot.until(ticksIn(60))
+			bot.end(syscall.SIGKILL)
+			before := s.opened()
+			for range 3 {
+				bot = crumbsAt(t, args...)
+				bot.until(joining)
+				bot.end(syscall.SIGKILL)
+			}
+			bot = crumbsAt(t, args...)
+			bot.until(ticksIn(float64(before.Last().Tick) + 60))
+			if code := bot.end(os.Interrupt); code != exitFine {
+				t.Errorf("the last bot exits with %d", code)
+			}
+			if after := s.opened(); after.Start() != before.Start() || after.Header().Match != before.Header().Match {
+				t.Errorf("the log begins at tick %d of match %x, before it began at %d of %x", after.Start(), after.Header().Match, before.Start(), before.Header().Match)
+			}
+			s.judge()
+		})
+	}
+}
+
+// testTokens returns tokens for 127.0.0.1:7777 and testGame, made at a moment and good for a minute.
+func testTokens(t *testing.T, at time.Time, n int) (tokens [][]byte) {
+	t.Helper()
+	for range n {
+		token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID("crumbs"), Key: netcode.Key{1}, Lifetime: time.Minute,
+			Addresses: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:7777")}, Pass: server.Pass{Room: "main", Seat: server.AnySeat}}, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens
+}
+
+// The next process loads what the last one stored, in the same order.
+func TestATokenStoreLoadsWhatItStored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.token")
+	all := func([]byte) error { return nil }
+	open := func() *tokenStore {
+		s := &tokenStore{path: path, failed: func(err error) { t.Error(err) }}
+		if err := s.load(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	k := testTokens(t, time.Now(), 5)
+	s := open()
+	if _, err := s.usable(all); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("an empty store: %v", err)
+	}
+	s.given = k[0]
+	for _, want := range [][][]byte{k[1:], k[2:], {k[4], k[2]}, {k[3]}} {
+		s.store(want)
+		s = open()
+		if tokens, err := s.usable(all); err != nil || !slices.EqualFunc(tokens, want, bytes.Equal) {
+			t.Errorf("%d tokens, %v; want %d", len(tokens), err, len(want))
+		}
+	}
+	if !s.startedWith(k[0]) || s.startedWith(k[1]) {
+		t.Error("the token of the command line is not known")
+	}
+	if _, err := s.usable(func([]byte) error { return errors.New("the token expired") }); err == nil || !strings.Contains(err.Error(), "expired") {
+		t.Errorf("no usable token: %v", err)
+	}
+}
+
+// A run that cannot come back names the file and says what to do.
+func TestALogWithoutAGoodTokenNamesItsFile(t *testing.T) {
+	k := testTokens(t, time.Now(), 1)
+	old := testTokens(t, time.Now().Add(-time.Hour), 1)
+	given := tokenText(k[0])
+	for _, c := range []struct {
+		name, content, given string
+		want                 []string
+	}{
+		{"none", "", "", []string{"no reconnect token", "--token"}},
+		{"torn", tokenText(k[0])[:100], "", []string{"damaged", "give one with --token"}},
+		{"not a token", "this is a shopping list\n", "", []string{"damaged"}},
+		{"all used", given + "\n", "", []string{"no reconnect token left", "give one with --token"}},
+		{"expired", given + "\n" + tokenText(old[0]) + "\n", "", []string{"expired", "give one with --token"}},
+		{"given again", given + "\n", given, []string{"used before", "give a new one"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := filepath.Join(t.TempDir(), "match.log")
+			if c.content != "" {
+				write(t, log+".token", []byte(c.content), 0o600)
+			}
+			args := []string{"join", "127.0.0.1:7777", "--bot", "--log", log}
+			if c.given != "" {
+				args = append(args, "--token", c.given)
+			}
+			refused(t, do(t, testGame(), args...), append(c.want, log+".token")...)
+		})
+	}
+}
