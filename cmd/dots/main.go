@@ -1,15 +1,18 @@
-// Command dots is a whole networked game: each player is a dot that moves, and leaves seeds that fade. It is written to
-// be read from top to bottom, as a first lesson in Tendon: data, what walks over it, rules, hooks, picture, main. Nothing
-// in it knows of a network, a clock or a server; those come with the last line.
+// Command dots is a whole networked game: each player is a dot that moves and plants seeds that fade. Read it from top to
+// bottom as a first lesson in Tendon: data, declarations, systems, hooks, view, main. The rules contain no network, clock or
+// server code. The last line adds those.
 //
-//	go run ./cmd/dots play                            you and three bots, in a window: arrows move, space plants
-//	go run ./cmd/dots demo --for 20s                  three bots over a bad network, every state compared with the server's
-//	go run ./cmd/dots synctest                        every tick again with wrong inputs first: is the game deterministic?
-//	go run ./cmd/dots serve --record recordings       a server; it prints the line that joins it from another terminal
-//	go run ./cmd/dots demo --sync lockstep --for 20s  the same game, kept in step in another way
+//	go run ./cmd/dots play                            you and three bots in a window: arrows move, space plants
+//	go run ./cmd/dots demo --for 20s                  three bots over a bad network; every state is compared with the server's
+//	go run ./cmd/dots synctest                        every tick twice, with wrong inputs first: is the game deterministic?
+//	go run ./cmd/dots serve --record recordings       a server; it prints the command that joins it from another terminal
+//	go run ./cmd/dots demo --sync lockstep --for 20s  the same game with another sync strategy
 package main
 
 import (
+	"github.com/yohamta/donburi"
+	"github.com/yohamta/donburi/filter"
+
 	"tendon/cmd/cli"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -18,16 +21,16 @@ import (
 // # Data
 //
 // A component is plain data: booleans, numbers of a fixed size, arrays and structs of them. A pointer, a string, a map or
-// an int is refused when the world is made, with the field's name, since all components of a match lie in one block of
-// memory that is copied, compared and sent. That block is the state, and there is no other: to go back in time is to put
-// old bytes back.
+// an int is refused when the world is made, and the error names the field. All components of a match lie in one block of
+// memory, which the engine copies, compares and sends. That block is the whole state. To rewind the game is to copy an
+// older block back.
 //
 // fixed.Vec2 holds fixed-point numbers, which have the same bits on every machine. Floats are allowed, but then all
 // players need the same build on the same kind of processor.
 //
-// Pad is the input: everything that a player can say in one tick, at most 32 bytes. It says what is held down. When a
-// player's input is late, the last one is taken for it; a field that is marked as a press is not repeated then, so that
-// one press plants one seed.
+// Pad is the input: all that a player can do in one tick, at most 32 bytes. It holds the keys that are down. A late
+// input is replaced by the player's last one. A field that is marked as a press is not repeated then, so one press plants
+// one seed.
 //
 // Try: give Seed a field Note string, and run synctest.
 
@@ -40,16 +43,16 @@ type Pad struct {                       // all that a player can say in one tick
 
 // # Declarations
 //
-// Components are declared once, under a name that desync reports will use. Roles say what only some parts of the engine
-// need: Lerp lets a picture be drawn between two ticks; it is for the eye, so it may use floats. Motion says where something
-// is and how fast in units per second, SetMotion takes that: dead reckoning (--sync reckon) tells others no more of a dot
-// than this. A strategy refuses a game without a role that it needs, and names it.
+// Components are declared once, under a name that desync reports use. Roles declare the abilities that some parts of the
+// engine need. Lerp interpolates between two ticks for drawing, so it may use floats. Motion returns a position and a
+// velocity in units per second, and SetMotion stores them: dead reckoning (--sync reckon) sends nothing else about a dot. A
+// strategy refuses a game without a role that it needs, and names the role.
 //
-// A query says which entities a system walks over, and what it does to each component. What is read comes as a value and
-// what is written as a pointer, and only what was declared written is looked at when a tick is saved. That is why saving
-// is cheap, and why the declaration must be true; synctest checks it.
+// A query declares which entities a system visits and what it does to each component. A component that is read comes as a
+// value, and one that is written as a pointer. Saving a tick looks only at the declared writes, so saving is
+// cheap and the declaration must be true; synctest checks it.
 //
-// Try: declare body as read in steered and write to e.A.Pos. It changes a copy, and the dots stand still.
+// Try: declare body as read in steered and write to e.A.Pos. The system changes a copy, and the dots stand still.
 
 var (
 	body = ecs.NewComponent("body", ecs.Roles[Body]{
@@ -71,16 +74,16 @@ var (
 
 // # Systems
 //
-// A system is one rule, run once a tick for everybody. It must follow from the world alone: the same state and the same
-// inputs give the same next state, on every machine and every time. So it asks the clock of the world (w.Tick) and the
-// dice of the world (w.Rand), never those of the machine, and keeps nothing in variables of its own. A player's tick may
-// be computed several times, first with a guess of what the others do and then with what they did, and steer cannot tell.
+// A system is one rule that runs once a tick for all entities. Its result must follow from the world alone: the same state
+// and the same inputs give the same next state on every machine. So it reads the world's time (w.Tick) and the world's
+// random source (w.Rand), and keeps nothing in variables of its own. The engine may compute a tick several times: first
+// with predicted inputs of the other players, then with the real ones. A system cannot distinguish the two.
 //
-// A seed is spawned for its planter's owner, so a seed that is planted by a wrong guess never takes the place of another
+// A seed is spawned for the player who planted it, so a seed of a wrong prediction never takes the place of another
 // player's. It can be filled at once; queries see it when the system has returned.
 //
-// Try: keep the seeds that were planted in a package variable, count them in steer, and let the speed depend on it. Then
-// run synctest: it names the tick, the dot and the field that went wrong.
+// Try: count the planted seeds in a package variable in steer, and let the speed depend on it. Then run synctest: it names
+// the tick, the dot and the field that differ.
 
 func steer(w *ecs.World) {
 	for e := range steered.All(w) { // in the same order on every machine; e.A is written, e.B only read
@@ -106,11 +109,11 @@ func fade(w *ecs.World) {
 
 // # Hooks
 //
-// Join and leave are part of a tick, like inputs: the server says in which, and every peer runs them there, before the
-// systems. What they may do is what a system may do.
+// Join and leave are part of a tick, like inputs: the server chooses the tick, and every peer runs them there, before the
+// systems. They may do whatever a system may do.
 //
-// bot plays for whoever has no hands: it reads the world, as it is on that bot's own machine, and says what a player would
-// say. Its dice are its own. With it the game tests itself: demo, synctest, lab and bots all let it play.
+// bot returns the input of a computer player. It reads the world of the machine on which it runs and has a random source
+// of its own. The verbs demo, synctest, lab and bots play the game with it.
 
 func join(w *ecs.World, p ecs.Player) {
 	seat.Put(w, w.Spawn(ecs.OwnedBy(p), body, seat), ecs.Seat{Player: p})
@@ -133,47 +136,64 @@ func bot(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
 	return pad.Pack(now)
 }
 
-// # Hands and eyes
+// # View
 //
-// keys turns what is held down into an input. draw paints the view: a copy of the world at the moment of the picture,
-// which lies between two ticks, with the guesses about others in it. Whatever is done to that copy, the match does not
-// notice. Neither runs on a server.
+// keys turns the keys that are down into an input. draw paints a view: a copy of the world at the moment of the picture,
+// which lies between two ticks and includes predictions. Writing into that copy does not change the match. A server runs
+// neither hook.
+//
+// v.Sim is the copy as a world of the engine, and v.World the same as an ordinary donburi world. ecs.Ordered walks a donburi
+// query in it, in the order of rows. Sprite is a component of the view alone: any Go type, added by dress when an entity
+// appears, and kept through every rewind.
 //
 // Try: play, and run demo --rtt 250ms --loss 10 to see what the same rules cost on a worse network.
+
+type Sprite struct{ X, Y float64 } // the end of the tail
+
+var sprite, drawn = donburi.NewComponentType[Sprite](), donburi.NewQuery(filter.Contains(body))
+
+func dress(_ *ecs.View, entry *donburi.Entry) {
+	at := body.GetValue(entry).Pos
+	donburi.Add(entry, sprite, &Sprite{at.X.Float(), at.Y.Float()})
+}
 
 func keys(c ecs.Controls) ecs.InputBytes {
 	one := map[bool]int8{true: 1}
 	return pad.Pack(Pad{DX: one[c.Down("right")] - one[c.Down("left")], DY: one[c.Down("down")] - one[c.Down("up")], Plant: c.Down("space")})
 }
 
-func draw(c ecs.Canvas, v *ecs.View) { // v.Sim is a copy of the world, interpolated to this moment
+func draw(c ecs.Canvas, v *ecs.View) {
 	c.Camera(0, 0, 22)
-	for e := range seeds.All(v.Sim) {
-		c.Circle(e.A.Pos.X.Float(), e.A.Pos.Y.Float(), 0.15, ecs.Color{R: 120, G: 200, B: 120, A: uint8(e.B.Left)})
-	}
-	for e := range steered.All(v.Sim) {
-		c.Circle(e.A.Pos.X.Float(), e.A.Pos.Y.Float(), 0.5, ecs.Color{R: 90, G: 160, B: 255, A: 255})
+	for entry := range ecs.Ordered(v.Sim, drawn) {
+		s, at := sprite.Get(entry), body.GetValue(entry).Pos
+		x, y := at.X.Float(), at.Y.Float()
+		if entry.HasComponent(seed) {
+			c.Circle(x, y, 0.15, ecs.Color{R: 120, G: 200, B: 120, A: uint8(seed.GetValue(entry).Left)})
+			continue
+		}
+		s.X, s.Y = s.X+(x-s.X)/8, s.Y+(y-s.Y)/8
+		c.Line(s.X, s.Y, x, y, 0.7, ecs.Color{R: 90, G: 160, B: 255, A: 90})
+		c.Circle(x, y, 0.5, ecs.Color{R: 90, G: 160, B: 255, A: 255})
 	}
 }
 
 // # The game
 //
-// All of it in one value. The order of the systems is the order in which they run; names, types and order are part of
-// what two peers compare before they play together. A component that is used and not listed is told of before anything
-// starts.
+// One value holds the whole game. Systems run in the order in which they are listed. Two peers compare names, types and
+// order before they play together. A component that is used and not listed is reported before anything starts.
 
 var game = ecs.Game{
 	Name: "dots", TickRate: 60, MaxPlayers: 8, Input: pad, Components: ecs.Components(body, seat, seed),
 	Systems: ecs.Systems(steer, fade), Join: join, Leave: leave, Bot: bot,
-	Screen: ecs.Screen{Controls: keys, Draw: draw},
+	Screen: ecs.Screen{Controls: keys, Draw: draw, Dress: dress},
 }
 
 // # Main
 //
 // cli.Main gives the game its verbs, server and client among them; --help lists them. A game with a window or a server of
-// its own leaves this line out and uses packages net/client and net/server, as cmd/embed does.
+// its own replaces this line with packages net/client and net/server, as cmd/embed does.
 //
-// Next: ecs/DETERMINISM.md says what rules may rely on, systems/CHOOSING.md what --sync changes, rollback/DESYNCS.md how a
-// mistake is found, cmd/cli/DEPLOYING.md how a server is run. cmd/arena is a game of more than one page.
+// Next: ecs/DETERMINISM.md lists what rules may rely on, systems/CHOOSING.md what --sync changes, rollback/DESYNCS.md how
+// to find a mistake, and cmd/cli/DEPLOYING.md how to run a server. cmd/arena is a game of more than one page.
 
 func main() { cli.Main(game) }

@@ -7,13 +7,13 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// The exercise of rollback/DESYNCS.md: a rule that looks right and is not. With -tags planted it is part of the game.
+// This file is the exercise of rollback/DESYNCS.md: a rule with a hidden error. The build tag planted adds it to the game.
 func init() { game.Systems = append(game.Systems, ecs.Systems(tire)...) }
 
-// held is for how many ticks each player has gone the same way.
+// held counts the ticks for which each player has moved in the same direction.
 var held [8]int32
 
-// tire slows down whoever goes the same way for more than half a second.
+// tire slows down a player who moves in the same direction for more than half a second.
 func tire(w *ecs.World) {
 	for e := range steered.All(w) {
 		now, before := pad.Of(w, e.B.Player), pad.Last(w, e.B.Player)

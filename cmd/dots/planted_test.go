@@ -11,7 +11,7 @@ import (
 	"tendon/net/matchtest"
 )
 
-// Tired is for how many ticks a dot has gone the same way.
+// Tired counts the ticks for which a dot has moved in the same direction.
 type Tired struct{ Held int32 }
 
 var (
@@ -19,7 +19,7 @@ var (
 	walking = ecs.NewQuery3(ecs.Write(body), ecs.Read(seat), ecs.Write(tired))
 )
 
-// wear is the rule of planted.go, with what it remembers in a component.
+// wear is the rule of planted.go with its count in a component.
 func wear(w *ecs.World) {
 	for e := range walking.All(w) {
 		now, before := pad.Of(w, e.B.Player), pad.Last(w, e.B.Player)
@@ -32,8 +32,8 @@ func wear(w *ecs.World) {
 	}
 }
 
-// The answer of the exercise in rollback/DESYNCS.md.
-func TestWhatARuleRemembersBelongsIntoAComponent(t *testing.T) {
+// This is the solution of the exercise in rollback/DESYNCS.md.
+func TestStateOfARuleBelongsInAComponent(t *testing.T) {
 	g := game
 	g.Components = ecs.Components(body, seat, seed, tired)
 	g.Systems = ecs.Systems(steer, fade, wear)
@@ -43,7 +43,7 @@ func TestWhatARuleRemembersBelongsIntoAComponent(t *testing.T) {
 	matchtest.SyncTest(t, &g)
 }
 
-// The exercise says what its reader sees.
+// The exercise quotes this output.
 func TestThePlantedBugIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

@@ -1,7 +1,7 @@
 //go:build !headless
 
-// Command embed is a game that keeps its own Ebitengine loop and has a networked match in it: the client is three calls,
-// and what is drawn are sprites in donburi.
+// Command embed is a game with its own Ebitengine loop and a networked match. The client is three calls in that loop, and
+// the game draws donburi sprites.
 //
 //	embed                      a server, two bots and you, in this process
 //	embed ADDR --token TOKEN   join the match of another embed, which prints this line
@@ -29,7 +29,7 @@ type Game struct {
 	drawn  time.Time
 }
 
-// Update is called sixty times a second: it says what the player does, and lets the match go on.
+// Update is called sixty times a second. It passes the player's input to the client and advances the match.
 func (g *Game) Update() error {
 	g.match.frame(time.Now())
 	g.client.SetInput(pad.Pack(readKeys()))

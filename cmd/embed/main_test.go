@@ -21,7 +21,7 @@ import (
 
 const title = "tendon embed test"
 
-// seen is what the run of the loop noticed. Ebitengine's loop must run on the main goroutine, so TestMain runs it and
+// seen holds the observations of the run of the loop. Ebitengine's loop must run on the main goroutine, so TestMain runs it and
 // the tests look at this.
 var seen struct {
 	skipped       string
@@ -118,8 +118,8 @@ func (g *watched) Draw(screen *ebiten.Image) {
 	}
 }
 
-// press holds the right arrow key. Without a window manager nothing is focused, so the window is named. The key is let go
-// first, since whoever used this screen before may have left it down.
+// press holds the right arrow key. Without a window manager nothing is focused, so the window is named. The key is released
+// first: an earlier test on this screen may have left it down.
 func press(ctx context.Context, tool string) {
 	for ctx.Err() == nil {
 		_ = exec.CommandContext(ctx, tool, "search", "--name", title, "windowfocus", "--sync", "keyup", "Right", "keydown", "Right").Run()
@@ -135,7 +135,7 @@ func distinct(pixels []byte) int {
 	return len(colours)
 }
 
-// A key pressed on the real keyboard of the X server goes through client, server and back, and the fish swims.
+// A key pressed on the real keyboard of the X server passes through client and server, and the fish swims.
 func TestKeyPressMovesTheFishAndThePictureIsNotBlank(t *testing.T) {
 	if seen.skipped != "" {
 		t.Skip(seen.skipped)
@@ -143,7 +143,7 @@ func TestKeyPressMovesTheFishAndThePictureIsNotBlank(t *testing.T) {
 	if seen.err != nil {
 		t.Fatal(seen.err)
 	}
-	// Nobody swims faster than pull / (1 − drag) = 4 pixels a tick.
+	// The largest speed is pull / (1 − drag) = 4 pixels a tick.
 	moved := seen.x - seen.start
 	if moved < fixed.FromInt(50) || fixed.FromInt(4*int(seen.after-seen.before)) < moved {
 		t.Errorf("from tick %d to %d the fish swam %v pixels, want at least 50 and at most 4 a tick", seen.before, seen.after, moved)
@@ -154,7 +154,7 @@ func TestKeyPressMovesTheFishAndThePictureIsNotBlank(t *testing.T) {
 	t.Logf("%+v", seen)
 }
 
-// Dress gives every entity its sprite once. One that was given a new one with each rewind or picture would stay young.
+// Dress gives every entity its sprite once. With a new sprite after each rewind or picture the age would stay small.
 func TestEveryEntityKeepsTheSpriteThatDressGaveIt(t *testing.T) {
 	if seen.skipped != "" {
 		t.Skip(seen.skipped)

@@ -96,7 +96,7 @@ func parseToken(text string) ([]byte, error) {
 	return append(token, make([]byte, netcode.TokenSize-len(token))...), nil
 }
 
-// frame lets the bots play. One that has lost its match says so where it matters: to nobody.
+// frame advances the bots. A bot that has lost its match is ignored.
 func (m *match) frame(now time.Time) {
 	if m == nil {
 		return

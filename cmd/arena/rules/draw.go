@@ -44,26 +44,18 @@ const (
 	wallShift   = 0.17 // the same for walls, which would hide too much otherwise
 )
 
-var (
-	people   = ecs.NewQuery4(ecs.Read(body), ecs.Read(seat), ecs.Read(look), ecs.Read(health), ecs.Without(dead))
-	bodies   = ecs.NewQuery3(ecs.Read(body), ecs.Read(seat), ecs.Read(dead))
-	blasts   = ecs.NewQuery2(ecs.Read(body), ecs.Read(blast))
-	tracers  = ecs.NewQuery3(ecs.Read(arms), ecs.Read(body), ecs.Read(look), ecs.Without(dead))
-	dashTail = ecs.NewQuery3(ecs.Read(dash), ecs.Read(body), ecs.Read(seat), ecs.Without(dead))
-)
-
-// draw paints what a view shows.
+// draw paints a view.
 func draw(c ecs.Canvas, v *ecs.View) {
 	p := pictureOf(v)
-	p.fade(moment(v))
+	dropOld(v, p, moment(v))
 	p.camera.frame(v, c.Aspect())
 	c.Camera(p.camera.x, p.camera.y, p.camera.height)
 	paintFloor(c)
-	paintThings(c, v.Sim)
-	paintBlocks(c, v.Sim)
-	paintPeople(c, v)
+	paintFloorItems(c, v)
+	paintBlocks(c, v)
+	paintAvatars(c, v)
 	paintFire(c, v)
-	paintNews(c, p, moment(v))
+	paintEffects(c, v)
 	paintHud(c.Hud(), v, p)
 }
 
@@ -79,12 +71,13 @@ func paintFloor(c ecs.Canvas) {
 	}
 }
 
-// paintBlocks draws what stands up: all shadows first, so that none falls on a neighbour, then doors, low walls and
-// walls, each as the side towards the viewer and the top.
-func paintBlocks(c ecs.Canvas, w *ecs.World) {
+// paintBlocks draws doors, low walls and walls, each as the side towards the viewer and the top. All shadows come first,
+// so that none falls on a neighbour.
+func paintBlocks(c ecs.Canvas, v *ecs.View) {
 	var doors, low, high []Box
-	for e := range leaves.All(w) {
-		doors = append(doors, e.A.Box())
+	for entry := range shown(v, closedDoors) {
+		d := door.GetValue(entry)
+		doors = append(doors, d.Box())
 	}
 	for _, b := range level.Walls {
 		if b.Top == lowTop {
@@ -120,49 +113,46 @@ func (x *Box) plan() (left, top, width, depth float64) {
 	return left, top, right - left, bottom - top
 }
 
-// paintThings draws what lies on the floor: kits and the dead.
-func paintThings(c ecs.Canvas, w *ecs.World) {
-	for e := range lying.All(w) {
-		x, y := at(flat(e.B.Pos))
+// paintFloorItems draws kits and dead avatars, which lie on the floor.
+func paintFloorItems(c ecs.Canvas, v *ecs.View) {
+	for entry := range shown(v, lyingKits) {
+		x, y := at(flat(body.GetValue(entry).Pos))
 		c.Rectangle(x-0.40, y-0.35, 0.9, 0.9, shadow)
 		paintKit(c, x-0.45, y-0.45, 0.9)
 	}
-	for e := range bodies.All(w) {
-		x, y := at(flat(e.A.Pos))
-		color := fade8(playerColors[e.B.Player], 0.6)
+	for entry := range shown(v, deadAvatars) {
+		x, y := at(flat(body.GetValue(entry).Pos))
+		color := fade8(playerColors[seat.GetValue(entry).Player], 0.6)
 		c.Line(x-0.35, y-0.35, x+0.35, y+0.35, 0.16, color)
 		c.Line(x-0.35, y+0.35, x+0.35, y-0.35, 0.16, color)
 	}
 }
 
-// paintPeople draws everybody alive. Whoever was just hit flashes; who watches has a ring.
-func paintPeople(c ecs.Canvas, v *ecs.View) {
-	w := v.Sim
-	for e := range dashTail.All(w) {
-		if w.Tick() < e.A.Until {
-			x, y := raised(e.B.Pos)
-			dx, dy := at(e.A.Dir)
-			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[e.C.Player], 0.3))
+// paintAvatars draws the living avatars. An avatar that was just hit flashes; the local player's has a ring.
+func paintAvatars(c ecs.Canvas, v *ecs.View) {
+	for entry := range shown(v, dashing) {
+		if d := dash.GetValue(entry); v.Tick < d.Until {
+			x, y := raised(body.GetValue(entry).Pos)
+			dx, dy := at(d.Dir)
+			c.Line(x-1.6*dx, y-1.6*dy, x, y, 0.7, fade8(playerColors[seat.GetValue(entry).Player], 0.3))
 		}
 	}
-	for e := range people.All(w) {
-		gx, gy := at(flat(e.A.Pos))
-		x, y := raised(e.A.Pos)
-		dx, dy := at(e.C.Dir)
-		color := playerColors[e.B.Player]
-		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*e.A.Pos.Z.Float(), shadow)
-		if int(e.B.Player) == v.Seat {
+	for entry := range shown(v, livingAvatars) {
+		pos, player := body.GetValue(entry).Pos, seat.GetValue(entry).Player
+		gx, gy := at(flat(pos))
+		x, y := raised(pos)
+		dx, dy := at(look.GetValue(entry).Dir)
+		c.Circle(gx+0.08, gy+0.12, 0.5-0.12*pos.Z.Float(), shadow)
+		if int(player) == v.Seat {
 			paintRing(c, gx, gy, 0.68, 0.78, you)
 		}
 		c.Line(x+0.3*dx, y+0.3*dy, x+0.95*dx, y+0.95*dy, 0.2, dim)
-		c.Circle(x, y, 0.5, color)
+		c.Circle(x, y, 0.5, playerColors[player])
 		c.Circle(x+0.15*dx, y+0.15*dy, 0.26, floorColor)
-		if pose := poseOf(v, e.Entity()); pose != nil {
-			if age := (moment(v) - pose.struck) / struckTicks; age >= 0 && age < 1 {
-				c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
-			}
+		if age := (moment(v) - pose.Get(entry).struck) / struckTicks; age >= 0 && age < 1 {
+			c.Circle(x, y, 0.5, fade8(white, 0.8*(1-age)))
 		}
-		paintHealth(c, x, y-0.95, e.D)
+		paintHealth(c, x, y-0.95, health.GetValue(entry))
 	}
 }
 
@@ -200,41 +190,44 @@ func paintKit(c ecs.Canvas, x, y, size float64) {
 
 // paintFire draws tracers, rockets and blasts.
 func paintFire(c ecs.Canvas, v *ecs.View) {
-	w := v.Sim
-	for e := range tracers.All(w) {
-		if age := int(w.Tick()) + rifleTicks - int(e.A.Rifle); e.A.Rifle != 0 && age < 4 {
-			x0, y0 := raised(lifted(flat(e.B.Pos).Add(e.C.Dir), e.B.Pos.Z))
-			x1, y1 := raised(lifted(e.A.Struck, e.B.Pos.Z))
+	for entry := range shown(v, shooting) {
+		a, pos := arms.GetValue(entry), body.GetValue(entry).Pos
+		if age := int(v.Tick) + rifleTicks - int(a.Rifle); a.Rifle != 0 && age < 4 {
+			x0, y0 := raised(lifted(flat(pos).Add(look.GetValue(entry).Dir), pos.Z))
+			x1, y1 := raised(lifted(a.Struck, pos.Z))
 			c.Line(x0, y0, x1, y1, 0.07, fade8(glow, 0.8-0.2*float64(age)))
 			c.Circle(x1, y1, 0.14, fade8(glow, 0.9-0.2*float64(age)))
 		}
 	}
-	for e := range rockets.All(w) {
-		x, y := raised(e.A.Pos)
-		dx, dy := at(flat(e.A.Vel).Normalize())
-		gx, gy := at(flat(e.A.Pos))
+	for entry := range shown(v, flyingRockets) {
+		b, t := body.GetValue(entry), trail.Get(entry)
+		x, y := raised(b.Pos)
+		t.follow(x, y, moment(v))
+		gx, gy := at(flat(b.Pos))
 		c.Circle(gx, gy+0.2, 0.16, shadow)
-		for i := 6; i >= 1; i-- {
-			back := 0.3 * float64(i)
-			c.Circle(x-back*dx, y-back*dy, 0.24-0.03*float64(i), fade8(flame, 0.75-0.11*float64(i)))
+		for i := t.count - 1; i >= 0; i-- {
+			c.Circle(t.points[i].X, t.points[i].Y, 0.21-0.03*float64(i), fade8(flame, 0.64-0.1*float64(i)))
 		}
-		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[e.B.Shooter])
+		dx, dy := at(flat(b.Vel).Normalize())
+		c.Line(x-0.25*dx, y-0.25*dy, x+0.25*dx, y+0.25*dy, 0.22, playerColors[rocket.GetValue(entry).Shooter])
 		c.Circle(x+0.25*dx, y+0.25*dy, 0.11, white)
 	}
-	for e := range blasts.All(w) {
-		x, y := raised(e.A.Pos)
-		left := min(max((float64(e.B.Until)-moment(v))/blastTicks, 0), 1)
-		radius := e.A.Radius.Float() * math.Sqrt(1-0.9*left)
+	for entry := range shown(v, burningBlasts) {
+		b := body.GetValue(entry)
+		x, y := raised(b.Pos)
+		left := min(max((float64(blast.GetValue(entry).Until)-moment(v))/blastTicks, 0), 1)
+		radius := b.Radius.Float() * math.Sqrt(1-0.9*left)
 		c.Circle(x, y, radius, fade8(flame, 0.55*left))
 		c.Circle(x, y, radius*0.6, fade8(glow, 0.8*left))
 		c.Circle(x, y, radius*0.3, fade8(white, left))
 	}
 }
 
-// paintNews draws sparks where somebody was hit, and words that rise.
-func paintNews(c ecs.Canvas, p *Picture, now float64) {
-	for _, s := range p.sparks {
-		age := max(now-s.begin, 0) / sparkTicks
+// paintEffects draws sparks and notes.
+func paintEffects(c ecs.Canvas, v *ecs.View) {
+	for entry := range shown(v, sparks) {
+		s := spark.Get(entry)
+		age := max(moment(v)-s.begin, 0) / sparkTicks
 		turn := float64(int(s.key.Tick)*5+int(s.key.Ordinal)) * 0.7
 		for i := range 7 {
 			sin, cos := math.Sincos(turn + float64(i)*2*math.Pi/7)
@@ -242,8 +235,9 @@ func paintNews(c ecs.Canvas, p *Picture, now float64) {
 			c.Line(s.x+near*cos, s.y+near*sin, s.x+far*cos, s.y+far*sin, 0.09, fade8(glow, 1-age))
 		}
 	}
-	for _, n := range p.notes {
-		age := max(now-n.begin, 0) / noteTicks
+	for entry := range shown(v, notes) {
+		n := note.Get(entry)
+		age := max(moment(v)-n.begin, 0) / noteTicks
 		c.Text(n.x, n.y-0.8*age, 0.6, 0, n.text, fade8(n.color, 2-2*age))
 	}
 }

@@ -91,13 +91,13 @@ func (c *cinema) play() {
 	c.show()
 	for _, e := range c.w.Events() {
 		if !e.Irreversible {
-			c.hear(e, ecs.EffectPredicted, true)
+			c.receive(e, ecs.EffectPredicted, true)
 		}
-		c.hear(e, ecs.EffectConfirmed, e.Irreversible)
+		c.receive(e, ecs.EffectConfirmed, e.Irreversible)
 	}
 }
 
-func (c *cinema) hear(e ecs.EmittedEvent, status ecs.EffectStatus, first bool) {
+func (c *cinema) receive(e ecs.EmittedEvent, status ecs.EffectStatus, first bool) {
 	c.w.Game().Screen.Effect(c.view, ecs.Effect{Event: e, Status: status, First: first})
 }
 
@@ -241,13 +241,13 @@ func TestASparkShowsOnceAndGoesOutWhenTheHitIsCancelled(t *testing.T) {
 		return n
 	}
 	tracers := c.paint(1.6).like(glow)
-	c.hear(hits[0], ecs.EffectPredicted, true)
+	c.receive(hits[0], ecs.EffectPredicted, true)
 	once := c.paint(1.6).like(glow)
-	c.hear(hits[0], ecs.EffectConfirmed, false)
+	c.receive(hits[0], ecs.EffectConfirmed, false)
 	if twice := c.paint(1.6).like(glow); once <= tracers || twice != once || words() != 1 {
 		t.Errorf("a predicted hit has %d strokes, a confirmed one %d and %d numbers", once, twice, words())
 	}
-	c.hear(hits[0], ecs.EffectCancelled, false)
+	c.receive(hits[0], ecs.EffectCancelled, false)
 	if n := c.paint(1.6).like(glow); n != tracers || words() != 0 {
 		t.Errorf("a cancelled hit still has %d strokes and %d numbers", n, words())
 	}
@@ -268,24 +268,24 @@ func TestTheKillFeedHasConfirmedDeathsOnlyAndForgets(t *testing.T) {
 	p := pictureOf(c.view)
 	p.feed = nil
 	for _, e := range deathsOf(c) {
-		c.hear(e, ecs.EffectPredicted, true)
+		c.receive(e, ecs.EffectPredicted, true)
 		if len(p.feed) != 0 {
 			t.Error("a predicted death is in the feed")
 		}
-		c.hear(e, ecs.EffectConfirmed, true)
+		c.receive(e, ecs.EffectConfirmed, true)
 		if len(p.feed) != 1 {
 			t.Error("a confirmed death is not in the feed")
 		}
 		p.feed = nil
 	}
-	c.hear(deathsOf(c)[0], ecs.EffectConfirmed, true)
-	p.fade(moment(c.view) + feedTicks - 1)
+	c.receive(deathsOf(c)[0], ecs.EffectConfirmed, true)
+	dropOld(c.view, p, moment(c.view)+feedTicks-1)
 	if len(p.feed) != 1 {
 		t.Error("a death left the feed before its time")
 	}
-	p.fade(moment(c.view) + feedTicks)
-	if len(p.feed)+len(p.sparks)+len(p.notes) != 0 {
-		t.Errorf("after their time %d deaths, %d sparks and %d notes are kept", len(p.feed), len(p.sparks), len(p.notes))
+	dropOld(c.view, p, moment(c.view)+feedTicks)
+	if kept := sparks.Count(c.view.World) + notes.Count(c.view.World); len(p.feed)+kept != 0 {
+		t.Errorf("after their time %d deaths and %d effects are kept", len(p.feed), kept)
 	}
 }
 
@@ -318,6 +318,44 @@ func TestAPoseOutlastsARewindOfItsEntity(t *testing.T) {
 	c.show()
 	if p := poseOf(c.view, who); p == nil || p.struck != 77 {
 		t.Errorf("after a rewind the pose is %+v", p)
+	}
+}
+
+// A trail is drawn from the places at which a rocket was shown. It is the view's own, so it grows over the ticks that a
+// rewind simulates again, and a view that is loaded anew starts it again.
+func TestARocketsTrailIsKeptThroughARewind(t *testing.T) {
+	c := newCinema(t, 4, 0, 1)
+	trails := func() (list []*Trail) {
+		for entry := range shown(c.view, flyingRockets) {
+			list = append(list, trail.Get(entry))
+		}
+		return list
+	}
+	longest := 0
+	for c.w.Tick() < 900 && longest < trailTicks {
+		var past ecs.Snapshot
+		c.w.Save(&past)
+		c.play()
+		c.paint(1.6)
+		before := trails()
+		c.w.Restore(&past)
+		c.bots()
+		c.step()
+		c.show()
+		c.paint(1.6)
+		if after := trails(); len(before) > 0 && (len(after) == 0 || after[0] != before[0]) {
+			t.Fatalf("tick %d: a rewind replaced the trail of a rocket", c.w.Tick())
+		}
+		for _, one := range before {
+			longest = max(longest, one.count)
+		}
+	}
+	if longest != trailTicks {
+		t.Fatalf("the longest trail has %d places, want %d", longest, trailTicks)
+	}
+	one := trails()[0]
+	if one.follow(1, 2, one.newest+trailTicks+1); one.count != 1 || one.points[0] != (ecs.Point{X: 1, Y: 2}) {
+		t.Errorf("after a gap the trail has %d places", one.count)
 	}
 }
 

@@ -250,7 +250,7 @@ func TestARocketExplodesAtTheWall(t *testing.T) {
 		a.step()
 		a.inspect()
 	}
-	for e := range blasts.All(a.w) {
+	for e := range blastsOf.All(a.w) {
 		if want := fixed.FromInt(wallX) - rocketRadius; !near(e.A.Pos.X, want, 1<<20) || e.A.Pos.Y != fixed.FromInt(3) {
 			t.Errorf("the rocket exploded at %v, want x = %v", e.A.Pos, want)
 		}
@@ -476,3 +476,5 @@ func TestWhoLeavesIsGoneAndMayComeBack(t *testing.T) {
 		t.Errorf("the player came back as %v with %+v", back, scores.Read(a.w).Of[1])
 	}
 }
+
+var blastsOf = ecs.NewQuery2(ecs.Read(body), ecs.Read(blast))
