@@ -7,17 +7,17 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// arena is a match that a test steps, and what has happened in it.
+// arena is a match that a test steps, with counts of its events.
 type arena struct {
 	t        testing.TB
 	w        *ecs.World
 	dice     []*ecs.Rand
 	in       []ecs.InputBytes // index = player
-	happened tallies
+	happened counts
 	gone     map[ecs.Player]bool // dead at the last count
 }
 
-type tallies struct {
+type counts struct {
 	shots, hits, rockets, explosions, pickups, deaths, kills, respawns, points, results int
 	lastResult                                                                          ecs.EmittedEvent
 }
@@ -141,7 +141,7 @@ func (a *arena) checksum() ecs.Checksum {
 	return sum
 }
 
-// inspect holds a state to what is true after every tick.
+// inspect fails the test if an invariant of every tick does not hold.
 func (a *arena) inspect() {
 	a.t.Helper()
 	const slack = fixed.One >> 20 // roundings of a push against a corner

@@ -5,7 +5,7 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Blast is what is seen of an explosion until tick Until. It does its harm in the tick in which it appears.
+// Blast is a visible explosion, until tick Until. It does its damage in the tick in which it appears.
 type Blast struct{ Until ecs.Tick }
 
 // Explosion is a rocket going off, for sound and light.
@@ -13,7 +13,7 @@ type Explosion struct{ At fixed.Vec3 }
 
 var (
 	blast = ecs.NewComponent[Blast]("blast")
-	// Explosions are the rockets that went off in a tick, about the blast.
+	// Explosions are the rockets that exploded in a tick; the entity of the event is the blast.
 	Explosions = ecs.NewEvent[Explosion]("explosion")
 )
 
@@ -30,7 +30,7 @@ var (
 
 var fading = ecs.NewQuery1(ecs.Read(blast))
 
-// explode hurts and throws everybody near who is not behind a wall. The shooter takes half the harm.
+// explode damages and throws all players within blastRadius who are not behind a wall. The shooter takes half the damage.
 func explode(w *ecs.World, s *Scene, at fixed.Vec3, by ecs.Player) {
 	flash := w.Spawn(ecs.OwnedBy(by), body, blast)
 	body.Put(w, flash, Body{Pos: at, Radius: blastRadius})
@@ -63,7 +63,7 @@ func explode(w *ecs.World, s *Scene, at fixed.Vec3, by ecs.Player) {
 	}
 }
 
-// fade removes the blasts that have been seen long enough.
+// fade removes the blasts whose time is over.
 func fade(w *ecs.World) {
 	for e := range fading.All(w) {
 		if w.Tick() >= e.A.Until {

@@ -5,14 +5,14 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Body is where something is and how fast it moves, in metres and metres per second. Z is height above the floor. After
+// Body is a position and a velocity, in metres and metres per second. Z is height above the floor. After
 // every tick the circle of a living player's body overlaps no wall and no door that is higher than Z.
 type Body struct {
 	Pos, Vel fixed.Vec3
 	Radius   fixed.Num
 }
 
-// Look is the direction somebody faces, of length 1.
+// Look is the direction that a player faces, of length 1.
 type Look struct{ Dir fixed.Vec2 }
 
 var (
@@ -39,8 +39,8 @@ var (
 
 const tickRate = 60
 
-// jumpCut is the distance from which a move between two shown states is a respawn, which is not to be seen as a flight:
-// in metres, more than a dash makes in ten ticks.
+// jumpCut is the distance from which a move between two shown states is a respawn, which views do not interpolate. In
+// metres, more than a dash covers in ten ticks.
 var jumpCut = fixed.FromInt(4)
 
 var (
@@ -61,7 +61,7 @@ var (
 	faces   = ecs.NewQuery3(ecs.Write(look), ecs.Read(body), ecs.Read(seat), ecs.Without(dead))
 )
 
-// face turns everybody to the point they aim at.
+// face turns each player to the point that they aim at.
 func face(w *ecs.World) {
 	for e := range faces.All(w) {
 		to := pad.Of(w, e.C.Player).Point().Sub(flat(e.B.Pos))
@@ -71,7 +71,7 @@ func face(w *ecs.World) {
 	}
 }
 
-// move carries everybody through one tick: steering, dash, jump, gravity, walls.
+// move advances all players by one tick: steering, dash, jump, gravity, walls.
 func move(w *ecs.World) {
 	s := scene.Of(w)
 	for e := range walkers.All(w) {
@@ -94,8 +94,8 @@ func move(w *ecs.World) {
 // push sets the velocity along the floor and leaves the one upwards.
 func (b *Body) push(v fixed.Vec2) { b.Vel = lifted(v, b.Vel.Z) }
 
-// steer applies friction and the player's will. Walking never makes anybody faster than runSpeed; whoever is faster, by
-// a dash or a blast, is slowed by friction alone.
+// steer applies friction and the player's steering. Walking never accelerates beyond runSpeed. Only friction slows a body
+// that a dash or a blast made faster.
 func (b *Body) steer(walk fixed.Vec2, grounded bool) {
 	v, force := flat(b.Vel), airPush
 	if grounded {
@@ -118,7 +118,7 @@ func (b *Body) fall(floor fixed.Num) {
 	}
 }
 
-// floorUnder returns the height of what b can stand on: the floor, or a low wall that it is above.
+// floorUnder returns the height of the floor or of the low wall below b.
 func floorUnder(b *Body) fixed.Num {
 	floor := fixed.Num(0)
 	for i := range level.Walls {
@@ -130,8 +130,8 @@ func floorUnder(b *Body) fixed.Num {
 	return floor
 }
 
-// slide moves a body along the floor. No step is longer than half its radius, so it cannot pass through anything; what
-// it runs into pushes it out and takes the velocity that led in, and it slides on along the side.
+// slide moves a body along the floor. No step is longer than half its radius, so it cannot pass through a wall. A wall
+// pushes the body out and removes the velocity towards the wall, and the body slides along the side.
 func (s *Scene) slide(b *Body, by fixed.Vec2) {
 	steps := 1 + by.Len().Div(b.Radius/2).Int()
 	step := by.Scale(fixed.FromRatio(1, int64(steps)))

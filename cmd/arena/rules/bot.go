@@ -5,9 +5,9 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Mind is what a bot makes of the world for one tick. It keeps nothing: habits that last, such as the side it strafes
-// to, are read off the tick number.
-type Mind struct {
+// botTurn holds the observations of a bot for one tick. Nothing lasts longer: lasting habits, such as the side to which it
+// strafes, follow from the tick number.
+type botTurn struct {
 	w      *ecs.World
 	s      *Scene
 	dice   *ecs.Rand
@@ -26,7 +26,7 @@ var (
 	keepFrom   = fixed.FromInt(9)        // a bot comes nearer than this to a foe it sees
 	keepOff    = fixed.FromInt(5)        // and backs off when nearer than this
 	detour     = fixed.FromInt(10)       // how far it goes for a kit in good health
-	dodgeRange = fixed.FromInt(7)        // at which it minds rockets
+	dodgeRange = fixed.FromInt(7)        // at which it dodges rockets
 	dodgeWidth = fixed.FromInt(2)        // how far beside it a rocket may pass
 	wobble     = fixed.FromRatio(7, 100) // how far its aim swings, per metre of distance
 )
@@ -38,7 +38,7 @@ var rockets = ecs.NewQuery2(ecs.Read(body), ecs.Read(rocket))
 
 // bot returns a computer player's next pad.
 func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
-	m := Mind{w: w, s: scene.Of(w), dice: dice, player: p, me: avatar(w, p)}
+	m := botTurn{w: w, s: scene.Of(w), dice: dice, player: p, me: avatar(w, p)}
 	if m.me.IsZero() || dead.Has(w, m.me) {
 		return pad.Pack(Pad{})
 	}
@@ -54,7 +54,7 @@ func bot(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
 }
 
 // look finds the foe.
-func (m *Mind) look() {
+func (m *botTurn) look() {
 	m.foeDist = fixed.Max
 	targets := m.s.All()
 	for i := range targets {
@@ -80,10 +80,10 @@ func (m *Mind) look() {
 }
 
 // walk goes for a kit when one is wanted, else for the foe: near, but not too near, and never in a straight line.
-func (m *Mind) walk(in Pad) Pad {
+func (m *botTurn) walk(in Pad) Pad {
 	here := flat(m.body.Pos)
 	if at, ok := m.wantedKit(); ok {
-		return in.WithWalk(m.way(at).Add(m.aside(here).Scale(fixed.FromRatio(1, 4))))
+		return in.WithWalk(m.way(at).Add(m.strafe(here).Scale(fixed.FromRatio(1, 4))))
 	}
 	if m.foe.Entity.IsZero() {
 		return in
@@ -96,21 +96,21 @@ func (m *Mind) walk(in Pad) Pad {
 	to := foe.Sub(here).Normalize()
 	switch {
 	case m.foeDist > keepFrom:
-		return in.WithWalk(m.way(foe).Add(m.aside(here)))
+		return in.WithWalk(m.way(foe).Add(m.strafe(here)))
 	case m.foeDist < keepOff:
-		return in.WithWalk(m.aside(here).Sub(to))
+		return in.WithWalk(m.strafe(here).Sub(to))
 	}
-	return in.WithWalk(m.aside(here))
+	return in.WithWalk(m.strafe(here))
 }
 
 // way returns the direction of the next step towards a point, around walls.
-func (m *Mind) way(goal fixed.Vec2) fixed.Vec2 {
+func (m *botTurn) way(goal fixed.Vec2) fixed.Vec2 {
 	here := flat(m.body.Pos)
 	return level.Toward(here, goal).Sub(here).Normalize()
 }
 
-// aside returns the direction across the line to the foe, to a side that changes now and then.
-func (m *Mind) aside(here fixed.Vec2) fixed.Vec2 {
+// strafe returns the direction across the line to the foe, to a side that changes with time.
+func (m *botTurn) strafe(here fixed.Vec2) fixed.Vec2 {
 	to := flat(m.foe.Pos).Sub(here).Normalize()
 	if (uint64(m.w.Tick())/37*7+uint64(m.player)*5)%3 == 0 {
 		return fixed.Vec2{X: to.Y, Y: -to.X}
@@ -119,7 +119,7 @@ func (m *Mind) aside(here fixed.Vec2) fixed.Vec2 {
 }
 
 // wantedKit returns the nearest kit if this is a moment to fetch one.
-func (m *Mind) wantedKit() (at fixed.Vec2, ok bool) {
+func (m *botTurn) wantedKit() (at fixed.Vec2, ok bool) {
 	if m.health.Kits >= kitsCarried {
 		return at, false
 	}
@@ -137,13 +137,13 @@ func (m *Mind) wantedKit() (at fixed.Vec2, ok bool) {
 }
 
 // shoot aims at the foe, ahead of it with a rocket, and not quite steadily.
-func (m *Mind) shoot(in Pad) Pad {
+func (m *botTurn) shoot(in Pad) Pad {
 	here := flat(m.body.Pos)
 	if !m.inSight {
 		return in.WithPoint(here.Add(in.Walk().Scale(keepFrom)))
 	}
 	swing := fixed.Sin(fixed.Tau.Mul(fixed.FromRatio(int64(m.w.Tick()%wobbleTicks), wobbleTicks)) + fixed.FromInt(int(m.player)))
-	at := flat(m.foe.Pos).Add(m.aside(here).Scale(swing.Mul(wobble).Mul(m.foeDist)))
+	at := flat(m.foe.Pos).Add(m.strafe(here).Scale(swing.Mul(wobble).Mul(m.foeDist)))
 	in.Fire = true
 	if m.foeDist > blastRadius && m.dice.Chance(1, 30) {
 		in.Rocket = true
@@ -153,7 +153,7 @@ func (m *Mind) shoot(in Pad) Pad {
 }
 
 // dodge gets out of the way of a rocket that is coming.
-func (m *Mind) dodge(in Pad) Pad {
+func (m *botTurn) dodge(in Pad) Pad {
 	for e := range rockets.All(m.w) {
 		to := flat(m.body.Pos.Sub(e.A.Pos))
 		dir := flat(e.A.Vel).Normalize()

@@ -7,7 +7,7 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Camera is where a view looks. A player's follows the own avatar, softly and within the level; a spectator's shows the
+// Camera is the part of the level that a view shows. A player's follows the own avatar, softly and within the level; a spectator's shows the
 // whole level beside the score table. It moves with the moment that is shown, so it keeps no clock.
 type Camera struct {
 	x, y, height float64 // metres; the middle, and what is shown from top to bottom
@@ -19,9 +19,9 @@ type Camera struct {
 const (
 	followHeight = 20.0 // metres, from top to bottom
 	followLead   = 2.5  // metres that a player sees farther to where they look
-	followLag    = 9.0  // ticks after which the camera has made up for 63 % of its distance
+	followLag    = 9.0  // ticks after which the camera has covered 63 % of its distance
 	followMost   = 15.0 // metres: from there on, it cuts
-	followEdge   = 1.0  // metres that are seen of what is outside the level; on the left, as much as the score table hides
+	followEdge   = 1.0  // metres shown outside the level; on the left, as much as the score table hides
 )
 
 // moment returns what a view shows, in ticks.
@@ -68,7 +68,7 @@ func within(p, half, from, to float64) float64 {
 	return min(max(p, from+half), to-half)
 }
 
-// wholeLevel shows all of the level in what the score table leaves of the picture.
+// wholeLevel shows the whole level beside the score table.
 func wholeLevel(aspect float64) Camera {
 	width, height := float64(level.Columns*squareSize)+2*followEdge, float64(level.Rows*squareSize)+2*followEdge
 	room := max(aspect-tableWidth/hudHeight, aspect/2) // in heights of the picture

@@ -5,8 +5,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// controls maps keys and mouse to a pad: WASD or arrows walk, the mouse aims and fires, its right button or E sends a
-// rocket, space jumps, shift dashes, Q uses a kit.
+// controls maps keys and mouse to a pad. WASD or the arrows walk, and the mouse aims and fires. The right button or E sends
+// a rocket, space jumps, shift dashes, and Q uses a kit.
 func controls(c ecs.Controls) ecs.InputBytes {
 	axis := func(less, lessToo, more, moreToo string) fixed.Num {
 		n := 0

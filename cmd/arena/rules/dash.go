@@ -18,7 +18,7 @@ const (
 	dashCooldown = 90 // ticks from one dash to the next
 )
 
-// dashSpeed is in m/s. Nobody is ever faster along the floor.
+// dashSpeed is the largest speed along the floor, in m/s.
 var dashSpeed = fixed.FromInt(18)
 
 var dashers = ecs.NewQuery3(ecs.Read(dash), ecs.Read(seat), ecs.Read(look), ecs.Without(dead))

@@ -7,8 +7,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// A client that simulates nothing follows a whole match by deltas, and what they cost is what a server's rates are
-// planned with: in a full match every tick fits a datagram of 1200 bytes but for a few.
+// A client that simulates nothing follows a whole match by deltas. In a full match the delta of nearly every tick fits a
+// datagram of 1200 bytes; the rates of servers are planned with this figure.
 func TestAMatchTravelsAsDeltas(t *testing.T) {
 	const ticks = 3600
 	for _, players := range []int{2, 16} {

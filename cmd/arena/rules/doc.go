@@ -10,32 +10,31 @@
 //
 // # How a tick goes
 //
-// [Game] lists the systems in three groups. Deeds come first, and happen in the scene as the last tick left it, which is
-// what the players saw: face, fire, launch, fly, fade, takeKits, layKits. Then what comes of them: judge, respawn. Then
-// everything moves: startDashes, move, slideDoors. keepTime ends and starts rounds, survey closes the tick by bringing
-// the [Scene] in step.
+// [Game] lists the systems in three groups. Actions come first and use the scene that the last tick left, which the players
+// saw: face, fire, launch, fly, fade, takeKits, layKits. Their results follow: judge, respawn. Then bodies and doors move:
+// startDashes, move, slideDoors. keepTime ends and starts rounds, and survey updates the [Scene].
 //
-// Under a strategy that shows the others late, a rifle's shot is judged in the scene that the shooter saw. Rockets fly in
-// the present, where everybody sees them come.
+// Under a strategy that shows remote players late, a rifle's shot is judged in the scene that the shooter saw. Rockets fly
+// in the present.
 //
-// Systems never assume that a component is theirs to write: under some strategies a client writes only what it predicts,
-// and Write returns nil for the rest.
+// A system must not assume that it may write a component. Under some strategies a client writes only the rows that it
+// predicts, and Write returns nil for the others.
 //
 // # Index
 //
-//   - what a player says: [Pad]; from keys and mouse: controls.go; from a bot: bot.go; from a script: [Script]
-//   - what a host may ask: the one order, [Surrender]
-//   - what a view is told: [Shots], [Hits], [Explosions], [Pickups], [Deaths], [Points], [Results]
-//   - what a shooter saw: sight.go
+//   - inputs: [Pad]; from keys and mouse: controls.go; from a bot: bot.go; from a script: [Script]
+//   - the one order: [Surrender]
+//   - events: [Shots], [Hits], [Explosions], [Pickups], [Deaths], [Points], [Results]
+//   - lag compensation of rifles: sight.go
 //   - moving: [Body], [Look], [Dash]; weapons: [Arms], [Rocket], [Blast]; life: [Health], [Dead], [Kit]
-//   - the place: [Level], [Box], [Doorway], [Door]; what is in the way: [Scene], [Ray]
-//   - the match: [Clock], [Scores]; how a round ended, as Game.Result says it: match.go
-//   - the picture: draw.go and hud.go; where it looks: [Camera]; what it heard: [Picture]
+//   - the place: [Level], [Box], [Doorway], [Door]; obstacles: [Scene], [Ray]
+//   - the match: [Clock], [Scores]; the result of a round: match.go
+//   - drawing: draw.go and hud.go with donburi queries of sprite.go; [Camera]; effects of events: effects.go
 //
-// The match of testdata/golden.txt and the recording testdata/amd64.tendon hold the rules to the same bits on every
-// target; whoever changes the rules writes both anew with go test -update.
+// The match of testdata/golden.txt and the recording testdata/amd64.tendon hold the rules to the same bits on every target.
+// After a change of the rules, go test -update writes both again.
 //
 // # What it is not
 //
-// It knows no network, no clock, no files and no window.
+// The package contains no network, clock, file or window code.
 package rules

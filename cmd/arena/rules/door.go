@@ -20,13 +20,13 @@ var door = ecs.NewComponent("door", ecs.Roles[Door]{
 })
 
 var (
-	// doorReach is how near somebody has to be for a door to open, in metres. A door closes only while nobody is, and
-	// nobody comes that far in a tick: it never closes on anybody.
+	// doorReach is the distance from a player at which a door opens, in metres. No player covers it in one tick, so a door
+	// never closes on a player.
 	doorReach = fixed.FromInt(3)
 	doorStep  = fixed.FromRatio(4, tickRate) // of the width, per tick: open in a quarter of a second
 )
 
-// slideDoors opens doors for those who come near and closes them behind.
+// slideDoors opens the doors near a player and closes the others.
 func slideDoors(w *ecs.World) {
 	s := scene.Of(w)
 	for e := range leaves.All(w) {

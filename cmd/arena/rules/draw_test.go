@@ -59,15 +59,15 @@ func (s *sketch) like(c ecs.Color) (n int) {
 	return n
 }
 
-// cinema is an arena with a view of it, which hears events as if all were confirmed at once.
-type cinema struct {
+// viewedArena is an arena with a view of it, which receives all events as confirmed at once.
+type viewedArena struct {
 	*arena
 	view        *ecs.View
 	before, now ecs.Snapshot
 }
 
-func newCinema(t *testing.T, players, watcher int, seed uint64) *cinema {
-	c := &cinema{arena: newArena(t, players, seed)}
+func newViewedArena(t *testing.T, players, watcher int, seed uint64) *viewedArena {
+	c := &viewedArena{arena: newArena(t, players, seed)}
 	var err error
 	if c.view, err = ecs.NewView(c.w.Game()); err != nil {
 		t.Fatal(err)
@@ -78,13 +78,13 @@ func newCinema(t *testing.T, players, watcher int, seed uint64) *cinema {
 }
 
 // show brings the view to the present.
-func (c *cinema) show() {
+func (c *viewedArena) show() {
 	c.w.Save(&c.now)
 	c.view.Update(&c.before, &c.now, &c.now, 1)
 }
 
-// play steps with what the bots want, and lets the view hear of it.
-func (c *cinema) play() {
+// play steps with the bots' inputs and gives the view the events.
+func (c *viewedArena) play() {
 	c.bots()
 	c.w.Save(&c.before)
 	c.step()
@@ -97,11 +97,11 @@ func (c *cinema) play() {
 	}
 }
 
-func (c *cinema) receive(e ecs.EmittedEvent, status ecs.EffectStatus, first bool) {
+func (c *viewedArena) receive(e ecs.EmittedEvent, status ecs.EffectStatus, first bool) {
 	c.w.Game().Screen.Effect(c.view, ecs.Effect{Event: e, Status: status, First: first})
 }
 
-func (c *cinema) paint(aspect float64) *sketch {
+func (c *viewedArena) paint(aspect float64) *sketch {
 	s := newSketch(aspect)
 	c.w.Game().Screen.Draw(s, c.view)
 	return s
@@ -109,7 +109,7 @@ func (c *cinema) paint(aspect float64) *sketch {
 
 // A view is a picture of the world, and taking it leaves the world as it was.
 func TestThePictureShowsEverybodyAndChangesNothing(t *testing.T) {
-	c := newCinema(t, 6, -1, 4)
+	c := newViewedArena(t, 6, -1, 4)
 	var after ecs.Snapshot
 	seen := newSketch(1.6)
 	for c.w.Tick() < 900 {
@@ -142,7 +142,7 @@ func TestThePictureShowsEverybodyAndChangesNothing(t *testing.T) {
 
 // A text that leaves the picture cannot be read. Sixteen players in a long match make the longest lists and numbers.
 func TestAllTextOfTheHudStaysInsideThePicture(t *testing.T) {
-	c := newCinema(t, 16, 0, 2)
+	c := newViewedArena(t, 16, 0, 2)
 	clock.Write(c.w).Ends = 600 // a short round, so that its end is seen too
 	read := map[string]bool{}
 	for c.w.Tick() < 660 {
@@ -163,13 +163,13 @@ func TestAllTextOfTheHudStaysInsideThePicture(t *testing.T) {
 	}
 	for _, want := range []string{"dash", "rocket", "back in 2", "break", "100"} {
 		if !read[want] {
-			t.Errorf("nobody was shown %q", want)
+			t.Errorf("no picture shows %q", want)
 		}
 	}
 }
 
 func TestWhoWatchesHasARingARowAndGauges(t *testing.T) {
-	c := newCinema(t, 3, 1, 4)
+	c := newViewedArena(t, 3, 1, 4)
 	s := c.paint(1.6)
 	if s.like(you) != 1 || s.hud.shapes[highlight] != 1 || s.hud.texts["dash"] != 1 || s.hud.texts["100"] != 1 {
 		t.Errorf("%d rings, %d rows, texts %v: want one of each for the player who watches", s.like(you), s.hud.shapes[highlight], s.hud.texts)
@@ -182,7 +182,7 @@ func TestWhoWatchesHasARingARowAndGauges(t *testing.T) {
 
 // The aim point is where the pointer is in the camera's world, so a camera that leaps makes a player miss.
 func TestTheCameraFollowsSoftlyAndStaysInTheLevel(t *testing.T) {
-	c := newCinema(t, 4, 2, 8)
+	c := newViewedArena(t, 4, 2, 8)
 	const aspect = 1.6
 	last, leaps, farthest := c.paint(aspect), 0, 0.0
 	for c.w.Tick() < 1800 {
@@ -220,7 +220,7 @@ func TestTheCameraFollowsSoftlyAndStaysInTheLevel(t *testing.T) {
 
 // A predicted hit is seen at once, once, and no longer when it turns out not to have happened.
 func TestASparkShowsOnceAndGoesOutWhenTheHitIsCancelled(t *testing.T) {
-	c := newCinema(t, 2, 1, 1)
+	c := newViewedArena(t, 2, 1, 1)
 	var hits []ecs.EmittedEvent
 	for len(hits) == 0 {
 		c.bots()
@@ -253,9 +253,9 @@ func TestASparkShowsOnceAndGoesOutWhenTheHitIsCancelled(t *testing.T) {
 	}
 }
 
-// Nobody is told of a death that did not happen, and the list does not grow.
+// A mispredicted death never enters the feed, and the list does not grow.
 func TestTheKillFeedHasConfirmedDeathsOnlyAndForgets(t *testing.T) {
-	c := newCinema(t, 16, 3, 2)
+	c := newViewedArena(t, 16, 3, 2)
 	longest := 0
 	for c.w.Tick() < 600 {
 		c.play()
@@ -290,7 +290,7 @@ func TestTheKillFeedHasConfirmedDeathsOnlyAndForgets(t *testing.T) {
 }
 
 // deathsOf plays on until somebody dies, and returns the events.
-func deathsOf(c *cinema) (list []ecs.EmittedEvent) {
+func deathsOf(c *viewedArena) (list []ecs.EmittedEvent) {
 	for len(list) == 0 {
 		c.bots()
 		c.step()
@@ -303,9 +303,9 @@ func deathsOf(c *cinema) (list []ecs.EmittedEvent) {
 	return list
 }
 
-// What a view adds to an entity is no part of the simulation: a rewind must not take it away.
+// View components are no part of the simulation: a rewind must not remove them.
 func TestAPoseOutlastsARewindOfItsEntity(t *testing.T) {
-	c := newCinema(t, 2, 0, 1)
+	c := newViewedArena(t, 2, 0, 1)
 	var past ecs.Snapshot
 	c.w.Save(&past)
 	who := avatar(c.w, 1)
@@ -324,7 +324,7 @@ func TestAPoseOutlastsARewindOfItsEntity(t *testing.T) {
 // A trail is drawn from the places at which a rocket was shown. It is the view's own, so it grows over the ticks that a
 // rewind simulates again, and a view that is loaded anew starts it again.
 func TestARocketsTrailIsKeptThroughARewind(t *testing.T) {
-	c := newCinema(t, 4, 0, 1)
+	c := newViewedArena(t, 4, 0, 1)
 	trails := func() (list []*Trail) {
 		for entry := range shown(c.view, flyingRockets) {
 			list = append(list, trail.Get(entry))

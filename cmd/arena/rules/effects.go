@@ -127,8 +127,8 @@ func addNote(v *ecs.View, key ecs.EventKey, text string, color ecs.Color) {
 	note.SetValue(entry, Note{effect: effect{key, x + side, y - 1.9, moment(v)}, text: text, color: color})
 }
 
-// dropOld removes effects and lines of the feed whose time is over, and those of a moment far ahead of now, which are left
-// from before the view was loaded again.
+// dropOld removes effects and lines of the feed whose time is over. It also removes those that begin far ahead of now, which
+// are left from before the view was loaded again.
 func dropOld(v *ecs.View, p *Picture, now float64) {
 	over := func(begin, ticks float64) bool { return now < begin-staleTicks || now >= begin+ticks }
 	removeEffects(v, func(x *effect, ticks float64) bool { return over(x.begin, ticks) })

@@ -15,7 +15,7 @@ func Game() *ecs.Game {
 	return &ecs.Game{
 		Name: "arena", TickRate: tickRate, MaxPlayers: maxPlayers, MoveLimit: dashSpeed,
 		Components: ecs.Components(seat, body, look, dash, arms, health, dead, rocket, blast, kit, door),
-		Resources:  ecs.Resources(clock, scores, shelves),
+		Resources:  ecs.Resources(clock, scores, kitTimes),
 		Events:     ecs.Events(Shots, Hits, Explosions, Pickups, Deaths, Points, Results),
 		Input:      pad,
 		Derived:    []ecs.AnyDerived{scene, reach.Derived()},

@@ -16,7 +16,7 @@ import (
 	"tendon/rollback/recording"
 )
 
-// A change of the rules changes both files. Run the tests with -update on amd64 then, and look at what else changed.
+// A change of the rules changes both files. Run the tests with -update on amd64 then, and read the difference.
 var update = flag.Bool("update", false, "write testdata anew; on amd64")
 
 // goldenText has a line for each hundred ticks: the tick, its checksum, and a hash of the checksums of all ticks so far.
@@ -32,8 +32,8 @@ var goldenRecording []byte
 
 const goldenTicks = 1200
 
-// rewinder runs the scripted match through a timeline that predicts up to rewindMost ticks before it is told what really
-// was done, while the local player does something that the server never hears of.
+// rewinder runs the scripted match through a timeline that predicts up to rewindMost ticks before the inputs are confirmed.
+// The local player gives inputs that the server never receives.
 type rewinder struct {
 	t        *testing.T
 	timeline *rollback.Timeline
@@ -49,7 +49,7 @@ const (
 	misguided     = ecs.Player(3) // the local player
 )
 
-// predict goes on to tick f on wrong assumptions and takes note of what is launched.
+// predict computes up to tick f with wrong inputs and records the rockets that are launched.
 func (r *rewinder) predict(f ecs.Tick) {
 	for r.timeline.Present() < f {
 		next := r.timeline.Present() + 1
@@ -65,7 +65,7 @@ func (r *rewinder) predict(f ecs.Tick) {
 	}
 }
 
-// confirm tells the timeline what was really done up to tick f, and computes that.
+// confirm gives the timeline the real inputs up to tick f and computes those ticks.
 func (r *rewinder) confirm(f ecs.Tick) {
 	inputs, before := make([]ecs.InputBytes, goldenPlayers), r.timeline.Received()
 	for tick := r.timeline.Received() + 1; tick <= f; tick++ {
@@ -118,8 +118,8 @@ func (r *rewinder) step() {
 	}
 }
 
-// The rules, the engine and the arithmetic give the same bits on every target, in every build, at every tick, however
-// often the way there was mispredicted and rewound. A change of the rules changes the checksums; nothing else may.
+// The rules, the engine and the arithmetic give the same bits on every target, in every build and at every tick. Rewinds do
+// not change them. Only a change of the rules may change the checksums.
 func TestGoldenChecksumsOfEveryTickOfAMatchFullOfRewinds(t *testing.T) {
 	w, err := ecs.NewWorld(Game(), 1)
 	if err != nil {
@@ -215,24 +215,24 @@ func TestRecordingOfAnotherTargetReplays(t *testing.T) {
 	}
 }
 
-// recordingOf plays a tape into a recording.
-func recordingOf(t *testing.T, g *ecs.Game, tape tape) []byte {
+// recordingOf replays a match into a recording.
+func recordingOf(t *testing.T, g *ecs.Game, p played) []byte {
 	var out bytes.Buffer
-	to, err := recording.NewWriter(&out, recording.HeaderOf(g, tapeSeed, "amd64"))
+	to, err := recording.NewWriter(&out, recording.HeaderOf(g, playedSeed, "amd64"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := ecs.NewWorld(g, tapeSeed)
+	w, err := ecs.NewWorld(g, playedSeed)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var s ecs.Snapshot
-	for tick := 1; tick < len(tape.inputs); tick++ {
-		in := tape.inputs[tick]
+	for tick := 1; tick < len(p.inputs); tick++ {
+		in := p.inputs[tick]
 		w.Step(in)
 		inputs := make([]ecs.InputBytes, g.MaxPlayers)
 		copy(inputs, in.Players)
-		if err := to.Tick(recording.Entry{Tick: ecs.Tick(tick), Inputs: inputs, Orders: in.Orders, Checksum: tape.sums[tick]}); err != nil {
+		if err := to.Tick(recording.Entry{Tick: ecs.Tick(tick), Inputs: inputs, Orders: in.Orders, Checksum: p.sums[tick]}); err != nil {
 			t.Fatal(err)
 		}
 		if to.ImageDue() {

@@ -5,8 +5,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Health is what somebody can bear. Harm is gathered in Wound during the tick and judged once, after the kit that the
-// player used in the same tick: a kit used in time saves, however the shots of the tick were ordered.
+// Health is a player's hit points. Damage adds up in Wound during the tick and is applied once, after the kit that the
+// player used in the same tick. So the result does not depend on the order of the shots in the tick.
 type Health struct {
 	HP    int32 // in (0, fullHP] while alive, 0 when dead
 	Wound int32 // harm taken in this tick, 0 between ticks
@@ -15,26 +15,26 @@ type Health struct {
 	_     uint16
 }
 
-// Dead marks somebody who is out until tick Until. It is added and removed, so that whatever concerns the living is a
-// query without it. A view shows it only when it is confirmed: nobody falls over and stands up again.
+// Dead marks a player who is out until tick Until. It is added and removed, so rules for the living are queries without
+// it. A view shows it only when it is confirmed, so a mispredicted death is never shown.
 type Dead struct{ Until ecs.Tick }
 
-// Hit is harm done, for sound and numbers.
+// Hit is damage done, for sound and numbers.
 type Hit struct {
 	Damage int32
 	By     ecs.Player
 	_      [3]uint8
 }
 
-// Death is somebody dying. By their own doing, Killer is Victim.
+// Death is the death of a player. Killer is Victim for a self-inflicted one.
 type Death struct{ Victim, Killer ecs.Player }
 
 var (
 	health = ecs.NewComponent[Health]("health")
 	dead   = ecs.NewComponent("dead", ecs.Roles[Dead]{ConfirmedOnly: true})
-	// Hits is the harm done in a tick, about who suffers it.
+	// Hits are the hits of a tick; the entity of the event is the target.
 	Hits = ecs.NewEvent[Hit]("hit")
-	// Deaths are about who died.
+	// Deaths are the deaths of a tick; the entity of the event is the victim.
 	Deaths = ecs.NewIrreversibleEvent[Death]("death")
 )
 
@@ -51,7 +51,8 @@ var (
 	fallen   = ecs.NewQuery1(ecs.Read(dead))
 )
 
-// hurt adds to what target has to bear in this tick. It may be nobody, or somebody whose health is not ours to write.
+// hurt adds damage to target for this tick. It does nothing for the zero Entity and for a target that this peer may not
+// write.
 func hurt(w *ecs.World, target ecs.Entity, damage int32, by ecs.Player) {
 	h := health.Write(w, target)
 	if h == nil || damage == 0 || dead.Has(w, target) {
@@ -62,7 +63,7 @@ func hurt(w *ecs.World, target ecs.Entity, damage int32, by ecs.Player) {
 	Hits.Emit(w, target, Hit{Damage: damage, By: by})
 }
 
-// judge applies kits, then harm, then says who died.
+// judge applies kits, then damage, then deaths.
 func judge(w *ecs.World) {
 	for e := range patients.All(w) {
 		mend := pressed(w, e.B.Player).Kit && e.A.Kits > 0 && e.A.HP-e.A.Wound < fullHP
@@ -94,10 +95,10 @@ func die(w *ecs.World, who ecs.Entity, victim ecs.Player, by uint8) {
 	}
 	dead.Add(w, who, Dead{Until: w.Tick() + respawnTicks})
 	Deaths.Emit(w, who, Death{Victim: victim, Killer: killer})
-	tally(w, victim, killer)
+	countDeath(w, victim, killer)
 }
 
-// respawn puts those back whose time is over.
+// respawn returns players to the match when their time is over.
 func respawn(w *ecs.World) {
 	for e := range fallen.All(w) {
 		if w.Tick() >= e.A.Until {
@@ -117,10 +118,10 @@ func revive(w *ecs.World, who ecs.Entity, at fixed.Vec2) {
 	arms.Put(w, who, Arms{})
 }
 
-// spawnDistance is how far from everybody alive a spawn point should be, in metres.
+// spawnDistance is the wanted distance of a spawn point from all living players, in metres.
 var spawnDistance = fixed.FromInt(12)
 
-// freeSpawn returns a spawn point away from everybody alive: the first that is far enough, from a random one on, or
+// freeSpawn returns a spawn point away from all living players: the first that is far enough, counted from a random one, or
 // else the farthest.
 func freeSpawn(w *ecs.World) fixed.Vec2 {
 	s, n := scene.Of(w), len(level.Spawns)

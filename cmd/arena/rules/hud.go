@@ -7,8 +7,8 @@ import (
 	"tendon/ecs"
 )
 
-// The HUD stands on a canvas of its own, 16 high: on the left clock and score table, on the right kill feed and what
-// the player who watches has, in the middle what everybody waits for.
+// The HUD has a canvas of its own, 16 high. Clock and score table are on the left, kill feed and the local player's values
+// on the right, and announcements in the middle.
 
 const (
 	hudHeight  = 16.0
@@ -112,7 +112,7 @@ func paintBanner(c ecs.Canvas, v *ecs.View) {
 	}
 	switch {
 	case !m.Playing && m.Winner == 0:
-		say("nobody wins the round", white)
+		say("the round is a draw", white)
 	case !m.Playing && int(m.Winner)-1 == v.Seat:
 		say("you win the round", playerColors[m.Winner-1])
 	case !m.Playing:

@@ -5,19 +5,19 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Kit is a med kit on the floor: an entity of the world's that is gone once somebody takes it.
+// Kit is a med kit on the floor. Its entity belongs to the world and is removed when a player takes it.
 type Kit struct{ Place uint8 } // index in the level's kits
 
-// Shelves says for each of the level's kit places in which tick a new kit appears; 0 while one lies there.
-type Shelves struct{ Ready [maxKits]ecs.Tick }
+// KitTimes holds for each of the level's kit places the tick in which a new kit appears; 0 while one lies there.
+type KitTimes struct{ Ready [maxKits]ecs.Tick }
 
 // Pickup is a kit taken.
 type Pickup struct{ Place uint8 }
 
 var (
-	kit     = ecs.NewComponent[Kit]("kit")
-	shelves = ecs.NewResource[Shelves]("shelves")
-	// Pickups are about who took the kit.
+	kit      = ecs.NewComponent[Kit]("kit")
+	kitTimes = ecs.NewResource[KitTimes]("shelves")
+	// Pickups are the kits taken in a tick; the entity of the event is the player's.
 	Pickups = ecs.NewEvent[Pickup]("pickup")
 )
 
@@ -42,7 +42,7 @@ func takeKits(w *ecs.World) {
 			if mine := health.Write(w, who); mine != nil {
 				mine.Kits++
 			}
-			shelves.Write(w).Ready[e.A.Place] = w.Tick() + kitTicks
+			kitTimes.Write(w).Ready[e.A.Place] = w.Tick() + kitTicks
 			Pickups.Emit(w, who, Pickup{Place: e.A.Place})
 			w.Despawn(e.Entity())
 			break
@@ -52,10 +52,10 @@ func takeKits(w *ecs.World) {
 
 // layKits puts new kits where their time has come.
 func layKits(w *ecs.World) {
-	ready := shelves.Read(w).Ready
+	ready := kitTimes.Read(w).Ready
 	for place := range level.Kits {
 		if ready[place] != 0 && w.Tick() >= ready[place] {
-			shelves.Write(w).Ready[place] = 0
+			kitTimes.Write(w).Ready[place] = 0
 			layKit(w, place)
 		}
 	}

@@ -34,7 +34,7 @@ type Doorway struct {
 const (
 	squareSize = 2  // metres
 	maxDoors   = 8  // what Scene holds
-	maxKits    = 16 // what Shelves holds
+	maxKits    = 16 // what KitTimes holds
 )
 
 var (
@@ -188,8 +188,8 @@ func (l *Level) squareAt(p fixed.Vec2) int {
 	return y*l.Columns + x
 }
 
-// Toward returns the next point to walk to on the way from one point to another: the middle of a neighbouring square,
-// or the goal itself once it is in the same square or no way is known.
+// Toward returns the next point on the way from one point to another: the middle of a neighbouring square. It returns the
+// goal itself in the goal's square, or where no way leads to it.
 func (l *Level) Toward(from, goal fixed.Vec2) fixed.Vec2 {
 	at, to := l.squareAt(from), l.squareAt(goal)
 	h := l.next[to*l.Columns*l.Rows+at]

@@ -51,7 +51,7 @@ const (
 )
 
 // tally enters a death in the score table.
-func tally(w *ecs.World, victim, killer ecs.Player) {
+func countDeath(w *ecs.World, victim, killer ecs.Player) {
 	t := scores.Write(w)
 	t.Of[victim].Deaths++
 	if killer == victim {
@@ -129,7 +129,7 @@ func result(w *ecs.World) []byte {
 	return append(b, "]}"...)
 }
 
-// startRound clears the table, revives everybody at a place of their own and removes what still flies.
+// startRound clears the table, revives all players at spawn points of their own and removes the rockets.
 func startRound(w *ecs.World) {
 	c := clock.Write(w)
 	c.Round, c.Playing, c.Ends = c.Round+1, true, w.Tick()+playTicks

@@ -8,7 +8,7 @@ import (
 
 // A demo that shows an engine something must be full of structure that changes, predicted deaths and respawns.
 func TestBotsReallyPlay(t *testing.T) {
-	least := map[int]tallies{
+	least := map[int]counts{
 		2:  {kills: 2, pickups: 3, rockets: 20, respawns: 2},
 		4:  {kills: 5, pickups: 8, rockets: 50, respawns: 5},
 		16: {kills: 40, pickups: 20, rockets: 200, respawns: 40},
@@ -61,18 +61,18 @@ func TestAScriptedMatchHasTheGoldenChecksum(t *testing.T) {
 	}
 }
 
-// tape is a match's inputs and the checksums it led to; index = tick.
-type tape struct {
+// played holds the inputs of a match and its checksums; index = tick.
+type played struct {
 	inputs []ecs.TickInputs
 	sums   []ecs.Checksum
 }
 
-// tapeSeed is the seed of its world.
-const tapeSeed = 5
+// playedSeed is the seed of its world.
+const playedSeed = 5
 
 // record plays a match of bots in which players come, go and surrender.
-func record(t *testing.T, ticks int) (r tape) {
-	a := newArena(t, 6, tapeSeed)
+func record(t *testing.T, ticks int) (r played) {
+	a := newArena(t, 6, playedSeed)
 	r.inputs = []ecs.TickInputs{{}, {Orders: joins(6)}}
 	r.sums = []ecs.Checksum{0, a.checksum()}
 	for tick := 2; tick <= ticks; tick++ {
@@ -96,12 +96,12 @@ func record(t *testing.T, ticks int) (r tape) {
 	return r
 }
 
-// A game can be rewound if no trace of a future that did not happen is left: every tick, eight ticks are simulated with
-// wrong inputs, taken back and simulated with the right ones.
+// A rewind leaves no trace of the mispredicted ticks. In every tick, eight ticks are simulated with wrong inputs, rewound
+// and simulated with the right ones.
 func TestRewindingEveryTickChangesNothing(t *testing.T) {
 	const depth, ticks = 8, 900
 	right := record(t, ticks)
-	w, err := ecs.NewWorld(Game(), tapeSeed)
+	w, err := ecs.NewWorld(Game(), playedSeed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestLayoutsAreTheSameOnEveryTarget(t *testing.T) {
 	}
 }
 
-// A packed pad comes off the wire. Whatever it holds, the rules hold.
+// A packed pad comes off the wire. The rules accept every value of it.
 func TestHostilePadsBreakNothing(t *testing.T) {
 	a := newArena(t, 8, 3)
 	dice := ecs.NewRand(9)

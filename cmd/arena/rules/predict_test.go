@@ -21,8 +21,8 @@ func saved(w *ecs.World) *ecs.Snapshot {
 	return s
 }
 
-// The rules know nothing of prediction. With one player's rows predicted they must play on without touching anything
-// that is the server's word: shots hurt nobody, others stand still, kits lie, scores and clock stay.
+// The rules contain no code for prediction. With one player's rows predicted they must not change the server's rows: shots
+// do no damage, others stand still, and kits, scores and clock stay.
 func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
 	a := newArena(t, goldenPlayers, 1)
 	a.w.SetPredicted(onlyOne())
@@ -54,7 +54,7 @@ func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
 	}
 }
 
-// predictor is a client that predicts one player's rows and hears of the server's state seldom, and lag ticks late.
+// predictor is a client that predicts one player's rows. It receives the server's state every seldom ticks, lag ticks late.
 type predictor struct {
 	w                       *ecs.World
 	rows                    *ecs.RowSet
@@ -68,8 +68,8 @@ const (
 	seldom = 5 // ticks from one state to the next
 )
 
-// hear compares the server's state with what was predicted of it, and predicts the present anew from there.
-func (c *predictor) hear(t *testing.T, image []byte, rockets []ecs.Entity) {
+// reconcile compares the server's state with the prediction, and predicts the present again from there.
+func (c *predictor) reconcile(t *testing.T, image []byte, rockets []ecs.Entity) {
 	present := c.w.Tick()
 	if err := c.w.LoadImage(image); err != nil {
 		t.Fatal(err)
@@ -106,8 +106,8 @@ func (c *predictor) step() {
 	c.predicted++
 }
 
-// A client that predicts its own player in a full match is mostly right, and the rockets it launches are the server's
-// own: the same rows, born in the same ticks, so that no two are ever shown for one.
+// A client that predicts its own player in a full match is mostly right. The rockets it launches are the server's: the same
+// rows, born in the same ticks, so a view never shows one rocket twice.
 func TestPredictingOnePlayerIsMostlyRight(t *testing.T) {
 	server, client := newArena(t, goldenPlayers, 1), &predictor{rows: onlyOne()}
 	client.w = newArena(t, goldenPlayers, 1).w
@@ -134,7 +134,7 @@ func TestPredictingOnePlayerIsMostlyRight(t *testing.T) {
 			n := 0 // of those launched up to then
 			for ; n < len(launched) && launched[n].Born <= late; n++ {
 			}
-			client.hear(t, images[late%(lag+1)], launched[:n])
+			client.reconcile(t, images[late%(lag+1)], launched[:n])
 			launched = launched[n:]
 		}
 	}

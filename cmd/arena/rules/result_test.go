@@ -8,8 +8,8 @@ import (
 	"tendon/ecs"
 )
 
-// Players vote on the bytes of a result, so there is exactly one, in the tick that ends the round, and it says what the
-// event of that tick says.
+// Players vote on the bytes of a result. So there is exactly one, in the tick that ends the round, and it equals the event
+// of that tick.
 func TestTheResultComesOnceInTheTickThatEndsTheRound(t *testing.T) {
 	a := newArena(t, 5, 1)
 	give := func(points ...int16) {
@@ -26,7 +26,7 @@ func TestTheResultComesOnceInTheTickThatEndsTheRound(t *testing.T) {
 		{[]int16{-2, 7, 7, 0, 1}, -1, `{"round":2,"winner":-1,"points":[-2,7,7,0,1]}`},
 		{[]int16{0, 0, 1}, 2, `{"round":3,"winner":2,"points":[0,0,1]}`},
 	}
-	told := 0
+	results := 0
 	for i, r := range rounds {
 		if i == 2 {
 			a.step(ecs.Order{Kind: ecs.OrderLeave, Player: 3}, ecs.Order{Kind: ecs.OrderLeave, Player: 4})
@@ -44,7 +44,7 @@ func TestTheResultComesOnceInTheTickThatEndsTheRound(t *testing.T) {
 			if got == nil {
 				continue
 			}
-			told++
+			results++
 			var said struct {
 				Round, Winner int
 				Points        []int16
@@ -55,7 +55,7 @@ func TestTheResultComesOnceInTheTickThatEndsTheRound(t *testing.T) {
 			if string(got) != r.want {
 				t.Errorf("%s\nwant %s", got, r.want)
 			}
-			// It follows from the state, whoever holds it.
+			// The result follows from the state alone.
 			var s ecs.Snapshot
 			a.w.Save(&s)
 			fresh := newArena(t, 0, 99).w
@@ -64,8 +64,8 @@ func TestTheResultComesOnceInTheTickThatEndsTheRound(t *testing.T) {
 			}
 		}
 	}
-	if told != len(rounds) {
-		t.Errorf("%d results of %d rounds", told, len(rounds))
+	if results != len(rounds) {
+		t.Errorf("%d results of %d rounds", results, len(rounds))
 	}
 }
 
@@ -81,7 +81,7 @@ func TestTheLongestResultFits(t *testing.T) {
 	}
 }
 
-// An order without effect need not travel: nobody surrenders twice, or without being there.
+// An order without effect is not sent: a dead or absent player cannot surrender.
 func TestOnlyTheLivingMaySurrender(t *testing.T) {
 	a := newArena(t, 2, 1)
 	may := func(p ecs.Player, what string) bool {

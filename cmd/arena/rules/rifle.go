@@ -5,7 +5,7 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Arms says from which tick on each weapon can be used again, and where the last rifle shot ended.
+// Arms holds the tick from which each weapon can be used again, and the end of the last rifle shot.
 type Arms struct {
 	Rifle, Rocket ecs.Tick
 	Struck        fixed.Vec2
@@ -33,8 +33,8 @@ var (
 
 var gunners = ecs.NewQuery4(ecs.Read(arms), ecs.Read(body), ecs.Read(look), ecs.Read(seat), ecs.Without(dead))
 
-// fire shoots the rifles: at once, straight and level, at whatever the scene has first. Where the server knows which
-// moment the shooter saw, it is the scene of that moment.
+// fire shoots the rifles: at once, straight and level, up to the first obstacle of the scene. Where the server has the
+// moment that the shooter saw, it uses the scene of that moment.
 func fire(w *ecs.World) {
 	if !clock.Read(w).Playing {
 		return

@@ -238,7 +238,7 @@ func TestADoorOpensForWhoComesNearAndClosesBehind(t *testing.T) {
 	}
 	a.run(20)
 	if openness() != 0 {
-		t.Errorf("with nobody near the door is open by %v", openness())
+		t.Errorf("with no player near the door is open by %v", openness())
 	}
 }
 
@@ -293,7 +293,7 @@ func TestARocketHurtsWhomItHitsMoreThanWhoStandsBy(t *testing.T) {
 	a.run(40)
 	direct, beside := fullHP-a.health(1).HP, fullHP-a.health(2).HP
 	if direct <= beside || beside <= 0 || a.health(0).HP != fullHP {
-		t.Errorf("the rocket did %d to its target, %d to who stood by, %d to the shooter", direct, beside, fullHP-a.health(0).HP)
+		t.Errorf("damage of the rocket: %d to its target, %d to the player beside it, %d to the shooter", direct, beside, fullHP-a.health(0).HP)
 	}
 	if a.happened.rockets != 1 {
 		t.Errorf("a press held for 40 ticks sent %d rockets", a.happened.rockets)

@@ -5,10 +5,9 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Scene is what shots, blasts and steps run into beside the level's walls: the doors where they stand, and everybody
-// who is alive, sorted by the row of squares they stand in. It follows from the state, so it is derived, not saved.
-// Whatever moves, dies or appears in a tick enters it when survey closes the tick: everything a tick asks is asked of
-// the picture that the players saw.
+// Scene holds the obstacles beside the level's walls: the doors, and the living players sorted by the row of squares they
+// stand in. It follows from the state, so it is derived, not saved. survey updates it at the end of a tick, so all queries
+// of one tick use the state that the players saw.
 type Scene struct {
 	doors     [maxDoors]Box
 	doorCount int
@@ -16,7 +15,7 @@ type Scene struct {
 	bands     [maxRows + 1]uint8 // targets[bands[y]:bands[y+1]] stand in row y
 }
 
-// Target is somebody alive.
+// Target is a living player.
 type Target struct {
 	Entity ecs.Entity
 	Pos    fixed.Vec3
@@ -57,12 +56,12 @@ func buildScene(w *ecs.World, into *Scene) {
 
 func band(y fixed.Num) int { return min(max(y.Int()/squareSize, 0), maxRows-1) }
 
-// Between returns everybody whose rows of squares touch [lo, hi], in the same order on every machine.
+// Between returns the players whose rows of squares touch [lo, hi], in the same order on every machine.
 func (s *Scene) Between(lo, hi fixed.Num) []Target {
 	return s.targets[s.bands[band(lo)]:s.bands[band(hi)+1]]
 }
 
-// All returns everybody who is alive.
+// All returns the living players.
 func (s *Scene) All() []Target { return s.targets[:s.bands[maxRows]] }
 
 // Ray is a straight path at constant height.
@@ -73,7 +72,7 @@ type Ray struct {
 	Length fixed.Num
 }
 
-// Cast returns how far the ray gets before it touches a wall, a door or somebody other than shooter, and whom.
+// Cast returns the distance until the ray touches a wall, a door or a player other than shooter, and that player's entity.
 func (s *Scene) Cast(r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) {
 	far = s.Clear(r)
 	end := r.From.Y + r.Dir.Y.Mul(far)
@@ -115,11 +114,11 @@ func (s *Scene) Clear(r Ray) fixed.Num {
 // meets returns where the ray enters a circle that its middle line can reach; 0 if it starts inside.
 func (r *Ray) meets(middle fixed.Vec2, radius fixed.Num) (far fixed.Num, ok bool) {
 	to := middle.Sub(flat(r.From))
-	along, aside := to.Dot(r.Dir), to.Cross(r.Dir).Abs()
-	if aside >= radius || along <= -radius {
+	along, across := to.Dot(r.Dir), to.Cross(r.Dir).Abs()
+	if across >= radius || along <= -radius {
 		return 0, false
 	}
-	half := (radius.Mul(radius) - aside.Mul(aside)).Sqrt()
+	half := (radius.Mul(radius) - across.Mul(across)).Sqrt()
 	if along+half < 0 {
 		return 0, false
 	}
@@ -127,7 +126,7 @@ func (r *Ray) meets(middle fixed.Vec2, radius fixed.Num) (far fixed.Num, ok bool
 }
 
 // stop returns where the ray enters b, or far if it does not before that. It is the slab method: on each axis the ray
-// is between the box's sides from one distance to another; it is inside where both stretches overlap. The box is widened
+// is between the box's sides from one distance to another; it is inside where both intervals overlap. The box is widened
 // by the ray's radius, corners too. inverse is 1/Dir; that of 0 saturates, which puts the sides out of reach.
 func (r *Ray) stop(b *Box, inverse fixed.Vec2, far fixed.Num) fixed.Num {
 	if b.Top <= r.From.Z {

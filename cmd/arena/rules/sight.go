@@ -6,12 +6,12 @@ import (
 	"tendon/systems/lagcomp"
 )
 
-// reach finds who was near a shot in the world that its shooter saw. A dash makes 0.3 m in a tick; who has moved by a
-// metre was put somewhere else by a new round.
+// reach finds the players near a shot in the world that its shooter saw. A dash covers 0.3 m in a tick; a player who has
+// moved by a metre was placed elsewhere by a new round.
 var reach = lagcomp.NewSweep(body, lagcomp.SweepConfig{Window: 16, Teleport: fixed.One})
 
-// castSeen is Scene.Cast in the world as p saw it: the doors as they stood, and everybody who was there and alive. Whoever
-// has died since stops the shot, but suffers no more.
+// castSeen is Scene.Cast in the world that p saw: the doors and the living players of that moment. A player who has died
+// since then stops the shot and takes no damage.
 func castSeen(w *ecs.World, p ecs.Player, r Ray, shooter ecs.Entity) (far fixed.Num, hit ecs.Entity) {
 	var seen Scene
 	for e := range leaves.All(w) {

@@ -23,8 +23,8 @@ func seenAt(p ecs.Player, v ecs.ViewStamp) ecs.Order {
 	return ecs.Order{Kind: ecs.OrderView, Player: p, Payload: ecs.AppendViewStamp(nil, v)}
 }
 
-// shoot fires player 0's rifle at a point in the next tick, in the world of tick view, 0 for the present, and returns
-// whether player 1 was harmed.
+// shoot fires player 0's rifle at a point in the next tick, in the world of tick view; 0 is the present. It reports whether
+// player 1 took damage.
 func (a *arena) shoot(ring *rollback.Snapshots, x, y string, view ecs.Tick) bool {
 	before := a.health(1).HP
 	arms.Put(a.w, avatar(a.w, 0), Arms{})
@@ -46,7 +46,7 @@ func TestARifleHitsWhoWasSeen(t *testing.T) {
 		name string
 		late bool
 		hits bool
-	}{{"judged by what was seen", true, true}, {"judged by the present", false, false}} {
+	}{{"judged in the seen state", true, true}, {"judged by the present", false, false}} {
 		a := duel(t)
 		ring := a.remember()
 		a.put(1, "9", "2.5")
@@ -95,7 +95,7 @@ func TestADoorStopsWhoSawItClosed(t *testing.T) {
 				place(0, -near-fixed.One)
 				place(1, far)
 			}
-			for range 40 { // closed where nobody is near, else open
+			for range 40 { // closed where no player is near, else open
 				a.step()
 				ring.Save(a.w)
 			}
@@ -114,7 +114,7 @@ func TestADoorStopsWhoSawItClosed(t *testing.T) {
 			aim := a.body(1).Pos
 			harmed := a.shoot(ring, aim.X.String(), aim.Y.String(), view)
 			if harmed == opens {
-				t.Errorf("door at %v opens since: %t; the shot of somebody who saw it before harms: %t", middle, opens, harmed)
+				t.Errorf("door at %v opens since: %t; the shot of a player who saw it before hits: %t", middle, opens, harmed)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func TestTheDeadAreJudgedAsSeenAndSufferNoMore(t *testing.T) {
 	}
 	shot, _ := arms.Read(a.w, avatar(a.w, 0))
 	if shot.Struck.X > fixed.FromInt(9) {
-		t.Errorf("the shot of who saw them alive passes through to %v", shot.Struck.X)
+		t.Errorf("the shot of a player who saw them alive passes through to %v", shot.Struck.X)
 	}
 	fallen := a.w.Tick()
 	dead.Remove(a.w, avatar(a.w, 1))
@@ -153,8 +153,8 @@ func TestTheDeadAreJudgedAsSeenAndSufferNoMore(t *testing.T) {
 	}
 }
 
-// A new round puts everybody somewhere else. Nobody is hit where they were in the old one.
-func TestNobodyIsHitWhereTheyWereBeforeANewRound(t *testing.T) {
+// A new round places all players elsewhere. No shot hits a player at the place of the old round.
+func TestNoPlayerIsHitAtThePlaceBeforeANewRound(t *testing.T) {
 	a := duel(t)
 	ring := a.remember()
 	a.run(1)
@@ -172,8 +172,8 @@ func TestNobodyIsHitWhereTheyWereBeforeANewRound(t *testing.T) {
 	}
 }
 
-// Deeds happen in the scene as the last tick left it. So a match in which everybody saw just that is the same match bit
-// for bit as one without views: looking back finds what is there.
+// Rules of a tick use the scene that the last tick left. So a match in which all players saw just that state equals a match
+// without views, bit for bit.
 func TestSeeingTheLastStateIsSeeingThePresent(t *testing.T) {
 	a, b := newArena(t, 12, 7), newArena(t, 12, 7)
 	ring, ticks, hits := b.remember(), 1500, 100
@@ -250,7 +250,7 @@ func lateMatch(t *testing.T, ticks int) (a *arena, file []byte) {
 	return a, to.Bytes()
 }
 
-// What players saw is part of what entered the match: its recording replays to the same states.
+// The seen moments are inputs of the match: its recording replays to the same states.
 func TestARecordingOfAMatchWithViewsReplays(t *testing.T) {
 	ticks := 1500
 	if raceEnabled {
