@@ -110,9 +110,11 @@ var arrows = []struct {
 	// Clocks are there for whoever wants them, and for nobody who must not have one.
 	{"net/cost", []string{"ecs", "ecs/fixed"}},
 	// For game authors' tests: whole matches, but no program.
-	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
+	// Whole matches in virtual time, below matchtest, lab and the profile verb.
+	{"net/matchsim/...", []string{"ecs/...", "rollback/...", "systems", "net/wire", "net/simnet", "net/session", "net/room", "net/client"}},
+	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Whole matches again, to be measured: for programs, and without being one.
-	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
+	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Pages show what they are handed: the one that guards them all knows no match, and none knows the program.
 	{"cmd/cli/page/...", []string{"ecs"}},
 	{"cmd/cli/travelpage", []string{"ecs", "rollback/...", "cmd/cli/page"}},

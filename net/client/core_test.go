@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/client"
+	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/room"
 	"tendon/net/session"
@@ -44,9 +45,9 @@ func game() *ecs.Game {
 	return g
 }
 
-func match(t *testing.T, change func(*room.Config)) (*matchtest.Harness, simnet.Profile) {
+func match(t *testing.T, change func(*room.Config)) (*matchsim.Match, simnet.Profile) {
 	t.Helper()
-	h, err := matchtest.New(matchtest.Config{Game: game(), Strategy: relay.Strategy, Seed: 1, Room: change})
+	h, err := matchsim.New(matchsim.Config{Game: game(), Strategy: relay.Strategy, Seed: 1, Room: change})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func match(t *testing.T, change func(*room.Config)) (*matchtest.Harness, simnet.
 }
 
 // until plays until done, for at most ten seconds.
-func until(t *testing.T, h *matchtest.Harness, done func() bool) {
+func until(t *testing.T, h *matchsim.Match, done func() bool) {
 	t.Helper()
 	for end := h.Net.Now() + 10*time.Second; !done(); h.Run(time.Second / 240) {
 		if h.Net.Now() > end {
@@ -68,7 +69,7 @@ func until(t *testing.T, h *matchtest.Harness, done func() bool) {
 // loads nothing: it goes on from what it has.
 func TestAClientGoesThroughItsStatesInOrder(t *testing.T) {
 	h, p := match(t, nil)
-	c := h.Join(matchtest.Plan{Profile: p})
+	c := h.Join(matchsim.Plan{Profile: p})
 	var seen []client.State
 	progress := 0.0
 	look := func() {
@@ -111,9 +112,9 @@ func TestAClientGoesThroughItsStatesInOrder(t *testing.T) {
 // match from the player's seat.
 func TestAViewShowsNothingBeforeTheState(t *testing.T) {
 	h, p := match(t, nil)
-	first, watcher := h.Join(matchtest.Plan{Profile: p}), h.Join(matchtest.Plan{Profile: p, Spectator: true})
-	c := h.Join(matchtest.Plan{Profile: p})
-	shown := func(c *matchtest.Client) (n int) {
+	first, watcher := h.Join(matchsim.Plan{Profile: p}), h.Join(matchsim.Plan{Profile: p, Spectator: true})
+	c := h.Join(matchsim.Plan{Profile: p})
+	shown := func(c *matchsim.Client) (n int) {
 		for range coreTiles.All(c.Core.View(systems.Time(h.Net.LocalNow(c.Node()))).Sim) {
 			n++
 		}
@@ -167,9 +168,9 @@ func TestARefusalEndsTheClientWithASentence(t *testing.T) {
 		{"another strategy", nil, func(c *client.Config) { c.Strategies = []systems.Strategy{renamed} }, client.ErrStrategy},
 	} {
 		h, p := match(t, c.room)
-		h.Join(matchtest.Plan{Profile: p})
+		h.Join(matchsim.Plan{Profile: p})
 		until(t, h, h.Clients[0].Live)
-		v := h.Join(matchtest.Plan{Profile: p, Change: c.client})
+		v := h.Join(matchsim.Plan{Profile: p, Change: c.client})
 		h.Run(3 * time.Second)
 		err := v.Core.Err()
 		if !errors.Is(err, c.is) || v.Core.State() != client.Ended || v.Core.Stats().Reconnects != 0 || len(strings.Fields(err.Error())) < 5 {
@@ -186,12 +187,12 @@ func TestAClientRefusesAStrategyThatNeedsMoreThanItsGameHas(t *testing.T) {
 	bare := &ecs.Game{Name: "bare", TickRate: 60, MaxPlayers: 2, Input: ecs.NewInput[uint8]()}
 	moving := relay.Strategy
 	moving.Needs.Motion = true
-	h, err := matchtest.New(matchtest.Config{Game: bare, Strategy: relay.Strategy, Seed: 1})
+	h, err := matchsim.New(matchsim.Config{Game: bare, Strategy: relay.Strategy, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, _ := simnet.ByName("P0")
-	v := h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) { c.Bot, c.Strategies = false, []systems.Strategy{moving} }})
+	v := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.Bot, c.Strategies = false, []systems.Strategy{moving} }})
 	h.Run(3 * time.Second)
 	var need *systems.NeedError
 	if err := v.Core.Err(); !errors.As(err, &need) || need.Role != "Motion" || v.Core.State() != client.Ended || v.Core.Stats().Reconnects != 0 {
@@ -230,7 +231,7 @@ func TestAClientGivesUpAfterItsAttempts(t *testing.T) {
 // A success makes the next break a first one: attempts are counted in a row.
 func TestAttemptsAreCountedAnewAfterSuccess(t *testing.T) {
 	h, p := match(t, nil)
-	c := h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) { c.Attempts = 1 }})
+	c := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.Attempts = 1 }})
 	for range 3 {
 		until(t, h, c.Live)
 		c.Reconnect()
@@ -244,8 +245,8 @@ func TestAttemptsAreCountedAnewAfterSuccess(t *testing.T) {
 // What had gone wrong is kept for whoever looks for the reason, after the state was put right.
 func TestADesyncReportIsKept(t *testing.T) {
 	h, p := match(t, nil)
-	c := h.Join(matchtest.Plan{Profile: p})
-	h.Join(matchtest.Plan{Profile: p})
+	c := h.Join(matchsim.Plan{Profile: p})
+	h.Join(matchsim.Plan{Profile: p})
 	until(t, h, func() bool { return h.Clients[0].Live() && h.Clients[1].Live() })
 	var faults []ecs.Tick
 	for range 2 {

@@ -7,7 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/client"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/rollback/bundle"
@@ -54,7 +54,7 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 			var told []client.Desync
 			var heard []room.Desync
 			var clips []*travel.Clip
-			h, err := matchtest.New(matchtest.Config{Game: g, Strategy: s, Seed: 5, Room: func(c *room.Config) {
+			h, err := matchsim.New(matchsim.Config{Game: g, Strategy: s, Seed: 5, Room: func(c *room.Config) {
 				var err error
 				if watch, err = room.NewWatch(c, "test", 10); err != nil {
 					t.Fatal(err)
@@ -70,9 +70,9 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, _ := simnet.ByName("P1")
-			c := h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) { c.Desynced = func(d client.Desync) { told = append(told, d) } }})
-			h.Join(matchtest.Plan{Profile: p})
-			h.Join(matchtest.Plan{Profile: p})
+			c := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.Desynced = func(d client.Desync) { told = append(told, d) } }})
+			h.Join(matchsim.Plan{Profile: p})
+			h.Join(matchsim.Plan{Profile: p})
 			until(t, h, func() bool { return h.Clients[0].Live() && h.Clients[1].Live() && h.Clients[2].Live() })
 			h.Run(4 * time.Second)
 			if len(told) != 0 || len(heard) != 0 {

@@ -7,7 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/client"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim"
 	"tendon/net/session"
 	"tendon/net/simnet"
 	"tendon/rollback/journal"
@@ -83,21 +83,21 @@ func (m *memory) resume() *client.Resume {
 
 // logged is a match in which the second player keeps a log.
 type logged struct {
-	*matchtest.Harness
+	*matchsim.Match
 	log    *memory
 	resume *client.Resume // for the next process
 }
 
 func newLogged(t *testing.T, s systems.Strategy) *logged {
 	t.Helper()
-	h, err := matchtest.New(matchtest.Config{Game: game(), Strategy: s, Seed: 1, Journal: true})
+	h, err := matchsim.New(matchsim.Config{Game: game(), Strategy: s, Seed: 1, Journal: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &logged{Harness: h, log: &memory{t: t}}
+	l := &logged{Match: h, log: &memory{t: t}}
 	p, _ := simnet.ByName("P2")
-	h.Join(matchtest.Plan{Profile: p})
-	h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) {
+	h.Join(matchsim.Plan{Profile: p})
+	h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) {
 		l.log.game, c.Log, c.Resume = c.Game, l.log, l.resume
 	}})
 	h.RunUntil(8 * time.Second)
@@ -111,7 +111,7 @@ func (l *logged) another(t *testing.T, resume *client.Resume) (bytes uint64, saw
 	l.resume = resume
 	c := l.Clients[1]
 	c.Restart()
-	until(t, l.Harness, func() bool {
+	until(t, l.Match, func() bool {
 		sawImage = sawImage || c.Core.State() == client.Loading
 		return c.Live()
 	})

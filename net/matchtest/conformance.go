@@ -7,52 +7,53 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/client"
+	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
 
-// Conformance holds a strategy to what rooms, clients and players rely on, over good, typical and bad links and with a
-// state that is many pieces of an image. Somebody joins late, watches, comes back in time, comes back too late, leaves,
-// has one wrong bit: each time what has to happen must happen, and nothing else. No tick of the room is late, the image
-// goes out in pieces under its budget, and the others do not notice.
+// Conformance checks what rooms, clients and players rely on in a strategy. It plays over good, typical and bad links,
+// with a state whose image takes many pieces. In each scenario one thing happens to one client: it joins late, watches,
+// reconnects in time, reconnects too late, leaves, or has one wrong bit.
 //
-// Every tick that a client confirms is compared with the server's.
+// In every scenario no tick of the room is late, images are sent in pieces within their budget, and the other clients
+// are not affected. Every tick that a client confirms is compared with the server's.
 func Conformance(t *testing.T, s systems.Strategy) { conformance(t, s, links) }
 
 func conformance(t *testing.T, s systems.Strategy, over []link) {
 	for _, l := range over {
 		for _, sc := range scenarios {
 			t.Run(l.profile+"/"+sc.name, func(t *testing.T) {
-				wrong, err := conform(s, l, sc)
+				failures, err := conform(s, l, sc)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, w := range wrong {
-					t.Error(w)
+				for _, f := range failures {
+					t.Error(f)
 				}
 			})
 		}
 	}
 }
 
-// links are what Conformance plays over, and how long it lets a match go on before something happens: all have joined by
-// then, and input delays have settled.
+// links are the links of Conformance.
 var links = []link{{"P2", 6 * time.Second}, {"P3", 6 * time.Second}, {"P5", 16 * time.Second}}
 
+// link is a network profile and how long a match takes on it until all clients are live and input delays have settled.
 type link struct {
 	profile string
 	warmup  time.Duration
 }
 
-// scenario is something that happens in a running match. It returns who is concerned by it; all others must not be.
+// scenario is an event in a running match. play returns the affected client; all others must not be affected.
 type scenario struct {
 	name string
-	play func(*stage) (concerned *Client)
+	play func(*stage) (affected *matchsim.Client)
 }
 
-// conform plays a scenario and returns what was wrong.
-func conform(s systems.Strategy, l link, sc scenario) (wrong []string, err error) {
+// conform plays a scenario and returns its failures.
+func conform(s systems.Strategy, l link, sc scenario) (failures []string, err error) {
 	st, err := newStage(s, l.profile)
 	if err != nil {
 		return nil, err
@@ -62,36 +63,36 @@ func conform(s systems.Strategy, l link, sc scenario) (wrong []string, err error
 		if !c.Live() {
 			return nil, fmt.Errorf("client %d is %v after %v", i, c.Core.State(), l.warmup)
 		}
-		c.server.most, c.server.largest = 0, 0
+		c.ResetSent()
 		st.before = append(st.before, c.Core.Stats())
 	}
 	st.began, st.orders = st.Room.Tick(), nil
-	concerned := sc.play(st)
-	st.judge(concerned)
-	return st.wrong, nil
+	affected := sc.play(st)
+	st.check(affected)
+	return st.failures, nil
 }
 
-// What a stage is set up with.
+// The settings of a stage.
 const (
 	stagePlayers = 3
 
 	stageImageRate = 96 << 10         // bytes per second
-	stageBurst     = 2*(16<<10) + 256 // what a session may send of an image at once, in bytes: two pieces
+	stageBurst     = 2*(16<<10) + 256 // bytes of an image that a session may send at once: two pieces
 	stageKeepSeat  = 2 * systems.Second
 	stageTimeout   = 2 * systems.Second
 )
 
-// stage is a running match of three players in a crowd, and what is noted of it.
+// stage is a running match of three players, with the record that a scenario is judged by.
 type stage struct {
-	*Harness
+	*matchsim.Match
 	strategy systems.Strategy
 	profile  simnet.Profile
-	before   []client.Stats // of those who were there when the scenario began
-	began    ecs.Tick       // the room's tick then
+	before   []client.Stats // of the clients that were there when the scenario began
+	began    ecs.Tick       // the room's tick when the scenario began
 	taken    ecs.Tick       // the last tick that the sink received
-	orders   []ecs.Order    // since the scenario began, but for views
-	restarts bool           // the room is not the one that it was
-	wrong    []string
+	orders   []ecs.Order    // since the scenario began, without views
+	restarts bool           // the scenario replaces the room
+	failures []string
 }
 
 func newStage(s systems.Strategy, profile string) (*stage, error) {
@@ -101,22 +102,22 @@ func newStage(s systems.Strategy, profile string) (*stage, error) {
 		return nil, fmt.Errorf("matchtest: no profile is named %q", profile)
 	}
 	st.profile = p
-	h, err := New(Config{Game: crowd(), Strategy: s, Seed: 1, Journal: true, Room: func(c *room.Config) {
+	m, err := matchsim.New(matchsim.Config{Game: largeGame(), Strategy: s, Seed: 1, Journal: true, Room: func(c *room.Config) {
 		c.ImageRate, c.KeepSeat, c.Timeout, c.Sinks = stageImageRate, stageKeepSeat, stageTimeout, []room.Sink{{Tick: st.take}}
 	}})
 	if err != nil {
 		return nil, err
 	}
-	st.Harness = h
+	st.Match = m
 	for range stagePlayers {
-		h.Join(st.plan())
+		m.Join(st.plan())
 	}
 	return st, nil
 }
 
-// plan is how everybody plays. The client gives a silent server up sooner than by default, to come back in the test.
-func (s *stage) plan() Plan {
-	return Plan{Profile: s.profile, Change: func(c *client.Config) { c.Timeout = 3 * systems.Second }}
+// plan is the plan of every client. Its timeout is shorter than the default, so that it reconnects within the test.
+func (s *stage) plan() matchsim.Plan {
+	return matchsim.Plan{Profile: s.profile, Change: func(c *client.Config) { c.Timeout = 3 * systems.Second }}
 }
 
 func (s *stage) take(f systems.FinalTick) {
@@ -125,18 +126,18 @@ func (s *stage) take(f systems.FinalTick) {
 	}
 	s.taken = f.Tick
 	for _, o := range f.Orders {
-		if o.Kind.Shared() { // what a player saw is said every tick, and asked for by nobody
+		if o.Kind.Shared() {
 			s.orders = append(s.orders, o)
 		}
 	}
 }
 
 func (s *stage) fail(format string, args ...any) {
-	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+	s.failures = append(s.failures, fmt.Sprintf(format, args...))
 }
 
-// wants fails unless the match has had so many joins and leaves since the scenario began.
-func (s *stage) wants(joins, leaves int) {
+// wantOrders fails unless exactly these joins and leaves were stamped since the scenario began.
+func (s *stage) wantOrders(joins, leaves int) {
 	gotJoins, gotLeaves := 0, 0
 	for _, o := range s.orders {
 		switch o.Kind {
@@ -151,46 +152,45 @@ func (s *stage) wants(joins, leaves int) {
 	}
 }
 
-// settling is how long a client that has just been live may stay behind: a lost message of the reliable channel holds
-// up what comes after it, and on a bad link the input delay it left behind shrinks slowly.
+// settling is how long a client that has just become live may lag. A lost message of the reliable channel delays the
+// messages after it. Input delays shrink slowly on a bad link.
 const settling = 12 * time.Second
 
-// keepsUp fails unless a client is live and in step, and from some time within settling on confirms ticks as fast as
-// the match has them.
-func (s *stage) keepsUp(c *Client) {
-	rate := ecs.Tick(s.game.TickRate)
+// keepsUp fails unless a client is live and, from some moment within settling, confirms ticks at the rate of the match.
+func (s *stage) keepsUp(c *matchsim.Client) {
+	rate := ecs.Tick(s.Game().TickRate)
 	end := s.Net.Now() + settling
 	for {
 		confirmed, checked := c.Core.Stats().Strategy.Confirmed, c.Checked
 		s.Run(2 * time.Second)
 		if !c.Live() {
-			s.fail("client %d is %v (%v)", c.number, c.Core.State(), c.Core.Err())
+			s.fail("client %d is %v (%v)", c.Number(), c.Core.State(), c.Core.Err())
 			return
 		}
 		now := c.Core.Stats().Strategy.Confirmed
 		least := uint64(rate) * 3 / 2
-		if _, every := c.Core.Strategy().(timelined); !every {
-			least = uint64(rate) / 2 // the newest state of a frame is compared, and some are passed over
+		if _, every := c.Core.Strategy().(matchsim.Timelined); !every {
+			least = uint64(rate) / 2 // only the newest state of each frame is compared
 		}
-		if _, told := c.Core.Strategy().(systems.Replicated); told {
-			least = uint64(rate) / 10 // states come a few times a second
+		if _, replicated := c.Core.Strategy().(systems.Replicated); replicated {
+			least = uint64(rate) / 10 // states arrive a few times per second
 		}
 		compared := c.Checked >= checked+least
 		if now >= confirmed+rate*3/2 && now+rate*2/3 >= s.Room.Tick() && compared {
 			return
 		}
 		if s.Net.Now() >= end {
-			s.fail("client %d confirmed %d ticks in 2 s, %d of them compared, and is at %d, the server at %d", c.number, now-confirmed,
+			s.fail("client %d confirmed %d ticks in 2 s, %d of them compared, and is at %d, the server at %d", c.Number(), now-confirmed,
 				c.Checked-checked, now, s.Room.Tick())
 			return
 		}
 	}
 }
 
-// judge holds the room to its grid and those who are not concerned to not having noticed.
-func (s *stage) judge(concerned *Client) {
+// check fails unless the room kept its tick grid and the clients other than the affected one were not affected.
+func (s *stage) check(affected *matchsim.Client) {
 	for _, c := range s.Clients[:len(s.before)] {
-		if c != concerned {
+		if c != affected {
 			s.keepsUp(c)
 		}
 	}
@@ -198,7 +198,7 @@ func (s *stage) judge(concerned *Client) {
 	if r.Late != 0 || r.Deferred != 0 || !s.restarts && r.MostLate > gridRounding {
 		s.fail("%d ticks of the room were late, the worst by %d ns, and %d frames deferred some", r.Late, r.MostLate, r.Deferred)
 	}
-	if due := ecs.Tick(s.Net.Now() * time.Duration(s.game.TickRate) / time.Second); !s.restarts && (r.Tick+1 < due || r.Tick > due) {
+	if due := ecs.Tick(s.Net.Now() * time.Duration(s.Game().TickRate) / time.Second); !s.restarts && (r.Tick+1 < due || r.Tick > due) {
 		s.fail("the room is at tick %d after %v, want %d", r.Tick, s.Net.Now(), due)
 	}
 	if s.taken != r.Tick {
@@ -210,70 +210,73 @@ func (s *stage) judge(concerned *Client) {
 		}
 	}
 	for i, before := range s.before {
-		if c := s.Clients[i]; c != concerned {
-			s.judgeOther(c, before)
+		if c := s.Clients[i]; c != affected {
+			s.checkUnaffected(c, before)
 		}
 	}
 }
 
-// judgeOther demands that a client went on as if nothing had happened.
-func (s *stage) judgeOther(c *Client, before client.Stats) {
+// checkUnaffected fails unless a client went on as if nothing had happened.
+func (s *stage) checkUnaffected(c *matchsim.Client, before client.Stats) {
 	now := c.Core.Stats()
 	if c.Mismatches > 0 {
-		s.fail("client %d differed from the server at %d ticks, first at %d", c.number, c.Mismatches, c.FirstMismatch)
+		s.fail("client %d differed from the server at %d ticks, first at %d", c.Number(), c.Mismatches, c.FirstMismatch)
 	}
 	if now.Reconnects != before.Reconnects || now.Resyncs != before.Resyncs || now.Session.Malformed != 0 || len(c.Core.Desyncs()) != 0 {
-		s.fail("client %d, who was not concerned: %d reconnects, %d resyncs, reports %v", c.number, now.Reconnects-before.Reconnects,
+		s.fail("unaffected client %d: %d reconnects, %d resyncs, reports %v", c.Number(), now.Reconnects-before.Reconnects,
 			now.Resyncs-before.Resyncs, c.Core.Desyncs())
 	}
 	natural := uint64(0)
-	if !s.strategy.Predicts { // who predicts nothing waits now and then for a packet that was lost, whatever happens
+	if !s.strategy.Predicts { // without prediction, a lost packet stalls a client now and then in any case
 		played := uint64(now.Strategy.Present - before.Strategy.Present)
 		natural = naturalStalls + 3*before.Strategy.Stalls*played/uint64(max(before.Strategy.Present, 1))
 	}
 	if n := now.Strategy.Stalls - before.Strategy.Stalls; n > natural {
-		s.fail("client %d, who was not concerned, stalled for %d ticks", c.number, n)
+		s.fail("unaffected client %d stalled for %d ticks", c.Number(), n)
 	}
 	if d := now.Strategy.InputDelay; d > before.Strategy.InputDelay {
-		s.fail("client %d, who was not concerned, has its inputs delayed by %d ticks, %d before", c.number, d, before.Strategy.InputDelay)
+		s.fail("unaffected client %d has an input delay of %d ticks, %d before", c.Number(), d, before.Strategy.InputDelay)
 	}
-	// The present keeps the pace of the server's ticks; its lead may breathe with the link. That of a client which predicts
-	// nothing follows every packet that is late: it only has to keep up.
+	// The present keeps the pace of the server's ticks, and its lead may vary with the link. Without prediction the
+	// present follows every late packet, and keepsUp is the only bound.
 	lead := func(st client.Stats, server ecs.Tick) int { return int(st.Strategy.Present) - int(server) }
 	was := lead(before, s.began)
-	if is := lead(now, s.Room.Tick()); s.strategy.Predicts && (is < was-leadBreathes || is > was+leadBreathes) {
-		s.fail("client %d, who was not concerned, leads the server by %d ticks, %d before", c.number, is, was)
+	if is := lead(now, s.Room.Tick()); s.strategy.Predicts && (is < was-leadVariation || is > was+leadVariation) {
+		s.fail("unaffected client %d leads the server by %d ticks, %d before", c.Number(), is, was)
 	}
 }
 
-// naturalStalls is for how many ticks a client that predicts nothing may wait within a scenario, beside three times the
-// share of ticks for which it waited before.
+// naturalStalls is the number of ticks for which a client without prediction may stall within a scenario, beside three
+// times its share of stalled ticks before the scenario.
 const naturalStalls = 6
 
-// gridRounding is how late a tick may seem in nanoseconds, where the grid was moved to a moment at which nobody looks.
+// gridRounding is the lateness, in nanoseconds, that rounding may add to a tick when the grid was moved.
 const gridRounding = 1000
 
-// leadBreathes is how many ticks a lead may change by itself on the worst of the links.
-const leadBreathes = 4
+// leadVariation is the number of ticks by which a lead may vary on the worst of the links.
+const leadVariation = 4
 
-// judgeImage demands that a joiner was sent its image in pieces and no faster than the budget allows, next to what the
-// match itself needs.
-func (s *stage) judgeImage(c *Client, since time.Duration) {
-	size := crowdSize * 32 // noise: it cannot be less
-	if c.server.largest > size/8 {
-		s.fail("a message of %d bytes went to client %d: the image was not cut into pieces", c.server.largest, c.number)
-	}
-	least := time.Duration(size-stageBurst) * time.Second / stageImageRate
-	if took := s.Net.Now() - since; took < least {
-		s.fail("client %d was live after %v; under its budget the image takes %v", c.number, took, least)
-	}
-	game := 0 // what the match sends to one who is in it
+// checkImage fails unless a client's image was sent in pieces and within its budget, beside the messages of the match.
+func (s *stage) checkImage(c *matchsim.Client, since time.Duration) {
+	game := 0 // bytes per second to a client in the match
 	for _, other := range s.Clients {
 		if other != c {
-			game = max(game, other.server.most)
+			game = max(game, other.Sent().MostPerSecond)
 		}
 	}
-	if most := stageImageRate + stageBurst + 2*game; c.server.most > most {
-		s.fail("client %d was sent %d bytes within a second, want at most %d", c.number, c.server.most, most)
+	s.checkImageSent(c, s.Net.Now()-since, c.Sent(), game)
+}
+
+func (s *stage) checkImageSent(c *matchsim.Client, took time.Duration, sent matchsim.Sent, game int) {
+	size := dustCount * 32 // it does not compress
+	if sent.Largest > size/8 {
+		s.fail("client %d was sent a message of %d bytes: the image was not split", c.Number(), sent.Largest)
+	}
+	least := time.Duration(size-stageBurst) * time.Second / stageImageRate
+	if took < least {
+		s.fail("client %d was live after %v; within its budget the image takes %v", c.Number(), took, least)
+	}
+	if bound := stageImageRate + stageBurst + 2*game; sent.MostPerSecond > bound {
+		s.fail("client %d was sent %d bytes within a second, want at most %d", c.Number(), sent.MostPerSecond, bound)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/matchsim"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
@@ -14,8 +15,7 @@ import (
 	"tendon/systems/verify"
 )
 
-// conforms plays the suite; under the race detector over one link, which takes every path through the code that the
-// others take.
+// conforms plays the suite; under the race detector over one link, which runs the same code as the others.
 func conforms(t *testing.T, s systems.Strategy) {
 	if raceEnabled {
 		conformance(t, s, links[1:2])
@@ -24,10 +24,9 @@ func conforms(t *testing.T, s systems.Strategy) {
 	Conformance(t, s)
 }
 
-// The default strategy is what the suite was written against.
 func TestRelayConforms(t *testing.T) { conforms(t, relay.Strategy) }
 
-// Verify sync, whose clients simulate nothing, shows the server's states all the same.
+// Clients of verify simulate nothing and show the server's states.
 func TestVerifyConforms(t *testing.T) {
 	t.Run("datagrams", func(t *testing.T) { conforms(t, verify.Strategy) })
 	if !raceEnabled {
@@ -35,10 +34,10 @@ func TestVerifyConforms(t *testing.T) {
 	}
 }
 
-// Prediction shows what the server told, and what is its own ahead of that; what it was told is the server's.
+// Clients of predict show a replica and predict their own entities ahead of it; the replica equals the server's state.
 func TestPredictConforms(t *testing.T) { conforms(t, predict.Strategy) }
 
-// Lockstep has the same state everywhere, over either channel and whether or not the server simulates.
+// Lockstep has the same state on every peer, over either channel and whether or not the server simulates.
 func TestLockstepConforms(t *testing.T) {
 	t.Run("datagrams", func(t *testing.T) { conforms(t, lockstep.Strategy) })
 	if raceEnabled {
@@ -49,46 +48,45 @@ func TestLockstepConforms(t *testing.T) {
 	}
 }
 
-// Dead reckoning, whose clients say where they are, has the server's state of all else, and journals that bring the match
-// back where they were.
+// Clients of reckon have authority over their avatars. All other state equals the server's, and a journal restores the
+// match.
 func TestReckonConforms(t *testing.T) { conforms(t, reckon.Strategy) }
 
-// blind is a server half that is wrong in one way.
-type blind struct {
+// faulty is a server half with one fault.
+type faulty struct {
 	systems.Server
-	blame  systems.Peer // who is said to differ in tick 420, by mistake; 0: nobody
-	deaf   bool         // differences are not told
-	lonely bool         // joins are stamped twice, as leave and join
+	accuse      systems.Peer // is reported to differ in tick 420; 0: none
+	silent      bool         // reports no differences
+	doubleJoins bool         // stamps each join twice, as join and leave
 }
 
-func (b *blind) Desynced(f func(systems.Peer)) {
-	if !b.deaf {
-		b.Server.Desynced(f)
+func (h *faulty) Desynced(f func(systems.Peer)) {
+	if !h.silent {
+		h.Server.Desynced(f)
 	}
-	if b.blame != 0 && b.World().Tick() == 420 {
-		f(b.blame)
+	if h.accuse != 0 && h.World().Tick() == 420 {
+		f(h.accuse)
 	}
 }
 
-func (b *blind) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
-	if b.lonely && o.Kind == ecs.OrderJoin {
-		b.Server.Stamp(o, out)
+func (h *faulty) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
+	if h.doubleJoins && o.Kind == ecs.OrderJoin {
+		h.Server.Stamp(o, out)
 		o.Kind = ecs.OrderLeave
 	}
-	return b.Server.Stamp(o, out)
+	return h.Server.Stamp(o, out)
 }
 
-// A suite that passes whatever it is given proves nothing: strategies that are wrong in one way fail the scenario that
-// is there for it.
-func TestTheSuiteSeesAStrategyThatIsWrong(t *testing.T) {
+// A strategy with one fault fails the scenario for that fault. A suite that passes everything would prove nothing.
+func TestConformanceFindsFaultyStrategies(t *testing.T) {
 	for _, c := range []struct {
-		half     blind
-		scenario func(*stage) *Client
+		half     faulty
+		scenario func(*stage) *matchsim.Client
 		want     string
 	}{
-		{blind{deaf: true}, wrongBit, "was not found"},
-		{blind{blame: 2}, leaves, "who was not concerned: 0 reconnects, 1 resyncs"},
-		{blind{lonely: true}, lateJoin, "1 joins and 1 leaves were stamped"},
+		{faulty{silent: true}, wrongBit, "was not found"},
+		{faulty{accuse: 2}, leave, ": 0 reconnects, 1 resyncs"},
+		{faulty{doubleJoins: true}, joinLate, "1 joins and 1 leaves were stamped"},
 	} {
 		s := relay.Strategy
 		s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
@@ -97,30 +95,21 @@ func TestTheSuiteSeesAStrategyThatIsWrong(t *testing.T) {
 			half.Server, err = relay.NewServer(sc)
 			return &half, err
 		}
-		wrong, err := conform(s, links[0], scenario{play: c.scenario})
-		if all := strings.Join(wrong, "\n"); err != nil || !strings.Contains(all, c.want) {
-			t.Errorf("%+v: %v, wrong:\n%s\nwant %q", c.half, err, all, c.want)
+		failures, err := conform(s, links[0], scenario{play: c.scenario})
+		if all := strings.Join(failures, "\n"); err != nil || !strings.Contains(all, c.want) {
+			t.Errorf("%+v: %v, failures:\n%s\nwant %q", c.half, err, all, c.want)
 		}
 	}
 }
 
-// An image that is sent as fast as it can is more than the budget, and is seen to be.
-func TestTheSuiteSeesAnImageBeyondItsBudget(t *testing.T) {
+// An image that is sent faster than its budget allows, or in messages that are too large, fails the suite.
+func TestConformanceFindsAnImageBeyondItsBudget(t *testing.T) {
 	st, err := newStage(relay.Strategy, "P2")
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.RunUntil(links[0].warmup)
-	for _, c := range st.Clients {
-		c.server.most = 0
-	}
-	c := st.Join(st.plan())
-	if !st.until(loading, c.Live) {
-		t.Fatal("the joiner was never live")
-	}
-	c.server.largest, c.server.most = crowdSize*32/2, crowdSize*32
-	st.judgeImage(c, st.Net.Now()-time.Second)
-	if len(st.wrong) != 3 {
-		t.Errorf("a whole image at once, in one second, in two messages: %q", st.wrong)
+	st.checkImageSent(st.Clients[0], time.Second, matchsim.Sent{MostPerSecond: dustCount * 32, Largest: dustCount * 32 / 2}, 1000)
+	if len(st.failures) != 3 {
+		t.Errorf("a whole image within one second, in two messages: %q", st.failures)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// The game that Conformance plays: dots that steer, and sparks that they throw, which live half a second. It has
-// everything that strategies ask for: motion, interpolation, spawns and despawns inside the prediction window, a press,
-// random numbers, both kinds of events, orders.
+// The game of Dots: each player steers a dot and throws sparks, which last half a second. It has everything that a
+// strategy handles: motion, interpolation, spawns and despawns inside the prediction window, a press, random numbers, both
+// kinds of events, and orders.
 type (
 	dotPad struct {
 		DX, DY int8
@@ -45,7 +45,7 @@ func dotSetMotion(b *dotBody, m ecs.Motion) {
 	b.Pos, b.Vel = fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, fixed.Vec2{X: m.Vel.X, Y: m.Vel.Y}
 }
 
-// Dots returns the game that Conformance plays, at 60 ticks per second with eight players.
+// Dots returns a small game for tests, at 60 ticks per second with eight players. Conformance plays it in a larger world.
 func Dots() *ecs.Game {
 	return &ecs.Game{Name: "dots", TickRate: 60, MaxPlayers: 8, Input: dotInput,
 		Components: ecs.Components(dotBodies, dotSeats, dotSparks), Resources: ecs.Resources(dotTallies),
@@ -95,7 +95,7 @@ func dotLeave(w *ecs.World, p ecs.Player) {
 	}
 }
 
-// dotOrder pays as much as the order's first byte says.
+// dotOrder pays the amount in the order's first byte.
 func dotOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
 	if len(order) > 0 {
 		dotTallies.Write(w).Paid += uint32(order[0])
@@ -103,7 +103,7 @@ func dotOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
 	}
 }
 
-// dotBot changes its mind five times a second and throws now and then.
+// dotBot changes its direction about five times per second and throws about three times.
 func dotBot(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
 	in := dotInput.Unpack(w.InputOf(p))
 	in.Throw = r.Chance(1, 20)

@@ -5,36 +5,37 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/matchsim"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/predict"
 )
 
-// A strategy whose entities are at different moments fills the client's view itself: one's own avatar is ahead of what
-// the server told, the other's behind it.
+// A strategy whose entities are shown at different moments fills the client's view itself: the own avatar is ahead of the
+// replica, the other player's is behind it.
 func TestAHalfThatPresentsItselfFillsTheView(t *testing.T) {
-	h, err := New(Config{Game: Dots(), Strategy: predict.Strategy, Seed: 1})
+	m, err := matchsim.New(matchsim.Config{Game: Dots(), Strategy: predict.Strategy, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path, _ := simnet.ByName("P4")
-	right := func(*Client, systems.Time) ecs.InputBytes { return dotInput.Pack(dotPad{DX: 1}) }
+	right := func(*matchsim.Client, systems.Time) ecs.InputBytes { return dotInput.Pack(dotPad{DX: 1}) }
 	for range 2 {
-		h.Join(Plan{Profile: path, Play: right})
+		m.Join(matchsim.Plan{Profile: path, Play: right})
 	}
-	h.RunUntil(5 * time.Second)
-	c := h.Clients[0]
-	view := c.Core.View(systems.Time(h.Net.LocalNow(c.Node())))
-	told, _ := c.Core.Strategy().(systems.Replicated).Replica()
+	m.RunUntil(5 * time.Second)
+	c := m.Clients[0]
+	view := c.Core.View(c.Now())
+	replica, _ := c.Core.Strategy().(systems.Replicated).Replica()
 	ahead := map[int]float64{}
-	for e, m := range view.Motions {
-		if s, ok := dotSeats.ReadAt(told, e); ok {
-			was, _ := told.Motion(e)
-			ahead[int(s.Player)] = (m.Pos.X - was.Pos.X).Float() * 60 / 4 // in ticks
+	for e, shown := range view.Motions {
+		if s, ok := dotSeats.ReadAt(replica, e); ok {
+			received, _ := replica.Motion(e)
+			ahead[int(s.Player)] = (shown.Pos.X - received.Pos.X).Float() * 60 / 4 // in ticks
 		}
 	}
-	own, other := c.Seat(), h.Clients[1].Seat()
+	own, other := c.Seat(), m.Clients[1].Seat()
 	if ahead[own] < 12 || ahead[own] > 30 || ahead[other] > -2 || ahead[other] < -15 || view.Seat != own {
-		t.Errorf("shown %v ticks ahead of what was told, by seat; own is %d", ahead, own)
+		t.Errorf("shown %v ticks ahead of the replica, by seat; own is %d", ahead, own)
 	}
 }

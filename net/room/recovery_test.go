@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/client"
+	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/room"
 	"tendon/net/session"
@@ -30,7 +31,7 @@ const (
 // night is a rig whose room keeps a journal, dies, and is begun again.
 type night struct {
 	*rig
-	journal matchtest.Journal
+	journal matchsim.Journal
 	change  func(*room.Config)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/simnet"
 	"tendon/systems/lockstep"
@@ -11,14 +12,14 @@ import (
 
 // A sync every third frame and four frames in hand, over 290 ms and 5 % loss. Nothing is predicted, so nothing is put right.
 func ExampleNew() {
-	m, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Seed: 1,
+	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
 		Strategy: lockstep.New(lockstep.Config{Interval: 3, Margin: 4})})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	bad, _ := simnet.ByName("P5")
-	one, two := m.Join(matchtest.Plan{Profile: bad}), m.Join(matchtest.Plan{Profile: bad})
+	one, two := m.Join(matchsim.Plan{Profile: bad}), m.Join(matchsim.Plan{Profile: bad})
 	m.Run(20 * time.Second) // of virtual time
 	s := one.Core.Stats().Strategy
 	fmt.Println("live:", one.Live(), two.Live())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs/fixed"
+	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/simnet"
 	"tendon/systems/reckon"
@@ -12,14 +13,14 @@ import (
 
 // Clients say where their avatars are, and are believed up to 20 units a second.
 func ExampleNew() {
-	m, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Seed: 1,
+	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
 		Strategy: reckon.New(reckon.Config{MaxSpeed: fixed.FromInt(20)})})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	bad, _ := simnet.ByName("P5")
-	one, two := m.Join(matchtest.Plan{Profile: bad}), m.Join(matchtest.Plan{Profile: bad})
+	one, two := m.Join(matchsim.Plan{Profile: bad}), m.Join(matchsim.Plan{Profile: bad})
 	m.Run(20 * time.Second) // of virtual time
 	s := one.Core.Stats().Strategy
 	fmt.Println("live:", one.Live(), two.Live())

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/room"
 	"tendon/net/simnet"
@@ -19,7 +20,7 @@ import (
 // 0 walks, client 1 looks on from a walker that stands.
 type play struct {
 	t      testing.TB
-	h      *matchtest.Harness
+	h      *matchsim.Match
 	server *Server
 	pads   []pad
 	run    time.Duration // between turns
@@ -48,13 +49,13 @@ func newPlay(t testing.TB, seed uint64, profile string, run time.Duration, c Con
 		return half, err
 	}
 	var err error
-	p.h, err = matchtest.New(matchtest.Config{Game: testGame(false), Strategy: s, Seed: seed, Unchecked: true, Room: func(*room.Config) {}})
+	p.h, err = matchsim.New(matchsim.Config{Game: testGame(false), Strategy: s, Seed: seed, Unchecked: true, Room: func(*room.Config) {}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range p.pads {
 		clock := simnet.Clock{Offset: time.Duration(90*i+3) * time.Second, DriftPPM: []int64{60, -40}[i]}
-		p.h.Join(matchtest.Plan{Profile: path, Clock: clock, Play: func(*matchtest.Client, systems.Time) ecs.InputBytes { return padInput.Pack(p.pads[i]) }})
+		p.h.Join(matchsim.Plan{Profile: path, Clock: clock, Play: func(*matchsim.Client, systems.Time) ecs.InputBytes { return padInput.Pack(p.pads[i]) }})
 	}
 	return p
 }
@@ -225,12 +226,12 @@ func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 			}
 			return half, err
 		}
-		h, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Strategy: s, Seed: 5})
+		h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: s, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 4 {
-			h.Join(matchtest.Plan{Profile: path, Clock: simnet.Clock{Offset: time.Duration(i) * time.Hour, DriftPPM: int64(40 * i)}})
+			h.Join(matchsim.Plan{Profile: path, Clock: simnet.Clock{Offset: time.Duration(i) * time.Hour, DriftPPM: int64(40 * i)}})
 		}
 		h.RunUntil(time.Duration(lasting) * time.Second)
 		if err := h.Err(); err != nil {
@@ -242,7 +243,7 @@ func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 			if !c.Live() || c.FirstLive > 40*time.Second || c.Checked < 50 || c.Core.Stats().Session.Malformed > 0 {
 				t.Errorf("%s: client %d is %v since %v, %d states compared, %+v", profile, i, c.Core.State(), c.FirstLive, c.Checked, c.Core.Stats().Session)
 			}
-			claims, snaps, most = claims+half.Counts().Claims, snaps+half.Counts().Snaps, max(most, c.MostBytes())
+			claims, snaps, most = claims+half.Counts().Claims, snaps+half.Counts().Snaps, max(most, c.Sent().MostPerSecond)
 		}
 		n := server.Counts()
 		t.Logf("%s: %d claims, %d snaps, at most %d bytes to a client in a second, %+v", profile, claims, snaps, most, n)

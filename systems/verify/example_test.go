@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/simnet"
 	"tendon/systems/verify"
@@ -11,14 +12,14 @@ import (
 
 // Clients compute nothing: what they hold is what the server had a moment ago.
 func ExampleNew() {
-	m, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Seed: 1,
+	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
 		Strategy: verify.New(verify.Config{OrdersPerSecond: 4})})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	bad, _ := simnet.ByName("P5")
-	one, two := m.Join(matchtest.Plan{Profile: bad}), m.Join(matchtest.Plan{Profile: bad})
+	one, two := m.Join(matchsim.Plan{Profile: bad}), m.Join(matchsim.Plan{Profile: bad})
 	m.Run(20 * time.Second) // of virtual time
 	s := one.Core.Stats().Strategy
 	fmt.Println("live:", one.Live(), two.Live())

@@ -61,7 +61,7 @@ func (r *run) take(f systems.FinalTick) {
 		}
 	}
 	r.facts = append(r.facts[:f.Tick], now)
-	if r.Harness == nil || r.dead {
+	if r.Match == nil || r.dead {
 		return
 	}
 	for p := range f.Inputs {

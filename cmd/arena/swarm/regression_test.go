@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/net/client"
+	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/simnet"
 	"tendon/systems/predict"
@@ -13,14 +14,14 @@ import (
 
 // What swarms found, reduced.
 
-func harness(t *testing.T, players int, profile string, delay int) *matchtest.Harness {
-	h, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 1})
+func harness(t *testing.T, players int, profile string, delay int) *matchsim.Match {
+	h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p, _ := simnet.ByName(profile)
 	for range players {
-		h.Join(matchtest.Plan{Profile: p, Change: func(c *client.Config) { c.InputDelay = delay }})
+		h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.InputDelay = delay }})
 	}
 	return h
 }
@@ -65,7 +66,7 @@ func TestAStateIsPutRightFromAfterItWentWrong(t *testing.T) {
 	h.RunUntil(4900 * time.Millisecond)
 	sick := h.Clients[1]
 	sick.Fault(299, dotsFlip) // checksums of tick 300 are compared
-	h.Join(matchtest.Plan{})
+	h.Join(matchsim.Plan{})
 	h.RunUntil(8 * time.Second)
 	if s := sick.Core.Stats(); !sick.Live() || s.Resyncs != 1 || len(sick.Core.Desyncs()) != 1 || sick.FirstMismatch != 299 {
 		t.Errorf("%v, resyncs %d, reports %v, first wrong tick %d", sick.Core.Err(), s.Resyncs, sick.Core.Desyncs(), sick.FirstMismatch)
@@ -82,12 +83,12 @@ func TestAClientThatSnapshotsOvertakeLearnsHowFarAheadToGo(t *testing.T) {
 	for _, profile := range []string{"P3", "P4", "P6"} {
 		for hz := 10; hz <= 60; hz += 5 {
 			for _, rate := range []int{5, 10, 20, 60} {
-				h, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Strategy: predict.New(predict.Config{SnapshotRate: rate}), Seed: 1})
+				h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: predict.New(predict.Config{SnapshotRate: rate}), Seed: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
 				p, _ := simnet.ByName(profile)
-				c := h.Join(matchtest.Plan{Profile: p, Hz: hz})
+				c := h.Join(matchsim.Plan{Profile: p, Hz: hz})
 				h.RunUntil(4*time.Second + 10*time.Second/time.Duration(rate))
 				if !c.Live() {
 					t.Errorf("%s, %d frames and %d snapshots a second: the client is %v, %+v", profile, hz, rate, c.Core.State(), c.Core.Stats().Strategy)

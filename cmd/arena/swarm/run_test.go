@@ -6,7 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/client"
-	"tendon/net/matchtest"
+	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -37,7 +37,7 @@ const foundWithin = 6 * time.Second
 // run is one match.
 type run struct {
 	options
-	*matchtest.Harness
+	*matchsim.Match
 	probe *probe
 	state []clientState // by client
 	tally tally
@@ -163,7 +163,7 @@ type outcome struct {
 func begin(o options, change func(*room.Config)) (*run, error) {
 	r := &run{options: o, state: make([]clientState, len(o.clients))}
 	r.rules, r.probe = game(o.game)
-	h, err := matchtest.New(matchtest.Config{Game: r.rules.Game, Strategy: r.accuse(), Seed: o.seed, Journal: true, Room: func(c *room.Config) {
+	h, err := matchsim.New(matchsim.Config{Game: r.rules.Game, Strategy: r.accuse(), Seed: o.seed, Journal: true, Room: func(c *room.Config) {
 		c.MaxPeers, c.Sinks = 32, []room.Sink{{Tick: r.take}}
 		if change != nil {
 			change(c)
@@ -172,7 +172,7 @@ func begin(o options, change func(*room.Config)) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Harness = h
+	r.Match = h
 	for i := range o.clients {
 		r.join(i)
 	}
@@ -185,7 +185,7 @@ func play(o options) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	h := r.Harness
+	h := r.Match
 	for _, f := range o.faults {
 		h.Net.At(f.at, func() { r.strike(f) })
 	}
@@ -225,8 +225,8 @@ func (r *run) join(i int) {
 	if !ok {
 		panic("swarm: no profile " + p.profile)
 	}
-	c := r.Harness.Join(matchtest.Plan{Profile: profile, Clock: p.clock, At: p.at, Spectator: p.spectator, Hz: p.hz,
-		Heard: func(n systems.Effect) { r.state[i].ear.hears(n) },
+	c := r.Match.Join(matchsim.Plan{Profile: profile, Clock: p.clock, At: p.at, Spectator: p.spectator, Hz: p.hz,
+		Effects: func(n systems.Effect) { r.state[i].ear.hears(n) },
 		Change: func(c *client.Config) {
 			c.InputDelay, c.MaxPrediction = p.inputDelay, p.maxPrediction
 			c.Strategies = []systems.Strategy{r.watch(i)}
@@ -452,7 +452,7 @@ func (r *run) waits() bool {
 	return false
 }
 
-func confirmed(c *matchtest.Client) ecs.Tick {
+func confirmed(c *matchsim.Client) ecs.Tick {
 	if c.Core == nil {
 		return 0
 	}

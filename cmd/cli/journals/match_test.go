@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/room"
 	"tendon/rollback/journal"
@@ -42,7 +43,7 @@ func (r *newsroom) count(k Kind) (times int, last News) {
 
 // played is a match of two bots in virtual time, journalled in a directory of its own.
 type played struct {
-	*matchtest.Harness
+	*matchsim.Match
 	newsroom
 	t      *testing.T
 	dir    string
@@ -55,7 +56,7 @@ type played struct {
 func play(t *testing.T, s Sync) *played {
 	t.Helper()
 	p := &played{t: t, dir: t.TempDir(), disk: bigDisk()}
-	h, err := matchtest.New(matchtest.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
+	h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 7, Room: func(c *room.Config) {
 		p.game = c.Game
 		var err error
 		if p.keeper, err = openOn(p.config(s), p.disk); err == nil {
@@ -69,9 +70,9 @@ func play(t *testing.T, s Sync) *played {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.keeper.Close() })
-	p.Harness = h
-	h.Join(matchtest.Plan{})
-	h.Join(matchtest.Plan{})
+	p.Match = h
+	h.Join(matchsim.Plan{})
+	h.Join(matchsim.Plan{})
 	h.Run(2 * time.Second)
 	return p
 }

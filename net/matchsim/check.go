@@ -1,0 +1,212 @@
+package matchsim
+
+import (
+	"math/bits"
+	"slices"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/rollback"
+	"tendon/systems"
+)
+
+// Checks counts the comparisons of a client's confirmed states with the server's.
+type Checks struct {
+	// Checked counts the confirmed ticks that were compared, Mismatches those that differed.
+	Checked, Mismatches uint64
+	FirstMismatch       ecs.Tick
+	// Rewritten counts the ticks that the client's present process had confirmed and that a recovered room changed.
+	Rewritten int
+
+	next     ecs.Tick    // the next confirmed tick to compare
+	furthest ecs.Tick    // that the present process has confirmed
+	changed  ecs.Changed // scratch
+}
+
+// restart begins the checks of a new process.
+func (k *Checks) restart() { k.next, k.furthest = 0, 0 }
+
+func (k *Checks) count(f ecs.Tick, same bool) {
+	k.Checked++
+	if !same {
+		if k.Mismatches == 0 {
+			k.FirstMismatch = f
+		}
+		k.Mismatches++
+	}
+}
+
+// history is what the server's states were, to compare the clients' with.
+type history struct {
+	sums   []ecs.Checksum      // by tick
+	states *rollback.Snapshots // the newest states, for clients that receive states
+}
+
+// statesKept is the number of states in the history, more than any message takes ticks.
+const statesKept = 256
+
+// reset drops the states of a room that was replaced. The checksums stay.
+func (h *history) reset() { h.states = rollback.NewSnapshots(statesKept) }
+
+// record stores the checksum of a final state. A tick that becomes final twice must be the same both times.
+func (m *Match) record(f systems.FinalTick) {
+	h := &m.history
+	for ecs.Tick(len(h.sums)) <= f.Tick {
+		h.sums = append(h.sums, 0)
+	}
+	old, sum := h.sums[f.Tick], f.State.Checksum()
+	h.sums[f.Tick] = sum
+	if !m.config.Strategy.Needs.Exact && f.World.Tick() == f.Tick {
+		h.states.Save(f.World)
+	}
+	if old == 0 || old == sum {
+		return
+	}
+	m.Rewritten++
+	for _, c := range m.Clients {
+		if c.furthest >= f.Tick {
+			c.Rewritten++
+		}
+	}
+}
+
+// Checksum returns the checksum of the server's state of a tick. ok is false if the room has not computed it.
+func (m *Match) Checksum(f ecs.Tick) (sum ecs.Checksum, ok bool) {
+	if f == 0 || f >= ecs.Tick(len(m.history.sums)) {
+		return 0, false
+	}
+	return m.history.sums[f], true
+}
+
+// Timelined is a client half that keeps the state of every confirmed tick for a while.
+type Timelined interface{ Timeline() *rollback.Timeline }
+
+// compare compares the newly confirmed states with the server's.
+func (c *Client) compare(now systems.Time) {
+	if half, ok := c.Core.Strategy().(systems.Replicated); ok {
+		c.compareReplica(half)
+		return
+	}
+	_, _, newest, _ := c.Core.Snapshots(now)
+	if newest.Empty() {
+		return
+	}
+	if half, ok := c.Core.Strategy().(Timelined); ok {
+		until := half.Timeline().Confirmed()
+		c.furthest, c.next = max(c.furthest, until), min(c.next, until+1) // a resync may move the confirmed tick back
+		for f := max(c.next, 1); f <= until; f++ {
+			if s, ok := half.Timeline().Snapshot(f); ok {
+				c.compareExact(s)
+			}
+		}
+		c.next = until + 1
+		return
+	}
+	c.furthest, c.next = max(c.furthest, newest.Tick()), min(c.next, newest.Tick()+1)
+	if newest.Tick() >= c.next {
+		c.next = newest.Tick() + 1
+		c.compareExact(newest)
+	}
+}
+
+func (c *Client) compareExact(s *ecs.Snapshot) {
+	if want, ok := c.match.Checksum(s.Tick()); ok {
+		c.count(s.Tick(), s.Checksum() == want)
+	}
+}
+
+// compareReplica compares the newest replica with the server's state of its tick. Where the replica is partial, only the
+// entities that were updated in that tick are compared.
+func (c *Client) compareReplica(half systems.Replicated) {
+	s, whole := half.Replica()
+	if s.Empty() || s.Tick() < c.next {
+		return
+	}
+	f := s.Tick()
+	c.furthest, c.next = max(c.furthest, f), f+1
+	want, ok := c.match.history.states.At(f)
+	if !ok {
+		return
+	}
+	game := c.match.game
+	if whole {
+		c.count(f, sameReplica(game, half, s, want) && (half.Places() || c.onlyMoving(s, want)))
+		return
+	}
+	same := true
+	for e := range s.Entities {
+		if half.Told(e) == f {
+			same = same && (sameEntity(s, want, e) || !half.Places() && sameExceptPlace(game, s, want, e))
+		}
+	}
+	c.count(f, same)
+}
+
+// onlyMoving reports whether two states differ only in the places of entities that are not at rest.
+func (c *Client) onlyMoving(a, b *ecs.Snapshot) bool {
+	c.changed.Find(b, a)
+	for row := range c.changed.Rows {
+		if e := a.EntityAt(row); !sameExceptPlace(c.match.game, a, b, e) || c.match.atRest(e, b.Tick()) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameReplica reports whether two states are equal in everything that the strategy replicates. Inputs and the random
+// source are never replicated; places only if the half has them.
+func sameReplica(g *ecs.Game, half systems.Replicated, a, b *ecs.Snapshot) bool {
+	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
+	for i, untold := range systems.Untold(nil, g, half) {
+		if untold {
+			x[i] = y[i]
+		}
+	}
+	return a.Players() == b.Players() && slices.Equal(x, y)
+}
+
+// sameEntity reports whether an entity is equal in two states.
+func sameEntity(a, b *ecs.Snapshot, e ecs.Entity) bool {
+	here, set, values := a.AppendScalars(nil, e.Row)
+	there, set2, values2 := b.AppendScalars(nil, e.Row)
+	return here == there && set == set2 && slices.Equal(values, values2)
+}
+
+// sameExceptPlace reports whether an entity is equal in two states but for its place.
+func sameExceptPlace(g *ecs.Game, a, b *ecs.Snapshot, e ecs.Entity) bool {
+	here, set, values := a.AppendScalars(nil, e.Row)
+	there, set2, values2 := b.AppendScalars(nil, e.Row)
+	if here != there || set != set2 {
+		return false
+	}
+	from := 0
+	for ; set != 0; set &= set - 1 {
+		for _, s := range g.ComponentScalars(bits.TrailingZeros64(uint64(set))) {
+			if !s.Place && values[from] != values2[from] {
+				return false
+			}
+			from++
+		}
+	}
+	return true
+}
+
+// atRest reports whether an entity has been in one place for so long, up to tick f of the server, that every replica
+// has it there.
+func (m *Match) atRest(e ecs.Entity, f ecs.Tick) bool {
+	now, ok := ecs.Motion{}, false
+	if s, held := m.history.states.At(f); held {
+		now, ok = s.Motion(e)
+	}
+	for k := range ecs.Tick(systems.RestTime*systems.Time(m.game.TickRate)/systems.Second) + 1 {
+		s, held := m.history.states.At(f - k)
+		if !ok || !held || now.Vel != (fixed.Vec3{}) {
+			return false
+		}
+		var before ecs.Motion
+		if before, ok = s.Motion(e); before != now {
+			return false
+		}
+	}
+	return ok
+}

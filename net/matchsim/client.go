@@ -1,0 +1,246 @@
+package matchsim
+
+import (
+	"fmt"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/room"
+	"tendon/net/session"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// Client is a client of a Match. Core is nil until the client has joined.
+type Client struct {
+	Core *client.Core
+	Plan Plan
+	Checks
+	// FirstLive is when the client was first live, in true time; 0: not yet.
+	FirstLive time.Duration
+	// Busy is the real time spent in Core.Frame and Core.Receive, by Config.Clock.
+	Busy time.Duration
+
+	match      *Match
+	node       simnet.NodeID
+	number     int
+	identity   room.Identity
+	connection int // number of the current connection, from 1
+	server     *serverEnd
+	rand       *ecs.Rand
+	left       bool
+}
+
+// Plan describes a client. Zero values stand for defaults where a field names one.
+type Plan struct {
+	// Profile is the client's link; the zero Profile is ideal.
+	Profile simnet.Profile
+	// Clock is how the client's clock differs from true time.
+	Clock simnet.Clock
+	// At is when the client joins, in true time; at once if that has passed.
+	At time.Duration
+	// Stay is how long the client stays before it leaves; 0: until the end.
+	Stay time.Duration
+	// Spectator makes the client a spectator.
+	Spectator bool
+	// Hz is the number of frames per second; 0: one per tick.
+	Hz int
+	// Phase delays the client's frames.
+	Phase time.Duration
+	// Play returns the input before each frame; nil: Game.Bot, or random inputs for a game without one.
+	Play func(c *Client, now systems.Time) ecs.InputBytes
+	// Effects receives the client's event news. Optional.
+	Effects func(systems.Effect)
+	// Frame replaces the whole frame: it sets the input and calls Client.Frame. Play and Effects are then unused, and
+	// states are not compared. Optional.
+	Frame func(c *Client, now systems.Time)
+	// Traffic observes the client's messages, by size in bytes. Optional.
+	Traffic func(t Transfer, ch systems.Channel, size int)
+	// Change changes the client's Config before each of its processes starts. Optional.
+	Change func(*client.Config)
+}
+
+// Join adds a client that joins as its plan says. It panics if Add fails.
+func (m *Match) Join(p Plan) *Client {
+	c, err := m.Add(p)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Add adds a client that joins as its plan says. It fails if the profile or, for a client that joins at once, the
+// changed Config is invalid.
+func (m *Match) Add(p Plan) (*Client, error) {
+	c := &Client{Plan: p, match: m, number: len(m.Clients), server: &serverEnd{}}
+	c.identity = m.identify(c.number, p.Spectator)
+	m.Clients = append(m.Clients, c)
+	if c.Plan.Effects == nil {
+		c.Plan.Effects = func(systems.Effect) {}
+	}
+	if c.Plan.Hz == 0 {
+		c.Plan.Hz = m.game.TickRate
+	}
+	c.rand = ecs.NewRand(m.config.Seed ^ uint64(c.number+1)<<32)
+	c.node = m.Net.AddNode(p.Clock)
+	for len(m.byNode) <= int(c.node) {
+		m.byNode = append(m.byNode, nil)
+	}
+	m.byNode[c.node] = c
+	if err := m.Net.Connect(c.node, m.server, p.Profile); err != nil {
+		return nil, fmt.Errorf("matchsim: Plan.Profile: %w", err)
+	}
+	m.Net.OnMessage(c.node, c.receive)
+	if p.At <= m.Net.Now() {
+		return c, c.start()
+	}
+	m.Net.At(p.At, func() {
+		if err := c.start(); err != nil {
+			panic(err)
+		}
+	})
+	return c, nil
+}
+
+func (c *Client) start() error {
+	if err := c.Restart(); err != nil {
+		return err
+	}
+	n := c.match.Net
+	n.Every(c.node, n.LocalNow(c.node)+c.Plan.Phase, c.Plan.Hz, c.frame)
+	if c.Plan.Stay > 0 {
+		n.At(n.Now()+c.Plan.Stay, c.Leave)
+	}
+	return nil
+}
+
+// Restart replaces the client's process: the new one has no state, and connects with the same ID in its next frame.
+func (c *Client) Restart() error {
+	m := c.match
+	config := client.Config{Game: m.game, Strategies: []systems.Strategy{m.config.Strategy}, Dial: c.dial,
+		Name: fmt.Sprintf("client %d", c.number), BotSeed: m.config.Seed ^ uint64(c.number)}
+	if c.Plan.Play == nil && c.Plan.Frame == nil && !c.Plan.Spectator {
+		config.Bot = m.game.Bot != nil
+	}
+	if c.Plan.Change != nil {
+		c.Plan.Change(&config)
+	}
+	core, err := client.NewCore(config)
+	if err != nil {
+		return err
+	}
+	if c.Core != nil && c.Core.World() != nil {
+		delete(m.faults, c.Core.World())
+	}
+	c.Core, c.left = core, false
+	c.restart()
+	return nil
+}
+
+// Reconnect breaks the connection on the client's side. The client connects again at once and keeps its state.
+func (c *Client) Reconnect() { c.Core.Lost(errReplaced, c.Now()) }
+
+// Leave ends the client's session and removes its player from the match.
+func (c *Client) Leave() {
+	c.left = true
+	c.Core.Leave()
+}
+
+// Left reports whether the client's present process has called Leave.
+func (c *Client) Left() bool { return c.left }
+
+// Fault makes the client compute one tick wrong: f changes its world after each simulation of that tick. The fault
+// lasts until the next Fault or Restart. The client must have a world, so it must have joined.
+func (c *Client) Fault(tick ecs.Tick, f func(*ecs.World)) {
+	if c.Core.World() == nil {
+		panic("matchsim: Fault before the client has a world: let it join first")
+	}
+	c.match.faults[c.Core.World()] = fault{tick, f}
+}
+
+// Node returns the client's node in Match.Net.
+func (c *Client) Node() simnet.NodeID { return c.node }
+
+// Now returns the time on the client's clock.
+func (c *Client) Now() systems.Time { return systems.Time(c.match.Net.LocalNow(c.node)) }
+
+// Number returns the client's index in Match.Clients.
+func (c *Client) Number() int { return c.number }
+
+// ID returns the ID under which the room knows the client.
+func (c *Client) ID() uint64 { return c.identity.ClientID }
+
+// Seat returns the client's seat, −1 for none.
+func (c *Client) Seat() int { return c.Core.Seat() }
+
+// Live reports whether the client is in the match.
+func (c *Client) Live() bool { return c.Core != nil && c.Core.State() == client.Live }
+
+// Connection returns the number of the connection that the room has last accepted or refused, and whether it accepted.
+func (c *Client) Connection() (number int, accepted bool) {
+	return c.server.connection, c.server.accepted
+}
+
+// Sent returns the sizes of the server's messages on the present connection, since ResetSent.
+func (c *Client) Sent() Sent { return c.server.Sent }
+
+// ResetSent restarts the counts of Sent.
+func (c *Client) ResetSent() { c.server.Sent = Sent{} }
+
+// dial opens a new connection.
+func (c *Client) dial([]byte) (session.Transport, error) {
+	c.connection++
+	c.match.Net.Reconnect(c.node, c.match.server)
+	return &clientEnd{client: c, connection: c.connection}, nil
+}
+
+func (c *Client) receive(_ simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
+	if c.Core == nil {
+		return
+	}
+	c.observe(ReceivedDown, systems.Channel(ch), payload)
+	begin := c.match.clock()
+	c.Core.Receive(systems.Channel(ch), payload, systems.Time(now))
+	c.Busy += c.match.clock() - begin
+}
+
+// Frame runs Core.Frame. The error, which Core.Err keeps, is reported by Match.Ended and Match.Err.
+func (c *Client) Frame(now systems.Time) {
+	begin := c.match.clock()
+	_ = c.Core.Frame(now)
+	c.Busy += c.match.clock() - begin
+	if c.FirstLive == 0 && c.Live() {
+		c.FirstLive = c.match.Net.Now()
+	}
+}
+
+func (c *Client) frame(_ int64, local simnet.Time) {
+	now, game := systems.Time(local), c.match.game
+	if c.Plan.Frame != nil {
+		c.Plan.Frame(c, now)
+		return
+	}
+	switch {
+	case c.Plan.Spectator:
+	case c.Plan.Play != nil:
+		c.Core.SetInput(c.Plan.Play(c, now))
+	case game.Bot == nil && c.rand.Chance(1, 12):
+		c.Core.SetInput(c.randomInput())
+	}
+	c.Frame(now)
+	c.Core.Effects(c.Plan.Effects)
+	if !c.match.config.Unchecked {
+		c.compare(now)
+	}
+}
+
+// randomInput returns any valid input.
+func (c *Client) randomInput() (in ecs.InputBytes) {
+	game := c.match.game
+	for i := range game.InputSize() {
+		in[i] = byte(c.rand.Uint64())
+	}
+	game.CleanInput(&in)
+	return in
+}

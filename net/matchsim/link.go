@@ -1,0 +1,132 @@
+package matchsim
+
+import (
+	"errors"
+	"time"
+
+	"tendon/net/room"
+	"tendon/net/session"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// The channels of systems and of simnet have the same numbers.
+var _ = [1]int{}[int(systems.Reliable)-int(simnet.Reliable)]
+
+// linkRoom is the default queue of net/link, in bytes.
+const linkRoom = 160 << 10
+
+var errReplaced = errors.New("matchsim: the connection was replaced")
+
+// serverEnd is the server's end of a client's connection.
+type serverEnd struct {
+	client     *Client
+	connection int
+	peer       systems.Peer
+	accepted   bool          // by the room
+	second     time.Duration // that bytes belongs to
+	bytes      int           // sent in the current second
+	Sent
+}
+
+// Sent are sizes of messages, in bytes.
+type Sent struct {
+	MostPerSecond int // the most bytes sent within one second
+	Largest       int // the largest message
+}
+
+// atServer passes a message to the room. The first reliable message of a new connection enters the client.
+func (m *Match) atServer(from simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
+	c := m.byNode[from]
+	if c.server.connection != c.connection {
+		if ch != simnet.Reliable {
+			return // sealed with the keys of the connection before
+		}
+		end := &serverEnd{client: c, connection: c.connection}
+		c.server = end
+		peer, err := m.Room.Enter(end, c.identity, systems.Time(now))
+		end.peer, end.accepted = peer, err == nil
+		if end.accepted {
+			for len(m.byPeer) <= int(peer) {
+				m.byPeer = append(m.byPeer, nil)
+			}
+			m.byPeer[peer] = end
+		}
+	}
+	if end := c.server; end.accepted && m.byPeer[end.peer] == end {
+		begin := m.clock()
+		m.Room.Receive(end.peer, systems.Channel(ch), payload, systems.Time(now))
+		m.Busy += m.clock() - begin
+	}
+}
+
+// Send sends a message to the client.
+func (e *serverEnd) Send(ch systems.Channel, message []byte) error {
+	c := e.client
+	if e.connection != c.connection {
+		return errReplaced
+	}
+	m := c.match
+	if second := m.Net.Now() / time.Second; second != e.second {
+		e.second, e.bytes = second, 0
+	}
+	e.bytes += len(message)
+	e.MostPerSecond, e.Largest = max(e.MostPerSecond, e.bytes), max(e.Largest, len(message))
+	c.observe(SentDown, ch, message)
+	return m.Net.Send(m.server, c.node, simnet.Channel(ch), message)
+}
+
+// Room returns the free queue of an idle link. The simulated network itself holds more.
+func (e *serverEnd) Room() int { return linkRoom }
+
+// clientEnd is the client's end of a connection.
+type clientEnd struct {
+	client     *Client
+	connection int
+}
+
+// Send sends a message to the server.
+func (e *clientEnd) Send(ch systems.Channel, message []byte) error {
+	c := e.client
+	if e.connection != c.connection {
+		return errReplaced
+	}
+	c.observe(SentUp, ch, message)
+	return c.match.Net.Send(c.node, c.match.server, simnet.Channel(ch), message)
+}
+
+// Room returns the free queue of an idle link.
+func (e *clientEnd) Room() int { return linkRoom }
+
+var (
+	_ session.Transport = (*serverEnd)(nil)
+	_ session.Transport = (*clientEnd)(nil)
+)
+
+// Transfer says where a message was observed.
+type Transfer uint8
+
+// The places at which Plan.Traffic observes messages.
+const (
+	SentUp       Transfer = iota // the client sent it
+	SentDown                     // the server sent it to the client
+	ReceivedDown                 // it arrived at the client
+)
+
+func (c *Client) observe(t Transfer, ch systems.Channel, message []byte) {
+	if c.Plan.Traffic != nil {
+		c.Plan.Traffic(t, ch, len(message))
+	}
+}
+
+// identify returns what the room knows of a client that asks to enter.
+func (m *Match) identify(number int, spectator bool) room.Identity {
+	id := room.Identity{Seat: room.AnySeat, ClientID: uint64(number) + 1}
+	if m.config.FixedSeats {
+		id.Seat = number
+	}
+	if spectator {
+		id.Role = systems.RoleSpectator
+	}
+	return id
+}

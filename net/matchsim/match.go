@@ -1,0 +1,252 @@
+package matchsim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tendon/ecs"
+	"tendon/net/room"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// Match is a room and its clients on a simulated network. It belongs to one goroutine.
+type Match struct {
+	Net     *simnet.Network
+	Room    *room.Room
+	Clients []*Client
+	// Journal stores the room's match. It is nil without Config.Journal.
+	Journal *Journal
+	// Rewritten counts the ticks that a recovered room computed differently from the room before it.
+	Rewritten int
+	// Busy is the real time spent in the room, by Config.Clock.
+	Busy time.Duration
+
+	config  Config
+	game    *ecs.Game // Config.Game, with the faults
+	server  simnet.NodeID
+	byNode  []*Client    // by NodeID
+	byPeer  []*serverEnd // by Peer; nil: the room has removed the peer
+	history history
+	faults  map[*ecs.World]fault
+	gone    func(systems.Peer, error)
+	started bool
+}
+
+// Config describes a match. Zero values stand for defaults where a field names one.
+type Config struct {
+	// Game is what is played. Required. The match plays a copy of it.
+	Game *ecs.Game
+	// Strategy keeps the peers in step. Required.
+	Strategy systems.Strategy
+	// Seed is the seed of the network, of the world and of the bots.
+	Seed uint64
+	// Room changes the room's Config before the room is made. Optional.
+	Room func(*room.Config)
+	// Journal makes the room store its match in memory, so that it can Crash and Recover.
+	Journal bool
+	// Unchecked leaves out the comparison of states, which costs the server a checksum per tick.
+	Unchecked bool
+	// FixedSeats seats client i on seat i. By default each client takes any free seat.
+	FixedSeats bool
+	// Clock returns real time since any fixed moment, for Match.Busy and Client.Busy. Optional: without it both stay 0.
+	Clock func() time.Duration
+	// Ticked is called after each frame of the room. Optional.
+	Ticked func(now simnet.Time)
+}
+
+// fault changes the world after every simulation of one tick.
+type fault struct {
+	tick ecs.Tick
+	f    func(*ecs.World)
+}
+
+// New returns a match at time 0. The room's ticks begin with Start or with the first Run.
+func New(c Config) (*Match, error) {
+	if c.Game == nil {
+		return nil, errors.New("matchsim: Config.Game is nil")
+	}
+	m := &Match{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed}), faults: map[*ecs.World]fault{}}
+	m.game = AfterSystems(c.Game, m.applyFault)
+	m.server = m.Net.AddNode(simnet.Clock{})
+	if c.Journal {
+		m.Journal = new(Journal)
+	}
+	if err := m.open(nil); err != nil {
+		return nil, err
+	}
+	m.gone = func(p systems.Peer, _ error) { m.byPeer[p] = nil }
+	m.Net.OnMessage(m.server, m.atServer)
+	return m, nil
+}
+
+// open makes the room, for a new match or for one that is resumed.
+func (m *Match) open(resume *room.Resume) error {
+	rc := room.Config{Game: m.game, Seed: m.config.Seed, Strategy: m.config.Strategy, Match: m.config.Seed<<1 | 1, Resume: resume}
+	if m.config.Room != nil {
+		m.config.Room(&rc)
+	}
+	if !m.config.Unchecked {
+		rc.Sinks = append(rc.Sinks, room.Sink{Tick: m.record, NeedState: true})
+	}
+	if m.Journal != nil {
+		if err := m.Journal.Attach(&rc); err != nil {
+			return err
+		}
+	}
+	r, err := room.New(rc, systems.Time(m.Net.LocalNow(m.server)))
+	if err == nil {
+		m.Room = r
+		m.history.reset()
+	}
+	return err
+}
+
+// AfterSystems returns a copy of g that runs f after its last system, in every tick that any world of the copy
+// computes. The copy has the same systems by name, so its peers are compatible with those of g. A game without systems
+// never runs f.
+func AfterSystems(g *ecs.Game, f func(*ecs.World)) *ecs.Game {
+	game := *g
+	game.Systems = append([]ecs.System(nil), g.Systems...)
+	if n := len(game.Systems); n > 0 {
+		run := game.Systems[n-1].Run
+		game.Systems[n-1].Run = func(w *ecs.World) {
+			run(w)
+			f(w)
+		}
+	}
+	return &game
+}
+
+func (m *Match) applyFault(w *ecs.World) {
+	if len(m.faults) > 0 {
+		if planted, ok := m.faults[w]; ok && planted.tick == w.Tick() {
+			planted.f(w)
+		}
+	}
+}
+
+// Start begins the room's ticks, if they have not begun. At equal instants, clients that joined before Start run
+// before the room.
+func (m *Match) Start() {
+	if m.started {
+		return
+	}
+	m.started = true
+	m.Net.Every(m.server, 0, m.game.TickRate, func(_ int64, now simnet.Time) {
+		begin := m.clock()
+		m.Room.Frame(systems.Time(now))
+		m.Busy += m.clock() - begin
+		m.Room.Gone(m.gone)
+		if m.config.Ticked != nil {
+			m.config.Ticked(now)
+		}
+	})
+}
+
+func (m *Match) clock() time.Duration {
+	if m.config.Clock == nil {
+		return 0
+	}
+	return m.config.Clock()
+}
+
+// RunUntil runs the match until a moment of true time.
+func (m *Match) RunUntil(t time.Duration) {
+	m.Start()
+	m.Net.RunUntil(t)
+}
+
+// Run runs the match for d.
+func (m *Match) Run(d time.Duration) { m.RunUntil(m.Net.Now() + d) }
+
+// Slice is the longest virtual time between two calls of Play's step.
+const Slice = 100 * time.Millisecond
+
+// EndedError reports a client that ended without Leave.
+type EndedError struct {
+	Client int // index in Match.Clients
+	Err    error
+}
+
+func (e *EndedError) Error() string { return fmt.Sprintf("client %d ended: %v", e.Client, e.Err) }
+
+func (e *EndedError) Unwrap() error { return e.Err }
+
+// Play runs the match for d in slices. After each slice it calls step with the virtual time that passed, and returns
+// step's error, or an EndedError if a client has ended.
+func (m *Match) Play(d time.Duration, step func(time.Duration) error) error {
+	for until := m.Net.Now() + d; m.Net.Now() < until; {
+		before := m.Net.Now()
+		m.RunUntil(min(before+Slice, until))
+		if err := step(m.Net.Now() - before); err != nil {
+			return err
+		}
+		if err := m.Ended(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Ended returns an EndedError for the first client that ended without Leave, or nil.
+func (m *Match) Ended() error {
+	for i, c := range m.Clients {
+		if c.Core != nil && !c.left && c.Core.Err() != nil {
+			return &EndedError{Client: i, Err: c.Core.Err()}
+		}
+	}
+	return nil
+}
+
+// Game returns the copy of Config.Game that is played.
+func (m *Match) Game() *ecs.Game { return m.game }
+
+// Server returns the room's node in Net.
+func (m *Match) Server() simnet.NodeID { return m.server }
+
+// Crash ends the room at once, as a kill or a power cut does: clients receive no notice, and messages in flight to the
+// room are lost. The last writes of its journal are lost too; 0 for a kill. Virtual time goes on.
+func (m *Match) Crash(writes int) {
+	m.Journal.Cut(writes)
+	m.Net.Crash(m.server)
+	m.disconnect()
+}
+
+// disconnect makes the room reject every existing connection: a new process does not have the keys of any.
+func (m *Match) disconnect() {
+	clear(m.byPeer)
+	for _, c := range m.Clients {
+		c.server = &serverEnd{client: c, connection: c.connection}
+	}
+}
+
+// Recover starts a room in the place of the one that crashed, with the match in the journal.
+func (m *Match) Recover() error {
+	resume, err := m.Journal.Resume()
+	if err != nil {
+		return err
+	}
+	m.disconnect() // connections attempted during the outage failed
+	m.Net.Restart(m.server, true)
+	return m.open(resume)
+}
+
+// Err reports the failures so far: clients whose state differed from the server's, whose confirmed ticks changed, or
+// that ended without Leave.
+func (m *Match) Err() error {
+	var errs []error
+	for i, c := range m.Clients {
+		if c.Mismatches > 0 {
+			errs = append(errs, fmt.Errorf("client %d differed from the server at %d of %d confirmed ticks, first at tick %d", i, c.Mismatches, c.Checked, c.FirstMismatch))
+		}
+		if c.Rewritten > 0 {
+			errs = append(errs, fmt.Errorf("client %d had confirmed %d ticks that the recovered room changed", i, c.Rewritten))
+		}
+		if c.Core != nil && c.Core.Err() != nil && !c.left {
+			errs = append(errs, &EndedError{Client: i, Err: c.Core.Err()})
+		}
+	}
+	return errors.Join(errs...)
+}
