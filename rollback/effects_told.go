@@ -23,7 +23,7 @@ func (e *Effects) Predicted(f ecs.Tick, events []ecs.EmittedEvent) {
 // Told takes the server's word: tick f emitted these events, which may be none, and the ticks since the last word
 // emitted nothing. Each event is confirmed, and what was predicted beside them is cancelled. A word that came before is
 // passed over.
-func (e *Effects) Told(f ecs.Tick, events []ecs.EmittedEvent) {
+func (e *Effects) Settle(f ecs.Tick, events []ecs.EmittedEvent) {
 	if f <= e.told {
 		return
 	}

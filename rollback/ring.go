@@ -7,7 +7,8 @@ import (
 )
 
 // Ring holds one value of type T for each of some recent ticks. Tick f lies in slot f mod Depth, which stores its
-// tick, so that a value is never returned for a tick other than its own. Use NewRing to make one.
+// tick, so that a value is never returned for a tick other than its own. Use NewRing to make one: the zero value holds
+// nothing and has no room.
 //
 // The key may also be another number that grows: the n-th check, the n-th message.
 type Ring[T any] struct {
@@ -35,7 +36,11 @@ func (r *Ring[T]) Depth() int { return len(r.slots) }
 // At returns the value of tick f; ok is false if the ring does not hold it. The pointer is valid until the slot is used
 // for another tick.
 func (r *Ring[T]) At(f ecs.Tick) (value *T, ok bool) {
-	s := &r.slots[f&r.mask]
+	i := f & r.mask
+	if i >= ecs.Tick(len(r.slots)) {
+		return nil, false
+	}
+	s := &r.slots[i]
 	return &s.value, s.after == f+1 && s.after != 0
 }
 

@@ -23,6 +23,12 @@ func (r *Snapshots) Save(w *ecs.World) *ecs.Snapshot {
 	return s
 }
 
+// At returns the snapshot of tick f; ok is false if the ring does not hold it, or if it was released.
+func (r *Snapshots) At(f ecs.Tick) (s *ecs.Snapshot, ok bool) {
+	s, ok = r.Ring.At(f)
+	return s, ok && !s.Empty()
+}
+
 // Floor returns the newest snapshot of a tick ≤ f; ok is false if the ring holds none.
 func (r *Snapshots) Floor(f ecs.Tick) (s *ecs.Snapshot, ok bool) {
 	f = min(f, r.newest)

@@ -149,7 +149,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	if m.tick <= p.opened || m.tick > s.done || m.tick%checkEvery != 0 || p.flaw != peers.Sound {
+	if m.tick <= p.opened || m.tick > s.done || m.tick%checkEvery != 0 || p.resync != peers.InSync {
 		return nil // of a state that a resync has replaced or will replace
 	}
 	if p.seat >= 0 {
@@ -162,7 +162,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		if sum != m.sum {
 			p.stats.Desyncs++
 			p.stats.Differed, p.stats.Claim = m.tick, m.sum
-			p.flaw.Fault()
+			p.resync.Request()
 		}
 	}
 	return nil
@@ -174,7 +174,7 @@ func (s *Server) blame(player ecs.Player, tick ecs.Tick, strikes int) {
 		if p := &s.peers[i]; p.open && p.seat == int(player) {
 			p.stats.Desyncs++
 			p.stats.Differed, p.stats.Claim = tick, 0
-			p.flaw.Fault()
+			p.resync.Request()
 			p.stats.Expelled = p.stats.Expelled || strikes >= vote.MaxStrikes
 		}
 	}

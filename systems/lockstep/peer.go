@@ -29,7 +29,7 @@ type peer struct {
 	heard    systems.Time
 
 	stats    systems.PeerStats
-	flaw     peers.Flaw
+	resync     peers.Resync
 	messages int // operations messages that it may still send
 	inputs   int // changes of input that it may still make
 	orders   int // orders that it may still give, in 1/TickRate
@@ -71,7 +71,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now system
 		s.seats[seatNumber] = seat{}
 		p.operated = 0
 	}
-	p.open, p.seat, p.opened, p.flaw = true, seatNumber, have, peers.Sound
+	p.open, p.seat, p.opened, p.resync = true, seatNumber, have, peers.InSync
 	p.received, p.sent, p.told, p.near, p.flying = have, have, have, false, 0
 	p.live, p.through, p.stalled = false, 0, 0
 	p.stats.Acked = have
@@ -190,7 +190,7 @@ func (s *Server) relay(o *stamped, out systems.Outbox) {
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw.Tell() {
+		if p := &s.peers[id]; p.open && p.resync.Report() {
 			f(systems.Peer(id))
 		}
 	}

@@ -52,7 +52,7 @@ func (s *Server) sendFar(id systems.Peer, out systems.Outbox) {
 	switch {
 	case p.sent >= s.sync || p.flying == len(p.flight) || p.onTheWay() > flightBytes:
 	case p.sent+1 < s.log.first:
-		p.flaw.Fault() // what it needs is no longer kept
+		p.resync.Request() // what it needs is no longer kept
 	default:
 		head := s.head(p, p.sent+1)
 		s.write(&head, chunkBytes, s.sync)

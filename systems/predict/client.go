@@ -51,7 +51,7 @@ type Client struct {
 	heard     bool // a snapshot has come since Load
 	live      bool // it had caught up after the last frame
 	useless   int  // snapshots in a row that could not be used
-	events    events.Heard
+	events    events.Receiver
 	altered   uint64   // what the last snapshot said
 	lacked    ecs.Tick // the oldest tick whose input the server lacked in the newest state, 0 for none
 	suspect   bool     // … and it was more than before, since a prediction was last compared
@@ -253,7 +253,7 @@ func (c *Client) receiveSnapshot(message []byte, now systems.Time) error {
 	}
 	c.picture.arrived(f, now)
 	c.reconcile(f, now)
-	c.events.Due(f, h.events, c.effects)
+	c.events.Announced(f, h.events, c.effects)
 	return nil
 }
 

@@ -17,7 +17,7 @@ type peer struct {
 	open   bool
 	seat   int // −1: a spectator
 	sender *state.Sender
-	events events.Hearer
+	events events.Sender
 	slot   uint64       // of the last snapshot, in intervals between two
 	acked  ecs.Tick     // the newest state that it says it holds
 	rtt    systems.Time // from a state to the first word of it, smoothed
@@ -25,7 +25,7 @@ type peer struct {
 	waits  bool         // it says that it needs measures
 	delay  systems.Time // by how much it says that it shows others later
 	stats  systems.PeerStats
-	flaw   peers.Flaw
+	resync   peers.Resync
 	budget peers.Budget
 }
 
@@ -45,9 +45,9 @@ func (s *Server) hear(p *peer, m *inputMessage, now systems.Time) error {
 		}
 	}
 	p.delay, p.waits = systems.Time(m.delay)*s.grid.Tick, m.waits
-	if m.helpless && p.flaw == peers.Sound {
+	if m.helpless && p.resync == peers.InSync {
 		p.stats.Desyncs++
-		p.flaw.Fault()
+		p.resync.Request()
 	}
 	return nil
 }
@@ -72,8 +72,8 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 	if p.hears = s.everything; s.hearers != nil && seatNumber >= 0 {
 		p.hears, minds = s.hearers.of(int(id), seatNumber), s.hearers.minds(int(id), seatNumber)
 	}
-	p.events.Open(s.events, have, s.done, minds)
-	p.open, p.seat, p.slot, p.acked, p.flaw = true, seatNumber, 0, have, peers.Sound
+	p.events.Open(&s.events, have, s.done, minds)
+	p.open, p.seat, p.slot, p.acked, p.resync = true, seatNumber, 0, have, peers.InSync
 	p.waits = seatNumber >= 0
 	p.stats.Acked = have
 }
@@ -86,8 +86,8 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 	for i := range s.peers {
 		if p := &s.peers[i]; p.open {
 			// Also to a peer that needs an image: what happens meanwhile is not in there.
-			p.events.Send(systems.Peer(i), s.events, s.OldestServable(), s.done, kindEvents, &s.scratch.message, out)
-			if slot := s.slot(i); slot != p.slot && p.flaw == peers.Sound {
+			p.events.Send(systems.Peer(i), &s.events, s.OldestServable(), s.done, kindEvents, &s.scratch.message, out)
+			if slot := s.slot(i); slot != p.slot && p.resync == peers.InSync {
 				p.slot = slot
 				s.sendSnapshot(systems.Peer(i), p, out)
 			}
@@ -118,7 +118,7 @@ func (s *Server) sendSnapshot(id systems.Peer, p *peer, out systems.Outbox) {
 		if f, ok := seat.lacks(s.done); ok {
 			head.lacks = uint64(s.done-f) + 1
 		}
-		head.margin, head.hasMargin = seat.TakeWorst()
+		head.margin, head.hasMargin = seat.PopWorst()
 	}
 	w := wire.NewWriter(s.scratch.message[:0], headBytes)
 	head.append(&w)
@@ -129,7 +129,7 @@ func (s *Server) sendSnapshot(id systems.Peer, p *peer, out systems.Outbox) {
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw.Tell() {
+		if p := &s.peers[id]; p.open && p.resync.Report() {
 			f(systems.Peer(id))
 		}
 	}

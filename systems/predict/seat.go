@@ -39,7 +39,7 @@ func (s *seat) put(f, done ecs.Tick, e entry, game *ecs.Game) bool {
 // take returns what to use in tick f, and whether the input is another than the player sent. What was late is judged by
 // the moment that its player saw, and what is made up by the moment that he would see now.
 func (s *seat) take(f ecs.Tick, game *ecs.Game) (e entry, altered bool) {
-	e.in, altered = s.Take(f, game)
+	e.in, altered = s.Next(f, game)
 	switch v := s.views[f%inputs.Window]; {
 	case s.isLate && altered:
 		e.view = s.late

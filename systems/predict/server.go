@@ -62,7 +62,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(limits.History),
 		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
 		first: c.World.Tick(), done: c.World.Tick(), grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}}
-	s.events = make(events.Log, s.ring.Depth())
+	s.events = events.NewLog(s.ring.Depth())
 	for p := range s.seats {
 		s.inputs[p] = s.world.InputOf(ecs.Player(p))
 		s.seats[p].Use(s.inputs[p])
@@ -117,7 +117,7 @@ func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
 func (s *Server) Tick(due systems.Time) {
 	f, altered := s.done+1, ecs.PlayerSet(0)
 	s.scratch.stamps = s.scratch.stamps[:0]
-	s.scratch.orders = s.stamped.Take(s.scratch.orders[:0], maxOrders)
+	s.scratch.orders = s.stamped.Next(s.scratch.orders[:0], maxOrders)
 	joined := s.world.Players()
 	for p := range s.seats {
 		if !joined.Has(ecs.Player(p)) {
@@ -134,9 +134,6 @@ func (s *Server) Tick(due systems.Time) {
 	}
 	s.compute(f, altered)
 	s.grid.At(due)
-	for i := range s.peers {
-		s.peers[i].budget.Refill(s.game.TickRate)
-	}
 }
 
 // take chooses the input of a player who is in the match, and enters what he saw. It reports whether the input is
@@ -178,7 +175,7 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
 	s.done = f
-	s.events.Keep(f, s.world)
+	s.events.Add(s.world)
 	state := s.ring.Save(s.world)
 	ecs.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
 	s.changes.Observe(s.world)
@@ -186,7 +183,7 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 		s.hearers.follow(state, s.peers)
 		for i := range s.peers {
 			if p := &s.peers[i]; p.open {
-				p.events.Keep(f, s.world)
+				p.events.Add(s.world)
 			}
 		}
 	}
@@ -215,7 +212,7 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 
 // receiveInput takes a player's inputs and his acknowledgement, or a spectator's.
 func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
-	if !p.budget.Message() {
+	if !p.budget.AllowMessage(s.done) {
 		p.stats.Refused++
 		return nil
 	}
@@ -247,7 +244,7 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 	if p.seat < 0 {
 		err = ErrMessage
 	}
-	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.Order(s.game.TickRate) {
+	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.AllowOrder(s.done) {
 		p.stats.Refused++
 		return err
 	}

@@ -328,7 +328,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	}
 	// Inputs far ahead do not displace those that are due.
 	far := inputMessage{received: r.server.done, ack: good, done: make([]entry, maxInputs)}
-	r.server.peers[0].budget.Messages = 1
+	r.server.peers[0].budget = peers.NewBudget(r.game.TickRate)
 	refused := r.server.peers[0].stats.Refused
 	if err := r.server.Receive(0, systems.Datagram, far.append(nil, r.game), r.now(), r); err != nil || r.server.peers[0].stats.Refused < refused+100 {
 		t.Errorf("%v, %d inputs refused", err, r.server.peers[0].stats.Refused-refused)

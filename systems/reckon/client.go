@@ -53,7 +53,7 @@ type Client struct {
 	playing   bool // the player's inputs count
 	unsent    bool
 	useless   int // bodies in a row that could not be used
-	events    events.Heard
+	events    events.Receiver
 	altered   uint64 // what the last news said
 	lastSend  systems.Time
 	frame     systems.Time // of the last Frame
@@ -264,7 +264,7 @@ func (c *Client) hear(h *newsHead, now systems.Time) {
 	c.heard, c.altered = true, h.altered
 	c.stats.ServerTick = max(c.stats.ServerTick, h.tick)
 	c.unsent = c.unsent || c.config.Seat < 0
-	c.events.Due(h.tick, h.events, c.effects)
+	c.events.Announced(h.tick, h.events, c.effects)
 }
 
 // receiveEvents takes what a tick emitted.

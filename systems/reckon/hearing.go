@@ -41,7 +41,7 @@ func (s *Server) watch() {
 	}
 	for id := range s.peers {
 		if p := &s.peers[id]; p.open {
-			p.events.Keep(s.done, s.world)
+			p.events.Add(s.world)
 		}
 	}
 }

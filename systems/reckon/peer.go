@@ -19,7 +19,7 @@ type peer struct {
 	near       Stamp // the newest of its stamps, for those who exchange no clocks
 	sender     *state.Sender
 	holds      []uint8 // by slot: the number of the anchor that the client holds
-	events     events.Hearer
+	events     events.Sender
 	slot       uint64   // of the last body, in intervals between two
 	body       ecs.Tick // of the last body
 	spoken     ecs.Tick // of the last message
@@ -32,7 +32,7 @@ type peer struct {
 	interest   func(yield func(ecs.Entity, float32) bool)
 	minds      func(*ecs.EmittedEvent) bool // which events it is told of
 	stats      systems.PeerStats
-	flaw       peers.Flaw
+	resync       peers.Resync
 	budget     peers.Budget
 }
 
@@ -87,8 +87,8 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 	}
 	held, _ := s.ring.At(have)
 	p.sender.Open(seat, held)
-	p.open, p.seat, p.slot, p.body, p.spoken, p.flaw = true, seat, 0, 0, 0, peers.Sound
-	p.events.Open(s.events, have, s.done, p.minds)
+	p.open, p.seat, p.slot, p.body, p.spoken, p.resync = true, seat, 0, 0, 0, peers.InSync
+	p.events.Open(&s.events, have, s.done, p.minds)
 	clear(p.holds)
 	p.near, p.introduced = 0, false
 	p.stats.Acked = have
@@ -124,9 +124,9 @@ func (s *Server) Send(now systems.Time, out systems.Outbox) {
 			continue
 		}
 		// Also to a peer that needs an image: what happens meanwhile is not in there.
-		p.events.Send(systems.Peer(i), s.events, s.OldestServable(), s.done, kindEvents, &s.scratch.message, out)
+		p.events.Send(systems.Peer(i), &s.events, s.OldestServable(), s.done, kindEvents, &s.scratch.message, out)
 		s.sendClock(systems.Peer(i), p, now, out)
-		if p.flaw == peers.Sound {
+		if p.resync == peers.InSync {
 			s.sendNews(systems.Peer(i), p, now, out)
 		}
 	}
@@ -192,7 +192,7 @@ func (s *Server) sendNews(id systems.Peer, p *peer, now systems.Time, out system
 	if m.open() {
 		p.spoken = s.done
 		if p.seat >= 0 {
-			s.seats[p.seat].TakeWorst()
+			s.seats[p.seat].PopWorst()
 		}
 		m.flush(id, out)
 	}
@@ -256,7 +256,7 @@ func (s *Server) head(p *peer, now systems.Time) newsHead {
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw.Tell() {
+		if p := &s.peers[id]; p.open && p.resync.Report() {
 			f(systems.Peer(id))
 		}
 	}

@@ -76,7 +76,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		return nil, err
 	}
 	s.steered = ecs.NewQuery1(ecs.Read(s.seat))
-	s.events = make(events.Log, s.ring.Depth())
+	s.events = events.NewLog(s.ring.Depth())
 	for p := range s.seats {
 		s.inputs[p] = s.world.InputOf(ecs.Player(p))
 		s.seats[p].Use(s.inputs[p])
@@ -133,7 +133,7 @@ func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
 // Tick computes the next tick from the inputs that are here; what is missing is substituted.
 func (s *Server) Tick(due systems.Time) {
 	f, altered := s.done+1, ecs.PlayerSet(0)
-	s.scratch.orders = s.stamped.Take(s.scratch.orders[:0], maxOrders)
+	s.scratch.orders = s.stamped.Next(s.scratch.orders[:0], maxOrders)
 	joined := s.world.Players()
 	for p := range s.seats {
 		if !joined.Has(ecs.Player(p)) {
@@ -154,14 +154,11 @@ func (s *Server) Tick(due systems.Time) {
 	s.roster(due)
 	s.watch()
 	s.herald.tell(due)
-	for i := range s.peers {
-		s.peers[i].budget.Refill(s.game.TickRate)
-	}
 }
 
 // take chooses the input of a player who is in the match; it reports whether that is another than he sent.
 func (s *Server) take(f ecs.Tick, p ecs.Player) (altered bool) {
-	in, altered := s.seats[p].Take(f, s.game)
+	in, altered := s.seats[p].Next(f, s.game)
 	if s.game.Validate != nil && !s.game.Validate(s.world, p, in) {
 		in, altered = ecs.InputBytes{}, true
 		s.seats[p].Use(in)
@@ -192,7 +189,7 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	before, _ := s.ring.At(s.done)
 	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
 	s.done = f
-	s.events.Keep(f, s.world)
+	s.events.Add(s.world)
 	for _, e := range s.world.Events() {
 		if e.Irreversible {
 			s.urgent = f
@@ -219,7 +216,7 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 	}
 	switch {
 	case message[0] == kindMove || p.clock.owns(message): // on either channel: see kindMove of relay
-		if !p.budget.Message() {
+		if !p.budget.AllowMessage(s.done) {
 			p.stats.Refused++
 			return nil
 		}
@@ -251,9 +248,9 @@ func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
 		return err
 	}
 	p.stats.Acked = max(p.stats.Acked, m.received)
-	if m.helpless && p.flaw == peers.Sound {
+	if m.helpless && p.resync == peers.InSync {
 		p.stats.Desyncs++
-		p.flaw = peers.Found
+		p.resync = peers.Needed
 	}
 	for _, h := range m.held {
 		s.herald.held(p, h)
@@ -277,7 +274,7 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 	if p.seat < 0 {
 		err = ErrMessage
 	}
-	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.Order(s.game.TickRate) {
+	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.AllowOrder(s.done) {
 		p.stats.Refused++
 		return err
 	}

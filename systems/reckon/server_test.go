@@ -334,7 +334,7 @@ func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 		refused  uint64
 	}{"two seconds late": {done - 130, 10, 0}, "two seconds early": {done, 120, 57}} {
 		before := r.server.PeerStats(0).Refused
-		seat.TakeWorst()
+		seat.PopWorst()
 		m := moveMessage{received: c.received, done: make([]ecs.InputBytes, c.count)}
 		if err := r.server.Receive(0, systems.Datagram, m.append(nil, r.game), r.now(), r); err != nil {
 			t.Fatal(err)

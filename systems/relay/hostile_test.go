@@ -157,7 +157,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		after := s.peers[v.peer]
-		if after.acked != before.acked || after.flaw != before.flaw || len(s.wanted) != 0 {
+		if after.acked != before.acked || after.resync != before.resync || len(s.wanted) != 0 {
 			t.Errorf("%s: changed the server", name)
 		}
 	}

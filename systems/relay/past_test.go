@@ -131,7 +131,7 @@ func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick)
 			}
 		}
 	}
-	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.peers[0].flaw != peers.Sound {
+	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.peers[0].resync != peers.InSync {
 		t.Errorf("from %d: at tick %d, %d states compared, %+v", have, next, compared, st)
 	}
 }

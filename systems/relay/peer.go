@@ -15,7 +15,7 @@ type peer struct {
 	told   ecs.Tick // up to where the last confirmation went, if it did not reach the present
 	opened ecs.Tick // the state it held when it was opened
 	stats  systems.PeerStats
-	flaw   peers.Flaw
+	resync   peers.Resync
 	budget peers.Budget
 }
 
@@ -29,7 +29,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now system
 	if seatNumber >= 0 && (!p.open || p.seat != seatNumber) {
 		s.seats[seatNumber].Forget(s.done)
 	}
-	p.open, p.seat, p.acked, p.told, p.opened, p.flaw = true, seatNumber, have, 0, have, peers.Sound
+	p.open, p.seat, p.acked, p.told, p.opened, p.resync = true, seatNumber, have, 0, have, peers.InSync
 	p.stats.Acked = have
 	for f := have + 1; f <= s.stamped.tick; f++ {
 		s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
@@ -65,7 +65,7 @@ func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, no
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw.Tell() {
+		if p := &s.peers[id]; p.open && p.resync.Report() {
 			f(systems.Peer(id))
 		}
 	}

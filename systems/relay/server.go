@@ -152,9 +152,6 @@ func (s *Server) Tick(due systems.Time) {
 	}
 	s.compute(f, &t)
 	s.grid.At(due)
-	for i := range s.peers {
-		s.peers[i].budget.Refill(s.game.TickRate)
-	}
 }
 
 // Adopt computes the next tick from what is known to have entered it. The error is that of a tick with more orders than
@@ -196,7 +193,7 @@ func (s *Server) compute(f ecs.Tick, t *finalTick) {
 
 // take returns the input of a player who is in the match.
 func (s *Server) take(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool) {
-	in, altered = s.seats[p].Take(f, s.game)
+	in, altered = s.seats[p].Next(f, s.game)
 	if s.game.Validate != nil && !s.game.Validate(s.world, p, in) {
 		s.seats[p].Use(ecs.InputBytes{})
 		return ecs.InputBytes{}, true
@@ -230,7 +227,7 @@ func (s *Server) Send(now systems.Time, out systems.Outbox) {
 		switch {
 		case !p.open || p.acked >= s.done:
 		case p.acked < s.OldestServable():
-			p.flaw.Fault()
+			p.resync.Request()
 		default:
 			s.repeatOrders(systems.Peer(id), out)
 			out.Send(systems.Peer(id), systems.Datagram, s.confirmation(p))
@@ -249,7 +246,7 @@ func (s *Server) confirmation(p *peer) []byte {
 		p.told = 0
 	}
 	if p.seat >= 0 {
-		head.margin, head.hasMargin = s.seats[p.seat].TakeWorst()
+		head.margin, head.hasMargin = s.seats[p.seat].PopWorst()
 	}
 	w := wire.NewWriter(s.scratch.message[:0], systems.MaxDatagram)
 	head.append(&w)
@@ -263,7 +260,7 @@ func (s *Server) confirmation(p *peer) []byte {
 
 // receiveInput takes a player's inputs, or a spectator's acknowledgement.
 func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
-	if !p.budget.Message() {
+	if !p.budget.AllowMessage(s.done) {
 		p.stats.Refused++
 		return nil
 	}
@@ -297,7 +294,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	if m.tick <= p.opened || p.flaw != peers.Sound {
+	if m.tick <= p.opened || p.resync != peers.InSync {
 		return nil // of a state that a resync has replaced or will replace
 	}
 	switch s.hashes.compare(m.tick, m.sum) {
@@ -307,7 +304,7 @@ func (s *Server) receiveHash(p *peer, message []byte) error {
 		p.stats.Checked++
 		p.stats.Desyncs++
 		p.stats.Differed, p.stats.Claim = m.tick, m.sum
-		p.flaw.Fault()
+		p.resync.Request()
 		p.stats.Expelled = s.strike(p) >= vote.MaxStrikes
 	}
 	return nil
@@ -330,7 +327,7 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 	if p.seat < 0 {
 		err = ErrMessage
 	}
-	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.Order(s.game.TickRate) {
+	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.AllowOrder(s.done) {
 		p.stats.Refused++
 		return err
 	}

@@ -53,7 +53,7 @@ func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 		count    int
 		early    int16
 	}{"two seconds late": {70, 10, -120}, "two seconds early": {200, 120, 120}} {
-		s.seats[0].TakeWorst()
+		s.seats[0].PopWorst()
 		m := inputMessage{received: c.received, inputs: make([]ecs.InputBytes, c.count)}
 		if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), systems.TickTime(0, 200, 60), nil); err != nil {
 			t.Fatal(err)
@@ -312,7 +312,7 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 		s.Tick(0)
 	}
 	s.Send(0, out)
-	if st := s.PeerStats(1); s.peers[1].flaw != peers.Found || st.Expelled || st.Desyncs != 0 {
+	if st := s.PeerStats(1); s.peers[1].resync != peers.Needed || st.Expelled || st.Desyncs != 0 {
 		t.Errorf("another, whose state is too old: %+v", st)
 	}
 	s.Close(0)

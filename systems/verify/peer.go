@@ -21,7 +21,7 @@ type peer struct {
 	underWay int      // their sum, in bytes
 	states   int      // their number
 	stats    systems.PeerStats
-	flaw     peers.Flaw // a peer that needs an image is sent no State, or the image would take it back
+	resync     peers.Resync // a peer that needs an image is sent no State, or the image would take it back
 	messages int        // that it may still send
 }
 
@@ -75,7 +75,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 		p.sizes = make([]int, s.ring.Depth())
 	}
 	clear(p.sizes)
-	p.open, p.seat, p.acked, p.chain, p.underWay, p.states, p.flaw = true, seatNumber, have, 0, 0, 0, peers.Sound
+	p.open, p.seat, p.acked, p.chain, p.underWay, p.states, p.resync = true, seatNumber, have, 0, 0, 0, peers.InSync
 	p.stats.Acked = have
 }
 
@@ -100,9 +100,9 @@ func (s *Server) Receive(id systems.Peer, _ systems.Channel, message []byte, _ s
 		return ErrMessage
 	}
 	p.hear(m.held)
-	if m.lost && p.flaw == peers.Sound {
+	if m.lost && p.resync == peers.InSync {
 		p.stats.Desyncs++
-		p.flaw.Fault()
+		p.resync.Request()
 	}
 	if p.seat >= 0 {
 		s.take(p, m)
@@ -145,9 +145,9 @@ func (s *Server) Send(_ systems.Time, out systems.Outbox) {
 	for id := range s.peers {
 		p := &s.peers[id]
 		switch {
-		case !p.open || p.acked >= s.done || p.flaw != peers.Sound:
+		case !p.open || p.acked >= s.done || p.resync != peers.InSync:
 		case max(p.acked, p.chain) < s.OldestServable():
-			p.flaw.Fault()
+			p.resync.Request()
 		default:
 			s.tell(systems.Peer(id), p, out)
 		}
@@ -175,7 +175,7 @@ func (s *Server) tell(id systems.Peer, p *peer, out systems.Outbox) {
 		message = s.state(p, base)
 	}
 	if message == nil {
-		p.flaw.Fault() // larger than any image is worth
+		p.resync.Request() // larger than any image is worth
 		return
 	}
 	if p.underWay > 0 && p.underWay+len(message) > window || p.states == maxStates {
@@ -210,7 +210,7 @@ func (s *Server) state(p *peer, base ecs.Tick) []byte {
 	}
 	m.happened = m.happened[:0]
 	for f := base + 1; f <= s.done; f++ {
-		if emitted := s.events.Of(f); len(emitted) > 0 {
+		if emitted := s.events.At(f); len(emitted) > 0 {
 			m.happened = append(m.happened, emitted)
 		}
 	}
@@ -225,7 +225,7 @@ func (s *Server) state(p *peer, base ecs.Tick) []byte {
 // Desynced calls f for each peer that needs an image and was not told of since it was opened.
 func (s *Server) Desynced(f func(systems.Peer)) {
 	for id := range s.peers {
-		if p := &s.peers[id]; p.open && p.flaw.Tell() {
+		if p := &s.peers[id]; p.open && p.resync.Report() {
 			f(systems.Peer(id))
 		}
 	}

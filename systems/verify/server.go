@@ -54,7 +54,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(limits.History),
 		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
 		first: c.World.Tick(), done: c.World.Tick()}
-	s.events = make(events.Log, s.ring.Depth())
+	s.events = events.NewLog(s.ring.Depth())
 	before := uint64(s.done) * numbersPerTick
 	for p := range s.seats {
 		s.seats[p] = seat{first: 1, newest: before, decided: before, held: s.world.InputOf(ecs.Player(p)), inputs: limits.InputBurst, orders: limits.OrderBurst * game.TickRate}
@@ -222,7 +222,7 @@ func (s *Server) compute() {
 	s.done++
 	clear(s.stamped)
 	s.stamped = s.stamped[:0]
-	s.events.Keep(s.done, s.world)
+	s.events.Add(s.world)
 	state := s.ring.Save(s.world)
 	s.deltas.reset()
 	if s.config.Taken != nil {

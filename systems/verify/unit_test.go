@@ -251,7 +251,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		after := b.s.peers[v.peer]
-		if after.acked != before.acked || after.flaw != before.flaw || len(b.s.queue.list) != 0 || b.s.seats[0].newest != seat.newest || b.s.seats[0].first != seat.first {
+		if after.acked != before.acked || after.resync != before.resync || len(b.s.queue.list) != 0 || b.s.seats[0].newest != seat.newest || b.s.seats[0].first != seat.first {
 			t.Errorf("%s: changed the server", name)
 		}
 	}

@@ -1,12 +1,12 @@
-// Package events holds how clients hear of the events of ticks that only the server computes for good: what the last ticks
-// emitted, which of it a peer was sent, and whether a client was sent all of it.
+// Package events replicates the events of final ticks from the server to clients that predict.
 //
-// A tick's events go out by themselves, on the reliable channel; the news of a state come otherwise, and say which events
-// belong before them. What an event does to what was predicted is rollback's matter.
+// Each tick's events are one reliable message. A state that the server sends announces which events belong before it,
+// so that the client can cancel predicted events that did not happen. What happens to a predicted event is decided in
+// [tendon/rollback.Effects].
 //
 // # Tasks
 //
-//   - keep what ticks emitted: [Log]
-//   - tell a peer: [Hearer]
-//   - hear of it, and settle what did not happen: [Heard]
+//   - store the events of recent ticks: [Log]
+//   - send them to a peer: [Sender]
+//   - receive them, and cancel what did not happen: [Receiver]
 package events

@@ -1,15 +1,33 @@
 package events
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/rollback"
+)
 
-// Log holds what the last ticks emitted, as World.AppendEvents writes it: of tick f in slot f % len.
-type Log [][]byte
+// Log stores the encoded events of recent ticks, as World.AppendEvents writes them. Use NewLog to make one.
+type Log struct{ ticks rollback.Ring[[]byte] }
 
-// Keep takes note of what tick f emitted, the world's last.
-func (l Log) Keep(f ecs.Tick, w *ecs.World) {
-	slot := &l[f%ecs.Tick(len(l))]
-	*slot = w.AppendEvents((*slot)[:0])
+// NewLog returns a log of the last depth ticks; depth is rounded up to a power of two.
+func NewLog(depth int) Log { return Log{rollback.NewRing[[]byte](depth)} }
+
+// Add stores the events of the world's last tick.
+func (l *Log) Add(w *ecs.World) {
+	events, _ := l.ticks.Slot(w.Tick())
+	*events = w.AppendEvents((*events)[:0])
 }
 
-// Of returns what tick f emitted, one of the last len.
-func (l Log) Of(f ecs.Tick) []byte { return l[f%ecs.Tick(len(l))] }
+// addOf stores the events of the world's last tick that pass a filter.
+func (l *Log) addOf(w *ecs.World, filter func(*ecs.EmittedEvent) bool) {
+	events, _ := l.ticks.Slot(w.Tick())
+	*events = w.AppendEventsOf((*events)[:0], filter)
+}
+
+// At returns the events of tick f. It is empty if there were none, and for a tick that is not stored.
+func (l *Log) At(f ecs.Tick) []byte {
+	events, ok := l.ticks.At(f)
+	if !ok {
+		return nil
+	}
+	return *events
+}

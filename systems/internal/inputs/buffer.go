@@ -4,36 +4,32 @@ import (
 	"math"
 
 	"tendon/ecs"
+	"tendon/rollback"
 )
 
-// Window is how many ticks of a player's inputs a Buffer holds: half of them may lie ahead of the server, half behind.
+// Window is the number of ticks whose inputs a Buffer holds. Half of them may lie ahead of the server, half behind.
 const Window = 128
 
-// Buffer holds one player's inputs on the server. Input of tick f lies in slot f % Window, which stores its tick; what
-// came first stays. For each tick exactly one input is taken, the player's own or a substitute.
+// Buffer holds one player's inputs on the server and returns exactly one input per tick: the player's own or a
+// substitute. Of two inputs for one tick the first counts. Its zero value is empty.
 type Buffer struct {
-	Substituted uint64 // ticks that took a substitute
-	Late        uint64 // inputs that came after their tick
+	Substituted uint64 // ticks that used a substitute
+	Late        uint64 // inputs that arrived after their tick
 
-	slots [Window]slot
-	last  ecs.InputBytes // what was used last
-	merge ecs.InputBytes // late inputs whose presses go into the next tick
-	late  bool           // merge holds something
-	since ecs.Tick       // inputs of ticks up to it are of no use: nobody was here
+	inputs rollback.Ring[ecs.InputBytes]
+	last   ecs.InputBytes // input of the last tick
+	merge  ecs.InputBytes // late inputs whose presses go into the next tick
+	late   bool           // merge is set
+	since  ecs.Tick       // inputs of ticks ≤ since are not merged: the seat was vacant
 
-	worst    Margin // the worst margin since it was last told
+	worst    Margin // the worst margin since it was last returned by PopWorst
 	hasWorst bool
 	mean     float64
-	measured bool // mean holds something
+	measured bool // mean is set
 }
 
-type slot struct {
-	tick ecs.Tick
-	set  bool
-	in   ecs.InputBytes
-}
-
-// Margin is how much before its use the input of a tick arrived, in 1/MarginUnit of a tick, negative if too late.
+// Margin is how much before its use the input of a tick arrived, in 1/MarginUnit of a tick. It is negative if the input
+// was late.
 type Margin struct {
 	Tick  ecs.Tick
 	Value int16
@@ -42,14 +38,17 @@ type Margin struct {
 // MarginUnit is the resolution of margins on the wire.
 const MarginUnit = 64
 
-// Put stores the player's input of tick f, which arrived when the server had computed tick done. It reports whether
-// the input was new: it tells how late the player's inputs are, even before there is a player to use them for.
+// Put stores the player's input of tick f, which arrived when the server had computed tick done. It reports whether the
+// input was new. Inputs are stored for a vacant seat, too: their margins are measured before the player joins.
 func (b *Buffer) Put(f, done ecs.Tick, in ecs.InputBytes, game *ecs.Game) bool {
-	s := &b.slots[f%Window]
-	if s.set && s.tick >= f {
+	if b.inputs.Depth() == 0 {
+		b.inputs = rollback.NewRing[ecs.InputBytes](Window)
+	}
+	stored, held := b.inputs.Slot(f)
+	if held {
 		return false
 	}
-	s.tick, s.set, s.in = f, true, in
+	*stored = in
 	if f <= done && f > b.since {
 		b.Late++
 		if b.late {
@@ -60,7 +59,7 @@ func (b *Buffer) Put(f, done ecs.Tick, in ecs.InputBytes, game *ecs.Game) bool {
 	return true
 }
 
-// Measure notes that the input of tick f arrived early ticks before its use.
+// Measure records that the input of tick f arrived early ticks before its use.
 func (b *Buffer) Measure(f ecs.Tick, early float64) {
 	if !b.measured {
 		b.mean, b.measured = early, true
@@ -72,25 +71,24 @@ func (b *Buffer) Measure(f ecs.Tick, early float64) {
 	}
 }
 
-// Worst returns the worst margin since the last TakeWorst; ok is false if none was measured.
+// Worst returns the worst margin since the last PopWorst; ok is false if none was measured.
 func (b *Buffer) Worst() (m Margin, ok bool) { return b.worst, b.hasWorst }
 
-// TakeWorst returns the worst margin since it was last called; ok is false if none was measured.
-func (b *Buffer) TakeWorst() (m Margin, ok bool) {
+// PopWorst returns the worst margin since its last call and forgets it; ok is false if none was measured.
+func (b *Buffer) PopWorst() (m Margin, ok bool) {
 	m, ok = b.worst, b.hasWorst
 	b.worst, b.hasWorst = Margin{}, false
 	return m, ok
 }
 
-// MeanMargin returns the smoothed margin in ticks, 0 before the first measure.
+// MeanMargin returns the smoothed margin in ticks, 0 before the first measurement.
 func (b *Buffer) MeanMargin() float64 { return b.mean }
 
-// Take returns the input to use in tick f, and whether it is another than the player sent for it. What was late is
-// merged in.
-func (b *Buffer) Take(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, altered bool) {
-	s := &b.slots[f%Window]
-	if s.set && s.tick == f {
-		in = s.in
+// Next returns the input to use in tick f. altered reports whether it is not the one that the player sent for f: a
+// substitute, or one into which late inputs were merged.
+func (b *Buffer) Next(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, altered bool) {
+	if stored, ok := b.inputs.At(f); ok {
+		in = *stored
 	} else {
 		in, altered = game.PredictInput(b.last), true
 		b.Substituted++
@@ -104,19 +102,17 @@ func (b *Buffer) Take(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, altered bo
 	return in, altered
 }
 
-// Use says that the last tick used another input than Take returned, or than any that was put.
+// Use replaces the input of the last tick, from which a substitute for the next one is predicted.
 func (b *Buffer) Use(in ecs.InputBytes) { b.last = in }
 
-// Vacant is called in every tick before which the player was not in the match: what somebody else did before does not
-// go on.
+// Vacant must be called for every tick f before which the player was not in the match, so that inputs of an earlier
+// player do not continue.
 func (b *Buffer) Vacant(f ecs.Tick) { b.last, b.late, b.since = ecs.InputBytes{}, false, f }
 
-// Forget drops the inputs that wait after tick done, when another connection takes the seat: its owner may be another
-// one too.
+// Forget removes the stored inputs after tick done was computed. Call it when another connection, perhaps of another
+// player, gets the seat.
 func (b *Buffer) Forget(done ecs.Tick) {
 	b.since = done
-	for i := range b.slots {
-		b.slots[i].set = false
-	}
+	b.inputs.Clear()
 	b.late, b.hasWorst, b.measured = false, false, false
 }

@@ -6,23 +6,23 @@ import (
 	"tendon/ecs"
 )
 
-// Orders are those that wait for the next ticks, in turn, on a server of whose clients none needs to know before.
+// Orders is the queue of orders on a server that stamps an order when it executes it.
 type Orders struct{ waiting []ecs.Order }
 
-// Len returns how many wait.
+// Len returns the number of waiting orders.
 func (q *Orders) Len() int { return len(q.waiting) }
 
-// Add lets an order wait; its payload is copied. It returns how many ticks go before the one that takes it, if each takes
-// most.
-func (q *Orders) Add(o ecs.Order, most int) (before ecs.Tick) {
+// Add appends an order; its payload is copied. It returns the number of ticks before the one that executes the order,
+// if each tick executes perTick.
+func (q *Orders) Add(o ecs.Order, perTick int) (before ecs.Tick) {
 	o.Payload = bytes.Clone(o.Payload)
 	q.waiting = append(q.waiting, o)
-	return ecs.Tick((len(q.waiting) - 1) / most)
+	return ecs.Tick((len(q.waiting) - 1) / perTick)
 }
 
-// Take appends the orders of the next tick to dst, at most most, and returns the extended slice.
-func (q *Orders) Take(dst []ecs.Order, most int) []ecs.Order {
-	count := min(len(q.waiting), most)
+// Next removes the orders of the next tick, at most perTick, appends them to dst and returns the extended slice.
+func (q *Orders) Next(dst []ecs.Order, perTick int) []ecs.Order {
+	count := min(len(q.waiting), perTick)
 	dst = append(dst, q.waiting[:count]...)
 	rest := copy(q.waiting, q.waiting[count:])
 	clear(q.waiting[rest:])

@@ -18,7 +18,7 @@ func TestOrdersWaitForATickThatHasRoom(t *testing.T) {
 	}
 	next := byte(0)
 	for _, want := range []int{3, 3, 1, 0} {
-		taken := q.Take(nil, 3)
+		taken := q.Next(nil, 3)
 		if len(taken) != want {
 			t.Errorf("%d orders in a tick, want %d", len(taken), want)
 		}

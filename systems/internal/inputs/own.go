@@ -1,26 +1,32 @@
 package inputs
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/rollback"
+)
 
-// Own holds the local player's inputs: what he does now, and what he did in the ticks that the server may still need.
-// The input of tick f ≤ Sampled lies in slot f % len.
+// Own holds the local player's inputs: the present one, and those of recent ticks that the server may still need. Call
+// Restart before anything else.
 type Own struct {
-	now     ecs.InputBytes // what he does
+	now     ecs.InputBytes
 	used    bool           // now was sampled
 	sampled ecs.Tick       // last tick that has an input
 	last    ecs.InputBytes // of tick sampled
-	slots   [2 * Window]ecs.InputBytes
+	inputs  rollback.Ring[ecs.InputBytes]
 }
 
-// Restart begins anew after tick f, with the input that the player had in the world; seat is −1 for none.
+// Restart starts anew after tick f, with the player's input in the world. seat is −1 for a spectator.
 func (o *Own) Restart(f ecs.Tick, w *ecs.World, seat int) {
+	if o.inputs.Depth() == 0 {
+		o.inputs = rollback.NewRing[ecs.InputBytes](2 * Window)
+	}
 	o.sampled, o.used, o.last = f, true, ecs.InputBytes{}
 	if seat >= 0 {
 		o.last = w.InputOf(ecs.Player(seat))
 	}
 }
 
-// Set says what the player does from now on. keep says that a press which was not sampled yet must not be lost.
+// Set sets the player's present input. With keep, presses of an input that was not sampled yet are merged into it.
 func (o *Own) Set(in ecs.InputBytes, keep bool, game *ecs.Game) {
 	game.CleanInput(&in)
 	if keep && !o.used {
@@ -32,17 +38,20 @@ func (o *Own) Set(in ecs.InputBytes, keep bool, game *ecs.Game) {
 // Sampled returns the last tick that has an input.
 func (o *Own) Sampled() ecs.Tick { return o.sampled }
 
-// Used reports whether what the player does now was sampled for some tick.
+// Used reports whether the present input was sampled for a tick.
 func (o *Own) Used() bool { return o.used }
 
 // Last returns the input of tick Sampled.
 func (o *Own) Last() ecs.InputBytes { return o.last }
 
 // At returns the input of tick f, which must be one of the last 2·Window ticks sampled.
-func (o *Own) At(f ecs.Tick) ecs.InputBytes { return o.slots[f%ecs.Tick(len(o.slots))] }
+func (o *Own) At(f ecs.Tick) ecs.InputBytes {
+	in, _ := o.inputs.At(f)
+	return *in
+}
 
-// Next returns the input for the tick after Sampled. Of a tick that was missed, nobody knows what the player did in
-// it: it gets what the server would assume.
+// Next returns the input for the tick after Sampled. A tick that was missed gets the input that the server would
+// predict, since it is not known what the player did in it.
 func (o *Own) Next(missed bool, game *ecs.Game) ecs.InputBytes {
 	if missed || o.used {
 		return game.PredictInput(o.last)
@@ -50,14 +59,14 @@ func (o *Own) Next(missed bool, game *ecs.Game) ecs.InputBytes {
 	return o.now
 }
 
-// Put stores what Next returned for tick f = Sampled + 1.
+// Put stores the result of Next for tick f = Sampled + 1.
 func (o *Own) Put(f ecs.Tick, in ecs.InputBytes, missed bool) {
-	o.slots[f%ecs.Tick(len(o.slots))] = in
+	o.inputs.Put(f, in)
 	o.sampled, o.last = f, in
 	o.used = o.used || !missed
 }
 
-// SkipTo passes over ticks up to f, which are computed or final without the player's input.
+// SkipTo skips ticks up to f, which were computed or confirmed without the player's input.
 func (o *Own) SkipTo(f ecs.Tick, game *ecs.Game) {
 	if f > o.sampled {
 		o.sampled = f
@@ -65,7 +74,7 @@ func (o *Own) SkipTo(f ecs.Tick, game *ecs.Game) {
 	}
 }
 
-// AppendFrom appends the inputs of ticks f … Sampled, at most MaxWindow.
+// AppendFrom appends the inputs of ticks f … Sampled to dst, until dst holds MaxWindow.
 func (o *Own) AppendFrom(dst []ecs.InputBytes, f ecs.Tick) []ecs.InputBytes {
 	for ; f <= o.sampled && len(dst) < MaxWindow; f++ {
 		dst = append(dst, o.At(f))

@@ -69,7 +69,7 @@ func TestATickTakesOneInput(t *testing.T) {
 	}
 	take := func(f ecs.Tick, want ecs.InputBytes, altered bool) {
 		t.Helper()
-		if in, a := b.Take(f, game); in != want || a != altered {
+		if in, a := b.Next(f, game); in != want || a != altered {
 			t.Errorf("tick %d: %x, altered %v", f, in, a)
 		}
 	}

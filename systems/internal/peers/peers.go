@@ -1,78 +1,64 @@
-// Package peers holds what the server's half of every strategy knows of an open connection in the same way: whether it
-// needs an image, and what it may still send.
+// Package peers holds the parts of a server's connection that all strategies share.
 //
 // # Tasks
 //
-//   - find that a peer needs an image, and say so once: [Flaw]
-//   - bound what a client that predicts may send: [Budget]
+//   - request an image for a peer once: [Resync]
+//   - limit the messages and orders of a client: [Budget]
 package peers
 
-// Flaw says whether a peer needs an image. It is said once: from Found to Told, and Sound again when the peer is opened
-// anew.
-type Flaw uint8
-
-// The flaws.
-const (
-	Sound Flaw = iota
-	Found      // its state differs, it says so itself, or it is too far behind
-	Told       // the room knows; nothing more is said until the peer is opened anew
+import (
+	"tendon/ecs"
+	"tendon/net/limit"
 )
 
-// Fault notes that the peer needs an image.
-func (f *Flaw) Fault() {
-	if *f == Sound {
-		*f = Found
+// Resync says whether a peer needs an image. It goes from InSync to Needed to Reported, and back to InSync when the
+// peer is opened anew.
+type Resync uint8
+
+// The states of a Resync.
+const (
+	InSync   Resync = iota
+	Needed          // the peer's state differs, it asked for an image, or it is too far behind
+	Reported        // the room was informed
+)
+
+// Request makes a peer that is in sync need an image.
+func (r *Resync) Request() {
+	if *r == InSync {
+		*r = Needed
 	}
 }
 
-// Tell reports whether the room is to be told now.
-func (f *Flaw) Tell() bool {
-	if *f != Found {
+// Report reports whether the room must be informed now. It returns true once for each request.
+func (r *Resync) Report() bool {
+	if *r != Needed {
 		return false
 	}
-	*f = Told
+	*r = Reported
 	return true
 }
 
-// Budget is what a client may still send that runs ahead of the server. It sends at most one message of inputs a tick, at
-// up to 1.1 times the pace, and a few others; what a hitch held up comes at once.
+// Budget limits the messages and orders of a client that runs ahead of the server. Such a client sends at most one
+// message of inputs per tick, at up to 1.1 times the nominal pace, and a few others. After a hitch many arrive at once.
 type Budget struct {
-	Messages int
-	Orders   int // in 1/TickRate
+	messages limit.Limiter[ecs.Tick] // in 1/messagesPerTick of a tick
+	orders   limit.Limiter[ecs.Tick] // in 1/OrdersPerSecond of a tick
 }
 
-// The bounds of a Budget.
+// The limits of a Budget.
 const (
 	messagesPerTick = 2
-	MaxMessages     = 256 // that may come at once
-	OrdersPerSecond = 10
+	MaxMessages     = 256 // at once
+	OrdersPerSecond = 10  // and at once
 )
 
-// NewBudget returns a full budget.
+// NewBudget returns a budget of which nothing is used.
 func NewBudget(ticksPerSecond int) Budget {
-	return Budget{Messages: MaxMessages, Orders: OrdersPerSecond * ticksPerSecond}
+	return Budget{messages: limit.New[ecs.Tick](1, MaxMessages), orders: limit.New(ecs.Tick(ticksPerSecond), OrdersPerSecond)}
 }
 
-// Message reports whether the peer may send one more message, and counts it.
-func (b *Budget) Message() bool {
-	if b.Messages == 0 {
-		return false
-	}
-	b.Messages--
-	return true
-}
+// AllowMessage reports whether the peer may send one more message after tick done, and counts it if so.
+func (b *Budget) AllowMessage(done ecs.Tick) bool { return b.messages.Allow(messagesPerTick * done) }
 
-// Order reports whether the player may give one more order, and counts it.
-func (b *Budget) Order(ticksPerSecond int) bool {
-	if b.Orders < ticksPerSecond {
-		return false
-	}
-	b.Orders -= ticksPerSecond
-	return true
-}
-
-// Refill adds one tick's worth.
-func (b *Budget) Refill(ticksPerSecond int) {
-	b.Messages = min(b.Messages+messagesPerTick, MaxMessages)
-	b.Orders = min(b.Orders+OrdersPerSecond, OrdersPerSecond*ticksPerSecond)
-}
+// AllowOrder reports whether the player may give one more order after tick done, and counts it if so.
+func (b *Budget) AllowOrder(done ecs.Tick) bool { return b.orders.Allow(OrdersPerSecond * done) }

@@ -1,58 +1,51 @@
 package peers
 
-import "testing"
+import (
+	"testing"
 
-// The room hears of a peer that needs an image once, however often that is found, until the peer is opened anew.
-func TestAFlawIsToldOnce(t *testing.T) {
-	var f Flaw
-	if f.Tell() {
-		t.Error("told of a peer that is sound")
+	"tendon/ecs"
+)
+
+// The room is informed once of a peer that needs an image, until the peer is opened anew.
+func TestResyncIsReportedOnce(t *testing.T) {
+	var r Resync
+	if r.Report() {
+		t.Error("reported a peer that is in sync")
 	}
-	f.Fault()
-	f.Fault()
-	if f != Found || !f.Tell() || f != Told {
-		t.Errorf("%d", f)
+	r.Request()
+	r.Request()
+	if r != Needed || !r.Report() || r != Reported {
+		t.Errorf("state %d after a report", r)
 	}
-	if f.Fault(); f.Tell() || f != Told {
-		t.Errorf("told twice: %d", f)
+	if r.Request(); r.Report() || r != Reported {
+		t.Errorf("reported twice: state %d", r)
 	}
 }
 
-// A budget fills up by a tick's worth and not beyond what may come at once.
-func TestABudgetFillsUpToItsBounds(t *testing.T) {
-	const rate = 60
-	b := NewBudget(rate)
-	if b.Refill(rate); b != NewBudget(rate) {
-		t.Errorf("%+v, beyond a full one", b)
-	}
-	b = Budget{}
-	b.Refill(rate)
-	if b.Messages != 2 || b.Orders != 10 {
-		t.Errorf("%+v after a tick", b)
-	}
-	for range 1000 {
-		b.Refill(rate)
-	}
-	if b != NewBudget(rate) || b.Messages != 256 || b.Orders != 600 {
-		t.Errorf("%+v in the end", b)
-	}
-}
-
-// Who has used up a budget may send nothing, until a tick's worth is added.
-func TestABudgetIsUsedUp(t *testing.T) {
-	const rate = 60
-	b := NewBudget(rate)
-	messages, orders := 0, 0
-	for b.Message() {
+func use(b *Budget, done ecs.Tick) (messages, orders int) {
+	for b.AllowMessage(done) {
 		messages++
 	}
-	for b.Order(rate) {
+	for b.AllowOrder(done) {
 		orders++
 	}
-	if messages != MaxMessages || orders != OrdersPerSecond || b != (Budget{}) {
-		t.Errorf("%d messages, %d orders, %+v left", messages, orders, b)
+	return messages, orders
+}
+
+// A budget allows a burst at first, then what each tick adds, and after a pause no more than the burst again.
+func TestBudgetAllowsABurstAndThenItsRate(t *testing.T) {
+	const rate = 60
+	b := NewBudget(rate)
+	if m, o := use(&b, 100); m != MaxMessages || o != OrdersPerSecond {
+		t.Errorf("%d messages and %d orders at first", m, o)
 	}
-	if b.Refill(rate); !b.Message() || !b.Message() || b.Message() || b.Order(rate) {
-		t.Errorf("not a tick's worth: %+v", b)
+	if m, o := use(&b, 101); m != messagesPerTick || o != 0 {
+		t.Errorf("%d messages and %d orders after a tick", m, o)
+	}
+	if _, o := use(&b, 106); o != 1 {
+		t.Errorf("%d orders after a tenth of a second", o)
+	}
+	if m, o := use(&b, 5000); m != MaxMessages || o != OrdersPerSecond {
+		t.Errorf("%d messages and %d orders after a pause", m, o)
 	}
 }
