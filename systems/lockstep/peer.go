@@ -29,7 +29,7 @@ type peer struct {
 	heard    systems.Time
 
 	stats    systems.PeerStats
-	resync     peers.Resync
+	resync   peers.Resync
 	messages int // operations messages that it may still send
 	inputs   int // changes of input that it may still make
 	orders   int // orders that it may still give, in 1/TickRate

@@ -25,7 +25,7 @@ type peer struct {
 	waits  bool         // it says that it needs measures
 	delay  systems.Time // by how much it says that it shows others later
 	stats  systems.PeerStats
-	resync   peers.Resync
+	resync peers.Resync
 	budget peers.Budget
 }
 

@@ -32,7 +32,7 @@ type peer struct {
 	interest   func(yield func(ecs.Entity, float32) bool)
 	minds      func(*ecs.EmittedEvent) bool // which events it is told of
 	stats      systems.PeerStats
-	resync       peers.Resync
+	resync     peers.Resync
 	budget     peers.Budget
 }
 

@@ -15,7 +15,7 @@ type peer struct {
 	told   ecs.Tick // up to where the last confirmation went, if it did not reach the present
 	opened ecs.Tick // the state it held when it was opened
 	stats  systems.PeerStats
-	resync   peers.Resync
+	resync peers.Resync
 	budget peers.Budget
 }
 

@@ -21,8 +21,8 @@ type peer struct {
 	underWay int      // their sum, in bytes
 	states   int      // their number
 	stats    systems.PeerStats
-	resync     peers.Resync // a peer that needs an image is sent no State, or the image would take it back
-	messages int        // that it may still send
+	resync   peers.Resync // a peer that needs an image is sent no State, or the image would take it back
+	messages int          // that it may still send
 }
 
 // The budget of a peer. A client sends at most one message a tick; what a hitch held up comes at once.
