@@ -1,13 +1,18 @@
 package systems
 
-import "tendon/ecs"
+import (
+	"time"
 
-// Time is a moment in nanoseconds since some epoch that is fixed for its holder: a room's, a client's. Only differences
-// and comparisons of one holder's times mean anything.
-type Time int64
+	"tendon/ecs"
+	"tendon/net/wire"
+)
 
-// Second is one second as a Time difference.
-const Second Time = 1e9
+// Time is a moment: the time since an epoch that is fixed for its holder, such as a room or a client. Only times of one
+// holder can be compared.
+type Time = time.Duration
+
+// Second is one second as a difference of times.
+const Second = time.Second
 
 // TickTime returns when tick f is due: epoch + f/rate, without accumulating rounding errors.
 func TickTime(epoch Time, f ecs.Tick, rate int) Time {
@@ -15,15 +20,13 @@ func TickTime(epoch Time, f ecs.Tick, rate int) Time {
 	return epoch + Time(whole)*Second + Time(rest)*Second/Time(rate)
 }
 
-// Channel is how a message travels.
-type Channel uint8
+// Channel is one of the two channels of a connection.
+type Channel = wire.Channel
 
-// The two channels of a connection.
+// The channels: see package wire.
 const (
-	// Datagram messages may be lost, doubled and reordered. They are never late because of another one.
-	Datagram Channel = iota
-	// Reliable messages arrive once and in order, or the connection ends.
-	Reliable
+	Datagram = wire.Datagram
+	Reliable = wire.Reliable
 )
 
 // Peer is a connection's place in its room, in [0, peers of the room). It is what identifies a sender; nothing in a

@@ -11,7 +11,6 @@ import (
 	"tendon/net/link"
 	"tendon/net/netcode"
 	"tendon/net/session"
-	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -210,11 +209,7 @@ func (k *Client) receive() {
 		if !good {
 			continue
 		}
-		for channel, message, ok := k.link.Next(); ok; channel, message, ok = k.link.Next() {
-			ch := systems.Datagram
-			if channel == wire.Reliable {
-				ch = systems.Reliable
-			}
+		for ch, message, ok := k.link.Next(); ok; ch, message, ok = k.link.Next() {
 			k.core.Receive(ch, message, k.at(a.at))
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"tendon/net/netcode"
 	"tendon/net/room"
-	"tendon/net/wire"
 	"tendon/systems"
 )
 
@@ -201,11 +200,7 @@ func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 		return
 	}
 	h := c.place.host
-	for channel, message, ok := c.link.Next(); ok; channel, message, ok = c.link.Next() {
-		ch := systems.Datagram
-		if channel == wire.Reliable {
-			ch = systems.Reliable
-		}
+	for ch, message, ok := c.link.Next(); ok; ch, message, ok = c.link.Next() {
 		h.room.Receive(c.peer, ch, message, at)
 	}
 }

@@ -45,7 +45,7 @@ func (m *memory) take() []letter {
 	return list
 }
 
-func channelOf(b byte) systems.Channel { return systems.Channel(b & 1) }
+func channelOf(b byte) systems.Channel { return systems.Datagram - systems.Channel(b&1) }
 func timeOf(ns int64) systems.Time     { return systems.Time(ns) }
 
 type spot struct{ X, Y int32 }

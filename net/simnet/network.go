@@ -6,15 +6,17 @@ import (
 	"math/bits"
 
 	"github.com/cespare/xxhash/v2"
+
+	"tendon/net/wire"
 )
 
 // Channel is one of the two channels between two nodes.
-type Channel uint8
+type Channel = wire.Channel
 
-// The channels.
+// The channels: see package wire.
 const (
-	Datagram Channel = iota // may be lost, doubled and reordered
-	Reliable                // whole, once, in order, in the end
+	Datagram = wire.Datagram
+	Reliable = wire.Reliable
 )
 
 // Sizes of what Send takes: a datagram is one packet under the payload of
@@ -271,7 +273,7 @@ func (n *Network) receive(ref uint32) {
 
 func (n *Network) hand(d *direction, ch Channel, payload []byte) {
 	d.Counters.Messages++
-	n.trace(traceMessage, uint64(d.index)<<1|uint64(ch), xxhash.Sum64(payload))
+	n.trace(traceMessage, uint64(d.index)<<1|uint64(Datagram-ch), xxhash.Sum64(payload)) // lowest bit: 1 if reliable
 	to := &n.nodes[d.to]
 	if to.onMessage != nil {
 		to.onMessage(d.from, ch, payload, to.local(n.now))
