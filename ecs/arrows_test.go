@@ -90,6 +90,7 @@ var arrows = []struct {
 }{
 	{"ecs/fixed", nil},
 	{"ecs", []string{"ecs/fixed"}},
+	{"rollback/record", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
 	{"rollback/recording", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
 	{"rollback/bundle", []string{"ecs", "ecs/fixed", "rollback", "rollback/recording", "rollback/travel", "net/wire"}},
 	{"rollback/travel", []string{"ecs", "ecs/fixed", "rollback", "rollback/recording"}},
@@ -140,7 +141,7 @@ var libraries = []struct {
 	{"golang.org/x/perf", []string{"net/cost", "bench/..."}, "who measures nothing compares nothing"},
 	{"github.com/coder/websocket", []string{"cmd/cli/page"}, "one place checks who may talk"},
 	{"github.com/prometheus", []string{"cmd/cli/admin"}, "metrics are made when an operator asks, and not in a tick"},
-	{"github.com/klauspost/compress", []string{"rollback/recording", "rollback/journal", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
+	{"github.com/klauspost/compress", []string{"rollback/record", "rollback/recording", "rollback/journal", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
 }
 
 // Arrows point inward: that is what lets the simulation be loaded into another host, tested without a network and

@@ -1,0 +1,137 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"tendon/ecs"
+)
+
+// A record is magic, version and blocks. No byte of a block is used before both of its checksums were compared. The
+// second checksum depends on the block's offset, so a block that was moved, doubled or left out is found.
+
+// magic opens every record; version follows it.
+const (
+	magic   = "TENDONRD"
+	version = 1
+	// oldRecording and oldJournal open files of the formats before this one.
+	oldRecording = "TENDONRC"
+	oldJournal   = "TENDONJL"
+)
+
+// openingBytes is the offset of the first block, which holds the header.
+const openingBytes = len(magic) + 1
+
+const (
+	// maxBlockBytes bounds a block's payload, so that its length is a varint of at most 4 bytes.
+	maxBlockBytes = 1<<28 - 1
+	// sumBytes is the size of a block's two checksums.
+	sumBytes = 4 + 4
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// appendBlock appends the block of a payload of [1, maxBlockBytes] bytes. offset is the block's place in the file.
+func appendBlock(dst []byte, offset uint64, payload []byte) []byte {
+	from := len(dst)
+	dst = binary.AppendUvarint(dst, uint64(len(payload)))
+	head := crc32.Update(0, castagnoli, dst[from:])
+	dst = binary.LittleEndian.AppendUint32(dst, head)
+	dst = binary.LittleEndian.AppendUint32(dst, payloadSum(head, offset, payload))
+	return append(dst, payload...)
+}
+
+// payloadSum is the second checksum of a block that begins at offset.
+func payloadSum(head uint32, offset uint64, payload []byte) uint32 {
+	return crc32.Update(head^uint32(offset^offset>>32), castagnoli, payload)
+}
+
+// fault describes the damage of a block; "" is none.
+type fault string
+
+const (
+	faultNone    fault = ""
+	faultShort   fault = "a block is not complete"
+	faultHead    fault = "a block's length has the wrong checksum"
+	faultPayload fault = "a block has the wrong checksum"
+)
+
+// blockHead reads the head of the block at data[at:]. Its payload is data[from:to], which may reach beyond data.
+func blockHead(data []byte, at int) (from, to int, f fault) {
+	length, n := binary.Uvarint(data[at:min(len(data), at+4)])
+	if n == 0 && len(data)-at < 4 || n > 0 && len(data)-at < n+sumBytes {
+		return 0, 0, faultShort
+	}
+	if n <= 0 || length == 0 || n > 1 && data[at+n-1] == 0 ||
+		crc32.Update(0, castagnoli, data[at:at+n]) != binary.LittleEndian.Uint32(data[at+n:]) {
+		return 0, 0, faultHead
+	}
+	from = at + n + sumBytes
+	return from, from + int(length), faultNone
+}
+
+// nextBlock returns the payload of the block at data[at:] and the offset of the next one.
+func nextBlock(data []byte, at int) (payload []byte, next int, f fault) {
+	from, to, f := blockHead(data, at)
+	if f != faultNone {
+		return nil, 0, f
+	}
+	if to > len(data) {
+		return nil, 0, faultShort
+	}
+	head, sum := binary.LittleEndian.Uint32(data[from-8:]), binary.LittleEndian.Uint32(data[from-4:])
+	if payload = data[from:to]; payloadSum(head, uint64(at), payload) != sum {
+		return nil, 0, faultPayload
+	}
+	return payload, to, faultNone
+}
+
+// Errors about the content of a record.
+var (
+	ErrTorn    = errors.New("record: the end was cut off while it was written")
+	ErrCorrupt = errors.New("record: damaged")
+)
+
+// DamageError is the place where a record is torn or damaged.
+type DamageError struct {
+	Kind   error    // ErrTorn or ErrCorrupt
+	Offset int      // of the damage, in bytes: everything before it is whole
+	Bytes  int      // from there to the end of the file
+	Last   ecs.Tick // the last tick before it
+	Why    string
+}
+
+// Error returns the place of the damage and the part that is whole.
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%v: %s at byte %d; the last %d bytes are left out, ticks to %d are whole", e.Kind, e.Why, e.Offset, e.Bytes, e.Last)
+}
+
+// Unwrap returns ErrTorn or ErrCorrupt.
+func (e *DamageError) Unwrap() error { return e.Kind }
+
+// damageAt describes the block at data[at:], in which nextBlock found a fault. It is torn if it is the last block, and
+// corrupt if others follow.
+func damageAt(data []byte, at int, f fault) *DamageError {
+	e := &DamageError{Kind: ErrTorn, Offset: at, Bytes: len(data) - at, Why: string(f)}
+	if blockBehind(data, at) {
+		e.Kind = ErrCorrupt
+	}
+	return e
+}
+
+// blockBehind reports whether a block follows the one at data[at:]. If the length of that one is certain, the search
+// begins behind its end: bytes that a player put into an order then never pass for a block.
+func blockBehind(data []byte, at int) bool {
+	behind := at + 1
+	if _, to, f := blockHead(data, at); f == faultNone {
+		behind = to
+	}
+	for ; behind < len(data); behind++ {
+		if _, to, f := blockHead(data, behind); f == faultNone && to <= len(data) {
+			return true
+		}
+	}
+	return false
+}

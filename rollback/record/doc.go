@@ -1,0 +1,40 @@
+// Package record stores the final ticks of a match in a file and reads them back: inputs, orders, checksums and images of
+// the state.
+//
+// A [Writer] appends ticks, seats and images, and writes them as checksummed blocks. [Open] reads a record, leaves out a
+// torn end, and reports damage with its place. [Record.WorldAt] seeks, [Record.Verify] simulates the record again and
+// compares every checksum, [Record.Resume] continues a match after a crash.
+//
+// A recording and a journal are the same file with other settings:
+//
+//	            checksums      images                        flushed        ended
+//	recording   every tick     every 5 s (RecordingImages)   once a second  Writer.End
+//	journal     once a second  every 30 s (JournalImages)    every tick     never: the match may continue
+//
+// A hash chain ties each tick to all ticks before it: two peers with the same [Chain] at a tick took the same match so
+// far. A [Tail] keeps the newest ticks in memory, so that clients can return to a server the ticks that it lost in a power
+// cut; [Codec.ReadTail] checks them. A [History] keeps the last seconds of a running match and returns them as a Record.
+//
+// The package opens no files and reads no clock: it works on io.Writer and byte slices. When to sync a file, and what to
+// do after a failed write, is up to the caller.
+//
+// A record is not a video. It can only be simulated with the game that wrote it, which its header identifies. Package
+// tendon/rollback/record/cursor shows single ticks of it, tendon/rollback/record/bundle stores two of them that differ.
+//
+//	to                                            use
+//	write a recording                             HeaderOf, NewWriter, Writer.Tick, ImageDue, Image, Flush, End
+//	write a journal                               the same with Writer.Seat, and Flush after every tick
+//	survive a full disk                           Writer.Flush again
+//	list files                                    ReadHeader
+//	read a file, torn or not                      Open, Record.Torn, Ended, DamageError
+//	prove that a match happened so                Record.Verify
+//	seek                                          Record.WorldAt
+//	list inputs, orders and checksums             Record.Ticks
+//	continue a match                              Header.CheckBuild, Record.WorldAt, truncate to Record.Bytes, Record.Resume
+//	compare two peers' past                       Chain, Record.Chain, Tail.Chain
+//	offer lost ticks, and accept them             NewTail, Tail.AppendFrom, Codec.ReadTail, Offer.Ticks
+//	keep the last seconds of a match              NewHistory, History.Record
+//	make a record in memory                       Collect
+//
+// The format is in STANDARD.md, with vectors in testdata.
+package record

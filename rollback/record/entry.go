@@ -1,0 +1,155 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/klauspost/compress/zstd"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+// kind is the first byte of an entry. A tick begins with its flags instead, which are below the other kinds.
+type kind byte
+
+const (
+	kindTick  kind = 0 // to tickFlags
+	kindSeat  kind = tickFlags + 1
+	kindImage kind = tickFlags + 2
+	kindEnd   kind = tickFlags + 3
+)
+
+// Seat is the assignment of a player's seat to a client.
+type Seat struct {
+	Player ecs.Player
+	Client uint64 // identity of the client
+	Name   string // at most MaxNameBytes
+	Held   bool   // the client holds the seat; otherwise it has left
+}
+
+// MaxNameBytes bounds the name of a seat.
+const MaxNameBytes = 32
+
+// image is an image as it lies in the file.
+type image struct {
+	tick   ecs.Tick
+	bytes  int // unpacked
+	packed []byte
+}
+
+// maxImageBytes bounds an image, so that a few bytes of a file cannot request any amount of memory.
+const maxImageBytes = 128 << 20
+
+// The rules of entries, beside those of package wire.
+var (
+	errKind  = errors.New("an entry of unknown kind")
+	errTick  = errors.New("a tick number above the maximum")
+	errSeat  = errors.New("a seat that the game does not have")
+	errEnd   = errors.New("an end mark that does not fit the ticks")
+	errStart = errors.New("a tick before the image to start from")
+	errImage = errors.New("a second image of a tick")
+)
+
+// entries reads the entries of a record in their order. at moves with the ticks that it reads.
+type entries struct {
+	codec *Codec
+	at    Position
+	tick  Tick  // the last one; Inputs are those of at
+	seat  Seat  // the last one
+	image image // the last one
+}
+
+func newEntries(c *Codec, at Position) entries {
+	e := entries{codec: c}
+	e.at.set(at, c.players)
+	return e
+}
+
+// next reads an entry. On failure r has an error.
+func (e *entries) next(r *wire.Reader) kind {
+	switch first := r.U8(); kind(first) {
+	case kindSeat:
+		e.seat = Seat{Held: r.Bool(), Player: ecs.Player(r.U8()), Client: r.U64(), Name: string(r.Blob(MaxNameBytes))}
+		if int(e.seat.Player) >= e.codec.players {
+			r.Fail(errSeat)
+		}
+		return kindSeat
+	case kindImage:
+		e.image = image{tick: e.at.Tick, bytes: r.Count(maxImageBytes, 0), packed: r.Blob(maxBlockBytes)}
+		return kindImage
+	case kindEnd:
+		if Chain(r.U64()) != e.at.Chain || r.Len() > 0 {
+			r.Fail(errEnd)
+		}
+		return kindEnd
+	default:
+		if first > tickFlags {
+			r.Fail(errKind)
+		}
+		e.readTick(r, first)
+		return kindTick
+	}
+}
+
+// readTick reads a tick behind its flags.
+func (e *entries) readTick(r *wire.Reader, flags byte) {
+	before := *r
+	e.codec.read(r, flags, e.at.Inputs, &e.tick)
+	code := before.Bytes(before.Len() - r.Len())
+	e.tick.Late, e.tick.Checksum = 0, 0
+	if flags&flagLate != 0 {
+		e.tick.Late = ecs.PlayerSet(r.Uvarint())
+		if players := ecs.PlayerSet(1)<<e.codec.players - 1; e.tick.Late == 0 || e.tick.Late&^players != 0 {
+			r.Fail(errLate)
+		}
+	}
+	if flags&flagChecksum != 0 {
+		if e.tick.Checksum = ecs.Checksum(r.U64()); e.tick.Checksum == 0 {
+			r.Fail(errChecksum)
+		}
+	}
+	if e.at.Tick >= maxTick {
+		r.Fail(errTick)
+	}
+	if r.Err() == nil {
+		e.at.Tick, e.at.Chain = e.at.Tick+1, e.at.Chain.next(flags, code)
+		e.tick.Tick, e.tick.Inputs = e.at.Tick, e.at.Inputs
+	}
+}
+
+func appendSeat(b []byte, s *Seat) []byte {
+	held := byte(0)
+	if s.Held {
+		held = 1
+	}
+	b = append(b, byte(kindSeat), held, byte(s.Player))
+	b = binary.LittleEndian.AppendUint64(b, s.Client)
+	return appendBlob(b, s.Name)
+}
+
+func appendImage(b []byte, bytes int, packed []byte) []byte {
+	b = binary.AppendUvarint(append(b, byte(kindImage)), uint64(bytes))
+	return appendBlob(b, packed)
+}
+
+func appendEnd(b []byte, c Chain) []byte {
+	return binary.LittleEndian.AppendUint64(append(b, byte(kindEnd)), uint64(c))
+}
+
+// newPacker returns an encoder without a goroutine and with little memory.
+func newPacker() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
+}
+
+// unpack returns the bytes of an image. It allocates no more than the image claims, or 1 MiB, which the encoder's window
+// needs.
+func (m *image) unpack() ([]byte, error) {
+	unzip, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(m.bytes, 1<<20))))
+	if err != nil {
+		return nil, err
+	}
+	defer unzip.Close()
+	return unzip.DecodeAll(m.packed, nil)
+}

@@ -1,0 +1,199 @@
+package record
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"tendon/ecs"
+)
+
+// Image is the state of a tick as ecs.Snapshot.AppendImage writes it.
+type Image struct {
+	Tick  ecs.Tick
+	Bytes []byte
+}
+
+// ImageOf returns the image of a state.
+func ImageOf(s *ecs.Snapshot) Image { return Image{s.Tick(), s.AppendImage(nil)} }
+
+// Collect returns a record in memory with an end mark. It begins with the state of the first image; ticks are those after
+// it, without gaps, and may be none. images ascend. h is as HeaderOf returns it, apart from Start. The error wraps
+// ErrWriter.
+func Collect(g *ecs.Game, h Header, images []Image, ticks []Tick) (*Record, error) {
+	if len(images) == 0 {
+		return nil, fmt.Errorf("%w: Collect without an image", ErrWriter)
+	}
+	h.Start = Position{Tick: images[0].Tick}
+	var file bytes.Buffer
+	w, err := NewWriter(&file, g, h)
+	for i := 0; err == nil; i++ {
+		if len(images) > 0 && images[0].Tick == w.Last() {
+			err = w.ImageBytes(images[0].Bytes)
+			images = images[1:]
+		}
+		if i == len(ticks) {
+			break
+		}
+		if err == nil {
+			err = w.Tick(ticks[i])
+		}
+	}
+	if err == nil && len(images) > 0 {
+		err = fmt.Errorf("%w: Collect with an image of tick %d, out of order or behind the last tick", ErrWriter, images[0].Tick)
+	}
+	if err == nil {
+		err = w.End()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Open(file.Bytes(), g)
+}
+
+// History keeps the last seconds of a match that is running: every tick, and a state every second, whose pages are
+// shared. It belongs to the goroutine that computes the match.
+//
+// It has the ticks (First, Last] without gaps. A tick that does not follow the last one empties it first.
+type History struct {
+	config HistoryConfig
+	ticks  []ownTick      // slot = tick % len
+	states []ecs.Snapshot // slot = tick / period % len
+	period ecs.Tick
+	first  ecs.Tick
+	last   ecs.Tick
+	begun  bool
+}
+
+// ownTick is a tick with memory of its own.
+type ownTick struct {
+	tick     Tick
+	payloads []byte
+}
+
+// HistoryConfig bounds a History. All fields are required.
+type HistoryConfig struct {
+	Game *ecs.Game
+	// Header describes the match, as HeaderOf does. Start is ignored.
+	Header Header
+	// Ticks is the number of ticks to keep, in [1, 65536].
+	Ticks int
+}
+
+// maxHistoryTicks bounds a history: 18 minutes at 60 ticks a second.
+const maxHistoryTicks = 1 << 16
+
+// NewHistory returns an empty history. The error wraps ErrConfig.
+func NewHistory(c HistoryConfig) (*History, error) {
+	if c.Game == nil {
+		return nil, fmt.Errorf("%w: HistoryConfig.Game is nil", ErrConfig)
+	}
+	if why := c.Header.fault(c.Game); why != "" {
+		return nil, fmt.Errorf("%w: HistoryConfig.Header: %s", ErrConfig, why)
+	}
+	if c.Ticks < 1 || c.Ticks > maxHistoryTicks {
+		return nil, fmt.Errorf("%w: HistoryConfig.Ticks is %d, want 1 to %d", ErrConfig, c.Ticks, maxHistoryTicks)
+	}
+	h := &History{config: c, ticks: make([]ownTick, c.Ticks), period: min(ecs.Tick(c.Header.TickRate), ecs.Tick(c.Ticks))}
+	// The oldest tick lies in a period whose first state may be overwritten, so one state more than whole periods.
+	h.states = make([]ecs.Snapshot, ecs.Tick(c.Ticks)/h.period+1)
+	return h, nil
+}
+
+// Add adds a tick and copies its slices. w is the match in the state of that tick; if it is nil or in another tick, no
+// state is kept.
+func (h *History) Add(t Tick, w *ecs.World) {
+	if !h.begun || t.Tick != h.last+1 {
+		h.Clear()
+		h.begun, h.first = true, t.Tick-1
+	}
+	h.ticks[t.Tick%ecs.Tick(len(h.ticks))].set(&t)
+	h.last = t.Tick
+	h.first = max(h.first, h.last-min(h.last, ecs.Tick(len(h.ticks))))
+	if w != nil && w.Tick() == t.Tick && t.Tick%h.period == 0 {
+		w.Save(&h.states[t.Tick/h.period%ecs.Tick(len(h.states))])
+	}
+}
+
+// set copies a tick into memory that is used again.
+func (o *ownTick) set(t *Tick) {
+	inputs, orders := append(o.tick.Inputs[:0], t.Inputs...), append(o.tick.Orders[:0], t.Orders...)
+	o.tick = *t
+	o.tick.Inputs, o.tick.Orders, o.payloads = inputs, orders, o.payloads[:0]
+	for i := range orders {
+		o.payloads = append(o.payloads, orders[i].Payload...)
+	}
+	rest := o.payloads
+	for i := range orders {
+		n := len(orders[i].Payload)
+		orders[i].Payload, rest = rest[:n:n], rest[n:]
+	}
+}
+
+// Clear empties the history, after the match jumped to another state.
+func (h *History) Clear() {
+	for i := range h.states {
+		h.states[i].Release()
+	}
+	h.begun, h.first, h.last = false, 0, 0
+}
+
+// First returns the tick before the oldest one.
+func (h *History) First() ecs.Tick { return h.first }
+
+// Last returns the newest tick.
+func (h *History) Last() ecs.Tick { return h.last }
+
+// Record returns the history as a record, from its oldest state on, or nil if it has no state. It shares nothing with the
+// match and compresses two states.
+//
+// The first ticks of a match with views cannot be verified: their past is missing. The second state verifies the rest.
+func (h *History) Record() *Record {
+	images := h.oldest(h.last+1, 2)
+	if len(images) == 0 {
+		return nil
+	}
+	return h.Between(h.last, nil, images...)
+}
+
+// RecordTo returns the history as a record from its oldest state on to a state that the caller has, of Last or before. It
+// returns only that state if nothing leads there.
+func (h *History) RecordTo(last *ecs.Snapshot) *Record {
+	images := append(h.oldest(last.Tick(), 1), ImageOf(last))
+	if r := h.Between(last.Tick(), nil, images...); r != nil {
+		return r
+	}
+	return h.Between(last.Tick(), nil, images[len(images)-1])
+}
+
+// oldest returns the images of the oldest states before a tick, at most n.
+func (h *History) oldest(before ecs.Tick, n int) (images []Image) {
+	for f := (h.first + h.period - 1) / h.period * h.period; h.begun && f < before && len(images) < n; f += h.period {
+		if s := &h.states[f/h.period%ecs.Tick(len(h.states))]; !s.Empty() && s.Tick() == f {
+			images = append(images, ImageOf(s))
+		}
+	}
+	return images
+}
+
+// Between returns the ticks from the first image to tick to as a record with these images. It returns nil if ticks are
+// missing or an image is of another tick. checksum replaces the checksums of the ticks. Optional.
+func (h *History) Between(to ecs.Tick, checksum func(ecs.Tick) ecs.Checksum, images ...Image) *Record {
+	start := images[0].Tick
+	if to > start && (!h.begun || start < h.first || to > h.last) {
+		return nil
+	}
+	ticks := make([]Tick, 0, to-min(start, to))
+	for f := start + 1; f <= to; f++ {
+		t := h.ticks[f%ecs.Tick(len(h.ticks))].tick
+		if checksum != nil {
+			t.Checksum = checksum(f)
+		}
+		ticks = append(ticks, t)
+	}
+	r, err := Collect(h.config.Game, h.config.Header, slices.Clone(images), ticks)
+	if err != nil {
+		return nil
+	}
+	return r
+}

@@ -1,0 +1,287 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"sort"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/rollback"
+)
+
+// Record is a record that was read and checked byte by byte. It keeps the bytes, reads ticks from them on request, and
+// never changes: several goroutines may use it.
+//
+// It has the ticks (Start, Last].
+type Record struct {
+	game   *ecs.Game
+	codec  *Codec
+	header Header
+	data   []byte // to the end of the last whole block
+	last   Position
+	seats  []Seat  // ascending by player
+	images []image // ascending
+	index  []point
+	reach  ecs.Tick // the farthest that a player's view looks back, in ticks
+	torn   *DamageError
+	ended  bool
+}
+
+// point is a place in a block at which reading can begin, with the position there.
+type point struct {
+	from, to int // offset in the file, and the end of the block
+	at       Position
+}
+
+// indexTicks is the minimum distance of two points, in ticks. It keeps the index smaller than a few times the file.
+const indexTicks = 256
+
+// Errors of reading.
+var (
+	// ErrRange is returned for a tick that the record does not have.
+	ErrRange = errors.New("record: tick is not in the record")
+	// ErrNoState is returned for a record with a later start that was torn before its first image was whole.
+	ErrNoState = errors.New("record: it has no state to start from")
+	// ErrDiverged is returned if the ticks do not lead to the recorded states.
+	ErrDiverged = errors.New("record: the ticks lead to another state")
+)
+
+// Open reads a record of g and keeps data.
+//
+// A record whose last block is not whole was torn while it was written. It is opened without that block, see Torn. With
+// an error that wraps ErrCorrupt, the returned record is the part before the damage, or nil if the header is damaged. All
+// other errors return no record: ErrTorn if the header is not whole, and the errors of Header.Check.
+func Open(data []byte, g *ecs.Game) (*Record, error) {
+	h, at, err := readHeader(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.Check(g); err != nil {
+		return nil, err
+	}
+	r := &Record{game: g, codec: NewCodec(g), header: h}
+	read := newEntries(r.codec, h.Start)
+	for at < len(data) {
+		payload, next, f := nextBlock(data, at)
+		if f != faultNone {
+			damage := damageAt(data, at, f)
+			damage.Last = read.at.Tick
+			if damage.Kind == ErrCorrupt || r.ended {
+				damage.Kind = ErrCorrupt
+				return r.until(data, at, damage)
+			}
+			r.torn = damage
+			break
+		}
+		last := read.at.Tick
+		if why := r.addBlock(&read, payload, next); why != nil {
+			return r.until(data, at, &DamageError{Kind: ErrCorrupt, Offset: at, Bytes: len(data) - at, Last: last, Why: why.Error()})
+		}
+		at = next
+	}
+	r.data, r.last = data[:at:at], read.at
+	return r, nil
+}
+
+// until returns the record before the damage at an offset.
+func (r *Record) until(data []byte, at int, damage *DamageError) (*Record, error) {
+	whole, _ := Open(data[:at:at], r.game) // every block of it was read already
+	return whole, damage
+}
+
+// addBlock adds the entries of a block that ends at an offset of the file.
+func (r *Record) addBlock(read *entries, payload []byte, to int) error {
+	if r.ended {
+		return errors.New("a block follows the end mark")
+	}
+	p := wire.NewReader(payload)
+	for p.Len() > 0 {
+		if n := len(r.index); n == 0 || read.at.Tick-r.index[n-1].at.Tick >= indexTicks {
+			r.index = append(r.index, point{to - p.Len(), to, read.at.clone()})
+		}
+		switch read.next(&p) {
+		case kindTick:
+			if r.header.Start.Tick > 0 && len(r.images) == 0 {
+				p.Fail(errStart)
+			}
+			r.reach = max(r.reach, rollback.LookBack(read.tick.Tick, read.tick.Orders))
+		case kindSeat:
+			r.addSeat(read.seat)
+		case kindImage:
+			if n := len(r.images); n > 0 && r.images[n-1].tick == read.image.tick {
+				p.Fail(errImage)
+			}
+			r.images = append(r.images, read.image)
+		case kindEnd:
+			r.ended = true
+		}
+		if err := p.Err(); err != nil {
+			return fmt.Errorf("a block is malformed after tick %d: %w", read.at.Tick, err)
+		}
+	}
+	return nil
+}
+
+func (r *Record) addSeat(s Seat) {
+	at := sort.Search(len(r.seats), func(i int) bool { return r.seats[i].Player >= s.Player })
+	if at < len(r.seats) && r.seats[at].Player == s.Player {
+		r.seats[at] = s
+	} else {
+		r.seats = slices.Insert(r.seats, at, s)
+	}
+}
+
+// Game returns the game with which the record was opened.
+func (r *Record) Game() *ecs.Game { return r.game }
+
+// Header describes the match.
+func (r *Record) Header() Header { return r.header }
+
+// Start returns the tick of the record's first state.
+func (r *Record) Start() ecs.Tick { return r.header.Start.Tick }
+
+// Last returns the position at the end. It shares nothing with the record.
+func (r *Record) Last() Position { return r.last.clone() }
+
+// Ended reports whether the record has its end mark: the writer ended it, and nothing is missing.
+func (r *Record) Ended() bool { return r.ended }
+
+// Torn describes the end that was left out. It is nil if none was.
+func (r *Record) Torn() *DamageError { return r.torn }
+
+// Bytes returns the whole blocks of the file. A file must be truncated to their length before more is written to it.
+func (r *Record) Bytes() []byte { return r.data }
+
+// Reach returns how many ticks the views of players look back at most.
+func (r *Record) Reach() ecs.Tick { return r.reach }
+
+// Seats returns every seat that was ever assigned, as it is at the end, ascending by player.
+func (r *Record) Seats() []Seat { return slices.Clone(r.seats) }
+
+// Resume returns a writer that continues where the record ends. Its output belongs at byte len(Bytes) of the file. A
+// record with an end mark refuses everything.
+func (r *Record) Resume(to io.Writer) *Writer {
+	w := newWriter(to, r.codec, r.last)
+	w.start, w.size, w.ended = r.header.Start.Tick, uint64(len(r.data)), r.ended
+	if n := len(r.images); n > 0 {
+		w.image, w.images = r.images[n-1].tick, true
+	}
+	return w
+}
+
+// Ticks returns the ticks in [from, to]. A tick is valid until the next. The payloads of its orders alias the record.
+func (r *Record) Ticks(from, to ecs.Tick) iter.Seq[*Tick] {
+	return func(yield func(*Tick) bool) {
+		for read, kind := range r.read(from) {
+			if kind != kindTick || read.tick.Tick < from {
+				continue
+			}
+			if read.tick.Tick > to || !yield(&read.tick) {
+				return
+			}
+		}
+	}
+}
+
+// Seatings returns every change of a seat, in order, each with the last tick before it.
+func (r *Record) Seatings() iter.Seq2[ecs.Tick, Seat] {
+	return func(yield func(ecs.Tick, Seat) bool) {
+		for read, kind := range r.read(0) {
+			if kind == kindSeat && !yield(read.at.Tick, read.seat) {
+				return
+			}
+		}
+	}
+}
+
+// Chain returns the hash chain at tick f. ok is false if the record has no such tick.
+func (r *Record) Chain(f ecs.Tick) (chain Chain, ok bool) {
+	at, ok := r.position(f)
+	return at.Chain, ok
+}
+
+// position returns the position after tick f.
+func (r *Record) position(f ecs.Tick) (at Position, ok bool) {
+	if f == r.Start() {
+		at.set(r.header.Start, r.codec.players)
+		return at, true
+	}
+	for read, kind := range r.read(f) {
+		if kind == kindTick && read.tick.Tick == f {
+			return read.at.clone(), true
+		}
+	}
+	return at, false
+}
+
+// read returns the reader after each entry, from a point before tick f.
+func (r *Record) read(f ecs.Tick) iter.Seq2[*entries, kind] {
+	return func(yield func(*entries, kind) bool) {
+		if f > r.last.Tick || len(r.index) == 0 {
+			return
+		}
+		after := sort.Search(len(r.index), func(i int) bool { return r.index[i].at.Tick >= f })
+		p := &r.index[max(after-1, 0)]
+		read, from, to := newEntries(r.codec, p.at), p.from, p.to
+		for {
+			for b := wire.NewReader(r.data[from:to]); b.Len() > 0; {
+				if kind := read.next(&b); !yield(&read, kind) {
+					return
+				}
+			}
+			if to == len(r.data) {
+				return
+			}
+			from, to, _ = blockHead(r.data, to)
+		}
+	}
+}
+
+// Images returns the ticks of which the record has an image, ascending.
+func (r *Record) Images() []ecs.Tick {
+	list := make([]ecs.Tick, len(r.images))
+	for i := range r.images {
+		list[i] = r.images[i].tick
+	}
+	return list
+}
+
+// Image returns the image of tick f as ecs.Snapshot.AppendImage writes it. The error is ErrRange if the record has none
+// of that tick, and ErrCorrupt if it does not unpack.
+func (r *Record) Image(f ecs.Tick) ([]byte, error) {
+	i := sort.Search(len(r.images), func(i int) bool { return r.images[i].tick >= f })
+	if i == len(r.images) || r.images[i].tick != f {
+		return nil, fmt.Errorf("%w: there is no image of tick %d", ErrRange, f)
+	}
+	data, err := r.images[i].unpack()
+	if err != nil || len(data) != r.images[i].bytes {
+		return nil, fmt.Errorf("%w: the image of tick %d does not unpack to %d bytes: %v", ErrCorrupt, f, r.images[i].bytes, err)
+	}
+	return data, nil
+}
+
+// LoadImage puts a world of this game into the state of tick f, of which the record has an image. An image that holds
+// another tick is ErrCorrupt; one with other inputs than the ticks is ErrDiverged.
+func (r *Record) LoadImage(w *ecs.World, f ecs.Tick) error {
+	data, err := r.Image(f)
+	if err != nil {
+		return err
+	}
+	if err := w.LoadImage(data); err != nil {
+		return fmt.Errorf("%w: the image of tick %d: %w", ErrCorrupt, f, err)
+	}
+	if w.Tick() != f {
+		return fmt.Errorf("%w: the image of tick %d holds tick %d", ErrCorrupt, f, w.Tick())
+	}
+	at, ok := r.position(f)
+	for p, in := range at.Inputs {
+		if ok && f > r.Start() && w.InputOf(ecs.Player(p)) != in {
+			return fmt.Errorf("%w: the image of tick %d has another input of player %d than the tick", ErrDiverged, f, p)
+		}
+	}
+	return nil
+}

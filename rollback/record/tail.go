@@ -1,0 +1,221 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+// Tail holds the newest final ticks of a match in memory. A client offers them to a server that lost them in a power cut.
+// It is a ring of codes, bounded in ticks and in bytes.
+//
+// It has the ticks (base, newest]. Their codes lie one behind the other in the ring.
+type Tail struct {
+	codec   *Codec
+	started bool
+	base    ecs.Tick
+	at      Position  // of the newest tick
+	ends    []codeEnd // of ticks [base, newest]; slot = tick % len
+	ring    []byte    // byte n of all codes is at n % len
+	scratch []byte
+}
+
+// codeEnd is where a tick's code ends, counted from the start of the tail, and the chain there.
+type codeEnd struct {
+	end   uint64
+	chain Chain
+}
+
+// TailConfig bounds a tail.
+type TailConfig struct {
+	Game  *ecs.Game // required
+	Ticks int       // maximum number of ticks, in [1, 1<<20]; 0: ten seconds
+	Bytes int       // maximum size of their codes, in [1, 1<<30]; 0: 64 KiB. A tick above it empties the tail
+}
+
+// ErrConfig is wrapped by errors about a TailConfig or a HistoryConfig.
+var ErrConfig = errors.New("record: bad configuration")
+
+// NewTail returns a tail. It accepts ticks after Start.
+func NewTail(c TailConfig) (*Tail, error) {
+	if c.Game == nil {
+		return nil, fmt.Errorf("%w: TailConfig.Game is nil", ErrConfig)
+	}
+	if c.Ticks == 0 {
+		c.Ticks = 10 * c.Game.TickRate
+	}
+	if c.Bytes == 0 {
+		c.Bytes = 64 << 10
+	}
+	if c.Ticks < 1 || c.Ticks > 1<<20 {
+		return nil, fmt.Errorf("%w: TailConfig.Ticks is %d, want 1 to %d", ErrConfig, c.Ticks, 1<<20)
+	}
+	if c.Bytes < 1 || c.Bytes > 1<<30 {
+		return nil, fmt.Errorf("%w: TailConfig.Bytes is %d, want 1 to %d", ErrConfig, c.Bytes, 1<<30)
+	}
+	return &Tail{codec: NewCodec(c.Game), ends: make([]codeEnd, c.Ticks+1), ring: make([]byte, c.Bytes)}, nil
+}
+
+// Start empties the tail. The next tick is the one after this position.
+func (t *Tail) Start(at Position) {
+	t.at.set(at, t.codec.players)
+	t.base, t.started = at.Tick, true
+	*t.end(at.Tick) = codeEnd{chain: at.Chain}
+}
+
+func (t *Tail) end(f ecs.Tick) *codeEnd { return &t.ends[f%ecs.Tick(len(t.ends))] }
+
+// Append adds the next final tick. It returns false before the first Start. A tick that does not follow the newest, or
+// that Codec.Check refuses, empties the tail until the next Start, and Append returns false.
+func (t *Tail) Append(tick *Tick) bool {
+	if !t.started || tick.Tick != t.at.Tick+1 || t.codec.Check(tick) != nil {
+		t.started = false
+		return false
+	}
+	t.scratch = t.codec.AppendTick(t.scratch[:0], t.at.Inputs, tick)
+	end := t.end(t.at.Tick).end
+	t.at.Advance(tick, t.scratch)
+	if len(t.scratch) > len(t.ring) {
+		t.base = t.at.Tick
+		*t.end(t.base) = codeEnd{chain: t.at.Chain}
+		return true
+	}
+	newEnd := end + uint64(len(t.scratch))
+	for t.at.Tick-t.base >= ecs.Tick(len(t.ends)) || newEnd-t.end(t.base).end > uint64(len(t.ring)) {
+		t.base++
+	}
+	*t.end(t.at.Tick) = codeEnd{end: newEnd, chain: t.at.Chain}
+	at := int(end % uint64(len(t.ring)))
+	n := copy(t.ring[at:], t.scratch)
+	copy(t.ring, t.scratch[n:])
+	return true
+}
+
+// Newest returns the newest tick and the hash chain at it. ok is false while the tail waits for Start.
+func (t *Tail) Newest() (f ecs.Tick, chain Chain, ok bool) {
+	if !t.started {
+		return 0, 0, false
+	}
+	return t.at.Tick, t.at.Chain, true
+}
+
+// Chain returns the hash chain at tick f. ok is false if the tail does not have it.
+func (t *Tail) Chain(f ecs.Tick) (chain Chain, ok bool) {
+	if !t.started || f < t.base || f > t.at.Tick {
+		return 0, false
+	}
+	return t.end(f).chain, true
+}
+
+// MaxTailBytes bounds the body of an offer, so that it fits one reliable message.
+const MaxTailBytes = 60 << 10
+
+// maxTailHead is the size of an offer without its codes: first tick, count and two chains.
+const maxTailHead = 10 + 10 + 8 + 8
+
+// AppendFrom appends an offer of the ticks from tick from, as many as fit maxBytes and MaxTailBytes. The receiver, at the
+// tick before, passes it to Codec.ReadTail. next is the first tick that is not in it. ok is false, and nothing is appended,
+// if the tail does not have tick from or if that tick alone does not fit.
+func (t *Tail) AppendFrom(dst []byte, from ecs.Tick, maxBytes int) (body []byte, next ecs.Tick, ok bool) {
+	if !t.started || from <= t.base || from > t.at.Tick {
+		return dst, from, false
+	}
+	room := min(maxBytes, MaxTailBytes) - maxTailHead
+	begin := *t.end(from - 1)
+	last := from - 1
+	for last < t.at.Tick && room >= 0 && t.end(last+1).end-begin.end <= uint64(room) {
+		last++
+	}
+	if last < from {
+		return dst, from, false
+	}
+	end := *t.end(last)
+	dst = binary.AppendUvarint(dst, uint64(from))
+	dst = binary.AppendUvarint(dst, uint64(last-from+1))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(begin.chain))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(end.chain))
+	at, n := int(begin.end%uint64(len(t.ring))), int(end.end-begin.end)
+	head := min(n, len(t.ring)-at)
+	dst = append(dst, t.ring[at:at+head]...)
+	dst = append(dst, t.ring[:n-head]...)
+	return dst, last + 1, true
+}
+
+// Offer is an offer of ticks that was checked: its ticks continue the receiver's position and lead to the chain that it
+// claims. That proves that sender and receiver agree on the past, not that the ticks happened.
+type Offer struct {
+	codec *Codec
+	after Position
+	codes []byte
+	last  Position
+}
+
+// ErrFork is returned for an offer that does not continue the receiver's position. It begins with another tick or after
+// another past, or its ticks do not lead to the chain that it claims.
+var ErrFork = errors.New("record: the offered ticks do not continue this match")
+
+// ReadTail checks an offer from the network for a receiver at a position. The offer aliases body. The error wraps ErrFork
+// or ErrMalformed.
+func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
+	if len(body) > MaxTailBytes {
+		return nil, fmt.Errorf("%w: an offer of %d bytes, want at most %d", ErrMalformed, len(body), MaxTailBytes)
+	}
+	r := wire.NewReader(body)
+	first, count := ecs.Tick(r.Uvarint()), r.Count(MaxTailBytes, 1)
+	begin, end := Chain(r.U64()), Chain(r.U64())
+	if count == 0 || first > maxTick {
+		r.Fail(errTick)
+	}
+	if err := r.Err(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if first != after.Tick+1 {
+		return nil, fmt.Errorf("%w: they begin with tick %d, want %d", ErrFork, first, after.Tick+1)
+	}
+	if begin != after.Chain {
+		return nil, fmt.Errorf("%w: the chain at tick %d is %016x, want %016x", ErrFork, after.Tick, begin, after.Chain)
+	}
+	o := &Offer{codec: c}
+	o.after.set(after, c.players)
+	rest := r
+	o.codes = rest.Rest()
+	read := newEntries(c, after)
+	for range count {
+		read.readCode(&r)
+	}
+	if err := r.Close(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	if o.last = read.at; o.last.Chain != end {
+		return nil, fmt.Errorf("%w: they lead to chain %016x at tick %d, want %016x", ErrFork, o.last.Chain, o.last.Tick, end)
+	}
+	return o, nil
+}
+
+// readCode reads a tick that has a code and nothing else.
+func (e *entries) readCode(r *wire.Reader) {
+	flags := r.U8()
+	if flags > codeFlags {
+		r.Fail(errFlags)
+	}
+	e.readTick(r, flags)
+}
+
+// Last returns the position after the ticks. It shares nothing with the offer.
+func (o *Offer) Last() Position { return o.last.clone() }
+
+// Ticks returns the ticks. A tick is valid until the next. The payloads of its orders alias the offer's body.
+func (o *Offer) Ticks() iter.Seq[*Tick] {
+	return func(yield func(*Tick) bool) {
+		read, r := newEntries(o.codec, o.after), wire.NewReader(o.codes)
+		for r.Len() > 0 {
+			if read.readCode(&r); !yield(&read.tick) {
+				return
+			}
+		}
+	}
+}

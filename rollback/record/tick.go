@@ -1,0 +1,240 @@
+package record
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+)
+
+// Tick is one final tick: everything that entered it, and the checksum of the state after it.
+type Tick struct {
+	Tick     ecs.Tick
+	Inputs   []ecs.InputBytes // index = Player; ticks that were read have one for every player, missing ones are zero
+	Late     ecs.PlayerSet    // players whose input the server substituted
+	Orders   []ecs.Order      // in stamped order, at most MaxOrders
+	Checksum ecs.Checksum     // of the state after the tick; 0 if unknown
+}
+
+// MaxOrders is the maximum number of orders in a tick.
+const MaxOrders = 255
+
+// maxTick leaves room to count on without overflow.
+const maxTick ecs.Tick = 1 << 62
+
+// ErrMalformed is wrapped by every error about bytes that do not follow the format.
+var ErrMalformed = errors.New("record: malformed")
+
+// Codec codes the ticks of one game. The code of a tick is canonical: it follows from the inputs of the tick before and
+// from the tick's own inputs and orders. Servers and clients therefore compute equal hash chains.
+type Codec struct {
+	game      *ecs.Game
+	players   int
+	inputSize int
+}
+
+// NewCodec returns the codec for a game.
+func NewCodec(g *ecs.Game) *Codec {
+	return &Codec{game: g, players: g.MaxPlayers, inputSize: g.InputSize()}
+}
+
+// The flags of a tick. The code of a tick has the first two only; in a file, the late players and the checksum follow it.
+const (
+	flagInputs = 1 << iota
+	flagOrders
+	flagLate
+	flagChecksum
+	codeFlags = flagInputs | flagOrders
+	tickFlags = codeFlags | flagLate | flagChecksum
+)
+
+// minOrderBytes is the size of the smallest order.
+const minOrderBytes = 5
+
+// inputOf returns a player's input from a list that may be shorter.
+func inputOf(inputs []ecs.InputBytes, p int) (in ecs.InputBytes) {
+	if p < len(inputs) {
+		in = inputs[p]
+	}
+	return in
+}
+
+// Check returns an error that wraps ErrWriter if the tick has no code. Inputs must be as ecs.Game.CleanInput leaves them.
+func (c *Codec) Check(t *Tick) error {
+	if t.Tick > maxTick || len(t.Inputs) > c.players || len(t.Orders) > MaxOrders {
+		return fmt.Errorf("%w: tick %d has %d inputs and %d orders, want at most %d and %d", ErrWriter, t.Tick, len(t.Inputs), len(t.Orders), c.players, MaxOrders)
+	}
+	for p := range t.Inputs {
+		if !c.clean(&t.Inputs[p]) {
+			return fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Game.CleanInput", ErrWriter, t.Tick, p)
+		}
+	}
+	for i := range t.Orders {
+		if o := &t.Orders[i]; !o.Kind.Valid() || int(o.Player) >= c.players || len(o.Payload) > ecs.MaxOrderBytes {
+			return fmt.Errorf("%w: tick %d: an order of kind %d, player %d, %d bytes", ErrWriter, t.Tick, o.Kind, o.Player, len(o.Payload))
+		}
+	}
+	if bits.Len64(uint64(t.Late)) > c.players {
+		return fmt.Errorf("%w: tick %d: Late is %#x, there are %d players", ErrWriter, t.Tick, uint64(t.Late), c.players)
+	}
+	return nil
+}
+
+// clean reports whether an input is as ecs.Game.CleanInput leaves it.
+func (c *Codec) clean(in *ecs.InputBytes) bool {
+	clean := *in
+	c.game.CleanInput(&clean)
+	return clean == *in
+}
+
+// AppendTick appends the code of a tick that Check accepts. before holds the inputs of the tick before.
+func (c *Codec) AppendTick(dst []byte, before []ecs.InputBytes, t *Tick) []byte {
+	flags := len(dst)
+	dst = append(dst, 0)
+	dst = c.appendInputs(dst, flags, before, t.Inputs)
+	if len(t.Orders) == 0 {
+		return dst
+	}
+	dst[flags] |= flagOrders
+	dst = append(dst, byte(len(t.Orders)))
+	for i := range t.Orders {
+		o := &t.Orders[i]
+		dst = append(dst, byte(o.Kind), byte(o.Player))
+		dst = binary.AppendUvarint(dst, uint64(o.Entity.Row))
+		dst = binary.AppendUvarint(dst, uint64(o.Entity.Born))
+		dst = appendBlob(dst, o.Payload)
+	}
+	return dst
+}
+
+// appendInputs appends the inputs that changed, if any, and sets the flag at dst[flags].
+func (c *Codec) appendInputs(dst []byte, flags int, before, inputs []ecs.InputBytes) []byte {
+	var players uint64
+	for p := range c.players {
+		if inputOf(before, p) != inputOf(inputs, p) {
+			players |= 1 << p
+		}
+	}
+	if players == 0 {
+		return dst
+	}
+	dst[flags] |= flagInputs
+	dst = binary.AppendUvarint(dst, players)
+	for ; players != 0; players &= players - 1 {
+		p := bits.TrailingZeros64(players)
+		old, in := inputOf(before, p), inputOf(inputs, p)
+		var changed uint64
+		for i := range c.inputSize {
+			if in[i] != old[i] {
+				changed |= 1 << i
+			}
+		}
+		dst = binary.AppendUvarint(dst, changed)
+		for ; changed != 0; changed &= changed - 1 {
+			dst = append(dst, in[bits.TrailingZeros64(changed)])
+		}
+	}
+	return dst
+}
+
+// appendEntry appends a tick as a file holds it: the code, then the late players and the checksum, if any. code is the
+// length of the code.
+func (c *Codec) appendEntry(dst []byte, before []ecs.InputBytes, t *Tick) (out []byte, code int) {
+	from := len(dst)
+	dst = c.AppendTick(dst, before, t)
+	code = len(dst) - from
+	if t.Late != 0 {
+		dst[from] |= flagLate
+		dst = binary.AppendUvarint(dst, uint64(t.Late))
+	}
+	if t.Checksum != 0 {
+		dst[from] |= flagChecksum
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(t.Checksum))
+	}
+	return dst, code
+}
+
+// The rules of a tick's code, beside those of package wire.
+var (
+	errFlags    = errors.New("unknown flags of a tick")
+	errPlayers  = errors.New("changed inputs of no player, or of more than there are")
+	errChanged  = errors.New("an input with no changed byte, or with more than it has")
+	errSame     = errors.New("a changed byte that is not changed")
+	errUnclean  = errors.New("an input with padding that is set or a boolean above 1")
+	errOrders   = errors.New("no orders")
+	errOrder    = errors.New("an order that the game cannot have")
+	errLate     = errors.New("no late players, or more than there are")
+	errChecksum = errors.New("a checksum of 0")
+)
+
+// read reads a code with these flags behind its first byte. inputs holds the inputs of the tick before, and then those of
+// this one. Payloads alias r.
+func (c *Codec) read(r *wire.Reader, flags byte, inputs []ecs.InputBytes, t *Tick) {
+	t.Orders = t.Orders[:0]
+	if flags&flagInputs != 0 {
+		c.readInputs(r, inputs)
+	}
+	if flags&flagOrders != 0 {
+		c.readOrders(r, t)
+	}
+}
+
+func (c *Codec) readInputs(r *wire.Reader, inputs []ecs.InputBytes) {
+	players := r.Uvarint()
+	if players == 0 || bits.Len64(players) > c.players {
+		r.Fail(errPlayers)
+		return
+	}
+	for ; players != 0; players &= players - 1 {
+		in := &inputs[bits.TrailingZeros64(players)]
+		changed := r.Uvarint()
+		if changed == 0 || bits.Len64(changed) > c.inputSize {
+			r.Fail(errChanged)
+			return
+		}
+		for ; changed != 0; changed &= changed - 1 {
+			i, now := bits.TrailingZeros64(changed), r.U8()
+			if in[i] == now {
+				r.Fail(errSame)
+				return
+			}
+			in[i] = now
+		}
+		if !c.clean(in) {
+			r.Fail(errUnclean)
+			return
+		}
+	}
+}
+
+func (c *Codec) readOrders(r *wire.Reader, t *Tick) {
+	n := int(r.U8())
+	if n == 0 {
+		r.Fail(errOrders)
+	}
+	if n > r.Len()/minOrderBytes {
+		r.Fail(wire.ErrShort)
+		return
+	}
+	for range n {
+		o := ecs.Order{Kind: ecs.OrderKind(r.U8()), Player: ecs.Player(r.U8())}
+		row := r.Uvarint()
+		o.Entity.Row, o.Entity.Born = uint32(row), ecs.Tick(r.Uvarint())
+		o.Payload = r.Blob(ecs.MaxOrderBytes)
+		if !o.Kind.Valid() || int(o.Player) >= c.players || row>>32 != 0 {
+			r.Fail(errOrder)
+		}
+		if r.Err() != nil {
+			return
+		}
+		t.Orders = append(t.Orders, o)
+	}
+}
+
+func appendBlob[T string | []byte](b []byte, s T) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}

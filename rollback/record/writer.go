@@ -1,0 +1,197 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"tendon/ecs"
+)
+
+// Writer appends to a record. Entries wait until Flush, which passes them to the destination as one block in one Write.
+//
+// The writer counts the bytes that the destination took. After a Write that failed or was short, the next Flush continues
+// where it stopped. A disk that was full and has room again then holds a whole record.
+type Writer struct {
+	to     io.Writer
+	codec  *Codec
+	start  ecs.Tick
+	at     Position
+	image  ecs.Tick // tick of the last image
+	images bool     // there is one
+	ended  bool
+
+	open   []byte // entries of the block that is still open
+	sealed []byte // blocks
+	sent   int    // bytes of sealed that are written
+	size   uint64 // of the file with all of sealed
+
+	zip         *zstd.Encoder // made for the first image
+	raw, packed []byte        // scratch: an image
+}
+
+const (
+	// RecordingImages is the usual distance of images in a recording, in seconds. It bounds the ticks that a seek simulates.
+	RecordingImages = 5
+	// JournalImages is the usual distance of images in a journal, in seconds. It bounds the ticks that a recovery simulates.
+	JournalImages = 30
+	// MaxWaitingBytes bounds the bytes that wait to be written. A writer that cannot write refuses more.
+	MaxWaitingBytes = 64 << 20
+)
+
+// Errors of a Writer. Those of the destination come from Flush and End only, wrapped.
+var (
+	// ErrWriter is wrapped by errors about wrong use of a Writer.
+	ErrWriter = errors.New("record: bad write")
+	// ErrWaiting is returned while MaxWaitingBytes wait: Flush has to succeed first.
+	ErrWaiting = errors.New("record: too many bytes wait to be written")
+)
+
+// NewWriter returns a writer of a new record of g. The header waits for the first Flush. The file must be empty.
+func NewWriter(to io.Writer, g *ecs.Game, h Header) (*Writer, error) {
+	if why := h.fault(g); why != "" {
+		return nil, fmt.Errorf("%w: Header: %s", ErrWriter, why)
+	}
+	w := newWriter(to, NewCodec(g), h.Start)
+	w.start = h.Start.Tick
+	w.sealed = append(w.sealed, magic...)
+	w.sealed = append(w.sealed, version)
+	w.sealed = appendBlock(w.sealed, uint64(len(w.sealed)), h.append(nil))
+	w.size = uint64(len(w.sealed))
+	return w, nil
+}
+
+func newWriter(to io.Writer, c *Codec, at Position) *Writer {
+	w := &Writer{to: to, codec: c}
+	w.at.set(at, c.players)
+	return w
+}
+
+// Last returns the last tick that was appended.
+func (w *Writer) Last() ecs.Tick { return w.at.Tick }
+
+// Chain returns the hash chain at that tick.
+func (w *Writer) Chain() Chain { return w.at.Chain }
+
+// Waiting returns the number of bytes that wait to be written, without the head of the open block.
+func (w *Writer) Waiting() int { return len(w.open) + len(w.sealed) - w.sent }
+
+// takes returns why the writer accepts no entry now, or nil.
+func (w *Writer) takes() error {
+	switch {
+	case w.ended:
+		return fmt.Errorf("%w: the record has its end mark", ErrWriter)
+	case w.Waiting() > MaxWaitingBytes:
+		return ErrWaiting
+	}
+	return nil
+}
+
+// Tick appends the next tick. t's slices are copied. A recording has the checksum of every tick, a journal one a second.
+func (w *Writer) Tick(t Tick) error {
+	if err := w.takes(); err != nil {
+		return err
+	}
+	if t.Tick != w.at.Tick+1 {
+		return fmt.Errorf("%w: tick %d does not follow %d", ErrWriter, t.Tick, w.at.Tick)
+	}
+	if w.start > 0 && !w.images {
+		return fmt.Errorf("%w: a record from tick %d begins with its Image", ErrWriter, w.start)
+	}
+	if err := w.codec.Check(&t); err != nil {
+		return err
+	}
+	from, code := len(w.open), 0
+	w.open, code = w.codec.appendEntry(w.open, w.at.Inputs, &t)
+	w.at.Advance(&t, w.open[from:from+code])
+	return nil
+}
+
+// Seat appends that a seat was taken or left.
+func (w *Writer) Seat(s Seat) error {
+	if err := w.takes(); err != nil {
+		return err
+	}
+	if int(s.Player) >= w.codec.players || len(s.Name) > MaxNameBytes {
+		return fmt.Errorf("%w: Seat of player %d with a name of %d bytes, there are %d players and at most %d bytes", ErrWriter, s.Player, len(s.Name), w.codec.players, MaxNameBytes)
+	}
+	w.open = appendSeat(w.open, &s)
+	return nil
+}
+
+// ImageDue reports whether so many seconds have passed since the last image, or since the start. It is true at a start
+// above 0, since such a record begins with an image.
+func (w *Writer) ImageDue(seconds int) bool {
+	if !w.images && w.start > 0 {
+		return true
+	}
+	return w.at.Tick-max(w.image, w.start) >= ecs.Tick(seconds*w.codec.game.TickRate)
+}
+
+// Image appends the state of the last tick.
+func (w *Writer) Image(s *ecs.Snapshot) error {
+	if s.Empty() || s.Tick() != w.at.Tick {
+		return fmt.Errorf("%w: the state is not that of tick %d", ErrWriter, w.at.Tick)
+	}
+	w.raw = s.AppendImage(w.raw[:0])
+	return w.ImageBytes(w.raw)
+}
+
+// ImageBytes appends the state of the last tick as ecs.Snapshot.AppendImage writes it. It is compressed during the call.
+func (w *Writer) ImageBytes(image []byte) error {
+	if err := w.takes(); err != nil {
+		return err
+	}
+	if w.images && w.image == w.at.Tick {
+		return fmt.Errorf("%w: a second image of tick %d", ErrWriter, w.image)
+	}
+	if len(image) > maxImageBytes {
+		return fmt.Errorf("%w: an image of %d bytes, want at most %d", ErrWriter, len(image), maxImageBytes)
+	}
+	if w.zip == nil {
+		var err error
+		if w.zip, err = newPacker(); err != nil {
+			return err
+		}
+	}
+	w.packed = w.zip.EncodeAll(image, w.packed[:0])
+	w.open = appendImage(w.open, len(image), w.packed)
+	w.image, w.images = w.at.Tick, true
+	return nil
+}
+
+// Flush writes everything that waits, in exactly one Write, or in none if nothing waits. After it returned nil, the
+// destination has every entry. After an error no entry is lost: make room and call Flush again.
+func (w *Writer) Flush() error {
+	if len(w.open) > 0 {
+		from := len(w.sealed)
+		w.sealed = appendBlock(w.sealed, w.size, w.open)
+		w.size += uint64(len(w.sealed) - from)
+		w.open = w.open[:0]
+	}
+	rest := w.sealed[w.sent:]
+	if len(rest) == 0 {
+		return nil
+	}
+	n, err := w.to.Write(rest)
+	n = min(max(n, 0), len(rest))
+	if w.sent += n; w.sent == len(w.sealed) {
+		w.sealed, w.sent = w.sealed[:0], 0
+	} else if err == nil {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("record: %d of %d bytes were written: %w", n, len(rest), err)
+	}
+	return nil
+}
+
+// End appends the end mark, which shows that nothing is missing, and flushes. From then on the writer refuses entries.
+func (w *Writer) End() error {
+	if !w.ended {
+		w.open, w.ended = appendEnd(w.open, w.at.Chain), true
+	}
+	return w.Flush()
+}
