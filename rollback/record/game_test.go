@@ -91,7 +91,7 @@ type match struct {
 	world  *ecs.World
 	random *rand.Rand
 	saved  ecs.Snapshot
-	past   *rollback.Ring
+	past   *rollback.Snapshots
 	// view gives player 2 a view in some ticks. Optional.
 	view func(f ecs.Tick) (ecs.ViewStamp, bool)
 	// change is applied to the world before each tick. Optional.
@@ -103,7 +103,7 @@ type match struct {
 
 func newMatch(t testing.TB, seed uint64) *match {
 	t.Helper()
-	m := &match{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), past: rollback.NewRing(64)}
+	m := &match{t: t, seed: seed, random: rand.New(rand.NewPCG(seed, 3)), past: rollback.NewSnapshots(64)}
 	var err error
 	if m.world, err = ecs.NewWorld(game(), seed); err != nil {
 		t.Fatal(err)

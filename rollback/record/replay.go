@@ -15,7 +15,7 @@ import (
 func (r *Record) Play(w *ecs.World, to ecs.Tick) iter.Seq[*Tick] {
 	return func(yield func(*Tick) bool) {
 		if r.reach > 0 {
-			past := rollback.NewRing(int(r.reach))
+			past := rollback.NewSnapshots(int(r.reach))
 			past.Save(w)
 			w.SetPast(past.At)
 			defer past.Clear()
