@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/entities"
 	"tendon/ecs"
-	"tendon/systems"
 )
 
 // BenchmarkRows runs each row of the table once and reports its ratio, for tools that read Go's benchmarks:
@@ -29,8 +28,8 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// Rows are chosen by name, and -write needs to find each again.
-func TestEveryRowHasANameOfItsOwn(t *testing.T) {
+// A row is selected by its name.
+func TestRowsHaveUniqueNames(t *testing.T) {
 	names := map[string]bool{}
 	for _, row := range rows() {
 		if names[row.Name] || row.Name == "" || row.What == "" || row.Reference == "" || row.Run == nil {
@@ -43,8 +42,8 @@ func TestEveryRowHasANameOfItsOwn(t *testing.T) {
 	}
 }
 
-// The table says what a row's load is; a load that writes more or less would be a figure about something else.
-func TestLoadsChangeWhatTheirRowsSay(t *testing.T) {
+// A load that writes more or less than its row says would give a figure of something else.
+func TestLoadsWriteAsMuchAsTheirRowsSay(t *testing.T) {
 	const n = 10_000
 	for name, want := range map[string]int{"everything": n, "tenth": 1023, "declared": 1023, "scattered": n / 10, "hundredth": 255} {
 		for _, l := range loads {
@@ -59,8 +58,8 @@ func TestLoadsChangeWhatTheirRowsSay(t *testing.T) {
 			changed := 0
 			for row := uint32(1); row <= n; row++ {
 				e := ecs.Entity{Row: row}
-				x, _ := crowd.Positions.ReadAt(&before, e)
-				if y, ok := crowd.Positions.ReadAt(&after, e); ok && x != y {
+				x, _ := entities.Positions.ReadAt(&before, e)
+				if y, ok := entities.Positions.ReadAt(&after, e); ok && x != y {
 					changed++
 				}
 			}
@@ -71,49 +70,49 @@ func TestLoadsChangeWhatTheirRowsSay(t *testing.T) {
 	}
 }
 
-// A tick must not feed the collector: a whole relay match, client and server, with every tick rolled back seven deep.
+// A tick of a relay match, with both clients, the server and seven ticks of rollback, leaves nothing to collect.
 func TestATickOfAMatchAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	d := newDuel(5 * systems.Second / 60 / 2)
+	m := relayMatch()
 	tick := func() {
-		d.others()
-		d.play(0)
+		m.playOthers()
+		m.playClient(0)
 	}
 	for range 2000 {
 		tick()
 	}
-	before := d.clients[0].Stats()
+	before := m.clients[0].Stats()
 	if n := testing.AllocsPerRun(1000, tick); n != 0 {
 		t.Errorf("a tick of the server and both clients allocates %v times", n)
 	}
-	after := d.clients[0].Stats()
+	after := m.clients[0].Stats()
 	if again := after.Resimulated - before.Resimulated; again < 6*1000 || after.Rollbacks-before.Rollbacks < 990 {
 		t.Errorf("proves nothing: %d ticks resimulated by %d rollbacks", again, after.Rollbacks-before.Rollbacks)
 	}
 }
 
-// Births and deaths come with every shot.
+// Every shot spawns and despawns.
 func TestSpawningAndDespawningAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	b := births{}
-	w := crowd.World(1000, nil, b.spawn, b.despawn)
+	b := spawner{}
+	w := entities.World(1000, nil, b.spawn, b.despawn)
 	tick := func() { w.Step(ecs.TickInputs{}) }
 	for range 10 {
 		tick()
 	}
 	if n := testing.AllocsPerRun(100, tick); n != 0 {
-		t.Errorf("%d spawns and despawns allocate %v times", bornPerTick, n)
+		t.Errorf("%d spawns and despawns allocate %v times", spawnsPerTick, n)
 	}
-	if crowd.Matches(w) != 1000 {
-		t.Errorf("%d entities are left, want 1000", crowd.Matches(w))
+	if entities.Matches(w) != 1000 {
+		t.Errorf("%d entities are left, want 1000", entities.Matches(w))
 	}
 }
 
-// Saving and restoring come with every tick.
+// Every tick saves, and every rollback restores.
 func TestSavingAndRestoringAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

@@ -4,7 +4,9 @@ package main
 
 import "tendon/bench/internal/measure"
 
-// role: other processes are started on Unix only.
+// Other processes are started on Unix only.
 func role() (run func() error, ok bool) { return nil, false }
 
 func connectionRows() []measure.Row { return nil }
+
+func roomRows() []measure.Row { return nil }

@@ -9,7 +9,7 @@ import (
 	"tendon/net/cost"
 )
 
-// costsRows measure what accounting costs, in a frame of a client of relay over a bad network.
+// costsRows measure the accounting of a frame of a relay client on a bad network.
 func costsRows() []measure.Row {
 	return []measure.Row{{
 		Name:      "costs",
@@ -20,7 +20,7 @@ func costsRows() []measure.Row {
 	}}
 }
 
-// frameTicks is what a frame computes whose rollback is 15 ticks deep.
+// frameTicks is the number of ticks in a frame that rolls back 15 ticks.
 const frameTicks = 16
 
 func accounted() measure.Result {
@@ -39,20 +39,14 @@ func accounted() measure.Result {
 	)}
 }
 
-// arenaFrame returns a frame that goes back and computes its ticks again.
+// arenaFrame returns a frame that rewinds and resimulates its ticks.
 func arenaFrame(game *ecs.Game, o *cost.Ledger) func() {
-	w, err := ecs.NewWorld(game, 1)
-	if err != nil {
-		panic(err)
-	}
+	w := mustWorld(game)
 	inputs, dice := make([]ecs.InputBytes, game.MaxPlayers), ecs.NewRand(1)
-	var joins []ecs.Order
-	for p := range ecs.Player(8) {
-		joins = append(joins, ecs.Order{Kind: ecs.OrderJoin, Player: p})
-	}
+	orders := joins(8)
 	for range 300 {
-		w.Step(ecs.TickInputs{Players: inputs, Orders: joins})
-		joins = nil
+		w.Step(ecs.TickInputs{Players: inputs, Orders: orders})
+		orders = nil
 		for p := range ecs.Player(8) {
 			inputs[p] = game.Bot(w, p, dice)
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"tendon/bench/internal/cubes"
@@ -15,9 +14,9 @@ import (
 func cubeRows() []measure.Row {
 	what := fmt.Sprintf("%d rolling cubes at %d Hz, acknowledged %d frames late", cubes.Bodies, cubes.Rate, cubeLate)
 	return []measure.Row{
-		{Name: "cubes-bytes", What: what + ": bytes of a body", Reference: "the bit packing of the article Snapshot Compression",
+		{Name: "cubes-bytes", What: what + ": bytes of a delta", Reference: "the bit packing of the article Snapshot Compression",
 			Reach: 0.61, Run: cubeBytes},
-		{Name: "cubes-time", What: what + ": a body written for one client", Reference: "0.3 ms",
+		{Name: "cubes-time", What: what + ": a delta encoded for one client", Reference: "0.3 ms",
 			Reach: 1, Run: cubeTime},
 	}
 }
@@ -43,7 +42,7 @@ func cubeOf(c *cubes.Cube) cubeBody {
 		Largest: c.Largest, Turn: c.Turn}
 }
 
-// reel plays the recording on a server's world and keeps a client up to date.
+// reel plays the recording in a server's world and replicates it to a client.
 type reel struct {
 	*replica
 	list  []cubes.Frame
@@ -58,7 +57,7 @@ func newReel(frames int) *reel {
 	return l
 }
 
-// place puts the first frame into a world.
+// place spawns the bodies of the first frame.
 func (l *reel) place(w *ecs.World) {
 	l.rows = l.rows[:0]
 	for i := range l.list[0] {
@@ -68,7 +67,7 @@ func (l *reel) place(w *ecs.World) {
 	}
 }
 
-// play brings a world to the frame.
+// play moves the bodies to the frame.
 func (l *reel) play(w *ecs.World) {
 	was, now := &l.list[l.frame-1], &l.list[l.frame]
 	for i := range now {
@@ -78,7 +77,7 @@ func (l *reel) play(w *ecs.World) {
 	}
 }
 
-// advance goes on to the next frame, if there is one.
+// advance plays the next frame, if there is one.
 func (l *reel) advance() bool {
 	if l.frame++; l.frame == len(l.list) {
 		return false
@@ -87,7 +86,7 @@ func (l *reel) advance() bool {
 	return true
 }
 
-// arrived reports whether the client holds the frame to the last bit.
+// arrived reports whether the client's replica is equal to the frame.
 func (l *reel) arrived() bool {
 	for i, e := range l.rows {
 		if got, ok := cubeBodies.ReadAt(l.receiver.State(), e); !ok || got != cubeOf(&l.list[l.frame][i]) {
@@ -106,15 +105,14 @@ func cubeBytes() measure.Result {
 		l.acknowledge()
 		if l.frame >= cubeLate {
 			scratch = cubes.Pack(scratch[:0], &l.list[l.frame-cubeLate], &l.list[l.frame])
-			ours, packed, frames = ours+len(l.body), packed+len(scratch), frames+1
+			ours, packed, frames = ours+len(l.delta), packed+len(scratch), frames+1
 		}
 	}
-	ratio := float64(ours) / float64(packed)
-	return measure.Result{Ratio: measure.Ratio{Median: ratio, Low: ratio, High: ratio},
+	return measure.Result{Ratio: measure.Of(1, float64(ours)/float64(packed)),
 		Text: fmt.Sprintf("%d : %d bytes a frame", ours/frames, packed/frames)}
 }
 
-// cubeTime takes every frame's time once: they differ by how much rolls.
+// cubeTime times every frame once: frames differ in how much rolls.
 func cubeTime() measure.Result {
 	const goal = float64(300 * time.Microsecond)
 	var times []float64
@@ -125,8 +123,6 @@ func cubeTime() measure.Result {
 		l.decode()
 		l.acknowledge()
 	}
-	slices.Sort(times)
-	at := func(part float64) float64 { return times[int(part*float64(len(times)-1))] }
-	return measure.Result{Unit: "frame", Ratio: measure.Ratio{Median: at(0.5) / goal, Low: at(0.25) / goal, High: at(0.75) / goal, Subject: at(0.5), Reference: goal},
-		Note: fmt.Sprintf("p99 %.2f ms", at(0.99)/1e6)}
+	r := measure.Of(goal, times...)
+	return measure.Result{Unit: "frame", Ratio: r, Note: fmt.Sprintf("p99 %.2f ms", times[len(times)*99/100]/1e6)}
 }

@@ -5,22 +5,18 @@ package main
 import (
 	"net"
 	"net/netip"
-	"os"
-	"strconv"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"tendon/bench/internal/process"
 )
 
-// beEcho sends every datagram back.
-func beEcho() error {
-	socket, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+// echoServer sends every datagram back.
+func echoServer() error {
+	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return err
 	}
-	process.Say(socket.LocalAddr().String())
 	var served atomic.Int64
 	go func() {
 		var buffer [2048]byte
@@ -33,46 +29,39 @@ func beEcho() error {
 			served.Add(1)
 		}
 	}()
-	process.Answer(func() int { return int(served.Load()) })
+	process.Serve(socket.LocalAddr().String(), func(u *process.Usage) { u.Served = int(served.Load()) })
 	return nil
 }
 
 // pingBytes is the size of a sealed keep-alive.
 const pingBytes = 33
 
-// bePingers sends as many datagrams as idlers do.
-func bePingers() error {
-	address, err := netip.ParseAddrPort(os.Args[1])
+// echoLoad sends as many datagrams as idleLoad.
+func echoLoad() error {
+	at, numbers, err := process.Load()
 	if err != nil {
 		return err
 	}
-	n, err := strconv.Atoi(os.Args[2])
-	if err != nil {
-		return err
-	}
-	sockets := make([]int, n)
+	sockets := make([]int, numbers[0])
 	for i := range sockets {
-		if sockets[i], err = connected(address); err != nil {
+		if sockets[i], err = connected(at); err != nil {
 			return err
 		}
 	}
 	var buffer [2048]byte
-	stopped, k := process.UntilStopped(), 0
-	for ticker := time.NewTicker(10 * time.Millisecond); ; k++ {
-		select {
-		case <-stopped:
-			return nil
-		case <-ticker.C:
-			for i := k % 10; i < n; i += 10 {
-				_, _ = syscall.Write(sockets[i], buffer[:pingBytes])
-				_, _ = syscall.Read(sockets[i], buffer[:])
-			}
+	call := 0
+	process.Every(100, func() {
+		for i := call % 10; i < len(sockets); i += 10 {
+			_, _ = syscall.Write(sockets[i], buffer[:pingBytes])
+			_, _ = syscall.Read(sockets[i], buffer[:])
 		}
-	}
+		call++
+	})
+	return nil
 }
 
-// connected returns a UDP socket that Go's poller does not know, so that the server does not pay for waking this
-// process at each packet.
+// connected returns a UDP socket that is not in Go's poller, so that the server does not pay for waking this process at
+// each packet.
 func connected(to netip.AddrPort) (int, error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"tendon/systems/interest"
 )
 
-// interestRows measure who hears of whom, against comparing everybody with everybody.
+// interestRows measure interest management. The reference compares every client with every entity.
 func interestRows() []measure.Row {
 	var rows []measure.Row
 	for _, backend := range []interest.Backend{interest.Grid, interest.Pairs} {
 		for _, c := range []struct{ entities, clients int }{{1000, 64}, {1000, 1000}, {10_000, 64}} {
 			rows = append(rows, measure.Row{
 				Name:      fmt.Sprintf("interest-%s-%d-%d", strings.ToLower(backend.String()), c.entities, c.clients),
-				What:      fmt.Sprintf("interest with the backend %v: %d entities that all walk, %d of them clients with some 30 others near", backend, c.entities, c.clients),
+				What:      fmt.Sprintf("interest with the backend %v: %d entities that all walk, %d of them clients with some 30 entities near", backend, c.entities, c.clients),
 				Reference: "every client compared with every entity",
 				Run:       func() measure.Result { return updateInterest(backend, c.entities, c.clients) },
 			})
@@ -31,20 +31,20 @@ const (
 	interestArea   = 262 // square units to each entity: 30 within the radius
 )
 
-// throng is entities that walk at 5 units a second in a square, and turn at its sides.
-type throng struct {
+// wanderers is a set of entities that walk at 5 units a second in a square and turn at its sides.
+type wanderers struct {
 	side     fixed.Num
 	pos, vel []fixed.Vec2
 	sets     *interest.Sets
 	clients  int
 }
 
-func newThrong(backend interest.Backend, entities, clients int) *throng {
+func newWanderers(backend interest.Backend, entities, clients int) *wanderers {
 	sets, err := interest.New(interest.Config{Radius: fixed.FromInt(interestRadius), Rate: 60, Backend: backend})
 	if err != nil {
 		panic(err)
 	}
-	t := &throng{sets: sets, clients: clients}
+	t := &wanderers{sets: sets, clients: clients}
 	for t.side*t.side < fixed.Num(entities*interestArea) {
 		t.side++
 	}
@@ -61,8 +61,8 @@ func newThrong(backend interest.Backend, entities, clients int) *throng {
 	return t
 }
 
-// walk moves everybody.
-func (t *throng) walk() {
+// walk moves every entity.
+func (t *wanderers) walk() {
 	for i, p := range t.pos {
 		p = p.Add(t.vel[i])
 		if p.X < 0 || p.X > t.side {
@@ -75,8 +75,8 @@ func (t *throng) walk() {
 	}
 }
 
-// update tells where everybody is, and brings all sets up to date.
-func (t *throng) update() {
+// update sets the place of every entity and updates all relevance sets.
+func (t *wanderers) update() {
 	for i, p := range t.pos {
 		at := fixed.Vec3{X: p.X, Y: p.Y}
 		t.sets.Place(i, at)
@@ -88,7 +88,7 @@ func (t *throng) update() {
 }
 
 func updateInterest(backend interest.Backend, entities, clients int) measure.Result {
-	ours, theirs := newThrong(backend, entities, clients), newThrong(interest.Brute, entities, clients)
+	ours, theirs := newWanderers(backend, entities, clients), newWanderers(interest.Brute, entities, clients)
 	r := measure.Compare(measure.Op{Prepare: theirs.walk, Run: theirs.update}, measure.Op{Prepare: ours.walk, Run: ours.update})
-	return measure.Result{Unit: "tick", Ratio: r, Note: fmt.Sprintf("%.0f others near a client", float64(ours.sets.Counts().Members)/float64(clients)-1)}
+	return measure.Result{Unit: "tick", Ratio: r, Note: fmt.Sprintf("%.0f entities near a client", float64(ours.sets.Counts().Members)/float64(clients)-1)}
 }

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/entities"
 	"tendon/bench/internal/measure"
 	"tendon/ecs"
 )
@@ -14,15 +14,15 @@ var sizes = []struct {
 	name string
 }{{10_000, "10k"}, {100_000, "100k"}}
 
-// iterateRows measure position += velocity against the same loop over two plain slices.
+// iterateRows measure position += velocity. The reference is the same loop over two plain slices.
 func iterateRows() []measure.Row {
 	var rows []measure.Row
 	for _, way := range []struct { // how a system is written
 		name, what string
 		system     func(*ecs.World)
 		reach      float64
-	}{{"runs", "Runs", crowd.Move, 1.1}, {"fields", "Runs, slices read from the run's fields", crowd.MoveByFields, 0}, {"all", "All", crowd.MoveOneByOne, 1.4}} {
-		for _, shape := range crowd.Shapes {
+	}{{"runs", "Runs", entities.Move, 1.1}, {"fields", "Runs, slices read from the run's fields", entities.MoveByFields, 0}, {"all", "All", entities.MoveOneByOne, 1.4}} {
+		for _, shape := range entities.Shapes {
 			for _, size := range sizes {
 				reach := way.reach
 				if shape.Name != "full" {
@@ -42,13 +42,13 @@ func iterateRows() []measure.Row {
 	return rows
 }
 
-func iterate(shape crowd.Shape, n int, system func(*ecs.World)) measure.Result {
+func iterate(shape entities.Shape, n int, system func(*ecs.World)) measure.Result {
 	w := shape.Build(n, system)
 	w.Step(ecs.TickInputs{})
-	matches := crowd.Matches(w)
-	positions, velocities := make([]crowd.Position, matches), make([]crowd.Velocity, matches)
+	matches := entities.Matches(w)
+	positions, velocities := make([]entities.Position, matches), make([]entities.Velocity, matches)
 	return measure.Result{Unit: "entity", Ratio: measure.Compare(
-		measure.Op{Run: func() { crowd.MoveSlices(positions, velocities) }, Units: matches},
+		measure.Op{Run: func() { entities.MoveSlices(positions, velocities) }, Units: matches},
 		measure.Op{Run: func() { w.Step(ecs.TickInputs{}) }, Units: matches},
 	)}
 }

@@ -21,12 +21,12 @@ func lockstepRows() []measure.Row {
 			Reference: "real time, 60 frames a second", Reach: 1.0 / 50, Run: fastForward},
 		{Name: "lockstep-room", What: "lockstep server that simulates: a frame of a room with 4 players of the arena",
 			Reference: "the relay server, which simulates too", Run: func() measure.Result { return roomFrame(lockstep.Strategy) }},
-		{Name: "journal", What: "journal of that room: one tick of 4 players, half of whom change their input, one write to a file",
+		{Name: "journal", What: "journal of that room: one tick of 4 players, half of them with a new input, one write to a file",
 			Reference: "the lockstep server's frame of such a room", Run: journalTick},
 		{Name: "lockstep-room-relay-only", What: "lockstep server that only relays: the same room",
 			Reference: "the relay server, which simulates too", Run: func() measure.Result { return roomFrame(lockstep.New(lockstep.Config{Simulate: lockstep.OnDemand})) }},
 	}
-	// strategies.md's estimates of what a client hears: 4 players, 6 operations a second each, headers counted.
+	// The estimates of strategies.md: 4 players, 6 operations a second each, with headers.
 	for _, e := range []struct{ interval, kbps int }{{1, 26}, {2, 14}, {5, 6}, {10, 4}} {
 		rows = append(rows, measure.Row{Name: fmt.Sprintf("lockstep-bytes-%d", e.interval),
 			What:      fmt.Sprintf("down to each of 4 clients at 60 Hz, %d frames to a sync, 6 operations of 6 bytes a second each", e.interval),
@@ -41,23 +41,7 @@ const (
 	forwardFrames   = 36000
 )
 
-// joinsOf are the orders by which so many players enter.
-func joinsOf(players int) (orders []ecs.Order) {
-	for p := range players {
-		orders = append(orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
-	}
-	return orders
-}
-
-func mustWorld(g *ecs.Game) *ecs.World {
-	w, err := ecs.NewWorld(g, 1)
-	if err != nil {
-		panic(err)
-	}
-	return w
-}
-
-// fastForward lets a client catch up with a match of ten minutes, which bots have played.
+// fastForward measures a client that catches up with a match of ten minutes between bots.
 func fastForward() measure.Result {
 	game := rules.Game()
 	server, err := lockstep.New(lockstep.Config{Backlog: 32 << 20}).NewServer(systems.ServerConfig{World: mustWorld(game), Peers: 1})
@@ -72,7 +56,7 @@ func fastForward() measure.Result {
 	for f := ecs.Tick(1); f <= forwardFrames; f++ {
 		t := systems.FinalTick{Tick: f, Inputs: inputs}
 		if f == 1 {
-			t.Orders = joinsOf(lockstepPlayers)
+			t.Orders = joins(lockstepPlayers)
 		} else {
 			for p := range bots {
 				inputs[p] = game.Bot(server.World(), ecs.Player(p), bots[p])
@@ -88,18 +72,12 @@ func fastForward() measure.Result {
 		took, sent := catchUp(server, game)
 		turns, bytes = append(turns, float64(took)/forwardFrames), sent
 	}
-	low, median, high := sorted3(turns)
-	real := float64(time.Second) / float64(game.TickRate)
-	return measure.Result{Unit: "frame", Ratio: measure.Ratio{Median: median / real, Low: low / real, High: high / real, Subject: median, Reference: real},
-		Note: fmt.Sprintf("%.0f × real time, %.0f frames/s, %.1f s for ten minutes; %.1f bytes a frame", real/median, 1e9/median, median*forwardFrames/1e9, float64(bytes)/forwardFrames)}
+	r := measure.Of(float64(time.Second)/float64(game.TickRate), turns...)
+	return measure.Result{Unit: "frame", Ratio: r, Note: fmt.Sprintf("%.0f × real time, %.0f frames/s, %.1f s for ten minutes; %.1f bytes a frame",
+		1/r.Median, 1e9/r.Subject, r.Subject*forwardFrames/1e9, float64(bytes)/forwardFrames)}
 }
 
-func sorted3(v []float64) (low, median, high float64) {
-	low, high = min(v[0], v[1], v[2]), max(v[0], v[1], v[2])
-	return low, v[0] + v[1] + v[2] - low - high, high
-}
-
-// catchUp returns what it takes a client that holds State(0) to compute all that the server has, and what it was sent.
+// catchUp returns the time that a client needs from State(0) to the server's last frame, and the bytes it is sent.
 func catchUp(server systems.Server, game *ecs.Game) (took time.Duration, sent int) {
 	client, err := lockstep.Strategy.NewClient(systems.ClientConfig{World: mustWorld(game), Seat: -1})
 	if err != nil {
@@ -125,138 +103,69 @@ func catchUp(server systems.Server, game *ecs.Game) (took time.Duration, sent in
 			return server.Receive(0, ch, message, now, &down)
 		})
 		if n > 10*forwardFrames {
-			panic(fmt.Sprintf("a client that catches up stands still at frame %d of %d", client.Stats().Present, server.Done()))
+			panic(fmt.Sprintf("a client stops catching up at frame %d of %d", client.Stats().Present, server.Done()))
 		}
 	}
 	server.Close(0)
 	return took, sent
 }
 
-// table is a match of four bots in virtual time, with a constant delay each way.
-type table struct {
-	game     *ecs.Game
-	server   systems.Server
-	clients  [lockstepPlayers]systems.Client
-	up, down [lockstepPlayers]courier
-	bots     [lockstepPlayers]*ecs.Rand
-	f        int64
-	play     func(t *table, p int) ecs.InputBytes
-	messages int // to clients
-	bytes    int // in them
-}
-
-// Send implements systems.Outbox for the server.
-func (t *table) Send(to systems.Peer, ch systems.Channel, message []byte) {
-	t.messages, t.bytes = t.messages+1, t.bytes+len(message)
-	t.down[to].Send(to, ch, message)
-}
-
-const tableDelay = 50 * systems.Second / 1000
-
-func newTable(s systems.Strategy) *table {
-	t := &table{game: rules.Game(), play: func(t *table, p int) ecs.InputBytes {
-		return t.game.Bot(t.clients[p].World(), ecs.Player(p), t.bots[p])
-	}}
-	var err error
-	if t.server, err = s.NewServer(systems.ServerConfig{World: mustWorld(t.game), Peers: lockstepPlayers}); err != nil {
-		panic(err)
+// arenaMatch returns a match of four players in the arena. Bots play it.
+func arenaMatch(s systems.Strategy) *match {
+	m := newMatch(s, rules.Game(), lockstepPlayers, 50*systems.Second/1000)
+	bots := make([]*ecs.Rand, lockstepPlayers)
+	for i := range bots {
+		bots[i] = ecs.NewRand(uint64(i))
 	}
-	for i := range t.clients {
-		t.up[i].delay, t.down[i].delay, t.bots[i] = tableDelay, tableDelay, ecs.NewRand(uint64(i))
-		if t.clients[i], err = s.NewClient(systems.ClientConfig{World: mustWorld(t.game), Seat: i, Params: s.Params}); err != nil {
-			panic(err)
-		}
-		t.clients[i].Load(0, 0, 2*tableDelay)
-		t.server.Open(systems.Peer(i), i, 0, 0, t)
-		t.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(i)}, t)
-	}
-	return t
+	m.input = func(p int) ecs.InputBytes { return m.game.Bot(m.clients[p].World(), ecs.Player(p), bots[p]) }
+	return m
 }
 
-func (t *table) now() systems.Time { return systems.TickTime(0, ecs.Tick(t.f), t.game.TickRate) }
-
-// guests is the clients' part of a tick.
-func (t *table) guests() {
-	t.f++
-	now := t.now()
-	for i, c := range t.clients {
-		t.down[i].deliver(now, c.Receive)
-		c.SetInput(t.play(t, i))
-		c.Frame(now)
-		t.up[i].now = now
-		c.Send(now, &t.up[i])
-		c.Effects(func(systems.Effect) {})
-	}
+// settled returns an arena match after ten seconds of play.
+func settled(s systems.Strategy) *match {
+	m := arenaMatch(s)
+	m.play(600)
+	return m
 }
 
-// host is the server's part.
-func (t *table) host() {
-	now := t.now()
-	for i := range t.up {
-		t.up[i].deliver(now, func(ch systems.Channel, message []byte, now systems.Time) error {
-			return t.server.Receive(systems.Peer(i), ch, message, now, t)
-		})
-		t.down[i].now = now
-	}
-	t.server.Tick(now)
-	t.server.Send(now, t)
-}
-
-// settled returns a table at which everybody has played for ten seconds.
-func settled(s systems.Strategy) *table {
-	t := newTable(s)
-	for range 600 {
-		t.guests()
-		t.host()
-	}
-	return t
-}
-
-// roomFrame compares what a frame of a room costs two servers, without sockets and seals.
+// roomFrame compares a frame of a room on two servers, without sockets and seals.
 func roomFrame(s systems.Strategy) measure.Result {
 	ours, theirs := settled(s), settled(relay.Strategy)
-	r := measure.Compare(measure.Op{Prepare: theirs.guests, Run: theirs.host}, measure.Op{Prepare: ours.guests, Run: ours.host})
+	r := measure.Compare(measure.Op{Prepare: theirs.playClients, Run: theirs.playServer}, measure.Op{Prepare: ours.playClients, Run: ours.playServer})
 	return measure.Result{Unit: "frame", Ratio: r, Note: fmt.Sprintf("%.2f ms of a core per room-second", r.Subject*60/1e6)}
 }
 
 // Headers of a packet: IPv4, UDP and, as the estimates have it, KCP.
 const wireHeaders = 20 + 8 + 24
 
-// sessionBytes is what the session puts before a strategy's message.
+// sessionBytes is the size of the session's header before a strategy's message.
 const sessionBytes = 2
 
-// bytesDown counts what a client is sent while everybody does something six times a second.
+// bytesDown counts the bytes that a client is sent while each player changes its input six times a second.
 func bytesDown(interval int, estimate float64) measure.Result {
-	t := newTable(lockstep.New(lockstep.Config{Interval: interval}))
+	m := arenaMatch(lockstep.New(lockstep.Config{Interval: interval}))
 	rand := ecs.NewRand(7)
 	var held [lockstepPlayers]ecs.InputBytes
-	t.play = func(t *table, p int) ecs.InputBytes {
+	m.input = func(p int) ecs.InputBytes {
 		if rand.Chance(1, 10) {
-			for i := range min(6, t.game.InputSize()) {
+			for i := range min(6, m.game.InputSize()) {
 				held[p][i] = byte(rand.Uint64())
 			}
-			t.game.CleanInput(&held[p])
+			m.game.CleanInput(&held[p])
 		}
 		return held[p]
 	}
-	for range 600 {
-		t.guests()
-		t.host()
-	}
+	m.play(600)
 	const seconds = 60
-	t.messages, t.bytes = 0, 0
-	for range seconds * 60 {
-		t.guests()
-		t.host()
-	}
-	perSecond := float64(t.bytes+t.messages*(sessionBytes+wireHeaders)) / seconds / lockstepPlayers
-	ratio := perSecond * 8 / 1000 / estimate
-	return measure.Result{Ratio: measure.Ratio{Median: ratio, Low: ratio, High: ratio},
+	m.messages, m.bytes = 0, 0
+	m.play(seconds * 60)
+	perSecond := float64(m.bytes+m.messages*(sessionBytes+wireHeaders)) / seconds / lockstepPlayers
+	return measure.Result{Ratio: measure.Of(1, perSecond*8/1000/estimate),
 		Text: fmt.Sprintf("%.1f kbit/s", perSecond*8/1000),
-		Note: fmt.Sprintf("%.0f bytes a second on the wire, %.0f of them payload, in %.1f packets", perSecond, float64(t.bytes)/seconds/lockstepPlayers, float64(t.messages)/seconds/lockstepPlayers)}
+		Note: fmt.Sprintf("%.0f bytes a second on the wire, %.0f of them payload, in %.1f packets", perSecond, float64(m.bytes)/seconds/lockstepPlayers, float64(m.messages)/seconds/lockstepPlayers)}
 }
 
-// journalTick compares what a tick costs in a journal with what it costs the server beside it.
+// journalTick compares a tick in the journal with the server's frame.
 func journalTick() measure.Result {
 	file, err := os.CreateTemp("", "tendon-bench")
 	if err != nil {
@@ -281,8 +190,8 @@ func journalTick() measure.Result {
 			panic(err)
 		}
 	}
-	t := settled(lockstep.Strategy)
-	r := measure.Compare(measure.Op{Prepare: t.guests, Run: t.host}, measure.Op{Run: write, Prepare: func() {
+	m := settled(lockstep.Strategy)
+	r := measure.Compare(measure.Op{Prepare: m.playClients, Run: m.playServer}, measure.Op{Run: write, Prepare: func() {
 		for p := range lockstepPlayers {
 			if rand.Chance(1, 2) {
 				inputs[p][0] ^= 1

@@ -7,10 +7,10 @@ import (
 	"tendon/ecs"
 )
 
-// rewindTicks is how far the rows of restoring and rewinding go back.
+// rewindTicks is the distance of the rows of restoring and rewinding.
 const rewindTicks = 8
 
-// restoreRows measure going back to a saved tick against copying the pages that differ.
+// restoreRows measure restoring a saved tick. The reference copies the pages that differ.
 func restoreRows() []measure.Row {
 	var rows []measure.Row
 	for _, l := range loads[:2] {

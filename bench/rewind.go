@@ -3,14 +3,14 @@ package main
 import (
 	"fmt"
 
-	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/entities"
 	"tendon/bench/internal/measure"
 	"tendon/cmd/arena/rules"
 	"tendon/ecs"
 	"tendon/rollback"
 )
 
-// rewindRows measure what a timeline adds to the simulation: going back 8 ticks and computing and saving them again.
+// rewindRows measure what a timeline adds to the simulation when it rewinds 8 ticks, resimulates and saves them.
 func rewindRows() []measure.Row {
 	var rows []measure.Row
 	for _, l := range loads[:2] {
@@ -49,13 +49,13 @@ func forward(t *rollback.Timeline, ticks int) {
 	}
 }
 
-// again rewinds and resimulates.
-func again(t *rollback.Timeline) {
+// rollBack rewinds and resimulates.
+func rollBack(t *rollback.Timeline) {
 	t.RewindTo(t.Present() - rewindTicks)
 	forward(t, rewindTicks)
 }
 
-// rewind takes the time of the bare steps away from that of the rewind.
+// rewind measures a rollback without the time of the bare steps.
 func rewind(l load, n int) measure.Result {
 	b, bare := newBuffer(n), l.world(n)
 	t := newTimeline(l.world(n))
@@ -80,15 +80,15 @@ func rewind(l load, n int) measure.Result {
 				}
 			},
 		},
-		measure.Op{Units: rewindTicks, Less: &steps, Run: func() { again(t) }},
+		measure.Op{Units: rewindTicks, Less: &steps, Run: func() { rollBack(t) }},
 	)
 	return measure.Result{Unit: "tick", Ratio: r}
 }
 
-// arenaEntities is how many entities the arena has in the row that is about it.
+// arenaEntities is the number of entities in the row about the arena.
 const arenaEntities = 1000
 
-// arena returns the arena with every player in it and rockets that hang in the air, arenaEntities in all.
+// arena returns the arena with every player and enough rockets in the air for arenaEntities.
 func arena() *ecs.World {
 	g := rules.Game()
 	body, rocket := component[rules.Body](g, "body"), component[rules.Rocket](g, "rocket")
@@ -100,12 +100,8 @@ func arena() *ecs.World {
 			rocket.Put(w, e, rules.Rocket{Until: 1 << 60})
 		}
 	}
-	w := crowd.New(g)
-	var joins []ecs.Order
-	for p := range g.MaxPlayers {
-		joins = append(joins, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
-	}
-	w.Step(ecs.TickInputs{Orders: joins})
+	w := entities.New(g)
+	w.Step(ecs.TickInputs{Orders: joins(g.MaxPlayers)})
 	return w
 }
 
@@ -119,7 +115,7 @@ func component[T any](g *ecs.Game, name string) *ecs.Component[T] {
 	panic("the game has no component " + name)
 }
 
-// rewindArena compares a rewind with the simulation in it.
+// rewindArena compares a rollback with the simulation in it.
 func rewindArena() measure.Result {
 	bare, t := arena(), newTimeline(arena())
 	forward(t, 2*rewindTicks)
@@ -132,7 +128,7 @@ func rewindArena() measure.Result {
 	}
 	r := measure.Compare(
 		measure.Op{Units: rewindTicks, Prepare: func() { bare.Restore(&start) }, Run: steps},
-		measure.Op{Units: rewindTicks, Run: func() { again(t) }},
+		measure.Op{Units: rewindTicks, Run: func() { rollBack(t) }},
 	)
 	return measure.Result{Unit: "tick", Ratio: r,
 		Note: fmt.Sprintf("save, restore and bookkeeping are %.1f %% of a resimulated tick", 100*(1-1/r.Median))}

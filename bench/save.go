@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/entities"
 	"tendon/bench/internal/measure"
 	"tendon/ecs"
 )
@@ -17,7 +17,7 @@ const pageRows = 256
 // pagesOf returns the number of rows whose pages are one share-th of all pages, in whole pages.
 func pagesOf(n, share int) int { return (n/share + pageRows - 1) / pageRows * pageRows }
 
-// load is what a tick writes: how the crowd's world is made, and how the reference's buffer is written.
+// load is what a tick writes: the world, and how the reference writes its buffer.
 type load struct {
 	name, what string
 	reach      float64
@@ -26,36 +26,36 @@ type load struct {
 	reference  func(b *buffer)
 }
 
-// pieces is why rows that copy most pages may be out of reach.
+// pieces is the reason why rows that copy most pages may exceed their reach.
 const pieces = "copied page by page, one memcpy is prefetched and, above 1 MB, written past the caches"
 
 var loads = []load{
 	{"everything", "everything written", 1.3, pieces,
-		func(n int) *ecs.World { return crowd.World(n, nil, crowd.TouchAll) },
+		func(n int) *ecs.World { return entities.World(n, nil, entities.TouchAll) },
 		func(b *buffer) { b.write(b.n, 1) }},
 	{"tenth", "10 % of the pages declared and written", 0.3, pieces,
-		func(n int) *ecs.World { return crowd.World(n, crowd.Below(pagesOf(n, 10)), crowd.Touch) },
+		func(n int) *ecs.World { return entities.World(n, entities.Below(pagesOf(n, 10)), entities.Touch) },
 		func(b *buffer) { b.write(b.n/10, 1) }},
 	{"declared", "everything declared, 10 % of the pages changed", 1.2, pieces,
-		func(n int) *ecs.World { return crowd.World(n, nil, crowd.TouchBelow(pagesOf(n, 10))) },
+		func(n int) *ecs.World { return entities.World(n, nil, entities.TouchBelow(pagesOf(n, 10))) },
 		func(b *buffer) { b.write(b.n/10, 1) }},
 	{"scattered", "10 % of the entities, scattered", 1.3, pieces,
-		func(n int) *ecs.World { return crowd.World(n, crowd.Scattered(10), crowd.Touch) },
+		func(n int) *ecs.World { return entities.World(n, entities.Scattered(10), entities.Touch) },
 		func(b *buffer) { b.write(b.n, 10) }},
 	{"hundredth", "1 % of the pages declared and written", 0.08, pieces, hundredth,
 		func(b *buffer) { b.write(b.n/100, 1) }},
 }
 
-// hundredth writes 1 % of the pages: of few entities, the pages of two components only.
+// hundredth returns a world that writes 1 % of the pages. With few entities, these are the pages of two components.
 func hundredth(n int) *ecs.World {
 	if n < 50_000 {
-		return crowd.World(n, crowd.Below(pageRows), crowd.TouchTwo)
+		return entities.World(n, entities.Below(pageRows), entities.TouchTwo)
 	}
-	return crowd.World(n, crowd.Below(pagesOf(n, 100)), crowd.Touch)
+	return entities.World(n, entities.Below(pagesOf(n, 100)), entities.Touch)
 }
 
-// buffer is the reference's state: the live bytes of all entities in one piece, column behind column, and copies of the
-// last ticks.
+// buffer is the reference's state: the live bytes of all entities in one slice, column by column, and copies of the last
+// ticks.
 type buffer struct {
 	n     int
 	words []int64
@@ -64,17 +64,17 @@ type buffer struct {
 }
 
 func newBuffer(n int) *buffer {
-	b := &buffer{n: n, words: make([]int64, n*crowd.EntityBytes/8)}
+	b := &buffer{n: n, words: make([]int64, n*entities.EntityBytes/8)}
 	for i := range b.ring {
 		b.ring[i] = make([]int64, len(b.words))
 		for j := range b.ring[i] {
-			b.ring[i][j] = int64(j) // so that the memory is there
+			b.ring[i][j] = int64(j) // so that the memory is mapped
 		}
 	}
 	return b
 }
 
-// write changes each of the four components of every step-th of the first n entities, as crowd's systems do.
+// write changes all four components of every step-th of the first n entities, as the systems of package entities do.
 func (b *buffer) write(n, step int) {
 	positions, velocities, bodies, lives := b.words[:2*b.n], b.words[2*b.n:4*b.n], b.words[4*b.n:7*b.n], b.words[7*b.n:]
 	for i := 0; i < n; i += step {
@@ -90,7 +90,7 @@ func (b *buffer) save() {
 	copy(b.ring[b.tick%ringDepth], b.words)
 }
 
-// saveRows measure what it costs to keep a tick, checksum excluded.
+// saveRows measure saving a tick, without its checksum.
 func saveRows() []measure.Row {
 	var rows []measure.Row
 	for _, l := range loads {

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/entities"
 	"tendon/bench/internal/measure"
 	"tendon/ecs"
 	"tendon/rollback"
@@ -11,32 +11,29 @@ import (
 	"tendon/systems/relay"
 )
 
-// sessionRows measure what a rollback session costs around a game that does nothing, against the least loop that rolls
-// back.
+// sessionRows measure the cost of a rollback session around a game that does nothing. The reference is the smallest loop
+// that rolls back.
 func sessionRows() []measure.Row {
 	const reference = "a bare loop over an array ring of states and inputs"
 	return []measure.Row{
 		{Name: "session-timeline", What: "timeline with a game that does nothing, 7 ticks rolled back each tick: confirm, rewind, 8 steps, 8 saves",
 			Reference: reference, Reach: 20, Run: sessionTimeline},
-		{Name: "session-relay", What: "the same with the relay client around it: clock, messages in and out, checksums, effects",
+		{Name: "session-relay", What: "the same with the relay client around it: clock, messages both ways, checksums, effects",
 			Reference: reference, Reach: 20, Missed: "a third of it is messages: every unacknowledged tick is repeated in each datagram and checked bit by bit", Run: sessionRelay},
 	}
 }
 
-// idle is the game that does nothing.
+// idle returns the game that does nothing.
 func idle() *ecs.Game {
-	return &ecs.Game{Name: "idle", TickRate: 60, MaxPlayers: 2, Input: crowd.Input, Systems: ecs.Systems(func(*ecs.World) {})}
+	return &ecs.Game{Name: "idle", TickRate: 60, MaxPlayers: 2, Input: entities.Input, Systems: ecs.Systems(func(*ecs.World) {})}
 }
-
-// joins are the orders by which both players enter.
-var joins = []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}, {Kind: ecs.OrderJoin, Player: 1}}
 
 const (
 	rolledBack  = 7  // ticks, each tick
 	sessionRuns = 32 // ticks in one timed run
 )
 
-// minimal is the least loop that rolls back: no interfaces, no checks, nothing grows.
+// minimal is the smallest loop that rolls back: no interfaces, no checks, no growth.
 type minimal struct {
 	ring      [16]minimalState
 	inputs    [16][2]ecs.InputBytes
@@ -87,13 +84,13 @@ func minimalLoop() measure.Op {
 }
 
 func sessionTimeline() measure.Result {
-	t := newTimeline(crowd.New(idle()))
-	for _, o := range joins {
+	t := newTimeline(entities.New(idle()))
+	for _, o := range joins(2) {
 		if err := t.AddOrder(1, o); err != nil {
 			panic(err)
 		}
 	}
-	inputs, f, digest := make([]ecs.InputBytes, 2), ecs.Tick(0), rollback.DigestOrders(joins)
+	inputs, f, digest := make([]ecs.InputBytes, 2), ecs.Tick(0), rollback.DigestOrders(joins(2))
 	tick := func() {
 		f++
 		inputs[1][0]++
@@ -117,108 +114,30 @@ func resimulated(again, ticks uint64) string {
 	return fmt.Sprintf("%.2f ticks resimulated per tick", float64(again)/float64(ticks))
 }
 
-// courier carries one peer's messages after a delay.
-type courier struct {
-	delay systems.Time
-	now   systems.Time
-	queue []parcel
-	free  []parcel
-}
-
-type parcel struct {
-	due  systems.Time
-	ch   systems.Channel
-	text []byte
-}
-
-// Send implements systems.Outbox for a peer that talks to the server.
-func (c *courier) Send(_ systems.Peer, ch systems.Channel, message []byte) {
-	var p parcel
-	if n := len(c.free); n > 0 {
-		p, c.free = c.free[n-1], c.free[:n-1]
+// relayMatch is a relay match of two players in the idle game, whose delay makes clients roll back rolledBack ticks.
+func relayMatch() *match {
+	m := newMatch(relay.Strategy, idle(), 2, 5*systems.Second/60/2)
+	m.input = func(player int) ecs.InputBytes { // player 1 is always mispredicted
+		return entities.Input.Pack(entities.Pad{DX: int8(m.f) * int8(player)})
 	}
-	c.queue = append(c.queue, parcel{c.now + c.delay, ch, append(p.text[:0], message...)})
+	return m
 }
 
-// deliver hands over what is due.
-func (c *courier) deliver(now systems.Time, to func(ch systems.Channel, message []byte, now systems.Time) error) {
-	c.now = now
-	n := 0
-	for ; n < len(c.queue) && c.queue[n].due <= now; n++ {
-		if err := to(c.queue[n].ch, c.queue[n].text, now); err != nil {
-			panic(err)
-		}
-		c.free = append(c.free, c.queue[n])
-	}
-	c.queue = append(c.queue[:0], c.queue[n:]...)
-}
-
-// duel is a relay match of two players in virtual time, with constant delays.
-type duel struct {
-	server   systems.Server
-	clients  [2]systems.Client
-	up, down [2]courier
-	f        int64
-}
-
-// Send implements systems.Outbox for the server.
-func (d *duel) Send(to systems.Peer, ch systems.Channel, message []byte) {
-	d.down[to].Send(to, ch, message)
-}
-
-func newDuel(delay systems.Time) *duel {
-	d := &duel{}
-	world := crowd.New(idle())
-	var err error
-	if d.server, err = relay.NewServer(systems.ServerConfig{World: world, Peers: 2}); err != nil {
-		panic(err)
-	}
-	for i := range d.clients {
-		d.up[i].delay, d.down[i].delay = delay, delay
-		if d.clients[i], err = relay.NewClient(systems.ClientConfig{World: crowd.New(idle()), Seat: i}); err != nil {
-			panic(err)
-		}
-		d.clients[i].Load(0, 0, 2*delay)
-		d.server.Open(systems.Peer(i), i, 0, 0, d)
-		d.server.Stamp(joins[i], d)
-	}
-	return d
-}
-
-// others plays everything of a tick but the client that is measured.
-func (d *duel) others() {
-	d.f++
-	now := systems.TickTime(0, ecs.Tick(d.f), 60)
-	for i := range d.up {
-		d.up[i].deliver(now, func(ch systems.Channel, message []byte, now systems.Time) error {
-			return d.server.Receive(systems.Peer(i), ch, message, now, d)
-		})
-		d.down[i].now = now
-	}
-	d.server.Tick(now)
-	d.server.Send(now, d)
-	d.play(1)
-}
-
-// play is a tick of one client.
-func (d *duel) play(i int) {
-	c, now := d.clients[i], systems.TickTime(0, ecs.Tick(d.f), 60)
-	d.down[i].deliver(now, c.Receive)
-	c.SetInput(crowd.Input.Pack(crowd.Pad{DX: int8(d.f) * int8(i)})) // player 1 is never predicted right
-	c.Frame(now)
-	d.up[i].now = now
-	c.Send(now, &d.up[i])
-	c.Effects(func(systems.Effect) {})
+// playOthers plays a tick of all but client 0.
+func (m *match) playOthers() {
+	m.f++
+	m.playServer()
+	m.playClient(1)
 }
 
 func sessionRelay() measure.Result {
-	d := newDuel(5 * systems.Second / 60 / 2)
+	m := relayMatch()
 	for range 600 {
-		d.others()
-		d.play(0)
+		m.playOthers()
+		m.playClient(0)
 	}
-	before, f := d.clients[0].Stats(), d.f
-	r := measure.Compare(minimalLoop(), measure.Op{Prepare: d.others, Run: func() { d.play(0) }})
-	after := d.clients[0].Stats()
-	return measure.Result{Unit: "tick", Ratio: r, Note: resimulated(after.Resimulated-before.Resimulated, uint64(d.f-f))}
+	before, f := m.clients[0].Stats(), m.f
+	r := measure.Compare(minimalLoop(), measure.Op{Prepare: m.playOthers, Run: func() { m.playClient(0) }})
+	after := m.clients[0].Stats()
+	return measure.Result{Unit: "tick", Ratio: r, Note: resimulated(after.Resimulated-before.Resimulated, uint64(m.f-f))}
 }

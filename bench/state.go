@@ -11,44 +11,44 @@ import (
 	"tendon/systems/state"
 )
 
-// stateRows measure how a client is kept up to date by differences, against a full state in each datagram.
+// stateRows measure replication by deltas. The reference sends the full state in each datagram.
 func stateRows() []measure.Row {
 	const full = "the full state, packed plainly: row, position, velocity, angle, health"
 	var rows []measure.Row
 	for _, rate := range []int{20, 60} {
 		for _, n := range []int{50, 200, 1000} {
-			crowd := fmt.Sprintf("%d entities that move and turn now and then, %d bodies a second, 100 ms to an acknowledgement", n, rate)
+			load := fmt.Sprintf("%d entities that move and sometimes turn, %d deltas a second, acknowledged after 100 ms", n, rate)
 			name := fmt.Sprintf("%d-%d", rate, n)
 			rows = append(rows,
-				measure.Row{Name: "state-bytes-" + name, What: crowd + ": bytes", Reference: full,
+				measure.Row{Name: "state-bytes-" + name, What: load + ": bytes", Reference: full,
 					Run: func() measure.Result { return stateBytes(n, rate) }},
-				measure.Row{Name: "state-encode-" + name, What: crowd + ": a body written for one client", Reference: full,
+				measure.Row{Name: "state-encode-" + name, What: load + ": a delta encoded for one client", Reference: full,
 					Run: func() measure.Result { return stateEncode(n, rate) }},
-				measure.Row{Name: "state-decode-" + name, What: crowd + ": a body taken, and the replica saved", Reference: full + "; stored and saved",
+				measure.Row{Name: "state-decode-" + name, What: load + ": a delta decoded, and the replica saved", Reference: full + "; stored and saved",
 					Run: func() measure.Result { return stateDecode(n, rate) }})
 		}
 	}
 	for _, n := range []int{50, 200, 1000} {
 		rows = append(rows, measure.Row{Name: fmt.Sprintf("state-observe-%d", n),
-			What: fmt.Sprintf("the look at %d entities that all move, once for all clients", n), Reference: full,
+			What: fmt.Sprintf("finding the changes of %d entities that all move, once for all clients", n), Reference: full,
 			Run: func() measure.Result { return stateObserve(n) }})
 	}
 	return rows
 }
 
-// replica is a server's world and one client that is kept up to date; acknowledgements come some bodies late.
+// replica is a server's world and the replica of one client. Acknowledgements arrive some deltas late.
 type replica struct {
 	world    *ecs.World
 	changes  *state.Changes
 	sender   *state.Sender
 	receiver *state.Receiver
-	acks     []state.Ack // on their way
+	acks     []state.Ack // not arrived yet
 	late     int
-	room     int // bytes that a body may have
-	body     []byte
+	room     int // limit of a delta, in bytes
+	delta    []byte
 }
 
-// newReplica returns a replica of a game of late bodies' delay. A body has room for everything.
+// newReplica returns a replica whose acknowledgements arrive so many deltas late. Every change fits into one delta.
 func newReplica(game *ecs.Game, late int) *replica {
 	r := &replica{world: mustWorld(game), late: late, room: 1 << 17}
 	var err error
@@ -65,7 +65,7 @@ func newReplica(game *ecs.Game, late int) *replica {
 	return r
 }
 
-// next plays some ticks and looks at the last.
+// next plays some ticks and finds the changes.
 func (r *replica) next(ticks int) {
 	for range ticks {
 		r.world.Step(ecs.TickInputs{})
@@ -73,17 +73,17 @@ func (r *replica) next(ticks int) {
 	r.changes.Observe(r.world)
 }
 
-// encode writes a body.
-func (r *replica) encode() { r.body = r.sender.Append(r.body[:0], r.room, r.changes.All) }
+// encode writes a delta.
+func (r *replica) encode() { r.delta = r.sender.Append(r.delta[:0], r.room, r.changes.All) }
 
-// decode takes it.
+// decode applies the delta.
 func (r *replica) decode() {
-	if err := r.receiver.Receive(r.body); err != nil {
+	if err := r.receiver.Receive(r.delta); err != nil {
 		panic(err)
 	}
 }
 
-// acknowledge lets the server hear the acknowledgement that is due.
+// acknowledge passes the acknowledgement that is due to the sender.
 func (r *replica) acknowledge() {
 	r.acks = append(r.acks, r.receiver.Ack())
 	if len(r.acks) < r.late {
@@ -95,7 +95,7 @@ func (r *replica) acknowledge() {
 	r.acks = slices.Delete(r.acks, 0, 1)
 }
 
-// walker and vitals are what entities have whose state is sent.
+// walker and vitals are the components that are replicated.
 type walker struct {
 	Pos   fixed.Vec2 `tendon:"step=1/512"`
 	Vel   fixed.Vec2 `tendon:"step=1/256"`
@@ -118,8 +118,8 @@ var (
 
 const walkRate = 60
 
-// walkGame is n entities that walk at 5 units a second. Each turns elsewhere once a second and is hurt every other one,
-// on average.
+// walkGame returns a game of n entities that walk at 5 units a second. On average each turns once a second and loses
+// health every two seconds.
 func walkGame(n int) *ecs.Game {
 	turn := func(w *ecs.World, b *walker) {
 		b.Angle = fixed.Num(w.Rand().IntN(int(fixed.Tau)))
@@ -149,7 +149,7 @@ func walkGame(n int) *ecs.Game {
 	}
 }
 
-// walk returns a replica of walkers, some seconds on.
+// walk returns a replica of walkers after a second.
 func walk(n, rate int) *replica {
 	r := newReplica(walkGame(n), rate/10)
 	for range rate {
@@ -161,11 +161,10 @@ func walk(n, rate int) *replica {
 	return r
 }
 
-// fullBytes is what an entity takes in a full state: 2 for its row, 8 for its position, 4 for its velocity, 2 for its
-// angle, 3 for its health.
+// fullBytes is the size of an entity in a full state: row 2, position 8, velocity 4, angle 2, health 3.
 const fullBytes = 19
 
-// appendFull packs a full state.
+// appendFull encodes a full state.
 func appendFull(dst []byte, w *ecs.World) []byte {
 	le := binary.LittleEndian
 	for e := range looking.All(w) {
@@ -185,7 +184,7 @@ func appendFull(dst []byte, w *ecs.World) []byte {
 // storeFull is the inverse of appendFull.
 func storeFull(w *ecs.World, text []byte) {
 	le := binary.LittleEndian
-	for e := range walking.All(w) { // in the order of rows, as they were packed
+	for e := range walking.All(w) { // in the order of rows, as they were encoded
 		if uint32(le.Uint16(text)) != e.Entity().Row {
 			panic("a full state of another world")
 		}
@@ -207,19 +206,18 @@ func stateBytes(n, rate int) measure.Result {
 		r.encode()
 		r.decode()
 		r.acknowledge()
-		ours += len(r.body)
+		ours += len(r.delta)
 	}
 	each, full := float64(ours)/seconds/float64(n), float64(fullBytes*rate)
-	ratio := each / full
-	return measure.Result{Ratio: measure.Ratio{Median: ratio, Low: ratio, High: ratio},
+	return measure.Result{Ratio: measure.Of(1, each/full),
 		Text: fmt.Sprintf("%.3g : %.4g bytes per entity and second", each, full),
 		Note: fmt.Sprintf("%.0f kbit/s to a client, headers of packets not counted", float64(ours)*8/seconds/1000)}
 }
 
-// fullRepeats is how often a full state is packed in one go: it does not take long.
+// fullRepeats is how often one Run encodes a full state, which is quick.
 const fullRepeats = 8
 
-// packFull is the reference of what is written.
+// packFull encodes full states: the reference of encoding.
 func packFull(n int) measure.Op {
 	w, text := mustWorld(walkGame(n)), []byte(nil)
 	return measure.Op{Units: fullRepeats * n, Prepare: func() { w.Step(ecs.TickInputs{}) }, Run: func() {

@@ -7,11 +7,11 @@ import (
 	"tendon/systems/interest"
 )
 
-// A small body is worth nothing if the client does not hold what was recorded. How many bytes there are depends on no
-// clock, so the row's reach is a promise.
-func TestCubesArriveToTheLastBitInTheBytesThatTheRowSays(t *testing.T) {
+// The client's replica is equal to the recording in every frame. The number of bytes depends on no clock, so the test
+// holds the row's reach.
+func TestCubesArriveToTheLastBitWithinTheReachOfTheRow(t *testing.T) {
 	frames, reach := cubeFrames, cubeRows()[0].Reach
-	if raceEnabled { // little rolls at first, of which more of a body is its header
+	if raceEnabled { // few cubes roll at first, so the header is a larger part of a delta
 		frames, reach = cubeFrames/10, 1
 	}
 	l, ours, packed := newReel(frames), 0, 0
@@ -20,10 +20,10 @@ func TestCubesArriveToTheLastBitInTheBytesThatTheRowSays(t *testing.T) {
 		l.decode()
 		l.acknowledge()
 		if !l.arrived() {
-			t.Fatalf("the client holds something else than frame %d", l.frame)
+			t.Fatalf("the client's replica differs from frame %d", l.frame)
 		}
 		if l.frame >= cubeLate {
-			ours += len(l.body)
+			ours += len(l.delta)
 			packed += len(cubes.Pack(nil, &l.list[l.frame-cubeLate], &l.list[l.frame]))
 		}
 	}
@@ -35,8 +35,8 @@ func TestCubesArriveToTheLastBitInTheBytesThatTheRowSays(t *testing.T) {
 	}
 }
 
-// Both sides of the rows about state say the same: the full state is all that a walker is, and the replica holds it.
-func TestFullStatesAndReplicasSayTheSame(t *testing.T) {
+// The full state and the replica hold the same values: all components of a walker.
+func TestFullStatesAndReplicasAreEqual(t *testing.T) {
 	for _, rate := range []int{20, 60} {
 		r := walk(50, rate)
 		for range 2 * rate {
@@ -46,7 +46,7 @@ func TestFullStatesAndReplicasSayTheSame(t *testing.T) {
 			r.acknowledge()
 		}
 		if n := r.sender.Stats().Updates; n < 3*49*uint64(rate) {
-			t.Errorf("%d updates at %d a second: not everybody walks", n, rate)
+			t.Errorf("%d updates at %d a second: some entities do not walk", n, rate)
 		}
 		full := mustWorld(walkGame(50))
 		text := appendFull(nil, r.world)
@@ -72,8 +72,8 @@ func TestFullStatesAndReplicasSayTheSame(t *testing.T) {
 	}
 }
 
-// A server keeps many clients up to date in each tick.
-func TestKeepingAClientUpToDateAllocatesNothing(t *testing.T) {
+// A server replicates to many clients in each tick.
+func TestReplicationAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
@@ -92,9 +92,9 @@ func TestKeepingAClientUpToDateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The rows about interest compare backends that find the same, in a throng as dense as they say.
-func TestThrongsAreAsDenseAsTheirRowsSay(t *testing.T) {
-	ours, theirs := newThrong(interest.Grid, 1000, 64), newThrong(interest.Brute, 1000, 64)
+// The rows about interest compare backends with equal results, at the density that the rows say.
+func TestWanderersAreAsDenseAsTheirRowsSay(t *testing.T) {
+	ours, theirs := newWanderers(interest.Grid, 1000, 64), newWanderers(interest.Brute, 1000, 64)
 	for range 60 {
 		ours.walk()
 		ours.update()
@@ -104,14 +104,14 @@ func TestThrongsAreAsDenseAsTheirRowsSay(t *testing.T) {
 	for client := range 64 {
 		for m := range 1000 {
 			if ours.sets.Has(client, m) != theirs.sets.Has(client, m) {
-				t.Fatalf("client %d hears of %d with one backend only", client, m)
+				t.Fatalf("entity %[2]d is relevant to client %[1]d with one backend only", client, m)
 			}
 		}
 	}
 	if n := ours.sets.Counts().Members / 64; n < 20 || n > 45 {
 		t.Errorf("%d are near a client", n)
 	}
-	if ours.pos[0] == newThrong(interest.Grid, 1000, 64).pos[0] {
-		t.Error("nobody walks")
+	if ours.pos[0] == newWanderers(interest.Grid, 1000, 64).pos[0] {
+		t.Error("no entity walks")
 	}
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/filter"
 
-	"tendon/bench/internal/crowd"
+	"tendon/bench/internal/entities"
 	"tendon/bench/internal/measure"
 	tendon "tendon/ecs"
 )
 
-// iterateRows measure position += velocity in other stores of components, against the same plain slices as bench does,
-// and Tendon's beside them.
+// iterateRows measure position += velocity in other component stores and in Tendon. The reference is plain slices, as in
+// bench.
 func iterateRows() []measure.Row {
 	var rows []measure.Row
 	for _, store := range []struct {
 		name, what string
 		build      func(n int, churn bool) (run func(), matches int)
 	}{
-		{"tendon-runs", "Tendon, Runs", func(n int, churn bool) (func(), int) { return ours(n, churn, crowd.Move) }},
-		{"tendon-all", "Tendon, All", func(n int, churn bool) (func(), int) { return ours(n, churn, crowd.MoveOneByOne) }},
+		{"tendon-runs", "Tendon, Runs", func(n int, churn bool) (func(), int) { return ours(n, churn, entities.Move) }},
+		{"tendon-all", "Tendon, All", func(n int, churn bool) (func(), int) { return ours(n, churn, entities.MoveOneByOne) }},
 		{"ark-columns", "ark, columns of a table", arkColumns},
 		{"ark-cursor", "ark, entity by entity", arkCursor},
 		{"donburi", "donburi, entity by entity", donburiEach},
@@ -31,16 +31,16 @@ func iterateRows() []measure.Row {
 			for _, churn := range []bool{false, true} {
 				name, what := fmt.Sprintf("iterate-%s-%dk", store.name, n/1000), "fresh"
 				if churn {
-					name, what = name+"-churn", "after churn, 10 % taken away"
+					name, what = name+"-churn", "after churn, 10 % removed"
 				}
 				rows = append(rows, measure.Row{Name: name,
 					What:      fmt.Sprintf("position += velocity, %d entities, %s: %s", n, what, store.what),
 					Reference: "the loop over two plain slices, as many entities",
 					Run: func() measure.Result {
 						run, matches := store.build(n, churn)
-						p, v := make([]crowd.Position, matches), make([]crowd.Velocity, matches)
+						p, v := make([]entities.Position, matches), make([]entities.Velocity, matches)
 						return measure.Result{Unit: "entity", Ratio: measure.Compare(
-							measure.Op{Units: matches, Run: func() { crowd.MoveSlices(p, v) }},
+							measure.Op{Units: matches, Run: func() { entities.MoveSlices(p, v) }},
 							measure.Op{Units: matches, Run: run})}
 					}})
 			}
@@ -50,23 +50,23 @@ func iterateRows() []measure.Row {
 }
 
 func ours(n int, churn bool, system func(*tendon.World)) (func(), int) {
-	shape := crowd.Shapes[0]
+	shape := entities.Shapes[0]
 	if churn {
-		shape = crowd.Shapes[2]
+		shape = entities.Shapes[2]
 	}
 	w := shape.Build(n, system)
 	w.Step(tendon.TickInputs{})
-	return func() { w.Step(tendon.TickInputs{}) }, crowd.Matches(w)
+	return func() { w.Step(tendon.TickInputs{}) }, entities.Matches(w)
 }
 
-// churnRounds is how often a fifth of the entities is replaced; then a tenth is taken away. As in crowd.Shapes.
+// churnRounds is how often a fifth of the entities is replaced, as in entities.Shapes. Then a tenth is removed.
 const churnRounds = 10
 
-func arkWorld(n int, churn bool) (*ecs.World, *ecs.Filter2[crowd.Position, crowd.Velocity], int) {
+func arkWorld(n int, churn bool) (*ecs.World, *ecs.Filter2[entities.Position, entities.Velocity], int) {
 	w := ecs.NewWorld(n)
-	makes := ecs.NewMap4[crowd.Position, crowd.Velocity, crowd.Body, crowd.Life](w)
+	makes := ecs.NewMap4[entities.Position, entities.Velocity, entities.Body, entities.Life](w)
 	create := func() ecs.Entity {
-		return makes.NewEntity(&crowd.Position{}, &crowd.Velocity{X: 1, Y: 1}, &crowd.Body{}, &crowd.Life{})
+		return makes.NewEntity(&entities.Position{}, &entities.Velocity{X: 1, Y: 1}, &entities.Body{}, &entities.Life{})
 	}
 	live := make([]ecs.Entity, n)
 	for i := range live {
@@ -75,10 +75,10 @@ func arkWorld(n int, churn bool) (*ecs.World, *ecs.Filter2[crowd.Position, crowd
 	if churn {
 		live = churned(live, create, w.RemoveEntity)
 	}
-	return w, ecs.NewFilter2[crowd.Position, crowd.Velocity](w), len(live)
+	return w, ecs.NewFilter2[entities.Position, entities.Velocity](w), len(live)
 }
 
-// churned replaces entities by chance and returns those that are left.
+// churned replaces random entities and returns those that remain.
 func churned[E any](live []E, create func() E, remove func(E)) []E {
 	dice := rand.New(rand.NewPCG(1, 2))
 	for range churnRounds {
@@ -105,7 +105,7 @@ func arkColumns(n int, churn bool) (func(), int) {
 	return func() { moveTables(filter) }, matches
 }
 
-func moveTables(filter *ecs.Filter2[crowd.Position, crowd.Velocity]) {
+func moveTables(filter *ecs.Filter2[entities.Position, entities.Velocity]) {
 	query := filter.Query()
 	for query.NextTable() {
 		positions, velocities := query.GetColumns()
@@ -121,7 +121,7 @@ func arkCursor(n int, churn bool) (func(), int) {
 	return func() { moveCursor(filter) }, matches
 }
 
-func moveCursor(filter *ecs.Filter2[crowd.Position, crowd.Velocity]) {
+func moveCursor(filter *ecs.Filter2[entities.Position, entities.Velocity]) {
 	query := filter.Query()
 	for query.Next() {
 		p, v := query.Get()
@@ -131,10 +131,10 @@ func moveCursor(filter *ecs.Filter2[crowd.Position, crowd.Velocity]) {
 }
 
 var (
-	position = donburi.NewComponentType[crowd.Position]()
-	velocity = donburi.NewComponentType[crowd.Velocity]()
-	body     = donburi.NewComponentType[crowd.Body]()
-	life     = donburi.NewComponentType[crowd.Life]()
+	position = donburi.NewComponentType[entities.Position]()
+	velocity = donburi.NewComponentType[entities.Velocity]()
+	body     = donburi.NewComponentType[entities.Body]()
+	life     = donburi.NewComponentType[entities.Life]()
 )
 
 func donburiEach(n int, churn bool) (func(), int) {

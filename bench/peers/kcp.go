@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"io"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,8 +12,9 @@ import (
 	"tendon/bench/internal/process"
 )
 
-// The room server that is usually written on kcp-go: a listener, a goroutine that reads for each session, a goroutine
-// with a ticker for each room, and a frame of all inputs to everybody each tick. Messages are length-prefixed.
+// The reference is the usual room server on kcp-go. It has a listener, a goroutine per session that reads, and a
+// goroutine with a ticker per room. Each tick it sends a frame of all inputs to every player. Messages are
+// length-prefixed.
 
 // inputBytes is the size of an input on the wire, as Tendon's clients send it too.
 const inputBytes = 8
@@ -33,7 +32,6 @@ func kcpServer() error {
 	if err != nil {
 		return err
 	}
-	process.Say(l.Addr().String())
 	var served atomic.Int64
 	rooms := map[uint32]*kcpRoom{}
 	var mutex sync.Mutex
@@ -63,7 +61,7 @@ func kcpServer() error {
 			}()
 		}
 	}()
-	process.Answer(func() int { return int(served.Load()) })
+	process.Serve(l.Addr().String(), func(u *process.Usage) { u.Served = int(served.Load()) })
 	return nil
 }
 
@@ -114,17 +112,22 @@ func (r *kcpRoom) run() {
 	}
 }
 
-// kcpLoad is the clients of all rooms.
+// phases is into how many parts the clients of a tick are divided: they do not all send at once.
+const phases = 8
+
+// kcpLoad plays all rooms.
 func kcpLoad() error {
-	server, rooms := os.Args[1], roomsOf(os.Args[2])
-	sessions := make([]*kcp.UDPSession, 2*rooms)
-	var heard atomic.Int64
+	server, numbers, err := process.Load()
+	if err != nil {
+		return err
+	}
+	sessions := make([]*kcp.UDPSession, 2*numbers[0])
 	for i := range sessions {
 		socket, err := newFarSocket()
 		if err != nil {
 			return err
 		}
-		s, err := kcp.NewConn(server, nil, 0, 0, packetSocket{socket})
+		s, err := kcp.NewConn(server.String(), nil, 0, 0, packetSocket{socket})
 		if err != nil {
 			return err
 		}
@@ -142,42 +145,15 @@ func kcpLoad() error {
 				if _, err := io.ReadFull(s, frame[2:2+binary.LittleEndian.Uint16(frame[:])]); err != nil {
 					return
 				}
-				heard.Add(1)
 			}
 		}()
 	}
 	var in [inputBytes]byte
-	everyTick(func(phase int) {
+	process.Every(phases*roomRate, func() {
 		in[0]++
-		for i := phase; i < len(sessions); i += phases {
+		for i := int(in[0]) % phases; i < len(sessions); i += phases {
 			_, _ = sessions[i].Write(in[:])
 		}
 	})
-	process.Say(heard.Load())
 	return nil
-}
-
-func roomsOf(text string) int {
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
-// phases is how many parts the load's tick has: not all clients send at once.
-const phases = 8
-
-// everyTick calls f for each phase of each tick until the process is stopped.
-func everyTick(f func(phase int)) {
-	stopped := process.UntilStopped()
-	ticker := time.NewTicker(time.Second / roomRate / phases)
-	for k := 0; ; k++ {
-		select {
-		case <-stopped:
-			return
-		case <-ticker.C:
-			f(k % phases)
-		}
-	}
 }

@@ -1,9 +1,9 @@
-// Command peers measures Tendon beside other libraries: donburi and ark as stores of components, kcp-go's sessions as
-// a room server. It is a module of its own, so that what it compares with is not a dependency of Tendon.
+// Command peers compares Tendon with other libraries: donburi and ark as component stores, kcp-go's sessions as a room
+// server. It is a module of its own, so that Tendon does not depend on them.
 //
 //	cd bench/peers && go run . [-row iterate] [-write]
 //
-// bench describes how figures come about.
+// bench/README.md describes the method.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"tendon/bench/internal/process"
 )
 
-// roles are what this program does when it was started by itself.
+// roles are the functions of a process that this program started.
 var roles = map[string]func() error{
 	"kcp server": kcpServer, "kcp load": kcpLoad,
 	"tendon server": tendonServer, "tendon load": tendonLoad,

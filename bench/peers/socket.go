@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// farSocket is a client's UDP socket that Go's poller does not know. A loopback delivers a datagram within the sender's
-// system call, wakes whoever waits for it and accounts all that to the sender; a client elsewhere costs a server nothing
-// of the kind. So both loads look for datagrams once in readEvery instead of waiting for them.
+// farSocket is a client's UDP socket that is not in Go's poller. A loopback delivers a datagram within the sender's system
+// call, wakes the receiver and accounts all of that to the sender. A client on another machine costs a server nothing of
+// the kind. So both loads poll for datagrams every readEvery instead of waiting for them.
 type farSocket struct {
 	descriptor int
 	addr       *net.UDPAddr
@@ -19,7 +19,7 @@ type farSocket struct {
 	closed     chan struct{}
 }
 
-// readEvery is how often a client looks for datagrams.
+// readEvery is the interval at which a client polls for datagrams.
 const readEvery = 4 * time.Millisecond
 
 func newFarSocket() (*farSocket, error) {
@@ -65,13 +65,13 @@ func (s *farSocket) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
 	return len(b), nil
 }
 
-// Close leaves the descriptor to the end of the process, for it may be in use.
+// Close ends reading. The descriptor stays open until the process ends, since it may be in use.
 func (s *farSocket) Close() error {
 	s.closing.Do(func() { close(s.closed) })
 	return nil
 }
 
-// packetSocket is a farSocket as kcp-go wants it.
+// packetSocket is a farSocket with the methods that kcp-go needs.
 type packetSocket struct{ *farSocket }
 
 func (s packetSocket) ReadFrom(b []byte) (int, net.Addr, error) {

@@ -1,25 +1,16 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"net/netip"
-	"os"
-	"time"
-
 	"tendon/bench/internal/process"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/net/client"
-	"tendon/net/netcode"
 	"tendon/net/room"
-	"tendon/net/server"
 	"tendon/systems"
 	"tendon/systems/relay"
 )
 
-// The game of the rooms: two players walk about.
-
+// walker and pad belong to the game of the rooms, in which two players walk.
 type walker struct{ X, Y fixed.Num }
 type pad struct {
 	DX, DY int8
@@ -61,53 +52,16 @@ func game() *ecs.Game {
 	}
 }
 
-var key = netcode.Key{7}
-
 func tendonServer() error {
-	s, err := server.New(server.Config{Room: room.Config{Game: game(), Strategy: relay.Strategy}, Address: "127.0.0.1:0",
-		Keys: []netcode.Key{key}, MaxRooms: 4096, Workers: 1})
-	if err != nil {
-		return err
-	}
-	process.Say(s.Addr().String())
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- s.Run(ctx) }()
-	process.Answer(func() int { return s.Stats().Clients })
-	stop()
-	return <-ended
+	return process.ServeRooms(room.Config{Game: game(), Strategy: relay.Strategy})
 }
 
-// tendonLoad is the clients of all rooms: whole ones, that predict and roll back.
+// tendonLoad plays all rooms with whole clients, which predict and roll back.
 func tendonLoad() error {
-	address, err := netip.ParseAddrPort(os.Args[1])
+	at, numbers, err := process.Load()
 	if err != nil {
 		return err
 	}
-	clients := make([]*client.Client, 2*roomsOf(os.Args[2]))
-	for i := range clients {
-		token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID("rooms"), Key: key, ClientID: uint64(i + 1),
-			Addresses: []netip.AddrPort{address}, Lifetime: time.Minute,
-			Pass: server.Pass{Room: fmt.Sprint("r", i/2), Seat: server.AnySeat}}, time.Now())
-		if err != nil {
-			return err
-		}
-		if clients[i], err = client.Dial(client.DialConfig{Token: token, Listen: func() (client.Socket, error) { return newFarSocket() }, Config: client.Config{Game: game(),
-			Strategies: []systems.Strategy{relay.Strategy}, Bot: true, BotSeed: uint64(i)}}); err != nil {
-			return err
-		}
-	}
-	everyTick(func(phase int) {
-		for i := phase; i < len(clients); i += phases {
-			_ = clients[i].Frame(time.Now())
-		}
-	})
-	live := 0
-	for _, c := range clients {
-		if c.State() == client.Live {
-			live++
-		}
-	}
-	process.Say(live)
-	return nil
+	c := client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}}
+	return process.PlayRooms(at, numbers[0], 2, c, func() (client.Socket, error) { return newFarSocket() })
 }

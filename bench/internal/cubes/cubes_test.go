@@ -6,8 +6,8 @@ import (
 	"tendon/net/wire"
 )
 
-// The recording has what the article's has: most cubes rest, some roll, and what rolled comes to rest again, on the
-// floor and within the yard.
+// The recording is like the article's: most cubes rest, some roll, and these come to rest again, on the floor and within
+// the yard.
 func TestSomeCubesRollAndMostRest(t *testing.T) {
 	list := Record(900)
 	total, most, rolled := 0, 0, map[int]bool{}
@@ -30,9 +30,8 @@ func TestSomeCubesRollAndMostRest(t *testing.T) {
 	}
 }
 
-// What Pack writes is what the article's reader would find: as a frame of its own it is read back bit by bit, against
-// the frame that it was written against.
-func TestWhatIsPackedIsAllThatChanged(t *testing.T) {
+// A reader as in the article decodes a packed frame against its base, bit by bit, to the same frame.
+func TestPackedFramesAreDecodedToTheLastBit(t *testing.T) {
 	list := Record(400)
 	total, changed := 0, 0
 	for f := 6; f < len(list); f++ {

@@ -2,9 +2,11 @@ package cubes
 
 import "tendon/net/wire"
 
-// Pack writes frame now against base as the article does, bit by bit: which cubes changed, as one bit each or as
-// distances from one to the next, whichever is shorter; a position as differences of 5 or 9 bits, or whole in 18, 18
-// and 14; an orientation as differences of 5 or 7 bits where the same component is left out, or whole in 2 and 27.
+// Pack encodes frame now against base as the article does:
+//
+//   - the changed cubes, as one bit each or as distances from one to the next, whichever is shorter
+//   - a position as differences of 5 or 9 bits, or whole in 18, 18 and 14
+//   - an orientation as differences of 5 or 7 bits if the same component is left out, or whole in 2 and 27
 func Pack(dst []byte, base, now *Frame) []byte {
 	w := wire.NewBitWriter(dst, len(now)*16)
 	changed := Changed(base, now)

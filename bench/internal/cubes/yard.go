@@ -4,23 +4,23 @@ import "math"
 
 // The yard and its rules.
 const (
-	Bodies     = 901
-	Rate       = 60 // frames per second
-	side       = 30 // small cubes in a row
-	gap        = 0.55
-	smallEdge  = 0.4
-	largeEdge  = 1.5
-	steps      = 4     // of physics in a frame
-	gravity    = 9.81  // m/s²
-	friction   = 0.8   // of the push between two things
-	bounce     = 0.1   // share of the speed that comes back
-	slop       = 0.002 // m that things may overlap
-	pushOut    = 0.2   // share of an overlap that is mended in a step
-	mendSpeed  = 3     // m/s, of what mends an overlap
-	drag       = 0.3   // share of the spin lost per second
-	driven     = 7     // m/s
-	stillSpeed = 0.05  // m/s, rad/s
-	sleepAfter = 15    // frames
+	Bodies        = 901
+	Rate          = 60 // frames per second
+	side          = 30 // small cubes in a row
+	gap           = 0.55
+	smallEdge     = 0.4
+	largeEdge     = 1.5
+	steps         = 4     // of physics in a frame
+	gravity       = 9.81  // m/s²
+	friction      = 0.8   // of the push between two things
+	bounce        = 0.1   // share of the speed that comes back
+	slop          = 0.002 // m that things may overlap
+	pushOut       = 0.2   // share of an overlap that is corrected in a step
+	maxCorrection = 3     // m/s, limit of the correction
+	drag          = 0.3   // share of the spin lost per second
+	driven        = 7     // m/s
+	stillSpeed    = 0.05  // m/s, rad/s
+	sleepAfter    = 15    // frames
 )
 
 // Yard is the state of all bodies. Body 0 is the large cube, which is driven.
@@ -115,8 +115,8 @@ func (b *body) meetFloor(h float64) {
 			continue
 		}
 		speed := b.speedAt(corner)
-		mend := min(max(deep-slop, 0)*pushOut/h, mendSpeed)
-		if j := (mend - speed.z*(1+bounce)) / b.yield(corner, up); j > 0 {
+		correct := min(max(deep-slop, 0)*pushOut/h, maxCorrection)
+		if j := (correct - speed.z*(1+bounce)) / b.yield(corner, up); j > 0 {
 			j = min(j, b.mass*2)
 			b.push(up.scale(j), corner)
 			b.rub(corner, up, j)
@@ -162,8 +162,8 @@ func (y *Yard) meetOthers(i int, h float64) {
 	}
 }
 
-// meet keeps two bodies apart, which touch each other as balls, or as upright pillars where one is much larger: it
-// pushes the other before it and does not ride on it.
+// meet keeps two bodies apart. They touch each other as balls, or as upright pillars where one is much larger: the larger
+// one pushes the other and does not ride on it.
 func (a *body) meet(b *body, h float64) {
 	const round = 1.2 // of a ball to the edge of its cube
 	apart := b.at.sub(a.at)
@@ -181,8 +181,8 @@ func (a *body) meet(b *body, h float64) {
 		onA.z, onB.z = a.touchHeight(b), b.touchHeight(a)
 	}
 	speed := b.speedAt(onB).sub(a.speedAt(onA))
-	mend := min(max(reach-dist-slop, 0)*pushOut/h, mendSpeed)
-	j := (mend - speed.dot(n)*(1+bounce)) / (1/a.mass + 1/b.mass)
+	correct := min(max(reach-dist-slop, 0)*pushOut/h, maxCorrection)
+	j := (correct - speed.dot(n)*(1+bounce)) / (1/a.mass + 1/b.mass)
 	if j <= 0 {
 		return
 	}

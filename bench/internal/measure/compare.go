@@ -6,29 +6,35 @@ import (
 	"time"
 )
 
-// Op is a piece of work that can be repeated. Each repetition is timed by itself; Run should take at least 2 µs, so
-// that reading the clock twice, 0.1 µs, does not count.
+// Op is a piece of work that can be repeated. Each repetition is timed on its own; Run should take at least 2 µs, so
+// that the 0.1 µs of reading the clock do not count.
 type Op struct {
-	// Prepare runs before each repetition, outside the clock; nil: nothing has to be prepared.
+	// Prepare runs before each repetition, outside the timed section. Optional.
 	Prepare func()
-	// Run is what is timed.
+	// Run is the work to time.
 	Run func()
-	// Less is work whose time is taken away from Run's: what Run contains but is not to be counted. It runs right before
-	// Run, so that both see the same load on the machine.
+	// Less is work that Run contains and that is not to be counted: its time is subtracted. It runs right before Run, so
+	// that both are measured under the same load. Optional.
 	Less *Op
-	// Units is how many units of work one Run is, for the published time per unit; 0 counts as 1.
+	// Units is the number of units of work in one Run. Default: 1.
 	Units int
 }
 
-// Ratio is what a comparison found. Low and High are the quartiles of the turns' ratios, Median their median. Subject
-// and Reference are medians of the time per unit in nanoseconds.
+// Ratio is the result of a comparison. Low and High are the quartiles of the ratios of all turns, Median their median.
+// Subject and Reference are the medians of the time per unit, in nanoseconds.
 type Ratio struct {
 	Median, Low, High  float64
 	Subject, Reference float64
 }
 
+// Of returns the ratio of measured values to a fixed reference. It sorts the values, at least one.
+func Of(reference float64, values ...float64) Ratio {
+	low, median, high := quartiles(values)
+	return Ratio{Median: median / reference, Low: low / reference, High: high / reference, Subject: median, Reference: reference}
+}
+
 const (
-	turnTime    = 4 * time.Millisecond // of one turn, so that both sides see the same load on the machine
+	turnTime    = 4 * time.Millisecond // of one turn, so that both sides are measured under the same load
 	turnRepeats = 5                    // least repetitions in a turn, for a median
 	warmRepeats = 2                    // first repetitions of a turn, not counted: the other side has used the caches
 	wholeTime   = 1200 * time.Millisecond
@@ -36,7 +42,7 @@ const (
 	mostRounds  = 101
 )
 
-// Compare lets reference and subject take turns and returns how their times compare.
+// Compare runs turns of the reference and the subject alternately and returns the ratio of their times.
 func Compare(reference, subject Op) Ratio {
 	runtime.GC()
 	var ratios, subjects, references []float64
@@ -51,13 +57,13 @@ func Compare(reference, subject Op) Ratio {
 		}
 		ratios, subjects, references = append(ratios, s/r), append(subjects, s), append(references, r)
 	}
-	low, median, high := quartiles(ratios)
-	_, s, _ := quartiles(subjects)
-	_, r, _ := quartiles(references)
-	return Ratio{Median: median, Low: low, High: high, Subject: s, Reference: r}
+	ratio := Of(1, ratios...)
+	_, ratio.Subject, _ = quartiles(subjects)
+	_, ratio.Reference, _ = quartiles(references)
+	return ratio
 }
 
-// turn repeats the work for about turnTime and returns the median time of a unit in nanoseconds.
+// turn repeats the work for about turnTime and returns the median time per unit in nanoseconds.
 func (o Op) turn() float64 {
 	var times []float64
 	began := time.Now()
@@ -74,7 +80,7 @@ func (o Op) turn() float64 {
 	return median
 }
 
-// once runs the work and returns how long it took.
+// once runs the work and returns its duration.
 func (o Op) once() time.Duration {
 	if o.Prepare != nil {
 		o.Prepare()
@@ -84,27 +90,9 @@ func (o Op) once() time.Duration {
 	return time.Since(from)
 }
 
-// quartiles sorts the values, of which there is at least one, and returns the lower quartile, the median and the upper
-// quartile.
+// quartiles sorts the values, at least one, and returns the lower quartile, the median and the upper quartile.
 func quartiles(values []float64) (low, median, high float64) {
 	slices.Sort(values)
 	n := len(values)
-	median = values[n/2]
-	if n%2 == 0 {
-		median = (values[n/2-1] + values[n/2]) / 2
-	}
-	return values[n/4], median, values[n-1-n/4]
-}
-
-// Allocations returns how many times f allocates, on average of 100 runs after one to warm up.
-func Allocations(f func()) float64 {
-	const runs = 100
-	f()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range runs {
-		f()
-	}
-	runtime.ReadMemStats(&after)
-	return float64((after.Mallocs - before.Mallocs) / runs)
+	return values[n/4], (values[(n-1)/2] + values[n/2]) / 2, values[n-1-n/4]
 }

@@ -1,10 +1,9 @@
-// Package measure compares two pieces of work in one run and prints what was found as a table.
+// Package measure compares two pieces of work in one run and prints the results as a table.
 //
-// A figure of this project is a ratio: the reference and the subject take turns, a few milliseconds each, and every
-// turn gives one ratio of the medians of both. What is published is the median of these ratios with their quartiles.
-// Another program on the machine slows a turn of either; it does not move the median of many turns.
-//
-// It is not a profiler and knows nothing of what it measures.
+// A published figure is a ratio. The reference and the subject take turns of a few milliseconds, and each turn gives one
+// ratio of the medians of both. The table shows the median of these ratios and their quartiles. Another program on the
+// machine slows one turn of either side; the median of many turns stays the same. testing.B measures one side after the
+// other, so it cannot do this.
 //
 //   - compare two pieces of work: Compare
 //   - describe a row of the table: Row, Result

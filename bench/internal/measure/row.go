@@ -1,68 +1,82 @@
 package measure
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Row is one line of the published table.
 type Row struct {
-	// Name chooses the row on the command line.
+	// Name selects the row on the command line.
 	Name string
-	// What is measured, and Reference against what, in a few words each.
+	// The subject and the reference, in a few words each.
 	What, Reference string
-	// Reach is the most that the median ratio may be; 0: the row is published without a goal.
+	// Reach is the upper limit of the median ratio; 0: the row is published without a limit.
 	Reach float64
 	// Plus is added to the reference before the ratio is judged, in nanoseconds per unit: "twice memcpy + 1 µs".
 	Plus float64
-	// Least turns Reach into the least that the ratio may be.
-	Least bool
-	// Missed says why the row is out of reach; it is printed only where it is.
+	// Missed says why the row exceeds Reach. It is printed only where it does.
 	Missed string
-	// Run measures. It may be slow, some seconds.
+	// Run measures. It may take some seconds.
 	Run func() Result
 }
 
-// Result is what a row's Run found.
+// Result is the result of a row's Run.
 type Result struct {
 	Ratio
-	// Unit is what Subject and Reference are per; empty: an operation.
+	// Unit is the unit of Subject and Reference. Default: an operation.
 	Unit string
-	// Text replaces the times where the row is not about time.
+	// Text replaces the times in a row that measures no time. Optional.
 	Text string
-	// Note is added to the row: allocations, bytes.
+	// Note is added to the row: allocations, bytes. Optional.
 	Note string
 }
 
-// Judged returns the ratio that is compared with Reach.
-func (r *Row) Judged(result Result) float64 {
-	if r.Plus == 0 {
-		return result.Median
-	}
-	return result.Subject / (r.Reach*result.Reference + r.Plus) * r.Reach
-}
-
-// Met reports whether the result is within reach.
+// Met reports whether the ratio is within Reach.
 func (r *Row) Met(result Result) bool {
-	if r.Least {
-		return r.Judged(result) >= r.Reach
-	}
-	return r.Reach == 0 || r.Judged(result) <= r.Reach
-}
-
-// goal returns the reach in words.
-func (r *Row) goal() string {
-	if r.Reach == 0 {
-		return ""
-	}
-	sign, plus := "≤", ""
-	if r.Least {
-		sign = "≥"
-	}
 	if r.Plus != 0 {
-		plus = " + " + duration(r.Plus)
+		return result.Subject <= r.Reach*result.Reference+r.Plus
 	}
-	return fmt.Sprintf("%s %g ×%s", sign, r.Reach, plus)
+	return r.Reach == 0 || result.Median <= r.Reach
 }
 
-// duration prints nanoseconds with three digits.
+// goal returns the limit as text.
+func (r *Row) goal() string {
+	switch {
+	case r.Reach == 0:
+		return ""
+	case r.Plus != 0:
+		return fmt.Sprintf("≤ %g × + %s", r.Reach, duration(r.Plus))
+	}
+	return fmt.Sprintf("≤ %g ×", r.Reach)
+}
+
+// verdict compares a result with the limit.
+func (r *Row) verdict(result Result) string {
+	switch {
+	case r.Reach == 0:
+		return ""
+	case r.Met(result):
+		return "met"
+	case r.Missed != "":
+		return "missed: " + r.Missed
+	}
+	return "missed"
+}
+
+// times returns the times of both sides, or the text in their place, and the note.
+func (r *Result) times() string {
+	text := r.Text
+	if text == "" {
+		text = duration(r.Subject) + " : " + duration(r.Reference)
+		if r.Unit != "" {
+			text += " per " + r.Unit
+		}
+	}
+	return strings.TrimSuffix(text+"; "+r.Note, "; ")
+}
+
+// duration formats nanoseconds with three digits.
 func duration(ns float64) string {
 	switch {
 	case ns < 1e3:

@@ -1,6 +1,6 @@
-// Package crowd is the game that the benchmarks run: entities of 72 bytes in four components, and systems that write
-// a chosen part of them. It is not a game anybody plays.
-package crowd
+// Package entities is the game of the benchmarks: entities of 72 bytes in four components, and systems that write a
+// chosen part of them.
+package entities
 
 import (
 	"tendon/ecs"
@@ -28,7 +28,7 @@ const EntityBytes = 72
 // Pad is a player's input.
 type Pad struct{ DX, DY int8 }
 
-// What the crowd is declared with.
+// The components and the input of the game.
 var (
 	Positions  = ecs.NewComponent[Position]("position")
 	Velocities = ecs.NewComponent[Velocity]("velocity")
@@ -45,10 +45,9 @@ var (
 	chosen2  = ecs.NewQuery2(ecs.Write(Positions), ecs.Write(Velocities), ecs.With(Chosen))
 )
 
-// Game returns a game of the crowd with these systems. choose says which of the n entities, by row, are Chosen; nil:
-// none.
+// Game returns a game of n entities with these systems. choose reports, by row, whether an entity is Chosen. Optional.
 func Game(n int, choose func(row uint32) bool, systems ...func(w *ecs.World)) *ecs.Game {
-	return &ecs.Game{Name: "crowd", TickRate: 60, MaxPlayers: 2, Input: Input,
+	return &ecs.Game{Name: "entities", TickRate: 60, MaxPlayers: 2, Input: Input,
 		Components: ecs.Components(Positions, Velocities, Bodies, Lives, Chosen),
 		Systems:    ecs.Systems(systems...),
 		Setup:      func(w *ecs.World) { populate(w, n, choose) },
@@ -60,7 +59,7 @@ func World(n int, choose func(row uint32) bool, systems ...func(w *ecs.World)) *
 	return New(Game(n, choose, systems...))
 }
 
-// New returns a world of a game that is known to be right.
+// New returns a world of a valid game.
 func New(g *ecs.Game) *ecs.World {
 	w, err := ecs.NewWorld(g, 1)
 	if err != nil {
@@ -82,14 +81,14 @@ func populate(w *ecs.World, n int, choose func(row uint32) bool) {
 	}
 }
 
-// Below chooses the entities of the first rows: all that lie in whole pages.
+// Below chooses the entities of the first rows, in whole pages.
 func Below(rows int) func(uint32) bool { return func(row uint32) bool { return row < uint32(rows) } }
 
 // Scattered chooses every k-th entity.
 func Scattered(k uint32) func(uint32) bool { return func(row uint32) bool { return row%k == 0 } }
 
-// Move adds velocities to positions, a run at a time. It takes the slices into variables first, as loops over Runs
-// should: the compiler keeps a slice variable in registers, but reads a field of the run from memory at each use.
+// Move adds velocities to positions, a run at a time. It copies the slices into variables first, as loops over Runs
+// should. The compiler keeps a slice variable in registers and reads a field of the run from memory at each use.
 func Move(w *ecs.World) {
 	for r := range moving.Runs(w) {
 		positions, velocities := r.A, r.B
@@ -118,7 +117,7 @@ func MoveOneByOne(w *ecs.World) {
 	}
 }
 
-// MoveSlices is what moving costs at least: the loop over two plain slices.
+// MoveSlices is the reference of Move: the loop over two plain slices.
 func MoveSlices(positions []Position, velocities []Velocity) {
 	for i := range positions {
 		positions[i].X += velocities[i].X
@@ -162,8 +161,8 @@ func TouchTwo(w *ecs.World) {
 
 // TouchBelow returns a system that declares that it writes everything, and writes the first rows.
 //
-// It is not inlined: in another package the compiler would not inline the iterator in the system any more, and each tick
-// would allocate it.
+// It is not inlined. In another package the compiler would not inline the iterator in the system, and each tick would
+// allocate it.
 //
 //go:noinline
 func TouchBelow(rows int) func(w *ecs.World) {

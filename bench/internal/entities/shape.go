@@ -1,4 +1,4 @@
-package crowd
+package entities
 
 import (
 	"tendon/ecs"
@@ -11,7 +11,8 @@ type Shape struct {
 	Build func(n int, system func(w *ecs.World)) *ecs.World
 }
 
-// Shapes are what iteration is measured on. All have about n entities with position and velocity; Matches counts them.
+// Shapes are the worlds that iteration is measured on. Each has about n entities with position and velocity; Matches
+// counts them.
 var Shapes = []Shape{
 	{"full", "full occupancy", full},
 	{"half", "50 % of the rows, scattered", half},
@@ -20,13 +21,13 @@ var Shapes = []Shape{
 
 func full(n int, system func(w *ecs.World)) *ecs.World { return World(n, nil, system) }
 
-// half builds twice as many entities, of which every second by chance has no velocity.
+// half builds twice as many entities. A random half of them has no velocity.
 func half(n int, system func(w *ecs.World)) *ecs.World {
 	g := Game(2*n, nil, system)
 	populate := g.Setup
 	g.Setup = func(w *ecs.World) {
 		populate(w)
-		// Setup's changes are not visible to queries yet, so the rows are counted up.
+		// Queries do not see the changes of Setup, so the loop is over rows.
 		for row := uint32(1); row <= uint32(2*n); row++ {
 			if w.Rand().IntN(2) == 0 {
 				Velocities.Remove(w, ecs.Entity{Row: row})
@@ -36,7 +37,7 @@ func half(n int, system func(w *ecs.World)) *ecs.World {
 	return New(g)
 }
 
-// churned replaces a fifth of the entities by chance, ten times, and takes away a tenth at last.
+// churned replaces a random fifth of the entities, ten times, and then removes a tenth.
 func churned(n int, system func(w *ecs.World)) *ecs.World {
 	share, spawn := 5, 0
 	churn := func(w *ecs.World) {
@@ -61,9 +62,9 @@ func churned(n int, system func(w *ecs.World)) *ecs.World {
 		w.Step(ecs.TickInputs{})
 	}
 	share = 0
-	w.Step(ecs.TickInputs{}) // only fills up
+	w.Step(ecs.TickInputs{}) // only spawns
 	share = 10
-	w.Step(ecs.TickInputs{}) // only takes away
+	w.Step(ecs.TickInputs{}) // only despawns
 	share, spawn = 0, 0
 	return w
 }
