@@ -44,10 +44,11 @@ const (
 // fastForward measures a client that catches up with a match of ten minutes between bots.
 func fastForward() measure.Result {
 	game := rules.Game()
-	server, err := lockstep.New(lockstep.Config{Backlog: 32 << 20}).NewServer(systems.ServerConfig{World: mustWorld(game), Peers: 1})
+	half, err := lockstep.New(lockstep.Config{Backlog: 32 << 20}).NewServer(systems.ServerConfig{World: mustWorld(game), Peers: 1})
 	if err != nil {
 		panic(err)
 	}
+	server := systems.Full(half)
 	bots := make([]*ecs.Rand, lockstepPlayers)
 	for p := range bots {
 		bots[p] = ecs.NewRand(uint64(p))
@@ -117,7 +118,7 @@ func arenaMatch(s systems.Strategy) *match {
 	for i := range bots {
 		bots[i] = ecs.NewRand(uint64(i))
 	}
-	m.input = func(p int) ecs.InputBytes { return m.game.Bot(m.clients[p].World(), ecs.Player(p), bots[p]) }
+	m.input = func(p int) ecs.InputBytes { return m.game.Bot(m.worlds[p], ecs.Player(p), bots[p]) }
 	return m
 }
 

@@ -47,6 +47,7 @@ type match struct {
 	game     *ecs.Game
 	server   systems.Server
 	clients  []systems.Client
+	worlds   []*ecs.World // the clients'
 	up, down []courier
 	f        int64
 	input    func(player int) ecs.InputBytes
@@ -63,7 +64,8 @@ func newMatch(s systems.Strategy, game *ecs.Game, players int, delay systems.Tim
 	}
 	for i := range m.clients {
 		m.up[i].delay, m.down[i].delay = delay, delay
-		if m.clients[i], err = s.NewClient(systems.ClientConfig{World: mustWorld(game), Seat: i, Params: s.Params}); err != nil {
+		m.worlds = append(m.worlds, mustWorld(game))
+		if m.clients[i], err = s.NewClient(systems.ClientConfig{World: m.worlds[i], Seat: i, Params: s.Params}); err != nil {
 			panic(err)
 		}
 		m.clients[i].Load(0, 0, 2*delay)

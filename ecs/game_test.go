@@ -358,6 +358,8 @@ func (r *recorder) Enter(s Section) { r.heard = append(r.heard, int(s)) }
 func (r *recorder) Leave(s Section) { r.heard = append(r.heard, -int(s)) }
 func (r *recorder) Turn(Tick)       {}
 
+func (r *recorder) Name(Section, string, string) {}
+
 // Joining, leaving and the game's orders are facts of their tick: executed once, in the order stamped.
 func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 	g := tGame()

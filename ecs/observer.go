@@ -4,7 +4,8 @@ package ecs
 // runs inside SectionSimulate, and that, where a tick is computed again, inside SectionResimulate.
 type Section uint16
 
-// The engine's phases; systems follow from SectionSystems in the order of Game.Systems.
+// The engine's phases; systems follow from SectionSystems in the order of Game.Systems, and behind them those that Name
+// announces.
 const (
 	SectionFrame      Section = iota // one Frame of a room or a client: all below but what it receives and shows
 	SectionThink                     // a bot plays
@@ -28,6 +29,9 @@ const (
 type Observer interface {
 	Enter(s Section)
 	Leave(s Section)
+	// Name announces a section behind the game's systems: a system of a sync strategy, and the phase in which it runs. A
+	// section is named before it is entered first, and may be named again by another half of the same strategy.
+	Name(s Section, phase, name string)
 	// Turn ends a turn: what was entered and left since the last one belongs to one Frame of a room or a client, and to
 	// what was received for it. f is the last tick computed or taken over. No section is open.
 	Turn(f Tick)

@@ -98,6 +98,9 @@ func (d *declarationWatch) Leave(s ecs.Section) {
 // Turn has nothing to look at.
 func (d *declarationWatch) Turn(ecs.Tick) {}
 
+// Name does nothing: a SyncTest has no strategy.
+func (d *declarationWatch) Name(ecs.Section, string, string) {}
+
 func (d *declarationWatch) look(name string) {
 	if d.found {
 		return

@@ -67,6 +67,8 @@ func (p *player) Enter(s ecs.Section) { p.again = p.again || s == ecs.SectionRes
 
 func (p *player) Turn(ecs.Tick) {}
 
+func (p *player) Name(ecs.Section, string, string) {}
+
 func (p *player) Leave(s ecs.Section) {
 	switch s {
 	case ecs.SectionSave:

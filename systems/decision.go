@@ -2,39 +2,39 @@ package systems
 
 import "tendon/ecs"
 
-// Decision is the result of a match, with how it was found and who said what. A match has a result in the tick in which
+// Decision is the result of a match, with how it was decided and who voted. A match has a result in the tick in which
 // Game.Result returns one.
 type Decision struct {
 	Tick   ecs.Tick
-	Result []byte // what Game.Result returned on the side that was believed; nil if only its digest is known
+	Result []byte // as Game.Result returned it on the side that was decided for; nil if only its digest is known
 	How    How
-	// Registered are the players who were in the match when it ended. Voted said what they computed; of them,
-	// Dissented said something else than was decided and Doubled said two things. Silent are the others.
+	// Registered are the players who were in the match when it ended. Voted sent a result. Of Voted, Dissented sent
+	// another result than was decided, and Doubled sent two. Silent are the registered players who did not vote.
 	Registered, Voted, Dissented, Doubled, Silent ecs.PlayerSet
-	// Votes is the checksum of the final state that each player claims; index = player, 0: none. It is empty where
-	// nobody votes.
+	// Votes is the checksum of the final state that each player claims, by player; 0 for none. It is empty under
+	// strategies without votes.
 	Votes []ecs.Checksum
-	// Replays counts how often the server had to play the match again to decide.
+	// Replays is how often the server replayed the match to decide.
 	Replays int
 }
 
-// How says what decided a match.
+// How is what decided a match.
 type How uint8
 
 // The ways to a decision.
 const (
 	ByServer   How = iota // the server computed the match as it was played
 	ByMajority            // more than half of the registered players agree
-	ByReplay              // they did not, and the server played the match again
-	ByAudit               // they did, the server played the match again all the same, and that is what counts
+	ByReplay              // they did not agree, and the server replayed the match
+	ByAudit               // they agreed, the server replayed the match nevertheless, and the replay counts
 	hows
 )
 
 // String returns the word that records use.
 func (h How) String() string { return [hows]string{"server", "majority", "replay", "audit"}[h] }
 
-// DecideByServer tells c.Decided of the result of a match that ended in the tick of world, if one did: for strategies
-// whose server computes every tick, so that nobody votes.
+// DecideByServer calls c.Decided with the result of a match that ended in the tick of world, if one did. It is for
+// strategies whose server computes every tick, so that no votes are needed.
 func (c *ServerConfig) DecideByServer(world *ecs.World) {
 	result := world.Game().Result
 	if c.Decided == nil || result == nil {

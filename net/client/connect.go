@@ -205,11 +205,20 @@ func (c *Core) loadPending(now systems.Time) {
 	}
 }
 
+// compare returns how the own state of an image's tick differs from the image. ok is false where the half keeps no state of
+// that tick and where nothing differs.
+func (c *Core) compare(image []byte) (d ecs.Difference, ok bool) {
+	if keeper, keeps := c.half.(systems.Keeper); keeps {
+		d, ok = c.comparison.With(c.config.Game, image, keeper.Kept)
+	}
+	return d, ok
+}
+
 // load takes over the state of an image. If the client was playing, it first finds out what had gone wrong.
 func (c *Core) load(image []byte, chain uint64, now systems.Time) {
 	if c.joined {
 		c.counts.resyncs++
-		if d, ok := c.half.CompareWith(image); ok {
+		if d, ok := c.compare(image); ok {
 			if len(c.desyncs) == desyncsKept {
 				c.desyncs = append(c.desyncs[:0], c.desyncs[1:]...)
 			}

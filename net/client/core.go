@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/session"
+	"tendon/rollback"
 	"tendon/rollback/journal"
 	"tendon/rollback/travel"
 	"tendon/systems"
@@ -37,13 +38,14 @@ type Core struct {
 	retryAt  systems.Time
 	err      error
 
-	view    *ecs.View
-	nothing ecs.Snapshot // shown before there is a state
-	news    news
-	desyncs []ecs.Difference
-	recent  *travel.Ring // what entered the last ticks; nil unless Config.Desynced is there
-	counts  struct{ reconnects, resyncs uint64 }
-	fresh   session.Stats // of the sessions before this one
+	view       *ecs.View
+	nothing    ecs.Snapshot // shown before there is a state
+	news       news
+	desyncs    []ecs.Difference
+	comparison rollback.Comparison // with images of the server's
+	recent     *travel.Ring        // what entered the last ticks; nil unless Config.Desynced is there
+	counts     struct{ reconnects, resyncs uint64 }
+	fresh      session.Stats // of the sessions before this one
 }
 
 // State is where a client stands.

@@ -10,6 +10,7 @@ import (
 type labels struct {
 	on       bool
 	contexts []context.Context // by row
+	names    int               // systems of the strategy that contexts were made for
 }
 
 // labelling counts who wants samples to be labelled. A CPU profile is of the whole process, and so is this.
@@ -32,7 +33,8 @@ func (n *labels) begin() { n.on = labelling.Load() > 0 }
 
 // set labels the goroutine with a row.
 func (n *labels) set(l *Ledger, row int) {
-	if n.contexts == nil {
+	if n.contexts == nil || n.names != len(*l.strategy.Load()) {
+		n.contexts, n.names = n.contexts[:0], len(*l.strategy.Load())
 		for i := range l.rows {
 			phase, system := l.name(i)
 			pairs := []string{"phase", phase}

@@ -3,6 +3,8 @@ package cost
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"tendon/ecs"
@@ -16,23 +18,24 @@ import (
 // stands between them belongs to the section around it.
 //
 // Rows are the engine's phases, in the order of their sections, then the game's systems forward, then the same systems
-// computed again.
+// computed again, then the systems of the strategy.
 type Ledger struct {
-	config  Config
-	clock   func() time.Duration
-	systems int
-	rows    []account
-	open    []opened
-	again   int // SectionResimulate around what is open
-	turn    turn
-	largest turn
-	turns   account // one call is one turn
-	over    uint64
-	slices  []uint64 // turns of those that were cut
-	cut     uint64   // turns until then
-	next    int      // row whose quantiles are brought up to date in the next turn; the last stands for turns
-	memory  memory
-	labels  labels
+	config   Config
+	clock    func() time.Duration
+	systems  int
+	strategy atomic.Pointer[[]named] // systems of the strategy, by section; copied when one is named
+	rows     []account
+	open     []opened
+	again    int // SectionResimulate around what is open
+	turn     turn
+	largest  turn
+	turns    account // one call is one turn
+	over     uint64
+	slices   []uint64 // turns of those that were cut
+	cut      uint64   // turns until then
+	next     int      // row whose quantiles are brought up to date in the next turn; the last stands for turns
+	memory   memory
+	labels   labels
 	publication
 }
 
@@ -91,18 +94,41 @@ func New(c Config) (*Ledger, error) {
 		base := time.Now()
 		l.clock = func() time.Duration { return time.Since(base) }
 	}
-	l.rows = make([]account, int(ecs.SectionSystems)+2*l.systems)
+	l.rows = make([]account, int(ecs.SectionSystems)+2*l.systems+strategySystems)
+	l.strategy.Store(&[]named{})
 	l.turn.parts, l.largest.parts = make([]part, len(l.rows)), make([]part, len(l.rows))
 	l.open = make([]opened, 0, 16)
 	l.publication.init(len(l.rows))
 	return l, nil
 }
 
+// strategySystems is how many systems of a strategy a ledger has rows for.
+const strategySystems = 32
+
+// named is a system of a strategy.
+type named struct{ phase, system string }
+
 var _ ecs.Observer = (*Ledger)(nil)
+
+// Name gives the section of a strategy's system its name. It panics on the 33rd system.
+func (l *Ledger) Name(s ecs.Section, phase, name string) {
+	i := int(s-ecs.SectionSystems) - l.systems
+	if i < 0 || i >= strategySystems {
+		panic(fmt.Sprintf("cost: section %d is not one of the %d behind the game's systems", s, strategySystems))
+	}
+	list := slices.Clone(*l.strategy.Load())
+	for len(list) <= i {
+		list = append(list, named{})
+	}
+	list[i] = named{phase, name}
+	l.strategy.Store(&list)
+}
 
 // row returns where a section is accounted now.
 func (l *Ledger) row(s ecs.Section) int {
 	switch {
+	case int(s) >= int(ecs.SectionSystems)+l.systems:
+		return int(s) + l.systems
 	case l.again == 0:
 		return int(s)
 	case s == ecs.SectionSimulate:
@@ -219,6 +245,9 @@ func (l *Ledger) Reset() {
 func (l *Ledger) Merge(other *Ledger) {
 	if other.systems != l.systems {
 		panic(fmt.Sprintf("cost: Merge of a ledger with %d systems into one with %d: merge those of one game", other.systems, l.systems))
+	}
+	if len(*l.strategy.Load()) == 0 {
+		l.strategy.Store(other.strategy.Load())
 	}
 	for i := range l.rows {
 		l.rows[i].merge(&other.rows[i], l.config.Digits)

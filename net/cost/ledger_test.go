@@ -318,6 +318,34 @@ func TestTheDearestSystemsCountForwardAndAgain(t *testing.T) {
 }
 
 // Sections that are not left in order would put costs where they do not belong.
+// A system of a strategy has a row of its own, also where it runs between ticks that are computed again, and is not among
+// the systems of the game.
+func TestAStrategysSystemsHaveRowsOfTheirOwn(t *testing.T) {
+	l, c := newLedger(t, nil)
+	l.Name(rockets+1, "receive", "inputs")
+	l.Name(rockets+2, "send", "views")
+	in(l, c, ecs.SectionReceive, 10, func() { in(l, c, rockets+1, 70) })
+	in(l, c, ecs.SectionFrame, 5, func() {
+		in(l, c, ecs.SectionResimulate, 0, func() { in(l, c, rockets+2, 300) })
+	})
+	l.Turn(1)
+	l.Name(rockets+2, "send", "views")
+	r := l.Report()
+	inputs, views := r.Row("receive", "inputs"), r.Row("send", "views")
+	if inputs == nil || views == nil || inputs.Self != 70 || views.Self != 300 || views.Label() != "send/views" {
+		t.Fatalf("%+v", r.Rows)
+	}
+	if list := r.Dearest(9); len(list) > 0 {
+		t.Errorf("of the game: %+v", list)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("the 33rd system has a row")
+		}
+	}()
+	l.Name(rockets+33, "send", "more")
+}
+
 func TestSectionsThatAreNotLeftInOrderPanic(t *testing.T) {
 	for name, wrong := range map[string]func(l *cost.Ledger){
 		"another": func(l *cost.Ledger) { l.Enter(move); l.Leave(rockets) },

@@ -189,6 +189,12 @@ func (l *Ledger) name(row int) (phase, system string) {
 		return phases[row], ""
 	case row < system0+l.systems:
 		return PhaseForward, l.config.Game.Systems[row-system0].Name
+	case row < system0+2*l.systems:
+		return PhaseAgain, l.config.Game.Systems[row-system0-l.systems].Name
 	}
-	return PhaseAgain, l.config.Game.Systems[row-system0-l.systems].Name
+	if list := *l.strategy.Load(); row-system0-2*l.systems < len(list) {
+		n := list[row-system0-2*l.systems]
+		return n.phase, n.system
+	}
+	return "", ""
 }

@@ -77,8 +77,10 @@ func label(phase, system string) string {
 		return phase
 	case phase == PhaseAgain:
 		return system + " (again)"
+	case phase == PhaseForward:
+		return system
 	}
-	return system
+	return phase + "/" + system
 }
 
 // Label returns the row's name in tables.
@@ -114,7 +116,7 @@ type SystemCost struct {
 func (r *Report) Dearest(n int) (list []SystemCost) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		if row.System == "" {
+		if row.Phase != PhaseForward && row.Phase != PhaseAgain || row.System == "" {
 			continue
 		}
 		at := slices.IndexFunc(list, func(s SystemCost) bool { return s.System == row.System })

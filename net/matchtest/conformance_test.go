@@ -54,7 +54,7 @@ func TestReckonConforms(t *testing.T) { conforms(t, reckon.Strategy) }
 
 // faulty is a server half with one fault.
 type faulty struct {
-	systems.Server
+	systems.FullServer
 	accuse      systems.Peer // is reported to differ in tick 420; 0: none
 	silent      bool         // reports no differences
 	doubleJoins bool         // stamps each join twice, as join and leave
@@ -62,7 +62,7 @@ type faulty struct {
 
 func (h *faulty) Desynced(f func(systems.Peer)) {
 	if !h.silent {
-		h.Server.Desynced(f)
+		h.FullServer.Desynced(f)
 	}
 	if h.accuse != 0 && h.World().Tick() == 420 {
 		f(h.accuse)
@@ -71,10 +71,10 @@ func (h *faulty) Desynced(f func(systems.Peer)) {
 
 func (h *faulty) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
 	if h.doubleJoins && o.Kind == ecs.OrderJoin {
-		h.Server.Stamp(o, out)
+		h.FullServer.Stamp(o, out)
 		o.Kind = ecs.OrderLeave
 	}
-	return h.Server.Stamp(o, out)
+	return h.FullServer.Stamp(o, out)
 }
 
 // A strategy with one fault fails the scenario for that fault. A suite that passes everything would prove nothing.
@@ -91,8 +91,8 @@ func TestConformanceFindsFaultyStrategies(t *testing.T) {
 		s := relay.Strategy
 		s.NewServer = func(sc systems.ServerConfig) (systems.Server, error) {
 			half := c.half
-			var err error
-			half.Server, err = relay.NewServer(sc)
+			server, err := relay.NewServer(sc)
+			half.FullServer = systems.Full(server)
 			return &half, err
 		}
 		failures, err := conform(s, links[0], scenario{play: c.scenario})

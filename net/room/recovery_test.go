@@ -612,7 +612,7 @@ func TestATailThatComesTooLateIsNoFault(t *testing.T) {
 }
 
 // keeper is a half that can serve whoever holds any state.
-type keeper struct{ systems.Server }
+type keeper struct{ systems.FullServer }
 
 func (keeper) OldestServable() ecs.Tick { return 0 }
 
@@ -625,7 +625,7 @@ func TestAnOldStateIsGoneOnFromOnlyIfItsChainIsTheJournals(t *testing.T) {
 				open := c.Strategy.NewServer
 				c.Strategy.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
 					server, err := open(c)
-					return keeper{server}, err
+					return keeper{systems.Full(server)}, err
 				}
 				if c.Resume != nil && !told {
 					c.Resume.ChainAt = nil
@@ -692,13 +692,13 @@ func TestAStateOfLostTicksIsNeverGoneOnFrom(t *testing.T) {
 
 // opened is a half that tells when a peer is opened.
 type opened struct {
-	systems.Server
+	systems.FullServer
 	now func()
 }
 
 func (o *opened) Open(p systems.Peer, seat int, have ecs.Tick, now systems.Time, out systems.Outbox) {
 	o.now()
-	o.Server.Open(p, seat, have, now, out)
+	o.FullServer.Open(p, seat, have, now, out)
 }
 
 // Until its ticks are written a room says nothing of them, in whatever way: not to who plays, nor to who comes or has
@@ -713,7 +713,7 @@ func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
 				open := c.Strategy.NewServer
 				c.Strategy.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
 					server, err := open(c)
-					return &opened{Server: server, now: func() {
+					return &opened{FullServer: systems.Full(server), now: func() {
 						if n != nil && n.journal.Fail != nil && n.room.Stats().Unwritten > 0 {
 							t.Error("the strategy may speak to a new peer of ticks that are not written")
 						}
@@ -793,7 +793,7 @@ func TestAdoptedTicksAreWrittenBeforeAnybodyHearsOfThem(t *testing.T) {
 
 // holder is a half that has to wait for somebody.
 type holder struct {
-	systems.Server
+	systems.FullServer
 	until systems.Time
 	sends int
 }
@@ -802,7 +802,7 @@ func (h *holder) Hold(now systems.Time) bool { return now < h.until }
 
 func (h *holder) Send(now systems.Time, out systems.Outbox) {
 	h.sends++
-	h.Server.Send(now, out)
+	h.FullServer.Send(now, out)
 }
 
 // A strategy that waits for somebody moves the room's grid: what was waited for is not made up for. What was sent is
@@ -813,7 +813,7 @@ func TestATickThatHasToWaitMovesTheGrid(t *testing.T) {
 		waits := s
 		waits.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
 			server, err := s.NewServer(c)
-			half = &holder{Server: server}
+			half = &holder{FullServer: systems.Full(server)}
 			return half, err
 		}
 		g := newRig(t, func(c *room.Config) { c.Strategy = waits })

@@ -12,7 +12,7 @@ import (
 // held by at most one peer; a peer's strategy half is open if and only if peer.open.
 type Room struct {
 	config   Config
-	half     systems.Server
+	half     systems.FullServer
 	epoch    systems.Time // of State(0)
 	now      systems.Time
 	peers    []peer
@@ -98,11 +98,12 @@ func New(c Config, now systems.Time) (*Room, error) {
 	for i := range r.seats {
 		r.seats[i].peer = nobody
 	}
-	r.half, err = c.Strategy.NewServer(systems.ServerConfig{World: from.World, Peers: c.MaxPeers, Observer: c.Observer, Past: from.Past,
+	server, err := c.Strategy.NewServer(systems.ServerConfig{World: from.World, Peers: c.MaxPeers, Observer: c.Observer, Past: from.Past,
 		Taken: r.finalTick, States: needState(c.Sinks), Decided: r.decision})
 	if err != nil {
 		return nil, err
 	}
+	r.half = systems.Full(server)
 	r.resync = r.resyncPeer
 	if c.Resume != nil {
 		r.resume(&from)

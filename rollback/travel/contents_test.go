@@ -251,6 +251,9 @@ type meter struct {
 
 func (m *meter) Enter(ecs.Section) { m.entered++ }
 func (m *meter) Turn(ecs.Tick)     {}
+
+func (m *meter) Name(ecs.Section, string, string) {}
+
 func (m *meter) Leave(s ecs.Section) {
 	m.costs = append(m.costs, travel.Cost{Section: s, Nanoseconds: m.entered})
 }

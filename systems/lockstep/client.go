@@ -48,11 +48,10 @@ type Client struct {
 	stats     systems.ClientStats
 
 	scratch struct {
-		valid      []ecs.InputBytes
-		code       []byte
-		message    []byte
-		ops        opsMessage
-		comparison rollback.Comparison // with images of the server's
+		valid   []ecs.InputBytes
+		code    []byte
+		message []byte
+		ops     opsMessage
 	}
 }
 
@@ -294,11 +293,6 @@ func (c *Client) Stats() systems.ClientStats {
 	s.Margin, s.Dilation, s.RTT = float64(c.margin.frames), c.grid.pace, c.rtt
 	s.RingBytes = c.world.PageBytes()
 	return s
-}
-
-// CompareWith reports how the own state of an image's tick differs from the image.
-func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
-	return c.scratch.comparison.With(c.game, image, c.Kept)
 }
 
 // Kept returns the own state of a tick that is final here, as far as the client keeps them.

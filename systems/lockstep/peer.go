@@ -61,7 +61,7 @@ func (p *peer) refill(ticksPerSecond int) {
 // counting its operations.
 func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, now systems.Time, _ systems.Outbox) {
 	checks.Seat("lockstep", seatNumber, len(s.seats))
-	checks.Held(s, "lockstep", have)
+	checks.Held("lockstep", have, s.OldestServable(), s.done)
 	p := &s.peers[id]
 	again := p.open && p.seat == seatNumber
 	if !p.open {

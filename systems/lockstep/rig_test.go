@@ -10,6 +10,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/simnet"
 	"tendon/net/wire"
+	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 )
@@ -102,7 +103,7 @@ type rig struct {
 	game     *ecs.Game
 	config   lockstep.Config
 	strategy systems.Strategy
-	server   systems.Server
+	server   systems.FullServer
 	node     simnet.NodeID
 	clients  []*client
 	carried  bool       // what the strategy gives as a datagram is carried reliably
@@ -215,7 +216,7 @@ func newRig(t testing.TB, game *ecs.Game, config lockstep.Config, seed uint64) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.server = half
+	r.server = systems.Full(half)
 	r.node = r.net.AddNode(simnet.Clock{})
 	r.net.OnMessage(r.node, r.receive)
 	r.net.Every(r.node, 0, game.TickRate, func(k int64, now simnet.Time) {
@@ -474,7 +475,7 @@ func (r *rig) hand(c *client, more time.Duration) {
 	image := r.image()
 	r.net.At(r.net.Now()+c.path.Down.Delay+more, func() {
 		if c.run > 0 {
-			if d, ok := c.CompareWith(image); ok {
+			if d, ok := new(rollback.Comparison).With(r.game, image, c.Client.(systems.Keeper).Kept); ok {
 				c.differs = append(c.differs, d)
 			}
 		}

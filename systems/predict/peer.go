@@ -55,7 +55,7 @@ func (s *Server) hear(p *peer, m *inputMessage, now systems.Time) error {
 // Open starts to serve a peer that holds State(have).
 func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.Time, _ systems.Outbox) {
 	checks.Seat("predict", seatNumber, len(s.seats))
-	checks.Held(s, "predict", have)
+	checks.Held("predict", have, s.OldestServable(), s.done)
 	p := &s.peers[id]
 	if !p.open {
 		*p = peer{budget: peers.NewBudget(s.game.TickRate)}

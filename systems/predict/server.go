@@ -89,14 +89,8 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 // World is the match, in the state of the last tick.
 func (s *Server) World() *ecs.World { return s.world }
 
-// Conclude has nothing to do: every match is decided in the tick in which it ends.
-func (s *Server) Conclude() {}
-
 // Done is the last tick computed.
 func (s *Server) Done() ecs.Tick { return s.done }
-
-// Hold is false: the server never waits.
-func (s *Server) Hold(systems.Time) bool { return false }
 
 // OldestServable is the oldest tick whose state is kept.
 func (s *Server) OldestServable() ecs.Tick {

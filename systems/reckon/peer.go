@@ -63,7 +63,7 @@ func (a answering) heard(stamp Stamp, now systems.Time) {
 // Open starts to serve a peer that holds State(have).
 func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time, _ systems.Outbox) {
 	checks.Seat("reckon", seat, len(s.seats))
-	checks.Held(s, "reckon", have)
+	checks.Held("reckon", have, s.OldestServable(), s.done)
 	p := &s.peers[id]
 	if !p.open {
 		*p = peer{budget: peers.NewBudget(s.game.TickRate), sender: state.NewSender(s.changes)}

@@ -17,6 +17,3 @@ func (c *Client) Places() bool { return false }
 
 // Told returns the last tick that brought an entity anew, 0 for none.
 func (c *Client) Told(e ecs.Entity) ecs.Tick { return c.receiver.Told(e) }
-
-// CompareWith has nothing to compare: a client's state is what the server told.
-func (c *Client) CompareWith([]byte) (d ecs.Difference, ok bool) { return d, false }

@@ -103,14 +103,8 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 // World is the match, in the state of the last tick.
 func (s *Server) World() *ecs.World { return s.world }
 
-// Conclude has nothing to do: every match is decided in the tick in which it ends.
-func (s *Server) Conclude() {}
-
 // Done is the last tick computed.
 func (s *Server) Done() ecs.Tick { return s.done }
-
-// Hold is false: the server never waits.
-func (s *Server) Hold(systems.Time) bool { return false }
 
 // Counts returns what was counted.
 func (s *Server) Counts() ServerCounts { return s.counts }

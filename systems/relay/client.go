@@ -44,12 +44,11 @@ type Client struct {
 	held     heldOrders
 
 	scratch struct {
-		inputs     []ecs.InputBytes // of a tick in a confirmation
-		fresh      []finalTick      // the ticks of a confirmation that are new; without their inputs
-		rows       []ecs.InputBytes // theirs, one tick's behind the other's
-		message    []byte
-		window     inputMessage
-		comparison rollback.Comparison // with images of the server's
+		inputs  []ecs.InputBytes // of a tick in a confirmation
+		fresh   []finalTick      // the ticks of a confirmation that are new; without their inputs
+		rows    []ecs.InputBytes // theirs, one tick's behind the other's
+		message []byte
+		window  inputMessage
 	}
 }
 
@@ -312,11 +311,6 @@ func (c *Client) Stats() systems.ClientStats {
 
 // Timeline returns the client's timeline, for tests and tools.
 func (c *Client) Timeline() *rollback.Timeline { return c.timeline }
-
-// CompareWith reports how the own state of an image's tick differs from the image.
-func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
-	return c.scratch.comparison.With(c.game, image, c.Kept)
-}
 
 // Kept returns the own state of a tick that is final here, as far as the client keeps them.
 func (c *Client) Kept(f ecs.Tick) (*ecs.Snapshot, bool) {

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/simnet"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -211,7 +212,7 @@ func (m *match) hand(p *player, then func()) {
 		travel += 100 * time.Millisecond // an image is not one datagram
 	}
 	m.net.At(m.net.Now()+travel, func() {
-		if d, ok := p.CompareWith(p.image); ok && p.loads > 0 {
+		if d, ok := new(rollback.Comparison).With(m.game, p.image, p.Kept); ok && p.loads > 0 {
 			p.found = append(p.found, d)
 		}
 		if err := p.world.LoadImage(p.image); err != nil {

@@ -39,11 +39,10 @@ type Client struct {
 	useless int // States refused since the last that was used
 
 	scratch struct {
-		ask        askMessage
-		state      stateMessage
-		events     []ecs.EmittedEvent
-		message    []byte
-		comparison rollback.Comparison // with images of the server's
+		ask     askMessage
+		state   stateMessage
+		events  []ecs.EmittedEvent
+		message []byte
 	}
 }
 
@@ -343,11 +342,6 @@ func (c *Client) Stats() systems.ClientStats {
 	s.Present, s.Confirmed = c.present, c.present
 	s.Dilation, s.RTT, s.RingBytes = 1, c.rtt, c.world.PageBytes()
 	return s
-}
-
-// CompareWith reports how the own state of an image's tick differs from the image.
-func (c *Client) CompareWith(image []byte) (d ecs.Difference, ok bool) {
-	return c.scratch.comparison.With(c.game, image, c.Kept)
 }
 
 // Kept returns the own state of a tick that is final here, as far as the client keeps them.

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/simnet"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -232,7 +233,7 @@ func (m *match) hand(p *player, more time.Duration) {
 		if number != p.images {
 			return // its connection is gone
 		}
-		if d, ok := p.CompareWith(image); ok {
+		if d, ok := new(rollback.Comparison).With(m.game, image, p.Kept); ok {
 			p.found = append(p.found, d)
 		}
 		if err := p.World().LoadImage(image); err != nil {

@@ -66,7 +66,7 @@ func (p *peer) hear(f ecs.Tick) {
 // Open starts to serve a peer that holds State(have).
 func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.Time, _ systems.Outbox) {
 	checks.Seat("verify", seatNumber, len(s.seats))
-	checks.Held(s, "verify", have)
+	checks.Held("verify", have, s.OldestServable(), s.done)
 	p := &s.peers[id]
 	if !p.open {
 		*p = peer{messages: maxMessages, sizes: p.sizes}

@@ -119,12 +119,12 @@ func (h *reckoning) Frame(now systems.Time) {
 
 // accuser is a server's half that says of a client what no honest half says: that it needs an image.
 type accuser struct {
-	systems.Server
+	systems.FullServer
 	*run
 }
 
 func (a *accuser) Desynced(f func(systems.Peer)) {
-	a.Server.Desynced(f)
+	a.FullServer.Desynced(f)
 	if a.accused == 0 {
 		return
 	}

@@ -45,7 +45,7 @@ func (r *run) accuse() systems.Strategy {
 	s := r.sync
 	s.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
 		half, err := r.sync.NewServer(c)
-		return &accuser{half, r}, err
+		return &accuser{systems.Full(half), r}, err
 	}
 	return s
 }

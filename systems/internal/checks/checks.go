@@ -68,9 +68,9 @@ func Seat(strategy string, seat, players int) {
 }
 
 // Held panics if a peer is opened that holds a state which a server half cannot go on from.
-func Held(s systems.Server, strategy string, have ecs.Tick) {
-	if have > s.Done() || have < s.OldestServable() {
-		panic(fmt.Sprintf("%s: Open of a peer that holds tick %d: ask OldestServable (%d) and Done (%d) first", strategy, have, s.OldestServable(), s.Done()))
+func Held(strategy string, have, oldest, done ecs.Tick) {
+	if have > done || have < oldest {
+		panic(fmt.Sprintf("%s: Open of a peer that holds tick %d: ask OldestServable (%d) and Done (%d) first", strategy, have, oldest, done))
 	}
 }
 

@@ -57,18 +57,9 @@ func TestAnErrorNamesTheField(t *testing.T) {
 	}
 }
 
-// serves is a server half of which a test knows what it can serve.
-type serves struct {
-	systems.Server
-	oldest, done ecs.Tick
-}
-
-func (s serves) OldestServable() ecs.Tick { return s.oldest }
-func (s serves) Done() ecs.Tick           { return s.done }
-
 // What only a mistake of the caller's can ask for is a panic, at once: later nobody would know where it came from.
 func TestAMistakeOfTheCallersPanics(t *testing.T) {
-	g, s := testWorld(t).Game(), serves{oldest: 10, done: 20}
+	g := testWorld(t).Game()
 	stamp := func(o ecs.Order) func() { return func() { Stamp("some", &o, g) } }
 	for name, c := range map[string]struct {
 		f      func()
@@ -78,10 +69,10 @@ func TestAMistakeOfTheCallersPanics(t *testing.T) {
 		"the last seat":            {func() { Seat("some", 1, 2) }, false},
 		"no seat":                  {func() { Seat("some", 2, 2) }, true},
 		"less than a spectator":    {func() { Seat("some", -2, 2) }, true},
-		"the oldest state":         {func() { Held(s, "some", 10) }, false},
-		"the newest state":         {func() { Held(s, "some", 20) }, false},
-		"a state that is gone":     {func() { Held(s, "some", 9) }, true},
-		"a state of the future":    {func() { Held(s, "some", 21) }, true},
+		"the oldest state":         {func() { Held("some", 10, 10, 20) }, false},
+		"the newest state":         {func() { Held("some", 20, 10, 20) }, false},
+		"a state that is gone":     {func() { Held("some", 9, 10, 20) }, true},
+		"a state of the future":    {func() { Held("some", 21, 10, 20) }, true},
 		"the tick that follows":    {func() { Adopt("some", 21, 20) }, false},
 		"a tick again":             {func() { Adopt("some", 20, 20) }, true},
 		"a gap":                    {func() { Adopt("some", 22, 20) }, true},

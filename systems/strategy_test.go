@@ -30,8 +30,8 @@ func TestAStrategyRefusesAGameThatLacksARoleAndNamesIt(t *testing.T) {
 	set := func(s *spot, m ecs.Motion) { *s = spot{m.Pos, m.Vel} }
 	const elseChoose = ", or choose another strategy"
 	const (
-		noLerp = `predict: no component of the game "spots" has a Lerp role: give one to the component that says where things are, or Motion and SetMotion` + elseChoose
-		noMove = `reckon: no component of the game "spots" has a Motion role: give one to the component that says where things are, with Roles.Motion and SetMotion` + elseChoose
+		noLerp = `predict: no component of the game "spots" has a Lerp role: give one to the component that holds positions, or Motion and SetMotion` + elseChoose
+		noMove = `reckon: no component of the game "spots" has a Motion role: give one to the component that holds positions, with Roles.Motion and SetMotion` + elseChoose
 		noSet  = `reckon: no component of the game "spots" has a SetMotion role: give one to the component that has a Motion role` + elseChoose
 	)
 	for _, test := range []struct {

@@ -1,0 +1,132 @@
+package systems
+
+import "tendon/ecs"
+
+// Client is the client half of a strategy. The client core drives it: Load when an image is in the world, Receive for each
+// message, then Frame once per frame of the display, then Send. The half simulates in ClientConfig.World.
+//
+// What else a half can do is in the capabilities Keeper, Replicated and Presenter. Callers look for each of them by type
+// assertion.
+type Client interface {
+	Display
+	// Load takes over the state in the world, which is confirmed. serverTick is the tick of the server when it was sent,
+	// rtt the measured round trip.
+	Load(now Time, serverTick ecs.Tick, rtt Time)
+	// Receive accepts a message from the server. The error of a message that the half cannot use leaves the half
+	// unchanged.
+	Receive(ch Channel, message []byte, now Time) error
+	// SetInput sets the local player's input from now on.
+	SetInput(in ecs.InputBytes)
+	// Order asks the server to stamp an order of the local player.
+	Order(target ecs.Entity, payload []byte, out Outbox) error
+	// Frame computes the ticks that are due.
+	Frame(now Time)
+	// Send sends the messages that are due.
+	Send(now Time, out Outbox)
+}
+
+// Display is what a client half has to show, for reading.
+type Display interface {
+	// View returns what to show now: the last two states, the position of the display between them in [0, 1), and the
+	// newest confirmed state, which may be empty. They are valid until the next Frame.
+	View(now Time) (previous, current, confirmed *ecs.Snapshot, alpha float64)
+	// Live reports whether the client has caught up with the server and gives inputs.
+	Live() bool
+	// Effects drains the effects of events.
+	Effects(f func(Effect))
+	// Stats returns the counters of the half.
+	Stats() ClientStats
+}
+
+// Keeper is a Client that keeps final states of its own, so that a desync can be examined.
+type Keeper interface {
+	// Kept returns the own state of a tick that is final here. ok is false if it is not kept. The state is valid until the
+	// next Frame.
+	Kept(f ecs.Tick) (s *ecs.Snapshot, ok bool)
+}
+
+// Replicated is a Client that receives states instead of computing them. Its newest state is the one that View returns as
+// confirmed.
+//
+// A replica lacks the inputs and the random source, so the checksum of the whole differs from the server's. All else in it
+// is equal bit by bit. Tests and tools compare replicas with the server.
+type Replicated interface {
+	// Replica returns the newest replica, nil before the first. whole reports that it contains all of the server's state
+	// of that tick. Otherwise entities may be missing or outdated.
+	Replica() (s *ecs.Snapshot, whole bool)
+	// Told returns the last tick that updated an entity, 0 for none. The entity is as in the server's state of that tick.
+	Told(e ecs.Entity) ecs.Tick
+	// Places reports whether all this holds for places too: for the scalars that are marked so. Where it does not, places
+	// are sent as motion records, and the replica has an older place of entities that moved within RestTime or jumped.
+	Places() bool
+}
+
+// Presenter is a Client that updates the view itself, with each entity on a timeline of its own. The two states of
+// Display.View cannot express that.
+type Presenter interface {
+	// Present brings the view up to date with now. It is called once per frame of the display, after Frame.
+	Present(v *ecs.View, now Time)
+}
+
+// ClientConfig is what every client half is made from.
+type ClientConfig struct {
+	// World is the client's copy of the match. Required.
+	World *ecs.World
+	// Seat is the local player, −1 for a spectator.
+	Seat int
+	// InputDelay is the number of ticks between an input and its effect, in [0, 30].
+	InputDelay int
+	// MaxPrediction is the most ticks to predict. 0 means the default of the strategy.
+	MaxPrediction int
+	// Params are the Params of the server's Strategy. nil means those of this program.
+	Params []byte
+	// Taken receives every tick, in turn and once, when its inputs and orders are final here. World and State are nil. The
+	// slices are valid during the call. Optional.
+	Taken func(FinalTick)
+	// Elapsed returns how long the running Frame has taken, so that catching up leaves time to draw. Optional: without it,
+	// catching up computes a fixed number of ticks in each Frame.
+	Elapsed func() Time
+	// Observer receives the start and end of each phase and system. Optional.
+	Observer ecs.Observer
+}
+
+// ClientStats is what a client half has counted since it was made, in terms that all strategies share.
+type ClientStats struct {
+	Present     ecs.Tick
+	Confirmed   ecs.Tick
+	ServerTick  ecs.Tick // newest tick of the server that a message named
+	Rollbacks   uint64
+	Resimulated uint64
+	Deepest     uint64 // most ticks of one rollback
+	Corrections uint64 // mispredicted inputs
+	Stalls      uint64 // ticks due that could not be computed
+	Episodes    uint64 // times that a stall began
+	Stalled     StallReason
+	Behind      ecs.Tick // received ticks that are not computed yet, while it catches up
+	Snaps       uint64   // states taken over whole
+	Substituted uint64   // own inputs that the server substituted
+	Rejected    uint64   // own commands that the server rejected
+	Hashes      uint64   // checksums sent
+	Margin      float64
+	Dilation    float64 // pace of the local clock, 1 = nominal
+	RTT         Time
+	InputDelay  int // ticks
+	RingBytes   int
+}
+
+// StallReason is why a client cannot compute a tick that is due.
+type StallReason uint8
+
+// The reasons.
+const (
+	NotStalled   StallReason = iota
+	StallWindow              // the prediction window is full
+	StallSync                // the server has not announced that the next ticks are complete
+	StallMissing             // the next ticks are announced, and part of them is missing
+	stallReasons
+)
+
+// String returns the reason in words for a player.
+func (r StallReason) String() string {
+	return [stallReasons]string{"", "too far ahead of the server", "waiting for the server", "waiting for what others did"}[r]
+}

@@ -1,0 +1,123 @@
+package systems
+
+import (
+	"iter"
+
+	"tendon/ecs"
+)
+
+// Server is the server half of a strategy. A room drives it: Receive for each message, then Tick for each tick that is
+// due, then Send once. A peer is opened when it holds the state of some tick, and closed when its connection has ended.
+//
+// Send is called when all ticks up to Done are as durable as they are going to be. Open, Receive and Stamp must not send
+// anything that depends on a tick for which Send has not been called.
+//
+// What else a half can do is in the capabilities Historian, Monitor, Waiter and Voter. Full looks for
+// each of them.
+type Server interface {
+	Match
+	// Open starts to serve a peer that holds State(have). The seat is −1 for a spectator. have must be in
+	// [OldestServable, Done]. For a peer that is open, serving starts again from have, after a resync.
+	Open(p Peer, seat int, have ecs.Tick, now Time, out Outbox)
+	// Close stops serving a peer. Its seat stays in the match until an OrderLeave is stamped.
+	Close(p Peer)
+	// Receive accepts a message from an open peer. An answer that cannot wait for the next Send goes to out. The error of
+	// a message that the half cannot use leaves the half unchanged.
+	Receive(p Peer, ch Channel, message []byte, now Time, out Outbox) error
+	// Stamp enters an order into the match and returns its tick. The tick is far enough ahead that the order reaches
+	// every peer in time.
+	Stamp(o ecs.Order, out Outbox) ecs.Tick
+	// Tick makes the next tick final. due is when the tick is due on the room's grid, not when Tick is called.
+	Tick(due Time)
+	// Send sends every open peer the messages that it needs. It is called once after the ticks of a frame.
+	Send(now Time, out Outbox)
+}
+
+// Match is the simulation of a server half, for reading.
+type Match interface {
+	// World returns the match as the server computes it. It is in the state of Done, or of an earlier tick where a
+	// strategy computes only on demand.
+	World() *ecs.World
+	// Done returns the last final tick. Its inputs and orders do not change any more.
+	Done() ecs.Tick
+}
+
+// Historian is a Server that keeps history: it serves peers that hold an older state than Done, and continues a match from
+// recorded ticks.
+type Historian interface {
+	// OldestServable returns the oldest tick whose state a peer may hold when it is opened.
+	OldestServable() ecs.Tick
+	// Adopt makes the next tick final as it is given, for a tick that was final before this server was started. It reads
+	// t.Tick, which must be Done + 1, t.Inputs and t.Orders. The tick may be forged: one that no server of this strategy
+	// makes, or that its messages cannot carry, is an error and changes nothing.
+	Adopt(t FinalTick) error
+}
+
+// Monitor is a Server that compares the states of its peers with its own and counts what they send.
+type Monitor interface {
+	// Desynced calls f for each open peer that was found to need an image since the last call. The room sends such a
+	// peer an image and opens it again.
+	Desynced(f func(Peer))
+	// PeerStats returns the counters of an open peer.
+	PeerStats(p Peer) PeerStats
+}
+
+// Waiter is a Server that may hold the match up for a slow player.
+type Waiter interface {
+	// Hold reports whether the next tick, which is due, has to wait. The room's grid waits with it.
+	Hold(now Time) bool
+}
+
+// Voter is a Server on which the players vote on the result of a match.
+type Voter interface {
+	// Conclude decides every match that has a result and is not decided yet, with the votes received so far. It is the
+	// last call. It may take as long as resimulating the ticks that were only kept.
+	Conclude()
+}
+
+// ServerConfig is what every server half is made from.
+type ServerConfig struct {
+	// World is the match, in the state in which it starts or continues. Required.
+	World *ecs.World
+	// Peers is the most peers that are open at once. Required, ≥ 1.
+	Peers int
+	// Observer receives the start and end of each phase and system. Optional.
+	Observer ecs.Observer
+	// Past yields the recorded ticks up to World's, oldest first and without a gap. A peer that holds the state of one of
+	// them can be served. Only Tick, Inputs and Orders of each are set. Optional.
+	Past iter.Seq[FinalTick]
+	// Taken receives every final tick, with its inputs and orders, before it is sent to any peer. Recordings and journals
+	// are written from it. The slices are valid during the call. Optional.
+	Taken func(FinalTick)
+	// States requests the state of every tick for Taken. Otherwise FinalTick.State is nil in most ticks, which saves the
+	// time of saving it.
+	States bool
+	// Decided receives the decision on every match that has a result. The slices are valid during the call. Optional.
+	Decided func(Decision)
+}
+
+// FinalTick is a tick that will not change.
+type FinalTick struct {
+	Tick   ecs.Tick
+	Inputs []ecs.InputBytes
+	Late   ecs.PlayerSet // players whose input was substituted
+	Orders []ecs.Order
+	World  *ecs.World    // in the state of the tick, or of an earlier one: see Match.World. nil on a client
+	State  *ecs.Snapshot // nil where it was not saved: see ServerConfig.States
+}
+
+// PeerStats is what a server half counts of one peer.
+type PeerStats struct {
+	Acked       ecs.Tick     // newest tick that the peer has acknowledged
+	Substituted uint64       // ticks for which the peer's input was missing
+	Late        uint64       // inputs that arrived after their tick
+	Refused     uint64       // inputs outside the window or not valid
+	Margin      float64      // mean ticks between an input's arrival and its use, negative = late
+	Desyncs     uint64       // checksums that differed
+	Differed    ecs.Tick     // tick of the last checksum that differed, 0 where it is unknown
+	Claim       ecs.Checksum // the peer's checksum of that tick, 0 where it is unknown
+	Checked     uint64       // checksums that were compared
+	Expelled    bool         // its state differed too often: remove the peer instead of sending another image
+	Overdue     uint64       // updates of entities that had waited for more than a second, since it connected
+	LongestWait ecs.Tick     // longest wait of an entity for its update since then, where states are sent
+}
