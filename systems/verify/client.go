@@ -267,6 +267,7 @@ func (c *Client) release() {
 	for c.shown.released = max(c.shown.released, until-min(until, ringDepth)); c.shown.released < until; c.shown.released++ {
 		if s, ok := c.ring.At(c.shown.released); ok {
 			s.Release()
+			c.ring.Drop(c.shown.released)
 		}
 	}
 }
