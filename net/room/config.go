@@ -9,43 +9,42 @@ import (
 	"tendon/systems"
 )
 
-// Config describes a room. Zero values stand for defaults where a field names one.
+// Config describes a room. Zero values select the defaults where a field names one.
 type Config struct {
-	// Game is what is played. Required.
+	// Game is the game. Required.
 	Game *ecs.Game
-	// Seed starts the world's random source.
+	// Seed starts the random source of the world.
 	Seed uint64
-	// Strategy keeps the peers in step. Required.
+	// Strategy is the sync strategy. Required.
 	Strategy systems.Strategy
-	// Match names the match among all matches, so that a client that lost its connection can go on with the state it
-	// has. 0: clients always load an image.
+	// Match identifies the match among all matches, so that a client that reconnects goes on from its state. 0: clients
+	// always load an image.
 	Match uint64
-	// MaxPeers is the most connections at once, players and spectators; 0: Game.MaxPlayers + 16.
+	// MaxPeers is the maximum number of connections, players and spectators; 0: Game.MaxPlayers + 16.
 	MaxPeers int
-	// KeepSeat is how long a vanished player's seat is kept before the player leaves the match, in nanoseconds;
-	// 0: 5 s.
+	// KeepSeat is how long the seat of a lost connection is kept before its player leaves the match; 0: 5 s.
 	KeepSeat systems.Time
-	// InputDelay is what clients are told to begin with, in ticks, in [0, 30].
+	// InputDelay is the input delay that clients begin with, in ticks, in [0, 30].
 	InputDelay int
-	// MaxTicks is the most ticks that one Frame computes; 0: 8.
+	// MaxTicks is the maximum number of ticks that one Frame computes; 0: 8.
 	MaxTicks int
-	// ImageWork is how many bytes of images one Frame compresses, before compression; 0: 65536, which takes about a
-	// quarter of a millisecond.
+	// ImageWork is how many bytes of images one Frame compresses, counted before compression; 0: 65536, which takes about
+	// a quarter of a millisecond.
 	ImageWork int
-	// ImageRate is each peer's budget for images, in bytes per second; 0: session's default.
+	// ImageRate is the budget of each peer for images, in bytes per second; 0: the default of net/session.
 	ImageRate int
-	// Timeout ends the session of a peer of whom nothing was heard, in nanoseconds; 0: session's default.
+	// Timeout ends the session of a peer that sends nothing; 0: the default of net/session.
 	Timeout systems.Time
-	// Build and Target are compared with the clients' if the game uses floats. Both empty: those of this program.
+	// Build and Target must equal those of the clients if the game uses floats. Both empty: those of this program.
 	Build, Target string
-	// MintToken returns a sealed token with which a peer may come back; nil: there are none.
+	// MintToken returns a sealed reconnect token for a peer. Optional.
 	MintToken func(p systems.Peer, id Identity, seat int, now systems.Time) []byte
-	// Sinks receive what happens in the room, in this order: journals, recordings, statistics.
+	// Sinks receive what happens in the room, in this order.
 	Sinks []Sink
-	// Resume goes on with a match whose process has ended, instead of beginning one with Seed; Match should be its
-	// number. nil: a new match.
+	// Resume goes on with a match whose process has ended, instead of a new one with Seed. Match should be the number of
+	// that match. Optional.
 	Resume *Resume
-	// Observer is told of the phases and systems; nil: nobody is.
+	// Observer receives the start and end of the phases and systems. Optional.
 	Observer ecs.Observer
 }
 

@@ -1,8 +1,9 @@
-// Package room runs one match on a server: the peers in it, their seats, and the strategy's half that computes it.
+// Package room runs one match on a server: its peers, their seats, and the server half of a sync strategy that computes
+// the ticks.
 //
-// A [Room] is pure: it reads no clock, opens no socket and starts no goroutine. Messages and the time are arguments;
-// what it does is determined by the calls. Whoever owns it (net/server with sockets, net/matchtest with a simulated
-// network) calls [Room.Receive] for each message and [Room.Frame] once per tick.
+// A [Room] is pure: it reads no clock, opens no socket and starts no goroutine. Messages and the time are arguments, and
+// the same calls give the same result. The owner of a room calls [Room.Receive] for each message and [Room.Frame] once
+// per tick. In production the owner is net/server; in tests it is net/matchsim with a simulated network.
 //
 //	r, err := room.New(room.Config{Game: game, Seed: 1, Strategy: relay.Strategy}, now)
 //	…
@@ -11,45 +12,46 @@
 //	r.Frame(now)
 //	r.Gone(func(p systems.Peer, why error) { close(p) })
 //
-// It is not a server (one process runs many rooms) and not a strategy (it never looks at an input).
+// The package does not listen for connections, and it does not read inputs: strategies do.
 //
 // # Time
 //
-// State(0) is at the time of New; tick f is due f/TickRate later, computed by integers. A Frame computes the ticks that
-// are due, at most MaxTicks of them; what is left is computed by the next Frames. No tick is ever skipped; what came
-// late is counted ([Stats]).
+// New sets the moment of State(0). Tick f is due f/TickRate later, computed with integers. A Frame computes the ticks
+// that are due, at most MaxTicks of them, and leaves the others to the next Frames. No tick is skipped; late ticks are
+// counted in [Stats].
 //
-// # Coming and going
+// # Joining and leaving
 //
-// Whoever enters loads an image of the state, and then the ticks since, from the strategy. A player's Join is stamped
-// when it has caught up, so nobody waits for it. Images are compressed a little per Frame and sent under a budget, so
-// that no tick is late because of them; joiners of the same half second share one.
+// A new peer loads an image of the state; the strategy then sends it the ticks since. The OrderJoin of a player is
+// stamped when its client has caught up, so other players do not wait. Images are compressed in small steps and sent
+// under a budget, so they delay no tick. Peers that join within half a second share an image.
 //
-// A player whose connection vanishes keeps its seat for KeepSeat. A connection with the same ClientID takes the seat
-// over at once, without Leave and Join, also while the old connection still seems alive.
+// The seat of a player whose connection is lost is kept for KeepSeat. A connection with the same ClientID takes the seat
+// over at once, without OrderLeave and OrderJoin, even while the old connection seems alive.
 //
 // # Restarts
 //
-// A room that keeps a journal (a [Sink] with Commit) survives its process. Nothing of a tick leaves it before
-// Commit has returned nil for that tick: no confirmation, no image, no word to a peer that is served only now. While
-// Commit fails the match waits, and goes on by itself.
+// A room with a journal (a [Sink] with Commit) survives the end of its process. Nothing about a tick leaves the room
+// before Commit has returned nil for it: no confirmation, no image, no message to a new peer. While Commit fails, the
+// match waits, and then goes on by itself.
 //
-// A room that goes on with a journalled match (Config.Resume) keeps every seat for its client. It first waits for them,
-// in which time nothing is computed and nothing stamped. Who says Hello with ticks behind the journal's end is asked for
-// them. If nobody has any, the match goes on when all are back; otherwise it waits the full Resume.Wait, since another
-// one may have more, and takes over the longest that goes on from the journal's chain. That chain proves a common past
-// and no more: a client that makes up a future is believed if nobody has a longer one.
+// A room that goes on with a journaled match (Config.Resume) first waits for the clients whose seats it keeps. Meanwhile
+// no tick is computed and no order is stamped. A client that has final ticks after the end of the journal is asked for
+// them. The wait ends early if all players are back and none of them has such ticks. Otherwise it lasts for the whole
+// Resume.Wait, because a client that comes later may have more. Then the room executes the longest run of ticks that
+// continues the hash chain of the journal. The chain proves a common past only: invented ticks are accepted if no client
+// has a longer run.
 //
-// A client goes on from the state it has if the server can serve it from there and its chain is that of the match; if
-// not, it loads an image. What was stamped and not executed, and a seat that was taken in ticks which are lost, is lost
-// too: the player joins anew.
+// A client goes on from its own state if the strategy can still serve it from there, and if its hash chain is that of the
+// match. Otherwise it loads an image. Orders that were stamped and not executed are lost. A seat that was taken in lost
+// ticks is lost as well: its player joins anew.
 //
 // # Tasks
 //
 //   - open a room: [New]
-//   - let somebody in: [Room.Enter]; throw somebody out: [Room.Kick]
-//   - notice who is gone: [Room.Gone]; say that a connection broke: [Room.Vanish]
+//   - add a connection: [Room.Enter]; remove a peer: [Room.Kick]
+//   - find ended sessions: [Room.Gone]; report a lost connection: [Room.Vanish]
 //   - show a table of peers: [Room.AppendPeers], [Room.Stats]
-//   - survive the process: [Sink], Commit and Config.Resume
-//   - stop: [Room.Notice], [Room.Close], [Room.Closed]
+//   - record and journal a match: [Sink]; go on with it in a new process: [Resume]
+//   - stop: [Room.Notice], [Room.Close], [Room.Closed], [Room.Conclude]
 package room

@@ -4,75 +4,68 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/net/limit"
 	"tendon/net/session"
 	"tendon/systems"
 )
 
-// peer is one connection, from Enter until Gone or Vanish. session is nil for a free place.
+// peer is one connection, from Enter until Gone or Vanish. session is nil if the place is free.
 type peer struct {
 	session  *session.Server
 	identity Identity
-	seat     int          // −1: none
-	open     bool         // the strategy's half serves it
-	over     systems.Time // when its session ended
-	ended    bool         // over means something: the peer is out of the match and lingers for its last words
+	seat     int          // none: it has no seat
+	open     bool         // the strategy serves it
+	ended    bool         // it has left the match, and its last messages are being sent
+	endedAt  systems.Time // when its session ended
 	tries    int          // images sent since it was last opened
-	holding  bool         // it holds State(have) and waits to be served
+	holding  bool         // it holds State(have) and is not open yet
 	have     ecs.Tick
-	strikes  limit
+	resyncs  limit.Limiter[systems.Time]
 	desyncs  uint64 // reported to Sink.Desync
 }
 
-// Desync is what a room knows of a peer whose state differs.
+// Desync describes a peer whose state differs.
 type Desync struct {
 	Peer systems.Peer
 	Seat int // −1: none
 	Name string
-	// Differed is the tick of the checksum Claim that the peer told; both 0 where they are not known.
+	// Differed is the tick of the checksum Claim that the peer sent; both are 0 if they are not known.
 	Differed ecs.Tick
 	Claim    ecs.Checksum
-	// World is the match as the server has it now. It is valid during the call, and only to be read or saved.
+	// World is the present world of the server. It is valid during the call and must not be changed.
 	World *ecs.World
 }
 
-// AnySeat asks for any free seat.
+// AnySeat selects any free seat.
 const AnySeat = -1
 
-// Identity is who a connection is, as its sealed token says. Nothing in a message changes it.
+// Identity is the identity of a connection, from its sealed token. No message changes it.
 type Identity struct {
-	// Seat is the seat asked for, or AnySeat. It means nothing for a spectator.
+	// Seat is the requested seat, or AnySeat. It is ignored for a spectator.
 	Seat int
 	Role systems.Role
-	// ClientID tells a client that comes back from another one; 0: it cannot come back to its seat.
+	// ClientID identifies the client that comes back to its seat; 0: it cannot come back.
 	ClientID uint64
-	// Name is shown to others; empty: the client's own choice.
+	// Name is shown to other players; empty: the name in the client's Hello.
 	Name string
 }
 
 const (
-	// linger is how long an ended session goes on sending its last words.
+	// linger is how long an ended session still sends its last messages.
 	linger = systems.Second / 2
-	// maxTries bounds the images sent to a peer that is too slow to load one while it can be used.
+	// maxTries bounds the images sent to a peer that loads them too slowly to use them.
 	maxTries = 5
-	// A peer may be resynced strikesAllowed times, and once more every strikeInterval.
-	strikesAllowed = 5
-	strikeInterval = 30 * systems.Second
+	// A peer may be resynced resyncBurst times at once, and once more every resyncInterval.
+	resyncBurst    = 5
+	resyncInterval = 30 * systems.Second
 )
-
-// limit allows so many strikes at once and one more per interval.
-type limit struct{ free systems.Time }
-
-func (l *limit) take(now systems.Time) bool {
-	l.free = max(l.free, now) + strikeInterval
-	return l.free-now <= strikesAllowed*strikeInterval
-}
 
 func (p *peer) live() bool { return p.session != nil && !p.ended }
 
-func (p *peer) lingered(now systems.Time) bool { return p.ended && now-p.over >= linger }
+func (p *peer) lingered(now systems.Time) bool { return p.ended && now-p.endedAt >= linger }
 
-// Enter lets a connection in. Whether it may play is decided when it has said Hello. An error says that there is no
-// place for a connection; the client was told so on t.
+// Enter adds a connection. Whether the client may play is decided when its Hello arrives. On an error there is no place
+// for the connection, and the reason was sent to the client on t.
 func (r *Room) Enter(t session.Transport, id Identity, now systems.Time) (systems.Peer, error) {
 	refuse := func(code session.Code, why string) (systems.Peer, error) {
 		r.stats.Refused++
@@ -99,13 +92,13 @@ func (r *Room) Enter(t session.Transport, id Identity, now systems.Time) (system
 		if err != nil {
 			return 0, err
 		}
-		*p = peer{session: s, identity: id, seat: nobody}
+		*p = peer{session: s, identity: id, seat: none, resyncs: limit.New(resyncInterval, resyncBurst)}
 		return systems.Peer(i), nil
 	}
 	return refuse(session.CodeFull, "no place for another connection")
 }
 
-// Receive takes a message from a peer.
+// Receive processes a message from a peer.
 func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time) {
 	p := &r.peers[id]
 	if !p.live() {
@@ -130,16 +123,16 @@ func (r *Room) receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	case session.EventLive:
 		r.join(p.seat)
 	case session.EventChat:
-		r.say(session.Said{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
+		r.broadcast(session.Said{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
 	case session.EventStrategy:
-		if p.open && r.half.Receive(id, ch, e.Message, now, r.out()) != nil {
+		if p.open && r.strategy.Receive(id, ch, e.Message, now, r.out()) != nil {
 			p.session.Fault(now)
 		}
 	}
 	r.check(id)
 }
 
-// hello seats a client and sends it on its way, or refuses it.
+// hello gives a client its seat and answers its Hello, or refuses it.
 func (r *Room) hello(id systems.Peer, h *session.Hello) {
 	p := &r.peers[id]
 	if p.identity.Name == "" {
@@ -160,10 +153,10 @@ func (r *Room) hello(id systems.Peer, h *session.Hello) {
 	r.welcome(id, h)
 }
 
-// welcome answers the Hello of a client that may play.
+// welcome answers the Hello of a client that is not refused.
 func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 	p, tick := &r.peers[id], r.Tick()
-	warm := r.holds(h) && h.Have >= r.half.OldestServable()
+	warm := r.continues(h) && h.Have >= r.strategy.OldestServable()
 	w := session.Welcome{Strategy: r.config.Strategy.Name, Params: r.config.Strategy.Params, Match: r.config.Match, Rate: r.config.Game.TickRate,
 		Seat: p.seat, Role: p.identity.Role, Epoch: r.nextRun(), Tick: tick, Delay: r.config.InputDelay, Image: !warm}
 	p.session.Welcome(w, h.Have, r.now)
@@ -173,15 +166,15 @@ func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 	}
 }
 
-// open lets the strategy's half serve a peer that holds a state, unless that is too old by now. While ticks are not
-// durable it waits: the half might tell of them.
+// open has the strategy serve a peer that holds a state, or sends another image if that state is too old by now. While
+// ticks are uncommitted it does nothing, because the strategy would send them.
 func (r *Room) open(id systems.Peer) {
 	p := &r.peers[id]
-	if !p.holding || r.owed || !p.live() {
+	if !p.holding || r.uncommitted || !p.live() {
 		return
 	}
 	p.holding = false
-	if p.have < r.half.OldestServable() {
+	if p.have < r.strategy.OldestServable() {
 		r.shut(id)
 		if p.tries++; p.tries > maxTries {
 			p.session.End(session.CodeSlow, "every image was too old when it was loaded")
@@ -192,33 +185,34 @@ func (r *Room) open(id systems.Peer) {
 	}
 	p.session.Opened()
 	p.open, p.tries = true, 0
-	r.half.Open(id, p.seat, p.have, r.now, r.out())
+	r.strategy.Open(id, p.seat, p.have, r.now, r.out())
 }
 
-// resyncPeer sends a peer whose state differs the right one: a fresh one, since one of before they differed might only
-// lead there again, and would not tell what differs. The peer plays on until it has loaded it.
+// resyncPeer sends an image of the present tick to a peer whose state differs. An older image might be from before the
+// difference and lead to it again. The peer plays on until it has loaded the image.
 func (r *Room) resyncPeer(id systems.Peer) {
 	p := &r.peers[id]
-	if !p.live() || p.session.Loading() || p.holding { // the right state is on its way, or there
+	if !p.live() || p.session.Loading() || p.holding { // an image is on its way
 		return
 	}
 	r.desync(id)
-	if r.half.PeerStats(id).Expelled || !p.strikes.take(r.now) {
+	if r.strategy.PeerStats(id).Expelled || !p.resyncs.Allow(r.now) {
 		p.session.End(session.CodeDesync, "")
 		return
 	}
 	r.stats.Resyncs++
 	p.tries++
-	p.session.SendImage(r.freshImage(), r.nextRun(), r.now)
+	p.session.SendImage(r.presentImage(), r.nextRun(), r.now)
 }
 
-// nextRun returns a session epoch that no peer uses any more.
+// nextRun returns a session epoch that no peer uses.
 func (r *Room) nextRun() uint8 {
 	r.run++
 	return r.run
 }
 
-func (r *Room) say(m session.Said) {
+// broadcast sends a chat message to every peer.
+func (r *Room) broadcast(m session.Said) {
 	for i := range r.peers {
 		if p := &r.peers[i]; p.live() {
 			p.session.Say(m)
@@ -226,24 +220,24 @@ func (r *Room) say(m session.Said) {
 	}
 }
 
-// shut closes the strategy's half for a peer.
+// shut has the strategy stop serving a peer.
 func (r *Room) shut(id systems.Peer) {
 	if p := &r.peers[id]; p.open {
 		p.open = false
-		r.half.Close(id)
+		r.strategy.Close(id)
 	}
 }
 
-// check takes a peer out of the match if its session has ended.
+// check removes a peer from the match if its session has ended.
 func (r *Room) check(id systems.Peer) {
 	p := &r.peers[id]
 	if p.live() && p.session.Err() != nil {
 		r.leave(id)
-		p.ended, p.over = true, r.now
+		p.ended, p.endedAt = true, r.now
 	}
 }
 
-// Vanish says that a peer's connection is gone. Its place is free at once; its seat is kept for a while.
+// Vanish reports that the connection of a peer is lost. Its place is free at once; its seat is kept for KeepSeat.
 func (r *Room) Vanish(id systems.Peer, now systems.Time) {
 	p := &r.peers[id]
 	if p.session == nil {
@@ -256,7 +250,7 @@ func (r *Room) Vanish(id systems.Peer, now systems.Time) {
 	*p = peer{}
 }
 
-// Kick ends a peer's session; a player leaves the match at once.
+// Kick ends the session of a peer. A player leaves the match at once.
 func (r *Room) Kick(id systems.Peer, text string) {
 	if p := &r.peers[id]; p.live() {
 		p.session.End(session.CodeKicked, text)
@@ -264,8 +258,8 @@ func (r *Room) Kick(id systems.Peer, text string) {
 	}
 }
 
-// Gone calls f for each peer whose session has ended and had time for its last words, and forgets it: its number may
-// be given to another connection afterwards. Close the connection in f.
+// Gone calls f for each peer whose session has ended and whose last messages had time to arrive, and removes the peer.
+// Close the connection in f: afterwards the number may be that of another connection.
 func (r *Room) Gone(f func(p systems.Peer, why error)) {
 	for i := range r.peers {
 		if p := &r.peers[i]; p.session != nil && p.lingered(r.now) {

@@ -10,25 +10,25 @@ import (
 	"tendon/systems"
 )
 
-// Resume is a match that was begun by another process, as its journal left it.
+// Resume is a match that was begun by another process, read from its journal.
 type Resume struct {
-	// World is the match in the state of the last tick that the journal holds. Required; the room owns it.
+	// World is the match in the state of the last tick in the journal. Required; the room owns it.
 	World *ecs.World
-	// Chain is that of the journal at World's tick.
+	// Chain is the hash chain of the journal at the tick of World.
 	Chain journal.Chain
-	// ChainAt returns the chain at an earlier tick, if the journal has it: journal.Journal.Chain. Who holds the state of a
-	// tick whose chain is not known gets an image. nil: none is known.
+	// ChainAt returns the hash chain at an earlier tick, if the journal has it: see journal.Journal.Chain. A client with
+	// the state of a tick whose chain is unknown loads an image. Optional.
 	ChainAt func(ecs.Tick) (journal.Chain, bool)
-	// Past yields ticks up to World's, for peers that hold an older state: see systems.ServerConfig. nil: none.
+	// Past yields ticks up to that of World, for peers that hold an older state: see systems.ServerConfig. Optional.
 	Past iter.Seq[systems.FinalTick]
-	// Seats are the seats that were held, index = seat; missing ones are free.
+	// Seats are the seats that were held, by number; missing ones are free.
 	Seats []Seat
-	// Wait is how long the match waits for its players before it goes on, so that they can hand in ticks that the
-	// journal lost, in nanoseconds; 0: 15 s. It goes on earlier when all are back and nothing was lost.
+	// Wait is how long the match waits for its players, so that they can send ticks that the journal lost; 0: 15 s. The
+	// wait ends early if all players are back and no tick was lost.
 	Wait systems.Time
 }
 
-// ResumeOf returns the match of a journal and of the world that it leads to, which the room owns from then on.
+// ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.
 func ResumeOf(j *journal.Journal, world *ecs.World) *Resume {
 	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain}
 	r.Past = func(yield func(systems.FinalTick) bool) {
@@ -47,35 +47,27 @@ func ResumeOf(j *journal.Journal, world *ecs.World) *Resume {
 	return r
 }
 
-// Seat is who holds a seat.
-type Seat struct {
-	Held   bool
-	Client uint64 // Identity.ClientID
-	Name   string
-}
-
 const (
-	// recoveryWait is the default of Resume.Wait: what a client takes to notice that a server is gone and to come back.
+	// recoveryWait is the default of Resume.Wait. Clients need that long to notice that the server is gone and to come back.
 	recoveryWait = 15 * systems.Second
-	// resumeGrace is how much longer than usual a seat is kept for a player who has to come back after a restart.
+	// resumeGrace is how much longer than KeepSeat a seat is kept for a player after a restart.
 	resumeGrace = 30 * systems.Second
-	// maxOffers bounds what is taken from one client: so many offers of at most journal.MaxTailBytes.
+	// maxOffers bounds the offers that are accepted from one client, of at most journal.MaxTailBytes each.
 	maxOffers = 16
-	// maxLost bounds the ticks that are taken over: clients keep no more.
+	// maxLost bounds the ticks that are adopted. Clients keep no more.
 	maxLost = 1024
 )
 
-// recovery is the time between a restart and the match going on: clients come back and hand in the ticks that are
-// final to them and that the journal lost. No tick is computed and no order is stamped before it is over. It is over
-// early if everybody is back and nobody has more than the journal; if one has, another may have more still.
+// recovery is the state of a room between a restart and the tick at which the match goes on. Meanwhile clients come back
+// and send the final ticks that the journal lost; no tick is computed and no order is stamped.
 type recovery struct {
 	until   systems.Time
 	waiting []returning
-	longest tail // of those that were handed in by who is gone again
-	adopted bool // the longest of all was taken over; it has yet to be written
+	longest tail // of the clients that have left again
+	adopted bool // the longest tail of all was executed; it may be uncommitted
 }
 
-// returning is a client who has said Hello and waits for the answer.
+// returning is a client whose Hello is not answered yet.
 type returning struct {
 	peer  systems.Peer
 	hello session.Hello
@@ -83,23 +75,23 @@ type returning struct {
 	tail  tail
 }
 
-// tail is what a client handed in of the ticks behind the journal's last one, up to at.
+// tail is the run of ticks after the end of the journal that a client has sent, up to end.
 type tail struct {
 	offers []*journal.Offer
-	at     journal.Position
+	end    journal.Position
 }
 
 func (t *tail) longer(than *tail) bool {
-	return len(t.offers) > 0 && (len(than.offers) == 0 || t.at.Tick > than.at.Tick)
+	return len(t.offers) > 0 && (len(than.offers) == 0 || t.end.Tick > than.end.Tick)
 }
 
-// resume takes over the seats and begins the recovery.
+// resume restores the seats and begins the recovery.
 func (r *Room) resume(c *Resume) {
 	joined := c.World.Players()
 	for i := range r.seats {
 		s := &r.seats[i]
 		if s.joined = joined.Has(ecs.Player(i)); i < len(c.Seats) && c.Seats[i].Held {
-			s.held, s.client, s.name, s.vanished = true, c.Seats[i].Client, c.Seats[i].Name, r.now+resumeGrace
+			s.held, s.client, s.name, s.lost = true, c.Seats[i].Client, c.Seats[i].Name, r.now+resumeGrace
 		}
 	}
 	wait := c.Wait
@@ -109,17 +101,17 @@ func (r *Room) resume(c *Resume) {
 	r.resumed, r.recovery = r.Tick(), &recovery{until: r.now + wait}
 }
 
-// await keeps a Hello until the recovery is over, and asks for what the server lacks.
+// await keeps a Hello until the recovery is over. It asks the client for the final ticks that the journal lost.
 func (r *Room) await(id systems.Peer, h *session.Hello) {
 	w := returning{peer: id, hello: *h}
 	if h.Match == r.config.Match && h.Match != 0 && h.Final > r.Tick() {
-		w.asked, w.tail.at = true, r.ledger.at
-		r.peers[id].session.AskTail(w.tail.at.Tick + 1)
+		w.asked, w.tail.end = true, r.chains.last
+		r.peers[id].session.AskTail(w.tail.end.Tick + 1)
 	}
 	r.recovery.waiting = append(r.recovery.waiting, w)
 }
 
-// forget takes out a client who is gone again: its number may become another's. What it handed in stays good.
+// forget removes a client that has left again, and keeps its tail if that is the longest.
 func (v *recovery) forget(id systems.Peer) {
 	v.waiting = slices.DeleteFunc(v.waiting, func(w returning) bool {
 		if w.peer == id && w.tail.longer(&v.longest) {
@@ -129,7 +121,7 @@ func (v *recovery) forget(id systems.Peer) {
 	})
 }
 
-// tail takes ticks from a client. Ticks that do not go on where the journal ends are worth nothing.
+// tail receives ticks from a client. Ticks that do not continue the hash chain are refused.
 func (r *Room) tail(id systems.Peer, body []byte) {
 	if r.recovery == nil || r.recovery.adopted {
 		return
@@ -141,22 +133,22 @@ func (r *Room) tail(id systems.Peer, body []byte) {
 		}
 		w.asked = false
 		if len(body) == 0 {
-			return // it has no more
+			return // it has no more ticks
 		}
-		offer, err := r.ledger.codec.ReadTail(slices.Clone(body), w.tail.at)
+		offer, err := r.chains.codec.ReadTail(slices.Clone(body), w.tail.end)
 		if err != nil || offer.Last().Tick > r.Tick()+maxLost {
-			r.stats.TailsRefused++ // what it handed in before stays good
+			r.stats.TailsRefused++ // its earlier offers remain valid
 			return
 		}
-		w.tail.offers, w.tail.at = append(w.tail.offers, offer), offer.Last()
-		if w.asked = w.tail.at.Tick < w.hello.Final && len(w.tail.offers) < maxOffers; w.asked {
-			r.peers[id].session.AskTail(w.tail.at.Tick + 1)
+		w.tail.offers, w.tail.end = append(w.tail.offers, offer), offer.Last()
+		if w.asked = w.tail.end.Tick < w.hello.Final && len(w.tail.offers) < maxOffers; w.asked {
+			r.peers[id].session.AskTail(w.tail.end.Tick + 1)
 		}
 		return
 	}
 }
 
-// recover ends the recovery when it is time: the longest tail is adopted and written, and who waits is answered.
+// recover ends the recovery when it is time. It executes and commits the longest tail and answers the waiting clients.
 func (r *Room) recover() {
 	v := r.recovery
 	if v == nil || !v.adopted && !r.recovered() {
@@ -166,12 +158,12 @@ func (r *Room) recover() {
 		v.adopted = true
 		r.adopt()
 	}
-	if r.owed && !r.commit() {
+	if r.uncommitted && !r.commit() {
 		return
 	}
 	r.recovery = nil
 	r.postpone(0)
-	for i := range r.seats { // who left, and the tick in which it leaves was lost
+	for i := range r.seats { // the player left, and the tick of its OrderLeave was lost
 		if s := &r.seats[i]; s.joined && !s.held {
 			r.free(i)
 		}
@@ -184,7 +176,7 @@ func (r *Room) recover() {
 	}
 }
 
-// adopt takes over the longest tail.
+// adopt executes the longest tail.
 func (r *Room) adopt() {
 	longest := &r.recovery.longest
 	for i := range r.recovery.waiting {
@@ -194,11 +186,11 @@ func (r *Room) adopt() {
 	}
 	for _, o := range longest.offers {
 		for t := range o.Ticks() {
-			if r.half.Adopt(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders}) != nil {
+			if r.strategy.Adopt(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders}) != nil {
 				r.stats.TailsRefused++
-				return // it is made up from here on
+				return // the strategy cannot have computed this tick
 			}
-			r.owed = true
+			r.uncommitted = true
 			r.stats.Adopted++
 			for _, order := range t.Orders {
 				switch order.Kind {
@@ -212,7 +204,7 @@ func (r *Room) adopt() {
 	}
 }
 
-// recovered reports whether nobody is worth waiting for any more.
+// recovered reports whether the wait is over.
 func (r *Room) recovered() bool {
 	v := r.recovery
 	if r.now >= v.until {
@@ -224,30 +216,20 @@ func (r *Room) recovered() bool {
 		}
 	}
 	for i := range r.seats {
-		if s := &r.seats[i]; s.held && s.peer == nobody && !s.left {
+		if s := &r.seats[i]; s.held && s.peer == none && !s.left {
 			return false
 		}
 	}
 	return len(v.waiting) > 0 && len(v.longest.offers) == 0
 }
 
-// postpone moves the grid by whole ticks, if the next tick is due already, so that it is due in the tick's length that
-// ends now, or so many ticks later: what was waited for is not made up for. Whoever calls Frame on a grid of its own
-// stays in step with the room's.
-func (r *Room) postpone(ticks systems.Time) {
-	length := systems.Second / systems.Time(r.config.Game.TickRate)
-	if due := r.NextTick(); r.now >= due {
-		r.epoch += ((r.now-due)/length + ticks) * length
-	}
-}
-
-// holds reports whether a client holds a state of this match: what it has may be of ticks that a restart lost, this one
-// or an earlier one. Without a restart all ticks of the match are this room's.
-func (r *Room) holds(h *session.Hello) bool {
+// continues reports whether the state that a client holds is of this match. It may be of ticks that were lost in a
+// restart; then its hash chain differs.
+func (r *Room) continues(h *session.Hello) bool {
 	if h.Have == 0 || r.config.Match == 0 || h.Match != r.config.Match || h.Have > r.Tick() {
 		return false
 	}
-	chain, known := r.ledger.chain(h.Have)
+	chain, known := r.chains.at(h.Have)
 	if resume := r.config.Resume; !known && resume != nil {
 		if h.Have > r.resumed || resume.ChainAt == nil {
 			return false
@@ -257,20 +239,4 @@ func (r *Room) holds(h *session.Hello) bool {
 		}
 	}
 	return !known || uint64(chain) == h.Chain
-}
-
-// commit makes the ticks that were computed durable and reports whether peers may hear of them.
-func (r *Room) commit() bool {
-	if r.commitSinks() != nil {
-		if r.stats.Unwritten++; !r.owed {
-			r.owed = true
-			r.Notice(0, "the match waits: the server cannot write its journal")
-		}
-		return false
-	}
-	if r.owed {
-		r.owed = false
-		r.postpone(1)
-	}
-	return true
 }

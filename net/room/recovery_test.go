@@ -28,19 +28,19 @@ const (
 	byteTailAsk  = 16
 )
 
-// night is a rig whose room keeps a journal, dies, and is begun again.
-type night struct {
+// restartableRig is a rig whose room keeps a journal and is restarted from it.
+type restartableRig struct {
 	*rig
 	journal matchsim.Journal
 	change  func(*room.Config)
 }
 
-// nights runs a test with every strategy.
-func nights(t *testing.T, f func(t *testing.T, newNight func(change func(*room.Config)) *night)) {
+// withJournal runs a test with every restartable strategy.
+func withJournal(t *testing.T, f func(t *testing.T, newRestartable func(change func(*room.Config)) *restartableRig)) {
 	for _, s := range restartable {
 		t.Run(s.Name, func(t *testing.T) {
-			f(t, func(change func(*room.Config)) *night {
-				n := &night{change: change}
+			f(t, func(change func(*room.Config)) *restartableRig {
+				n := &restartableRig{change: change}
 				n.rig = newRig(t, func(c *room.Config) {
 					c.Strategy = s
 					n.attach(c)
@@ -51,7 +51,7 @@ func nights(t *testing.T, f func(t *testing.T, newNight func(change func(*room.C
 	}
 }
 
-func (n *night) attach(c *room.Config) {
+func (n *restartableRig) attach(c *room.Config) {
 	if n.change != nil {
 		n.change(c)
 	}
@@ -60,15 +60,15 @@ func (n *night) attach(c *room.Config) {
 	}
 }
 
-// enter lets a client in that comes back when it is told to.
-func (n *night) enter(id room.Identity) *guest {
+// enter adds a client that comes back when reconnect is called.
+func (n *restartableRig) enter(id room.Identity) *testClient {
 	n.t.Helper()
-	var v *guest
+	var v *testClient
 	v = n.rig.enter(id, func(c *client.Config) {
 		c.Attempts = 100
 		c.Dial = func([]byte) (session.Transport, error) {
 			if v == nil { // the first time, enter does the rest
-				return &n.guests[len(n.guests)-1].up, nil
+				return &n.clients[len(n.clients)-1].up, nil
 			}
 			return &v.up, nil
 		}
@@ -76,8 +76,8 @@ func (n *night) enter(id room.Identity) *guest {
 	return v
 }
 
-// crash ends the room and begins another from its journal, without the last writes.
-func (n *night) crash(writes int) {
+// crash replaces the room by one from its journal, without the last writes.
+func (n *restartableRig) crash(writes int) {
 	n.t.Helper()
 	n.journal.Cut(writes)
 	resume, err := n.journal.Resume()
@@ -85,37 +85,37 @@ func (n *night) crash(writes int) {
 		n.t.Fatal(err)
 	}
 	n.open(resume, n.attach)
-	for _, v := range n.guests {
-		v.in, v.up, v.down = false, mail{}, mail{}
+	for _, v := range n.clients {
+		v.in, v.up, v.down = false, messages{}, messages{}
 	}
-	n.others = nil
+	n.fakes = nil
 }
 
-// back makes a guest notice that its connection is gone, and connect again.
-func (n *night) back(v *guest) {
-	v.up, v.down = mail{}, mail{}
+// reconnect reports a lost connection to a client, which connects again.
+func (n *restartableRig) reconnect(v *testClient) {
+	v.up, v.down = messages{}, messages{}
 	v.peer, v.refused = n.room.Enter(&v.down, v.identity, n.now)
 	v.in = v.refused == nil
 	v.core.Lost(errors.New("the connection is gone"), n.now)
 	v.core.Frame(n.now)
 }
 
-// puppet is a client without a match: it says what a test wants it to.
-type puppet struct {
+// fakeClient is a client without a match: the test chooses its messages.
+type fakeClient struct {
 	g        *rig
 	session  *session.Client
 	peer     systems.Peer
-	up, down mail
-	answer   func(from ecs.Tick) [][]byte // to a TailAsk; nil: none
+	up, down messages
+	answer   func(from ecs.Tick) [][]byte // to a TailAsk. Optional.
 	asked    []ecs.Tick
 	welcome  *session.Welcome
 	dead     bool
 }
 
-// knock lets a puppet in that says Hello.
-func (g *rig) knock(id room.Identity, h session.Hello, answer func(ecs.Tick) [][]byte) *puppet {
+// enterFake adds a fake client that sends a Hello.
+func (g *rig) enterFake(id room.Identity, h session.Hello, answer func(ecs.Tick) [][]byte) *fakeClient {
 	g.t.Helper()
-	p := &puppet{g: g, answer: answer}
+	p := &fakeClient{g: g, answer: answer}
 	h.Fingerprint = g.game.Fingerprint()
 	var err error
 	if p.session, err = session.NewClient(session.ClientConfig{Hello: h, Timeout: 100 * systems.Second}, &p.up, g.now); err != nil {
@@ -124,11 +124,11 @@ func (g *rig) knock(id room.Identity, h session.Hello, answer func(ecs.Tick) [][
 	if p.peer, err = g.room.Enter(&p.down, id, g.now); err != nil {
 		g.t.Fatal(err)
 	}
-	g.others = append(g.others, p)
+	g.fakes = append(g.fakes, p)
 	return p
 }
 
-func (p *puppet) speak() {
+func (p *fakeClient) speak() {
 	p.up.deliver(func(ch systems.Channel, m []byte) {
 		if !p.dead {
 			p.g.room.Receive(p.peer, ch, m, p.g.now)
@@ -136,7 +136,7 @@ func (p *puppet) speak() {
 	})
 }
 
-func (p *puppet) listen() {
+func (p *fakeClient) listen() {
 	p.down.deliver(func(ch systems.Channel, m []byte) {
 		if p.dead {
 			return
@@ -158,10 +158,10 @@ func (p *puppet) listen() {
 }
 
 // seconds plays on.
-func (n *night) seconds(s int) { n.steps(60 * s) }
+func (n *restartableRig) seconds(s int) { n.steps(60 * s) }
 
-// tailOf builds what a client would offer that had so many more ticks than the journal, each changed by f.
-func (n *night) tailOf(ticks int, f func(*journal.Tick)) (tail *journal.Tail, final ecs.Tick) {
+// tailOf builds the tail of a client that has so many more ticks than the journal, each changed by f.
+func (n *restartableRig) tailOf(ticks int, f func(*journal.Tick)) (tail *journal.Tail, final ecs.Tick) {
 	n.t.Helper()
 	tail, err := journal.NewTail(journal.TailConfig{Game: n.game, Ticks: 1 << 16, Bytes: 1 << 22})
 	if err != nil {
@@ -191,10 +191,10 @@ func offers(tail *journal.Tail) func(ecs.Tick) [][]byte {
 	}
 }
 
-func confirmed(v *guest) ecs.Tick { return v.core.Stats().Strategy.Confirmed }
+func confirmed(v *testClient) ecs.Tick { return v.core.Stats().Strategy.Confirmed }
 
-// fits demands that a guest is in the match, and in step with it.
-func (n *night) fits(v *guest) {
+// mustFollow fails unless a client is live and confirms the ticks of the match.
+func (n *restartableRig) mustFollow(v *testClient) {
 	n.t.Helper()
 	st := v.core.Stats()
 	if v.core.State() != client.Live || st.Strategy.Confirmed+5 < n.room.Tick() || st.Strategy.Confirmed > n.room.Tick() || st.Session.Malformed > 0 {
@@ -203,36 +203,36 @@ func (n *night) fits(v *guest) {
 	}
 	n.steps(130) // two checksums are compared
 	if again := v.core.Stats(); again.Resyncs != st.Resyncs {
-		n.t.Errorf("the client was put right %d times", again.Resyncs-st.Resyncs)
+		n.t.Errorf("the client was resynced %d times", again.Resyncs-st.Resyncs)
 	}
 }
 
-// While a room waits for its players there is no tick and no order, and nobody is answered; when all are back and have
-// no more than the journal it goes on at once.
+// A room that waits for its players computes no tick, stamps no order and answers no Hello. It goes on at once when all
+// players are back and none has more ticks than the journal.
 func TestARoomWaitsForItsPlayersAndGoesOnWhenAllAreBack(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a, b := n.enter(player(1)), n.enter(player(2))
 		n.live()
 		n.steps(100)
 		n.crash(0)
 		tick := n.room.Tick()
-		n.back(a)
-		n.seconds(7) // longer than a session waits in silence
+		n.reconnect(a)
+		n.seconds(7) // longer than the timeout of a session
 		if n.room.Tick() != tick || a.core.State() == client.Live || a.core.State() == client.Ended {
-			t.Fatalf("the room went on from tick %d to %d, who is back is %v", tick, n.room.Tick(), a.core.State())
+			t.Fatalf("the room went on from tick %d to %d, the client that is back is %v", tick, n.room.Tick(), a.core.State())
 		}
 		if s := a.core.Stats(); s.Reconnects != 1 {
-			t.Errorf("who waits connected again %d times", s.Reconnects)
+			t.Errorf("the waiting client connected again %d times", s.Reconnects)
 		}
-		n.back(b)
+		n.reconnect(b)
 		n.steps(2)
 		if n.room.Tick() == tick {
 			t.Error("all are back and the room waits")
 		}
 		n.live()
-		n.fits(a)
-		n.fits(b)
+		n.mustFollow(a)
+		n.mustFollow(b)
 		if s := n.room.Stats(); s.Late != 0 || s.Deferred != 0 || s.Adopted != 0 {
 			t.Errorf("%+v", s)
 		}
@@ -242,10 +242,10 @@ func TestARoomWaitsForItsPlayersAndGoesOnWhenAllAreBack(t *testing.T) {
 	})
 }
 
-// A room that nobody held a seat in goes on when somebody comes, not fifteen seconds later.
-func TestAnIdleRoomDoesNotKeepItsFirstPlayerWaiting(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+// A room without held seats goes on when the first client comes, not after the whole wait.
+func TestAnIdleRoomGoesOnWithItsFirstPlayer(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		n.steps(100)
 		n.crash(0)
 		n.steps(60)
@@ -254,14 +254,14 @@ func TestAnIdleRoomDoesNotKeepItsFirstPlayerWaiting(t *testing.T) {
 		if n.frame > 300 {
 			t.Errorf("live in frame %d", n.frame)
 		}
-		n.fits(v)
+		n.mustFollow(v)
 	})
 }
 
 // Seats belong to clients, not to connections or to processes of the server.
 func TestSeatsSurviveARestart(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a, b := n.enter(room.Identity{Seat: 3, ClientID: 1, Name: "ann"}), n.enter(room.Identity{Seat: 0, ClientID: 2})
 		n.live()
 		n.crash(0)
@@ -272,23 +272,23 @@ func TestSeatsSurviveARestart(t *testing.T) {
 		stranger := n.enter(player(8))
 		n.steps(5)
 		ended(t, thief, session.CodeSeat)
-		n.back(b)
-		n.back(a)
+		n.reconnect(b)
+		n.reconnect(a)
 		n.live()
 		if a.core.Seat() != 3 || b.core.Seat() != 0 || stranger.core.Seat() != 1 {
 			t.Errorf("seats %d, %d and %d, want 3, 0 and 1 for the stranger", a.core.Seat(), b.core.Seat(), stranger.core.Seat())
 		}
 		n.crash(0)
-		n.back(b)
-		n.back(stranger)
+		n.reconnect(b)
+		n.reconnect(stranger)
 		n.seconds(16) // without the one on seat 3
-		n.fits(b)
+		n.mustFollow(b)
 		if !n.room.World().Players().Has(3) || !n.room.SeatAt(3).Held {
-			t.Error("who has not come back yet has lost the seat")
+			t.Error("a player who has not come back yet has lost the seat")
 		}
 		n.seconds(35)
 		if n.room.World().Players().Has(3) || n.room.SeatAt(3).Held {
-			t.Error("who did not come back has kept the seat")
+			t.Error("a player who did not come back has kept the seat")
 		}
 		if n.count(ecs.OrderLeave) != 1 {
 			t.Errorf("orders %v", n.orders)
@@ -296,11 +296,11 @@ func TestSeatsSurviveARestart(t *testing.T) {
 	})
 }
 
-// What clients hand in holds joins and leaves. A player who joined in ticks that the journal lost is in the match and
-// does not join again; one who left in them is out of it, and joins again if it comes back.
+// The ticks of a tail contain joins and leaves. A player who joined in lost ticks is in the match and does not join again.
+// A player who left in them joins again when the client comes back.
 func TestJoinsAndLeavesInATailCount(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a, b := n.enter(player(1)), n.enter(player(2))
 		n.live()
 		written := n.room.Tick()
@@ -313,15 +313,15 @@ func TestJoinsAndLeavesInATailCount(t *testing.T) {
 			t.Fatalf("the journal's players are %b", players)
 		}
 		n.orders = nil
-		n.back(a)
-		n.back(late)
-		other := n.rig.enter(player(2), nil) // a new process of who left
+		n.reconnect(a)
+		n.reconnect(late)
+		other := n.rig.enter(player(2), nil) // a new process of the client that left
 		n.seconds(16)
 		n.live()
-		for _, v := range []*guest{a, late, other} {
-			n.fits(v)
+		for _, v := range []*testClient{a, late, other} {
+			n.mustFollow(v)
 			if !n.room.World().Players().Has(ecs.Player(v.core.Seat())) {
-				t.Errorf("who sits on seat %d is not in the match", v.core.Seat())
+				t.Errorf("the player of seat %d is not in the match", v.core.Seat())
 			}
 		}
 		if s := n.room.Stats(); s.Adopted == 0 || s.TailsRefused != 0 || s.Players != 3 {
@@ -333,75 +333,74 @@ func TestJoinsAndLeavesInATailCount(t *testing.T) {
 	})
 }
 
-// If anything was lost another one may have more of it, who is not back yet: a spectator, or somebody whose seat was
-// lost with the rest. The room waits for as long as it may.
+// If ticks were lost, a client that comes later may have more of them: a spectator, or a player whose seat was lost too.
+// The room then waits for the whole Resume.Wait.
 func TestTheLongestTailCountsThoughItComesLast(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a, b := n.enter(player(1)), n.enter(player(2))
 		watcher := n.enter(room.Identity{Role: systems.RoleSpectator})
 		n.live()
 		n.steps(60)
-		a.silent, b.silent = true, true
+		a.cut, b.cut = true, true
 		n.steps(20)
-		a.silent, b.silent = false, false
+		a.cut, b.cut = false, false
 		n.crash(60)
 		began, final := n.room.Tick(), confirmed(watcher)
 		if confirmed(a)+15 > final || confirmed(a) < began+10 {
 			t.Fatalf("the journal ends at %d, a player at %d and a spectator at %d", began, confirmed(a), final)
 		}
-		n.back(a)
-		n.back(b)
+		n.reconnect(a)
+		n.reconnect(b)
 		n.seconds(8)
-		n.back(watcher)
+		n.reconnect(watcher)
 		n.seconds(8)
 		n.live()
-		for _, v := range []*guest{a, b, watcher} {
-			n.fits(v)
+		for _, v := range []*testClient{a, b, watcher} {
+			n.mustFollow(v)
 		}
-		// A client may hold ticks in hand that it has not computed yet.
+		// A client may have received ticks that it has not computed yet.
 		if s := n.room.Stats(); s.Adopted < uint64(final-began) || s.Adopted > uint64(final-began)+10 {
 			t.Errorf("the journal ended at %d, a spectator at %d: %+v", began, final, s)
 		}
 	})
 }
 
-// Whoever said goodbye while the room waits leaves after it: an order in ticks that are handed in would make them
-// others.
+// A player who leaves while the room waits is removed after the wait: an order in the ticks of a tail would change them.
 func TestNoOrderIsStampedWhileTheRoomWaits(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(func(c *room.Config) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(func(c *room.Config) {
 			if c.Resume != nil {
 				c.Resume.Wait = 60 * systems.Second // longer than a seat is kept
 			}
 		})
 		a, b := n.enter(player(1)), n.enter(player(2))
-		n.enter(player(3)) // who never comes back
+		n.enter(player(3)) // never comes back
 		n.live()
 		n.steps(120)
 		n.crash(60)
 		clear(n.sent)
-		n.back(a)
-		n.back(b)
+		n.reconnect(a)
+		n.reconnect(b)
 		n.steps(5)
 		b.core.Leave()
 		n.seconds(61)
 		n.live()
-		n.fits(a)
+		n.mustFollow(a)
 		if s := n.room.Stats(); s.Adopted < 55 || s.Players != 1 || n.count(ecs.OrderLeave) != 2 || a.core.Stats().Resyncs != 0 {
 			t.Errorf("%+v, orders %v, %d resyncs", s, n.orders, a.core.Stats().Resyncs)
 		}
 		if n.sent[byteHead] != 0 {
-			t.Error("the client who handed in the ticks needed an image: they have become others")
+			t.Error("the client that sent the ticks needed an image: the room computed other ticks")
 		}
 	})
 }
 
-// A seat that was given up while the tick in which its player leaves was lost: the player must not stand around for ever,
-// nor be a stranger's.
+// A seat was freed, and the tick of its OrderLeave was lost. The player still leaves, and the seat goes to no other client
+// before.
 func TestAPlayerWhoseLeavingWasLostLeaves(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a, b := n.enter(player(1)), n.enter(player(2))
 		n.live()
 		b.core.Leave()
@@ -409,25 +408,25 @@ func TestAPlayerWhoseLeavingWasLostLeaves(t *testing.T) {
 		seat := ecs.Player(b.core.Seat())
 		n.crash(0)
 		if n.play.Name == lockstep.Strategy.Name && !n.room.World().Players().Has(seat) {
-			return // whoever leaves has left in the next tick
+			return // an OrderLeave is executed in the next tick
 		}
 		if !n.room.World().Players().Has(seat) || n.room.SeatAt(int(seat)).Held {
 			t.Fatalf("players %b, seat %+v: nothing is tested", n.room.World().Players(), n.room.SeatAt(int(seat)))
 		}
 		stranger := n.enter(player(3))
-		n.back(a)
+		n.reconnect(a)
 		n.live()
-		n.fits(a)
-		n.fits(stranger)
+		n.mustFollow(a)
+		n.mustFollow(stranger)
 		if n.count(ecs.OrderLeave) != 1 || n.room.World().Players() != 1<<a.core.Seat()|1<<stranger.core.Seat() || stranger.core.Seat() == int(seat) {
 			t.Errorf("players %b, seats %d and %d, orders %v", n.room.World().Players(), a.core.Seat(), stranger.core.Seat(), n.orders)
 		}
 	})
 }
 
-// A client's bytes never hurt anybody: the match goes on with the others', at the latest when the wait is over.
+// A hostile tail has no effect: the match goes on with the ticks of the others, at the latest when the wait is over.
 func TestHostileTails(t *testing.T) {
-	fork := func(n *night) (*journal.Tail, ecs.Tick) { // of another past
+	fork := func(n *restartableRig) (*journal.Tail, ecs.Tick) { // of another past
 		tail, err := journal.NewTail(journal.TailConfig{Game: n.game})
 		if err != nil {
 			t.Fatal(err)
@@ -442,51 +441,54 @@ func TestHostileTails(t *testing.T) {
 	nothing := func(*journal.Tick) {}
 	for _, c := range []struct {
 		name    string
-		answer  func(n *night) (answer func(ecs.Tick) [][]byte, final ecs.Tick)
+		answer  func(n *restartableRig) (answer func(ecs.Tick) [][]byte, final ecs.Tick)
 		refused uint64
 	}{
-		{"forked", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) { tail, f := fork(n); return offers(tail), f }, 1},
-		{"garbage", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) {
+		{"forked", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) {
+			tail, f := fork(n)
+			return offers(tail), f
+		}, 1},
+		{"garbage", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) {
 			return func(ecs.Tick) [][]byte { return [][]byte{{1, 2, 3, 250, 250, 250, 7}} }, n.room.Tick() + 500
 		}, 1},
-		{"empty", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) {
+		{"empty", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) {
 			return func(ecs.Tick) [][]byte { return [][]byte{nil} }, n.room.Tick() + 500
 		}, 0},
-		{"as large as a message", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) {
+		{"as large as a message", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) {
 			return func(ecs.Tick) [][]byte { return [][]byte{make([]byte, session.MaxTail)} }, 1 << 60
 		}, 1},
-		{"larger than a tail", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) {
+		{"larger than a tail", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) {
 			return func(ecs.Tick) [][]byte { return [][]byte{make([]byte, session.MaxTail+1)} }, 1 << 60
 		}, 0},
-		{"more ticks than a client keeps", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) {
+		{"more ticks than a client keeps", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) {
 			tail, f := n.tailOf(2000, nothing)
 			return offers(tail), f
 		}, 1},
-		{"endless", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) {
+		{"endless", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) {
 			tail, _ := n.tailOf(1000, nothing)
 			return func(from ecs.Tick) [][]byte {
 				body, _, _ := tail.AppendFrom(nil, from, 40) // a few ticks at a time
 				return [][]byte{body}
 			}, 1 << 60
 		}, 0},
-		{"twice", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) {
+		{"twice", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) {
 			tail, f := fork(n)
 			return func(from ecs.Tick) [][]byte { return append(offers(tail)(from), offers(tail)(from)...) }, f
 		}, 1},
-		{"none", func(n *night) (func(ecs.Tick) [][]byte, ecs.Tick) { return nil, n.room.Tick() + 500 }, 0},
+		{"none", func(n *restartableRig) (func(ecs.Tick) [][]byte, ecs.Tick) { return nil, n.room.Tick() + 500 }, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-				n := newNight(nil)
+			withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+				n := newRestartable(nil)
 				a, b := n.enter(player(1)), n.enter(player(2))
 				n.live()
 				n.steps(120)
 				n.crash(60)
 				began, final := n.room.Tick(), confirmed(a)
 				answer, claims := c.answer(n)
-				p := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: claims, Final: claims}, answer)
-				n.back(a)
-				n.back(b)
+				p := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: claims, Final: claims}, answer)
+				n.reconnect(a)
+				n.reconnect(b)
 				n.seconds(16)
 				s := n.room.Stats()
 				if s.Adopted < uint64(final-began) || s.TailsRefused != c.refused || n.room.Tick() < final+20 || len(p.asked) == 0 || len(p.asked) > 16 {
@@ -496,18 +498,18 @@ func TestHostileTails(t *testing.T) {
 					t.Errorf("%+v; it was welcomed with %+v: %v", s, p.welcome, p.session.Err())
 				}
 				n.live()
-				n.fits(a)
-				n.fits(b)
+				n.mustFollow(a)
+				n.mustFollow(b)
 			})
 		})
 	}
 }
 
-// A liar who holds the past can make up a future that nobody can tell from a true one; what it must not do is break the
-// match for the others with orders that make no sense.
+// A client that knows the past can invent ticks that cannot be distinguished from true ones. Senseless orders in them must
+// not break the match for the others.
 func TestAMadeUpFutureBreaksNothing(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a, b := n.enter(player(1)), n.enter(player(2))
 		n.live()
 		n.steps(120)
@@ -518,24 +520,23 @@ func TestAMadeUpFutureBreaksNothing(t *testing.T) {
 					ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p), Entity: ecs.Entity{Row: 1 << 31, Born: 1 << 40}, Payload: []byte{1}})
 			}
 		})
-		liar := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: final}, offers(tail))
-		n.back(a)
-		n.back(b)
+		forger := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: final}, offers(tail))
+		n.reconnect(a)
+		n.reconnect(b)
 		n.seconds(20)
 		n.live()
-		n.fits(a)
-		n.fits(b)
-		if s := n.room.Stats(); s.Adopted != 900 || n.room.World().Players() != 1<<a.core.Seat()|1<<b.core.Seat() || s.Players != 2 || len(liar.asked) == 0 {
+		n.mustFollow(a)
+		n.mustFollow(b)
+		if s := n.room.Stats(); s.Adopted != 900 || n.room.World().Players() != 1<<a.core.Seat()|1<<b.core.Seat() || s.Players != 2 || len(forger.asked) == 0 {
 			t.Errorf("%+v, players %b", s, n.room.World().Players())
 		}
 	})
 }
 
-// A frame of lockstep holds 64 orders, and a tick of other strategies 255: what a liar makes up beyond that must not reach
-// a codec that has no room for it.
+// A frame of lockstep holds 64 orders, a tick of other strategies 255. Invented ticks with more must not reach a codec.
 func TestAMadeUpTickWithTooManyOrdersBreaksNothing(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a := n.enter(player(1))
 		n.live()
 		n.steps(120)
@@ -547,57 +548,57 @@ func TestAMadeUpTickWithTooManyOrdersBreaksNothing(t *testing.T) {
 			}
 			ticks++
 		})
-		liar := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: final}, offers(tail))
-		n.back(a)
+		forger := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: final}, offers(tail))
+		n.reconnect(a)
 		n.seconds(20)
 		n.live()
-		n.fits(a)
-		if s := n.room.Stats(); s.Adopted+s.TailsRefused != 100 || s.Adopted < 99 || len(liar.asked) == 0 {
+		n.mustFollow(a)
+		if s := n.room.Stats(); s.Adopted+s.TailsRefused != 100 || s.Adopted < 99 || len(forger.asked) == 0 {
 			t.Errorf("%+v", s)
 		}
 	})
 }
 
-// What a client handed in before its connection broke again is not lost, and its place may be another's by then.
+// The tail of a client is kept when its connection is lost again, even if another client has its place by then.
 func TestATailOutlivesItsConnectionAndAPlaceIsGivenAgain(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a, b := n.enter(player(1)), n.enter(player(2))
 		n.live()
 		n.steps(120)
 		n.crash(60)
 		began, final := n.room.Tick(), confirmed(a)
-		n.back(a)
+		n.reconnect(a)
 		n.steps(5)
 		place := a.peer
 		n.room.Vanish(a.peer, n.now)
 		a.in = false
-		p := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1}, nil) // says Hello in the same place
+		p := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1}, nil) // sends a Hello in the same place
 		if p.peer != place {
 			t.Fatalf("the place is %d, was %d", p.peer, place)
 		}
 		n.steps(5)
-		b.core.Leave() // and its tail is gone with it
+		b.core.Leave() // its tail is removed with it
 		n.seconds(16)
 		if s := n.room.Stats(); s.Adopted != uint64(final-began) || p.welcome == nil {
 			t.Errorf("the journal ended at %d, the client at %d: %+v, welcome %+v", began, final, s, p.welcome)
 		}
-		n.back(a)
+		n.reconnect(a)
 		n.live()
-		n.fits(a)
+		n.mustFollow(a)
 	})
 }
 
-// An answer that comes when the room goes on already is no fault of the client's.
+// A tail that arrives after the wait is not counted as malformed.
 func TestATailThatComesTooLateIsNoFault(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a := n.enter(player(1))
 		n.live()
 		n.steps(60)
 		n.crash(30)
-		p := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: n.room.Tick() + 9}, nil)
-		n.back(a)
+		p := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: n.room.Tick() + 9}, nil)
+		n.reconnect(a)
 		n.seconds(16)
 		tail, _ := n.tailOf(1, func(*journal.Tick) {})
 		p.up.Send(systems.Reliable, append([]byte{17}, offers(tail)(p.asked[0])[0]...))
@@ -607,35 +608,35 @@ func TestATailThatComesTooLateIsNoFault(t *testing.T) {
 				t.Errorf("peer %d: %+v", info.Peer, info.Session)
 			}
 		}
-		n.fits(a)
+		n.mustFollow(a)
 	})
 }
 
-// keeper is a half that can serve whoever holds any state.
-type keeper struct{ systems.FullServer }
+// servesAnyState is a server half that can serve a peer with a state of any tick.
+type servesAnyState struct{ systems.FullServer }
 
-func (keeper) OldestServable() ecs.Tick { return 0 }
+func (servesAnyState) OldestServable() ecs.Tick { return 0 }
 
-// Where a strategy could go on from any state, only the chain tells one of this match from one of ticks that were lost
-// long ago. Those before the restart are in the journal.
+// If a strategy can go on from any state, only the hash chain distinguishes a state of this match from one of lost ticks.
+// The journal has the chain of the ticks before the restart.
 func TestAnOldStateIsGoneOnFromOnlyIfItsChainIsTheJournals(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		for _, told := range []bool{true, false} {
-			n := newNight(func(c *room.Config) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		for _, known := range []bool{true, false} {
+			n := newRestartable(func(c *room.Config) {
 				open := c.Strategy.NewServer
 				c.Strategy.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
 					server, err := open(c)
-					return keeper{systems.Full(server)}, err
+					return servesAnyState{systems.Full(server)}, err
 				}
-				if c.Resume != nil && !told {
+				if c.Resume != nil && !known {
 					c.Resume.ChainAt = nil
 				}
 			})
 			n.steps(100)
-			beyond := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 150, Chain: 4711}, nil)
+			beyond := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 150, Chain: 4711}, nil)
 			n.steps(3)
 			if beyond.welcome == nil || !beyond.welcome.Image {
-				t.Errorf("who has tick 150 at tick %d was welcomed with %+v", n.room.Tick(), beyond.welcome)
+				t.Errorf("a client with tick 150 at tick %d was welcomed with %+v", n.room.Tick(), beyond.welcome)
 			}
 			n.room.Kick(beyond.peer, "")
 			n.crash(0)
@@ -647,28 +648,28 @@ func TestAnOldStateIsGoneOnFromOnlyIfItsChainIsTheJournals(t *testing.T) {
 			if !ok || chain == 0 {
 				t.Fatalf("chain %x, %v", chain, ok)
 			}
-			right := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 50, Chain: uint64(chain)}, nil)
-			wrong := n.knock(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 50, Chain: uint64(chain) + 1}, nil)
+			right := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 50, Chain: uint64(chain)}, nil)
+			wrong := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Have: 50, Chain: uint64(chain) + 1}, nil)
 			n.steps(5)
-			if right.welcome == nil || wrong.welcome == nil || right.welcome.Image == told || !wrong.welcome.Image {
-				t.Errorf("chains told: %v; the right one was welcomed with %+v, the wrong one with %+v", told, right.welcome, wrong.welcome)
+			if right.welcome == nil || wrong.welcome == nil || right.welcome.Image == known || !wrong.welcome.Image {
+				t.Errorf("chains known: %v; the right one was welcomed with %+v, the wrong one with %+v", known, right.welcome, wrong.welcome)
 			}
 		}
 	})
 }
 
-// A client is never sent on from a state that is not the match's: not from a tick that the server has not got, not from
-// one that it computed otherwise after this restart or after the one before it.
+// A client does not go on from a state that is not of the match. Its tick may be one that the server does not have, or one
+// that the server computed differently after one of two restarts.
 func TestAStateOfLostTicksIsNeverGoneOnFrom(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a := n.enter(player(1))
 		n.live()
 		n.steps(60)
 		had, chain := n.room.Tick(), uint64(4711)
 		n.crash(30)
 		for range 2 { // the second time, tick had is in the journal, another one
-			n.back(a)
+			n.reconnect(a)
 			n.seconds(16)
 			for _, hello := range []session.Hello{
 				{Match: 1, Have: n.room.Tick() + 100, Chain: chain},
@@ -677,7 +678,7 @@ func TestAStateOfLostTicksIsNeverGoneOnFrom(t *testing.T) {
 				{Match: 2, Have: had},
 				{Match: 1, Have: 1},
 			} {
-				p := n.knock(room.Identity{Role: systems.RoleSpectator}, hello, nil)
+				p := n.enterFake(room.Identity{Role: systems.RoleSpectator}, hello, nil)
 				n.steps(3)
 				if p.welcome == nil || !p.welcome.Image {
 					t.Errorf("%+v at tick %d was welcomed with %+v", hello, n.room.Tick(), p.welcome)
@@ -690,32 +691,32 @@ func TestAStateOfLostTicksIsNeverGoneOnFrom(t *testing.T) {
 	})
 }
 
-// opened is a half that tells when a peer is opened.
-type opened struct {
+// observedOpen is a server half that calls now when a peer is opened.
+type observedOpen struct {
 	systems.FullServer
 	now func()
 }
 
-func (o *opened) Open(p systems.Peer, seat int, have ecs.Tick, now systems.Time, out systems.Outbox) {
+func (o *observedOpen) Open(p systems.Peer, seat int, have ecs.Tick, now systems.Time, out systems.Outbox) {
 	o.now()
 	o.FullServer.Open(p, seat, have, now, out)
 }
 
-// Until its ticks are written a room says nothing of them, in whatever way: not to who plays, nor to who comes or has
-// just loaded a state. It computes nothing more, and goes on by itself.
+// Before its ticks are written, a room sends nothing about them: neither to players, nor to new clients, nor to clients
+// that have just loaded a state. It computes no further tick meanwhile, and goes on by itself.
 func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
 		fresh := 0
-		// From a new client's first word to its being served; and long after, when the next one needs an image of its own.
+		// Each delay between the Hello of a new client and its opening; and a long one, after which the next needs a new image.
 		for _, delay := range []int{0, 1, 2, 3, 4, 5, 6, 7, 60} {
-			var n *night
-			n = newNight(func(c *room.Config) {
+			var n *restartableRig
+			n = newRestartable(func(c *room.Config) {
 				open := c.Strategy.NewServer
 				c.Strategy.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
 					server, err := open(c)
-					return &opened{FullServer: systems.Full(server), now: func() {
+					return &observedOpen{FullServer: systems.Full(server), now: func() {
 						if n != nil && n.journal.Fail != nil && n.room.Stats().Unwritten > 0 {
-							t.Error("the strategy may speak to a new peer of ticks that are not written")
+							t.Error("a peer was opened while ticks were not written")
 						}
 					}}, err
 				}
@@ -727,7 +728,7 @@ func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
 			n.steps(delay)
 			last := n.room.Tick() // written
 			n.journal.Fail = errors.New("disk full")
-			n.step() // nothing of it may be heard
+			n.step() // nothing about this tick may be sent
 			late := n.enter(player(4))
 			clear(n.sent)
 			n.newest = 0
@@ -738,7 +739,7 @@ func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
 			if n.newest > last {
 				fresh++
 			}
-			for _, v := range []*guest{a, b, early, late} {
+			for _, v := range []*testClient{a, b, early, late} {
 				if confirmed(v) > last {
 					t.Errorf("a client confirmed tick %d, %d is written", confirmed(v), last)
 				}
@@ -749,29 +750,29 @@ func TestNothingOfATickLeavesBeforeItIsWritten(t *testing.T) {
 			n.journal.Fail = nil
 			n.seconds(15)
 			n.live()
-			for _, v := range []*guest{a, b, early, late} {
-				n.fits(v)
+			for _, v := range []*testClient{a, b, early, late} {
+				n.mustFollow(v)
 			}
 			if s := n.room.Stats(); s.Resyncs != 0 || s.Late != 0 {
 				t.Errorf("%+v", s)
 			}
 		}
 		if fresh == 0 {
-			t.Error("no image of a tick that is not written was asked for: nothing is tested")
+			t.Error("no image of an unwritten tick was requested: nothing is tested")
 		}
 	})
 }
 
-// Ticks that were handed in are not durable either: who comes back is answered when they are.
-func TestAdoptedTicksAreWrittenBeforeAnybodyHearsOfThem(t *testing.T) {
-	nights(t, func(t *testing.T, newNight func(func(*room.Config)) *night) {
-		n := newNight(nil)
+// Adopted ticks are written before the waiting clients are answered.
+func TestAdoptedTicksAreWrittenBeforeTheyAreSent(t *testing.T) {
+	withJournal(t, func(t *testing.T, newRestartable func(func(*room.Config)) *restartableRig) {
+		n := newRestartable(nil)
 		a, b := n.enter(player(1)), n.enter(player(2))
 		n.live()
 		n.steps(100)
 		n.crash(50)
-		n.back(a)
-		n.back(b)
+		n.reconnect(a)
+		n.reconnect(b)
 		n.steps(5)
 		n.journal.Fail = errors.New("disk full")
 		clear(n.sent)
@@ -786,34 +787,34 @@ func TestAdoptedTicksAreWrittenBeforeAnybodyHearsOfThem(t *testing.T) {
 			t.Errorf("sent %v, tick %d after %d", n.sent, n.room.Tick(), tick)
 		}
 		n.live()
-		n.fits(a)
-		n.fits(b)
+		n.mustFollow(a)
+		n.mustFollow(b)
 	})
 }
 
-// holder is a half that has to wait for somebody.
-type holder struct {
+// holding is a server half that holds the next tick until a moment.
+type holding struct {
 	systems.FullServer
 	until systems.Time
 	sends int
 }
 
-func (h *holder) Hold(now systems.Time) bool { return now < h.until }
+func (h *holding) Hold(now systems.Time) bool { return now < h.until }
 
-func (h *holder) Send(now systems.Time, out systems.Outbox) {
+func (h *holding) Send(now systems.Time, out systems.Outbox) {
 	h.sends++
 	h.FullServer.Send(now, out)
 }
 
-// A strategy that waits for somebody moves the room's grid: what was waited for is not made up for. What was sent is
-// sent again meanwhile: it may be what somebody lacks.
+// A held tick moves the grid of the room: the time of the wait is not computed afterwards. Meanwhile the strategy sends
+// again, because the peer it waits for may lack an earlier message.
 func TestATickThatHasToWaitMovesTheGrid(t *testing.T) {
 	for _, s := range restartable {
-		var half *holder
+		var half *holding
 		waits := s
 		waits.NewServer = func(c systems.ServerConfig) (systems.Server, error) {
 			server, err := s.NewServer(c)
-			half = &holder{FullServer: systems.Full(server)}
+			half = &holding{FullServer: systems.Full(server)}
 			return half, err
 		}
 		g := newRig(t, func(c *room.Config) { c.Strategy = waits })
@@ -836,7 +837,7 @@ func TestATickThatHasToWaitMovesTheGrid(t *testing.T) {
 	}
 }
 
-// A journal of another game brings nothing back.
+// A journal of another game is refused.
 func TestAMatchOfAnotherGameIsNotResumed(t *testing.T) {
 	game, other := matchtest.Dots(), matchtest.Dots()
 	world, err := ecs.NewWorld(other, 1)

@@ -14,22 +14,22 @@ import (
 	"tendon/systems/relay"
 )
 
-// mail is messages on their way, in one buffer that is used again.
-type mail struct {
+// messages holds messages under way in one buffer.
+type messages struct {
 	bytes []byte
 	ends  []int
 	ways  []systems.Channel
 }
 
-func (m *mail) Send(ch systems.Channel, message []byte) error {
+func (m *messages) Send(ch systems.Channel, message []byte) error {
 	m.bytes = append(m.bytes, message...)
 	m.ends, m.ways = append(m.ends, len(m.bytes)), append(m.ways, ch)
 	return nil
 }
 
-func (m *mail) Room() int { return 1 << 20 }
+func (m *messages) Room() int { return 1 << 20 }
 
-func (m *mail) deliver(to func(systems.Channel, []byte)) {
+func (m *messages) deliver(to func(systems.Channel, []byte)) {
 	from := 0
 	for i, end := range m.ends {
 		to(m.ways[i], m.bytes[from:end])
@@ -38,37 +38,37 @@ func (m *mail) deliver(to func(systems.Channel, []byte)) {
 	m.bytes, m.ends, m.ways = m.bytes[:0], m.ends[:0], m.ways[:0]
 }
 
-// guest is a whole client that hears and is heard at once.
-type guest struct {
+// testClient is a whole client whose messages arrive at once.
+type testClient struct {
 	core     *client.Core
 	identity room.Identity
 	peer     systems.Peer
-	in       bool  // the room let it in and has not forgotten it
+	in       bool  // from Enter until Gone or Vanish
 	refused  error // by Enter
-	gone     error // said by Gone
-	up, down mail
-	silent   bool // its connection is cut
-	hear     func(systems.Channel, []byte)
+	gone     error // from Gone
+	up, down messages
+	cut      bool // its connection is cut
+	receive  func(systems.Channel, []byte)
 	say      func(systems.Channel, []byte)
 }
 
-// rig is a room and its guests in one tick of time after the other.
+// rig is a room and its clients, played tick by tick.
 type rig struct {
 	t       testing.TB
 	room    *room.Room
 	game    *ecs.Game
 	now     systems.Time
 	frame   ecs.Tick
-	guests  []*guest
+	clients []*testClient
 	ticks   []ecs.Tick  // that the sink received
 	orders  []ecs.Order // in them
 	traffic []byte      // everything the room sent, if kept
 	keep    bool
 	forget  func(systems.Peer, error)
 	play    systems.Strategy
-	sent    map[byte]int // messages that guests were sent, by their first byte
-	newest  ecs.Tick     // of the images that guests were sent
-	others  []*puppet
+	sent    map[byte]int // messages sent to clients, by their first byte
+	newest  ecs.Tick     // of the images sent to clients
+	fakes   []*fakeClient
 }
 
 func newRig(t testing.TB, change func(*room.Config)) *rig {
@@ -76,7 +76,7 @@ func newRig(t testing.TB, change func(*room.Config)) *rig {
 	g := &rig{t: t, game: matchtest.Dots(), play: relay.Strategy, sent: map[byte]int{}}
 	g.open(nil, change)
 	g.forget = func(p systems.Peer, why error) {
-		for _, v := range g.guests {
+		for _, v := range g.clients {
 			if v.in && v.peer == p {
 				v.in, v.gone = false, why
 			}
@@ -102,10 +102,10 @@ func (g *rig) open(resume *room.Resume, change func(*room.Config)) {
 	g.game, g.room, g.play = c.Game, r, c.Strategy
 }
 
-// enter lets a client in that dials once; change changes its Config.
-func (g *rig) enter(id room.Identity, change func(*client.Config)) *guest {
+// enter adds a client that dials once; change changes its Config.
+func (g *rig) enter(id room.Identity, change func(*client.Config)) *testClient {
 	g.t.Helper()
-	v := &guest{identity: id}
+	v := &testClient{identity: id}
 	c := client.Config{Game: g.game, Strategies: []systems.Strategy{g.play}, Bot: id.Role == systems.RolePlayer, Attempts: -1,
 		Dial: func([]byte) (session.Transport, error) { return &v.up, nil }}
 	if change != nil {
@@ -116,7 +116,7 @@ func (g *rig) enter(id room.Identity, change func(*client.Config)) *guest {
 		g.t.Fatal(err)
 	}
 	v.core = core
-	v.hear = func(ch systems.Channel, m []byte) {
+	v.receive = func(ch systems.Channel, m []byte) {
 		if g.keep {
 			g.traffic = append(append(g.traffic, byte(v.peer), byte(ch)), m...)
 		}
@@ -125,18 +125,18 @@ func (g *rig) enter(id room.Identity, change func(*client.Config)) *guest {
 			r := wire.NewReader(m[2:]) // behind the epoch
 			g.newest = max(g.newest, ecs.Tick(r.Uvarint()))
 		}
-		if !v.silent {
+		if !v.cut {
 			core.Receive(ch, m, g.now)
 		}
 	}
 	v.say = func(ch systems.Channel, m []byte) {
-		if v.in && !v.silent {
+		if v.in && !v.cut {
 			g.room.Receive(v.peer, ch, m, g.now)
 		}
 	}
 	v.peer, v.refused = g.room.Enter(&v.down, id, g.now)
 	v.in = v.refused == nil
-	g.guests = append(g.guests, v)
+	g.clients = append(g.clients, v)
 	core.Frame(g.now)
 	return v
 }
@@ -145,19 +145,19 @@ func (g *rig) enter(id room.Identity, change func(*client.Config)) *guest {
 func (g *rig) step() {
 	g.frame++
 	g.now = systems.TickTime(0, g.frame, 60)
-	for _, v := range g.guests {
+	for _, v := range g.clients {
 		v.up.deliver(v.say)
 	}
-	for _, p := range g.others {
+	for _, p := range g.fakes {
 		p.speak()
 	}
 	g.room.Frame(g.now)
 	g.room.Gone(g.forget)
-	for _, v := range g.guests {
-		v.down.deliver(v.hear)
+	for _, v := range g.clients {
+		v.down.deliver(v.receive)
 		v.core.Frame(g.now)
 	}
-	for _, p := range g.others {
+	for _, p := range g.fakes {
 		p.listen()
 	}
 }
@@ -168,13 +168,13 @@ func (g *rig) steps(n int) {
 	}
 }
 
-// live plays until everybody that the room holds is in the match.
+// live plays until every client of the room is live.
 func (g *rig) live() {
 	g.t.Helper()
 	for range 300 {
 		g.step()
 		all := true
-		for _, v := range g.guests {
+		for _, v := range g.clients {
 			all = all && (!v.in || v.core.State() == client.Live)
 		}
 		if all {
@@ -182,7 +182,7 @@ func (g *rig) live() {
 			return
 		}
 	}
-	g.t.Fatal("the guests are not live after 300 ticks")
+	g.t.Fatal("the clients are not live after 300 ticks")
 }
 
 func (g *rig) count(kind ecs.OrderKind) (n int) {
@@ -194,8 +194,8 @@ func (g *rig) count(kind ecs.OrderKind) (n int) {
 	return n
 }
 
-// ended demands that a guest's client has ended with the code, in a sentence.
-func ended(t *testing.T, v *guest, code session.Code) *session.Error {
+// ended fails unless a client has ended with the code and a sentence.
+func ended(t *testing.T, v *testClient, code session.Code) *session.Error {
 	t.Helper()
 	var why *session.Error
 	if err := v.core.Err(); !errors.As(err, &why) || why.Code != code || len(why.Error()) < 15 || v.core.State() != client.Ended {

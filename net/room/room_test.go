@@ -16,8 +16,7 @@ import (
 	"tendon/systems/relay"
 )
 
-// A room reads nothing but its arguments: a match can be played again from its calls, byte for byte. Whatever is found
-// in production can then be found on a desk.
+// A room reads nothing but its arguments: the same calls send the same bytes, so a fault of production can be repeated.
 func TestTheSameCallsSendTheSameBytes(t *testing.T) {
 	var sent [2][]byte
 	for i := range sent {
@@ -28,9 +27,9 @@ func TestTheSameCallsSendTheSameBytes(t *testing.T) {
 		g.enter(player(2), nil)
 		g.enter(room.Identity{Role: systems.RoleSpectator}, nil)
 		g.steps(60)
-		g.room.Vanish(g.guests[0].peer, g.now)
+		g.room.Vanish(g.clients[0].peer, g.now)
 		g.steps(30)
-		g.room.Kick(g.guests[1].peer, "enough")
+		g.room.Kick(g.clients[1].peer, "enough")
 		g.steps(60)
 		sent[i] = g.traffic
 	}
@@ -39,8 +38,8 @@ func TestTheSameCallsSendTheSameBytes(t *testing.T) {
 	}
 }
 
-// Whoever cannot get in is told why with a code that its program can act on, and costs nobody else anything.
-func TestWhoMayNotPlayIsToldWhy(t *testing.T) {
+// A refused client receives a code on which its program can act. The other clients are not affected.
+func TestARefusedClientReceivesTheReason(t *testing.T) {
 	t.Run("no place for a connection", func(t *testing.T) {
 		g := newRig(t, func(c *room.Config) { c.MaxPeers = 1 })
 		g.enter(player(1), nil)
@@ -62,7 +61,7 @@ func TestWhoMayNotPlayIsToldWhy(t *testing.T) {
 		late := g.enter(player(2), nil)
 		g.steps(5)
 		ended(t, late, session.CodeFull)
-		g.steps(60) // its last words are over
+		g.steps(60) // its last messages have arrived
 		if !errors.Is(late.gone, &session.Error{Code: session.CodeFull}) || late.in {
 			t.Errorf("Gone said %v", late.gone)
 		}
@@ -76,8 +75,8 @@ func TestWhoMayNotPlayIsToldWhy(t *testing.T) {
 			g.steps(5)
 			ended(t, v, session.CodeSeat)
 		}
-		if first := g.guests[0]; first.core.Seat() != 3 || first.core.State() != client.Live {
-			t.Errorf("who had the seat first sits on %d and is %v", first.core.Seat(), first.core.State())
+		if first := g.clients[0]; first.core.Seat() != 3 || first.core.State() != client.Live {
+			t.Errorf("the first client of the seat has seat %d and is %v", first.core.Seat(), first.core.State())
 		}
 	})
 	t.Run("another game", func(t *testing.T) {
@@ -99,16 +98,15 @@ func TestWhoMayNotPlayIsToldWhy(t *testing.T) {
 	})
 }
 
-// greedy is a client half that takes itself for the player of seat 0, and orders all the time.
-type greedy struct{ systems.Client }
+// orderingSpectator is a client that acts as the player of seat 0 and sends an order every tick.
+type orderingSpectator struct{ systems.Client }
 
-func (g greedy) Send(now systems.Time, out systems.Outbox) {
+func (g orderingSpectator) Send(now systems.Time, out systems.Outbox) {
 	_ = g.Client.Order(ecs.Entity{}, []byte{9}, out)
 	g.Client.Send(now, out)
 }
 
-// What a peer may do follows from its sealed token, never from what it says: a spectator's program that was changed to
-// play moves nobody, orders nothing and joins nowhere.
+// The sealed token decides what a peer may do, never its messages. Inputs and orders of a spectator have no effect.
 func TestASpectatorsInputsAndOrdersAreRefused(t *testing.T) {
 	g := newRig(t, nil)
 	still := g.enter(player(1), func(c *client.Config) { c.Bot = false })
@@ -117,12 +115,12 @@ func TestASpectatorsInputsAndOrdersAreRefused(t *testing.T) {
 	cheat.NewClient = func(c systems.ClientConfig) (systems.Client, error) {
 		c.Seat = still.core.Seat()
 		half, err := relay.NewClient(c)
-		return greedy{half}, err
+		return orderingSpectator{half}, err
 	}
-	spy := g.enter(room.Identity{Role: systems.RoleSpectator, ClientID: 9}, func(c *client.Config) { c.Strategies = []systems.Strategy{cheat} })
+	spectator := g.enter(room.Identity{Role: systems.RoleSpectator, ClientID: 9}, func(c *client.Config) { c.Strategies = []systems.Strategy{cheat} })
 	orders := len(g.orders)
 	for range 120 {
-		spy.core.SetInput(ecs.InputBytes{1, 1, 1})
+		spectator.core.SetInput(ecs.InputBytes{1, 1, 1})
 		g.step()
 	}
 	if len(g.orders) != orders || g.room.World().Players() != 1 {
@@ -133,24 +131,23 @@ func TestASpectatorsInputsAndOrdersAreRefused(t *testing.T) {
 	}
 	said := uint64(0)
 	for _, p := range g.room.AppendPeers(nil) {
-		if p.Peer == spy.peer {
+		if p.Peer == spectator.peer {
 			said = p.Session.Malformed
 		}
 	}
-	if said == 0 && spy.core.Err() == nil {
-		t.Error("nothing of what the spectator said was refused: the test proves nothing")
+	if said == 0 && spectator.core.Err() == nil {
+		t.Error("no message of the spectator was refused: the test proves nothing")
 	}
 }
 
-// The seat of a player who vanished is kept for exactly KeepSeat: not a tick less, or a short break costs the avatar;
-// not a tick more, or others wait for nobody.
-func TestAVanishedPlayerLeavesAfterKeepSeat(t *testing.T) {
+// The seat of a lost connection is kept for exactly KeepSeat.
+func TestALostPlayerLeavesAfterKeepSeat(t *testing.T) {
 	const keep = systems.Second
 	g := newRig(t, func(c *room.Config) { c.KeepSeat = keep })
 	g.enter(player(1), nil)
 	v := g.enter(player(2), nil)
 	g.live()
-	v.silent = true
+	v.cut = true
 	g.room.Vanish(v.peer, g.now)
 	since := g.now
 	for g.now+systems.Second/60+1 < since+keep {
@@ -170,8 +167,8 @@ func TestAVanishedPlayerLeavesAfterKeepSeat(t *testing.T) {
 	}
 }
 
-// Coming back is no leaving and joining, whether the old connection still seems alive or not; and only the same client
-// comes back.
+// A client that comes back takes its seat over without OrderLeave and OrderJoin, even while its old connection seems
+// alive. Another client gets another seat.
 func TestTheSameClientTakesItsSeatOver(t *testing.T) {
 	g := newRig(t, nil)
 	first := g.enter(player(7), nil)
@@ -180,10 +177,10 @@ func TestTheSameClientTakesItsSeatOver(t *testing.T) {
 	g.live()
 	ended(t, first, session.CodeReplaced)
 	if again.core.Seat() != 0 || g.room.Stats().Players != 1 {
-		t.Errorf("who came back sits on %d, %d seats taken", again.core.Seat(), g.room.Stats().Players)
+		t.Errorf("the client that came back has seat %d, %d seats taken", again.core.Seat(), g.room.Stats().Players)
 	}
 	g.room.Vanish(again.peer, g.now)
-	again.in, again.silent = false, true
+	again.in, again.cut = false, true
 	third := g.enter(player(7), nil)
 	other := g.enter(player(8), nil)
 	g.live()
@@ -192,8 +189,8 @@ func TestTheSameClientTakesItsSeatOver(t *testing.T) {
 	}
 }
 
-// Who is thrown out, or says goodbye, has no seat kept.
-func TestWhoIsKickedOrLeavesHasLeft(t *testing.T) {
+// No seat is kept for a player who is kicked or leaves.
+func TestAKickedPlayerAndOneWhoLeavesHaveNoSeat(t *testing.T) {
 	g := newRig(t, nil)
 	kicked, left := g.enter(player(1), nil), g.enter(player(2), nil)
 	g.enter(player(3), nil)
@@ -209,8 +206,7 @@ func TestWhoIsKickedOrLeavesHasLeft(t *testing.T) {
 	}
 }
 
-// A server that was held up computes every tick that it owes, a bounded number at a time, or one hitch would become a
-// longer one; and it says that it was late.
+// After a pause a room computes every tick that is due, a bounded number per Frame, and counts the late ticks.
 func TestNoTickIsSkippedAndAFrameIsBounded(t *testing.T) {
 	g := newRig(t, func(c *room.Config) { c.MaxTicks = 8 })
 	now := systems.TickTime(0, 30, 60) + 1000
@@ -236,24 +232,24 @@ func TestNoTickIsSkippedAndAFrameIsBounded(t *testing.T) {
 	}
 }
 
-// A server that stops says so to everybody, lets nobody in, and computes nothing any more.
-func TestCloseTellsEverybody(t *testing.T) {
+// Close ends every session with a reason. Afterwards no connection is accepted and no tick is computed.
+func TestCloseEndsEverySession(t *testing.T) {
 	g := newRig(t, nil)
 	g.enter(player(1), nil)
 	g.enter(room.Identity{Role: systems.RoleSpectator}, nil)
 	loading := g.enter(player(2), nil)
-	g.guests = g.guests[:2]
+	g.clients = g.clients[:2]
 	g.live()
-	g.guests = append(g.guests, loading)
+	g.clients = append(g.clients, loading)
 	tick := g.room.Tick()
-	g.room.Close("good night")
+	g.room.Close("maintenance")
 	if g.room.Closed() {
-		t.Error("closed before anybody heard of it")
+		t.Error("closed before a peer was sent the reason")
 	}
 	late := g.enter(player(3), nil)
 	g.steps(5)
-	for _, v := range g.guests[:3] {
-		if why := ended(t, v, session.CodeShutdown); why.Text != "good night" {
+	for _, v := range g.clients[:3] {
+		if why := ended(t, v, session.CodeShutdown); why.Text != "maintenance" {
 			t.Errorf("the text is %q", why.Text)
 		}
 	}
@@ -264,7 +260,7 @@ func TestCloseTellsEverybody(t *testing.T) {
 	}
 }
 
-// A room is one of hundreds in its process: a tick of it leaves the garbage collector nothing.
+// A tick of a room and its clients allocates nothing.
 func TestAFrameAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -276,12 +272,12 @@ func TestAFrameAllocatesNothing(t *testing.T) {
 	g.enter(room.Identity{Role: systems.RoleSpectator}, nil)
 	g.live()
 	g.steps(1200)
-	said := g.room.AppendPeers(nil)[0].Session.MessagesReceived
+	before := g.room.AppendPeers(nil)[0].Session.MessagesReceived
 	if n := testing.AllocsPerRun(600, g.step); n != 0 {
 		t.Errorf("%v allocations per tick of a room of five and its clients", n)
 	}
-	if got := g.room.AppendPeers(nil)[0].Session.MessagesReceived; got < said+600 || g.room.Stats().Deferred > 0 {
-		t.Errorf("a peer sent %d messages in 600 ticks: the test proves nothing", got-said)
+	if got := g.room.AppendPeers(nil)[0].Session.MessagesReceived; got < before+600 || g.room.Stats().Deferred > 0 {
+		t.Errorf("a peer sent %d messages in 600 ticks: the test proves nothing", got-before)
 	}
 }
 

@@ -8,34 +8,47 @@ import (
 	"tendon/systems"
 )
 
-// nobody stands where no peer and no seat is.
-const nobody = -1
+// none stands for no peer and for no seat.
+const none = -1
 
-// seat is one player's place in the match. It is held from when its client was welcomed until the player left.
+// seat is the place of one player in the match. It is held from the Welcome of a client until its player leaves.
 type seat struct {
-	held     bool
-	peer     int // who sits here, or nobody while the seat is kept for a client that vanished
-	client   uint64
-	name     string
-	joined   bool         // the match has the player: an OrderJoin was stamped and no OrderLeave after it
-	vanished systems.Time // since when nobody sits here
-	left     bool         // its player said goodbye, and leaves when orders can be stamped again
+	held   bool
+	peer   int // none while the seat is kept for a client that lost its connection
+	client uint64
+	name   string
+	joined bool         // an OrderJoin was stamped, and no OrderLeave after it
+	lost   systems.Time // when the connection was lost
+	left   bool         // the player leaves as soon as orders can be stamped
 }
 
-// sit gives a peer its seat, or says why not. A client that comes back takes its seat over.
+// Seat is the holder of a seat.
+type Seat struct {
+	Held   bool
+	Client uint64 // Identity.ClientID
+	Name   string
+}
+
+// SeatAt returns the holder of a seat.
+func (r *Room) SeatAt(number int) Seat {
+	s := &r.seats[number]
+	return Seat{Held: s.held, Client: s.client, Name: s.name}
+}
+
+// sit gives a peer its seat and returns 0, or the reason why it gets none. A client that comes back takes over its seat.
 func (r *Room) sit(id systems.Peer) session.Code {
 	p := &r.peers[id]
-	number := r.seatOf(p.identity)
+	number := r.seatFor(p.identity)
 	switch {
-	case number == nobody && p.identity.Seat == AnySeat:
+	case number == none && p.identity.Seat == AnySeat:
 		return session.CodeFull
-	case number == nobody:
+	case number == none:
 		return session.CodeSeat
 	}
 	s := &r.seats[number]
-	if old := s.peer; s.held && old != nobody {
-		s.peer = nobody // so that its end does not touch the seat
-		r.peers[old].seat = nobody
+	if old := s.peer; s.held && old != none {
+		s.peer = none // so that the end of the old session does not free the seat
+		r.peers[old].seat = none
 		r.peers[old].session.End(session.CodeReplaced, "")
 		r.check(systems.Peer(old))
 	}
@@ -48,81 +61,75 @@ func (r *Room) sit(id systems.Peer) session.Code {
 	return 0
 }
 
-// seatOf returns the seat that a client may have, or nobody.
-func (r *Room) seatOf(who Identity) int {
-	if who.Seat >= len(r.seats) || who.Seat < AnySeat {
-		return nobody
+// seatFor returns the seat for a client, or none.
+func (r *Room) seatFor(id Identity) int {
+	if id.Seat >= len(r.seats) || id.Seat < AnySeat {
+		return none
 	}
-	free := nobody
+	free := none
 	for i := range r.seats {
 		s := &r.seats[i]
 		switch {
-		case who.Seat != AnySeat && who.Seat != i:
-		case s.held && s.client == who.ClientID && who.ClientID != 0:
+		case id.Seat != AnySeat && id.Seat != i:
+		case s.held && s.client == id.ClientID && id.ClientID != 0:
 			return i
-		case s.joined && !s.held && who.Seat == AnySeat: // its player is about to leave
-		case !s.held && free == nobody:
+		case s.joined && !s.held && id.Seat == AnySeat: // its player is about to leave
+		case !s.held && free == none:
 			free = i
 		}
 	}
 	return free
 }
 
-// join brings a seat's player into the match, if it is not there yet.
+// join stamps the OrderJoin of a seat, if its player is not in the match yet.
 func (r *Room) join(number int) {
-	if number == nobody || r.seats[number].joined {
+	if number == none || r.seats[number].joined {
 		return
 	}
 	r.seats[number].joined = true
-	r.half.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(number)}, r.out())
+	r.strategy.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(number)}, r.out())
 }
 
-// leave takes a peer out of the match. Its seat is kept for a while if it may come back.
+// leave removes a peer from the match. Its seat is kept if the client may come back.
 func (r *Room) leave(id systems.Peer) {
 	r.shut(id)
 	if r.recovery != nil {
 		r.recovery.forget(id)
 	}
 	number := r.peers[id].seat
-	if number == nobody {
+	if number == none {
 		return
 	}
 	s := &r.seats[number]
-	s.peer, s.vanished = nobody, r.now
+	s.peer, s.lost = none, r.now
 	why := r.peers[id].session.Err()
-	meant := errors.Is(why, &session.Error{Code: session.CodeLeft}) || errors.Is(why, &session.Error{Code: session.CodeKicked}) ||
+	final := errors.Is(why, &session.Error{Code: session.CodeLeft}) || errors.Is(why, &session.Error{Code: session.CodeKicked}) ||
 		errors.Is(why, &session.Error{Code: session.CodeDesync})
 	switch {
-	case r.recovery != nil: // no order may be stamped, and whether it has joined is not known
-		s.left = meant
-	case meant || !s.joined:
+	case r.recovery != nil: // no order may be stamped, and it is not known whether the player has joined
+		s.left = final
+	case final || !s.joined:
 		r.free(number)
 	}
 }
 
-// free takes a seat's player out of the match.
+// free removes the player of a seat from the match.
 func (r *Room) free(number int) {
 	s := &r.seats[number]
 	if s.joined && !r.closed {
-		r.half.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: ecs.Player(number)}, r.out())
+		r.strategy.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: ecs.Player(number)}, r.out())
 	}
-	*s = seat{peer: nobody}
+	*s = seat{peer: none}
 	r.seatChanged(number)
 }
 
-// SeatAt returns who holds a seat.
-func (r *Room) SeatAt(number int) Seat {
-	s := &r.seats[number]
-	return Seat{Held: s.held, Client: s.client, Name: s.name}
-}
-
-// vacate frees the seats that were kept long enough.
+// vacate frees the seats that were kept for KeepSeat.
 func (r *Room) vacate() {
 	if r.recovery != nil {
 		return
 	}
 	for i := range r.seats {
-		if s := &r.seats[i]; s.held && s.peer == nobody && (s.left || r.now-s.vanished >= r.config.KeepSeat) {
+		if s := &r.seats[i]; s.held && s.peer == none && (s.left || r.now-s.lost >= r.config.KeepSeat) {
 			r.free(i)
 		}
 	}

@@ -32,8 +32,8 @@ type Sink struct {
 	// Desync receives every peer whose state was found to differ from the server's, before it is sent an image.
 	Desync func(Desync)
 	// Commit makes everything durable that this sink received. It must return nil if there is nothing to write. On an
-	// error nothing of the new ticks leaves the room, no further tick is computed, the sinks after this one are not
-	// called, and the next Frame calls Commit of all sinks again.
+	// error the match waits: no message about the new ticks leaves the room, and no further tick is computed. The sinks
+	// after this one are not called. The next Frame calls Commit of all sinks again.
 	Commit func() error
 }
 
@@ -44,7 +44,7 @@ func needState(sinks []Sink) bool {
 
 // finalTick passes a tick from the strategy's server to the hash chain and the sinks.
 func (r *Room) finalTick(f systems.FinalTick) {
-	r.ledger.add(&f)
+	r.chains.add(&f)
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Tick != nil {
 			s.Tick(f)
@@ -72,12 +72,12 @@ func (r *Room) seatChanged(number int) {
 
 // desync passes a peer that is about to be resynced to the sinks, if its state differs.
 func (r *Room) desync(id systems.Peer) {
-	p, st := &r.peers[id], r.half.PeerStats(id)
+	p, st := &r.peers[id], r.strategy.PeerStats(id)
 	if st.Desyncs <= p.desyncs {
 		return
 	}
 	p.desyncs = st.Desyncs
-	d := Desync{Peer: id, Seat: p.seat, Name: p.identity.Name, Differed: st.Differed, Claim: st.Claim, World: r.half.World()}
+	d := Desync{Peer: id, Seat: p.seat, Name: p.identity.Name, Differed: st.Differed, Claim: st.Claim, World: r.strategy.World()}
 	for i := range r.config.Sinks {
 		if s := &r.config.Sinks[i]; s.Desync != nil {
 			s.Desync(d)

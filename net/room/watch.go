@@ -10,21 +10,21 @@ import (
 	"tendon/systems"
 )
 
-// Watch keeps the last seconds of a room's match and lets other goroutines have a copy: its Sink is one of the
-// room's, and copies are made on the room's goroutine. A room without one pays nothing.
+// Watch keeps the last seconds of a match for other goroutines. It is one of the sinks of its room, and makes the copies
+// on the goroutine of the room.
 type Watch struct {
 	ring   *travel.Ring
 	wanted chan chan *travel.Clip
 }
 
-// waitingClips bounds how many ask at once; who comes then waits to ask.
+// waitingClips bounds the requests that wait at once; further calls of Clip block.
 const waitingClips = 4
 
-// ErrNoClip is returned by Clip as long as no state of the match was kept.
+// ErrNoClip is returned by Clip before a state of the match is kept.
 var ErrNoClip = errors.New("room: nothing of the match is kept yet: ask again in a second")
 
-// NewWatch returns a watch over the last seconds of a room with this Config; build names the program's build, for
-// people. Its Sink belongs into Config.Sinks; ticks have checksums if another sink sets NeedState.
+// NewWatch returns a watch over the last seconds of a room with this Config. build names the build of the program, for
+// display. Add its Sink to Config.Sinks. Ticks have checksums if another sink sets NeedState.
 func NewWatch(c *Config, build string, seconds int) (*Watch, error) {
 	if c.Game == nil {
 		return nil, fmt.Errorf("%w: Game is nil", ErrConfig)
@@ -37,10 +37,10 @@ func NewWatch(c *Config, build string, seconds int) (*Watch, error) {
 }
 
 // Sink returns the watch as a sink of its room.
-func (w *Watch) Sink() Sink { return Sink{Tick: w.Take} }
+func (w *Watch) Sink() Sink { return Sink{Tick: w.take} }
 
-// Take keeps a tick, and answers one who asked for a clip.
-func (w *Watch) Take(f systems.FinalTick) {
+// take keeps a tick, and answers one request for a clip.
+func (w *Watch) take(f systems.FinalTick) {
 	e := recording.Entry{Tick: f.Tick, Inputs: f.Inputs, Late: f.Late, Orders: f.Orders}
 	if f.State != nil {
 		e.Checksum = f.State.Checksum()
@@ -53,11 +53,11 @@ func (w *Watch) Take(f systems.FinalTick) {
 	}
 }
 
-// Ring returns the ring, for the room's own goroutine.
+// Ring returns the ring. It may be used on the goroutine of the room only.
 func (w *Watch) Ring() *travel.Ring { return w.ring }
 
-// Clip returns a copy of what is kept. It may be called on any goroutine but the room's, and waits for the room's next tick:
-// a room that computes none lets it wait until ctx is done.
+// Clip returns a copy of the kept ticks. It may be called on any goroutine but that of the room. It waits for the next
+// tick of the room, or until ctx is done.
 func (w *Watch) Clip(ctx context.Context) (*travel.Clip, error) {
 	reply := make(chan *travel.Clip, 1)
 	select {

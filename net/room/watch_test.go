@@ -11,9 +11,8 @@ import (
 	"tendon/systems"
 )
 
-// A person looks at a running server from another goroutine, and the match goes on: what they get is the room's last
-// seconds, tick by tick as the room computed them.
-func TestAWatchHandsARunningMatchsLastSecondsToAnotherGoroutine(t *testing.T) {
+// Another goroutine receives the last seconds of a running match, with every tick as the room computed it.
+func TestAWatchGivesAnotherGoroutineTheLastSeconds(t *testing.T) {
 	var watch *room.Watch
 	sums := map[ecs.Tick]ecs.Checksum{}
 	g := newRig(t, func(c *room.Config) {
@@ -70,8 +69,8 @@ func TestAWatchHandsARunningMatchsLastSecondsToAnotherGoroutine(t *testing.T) {
 	}
 }
 
-// Who asks a room that stands still must not wait for ever.
-func TestAWatchOfARoomThatStandsStillLetsGoOfWhoWaits(t *testing.T) {
+// A request to a room that computes no ticks ends with its context.
+func TestAClipOfARoomThatStandsStillEndsWithItsContext(t *testing.T) {
 	g := newRig(t, nil)
 	watch, err := room.NewWatch(&room.Config{Game: g.game}, "test", 3)
 	if err != nil {
@@ -79,7 +78,7 @@ func TestAWatchOfARoomThatStandsStillLetsGoOfWhoWaits(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for range 10 { // more than are kept waiting
+	for range 10 { // more than may wait at once
 		if _, err := watch.Clip(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}

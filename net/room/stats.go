@@ -1,0 +1,117 @@
+package room
+
+import (
+	"tendon/ecs"
+	"tendon/net/session"
+	"tendon/systems"
+)
+
+// Stats counts what a room did.
+type Stats struct {
+	Tick         ecs.Tick
+	Peers        int          // connections now
+	Players      int          // seats held now
+	Late         uint64       // ticks computed more than one tick after they were due
+	MostLate     systems.Time // longest time from when a tick was due to when it was computed
+	Lateness     Lateness     // distribution of that time
+	Deferred     uint64       // Frames that left due ticks to the next Frame
+	Images       uint64       // images made
+	Resyncs      uint64       // images sent because a state differed or a peer fell too far behind
+	Refused      uint64       // connections and clients that were refused
+	Unwritten    uint64       // Frames in which a Commit failed, so that the match waited
+	Adopted      uint64       // ticks received from clients after a restart
+	TailsRefused uint64       // offers of such ticks that do not continue the journal
+	RingBytes    int          // memory of the snapshots, the unused ones included
+}
+
+// Add adds the counters of another room. Tick and MostLate become the larger value of both rooms.
+func (s *Stats) Add(o *Stats) {
+	s.Tick, s.MostLate = max(s.Tick, o.Tick), max(s.MostLate, o.MostLate)
+	s.Peers, s.Players, s.RingBytes = s.Peers+o.Peers, s.Players+o.Players, s.RingBytes+o.RingBytes
+	s.Late, s.Deferred, s.Images, s.Resyncs = s.Late+o.Late, s.Deferred+o.Deferred, s.Images+o.Images, s.Resyncs+o.Resyncs
+	s.Refused, s.Unwritten = s.Refused+o.Refused, s.Unwritten+o.Unwritten
+	s.Adopted, s.TailsRefused = s.Adopted+o.Adopted, s.TailsRefused+o.TailsRefused
+	for i, n := range o.Lateness {
+		s.Lateness[i] += n
+	}
+}
+
+// Lateness is a histogram of how late ticks were computed, in eighths of a tick. Element i counts the ticks that were i
+// to i + 1 eighths late; the last element counts all later ones.
+type Lateness [9]uint64
+
+// Share returns the share of ticks that were at least so many eighths of a tick late, in [0, 1].
+func (l *Lateness) Share(eighths int) float64 {
+	all, late := uint64(0), uint64(0)
+	for i, n := range l {
+		if all += n; i >= eighths {
+			late += n
+		}
+	}
+	return float64(late) / float64(max(all, 1))
+}
+
+// noteLateness counts a tick that is computed now.
+func (r *Room) noteLateness(due systems.Time) {
+	late, length := r.now-due, systems.Second/systems.Time(r.config.Game.TickRate)
+	r.stats.MostLate = max(r.stats.MostLate, late)
+	r.stats.Lateness[min(int(8*late/length), len(r.stats.Lateness)-1)]++
+	if late > length {
+		r.stats.Late++
+	}
+}
+
+// Stats returns the counters of the room.
+func (r *Room) Stats() Stats {
+	s := r.stats
+	s.Tick, s.RingBytes = r.Tick(), r.World().PageBytes()
+	for i := range r.peers {
+		if r.peers[i].live() {
+			s.Peers++
+		}
+	}
+	for i := range r.seats {
+		if r.seats[i].held {
+			s.Players++
+		}
+	}
+	return s
+}
+
+// PeerInfo is one line of a live table of peers.
+type PeerInfo struct {
+	Peer     systems.Peer
+	Identity Identity
+	Seat     int    // −1: none
+	State    string // "connecting", "loading", "playing", "watching" or "leaving"
+	RTT      systems.Time
+	Session  session.Stats
+	Strategy systems.PeerStats
+}
+
+// AppendPeers appends a line per connection and returns the extended slice.
+func (r *Room) AppendPeers(dst []PeerInfo) []PeerInfo {
+	for i := range r.peers {
+		p := &r.peers[i]
+		if p.session == nil {
+			continue
+		}
+		info := PeerInfo{Peer: systems.Peer(i), Identity: p.identity, Seat: p.seat, State: "connecting", Session: p.session.Stats()}
+		info.RTT = info.Session.RTT
+		switch {
+		case p.session.Err() != nil:
+			info.State = "leaving"
+		case p.open && p.seat >= 0:
+			info.State = "playing"
+		case p.open:
+			info.State = "watching"
+		case p.session.Loading():
+			info.State = "loading"
+		}
+		if p.open {
+			info.Strategy = r.strategy.PeerStats(systems.Peer(i))
+		}
+		dst = append(dst, info)
+	}
+	return dst
+}
