@@ -138,11 +138,11 @@ func (p *Prober) Receive(b []byte, now systems.Time) error {
 		return err
 	}
 	switch m.kind {
-	case kindRestart:
+	case KindRestart:
 		p.restart()
 		p.asked = [remembered]mark{}
 		p.hurry(now)
-	case kindPong:
+	case KindPong:
 		asked := &p.asked[m.number%remembered]
 		if !asked.set || asked.number != m.number {
 			return nil // doubled, or of a question long ago
@@ -179,12 +179,12 @@ func (a *Answerer) Append(dst []byte, now systems.Time) []byte {
 		r := a.pongs.pop()
 		now = max(now, r.at)
 		a.answered[r.number%remembered] = mark{r.number, true, now}
-		m := message{kind: kindPong, number: r.number, at: r.at, held: now - r.at}
+		m := message{kind: KindPong, number: r.number, at: r.at, held: now - r.at}
 		return m.append(dst, a.unit)
 	}
 	if a.order {
 		a.order = false
-		return append(dst, kindRestart)
+		return append(dst, KindRestart)
 	}
 	return dst
 }

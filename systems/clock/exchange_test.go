@@ -368,7 +368,7 @@ func TestTheScheduleIsQuickAtFirst(t *testing.T) {
 	if n := count(800*ms, 10800*ms); n != 10 {
 		t.Errorf("%d questions in the next 10 s", n)
 	}
-	if err := l.prober.Receive([]byte{kindRestart}, 11*systems.Second); err != nil {
+	if err := l.prober.Receive([]byte{KindRestart}, 11*systems.Second); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(11*systems.Second, 12*systems.Second); n < 8 || n > 9 {
@@ -434,7 +434,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	pong := a.Append(nil, 0)
-	made := message{kind: kindPong, number: 99}
+	made := message{kind: KindPong, number: 99}
 	for range 3 {
 		for _, m := range [][]byte{pong, made.append(nil, unit)} {
 			if err := p.Receive(m, 40*ms); err != nil {
@@ -454,11 +454,11 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	if s := a.Stats(); s.Samples != 1 {
 		t.Errorf("%+v", s)
 	}
-	if p.Receive(ping, 0) != ErrMessage || a.Receive(pong, 0) != ErrMessage || a.Receive([]byte{kindRestart}, 0) != ErrMessage {
+	if p.Receive(ping, 0) != ErrMessage || a.Receive(pong, 0) != ErrMessage || a.Receive([]byte{KindRestart}, 0) != ErrMessage {
 		t.Error("a message of the wrong direction was taken")
 	}
 	p.Append(nil, 1040*ms)
-	lie := message{kind: kindPong, number: 2, at: -10 * systems.Second, held: 10 * systems.Second}
+	lie := message{kind: KindPong, number: 2, at: -10 * systems.Second, held: 10 * systems.Second}
 	if err := p.Receive(lie.append(nil, unit), 1080*ms); err != nil || p.Stats().Rejected != 1 {
 		t.Error("an answer that was held for longer than the exchange took:", err, p.Stats())
 	}

@@ -11,9 +11,9 @@ import (
 // carry them among their own.
 const (
 	kindPing    = 0xC0 // client → server: [number u8] [t0 stamp]
-	kindPong    = 0xC1 // server → client: [number u8] [t1 stamp] [t2 − t1 uvarint]
+	KindPong    = 0xC1 // server → client: [number u8] [t1 stamp] [t2 − t1 uvarint]
 	kindPongAck = 0xC2 // client → server: [number u8] [t3 stamp] [time held uvarint]
-	kindRestart = 0xC3 // server → client: begin the exchange anew
+	KindRestart = 0xC3 // server → client: begin the exchange anew
 )
 
 // A stamp is a varint, the sender's clock in units, rounded to the nearest.
@@ -29,7 +29,7 @@ var ErrMessage = errors.New("clock: malformed message")
 
 // Owns reports whether a message is one of the exchange's, by its first byte.
 func Owns(message []byte) bool {
-	return len(message) > 0 && message[0] >= kindPing && message[0] <= kindRestart
+	return len(message) > 0 && message[0] >= kindPing && message[0] <= KindRestart
 }
 
 // message is any of the four: which fields it has, its kind says.
@@ -53,7 +53,7 @@ func units(t, unit systems.Time) int64 {
 func (m *message) append(dst []byte, unit systems.Time) []byte {
 	w := wire.NewWriter(dst, MaxMessage)
 	w.U8(m.kind)
-	if m.kind == kindRestart {
+	if m.kind == KindRestart {
 		return w.Bytes()
 	}
 	w.U8(m.number)
@@ -69,7 +69,7 @@ func (m *message) append(dst []byte, unit systems.Time) []byte {
 func (m *message) read(b []byte, unit systems.Time) error {
 	r := wire.NewReader(b)
 	*m = message{kind: r.U8()}
-	if m.kind != kindRestart {
+	if m.kind != KindRestart {
 		m.number = r.U8()
 		at, most := r.Varint(), int64(maxTime/unit)
 		held := uint64(0)

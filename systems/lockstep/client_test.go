@@ -130,7 +130,7 @@ func TestThePaceFollowsWhatIsInHand(t *testing.T) {
 			t.Errorf("%d in hand: pace %v, want %v", hand, got, want)
 		}
 	}
-	if c.config.NoCatchUp = true; c.pace(0) != 1 || c.pace(20) != 1 {
+	if c.limits.NoCatchUp = true; c.pace(0) != 1 || c.pace(20) != 1 {
 		t.Error("a client that does not catch up changes its pace")
 	}
 }

@@ -151,8 +151,8 @@ func FuzzReceive(f *testing.F) {
 				l.down[i].slots[j] = parcel{}
 			}
 		}
-		if l.server.orders.Len() > 1000 || len(c.held) > maxHeld || c.log.bytes > maxPending || len(c.own.queue) > maxQueue {
-			t.Fatal(l.server.orders.Len(), len(c.held), c.log.bytes)
+		if l.server.orders.Len() > 1000 || len(c.incoming.held) > maxHeld || c.log.bytes > maxPending || len(c.own.queue) > maxQueue {
+			t.Fatal(l.server.orders.Len(), len(c.incoming.held), c.log.bytes)
 		}
 	})
 }

@@ -143,28 +143,28 @@ func TestAClientRefusesWhatNoServerSends(t *testing.T) {
 	}
 	next := c.log.last + 1
 	order := stamped{tick: next + 3, number: 0, order: ecs.Order{Kind: ecs.OrderGame, Payload: []byte("x")}}
-	whole := order.append(nil, c.game)
+	whole := order.append(nil, c.Game)
 	far := order
 	far.tick = next + 100000
 	for name, message := range map[string][]byte{
 		"nothing": {}, "kind": {kindOps}, "no such interval": sync(syncHead{first: next, interval: 4}), "more frames than bits": sync(syncHead{first: next, count: 65, interval: 2}, 0),
 		"frame 0": sync(syncHead{first: 0, interval: 2}), "trailing": sync(syncHead{first: next, count: 1, interval: 2}, 0, 0),
 		"nothing special": sync(syncHead{first: next, count: 1, interval: 2}, 1), "too far": sync(syncHead{first: next, ahead: maxAhead + 1, interval: 2}),
-		"padding": sync(syncHead{first: next, count: 1, interval: 2}, 1<<40), "short": whole[:len(whole)-1], "order too far": far.append(nil, c.game),
+		"padding": sync(syncHead{first: next, count: 1, interval: 2}, 1<<40), "short": whole[:len(whole)-1], "order too far": far.append(nil, c.Game),
 	} {
-		last, announced, held := c.log.last, c.announced, len(c.held)
+		last, announced, held := c.log.last, c.announced, len(c.incoming.held)
 		if err := c.Receive(systems.Reliable, message, 0); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.log.last != last || c.announced != announced || len(c.held) != held {
+		if c.log.last != last || c.announced != announced || len(c.incoming.held) != held {
 			t.Errorf("%s changed something", name)
 		}
 	}
 	if err := c.Receive(systems.Datagram, whole, 0); !errors.Is(err, ErrMessage) {
 		t.Error("an order as a datagram", err)
 	}
-	if c.Receive(systems.Reliable, whole, 0) != nil || c.Receive(systems.Reliable, whole, 0) != nil || len(c.held) != 1 {
-		t.Error("an order that comes twice", len(c.held))
+	if c.Receive(systems.Reliable, whole, 0) != nil || c.Receive(systems.Reliable, whole, 0) != nil || len(c.incoming.held) != 1 {
+		t.Error("an order that comes twice", len(c.incoming.held))
 	}
 	if err := c.Receive(systems.Datagram, sync(syncHead{first: next, count: 60, interval: 2}, 0), 0); err != nil || c.log.last != next+59 {
 		t.Error("frames in which nothing happens", err, c.log.last)
@@ -177,9 +177,9 @@ func TestOperationsThatWaitAreBounded(t *testing.T) {
 	c := l.clients[0]
 	for i := range 3 * maxHeld {
 		s := stamped{tick: c.announced + 1 + ecs.Tick(i/1000), number: i % 1000, order: ecs.Order{Kind: ecs.OrderGame}}
-		_ = c.Receive(systems.Reliable, s.append(nil, c.game), 0)
+		_ = c.Receive(systems.Reliable, s.append(nil, c.Game), 0)
 	}
-	if len(c.held) != maxHeld {
-		t.Error(len(c.held))
+	if len(c.incoming.held) != maxHeld {
+		t.Error(len(c.incoming.held))
 	}
 }

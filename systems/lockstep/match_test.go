@@ -316,12 +316,12 @@ func (m *match) hand(p *player, then func()) {
 		if d, ok := new(rollback.Comparison).With(m.game, p.image, p.Kept); ok && p.loads > 0 {
 			p.found = append(p.found, d)
 		}
-		if err := p.world.LoadImage(p.image); err != nil {
+		if err := p.World().LoadImage(p.image); err != nil {
 			m.t.Fatal(err)
 		}
 		m.load(p)
 		m.net.At(m.net.Now()+p.path.Up.Delay, func() {
-			m.server.Open(p.id, p.host.Seat, have, systems.Time(m.net.Now()), m.out())
+			m.server.Open(p.id, p.Config.Seat, have, systems.Time(m.net.Now()), m.out())
 			then()
 		})
 	})

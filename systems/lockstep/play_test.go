@@ -75,7 +75,7 @@ func article(t testing.TB, c Config, play func(*player, int) pad, change func(m 
 	m := newMatch(t, testGame(60), 5, c)
 	path := simnet.Symmetric("10", "10", simnet.Path{Delay: 10 * ms})
 	p := m.add(path, simnet.Clock{}, systems.ClientConfig{}, play)
-	if err := p.world.LoadImage(imageOf(m.server.World())); err != nil {
+	if err := p.World().LoadImage(imageOf(m.server.World())); err != nil {
 		t.Fatal(err)
 	}
 	m.load(p)
@@ -148,7 +148,7 @@ func TestALateSyncStallsOnceAndTeachesSlack(t *testing.T) {
 // far lets a client go on from State(have), of which it has the image, and returns what it is sent until it is live.
 func far(m *match, p *player, have ecs.Tick) (bytes int) {
 	before := m.down
-	m.server.Open(p.id, p.host.Seat, have, systems.Time(m.net.Now()), m.out())
+	m.server.Open(p.id, p.Config.Seat, have, systems.Time(m.net.Now()), m.out())
 	m.until(p.Live)
 	return m.down - before
 }

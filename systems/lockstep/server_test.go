@@ -68,7 +68,7 @@ func TestParamsTellAClientWhatItMustKnow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := half.(*Client).config
+		got := half.(*Client).limits
 		want, _ := c.withDefaults()
 		if got.Interval != want.Interval || got.Margin != want.Margin || got.NoCatchUp != want.NoCatchUp || got.Reliable != want.Reliable ||
 			(got.Closing != Optimistic) != (want.Closing != Optimistic) {

@@ -39,7 +39,7 @@ func spoil(p *player, f ecs.Tick) {
 		}
 		if after >= f && !done {
 			done, q.faulty = true, true
-			q.world.Rand().Uint64()
+			q.World().Rand().Uint64()
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/predictor"
 )
 
 // CP-04: replies that are lost, doubled and reordered, and inputs that come twice, the second time too late, change
@@ -52,8 +53,8 @@ func TestCP06CorrectionsComeFromSubstitutedInputsOnlyAndAreBlended(t *testing.T)
 	frames, stalled := 0, 0
 	c.onFrame = func(p *player) {
 		at, ok := p.own()
-		offset := p.picture.shiftOf(figure(p.world, 0)).Len()
-		if p.stats.Stalled != systems.NotStalled {
+		offset := p.show.shiftOf(figure(p.World(), 0)).Len()
+		if p.Counted.Stalled != systems.NotStalled {
 			stalled = p.frames
 		}
 		if ok && p.seen && p.Live() && p.frames > stalled+10 { // what was held back by a stall is made up for in steps
@@ -82,7 +83,7 @@ func TestCP06CorrectionsComeFromSubstitutedInputsOnlyAndAreBlended(t *testing.T)
 func TestCP10AFastClockMovesNobodyFaster(t *testing.T) {
 	m := newMatch(t, slow(newRules(exactBody)).game(60), 3, Config{})
 	fast := m.join(profile(t, "P3"), simnet.Clock{DriftPPM: 1_000_000}, systems.ClientConfig{}, 60, func(p *player, _ int) pad {
-		p.locked = true // a clock that is wrong by so much never settles; a cheat does not wait for it
+		p.Reach(predictor.CatchingUp) // a clock that is wrong by so much never settles; a cheat does not wait for it
 		return pad{DX: 1}
 	})
 	m.net.RunUntil(3 * time.Second)
@@ -116,7 +117,7 @@ func TestCP12APressDuringAnOutageTakesEffectOnce(t *testing.T) {
 			t.Errorf("the press was used %d times, the figure is at %v", m.used[0], xAt(s, figure(m.server.world, 0)))
 		}
 		mine, _ := c.history.At(c.present)
-		if x := xAt(mine, figure(c.world, 0)); x != 11 {
+		if x := xAt(mine, figure(c.World(), 0)); x != 11 {
 			t.Errorf("the client has its figure at %v", x)
 		}
 	}
@@ -136,19 +137,19 @@ func TestAClientBehindTheServerTakesItsStateOverAndComparesNothing(t *testing.T)
 		r.server.Send(r.now(), r)
 		r.hear(0)
 	}
-	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.present != c.confirmed || c.pending.count != 0 {
-		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.present, c.confirmed, c.pending.count)
+	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.present != c.replica.Tick || c.pending.count != 0 {
+		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.present, c.replica.Tick, c.pending.count)
 	}
 	s, _ := c.Replica()
-	if x := r.x(0); x != xAt(s, figure(c.world, 0)) {
-		t.Errorf("the figure is at %v, the server's at %v", x, xAt(s, figure(c.world, 0)))
+	if x := r.x(0); x != xAt(s, figure(c.World(), 0)) {
+		t.Errorf("the figure is at %v, the server's at %v", x, xAt(s, figure(c.World(), 0)))
 	}
 	snaps := c.counts.Snaps
 	for range 200 {
 		r.step()
 	}
-	if c.counts.Snaps != snaps || !c.Live() || c.present <= c.confirmed {
-		t.Errorf("%d more states were taken over, live %v, present %d, confirmed %d", c.counts.Snaps-snaps, c.Live(), c.present, c.confirmed)
+	if c.counts.Snaps != snaps || !c.Live() || c.present <= c.replica.Tick {
+		t.Errorf("%d more states were taken over, live %v, present %d, confirmed %d", c.counts.Snaps-snaps, c.Live(), c.present, c.replica.Tick)
 	}
 }
 
@@ -158,7 +159,7 @@ func TestAStateOlderThanTheHistoryIsTakenOver(t *testing.T) {
 	c := r.clients[0]
 	r.forget()
 	c.history.Clear()
-	c.history.Save(c.world)
+	c.history.Save(c.World())
 	for c.counts.Snapshots == 0 {
 		r.step()
 	}
@@ -189,7 +190,7 @@ func TestALateInputIsUsedAfterAll(t *testing.T) {
 	if x := r.xIn(r.server.world, 0) - start; x != 21 || r.x(0)-start != 21 {
 		t.Errorf("the figure moved by %v, here by %v: want the press and 20 ticks", x, r.x(0)-start)
 	}
-	if st := r.server.PeerStats(0); st.Late == 0 || st.Substituted == 0 || r.clients[0].stats.Substituted == 0 {
+	if st := r.server.PeerStats(0); st.Late == 0 || st.Substituted == 0 || r.clients[0].Counted.Substituted == 0 {
 		t.Errorf("%+v: nothing was late", st)
 	}
 }
@@ -215,13 +216,13 @@ func TestInputsBeforeTheClockIsRightCauseNoCorrections(t *testing.T) {
 		m.blind = true
 		c := m.join(profile(t, "P4"), simnet.Clock{Offset: time.Hour}, systems.ClientConfig{}, 60, func(*player, int) pad { return pad{DX: 1} })
 		early := false
-		c.onFrame = func(p *player) { early = early || !p.locked && p.frames > 10 }
+		c.onFrame = func(p *player) { early = early || !p.Settled() && p.frames > 10 }
 		m.net.RunUntil(5 * time.Second)
 		if !early || c.counts.Corrections != 0 || !c.Live() {
 			t.Errorf("played before the clock was right: %v, %+v", early, c.counts)
 		}
-		if s, _ := c.Replica(); xAt(s, figure(c.world, 0)) < 15 {
-			t.Errorf("the figure is at %v: it never moved", xAt(s, figure(c.world, 0)))
+		if s, _ := c.Replica(); xAt(s, figure(c.World(), 0)) < 15 {
+			t.Errorf("the figure is at %v: it never moved", xAt(s, figure(c.World(), 0)))
 		}
 	}
 }
@@ -251,12 +252,12 @@ func TestAClientThatWasSuspendedDoesNotMakeUpForEveryTick(t *testing.T) {
 		}
 		return false
 	}
-	hooks[c.world] = func(*ecs.World) { steps++ }
+	hooks[c.World()] = func(*ecs.World) { steps++ }
 	r.frame(0)
 	if steps > clock.MaxSteps || sent > 1 || bytes > systems.MaxDatagram || c.present > before+clock.MaxSteps {
 		t.Errorf("one frame computed %d ticks and sent %d messages of up to %d bytes", steps, sent, bytes)
 	}
-	delete(hooks, c.world)
+	delete(hooks, c.World())
 	r.run(200)
 	if !c.Live() {
 		t.Errorf("not live again: %+v", c.Stats())
@@ -273,7 +274,7 @@ func TestEveryPressCountsOnceOnEveryPath(t *testing.T) {
 			path.Up.Loss, path.Down.Loss = 0.45, 0.25
 			p := m.join(path, simnet.Clock{}, systems.ClientConfig{}, 60, func(p *player, f int) pad {
 				// Two presses that are late together are merged into one tick, and are one.
-				step := p.locked && f < until && f%12 == 0 && r.Chance(2, 3)
+				step := p.Settled() && f < until && f%12 == 0 && r.Chance(2, 3)
 				if step {
 					pressed++
 				}
@@ -284,10 +285,10 @@ func TestEveryPressCountsOnceOnEveryPath(t *testing.T) {
 			m.net.RunUntil(m.net.Now() + 3*time.Second)
 			m.log()
 			mine, _ := p.history.At(p.present)
-			if x := xAt(mine, figure(p.world, 0)); m.used[0] != pressed || x != float64(10+pressed) || pressed < 10 {
+			if x := xAt(mine, figure(p.World(), 0)); m.used[0] != pressed || x != float64(10+pressed) || pressed < 10 {
 				t.Errorf("%d presses, %d were used, the figure is at %v", pressed, m.used[0], x)
 			}
-			if p.counts.Corrections == 0 || p.stats.Rollbacks == 0 {
+			if p.counts.Corrections == 0 || p.Counted.Rollbacks == 0 {
 				t.Errorf("%+v: nothing was replayed", p.counts)
 			}
 			counts := map[ecs.EffectStatus]int{}
@@ -321,14 +322,14 @@ func TestTwoRocketsOfOneTickAreTheServersTwo(t *testing.T) {
 		return list
 	}
 	c := r.clients[0]
-	predicted := rocketsIn(c.world)
+	predicted := rocketsIn(c.World())
 	r.run(15)
 	if there := rocketsIn(r.server.world); len(predicted) != 2 || len(there) != 2 || predicted[0] != there[0] || predicted[1] != there[1] {
 		t.Errorf("predicted %v, the server has %v", predicted, there)
 	}
 	r.run(60)
-	if c.counts.Corrections != 0 || len(rocketsIn(c.world)) != 0 || len(rocketsIn(r.server.world)) != 0 {
-		t.Errorf("%+v, %d rockets are left", c.counts, len(rocketsIn(c.world)))
+	if c.counts.Corrections != 0 || len(rocketsIn(c.World())) != 0 || len(rocketsIn(r.server.world)) != 0 {
+		t.Errorf("%+v, %d rockets are left", c.counts, len(rocketsIn(c.World())))
 	}
 	if r.heard(0, ecs.EffectPredicted, is(r.game, fired)) != 2 || r.heard(0, ecs.EffectConfirmed, is(r.game, fired)) != 2 {
 		t.Errorf("news %+v", r.effects[0])
@@ -343,7 +344,7 @@ func TestRocketsThatTheServerRefusedAreWithdrawn(t *testing.T) {
 	r.press[0].Fire = true
 	r.step()
 	count := func() (n int) {
-		for range ecs.NewQuery1(ecs.Read(rockets)).All(r.clients[0].world) {
+		for range ecs.NewQuery1(ecs.Read(rockets)).All(r.clients[0].World()) {
 			n++
 		}
 		return n
@@ -393,12 +394,12 @@ func TestAHeldKeyIsNotPressedAnewByACorrection(t *testing.T) {
 	r.forget()
 	r.atServer(r.server.done+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
 	r.run(8)
-	e := figure(c.world, 0)
-	if hp, _ := hpComp.Read(c.world, e); c.counts.Corrections != 1 || hp.Points != 101 {
+	e := figure(c.World(), 0)
+	if hp, _ := hpComp.Read(c.World(), e); c.counts.Corrections != 1 || hp.Points != 101 {
 		t.Errorf("%+v, %d points after one jump from 100", c.counts, hp.Points)
 	}
 	r.run(20)
-	if hp, _ := hpComp.Read(c.world, e); c.counts.Corrections != 1 || hp.Points != 101 {
+	if hp, _ := hpComp.Read(c.World(), e); c.counts.Corrections != 1 || hp.Points != 101 {
 		t.Errorf("%+v, %d points in the end", c.counts, hp.Points)
 	}
 }

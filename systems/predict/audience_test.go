@@ -36,13 +36,13 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 	r.run(10)
 	r.pads[1].DX = 0
 	r.run(90)
-	if holds(his) || c.world.Exists(his) || !holds(hers) || !holds(nowhere) {
+	if holds(his) || c.World().Exists(his) || !holds(hers) || !holds(nowhere) {
 		t.Errorf("beyond the border: holds him %v, own %v, nowhere %v", holds(his), holds(hers), holds(nowhere))
 	}
 	if _, whole := c.Replica(); whole {
 		t.Error("what is bounded is taken for the whole")
 	}
-	if f, ok := c.receiver.Complete(); !ok || f != c.confirmed {
+	if f, ok := c.replica.Receiver.Complete(); !ok || f != c.replica.Tick {
 		t.Error("who hears of little does not know that it is all")
 	}
 	// What is his own he hears of wherever it is.
@@ -77,7 +77,7 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 	r.run(30)
 	r.pads[1].DX = 0
 	r.run(20)
-	if x := r.xIn(c.world, 1); !holds(his) || x != r.xIn(r.server.world, 1) {
+	if x := r.xIn(c.World(), 1); !holds(his) || x != r.xIn(r.server.world, 1) {
 		t.Errorf("who came back is held: %v, at %v", holds(his), x)
 	}
 	for range 3 { // slots are used again

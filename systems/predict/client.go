@@ -2,104 +2,68 @@ package predict
 
 import (
 	"fmt"
-	"math"
 
 	"tendon/ecs"
-	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/clock"
 	"tendon/systems/internal/checks"
-	"tendon/systems/internal/events"
-	"tendon/systems/internal/inputs"
-	"tendon/systems/state"
+	"tendon/systems/predictor"
 )
 
 // Client is the strategy's half on a client.
 //
-// World is in State(present) as this client has it: rows of own are predicted from the local player's inputs, all others
-// are as in the newest state that the server told, that of tick confirmed. history holds the predicted states of the
-// last ticks, replicas those that were told. pending holds the inputs of ticks (confirmed, confirmed + …] that the player
-// gave; those up to present were simulated.
+// The world is in State(present) of this client: the rows of own are predicted from the local player's inputs. All other
+// rows are as in the newest state received, that of tick replica.Tick. history holds the predicted states of the last
+// ticks, received those of the server. pending holds the player's inputs of the ticks after replica.Tick; those up to
+// present were simulated.
 //
-// The pacer's position is the tick whose input is sampled now: the present plus the input delay. The lead control moves
-// it so that inputs arrive at the server just before they are used. Where the prediction window is too small for the
-// connection the input delay grows (see inputs.Delay); beyond that the prediction freezes.
-//
-// Until the lead has settled, the player's inputs are not sampled: what is sent is what the server would have assumed,
-// so that a player who joins is not corrected for what he did before his clock was right.
+// The present follows the line as far as the prediction window allows. Beyond the window the prediction freezes.
 type Client struct {
-	config    systems.ClientConfig
-	limits    Config
-	game      *ecs.Game
-	world     *ecs.World
-	own       ecs.RowSet // the rows that are predicted
-	history   *rollback.Snapshots
-	replicas  *rollback.Snapshots
-	receiver  *state.Receiver
-	effects   *rollback.Effects
-	pacer     clock.Pacer
-	lead      clock.Lead
-	delay     inputs.Delay
-	sampled   inputs.Own
-	pending   pending
-	picture   picture
-	present   ecs.Tick
-	confirmed ecs.Tick
-	loaded    bool
-	locked    bool // the lead has settled since Load
-	heard     bool // a snapshot has come since Load
-	live      bool // it had caught up after the last frame
-	useless   int  // snapshots in a row that could not be used
-	events    events.Receiver
-	altered   uint64   // what the last snapshot said
-	lacked    ecs.Tick // the oldest tick whose input the server lacked in the newest state, 0 for none
-	suspect   bool     // … and it was more than before, since a prediction was last compared
-	reach     int      // where the pacer's tick stood in the last frame
-	jumped    bool     // the pacer was set since the last input was sampled
-	unsent    bool
-	lastSend  systems.Time
-	rtt       systems.Time
-	stats     systems.ClientStats
-	counts    Counts
+	predictor.Half[*Client]
+	line     predictor.Line
+	replica  predictor.Replica
+	limits   Config
+	own      ecs.RowSet // the predicted rows
+	history  *rollback.Snapshots
+	received *rollback.Snapshots
+	pending  inputQueue
+	show     presentation
+	present  ecs.Tick
+	lacked   ecs.Tick // oldest tick whose input the server lacked in the newest state, 0 for none
+	suspect  bool     // an own input was substituted since a prediction was last compared
+	counts   Counts
 
 	scratch struct {
-		inputs  []ecs.InputBytes // zero but for the local player's
-		message []byte
-		window  inputMessage
-		head    snapshotHead
+		view   ecs.ViewStamp    // of the frame
+		inputs []ecs.InputBytes // zero but for the local player's
+		window inputMessage
+		head   snapshotHead
 	}
 }
 
-// Counts is what a client counted of its mispredictions since it was made.
+// Counts are the counters of a client's mispredictions since it was made.
 type Counts struct {
-	Snapshots   uint64  // that were taken over
+	Snapshots   uint64  // snapshots that were used
 	Refused     uint64  // snapshots that could not be used
-	Corrections uint64  // snapshots that differed from what was predicted by more than is tolerated
-	Substituted uint64  // … of them, with an own input that the server had not or had altered since the one before
-	Others      uint64  // … of them, without: something of the server's that this client cannot know
-	Snaps       uint64  // snapshots of ticks that there was nothing to compare with: all was taken over
-	Overtaken   uint64  // snapshots that were newer than the present, so that there was nothing to compare either
-	Deepest     int     // most ticks that one snapshot made computed again
-	Furthest    float64 // longest way between a predicted position and the server's, in world units
-	Refusals    uint64  // inputs that found no room
+	Corrections uint64  // snapshots that differed from the prediction by more than the tolerance
+	Substituted uint64  // corrections after the server lacked or altered an own input
+	Others      uint64  // corrections without: the server computed something that this client cannot know
+	Snaps       uint64  // snapshots of a tick without a predicted state: all was taken over
+	Overtaken   uint64  // snapshots newer than the present, without a predicted state either
+	Deepest     int     // most ticks that one snapshot made resimulate
+	Furthest    float64 // longest distance between a predicted position and the server's, in world units
+	Refusals    uint64  // inputs that found the queue full
 }
 
-// replicasKept is how many ticks of told states are kept: more than playback is ever behind.
-const replicasKept = 256
+// receivedKept is the number of ticks of received states that are kept: more than playback is ever behind.
+const receivedKept = 256
 
-// effectsKept is for how many ticks what was predicted waits for the server's word, which may be held up for seconds on the
-// reliable channel.
+// effectsKept is the number of ticks whose predicted events wait for the server's. The reliable channel may delay these by
+// seconds.
 const effectsKept = 1024
 
-// DefaultPrediction is how many ticks a client predicts at most: half a second at 60 ticks per second.
+// DefaultPrediction is the prediction window in ticks: half a second at 60 ticks per second.
 const DefaultPrediction = 30
-
-// followJump is how far a spectator's clock may be off before it is set, in ticks; below, its pace mends it.
-const followJump = 10
-
-// patience is for how many snapshots in a row that cannot be used a client waits for one that can.
-const patience = 40
 
 var (
 	_ systems.Client     = (*Client)(nil)
@@ -107,222 +71,224 @@ var (
 	_ systems.Replicated = (*Client)(nil)
 )
 
+// clientSystems are the systems of the half.
+var clientSystems = []systems.System[*Client]{
+	{Name: "snapshots", Phase: systems.Receive, Kind: kindSnapshot, Accept: (*Client).receiveSnapshot}, // on either channel
+	{Name: "events", Phase: systems.Receive, Kind: kindEvents, Reliable: true, Accept: (*Client).receiveEvents},
+	{Name: "clock", Phase: systems.Reconcile, Run: (*Client).steer},
+	{Name: "inputs", Phase: systems.Reconcile, Run: (*Client).sample},
+	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
+	{Name: "window", Phase: systems.Send, Run: (*Client).sendWindow},
+	{Name: "compose", Phase: systems.Present, Run: (*Client).compose},
+	{Name: "interpolation", Phase: systems.Present, Run: (*Client).interpolate},
+	{Name: "switched", Phase: systems.Present, Run: (*Client).presentSwitched},
+	{Name: "error smoothing", Phase: systems.Present, Run: (*Client).fade},
+}
+
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	limits, err := limits.withDefaults()
 	if err == nil && c.Params != nil {
 		err = limits.takeParams(c.Params)
 	}
+	if err != nil {
+		return nil, err
+	}
 	if c.MaxPrediction == 0 {
 		c.MaxPrediction = DefaultPrediction
 	}
-	if err == nil {
-		err = checks.Client("predict", &c)
-	}
+	core, err := predictor.NewCore("predict", ErrMessage, c)
 	if err == nil {
 		err = checks.Prediction("predict", &c, maxPending)
 	}
 	if err != nil {
 		return nil, err
 	}
-	game := c.World.Game()
-	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewSnapshots(max(128, 2*c.MaxPrediction)),
-		replicas: rollback.NewSnapshots(replicasKept), effects: rollback.NewEffects(effectsKept)}
-	cl.scratch.inputs = make([]ecs.InputBytes, game.MaxPlayers)
-	if c.Seat >= 0 {
-		cl.own.AddOwner(ecs.OwnedBy(ecs.Player(c.Seat)))
+	cl := &Client{limits: limits, history: rollback.NewSnapshots(max(128, 2*c.MaxPrediction)), received: rollback.NewSnapshots(receivedKept)}
+	cl.Core = core
+	cl.Start(cl, clientSystems)
+	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
+	if player, ok := core.Player(); ok {
+		cl.own.AddOwner(ecs.OwnedBy(player))
 	}
-	cl.world.SetPredicted(&cl.own)
-	if cl.receiver, err = state.NewReceiver(c.World); err != nil {
+	c.World.SetPredicted(&cl.own)
+	if cl.replica, err = predictor.NewReplica(c.World, effectsKept); err != nil {
 		return nil, fmt.Errorf("predict: %w", err)
 	}
-	return cl, cl.picture.init(cl)
+	return cl, cl.show.init(cl)
 }
 
-// World is the world the client simulates, in the state of Present.
-func (c *Client) World() *ecs.World { return c.world }
-
-// Load takes over the state that was loaded into World: it is the server's.
+// Load starts from the state that was loaded into World, which is the server's.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	if c.loaded {
-		c.stats.Snaps++
-	}
-	f := c.world.Tick()
+	c.Begin(now, serverTick, rtt)
+	w := c.World()
+	f := w.Tick()
 	c.history.Clear()
-	c.replicas.Clear()
-	c.replicas.Save(c.world)
-	c.receiver.Renew()
-	c.receiver.Load()
-	c.history.Save(c.world)
-	c.effects.Begin(f)
-	c.picture.forget()
-	c.present, c.confirmed, c.useless, c.lacked = f, f, 0, 0
-	c.events.Begin(f)
-	c.loaded, c.locked, c.heard, c.live, c.rtt, c.unsent, c.lastSend = true, false, false, false, rtt, true, now
-	c.pending = pending{base: f}
-	c.sampled.Restart(f, c.world, c.config.Seat)
-	c.lead.Forget()
-	c.stats.ServerTick = max(serverTick, f)
-	c.pacer = clock.NewPacer(now, float64(c.stats.ServerTick)+c.leadTicks(), c.game.TickRate)
-	c.reach, c.jumped = int(c.pacer.Position()), true
-	c.delay = inputs.NewDelay(c.config.InputDelay, c.config.MaxPrediction, int(c.leadTicks()+c.interval())-1)
+	c.received.Clear()
+	c.received.Save(w)
+	c.replica.Begin(f)
+	c.history.Save(w)
+	c.show.reset()
+	c.present, c.lacked = f, 0
+	c.pending = inputQueue{base: f}
+	c.line.Begin(&c.Core, now, c.interval())
 }
 
-// leadTicks is how far ahead of what is heard of the server a client stands, as far as the round trip tells: an input
-// sent now arrives half of it later and wants to be a tick early; the news of the server is half of it old, and its next
-// tick is not here yet.
-func (c *Client) leadTicks() float64 {
-	return float64(c.rtt)*float64(c.game.TickRate)/float64(systems.Second) + 2
-}
-
-// interval is the time between two snapshots, in ticks.
+// interval returns the time between two snapshots, in ticks.
 func (c *Client) interval() float64 {
-	return max(1, float64(c.game.TickRate)/float64(c.limits.SnapshotRate))
+	return max(1, float64(c.Game.TickRate)/float64(c.limits.SnapshotRate))
 }
 
-// Forget drops what the server's states build on, all but the newest, as a client does that is short of memory: the server
-// finds out and tells everything anew. It is for tests of that.
-func (c *Client) Forget() { c.receiver.Forget() }
+// SetInput sets what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
+// if a frame samples several: the ticks after the first get the predicted input.
+func (c *Client) SetInput(in ecs.InputBytes) { c.line.SetInput(in) }
 
-// SetInput is what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled if
-// a frame samples several: the ticks after the first get what anybody would predict from it.
-func (c *Client) SetInput(in ecs.InputBytes) { c.sampled.Set(in, c.locked, c.game) }
-
-// Order asks the server to carry out an order of the local player. What came of it is seen in the state.
+// Order asks the server to execute an order of the local player. Its result appears in the state.
 func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	if err := checks.Order("predict", c.config.Seat, payload); err != nil {
-		return err
-	}
-	c.scratch.message = appendRequest(c.scratch.message[:0], target, payload)
-	out.Send(0, systems.Reliable, c.scratch.message)
-	return nil
+	return c.SendOrder(kindOrder, target, payload, out)
 }
 
-// Receive takes a message from the server. A snapshot is reconciled with at once.
-func (c *Client) Receive(ch systems.Channel, message []byte, now systems.Time) error {
-	if !c.loaded || len(message) == 0 {
-		return ErrMessage
+// steer moves the line and the playback to the time of the frame.
+func (c *Client) steer() {
+	c.scratch.view = c.show.seen() // the moment at which the player saw the remote entities while giving this input
+	c.line.Pacer.Advance(c.Now)
+	c.show.playback.Advance(c.Now)
+	if c.Spectates() {
+		c.line.Follow(c.replica.Tick)
+		return
 	}
-	switch {
-	case message[0] == kindSnapshot: // on either channel
-		return c.receiveSnapshot(message, now)
-	case message[0] == kindEvents && ch == systems.Reliable:
-		return c.receiveEvents(message)
-	}
-	return ErrMessage
+	c.line.Steer(c.replica.Tick, c.Settled())
 }
 
-// receiveSnapshot takes over a state that is newer than all before. What was overtaken is passed over. One that builds on
-// what is not held is not used; the acknowledgement says so, and it comes whole.
-func (c *Client) receiveSnapshot(message []byte, now systems.Time) error {
-	r, h := wire.NewReader(message), &c.scratch.head
-	if err := h.read(&r, c.confirmed); err != nil {
-		return err
+// sample gives every tick up to the line's its input, and the moment that the player saw. Where the queue is full, the
+// input waits. A client that waits for the first snapshot samples nothing.
+//
+// While the clock settles, every snapshot may set the line ahead, and the server measures the oldest input of a frame:
+// the inputs of such a frame are then all measured.
+func (c *Client) sample() {
+	if c.Spectates() || c.Phase == predictor.Waiting {
+		return
 	}
-	ecs.SectionReconcile.Enter(c.config.Observer)
-	defer ecs.SectionReconcile.Leave(c.config.Observer)
-	err := c.receiver.Receive(r.Rest())
-	f := c.receiver.Tick()
-	switch {
-	case err == state.ErrBody:
-		return ErrMessage
-	case err != nil:
-		c.stand()
-		c.counts.Refused++
-		c.useless++
-		c.unsent = true
-		return nil
-	case f == c.confirmed:
-		return nil
+	recent := c.line.Pacer.Most()
+	if c.line.HasJumped() && (c.Settled() || c.counts.Snaps == 0) {
+		recent = 1
 	}
-	c.replicas.Save(c.world)
-	c.useless, c.unsent = 0, c.unsent || c.config.Seat < 0
-	c.counts.Snapshots++
-	c.stats.ServerTick = max(c.stats.ServerTick, f)
-	if h.hasMargin {
-		c.stats.Margin = float64(h.margin.Value) / inputs.MarginUnit
-		c.lead.Measured(uint64(h.margin.Tick), c.stats.Margin, now)
-	}
-	fresh := h.altered - c.altered
-	if c.altered = h.altered; !c.heard || h.altered < fresh {
-		fresh = 0
-	}
-	c.stats.Substituted += fresh
-	c.suspect = c.suspect || fresh > 0
-	if c.lacked = 0; h.lacks > 0 && h.lacks <= uint64(f) {
-		c.lacked = f + 1 - ecs.Tick(h.lacks)
-	}
-	c.picture.arrived(f, now)
-	c.reconcile(f, now)
-	c.events.Announced(f, h.events, c.effects)
-	return nil
+	c.line.Sample(ecs.Tick(c.line.Pacer.Position()), recent, c.Now, func(_ ecs.Tick, in ecs.InputBytes) bool {
+		ok := c.pending.push(entry{in, c.scratch.view})
+		if !ok {
+			c.counts.Refusals++
+		}
+		return ok
+	})
 }
 
-// stand brings the world back into the state of the present.
-func (c *Client) stand() {
-	if s, ok := c.history.At(c.present); ok {
-		c.world.Restore(s)
+// run steps to the tick that is due. The new ticks of a frame are bounded; the rest is left to the next frame.
+func (c *Client) run() {
+	if c.Phase == predictor.Waiting {
+		return
 	}
+	if c.Spectates() {
+		c.CaughtUp(true)
+		return
+	}
+	c.Counted.Stalled = c.advance(c.line.Want(), c.line.Due())
+	c.CaughtUp(int(c.present)+2 >= c.line.Want() || c.frozen())
 }
 
-// receiveEvents takes what a tick emitted.
-func (c *Client) receiveEvents(message []byte) error {
-	if !c.events.Receive(message, kindEvents, c.game, c.stats.ServerTick+replicasKept*16, c.effects) {
-		return ErrMessage
+// advance steps to a tick, and returns why it could not. due is the number of ticks that became due in this frame.
+func (c *Client) advance(want, due int) systems.StallReason {
+	for fresh := 0; int(c.present) < want && fresh < c.line.Pacer.Most(); fresh++ {
+		e, ok := c.pending.at(c.present + 1)
+		if !ok || c.frozen() {
+			c.Stall(systems.StallWindow, min(due, want-int(c.present)))
+			return systems.StallWindow
+		}
+		c.step(e.in)
 	}
-	return nil
+	return systems.NotStalled
 }
 
-// View returns the two last states and how far between them the display stands. A spectator's are those that the server
-// told. Present shows more.
+// frozen reports whether the prediction window is full.
+func (c *Client) frozen() bool {
+	return c.present-c.replica.Tick >= ecs.Tick(c.Config.MaxPrediction)
+}
+
+// sendWindow sends the inputs that the server has not consumed, and which state is held: after each frame that sampled an
+// input, or for a spectator after each snapshot.
+func (c *Client) sendWindow() {
+	if !c.Timer.Due(c.Now) {
+		return
+	}
+	m := &c.scratch.window
+	m.received, m.ack, m.helpless, m.delay, m.done = c.replica.Tick, c.replica.Receiver.Ack(), c.replica.NeedsImage(), c.show.delay(), m.done[:0]
+	m.waits = !c.Spectates() && !c.Settled()
+	first := c.oldestWanted()
+	m.back = uint8(c.replica.Tick + 1 - first)
+	for f := first; f <= c.pending.last() && len(m.done) < maxInputs; f++ {
+		e, _ := c.pending.given(f)
+		m.done = append(m.done, e)
+	}
+	c.Buffer = m.append(c.Buffer[:0], c.Game)
+	c.Out.Send(0, systems.Datagram, c.Buffer)
+}
+
+// oldestWanted returns the tick of the oldest input to send: the one after the newest state, or an earlier one that the
+// server lacks and the player has given.
+func (c *Client) oldestWanted() ecs.Tick {
+	if c.lacked > 0 {
+		for f := c.lacked; f <= c.replica.Tick; f++ {
+			if _, ok := c.pending.given(f); ok {
+				return f
+			}
+		}
+	}
+	return c.replica.Tick + 1
+}
+
+// View returns the two last predicted states and how far between them the display stands. A spectator's are the states
+// received. Present shows more.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
-	confirmed, _ = c.replicas.At(c.confirmed)
-	if current, _ = c.history.At(c.present); current.Empty() || c.config.Seat < 0 {
+	confirmed, _ = c.received.At(c.replica.Tick)
+	if current, _ = c.history.At(c.present); current.Empty() || c.Spectates() {
 		return confirmed, confirmed, confirmed, 0
 	}
 	previous, ok := c.history.At(max(c.present, 1) - 1)
 	if !ok {
 		previous = current
 	}
-	at := c.pacer.At(now) - float64(c.present) - float64(c.delay.Ticks())
-	return previous, current, confirmed, min(max(at, 0), math.Nextafter(1, 0))
+	return previous, current, confirmed, c.line.Alpha(c.present, now)
 }
 
-// Live reports whether the client has caught up with the server, as far as it has heard, and its clock is right.
-func (c *Client) Live() bool {
-	if c.config.Seat < 0 {
-		return c.heard
-	}
-	return c.heard && c.locked && (int(c.present)+2 >= c.want() || c.frozen())
-}
+// Effects drains the effects of events.
+func (c *Client) Effects(f func(systems.Effect)) { c.replica.Effects.Drain(c.present, f) }
 
-// Effects drains the news of events.
-func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.present, f) }
-
-// Stats returns what the client counted. Corrections are snapshots that differed from what was predicted.
+// Stats returns the counters. Corrections are snapshots that differed from the prediction.
 func (c *Client) Stats() systems.ClientStats {
-	s := c.stats
-	s.Present, s.Confirmed, s.Corrections = c.present, c.confirmed, c.counts.Corrections
+	s := c.CommonStats()
+	s.Present, s.Confirmed, s.Corrections = c.present, c.replica.Tick, c.counts.Corrections
 	s.Deepest = uint64(c.counts.Deepest)
 	s.Snaps += c.counts.Snaps
-	s.InputDelay, s.RTT, s.RingBytes, s.Dilation = c.delay.Ticks(), c.rtt, c.world.PageBytes(), c.pacer.Dilation()
+	c.line.AddStats(&s)
 	return s
 }
 
-// Counts returns what the client counted of its mispredictions.
+// Counts returns the counters of mispredictions.
 func (c *Client) Counts() Counts { return c.counts }
 
-// Replica returns the newest state that the server told: see systems.Replicated.
+// Replica returns the newest state received: see systems.Replicated.
 func (c *Client) Replica() (s *ecs.Snapshot, whole bool) {
-	s, ok := c.replicas.At(c.confirmed)
+	s, ok := c.received.At(c.replica.Tick)
 	if !ok {
 		return nil, false
 	}
-	f, ok := c.receiver.Complete()
-	return s, ok && f == c.confirmed && c.limits.Interest == 0
+	return s, c.replica.Complete() && c.limits.Interest == 0
 }
 
-// Places says that a replica has the places of things.
+// Places reports that a replica has the places of entities.
 func (c *Client) Places() bool { return true }
 
-// Told returns the last tick that brought an entity anew, 0 for none.
-func (c *Client) Told(e ecs.Entity) ecs.Tick { return c.receiver.Told(e) }
+// Told returns the last tick that updated an entity, 0 for none.
+func (c *Client) Told(e ecs.Entity) ecs.Tick { return c.replica.Receiver.Told(e) }
+
+// Forget drops the baselines of the server's deltas, all but the newest, as a client under memory pressure does. The
+// server notices and sends everything anew. It is for tests.
+func (c *Client) Forget() { c.replica.Receiver.Forget() }

@@ -43,18 +43,7 @@ type Config struct {
 	// NoPlayback shows the others as they are in the newest state that came, instead of between two states a short while
 	// ago: to show what interpolation is for.
 	NoPlayback bool
-
-	fault fault
 }
-
-// fault is a mistake that tests plant, to see that they would notice it.
-type fault uint8
-
-const (
-	sane           fault = iota
-	unreconciled         // a snapshot's state is taken for the present's
-	comparePresent       // a snapshot is compared with the present
-)
 
 // Strategy is prediction and reconciliation as it is configured where nobody says otherwise.
 var Strategy = New(Config{})

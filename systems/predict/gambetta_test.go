@@ -72,7 +72,7 @@ func TestGAM1WithoutPredictionThePressShowsARoundTripLater(t *testing.T) {
 	var shown []float64
 	r.act([]int{0}, 300, func(now int) {
 		s, _ := r.clients[0].Replica()
-		told = append(told, xAt(s, figure(r.clients[0].world, 0)))
+		told = append(told, xAt(s, figure(r.clients[0].World(), 0)))
 		if k := len(told) - 1; k > 0 {
 			at += min(0.25, told[k-1]-at)
 		}
@@ -113,7 +113,8 @@ func (r *rig) onRequest(presses []int) {
 
 // GAM-2, the negative control: where what the server says is taken for the present, the figure jumps back.
 func TestGAM2WithoutReconciliationTheFigureStepsBack(t *testing.T) {
-	r := gambetta(t, 250, Config{fault: unreconciled})
+	r := gambetta(t, 250, Config{})
+	r.clients[0].plant(unreconciled)
 	r.onRequest([]int{0, 100})
 	state, shown := r.act([]int{0, 100}, 500, nil)
 	at := func(values []float64, now int) float64 { return values[now*ms/1000] }
@@ -149,7 +150,8 @@ func TestGAM3CP01ReconciledTheFigureNeverStepsBack(t *testing.T) {
 
 // CP-02 is that GAM-3's check tells the two apart.
 func TestCP02TheCheckOfGAM3FailsWithoutReconciliation(t *testing.T) {
-	r := gambetta(t, 250, Config{fault: unreconciled})
+	r := gambetta(t, 250, Config{})
+	r.clients[0].plant(unreconciled)
 	r.onRequest([]int{0, 100})
 	state, _ := r.act([]int{0, 100}, 500, nil)
 	if backward(state) == 0 {
@@ -206,7 +208,7 @@ func TestGAM8CP09ADeathThatTheServerDoesNotConfirmIsNeverShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := gambetta(t, 250, Config{})
 			c := r.clients[0]
-			e := figure(c.world, 0)
+			e := figure(c.World(), 0)
 			if medkit {
 				hooks[r.server.world] = func(w *ecs.World) {
 					if w.Tick() == r.server.done+1 && hpComp.Has(w, e) {
@@ -224,7 +226,7 @@ func TestGAM8CP09ADeathThatTheServerDoesNotConfirmIsNeverShown(t *testing.T) {
 			shownAt, newsAt, lowest := -1, -1, int32(100)
 			for k := range 24 {
 				r.step()
-				hp, _ := hpComp.Read(c.world, e)
+				hp, _ := hpComp.Read(c.World(), e)
 				lowest = min(lowest, hp.Points)
 				c.Present(view, r.now())
 				if d, _ := deadComp.Read(view.Sim, e); d.Yes && shownAt < 0 {
@@ -236,7 +238,7 @@ func TestGAM8CP09ADeathThatTheServerDoesNotConfirmIsNeverShown(t *testing.T) {
 			}
 			told := r.heard(0, ecs.EffectConfirmed, is(r.game, died))
 			predicted := r.heard(0, ecs.EffectPredicted, is(r.game, died))
-			hp, _ := hpComp.Read(c.world, e)
+			hp, _ := hpComp.Read(c.World(), e)
 			switch {
 			case lowest > 0:
 				t.Error("no death was predicted: the test shows nothing")

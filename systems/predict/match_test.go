@@ -192,7 +192,7 @@ func (m *match) hand(p *player, then func()) {
 	state.Release()
 	have := m.server.World().Tick()
 	m.net.At(m.net.Now()+p.path.Down.Delay, func() {
-		if err := p.world.LoadImage(image); err != nil {
+		if err := p.World().LoadImage(image); err != nil {
 			m.t.Fatal(err)
 		}
 		rtt := systems.Time(p.path.Up.Delay + p.path.Down.Delay)
@@ -203,7 +203,7 @@ func (m *match) hand(p *player, then func()) {
 		p.next, p.seen = have, false
 		p.loads++
 		m.net.At(m.net.Now()+p.path.Up.Delay, func() {
-			m.server.Open(p.id, p.config.Seat, have, systems.Time(m.net.Now()), &outbox{m.fromServer})
+			m.server.Open(p.id, p.Config.Seat, have, systems.Time(m.net.Now()), &outbox{m.fromServer})
 			then()
 		})
 	})
@@ -219,7 +219,7 @@ func (m *match) frame(p *player, now systems.Time) {
 	p.Frame(now)
 	p.Send(now, m.fromClient(p))
 	p.Effects(func(e systems.Effect) { p.news[e.Event.Key] = append(p.news[e.Event.Key], e.Status) })
-	if p.Live() && p.stats.Stalled == systems.NotStalled && int(p.present)+p.delay.Ticks() < int(p.pacer.Position()) {
+	if p.Live() && p.Counted.Stalled == systems.NotStalled && int(p.present)+p.line.Delay.Ticks() < int(p.line.Pacer.Position()) {
 		p.lateShow++
 	}
 	p.Present(p.view, now)
@@ -267,7 +267,7 @@ func (m *match) compare(p *player) {
 
 // own returns where a client shows its player's figure.
 func (p *player) own() (at interp.Vec, ok bool) {
-	e := figure(p.view.Sim, ecs.Player(p.config.Seat))
+	e := figure(p.view.Sim, ecs.Player(p.Config.Seat))
 	for shown, m := range p.view.Motions {
 		if shown == e {
 			return interp.VecOf(m.Pos), true
@@ -331,7 +331,7 @@ func (m *match) log() {
 		s, st := c.Stats(), m.server.PeerStats(c.id)
 		m.t.Logf("client %d: compared %d, present %d confirmed %d, stalls %d, delay %d, replays %d of %d ticks, deepest %d, %+v, substituted %d late %d margin %.2f target %.2f rtt %v playback %.1f±%.1f",
 			c.id, c.compared, s.Present, s.Confirmed, s.Stalls, s.InputDelay, s.Rollbacks, s.Resimulated, s.Deepest, c.counts,
-			st.Substituted, st.Late, st.Margin, c.lead.Target(), time.Duration(s.RTT), c.picture.playback.Delay(), c.picture.playback.Drift())
+			st.Substituted, st.Late, st.Margin, c.line.Lead.Target(), time.Duration(s.RTT), c.show.playback.Delay(), c.show.playback.Drift())
 	}
 }
 

@@ -6,72 +6,62 @@ import (
 	"tendon/systems/interp"
 )
 
-// Present brings the view up to date with the moment: what is predicted between the two last states, all else as it was
-// at the time of the playback.
+// Present brings the view up to date with now: predicted entities between their two last states, remote ones at the tick
+// of the playback.
 func (c *Client) Present(v *ecs.View, now systems.Time) {
-	c.picture.present(v, now)
-}
-
-func (p *picture) present(v *ecs.View, now systems.Time) {
-	c := p.client
-	since := max(now-p.last, 0)
-	p.last = now
-	playing := p.playback.Advance(now)
-	if c.limits.NoPlayback {
-		playing = float64(c.confirmed)
-	}
-	previous, current, confirmed, alpha := c.View(now)
-	v.Compose(previous, current, confirmed, alpha, p.floor(playing), &c.own)
-	for _, t := range p.tracks {
-		if p.timeline(t.entity) == systems.Interpolated {
-			p.play(v, t, playing)
-		}
-	}
-	p.presentSwitched(v, now)
-	p.fade(v, since)
+	f := &c.show.frame
+	f.view, f.since, f.now = v, max(now-f.now, 0), now
+	c.RunPresent()
 	v.Dress()
 }
 
-// floor is the newest state that was told of a tick not after the moment, or the oldest that is kept.
-func (p *picture) floor(playing float64) *ecs.Snapshot {
+// compose starts the view from the states that it is between.
+func (c *Client) compose() {
+	f := &c.show.frame
+	if f.playing = c.show.playback.Advance(f.now); c.limits.NoPlayback {
+		f.playing = float64(c.replica.Tick)
+	}
+	previous, current, confirmed, alpha := c.View(f.now)
+	f.view.Compose(previous, current, confirmed, alpha, c.show.floor(f.playing), &c.own)
+}
+
+// interpolate shows remote entities along their tracks.
+func (c *Client) interpolate() {
+	p := &c.show
+	for _, t := range p.tracks {
+		if p.timeline(t.entity) == systems.Interpolated {
+			p.play(p.frame.view, t, p.frame.playing)
+		}
+	}
+}
+
+// floor returns the newest state received of a tick not after the moment, or the oldest that is kept.
+func (p *presentation) floor(playing float64) *ecs.Snapshot {
 	c := p.client
-	if s, ok := c.replicas.Floor(ecs.Tick(max(playing, 0))); ok {
+	if s, ok := c.received.Floor(ecs.Tick(max(playing, 0))); ok {
 		return s
 	}
-	for f := ecs.Tick(max(playing, 0)); f < c.confirmed; f++ {
-		if s, ok := c.replicas.At(f); ok {
+	for f := ecs.Tick(max(playing, 0)); f < c.replica.Tick; f++ {
+		if s, ok := c.received.At(f); ok {
 			return s
 		}
 	}
-	s, _ := c.replicas.At(c.confirmed)
+	s, _ := c.received.At(c.replica.Tick)
 	return s
 }
 
 // play shows an entity along its track.
-func (p *picture) play(v *ecs.View, t *track, playing float64) {
+func (p *presentation) play(v *ecs.View, t *track, playing float64) {
 	s := t.remote.Show(playing)
 	if s.Bracket.Kind == interp.Unknown {
 		return
 	}
-	from, ok := p.client.replicas.At(s.Bracket.From)
-	to, ok2 := p.client.replicas.At(s.Bracket.To)
+	from, ok := p.client.received.At(s.Bracket.From)
+	to, ok2 := p.client.received.At(s.Bracket.To)
 	if ok && ok2 {
 		v.Blend(t.entity, from, to, s.Bracket.Part)
 	}
 	if t.placed {
 		v.Move(t.entity, s.Motion.Fixed())
 	}
-}
-
-// fade shows what was put right beside where it is, less from time to time.
-func (p *picture) fade(v *ecs.View, since systems.Time) {
-	kept, seconds := p.offsets[:0], float64(since)/float64(systems.Second)
-	for _, o := range p.offsets {
-		o.offset.Fade(seconds, o.speed*seconds)
-		if value := o.offset.Value(); value != (interp.Vec{}) {
-			v.Shift(o.entity, value.Fixed())
-			kept = append(kept, o)
-		}
-	}
-	p.offsets = kept
 }

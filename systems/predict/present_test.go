@@ -43,7 +43,7 @@ func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
 			if at.X < last.X {
 				back++
 			}
-			if stamp = p.picture.seen(); stamp.Tick > 0 {
+			if stamp = p.show.seen(); stamp.Tick > 0 {
 				from, ok := m.states.At(stamp.Tick)
 				to, ok2 := m.states.At(stamp.Tick + 1)
 				if ok && ok2 {
@@ -62,7 +62,7 @@ func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
 	if declared < 300 || off > 0.002 {
 		t.Errorf("the declared moment shows the other %v away from where it was seen, in %d frames", off, declared)
 	}
-	if age := float64(m.server.done) - watcher.picture.playback.Tick(); age < 8 || age > 40 {
+	if age := float64(m.server.done) - watcher.show.playback.Tick(); age < 8 || age > 40 {
 		t.Errorf("others are shown %v ticks late", age)
 	}
 }
@@ -268,11 +268,11 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 	if err := c.Switch(cart, systems.Predicted, 0); err != nil {
 		t.Fatal(err)
 	}
-	for c.world.Exists(cart) {
+	for c.World().Exists(cart) {
 		r.step()
 	}
 	r.run(30)
-	if c.Timeline(cart) != systems.Interpolated || c.own.Has(cart.Row) || len(c.picture.switched) > 0 {
+	if c.Timeline(cart) != systems.Interpolated || c.own.Has(cart.Row) || len(c.show.switched) > 0 {
 		t.Error("who is gone is still on the timeline that it was switched to")
 	}
 	if c.Switch(cart, systems.Predicted, 0) == nil {
@@ -329,13 +329,13 @@ func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
 		r.run(60)
 		c := r.clients[0]
 		replica, _ := c.Replica()
-		f := c.confirmed
-		c.world.Restore(replica)
-		if err := c.world.PutTick(f+3, replica.Players()); err != nil {
+		f := c.replica.Tick
+		c.World().Restore(replica)
+		if err := c.World().PutTick(f+3, replica.Players()); err != nil {
 			t.Fatal(err)
 		}
-		c.picture.told(c.replicas.Save(c.world), complete)
-		i, known := c.picture.byRow[figure(c.world, 1).Row]
+		c.show.receive(c.received.Save(c.World()), complete)
+		i, known := c.show.byRow[figure(c.World(), 1).Row]
 		if !known {
 			t.Fatal("who moves has no track")
 		}
@@ -343,7 +343,7 @@ func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
 		if complete {
 			want = interp.Resting
 		}
-		if b := c.picture.tracks[i].remote.Track().Bracket(float64(f) + 2); b.Kind != want {
+		if b := c.show.tracks[i].remote.Track().Bracket(float64(f) + 2); b.Kind != want {
 			t.Errorf("complete %v: bracket %+v", complete, b)
 		}
 	}

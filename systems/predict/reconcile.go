@@ -2,37 +2,96 @@ package predict
 
 import (
 	"tendon/ecs"
+	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
+	"tendon/systems/predictor"
+	"tendon/systems/state"
 )
 
-// reconcile puts the predicted rows right by the server's state of tick f, which the world is in and the newest of
-// replicas: the state that was predicted for that very tick is compared with it, never another one's. It leaves the
-// world in the state of the present.
+// receiveSnapshot reconciles with a state that is newer than all before. An older one is dropped. One that builds on a
+// state that is not held is not used; the acknowledgement reports it, and the server sends the entities whole.
+func (c *Client) receiveSnapshot(m systems.Message) error {
+	r, h := wire.NewReader(m.Body), &c.scratch.head
+	if err := h.read(&r, c.replica.Tick); err != nil {
+		return err
+	}
+	unpredicted := c.Phase == predictor.Waiting || c.present == c.replica.Tick && c.pending.count == 0
+	fresh, err := c.replica.Take(r.Rest())
+	switch {
+	case err == state.ErrBody:
+		return ErrMessage
+	case err != nil:
+		c.restorePresent()
+		c.counts.Refused++
+		c.Timer.Pending = true
+		return nil
+	case !fresh:
+		return nil
+	}
+	f := c.replica.Tick
+	c.received.Save(c.World())
+	c.Timer.Pending = c.Timer.Pending || c.Spectates()
+	c.counts.Snapshots++
+	c.Counted.ServerTick = max(c.Counted.ServerTick, f)
+	if h.hasMargin {
+		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit
+		c.line.Lead.Measured(uint64(h.margin.Tick), c.Counted.Margin, m.Now)
+	}
+	substituted := c.replica.Substituted(h.altered, c.Phase == predictor.Waiting)
+	c.Counted.Substituted += substituted
+	c.suspect = c.suspect || substituted > 0
+	if c.lacked = 0; h.lacks > 0 && h.lacks <= uint64(f) {
+		c.lacked = f + 1 - ecs.Tick(h.lacks)
+	}
+	c.show.playback.Arrived(f, m.Now)
+	c.reconcile(unpredicted, m.Now)
+	c.replica.SettleEvents(f, h.events)
+	return nil
+}
+
+// restorePresent restores the world's state of the present.
+func (c *Client) restorePresent() {
+	if s, ok := c.history.At(c.present); ok {
+		c.World().Restore(s)
+	}
+}
+
+// receiveEvents accepts the events of a tick.
+func (c *Client) receiveEvents(m systems.Message) error {
+	if !c.replica.ReceiveEvents(m.Body, kindEvents, c.Game, c.Counted.ServerTick+receivedKept*16) {
+		return ErrMessage
+	}
+	return nil
+}
+
+// reconcile corrects the predicted rows by the newest state received, which the world is in. The state is compared with
+// the one that was predicted for the same tick, never with another. It leaves the world in the state of the present.
 //
-// What is within tolerance changes nothing, not even the stored history: a slow drift stays visible to the comparisons
-// to come, so that it is found sooner or later.
-func (c *Client) reconcile(f ecs.Tick, now systems.Time) {
-	replica, _ := c.replicas.At(f)
-	fresh := !c.heard || c.present == c.confirmed && c.pending.count == 0 // nothing was predicted yet
-	c.heard, c.confirmed = true, f
-	whole, ok := c.receiver.Complete()
-	complete := ok && whole == f
-	c.picture.told(replica, complete)
-	if c.config.Seat < 0 {
+// A difference within the tolerance changes nothing, not even the stored history. So a slow drift stays visible to the
+// comparisons to come, and is corrected when it exceeds the tolerance. unpredicted says that no tick was predicted since
+// the last state.
+func (c *Client) reconcile(unpredicted bool, now systems.Time) {
+	f := c.replica.Tick
+	replica, _ := c.received.At(f)
+	c.Heard()
+	complete := c.replica.Complete()
+	c.show.receive(replica, complete)
+	if c.Spectates() {
 		c.present = f
 		return
 	}
 	mine, held := c.history.At(f)
 	switch {
-	case fresh && f > c.present:
+	case unpredicted && f > c.present:
 		c.begin(f)
 	case f > c.present && f <= c.pending.last():
 		c.overtake(f)
 	case f > c.present || !held:
 		c.counts.Snaps++
-		c.forget()
+		c.line.Jumped(c.Settled())
 		c.begin(f)
-	case !complete && !c.told(f, mine, replica):
+	case !complete && !c.updated(f, mine, replica):
 		c.pending.drop(f)
 		c.agree(replica)
 	default:
@@ -40,63 +99,58 @@ func (c *Client) reconcile(f ecs.Tick, now systems.Time) {
 	}
 }
 
-// told reports whether a state that is not all that this client is to know tells at least of everything that it
-// predicts.
-func (c *Client) told(f ecs.Tick, mine, replica *ecs.Snapshot) bool {
+// updated reports whether an incomplete state of tick f updates at least every predicted entity.
+func (c *Client) updated(f ecs.Tick, mine, replica *ecs.Snapshot) bool {
 	known := true
 	for e := range mine.Entities {
 		known = known && (!c.own.Has(e.Row) || ecs.ExistsAt(replica, e))
 	}
 	for e := range replica.Entities {
 		if known && c.own.Has(e.Row) {
-			s, _ := c.receiver.Samples(e, f)
+			s, _ := c.replica.Receiver.Samples(e, f)
 			known = s.Tick == f
 		}
 	}
 	return known
 }
 
-// agree leaves what is predicted as it is, with the rest as in the server's newest state.
+// agree keeps the predicted rows, and takes the others from the server's newest state.
 func (c *Client) agree(replica *ecs.Snapshot) {
 	present, _ := c.history.At(c.present)
-	c.world.Restore(present)
-	c.world.Overlay(replica, &c.own)
-	c.history.Save(c.world) // the predicted rows of it are as they were
+	c.World().Restore(present)
+	c.World().Overlay(replica, &c.own)
+	c.history.Save(c.World()) // the predicted rows of it are as they were
 }
 
-// begin takes the server's state for the present, which it may be far from, and goes on from there.
+// begin makes the server's state the present, without a prediction to compare it with.
 func (c *Client) begin(f ecs.Tick) {
-	if f >= c.sampled.Sampled() {
-		c.sampled.SkipTo(f, c.game)
+	if f >= c.line.Inputs.Sampled() {
+		c.line.Inputs.SkipTo(f, c.Game)
 	} else {
-		c.sampled.Restart(f, c.world, c.config.Seat)
+		c.line.Inputs.Restart(f, c.World(), c.Config.Seat)
 	}
 	c.pending.reset(f)
 	c.present = f
 	c.history.Clear()
-	c.history.Save(c.world)
-	c.picture.jumped()
+	c.history.Save(c.World())
+	c.show.clearOffsets()
 }
 
-// overtake takes the server's state for the present, which was held back, by the prediction window or an input delay that
-// is longer than it has to be. The inputs that the server has not consumed go on from there.
+// overtake makes the server's state the present, which was behind it: because of the prediction window, or of an input
+// delay that is longer than necessary. The inputs that the server has not consumed stay pending.
 func (c *Client) overtake(f ecs.Tick) {
 	c.counts.Overtaken++
 	if used, ok := c.pending.at(f); ok {
-		c.world.PutInput(c.player(), used.in)
+		c.World().PutInput(ecs.Player(c.Config.Seat), used.in)
 	}
 	c.pending.drop(f)
 	c.present = f
-	c.history.Save(c.world)
-	c.picture.jumped()
+	c.history.Save(c.World())
+	c.show.clearOffsets()
 }
 
-// compare compares what was predicted for tick f with the server's state, and computes the ticks since again if it was
-// wrong.
+// compare compares the predicted state of tick f with the server's, and resimulates after a misprediction.
 func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, now systems.Time) {
-	if c.limits.fault == comparePresent {
-		mine, _ = c.history.At(c.present)
-	}
 	used, known := c.pending.at(f)
 	c.pending.drop(f)
 	d := ecs.Deviation(mine, replica, &c.own)
@@ -111,21 +165,17 @@ func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, now systems.Ti
 	}
 	c.suspect = false
 	switch {
-	case c.limits.fault == unreconciled:
-		c.stand()
-		c.world.Overlay(replica, nil)
-		c.history.Save(c.world)
 	case d.Within && !c.limits.Unconditional || c.limits.NoReconcile && c.entered(mine):
 		c.agree(replica)
 	default:
 		if known {
-			c.world.PutInput(c.player(), used.in)
+			c.World().PutInput(ecs.Player(c.Config.Seat), used.in)
 		}
 		c.replay(f, now)
 	}
 }
 
-// entered reports whether the player has anything in a state. What a player enters with comes from the server.
+// entered reports whether a state has an entity of the player's. A player's first entities come from the server.
 func (c *Client) entered(s *ecs.Snapshot) (is bool) {
 	for e := range s.Entities {
 		is = is || c.own.Has(e.Row)
@@ -133,32 +183,30 @@ func (c *Client) entered(s *ecs.Snapshot) (is bool) {
 	return is
 }
 
-// replay computes the ticks from f + 1 to the present again, with the inputs that the player gave. The world is in the
-// server's state of tick f. What is shown does not jump: see picture.
+// replay resimulates the ticks from f + 1 to the present with the pending inputs. The world is in the server's state of
+// tick f. Error smoothing keeps the shown positions from jumping.
 func (c *Client) replay(f ecs.Tick, now systems.Time) {
-	c.picture.before(now)
-	c.history.Save(c.world)
+	c.show.beforeReplay(now)
+	c.history.Save(c.World())
 	depth := c.present - f
-	c.stats.Rollbacks++
-	c.stats.Resimulated += uint64(depth)
+	c.Counted.Rollbacks++
+	c.Counted.Resimulated += uint64(depth)
 	c.counts.Deepest = max(c.counts.Deepest, int(depth))
-	ecs.SectionResimulate.Enter(c.config.Observer)
+	ecs.SectionResimulate.Enter(c.Config.Observer)
 	until := c.present
 	for c.present = f; c.present < until; {
 		e, _ := c.pending.at(c.present + 1)
 		c.step(e.in)
 	}
-	ecs.SectionResimulate.Leave(c.config.Observer)
-	c.picture.after(now)
+	ecs.SectionResimulate.Leave(c.Config.Observer)
+	c.show.afterReplay(now)
 }
 
 // step computes the tick after the present.
 func (c *Client) step(in ecs.InputBytes) {
-	c.scratch.inputs[c.config.Seat] = in
-	c.world.Step(ecs.TickInputs{Players: c.scratch.inputs})
+	c.scratch.inputs[c.Config.Seat] = in
+	c.World().Step(ecs.TickInputs{Players: c.scratch.inputs})
 	c.present++
-	c.effects.Predicted(c.present, c.world.Events())
-	c.history.Save(c.world)
+	c.replica.Effects.Predicted(c.present, c.World().Events())
+	c.history.Save(c.World())
 }
-
-func (c *Client) player() ecs.Player { return ecs.Player(c.config.Seat) }

@@ -123,7 +123,7 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 		}
 		c := half.(*Client)
 		c.Load(r.now(), r.server.Done()+ecs.Tick(up)-2, 0)
-		c.pacer.Shift(0.25) // away from where rounding decides
+		c.line.Pacer.Shift(0.25) // away from where rounding decides
 		r.clients = append(r.clients, c)
 		r.server.Open(systems.Peer(seat), seat, r.server.Done(), r.now(), r)
 	}
@@ -131,8 +131,8 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 		r.step()
 	}
 	for seat, c := range r.clients {
-		if !c.Live() || c.pacer.Dilation() != 1 {
-			t.Fatalf("client %d is not live after %d frames: %+v, lead margin %v", seat, r.tick, c.Stats(), c.lead.Margin(c.pacer.Gained()))
+		if !c.Live() || c.line.Pacer.Dilation() != 1 {
+			t.Fatalf("client %d is not live after %d frames: %+v, lead margin %v", seat, r.tick, c.Stats(), c.line.Lead.Margin(c.line.Pacer.Gained()))
 		}
 	}
 	r.forget()
@@ -142,7 +142,7 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 // forget drops what was counted while the clocks settled.
 func (r *rig) forget() {
 	for seat, c := range r.clients {
-		c.counts, c.stats.Rollbacks, c.stats.Resimulated, c.stats.Stalls = Counts{}, 0, 0, 0
+		c.counts, c.Counted.Rollbacks, c.Counted.Resimulated, c.Counted.Stalls = Counts{}, 0, 0, 0
 		r.effects[seat] = r.effects[seat][:0]
 	}
 }
@@ -202,7 +202,7 @@ func (r *rig) run(frames int) {
 }
 
 // x is where a client has its player's figure.
-func (r *rig) x(seat int) float64 { return r.xIn(r.clients[seat].world, seat) }
+func (r *rig) x(seat int) float64 { return r.xIn(r.clients[seat].World(), seat) }
 
 func (r *rig) xIn(w *ecs.World, seat int) float64 {
 	var s ecs.Snapshot

@@ -14,6 +14,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/peers"
+	"tendon/systems/predictor"
 	"tendon/systems/state"
 )
 
@@ -259,8 +260,8 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; r.server.stamped.Len() > peers.OrdersPerSecond+2 || c.world.Tick() != c.present || c.present > c.confirmed+DefaultPrediction {
-			t.Fatal(r.server.stamped.Len(), c.world.Tick(), c.present, c.confirmed)
+		if c := r.clients[1]; r.server.stamped.Len() > peers.OrdersPerSecond+2 || c.World().Tick() != c.present || c.present > c.replica.Tick+DefaultPrediction {
+			t.Fatal(r.server.stamped.Len(), c.World().Tick(), c.present, c.replica.Tick)
 		}
 	})
 }
@@ -271,14 +272,14 @@ func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
 	c := r.clients[0]
 	r.pads[0].DX = 1
 	r.run(30)
-	c.receiver.Renew()
-	c.receiver.Load() // it forgets what it holds but the newest state: what it acknowledged meanwhile it has not
+	c.replica.Receiver.Renew()
+	c.replica.Receiver.Load() // it forgets what it holds but the newest state: what it acknowledged meanwhile it has not
 	r.run(60)
-	if c.counts.Refused == 0 || c.useless > 0 {
-		t.Errorf("%d snapshots refused, the last %d of them", c.counts.Refused, c.useless)
+	if c.counts.Refused == 0 || c.replica.Refused > 0 {
+		t.Errorf("%d snapshots refused, the last %d of them", c.counts.Refused, c.replica.Refused)
 	}
-	if _, complete := c.Replica(); !complete || c.confirmed+10 < r.server.done {
-		t.Errorf("complete %v, confirmed %d, the server is at %d", complete, c.confirmed, r.server.done)
+	if _, complete := c.Replica(); !complete || c.replica.Tick+10 < r.server.done {
+		t.Errorf("complete %v, confirmed %d, the server is at %d", complete, c.replica.Tick, r.server.done)
 	}
 	if r.x(0) < r.xIn(r.server.world, 0) {
 		t.Error("the figure is behind the server's")
@@ -289,7 +290,7 @@ func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
 func TestHostileMessagesAreRefused(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 3, 3, Config{}, systems.ClientConfig{})
 	r.server.peers[1].seat = -1
-	good := r.clients[0].receiver.Ack()
+	good := r.clients[0].replica.Receiver.Ack()
 	for name, c := range map[string]struct {
 		peer systems.Peer
 		m    inputMessage
@@ -297,7 +298,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		"a tick of the future":      {0, inputMessage{received: r.server.done + 1, ack: good}},
 		"a body that was not sent":  {0, inputMessage{received: r.server.done, ack: state.Ack{Any: true, Newest: good.Newest + 500}}},
 		"bodies before the first":   {0, inputMessage{received: r.server.done, ack: state.Ack{Any: true, Newest: 1, Older: 1}}},
-		"an input of a spectator":   {1, inputMessage{received: r.server.done, ack: r.clients[1].receiver.Ack(), done: make([]entry, 1)}},
+		"an input of a spectator":   {1, inputMessage{received: r.server.done, ack: r.clients[1].replica.Receiver.Ack(), done: make([]entry, 1)}},
 		"a refusal of what was not": {0, inputMessage{received: r.server.done, ack: state.Ack{Lost: true, Refused: 60000}}},
 	} {
 		before := r.server.peers[c.peer].stats
@@ -340,9 +341,9 @@ func TestAHelplessClientIsSentAnImage(t *testing.T) {
 	m := newMatch(t, slow(newRules(exactBody)).game(60), 2, Config{})
 	p := m.join(profile(t, "P2"), simnetClock, systems.ClientConfig{}, 60, wander(4))
 	m.net.RunUntil(seconds(3))
-	p.useless = patience
+	p.replica.Refused = predictor.MostRefused
 	m.net.RunUntil(seconds(6))
-	if p.loads != 2 || !p.Live() || p.useless != 0 || m.server.PeerStats(0).Desyncs != 1 {
+	if p.loads != 2 || !p.Live() || p.replica.Refused != 0 || m.server.PeerStats(0).Desyncs != 1 {
 		t.Errorf("%d images, live %v, %+v", p.loads, p.Live(), m.server.PeerStats(0))
 	}
 }

@@ -4,91 +4,81 @@ import (
 	"fmt"
 
 	"tendon/ecs"
-	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/clock"
 	"tendon/systems/internal/checks"
-	"tendon/systems/internal/events"
 	"tendon/systems/internal/inputs"
-	"tendon/systems/state"
+	"tendon/systems/predictor"
 )
 
 // Client is the strategy's half on a client.
 //
-// World is in State(present) as this client has it: the rows of own, which are the player's avatars, are simulated from
-// his inputs as they come, all others are as in the newest state that the server told, that of tick confirmed. Where the
-// avatars are is this client's word: nothing but a word of the server's (see pilot) changes it. What else they hold is
-// put right by what the server tells, and the ticks since are computed again; their places stay.
+// The world is in State(present) of this client. The rows of own, the player's avatars, are simulated from the player's
+// inputs. All other rows are as in the newest state received, that of tick replica.Tick. The client is authoritative for
+// the positions of its avatars: only a correction from the server moves them. Everything else of the avatars is
+// corrected by the states received, and the ticks since are resimulated with the positions unchanged.
 //
-// A tick is computed when the local clock says so, never sooner or later, since the others reckon with the speed that
-// they were told. What moves to keep inputs arriving in time is the number that a tick has on the server: see labels.
+// A tick is computed when the local clock says so, since the others extrapolate by the speed that they received. The
+// number that a tick has on the server moves instead, to keep the inputs arriving in time: see numbering.
+//
+// A client that has settled is in phase CatchingUp until both sides know the clocks. Then it plays.
 type Client struct {
-	config   systems.ClientConfig
-	limits   Config
-	game     *ecs.Game
-	world    *ecs.World
-	seat     *ecs.Component[ecs.Seat]
-	steered  *ecs.Query1[ecs.Seat, ecs.Seat]
-	own      ecs.RowSet
-	history  *rollback.Snapshots // states of ticks ≤ present
-	receiver *state.Receiver
-	effects  *rollback.Effects
-	probe    *clock.Prober // nil: clocks are not exchanged
-	near     Stamp         // the newest of the server's stamps, for when its clock is not known
-	labels   labels
-	sampled  inputs.Own
-	doing    ecs.InputBytes // what the player does
-	pilots   []pilot
-	crowd    crowd
+	predictor.Half[*Client]
+	replica predictor.Replica
+	limits  Config
+	steered *ecs.Query1[ecs.Seat, ecs.Seat]
+	own     ecs.RowSet
+	history *rollback.Snapshots // states of ticks ≤ present
+	clock   serverClock
+	ticks   numbering
+	inputs  inputs.Own
+	held    ecs.InputBytes // the player's input now
+	avatars []ownAvatar
+	remotes remotes
 
-	previous, current ecs.Snapshot // the last two states that were computed
+	previous, current ecs.Snapshot // the last two computed states
 
-	present   ecs.Tick
-	confirmed ecs.Tick
-	loaded    bool
-	heard     bool // news have come since Load
-	ready     bool // the server knows this client's clock
-	locked    bool // the lead has settled since Load
-	playing   bool // the player's inputs count
-	unsent    bool
-	useless   int // bodies in a row that could not be used
-	events    events.Receiver
-	altered   uint64 // what the last news said
-	lastSend  systems.Time
-	frame     systems.Time // of the last Frame
-	rtt       systems.Time
-	stats     systems.ClientStats
-	counts    ClientCounts
+	present ecs.Tick
+	ready   bool // the server knows this client's clock
+	counts  ClientCounts
 
 	scratch struct {
 		inputs  []ecs.InputBytes // zero but for the local player's
-		message []byte
 		move    moveMessage
 		head    newsHead
 		records []Record
-		told    ecs.Snapshot
+		state   ecs.Snapshot
 		motions []ecs.Motion
 		record  Record
 	}
 }
 
-// historyKept is how many ticks of states are kept: more than a round trip that is worth playing on.
+// historyKept is the number of ticks of states that are kept: more than a playable round trip.
 const historyKept = 256
 
-// patience is for how many bodies in a row that cannot be used a client waits for one that can.
-const patience = 40
-
-// farAhead is how many ticks news may be ahead of all before: more is nothing that a server says.
+// farAhead is the most ticks that a message may be ahead of all before. A server sends nothing beyond.
 const farAhead = 1 << 14
 
 var (
-	_ systems.Client    = (*Client)(nil)
-	_ systems.Presenter = (*Client)(nil)
+	_ systems.Client     = (*Client)(nil)
+	_ systems.Presenter  = (*Client)(nil)
+	_ systems.Replicated = (*Client)(nil)
 )
 
+// clientSystems are the systems of the half.
+var clientSystems = []systems.System[*Client]{
+	{Name: "state and records", Phase: systems.Receive, Kind: kindNews, Accept: (*Client).receiveNews}, // on either channel
+	{Name: "events", Phase: systems.Receive, Kind: kindEvents, Reliable: true, Accept: (*Client).receiveEvents},
+	{Name: "clock answers", Phase: systems.Receive, Kind: clock.KindPong, Accept: (*Client).receiveClock},
+	{Name: "clock restarts", Phase: systems.Receive, Kind: clock.KindRestart, Accept: (*Client).receiveClock},
+	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
+	{Name: "clock", Phase: systems.Send, Run: (*Client).sendClock},
+	{Name: "window", Phase: systems.Send, Run: (*Client).sendMove},
+}
+
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
-	err := checks.Client("reckon", &c)
+	core, err := predictor.NewCore("reckon", ErrMessage, c)
 	if err == nil {
 		err = checks.InputDelay("reckon", &c)
 	}
@@ -101,231 +91,223 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	game := c.World.Game()
-	cl := &Client{config: c, limits: limits, game: game, world: c.World, history: rollback.NewSnapshots(historyKept), effects: rollback.NewEffects(historyKept)}
-	if cl.seat, err = seats(game); err != nil {
+	seat, err := seats(core.Game)
+	if err != nil {
 		return nil, err
 	}
-	cl.steered = ecs.NewQuery1(ecs.Read(cl.seat))
-	if cl.receiver, err = state.NewReceiver(c.World); err != nil {
+	cl := &Client{limits: limits, history: rollback.NewSnapshots(historyKept), steered: ecs.NewQuery1(ecs.Read(seat))}
+	cl.Core = core
+	cl.Start(cl, clientSystems)
+	if cl.replica, err = predictor.NewReplica(c.World, historyKept); err != nil {
 		return nil, fmt.Errorf("reckon: %w", err)
 	}
-	cl.scratch.inputs = make([]ecs.InputBytes, game.MaxPlayers)
-	cl.crowd.init(cl)
-	cl.world.SetPredicted(&cl.own)
+	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
+	cl.remotes.init(cl)
+	c.World.SetPredicted(&cl.own)
 	return cl, nil
 }
 
-// World is the world the client simulates, in the state of Present.
-func (c *Client) World() *ecs.World { return c.world }
-
-// Load takes over the state that was loaded into World: it is the server's.
+// Load starts from the state that was loaded into World, which is the server's.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	if c.loaded {
-		c.stats.Snaps++
-	}
-	f := c.world.Tick()
-	c.renew()
+	c.Begin(now, serverTick, rtt)
+	w := c.World()
+	f := w.Tick()
+	c.replica.Begin(f)
+	c.clock.begin(c.limits.Assumed != 0)
 	c.history.Clear()
-	c.effects.Begin(f)
-	c.crowd.forget()
-	c.pilots = c.pilots[:0]
+	c.remotes.clear()
+	c.avatars = c.avatars[:0]
 	c.own.Clear()
-	c.present, c.confirmed = f, f
-	c.events.Begin(f)
-	c.loaded, c.heard, c.ready, c.locked, c.playing = true, false, false, false, false
-	c.unsent, c.useless, c.lastSend, c.frame, c.rtt = true, 0, now, now, rtt
-	c.stats.ServerTick = max(serverTick, f)
-	c.sampled.Restart(f, c.world, c.config.Seat)
-	c.labels.begin(now, int(c.stats.ServerTick)+c.leadTicks(), c.game.TickRate)
+	c.present, c.ready = f, false
+	c.inputs.Restart(f, w, c.Config.Seat)
+	c.ticks.begin(now, int(c.Counted.ServerTick)+c.leadTicks(), c.Game.TickRate)
 	c.save()
-	c.world.Save(&c.previous)
+	w.Save(&c.previous)
 }
 
-// renew begins to receive states anew, and to ask for the server's clock: the server may be another process.
-func (c *Client) renew() {
-	c.receiver.Renew()
-	c.receiver.Load()
-	if c.near = 0; c.limits.Assumed == 0 {
-		c.probe, _ = clock.NewProber(clock.Config{}) // a zero Config is valid
-	}
-}
-
-// leadTicks is how far ahead of what is heard of the server inputs are given, as far as the round trip tells: an input
-// sent now arrives half of it later and wants to be a tick early; the news of the server is half of it old, and its next
-// tick is not here yet.
+// leadTicks returns how far ahead of the newest server tick received the inputs are given, in ticks, by the round trip.
+// An input sent now arrives half of it later and should be a tick early. The newest message is half of it old, and the
+// server's next tick has not come yet.
 func (c *Client) leadTicks() int {
-	return int(float64(c.rtt)*float64(c.game.TickRate)/float64(systems.Second)) + 2
+	return int(float64(c.RTT)*float64(c.Game.TickRate)/float64(systems.Second)) + 2
 }
 
 // save keeps the present state, which the world is in.
 func (c *Client) save() {
-	c.history.Save(c.world)
-	c.world.Save(&c.current)
+	c.history.Save(c.World())
+	c.World().Save(&c.current)
 }
 
-// Forget drops what the server's states build on, all but the newest, as a client does that is short of memory: the server
-// finds out and tells everything anew. It is for tests of that.
-func (c *Client) Forget() { c.receiver.Forget() }
-
-// SetInput is what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled if
-// a frame samples several: the ticks after the first get what anybody would predict from it.
+// SetInput sets what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
+// if a frame samples several: the ticks after the first get the predicted input.
 func (c *Client) SetInput(in ecs.InputBytes) {
-	c.sampled.Set(in, c.playing, c.game)
-	c.game.CleanInput(&in)
-	c.doing = in
+	c.inputs.Set(in, c.plays(), c.Game)
+	c.Game.CleanInput(&in)
+	c.held = in
 }
 
-// Order asks the server to carry out an order of the local player. What came of it is seen in the state.
+// plays reports whether the player's inputs are used.
+func (c *Client) plays() bool { return c.Live() && !c.Spectates() }
+
+// Order asks the server to execute an order of the local player. Its result appears in the state.
 func (c *Client) Order(target ecs.Entity, payload []byte, out systems.Outbox) error {
-	if err := checks.Order("reckon", c.config.Seat, payload); err != nil {
-		return err
-	}
-	c.scratch.message = appendRequest(c.scratch.message[:0], target, payload)
-	out.Send(0, systems.Reliable, c.scratch.message)
-	return nil
+	return c.SendOrder(kindOrder, target, payload, out)
 }
 
-// Receive takes a message from the server.
-func (c *Client) Receive(ch systems.Channel, message []byte, now systems.Time) error {
-	if !c.loaded || len(message) == 0 {
-		return ErrMessage
-	}
-	switch {
-	case message[0] == kindNews: // on either channel
-		return c.receiveNews(message, now)
-	case message[0] == kindEvents && ch == systems.Reliable:
-		return c.receiveEvents(message)
-	case c.probe != nil && clock.Owns(message):
-		return c.probe.Receive(message, now)
-	}
-	return ErrMessage
-}
-
-// receiveNews takes what the server tells. What it says of the state's ticks may be older than what was heard before;
-// each part decides by itself whether it is of use.
-func (c *Client) receiveNews(message []byte, now systems.Time) error {
-	r, h := wire.NewReader(message), &c.scratch.head
-	near, serverNow, known := c.near, systems.Time(0), false
-	if c.probe != nil {
-		if serverNow, known = c.probe.ToRemote(now); known {
-			near = StampOf(serverNow)
+// run computes the ticks that are due.
+func (c *Client) run() {
+	due := c.ticks.advance(c.Now)
+	if c.Spectates() {
+		for range due {
+			c.ticks.next(c.Now, c.Game.TickRate)
 		}
-	}
-	err := h.read(&r, c.stats.ServerTick, near)
-	if err == nil {
-		c.scratch.records, err = readRecords(c.scratch.records[:0], &r, near)
-	}
-	if err != nil || h.tick > c.stats.ServerTick+farAhead || !h.body && r.Len() > 0 {
-		return ErrMessage
-	}
-	ecs.SectionReconcile.Enter(c.config.Observer)
-	defer ecs.SectionReconcile.Leave(c.config.Observer)
-	c.hear(h, now)
-	if h.body {
-		if err := c.receiveBody(r.Rest(), now); err != nil {
-			return err
-		}
-	}
-	if c.playing {
-		for i := range h.snaps {
-			c.obey(&h.snaps[i], now)
-		}
-	}
-	for i := range c.scratch.records {
-		c.counts.Records++
-		r := &c.scratch.records[i]
-		switch {
-		case c.probe == nil:
-			c.near = max(c.near, r.Stamp)
-		case !known:
-			continue // such a stamp cannot be told from one of 41 s before
-		default:
-			c.probe.Heard(r.Stamp.Time(), now)
-		}
-		c.crowd.receive(*r, c.limits.dating().Age(r.Stamp, serverNow), now)
-	}
-	return nil
-}
-
-// hear takes what the head of news says.
-func (c *Client) hear(h *newsHead, now systems.Time) {
-	if h.hasMargin {
-		c.stats.Margin = float64(h.margin.Value) / inputs.MarginUnit
-		c.labels.lead.Measured(uint64(h.margin.Tick), c.stats.Margin, now)
-	}
-	if h.tick < c.stats.ServerTick && c.heard {
+		c.CaughtUp(c.clock.known())
 		return
 	}
-	c.ready = c.ready || h.ready
-	if c.heard && h.altered > c.altered {
-		c.stats.Substituted += h.altered - c.altered
+	if c.ticks.lead.Settled() {
+		c.Reach(predictor.CatchingUp)
+		c.RTT = c.ticks.lead.RTT()
 	}
-	c.heard, c.altered = true, h.altered
-	c.stats.ServerTick = max(c.stats.ServerTick, h.tick)
-	c.unsent = c.unsent || c.config.Seat < 0
-	c.events.Announced(h.tick, h.events, c.effects)
+	if c.ticks.upcoming() <= int(c.replica.Tick) {
+		// The server is ahead: the client was suspended. Measures of before are outdated.
+		c.ticks.jump(c.Counted.ServerTick + ecs.Tick(c.leadTicks()))
+	}
+	if c.Phase == predictor.CatchingUp && c.ready && c.clock.known() {
+		c.play()
+	}
+	for range due {
+		number, at := c.ticks.next(c.Now, c.Game.TickRate)
+		c.tick(ecs.Tick(max(number, 1)), at)
+	}
 }
 
-// receiveEvents takes what a tick emitted.
-func (c *Client) receiveEvents(message []byte) error {
-	if !c.events.Receive(message, kindEvents, c.game, c.stats.ServerTick+farAhead, c.effects) {
-		return ErrMessage
+// play starts to use the player's inputs. The avatars follow when the server has sent their positions.
+func (c *Client) play() {
+	c.Reach(predictor.Live)
+	c.present = max(c.present, c.inputs.Sampled())
+	if c.World().PutTick(c.present, c.World().Players()) == nil {
+		c.save()
+		c.World().Save(&c.previous)
 	}
-	return nil
 }
 
-// View returns the two last states and how far between them the display stands. A spectator's are those that the server
-// told. Present shows more.
+// tick gives the tick of a number its input, and computes it if the player plays.
+//
+// A number that was given before is computed again from the present state, and a new press waits for the next tick. The
+// same holds for a number farther ahead than a message can carry: its input would never be sent, and so never measured.
+func (c *Client) tick(number ecs.Tick, at systems.Time) {
+	number = min(number, c.Counted.ServerTick+inputs.MaxWindow)
+	fresh := number > c.inputs.Sampled()
+	for f := c.inputs.Sampled() + 1; f <= number; f++ {
+		missed := f < number // the number was skipped: the input is unknown
+		c.inputs.Put(f, c.inputs.Next(missed || !c.plays(), c.Game), missed || !c.plays())
+		if !missed {
+			c.ticks.lead.Sent(uint64(f), float64(int(f)-int(c.ticks.done)), c.Now)
+		}
+	}
+	c.Timer.Pending = true
+	if !c.plays() {
+		return
+	}
+	in := c.inputs.Last()
+	if !fresh {
+		number, in = c.present, c.Game.PredictInput(c.held)
+	}
+	c.scratch.motions = c.motions(c.scratch.motions[:0])
+	c.step(number, in, at)
+	if fresh {
+		c.replica.Effects.Predicted(number, c.World().Events())
+	}
+	c.hold(c.scratch.motions)
+	c.previous, c.current = c.current, c.previous
+	c.save()
+	for i := range c.avatars {
+		c.claim(&c.avatars[i], at)
+	}
+}
+
+// step computes the tick of a number, due at a time, from the state that the world is in.
+func (c *Client) step(number ecs.Tick, in ecs.InputBytes, at systems.Time) {
+	w := c.World()
+	if w.Tick() != number-1 && w.PutTick(number-1, w.Players()) != nil {
+		panic("reckon: a world refuses its own players: report this")
+	}
+	c.remotes.place(at)
+	c.scratch.inputs[c.Config.Seat] = in
+	w.Step(ecs.TickInputs{Players: c.scratch.inputs})
+	c.present = number
+}
+
+// sendClock sends the messages of the clock exchange that are due.
+func (c *Client) sendClock() { c.clock.send(&c.Buffer, c.Now, c.Out) }
+
+// sendMove sends the inputs that the server has not consumed, and the records that are due: after each tick, or for a
+// spectator after each message received.
+func (c *Client) sendMove() {
+	if !c.Timer.Due(c.Now) {
+		return
+	}
+	m := &c.scratch.move
+	m.received, m.ack, m.helpless = c.Counted.ServerTick, c.replica.Receiver.Ack(), c.replica.NeedsImage()
+	if c.Phase == predictor.Waiting {
+		m.received = c.replica.Tick
+	}
+	m.held = c.remotes.appendHeld(m.held[:0])
+	m.done = m.done[:0]
+	if !c.Spectates() && c.inputs.Sampled() < m.received+2*inputs.Window {
+		m.done = c.inputs.AppendFrom(m.done, m.received+1)
+	}
+	c.Buffer = m.append(c.Buffer[:0], c.Game)
+	m.claims = m.claims[:0]
+	c.Out.Send(0, systems.Datagram, c.Buffer)
+}
+
+// View returns the two last states and how far between them the display stands. A spectator's are the state received.
+// Present shows more.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
-	if !c.loaded {
+	if c.Phase == predictor.Idle {
 		return &c.current, &c.current, &c.current, 0
 	}
-	confirmed = c.receiver.State()
-	if !c.playing {
+	confirmed = c.replica.Receiver.State()
+	if !c.plays() {
 		return confirmed, confirmed, confirmed, 0
 	}
-	return &c.previous, &c.current, confirmed, c.labels.alpha(now)
+	return &c.previous, &c.current, confirmed, c.ticks.alpha(now)
 }
 
-// Live reports whether the client plays, or a spectator sees where everybody is.
-func (c *Client) Live() bool {
-	if c.config.Seat < 0 {
-		return c.heard && c.clocked()
-	}
-	return c.playing
-}
+// Effects drains the effects of events.
+func (c *Client) Effects(f func(systems.Effect)) { c.replica.Effects.Drain(c.present, f) }
 
-// clocked reports whether the server's clock is known as far as it has to be.
-func (c *Client) clocked() bool { return c.probe == nil || c.probe.Known() }
-
-// trip is the round trip, as the clocks know it: what inputs know includes the wait for news.
-func (c *Client) trip() systems.Time {
-	if c.probe != nil && c.probe.Known() {
-		return c.probe.LastRTT()
-	}
-	return c.rtt
-}
-
-// Effects drains the news of events.
-func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.present, f) }
-
-// Stats returns what the client counted. Corrections are bodies that differed from what was predicted, places aside.
+// Stats returns the counters. Corrections are bodies that differed from the prediction in more than positions.
 func (c *Client) Stats() systems.ClientStats {
-	s := c.stats
-	s.Present, s.Confirmed, s.Corrections = c.present, c.confirmed, c.counts.Replays
+	s := c.CommonStats()
+	s.Present, s.Confirmed, s.Corrections = c.present, c.replica.Tick, c.counts.Replays
 	s.Snaps += c.counts.Snaps
-	s.RTT, s.RingBytes, s.Dilation = c.trip(), c.world.PageBytes(), 1
+	s.RTT = c.clock.rtt(c.RTT)
 	return s
 }
 
-// Counts returns what the client counted of records.
+// Counts returns the counters of records and bodies.
 func (c *Client) Counts() ClientCounts { return c.counts }
 
-// Clock returns what the client counted of the exchange of clocks since Load.
-func (c *Client) Clock() (stats clock.Stats) {
-	if c.probe != nil {
-		stats = c.probe.Stats()
+// Clock returns the counters of the clock exchange since Load.
+func (c *Client) Clock() clock.Stats { return c.clock.stats() }
+
+// Replica returns the newest state received, nil before Load. Entities that no body updated since are in there as they
+// were. complete reports that there are none: the state is all that this client is to receive.
+func (c *Client) Replica() (s *ecs.Snapshot, complete bool) {
+	if c.Phase == predictor.Idle {
+		return nil, false
 	}
-	return stats
+	return c.replica.Receiver.State(), c.replica.Complete()
 }
+
+// Places reports that a replica may have old positions of entities that move: records carry these.
+func (c *Client) Places() bool { return false }
+
+// Told returns the last tick that updated an entity, 0 for none.
+func (c *Client) Told(e ecs.Entity) ecs.Tick { return c.replica.Receiver.Told(e) }
+
+// Forget drops the baselines of the server's deltas, all but the newest, as a client under memory pressure does. The
+// server notices and sends everything anew. It is for tests.
+func (c *Client) Forget() { c.replica.Receiver.Forget() }

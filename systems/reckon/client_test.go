@@ -100,7 +100,7 @@ func TestWhatAnAvatarHoldsIsPutRightAndItsPlaceStays(t *testing.T) {
 	r.pads[0].Walk = true
 	r.run(gameRate)
 	c, e := r.clients[0], r.walker(0)
-	lives.Write(c.world, e).Points = 7
+	lives.Write(c.World(), e).Points = 7
 	c.save()
 	last := r.own(0)
 	for range gameRate {
@@ -110,7 +110,7 @@ func TestWhatAnAvatarHoldsIsPutRightAndItsPlaceStays(t *testing.T) {
 		}
 		last = r.own(0)
 	}
-	if l, _ := lives.Read(c.world, e); l.Points != 100 || c.Counts().Replays != 1 || c.Counts().Snaps != 0 {
+	if l, _ := lives.Read(c.World(), e); l.Points != 100 || c.Counts().Replays != 1 || c.Counts().Snaps != 0 {
 		t.Errorf("%d points, %+v", l.Points, c.Counts())
 	}
 }
@@ -151,7 +151,7 @@ func TestInterestLimitsWhatIsTold(t *testing.T) {
 	r.pads[0].Walk = true // away, along x
 	r.run(10 * gameRate)
 	c := r.clients[1]
-	if c.World().Exists(r.walker(0)) || c.crowd.other(r.walker(0)) != nil {
+	if c.World().Exists(r.walker(0)) || c.remotes.find(r.walker(0)) != nil {
 		t.Errorf("a walker %.0f away is told of", far(r.believed(0), r.believed(1)))
 	}
 	if !c.World().Exists(r.walker(1)) || !r.clients[0].World().Exists(r.walker(0)) {
@@ -216,7 +216,7 @@ func TestATrustedClientTeleports(t *testing.T) {
 	r.pads[0].Walk = true
 	r.run(gameRate)
 	c, to := r.clients[0], fixed.Vec3{X: fixed.FromInt(-300)}
-	c.put(c.pilot(r.walker(0)), ecs.Motion{Pos: to})
+	c.put(c.avatar(r.walker(0)), ecs.Motion{Pos: to})
 	for i := range 2 * gameRate {
 		r.step()
 		if x := r.shown(1, 0).X.Float(); i > 10 && x > -280 || x > 20 {

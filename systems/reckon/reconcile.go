@@ -2,60 +2,122 @@ package reckon
 
 import (
 	"tendon/ecs"
+	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/inputs"
+	"tendon/systems/predictor"
 	"tendon/systems/state"
 )
 
-// receiveBody takes over a state that is newer than all before. What was overtaken is passed over. One that builds on
-// what is not held is not used; the acknowledgement says so, and it comes whole.
-func (c *Client) receiveBody(body []byte, now systems.Time) error {
-	err := c.receiver.Receive(body)
-	f := c.receiver.Tick()
+// receiveClock accepts a message of the clock exchange.
+func (c *Client) receiveClock(m systems.Message) error { return c.clock.receive(m) }
+
+// receiveNews accepts a message with records, and with a body of state if there is one. Its tick may be older than that
+// of another message: each part decides by itself whether it is of use.
+func (c *Client) receiveNews(m systems.Message) error {
+	r, h := wire.NewReader(m.Body), &c.scratch.head
+	serverNow, near, known := c.clock.at(m.Now)
+	err := h.read(&r, c.Counted.ServerTick, near)
+	if err == nil {
+		c.scratch.records, err = readRecords(c.scratch.records[:0], &r, near)
+	}
+	if err != nil || h.tick > c.Counted.ServerTick+farAhead || !h.body && r.Len() > 0 {
+		return ErrMessage
+	}
+	c.receiveHead(h, m.Now)
+	if h.body {
+		if err := c.receiveBody(r.Rest()); err != nil {
+			return err
+		}
+	}
+	if c.plays() {
+		for i := range h.snaps {
+			c.follow(&h.snaps[i], m.Now)
+		}
+	}
+	for i := range c.scratch.records {
+		c.counts.Records++
+		r := &c.scratch.records[i]
+		if c.clock.received(r.Stamp, known, m.Now) {
+			c.remotes.receive(*r, c.limits.dating().Age(r.Stamp, serverNow), m.Now)
+		}
+	}
+	return nil
+}
+
+// receiveHead accepts the head of a message.
+func (c *Client) receiveHead(h *newsHead, now systems.Time) {
+	if h.hasMargin {
+		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit
+		c.ticks.lead.Measured(uint64(h.margin.Tick), c.Counted.Margin, now)
+	}
+	first := c.Phase == predictor.Waiting
+	if h.tick < c.Counted.ServerTick && !first {
+		return
+	}
+	c.ready = c.ready || h.ready
+	c.Counted.Substituted += c.replica.Substituted(h.altered, first)
+	c.Heard()
+	c.Counted.ServerTick = max(c.Counted.ServerTick, h.tick)
+	c.Timer.Pending = c.Timer.Pending || c.Spectates()
+	c.replica.SettleEvents(h.tick, h.events)
+}
+
+// receiveEvents accepts the events of a tick.
+func (c *Client) receiveEvents(m systems.Message) error {
+	if !c.replica.ReceiveEvents(m.Body, kindEvents, c.Game, c.Counted.ServerTick+farAhead) {
+		return ErrMessage
+	}
+	return nil
+}
+
+// receiveBody reconciles with a state that is newer than all before. An older one is dropped. One that builds on a state
+// that is not held is not used; the acknowledgement reports it, and the server sends the entities whole.
+func (c *Client) receiveBody(body []byte) error {
+	fresh, err := c.replica.Take(body)
 	switch {
 	case err == state.ErrBody:
 		return ErrMessage
 	case err != nil:
-		c.world.Restore(&c.current)
+		c.World().Restore(&c.current)
 		c.counts.Refused++
-		c.useless++
-		c.unsent = true
+		c.Timer.Pending = true
 		return nil
-	case f == c.confirmed:
+	case !fresh:
 		return nil
 	}
-	c.useless, c.confirmed = 0, f
 	c.counts.Bodies++
-	c.muster()
-	c.crowd.told()
-	if !c.playing {
-		c.present = f
+	c.findAvatars()
+	c.remotes.dropGone()
+	if !c.plays() {
+		c.present = c.replica.Tick
 		c.save()
 		return nil
 	}
-	c.reconcile(f)
+	c.reconcile(c.replica.Tick)
 	return nil
 }
 
-// reconcile puts right what the avatars hold by the server's state of tick f, which the world is in, but not where they
-// are. It leaves the world in the state of the present.
+// reconcile corrects the avatars by the server's state of tick f, which the world is in, except for their positions. It
+// leaves the world in the state of the present.
 func (c *Client) reconcile(f ecs.Tick) {
 	mine, held := c.history.At(f)
 	switch {
-	case f > c.present: // this client was suspended
+	case f > c.present: // the client was suspended
 		c.keep(&c.current)
 		c.present = f
 		c.save()
 	case !held:
 		c.keep(&c.current)
-		if c.world.PutTick(c.present, c.world.Players()) == nil {
+		if c.World().PutTick(c.present, c.World().Players()) == nil {
 			c.save()
 		}
-	case !c.knows(f):
+	case !c.updated(f):
 		c.agree()
 	default:
 		c.keep(mine)
-		c.world.Save(&c.scratch.told)
-		if ecs.Deviation(mine, &c.scratch.told, &c.own).Within {
+		c.World().Save(&c.scratch.state)
+		if ecs.Deviation(mine, &c.scratch.state, &c.own).Within {
 			c.agree()
 		} else {
 			c.replay(f)
@@ -63,25 +125,25 @@ func (c *Client) reconcile(f ecs.Tick) {
 	}
 }
 
-// keep puts the avatars in the world where they are in a state of this client's.
+// keep moves the avatars in the world to their positions in a state of this client's.
 func (c *Client) keep(mine *ecs.Snapshot) {
-	for i := range c.pilots {
-		if p := &c.pilots[i]; p.flies {
+	for i := range c.avatars {
+		if p := &c.avatars[i]; p.placed {
 			if m, ok := mine.Motion(p.entity); ok {
-				c.world.SetMotion(p.entity, m)
+				c.World().SetMotion(p.entity, m)
 			}
 		}
 	}
 }
 
-// knows reports whether the newest state tells of all avatars what they hold in it.
-func (c *Client) knows(f ecs.Tick) bool {
-	if whole, ok := c.receiver.Complete(); ok && whole == f {
+// updated reports whether the newest state, that of tick f, updates all avatars.
+func (c *Client) updated(f ecs.Tick) bool {
+	if c.replica.Complete() {
 		return true
 	}
-	for i := range c.pilots {
-		if p := &c.pilots[i]; p.flies {
-			if s, _ := c.receiver.Samples(p.entity, f); s.State == nil || s.Tick != f {
+	for i := range c.avatars {
+		if p := &c.avatars[i]; p.placed {
+			if s, _ := c.replica.Receiver.Samples(p.entity, f); s.State == nil || s.Tick != f {
 				return false
 			}
 		}
@@ -89,43 +151,42 @@ func (c *Client) knows(f ecs.Tick) bool {
 	return true
 }
 
-// agree leaves the avatars as they are, with the rest as in the server's newest state.
+// agree keeps the avatars, and takes everything else from the server's newest state.
 func (c *Client) agree() {
-	c.world.Restore(&c.current)
-	c.world.Overlay(c.receiver.State(), &c.own)
+	c.World().Restore(&c.current)
+	c.World().Overlay(c.replica.Receiver.State(), &c.own)
 	c.save()
 }
 
-// replay computes the ticks after f again, with the inputs that the player gave; where the avatars were in each of them
-// stays.
+// replay resimulates the ticks after f with the player's inputs. The positions of the avatars in each of them stay.
 func (c *Client) replay(f ecs.Tick) {
 	c.counts.Replays++
-	c.stats.Rollbacks++
-	c.stats.Resimulated += uint64(c.present - f)
-	c.stats.Deepest = max(c.stats.Deepest, uint64(c.present-f))
-	c.world.PutInput(ecs.Player(c.config.Seat), c.sampled.At(f))
-	c.history.Save(c.world)
+	c.Counted.Rollbacks++
+	c.Counted.Resimulated += uint64(c.present - f)
+	c.Counted.Deepest = max(c.Counted.Deepest, uint64(c.present-f))
+	c.World().PutInput(ecs.Player(c.Config.Seat), c.inputs.At(f))
+	c.history.Save(c.World())
 	until := c.present
-	ecs.SectionResimulate.Enter(c.config.Observer)
+	ecs.SectionResimulate.Enter(c.Config.Observer)
 	motions := c.motions(c.scratch.motions[:0])
 	for k := f + 1; k <= until; k++ {
-		if s, ok := c.history.At(k); ok { // else the label was passed over
-			for i := range c.pilots {
-				if m, ok := s.Motion(c.pilots[i].entity); ok {
+		if s, ok := c.history.At(k); ok { // else the number was skipped
+			for i := range c.avatars {
+				if m, ok := s.Motion(c.avatars[i].entity); ok {
 					motions[i] = m
 				}
 			}
 		}
-		c.step(k, c.sampled.At(k), c.frame-systems.Time(until-k)*systems.Second/systems.Time(c.game.TickRate))
-		c.effects.Predicted(k, c.world.Events())
-		for i := range c.pilots {
-			if c.pilots[i].flies {
-				c.world.SetMotion(c.pilots[i].entity, motions[i])
+		c.step(k, c.inputs.At(k), c.Now-systems.Time(until-k)*systems.Second/systems.Time(c.Game.TickRate))
+		c.replica.Effects.Predicted(k, c.World().Events())
+		for i := range c.avatars {
+			if c.avatars[i].placed {
+				c.World().SetMotion(c.avatars[i].entity, motions[i])
 			}
 		}
-		c.history.Save(c.world)
+		c.history.Save(c.World())
 	}
 	c.scratch.motions = motions
-	ecs.SectionResimulate.Leave(c.config.Observer)
-	c.world.Save(&c.current)
+	ecs.SectionResimulate.Leave(c.Config.Observer)
+	c.World().Save(&c.current)
 }

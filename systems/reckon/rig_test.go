@@ -111,8 +111,8 @@ func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 	}
 	r.run(3*gameRate + 4*(up+down))
 	for seat, c := range r.clients {
-		if !c.Live() || len(c.pilots) != 1 || !c.pilots[0].flies {
-			t.Fatalf("client %d is not live after %d frames: %+v, %+v", seat, r.tick, c.Stats(), c.pilots)
+		if !c.Live() || len(c.avatars) != 1 || !c.avatars[0].placed {
+			t.Fatalf("client %d is not live after %d frames: %+v, %+v", seat, r.tick, c.Stats(), c.avatars)
 		}
 	}
 	return r

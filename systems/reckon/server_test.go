@@ -353,7 +353,7 @@ func TestAClientThatIsFarOffComesRight(t *testing.T) {
 	for _, off := range []int{-300, -70, 70, 130, 300, 900} {
 		r := newRig(t, 1, 2, 2, Config{}, false)
 		c := r.clients[0]
-		c.labels.jump(ecs.Tick(int(r.server.Done()) + off))
+		c.ticks.jump(ecs.Tick(int(r.server.Done()) + off))
 		r.run(4 * gameRate)
 		before := r.server.PeerStats(0).Substituted
 		r.run(gameRate)

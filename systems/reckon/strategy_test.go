@@ -149,7 +149,7 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 		seconds := minutes(10).Seconds()
 		rate := float64(p.half(0).Counts().Claims-before.Claims) / seconds
 		me := walker(p.server.World(), p.player())
-		o := p.half(1).crowd.other(me)
+		o := p.half(1).remotes.find(me)
 		g, _ := p.server.Guard(me)
 		c := p.server.Counts()
 		t.Logf("%s: rms %.2f v, worst %.1f v, %.2f records a second, guard %+v, server %+v, client %+v, %d resyncs", v.profile, p.rms(), p.worst/top, rate,

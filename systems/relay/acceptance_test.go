@@ -96,7 +96,7 @@ func TestOnePressCostsOneRollbackOfTheWayBetween(t *testing.T) {
 			var press, at ecs.Tick
 			a.onFrame = func(p *player, _, _ ecs.Tick) {
 				if p.frames == 301 {
-					press = p.own.Sampled()
+					press = p.line.Inputs.Sampled()
 					arrival(b, press, &at)
 				}
 			}
@@ -154,8 +154,8 @@ func TestOwnInputsAreOnlyCorrectedWhereTheServerAlteredThem(t *testing.T) {
 		a := m.clients[0]
 		start, sent := a.Stats(), map[ecs.Tick]ecs.InputBytes{}
 		a.onFrame = func(p *player, _, _ ecs.Tick) {
-			for f := p.timeline.Received() + 1; f <= p.own.Sampled(); f++ {
-				sent[f] = p.own.At(f)
+			for f := p.timeline.Received() + 1; f <= p.line.Inputs.Sampled(); f++ {
+				sent[f] = p.line.Inputs.At(f)
 			}
 		}
 		m.net.RunUntil(14 * time.Second)
@@ -185,7 +185,7 @@ func TestAQuarterSecondOfRoundTripIsHidden(t *testing.T) {
 			if !p.Live() || after <= before {
 				return
 			}
-			in, _ := p.timeline.InputAt(after, ecs.Player(p.config.Seat))
+			in, _ := p.timeline.InputAt(after, ecs.Player(p.Config.Seat))
 			if got := padInput.Unpack(in); got.DX != p.lastIn.DX || got.DY != p.lastIn.DY || after == before+1 && got.Fire != p.lastIn.Fire {
 				t.Fatalf("client %d, tick %d: shows %+v, plays %+v", p.id, after, got, p.lastIn)
 			}
@@ -376,19 +376,19 @@ func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
 		c := m.clients[0]
 		m.net.Pause(c.node, 4*time.Second, 4*time.Second+away)
 		m.net.RunUntil(4*time.Second + away)
-		steps, sampled := c.timeline.Stats().Steps, c.own.Sampled()
+		steps, sampled := c.timeline.Stats().Steps, c.line.Inputs.Sampled()
 		c.onFrame = func(p *player, before, after ecs.Tick) {
 			if n := int(after) - int(before); n > 8 {
 				t.Fatalf("%d ticks in a frame", n)
 			}
-			if p.own.Sampled() > sampled+8 {
-				for f := max(sampled, p.timeline.Received()) + 1; f <= p.own.Sampled()-8; f++ {
-					if in := p.own.At(f); padInput.Unpack(in).Fire {
+			if p.line.Inputs.Sampled() > sampled+8 {
+				for f := max(sampled, p.timeline.Received()) + 1; f <= p.line.Inputs.Sampled()-8; f++ {
+					if in := p.line.Inputs.At(f); padInput.Unpack(in).Fire {
 						t.Fatalf("tick %d was missed, and has a press", f)
 					}
 				}
 			}
-			sampled = p.own.Sampled()
+			sampled = p.line.Inputs.Sampled()
 		}
 		m.net.RunUntil(4*time.Second + away + 6*time.Second)
 		t.Logf("away %v: steps since %d, %+v", away, c.timeline.Stats().Steps-steps, c.Stats())
@@ -418,14 +418,14 @@ func TestAHitchOfTheServerIsMadeUpFor(t *testing.T) {
 	m.net.At(4*time.Second, func() { m.hitch = true })
 	m.net.At(5*time.Second, func() { m.hitch = false })
 	m.net.RunUntil(4900 * ms)
-	jumped := m.clients[0].pacer.Gained()
+	jumped := m.clients[0].line.Pacer.Gained()
 	m.net.RunUntil(12 * time.Second)
 	for _, c := range m.clients {
 		if st := m.server.PeerStats(c.id); st.Margin < 0 || st.Margin > 3 || c.flagged != 0 {
 			t.Errorf("client %d: %+v", c.id, st)
 		}
 	}
-	if d := m.clients[0].pacer.Gained() - jumped; d > 5 || d < -5 {
+	if d := m.clients[0].line.Pacer.Gained() - jumped; d > 5 || d < -5 {
 		t.Errorf("the clock was moved by %v ticks", d)
 	}
 	m.sound(300)
@@ -442,15 +442,15 @@ func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 		m := newMatch(t, testGame(60), 7)
 		c := m.join(fast, simnet.Clock{DriftPPM: 100}, systems.ClientConfig{}, 60, wander(3))
 		m.net.RunUntil(9990 * ms)
-		position, jumps := c.pacer.Position(), 0
+		position, jumps := c.line.Pacer.Position(), 0
 		c.onFrame = func(p *player, _, _ ecs.Tick) {
-			if pace := p.pacer.Dilation(); pace < 0.9 || pace > 1.1 {
+			if pace := p.line.Pacer.Dilation(); pace < 0.9 || pace > 1.1 {
 				t.Fatalf("pace %v", pace)
 			}
-			if moved := p.pacer.Position() - position; moved > 3 || moved < 0 {
+			if moved := p.line.Pacer.Position() - position; moved > 3 || moved < 0 {
 				jumps++
 			}
-			position = p.pacer.Position()
+			position = p.line.Pacer.Position()
 		}
 		m.net.RunUntil(10 * time.Second)
 		if err := m.net.SetProfile(c.node, m.node, slow); err != nil {
@@ -459,7 +459,7 @@ func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 		m.net.RunUntil(12 * time.Second)
 		late := m.server.PeerStats(c.id).Substituted
 		m.net.RunUntil(14 * time.Second)
-		margin, target := m.server.PeerStats(c.id).Margin, c.lead.Target()
+		margin, target := m.server.PeerStats(c.id).Margin, c.line.Lead.Target()
 		if n := m.server.PeerStats(c.id).Substituted - late; n > 0 && jitter == 0 || n > 3 {
 			t.Errorf("jitter %v: %d late inputs in the two seconds after", jitter, n)
 		}

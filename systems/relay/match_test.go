@@ -223,7 +223,7 @@ func (m *match) hand(p *player, then func()) {
 		p.loads++
 		p.faulty = false
 		m.net.At(m.net.Now()+p.path.Up.Delay, func() {
-			m.server.Open(p.id, p.config.Seat, have, systems.Time(m.net.Now()), &outbox{m.fromServer})
+			m.server.Open(p.id, p.Config.Seat, have, systems.Time(m.net.Now()), &outbox{m.fromServer})
 			then()
 		})
 	})

@@ -41,7 +41,7 @@ func (m *match) log() {
 		s, st := c.Stats(), m.server.PeerStats(c.id)
 		m.t.Logf("client %d: checked %d, W p50 %d p99 %d max %d, stalls %d in %d episodes, delay %d, rollbacks %d resimulated %d deepest %d, substituted %d late %d, margin %.2f target %.2f, rtt %v",
 			c.id, c.checked, percentile(c.ws, 0.5), percentile(c.ws, 0.99), percentile(c.ws, 1), s.Stalls, c.episodes, s.InputDelay, s.Rollbacks, s.Resimulated, s.Deepest,
-			s.Substituted, st.Late, st.Margin, c.lead.Target(), time.Duration(s.RTT))
+			s.Substituted, st.Late, st.Margin, c.line.Lead.Target(), time.Duration(s.RTT))
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 )
 
 // moving holds a direction, so that the state changes and nothing is predicted wrong.
-func moving(p *player, _ int) pad { return pad{DX: int8(p.config.Seat + 1)} }
+func moving(p *player, _ int) pad { return pad{DX: int8(p.Config.Seat + 1)} }
 
 // spoil flips one bit of a player's own ship.
 func spoil(p *player) {
 	p.faulty = true
 	for e := range ships.All(p.world) {
-		if int(e.B.Player) == p.config.Seat {
+		if int(e.B.Player) == p.Config.Seat {
 			e.A.Pos.X ^= 1
 		}
 	}
@@ -153,10 +153,10 @@ func TestInputsAreNotSampledBeforeTheClockHasLocked(t *testing.T) {
 	c := m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, func(*player, int) pad { return pad{DY: 1, Fire: true} })
 	wrong := 0
 	c.onFrame = func(p *player, _, _ ecs.Tick) {
-		if !p.locked && p.own.Last() != (ecs.InputBytes{}) {
+		if !p.Settled() && p.line.Inputs.Last() != (ecs.InputBytes{}) {
 			wrong++
 		}
-		if p.locked && p.Live() && c.image != nil && wrong == 0 && p.own.Last() == (ecs.InputBytes{}) && p.own.Used() {
+		if p.Settled() && p.Live() && c.image != nil && wrong == 0 && p.line.Inputs.Last() == (ecs.InputBytes{}) && p.line.Inputs.Used() {
 			wrong++
 		}
 	}
@@ -176,7 +176,7 @@ func TestAPressCountsOnceAtEveryFrameRate(t *testing.T) {
 		m := newMatch(t, testGame(60), 45)
 		presses := 0
 		c := m.join(profile(t, "P2"), simnet.Clock{}, systems.ClientConfig{}, hz, func(p *player, f int) pad {
-			if p.locked && f%(hz/5) == 0 && m.net.Now() < 9*time.Second {
+			if p.Settled() && f%(hz/5) == 0 && m.net.Now() < 9*time.Second {
 				presses++
 				return pad{Fire: true}
 			}

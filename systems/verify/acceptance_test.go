@@ -265,7 +265,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 			}
 			seen := 0
 			for _, in := range m.inputs {
-				if padInput.Unpack(in[p.config.Seat]).Fire {
+				if padInput.Unpack(in[p.Config.Seat]).Fire {
 					seen++
 				}
 			}

@@ -7,53 +7,45 @@ import (
 	"tendon/ecs"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
+	"tendon/systems/predictor"
 )
 
-// Client is the strategy's half on a client. World is in State(present), the newest state that came; ring holds the
-// states that came before it and may be the base of one that is on its way. States only move forward; what is shown was
-// the server's state of that tick, or is not shown.
+// Client is the strategy's half on a client. The world is in State(present), the newest state received. ring holds the
+// states before it, which may be the base of one that is on its way. States only move forward. A state that is shown was
+// the server's state of that tick.
 type Client struct {
-	config  systems.ClientConfig
+	predictor.Half[*Client]
 	limits  Config
-	world   *ecs.World
-	game    *ecs.Game
 	ring    *rollback.Snapshots
-	news    rollback.News // every event is final when it is heard of
-	asks    asks
+	effects rollback.News // every event is final when it is received
+	asks    commandQueue
 	own     controls
-	tick    systems.Time // length of a tick
 	present ecs.Tick
 	oldest  ecs.Tick // no State on its way has an older base
 	arrived systems.Time
 	shown   shown
 	pace    pace
-	loaded  bool
-	heard   bool // a State has come since Load
 	unsent  bool // the server does not know yet what present is, or that something is lost
 	lost    bool // a State could not be used
 	pieces  []byte
-	rtt     systems.Time
-	stats   systems.ClientStats
 	refused uint64
 	useless int // States refused since the last that was used
 
 	scratch struct {
-		ask     askMessage
-		state   stateMessage
-		events  []ecs.EmittedEvent
-		message []byte
+		ask    askMessage
+		state  stateMessage
+		events []ecs.EmittedEvent
 	}
 }
 
-// shown is what the display shows: the way from one state to the next, which takes a tick from when the latter came.
+// shown is the part of the display: the way from one state to the next, which takes a tick from when the latter came.
 type shown struct {
 	previous, current ecs.Tick
 	since             systems.Time
-	released          ecs.Tick // states before it were given back
+	released          ecs.Tick // states before it were released
 }
 
-// pace lets one message go out per tick's time. What was not used in time is lost, but for one.
+// pace lets one message go out per tick's time. One that was not used is saved.
 type pace struct {
 	last   systems.Time
 	credit systems.Time
@@ -71,75 +63,67 @@ func (p *pace) spend(tick systems.Time) {
 	p.due = false
 }
 
-// ringDepth is how many ticks of states a client keeps at most.
+// ringDepth is the most ticks of states that a client keeps.
 const ringDepth = 512
 
 // Errors of Order.
 var (
-	ErrOutstanding = errors.New("verify: too many commands are not answered yet")
-	ErrNotHeard    = errors.New("verify: nothing was heard of the server yet")
+	ErrOutstanding = errors.New("verify: too many commands are not answered yet: try again later")
+	ErrNotHeard    = errors.New("verify: no message from the server yet: try again later")
 )
 
-var _ systems.Client = (*Client)(nil)
+var (
+	_ systems.Client = (*Client)(nil)
+	_ systems.Keeper = (*Client)(nil)
+)
+
+// clientSystems are the systems of the half.
+var clientSystems = []systems.System[*Client]{
+	{Name: "states", Phase: systems.Receive, Kind: kindState, Accept: (*Client).receiveState}, // on either channel
+	{Name: "pieces", Phase: systems.Receive, Kind: kindPiece, Reliable: true, Accept: (*Client).receivePiece},
+	{Name: "display", Phase: systems.Reconcile, Run: (*Client).advance},
+	{Name: "inputs", Phase: systems.Reconcile, Run: (*Client).sample},
+	{Name: "commands", Phase: systems.Send, Run: (*Client).sendCommands},
+}
 
 func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	limits, err := limits.withDefaults()
 	if err == nil && c.Params != nil {
 		err = limits.takeParams(c.Params)
 	}
-	if err == nil {
-		err = checks.Client("verify", &c)
-	}
 	if err != nil {
 		return nil, err
 	}
-	game := c.World.Game()
-	return &Client{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(ringDepth), asks: asks{first: 1, next: 1, sent: 1},
-		tick: systems.Second / systems.Time(game.TickRate)}, nil
+	core, err := predictor.NewCore("verify", ErrMessage, c)
+	if err != nil {
+		return nil, err
+	}
+	cl := &Client{limits: limits, ring: rollback.NewSnapshots(ringDepth), asks: commandQueue{first: 1, next: 1, sent: 1}}
+	cl.Core = core
+	cl.Start(cl, clientSystems)
+	return cl, nil
 }
 
-// World is the client's copy of the match, in the state of Present.
-func (c *Client) World() *ecs.World { return c.world }
-
-// Load takes over the state that was loaded into World. Commands that are not answered are sent again; they are the same
-// ones.
+// Load starts from the state that was loaded into World. Commands without an answer are sent again under the same numbers.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	if c.loaded {
-		c.stats.Snaps++
-	}
+	c.Begin(now, serverTick, rtt)
 	c.ring.Clear()
-	c.ring.Save(c.world)
-	c.present = c.world.Tick()
+	c.ring.Save(c.World())
+	c.present = c.World().Tick()
 	c.oldest = c.present
 	c.shown = shown{previous: c.present, current: c.present, since: now, released: c.present}
-	c.arrived, c.rtt = now, rtt
-	c.loaded, c.heard, c.unsent, c.lost, c.useless = true, false, true, false, 0
+	c.arrived, c.unsent, c.lost, c.useless = now, true, false, 0
 	c.pieces = c.pieces[:0]
-	c.pace = pace{last: now, credit: c.tick}
+	c.pace = pace{last: now, credit: c.Timer.Tick()}
 	c.asks.sent = c.asks.first
-	c.stats.ServerTick = max(c.stats.ServerTick, serverTick, c.present)
-	if c.config.Seat >= 0 {
-		c.own.restart(c.world.InputOf(ecs.Player(c.config.Seat)), c.game)
+	if player, ok := c.Player(); ok {
+		c.own.restart(c.World().InputOf(player), c.Game)
 	}
 }
 
-// Receive takes a message from the server.
-func (c *Client) Receive(ch systems.Channel, message []byte, now systems.Time) error {
-	if !c.loaded || len(message) == 0 {
-		return ErrMessage
-	}
-	switch {
-	case message[0] == kindState: // on either channel
-		return c.receiveState(ch, message, now)
-	case message[0] == kindPiece && ch == systems.Reliable:
-		return c.receivePiece(message, now)
-	}
-	return ErrMessage
-}
-
-// receivePiece puts a State together.
-func (c *Client) receivePiece(message []byte, now systems.Time) error {
-	more, piece, err := readPiece(message)
+// receivePiece adds a piece to a State, and receives the State with the last one.
+func (c *Client) receivePiece(m systems.Message) error {
+	more, piece, err := readPiece(m.Body)
 	if err != nil || len(c.pieces)+len(piece) > maxState {
 		c.pieces = c.pieces[:0]
 		return ErrMessage
@@ -148,23 +132,22 @@ func (c *Client) receivePiece(message []byte, now systems.Time) error {
 	if more {
 		return nil
 	}
-	whole := c.pieces
+	m.Body = c.pieces
 	c.pieces = c.pieces[:0]
-	return c.receiveState(systems.Reliable, whole, now)
+	return c.receiveState(m)
 }
 
-// receiveState moves on to a newer state. A message that is overtaken is passed over. One whose base is not held any
-// more is refused: of datagrams, one with another base comes when an acknowledgement gets through; on the reliable channel
-// none would.
-func (c *Client) receiveState(ch systems.Channel, message []byte, now systems.Time) error {
+// receiveState advances to a newer state. An older one is dropped. One whose base is not held any more is refused: a
+// datagram with another base follows when an acknowledgement arrives. On the reliable channel none would.
+func (c *Client) receiveState(message systems.Message) error {
 	m := &c.scratch.state
-	if err := m.read(message); err != nil {
+	if err := m.read(message.Body); err != nil {
 		return err
 	}
 	events := c.scratch.events[:0]
 	for _, b := range m.happened {
 		var err error
-		if events, err = c.game.ReadEvents(events, b); err != nil {
+		if events, err = c.Game.ReadEvents(events, b); err != nil {
 			return ErrMessage
 		}
 	}
@@ -172,62 +155,61 @@ func (c *Client) receiveState(ch systems.Channel, message []byte, now systems.Ti
 	if m.tick <= c.present {
 		return nil
 	}
-	ecs.SectionReconcile.Enter(c.config.Observer)
-	defer ecs.SectionReconcile.Leave(c.config.Observer)
 	if !c.apply(m) {
 		c.refused++
 		c.useless++
-		if c.world.Tick() == m.base || ch == systems.Reliable || c.useless > 2*c.game.TickRate {
+		if c.World().Tick() == m.base || message.Channel == systems.Reliable || c.useless > 2*c.Game.TickRate {
 			c.lost, c.unsent = true, true
 		}
-		c.stand(c.present)
+		c.restore(c.present)
 		return nil
 	}
 	c.useless = 0
-	c.ring.Save(c.world)
-	if ch == systems.Datagram || c.limits.Reliable {
+	c.ring.Save(c.World())
+	if message.Channel == systems.Datagram || c.limits.Reliable {
 		c.oldest = max(c.oldest, m.base) // acknowledgements only rise, and so do the states of a chain
 	}
 	for _, e := range events {
 		if e.Key.Tick > c.present {
-			c.news.Add(e, ecs.EffectConfirmed, true)
+			c.effects.Add(e, ecs.EffectConfirmed, true)
 		}
 	}
-	c.present, c.arrived, c.heard, c.unsent = m.tick, now, true, true
-	c.stats.ServerTick = max(c.stats.ServerTick, m.tick)
-	c.stats.Hashes++
-	if c.config.Seat >= 0 {
-		rejected, again := c.asks.hear(m)
-		c.stats.Rejected += uint64(rejected)
+	c.present, c.arrived, c.unsent = m.tick, message.Now, true
+	c.Reach(predictor.Live)
+	c.Counted.ServerTick = max(c.Counted.ServerTick, m.tick)
+	c.Counted.Hashes++
+	if !c.Spectates() {
+		rejected, again := c.asks.receive(m)
+		c.Counted.Rejected += uint64(rejected)
 		c.own.again = c.own.again || again
 	}
 	return nil
 }
 
-// apply brings the world from the base of a State to its tick.
+// apply advances the world from the base of a State to its tick.
 func (c *Client) apply(m *stateMessage) bool {
-	return c.stand(m.base) && c.world.ApplyDelta(m.delta) == nil
+	return c.restore(m.base) && c.World().ApplyDelta(m.delta) == nil
 }
 
-// stand brings the world into the state of a tick that is held.
-func (c *Client) stand(f ecs.Tick) bool {
-	if c.world.Tick() == f {
+// restore restores the state of a tick, and reports whether it is held.
+func (c *Client) restore(f ecs.Tick) bool {
+	if c.World().Tick() == f {
 		return true
 	}
 	s, ok := c.ring.At(f)
 	if ok && f <= c.present {
-		c.world.Restore(s)
+		c.World().Restore(s)
 	}
 	return ok
 }
 
-// SetInput is what the local player does from now on. What he does is sampled once a tick's time; a press is not lost
-// in between, and not doubled.
-func (c *Client) SetInput(in ecs.InputBytes) { c.own.set(in, c.game) }
+// SetInput sets what the local player does from now on. The input is sampled once a tick's time. A press in between is
+// not lost, and not doubled.
+func (c *Client) SetInput(in ecs.InputBytes) { c.own.set(in, c.Game) }
 
 // Order asks the server for an order of the local player. Its number is the last of Pending.
 func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) error {
-	err := checks.Order("verify", c.config.Seat, payload)
+	err := c.CheckOrder(payload)
 	switch {
 	case err != nil:
 		return err
@@ -236,33 +218,15 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 	case c.asks.outstanding() >= c.limits.MaxOutstanding:
 		return ErrOutstanding
 	}
-	c.asks.add(Command{Kind: CommandOrder, Target: target, Order: payload, Sent: c.pace.last})
+	c.asks.add(Command{Kind: CommandOrder, Target: target, Order: payload, Sent: c.Now})
 	return nil
 }
 
-// Frame shows what has come, and samples the player's input.
-func (c *Client) Frame(now systems.Time) {
-	if !c.loaded {
-		return
-	}
+// advance shows the newest state, and releases the states that are not needed any more.
+func (c *Client) advance() {
 	if c.present > c.shown.current {
 		c.shown.previous, c.shown.current, c.shown.since = c.shown.current, c.present, c.arrived
 	}
-	c.release()
-	c.pace.advance(now, c.tick)
-	if c.config.Seat < 0 {
-		return
-	}
-	if c.asks.expire(now, c.limits.Timeout) {
-		c.own.again = true
-	}
-	if c.pace.due && c.asks.known {
-		c.sample(now)
-	}
-}
-
-// release gives states back that nothing needs any more.
-func (c *Client) release() {
 	until := min(c.oldest, c.shown.previous)
 	for c.shown.released = max(c.shown.released, until-min(until, ringDepth)); c.shown.released < until; c.shown.released++ {
 		if s, ok := c.ring.At(c.shown.released); ok {
@@ -270,25 +234,33 @@ func (c *Client) release() {
 			c.ring.Drop(c.shown.released)
 		}
 	}
+	c.pace.advance(c.Now, c.Timer.Tick())
 }
 
-// sample makes a command of what the player does, if it is not what he did. What does not find room waits.
-func (c *Client) sample(now systems.Time) {
-	if !c.world.Players().Has(ecs.Player(c.config.Seat)) {
-		c.own.restart(ecs.InputBytes{}, c.game) // who joins begins with nothing
+// sample makes a command of the player's input if it has changed. A command that finds no room waits. Commands that
+// have waited for too long are given up.
+func (c *Client) sample() {
+	player, ok := c.Player()
+	if !ok {
 		return
 	}
-	if c.asks.outstanding() >= c.limits.MaxOutstanding {
-		return
+	if c.asks.expire(c.Now, c.limits.Timeout) {
+		c.own.again = true
 	}
-	if in, changed := c.own.change(c.game); changed {
-		c.asks.add(Command{Kind: CommandInput, Input: in, Sent: now})
+	switch {
+	case !c.pace.due || !c.asks.known:
+	case !c.World().Players().Has(player):
+		c.own.restart(ecs.InputBytes{}, c.Game) // a player who joins begins without input
+	case c.asks.outstanding() < c.limits.MaxOutstanding:
+		if in, changed := c.own.change(c.Game); changed {
+			c.asks.add(Command{Kind: CommandInput, Input: in, Sent: c.Now})
+		}
 	}
 }
 
-// Send sends the commands that are not answered, and which state is held, if there is news: once a tick's time.
-func (c *Client) Send(_ systems.Time, out systems.Outbox) {
-	if !c.loaded || !c.pace.due {
+// sendCommands sends the commands without an answer, and which state is held, if one of them is new: once a tick's time.
+func (c *Client) sendCommands() {
+	if !c.pace.due {
 		return
 	}
 	from, channel, room := c.asks.first, systems.Datagram, systems.MaxDatagram
@@ -302,50 +274,46 @@ func (c *Client) Send(_ systems.Time, out systems.Outbox) {
 	m.held, m.lost, m.first, m.skip = c.present, c.lost, c.asks.first, int(from-c.asks.first)
 	m.asked = c.asks.appendFrom(m.asked[:0], from)
 	var fits int
-	c.scratch.message, fits = m.append(c.scratch.message[:0], room, c.game)
+	c.Buffer, fits = m.append(c.Buffer[:0], room, c.Game)
 	c.asks.sent = max(c.asks.sent, from+uint64(fits))
 	c.unsent = false
-	c.pace.spend(c.tick)
-	out.Send(0, channel, c.scratch.message)
+	c.pace.spend(c.Timer.Tick())
+	c.Out.Send(0, channel, c.Buffer)
 }
 
 // View returns the two last states, and how far between them the display stands: it takes a tick from when the newer one
-// came. What is shown is final.
+// came. All states are final.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
 	current, _ = c.ring.At(c.shown.current)
 	previous, ok := c.ring.At(c.shown.previous)
 	if !ok {
 		previous = current
 	}
-	alpha = float64(now-c.shown.since) / float64(c.tick)
+	alpha = float64(now-c.shown.since) / float64(c.Timer.Tick())
 	return previous, current, current, min(max(alpha, 0), math.Nextafter(1, 0))
 }
 
-// Live reports whether the client has heard of the present since it was loaded.
-func (c *Client) Live() bool { return c.heard }
+// Effects drains the effects of events. All of them are confirmed.
+func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.present, f) }
 
-// Effects drains the news of events. All of them are confirmed.
-func (c *Client) Effects(f func(systems.Effect)) { c.news.Drain(c.present, f) }
-
-// Pending appends the commands that are not answered, oldest first, and returns the extended slice.
+// Pending appends the commands without an answer, oldest first, and returns the extended slice.
 func (c *Client) Pending(dst []Command) []Command { return c.asks.appendFrom(dst, c.asks.first) }
 
-// Answers drains what came of commands, in the order in which they were given. Commands are valid during the call.
+// Answers drains the results of commands, in the order in which they were given. A command is valid during the call.
 func (c *Client) Answers(f func(Answer)) { c.asks.answers.drain(f) }
 
-// Refused returns how many States could not be used, since their base is not held or their checksum is wrong. None of
+// Refused returns how many States could not be used, because their base is not held or their checksum is wrong. None of
 // them was shown.
 func (c *Client) Refused() uint64 { return c.refused }
 
-// Stats returns what the client counted. Hashes are the states whose checksums were found right.
+// Stats returns the counters. Hashes are the states whose checksums were right.
 func (c *Client) Stats() systems.ClientStats {
-	s := c.stats
+	s := c.CommonStats()
 	s.Present, s.Confirmed = c.present, c.present
-	s.Dilation, s.RTT, s.RingBytes = 1, c.rtt, c.world.PageBytes()
 	return s
 }
 
-// Kept returns the own state of a tick that is final here, as far as the client keeps them.
+// Kept returns the own state of a tick; ok is false where it is not kept.
 func (c *Client) Kept(f ecs.Tick) (*ecs.Snapshot, bool) {
 	mine, held := c.ring.At(f)
 	return mine, held && f <= c.present

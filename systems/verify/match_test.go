@@ -263,8 +263,8 @@ func (m *match) open(p *player, run byte, have ecs.Tick) {
 	}
 	out := &outbox{m.fromServer}
 	p.served = run
-	m.server.Open(p.id, p.config.Seat, have, systems.Time(m.net.Now()), out)
-	if seat := p.config.Seat; seat >= 0 && !m.server.World().Players().Has(ecs.Player(seat)) {
+	m.server.Open(p.id, p.Config.Seat, have, systems.Time(m.net.Now()), out)
+	if seat := p.Config.Seat; seat >= 0 && !m.server.World().Players().Has(ecs.Player(seat)) {
 		m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, out)
 	}
 }
@@ -288,7 +288,7 @@ func (m *match) restart(p *player) {
 	m.net.Reconnect(p.node, m.node)
 	m.server.Close(p.id)
 	p.served, p.loads, p.shown = 0, 0, 0
-	p.Client = m.newClient(p.config.Seat)
+	p.Client = m.newClient(p.Config.Seat)
 	m.hand(p, 0)
 }
 

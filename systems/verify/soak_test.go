@@ -43,7 +43,7 @@ func TestWhateverHappensOnlyTheServersStatesAreShown(t *testing.T) {
 		for s := range 4 {
 			play := wander(uint64(seed*4 + s))
 			m.join(path, simnet.Clock{DriftPPM: int64(r.IntN(200)) - 100}, s-s/3*4, 30<<r.IntN(3), simnet.Time(r.IntN(1e7)), func(p *player, f int) pad {
-				if f%40 == 0 && p.config.Seat >= 0 {
+				if f%40 == 0 && p.Config.Seat >= 0 {
 					id++
 					_ = p.Order(ecs.Entity{}, purchase(int32(r.IntN(400)), id), nil)
 				}

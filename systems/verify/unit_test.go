@@ -296,7 +296,7 @@ func TestAFloodIsBounded(t *testing.T) {
 // nobody knows.
 func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 	b := newBench(t, Config{})
-	var client asks
+	var client commandQueue
 	client.known, client.first, client.next, client.sent = true, 1, 1, 1
 	client.add(order(1, 1))
 	client.add(input(pad{DX: 1}))
@@ -322,7 +322,7 @@ func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 	if len(taken) != 0 {
 		t.Fatalf("carried out again: %v", taken)
 	}
-	rejected, again := client.hear(b.last())
+	rejected, again := client.receive(b.last())
 	unknown := 0
 	client.answers.drain(func(a Answer) {
 		if a.Reason == ReasonTimedOut {
@@ -461,8 +461,8 @@ func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 	if err := c.Receive(systems.Datagram, good, 0); err != nil || c.present != m.tick {
 		t.Errorf("the good one: %v", err)
 	}
-	hashes := c.stats.Hashes
-	if err := c.Receive(systems.Datagram, good, 9); err != nil || c.present != m.tick || c.stats.Hashes != hashes || c.arrived == 9 {
+	hashes := c.Counted.Hashes
+	if err := c.Receive(systems.Datagram, good, 9); err != nil || c.present != m.tick || c.Counted.Hashes != hashes || c.arrived == 9 {
 		t.Errorf("again: %v", err)
 	}
 	// A newer one from an older base, damaged: the world stays where it is shown.
@@ -551,10 +551,10 @@ func TestAClientSendsOncePerTick(t *testing.T) {
 			t.Errorf("%d frames a second: %d messages", hz, sent)
 		}
 		for len(c.Pending(nil)) > 0 {
-			c.asks.hear(&stateMessage{answered: c.asks.next - 1})
+			c.asks.receive(&stateMessage{answered: c.asks.next - 1})
 		}
 		sent, c.unsent = 0, false
-		still := c.game.PredictInput(c.own.last)
+		still := c.Game.PredictInput(c.own.last)
 		c.own = controls{last: still} // what was not sampled any more is another matter
 		for f := range 100 {
 			now := base + 2*systems.Second + systems.Time(f)*systems.Second/60

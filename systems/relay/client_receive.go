@@ -39,29 +39,15 @@ func (h *heldOrders) dropThrough(f ecs.Tick) {
 	*h = kept
 }
 
-// Receive takes a message from the server.
-func (c *Client) Receive(_ systems.Channel, message []byte, now systems.Time) error {
-	if !c.loaded || len(message) == 0 {
-		return ErrMessage
-	}
-	switch {
-	case message[0] == kindConfirm: // on either channel: where datagrams do not get through, all goes on the other
-		return c.receiveConfirm(message, now)
-	case message[0] == kindStamped: // reliable, and as a datagram while a tick waits for it
-		return c.receiveStamped(message)
-	}
-	return ErrMessage
-}
-
 // receiveStamped takes an order, in the order of its tick's numbers. One that is held or was carried out is passed
 // over. So is one that leaves a gap: what it lacks was dropped with the state that a resync replaced, and the server
 // sends all again when it opens this peer anew.
-func (c *Client) receiveStamped(message []byte) error {
+func (c *Client) receiveStamped(m systems.Message) error {
 	var s stampedOrder
-	if err := s.read(message, c.game); err != nil {
+	if err := s.read(m.Body, c.Game); err != nil {
 		return err
 	}
-	if s.tick > c.server+ecs.Tick(c.game.TickRate)+backlog {
+	if s.tick > c.Counted.ServerTick+ecs.Tick(c.Game.TickRate)+backlog {
 		return ErrMessage
 	}
 	if s.tick <= c.timeline.Received() {
@@ -81,13 +67,13 @@ func (c *Client) receiveStamped(message []byte) error {
 
 // receiveConfirm makes final what follows the last final tick. A confirmation that starts later left a gap and waits
 // for the next, which starts where this peer's acknowledgement ends.
-func (c *Client) receiveConfirm(message []byte, now systems.Time) error {
+func (c *Client) receiveConfirm(m systems.Message) error {
 	var head confirmHead
-	r := wire.NewReader(message)
+	r := wire.NewReader(m.Body)
 	if err := head.read(&r, c.timeline.Received()); err != nil {
 		return err
 	}
-	if head.last()+head.more > c.server+backlog {
+	if head.last()+head.more > c.Counted.ServerTick+backlog {
 		return ErrMessage
 	}
 	if head.first > c.timeline.Received()+1 || !c.startFrom(head.first-1) {
@@ -96,13 +82,12 @@ func (c *Client) receiveConfirm(message []byte, now systems.Time) error {
 	if !c.read(&head, r.Rest()) {
 		return ErrMessage
 	}
-	c.heard, c.server = true, max(c.server, head.last()+head.more)
+	c.Heard()
+	c.Counted.ServerTick = max(c.Counted.ServerTick, head.last()+head.more)
 	if head.hasMargin {
-		c.stats.Margin = float64(head.margin.Value) / inputs.MarginUnit
-		c.lead.Measured(uint64(head.margin.Tick), c.stats.Margin, now)
+		c.Counted.Margin = float64(head.margin.Value) / inputs.MarginUnit
+		c.line.Lead.Measured(uint64(head.margin.Tick), c.Counted.Margin, m.Now)
 	}
-	ecs.SectionReconcile.Enter(c.config.Observer)
-	defer ecs.SectionReconcile.Leave(c.config.Observer)
 	return c.confirm()
 }
 
@@ -127,7 +112,7 @@ func (c *Client) read(head *confirmHead, ticks []byte) bool {
 	s.fresh, s.rows = s.fresh[:0], s.rows[:0]
 	t := finalTick{inputs: s.inputs}
 	for f := head.first; f <= head.last(); f++ {
-		if !t.read(&bits, c.game) || bits.Err() != nil {
+		if !t.read(&bits, c.Game) || bits.Err() != nil {
 			return false
 		}
 		if f > c.timeline.Received() {
@@ -151,47 +136,31 @@ func (c *Client) confirm() error {
 		default:
 			return err
 		}
-		if c.config.Seat < 0 {
-			c.unsent = true
-		} else if t.altered.Has(ecs.Player(c.config.Seat)) {
-			c.stats.Substituted++
+		if c.Spectates() {
+			c.Timer.Pending = true
+		} else if t.altered.Has(ecs.Player(c.Config.Seat)) {
+			c.Counted.Substituted++
 		}
 	}
 	return nil
 }
 
-// Send sends the inputs the server has not used yet and how far this peer's input sets are final, and the checksums
-// due: after each frame that sampled an input (a spectator's: that follows news), or a little more than a tick's time
-// after the last where nothing happens.
-func (c *Client) Send(now systems.Time, out systems.Outbox) {
-	if !c.loaded {
+// sendWindow sends the inputs that the server has not used yet, and how far this peer's input sets are final: after each
+// frame that sampled an input, or for a spectator after each confirmation.
+func (c *Client) sendWindow() {
+	if !c.Timer.Due(c.Now) {
 		return
 	}
-	tick := systems.Second / systems.Time(c.game.TickRate)
-	if c.unsent || now-c.lastSend >= tick+tick/4 {
-		c.unsent, c.lastSend = false, now
-		m := &c.scratch.window
-		m.received, m.inputs = c.timeline.Received(), m.inputs[:0]
-		if c.config.Seat >= 0 {
-			m.inputs = c.own.AppendFrom(m.inputs, m.received+1)
-		}
-		c.scratch.message = m.append(c.scratch.message[:0], c.game)
-		out.Send(0, systems.Datagram, c.scratch.message)
+	m := &c.scratch.window
+	m.received, m.inputs = c.timeline.Received(), m.inputs[:0]
+	if !c.Spectates() {
+		m.inputs = c.line.Inputs.AppendFrom(m.inputs, m.received+1)
 	}
-	c.sendHashes(out)
+	c.Buffer = m.append(c.Buffer[:0], c.Game)
+	c.Out.Send(0, systems.Datagram, c.Buffer)
 }
 
-// sendHashes sends the checksum of every tick that is checked and has become confirmed.
-func (c *Client) sendHashes(out systems.Outbox) {
-	for next := (c.hashed/checkEvery + 1) * checkEvery; next <= c.timeline.Confirmed(); next += checkEvery {
-		c.hashed = next
-		s, ok := c.timeline.Snapshot(next)
-		if !ok {
-			continue
-		}
-		m := hashMessage{next, s.Checksum()}
-		c.scratch.message = m.append(c.scratch.message[:0])
-		out.Send(0, systems.Reliable, c.scratch.message)
-		c.stats.Hashes++
-	}
+// sendChecksums sends the checksums of the confirmed ticks that are checked.
+func (c *Client) sendChecksums() {
+	c.checksums.Send(&c.Core, c.timeline.Confirmed(), 0, c.timeline.Snapshot)
 }

@@ -5,24 +5,24 @@ import (
 	"tendon/systems"
 )
 
-// asks are the commands of the local player that are not answered: numbers first … next − 1, each in slot number % len.
-// Nothing is numbered before the server has said which numbers the seat has used: others may have played it before.
-type asks struct {
-	slots   [maxOutstanding]Command // orders lie in buffers of their slots
-	known   bool
+// commandQueue holds the local player's commands without an answer: numbers first … next − 1, each in slot number % len.
+// No command gets a number before the server has sent the numbers that the seat has used: others may have played it.
+type commandQueue struct {
+	slots   [maxOutstanding]Command // with orders in buffers of their slots
+	known   bool                    // the server has sent the used numbers
 	first   uint64
 	next    uint64
 	sent    uint64 // numbers before it were sent on this connection
 	answers answers
 }
 
-func (a *asks) slot(number uint64) *Command { return &a.slots[number%maxOutstanding] }
+func (a *commandQueue) slot(number uint64) *Command { return &a.slots[number%maxOutstanding] }
 
-// outstanding returns how many commands are not answered.
-func (a *asks) outstanding() int { return int(a.next - a.first) }
+// outstanding returns the number of commands without an answer.
+func (a *commandQueue) outstanding() int { return int(a.next - a.first) }
 
 // add gives a command its number.
-func (a *asks) add(c Command) {
+func (a *commandQueue) add(c Command) {
 	c.Number = a.next
 	slot := a.slot(a.next)
 	c.Order = append(slot.Order[:0], c.Order...)
@@ -31,7 +31,7 @@ func (a *asks) add(c Command) {
 }
 
 // expire gives up the commands that wait for longer than timeout, and reports whether one was an input.
-func (a *asks) expire(now, timeout systems.Time) (input bool) {
+func (a *commandQueue) expire(now, timeout systems.Time) (input bool) {
 	for a.first < a.next && now-a.slot(a.first).Sent >= timeout {
 		c := a.slot(a.first)
 		input = input || c.Kind == CommandInput
@@ -42,12 +42,12 @@ func (a *asks) expire(now, timeout systems.Time) (input bool) {
 	return input
 }
 
-// hear takes the server's answers. again reports whether an input has to be stated again: one was rejected for a
-// reason that passes, or nobody knows what came of it.
+// receive accepts the server's answers. again reports whether an input must be sent again: one was rejected for a
+// temporary reason, or its result is unknown.
 //
-// An answer to a number that was not given here comes of a server that was started again, or of another process with
-// this seat: then what became of the commands under way is not known.
-func (a *asks) hear(m *stateMessage) (rejected int, again bool) {
+// An answer to a number that was not given here means that the server was restarted, or that another process had this
+// seat. The results of the commands under way are then unknown.
+func (a *commandQueue) receive(m *stateMessage) (rejected int, again bool) {
 	a.known = true
 	if a.next <= m.answered {
 		for ; a.first < a.next; a.first++ {
@@ -77,20 +77,20 @@ func (a *asks) hear(m *stateMessage) (rejected int, again bool) {
 }
 
 // appendFrom appends commands from a number on.
-func (a *asks) appendFrom(dst []Command, number uint64) []Command {
+func (a *commandQueue) appendFrom(dst []Command, number uint64) []Command {
 	for ; number < a.next; number++ {
 		dst = append(dst, *a.slot(number))
 	}
 	return dst
 }
 
-// answers are what came of commands and was not asked for yet.
+// answers are the results of commands that were not drained yet.
 type answers struct {
 	list []Answer
 	text []byte // orders of list
 }
 
-// maxAnswers bounds the answers that wait for somebody who does not ask; what is older is forgotten.
+// maxAnswers is the most answers that wait for Drain. Beyond it, all of them are dropped.
 const maxAnswers = 256
 
 func (a *answers) add(c *Command, why Reason) {
@@ -112,15 +112,15 @@ func (a *answers) drain(f func(Answer)) {
 	a.list, a.text = a.list[:0], a.text[:0]
 }
 
-// controls are what the local player does with his input.
+// controls is the local player's input.
 type controls struct {
-	now   ecs.InputBytes // what he does
-	fresh bool           // he said so since a tick was last sampled
-	last  ecs.InputBytes // what he did when it was
-	again bool           // the server may hold another one than last: it has to be told
+	now   ecs.InputBytes // the input from now on
+	fresh bool           // it was set since a tick was last sampled
+	last  ecs.InputBytes // the input of that tick
+	again bool           // the server may hold another input than last: it must be sent
 }
 
-// set says what the player does from now on. A press that was not sampled yet is not lost.
+// set sets the input from now on. A press that was not sampled yet is not lost.
 func (c *controls) set(in ecs.InputBytes, game *ecs.Game) {
 	game.CleanInput(&in)
 	if c.fresh {
@@ -129,7 +129,7 @@ func (c *controls) set(in ecs.InputBytes, game *ecs.Game) {
 	c.now, c.fresh = in, true
 }
 
-// change samples a tick and returns what the player does in it; changed is false if everybody expects that.
+// change samples a tick and returns its input; changed is false for the predicted input.
 func (c *controls) change(game *ecs.Game) (in ecs.InputBytes, changed bool) {
 	expected := game.PredictInput(c.last)
 	if in = expected; c.fresh {
@@ -140,8 +140,8 @@ func (c *controls) change(game *ecs.Game) (in ecs.InputBytes, changed bool) {
 	return in, changed
 }
 
-// restart says which input the server has of the player. What he holds down he goes on to hold; presses of before are
-// forgotten.
+// restart sets the input that the server has of the player. What the player holds down stays; presses of before are
+// dropped.
 func (c *controls) restart(held ecs.InputBytes, game *ecs.Game) {
 	c.now, c.fresh, c.last, c.again = game.PredictInput(c.now), true, held, false
 }

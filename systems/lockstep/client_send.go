@@ -1,0 +1,58 @@
+package lockstep
+
+import "tendon/systems"
+
+// opsDue reports whether a message is due, at most once a tick. It then counts as sent.
+func (c *Client) opsDue() bool {
+	if !c.limits.Reliable || c.limits.Closing != Optimistic {
+		return c.Timer.Due(c.Now)
+	}
+	// Nothing is lost: a message is due for a new operation, and now and then for how far the client is.
+	since, tick := c.Timer.Since(c.Now), c.Timer.Tick()
+	if !(since >= c.Timer.Least && c.own.fresh() < len(c.own.queue)) && since < tick*systems.Time(max(c.interval, 4)) {
+		return false
+	}
+	c.Timer.Sent(c.Now)
+	return true
+}
+
+// sendOps sends how far the client is, and the player's operations until the server has stamped them.
+func (c *Client) sendOps() {
+	if !c.opsDue() {
+		return
+	}
+	m, from, ch := &c.scratch.ops, 0, systems.Datagram
+	if c.limits.Reliable {
+		from, ch = c.own.fresh(), systems.Reliable
+	}
+	m.received, m.executed, m.live, m.stalled = c.log.last, c.at(), c.Live(), c.margin.share()
+	m.lead = 0
+	if c.limits.Closing != Optimistic {
+		tick := c.Timer.Tick()
+		m.lead = min(int((c.RTT+tick-1)/tick)+c.wanted()+slack, maxLead)
+	}
+	m.ops, m.first = c.own.queue[from:], c.own.first+uint32(from)
+	var n int
+	c.Buffer, n = m.append(c.Buffer[:0], c.Game)
+	c.own.sent(from+n, c.Now)
+	c.Out.Send(0, ch, c.Buffer)
+}
+
+// slack is added to the number of frames that a waiting server may end without a message of this client.
+const slack = 3
+
+// sendChecksums sends the checksums of the executed frames that are checked, except for those long past, which the server
+// does not keep any more.
+func (c *Client) sendChecksums() {
+	c.checksums.Send(&c.Core, c.at(), c.announced-min(c.announced, sumsKept*checkEvery/2), c.ring.At)
+}
+
+// sendResults sends the results of matches that have ended.
+func (c *Client) sendResults() {
+	for i := range c.claims {
+		c.Buffer = c.claims[i].append(c.Buffer[:0])
+		c.Out.Send(0, systems.Reliable, c.Buffer)
+		c.claims[i] = resultMessage{}
+	}
+	c.claims = c.claims[:0]
+}

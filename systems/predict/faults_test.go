@@ -1,0 +1,38 @@
+package predict
+
+import (
+	"slices"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// plant replaces the system that accepts snapshots by a faulty one, for negative controls.
+func (c *Client) plant(accept func(*Client, systems.Message) error) {
+	list := slices.Clone(clientSystems)
+	list[0].Accept = accept
+	c.Start(c, list)
+}
+
+// unreconciled makes the state of a snapshot the present.
+func unreconciled(c *Client, m systems.Message) error {
+	err := c.receiveSnapshot(m)
+	if s, ok := c.received.At(c.replica.Tick); ok {
+		c.restorePresent()
+		c.World().Overlay(s, nil)
+		c.history.Save(c.World())
+	}
+	return err
+}
+
+// comparesPresent compares a snapshot with the present.
+func comparesPresent(c *Client, m systems.Message) error {
+	err := c.receiveSnapshot(m)
+	mine, _ := c.history.At(c.present)
+	theirs, _ := c.received.At(c.replica.Tick)
+	if !ecs.Deviation(mine, theirs, &c.own).Within {
+		c.World().Restore(theirs)
+		c.replay(c.replica.Tick, m.Now)
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package predictor
+
+import (
+	"tendon/ecs"
+	"tendon/systems"
+	"tendon/systems/internal/checks"
+	"tendon/systems/internal/code"
+)
+
+// Core is the state that the client halves of all strategies share. A half embeds it.
+type Core struct {
+	Config  systems.ClientConfig
+	Game    *ecs.Game
+	Phase   Phase
+	Timer   SendTimer
+	RTT     systems.Time        // estimate of the round trip
+	Counted systems.ClientStats // the counters of the half
+	Buffer  []byte              // scratch: the message that is written
+	Now     systems.Time        // of the last frame
+	Out     systems.Outbox      // valid in phase Send
+
+	name      string // of the strategy, in errors
+	malformed error  // for a message that no system accepts
+	world     *ecs.World
+}
+
+// NewCore returns the core of a half, or the error of the configuration. name is the strategy's; malformed is its error
+// for a message that does not follow the standard.
+func NewCore(name string, malformed error, c systems.ClientConfig) (Core, error) {
+	if err := checks.Client(name, &c); err != nil {
+		return Core{}, err
+	}
+	game := c.World.Game()
+	return Core{Config: c, Game: game, name: name, malformed: malformed, world: c.World, Timer: NewSendTimer(game.TickRate)}, nil
+}
+
+// World returns the client's copy of the match.
+func (c *Core) World() *ecs.World { return c.world }
+
+// Player returns the local player, and whether there is one. A spectator has none.
+func (c *Core) Player() (p ecs.Player, ok bool) {
+	return ecs.Player(max(c.Config.Seat, 0)), c.Config.Seat >= 0
+}
+
+// Spectates reports whether the client has no player.
+func (c *Core) Spectates() bool { return c.Config.Seat < 0 }
+
+// Begin starts to wait for the server after a state was loaded into World. serverTick is the server's tick by the
+// session's estimate, rtt the measured round trip.
+func (c *Core) Begin(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
+	if c.Loaded() {
+		c.Counted.Snaps++
+	}
+	c.Phase, c.Now, c.RTT = Waiting, now, rtt
+	c.Timer.Restart(now)
+	c.Counted.ServerTick = max(serverTick, c.world.Tick())
+}
+
+// Loaded reports whether a state was loaded.
+func (c *Core) Loaded() bool { return c.Phase > Idle }
+
+// Heard notes that the server's first message since Begin has come. A spectator has no clock that must settle.
+func (c *Core) Heard() {
+	if c.Phase == Waiting {
+		c.Reach(Settling)
+		if c.Spectates() {
+			c.Reach(CatchingUp)
+		}
+	}
+}
+
+// Reach raises the phase to p. It never lowers it.
+func (c *Core) Reach(p Phase) { c.Phase = max(c.Phase, p) }
+
+// Settled reports whether the clock has settled since Begin, so that the player's inputs are taken.
+func (c *Core) Settled() bool { return c.Phase >= CatchingUp }
+
+// CaughtUp ends a frame: a client that has settled is live or catches up.
+func (c *Core) CaughtUp(yes bool) {
+	switch {
+	case !c.Settled():
+	case yes:
+		c.Phase = Live
+	default:
+		c.Phase = CatchingUp
+	}
+}
+
+// Live reports whether the client has caught up with the server and its player's inputs are taken.
+func (c *Core) Live() bool { return c.Phase == Live }
+
+// CheckOrder returns why the local player cannot give an order, or nil.
+func (c *Core) CheckOrder(payload []byte) error { return checks.Order(c.name, c.Config.Seat, payload) }
+
+// SendOrder sends an order of the local player on the reliable channel, as a message of a kind.
+func (c *Core) SendOrder(kind uint8, target ecs.Entity, payload []byte, out systems.Outbox) error {
+	if err := c.CheckOrder(payload); err != nil {
+		return err
+	}
+	c.Buffer = code.AppendRequest(c.Buffer[:0], kind, target, payload)
+	out.Send(0, systems.Reliable, c.Buffer)
+	return nil
+}
+
+// Stall counts ticks that were due and could not be computed, and the begin of an episode of them.
+func (c *Core) Stall(why systems.StallReason, ticks int) {
+	if c.Counted.Stalled == systems.NotStalled {
+		c.Counted.Episodes++
+	}
+	c.Counted.Stalled = why
+	c.Counted.Stalls += uint64(ticks)
+}
+
+// CommonStats returns Counted with the round trip, the memory of states and a nominal pace.
+func (c *Core) CommonStats() systems.ClientStats {
+	s := c.Counted
+	s.RTT, s.RingBytes, s.Dilation = c.RTT, c.world.PageBytes(), 1
+	return s
+}

@@ -1,0 +1,215 @@
+package reckon
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// ownAvatar is one of the player's avatars on its own client, which is authoritative for its position. The first position
+// comes from the server; so does the first of every epoch. In between, the server's view of it is compared only.
+//
+// Invariant: its row is in Client.own exactly while it is placed.
+type ownAvatar struct {
+	entity   ecs.Entity
+	epoch    uint8 // of the server's last correction
+	placed   bool  // the server has sent a position
+	sender   *Sender
+	own      *Own
+	teleport bool         // the next record says that it was moved at once
+	casts    bool         // the next record begins action
+	action   uint8        //
+	answered systems.Time // when the last record was sent
+	seen     bool
+}
+
+// motions appends the motions of the avatars.
+func (c *Client) motions(dst []ecs.Motion) []ecs.Motion {
+	for i := range c.avatars {
+		m, _ := c.World().Motion(c.avatars[i].entity)
+		dst = append(dst, m)
+	}
+	return dst
+}
+
+// hold moves avatars back that jumped in a tick. Such a jump is the server's to make: it sends a correction when it
+// computes the tick.
+func (c *Client) hold(before []ecs.Motion) {
+	if !c.limits.doubts() {
+		return
+	}
+	for i := range c.avatars {
+		p := &c.avatars[i]
+		if m, ok := c.World().Motion(p.entity); ok && p.placed && m.Pos.Sub(before[i].Pos).Len() > c.limits.Jump {
+			c.World().SetMotion(p.entity, ecs.Motion{Pos: before[i].Pos})
+		}
+	}
+}
+
+// claim adds a record of an avatar to the next message, if one is due.
+func (c *Client) claim(p *ownAvatar, at systems.Time) {
+	m, ok := c.World().Motion(p.entity)
+	if !p.placed || !ok {
+		return
+	}
+	r := &c.scratch.record
+	*r = Record{Entity: p.entity, Stamp: StampOf(at), Pos: m.Pos, Vel: m.Vel}
+	if c.limits.Mode != nil {
+		c.limits.Mode(c.World(), r)
+	}
+	if p.teleport {
+		r.Flags |= FlagTeleport
+	}
+	if p.casts {
+		r.Flags |= FlagCast
+		r.Action = p.action
+	}
+	if p.sender.Update(r, at, c.viewer(m.Pos)) == Not {
+		return
+	}
+	c.counts.Claims++
+	p.teleport, p.casts, p.answered = false, false, at
+	p.own.Sent(r, at)
+	for i := range c.scratch.move.claims {
+		if old := &c.scratch.move.claims[i]; old.record.Entity == p.entity { // of this very frame
+			r.Flags |= old.record.Flags & (FlagTeleport | FlagCast)
+			if old.record.Flags&FlagCast != 0 {
+				r.Action = old.record.Action
+			}
+			*old = claim{p.epoch, *r}
+			return
+		}
+	}
+	c.scratch.move.claims = append(c.scratch.move.claims, claim{p.epoch, *r})
+}
+
+// viewer returns the distance from a position to the nearest avatar of another player that is known here, 0 if there is
+// none or Near is not set.
+func (c *Client) viewer(from fixed.Vec3) (nearest fixed.Num) {
+	if c.limits.Records.Near == 0 {
+		return 0
+	}
+	for e := range c.steered.All(c.World()) {
+		if int(e.A.Player) == c.Config.Seat {
+			continue
+		}
+		if m, ok := c.World().Motion(e.Entity()); ok {
+			if far := m.Pos.Sub(from).Len(); nearest == 0 || far < nearest {
+				nearest = max(far, 1)
+			}
+		}
+	}
+	return nearest
+}
+
+// Cast begins an action of one of the player's avatars. The next record carries it, and the others show it from its
+// beginning. It reports whether e is such an avatar and has a position from the server.
+func (c *Client) Cast(e ecs.Entity, action uint8) bool {
+	p := c.avatar(e)
+	if p == nil || !p.placed {
+		return false
+	}
+	p.casts, p.action = true, action
+	return true
+}
+
+func (c *Client) avatar(e ecs.Entity) *ownAvatar {
+	for i := range c.avatars {
+		if c.avatars[i].entity == e {
+			return &c.avatars[i]
+		}
+	}
+	return nil
+}
+
+// findAvatars updates the avatars to the state in the world, which is the server's.
+func (c *Client) findAvatars() {
+	player, ok := c.Player()
+	if !ok {
+		return
+	}
+	for i := range c.avatars {
+		c.avatars[i].seen = false
+	}
+	for e := range c.steered.All(c.World()) {
+		if e.A.Player != player || e.Entity().Owner() != ecs.OwnedBy(player) {
+			continue
+		}
+		if _, ok := c.World().Motion(e.Entity()); !ok {
+			continue
+		}
+		p := c.avatar(e.Entity())
+		if p == nil {
+			if p = c.addAvatar(e.Entity()); p == nil {
+				continue
+			}
+		}
+		p.seen = true
+	}
+	for i := len(c.avatars) - 1; i >= 0; i-- {
+		if p := &c.avatars[i]; !p.seen {
+			c.own.Remove(p.entity.Row)
+			last := len(c.avatars) - 1
+			*p = c.avatars[last]
+			c.avatars[last] = ownAvatar{}
+			c.avatars = c.avatars[:last]
+		}
+	}
+}
+
+// addAvatar adds an avatar, and returns nil if there are too many.
+func (c *Client) addAvatar(e ecs.Entity) *ownAvatar {
+	if len(c.avatars) >= maxAvatars {
+		return nil
+	}
+	sender, err := NewSender(c.limits.Records, &c.limits.Ghosts.Rules)
+	own, err2 := NewOwn(c.limits.own(), &c.limits.Ghosts.Rules)
+	if err != nil || err2 != nil {
+		panic("reckon: a Config that was valid in Check is refused")
+	}
+	c.avatars = append(c.avatars, ownAvatar{entity: e, sender: sender, own: own})
+	return &c.avatars[len(c.avatars)-1]
+}
+
+// follow accepts a position of an avatar from the server. The server repeats it until the client's answer has arrived.
+func (c *Client) follow(s *claim, now systems.Time) {
+	p := c.avatar(s.record.Entity)
+	if p == nil {
+		return
+	}
+	if p.placed && p.epoch == s.epoch {
+		if trip := c.clock.rtt(c.RTT); now-p.answered > trip+trip/2+systems.Second/10 {
+			p.teleport = true // the answer was lost
+		}
+		return
+	}
+	if p.placed {
+		c.counts.Snaps++
+		p.own.Jumped(c.clock.rtt(c.RTT), now)
+	}
+	p.epoch, p.placed = s.epoch, true
+	c.own.Add(p.entity.Row)
+	c.put(p, ecs.Motion{Pos: s.record.Pos})
+}
+
+// put moves an avatar at once.
+func (c *Client) put(p *ownAvatar, m ecs.Motion) {
+	c.World().SetMotion(p.entity, m)
+	c.save()
+	p.sender.Reset()
+	p.teleport = true
+}
+
+// echo compares an avatar with the server's view of it, by a record that is age old.
+func (c *Client) echo(p *ownAvatar, r Record, age, now systems.Time) {
+	is, ok := c.World().Motion(p.entity)
+	if !p.placed || !ok || r.Flags&FlagTeleport != 0 {
+		return
+	}
+	r, age = Arrived(r, age)
+	m, ok := c.limits.Ghosts.Rules.Predict(&r, age)
+	if ok && p.own.Echo(is.Pos, m.Pos, c.clock.rtt(c.RTT), now) {
+		c.counts.Snaps++
+		c.put(p, m)
+	}
+}
