@@ -6,9 +6,9 @@ import (
 	"net/netip"
 )
 
-// addressList is a list of 1 to MaxServers addresses in a token:
-// [count uint32] then for each [1] [4 bytes] [port uint16] or [2] [8 groups, uint16 each] [port uint16].
-// All integers are little-endian, the groups of an IPv6 address too.
+// addressList is a list of 1 to MaxServers addresses in a token. The layout is [count uint32], then one entry for each
+// address: [1] [4 bytes] [port uint16] for IPv4, [2] [8 groups, uint16 each] [port uint16] for IPv6. All integers are
+// little-endian, the groups of an IPv6 address too.
 type addressList struct {
 	count int
 	at    [MaxServers]netip.AddrPort

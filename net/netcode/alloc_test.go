@@ -92,12 +92,12 @@ func TestConnectionCostsLessThanAKilobyte(t *testing.T) {
 	}
 	w.order = nil
 	w.wantClients(1000)
-	tables := int64(unsafe.Sizeof(pending{}))*4000 + int64(unsafe.Sizeof(spent{}))*8000
+	tables := int64(unsafe.Sizeof(pending{}))*4000 + int64(unsafe.Sizeof(usedToken{}))*8000
 	if each := (heap() - before - tables) / 1000; each > 2048 {
 		t.Errorf("a connection costs %d bytes of heap beside the fixed tables, want ≤ 2 KB", each)
 	} else {
 		t.Logf("%d bytes of heap per connection; slot %d, pending %d, history %d", each,
-			unsafe.Sizeof(slot{}), unsafe.Sizeof(pending{}), unsafe.Sizeof(spent{}))
+			unsafe.Sizeof(slot{}), unsafe.Sizeof(pending{}), unsafe.Sizeof(usedToken{}))
 	}
 	w.wantClients(1000)
 }

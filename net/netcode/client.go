@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// State is the state of a Client, with the standard's names and numbers: below zero an error has ended the attempt or
-// the connection, zero is idle, above zero is on the way.
+// State is the state of a Client, with the names and numbers of the standard. A negative state is an error that ended the
+// attempt or the connection. Zero is idle, and positive states are steps of a connection.
 type State int8
 
 const (
@@ -60,9 +60,9 @@ type Client struct {
 	counters   Counters
 }
 
-// Connect begins a connection with a token of TokenSize bytes, of which it keeps a copy; whatever went before is
-// forgotten without a word to the server, so call Disconnect first. A malformed token gives an error that wraps ErrToken
-// and StateInvalidToken.
+// Connect begins a connection with a token of TokenSize bytes and keeps a copy of it. It drops an earlier connection
+// without a packet to the server, so call Disconnect first. A malformed token gives an error that wraps ErrToken and
+// StateInvalidToken.
 //
 // A token makes one connection only. After a failed attempt it may be tried again; the packet sequence then goes on
 // where it was, since the keys are the same.
@@ -172,8 +172,8 @@ func (c *Client) take(k kind, body []byte, at int64) ([]byte, Counter) {
 	return nil, DropUnwanted
 }
 
-// Update moves the connection on: it gives up on what is late and sends what is due, ten packets a second at most. It
-// should be called at least ten times a second; called right after Receive it answers a challenge at once.
+// Update advances the connection: it ends an attempt or a connection that timed out and sends the packet that is due, at
+// most ten a second. Call it at least ten times a second; right after Receive it answers a challenge at once.
 func (c *Client) Update(out *Outbox, now time.Time) {
 	if c.state <= StateDisconnected {
 		return
@@ -229,7 +229,7 @@ func (c *Client) Send(out *Outbox, payload []byte, now time.Time) error {
 	return nil
 }
 
-// Disconnect ends the attempt or the connection and tells the server. A client that has ended keeps its state.
+// Disconnect ends the attempt or the connection and sends disconnect packets to the server. A client that has ended keeps its state.
 func (c *Client) Disconnect(out *Outbox, now time.Time) {
 	if c.state <= StateDisconnected {
 		return
@@ -267,8 +267,8 @@ func (c *Client) State() State { return c.state }
 // Server returns the address of the server that is tried or connected, the zero AddrPort before the first Connect.
 func (c *Client) Server() netip.AddrPort { return c.token.servers.at[c.server] }
 
-// Slot returns the client's slot on the server and the number of slots, as the server told them. Both are zero before
-// the connection is made.
+// Slot returns the client's slot on the server and the number of slots, as the server sent them. Both are zero before
+// the client is connected.
 func (c *Client) Slot() (slot, slots uint32) { return c.slot, c.maxClients }
 
 // Counters returns the client's counters, which go on counting.

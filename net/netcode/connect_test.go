@@ -14,7 +14,7 @@ func TestClientConnectsAndBothSidesExchangePayloads(t *testing.T) {
 	w := newWorld(t, 4)
 	c := w.connected(addr(1), w.token(77))
 	if slot, slots := c.Slot(); slot != 0 || slots != 4 {
-		t.Errorf("client was told slot %d of %d, want 0 of 4", slot, slots)
+		t.Errorf("client has slot %d of %d, want 0 of 4", slot, slots)
 	}
 	if len(w.events) != 1 || w.events[0].Kind != Connected || w.events[0].Slot != 0 || w.events[0].Replaced {
 		t.Fatalf("events %+v, want one Connected of slot 0", w.events)
@@ -96,8 +96,8 @@ func TestIdleConnectionLivesOnTenKeepAlivesASecond(t *testing.T) {
 	}
 }
 
-// Until the server has heard from the client it repeats the keep-alive before every payload: without one the client
-// would not know that it is connected and would drop the payload.
+// The server repeats the keep-alive before every payload until it receives a packet from the client. Without a keep-alive
+// the client is not connected and drops the payload.
 func TestPayloadToAnUnconfirmedClientBringsItsOwnKeepAlive(t *testing.T) {
 	w := newWorld(t, 1)
 	c := w.join(addr(1), w.token(1))
@@ -342,8 +342,8 @@ func TestReconnectWithAFreshTokenReplacesTheSlotAtOnce(t *testing.T) {
 	}
 }
 
-// The answer of Admit at the request has no effect on the slot: whoever only shows a token puts nobody out.
-func TestRequestAloneReplacesNobody(t *testing.T) {
+// The result of Admit at the request has no effect on the slot: a request alone replaces no client.
+func TestRequestAloneReplacesNoClient(t *testing.T) {
 	w := newWorld(t, 1, func(c *ServerConfig) { c.Admit = replaceSame })
 	old := w.connected(addr(1), w.token(1))
 	w.receive(w.request(w.token(1)), addr(2))
@@ -354,7 +354,7 @@ func TestRequestAloneReplacesNobody(t *testing.T) {
 	}
 }
 
-// Whatever Admit answers, no two slots share an address or a client id.
+// No two slots share an address or a client id, for every result of Admit.
 func TestAdmitCannotGiveOneClientTwoSlots(t *testing.T) {
 	for _, v := range []Verdict{{Action: Accept}, {Action: Replace, Slot: 2}} {
 		verdict := Verdict{Action: Accept}
@@ -436,8 +436,8 @@ func TestTokenHoldsThirtyTwoServersAndNoMore(t *testing.T) {
 	}
 }
 
-// The request is repeated until its challenge arrives, so several challenges may be under way: an answer to any of them
-// is good, for they are the same token under different packet numbers.
+// The request is repeated until its challenge arrives, so several challenges may be in flight. They hold the same token
+// under different packet numbers, so an answer to any of them is accepted.
 func TestAnswerToAnyCopyOfTheChallengeIsGood(t *testing.T) {
 	w := newWorld(t, 1)
 	token := w.token(1)
@@ -475,7 +475,7 @@ func TestOpenChallengeEndsWithTheTimeout(t *testing.T) {
 	}
 }
 
-// The oldest open challenge gives way, so a full table keeps nobody out.
+// A new challenge replaces the oldest one, so a full table refuses no client.
 func TestFullPendingTableEvictsTheOldest(t *testing.T) {
 	w := newWorld(t, 8, func(c *ServerConfig) { c.Pending = 4 })
 	for i := range 6 {
@@ -506,8 +506,8 @@ func (w *world) step0(from netip.AddrPort) {
 	w.deliver(&w.out, from)
 }
 
-// The published list of mistakes: challenges and denials share a key with the connection's packets, so their numbers
-// must come from the upper half, in every life of a server, and no two lives may begin at the same one.
+// This is a known error of implementations. Challenges and denials share a key with the packets of the connection, so their
+// sequence numbers come from the upper half. No two runs of a server start at the same number.
 func TestHandshakePacketsNeverShareASequenceWithTheConnection(t *testing.T) {
 	a := newWorld(t, 1)
 	b := newWorld(t, 1, func(c *ServerConfig) { c.Random = newRandom(77) })

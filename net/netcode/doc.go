@@ -1,21 +1,24 @@
-// Package netcode makes sealed connections over datagrams: the netcode 1.02 protocol, client and server.
+// Package netcode implements encrypted connections over datagrams: the netcode 1.02 protocol, client and server.
 //
-// The protocol is the public standard "netcode 1.02" (STANDARD.md of https://github.com/mas-bandwidth/netcode). On the
-// wire nothing departs from it, and the vectors in testdata come from its authors' implementation. In short: a backend
-// that has authenticated a client makes a connect token, sealed with a private key that it shares with the servers. The
-// client shows the token, the server answers with a challenge, the client carries it back, which proves its address, and
-// has a slot. Every later packet is sealed with a key of its direction, and replays are refused.
+// The protocol is the public standard "netcode 1.02" (STANDARD.md of https://github.com/mas-bandwidth/netcode). The wire
+// format follows it exactly, and the vectors in testdata come from its authors' implementation. A connection is made in
+// four steps:
 //
-// The package is not a socket, not a loop, not a clock and not a log: datagrams and the time go in, datagrams and events
-// come out, and what happened is counted. It is not reliable either: payloads are lost, repeated by nobody and reordered
-// as the network likes; net/link builds channels on it. It does not authenticate people: whoever makes the tokens does.
+//   - A backend authenticates a client and makes a connect token, sealed with a private key that it shares with the servers.
+//   - The client sends the token in a request, and the server answers with a challenge.
+//   - The client returns the challenge, which proves its address, and receives a slot.
+//   - Every later packet is sealed with a key of its direction, and replays are refused.
+//
+// The package contains no socket, loop, clock or log. Datagrams and the time are arguments; datagrams, events and counters
+// are results. Payloads may be lost and reordered and are not retransmitted; net/link builds channels on them. The backend
+// that makes the tokens authenticates people.
 //
 // # A server
 //
 //	var out netcode.Outbox
 //	for each datagram from the socket {
 //		switch e := server.Receive(&out, datagram, from, now); e.Kind {
-//		case netcode.Connected:    // e.Slot is who it is from now on; server.UserData(e.Slot) says what the token said
+//		case netcode.Connected:    // e.Slot identifies the client from now on; server.UserData(e.Slot) is the token's user data
 //		case netcode.Payload:      // e.Payload aliases datagram
 //		case netcode.Disconnected: // e.Reason
 //		}
@@ -36,24 +39,23 @@
 //
 // # What is stored before a client has proven its address
 //
-// The standard seals the response with a key that the server knows from the request alone, so something must be kept in
-// between. It is kept in a table of fixed size ([ServerConfig].Pending), one entry for each address, the longest
-// standing giving way, and only for a request whose token the backend has sealed for this server, which has had no
-// connection and was presented from no other address. The user data is not in it; it travels in the challenge. The tokens
-// seen are kept in a second table of fixed size ([ServerConfig].History). Nothing else is kept, no slot is taken and
-// nothing is told to the caller.
+// The standard seals the response with a key that the server has from the request alone, so the server keeps that key. It
+// has a table of fixed size ([ServerConfig].Pending) with one entry for each address; a new entry replaces the oldest. An
+// entry needs a token that the backend sealed for this server, without an earlier connection and from no other address. The
+// user data is in the challenge, not in the table. The tokens seen are kept in a second table of fixed size
+// ([ServerConfig].History). The server keeps nothing else, and no slot or event depends on it.
 //
 // # Stricter than the standard, invisibly to honest peers
 //
-//   - A token has one connection. The standard lets the same address connect again with it; but then both keys would seal
-//     a second packet with each sequence number. The standard's own suggestion, to remember tokens, is used for it.
+//   - A token has one connection. The standard allows the same address to connect again with it. But then both keys would
+//     seal a second packet with each sequence number. The server remembers tokens, as the standard suggests.
 //   - A challenge is good for the token and address it was made for, not only for its client id. A repeated request is
 //     answered with the same challenge token.
 //   - The sequence numbers of challenges and denials start at random in the upper half of their space, so that two
 //     servers named in one token, or two lives of one server, do not seal with the same number.
 //   - Datagrams longer than any packet are dropped unopened.
 //
-// A client that is told to disconnect while connected stays disconnected, as the text of the standard says.
+// A client that receives a disconnect packet while connected stays disconnected, as the text of the standard requires.
 //
 // # Accepted limits
 //

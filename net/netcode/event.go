@@ -15,7 +15,7 @@ type Reason uint8
 
 const (
 	ReasonTimeout Reason = iota + 1 // silence for the token's timeout
-	ReasonClient                    // the client said so
+	ReasonClient                    // the client sent a disconnect packet
 )
 
 // Event is what a datagram or the passing of time means for the owner of a Server.

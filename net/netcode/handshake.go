@@ -32,7 +32,7 @@ type Action uint8
 
 const (
 	Ignore  Action = iota // no reply: the client keeps asking until its timeout
-	Deny                  // tell the client that there is no room: it tries its next server
+	Deny                  // deny the connection: the server is full, and the client tries its next server
 	Accept                // into the lowest free slot; without one, Deny
 	Replace               // into Verdict.Slot, whose client, if there is one, is disconnected
 )
@@ -173,8 +173,8 @@ func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, tokenID
 	return &t.private, tokenID(sealed[privateTokenSize-tagSize:]), expires, 0
 }
 
-// challenge sends the challenge of an entry. Repeated for a repeated request it is the same challenge token, so that
-// each token sequence belongs to one token at one address, and an answer to any copy is good.
+// challenge sends the challenge of an entry. A repeated request gets the same challenge token again. So each token sequence
+// belongs to one token at one address, and an answer to any copy is accepted.
 func (s *Server) challenge(out *Outbox, p *pending, userData *[UserDataSize]byte) {
 	t := &s.scratch.challenge
 	t.clientID, t.userData = p.clientID, *userData

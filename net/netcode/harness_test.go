@@ -26,7 +26,7 @@ type world struct {
 	clients map[netip.AddrPort]*Client
 	order   []netip.AddrPort // of joining, so that every run is the same
 	events  []Event
-	lost    int // datagrams to addresses where nobody is
+	lost    int // datagrams to addresses without a receiver
 	sent    int // bytes the server sent
 	out     Outbox
 	reply   Outbox
@@ -122,7 +122,7 @@ func (w *world) carry(out *Outbox) {
 	}
 }
 
-// step updates everybody once at the present time.
+// step updates server and clients once at the present time.
 func (w *world) step() {
 	for _, from := range w.order {
 		c := w.clients[from]
@@ -158,7 +158,7 @@ func (w *world) run(d time.Duration) {
 	}
 }
 
-// packets returns copies of what a client would send now.
+// packets returns copies of the packets that a client would send now.
 func (w *world) packets(f func(*Outbox)) [][]byte {
 	var out Outbox
 	f(&out)

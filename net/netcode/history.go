@@ -2,11 +2,11 @@ package netcode
 
 import "net/netip"
 
-// tokenID tells tokens apart: the tag of the sealed private part.
+// tokenID identifies a token: the tag of the sealed private part.
 type tokenID [tagSize]byte
 
-// spent is what is remembered of a token that was presented.
-type spent struct {
+// usedToken is the record of a token that was presented.
+type usedToken struct {
 	live    bool
 	used    bool // it has had its connection
 	token   tokenID
@@ -14,13 +14,12 @@ type spent struct {
 	expires uint64 // Unix seconds
 }
 
-// history remembers the tokens presented last, in a ring of fixed size. A token belongs to the address that presented
-// it first, and after its connection to nobody. Room for a new token is taken from one that has expired or was never
-// connected, if one of the next historyScan is such; otherwise the oldest is forgotten. So a used token can be forgotten
-// in its lifetime only by as many further tokens of the backend's as the ring holds, and then only its own holder, who
-// alone has its keys, can use it again.
+// history holds the tokens presented last, in a ring of fixed size. A token belongs to the address that presented it first,
+// and after its connection to no address. A new token replaces one that has expired or was never connected, if one of the
+// next historyScan is such, and otherwise the oldest. So a used token is dropped in its lifetime only after as many further
+// tokens of the backend as the ring holds. Then only its holder, who alone has its keys, can use it again.
 type history struct {
-	ring    []spent
+	ring    []usedToken
 	next    int
 	byToken map[tokenID]int32
 }
@@ -29,12 +28,12 @@ type history struct {
 const historyScan = 16
 
 func (h *history) init(size int) {
-	h.ring = make([]spent, size)
+	h.ring = make([]usedToken, size)
 	h.byToken = make(map[tokenID]int32, size)
 }
 
 // find returns what is known of a token, or nil.
-func (h *history) find(token tokenID) *spent {
+func (h *history) find(token tokenID) *usedToken {
 	if i, ok := h.byToken[token]; ok {
 		return &h.ring[i]
 	}
@@ -42,7 +41,7 @@ func (h *history) find(token tokenID) *spent {
 }
 
 // add remembers a token that is not known, and says whether a used one was forgotten early for it.
-func (h *history) add(token tokenID, addr netip.AddrPort, expires, unix uint64) (e *spent, forgot bool) {
+func (h *history) add(token tokenID, addr netip.AddrPort, expires, unix uint64) (e *usedToken, forgot bool) {
 	at := h.next
 	forgot = true
 	for i := range min(historyScan, len(h.ring)) {
@@ -57,7 +56,7 @@ func (h *history) add(token tokenID, addr netip.AddrPort, expires, unix uint64) 
 	if e.live {
 		delete(h.byToken, e.token)
 	}
-	*e = spent{live: true, token: token, addr: addr, expires: expires}
+	*e = usedToken{live: true, token: token, addr: addr, expires: expires}
 	h.byToken[token] = int32(at)
 	return e, forgot
 }

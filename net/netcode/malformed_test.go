@@ -94,7 +94,7 @@ func TestGenuinePacketsOfAWrongSizeAreDropped(t *testing.T) {
 	}
 }
 
-// What the header alone condemns is dropped before any cipher runs, and each fault has its counter.
+// A packet with a bad header is dropped before any cipher runs, and each fault has its counter.
 func TestHeaderFaultsHaveTheirCounters(t *testing.T) {
 	w := newWorld(t, 1)
 	w.connected(addr(1), w.token(1))
@@ -142,7 +142,7 @@ func TestHeaderFaultsHaveTheirCounters(t *testing.T) {
 	}
 }
 
-// A count is believed by nobody: a list of 33 whole addresses is refused though every one of them could be read.
+// The count is checked: a list of 33 complete addresses is refused.
 func TestServerListOfThirtyThreeIsRefused(t *testing.T) {
 	for count, good := range map[int]bool{0: false, 1: true, 32: true, 33: false} {
 		raw := binary.LittleEndian.AppendUint32(nil, uint32(count))

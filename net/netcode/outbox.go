@@ -2,8 +2,8 @@ package netcode
 
 import "net/netip"
 
-// Outbox collects the datagrams that a Server or Client wants sent, in order. It belongs to the caller, who writes them
-// to the socket and calls Reset; its memory is reused, so it stays as large as the largest batch between two resets.
+// Outbox collects the datagrams that a Server or Client sends, in order. The caller writes them to the socket and calls
+// Reset. The memory is reused, so an Outbox stays as large as the largest batch between two resets.
 // The zero value is ready.
 type Outbox struct {
 	to   []netip.AddrPort
@@ -31,7 +31,7 @@ func (o *Outbox) Reset() {
 	o.to, o.ends, o.buf = o.to[:0], o.ends[:0], o.buf[:0]
 }
 
-// close makes one datagram of what was appended to buf since the last one.
+// close makes one datagram of the bytes that were appended to buf since the last one.
 func (o *Outbox) close(to netip.AddrPort) {
 	o.to = append(o.to, to)
 	o.ends = append(o.ends, len(o.buf))

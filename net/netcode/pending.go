@@ -17,8 +17,8 @@ type pending struct {
 	serverToClient Key
 }
 
-// pendingTable holds the open challenges, at most one per address, in a ring of fixed size: memory is constant, and a
-// new entry takes the place of the one made longest ago. An entry costs its maker a token sealed by the backend.
+// pendingTable holds the open challenges, at most one per address, in a ring of fixed size. A new entry replaces the
+// oldest. An entry costs its maker a token sealed by the backend.
 type pendingTable struct {
 	ring   []pending
 	next   int

@@ -254,14 +254,14 @@ func (s *Server) Send(out *Outbox, slot int, payload []byte, now time.Time) erro
 	}
 	at := s.since(now)
 	if !s.slots[slot].confirmed {
-		s.keepAlive(out, slot, at) // tells the client that it is connected, without which it would drop the payload
+		s.keepAlive(out, slot, at) // without a keep-alive the client is not connected and would drop the payload
 	}
 	s.seal(out, slot, kindPayload, payload, at)
 	return nil
 }
 
-// Disconnect ends the connection in a slot and tells the client. The slot is free at once, and there is no event. A slot
-// that is free already is left so.
+// Disconnect ends the connection in a slot and sends disconnect packets to the client. The slot is free at once, and there
+// is no event. It does nothing for a free slot.
 func (s *Server) Disconnect(out *Outbox, slot int, now time.Time) {
 	if !s.Connected(slot) {
 		return

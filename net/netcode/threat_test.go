@@ -237,7 +237,7 @@ func TestReplayedPacketsChangeNothing(t *testing.T) {
 		}
 	}
 	if len(w.events) != events || w.sent != sent || w.server.slots[0].lastReceive != lastReceive {
-		t.Errorf("replay made %d events and %d bytes, heard at %d, was %d", len(w.events)-events, w.sent-sent,
+		t.Errorf("replay made %d events and %d bytes, last receive at %d, was %d", len(w.events)-events, w.sent-sent,
 			w.server.slots[0].lastReceive, lastReceive)
 	}
 	w.wantCount(DropReplay, 4*51)
@@ -451,12 +451,12 @@ func TestKickedClientCannotReturnWithoutANewToken(t *testing.T) {
 	w.connected(addr(1), w.token(1))
 }
 
-// Identity is the slot, found by address and proven by the key: another client's sealed packet under a forged source is
-// nothing, and the client id comes from the token alone.
+// Identity is the slot, found by address and proven by the key. Another client's sealed packet under a forged source is
+// dropped, and the client id comes from the token alone.
 func TestForgedIdentityIsRefused(t *testing.T) {
 	w := newWorld(t, 3)
 	victim, attacker := w.connected(addr(1), w.token(1)), w.connected(addr(2), w.token(2))
-	victim.sequence, attacker.sequence = 100, 200 // new to both windows: only the keys can tell them apart
+	victim.sequence, attacker.sequence = 100, 200 // new to both windows, so only the keys differ
 	if e := w.receive(w.payload(attacker, "I am the other"), addr(1)); e.Kind != NoEvent {
 		t.Errorf("attacker's packet from the victim's address made %+v", e)
 	}
@@ -504,7 +504,7 @@ func TestChallengeOfAnotherTokenIsRefused(t *testing.T) {
 }
 
 // 1 M bad packets make no log line, since the package cannot write one; nor can it read a clock, open a socket or start
-// a goroutine. What happens is counted instead.
+// a goroutine. Counters replace log lines.
 func TestPackageHasNoLogNoClockNoSocketNoGoroutine(t *testing.T) {
 	allowed := strings.Fields("crypto/cipher crypto/rand encoding/binary errors fmt golang.org/x/crypto/chacha20poly1305 io math net/netip strconv time")
 	entries, err := os.ReadDir(".")

@@ -160,7 +160,7 @@ func TestChallengeTokensAreTheReferencesByteForByte(t *testing.T) {
 	}
 }
 
-// packetVectors lists every sealed packet of the reference with what it was made of.
+// packetVectors lists every sealed packet of the reference with its contents.
 func packetVectors(want map[string][]byte) []packetVector {
 	sealedChallenge := append(binary.LittleEndian.AppendUint64(nil, vectorChallenge), want["challenge_sealed"]...)
 	vectors := []packetVector{

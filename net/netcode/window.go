@@ -1,6 +1,6 @@
 package netcode
 
-// windowSize is how many sequence numbers behind the newest one are still told apart: four seconds of 60 Hz.
+// windowSize is how many sequence numbers behind the newest one are checked for replays: four seconds of 60 Hz.
 const windowSize = 256
 
 // window is a replay window: it remembers which of the last windowSize sequence numbers have been received. The zero

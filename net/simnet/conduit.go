@@ -5,9 +5,9 @@ import "time"
 // headerBytes is what IPv4 and UDP add to each packet on the wire.
 const headerBytes = 28
 
-// conduit is one direction of a link, on either floor: it is told of each
-// packet when it is sent and answers when it arrives, if at all, and how
-// often. It holds no packet and reads no clock.
+// conduit is one direction of a link, on either floor. For each packet that is
+// sent it returns the arrival times: none, one or two. It holds no packet and
+// reads no clock.
 //
 // Times passed in never fall; the answer depends on the seed, the path and
 // the packets before, and on nothing else.
@@ -95,32 +95,32 @@ func (c *conduit) set(p Path) {
 	}
 }
 
-// fate is what a conduit or a Rule has in store for a packet.
-type fate struct {
+// outcome is the result of a conduit or a Rule for a packet.
+type outcome struct {
 	copies int // 0 lost, 1, or 2
 	at     [2]Time
 }
 
 // pass decides on a packet of size bytes, headers not counted, given to the
 // path at now.
-func (c *conduit) pass(now Time, size int) fate {
+func (c *conduit) pass(now Time, size int) outcome {
 	size += headerBytes
 	c.Counters.Packets++
 	c.Counters.Bytes += uint64(size)
 	if c.blocked > 0 {
 		c.Counters.Cut++
-		return fate{}
+		return outcome{}
 	}
 	sent, ok := c.queue(now, size)
 	if !ok || c.inFlight >= c.limit {
 		c.Counters.Tail++
-		return fate{}
+		return outcome{}
 	}
 	if c.loses(now) {
 		c.Counters.Lost++
-		return fate{}
+		return outcome{}
 	}
-	f := fate{copies: 1}
+	f := outcome{copies: 1}
 	f.at[0] = c.travel(now, sent)
 	if c.dice.hit(c.late) {
 		c.Counters.Reordered++
@@ -136,7 +136,7 @@ func (c *conduit) pass(now Time, size int) fate {
 
 // release puts copies in order on an ordered path. It is apart from pass so
 // that a Rule's delay comes before it.
-func (c *conduit) release(f *fate) {
+func (c *conduit) release(f *outcome) {
 	if !c.path.Ordered {
 		return
 	}

@@ -21,9 +21,9 @@ const firstEphemeral = 49152
 // hosts, and sockets. Its methods may be called from any goroutine.
 //
 // Make it inside the synctest bubble that uses it, and Close it there. Runs
-// of the same seed lose and delay the same packets of each direction; the
-// order of packets that several goroutines send at the same instant over the
-// same direction is the scheduler's.
+// of the same seed lose and delay the same packets of each direction. The
+// scheduler decides the order of packets that several goroutines send at the
+// same instant in the same direction.
 type DatagramNet struct {
 	shaper *shaper[destination]
 	config Config
@@ -143,8 +143,8 @@ func (n *DatagramNet) Listen(addr netip.AddrPort) (*PacketConn, error) {
 	return c, nil
 }
 
-// Inject hands payload to the socket at to, at once and as if it came from
-// from: a forged or replayed packet, for tests of what must refuse it.
+// Inject delivers payload to the socket at to at once, with the source address
+// from. It stands for a forged or replayed packet.
 func (n *DatagramNet) Inject(from, to netip.AddrPort, payload []byte) {
 	n.shaper.mu.Lock()
 	defer n.shaper.mu.Unlock()
@@ -152,7 +152,7 @@ func (n *DatagramNet) Inject(from, to netip.AddrPort, payload []byte) {
 	n.arrive(&conduit{}, destination{from, to}, &p)
 }
 
-// Close closes the network and all of its sockets. What is under way is lost.
+// Close closes the network and all of its sockets. Packets in flight are lost.
 func (n *DatagramNet) Close() {
 	n.shaper.mu.Lock()
 	defer n.shaper.mu.Unlock()

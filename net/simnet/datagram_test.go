@@ -90,8 +90,8 @@ func TestAPacketCrossesTheNetworkInTheTimeOfItsPath(t *testing.T) {
 	})
 }
 
-// arrivals sends from two clients in goroutines of their own and returns what
-// the server read, when and from whom.
+// arrivals sends from two clients in goroutines of their own. It returns the
+// packets that the server read, with their times and sources.
 func arrivals(t *testing.T, seed uint64) (log []string) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewDatagramNet(Config{Seed: seed})
@@ -125,7 +125,7 @@ func arrivals(t *testing.T, seed uint64) (log []string) {
 }
 
 // SIM-01 on this floor, where real goroutines race: the order of packets that
-// arrive together must not depend on who sent first.
+// arrive together must not depend on the sender that was first.
 func TestTheSameSeedTwiceGivesTheSameArrivalsInTheSameOrder(t *testing.T) {
 	first := arrivals(t, 5)
 	for range 5 {
@@ -283,7 +283,7 @@ func TestPacketsToNowhereAreCountedAndLargeOnesRefused(t *testing.T) {
 	})
 }
 
-// Tests of what must be refused need packets that nobody sent, and outages.
+// Tests of refusals need forged packets and outages.
 func TestAnInjectedPacketArrivesAtOnceAndABlockedRouteCarriesNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewDatagramNet(Config{})

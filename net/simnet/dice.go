@@ -63,9 +63,10 @@ func (d *dice) exponential(mean time.Duration) time.Duration {
 	return scale(d.exponentialUnits(), mean)
 }
 
-// normal has mean zero and the standard deviation sigma: half a normal is
-// drawn by rejection from an exponential (accept x if a second exponential
-// exceeds (x−1)²/2), then a sign. It accepts 76 % of its tries.
+// normal has mean zero and the standard deviation sigma. Half a normal is
+// drawn by rejection from an exponential: x is accepted if a second
+// exponential exceeds (x−1)²/2. Then a sign is drawn. 76 % of tries are
+// accepted.
 func (d *dice) normal(sigma time.Duration) time.Duration {
 	for range 64 {
 		x := d.exponentialUnits()
@@ -96,9 +97,9 @@ func scale(x uint64, size time.Duration) time.Duration {
 }
 
 // exponentialUnits draws from the exponential distribution of mean 1 in units
-// of 2^-32, after von Neumann (1951): the first of a falling run of uniforms
-// is the fraction if the run's length is odd; each run that is not adds one.
-// No more than comparisons, 4.3 draws on average.
+// of 2^-32, after von Neumann (1951). The first of a falling run of uniforms
+// is the fraction if the run's length is odd. Each run of even length adds
+// one. It needs only comparisons, and 4.3 draws on average.
 func (d *dice) exponentialUnits() uint64 {
 	const most = 63 // reached once in 10^27 draws; it bounds the loop
 	for whole := uint64(0); ; whole++ {

@@ -1,5 +1,5 @@
 // Package simnet is the simulated network: seeded, bounded, and the same to
-// the last bit in every run. It has two floors and a door to the real world.
+// the last bit in every run. It has two floors and a proxy for real packets.
 //
 //   - [Network] is the message floor: nodes with clocks of their own, links,
 //     and a model of both channels, in virtual time on one goroutine. The lab,
@@ -13,8 +13,8 @@
 // All three share one model of a link, [Profile]: what happens to packets on
 // the way up and on the way down. The standard ones are P0 … P9 ([ByName]).
 //
-// It is not a model of TCP, of routing or of congestion between links, and it
-// knows nothing of what the messages mean.
+// It does not model TCP, routing or congestion between links, and it does not
+// interpret messages.
 //
 // # Example
 //
@@ -35,7 +35,7 @@
 //
 //   - Describe a link: [Profile], [Path], [Jitter], [Burst], [Walk], [Symmetric], [ReadTrace].
 //   - Run nodes: [Network.AddNode], [Network.Connect], [Network.OnMessage], [Network.Every], [Network.Send], [Network.RunUntil].
-//   - Cause trouble: [Network.Script], [Network.Cut], [Network.Partition], [Network.Pause], [Network.Crash],
+//   - Inject faults: [Network.Script], [Network.Cut], [Network.Partition], [Network.Pause], [Network.Crash],
 //     [Network.Restart], [Network.StepClock], [Network.SetProfile], [Network.At].
 //   - See what happened: [Network.TraceHash], [Network.Counters].
 //   - Test real sockets' code: [NewDatagramNet], [DatagramNet.Listen], [DatagramNet.Route], [DatagramNet.Inject].

@@ -7,8 +7,8 @@ import (
 	"tendon/net/simnet"
 )
 
-// A client sends its input each tick; the server hears it one way later, on a
-// clock of its own.
+// A client sends its input each tick. The server receives it after the one-way
+// delay, on a clock of its own.
 func Example() {
 	n := simnet.New(simnet.Config{Seed: 1})
 	server := n.AddNode(simnet.Clock{})

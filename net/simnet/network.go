@@ -19,14 +19,14 @@ const (
 	Reliable = wire.Reliable
 )
 
-// Sizes of what Send takes: a datagram is one packet under the payload of
-// netcode, a reliable message is cut into segments as KCP would at MTU 1152.
+// Sizes of messages. A datagram is one packet under the payload of netcode. A
+// reliable message is cut into segments as KCP would at MTU 1152.
 const (
 	MaxDatagram = 1200
 	MaxMessage  = 64 << 10
 )
 
-// What Send refuses. None of them stops the network.
+// Errors of Send. None of them stops the network.
 var (
 	ErrNoLink   = errors.New("simnet: the two nodes are not connected")
 	ErrTooLarge = errors.New("simnet: payload larger than the channel takes")
@@ -83,7 +83,7 @@ const (
 //
 // A Network and all of its callbacks belong to one goroutine. It starts none,
 // reads no clock, and allocates nothing per message once its buffers have
-// grown to what the traffic needs.
+// grown to the size of the traffic.
 type Network struct {
 	config   Config
 	now      Time
@@ -165,8 +165,8 @@ func (n *Network) addDirection(from, to NodeID, p Path) int32 {
 	return int32(d.index)
 }
 
-// SetProfile changes a link from now on. What is under way arrives as decided
-// when it was sent.
+// SetProfile changes a link from now on. Packets in flight arrive as decided
+// when they were sent.
 func (n *Network) SetProfile(client, server NodeID, p Profile) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -333,7 +333,7 @@ func (n *Network) push(at Time, class uint64, ref, gen uint32) {
 	n.inserted++
 }
 
-// What the trace hash covers.
+// Kinds of events in the trace hash.
 const (
 	traceSend uint64 = iota + 1
 	traceDrop

@@ -146,7 +146,7 @@ func TestAnotherSeedForOneLinkChangesOnlyThatLink(t *testing.T) {
 	}
 }
 
-// SIM-02, the other half: who joins later shifts nobody.
+// SIM-02, the other half: a later link does not shift the packets of others.
 func TestAddingALinkDoesNotShiftTheOthers(t *testing.T) {
 	base, _ := star(t, 7, nil)
 	other, _ := star(t, 7, func(n *Network, clients []NodeID) {
@@ -210,7 +210,7 @@ func TestTicksOfOneInstantRunInTheOrderInWhichTheyWereStarted(t *testing.T) {
 	n.Every(client, 0, 60, func(int64, Time) { send(t, n, client, server, Datagram, nil) })
 	n.Every(server, 0, 20, func(k int64, _ Time) {
 		if want := int(3*k) + 1; heard != want {
-			t.Errorf("server tick %d: heard %d messages, want %d", k, heard, want)
+			t.Errorf("server tick %d: received %d messages, want %d", k, heard, want)
 		}
 	})
 	n.RunUntil(second)

@@ -66,10 +66,10 @@ func (n *Network) OnMessage(id NodeID, f func(from NodeID, ch Channel, payload [
 }
 
 // Every calls f on the node's clock at epoch + k·10^9/hz ns for k = 0, 1, …,
-// from the first that is not in the past, computed by integer division so
-// that no rounding adds up. While the node is paused or down, and when its
-// clock jumps forward, ticks are left out, never made up for; a clock that
-// jumps back delays the next one. hz is in [1, 10 000].
+// from the first that is not in the past. Integer division keeps rounding from
+// adding up. Ticks are skipped while the node is paused or down and when its
+// clock jumps forward. A clock that jumps back delays the next one. hz is in
+// [1, 10 000].
 func (n *Network) Every(id NodeID, epoch Time, hz int, f func(k int64, now Time)) TickerID {
 	if hz < 1 || hz > maxHz {
 		panic(fmt.Sprintf("simnet: a ticker of %d Hz; keep it in [1, %d]", hz, maxHz))

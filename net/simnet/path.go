@@ -18,15 +18,15 @@ const (
 	maxTraceDelays = 1 << 20
 
 	// defaultQueueBytes is the queue of a path that has a bandwidth but names
-	// no queue: about what a home router holds.
+	// no queue: about that of a home router.
 	defaultQueueBytes = 64 << 10
 )
 
-// Path is what happens to packets in one direction of a link. The zero Path
-// delivers everything at once.
+// Path describes one direction of a link. The zero Path delivers every packet
+// at once.
 //
-// A packet first queues for the bandwidth, then may be lost, then travels for
-// max(0, delay + jitter), where an extra delay or a twin may come on top.
+// A packet first queues for the bandwidth. Then it may be lost. It travels for
+// max(0, delay + jitter), and an extra delay or a duplicate may be added.
 type Path struct {
 	// Delay is the one-way base delay, [0, 1 min]. Zero: none.
 	Delay time.Duration

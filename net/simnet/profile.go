@@ -19,9 +19,9 @@ func Symmetric(name, title string, p Path) Profile {
 
 // Profiles lists the standard profiles P0 … P9. The slice is the caller's.
 //
-// P8 enters an outage 0.005 times a second, that is once in 200 s of good
-// time on average and in each direction by itself; a test that needs an
-// outage at a known time adds one with Network.Partition.
+// P8 enters an outage 0.005 times a second, once in 200 s of good time on
+// average, independently in each direction. A test that needs an outage at a
+// known time adds one with Network.Partition.
 func Profiles() []Profile {
 	return []Profile{
 		Symmetric("P0", "ideal", Path{}),

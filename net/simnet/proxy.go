@@ -25,9 +25,9 @@ type ProxyConfig struct {
 	// Seed is the root of that luck. The n-th client to appear has the n-th.
 	Seed uint64
 
-	// MaxClients bounds the clients, each of which costs a socket and a
-	// goroutine: one that appears when all places are taken replaces one that
-	// was silent for a minute, or else is ignored. Zero: 64. At most 4096.
+	// MaxClients bounds the clients, at most 4096; 0 means 64. Each client costs
+	// a socket and a goroutine. A client beyond the bound replaces one that was
+	// idle for a minute, or is ignored.
 	MaxClients int
 }
 
@@ -71,10 +71,10 @@ type Proxy struct {
 
 // proxyClient is one client's mapping.
 type proxyClient struct {
-	address  netip.AddrPort
-	back     *net.UDPConn
-	up, down lane
-	heard    Time
+	address      netip.AddrPort
+	back         *net.UDPConn
+	up, down     lane
+	lastReceived Time
 }
 
 // proxyEnd is where a packet leaves the proxy.
@@ -119,8 +119,8 @@ func (p *Proxy) SetProfile(q Profile) error {
 	return nil
 }
 
-// Counters sums the counters of all clients, those replaced included, and
-// tells how many packets were ignored for want of a place or for their size.
+// Counters returns the sums of all clients, those replaced included, and the
+// number of packets that were ignored because of MaxClients or their size.
 func (p *Proxy) Counters() (up, down Counters, ignored uint64) {
 	p.shaper.mu.Lock()
 	defer p.shaper.mu.Unlock()
@@ -133,7 +133,7 @@ func (p *Proxy) Counters() (up, down Counters, ignored uint64) {
 }
 
 // Close stops the proxy and returns when all of its goroutines have ended.
-// What is under way is lost. A second call does nothing.
+// Packets in flight are lost. A second call does nothing.
 func (p *Proxy) Close() error {
 	p.shaper.mu.Lock()
 	if p.shaper.closed {
@@ -211,7 +211,7 @@ func (p *Proxy) serveBack(c *proxyClient) {
 func (p *Proxy) client(from netip.AddrPort) *proxyClient {
 	now := time.Since(p.shaper.start)
 	if c := p.clients[from]; c != nil {
-		c.heard = now
+		c.lastReceived = now
 		return c
 	}
 	if p.shaper.closed || len(p.clients) >= p.config.MaxClients && !p.replaceIdle(now) {
@@ -223,7 +223,7 @@ func (p *Proxy) client(from netip.AddrPort) *proxyClient {
 	}
 	place := 2 * p.appeared
 	p.appeared++
-	c := &proxyClient{address: from, back: back, heard: now}
+	c := &proxyClient{address: from, back: back, lastReceived: now}
 	c.up = lane{conduit: newConduit(p.config.Seed, place+1, 0, proxyInFlight), id: place % (1 << 24)}
 	c.down = lane{conduit: newConduit(p.config.Seed, 0, place+1, proxyInFlight), id: (place + 1) % (1 << 24)}
 	c.up.set(p.config.Profile.Up)
@@ -239,11 +239,11 @@ func (p *Proxy) client(from netip.AddrPort) *proxyClient {
 func (p *Proxy) replaceIdle(now Time) bool {
 	var idle *proxyClient
 	for _, c := range p.clients {
-		if idle == nil || c.heard < idle.heard {
+		if idle == nil || c.lastReceived < idle.lastReceived {
 			idle = c
 		}
 	}
-	if idle == nil || now-idle.heard < proxyIdle {
+	if idle == nil || now-idle.lastReceived < proxyIdle {
 		return false
 	}
 	p.gone.add(&idle.up.Counters)

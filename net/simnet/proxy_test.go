@@ -65,7 +65,7 @@ func TestAProxyRelaysManyClientsBothWaysAfterTheirDelay(t *testing.T) {
 		server.WriteToUDPAddrPort([]byte("to "+text), from)
 		answer, via := readReal(t, c)
 		if answer != "to "+string(rune('a'+i)) || via != p.Addr() || time.Since(start) < 10*ms {
-			t.Errorf("client %d heard %q from %v after %v", i, answer, via, time.Since(start))
+			t.Errorf("client %d received %q from %v after %v", i, answer, via, time.Since(start))
 		}
 	}
 	clients[0].WriteToUDPAddrPort([]byte("again"), p.Addr())
@@ -124,7 +124,7 @@ func TestAProxyIgnoresClientsBeyondItsBoundAndOversizedPackets(t *testing.T) {
 	}
 }
 
-// What is sent after the call meets the new profile, both ways.
+// Packets sent after the call follow the new profile, both ways.
 func TestAProxyChangesItsProfileWhileItRuns(t *testing.T) {
 	server, target := loopback(t)
 	p := proxy(t, ProxyConfig{Target: target})
@@ -159,14 +159,14 @@ func TestAProxyGivesThePlaceOfASilentClientToANewOne(t *testing.T) {
 	readReal(t, server)
 	p.shaper.mu.Lock()
 	for _, c := range p.clients {
-		c.heard -= proxyIdle
+		c.lastReceived -= proxyIdle
 	}
 	p.shaper.mu.Unlock()
 	second.WriteToUDPAddrPort([]byte("second"), p.Addr())
 	text, from := readReal(t, server)
 	server.WriteToUDPAddrPort([]byte("answer"), from)
 	if answer, _ := readReal(t, second); text != "second" || answer != "answer" {
-		t.Errorf("server heard %q, client heard %q", text, answer)
+		t.Errorf("server received %q, client received %q", text, answer)
 	}
 	if up, _, _ := p.Counters(); up.Delivered != 2 {
 		t.Errorf("the counters of the replaced client are lost: %+v", up)
@@ -201,7 +201,7 @@ func TestAProxySurvivesAServerThatComesLate(t *testing.T) {
 }
 
 // Packets under way, readers that block: Close must end them all, twice over.
-// TestMain looks for what is left running. Of each packet one copy arrives,
+// TestMain looks for leaked goroutines. Of each packet one copy arrives,
 // which shows that its twin is under way for a minute.
 func TestAProxyClosesWithPacketsUnderWay(t *testing.T) {
 	server, target := loopback(t)

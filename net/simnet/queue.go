@@ -6,7 +6,7 @@ type event struct {
 	at  Time
 	key uint64 // the smaller the earlier
 	ref uint32 // slot in a table of the queue's owner
-	gen uint32 // tells an event that was overtaken from the one that holds
+	gen uint32 // distinguishes the valid event from an older one
 }
 
 func (a event) before(b event) bool {

@@ -60,7 +60,7 @@ func (d *direction) judge(ch Channel, payload []byte) (v verdict) {
 }
 
 // apply changes what the path decided. A packet that the path lost stays lost.
-func (v verdict) apply(f *fate, c *Counters) {
+func (v verdict) apply(f *outcome, c *Counters) {
 	if v == (verdict{}) || f.copies == 0 {
 		return
 	}
@@ -103,8 +103,8 @@ func (n *Network) during(t0, t1 Time, start, end func()) {
 	n.At(t1, end)
 }
 
-// Cut loses everything that is sent one way in [t0, t1). What is under way at
-// t0 still arrives.
+// Cut loses everything that is sent one way in [t0, t1). Packets in flight at
+// t0 still arrive.
 func (n *Network) Cut(from, to NodeID, t0, t1 Time) {
 	d := n.direction(from, to)
 	n.during(t0, t1, func() { d.blocked++ }, func() { d.blocked-- })
@@ -146,8 +146,8 @@ func (n *Network) wake(id NodeID) {
 	}
 }
 
-// Crash stops a node at once. What waited for it is lost, what arrives is
-// lost, and the reliable channels of all of its links are reset on both ends.
+// Crash stops a node at once. Waiting and arriving messages are lost, and the
+// reliable channels of all of its links are reset on both ends.
 // Its OnCrash runs first. A node that is down stays so.
 func (n *Network) Crash(id NodeID) {
 	o := n.node(id)
@@ -167,10 +167,10 @@ func (n *Network) Crash(id NodeID) {
 	n.resetLinks(id)
 }
 
-// Restart lets a node that crashed run again, with its handlers and tickers
-// as they were and its reliable channels fresh on both ends: what its peers
-// sent while it was down is lost. Its OnRestart is told whether the disk
-// survived. A node that is not down is crashed first.
+// Restart starts a crashed node again. It keeps its handlers and tickers, and
+// its reliable channels are new on both ends, so messages sent while it was
+// down are lost. OnRestart receives whether the disk survived. A node that is
+// not down is crashed first.
 func (n *Network) Restart(id NodeID, keepDisk bool) {
 	n.Crash(id)
 	n.trace(traceCrash, uint64(id), 1)
