@@ -80,7 +80,7 @@ func (v *joinVerb) Run(a *app) error {
 	v.ledger = newLedger(a.game, "client", recorder)
 	config := client.Config{Game: a.game, Strategies: strategies, Name: v.Name, Observer: v.ledger, Desynced: bundles.client,
 		Bot: v.Bot, BotSeed: chooseSeed(0), InputDelay: v.InputDelay,
-		Said:   func(s session.Said) { a.say("%s: %s", s.Name, s.Text) },
+		Chat:   func(line session.ChatLine) { a.say("%s: %s", line.Name, line.Text) },
 		Notice: func(seconds int, text string) { a.say("%s", noticed(seconds, text)) }}
 	ctx, cancel, err := a.until(v.For)
 	if err != nil {

@@ -44,8 +44,8 @@ type Config struct {
 	Elapsed func() systems.Time
 	// Build and Target are told to the server if the game uses floats. Both empty: those of this program.
 	Build, Target string
-	// Said is told what people say; nil: nobody is.
-	Said func(session.Said)
+	// Chat receives the chat messages of the players. Optional.
+	Chat func(session.ChatLine)
 	// Notice is told what the server says to players, such as that it stops in so many seconds; nil: nobody is.
 	Notice func(seconds int, text string)
 	// Desynced is told what is known when a state that the server put right turns out to have differed. It is called on the

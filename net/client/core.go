@@ -191,9 +191,9 @@ func (c *Core) receive(ch systems.Channel, message []byte, now systems.Time) {
 		if len(c.handed) < tokensKept {
 			c.handed = append(c.handed, bytes.Clone(e.Message))
 		}
-	case session.EventSaid:
-		if c.config.Said != nil {
-			c.config.Said(*e.Said)
+	case session.EventChatLine:
+		if c.config.Chat != nil {
+			c.config.Chat(*e.Line)
 		}
 	case session.EventNotice:
 		if c.config.Notice != nil {

@@ -123,7 +123,7 @@ func (r *Room) receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	case session.EventLive:
 		r.join(p.seat)
 	case session.EventChat:
-		r.broadcast(session.Said{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
+		r.broadcast(session.ChatLine{Seat: p.seat, Name: p.identity.Name, Text: e.Text})
 	case session.EventStrategy:
 		if p.open && r.strategy.Receive(id, ch, e.Message, now, r.out()) != nil {
 			p.session.Fault(now)
@@ -212,10 +212,10 @@ func (r *Room) nextRun() uint8 {
 }
 
 // broadcast sends a chat message to every peer.
-func (r *Room) broadcast(m session.Said) {
+func (r *Room) broadcast(m session.ChatLine) {
 	for i := range r.peers {
 		if p := &r.peers[i]; p.live() {
-			p.session.Say(m)
+			p.session.SendChat(m)
 		}
 	}
 }

@@ -7,35 +7,35 @@ import (
 	"tendon/systems"
 )
 
-// Client is the client's end of a session. It says Hello when it is made, hears Welcome or a refusal, takes images and
-// says Ready when its owner has loaded one.
+// Client is the client's end of a session. It sends Hello when it is made, and receives a Welcome or a refusal. Its owner
+// loads the images that it receives and calls Ready.
 type Client struct {
-	end
-	config  ClientConfig
-	rate    int // ticks per second, 0 before the Welcome
-	sink    imageSink
-	next    uint8    // the epoch of the image under way or waiting to be loaded
-	loaded  ecs.Tick // its tick
-	waiting bool     // Ready is owed
-	live    bool
-	unheard bool         // the server has not answered Ready, which it may be told again
-	nextSay systems.Time // when to say Ready or Live again
+	common
+	config     ClientConfig
+	rate       int // ticks per second, 0 before the Welcome
+	sink       imageSink
+	nextEpoch  uint8    // of the image that is incomplete or not loaded yet
+	loaded     ecs.Tick // its tick
+	readyOwed  bool     // Ready has to be called
+	live       bool
+	unanswered bool         // Ready was sent and the strategy of the server has not answered
+	nextRepeat systems.Time // when to send Ready or Live again
 
-	serverTick   ecs.Tick // newest heard of
+	serverTick   ecs.Tick // newest that was received
 	serverTickAt systems.Time
 }
 
-// ClientConfig is what a client's end needs. Zero values stand for defaults where a field names one.
+// ClientConfig configures a Client. Zero values select the defaults where a field names one.
 type ClientConfig struct {
-	// Hello is what the client says of itself; Version is filled in.
+	// Hello describes the client; Version is filled in.
 	Hello Hello
-	// MaxImage bounds the images that are taken, in bytes; 0: 67108864.
+	// MaxImage bounds the images that are accepted, in bytes; 0: 67108864.
 	MaxImage int
-	// Timeout ends a session of whose server nothing was heard, in nanoseconds; 0: 10 s.
+	// Timeout ends a session whose server sends nothing; 0: 10 s.
 	Timeout systems.Time
 }
 
-// NewClient returns the client's end of a session that begins now, and says Hello.
+// NewClient returns the client's end of a session that begins now, and sends Hello.
 func NewClient(c ClientConfig, t Transport, now systems.Time) (*Client, error) {
 	if c.MaxImage == 0 {
 		c.MaxImage = 64 << 20
@@ -50,20 +50,20 @@ func NewClient(c ClientConfig, t Transport, now systems.Time) (*Client, error) {
 		return nil, fmt.Errorf("%w: Timeout must not be negative", ErrConfig)
 	}
 	c.Hello.Version = Version
-	s := &Client{end: newEnd(t, c.Timeout, now), config: c}
+	s := &Client{common: newCommon(t, c.Timeout, now), config: c}
 	s.nextPing = now + pingInterval
 	s.scratch = appendHello(s.scratch[:0], c.Hello)
 	s.reliable(s.scratch)
 	return s, nil
 }
 
-// Receive takes a message of the server's and returns what it means.
+// Receive processes a message from the server and returns its meaning.
 func (s *Client) Receive(ch systems.Channel, message []byte, now systems.Time) Event {
 	if s.err != nil {
 		return Event{}
 	}
-	s.hear(message)
-	if len(message) == 0 || !kind(message[0]).travels(ch) {
+	s.received(message)
+	if len(message) == 0 || !kind(message[0]).allowedOn(ch) {
 		s.fault(now)
 		return Event{}
 	}
@@ -76,9 +76,9 @@ func (s *Client) Receive(ch systems.Channel, message []byte, now systems.Time) E
 }
 
 func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Time) (Event, error) {
-	if s.rate == 0 && k != kindWelcome && k != kindRefusal && k != kindBye && k != kindTailAsk {
+	if s.rate == 0 && k != kindWelcome && k != kindRefusal && k != kindEnd && k != kindTailAsk {
 		if ch == systems.Datagram {
-			s.stats.Stale++ // it overtook the Welcome, or belongs to the connection before
+			s.stats.Stale++ // it overtook the Welcome, or is of the connection before
 			return Event{}, nil
 		}
 		return Event{}, errValue
@@ -101,26 +101,26 @@ func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 	case kindToken:
 		token, err := decodeToken(body)
 		return Event{Kind: EventToken, Message: token}, err
-	case kindSaid:
-		m, err := decodeSaid(body)
-		return Event{Kind: EventSaid, Said: &m}, err
+	case kindChatLine:
+		m, err := decodeChatLine(body)
+		return Event{Kind: EventChatLine, Line: &m}, err
 	case kindNotice:
 		m, err := decodeNotice(body)
 		return Event{Kind: EventNotice, Text: m.text, Seconds: int(m.seconds)}, err
 	case kindPing, kindPong:
 		m, err := s.probe(k, body, now, pong{})
-		if m.epoch == s.epoch && m.tick >= s.serverTick { // a server that waits tells the same tick again
+		if m.epoch == s.epoch && m.tick >= s.serverTick { // a server that waits sends the same tick again
 			s.serverTick, s.serverTickAt = m.tick, now
 		}
 		return Event{}, err
-	case kindBye:
-		return Event{}, s.leave(ch, body)
+	case kindEnd:
+		return Event{}, s.ended(ch, body)
 	case kindStrategy:
 		message, ok, err := s.strategy(body)
 		if !ok {
 			return Event{}, err
 		}
-		s.unheard = false
+		s.unanswered = false
 		return Event{Kind: EventStrategy, Channel: ch, Message: message}, nil
 	}
 	return Event{}, errValue
@@ -134,8 +134,8 @@ func (s *Client) welcome(body []byte, now systems.Time) (Event, error) {
 	if !w.Image && (w.Match != s.config.Hello.Match || s.config.Hello.Have == 0) {
 		return Event{}, errValue
 	}
-	s.rate, s.epoch, s.next = w.Rate, w.Epoch, w.Epoch
-	s.loaded, s.waiting = s.config.Hello.Have, !w.Image
+	s.rate, s.epoch, s.nextEpoch = w.Rate, w.Epoch, w.Epoch
+	s.loaded, s.readyOwed = s.config.Hello.Have, !w.Image
 	s.serverTick, s.serverTickAt, s.nextPing = w.Tick, now, now
 	return Event{Kind: EventWelcome, Welcome: &w}, nil
 }
@@ -159,11 +159,11 @@ func (s *Client) imageHead(body []byte) (Event, error) {
 		s.finish(CodeProtocol, err.Error())
 		return Event{}, nil
 	}
-	s.next, s.loaded, s.waiting, s.unheard = h.epoch, h.tick, false, false
+	s.nextEpoch, s.loaded, s.readyOwed, s.unanswered = h.epoch, h.tick, false, false
 	return Event{}, nil
 }
 
-// imagePiece takes a piece. A damaged image cannot be made up for, since what brought it is reliable.
+// imagePiece adds a piece. A damaged image ends the session, because the reliable channel would deliver it again as it is.
 func (s *Client) imagePiece(body []byte) (Event, error) {
 	image, err := s.sink.add(body)
 	switch {
@@ -173,35 +173,35 @@ func (s *Client) imagePiece(body []byte) (Event, error) {
 	case image == nil:
 		return Event{}, nil
 	}
-	s.waiting = true
+	s.readyOwed = true
 	return Event{Kind: EventImage, Message: image, Tick: s.loaded, Chain: s.sink.head.chain}, nil
 }
 
-// Ready says that the state of the last image, or the one that Hello told of, is loaded: from now on the strategy's
-// messages are those of the new epoch. It does nothing if no such state is owed.
+// Ready reports to the server that the state of the last image, or that of Hello.Have, is loaded. The messages of the
+// strategy then have the new epoch. Ready does nothing without such a state.
 func (s *Client) Ready() {
-	if !s.waiting || s.err != nil {
+	if !s.readyOwed || s.err != nil {
 		return
 	}
-	// What a live client said reliably must not be overtaken: the server would take it for stale.
-	s.unheard, s.nextSay = !s.live, s.now+insistAfter
-	s.waiting, s.live = false, false
-	s.epoch = s.next
+	// A live client does not repeat Ready: a datagram could overtake its reliable messages, which would then be stale.
+	s.unanswered, s.nextRepeat = !s.live, s.now+repeatAfter
+	s.readyOwed, s.live = false, false
+	s.epoch = s.nextEpoch
 	s.scratch = appendReady(s.scratch[:0], ready{s.epoch, s.loaded})
 	s.reliable(s.scratch)
 }
 
-// insist says Ready again, as a datagram, until the strategy is heard.
-func (s *Client) insist(now systems.Time) {
-	if s.unheard && s.err == nil && now >= s.nextSay {
-		s.nextSay = now + insistInterval
+// repeatReady sends Ready again, as a datagram, until a message of the strategy arrives.
+func (s *Client) repeatReady(now systems.Time) {
+	if s.unanswered && s.err == nil && now >= s.nextRepeat {
+		s.nextRepeat = now + repeatInterval
 		s.scratch = appendReady(s.scratch[:0], ready{s.epoch, s.loaded})
 		s.datagram(s.scratch)
 	}
 }
 
-// Tail answers an EventTailAsk with ticks in the form of journal.Tail, at most MaxTail bytes; none says that there are
-// no more.
+// Tail answers an EventTailAsk with ticks as journal.Tail encodes them, at most MaxTail bytes. An empty answer reports that
+// there are no more.
 func (s *Client) Tail(ticks []byte) {
 	if s.err == nil && s.rate == 0 {
 		s.scratch = appendTail(s.scratch[:0], ticks)
@@ -209,24 +209,23 @@ func (s *Client) Tail(ticks []byte) {
 	}
 }
 
-// Live says that the strategy has caught up and gives inputs. Call it once after each Ready, and on for as long as the
-// match does not show that the server has heard it: then it is said again, as a datagram.
+// Live reports to the server that the strategy has caught up and sends inputs. Call it after each Ready, and again until
+// the player is in the match: repetitions are sent as datagrams, at a bounded rate.
 func (s *Client) Live() {
-	if s.waiting || s.rate == 0 || s.err != nil || s.live && s.now < s.nextSay {
+	if s.readyOwed || s.rate == 0 || s.err != nil || s.live && s.now < s.nextRepeat {
 		return
 	}
 	s.scratch = append(s.scratch[:0], uint8(kindLive))
 	if s.live {
-		s.nextSay = s.now + insistInterval
+		s.nextRepeat = s.now + repeatInterval
 		s.datagram(s.scratch)
 		return
 	}
-	s.live, s.nextSay = true, s.now+insistAfter
+	s.live, s.nextRepeat = true, s.now+repeatAfter
 	s.reliable(s.scratch)
 }
 
-// Chat says something to the others, at most MaxChat bytes of it. The server passes on one message per second and
-// five at once.
+// Chat sends a chat message, of which MaxChat bytes are used. The server forwards one message per second and five at once.
 func (s *Client) Chat(text string) {
 	if s.err == nil && s.rate != 0 && clip(text, MaxChat) != "" {
 		s.scratch = appendChat(s.scratch[:0], text)
@@ -234,42 +233,42 @@ func (s *Client) Chat(text string) {
 	}
 }
 
-// SendStrategy carries a message of the strategy's half to the server: at most systems.MaxDatagram bytes as a
-// datagram, at most MaxStrategyReliable otherwise. Before the Welcome it does nothing.
+// SendStrategy sends a message of the strategy, at most systems.MaxDatagram bytes as a datagram and MaxStrategyReliable
+// otherwise. Before the Welcome it does nothing.
 func (s *Client) SendStrategy(ch systems.Channel, message []byte) {
 	if s.rate != 0 {
 		s.sendStrategy(ch, message)
 	}
 }
 
-// Fault counts a strategy's message that the strategy could not use.
+// Fault counts a message that the strategy refused.
 func (s *Client) Fault(now systems.Time) { s.fault(now) }
 
-// End ends the session and says why; CodeLeft is the usual reason.
+// End ends the session and sends the reason, usually CodeLeft.
 func (s *Client) End(code Code, text string) { s.finish(code, text) }
 
-// Progress returns the share of the image under way that has arrived, in [0, 1].
+// Progress returns the share of the image that has arrived, in [0, 1].
 func (s *Client) Progress() float64 {
-	if s.waiting {
+	if s.readyOwed {
 		return 1
 	}
 	return s.sink.progress()
 }
 
-// ServerTick returns the tick that a message of the server's which arrives now would tell of.
+// ServerTick estimates the tick in a message of the server that would arrive now.
 func (s *Client) ServerTick(now systems.Time) ecs.Tick {
 	since := min(max(now-s.serverTickAt, 0), 3600*systems.Second)
 	return s.serverTick + ecs.Tick(since*systems.Time(s.rate)/systems.Second)
 }
 
-// Frame lets time go by: what waits is sent as far as there is room, the round trip is probed, four times a second
-// until the client is live, and a server of which nothing is heard is given up. Before the Welcome, for which a server
-// that was started again may let it wait, probes only tell each side that the other is there.
+// Frame sends waiting messages, probes the round trip once a second, and ends the session at the timeout. Call it once per
+// frame. Until the client is live it probes four times a second. Before the Welcome, which may take long after a restart
+// of the server, the probes serve as keep-alive.
 func (s *Client) Frame(now systems.Time) {
 	every := pingInterval
 	if s.rate != 0 && !s.live {
 		every = pingInterval / 4
 	}
-	s.pass(now, every)
-	s.insist(now)
+	s.frame(now, every)
+	s.repeatReady(now)
 }

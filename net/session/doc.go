@@ -1,46 +1,46 @@
-// Package session is one peer's protocol: everything between a transport that carries messages on two channels and a
-// sync strategy. It says who may play (the handshake and its refusals), hands a peer the state of the match (late
-// join, resync, spectating are one image transfer), carries the strategy's messages as opaque bytes, and adds chat,
-// round trips, reconnect tokens and a proper end.
+// Package session is the protocol between a room and one peer, above a transport with two channels and below the sync
+// strategy. A handshake compares the versions. The state of the match is sent to new peers and to those whose state
+// differs. The messages of the strategy are carried as opaque bytes. Chat, round trip times, reconnect tokens and an
+// orderly end are part of the protocol.
 //
-// [Server] is the room's end of one connection, [Client] the peer's. Both are sans-IO: messages and the time come in
-// as arguments, messages leave through a [Transport], and what the owner must act on comes back as an [Event]. Neither
-// reads a clock, starts a goroutine or keeps what it was given.
+// [Server] is the end on the server, [Client] the end on the client. Both are sans-IO: messages and the time are
+// arguments, messages are sent through a [Transport], and Receive returns an [Event] for the owner. Neither end reads a
+// clock, starts a goroutine or keeps its arguments.
 //
-// The package is not a transport (net/link is), not a room (net/room decides on seats and drives the strategy), and
-// it knows nothing of what a strategy says.
+// The package does not assign seats and does not drive a strategy: see net/room. The transport is net/link.
 //
 //	s := session.NewServer(config, transport, now)
 //	switch e := s.Receive(channel, message, now); e.Kind {
 //	case session.EventHello:
-//		s.Welcome(session.Welcome{Strategy: "relay", Rate: 60, Seat: 2, Epoch: epoch, Image: true}, now)
-//		s.SendImage(image, epoch)
+//		s.Welcome(session.Welcome{Strategy: "relay", Rate: 60, Seat: 2, Epoch: epoch, Image: true}, 0, now)
+//		s.SendImage(image, epoch, now)
 //	case session.EventReady: // the client holds State(e.Tick)
+//		s.Opened()
 //		strategy.Open(peer, 2, e.Tick, now, outbox)
 //	case session.EventStrategy:
-//		err = strategy.Receive(peer, e.Channel, e.Message, now)
+//		err = strategy.Receive(peer, e.Channel, e.Message, now, outbox)
 //	}
 //	s.Frame(now, tick) // once per tick
 //	if s.Err() != nil { … }
 //
-// # Hostile bytes
+// # Hostile messages
 //
-// Both ends check everything that arrives. A message that cannot be used changes nothing and is counted; a peer that
-// sends too many of them, or too much, is let go ([CodeProtocol], [CodeFlood]). What a session holds is bounded: its
-// queue of reliable messages by QueueBytes, an image under way by what has arrived of it and by MaxImage.
+// Both ends check every message. A malformed message has no effect and is counted. Too many malformed messages, or too
+// many messages, end the session ([CodeProtocol], [CodeFlood]). The memory of a session is bounded. Its queue of reliable
+// messages has a fixed limit. An incomplete image takes at most twice the bytes received, and at most MaxImage.
 //
 // # Epochs
 //
-// Messages on the datagram channel and all messages of a strategy carry the epoch under which they were sent. The
-// room gives a new one with each welcome and each image. The client changes over when it has loaded the image and
-// says so (Ready); the server when it reads that. So the server drops late datagrams of before and no reliable
-// message, and the client drops what the strategy said before it was opened anew, which it will hear again.
+// Datagrams, and all messages of a strategy, carry an epoch. The room gives a new epoch with each Welcome and each image.
+// The client uses the new epoch once it has loaded the image, and sends Ready; the server uses it once it receives Ready.
+// Thus the server drops late datagrams of the old epoch. The client drops messages that the strategy sent before it was
+// opened anew; the strategy sends their content again.
 //
 // # Tasks
 //
 //   - serve a peer: [NewServer], [Server.Receive], [Server.Frame]
-//   - let one in or not: [Server.Welcome], [Server.Refuse]; without a session: [AppendRefusal]
-//   - give one the state: [NewImage], [Server.SendImage]
+//   - accept or refuse a client: [Server.Welcome], [Server.Refuse]; without a session: [AppendRefusal]
+//   - send the state: [NewImage], [Server.SendImage]
 //   - join: [NewClient], [Client.Receive], [Client.Ready], [Client.Live]
-//   - tell a player what went wrong: [Error]
+//   - show a player the reason of an end: [Error]
 package session

@@ -7,7 +7,7 @@ import (
 	"tendon/systems"
 )
 
-// wires is a transport that keeps what is sent until it is taken over.
+// wires is a transport that keeps the sent messages.
 type wires []struct {
 	channel systems.Channel
 	message []byte
@@ -23,7 +23,7 @@ func (w *wires) Send(channel systems.Channel, message []byte) error {
 	return nil
 }
 
-// A client of another version of the game says Hello, and is told what to do.
+// A client with another version of the game is refused with a remedy.
 func ExampleServer_Receive() {
 	var up, down wires
 	server, err := session.NewServer(session.ServerConfig{Fingerprint: 1, TickRate: 60}, &down, 0)

@@ -10,55 +10,51 @@ import (
 	"tendon/ecs"
 )
 
-// Image is a state on its way to peers. It is cut into pieces that are compressed one by one, each for itself, as
-// work allows and before anybody needs them, and shared between all who are sent it.
-//
-// Pieces [0, done) are compressed; piece i holds raw bytes [i·imagePiece, (i+1)·imagePiece).
+// Image is a state that is sent to one or more peers. It is cut into pieces that are compressed separately, in steps.
+// Piece i holds the raw bytes [i·imagePiece, (i+1)·imagePiece).
 type Image struct {
-	head   imageHead // epoch is the receiver's, not the image's
+	head   imageHead // without epoch, which differs for each receiver
 	raw    []byte
-	coder  *zstd.Encoder // while it is at work
-	packed []byte        // compressed pieces, one behind the other
-	ends   []int         // where they end in packed
+	coder  *zstd.Encoder // until all pieces are compressed
+	packed []byte        // the compressed pieces
+	ends   []int         // where each ends in packed
 }
 
 const (
 	// imagePiece is how many bytes of an image one message holds before compression.
 	imagePiece = 16 << 10
-	// imagePackedMax bounds a compressed piece: zstd adds less than this to what it cannot compress.
+	// imagePackedMax bounds a compressed piece. For incompressible data zstd adds less than the difference.
 	imagePackedMax = imagePiece + 128
 )
 
-// newCoder returns a compressor. It takes half a megabyte, more than many a room, so it is only kept while an image is
-// being compressed.
+// newCoder returns a compressor. It takes half a megabyte, so it is kept only while an image is being compressed.
 func newCoder() *zstd.Encoder {
-	// Errors are about options only, and these are constant.
+	// An error can only be about the options, which are constant.
 	coder, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), zstd.WithWindowSize(imagePiece), zstd.WithLowerEncoderMem(true))
 	return coder
 }
 
-// NewImage takes the state of a snapshot, and the chain of the match's ticks up to it, 0 if that is not known (see
-// journal.Chain). It costs a copy of the state; compressing is done later, by Image.Work.
+// NewImage returns an image of a snapshot. chain is the hash chain of the match up to its tick, 0 if that is not known (see
+// journal.Chain). It copies the state; Image.Work compresses it.
 func NewImage(s *ecs.Snapshot, chain uint64) *Image {
 	raw := s.AppendImage(nil)
 	return &Image{head: imageHead{tick: s.Tick(), chain: chain, size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw}
 }
 
-// Tick returns the tick whose state the image holds.
+// Tick returns the tick of the state.
 func (im *Image) Tick() ecs.Tick { return im.head.tick }
 
 // Size returns the bytes of the image before compression.
 func (im *Image) Size() int { return im.head.size }
 
-// Packed returns the bytes of all pieces that are compressed.
+// Packed returns the size of the pieces compressed so far, in bytes.
 func (im *Image) Packed() int { return len(im.packed) }
 
 // Done reports whether all pieces are compressed.
 func (im *Image) Done() bool { return im.raw == nil }
 
-// Work compresses at least one piece and at most budget bytes of the image, in bytes before compression, and returns
-// how many it did.
+// Work compresses at least one piece and at most budget bytes, and returns how many. Bytes are counted before compression.
 func (im *Image) Work(budget int) (worked int) {
 	if im.raw != nil && im.coder == nil {
 		im.coder = newCoder()
@@ -76,7 +72,7 @@ func (im *Image) Work(budget int) (worked int) {
 	return worked
 }
 
-// pieces returns how many pieces there will be.
+// pieces returns the number of pieces of the whole image.
 func (im *Image) pieces() int { return (im.head.size + imagePiece - 1) / imagePiece }
 
 // piece returns compressed piece i; ok is false if it is not compressed yet.
@@ -91,11 +87,10 @@ func (im *Image) piece(i int) (p []byte, ok bool) {
 	return im.packed[from:im.ends[i]], true
 }
 
-// errImage reports an image that is not what its head announced.
+// errImage reports an image that differs from its head.
 var errImage = errors.New("session: the image is damaged")
 
-// imageSink puts an image together again. What it holds is bounded by what has arrived: twice the pieces received,
-// and at most the announced size.
+// imageSink reassembles an image. Its memory is bounded by twice the pieces received, and by the announced size.
 type imageSink struct {
 	head    imageHead
 	raw     []byte
@@ -103,7 +98,7 @@ type imageSink struct {
 	decoder *zstd.Decoder
 }
 
-// open begins with an image; one that was under way is forgotten.
+// open begins a new image and drops an incomplete one.
 func (s *imageSink) open(h imageHead, most int) error {
 	if h.size > most {
 		return fmt.Errorf("session: an image of %d bytes is announced and %d are allowed", h.size, most)
@@ -111,14 +106,14 @@ func (s *imageSink) open(h imageHead, most int) error {
 	s.head, s.raw = h, nil
 	if s.decoder == nil {
 		s.scratch = make([]byte, 0, imagePiece)
-		// Errors are about options only, and these are constant.
+		// An error can only be about the options, which are constant.
 		s.decoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxMemory(imagePiece), zstd.WithDecoderMaxWindow(imagePiece), zstd.WithDecodeAllCapLimit(true))
 	}
 	return nil
 }
 
-// active reports whether an image is under way.
+// active reports whether an image is incomplete.
 func (s *imageSink) active() bool { return s.decoder != nil }
 
 // progress returns the share of the image that has arrived, in [0, 1].
@@ -129,7 +124,7 @@ func (s *imageSink) progress() float64 {
 	return float64(len(s.raw)) / float64(s.head.size)
 }
 
-// add takes the next piece and returns the image when it was the last one.
+// add adds the next piece. It returns the image after the last one.
 func (s *imageSink) add(packed []byte) (image []byte, err error) {
 	if !s.active() || len(packed) > imagePackedMax {
 		return nil, errImage

@@ -10,7 +10,7 @@ import (
 	"tendon/rollback/journal"
 )
 
-// Version is the version of the protocol in this package. Peers must have the same.
+// Version is the version of the protocol. It must be equal on both peers.
 const Version = 2
 
 // kind is the first byte of every message.
@@ -26,36 +26,36 @@ const (
 	kindLive
 	kindToken
 	kindChat
-	kindSaid
+	kindChatLine
 	kindPing
 	kindPong
 	kindNotice
-	kindBye
+	kindEnd
 	kindStrategy
 	kindTailAsk
 	kindTail
 )
 
-// Bounds of what messages carry, in bytes.
+// Bounds of the fields of messages, in bytes.
 const (
 	MaxName     = 32                   // a player's name
 	MaxBuild    = 64                   // a build string
 	MaxTarget   = 32                   // a target, such as "amd64/v1"
 	MaxStrategy = 32                   // a strategy's name
 	MaxParams   = 256                  // a strategy's parameters
-	MaxText     = 200                  // what is said of an end, or in a notice
+	MaxText     = 200                  // the text of an end or a notice
 	MaxChat     = 256                  // one chat message
 	MaxToken    = 2048                 // a reconnect token: one public netcode token
 	MaxDelay    = 30                   // suggested input delay, in ticks
-	MaxTail     = journal.MaxTailBytes // ticks that a server lost
+	MaxTail     = journal.MaxTailBytes // the ticks of a tail
 )
 
 // errValue reports a field outside its interval.
 var errValue = errors.New("session: a field is outside its interval")
 
-// Said is a chat message as clients hear it.
-type Said struct {
-	Seat int // of who said it, −1 for a spectator or the server
+// ChatLine is a chat message as the server sends it to the clients.
+type ChatLine struct {
+	Seat int // of the sender, −1 for a spectator or the server
 	Name string
 	Text string
 }
@@ -64,32 +64,32 @@ type Said struct {
 type imageHead struct {
 	epoch uint8
 	tick  ecs.Tick
-	chain uint64 // of the match's ticks up to tick; 0: not known
+	chain uint64 // hash chain of the match up to tick; 0: not known
 	size  int    // of the image, in bytes
 	sum   uint64 // xxHash64 of the image
 }
 
-// ready says that the client holds a state.
+// ready reports that the client holds a state.
 type ready struct {
 	epoch uint8
 	tick  ecs.Tick
 }
 
-// bye ends a session.
-type bye struct {
+// endMessage ends a session.
+type endMessage struct {
 	epoch uint8
 	code  Code
 	text  string
 }
 
-// pong answers a ping. stamp is the ping's; tick is the answering server's, 0 from a client.
+// pong answers a ping with its stamp. tick is that of the server, 0 from a client.
 type pong struct {
 	epoch uint8
 	stamp uint32
 	tick  ecs.Tick
 }
 
-// notice is something that players should know, such as that the server will stop in so many seconds.
+// notice is a text for the players, with the seconds until the server stops, or 0.
 type notice struct {
 	seconds uint64
 	text    string
@@ -175,15 +175,15 @@ func decodeReady(body []byte) (m ready, err error) {
 	return m, r.Close()
 }
 
-func appendSaid(dst []byte, m Said) []byte {
-	w := writeKind(dst, kindSaid)
+func appendChatLine(dst []byte, m ChatLine) []byte {
+	w := writeKind(dst, kindChatLine)
 	w.U8(uint8(m.Seat + 1))
 	writeText(&w, m.Name, MaxName)
 	writeText(&w, m.Text, MaxChat)
 	return w.Bytes()
 }
 
-func decodeSaid(body []byte) (m Said, err error) {
+func decodeChatLine(body []byte) (m ChatLine, err error) {
 	r := wire.NewReader(body)
 	seat := r.U8()
 	m.Name = readText(&r, MaxName)
@@ -255,15 +255,15 @@ func decodeNotice(body []byte) (m notice, err error) {
 	return m, r.Close()
 }
 
-func appendBye(dst []byte, m bye) []byte {
-	w := writeKind(dst, kindBye)
+func appendEnd(dst []byte, m endMessage) []byte {
+	w := writeKind(dst, kindEnd)
 	w.U8(m.epoch)
 	w.U8(uint8(m.code))
 	writeText(&w, m.text, MaxText)
 	return w.Bytes()
 }
 
-func decodeBye(body []byte) (m bye, err error) {
+func decodeEnd(body []byte) (m endMessage, err error) {
 	r := wire.NewReader(body)
 	m.epoch = r.U8()
 	m.code = Code(r.U8())

@@ -5,73 +5,73 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/net/limit"
 	"tendon/systems"
 )
 
-// Server is the server's end of one peer's session.
+// Server is the server's end of a session.
 //
-// It goes through greeting → welcomed → open, and back to welcomed while another image is on its way. Strategy
-// messages pass while it is open, and while a resync's image is under way: the peer plays on until it has the image.
+// Its phases are awaitHello → awaitAnswer → awaitReady → holding → open. A new image leads back to awaitReady or holding.
+// Messages of the strategy pass while the phase is open, also while the image of a resync is being sent.
 type Server struct {
-	end
-	config   ServerConfig
-	phase    phase
-	image    *Image // on its way to the peer; nil: none
-	askedFor bool   // a Tail is owed
-	next     uint8  // the epoch that begins with it
-	piece    int    // of image, the next one to send; −1: the head
-	have     ecs.Tick
-	deadline systems.Time // for the Hello, then for each Ready; the answer to the Hello takes what its owner takes
+	common
+	config    ServerConfig
+	phase     phase
+	image     *Image // being sent to the peer, or nil
+	tailAsked bool   // the peer owes a Tail
+	nextEpoch uint8  // begins with the Ready for image
+	piece     int    // the next piece of image to send; −1: the head
+	have      ecs.Tick
+	deadline  systems.Time // of the Hello, then of each Ready
 
-	pace      limit // bytes of images
-	datagrams limit
-	messages  limit
-	chats     limit
-	nextToken systems.Time
-	handed    bool // tokens were
-	tick      ecs.Tick
+	imageBytes limit.Limiter[systems.Time]
+	datagrams  limit.Limiter[systems.Time]
+	messages   limit.Limiter[systems.Time]
+	chats      limit.Limiter[systems.Time]
+	nextToken  systems.Time
+	tokensSent bool
+	tick       ecs.Tick
 }
 
 type phase uint8
 
 const (
-	greeting phase = iota // waiting for the Hello
-	asked                 // the Hello is with the owner
-	welcomed              // waiting for a Ready
-	holding               // the client holds a state; the owner decides
-	open                  // strategy messages pass
+	awaitHello  phase = iota
+	awaitAnswer       // the owner has received EventHello
+	awaitReady
+	holding // the client holds a state; the owner decides
+	open    // messages of the strategy pass
 )
 
-// ServerConfig is what a server's end needs. Zero values stand for defaults where a field names one.
+// ServerConfig configures a Server. Zero values select the defaults where a field names one.
 type ServerConfig struct {
-	// Fingerprint is the game's. A client with another one is refused.
+	// Fingerprint is that of the game. A client with another one is refused.
 	Fingerprint uint64
-	// Build and Target are compared with the client's. Both empty: they are not compared, for games without floats.
+	// Build and Target must equal those of the client. Both empty: they are not compared, for games without floats.
 	Build, Target string
-	// TickRate is in ticks per second; the client's messages are limited to a few per tick. Required.
+	// TickRate is in ticks per second. The messages of the client are limited to a few per tick. Required.
 	TickRate int
 	// ImageRate is the budget for images, in bytes per second; 0: 131072.
 	ImageRate int
-	// Timeout ends a session of whose peer nothing was heard, in nanoseconds; 0: 5 s.
+	// Timeout ends a session whose peer sends nothing; 0: 5 s.
 	Timeout systems.Time
-	// LoadTimeout bounds the time to say Hello, and to load an image; 0: 60 s.
+	// LoadTimeout bounds the time until a sent image is loaded; 0: 60 s.
 	LoadTimeout systems.Time
-	// MintToken returns a sealed token with which the peer may come back, or nil. nil: there are none.
+	// MintToken returns a sealed reconnect token for the peer, or nil. Optional.
 	MintToken func(now systems.Time) []byte
 }
 
 const (
 	tokenInterval = 30 * systems.Second
-	// firstTokens are handed out at once when the session is open: a token is spent by the attempt to come back, also by
-	// one that comes to nothing before there is a next.
+	// firstTokens are sent at once when the session opens. Each attempt to reconnect uses one, even if the connection ends
+	// before the next token arrives.
 	firstTokens  = 4
 	pingInterval = systems.Second
-	// insistInterval is how often a client says again what is small and lets it into the match, from insistAfter on. What
-	// the reliable channel loses with nothing after it, it misses only after several round trips; on a connection that is
-	// worth playing on, the answer is there before.
-	insistInterval = pingInterval / 4
-	insistAfter    = pingInterval
-	// imageReserve is left free in the transport's queue, so that an image never keeps an order waiting.
+	// A client repeats Ready and Live every repeatInterval, from repeatAfter on. The reliable channel takes several round
+	// trips to find the loss of its last message.
+	repeatInterval = pingInterval / 4
+	repeatAfter    = pingInterval
+	// imageReserve is left free in the queue of the transport, so that an image delays no order.
 	imageReserve = 32 << 10
 	helloTimeout = 10 * systems.Second
 )
@@ -100,24 +100,24 @@ func NewServer(c ServerConfig, t Transport, now systems.Time) (*Server, error) {
 		return nil, fmt.Errorf("%w: Timeout and LoadTimeout must not be negative", ErrConfig)
 	}
 	return &Server{
-		end: newEnd(t, c.Timeout, now), config: c, piece: -1, deadline: now + helloTimeout,
-		pace:      newLimit(c.ImageRate, max(c.ImageRate/8, 2*imagePackedMax)),
-		datagrams: newLimit(4*c.TickRate, 4*c.TickRate+64),
-		messages:  newLimit(2*c.TickRate, 8*c.TickRate+64),
-		chats:     newLimit(1, 5),
+		common: newCommon(t, c.Timeout, now), config: c, piece: -1, deadline: now + helloTimeout,
+		imageBytes: perSecond(c.ImageRate, max(c.ImageRate/8, 2*imagePackedMax)),
+		datagrams:  perSecond(4*c.TickRate, 4*c.TickRate+64),
+		messages:   perSecond(2*c.TickRate, 8*c.TickRate+64),
+		chats:      perSecond(1, 5),
 	}, nil
 }
 
-// Receive takes a message of the peer's and returns what it means.
+// Receive processes a message from the peer and returns its meaning.
 func (s *Server) Receive(ch systems.Channel, message []byte, now systems.Time) Event {
 	if s.err != nil {
 		return Event{}
 	}
-	s.hear(message)
+	s.received(message)
 	if !s.admit(ch, now) {
 		return Event{}
 	}
-	if len(message) == 0 || !kind(message[0]).travels(ch) {
+	if len(message) == 0 || !kind(message[0]).allowedOn(ch) {
 		s.fault(now)
 		return Event{}
 	}
@@ -129,13 +129,13 @@ func (s *Server) Receive(ch systems.Channel, message []byte, now systems.Time) E
 	return e
 }
 
-// admit keeps the rates. Too many datagrams are dropped; a reliable message cannot be, so too many end the session.
+// admit applies the rate limits. Excess datagrams are dropped. Reliable messages cannot be dropped, so excess ends the session.
 func (s *Server) admit(ch systems.Channel, now systems.Time) bool {
 	switch {
-	case ch == systems.Datagram && !s.datagrams.take(now, 1):
+	case ch == systems.Datagram && !s.datagrams.Allow(now):
 		s.stats.Dropped++
 		return false
-	case ch == systems.Reliable && !s.messages.take(now, 1):
+	case ch == systems.Reliable && !s.messages.Allow(now):
 		s.stats.Dropped++
 		s.finish(CodeFlood, "")
 		return false
@@ -154,7 +154,7 @@ func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 			return Event{}, errValue
 		}
 		if s.phase != open {
-			return Event{}, nil // another image was sent before the client could know
+			return Event{}, nil // a newer image was sent
 		}
 		return Event{Kind: EventLive}, nil
 	case kindChat:
@@ -162,14 +162,14 @@ func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 	case kindPing, kindPong:
 		_, err := s.probe(k, body, now, pong{tick: s.tick})
 		return Event{}, err
-	case kindBye:
-		return Event{}, s.leave(ch, body)
+	case kindEnd:
+		return Event{}, s.ended(ch, body)
 	case kindTail:
-		if !s.askedFor || len(body) > MaxTail {
+		if !s.tailAsked || len(body) > MaxTail {
 			return Event{}, errValue
 		}
-		if s.askedFor = false; s.phase != asked {
-			return Event{}, nil // the owner did not wait for it
+		if s.tailAsked = false; s.phase != awaitAnswer {
+			return Event{}, nil // the owner answered meanwhile
 		}
 		return Event{Kind: EventTail, Message: body}, nil
 	case kindStrategy:
@@ -184,10 +184,10 @@ func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 
 func (s *Server) hello(body []byte) (Event, error) {
 	h, err := decodeHello(body)
-	if err != nil || s.phase != greeting {
+	if err != nil || s.phase != awaitHello {
 		return Event{}, errValue
 	}
-	s.phase = asked
+	s.phase = awaitAnswer
 	compare := s.config.Build != "" || s.config.Target != ""
 	switch {
 	case h.Version != Version:
@@ -202,61 +202,61 @@ func (s *Server) hello(body []byte) (Event, error) {
 	return Event{}, nil
 }
 
-// ready takes the word that a state is loaded, which may come twice: once on each channel.
+// ready processes a Ready, which may arrive twice: once on each channel.
 func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
 	m, err := decodeReady(body)
 	if err != nil {
 		return Event{}, err
 	}
-	waiting := s.image != nil || s.phase == welcomed
-	again := s.phase > welcomed && (m.epoch == s.epoch && m.tick == s.have || int8(s.epoch-m.epoch) > 0)
-	if waiting && m.epoch != s.next || !waiting && (ch == systems.Datagram || again) {
-		s.stats.Stale++ // of an image that was replaced by a newer one, or said before: reliably, it may be late by several images
+	waiting := s.image != nil || s.phase == awaitReady
+	again := s.phase > awaitReady && (m.epoch == s.epoch && m.tick == s.have || int8(s.epoch-m.epoch) > 0)
+	if waiting && m.epoch != s.nextEpoch || !waiting && (ch == systems.Datagram || again) {
+		s.stats.Stale++ // of an image that a newer one replaced, or a repetition; on the reliable channel it may be several images late
 		return Event{}, nil
 	}
 	if !waiting || m.tick != s.have || s.image != nil && s.piece < s.image.pieces() {
 		return Event{}, errValue
 	}
-	s.image, s.epoch, s.phase = nil, s.next, holding
+	s.image, s.epoch, s.phase = nil, s.nextEpoch, holding
 	return Event{Kind: EventReady, Tick: m.tick}, nil
 }
 
 func (s *Server) chat(body []byte, now systems.Time) (Event, error) {
 	text, err := decodeChat(body)
-	if err != nil || s.phase < welcomed {
+	if err != nil || s.phase < awaitReady {
 		return Event{}, errValue
 	}
-	if !s.chats.take(now, 1) {
+	if !s.chats.Allow(now) {
 		s.stats.Dropped++
 		return Event{}, nil
 	}
 	return Event{Kind: EventChat, Text: text}, nil
 }
 
-// AskTail asks the client, between its Hello and the answer to it, for the ticks from one on that it says are final. It
-// answers with an EventTail.
+// AskTail asks the client for its final ticks from a tick on. It may be called between EventHello and the answer to it. The
+// client answers with an EventTail.
 func (s *Server) AskTail(from ecs.Tick) {
-	if s.phase != asked || s.err != nil {
+	if s.phase != awaitAnswer || s.err != nil {
 		return
 	}
-	s.askedFor = true
+	s.tailAsked = true
 	s.scratch = appendTailAsk(s.scratch[:0], from)
 	s.reliable(s.scratch)
 }
 
-// Welcome takes the client. If w.Image is false, the client goes on from the tick have that it said it holds;
-// otherwise SendImage follows, with w.Epoch.
+// Welcome accepts the client. If w.Image is false, the client goes on from the tick have of its Hello. Otherwise call
+// SendImage next, with w.Epoch.
 func (s *Server) Welcome(w Welcome, have ecs.Tick, now systems.Time) {
-	if s.phase != asked || s.err != nil {
+	if s.phase != awaitAnswer || s.err != nil {
 		panic("session: Welcome without an EventHello before it: call it once, in answer to that event")
 	}
-	s.phase, s.epoch, s.next, s.have = welcomed, w.Epoch, w.Epoch, have
+	s.phase, s.epoch, s.nextEpoch, s.have = awaitReady, w.Epoch, w.Epoch, have
 	s.deadline = now + s.config.LoadTimeout
 	s.scratch = appendWelcome(s.scratch[:0], w)
 	s.reliable(s.scratch)
 }
 
-// Refuse turns the client away.
+// Refuse refuses the client.
 func (s *Server) Refuse(code Code, text string) {
 	if s.err != nil {
 		return
@@ -266,20 +266,20 @@ func (s *Server) Refuse(code Code, text string) {
 	s.err = &Error{Code: code, Text: text, Ours: s.config.Fingerprint}
 }
 
-// SendImage begins to send an image, in place of one that may be under way, after which the peer holds the state of
-// its tick in the given epoch. The epoch must be another one than any that the peer may still use, or that of Welcome.
+// SendImage begins to send an image. It replaces an image that is not sent completely. The Ready of the peer begins the
+// given epoch, which must be that of Welcome, or one that the peer does not use.
 func (s *Server) SendImage(im *Image, epoch uint8, now systems.Time) {
-	if s.phase < welcomed {
-		panic("session: SendImage before Welcome: the client does not know yet what to do with an image")
+	if s.phase < awaitReady {
+		panic("session: SendImage before Welcome: call Welcome first")
 	}
 	if s.phase == holding {
-		s.phase = welcomed
+		s.phase = awaitReady
 	}
-	s.image, s.next, s.piece, s.have = im, epoch, -1, im.head.tick
+	s.image, s.nextEpoch, s.piece, s.have = im, epoch, -1, im.head.tick
 	s.deadline = now + s.config.LoadTimeout
 }
 
-// Opened says that the strategy serves the peer from now on.
+// Opened reports that the strategy serves the peer from now on.
 func (s *Server) Opened() {
 	if s.phase != holding {
 		panic("session: Opened without an EventReady before it: call it once, in answer to that event")
@@ -287,72 +287,72 @@ func (s *Server) Opened() {
 	s.phase, s.nextToken = open, max(s.nextToken, s.now)
 }
 
-// Open reports whether strategy messages pass.
+// Open reports whether messages of the strategy pass.
 func (s *Server) Open() bool { return s.phase == open && s.err == nil }
 
-// Loading reports whether the peer is waiting for a state, or has not said yet that it holds it.
-func (s *Server) Loading() bool { return s.err == nil && (s.image != nil || s.phase == welcomed) }
+// Loading reports whether the peer has not confirmed yet that it holds a state.
+func (s *Server) Loading() bool { return s.err == nil && (s.image != nil || s.phase == awaitReady) }
 
-// SendStrategy carries a message of the strategy's half to the peer: at most systems.MaxDatagram bytes as a datagram,
-// at most MaxStrategyReliable otherwise. While the session is not open it does nothing.
+// SendStrategy sends a message of the strategy, at most systems.MaxDatagram bytes as a datagram and MaxStrategyReliable
+// otherwise. While the session is not open it does nothing.
 func (s *Server) SendStrategy(ch systems.Channel, message []byte) {
 	if s.Open() {
 		s.sendStrategy(ch, message)
 	}
 }
 
-// Say tells the peer what somebody said.
-func (s *Server) Say(m Said) {
-	if s.err == nil && s.phase >= welcomed {
-		s.scratch = appendSaid(s.scratch[:0], m)
+// SendChat sends a chat message to the peer.
+func (s *Server) SendChat(m ChatLine) {
+	if s.err == nil && s.phase >= awaitReady {
+		s.scratch = appendChatLine(s.scratch[:0], m)
 		s.reliable(s.scratch)
 	}
 }
 
-// Notice tells the player something: seconds until the server stops, or 0, and a sentence.
+// Notice sends a text to the player, with the seconds until the server stops, or 0.
 func (s *Server) Notice(seconds int, text string) {
-	if s.err == nil && s.phase >= welcomed {
+	if s.err == nil && s.phase >= awaitReady {
 		s.scratch = appendNotice(s.scratch[:0], notice{uint64(max(seconds, 0)), text})
 		s.reliable(s.scratch)
 	}
 }
 
-// Fault counts a strategy's message that the strategy could not use.
+// Fault counts a message that the strategy refused.
 func (s *Server) Fault(now systems.Time) { s.fault(now) }
 
-// End ends the session and says why.
+// End ends the session and sends the reason.
 func (s *Server) End(code Code, text string) { s.finish(code, text) }
 
-// Frame lets time go by: what waits is sent as far as there is room, an image goes on under its budget, the round trip
-// is probed, tokens are renewed, and a peer of whom nothing is heard is given up. tick is where the server is.
+// Frame sends waiting messages and pieces of the image, probes the round trip, sends new reconnect tokens, and ends the
+// session at the timeout. Call it once per tick. tick is the present tick of the server.
 func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	s.tick = tick
 	every := pingInterval
-	if s.phase < welcomed {
+	if s.phase < awaitReady {
 		every = 0
 	}
-	s.pass(now, every)
+	s.frame(now, every)
 	if s.err != nil {
 		return
 	}
-	if (s.phase == greeting || s.Loading()) && now >= s.deadline {
+	if (s.phase == awaitHello || s.Loading()) && now >= s.deadline {
 		s.finish(CodeSlow, "loading took too long")
 		return
 	}
 	if s.image != nil {
-		s.feed(now)
+		s.sendPieces(now)
 	}
 	if s.phase == open && s.config.MintToken != nil && now >= s.nextToken {
 		s.nextToken = now + tokenInterval
-		s.hand(now)
+		s.sendTokens(now)
 	}
 }
 
-// hand hands out reconnect tokens.
-func (s *Server) hand(now systems.Time) {
+// sendTokens sends reconnect tokens.
+func (s *Server) sendTokens(now systems.Time) {
 	tokens := 1
-	if !s.handed {
-		tokens, s.handed = firstTokens, true
+	if !s.tokensSent {
+		tokens, s.tokensSent = firstTokens, true
 	}
 	for range tokens {
 		if token := s.config.MintToken(now); len(token) > 0 && len(token) <= MaxToken {
@@ -362,12 +362,12 @@ func (s *Server) hand(now systems.Time) {
 	}
 }
 
-// feed sends what the budget and the transport take of the image.
-func (s *Server) feed(now systems.Time) {
+// sendPieces sends pieces of the image, as far as the budget and the transport allow.
+func (s *Server) sendPieces(now systems.Time) {
 	for s.out.size() == 0 && s.piece < s.image.pieces() {
 		if s.piece < 0 {
 			h := s.image.head
-			h.epoch = s.next
+			h.epoch = s.nextEpoch
 			s.scratch = appendImageHead(s.scratch[:0], h)
 		} else {
 			packed, ok := s.image.piece(s.piece)
@@ -376,7 +376,7 @@ func (s *Server) feed(now systems.Time) {
 			}
 			s.scratch = append(append(s.scratch[:0], uint8(kindImagePiece)), packed...)
 		}
-		if s.transport.Room() < len(s.scratch)+imageReserve || !s.pace.take(now, len(s.scratch)) {
+		if s.transport.Room() < len(s.scratch)+imageReserve || !s.imageBytes.AllowN(now, len(s.scratch)) {
 			return
 		}
 		s.reliable(s.scratch)

@@ -2,37 +2,35 @@ package session
 
 import "tendon/systems"
 
-// Transport carries messages to one peer. A link and the message floor of the simulated network are wrapped into it.
+// Transport sends messages to one peer. A link, or a simulated network, implements it.
 type Transport interface {
-	// Send takes a copy of a message of at most MaxMessage bytes (Reliable) or MaxDatagram bytes (Datagram). An error
-	// says that it was not taken: a datagram is lost then, and a reliable message is offered again at the next Frame.
+	// Send copies and sends a message of at most MaxMessage bytes (Reliable) or MaxDatagram bytes (Datagram). On an error
+	// the message was not sent. The session then drops a datagram, and sends a reliable message again at the next Frame.
 	Send(ch systems.Channel, message []byte) error
-	// Room is how many bytes of reliable messages may be queued now.
+	// Room returns how many bytes of reliable messages may be sent now.
 	Room() int
 }
 
-// Sizes of the session's messages, in bytes.
+// Sizes of messages, in bytes.
 const (
 	// MaxMessage bounds a message on the reliable channel.
 	MaxMessage = 64 << 10
 	// MaxDatagram bounds a message on the datagram channel.
 	MaxDatagram = systems.MaxDatagram + strategyHead
-	// MaxStrategyReliable bounds what a strategy may send in one reliable message.
+	// MaxStrategyReliable bounds a reliable message of a strategy.
 	MaxStrategyReliable = MaxMessage - strategyHead
 
 	strategyHead = 2 // kind and epoch
 )
 
-// queue holds reliable messages until the transport takes them, at most limit bytes of them.
+// queue holds reliable messages for which the transport has no room, at most limit bytes.
 type queue struct {
-	bytes []byte // messages one behind the other, from at on
-	sizes []int  // of the messages, from first on
-	at    int
-	first int
+	bytes []byte // the messages
+	sizes []int  // their sizes
 	limit int
 }
 
-// push appends a message; ok is false if there is no room for it.
+// push appends a message; ok is false if it exceeds the limit.
 func (q *queue) push(message []byte) (ok bool) {
 	if q.size()+len(message) > q.limit {
 		return false
@@ -42,23 +40,21 @@ func (q *queue) push(message []byte) (ok bool) {
 	return true
 }
 
-func (q *queue) size() int { return len(q.bytes) - q.at }
+func (q *queue) size() int { return len(q.bytes) }
 
-// drain hands messages to t while it takes them, and returns how many bytes left.
-func (q *queue) drain(t Transport) (sent int) {
-	for q.first < len(q.sizes) {
-		n := q.sizes[q.first]
-		if t.Room() < n || t.Send(systems.Reliable, q.bytes[q.at:q.at+n]) != nil {
+// drain sends messages while t has room for them.
+func (q *queue) drain(t Transport) (messages, bytes int) {
+	for messages < len(q.sizes) {
+		n := q.sizes[messages]
+		if t.Room() < n || t.Send(systems.Reliable, q.bytes[bytes:bytes+n]) != nil {
 			break
 		}
-		q.at += n
-		q.first++
-		sent += n
+		bytes += n
+		messages++
 	}
-	if q.first > 0 {
-		q.bytes = q.bytes[:copy(q.bytes, q.bytes[q.at:])]
-		q.sizes = q.sizes[:copy(q.sizes, q.sizes[q.first:])]
-		q.at, q.first = 0, 0
+	if messages > 0 {
+		q.bytes = q.bytes[:copy(q.bytes, q.bytes[bytes:])]
+		q.sizes = q.sizes[:copy(q.sizes, q.sizes[messages:])]
 	}
-	return sent
+	return messages, bytes
 }

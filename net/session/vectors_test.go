@@ -11,8 +11,7 @@ import (
 	"tendon/net/wire/vectors"
 )
 
-// decodeMeaning decodes any message and prints it in a form that vectors.txt can hold; again is the message encoded
-// anew.
+// decodeMeaning decodes any message and formats it as in vectors.txt; again is the message encoded again.
 func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
 	if len(message) == 0 {
 		return "", nil, wire.ErrShort
@@ -50,9 +49,9 @@ func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
 	case kindChat:
 		text, err := decodeChat(body)
 		return fmt.Sprintf("chat %q", text), appendChat(nil, text), err
-	case kindSaid:
-		m, err := decodeSaid(body)
-		return fmt.Sprintf("said seat=%d name=%q text=%q", m.Seat, m.Name, m.Text), appendSaid(nil, m), err
+	case kindChatLine:
+		m, err := decodeChatLine(body)
+		return fmt.Sprintf("said seat=%d name=%q text=%q", m.Seat, m.Name, m.Text), appendChatLine(nil, m), err
 	case kindPing:
 		epoch, stamp, err := decodePing(body)
 		return fmt.Sprintf("ping epoch=%d stamp=%d", epoch, stamp), appendPing(nil, epoch, stamp), err
@@ -62,14 +61,14 @@ func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
 	case kindNotice:
 		m, err := decodeNotice(body)
 		return fmt.Sprintf("notice seconds=%d text=%q", m.seconds, m.text), appendNotice(nil, m), err
-	case kindBye:
-		m, err := decodeBye(body)
-		return fmt.Sprintf("bye epoch=%d code=%d text=%q", m.epoch, m.code, m.text), appendBye(nil, m), err
+	case kindEnd:
+		m, err := decodeEnd(body)
+		return fmt.Sprintf("bye epoch=%d code=%d text=%q", m.epoch, m.code, m.text), appendEnd(nil, m), err
 	}
 	return "", nil, errValue
 }
 
-// The layouts of STANDARD.md section 4, byte for byte and both ways.
+// The layouts of STANDARD.md section 4, encoded and decoded.
 func TestVectors(t *testing.T) {
 	words := map[string]error{"short": wire.ErrShort, "too-long": wire.ErrTooLong, "not-canonical": wire.ErrNotCanonical,
 		"trailing": wire.ErrTrailing, "value": errValue}
@@ -94,13 +93,13 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// FuzzMessage holds that an accepted message is the only encoding of its meaning.
+// FuzzMessage checks that an accepted message is the only encoding of its meaning.
 func FuzzMessage(f *testing.F) {
 	f.Add(appendHello(nil, Hello{Version: Version, Name: "ada"}))
 	f.Add(appendWelcome(nil, Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}))
 	f.Add(AppendRefusal(nil, CodeFull, 1, "full"))
-	f.Add(appendSaid(nil, Said{Seat: -1, Text: "hi"}))
-	f.Add(appendBye(nil, bye{1, CodeLeft, ""}))
+	f.Add(appendChatLine(nil, ChatLine{Seat: -1, Text: "hi"}))
+	f.Add(appendEnd(nil, endMessage{1, CodeLeft, ""}))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if _, again, err := decodeMeaning(message); err == nil && !bytes.Equal(again, message) {
 			t.Fatalf("read % x, wrote % x", message, again)
@@ -108,7 +107,7 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// FuzzServer holds that no sequence of messages panics a server's end or makes it hold more than its bounds.
+// FuzzServer checks that no sequence of messages panics a Server or exceeds its bounds.
 func FuzzServer(f *testing.F) {
 	f.Add([]byte{1, 9, 0, 0})
 	f.Add(append([]byte{40, 0}, appendHello(nil, Hello{Version: Version})...))
@@ -131,7 +130,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// FuzzClient holds the same for a client's end, whose image may not grow beyond what arrived.
+// FuzzClient checks the same for a Client, whose image must not grow beyond what arrived.
 func FuzzClient(f *testing.F) {
 	hello := appendWelcome(nil, Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
 	f.Add(append([]byte{byte(len(hello)), 1}, hello...))
@@ -152,7 +151,7 @@ func FuzzClient(f *testing.F) {
 	})
 }
 
-// replay cuts a fuzzer's bytes into messages: a length, a channel, the message.
+// replay cuts the bytes of a fuzzer into messages: a length, a channel, the message.
 func replay(script []byte, f func(ch byte, message []byte, now int64)) {
 	for now := int64(0); len(script) >= 2; now += 10e6 {
 		n := min(int(script[0]), len(script)-2)

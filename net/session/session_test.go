@@ -10,15 +10,15 @@ import (
 	"tendon/systems"
 )
 
-type letter struct {
+type packet struct {
 	ch      systems.Channel
 	message []byte
 }
 
-// memory is a transport that keeps what it is sent.
+// memory is a transport that keeps the sent messages.
 type memory struct {
 	room    int
-	letters []letter
+	packets []packet
 }
 
 func (m *memory) Send(ch systems.Channel, message []byte) error {
@@ -28,15 +28,15 @@ func (m *memory) Send(ch systems.Channel, message []byte) error {
 		}
 		m.room -= len(message)
 	}
-	m.letters = append(m.letters, letter{ch, slices.Clone(message)})
+	m.packets = append(m.packets, packet{ch, slices.Clone(message)})
 	return nil
 }
 
 func (m *memory) Room() int { return m.room }
 
-func (m *memory) take() []letter {
-	list := m.letters
-	m.letters = nil
+func (m *memory) take() []packet {
+	list := m.packets
+	m.packets = nil
 	for _, l := range list {
 		if l.ch == systems.Reliable {
 			m.room += len(l.message)
@@ -68,21 +68,21 @@ func testWorld(t testing.TB, entities int) *ecs.World {
 	return w
 }
 
-// pair is both ends with nothing between them.
+// pair is both ends of a session without a network between them.
 type pair struct {
 	t      testing.TB
 	server *Server
 	client *Client
-	down   memory // what the server sent
+	down   memory // sent by the server
 	up     memory
 	now    systems.Time
 	tick   ecs.Tick
 
-	heard, told []EventKind // by server and client
-	last        Event       // what the client heard last, with a message of its own
-	image       *Image
-	epoch       uint8
-	onReady     func(tick ecs.Tick)
+	atServer, atClient []EventKind
+	last               Event // the last one of the client, with a copy of its message
+	image              *Image
+	epoch              uint8
+	onReady            func(tick ecs.Tick)
 }
 
 func newPair(t testing.TB, sc ServerConfig, cc ClientConfig) *pair {
@@ -99,7 +99,7 @@ func newPair(t testing.TB, sc ServerConfig, cc ClientConfig) *pair {
 	return p
 }
 
-// step delivers everything both ways and lets a tick go by.
+// step delivers all messages and plays one tick.
 func (p *pair) step() {
 	p.now += systems.Second / 60
 	for _, l := range p.up.take() {
@@ -107,7 +107,7 @@ func (p *pair) step() {
 		if e.Kind == EventNone {
 			continue
 		}
-		p.heard = append(p.heard, e.Kind)
+		p.atServer = append(p.atServer, e.Kind)
 		switch e.Kind {
 		case EventHello:
 			p.server.Welcome(Welcome{Strategy: "s", Rate: 60, Seat: 2, Epoch: p.epoch, Tick: p.tick, Image: p.image != nil}, e.Hello.Have, p.now)
@@ -123,7 +123,7 @@ func (p *pair) step() {
 		if e.Kind == EventNone {
 			continue
 		}
-		p.told, p.last = append(p.told, e.Kind), e
+		p.atClient, p.last = append(p.atClient, e.Kind), e
 		p.last.Message = slices.Clone(e.Message)
 		if e.Kind == EventImage {
 			p.client.Ready()
@@ -149,7 +149,7 @@ func imageOf(t testing.TB, w *ecs.World) *Image {
 	return NewImage(&s, 0)
 }
 
-// The whole way in: Hello, Welcome, image, Ready, Live; and the image is the state.
+// A client joins with Hello, Welcome, image, Ready and Live. The image is the state.
 func TestAClientIsWelcomedLoadsTheImageAndGoesLive(t *testing.T) {
 	w := testWorld(t, 20000)
 	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Name: "ada"}})
@@ -176,15 +176,15 @@ func TestAClientIsWelcomedLoadsTheImageAndGoesLive(t *testing.T) {
 	}
 	p.client.Live()
 	p.run(2)
-	if want := []EventKind{EventHello, EventReady, EventLive}; !slices.Equal(p.heard, want) {
-		t.Errorf("the server heard %v, want %v", p.heard, want)
+	if want := []EventKind{EventHello, EventReady, EventLive}; !slices.Equal(p.atServer, want) {
+		t.Errorf("the server received %v, want %v", p.atServer, want)
 	}
 	if rtt, ok := p.client.RTT(); !ok || rtt > systems.Second/10 {
 		t.Errorf("round trip %v, %v", rtt, ok)
 	}
 }
 
-// An image must not make an order wait, nor flood the peer: it keeps to its budget and to the transport's room.
+// Sending an image respects its budget, and leaves room for orders in the transport.
 func TestAnImageKeepsToItsBudget(t *testing.T) {
 	p := newPair(t, ServerConfig{ImageRate: 64 << 10}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 60000))
@@ -192,13 +192,13 @@ func TestAnImageKeepsToItsBudget(t *testing.T) {
 	start, from := p.server.Stats().BytesSent, p.now
 	p.run(60)
 	if p.server.Open() {
-		t.Fatal("the image was too small to tell")
+		t.Fatal("the image was too small for the test")
 	}
 	sent, seconds := p.server.Stats().BytesSent-start, float64(p.now-from)/1e9
 	if limit := 64<<10*seconds + 3*imagePackedMax; float64(sent) > limit || sent < 32<<10 {
 		t.Errorf("%d bytes in %.2f s, want at most %.0f and at least half of that", sent, seconds, limit)
 	}
-	// With no more room than the reserve, nothing of it leaves.
+	// With no more room than the reserve, no piece is sent.
 	p.down.room = imageReserve
 	start = p.server.Stats().BytesSent
 	for range 30 {
@@ -209,7 +209,7 @@ func TestAnImageKeepsToItsBudget(t *testing.T) {
 	}
 }
 
-// Every bit of an image counts: one that was damaged on the way must never reach LoadImage.
+// An image that differs from its checksum ends the session and is not passed to the owner.
 func TestADamagedImageEndsTheSession(t *testing.T) {
 	im := imageOf(t, testWorld(t, 3000))
 	im.Work(1 << 30)
@@ -218,35 +218,35 @@ func TestADamagedImageEndsTheSession(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = im
 	p.run(60)
-	if !errors.Is(p.client.Err(), &Error{Code: CodeProtocol}) || slices.Contains(p.told, EventImage) {
-		t.Errorf("client %v, told %v", p.client.Err(), p.told)
+	if !errors.Is(p.client.Err(), &Error{Code: CodeProtocol}) || slices.Contains(p.atClient, EventImage) {
+		t.Errorf("client %v, events %v", p.client.Err(), p.atClient)
 	}
 }
 
-// A head may announce what it likes; memory is taken as pieces arrive, and above MaxImage not at all.
+// Memory for an image is allocated as pieces arrive, whatever size its head announces, and never above MaxImage.
 func TestAnAnnouncedImageTakesNoMemoryBeforeItArrives(t *testing.T) {
 	s := imageSink{}
 	if err := s.open(imageHead{size: 64 << 20}, 64<<20); err != nil {
 		t.Fatal(err)
 	}
 	if got := cap(s.raw) + cap(s.scratch); got > 2*imagePiece {
-		t.Errorf("%d bytes were reserved for an image of which nothing has arrived", got)
+		t.Errorf("%d bytes were allocated for an image before a piece has arrived", got)
 	}
 	if err := s.open(imageHead{size: 64<<20 + 1}, 64<<20); err == nil {
 		t.Error("an image above the limit was accepted")
 	}
-	// A piece that unpacks to more than a piece is refused by the decoder, not unpacked first.
+	// The decoder refuses a piece that decompresses to more than a piece before it allocates for it.
 	bomb := newCoder().EncodeAll(make([]byte, 8<<20), nil)
 	if err := s.open(imageHead{size: 16 << 20}, 64<<20); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.add(bomb); err == nil {
-		t.Error("a piece of 8 MB was unpacked")
+		t.Error("a piece of 8 MB was decompressed")
 	}
 }
 
-// The refusals name what is wrong in a sentence; a game mismatch shows both fingerprints.
-func TestRefusalsSayWhatToDo(t *testing.T) {
+// A refusal is a sentence with the cause and the remedy. A game mismatch shows both fingerprints.
+func TestRefusalsNameTheRemedy(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		server ServerConfig
@@ -270,7 +270,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			t.Errorf("%s: server %v", c.name, p.server.Err())
 		}
 	}
-	// Of another version nothing is understood but the version.
+	// Of a Hello of another version only the version is decoded.
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.up.take()
 	p.up.Send(systems.Reliable, []byte{byte(kindHello), Version + 1, 0xff, 0xff})
@@ -280,7 +280,7 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// Build strings differ between honest peers all the time; only floats make them matter.
+// Builds are compared only for games with floats.
 func TestBuildsAreNotComparedWithoutFloats(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Build: "mine", Target: "arm64/v8.0"}})
 	p.image = imageOf(t, testWorld(t, 1))
@@ -290,7 +290,7 @@ func TestBuildsAreNotComparedWithoutFloats(t *testing.T) {
 	}
 }
 
-// Late datagrams of before a resync must not reach the strategy; the peer plays on until it has the new state.
+// Late datagrams from before a resync do not reach the strategy. Until the peer has the new state, its messages pass.
 func TestMessagesOfAnotherEpochAreDropped(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
@@ -299,41 +299,41 @@ func TestMessagesOfAnotherEpochAreDropped(t *testing.T) {
 	late := p.up.take()
 	p.client.SendStrategy(systems.Datagram, []byte("meanwhile"))
 	p.server.SendImage(p.image, 8, p.now)
-	p.heard = nil
+	p.atServer = nil
 	p.run(10)
-	if want := []EventKind{EventStrategy, EventReady}; !slices.Equal(p.heard, want) {
-		t.Fatalf("the server heard %v, want %v", p.heard, want)
+	if want := []EventKind{EventStrategy, EventReady}; !slices.Equal(p.atServer, want) {
+		t.Fatalf("the server received %v, want %v", p.atServer, want)
 	}
-	p.up.letters = late
-	p.heard = nil
+	p.up.packets = late
+	p.atServer = nil
 	p.run(1)
-	if slices.Contains(p.heard, EventStrategy) || p.server.Stats().Stale == 0 {
-		t.Errorf("the server heard %v and counts %d stale messages, want none and some", p.heard, p.server.Stats().Stale)
+	if slices.Contains(p.atServer, EventStrategy) || p.server.Stats().Stale == 0 {
+		t.Errorf("the server received %v and counts %d stale messages, want none and some", p.atServer, p.server.Stats().Stale)
 	}
 	p.server.SendStrategy(systems.Reliable, []byte("new"))
 	p.run(1)
 	if p.last.Kind != EventStrategy || string(p.last.Message) != "new" {
-		t.Errorf("the client heard %v %q", p.last.Kind, p.last.Message)
+		t.Errorf("the client received %v %q", p.last.Kind, p.last.Message)
 	}
 }
 
-// What lets a client in is said again in datagrams: where the reliable channel takes seconds to find out that something
-// was lost, the client does not wait for it, and what comes after all does no harm.
-func TestAClientComesInAlthoughWhatItSaysReliablyIsLate(t *testing.T) {
+// Ready and Live are repeated as datagrams, so a client need not wait until the reliable channel finds a loss. The reliable
+// ones that arrive later have no effect.
+func TestAClientJoinsAlthoughItsReliableMessagesAreLate(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
-	var late []letter
+	var late []packet
 	hold := func(ticks int) {
 		for range ticks {
-			fresh := p.up.letters[:0]
-			for _, l := range p.up.letters {
+			fresh := p.up.packets[:0]
+			for _, l := range p.up.packets {
 				if l.ch == systems.Reliable && l.message[0] != uint8(kindHello) {
 					late = append(late, l)
 				} else {
 					fresh = append(fresh, l)
 				}
 			}
-			p.up.letters = fresh
+			p.up.packets = fresh
 			p.step()
 			if p.server.Open() {
 				p.server.SendStrategy(systems.Datagram, []byte{1})
@@ -342,36 +342,36 @@ func TestAClientComesInAlthoughWhatItSaysReliablyIsLate(t *testing.T) {
 	}
 	hold(90)
 	if !p.server.Open() {
-		t.Fatalf("the server was not told of a state that was loaded; it heard %v", p.heard)
+		t.Fatalf("the server received no Ready, only %v", p.atServer)
 	}
 	before := p.client.Stats().MessagesSent
 	for range 120 {
 		p.client.Live()
 		hold(1)
 	}
-	// Pings, Live once and from a second later on four times a second, and no Ready, which was answered.
-	if sent := p.client.Stats().MessagesSent - before; sent < 5 || sent > 16 || !slices.Contains(p.heard, EventLive) {
-		t.Errorf("%d messages in a second, the server heard %v", sent, p.heard)
+	// Pings, Live at once and four times a second after a second, and no Ready, which was answered.
+	if sent := p.client.Stats().MessagesSent - before; sent < 5 || sent > 16 || !slices.Contains(p.atServer, EventLive) {
+		t.Errorf("%d messages in a second, the server received %v", sent, p.atServer)
 	}
-	p.up.letters = late
+	p.up.packets = late
 	p.step()
 	if n := p.server.Stats().Malformed; n != 0 || len(late) != 2 || !p.server.Open() || p.server.Err() != nil {
 		t.Errorf("%d reliable messages came late: %d malformed, open %v, %v", len(late), n, p.server.Open(), p.server.Err())
 	}
-	if ready := slices.Index(p.heard, EventReady); slices.Contains(p.heard[ready+1:], EventReady) {
-		t.Errorf("the peer was opened twice: %v", p.heard)
+	if ready := slices.Index(p.atServer, EventReady); slices.Contains(p.atServer[ready+1:], EventReady) {
+		t.Errorf("the peer was opened twice: %v", p.atServer)
 	}
 }
 
-// While the reliable channel waits for what was lost, a client may have loaded another image, and have said so in a
-// datagram: what it said of the first is late, and no fault.
-func TestWhatWasSaidReliablyOfAnOlderImageIsNoFault(t *testing.T) {
+// A client may load another image and send Ready as a datagram while the reliable Ready for the first image is late. The
+// late one is stale, not malformed.
+func TestALateReadyForAnOlderImageIsStale(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
-	var late []letter
+	var late []packet
 	hold := func(ticks int) {
 		for range ticks {
-			p.up.letters = slices.DeleteFunc(p.up.letters, func(l letter) bool {
+			p.up.packets = slices.DeleteFunc(p.up.packets, func(l packet) bool {
 				held := l.ch == systems.Reliable && l.message[0] == uint8(kindReady)
 				if held {
 					late = append(late, l)
@@ -387,14 +387,14 @@ func TestWhatWasSaidReliablyOfAnOlderImageIsNoFault(t *testing.T) {
 	hold(90)
 	p.server.SendImage(p.image, 8, p.now)
 	hold(90)
-	p.up.letters = append(p.up.letters, late...)
+	p.up.packets = append(p.up.packets, late...)
 	p.step()
 	if n := p.server.Stats(); n.Malformed != 0 || n.Stale < 2 || len(late) != 2 || !p.server.Open() || p.server.Err() != nil {
 		t.Errorf("%d reliable messages came late: %+v, open %v, %v", len(late), n, p.server.Open(), p.server.Err())
 	}
 }
 
-// A client that kept its state is not sent it again.
+// A client that kept its state goes on without an image.
 func TestAWarmClientGoesOnWithoutAnImage(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Have: 90}})
 	p.run(3)
@@ -407,15 +407,15 @@ func TestAWarmClientGoesOnWithoutAnImage(t *testing.T) {
 	}
 }
 
-// Whoever sends nonsense is borne with for a while and then let go, with a word.
-func TestAPeerThatSendsNonsenseIsLetGo(t *testing.T) {
+// Too many malformed messages end the session, with a reason for the peer.
+func TestTooManyMalformedMessagesEndTheSession(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.run(2)
 	for range faultsAllowed {
 		p.server.Receive(systems.Reliable, []byte{200, 1, 2}, p.now)
 	}
 	if p.server.Err() != nil {
-		t.Fatalf("let go too early: %v", p.server.Err())
+		t.Fatalf("ended too early: %v", p.server.Err())
 	}
 	p.server.Receive(systems.Reliable, nil, p.now)
 	if !errors.Is(p.server.Err(), &Error{Code: CodeProtocol}) {
@@ -423,11 +423,11 @@ func TestAPeerThatSendsNonsenseIsLetGo(t *testing.T) {
 	}
 	p.run(1)
 	if !errors.Is(p.client.Err(), &Error{Code: CodeProtocol}) {
-		t.Errorf("the client was not told: %v", p.client.Err())
+		t.Errorf("the client did not receive the reason: %v", p.client.Err())
 	}
 }
 
-// A flood costs the server a comparison a message; reliable messages cannot be dropped, so their sender goes.
+// Datagrams above the rate are dropped. Reliable messages above the rate end the session.
 func TestAFloodIsDroppedOrEndsTheSession(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
@@ -450,7 +450,7 @@ func TestAFloodIsDroppedOrEndsTheSession(t *testing.T) {
 	}
 }
 
-// A peer that takes nothing must not make the server keep everything for it.
+// The queue for a peer that receives nothing is bounded.
 func TestAQueueThatOverflowsEndsTheSession(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
@@ -464,8 +464,8 @@ func TestAQueueThatOverflowsEndsTheSession(t *testing.T) {
 	}
 }
 
-// Silence ends a session, but not the silence that a suspended host made itself.
-func TestSilenceEndsASessionAndASuspendedHostDoesNot(t *testing.T) {
+// The timeout ends a session, but a pause of the own host does not.
+func TestTheTimeoutEndsASessionAndASuspendedHostDoesNot(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(60)
@@ -481,9 +481,8 @@ func TestSilenceEndsASessionAndASuspendedHostDoesNot(t *testing.T) {
 	}
 }
 
-// Whoever leaves says so on both channels, so that one lost datagram or one stuck channel does not hide it.
-// A server that was started again lets a client wait for its answer for longer than either bears silence. Both know
-// meanwhile that the other is there; and what the client is asked for may come when it is not wanted any more.
+// After a restart the server may answer a Hello later than the timeouts of both ends. Keep-alives keep the session open
+// meanwhile. A Tail that arrives after the answer is not malformed.
 func TestAnAnswerToHelloMayTakeLong(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{Match: 1, Final: 120}})
 	var server, client []EventKind
@@ -512,26 +511,26 @@ func TestAnAnswerToHelloMayTakeLong(t *testing.T) {
 	p.server.AskTail(102)
 	pass(2)
 	p.server.Welcome(Welcome{Strategy: "s", Match: 1, Rate: 60, Seat: 1, Epoch: 3, Image: true}, 0, p.now)
-	p.up.Send(systems.Reliable, []byte{byte(kindTail), 2}) // it was on its way
+	p.up.Send(systems.Reliable, []byte{byte(kindTail), 2}) // it was under way
 	pass(2)
 	if p.server.Err() != nil || p.client.Err() != nil || p.server.Stats().Malformed != 0 || p.client.Stats().Malformed != 0 {
 		t.Errorf("server %v, %+v; client %v, %+v", p.server.Err(), p.server.Stats(), p.client.Err(), p.client.Stats())
 	}
 	if want := []EventKind{EventHello, EventTail}; !slices.Equal(server, want) {
-		t.Errorf("the server heard %v, want %v", server, want)
+		t.Errorf("the server received %v, want %v", server, want)
 	}
 	if want := []EventKind{EventTailAsk, EventTailAsk, EventWelcome}; !slices.Equal(client, want) {
-		t.Errorf("the client heard %v, want %v", client, want)
+		t.Errorf("the client received %v, want %v", client, want)
 	}
-	p.up.Send(systems.Reliable, []byte{byte(kindTail), 3}) // nobody asked
+	p.up.Send(systems.Reliable, []byte{byte(kindTail), 3}) // it was not asked for
 	pass(1)
 	if p.server.Stats().Malformed != 1 {
 		t.Errorf("%+v", p.server.Stats())
 	}
 }
 
-// A server whose match waits says the same tick again and again: a client that joins then must not think that time went
-// on there, or it would begin far ahead.
+// A server whose match waits sends the same tick again and again. A client that joins then must not extrapolate it, or it
+// would begin far ahead.
 func TestAServerThatStandsStillIsKnownToStandStill(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{Hello: Hello{}})
 	p.image = imageOf(t, testWorld(t, 10))
@@ -544,16 +543,17 @@ func TestAServerThatStandsStillIsKnownToStandStill(t *testing.T) {
 	}
 }
 
-func TestByeIsSaidOnBothChannels(t *testing.T) {
+// The end of a session is sent on both channels, so one lost datagram or one blocked channel does not hide it.
+func TestTheEndIsSentOnBothChannels(t *testing.T) {
 	p := newPair(t, ServerConfig{}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(10)
 	p.client.End(CodeLeft, "see you")
-	letters := p.up.take()
-	if len(letters) != 2 || letters[0].ch == letters[1].ch {
-		t.Fatalf("%d messages", len(letters))
+	packets := p.up.take()
+	if len(packets) != 2 || packets[0].ch == packets[1].ch {
+		t.Fatalf("%d messages", len(packets))
 	}
-	for _, l := range letters {
+	for _, l := range packets {
 		p.server.err = nil
 		p.server.Receive(l.ch, l.message, p.now)
 		if e := (*Error)(nil); !errors.As(p.server.Err(), &e) || e.Code != CodeLeft || e.Text != "see you" {
@@ -562,41 +562,41 @@ func TestByeIsSaidOnBothChannels(t *testing.T) {
 	}
 }
 
-// Chat reaches the owner whole, clean and not too often; four tokens come at once, then one every
-// 30 s; notices come through.
+// Chat reaches the owner without control characters and at a bounded rate. Four tokens come at once, then one every 30 s.
+// Notices arrive.
 func TestChatTokensAndNotices(t *testing.T) {
 	minted := 0
 	mint := func(systems.Time) []byte { minted++; return []byte("token") }
 	p := newPair(t, ServerConfig{MintToken: mint}, ClientConfig{})
 	p.image = imageOf(t, testWorld(t, 10))
 	p.run(60 * 61)
-	if minted != 6 || !slices.Contains(p.told, EventToken) {
+	if minted != 6 || !slices.Contains(p.atClient, EventToken) {
 		t.Errorf("%d tokens in a minute and a second, want 6", minted)
 	}
-	p.heard = nil
+	p.atServer = nil
 	for range 20 {
 		p.client.Chat("hello\x00world")
 	}
 	p.run(1)
-	if len(p.heard) != 5 || p.server.Stats().Dropped != 15 {
-		t.Errorf("heard %d, dropped %d; want 5 and 15", len(p.heard), p.server.Stats().Dropped)
+	if len(p.atServer) != 5 || p.server.Stats().Dropped != 15 {
+		t.Errorf("received %d, dropped %d; want 5 and 15", len(p.atServer), p.server.Stats().Dropped)
 	}
-	p.server.Say(Said{Seat: 3, Name: "bo", Text: "hi"})
+	p.server.SendChat(ChatLine{Seat: 3, Name: "bo", Text: "hi"})
 	p.run(1)
-	if p.last.Kind != EventSaid || *p.last.Said != (Said{3, "bo", "hi"}) {
-		t.Errorf("told %+v", p.last.Said)
+	if p.last.Kind != EventChatLine || *p.last.Line != (ChatLine{3, "bo", "hi"}) {
+		t.Errorf("received %+v", p.last.Line)
 	}
 	p.server.Notice(30, "maintenance")
 	p.run(1)
 	if p.last.Kind != EventNotice || p.last.Seconds != 30 || p.last.Text != "maintenance" {
-		t.Errorf("told %+v", p.last)
+		t.Errorf("received %+v", p.last)
 	}
 	if p.client.ServerTick(p.now) < p.tick-2 || p.client.ServerTick(p.now) > p.tick+2 {
 		t.Errorf("server tick %d, want about %d", p.client.ServerTick(p.now), p.tick)
 	}
 }
 
-// Compression runs piece by piece and the same whoever asks how often.
+// The compressed pieces do not depend on the steps of the work.
 func TestAnImageIsTheSameHoweverItsWorkIsSpread(t *testing.T) {
 	w := testWorld(t, 20000)
 	a, b := imageOf(t, w), imageOf(t, w)
@@ -612,7 +612,7 @@ func TestAnImageIsTheSameHoweverItsWorkIsSpread(t *testing.T) {
 	}
 }
 
-// Strategy traffic is every tick's; it must not allocate.
+// Messages of the strategy are sent every tick and do not allocate.
 func TestStrategyMessagesDoNotAllocate(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")

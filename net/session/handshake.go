@@ -6,31 +6,31 @@ import (
 	"tendon/systems"
 )
 
-// Hello is what a client says first.
+// Hello is the first message of a client.
 type Hello struct {
 	Version     uint64
-	Fingerprint uint64 // of the game
-	Build       string // of the program; compared only if the game uses floats
-	Target      string // GOARCH and its level; compared only if the game uses floats
-	Name        string // of the player, for people; may be empty
-	Match       uint64 // the match that Have is of
-	Have        ecs.Tick
-	Chain       uint64   // of the match's ticks up to Have: see journal.Chain
-	Final       ecs.Tick // newest tick of Match that is final here; 0: none. A server that lost it may ask for it
+	Fingerprint uint64   // of the game
+	Build       string   // of the program; compared only if the game uses floats
+	Target      string   // GOARCH and its level; compared only if the game uses floats
+	Name        string   // of the player; may be empty
+	Match       uint64   // the match of Have
+	Have        ecs.Tick // the tick of the state that the client holds; 0: none
+	Chain       uint64   // hash chain of the match up to Have: see journal.Chain
+	Final       ecs.Tick // newest tick of Match that is final on the client; 0: none
 }
 
-// Welcome is the server's answer to a Hello that it accepts.
+// Welcome accepts a Hello.
 type Welcome struct {
 	Strategy string
-	Params   []byte // the strategy's own; valid during the call it is passed to or returned by
-	Match    uint64 // names the match among all matches
+	Params   []byte // of the strategy; valid during the call
+	Match    uint64 // identifies the match among all matches
 	Rate     int    // ticks per second
 	Seat     int    // −1: none
 	Role     systems.Role
 	Epoch    uint8
-	Tick     ecs.Tick // where the server is
-	Delay    int      // input delay to begin with, in ticks
-	Image    bool     // an image follows; else the client goes on from Hello.Have
+	Tick     ecs.Tick // present tick of the server
+	Delay    int      // initial input delay, in ticks
+	Image    bool     // an image follows; otherwise the client goes on from Hello.Have
 }
 
 func appendHello(dst []byte, h Hello) []byte {
@@ -47,7 +47,7 @@ func appendHello(dst []byte, h Hello) []byte {
 	return w.Bytes()
 }
 
-// decodeHello reads no further than the version if it is another one, since what follows may be laid out otherwise.
+// decodeHello reads only the version if it is another one, because the layout of the rest may differ.
 func decodeHello(body []byte) (h Hello, err error) {
 	r := wire.NewReader(body)
 	if h.Version = r.Uvarint(); h.Version != Version {
@@ -99,8 +99,8 @@ func decodeWelcome(body []byte) (m Welcome, err error) {
 	return m, r.Close()
 }
 
-// AppendRefusal appends the message that refuses a client, for a server that has no session to give. fingerprint is
-// the game's; text may be empty.
+// AppendRefusal appends the message that refuses a client, for a server without a session for it. fingerprint is that of
+// the game; text may be empty.
 func AppendRefusal(dst []byte, code Code, fingerprint uint64, text string) []byte {
 	w := writeKind(dst, kindRefusal)
 	w.U8(uint8(code))
