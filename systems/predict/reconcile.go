@@ -74,7 +74,7 @@ func (c *Client) receiveEvents(m systems.Message) error {
 func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 	f := c.replica.Tick
 	replica, _ := c.received.At(f)
-	c.Heard()
+	c.Answered()
 	complete := c.replica.Complete()
 	c.show.receive(replica, complete)
 	if c.Spectates() {

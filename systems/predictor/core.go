@@ -59,8 +59,9 @@ func (c *Core) Begin(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 // Loaded reports whether a state was loaded.
 func (c *Core) Loaded() bool { return c.Phase > Idle }
 
-// Heard notes that the server's first message since Begin has come. A spectator has no clock that must settle.
-func (c *Core) Heard() {
+// Answered notes a message from the server. The first one since Begin ends phase Waiting. A spectator has no clock that
+// must settle.
+func (c *Core) Answered() {
 	if c.Phase == Waiting {
 		c.Reach(Settling)
 		if c.Spectates() {

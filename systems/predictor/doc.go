@@ -1,9 +1,9 @@
-// Package predictor holds the parts that the client halves of the sync strategies share: the phase of a client, the
-// time line on which it runs ahead of the server, the player's inputs, the send timer, checksums and statistics.
+// Package predictor holds what the client halves of the sync strategies share.
 //
-// [Core] serves all five strategies. [Line] serves those in which a client computes ticks before the server has
-// confirmed them: it keeps the inputs arriving in time, and delays them where the prediction window is too small for
-// the connection. [Replica] serves those in which a client receives states instead of computing them.
+// A half is a list of named systems. [Half] runs them, and [Core] is the context that they share: the phase of the
+// client, its send timer, its counters. [Line] is the time line of a client that computes ticks before the server has
+// confirmed them. It keeps the inputs arriving in time, and delays them where the prediction window is too small.
+// [Replica] is the part of a client that receives states instead of computing them.
 //
 //	           Core   Line   Replica
 //	relay      yes    yes    no
@@ -14,7 +14,7 @@
 //
 // # Tasks
 //
-//   - follow a client from its first state to the match: [Phase], [Core.Heard]
+//   - follow a client from its first state to the match: [Phase], [Core.Answered]
 //   - decide when to send: [SendTimer]
 //   - keep inputs arriving just before they are used: [Line.Steer], [Line.Sample]
 //   - receive states and events: [Replica]

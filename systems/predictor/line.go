@@ -56,9 +56,8 @@ func (l *Line) SetInput(in ecs.InputBytes) { l.Inputs.Set(in, l.core.Settled(), 
 // Steer applies the lead control to the pacer, and lets the input delay follow. newest is the newest tick that the
 // server has confirmed here.
 //
-// Where the server is ahead of the oldest tick that a regular frame samples, the client was suspended, or its frames
-// are long and it has not caught up yet. The line is then set ahead of newest, and measures of before are dropped, if
-// forget says so.
+// The server may be ahead of the oldest tick that a regular frame samples. Then the client was suspended, or its frames
+// are long. Steer sets the line ahead of newest, and drops the measures of before if forget is set.
 func (l *Line) Steer(newest ecs.Tick, forget bool) {
 	if frame := l.Pacer.Regular(); float64(newest)+frame > l.Pacer.Position() {
 		l.Pacer.Shift(float64(newest) + l.ahead() + frame - 1 - l.Pacer.Position())

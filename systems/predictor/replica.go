@@ -71,8 +71,8 @@ func (r *Replica) ReceiveEvents(message []byte, kind uint8, game *ecs.Game, newe
 	return r.events.Receive(message, kind, game, newest, r.Effects)
 }
 
-// SettleEvents notes which events the server has sent up to tick f: since is the number of ticks from the newest event's
-// to f, plus 1, or 0 for none. Predicted events that it did not send are cancelled once all of them have arrived.
+// SettleEvents notes which events the server has sent up to tick f. since is the number of ticks from the newest event
+// to f, plus 1, or 0 for none. A predicted event that the server did not send is cancelled once all others have arrived.
 func (r *Replica) SettleEvents(f ecs.Tick, since uint64) { r.events.Announced(f, since, r.Effects) }
 
 // Substituted takes the server's count of ticks in which another input than the player's was used, and returns how

@@ -57,7 +57,7 @@ func (c *Client) receiveHead(h *newsHead, now systems.Time) {
 	}
 	c.ready = c.ready || h.ready
 	c.Counted.Substituted += c.replica.Substituted(h.altered, first)
-	c.Heard()
+	c.Answered()
 	c.Counted.ServerTick = max(c.Counted.ServerTick, h.tick)
 	c.Timer.Pending = c.Timer.Pending || c.Spectates()
 	c.replica.SettleEvents(h.tick, h.events)

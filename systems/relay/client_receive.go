@@ -82,7 +82,7 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	if !c.read(&head, r.Rest()) {
 		return ErrMessage
 	}
-	c.Heard()
+	c.Answered()
 	c.Counted.ServerTick = max(c.Counted.ServerTick, head.last()+head.more)
 	if head.hasMargin {
 		c.Counted.Margin = float64(head.margin.Value) / inputs.MarginUnit

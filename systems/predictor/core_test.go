@@ -1,0 +1,183 @@
+package predictor
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/net/wire"
+	"tendon/systems"
+)
+
+type pad struct{ X int8 }
+
+var errMalformed = errors.New("test: malformed message")
+
+func newWorld(t *testing.T) *ecs.World {
+	t.Helper()
+	w, err := ecs.NewWorld(&ecs.Game{Name: "predictor", TickRate: 50, MaxPlayers: 2, Input: ecs.NewInput[pad](), Systems: ecs.Systems(func(*ecs.World) {})}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func newCore(t *testing.T, seat int) *Core {
+	t.Helper()
+	c, err := NewCore("test", errMalformed, systems.ClientConfig{World: newWorld(t), Seat: seat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+// outbox keeps what was sent.
+type outbox struct{ messages [][]byte }
+
+func (o *outbox) Send(_ systems.Peer, _ systems.Channel, message []byte) {
+	o.messages = append(o.messages, slices.Clone(message))
+}
+
+// half records the systems that run.
+type half struct {
+	Half[*half]
+	ran []string
+}
+
+func newHalf(t *testing.T) *half {
+	h := &half{}
+	h.Core = *newCore(t, 0)
+	run := func(name string) func(*half) { return func(h *half) { h.ran = append(h.ran, name) } }
+	h.Start(h, []systems.System[*half]{
+		{Name: "message", Phase: systems.Receive, Kind: 7, Accept: func(h *half, m systems.Message) error { h.ran = append(h.ran, string(m.Body[1:])); return nil }},
+		{Name: "clock", Phase: systems.Reconcile, Run: run("clock")},
+		{Name: "ticks", Phase: systems.Reconcile, Run: run("ticks")},
+		{Name: "window", Phase: systems.Send, Run: run("window")},
+		{Name: "view", Phase: systems.Present, Run: run("view")},
+	})
+	return h
+}
+
+// Without a state a half runs nothing and accepts nothing. After Begin it runs the systems of each phase in their order.
+func TestAHalfRunsItsSystemsOnceAStateIsLoaded(t *testing.T) {
+	h := newHalf(t)
+	h.Frame(1)
+	h.Send(1, &outbox{})
+	if err := h.Receive(systems.Datagram, []byte{7, 'a'}, 1); err != errMalformed || len(h.ran) > 0 {
+		t.Fatalf("%v, %v before a state was loaded", err, h.ran)
+	}
+	h.Begin(5, 0, 0)
+	for _, message := range [][]byte{nil, {}, {8}} {
+		if err := h.Receive(systems.Datagram, message, 6); err != errMalformed {
+			t.Errorf("message %v: %v", message, err)
+		}
+	}
+	if err := h.Receive(systems.Datagram, []byte{7, 'a'}, 6); err != nil || h.Now != 5 {
+		t.Errorf("%v, the frame's time is %d", err, h.Now)
+	}
+	h.Frame(7)
+	h.Send(8, &outbox{})
+	h.RunPresent()
+	if want := []string{"a", "clock", "ticks", "window", "view"}; !slices.Equal(h.ran, want) || h.Now != 8 || h.Out != nil {
+		t.Errorf("ran %v, want %v", h.ran, want)
+	}
+}
+
+// A player's client settles before it catches up, a spectator's has nothing to settle. Live and CatchingUp alternate.
+// A loaded state starts again.
+func TestThePhasesFollowEachOther(t *testing.T) {
+	for _, v := range []struct {
+		seat     int
+		answered Phase
+	}{{0, Settling}, {-1, CatchingUp}} {
+		c := newCore(t, v.seat)
+		if c.Loaded() || c.Phase != Idle {
+			t.Errorf("seat %d: %v before a state", v.seat, c.Phase)
+		}
+		for range 2 {
+			c.Begin(0, 9, 3)
+			if c.CaughtUp(true); c.Phase != Waiting || c.Live() || c.RTT != 3 || c.Counted.ServerTick != 9 {
+				t.Errorf("seat %d: %v after Begin", v.seat, c.Phase)
+			}
+			if c.Answered(); c.Phase != v.answered {
+				t.Errorf("seat %d: %v after a message", v.seat, c.Phase)
+			}
+			c.Reach(CatchingUp)
+			c.CaughtUp(true)
+			if c.Answered(); !c.Live() || !c.Settled() {
+				t.Errorf("seat %d: %v when caught up", v.seat, c.Phase)
+			}
+			if c.CaughtUp(false); c.Phase != CatchingUp {
+				t.Errorf("seat %d: %v when behind", v.seat, c.Phase)
+			}
+		}
+		if c.Counted.Snaps != 1 {
+			t.Errorf("%d states taken over", c.Counted.Snaps)
+		}
+	}
+	if Live.String() != "live" || phases.String() != "phase 5" {
+		t.Errorf("%v, %v", Live, phases)
+	}
+}
+
+// A message is due when there is something new, not sooner than Least after the last one, and after a tick and a quarter
+// in any case.
+func TestTheTimerSendsNewsAndKeepsAlive(t *testing.T) {
+	timer := NewSendTimer(50) // 20 ms
+	const ms = systems.Second / 1000
+	timer.Restart(0)
+	if !timer.Due(0) || timer.Due(24*ms) || !timer.Due(25*ms) {
+		t.Error("without Least: due once for something new, and after 25 ms")
+	}
+	timer.Least, timer.Pending = 16*ms, true
+	if timer.Due(40*ms) || !timer.Due(41*ms) || timer.Pending || timer.Due(42*ms) {
+		t.Error("with Least: due 16 ms after the last one")
+	}
+}
+
+// A spectator has no orders, and an order leaves as a message of its kind.
+func TestOrdersAreOfPlayers(t *testing.T) {
+	var out outbox
+	if err := newCore(t, -1).SendOrder(3, ecs.Entity{}, nil, &out); err == nil || len(out.messages) > 0 {
+		t.Errorf("%v, %d messages of a spectator", err, len(out.messages))
+	}
+	if err := newCore(t, 1).SendOrder(3, ecs.Entity{}, make([]byte, ecs.MaxOrderBytes+1), &out); err == nil || len(out.messages) > 0 {
+		t.Errorf("%v, %d messages of an order that is too long", err, len(out.messages))
+	}
+	if err := newCore(t, 1).SendOrder(3, ecs.Entity{}, []byte{1}, &out); err != nil || len(out.messages) != 1 || out.messages[0][0] != 3 {
+		t.Errorf("%v, %v", err, out.messages)
+	}
+}
+
+// Each checked tick is reported once, in order. Ticks whose state is not kept, or that are too old, are skipped.
+func TestChecksumsAreSentOnce(t *testing.T) {
+	c, w := newCore(t, 0), newWorld(t)
+	states := map[ecs.Tick]*ecs.Snapshot{}
+	for f := ecs.Tick(1); f <= 50; f++ {
+		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
+		states[f] = &ecs.Snapshot{}
+		w.Save(states[f])
+	}
+	delete(states, 20)
+	state := func(f ecs.Tick) (*ecs.Snapshot, bool) { s, ok := states[f]; return s, ok }
+	var out outbox
+	c.Out = &out
+	sums := Checksums{Kind: 4, Every: 5}
+	sums.Begin(3)
+	for _, until := range []ecs.Tick{4, 12, 12, 47} {
+		sums.Send(c, until, 10, state)
+	}
+	var ticks []ecs.Tick
+	for _, message := range out.messages {
+		r := wire.NewReader(message)
+		kind, f, sum := r.U8(), ecs.Tick(r.Uvarint()), ecs.Checksum(r.U64())
+		if r.Close() != nil || kind != 4 || sum != states[f].Checksum() {
+			t.Errorf("message %x", message)
+		}
+		ticks = append(ticks, f)
+	}
+	if want := []ecs.Tick{10, 15, 25, 30, 35, 40, 45}; !slices.Equal(ticks, want) || c.Counted.Hashes != uint64(len(want)) {
+		t.Errorf("checksums of %v, want %v", ticks, want)
+	}
+}
