@@ -116,6 +116,12 @@ type PlayerSet uint64
 // Has reports whether p is in the set.
 func (s PlayerSet) Has(p Player) bool { return s&(1<<p) != 0 }
 
+// With returns the set with p in it.
+func (s PlayerSet) With(p Player) PlayerSet { return s | 1<<p }
+
+// Without returns the set without p.
+func (s PlayerSet) Without(p Player) PlayerSet { return s &^ (1 << p) }
+
 // Len returns the number of players in the set.
 func (s PlayerSet) Len() int { return bits.OnesCount64(uint64(s)) }
 

@@ -2,8 +2,8 @@ package predictor
 
 import (
 	"tendon/ecs"
-	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/internal/code"
 )
 
 // Checksums sends the server the checksum of every tick that is checked and has become final here, once.
@@ -26,11 +26,7 @@ func (c *Checksums) Send(core *Core, until, oldest ecs.Tick, state func(ecs.Tick
 		if !ok || next < oldest {
 			continue
 		}
-		w := wire.NewWriter(core.Buffer[:0], systems.MaxReliable)
-		w.U8(c.Kind)
-		w.Uvarint(uint64(next))
-		w.U64(uint64(s.Checksum()))
-		core.Buffer = w.Bytes()
+		core.Buffer = code.AppendChecksum(core.Buffer[:0], c.Kind, next, s.Checksum())
 		core.Out.Send(0, systems.Reliable, core.Buffer)
 		core.Counted.Hashes++
 	}

@@ -28,11 +28,11 @@ func BenchmarkServerTick(b *testing.B) {
 			tick := func() {
 				l.tick++
 				for seat := range players {
-					message.received, message.inputs = l.server.done-min(l.server.done, 7), message.inputs[:0]
+					message.received, message.inputs = l.server.Done()-min(l.server.Done(), 7), message.inputs[:0]
 					for f := 1; f <= 8; f++ {
 						message.inputs = append(message.inputs, padInput.Pack(l.pads(seat, int(message.received)+f)))
 					}
-					scratch = message.append(scratch[:0], l.server.game)
+					scratch = message.append(scratch[:0], l.server.Game)
 					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, systems.Time(l.tick)*l.length, l)
 				}
 				l.server.Tick(systems.Time(l.tick) * l.length)

@@ -140,8 +140,8 @@ func FuzzReceive(f *testing.F) {
 			_ = l.server.Receive(0, ch, data, 0, l)
 			_ = l.clients[1].Receive(ch, data, 0)
 		}
-		if len(l.server.wanted) > peers.OrdersPerSecond || len(l.clients[1].held) > 5000 {
-			t.Fatal(len(l.server.wanted), len(l.clients[1].held))
+		if len(l.server.requested) > peers.OrdersPerSecond || len(l.clients[1].held) > 5000 {
+			t.Fatal(len(l.server.requested), len(l.clients[1].held))
 		}
 	})
 }

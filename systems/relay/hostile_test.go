@@ -101,7 +101,7 @@ func TestRubbishFromAPeerIsRefusedAndReachesNobody(t *testing.T) {
 			t.Errorf("client %d: %+v %+v", c.id, st, c.Stats())
 		}
 	}
-	if n := len(m.server.wanted); n > 4*peers.OrdersPerSecond {
+	if n := len(m.server.requested); n > 4*peers.OrdersPerSecond {
 		t.Error(n, "orders wait")
 	}
 }
@@ -153,12 +153,12 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 		"checksum, trailing":     {0, systems.Reliable, append((&hashMessage{60, 1}).append(nil), 0)},
 		"from nobody":            {5, systems.Datagram, input(290, 1)},
 	} {
-		before := s.peers[v.peer]
+		before := s.Peers[v.peer]
 		if err := s.Receive(v.peer, v.ch, v.m, 0, nil); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		after := s.peers[v.peer]
-		if after.acked != before.acked || after.resync != before.resync || len(s.wanted) != 0 {
+		after := s.Peers[v.peer]
+		if after.Acked != before.Acked || after.Resync != before.Resync || len(s.requested) != 0 {
 			t.Errorf("%s: changed the server", name)
 		}
 	}
@@ -172,7 +172,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 		t.Error(err)
 	}
 	s.Tick(301 * systems.Second / 60)
-	if got := padInput.Unpack(s.inputs[0]); got.DX != 1 {
+	if got := padInput.Unpack(s.Step.Inputs[0]); got.DX != 1 {
 		t.Errorf("tick 301 used %+v", got)
 	}
 	// Orders beyond ten a second are counted.
@@ -181,8 +181,8 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(s.wanted) != peers.OrdersPerSecond {
-		t.Errorf("%d orders of 50 wait", len(s.wanted))
+	if len(s.requested) != peers.OrdersPerSecond {
+		t.Errorf("%d orders of 50 wait", len(s.requested))
 	}
 }
 

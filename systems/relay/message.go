@@ -179,27 +179,3 @@ func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 	}
 	return differs || t.altered != 0 || t.orders != 0
 }
-
-// hashMessage is a client's checksum of a confirmed tick.
-type hashMessage struct {
-	tick ecs.Tick
-	sum  ecs.Checksum
-}
-
-func (m *hashMessage) append(dst []byte) []byte {
-	w := wire.NewWriter(dst, systems.MaxReliable)
-	w.U8(kindHash)
-	w.Uvarint(uint64(m.tick))
-	w.U64(uint64(m.sum))
-	return w.Bytes()
-}
-
-func (m *hashMessage) read(message []byte) error {
-	r := wire.NewReader(message)
-	kind := r.U8()
-	m.tick, m.sum = ecs.Tick(r.Uvarint()), ecs.Checksum(r.U64())
-	if r.Close() != nil || kind != kindHash {
-		return ErrMessage
-	}
-	return nil
-}

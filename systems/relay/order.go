@@ -46,33 +46,19 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 // mostRepeated bounds the orders that are sent a peer again at once.
 const mostRepeated = 4
 
-// repeatOrders sends a peer the orders of the tick that it is to confirm next again, as datagrams, four times a second:
-// all that follows waits for them, and what the reliable channel loses with nothing after it comes only after several
-// round trips.
-func (s *Server) repeatOrders(id systems.Peer, out systems.Outbox) {
-	if s.done%max(1, ecs.Tick(s.game.TickRate/4)) != 0 {
+// repeatOrders sends the orders of the tick that a peer confirms next again, as datagrams, four times a second. All that
+// follows waits for them, and the reliable channel repeats a lost message that nothing follows only after several round
+// trips.
+func (s *Server) repeatOrders(p *peer) {
+	if s.Done()%max(1, ecs.Tick(s.Game.TickRate/4)) != 0 {
 		return
 	}
-	f := s.peers[id].acked + 1
+	f := p.Acked + 1
 	s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
 	for i, o := range s.scratch.orders[:min(len(s.scratch.orders), mostRepeated)] {
 		message := stampedOrder{tick: f, number: i, order: o}
-		if s.scratch.message = message.append(s.scratch.message[:0]); len(s.scratch.message) <= systems.MaxDatagram {
-			out.Send(id, systems.Datagram, s.scratch.message)
+		if s.Sending.Message = message.append(s.Sending.Message[:0]); len(s.Sending.Message) <= systems.MaxDatagram {
+			s.Sending.Out.Send(p.ID, systems.Datagram, s.Sending.Message)
 		}
 	}
-}
-
-// appendRequest writes a player's wish for an order.
-func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
-	return code.AppendRequest(dst, kindOrder, target, payload)
-}
-
-// readRequest is the inverse of appendRequest; the payload aliases the message.
-func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) {
-	target, payload, ok := code.ReadRequest(message, kindOrder)
-	if !ok {
-		return target, payload, ErrMessage
-	}
-	return target, payload, nil
 }

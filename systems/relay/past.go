@@ -2,23 +2,22 @@ package relay
 
 import (
 	"fmt"
+	"iter"
 
 	"tendon/ecs"
 	"tendon/rollback"
+	"tendon/systems"
 )
 
-// past makes s.first the oldest tick whose state a peer may hold: the last backlog ticks that are known go into codes
-// and orders as if this server had computed them. The first of them tells no more than what the next is coded against,
-// unless it is the first of all. Whose input was altered is not known any more; it means something only to who sent it.
-func (s *Server) past() {
-	if s.config.Past == nil {
-		return
-	}
-	t := finalTick{inputs: make([]ecs.InputBytes, len(s.inputs))}
-	before := make([]ecs.InputBytes, len(s.inputs))
+// past puts the last backlog ticks of ServerConfig.Past into codes and orders, as if this server had computed them, so that
+// peers with a state of them can be served. The first tick only serves as the one that the next is coded against, unless it
+// is tick 1. Altered inputs are not known any more. Only their senders would use that.
+func (s *Server) past(ticks iter.Seq[systems.FinalTick]) {
+	t := finalTick{inputs: make([]ecs.InputBytes, s.Game.MaxPlayers)}
+	before := make([]ecs.InputBytes, s.Game.MaxPlayers)
 	last, begun := ecs.Tick(0), false
-	for f := range s.config.Past {
-		if f.Tick+backlog < s.done {
+	for f := range ticks {
+		if f.Tick+backlog < s.Done() {
 			continue
 		}
 		if begun && f.Tick != last+1 {
@@ -28,20 +27,21 @@ func (s *Server) past() {
 		clear(t.inputs)
 		copy(t.inputs, f.Inputs)
 		if last = f.Tick; !begun {
-			s.first, begun = f.Tick, true
+			begun = true
 			if f.Tick != 1 {
+				s.ServeFrom(f.Tick)
 				continue
 			}
-			s.first = 0
+			s.ServeFrom(0)
 		}
 		for _, o := range f.Orders {
 			s.orders.Add(f.Tick, o)
 		}
 		t.orders = uint32(rollback.DigestOrders(f.Orders))
-		s.codes.add(f.Tick, &t, before, s.game)
+		s.codes.add(f.Tick, &t, before, s.Game)
 	}
-	if begun && last != s.done {
-		panic(fmt.Sprintf("relay: ServerConfig.Past ends with tick %d, the world is at tick %d", last, s.done))
+	if begun && last != s.Done() {
+		panic(fmt.Sprintf("relay: ServerConfig.Past ends with tick %d, the world is at tick %d", last, s.Done()))
 	}
-	s.stamped.tick = s.done // what is in orders goes to who lacks it
+	s.stamped.tick = s.Done() // the orders up to it are sent to peers that lack them
 }

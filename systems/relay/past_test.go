@@ -41,7 +41,7 @@ func (c *chronicle) at(t testing.TB, game *ecs.Game, tick ecs.Tick) *ecs.World {
 func play(t testing.TB, game *ecs.Game, ticks int) *chronicle {
 	c := &chronicle{}
 	l := newLoop(t, game, 2, 2, zigzag)
-	l.server.config.States, l.server.config.Taken = true, c.taken
+	l.server.Config.States, l.server.Config.Taken = true, c.taken
 	for i := range ticks {
 		if i%31 == 30 {
 			l.server.Stamp(ecs.Order{Player: 1, Payload: make([]byte, i%5)}, l)
@@ -99,7 +99,7 @@ func TestAServerThatKnowsThePastServesWhoHoldsAnOlderState(t *testing.T) {
 func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick) {
 	done, next, compared := s.Done(), have+1, 0
 	record := &chronicle{ticks: slices.Clone(c.ticks), sums: slices.Clone(c.sums[:done])}
-	s.config.States, s.config.Taken = true, record.taken
+	s.Config.States, s.Config.Taken = true, record.taken
 	half, err := NewClient(systems.ClientConfig{World: c.at(t, game, have), Taken: func(f systems.FinalTick) {
 		want := record.ticks[f.Tick-1]
 		same := slices.EqualFunc(f.Orders, want.Orders, func(a, b ecs.Order) bool {
@@ -131,7 +131,7 @@ func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick)
 			}
 		}
 	}
-	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.peers[0].resync != peers.InSync {
+	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.Peers[0].Resync != peers.InSync {
 		t.Errorf("from %d: at tick %d, %d states compared, %+v", have, next, compared, st)
 	}
 }
@@ -182,18 +182,18 @@ func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
 	}
 	s.Open(0, 0, 80, 0, nil)
 	send := func(now systems.Time) {
-		m := inputMessage{received: s.done, inputs: make([]ecs.InputBytes, 3)}
+		m := inputMessage{received: s.Done(), inputs: make([]ecs.InputBytes, 3)}
 		if err := s.Receive(0, systems.Datagram, m.append(nil, game), now, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	send(1000 * systems.Second)
-	if m, ok := s.seats[0].Worst(); ok {
+	if m, ok := s.Seats[0].Worst(); ok {
 		t.Errorf("%+v", m)
 	}
 	s.Tick(1000 * systems.Second)
 	send(1000 * systems.Second)
-	if _, ok := s.seats[0].Worst(); !ok {
+	if _, ok := s.Seats[0].Worst(); !ok {
 		t.Error("nothing is measured after the first tick")
 	}
 }
@@ -206,11 +206,11 @@ func TestATickWithAViewIsNotAdopted(t *testing.T) {
 	s := afterwards(t, game, c, 0)
 	view := ecs.Order{Kind: ecs.OrderView, Player: 1, Payload: ecs.AppendViewStamp(nil, ecs.ViewStamp{Tick: 80})}
 	next := systems.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs, Orders: []ecs.Order{view}}
-	if s.Adopt(next) == nil || s.done != 90 {
-		t.Errorf("it is adopted; the server is at tick %d", s.done)
+	if s.Adopt(next) == nil || s.Done() != 90 {
+		t.Errorf("it is adopted; the server is at tick %d", s.Done())
 	}
 	next.Orders = nil
-	if err := s.Adopt(next); err != nil || s.done != 91 {
+	if err := s.Adopt(next); err != nil || s.Done() != 91 {
 		t.Errorf("nor is the tick without it: %v", err)
 	}
 }

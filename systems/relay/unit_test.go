@@ -18,24 +18,24 @@ func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 	s, epoch := l.server, 1000*systems.Second
 	send := func(received ecs.Tick, n int, now systems.Time) {
 		m := inputMessage{received: received, inputs: make([]ecs.InputBytes, n)}
-		if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), now, nil); err != nil {
+		if err := s.Receive(0, systems.Datagram, m.append(nil, s.Game), now, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	send(0, 3, epoch)
-	if _, ok := s.seats[0].Worst(); ok {
+	if _, ok := s.Seats[0].Worst(); ok {
 		t.Error("measured before the first tick")
 	}
 	for f := ecs.Tick(1); f <= 30; f++ {
 		s.Tick(systems.TickTime(epoch, f, 60))
 	}
-	send(30, 2, systems.TickTime(epoch, 30, 60)+s.grid.Tick/2)
-	if w, _ := s.seats[0].Worst(); w != (inputs.Margin{Tick: 31, Value: inputs.MarginUnit / 2}) {
+	send(30, 2, systems.TickTime(epoch, 30, 60)+s.Grid.Tick/2)
+	if w, _ := s.Seats[0].Worst(); w != (inputs.Margin{Tick: 31, Value: inputs.MarginUnit / 2}) {
 		t.Errorf("half a tick before its use: %+v", w)
 	}
 	// Tick 31 was due long ago: what comes now for 32 is too late by the grid, whatever was computed.
 	send(30, 5, systems.TickTime(epoch, 36, 60))
-	if w, _ := s.seats[0].Worst(); w.Tick != 33 || w.Value != -3*inputs.MarginUnit {
+	if w, _ := s.Seats[0].Worst(); w.Tick != 33 || w.Value != -3*inputs.MarginUnit {
 		t.Errorf("three ticks late: %+v", w)
 	}
 }
@@ -53,13 +53,13 @@ func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 		count    int
 		early    int16
 	}{"two seconds late": {70, 10, -120}, "two seconds early": {200, 120, 120}} {
-		s.seats[0].PopWorst()
+		s.Seats[0].PopWorst()
 		m := inputMessage{received: c.received, inputs: make([]ecs.InputBytes, c.count)}
-		if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), systems.TickTime(0, 200, 60), nil); err != nil {
+		if err := s.Receive(0, systems.Datagram, m.append(nil, s.Game), systems.TickTime(0, 200, 60), nil); err != nil {
 			t.Fatal(err)
 		}
 		far := c.received + ecs.Tick(c.count)
-		if m, ok := s.seats[0].Worst(); c.early < 0 && (!ok || m.Tick != far || m.Value != c.early*inputs.MarginUnit) || !ok {
+		if m, ok := s.Seats[0].Worst(); c.early < 0 && (!ok || m.Tick != far || m.Value != c.early*inputs.MarginUnit) || !ok {
 			t.Errorf("%s: %+v, %v", name, m, ok)
 		}
 	}
@@ -76,21 +76,21 @@ func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
 		s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)}, l)
 	}
 	for range 120 {
-		for p := range s.seats {
-			s.seats[p].Put(s.done+1, s.done, padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99))}), game)
+		for p := range s.Seats {
+			s.Seats[p].Put(s.Done()+1, s.Done(), padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99))}), game)
 		}
 		s.Tick(0)
 	}
-	p := &s.peers[0]
-	p.acked, p.told = 0, 0
+	p := &s.Peers[0]
+	p.Acked, p.Own.sent = 0, 0
 	next, datagrams := ecs.Tick(1), 0
 	for round := range 2 {
-		for first := true; first || next <= s.done; first = false {
+		for first := true; first || next <= s.Done(); first = false {
 			m := bytes.Clone(s.confirmation(p))
 			var head confirmHead
 			reader := wire.NewReader(m)
-			if err := head.read(&reader, 0); err != nil || head.first != next || head.last()+head.more != s.done {
-				t.Fatalf("round %d: ticks %d … %d of %d, want from %d on, %v", round, head.first, head.last(), s.done, next, err)
+			if err := head.read(&reader, 0); err != nil || head.first != next || head.last()+head.more != s.Done() {
+				t.Fatalf("round %d: ticks %d … %d of %d, want from %d on, %v", round, head.first, head.last(), s.Done(), next, err)
 			}
 			next = head.last() + 1
 			datagrams++
@@ -109,23 +109,23 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	for range 40 {
 		l.step()
 	}
-	m := inputMessage{received: s.done, inputs: make([]ecs.InputBytes, 30)}
+	m := inputMessage{received: s.Done(), inputs: make([]ecs.InputBytes, 30)}
 	for i := range m.inputs {
 		m.inputs[i] = padInput.Pack(pad{DX: 7, Fire: true})
 	}
-	if err := s.Receive(0, systems.Datagram, m.append(nil, s.game), 0, nil); err != nil {
+	if err := s.Receive(0, systems.Datagram, m.append(nil, s.Game), 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	for range 8 { // the first of them have come before
 		s.Tick(0)
 	}
-	if padInput.Unpack(s.inputs[0]).DX != 7 {
+	if padInput.Unpack(s.Step.Inputs[0]).DX != 7 {
 		t.Fatal("the test proves nothing")
 	}
 	s.Close(0)
-	s.Open(0, 0, s.done, 0, l)
+	s.Open(0, 0, s.Done(), 0, l)
 	s.Tick(0)
-	if in := padInput.Unpack(s.inputs[0]); in.DX != 7 || in.Fire {
+	if in := padInput.Unpack(s.Step.Inputs[0]); in.DX != 7 || in.Fire {
 		t.Errorf("%+v: want what was held, and no press of who is gone", in)
 	}
 	// Whoever joins a seat anew does not go on with what was held in it.
@@ -134,7 +134,7 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	for range 60 {
 		s.Tick(0)
 	}
-	if in := padInput.Unpack(s.inputs[0]); in != (pad{}) || !s.world.Players().Has(0) {
+	if in := padInput.Unpack(s.Step.Inputs[0]); in != (pad{}) || !s.World().Players().Has(0) {
 		t.Errorf("holds %+v", in)
 	}
 }
@@ -149,7 +149,7 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 		}
 		var s ecs.Snapshot
 		l.server.World().Save(&s)
-		image, have := s.AppendImage(nil), l.server.done
+		image, have := s.AppendImage(nil), l.server.Done()
 		for i := range 10 {
 			l.server.Stamp(ecs.Order{Payload: []byte{byte(i)}}, l)
 			l.step()
@@ -161,7 +161,7 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 		if err := c.World().LoadImage(image); err != nil {
 			t.Fatal(err)
 		}
-		c.Load(now, l.server.done, 4*l.length)
+		c.Load(now, l.server.Done(), 4*l.length)
 		if wait%2 == 0 {
 			l.step()
 		}
@@ -211,12 +211,12 @@ func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 		s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)}, l)
 	}
 	for range 300 {
-		for p := range s.seats {
-			s.seats[p].Put(s.done+1, s.done, padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Fire: r.Chance(1, 2)}), game)
+		for p := range s.Seats {
+			s.Seats[p].Put(s.Done()+1, s.Done(), padInput.Pack(pad{DX: int8(r.IntN(99)), DY: int8(r.IntN(99)), Fire: r.Chance(1, 2)}), game)
 		}
 		s.Tick(0)
 	}
-	message := s.confirmation(&s.peers[0])
+	message := s.confirmation(&s.Peers[0])
 	if len(message) > systems.MaxDatagram || len(message) < systems.MaxDatagram-100 {
 		t.Errorf("%d bytes", len(message))
 	}
@@ -230,12 +230,12 @@ func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 			}
 		})
 	}
-	for rounds := 0; c.timeline.Received() < s.done; rounds++ {
+	for rounds := 0; c.timeline.Received() < s.Done(); rounds++ {
 		if rounds > 40 {
-			t.Fatalf("%d of %d", c.timeline.Received(), s.done)
+			t.Fatalf("%d of %d", c.timeline.Received(), s.Done())
 		}
-		s.peers[0].acked = c.timeline.Received()
-		if err := c.Receive(systems.Datagram, s.confirmation(&s.peers[0]), 0); err != nil {
+		s.Peers[0].Acked = c.timeline.Received()
+		if err := c.Receive(systems.Datagram, s.confirmation(&s.Peers[0]), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -278,19 +278,19 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 	}
 	s := half.(*Server)
 	seats := []int{0, 1, -1}
-	open := func(id systems.Peer) { s.Open(id, seats[id], s.done, 0, out) }
+	open := func(id systems.Peer) { s.Open(id, seats[id], s.Done(), 0, out) }
 	for id, seat := range seats {
 		if open(systems.Peer(id)); seat >= 0 {
 			s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, out)
 		}
 	}
 	differs := func(id systems.Peer) systems.PeerStats {
-		for s.Tick(0); s.done%checkEvery != 0; {
+		for s.Tick(0); s.Done()%checkEvery != 0; {
 			s.Tick(0)
 		}
-		sum, _ := s.ring.At(s.done)
+		sum, _ := s.States.At(s.Done())
 		for range 2 { // of what a resync will replace, nothing more is held against it
-			lie := hashMessage{s.done, sum.Checksum() ^ 1}
+			lie := hashMessage{s.Done(), sum.Checksum() ^ 1}
 			if err := s.Receive(id, systems.Reliable, lie.append(nil), 0, out); err != nil {
 				t.Fatal(err)
 			}
@@ -312,7 +312,7 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 		s.Tick(0)
 	}
 	s.Send(0, out)
-	if st := s.PeerStats(1); s.peers[1].resync != peers.Needed || st.Expelled || st.Desyncs != 0 {
+	if st := s.PeerStats(1); s.Peers[1].Resync != peers.Needed || st.Expelled || st.Desyncs != 0 {
 		t.Errorf("another, whose state is too old: %+v", st)
 	}
 	s.Close(0)

@@ -12,7 +12,8 @@ import (
 // into numbers, once a tick, and costs what changed.
 type Changes struct {
 	schema   *schema
-	states   [2]ecs.Snapshot // of the last two ticks that were observed; the newest is states[turn]
+	state    *ecs.Snapshot   // of the last tick that was observed
+	states   [2]ecs.Snapshot // of Observe; the newest is states[turn]
 	turn     int
 	tick     ecs.Tick
 	observed []ecs.Tick // the last ones, in a ring of history
@@ -39,6 +40,7 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	c := &Changes{schema: s, specials: make([]track, s.specials())}
+	c.state = &c.states[0]
 	c.entities.bound = trackedScalars
 	c.writer.encoder = encoder{schema: s, models: newModels(s)}
 	c.writer.visit = c.writer.hear
@@ -46,36 +48,49 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 	return c, nil
 }
 
-// Observe looks at the world, which has to be in a later tick than when it was last looked at. Call it after each tick
-// of which clients are told.
+// Observe takes the state of the world, which must be of a later tick than the last. It saves the world and finds what
+// changed. A server that has both already calls ObserveState instead.
 func (c *Changes) Observe(w *ecs.World) {
 	if len(c.observed) > 0 && w.Tick() <= c.tick {
-		panic(fmt.Sprintf("state: Observe of tick %d after tick %d: call it once a tick, and make new Changes after a rewind", w.Tick(), c.tick))
+		c.notLater(w.Tick())
 	}
 	base := &c.states[c.turn]
 	c.turn ^= 1
 	now := &c.states[c.turn]
 	w.Save(now)
-	c.tick = now.Tick()
+	c.changed.Find(base, now)
+	c.ObserveState(now, &c.changed)
+}
+
+// ObserveState takes the state of a tick later than the last, and what changed since the last. Call it after each tick that
+// clients receive. The state must be valid until the next call.
+func (c *Changes) ObserveState(now *ecs.Snapshot, changed *ecs.Changed) {
+	if len(c.observed) > 0 && now.Tick() <= c.tick {
+		c.notLater(now.Tick())
+	}
+	c.state, c.tick = now, now.Tick()
 	if len(c.observed) < history {
 		c.observed = append(c.observed, c.tick)
 	} else {
 		copy(c.observed, c.observed[1:])
 		c.observed[history-1] = c.tick
 	}
-	c.changed.Find(base, now)
-	for row := range c.changed.Rows {
+	for row := range changed.Rows {
 		c.take(now, row)
 	}
 	c.resume(now)
 	c.values = append(c.values[:0], uint64(now.Players()))
 	c.special(0)
 	for i := range c.schema.game.Resources {
-		if c.changed.Resource(i) {
+		if changed.Resource(i) {
 			c.values = now.AppendResource(c.values[:0], i)
 			c.special(1 + i)
 		}
 	}
+}
+
+func (c *Changes) notLater(f ecs.Tick) {
+	panic(fmt.Sprintf("state: Observe of tick %d after tick %d: call it once a tick, and make new Changes after a rewind", f, c.tick))
 }
 
 // take takes note of the values of a row.
@@ -114,7 +129,7 @@ func (c *Changes) special(i int) {
 func (c *Changes) Tick() ecs.Tick { return c.tick }
 
 // State returns the state that was last observed. It is valid until the next Observe.
-func (c *Changes) State() *ecs.Snapshot { return &c.states[c.turn] }
+func (c *Changes) State() *ecs.Snapshot { return c.state }
 
 // Priority returns the priority of an entity's components, 0 if it is not there: see ecs.Roles.
 func (c *Changes) Priority(e ecs.Entity) float32 {

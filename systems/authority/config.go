@@ -1,0 +1,95 @@
+package authority
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// Config describes the server half of one strategy. C is the strategy's half, the context of its systems. P is the part of
+// a peer that the strategy adds.
+type Config[C, P any] struct {
+	// Name is the strategy's name, which begins errors and panics. Required.
+	Name string
+	// Malformed is the error of a message that no system accepts. Required.
+	Malformed error
+	// Server is the half's configuration. Required.
+	Server systems.ServerConfig
+	// Context is the strategy's half. Required.
+	Context C
+	// Systems are the strategy's systems. Those that strategies share are methods of Server.
+	Systems []systems.System[C]
+	// History is the number of ticks of states to keep, rounded up to a power of two. 0 means 2.
+	History int
+	// SaveEvery is the interval at which states are kept, in ticks; a sink that needs states has every state kept. 0 means 1.
+	SaveEvery ecs.Tick
+	// Behind is how many ticks before Done the state of a peer may be when the peer is opened. 0 means History − 1.
+	Behind ecs.Tick
+	// Orders limits the orders of players.
+	Orders OrderLimits
+	// Buffers keeps a buffer of inputs for each seat: see Server.Seats and ChooseInputs.
+	Buffers bool
+	// Events keeps the events of the ticks in History: see Server.Events.
+	Events bool
+	// Replicates keeps replication for every peer: see Server.Changes, Peer.Sender and Peer.Events. It implies Events.
+	Replicates bool
+	// Votes says that the strategy decides matches itself. Otherwise the server decides each in the tick in which it ends.
+	Votes bool
+	Hooks[P]
+}
+
+// Hooks are steps of a half that are no systems, since they run in the middle of others. All are optional.
+type Hooks[P any] struct {
+	// Choose replaces the choice of a player's input for tick f. altered says that it is another than the player sent.
+	Choose func(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool)
+	// Vacate is called for a seat in each tick f before which its player was not in the match, or in which they leave.
+	Vacate func(f ecs.Tick, p ecs.Player)
+	// Opened is called for a peer that is opened, when the shared part of it is set. The strategy's part is zero for a new
+	// peer, and unchanged for one that was open. again says that it was open with the same seat. Sending is set.
+	Opened func(p *Peer[P], again bool)
+	// Filter returns the filter of the events that a peer receives, nil for all. It is called by Open.
+	Filter func(p *Peer[P]) func(*ecs.EmittedEvent) bool
+	// Closing is called for an open peer before it is forgotten.
+	Closing func(p *Peer[P])
+	// Simulate replaces World.Step for the tick in Step.
+	Simulate func()
+	// Oldest replaces the computation of OldestServable from Behind.
+	Oldest func() ecs.Tick
+}
+
+// OrderLimits bounds the orders of players.
+type OrderLimits struct {
+	PerTick   int // orders in one tick; more wait for the next. 0 means that the strategy stamps orders itself
+	PerSecond int // orders of one player on average. 0 means 10
+	Burst     int // orders of one player at once. 0 means PerSecond
+}
+
+// check returns what is wrong with the configuration of a half.
+func (c *Config[C, P]) check() error {
+	switch {
+	case c.Server.World == nil:
+		return fmt.Errorf("%s: ServerConfig.World is nil", c.Name)
+	case c.Server.Peers < 1:
+		return fmt.Errorf("%s: ServerConfig.Peers is %d, want at least 1", c.Name, c.Server.Peers)
+	}
+	return nil
+}
+
+// withDefaults fills in zero values.
+func (c Config[C, P]) withDefaults() Config[C, P] {
+	if c.History == 0 {
+		c.History = 2
+	}
+	if c.SaveEvery == 0 {
+		c.SaveEvery = 1
+	}
+	if c.Orders.PerSecond == 0 {
+		c.Orders.PerSecond = 10
+	}
+	if c.Orders.Burst == 0 {
+		c.Orders.Burst = c.Orders.PerSecond
+	}
+	c.Events = c.Events || c.Replicates
+	return c
+}

@@ -1,0 +1,29 @@
+// Package authority is the server half of a sync strategy, as far as all strategies share it.
+//
+// [Server] owns the match and its final ticks, the peers and the seats with their inputs, the orders of players and the
+// limits on what players send. It computes each tick once, finds what the tick changed once, and passes it to the sinks. A
+// strategy embeds a Server and adds what differs: how to accept a message, how to choose the inputs of a tick, and what to
+// send to a peer. It adds them as a list of named systems:
+//
+//	type Server struct {
+//		authority.Server[*Server, link] // link is what the strategy adds to a peer
+//	}
+//
+//	var serverSystems = []systems.System[*Server]{
+//		{Name: "inputs", Kind: kindInput, Accept: (*Server).receiveInput},
+//		{Name: "stamped orders", Phase: systems.Reconcile, Run: (*Server).NextOrders},
+//		{Name: "chosen inputs", Phase: systems.Reconcile, Run: (*Server).ChooseInputs},
+//		{Name: "snapshots", Phase: systems.Send, Run: (*Server).sendSnapshots},
+//	}
+//
+// One tick runs the systems of phase Reconcile, the game's systems, the sinks, and the systems of phase Present. A system
+// reads and changes the tick in [Server.Step].
+//
+// # Tasks
+//
+//   - describe a half: [Config], [Hooks], [Server.Init]
+//   - accept a message: [Server.AllowMessage], [Server.ReceiveInputs], [Server.ReceiveOrder]
+//   - make a tick: [Server.NextOrders], [Server.ChooseInputs]
+//   - use its changes: [Server.FindChanges], [Server.Replicate], [Server.FilterEvents]
+//   - send to peers: [Server.Serve], [Server.Sending], [Server.Interval]
+package authority

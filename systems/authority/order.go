@@ -1,0 +1,57 @@
+package authority
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/systems"
+	"tendon/systems/internal/code"
+)
+
+// Stamp enters an order into the next tick that has room. Clients receive its effect with the state, so they need not know
+// the order in advance. It panics on an order that no peer would accept. A strategy whose clients simulate orders has a
+// Stamp of its own.
+func (s *Server[C, P]) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
+	s.CheckOrder(&o)
+	return s.done + 1 + s.queue.Add(o, s.config.Orders.PerTick)
+}
+
+// CheckOrder panics on an order that no peer would accept.
+func (s *Server[C, P]) CheckOrder(o *ecs.Order) {
+	if !o.Kind.Shared() || int(o.Player) >= s.Game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
+		panic(fmt.Sprintf("%s: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", s.config.Name, o.Kind, o.Player, len(o.Payload)))
+	}
+}
+
+// Waiting returns the number of orders that were stamped and wait for their tick.
+func (s *Server[C, P]) Waiting() int { return s.queue.Len() }
+
+// NextOrders puts the stamped orders of the running tick into Step. It is a system of phase Reconcile.
+func (s *Server[C, P]) NextOrders() {
+	s.Step.Orders = s.queue.Next(s.Step.Orders, s.config.Orders.PerTick)
+}
+
+// ReceiveOrder stamps the order that a message requests for its player, of a kind that code.AppendRequest wrote. It is a
+// system of phase Receive.
+func (s *Server[C, P]) ReceiveOrder(m systems.Message) error {
+	o, ok, err := s.Requested(m)
+	if ok {
+		s.Stamp(o, m.Out)
+	}
+	return err
+}
+
+// Requested returns the order that a message requests for its player. ok is false if it must not be stamped: the message is
+// malformed, which is an error, or the player is not in the match or has no order left. The payload aliases the message.
+func (s *Server[C, P]) Requested(m systems.Message) (o ecs.Order, ok bool, err error) {
+	p := &s.Peers[m.From]
+	target, payload, ok := code.ReadRequest(m.Body, m.Body[0])
+	if !ok || p.Seat < 0 {
+		return o, false, s.config.Malformed
+	}
+	if !s.World().Players().Has(p.Player()) || !s.AllowOrder(p) {
+		p.Stats.Refused++
+		return o, false, nil
+	}
+	return ecs.Order{Kind: ecs.OrderGame, Player: p.Player(), Entity: target, Payload: payload}, true, nil
+}

@@ -1,0 +1,167 @@
+package authority
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/net/limit"
+	"tendon/systems"
+	"tendon/systems/internal/events"
+	"tendon/systems/internal/peers"
+	"tendon/systems/state"
+)
+
+// Peer is a connection of the room. P is the part that the strategy adds. The zero Peer, but for its ID, is not open.
+type Peer[P any] struct {
+	ID     systems.Peer
+	Open   bool
+	Seat   int      // −1 for a spectator
+	Acked  ecs.Tick // newest tick that it has acknowledged, as the strategy counts
+	Opened ecs.Tick // tick of the state that it held when it was opened
+	Stats  systems.PeerStats
+	Resync peers.Resync
+	Sender *state.Sender // nil without Config.Replicates
+	Events events.Sender // unused without Config.Replicates
+	Own    P
+
+	messages limit.Limiter[ecs.Tick] // in 1/messagesPerTick of a tick
+	orders   limit.Limiter[ecs.Tick] // in 1/OrderLimits.PerSecond of a tick
+}
+
+// Player returns the player whose seat the peer holds. It must not be a spectator.
+func (p *Peer[P]) Player() ecs.Player { return ecs.Player(p.Seat) }
+
+// The limit of a peer's messages. A client sends at most one message a tick, at up to 1.1 times the nominal pace, and a few
+// others. After a hitch many arrive at once.
+const (
+	messagesPerTick = 2
+	maxMessages     = 256 // at once
+)
+
+// AllowMessage reports whether a peer may send one more message, and counts it in one of both ways.
+func (s *Server[C, P]) AllowMessage(p *Peer[P]) bool {
+	if p.messages.Allow(messagesPerTick * s.done) {
+		return true
+	}
+	p.Stats.Refused++
+	return false
+}
+
+// AllowOrder reports whether the player of a peer may give one more order, and counts it if so.
+func (s *Server[C, P]) AllowOrder(p *Peer[P]) bool {
+	return p.orders.Allow(ecs.Tick(s.config.Orders.PerSecond) * s.done)
+}
+
+// Open starts to serve a peer that holds State(have). It panics for a seat that the game does not have, and for a state
+// that cannot be served.
+func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time, out systems.Outbox) {
+	s.checkOpen(seat, have)
+	p := &s.Peers[id]
+	again := p.Open && p.Seat == seat
+	if !p.Open {
+		*p = Peer[P]{ID: id, messages: limit.New[ecs.Tick](1, maxMessages), orders: limit.New(ecs.Tick(s.Game.TickRate), s.config.Orders.Burst)}
+	}
+	if seat >= 0 && !again && s.config.Buffers {
+		s.Seats[seat].Forget(s.done)
+	}
+	p.Open, p.Seat, p.Acked, p.Opened, p.Resync = true, seat, have, have, peers.InSync
+	p.Stats.Acked = have
+	if s.Changes != nil {
+		s.openReplication(p)
+	}
+	if s.config.Opened != nil {
+		s.Sending.Now, s.Sending.Out = now, out
+		s.config.Opened(p, again)
+	}
+}
+
+// checkOpen panics if a peer is opened with a seat or a state that is not valid.
+func (s *Server[C, P]) checkOpen(seat int, have ecs.Tick) {
+	if seat < -1 || seat >= s.Game.MaxPlayers {
+		panic(fmt.Sprintf("%s: Open with seat %d in a game of %d players: a spectator's is -1", s.config.Name, seat, s.Game.MaxPlayers))
+	}
+	if have > s.done || have < s.OldestServable() {
+		panic(fmt.Sprintf("%s: Open of a peer that holds tick %d: ask OldestServable (%d) and Done (%d) first", s.config.Name, have, s.OldestServable(), s.done))
+	}
+}
+
+// Close stops serving a peer.
+func (s *Server[C, P]) Close(id systems.Peer) {
+	p := &s.Peers[id]
+	if p.Open && s.config.Closing != nil {
+		s.config.Closing(p)
+	}
+	*p = Peer[P]{ID: id}
+}
+
+// Receive passes a message from an open peer to the system that accepts its kind.
+func (s *Server[C, P]) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time, out systems.Outbox) error {
+	p := &s.Peers[id]
+	if !p.Open {
+		return s.config.Malformed
+	}
+	known, err := s.schedule.Receive(s.config.Context, systems.Message{From: id, Channel: ch, Body: message, Now: now, Out: out})
+	if !known {
+		err = s.config.Malformed
+	}
+	if err != nil {
+		p.Stats.Refused++
+	}
+	return err
+}
+
+// Send runs the systems of phase Send.
+func (s *Server[C, P]) Send(now systems.Time, out systems.Outbox) {
+	s.Sending.Now, s.Sending.Out = now, out
+	s.schedule.Run(systems.Send, s.config.Context)
+}
+
+// Serve calls f for every open peer, ascending.
+func (s *Server[C, P]) Serve(f func(C, *Peer[P])) {
+	for i := range s.Peers {
+		if p := &s.Peers[i]; p.Open {
+			f(s.config.Context, p)
+		}
+	}
+}
+
+// PeerOf returns the peer that holds a player's seat, nil if none is open.
+func (s *Server[C, P]) PeerOf(p ecs.Player) *Peer[P] {
+	for i := range s.Peers {
+		if peer := &s.Peers[i]; peer.Open && peer.Seat == int(p) {
+			return peer
+		}
+	}
+	return nil
+}
+
+// Interval returns the number of the running interval at rate messages a second to a peer, counted from 1. The intervals
+// of different peers begin in different ticks, so that the work of a server is spread evenly.
+func (s *Server[C, P]) Interval(p *Peer[P], rate int) uint64 {
+	ticks := uint64(s.Game.TickRate)
+	return (uint64(s.done)*uint64(rate)+uint64(p.ID)*ticks/uint64(len(s.Peers)))/ticks + 1
+}
+
+// Desynced calls f for each peer that needs an image and was not reported since it was opened.
+func (s *Server[C, P]) Desynced(f func(systems.Peer)) {
+	for i := range s.Peers {
+		if p := &s.Peers[i]; p.Open && p.Resync.Report() {
+			f(p.ID)
+		}
+	}
+}
+
+// PeerStats returns the counters of an open peer.
+func (s *Server[C, P]) PeerStats(id systems.Peer) systems.PeerStats {
+	p := &s.Peers[id]
+	st := p.Stats
+	if p.Open && p.Seat >= 0 && s.config.Buffers {
+		seat := &s.Seats[p.Seat]
+		st.Substituted, st.Late, st.Margin = seat.Substituted, seat.Late, seat.MeanMargin()
+	}
+	if p.Sender != nil {
+		sent := p.Sender.Stats()
+		st.Overdue, st.LongestWait = sent.Late, sent.Longest
+	}
+	return st
+}

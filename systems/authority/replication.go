@@ -1,0 +1,58 @@
+package authority
+
+import (
+	"tendon/ecs"
+	"tendon/systems/internal/peers"
+	"tendon/systems/state"
+)
+
+// FindChanges finds what the running tick changed: see Changed. All of replication, interest management and motion records
+// use the result. It is the first system of phase Present.
+func (s *Server[C, P]) FindChanges() {
+	before, ok := s.States.At(s.done - 1)
+	if !ok {
+		before = &ecs.Snapshot{}
+	}
+	s.Changed.Find(before, s.Step.State)
+}
+
+// Replicate passes what the running tick changed to Changes. It is a system of phase Present.
+func (s *Server[C, P]) Replicate() { s.Changes.ObserveState(s.Step.State, &s.Changed) }
+
+// FilterEvents selects for each peer the events of the running tick that pass its filter. It is a system of phase Present,
+// after the one that updates interest.
+func (s *Server[C, P]) FilterEvents() {
+	for i := range s.Peers {
+		if p := &s.Peers[i]; p.Open {
+			p.Events.Add(s.World())
+		}
+	}
+}
+
+// openReplication starts replication for a peer that holds State(p.Opened).
+func (s *Server[C, P]) openReplication(p *Peer[P]) {
+	if p.Sender == nil {
+		p.Sender = state.NewSender(s.Changes)
+	}
+	held, _ := s.States.At(p.Opened)
+	p.Sender.Open(p.Seat, held)
+	filter := (func(*ecs.EmittedEvent) bool)(nil)
+	if s.config.Filter != nil {
+		filter = s.config.Filter(p)
+	}
+	p.Events.Open(&s.Events, p.Opened, s.done, filter)
+}
+
+// SendEvents sends a peer the events that were not sent yet, as reliable messages of a kind. They are sent to a peer that
+// waits for an image, too: events are not in it.
+func (s *Server[C, P]) SendEvents(p *Peer[P], kind uint8) {
+	p.Events.Send(p.ID, &s.Events, s.OldestServable(), s.done, kind, &s.Sending.Message, s.Sending.Out)
+}
+
+// Helpless requests an image for a peer that asked for one: nothing else helps it.
+func (p *Peer[P]) Helpless() {
+	if p.Resync == peers.InSync {
+		p.Stats.Desyncs++
+		p.Resync.Request()
+	}
+}

@@ -1,0 +1,75 @@
+package authority
+
+import (
+	"tendon/ecs"
+	"tendon/systems"
+	"tendon/systems/internal/inputs"
+)
+
+// Seat holds the inputs of one player, over all of their connections.
+type Seat struct {
+	inputs.Buffer
+	Altered uint64 // ticks that used another input than the player sent
+}
+
+// useInputs makes the inputs in Step those that the next substitutes are predicted from.
+func (s *Server[C, P]) useInputs() {
+	for p := range s.Seats {
+		s.Seats[p].Use(s.Step.Inputs[p])
+	}
+}
+
+// ChooseInputs gives each player in the match one input for the running tick: the player's own or a substitute. Others get
+// none. It is a system of phase Reconcile, after the one that takes the tick's orders.
+func (s *Server[C, P]) ChooseInputs() {
+	f, joined := s.done+1, s.World().Players()
+	for p := range s.Seats {
+		if !joined.Has(ecs.Player(p)) {
+			s.Step.Inputs[p] = ecs.InputBytes{}
+			s.vacate(f, ecs.Player(p))
+			continue
+		}
+		in, altered := s.choose(f, ecs.Player(p))
+		if s.Step.Inputs[p] = in; altered {
+			s.Seats[p].Altered++
+			s.Step.Late = s.Step.Late.With(ecs.Player(p))
+		}
+	}
+	for i := range s.Step.Orders {
+		if o := &s.Step.Orders[i]; o.Kind == ecs.OrderLeave {
+			s.vacate(f, o.Player) // even if another player joins with the seat in the same tick
+		}
+	}
+}
+
+// choose returns the input of a player in the match, empty if the game refuses it.
+func (s *Server[C, P]) choose(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, altered bool) {
+	seat := &s.Seats[p]
+	if s.config.Choose != nil {
+		in, altered = s.config.Choose(f, p)
+	} else {
+		in, altered = seat.Next(f, s.Game)
+	}
+	if s.Game.Validate != nil && !s.Game.Validate(s.World(), p, in) {
+		seat.Use(ecs.InputBytes{})
+		return ecs.InputBytes{}, true
+	}
+	return in, altered
+}
+
+// vacate makes the inputs of an earlier player end with tick f.
+func (s *Server[C, P]) vacate(f ecs.Tick, p ecs.Player) {
+	s.Seats[p].Vacant(f)
+	if s.config.Vacate != nil {
+		s.config.Vacate(f, p)
+	}
+}
+
+// ReceiveInputs stores a player's inputs of the ticks from first on, which a message brought.
+func (s *Server[C, P]) ReceiveInputs(m systems.Message, first ecs.Tick, in []ecs.InputBytes) {
+	p := &s.Peers[m.From]
+	seat := &s.Seats[p.Seat]
+	p.Stats.Refused += uint64(seat.Receive(first, len(in), s.Grid.Arrival(s.done, m.Now), func(i int, f ecs.Tick) bool {
+		return seat.Put(f, s.done, in[i], s.Game)
+	}))
+}

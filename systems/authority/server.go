@@ -1,0 +1,180 @@
+package authority
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/rollback"
+	"tendon/systems"
+	"tendon/systems/internal/events"
+	"tendon/systems/internal/inputs"
+	"tendon/systems/state"
+)
+
+// Server is the part of a server half that strategies share. A strategy embeds it in its own half and calls Init. It
+// implements systems.Server, systems.Historian and systems.Monitor.
+//
+// World is in State(Done), unless Hooks.Simulate computes on demand. States holds the states of the last ticks up to Done,
+// and Events their events.
+type Server[C, P any] struct {
+	Config  systems.ServerConfig // as Init was given it
+	Game    *ecs.Game
+	Peers   []Peer[P] // by systems.Peer
+	Seats   []Seat    // by player; empty without Config.Buffers
+	Step    Step
+	Grid    inputs.Grid // up to tick Done
+	States  *rollback.Snapshots
+	Events  events.Log     // empty without Config.Events
+	Changed ecs.Changed    // of the last tick, once FindChanges has run
+	Changes *state.Changes // nil without Config.Replicates
+	Sending Sending
+
+	config   Config[C, P]
+	schedule systems.Schedule[C]
+	queue    inputs.Orders // that wait for the next ticks
+	first    ecs.Tick      // of the world that Init was given, or of the first state in ServerConfig.Past that can be served
+	done     ecs.Tick
+}
+
+// Step is the tick that runs, or ran last.
+type Step struct {
+	Due     systems.Time     // 0 for a tick that is adopted
+	Adopted bool             // the tick was final before this server was started
+	Inputs  []ecs.InputBytes // by player
+	Orders  []ecs.Order
+	Late    ecs.PlayerSet // players whose input is another than they sent
+	State   *ecs.Snapshot // nil where it is not kept
+}
+
+// Sending is what the systems of phase Send use.
+type Sending struct {
+	Now     systems.Time
+	Out     systems.Outbox
+	Message []byte // scratch
+}
+
+// Init makes the server ready. It fails for a configuration that is not valid, and with Config.Replicates for a game that
+// cannot be replicated.
+func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	c = c.withDefaults()
+	world := c.Server.World
+	s.Config, s.config, s.Game, s.first, s.done = c.Server, c, world.Game(), world.Tick(), world.Tick()
+	s.Peers = make([]Peer[P], c.Server.Peers)
+	for id := range s.Peers {
+		s.Peers[id].ID = systems.Peer(id)
+	}
+	s.Step.Inputs = make([]ecs.InputBytes, s.Game.MaxPlayers)
+	for p := range s.Step.Inputs {
+		s.Step.Inputs[p] = world.InputOf(ecs.Player(p))
+	}
+	if c.Buffers {
+		s.Seats = make([]Seat, s.Game.MaxPlayers)
+		s.useInputs()
+	}
+	s.Grid.Tick = systems.Second / systems.Time(s.Game.TickRate)
+	s.States = rollback.NewSnapshots(c.History)
+	if c.Events {
+		s.Events = events.NewLog(s.States.Depth())
+	}
+	if c.Behind == 0 {
+		s.config.Behind = ecs.Tick(s.States.Depth() - 1)
+	}
+	if c.SaveEvery == 1 {
+		s.Step.State = s.States.Save(world)
+	}
+	if c.Replicates {
+		if s.Changes, err = state.NewChanges(s.Game); err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+	}
+	s.schedule = systems.NewSchedule(c.Server.Observer, s.Game, c.Systems)
+	return nil
+}
+
+// World returns the match, in the state of the last tick.
+func (s *Server[C, P]) World() *ecs.World { return s.Config.World }
+
+// Done returns the last final tick.
+func (s *Server[C, P]) Done() ecs.Tick { return s.done }
+
+// OldestServable returns the oldest tick whose state a peer may hold when it is opened.
+func (s *Server[C, P]) OldestServable() ecs.Tick {
+	switch {
+	case s.config.Oldest != nil:
+		return s.config.Oldest()
+	case s.done < s.first+s.config.Behind:
+		return s.first
+	}
+	return s.done - s.config.Behind
+}
+
+// ServeFrom makes f the oldest tick whose state a peer may hold, before the world's first: for ticks in ServerConfig.Past.
+func (s *Server[C, P]) ServeFrom(f ecs.Tick) { s.first = f }
+
+// Tick makes the next tick final: the systems of phase Reconcile choose its inputs and orders, and those of phase Present
+// take its state.
+func (s *Server[C, P]) Tick(due systems.Time) {
+	s.Step.Due, s.Step.Adopted, s.Step.Late, s.Step.Orders = due, false, 0, s.Step.Orders[:0]
+	s.schedule.Run(systems.Reconcile, s.config.Context)
+	s.Grid.At(due)
+	s.finish()
+}
+
+// Adopt makes the next tick final as it is given. It panics on a tick that does not follow the last. Inputs are what each
+// tick holds for every player; a strategy whose messages cannot carry every tick checks it first.
+func (s *Server[C, P]) Adopt(t systems.FinalTick) error {
+	if t.Tick != s.done+1 {
+		panic(fmt.Sprintf("%s: Adopt of tick %d after tick %d: adopt ticks in turn", s.config.Name, t.Tick, s.done))
+	}
+	s.Step.Due, s.Step.Adopted, s.Step.Late = 0, true, 0
+	clear(s.Step.Inputs)
+	copy(s.Step.Inputs, t.Inputs)
+	s.Step.Orders = append(s.Step.Orders[:0], t.Orders...)
+	s.useInputs()
+	s.finish()
+	return nil
+}
+
+// finish computes the tick in Step, passes it to the sinks and runs the systems of phase Present.
+func (s *Server[C, P]) finish() {
+	s.done++
+	if s.config.Simulate != nil {
+		s.config.Simulate()
+	} else {
+		s.simulate()
+	}
+	s.publish()
+	s.schedule.Run(systems.Present, s.config.Context)
+}
+
+// simulate computes the tick in Step, and keeps its events and its state.
+func (s *Server[C, P]) simulate() {
+	world := s.World()
+	world.Step(ecs.TickInputs{Players: s.Step.Inputs, Orders: s.Step.Orders})
+	if s.config.Events {
+		s.Events.Add(world)
+	}
+	if s.Step.State = nil; s.Config.States || s.done%s.config.SaveEvery == 0 {
+		s.Step.State = s.States.Save(world)
+	}
+}
+
+// publish passes the tick in Step to the sinks, and the result of a match that ended in it.
+func (s *Server[C, P]) publish() {
+	if taken := s.Config.Taken; taken != nil {
+		taken(systems.FinalTick{Tick: s.done, Inputs: s.Step.Inputs, Late: s.Step.Late, Orders: s.Step.Orders, World: s.World(), State: s.Step.State})
+	}
+	if !s.config.Votes {
+		s.Config.DecideByServer(s.World())
+	}
+}
+
+// Decide passes the decision on a match to the sinks.
+func (s *Server[C, P]) Decide(d systems.Decision) {
+	if decided := s.Config.Decided; decided != nil {
+		decided(d)
+	}
+}
