@@ -63,11 +63,11 @@ func called(r *cost.Report) (list []string) {
 func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 	const always = "frame receive save encode send "
 	rows := map[string][2]string{ // server, client
-		"relay":    {always + "simulate checksum", always + "simulate reconcile rewind restore resimulate checksum present"},
+		"relay":    {always + "simulate checksum", always + "simulate rewind restore resimulate checksum present"},
 		"lockstep": {always + "simulate checksum", always + "simulate checksum present"},
-		"predict":  {always + "simulate", always + "simulate reconcile restore resimulate present"},
-		"reckon":   {always + "simulate", always + "simulate reconcile restore resimulate present"},
-		"verify":   {always + "simulate checksum", always + "reconcile restore checksum present"},
+		"predict":  {always + "simulate", always + "simulate restore resimulate present"},
+		"reckon":   {always + "simulate", always + "simulate restore resimulate present"},
+		"verify":   {always + "simulate checksum", always + "restore checksum present"},
 	}
 	game := luckyGame()
 	for _, s := range strategies {
