@@ -17,21 +17,21 @@ import (
 	"tendon/net/server"
 )
 
-// botsVerb is a load generator: whole clients with bots, a whole crowd of them in one process.
+// botsVerb is a load generator: many whole clients with bots in one process.
 type botsVerb struct {
 	Addr    string        `arg:"" help:"The server, as host:port."`
-	KeyFile string        `required:"" type:"path" help:"The server's key file, to mint the bots' tokens with."`
-	Rooms   int           `default:"1" help:"How many rooms they fill."`
-	Players int           `default:"2" help:"How many bots play in each."`
-	For     time.Duration `help:"How long; 0: until Ctrl-C."`
-	Seed    uint64        `help:"Seed of what they do; 0: chosen and printed."`
+	KeyFile string        `required:"" type:"path" help:"Key file of the server, to mint the tokens of the bots."`
+	Rooms   int           `default:"1" help:"Number of rooms."`
+	Players int           `default:"2" help:"Number of bots in each room."`
+	For     time.Duration `help:"Duration. Default: until Ctrl-C."`
+	Seed    uint64        `help:"Seed of the inputs. Default: a random one, which is printed."`
 }
 
 // Help explains the verb.
 func (botsVerb) Help() string {
-	return `Every bot is a whole client with a socket and a copy of the match; all are driven by one goroutine, spread over the
-tick, so that a process with GOMAXPROCS=1 on a core of its own loads a server on another one. The exit code is 1 if a bot
-never came into its match or was thrown out, 0 otherwise.
+	return `Every bot is a whole client with a socket and a copy of the match. One goroutine runs all of them, spread over the tick,
+so that a process with GOMAXPROCS=1 on a core of its own loads a server on another core. The exit code is 1 if a bot did not
+get into its match or was removed, 0 otherwise.
 
 Examples:
   bots 127.0.0.1:7777 --key-file server.key --rooms 50 --players 4 --for 30s
@@ -42,7 +42,7 @@ Examples:
 func (v *botsVerb) Run(a *app) error {
 	switch {
 	case a.game.Bot == nil:
-		return errors.New("the game has no Bot, so nobody would play: set ecs.Game.Bot")
+		return errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
 	case v.Rooms < 1 || v.Rooms > 100000:
 		return fmt.Errorf("--rooms %d: give 1 to 100000", v.Rooms)
 	case v.Players < 1 || v.Players > a.game.MaxPlayers:
@@ -62,7 +62,7 @@ func (v *botsVerb) Run(a *app) error {
 	}
 	defer cancel()
 	v.Seed = chooseSeed(v.Seed)
-	c, err := v.gather(a, addr, key)
+	c, err := v.dial(a, addr, key)
 	if err != nil {
 		return err
 	}
@@ -71,21 +71,20 @@ func (v *botsVerb) Run(a *app) error {
 	return c.verdict(a)
 }
 
-// crowd is all bots of the process. They are used by one goroutine.
-type crowd struct {
+// botGroup is all bots of the process. One goroutine uses it.
+type botGroup struct {
 	clients []*client.Client
-	failed  []error // index as clients; nil: it plays
-	cost    *hdrhistogram.Histogram
-	ledger  *cost.Ledger            // one for all: a client receives in its Frame, so their turns do not mix
-	late    *hdrhistogram.Histogram // how late the frames of a slice began, in µs
-	live    int                     // most that were live at once
-	rate    int                     // frames a second
+	failed  []error                 // by client; nil: it plays
+	cost    *hdrhistogram.Histogram // of a Frame, in µs
+	ledger  *cost.Ledger            // one for all: a client receives in its Frame, so turns do not overlap
+	late    *hdrhistogram.Histogram // lateness of the frames, in µs
+	rate    int                     // frames per second
 }
 
-// gather makes the clients; they connect with their first frames.
-func (v *botsVerb) gather(a *app, addr netip.AddrPort, key netcode.Key) (*crowd, error) {
+// dial creates the clients. They connect with their first frames.
+func (v *botsVerb) dial(a *app, addr netip.AddrPort, key netcode.Key) (*botGroup, error) {
 	micros := int64(10 * time.Second / time.Microsecond)
-	c := &crowd{ledger: newLedger(a.game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3), rate: a.game.TickRate}
+	c := &botGroup{ledger: newLedger(a.game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3), rate: a.game.TickRate}
 	for i := range v.Rooms * v.Players {
 		pass := server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players}
 		token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(a.game.Name), Key: key, Addresses: []netip.AddrPort{addr},
@@ -106,11 +105,11 @@ func (v *botsVerb) gather(a *app, addr netip.AddrPort, key netcode.Key) (*crowd,
 	return c, nil
 }
 
-// turnsPerTick is into how many turns the bots of one tick are spread.
+// turnsPerTick is into how many turns the bots of a tick are divided.
 const turnsPerTick = 8
 
-// play lets every bot have a frame per tick until the context is done.
-func (c *crowd) play(ctx context.Context, a *app) {
+// play runs a frame of every bot per tick until the context is done.
+func (c *botGroup) play(ctx context.Context, a *app) {
 	start, second := time.Now(), 0
 	step := time.Second / time.Duration(c.rate*turnsPerTick)
 	for n := 0; ctx.Err() == nil; n++ {
@@ -129,8 +128,8 @@ func (c *crowd) play(ctx context.Context, a *app) {
 	}
 }
 
-// frame is one frame of one bot.
-func (c *crowd) frame(i int) {
+// frame runs one frame of one bot.
+func (c *botGroup) frame(i int) {
 	if c.failed[i] != nil {
 		return
 	}
@@ -139,17 +138,17 @@ func (c *crowd) frame(i int) {
 	_ = c.cost.RecordValue(max(int64(time.Since(begin)/time.Microsecond), 1))
 }
 
-// report says how the crowd is, every second as JSON and every five for people.
-func (c *crowd) report(a *app, second int) {
+// report prints the figures: each second as JSON, every five seconds as text.
+func (c *botGroup) report(a *app, second int) {
 	f := c.figures()
 	a.emit("stats", f)
 	if second%5 == 0 {
-		a.say("%d of %d live · frame %d µs (p99 %d) · begun %d µs late (p99 %d)", f["live"], f["bots"], f["frame_p50_us"], f["frame_p99_us"],
+		a.say("%d of %d live · frame %d µs (p99 %d) · started %d µs late (p99 %d)", f["live"], f["bots"], f["frame_p50_us"], f["frame_p99_us"],
 			f["late_p50_us"], f["late_p99_us"])
 	}
 }
 
-func (c *crowd) figures() fields {
+func (c *botGroup) figures() fields {
 	live, resyncs := 0, uint64(0)
 	for i, k := range c.clients {
 		if c.failed[i] == nil && k.State() == client.Live {
@@ -157,13 +156,12 @@ func (c *crowd) figures() fields {
 		}
 		resyncs += k.Stats().Resyncs
 	}
-	c.live = max(c.live, live)
 	return fields{"bots": len(c.clients), "live": live, "resyncs": resyncs, "frame_p50_us": c.cost.ValueAtQuantile(50),
 		"frame_p99_us": c.cost.ValueAtQuantile(99), "late_p50_us": c.late.ValueAtQuantile(50), "late_p99_us": c.late.ValueAtQuantile(99)}
 }
 
-// verdict closes the clients and says whether all were in their matches.
-func (c *crowd) verdict(a *app) error {
+// verdict closes the clients. It fails if not all were live.
+func (c *botGroup) verdict(a *app) error {
 	f := c.figures()
 	c.close()
 	spent := c.ledger.Report()
@@ -175,7 +173,7 @@ func (c *crowd) verdict(a *app) error {
 		fmt.Sprintf("%d (%d)", f["late_p50_us"], f["late_p99_us"])})
 	a.tell(t.Render() + "\n")
 	a.tellCosts(spent)
-	silent := !slices.ContainsFunc(c.clients, heard)
+	silent := !slices.ContainsFunc(c.clients, func(k *client.Client) bool { return k.Core().World() != nil })
 	for i, err := range c.failed {
 		if err != nil && !(silent && errors.Is(err, client.ErrUnreachable)) {
 			return fmt.Errorf("%w: bot %d: %w", errFailed, i, err)
@@ -190,10 +188,7 @@ func (c *crowd) verdict(a *app) error {
 	return nil
 }
 
-// heard reports whether a server let a client in at any time.
-func heard(k *client.Client) bool { return k.Core().World() != nil }
-
-func (c *crowd) close() {
+func (c *botGroup) close() {
 	for _, k := range c.clients {
 		k.Close()
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"runtime"
@@ -11,21 +12,21 @@ import (
 	"tendon/cmd/cli/page"
 )
 
-// browseFlags say where a page is served.
+// browseFlags are the flags of a verb that can serve a page.
 type browseFlags struct {
-	Listen string `group:"The page" default:"127.0.0.1:0" help:"With --page: where to serve it. An address that other computers reach demands a token, which is made up and stands in the link."`
-	NoOpen bool   `group:"The page" help:"With --page: only print the link, and open no browser."`
+	Listen string `group:"The page" default:"127.0.0.1:0" help:"With --page: address of the page. One that other computers reach needs a token; the link contains a random one."`
+	NoOpen bool   `group:"The page" help:"With --page: print the link and open no browser."`
 }
 
-// unusedListen is what --listen is if it is not given.
-const unusedListen = "127.0.0.1:0"
+// defaultListen is the default of --listen.
+const defaultListen = "127.0.0.1:0"
 
-// check refuses what is only for a page where there is none.
+// check refuses the flags of a page without --page.
 func (v *browseFlags) check(page bool) error {
 	switch {
 	case page:
 		return nil
-	case v.Listen != unusedListen:
+	case v.Listen != defaultListen:
 		return fmt.Errorf("--listen %s is for --page: add --page, or leave --listen out", v.Listen)
 	case v.NoOpen:
 		return errors.New("--no-open is for --page: add --page, or leave --no-open out")
@@ -33,7 +34,8 @@ func (v *browseFlags) check(page bool) error {
 	return nil
 }
 
-// serve serves a page until Ctrl-C. register says what is on it, name what it is; more stands in the line of JSON.
+// serve serves a page until Ctrl-C. register adds its contents, name is its subject, and more are further fields of the
+// line of JSON.
 func (v *browseFlags) serve(a *app, name string, c page.Config, register func(*page.Server) error, more fields) error {
 	c.Addr = v.Listen
 	if page.Reachable(v.Listen) {
@@ -52,9 +54,7 @@ func (v *browseFlags) serve(a *app, name string, c page.Config, register func(*p
 	link := s.Link("/")
 	a.say("%s is at %s (Ctrl-C ends it)", name, link)
 	line := fields{"url": link}
-	for k, value := range more {
-		line[k] = value
-	}
+	maps.Copy(line, more)
 	a.emit("page", line)
 	if !v.NoOpen {
 		openBrowser(link)
@@ -62,7 +62,7 @@ func (v *browseFlags) serve(a *app, name string, c page.Config, register func(*p
 	return s.Serve(a.ctx)
 }
 
-// openBrowser shows a link to whoever sits here. Where that is not possible, the link was printed.
+// openBrowser opens a link in the browser, if there is a display. The link is printed in any case.
 func openBrowser(link string) {
 	name, args := "xdg-open", []string{link}
 	switch {

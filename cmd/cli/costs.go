@@ -10,11 +10,11 @@ import (
 	"tendon/net/cost"
 )
 
-// costs are those of all rooms of a server: every room has a ledger while it is open, and what it cost is kept in past
-// when it is over. Rooms open and end on several goroutines.
+// costs are the costs of all rooms of a server. Every open room has a ledger, which is merged into past when the room closes.
+// Rooms open and close on several goroutines.
 type costs struct {
 	game     *ecs.Game
-	recorder *cost.Recorder // nil: slow ticks are not recorded
+	recorder *cost.Recorder // of slow ticks; optional
 
 	mu   sync.Mutex
 	open map[string]*cost.Ledger // by room
@@ -25,17 +25,17 @@ func newCosts(game *ecs.Game, recorder *cost.Recorder) *costs {
 	return &costs{game: game, recorder: recorder, open: map[string]*cost.Ledger{}, past: newLedger(game, "server", nil)}
 }
 
-// newLedger returns a ledger for a room or a client of a game that was checked.
+// newLedger returns a ledger for a room or a client of a valid game.
 func newLedger(game *ecs.Game, name string, recorder *cost.Recorder) *cost.Ledger {
-	// One digit, since there may be hundreds: 7 % off at most.
+	// One digit, an error of at most 7 %, since there may be hundreds.
 	l, err := cost.New(cost.Config{Game: game, Name: name, Digits: 1, Recorder: recorder})
 	if err != nil {
-		panic(fmt.Sprintf("cli: a ledger for a game that was checked: %v", err))
+		panic(fmt.Sprintf("cli: the ledger of a valid game: %v", err))
 	}
 	return l
 }
 
-// begin returns the ledger of a room that opens.
+// begin returns the ledger of a new room.
 func (c *costs) begin(room string) *cost.Ledger {
 	l := newLedger(c.game, "room "+room, c.recorder)
 	c.mu.Lock()
@@ -44,7 +44,7 @@ func (c *costs) begin(room string) *cost.Ledger {
 	return l
 }
 
-// end keeps what a room cost that is over. It is for the room's goroutine.
+// end merges the costs of a closed room. The room's goroutine calls it.
 func (c *costs) end(room string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,8 +54,8 @@ func (c *costs) end(room string) {
 	}
 }
 
-// all returns what the open rooms have cost, by their names and at most about a second old, and what all rooms have that
-// are over. A room is in one of them. Any goroutine may ask; a room that opens or ends waits for none that are open.
+// all returns the costs of the open rooms by name, at most about a second old, and of all closed rooms. Each room is in one
+// of them. Any goroutine may call it; it does not block rooms.
 func (c *costs) all() (open map[string]cost.Report, past cost.Report) {
 	c.mu.Lock()
 	ledgers, past := maps.Clone(c.open), c.past.Report()
@@ -67,14 +67,14 @@ func (c *costs) all() (open map[string]cost.Report, past cost.Report) {
 	return open, past
 }
 
-// total returns what all rooms that are over have cost.
+// total returns the costs of all closed rooms.
 func (c *costs) total() cost.Report {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.past.Report()
 }
 
-// tellCosts says in a line for each what rooms and clients have cost, those that did anything.
+// tellCosts prints a line for each report that has turns.
 func (a *app) tellCosts(reports ...cost.Report) {
 	for i := range reports {
 		if r := &reports[i]; r.Turns > 0 {
@@ -83,12 +83,12 @@ func (a *app) tellCosts(reports ...cost.Report) {
 	}
 }
 
-// slowFlags say where slow ticks are recorded.
+// slowFlags are the flags about slow ticks.
 type slowFlags struct {
-	SlowDir string `type:"path" help:"Leave a trace of the last seconds and a table of costs in this directory when a tick takes longer than it may: at most 8 in a run, and one in 10 s; the oldest of former runs give way to new ones."`
+	SlowDir string `type:"path" help:"When a tick exceeds its budget, write a trace of the last seconds and a table of costs into this directory: at most 8 per run, one in 10 s. New files replace the oldest of previous runs."`
 }
 
-// recorder starts the flight recorder, if it was asked for.
+// recorder starts the flight recorder of --slow-dir, if any.
 func (f *slowFlags) recorder(a *app) (*cost.Recorder, error) {
 	if f.SlowDir == "" {
 		return nil, nil
@@ -100,14 +100,14 @@ func (f *slowFlags) recorder(a *app) (*cost.Recorder, error) {
 	return r, nil
 }
 
-// tellSlow says where a slow tick was recorded.
+// tellSlow reports the files of a slow tick.
 func (a *app) tellSlow(r cost.Recording) {
 	f := fields{"of": r.Name, "tick": r.Turn.Tick, "ms": float64(r.Turn.Cost) / 1e6, "budget_ms": float64(r.Budget) / 1e6, "trace": r.Trace, "table": r.Table}
-	text := fmt.Sprintf("%s: tick %d took %v of %v; what happened before is in %s, for go tool trace, and %s", r.Name, r.Turn.Tick,
+	text := fmt.Sprintf("%s: tick %d took %v of %v; the trace before it is %s, for go tool trace, its costs are in %s", r.Name, r.Turn.Tick,
 		r.Turn.Cost.Round(10*time.Microsecond), r.Budget.Round(10*time.Microsecond), r.Trace, r.Table)
 	if r.Err != nil {
 		f["error"] = r.Err.Error()
-		text = fmt.Sprintf("%s: tick %d took %v, and that cannot be recorded: %v", r.Name, r.Turn.Tick, r.Turn.Cost, r.Err)
+		text = fmt.Sprintf("%s: tick %d took %v, and it cannot be recorded: %v", r.Name, r.Turn.Tick, r.Turn.Cost, r.Err)
 	}
 	a.emit("slow", f)
 	a.say("%s", text)

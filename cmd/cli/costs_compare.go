@@ -11,14 +11,14 @@ import (
 	"tendon/net/cost"
 )
 
-// comparedRow is a row of one side, compared.
+// comparedRow is the comparison of a row of one side.
 type comparedRow struct {
 	Side string `json:"side"`
 	cost.Ratio
 	Verdict string `json:"verdict"` // "worse", "better", "new", "gone" or ""
 }
 
-// compare tells how the costs in two files differ, and fails if something is worse.
+// compare compares the costs of two files. It fails if a row is worse.
 func (v *profileVerb) compare(a *app) error {
 	if len(v.Files) != 2 {
 		return fmt.Errorf("--compare takes two files, the old one and the new one, and got %d: give OLD.json NEW.json", len(v.Files))
@@ -49,24 +49,24 @@ func (v *profileVerb) compare(a *app) error {
 	a.tell(renderComparison(rows, speed))
 	a.emit("comparison", fields{"rows": rows, "machine": speed, "worse": worse, "limit": limit})
 	if worse > 0 {
-		return fmt.Errorf("%w: %s more than %s dearer than before", errFailed, counted(worse, "row is", "rows are"), v.Worse)
+		return fmt.Errorf("%w: %s slower than before by more than %s", errFailed, counted(worse, "row is", "rows are"), v.Worse)
 	}
 	return nil
 }
 
-// readCosts reads what profile --out wrote.
+// readCosts reads a file of profile --out.
 func readCosts(path string, f *costFile) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, f); err != nil || f.Load.Game == "" || len(f.Server.Rows) == 0 {
-		return errors.Join(fmt.Errorf("%s is no file of costs: give costs.json as profile --out writes it", path), err)
+		return errors.Join(fmt.Errorf("%s is no file of costs: give a costs.json of profile --out", path), err)
 	}
 	return nil
 }
 
-// comparable refuses two files that are not of the same load.
+// comparable refuses files of different loads.
 func comparable(names []string, old, new *costFile) error {
 	a, b := old.Load, new.Load
 	for _, field := range []struct {
@@ -77,24 +77,24 @@ func comparable(names []string, old, new *costFile) error {
 		{"number of players", a.Players, b.Players}, {"length in seconds", a.Seconds, b.Seconds}, {"seed", a.Seed, b.Seed},
 	} {
 		if field.old != field.new {
-			return fmt.Errorf("%s and %s are not of the same load, so their costs say nothing of each other: the %s is %v in one and %v in the other; measure both alike",
+			return fmt.Errorf("%s and %s are not of the same load, so they cannot be compared: the %s is %v in one and %v in the other; measure both alike",
 				names[0], names[1], field.what, field.old, field.new)
 		}
 	}
 	return nil
 }
 
-// surely is the confidence with which all rows together are judged.
-const surely = 0.95
+// allRows is the confidence of all verdicts together.
+const allRows = 0.95
 
-// compareCosts compares all rows of both sides; speed is how much slower the machine was than before.
+// compareCosts compares all rows of both sides. speed is the time of reference in the new file, divided by the old one.
 func compareCosts(old, new *costFile, limit float64) (rows []comparedRow, speed float64, err error) {
 	speed = 1
 	if was, is := median(old.Reference), median(new.Reference); was > 0 && is > 0 {
 		speed = is / was
 	}
-	// Of so many rows each may err so rarely that all of them together err in one of twenty comparisons (Bonferroni).
-	confidence := 1 - (1-surely)/float64(max(len(new.Server.Rows)+len(new.Client.Rows), 1))
+	// Bonferroni correction: the error of all rows together is at most 1 - allRows.
+	confidence := 1 - (1-allRows)/float64(max(len(new.Server.Rows)+len(new.Client.Rows), 1))
 	for _, side := range []struct {
 		name     string
 		old, new *cost.Report
@@ -121,10 +121,10 @@ func compareCosts(old, new *costFile, limit float64) (rows []comparedRow, speed 
 	return rows, speed, nil
 }
 
-// renderComparison writes the table of a comparison.
+// renderComparison returns the table of a comparison.
 func renderComparison(rows []comparedRow, speed float64) string {
 	t := newTable("")
-	t.AppendHeader(table.Row{"", "", "calls/turn", "before", "now", "ratio", "surely within", ""})
+	t.AppendHeader(table.Row{"", "", "calls/turn", "before", "now", "ratio", "95 % within", ""})
 	for i, r := range rows {
 		if i > 0 && r.Side != rows[i-1].Side {
 			t.AppendSeparator()
@@ -134,7 +134,7 @@ func renderComparison(rows []comparedRow, speed float64) string {
 		case r.Median == 0:
 			ratio, within = "", ""
 		case r.Uncertain:
-			within = "nothing is sure"
+			within = "too few turns"
 		}
 		calls := fmt.Sprintf("%.2f", r.NewCalls)
 		if was := fmt.Sprintf("%.2f", r.OldCalls); was != calls {
@@ -142,11 +142,11 @@ func renderComparison(rows []comparedRow, speed float64) string {
 		}
 		t.AppendRow(table.Row{r.Side, r.Label(), calls, nanos(r.Old), nanos(r.New), ratio, within, r.Verdict})
 	}
-	t.SetCaption("self times a turn, now divided by before; the machine took %.2f of the time for work that never changes, which is made up for", speed)
+	t.SetCaption("self times per turn, now divided by before, corrected for the speed of the machine, which took %.2f of the time for constant work", speed)
 	return t.Render() + "\n"
 }
 
-// nanos writes a time of so many nanoseconds.
+// nanos formats nanoseconds.
 func nanos(ns float64) string {
 	if ns == 0 {
 		return ""

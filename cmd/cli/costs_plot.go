@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 
@@ -11,7 +12,7 @@ import (
 	"tendon/net/cost"
 )
 
-// plotCosts writes for each side what its phases and systems cost, and how that went over the run, as PNG and as SVG.
+// plotCosts writes two plots for each side, as PNG and SVG: the costs of phases and systems, and the costs over time.
 func plotCosts(f *costFile, dir string) error {
 	for _, r := range []*cost.Report{&f.Server, &f.Client} {
 		p, bars, err := costBars(r)
@@ -31,10 +32,10 @@ func plotCosts(f *costFile, dir string) error {
 	return nil
 }
 
-// costWidth is how wide the plots of costs are.
+// costWidth is the width of the plots of costs.
 const costWidth = vg.Length(620)
 
-// costBars draws a bar for each phase and each system, the dearest on top: forward and again side by side in one.
+// costBars draws a bar for each phase and each system, the most expensive on top. Resimulation is a part of the bar.
 func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {
 	type bar struct {
 		name           string
@@ -59,15 +60,10 @@ func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {
 			list[at].forward = us
 		}
 	}
-	slices.SortStableFunc(list, func(a, b bar) int {
-		if a.forward+a.again < b.forward+b.again {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(list, func(a, b bar) int { return cmp.Compare(a.forward+a.again, b.forward+b.again) })
 	p = newPlot()
 	p.Legend.Top = false
-	p.Title.Text, p.X.Label.Text = r.Name+": what a turn costs", "µs a turn, without what is nested"
+	p.Title.Text, p.X.Label.Text = r.Name+": costs of a turn", "µs per turn, without nested sections"
 	names := make([]string, len(list))
 	kinds := [3]plotter.Values{} // phases, systems forward, systems again
 	for i := range kinds {
@@ -83,7 +79,7 @@ func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {
 		}
 	}
 	var below *plotter.BarChart
-	for i, name := range []string{"engine", "system", "system, computed again"} {
+	for i, name := range []string{"engine", "system", "system, resimulated"} {
 		chart, err := plotter.NewBarChart(kinds[i], vg.Points(10))
 		if err != nil {
 			return nil, 0, err
@@ -100,15 +96,15 @@ func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {
 	return p, len(list), nil
 }
 
-// linesDrawn is how many rows are drawn over time.
+// linesDrawn is the number of rows in the plot over time.
 const linesDrawn = 6
 
-// costLines draws how the dearest rows went over the run.
+// costLines draws the most expensive rows over time.
 func costLines(r *cost.Report, seconds float64) (*plot.Plot, error) {
 	rows := slices.Clone(r.Rows)
-	slices.SortStableFunc(rows, func(a, b cost.Row) int { return int(b.Self - a.Self) })
+	slices.SortStableFunc(rows, func(a, b cost.Row) int { return cmp.Compare(b.Self, a.Self) })
 	p := newPlot()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = r.Name+": the dearest over the run", "s", "µs a turn"
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = r.Name+": most expensive over time", "s", "µs per turn"
 	for i := range rows[:min(linesDrawn, len(rows))] {
 		row := &rows[i]
 		points := make(plotter.XYs, len(row.Slices))

@@ -11,7 +11,7 @@ import (
 	"tendon/net/cost"
 )
 
-// renderCosts writes the tables of both sides, the dearest systems, and what the largest ticks were doing.
+// renderCosts returns the tables of both sides, the most expensive systems, and the parts of the largest turns.
 func renderCosts(f *costFile, allocs bool) string {
 	var b strings.Builder
 	for _, r := range []*cost.Report{&f.Server, &f.Client} {
@@ -20,7 +20,7 @@ func renderCosts(f *costFile, allocs bool) string {
 	for _, r := range []*cost.Report{&f.Server, &f.Client} {
 		fmt.Fprintf(&b, "\n%s\n", r.Line())
 		for i, s := range r.Dearest(3) {
-			fmt.Fprintf(&b, "  %d. %s: %s a turn, %.2f %% of the tick, %.0f %% of it again\n", i+1, s.System,
+			fmt.Fprintf(&b, "  %d. %s: %s per turn, %.2f %% of the tick, %.0f %% of it resimulated\n", i+1, s.System,
 				cost.Short(s.Self/time.Duration(max(r.Turns, 1))), 100*s.Share, 100*s.Again)
 		}
 		fmt.Fprintf(&b, "its largest turn: %s", firstLines(r.Largest.Text(), 8))
@@ -34,7 +34,7 @@ func firstLines(lines string, most int) string {
 	return strings.Join(list[:min(most, len(list))], "")
 }
 
-// renderReport writes what one side cost.
+// renderReport returns the table of one side.
 func renderReport(r *cost.Report, allocs bool) string {
 	t := newTable(r.Name)
 	header := table.Row{}

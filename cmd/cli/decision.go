@@ -10,7 +10,7 @@ import (
 	"tendon/systems"
 )
 
-// decisions makes a record of every match that one room decides. It belongs to the room's goroutine.
+// decisions records every match that one room decides. The room's goroutine uses it.
 type decisions struct {
 	host      *host
 	name      string
@@ -18,12 +18,12 @@ type decisions struct {
 	match     uint64
 	recording string
 	journal   string
-	started   time.Time // of the match under way: when the one before was decided
-	tick      ecs.Tick  // the last one
+	started   time.Time // of the current match: when the previous one was decided
+	tick      ecs.Tick  // last final tick
 	seats     seating
 }
 
-// sink returns the decisions as a sink of a room, which may go on with a match.
+// sink returns a sink for the room. from is the match that the room resumes. Optional.
 func (d *decisions) sink(from *room.Resume) room.Sink {
 	if from != nil {
 		d.tick = from.World.Tick()
@@ -34,16 +34,16 @@ func (d *decisions) sink(from *room.Resume) room.Sink {
 	return room.Sink{
 		Tick:     func(f systems.FinalTick) { d.tick = f.Tick },
 		Seat:     func(number int, s room.Seat) { d.seats.take(number, d.tick, s) },
-		Decision: func(what systems.Decision) { d.take(&what) },
+		Decision: func(what systems.Decision) { d.add(&what) },
 	}
 }
 
-// take is told of a decision.
-func (d *decisions) take(what *systems.Decision) {
+// add records a decision.
+func (d *decisions) add(what *systems.Decision) {
 	now := time.Now()
 	if what.Registered == 0 {
 		d.started = now
-		return // nobody played
+		return // there was no player
 	}
 	record := matches.Record{Room: d.name, Match: d.match, Game: d.host.game.Name, Strategy: d.strategy, Started: d.started, Ended: now,
 		Recording: d.recording, Journal: d.journal}
@@ -52,12 +52,12 @@ func (d *decisions) take(what *systems.Decision) {
 	d.host.record(record)
 }
 
-// decide writes a decision into a record.
+// decide copies a decision into a record.
 func decide(r *matches.Record, what *systems.Decision, seats seating) {
 	r.Tick, r.Result, r.Verdict, r.Replays = uint64(what.Tick), string(what.Result), what.How.String(), what.Replays
 	for p := range what.Registered.All() {
-		who := seats.at(int(p), what.Tick)
-		line := matches.Player{Seat: int(p), Client: who.Client, Name: who.Name, Dissented: what.Dissented.Has(p),
+		holder := seats.at(int(p), what.Tick)
+		line := matches.Player{Seat: int(p), Client: holder.Client, Name: holder.Name, Dissented: what.Dissented.Has(p),
 			Silent: what.Silent.Has(p), Doubled: what.Doubled.Has(p)}
 		if what.Voted.Has(p) && int(p) < len(what.Votes) {
 			line.Vote = fmt.Sprintf("%016x", uint64(what.Votes[p]))

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -10,18 +9,18 @@ import (
 	"tendon/systems"
 )
 
-// demoVerb plays bots against each other over a spoiled loopback and checks every confirmed state.
+// demoVerb plays a match of bots on the loopback interface with a simulated network, and compares every confirmed state.
 type demoVerb struct {
 	syncFlags   `embed:""`
 	slowFlags   `embed:""`
 	desyncFlags `embed:""`
 
-	Bots   int           `default:"3" help:"How many bots play."`
-	For    time.Duration `help:"How long; 0: until Ctrl-C."`
-	RTT    time.Duration `name:"rtt" default:"100ms" help:"Round trip put between each bot and the server."`
-	Jitter time.Duration `default:"20ms" help:"Jitter put on each packet, up to ± this."`
+	Bots   int           `default:"3" help:"Number of bots."`
+	For    time.Duration `help:"Duration. Default: until Ctrl-C."`
+	RTT    time.Duration `name:"rtt" default:"100ms" help:"Round trip time between each bot and the server."`
+	Jitter time.Duration `default:"20ms" help:"Jitter of each packet, up to ± this."`
 	Loss   float64       `default:"5" help:"Packets lost each way, in percent."`
-	Seed   uint64        `help:"Seed of the match and of the network; 0: chosen and printed."`
+	Seed   uint64        `help:"Seed of the match and of the network. Default: a random one, which is printed."`
 	Record string        `type:"path" help:"Record the match into this directory; replay opens it."`
 
 	pageFlags `embed:""`
@@ -32,14 +31,13 @@ type demoVerb struct {
 
 // Help explains the verb.
 func (demoVerb) Help() string {
-	return `A server and its bots talk over real UDP sockets of the loopback interface, with a bad network in between.
-The table shows for each client what the network costs it and whether its confirmed states equal the server's. It ends
-at the first desync that it can explain. The exit code is 1 if a state differed, or if a run of the asked length proved
-nothing: no state compared, nothing changed, or, with relay, no rollback.
+	return `A server and its bots exchange packets over real UDP sockets of the loopback interface, with a bad network in between.
+The table shows for each client its connection, its rollbacks, and whether its confirmed states equal the server's. The
+run ends at the first desync that it can explain. The exit code is 1 if a state differed, or if a run of the given length
+proved nothing: no state compared, nothing changed, or, with relay, no rollback.
 
-The line at the end says what the network cost. With relay and predict that is rollbacks. With lockstep, which predicts
-nothing, it is stalls, and how far the display was behind the server when the run ended; with verify and reckon, whose
-clients are told the state, it is the latter.
+The last line says what the network cost. With relay and predict that is rollbacks. Lockstep predicts nothing: there it is
+stalls, and the delay of the display behind the server at the end of the run. With verify and reckon it is that delay.
 
 Examples:
   demo --for 20s
@@ -47,22 +45,22 @@ Examples:
   demo --rtt 250ms --jitter 40ms --loss 10
   demo --for 20s --record recordings
   demo --for 1m --json
-  demo --page                         the lab in a browser, beginning with this network`
+  demo --page                         the lab in a browser, starting with this network`
 }
 
-// check says what is wrong with the flags.
+// check returns an error if a flag is out of range.
 func (v *demoVerb) check(g *ecs.Game) error {
 	switch {
 	case g.Bot == nil:
-		return errors.New("the game has no Bot, so nobody would play: set ecs.Game.Bot")
+		return errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
 	case v.Bots < 1 || v.Bots > g.MaxPlayers:
 		return fmt.Errorf("--bots %d: the game takes 1 to %d players", v.Bots, g.MaxPlayers)
 	case !(v.Loss >= 0 && v.Loss <= 100):
 		return fmt.Errorf("--loss %g: give a percentage, 0 to 100", v.Loss)
 	case v.RelayOnly:
-		return errors.New("--relay-only is for serve: demo compares every state with the server's, which therefore simulates")
+		return errors.New("--relay-only is for serve: demo compares every state with the server's, so the server has to simulate")
 	case v.Interest > 0:
-		return errors.New("--interest is for serve: demo compares whole states with the server's, and clients that hear of what is near have none")
+		return errors.New("--interest is for serve: demo compares whole states with the server's, and with --interest clients receive only a part")
 	case v.RTT < 0 || v.RTT > 2*time.Minute:
 		return fmt.Errorf("--rtt %v: give 0s to 2m", v.RTT)
 	case v.Jitter < 0 || v.Jitter > time.Minute:
@@ -123,21 +121,7 @@ func (v *demoVerb) Run(a *app) error {
 	return v.verdict(a, m)
 }
 
-// every calls f again and again until the context is done.
-func every(ctx context.Context, interval time.Duration, f func()) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			f()
-		}
-	}
-}
-
-// verdict says what the run showed: nil if it showed that every state was equal, else a failed check.
+// verdict returns nil if the run showed that every state was equal, else a failed check.
 func (v *demoVerb) verdict(a *app, m *match) error {
 	var equal, different, rollbacks, stalls uint64
 	report, idle := "", ""
@@ -170,8 +154,8 @@ func (v *demoVerb) verdict(a *app, m *match) error {
 	return nil
 }
 
-// costOf says what the network cost, in what clients of a strategy have: those that predict go back, the others that
-// compute stall, and all but the first show what the server had some time ago.
+// costOf describes the cost of the network. Clients that predict roll back. Other clients that simulate stall. All but the
+// first show an older state than the server's.
 func costOf(s systems.Strategy, rollbacks, stalls uint64, lag float64) string {
 	switch {
 	case s.Predicts:
@@ -182,8 +166,8 @@ func costOf(s systems.Strategy, rollbacks, stalls uint64, lag float64) string {
 	return fmt.Sprintf("with a display %.0f ms behind the server", lag)
 }
 
-// lag returns how far behind the server the displays were when the bots ended, in ms, the mean of all bots: what they
-// had heard of and did not show yet, and the way here, taken as half a round trip. Clients that predict are not behind.
+// lag returns the mean delay of the bots' displays behind the server at the end, in ms: the ticks received and not shown
+// yet, and half a round trip. Clients that predict have none.
 func (m *match) lag() float64 {
 	if m.host.strategy.Predicts {
 		return 0

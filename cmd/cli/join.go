@@ -20,32 +20,32 @@ import (
 
 // joinVerb joins a server.
 type joinVerb struct {
-	Addr        string `arg:"" help:"The server, as host:port; it must be one that the token names."`
-	Token       string `help:"The connect token, or @FILE. With --log it may be left out to come back to the match that the log is of."`
-	Log         string `type:"path" help:"Keep the match in this file, so that another run goes on with it and asks only for what it missed, even after kill -9; with predict, reckon and verify it keeps little more than the token to come back with, see above."`
+	Addr        string `arg:"" help:"The server, as host:port, one of those in the token."`
+	Token       string `help:"Connect token, or @FILE. With --log it may be left out to return to the match of the log."`
+	Log         string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, the file is of little more use than its reconnect tokens; see above."`
 	Bot         bool   `help:"Let the game's bot play, without a window."`
-	Headless    bool   `help:"No window: watch, or play as a bot with --bot."`
-	Name        string `help:"What others see."`
+	Headless    bool   `help:"No window: send no inputs, or play as a bot with --bot."`
+	Name        string `help:"Name that other players see."`
 	slowFlags   `embed:""`
 	desyncFlags `embed:""`
-	InputDelay  int           `help:"Ticks between an input and its effect; 0: what the server suggests."`
-	For         time.Duration `help:"Leave after this long; 0: when told to."`
+	InputDelay  int           `help:"Ticks between an input and its effect. Default: the server's suggestion."`
+	For         time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
 
 	ledger *cost.Ledger
 }
 
 // Help explains the verb.
 func (joinVerb) Help() string {
-	return `The connection is made again by itself when it breaks. The exit code is 0 when you leave, 2 when the server cannot be
-reached, refuses, or ends the match.
+	return `The client reconnects by itself. The exit code is 0 when you leave, 2 when the server cannot be reached, refuses, or ends
+the match.
 
-What --log keeps depends on the server's strategy. With relay and lockstep it is every tick that is final: another run
-goes on from the last of them and is sent those since. With relay, what was predicted beyond that is not kept, nor was it
-certain. With predict, reckon and verify, whose clients are told the state, it is one tick, the state that came when the
-match was loaded, which is soon too old to go on from: another run comes back to its seat and is sent the whole state.
+The contents of --log FILE depend on the server's strategy. With relay and lockstep it holds every confirmed tick: another
+run resumes at the last of them and receives the ticks since. Predicted ticks are not stored. With predict, reckon and
+verify, clients receive states and not inputs. Then the file holds one tick, the state from when the match was loaded,
+which is soon too old: another run returns to its seat and loads the whole state.
 
-Where the server has no use for what FILE holds, as when its match is over, it sends the whole state, FILE is written
-from its beginning, and the run says so.
+If the server cannot use the contents of FILE, for example because the match is over, it sends the whole state. The client
+then writes FILE from the beginning and prints a line.
 
 In each case FILE.token, beside it, holds the reconnect tokens; keep it as private as a token. Each is good for one
 connection, and for two minutes after the server sent it. FILE.lock keeps a second run from writing the same files.
@@ -54,7 +54,7 @@ Examples:
   join 127.0.0.1:7777 --token TOKEN
   join game.example.net:7777 --token @token.txt --bot --for 10m
   join game.example.net:7777 --token @token.txt --log match.log
-  join game.example.net:7777 --log match.log                       come back after a crash`
+  join game.example.net:7777 --log match.log                       return after a crash`
 }
 
 // Run plays.
@@ -81,7 +81,7 @@ func (v *joinVerb) Run(a *app) error {
 	config := client.Config{Game: a.game, Strategies: strategies, Name: v.Name, Observer: v.ledger, Desynced: bundles.client,
 		Bot: v.Bot, BotSeed: chooseSeed(0), InputDelay: v.InputDelay,
 		Chat:   func(line session.ChatLine) { a.say("%s: %s", line.Name, line.Text) },
-		Notice: func(seconds int, text string) { a.say("%s", noticed(seconds, text)) }}
+		Notice: func(seconds int, text string) { a.say("%s", noticeText(seconds, text)) }}
 	ctx, cancel, err := a.until(v.For)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (v *joinVerb) Run(a *app) error {
 	config.Log = log
 	err = v.play(ctx, a, client.DialConfig{Token: tokens[0], Spare: tokens[1:], StoreTokens: store.store, Config: config})
 	if errors.Is(err, errSilent) && v.Token == "" {
-		return fmt.Errorf("%w; the tokens were those of the log, in %s: if the server runs, they were used already, so give a new one with --token, for the same room, seat and --client-id", err, store.path)
+		return fmt.Errorf("%w; the tokens were those of the log, in %s: if the server runs, they were used before, so give a new one with --token, for the same room, seat and --client-id", err, store.path)
 	}
 	return err
 }
@@ -126,7 +126,7 @@ func (v *joinVerb) play(ctx context.Context, a *app, config client.DialConfig) e
 	case v.Bot:
 		as = "a bot"
 	case v.Headless:
-		as = "one who only watches what comes"
+		as = "a client without inputs"
 	}
 	a.say("joining %s as %s", v.Addr, as)
 	a.emit("joining", fields{"address": v.Addr, "bot": v.Bot, "headless": v.Headless})
@@ -189,7 +189,7 @@ func (v *joinVerb) tokens(a *app, store *tokenStore) ([][]byte, error) {
 	return [][]byte{given}, nil
 }
 
-// checkToken says what is wrong with a token before a server would be silent about it.
+// checkToken refuses a token that the server would not respond to.
 func (v *joinVerb) checkToken(g *ecs.Game, token []byte) error {
 	addr, err := resolve(v.Addr)
 	if err != nil {
@@ -209,7 +209,7 @@ func (v *joinVerb) checkToken(g *ecs.Game, token []byte) error {
 	return nil
 }
 
-// headless plays without a window and says now and then how it goes.
+// headless plays without a window and prints its state every few seconds.
 func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error {
 	p := newPlayer(v.Name, c, a.game, nil)
 	p.bot = v.Bot
@@ -244,11 +244,11 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 	l := p.line()
 	spent := v.ledger.Report()
 	a.emit("left", fields{"client": l, "costs": []cost.Report{spent}})
-	if l.Tick > 0 { // else it was never in
+	if l.Tick > 0 { // it was in the match
 		a.say("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
 		a.tellCosts(spent)
 	}
-	if err == nil && a.ctx.Err() == nil && l.State != client.Live.String() { // the time was up, and it was not in the match
+	if err == nil && a.ctx.Err() == nil && l.State != client.Live.String() { // --for is over, and it is not in the match
 		if l.Tick == 0 {
 			return errSilent
 		}
@@ -257,10 +257,10 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 	return playError(err)
 }
 
-// errLost ends a client whose time is up while its connection is gone.
+// errLost ends a client that is disconnected when --for is over.
 var errLost = errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
 
-// inWindow plays in a window; lost ends it early, nil for never.
+// inWindow plays in a window. An error from lost ends it early. lost is optional.
 func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost <-chan error) error {
 	defer c.Close()
 	err := window.Run(window.Config{
@@ -273,7 +273,7 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost 
 				return err
 			default:
 			}
-			if silent(c) {
+			if unanswered(c) {
 				return errSilent
 			}
 			c.SetInput(in)
@@ -296,15 +296,15 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost 
 	return playError(err)
 }
 
-// noticed is a word of the server's, and when what it says happens.
-func noticed(seconds int, text string) string {
+// noticeText returns a notice of the server with its countdown.
+func noticeText(seconds int, text string) string {
 	if seconds == 0 {
 		return text
 	}
 	return fmt.Sprintf("in %d s: %s", seconds, text)
 }
 
-// playError is how a client's end reaches the exit code: leaving is none.
+// playError adds advice to the error that ended a client. Leaving is no error.
 func playError(err error) error {
 	switch {
 	case errors.Is(err, client.ErrClosed):
@@ -317,7 +317,7 @@ func playError(err error) error {
 	return err
 }
 
-// status is the line at the bottom of the window.
+// status returns the line at the bottom of the window.
 func status(c *client.Client) string {
 	s := c.Stats()
 	switch c.State() {

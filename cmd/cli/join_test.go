@@ -9,7 +9,7 @@ import (
 // What is so already is not announced for later.
 func TestANoticeOfNowNamesNoSeconds(t *testing.T) {
 	for seconds, want := range map[int]string{0: "the match waits", 5: "in 5 s: the match waits"} {
-		if said := noticed(seconds, "the match waits"); said != want {
+		if said := noticeText(seconds, "the match waits"); said != want {
 			t.Errorf("%d seconds: %q, want %q", seconds, said, want)
 		}
 	}

@@ -15,7 +15,17 @@ import (
 	"tendon/net/simnet"
 )
 
-// match is the demo's: a server, the bad network and the bots. What was opened is closed by finish.
+// dial returns a client for a seat of a room of this host. at is the address of the server or of a proxy before it.
+func (h *host) dial(at netip.AddrPort, pass server.Pass, c client.Config) (*client.Client, error) {
+	token, err := h.ticket(at, pass, time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	c.Game, c.Strategies = h.game, strategies
+	return client.Dial(client.DialConfig{Token: token, Config: c})
+}
+
+// match is the match of demo: a server, the simulated network and the bots. finish closes all of it.
 type match struct {
 	host    *host
 	proxies []*simnet.Proxy
@@ -23,10 +33,10 @@ type match struct {
 	wait    sync.WaitGroup
 
 	once   sync.Once
-	failed error // what ended the first bot early; read after wait
+	failed error // error of the first bot that ended early; read after wait
 }
 
-// start opens everything. The proxies must exist before the server, whose tokens name them.
+// start opens the match. Tokens name the proxies, so these are opened before the server.
 func (v *demoVerb) start(a *app, recorder *cost.Recorder) (*match, error) {
 	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -39,20 +49,23 @@ func (v *demoVerb) start(a *app, recorder *cost.Recorder) (*match, error) {
 	}
 	if err != nil {
 		m.closeProxies()
-		socket.Close() // again, if there was a server already
+		socket.Close() // the second time, if the server was started
 		return nil, err
 	}
 	for i := range v.Bots {
-		p, err := v.seat(a, m.host, public[i], i, newLedger(a.game, "client", recorder))
+		name, ledger := fmt.Sprintf("bot %d", i+1), newLedger(a.game, "client", recorder)
+		c, err := m.host.dial(public[i], server.Pass{Room: "demo", Seat: i}, client.Config{Name: name, Bot: true, BotSeed: v.Seed + uint64(i), Observer: ledger, Desynced: v.bundles.client})
 		if err != nil {
 			return nil, errors.Join(err, m.finish())
 		}
+		p := newPlayer(name, c, a.game, m.host.truth)
+		p.ledger = ledger
 		m.players = append(m.players, p)
 	}
 	return m, nil
 }
 
-// openProxies puts a bad network before the server for each bot.
+// openProxies opens a simulated network between each bot and the server.
 func (v *demoVerb) openProxies(m *match, target netip.AddrPort) (public []netip.AddrPort, err error) {
 	path := simnet.Path{Delay: v.RTT / 2, Jitter: simnet.Jitter{Kind: simnet.Uniform, Size: v.Jitter}, Loss: v.Loss / 100}
 	profile := simnet.Symmetric("demo", "the demo's network", path)
@@ -67,24 +80,7 @@ func (v *demoVerb) openProxies(m *match, target netip.AddrPort) (public []netip.
 	return public, nil
 }
 
-// seat returns the bot of one seat.
-func (v *demoVerb) seat(a *app, h *host, at netip.AddrPort, seat int, ledger *cost.Ledger) (*player, error) {
-	token, err := h.ticket(at, server.Pass{Room: "demo", Seat: seat}, time.Hour)
-	if err != nil {
-		return nil, err
-	}
-	name := fmt.Sprintf("bot %d", seat+1)
-	c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.game, Strategies: strategies,
-		Name: name, Bot: true, BotSeed: v.Seed + uint64(seat), Observer: ledger, Desynced: v.bundles.client}})
-	if err != nil {
-		return nil, err
-	}
-	p := newPlayer(name, c, a.game, h.truth)
-	p.ledger = ledger
-	return p, nil
-}
-
-// play lets the bots run on goroutines of their own; the first that ends early, or meets a desync, calls stop.
+// play runs each bot on its own goroutine. The first bot that fails or finds a desync calls stop.
 func (m *match) play(ctx context.Context, stop func()) {
 	for _, p := range m.players {
 		m.wait.Go(func() {
@@ -92,7 +88,7 @@ func (m *match) play(ctx context.Context, stop func()) {
 			if err == nil {
 				return
 			}
-			if !errors.Is(err, errDesynced) { // which the verdict reports
+			if !errors.Is(err, errDesynced) { // verdict reports desyncs
 				m.once.Do(func() { m.failed = fmt.Errorf("%s: %w", p.name, err) })
 			}
 			stop()
@@ -108,7 +104,7 @@ func (m *match) lines() []line {
 	return lines
 }
 
-// costs returns what the server and a bot have cost, the mean of all, when the match is finished.
+// costs returns the costs of the server and the mean costs of a bot. The match must be finished.
 func (m *match) costs() []cost.Report {
 	clients := newLedger(m.host.game, "client", nil)
 	for _, p := range m.players {
@@ -117,7 +113,7 @@ func (m *match) costs() []cost.Report {
 	return []cost.Report{m.host.costs.total(), clients.Report()}
 }
 
-// finish ends bots, server and network. The bots' context is done.
+// finish closes bots, server and network. The context of the bots must be done.
 func (m *match) finish() error {
 	m.wait.Wait()
 	err := m.host.stop()

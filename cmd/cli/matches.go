@@ -14,17 +14,17 @@ import (
 	"tendon/cmd/cli/matches"
 )
 
-// matchesVerb lists the matches that servers have recorded.
+// matchesVerb lists the recorded matches of servers.
 type matchesVerb struct {
-	File string `type:"path" default:"matches.db" help:"The file that serve --matches was given."`
+	File string `type:"path" default:"matches.db" help:"File of serve --matches."`
 	Room string `help:"Only matches of this room."`
-	Last int    `help:"Only so many, the newest; 0: all."`
+	Last int    `help:"Only the newest, so many. Default: all."`
 }
 
 // Help explains the verb.
 func (matchesVerb) Help() string {
-	return `Lists decided matches, newest first: players, result, how it was found, who voted for something else, and the
-recording. While a server has the file open the server is asked, so this works beside it at any time.
+	return `Lists decided matches, newest first: players, result, how it was decided, votes for another result, and the recording.
+While a server has the file open, the records come from the server, so this works at any time.
 
 Examples:
   matches
@@ -46,7 +46,7 @@ func (v *matchesVerb) Run(a *app) error {
 			err = a.ctx.Err()
 		}
 		if err != nil {
-			return v.refusal(err)
+			return v.readError(err)
 		}
 		a.emit("match", fieldsOf(r))
 		if !a.common.JSON {
@@ -67,8 +67,8 @@ func (v *matchesVerb) Run(a *app) error {
 	return nil
 }
 
-// refusal says what to do about a file that cannot be listed.
-func (v *matchesVerb) refusal(err error) error {
+// readError adds advice to the error of a file that cannot be listed.
+func (v *matchesVerb) readError(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s does not exist: a server makes it with serve --matches %s; or name another with --file", v.File, quoted(v.File))
@@ -82,7 +82,7 @@ func (v *matchesVerb) refusal(err error) error {
 	return fmt.Errorf("the matches cannot be read: %w", err)
 }
 
-// fieldsOf returns what a record says as JSON. Numbers keep all their digits.
+// fieldsOf returns a record as fields of JSON. Numbers keep all their digits.
 func fieldsOf(r matches.Record) fields {
 	text, err := json.Marshal(r)
 	var parts map[string]json.RawMessage
@@ -90,7 +90,7 @@ func fieldsOf(r matches.Record) fields {
 		err = json.Unmarshal(text, &parts)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("cli: a record came out of JSON and does not go into it: %v", err))
+		panic(fmt.Sprintf("cli: a record cannot be encoded as JSON: %v", err))
 	}
 	f := fields{}
 	for name, part := range parts {
@@ -99,7 +99,7 @@ func fieldsOf(r matches.Record) fields {
 	return f
 }
 
-// matchRow is a record for a person.
+// matchRow returns the row of a record.
 func matchRow(r matches.Record) table.Row {
 	var players []string
 	for _, p := range r.Players {
@@ -109,29 +109,29 @@ func matchRow(r matches.Record) table.Row {
 		clean(r.Result), clean(r.Verdict), strings.Join(players, ", "), clean(r.Recording)}
 }
 
-// playerText is a player with what is to be said about the vote.
+// playerText returns a player's name with notes about the vote.
 func playerText(p matches.Player) string {
 	text := clean(p.Name)
 	if text == "" {
 		text = fmt.Sprintf("seat %d", p.Seat)
 	}
-	var marks []string
+	var notes []string
 	if p.Dissented {
-		marks = append(marks, "dissented")
+		notes = append(notes, "dissented")
 	}
 	if p.Silent {
-		marks = append(marks, "silent")
+		notes = append(notes, "silent")
 	}
 	if p.Doubled {
-		marks = append(marks, "voted twice")
+		notes = append(notes, "voted twice")
 	}
-	if len(marks) > 0 {
-		text += " (" + strings.Join(marks, ", ") + ")"
+	if len(notes) > 0 {
+		text += " (" + strings.Join(notes, ", ") + ")"
 	}
 	return text
 }
 
-// clean makes a text that players or a game chose fit for a terminal and for one line.
+// clean replaces unprintable characters: players and games choose these texts.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -147,7 +147,7 @@ type matchKeeper struct {
 	recorder *matches.Recorder
 }
 
-// keepMatches opens the file. A record that cannot be kept is told of once, and the matches go on.
+// keepMatches opens the file. The first record that cannot be stored is reported; matches continue.
 func keepMatches(a *app, path string) (*matchKeeper, error) {
 	store, err := matches.Open(path)
 	switch {
@@ -157,19 +157,19 @@ func keepMatches(a *app, path string) (*matchKeeper, error) {
 		return nil, fmt.Errorf("matches cannot be recorded: %w; choose another --matches", err)
 	}
 	return &matchKeeper{store: store, recorder: matches.NewRecorder(store, func(err error) {
-		a.say("not every match is recorded, the matches go on: %v", err)
+		a.say("not every match is recorded; the matches continue: %v", err)
 		a.emit("matches_failed", fields{"file": path, "error": err.Error()})
 	})}, nil
 }
 
-// wait returns when all that was recorded is kept. A server without a file has nothing to wait for.
+// wait returns when all records are stored. A nil keeper has none.
 func (k *matchKeeper) wait() {
 	if k != nil {
 		k.recorder.Wait()
 	}
 }
 
-// close keeps what waits and closes the file. A server without a file has nothing to close.
+// close stores the records that wait and closes the file. A nil keeper has none.
 func (k *matchKeeper) close() error {
 	if k == nil {
 		return nil

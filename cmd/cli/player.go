@@ -17,20 +17,19 @@ import (
 	"tendon/systems"
 )
 
-// player runs a client without a window: a bot, or somebody who only looks on. One goroutine owns the client; line
-// may be asked for from any.
+// player runs a client without a window: a bot or a spectator. One goroutine owns the client; any may call line.
 type player struct {
 	name   string
 	client *client.Client
-	truth  *truth // nil: checksums cannot be compared here
-	bot    bool   // it is to play: a spectator's token is of no use to it
+	truth  *truth // optional: the server's checksums
+	bot    bool   // a spectator's token is an error
 	game   *ecs.Game
 
 	compared ecs.Tick                // last tick whose checksum was compared
 	sums     [2][]ecs.Checksum       // scratch: the client's and the server's
-	untold   []bool                  // scratch
+	skipped  []bool                  // scratch: components that are not replicated
 	cost     *hdrhistogram.Histogram // of a Frame, in µs
-	ledger   *cost.Ledger            // set where the match tells of costs
+	ledger   *cost.Ledger            // optional
 
 	mu    sync.Mutex
 	shown line
@@ -38,31 +37,46 @@ type player struct {
 
 // line is one row of the live table.
 type line struct {
-	Name       string  `json:"name"`
-	State      string  `json:"state"`
-	Waiting    bool    `json:"waiting,omitempty"` // live, and the server is silent
-	Tick       uint64  `json:"tick"`
-	Confirmed  uint64  `json:"confirmed"`
+	Name      string  `json:"name"`
+	State     string  `json:"state"`
+	Waiting   bool    `json:"waiting,omitempty"` // live, but nothing arrives from the server
+	Tick      uint64  `json:"tick"`
+	Confirmed uint64  `json:"confirmed"`
+	Progress  float64 `json:"progress"` // of loading and catching up, in [0, 1]
+	connectionFigures
+	predictionFigures
+	checkFigures
+}
+
+// connectionFigures describe a client's connection and its frames.
+type connectionFigures struct {
 	RTTMs      float64 `json:"rtt_ms"`
-	Rollbacks  uint64  `json:"rollbacks"`
-	PerSecond  float64 `json:"rollbacks_per_s"`
-	Depth      float64 `json:"mean_depth"`
-	Deepest    uint64  `json:"max_depth"`
-	Corrected  uint64  `json:"corrections"`
-	Stalls     uint64  `json:"stalled_frames"`
 	UpBps      float64 `json:"up_bytes_per_s"`
 	DownBps    float64 `json:"down_bytes_per_s"`
 	FrameP50Us float64 `json:"frame_p50_us"`
 	FrameP99Us float64 `json:"frame_p99_us"`
-	Agreed     uint64  `json:"checksums_equal"`
-	Differed   uint64  `json:"checksums_different"`
 	Resyncs    uint64  `json:"resyncs"`
 	Reconnects uint64  `json:"reconnects"`
-	Stalled    string  `json:"stalled,omitempty"` // why it cannot go on now
-	Progress   float64 `json:"progress"`          // of loading and catching up, in [0, 1]
-	Desync     string  `json:"desync,omitempty"`
 
-	up, down uint64 // bytes so far
+	up, down uint64 // total bytes
+}
+
+// predictionFigures describe a client's prediction.
+type predictionFigures struct {
+	Rollbacks uint64  `json:"rollbacks"`
+	PerSecond float64 `json:"rollbacks_per_s"`
+	Depth     float64 `json:"mean_depth"`
+	Deepest   uint64  `json:"max_depth"`
+	Corrected uint64  `json:"corrections"`
+	Stalls    uint64  `json:"stalled_frames"`
+	Stalled   string  `json:"stalled,omitempty"` // reason of the current stall
+}
+
+// checkFigures count the comparisons with the server's checksums.
+type checkFigures struct {
+	Agreed   uint64 `json:"checksums_equal"`
+	Differed uint64 `json:"checksums_different"`
+	Desync   string `json:"desync,omitempty"` // the first
 }
 
 func newPlayer(name string, c *client.Client, g *ecs.Game, t *truth) *player {
@@ -70,31 +84,29 @@ func newPlayer(name string, c *client.Client, g *ecs.Game, t *truth) *player {
 		shown: line{Name: name, Progress: 1}}
 }
 
-// errDesynced ends a player whose states are compared, once it is known where they differed.
+// errDesynced ends a player whose state differed from the server's, once the difference is explained.
 var errDesynced = errors.New("the states differ")
 
-// errSilent ends a client that no server lets in. Who answers and refuses says why; a token that is not good is not
-// answered.
+// errSilent ends a client that receives no response. A server that refuses a client says why; it does not respond to a
+// token that is not valid.
 var errSilent = errors.New("no server answers: check the address, that a server runs there and that UDP reaches it, and take a token made with the server's key, not used before and, if the player of that --client-id is connected already, made since")
 
-// errWatches ends a bot that has nothing to play with.
-var errWatches = errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")
+// errSpectator ends a bot without a seat.
+var errSpectator = errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")
 
-// watches reports whether the server let a client in as a spectator.
-func watches(c *client.Client) bool {
-	return c.Core().World() != nil && c.Seat() < 0
+// isSpectator reports whether the server admitted a client as a spectator.
+func isSpectator(c *client.Client) bool { return c.Core().World() != nil && c.Seat() < 0 }
+
+// maxAttempts is how many attempts to connect a client makes while the server does not respond. Each lasts as long as the
+// token's timeout, 5 s by default.
+const maxAttempts = 2
+
+// unanswered reports whether a client should stop connecting.
+func unanswered(c *client.Client) bool {
+	return c.State() == client.Connecting && c.Stats().Reconnects >= maxAttempts
 }
 
-// patience is how many attempts to connect a client has before it gives up on a server of which nothing was heard. Each
-// lasts as long as the token's timeout, 5 s by default.
-const patience = 2
-
-// silent reports whether to give up.
-func silent(c *client.Client) bool {
-	return c.State() == client.Connecting && c.Stats().Reconnects >= patience
-}
-
-// run lets the client play until the context is done or it ends by itself, whose reason it returns.
+// run plays until the context is done, or returns the error that ended the client.
 func (p *player) run(ctx context.Context) error {
 	ticker := time.NewTicker(time.Second / time.Duration(p.game.TickRate))
 	defer ticker.Stop()
@@ -111,7 +123,7 @@ func (p *player) run(ctx context.Context) error {
 				return err
 			}
 			if now.Sub(progress) >= time.Second/10 {
-				p.advance()
+				p.publishProgress()
 				progress = now
 			}
 			if now.Sub(publish) >= time.Second {
@@ -122,7 +134,7 @@ func (p *player) run(ctx context.Context) error {
 	}
 }
 
-// frame is one frame of the client, with what it cost and a look at the checksums.
+// frame runs and times one frame of the client and compares checksums.
 func (p *player) frame(now time.Time) error {
 	start := time.Now()
 	err := p.client.Frame(now)
@@ -130,24 +142,26 @@ func (p *player) frame(now time.Time) error {
 	p.client.Effects(func(systems.Effect) {})
 	p.compare()
 	switch {
-	case err == nil && silent(p.client):
+	case err != nil:
+		return err
+	case unanswered(p.client):
 		return errSilent
-	case err == nil && p.bot && watches(p.client):
-		return errWatches
-	case err == nil && p.truth != nil && len(p.client.Core().Desyncs()) > 0:
+	case p.bot && isSpectator(p.client):
+		return errSpectator
+	case p.truth != nil && len(p.client.Core().Desyncs()) > 0:
 		return errDesynced
 	}
-	return err
+	return nil
 }
 
-// advance publishes how far loading and catching up are.
-func (p *player) advance() {
+// publishProgress publishes the progress of loading and catching up.
+func (p *player) publishProgress() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shown.State, p.shown.Progress = p.client.State().String(), p.client.Progress()
 }
 
-// compare checks the newest confirmed state against the server's.
+// compare compares the newest confirmed state with the server's checksums.
 func (p *player) compare() {
 	if p.truth == nil {
 		return
@@ -166,9 +180,9 @@ func (p *player) compare() {
 		if _, whole := half.Replica(); !whole {
 			return
 		}
-		p.untold = systems.Untold(p.untold[:0], p.game, half)
-		for i, untold := range p.untold {
-			if untold {
+		p.skipped = systems.Untold(p.skipped[:0], p.game, half)
+		for i, skipped := range p.skipped {
+			if skipped {
 				have[i] = want[i]
 			}
 		}
@@ -196,7 +210,7 @@ func differing(names []string, have, want []ecs.Checksum) string {
 	return strings.Join(list, ", ") + " differ"
 }
 
-// publish brings the line up to date; elapsed is the time since the last call.
+// publish updates the row. elapsed is the time since the last call.
 func (p *player) publish(elapsed time.Duration) {
 	s := p.client.Stats()
 	st := s.Strategy
@@ -204,23 +218,23 @@ func (p *player) publish(elapsed time.Duration) {
 	defer p.mu.Unlock()
 	l := &p.shown
 	seconds := max(elapsed.Seconds(), 1e-3)
-	l.Waiting = s.Waiting
+	l.Waiting, l.Progress = s.Waiting, p.client.Progress()
 	l.State, l.Tick, l.Confirmed, l.RTTMs = s.State.String(), uint64(st.Present), uint64(st.Confirmed), float64(s.RTT)/1e6
 	l.PerSecond = float64(st.Rollbacks-l.Rollbacks) / seconds
 	if st.Rollbacks > 0 {
 		l.Depth = float64(st.Resimulated) / float64(st.Rollbacks)
 	}
-	l.Rollbacks, l.Deepest, l.Corrected, l.Stalls = st.Rollbacks, st.Deepest, st.Corrections, st.Stalls
+	l.Rollbacks, l.Deepest, l.Corrected, l.Stalls, l.Stalled = st.Rollbacks, st.Deepest, st.Corrections, st.Stalls, st.Stalled.String()
 	l.UpBps, l.DownBps = float64(s.Session.BytesSent-l.up)/seconds, float64(s.Session.BytesReceived-l.down)/seconds
 	l.up, l.down = s.Session.BytesSent, s.Session.BytesReceived
 	l.FrameP50Us, l.FrameP99Us = float64(p.cost.ValueAtQuantile(50)), float64(p.cost.ValueAtQuantile(99))
-	l.Resyncs, l.Reconnects, l.Stalled, l.Progress = s.Resyncs, s.Reconnects, st.Stalled.String(), p.client.Progress()
+	l.Resyncs, l.Reconnects = s.Resyncs, s.Reconnects
 	if d := p.client.Core().Desyncs(); len(d) > 0 {
 		l.Desync = d[len(d)-1].String()
 	}
 }
 
-// line returns the row as it was published last.
+// line returns the row that was published last.
 func (p *player) line() line {
 	p.mu.Lock()
 	defer p.mu.Unlock()

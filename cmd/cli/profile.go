@@ -13,14 +13,11 @@ import (
 	"tendon/net/cost"
 )
 
-// mode is a way to profile, and the file that the profiler writes.
-type mode struct {
+// pprofKinds are the values of --profile, each with the file that the profiler writes.
+var pprofKinds = map[string]struct {
 	set  func(*profile.Profile)
 	file string
-}
-
-// modes are the profiles by the names that --profile takes.
-var modes = map[string]mode{
+}{
 	"cpu":       {profile.CPUProfile, "cpu.pprof"},
 	"mem":       {profile.MemProfileHeap, "mem.pprof"},
 	"allocs":    {profile.MemProfileAllocs, "mem.pprof"},
@@ -31,20 +28,21 @@ var modes = map[string]mode{
 	"clock":     {profile.ClockProfile, "clock.pprof"},
 }
 
-// startProfile starts the profile that was asked for and returns what ends it.
+// startProfile starts the profile that --profile names, if any. The returned function ends it.
 func (a *app) startProfile() (stop func(), err error) {
-	if _, asked := modes[a.common.Profile]; !asked {
+	if a.common.PprofKind == "none" || a.common.PprofKind == "" {
 		return func() {}, nil
 	}
-	return a.profileInto(a.common.Profile, a.common.ProfileDir)
+	return a.profileInto(a.common.PprofKind, a.common.ProfileDir)
 }
 
-// profileInto starts a profile and returns what ends it. The file is tried first, since the profiler ends the process
-// where it cannot write. A profile of the same kind in the directory is replaced. Samples of the processor carry the
-// labels of package cost.
-func (a *app) profileInto(name, dir string) (stop func(), err error) {
-	m := modes[name]
-	path := filepath.Join(dir, m.file)
+// minClockRun is the shortest run of the clock profiler: it samples 99 times a second and divides by the number of samples.
+const minClockRun = 100 * time.Millisecond
+
+// profileInto starts a profile. The returned function ends it and replaces a profile of the same kind in the directory. The
+// profiler ends the process if it cannot write, so this checks the file first. CPU samples carry the labels of package cost.
+func (a *app) profileInto(kind, dir string) (stop func(), err error) {
+	path := filepath.Join(dir, pprofKinds[kind].file)
 	err = writable(dir)
 	if err == nil {
 		err = replaceable(path)
@@ -52,28 +50,23 @@ func (a *app) profileInto(name, dir string) (stop func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the profile cannot be written: %w; choose another --profile-dir", err)
 	}
-	begun := time.Now()
-	unlabel := func() {}
-	if name == "cpu" {
+	begun, unlabel := time.Now(), func() {}
+	if kind == "cpu" {
 		unlabel = cost.LabelSamples()
 	}
-	p := profile.Start(m.set, profile.ProfilePath(dir), profile.NoShutdownHook, profile.Quiet)
-	a.say("profiling %s into %s", name, path)
-	a.emit("profile", fields{"profile": name, "file": path})
+	p := profile.Start(pprofKinds[kind].set, profile.ProfilePath(dir), profile.NoShutdownHook, profile.Quiet)
+	a.say("profiling %s into %s", kind, path)
+	a.emit("profile", fields{"profile": kind, "file": path})
 	return func() {
-		if name == "clock" {
-			time.Sleep(time.Until(begun.Add(clockLeast)))
+		if kind == "clock" {
+			time.Sleep(time.Until(begun.Add(minClockRun)))
 		}
 		p.Stop()
 		unlabel()
 	}, nil
 }
 
-// clockLeast is the shortest run that the clock profiler is stopped after: it samples 99 times a second, and divides by
-// the number of samples.
-const clockLeast = 100 * time.Millisecond
-
-// writable makes a directory and checks that files can be made in it.
+// writable makes a directory and checks that files can be created in it.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

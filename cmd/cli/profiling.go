@@ -20,38 +20,38 @@ import (
 	"tendon/net/simnet"
 )
 
-// profileVerb measures what ticks cost, under a load that can be repeated, and compares two such measurements.
+// profileVerb measures the costs of ticks under a repeatable load, and compares two such measurements.
 type profileVerb struct {
 	syncFlags `embed:""`
 
-	Players int           `help:"How many bots play; 0: 8, or as many as the game takes."`
-	Net     string        `name:"net" default:"P3" help:"The network profile that they play on, P0 to P9."`
-	For     time.Duration `default:"30s" help:"How much virtual time is measured."`
+	Players int           `help:"Number of bots. Default: 8, or as many as the game takes."`
+	Net     string        `name:"net" default:"P3" help:"Network profile, P0 to P9."`
+	For     time.Duration `default:"30s" help:"Measured virtual time."`
 	Seed    uint64        `default:"1" help:"Seed of the match and of the network."`
-	Runs    int           `default:"3" help:"How often the same match is played: of each part of it the run counts for --compare that was disturbed least."`
-	Allocs  bool          `help:"Count allocations too, in one more run of the same match, which is slow."`
+	Runs    int           `default:"3" help:"Number of runs of the same match. --compare uses, for each part of it, the fastest run."`
+	Allocs  bool          `help:"Count allocations too, in one more run, which is slow."`
 	Out     string        `type:"path" help:"Write costs.json, plots as PNG and SVG, and cpu.pprof into this directory."`
-	Compare bool          `help:"Compare the two files that are given, the old one first."`
-	Worse   string        `default:"10%" help:"How much dearer a system may become before --compare fails."`
+	Compare bool          `help:"Compare two files, the old one first."`
+	Worse   string        `default:"10%" help:"Increase of the cost of a system at which --compare fails."`
 	Files   []string      `arg:"" optional:"" type:"path" help:"OLD.json and NEW.json, with --compare."`
 }
 
 // Help explains the verb.
 func (profileVerb) Help() string {
-	return `A server and its clients play in virtual time, as fast as the machine allows, on one goroutine: the same seed is the same
-match. The table says what each phase of the engine and each system of the game costs, of the server and of a client, the
-mean of all; systems that are computed again after a misprediction stand by themselves. What a client shows is in it, the
-sealing of packets and the sockets are not. The match is played --runs times: self times and shares are,
-of each part of it, those of the run that was disturbed least, the rest is of the run that took least altogether.
-Ctrl-C ends it with the runs that are over.
+	return `A server and its clients play in virtual time, as fast as the machine allows, on one goroutine: the same seed gives the
+same match. The table shows the costs of each phase of the engine and each system of the game, on the server and on a client
+(the mean of all). Systems that are resimulated after a misprediction have their own rows. The costs include the display of
+a client, and not the sealing of packets and the sockets. The match is played --runs times. Self times and shares are, for
+each part of the match, those of the fastest run; other figures are of the run that was fastest in total. Ctrl-C ends it
+with the completed runs.
 
-cpu.pprof is of the same run. Its samples carry the labels system, phase and side, for
+cpu.pprof is of the same runs. Its samples carry the labels system, phase and side, for
   go tool pprof -tagfocus system=NAME cpu.pprof
 
---compare divides what each part of the match cost by what it cost before, of each part the run that took least. A row is
-worse if the median of these ratios is, by more than --worse and with 95 % confidence for all rows together. A machine
-that was slower throughout is known by a piece of work that never changes; one that was busy with other things is not:
-compare on a quiet one. Files of another load are refused. The exit code is 1 if a system or a phase is worse.
+--compare divides the cost of each part of the match by its cost before. A row is worse if the median of these ratios is, by
+more than --worse and with 95 % confidence for all rows together. The ratios are corrected for the speed of the machine,
+which is measured with a constant piece of work. They are not corrected for other programs: compare on an idle machine.
+Files of another load are refused. The exit code is 1 if a system or a phase is worse.
 
 Examples:
   profile
@@ -61,17 +61,17 @@ Examples:
   profile --allocs --for 5s --json`
 }
 
-// costFile is what --out leaves and --compare reads.
+// costFile is the file that --out writes and --compare reads.
 type costFile struct {
 	Load      costLoad    `json:"load"`
 	Machine   string      `json:"machine"`
 	Runs      int         `json:"runs"`
-	Reference []float64   `json:"reference_ns"` // a piece of work that never changes, after each slice
+	Reference []float64   `json:"reference_ns"` // of reference, after each slice
 	Server    cost.Report `json:"server"`
 	Client    cost.Report `json:"client"` // the mean of all clients
 }
 
-// costLoad is what must be equal for two measurements to be compared.
+// costLoad describes the load of a measurement. Only measurements of equal loads can be compared.
 type costLoad struct {
 	Game     string  `json:"game"`
 	TickRate int     `json:"tick_rate"`
@@ -82,7 +82,7 @@ type costLoad struct {
 	Seed     uint64  `json:"seed"`
 }
 
-// costSlices is into how many parts a run is cut: cost.Compare takes five of them together.
+// costSlices is the number of parts of a run. cost.Compare joins five of them.
 const costSlices = 100
 
 // Run measures, or compares.
@@ -107,13 +107,13 @@ func (v *profileVerb) Run(a *app) error {
 		return err
 	}
 	f.Load = load
-	if err != nil { // what was measured is shown
+	if err != nil { // the completed runs are shown
 		a.say("stopped after %s of %d", counted(f.Runs, "run", "runs"), v.Runs)
 	}
 	return v.show(a, f)
 }
 
-// config checks the flags and returns the load that they describe.
+// config checks the flags and returns their load.
 func (v *profileVerb) config(a *app) (c loadConfig, err error) {
 	if v.Players == 0 {
 		v.Players = min(8, a.game.MaxPlayers)
@@ -121,9 +121,9 @@ func (v *profileVerb) config(a *app) (c loadConfig, err error) {
 	profile, ok := simnet.ByName(v.Net)
 	switch {
 	case len(v.Files) > 0:
-		return c, fmt.Errorf("%s is not asked for: to compare two files, add --compare", v.Files[0])
+		return c, fmt.Errorf("%s: unexpected file; to compare two files, add --compare", v.Files[0])
 	case a.game.Bot == nil:
-		return c, errors.New("the game has no Bot, so nobody would play: set ecs.Game.Bot")
+		return c, errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
 	case v.Players < 1 || v.Players > a.game.MaxPlayers:
 		return c, fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.game.MaxPlayers)
 	case !ok:
@@ -137,11 +137,11 @@ func (v *profileVerb) config(a *app) (c loadConfig, err error) {
 	return loadConfig{game: a.game, strategy: strategy, profile: profile, players: v.Players, seed: v.Seed}, err
 }
 
-// errStopped ends a load that was told to stop.
+// errStopped ends a load that is interrupted.
 var errStopped = errors.New("stopped before the first run was over, so nothing was measured")
 
-// measure plays the load once for its costs, and once more for its allocations if they are wanted. With an error there
-// may be a file of what was measured until then.
+// measure plays the load --runs times, and once more to count allocations with --allocs. With an error, it may return a file
+// of the completed runs.
 func (v *profileVerb) measure(a *app, c loadConfig) (*costFile, error) {
 	runs := v.Runs
 	if v.Allocs {
@@ -174,7 +174,7 @@ func (v *profileVerb) measure(a *app, c loadConfig) (*costFile, error) {
 	if err != nil && (!errors.Is(err, errStopped) || len(done) == 0) {
 		return nil, err
 	}
-	f.take(done)
+	f.merge(done)
 	if err == nil && v.Allocs {
 		err = v.count(c, f, step)
 	}
@@ -184,8 +184,8 @@ func (v *profileVerb) measure(a *app, c loadConfig) (*costFile, error) {
 // sides are the reports of one run.
 type sides struct{ server, client cost.Report }
 
-// take keeps the run that was disturbed least, and of each part of the match the least that it took in any run.
-func (f *costFile) take(played []sides) {
+// merge stores the run that was fastest in total, with the fastest run of each part of the match.
+func (f *costFile) merge(played []sides) {
 	busy := func(s sides) time.Duration { return s.server.Busy + s.client.Busy }
 	least := slices.MinFunc(played, func(a, b sides) int { return cmp.Compare(busy(a), busy(b)) })
 	f.Runs, f.Server, f.Client = len(played), least.server, least.client
@@ -195,7 +195,7 @@ func (f *costFile) take(played []sides) {
 	}
 }
 
-// once plays the load slice by slice. A run that is stopped before its end does not count.
+// once plays the load slice by slice. An interrupted run does not count.
 func (v *profileVerb) once(c loadConfig, f *costFile, step func(time.Duration) error) (s sides, err error) {
 	l, err := newLoad(c)
 	if err != nil {
@@ -204,7 +204,7 @@ func (v *profileVerb) once(c loadConfig, f *costFile, step func(time.Duration) e
 	if err := l.prepare(step); err != nil {
 		return s, err
 	}
-	runtime.GC() // what was left by coming in is not the match's
+	runtime.GC() // garbage of joining does not belong to the match
 	for range costSlices {
 		if err := l.play(v.For/costSlices, step); err != nil {
 			return s, err
@@ -218,19 +218,19 @@ func (v *profileVerb) once(c loadConfig, f *costFile, step func(time.Duration) e
 	return s, nil
 }
 
-// profileCPU writes a CPU profile beside the rest, unless another profile was asked for.
+// profileCPU writes a CPU profile into --out, unless --profile names another one.
 func (v *profileVerb) profileCPU(a *app) (stop func(), err error) {
 	switch {
 	case v.Out == "":
 		return func() {}, nil
-	case a.common.Profile != "none":
-		a.say("no cpu.pprof is written, since --profile %s was asked for", a.common.Profile)
+	case a.common.PprofKind != "none":
+		a.say("no cpu.pprof is written, since --profile %s was given", a.common.PprofKind)
 		return func() {}, nil
 	}
 	return a.profileInto("cpu", v.Out)
 }
 
-// count plays the load again and notes what was allocated: it is the same match, so the rows are the same.
+// count plays the load again and adds the allocations to the rows. It is the same match, so the rows are the same.
 func (v *profileVerb) count(c loadConfig, f *costFile, step func(time.Duration) error) error {
 	c.allocs = true
 	l, err := newLoad(c)
@@ -252,7 +252,7 @@ func (v *profileVerb) count(c loadConfig, f *costFile, step func(time.Duration) 
 	return err
 }
 
-// reference is how long a piece of work takes that never changes, in ns: the median of a few times.
+// reference returns the duration of a constant piece of work in ns, the median of some times: the speed of the machine.
 func reference() float64 {
 	text := make([]byte, 1<<18)
 	times := make([]float64, 9)
@@ -272,7 +272,7 @@ func median(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-// percent reads a share such as 10% or 0.1.
+// percent parses a share such as 10% or 0.1.
 func percent(text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
 	share, err := strconv.ParseFloat(number, 64)
@@ -285,7 +285,7 @@ func percent(text string) (float64, error) {
 	return share, nil
 }
 
-// show prints what was measured and writes the files.
+// show prints the measurement and writes the files.
 func (v *profileVerb) show(a *app, f *costFile) error {
 	a.tell(renderCosts(f, v.Allocs))
 	a.emit("result", fields{"costs": f, "dearest": map[string][]cost.SystemCost{"server": f.Server.Dearest(3), "client": f.Client.Dearest(3)}})

@@ -24,7 +24,7 @@ func buildString() string {
 	return build + " " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 }
 
-// program returns the words that start this program again, for a line that can be pasted into a shell.
+// program returns the command that starts this program again, as a shell accepts it.
 func program() string {
 	module, pkg := "", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -41,8 +41,8 @@ func program() string {
 	return invocation(os.Args[0], executable, module, pkg, here)
 }
 
-// invocation returns how a program is started again: by the name it was called by, or with go run if its executable
-// lies in a directory that go run removes. here is the working directory, which lies in the module.
+// invocation returns the command that starts a program again: the name it was called by, or go run if the executable is
+// in a directory that go run removes. here is the working directory, inside the module.
 func invocation(called, executable, module, pkg, here string) string {
 	temporary := false
 	for dir := range strings.SplitSeq(filepath.ToSlash(executable), "/") {
@@ -75,7 +75,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// quoted returns one word of a shell's command line.
+// quoted returns a word as a shell accepts it.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(`/\._-+:=@%`, r)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// progress shows how far long work is, on a terminal only.
+// progress is a progress bar. It is shown on a terminal only.
 type progress struct {
 	a     *app
 	total int
-	unit  string // what is counted, behind the total
-	live  bool   // somebody reads along
-	shown bool   // there is something to remove
+	unit  string // after the total
+	live  bool   // the output is a terminal
+	shown bool   // there is a bar to remove
 	next  time.Time
 }
 
@@ -37,7 +37,7 @@ func (p *progress) at(n int) {
 	}
 }
 
-// done removes what was shown.
+// done removes the bar.
 func (p *progress) done() {
 	if p.shown {
 		p.shown = false

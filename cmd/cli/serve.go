@@ -18,50 +18,50 @@ import (
 	"tendon/net/server"
 )
 
-// serveVerb runs a server until it is told to stop.
+// serveVerb runs a server until it is interrupted.
 type serveVerb struct {
 	syncFlags   `embed:""`
 	slowFlags   `embed:""`
 	adminFlags  `embed:""`
 	desyncFlags `embed:""`
 
-	Listen     string        `default:":7777" help:"Where to listen, as host:port or :port."`
-	Public     []string      `help:"The address under which clients reach the server, as it stands in tokens; may be given several times. Without it, the listening address, or the loopback interface."`
-	KeyFile    string        `type:"path" help:"The private key shared with whoever mints tokens. Without it the server makes one for this run and prints the line that joins it."`
-	OldKeyFile string        `type:"path" help:"The key before, accepted while its tokens are still about."`
-	MaxRooms   int           `default:"256" help:"The most rooms at once."`
-	Workers    int           `help:"Goroutines that compute rooms; 0: one for each core."`
+	Listen     string        `default:":7777" help:"Address to listen on, as host:port or :port."`
+	Public     []string      `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
+	KeyFile    string        `type:"path" help:"Private key shared with the minter of tokens. Without it the server generates a key for this run and prints a command that joins it."`
+	OldKeyFile string        `type:"path" help:"Previous key, accepted while its tokens are in use."`
+	MaxRooms   int           `default:"256" help:"Maximum number of rooms."`
+	Workers    int           `help:"Goroutines that simulate rooms. Default: one per core."`
 	Record     string        `type:"path" help:"Record every room into this directory."`
-	Matches    string        `type:"path" help:"Keep a record of every decided match in this file; matches lists it."`
-	Journal    string        `type:"path" help:"Keep a journal of every match in this directory. A server that was killed brings the matches in it back when it is started again."`
-	Fsync      journals.Sync `default:"100ms" help:"What a power cut may take from the journals: nothing that a client was told (always), so much of play (a time from 1ms to 10s), or what the system had not written yet (never)."`
-	Seed       uint64        `help:"Seed of every room; 0: one chosen for each."`
-	For        time.Duration `help:"Stop after this long; 0: when told to."`
+	Matches    string        `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
+	Journal    string        `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
+	Fsync      journals.Sync `default:"100ms" help:"How much of the journals a power cut may lose: nothing that a client received (always), so much time (1ms to 10s), or what the system had not written yet (never)."`
+	Seed       uint64        `help:"Seed of every room. Default: a random one for each."`
+	For        time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
 	Verbose    bool          `short:"v" help:"Log rooms and connections."`
 }
 
 // Help explains the verb.
 func (serveVerb) Help() string {
-	return `Room, seat and role of a client come from its connect token. A server without --key-file is for development: it
-prints a join line, and a new one each time that one was used.
+	return `The connect token of a client contains its room, seat and role. A server without --key-file is for development: it prints
+a command that joins it, and a new one each time that one was used.
 
-With --journal, no client hears of a tick before it was written, so that a server which is killed (kill -9, a crash) and
-started again with the same --journal and the same build brings every match back as its players knew it, and they
-reconnect by themselves if it is back within a minute. Without --key-file the key is kept with the journals, as
-server.key. What a power cut takes from a match is for --fsync to choose:
-  always      nothing that a client was told. Every tick of every room waits for the disk.
-  100ms       up to a tenth of a second of play, or whatever time is given. Clients hand it back when they reconnect;
-              it is lost only if all of them are gone too.
-  never       what the system had not written yet, often half a minute; clients hand back what they hold, about 15 s.
-With verify, clients hold nothing to hand back, so only always keeps all that they were told.
-With --matches too, the server finds the results in the journals that the one before it did not get to record.
-While a journal cannot be written, as on a full disk, its match waits and goes on by itself when it can be. A match that
-is over, since its room was empty or the server was told to stop, leaves ROOM-MATCH.ended.journal, which may be removed.
---json tells of journals by the events brought_back, journal, journal_torn, journal_removed, journal_failed,
+With --journal, no client receives a tick before it is written to the journal. A server that was killed (kill -9, a crash)
+and is restarted with the same --journal and the same build resumes every match. Clients reconnect by themselves if it is
+back within a minute. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
+power cut can lose:
+  always      nothing that a client received. Every tick of every room waits for the disk.
+  100ms       up to a tenth of a second of play, or the given time. Clients return the lost ticks when they reconnect;
+              these are lost only if no client returns.
+  never       what the system had not written yet, often half a minute. Clients return what they have, about 15 s.
+With verify, clients have no ticks to return, so only always keeps all that they received.
+With --matches too, the server adds results from the journals that the previous server did not record.
+While a journal cannot be written, as on a full disk, its match waits, and continues when it can be written. A match ends
+when its room is empty or the server is stopped. It leaves ROOM-MATCH.ended.journal, which may be removed.
+With --json, the events about journals are brought_back, journal, journal_torn, journal_removed, journal_failed,
 journal_mended, journal_slow and journal_ended.
 
-With --admin 127.0.0.1:9090, http://127.0.0.1:9090/ shows rooms, players and what ticks cost, /metrics is for Prometheus,
-/debug/pprof/ has profiles, and /healthz and /readyz are for whoever starts and stops servers.
+With --admin 127.0.0.1:9090, http://127.0.0.1:9090/ shows rooms, players and the costs of ticks, /metrics is for Prometheus,
+/debug/pprof/ has profiles, and /healthz and /readyz are for the program that starts and stops servers.
 
 Examples:
   serve
@@ -73,10 +73,10 @@ Examples:
   serve --key-file server.key --journal journals --fsync always`
 }
 
-// defaultSync is what --fsync is if it is not given.
+// defaultSync is the default of --fsync.
 const defaultSync = journals.Sync(100 * time.Millisecond)
 
-// developmentLife is how long the token of a printed join line is good.
+// developmentLife is the lifetime of a token in a printed command.
 const developmentLife = 24 * time.Hour
 
 // Run serves.
@@ -89,10 +89,10 @@ func (v *serveVerb) Run(a *app) (err error) {
 	case err != nil:
 		return err
 	case v.RelayOnly && v.Record != "":
-		return errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate; --journal keeps what players did")
+		return errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate; --journal keeps the inputs")
 	}
 	if v.Journal == "" && v.Fsync != defaultSync {
-		return fmt.Errorf("--fsync %v is about journals, and there is no --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
+		return fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
 	}
 	c := hostConfig{strategy: strategy, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record, matches: v.Matches}
 	if err := v.publish(&c); err != nil {
@@ -133,14 +133,14 @@ func (v *serveVerb) Run(a *app) (err error) {
 	}
 	defer cancel()
 	w.ready(h)
-	if err = v.announce(a, h); err == nil && a.unwritten() != nil { // nobody would know how to join
+	if err = v.announce(a, h); err == nil && a.lostResults() != nil { // the command that joins is lost
 		return h.stop()
 	}
 	if err == nil {
 		err = v.report(ctx, a, h)
 	}
 	w.stopping()
-	a.say("stopping: clients are told")
+	a.say("stopping: closing connections")
 	err = errors.Join(err, h.stop())
 	spent := h.costs.total()
 	a.tellCosts(spent)
@@ -148,7 +148,7 @@ func (v *serveVerb) Run(a *app) (err error) {
 	return err
 }
 
-// keys loads the private keys, or makes one for this run.
+// keys loads the private keys, or generates one for this run.
 func (v *serveVerb) keys(c *hostConfig) (err error) {
 	if v.KeyFile == "" {
 		if v.OldKeyFile != "" {
@@ -166,7 +166,7 @@ func (v *serveVerb) keys(c *hostConfig) (err error) {
 	return err
 }
 
-// journals takes the directory of journals, and the key that is kept there if there is no other.
+// journals opens the directory of journals. Without --key-file, it loads the key stored there.
 func (v *serveVerb) journals(a *app, c *hostConfig) (err error) {
 	if c.journals, err = openJournals(a, v.Journal, v.Fsync, c.strategy); err != nil || v.KeyFile != "" {
 		return err
@@ -177,7 +177,7 @@ func (v *serveVerb) journals(a *app, c *hostConfig) (err error) {
 	return nil
 }
 
-// publish chooses the addresses that tokens name.
+// publish chooses the addresses in tokens.
 func (v *serveVerb) publish(c *hostConfig) error {
 	for _, text := range v.Public {
 		addr, err := resolve(text)
@@ -199,7 +199,7 @@ func (v *serveVerb) publish(c *hostConfig) error {
 	return nil
 }
 
-// serveError says what to do about an address that cannot be listened on.
+// serveError adds advice to the error of an address that cannot be listened on.
 func serveError(err error, listen string) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -210,7 +210,7 @@ func serveError(err error, listen string) error {
 	return err
 }
 
-// announce prints what was chosen and how to join.
+// announce prints the settings and how to join.
 func (v *serveVerb) announce(a *app, h *host) error {
 	a.tell(fmt.Sprintf("%s listens on %v, clients reach it at %v\nbuild %s, protocol %016x, %d ticks/s, strategy %s, at most %d rooms\n",
 		a.game.Name, h.Addr(), h.addr, buildString(), a.game.Fingerprint(), a.game.TickRate, v.Sync, v.MaxRooms))
@@ -223,7 +223,7 @@ func (v *serveVerb) announce(a *app, h *host) error {
 	return v.invite(a, h)
 }
 
-// invite prints the line that joins a development server.
+// invite prints a command that joins a development server.
 func (v *serveVerb) invite(a *app, h *host) error {
 	token, err := h.ticket(h.addr, server.Pass{Room: "main", Seat: server.AnySeat}, developmentLife)
 	if err != nil {
@@ -235,8 +235,7 @@ func (v *serveVerb) invite(a *app, h *host) error {
 	return nil
 }
 
-// report says how the server is, and how the next one joins when the last invitation was used, until the context is
-// done.
+// report prints statistics until the context is done, and a new command to join after each use of the last one.
 func (v *serveVerb) report(ctx context.Context, a *app, h *host) error {
 	if v.KeyFile != "" && !v.Verbose && !a.common.JSON {
 		watch(ctx, a, func() {}, func() string { return renderRooms(h.Stats()) })
@@ -258,7 +257,7 @@ func (v *serveVerb) report(ctx context.Context, a *app, h *host) error {
 	return failed
 }
 
-// renderRooms writes a table of rooms.
+// renderRooms returns a table of rooms.
 func renderRooms(s server.Stats) string {
 	t := newTable(fmt.Sprintf("%d of %d rooms · %d of %d clients · %d packets in, %d out, %d refused", s.Rooms, s.MaxRooms, s.Clients, s.MaxClients, s.PacketsIn, s.PacketsOut, s.PacketsRefused))
 	t.AppendHeader(table.Row{"room", "tick", "peers", "players", "late ticks", "most late", "images", "resyncs"})

@@ -8,20 +8,19 @@ import (
 	"tendon/rollback"
 )
 
-// syncTestVerb looks for what is not deterministic.
+// syncTestVerb finds what is not deterministic.
 type syncTestVerb struct {
-	Ticks  int    `default:"3600" help:"How many ticks to run."`
-	Depth  int    `default:"7" help:"The most ticks to rewind."`
-	Seed   uint64 `help:"Seed of the run; 0: chosen and printed."`
+	Ticks  int    `default:"3600" help:"Number of ticks."`
+	Depth  int    `default:"7" help:"Largest number of ticks to rewind."`
+	Seed   uint64 `help:"Seed of the run. Default: a random one, which is printed."`
 	Static bool   `help:"Accept a game in which nothing spawns or despawns."`
-	Quick  bool   `help:"Do not look at every page after every system for undeclared writes."`
+	Quick  bool   `help:"Do not check every page after every system for undeclared writes."`
 }
 
 // Help explains the verb.
 func (syncTestVerb) Help() string {
-	return `The game runs twice side by side: straight, and with inputs that arrive late and wrong ones in their place until
-then. Every tick's state is compared. A difference is reported by tick, component, entity and field, and the exit
-code is 1.
+	return `The game runs twice side by side: straight, and with inputs that arrive late and are mispredicted until then. The states
+of every tick are compared. A difference is reported by tick, component, entity and field, and the exit code is 1.
 
 Examples:
   synctest
@@ -73,5 +72,5 @@ func (a *app) reportDesync(d *rollback.DesyncReport) {
 		"here": hex(d.Here), "there": hex(d.There), "text": d.String()})
 }
 
-// hex writes a checksum as people compare it; as a number it would not survive every reader of JSON.
+// hex formats a checksum. As a JSON number, it would lose digits in some readers.
 func hex(sum ecs.Checksum) string { return fmt.Sprintf("%016x", uint64(sum)) }

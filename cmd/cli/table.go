@@ -12,7 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// renderLines writes the live table of a match.
+// renderLines returns the live table of a match.
 func renderLines(title string, lines []line) string {
 	t := newTable(title)
 	t.AppendHeader(table.Row{"", "tick", "RTT ms", "rollbacks/s", "depth (max)", "corrections", "stalls", "up B/s", "down B/s", "frame µs (p99)", "checksums"})
@@ -25,11 +25,11 @@ func renderLines(title string, lines []line) string {
 			fmt.Sprintf("%.1f (%d)", l.Depth, l.Deepest), l.Corrected, l.Stalls, fmt.Sprintf("%.0f", l.UpBps),
 			fmt.Sprintf("%.0f", l.DownBps), fmt.Sprintf("%.0f (%.0f)", l.FrameP50Us, l.FrameP99Us), sums})
 	}
-	t.SetCaption("frame: what one Frame of the client takes, with all ticks that it computes and computes again")
+	t.SetCaption("frame: duration of one Frame of the client, with all ticks that it simulates and resimulates")
 	return t.Render() + "\n"
 }
 
-// newTable returns a table in the style of all of them. Titles and headers stand as they are written.
+// newTable returns a table in the style of all verbs. Titles and headers keep their case.
 func newTable(title string) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -40,7 +40,7 @@ func newTable(title string) table.Writer {
 	return t
 }
 
-// isTerminal reports whether a person reads the writer live. NO_COLOR and a dumb terminal get plain lines.
+// isTerminal reports whether a writer is a terminal that shows colours. With NO_COLOR, or on a dumb terminal, it is not.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
@@ -50,22 +50,22 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// watch shows a picture again and again until the context is done: in place on a terminal, else once every few seconds.
-// A person may end it with q or Ctrl-C, which calls stop.
-func watch(ctx context.Context, a *app, stop func(), picture func() string) {
+// watch shows a text repeatedly until the context is done: in place on a terminal, else every few seconds. The keys q and
+// Ctrl-C call stop.
+func watch(ctx context.Context, a *app, stop func(), text func() string) {
 	if isTerminal(a.note) && isTerminal(os.Stdin) {
-		// The program ends with the context; its error says only that.
-		_, _ = tea.NewProgram(&screen{picture: picture, stop: stop}, tea.WithContext(ctx), tea.WithOutput(a.note), tea.WithoutSignalHandler()).Run()
+		// The only error is that the context is done.
+		_, _ = tea.NewProgram(&screen{text: text, stop: stop}, tea.WithContext(ctx), tea.WithOutput(a.note), tea.WithoutSignalHandler()).Run()
 		<-ctx.Done()
 		return
 	}
-	every(ctx, 5*time.Second, func() { a.print(a.note, picture()) })
+	every(ctx, 5*time.Second, func() { a.print(a.note, text()) })
 }
 
-// screen is the live table as bubbletea runs it.
+// screen is the live text as a bubbletea model.
 type screen struct {
-	picture func() string
-	stop    func()
+	text func() string
+	stop func()
 }
 
 type refresh struct{}
@@ -76,10 +76,10 @@ func (s *screen) next() tea.Cmd {
 	return tea.Tick(refreshEvery, func(time.Time) tea.Msg { return refresh{} })
 }
 
-// Init starts the refreshing.
+// Init starts the refresh timer.
 func (s *screen) Init() tea.Cmd { return s.next() }
 
-// Update takes keys and refreshes.
+// Update handles keys and the refresh timer.
 func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch m := msg.(type) {
 	case tea.KeyPressMsg:
@@ -93,5 +93,5 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// View is the picture of now.
-func (s *screen) View() tea.View { return tea.NewView(s.picture() + "q ends it\n") }
+// View returns the current text.
+func (s *screen) View() tea.View { return tea.NewView(s.text() + "q ends it\n") }

@@ -18,23 +18,23 @@ import (
 	"tendon/systems"
 )
 
-// tokenVerb mints connect tokens: what a game's backend does once it knows who a player is.
+// tokenVerb mints connect tokens, as a game's backend does after it has authenticated a player.
 type tokenVerb struct {
-	Addr     string        `arg:"" help:"Where clients find the server, as host:port."`
-	KeyFile  string        `required:"" type:"path" help:"The server's key file. Made with --new-key if there is none."`
-	NewKey   bool          `help:"Make the key file first."`
-	Room     string        `default:"main" help:"The room that the token lets into."`
-	Seat     int           `default:"-1" help:"The player's seat; -1 for any that is free."`
-	Role     string        `enum:"player,spectator" default:"player" help:"What the holder may do: player or spectator."`
-	Life     time.Duration `default:"1h" help:"How long the token can be presented."`
-	ClientID uint64        `help:"The player's number; 0 for a random one."`
-	Name     string        `help:"What others see of the player."`
+	Addr     string        `arg:"" help:"Address of the server as clients see it, as host:port."`
+	KeyFile  string        `required:"" type:"path" help:"Key file of the server. --new-key generates it."`
+	NewKey   bool          `help:"Generate the key file first."`
+	Room     string        `default:"main" help:"Room of the token."`
+	Seat     int           `default:"-1" help:"Seat of the player; -1: any free seat."`
+	Role     string        `enum:"player,spectator" default:"player" help:"Role of the holder: player or spectator."`
+	Life     time.Duration `default:"1h" help:"Lifetime of the token."`
+	ClientID uint64        `help:"Number of the player. Default: a random one."`
+	Name     string        `help:"Name that other players see."`
 }
 
 // Help explains the verb.
 func (tokenVerb) Help() string {
-	return `This is what a game's backend does once it knows who a player is. A token is good for one connection. Hand it to
-one client over a private channel.
+	return `A game's backend mints a token after it has authenticated a player. A token is good for one connection. Send it to one
+client over a private channel.
 
 Examples:
   token 203.0.113.7:7777 --key-file server.key --new-key
@@ -62,7 +62,7 @@ func (v *tokenVerb) Run(a *app) error {
 		ProtocolID: server.ProtocolID(a.game.Name), Key: randomKey(), ClientID: v.ClientID, Addresses: []netip.AddrPort{addr},
 		Pass: server.Pass{Room: v.Room, Seat: v.Seat, Role: role, Name: v.Name}, Lifetime: v.Life,
 	}
-	// A token that cannot be minted must not leave a new key file behind, so it is tried with any key first.
+	// A token that cannot be minted must not leave a new key file behind, so it is minted with a random key first.
 	if _, err := server.Mint(ticket, time.Now()); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (v *tokenVerb) Run(a *app) error {
 	return nil
 }
 
-// key loads the key file, or makes it.
+// key loads the key file, or generates it with --new-key.
 func (v *tokenVerb) key() (netcode.Key, error) {
 	if !v.NewKey {
 		return loadKey(v.KeyFile)
@@ -91,7 +91,7 @@ func (v *tokenVerb) key() (netcode.Key, error) {
 	return server.GenerateKey(v.KeyFile)
 }
 
-// loadKey reads a key file. What is missing is made by a verb, which the server does not know of.
+// loadKey reads a key file. Its errors name the verb that generates one; those of net/server cannot.
 func loadKey(path string) (netcode.Key, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() == 0 {
@@ -108,12 +108,12 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// tokenText writes a token for a command line. The zeros that fill a token to its full size are left out.
+// tokenText encodes a token for a command line, without the zeros at its end.
 func tokenText(token []byte) string {
 	return base64.RawURLEncoding.EncodeToString(bytes.TrimRight(token, "\x00"))
 }
 
-// parseToken reads what tokenText wrote, or the name of a file that holds it behind an @.
+// parseToken decodes the text of tokenText, or the first word of a file, given as @FILE.
 func parseToken(text string) ([]byte, error) {
 	where := "that"
 	if name, isFile := strings.CutPrefix(text, "@"); isFile {
@@ -134,7 +134,7 @@ func parseToken(text string) ([]byte, error) {
 	return token, nil
 }
 
-// tokenOf reads what tokenText wrote.
+// tokenOf decodes the text of tokenText.
 func tokenOf(text string) (token []byte, ok bool) {
 	token, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(token) > netcode.TokenSize {
@@ -145,13 +145,13 @@ func tokenOf(text string) (token []byte, ok bool) {
 	return token, err == nil
 }
 
-// resolve turns host:port into an address.
+// resolve returns the address of host:port.
 func resolve(text string) (netip.AddrPort, error) {
 	addr, err := net.ResolveUDPAddr("udp", text)
 	if err != nil {
 		return netip.AddrPort{}, fmt.Errorf("%q is no address: give host:port, such as 127.0.0.1:7777 (%w)", text, err)
 	}
-	at := netip.AddrPortFrom(addr.AddrPort().Addr().Unmap(), addr.AddrPort().Port()) // a mapped 0.0.0.0 does not pass for unspecified
+	at := netip.AddrPortFrom(addr.AddrPort().Addr().Unmap(), addr.AddrPort().Port()) // IsUnspecified is false for a mapped 0.0.0.0
 	if !at.Addr().IsValid() || at.Addr().IsUnspecified() || at.Port() == 0 {
 		return netip.AddrPort{}, fmt.Errorf("%q is no address that a client can reach: give host:port, such as 127.0.0.1:7777", text)
 	}

@@ -170,7 +170,7 @@ func TestADesyncIsAnEventToo(t *testing.T) {
 
 func TestEachProfileLeavesItsFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "yet") // it is made
-	for name, m := range modes {
+	for name, m := range pprofKinds {
 		r := do(t, testGame(), "synctest", "--ticks", "80", "--profile", name, "--profile-dir", dir)
 		if r.code != exitFine || !strings.Contains(r.note, filepath.Join(dir, m.file)) {
 			t.Errorf("--profile %s: %+v", name, r)
