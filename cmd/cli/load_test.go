@@ -86,8 +86,9 @@ func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 				}
 				got := called(r)
 				for _, row := range want {
-					if !slices.Contains(got, row) {
-						t.Errorf("%s: %s is not accounted", r.Name, row)
+					ofStrategy := func(label string) bool { return strings.HasPrefix(label, row+"/") } // a phase of named systems
+					if !slices.Contains(got, row) && !slices.ContainsFunc(got, ofStrategy) {
+						t.Errorf("%s: %s is not accounted: %q", r.Name, row, got)
 					}
 				}
 				for _, row := range got {
