@@ -8,6 +8,8 @@ import (
 
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/component"
+
+	"tendon/ecs/image"
 )
 
 // bridge is the donburi world of a World. It holds what donburi was last told: which rows had entities, which, and
@@ -25,7 +27,7 @@ type bridge struct {
 	layouts []*bridgedLayout
 	byKey   map[string]*bridgedLayout
 	key     []byte // scratch: one bit per column
-	changes uint64 // structure.changes when donburi was last in step
+	changes uint64 // the image's StructureVersion when donburi was last in step
 
 	making   *bridgedLayout // whose pending rows are being created
 	made     int            // how many of them were
@@ -42,17 +44,17 @@ type bridge struct {
 
 // bridgedColumn is a component as both sides know it.
 type bridgedColumn struct {
-	column *column
+	column *image.Column
 	typ    component.IComponentType
 }
 
 // bridgedBlock is 64 rows as donburi knows them. It never moves, since donburi points at its links.
 type bridgedBlock struct {
-	rows    [blockRows]Entity
+	rows    [image.BlockRows]Entity
 	has     uint64   // rows with an entity
 	words   []uint64 // by bridge.columns: rows with an entity that has the component
-	entries [blockRows]*donburi.Entry
-	links   [blockRows]link
+	entries [image.BlockRows]*donburi.Entry
+	links   [image.BlockRows]link
 }
 
 type bridgedBlockIndex struct{ owner, block int }
@@ -82,17 +84,17 @@ type carriedValue struct {
 var creation sync.Mutex
 
 func newBridge(w *World, view bool) *bridge {
-	b := &bridge{world: w, view: view, byKey: map[string]*bridgedLayout{}, changes: w.structure.changes - 1}
+	b := &bridge{world: w, view: view, byKey: map[string]*bridgedLayout{}, changes: w.image.StructureVersion() - 1}
 	creation.Lock()
 	b.donburi = donburi.NewWorld()
 	creation.Unlock()
 	b.donburi.OnCreate(b.onCreate)
 	b.donburi.OnRemove(b.onRemove)
 	for _, c := range w.game.Components {
-		b.columns = append(b.columns, bridgedColumn{w.column(c.declared()), c})
+		b.columns = append(b.columns, bridgedColumn{w.image.Column(c.declared()), c})
 	}
 	b.key = make([]byte, (len(b.columns)+7)/8)
-	b.blocks = make([][]*bridgedBlock, len(w.identity().regions))
+	b.blocks = make([][]*bridgedBlock, w.image.Identity().Owners())
 	return b
 }
 
@@ -106,7 +108,7 @@ func newBridge(w *World, view bool) *bridge {
 // Donburi's own order of entities depends on history. A system that walks this world must not depend on the order; Ordered
 // walks a donburi query in the order of rows.
 func (w *World) Donburi() donburi.World {
-	w.walked = w.walked || w.running
+	w.walked = w.walked || w.image.Running()
 	b := w.bring()
 	b.verifyNext()
 	return b.donburi
@@ -115,11 +117,11 @@ func (w *World) Donburi() donburi.World {
 // Entry returns the donburi entry of e, or nil if queries do not see e. Do not keep it: entries are used again.
 func (w *World) Entry(e Entity) *donburi.Entry {
 	b := w.bring()
-	o, k := int(e.Owner()), int(e.Row%regionRows/blockRows)
+	o, k := int(e.Owner()), int(e.Index()/image.BlockRows)
 	if e.Row == 0 || o >= len(b.blocks) || k >= len(b.blocks[o]) || b.blocks[o][k] == nil {
 		return nil
 	}
-	block, i := b.blocks[o][k], e.Row%blockRows
+	block, i := b.blocks[o][k], e.Row%image.BlockRows
 	if block.rows[i] != e {
 		return nil
 	}
@@ -132,15 +134,15 @@ func (w *World) bring() *bridge {
 		w.bridge = newBridge(w, false)
 	}
 	b := w.bridge
-	if b.changes == w.structure.changes {
+	if b.changes == w.image.StructureVersion() {
 		return b
 	}
-	b.changes = w.structure.changes
-	identity := w.identity()
-	for o := range identity.regions {
+	b.changes = w.image.StructureVersion()
+	identity := w.image.Identity()
+	for o := range b.blocks {
 		known := b.blocks[o]
-		for k, now := range identity.regions[o].words {
-			if now != 0 || k < len(known) && known[k] != nil {
+		for k := range identity.Blocks(Owner(o)) {
+			if now := identity.Word(Owner(o), k); now != 0 || k < len(known) && known[k] != nil {
 				b.compare(b.block(o, k), Owner(o), k, now)
 			}
 		}
@@ -149,7 +151,7 @@ func (w *World) bring() *bridge {
 		b.create(l)
 	}
 	for _, c := range b.carried {
-		if entry := c.at.block.entries[c.at.row%blockRows]; !entry.HasComponent(c.typ) {
+		if entry := c.at.block.entries[c.at.row%image.BlockRows]; !entry.HasComponent(c.typ) {
 			entry.AddComponent(c.typ, c.value)
 		}
 	}
@@ -172,8 +174,8 @@ func (b *bridge) block(owner, k int) *bridgedBlock {
 
 // compare removes the donburi entities of the block's rows that changed and queues the creation of new ones.
 func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
-	identity, first := b.world.identity(), uint32(k*blockRows)
-	rows := (*[blockRows]Entity)(identity.rowOf(&identity.regions[o], first))
+	identity, first := b.world.image.Identity(), uint32(k*image.BlockRows)
+	rows := (*[image.BlockRows]Entity)(identity.At(o, first))
 	changed, kept := block.has^now, block.has&now
 	if !bytes.Equal(entityBytes(rows), entityBytes(&block.rows)) {
 		for set := kept; set != 0; set &= set - 1 {
@@ -184,7 +186,7 @@ func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
 		}
 	}
 	for i := range b.columns {
-		changed |= block.words[i] ^ b.columns[i].column.regions[o].word(k)&now
+		changed |= block.words[i] ^ b.columns[i].column.Word(o, k)&now
 	}
 	if changed == 0 {
 		return
@@ -199,7 +201,7 @@ func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
 	}
 	block.has = now
 	for i := range b.columns {
-		block.words[i] = b.columns[i].column.regions[o].word(k) & now
+		block.words[i] = b.columns[i].column.Word(o, k) & now
 	}
 	for set := changed; set != 0; set &= set - 1 {
 		i := uint32(bits.TrailingZeros64(set))
@@ -219,7 +221,7 @@ func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
 	}
 }
 
-func entityBytes(rows *[blockRows]Entity) []byte {
+func entityBytes(rows *[image.BlockRows]Entity) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(rows)), unsafe.Sizeof(*rows))
 }
 
@@ -228,7 +230,7 @@ func entityBytes(rows *[blockRows]Entity) []byte {
 func (b *bridge) remove(at bridgedRow) {
 	b.mustVerify(at)
 	if b.leave != nil {
-		b.leave(at.block.entries[at.row%blockRows])
+		b.leave(at.block.entries[at.row%image.BlockRows])
 	}
 	b.unlink(at)
 }
@@ -241,7 +243,7 @@ func (b *bridge) mustVerify(at bridgedRow) {
 
 // unlink removes a row's donburi entity.
 func (b *bridge) unlink(at bridgedRow) {
-	i := at.row % blockRows
+	i := at.row % image.BlockRows
 	b.removing = at.block.entries[i].Entity()
 	b.donburi.Remove(b.removing)
 	b.removing = donburi.Null
@@ -251,7 +253,7 @@ func (b *bridge) unlink(at bridgedRow) {
 // carry keeps the components that a view gave the row's entity, which is about to be recreated.
 func (b *bridge) carry(at bridgedRow) {
 	b.mustVerify(at)
-	entry := at.block.entries[at.row%blockRows]
+	entry := at.block.entries[at.row%image.BlockRows]
 	for _, t := range entry.Archetype().ComponentTypes() {
 		if !bridged(t) {
 			b.carried = append(b.carried, carriedValue{at, t, entry.Component(t)})

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -94,7 +96,7 @@ func TestDonburiHoldsWhatQueriesSee(t *testing.T) {
 			}
 			if len(kept) > 0 && r.IntN(5) == 0 {
 				at := r.IntN(len(kept))
-				w.Restore(kept[at])
+				w.Image().Restore(kept[at])
 				alive = append([]Entity(nil), keptAlive[at]...)
 			}
 			if r.IntN(2) == 0 {
@@ -111,7 +113,7 @@ func TestWorldThatNeverAsksHasNoDonburiWorld(t *testing.T) {
 	play(w, 50)
 	s := saved(w)
 	play(w, 60)
-	w.Restore(s)
+	w.Image().Restore(s)
 	if w.bridge != nil {
 		t.Fatal("a donburi world was made that nobody asked for")
 	}
@@ -135,10 +137,10 @@ func TestGetWritesTheWorldAndGetValueOnlyReads(t *testing.T) {
 	}
 	after := saved(w)
 	for range len(w.image.live) { // one turn of the patrol
-		w.Save(&Snapshot{})
+		w.Image().Save(&Snapshot{})
 	}
-	if after.Checksum() == before.Checksum() || w.Strays() != 0 {
-		t.Fatalf("checksum changed: %t, strays: %d", after.Checksum() != before.Checksum(), w.Strays())
+	if after.Checksum() == before.Checksum() || w.Image().Strays() != 0 {
+		t.Fatalf("checksum changed: %t, strays: %d", after.Checksum() != before.Checksum(), w.Image().Strays())
 	}
 	if got, ok := cVel.ReadAt(after, e); !ok || got.X != 8 {
 		t.Fatal("what SetValue stored is not in the snapshot")
@@ -258,7 +260,7 @@ func TestEntityKeepsItsDonburiEntityAcrossRewinds(t *testing.T) {
 	}
 	play(w, 40)
 	w.Donburi()
-	w.Restore(s)
+	w.Image().Restore(s)
 	play(w, 40)
 	n := 0
 	for e := range qPos.All(w) {

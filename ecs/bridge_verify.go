@@ -6,6 +6,8 @@ import (
 	"math/bits"
 
 	"github.com/yohamta/donburi/component"
+
+	"tendon/ecs/image"
 )
 
 // ErrOutOfStep is wrapped by the error that names an entity whose donburi entity was changed past the engine.
@@ -52,7 +54,7 @@ func (b *bridge) verifyBlock(block *bridgedBlock, owner, k int) error {
 		return nil
 	}
 	for set := block.has; set != 0; set &= set - 1 {
-		row := uint32(k*blockRows + bits.TrailingZeros64(set))
+		row := uint32(k*image.BlockRows + bits.TrailingZeros64(set))
 		if err := b.verify(bridgedRow{block, Owner(owner), row}); err != nil {
 			return err
 		}
@@ -62,7 +64,7 @@ func (b *bridge) verifyBlock(block *bridgedBlock, owner, k int) error {
 
 // verify reports how the donburi entity of a row differs from what the bridge made it.
 func (b *bridge) verify(at bridgedRow) error {
-	i := at.row % blockRows
+	i := at.row % image.BlockRows
 	entry, e := at.block.entries[i], at.block.rows[i]
 	if l := linkOf(entry); l != &at.block.links[i] {
 		return outOfStep(e, "it has lost its link")
@@ -77,7 +79,7 @@ func (b *bridge) verify(at bridgedRow) error {
 		if !entry.HasComponent(col.typ) {
 			return outOfStep(e, "component "+col.typ.Name()+" was removed")
 		}
-		if entry.Component(col.typ) != col.column.rowOf(&col.column.regions[at.owner], at.row) {
+		if entry.Component(col.typ) != col.column.At(at.owner, at.row) {
 			return outOfStep(e, "component "+col.typ.Name()+" points outside the world")
 		}
 	}
@@ -91,7 +93,7 @@ func (b *bridge) verify(at bridgedRow) error {
 // verifyOthers reports the first component that the entity's archetype has beyond the entity's own. In a view those
 // that the engine does not know are welcome.
 func (b *bridge) verifyOthers(at bridgedRow, types []component.IComponentType) error {
-	i := at.row % blockRows
+	i := at.row % image.BlockRows
 	for _, t := range types {
 		if t == linkType || b.hasType(at.block, i, t) || b.view && !bridged(t) {
 			continue

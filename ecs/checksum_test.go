@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -48,7 +50,7 @@ func TestNoFieldOfTheRegistryIsForgotten(t *testing.T) {
 	try := func(name string, index int, write func()) {
 		t.Helper()
 		tried++
-		w.Restore(base)
+		w.Image().Restore(base)
 		write()
 		s := saved(w)
 		defer s.Release()
@@ -68,16 +70,16 @@ func TestNoFieldOfTheRegistryIsForgotten(t *testing.T) {
 		if bytes.Equal(after, encoded) {
 			t.Errorf("%s is not in the image's bytes", name)
 		}
-		w.Restore(base)
+		w.Image().Restore(base)
 		if index > columnIdentity || index == columnInputs { // the engine's own would not be accepted
-			if err := w.LoadImage(after); err != nil {
+			if err := w.Image().Load(after); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			if back := saved(w); back.Checksum() != s.Checksum() || !bytes.Equal(back.AppendImage(nil), after) {
 				t.Errorf("%s does not survive the image's bytes", name)
 			}
 		} else {
-			w.Restore(s)
+			w.Image().Restore(s)
 			if back := saved(w); back.Checksum() != s.Checksum() {
 				t.Errorf("%s does not survive a restore", name)
 			}
@@ -90,7 +92,7 @@ func TestNoFieldOfTheRegistryIsForgotten(t *testing.T) {
 			r, row = &c.regions[e.Owner()], e.Row%regionRows
 		}
 		if i == columnInputs {
-			size := w.game.InputSize()
+			size := w.game.Input.Size()
 			for k := range 2 * w.game.MaxPlayers {
 				for _, f := range tInput.layout.fields {
 					try(fmt.Sprintf("input %d %s", k, f.path), i, func() {
@@ -123,7 +125,7 @@ func TestComponentChecksumsAddUpAndAreCachedRightly(t *testing.T) {
 	last := Checksum(0)
 	for range 100 {
 		play(w, w.Tick()+1)
-		w.Save(&s)
+		w.Image().Save(&s)
 		var sum Checksum
 		columns := s.ComponentChecksums(nil)
 		for _, c := range columns {
@@ -138,7 +140,7 @@ func TestComponentChecksumsAddUpAndAreCachedRightly(t *testing.T) {
 		last = sum
 		// Another world has no page of this one in its cache.
 		other := newWorld(t, busyGame())
-		if err := other.LoadImage(s.AppendImage(nil)); err != nil {
+		if err := other.Image().Load(s.AppendImage(nil)); err != nil {
 			t.Fatal(err)
 		}
 		if saved(other).Checksum() != sum {

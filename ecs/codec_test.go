@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -24,7 +26,7 @@ func TestALoadedImageGoesOnLikeItsSender(t *testing.T) {
 	}
 	play(v, 220) // a world with a history of its own, and more pages
 	old := saved(v)
-	if err := v.LoadImage(data); err != nil {
+	if err := v.Image().Load(data); err != nil {
 		t.Fatal(err)
 	}
 	for range 100 {
@@ -39,8 +41,8 @@ func TestALoadedImageGoesOnLikeItsSender(t *testing.T) {
 		play(v, v.Tick()+1)
 	}
 	// Snapshots from before the load stay good.
-	v.Restore(old)
-	if saved(v).Checksum() != old.Checksum() || v.Strays() != 0 {
+	v.Image().Restore(old)
+	if saved(v).Checksum() != old.Checksum() || v.Image().Strays() != 0 {
 		t.Error("a snapshot taken before LoadImage is damaged")
 	}
 }
@@ -110,7 +112,7 @@ func TestLoadImageNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
 		{`column "inputs": the input of player 1`, func(w *World, e Entity) {
 			w.takeInputs(make([]InputBytes, 4))
 			*(*byte)(w.inputRow(1)) = 0
-			w.image.live[w.image.columns[columnInputs].regions[0].data.pages[0]].mem[w.game.InputSize()+2] = 3
+			w.image.live[w.image.columns[columnInputs].regions[0].data.pages[0]].mem[w.game.Input.Size()+2] = 3
 		}},
 		{`column "clock": padding has bytes`, func(w *World, e Entity) {
 			c := w.column(rClock.declaration)
@@ -135,7 +137,7 @@ func TestLoadImageNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
 		w, _ := NewWorld(tGame(), 5)
 		inSystem(w, func() { w.Spawn(OwnedByWorld, cPos) })
 		before := saved(w)
-		err := w.LoadImage(data)
+		err := w.Image().Load(data)
 		if err == nil || !errors.Is(err, ErrImage) || !strings.Contains(err.Error(), l.want) {
 			t.Errorf("error %v, want %s", err, l.want)
 		}
@@ -163,22 +165,22 @@ func TestLoadImageRefusesWhatIsNotAWholeImageOfThisGame(t *testing.T) {
 	data := saved(sender).AppendImage(nil)
 	w := newWorld(t, tGame())
 	for n := range data {
-		if err := w.LoadImage(data[:n]); !errors.Is(err, ErrImage) {
+		if err := w.Image().Load(data[:n]); !errors.Is(err, ErrImage) {
 			t.Fatalf("an image cut to %d of %d bytes: %v", n, len(data), err)
 		}
 	}
-	if err := w.LoadImage(append(bytes.Clone(data), 0)); !errors.Is(err, ErrImage) {
+	if err := w.Image().Load(append(bytes.Clone(data), 0)); !errors.Is(err, ErrImage) {
 		t.Error("a byte too many:", err)
 	}
 	format := bytes.Clone(data)
 	format[0]++
-	if err := w.LoadImage(format); !errors.Is(err, ErrImageFormat) {
+	if err := w.Image().Load(format); !errors.Is(err, ErrImageFormat) {
 		t.Error("another format:", err)
 	}
-	if err := newWorld(t, busyGame()).LoadImage(data); !errors.Is(err, ErrImageFingerprint) {
+	if err := newWorld(t, busyGame()).Image().Load(data); !errors.Is(err, ErrImageFingerprint) {
 		t.Error("another game:", err)
 	}
-	if err := w.LoadImage(data); err != nil {
+	if err := w.Image().Load(data); err != nil {
 		t.Error(err)
 	}
 }
@@ -233,16 +235,16 @@ func TestLoadImageRefusesSecondEncodingsOfAState(t *testing.T) {
 		"rows without presence":         append([]byte{1, 1}, row...),
 		"a page of a resource's second": {0xff, 0xff, 0xff, 0xff, 0x0f},
 	} {
-		if err := w.LoadImage(forge(w, map[int][]byte{number: b})); !errors.Is(err, ErrImage) {
+		if err := w.Image().Load(forge(w, map[int][]byte{number: b})); !errors.Is(err, ErrImage) {
 			t.Errorf("%s is accepted: %v", name, err)
 		}
 	}
 	// Where a row of zeros would be in order, the page that holds nothing else is still not to be sent.
 	zero := forge(w, map[int][]byte{storeAt(w, cPos.declaration, 1, false): append([]byte{1, 1}, make([]byte, 4096)...)})
-	if err := w.LoadImage(zero); !errors.Is(err, ErrImage) {
+	if err := w.Image().Load(zero); !errors.Is(err, ErrImage) {
 		t.Errorf("a page of zeros is accepted: %v", err)
 	}
-	if err := w.LoadImage(forge(w, nil)); err != nil {
+	if err := w.Image().Load(forge(w, nil)); err != nil {
 		t.Error("the forger cannot write a true image:", err)
 	}
 }
@@ -271,7 +273,7 @@ func TestAnImageCannotAskForMuchMoreThanItBrings(t *testing.T) {
 	fresh := newWorld(t, tGame())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := fresh.LoadImage(data)
+	err := fresh.Image().Load(data)
 	runtime.ReadMemStats(&after)
 	if !errors.Is(err, ErrImage) || !strings.Contains(err.Error(), "empty pages") {
 		t.Errorf("%d bytes may ask for %d: %v", len(data), rows*800, err)
@@ -282,7 +284,7 @@ func TestAnImageCannotAskForMuchMoreThanItBrings(t *testing.T) {
 	// Without the wide rows it is a true image of 131072 entities.
 	data = forge(w, map[int][]byte{id.bits.info.number: bitsOf(32), id.data.info.number: identity})
 	runtime.ReadMemStats(&before)
-	err = fresh.LoadImage(data)
+	err = fresh.Image().Load(data)
 	runtime.ReadMemStats(&after)
 	if err != nil || !fresh.Exists(Entity{Row: 3<<regionShift | 131071, Born: 1}) {
 		t.Error(err)
@@ -312,7 +314,7 @@ func FuzzLoadImage(f *testing.F) {
 		}
 		before := saved(target)
 		defer before.Release()
-		err := target.LoadImage(data)
+		err := target.Image().Load(data)
 		s := saved(target)
 		defer s.Release()
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/component"
+
+	"tendon/ecs/image"
 )
 
 // Component is a type of plain data that entities may have. Declare one per Go type and purpose, once, at package
@@ -15,38 +17,18 @@ import (
 // A Component is a donburi component type as well: in donburi code, Get, Set, Each, Iter and First work on the
 // entries of World.Donburi and of views.
 type Component[T any] struct {
-	*declaration
-	inner *donburi.ComponentType[T]
-	typed Roles[T] // as declared; declaration.roles is the same without the type
+	declaration *image.Declaration
+	inner       *donburi.ComponentType[T]
+	roles       Roles[T]
 }
+
+func (c *Component[T]) declared() *image.Declaration { return c.declaration }
 
 // AnyComponent is a Component of any type, as Game.Components lists them.
 type AnyComponent interface {
 	component.IComponentType
-	declared() *declaration
+	declared() *image.Declaration
 }
-
-// declaration is what the engine knows of a component or resource without its type.
-type declaration struct {
-	what   string // "component" or "resource"
-	name   string
-	id     int // position among the process's declarations; never part of a state
-	layout *layout
-	err    error
-	roles  roles
-}
-
-// declarations counts what the process has declared.
-var declarations int
-
-func declare(what, name string, t reflect.Type) *declaration {
-	d := &declaration{what: what, name: name, id: declarations}
-	declarations++
-	d.layout, d.err = layoutOf(what, name, t)
-	return d
-}
-
-func (d *declaration) declared() *declaration { return d }
 
 // Components lists a game's components. The order is part of the game: it numbers the columns of the image.
 func Components(list ...AnyComponent) []AnyComponent { return list }
@@ -57,53 +39,73 @@ func Components(list ...AnyComponent) []AnyComponent { return list }
 // A fixed.Num, a float, or an array, list or struct of nothing else may be tagged with a step, the grain that is worth
 // telling others of: `tendon:"step=1/512"`. It is a multiple of that whenever a tick is over, in resources too.
 func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
-	inner := donburi.NewComponentType[T]().SetName(name)
-	d := declare("component", name, reflect.TypeFor[T]())
-	c := &Component[T]{declaration: d, inner: inner}
+	c := &Component[T]{inner: donburi.NewComponentType[T]().SetName(name)}
 	if len(roles) > 0 {
-		c.typed, d.roles = roles[0], roles[0].erase()
+		c.roles = roles[0]
 	}
+	c.declaration = image.DeclareComponent(name, c.roles)
 	return c
 }
 
 // Name returns the declared name.
-func (c *Component[T]) Name() string { return c.name }
+func (c *Component[T]) Name() string { return c.declaration.Name() }
 
 // String returns the declared name.
-func (c *Component[T]) String() string { return c.name }
+func (c *Component[T]) String() string { return c.declaration.Name() }
 
 // Has reports whether e exists and has the component.
 func (c *Component[T]) Has(w *World, e Entity) bool {
-	return w.exists(e) && w.column(c.declaration).regions[e.Owner()].has(e.Row%regionRows)
+	return w.image.Row(c.declaration, e) != nil
 }
 
 // Read returns e's value; ok is false if e is gone or has no such component.
 func (c *Component[T]) Read(w *World, e Entity) (value T, ok bool) {
-	col := w.column(c.declaration)
-	if !w.exists(e) {
+	p := w.image.Row(c.declaration, e)
+	if p == nil {
 		return value, false
 	}
-	r, i := &col.regions[e.Owner()], e.Row%regionRows
-	if !r.has(i) {
-		return value, false
-	}
-	return *(*T)(col.rowOf(r, i)), true
+	return *(*T)(p), true
 }
 
+// ReadAt returns the value that e has in the state that s holds; ok is false if e is not in it or has no such
+// component there.
+func (c *Component[T]) ReadAt(s *image.Snapshot, e Entity) (value T, ok bool) {
+	p := s.Row(c.declaration, e)
+	if p == nil {
+		return value, false
+	}
+	return *(*T)(p), true
+}
+
+// Seen returns e's value as p saw it when doing what p does in the running tick; ok is false if e was not there then
+// or had no such component. The value lies between those of the two states around the moment, by the Lerp role; where
+// there is none, or the entity appears between them, it is the later one's, as views show it. An entity that is gone by
+// now is seen all the same.
+//
+// What belongs to p is never seen late: p sees it as p predicts it. For it, and for a player without a stamp, Seen is
+// Read. Older states are only read: the world is the same before and after.
+func (c *Component[T]) Seen(w *World, p Player, e Entity) (value T, ok bool) {
+	v, late := w.image.Sight(p, e)
+	if !late {
+		return c.Read(w, e)
+	}
+	if value, ok = c.ReadAt(v.To, e); !ok || v.Stamp.Part == 0 || c.roles.Lerp == nil {
+		return value, ok
+	}
+	if from, there := c.ReadAt(v.From, e); there {
+		value = c.roles.Lerp(from, value, float64(v.Stamp.Part)/256)
+	}
+	return value, true
+}
+
+// Roles returns the roles that the component was declared with, for code that works with any component.
+func (c *Component[T]) Roles() Roles[T] { return c.roles }
+
 // Write returns a pointer to e's value and declares that it is written, or nil if e is gone, has no such component or is
-// not to be written in this tick (see World.SetPredicted).
+// not to be written in this tick (see image.Image.SetPredicted).
 // The pointer is for this system only: keep the Entity, not the pointer.
 func (c *Component[T]) Write(w *World, e Entity) *T {
-	col := w.column(c.declaration)
-	if !w.exists(e) {
-		return nil
-	}
-	r, i := &col.regions[e.Owner()], e.Row%regionRows
-	if !r.has(i) || w.limit.open != nil && !w.writable(e) {
-		return nil
-	}
-	w.image.markRow(r, col.info, i)
-	return (*T)(col.rowOf(r, i))
+	return (*T)(w.image.WriteRow(c.declaration, e))
 }
 
 // Put stores a value in e, which must have the component and be writable; it reports whether it did.
@@ -119,11 +121,11 @@ func (c *Component[T]) Put(w *World, e Entity, value T) bool {
 // Add gives e the component with this value when the running system has returned. A value that is there already is
 // replaced then.
 func (c *Component[T]) Add(w *World, e Entity, value T) {
-	w.queueAdd(e, w.column(c.declaration), unsafe.Slice((*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value)))
+	w.image.Add(e, c.declaration, unsafe.Slice((*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value)))
 }
 
 // Remove takes the component from e when the running system has returned.
-func (c *Component[T]) Remove(w *World, e Entity) { w.queueRemove(e, w.column(c.declaration)) }
+func (c *Component[T]) Remove(w *World, e Entity) { w.image.Remove(e, c.declaration) }
 
 // Id returns donburi's identifier of the component type.
 func (c *Component[T]) Id() component.ComponentTypeId { return c.inner.Id() }
@@ -136,7 +138,7 @@ func (c *Component[T]) Typ() reflect.Type { return c.inner.Typ() }
 func (c *Component[T]) New() unsafe.Pointer { return nil }
 
 // Get returns a pointer to the entry's value and declares that it is written. It is nil in a tick that must not write
-// the entity (see World.SetPredicted).
+// the entity (see image.Image.SetPredicted).
 func (c *Component[T]) Get(entry *donburi.Entry) *T {
 	return (*T)(entryRow(entry, c, true))
 }

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -28,22 +30,22 @@ func sameState(t rapid.TB, got, want *Snapshot) {
 func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
 	server, client := newWorld(t, busyGame()), newWorld(t, busyGame())
 	var before, after, now Snapshot
-	server.Save(&before)
+	server.Image().Save(&before)
 	players, born := map[PlayerSet]bool{}, 0
 	var delta []byte
 	for range 1000 {
 		play(server, server.Tick()+1)
-		server.Save(&after)
+		server.Image().Save(&after)
 		delta = after.AppendDelta(delta[:0], &before)
 		if server.Tick()%7 == 0 {
 			play(client, server.Tick())
-		} else if err := client.ApplyDelta(delta); err != nil || len(client.Events()) != 0 {
+		} else if err := client.Image().ApplyDelta(delta); err != nil || len(client.Events()) != 0 {
 			t.Fatalf("tick %d: %v, %d events of another tick", server.Tick(), err, len(client.Events()))
 		}
 		if server.Tick()%50 < 3 {
 			sameAsQueries(t, client)
 		}
-		client.Save(&now)
+		client.Image().Save(&now)
 		sameState(t, &now, &after)
 		if base, tick, ok := DeltaTicks(delta); !ok || base != before.Tick() || tick != after.Tick() {
 			t.Fatal("DeltaTicks says", base, tick, ok)
@@ -52,8 +54,8 @@ func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
 		born += len(server.Events())
 		before, after = after, before
 	}
-	if client.Strays() != 0 || len(players) < 5 || born < 500 {
-		t.Errorf("the test shows too little: %d strays, %d sets of players, %d events", client.Strays(), len(players), born)
+	if client.Image().Strays() != 0 || len(players) < 5 || born < 500 {
+		t.Errorf("the test shows too little: %d strays, %d sets of players, %d events", client.Image().Strays(), len(players), born)
 	}
 	play(server, 1100)
 	play(client, 1100)
@@ -67,23 +69,23 @@ func TestADeltaLeadsFromAnyOlderStateToAnyNewer(t *testing.T) {
 	server, client := newWorld(t, busyGame()), newWorld(t, busyGame())
 	var theirs, ours [depth]Snapshot
 	r := rand.New(rand.NewPCG(5, 6))
-	server.Save(&theirs[0])
-	client.Save(&ours[0])
+	server.Image().Save(&theirs[0])
+	client.Image().Save(&ours[0])
 	for server.Tick() < 400 {
 		play(server, server.Tick()+1)
 		tick := server.Tick()
-		server.Save(&theirs[tick%depth])
+		server.Image().Save(&theirs[tick%depth])
 		base := tick - 1 - Tick(r.IntN(int(min(tick, depth-1))))
-		client.Restore(&ours[base%depth])
+		client.Image().Restore(&ours[base%depth])
 		if r.IntN(4) == 0 { // a world that was used and came back has pages that were marked
 			play(client, base+1)
-			client.Restore(&ours[base%depth])
+			client.Image().Restore(&ours[base%depth])
 			rScore.Write(client)
 		}
-		if err := client.ApplyDelta(theirs[tick%depth].AppendDelta(nil, &theirs[base%depth])); err != nil {
+		if err := client.Image().ApplyDelta(theirs[tick%depth].AppendDelta(nil, &theirs[base%depth])); err != nil {
 			t.Fatalf("%d to %d: %v", base, tick, err)
 		}
-		client.Save(&ours[tick%depth])
+		client.Image().Save(&ours[tick%depth])
 		sameState(t, &ours[tick%depth], &theirs[tick%depth])
 		if tick%9 == 0 {
 			sameAsQueries(t, client)
@@ -107,10 +109,10 @@ func TestADeltaBetweenRandomWorldsIsExact(t *testing.T) {
 			if now.Tick() < base.Tick() {
 				base, now = now, base
 			}
-			if err := client.LoadImage(base.AppendImage(nil)); err != nil {
+			if err := client.Image().Load(base.AppendImage(nil)); err != nil {
 				t.Fatal(err)
 			}
-			if err := client.ApplyDelta(now.AppendDelta(nil, base)); err != nil {
+			if err := client.Image().ApplyDelta(now.AppendDelta(nil, base)); err != nil {
 				t.Fatal(err)
 			}
 			got := saved(client)
@@ -151,17 +153,17 @@ func TestADeltaFollowsGrowthAndShrinking(t *testing.T) {
 	}
 	start := saved(client)
 	for i := range states {
-		client.Restore(start)
-		if err := client.ApplyDelta(states[i].AppendDelta(nil, states[0])); err != nil {
+		client.Image().Restore(start)
+		if err := client.Image().ApplyDelta(states[i].AppendDelta(nil, states[0])); err != nil {
 			t.Fatal(err)
 		}
 		for _, to := range states[i:] {
 			at := saved(client)
-			if err := client.ApplyDelta(to.AppendDelta(nil, states[i])); err != nil {
+			if err := client.Image().ApplyDelta(to.AppendDelta(nil, states[i])); err != nil {
 				t.Fatal(i, err)
 			}
 			sameState(t, saved(client), to)
-			client.Restore(at)
+			client.Image().Restore(at)
 		}
 	}
 	if n := len(states[6].AppendDelta(nil, states[0])); n > 40 {
@@ -169,7 +171,7 @@ func TestADeltaFollowsGrowthAndShrinking(t *testing.T) {
 	}
 	// A world that never grew writes the same delta.
 	small := newWorld(t, tGame())
-	if err := small.LoadImage(states[6].AppendImage(nil)); err != nil {
+	if err := small.Image().Load(states[6].AppendImage(nil)); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(saved(small).AppendDelta(nil, states[3]), states[6].AppendDelta(nil, states[3])) {
@@ -192,7 +194,7 @@ func TestADeltaReachesTheLastBytesOfAPage(t *testing.T) {
 	})
 	for range 5 {
 		s := saved(server)
-		if err := client.ApplyDelta(s.AppendDelta(nil, base)); err != nil {
+		if err := client.Image().ApplyDelta(s.AppendDelta(nil, base)); err != nil {
 			t.Fatal(err)
 		}
 		sameState(t, saved(client), s)
@@ -220,7 +222,7 @@ func TestADeltaOfSomethingThatMovedIsAFewBytes(t *testing.T) {
 		before := saved(w)
 		change()
 		delta := saved(w).AppendDelta(nil, before)
-		w.Restore(before)
+		w.Image().Restore(before)
 		return len(delta)
 	}
 	nothing := deltaOf(func() {})
@@ -258,22 +260,22 @@ func TestDeltasAllocateNothingOnceWarm(t *testing.T) {
 		inputs[f] = busyInputs(Tick(f))
 	}
 	var theirs, ours [8]Snapshot
-	server.Save(&theirs[0])
-	client.Save(&ours[0])
+	server.Image().Save(&theirs[0])
+	client.Image().Save(&ours[0])
 	var delta []byte
 	longest := 0
 	tick := func() {
 		f := server.Tick() + 1
 		base := f - min(f, 3)
 		server.Step(inputs[f%1024])
-		server.Save(&theirs[f%8])
+		server.Image().Save(&theirs[f%8])
 		delta = theirs[f%8].AppendDelta(delta[:0], &theirs[base%8])
 		longest = max(longest, len(delta))
-		client.Restore(&ours[base%8])
-		if err := client.ApplyDelta(delta); err != nil {
+		client.Image().Restore(&ours[base%8])
+		if err := client.Image().ApplyDelta(delta); err != nil {
 			t.Fatal(err)
 		}
-		client.Save(&ours[f%8])
+		client.Image().Save(&ours[f%8])
 	}
 	for range 300 {
 		tick()
@@ -344,7 +346,7 @@ func TestApplyDeltaNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
 		{`column "tick" of owner 0: player 4 in a game of 4`, func(w *World, e Entity) { w.writeCore().Players = 1 << 4 }},
 		{`column "inputs" of owner 0: the input of player 1`, func(w *World, e Entity) {
 			w.takeInputs(make([]InputBytes, 4))
-			w.image.live[w.image.columns[columnInputs].regions[0].data.pages[0]].mem[w.game.InputSize()+2] = 3
+			w.image.live[w.image.columns[columnInputs].regions[0].data.pages[0]].mem[w.game.Input.Size()+2] = 3
 		}},
 		{`column "clock" of owner 0: padding has bytes`, func(w *World, e Entity) {
 			rClock.Write(w)
@@ -374,7 +376,7 @@ func TestApplyDeltaNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		allocated := m.TotalAlloc
-		err := w.ApplyDelta(delta)
+		err := w.Image().ApplyDelta(delta)
 		runtime.ReadMemStats(&m)
 		if err == nil || !errors.Is(err, ErrDelta) || !strings.Contains(err.Error(), l.want) {
 			t.Errorf("error %v, want %s", err, l.want)
@@ -414,28 +416,28 @@ func TestApplyDeltaRefusesAnotherBase(t *testing.T) {
 	var states [4]Snapshot
 	for i := range states {
 		play(server, server.Tick()+10)
-		server.Save(&states[i])
+		server.Image().Save(&states[i])
 	}
 	delta := states[3].AppendDelta(nil, &states[1])
 	client := newWorld(t, busyGame())
 	for _, i := range []int{0, 2, 3} {
-		if err := client.LoadImage(states[i].AppendImage(nil)); err != nil {
+		if err := client.Image().Load(states[i].AppendImage(nil)); err != nil {
 			t.Fatal(err)
 		}
-		if err := client.ApplyDelta(delta); !errors.Is(err, ErrDeltaBase) || !strings.Contains(err.Error(), "it changes tick 20, the world is in tick") {
+		if err := client.Image().ApplyDelta(delta); !errors.Is(err, ErrDeltaBase) || !strings.Contains(err.Error(), "it changes tick 20, the world is in tick") {
 			t.Errorf("a delta of state 1 on state %d: %v", i, err)
 		}
 		sameState(t, saved(client), &states[i])
 	}
-	if err := client.LoadImage(states[1].AppendImage(nil)); err != nil {
+	if err := client.Image().Load(states[1].AppendImage(nil)); err != nil {
 		t.Fatal(err)
 	}
 	rScore.Write(client).Points[0]++ // the right tick, but not the right state
-	if err := client.ApplyDelta(delta); !errors.Is(err, ErrDeltaBase) {
+	if err := client.Image().ApplyDelta(delta); !errors.Is(err, ErrDeltaBase) {
 		t.Error("a delta of another state of the same tick:", err)
 	}
 	rScore.Write(client).Points[0]--
-	if err := client.ApplyDelta(delta); err != nil {
+	if err := client.Image().ApplyDelta(delta); err != nil {
 		t.Error(err)
 	}
 	sameState(t, saved(client), &states[3])
@@ -454,7 +456,7 @@ func TestApplyDeltaRefusesCutAndAlteredDeltas(t *testing.T) {
 	before := saved(client)
 	refused := func(b []byte) {
 		t.Helper()
-		if err := client.ApplyDelta(b); err == nil {
+		if err := client.Image().ApplyDelta(b); err == nil {
 			t.Fatalf("%d bytes of %d are accepted", len(b), len(delta))
 		}
 		if n := len(client.image.live); n != len(before.table) {
@@ -472,10 +474,10 @@ func TestApplyDeltaRefusesCutAndAlteredDeltas(t *testing.T) {
 		altered[i] ^= 1
 	}
 	sameState(t, saved(client), before)
-	if err := client.ApplyDelta([]byte{deltaFormat + 1}); !errors.Is(err, ErrDeltaFormat) {
+	if err := client.Image().ApplyDelta([]byte{deltaFormat + 1}); !errors.Is(err, ErrDeltaFormat) {
 		t.Error("another format:", err)
 	}
-	if err := client.ApplyDelta(delta); err != nil {
+	if err := client.Image().ApplyDelta(delta); err != nil {
 		t.Error(err)
 	}
 	sameState(t, saved(client), s)
@@ -496,7 +498,7 @@ func TestADeltaCannotAskForMuchMemoryBeforeItIsRefused(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	err := w.ApplyDelta(delta)
+	err := w.Image().ApplyDelta(delta)
 	runtime.ReadMemStats(&after)
 	if !errors.Is(err, ErrDelta) || !strings.Contains(err.Error(), "that the world does not have") {
 		t.Error(err)
@@ -544,12 +546,12 @@ func TestApplyDeltaRefusesWhatNoSenderWouldWrite(t *testing.T) {
 		"a store that is not there":         {uint64(len(w.image.stores)), []byte{0, 2, deltaEnd}, "not there"},
 		"a store that is not there, either": {1 << 62, []byte{0, 2, deltaEnd}, "not there"},
 	} {
-		err := w.ApplyDelta(forgeDelta(w, c.store, c.pages...))
+		err := w.Image().ApplyDelta(forgeDelta(w, c.store, c.pages...))
 		if !errors.Is(err, ErrDelta) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %s", name, err, c.want)
 		}
 	}
-	if err := w.ApplyDelta(forgeDelta(w, core, 2<<5, 2, deltaEnd)); err != nil {
+	if err := w.Image().ApplyDelta(forgeDelta(w, core, 2<<5, 2, deltaEnd)); err != nil {
 		t.Error("the forger cannot write a true delta:", err)
 	}
 }
@@ -573,7 +575,7 @@ func TestDerivedDataIsBuiltAnewAfterADelta(t *testing.T) {
 	if *count.Of(client) != 0 {
 		t.Fatal("a world without entities counts some")
 	}
-	if err := client.ApplyDelta(saved(server).AppendDelta(nil, base)); err != nil {
+	if err := client.Image().ApplyDelta(saved(server).AppendDelta(nil, base)); err != nil {
 		t.Fatal(err)
 	}
 	if n := *count.Of(client); n != 1 {
@@ -608,14 +610,14 @@ func FuzzDelta(f *testing.F) {
 	bases := make([]*Snapshot, len(states))
 	client := newWorld(f, fuzzGame())
 	for i, s := range states {
-		if err := client.LoadImage(s.AppendImage(nil)); err != nil {
+		if err := client.Image().Load(s.AppendImage(nil)); err != nil {
 			f.Fatal(err)
 		}
 		bases[i] = saved(client)
 	}
 	f.Fuzz(func(t *testing.T, from byte, words []byte) {
 		base := bases[int(from)%len(bases)]
-		client.Restore(base)
+		client.Image().Restore(base)
 		for ticks := range byte(4) {
 			delta := append([]byte{deltaFormat, byte(base.Tick()), ticks}, make([]byte, 8)...)
 			delta = append(delta, words...)
@@ -625,7 +627,7 @@ func FuzzDelta(f *testing.F) {
 				binary.LittleEndian.PutUint64(delta[3:], uint64(sum))
 			}
 			d.release()
-			err := client.ApplyDelta(delta)
+			err := client.Image().ApplyDelta(delta)
 			s := saved(client)
 			if err != nil {
 				if s.Checksum() != base.Checksum() {
@@ -635,13 +637,13 @@ func FuzzDelta(f *testing.F) {
 				continue
 			}
 			fresh := newWorld(t, fuzzGame())
-			if err := fresh.LoadImage(s.AppendImage(nil)); err != nil {
+			if err := fresh.Image().Load(s.AppendImage(nil)); err != nil {
 				t.Fatal("an accepted delta leaves a world that LoadImage refuses:", err)
 			}
 			again := s.AppendDelta(nil, base)
 			client.Step(TickInputs{})
-			client.Restore(base)
-			if err := client.ApplyDelta(again); err != nil {
+			client.Image().Restore(base)
+			if err := client.Image().ApplyDelta(again); err != nil {
 				t.Fatal("the delta to what it led to is refused:", err)
 			}
 			checkPages(t, client)

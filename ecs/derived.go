@@ -35,8 +35,8 @@ func (d *Derived[T]) Of(w *World) *T {
 			w.derived[i] = new(T)
 		}
 		value := w.derived[i].(*T)
-		if w.stale[i] {
-			w.stale[i] = false
+		if v := w.image.DerivedVersion(); w.builtAt[i] != v {
+			w.builtAt[i] = v
 			d.build(w, value)
 		}
 		return value
@@ -51,8 +51,9 @@ func (d *Derived[T]) ensure(w *World) { d.Of(w) }
 // buildStale builds what a restore made stale, before a tick changes the state it follows from. Built later, after an
 // order, it would differ from what a world that was not restored has kept.
 func (w *World) buildStale() {
+	v := w.image.DerivedVersion()
 	for i, d := range w.game.Derived {
-		if w.stale[i] {
+		if w.builtAt[i] != v {
 			d.ensure(w)
 		}
 	}
@@ -74,7 +75,7 @@ func (d *Derived[T]) check(w *World, kept any) error {
 // CheckDerived builds all derived data anew and reports the first that differs from what the world kept.
 func (w *World) CheckDerived() error {
 	for i, d := range w.game.Derived {
-		if w.derived[i] == nil || w.stale[i] {
+		if w.derived[i] == nil || w.builtAt[i] != w.image.DerivedVersion() {
 			continue
 		}
 		if err := d.check(w, w.derived[i]); err != nil {

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -38,10 +40,10 @@ func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 	}
 	var s Snapshot
 	w.Step(TickInputs{})
-	w.Save(&s)
+	w.Image().Save(&s)
 	joins := TickInputs{Orders: []Order{{Kind: OrderJoin, Player: 1}}}
 	w.Step(joins)
-	w.Restore(&s)
+	w.Image().Restore(&s)
 	w.Step(joins)
 	if len(seen) != 3 || seen[0] != 1 || seen[1] != 1 || seen[2] != 1 {
 		t.Fatalf("the ticks saw %d things, want 1 after Setup, 1 in a tick with a join, 1 in the same tick after a restore", seen)
@@ -66,7 +68,7 @@ func TestCheckDerivedNamesWhatWasNotKeptInStep(t *testing.T) {
 	w := newWorld(t, g)
 	inSystem(w, func() { cPos.Put(w, w.Spawn(OwnedByWorld, cPos), tPos{X: 5}) })
 	s := saved(w)
-	w.Restore(s)
+	w.Image().Restore(s)
 	if *total.Of(w) != 5 {
 		t.Error("not built after a restore:", *total.Of(w))
 	}
@@ -82,11 +84,11 @@ func TestCheckDerivedNamesWhatWasNotKeptInStep(t *testing.T) {
 	if err := w.CheckDerived(); err != nil {
 		t.Error(err)
 	}
-	w.Restore(s)
+	w.Image().Restore(s)
 	if *total.Of(w) != 5 || w.CheckDerived() != nil {
 		t.Error("a restore keeps the value of the state before")
 	}
-	if err := w.LoadImage(saved(newWorld(t, g)).AppendImage(nil)); err != nil || *total.Of(w) != 0 {
+	if err := w.Image().Load(saved(newWorld(t, g)).AppendImage(nil)); err != nil || *total.Of(w) != 0 {
 		t.Error("a loaded image keeps the value of the state before:", err)
 	}
 }

@@ -151,11 +151,11 @@ func Example_aSoundGame() {
 }
 
 // Where an input is missing, what is held goes on and what was pressed does not; a press that is late is not lost.
-func ExampleGame_PredictInput() {
+func ExampleInput_Predict() {
 	g := squad()
 	last := hands.Pack(Hands{DX: 1, Fire: true, Jump: true})
-	fmt.Printf("guessed %+v\n", hands.Unpack(g.PredictInput(last)))
-	fmt.Printf("merged  %+v\n", hands.Unpack(g.MergeLate(last, hands.Pack(Hands{DX: -1}))))
+	fmt.Printf("guessed %+v\n", hands.Unpack(g.Input.Predict(last)))
+	fmt.Printf("merged  %+v\n", hands.Unpack(g.Input.MergeLate(last, hands.Pack(Hands{DX: -1}))))
 	// Output:
 	// guessed {DX:1 DY:0 Fire:true Jump:false}
 	// merged  {DX:-1 DY:0 Fire:false Jump:true}

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -74,7 +76,7 @@ func TestDeviationToleratesPositionsUpToDelta(t *testing.T) {
 			dMoving.Write(w, e).Pos = across(fixed.FromInt(2))
 		}, false, fixed.FromInt(3)},
 	} {
-		w.Restore(base)
+		w.Image().Restore(base)
 		inSystem(w, c.change)
 		now := saved(w)
 		for _, d := range []Deviated{Deviation(base, now, rows), Deviation(now, base, rows)} {
@@ -113,7 +115,7 @@ func TestDeviationOfAnExactGameIsADifferenceOfRows(t *testing.T) {
 	var ring [8]Snapshot
 	for round := range 300 {
 		w.Step(busyInputs(w.Tick() + 1))
-		w.Save(&ring[round%8])
+		w.Image().Save(&ring[round%8])
 		a, b := &ring[r.IntN(8)], &ring[r.IntN(8)]
 		if a.Empty() || b.Empty() {
 			continue

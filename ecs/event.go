@@ -1,29 +1,21 @@
 package ecs
 
 import (
-	"bytes"
+	"fmt"
 	"reflect"
 	"unsafe"
+
+	"tendon/ecs/image"
 )
 
 // Event is a type of plain data that systems emit for the view: a sound, a hit, a death. Events belong to their tick:
 // a resimulated tick emits them again, and the key tells whether an event is the one that was shown before.
-type Event[T any] struct{ *eventType }
+type Event[T any] struct{ declaration *image.EventType }
 
 // AnyEvent is an Event of any type, as Game.Events lists them.
-type AnyEvent interface{ declaredEvent() *eventType }
+type AnyEvent interface{ declared() *image.EventType }
 
-type eventType struct {
-	name         string
-	id           int // position among the process's event declarations
-	layout       *layout
-	err          error
-	irreversible bool
-}
-
-func (t *eventType) declaredEvent() *eventType { return t }
-
-var eventDeclarations int
+func (t *Event[T]) declared() *image.EventType { return t.declaration }
 
 // Events lists a game's events. The order is part of the game.
 func Events(list ...AnyEvent) []AnyEvent { return list }
@@ -36,34 +28,16 @@ func NewEvent[T any](name string) *Event[T] { return newEvent[T](name, false) }
 func NewIrreversibleEvent[T any](name string) *Event[T] { return newEvent[T](name, true) }
 
 func newEvent[T any](name string, irreversible bool) *Event[T] {
-	t := &eventType{name: name, id: eventDeclarations, irreversible: irreversible}
-	eventDeclarations++
-	t.layout, t.err = layoutOf("event", name, reflect.TypeFor[T]())
-	return &Event[T]{t}
-}
-
-// EventKey identifies an event in a match, however often its tick is simulated.
-type EventKey struct {
-	Tick    Tick
-	Type    uint16 // position in Game.Events
-	Ordinal uint16 // how many events of this type and entity the tick had before
-	Entity  Entity // whom it is about, or zero
-}
-
-// EmittedEvent is one event of a tick. Value aliases the world's buffer: it is valid until the next Step.
-type EmittedEvent struct {
-	Key          EventKey
-	Irreversible bool
-	Value        []byte
+	return &Event[T]{image.DeclareEvent(name, reflect.TypeFor[T](), irreversible)}
 }
 
 // Emit adds an event to the running tick.
 func (t *Event[T]) Emit(w *World, about Entity, value T) {
-	log := &w.events
-	number := w.game.eventNumber(t.eventType)
+	log := w.log()
+	number := w.eventNumber(t.declaration)
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value))
-	t.layout.scrub(raw)
-	key := EventKey{Tick: w.Tick(), Type: number, Entity: about}
+	t.declaration.Scrub(raw)
+	key := image.EventKey{Tick: w.Tick(), Type: number, Entity: about}
 	for i := range log.list {
 		if k := &log.list[i].Key; k.Type == number && k.Entity == about {
 			key.Ordinal++
@@ -71,13 +45,13 @@ func (t *Event[T]) Emit(w *World, about Entity, value T) {
 	}
 	from := len(log.values)
 	log.values = append(log.values, raw...)
-	log.list = append(log.list, EmittedEvent{Key: key, Irreversible: t.irreversible})
+	log.list = append(log.list, image.EmittedEvent{Key: key, Irreversible: t.declaration.Irreversible()})
 	log.ends = append(log.ends, [2]int{from, len(log.values)})
 }
 
 // Decode returns the value of an event that was emitted as this type; ok is false for an event of another type.
-func (t *Event[T]) Decode(g *Game, e EmittedEvent) (value T, ok bool) {
-	if int(e.Key.Type) >= len(g.Events) || g.Events[e.Key.Type].declaredEvent() != t.eventType || len(e.Value) != int(unsafe.Sizeof(value)) {
+func (t *Event[T]) Decode(g *Game, e image.EmittedEvent) (value T, ok bool) {
+	if int(e.Key.Type) >= len(g.Events) || g.Events[e.Key.Type].declared() != t.declaration || len(e.Value) != int(unsafe.Sizeof(value)) {
 		return value, false
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&value)), unsafe.Sizeof(value)), e.Value)
@@ -87,20 +61,38 @@ func (t *Event[T]) Decode(g *Game, e EmittedEvent) (value T, ok bool) {
 // eventLog collects the events of the running tick. Values stand in one buffer; list's slices are set when asked for,
 // since the buffer may move while it grows.
 type eventLog struct {
-	list   []EmittedEvent
+	list   []image.EmittedEvent
 	ends   [][2]int
 	values []byte
+	state  uint64 // image.Image.StateVersion of the tick
 }
 
 func (l *eventLog) reset() { l.list, l.ends, l.values = l.list[:0], l.ends[:0], l.values[:0] }
 
-// Events returns the events of the last Step in the order of emission. They are valid until the next Step.
-func (w *World) Events() []EmittedEvent {
-	for i, e := range w.events.ends {
-		w.events.list[i].Value = w.events.values[e[0]:e[1]:e[1]]
+// log returns the events of the last Step, which a restore drops.
+func (w *World) log() *eventLog {
+	if v := w.image.StateVersion(); w.events.state != v {
+		w.events.reset()
+		w.events.state = v
 	}
-	return w.events.list
+	return &w.events
 }
 
-// SameValue reports whether two events carry the same bytes.
-func (e EmittedEvent) SameValue(other EmittedEvent) bool { return bytes.Equal(e.Value, other.Value) }
+// Events returns the events of the last Step in the order of emission. They are valid until the next Step.
+func (w *World) Events() []image.EmittedEvent {
+	log := w.log()
+	for i, e := range log.ends {
+		log.list[i].Value = log.values[e[0]:e[1]:e[1]]
+	}
+	return log.list
+}
+
+// eventNumber returns the position of an event type in Game.Events.
+func (w *World) eventNumber(t *image.EventType) uint16 {
+	for i, e := range w.image.Schema().Events {
+		if e == t {
+			return uint16(i)
+		}
+	}
+	panic(fmt.Sprintf("ecs: event %q is emitted but not listed: add it to Game.Events", t.Name()))
+}

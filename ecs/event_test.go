@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -64,7 +66,7 @@ func TestResimulatedTicksEmitEqualEvents(t *testing.T) {
 		value string
 	}
 	run := func() (list []shown) {
-		w.Restore(s)
+		w.Image().Restore(s)
 		for range 60 {
 			play(w, w.Tick()+1)
 			for _, e := range w.Events() {
@@ -99,7 +101,7 @@ func TestEventsTravelAsTheyWereEmitted(t *testing.T) {
 		play(w, w.Tick()+1)
 		b = w.AppendEvents(b[:0])
 		var err error
-		if list, err = w.game.ReadEvents(list[:0], b); err != nil {
+		if list, err = w.game.Schema().ReadEvents(list[:0], b); err != nil {
 			t.Fatal(err)
 		}
 		events := w.Events()
@@ -127,7 +129,7 @@ func TestEventsTravelAsTheyWereEmitted(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() {
 		b = w.AppendEvents(b[:0])
-		list, _ = w.game.ReadEvents(list[:0], b)
+		list, _ = w.game.Schema().ReadEvents(list[:0], b)
 	}); n != 0 || len(list) == 0 {
 		t.Errorf("%v allocations for %d events", n, len(list))
 	}
@@ -153,7 +155,7 @@ func someEvents(t testing.TB) *World {
 func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
 	w := someEvents(t)
 	b := w.AppendEvents(nil)
-	whole, err := w.game.ReadEvents(nil, b)
+	whole, err := w.game.Schema().ReadEvents(nil, b)
 	if err != nil || len(whole) != 4 {
 		t.Fatal(len(whole), err)
 	}
@@ -166,7 +168,7 @@ func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
 		}
 	}
 	for n := range b {
-		list, err := w.game.ReadEvents(whole[:1], b[:n])
+		list, err := w.game.Schema().ReadEvents(whole[:1], b[:n])
 		if ends[n] != (err == nil) || err != nil && (len(list) != 1 || !errors.Is(err, ErrEvents)) {
 			t.Errorf("cut to %d of %d bytes: %d events, %v", n, len(b), len(list)-1, err)
 		}
@@ -181,7 +183,7 @@ func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
 		"a boolean of 2":         append([]byte{1, 2, 0, 0, 2}, make([]byte, 200)...),
 	}
 	for name, lie := range lies {
-		if _, err := w.game.ReadEvents(nil, lie); !errors.Is(err, ErrEvents) {
+		if _, err := w.game.Schema().ReadEvents(nil, lie); !errors.Is(err, ErrEvents) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -192,7 +194,7 @@ func FuzzReadEvents(f *testing.F) {
 	w := someEvents(f)
 	f.Add(w.AppendEvents(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		list, err := w.game.ReadEvents(nil, b)
+		list, err := w.game.Schema().ReadEvents(nil, b)
 		if err != nil && list != nil {
 			t.Fatal("events beside an error")
 		}

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 type Body struct{ X, VX fixed.Num }
@@ -46,7 +47,7 @@ func joined() (*ecs.World, ecs.Entity) {
 	if err != nil {
 		panic(err)
 	}
-	w.Step(ecs.TickInputs{Orders: []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}}})
+	w.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 0}}})
 	for e := range moving.All(w) {
 		return w, e.Entity()
 	}
@@ -65,12 +66,12 @@ func Example() {
 }
 
 // Rewind, and simulate again with the input that really came.
-func ExampleWorld_Restore() {
+func ExampleWorld_Image() {
 	w, me := joined()
-	var s ecs.Snapshot
-	w.Save(&s)
+	var s image.Snapshot
+	w.Image().Save(&s)
 	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{pad.Pack(Pad{DX: 1})}})
-	w.Restore(&s)
+	w.Image().Restore(&s)
 	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{pad.Pack(Pad{DX: -1})}})
 	b, _ := body.Read(w, me)
 	fmt.Println("tick", w.Tick(), "x", b.X)
@@ -92,19 +93,19 @@ func ExampleQuery2_Runs() {
 }
 
 // Where two peers part, the report speaks of the game.
-func ExampleFirstDifference() {
-	save := func(dx int8) *ecs.Snapshot {
+func ExampleWorld_Image_difference() {
+	save := func(dx int8) *image.Snapshot {
 		w, _ := joined()
 		w.Step(ecs.TickInputs{Players: []ecs.InputBytes{pad.Pack(Pad{DX: dx})}})
 		w.Step(ecs.TickInputs{})
 		w.Step(ecs.TickInputs{})
-		var s ecs.Snapshot
-		w.Save(&s)
+		var s image.Snapshot
+		w.Image().Save(&s)
 		return &s
 	}
 	here, there := save(1), save(2)
 	fmt.Println(here.Checksum() == there.Checksum())
-	d, _ := ecs.FirstDifference(here, there)
+	d, _ := image.FirstDifference(here, there)
 	fmt.Println(d)
 	// Output:
 	// false
@@ -112,18 +113,18 @@ func ExampleFirstDifference() {
 }
 
 // A late joiner gets the state as bytes.
-func ExampleWorld_LoadImage() {
+func ExampleWorld_Image_load() {
 	sender, me := joined()
-	var s ecs.Snapshot
-	sender.Save(&s)
+	var s image.Snapshot
+	sender.Image().Save(&s)
 	data := s.AppendImage(nil)
 
 	w, _ := ecs.NewWorld(dots, 99)
-	if err := w.LoadImage(data); err != nil {
+	if err := w.Image().Load(data); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println("tick", w.Tick(), "player 0 is there:", w.Exists(me))
-	fmt.Println(w.LoadImage(data[:40]))
+	fmt.Println(w.Image().Load(data[:40]))
 	// Output:
 	// tick 1 player 0 is there: true
 	// ecs: the image is damaged: column "tick" of owner 0: cut off in its pages
@@ -152,15 +153,15 @@ func ExampleList() {
 }
 
 // A game's tests ask on any machine whether its data lies the same on all.
-func ExamplePortable() {
+func ExampleGame_Schema() {
 	type Crooked struct {
 		Team uint32
 		Gold uint64
 	}
 	g := &ecs.Game{Name: "crooked", TickRate: 60, MaxPlayers: 1, Input: pad,
 		Components: ecs.Components(ecs.NewComponent[Crooked]("purse"))}
-	fmt.Println(ecs.Portable(dots))
-	fmt.Println(ecs.Portable(g))
+	fmt.Println(dots.Schema().Portable())
+	fmt.Println(g.Schema().Portable())
 	// Output:
 	// <nil>
 	// ecs: component "purse": ecs_test.Crooked.Gold: lies at byte 8 on 64-bit targets and at 4 on 32-bit ones; put a `_ uint32` before it
@@ -175,7 +176,7 @@ func ExampleEvent_Emit() {
 		}
 	}}}
 	w, _ := ecs.NewWorld(&g, 1)
-	w.Step(ecs.TickInputs{Orders: []ecs.Order{{Kind: ecs.OrderJoin, Player: 1}}})
+	w.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 1}}})
 	for _, e := range w.Events() {
 		damage, _ := hit.Decode(&g, e)
 		p, _ := e.Key.Entity.Owner().Player()
@@ -185,8 +186,8 @@ func ExampleEvent_Emit() {
 }
 
 // Random numbers that belong to no state: for bots and tools.
-func ExampleNewRand() {
-	r := ecs.NewRand(7)
+func ExampleWorld_Rand() {
+	r := image.NewRand(7)
 	fmt.Println(r.IntN(6)+1, r.IntN(6)+1, r.IntN(6)+1)
 	// Output: 2 1 3
 }

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -25,7 +27,7 @@ func described(t *testing.T) (*World, *Snapshot, Entity) {
 		rScore.Write(w).Points[2] = 11
 	})
 	s := new(Snapshot)
-	w.Save(s)
+	w.Image().Save(s)
 	return w, s, e
 }
 
@@ -86,7 +88,7 @@ func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
 	compared := 0
 	for _, r := range s.Describe(e) {
 		for _, f := range r.Fields {
-			ref, err := w.Game().FindField(strings.TrimSuffix(r.Name+"."+f.Path, "."))
+			ref, err := w.Game().Schema().FindField(strings.TrimSuffix(r.Name+"."+f.Path, "."))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +102,7 @@ func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
 	if compared < 20 {
 		t.Fatalf("only %d fields were compared", compared)
 	}
-	ref, err := w.Game().FindField("score.Points[2]")
+	ref, err := w.Game().Schema().FindField("score.Points[2]")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
 		t.Errorf("the resource's field is %+v, %v", v, ok)
 	}
 	for path, hint := range map[string]string{"pos.Z": "X, Y", "nothing.X": "pos", "positive.X": "pos", "pos": "X, Y"} {
-		if _, err := w.Game().FindField(path); err == nil || !strings.Contains(err.Error(), hint) {
+		if _, err := w.Game().Schema().FindField(path); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%q: the error is %v, want one that offers %s", path, err, hint)
 		}
 	}
@@ -118,17 +120,17 @@ func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
 func TestInputsAndEventsAreDescribedByTheirFields(t *testing.T) {
 	w, _, e := described(t)
 	in := tInput.Pack(tPad{DX: -1, Fire: true, Aim: 77})
-	got := w.Game().DescribeInput(in)
+	got := w.Game().Input.Describe(in)
 	if len(got) != 4 || got[0].Text != "-1" || got[2].Number != 1 || got[3].Path != "Aim" || got[3].Number != 77 {
 		t.Errorf("the input is described as %+v", got)
 	}
 	inSystem(w, func() { eHit.Emit(w, e, tHit{Damage: 12, By: 3}); eDeath.Emit(w, e, 5) })
 	events := w.Events()
-	hit, ok := w.Game().DescribeEvent(events[0])
+	hit, ok := w.Game().Schema().DescribeEvent(events[0])
 	if !ok || hit.Name != "hit" || !slices.ContainsFunc(hit.Fields, func(f FieldValue) bool { return f.Path == "Damage" && f.Number == 12 }) {
 		t.Errorf("the event is described as %+v, %v", hit, ok)
 	}
-	if death, ok := w.Game().DescribeEvent(events[1]); !ok || len(death.Fields) != 1 || death.Fields[0].Path != "" || death.Fields[0].Number != 5 {
+	if death, ok := w.Game().Schema().DescribeEvent(events[1]); !ok || len(death.Fields) != 1 || death.Fields[0].Path != "" || death.Fields[0].Number != 5 {
 		t.Errorf("an event that is a plain number is described as %+v, %v", death, ok)
 	}
 }

@@ -3,7 +3,6 @@ package ecs
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"runtime"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // Game is everything that makes a game: its data, its rules and its hooks. One value is run unchanged by server,
@@ -101,37 +101,10 @@ func (g *Game) Check() error {
 	}
 	want(g.Name != "", "Game.Name is empty: name the game")
 	want(g.TickRate >= 1 && g.TickRate <= 1000, "Game.TickRate is %d: choose 1 to 1000 ticks per second", g.TickRate)
-	want(g.MaxPlayers >= 1 && g.MaxPlayers <= MaxPlayers, "Game.MaxPlayers is %d: choose 1 to %d", g.MaxPlayers, MaxPlayers)
+	want(g.MaxPlayers >= 1 && g.MaxPlayers <= image.MaxPlayers, "Game.MaxPlayers is %d: choose 1 to %d", g.MaxPlayers, image.MaxPlayers)
 	want(g.MoveLimit >= 0, "Game.MoveLimit is %v: choose a speed from 0", g.MoveLimit)
 	want(g.Input != nil, "Game.Input is nil: declare one with NewInput")
-	if g.Input != nil && g.Input.declaredInput().err != nil {
-		errs = append(errs, g.Input.declaredInput().err)
-	}
-	names := map[string]bool{"": true}
-	for _, name := range engineNames {
-		names[name] = true
-	}
-	for _, d := range g.declarations() {
-		want(!names[d.name], "the name %q is empty, declared twice or one of the engine's own (tick, inputs, entity): give each component and resource a name of its own and list it once", d.name)
-		names[d.name] = true
-		if d.err != nil {
-			errs = append(errs, d.err)
-		}
-		p := d.roles.priority
-		want(p >= 0 && p <= math.MaxFloat32, "Roles.Priority of %q is %v: choose a number from 0", d.name, p)
-		want(d.roles.tolerance >= 0, "Roles.Tolerance of %q is %v: choose a distance from 0", d.name, d.roles.tolerance)
-		want(d.roles.motion != nil || d.roles.setMotion == nil && d.roles.tolerance == 0, "Roles of %q have SetMotion or Tolerance and no Motion: say where the entity is", d.name)
-	}
-	events := map[string]bool{"": true}
-	for _, e := range g.Events {
-		t := e.declaredEvent()
-		want(!events[t.name], "the event name %q is empty or declared twice: give each event a name of its own and list it once", t.name)
-		events[t.name] = true
-		if t.err != nil {
-			errs = append(errs, t.err)
-		}
-	}
-	want(littleEndian, "this target stores the highest byte first; images, checksums and inputs are defined for the other order")
+	errs = append(errs, g.Schema().Check()...)
 	for i, s := range g.Systems {
 		want(s.Run != nil, "Game.Systems[%d].Run is nil", i)
 	}
@@ -141,30 +114,22 @@ func (g *Game) Check() error {
 	return fmt.Errorf("%w: %w", ErrGame, errors.Join(errs...))
 }
 
-// declarations lists the game's resources and components in the order of their columns.
-func (g *Game) declarations() []*declaration {
-	var list []*declaration
+// Schema returns a description of the game's state for code that works with any game. Each call makes one.
+func (g *Game) Schema() *image.Schema {
+	s := &image.Schema{MaxPlayers: g.MaxPlayers}
 	for _, r := range g.Resources {
-		list = append(list, r.declared())
+		s.Resources = append(s.Resources, r.declared())
 	}
 	for _, c := range g.Components {
-		list = append(list, c.declared())
+		s.Components = append(s.Components, c.declared())
 	}
-	return list
-}
-
-// HasFloats reports whether simulated state or input holds floating-point numbers. Peers of such a game must run the
-// same build for the same architecture, since float results differ between targets.
-func (g *Game) HasFloats() bool {
-	if g.Input.declaredInput().layout.floats {
-		return true
+	for _, e := range g.Events {
+		s.Events = append(s.Events, e.declared())
 	}
-	for _, d := range g.declarations() {
-		if d.layout.floats {
-			return true
-		}
+	if g.Input != nil {
+		s.Input = g.Input.declared()
 	}
-	return false
+	return s
 }
 
 // Fingerprint is a hash of everything two peers must agree on to share a match: name, tick rate, players, the layout
@@ -173,14 +138,7 @@ func (g *Game) Fingerprint() uint64 {
 	var d xxhash.Digest
 	d.Reset()
 	fmt.Fprintf(&d, "%q %d %d", g.Name, g.TickRate, g.MaxPlayers)
-	for _, c := range g.declarations() {
-		fmt.Fprintf(&d, " %s %q %x", c.what, c.name, c.layout.fingerprint)
-	}
-	for _, e := range g.Events {
-		t := e.declaredEvent()
-		fmt.Fprintf(&d, " event %q %x %t", t.name, t.layout.fingerprint, t.irreversible)
-	}
-	fmt.Fprintf(&d, " input %x", g.Input.declaredInput().layout.fingerprint)
+	d.Write(g.Schema().Describe(nil))
 	for _, s := range g.Systems {
 		fmt.Fprintf(&d, " system %q", s.Name)
 	}
@@ -188,34 +146,4 @@ func (g *Game) Fingerprint() uint64 {
 		fmt.Fprintf(&d, " asset %q %x", a.Name, xxhash.Sum64(a.Data))
 	}
 	return d.Sum64()
-}
-
-// InputSize returns the bytes of an input that can differ from zero: what a wire or a recording has to carry.
-func (g *Game) InputSize() int { return int(g.Input.declaredInput().layout.size) }
-
-// CleanInput zeroes whatever in a packed input no Go program could have stored. Every input off a wire or a file
-// passes through it.
-func (g *Game) CleanInput(in *InputBytes) { g.Input.declaredInput().clean(in) }
-
-// PredictInput returns what to assume for the tick after one in which the player's input was last.
-func (g *Game) PredictInput(last InputBytes) InputBytes {
-	if predict := g.Input.declaredInput().predict; predict != nil {
-		return predict(last)
-	}
-	return last
-}
-
-// MergeLate returns next with what must not be lost of an input that arrived too late for its own tick.
-func (g *Game) MergeLate(late, next InputBytes) InputBytes {
-	return g.Input.declaredInput().mergeLate(late, next)
-}
-
-// eventNumber returns the position of an event type in Game.Events.
-func (g *Game) eventNumber(t *eventType) uint16 {
-	for i, e := range g.Events {
-		if e.declaredEvent() == t {
-			return uint16(i)
-		}
-	}
-	panic(fmt.Sprintf("ecs: event %q is emitted but not listed: add it to Game.Events", t.name))
 }

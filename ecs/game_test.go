@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -207,7 +209,7 @@ func inSystem(w *World, f func()) {
 // saved returns a snapshot of the world.
 func saved(w *World) *Snapshot {
 	s := &Snapshot{}
-	w.Save(s)
+	w.Image().Save(s)
 	return s
 }
 
@@ -327,8 +329,8 @@ func TestStateAfter600TicksIsPinned(t *testing.T) {
 	if got := saved(w).Checksum(); got != golden {
 		t.Errorf("checksum %#x, pinned %#x", uint64(got), uint64(golden))
 	}
-	if w.Strays() != 0 {
-		t.Errorf("%d undeclared writes", w.Strays())
+	if w.Image().Strays() != 0 {
+		t.Errorf("%d undeclared writes", w.Image().Strays())
 	}
 }
 
@@ -337,7 +339,7 @@ func TestObserverHearsEverySystemInOrder(t *testing.T) {
 	g := busyGame()
 	w := newWorld(t, g)
 	o := &recorder{}
-	w.SetObserver(o)
+	w.Image().SetObserver(o)
 	w.Step(TickInputs{})
 	if first, last := o.heard[0], o.heard[len(o.heard)-1]; first != int(SectionSimulate) || last != -int(SectionSimulate) {
 		t.Errorf("a tick begins with section %d and ends with %d", first, last)
@@ -461,8 +463,8 @@ func TestUnlistedComponentPanicsWithASentence(t *testing.T) {
 	mustPanic(t, "Game.Events", func() { NewEvent[tHit]("unlisted").Emit(w, Entity{}, tHit{}) })
 	mustPanic(t, "Game.Derived", func() { NewDerived("unlisted", func(*World, *int) {}, nil).Of(w) })
 	mustPanic(t, "OwnedBy(p)", func() { w.Spawn(OwnedBy(4), cPos) })
-	mustPanic(t, "another world", func() { w.Restore(saved(newWorld(t, tGame()))) })
-	mustPanic(t, "another world", func() { w.Restore(&Snapshot{}) })
+	mustPanic(t, "another world", func() { w.Image().Restore(saved(newWorld(t, tGame()))) })
+	mustPanic(t, "another world", func() { w.Image().Restore(&Snapshot{}) })
 }
 
 func mustPanic(t *testing.T, want string, f func()) {

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -42,7 +44,7 @@ func TestCleanInputLeavesOnlyWhatPackCouldHaveMade(t *testing.T) {
 	for i := range in {
 		in[i] = 0xff
 	}
-	g.CleanInput(&in)
+	in = g.Input.Clean(in)
 	if in != tInput.Pack(tInput.Unpack(in)) {
 		t.Errorf("%x", in)
 	}
@@ -53,7 +55,7 @@ func TestCleanInputLeavesOnlyWhatPackCouldHaveMade(t *testing.T) {
 		t.Error("a boolean of 255 remains", in[2])
 	}
 	again := in
-	if g.CleanInput(&again); again != in {
+	if again = g.Input.Clean(again); again != in {
 		t.Error("clean is not idempotent")
 	}
 }
@@ -62,13 +64,13 @@ func TestCleanInputLeavesOnlyWhatPackCouldHaveMade(t *testing.T) {
 func TestPressesAreClearedWhenRepeatedAndKeptWhenLate(t *testing.T) {
 	g := tGame()
 	last := tInput.Pack(tPad{DX: 3, Fire: true, Aim: 5})
-	if got := tInput.Unpack(g.PredictInput(last)); got != (tPad{DX: 3, Aim: 5}) {
+	if got := tInput.Unpack(g.Input.Predict(last)); got != (tPad{DX: 3, Aim: 5}) {
 		t.Error("predicted", got)
 	}
-	if got := tInput.Unpack(g.MergeLate(last, tInput.Pack(tPad{DX: 1}))); got != (tPad{DX: 1, Fire: true}) {
+	if got := tInput.Unpack(g.Input.MergeLate(last, tInput.Pack(tPad{DX: 1}))); got != (tPad{DX: 1, Fire: true}) {
 		t.Error("merged", got)
 	}
-	if got := tInput.Unpack(g.MergeLate(InputBytes{}, last)); got != (tPad{DX: 3, Fire: true, Aim: 5}) {
+	if got := tInput.Unpack(g.Input.MergeLate(InputBytes{}, last)); got != (tPad{DX: 3, Fire: true, Aim: 5}) {
 		t.Error("merged nothing late", got)
 	}
 }
@@ -78,10 +80,10 @@ func TestAnInputTypeMayPredictAndMergeItself(t *testing.T) {
 	in := NewInput[tCustom]()
 	g := tGame()
 	g.Input = in
-	if got := in.Unpack(g.PredictInput(in.Pack(tCustom{100, true}))); got != (tCustom{50, true}) {
+	if got := in.Unpack(g.Input.Predict(in.Pack(tCustom{100, true}))); got != (tCustom{50, true}) {
 		t.Error(got)
 	}
-	if got := in.Unpack(g.MergeLate(in.Pack(tCustom{9, true}), in.Pack(tCustom{4, false}))); got != (tCustom{9, false}) {
+	if got := in.Unpack(g.Input.MergeLate(in.Pack(tCustom{9, true}), in.Pack(tCustom{4, false}))); got != (tCustom{9, false}) {
 		t.Error(got)
 	}
 }
@@ -100,7 +102,7 @@ func TestOfAndLastAreThisTicksInputAndTheLast(t *testing.T) {
 	s := saved(w)
 	w.Step(input(2))
 	w.Step(TickInputs{}) // missing ones count as zero
-	w.Restore(s)
+	w.Image().Restore(s)
 	w.Step(input(4))
 	want := []pair{{tPad{DX: 1}, tPad{}}, {tPad{DX: 2}, tPad{DX: 1}}, {tPad{}, tPad{DX: 2}}, {tPad{DX: 4}, tPad{DX: 1}}}
 	for i := range want {
@@ -108,7 +110,7 @@ func TestOfAndLastAreThisTicksInputAndTheLast(t *testing.T) {
 			t.Errorf("tick %d sees %v, want %v", i+1, seen[i], want[i])
 		}
 	}
-	if got := tInput.Unpack(w.InputOf(2)); got.DX != 4 {
+	if got := tInput.Unpack(w.Image().Input(2)); got.DX != 4 {
 		t.Error(got)
 	}
 	w.Step(TickInputs{Players: make([]InputBytes, 64)}) // more than the game has seats for
@@ -122,12 +124,12 @@ func TestAGameMayHaveAnInputAndAResourceWithoutFields(t *testing.T) {
 	g.Input, g.Resources = none, Resources(empty)
 	w := newWorld(t, g)
 	w.Step(TickInputs{Players: make([]InputBytes, 4)})
-	if none.Of(w, 1) != none.Last(w, 1) || empty.Read(w) != *empty.Write(w) || w.InputOf(3) != (InputBytes{}) {
+	if none.Of(w, 1) != none.Last(w, 1) || empty.Read(w) != *empty.Write(w) || w.Image().Input(3) != (InputBytes{}) {
 		t.Error("nothing differs from nothing")
 	}
 	s := saved(w)
-	if err := w.LoadImage(s.AppendImage(nil)); err != nil {
+	if err := w.Image().Load(s.AppendImage(nil)); err != nil {
 		t.Error(err)
 	}
-	w.Restore(s)
+	w.Image().Restore(s)
 }

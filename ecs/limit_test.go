@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -50,7 +52,7 @@ func eachRow(im *image, f func(o Owner, i uint32)) {
 // they do in a world that is not limited.
 func TestALimitedTickChangesOnlyRowsOfTheSet(t *testing.T) {
 	w, rows := limitedWorld(t, busyGame())
-	w.SetPredicted(rows)
+	w.Image().SetPredicted(rows)
 	moved, fired := 0, 0
 	for w.Tick() < 200 {
 		before := saved(w)
@@ -81,10 +83,10 @@ func TestALimitedTickChangesOnlyRowsOfTheSet(t *testing.T) {
 		before.Release()
 		after.Release()
 	}
-	if moved < 200 || fired < 10 || w.Strays() != 0 {
-		t.Errorf("%d rows moved, %d spawned, %d strays: the test shows too little", moved, fired, w.Strays())
+	if moved < 200 || fired < 10 || w.Image().Strays() != 0 {
+		t.Errorf("%d rows moved, %d spawned, %d strays: the test shows too little", moved, fired, w.Image().Strays())
 	}
-	w.SetPredicted(nil)
+	w.Image().SetPredicted(nil)
 	before := saved(w)
 	w.Step(busyInputs(w.Tick() + 1))
 	if rClock.Read(w).Left == 0 || string(rowBytes(before, 0, 1)) == string(rowBytes(saved(w), 0, 1)) {
@@ -208,7 +210,7 @@ func TestALimitedQueryMarksOnlyPagesOfTheSet(t *testing.T) {
 	saved(w)
 	rows := &RowSet{}
 	rows.AddOwner(OwnedBy(0))
-	w.SetPredicted(rows)
+	w.Image().SetPredicted(rows)
 	w.Step(TickInputs{})
 	for _, number := range w.image.dirty {
 		if p := w.image.live[number].store.info; p.column.name == "pos" && p.owner != OwnedBy(0) {
@@ -254,7 +256,7 @@ func TestALimitedWorldIsItsModel(t *testing.T) {
 		})
 		rows.Add(all[0].Row)
 		m.rows[all[0].Row] = true
-		w.SetPredicted(rows)
+		w.Image().SetPredicted(rows)
 		system := func(w *World) {
 			for range rapid.IntRange(0, 6).Draw(t, "actions") {
 				act(t, w, m, &all)
@@ -406,7 +408,7 @@ func TestEntriesAreLimitedToo(t *testing.T) {
 	w := newWorld(t, g)
 	rows := &RowSet{}
 	rows.AddOwner(OwnedBy(0))
-	w.SetPredicted(rows)
+	w.Image().SetPredicted(rows)
 	w.Step(TickInputs{})
 	if got, _ := cPos.Read(w, mine); got.X != 4 {
 		t.Error("the own row was not written:", got)
@@ -426,7 +428,7 @@ func TestOwnSpawnsOfALimitedWorldAreThoseOfTheFullOne(t *testing.T) {
 	full := newWorld(t, busyGame())
 	part, rows := limitedWorld(t, busyGame())
 	full.Step(TickInputs{Orders: []Order{{Kind: OrderJoin, Player: 0}, {Kind: OrderJoin, Player: 1}, {Kind: OrderJoin, Player: 2}}})
-	part.SetPredicted(rows)
+	part.Image().SetPredicted(rows)
 	own := func(w *World) (list []Entity) {
 		for e := range qPos.All(w) {
 			if e.Entity().Owner() == OwnedBy(1) {
@@ -484,7 +486,7 @@ func TestASpawnTakesItsRowIntoTheSet(t *testing.T) {
 	w, rows := newWorld(t, g), &RowSet{}
 	rows.AddOwner(OwnedBy(0))
 	rows.Remove(uint32(OwnedBy(0)) << regionShift)
-	w.SetPredicted(rows)
+	w.Image().SetPredicted(rows)
 	w.Step(TickInputs{})
 	if got, ok := cPos.Read(w, e); !ok || got.X != 1 || !rows.Has(e.Row) {
 		t.Errorf("row %d, %t, at %v after one move", e.Row, ok, got.X)
@@ -496,7 +498,7 @@ func TestASpawnTakesItsRowIntoTheSet(t *testing.T) {
 func TestALimitedTickIsTheSameAfterARewind(t *testing.T) {
 	w, rows := limitedWorld(t, busyGame())
 	rows.Add(3)
-	w.SetPredicted(rows)
+	w.Image().SetPredicted(rows)
 	r := rand.New(rand.NewPCG(8, 8))
 	sums := map[Tick]Checksum{}
 	var ring [16]Snapshot
@@ -504,14 +506,14 @@ func TestALimitedTickIsTheSameAfterARewind(t *testing.T) {
 	for w.Tick() < 300 {
 		w.Step(busyInputs(w.Tick() + 1))
 		s := &ring[w.Tick()%16]
-		w.Save(s)
+		w.Image().Save(s)
 		if want, known := sums[w.Tick()]; !known {
 			sums[w.Tick()] = s.Checksum()
 		} else if again++; want != s.Checksum() {
 			t.Fatalf("tick %d differs when it is computed again", w.Tick())
 		}
 		if back := &ring[r.IntN(16)]; r.IntN(5) == 0 && !back.Empty() && back.Tick() <= w.Tick() {
-			w.Restore(back)
+			w.Image().Restore(back)
 		}
 	}
 	if again < 100 || sums[100] == sums[299] {
@@ -529,7 +531,7 @@ func TestDerivedDataFollowsWhatLasts(t *testing.T) {
 		*total.Of(w)++
 	}}}
 	w := newWorld(t, g)
-	w.SetPredicted(&RowSet{})
+	w.Image().SetPredicted(&RowSet{})
 	w.Step(TickInputs{})
 	if got := *total.Of(w); got != 0 || rScore.Read(w).Points[0] != 0 {
 		t.Errorf("derived data says %d, the state %d", got, rScore.Read(w).Points[0])
@@ -542,7 +544,7 @@ func TestAJoinLastsInALimitedWorldOnlyForWhomItPredicts(t *testing.T) {
 	w := newWorld(t, busyGame())
 	rows := &RowSet{}
 	rows.AddOwner(OwnedBy(1))
-	w.SetPredicted(rows)
+	w.Image().SetPredicted(rows)
 	w.Step(TickInputs{Orders: []Order{{Kind: OrderJoin, Player: 0}, {Kind: OrderJoin, Player: 1}}})
 	var owners []Owner
 	for e := range qSeated.All(w) {
@@ -559,7 +561,7 @@ func TestALimitedTickAllocatesNothing(t *testing.T) {
 	}
 	w, rows := limitedWorld(t, busyGame())
 	rows.Remove(uint32(OwnedBy(1))<<regionShift | 70)
-	w.SetPredicted(rows)
+	w.Image().SetPredicted(rows)
 	var inputs [256]TickInputs
 	for i := range inputs {
 		inputs[i] = busyInputs(Tick(i))
@@ -568,7 +570,7 @@ func TestALimitedTickAllocatesNothing(t *testing.T) {
 	var s Snapshot
 	step := func() {
 		w.Step(inputs[w.Tick()%256])
-		w.Save(&s)
+		w.Image().Save(&s)
 	}
 	for range 512 {
 		step()

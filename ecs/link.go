@@ -8,6 +8,8 @@ import (
 
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/component"
+
+	"tendon/ecs/image"
 )
 
 // link is the component by which a donburi entity knows its entity. Donburi points at links in the bridge's blocks;
@@ -63,23 +65,18 @@ func EntityOf(entry *donburi.Entry) (e Entity, ok bool) {
 func entryRow(entry *donburi.Entry, c AnyComponent, write bool) unsafe.Pointer {
 	d, l := c.declared(), linkOf(entry)
 	if l == nil {
-		panic(fmt.Sprintf("ecs: component %q is asked of an entry that is gone or that the engine did not make: take entries from World.Donburi, World.Entry or a View, anew in every tick", d.name))
+		panic(fmt.Sprintf("ecs: component %q is asked of an entry that is gone or that the engine did not make: take entries from World.Donburi, World.Entry or a View, anew in every tick", d.Name()))
 	}
 	w, e := l.world, l.entity
-	col := w.column(d)
-	r, i := &col.regions[e.Owner()], e.Row%regionRows
-	if !w.exists(e) || !r.has(i) || !entry.HasComponent(c) {
-		panic(fmt.Sprintf("ecs: entity %d born in tick %d is gone or has no component %q: ask World.Exists or Entry.HasComponent first, and take entries anew in every tick", e.Row, e.Born, d.name))
+	p := w.image.Row(d, e)
+	if p == nil || !entry.HasComponent(c) {
+		panic(fmt.Sprintf("ecs: entity %d born in tick %d is gone or has no component %q: ask World.Exists or Entry.HasComponent first, and take entries anew in every tick", e.Row, e.Born, d.Name()))
 	}
-	p := col.rowOf(r, i)
 	if entry.Component(c) != p {
-		panic(outOfStep(e, "component "+d.name+" points outside the world").Error())
+		panic(outOfStep(e, "component "+d.Name()+" points outside the world").Error())
 	}
 	if write {
-		if w.limit.open != nil && !w.writable(e) {
-			return nil
-		}
-		w.image.markRow(r, col.info, i)
+		return w.image.WriteRow(d, e)
 	}
 	return p
 }
@@ -96,13 +93,13 @@ func (b *bridge) onCreate(_ donburi.World, created donburi.Entity) {
 	}
 	at := b.making.pending[b.made]
 	b.made++
-	i := at.row % blockRows
+	i := at.row % image.BlockRows
 	at.block.entries[i] = entry
 	at.block.links[i] = link{b.world, at.block.rows[i]}
 	entry.SetComponent(linkType, unsafe.Pointer(&at.block.links[i]))
 	for _, c := range b.making.columns {
 		col := b.columns[c].column
-		entry.SetComponent(b.columns[c].typ, col.rowOf(&col.regions[at.owner], at.row))
+		entry.SetComponent(b.columns[c].typ, col.At(at.owner, at.row))
 	}
 }
 

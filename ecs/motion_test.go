@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -37,12 +39,12 @@ func TestWhatIsPutAsAnInputIsTheLastOneOfTheNextTick(t *testing.T) {
 	w := newWorld(t, g)
 	w.Step(TickInputs{})
 	in := tInput.Pack(tPad{DX: 7})
-	w.PutInput(1, in)
-	if w.InputOf(1) != in || w.InputOf(0) != (InputBytes{}) {
+	w.Image().PutInput(1, in)
+	if w.Image().Input(1) != in || w.Image().Input(0) != (InputBytes{}) {
 		t.Fatal("the input is not there")
 	}
 	w.Step(TickInputs{})
-	if got := tInput.Last(w, 1); got.DX != 7 || w.InputOf(1) != (InputBytes{}) {
+	if got := tInput.Last(w, 1); got.DX != 7 || w.Image().Input(1) != (InputBytes{}) {
 		t.Errorf("the last input is %+v", got)
 	}
 }

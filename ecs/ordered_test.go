@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -122,7 +124,7 @@ func TestDonburisHierarchyWorksInAView(t *testing.T) {
 	if !slices.Equal(left, []Entity{a, b}) || wounds() != 2 || v.World.Len() != 4 {
 		t.Fatalf("%v left, want %v; %d wounds, %d in donburi's world", left, []Entity{a, b}, wounds(), v.World.Len())
 	}
-	w.Restore(first)
+	w.Image().Restore(first)
 	v.Update(nil, saved(w), nil, 1)
 	if len(left) != 3 || wounds() != 3 {
 		t.Fatalf("after the rewind %v left and %d wounds are shown", left, wounds())

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -58,7 +60,7 @@ func TestOverlayTakesRowsOfTheStateAndKeepsThoseOfTheSet(t *testing.T) {
 	for overlaid < 120 {
 		w.Step(busyInputs(w.Tick() + 1))
 		if r.IntN(3) > 0 {
-			w.Save(&ring[r.IntN(16)])
+			w.Image().Save(&ring[r.IntN(16)])
 		}
 		s := &ring[r.IntN(16)]
 		if r.IntN(3) > 0 || s.Empty() {
@@ -79,7 +81,7 @@ func TestOverlayTakesRowsOfTheStateAndKeepsThoseOfTheSet(t *testing.T) {
 				e.A.Cells[0]++
 			}
 			rClock.Write(w).Left += 5
-			w.Overlay(before, nil) // takes both back
+			w.Image().Overlay(before, nil) // takes both back
 			if got := saved(w); got.Checksum() != before.Checksum() {
 				t.Fatal("a state laid over itself is another")
 			}
@@ -87,9 +89,9 @@ func TestOverlayTakesRowsOfTheStateAndKeepsThoseOfTheSet(t *testing.T) {
 				_ = e
 			}
 		}
-		w.Overlay(s, keep)
+		w.Image().Overlay(s, keep)
 		overlaid++
-		if d, ok := w.UndeclaredWrite(); ok {
+		if d, ok := w.Image().UndeclaredWrite(); ok {
 			t.Fatalf("Overlay writes past its marks: %v", d)
 		}
 		after := saved(w)
@@ -109,16 +111,16 @@ func TestOverlayTakesRowsOfTheStateAndKeepsThoseOfTheSet(t *testing.T) {
 		if again := saved(w); again.Checksum() != after.Checksum() || len(w.image.dirty) != 0 {
 			t.Fatal("a second save differs")
 		}
-		w.Restore(before)
+		w.Image().Restore(before)
 		if got := saved(w); got.Checksum() != before.Checksum() {
 			t.Fatal("a world that was overlaid cannot be restored")
 		}
 		if r.IntN(2) == 0 {
-			w.Restore(after)
+			w.Image().Restore(after)
 		}
 	}
-	if kept < 1000 || taken < 1000 || w.Strays() != 0 {
-		t.Errorf("%d rows that differ were kept, %d taken, %d strays: the test shows too little", kept, taken, w.Strays())
+	if kept < 1000 || taken < 1000 || w.Image().Strays() != 0 {
+		t.Errorf("%d rows that differ were kept, %d taken, %d strays: the test shows too little", kept, taken, w.Image().Strays())
 	}
 }
 
@@ -152,7 +154,7 @@ func TestOverlayOfASmallStateEmptiesWhatGrewSince(t *testing.T) {
 	})
 	keep := &RowSet{}
 	keep.Add(mine.Row)
-	w.Overlay(small, keep)
+	w.Image().Overlay(small, keep)
 	if n := count(w, qPos); n != 1 || !w.Exists(mine) {
 		t.Errorf("%d entities are left, want the kept one", n)
 	}
@@ -178,20 +180,20 @@ func TestOverlayIsSeenByDonburiAndDerivedData(t *testing.T) {
 	if w.Entry(e) == nil {
 		t.Fatal("the entity has no entry")
 	}
-	w.Overlay(saved(w), nil)
+	w.Image().Overlay(saved(w), nil)
 	if *n.Of(w) != 1 {
 		t.Error("derived data is not built anew")
 	}
-	if w.Overlay(empty, nil); w.Entry(e) != nil || w.Donburi().Len() != 0 {
+	if w.Image().Overlay(empty, nil); w.Entry(e) != nil || w.Donburi().Len() != 0 {
 		t.Error("donburi has an entity that the overlay took")
 	}
 }
 
 func TestOverlayRefusesStatesOfOtherWorlds(t *testing.T) {
 	w := newWorld(t, tGame())
-	mustPanic(t, "another world", func() { w.Overlay(saved(newWorld(t, tGame())), nil) })
-	mustPanic(t, "is empty", func() { w.Overlay(&Snapshot{}, nil) })
-	mustPanic(t, "is empty", func() { w.Overlay(nil, nil) })
+	mustPanic(t, "another world", func() { w.Image().Overlay(saved(newWorld(t, tGame())), nil) })
+	mustPanic(t, "is empty", func() { w.Image().Overlay(&Snapshot{}, nil) })
+	mustPanic(t, "is empty", func() { w.Image().Overlay(nil, nil) })
 }
 
 // A client lays the server's word under its prediction in every tick of a resimulation.
@@ -209,9 +211,9 @@ func TestOverlayAllocatesNothing(t *testing.T) {
 	keep.Remove(uint32(OwnedBy(1)) << regionShift)
 	var s Snapshot
 	if n := testing.AllocsPerRun(50, func() {
-		w.Overlay(server, keep)
-		w.Save(&s)
-		w.Restore(mine)
+		w.Image().Overlay(server, keep)
+		w.Image().Save(&s)
+		w.Image().Restore(mine)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -52,17 +54,17 @@ func TestAnOrderOfMotionPutsAnEntitySomewhereAfterTheSystems(t *testing.T) {
 			t.Errorf("it is at %v, want %v", p.Pos, want.Pos)
 		}
 	}
-	if m, ok := w.Motion(e); !ok || m.Pos != want.Pos || !w.Placed(e) || w.Placed(other) {
-		t.Errorf("it is at %v, placed %v", m, w.Placed(e))
+	if m, ok := w.Image().Motion(e); !ok || m.Pos != want.Pos || !w.Image().Placed(e) || w.Image().Placed(other) {
+		t.Errorf("it is at %v, placed %v", m, w.Image().Placed(e))
 	}
-	if m, _ := w.Motion(other); m.Pos.X == 0 {
+	if m, _ := w.Image().Motion(other); m.Pos.X == 0 {
 		t.Error("what nobody placed did not move")
 	}
 	w.Step(TickInputs{})
-	if w.Placed(e) {
+	if w.Image().Placed(e) {
 		t.Error("a placing outlived its tick")
 	}
-	if m, _ := w.Motion(e); m.Pos.X != want.Pos.X+1 {
+	if m, _ := w.Image().Motion(e); m.Pos.X != want.Pos.X+1 {
 		t.Errorf("the systems go on from where it was put: %v", m.Pos)
 	}
 }
@@ -71,16 +73,16 @@ func TestAnOrderOfMotionPutsAnEntitySomewhereAfterTheSystems(t *testing.T) {
 func TestWhatTheSystemsMoveFarStaysThere(t *testing.T) {
 	w := newWorld(t, placementGame())
 	e := w.Spawn(OwnedBy(1), pBody)
-	w.SetMotion(e, Motion{Pos: fixed.Vec3{X: fixed.FromInt(100)}})
+	w.Image().SetMotion(e, Motion{Pos: fixed.Vec3{X: fixed.FromInt(100)}})
 	o, _ := placed(e, 99, 0, 50)
 	w.Step(TickInputs{Orders: []Order{o}})
-	if m, _ := w.Motion(e); w.Placed(e) || m.Pos.X != 0 {
+	if m, _ := w.Image().Motion(e); w.Image().Placed(e) || m.Pos.X != 0 {
 		t.Errorf("respawned, and at %v", m.Pos)
 	}
-	w.SetMotion(e, Motion{Pos: fixed.Vec3{X: fixed.FromInt(100)}})
+	w.Image().SetMotion(e, Motion{Pos: fixed.Vec3{X: fixed.FromInt(100)}})
 	o, _ = placed(e, 99, 0, 101)
 	w.Step(TickInputs{Orders: []Order{o}})
-	if m, _ := w.Motion(e); !w.Placed(e) || m.Pos.X != fixed.FromInt(99) {
+	if m, _ := w.Image().Motion(e); !w.Image().Placed(e) || m.Pos.X != fixed.FromInt(99) {
 		t.Errorf("within what the order allows, and at %v", m.Pos)
 	}
 }
@@ -100,9 +102,9 @@ func TestAnOrderOfMotionThatMeansNothingDoesNothing(t *testing.T) {
 		"longer":   {Kind: OrderMotion, Entity: e, Payload: append(bytes.Clone(good.Payload), 0)},
 		"player":   {Kind: OrderMotion, Entity: e, Player: 60, Payload: good.Payload},
 	} {
-		before, _ := w.Motion(e)
+		before, _ := w.Image().Motion(e)
 		w.Step(TickInputs{Orders: []Order{o}})
-		if m, _ := w.Motion(e); m.Pos.X != before.Pos.X+1 || w.Placed(e) {
+		if m, _ := w.Image().Motion(e); m.Pos.X != before.Pos.X+1 || w.Image().Placed(e) {
 			t.Errorf("%s: it is at %v", name, m.Pos)
 		}
 	}

@@ -4,16 +4,18 @@ import (
 	"iter"
 	"math/bits"
 	"unsafe"
+
+	"tendon/ecs/image"
 )
 
 // Query1 yields the entities that have one component and pass its filters, in the order of their rows. It holds no state
 // of any world: declare it once, at package level.
-type Query1[A, PA any] struct{ plan plan }
+type Query1[A, PA any] struct{ plan image.Plan }
 
 // NewQuery1 declares a query.
 func NewQuery1[A, PA any](a Access[A, PA], filters ...Filter) *Query1[A, PA] {
 	q := &Query1[A, PA]{plan: newPlan(filters)}
-	q.plan.use(a.component, a.write)
+	q.plan.Use(a.component, a.write)
 	return q
 }
 
@@ -30,11 +32,11 @@ func (r Row1[PA]) Entity() Entity { return *r.self }
 // All returns every entity of the query, one by one.
 func (q *Query1[A, PA]) All(w *World) iter.Seq[Row1[PA]] {
 	return func(yield func(Row1[PA]) bool) {
-		c := cursor{world: w, plan: &q.plan}
-		for c.next() {
-			set, self := c.bits, c.self
-			baseA := c.base[0]
-			writeA := q.plan.write[0]
+		c := w.image.Walk(&q.plan)
+		for c.Next() {
+			set, self := c.Bits, c.Self
+			baseA := c.Base[0]
+			writeA := q.plan.Writes(0)
 			scattered := isScattered(set)
 			for set != 0 {
 				i := uintptr(bits.TrailingZeros64(set))
@@ -66,11 +68,11 @@ type Run1[A any] struct {
 // Runs returns every entity of the query, a run at a time: the inner loop is an ordinary loop over slices.
 func (q *Query1[A, PA]) Runs(w *World) iter.Seq[Run1[A]] {
 	return func(yield func(Run1[A]) bool) {
-		c := cursor{world: w, plan: &q.plan}
-		for n := c.nextRun(); n > 0; n = c.nextRun() {
+		c := w.image.Walk(&q.plan)
+		for n := c.NextRun(); n > 0; n = c.NextRun() {
 			if !yield(Run1[A]{
-				unsafe.Slice((*A)(c.run[0]), n),
-				unsafe.Slice((*Entity)(c.runSelf), n),
+				unsafe.Slice((*A)(c.Run[0]), n),
+				unsafe.Slice((*Entity)(c.RunSelf), n),
 			}) {
 				return
 			}

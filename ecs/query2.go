@@ -4,17 +4,19 @@ import (
 	"iter"
 	"math/bits"
 	"unsafe"
+
+	"tendon/ecs/image"
 )
 
 // Query2 yields the entities that have two components and pass its filters, in the order of their rows. It holds no state
 // of any world: declare it once, at package level.
-type Query2[A, PA, B, PB any] struct{ plan plan }
+type Query2[A, PA, B, PB any] struct{ plan image.Plan }
 
 // NewQuery2 declares a query.
 func NewQuery2[A, PA, B, PB any](a Access[A, PA], b Access[B, PB], filters ...Filter) *Query2[A, PA, B, PB] {
 	q := &Query2[A, PA, B, PB]{plan: newPlan(filters)}
-	q.plan.use(a.component, a.write)
-	q.plan.use(b.component, b.write)
+	q.plan.Use(a.component, a.write)
+	q.plan.Use(b.component, b.write)
 	return q
 }
 
@@ -32,11 +34,11 @@ func (r Row2[PA, PB]) Entity() Entity { return *r.self }
 // All returns every entity of the query, one by one.
 func (q *Query2[A, PA, B, PB]) All(w *World) iter.Seq[Row2[PA, PB]] {
 	return func(yield func(Row2[PA, PB]) bool) {
-		c := cursor{world: w, plan: &q.plan}
-		for c.next() {
-			set, self := c.bits, c.self
-			baseA, baseB := c.base[0], c.base[1]
-			writeA, writeB := q.plan.write[0], q.plan.write[1]
+		c := w.image.Walk(&q.plan)
+		for c.Next() {
+			set, self := c.Bits, c.Self
+			baseA, baseB := c.Base[0], c.Base[1]
+			writeA, writeB := q.plan.Writes(0), q.plan.Writes(1)
 			scattered := isScattered(set)
 			for set != 0 {
 				i := uintptr(bits.TrailingZeros64(set))
@@ -70,12 +72,12 @@ type Run2[A, B any] struct {
 // Runs returns every entity of the query, a run at a time: the inner loop is an ordinary loop over slices.
 func (q *Query2[A, PA, B, PB]) Runs(w *World) iter.Seq[Run2[A, B]] {
 	return func(yield func(Run2[A, B]) bool) {
-		c := cursor{world: w, plan: &q.plan}
-		for n := c.nextRun(); n > 0; n = c.nextRun() {
+		c := w.image.Walk(&q.plan)
+		for n := c.NextRun(); n > 0; n = c.NextRun() {
 			if !yield(Run2[A, B]{
-				unsafe.Slice((*A)(c.run[0]), n),
-				unsafe.Slice((*B)(c.run[1]), n),
-				unsafe.Slice((*Entity)(c.runSelf), n),
+				unsafe.Slice((*A)(c.Run[0]), n),
+				unsafe.Slice((*B)(c.Run[1]), n),
+				unsafe.Slice((*Entity)(c.RunSelf), n),
 			}) {
 				return
 			}

@@ -4,18 +4,20 @@ import (
 	"iter"
 	"math/bits"
 	"unsafe"
+
+	"tendon/ecs/image"
 )
 
 // Query3 yields the entities that have three components and pass its filters, in the order of their rows. It holds no state
 // of any world: declare it once, at package level.
-type Query3[A, PA, B, PB, C, PC any] struct{ plan plan }
+type Query3[A, PA, B, PB, C, PC any] struct{ plan image.Plan }
 
 // NewQuery3 declares a query.
 func NewQuery3[A, PA, B, PB, C, PC any](a Access[A, PA], b Access[B, PB], c Access[C, PC], filters ...Filter) *Query3[A, PA, B, PB, C, PC] {
 	q := &Query3[A, PA, B, PB, C, PC]{plan: newPlan(filters)}
-	q.plan.use(a.component, a.write)
-	q.plan.use(b.component, b.write)
-	q.plan.use(c.component, c.write)
+	q.plan.Use(a.component, a.write)
+	q.plan.Use(b.component, b.write)
+	q.plan.Use(c.component, c.write)
 	return q
 }
 
@@ -34,11 +36,11 @@ func (r Row3[PA, PB, PC]) Entity() Entity { return *r.self }
 // All returns every entity of the query, one by one.
 func (q *Query3[A, PA, B, PB, C, PC]) All(w *World) iter.Seq[Row3[PA, PB, PC]] {
 	return func(yield func(Row3[PA, PB, PC]) bool) {
-		c := cursor{world: w, plan: &q.plan}
-		for c.next() {
-			set, self := c.bits, c.self
-			baseA, baseB, baseC := c.base[0], c.base[1], c.base[2]
-			writeA, writeB, writeC := q.plan.write[0], q.plan.write[1], q.plan.write[2]
+		c := w.image.Walk(&q.plan)
+		for c.Next() {
+			set, self := c.Bits, c.Self
+			baseA, baseB, baseC := c.Base[0], c.Base[1], c.Base[2]
+			writeA, writeB, writeC := q.plan.Writes(0), q.plan.Writes(1), q.plan.Writes(2)
 			scattered := isScattered(set)
 			for set != 0 {
 				i := uintptr(bits.TrailingZeros64(set))
@@ -74,13 +76,13 @@ type Run3[A, B, C any] struct {
 // Runs returns every entity of the query, a run at a time: the inner loop is an ordinary loop over slices.
 func (q *Query3[A, PA, B, PB, C, PC]) Runs(w *World) iter.Seq[Run3[A, B, C]] {
 	return func(yield func(Run3[A, B, C]) bool) {
-		c := cursor{world: w, plan: &q.plan}
-		for n := c.nextRun(); n > 0; n = c.nextRun() {
+		c := w.image.Walk(&q.plan)
+		for n := c.NextRun(); n > 0; n = c.NextRun() {
 			if !yield(Run3[A, B, C]{
-				unsafe.Slice((*A)(c.run[0]), n),
-				unsafe.Slice((*B)(c.run[1]), n),
-				unsafe.Slice((*C)(c.run[2]), n),
-				unsafe.Slice((*Entity)(c.runSelf), n),
+				unsafe.Slice((*A)(c.Run[0]), n),
+				unsafe.Slice((*B)(c.Run[1]), n),
+				unsafe.Slice((*C)(c.Run[2]), n),
+				unsafe.Slice((*Entity)(c.RunSelf), n),
 			}) {
 				return
 			}

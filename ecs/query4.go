@@ -4,19 +4,21 @@ import (
 	"iter"
 	"math/bits"
 	"unsafe"
+
+	"tendon/ecs/image"
 )
 
 // Query4 yields the entities that have four components and pass its filters, in the order of their rows. It holds no state
 // of any world: declare it once, at package level.
-type Query4[A, PA, B, PB, C, PC, D, PD any] struct{ plan plan }
+type Query4[A, PA, B, PB, C, PC, D, PD any] struct{ plan image.Plan }
 
 // NewQuery4 declares a query.
 func NewQuery4[A, PA, B, PB, C, PC, D, PD any](a Access[A, PA], b Access[B, PB], c Access[C, PC], d Access[D, PD], filters ...Filter) *Query4[A, PA, B, PB, C, PC, D, PD] {
 	q := &Query4[A, PA, B, PB, C, PC, D, PD]{plan: newPlan(filters)}
-	q.plan.use(a.component, a.write)
-	q.plan.use(b.component, b.write)
-	q.plan.use(c.component, c.write)
-	q.plan.use(d.component, d.write)
+	q.plan.Use(a.component, a.write)
+	q.plan.Use(b.component, b.write)
+	q.plan.Use(c.component, c.write)
+	q.plan.Use(d.component, d.write)
 	return q
 }
 
@@ -36,11 +38,11 @@ func (r Row4[PA, PB, PC, PD]) Entity() Entity { return *r.self }
 // All returns every entity of the query, one by one.
 func (q *Query4[A, PA, B, PB, C, PC, D, PD]) All(w *World) iter.Seq[Row4[PA, PB, PC, PD]] {
 	return func(yield func(Row4[PA, PB, PC, PD]) bool) {
-		c := cursor{world: w, plan: &q.plan}
-		for c.next() {
-			set, self := c.bits, c.self
-			baseA, baseB, baseC, baseD := c.base[0], c.base[1], c.base[2], c.base[3]
-			writeA, writeB, writeC, writeD := q.plan.write[0], q.plan.write[1], q.plan.write[2], q.plan.write[3]
+		c := w.image.Walk(&q.plan)
+		for c.Next() {
+			set, self := c.Bits, c.Self
+			baseA, baseB, baseC, baseD := c.Base[0], c.Base[1], c.Base[2], c.Base[3]
+			writeA, writeB, writeC, writeD := q.plan.Writes(0), q.plan.Writes(1), q.plan.Writes(2), q.plan.Writes(3)
 			scattered := isScattered(set)
 			for set != 0 {
 				i := uintptr(bits.TrailingZeros64(set))
@@ -78,14 +80,14 @@ type Run4[A, B, C, D any] struct {
 // Runs returns every entity of the query, a run at a time: the inner loop is an ordinary loop over slices.
 func (q *Query4[A, PA, B, PB, C, PC, D, PD]) Runs(w *World) iter.Seq[Run4[A, B, C, D]] {
 	return func(yield func(Run4[A, B, C, D]) bool) {
-		c := cursor{world: w, plan: &q.plan}
-		for n := c.nextRun(); n > 0; n = c.nextRun() {
+		c := w.image.Walk(&q.plan)
+		for n := c.NextRun(); n > 0; n = c.NextRun() {
 			if !yield(Run4[A, B, C, D]{
-				unsafe.Slice((*A)(c.run[0]), n),
-				unsafe.Slice((*B)(c.run[1]), n),
-				unsafe.Slice((*C)(c.run[2]), n),
-				unsafe.Slice((*D)(c.run[3]), n),
-				unsafe.Slice((*Entity)(c.runSelf), n),
+				unsafe.Slice((*A)(c.Run[0]), n),
+				unsafe.Slice((*B)(c.Run[1]), n),
+				unsafe.Slice((*C)(c.Run[2]), n),
+				unsafe.Slice((*D)(c.Run[3]), n),
+				unsafe.Slice((*Entity)(c.RunSelf), n),
 			}) {
 				return
 			}

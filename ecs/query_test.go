@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -197,7 +199,7 @@ func TestWriteMarksOnlyPagesThatHoldMatchingRows(t *testing.T) {
 	var s Snapshot
 	touch := func(name string, f func(), pos, wide int) {
 		t.Helper()
-		w.Save(&s)
+		w.Image().Save(&s)
 		f()
 		if p, v, x := marked(w, cPos.declaration), marked(w, cVel.declaration), marked(w, cWide.declaration); p != pos || v != 0 || x != wide {
 			t.Errorf("%s marks %d pages of pos, %d of vel, %d of wide, want %d, 0, %d", name, p, v, x, pos, wide)

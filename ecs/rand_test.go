@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -32,7 +34,7 @@ func TestRandIsPartOfTheState(t *testing.T) {
 	if b := saved(w); b.Checksum() == a.Checksum() {
 		t.Error("drawing does not change the state")
 	}
-	w.Restore(a)
+	w.Image().Restore(a)
 	if y := [3]uint64{w.Rand().Uint64(), w.Rand().Uint64(), w.Rand().Uint64()}; x != y {
 		t.Error("after a restore the source draws", y, "instead of", x)
 	}

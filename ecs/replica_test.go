@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -13,22 +15,22 @@ import (
 func tell(t *testing.T, replica *World, base, now *Snapshot, c *Changed) {
 	t.Helper()
 	c.Find(base, now)
-	if err := replica.PutTick(now.Tick(), now.Players()); err != nil {
+	if err := replica.Image().PutTick(now.Tick(), now.Players()); err != nil {
 		t.Fatal(err)
 	}
 	for row := range c.Rows {
 		e, set, values := now.AppendScalars(nil, row)
 		if e.IsZero() {
-			if !replica.DropRow(row) {
+			if !replica.Image().DropRow(row) {
 				t.Fatalf("row %d is not there to be dropped", row)
 			}
-		} else if err := replica.PutEntity(e, set, values); err != nil {
+		} else if err := replica.Image().PutEntity(e, set, values); err != nil {
 			t.Fatalf("entity %v: %v", e, err)
 		}
 	}
 	for i := range now.image.game.Resources {
 		if c.Resource(i) {
-			if err := replica.PutResource(i, now.AppendResource(nil, i)); err != nil {
+			if err := replica.Image().PutResource(i, now.AppendResource(nil, i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,7 +52,7 @@ func TestAReplicaThatHearsOfWhatChangedIsEqualByteForByte(t *testing.T) {
 	for i := range 400 {
 		now := &states[i%2]
 		play(w, w.Tick()+Tick(1+i%3))
-		w.Save(now)
+		w.Image().Save(now)
 		tell(t, replica, base, now, &c)
 		for range c.Rows {
 			heard++
@@ -76,9 +78,9 @@ func TestChangedRowsAreThoseOfWhichSomethingDiffers(t *testing.T) {
 	var base, now Snapshot
 	var c Changed
 	for range 100 {
-		w.Save(&base)
+		w.Image().Save(&base)
 		play(w, w.Tick()+2)
-		w.Save(&now)
+		w.Image().Save(&now)
 		c.Find(&base, &now)
 		named := map[uint32]bool{}
 		for row := range c.Rows {
@@ -138,14 +140,14 @@ func TestAReplicaRefusesWhatNoProgramCouldHaveStored(t *testing.T) {
 		"an owner's last row": {Entity{Row: 2<<regionShift - 1}, set, good, ErrReplicaMemory},
 	}
 	for name, c := range cases {
-		if err := w.PutEntity(c.e, c.set, c.values); !errors.Is(err, c.want) {
+		if err := w.Image().PutEntity(c.e, c.set, c.values); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	if w.PutResource(0, []uint64{1 << 31}) == nil || w.PutResource(0, nil) == nil || w.PutTick(1, 1<<2) == nil {
+	if w.Image().PutResource(0, []uint64{1 << 31}) == nil || w.Image().PutResource(0, nil) == nil || w.Image().PutTick(1, 1<<2) == nil {
 		t.Error("a resource or the players are not checked")
 	}
-	if w.DropRow(0) || w.DropRow(1<<31) || w.DropRow(77) {
+	if w.Image().DropRow(0) || w.Image().DropRow(1<<31) || w.Image().DropRow(77) {
 		t.Error("a row is dropped in which nothing is")
 	}
 	if d, differs := FirstDifference(before, saved(w)); differs {
@@ -191,9 +193,9 @@ func TestScalarsOfEveryKindComeBack(t *testing.T) {
 		if v.K != v.K {
 			v.J, v.K = 0, 0
 		}
-		replica.PutTick(w.Tick(), 0)
+		replica.Image().PutTick(w.Tick(), 0)
 		_, set, values := saved(w).AppendScalars(nil, e.Row)
-		if err := replica.PutEntity(e, set, values); err != nil {
+		if err := replica.Image().PutEntity(e, set, values); err != nil {
 			t.Fatal(err)
 		}
 		if got, ok := cKinds.Read(replica, e); !ok || got != v {
@@ -203,7 +205,7 @@ func TestScalarsOfEveryKindComeBack(t *testing.T) {
 	_, set, good := saved(w).AppendScalars(nil, e.Row)
 	for i, bad := range []uint64{2, 128, 1 << 15, 1 << 31, 1 << 32, 0, 0, 1 << 16, 256, 0x7fc00000, math.Float64bits(math.NaN())} {
 		values := slices.Clone(good)
-		if values[i] = bad; bad != 0 && replica.PutEntity(e, set, values) == nil {
+		if values[i] = bad; bad != 0 && replica.Image().PutEntity(e, set, values) == nil {
 			t.Errorf("scalar %d may be %x", i, bad)
 		}
 	}
@@ -261,19 +263,19 @@ func TestTellingAReplicaAllocatesNothing(t *testing.T) {
 	var base, now Snapshot
 	var c Changed
 	play(w, 60)
-	w.Save(&base)
+	w.Image().Save(&base)
 	tell(t, replica, &Snapshot{}, &base, &c)
 	play(w, 61)
-	w.Save(&now)
+	w.Image().Save(&now)
 	values := make([]uint64, 0, 100)
 	if n := testing.AllocsPerRun(100, func() {
 		c.Find(&base, &now)
-		replica.PutTick(now.Tick(), now.Players())
+		replica.Image().PutTick(now.Tick(), now.Players())
 		for row := range c.Rows {
 			e, set, scalars := now.AppendScalars(values[:0], row)
 			if e.IsZero() {
-				replica.DropRow(row)
-			} else if replica.PutEntity(e, set, scalars) != nil {
+				replica.Image().DropRow(row)
+			} else if replica.Image().PutEntity(e, set, scalars) != nil {
 				t.Fatal("refused")
 			}
 		}
@@ -306,7 +308,7 @@ func TestAReplicaFollowsComponentsAndFreeRows(t *testing.T) {
 		change = next
 		replica.structure.hint[OwnedByWorld] = 1 // as if rows had been taken up to there
 		w.Step(TickInputs{})
-		w.Save(&states[i])
+		w.Image().Save(&states[i])
 		tell(t, replica, base, &states[i], &c)
 		if got := saved(replica); !sameGameState(got, &states[i]) {
 			d, _ := FirstDifference(&states[i], got)

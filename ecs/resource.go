@@ -1,14 +1,14 @@
 package ecs
 
-import "reflect"
+import "tendon/ecs/image"
 
 // Resource is a type of plain data of which a world has exactly one: a match clock, a score table. It is part of the
 // image like any component.
-type Resource[T any] struct{ *declaration }
+type Resource[T any] struct{ declaration *image.Declaration }
 
 // AnyResource is a Resource of any type, as Game.Resources lists them.
 type AnyResource interface {
-	declared() *declaration
+	declared() *image.Declaration
 	resource()
 }
 
@@ -18,23 +18,22 @@ func Resources(list ...AnyResource) []AnyResource { return list }
 // NewResource declares a resource. The name stands in desync reports and in the layout's fingerprint. A type that is
 // not plain data is reported by NewWorld, with the field's name.
 func NewResource[T any](name string) *Resource[T] {
-	return &Resource[T]{declare("resource", name, reflect.TypeFor[T]())}
+	return &Resource[T]{image.DeclareResource[T](name)}
 }
 
 func (r *Resource[T]) resource() {}
 
+func (r *Resource[T]) declared() *image.Declaration { return r.declaration }
+
 // Name returns the declared name.
-func (r *Resource[T]) Name() string { return r.name }
+func (r *Resource[T]) Name() string { return r.declaration.Name() }
 
 // Read returns the world's value.
 func (r *Resource[T]) Read(w *World) T {
-	c := w.column(r.declaration)
-	return *(*T)(c.rowOf(&c.regions[0], 0))
+	return *(*T)(w.image.Resource(r.declaration))
 }
 
 // Write returns a pointer to the world's value and declares that it is written. The pointer is for this system only.
 func (r *Resource[T]) Write(w *World) *T {
-	c := w.column(r.declaration)
-	w.image.markRow(&c.regions[0], c.info, 0)
-	return (*T)(c.rowOf(&c.regions[0], 0))
+	return (*T)(w.image.WriteResource(r.declaration))
 }

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -45,8 +47,8 @@ func newSightRig(t *testing.T) *sightRig {
 		r.own = w.Spawn(OwnedBy(1), sPos, sLives)
 	}
 	r.w = newWorld(t, g)
-	r.w.Save(&r.ring[0])
-	r.w.SetPast(r.at)
+	r.w.Image().Save(&r.ring[0])
+	r.w.Image().SetPast(r.at)
 	return r
 }
 
@@ -54,7 +56,7 @@ func (r *sightRig) at(f Tick) (*Snapshot, bool) { return &r.ring[f%64], r.ring[f
 
 func (r *sightRig) step(orders ...Order) {
 	r.w.Step(TickInputs{Orders: orders})
-	r.w.Save(&r.ring[r.w.Tick()%64])
+	r.w.Image().Save(&r.ring[r.w.Tick()%64])
 }
 
 func viewOrder(p Player, v ViewStamp) Order {
@@ -98,7 +100,7 @@ func TestSeenReadsTheMomentOfTheStamp(t *testing.T) {
 				if pos, _ := sPos.Seen(w, 2, r.free); pos.X != fixed.FromInt(10) {
 					t.Errorf("player 2, who has no stamp, sees x = %v", pos.X)
 				}
-				v, ok := w.ViewOf(1)
+				v, ok := w.Image().ViewOf(1)
 				if late := c.x != fixed.FromInt(10); ok != late || late && v != c.stamp {
 					t.Errorf("ViewOf says %v, %t", v, ok)
 				}
@@ -124,7 +126,7 @@ func TestAStampIsForItsTickOnly(t *testing.T) {
 		}
 	}
 	r.step()
-	if _, ok := r.w.ViewOf(1); ok {
+	if _, ok := r.w.Image().ViewOf(1); ok {
 		t.Error("between ticks there is a view")
 	}
 }
@@ -180,7 +182,7 @@ func TestTargetsAreSeenAsTheirComponentIs(t *testing.T) {
 		looked = true
 		for p := range Player(2) {
 			next := 1 // the first of all cannot be hit
-			w.Targets(p, func(e Entity, at Motion, radius fixed.Num) bool {
+			w.Image().Targets(p, func(e Entity, at Motion, radius fixed.Num) bool {
 				for e != all[next] {
 					next++
 				}
@@ -197,15 +199,15 @@ func TestTargetsAreSeenAsTheirComponentIs(t *testing.T) {
 			}
 		}
 		count := 0
-		w.Targets(1, func(Entity, Motion, fixed.Num) bool { count++; return false })
+		w.Image().Targets(1, func(Entity, Motion, fixed.Num) bool { count++; return false })
 		if count != 1 {
 			t.Errorf("%d calls after the end was asked for", count)
 		}
 	})
 	w := newWorld(t, g)
-	w.SetPast(func(f Tick) (*Snapshot, bool) { return &ring[f%16], ring[f%16].Tick() == f })
+	w.Image().SetPast(func(f Tick) (*Snapshot, bool) { return &ring[f%16], ring[f%16].Tick() == f })
 	for f := range 9 {
-		w.Save(&ring[f])
+		w.Image().Save(&ring[f])
 		var orders []Order
 		if f == 8 {
 			orders = append(orders, viewOrder(0, ViewStamp{Tick: 4, Part: 64}))
@@ -281,7 +283,7 @@ func TestSeenNeedsThePast(t *testing.T) {
 		for range 9 {
 			r.step()
 		}
-		r.w.SetPast(past(r))
+		r.w.Image().SetPast(past(r))
 		r.look = func(w *World) {
 			if pos, ok := sPos.Seen(w, 1, r.free); !ok || pos.X != fixed.FromInt(10) {
 				t.Errorf("past with %s: player 1 sees x = %v, %t", name, pos.X, ok)
@@ -295,22 +297,22 @@ func TestSeenNeedsThePast(t *testing.T) {
 func TestPastEndsAtMaxViewTicks(t *testing.T) {
 	r := newSightRig(t)
 	keep := make([]Snapshot, MaxViewTicks+3)
-	r.w.SetPast(func(f Tick) (*Snapshot, bool) { return &keep[f], true })
+	r.w.Image().SetPast(func(f Tick) (*Snapshot, bool) { return &keep[f], true })
 	for f := range keep {
 		if f > 0 {
 			r.w.Step(TickInputs{})
 		}
-		r.w.Save(&keep[f])
+		r.w.Image().Save(&keep[f])
 	}
 	r.look = func(w *World) {
 		now := w.Tick()
-		if _, ok := w.Past(now - MaxViewTicks); !ok {
+		if _, ok := w.Image().Past(now - MaxViewTicks); !ok {
 			t.Error("a state of MaxViewTicks ago is not given")
 		}
-		if _, ok := w.Past(now - MaxViewTicks - 1); ok {
+		if _, ok := w.Image().Past(now - MaxViewTicks - 1); ok {
 			t.Error("an older state is given")
 		}
-		if _, ok := w.Past(now); ok {
+		if _, ok := w.Image().Past(now); ok {
 			t.Error("the state of the running tick is given")
 		}
 	}
@@ -326,7 +328,7 @@ func TestSeenLeavesTheWorldBitEqual(t *testing.T) {
 	var before, after Snapshot
 	seen := 0
 	r.look = func(w *World) {
-		w.Save(&before)
+		w.Image().Save(&before)
 		for p := range Player(4) {
 			for _, e := range []Entity{r.free, r.own, {Row: 77, Born: 2}} {
 				if _, ok := sPos.Seen(w, p, e); ok {
@@ -334,10 +336,10 @@ func TestSeenLeavesTheWorldBitEqual(t *testing.T) {
 				}
 			}
 		}
-		if at, dirty := w.UndeclaredWrite(); dirty || len(w.image.dirty) > 0 {
+		if at, dirty := w.Image().UndeclaredWrite(); dirty || len(w.image.dirty) > 0 {
 			t.Errorf("looking back wrote: %v, %d pages marked", at, len(w.image.dirty))
 		}
-		w.Save(&after)
+		w.Image().Save(&after)
 	}
 	r.step(viewOrder(0, ViewStamp{Tick: 2, Part: 7}), viewOrder(3, ViewStamp{Tick: 8, Part: 200}))
 	if seen != 8 {
@@ -362,7 +364,7 @@ func TestAReplayWithThePastIsEqual(t *testing.T) {
 	mark(a)
 	mark(b)
 	mark(c)
-	c.w.SetPast(nil)
+	c.w.Image().SetPast(nil)
 	differs := false
 	for f := Tick(1); f < 200; f++ {
 		o := viewOrder(1, ViewStamp{Tick: max(f, 16) - 16 + f%15, Part: uint8(f * 37)})

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -17,7 +19,7 @@ func TestRestoreToAnyOfTwelveSnapshotsGivesItsState(t *testing.T) {
 	var images [12][]byte
 	for i := range ring {
 		play(w, w.Tick()+3)
-		w.Save(&ring[i])
+		w.Image().Save(&ring[i])
 		sums[i], images[i] = ring[i].Checksum(), ring[i].AppendImage(nil)
 		if i > 0 && sums[i] == sums[i-1] {
 			t.Fatal("the state stands still: the test shows nothing")
@@ -26,7 +28,7 @@ func TestRestoreToAnyOfTwelveSnapshotsGivesItsState(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		i := r.IntN(len(ring))
-		w.Restore(&ring[i])
+		w.Image().Restore(&ring[i])
 		if w.Tick() != ring[i].Tick() {
 			t.Fatal("tick", w.Tick(), ring[i].Tick())
 		}
@@ -70,11 +72,11 @@ func TestSnapshotsNeverShareAPageThatIsWritten(t *testing.T) {
 			content[i] = nil
 		case 1:
 			if !ring[i].Empty() {
-				w.Restore(&ring[i])
+				w.Image().Restore(&ring[i])
 			}
 		default:
 			reused += free(w)
-			w.Save(&ring[i])
+			w.Image().Save(&ring[i])
 			content[i] = ring[i].AppendImage(nil)
 		}
 		holders := map[*page]int32{}
@@ -149,8 +151,8 @@ func TestSnapshotsShareThePagesThatAreEqual(t *testing.T) {
 		t.Errorf("a change of one row makes %d pages of their own", different)
 	}
 	// Components of zeros need no page: what remains is the identities.
-	if w.PageBytes() < 5000*16 || w.PageBytes() > 5000*(16+32) {
-		t.Errorf("%d bytes of pages for 5000 identities of 16 bytes", w.PageBytes())
+	if w.Image().PageBytes() < 5000*16 || w.Image().PageBytes() > 5000*(16+32) {
+		t.Errorf("%d bytes of pages for 5000 identities of 16 bytes", w.Image().PageBytes())
 	}
 }
 
@@ -162,7 +164,7 @@ func TestRestoreDropsWhatBelongedToTheStateBefore(t *testing.T) {
 	for len(w.Events()) == 0 {
 		play(w, w.Tick()+1)
 	}
-	w.Restore(s)
+	w.Image().Restore(s)
 	if len(w.Events()) != 0 {
 		t.Error("events of another tick survive a restore")
 	}
@@ -181,22 +183,22 @@ func TestStraysCountsAnUndeclaredWrite(t *testing.T) {
 		r.A[0].X = fixed.FromInt(77) // Read, and written all the same
 		break
 	}
-	d, ok := w.UndeclaredWrite()
+	d, ok := w.Image().UndeclaredWrite()
 	if want := "tick 1: pos of entity 1 of the world born in tick 1: X is " + fixed.Num(5).String() + " here and 77 there"; !ok || d.String() != want {
 		t.Errorf("%v\nwant %s", d, want)
 	}
 	var s Snapshot
 	saves := 0
-	for ; w.Strays() == 0 && saves < 1000; saves++ {
-		w.Save(&s)
+	for ; w.Image().Strays() == 0 && saves < 1000; saves++ {
+		w.Image().Save(&s)
 	}
-	if w.Strays() != 1 || saves > len(w.image.live) {
-		t.Errorf("%d strays after %d saves of %d pages", w.Strays(), saves, len(w.image.live))
+	if w.Image().Strays() != 1 || saves > len(w.image.live) {
+		t.Errorf("%d strays after %d saves of %d pages", w.Image().Strays(), saves, len(w.image.live))
 	}
 	if d, ok := FirstDifference(before, &s); !ok || d.Field != "X" || d.Entity.Row != 1 {
 		t.Error("the stray write is not in the state:", d)
 	}
-	if d, ok := w.UndeclaredWrite(); ok {
+	if d, ok := w.Image().UndeclaredWrite(); ok {
 		t.Error("a world in order has an undeclared write:", d)
 	}
 }
@@ -208,17 +210,17 @@ func TestUndeclaredWriteNamesResourcesAndPresence(t *testing.T) {
 	inSystem(w, func() { e = w.Spawn(OwnedBy(2), cPos) })
 	s := saved(w)
 	rScore.Write(w).Points[3] = 8
-	if d, ok := w.UndeclaredWrite(); ok {
+	if d, ok := w.Image().UndeclaredWrite(); ok {
 		t.Error("a declared write counts as undeclared:", d)
 	}
-	w.Restore(s)
+	w.Image().Restore(s)
 	(*tScore)(w.column(rScore.declaration).regions[0].data.mem[0]).Points[3] = 8
-	if d, ok := w.UndeclaredWrite(); !ok || d.String() != "tick 1: score: Points[3] is 0 here and 8 there" {
+	if d, ok := w.Image().UndeclaredWrite(); !ok || d.String() != "tick 1: score: Points[3] is 0 here and 8 there" {
 		t.Error(d)
 	}
 	rScore.Write(w).Points[3] = 0
 	w.column(cPos.declaration).regions[3].words[0] = 0
-	if d, ok := w.UndeclaredWrite(); !ok || d.Component != "pos" || d.Entity != e || d.Field != fieldExists || d.Here != "true" {
+	if d, ok := w.Image().UndeclaredWrite(); !ok || d.Component != "pos" || d.Entity != e || d.Field != fieldExists || d.Here != "true" {
 		t.Error(d)
 	}
 }
@@ -240,7 +242,7 @@ func TestATickAllocatesNothingOnceWarm(t *testing.T) {
 	step := func() {
 		w.Step(inputs[(w.Tick()+1)%1024])
 		events += len(w.Events())
-		w.Save(&ring[w.Tick()%16])
+		w.Image().Save(&ring[w.Tick()%16])
 	}
 	for range 300 {
 		step()
@@ -248,7 +250,7 @@ func TestATickAllocatesNothingOnceWarm(t *testing.T) {
 	columns := make([]Checksum, 0, 64)
 	if n := testing.AllocsPerRun(100, func() {
 		step()
-		w.Restore(&ring[(w.Tick()-8)%16])
+		w.Image().Restore(&ring[(w.Tick()-8)%16])
 		for range 8 {
 			step()
 		}

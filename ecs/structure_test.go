@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -410,7 +412,7 @@ func (s *structureMachine) spawn(t *rapid.T, held map[uint32]bool, o Owner, n in
 
 func (s *structureMachine) restore(t *rapid.T) {
 	i := rapid.IntRange(0, len(s.snaps)-1).Draw(t, "snapshot")
-	s.world.Restore(s.snaps[i])
+	s.world.Image().Restore(s.snaps[i])
 	s.model = s.models[i].clone()
 }
 
@@ -423,7 +425,7 @@ func (s *structureMachine) detour(t *rapid.T) {
 	w.Step(TickInputs{})
 	reached := saved(w)
 	defer reached.Release()
-	w.Restore(at)
+	w.Image().Restore(at)
 	w.Step(TickInputs{})
 	var spawned []Entity
 	for range rapid.IntRange(1, 300).Draw(t, "n") {
@@ -443,21 +445,21 @@ func (s *structureMachine) detour(t *rapid.T) {
 		d, _ := FirstDifference(reached, other)
 		t.Fatalf("two roads to one state differ: %v", d)
 	}
-	w.Restore(at)
+	w.Image().Restore(at)
 }
 
 func (s *structureMachine) check(t *rapid.T) {
 	if got, want := asModel(t, s.world), s.model; got.tick != want.tick || got.String() != want.String() {
 		t.Fatalf("tick %d:\n%s\nwant %d:\n%s", got.tick, got, want.tick, want)
 	}
-	if s.world.Strays() != 0 {
+	if s.world.Image().Strays() != 0 {
 		t.Fatal("undeclared writes")
 	}
 	// The same state in a world without any history.
 	here := saved(s.world)
 	defer here.Release()
 	fresh := must(NewWorld(tGame(), 99))
-	if err := fresh.LoadImage(here.AppendImage(nil)); err != nil {
+	if err := fresh.Image().Load(here.AppendImage(nil)); err != nil {
 		t.Fatal(err)
 	}
 	there := saved(fresh)

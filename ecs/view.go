@@ -2,6 +2,8 @@ package ecs
 
 import (
 	"github.com/yohamta/donburi"
+
+	"tendon/ecs/image"
 )
 
 // View is what a game draws: a world of interpolated copies, in step entity by entity with the simulation. Draw from
@@ -17,7 +19,7 @@ type View struct {
 	Alpha float64       // how far the way from the state before Tick to Tick is shown, in [0, 1]
 	Seat  int           // the player who watches, −1 for a spectator
 
-	source *image // whose pages the copies were made of; Sim's live pages have them as bases
+	Picture *image.Picture // Sim's image, for showing entities on timelines of their own
 }
 
 // NewView returns an empty view for worlds of the game.
@@ -30,7 +32,7 @@ func NewView(g *Game) (*View, error) {
 	}
 	w.game = g
 	w.bridge = newBridge(w, true)
-	v := &View{Seat: -1, Sim: w, World: w.Donburi()}
+	v := &View{Seat: -1, Sim: w, World: w.Donburi(), Picture: image.NewPicture(w.image)}
 	if undress := g.Screen.Undress; undress != nil {
 		w.bridge.leave = func(entry *donburi.Entry) { undress(v, entry) }
 	}
@@ -53,47 +55,39 @@ func (v *View) EntityOf(entry *donburi.Entry) (e Entity, ok bool) { return Entit
 //
 // prev and confirmed may be empty or nil. An empty cur shows nothing. The view keeps no snapshot, only pages: those
 // may be released or saved into at once.
-func (v *View) Update(prev, cur, confirmed *Snapshot, alpha float64) {
-	v.show(shown{prev: prev, cur: cur, confirmed: confirmed, own: everyRow}, alpha)
+func (v *View) Update(prev, cur, confirmed *image.Snapshot, alpha float64) {
+	v.Compose(image.Shown{Prev: prev, Cur: cur, Confirmed: confirmed, Own: image.EveryRow()}, alpha)
 	v.Dress()
 }
 
-// shown are the states that a view is made of. own are the rows that are as cur has them, remote is where the others
-// come from.
-type shown struct {
-	prev, cur, confirmed, remote *Snapshot
-	own                          *RowSet
+// Compose begins a picture of several timelines: the rows of s.Own are shown as Update shows them, all others as s.Remote
+// has them, the state of a server as it was a while ago. Resources, players and inputs are s.Cur's. An empty s.Cur shows
+// s.Remote alone, with its resources; an empty s.Remote shows only own rows.
+//
+// Methods of Picture then show single entities where their own timelines have them; Dress ends the picture. All
+// snapshots are of one world, and as with Update they may be released at once.
+func (v *View) Compose(s image.Shown, alpha float64) {
+	v.Picture.Show(s, alpha)
+	v.Alpha, v.Tick = min(max(alpha, 0), 1), 0
+	if s.Cur.Empty() {
+		s.Cur = s.Remote
+	}
+	if !s.Cur.Empty() {
+		v.Tick = s.Cur.Tick()
+	}
 }
 
-// show makes Sim what the states say.
-func (v *View) show(s shown, alpha float64) {
-	if s.cur.Empty() { // nothing is one's own
-		s = shown{cur: s.remote}
-		s.remote = s.cur
-	}
-	if !s.cur.Empty() && s.cur.image != v.source {
-		v.leaveSource()
-		v.source = s.cur.image
-	}
-	for _, of := range [...]*Snapshot{s.prev, s.cur, s.confirmed, s.remote} {
-		v.mustShow(of)
-	}
-	v.Alpha, v.Tick = min(max(alpha, 0), 1), 0
-	if !s.cur.Empty() {
-		v.Tick = s.cur.tick
-	}
-	if v.copyPages(&s) {
-		v.Sim.structure.changes++
-	}
-	for i := range v.Sim.image.columns {
-		c := &v.Sim.image.columns[i]
-		role := &c.info.roles
-		switch {
-		case role.confirmedOnly:
-			v.hideUnconfirmed(c, &s)
-		case role.lerp != nil && !s.prev.Empty() && v.Alpha < 1:
-			v.blend(c, role.lerp, &s)
+// Dress ends a picture that Compose began: World is brought in step with Sim, and the game dresses the entities that
+// were not shown before, in the order of rows.
+func (v *View) Dress() {
+	v.Picture.Invalidate()
+	b := v.Sim.bring()
+	if dress := v.Sim.game.Screen.Dress; dress != nil {
+		for _, e := range b.appeared {
+			if entry := v.Sim.Entry(e); entry != nil { // else it was hidden again
+				dress(v, entry)
+			}
 		}
 	}
-	v.Sim.image.dirty = v.Sim.image.dirty[:0]
+	b.appeared = b.appeared[:0]
 }

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -87,7 +89,7 @@ func TestComposeShowsOwnRowsAsUpdateDoesAndOthersAsRemote(t *testing.T) {
 	mine, others := 0, 0
 	for round := range 200 {
 		w.Step(TickInputs{})
-		w.Save(&ring[round%12])
+		w.Image().Save(&ring[round%12])
 		prev, cur, confirmed, remote, alpha := pick(), pick(), pick(), pick(), r.Float64()
 		own := randomRows(r)
 		switch r.IntN(10) {
@@ -134,8 +136,8 @@ func TestComposeShowsOwnRowsAsUpdateDoesAndOthersAsRemote(t *testing.T) {
 			t.Fatal("the list of written pages grows")
 		}
 	}
-	if mine < 1000 || others < 1000 || w.Strays() != 0 {
-		t.Errorf("%d own rows, %d others, %d strays: the test shows too little", mine, others, w.Strays())
+	if mine < 1000 || others < 1000 || w.Image().Strays() != 0 {
+		t.Errorf("%d own rows, %d others, %d strays: the test shows too little", mine, others, w.Image().Strays())
 	}
 	before := saved(w)
 	for i := range ring {
@@ -164,7 +166,7 @@ func TestAPageOfTwoTimelinesIsFollowedOnBoth(t *testing.T) {
 		v.Dress()
 		cTag.Add(w, c.e, struct{}{})
 		w.flush()
-		w.Save(c.state)
+		w.Image().Save(c.state)
 		v.Compose(nil, cur, cur, 1, remote, own)
 		if v.Dress(); !v.Entry(c.e).HasComponent(cTag) {
 			t.Errorf("donburi does not follow row %d", c.e.Row)
@@ -185,15 +187,15 @@ func disturb(v *View, r *rand.Rand, s *Snapshot) (hidden int) {
 	for _, e := range all {
 		switch r.IntN(8) {
 		case 0:
-			v.Hide(e)
-			v.Hide(e)
+			v.Picture.Hide(e)
+			v.Picture.Hide(e)
 			hidden++
 		case 1:
-			v.Move(e, Motion{Pos: across(fixed.FromInt(1000))})
+			v.Picture.Move(e, Motion{Pos: across(fixed.FromInt(1000))})
 		case 2:
-			v.Shift(e, across(fixed.One))
+			v.Picture.Shift(e, across(fixed.One))
 		case 3:
-			v.Blend(e, s, s, 0.5)
+			v.Picture.Blend(e, s, s, 0.5)
 		}
 	}
 	return hidden
@@ -228,7 +230,7 @@ func TestBlendShowsAnEntityBetweenTwoStates(t *testing.T) {
 	w.flush()
 	v.Compose(nil, nil, nil, 1, saved(w), nil)
 	for _, c := range []struct{ t, want float64 }{{0.25, 12.5}, {0, 10}, {1, 20}, {-5, 10}, {7, 20}, {0.5, 15}} {
-		v.Blend(e, a, b, c.t)
+		v.Picture.Blend(e, a, b, c.t)
 		if got, _ := vPos.Read(v.Sim, e); got.X != fixed.FromFloat(c.want) || got.Y != 0 {
 			t.Errorf("at %v of the way it is shown at %v, want %v", c.t, got, c.want)
 		}
@@ -236,17 +238,17 @@ func TestBlendShowsAnEntityBetweenTwoStates(t *testing.T) {
 	if h, _ := vHealth.Read(v.Sim, e); h.Points != 7 || cVel.Has(v.Sim, e) {
 		t.Errorf("a component without Lerp is %v, want b's; one it is not shown with: %t", h, cVel.Has(v.Sim, e))
 	}
-	v.Blend(young, a, b, 0.25) // not in a, where another has its row
+	v.Picture.Blend(young, a, b, 0.25) // not in a, where another has its row
 	if got, _ := vPos.Read(v.Sim, young); got != posAt(3, 3) {
 		t.Errorf("who is not in a is shown at %v, want b's place", got)
 	}
-	v.Blend(young, b, a, 0.25) // not in b
-	v.Blend(Entity{Row: 900, Born: 3}, a, b, 0.5)
-	v.Blend(young, b, nil, 0.5)
+	v.Picture.Blend(young, b, a, 0.25) // not in b
+	v.Picture.Blend(Entity{Row: 900, Born: 3}, a, b, 0.5)
+	v.Picture.Blend(young, b, nil, 0.5)
 	if got, _ := vPos.Read(v.Sim, young); got != posAt(3, 3) {
 		t.Errorf("who is not in b is moved to %v", got)
 	}
-	mustPanic(t, "several worlds", func() { v.Blend(e, a, saved(newWorld(t, composeGame())), 0.5) })
+	mustPanic(t, "several worlds", func() { v.Picture.Blend(e, a, saved(newWorld(t, composeGame())), 0.5) })
 }
 
 // A teleport, a ghost's own path, the rest of a correction: all are offsets in the picture alone.
@@ -260,12 +262,12 @@ func TestMoveAndShiftChangeThePictureAlone(t *testing.T) {
 	s := saved(w)
 	before := s.Checksum()
 	v.Compose(nil, s, s, 1, nil, everyRow)
-	v.Shift(e, across(10))
-	v.Shift(e, across(100))
+	v.Picture.Shift(e, across(10))
+	v.Picture.Shift(e, across(100))
 	if got, _ := dMoving.Read(v.Sim, e); got != (dBody{Pos: across(113), Vel: across(4), Ammo: 9}) {
 		t.Errorf("shifted to %+v", got)
 	}
-	v.Move(e, Motion{Pos: across(7), Vel: across(8)})
+	v.Picture.Move(e, Motion{Pos: across(7), Vel: across(8)})
 	v.Dress()
 	if got := dMoving.GetValue(v.Entry(e)); got != (dBody{Pos: across(7), Vel: across(8), Ammo: 9}) {
 		t.Errorf("moved to %+v", got)
@@ -273,10 +275,10 @@ func TestMoveAndShiftChangeThePictureAlone(t *testing.T) {
 	if got, _ := dExact.Read(v.Sim, e); got.Pos != (fixed.Vec3{}) {
 		t.Error("a component without SetMotion was moved")
 	}
-	v.Move(Entity{Row: 900, Born: 3}, Motion{})
-	v.Shift(Entity{Row: 900, Born: 3}, across(1))
-	v.Hide(Entity{Row: 900, Born: 3})
-	if saved(w).Checksum() != before || w.Strays() != 0 {
+	v.Picture.Move(Entity{Row: 900, Born: 3}, Motion{})
+	v.Picture.Shift(Entity{Row: 900, Born: 3}, across(1))
+	v.Picture.Hide(Entity{Row: 900, Born: 3})
+	if saved(w).Checksum() != before || w.Image().Strays() != 0 {
 		t.Error("the simulation was moved")
 	}
 	v.Compose(nil, s, s, 1, nil, everyRow)
@@ -308,7 +310,7 @@ func TestDressEndsThePicture(t *testing.T) {
 			t.Fatal("an entity has no entry in an unfinished picture")
 		}
 		for _, e := range hide {
-			v.Hide(e)
+			v.Picture.Hide(e)
 		}
 		v.Dress()
 	}
@@ -340,7 +342,7 @@ func TestComposeAllocatesNothing(t *testing.T) {
 	var states [4]Snapshot
 	for i := range states {
 		w.Step(TickInputs{})
-		w.Save(&states[i])
+		w.Image().Save(&states[i])
 	}
 	own := &RowSet{}
 	own.AddOwner(OwnedBy(0))
@@ -353,9 +355,9 @@ func TestComposeAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(50, func() {
 		frame++
 		v.Compose(&states[2], &states[3], &states[1], 0.5, &states[frame%2], own)
-		v.Blend(e, &states[0], &states[1], 0.25)
-		v.Move(e, Motion{})
-		v.Shift(e, across(fixed.One))
+		v.Picture.Blend(e, &states[0], &states[1], 0.25)
+		v.Picture.Move(e, Motion{})
+		v.Picture.Shift(e, across(fixed.One))
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import "testing"
@@ -14,12 +16,12 @@ func TestMotionsAreOfWhatIsShown(t *testing.T) {
 	})
 	s := saved(w)
 	v.Compose(nil, s, s, 1, s, everyRow)
-	v.Shift(moved, across(10))
-	v.Hide(hidden)
+	v.Picture.Shift(moved, across(10))
+	v.Picture.Hide(hidden)
 	v.Dress()
 	shown := map[Entity]Motion{}
 	var last Entity
-	v.Motions(func(e Entity, m Motion) bool {
+	v.Sim.Image().Motions(func(e Entity, m Motion) bool {
 		if e.Row <= last.Row {
 			t.Errorf("%v comes after %v", e, last)
 		}
@@ -35,7 +37,7 @@ func TestMotionsAreOfWhatIsShown(t *testing.T) {
 		}
 	}
 	n := 0
-	v.Motions(func(Entity, Motion) bool { n++; return n < 2 })
+	v.Sim.Image().Motions(func(Entity, Motion) bool { n++; return n < 2 })
 	if n != 2 || len(shown) < 3 {
 		t.Errorf("%d entities after the second was the last, %d in all", n, len(shown))
 	}
@@ -50,7 +52,7 @@ func TestMotionsAllocateNothing(t *testing.T) {
 	v.Update(nil, s, s, 1)
 	n := 0
 	count := func(Entity, Motion) bool { n++; return true }
-	if allocs := testing.AllocsPerRun(100, func() { v.Motions(count) }); allocs > 0 || n == 0 {
+	if allocs := testing.AllocsPerRun(100, func() { v.Sim.Image().Motions(count) }); allocs > 0 || n == 0 {
 		t.Errorf("%v allocations for %d entities", allocs, n)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -171,13 +173,13 @@ func TestViewIsTheStateItShows(t *testing.T) {
 	var ring [8]Snapshot
 	for w.Tick() < 300 {
 		w.Step(busyInputs(w.Tick() + 1))
-		w.Save(&ring[w.Tick()%8])
+		w.Image().Save(&ring[w.Tick()%8])
 		switch r.IntN(4) {
 		case 0:
 			continue
 		case 1:
 			if back := &ring[r.IntN(8)]; !back.Empty() && back.Tick() < w.Tick() {
-				w.Restore(back)
+				w.Image().Restore(back)
 			}
 		case 2:
 			for e := range NewQuery1(Write(cPos)).All(v.Sim) {
@@ -197,7 +199,7 @@ func TestViewIsTheStateItShows(t *testing.T) {
 		if len(v.Sim.image.dirty) != 0 {
 			t.Fatal("the list of written pages grows from update to update")
 		}
-		if again := saved(w); again.Checksum() != before || w.Strays() != 0 {
+		if again := saved(w); again.Checksum() != before || w.Image().Strays() != 0 {
 			t.Fatal("the view changed the simulation")
 		}
 		cur.Release()
@@ -256,7 +258,7 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	entity, sprite := v.Entry(a).Entity(), cSprite.Get(v.Entry(a))
 	inSystem(w, func() { vPos.Put(w, a, posAt(1, 1)) })
 	v.Update(first, saved(w), nil, 0.5)
-	w.Restore(first)
+	w.Image().Restore(first)
 	inSystem(w, func() { vPos.Put(w, a, posAt(2, 2)); w.Despawn(b) })
 	v.Update(first, saved(w), nil, 0.5)
 	if v.Entry(a).Entity() != entity || cSprite.Get(v.Entry(a)) != sprite {
@@ -291,7 +293,7 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	if dressed[a] != 1 || dressed[b] != 1 {
 		t.Fatalf("dressed %d and %d times, want once each", dressed[a], dressed[b])
 	}
-	w.Restore(first)
+	w.Image().Restore(first)
 	v.Update(nil, saved(w), nil, 1)
 	if dressed[b] != 2 || dressed[a] != 1 {
 		t.Fatalf("after b came back a was dressed %d and b %d times, want 1 and 2", dressed[a], dressed[b])
@@ -450,13 +452,13 @@ func TestViewSurvivesTheReleaseOfWhatItShowed(t *testing.T) {
 	var one, two Snapshot
 	for w.Tick() < 200 {
 		w.Step(busyInputs(w.Tick() + 1))
-		w.Save(&one)
+		w.Image().Save(&one)
 		v.Update(&two, &one, &two, 0.5)
 		v.Update(nil, &one, nil, 1)
 		sameRows(t, &one, v)
 		one.Release()
 		two.Release()
-		w.Save(&two)
+		w.Image().Save(&two)
 	}
 }
 
@@ -500,7 +502,7 @@ func TestUpdateDoesNotAllocateWhileNoEntityComesOrGoes(t *testing.T) {
 		for e := range NewQuery1(Write(vPos)).All(w) {
 			e.A.X += fixed.FromInt(1)
 		}
-		w.Save(&ring[w.Tick()%4])
+		w.Image().Save(&ring[w.Tick()%4])
 	}
 	for range 8 {
 		tick()
@@ -519,7 +521,7 @@ func TestUpdateDoesNotAllocateWhileNoEntityComesOrGoes(t *testing.T) {
 		for e := range move.All(w) {
 			e.A.X += fixed.FromInt(1)
 		}
-		w.Save(&ring[w.Tick()%4])
+		w.Image().Save(&ring[w.Tick()%4])
 		v.Update(&ring[(w.Tick()-1)%4], &ring[w.Tick()%4], &ring[(w.Tick()-2)%4], 0.25)
 	}); n != 0 {
 		t.Fatalf("%v allocations in a tick and an update", n)

@@ -1,95 +1,38 @@
 package ecs
 
-// Tick counts simulation steps. State(0) is the state after Setup; tick f ≥ 1 turns State(f−1) into State(f)
-// with the inputs of tick f. There is no tick before 0.
-type Tick uint64
+import "tendon/ecs/image"
 
-// Player is a seat in a match, in [0, Game.MaxPlayers).
-type Player uint8
-
-// MaxPlayers is the largest value of Game.MaxPlayers: players are kept in one 64-bit set.
-const MaxPlayers = 64
-
-// Owner names the region of row space that an entity's row is taken from. One owner's spawns never move another
-// owner's rows, so a mispredicted shot of one player leaves every other identity alone.
-type Owner uint8
+// The words that a game shares with the store of its state.
+type (
+	// Tick counts simulation steps. State(0) is the state after Setup; tick f ≥ 1 turns State(f−1) into State(f).
+	Tick = image.Tick
+	// Player is a seat in a match, in [0, Game.MaxPlayers).
+	Player = image.Player
+	// PlayerSet is a set of players.
+	PlayerSet = image.PlayerSet
+	// Owner names the region of rows that an entity's row is taken from.
+	Owner = image.Owner
+	// Entity is a row and the tick in which the row was taken. The zero Entity is no entity.
+	Entity = image.Entity
+	// InputBytes is one player's input of one tick in its packed form.
+	InputBytes = image.InputBytes
+	// TickInputs is everything that enters a world in one tick.
+	TickInputs = image.TickInputs
+	// Motion is a position in world units and a velocity in world units per second.
+	Motion = image.Motion
+	// Rand is a random source. World.Rand is part of the state.
+	Rand = image.Rand
+	// Roles say what sync strategies must know of a component.
+	Roles[T any] = image.Roles[T]
+	// List is a bounded list that stands in the row: a component may hold it, unlike a slice.
+	List[T, A any] = image.List[T, A]
+)
 
 // OwnedByWorld is the owner of everything that belongs to no player.
-const OwnedByWorld Owner = 0
+const OwnedByWorld = image.OwnedByWorld
 
 // OwnedBy returns the owner that stands for player p.
-func OwnedBy(p Player) Owner { return Owner(p) + 1 }
-
-// Player returns the player that o stands for; ok is false for OwnedByWorld.
-func (o Owner) Player() (p Player, ok bool) { return Player(o - 1), o != OwnedByWorld }
-
-// regionShift is the number of bits of a row that count inside an owner's region.
-const regionShift = 20
-
-// regionRows is the number of rows in one owner's region.
-const regionRows = 1 << regionShift
-
-// Entity is a row and the tick in which the row was taken. The pair is unique in a match: a row freed in a tick is
-// not taken again in that tick. The zero Entity is no entity, since row 0 is never taken.
-//
-// An Entity may be stored in components; it resolves to nothing once the entity is gone.
-type Entity struct {
-	Row  uint32
-	_    uint32 // keeps Born at the same offset on 32-bit targets
-	Born Tick
-}
-
-// IsZero reports whether e is the zero Entity, which stands for none.
-func (e Entity) IsZero() bool { return e.Row == 0 }
-
-// Owner returns the owner whose region e's row lies in.
-func (e Entity) Owner() Owner { return Owner(e.Row >> regionShift) }
+func OwnedBy(p Player) Owner { return image.OwnedBy(p) }
 
 // Seat ties an entity to the player who steers it.
 type Seat struct{ Player Player }
-
-// MaxInputBytes bounds the size of a game's input type.
-const MaxInputBytes = 32
-
-// InputBytes is one player's input of one tick in its packed form: the bytes of the game's input type with padding
-// zeroed, then zeros. It is comparable, so a prediction is checked with ==.
-type InputBytes [MaxInputBytes]byte
-
-// OrderKind says what an Order does.
-type OrderKind uint8
-
-// The kinds of orders. Kinds other than OrderGame belong to the engine.
-const (
-	OrderGame   OrderKind = iota // the game's own action, handed to Game.Order
-	OrderJoin                    // the player enters the match: Game.Join runs
-	OrderLeave                   // the player leaves the match: Game.Leave runs
-	OrderView                    // the moment that the player saw, for this tick: see ViewStamp
-	OrderMotion                  // where an entity of the player's is at the end of this tick: see Placement
-	orderKinds
-)
-
-// Valid reports whether k is a kind this build knows.
-func (k OrderKind) Valid() bool { return k < orderKinds }
-
-// Shared reports whether peers that compute the whole match execute orders of this kind too. A view means something
-// only where the past is held, and a motion where a server believes clients: on a server, and where its match is played
-// again.
-func (k OrderKind) Shared() bool { return k < OrderView }
-
-// MaxOrderBytes bounds the payload of an order.
-const MaxOrderBytes = 1024
-
-// Order is a rare, reliable action that the server stamped into a tick. Orders are never predicted; all peers
-// execute those of one tick in the same order, before the tick's systems.
-type Order struct {
-	Kind    OrderKind
-	Player  Player
-	Entity  Entity // the entity it is addressed to, or zero
-	Payload []byte // at most MaxOrderBytes, only for OrderGame, OrderView and OrderMotion
-}
-
-// TickInputs is everything that enters a world in one tick.
-type TickInputs struct {
-	Players []InputBytes // index = Player; missing ones count as zero
-	Orders  []Order
-}

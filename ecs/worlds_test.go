@@ -1,3 +1,5 @@
+//go:build moving
+
 package ecs
 
 import (
@@ -26,13 +28,13 @@ func crossing(t *testing.T, g *Game, ticks Tick) (sums []Checksum) {
 		return nil
 	}
 	var prev, cur Snapshot
-	w.Save(&prev)
+	w.Image().Save(&prev)
 	for w.Tick() < ticks {
 		w.Step(busyInputs(w.Tick() + 1))
 		if w.Tick()%5 == 0 { // mispredict, look at it, and rewind
 			w.Step(TickInputs{})
 			w.Donburi()
-			w.Restore(&prev)
+			w.Image().Restore(&prev)
 			w.Step(busyInputs(w.Tick() + 1))
 		}
 		world, n := w.Donburi(), 0
@@ -58,7 +60,7 @@ func crossing(t *testing.T, g *Game, ticks Tick) (sums []Checksum) {
 		if _, ok := cSeat.First(world); ok != (w.Players() != 0) || last == 0 {
 			t.Error("donburi's world is not the world's")
 		}
-		w.Save(&cur)
+		w.Image().Save(&cur)
 		sums = append(sums, cur.Checksum())
 		v.Update(&prev, &cur, &prev, 0.5)
 		if v.World.Len() != world.Len() {

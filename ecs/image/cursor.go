@@ -1,0 +1,241 @@
+package image
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// Plan is the set of components that a query uses. It belongs to no image.
+type Plan struct {
+	used    []*Declaration
+	write   []bool
+	writes  bool // one of write
+	with    []*Declaration
+	without []*Declaration
+}
+
+// Use adds a component that the query yields, at most four.
+func (p *Plan) Use(d *Declaration, write bool) {
+	p.used = append(p.used, d)
+	p.write = append(p.write, write)
+	p.writes = p.writes || write
+}
+
+// With narrows the query to entities that have the component.
+func (p *Plan) With(d *Declaration) { p.with = append(p.with, d) }
+
+// Without narrows the query to entities that do not have the component.
+func (p *Plan) Without(d *Declaration) { p.without = append(p.without, d) }
+
+// Writes reports whether used component i is written.
+func (p *Plan) Writes(i int) bool { return p.write[i] }
+
+// maxUsed is the most components a query yields.
+const maxUsed = 4
+
+// fullBlock is a block in which every row matches.
+const fullBlock = ^uint64(0)
+
+// Cursor walks an image's rows upwards, one block of 64 at a time. After Next, Bits has a bit for each row of the
+// block that matches, and Base points to the block's first row in each used column.
+type Cursor struct {
+	Bits  uint64
+	Self  unsafe.Pointer // identity of the block's first row
+	Base  [maxUsed]unsafe.Pointer
+	image *Image
+	plan  *Plan
+	owner int
+	block int
+	used  [maxUsed]*Column
+
+	// After NextRun: the run's first row in each used column, and its identity.
+	Run     [maxUsed]unsafe.Pointer
+	RunSelf unsafe.Pointer
+
+	limit *RowSet // the rows that may be visited, nil for all
+}
+
+// Walk returns a cursor before the first row.
+func (im *Image) Walk(p *Plan) Cursor { return Cursor{image: im, plan: p} }
+
+// Next moves to the next block that has matching rows and marks its pages in the columns that are written.
+func (c *Cursor) Next() bool {
+	im := c.image
+	if c.used[0] == nil {
+		for i, d := range c.plan.used {
+			c.used[i] = im.column(d)
+		}
+		if c.plan.writes {
+			c.limit = im.limit.open
+		}
+	}
+	identity := im.identity()
+	for ; c.owner < len(identity.regions); c.owner, c.block = c.owner+1, 0 {
+		words := identity.regions[c.owner].words
+		for c.block < len(words) {
+			k := c.block
+			c.block++
+			if set := words[k]; set != 0 {
+				if set = c.match(set, k); set != 0 {
+					c.Bits = set
+					c.enter(identity, k, set)
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// match narrows set to the rows of block k that have what the plan asks for.
+func (c *Cursor) match(set uint64, k int) uint64 {
+	if c.limit != nil {
+		set &= c.limit.word(Owner(c.owner), k)
+	}
+	for i := range c.plan.used {
+		set &= c.used[i].regions[c.owner].word(k)
+	}
+	for _, d := range c.plan.with {
+		set &= c.image.column(d).regions[c.owner].word(k)
+	}
+	for _, d := range c.plan.without {
+		set &^= c.image.column(d).regions[c.owner].word(k)
+	}
+	return set
+}
+
+// word returns presence word k, 0 beyond the region's end.
+func (r *region) word(k int) uint64 {
+	if k < len(r.words) {
+		return r.words[k]
+	}
+	return 0
+}
+
+// enter points the cursor at block k, of which the rows in set are visited.
+func (c *Cursor) enter(identity *Column, k int, set uint64) {
+	first := uint32(k * blockRows)
+	c.Self = identity.rowOf(&identity.regions[c.owner], first)
+	for i, write := range c.plan.write {
+		col := c.used[i]
+		r := &col.regions[c.owner]
+		c.Base[i] = col.rowOf(r, first)
+		if write {
+			c.image.markBlock(r, col.info, first, set)
+		}
+	}
+}
+
+// markBlock marks those pages of the block that starts at row first which hold a row of set.
+func (im *Image) markBlock(r *region, info *columnInfo, first uint32, set uint64) {
+	if info.stride == 0 {
+		return
+	}
+	if 1<<info.shift >= blockRows {
+		im.mark(r.data.pages[first>>info.shift])
+		return
+	}
+	perPage := uint32(1) << info.shift
+	for i := first; set != 0; i, set = i+perPage, set>>perPage {
+		if set&(1<<perPage-1) != 0 {
+			im.mark(r.data.pages[i>>info.shift])
+		}
+	}
+}
+
+// NextRun finds the next run of consecutive matching rows that lie next to each other in memory in every used column.
+// It points Run and RunSelf at the first row and returns the run's length, 0 at the end.
+func (c *Cursor) NextRun() int {
+	if c.Bits == 0 && !c.Next() {
+		return 0
+	}
+	skip := bits.TrailingZeros64(c.Bits)
+	n := bits.TrailingZeros64(^(c.Bits >> skip))
+	c.RunSelf = unsafe.Add(c.Self, uintptr(skip)*unsafe.Sizeof(Entity{}))
+	for i := range c.plan.used {
+		c.Run[i] = unsafe.Add(c.Base[i], uintptr(skip)*c.used[i].info.stride)
+	}
+	if skip+n < blockRows {
+		c.Bits &^= (1<<n - 1) << skip
+		return n
+	}
+	c.Bits = 0
+	return n + c.extend()
+}
+
+// extend adds following blocks to a run that reaches its block's end, as long as all their rows match and memory goes
+// on, and marks their pages in the columns that are written. It returns how many rows it added.
+func (c *Cursor) extend() int {
+	from, end := c.block, len(c.image.identity().regions[c.owner].words)
+	for c.block < end {
+		// A stretch at a time, no longer than what was found: what lies behind the run's end is looked at again later.
+		stretch := c.block + max(stretchBlocks, c.block-from)
+		to := c.follow(c.block, stretch)
+		if c.block = to; to < stretch {
+			break
+		}
+	}
+	first, until := uint32(from*blockRows), uint32(c.block*blockRows)
+	for i, write := range c.plan.write {
+		if write && first < until {
+			c.image.markRows(&c.used[i].regions[c.owner], c.used[i].info, first, until)
+		}
+	}
+	return int(until - first)
+}
+
+// stretchBlocks is how many blocks a run is extended by at first.
+const stretchBlocks = 16
+
+// follow returns the first of blocks [from, to) that cannot belong to the run of the block before from, or to.
+func (c *Cursor) follow(from, to int) int {
+	identity := c.image.identity()
+	self := &identity.regions[c.owner]
+	to = self.joinedUntil(identity.info, from, fullUntil(self.words, from, to))
+	for _, col := range c.used[:len(c.plan.used)] {
+		r := &col.regions[c.owner]
+		to = r.joinedUntil(col.info, from, fullUntil(r.words, from, to))
+	}
+	if len(c.plan.with)+len(c.plan.without) > 0 || c.limit != nil {
+		for k := from; k < to; k++ {
+			if c.match(fullBlock, k) != fullBlock {
+				to = k
+			}
+		}
+	}
+	return to
+}
+
+// fullUntil returns the first of blocks [from, to) in which a row is missing, or to.
+func fullUntil(words []uint64, from, to int) int {
+	k, to := from, max(from, min(to, len(words)))
+	for ; k+4 <= to; k += 4 {
+		if four := words[k : k+4]; four[0]&four[1]&four[2]&four[3] != fullBlock {
+			break
+		}
+	}
+	for k < to && words[k] == fullBlock {
+		k++
+	}
+	return k
+}
+
+// joinedUntil returns the first of blocks [from, to) whose rows are not in one piece of memory with those of the block
+// before from, or to.
+func (r *region) joinedUntil(info *columnInfo, from, to int) int {
+	if info.stride == 0 || to == from {
+		return to
+	}
+	end := int(r.joined[(from*blockRows-1)>>info.shift])
+	return min(to, end<<info.shift/blockRows)
+}
+
+// markRows marks the pages that hold rows [first, until) of region r.
+func (im *Image) markRows(r *region, info *columnInfo, first, until uint32) {
+	if info.stride == 0 {
+		return
+	}
+	for _, number := range r.data.pages[first>>info.shift : (until-1)>>info.shift+1] {
+		im.mark(number)
+	}
+}

@@ -1,0 +1,243 @@
+package image
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"reflect"
+	"strings"
+	"unsafe"
+)
+
+// Difference is one place where two states of the same game differ, in the words of the game.
+type Difference struct {
+	Tick      Tick
+	Component string // component or resource, or one of the engine's own: "entity", "tick" or "inputs"
+	Entity    Entity // zero for a resource
+	Field     string // path inside the component; fieldExists where one side lacks the whole
+	Here      string
+	There     string
+}
+
+// fieldExists is the Field of a difference in whether an entity or a component is there at all.
+const fieldExists = "exists"
+
+// String returns a sentence for a report.
+func (d Difference) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tick %d: %s", d.Tick, d.Component)
+	if !d.Entity.IsZero() {
+		if d.Component != engineNames[columnIdentity] {
+			b.WriteString(" of entity")
+		}
+		owner := "the world"
+		if p, ok := d.Entity.Owner().Player(); ok {
+			owner = fmt.Sprintf("player %d", p)
+		}
+		fmt.Fprintf(&b, " %d of %s born in tick %d", d.Entity.Row%regionRows, owner, d.Entity.Born)
+	}
+	fmt.Fprintf(&b, ": %s is %s here and %s there", d.Field, d.Here, d.There)
+	return b.String()
+}
+
+// FirstDifference returns the first place where the states of a and b differ; ok is false if they are equal. The
+// snapshots are of the same game, of one world or of two. Entities and components that only one side has come
+// first, then the columns in their order, each upwards by row.
+func FirstDifference(a, b *Snapshot) (d Difference, ok bool) {
+	for _, d := range Differences(a, b, 1) {
+		return d, true
+	}
+	return Difference{}, false
+}
+
+// Differences returns at most limit places where the states of a and b differ, in the order of FirstDifference.
+func Differences(a, b *Snapshot, limit int) []Difference {
+	if a.image == nil || b.image == nil || len(a.image.stores) != len(b.image.stores) || a.image.fingerprint != b.image.fingerprint {
+		panic("ecs: Differences of snapshots that are empty or of different games: compare states of the same game")
+	}
+	c := comparison{a: a, b: b, limit: limit}
+	for _, presence := range []bool{true, false} {
+		for i := range a.image.columns {
+			if c.full() {
+				return c.found
+			}
+			c.column(i, presence)
+		}
+	}
+	return c.found
+}
+
+// comparison collects the differences of two snapshots.
+type comparison struct {
+	a, b  *Snapshot
+	limit int
+	found []Difference
+}
+
+func (c *comparison) full() bool { return len(c.found) >= c.limit }
+
+func (c *comparison) column(index int, presence bool) {
+	here, there := &c.a.image.columns[index], &c.b.image.columns[index]
+	for o := range here.regions {
+		x, y := &here.regions[o], &there.regions[o]
+		isIdentity := index == columnIdentity
+		if presence && !here.info.single {
+			c.presence(here.info, &x.bits, &y.bits, Owner(o))
+		}
+		// Rows of the identity column say which entity is there, which is a matter of presence.
+		if presence == isIdentity {
+			c.rows(here.info, &x.data, &y.data, Owner(o))
+		}
+	}
+}
+
+// presence reports the rows that only one side has.
+func (c *comparison) presence(info *columnInfo, x, y *store, o Owner) {
+	for i := range max(len(x.pages), len(y.pages)) {
+		p, q := c.a.page(x, i), c.b.page(y, i)
+		if bytes.Equal(orZeros(p, bitsPageWords*8), orZeros(q, bitsPageWords*8)) {
+			continue
+		}
+		for k := range bitsPageWords {
+			here, there := wordOf(p, k), wordOf(q, k)
+			for rest := here ^ there; rest != 0 && !c.full(); rest &= rest - 1 {
+				bit := bits.TrailingZeros64(rest)
+				row := uint32((i*bitsPageWords+k)*blockRows + bit)
+				has := here>>bit&1 != 0
+				if info.index != columnIdentity && c.entityDiffers(o, row) {
+					continue // said already, of the whole entity
+				}
+				c.add(info, c.holder(o, row, has), fieldExists, fmt.Sprint(has), fmt.Sprint(!has))
+			}
+		}
+	}
+}
+
+// entityDiffers reports whether the two sides have different entities in a row, or only one has any.
+func (c *comparison) entityDiffers(o Owner, row uint32) bool {
+	return c.a.entityAt(o, row) != c.b.entityAt(o, row)
+}
+
+// holder returns the entity in a row, of the side here or the other.
+func (c *comparison) holder(o Owner, row uint32, here bool) Entity {
+	if here {
+		return c.a.entityAt(o, row)
+	}
+	return c.b.entityAt(o, row)
+}
+
+// entityAt returns the entity in row i of an owner's region, or the zero Entity.
+func (s *Snapshot) entityAt(o Owner, i uint32) (e Entity) {
+	col := &s.image.columns[columnIdentity]
+	if pg := s.page(&col.regions[o].data, int(i>>col.info.shift)); pg != nil {
+		at := uintptr(i&(1<<col.info.shift-1)) * col.info.stride
+		copy(unsafe.Slice((*byte)(unsafe.Pointer(&e)), unsafe.Sizeof(e)), pg[at:])
+	}
+	return e
+}
+
+// rows reports the rows whose bytes differ, where both sides have the same entity.
+func (c *comparison) rows(info *columnInfo, x, y *store, o Owner) {
+	for i := range max(len(x.pages), len(y.pages)) {
+		p, q := orZeros(c.a.page(x, i), x.info.bytes), orZeros(c.b.page(y, i), x.info.bytes)
+		if c.full() || bytes.Equal(p, q) {
+			continue
+		}
+		stride := int(info.stride)
+		for at := 0; at < len(p) && !c.full(); at += stride {
+			row := uint32(i<<info.shift + at/stride)
+			here, there := p[at:at+stride], q[at:at+stride]
+			switch {
+			case bytes.Equal(here, there):
+			case info.index == columnIdentity:
+				if e := c.a.entityAt(o, row); !e.IsZero() && !c.b.entityAt(o, row).IsZero() {
+					c.fields(info, e, here, there) // two entities in one row
+				}
+			case info.single:
+				c.fields(info, Entity{}, here, there)
+			case !c.entityDiffers(o, row) && c.both(info, o, row):
+				c.fields(info, c.a.entityAt(o, row), here, there)
+			}
+		}
+	}
+}
+
+// both reports whether both sides have the component in a row.
+func (c *comparison) both(info *columnInfo, o Owner, row uint32) bool {
+	return c.a.has(&c.a.image.columns[info.index], o, row) && c.b.has(&c.b.image.columns[info.index], o, row)
+}
+
+// fields reports the fields of a row that differ.
+func (c *comparison) fields(info *columnInfo, e Entity, here, there []byte) {
+	if info.index != columnInputs {
+		for _, d := range info.layout.differences(here, there) {
+			c.add(info, e, d.path, d.here, d.there)
+		}
+		return
+	}
+	players, input := c.a.image.schema.MaxPlayers, c.a.image.schema.Input.layout
+	for i := range 2 * players {
+		at := i * int(input.size)
+		for _, d := range input.differences(here[at:at+int(input.size)], there[at:at+int(input.size)]) {
+			which := "input"
+			if i >= players {
+				which = "last input"
+			}
+			c.add(info, Entity{}, fmt.Sprintf("%s of player %d, %s", which, i%players, d.path), d.here, d.there)
+		}
+	}
+}
+
+func (c *comparison) add(info *columnInfo, e Entity, field, here, there string) {
+	if !c.full() {
+		c.found = append(c.found, Difference{c.a.tick, info.name, e, field, here, there})
+	}
+}
+
+// fieldDifference is a field that differs in two rows of one layout.
+type fieldDifference struct{ path, here, there string }
+
+// differences returns the fields in which two rows differ, in their order, padding last.
+func (l *layout) differences(here, there []byte) []fieldDifference {
+	var list []fieldDifference
+	for _, f := range l.fields {
+		x, y := here[f.offset:f.offset+f.size], there[f.offset:f.offset+f.size]
+		if !bytes.Equal(x, y) {
+			a, b := f.print(x), f.print(y)
+			if a == b { // printed without the bits that differ
+				a, b = fmt.Sprintf("%s (bytes %x)", a, x), fmt.Sprintf("%s (bytes %x)", b, y)
+			}
+			list = append(list, fieldDifference{f.path, a, b})
+		}
+	}
+	for _, p := range l.padding {
+		if x, y := here[p.from:p.to], there[p.from:p.to]; !bytes.Equal(x, y) {
+			list = append(list, fieldDifference{paddingPath, fmt.Sprintf("bytes %x", x), fmt.Sprintf("bytes %x", y)})
+		}
+	}
+	return list
+}
+
+// print returns a field's bytes as a value of its type, the way fmt prints it.
+func (f *field) print(raw []byte) string {
+	value := reflect.New(f.typ)
+	copy(unsafe.Slice((*byte)(value.UnsafePointer()), f.size), raw)
+	return fmt.Sprint(value.Elem().Interface())
+}
+
+// orZeros returns a page's bytes, n zeros for a page without content.
+func orZeros(page []byte, n int) []byte {
+	if page == nil {
+		return zeros[:n]
+	}
+	return page
+}
+
+// wordOf returns word k of a page of presence bits.
+func wordOf(page []byte, k int) uint64 {
+	if page == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(page[k*8:])
+}

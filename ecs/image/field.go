@@ -1,0 +1,193 @@
+package image
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"tendon/ecs/fixed"
+)
+
+// FieldValue is one value of a component, resource, event or input, for people and tools: plots, inspectors, reports.
+// A simulation reads values of its own types.
+type FieldValue struct {
+	// Path is the field in its type, as Difference.Field names it: "Pos.X", "Slots[2].Kind". It is empty where the type
+	// itself is a number.
+	Path string
+	// Text is the value as fmt prints it; a fixed.Num is a decimal.
+	Text string
+	// Number is the value as a float: booleans are 0 and 1, a fixed.Num is its decimal. 64-bit integers beyond 2⁵³ are
+	// rounded, and floats may be NaN or infinite.
+	Number float64
+}
+
+// Record is the values of one component, resource, event or input.
+type Record struct {
+	Name   string
+	Fields []FieldValue // in the order of declaration, a list's elements only as far as it is filled
+}
+
+// Describe returns the entity's components with their fields, in the order of Game.Components; nil if e is not in the
+// state that s holds.
+func (s *Snapshot) Describe(e Entity) (list []Record) {
+	if !ExistsAt(s, e) {
+		return nil
+	}
+	first := engineColumns + len(s.image.schema.Resources)
+	for n := range s.image.columns[first:] {
+		if c := &s.image.columns[first+n]; s.has(c, e.Owner(), e.Row%regionRows) {
+			list = append(list, Record{c.info.name, c.info.layout.values(s.bytesOf(c, e.Owner(), e.Row%regionRows))})
+		}
+	}
+	return list
+}
+
+// DescribeResources returns the resources with their fields, in the order of Game.Resources.
+func (s *Snapshot) DescribeResources() (list []Record) {
+	if s.Empty() {
+		return nil
+	}
+	for i := range s.image.schema.Resources {
+		c := &s.image.columns[engineColumns+i]
+		list = append(list, Record{c.info.name, c.info.layout.values(s.bytesOf(c, 0, 0))})
+	}
+	return list
+}
+
+// bytesOf returns the bytes of row i of the owner, which must not be written.
+func (s *Snapshot) bytesOf(c *Column, o Owner, i uint32) []byte {
+	return unsafe.Slice((*byte)(s.row(c, o, i)), c.info.stride)
+}
+
+// values returns the fields of a row.
+func (l *layout) values(row []byte) (list []FieldValue) {
+	slots := l.emptySlots(row)
+	for i := range l.fields {
+		f := &l.fields[i]
+		if !f.isEmptySlot(slots) {
+			list = append(list, f.value(row))
+		}
+	}
+	return list
+}
+
+// value returns the field of a row.
+func (f *field) value(row []byte) FieldValue {
+	raw := row[f.offset : f.offset+f.size]
+	return FieldValue{Path: f.path, Text: f.print(raw), Number: f.number(raw)}
+}
+
+// number returns a field's bytes as a float.
+func (f *field) number(raw []byte) float64 {
+	value := reflect.New(f.typ)
+	copy(unsafe.Slice((*byte)(value.UnsafePointer()), f.size), raw)
+	switch v := value.Elem(); {
+	case f.typ == numType:
+		return fixed.Num(v.Int()).Float()
+	case v.CanInt():
+		return float64(v.Int())
+	case v.CanUint():
+		return float64(v.Uint())
+	case v.CanFloat():
+		return v.Float()
+	case v.Bool():
+		return 1
+	}
+	return 0
+}
+
+// slotRange says from which element on a list is empty.
+type slotRange struct {
+	prefix string // "Slots["
+	from   int
+}
+
+// emptySlots returns where the lists of a row end.
+func (l *layout) emptySlots(row []byte) (list []slotRange) {
+	for _, s := range l.lists {
+		path := strings.TrimSuffix(strings.TrimSuffix(l.fieldAt(s.offset).path, "Len"), ".")
+		list = append(list, slotRange{path + "[", int(binary.LittleEndian.Uint32(row[s.offset:]))})
+	}
+	return list
+}
+
+// isEmptySlot reports whether the field lies in an element that its list does not have.
+func (f *field) isEmptySlot(slots []slotRange) bool {
+	for _, s := range slots {
+		rest, ok := strings.CutPrefix(f.path, s.prefix)
+		if !ok {
+			continue
+		}
+		digits, _, _ := strings.Cut(rest, "]")
+		if n, err := strconv.Atoi(digits); err == nil && n >= s.from {
+			return true
+		}
+	}
+	return false
+}
+
+// FieldRef is one field of one component or resource, found by name: reading it again and again costs no search.
+// It belongs to one game.
+type FieldRef struct {
+	column   int
+	field    *field
+	resource bool
+}
+
+// Resource reports whether the field is a resource's, which belongs to no entity.
+func (r FieldRef) Resource() bool { return r.resource }
+
+// FindField returns the field of that path: the component's or resource's name, a dot, and the field as Difference
+// names it, as in "body.Pos.X". The error lists what there is to choose from.
+func (s *Schema) FindField(path string) (FieldRef, error) {
+	var names []string
+	for i, d := range s.declared() {
+		names = append(names, d.name)
+		rest, ok := strings.CutPrefix(path, d.name)
+		if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
+			continue
+		}
+		rest = strings.TrimPrefix(rest, ".")
+		var paths []string
+		for k := range d.layout.fields {
+			if f := &d.layout.fields[k]; f.path == rest {
+				return FieldRef{engineColumns + i, f, i < len(s.Resources)}, nil
+			}
+			paths = append(paths, d.layout.fields[k].path)
+		}
+		return FieldRef{}, fmt.Errorf("ecs: %s %q has no field %q: choose among %s", d.kind, d.name, rest, few(paths))
+	}
+	return FieldRef{}, fmt.Errorf("ecs: no component or resource is named as %q begins: choose among %s", path, few(names))
+}
+
+// few joins the first names of a list for an error.
+func few(names []string) string {
+	const most = 24
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// At returns the field's value of e in the state that s holds; ok is false if e is not in it or lacks the component.
+// e counts for nothing where the field is a resource's.
+func (r FieldRef) At(s *Snapshot, e Entity) (v FieldValue, ok bool) {
+	if r.field == nil || s.Empty() {
+		return v, false
+	}
+	c := &s.image.columns[r.column]
+	o, i := e.Owner(), e.Row%regionRows
+	if r.resource {
+		o, i = 0, 0
+	} else if !ExistsAt(s, e) || !s.has(c, o, i) {
+		return v, false
+	}
+	return r.field.value(s.bytesOf(c, o, i)), true
+}
+
+// Finite reports whether the number can be plotted and written as JSON.
+func (v FieldValue) Finite() bool { return !math.IsNaN(v.Number) && !math.IsInf(v.Number, 0) }

@@ -1,0 +1,233 @@
+package image
+
+import (
+	"bytes"
+	"unsafe"
+)
+
+// Image is all simulated state of a world: the columns of its components and resources, cut into pages. Two images
+// in the same state are equal byte for byte, whatever road led there: rows that are not in use are zero, padding is
+// zeroed before a save, and nothing records history.
+//
+// A page whose marked flag is off equals its base. A page is marked before it is written.
+type Image struct {
+	schema *Schema
+	// fingerprint is the game's, for the image as bytes.
+	fingerprint uint64
+	columns     []Column
+	byID        []*Column // index = Declaration.id
+	observer    Observer  // nil: sections are not observed
+	pageTable
+
+	structure structure
+	limit     limit
+	sight     sight
+	placings  []placing // of the last tick
+	delta     deltaReader
+	running   bool // a tick or Setup is running
+	versions  versions
+}
+
+// versions count changes from outside a tick, for data that is kept beside the image.
+type versions struct {
+	derived uint64 // grows when data derived from the state is stale
+	states  uint64 // grows when the whole state is replaced
+}
+
+// pageTable holds the pages of an image.
+type pageTable struct {
+	stores  []*store // every store of every column, by number
+	live    []livePage
+	dirty   []uint32 // numbers of the marked pages, each once
+	order   []uint32 // numbers of all pages, column by column; see inOrder
+	pools   []*pool
+	bitPool *pool
+	patrol  uint32   // next unmarked page that save compares
+	strays  uint64   // pages found changed without a mark
+	rounds  bool     // a column has rows that are rounded
+	bytes   int      // of live pages
+	scratch []uint64 // two rows, while Deviation compares them
+}
+
+// livePage is a page that systems read and write. base is the page it was equal to when it was last saved or
+// restored, nil for zeros.
+type livePage struct {
+	mem    []byte
+	base   *page
+	salt   uint64
+	store  *store
+	index  uint32 // position in its store
+	marked bool
+}
+
+func newImage(infos []*columnInfo, owners int) *Image {
+	im := &Image{pageTable: pageTable{bitPool: &pool{bytes: bitsPageWords * 8}}}
+	im.pools = append(im.pools, im.bitPool)
+	im.columns = make([]Column, len(infos))
+	for i, info := range infos {
+		ci := *info
+		ci.pool = &pool{bytes: int(ci.stride) << ci.shift}
+		im.rounds = im.rounds || ci.rounds
+		im.pools = append(im.pools, ci.pool)
+		n := owners
+		if ci.single {
+			n = 1
+		}
+		c := &im.columns[i]
+		c.info, c.regions = &ci, make([]region, n)
+		for o := range c.regions {
+			im.addStores(c, Owner(o))
+		}
+	}
+	for i := range im.columns {
+		if im.columns[i].info.single {
+			im.growData(&im.columns[i].regions[0], im.columns[i].info, 0)
+		}
+	}
+	return im
+}
+
+func (im *Image) addStores(c *Column, o Owner) {
+	r := &c.regions[o]
+	for _, s := range []*store{&r.bits, &r.data} {
+		info := &storeInfo{number: len(im.stores), column: c.info, owner: o, bytes: c.info.pool.bytes, pool: c.info.pool}
+		if s == &r.bits {
+			info.isBits, info.bytes, info.pool = true, im.bitPool.bytes, im.bitPool
+		}
+		s.info = info
+		im.stores = append(im.stores, s)
+	}
+}
+
+// addPage makes mem the next page of s.
+func (im *Image) addPage(s *store, mem []byte) {
+	index := uint32(len(s.pages))
+	im.bytes += len(mem)
+	s.pages = append(s.pages, uint32(len(im.live)))
+	s.mem = append(s.mem, unsafe.Pointer(unsafe.SliceData(mem)))
+	im.live = append(im.live, livePage{mem: mem, salt: s.info.salt(int(index)), store: s, index: index})
+}
+
+// salt tells page i of the store from all others in checksums.
+func (s *storeInfo) salt(i int) uint64 { return mix(uint64(s.number)<<32 | uint64(i)) }
+
+// inOrder returns the numbers of all pages, column by column and upwards: the order in which to walk their memory.
+func (im *Image) inOrder() []uint32 {
+	if len(im.order) != len(im.live) {
+		im.order = im.order[:0]
+		for _, st := range im.stores {
+			im.order = append(im.order, st.pages...)
+		}
+	}
+	return im.order
+}
+
+// growBits gives the region presence words for row i.
+func (im *Image) growBits(r *region, i uint32) {
+	need := (int(i)/blockRows/bitsPageWords + 1) * bitsPageWords
+	if need <= len(r.words) {
+		return
+	}
+	if need > cap(r.words) {
+		words := make([]uint64, len(r.words), max(need, 2*cap(r.words)))
+		copy(words, r.words)
+		r.words = words
+		for k, number := range r.bits.pages {
+			mem := wordBytes(words[k*bitsPageWords : (k+1)*bitsPageWords])
+			im.live[number].mem, r.bits.mem[k] = mem, unsafe.Pointer(unsafe.SliceData(mem))
+		}
+	}
+	for len(r.words) < need {
+		from := len(r.words)
+		r.words = r.words[:from+bitsPageWords]
+		im.addPage(&r.bits, wordBytes(r.words[from:]))
+	}
+}
+
+// slabPagesMax bounds the pages that are allocated together, so that a growing region wastes at most 256 KiB.
+const slabPagesMax = 64
+
+// growData gives the region memory for row i and the rest of its block. Memory is allocated in slabs that grow with
+// the region, which keeps runs of rows long without ever moving a page; a slab's pages join the image as they are
+// needed.
+func (im *Image) growData(r *region, info *columnInfo, i uint32) {
+	if info.stride == 0 {
+		return
+	}
+	blockPages := max(1, blockRows>>info.shift)
+	if info.single {
+		blockPages = 1
+	}
+	for have := len(r.data.pages); have<<info.shift <= int(i); have += blockPages {
+		if have == r.slabEnd {
+			pages := min(max(blockPages, have), max(blockPages, slabPagesMax))
+			r.slab, r.slabEnd = wordBytes(make([]uint64, (pages*info.pool.bytes+7)/8)), have+pages
+		}
+		for range blockPages {
+			im.addPage(&r.data, r.slab[:info.pool.bytes:info.pool.bytes])
+			r.slab = r.slab[info.pool.bytes:]
+			r.joined = append(r.joined, uint32(r.slabEnd))
+		}
+	}
+}
+
+// wordBytes views words as bytes.
+func wordBytes(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+}
+
+// mark says that a live page is about to be written.
+func (im *Image) mark(number uint32) {
+	if p := &im.live[number]; !p.marked {
+		p.marked = true
+		im.dirty = append(im.dirty, number)
+	}
+}
+
+// markRow marks the page that holds row i of region r.
+func (im *Image) markRow(r *region, info *columnInfo, i uint32) {
+	if info.stride != 0 {
+		im.mark(r.data.pages[i>>info.shift])
+	}
+}
+
+// setBit gives row i the component: its presence bit is set and its memory exists.
+func (im *Image) setBit(r *region, info *columnInfo, i uint32) {
+	im.makeRoom(r, info, i)
+	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
+	r.words[i/blockRows] |= 1 << (i % blockRows)
+}
+
+// makeRoom gives the region presence words and memory for row i.
+func (im *Image) makeRoom(r *region, info *columnInfo, i uint32) {
+	if int(i/blockRows) >= len(r.words) {
+		im.growBits(r, i)
+	}
+	if int(i>>info.shift) >= len(r.data.mem) {
+		im.growData(r, info, i)
+	}
+}
+
+// clearRow takes the component from row i and zeroes its memory.
+func (c *Column) clearRow(im *Image, r *region, i uint32) {
+	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
+	r.words[i/blockRows] &^= 1 << (i % blockRows)
+	if c.info.stride != 0 {
+		im.markRow(r, c.info, i)
+		clear(unsafe.Slice((*byte)(c.rowOf(r, i)), c.info.stride))
+	}
+}
+
+// settle makes a marked page comparable: padding is zeroed in the rows that are in use.
+func (im *Image) settle(p *livePage) {
+	info := p.store.info.column
+	if p.store.info.isBits || len(info.layout.padding) == 0 {
+		return
+	}
+	for at := 0; at < len(p.mem); at += int(info.stride) {
+		info.layout.scrub(p.mem[at:])
+	}
+}
+
+// changed reports whether a live page differs from its base.
+func (p *livePage) changed() bool { return !bytes.Equal(p.mem, p.base.content(len(p.mem))) }

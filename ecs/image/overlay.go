@@ -1,0 +1,111 @@
+package image
+
+import (
+	"bytes"
+	"unsafe"
+)
+
+// Overlay makes the rows that are not in keep those of s, and with them the resources, the players in the match and the
+// random source: the newest word of the server under what the world predicts itself. Rows in keep stay as they are, also
+// those that are empty here and taken in s or the other way round, and so do the tick, its inputs and its events. A nil
+// keep keeps no row.
+//
+// s must have been saved from this world. Call it between ticks. Pages of which no row is kept cost what Restore costs;
+// the rest is compared row by row.
+func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
+	if s.Empty() || s.image != im {
+		panic("ecs: Overlay of a snapshot that is empty or was saved from another world: save it from this world, or load an image of it with LoadImage")
+	}
+	theirs := (*core)(s.row(&im.columns[columnCore], 0, 0))
+	mine := im.writeCore()
+	mine.Players, mine.Rand = theirs.Players, theirs.Rand
+	for i := range im.columns {
+		c := &im.columns[i]
+		if c.info.single && i < engineColumns {
+			continue
+		}
+		for o := range c.regions {
+			im.overlayStore(&c.regions[o].bits, s, keep)
+			im.overlayStore(&c.regions[o].data, s, keep)
+		}
+	}
+	im.structure.forget()
+	im.invalidate()
+}
+
+// overlayStore makes the pages of a store those of s, but for rows to keep.
+func (im *Image) overlayStore(st *store, s *Snapshot, keep *RowSet) {
+	for i, number := range st.pages {
+		p, want := &im.live[number], s.pageOf(st.info.number, i)
+		if p.base == want && !p.marked {
+			continue
+		}
+		kept := shareNone
+		if !st.info.column.single {
+			first, end := st.info.rowsOf(i)
+			kept = keep.shareOf(st.info.owner, first, end)
+		}
+		switch kept {
+		case shareNone:
+			p.become(want)
+		case shareSome:
+			if st.info.splice(p.mem, want.content(len(p.mem)), i, keep, false) {
+				im.mark(number)
+			}
+		}
+	}
+}
+
+// become makes a live page equal to want, which is then its base. One that is marked stays so, since it is listed.
+func (p *livePage) become(want *page) {
+	copy(p.mem, want.content(len(p.mem)))
+	if p.base == want {
+		return
+	}
+	p.store.info.pool.drop(p.base)
+	if p.base = want; want != nil {
+		want.refs++
+	}
+}
+
+// rowsOf returns the rows [first, end) that page i of a store is about.
+func (s *storeInfo) rowsOf(i int) (first, end uint32) {
+	if s.isBits {
+		const rows = bitsPageWords * blockRows
+		return uint32(i) * rows, uint32(i+1) * rows
+	}
+	return uint32(i) << s.column.shift, uint32(i+1) << s.column.shift
+}
+
+// splice copies from src to dst, two versions of page i of a store, what they hold of rows that are in the set, or that
+// are not. It reports whether that changed anything.
+func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (changed bool) {
+	first, end := s.rowsOf(i)
+	for k := first / blockRows; k*blockRows < end; k++ {
+		set := rows.word(s.owner, int(k))
+		if !in {
+			set = ^set
+		}
+		if s.isBits {
+			x, y := wordIn(dst, k*blockRows-first), wordIn(src, k*blockRows-first)
+			if (*x^*y)&set != 0 {
+				*x, changed = *x&^set|*y&set, true
+			}
+			continue
+		}
+		for set &= stretchBits(k, first, end); set != 0; {
+			row, n := runOf(&set)
+			from, to := uintptr(k*blockRows+row-first)*s.column.stride, uintptr(k*blockRows+row+n-first)*s.column.stride
+			if !bytes.Equal(dst[from:to], src[from:to]) {
+				copy(dst[from:to], src[from:to])
+				changed = true
+			}
+		}
+	}
+	return changed
+}
+
+// wordIn returns the presence word of the block that begins row rows behind the page's first.
+func wordIn(page []byte, row uint32) *uint64 {
+	return (*uint64)(unsafe.Pointer(&page[row/blockRows*8]))
+}

@@ -1,0 +1,263 @@
+package image
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"tendon/ecs/fixed"
+)
+
+// Picture shows states of one image in another: a view's. That image holds copies of the pages of the simulation's
+// image. As everywhere, a live page that is not marked equals its base; here the base is the simulation's page itself,
+// with a reference of the picture's. A page whose rows were blended, hidden or written by the game is marked, and so
+// copied again by the next Show.
+type Picture struct {
+	image  *Image  // the copies
+	source *Image  // whose pages the copies were made of
+	alpha  float64 // in [0, 1]
+}
+
+// NewPicture returns a picture that shows nothing. im belongs to it from then on.
+func NewPicture(im *Image) *Picture { return &Picture{image: im} }
+
+// Shown are the states of one world that a picture is made of. All may be empty or nil.
+type Shown struct {
+	Prev, Cur *Snapshot // own rows lie between the two
+	Confirmed *Snapshot // ConfirmedOnly components of own rows
+	Remote    *Snapshot // rows that are not own
+	Own       *RowSet   // nil: no row
+}
+
+// Show makes the picture's image show the states, a fraction alpha ∈ [0, 1] of the way from Prev to Cur. An empty Cur
+// shows Remote alone.
+func (p *Picture) Show(s Shown, alpha float64) {
+	if s.Cur.Empty() { // no row is own
+		s = Shown{Cur: s.Remote}
+		s.Remote = s.Cur
+	}
+	if !s.Cur.Empty() && s.Cur.image != p.source {
+		p.leaveSource()
+		p.source = s.Cur.image
+	}
+	for _, of := range [...]*Snapshot{s.Prev, s.Cur, s.Confirmed, s.Remote} {
+		p.mustShow(of)
+	}
+	p.alpha = min(max(alpha, 0), 1)
+	if p.copyPages(&s) {
+		p.image.structure.changes++
+	}
+	for i := range p.image.columns {
+		c := &p.image.columns[i]
+		role := &c.info.roles
+		switch {
+		case role.confirmedOnly:
+			p.hideUnconfirmed(c, &s)
+		case role.lerp != nil && !s.Prev.Empty() && p.alpha < 1:
+			p.blend(c, role.lerp, &s)
+		}
+	}
+	p.image.dirty = p.image.dirty[:0]
+}
+
+// EveryRow is the set of all rows. It is only read.
+func EveryRow() *RowSet { return everyRow }
+
+// leaveSource drops all references to pages of the image that was shown, and makes every page be copied anew.
+func (p *Picture) leaveSource() {
+	for i := range p.image.live {
+		live := &p.image.live[i]
+		if live.base != nil {
+			p.source.stores[live.store.info.number].info.pool.drop(live.base)
+		}
+		live.base, live.marked = nil, true
+	}
+}
+
+// copyPages makes the live pages those of cur, and those of ConfirmedOnly columns the ones of confirmed; rows that are not
+// one's own are remote's. It reports whether an entity or a set of components may have changed.
+func (p *Picture) copyPages(s *Shown) (restructured bool) {
+	im := p.image
+	for i := range im.columns {
+		c, from := &im.columns[i], s.Cur
+		if c.info.roles.confirmedOnly {
+			from = s.Confirmed
+		}
+		for o := range c.regions {
+			r := &c.regions[o]
+			p.grow(c, r, Owner(o))
+			if p.copyStore(&r.bits, from, s) {
+				restructured = true
+			}
+			if p.copyStore(&r.data, from, s) && i == columnIdentity {
+				restructured = true
+			}
+		}
+	}
+	return restructured
+}
+
+// grow gives the region at least the pages that the source has.
+func (p *Picture) grow(c *Column, r *region, o Owner) {
+	if p.source == nil || c.info.single {
+		return
+	}
+	from := &p.source.columns[c.info.index].regions[o]
+	if n := len(from.bits.pages); n > len(r.bits.pages) {
+		p.image.growBits(r, uint32(n*bitsPageWords*blockRows-1))
+	}
+	if n := len(from.data.pages); n > len(r.data.pages) {
+		p.image.growData(r, c.info, uint32(n<<c.info.shift-1))
+	}
+}
+
+// copyStore copies those pages of a store that are not known to be what is to be shown: own rows as from has them, the
+// others as remote has. It reports whether there were any. A page with rows of both is put together in place, so that it
+// counts only if it was changed.
+func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
+	mixed := s.Own != everyRow && !st.info.column.single
+	for i, number := range st.pages {
+		live, want := &p.image.live[number], from.pageOf(st.info.number, i)
+		if theirs := s.Remote.pageOf(st.info.number, i); mixed && want != theirs {
+			first, end := st.info.rowsOf(i)
+			switch s.Own.shareOf(st.info.owner, first, end) {
+			case shareNone:
+				want = theirs
+			case shareSome:
+				mine := st.info.splice(live.mem, want.content(len(live.mem)), i, s.Own, true)
+				others := st.info.splice(live.mem, theirs.content(len(live.mem)), i, s.Own, false)
+				copied, live.marked = copied || mine || others, true
+				continue
+			}
+		}
+		if live.base == want && !live.marked {
+			continue
+		}
+		copied = true
+		copy(live.mem, want.content(len(live.mem)))
+		live.marked = false
+		if live.base != want {
+			p.source.stores[st.info.number].info.pool.drop(live.base)
+			live.base = want
+			if want != nil {
+				want.refs++
+			}
+		}
+	}
+	return copied
+}
+
+// hideUnconfirmed empties the own rows of a ConfirmedOnly column, copied from confirmed, whose entity is not the one that
+// is shown.
+func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
+	im, identity := p.image, p.image.identity()
+	for o := range c.regions {
+		r, visible := &c.regions[o], &identity.regions[o]
+		for k, word := range r.words {
+			for set := word & s.Own.word(Owner(o), k); set != 0; set &= set - 1 {
+				i := uint32(k*blockRows + bits.TrailingZeros64(set))
+				if *(*Entity)(identity.rowOf(visible, i)) != *(*Entity)(s.Confirmed.row(identity, Owner(o), i)) {
+					c.clearRow(im, r, i)
+				}
+			}
+		}
+	}
+}
+
+// blend moves the own rows of a column, copied from cur, back towards prev. Pages that prev and cur share are equal.
+func (p *Picture) blend(c *Column, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) {
+	for o := range c.regions {
+		data := &c.regions[o].data
+		for i, number := range data.pages {
+			if s.Prev.pageOf(data.info.number, i) != s.Cur.pageOf(data.info.number, i) {
+				if p.blendPage(c, Owner(o), i, lerp, s) {
+					p.image.mark(number)
+				}
+			}
+		}
+	}
+}
+
+// blendPage blends the own rows of page i whose entity is in both states with the component. It reports whether there
+// were any.
+func (p *Picture) blendPage(c *Column, o Owner, i int, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) (blended bool) {
+	r, identity := &c.regions[o], p.image.identity()
+	visible := &identity.regions[o]
+	first, end := uint32(i)<<c.info.shift, uint32(i+1)<<c.info.shift
+	for k := first / blockRows; k*blockRows < end; k++ {
+		set := r.word(int(k)) & s.Prev.word(r.bits.info.number, int(k)) & s.Own.word(o, int(k))
+		for ; set != 0; set &= set - 1 {
+			row := k*blockRows + uint32(bits.TrailingZeros64(set))
+			if row < first || row >= end || *(*Entity)(identity.rowOf(visible, row)) != *(*Entity)(s.Prev.row(identity, o, row)) {
+				continue
+			}
+			lerp(c.rowOf(r, row), s.Prev.row(c, o, row), s.Cur.row(c, o, row), p.alpha)
+			blended = true
+		}
+	}
+	return blended
+}
+
+// Blend shows e a fraction t ∈ [0, 1] of the way from state a to state b: a component with a Lerp role has the value
+// between the two if e has it in both, else b's. Components that e does not have in b, or is not shown with, do not change.
+func (p *Picture) Blend(e Entity, a, b *Snapshot, t float64) {
+	p.mustShow(a)
+	p.mustShow(b)
+	if !p.image.Exists(e) || !ExistsAt(b, e) {
+		return
+	}
+	o, i, inBoth := e.Owner(), e.Row%regionRows, ExistsAt(a, e)
+	t = min(max(t, 0), 1)
+	for n := engineColumns; n < len(p.image.columns); n++ {
+		c := &p.image.columns[n]
+		if c.info.single || c.info.stride == 0 || !c.regions[o].has(i) || !b.has(c, o, i) {
+			continue
+		}
+		p.image.markRow(&c.regions[o], c.info, i)
+		dst, to := c.rowOf(&c.regions[o], i), b.row(c, o, i)
+		if lerp := c.info.roles.lerp; lerp != nil && inBoth && a.has(c, o, i) {
+			lerp(dst, a.row(c, o, i), to, t)
+		} else {
+			copy(unsafe.Slice((*byte)(dst), c.info.stride), unsafe.Slice((*byte)(to), c.info.stride))
+		}
+	}
+}
+
+// Move shows e with this position and velocity, in every component that has a SetMotion role.
+func (p *Picture) Move(e Entity, m Motion) {
+	if p.image.Exists(e) {
+		p.image.setMotion(e, m)
+	}
+}
+
+// Shift shows e this far, in world units, from where it would be shown, in every component that has both roles Motion
+// and SetMotion. Shifts of one picture add up.
+func (p *Picture) Shift(e Entity, by fixed.Vec3) {
+	if !p.image.Exists(e) {
+		return
+	}
+	p.image.eachMotion(e, func(r *roles, row unsafe.Pointer) {
+		if r.motion != nil {
+			m := r.motion(row)
+			m.Pos = m.Pos.Add(by)
+			r.setMotion(row, m)
+		}
+	})
+}
+
+// Hide takes e out of the picture until the next Show.
+func (p *Picture) Hide(e Entity) {
+	if p.image.Exists(e) {
+		p.image.clearRow(e.Owner(), e.Row%regionRows)
+		p.image.structure.changes++
+	}
+}
+
+// Invalidate makes data derived from the picture's image be built again.
+func (p *Picture) Invalidate() { p.image.invalidate() }
+
+// mustShow panics if a snapshot is of another world than those that are shown.
+func (p *Picture) mustShow(s *Snapshot) {
+	if !s.Empty() && (s.image != p.source || s.image.fingerprint != p.image.fingerprint) {
+		panic("ecs: a View of snapshots of several worlds or of another game: pass snapshots that one world of the view's game saved")
+	}
+}

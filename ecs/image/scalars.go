@@ -1,0 +1,287 @@
+package image
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"math/bits"
+	"reflect"
+	"strings"
+	"unsafe"
+)
+
+// scalar is a number in a row, as a wire carries it: integers extended to 64 bits by their sign, booleans as 0 and 1,
+// floats as their bits, and whatever has a step as the number of steps. NaN is carried as 0.
+type scalar struct {
+	path   string
+	offset uintptr
+	form   form
+	shift  uint8 // log2 of step, where that is a power of two
+	group  int
+	most   uint64 // of the count of a list: its slots; else 0
+	step   int64  // as a fixed.Num; 0: none
+	half   int64
+	unit   float64 // step
+}
+
+// form is how a scalar stands in memory.
+type form uint8
+
+const (
+	formBool form = iota
+	formInt8
+	formInt16
+	formInt32
+	formInt64
+	formUint8
+	formUint16
+	formUint32
+	formFloat32
+	formFloat64
+	formSteps   // a fixed.Num with a step
+	formSteps32 // a float32 with a step
+	formSteps64 // a float64 with a step
+)
+
+var formOfKind = map[reflect.Kind]form{
+	reflect.Bool: formBool, reflect.Int8: formInt8, reflect.Int16: formInt16, reflect.Int32: formInt32, reflect.Int64: formInt64,
+	reflect.Uint8: formUint8, reflect.Uint16: formUint16, reflect.Uint32: formUint32, reflect.Uint64: formInt64,
+	reflect.Float32: formFloat32, reflect.Float64: formFloat64,
+}
+
+// scalar appends the scalar of a leaf.
+func (w layoutWalk) scalar(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
+	s := scalar{path: path, offset: offset, form: formOfKind[t.Kind()]}
+	name := w.group
+	if name == "" {
+		name = path
+	}
+	name = withoutIndexes(name)
+	if _, ok := w.groups[name]; !ok {
+		w.groups[name] = len(w.groups)
+	}
+	s.group = w.groups[name]
+	if err := w.giveStep(&s, t, path, tag); err != nil {
+		return err
+	}
+	w.scalars = append(w.scalars, s)
+	return nil
+}
+
+// withoutIndexes returns a path without what stands in brackets.
+func withoutIndexes(path string) string {
+	for {
+		from := strings.IndexByte(path, '[')
+		if from < 0 {
+			return path
+		}
+		path = path[:from] + path[from+strings.IndexByte(path[from:], ']')+1:]
+	}
+}
+
+// read returns the scalar of a row.
+func (s *scalar) read(row unsafe.Pointer) uint64 {
+	switch p := unsafe.Add(row, s.offset); s.form {
+	case formSteps:
+		return uint64(s.count(*(*int64)(p)))
+	case formInt64:
+		return *(*uint64)(p)
+	case formBool, formUint8:
+		return uint64(*(*uint8)(p))
+	case formInt8:
+		return uint64(*(*int8)(p))
+	case formInt16:
+		return uint64(*(*int16)(p))
+	case formInt32:
+		return uint64(*(*int32)(p))
+	case formUint16:
+		return uint64(*(*uint16)(p))
+	case formUint32:
+		return uint64(*(*uint32)(p))
+	case formSteps32:
+		return uint64(s.countFloat(float64(*(*float32)(p))))
+	case formSteps64:
+		return uint64(s.countFloat(*(*float64)(p)))
+	case formFloat32:
+		if f := *(*float32)(p); f == f {
+			return uint64(math.Float32bits(f))
+		}
+	case formFloat64:
+		if f := *(*float64)(p); f == f {
+			return math.Float64bits(f)
+		}
+	}
+	return 0
+}
+
+// fits reports whether v is the scalar of some row: no integer wider than its field, no boolean above 1, no NaN, no
+// list longer than it may be, no number of steps beyond what the field can hold.
+func (s *scalar) fits(v uint64) bool {
+	n := int64(v)
+	switch s.form {
+	case formBool:
+		return v <= 1
+	case formInt8:
+		return n == int64(int8(n))
+	case formInt16:
+		return n == int64(int16(n))
+	case formInt32:
+		return n == int64(int32(n))
+	case formUint8:
+		return v <= math.MaxUint8
+	case formUint16:
+		return v <= math.MaxUint16
+	case formUint32:
+		return v <= math.MaxUint32 && (s.most == 0 || v <= s.most)
+	case formFloat32:
+		f := math.Float32frombits(uint32(v))
+		return v <= math.MaxUint32 && f == f
+	case formFloat64:
+		f := math.Float64frombits(v)
+		return f == f
+	case formSteps:
+		hi, lo := bits.Mul64(magnitude(n), uint64(s.step))
+		return hi == 0 && lo <= math.MaxInt64+uint64(n)>>63
+	case formSteps32, formSteps64:
+		f := float64(n)
+		if magnitude(n) > maxSteps || int64(f) != n {
+			return false
+		}
+		return s.form == formSteps64 || float64(float32(f*s.unit)) == f*s.unit
+	}
+	return true
+}
+
+func magnitude(n int64) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
+}
+
+// write stores a scalar that fits.
+func (s *scalar) write(row unsafe.Pointer, v uint64) {
+	switch p := unsafe.Add(row, s.offset); s.form {
+	case formSteps:
+		*(*int64)(p) = int64(v) * s.step
+	case formInt64, formFloat64:
+		*(*uint64)(p) = v
+	case formBool, formUint8, formInt8:
+		*(*uint8)(p) = uint8(v)
+	case formInt16, formUint16:
+		*(*uint16)(p) = uint16(v)
+	case formInt32, formUint32, formFloat32:
+		*(*uint32)(p) = uint32(v)
+	case formSteps32:
+		*(*float32)(p) = float32(float64(int64(v)) * s.unit)
+	case formSteps64:
+		*(*float64)(p) = float64(int64(v)) * s.unit
+	}
+}
+
+// appendScalars appends the scalars of a row.
+func (l *layout) appendScalars(dst []uint64, row unsafe.Pointer) []uint64 {
+	for i := range l.scalars {
+		dst = append(dst, l.scalars[i].read(row))
+	}
+	return dst
+}
+
+// Scalar describes one of the numbers that a component or resource consists of, as AppendScalars lists them.
+type Scalar struct {
+	Path string // of the field in the component or resource
+	// Group is the same for scalars of one declared field, which are alike in size: the axes of a vector, the elements of
+	// an array or a list. It counts from 0 in the component or resource.
+	Group int
+	// Pattern says that the number is a pattern of bits: two of them are near each other if they share high bits, not if
+	// their difference is small. Floats without a step and booleans are.
+	Pattern bool
+	// Place says that SetMotion of the component's Roles writes the number: it is of where an entity is, or how fast it
+	// moves.
+	Place bool
+}
+
+func (l *layout) describe() (list []Scalar) {
+	for i := range l.scalars {
+		s := &l.scalars[i]
+		list = append(list, Scalar{s.path, s.group, s.form == formBool || s.form == formFloat32 || s.form == formFloat64, false})
+	}
+	return list
+}
+
+// ComponentSet is a set of components: bit i stands for Game.Components[i].
+type ComponentSet uint64
+
+// MaxSetComponents is how many components a game may have whose entities are taken apart into scalars.
+const MaxSetComponents = 64
+
+// errSet is for a game that has more.
+var errSet = errors.New("ecs: a game of more than 64 components has no sets of them: keep state that nobody is told of in fewer, larger components")
+
+// CheckScalars reports whether the game's states can be taken apart into scalars.
+func (s *Schema) CheckScalars() error {
+	if len(s.Components) > MaxSetComponents {
+		return errSet
+	}
+	return nil
+}
+
+// EntityAt returns the entity in a row of the state that s holds, or the zero Entity.
+func (s *Snapshot) EntityAt(row uint32) Entity {
+	if s.Empty() || int(row>>regionShift) >= len(s.image.columns[columnIdentity].regions) {
+		return Entity{}
+	}
+	return s.entityAt(Owner(row>>regionShift), row%regionRows)
+}
+
+// AppendScalars appends the scalars of the entity in a row: of each component that it has, in the order of
+// Game.Components, those of its fields in the order of their declaration. The entity is zero, and nothing appended,
+// where the row is free.
+func (s *Snapshot) AppendScalars(dst []uint64, row uint32) (e Entity, set ComponentSet, values []uint64) {
+	if e = s.EntityAt(row); e.IsZero() {
+		return e, 0, dst
+	}
+	o, i := e.Owner(), row%regionRows
+	first := engineColumns + len(s.image.schema.Resources)
+	for n := range s.image.columns[first:] {
+		if c := &s.image.columns[first+n]; s.has(c, o, i) {
+			set |= 1 << n
+			dst = c.info.layout.appendScalars(dst, s.row(c, o, i))
+		}
+	}
+	return e, set, dst
+}
+
+// AppendResource appends the scalars of Game.Resources[i].
+func (s *Snapshot) AppendResource(dst []uint64, i int) []uint64 {
+	c := &s.image.columns[engineColumns+i]
+	return c.info.layout.appendScalars(dst, s.row(c, 0, 0))
+}
+
+// Players returns the players who are in the match in the state that s holds.
+func (s *Snapshot) Players() PlayerSet {
+	return PlayerSet((*core)(s.row(&s.image.columns[columnCore], 0, 0)).Players)
+}
+
+// Entities calls f for each entity of the state that s holds, upwards by row, until f returns false.
+func (s *Snapshot) Entities(f func(e Entity) bool) {
+	if s.Empty() {
+		return
+	}
+	c := &s.image.columns[columnIdentity]
+	for o := range c.regions {
+		st := &c.regions[o].bits
+		for i := range st.pages {
+			pg := s.page(st, i)
+			for k := 0; k < len(pg); k += 8 {
+				word := binary.LittleEndian.Uint64(pg[k:])
+				for ; word != 0; word &= word - 1 {
+					row := uint32((i*bitsPageWords+k/8)*blockRows + bits.TrailingZeros64(word))
+					if !f(s.entityAt(Owner(o), row)) {
+						return
+					}
+				}
+			}
+		}
+	}
+}

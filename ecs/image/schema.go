@@ -1,0 +1,154 @@
+package image
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Schema describes the state of a game: its columns in their order, its input, its events and its players. It does not
+// change.
+type Schema struct {
+	Resources  []*Declaration
+	Components []*Declaration
+	Events     []*EventType
+	Input      *InputType
+	MaxPlayers int // in [1, 64]
+}
+
+// The engine's own columns precede the game's.
+const (
+	columnCore = iota
+	columnInputs
+	columnIdentity
+	engineColumns
+)
+
+// engineNames are the names of the engine's own columns.
+var engineNames = [engineColumns]string{columnCore: "tick", columnInputs: "inputs", columnIdentity: "entity"}
+
+// declared returns the resources and components in the order of their columns.
+func (s *Schema) declared() []*Declaration { return slices.Concat(s.Resources, s.Components) }
+
+// Check returns every error in the declarations, each with the name of its component, resource, event or input type.
+func (s *Schema) Check() (errs []error) {
+	want := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	if s.Input != nil && s.Input.err != nil {
+		errs = append(errs, s.Input.err)
+	}
+	names := map[string]bool{"": true}
+	for _, name := range engineNames {
+		names[name] = true
+	}
+	for _, d := range s.declared() {
+		want(!names[d.name], "the name %q is empty, declared twice or one of the engine's own (tick, inputs, entity): give each component and resource a name of its own and list it once", d.name)
+		names[d.name] = true
+		if d.err != nil {
+			errs = append(errs, d.err)
+		}
+		p := d.roles.priority
+		want(p >= 0 && p <= math.MaxFloat32, "Roles.Priority of %q is %v: choose a number from 0", d.name, p)
+		want(d.roles.tolerance >= 0, "Roles.Tolerance of %q is %v: choose a distance from 0", d.name, d.roles.tolerance)
+		want(d.roles.motion != nil || d.roles.setMotion == nil && d.roles.tolerance == 0, "Roles of %q have SetMotion or Tolerance and no Motion: say where the entity is", d.name)
+	}
+	events := map[string]bool{"": true}
+	for _, t := range s.Events {
+		want(!events[t.name], "the event name %q is empty or declared twice: give each event a name of its own and list it once", t.name)
+		events[t.name] = true
+		if t.err != nil {
+			errs = append(errs, t.err)
+		}
+	}
+	want(littleEndian, "this target stores the highest byte first; images, checksums and inputs are defined for the other order")
+	return errs
+}
+
+// Describe appends to dst the part of a game's fingerprint that follows from the declarations: names, kinds and layouts.
+func (s *Schema) Describe(dst []byte) []byte {
+	for _, d := range s.declared() {
+		dst = fmt.Appendf(dst, " %s %q %x", d.kind, d.name, d.layout.fingerprint)
+	}
+	for _, t := range s.Events {
+		dst = fmt.Appendf(dst, " event %q %x %t", t.name, t.layout.fingerprint, t.irreversible)
+	}
+	return fmt.Appendf(dst, " input %x", s.Input.layout.fingerprint)
+}
+
+// Columns returns the names of the columns in the order of Snapshot.ComponentChecksums: the engine's own "tick",
+// "inputs" and "entity", then the game's resources and components.
+func (s *Schema) Columns() []string {
+	names := slices.Clone(engineNames[:])
+	for _, d := range s.declared() {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+// HasFloats reports whether simulated state or input holds floating-point numbers. Peers of such a game must run the
+// same build for the same architecture, because float results differ between targets.
+func (s *Schema) HasFloats() bool {
+	return s.Input.layout.floats || slices.ContainsFunc(s.declared(), func(d *Declaration) bool { return d.layout.floats })
+}
+
+// HasMotion reports whether a component has a Motion role.
+func (s *Schema) HasMotion() bool { return s.hasRole(func(r *roles) bool { return r.motion != nil }) }
+
+// HasSetMotion reports whether a component has a SetMotion role, and therefore a Motion role: see Check.
+func (s *Schema) HasSetMotion() bool {
+	return s.hasRole(func(r *roles) bool { return r.setMotion != nil })
+}
+
+// HasLerp reports whether a component has a Lerp role.
+func (s *Schema) HasLerp() bool { return s.hasRole(func(r *roles) bool { return r.lerp != nil }) }
+
+func (s *Schema) hasRole(is func(*roles) bool) bool {
+	return slices.ContainsFunc(s.Components, func(d *Declaration) bool { return is(&d.roles) })
+}
+
+// Priority returns the priority of an entity with these components: the largest of their Roles.Priority, 1 for none.
+func (s *Schema) Priority(set ComponentSet) float32 {
+	most := float32(0)
+	for i, d := range s.Components {
+		if set>>i&1 == 0 {
+			continue
+		}
+		p := d.roles.priority
+		if p == 0 {
+			p = 1
+		}
+		most = max(most, p)
+	}
+	if most == 0 {
+		return 1
+	}
+	return most
+}
+
+// Portable reports every component, resource, event and input whose bytes would lie elsewhere on a target of the other
+// word size, with the first such field of each and the padding it needs. On a 32-bit target NewWorld refuses such a
+// game; a test that calls Portable fails on any target.
+func (s *Schema) Portable() error {
+	var errs []error
+	check := func(kind, name string, l *layout, err error) {
+		if l == nil { // refused already, for this or another reason
+			errs = append(errs, err)
+		} else if m := misplacedIn(l.typ, "", 0, 0); m != nil {
+			errs = append(errs, &RegistrationError{What: kind, Name: name, Type: l.typ.String(), Field: m.path, Problem: m.problem()})
+		}
+	}
+	for _, d := range s.declared() {
+		check(d.kind, d.name, d.layout, d.err)
+	}
+	for _, t := range s.Events {
+		check("event", t.name, t.layout, t.err)
+	}
+	if s.Input != nil {
+		check("input", s.Input.name, s.Input.layout, s.Input.err)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,296 @@
+package image
+
+import (
+	"fmt"
+	"reflect"
+	"unsafe"
+)
+
+// core is the engine's own resource: the part of a tick's state that is not the game's.
+type core struct {
+	Tick    Tick
+	Players uint64 // set of joined players
+	Rand    Rand
+}
+
+// New returns an image of tick 0 without entities. The fingerprint is the game's, which encoded images carry. The seed starts the random source; every peer of a match uses the
+// same. The schema must have passed Check.
+func New(s *Schema, fingerprint, seed uint64) *Image {
+	infos := engineInfos(s)
+	for i, d := range s.declared() {
+		infos = append(infos, infoOf(d, i < len(s.Resources)))
+	}
+	for i, info := range infos {
+		info.index = i
+	}
+	owners := s.MaxPlayers + 1
+	im := newImage(infos, owners)
+	im.schema, im.fingerprint = s, fingerprint
+	im.structure.held = make([][]uint64, owners)
+	im.structure.hint = make([]uint32, owners)
+	for i, d := range s.declared() {
+		for len(im.byID) <= d.id {
+			im.byID = append(im.byID, nil)
+		}
+		im.byID[d.id] = &im.columns[engineColumns+i]
+	}
+	im.writeCore().Rand = *NewRand(seed)
+	im.invalidate()
+	return im
+}
+
+// engineInfos describes the engine's own columns: tick, players and random source; the inputs of this tick and the
+// last; and the identity of every row.
+func engineInfos(s *Schema) []*columnInfo {
+	coreType, identityType := engineLayout[core](), engineLayout[Entity]()
+	inputs := &layout{typ: s.Input.layout.typ, size: s.Input.layout.size * uintptr(2*s.MaxPlayers)}
+	return []*columnInfo{
+		columnCore:     {name: engineNames[columnCore], layout: coreType, stride: coreType.size, single: true},
+		columnInputs:   {name: engineNames[columnInputs], layout: inputs, stride: inputs.size, single: true},
+		columnIdentity: {name: engineNames[columnIdentity], layout: identityType, stride: identityType.size, shift: pageShift(identityType.size)},
+	}
+}
+
+// engineLayout returns the layout of one of the engine's own types.
+func engineLayout[T any]() *layout {
+	l, err := layoutOf("engine", "", reflect.TypeFor[T]())
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+func infoOf(d *Declaration, single bool) *columnInfo {
+	info := &columnInfo{name: d.name, layout: d.layout, stride: d.layout.size, single: single, roles: d.roles, quantise: d.roles.quantise}
+	info.rounds = info.stride > 0 && (d.layout.steps || info.quantise != nil)
+	if !single && info.stride > 0 {
+		info.shift = pageShift(info.stride)
+	}
+	return info
+}
+
+// Schema returns the schema that the image was made for.
+func (im *Image) Schema() *Schema { return im.schema }
+
+// Tick returns the running tick, or between ticks the last one computed.
+func (im *Image) Tick() Tick { return im.core().Tick }
+
+// Players returns the players who are in the match.
+func (im *Image) Players() PlayerSet { return PlayerSet(im.core().Players) }
+
+// Rand returns the random source and marks it as written.
+func (im *Image) Rand() *Rand { return &im.writeCore().Rand }
+
+// Input returns p's packed input of the running or last tick.
+func (im *Image) Input(p Player) (in InputBytes) {
+	size := im.schema.Input.Size()
+	copy(in[:], unsafe.Slice((*byte)(im.InputRow(int(p))), size))
+	return in
+}
+
+// InputRow returns the memory of an input, which must not be written: [0, MaxPlayers) are this tick's, the next
+// MaxPlayers the last tick's.
+func (im *Image) InputRow(i int) unsafe.Pointer {
+	c := &im.columns[columnInputs]
+	return unsafe.Add(c.rowOf(&c.regions[0], 0), i*im.schema.Input.Size())
+}
+
+// SetObserver makes o receive the start and end of each section: ticks, systems, saves, restores and checksums, also
+// those of the image's snapshots. Optional.
+func (im *Image) SetObserver(o Observer) { im.observer = o }
+
+// Observer returns the observer, nil if there is none.
+func (im *Image) Observer() Observer { return im.observer }
+
+// DerivedVersion grows when data derived from the state must be built again.
+func (im *Image) DerivedVersion() uint64 { return im.versions.derived }
+
+// StateVersion grows when Restore, ApplyDelta or Load replaces the whole state.
+func (im *Image) StateVersion() uint64 { return im.versions.states }
+
+// StructureVersion grows when an entity or its set of components may have changed.
+func (im *Image) StructureVersion() uint64 { return im.structure.changes }
+
+func (im *Image) core() *core {
+	return (*core)(im.columns[columnCore].regions[0].data.mem[0])
+}
+
+func (im *Image) writeCore() *core {
+	data := &im.columns[columnCore].regions[0].data
+	im.mark(data.pages[0])
+	return (*core)(data.mem[0])
+}
+
+// Identity returns the column that holds the entity of every row.
+func (im *Image) Identity() *Column { return im.identity() }
+
+func (im *Image) identity() *Column { return &im.columns[columnIdentity] }
+
+// Exists reports whether e's row carries e's identity. An entity exists from the Spawn that made it.
+func (im *Image) Exists(e Entity) bool {
+	if e.Row == 0 || int(e.Owner()) >= len(im.structure.hint) {
+		return false
+	}
+	c := im.identity()
+	r, i := &c.regions[e.Owner()], e.Row%regionRows
+	return int(i>>c.info.shift) < len(r.data.mem) && *(*Entity)(c.rowOf(r, i)) == e
+}
+
+// Column returns the column of a declared component or resource. It panics if the schema does not list the declaration.
+func (im *Image) Column(d *Declaration) *Column { return im.column(d) }
+
+func (im *Image) column(d *Declaration) *Column {
+	if d.id < len(im.byID) {
+		if c := im.byID[d.id]; c != nil {
+			return c
+		}
+	}
+	panic(fmt.Sprintf("ecs: %q is used but not listed: add it to Game.Components or Game.Resources", d.name))
+}
+
+// Row returns the memory of e's component, which must not be written, or nil if e is gone or has no such component.
+func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
+	c := im.column(d)
+	if !im.Exists(e) {
+		return nil
+	}
+	r, i := &c.regions[e.Owner()], e.Row%regionRows
+	if !r.has(i) {
+		return nil
+	}
+	return c.rowOf(r, i)
+}
+
+// WriteRow returns the memory of e's component and marks it as written. It returns nil if e is gone, has no such component
+// or must not be written in this tick; see SetPredicted.
+func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
+	c := im.column(d)
+	if !im.Exists(e) {
+		return nil
+	}
+	r, i := &c.regions[e.Owner()], e.Row%regionRows
+	if !r.has(i) || im.limit.open != nil && !im.writable(e) {
+		return nil
+	}
+	im.markRow(r, c.info, i)
+	return c.rowOf(r, i)
+}
+
+// Resource returns the memory of a resource, which must not be written.
+func (im *Image) Resource(d *Declaration) unsafe.Pointer {
+	c := im.column(d)
+	return c.rowOf(&c.regions[0], 0)
+}
+
+// WriteResource returns the memory of a resource and marks it as written.
+func (im *Image) WriteResource(d *Declaration) unsafe.Pointer {
+	c := im.column(d)
+	im.markRow(&c.regions[0], c.info, 0)
+	return c.rowOf(&c.regions[0], 0)
+}
+
+// Running reports whether a tick or Setup is running.
+func (im *Image) Running() bool { return im.running }
+
+// Setup runs f, which builds State(0).
+func (im *Image) Setup(f func()) {
+	im.running = true
+	f()
+	im.Flush()
+	im.round()
+	im.releaseHeld()
+	im.running = false
+	im.invalidate() // f may have used derived data of a state half built
+}
+
+// Begin starts the next tick with these inputs; index = Player, and missing ones count as zero.
+func (im *Image) Begin(players []InputBytes) {
+	im.running = true
+	if im.limit.rows != nil {
+		im.beginLimit()
+	}
+	im.placings = im.placings[:0]
+	im.writeCore().Tick++
+	im.takeInputs(players)
+}
+
+// End ends the tick: entities are placed as orders of kind OrderMotion require, written rows are rounded, and changes that
+// SetPredicted does not allow are undone.
+func (im *Image) End() {
+	im.place()
+	im.round()
+	if im.limit.open != nil {
+		im.endLimit()
+	}
+	im.releaseHeld()
+	im.forgetViews()
+	im.running = false
+}
+
+// Join adds p to the match. It reports false if p was in it already.
+func (im *Image) Join(p Player) bool {
+	set := uint64(1) << p
+	if im.core().Players&set != 0 {
+		return false
+	}
+	im.writeCore().Players |= set
+	return true
+}
+
+// Leave removes p from the match. It reports false if p was not in it.
+func (im *Image) Leave(p Player) bool {
+	set := uint64(1) << p
+	if im.core().Players&set == 0 {
+		return false
+	}
+	im.writeCore().Players &^= set
+	return true
+}
+
+// takeInputs makes this tick's inputs the last ones and stores the new.
+func (im *Image) takeInputs(players []InputBytes) {
+	size := im.schema.Input.Size()
+	if size == 0 {
+		return
+	}
+	data := &im.columns[columnInputs].regions[0].data
+	im.mark(data.pages[0])
+	rows := im.live[data.pages[0]].mem
+	half := size * im.schema.MaxPlayers
+	copy(rows[half:], rows[:half])
+	clear(rows[:half])
+	for p := range min(len(players), im.schema.MaxPlayers) {
+		copy(rows[p*size:(p+1)*size], players[p][:])
+	}
+}
+
+// Save stores the state in s, which must be empty or have been saved from this image. Call it between ticks.
+func (im *Image) Save(s *Snapshot) {
+	SectionSave.Enter(im.observer)
+	im.save(s, im.Tick())
+	SectionSave.Leave(im.observer)
+}
+
+// Restore makes the state the one s holds. s must have been saved from this image. Call it between ticks.
+func (im *Image) Restore(s *Snapshot) {
+	if s.image != im {
+		panic("ecs: Restore of a snapshot that is empty or was saved from another world: save it from this world, or load an image of it with LoadImage")
+	}
+	SectionRestore.Enter(im.observer)
+	im.restore(s)
+	im.afterRestore()
+	SectionRestore.Leave(im.observer)
+}
+
+// afterRestore drops what was kept beside the state before.
+func (im *Image) afterRestore() {
+	im.structure.forget()
+	im.versions.states++
+	im.invalidate()
+}
+
+func (im *Image) invalidate() { im.versions.derived++ }
+
+// Strays returns how many pages were found changed by a write that was not declared. It should stay 0; SyncTest names
+// the system that does it.
+func (im *Image) Strays() uint64 { return im.strays }

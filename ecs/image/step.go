@@ -1,0 +1,162 @@
+package image
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"tendon/ecs/fixed"
+)
+
+// A step is the grain of a number, declared where the field is:
+//
+//	type Body struct {
+//		Pos fixed.Vec2 `tendon:"step=1/512"`
+//		Hue float32    `tendon:"step=0.25"`
+//	}
+//
+// At the end of every tick the number is rounded to a multiple of its step, in every strategy alike, so that what a wire
+// carries, which is how many steps there are, is all there is. A step stands on fixed-point and floating-point fields,
+// and on arrays, lists and structs of nothing else. A step of a floating-point field is a power of two: then a multiple
+// of it is the same bits on every target, and NaN, which is no multiple, becomes 0.
+
+// stepPrefix opens the tag of a field that has a step.
+const stepPrefix = "step="
+
+// stepOf returns the step that a tag declares, or "".
+func stepOf(tag reflect.StructTag) string {
+	if step, ok := strings.CutPrefix(tag.Get("tendon"), stepPrefix); ok {
+		return step
+	}
+	return ""
+}
+
+// parseStep reads a step, a decimal or a ratio of two whole numbers, as a Num.
+func parseStep(text string) (fixed.Num, bool) {
+	if over, under, ok := strings.Cut(text, "/"); ok {
+		n, err := strconv.ParseInt(over, 10, 32)
+		d, err2 := strconv.ParseInt(under, 10, 64)
+		if err != nil || err2 != nil || n <= 0 || d <= 0 {
+			return 0, false
+		}
+		step := fixed.Num((uint64(n)<<32 + uint64(d)/2) / uint64(d))
+		return step, step > 0
+	}
+	step, err := fixed.Parse(text)
+	return step, err == nil && step > 0
+}
+
+var numType = reflect.TypeFor[fixed.Num]()
+
+// isVector reports whether t is one of the vectors whose axes are alike.
+func isVector(t reflect.Type) bool {
+	return t == reflect.TypeFor[fixed.Vec2]() || t == reflect.TypeFor[fixed.Vec3]()
+}
+
+// giveStep gives a scalar of type t the step that its tag declares, if it declares one.
+func (w layoutWalk) giveStep(s *scalar, t reflect.Type, path string, tag reflect.StructTag) error {
+	text := stepOf(tag)
+	if text == "" {
+		return nil
+	}
+	step, ok := parseStep(text)
+	switch {
+	case w.what == "input" || w.what == "event":
+		return w.refuse(path, "has a step; only what is in the state is rounded, so round before it goes into an "+w.what)
+	case !ok:
+		return w.refuse(path, fmt.Sprintf("has the step %q; write a positive ratio or decimal, as in `tendon:\"step=1/512\"`", text))
+	case t == numType:
+		s.form = formSteps
+	case t.Kind() != reflect.Float32 && t.Kind() != reflect.Float64:
+		return w.refuse(path, "has a step, but is "+t.String()+"; only fixed.Num, float32 and float64 are rounded")
+	case step&(step-1) != 0:
+		return w.refuse(path, fmt.Sprintf("has the step %s; a step of a float must be a power of two, such as 1/512, so that its multiples are exact", text))
+	case t.Kind() == reflect.Float32:
+		s.form = formSteps32
+	default:
+		s.form = formSteps64
+	}
+	s.step, s.unit = int64(step), step.Float()
+	s.half, s.shift = s.step/2, uint8(bits.TrailingZeros64(uint64(s.step)))
+	w.layout.steps = true
+	return nil
+}
+
+// maxSteps bounds how many steps of a float count: a float64 holds the product exactly, also beyond 2^53 of them.
+const maxSteps = 1 << 62
+
+// count returns how many steps v is, rounded to the nearest.
+func (s *scalar) count(v int64) int64 {
+	v = min(v, math.MaxInt64-s.half) + s.half
+	if s.step&(s.step-1) == 0 {
+		return v >> s.shift
+	}
+	n := v / s.step
+	if v%s.step < 0 && n*s.step >= math.MinInt64+s.step { // down, unless there is no multiple below
+		n--
+	}
+	return n
+}
+
+// countFloat returns how many steps v is, rounded to the nearest and bounded by maxSteps.
+func (s *scalar) countFloat(v float64) int64 {
+	if v != v {
+		return 0
+	}
+	return int64(min(max(math.Round(v/s.unit), -maxSteps), maxSteps))
+}
+
+// round rounds the scalars of a row that have a step.
+func (l *layout) round(row unsafe.Pointer) {
+	for i := range l.scalars {
+		s := &l.scalars[i]
+		switch p := unsafe.Add(row, s.offset); s.form {
+		case formSteps:
+			*(*int64)(p) = s.count(*(*int64)(p)) * s.step
+		case formSteps32:
+			*(*float32)(p) = float32(float64(s.countFloat(float64(*(*float32)(p)))) * s.unit)
+		case formSteps64:
+			*(*float64)(p) = float64(s.countFloat(*(*float64)(p))) * s.unit
+		}
+	}
+}
+
+// round rounds what was written since the last save: pages that nobody marked hold what was rounded before.
+func (im *Image) round() {
+	if !im.rounds {
+		return
+	}
+	for _, number := range im.dirty {
+		if p := &im.live[number]; p.store.info.column.rounds && !p.store.info.isBits {
+			im.roundPage(p)
+		}
+	}
+}
+
+func (im *Image) roundPage(p *livePage) {
+	c, mem := p.store.info.column, unsafe.Pointer(unsafe.SliceData(p.mem))
+	if c.single {
+		c.roundRow(mem)
+		return
+	}
+	r := &im.columns[c.index].regions[p.store.info.owner]
+	first := int(p.index) << c.shift
+	for i := range 1 << c.shift {
+		if k := first + i; r.word(k/blockRows)>>(k%blockRows)&1 != 0 {
+			c.roundRow(unsafe.Add(mem, uintptr(i)*c.stride))
+		}
+	}
+}
+
+func (c *columnInfo) roundRow(row unsafe.Pointer) {
+	if c.quantise != nil {
+		c.quantise(row)
+	}
+	if c.layout.steps {
+		c.layout.round(row)
+	}
+}

@@ -1,0 +1,195 @@
+package image
+
+import (
+	"fmt"
+	"math/bits"
+	"unsafe"
+)
+
+// structure queues the changes of a world's structure while a system runs. They take effect when it has returned, in
+// call order. Between systems the queue is empty.
+type structure struct {
+	ops   []structureOp
+	bytes []byte // values of queued Adds
+	// held marks rows that may not be taken: those reserved by a spawn that is still queued, and those freed in this
+	// tick. index = owner, one bit per row. heldWords lists the words that are not zero.
+	held      [][]uint64
+	heldWords []heldWord
+	hint      []uint32 // by owner: no word below it has a free row
+	changes   uint64   // grows whenever an entity or its set of components may have changed
+}
+
+type heldWord struct {
+	owner Owner
+	word  uint32
+}
+
+type structureOp struct {
+	kind     structureKind
+	entity   Entity
+	column   *Column
+	from, to int // value in bytes, for opAdd
+}
+
+type structureKind uint8
+
+const (
+	opSpawn structureKind = iota
+	opDespawn
+	opAdd
+	opRemove
+)
+
+// Spawn takes the lowest free row of the owner's region for a new entity. Queries see it after Flush.
+func (im *Image) Spawn(owner Owner) Entity {
+	i := im.freeRow(owner)
+	e := Entity{Row: uint32(owner)<<regionShift | i, Born: im.Tick()}
+	identity := im.identity()
+	r := &identity.regions[owner]
+	im.makeRoom(r, identity.info, i)
+	im.markRow(r, identity.info, i)
+	*(*Entity)(identity.rowOf(r, i)) = e
+	im.hold(owner, i)
+	if rows := im.limit.open; rows != nil && rows.HasOwner(owner) {
+		rows.Add(e.Row)
+	}
+	im.structure.ops = append(im.structure.ops, structureOp{kind: opSpawn, entity: e})
+	return e
+}
+
+// Give gives an entity that was spawned since the last Flush a component, all zero.
+func (im *Image) Give(e Entity, d *Declaration) {
+	c := im.column(d)
+	im.setBit(&c.regions[e.Owner()], c.info, e.Row%regionRows)
+}
+
+// Despawn removes the entity when the running system has returned. An entity that is gone already is left alone.
+func (im *Image) Despawn(e Entity) {
+	if im.changeable(e) {
+		im.structure.ops = append(im.structure.ops, structureOp{kind: opDespawn, entity: e})
+	}
+}
+
+// Add gives e the component with this value, in its bytes, at the next Flush. A value that is there already is replaced.
+func (im *Image) Add(e Entity, d *Declaration, value []byte) {
+	c := im.column(d)
+	if !im.changeable(e) {
+		return
+	}
+	s := &im.structure
+	from := len(s.bytes)
+	s.bytes = append(s.bytes, value...)
+	s.ops = append(s.ops, structureOp{kind: opAdd, entity: e, column: c, from: from, to: len(s.bytes)})
+}
+
+// Remove takes the component from e at the next Flush.
+func (im *Image) Remove(e Entity, d *Declaration) {
+	c := im.column(d)
+	if im.changeable(e) {
+		im.structure.ops = append(im.structure.ops, structureOp{kind: opRemove, entity: e, column: c})
+	}
+}
+
+// Flush carries out the queued changes in call order.
+func (im *Image) Flush() {
+	s := &im.structure
+	if len(s.ops) > 0 {
+		s.changes++
+	}
+	for i := range s.ops {
+		op := &s.ops[i]
+		if op.kind != opSpawn && !im.Exists(op.entity) {
+			continue // a spawned entity exists since the call
+		}
+		owner, row := op.entity.Owner(), op.entity.Row%regionRows
+		switch op.kind {
+		case opSpawn:
+			identity := im.identity()
+			im.setBit(&identity.regions[owner], identity.info, row)
+			if im.passing(owner) {
+				im.despawn(owner, row)
+			}
+		case opDespawn:
+			im.despawn(owner, row)
+		case opAdd:
+			r := &op.column.regions[owner]
+			im.setBit(r, op.column.info, row)
+			im.markRow(r, op.column.info, row)
+			copy(unsafe.Slice((*byte)(op.column.rowOf(r, row)), op.column.info.stride), s.bytes[op.from:op.to])
+		case opRemove:
+			if r := &op.column.regions[owner]; r.has(row) {
+				op.column.clearRow(im, r, row)
+			}
+		}
+	}
+	s.ops, s.bytes = s.ops[:0], s.bytes[:0]
+}
+
+// despawn empties a row in every column. The row is held until the tick ends.
+func (im *Image) despawn(owner Owner, row uint32) {
+	for i := range im.columns {
+		c := &im.columns[i]
+		if c.info.single {
+			continue
+		}
+		if r := &c.regions[owner]; r.has(row) {
+			c.clearRow(im, r, row)
+		}
+	}
+	im.hold(owner, row)
+	im.structure.hint[owner] = min(im.structure.hint[owner], row/blockRows)
+}
+
+// freeRow returns the lowest row of the owner's region that no entity has and that is not held.
+func (im *Image) freeRow(owner Owner) uint32 {
+	if int(owner) >= len(im.structure.hint) {
+		panic(fmt.Sprintf("ecs: Spawn for owner %d in a game of %d players: owners are OwnedByWorld and OwnedBy(p) with p < Game.MaxPlayers", owner, im.schema.MaxPlayers))
+	}
+	words, held := im.identity().regions[owner].words, im.structure.held[owner]
+	for k := im.structure.hint[owner]; k < regionRows/blockRows; k++ {
+		taken := uint64(0)
+		if int(k) < len(words) {
+			taken = words[k]
+		}
+		if int(k) < len(held) {
+			taken |= held[k]
+		}
+		if k == 0 && owner == OwnedByWorld {
+			taken |= 1 // row 0 stands for no entity
+		}
+		if taken != ^uint64(0) {
+			im.structure.hint[owner] = k
+			return k*blockRows + uint32(bits.TrailingZeros64(^taken))
+		}
+	}
+	panic(fmt.Sprintf("ecs: owner %d has %d entities, which is all its rows: despawn some first", owner, regionRows))
+}
+
+// hold keeps a row from being taken until the tick ends.
+func (im *Image) hold(owner Owner, row uint32) {
+	s, k := &im.structure, row/blockRows
+	if need := int(k) + 1; need > len(s.held[owner]) {
+		s.held[owner] = append(s.held[owner], make([]uint64, need-len(s.held[owner]))...)
+	}
+	word := &s.held[owner][k]
+	if *word == 0 {
+		s.heldWords = append(s.heldWords, heldWord{owner, k})
+	}
+	*word |= 1 << (row % blockRows)
+}
+
+// releaseHeld lets the rows held in this tick be taken again. The hints go back to the lowest of them.
+func (im *Image) releaseHeld() {
+	s := &im.structure
+	for _, h := range s.heldWords {
+		s.held[h.owner][h.word] = 0
+		s.hint[h.owner] = min(s.hint[h.owner], h.word)
+	}
+	s.heldWords = s.heldWords[:0]
+}
+
+// forget drops what the structure knows of the state before a restore.
+func (s *structure) forget() {
+	clear(s.hint)
+	s.changes++
+}
