@@ -6,6 +6,7 @@ import (
 
 	"tendon/bench/internal/entities"
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // BenchmarkRows runs each row of the table once and reports its ratio, for tools that read Go's benchmarks:
@@ -51,10 +52,10 @@ func TestLoadsWriteAsMuchAsTheirRowsSay(t *testing.T) {
 				continue
 			}
 			w := l.world(n)
-			var before, after ecs.Snapshot
-			w.Save(&before)
+			var before, after image.Snapshot
+			w.Image().Save(&before)
 			w.Step(ecs.TickInputs{})
-			w.Save(&after)
+			w.Image().Save(&after)
 			changed := 0
 			for row := uint32(1); row <= n; row++ {
 				e := ecs.Entity{Row: row}
@@ -119,13 +120,13 @@ func TestSavingAndRestoringAllocatesNothing(t *testing.T) {
 	}
 	for _, l := range loads {
 		w := l.world(5000)
-		ring := make([]ecs.Snapshot, ringDepth)
+		ring := make([]image.Snapshot, ringDepth)
 		tick := func() {
 			for range rewindTicks {
 				w.Step(ecs.TickInputs{})
-				w.Save(&ring[w.Tick()%ringDepth])
+				w.Image().Save(&ring[w.Tick()%ringDepth])
 			}
-			w.Restore(&ring[(w.Tick()-rewindTicks/2)%ringDepth])
+			w.Image().Restore(&ring[(w.Tick()-rewindTicks/2)%ringDepth])
 		}
 		for range 10 {
 			tick()

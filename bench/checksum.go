@@ -8,6 +8,7 @@ import (
 
 	"tendon/bench/internal/measure"
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // checksumRows measure the checksum of a tick that was just saved.
@@ -27,13 +28,13 @@ func checksumRows() []measure.Row {
 
 func checksum(l load, n int) measure.Result {
 	b, w := newBuffer(n), l.world(n)
-	ring := make([]ecs.Snapshot, ringDepth)
+	ring := make([]image.Snapshot, ringDepth)
 	all := unsafe.Slice((*byte)(unsafe.Pointer(&b.words[0])), len(b.words)*8)
 	sink := uint64(0)
 	return measure.Result{Unit: "tick", Ratio: measure.Compare(
 		measure.Op{Prepare: func() { l.reference(b); b.save() }, Run: func() { sink += xxhash.Sum64(all) }},
 		measure.Op{
-			Prepare: func() { w.Step(ecs.TickInputs{}); w.Save(&ring[w.Tick()%ringDepth]) },
+			Prepare: func() { w.Step(ecs.TickInputs{}); w.Image().Save(&ring[w.Tick()%ringDepth]) },
 			Run:     func() { sink += uint64(ring[w.Tick()%ringDepth].Checksum()) },
 		},
 	)}

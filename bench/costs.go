@@ -6,6 +6,7 @@ import (
 	"tendon/bench/internal/measure"
 	"tendon/cmd/arena/rules"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/cost"
 )
 
@@ -42,7 +43,7 @@ func accounted() measure.Result {
 // arenaFrame returns a frame that rewinds and resimulates its ticks.
 func arenaFrame(game *ecs.Game, o *cost.Ledger) func() {
 	w := mustWorld(game)
-	inputs, dice := make([]ecs.InputBytes, game.MaxPlayers), ecs.NewRand(1)
+	inputs, dice := make([]ecs.InputBytes, game.MaxPlayers), image.NewRand(1)
 	orders := joins(8)
 	for range 300 {
 		w.Step(ecs.TickInputs{Players: inputs, Orders: orders})
@@ -51,24 +52,24 @@ func arenaFrame(game *ecs.Game, o *cost.Ledger) func() {
 			inputs[p] = game.Bot(w, p, dice)
 		}
 	}
-	var observer ecs.Observer
+	var observer image.Observer
 	if o != nil {
 		observer = o
 	}
-	var before ecs.Snapshot
-	ring := make([]ecs.Snapshot, frameTicks)
-	w.Save(&before)
-	w.SetObserver(observer)
+	var before image.Snapshot
+	ring := make([]image.Snapshot, frameTicks)
+	w.Image().Save(&before)
+	w.Image().SetObserver(observer)
 	return func() {
-		ecs.SectionFrame.Enter(observer)
-		w.Restore(&before)
+		image.SectionFrame.Enter(observer)
+		w.Image().Restore(&before)
 		for i := range ring {
-			ecs.SectionResimulate.Enter(observer)
+			image.SectionResimulate.Enter(observer)
 			w.Step(ecs.TickInputs{Players: inputs})
-			ecs.SectionResimulate.Leave(observer)
-			w.Save(&ring[i])
+			image.SectionResimulate.Leave(observer)
+			w.Image().Save(&ring[i])
 		}
-		ecs.SectionFrame.Leave(observer)
+		image.SectionFrame.Leave(observer)
 		if observer != nil {
 			observer.Turn(w.Tick())
 		}

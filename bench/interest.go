@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"tendon/bench/internal/measure"
-	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems/interest"
 )
 
@@ -49,7 +49,7 @@ func newWanderers(backend interest.Backend, entities, clients int) *wanderers {
 		t.side++
 	}
 	t.side *= fixed.One
-	rand := ecs.NewRand(8)
+	rand := image.NewRand(8)
 	for range entities {
 		t.pos = append(t.pos, fixed.Vec2{X: fixed.Num(rand.IntN(int(t.side))), Y: fixed.Num(rand.IntN(int(t.side)))})
 		t.vel = append(t.vel, fixed.FromAngle(fixed.Num(rand.IntN(int(fixed.Tau))), fixed.FromRatio(5, 60)))

@@ -8,6 +8,7 @@ import (
 	"tendon/bench/internal/measure"
 	"tendon/cmd/arena/rules"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/journal"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -51,7 +52,7 @@ func fastForward() measure.Result {
 	server := systems.Full(half)
 	bots := make([]*ecs.Rand, lockstepPlayers)
 	for p := range bots {
-		bots[p] = ecs.NewRand(uint64(p))
+		bots[p] = image.NewRand(uint64(p))
 	}
 	inputs := make([]ecs.InputBytes, game.MaxPlayers)
 	for f := ecs.Tick(1); f <= forwardFrames; f++ {
@@ -116,7 +117,7 @@ func arenaMatch(s systems.Strategy) *match {
 	m := newMatch(s, rules.Game(), lockstepPlayers, 50*systems.Second/1000)
 	bots := make([]*ecs.Rand, lockstepPlayers)
 	for i := range bots {
-		bots[i] = ecs.NewRand(uint64(i))
+		bots[i] = image.NewRand(uint64(i))
 	}
 	m.input = func(p int) ecs.InputBytes { return m.game.Bot(m.worlds[p], ecs.Player(p), bots[p]) }
 	return m
@@ -145,14 +146,14 @@ const sessionBytes = 2
 // bytesDown counts the bytes that a client is sent while each player changes its input six times a second.
 func bytesDown(interval int, estimate float64) measure.Result {
 	m := arenaMatch(lockstep.New(lockstep.Config{Interval: interval}))
-	rand := ecs.NewRand(7)
+	rand := image.NewRand(7)
 	var held [lockstepPlayers]ecs.InputBytes
 	m.input = func(p int) ecs.InputBytes {
 		if rand.Chance(1, 10) {
-			for i := range min(6, m.game.InputSize()) {
+			for i := range min(6, m.game.Input.Size()) {
 				held[p][i] = byte(rand.Uint64())
 			}
-			m.game.CleanInput(&held[p])
+			held[p] = m.game.Input.Clean(held[p])
 		}
 		return held[p]
 	}
@@ -179,7 +180,7 @@ func journalTick() measure.Result {
 	if err != nil {
 		panic(err)
 	}
-	rand, inputs := ecs.NewRand(3), make([]ecs.InputBytes, game.MaxPlayers)
+	rand, inputs := image.NewRand(3), make([]ecs.InputBytes, game.MaxPlayers)
 	f := ecs.Tick(0)
 	write := func() {
 		f++
@@ -196,7 +197,7 @@ func journalTick() measure.Result {
 		for p := range lockstepPlayers {
 			if rand.Chance(1, 2) {
 				inputs[p][0] ^= 1
-				game.CleanInput(&inputs[p])
+				inputs[p] = game.Input.Clean(inputs[p])
 			}
 		}
 	}})

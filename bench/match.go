@@ -2,6 +2,7 @@ package main
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -70,7 +71,7 @@ func newMatch(s systems.Strategy, game *ecs.Game, players int, delay systems.Tim
 		}
 		m.clients[i].Load(0, 0, 2*delay)
 		m.server.Open(systems.Peer(i), i, 0, 0, m)
-		m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(i)}, m)
+		m.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(i)}, m)
 	}
 	return m
 }
@@ -84,9 +85,9 @@ func mustWorld(g *ecs.Game) *ecs.World {
 }
 
 // joins returns the orders by which so many players join.
-func joins(players int) (orders []ecs.Order) {
+func joins(players int) (orders []image.Order) {
 	for p := range players {
-		orders = append(orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
+		orders = append(orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 	}
 	return orders
 }

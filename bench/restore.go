@@ -5,6 +5,7 @@ import (
 
 	"tendon/bench/internal/measure"
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // rewindTicks is the distance of the rows of restoring and rewinding.
@@ -33,14 +34,14 @@ func restore(l load, n int) measure.Result {
 	if l.name == "tenth" {
 		differing /= 10
 	}
-	ring := make([]ecs.Snapshot, ringDepth)
+	ring := make([]image.Snapshot, ringDepth)
 	ahead := func() {
 		for range rewindTicks {
 			w.Step(ecs.TickInputs{})
-			w.Save(&ring[w.Tick()%ringDepth])
+			w.Image().Save(&ring[w.Tick()%ringDepth])
 		}
 	}
-	w.Save(&ring[0])
+	w.Image().Save(&ring[0])
 	ahead()
 	return measure.Result{Unit: "restore", Ratio: measure.Compare(
 		measure.Op{
@@ -55,7 +56,7 @@ func restore(l load, n int) measure.Result {
 		},
 		measure.Op{
 			Prepare: ahead,
-			Run:     func() { w.Restore(&ring[(w.Tick()-rewindTicks)%ringDepth]) },
+			Run:     func() { w.Image().Restore(&ring[(w.Tick()-rewindTicks)%ringDepth]) },
 		},
 	)}
 }

@@ -7,6 +7,7 @@ import (
 	"tendon/bench/internal/measure"
 	"tendon/cmd/arena/rules"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -119,15 +120,15 @@ func component[T any](g *ecs.Game, name string) *ecs.Component[T] {
 func rewindArena() measure.Result {
 	bare, t := arena(), newTimeline(arena())
 	forward(t, 2*rewindTicks)
-	var start ecs.Snapshot
-	bare.Save(&start)
+	var start image.Snapshot
+	bare.Image().Save(&start)
 	steps := func() {
 		for range rewindTicks {
 			bare.Step(ecs.TickInputs{})
 		}
 	}
 	r := measure.Compare(
-		measure.Op{Units: rewindTicks, Prepare: func() { bare.Restore(&start) }, Run: steps},
+		measure.Op{Units: rewindTicks, Prepare: func() { bare.Image().Restore(&start) }, Run: steps},
 		measure.Op{Units: rewindTicks, Run: func() { rollBack(t) }},
 	)
 	return measure.Result{Unit: "tick", Ratio: r,

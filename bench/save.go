@@ -6,6 +6,7 @@ import (
 	"tendon/bench/internal/entities"
 	"tendon/bench/internal/measure"
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // ringDepth is the number of snapshots in rotation, and of the reference's buffers.
@@ -110,12 +111,12 @@ func saveRows() []measure.Row {
 
 func save(l load, n int) measure.Result {
 	b, w := newBuffer(n), l.world(n)
-	ring := make([]ecs.Snapshot, ringDepth)
+	ring := make([]image.Snapshot, ringDepth)
 	return measure.Result{Unit: "tick", Ratio: measure.Compare(
 		measure.Op{Prepare: func() { l.reference(b) }, Run: b.save},
 		measure.Op{
 			Prepare: func() { w.Step(ecs.TickInputs{}) },
-			Run:     func() { w.Save(&ring[w.Tick()%ringDepth]) },
+			Run:     func() { w.Image().Save(&ring[w.Tick()%ringDepth]) },
 		},
 	)}
 }

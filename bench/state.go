@@ -8,6 +8,7 @@ import (
 	"tendon/bench/internal/measure"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems/state"
 )
 
@@ -239,12 +240,12 @@ func stateEncode(n, rate int) measure.Result {
 func stateDecode(n, rate int) measure.Result {
 	r := walk(n, rate)
 	here, there, text := mustWorld(walkGame(n)), mustWorld(walkGame(n)), []byte(nil)
-	ring := make([]ecs.Snapshot, ringDepth)
+	ring := make([]image.Snapshot, ringDepth)
 	count := 0
 	return measure.Result{Unit: "entity", Ratio: measure.Compare(
 		measure.Op{Units: n,
 			Prepare: func() { here.Step(ecs.TickInputs{}); text = appendFull(text[:0], here); count++ },
-			Run:     func() { storeFull(there, text); there.Save(&ring[count%ringDepth]) },
+			Run:     func() { storeFull(there, text); there.Image().Save(&ring[count%ringDepth]) },
 		},
 		measure.Op{Units: n, Run: r.decode, Prepare: func() {
 			r.acknowledge()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Config describes a timeline.
@@ -31,10 +32,10 @@ type Config struct {
 	Effects *Effects
 	// Confirmed is told of every tick that Confirm took, with its orders; nil: nobody is. The slices are valid during
 	// the call.
-	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []ecs.Order)
+	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []image.Order)
 	// Observer is told of rewinds and resimulations; of what the world does, the one that World.SetObserver was given. nil:
 	// nobody is.
-	Observer ecs.Observer
+	Observer image.Observer
 }
 
 // Stats counts what a timeline did since it was made.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // A tick must not feed the collector, on a client that goes back eight ticks each tick and on a server that never
@@ -70,7 +71,7 @@ func noopGame() *ecs.Game {
 func BenchmarkTimelineOverhead(b *testing.B) {
 	b.Run("timeline", func(b *testing.B) {
 		tl := newTimeline(b, Config{World: newWorld(b, noopGame()), MaxPrediction: 8, Local: 0})
-		joins := []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}, {Kind: ecs.OrderJoin, Player: 1}}
+		joins := []image.Order{{Kind: image.OrderJoin, Player: 0}, {Kind: image.OrderJoin, Player: 1}}
 		for _, o := range joins {
 			tl.AddOrder(1, o)
 		}

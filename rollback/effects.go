@@ -1,6 +1,9 @@
 package rollback
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // Effects turns the events of ticks that are simulated again and again into news a view hears once: an event is
 // predicted when a tick first emits it, and later confirmed, or cancelled when a correction takes it away.
@@ -13,7 +16,7 @@ type Effects struct {
 
 // effectRow holds what a tick emitted when it was last simulated.
 type effectRow struct {
-	events []ecs.EmittedEvent
+	events []image.EmittedEvent
 	values []byte
 }
 
@@ -47,7 +50,7 @@ func (e *Effects) Drain(present ecs.Tick, f func(Effect)) { e.news.Drain(present
 func (e *Effects) Lost() uint64 { return e.news.Lost() }
 
 // simulated takes note of what tick f emitted now, and tells what is new and what is gone.
-func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
+func (e *Effects) simulated(f ecs.Tick, events []image.EmittedEvent) {
 	row, held := e.rows.Slot(f)
 	if !held {
 		row.events = row.events[:0]
@@ -77,7 +80,7 @@ func (e *Effects) confirm(f ecs.Tick) {
 }
 
 // keep copies the events into the row.
-func (r *effectRow) keep(events []ecs.EmittedEvent) {
+func (r *effectRow) keep(events []image.EmittedEvent) {
 	need := 0
 	for _, ev := range events {
 		need += len(ev.Value)
@@ -94,7 +97,7 @@ func (r *effectRow) keep(events []ecs.EmittedEvent) {
 	}
 }
 
-func has(events []ecs.EmittedEvent, key ecs.EventKey) bool {
+func has(events []image.EmittedEvent, key image.EventKey) bool {
 	for i := range events {
 		if events[i].Key == key {
 			return true

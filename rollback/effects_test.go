@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 func drained(e *Effects, present ecs.Tick) string {
@@ -19,8 +20,8 @@ func drained(e *Effects, present ecs.Tick) string {
 	return text
 }
 
-func event(f ecs.Tick, ordinal uint16, value string, irreversible bool) ecs.EmittedEvent {
-	return ecs.EmittedEvent{Key: ecs.EventKey{Tick: f, Ordinal: ordinal}, Value: []byte(value), Irreversible: irreversible}
+func event(f ecs.Tick, ordinal uint16, value string, irreversible bool) image.EmittedEvent {
+	return image.EmittedEvent{Key: image.EventKey{Tick: f, Ordinal: ordinal}, Value: []byte(value), Irreversible: irreversible}
 }
 
 // RB-13. A view that hears late starts a sound at the right offset: news carry their age.
@@ -34,10 +35,10 @@ func TestEachEventStartsOnceAndEndsOnce(t *testing.T) {
 	}
 	death := event(5, 0, "death", true)
 	death.Key.Type = 1
-	e.simulated(5, []ecs.EmittedEvent{event(5, 0, "bang", false), event(5, 1, "boom", false), death})
+	e.simulated(5, []image.EmittedEvent{event(5, 0, "bang", false), event(5, 1, "boom", false), death})
 	want(7, "5:bang predicted first age 2; 5:boom predicted first age 2; ")
 	// The same again is no news, even with another value; what is gone is cancelled, what is new starts.
-	e.simulated(5, []ecs.EmittedEvent{event(5, 0, "BANG", false), event(5, 2, "late", false), death})
+	e.simulated(5, []image.EmittedEvent{event(5, 0, "BANG", false), event(5, 2, "late", false), death})
 	want(9, "5:boom cancelled age 4; 5:late predicted first age 4; ")
 	e.confirm(5)
 	want(9, "5:BANG confirmed age 4; 5:late confirmed age 4; 5:death confirmed first age 4; ")
@@ -51,14 +52,14 @@ func TestEachEventStartsOnceAndEndsOnce(t *testing.T) {
 func TestNewsThatNobodyHearsAreBounded(t *testing.T) {
 	e := NewEffects(8)
 	for f := ecs.Tick(1); f <= 3*maxNews; f++ {
-		e.simulated(f, []ecs.EmittedEvent{event(f, 0, "x", false)})
+		e.simulated(f, []image.EmittedEvent{event(f, 0, "x", false)})
 	}
 	heard := 0
 	e.Drain(0, func(Effect) { heard++ })
 	if heard > maxNews || uint64(heard)+e.Lost() != 3*maxNews || heard == 0 {
 		t.Fatal(heard, e.Lost())
 	}
-	e.simulated(9, []ecs.EmittedEvent{event(9, 0, "x", false)})
+	e.simulated(9, []image.EmittedEvent{event(9, 0, "x", false)})
 	e.Reset()
 	if drained(e, 9) != "" {
 		t.Fatal("news survive a reset")

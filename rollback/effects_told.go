@@ -1,6 +1,9 @@
 package rollback
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // A peer that predicts a part of the match cannot find out by itself what a tick really emitted: the server tells it.
 // Begin, Predicted and Told are for such a peer, which has no Timeline. Its ledger is to reach from the last word to the
@@ -14,7 +17,7 @@ func (e *Effects) Begin(f ecs.Tick) {
 
 // Predicted takes note of what tick f emitted when it was simulated now, for the first time or again, and tells what is
 // new and what is gone. A settled tick stays as it was told.
-func (e *Effects) Predicted(f ecs.Tick, events []ecs.EmittedEvent) {
+func (e *Effects) Predicted(f ecs.Tick, events []image.EmittedEvent) {
 	if f > e.told {
 		e.simulated(f, events)
 	}
@@ -23,7 +26,7 @@ func (e *Effects) Predicted(f ecs.Tick, events []ecs.EmittedEvent) {
 // Told takes the server's word: tick f emitted these events, which may be none, and the ticks since the last word
 // emitted nothing. Each event is confirmed, and what was predicted beside them is cancelled. A word that came before is
 // passed over.
-func (e *Effects) Settle(f ecs.Tick, events []ecs.EmittedEvent) {
+func (e *Effects) Settle(f ecs.Tick, events []image.EmittedEvent) {
 	if f <= e.told {
 		return
 	}
@@ -37,8 +40,8 @@ func (e *Effects) Settle(f ecs.Tick, events []ecs.EmittedEvent) {
 }
 
 // settle confirms the events of tick f and cancels what else was predicted in it.
-func (e *Effects) settle(f ecs.Tick, events []ecs.EmittedEvent) {
-	var predicted []ecs.EmittedEvent // none that is known of, where the row is another tick's by now
+func (e *Effects) settle(f ecs.Tick, events []image.EmittedEvent) {
+	var predicted []image.EmittedEvent // none that is known of, where the row is another tick's by now
 	if row, ok := e.rows.At(f); ok {
 		predicted, row.events = row.events, row.events[:0]
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // What a client predicts and a server tells meet in one ledger: told once, whichever came first, and taken back where
@@ -16,7 +17,7 @@ func TestWhatTheServerTellsSettlesWhatWasPredicted(t *testing.T) {
 			t.Fatalf("%q, want %q", got, text)
 		}
 	}
-	list := func(events ...ecs.EmittedEvent) []ecs.EmittedEvent { return events }
+	list := func(events ...image.EmittedEvent) []image.EmittedEvent { return events }
 	death := event(6, 0, "death", true)
 	death.Key.Type = 1
 	e.Begin(4)
@@ -45,14 +46,14 @@ func TestWhatTheServerTellsSettlesWhatWasPredicted(t *testing.T) {
 func TestALateWordLeavesNewerTicksAlone(t *testing.T) {
 	e := NewEffects(4)
 	for f := ecs.Tick(1); f <= 6; f++ {
-		e.Predicted(f, []ecs.EmittedEvent{event(f, 0, "bang", false)})
+		e.Predicted(f, []image.EmittedEvent{event(f, 0, "bang", false)})
 	}
 	drained(e, 6)
 	e.Settle(2, nil)
 	if got := drained(e, 6); got != "" {
 		t.Errorf("a word of a tick that is not held any more: %q", got)
 	}
-	e.Settle(6, []ecs.EmittedEvent{event(6, 0, "bang", false)})
+	e.Settle(6, []image.EmittedEvent{event(6, 0, "bang", false)})
 	const want = "3:bang cancelled age 3; 4:bang cancelled age 2; 5:bang cancelled age 1; 6:bang confirmed age 0; "
 	if got := drained(e, 6); got != want {
 		t.Errorf("%q, want %q", got, want)

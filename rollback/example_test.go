@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -41,9 +42,9 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	join := ecs.Order{Kind: ecs.OrderJoin, Player: 0}
+	join := image.Order{Kind: image.OrderJoin, Player: 0}
 	timeline.AddOrder(1, join)
-	timeline.Confirm(1, nil, 0, rollback.DigestOrders([]ecs.Order{join}))
+	timeline.Confirm(1, nil, 0, rollback.DigestOrders([]image.Order{join}))
 	for range 4 {
 		timeline.Step() // ticks 2 to 4 are predicted
 	}

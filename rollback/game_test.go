@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // skirmish is the game of these tests: players steer, fire rockets that spawn and despawn within a prediction window,
@@ -134,23 +135,23 @@ type oracle struct {
 	world  *ecs.World
 	inputs [][]ecs.InputBytes // by tick; tick 0 has none
 	late   []ecs.PlayerSet
-	orders map[ecs.Tick][]ecs.Order
-	sums   []ecs.Checksum // by tick
-	events [][]ecs.EventKey
-	saved  ecs.Snapshot
+	orders map[ecs.Tick][]image.Order
+	sums   []image.Checksum // by tick
+	events [][]image.EventKey
+	saved  image.Snapshot
 }
 
 func newOracle(t testing.TB) *oracle {
-	o := &oracle{world: newWorld(t, skirmish()), orders: map[ecs.Tick][]ecs.Order{}}
+	o := &oracle{world: newWorld(t, skirmish()), orders: map[ecs.Tick][]image.Order{}}
 	o.keep(nil, 0)
 	return o
 }
 
 func (o *oracle) keep(inputs []ecs.InputBytes, late ecs.PlayerSet) {
-	o.world.Save(&o.saved)
+	o.world.Image().Save(&o.saved)
 	o.inputs, o.late = append(o.inputs, inputs), append(o.late, late)
 	o.sums = append(o.sums, o.saved.Checksum())
-	var keys []ecs.EventKey
+	var keys []image.EventKey
 	for _, e := range o.world.Events() {
 		keys = append(keys, e.Key)
 	}

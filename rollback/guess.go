@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // inputSource is where a SyncTest's inputs and orders come from if its caller gives none.
@@ -27,7 +28,7 @@ func (s *inputSource) input(p ecs.Player, last ecs.InputBytes) ecs.InputBytes {
 
 // orders returns the orders of tick f: players join in the first ticks, and about once in 20 ticks one leaves or
 // comes back.
-func (s *inputSource) orders(f ecs.Tick) []ecs.Order {
+func (s *inputSource) orders(f ecs.Tick) []image.Order {
 	joined, players := s.world.Players(), s.game.MaxPlayers
 	p := ecs.Player(s.rand.IntN(players))
 	churn := s.rand.IntN(20) == 0
@@ -38,9 +39,9 @@ func (s *inputSource) orders(f ecs.Tick) []ecs.Order {
 	case !churn:
 		return nil
 	case !joined.Has(p):
-		return []ecs.Order{{Kind: ecs.OrderJoin, Player: p}}
+		return []image.Order{{Kind: image.OrderJoin, Player: p}}
 	case joined.Len() > 1 || players == 1:
-		return []ecs.Order{{Kind: ecs.OrderLeave, Player: p}}
+		return []image.Order{{Kind: image.OrderLeave, Player: p}}
 	}
 	return nil
 }
@@ -50,7 +51,7 @@ func randomInput(g *ecs.Game, r *rand.Rand) (in ecs.InputBytes) {
 	for i := range in {
 		in[i] = byte(r.Uint32())
 	}
-	g.CleanInput(&in)
+	in = g.Input.Clean(in)
 	return in
 }
 
@@ -71,27 +72,27 @@ func (s *syncTest) guess(f ecs.Tick, _ ecs.Player, predicted ecs.InputBytes) ecs
 // declarationWatch looks after every system for a write that no query declared. It is the observer of one world.
 type declarationWatch struct {
 	world      *ecs.World
-	saved      ecs.Snapshot
+	saved      image.Snapshot
 	found      bool
 	system     string
-	difference ecs.Difference
+	difference image.Difference
 }
 
 // Enter saves the world, so that what the system declares is told from what others did. What was written before the
 // first system was written by the hooks that orders run.
-func (d *declarationWatch) Enter(s ecs.Section) {
-	if s == ecs.SectionSystems {
+func (d *declarationWatch) Enter(s image.Section) {
+	if s == image.SectionSystems {
 		d.look("orders")
 	}
-	if s >= ecs.SectionSystems {
-		d.world.Save(&d.saved)
+	if s >= image.SectionSystems {
+		d.world.Image().Save(&d.saved)
 	}
 }
 
 // Leave looks at every page.
-func (d *declarationWatch) Leave(s ecs.Section) {
-	if s >= ecs.SectionSystems {
-		d.look(d.world.Game().Systems[s-ecs.SectionSystems].Name)
+func (d *declarationWatch) Leave(s image.Section) {
+	if s >= image.SectionSystems {
+		d.look(d.world.Game().Systems[s-image.SectionSystems].Name)
 	}
 }
 
@@ -99,13 +100,13 @@ func (d *declarationWatch) Leave(s ecs.Section) {
 func (d *declarationWatch) Turn(ecs.Tick) {}
 
 // Name does nothing: a SyncTest has no strategy.
-func (d *declarationWatch) Name(ecs.Section, string, string) {}
+func (d *declarationWatch) Name(image.Section, string, string) {}
 
 func (d *declarationWatch) look(name string) {
 	if d.found {
 		return
 	}
-	if difference, ok := d.world.UndeclaredWrite(); ok {
+	if difference, ok := d.world.Image().UndeclaredWrite(); ok {
 		d.found, d.system, d.difference = true, name, difference
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 var policies = []SavePolicy{EveryTick, Sparse(3), Sparse(7), ConfirmedOnly, Speculative}
@@ -19,7 +20,7 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 func join(o *oracle, players ...ecs.Player) {
 	f := o.fixed() + 1
 	for _, p := range players {
-		o.orders[f] = append(o.orders[f], ecs.Order{Kind: ecs.OrderJoin, Player: p})
+		o.orders[f] = append(o.orders[f], image.Order{Kind: image.OrderJoin, Player: p})
 	}
 }
 
@@ -44,7 +45,7 @@ type machine struct {
 	oracle   *oracle
 	rand     *rand.Rand
 	told     map[ecs.Tick]int // how many of a tick's orders the timeline has
-	ledger   map[ecs.EventKey]ecs.EffectStatus
+	ledger   map[image.EventKey]ecs.EffectStatus
 	verified ecs.Tick
 	checked  int
 }
@@ -74,8 +75,8 @@ func (m *machine) fix(*rapid.T) {
 // order stamps an order into a tick that is not fixed yet, sometimes one that is predicted here already.
 func (m *machine) order(*rapid.T) {
 	f := m.oracle.fixed() + 1 + ecs.Tick(m.rand.IntN(6))
-	kind := ecs.OrderKind(m.rand.IntN(3))
-	o := ecs.Order{Kind: kind, Player: ecs.Player(m.rand.IntN(4)), Payload: make([]byte, m.rand.IntN(9))}
+	kind := image.OrderKind(m.rand.IntN(3))
+	o := image.Order{Kind: kind, Player: ecs.Player(m.rand.IntN(4)), Payload: make([]byte, m.rand.IntN(9))}
 	m.oracle.orders[f] = append(m.oracle.orders[f], o)
 }
 
@@ -185,8 +186,8 @@ func (m *machine) finish(t *rapid.T) {
 		m.news(t)
 		m.invariants(t)
 	}
-	var s ecs.Snapshot
-	m.tl.World().Save(&s)
+	var s image.Snapshot
+	m.tl.World().Image().Save(&s)
 	if s.Checksum() != m.oracle.sums[m.tl.Present()] {
 		t.Fatalf("the end differs from the straight run at %d", m.tl.Present())
 	}
@@ -200,8 +201,8 @@ func (m *machine) finish(t *rapid.T) {
 	}
 	for f := m.tl.Confirmed() - min(m.tl.Confirmed(), 16); f <= m.tl.Confirmed(); f++ { // RB-14
 		if saved, ok := m.tl.Snapshot(f); ok {
-			m.tl.World().Restore(saved)
-			m.tl.World().Save(&s)
+			m.tl.World().Image().Restore(saved)
+			m.tl.World().Image().Save(&s)
 			if s.Checksum() != m.oracle.sums[f] || s.Tick() != f {
 				t.Fatalf("tick %d reloaded: %x, straight run %x", f, s.Checksum(), m.oracle.sums[f])
 			}
@@ -225,7 +226,7 @@ func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
 				}
 				c.Effects = NewEffects(64)
 				m := &machine{tl: newTimeline(t, c), oracle: newOracle(t), rand: newRand(rapid.Uint64().Draw(rt, "seed")),
-					told: map[ecs.Tick]int{}, ledger: map[ecs.EventKey]ecs.EffectStatus{}}
+					told: map[ecs.Tick]int{}, ledger: map[image.EventKey]ecs.EffectStatus{}}
 				join(m.oracle, 0, 1, 2)
 				rt.Repeat(map[string]func(*rapid.T){
 					"": m.invariants, "fix": m.fix, "order": m.order, "tell": m.tell, "deliver": m.deliver, "deliver more": m.deliver,

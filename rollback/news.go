@@ -1,6 +1,9 @@
 package rollback
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // News are effects that a view was not told of yet, in the order in which they came about. They hold copies of the
 // events' values. A view that does not ask loses them all each time that maxNews wait.
@@ -14,7 +17,7 @@ type News struct {
 const maxNews = 1024
 
 // Add takes a piece of news; first says that it is the first of its event.
-func (n *News) Add(e ecs.EmittedEvent, s ecs.EffectStatus, first bool) {
+func (n *News) Add(e image.EmittedEvent, s ecs.EffectStatus, first bool) {
 	if len(n.list) >= maxNews {
 		n.lost += uint64(len(n.list))
 		n.Clear()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // DesyncReport says where two runs of the same tick differ, in the words of the game. It is an error, so that whoever
@@ -23,15 +24,15 @@ type DesyncReport struct {
 	UnorderedWalk bool
 	// Differences are the first places that differ, at most maxDifferences. For an undeclared write, Here is the value
 	// before it. Empty where only checksums are known.
-	Differences []ecs.Difference
+	Differences []image.Difference
 	// Components are the checksums of every component and resource; those that differ name the types that do. Empty
 	// where only one checksum is known.
 	Components []ComponentChecksum
 	// Here and There are the whole states' checksums.
-	Here, There ecs.Checksum
+	Here, There image.Checksum
 	// Inputs and Orders are what entered the tick; nil where they are not known. An input is InputSize bytes.
 	Inputs    []ecs.InputBytes
-	Orders    []ecs.Order
+	Orders    []image.Order
 	InputSize int
 	// Seed repeats the run; 0 where there is none.
 	Seed uint64
@@ -40,7 +41,7 @@ type DesyncReport struct {
 // ComponentChecksum is the checksum of one component or resource on both sides.
 type ComponentChecksum struct {
 	Name        string
-	Here, There ecs.Checksum
+	Here, There image.Checksum
 }
 
 // maxDifferences bounds the places that a report names.
@@ -48,14 +49,14 @@ const maxDifferences = 8
 
 // CompareSnapshots returns the report on two states of one game, or nil if they are equal. The snapshots may be of
 // different worlds.
-func CompareSnapshots(g *ecs.Game, here, there *ecs.Snapshot) *DesyncReport {
+func CompareSnapshots(g *ecs.Game, here, there *image.Snapshot) *DesyncReport {
 	a, b := here.Checksum(), there.Checksum()
 	if a == b {
 		return nil
 	}
-	r := &DesyncReport{Tick: here.Tick(), Here: a, There: b, Differences: ecs.Differences(here, there, maxDifferences)}
+	r := &DesyncReport{Tick: here.Tick(), Here: a, There: b, Differences: image.Differences(here, there, maxDifferences)}
 	ours, theirs := here.ComponentChecksums(nil), there.ComponentChecksums(nil)
-	for i, name := range g.Columns() {
+	for i, name := range g.Schema().Columns() {
 		r.Components = append(r.Components, ComponentChecksum{name, ours[i], theirs[i]})
 	}
 	return r
@@ -64,16 +65,16 @@ func CompareSnapshots(g *ecs.Game, here, there *ecs.Snapshot) *DesyncReport {
 // CompareImages returns the report on two images of one tick, such as two peers exchange after their checksums
 // differed, or nil if they are equal. Images of different ticks differ in the tick first of all.
 func CompareImages(g *ecs.Game, here, there []byte) (*DesyncReport, error) {
-	var snapshots [2]ecs.Snapshot
-	for i, image := range [][]byte{here, there} {
+	var snapshots [2]image.Snapshot
+	for i, encoded := range [][]byte{here, there} {
 		w, err := ecs.NewWorld(g, 0)
 		if err != nil {
 			return nil, err
 		}
-		if err := w.LoadImage(image); err != nil {
+		if err := w.Image().Load(encoded); err != nil {
 			return nil, err
 		}
-		w.Save(&snapshots[i])
+		w.Image().Save(&snapshots[i])
 	}
 	return CompareSnapshots(g, &snapshots[0], &snapshots[1]), nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 //go:embed testdata/*.txt
@@ -58,22 +59,22 @@ func TestScenariosReadAsRecorded(t *testing.T) {
 // player plays one scenario. It is the observer of its timeline.
 type player struct {
 	tl     *Timeline
-	orders map[ecs.Tick][]ecs.Order
+	orders map[ecs.Tick][]image.Order
 	trace  bytes.Buffer
 	again  bool
 }
 
-func (p *player) Enter(s ecs.Section) { p.again = p.again || s == ecs.SectionResimulate }
+func (p *player) Enter(s image.Section) { p.again = p.again || s == image.SectionResimulate }
 
 func (p *player) Turn(ecs.Tick) {}
 
-func (p *player) Name(ecs.Section, string, string) {}
+func (p *player) Name(image.Section, string, string) {}
 
-func (p *player) Leave(s ecs.Section) {
+func (p *player) Leave(s image.Section) {
 	switch s {
-	case ecs.SectionSave:
+	case image.SectionSave:
 		fmt.Fprintf(&p.trace, "save %d\n", p.tl.World().Tick())
-	case ecs.SectionRestore:
+	case image.SectionRestore:
 		fmt.Fprintf(&p.trace, "restore %d\n", p.tl.World().Tick())
 	}
 }
@@ -101,7 +102,7 @@ func counterGame(p *player) *ecs.Game {
 
 func playScenario(t *testing.T, text string) []byte {
 	var out bytes.Buffer
-	p := &player{orders: map[ecs.Tick][]ecs.Order{}}
+	p := &player{orders: map[ecs.Tick][]image.Order{}}
 	recorded := false
 	for _, line := range strings.SplitAfter(text, "\n") {
 		words := strings.Fields(line)
@@ -162,10 +163,10 @@ func (p *player) command(t *testing.T, words []string) error {
 		}
 		return p.tl.Confirm(f, inputs, late, DigestOrders(p.orders[f]))
 	case "order":
-		return p.tl.AddOrder(f, ecs.Order{Payload: []byte(words[2])})
+		return p.tl.AddOrder(f, image.Order{Payload: []byte(words[2])})
 	case "expect":
 		for _, name := range words[2:] {
-			p.orders[f] = append(p.orders[f], ecs.Order{Payload: []byte(name)})
+			p.orders[f] = append(p.orders[f], image.Order{Payload: []byte(name)})
 		}
 	case "step":
 		for range f {
@@ -198,11 +199,11 @@ func (p *player) open(t *testing.T, settings []string) {
 	}
 	p.tl = &Timeline{} // for the save of New
 	c.World = newWorld(t, counterGame(p))
-	c.World.SetObserver(p)
+	c.World.Image().SetObserver(p)
 	p.tl.world = c.World
 	p.tl = newTimeline(t, c)
 	for seat := range ecs.Player(2) {
-		join := ecs.Order{Kind: ecs.OrderJoin, Player: seat}
+		join := image.Order{Kind: image.OrderJoin, Player: seat}
 		p.orders[1] = append(p.orders[1], join)
 		if err := p.tl.AddOrder(1, join); err != nil {
 			t.Fatal(err)

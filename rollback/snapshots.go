@@ -1,36 +1,39 @@
 package rollback
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // Snapshots is a ring of a world's snapshots of recent ticks. Snapshots share the pages in which they are equal, so a
 // ring costs what changed.
 type Snapshots struct {
-	Ring[ecs.Snapshot]
+	Ring[image.Snapshot]
 	newest ecs.Tick
 }
 
 // NewSnapshots returns a ring for the last depth ticks; depth is rounded up to a power of two. It panics if depth is
 // below 1.
-func NewSnapshots(depth int) *Snapshots { return &Snapshots{Ring: NewRing[ecs.Snapshot](depth)} }
+func NewSnapshots(depth int) *Snapshots { return &Snapshots{Ring: NewRing[image.Snapshot](depth)} }
 
 // Save stores the world's state under its tick, in place of the one that is Depth ticks older, and returns the
 // snapshot.
-func (r *Snapshots) Save(w *ecs.World) *ecs.Snapshot {
+func (r *Snapshots) Save(w *ecs.World) *image.Snapshot {
 	f := w.Tick()
 	r.newest = max(r.newest, f)
 	s, _ := r.Slot(f)
-	w.Save(s)
+	w.Image().Save(s)
 	return s
 }
 
 // At returns the snapshot of tick f; ok is false if the ring does not hold it, or if it was released.
-func (r *Snapshots) At(f ecs.Tick) (s *ecs.Snapshot, ok bool) {
+func (r *Snapshots) At(f ecs.Tick) (s *image.Snapshot, ok bool) {
 	s, ok = r.Ring.At(f)
 	return s, ok && !s.Empty()
 }
 
 // Floor returns the newest snapshot of a tick ≤ f; ok is false if the ring holds none.
-func (r *Snapshots) Floor(f ecs.Tick) (s *ecs.Snapshot, ok bool) {
+func (r *Snapshots) Floor(f ecs.Tick) (s *image.Snapshot, ok bool) {
 	f = min(f, r.newest)
 	for range r.slots {
 		if s, ok = r.At(f); ok || f == 0 {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // SyncTestConfig describes a SyncTest. Only Game is required.
@@ -26,7 +27,7 @@ type SyncTestConfig struct {
 	Input func(f ecs.Tick, p ecs.Player) ecs.InputBytes
 	// Orders returns the orders of tick f; it is asked like Input. nil: everybody joins in the first ticks, and now and
 	// then somebody leaves and comes back.
-	Orders func(f ecs.Tick) []ecs.Order
+	Orders func(f ecs.Tick) []image.Order
 	// AllowStatic accepts a game in which nothing spawns or despawns.
 	AllowStatic bool
 	// SkipDeclarations leaves out looking at every page after every system for writes that no query declares, which is
@@ -112,18 +113,18 @@ type syncTest struct {
 	inputs   *InputLog                // what is right
 	orders   map[ecs.Tick][]syncOrder // of ticks not confirmed yet
 	depth    int                      // how many ticks to predict before the next confirmations
-	seen     map[ecs.Checksum]struct{}
+	seen     map[image.Checksum]struct{}
 	changed  []bool // by tick mod its length: an entity came or went
 	walked   []bool // by tick mod its length: a system asked for the donburi world
-	entities ecs.Checksum
-	parts    []ecs.Checksum
+	entities image.Checksum
+	parts    []image.Checksum
 	watches  [2]*declarationWatch
 	report   SyncReport
 }
 
 // syncOrder is an order and whether the timeline has been told of it.
 type syncOrder struct {
-	order ecs.Order
+	order image.Order
 	told  bool
 }
 
@@ -137,7 +138,7 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 		return nil, err
 	}
 	s := &syncTest{config: c, rand: rand.New(rand.NewPCG(c.Seed, 1)), straight: straight,
-		orders: map[ecs.Tick][]syncOrder{}, seen: map[ecs.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
+		orders: map[ecs.Tick][]syncOrder{}, seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
 	s.timeline, err = New(Config{World: world, MaxPrediction: c.MaxDepth, Policy: c.Policy, Local: -1})
 	if err != nil {
 		return nil, err
@@ -146,11 +147,11 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 	s.ring, s.inputs = NewSnapshots(2*depth), NewInputLog(c.Game.MaxPlayers, 2*depth)
 	s.changed, s.walked = make([]bool, 2*depth), make([]bool, 2*depth)
 	s.timeline.guess = s.guess
-	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: ecs.NewRand(c.Seed)}
+	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed)}
 	if !c.SkipDeclarations {
 		for i, w := range []*ecs.World{straight, world} {
 			s.watches[i] = &declarationWatch{world: w}
-			w.SetObserver(s.watches[i])
+			w.Image().SetObserver(s.watches[i])
 		}
 	}
 	s.keep()
@@ -195,10 +196,10 @@ func (s *syncTest) compute(f ecs.Tick) error {
 			last, _ := s.inputs.At(f-1, ecs.Player(p))
 			row[p] = s.source.input(ecs.Player(p), last)
 		}
-		s.config.Game.CleanInput(&row[p])
+		row[p] = s.config.Game.Input.Clean(row[p])
 		marks[p] = Confirmed
 	}
-	var orders []ecs.Order
+	var orders []image.Order
 	if s.config.Orders != nil {
 		orders = s.config.Orders(f)
 	} else {
@@ -221,7 +222,7 @@ func (s *syncTest) keep() {
 	f := s.straight.Tick()
 	saved := s.ring.Save(s.straight)
 	s.parts = saved.ComponentChecksums(s.parts[:0])
-	var own ecs.Checksum // without the engine's tick and inputs, which always change
+	var own image.Checksum // without the engine's tick and inputs, which always change
 	for _, sum := range s.parts[2:] {
 		own += sum
 	}
@@ -243,7 +244,7 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 	for k := t.Received() + 1; k <= until; k++ {
 		row, _ := s.inputs.Row(k)
 		orders := s.orders[k]
-		list := make([]ecs.Order, len(orders))
+		list := make([]image.Order, len(orders))
 		for i := range orders {
 			list[i] = orders[i].order
 		}
@@ -310,7 +311,7 @@ func (s *syncTest) compare(from, to ecs.Tick) error {
 // inspect checks what can be seen of one world after one tick: undeclared writes and derived data.
 func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) error {
 	if watch != nil && watch.found {
-		return s.fill(&DesyncReport{Tick: f, System: watch.system, Differences: []ecs.Difference{watch.difference}})
+		return s.fill(&DesyncReport{Tick: f, System: watch.system, Differences: []image.Difference{watch.difference}})
 	}
 	if err := w.CheckDerived(); err != nil {
 		return s.fill(&DesyncReport{Tick: f, Derived: err})
@@ -321,7 +322,7 @@ func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) er
 // fill adds to a report what entered its tick.
 func (s *syncTest) fill(r *DesyncReport) *DesyncReport {
 	row, _ := s.inputs.Row(r.Tick)
-	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, row...), s.config.Game.InputSize(), s.config.Seed
+	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, row...), s.config.Game.Input.Size(), s.config.Seed
 	for _, o := range s.orders[r.Tick] {
 		r.Orders = append(r.Orders, o.order)
 	}
@@ -338,7 +339,7 @@ func (s *syncTest) count() {
 // verdict fails a run that proves nothing.
 func (s *syncTest) verdict() error {
 	s.count()
-	if s.straight.Strays()+s.timeline.World().Strays() > 0 {
+	if s.straight.Image().Strays()+s.timeline.World().Image().Strays() > 0 {
 		return s.fill(&DesyncReport{Tick: s.straight.Tick(), System: "some system"})
 	}
 	if s.config.Ticks <= provesAfter {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Timeline is a world that runs ahead of what is confirmed and is put right when the confirmation differs.
@@ -41,7 +42,7 @@ type Timeline struct {
 }
 
 type scratch struct {
-	orders []ecs.Order
+	orders []image.Order
 }
 
 // New returns a timeline whose present is the world's tick, confirmed.
@@ -68,7 +69,7 @@ func (t *Timeline) Reset() {
 	t.present, t.furthest, t.received, t.sure, t.base, t.differs, t.rerun = f, f, f, f, f, false, false
 	inputs, marks := t.inputs.Row(f)
 	for p := range inputs {
-		inputs[p], marks[p] = t.world.InputOf(ecs.Player(p)), Confirmed
+		inputs[p], marks[p] = t.world.Image().Input(ecs.Player(p)), Confirmed
 	}
 	t.orders.DropBefore(f + 1)
 	if t.effects != nil {
@@ -93,10 +94,10 @@ func (t *Timeline) Received() ecs.Tick { return t.received }
 func (t *Timeline) Furthest() ecs.Tick { return t.furthest }
 
 // Snapshot returns the saved state of tick f, if the policy saved it and the ring still holds it.
-func (t *Timeline) Snapshot(f ecs.Tick) (*ecs.Snapshot, bool) { return t.ring.At(f) }
+func (t *Timeline) Snapshot(f ecs.Tick) (*image.Snapshot, bool) { return t.ring.At(f) }
 
 // Floor returns the newest saved state of a tick ≤ f.
-func (t *Timeline) Floor(f ecs.Tick) (*ecs.Snapshot, bool) { return t.ring.Floor(f) }
+func (t *Timeline) Floor(f ecs.Tick) (*image.Snapshot, bool) { return t.ring.Floor(f) }
 
 // Stats returns what the timeline counted.
 func (t *Timeline) Stats() Stats { return t.stats }
@@ -122,7 +123,7 @@ const maxOrders = 4096
 
 // AddOrder adds an order that the server stamped into tick f. An order for a tick that was computed already is made
 // up for by the next Rewind; one for a confirmed tick is refused.
-func (t *Timeline) AddOrder(f ecs.Tick, o ecs.Order) error {
+func (t *Timeline) AddOrder(f ecs.Tick, o image.Order) error {
 	if f <= t.received || t.orders.Len() >= maxOrders {
 		return ErrTooFar
 	}
@@ -227,13 +228,13 @@ func (t *Timeline) rewindTo(f ecs.Tick) int {
 	if !ok {
 		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in a ring of depth %d: call Reset after changing the world outside the timeline", f, t.ring.Depth()))
 	}
-	ecs.SectionRewind.Enter(t.config.Observer)
-	t.world.Restore(s)
+	image.SectionRewind.Enter(t.config.Observer)
+	t.world.Image().Restore(s)
 	depth := int(t.present - s.Tick())
 	t.present = s.Tick()
 	t.ring.DropAfter(t.present)
 	t.differs, t.rerun = false, t.present < t.furthest
-	ecs.SectionRewind.Leave(t.config.Observer)
+	image.SectionRewind.Leave(t.config.Observer)
 	return depth
 }
 
@@ -255,7 +256,7 @@ func (t *Timeline) Step() error {
 	f := t.present + 1
 	again := f <= t.furthest
 	if again {
-		ecs.SectionResimulate.Enter(t.config.Observer)
+		image.SectionResimulate.Enter(t.config.Observer)
 		t.stats.Resimulated++
 	} else {
 		t.stats.Steps++
@@ -263,7 +264,7 @@ func (t *Timeline) Step() error {
 	t.scratch.orders = t.orders.AppendAt(t.scratch.orders[:0], f)
 	t.world.Step(ecs.TickInputs{Players: t.assume(f), Orders: t.scratch.orders})
 	if again {
-		ecs.SectionResimulate.Leave(t.config.Observer)
+		image.SectionResimulate.Leave(t.config.Observer)
 	}
 	t.present, t.furthest = f, max(t.furthest, f)
 	if t.effects != nil {
@@ -298,7 +299,7 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 				continue
 			}
 		}
-		row[p] = game.PredictInput(last[p])
+		row[p] = game.Input.Predict(last[p])
 		if t.guess != nil {
 			row[p] = t.guess(f, ecs.Player(p), row[p])
 		}

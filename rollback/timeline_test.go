@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 func newTimeline(t testing.TB, c Config) *Timeline {
@@ -51,7 +52,7 @@ func packed(pads ...skPad) []ecs.InputBytes {
 func seated(t testing.TB, c Config) *Timeline {
 	t.Helper()
 	tl := newTimeline(t, c)
-	joins := []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}, {Kind: ecs.OrderJoin, Player: 1}}
+	joins := []image.Order{{Kind: image.OrderJoin, Player: 0}, {Kind: image.OrderJoin, Player: 1}}
 	for _, o := range joins {
 		if err := tl.AddOrder(1, o); err != nil {
 			t.Fatal(err)
@@ -165,7 +166,7 @@ func TestStepWithAMistakePendingPanics(t *testing.T) {
 
 func TestOrdersKnownAheadCauseNoRewindLateOnesDo(t *testing.T) {
 	tl := seated(t, Config{})
-	gift := ecs.Order{Player: 1, Payload: []byte("gift")}
+	gift := image.Order{Player: 1, Payload: []byte("gift")}
 	if err := tl.AddOrder(4, gift); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestOrdersKnownAheadCauseNoRewindLateOnesDo(t *testing.T) {
 		t.Fatalf("present 6, order in 5: went back %d", depth)
 	}
 	step(t, tl, 2)
-	for f, orders := range [][]ecs.Order{4: {gift}, 5: {gift}, 6: nil} {
+	for f, orders := range [][]image.Order{4: {gift}, 5: {gift}, 6: nil} {
 		if f > 1 {
 			if err := tl.Confirm(ecs.Tick(f), nil, 0, DigestOrders(orders)); err != nil {
 				t.Fatal(err)
@@ -197,7 +198,7 @@ func TestOrdersKnownAheadCauseNoRewindLateOnesDo(t *testing.T) {
 
 func TestConfirmRefusesGapsAndMissingOrders(t *testing.T) {
 	tl := newTimeline(t, Config{})
-	orders := []ecs.Order{{Kind: ecs.OrderJoin, Player: 2}}
+	orders := []image.Order{{Kind: image.OrderJoin, Player: 2}}
 	for _, f := range []ecs.Tick{0, 2, 1000} {
 		if err := tl.Confirm(f, nil, 0, 0); !errors.Is(err, ErrGap) {
 			t.Fatalf("tick %d: %v", f, err)
@@ -334,10 +335,10 @@ func TestResetTakesALoadedStateAsConfirmed(t *testing.T) {
 	}
 	s, _ := host.Snapshot(40)
 	late := newTimeline(t, Config{Local: 1})
-	late.AddOrder(39, ecs.Order{})
-	late.AddOrder(41, ecs.Order{Player: 1})
+	late.AddOrder(39, image.Order{})
+	late.AddOrder(41, image.Order{Player: 1})
 	step(t, late, 8)
-	if err := late.World().LoadImage(s.AppendImage(nil)); err != nil {
+	if err := late.World().Image().Load(s.AppendImage(nil)); err != nil {
 		t.Fatal(err)
 	}
 	late.Reset()
@@ -359,7 +360,7 @@ func TestResetTakesALoadedStateAsConfirmed(t *testing.T) {
 // The ALLOC vector of strategies.md 14.4: a rewind over a spawn and a despawn, with other inputs, leaves the rows that
 // a straight run takes.
 func TestRowsTakenInARewoundWindowAreThoseOfAStraightRun(t *testing.T) {
-	run := func(guess bool) (sum ecs.Checksum, rockets []ecs.Entity) {
+	run := func(guess bool) (sum image.Checksum, rockets []ecs.Entity) {
 		tl := seated(t, Config{MaxPrediction: 8})
 		for f := ecs.Tick(2); f <= 11; f++ {
 			confirm(t, tl, f)
@@ -385,7 +386,7 @@ func TestRowsTakenInARewoundWindowAreThoseOfAStraightRun(t *testing.T) {
 			t.Fatal(tl.Confirmed())
 		}
 		sum = s.Checksum()
-		tl.World().Restore(s)
+		tl.World().Image().Restore(s)
 		for e := range skFlying.All(tl.World()) {
 			rockets = append(rockets, e.Entity())
 		}
@@ -449,11 +450,11 @@ func TestNewNamesTheFieldThatIsWrong(t *testing.T) {
 func TestOrdersThatWaitAreBounded(t *testing.T) {
 	tl := newTimeline(t, Config{})
 	for i := range maxOrders {
-		if err := tl.AddOrder(ecs.Tick(i+1), ecs.Order{}); err != nil {
+		if err := tl.AddOrder(ecs.Tick(i+1), image.Order{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := tl.AddOrder(5, ecs.Order{}); !errors.Is(err, ErrTooFar) {
+	if err := tl.AddOrder(5, image.Order{}); !errors.Is(err, ErrTooFar) {
 		t.Fatal(err)
 	}
 }

@@ -1,6 +1,9 @@
 package systems
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // Client is the client half of a strategy. The client core drives it: Load when an image is in the world, Receive for each
 // message, then Frame once per frame of the display, then Send. The half simulates in ClientConfig.World.
@@ -29,7 +32,7 @@ type Client interface {
 type Display interface {
 	// View returns what to show now: the last two states, the position of the display between them in [0, 1), and the
 	// newest confirmed state, which may be empty. They are valid until the next Frame.
-	View(now Time) (previous, current, confirmed *ecs.Snapshot, alpha float64)
+	View(now Time) (previous, current, confirmed *image.Snapshot, alpha float64)
 	// Live reports whether the client has caught up with the server and gives inputs.
 	Live() bool
 	// Effects drains the effects of events.
@@ -42,7 +45,7 @@ type Display interface {
 type Keeper interface {
 	// Kept returns the own state of a tick that is final here. ok is false if it is not kept. The state is valid until the
 	// next Frame.
-	Kept(f ecs.Tick) (s *ecs.Snapshot, ok bool)
+	Kept(f ecs.Tick) (s *image.Snapshot, ok bool)
 }
 
 // Replicated is a Client that receives states instead of computing them. Its newest state is the one that View returns as
@@ -53,7 +56,7 @@ type Keeper interface {
 type Replicated interface {
 	// Replica returns the newest replica, nil before the first. whole reports that it contains all of the server's state
 	// of that tick. Otherwise entities may be missing or outdated.
-	Replica() (s *ecs.Snapshot, whole bool)
+	Replica() (s *image.Snapshot, whole bool)
 	// Told returns the last tick that updated an entity, 0 for none. The entity is as in the server's state of that tick.
 	Told(e ecs.Entity) ecs.Tick
 	// Places reports whether all this holds for places too: for the scalars that are marked so. Where it does not, places
@@ -87,7 +90,7 @@ type ClientConfig struct {
 	// catching up computes a fixed number of ticks in each Frame.
 	Elapsed func() Time
 	// Observer receives the start and end of each phase and system. Optional.
-	Observer ecs.Observer
+	Observer image.Observer
 }
 
 // ClientStats is what a client half has counted since it was made, in terms that all strategies share.

@@ -1,6 +1,9 @@
 package systems
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // Decision is the result of a match, with how it was decided and who voted. A match has a result in the tick in which
 // Game.Result returns one.
@@ -13,7 +16,7 @@ type Decision struct {
 	Registered, Voted, Dissented, Doubled, Silent ecs.PlayerSet
 	// Votes is the checksum of the final state that each player claims, by player; 0 for none. It is empty under
 	// strategies without votes.
-	Votes []ecs.Checksum
+	Votes []image.Checksum
 	// Replays is how often the server replayed the match to decide.
 	Replays int
 }

@@ -10,12 +10,12 @@ func Untold(dst []bool, g *ecs.Game, half Replicated) []bool {
 	for range UntoldColumns {
 		dst = append(dst, true)
 	}
-	for range len(g.Columns()) - UntoldColumns - len(g.Components) {
+	for range len(g.Schema().Columns()) - UntoldColumns - len(g.Components) {
 		dst = append(dst, false)
 	}
 	for i := range g.Components {
 		untold := false
-		for _, s := range g.ComponentScalars(i) {
+		for _, s := range g.Schema().Components[i].Scalars() {
 			untold = untold || s.Place && !half.Places()
 		}
 		dst = append(dst, untold)

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Server is the server half of a strategy. A room drives it: Receive for each message, then Tick for each tick that is
@@ -26,7 +27,7 @@ type Server interface {
 	Receive(p Peer, ch Channel, message []byte, now Time, out Outbox) error
 	// Stamp enters an order into the match and returns its tick. The tick is far enough ahead that the order reaches
 	// every peer in time.
-	Stamp(o ecs.Order, out Outbox) ecs.Tick
+	Stamp(o image.Order, out Outbox) ecs.Tick
 	// Tick makes the next tick final. due is when the tick is due on the room's grid, not when Tick is called.
 	Tick(due Time)
 	// Send sends every open peer the messages that it needs. It is called once after the ticks of a frame.
@@ -82,7 +83,7 @@ type ServerConfig struct {
 	// Peers is the most peers that are open at once. Required, ≥ 1.
 	Peers int
 	// Observer receives the start and end of each phase and system. Optional.
-	Observer ecs.Observer
+	Observer image.Observer
 	// Past yields the recorded ticks up to World's, oldest first and without a gap. A peer that holds the state of one of
 	// them can be served. Only Tick, Inputs and Orders of each are set. Optional.
 	Past iter.Seq[FinalTick]
@@ -101,23 +102,23 @@ type FinalTick struct {
 	Tick   ecs.Tick
 	Inputs []ecs.InputBytes
 	Late   ecs.PlayerSet // players whose input was substituted
-	Orders []ecs.Order
-	World  *ecs.World    // in the state of the tick, or of an earlier one: see Match.World. nil on a client
-	State  *ecs.Snapshot // nil where it was not saved: see ServerConfig.States
+	Orders []image.Order
+	World  *ecs.World      // in the state of the tick, or of an earlier one: see Match.World. nil on a client
+	State  *image.Snapshot // nil where it was not saved: see ServerConfig.States
 }
 
 // PeerStats is what a server half counts of one peer.
 type PeerStats struct {
-	Acked       ecs.Tick     // newest tick that the peer has acknowledged
-	Substituted uint64       // ticks for which the peer's input was missing
-	Late        uint64       // inputs that arrived after their tick
-	Refused     uint64       // inputs outside the window or not valid
-	Margin      float64      // mean ticks between an input's arrival and its use, negative = late
-	Desyncs     uint64       // checksums that differed
-	Differed    ecs.Tick     // tick of the last checksum that differed, 0 where it is unknown
-	Claim       ecs.Checksum // the peer's checksum of that tick, 0 where it is unknown
-	Checked     uint64       // checksums that were compared
-	Expelled    bool         // its state differed too often: remove the peer instead of sending another image
-	Overdue     uint64       // updates of entities that had waited for more than a second, since it connected
-	LongestWait ecs.Tick     // longest wait of an entity for its update since then, where states are sent
+	Acked       ecs.Tick       // newest tick that the peer has acknowledged
+	Substituted uint64         // ticks for which the peer's input was missing
+	Late        uint64         // inputs that arrived after their tick
+	Refused     uint64         // inputs outside the window or not valid
+	Margin      float64        // mean ticks between an input's arrival and its use, negative = late
+	Desyncs     uint64         // checksums that differed
+	Differed    ecs.Tick       // tick of the last checksum that differed, 0 where it is unknown
+	Claim       image.Checksum // the peer's checksum of that tick, 0 where it is unknown
+	Checked     uint64         // checksums that were compared
+	Expelled    bool           // its state differed too often: remove the peer instead of sending another image
+	Overdue     uint64         // updates of entities that had waited for more than a second, since it connected
+	LongestWait ecs.Tick       // longest wait of an entity for its update since then, where states are sent
 }

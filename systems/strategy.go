@@ -60,11 +60,11 @@ func (e *NeedError) Error() string {
 func (s Strategy) Check(g *ecs.Game) error {
 	role := ""
 	switch {
-	case s.Needs.Motion && !g.HasMotion():
+	case s.Needs.Motion && !g.Schema().HasMotion():
 		role = "Motion"
-	case s.Needs.Motion && !g.HasSetMotion():
+	case s.Needs.Motion && !g.Schema().HasSetMotion():
 		role = "SetMotion"
-	case s.Needs.Between && !g.HasLerp() && !g.HasSetMotion():
+	case s.Needs.Between && !g.Schema().HasLerp() && !g.Schema().HasSetMotion():
 		role = "Lerp"
 	default:
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Phase is a part of a tick that the systems of a strategy fill. Simulate, the part in between, belongs to the game.
@@ -56,23 +57,23 @@ type System[C any] struct {
 // Schedule runs the systems of a half. An observer sees each of them as a section of its own, numbered after the
 // systems of the game.
 type Schedule[C any] struct {
-	observer ecs.Observer
+	observer image.Observer
 	phases   [phases][]step[C]
 }
 
 type step[C any] struct {
 	System[C]
-	section ecs.Section
+	section image.Section
 }
 
 // NewSchedule returns the schedule of a list of systems. The observer may be nil. It panics on a list that cannot run: a
 // system without a name or a function, or two systems for one kind of message.
-func NewSchedule[C any](o ecs.Observer, g *ecs.Game, list []System[C]) Schedule[C] {
+func NewSchedule[C any](o image.Observer, g *ecs.Game, list []System[C]) Schedule[C] {
 	s := Schedule[C]{observer: o}
-	first := ecs.SectionSystems + ecs.Section(len(g.Systems))
+	first := image.SectionSystems + image.Section(len(g.Systems))
 	for i, system := range list {
 		s.check(&system)
-		section := first + ecs.Section(i)
+		section := first + image.Section(i)
 		if o != nil {
 			o.Name(section, system.Phase.String(), system.Name)
 		}

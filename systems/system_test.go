@@ -7,21 +7,22 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
 // sections records what an observer receives.
 type sections struct{ log []string }
 
-func (s *sections) Enter(e ecs.Section) {
-	s.log = append(s.log, fmt.Sprintf("enter %d", e-ecs.SectionSystems))
+func (s *sections) Enter(e image.Section) {
+	s.log = append(s.log, fmt.Sprintf("enter %d", e-image.SectionSystems))
 }
-func (s *sections) Leave(e ecs.Section) {
-	s.log = append(s.log, fmt.Sprintf("leave %d", e-ecs.SectionSystems))
+func (s *sections) Leave(e image.Section) {
+	s.log = append(s.log, fmt.Sprintf("leave %d", e-image.SectionSystems))
 }
 func (s *sections) Turn(ecs.Tick) {}
-func (s *sections) Name(e ecs.Section, phase, name string) {
-	s.log = append(s.log, fmt.Sprintf("name %d %s/%s", e-ecs.SectionSystems, phase, name))
+func (s *sections) Name(e image.Section, phase, name string) {
+	s.log = append(s.log, fmt.Sprintf("name %d %s/%s", e-image.SectionSystems, phase, name))
 }
 
 var errBad = errors.New("bad")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/rollback/recording"
@@ -255,17 +256,17 @@ func recorded(t *testing.T, g *ecs.Game, ticks int) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inputs, r := make([]ecs.InputBytes, g.MaxPlayers), ecs.NewRand(7)
-	var state ecs.Snapshot
+	inputs, r := make([]ecs.InputBytes, g.MaxPlayers), image.NewRand(7)
+	var state image.Snapshot
 	for f := range ticks {
-		var orders []ecs.Order
+		var orders []image.Order
 		if f == 0 {
-			orders = []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}, {Kind: ecs.OrderJoin, Player: 1}}
+			orders = []image.Order{{Kind: image.OrderJoin, Player: 0}, {Kind: image.OrderJoin, Player: 1}}
 		} else {
 			inputs[0], inputs[1] = g.Bot(world, 0, r), g.Bot(world, 1, r)
 		}
 		world.Step(ecs.TickInputs{Players: inputs, Orders: orders})
-		world.Save(&state)
+		world.Image().Save(&state)
 		if err := w.Tick(recording.Entry{Tick: world.Tick(), Inputs: inputs, Orders: orders, Checksum: state.Checksum()}); err != nil {
 			t.Fatal(err)
 		}

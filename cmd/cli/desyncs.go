@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/room"
 	"tendon/rollback/bundle"
@@ -82,8 +82,8 @@ func (d *desyncs) sink(name string, watch *room.Watch) room.Sink {
 		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {
 			return
 		}
-		var state ecs.Snapshot
-		r.World.Save(&state)
+		var state image.Snapshot
+		r.World.Image().Save(&state)
 		here := watch.Ring().ClipTo(&state)
 		state.Release()
 		d.write(&bundle.Bundle{Tick: here.Last(), By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Settings: d.settings, Here: here}, name)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/rollback/bundle"
 	"tendon/rollback/recording"
@@ -62,8 +63,8 @@ func desynced(t *testing.T, g *ecs.Game) client.Desync {
 				break
 			}
 		}
-		var s ecs.Snapshot
-		w.Save(&s)
+		var s image.Snapshot
+		w.Image().Save(&s)
 		images[i] = travel.ImageOf(&s)
 	}
 	var entries []recording.Entry
@@ -72,7 +73,7 @@ func desynced(t *testing.T, g *ecs.Game) client.Desync {
 		entry.Inputs = append([]ecs.InputBytes(nil), e.Inputs...)
 		entries = append(entries, entry)
 	}
-	return client.Desync{Difference: ecs.Difference{Tick: 120, Component: "body"}, Strategy: "relay", Seat: 1,
+	return client.Desync{Difference: image.Difference{Tick: 120, Component: "body"}, Strategy: "relay", Seat: 1,
 		Mine: travel.NewClip(r.Header(), images[:2:2], entries), Theirs: travel.NewClip(r.Header(), images[2:], nil)}
 }
 

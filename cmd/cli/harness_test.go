@@ -106,7 +106,7 @@ func testGame() *ecs.Game {
 			return fmt.Appendf(nil, "round %d", w.Tick()/120)
 		},
 		Bot: func(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
-			now := padType.Unpack(w.InputOf(p))
+			now := padType.Unpack(w.Image().Input(p))
 			if r.Chance(1, 8) {
 				now = testPad{DX: int8(r.IntN(3) - 1), DY: int8(r.IntN(3) - 1)}
 			}

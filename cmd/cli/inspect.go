@@ -9,6 +9,7 @@ import (
 
 	"tendon/cmd/cli/travelpage"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
 )
@@ -20,10 +21,10 @@ type inspector struct {
 }
 
 // Enter begins a section.
-func (m *inspector) Enter(ecs.Section) { m.open = append(m.open, time.Now()) }
+func (m *inspector) Enter(image.Section) { m.open = append(m.open, time.Now()) }
 
 // Leave ends the section that was entered last.
-func (m *inspector) Leave(s ecs.Section) {
+func (m *inspector) Leave(s image.Section) {
 	n := len(m.open) - 1
 	m.costs = append(m.costs, travel.Cost{Section: s, Nanoseconds: time.Since(m.open[n]).Nanoseconds()})
 	m.open = m.open[:n]
@@ -33,7 +34,7 @@ func (m *inspector) Leave(s ecs.Section) {
 func (m *inspector) Turn(ecs.Tick) {}
 
 // Name does nothing: a recording is played without a strategy.
-func (m *inspector) Name(ecs.Section, string, string) {}
+func (m *inspector) Name(image.Section, string, string) {}
 
 // AppendCosts appends what was measured since the last call.
 func (m *inspector) AppendCosts(dst []travel.Cost) []travel.Cost {

@@ -17,6 +17,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/server"
 	"tendon/rollback/journal"
@@ -101,14 +102,14 @@ type witness struct {
 	codec  *journal.Codec
 	at     journal.Position
 	chains map[ecs.Tick]journal.Chain
-	sums   map[ecs.Tick]ecs.Checksum
+	sums   map[ecs.Tick]image.Checksum
 	last   ecs.Tick // newest tick whose state was final
 	kind   known    // what sums are of
 	errs   []error
 }
 
 // Begin takes note of a state that was taken over whole.
-func (w *witness) Begin(_ client.Match, at journal.Position, _ *ecs.Snapshot) {
+func (w *witness) Begin(_ client.Match, at journal.Position, _ *image.Snapshot) {
 	w.at = at
 	w.tie()
 }
@@ -165,7 +166,7 @@ const (
 )
 
 // sum is the checksum of what is known of a state.
-func (k known) sum(g *ecs.Game, s *ecs.Snapshot) (sum ecs.Checksum) {
+func (k known) sum(g *ecs.Game, s *image.Snapshot) (sum image.Checksum) {
 	if k == knownWhole {
 		return s.Checksum()
 	}
@@ -180,17 +181,17 @@ func (k known) sum(g *ecs.Game, s *ecs.Snapshot) (sum ecs.Checksum) {
 }
 
 // besidePlaces returns all numbers of a state's entities but those that say where they are.
-func besidePlaces(g *ecs.Game, s *ecs.Snapshot) (numbers []ecs.Checksum) {
+func besidePlaces(g *ecs.Game, s *image.Snapshot) (numbers []image.Checksum) {
 	var values []uint64
 	for e := range s.Entities {
-		var set ecs.ComponentSet
+		var set image.ComponentSet
 		e, set, values = s.AppendScalars(values[:0], e.Row)
-		numbers = append(numbers, ecs.Checksum(e.Row), ecs.Checksum(e.Born), ecs.Checksum(set))
+		numbers = append(numbers, image.Checksum(e.Row), image.Checksum(e.Born), image.Checksum(set))
 		from := 0
 		for ; set != 0; set &= set - 1 {
-			for _, scalar := range g.ComponentScalars(bits.TrailingZeros64(uint64(set))) {
+			for _, scalar := range g.Schema().Components[bits.TrailingZeros64(uint64(set))].Scalars() {
 				if !scalar.Place {
-					numbers = append(numbers, ecs.Checksum(values[from]))
+					numbers = append(numbers, image.Checksum(values[from]))
 				}
 				from++
 			}
@@ -251,7 +252,7 @@ func (c *crew) enter(room string, seat int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	w := &witness{room: room, game: c.game, codec: journal.NewCodec(c.game), chains: map[ecs.Tick]journal.Chain{}, sums: map[ecs.Tick]ecs.Checksum{}}
+	w := &witness{room: room, game: c.game, codec: journal.NewCodec(c.game), chains: map[ecs.Tick]journal.Chain{}, sums: map[ecs.Tick]image.Checksum{}}
 	if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: strategies,
 		Bot: true, BotSeed: uint64(len(c.all)), Timeout: 2 * systems.Second, Log: w}}); err != nil {
 		c.t.Fatal(err)
@@ -320,8 +321,8 @@ func (c *crew) enough(w *witness) bool {
 }
 
 // different are the states that a client saw.
-func (w *witness) different() map[ecs.Checksum]bool {
-	d := map[ecs.Checksum]bool{}
+func (w *witness) different() map[image.Checksum]bool {
+	d := map[image.Checksum]bool{}
 	for _, sum := range w.sums {
 		d[sum] = true
 	}
@@ -362,7 +363,7 @@ func (c *crew) verify() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	replayed := map[string][knownKinds][]ecs.Checksum{}
+	replayed := map[string][knownKinds][]image.Checksum{}
 	journals := map[string]*journal.Journal{}
 	paths, _ := filepath.Glob(filepath.Join(c.dir, "*.journal"))
 	for _, path := range paths {
@@ -404,16 +405,16 @@ func (c *crew) verify() {
 }
 
 // checksums replays a journal from its beginning, whatever images it has: of each state, by what is known of it.
-func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) (sums [knownKinds][]ecs.Checksum) {
+func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) (sums [knownKinds][]image.Checksum) {
 	t.Helper()
 	w, err := ecs.NewWorld(g, j.Header().Seed)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var state ecs.Snapshot
+	var state image.Snapshot
 	defer state.Release()
 	save := func() {
-		w.Save(&state)
+		w.Image().Save(&state)
 		for k := range knownKinds {
 			sums[k] = append(sums[k], k.sum(g, &state))
 		}
@@ -639,7 +640,7 @@ func TestTheKeyIsKeptWithTheJournalsForItsOwnerOnly(t *testing.T) {
 // What reckon's replicas are compared by leaves out where things are, and nothing else: else the promise would hold of
 // anything.
 func TestStatesAreComparedBesidePlaces(t *testing.T) {
-	state := func(pos int, left int32, entities int) (placeless, told ecs.Checksum) {
+	state := func(pos int, left int32, entities int) (placeless, told image.Checksum) {
 		g := testGame()
 		g.Setup = func(w *ecs.World) {
 			for range entities {
@@ -652,9 +653,9 @@ func TestStatesAreComparedBesidePlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var s ecs.Snapshot
+		var s image.Snapshot
 		defer s.Release()
-		w.Save(&s)
+		w.Image().Save(&s)
 		return knownPlaceless.sum(g, &s), knownTold.sum(g, &s)
 	}
 	want, told := state(1, 5, 1)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/room"
@@ -79,7 +80,7 @@ func newLoad(c loadConfig) (*load, error) {
 
 func (l *load) join(i int) error {
 	c := &l.config
-	g := &guest{load: l, seat: i, dice: ecs.NewRand(c.seed<<8 + uint64(i))}
+	g := &guest{load: l, seat: i, dice: image.NewRand(c.seed<<8 + uint64(i))}
 	var err error
 	if g.ledger, err = cost.New(cost.Config{Game: c.game, Name: "client", Allocs: c.allocs}); err != nil {
 		return err

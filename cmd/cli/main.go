@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // The exit codes of every verb.
@@ -134,9 +135,9 @@ func checkGame(game *ecs.Game) (err error) {
 	if err != nil {
 		return err
 	}
-	var orders []ecs.Order
+	var orders []image.Order
 	for p := range game.MaxPlayers {
-		orders = append(orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
+		orders = append(orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 	}
 	for range checkTicks {
 		w.Step(ecs.TickInputs{Orders: orders})

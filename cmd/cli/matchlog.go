@@ -10,6 +10,7 @@ import (
 
 	"tendon/cmd/cli/durable"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/rollback/journal"
 )
@@ -106,7 +107,7 @@ func (l *matchLog) resume(data []byte) (*client.Resume, error) {
 }
 
 // Begin writes the log anew. The old file stays until the new one is whole.
-func (l *matchLog) Begin(m client.Match, at journal.Position, state *ecs.Snapshot) {
+func (l *matchLog) Begin(m client.Match, at journal.Position, state *image.Snapshot) {
 	if l.broken {
 		return
 	}
@@ -131,7 +132,7 @@ func (l *matchLog) tellAnew(m client.Match) {
 	l.app.emit("log", fields{"file": l.path, "used": false, "why": why})
 }
 
-func (l *matchLog) begin(m client.Match, at journal.Position, state *ecs.Snapshot) error {
+func (l *matchLog) begin(m client.Match, at journal.Position, state *image.Snapshot) error {
 	f, err := os.OpenFile(l.path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"tendon/cmd/cli/durable"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/rollback/journal"
 	"tendon/rollback/recording"
@@ -80,8 +81,8 @@ func (s *logServer) judge() ecs.Tick {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	var state ecs.Snapshot
-	w.Save(&state)
+	var state image.Snapshot
+	w.Image().Save(&state)
 	for e := range r.Entries(w.Tick(), w.Tick()) {
 		if e.Tick != w.Tick() {
 			continue
@@ -217,8 +218,8 @@ func TestALogThatBeginsWithTheMatchHoldsItsState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want, got ecs.Snapshot
-	world.Save(&want)
+	var want, got image.Snapshot
+	world.Image().Save(&want)
 	l := &matchLog{app: &app{game: game}, path: filepath.Join(t.TempDir(), "match.log")}
 	if err := l.begin(client.Match{Number: 1, Strategy: "relay"}, journal.PositionOf(world, 0), &want); err != nil {
 		t.Fatal(err)
@@ -240,8 +241,8 @@ func TestALogThatBeginsWithTheMatchHoldsItsState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	world.Save(&want)
-	if back.Save(&got); got.Checksum() != want.Checksum() {
+	world.Image().Save(&want)
+	if back.Image().Save(&got); got.Checksum() != want.Checksum() {
 		t.Errorf("the log leads to checksum %x in tick %d, the match to %x in tick %d", got.Checksum(), back.Tick(), want.Checksum(), world.Tick())
 	}
 }

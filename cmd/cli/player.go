@@ -12,6 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/systems"
@@ -26,7 +27,7 @@ type player struct {
 	game   *ecs.Game
 
 	compared ecs.Tick                // last tick whose checksum was compared
-	sums     [2][]ecs.Checksum       // scratch: the client's and the server's
+	sums     [2][]image.Checksum     // scratch: the client's and the server's
 	skipped  []bool                  // scratch: components that are not replicated
 	cost     *hdrhistogram.Histogram // of a Frame, in µs
 	ledger   *cost.Ledger            // optional
@@ -195,12 +196,12 @@ func (p *player) compare() {
 	}
 	p.shown.Differed++
 	if p.shown.Desync == "" {
-		p.shown.Desync = fmt.Sprintf("tick %d: %s", confirmed.Tick(), differing(p.game.Columns(), have, want))
+		p.shown.Desync = fmt.Sprintf("tick %d: %s", confirmed.Tick(), differing(p.game.Schema().Columns(), have, want))
 	}
 }
 
 // differing lists the components whose checksums differ.
-func differing(names []string, have, want []ecs.Checksum) string {
+func differing(names []string, have, want []image.Checksum) string {
 	var list []string
 	for i := range names {
 		if have[i] != want[i] {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/rollback/recording"
 	"tendon/systems"
@@ -125,8 +126,8 @@ func (r *recorder) begin(game *ecs.Game, seed uint64, from *room.Resume) (err er
 	if r.writer, err = recording.NewWriter(r.file, h); err != nil || h.Start == 0 {
 		return err
 	}
-	var state ecs.Snapshot
-	from.World.Save(&state)
+	var state image.Snapshot
+	from.World.Image().Save(&state)
 	defer state.Release()
 	return r.writer.Image(&state)
 }

@@ -13,6 +13,7 @@ import (
 	"tendon/cmd/cli/page"
 	"tendon/cmd/cli/travelpage"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/rollback/bundle"
 	"tendon/rollback/recording"
@@ -216,13 +217,13 @@ func (v *replayVerb) show(a *app, r *recording.Recording, to ecs.Tick) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errFailed, err)
 	}
-	var s ecs.Snapshot
-	w.Save(&s)
+	var s image.Snapshot
+	w.Image().Save(&s)
 	sums := s.ComponentChecksums(nil)
 	t := newTable("")
 	t.AppendHeader([]any{"column", "checksum"})
 	columns := fields{}
-	for i, name := range a.game.Columns() {
+	for i, name := range a.game.Schema().Columns() {
 		t.AppendRow([]any{name, fmt.Sprintf("%016x", uint64(sums[i]))})
 		columns[name] = fmt.Sprintf("%016x", uint64(sums[i]))
 	}
@@ -233,7 +234,7 @@ func (v *replayVerb) show(a *app, r *recording.Recording, to ecs.Tick) error {
 
 // dump prints what entered each tick.
 func (v *replayVerb) dump(a *app, r *recording.Recording, to ecs.Tick) {
-	size := a.game.InputSize()
+	size := a.game.Input.Size()
 	last := make([]ecs.InputBytes, a.game.MaxPlayers)
 	for e := range r.Entries(r.Start()+1, to) {
 		if a.ctx.Err() != nil {

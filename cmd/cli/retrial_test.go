@@ -16,6 +16,7 @@ import (
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/rollback/journal"
 )
 
@@ -34,23 +35,25 @@ func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, writt
 		seat := func(p ecs.Player, name string) {
 			err = w.Seat(journal.Seat{Player: p, Client: uint64(len(name)), Name: name, Held: name != ""})
 		}
-		order := func(k ecs.OrderKind, p ecs.Player) { tick.Orders = append(tick.Orders, ecs.Order{Kind: k, Player: p}) }
+		order := func(k image.OrderKind, p ecs.Player) {
+			tick.Orders = append(tick.Orders, image.Order{Kind: k, Player: p})
+		}
 		switch f {
 		case 1:
 			seat(0, "ann")
 			seat(1, "robert")
 		case 2:
-			order(ecs.OrderJoin, 0)
-			order(ecs.OrderJoin, 1)
+			order(image.OrderJoin, 0)
+			order(image.OrderJoin, 1)
 		case 120:
-			tick.Orders = append(tick.Orders, ecs.Order{Kind: ecs.OrderView, Player: 1, Payload: ecs.AppendViewStamp(nil, ecs.ViewStamp{Tick: 60})})
+			tick.Orders = append(tick.Orders, image.Order{Kind: image.OrderView, Player: 1, Payload: image.AppendViewStamp(nil, image.ViewStamp{Tick: 60})})
 		case 151:
 			seat(0, "")
-			order(ecs.OrderLeave, 0)
+			order(image.OrderLeave, 0)
 		case 160:
 			seat(0, "cid")
 		case 200:
-			order(ecs.OrderJoin, 0)
+			order(image.OrderJoin, 0)
 		}
 		if err == nil {
 			err = w.Tick(tick)
@@ -110,7 +113,7 @@ func TestARetrialLooksBackAsTheServerDid(t *testing.T) {
 	}
 	var seen, is fixed.Num
 	game.Systems = append(game.Systems, ecs.System{Name: "look", Run: func(w *ecs.World) {
-		if v, ok := w.ViewOf(1); ok && v.Tick == 60 {
+		if v, ok := w.Image().ViewOf(1); ok && v.Tick == 60 {
 			seen = where(func(e ecs.Entity) (testBody, bool) { return bodyType.Seen(w, 1, e) }, w)
 			is = where(func(e ecs.Entity) (testBody, bool) { return bodyType.Read(w, e) }, w)
 		}

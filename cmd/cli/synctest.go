@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -73,4 +74,4 @@ func (a *app) reportDesync(d *rollback.DesyncReport) {
 }
 
 // hex formats a checksum. As a JSON number, it would lose digits in some readers.
-func hex(sum ecs.Checksum) string { return fmt.Sprintf("%016x", uint64(sum)) }
+func hex(sum image.Checksum) string { return fmt.Sprintf("%016x", uint64(sum)) }

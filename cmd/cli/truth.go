@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/systems"
 )
@@ -16,14 +17,14 @@ type truth struct {
 
 	mu      sync.Mutex
 	ticks   [truthTicks]ecs.Tick
-	sums    [truthTicks][]ecs.Checksum
+	sums    [truthTicks][]image.Checksum
 	changes uint64 // ticks in which something of the game's own changed
 }
 
 const truthTicks = 1024
 
 func newTruth(g *ecs.Game) *truth {
-	return &truth{engine: len(g.Columns()) - len(g.Components) - len(g.Resources)}
+	return &truth{engine: len(g.Schema().Columns()) - len(g.Components) - len(g.Resources)}
 }
 
 // sink returns the checksums as a sink of a room.
@@ -32,7 +33,7 @@ func (t *truth) sink() room.Sink {
 }
 
 // add notes the state of the next tick.
-func (t *truth) add(f ecs.Tick, state *ecs.Snapshot) {
+func (t *truth) add(f ecs.Tick, state *image.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slot := &t.sums[f%truthTicks]
@@ -45,7 +46,7 @@ func (t *truth) add(f ecs.Tick, state *ecs.Snapshot) {
 }
 
 // appendAt appends the server's checksums of tick f; ok is false if they are not known.
-func (t *truth) appendAt(dst []ecs.Checksum, f ecs.Tick) (sums []ecs.Checksum, ok bool) {
+func (t *truth) appendAt(dst []image.Checksum, f ecs.Tick) (sums []image.Checksum, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f == 0 || t.ticks[f%truthTicks] != f {

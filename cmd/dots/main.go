@@ -128,7 +128,7 @@ func leave(w *ecs.World, p ecs.Player) {
 }
 
 func bot(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
-	now := pad.Unpack(w.InputOf(p))
+	now := pad.Unpack(w.Image().Input(p))
 	now.Plant = r.Chance(1, 30)
 	if r.Chance(1, 20) {
 		now.DX, now.DY = int8(r.IntN(3)-1), int8(r.IntN(3)-1)

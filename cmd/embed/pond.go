@@ -86,7 +86,7 @@ func leave(w *ecs.World, p ecs.Player) {
 
 // bot swims about and turns now and then.
 func bot(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
-	in := pad.Unpack(w.InputOf(p))
+	in := pad.Unpack(w.Image().Input(p))
 	in.Blow = r.Chance(1, 40)
 	if r.Chance(1, 25) {
 		in.DX, in.DY = int8(r.IntN(3)-1), int8(r.IntN(3)-1)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/systems"
 )
@@ -52,7 +53,7 @@ type Config struct {
 	// client's goroutine. nil: nobody is, and nothing is kept for it.
 	Desynced func(Desync)
 	// Observer is told of the phases and systems; nil: nobody is.
-	Observer ecs.Observer
+	Observer image.Observer
 }
 
 // ErrConfig is wrapped by every error about a Config.
@@ -84,7 +85,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Attempts == 0 {
 		c.Attempts = 8
 	}
-	if !c.Game.HasFloats() {
+	if !c.Game.Schema().HasFloats() {
 		c.Build, c.Target = "", ""
 	} else if c.Build == "" && c.Target == "" {
 		c.Build, c.Target = session.ThisBuild()

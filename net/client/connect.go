@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/rollback/journal"
 	"tendon/systems"
@@ -58,7 +59,7 @@ func (c *Core) settle(now systems.Time) (f ecs.Tick, ok bool) {
 	if confirmed.Empty() || confirmed.Tick() != f {
 		return 0, false
 	}
-	c.world.Restore(confirmed)
+	c.world.Image().Restore(confirmed)
 	return f, true
 }
 
@@ -154,7 +155,7 @@ func (c *Core) build(w *session.Welcome) error {
 		if err != nil {
 			return err
 		}
-		world.SetObserver(c.config.Observer)
+		world.Image().SetObserver(c.config.Observer)
 		half, err := s.NewClient(systems.ClientConfig{World: world, Seat: w.Seat, InputDelay: delay,
 			MaxPrediction: c.config.MaxPrediction, Params: w.Params, Taken: c.taken, Elapsed: c.config.Elapsed, Observer: c.config.Observer})
 		if err != nil {
@@ -189,12 +190,12 @@ const compareWait = systems.Second / 2
 
 // arrive takes an image. One that overtook the news of its tick waits until the client has its own state of that tick,
 // or what had gone wrong would not be found out.
-func (c *Core) arrive(image []byte, tick ecs.Tick, chain uint64, now systems.Time) {
+func (c *Core) arrive(encoded []byte, tick ecs.Tick, chain uint64, now systems.Time) {
 	if c.joined && c.half.Stats().Confirmed < tick {
-		c.pending = pending{append([]byte(nil), image...), tick, chain, now + compareWait}
+		c.pending = pending{append([]byte(nil), encoded...), tick, chain, now + compareWait}
 		return
 	}
-	c.load(image, chain, now)
+	c.load(encoded, chain, now)
 }
 
 // loadPending takes over the state that waits, if it is time to.
@@ -207,29 +208,29 @@ func (c *Core) loadPending(now systems.Time) {
 
 // compare returns how the own state of an image's tick differs from the image. ok is false where the half keeps no state of
 // that tick and where nothing differs.
-func (c *Core) compare(image []byte) (d ecs.Difference, ok bool) {
+func (c *Core) compare(encoded []byte) (d image.Difference, ok bool) {
 	if keeper, keeps := c.half.(systems.Keeper); keeps {
-		d, ok = c.comparison.With(c.config.Game, image, keeper.Kept)
+		d, ok = c.comparison.With(c.config.Game, encoded, keeper.Kept)
 	}
 	return d, ok
 }
 
 // load takes over the state of an image. If the client was playing, it first finds out what had gone wrong.
-func (c *Core) load(image []byte, chain uint64, now systems.Time) {
+func (c *Core) load(encoded []byte, chain uint64, now systems.Time) {
 	if c.joined {
 		c.counts.resyncs++
-		if d, ok := c.compare(image); ok {
+		if d, ok := c.compare(encoded); ok {
 			if len(c.desyncs) == desyncsKept {
 				c.desyncs = append(c.desyncs[:0], c.desyncs[1:]...)
 			}
 			c.desyncs = append(c.desyncs, d)
-			c.report(d, image)
+			c.report(d, encoded)
 		}
 	}
 	if c.loaded {
 		c.news.load(c.half)
 	}
-	if err := c.world.LoadImage(image); err != nil {
+	if err := c.world.Image().Load(encoded); err != nil {
 		c.session.End(session.CodeProtocol, "")
 		c.end(err)
 		return

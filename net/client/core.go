@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/rollback"
 	"tendon/rollback/journal"
@@ -39,9 +40,9 @@ type Core struct {
 	err      error
 
 	view       *ecs.View
-	nothing    ecs.Snapshot // shown before there is a state
+	nothing    image.Snapshot // shown before there is a state
 	news       news
-	desyncs    []ecs.Difference
+	desyncs    []image.Difference
 	comparison rollback.Comparison // with images of the server's
 	recent     *travel.Ring        // what entered the last ticks; nil unless Config.Desynced is there
 	counts     struct{ reconnects, resyncs uint64 }
@@ -89,7 +90,7 @@ func NewCore(c Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	core := &Core{config: c, bot: ecs.NewRand(c.BotSeed), tail: tail}
+	core := &Core{config: c, bot: image.NewRand(c.BotSeed), tail: tail}
 	return core, core.keepRecent()
 }
 
@@ -99,9 +100,9 @@ func (c *Core) SetInput(in ecs.InputBytes) { c.input = in }
 // Frame lets time go by: it connects if it must, computes the ticks that are due and sends what is to be sent. Call it
 // once per frame of the display. The error is Err's.
 func (c *Core) Frame(now systems.Time) error {
-	ecs.SectionFrame.Enter(c.config.Observer)
+	image.SectionFrame.Enter(c.config.Observer)
 	err := c.frame(now)
-	ecs.SectionFrame.Leave(c.config.Observer)
+	image.SectionFrame.Leave(c.config.Observer)
 	if c.config.Observer != nil {
 		f := ecs.Tick(0)
 		if c.world != nil {
@@ -129,9 +130,9 @@ func (c *Core) frame(now systems.Time) error {
 		c.think()
 		c.half.SetInput(c.input)
 		c.half.Frame(now)
-		ecs.SectionEncode.Enter(c.config.Observer)
+		image.SectionEncode.Enter(c.config.Observer)
 		c.half.Send(now, c.out())
-		ecs.SectionEncode.Leave(c.config.Observer)
+		image.SectionEncode.Leave(c.config.Observer)
 		c.loadPending(now)
 		if c.state == CatchingUp {
 			c.backlog = max(c.backlog, c.half.Stats().Behind)
@@ -143,9 +144,9 @@ func (c *Core) frame(now systems.Time) error {
 			c.session.Live()
 		}
 	}
-	ecs.SectionSend.Enter(c.config.Observer)
+	image.SectionSend.Enter(c.config.Observer)
 	c.session.Frame(now)
-	ecs.SectionSend.Leave(c.config.Observer)
+	image.SectionSend.Leave(c.config.Observer)
 	c.check(now)
 	return c.err
 }
@@ -158,9 +159,9 @@ func (c *Core) awaited() bool {
 // think lets the bot play.
 func (c *Core) think() {
 	if c.config.Bot && c.welcome.Seat >= 0 {
-		ecs.SectionThink.Enter(c.config.Observer)
+		image.SectionThink.Enter(c.config.Observer)
 		c.input = c.config.Game.Bot(c.world, ecs.Player(c.welcome.Seat), c.bot)
-		ecs.SectionThink.Leave(c.config.Observer)
+		image.SectionThink.Leave(c.config.Observer)
 	}
 }
 
@@ -169,9 +170,9 @@ func (c *Core) Receive(ch systems.Channel, message []byte, now systems.Time) {
 	if c.session == nil || c.state == Ended {
 		return
 	}
-	ecs.SectionReceive.Enter(c.config.Observer)
+	image.SectionReceive.Enter(c.config.Observer)
 	c.receive(ch, message, now)
-	ecs.SectionReceive.Leave(c.config.Observer)
+	image.SectionReceive.Leave(c.config.Observer)
 }
 
 func (c *Core) receive(ch systems.Channel, message []byte, now systems.Time) {
@@ -210,9 +211,9 @@ type outbox Core
 func (o *outbox) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 	if o.session != nil && o.joined {
 		c := (*Core)(o)
-		ecs.SectionSend.Enter(c.config.Observer)
+		image.SectionSend.Enter(c.config.Observer)
 		o.session.SendStrategy(ch, message)
-		ecs.SectionSend.Leave(c.config.Observer)
+		image.SectionSend.Leave(c.config.Observer)
 	}
 }
 
@@ -231,8 +232,8 @@ func (c *Core) View(now systems.Time) *ecs.View {
 		c.view.Update(&c.nothing, &c.nothing, &c.nothing, 0)
 		return c.view
 	}
-	ecs.SectionPresent.Enter(c.config.Observer)
-	defer ecs.SectionPresent.Leave(c.config.Observer)
+	image.SectionPresent.Enter(c.config.Observer)
+	defer image.SectionPresent.Leave(c.config.Observer)
 	c.view.Seat = c.welcome.Seat
 	if p, ok := c.half.(systems.Presenter); ok {
 		p.Present(c.view, now)
@@ -245,7 +246,7 @@ func (c *Core) View(now systems.Time) *ecs.View {
 
 // Snapshots returns the states that View shows, for tests and tools: see systems.Client.View. They are empty before
 // there is a state.
-func (c *Core) Snapshots(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
+func (c *Core) Snapshots(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	if !c.loaded {
 		return &c.nothing, &c.nothing, &c.nothing, 0
 	}
@@ -259,7 +260,7 @@ func (c *Core) Effects(f func(systems.Effect)) {
 	}
 }
 
-// Order asks the server to stamp an order of the player's, at most ecs.MaxOrderBytes of payload. It is executed at most
+// Order asks the server to stamp an order of the player's, at most image.MaxOrderBytes of payload. It is executed at most
 // once. One that is not stamped when the connection breaks, or when a resync replaces the state, may be lost, and is
 // never doubled: relay, lockstep and predict do not ask again, and nobody is told; verify asks again under the same number for
 // as long as its Config says, and tells what came of it. No error means that the order is on its way, no more. An order
@@ -338,7 +339,7 @@ func (c *Core) takeHanded() (tokens [][]byte) {
 }
 
 // Desyncs returns the first difference that each resync found, the last few of them, newest last.
-func (c *Core) Desyncs() []ecs.Difference { return c.desyncs }
+func (c *Core) Desyncs() []image.Difference { return c.desyncs }
 
 // waitingAfter is how long a server that is there is never silent: every strategy has something for a client several times
 // a second, of which the worst network loses a quarter.

@@ -3,7 +3,7 @@ package client
 import (
 	"slices"
 
-	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
@@ -12,7 +12,7 @@ import (
 
 // Desync is what a client knows of a difference between its state and the server's. It shares nothing with the client.
 type Desync struct {
-	Difference ecs.Difference // the first; Here is the client's
+	Difference image.Difference // the first; Here is the client's
 	Strategy   string
 	Seat       int // −1: none
 	// Mine ends with the client's own state, Theirs is the server's of the same tick. Mine goes back as far as the strategy
@@ -41,7 +41,7 @@ func (c *Core) header() recording.Header {
 }
 
 // report tells of a difference, before the server's state replaces the own one.
-func (c *Core) report(d ecs.Difference, image []byte) {
+func (c *Core) report(d image.Difference, encoded []byte) {
 	keeper, ok := c.half.(systems.Keeper)
 	if c.recent == nil || !ok {
 		return
@@ -68,5 +68,5 @@ func (c *Core) report(d ecs.Difference, image []byte) {
 	}
 	c.config.Desynced(Desync{Difference: d, Strategy: c.welcome.Strategy, Seat: c.welcome.Seat,
 		Mine:   travel.NewClip(c.header(), images, entries),
-		Theirs: travel.NewClip(c.header(), []travel.Image{{Tick: d.Tick, Bytes: slices.Clone(image)}}, nil)})
+		Theirs: travel.NewClip(c.header(), []travel.Image{{Tick: d.Tick, Bytes: slices.Clone(encoded)}}, nil)})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/room"
@@ -60,8 +61,8 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.Sinks = []room.Sink{watch.Sink(), {NeedState: true, Desync: func(d room.Desync) {
-					var state ecs.Snapshot
-					d.World.Save(&state)
+					var state image.Snapshot
+					d.World.Image().Save(&state)
 					heard, clips = append(heard, d), append(clips, watch.Ring().ClipTo(&state))
 					state.Release()
 				}}}
@@ -143,7 +144,7 @@ func theClients(t *testing.T, g *ecs.Game, d *client.Desync, wrong ecs.Tick) {
 func theServers(t *testing.T, g *ecs.Game, d *room.Desync, clip *travel.Clip, wrong ecs.Tick) {
 	t.Helper()
 	_, x := examined(t, g, &bundle.Bundle{Tick: clip.Last(), By: bundle.Server, Peer: d.Name, Claimed: d.Differed, Claim: d.Claim, Here: clip})
-	if x.Played != bundle.LeadsHere || x.First >= wrong || x.Tick < wrong || len(x.Columns) != len(g.Columns()) {
+	if x.Played != bundle.LeadsHere || x.First >= wrong || x.Tick < wrong || len(x.Columns) != len(g.Schema().Columns()) {
 		t.Errorf("the server's bundle is of [%d, %d], with the fault in %d; the rules lead %q", x.First, x.Tick, wrong, x.Played)
 	}
 	if d.Differed < wrong || d.Claim != 0 && (x.Own == "" || x.Own == x.Claim) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/link"
 	"tendon/net/netcode"
 	"tendon/net/session"
@@ -202,10 +203,10 @@ func (k *Client) receive() {
 		a := &filled.list[i]
 		packet := filled.bytes[start:a.end]
 		start = a.end
-		ecs.SectionOpen.Enter(k.config.Observer)
+		image.SectionOpen.Enter(k.config.Observer)
 		payload := k.netcode.Receive(packet, a.from, a.at)
 		good := len(payload) > 0 && k.link.Receive(payload) == nil
-		ecs.SectionOpen.Leave(k.config.Observer)
+		image.SectionOpen.Leave(k.config.Observer)
 		if !good {
 			continue
 		}
@@ -274,8 +275,8 @@ func (k *Client) send() {
 	if k.mailbox == nil {
 		return
 	}
-	ecs.SectionSend.Enter(k.config.Observer)
-	defer ecs.SectionSend.Leave(k.config.Observer)
+	image.SectionSend.Enter(k.config.Observer)
+	defer image.SectionSend.Leave(k.config.Observer)
 	k.netcode.Update(&k.out, k.now)
 	if k.netcode.State() == netcode.StateConnected {
 		k.link.Flush(k.now.Sub(k.epoch), k.emit)
@@ -330,7 +331,7 @@ func (k *Client) View(now time.Time) *ecs.View { return k.core.View(systems.Time
 // Effects drains the news of events.
 func (k *Client) Effects(f func(systems.Effect)) { k.core.Effects(f) }
 
-// Order asks the server to stamp an order of the player's, at most ecs.MaxOrderBytes of payload: see [Core.Order].
+// Order asks the server to stamp an order of the player's, at most image.MaxOrderBytes of payload: see [Core.Order].
 func (k *Client) Order(target ecs.Entity, payload []byte) error { return k.core.Order(target, payload) }
 
 // Chat says something to the others.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/rollback/journal"
 	"tendon/rollback/recording"
@@ -19,7 +20,7 @@ type Resume struct {
 // cannot store is its own business: the match goes on.
 type Log interface {
 	// Begin begins anew with a state that was taken over whole; at is where it stands. State is valid during the call.
-	Begin(m Match, at journal.Position, state *ecs.Snapshot)
+	Begin(m Match, at journal.Position, state *image.Snapshot)
 	// Tick adds the tick that follows. Its slices are valid during the call.
 	Tick(t journal.Tick)
 }
@@ -54,8 +55,8 @@ func (c *Core) keep(chain journal.Chain) {
 	at := journal.PositionOf(c.world, chain)
 	c.tail.Start(at)
 	if c.config.Log != nil {
-		var state ecs.Snapshot
-		c.world.Save(&state)
+		var state image.Snapshot
+		c.world.Image().Save(&state)
 		c.config.Log.Begin(Match{Number: c.welcome.Match, Strategy: c.welcome.Strategy, Seat: c.welcome.Seat}, at, &state)
 		state.Release()
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/session"
@@ -46,7 +47,7 @@ func (m *memory) must(err error) {
 	}
 }
 
-func (m *memory) Begin(match client.Match, at journal.Position, state *ecs.Snapshot) {
+func (m *memory) Begin(match client.Match, at journal.Position, state *image.Snapshot) {
 	m.file, m.match, m.last = nil, match.Number, at.Tick
 	m.begun++
 	h := journal.HeaderOf(m.game, 0, "")
@@ -126,8 +127,8 @@ func (l *logged) another(t *testing.T, resume *client.Resume) (bytes uint64, saw
 	// The log is the server's match, also behind the seam.
 	before := l.log.last
 	world := l.log.resume().World
-	var state ecs.Snapshot
-	world.Save(&state)
+	var state image.Snapshot
+	world.Image().Save(&state)
 	if want, ok := l.Checksum(world.Tick()); world.Tick() != before || !ok || state.Checksum() != want || before+60 < l.Room.Tick() {
 		t.Errorf("the log leads to tick %d with checksum %x, the server has %x and is at %d", world.Tick(), state.Checksum(), want, l.Room.Tick())
 	}
@@ -137,7 +138,7 @@ func (l *logged) another(t *testing.T, resume *client.Resume) (bytes uint64, saw
 // A process that was killed goes on from its log with no more than what it missed; if the server cannot, or it is of
 // another match or of another past, an image comes, as always. Nobody else notices.
 func TestAnotherProcessGoesOnFromTheLog(t *testing.T) {
-	const image = tiles * 16 // noise: it cannot be less
+	const keyframe = tiles * 16 // noise: it cannot be less
 	for _, s := range loggable {
 		for _, c := range []struct {
 			name string
@@ -164,7 +165,7 @@ func TestAnotherProcessGoesOnFromTheLog(t *testing.T) {
 				l.log.begun = 0
 				other := l.Clients[0].Core.Stats()
 				bytes, saw := l.another(t, resume)
-				if c.warm != (bytes < image) || c.warm == saw || c.warm != (l.log.begun == 0) {
+				if c.warm != (bytes < keyframe) || c.warm == saw || c.warm != (l.log.begun == 0) {
 					t.Errorf("%d bytes until it was live, loading: %v, the log was begun anew %d times; without an image: want %v", bytes, saw, l.log.begun, c.warm)
 				}
 				if now := l.Clients[0].Core.Stats(); now.Reconnects != other.Reconnects || now.Resyncs != 0 || now.Strategy.Stalls > other.Strategy.Stalls {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -22,8 +23,8 @@ func (g *gossip) Effects(f func(systems.Effect)) {
 }
 
 func (g *gossip) say(tick ecs.Tick, irreversible bool) {
-	g.list = append(g.list, systems.Effect{Status: ecs.EffectConfirmed, Event: ecs.EmittedEvent{
-		Key: ecs.EventKey{Tick: tick}, Irreversible: irreversible, Value: []byte{byte(tick)}}})
+	g.list = append(g.list, systems.Effect{Status: ecs.EffectConfirmed, Event: image.EmittedEvent{
+		Key: image.EventKey{Tick: tick}, Irreversible: irreversible, Value: []byte{byte(tick)}}})
 }
 
 // A state that is loaded while somebody plays makes a half forget what waits, and tell again what happened after that

@@ -21,7 +21,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	world.SetObserver(ledger)
+	world.Image().SetObserver(ledger)
 	for range 3 {
 		world.Step(ecs.TickInputs{})
 		ledger.Turn(world.Tick())

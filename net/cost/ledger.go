@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
-// Ledger is an ecs.Observer with a clock: it accounts every phase and every system of one room or one client. Enter,
+// Ledger is an image.Observer with a clock: it accounts every phase and every system of one room or one client. Enter,
 // Leave and Turn belong to the goroutine that runs it, as all methods do but Latest, which is for any.
 //
 // Of what is open, self times and the time of nested sections add up to the time from Enter to Leave. What is nested in
@@ -64,7 +65,7 @@ var ErrConfig = errors.New("cost: bad Config")
 
 // opened is a section that was entered and not left.
 type opened struct {
-	section ecs.Section
+	section image.Section
 	row     int
 	start   time.Duration
 	inner   time.Duration // of the sections that were nested in it
@@ -94,7 +95,7 @@ func New(c Config) (*Ledger, error) {
 		base := time.Now()
 		l.clock = func() time.Duration { return time.Since(base) }
 	}
-	l.rows = make([]account, int(ecs.SectionSystems)+2*l.systems+strategySystems)
+	l.rows = make([]account, int(image.SectionSystems)+2*l.systems+strategySystems)
 	l.strategy.Store(&[]named{})
 	l.turn.parts, l.largest.parts = make([]part, len(l.rows)), make([]part, len(l.rows))
 	l.open = make([]opened, 0, 16)
@@ -108,11 +109,11 @@ const strategySystems = 32
 // named is a system of a strategy.
 type named struct{ phase, system string }
 
-var _ ecs.Observer = (*Ledger)(nil)
+var _ image.Observer = (*Ledger)(nil)
 
 // Name gives the section of a strategy's system its name. It panics on the 33rd system.
-func (l *Ledger) Name(s ecs.Section, phase, name string) {
-	i := int(s-ecs.SectionSystems) - l.systems
+func (l *Ledger) Name(s image.Section, phase, name string) {
+	i := int(s-image.SectionSystems) - l.systems
 	if i < 0 || i >= strategySystems {
 		panic(fmt.Sprintf("cost: section %d is not one of the %d behind the game's systems", s, strategySystems))
 	}
@@ -125,27 +126,27 @@ func (l *Ledger) Name(s ecs.Section, phase, name string) {
 }
 
 // row returns where a section is accounted now.
-func (l *Ledger) row(s ecs.Section) int {
+func (l *Ledger) row(s image.Section) int {
 	switch {
-	case int(s) >= int(ecs.SectionSystems)+l.systems:
+	case int(s) >= int(image.SectionSystems)+l.systems:
 		return int(s) + l.systems
 	case l.again == 0:
 		return int(s)
-	case s == ecs.SectionSimulate:
-		return int(ecs.SectionResimulate)
-	case s >= ecs.SectionSystems:
+	case s == image.SectionSimulate:
+		return int(image.SectionResimulate)
+	case s >= image.SectionSystems:
 		return int(s) + l.systems
 	}
 	return int(s)
 }
 
 // Enter notes that a section begins.
-func (l *Ledger) Enter(s ecs.Section) {
+func (l *Ledger) Enter(s image.Section) {
 	if len(l.open) == 0 {
 		l.labels.begin()
 	}
 	o := opened{section: s, row: l.row(s)}
-	if s == ecs.SectionResimulate {
+	if s == image.SectionResimulate {
 		l.again++
 	}
 	if l.labels.on {
@@ -159,7 +160,7 @@ func (l *Ledger) Enter(s ecs.Section) {
 }
 
 // Leave notes that the section entered last ends.
-func (l *Ledger) Leave(s ecs.Section) {
+func (l *Ledger) Leave(s image.Section) {
 	now := l.clock() // first, so that what stands below is not counted here
 	last := len(l.open) - 1
 	if last < 0 || l.open[last].section != s {
@@ -171,7 +172,7 @@ func (l *Ledger) Leave(s ecs.Section) {
 	if l.config.Allocs {
 		used = readMemory().since(o.memory)
 	}
-	if s == ecs.SectionResimulate {
+	if s == image.SectionResimulate {
 		l.again--
 		if last > 0 { // what stood between its ticks is its surroundings'
 			l.open[last-1].inner += o.inner
@@ -201,9 +202,9 @@ func (l *Ledger) account(o *opened, taken time.Duration, used memory) {
 	p.calls++
 	p.self += self
 	switch o.row {
-	case int(ecs.SectionSimulate):
+	case int(image.SectionSimulate):
 		l.turn.computed++
-	case int(ecs.SectionResimulate):
+	case int(image.SectionResimulate):
 		l.turn.again++
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/cost"
 )
 
@@ -32,8 +33,8 @@ func someGame() *ecs.Game {
 
 // The systems' sections.
 const (
-	move    = ecs.SectionSystems
-	rockets = ecs.SectionSystems + 1
+	move    = image.SectionSystems
+	rockets = image.SectionSystems + 1
 )
 
 func newLedger(t testing.TB, change func(*cost.Config)) (*cost.Ledger, *clock) {
@@ -51,7 +52,7 @@ func newLedger(t testing.TB, change func(*cost.Config)) (*cost.Ledger, *clock) {
 }
 
 // in spends time in a section, with what is nested in it.
-func in(l *cost.Ledger, c *clock, s ecs.Section, d time.Duration, nested ...func()) {
+func in(l *cost.Ledger, c *clock, s image.Section, d time.Duration, nested ...func()) {
 	l.Enter(s)
 	c.now += d
 	for _, f := range nested {
@@ -62,18 +63,18 @@ func in(l *cost.Ledger, c *clock, s ecs.Section, d time.Duration, nested ...func
 
 // rollbackTurn is a turn with two ticks computed again and one forward.
 func rollbackTurn(l *cost.Ledger, c *clock, f ecs.Tick) {
-	in(l, c, ecs.SectionReceive, 100)
-	in(l, c, ecs.SectionFrame, 10, func() {
-		in(l, c, ecs.SectionReconcile, 20, func() {
-			in(l, c, ecs.SectionRewind, 30, func() { in(l, c, ecs.SectionRestore, 400) })
-			in(l, c, ecs.SectionResimulate, 5, func() {
+	in(l, c, image.SectionReceive, 100)
+	in(l, c, image.SectionFrame, 10, func() {
+		in(l, c, image.SectionReconcile, 20, func() {
+			in(l, c, image.SectionRewind, 30, func() { in(l, c, image.SectionRestore, 400) })
+			in(l, c, image.SectionResimulate, 5, func() {
 				for range 2 {
-					in(l, c, ecs.SectionSimulate, 50, func() { in(l, c, move, 600) }, func() { in(l, c, rockets, 700) })
-					in(l, c, ecs.SectionSave, 80)
+					in(l, c, image.SectionSimulate, 50, func() { in(l, c, move, 600) }, func() { in(l, c, rockets, 700) })
+					in(l, c, image.SectionSave, 80)
 				}
 			})
 		})
-		in(l, c, ecs.SectionSimulate, 50, func() { in(l, c, move, 1600) }, func() { in(l, c, rockets, 1700) })
+		in(l, c, image.SectionSimulate, 50, func() { in(l, c, move, 1600) }, func() { in(l, c, rockets, 1700) })
 	})
 	l.Turn(f)
 }
@@ -121,10 +122,10 @@ func TestSelfTimesAddUpAndTotalsHoldWhatIsNested(t *testing.T) {
 // The largest turn is kept whole: who looks for a late tick wants to know what it was doing.
 func TestTheLargestTurnIsToldWithWhatItWasDoing(t *testing.T) {
 	l, c := newLedger(t, nil)
-	in(l, c, ecs.SectionFrame, 50)
+	in(l, c, image.SectionFrame, 50)
 	l.Turn(6)
 	rollbackTurn(l, c, 7)
-	in(l, c, ecs.SectionFrame, 60)
+	in(l, c, image.SectionFrame, 60)
 	l.Turn(8)
 	got := l.Report().Largest
 	if got.Tick != 7 || got.Again != 2 || got.Computed != 1 || len(got.Parts) != 12 {
@@ -324,9 +325,9 @@ func TestAStrategysSystemsHaveRowsOfTheirOwn(t *testing.T) {
 	l, c := newLedger(t, nil)
 	l.Name(rockets+1, "receive", "inputs")
 	l.Name(rockets+2, "send", "views")
-	in(l, c, ecs.SectionReceive, 10, func() { in(l, c, rockets+1, 70) })
-	in(l, c, ecs.SectionFrame, 5, func() {
-		in(l, c, ecs.SectionResimulate, 0, func() { in(l, c, rockets+2, 300) })
+	in(l, c, image.SectionReceive, 10, func() { in(l, c, rockets+1, 70) })
+	in(l, c, image.SectionFrame, 5, func() {
+		in(l, c, image.SectionResimulate, 0, func() { in(l, c, rockets+2, 300) })
 	})
 	l.Turn(1)
 	l.Name(rockets+2, "send", "views")
@@ -372,14 +373,14 @@ func TestAllocationsAreCountedWhereTheyHappen(t *testing.T) {
 	l, c := newLedger(t, func(c *cost.Config) { c.Allocs = true })
 	var kept [8]*[100]byte
 	for f := range ecs.Tick(10) {
-		l.Enter(ecs.SectionSimulate)
+		l.Enter(image.SectionSimulate)
 		kept[0] = new([100]byte)
 		l.Enter(rockets)
 		for i := range 3 {
 			kept[1+i] = new([100]byte)
 		}
 		l.Leave(rockets)
-		l.Leave(ecs.SectionSimulate)
+		l.Leave(image.SectionSimulate)
 		in(l, c, move, 1)
 		l.Turn(f)
 		if f == 4 { // the first turn makes histograms
@@ -421,7 +422,7 @@ func BenchmarkTurn(b *testing.B) {
 		b.Fatal(err)
 	}
 	sections := 0
-	both := func(s ecs.Section, nested ...func()) {
+	both := func(s image.Section, nested ...func()) {
 		sections++
 		l.Enter(s)
 		for _, f := range nested {
@@ -432,16 +433,16 @@ func BenchmarkTurn(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		sections = 0
-		both(ecs.SectionFrame, func() {
+		both(image.SectionFrame, func() {
 			for range 12 {
-				l.Enter(ecs.SectionResimulate)
-				both(ecs.SectionSimulate, func() {
-					for s := range ecs.Section(20) {
-						both(ecs.SectionSystems + s%2)
+				l.Enter(image.SectionResimulate)
+				both(image.SectionSimulate, func() {
+					for s := range image.Section(20) {
+						both(image.SectionSystems + s%2)
 					}
 				})
-				l.Leave(ecs.SectionResimulate)
-				both(ecs.SectionSave)
+				l.Leave(image.SectionResimulate)
+				both(image.SectionSave)
 			}
 		})
 		l.Turn(ecs.Tick(i))

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // publication hands figures from the ledger's goroutine to any other, without a lock or an allocation on the first. Of
@@ -175,15 +175,15 @@ func (l *Ledger) told(t *turn) Turn {
 }
 
 // phases are the names of the engine's sections.
-var phases = [ecs.SectionSystems]string{
-	ecs.SectionFrame: "frame", ecs.SectionThink: "think", ecs.SectionOpen: "open", ecs.SectionReceive: "receive", ecs.SectionReconcile: "reconcile", ecs.SectionRewind: "rewind",
-	ecs.SectionRestore: "restore", ecs.SectionResimulate: PhaseAgain, ecs.SectionSimulate: PhaseForward, ecs.SectionSave: "save",
-	ecs.SectionChecksum: "checksum", ecs.SectionEncode: "encode", ecs.SectionSend: "send", ecs.SectionPresent: "present",
+var phases = [image.SectionSystems]string{
+	image.SectionFrame: "frame", image.SectionThink: "think", image.SectionOpen: "open", image.SectionReceive: "receive", image.SectionReconcile: "reconcile", image.SectionRewind: "rewind",
+	image.SectionRestore: "restore", image.SectionResimulate: PhaseAgain, image.SectionSimulate: PhaseForward, image.SectionSave: "save",
+	image.SectionChecksum: "checksum", image.SectionEncode: "encode", image.SectionSend: "send", image.SectionPresent: "present",
 }
 
 // name returns the phase and the system of a row; the engine's phases have no system.
 func (l *Ledger) name(row int) (phase, system string) {
-	system0 := int(ecs.SectionSystems)
+	system0 := int(image.SectionSystems)
 	switch {
 	case row < system0:
 		return phases[row], ""

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/exp/trace"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/cost"
 )
 
@@ -36,7 +37,7 @@ func newRecorder(t *testing.T, change func(*cost.RecorderConfig)) (*cost.Recorde
 
 // turnOf is a turn of some length.
 func turnOf(l *cost.Ledger, c *clock, f ecs.Tick, d time.Duration) {
-	in(l, c, ecs.SectionFrame, 0, func() { in(l, c, rockets, d) })
+	in(l, c, image.SectionFrame, 0, func() { in(l, c, rockets, d) })
 	l.Turn(f)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/session"
 	"tendon/net/simnet"
@@ -65,7 +66,7 @@ func clockOf(i int) simnet.Clock {
 
 func (m *match) join(i int) error {
 	c := m.config
-	p := &player{match: m, seat: ecs.Player(i), server: &serverEnd{}, dice: ecs.NewRand(c.Seed<<8 + uint64(i))}
+	p := &player{match: m, seat: ecs.Player(i), server: &serverEnd{}, dice: image.NewRand(c.Seed<<8 + uint64(i))}
 	rate := float64(c.Game.TickRate)
 	p.display = display{truth: m.truth, seat: p.seat, rate: rate, hz: displayHz, snap: c.Snap, limit: milliseconds(c.Cap), ahead: ahead}
 	if err := p.renew(); err != nil {
@@ -184,7 +185,7 @@ func (p *player) look(now systems.Time) {
 }
 
 // moment returns which one is shown a part of the way from one state to the next, in ticks.
-func moment(previous, current *ecs.Snapshot, part float64) float64 {
+func moment(previous, current *image.Snapshot, part float64) float64 {
 	if previous.Empty() {
 		previous = current
 	}
@@ -195,7 +196,7 @@ func moment(previous, current *ecs.Snapshot, part float64) float64 {
 // press tells what the picture holds of the player's doings. With no part of the way to the newest state, it is the state
 // before that is shown.
 func (p *player) press(v *ecs.View) {
-	in := v.Sim.InputOf(p.seat)
+	in := v.Sim.Image().Input(p.seat)
 	if v.Alpha > 0 {
 		p.presses.show(in, p.match.net.Now())
 	} else {
@@ -226,7 +227,7 @@ func (p *player) stall(now systems.ClientStats) {
 const compareEvery = 10
 
 // compare counts a confirmed state that is not the server's, where the strategy says that it must be.
-func (p *player) compare(confirmed *ecs.Snapshot) {
+func (p *player) compare(confirmed *image.Snapshot) {
 	if !p.match.strategy.Needs.Exact || confirmed.Empty() || confirmed.Tick() < p.checked+compareEvery {
 		return
 	}

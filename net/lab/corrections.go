@@ -2,6 +2,7 @@ package lab
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -27,8 +28,8 @@ type Causes struct {
 }
 
 // look compares what is held now with what was held a frame ago.
-func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientStats, resyncs uint64) {
-	for _, s := range [...]*ecs.Snapshot{previous, current} {
+func (c *corrections) look(previous, current *image.Snapshot, now systems.ClientStats, resyncs uint64) {
+	for _, s := range [...]*image.Snapshot{previous, current} {
 		if s.Empty() || s.Tick() != c.tick || c.ownOnly && !c.counted(&now, resyncs) {
 			continue
 		}
@@ -70,7 +71,7 @@ func (c *corrections) counted(now *systems.ClientStats, resyncs uint64) bool {
 }
 
 // moved returns the most by which an entity was moved.
-func (c *corrections) moved(s *ecs.Snapshot) (most float64) {
+func (c *corrections) moved(s *image.Snapshot) (most float64) {
 	for i := range c.places {
 		if k := c.truth.tracks[c.places[i].entity]; k != nil && k.jumpedNear(float64(c.truth.tick), 0, c.truth.rate) {
 			continue // a teleport that was heard of is no mistake

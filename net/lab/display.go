@@ -78,9 +78,9 @@ func (d *display) shows(v *ecs.View, at, shown float64, players int) {
 	f.at, f.shown, f.tick = at, shown, v.Tick
 	f.inputs, f.things, f.shot = f.inputs[:0], f.things[:0], nil
 	for p := range players {
-		f.inputs = append(f.inputs, v.Sim.InputOf(ecs.Player(p)))
+		f.inputs = append(f.inputs, v.Sim.Image().Input(ecs.Player(p)))
 	}
-	v.Motions(func(e ecs.Entity, m ecs.Motion) bool {
+	v.Sim.Image().Motions(func(e ecs.Entity, m ecs.Motion) bool {
 		f.things = append(f.things, thing{e, vecOf(m.Pos), vecOf(m.Vel)})
 		return true
 	})

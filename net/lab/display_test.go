@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -229,10 +230,10 @@ func TestAStateOfWhichNothingIsShownYetShowsNoPress(t *testing.T) {
 	p := player{match: &match{net: simnet.New(simnet.Config{})}, presses: presses{until: math.MaxInt64}}
 	in := steers.Pack(steer{DX: 1})
 	p.presses.give(in, 0)
-	var before, after ecs.Snapshot
-	w.Save(&before)
+	var before, after image.Snapshot
+	w.Image().Save(&before)
 	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{in, {}, {}, {}}})
-	w.Save(&after)
+	w.Image().Save(&after)
 	for _, alpha := range []float64{0, 0.001} {
 		v.Update(&before, &after, &before, alpha)
 		p.press(v)
@@ -388,7 +389,7 @@ func TestAScriptIsTheSameForAll(t *testing.T) {
 	for f := ecs.Tick(1); f <= 3600; f++ {
 		in := a.At(f, 1)
 		if clean := in; in != (ecs.InputBytes{}) {
-			if g.CleanInput(&clean); clean != in {
+			if clean = g.Input.Clean(clean); clean != in {
 				t.Fatalf("tick %d: no program makes %v", f, in)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/systems"
 )
@@ -105,7 +106,7 @@ func (w *watched) compare() {
 	if theirs.Empty() || theirs.Tick() != confirmed.Tick() {
 		return
 	}
-	all := ecs.Differences(confirmed, theirs, differencesRead)
+	all := image.Differences(confirmed, theirs, differencesRead)
 	for _, d := range all {
 		if d.Entity == w.trap.entity {
 			w.fate.name(d)
@@ -121,7 +122,7 @@ func (w *watched) compare() {
 const differencesRead = 100
 
 // name says where the states differ.
-func (d *Desync) name(of ecs.Difference) {
+func (d *Desync) name(of image.Difference) {
 	d.Component, d.Entity, d.Field, d.Here, d.There, d.Tick = of.Component, entityName(of.Entity), of.Field, of.Here, of.There, uint64(of.Tick)
 }
 

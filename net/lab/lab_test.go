@@ -83,7 +83,7 @@ func twin(t *testing.T, s systems.Strategy, profile string, presses bool) (m *ma
 	p := m.players[1]
 	phase := time.Second / displayHz * 3 / 8
 	m.net.Every(p.node, m.net.LocalNow(p.node)+phase, displayHz, func(_ int64, now simnet.Time) { // after the frame of the display
-		p.core.View(systems.Time(now)).Motions(func(e ecs.Entity, motion ecs.Motion) bool {
+		p.core.View(systems.Time(now)).Sim.Image().Motions(func(e ecs.Entity, motion ecs.Motion) bool {
 			if e.Owner() == ecs.OwnedBy(1) {
 				at, shown = append(at, m.net.Now()), append(shown, motion)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -107,7 +108,7 @@ func (m *match) clock() time.Duration {
 // taken notes a final tick. What that takes is not the server's cost.
 func (m *match) taken(f systems.FinalTick) {
 	begin := m.clock()
-	sum := ecs.Checksum(0)
+	sum := image.Checksum(0)
 	if m.strategy.Needs.Exact {
 		sum = f.State.Checksum()
 	}

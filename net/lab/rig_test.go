@@ -3,6 +3,7 @@ package lab
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 type (
@@ -55,7 +56,7 @@ func testGame() *ecs.Game {
 
 // turns is a script in which everybody turns every so many ticks, not all at once.
 func turns(every int) *Script {
-	dice, held := ecs.NewRand(7), [4]steer{}
+	dice, held := image.NewRand(7), [4]steer{}
 	return NewScript(4, 60*60, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
 		if (int(f)+int(p)*every/4)%every == 0 {
 			for before := held[p]; held[p] == before || held[p] == (steer{}); {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Script is what players do in each tick, whatever happens in the world: matches that play by the same script differ by
@@ -53,10 +54,10 @@ func Record(g *ecs.Game, players int, seed uint64) (*Script, error) {
 	}
 	dice := make([]*ecs.Rand, players)
 	now := make([]ecs.InputBytes, g.MaxPlayers)
-	var orders []ecs.Order
+	var orders []image.Order
 	for p := range dice {
-		dice[p] = ecs.NewRand(seed<<8 + uint64(p))
-		orders = append(orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
+		dice[p] = image.NewRand(seed<<8 + uint64(p))
+		orders = append(orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 	}
 	w.Step(ecs.TickInputs{Players: now, Orders: orders})
 	return NewScript(players, ticks, func(_ ecs.Tick, p ecs.Player) ecs.InputBytes {
@@ -71,14 +72,14 @@ func Record(g *ecs.Game, players int, seed uint64) (*Script, error) {
 }
 
 func noise(g *ecs.Game, players, ticks int, seed uint64) *Script {
-	dice := ecs.NewRand(seed)
+	dice := image.NewRand(seed)
 	held := make([]ecs.InputBytes, players)
 	return NewScript(players, ticks, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
 		if f%noiseHeld == ecs.Tick(p)%noiseHeld { // not all at once
-			for i := range g.InputSize() {
+			for i := range g.Input.Size() {
 				held[p][i] = byte(dice.Uint64())
 			}
-			g.CleanInput(&held[p])
+			held[p] = g.Input.Clean(held[p])
 		}
 		return held[p]
 	})

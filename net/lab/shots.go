@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // shots are fired by the lab itself, as hitscan weapons would be: when a player's input changes, along lines at everybody
@@ -57,7 +58,7 @@ var aside = [...]float64{0, -0.5, 0.5, -1.5, 1.5}
 func (s *sight) look(w *ecs.World, seat ecs.Player) {
 	s.own, s.targets, s.past = ecs.Entity{}, s.targets[:0], 0
 	of := ecs.OwnedByWorld
-	w.Targets(seat, func(e ecs.Entity, at ecs.Motion, radius fixed.Num) bool {
+	w.Image().Targets(seat, func(e ecs.Entity, at ecs.Motion, radius fixed.Num) bool {
 		if e.Owner() == of {
 			return true
 		}
@@ -113,7 +114,7 @@ func (s *shot) judge(by *sight, f ecs.Tick) {
 
 // shoot fires if the input changed and a tick has sampled it now: at what the last picture showed, from where the
 // player's own entity stands in that tick.
-func (p *player) shoot(now *ecs.Snapshot) {
+func (p *player) shoot(now *image.Snapshot) {
 	q, d, list := &p.shots, &p.display, p.presses.list
 	if !q.due || now.Empty() || p.core.Stats().Strategy.Present <= p.last.Strategy.Present || len(d.frames) == 0 || len(list) == 0 {
 		return
@@ -144,7 +145,7 @@ func (m *match) watch(w *ecs.World) {
 	for _, p := range shooters {
 		s := &p.shots.seen
 		s.look(w, p.seat)
-		if v, late := w.ViewOf(p.seat); late {
+		if v, late := w.Image().ViewOf(p.seat); late {
 			s.past = float64(w.Tick()) - float64(v.Tick) - float64(v.Part)/256
 		}
 	}

@@ -3,6 +3,7 @@ package lab
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // trap makes one client compute one tick otherwise than everybody else, each time that it computes it: what a mistake in
@@ -20,12 +21,12 @@ const trapWay = 3
 // look springs in the tick that it was set for.
 func (t *trap) look(w *ecs.World) {
 	if t.tick != 0 && w.Tick() == t.tick {
-		t.sprung = w.Displace(t.entity, t.way) || t.sprung
+		t.sprung = w.Image().Displace(t.entity, t.way) || t.sprung
 	}
 }
 
 // arm lets the avatar be moved in tick f, towards where most of what has a place is; it reports whether there is one in s.
-func (t *trap) arm(s *ecs.Snapshot, seat ecs.Player, f ecs.Tick) bool {
+func (t *trap) arm(s *image.Snapshot, seat ecs.Player, f ecs.Tick) bool {
 	*t = trap{tick: f, way: fixed.Vec3{X: fixed.FromInt(trapWay)}}
 	mean, count, at := 0.0, 0.0, 0.0
 	for e := range s.Entities {

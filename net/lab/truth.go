@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -27,7 +28,7 @@ type truth struct {
 type pastTick struct {
 	tick   ecs.Tick
 	inputs []ecs.InputBytes
-	sum    ecs.Checksum
+	sum    image.Checksum
 	gone   []ecs.Entity // that died in it
 }
 
@@ -60,7 +61,7 @@ func newTruth(rate int, far float64) *truth {
 }
 
 // add takes in the next tick, with its state.
-func (t *truth) add(f systems.FinalTick, now simnet.Time, sum ecs.Checksum) {
+func (t *truth) add(f systems.FinalTick, now simnet.Time, sum image.Checksum) {
 	t.tick, t.at = f.Tick, now
 	m := &t.past[f.Tick%historyTicks]
 	for _, e := range m.gone { // half a minute ago, at 60 ticks a second
@@ -157,7 +158,7 @@ func (t *truth) inputs(f ecs.Tick) []ecs.InputBytes {
 }
 
 // checksum returns that of a state; ok is false if it is not known.
-func (t *truth) checksum(f ecs.Tick) (sum ecs.Checksum, ok bool) {
+func (t *truth) checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
 	m := &t.past[f%historyTicks]
 	return m.sum, f > 0 && m.tick == f
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -16,12 +17,12 @@ type watched struct {
 	lab   *Live
 	how   Own
 	own   *player
-	view  *ecs.View              // of own; nil before there is one
-	ideal *ecs.View              // the truth, as own would see it
-	past  [pastKept]ecs.Snapshot // the server's states, of tick f in slot f % pastKept
-	tick  ecs.Tick               // the newest of them, 0: none
-	at    simnet.Time            // when it was computed
-	minds []mind                 // by seat
+	view  *ecs.View                // of own; nil before there is one
+	ideal *ecs.View                // the truth, as own would see it
+	past  [pastKept]image.Snapshot // the server's states, of tick f in slot f % pastKept
+	tick  ecs.Tick                 // the newest of them, 0: none
+	at    simnet.Time              // when it was computed
+	minds []mind                   // by seat
 
 	bait    *ecs.Game // the game with the trap in it, which own's client plays
 	trap    trap
@@ -116,8 +117,8 @@ func (w *watched) plays(p *player) ecs.InputBytes {
 	world, m := w.room.World(), &w.minds[p.seat]
 	if f := world.Tick(); f != m.tick { // the dice are the same in the same tick of every match
 		m.tick = f
-		does := w.config.Game.Bot(world, p.seat, ecs.NewRand(w.config.Seed<<8^uint64(f)<<16^uint64(p.seat)))
-		if does != world.InputOf(p.seat) { // else it goes on with what it does, which the server may not know yet
+		does := w.config.Game.Bot(world, p.seat, image.NewRand(w.config.Seed<<8^uint64(f)<<16^uint64(p.seat)))
+		if does != world.Image().Input(p.seat) { // else it goes on with what it does, which the server may not know yet
 			m.does = does
 		}
 	}
@@ -129,12 +130,12 @@ func (w *watched) took(f *systems.FinalTick) {
 	if f.World == nil || f.World.Tick() != f.Tick {
 		return
 	}
-	f.World.Save(w.state(f.Tick))
+	f.World.Image().Save(w.state(f.Tick))
 	w.tick, w.at = f.Tick, w.net.Now()
 }
 
 // state is where the server's state of a tick is kept.
-func (w *watched) state(f ecs.Tick) *ecs.Snapshot { return &w.past[f%pastKept] }
+func (w *watched) state(f ecs.Tick) *image.Snapshot { return &w.past[f%pastKept] }
 
 // frame is one frame of a client's display, behind the client's own work.
 func (w *watched) frame(p *player, now systems.Time) {
@@ -188,7 +189,7 @@ func (w *watched) avatar() (x, y float64, ok bool) {
 	if w.view == nil {
 		return 0, 0, false
 	}
-	w.view.Motions(func(e ecs.Entity, m ecs.Motion) bool {
+	w.view.Sim.Image().Motions(func(e ecs.Entity, m ecs.Motion) bool {
 		if ok = e.Owner() == ecs.OwnedBy(w.own.seat); ok {
 			x, y = m.Pos.X.Float(), m.Pos.Y.Float()
 		}

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 )
@@ -18,9 +19,9 @@ type Checks struct {
 	// Rewritten counts the ticks that the client's present process had confirmed and that a recovered room changed.
 	Rewritten int
 
-	next     ecs.Tick    // the next confirmed tick to compare
-	furthest ecs.Tick    // that the present process has confirmed
-	changed  ecs.Changed // scratch
+	next     ecs.Tick      // the next confirmed tick to compare
+	furthest ecs.Tick      // that the present process has confirmed
+	changed  image.Changed // scratch
 }
 
 // restart begins the checks of a new process.
@@ -38,7 +39,7 @@ func (k *Checks) count(f ecs.Tick, same bool) {
 
 // history is what the server's states were, to compare the clients' with.
 type history struct {
-	sums   []ecs.Checksum      // by tick
+	sums   []image.Checksum    // by tick
 	states *rollback.Snapshots // the newest states, for clients that receive states
 }
 
@@ -71,7 +72,7 @@ func (m *Match) record(f systems.FinalTick) {
 }
 
 // Checksum returns the checksum of the server's state of a tick. ok is false if the room has not computed it.
-func (m *Match) Checksum(f ecs.Tick) (sum ecs.Checksum, ok bool) {
+func (m *Match) Checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
 	if f == 0 || f >= ecs.Tick(len(m.history.sums)) {
 		return 0, false
 	}
@@ -109,7 +110,7 @@ func (c *Client) compare(now systems.Time) {
 	}
 }
 
-func (c *Client) compareExact(s *ecs.Snapshot) {
+func (c *Client) compareExact(s *image.Snapshot) {
 	if want, ok := c.match.Checksum(s.Tick()); ok {
 		c.count(s.Tick(), s.Checksum() == want)
 	}
@@ -143,7 +144,7 @@ func (c *Client) compareReplica(half systems.Replicated) {
 }
 
 // onlyMoving reports whether two states differ only in the places of entities that are not at rest.
-func (c *Client) onlyMoving(a, b *ecs.Snapshot) bool {
+func (c *Client) onlyMoving(a, b *image.Snapshot) bool {
 	c.changed.Find(b, a)
 	for row := range c.changed.Rows {
 		if e := a.EntityAt(row); !sameExceptPlace(c.match.game, a, b, e) || c.match.atRest(e, b.Tick()) {
@@ -155,7 +156,7 @@ func (c *Client) onlyMoving(a, b *ecs.Snapshot) bool {
 
 // sameReplica reports whether two states are equal in everything that the strategy replicates. Inputs and the random
 // source are never replicated; places only if the half has them.
-func sameReplica(g *ecs.Game, half systems.Replicated, a, b *ecs.Snapshot) bool {
+func sameReplica(g *ecs.Game, half systems.Replicated, a, b *image.Snapshot) bool {
 	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
 	for i, untold := range systems.Untold(nil, g, half) {
 		if untold {
@@ -166,14 +167,14 @@ func sameReplica(g *ecs.Game, half systems.Replicated, a, b *ecs.Snapshot) bool 
 }
 
 // sameEntity reports whether an entity is equal in two states.
-func sameEntity(a, b *ecs.Snapshot, e ecs.Entity) bool {
+func sameEntity(a, b *image.Snapshot, e ecs.Entity) bool {
 	here, set, values := a.AppendScalars(nil, e.Row)
 	there, set2, values2 := b.AppendScalars(nil, e.Row)
 	return here == there && set == set2 && slices.Equal(values, values2)
 }
 
 // sameExceptPlace reports whether an entity is equal in two states but for its place.
-func sameExceptPlace(g *ecs.Game, a, b *ecs.Snapshot, e ecs.Entity) bool {
+func sameExceptPlace(g *ecs.Game, a, b *image.Snapshot, e ecs.Entity) bool {
 	here, set, values := a.AppendScalars(nil, e.Row)
 	there, set2, values2 := b.AppendScalars(nil, e.Row)
 	if here != there || set != set2 {
@@ -181,7 +182,7 @@ func sameExceptPlace(g *ecs.Game, a, b *ecs.Snapshot, e ecs.Entity) bool {
 	}
 	from := 0
 	for ; set != 0; set &= set - 1 {
-		for _, s := range g.ComponentScalars(bits.TrailingZeros64(uint64(set))) {
+		for _, s := range g.Schema().Components[bits.TrailingZeros64(uint64(set))].Scalars() {
 			if !s.Place && values[from] != values2[from] {
 				return false
 			}

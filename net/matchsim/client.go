@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/room"
 	"tendon/net/session"
@@ -82,7 +83,7 @@ func (m *Match) Add(p Plan) (*Client, error) {
 	if c.Plan.Hz == 0 {
 		c.Plan.Hz = m.game.TickRate
 	}
-	c.rand = ecs.NewRand(m.config.Seed ^ uint64(c.number+1)<<32)
+	c.rand = image.NewRand(m.config.Seed ^ uint64(c.number+1)<<32)
 	c.node = m.Net.AddNode(p.Clock)
 	for len(m.byNode) <= int(c.node) {
 		m.byNode = append(m.byNode, nil)
@@ -238,9 +239,9 @@ func (c *Client) frame(_ int64, local simnet.Time) {
 // randomInput returns any valid input.
 func (c *Client) randomInput() (in ecs.InputBytes) {
 	game := c.match.game
-	for i := range game.InputSize() {
+	for i := range game.Input.Size() {
 		in[i] = byte(c.rand.Uint64())
 	}
-	game.CleanInput(&in)
+	in = game.Input.Clean(in)
 	return in
 }

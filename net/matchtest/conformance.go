@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/room"
@@ -90,7 +91,7 @@ type stage struct {
 	before   []client.Stats // of the clients that were there when the scenario began
 	began    ecs.Tick       // the room's tick when the scenario began
 	taken    ecs.Tick       // the last tick that the sink received
-	orders   []ecs.Order    // since the scenario began, without views
+	orders   []image.Order  // since the scenario began, without views
 	restarts bool           // the scenario replaces the room
 	failures []string
 }
@@ -141,9 +142,9 @@ func (s *stage) wantOrders(joins, leaves int) {
 	gotJoins, gotLeaves := 0, 0
 	for _, o := range s.orders {
 		switch o.Kind {
-		case ecs.OrderJoin:
+		case image.OrderJoin:
 			gotJoins++
-		case ecs.OrderLeave:
+		case image.OrderLeave:
 			gotLeaves++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/matchsim"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -69,10 +70,10 @@ func (h *faulty) Desynced(f func(systems.Peer)) {
 	}
 }
 
-func (h *faulty) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
-	if h.doubleJoins && o.Kind == ecs.OrderJoin {
+func (h *faulty) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
+	if h.doubleJoins && o.Kind == image.OrderJoin {
 		h.FullServer.Stamp(o, out)
-		o.Kind = ecs.OrderLeave
+		o.Kind = image.OrderLeave
 	}
 	return h.FullServer.Stamp(o, out)
 }

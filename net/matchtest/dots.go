@@ -105,7 +105,7 @@ func dotOrder(w *ecs.World, p ecs.Player, _ ecs.Entity, order []byte) {
 
 // dotBot changes its direction about five times per second and throws about three times.
 func dotBot(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
-	in := dotInput.Unpack(w.InputOf(p))
+	in := dotInput.Unpack(w.Image().Input(p))
 	in.Throw = r.Chance(1, 20)
 	if r.Chance(1, 12) {
 		in.DX, in.DY = int8(r.IntN(3)-1), int8(r.IntN(3)-1)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/simnet"
@@ -32,7 +33,7 @@ func syncTest(game *ecs.Game) error {
 	if game == nil {
 		return errors.New("matchtest: SyncTest of a nil game")
 	}
-	if err := ecs.Portable(game); err != nil {
+	if err := game.Schema().Portable(); err != nil {
 		return err
 	}
 	_, err := rollback.SyncTest(rollback.SyncTestConfig{Game: game, Seed: 1})
@@ -67,12 +68,12 @@ func match(game *ecs.Game, profile string) error {
 	if !ok {
 		return fmt.Errorf("matchtest: no profile is named %q: want P0 to P9", profile)
 	}
-	states := map[ecs.Checksum]bool{}
-	var parts []ecs.Checksum
+	states := map[image.Checksum]bool{}
+	var parts []image.Checksum
 	m, err := matchsim.New(matchsim.Config{Game: game, Strategy: relay.Strategy, Seed: 1, Room: func(c *room.Config) {
 		c.Sinks = []room.Sink{{NeedState: true, Tick: func(f systems.FinalTick) {
 			parts = f.State.ComponentChecksums(parts[:0])
-			own := ecs.Checksum(0)
+			own := image.Checksum(0)
 			for _, sum := range parts[2:] { // without the engine's tick and inputs, which always change
 				own += sum
 			}

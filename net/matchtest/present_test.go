@@ -28,7 +28,7 @@ func TestAHalfThatPresentsItselfFillsTheView(t *testing.T) {
 	view := c.Core.View(c.Now())
 	replica, _ := c.Core.Strategy().(systems.Replicated).Replica()
 	ahead := map[int]float64{}
-	for e, shown := range view.Motions {
+	for e, shown := range view.Sim.Image().Motions {
 		if s, ok := dotSeats.ReadAt(replica, e); ok {
 			received, _ := replica.Motion(e)
 			ahead[int(s.Player)] = (shown.Pos.X - received.Pos.X).Float() * 60 / 4 // in ticks

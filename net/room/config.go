@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/systems"
 )
@@ -45,7 +46,7 @@ type Config struct {
 	// that match. Optional.
 	Resume *Resume
 	// Observer receives the start and end of the phases and systems. Optional.
-	Observer ecs.Observer
+	Observer image.Observer
 }
 
 // ErrConfig is wrapped by every error about a Config.
@@ -79,7 +80,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.ImageWork == 0 {
 		c.ImageWork = 64 << 10
 	}
-	if !c.Game.HasFloats() {
+	if !c.Game.Schema().HasFloats() {
 		c.Build, c.Target = "", ""
 	} else if c.Build == "" && c.Target == "" {
 		c.Build, c.Target = session.ThisBuild()

@@ -2,6 +2,7 @@ package room
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 )
 
@@ -11,7 +12,7 @@ import (
 type images struct {
 	latest *session.Image
 	queue  []*session.Image // to be compressed, oldest first
-	state  ecs.Snapshot     // scratch
+	state  image.Snapshot   // scratch
 }
 
 // image returns an image for a new peer.
@@ -31,7 +32,7 @@ func (r *Room) presentImage() *session.Image {
 	if im.latest != nil && im.latest.Tick() == world.Tick() {
 		return im.latest
 	}
-	world.Save(&im.state)
+	world.Image().Save(&im.state)
 	chain, _ := r.chains.at(world.Tick())
 	im.latest = session.NewImage(&im.state, uint64(chain))
 	im.state.Release()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/limit"
 	"tendon/net/session"
 	"tendon/systems"
@@ -31,7 +32,7 @@ type Desync struct {
 	Name string
 	// Differed is the tick of the checksum Claim that the peer sent; both are 0 if they are not known.
 	Differed ecs.Tick
-	Claim    ecs.Checksum
+	Claim    image.Checksum
 	// World is the present world of the server. It is valid during the call and must not be changed.
 	World *ecs.World
 }
@@ -104,9 +105,9 @@ func (r *Room) Receive(id systems.Peer, ch systems.Channel, message []byte, now 
 	if !p.live() {
 		return
 	}
-	ecs.SectionReceive.Enter(r.config.Observer)
+	image.SectionReceive.Enter(r.config.Observer)
 	r.receive(id, ch, message, now)
-	ecs.SectionReceive.Leave(r.config.Observer)
+	image.SectionReceive.Leave(r.config.Observer)
 }
 
 func (r *Room) receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time) {

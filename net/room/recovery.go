@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/rollback/journal"
 	"tendon/systems"
@@ -194,9 +195,9 @@ func (r *Room) adopt() {
 			r.stats.Adopted++
 			for _, order := range t.Orders {
 				switch order.Kind {
-				case ecs.OrderJoin:
+				case image.OrderJoin:
 					r.seats[order.Player].joined = true
-				case ecs.OrderLeave:
+				case image.OrderLeave:
 					r.seats[order.Player].joined = false
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/matchtest"
@@ -236,7 +237,7 @@ func TestARoomWaitsForItsPlayersAndGoesOnWhenAllAreBack(t *testing.T) {
 		if s := n.room.Stats(); s.Late != 0 || s.Deferred != 0 || s.Adopted != 0 {
 			t.Errorf("%+v", s)
 		}
-		if n.count(ecs.OrderJoin) != 2 || n.count(ecs.OrderLeave) != 0 {
+		if n.count(image.OrderJoin) != 2 || n.count(image.OrderLeave) != 0 {
 			t.Errorf("orders %v", n.orders)
 		}
 	})
@@ -290,7 +291,7 @@ func TestSeatsSurviveARestart(t *testing.T) {
 		if n.room.World().Players().Has(3) || n.room.SeatAt(3).Held {
 			t.Error("a player who did not come back has kept the seat")
 		}
-		if n.count(ecs.OrderLeave) != 1 {
+		if n.count(image.OrderLeave) != 1 {
 			t.Errorf("orders %v", n.orders)
 		}
 	})
@@ -327,7 +328,7 @@ func TestJoinsAndLeavesInATailCount(t *testing.T) {
 		if s := n.room.Stats(); s.Adopted == 0 || s.TailsRefused != 0 || s.Players != 3 {
 			t.Errorf("%+v", s)
 		}
-		if n.count(ecs.OrderJoin) != 2 || n.count(ecs.OrderLeave) != 1 { // one of each in the tail
+		if n.count(image.OrderJoin) != 2 || n.count(image.OrderLeave) != 1 { // one of each in the tail
 			t.Errorf("orders since tick %d: %v", written, n.orders)
 		}
 	})
@@ -387,7 +388,7 @@ func TestNoOrderIsStampedWhileTheRoomWaits(t *testing.T) {
 		n.seconds(61)
 		n.live()
 		n.mustFollow(a)
-		if s := n.room.Stats(); s.Adopted < 55 || s.Players != 1 || n.count(ecs.OrderLeave) != 2 || a.core.Stats().Resyncs != 0 {
+		if s := n.room.Stats(); s.Adopted < 55 || s.Players != 1 || n.count(image.OrderLeave) != 2 || a.core.Stats().Resyncs != 0 {
 			t.Errorf("%+v, orders %v, %d resyncs", s, n.orders, a.core.Stats().Resyncs)
 		}
 		if n.sent[byteHead] != 0 {
@@ -418,7 +419,7 @@ func TestAPlayerWhoseLeavingWasLostLeaves(t *testing.T) {
 		n.live()
 		n.mustFollow(a)
 		n.mustFollow(stranger)
-		if n.count(ecs.OrderLeave) != 1 || n.room.World().Players() != 1<<a.core.Seat()|1<<stranger.core.Seat() || stranger.core.Seat() == int(seat) {
+		if n.count(image.OrderLeave) != 1 || n.room.World().Players() != 1<<a.core.Seat()|1<<stranger.core.Seat() || stranger.core.Seat() == int(seat) {
 			t.Errorf("players %b, seats %d and %d, orders %v", n.room.World().Players(), a.core.Seat(), stranger.core.Seat(), n.orders)
 		}
 	})
@@ -516,8 +517,8 @@ func TestAMadeUpFutureBreaksNothing(t *testing.T) {
 		n.crash(60)
 		tail, final := n.tailOf(900, func(f *journal.Tick) {
 			for p := range 8 {
-				f.Orders = append(f.Orders, ecs.Order{Kind: ecs.OrderLeave, Player: ecs.Player(p)}, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(7 - p)},
-					ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p), Entity: ecs.Entity{Row: 1 << 31, Born: 1 << 40}, Payload: []byte{1}})
+				f.Orders = append(f.Orders, image.Order{Kind: image.OrderLeave, Player: ecs.Player(p)}, image.Order{Kind: image.OrderJoin, Player: ecs.Player(7 - p)},
+					image.Order{Kind: image.OrderGame, Player: ecs.Player(p), Entity: ecs.Entity{Row: 1 << 31, Born: 1 << 40}, Payload: []byte{1}})
 			}
 		})
 		forger := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: final}, offers(tail))
@@ -544,7 +545,7 @@ func TestAMadeUpTickWithTooManyOrdersBreaksNothing(t *testing.T) {
 		ticks := 0
 		tail, final := n.tailOf(100, func(f *journal.Tick) {
 			for range 100 * (ticks / 99) { // the last one
-				f.Orders = append(f.Orders, ecs.Order{Kind: ecs.OrderGame, Player: 0, Payload: []byte{1}})
+				f.Orders = append(f.Orders, image.Order{Kind: image.OrderGame, Player: 0, Payload: []byte{1}})
 			}
 			ticks++
 		})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchtest"
 	"tendon/net/room"
@@ -60,9 +61,9 @@ type rig struct {
 	now     systems.Time
 	frame   ecs.Tick
 	clients []*testClient
-	ticks   []ecs.Tick  // that the sink received
-	orders  []ecs.Order // in them
-	traffic []byte      // everything the room sent, if kept
+	ticks   []ecs.Tick    // that the sink received
+	orders  []image.Order // in them
+	traffic []byte        // everything the room sent, if kept
 	keep    bool
 	forget  func(systems.Peer, error)
 	play    systems.Strategy
@@ -185,7 +186,7 @@ func (g *rig) live() {
 	g.t.Fatal("the clients are not live after 300 ticks")
 }
 
-func (g *rig) count(kind ecs.OrderKind) (n int) {
+func (g *rig) count(kind image.OrderKind) (n int) {
 	for _, o := range g.orders {
 		if o.Kind == kind {
 			n++

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/systems"
 )
@@ -47,7 +48,7 @@ func New(c Config, now systems.Time) (*Room, error) {
 		}
 		from.World = world
 	}
-	from.World.SetObserver(c.Observer)
+	from.World.Image().SetObserver(c.Observer)
 	r := &Room{config: c, epoch: now - systems.TickTime(0, from.World.Tick(), c.Game.TickRate), now: now, peers: make([]peer, c.MaxPeers),
 		seats: make([]seat, c.Game.MaxPlayers), chains: newChainHistory(from.World, from.Chain)}
 	for i := range r.seats {
@@ -81,23 +82,23 @@ func (r *Room) due(f ecs.Tick) systems.Time {
 // Frame computes the ticks that are due, commits them, and then sends what every peer needs. Call it once per tick or
 // more often, after Receive was called for the messages that arrived by now.
 func (r *Room) Frame(now systems.Time) {
-	ecs.SectionFrame.Enter(r.config.Observer)
+	image.SectionFrame.Enter(r.config.Observer)
 	r.now = now
 	if !r.closed {
 		r.recover()
 		r.vacate()
 		if r.advance() {
 			r.strategy.Desynced(r.resync)
-			ecs.SectionEncode.Enter(r.config.Observer)
+			image.SectionEncode.Enter(r.config.Observer)
 			r.strategy.Send(now, r.out())
-			ecs.SectionEncode.Leave(r.config.Observer)
+			image.SectionEncode.Leave(r.config.Observer)
 		}
 		if !r.uncommitted { // an image may be of an uncommitted tick
 			r.images.compress(r.config.ImageWork)
 		}
 	}
 	r.send(now)
-	ecs.SectionFrame.Leave(r.config.Observer)
+	image.SectionFrame.Leave(r.config.Observer)
 	if r.config.Observer != nil {
 		r.config.Observer.Turn(r.Tick())
 	}
@@ -105,7 +106,7 @@ func (r *Room) Frame(now systems.Time) {
 
 // send calls Frame of every session.
 func (r *Room) send(now systems.Time) {
-	ecs.SectionSend.Enter(r.config.Observer)
+	image.SectionSend.Enter(r.config.Observer)
 	tick := r.Tick()
 	for i := range r.peers {
 		p := &r.peers[i]
@@ -116,7 +117,7 @@ func (r *Room) send(now systems.Time) {
 		p.session.Frame(now, tick)
 		r.check(systems.Peer(i))
 	}
-	ecs.SectionSend.Leave(r.config.Observer)
+	image.SectionSend.Leave(r.config.Observer)
 }
 
 // advance computes the ticks that are due. It reports whether the strategy is to send: if there are new ticks, or if the
@@ -186,9 +187,9 @@ type outbox Room
 func (o *outbox) Send(to systems.Peer, ch systems.Channel, message []byte) {
 	if p := &o.peers[to]; p.open {
 		r := (*Room)(o)
-		ecs.SectionSend.Enter(r.config.Observer)
+		image.SectionSend.Enter(r.config.Observer)
 		p.session.SendStrategy(ch, message)
-		ecs.SectionSend.Leave(r.config.Observer)
+		image.SectionSend.Leave(r.config.Observer)
 	}
 }
 

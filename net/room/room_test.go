@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchtest"
 	"tendon/net/room"
@@ -126,7 +127,7 @@ func TestASpectatorsInputsAndOrdersAreRefused(t *testing.T) {
 	if len(g.orders) != orders || g.room.World().Players() != 1 {
 		t.Errorf("a spectator had %d orders executed; players %b", len(g.orders)-orders, g.room.World().Players())
 	}
-	if in := g.room.World().InputOf(0); in != (ecs.InputBytes{}) {
+	if in := g.room.World().Image().Input(0); in != (ecs.InputBytes{}) {
 		t.Errorf("a spectator moved the player: % x", in)
 	}
 	said := uint64(0)
@@ -158,11 +159,11 @@ func TestALostPlayerLeavesAfterKeepSeat(t *testing.T) {
 		t.Fatalf("%d seats are taken before KeepSeat is over", n)
 	}
 	g.room.Frame(since + keep)
-	if n := g.room.Stats().Players; n != 1 || g.count(ecs.OrderLeave) != 0 {
-		t.Errorf("%d seats are taken after KeepSeat, %d leaves executed at once", n, g.count(ecs.OrderLeave))
+	if n := g.room.Stats().Players; n != 1 || g.count(image.OrderLeave) != 0 {
+		t.Errorf("%d seats are taken after KeepSeat, %d leaves executed at once", n, g.count(image.OrderLeave))
 	}
 	g.steps(35) // orders are stamped at most half a second ahead
-	if n := g.count(ecs.OrderLeave); n != 1 || g.room.World().Players().Has(1) {
+	if n := g.count(image.OrderLeave); n != 1 || g.room.World().Players().Has(1) {
 		t.Errorf("%d leaves, players %b", n, g.room.World().Players())
 	}
 }
@@ -184,8 +185,8 @@ func TestTheSameClientTakesItsSeatOver(t *testing.T) {
 	third := g.enter(player(7), nil)
 	other := g.enter(player(8), nil)
 	g.live()
-	if g.count(ecs.OrderJoin) != 2 || g.count(ecs.OrderLeave) != 0 || third.core.Seat() != 0 || other.core.Seat() != 1 {
-		t.Errorf("%d joins, %d leaves, seats %d and %d", g.count(ecs.OrderJoin), g.count(ecs.OrderLeave), third.core.Seat(), other.core.Seat())
+	if g.count(image.OrderJoin) != 2 || g.count(image.OrderLeave) != 0 || third.core.Seat() != 0 || other.core.Seat() != 1 {
+		t.Errorf("%d joins, %d leaves, seats %d and %d", g.count(image.OrderJoin), g.count(image.OrderLeave), third.core.Seat(), other.core.Seat())
 	}
 }
 
@@ -201,8 +202,8 @@ func TestAKickedPlayerAndOneWhoLeavesHaveNoSeat(t *testing.T) {
 	if why := ended(t, kicked, session.CodeKicked); why.Text != "for testing" {
 		t.Errorf("the text is %q", why.Text)
 	}
-	if s := g.room.Stats(); s.Players != 1 || g.count(ecs.OrderLeave) != 2 || kicked.in || left.in {
-		t.Errorf("%+v, %d leaves", s, g.count(ecs.OrderLeave))
+	if s := g.room.Stats(); s.Players != 1 || g.count(image.OrderLeave) != 2 || kicked.in || left.in {
+		t.Errorf("%+v, %d leaves", s, g.count(image.OrderLeave))
 	}
 }
 

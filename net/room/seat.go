@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/systems"
 )
@@ -87,7 +88,7 @@ func (r *Room) join(number int) {
 		return
 	}
 	r.seats[number].joined = true
-	r.strategy.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(number)}, r.out())
+	r.strategy.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(number)}, r.out())
 }
 
 // leave removes a peer from the match. Its seat is kept if the client may come back.
@@ -117,7 +118,7 @@ func (r *Room) leave(id systems.Peer) {
 func (r *Room) free(number int) {
 	s := &r.seats[number]
 	if s.joined && !r.closed {
-		r.strategy.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: ecs.Player(number)}, r.out())
+		r.strategy.Stamp(image.Order{Kind: image.OrderLeave, Player: ecs.Player(number)}, r.out())
 	}
 	*s = seat{peer: none}
 	r.seatChanged(number)

@@ -64,7 +64,7 @@ func (r *Room) noteLateness(due systems.Time) {
 // Stats returns the counters of the room.
 func (r *Room) Stats() Stats {
 	s := r.stats
-	s.Tick, s.RingBytes = r.Tick(), r.World().PageBytes()
+	s.Tick, s.RingBytes = r.Tick(), r.World().Image().PageBytes()
 	for i := range r.peers {
 		if r.peers[i].live() {
 			s.Peers++

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/rollback/travel"
 	"tendon/systems"
@@ -14,7 +15,7 @@ import (
 // Another goroutine receives the last seconds of a running match, with every tick as the room computed it.
 func TestAWatchGivesAnotherGoroutineTheLastSeconds(t *testing.T) {
 	var watch *room.Watch
-	sums := map[ecs.Tick]ecs.Checksum{}
+	sums := map[ecs.Tick]image.Checksum{}
 	g := newRig(t, func(c *room.Config) {
 		var err error
 		if watch, err = room.NewWatch(c, "test", 3); err != nil {
@@ -54,7 +55,7 @@ func TestAWatchGivesAnotherGoroutineTheLastSeconds(t *testing.T) {
 	if n := tr.Last() - tr.First(); n < 2*60 || n > 3*60 {
 		t.Errorf("%d ticks of the last 180 are in the clip", n)
 	}
-	moved := map[ecs.Checksum]bool{}
+	moved := map[image.Checksum]bool{}
 	for f := tr.First(); f <= tr.Last(); f++ {
 		if err := tr.Seek(f); err != nil {
 			t.Fatal(err)

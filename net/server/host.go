@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/systems"
 )
@@ -17,7 +17,7 @@ type host struct {
 	place    *place
 	conns    []*conn
 	phase    int
-	observer ecs.Observer // the room's; nil: nobody is told
+	observer image.Observer // the room's; nil: nobody is told
 }
 
 // join brings a new connection into its room, which is made if it is the first.
@@ -123,8 +123,8 @@ func (w *worker) frame(h *host, at systems.Time) {
 	h.room.Frame(at)
 	w.current = h
 	h.room.Gone(w.gone)
-	ecs.SectionSend.Enter(h.observer)
-	defer ecs.SectionSend.Leave(h.observer)
+	image.SectionSend.Enter(h.observer)
+	defer image.SectionSend.Leave(h.observer)
 	for _, c := range h.conns {
 		if c == nil {
 			continue

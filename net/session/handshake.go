@@ -2,6 +2,7 @@ package session
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 )
@@ -91,7 +92,7 @@ func decodeWelcome(body []byte) (m Welcome, err error) {
 	m.Tick = ecs.Tick(r.Uvarint())
 	delay := r.Uvarint()
 	m.Image = r.Bool()
-	if r.Err() == nil && (rate < 1 || rate > 1000 || seat > ecs.MaxPlayers || !m.Role.Valid() || delay > MaxDelay ||
+	if r.Err() == nil && (rate < 1 || rate > 1000 || seat > image.MaxPlayers || !m.Role.Valid() || delay > MaxDelay ||
 		(m.Role == systems.RolePlayer) != (seat > 0)) {
 		r.Fail(errValue)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Image is a state that is sent to one or more peers. It is cut into pieces that are compressed separately, in steps.
@@ -37,7 +38,7 @@ func newCoder() *zstd.Encoder {
 
 // NewImage returns an image of a snapshot. chain is the hash chain of the match up to its tick, 0 if that is not known (see
 // journal.Chain). It copies the state; Image.Work compresses it.
-func NewImage(s *ecs.Snapshot, chain uint64) *Image {
+func NewImage(s *image.Snapshot, chain uint64) *Image {
 	raw := s.AppendImage(nil)
 	return &Image{head: imageHead{tick: s.Tick(), chain: chain, size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw}
 }
@@ -125,7 +126,7 @@ func (s *imageSink) progress() float64 {
 }
 
 // add adds the next piece. It returns the image after the last one.
-func (s *imageSink) add(packed []byte) (image []byte, err error) {
+func (s *imageSink) add(packed []byte) (encoded []byte, err error) {
 	if !s.active() || len(packed) > imagePackedMax {
 		return nil, errImage
 	}
@@ -139,12 +140,12 @@ func (s *imageSink) add(packed []byte) (image []byte, err error) {
 	if len(s.raw) < s.head.size {
 		return nil, nil
 	}
-	image = s.raw
+	encoded = s.raw
 	s.close()
-	if xxhash.Sum64(image) != s.head.sum {
+	if xxhash.Sum64(encoded) != s.head.sum {
 		return nil, errImage
 	}
-	return image, nil
+	return encoded, nil
 }
 
 func (s *imageSink) close() {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/rollback/journal"
 )
@@ -188,7 +189,7 @@ func decodeChatLine(body []byte) (m ChatLine, err error) {
 	seat := r.U8()
 	m.Name = readText(&r, MaxName)
 	m.Text = readText(&r, MaxChat)
-	if seat > ecs.MaxPlayers || m.Text == "" {
+	if seat > image.MaxPlayers || m.Text == "" {
 		r.Fail(errValue)
 	}
 	m.Seat = int(seat) - 1

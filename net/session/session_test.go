@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -144,8 +145,8 @@ func (p *pair) run(ticks int) {
 }
 
 func imageOf(t testing.TB, w *ecs.World) *Image {
-	var s ecs.Snapshot
-	w.Save(&s)
+	var s image.Snapshot
+	w.Image().Save(&s)
 	return NewImage(&s, 0)
 }
 
@@ -165,12 +166,12 @@ func TestAClientIsWelcomedLoadsTheImageAndGoesLive(t *testing.T) {
 		t.Fatalf("last event %d with %d bytes, want an image of %d", p.last.Kind, got, size)
 	}
 	other := testWorld(t, 0)
-	if err := other.LoadImage(p.last.Message); err != nil {
+	if err := other.Image().Load(p.last.Message); err != nil {
 		t.Fatal(err)
 	}
-	var a, b ecs.Snapshot
-	w.Save(&a)
-	other.Save(&b)
+	var a, b image.Snapshot
+	w.Image().Save(&a)
+	other.Image().Save(&b)
 	if a.Checksum() != b.Checksum() {
 		t.Error("the loaded state differs")
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
@@ -21,7 +22,7 @@ type Bundle struct {
 	Peer string   // whose state differs, for people; at most 4096 bytes
 	// Claimed is the tick of which There told the checksum Claim; 0: none is known.
 	Claimed ecs.Tick
-	Claim   ecs.Checksum
+	Claim   image.Checksum
 	// Settings say how the match was played: strategy, flags, targets. At most 64, of at most 4096 bytes.
 	Settings []Setting
 	// Here is the state of who wrote the bundle, with the ticks that led there as far as they are known. Required.
@@ -146,11 +147,11 @@ func pack(s travel.Source) ([]byte, error) {
 			return nil
 		}
 		images = images[1:]
-		image, err := s.Image(f)
+		encoded, err := s.Image(f)
 		if err != nil {
 			return err
 		}
-		return w.ImageBytes(image)
+		return w.ImageBytes(encoded)
 	}
 	err = due(s.Header().Start)
 	for e := range s.Entries(s.Header().Start+1, s.Last()) {
@@ -180,7 +181,7 @@ func Open(data []byte) (*Bundle, error) {
 		return nil, fmt.Errorf("%w: it has the wrong checksum", ErrCorrupt)
 	}
 	r := wire.NewReader(body[len(magic)+1:])
-	b := &Bundle{Tick: ecs.Tick(r.Uvarint()), By: Side(r.Blob(maxText)), Peer: string(r.Blob(maxText)), Claimed: ecs.Tick(r.Uvarint()), Claim: ecs.Checksum(r.U64())}
+	b := &Bundle{Tick: ecs.Tick(r.Uvarint()), By: Side(r.Blob(maxText)), Peer: string(r.Blob(maxText)), Claimed: ecs.Tick(r.Uvarint()), Claim: image.Checksum(r.U64())}
 	for range r.Count(maxSettings, 2) {
 		b.Settings = append(b.Settings, Setting{string(r.Blob(maxText)), string(r.Blob(maxText))})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/bundle"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
@@ -49,8 +50,8 @@ func sides(t testing.TB, spoil func(w *ecs.World)) (here, there *travel.Clip) {
 			}
 			in := []ecs.InputBytes{pads.Pack(pad{int8(f % 5)}), {}}
 			w.Step(ecs.TickInputs{Players: in})
-			var s ecs.Snapshot
-			w.Save(&s)
+			var s image.Snapshot
+			w.Image().Save(&s)
 			if f > 20 && i == 0 {
 				entries = append(entries, recording.Entry{Tick: f, Inputs: in, Checksum: s.Checksum()})
 			}

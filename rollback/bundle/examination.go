@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/travel"
 )
 
@@ -55,7 +56,7 @@ func (b *Bundle) Examine(g *ecs.Game, limit int) (*Examination, error) {
 	if err != nil {
 		return nil, err
 	}
-	var there *ecs.Snapshot
+	var there *image.Snapshot
 	if b.There != nil {
 		if there, err = travel.StateOf(g, b.There, b.Tick); err != nil {
 			return nil, err
@@ -75,13 +76,13 @@ func (b *Bundle) Examine(g *ecs.Game, limit int) (*Examination, error) {
 }
 
 // columns fills in the checksums.
-func (x *Examination) columns(g *ecs.Game, here, there *ecs.Snapshot) {
+func (x *Examination) columns(g *ecs.Game, here, there *image.Snapshot) {
 	sums := here.ComponentChecksums(nil)
-	var others []ecs.Checksum
+	var others []image.Checksum
 	if there != nil {
 		others = there.ComponentChecksums(nil)
 	}
-	for i, name := range g.Columns() {
+	for i, name := range g.Schema().Columns() {
 		c := Column{Name: name, Here: hex(sums[i])}
 		if others != nil {
 			c.There = hex(others[i])
@@ -91,7 +92,7 @@ func (x *Examination) columns(g *ecs.Game, here, there *ecs.Snapshot) {
 }
 
 // play finds out which state the rules lead to.
-func (b *Bundle) play(g *ecs.Game, x *Examination, here, there *ecs.Snapshot) error {
+func (b *Bundle) play(g *ecs.Game, x *Examination, here, there *image.Snapshot) error {
 	if b.Here.Header().Start == b.Tick {
 		return nil
 	}
@@ -113,4 +114,4 @@ func (b *Bundle) play(g *ecs.Game, x *Examination, here, there *ecs.Snapshot) er
 	return nil
 }
 
-func hex(c ecs.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }
+func hex(c image.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }

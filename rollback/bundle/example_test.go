@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/bundle"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
@@ -20,7 +21,7 @@ func Example() {
 		}
 		var images []travel.Image
 		var entries []recording.Entry
-		var state ecs.Snapshot
+		var state image.Snapshot
 		for f := ecs.Tick(1); f <= 20; f++ {
 			if side == 0 && f == 12 {
 				for e := range moving.All(w) {
@@ -29,7 +30,7 @@ func Example() {
 			}
 			inputs := []ecs.InputBytes{pads.Pack(pad{DX: 2}), {}}
 			w.Step(ecs.TickInputs{Players: inputs})
-			w.Save(&state)
+			w.Image().Save(&state)
 			if f > 10 {
 				entries = append(entries, recording.Entry{Tick: f, Inputs: inputs, Checksum: state.Checksum()})
 			}

@@ -37,7 +37,7 @@ type Position struct {
 func PositionOf(w *ecs.World, chain Chain) Position {
 	p := Position{Tick: w.Tick(), Chain: chain, Inputs: make([]ecs.InputBytes, w.Game().MaxPlayers)}
 	for i := range p.Inputs {
-		p.Inputs[i] = w.InputOf(ecs.Player(i))
+		p.Inputs[i] = w.Image().Input(ecs.Player(i))
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // The game of these tests: inputs, orders, joins, random draws and spawns all leave traces in the state.
@@ -70,10 +71,10 @@ type match struct {
 	t     testing.TB
 	world *ecs.World
 	dice  *rand.Rand
-	saved ecs.Snapshot
+	saved image.Snapshot
 
 	ticks  []Tick // tick f in place f; place 0 is empty
-	sums   []ecs.Checksum
+	sums   []image.Checksum
 	places []Position
 }
 
@@ -89,7 +90,7 @@ func newMatch(t testing.TB, seed uint64) *match {
 }
 
 func (m *match) keep(tick Tick, at Position) {
-	m.world.Save(&m.saved)
+	m.world.Image().Save(&m.saved)
 	m.ticks, m.sums, m.places = append(m.ticks, tick), append(m.sums, m.saved.Checksum()), append(m.places, at)
 }
 
@@ -104,12 +105,12 @@ func (m *match) step() Tick {
 		}
 	}
 	if f <= 3 {
-		tick.Orders = append(tick.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(f - 1)})
+		tick.Orders = append(tick.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(f - 1)})
 	}
 	if m.dice.IntN(30) == 0 {
 		payload := make([]byte, 1+m.dice.IntN(50))
 		payload[0] = byte(f)
-		tick.Orders = append(tick.Orders, ecs.Order{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: f - 1}, Payload: payload})
+		tick.Orders = append(tick.Orders, image.Order{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: f - 1}, Payload: payload})
 	}
 	m.world.Step(ecs.TickInputs{Players: tick.Inputs, Orders: tick.Orders})
 	code := NewCodec(m.world.Game()).AppendTick(nil, before.Inputs, &tick)
@@ -233,8 +234,8 @@ func (m *match) revives(j *Journal, f ecs.Tick) {
 	m.t.Helper()
 	w, err := j.World()
 	m.must(err)
-	var s ecs.Snapshot
-	if w.Save(&s); w.Tick() != f || s.Checksum() != m.sums[f] {
+	var s image.Snapshot
+	if w.Image().Save(&s); w.Tick() != f || s.Checksum() != m.sums[f] {
 		m.t.Fatalf("tick %d with %x, want %d with %x", w.Tick(), s.Checksum(), f, m.sums[f])
 	}
 }

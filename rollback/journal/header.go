@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Header says what a journal is of.
@@ -31,7 +32,7 @@ type Header struct {
 // to fill in.
 func HeaderOf(g *ecs.Game, seed uint64, build string) Header {
 	return Header{Game: g.Name, Fingerprint: g.Fingerprint(), Build: build, Seed: seed, TickRate: g.TickRate,
-		Players: g.MaxPlayers, InputSize: g.InputSize()}
+		Players: g.MaxPlayers, InputSize: g.Input.Size()}
 }
 
 // Errors of opening a journal.
@@ -62,7 +63,7 @@ func (h *Header) Check(g *ecs.Game, build string) error {
 	if f := g.Fingerprint(); h.Fingerprint != f {
 		return fmt.Errorf("%w: build %q wrote it, with fingerprint %016x; this is build %q, with %016x: start the build that wrote it, or move the journal away", ErrOtherBuild, h.Build, h.Fingerprint, build, f)
 	}
-	if h.Build != build && (h.Build != "" && build != "" || g.HasFloats()) {
+	if h.Build != build && (h.Build != "" && build != "" || g.Schema().HasFloats()) {
 		return fmt.Errorf("%w: build %q wrote it, this is build %q (fingerprint %016x both): start the build that wrote it, or move the journal away", ErrOtherBuild, h.Build, build, h.Fingerprint)
 	}
 	if why := h.fault(g); why != "" {
@@ -79,7 +80,7 @@ func (h *Header) fault(g *ecs.Game) string {
 		}
 	}
 	switch {
-	case h.Game != g.Name || h.Fingerprint != g.Fingerprint() || h.TickRate != g.TickRate || h.Players != g.MaxPlayers || h.InputSize != g.InputSize():
+	case h.Game != g.Name || h.Fingerprint != g.Fingerprint() || h.TickRate != g.TickRate || h.Players != g.MaxPlayers || h.InputSize != g.Input.Size():
 		return "Game, Fingerprint, TickRate, Players or InputSize is not the game's: take HeaderOf"
 	case len(h.Params) > maxParamsBytes:
 		return fmt.Sprintf("Params has %d bytes, at most %d", len(h.Params), maxParamsBytes)
@@ -118,7 +119,7 @@ func parseHeader(payload []byte) (h Header, why string) {
 	}
 	h.Params = slices.Clone(p.bytes(maxParamsBytes))
 	h.Fingerprint, h.Match, h.Seed, h.Start.Chain = p.uint64(), p.uint64(), p.uint64(), Chain(p.uint64())
-	h.TickRate, h.Players, h.InputSize = p.upTo(1000), p.upTo(ecs.MaxPlayers), p.upTo(ecs.MaxInputBytes)
+	h.TickRate, h.Players, h.InputSize = p.upTo(1000), p.upTo(image.MaxPlayers), p.upTo(image.MaxInputBytes)
 	h.Start.Tick = ecs.Tick(p.varint())
 	if h.Start.Tick > maxTick || len(p.rest) != h.Players*h.InputSize {
 		p.fail("a number is larger than it may be, or inputs are missing")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 func TestAJournalHoldsWhatWasWritten(t *testing.T) {
@@ -178,7 +179,7 @@ func TestABlockInsideAnOrderIsNotTakenForOne(t *testing.T) {
 	m, f := write(t, 5, 10)
 	w := open(t, f.Bytes()).Resume(f)
 	inside := appendBlock(nil, uint64(f.Len()+9+8), []byte{0, 0, 0})
-	m.must(w.Tick(Tick{Tick: 11, Orders: []ecs.Order{{Payload: inside}}}))
+	m.must(w.Tick(Tick{Tick: 11, Orders: []image.Order{{Payload: inside}}}))
 	m.must(w.Flush())
 	from := f.ends[len(f.ends)-2]
 	for end := from + 9; end < f.Len(); end++ {
@@ -328,11 +329,11 @@ func TestAnImageMayTrailAndMustBeOfThisMatch(t *testing.T) {
 	m, to := newMatch(t, 10), &file{}
 	w, err := NewWriter(to, game(), HeaderOf(game(), 10, build))
 	m.must(err)
-	var early ecs.Snapshot
+	var early image.Snapshot
 	for f := ecs.Tick(1); f <= 30; f++ {
 		m.must(w.Tick(m.step()))
 		if f == 20 {
-			m.world.Save(&early)
+			m.world.Image().Save(&early)
 		}
 	}
 	m.must(w.Check(25, m.sums[25]))
@@ -434,8 +435,8 @@ func TestWholeBlocksThatMakeNoSenseAreDamage(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	image := appendImage(nil, 24, 100, []byte("not zstd"))
-	if _, err := open(t, appendBlock(slices.Clone(f.Bytes()), uint64(f.Len()), image)).World(); !errors.Is(err, ErrCorrupt) {
+	encoded := appendImage(nil, 24, 100, []byte("not zstd"))
+	if _, err := open(t, appendBlock(slices.Clone(f.Bytes()), uint64(f.Len()), encoded)).World(); !errors.Is(err, ErrCorrupt) {
 		t.Error(err)
 	}
 }

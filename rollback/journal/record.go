@@ -6,6 +6,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // recordKind says what a record of a block is: its first byte. A tick's record is its code, which begins with flags.
@@ -28,7 +29,7 @@ type record struct {
 	name []byte
 	held bool
 
-	sum ecs.Checksum
+	sum image.Checksum
 
 	bytes  int // of an image, unpacked
 	packed []byte
@@ -86,7 +87,7 @@ func (r *reader) next(p *parser, rec *record) {
 			p.fail("a seat that the game does not have")
 		}
 	case kindCheck:
-		rec.tick, rec.sum = ecs.Tick(p.varint()), ecs.Checksum(p.uint64())
+		rec.tick, rec.sum = ecs.Tick(p.varint()), image.Checksum(p.uint64())
 	case kindImage:
 		rec.tick, rec.bytes, rec.packed = ecs.Tick(p.varint()), p.upTo(maxImageBytes), p.bytes(maxBlockBytes)
 	default:
@@ -107,7 +108,7 @@ func appendSeat(b []byte, s *Seat) []byte {
 	return appendString(b, s.Name)
 }
 
-func appendCheck(b []byte, f ecs.Tick, sum ecs.Checksum) []byte {
+func appendCheck(b []byte, f ecs.Tick, sum image.Checksum) []byte {
 	b = binary.AppendUvarint(append(b, byte(kindCheck)), uint64(f))
 	return binary.LittleEndian.AppendUint64(b, uint64(sum))
 }

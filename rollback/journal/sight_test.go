@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -41,14 +42,14 @@ func sightGame() *ecs.Game {
 
 // writeSight keeps a journal, from tick start on, of a match in which player 2 has a view in some ticks, on a server
 // with a past. It has images of start and of ticks 60 and 120.
-func writeSight(t *testing.T, start ecs.Tick, stamped func(f ecs.Tick) (ecs.ViewStamp, bool)) (data []byte, last ecs.Checksum) {
+func writeSight(t *testing.T, start ecs.Tick, stamped func(f ecs.Tick) (image.ViewStamp, bool)) (data []byte, last image.Checksum) {
 	t.Helper()
 	m := &match{t: t}
 	var err error
 	m.world, err = ecs.NewWorld(sightGame(), 4)
 	m.must(err)
 	ring, to := rollback.NewSnapshots(64), &file{}
-	m.world.SetPast(ring.At)
+	m.world.Image().SetPast(ring.At)
 	var w *Writer
 	inputs := make([]ecs.InputBytes, 3)
 	at := Position{Inputs: make([]ecs.InputBytes, 3)}
@@ -60,10 +61,10 @@ func writeSight(t *testing.T, start ecs.Tick, stamped func(f ecs.Tick) (ecs.View
 				inputs[p] = pads.Pack(pad{DX: int8(f*7%5) - 1, Fire: f%9 == ecs.Tick(p)})
 			}
 			if f <= 2 {
-				tick.Orders = append(tick.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(f)})
+				tick.Orders = append(tick.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(f)})
 			}
 			if v, ok := stamped(f); ok {
-				tick.Orders = append(tick.Orders, ecs.Order{Kind: ecs.OrderView, Player: 2, Payload: ecs.AppendViewStamp(nil, v)})
+				tick.Orders = append(tick.Orders, image.Order{Kind: image.OrderView, Player: 2, Payload: image.AppendViewStamp(nil, v)})
 			}
 			m.world.Step(ecs.TickInputs{Players: inputs, Orders: tick.Orders})
 			at.Chain = at.Chain.Next(codec.AppendTick(nil, at.Inputs, &tick))
@@ -71,7 +72,7 @@ func writeSight(t *testing.T, start ecs.Tick, stamped func(f ecs.Tick) (ecs.View
 			at.Tick = f
 		}
 		ring.Save(m.world)
-		m.world.Save(&m.saved)
+		m.world.Image().Save(&m.saved)
 		if f > start {
 			m.must(w.Tick(tick))
 			m.must(w.Check(f, m.saved.Checksum()))
@@ -93,15 +94,15 @@ func writeSight(t *testing.T, start ecs.Tick, stamped func(f ecs.Tick) (ecs.View
 
 // A match comes back as it was where the server judged by what players saw, even beyond the newest image.
 func TestAMatchComesBackWithWhatPlayersSaw(t *testing.T) {
-	always := func(f ecs.Tick) (ecs.ViewStamp, bool) {
-		return ecs.ViewStamp{Tick: max(f, 20) - ecs.Tick(1+f*5%19)}, f > 20
+	always := func(f ecs.Tick) (image.ViewStamp, bool) {
+		return image.ViewStamp{Tick: max(f, 20) - ecs.Tick(1+f*5%19)}, f > 20
 	}
-	within := func(f ecs.Tick) (ecs.ViewStamp, bool) { return ecs.ViewStamp{Tick: f - min(f, 10)}, f%60 > 10 }
-	later := func(f ecs.Tick) (ecs.ViewStamp, bool) { return ecs.ViewStamp{Tick: max(f-min(f, 19), 30)}, f > 30 }
+	within := func(f ecs.Tick) (image.ViewStamp, bool) { return image.ViewStamp{Tick: f - min(f, 10)}, f%60 > 10 }
+	later := func(f ecs.Tick) (image.ViewStamp, bool) { return image.ViewStamp{Tick: max(f-min(f, 19), 30)}, f > 30 }
 	for _, c := range []struct {
 		name    string
 		start   ecs.Tick
-		stamped func(ecs.Tick) (ecs.ViewStamp, bool)
+		stamped func(ecs.Tick) (image.ViewStamp, bool)
 		from    ecs.Tick // which state World begins with
 	}{
 		{"views behind the image", 0, always, 0},
@@ -121,8 +122,8 @@ func TestAMatchComesBackWithWhatPlayersSaw(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		var s ecs.Snapshot
-		if w.Save(&s); w.Tick() != 150 || s.Checksum() != want {
+		var s image.Snapshot
+		if w.Image().Save(&s); w.Tick() != 150 || s.Checksum() != want {
 			t.Errorf("%s: the state of tick %d is another one", c.name, w.Tick())
 		}
 		j.reach = 0

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 func newTail(t testing.TB, c TailConfig) *Tail {
@@ -87,8 +88,8 @@ func TestTheChainIsTheSameInEveryLog(t *testing.T) {
 	for _, tick := range m.ticks[world.Tick()+1 : 91] {
 		world.Step(ecs.TickInputs{Players: tick.Inputs, Orders: tick.Orders})
 	}
-	var s ecs.Snapshot
-	world.Save(&s)
+	var s image.Snapshot
+	world.Image().Save(&s)
 	m.must(client.Image(&s))
 	for _, tick := range m.ticks[91:] {
 		m.must(client.Tick(tick))
@@ -225,7 +226,7 @@ func TestAGapEmptiesATail(t *testing.T) {
 	if tail.Append(&m.ticks[1]) {
 		t.Fatal("a tick before Start")
 	}
-	bad := Tick{Tick: 11, Orders: []ecs.Order{{Player: 9}}}
+	bad := Tick{Tick: 11, Orders: []image.Order{{Player: 9}}}
 	for name, tick := range map[string]*Tick{"gap": &m.ticks[12], "again": &m.ticks[10], "unreadable": &bad} {
 		tail.Start(m.places[9])
 		if !tail.Append(&m.ticks[10]) || tail.Append(tick) || tail.Append(&m.ticks[11]) {
@@ -267,7 +268,7 @@ func TestATailAllocatesNothing(t *testing.T) {
 	tail := newTail(t, TailConfig{Ticks: 20})
 	tail.Start(Position{})
 	dice, body := rand.New(rand.NewPCG(1, 1)), make([]byte, 0, MaxTailBytes)
-	tick := Tick{Inputs: make([]ecs.InputBytes, 3), Orders: []ecs.Order{{Player: 1, Payload: make([]byte, 30)}}}
+	tick := Tick{Inputs: make([]ecs.InputBytes, 3), Orders: []image.Order{{Player: 1, Payload: make([]byte, 30)}}}
 	step := func() {
 		tick.Tick++
 		tick.Inputs[1] = pads.Pack(pad{Aim: uint16(dice.Uint32())})

@@ -7,13 +7,14 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Tick is one final tick: everything that entered it.
 type Tick struct {
 	Tick   ecs.Tick
 	Inputs []ecs.InputBytes // index = Player; read ones are complete, in written ones missing players count as zero
-	Orders []ecs.Order      // in stamped order, at most MaxOrders
+	Orders []image.Order    // in stamped order, at most MaxOrders
 }
 
 // MaxOrders is how many orders a tick can have.
@@ -40,7 +41,7 @@ type Codec struct {
 
 // NewCodec returns the codec for a game.
 func NewCodec(g *ecs.Game) *Codec {
-	return &Codec{game: g, players: g.MaxPlayers, inputSize: g.InputSize()}
+	return &Codec{game: g, players: g.MaxPlayers, inputSize: g.Input.Size()}
 }
 
 // The flags that a tick's code begins with. What is above them begins other records of a journal.
@@ -73,7 +74,7 @@ func (c *Codec) Check(t *Tick) error {
 		}
 	}
 	for i := range t.Orders {
-		if o := &t.Orders[i]; !o.Kind.Valid() || int(o.Player) >= c.players || len(o.Payload) > ecs.MaxOrderBytes {
+		if o := &t.Orders[i]; !o.Kind.Valid() || int(o.Player) >= c.players || len(o.Payload) > image.MaxOrderBytes {
 			return fmt.Errorf("%w: tick %d: an order of kind %d by player %d with %d bytes", ErrTick, t.Tick, o.Kind, o.Player, len(o.Payload))
 		}
 	}
@@ -83,7 +84,7 @@ func (c *Codec) Check(t *Tick) error {
 // clean reports whether a Go program could have stored the input.
 func (c *Codec) clean(in *ecs.InputBytes) bool {
 	clean := *in
-	c.game.CleanInput(&clean)
+	clean = c.game.Input.Clean(clean)
 	return clean == *in
 }
 
@@ -202,10 +203,10 @@ func (c *Codec) readOrders(p *parser, t *Tick) {
 		return
 	}
 	for range n {
-		o := ecs.Order{Kind: ecs.OrderKind(p.byte()), Player: ecs.Player(p.byte())}
+		o := image.Order{Kind: image.OrderKind(p.byte()), Player: ecs.Player(p.byte())}
 		row := p.varint()
 		o.Entity.Row, o.Entity.Born = uint32(row), ecs.Tick(p.varint())
-		o.Payload = p.bytes(ecs.MaxOrderBytes)
+		o.Payload = p.bytes(image.MaxOrderBytes)
 		if !o.Kind.Valid() || int(o.Player) >= c.players || row>>32 != 0 {
 			p.fail("an order that no game can have")
 		}

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -18,7 +19,7 @@ func (j *Journal) World() (*ecs.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	var saved ecs.Snapshot
+	var saved image.Snapshot
 	defer saved.Release()
 	checks := j.checks
 	prove := func() error {
@@ -27,7 +28,7 @@ func (j *Journal) World() (*ecs.World, error) {
 		}
 		want := checks[0].sum
 		checks = checks[1:]
-		w.Save(&saved)
+		w.Image().Save(&saved)
 		if got := saved.Checksum(); got != want {
 			return fmt.Errorf("%w: the checksum of tick %d is %016x, the journal has %016x", ErrDiverged, w.Tick(), got, want)
 		}
@@ -52,9 +53,9 @@ func (j *Journal) Play(w *ecs.World) iter.Seq[*Tick] {
 		if j.reach > 0 {
 			past = rollback.NewSnapshots(int(j.reach))
 			past.Save(w)
-			w.SetPast(past.At)
+			w.Image().SetPast(past.At)
 			defer past.Clear()
-			defer w.SetPast(nil)
+			defer w.Image().SetPast(nil)
 		}
 		for t := range j.Ticks(w.Tick() + 1) {
 			w.Step(ecs.TickInputs{Players: t.Inputs, Orders: t.Orders})
@@ -95,11 +96,11 @@ func (j *Journal) base() (*ecs.World, error) {
 		return w, err
 	}
 	f := from.tick
-	image, err := unpack(from.packed, from.bytes)
-	if err != nil || len(image) != from.bytes {
+	encoded, err := unpack(from.packed, from.bytes)
+	if err != nil || len(encoded) != from.bytes {
 		return nil, fmt.Errorf("%w: the image of tick %d does not unpack to %d bytes: %v", ErrCorrupt, f, from.bytes, err)
 	}
-	if err := w.LoadImage(image); err != nil {
+	if err := w.Image().Load(encoded); err != nil {
 		return nil, fmt.Errorf("%w: the image of tick %d: %w", ErrCorrupt, f, err)
 	}
 	at, ok := j.position(f)
@@ -107,7 +108,7 @@ func (j *Journal) base() (*ecs.World, error) {
 		return nil, fmt.Errorf("%w: the image of tick %d holds tick %d", ErrCorrupt, f, w.Tick())
 	}
 	for p, in := range at.Inputs {
-		if w.InputOf(ecs.Player(p)) != in {
+		if w.Image().Input(ecs.Player(p)) != in {
 			return nil, fmt.Errorf("%w: the image of tick %d has another input of player %d than the tick", ErrDiverged, f, p)
 		}
 	}

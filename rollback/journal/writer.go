@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Writer appends to a journal. What it is told waits until Flush, which hands it to the destination in one Write.
@@ -124,7 +125,7 @@ func (w *Writer) Seat(s Seat) error {
 
 // Check appends the checksum of the state after tick f, so that a recovery can prove what it computes. Once a second
 // is enough. f is the last tick or one before it, and later than that of the last Check.
-func (w *Writer) Check(f ecs.Tick, sum ecs.Checksum) error {
+func (w *Writer) Check(f ecs.Tick, sum image.Checksum) error {
 	if f < w.start || f > w.at.Tick || w.checks && f <= w.check {
 		return fmt.Errorf("%w: Check of tick %d after one of %d, in a journal of ticks %d to %d", ErrWriter, f, w.check, w.start, w.at.Tick)
 	}
@@ -146,7 +147,7 @@ func (w *Writer) ImageDue() bool {
 
 // Image appends a state of this match, that of the last tick or of one before it, and later than that of the last
 // Image. It is compressed here and now.
-func (w *Writer) Image(s *ecs.Snapshot) error {
+func (w *Writer) Image(s *image.Snapshot) error {
 	f := s.Tick()
 	if s.Empty() || f < w.start || f > w.at.Tick || w.images && f <= w.image {
 		return fmt.Errorf("%w: Image of tick %d after one of %d, in a journal of ticks %d to %d", ErrWriter, f, w.image, w.start, w.at.Tick)

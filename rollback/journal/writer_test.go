@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 var errFull = errors.New("disk full")
@@ -115,17 +116,17 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	orders := make([]ecs.Order, MaxOrders)
+	orders := make([]image.Order, MaxOrders)
 	for i := range orders {
-		orders[i].Payload = make([]byte, ecs.MaxOrderBytes)
+		orders[i].Payload = make([]byte, image.MaxOrderBytes)
 	}
 	for err == nil && w.Waiting() < 2*MaxWaitingBytes {
 		err = w.Tick(Tick{Tick: w.Last() + 1, Orders: orders})
 	}
 	last := w.Last()
-	var s ecs.Snapshot
+	var s image.Snapshot
 	world, _ := ecs.NewWorld(game(), 1)
-	world.Save(&s)
+	world.Image().Save(&s)
 	for name, err := range map[string]error{"tick": err, "seat": w.Seat(Seat{}), "check": w.Check(last, 1), "image": w.Image(&s)} {
 		if !errors.Is(err, ErrWaiting) {
 			t.Errorf("%s: %v", name, err)
@@ -150,10 +151,10 @@ func TestTheWriterRefusesWhatCouldNotBeReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s, empty ecs.Snapshot
+	var s, empty image.Snapshot
 	world, _ := ecs.NewWorld(game(), 1)
 	world.Step(ecs.TickInputs{})
-	world.Save(&s)
+	world.Image().Save(&s)
 	var padding, beyond, boolean ecs.InputBytes
 	padding[1], beyond[31], boolean[4] = 1, 1, 2
 	for name, err := range map[string]error{
@@ -163,10 +164,10 @@ func TestTheWriterRefusesWhatCouldNotBeReadBack(t *testing.T) {
 		"padding":  w.Tick(Tick{Tick: 1, Inputs: []ecs.InputBytes{{}, padding}}),
 		"beyond":   w.Tick(Tick{Tick: 1, Inputs: []ecs.InputBytes{beyond}}),
 		"boolean":  w.Tick(Tick{Tick: 1, Inputs: []ecs.InputBytes{{}, {}, boolean}}),
-		"player":   w.Tick(Tick{Tick: 1, Orders: []ecs.Order{{Player: 3}}}),
-		"kind":     w.Tick(Tick{Tick: 1, Orders: []ecs.Order{{Kind: 77}}}),
-		"payload":  w.Tick(Tick{Tick: 1, Orders: []ecs.Order{{Payload: make([]byte, ecs.MaxOrderBytes+1)}}}),
-		"orders":   w.Tick(Tick{Tick: 1, Orders: make([]ecs.Order, MaxOrders+1)}),
+		"player":   w.Tick(Tick{Tick: 1, Orders: []image.Order{{Player: 3}}}),
+		"kind":     w.Tick(Tick{Tick: 1, Orders: []image.Order{{Kind: 77}}}),
+		"payload":  w.Tick(Tick{Tick: 1, Orders: []image.Order{{Payload: make([]byte, image.MaxOrderBytes+1)}}}),
+		"orders":   w.Tick(Tick{Tick: 1, Orders: make([]image.Order, MaxOrders+1)}),
 		"image":    w.Image(&s),
 		"no image": w.Image(&empty),
 		"check":    w.Check(1, 1),
@@ -177,7 +178,7 @@ func TestTheWriterRefusesWhatCouldNotBeReadBack(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := w.Tick(Tick{Tick: 1, Inputs: make([]ecs.InputBytes, 1), Orders: make([]ecs.Order, MaxOrders)}); err != nil {
+	if err := w.Tick(Tick{Tick: 1, Inputs: make([]ecs.InputBytes, 1), Orders: make([]image.Order, MaxOrders)}); err != nil {
 		t.Error(err)
 	}
 	if w.Check(1, 1) != nil || w.Image(&s) != nil || !errors.Is(w.Check(1, 1), ErrWriter) || !errors.Is(w.Image(&s), ErrWriter) {
@@ -221,15 +222,15 @@ func TestATickAndItsFlushAllocateNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	world, _ := ecs.NewWorld(game(), 1)
-	var s ecs.Snapshot
+	var s image.Snapshot
 	dice, inputs := rand.New(rand.NewPCG(1, 1)), make([]ecs.InputBytes, 3)
-	orders := []ecs.Order{{Player: 1, Payload: make([]byte, 30)}}
+	orders := []image.Order{{Player: 1, Payload: make([]byte, 30)}}
 	tick := func() {
 		for p := range inputs {
 			inputs[p] = pads.Pack(pad{Aim: uint16(dice.Uint32())})
 		}
 		world.Step(ecs.TickInputs{Players: inputs, Orders: orders})
-		world.Save(&s)
+		world.Image().Save(&s)
 		err := errors.Join(w.Tick(Tick{Tick: world.Tick(), Inputs: inputs, Orders: orders}),
 			w.Seat(Seat{Player: 1, Name: "somebody"}), w.Check(world.Tick(), s.Checksum()))
 		if err == nil && w.ImageDue() {
@@ -351,7 +352,7 @@ func TestMissingInputsCountAsZero(t *testing.T) {
 func TestTheChainIsPinned(t *testing.T) {
 	c := NewCodec(game())
 	tick := Tick{Inputs: []ecs.InputBytes{{}, pads.Pack(pad{DX: -1, Aim: 0x0201, Fire: true})},
-		Orders: []ecs.Order{{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: 300}, Payload: []byte("buy")}}}
+		Orders: []image.Order{{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: 300}, Payload: []byte("buy")}}}
 	code := c.AppendTick(nil, nil, &tick)
 	if want := []byte("\x03\x02\x1d\xff\x01\x02\x01\x01\x00\x02\x80\x80\x40\xac\x02\x03buy"); !bytes.Equal(code, want) {
 		t.Fatalf("%q, want %q", code, want)

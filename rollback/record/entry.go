@@ -7,6 +7,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -32,7 +33,7 @@ type Seat struct {
 const MaxNameBytes = 32
 
 // image is an image as it lies in the file.
-type image struct {
+type storedImage struct {
 	tick   ecs.Tick
 	bytes  int // unpacked
 	packed []byte
@@ -55,9 +56,9 @@ var (
 type entries struct {
 	codec *Codec
 	at    Position
-	tick  Tick  // the last one; Inputs are those of at
-	seat  Seat  // the last one
-	image image // the last one
+	tick  Tick        // the last one; Inputs are those of at
+	seat  Seat        // the last one
+	image storedImage // the last one
 }
 
 func newEntries(c *Codec, at Position) entries {
@@ -76,7 +77,7 @@ func (e *entries) next(r *wire.Reader) kind {
 		}
 		return kindSeat
 	case kindImage:
-		e.image = image{tick: e.at.Tick, bytes: r.Count(maxImageBytes, 0), packed: r.Blob(maxBlockBytes)}
+		e.image = storedImage{tick: e.at.Tick, bytes: r.Count(maxImageBytes, 0), packed: r.Blob(maxBlockBytes)}
 		return kindImage
 	case kindEnd:
 		if Chain(r.U64()) != e.at.Chain || r.Len() > 0 {
@@ -105,7 +106,7 @@ func (e *entries) readTick(r *wire.Reader, flags byte) {
 		}
 	}
 	if flags&flagChecksum != 0 {
-		if e.tick.Checksum = ecs.Checksum(r.U64()); e.tick.Checksum == 0 {
+		if e.tick.Checksum = image.Checksum(r.U64()); e.tick.Checksum == 0 {
 			r.Fail(errChecksum)
 		}
 	}
@@ -145,7 +146,7 @@ func newPacker() (*zstd.Encoder, error) {
 
 // unpack returns the bytes of an image. It allocates no more than the image claims, or 1 MiB, which the encoder's window
 // needs.
-func (m *image) unpack() ([]byte, error) {
+func (m *storedImage) unpack() ([]byte, error) {
 	unzip, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(max(m.bytes, 1<<20))))
 	if err != nil {
 		return nil, err

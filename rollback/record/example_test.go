@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/record"
 )
 
@@ -36,10 +37,10 @@ func Example() {
 		panic(err)
 	}
 	inputs := []ecs.InputBytes{input.Pack(keys{Right: 2})}
-	var state ecs.Snapshot
+	var state image.Snapshot
 	for err == nil && world.Tick() < 700 {
 		world.Step(ecs.TickInputs{Players: inputs})
-		world.Save(&state)
+		world.Image().Save(&state)
 		err = w.Tick(record.Tick{Tick: world.Tick(), Inputs: inputs, Checksum: state.Checksum()})
 		if err == nil && w.ImageDue(record.RecordingImages) {
 			err = w.Image(&state)

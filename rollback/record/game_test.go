@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -90,10 +91,10 @@ type match struct {
 	seed   uint64
 	world  *ecs.World
 	random *rand.Rand
-	saved  ecs.Snapshot
+	saved  image.Snapshot
 	past   *rollback.Snapshots
 	// view gives player 2 a view in some ticks. Optional.
-	view func(f ecs.Tick) (ecs.ViewStamp, bool)
+	view func(f ecs.Tick) (image.ViewStamp, bool)
 	// change is applied to the world before each tick. Optional.
 	change func(w *ecs.World)
 
@@ -108,13 +109,13 @@ func newMatch(t testing.TB, seed uint64) *match {
 	if m.world, err = ecs.NewWorld(game(), seed); err != nil {
 		t.Fatal(err)
 	}
-	m.world.SetPast(m.past.At)
+	m.world.Image().SetPast(m.past.At)
 	m.store(Tick{}, Position{Inputs: make([]ecs.InputBytes, 3)})
 	return m
 }
 
 func (m *match) store(tick Tick, at Position) {
-	m.world.Save(&m.saved)
+	m.world.Image().Save(&m.saved)
 	m.past.Save(m.world)
 	tick.Checksum = m.saved.Checksum()
 	m.ticks, m.places = append(m.ticks, tick), append(m.places, at)
@@ -131,17 +132,17 @@ func (m *match) step() Tick {
 		}
 	}
 	if f <= 3 {
-		tick.Orders = append(tick.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(f - 1)})
+		tick.Orders = append(tick.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(f - 1)})
 	}
 	if m.random.IntN(30) == 0 {
 		payload := make([]byte, 1+m.random.IntN(50))
 		payload[0] = byte(f)
 		tick.Late = ecs.PlayerSet(m.random.IntN(8))
-		tick.Orders = append(tick.Orders, ecs.Order{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: f - 1}, Payload: payload})
+		tick.Orders = append(tick.Orders, image.Order{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: f - 1}, Payload: payload})
 	}
 	if m.view != nil {
 		if v, ok := m.view(f); ok {
-			tick.Orders = append(tick.Orders, ecs.Order{Kind: ecs.OrderView, Player: 2, Payload: ecs.AppendViewStamp(nil, v)})
+			tick.Orders = append(tick.Orders, image.Order{Kind: image.OrderView, Player: 2, Payload: image.AppendViewStamp(nil, v)})
 		}
 	}
 	if m.change != nil {
@@ -268,7 +269,7 @@ func samePosition(a, b Position) bool {
 // sameTick compares ticks. An empty list of orders equals none.
 func sameTick(a, b *Tick) bool {
 	return a.Tick == b.Tick && a.Late == b.Late && a.Checksum == b.Checksum && slices.Equal(a.Inputs, b.Inputs) &&
-		slices.EqualFunc(a.Orders, b.Orders, func(x, y ecs.Order) bool {
+		slices.EqualFunc(a.Orders, b.Orders, func(x, y image.Order) bool {
 			return x.Kind == y.Kind && x.Player == y.Player && x.Entity == y.Entity && bytes.Equal(x.Payload, y.Payload)
 		})
 }
@@ -297,8 +298,8 @@ func (m *match) leads(r *Record, f ecs.Tick) {
 	m.t.Helper()
 	w, err := r.WorldAt(f)
 	m.must(err)
-	var s ecs.Snapshot
-	if w.Save(&s); w.Tick() != f || s.Checksum() != m.ticks[f].Checksum {
+	var s image.Snapshot
+	if w.Image().Save(&s); w.Tick() != f || s.Checksum() != m.ticks[f].Checksum {
 		m.t.Fatalf("tick %d with %x, want %d with %x", w.Tick(), s.Checksum(), f, m.ticks[f].Checksum)
 	}
 }

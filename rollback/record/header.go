@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -33,7 +34,7 @@ type Header struct {
 // and Match.
 func HeaderOf(g *ecs.Game, seed uint64, build string) Header {
 	return Header{Game: g.Name, Fingerprint: g.Fingerprint(), Build: build, Seed: seed, TickRate: g.TickRate,
-		Players: g.MaxPlayers, InputSize: g.InputSize()}
+		Players: g.MaxPlayers, InputSize: g.Input.Size()}
 }
 
 // Errors about the match of a record.
@@ -73,7 +74,7 @@ func (h *Header) Check(g *ecs.Game) error {
 // from the one that clients received as confirmed. Builds are compared if both are known, and always if the game
 // computes with floats. The error wraps ErrOtherBuild.
 func (h *Header) CheckBuild(g *ecs.Game, build string) error {
-	if h.Build != build && (h.Build != "" && build != "" || g.HasFloats()) {
+	if h.Build != build && (h.Build != "" && build != "" || g.Schema().HasFloats()) {
 		return fmt.Errorf("%w: build %q wrote it, this is build %q (fingerprint %016x both): start the build that wrote it", ErrOtherBuild, h.Build, build, h.Fingerprint)
 	}
 	return nil
@@ -87,7 +88,7 @@ func (h *Header) fault(g *ecs.Game) string {
 		}
 	}
 	switch {
-	case h.Game != g.Name || h.Fingerprint != g.Fingerprint() || h.TickRate != g.TickRate || h.Players != g.MaxPlayers || h.InputSize != g.InputSize():
+	case h.Game != g.Name || h.Fingerprint != g.Fingerprint() || h.TickRate != g.TickRate || h.Players != g.MaxPlayers || h.InputSize != g.Input.Size():
 		return "Game, Fingerprint, TickRate, Players or InputSize is not the game's: use HeaderOf"
 	case len(h.Params) > maxParamsBytes:
 		return fmt.Sprintf("Params has %d bytes, want at most %d", len(h.Params), maxParamsBytes)
@@ -131,7 +132,7 @@ func parseHeader(payload []byte) (h Header, err error) {
 	}
 	h.Params = slices.Clone(r.Blob(maxParamsBytes))
 	h.Fingerprint, h.Match, h.Seed, h.Start.Chain = r.U64(), r.U64(), r.U64(), Chain(r.U64())
-	h.TickRate, h.Players, h.InputSize = r.Count(1000, 0), r.Count(ecs.MaxPlayers, 0), r.Count(ecs.MaxInputBytes, 0)
+	h.TickRate, h.Players, h.InputSize = r.Count(1000, 0), r.Count(image.MaxPlayers, 0), r.Count(image.MaxInputBytes, 0)
 	h.Start.Tick = ecs.Tick(r.Uvarint())
 	if h.Start.Tick > maxTick {
 		r.Fail(errTick)

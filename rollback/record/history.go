@@ -6,16 +6,17 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
-// Image is the state of a tick as ecs.Snapshot.AppendImage writes it.
+// Image is the state of a tick as image.Snapshot.AppendImage writes it.
 type Image struct {
 	Tick  ecs.Tick
 	Bytes []byte
 }
 
 // ImageOf returns the image of a state.
-func ImageOf(s *ecs.Snapshot) Image { return Image{s.Tick(), s.AppendImage(nil)} }
+func ImageOf(s *image.Snapshot) Image { return Image{s.Tick(), s.AppendImage(nil)} }
 
 // Collect returns a record in memory with an end mark. It begins with the state of the first image; ticks are those after
 // it, without gaps, and may be none. images ascend. h is as HeaderOf returns it, apart from Start. The error wraps
@@ -57,8 +58,8 @@ func Collect(g *ecs.Game, h Header, images []Image, ticks []Tick) (*Record, erro
 // It has the ticks (First, Last] without gaps. A tick that does not follow the last one empties it first.
 type History struct {
 	config HistoryConfig
-	ticks  []ownTick      // slot = tick % len
-	states []ecs.Snapshot // slot = tick / period % len
+	ticks  []ownTick        // slot = tick % len
+	states []image.Snapshot // slot = tick / period % len
 	period ecs.Tick
 	first  ecs.Tick
 	last   ecs.Tick
@@ -96,7 +97,7 @@ func NewHistory(c HistoryConfig) (*History, error) {
 	}
 	h := &History{config: c, ticks: make([]ownTick, c.Ticks), period: min(ecs.Tick(c.Header.TickRate), ecs.Tick(c.Ticks))}
 	// The oldest tick lies in a period whose first state may be overwritten, so one state more than whole periods.
-	h.states = make([]ecs.Snapshot, ecs.Tick(c.Ticks)/h.period+1)
+	h.states = make([]image.Snapshot, ecs.Tick(c.Ticks)/h.period+1)
 	return h, nil
 }
 
@@ -111,7 +112,7 @@ func (h *History) Add(t Tick, w *ecs.World) {
 	h.last = t.Tick
 	h.first = max(h.first, h.last-min(h.last, ecs.Tick(len(h.ticks))))
 	if w != nil && w.Tick() == t.Tick && t.Tick%h.period == 0 {
-		w.Save(&h.states[t.Tick/h.period%ecs.Tick(len(h.states))])
+		w.Image().Save(&h.states[t.Tick/h.period%ecs.Tick(len(h.states))])
 	}
 }
 
@@ -158,7 +159,7 @@ func (h *History) Record() *Record {
 
 // RecordTo returns the history as a record from its oldest state on to a state that the caller has, of Last or before. It
 // returns only that state if nothing leads there.
-func (h *History) RecordTo(last *ecs.Snapshot) *Record {
+func (h *History) RecordTo(last *image.Snapshot) *Record {
 	images := append(h.oldest(last.Tick(), 1), ImageOf(last))
 	if r := h.Between(last.Tick(), nil, images...); r != nil {
 		return r
@@ -178,7 +179,7 @@ func (h *History) oldest(before ecs.Tick, n int) (images []Image) {
 
 // Between returns the ticks from the first image to tick to as a record with these images. It returns nil if ticks are
 // missing or an image is of another tick. checksum replaces the checksums of the ticks. Optional.
-func (h *History) Between(to ecs.Tick, checksum func(ecs.Tick) ecs.Checksum, images ...Image) *Record {
+func (h *History) Between(to ecs.Tick, checksum func(ecs.Tick) image.Checksum, images ...Image) *Record {
 	start := images[0].Tick
 	if to > start && (!h.begun || start < h.first || to > h.last) {
 		return nil

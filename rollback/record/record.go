@@ -23,8 +23,8 @@ type Record struct {
 	header Header
 	data   []byte // to the end of the last whole block
 	last   Position
-	seats  []Seat  // ascending by player
-	images []image // ascending
+	seats  []Seat        // ascending by player
+	images []storedImage // ascending
 	index  []point
 	reach  ecs.Tick // the farthest that a player's view looks back, in ticks
 	torn   *DamageError
@@ -250,7 +250,7 @@ func (r *Record) Images() []ecs.Tick {
 	return list
 }
 
-// Image returns the image of tick f as ecs.Snapshot.AppendImage writes it. The error is ErrRange if the record has none
+// Image returns the image of tick f as image.Snapshot.AppendImage writes it. The error is ErrRange if the record has none
 // of that tick, and ErrCorrupt if it does not unpack.
 func (r *Record) Image(f ecs.Tick) ([]byte, error) {
 	i := sort.Search(len(r.images), func(i int) bool { return r.images[i].tick >= f })
@@ -271,7 +271,7 @@ func (r *Record) LoadImage(w *ecs.World, f ecs.Tick) error {
 	if err != nil {
 		return err
 	}
-	if err := w.LoadImage(data); err != nil {
+	if err := w.Image().Load(data); err != nil {
 		return fmt.Errorf("%w: the image of tick %d: %w", ErrCorrupt, f, err)
 	}
 	if w.Tick() != f {
@@ -279,7 +279,7 @@ func (r *Record) LoadImage(w *ecs.World, f ecs.Tick) error {
 	}
 	at, ok := r.position(f)
 	for p, in := range at.Inputs {
-		if ok && f > r.Start() && w.InputOf(ecs.Player(p)) != in {
+		if ok && f > r.Start() && w.Image().Input(ecs.Player(p)) != in {
 			return fmt.Errorf("%w: the image of tick %d has another input of player %d than the tick", ErrDiverged, f, p)
 		}
 	}

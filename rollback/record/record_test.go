@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 func TestAJournalHasEverythingThatWasWritten(t *testing.T) {
@@ -232,7 +233,7 @@ func TestABlockInsideAnOrderDoesNotCountAsOne(t *testing.T) {
 	m, f := journal(t, 5, 10)
 	w := open(t, f.Bytes()).Resume(f)
 	inside := appendBlock(nil, uint64(f.Len()+9+8), []byte{0, 0, 0})
-	m.must(w.Tick(Tick{Tick: 11, Orders: []ecs.Order{{Payload: inside}}}))
+	m.must(w.Tick(Tick{Tick: 11, Orders: []image.Order{{Payload: inside}}}))
 	m.must(w.Flush())
 	from := f.ends[len(f.ends)-2]
 	for end := from + 9; end < f.Len(); end++ {

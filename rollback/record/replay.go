@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -17,9 +18,9 @@ func (r *Record) Play(w *ecs.World, to ecs.Tick) iter.Seq[*Tick] {
 		if r.reach > 0 {
 			past := rollback.NewSnapshots(int(r.reach))
 			past.Save(w)
-			w.SetPast(past.At)
+			w.Image().SetPast(past.At)
 			defer past.Clear()
-			defer w.SetPast(nil)
+			defer w.Image().SetPast(nil)
 			inner := yield
 			yield = func(t *Tick) bool {
 				past.Save(w)
@@ -131,7 +132,7 @@ func (r *Record) Verify(to ecs.Tick) (Result, error) {
 // comparer compares a world with the states of a record.
 type comparer struct {
 	record *Record
-	saved  ecs.Snapshot
+	saved  image.Snapshot
 	done   int // images
 }
 
@@ -140,7 +141,7 @@ func (c *comparer) checksum(w *ecs.World, t *Tick) error {
 	if t.Checksum == 0 {
 		return nil
 	}
-	w.Save(&c.saved)
+	w.Image().Save(&c.saved)
 	got := c.saved.Checksum()
 	if got == t.Checksum {
 		return nil
@@ -163,7 +164,7 @@ func (c *comparer) images(w *ecs.World) error {
 	if c.done == len(images) || images[c.done].tick != w.Tick() {
 		return nil
 	}
-	w.Save(&c.saved)
+	w.Image().Save(&c.saved)
 	report, err := c.image(w, w.Tick())
 	if err == nil && report != nil {
 		err = fmt.Errorf("%w: %w", ErrDiverged, report)
@@ -181,8 +182,8 @@ func (c *comparer) image(w *ecs.World, f ecs.Tick) (*rollback.DesyncReport, erro
 	if err != nil {
 		return nil, err
 	}
-	var s ecs.Snapshot
-	stored.Save(&s)
+	var s image.Snapshot
+	stored.Image().Save(&s)
 	defer s.Release()
 	return rollback.CompareSnapshots(w.Game(), &s, &c.saved), nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -132,8 +133,8 @@ func TestAnImageOfAnotherMatchIsRefused(t *testing.T) {
 	}
 }
 
-func always(f ecs.Tick) (ecs.ViewStamp, bool) {
-	return ecs.ViewStamp{Tick: max(f, 20) - ecs.Tick(1+f*5%19)}, f > 20
+func always(f ecs.Tick) (image.ViewStamp, bool) {
+	return image.ViewStamp{Tick: max(f, 20) - ecs.Tick(1+f*5%19)}, f > 20
 }
 
 // A replay of a match with lag compensation has the same checksums: its world has the past.
@@ -156,26 +157,26 @@ func TestAReplayLooksBackAsTheServerDid(t *testing.T) {
 
 // An image has no past. If a view after it needs one, a seek or a recovery begins before it.
 func TestASeekBeginsWhereNoViewLooksBehindIt(t *testing.T) {
-	const image = 400
-	none := func(ecs.Tick) (ecs.ViewStamp, bool) { return ecs.ViewStamp{}, false }
+	const keyframe = 400
+	none := func(ecs.Tick) (image.ViewStamp, bool) { return image.ViewStamp{}, false }
 	for name, c := range map[string]struct {
 		start  ecs.Tick
-		view   func(ecs.Tick) (ecs.ViewStamp, bool)
+		view   func(ecs.Tick) (image.ViewStamp, bool)
 		begins map[ecs.Tick]ecs.Tick // a seek to the key simulates from the value
 	}{
 		"no views":            {0, none, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 890: 800}},
 		"views in every tick": {0, always, map[ecs.Tick]ecs.Tick{150: 0, 401: 0, 420: 0, 890: 0}},
-		"no view behind an image": {0, func(f ecs.Tick) (ecs.ViewStamp, bool) {
-			return ecs.ViewStamp{Tick: f - min(f, 10)}, f%100 > 10
-		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: image, 401: image, 420: image, 890: 800}},
-		"one view behind an image": {0, func(f ecs.Tick) (ecs.ViewStamp, bool) {
-			return ecs.ViewStamp{Tick: image - 1}, f == image+5
-		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: image, 404: image, 405: 300, 420: 300, 890: 800}},
-		"the image itself is seen": {0, func(f ecs.Tick) (ecs.ViewStamp, bool) {
-			return ecs.ViewStamp{Tick: image}, f == image+5
-		}, map[ecs.Tick]ecs.Tick{405: image}},
-		"a later start": {30, func(f ecs.Tick) (ecs.ViewStamp, bool) {
-			return ecs.ViewStamp{Tick: max(f-min(f, 19), 30)}, f > 30
+		"no view behind an image": {0, func(f ecs.Tick) (image.ViewStamp, bool) {
+			return image.ViewStamp{Tick: f - min(f, 10)}, f%100 > 10
+		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: keyframe, 401: keyframe, 420: keyframe, 890: 800}},
+		"one view behind an image": {0, func(f ecs.Tick) (image.ViewStamp, bool) {
+			return image.ViewStamp{Tick: keyframe - 1}, f == keyframe+5
+		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: keyframe, 404: keyframe, 405: 300, 420: 300, 890: 800}},
+		"the image itself is seen": {0, func(f ecs.Tick) (image.ViewStamp, bool) {
+			return image.ViewStamp{Tick: keyframe}, f == keyframe+5
+		}, map[ecs.Tick]ecs.Tick{405: keyframe}},
+		"a later start": {30, func(f ecs.Tick) (image.ViewStamp, bool) {
+			return image.ViewStamp{Tick: max(f-min(f, 19), 30)}, f > 30
 		}, map[ecs.Tick]ecs.Tick{40: 30, 150: 30, 890: 30}},
 	} {
 		m := newMatch(t, 9)
@@ -200,8 +201,8 @@ func TestASeekBeginsWhereNoViewLooksBehindIt(t *testing.T) {
 // A file may claim any view. One that no world accepts allocates nothing.
 func TestAViewBeyondAllBoundsRequestsNoPast(t *testing.T) {
 	m := newMatch(t, 9)
-	m.view = func(f ecs.Tick) (ecs.ViewStamp, bool) {
-		return ecs.ViewStamp{Tick: map[bool]ecs.Tick{true: 1, false: 1 << 60}[f%2 == 0]}, f > 1030
+	m.view = func(f ecs.Tick) (image.ViewStamp, bool) {
+		return image.ViewStamp{Tick: map[bool]ecs.Tick{true: 1, false: 1 << 60}[f%2 == 0]}, f > 1030
 	}
 	r := open(t, m.recording(1100).Bytes())
 	if r.Reach() != 0 {
@@ -255,7 +256,7 @@ func TestAHistoryBeginsAgainWithATickThatDoesNotFollow(t *testing.T) {
 	if r := h.RecordTo(&m.saved); r == nil || r.Start() != 60 || !slices.Equal(r.Images(), []ecs.Tick{60, 100}) {
 		t.Errorf("the record up to a state is %+v", r)
 	}
-	sum := func(f ecs.Tick) ecs.Checksum { return ecs.Checksum(f) }
+	sum := func(f ecs.Tick) image.Checksum { return image.Checksum(f) }
 	next := ecs.Tick(99)
 	for tick := range h.Between(100, sum, Image{98, end.Bytes}, end).Ticks(0, maxTick) {
 		if want := m.ticks[next]; tick.Checksum != sum(next) || !slices.Equal(tick.Inputs, want.Inputs) {
@@ -299,7 +300,7 @@ func TestAFullHistoryAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	h, m := historyOf(t, 500, 60)
-	tick := Tick{Tick: 500, Inputs: make([]ecs.InputBytes, 3), Orders: []ecs.Order{{Payload: []byte("buy")}}}
+	tick := Tick{Tick: 500, Inputs: make([]ecs.InputBytes, 3), Orders: []image.Order{{Payload: []byte("buy")}}}
 	step := func() {
 		tick.Tick++
 		m.world.Step(ecs.TickInputs{Players: tick.Inputs})

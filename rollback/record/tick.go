@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -15,8 +16,8 @@ type Tick struct {
 	Tick     ecs.Tick
 	Inputs   []ecs.InputBytes // index = Player; ticks that were read have one for every player, missing ones are zero
 	Late     ecs.PlayerSet    // players whose input the server substituted
-	Orders   []ecs.Order      // in stamped order, at most MaxOrders
-	Checksum ecs.Checksum     // of the state after the tick; 0 if unknown
+	Orders   []image.Order    // in stamped order, at most MaxOrders
+	Checksum image.Checksum   // of the state after the tick; 0 if unknown
 }
 
 // MaxOrders is the maximum number of orders in a tick.
@@ -38,7 +39,7 @@ type Codec struct {
 
 // NewCodec returns the codec for a game.
 func NewCodec(g *ecs.Game) *Codec {
-	return &Codec{game: g, players: g.MaxPlayers, inputSize: g.InputSize()}
+	return &Codec{game: g, players: g.MaxPlayers, inputSize: g.Input.Size()}
 }
 
 // The flags of a tick. The code of a tick has the first two only; in a file, the late players and the checksum follow it.
@@ -73,7 +74,7 @@ func (c *Codec) Check(t *Tick) error {
 		}
 	}
 	for i := range t.Orders {
-		if o := &t.Orders[i]; !o.Kind.Valid() || int(o.Player) >= c.players || len(o.Payload) > ecs.MaxOrderBytes {
+		if o := &t.Orders[i]; !o.Kind.Valid() || int(o.Player) >= c.players || len(o.Payload) > image.MaxOrderBytes {
 			return fmt.Errorf("%w: tick %d: an order of kind %d, player %d, %d bytes", ErrWriter, t.Tick, o.Kind, o.Player, len(o.Payload))
 		}
 	}
@@ -86,7 +87,7 @@ func (c *Codec) Check(t *Tick) error {
 // clean reports whether an input is as ecs.Game.CleanInput leaves it.
 func (c *Codec) clean(in *ecs.InputBytes) bool {
 	clean := *in
-	c.game.CleanInput(&clean)
+	clean = c.game.Input.Clean(clean)
 	return clean == *in
 }
 
@@ -220,10 +221,10 @@ func (c *Codec) readOrders(r *wire.Reader, t *Tick) {
 		return
 	}
 	for range n {
-		o := ecs.Order{Kind: ecs.OrderKind(r.U8()), Player: ecs.Player(r.U8())}
+		o := image.Order{Kind: image.OrderKind(r.U8()), Player: ecs.Player(r.U8())}
 		row := r.Uvarint()
 		o.Entity.Row, o.Entity.Born = uint32(row), ecs.Tick(r.Uvarint())
-		o.Payload = r.Blob(ecs.MaxOrderBytes)
+		o.Payload = r.Blob(image.MaxOrderBytes)
 		if !o.Kind.Valid() || int(o.Player) >= c.players || row>>32 != 0 {
 			r.Fail(errOrder)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
 )
@@ -107,11 +108,11 @@ func readRecordVector(data []byte) (meaning string, again []byte, err error) {
 			parts = append(parts, fmt.Sprintf("seat %d client %d %s held %v", e.seat.Player, e.seat.Client, e.seat.Name, e.seat.Held))
 			err = errors.Join(err, w.Seat(e.seat))
 		case kindImage:
-			image, err := r.Image(e.image.tick)
+			encoded, err := r.Image(e.image.tick)
 			if err != nil {
 				return "", nil, err
 			}
-			parts = append(parts, fmt.Sprintf("image %x", image))
+			parts = append(parts, fmt.Sprintf("image %x", encoded))
 		}
 	}
 	if torn := r.Torn(); torn != nil {
@@ -163,7 +164,7 @@ func TestPrintVectors(t *testing.T) {
 	full := write(header(7), func(w *Writer) error {
 		return errors.Join(w.Seat(Seat{Player: 1, Client: 9, Name: "ann", Held: true}),
 			w.Tick(Tick{Tick: 1, Inputs: []ecs.InputBytes{{}, in}, Late: 2, Checksum: 0x1234,
-				Orders: []ecs.Order{{Kind: ecs.OrderJoin, Player: 1}, {Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: 300}, Payload: []byte("buy")}}}),
+				Orders: []image.Order{{Kind: image.OrderJoin, Player: 1}, {Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: 300}, Payload: []byte("buy")}}}),
 			w.Tick(Tick{Tick: 2, Inputs: []ecs.InputBytes{{}, in}}), w.Seat(Seat{Player: 1, Client: 9}), w.End())
 	})
 	line("everything-but-an-image", full)

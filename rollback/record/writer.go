@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Writer appends to a record. Entries wait until Flush, which passes them to the destination as one block in one Write.
@@ -131,7 +132,7 @@ func (w *Writer) ImageDue(seconds int) bool {
 }
 
 // Image appends the state of the last tick.
-func (w *Writer) Image(s *ecs.Snapshot) error {
+func (w *Writer) Image(s *image.Snapshot) error {
 	if s.Empty() || s.Tick() != w.at.Tick {
 		return fmt.Errorf("%w: the state is not that of tick %d", ErrWriter, w.at.Tick)
 	}
@@ -139,16 +140,16 @@ func (w *Writer) Image(s *ecs.Snapshot) error {
 	return w.ImageBytes(w.raw)
 }
 
-// ImageBytes appends the state of the last tick as ecs.Snapshot.AppendImage writes it. It is compressed during the call.
-func (w *Writer) ImageBytes(image []byte) error {
+// ImageBytes appends the state of the last tick as image.Snapshot.AppendImage writes it. It is compressed during the call.
+func (w *Writer) ImageBytes(encoded []byte) error {
 	if err := w.takes(); err != nil {
 		return err
 	}
 	if w.images && w.image == w.at.Tick {
 		return fmt.Errorf("%w: a second image of tick %d", ErrWriter, w.image)
 	}
-	if len(image) > maxImageBytes {
-		return fmt.Errorf("%w: an image of %d bytes, want at most %d", ErrWriter, len(image), maxImageBytes)
+	if len(encoded) > maxImageBytes {
+		return fmt.Errorf("%w: an image of %d bytes, want at most %d", ErrWriter, len(encoded), maxImageBytes)
 	}
 	if w.zip == nil {
 		var err error
@@ -156,8 +157,8 @@ func (w *Writer) ImageBytes(image []byte) error {
 			return err
 		}
 	}
-	w.packed = w.zip.EncodeAll(image, w.packed[:0])
-	w.open = appendImage(w.open, len(image), w.packed)
+	w.packed = w.zip.EncodeAll(encoded, w.packed[:0])
+	w.open = appendImage(w.open, len(encoded), w.packed)
 	w.image, w.images = w.at.Tick, true
 	return nil
 }

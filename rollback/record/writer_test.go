@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -115,9 +116,9 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	orders := make([]ecs.Order, MaxOrders)
+	orders := make([]image.Order, MaxOrders)
 	for i := range orders {
-		orders[i].Payload = make([]byte, ecs.MaxOrderBytes)
+		orders[i].Payload = make([]byte, image.MaxOrderBytes)
 	}
 	for err == nil && w.Waiting() < 2*MaxWaitingBytes {
 		err = w.Tick(Tick{Tick: w.Last() + 1, Orders: orders})
@@ -147,10 +148,10 @@ func TestTheWriterRefusesEverythingThatCouldNotBeReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s, empty ecs.Snapshot
+	var s, empty image.Snapshot
 	world, _ := ecs.NewWorld(game(), 1)
 	world.Step(ecs.TickInputs{})
-	world.Save(&s)
+	world.Image().Save(&s)
 	var padding, beyond, boolean ecs.InputBytes
 	padding[1], beyond[31], boolean[4] = 1, 1, 2
 	for name, err := range map[string]error{
@@ -160,10 +161,10 @@ func TestTheWriterRefusesEverythingThatCouldNotBeReadBack(t *testing.T) {
 		"padding":  w.Tick(Tick{Tick: 1, Inputs: []ecs.InputBytes{{}, padding}}),
 		"beyond":   w.Tick(Tick{Tick: 1, Inputs: []ecs.InputBytes{beyond}}),
 		"boolean":  w.Tick(Tick{Tick: 1, Inputs: []ecs.InputBytes{{}, {}, boolean}}),
-		"player":   w.Tick(Tick{Tick: 1, Orders: []ecs.Order{{Player: 3}}}),
-		"kind":     w.Tick(Tick{Tick: 1, Orders: []ecs.Order{{Kind: 77}}}),
-		"payload":  w.Tick(Tick{Tick: 1, Orders: []ecs.Order{{Payload: make([]byte, ecs.MaxOrderBytes+1)}}}),
-		"orders":   w.Tick(Tick{Tick: 1, Orders: make([]ecs.Order, MaxOrders+1)}),
+		"player":   w.Tick(Tick{Tick: 1, Orders: []image.Order{{Player: 3}}}),
+		"kind":     w.Tick(Tick{Tick: 1, Orders: []image.Order{{Kind: 77}}}),
+		"payload":  w.Tick(Tick{Tick: 1, Orders: []image.Order{{Payload: make([]byte, image.MaxOrderBytes+1)}}}),
+		"orders":   w.Tick(Tick{Tick: 1, Orders: make([]image.Order, MaxOrders+1)}),
 		"image":    w.Image(&s),
 		"no image": w.Image(&empty),
 		"late":     w.Tick(Tick{Tick: 1, Late: 8}),
@@ -174,7 +175,7 @@ func TestTheWriterRefusesEverythingThatCouldNotBeReadBack(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := w.Tick(Tick{Tick: 1, Inputs: make([]ecs.InputBytes, 1), Orders: make([]ecs.Order, MaxOrders)}); err != nil {
+	if err := w.Tick(Tick{Tick: 1, Inputs: make([]ecs.InputBytes, 1), Orders: make([]image.Order, MaxOrders)}); err != nil {
 		t.Error(err)
 	}
 	if w.Image(&s) != nil || !errors.Is(w.Image(&s), ErrWriter) {
@@ -219,15 +220,15 @@ func TestATickAndItsFlushAllocateNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	world, _ := ecs.NewWorld(game(), 1)
-	var s ecs.Snapshot
+	var s image.Snapshot
 	dice, inputs := rand.New(rand.NewPCG(1, 1)), make([]ecs.InputBytes, 3)
-	orders := []ecs.Order{{Player: 1, Payload: make([]byte, 30)}}
+	orders := []image.Order{{Player: 1, Payload: make([]byte, 30)}}
 	tick := func() {
 		for p := range inputs {
 			inputs[p] = pads.Pack(pad{Aim: uint16(dice.Uint32())})
 		}
 		world.Step(ecs.TickInputs{Players: inputs, Orders: orders})
-		world.Save(&s)
+		world.Image().Save(&s)
 		err := errors.Join(w.Tick(Tick{Tick: world.Tick(), Inputs: inputs, Late: 2, Orders: orders, Checksum: s.Checksum()}),
 			w.Seat(Seat{Player: 1, Name: "ann"}))
 		if err == nil && w.ImageDue(RecordingImages) {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Entry is one recorded tick: everything that entered it and the checksum of the state it led to.
@@ -12,8 +13,8 @@ type Entry struct {
 	Tick     ecs.Tick
 	Inputs   []ecs.InputBytes // index = Player
 	Late     ecs.PlayerSet    // whose inputs the server substituted
-	Orders   []ecs.Order      // in stamped order
-	Checksum ecs.Checksum
+	Orders   []image.Order    // in stamped order
+	Checksum image.Checksum
 }
 
 // The flags of a recorded tick.
@@ -120,7 +121,7 @@ func (c *entryCodec) parse(p *parser, e *Entry) {
 	if flags&flagOrders != 0 {
 		c.parseOrders(p, e)
 	}
-	e.Checksum = ecs.Checksum(p.uint64())
+	e.Checksum = image.Checksum(p.uint64())
 }
 
 func (c *entryCodec) parseInputs(p *parser) {
@@ -149,10 +150,10 @@ func (c *entryCodec) parseOrders(p *parser, e *Entry) {
 		return
 	}
 	for range n {
-		o := ecs.Order{Kind: ecs.OrderKind(p.byte()), Player: ecs.Player(p.byte())}
+		o := image.Order{Kind: image.OrderKind(p.byte()), Player: ecs.Player(p.byte())}
 		row := p.varint()
 		o.Entity.Row, o.Entity.Born = uint32(row), ecs.Tick(p.varint())
-		o.Payload = p.bytes(ecs.MaxOrderBytes)
+		o.Payload = p.bytes(image.MaxOrderBytes)
 		if p.bad || !o.Kind.Valid() || int(o.Player) >= len(c.last) || row>>32 != 0 {
 			p.bad = true
 			return

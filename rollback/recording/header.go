@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Header says what a recording is of.
@@ -23,7 +24,7 @@ type Header struct {
 // HeaderOf returns the header for a match of g from its first tick.
 func HeaderOf(g *ecs.Game, seed uint64, build string) Header {
 	return Header{Name: g.Name, Build: build, Fingerprint: g.Fingerprint(), Seed: seed, TickRate: g.TickRate,
-		Players: g.MaxPlayers, InputSize: g.InputSize()}
+		Players: g.MaxPlayers, InputSize: g.Input.Size()}
 }
 
 // Errors of recordings. Torn and corrupt ones come with what could be read before.
@@ -47,7 +48,7 @@ func (h Header) Check(g *ecs.Game) error {
 	if f := g.Fingerprint(); h.Fingerprint != f {
 		return fmt.Errorf("%w: fingerprint %016x of build %q, this one has %016x", ErrOtherBuild, h.Fingerprint, h.Build, f)
 	}
-	if h.TickRate != g.TickRate || h.Players != g.MaxPlayers || h.InputSize != g.InputSize() {
+	if h.TickRate != g.TickRate || h.Players != g.MaxPlayers || h.InputSize != g.Input.Size() {
 		return fmt.Errorf("%w: its header does not fit its fingerprint", ErrCorrupt)
 	}
 	return nil
@@ -55,8 +56,8 @@ func (h Header) Check(g *ecs.Game) error {
 
 // valid reports whether the numbers are in their ranges.
 func (h *Header) valid() bool {
-	return h.TickRate >= 1 && h.TickRate <= 1000 && h.Players >= 1 && h.Players <= ecs.MaxPlayers &&
-		h.InputSize >= 0 && h.InputSize <= ecs.MaxInputBytes && len(h.Name) <= maxNameBytes && len(h.Build) <= maxNameBytes &&
+	return h.TickRate >= 1 && h.TickRate <= 1000 && h.Players >= 1 && h.Players <= image.MaxPlayers &&
+		h.InputSize >= 0 && h.InputSize <= image.MaxInputBytes && len(h.Name) <= maxNameBytes && len(h.Build) <= maxNameBytes &&
 		h.Start <= maxStart
 }
 

@@ -204,7 +204,7 @@ func (b *imageBlock) unpack() ([]byte, error) {
 	return image, nil
 }
 
-// Image returns the image of tick f as ecs.Snapshot.AppendImage wrote it. It is ErrRange if the recording has none of
+// Image returns the image of tick f as image.Snapshot.AppendImage wrote it. It is ErrRange if the recording has none of
 // that tick.
 func (r *Recording) Image(f ecs.Tick) ([]byte, error) {
 	for i := range r.images {

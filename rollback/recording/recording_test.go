@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -71,7 +72,7 @@ type match struct {
 	file    []byte
 	blocks  []int // where each block begins, the magic not counted, then the end
 	entries []Entry
-	sums    []ecs.Checksum
+	sums    []image.Checksum
 }
 
 type countingWriter struct {
@@ -99,8 +100,8 @@ func play(t testing.TB, n ecs.Tick, seed uint64, change func(w *ecs.World)) matc
 	if err != nil {
 		t.Fatal(err)
 	}
-	var saved ecs.Snapshot
-	world.Save(&saved)
+	var saved image.Snapshot
+	world.Image().Save(&saved)
 	inputs := make([]ecs.InputBytes, 3)
 	m.sums = append(m.sums, saved.Checksum())
 	for f := ecs.Tick(1); f <= n; f++ {
@@ -114,7 +115,7 @@ func play(t testing.TB, n ecs.Tick, seed uint64, change func(w *ecs.World)) matc
 		}
 		e := randomEntry(f, r, inputs)
 		world.Step(ecs.TickInputs{Players: e.Inputs, Orders: e.Orders})
-		world.Save(&saved)
+		world.Image().Save(&saved)
 		e.Checksum = saved.Checksum()
 		if err := w.Tick(e); err != nil {
 			t.Fatal(err)
@@ -137,11 +138,11 @@ func randomEntry(f ecs.Tick, r *rand.Rand, inputs []ecs.InputBytes) Entry {
 	}
 	e := Entry{Tick: f, Inputs: inputs}
 	if f <= 2 {
-		e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(f)})
+		e.Orders = append(e.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(f)})
 	}
 	if r.IntN(30) == 0 {
 		e.Late = ecs.PlayerSet(r.IntN(8))
-		e.Orders = append(e.Orders, ecs.Order{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: f - 1}, Payload: make([]byte, 1+r.IntN(50))})
+		e.Orders = append(e.Orders, image.Order{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: f - 1}, Payload: make([]byte, 1+r.IntN(50))})
 	}
 	return e
 }
@@ -208,8 +209,8 @@ func TestARecordingHoldsWhatWasWritten(t *testing.T) {
 func TestATornTailIsCutAtEveryByte(t *testing.T) {
 	m := play(t, 230, 2, nil)
 	last := m.blocks[len(m.blocks)-2]
-	image := m.blocks[len(m.blocks)-4] // an image and its neighbours are torn as well
-	for end := image + 1; end < len(m.file); end++ {
+	encoded := m.blocks[len(m.blocks)-4] // an image and its neighbours are torn as well
+	for end := encoded + 1; end < len(m.file); end++ {
 		r, err := Open(m.file[:end])
 		if slices.Contains(m.blocks, end) {
 			if err != nil {
@@ -314,8 +315,8 @@ func TestASeekEndsWhereAStraightReplayDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var s ecs.Snapshot
-		w.Save(&s)
+		var s image.Snapshot
+		w.Image().Save(&s)
 		if w.Tick() != f || s.Checksum() != m.sums[f] {
 			t.Fatalf("tick %d: %x, recorded %x", f, s.Checksum(), m.sums[f])
 		}
@@ -371,8 +372,8 @@ func TestARecordingMayStartLater(t *testing.T) {
 	if err := writer.Tick(m.entries[50]); !errors.Is(err, ErrWriter) {
 		t.Fatal("a tick before the first image:", err)
 	}
-	var s ecs.Snapshot
-	w.Save(&s)
+	var s image.Snapshot
+	w.Image().Save(&s)
 	if err := writer.Image(&s); err != nil {
 		t.Fatal(err)
 	}
@@ -396,16 +397,16 @@ func TestTheWriterRefusesWhatCouldNotBeReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s ecs.Snapshot
+	var s image.Snapshot
 	world, _ := ecs.NewWorld(game(), 1)
 	world.Step(ecs.TickInputs{})
-	world.Save(&s)
+	world.Image().Save(&s)
 	for name, err := range map[string]error{
 		"gap":     w.Tick(Entry{Tick: 2}),
 		"image":   w.Image(&s),
-		"player":  w.Tick(Entry{Tick: 1, Orders: []ecs.Order{{Player: 3}}}),
-		"kind":    w.Tick(Entry{Tick: 1, Orders: []ecs.Order{{Kind: 77}}}),
-		"payload": w.Tick(Entry{Tick: 1, Orders: []ecs.Order{{Payload: make([]byte, ecs.MaxOrderBytes+1)}}}),
+		"player":  w.Tick(Entry{Tick: 1, Orders: []image.Order{{Player: 3}}}),
+		"kind":    w.Tick(Entry{Tick: 1, Orders: []image.Order{{Kind: 77}}}),
+		"payload": w.Tick(Entry{Tick: 1, Orders: []image.Order{{Payload: make([]byte, image.MaxOrderBytes+1)}}}),
 	} {
 		if !errors.Is(err, ErrWriter) {
 			t.Errorf("%s: %v", name, err)
@@ -458,15 +459,15 @@ func TestRecordingATickAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	world, _ := ecs.NewWorld(game(), 1)
-	var s ecs.Snapshot
+	var s image.Snapshot
 	r, inputs := rand.New(rand.NewPCG(1, 1)), make([]ecs.InputBytes, 3)
-	orders := []ecs.Order{{Player: 1, Payload: make([]byte, 30)}}
+	orders := []image.Order{{Player: 1, Payload: make([]byte, 30)}}
 	tick := func() {
 		for p := range inputs {
 			inputs[p] = pads.Pack(pad{Aim: uint16(r.Uint32())})
 		}
 		world.Step(ecs.TickInputs{Players: inputs})
-		world.Save(&s)
+		world.Image().Save(&s)
 		if err := w.Tick(Entry{Tick: world.Tick(), Inputs: inputs, Orders: orders, Checksum: s.Checksum()}); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -55,7 +56,7 @@ func (r *Recording) WorldAt(g *ecs.Game, f ecs.Tick) (*ecs.World, error) {
 			return nil, err
 		}
 	}
-	p.world.SetPast(nil) // what the caller computes is not added to it
+	p.world.Image().SetPast(nil) // what the caller computes is not added to it
 	return p.world, nil
 }
 
@@ -63,7 +64,7 @@ func (r *Recording) WorldAt(g *ecs.Game, f ecs.Tick) (*ecs.World, error) {
 type player struct {
 	recording *Recording
 	world     *ecs.World
-	saved     ecs.Snapshot
+	saved     image.Snapshot
 	inputs    []ecs.InputBytes
 	past      *rollback.Snapshots // as far back as views reach, nil if there are none
 }
@@ -122,9 +123,9 @@ func (r *Recording) complete(from, to ecs.Tick) bool {
 func (p *player) take() {
 	if p.past == nil && p.recording.reach > 0 {
 		p.past = rollback.NewSnapshots(int(p.recording.reach))
-		p.world.SetPast(p.past.At)
+		p.world.Image().SetPast(p.past.At)
 	}
-	p.world.Save(&p.saved)
+	p.world.Image().Save(&p.saved)
 	if p.past != nil {
 		p.past.Save(p.world)
 	}
@@ -132,7 +133,7 @@ func (p *player) take() {
 
 // load returns a world in the state of an image.
 func (r *Recording) load(g *ecs.Game, b *imageBlock) (*ecs.World, error) {
-	image, err := b.unpack()
+	encoded, err := b.unpack()
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func (r *Recording) load(g *ecs.Game, b *imageBlock) (*ecs.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.LoadImage(image); err != nil {
+	if err := w.Image().Load(encoded); err != nil {
 		return nil, err
 	}
 	if w.Tick() != b.tick {
@@ -154,7 +155,7 @@ func (p *player) step(e *Entry) error {
 	g := p.world.Game()
 	p.inputs = append(p.inputs[:0], e.Inputs...)
 	for i := range p.inputs {
-		g.CleanInput(&p.inputs[i])
+		p.inputs[i] = g.Input.Clean(p.inputs[i])
 	}
 	p.world.Step(ecs.TickInputs{Players: p.inputs, Orders: e.Orders})
 	p.take()
@@ -165,7 +166,7 @@ func (p *player) step(e *Entry) error {
 }
 
 // report explains a checksum that differs.
-func (p *player) report(e *Entry, got ecs.Checksum) error {
+func (p *player) report(e *Entry, got image.Checksum) error {
 	report := &rollback.DesyncReport{Tick: e.Tick, Here: e.Checksum, There: got}
 	for i := range p.recording.images {
 		if b := &p.recording.images[i]; b.tick == e.Tick {
@@ -204,7 +205,7 @@ func (p *player) compare(b *imageBlock) (*rollback.DesyncReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	var stored ecs.Snapshot
-	w.Save(&stored)
+	var stored image.Snapshot
+	w.Image().Save(&stored)
 	return rollback.CompareSnapshots(p.world.Game(), &stored, &p.saved), nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -43,7 +44,7 @@ func sightGame() *ecs.Game {
 }
 
 // playSight records a match in which player 2 has a view in the ticks that stamped gives one for, on a server with a past.
-func playSight(t *testing.T, n ecs.Tick, start ecs.Tick, stamped func(f ecs.Tick) (ecs.ViewStamp, bool)) (m match) {
+func playSight(t *testing.T, n ecs.Tick, start ecs.Tick, stamped func(f ecs.Tick) (image.ViewStamp, bool)) (m match) {
 	t.Helper()
 	g := sightGame()
 	world, err := ecs.NewWorld(g, 9)
@@ -51,10 +52,10 @@ func playSight(t *testing.T, n ecs.Tick, start ecs.Tick, stamped func(f ecs.Tick
 		t.Fatal(err)
 	}
 	ring := rollback.NewSnapshots(64)
-	world.SetPast(ring.At)
+	world.Image().SetPast(ring.At)
 	var file countingWriter
 	var w *Writer
-	var saved ecs.Snapshot
+	var saved image.Snapshot
 	inputs := make([]ecs.InputBytes, 3)
 	open := func() {
 		h := HeaderOf(g, 9, "test")
@@ -70,15 +71,15 @@ func playSight(t *testing.T, n ecs.Tick, start ecs.Tick, stamped func(f ecs.Tick
 				inputs[p] = pads.Pack(pad{DX: int8(f*7%5) - 1, Fire: f%9 == ecs.Tick(p)})
 			}
 			if f <= 2 {
-				e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(f)})
+				e.Orders = append(e.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(f)})
 			}
 			if v, ok := stamped(f); ok {
-				e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderView, Player: 2, Payload: ecs.AppendViewStamp(nil, v)})
+				e.Orders = append(e.Orders, image.Order{Kind: image.OrderView, Player: 2, Payload: image.AppendViewStamp(nil, v)})
 			}
 			world.Step(ecs.TickInputs{Players: e.Inputs, Orders: e.Orders})
 		}
 		ring.Save(world)
-		world.Save(&saved)
+		world.Image().Save(&saved)
 		e.Checksum = saved.Checksum()
 		m.sums = append(m.sums, e.Checksum)
 		if f == start {
@@ -100,8 +101,8 @@ func playSight(t *testing.T, n ecs.Tick, start ecs.Tick, stamped func(f ecs.Tick
 	return m
 }
 
-func always(f ecs.Tick) (ecs.ViewStamp, bool) {
-	return ecs.ViewStamp{Tick: max(f, 20) - ecs.Tick(1+f*5%19)}, f > 20
+func always(f ecs.Tick) (image.ViewStamp, bool) {
+	return image.ViewStamp{Tick: max(f, 20) - ecs.Tick(1+f*5%19)}, f > 20
 }
 
 // A replay of a match in which players were judged by what they saw has the same checksums: its world has the past.
@@ -124,21 +125,21 @@ func TestAReplayLooksBackAsTheServerDid(t *testing.T) {
 
 // An image has no past. Where a view after it needs one, a seek begins before it.
 func TestASeekBeginsWhereNoViewLooksBehindIt(t *testing.T) {
-	const image = 400 // one of those that there are every five seconds of 20 ticks
+	const keyframe = 400 // one of those that there are every five seconds of 20 ticks
 	for name, c := range map[string]struct {
-		stamped func(ecs.Tick) (ecs.ViewStamp, bool)
+		stamped func(ecs.Tick) (image.ViewStamp, bool)
 		begins  map[ecs.Tick]ecs.Tick // to seek this, play from that
 	}{
 		"views in every tick": {always, map[ecs.Tick]ecs.Tick{150: 0, 401: 0, 420: 0, 890: 0}},
-		"no view behind an image": {func(f ecs.Tick) (ecs.ViewStamp, bool) {
-			return ecs.ViewStamp{Tick: f - min(f, 10)}, f%100 > 10
-		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: image, 401: image, 420: image, 890: 800}},
-		"one view behind an image": {func(f ecs.Tick) (ecs.ViewStamp, bool) {
-			return ecs.ViewStamp{Tick: image - 1}, f == image+5
-		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: image, 404: image, 405: 300, 420: 300, 890: 800}},
-		"the image itself is seen": {func(f ecs.Tick) (ecs.ViewStamp, bool) {
-			return ecs.ViewStamp{Tick: image}, f == image+5
-		}, map[ecs.Tick]ecs.Tick{405: image}},
+		"no view behind an image": {func(f ecs.Tick) (image.ViewStamp, bool) {
+			return image.ViewStamp{Tick: f - min(f, 10)}, f%100 > 10
+		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: keyframe, 401: keyframe, 420: keyframe, 890: 800}},
+		"one view behind an image": {func(f ecs.Tick) (image.ViewStamp, bool) {
+			return image.ViewStamp{Tick: keyframe - 1}, f == keyframe+5
+		}, map[ecs.Tick]ecs.Tick{90: 0, 150: 100, 400: keyframe, 404: keyframe, 405: 300, 420: 300, 890: 800}},
+		"the image itself is seen": {func(f ecs.Tick) (image.ViewStamp, bool) {
+			return image.ViewStamp{Tick: keyframe}, f == keyframe+5
+		}, map[ecs.Tick]ecs.Tick{405: keyframe}},
 	} {
 		m := playSight(t, 900, 0, c.stamped)
 		r := open(t, m.file)
@@ -152,8 +153,8 @@ func TestASeekBeginsWhereNoViewLooksBehindIt(t *testing.T) {
 				t.Errorf("%s: tick %d: %v", name, f, err)
 				continue
 			}
-			var s ecs.Snapshot
-			if w.Save(&s); s.Checksum() != m.sums[f] {
+			var s image.Snapshot
+			if w.Image().Save(&s); s.Checksum() != m.sums[f] {
 				t.Errorf("%s: the state of tick %d is another one", name, f)
 			}
 		}
@@ -163,8 +164,8 @@ func TestASeekBeginsWhereNoViewLooksBehindIt(t *testing.T) {
 // A recording that starts in the middle replays if its views stay in it.
 func TestARecordingFromTheMiddleLooksBackToItsStart(t *testing.T) {
 	const start = 100
-	m := playSight(t, 500, start, func(f ecs.Tick) (ecs.ViewStamp, bool) {
-		return ecs.ViewStamp{Tick: max(f-min(f, 12), start)}, f > start
+	m := playSight(t, 500, start, func(f ecs.Tick) (image.ViewStamp, bool) {
+		return image.ViewStamp{Tick: max(f-min(f, 12), start)}, f > start
 	})
 	r := open(t, m.file)
 	if result, err := Verify(sightGame(), r, r.Last()); err != nil || result.To != 500 || r.reach != 12 {
@@ -174,8 +175,8 @@ func TestARecordingFromTheMiddleLooksBackToItsStart(t *testing.T) {
 
 // A file may claim any view; what no world would look at costs nothing.
 func TestAViewBeyondAllBoundsAsksForNoPast(t *testing.T) {
-	m := playSight(t, 1100, 0, func(f ecs.Tick) (ecs.ViewStamp, bool) {
-		return ecs.ViewStamp{Tick: map[bool]ecs.Tick{true: 1, false: 1 << 60}[f%2 == 0]}, f > 1030
+	m := playSight(t, 1100, 0, func(f ecs.Tick) (image.ViewStamp, bool) {
+		return image.ViewStamp{Tick: map[bool]ecs.Tick{true: 1, false: 1 << 60}[f%2 == 0]}, f > 1030
 	})
 	r := open(t, m.file)
 	if r.reach != 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Writer records a match. It gathers at most a second of ticks before it writes a block; each block is one Write, and
@@ -67,7 +68,7 @@ func (w *Writer) Tick(e Entry) error {
 		return fmt.Errorf("%w: a recording from tick %d begins with its Image", ErrWriter, w.last)
 	}
 	for i := range e.Orders {
-		if o := &e.Orders[i]; len(o.Payload) > ecs.MaxOrderBytes || !o.Kind.Valid() || int(o.Player) >= w.header.Players {
+		if o := &e.Orders[i]; len(o.Payload) > image.MaxOrderBytes || !o.Kind.Valid() || int(o.Player) >= w.header.Players {
 			return fmt.Errorf("%w: order of kind %d, player %d, %d bytes", ErrWriter, o.Kind, o.Player, len(o.Payload))
 		}
 	}
@@ -89,7 +90,7 @@ func (w *Writer) ImageDue() bool {
 }
 
 // Image stores the state of the last tick.
-func (w *Writer) Image(s *ecs.Snapshot) error {
+func (w *Writer) Image(s *image.Snapshot) error {
 	if s.Tick() != w.last {
 		return fmt.Errorf("%w: Image of tick %d after tick %d", ErrWriter, s.Tick(), w.last)
 	}
@@ -97,18 +98,18 @@ func (w *Writer) Image(s *ecs.Snapshot) error {
 	return w.ImageBytes(w.raw)
 }
 
-// ImageBytes stores the state of the last tick as ecs.Snapshot.AppendImage wrote it.
-func (w *Writer) ImageBytes(image []byte) error {
+// ImageBytes stores the state of the last tick as image.Snapshot.AppendImage wrote it.
+func (w *Writer) ImageBytes(encoded []byte) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if len(image) > maxImageBytes {
-		return fmt.Errorf("%w: an image of %d bytes, at most %d can be read back", ErrWriter, len(image), maxImageBytes)
+	if len(encoded) > maxImageBytes {
+		return fmt.Errorf("%w: an image of %d bytes, at most %d can be read back", ErrWriter, len(encoded), maxImageBytes)
 	}
 	w.open()
 	w.block = binary.AppendUvarint(w.block, uint64(w.last))
-	w.block = binary.AppendUvarint(w.block, uint64(len(image)))
-	w.block = w.zip.EncodeAll(image, w.block)
+	w.block = binary.AppendUvarint(w.block, uint64(len(encoded)))
+	w.block = w.zip.EncodeAll(encoded, w.block)
 	w.images, w.image = true, w.last
 	return w.close(kindImage)
 }

@@ -12,6 +12,7 @@ import (
 
 	"tendon/cmd/arena/rules"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
 )
@@ -28,19 +29,19 @@ func arena(b *testing.B, minutes int) []byte {
 	if err != nil {
 		b.Fatal(err)
 	}
-	inputs, dice := make([]ecs.InputBytes, g.MaxPlayers), ecs.NewRand(2)
-	var state ecs.Snapshot
+	inputs, dice := make([]ecs.InputBytes, g.MaxPlayers), image.NewRand(2)
+	var state image.Snapshot
 	for f := range minutes * 60 * g.TickRate {
 		e := recording.Entry{Tick: ecs.Tick(f + 1), Inputs: inputs}
 		for p := range min(8, g.MaxPlayers) {
 			if f == 0 {
-				e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
+				e.Orders = append(e.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 			} else if f%4 == 0 { // bots are dear, and hold their keys for a while anyway
 				inputs[p] = g.Bot(w, ecs.Player(p), dice)
 			}
 		}
 		w.Step(ecs.TickInputs{Players: inputs, Orders: e.Orders})
-		w.Save(&state)
+		w.Image().Save(&state)
 		e.Checksum = state.Checksum()
 		if err = writer.Tick(e); err == nil && writer.ImageDue() {
 			err = writer.Image(&state)
@@ -99,7 +100,7 @@ func BenchmarkSeek(b *testing.B) {
 				b.ReportMetric(float64(of[len(of)-1])/1e6, "worst-"+unit)
 			}
 			b.ReportMetric(float64(t.Stats().Simulated)/float64(b.N), "ticks/op")
-			b.ReportMetric(float64(t.World().PageBytes())/(1<<20), "MiB")
+			b.ReportMetric(float64(t.World().Image().PageBytes())/(1<<20), "MiB")
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 )
 
@@ -16,14 +17,14 @@ type Clip struct {
 	entries []recording.Entry // of the ticks behind header.Start, without gaps
 }
 
-// Image is the state of a tick as ecs.Snapshot.AppendImage wrote it.
+// Image is the state of a tick as image.Snapshot.AppendImage wrote it.
 type Image struct {
 	Tick  ecs.Tick
 	Bytes []byte
 }
 
 // ImageOf returns the image of a state.
-func ImageOf(s *ecs.Snapshot) Image { return Image{s.Tick(), s.AppendImage(nil)} }
+func ImageOf(s *image.Snapshot) Image { return Image{s.Tick(), s.AppendImage(nil)} }
 
 // NewClip returns a clip, which keeps what it is given. header.Start becomes the tick of the first image; images ascend;
 // entries are of the ticks behind the first, without gaps, and may be none. It panics if they are not.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/travel"
 )
 
@@ -25,7 +26,7 @@ func shotOf(t *testing.T, m match) (e ecs.Entity, born, gone ecs.Tick) {
 			continue
 		}
 		for g := f; g < len(m.states); g++ {
-			if !ecs.ExistsAt(m.states[g], found) {
+			if !image.ExistsAt(m.states[g], found) {
 				return found, ecs.Tick(f), ecs.Tick(g - 1)
 			}
 		}
@@ -249,12 +250,12 @@ type meter struct {
 	costs   []travel.Cost
 }
 
-func (m *meter) Enter(ecs.Section) { m.entered++ }
-func (m *meter) Turn(ecs.Tick)     {}
+func (m *meter) Enter(image.Section) { m.entered++ }
+func (m *meter) Turn(ecs.Tick)       {}
 
-func (m *meter) Name(ecs.Section, string, string) {}
+func (m *meter) Name(image.Section, string, string) {}
 
-func (m *meter) Leave(s ecs.Section) {
+func (m *meter) Leave(s image.Section) {
 	m.costs = append(m.costs, travel.Cost{Section: s, Nanoseconds: m.entered})
 }
 func (m *meter) AppendCosts(dst []travel.Cost) []travel.Cost {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 )
 
@@ -145,10 +146,10 @@ func (d *Divergence) ofImages(a, b *Traveller, limit int) error {
 	return nil
 }
 
-// Differences returns at most limit places where two states of one game differ, in the order of ecs.Differences.
-func Differences(here, there *ecs.Snapshot, limit int) []Difference {
+// Differences returns at most limit places where two states of one game differ, in the order of image.Differences.
+func Differences(here, there *image.Snapshot, limit int) []Difference {
 	list := []Difference{}
-	for _, d := range ecs.Differences(here, there, limit) {
+	for _, d := range image.Differences(here, there, limit) {
 		out := Difference{Component: d.Component, Field: d.Field, Here: d.Here, There: d.There, Sentence: d.String()}
 		if !d.Entity.IsZero() {
 			out.Entity = EntityName(d.Entity)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
 )
@@ -20,11 +21,11 @@ func Example() {
 	for f := ecs.Tick(1); f <= 40; f++ {
 		e := recording.Entry{Tick: f, Inputs: []ecs.InputBytes{pads.Pack(pad{DX: 2}), {}, {}}}
 		if f == 1 {
-			e.Orders = []ecs.Order{{Kind: ecs.OrderJoin, Player: 0}}
+			e.Orders = []image.Order{{Kind: image.OrderJoin, Player: 0}}
 		}
 		world.Step(ecs.TickInputs{Players: e.Inputs, Orders: e.Orders})
-		var state ecs.Snapshot
-		world.Save(&state)
+		var state image.Snapshot
+		world.Image().Save(&state)
 		e.Checksum = state.Checksum()
 		state.Release()
 		if err := writer.Tick(e); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 )
 
@@ -87,10 +88,10 @@ type Entity struct {
 }
 
 // kinds are the names of the kinds of orders.
-var kinds = map[ecs.OrderKind]string{ecs.OrderGame: "order", ecs.OrderJoin: "join", ecs.OrderLeave: "leave", ecs.OrderView: "view", ecs.OrderMotion: "motion"}
+var kinds = map[image.OrderKind]string{image.OrderGame: "order", image.OrderJoin: "join", image.OrderLeave: "leave", image.OrderView: "view", image.OrderMotion: "motion"}
 
 // KindName returns the name of a kind of orders: "order", "join", "leave", "view" or "motion".
-func KindName(k ecs.OrderKind) string { return kinds[k] }
+func KindName(k image.OrderKind) string { return kinds[k] }
 
 // Frame returns what is known of the tick that the Traveller is at. At First nothing had entered or happened yet.
 func (t *Traveller) Frame() *Frame {
@@ -101,7 +102,7 @@ func (t *Traveller) Frame() *Frame {
 		for p, input := range e.Inputs {
 			player := Player{Player: ecs.Player(p), In: in.Has(ecs.Player(p)), Late: e.Late.Has(ecs.Player(p))}
 			if player.In || player.Late || input != (ecs.InputBytes{}) {
-				player.Input = fields(t.config.Game.DescribeInput(input))
+				player.Input = fields(t.config.Game.Input.Describe(input))
 				f.Players = append(f.Players, player)
 			}
 		}
@@ -134,12 +135,12 @@ func (m *moment) match() Match {
 	return Differs
 }
 
-func orderOf(o *ecs.Order) Order {
+func orderOf(o *image.Order) Order {
 	out := Order{Kind: kinds[o.Kind], Player: o.Player, Payload: append([]byte(nil), o.Payload...)}
 	if !o.Entity.IsZero() {
 		out.Entity = EntityName(o.Entity)
 	}
-	if v, ok := ecs.ParseViewStamp(o.Payload); ok && o.Kind == ecs.OrderView {
+	if v, ok := image.ParseViewStamp(o.Payload); ok && o.Kind == image.OrderView {
 		out.Seen = float64(v.Tick) + float64(v.Part)/256
 	}
 	return out
@@ -152,12 +153,12 @@ func (t *Traveller) events() []Event {
 	if m == nil {
 		return list
 	}
-	emitted, err := t.config.Game.ReadEvents(nil, m.events)
+	emitted, err := t.config.Game.Schema().ReadEvents(nil, m.events)
 	if err != nil { // they were written by this Traveller
 		panic(fmt.Sprintf("travel: the game was changed after New: %v", err))
 	}
 	for _, e := range emitted {
-		r, _ := t.config.Game.DescribeEvent(e)
+		r, _ := t.config.Game.Schema().DescribeEvent(e)
 		event := Event{Name: r.Name, Irreversible: e.Irreversible, Fields: fields(r.Fields)}
 		if !e.Key.Entity.IsZero() {
 			event.Entity = EntityName(e.Key.Entity)
@@ -168,11 +169,11 @@ func (t *Traveller) events() []Event {
 }
 
 // phases are the names of the phases that a played tick has.
-var phases = map[ecs.Section]string{ecs.SectionSimulate: "simulate", ecs.SectionSave: "save", ecs.SectionChecksum: "checksum"}
+var phases = map[image.Section]string{image.SectionSimulate: "simulate", image.SectionSave: "save", image.SectionChecksum: "checksum"}
 
 // spent names a cost.
 func (t *Traveller) spent(c Cost) Spent {
-	if i := int(c.Section) - int(ecs.SectionSystems); i >= 0 && i < len(t.config.Game.Systems) {
+	if i := int(c.Section) - int(image.SectionSystems); i >= 0 && i < len(t.config.Game.Systems) {
 		return Spent{t.config.Game.Systems[i].Name, true, c.Nanoseconds}
 	}
 	if name, ok := phases[c.Section]; ok {
@@ -187,7 +188,7 @@ func (t *Traveller) Entities(f func(e ecs.Entity) bool) { t.State().Entities(f) 
 // Entity returns an entity of the tick with all it has; ok is false if it is not there.
 func (t *Traveller) Entity(e ecs.Entity) (out Entity, ok bool) {
 	records := t.State().Describe(e)
-	if !ecs.ExistsAt(t.State(), e) {
+	if !image.ExistsAt(t.State(), e) {
 		return out, false
 	}
 	return Entity{ID: EntityName(e), Owner: ownerName(e.Owner()), Row: rowOf(e), Born: e.Born, Components: components(records)}, true
@@ -196,7 +197,7 @@ func (t *Traveller) Entity(e ecs.Entity) (out Entity, ok bool) {
 // Resources returns the resources of the tick.
 func (t *Traveller) Resources() []Component { return components(t.State().DescribeResources()) }
 
-func components(records []ecs.Record) []Component {
+func components(records []image.Record) []Component {
 	list := []Component{}
 	for _, r := range records {
 		list = append(list, Component{r.Name, fields(r.Fields)})
@@ -204,7 +205,7 @@ func components(records []ecs.Record) []Component {
 	return list
 }
 
-func fields(values []ecs.FieldValue) []Field {
+func fields(values []image.FieldValue) []Field {
 	list := make([]Field, len(values))
 	for i, v := range values {
 		list[i] = Field{Path: v.Path, Text: v.Text}
@@ -215,7 +216,7 @@ func fields(values []ecs.FieldValue) []Field {
 	return list
 }
 
-func hex(c ecs.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }
+func hex(c image.Checksum) string { return fmt.Sprintf("%016x", uint64(c)) }
 
 // Entry returns what entered the tick that the Traveller is at; ok is false at First.
 func (t *Traveller) Entry() (e recording.Entry, ok bool) {

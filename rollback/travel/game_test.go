@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
@@ -81,8 +82,8 @@ var walk = &ecs.Game{Name: "walk", TickRate: rate, MaxPlayers: 3, Input: pads, E
 // match is a match as it was played, with the state of every tick.
 type match struct {
 	file   []byte
-	states []*ecs.Snapshot // index = tick
-	events []int           // index = tick
+	states []*image.Snapshot // index = tick
+	events []int             // index = tick
 }
 
 // played says how a match is recorded.
@@ -103,7 +104,7 @@ func (p played) play(t testing.TB) match {
 		t.Fatal(err)
 	}
 	past := rollback.NewSnapshots(64)
-	w.SetPast(past.At)
+	w.Image().SetPast(past.At)
 	past.Save(w)
 	header := recording.HeaderOf(walk, p.seed, "test")
 	header.Start = p.start
@@ -114,8 +115,8 @@ func (p played) play(t testing.TB) match {
 		t.Fatal(err)
 	}
 	keep := func() {
-		s := new(ecs.Snapshot)
-		w.Save(s)
+		s := new(image.Snapshot)
+		w.Image().Save(s)
 		m.states, m.events = append(m.states, s), append(m.events, len(w.Events()))
 		if f := w.Tick(); f == p.start && f > 0 || f > p.start && p.every > 0 && f%p.every == 0 {
 			if err := writer.Image(s); err != nil {
@@ -130,11 +131,11 @@ func (p played) play(t testing.TB) match {
 		for i := range inputs {
 			inputs[i] = pads.Pack(pad{DX: int8(r.IntN(5) - 2), Fire: r.IntN(8) == 0})
 			if f == ecs.Tick(i)+1 {
-				e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(i)})
+				e.Orders = append(e.Orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(i)})
 			}
 			if p.views > 0 && f > p.views+1 {
-				stamp := ecs.AppendViewStamp(nil, ecs.ViewStamp{Tick: f - p.views})
-				e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderView, Player: ecs.Player(i), Payload: stamp})
+				stamp := image.AppendViewStamp(nil, image.ViewStamp{Tick: f - p.views})
+				e.Orders = append(e.Orders, image.Order{Kind: image.OrderView, Player: ecs.Player(i), Payload: stamp})
 			}
 		}
 		if r.IntN(20) == 0 {
@@ -146,8 +147,8 @@ func (p played) play(t testing.TB) match {
 		w.Step(ecs.TickInputs{Players: inputs, Orders: e.Orders})
 		past.Save(w)
 		if f > p.start {
-			s := new(ecs.Snapshot)
-			w.Save(s)
+			s := new(image.Snapshot)
+			w.Image().Save(s)
 			e.Checksum = s.Checksum()
 			if err := writer.Tick(e); err != nil {
 				t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Life is when an entity was in the match: in the states of the ticks in [From, To].
@@ -22,7 +23,7 @@ func (t *Traveller) Life(e ecs.Entity) (l Life, ok bool, err error) {
 		if err == nil {
 			err = t.Seek(f)
 		}
-		return err == nil && ecs.ExistsAt(t.State(), e)
+		return err == nil && image.ExistsAt(t.State(), e)
 	}
 	if from > t.last || !there(from) {
 		return l, false, joined(err, t.Seek(home))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // regionShift is how an owner and the row in the owner's region make up ecs.Entity.Row: owner 1 begins at row 1<<20.
@@ -64,7 +65,7 @@ func ParseEntity(text string) (r EntityRef, err error) {
 	if owner != "w" {
 		digits, ok := strings.CutPrefix(owner, "p")
 		p, err := strconv.ParseUint(digits, 10, 8)
-		if !ok || err != nil || p >= ecs.MaxPlayers {
+		if !ok || err != nil || p >= image.MaxPlayers {
 			return r, bad
 		}
 		region = p + 1

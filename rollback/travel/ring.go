@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 )
 
@@ -15,8 +16,8 @@ import (
 // The ticks (first, last] are kept without gaps, at most Ticks of them; a tick that does not follow begins anew.
 type Ring struct {
 	config  RingConfig
-	entries []kept         // slot = tick % len
-	states  []ecs.Snapshot // slot = tick / period % len
+	entries []kept           // slot = tick % len
+	states  []image.Snapshot // slot = tick / period % len
 	period  ecs.Tick
 	first   ecs.Tick
 	last    ecs.Tick
@@ -53,7 +54,7 @@ func NewRing(c RingConfig) (*Ring, error) {
 	}
 	r := &Ring{config: c, entries: make([]kept, c.Ticks), period: min(ecs.Tick(c.Header.TickRate), ecs.Tick(c.Ticks))}
 	// The oldest tick that is kept lies in a period whose beginning may be gone, so one state more than whole periods.
-	r.states = make([]ecs.Snapshot, ecs.Tick(c.Ticks)/r.period+1)
+	r.states = make([]image.Snapshot, ecs.Tick(c.Ticks)/r.period+1)
 	return r, nil
 }
 
@@ -69,7 +70,7 @@ func (r *Ring) Take(e recording.Entry, w *ecs.World) {
 	r.last = e.Tick
 	r.first = max(r.first, r.last-min(r.last, ecs.Tick(len(r.entries))))
 	if w != nil && w.Tick() == e.Tick && e.Tick%r.period == 0 {
-		w.Save(&r.states[e.Tick/r.period%ecs.Tick(len(r.states))])
+		w.Image().Save(&r.states[e.Tick/r.period%ecs.Tick(len(r.states))])
 	}
 }
 
@@ -121,7 +122,7 @@ func (r *Ring) Clip() *Clip {
 
 // ClipTo returns a copy of what is kept, from the oldest state on to a state that the ring's owner has, of Last or
 // before; only that state if nothing leads there.
-func (r *Ring) ClipTo(last *ecs.Snapshot) *Clip {
+func (r *Ring) ClipTo(last *image.Snapshot) *Clip {
 	end := ImageOf(last)
 	for f := (r.first + r.period - 1) / r.period * r.period; r.begun && f < last.Tick(); f += r.period {
 		if s := &r.states[f/r.period%ecs.Tick(len(r.states))]; !s.Empty() && s.Tick() == f {

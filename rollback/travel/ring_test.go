@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
 )
@@ -62,7 +63,7 @@ func TestARingThatIsFullAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := recording.Entry{Tick: 500, Inputs: make([]ecs.InputBytes, 3), Orders: []ecs.Order{{Payload: []byte("buy")}}}
+	e := recording.Entry{Tick: 500, Inputs: make([]ecs.InputBytes, 3), Orders: []image.Order{{Payload: []byte("buy")}}}
 	step := func() {
 		e.Tick++
 		w.Step(ecs.TickInputs{Players: e.Inputs})
@@ -82,7 +83,7 @@ func TestARingBeginsAnewWithATickThatDoesNotFollow(t *testing.T) {
 	if ring.First() != 60 || ring.Last() != 100 {
 		t.Errorf("(%d, %d] is kept, want (60, 100]", ring.First(), ring.Last())
 	}
-	if image := (travel.Image{Tick: 59}); ring.Between(100, image) != nil {
+	if encoded := (travel.Image{Tick: 59}); ring.Between(100, encoded) != nil {
 		t.Error("a clip was made from a tick that is not kept")
 	}
 	ring.Take(recording.Entry{Tick: 105}, nil)

@@ -41,7 +41,7 @@ const progressTicks = 64
 // Series returns a field over a range of ticks. The Traveller stays where it is. Where Progress said no, the points end
 // there.
 func (t *Traveller) Series(c SeriesConfig) (*Series, error) {
-	field, err := t.config.Game.FindField(c.Field)
+	field, err := t.config.Game.Schema().FindField(c.Field)
 	switch {
 	case err != nil:
 		return nil, err

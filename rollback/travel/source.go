@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 )
 
@@ -19,7 +20,7 @@ type Source interface {
 	Last() ecs.Tick
 	// Images are the ticks of which there is an image, ascending.
 	Images() []ecs.Tick
-	// Image returns one of them as ecs.Snapshot.AppendImage wrote it.
+	// Image returns one of them as image.Snapshot.AppendImage wrote it.
 	Image(f ecs.Tick) ([]byte, error)
 	// Entries returns the ticks in [from, to]. An entry is valid until the next. A checksum of 0 is not known.
 	Entries(from, to ecs.Tick) iter.Seq[*recording.Entry]
@@ -29,7 +30,7 @@ var _ Source = (*recording.Recording)(nil)
 
 // StateOf returns the state of tick f, of which the source has an image, in a world of its own. Another game than the
 // source's is refused as by New.
-func StateOf(g *ecs.Game, s Source, f ecs.Tick) (*ecs.Snapshot, error) {
+func StateOf(g *ecs.Game, s Source, f ecs.Tick) (*image.Snapshot, error) {
 	if err := s.Header().Check(g); err != nil {
 		return nil, err
 	}
@@ -40,18 +41,18 @@ func StateOf(g *ecs.Game, s Source, f ecs.Tick) (*ecs.Snapshot, error) {
 	if err := load(w, s, f); err != nil {
 		return nil, err
 	}
-	state := new(ecs.Snapshot)
-	w.Save(state)
+	state := new(image.Snapshot)
+	w.Image().Save(state)
 	return state, nil
 }
 
 // load takes an image of a source for a world's state.
 func load(w *ecs.World, s Source, f ecs.Tick) error {
-	image, err := s.Image(f)
+	encoded, err := s.Image(f)
 	if err != nil {
 		return err
 	}
-	if err := w.LoadImage(image); err != nil {
+	if err := w.Image().Load(encoded); err != nil {
 		return err
 	}
 	if w.Tick() != f {

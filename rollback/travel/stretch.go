@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/rollback/recording"
 )
@@ -13,23 +14,23 @@ import (
 // ended with.
 type mark struct {
 	tick   ecs.Tick
-	stored bool           // the source has an image
-	state  ecs.Snapshot   // where stored is false: empty until the stretch before was played
-	past   []ecs.Snapshot // the states before, for views that look back beyond the mark; ascending
-	warm   bool           // past is filled
+	stored bool             // the source has an image
+	state  image.Snapshot   // where stored is false: empty until the stretch before was played
+	past   []image.Snapshot // the states before, for views that look back beyond the mark; ascending
+	warm   bool             // past is filled
 }
 
 // stretch is what was played from a mark on: moments[i] is of the mark's tick + 1 + i.
 type stretch struct {
 	mark    int
-	base    ecs.Snapshot
+	base    image.Snapshot
 	moments []moment
 }
 
 // moment is a tick that was played.
 type moment struct {
-	state    ecs.Snapshot
-	recorded ecs.Checksum
+	state    image.Snapshot
+	recorded image.Checksum
 	unproven bool // a view looked back beyond what is held, so the state may be none of the match's
 	events   []byte
 	costs    []Cost
@@ -80,7 +81,7 @@ func (t *Traveller) begin(i int) (*stretch, error) {
 	}
 	m := &t.marks[i]
 	if !m.state.Empty() {
-		t.world.Restore(&m.state)
+		t.world.Image().Restore(&m.state)
 	} else {
 		if err := load(t.world, t.config.Source, m.tick); err != nil {
 			return nil, err
@@ -89,7 +90,7 @@ func (t *Traveller) begin(i int) (*stretch, error) {
 	}
 	s := t.room()
 	s.mark = i
-	t.world.Save(&s.base)
+	t.world.Image().Save(&s.base)
 	return s, nil
 }
 
@@ -123,12 +124,12 @@ func (t *Traveller) reachTo(s *stretch, f ecs.Tick) (*stretch, error) {
 		return s, nil
 	}
 	if len(s.moments) > 0 {
-		t.world.Restore(&s.moments[len(s.moments)-1].state)
+		t.world.Image().Restore(&s.moments[len(s.moments)-1].state)
 	} else {
-		t.world.Restore(&s.base)
+		t.world.Image().Restore(&s.base)
 	}
-	t.world.SetPast(func(f ecs.Tick) (*ecs.Snapshot, bool) { return t.past(s, f) })
-	defer t.world.SetPast(nil)
+	t.world.Image().SetPast(func(f ecs.Tick) (*image.Snapshot, bool) { return t.past(s, f) })
+	defer t.world.Image().SetPast(nil)
 	for e := range t.config.Source.Entries(done+1, f) {
 		if !t.play(s, e) {
 			return t.rewarm(s, f)
@@ -146,7 +147,7 @@ func (t *Traveller) play(s *stretch, e *recording.Entry) bool {
 	g := t.config.Game
 	t.scratch.inputs = append(t.scratch.inputs[:0], e.Inputs...)
 	for i := range t.scratch.inputs {
-		g.CleanInput(&t.scratch.inputs[i])
+		t.scratch.inputs[i] = g.Input.Clean(t.scratch.inputs[i])
 	}
 	meter := t.config.Meter
 	if meter != nil { // what moves cost is no tick's
@@ -161,9 +162,9 @@ func (t *Traveller) play(s *stretch, e *recording.Entry) bool {
 		s.moments = append(s.moments, moment{})
 	}
 	m := &s.moments[n]
-	t.world.Save(&m.state)
+	t.world.Image().Save(&m.state)
 	m.recorded, m.unproven = e.Checksum, false
-	m.events = t.world.AppendEvents(m.events[:0])
+	m.events = image.AppendEvents(m.events[:0], t.world.Events(), nil)
 	if m.costs = m.costs[:0]; meter != nil {
 		meter.Turn(e.Tick)
 		m.costs = meter.AppendCosts(m.costs)
@@ -205,8 +206,8 @@ func (t *Traveller) rewarm(s *stretch, f ecs.Tick) (*stretch, error) {
 func (t *Traveller) keep(s *stretch) {
 	next := &t.marks[s.mark+1]
 	if !next.stored && next.state.Empty() {
-		t.world.Restore(&s.moments[len(s.moments)-1].state)
-		t.world.Save(&next.state)
+		t.world.Image().Restore(&s.moments[len(s.moments)-1].state)
+		t.world.Image().Save(&next.state)
 	}
 	if next.warm || t.reach == 0 {
 		return
@@ -215,15 +216,15 @@ func (t *Traveller) keep(s *stretch) {
 	from := next.tick - min(next.tick, t.reach)
 	for f := from; f < next.tick; f++ {
 		if state, ok := t.past(s, f); ok {
-			t.world.Restore(state)
+			t.world.Image().Restore(state)
 			next.past = slices.Grow(next.past, 1)[:len(next.past)+1]
-			t.world.Save(&next.past[len(next.past)-1])
+			t.world.Image().Save(&next.past[len(next.past)-1])
 		}
 	}
 }
 
 // past returns the state of tick f for views that look back in a stretch.
-func (t *Traveller) past(s *stretch, f ecs.Tick) (*ecs.Snapshot, bool) {
+func (t *Traveller) past(s *stretch, f ecs.Tick) (*image.Snapshot, bool) {
 	base := s.base.Tick()
 	switch {
 	case f > base && f-base <= ecs.Tick(len(s.moments)):

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/rollback/recording"
 )
@@ -45,9 +46,9 @@ type Config struct {
 	Meter Meter
 }
 
-// Meter is an ecs.Observer that accounts the sections of a tick. It is where a clock lives.
+// Meter is an image.Observer that accounts the sections of a tick. It is where a clock lives.
 type Meter interface {
-	ecs.Observer
+	image.Observer
 	// AppendCosts appends what was accounted since the last call and returns the extended slice.
 	AppendCosts(dst []Cost) []Cost
 }
@@ -55,7 +56,7 @@ type Meter interface {
 // Cost is what a section took in one tick, sections inside it included. A tick has SectionSimulate with its systems inside,
 // and SectionSave for keeping its state.
 type Cost struct {
-	Section     ecs.Section
+	Section     image.Section
 	Nanoseconds int64
 }
 
@@ -96,7 +97,7 @@ func New(c Config) (*Traveller, error) {
 		return nil, err
 	}
 	if c.Meter != nil {
-		t.world.SetObserver(c.Meter)
+		t.world.Image().SetObserver(c.Meter)
 	}
 	if err := t.place(); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (t *Traveller) place() error {
 	images, longest := t.config.Source.Images(), ecs.Tick(stretchSeconds*t.header.TickRate)
 	if t.First() == 0 {
 		first := mark{}
-		t.world.Save(&first.state) // the world is new: this is what Setup built
+		t.world.Image().Save(&first.state) // the world is new: this is what Setup built
 		t.marks = append(t.marks, first)
 	} else if len(images) == 0 || images[0] != t.First() {
 		return fmt.Errorf("%w: there is no image to start from", recording.ErrCorrupt)
@@ -145,7 +146,7 @@ func (t *Traveller) Tick() ecs.Tick { return t.tick }
 func (t *Traveller) Stats() Stats { return t.stats }
 
 // State returns the state of Tick. It is valid until the next move.
-func (t *Traveller) State() *ecs.Snapshot {
+func (t *Traveller) State() *image.Snapshot {
 	if m := t.moment(); m != nil {
 		return &m.state
 	}
@@ -154,7 +155,7 @@ func (t *Traveller) State() *ecs.Snapshot {
 
 // StateBefore returns the state of the tick before, for views that show the moment between two; at First it is State.
 // It is valid until the next move.
-func (t *Traveller) StateBefore() *ecs.Snapshot {
+func (t *Traveller) StateBefore() *image.Snapshot {
 	switch n := int(t.tick - t.current.base.Tick()); {
 	case n >= 2:
 		return &t.current.moments[n-2].state
@@ -185,7 +186,7 @@ func (t *Traveller) Seek(f ecs.Tick) error {
 		return errors.Join(err, t.goBack())
 	}
 	t.current, t.tick = s, f
-	t.world.Restore(t.State())
+	t.world.Image().Restore(t.State())
 	return nil
 }
 
@@ -200,7 +201,7 @@ func (t *Traveller) goBack() (err error) {
 			return err
 		}
 	}
-	t.world.Restore(t.State())
+	t.world.Image().Restore(t.State())
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 	"tendon/rollback/travel"
 )
@@ -39,7 +40,7 @@ func TestEveryTickIsWhatItWasWhicheverWayOneComes(t *testing.T) {
 					t.Fatalf("asked for %d: Tick is %d, State is of %d, World in %d", f, tr.Tick(), tr.State().Tick(), tr.World().Tick())
 				}
 				if got, want := tr.State().Checksum(), m.states[f].Checksum(); got != want {
-					d, _ := ecs.FirstDifference(tr.State(), m.states[f])
+					d, _ := image.FirstDifference(tr.State(), m.states[f])
 					t.Fatalf("tick %d is not what it was: %v", f, d)
 				}
 				frame := tr.Frame()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -49,7 +50,7 @@ type Hooks[P any] struct {
 	// peer, and unchanged for one that was open. again says that it was open with the same seat. Sending is set.
 	Opened func(p *Peer[P], again bool)
 	// Filter returns the filter of the events that a peer receives, nil for all. It is called by Open.
-	Filter func(p *Peer[P]) func(*ecs.EmittedEvent) bool
+	Filter func(p *Peer[P]) func(*image.EmittedEvent) bool
 	// Closing is called for an open peer before it is forgotten.
 	Closing func(p *Peer[P])
 	// Simulate replaces World.Step for the tick in Step.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 )
@@ -11,14 +12,14 @@ import (
 // Stamp enters an order into the next tick that has room. Clients receive its effect with the state, so they need not know
 // the order in advance. It panics on an order that no peer would accept. A strategy whose clients simulate orders has a
 // Stamp of its own.
-func (s *Server[C, P]) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
+func (s *Server[C, P]) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
 	return s.done + 1 + s.queue.Add(o, s.config.Orders.PerTick)
 }
 
 // CheckOrder panics on an order that no peer would accept.
-func (s *Server[C, P]) CheckOrder(o *ecs.Order) {
-	if !o.Kind.Shared() || int(o.Player) >= s.Game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
+func (s *Server[C, P]) CheckOrder(o *image.Order) {
+	if !o.Kind.Shared() || int(o.Player) >= s.Game.MaxPlayers || len(o.Payload) > image.MaxOrderBytes {
 		panic(fmt.Sprintf("%s: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", s.config.Name, o.Kind, o.Player, len(o.Payload)))
 	}
 }
@@ -43,7 +44,7 @@ func (s *Server[C, P]) ReceiveOrder(m systems.Message) error {
 
 // Requested returns the order that a message requests for its player. ok is false if it must not be stamped: the message is
 // malformed, which is an error, or the player is not in the match or has no order left. The payload aliases the message.
-func (s *Server[C, P]) Requested(m systems.Message) (o ecs.Order, ok bool, err error) {
+func (s *Server[C, P]) Requested(m systems.Message) (o image.Order, ok bool, err error) {
 	p := &s.Peers[m.From]
 	target, payload, ok := code.ReadRequest(m.Body, m.Body[0])
 	if !ok || p.Seat < 0 {
@@ -53,5 +54,5 @@ func (s *Server[C, P]) Requested(m systems.Message) (o ecs.Order, ok bool, err e
 		p.Stats.Refused++
 		return o, false, nil
 	}
-	return ecs.Order{Kind: ecs.OrderGame, Player: p.Player(), Entity: target, Payload: payload}, true, nil
+	return image.Order{Kind: image.OrderGame, Player: p.Player(), Entity: target, Payload: payload}, true, nil
 }

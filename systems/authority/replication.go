@@ -1,7 +1,7 @@
 package authority
 
 import (
-	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
@@ -11,7 +11,7 @@ import (
 func (s *Server[C, P]) FindChanges() {
 	before, ok := s.States.At(s.done - 1)
 	if !ok {
-		before = &ecs.Snapshot{}
+		before = &image.Snapshot{}
 	}
 	s.Changed.Find(before, s.Step.State)
 }
@@ -36,7 +36,7 @@ func (s *Server[C, P]) openReplication(p *Peer[P]) {
 	}
 	held, _ := s.States.At(p.Opened)
 	p.Sender.Open(p.Seat, held)
-	filter := (func(*ecs.EmittedEvent) bool)(nil)
+	filter := (func(*image.EmittedEvent) bool)(nil)
 	if s.config.Filter != nil {
 		filter = s.config.Filter(p)
 	}

@@ -2,6 +2,7 @@ package authority
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
 )
@@ -36,7 +37,7 @@ func (s *Server[C, P]) ChooseInputs() {
 		}
 	}
 	for i := range s.Step.Orders {
-		if o := &s.Step.Orders[i]; o.Kind == ecs.OrderLeave {
+		if o := &s.Step.Orders[i]; o.Kind == image.OrderLeave {
 			s.vacate(f, o.Player) // even if another player joins with the seat in the same tick
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/events"
@@ -25,7 +26,7 @@ type Server[C, P any] struct {
 	Grid    inputs.Grid // up to tick Done
 	States  *rollback.Snapshots
 	Events  events.Log     // empty without Config.Events
-	Changed ecs.Changed    // of the last tick, once FindChanges has run
+	Changed image.Changed  // of the last tick, once FindChanges has run
 	Changes *state.Changes // nil without Config.Replicates
 	Sending Sending
 
@@ -41,9 +42,9 @@ type Step struct {
 	Due     systems.Time     // 0 for a tick that is adopted
 	Adopted bool             // the tick was final before this server was started
 	Inputs  []ecs.InputBytes // by player
-	Orders  []ecs.Order
-	Late    ecs.PlayerSet // players whose input is another than they sent
-	State   *ecs.Snapshot // nil where it is not kept
+	Orders  []image.Order
+	Late    ecs.PlayerSet   // players whose input is another than they sent
+	State   *image.Snapshot // nil where it is not kept
 }
 
 // Sending is what the systems of phase Send use.
@@ -68,7 +69,7 @@ func (s *Server[C, P]) Init(c Config[C, P]) (err error) {
 	}
 	s.Step.Inputs = make([]ecs.InputBytes, s.Game.MaxPlayers)
 	for p := range s.Step.Inputs {
-		s.Step.Inputs[p] = world.InputOf(ecs.Player(p))
+		s.Step.Inputs[p] = world.Image().Input(ecs.Player(p))
 	}
 	if c.Buffers {
 		s.Seats = make([]Seat, s.Game.MaxPlayers)

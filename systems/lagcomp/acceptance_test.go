@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -12,15 +13,15 @@ import (
 // What the server sees is 0.5 off.
 func gamLC(t *testing.T, cover fixed.Num, claims bool) (hit bool, off fixed.Num) {
 	s := newStand(t, 40, Config{})
-	s.w.SetPast(s.ring.At)
+	s.w.Image().SetPast(s.ring.At)
 	s.place(1, gSpot{Pos: fixed.Vec2{X: fixed.FromRatio(1, 8)}, Vel: fixed.Vec2{X: fixed.FromRatio(1, 8)}, Radius: fixed.FromRatio(1, 4)})
 	s.run(39)
-	seen := ecs.ViewStamp{Tick: 36}
+	seen := image.ViewStamp{Tick: 36}
 	aim := s.shown(1, seen)
 	s.setCover(cover)
 	if claims {
 		s.fire(0, aim, seen, 0, 100*millisecond)
-		if s.stamp != (ecs.ViewStamp{Tick: 36}) {
+		if s.stamp != (image.ViewStamp{Tick: 36}) {
 			t.Fatalf("the shot is judged by %v", s.stamp)
 		}
 	} else {
@@ -64,7 +65,7 @@ func TestLC02DeadOnAimHitsWithCompensationAndMissesWithout(t *testing.T) {
 	s := crossing(t, Config{})
 	for range shots {
 		s.run(s.w.Tick() + 6)
-		c := ecs.ViewStamp{Tick: s.w.Tick() + 1 - age}
+		c := image.ViewStamp{Tick: s.w.Tick() + 1 - age}
 		s.fire(0, s.shown(1, c), c, 50*millisecond, 100*millisecond)
 		s.step()
 	}
@@ -76,7 +77,7 @@ func TestLC02DeadOnAimHitsWithCompensationAndMissesWithout(t *testing.T) {
 	}
 	for range shots {
 		s.run(s.w.Tick() + 6)
-		c := ecs.ViewStamp{Tick: s.w.Tick() + 1 - age}
+		c := image.ViewStamp{Tick: s.w.Tick() + 1 - age}
 		aim := s.shown(1, c)
 		s.inputs[0] = pads.Pack(gPad{Aim: aim, Fire: true})
 		s.step()
@@ -98,9 +99,9 @@ func TestLC03BeyondTheCapOnlyTheCapIsHit(t *testing.T) {
 	}{{42, false}, {30, false}, {20, false}, {15, true}, {14, true}, {8, false}, {0, false}} {
 		before := s.life(1).Hits
 		f := s.w.Tick() + 1
-		aim := s.shown(1, ecs.ViewStamp{Tick: f - max(c.aimed, 1)})
-		s.fire(0, aim, ecs.ViewStamp{Tick: f - 42}, 300*millisecond, 100*millisecond)
-		if s.stamp != (ecs.ViewStamp{Tick: f - 15}) {
+		aim := s.shown(1, image.ViewStamp{Tick: f - max(c.aimed, 1)})
+		s.fire(0, aim, image.ViewStamp{Tick: f - 42}, 300*millisecond, 100*millisecond)
+		if s.stamp != (image.ViewStamp{Tick: f - 15}) {
 			t.Fatalf("tick %d is judged by %v, want 250 ms before", f, s.stamp)
 		}
 		s.step()
@@ -117,15 +118,15 @@ func TestLC03BeyondTheCapOnlyTheCapIsHit(t *testing.T) {
 // they were.
 func TestLC04LookingBackChangesNothing(t *testing.T) {
 	a, b := crossing(t, Config{}), crossing(t, Config{})
-	changed := map[ecs.Checksum]bool{}
+	changed := map[image.Checksum]bool{}
 	for range 60 {
 		f := a.w.Tick() + 1
-		var before [16]ecs.Checksum
+		var before [16]image.Checksum
 		for i := range before {
 			s, _ := a.ring.At(f - 16 + ecs.Tick(i))
 			before[i] = s.Checksum()
 		}
-		a.fire(0, fixed.FromInt(-9), ecs.ViewStamp{Tick: f - 3 - f%12, Part: uint8(f % 7)}, 50*millisecond, 100*millisecond) // at nobody
+		a.fire(0, fixed.FromInt(-9), image.ViewStamp{Tick: f - 3 - f%12, Part: uint8(f % 7)}, 50*millisecond, 100*millisecond) // at nobody
 		b.inputs = a.inputs
 		a.step()
 		b.step()
@@ -144,8 +145,8 @@ func TestLC04LookingBackChangesNothing(t *testing.T) {
 	if reach.Cost(b.w).Swept != 0 || reach.Cost(a.w).Swept == 0 || len(changed) < 60 {
 		t.Errorf("nothing was looked at: %+v", reach.Cost(a.w))
 	}
-	if a.w.Strays() != 0 {
-		t.Errorf("%d undeclared writes", a.w.Strays())
+	if a.w.Image().Strays() != 0 {
+		t.Errorf("%d undeclared writes", a.w.Image().Strays())
 	}
 }
 
@@ -162,11 +163,11 @@ func TestLC05BehindCoverForLongerThanTheCapIsSafe(t *testing.T) {
 				now, _ := spot.Read(s.w, avatarOf(s.w, 1))
 				s.setCover(now.Pos.X + now.Vel.X)
 			} else {
-				s.setCover(s.shown(1, ecs.ViewStamp{Tick: edge}))
+				s.setCover(s.shown(1, image.ViewStamp{Tick: edge}))
 			}
 			judged := min(lag, 15)
-			aim := s.shown(1, ecs.ViewStamp{Tick: f - judged})
-			c := ecs.ViewStamp{Tick: f - lag}
+			aim := s.shown(1, image.ViewStamp{Tick: f - judged})
+			c := image.ViewStamp{Tick: f - lag}
 			s.fire(0, aim, c, 0, ticksAt60(lag))
 			s.step()
 			killed, want := s.life(1).Hits > 0, behind <= min(15, lag)
@@ -194,7 +195,7 @@ func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 	s := crossing(t, Config{})
 	f := s.w.Tick() + 1
 	estimate := ecs.Tick(9) // 50 ms one way and 100 ms of interpolation
-	for name, c := range map[string]ecs.ViewStamp{
+	for name, c := range map[string]image.ViewStamp{
 		"a second earlier": {Tick: f - 60},
 		"a second later":   {Tick: f + 60, Part: 7},
 		"the first tick":   {Tick: 1, Part: 255},
@@ -203,8 +204,8 @@ func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 	} {
 		for aimed := ecs.Tick(1); aimed < 65; aimed++ {
 			s := crossing(t, Config{})
-			s.fire(0, s.shown(1, ecs.ViewStamp{Tick: f - aimed}), c, 50*millisecond, 100*millisecond)
-			if s.stamp != (ecs.ViewStamp{Tick: f - estimate}) {
+			s.fire(0, s.shown(1, image.ViewStamp{Tick: f - aimed}), c, 50*millisecond, 100*millisecond)
+			if s.stamp != (image.ViewStamp{Tick: f - estimate}) {
 				t.Fatalf("%s: judged by %v, want the estimate, %d", name, s.stamp, f-estimate)
 			}
 			s.step()
@@ -216,7 +217,7 @@ func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 	}
 	// The most that a lie within the tolerance gains is the cap.
 	for _, late := range []ecs.Tick{10, 15, 16, 21} {
-		c := ecs.ViewStamp{Tick: f - late}
+		c := image.ViewStamp{Tick: f - late}
 		if v := s.judge.View(c, f, 50*millisecond, 100*millisecond); v.Tick < f-15 || v.Tick > f-10 {
 			t.Errorf("a claim of %d ticks ago is judged by %v in tick %d", late, v, f)
 		}
@@ -228,7 +229,7 @@ func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 func TestLC07VetoesBeatHits(t *testing.T) {
 	fire := func(s *stand, p ecs.Player) {
 		f := s.w.Tick() + 1
-		c := ecs.ViewStamp{Tick: f - 12}
+		c := image.ViewStamp{Tick: f - 12}
 		s.fire(p, s.shown(1-p, c), c, 50*millisecond, 100*millisecond)
 	}
 	s := crossing(t, Config{})

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
 // Config says how far a shot may reach into the past. Times are nanoseconds.
 type Config struct {
 	TickRate int // of the game, per second, in [1, 1000]; required
-	// Cap is the farthest that a view may lie behind the tick that uses it, at most 1 s and ecs.MaxViewTicks; 0: 250 ms.
+	// Cap is the farthest that a view may lie behind the tick that uses it, at most 1 s and image.MaxViewTicks; 0: 250 ms.
 	// More is kinder to slow links, and kills more people who have long been behind cover.
 	Cap systems.Time
 	// Tolerance is how far a declared view may lie from what the server estimates before the estimate takes its place,
@@ -22,7 +23,7 @@ type Config struct {
 	MinDelay, MaxDelay systems.Time
 	// Past is where older states are read, as it was handed to World.SetPast: a view is moved to the oldest state that
 	// is held, so that whoever plays the match again, and holds more, judges the same. nil: all of Cap is held.
-	Past func(ecs.Tick) (*ecs.Snapshot, bool)
+	Past func(ecs.Tick) (*image.Snapshot, bool)
 }
 
 // The defaults. Sources: Overwatch and Battlefield 4 cap at 250 ms, Source replaces views that are 200 ms off.

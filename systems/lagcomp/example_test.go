@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/lagcomp"
 )
@@ -18,7 +19,7 @@ func ExampleJudge_View() {
 	}
 	const oneWay, delay = systems.Second / 20, systems.Second / 10 // 50 ms, and 100 ms of interpolation
 	for _, declared := range []ecs.Tick{91, 99, 10} {
-		view := judge.View(ecs.ViewStamp{Tick: declared}, 100, oneWay, delay)
+		view := judge.View(image.ViewStamp{Tick: declared}, 100, oneWay, delay)
 		fmt.Println("drew tick", declared, "judged at", view.Tick)
 	}
 	fmt.Println("states to keep:", judge.Depth())

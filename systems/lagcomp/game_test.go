@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 )
@@ -143,9 +144,9 @@ type stand struct {
 	w       *ecs.World
 	ring    *rollback.Snapshots
 	judge   *Judge
-	stamp   ecs.ViewStamp // of the last shot
+	stamp   image.ViewStamp // of the last shot
 	inputs  [4]ecs.InputBytes
-	orders  []ecs.Order
+	orders  []image.Order
 	payload []byte
 }
 
@@ -160,10 +161,10 @@ func newStand(t *testing.T, rate int, c Config) *stand {
 	if s.judge, err = NewJudge(c); err != nil {
 		t.Fatal(err)
 	}
-	w.SetPast(s.ring.At)
+	w.Image().SetPast(s.ring.At)
 	s.ring.Save(w)
 	for p := range ecs.Player(2) {
-		s.orders = append(s.orders, ecs.Order{Kind: ecs.OrderJoin, Player: p})
+		s.orders = append(s.orders, image.Order{Kind: image.OrderJoin, Player: p})
 	}
 	s.step()
 	return s
@@ -192,7 +193,7 @@ func (s *stand) place(p ecs.Player, v gSpot) {
 }
 
 // fire makes p fire in the next tick, at aim, and say what it saw; the judge decides.
-func (s *stand) fire(p ecs.Player, aim fixed.Num, seen ecs.ViewStamp, oneWay, delay systems.Time) {
+func (s *stand) fire(p ecs.Player, aim fixed.Num, seen image.ViewStamp, oneWay, delay systems.Time) {
 	s.inputs[p] = pads.Pack(gPad{Aim: aim, Fire: true})
 	s.stamp = s.judge.View(seen, s.w.Tick()+1, oneWay, delay)
 	if s.stamp.Tick > 0 {
@@ -200,8 +201,8 @@ func (s *stand) fire(p ecs.Player, aim fixed.Num, seen ecs.ViewStamp, oneWay, de
 	}
 }
 
-func (s *stand) view(p ecs.Player, v ecs.ViewStamp) {
-	s.orders = append(s.orders, ecs.Order{Kind: ecs.OrderView, Player: p, Payload: ecs.AppendViewStamp(nil, v)})
+func (s *stand) view(p ecs.Player, v image.ViewStamp) {
+	s.orders = append(s.orders, image.Order{Kind: image.OrderView, Player: p, Payload: image.AppendViewStamp(nil, v)})
 }
 
 func (s *stand) life(p ecs.Player) gLife {
@@ -210,7 +211,7 @@ func (s *stand) life(p ecs.Player) gLife {
 }
 
 // shown is where a client draws the target that shows this moment.
-func (s *stand) shown(p ecs.Player, v ecs.ViewStamp) fixed.Num {
+func (s *stand) shown(p ecs.Player, v image.ViewStamp) fixed.Num {
 	s.t.Helper()
 	at := func(f ecs.Tick) fixed.Num {
 		past, ok := s.ring.At(f)

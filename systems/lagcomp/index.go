@@ -70,7 +70,7 @@ func (x *index[T]) trailOf(e ecs.Entity, next *int) *trail {
 
 // extend takes the state of tick f into the boxes. A state that is not held makes them begin after it.
 func (s *Sweep[T]) extend(x *index[T], w *ecs.World, f ecs.Tick) {
-	past, ok := w.Past(f)
+	past, ok := w.Image().Past(f)
 	if !ok {
 		x.from, x.turn = f+1, f+1
 		return

@@ -2,6 +2,7 @@ package lagcomp
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -12,7 +13,7 @@ import (
 // It counts in parts of 1/256 tick and in how many of them a view lies behind the tick that uses it, which stays small
 // whatever is declared. It knows ticks and no clock: a server that hitches hitches for all.
 type Judge struct {
-	past               func(ecs.Tick) (*ecs.Snapshot, bool)
+	past               func(ecs.Tick) (*image.Snapshot, bool)
 	rate               int64
 	limit, tolerance   int64 // parts
 	minDelay, maxDelay systems.Time
@@ -59,9 +60,9 @@ func (j *Judge) inParts(t systems.Time) int64 {
 //
 // oneWay is half of the round trip that the server measured; delay is the interpolation delay that the client declares.
 // Negative times count as 0. The zero stamp, which needs no order, is the present.
-func (j *Judge) View(seen ecs.ViewStamp, f ecs.Tick, oneWay, delay systems.Time) ecs.ViewStamp {
+func (j *Judge) View(seen image.ViewStamp, f ecs.Tick, oneWay, delay systems.Time) image.ViewStamp {
 	if seen.Tick == 0 {
-		return ecs.ViewStamp{}
+		return image.ViewStamp{}
 	}
 	j.counters.Views++
 	estimate := j.inParts(min(max(oneWay, 0), systems.Second)) + j.inParts(min(max(delay, j.minDelay), j.maxDelay))
@@ -87,22 +88,22 @@ func behind(a, b ecs.Tick) int64 {
 
 // stampOf returns the moment that lies age parts before State(f), not before State(1). State(f) does not exist yet when
 // tick f runs, so a moment after State(f−1) is the present.
-func stampOf(age int64, f ecs.Tick) ecs.ViewStamp {
+func stampOf(age int64, f ecs.Tick) image.ViewStamp {
 	if age < parts || f < 2 {
-		return ecs.ViewStamp{}
+		return image.ViewStamp{}
 	}
 	whole, rest := ecs.Tick(age/parts), age%parts
 	if rest > 0 {
 		whole++
 	}
 	if whole >= f {
-		return ecs.ViewStamp{Tick: 1}
+		return image.ViewStamp{Tick: 1}
 	}
-	return ecs.ViewStamp{Tick: f - whole, Part: uint8((parts - rest) % parts)}
+	return image.ViewStamp{Tick: f - whole, Part: uint8((parts - rest) % parts)}
 }
 
 // held moves a stamp on to the first moment whose states are held.
-func (j *Judge) held(v ecs.ViewStamp, f ecs.Tick) ecs.ViewStamp {
+func (j *Judge) held(v image.ViewStamp, f ecs.Tick) image.ViewStamp {
 	if j.past == nil || v.Tick == 0 {
 		return v
 	}
@@ -111,14 +112,14 @@ func (j *Judge) held(v ecs.ViewStamp, f ecs.Tick) ecs.ViewStamp {
 	}
 	j.counters.Missing++
 	for at := v.Tick + 1; at < f; at++ {
-		if first := (ecs.ViewStamp{Tick: at}); j.holds(first) {
+		if first := (image.ViewStamp{Tick: at}); j.holds(first) {
 			return first
 		}
 	}
-	return ecs.ViewStamp{}
+	return image.ViewStamp{}
 }
 
-func (j *Judge) holds(v ecs.ViewStamp) bool {
+func (j *Judge) holds(v image.ViewStamp) bool {
 	_, ok := j.past(v.Tick)
 	if ok && v.Part > 0 {
 		_, ok = j.past(v.Tick + 1)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -23,14 +24,14 @@ func newJudge(t *testing.T, c Config) *Judge {
 // A view is what the client declares, to a part of a tick.
 func TestAnHonestViewIsKept(t *testing.T) {
 	j := newJudge(t, Config{TickRate: 60})
-	for _, c := range []struct{ seen, want ecs.ViewStamp }{
-		{ecs.ViewStamp{Tick: 990}, ecs.ViewStamp{Tick: 990}},
-		{ecs.ViewStamp{Tick: 990, Part: 1}, ecs.ViewStamp{Tick: 990, Part: 1}},
-		{ecs.ViewStamp{Tick: 991, Part: 255}, ecs.ViewStamp{Tick: 991, Part: 255}},
-		{ecs.ViewStamp{Tick: 999}, ecs.ViewStamp{Tick: 999}},
-		{ecs.ViewStamp{Tick: 999, Part: 1}, ecs.ViewStamp{}}, // State(1000) is what is being computed
-		{ecs.ViewStamp{Tick: 1000}, ecs.ViewStamp{}},
-		{ecs.ViewStamp{Tick: 985}, ecs.ViewStamp{Tick: 985}}, // 250 ms
+	for _, c := range []struct{ seen, want image.ViewStamp }{
+		{image.ViewStamp{Tick: 990}, image.ViewStamp{Tick: 990}},
+		{image.ViewStamp{Tick: 990, Part: 1}, image.ViewStamp{Tick: 990, Part: 1}},
+		{image.ViewStamp{Tick: 991, Part: 255}, image.ViewStamp{Tick: 991, Part: 255}},
+		{image.ViewStamp{Tick: 999}, image.ViewStamp{Tick: 999}},
+		{image.ViewStamp{Tick: 999, Part: 1}, image.ViewStamp{}}, // State(1000) is what is being computed
+		{image.ViewStamp{Tick: 1000}, image.ViewStamp{}},
+		{image.ViewStamp{Tick: 985}, image.ViewStamp{Tick: 985}}, // 250 ms
 	} {
 		if got := j.View(c.seen, 1000, 50*millisecond, 50*millisecond); got != c.want {
 			t.Errorf("%+v is judged by %v, want %v", c.seen, got, c.want)
@@ -39,7 +40,7 @@ func TestAnHonestViewIsKept(t *testing.T) {
 	if c := j.Counters(); c != (Counters{Views: 7}) {
 		t.Errorf("%+v", c)
 	}
-	if v := j.View(ecs.ViewStamp{Part: 9}, 1000, 50*millisecond, 50*millisecond); v != (ecs.ViewStamp{}) || j.Counters().Views != 7 {
+	if v := j.View(image.ViewStamp{Part: 9}, 1000, 50*millisecond, 50*millisecond); v != (image.ViewStamp{}) || j.Counters().Views != 7 {
 		t.Errorf("who declares the present is judged by %v", v)
 	}
 }
@@ -47,21 +48,21 @@ func TestAnHonestViewIsKept(t *testing.T) {
 func TestViewsAreBoundedByEstimateAndCap(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		seen          ecs.ViewStamp
+		seen          image.ViewStamp
 		oneWay, delay systems.Time
-		want          ecs.ViewStamp
+		want          image.ViewStamp
 		counters      Counters
 	}{
-		{"200 ms off is credible", ecs.ViewStamp{Tick: 986}, 0, 33333334, ecs.ViewStamp{Tick: 986}, Counters{}},
-		{"more is not", ecs.ViewStamp{Tick: 985}, 0, 33333334, ecs.ViewStamp{Tick: 998}, Counters{Replaced: 1}},
-		{"too new", ecs.ViewStamp{Tick: 999}, 150 * millisecond, 100 * millisecond, ecs.ViewStamp{Tick: 985}, Counters{Replaced: 1}},
-		{"older than the cap", ecs.ViewStamp{Tick: 980}, 100 * millisecond, 100 * millisecond, ecs.ViewStamp{Tick: 985}, Counters{Clamped: 1}},
-		{"an estimate older than the cap", ecs.ViewStamp{Tick: 2000}, 300 * millisecond, 0, ecs.ViewStamp{Tick: 985}, Counters{Replaced: 1, Clamped: 1}},
-		{"not over", ecs.ViewStamp{Tick: 1001}, 0, 0, ecs.ViewStamp{}, Counters{Clamped: 1}},
-		{"a negative latency", ecs.ViewStamp{Tick: 994}, -systems.Second, -systems.Second, ecs.ViewStamp{Tick: 994}, Counters{}},
-		{"a latency without end", ecs.ViewStamp{Tick: 994}, math.MaxInt64, math.MaxInt64, ecs.ViewStamp{Tick: 985}, Counters{Replaced: 1, Clamped: 1}},
-		{"a delay beyond the bound", ecs.ViewStamp{Tick: 2000}, 0, systems.Second, ecs.ViewStamp{Tick: 991}, Counters{Replaced: 1}},
-		{"a delay below the bound", ecs.ViewStamp{Tick: 2000}, 0, 1, ecs.ViewStamp{Tick: 997}, Counters{Replaced: 1}},
+		{"200 ms off is credible", image.ViewStamp{Tick: 986}, 0, 33333334, image.ViewStamp{Tick: 986}, Counters{}},
+		{"more is not", image.ViewStamp{Tick: 985}, 0, 33333334, image.ViewStamp{Tick: 998}, Counters{Replaced: 1}},
+		{"too new", image.ViewStamp{Tick: 999}, 150 * millisecond, 100 * millisecond, image.ViewStamp{Tick: 985}, Counters{Replaced: 1}},
+		{"older than the cap", image.ViewStamp{Tick: 980}, 100 * millisecond, 100 * millisecond, image.ViewStamp{Tick: 985}, Counters{Clamped: 1}},
+		{"an estimate older than the cap", image.ViewStamp{Tick: 2000}, 300 * millisecond, 0, image.ViewStamp{Tick: 985}, Counters{Replaced: 1, Clamped: 1}},
+		{"not over", image.ViewStamp{Tick: 1001}, 0, 0, image.ViewStamp{}, Counters{Clamped: 1}},
+		{"a negative latency", image.ViewStamp{Tick: 994}, -systems.Second, -systems.Second, image.ViewStamp{Tick: 994}, Counters{}},
+		{"a latency without end", image.ViewStamp{Tick: 994}, math.MaxInt64, math.MaxInt64, image.ViewStamp{Tick: 985}, Counters{Replaced: 1, Clamped: 1}},
+		{"a delay beyond the bound", image.ViewStamp{Tick: 2000}, 0, systems.Second, image.ViewStamp{Tick: 991}, Counters{Replaced: 1}},
+		{"a delay below the bound", image.ViewStamp{Tick: 2000}, 0, 1, image.ViewStamp{Tick: 997}, Counters{Replaced: 1}},
 	} {
 		j := newJudge(t, Config{TickRate: 60, MinDelay: 50 * millisecond, MaxDelay: 150 * millisecond})
 		if strings.HasPrefix(c.name, "200") || strings.HasPrefix(c.name, "more") || strings.HasPrefix(c.name, "not over") {
@@ -80,7 +81,7 @@ func TestViewsAreBoundedByEstimateAndCap(t *testing.T) {
 func TestNoViewLiesBeforeTheFirstTick(t *testing.T) {
 	j := newJudge(t, Config{TickRate: 60})
 	for f := ecs.Tick(1); f < 40; f++ {
-		for _, c := range []ecs.ViewStamp{{Tick: 1}, {Tick: 1, Part: 9}, {Tick: max(f, 4) - 3}} {
+		for _, c := range []image.ViewStamp{{Tick: 1}, {Tick: 1, Part: 9}, {Tick: max(f, 4) - 3}} {
 			v := j.View(c, f, 100*millisecond, 150*millisecond)
 			if v.Tick >= f || f > 16 && v.Tick == 0 || v.Tick > 0 && v.Tick+15 < f {
 				t.Errorf("tick %d, %+v: judged by %v", f, c, v)
@@ -101,7 +102,7 @@ func TestLC06NoDeclarationGetsBeyondToleranceAndCap(t *testing.T) {
 		if r.IntN(3) == 0 {
 			f = 1<<62 - ecs.Tick(r.IntN(9))
 		}
-		c := ecs.ViewStamp{Tick: max(ecs.Tick(r.Uint64()), 1), Part: uint8(r.Uint32())}
+		c := image.ViewStamp{Tick: max(ecs.Tick(r.Uint64()), 1), Part: uint8(r.Uint32())}
 		if r.IntN(2) == 0 {
 			c.Tick = max(f+1000-min(f, ecs.Tick(r.IntN(4000))), 1)
 		}
@@ -123,20 +124,20 @@ func TestLC06NoDeclarationGetsBeyondToleranceAndCap(t *testing.T) {
 
 // After a restart a server holds less of the past than a recording does later: both must judge by the same state.
 func TestAViewIsMovedToTheOldestStateThatIsHeld(t *testing.T) {
-	var s ecs.Snapshot
+	var s image.Snapshot
 	oldest := ecs.Tick(992)
-	j := newJudge(t, Config{TickRate: 60, Past: func(f ecs.Tick) (*ecs.Snapshot, bool) { return &s, f >= oldest && f < 1000 }})
-	for _, c := range []struct{ seen, want ecs.ViewStamp }{
-		{ecs.ViewStamp{Tick: 990, Part: 5}, ecs.ViewStamp{Tick: 992}},
-		{ecs.ViewStamp{Tick: 991, Part: 5}, ecs.ViewStamp{Tick: 992}},
-		{ecs.ViewStamp{Tick: 992, Part: 5}, ecs.ViewStamp{Tick: 992, Part: 5}},
+	j := newJudge(t, Config{TickRate: 60, Past: func(f ecs.Tick) (*image.Snapshot, bool) { return &s, f >= oldest && f < 1000 }})
+	for _, c := range []struct{ seen, want image.ViewStamp }{
+		{image.ViewStamp{Tick: 990, Part: 5}, image.ViewStamp{Tick: 992}},
+		{image.ViewStamp{Tick: 991, Part: 5}, image.ViewStamp{Tick: 992}},
+		{image.ViewStamp{Tick: 992, Part: 5}, image.ViewStamp{Tick: 992, Part: 5}},
 	} {
 		if got := j.View(c.seen, 1000, 50*millisecond, 50*millisecond); got != c.want {
 			t.Errorf("%+v: %v, want %v", c.seen, got, c.want)
 		}
 	}
 	oldest = 1000
-	if got := j.View(ecs.ViewStamp{Tick: 992}, 1000, 50*millisecond, 50*millisecond); got.Tick != 0 {
+	if got := j.View(image.ViewStamp{Tick: 992}, 1000, 50*millisecond, 50*millisecond); got.Tick != 0 {
 		t.Errorf("without a past: %v", got)
 	}
 	if c := j.Counters(); c != (Counters{Views: 4, Missing: 3}) {

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // Sweep finds whom a shot could have met in the world that the shooter saw, without looking at everybody's past: it
@@ -29,7 +30,7 @@ type Sweep[T any] struct {
 
 // SweepConfig says how a Sweep looks back.
 type SweepConfig struct {
-	// Window is for how many ticks places are kept at least, at most ecs.MaxViewTicks; 0: 64. For a view that is older
+	// Window is for how many ticks places are kept at least, at most image.MaxViewTicks; 0: 64. For a view that is older
 	// everybody is looked at.
 	Window int
 	// Teleport is the distance from which on a move within one tick is none, in world units: who has moved so since the
@@ -55,8 +56,8 @@ func NewSweep[T any](c *ecs.Component[T], config SweepConfig) *Sweep[T] {
 	if config.Window == 0 {
 		config.Window = 64
 	}
-	if config.Window < 1 || config.Window > ecs.MaxViewTicks || config.Teleport < 0 {
-		panic(fmt.Sprintf("lagcomp: NewSweep of component %q with Window %d and Teleport %v: choose 1 to %d ticks, and no negative distance", c.Name(), config.Window, config.Teleport, ecs.MaxViewTicks))
+	if config.Window < 1 || config.Window > image.MaxViewTicks || config.Teleport < 0 {
+		panic(fmt.Sprintf("lagcomp: NewSweep of component %q with Window %d and Teleport %v: choose 1 to %d ticks, and no negative distance", c.Name(), config.Window, config.Teleport, image.MaxViewTicks))
 	}
 	return &Sweep[T]{component: c, motion: roles.Motion, bounds: roles.Bounds, query: ecs.NewQuery1(ecs.Read(c)),
 		derived: ecs.NewDerived("sweep of "+c.Name(), func(_ *ecs.World, x *index[T]) { x.forget() }, func(a, b *index[T]) bool { return true }),
@@ -77,7 +78,7 @@ func (s *Sweep[T]) Near(w *ecs.World, p ecs.Player, lo, hi fixed.Vec2) iter.Seq2
 
 func (s *Sweep[T]) near(w *ecs.World, p ecs.Player, area box, yield func(ecs.Entity, T) bool) {
 	x := s.derived.Of(w)
-	view, late := w.ViewOf(p)
+	view, late := w.Image().ViewOf(p)
 	if late {
 		s.follow(x, w)
 	}
@@ -107,14 +108,14 @@ func (s *Sweep[T]) near(w *ecs.World, p ecs.Player, area box, yield func(ecs.Ent
 // there throughout. ok is false if p did not see e, which had not appeared yet, or if e is gone by now.
 func (s *Sweep[T]) Judged(w *ecs.World, p ecs.Player, e ecs.Entity) (value T, ok bool) {
 	value, ok = s.component.Read(w, e)
-	view, late := w.ViewOf(p)
+	view, late := w.Image().ViewOf(p)
 	if !ok || !late || e.Owner() == ecs.OwnedBy(p) {
 		return value, ok
 	}
 	return s.judged(s.derived.Of(w), w, p, e, value, view)
 }
 
-func (s *Sweep[T]) judged(x *index[T], w *ecs.World, p ecs.Player, e ecs.Entity, now T, view ecs.ViewStamp) (value T, ok bool) {
+func (s *Sweep[T]) judged(x *index[T], w *ecs.World, p ecs.Player, e ecs.Entity, now T, view image.ViewStamp) (value T, ok bool) {
 	x.cost.Rewound++
 	if value, ok = s.component.Seen(w, p, e); ok && !s.steady(x, w, e, now, view) {
 		x.cost.Refused++
@@ -124,11 +125,11 @@ func (s *Sweep[T]) judged(x *index[T], w *ecs.World, p ecs.Player, e ecs.Entity,
 }
 
 // steady reports whether e was there in every state since the view and has not teleported.
-func (s *Sweep[T]) steady(x *index[T], w *ecs.World, e ecs.Entity, now T, view ecs.ViewStamp) bool {
+func (s *Sweep[T]) steady(x *index[T], w *ecs.World, e ecs.Entity, now T, view image.ViewStamp) bool {
 	x.row = now
 	last := s.motion(&x.row).Pos
 	for f := w.Tick() - 1; f >= view.Tick; f-- {
-		past, ok := w.Past(f)
+		past, ok := w.Image().Past(f)
 		if ok {
 			x.row, ok = s.component.ReadAt(past, e)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -67,7 +68,7 @@ func newCrowd(t *testing.T, n int, seed uint64, speed fixed.Num, odds int) *crow
 		t.Fatal(err)
 	}
 	c.w = w
-	w.SetPast(c.ring.At)
+	w.Image().SetPast(c.ring.At)
 	c.ring.Save(w)
 	return c
 }
@@ -83,13 +84,13 @@ func (c *crowd) somewhere() fixed.Vec2 {
 	return fixed.Vec2{X: fixed.FromRatio(c.rand.Int64N(128*16), 16), Y: fixed.FromRatio(c.rand.Int64N(128*16), 16)}
 }
 
-func (c *crowd) step(orders ...ecs.Order) {
+func (c *crowd) step(orders ...image.Order) {
 	c.w.Step(ecs.TickInputs{Orders: orders})
 	c.ring.Save(c.w)
 }
 
-func viewOrder(p ecs.Player, v ecs.ViewStamp) ecs.Order {
-	return ecs.Order{Kind: ecs.OrderView, Player: p, Payload: ecs.AppendViewStamp(nil, v)}
+func viewOrder(p ecs.Player, v image.ViewStamp) image.Order {
+	return image.Order{Kind: image.OrderView, Player: p, Payload: image.AppendViewStamp(nil, v)}
 }
 
 // The broad phase must find exactly whom looking at everybody's past finds, whatever they did meanwhile and whichever
@@ -100,7 +101,7 @@ func TestNearFindsExactlyWhomLookingAtEverybodyFinds(t *testing.T) {
 		c := newCrowd(t, 60, seed, fixed.FromRatio(int64(seed%4)*9, 10), 8)
 		for range 400 {
 			f := c.w.Tick() + 1
-			v := ecs.ViewStamp{Tick: max(f, 30) - ecs.Tick(1+c.rand.IntN(29)), Part: uint8(c.rand.IntN(3) * 100)}
+			v := image.ViewStamp{Tick: max(f, 30) - ecs.Tick(1+c.rand.IntN(29)), Part: uint8(c.rand.IntN(3) * 100)}
 			if v.Tick+1 >= f {
 				v.Part = 0
 			}
@@ -201,7 +202,7 @@ func TestLC08OnlyCandidatesAreRewound(t *testing.T) {
 		shot = reach.Cost(w)
 	}
 	for range 30 {
-		c.step(viewOrder(1, ecs.ViewStamp{Tick: c.w.Tick() - 14, Part: 128}))
+		c.step(viewOrder(1, image.ViewStamp{Tick: c.w.Tick() - 14, Part: 128}))
 	}
 	if shot.Rewound == 0 || shot.Rewound > uint64(shots)*n/20 {
 		t.Errorf("%d shots among %d entities rewound %d: want some, and less than one in twenty", shots, n, shot.Rewound)
@@ -225,14 +226,14 @@ func TestNobodyIsRewoundAcrossATeleport(t *testing.T) {
 		s.run(44)
 		for _, shot := range []struct {
 			aim  fixed.Num
-			view ecs.ViewStamp
+			view image.ViewStamp
 			hits bool
 		}{
-			{0, ecs.ViewStamp{Tick: 38}, c.rewound},
-			{fixed.FromInt(c.far), ecs.ViewStamp{Tick: 38}, !c.rewound},
-			{fixed.FromInt(c.far) / 2, ecs.ViewStamp{Tick: 39, Part: 128}, c.rewound},
-			{fixed.FromInt(c.far), ecs.ViewStamp{Tick: 40}, true},
-			{0, ecs.ViewStamp{Tick: 40}, false},
+			{0, image.ViewStamp{Tick: 38}, c.rewound},
+			{fixed.FromInt(c.far), image.ViewStamp{Tick: 38}, !c.rewound},
+			{fixed.FromInt(c.far) / 2, image.ViewStamp{Tick: 39, Part: 128}, c.rewound},
+			{fixed.FromInt(c.far), image.ViewStamp{Tick: 40}, true},
+			{0, image.ViewStamp{Tick: 40}, false},
 		} {
 			before, refused := s.life(1).Hits, reach.Cost(s.w).Refused
 			s.inputs[0] = pads.Pack(gPad{Aim: shot.aim, Fire: true})
@@ -252,19 +253,19 @@ func TestNobodyIsRewoundAcrossATeleport(t *testing.T) {
 func TestNobodyIsHitBeforeTheirSpawnOrAfterTheyAreGone(t *testing.T) {
 	s := newStand(t, 60, Config{})
 	s.run(20)
-	s.orders = append(s.orders, ecs.Order{Kind: ecs.OrderJoin, Player: 2}) // spawned in tick 21
+	s.orders = append(s.orders, image.Order{Kind: image.OrderJoin, Player: 2}) // spawned in tick 21
 	s.step()
 	e := avatarOf(s.w, 2)
 	s.place(2, gSpot{Vel: fixed.Vec2{X: fixed.One}})
 	s.run(30)
 	seen, part := map[ecs.Tick]bool{}, gSpot{}
 	for _, view := range []ecs.Tick{19, 20, 21, 25, 0} {
-		if v := (ecs.ViewStamp{Tick: view}); view == 0 {
-			s.view(0, ecs.ViewStamp{Tick: 20, Part: 99}) // on the way to its first state
+		if v := (image.ViewStamp{Tick: view}); view == 0 {
+			s.view(0, image.ViewStamp{Tick: 20, Part: 99}) // on the way to its first state
 		} else {
 			s.view(0, v)
 		}
-		s.orders = append(s.orders, ecs.Order{Kind: ecs.OrderGame})
+		s.orders = append(s.orders, image.Order{Kind: image.OrderGame})
 		s.w.Game().Order = func(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) {
 			part, seen[view] = reach.Judged(w, 0, e)
 		}
@@ -273,8 +274,8 @@ func TestNobodyIsHitBeforeTheirSpawnOrAfterTheyAreGone(t *testing.T) {
 	if seen[19] || seen[20] || !seen[21] || !seen[25] || !seen[0] || part.Pos.X != 0 {
 		t.Errorf("spawned in tick 21, met by shots of views %v, in the last at %v", seen, part.Pos.X)
 	}
-	s.view(0, ecs.ViewStamp{Tick: 30})
-	s.orders = append(s.orders, ecs.Order{Kind: ecs.OrderGame})
+	s.view(0, image.ViewStamp{Tick: 30})
+	s.orders = append(s.orders, image.Order{Kind: image.OrderGame})
 	s.w.Game().Order = func(w *ecs.World, _ ecs.Player, _ ecs.Entity, _ []byte) { w.Despawn(e) }
 	s.w.Game().Systems = ecs.Systems(func(w *ecs.World) {
 		if _, ok := reach.Judged(w, 0, e); ok {
@@ -336,10 +337,10 @@ func TestWhatHappensWithinATickHidesNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.SetPast(ring.At)
+	w.Image().SetPast(ring.At)
 	for f := ecs.Tick(1); f <= 24; f++ {
 		ring.Save(w)
-		w.Step(ecs.TickInputs{Orders: []ecs.Order{viewOrder(1, ecs.ViewStamp{Tick: min(10, f-1)})}})
+		w.Step(ecs.TickInputs{Orders: []image.Order{viewOrder(1, image.ViewStamp{Tick: min(10, f-1)})}})
 	}
 }
 
@@ -352,8 +353,8 @@ func TestWhoIsSeenBetweenTwoStatesIsFoundThere(t *testing.T) {
 	for i := range ecs.Tick(shots) {
 		f := s.w.Tick() + 1
 		from := f - 2 - i%17 // 17 and the window, 20, meet in every way
-		s.inputs[0] = pads.Pack(gPad{Aim: s.shown(1, ecs.ViewStamp{Tick: from, Part: 128}), Fire: true})
-		s.view(0, ecs.ViewStamp{Tick: from, Part: 128})
+		s.inputs[0] = pads.Pack(gPad{Aim: s.shown(1, image.ViewStamp{Tick: from, Part: 128}), Fire: true})
+		s.view(0, image.ViewStamp{Tick: from, Part: 128})
 		s.step()
 	}
 	if hits := s.life(1).Hits; hits != shots {
@@ -381,16 +382,16 @@ func TestAShotAllocatesNothingOnceWarm(t *testing.T) {
 			met++
 		}
 	}
-	payload, orders := make([]byte, 0, 16), make([]ecs.Order, 1)
+	payload, orders := make([]byte, 0, 16), make([]image.Order, 1)
 	judge, err := NewJudge(Config{TickRate: 60, Past: c.ring.At})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tick := func() {
 		f := c.w.Tick() + 1
-		v := judge.View(ecs.ViewStamp{Tick: max(f, 13) - 12, Part: 99}, f, 50*millisecond, 100*millisecond)
-		payload = ecs.AppendViewStamp(payload[:0], v)
-		orders[0] = ecs.Order{Kind: ecs.OrderView, Player: 1, Payload: payload}
+		v := judge.View(image.ViewStamp{Tick: max(f, 13) - 12, Part: 99}, f, 50*millisecond, 100*millisecond)
+		payload = image.AppendViewStamp(payload[:0], v)
+		orders[0] = image.Order{Kind: image.OrderView, Player: 1, Payload: payload}
 		c.w.Step(ecs.TickInputs{Orders: orders})
 		c.ring.Save(c.w)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/net/wire"
 	"tendon/systems"
@@ -422,7 +423,7 @@ func TestEveryPressTakesEffectOnce(t *testing.T) {
 		for s, hz := range []int{60, 240, 144, 30} {
 			next := 2 * time.Second
 			c := r.seated(options{path: path, seat: s, hz: hz})
-			rand := ecs.NewRand(uint64(s))
+			rand := image.NewRand(uint64(s))
 			c.play = func(*client, int) pad {
 				in := pad{Held: uint8(r.net.Now() / (300 * ms))}
 				if now := r.net.Now(); now >= next && now < 20*time.Second {

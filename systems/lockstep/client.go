@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/predictor"
@@ -99,7 +100,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.log.reset(f)
 	c.executed.at = f
 	for p := range c.executed.inputs {
-		c.executed.inputs[p] = c.World().InputOf(ecs.Player(p))
+		c.executed.inputs[p] = c.World().Image().Input(ecs.Player(p))
 	}
 	c.incoming.reset(f, c.executed.inputs)
 	c.announced, c.interval = f, c.limits.Interval
@@ -250,11 +251,11 @@ func (c *Client) addEffects() {
 
 // View returns the two last states and how far between them the display stands. It stands still, just before the end,
 // while the client waits.
-func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
+func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	f := c.at()
 	current, ok := c.ring.Floor(f)
 	if !ok {
-		current = &ecs.Snapshot{}
+		current = &image.Snapshot{}
 	}
 	if previous, ok = c.ring.Floor(max(f, 1) - 1); !ok {
 		previous = current
@@ -283,7 +284,7 @@ func (c *Client) Stats() systems.ClientStats {
 }
 
 // Kept returns the own state of an executed frame; ok is false where it is not kept.
-func (c *Client) Kept(f ecs.Tick) (*ecs.Snapshot, bool) {
+func (c *Client) Kept(f ecs.Tick) (*image.Snapshot, bool) {
 	mine, held := c.ring.At(f)
 	return mine, held && f <= c.at()
 }

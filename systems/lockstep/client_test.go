@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -178,13 +179,13 @@ func TestWhatTheReliableChannelLosesIsInTheDatagramsToo(t *testing.T) {
 		l.step()
 	}
 	c, now := l.clients[0], systems.Time(l.tick)*l.length
-	var s ecs.Snapshot
-	c.World().Save(&s)
-	image, have := s.AppendImage(nil), c.at()
+	var s image.Snapshot
+	c.World().Image().Save(&s)
+	encoded, have := s.AppendImage(nil), c.at()
 	for range 20 {
 		l.step()
 	}
-	if err := c.World().LoadImage(image); err != nil {
+	if err := c.World().Image().Load(encoded); err != nil {
 		t.Fatal(err)
 	}
 	c.Load(now, l.server.Done(), 4*l.length)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -152,7 +153,7 @@ func TestTheRegisteredAreThoseOfTheEnd(t *testing.T) {
 		m.net.At(tickAt(400)+1, func() { // before anybody has executed frame 400
 			m.clients[1].off = true
 			m.server.Close(1)
-			m.server.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 1}, m.out())
+			m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 1}, m.out())
 			if way.comes {
 				m.join(profile(t, "P2"), simnet.Clock{}, 2, 60, wander(9))
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/peers"
@@ -75,7 +76,7 @@ func (c *court) init(s *Server) (err error) {
 }
 
 // reached opens the vote on a frame that has ended, and takes the server's own state if it has one.
-func (c *court) reached(s *Server, state *ecs.Snapshot) {
+func (c *court) reached(s *Server, state *image.Snapshot) {
 	c.roll.note(s.done, s.members)
 	c.hashes.Open(s.done, s.members, s.now)
 	if s.always {
@@ -84,7 +85,7 @@ func (c *court) reached(s *Server, state *ecs.Snapshot) {
 }
 
 // computed takes what the server computed itself: the world is in the state of state, which may be nil.
-func (c *court) computed(s *Server, state *ecs.Snapshot) {
+func (c *court) computed(s *Server, state *image.Snapshot) {
 	f := s.world.Tick()
 	if f%checkEvery == 0 {
 		if state == nil {
@@ -228,18 +229,18 @@ func (s *Server) cast(player ecs.Player, said *claim) (ok bool) {
 // (f / checkEvery) % len, which stores its frame.
 type sums struct {
 	ticks [sumsKept]ecs.Tick
-	sums  [sumsKept]ecs.Checksum
+	sums  [sumsKept]image.Checksum
 }
 
 // sumsKept is how many checks are remembered: a client may be 64 seconds behind at 60 frames per second.
 const sumsKept = 64
 
-func (h *sums) add(f ecs.Tick, sum ecs.Checksum) {
+func (h *sums) add(f ecs.Tick, sum image.Checksum) {
 	i := f / checkEvery % sumsKept
 	h.ticks[i], h.sums[i] = f, sum
 }
 
-func (h *sums) at(f ecs.Tick) (sum ecs.Checksum, known bool) {
+func (h *sums) at(f ecs.Tick) (sum image.Checksum, known bool) {
 	i := f / checkEvery % sumsKept
 	return h.sums[i], f != 0 && h.ticks[i] == f
 }

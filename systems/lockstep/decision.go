@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/vote"
 )
@@ -147,7 +148,7 @@ func (s *Server) tell(v *vote.Verdict, own *ownResult) {
 		return
 	}
 	in := c.roll.at(v.Result.End) // of those who could vote
-	d := systems.Decision{Tick: v.Result.End, How: v.How, Replays: v.Replays, Votes: make([]ecs.Checksum, s.game.MaxPlayers)}
+	d := systems.Decision{Tick: v.Result.End, How: v.How, Replays: v.Replays, Votes: make([]image.Checksum, s.game.MaxPlayers)}
 	if own != nil && own.Result == v.Result {
 		d.Result, in = own.bytes, own.players
 	}

@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems/internal/code"
 )
@@ -11,7 +12,7 @@ import (
 // every peer. Whether an input is valid is decided when the frame is executed, by every peer alike.
 type frame struct {
 	inputs []ecs.InputBytes
-	orders []ecs.Order
+	orders []image.Order
 	text   []byte // payloads of orders that were read
 
 	touched ecs.PlayerSet // whose input an operation has changed in this frame
@@ -31,7 +32,7 @@ func newFrame(game *ecs.Game) frame {
 // be f.inputs.
 func (f *frame) follow(before []ecs.InputBytes, game *ecs.Game) {
 	for p := range f.inputs {
-		f.inputs[p] = game.PredictInput(before[p])
+		f.inputs[p] = game.Input.Predict(before[p])
 	}
 	f.orders, f.touched = f.orders[:0], 0
 }
@@ -39,7 +40,7 @@ func (f *frame) follow(before []ecs.InputBytes, game *ecs.Game) {
 // change lets a player's input become in. Of two changes in one frame the later one holds, with the presses of both.
 func (f *frame) change(p ecs.Player, in ecs.InputBytes, game *ecs.Game) {
 	if f.touched.Has(p) {
-		in = game.MergeLate(f.inputs[p], in)
+		in = game.Input.MergeLate(f.inputs[p], in)
 	}
 	f.inputs[p] = in
 	f.touched |= 1 << p
@@ -48,7 +49,7 @@ func (f *frame) change(p ecs.Player, in ecs.InputBytes, game *ecs.Game) {
 // finish ends the frame: who leaves in it does nothing.
 func (f *frame) finish() {
 	for i := range f.orders {
-		if o := &f.orders[i]; o.Kind == ecs.OrderLeave {
+		if o := &f.orders[i]; o.Kind == image.OrderLeave {
 			f.inputs[o.Player] = ecs.InputBytes{}
 		}
 	}
@@ -69,13 +70,13 @@ func (f *frame) validate(w *ecs.World, into []ecs.InputBytes) {
 }
 
 // worstInputs returns the most bits that the inputs of a frame take.
-func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*code.WorstChange(g.InputSize()) }
+func worstInputs(g *ecs.Game) int { return 3 + g.MaxPlayers*code.WorstChange(g.Input.Size()) }
 
 // append codes the frame: one bit if all is as expected and there are no orders.
 func (f *frame) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) {
 	plain := len(f.orders) == 0
 	for p := 0; plain && p < len(f.inputs); p++ {
-		plain = f.inputs[p] == game.PredictInput(before[p])
+		plain = f.inputs[p] == game.Input.Predict(before[p])
 	}
 	w.Bool(!plain)
 	if plain {
@@ -83,8 +84,8 @@ func (f *frame) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Gam
 	}
 	w.Bool(false) // not by digest
 	for p := range f.inputs {
-		expected := game.PredictInput(before[p])
-		code.AppendChange(w, &expected, &f.inputs[p], game.InputSize())
+		expected := game.Input.Predict(before[p])
+		code.AppendChange(w, &expected, &f.inputs[p], game.Input.Size())
 	}
 	w.Bool(len(f.orders) > 0)
 	if len(f.orders) == 0 {
@@ -138,21 +139,21 @@ func (f *frame) read(r *wire.BitReader, before []ecs.InputBytes, game *ecs.Game)
 	return codedWhole, 0
 }
 
-func appendOrder(w *wire.BitWriter, o *ecs.Order) {
+func appendOrder(w *wire.BitWriter, o *image.Order) {
 	w.Bits(uint64(o.Kind), 2)
 	w.Bits(uint64(o.Player), 6)
-	if o.Kind == ecs.OrderGame {
+	if o.Kind == image.OrderGame {
 		appendAction(w, o.Entity, o.Payload)
 	}
 }
 
 // readOrder reads an order into f.orders, its payload into f.text.
 func (f *frame) readOrder(r *wire.BitReader, game *ecs.Game) (ok bool) {
-	o := ecs.Order{Kind: ecs.OrderKind(r.Bits(2)), Player: ecs.Player(r.Bits(6))}
+	o := image.Order{Kind: image.OrderKind(r.Bits(2)), Player: ecs.Player(r.Bits(6))}
 	if !o.Kind.Shared() || int(o.Player) >= game.MaxPlayers {
 		return false
 	}
-	if o.Kind == ecs.OrderGame {
+	if o.Kind == image.OrderGame {
 		from := len(f.text)
 		if o.Entity, f.text, ok = readAction(r, f.text); !ok || len(f.text) > maxOrderPayload {
 			return false
@@ -179,7 +180,7 @@ func readAction(r *wire.BitReader, text []byte) (target ecs.Entity, all []byte, 
 	born, ok := readNumber(r)
 	target.Born = ecs.Tick(born)
 	n := int(r.Bits(11))
-	if !ok || n > ecs.MaxOrderBytes || n*8 > r.Len() {
+	if !ok || n > image.MaxOrderBytes || n*8 > r.Len() {
 		return target, text, false
 	}
 	for range n {

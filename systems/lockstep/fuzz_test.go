@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 )
@@ -21,8 +22,8 @@ func seedOps(f *testing.F, game *ecs.Game) {
 }
 
 func seedStamped(f *testing.F, game *ecs.Game) {
-	for _, s := range []stamped{{tick: 1001, player: 2, input: true, in: padInput.Pack(pad{DY: -1})}, {tick: 1002, number: 3, order: ecs.Order{Kind: ecs.OrderJoin, Player: 3}},
-		{tick: 1005, number: 200, order: ecs.Order{Player: 1, Entity: ecs.Entity{Row: 1, Born: 1}, Payload: make([]byte, 30)}}} {
+	for _, s := range []stamped{{tick: 1001, player: 2, input: true, in: padInput.Pack(pad{DY: -1})}, {tick: 1002, number: 3, order: image.Order{Kind: image.OrderJoin, Player: 3}},
+		{tick: 1005, number: 200, order: image.Order{Player: 1, Entity: ecs.Entity{Row: 1, Born: 1}, Payload: make([]byte, 30)}}} {
 		f.Add(s.append(nil, game))
 	}
 }

@@ -3,6 +3,7 @@ package lockstep
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // The test game: each player has a ship that moves and shoots; shots are entities that die after a while or when they
@@ -92,7 +93,7 @@ func testGame(rate int) *ecs.Game {
 
 // wander presses at random but the same for a seed.
 func wander(seed uint64) func(*player, int) pad {
-	r := ecs.NewRand(seed)
+	r := image.NewRand(seed)
 	var now pad
 	return func(*player, int) pad {
 		if r.Chance(1, 12) {

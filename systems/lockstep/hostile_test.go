@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 )
@@ -142,7 +143,7 @@ func TestAClientRefusesWhatNoServerSends(t *testing.T) {
 		return bits.Bytes()
 	}
 	next := c.log.last + 1
-	order := stamped{tick: next + 3, number: 0, order: ecs.Order{Kind: ecs.OrderGame, Payload: []byte("x")}}
+	order := stamped{tick: next + 3, number: 0, order: image.Order{Kind: image.OrderGame, Payload: []byte("x")}}
 	whole := order.append(nil, c.Game)
 	far := order
 	far.tick = next + 100000
@@ -176,7 +177,7 @@ func TestOperationsThatWaitAreBounded(t *testing.T) {
 	l := newRunning(t, Config{})
 	c := l.clients[0]
 	for i := range 3 * maxHeld {
-		s := stamped{tick: c.announced + 1 + ecs.Tick(i/1000), number: i % 1000, order: ecs.Order{Kind: ecs.OrderGame}}
+		s := stamped{tick: c.announced + 1 + ecs.Tick(i/1000), number: i % 1000, order: image.Order{Kind: image.OrderGame}}
 		_ = c.Receive(systems.Reliable, s.append(nil, c.Game), 0)
 	}
 	if len(c.incoming.held) != maxHeld {

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -71,7 +72,7 @@ func (l *log) tail(before []ecs.InputBytes) *block {
 	b.first, b.codes, b.ends = l.last+1, b.codes[:0], b.ends[:0]
 	copy(b.key, before)
 	l.blocks = append(l.blocks, b)
-	l.bytes += len(b.key) * ecs.MaxInputBytes
+	l.bytes += len(b.key) * image.MaxInputBytes
 	return b
 }
 
@@ -80,7 +81,7 @@ func (l *log) dropThrough(f ecs.Tick) {
 	n := 0
 	for ; n < len(l.blocks) && l.blocks[n].last() <= f; n++ {
 		b := l.blocks[n]
-		l.bytes -= len(b.codes) + endBytes*len(b.ends) + len(b.key)*ecs.MaxInputBytes
+		l.bytes -= len(b.codes) + endBytes*len(b.ends) + len(b.key)*image.MaxInputBytes
 		l.first = b.last() + 1
 		if len(l.free) < 2 {
 			l.free = append(l.free, b)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
@@ -24,9 +25,9 @@ type match struct {
 	server    *Server
 	node      simnet.NodeID
 	clients   []*player
-	sums      map[ecs.Tick]ecs.Checksum // of the server's states, where it computes them
-	frames    map[ecs.Tick]entered      // the server's log, as Taken was told of it
-	closed    map[ecs.Tick]simnet.Time  // when a frame ended
+	sums      map[ecs.Tick]image.Checksum // of the server's states, where it computes them
+	frames    map[ecs.Tick]entered        // the server's log, as Taken was told of it
+	closed    map[ecs.Tick]simnet.Time    // when a frame ended
 	decisions []systems.Decision
 	refused   int  // messages that a half refused; an error of the test unless hostile
 	hostile   bool // refused messages are no error
@@ -43,7 +44,7 @@ type match struct {
 // entered is what entered a frame.
 type entered struct {
 	inputs []ecs.InputBytes
-	orders []ecs.Order
+	orders []image.Order
 }
 
 func (e entered) String() string {
@@ -93,7 +94,7 @@ type player struct {
 	checked  int // frames compared with the server's
 	loads    int
 	flagged  int
-	found    []ecs.Difference
+	found    []image.Difference
 	off      bool // its display does not run
 	faulty   bool // its state was spoilt and not replaced yet
 	copies   int  // of each message, besides the first
@@ -125,7 +126,7 @@ func newWorld(t testing.TB, game *ecs.Game, seed uint64) *ecs.World {
 // newMatch starts a server whose frame f ends at f/TickRate. change, if any, changes what the half is made of.
 func newMatch(t testing.TB, game *ecs.Game, seed uint64, c Config, change ...func(*systems.ServerConfig)) *match {
 	m := &match{t: t, game: game, config: c, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}),
-		sums: map[ecs.Tick]ecs.Checksum{}, frames: map[ecs.Tick]entered{}, closed: map[ecs.Tick]simnet.Time{}}
+		sums: map[ecs.Tick]image.Checksum{}, frames: map[ecs.Tick]entered{}, closed: map[ecs.Tick]simnet.Time{}}
 	sc := systems.ServerConfig{World: newWorld(t, game, seed), Peers: 16, Taken: m.taken, States: c.Simulate == Always, Decided: m.decided}
 	for _, f := range change {
 		f(&sc)
@@ -260,7 +261,7 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, seat, hz int, play
 	p := m.add(path, clock, systems.ClientConfig{Seat: seat}, play)
 	m.hand(p, func() {
 		if seat >= 0 {
-			m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, m.out())
+			m.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, m.out())
 		}
 		m.run(p, m.net.LocalNow(p.node), hz)
 	})
@@ -316,7 +317,7 @@ func (m *match) hand(p *player, then func()) {
 		if d, ok := new(rollback.Comparison).With(m.game, p.image, p.Kept); ok && p.loads > 0 {
 			p.found = append(p.found, d)
 		}
-		if err := p.World().LoadImage(p.image); err != nil {
+		if err := p.World().Image().Load(p.image); err != nil {
 			m.t.Fatal(err)
 		}
 		m.load(p)
@@ -328,8 +329,8 @@ func (m *match) hand(p *player, then func()) {
 }
 
 func imageOf(w *ecs.World) []byte {
-	var s ecs.Snapshot
-	w.Save(&s)
+	var s image.Snapshot
+	w.Image().Save(&s)
 	defer s.Release()
 	return s.AppendImage(nil)
 }
@@ -437,7 +438,7 @@ func (m *match) sound(least int) {
 			m.t.Errorf("client %d: flagged %d times, %+v", c.id, c.flagged, st)
 		}
 	}
-	different := map[ecs.Checksum]bool{}
+	different := map[image.Checksum]bool{}
 	for _, sum := range m.sums {
 		different[sum] = true
 	}

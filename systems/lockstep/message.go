@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/code"
@@ -32,7 +33,7 @@ const (
 // checkGame refuses a game of which one frame's inputs may not fit a datagram, with the figures.
 func checkGame(g *ecs.Game) error {
 	if need := syncBytes + (worstInputs(g)+7)/8; need > systems.MaxDatagram {
-		return fmt.Errorf("lockstep: %d players with inputs of %d bytes need %d bytes for one frame: a datagram holds %d", g.MaxPlayers, g.InputSize(), need, systems.MaxDatagram)
+		return fmt.Errorf("lockstep: %d players with inputs of %d bytes need %d bytes for one frame: a datagram holds %d", g.MaxPlayers, g.Input.Size(), need, systems.MaxDatagram)
 	}
 	return nil
 }
@@ -80,7 +81,7 @@ func (m *opsMessage) append(dst []byte, game *ecs.Game) (message []byte, written
 			if o.isOrder {
 				appendAction(&bits, o.target, o.payload)
 			} else {
-				code.AppendChange(&bits, &expected, &o.in, game.InputSize())
+				code.AppendChange(&bits, &expected, &o.in, game.Input.Size())
 				expected = o.in
 			}
 			if bits.Err() != nil {
@@ -138,7 +139,7 @@ func (m *opsMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 // hashMessage is a client's checksum of the state after a frame.
 type hashMessage struct {
 	tick ecs.Tick
-	sum  ecs.Checksum
+	sum  image.Checksum
 }
 
 func (m *hashMessage) append(dst []byte) []byte {
@@ -152,7 +153,7 @@ func (m *hashMessage) append(dst []byte) []byte {
 func (m *hashMessage) read(message []byte) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
-	m.tick, m.sum = ecs.Tick(r.Uvarint()), ecs.Checksum(r.U64())
+	m.tick, m.sum = ecs.Tick(r.Uvarint()), image.Checksum(r.U64())
 	if r.Close() != nil || kind != kindHash {
 		return ErrMessage
 	}
@@ -163,7 +164,7 @@ func (m *hashMessage) read(message []byte) error {
 // state then, and Game.Result's bytes, which their digest is taken of.
 type resultMessage struct {
 	tick   ecs.Tick
-	sum    ecs.Checksum
+	sum    image.Checksum
 	result []byte
 }
 
@@ -180,7 +181,7 @@ func (m *resultMessage) append(dst []byte) []byte {
 func (m *resultMessage) read(message []byte) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
-	m.tick, m.sum, m.result = ecs.Tick(r.Uvarint()), ecs.Checksum(r.U64()), r.Blob(ecs.MaxResultBytes)
+	m.tick, m.sum, m.result = ecs.Tick(r.Uvarint()), image.Checksum(r.U64()), r.Blob(ecs.MaxResultBytes)
 	if r.Close() != nil || kind != kindResult || m.tick == 0 {
 		return ErrMessage
 	}

@@ -34,9 +34,9 @@ func (o *operationQueue) start() { o.force = true }
 
 // set sets the input from now on. keep says that a press which was not sampled yet must not be lost.
 func (o *operationQueue) set(in ecs.InputBytes, keep bool, game *ecs.Game) {
-	game.CleanInput(&in)
+	in = game.Input.Clean(in)
 	if keep && !o.used {
-		in = game.MergeLate(o.now, in)
+		in = game.Input.MergeLate(o.now, in)
 	}
 	o.now, o.used = in, false
 }
@@ -44,13 +44,13 @@ func (o *operationQueue) set(in ecs.InputBytes, keep bool, game *ecs.Game) {
 // sample makes an operation of the input, ticks after the last call. The input that the server predicts needs none.
 func (o *operationQueue) sample(ticks int, game *ecs.Game) {
 	for range ticks {
-		o.held = game.PredictInput(o.held)
+		o.held = game.Input.Predict(o.held)
 	}
 	if o.used && !o.force || o.full() {
 		return
 	}
 	if o.used {
-		o.now = game.PredictInput(o.now)
+		o.now = game.Input.Predict(o.now)
 	}
 	o.used = true
 	if o.now != o.held || o.force {

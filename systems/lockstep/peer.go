@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
 	"tendon/systems/internal/peers"
@@ -155,7 +156,7 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 		p.stats.Refused++
 	case o.isOrder:
 		p.orders -= s.game.TickRate
-		s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: player, Entity: o.target, Payload: o.payload}, out)
+		s.Stamp(image.Order{Kind: image.OrderGame, Player: player, Entity: o.target, Payload: o.payload}, out)
 	case p.inputs == 0:
 		p.stats.Refused++
 	case member:
@@ -169,7 +170,7 @@ func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
 		p.inputs--
 		seat := &s.seats[player]
 		if in := o.in; seat.waiting {
-			seat.held = s.game.MergeLate(seat.held, in)
+			seat.held = s.game.Input.MergeLate(seat.held, in)
 		} else {
 			seat.held, seat.waiting = in, true
 		}

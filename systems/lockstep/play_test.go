@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -75,12 +76,12 @@ func article(t testing.TB, c Config, play func(*player, int) pad, change func(m 
 	m := newMatch(t, testGame(60), 5, c)
 	path := simnet.Symmetric("10", "10", simnet.Path{Delay: 10 * ms})
 	p := m.add(path, simnet.Clock{}, systems.ClientConfig{}, play)
-	if err := p.World().LoadImage(imageOf(m.server.World())); err != nil {
+	if err := p.World().Image().Load(imageOf(m.server.World())); err != nil {
 		t.Fatal(err)
 	}
 	m.load(p)
 	m.server.Open(p.id, 0, 0, 0, m.out())
-	m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, m.out())
+	m.server.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, m.out())
 	m.run(p, firstFrame, 60)
 	if change != nil {
 		change(m, p)
@@ -200,7 +201,7 @@ func TestAnOperationAtTheEndOfAFrameBelongsToIt(t *testing.T) {
 	for _, late := range []simnet.Time{0, 1} {
 		m := newMatch(t, testGame(60), 13, Config{Interval: 5})
 		m.server.Open(0, 0, 0, 0, m.out())
-		m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin}, m.out())
+		m.server.Stamp(image.Order{Kind: image.OrderJoin}, m.out())
 		m.clients = append(m.clients, &player{id: 0, node: m.net.AddNode(simnet.Clock{})})
 		if err := m.net.Connect(m.clients[0].node, m.node, simnet.Profile{}); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -87,9 +88,9 @@ func TestLSWarmWhoComesBackIsSentWhatIsMissing(t *testing.T) {
 					c.returns()
 					return
 				}
-				image := imageOf(c.world)
+				encoded := imageOf(c.world)
 				c.make(r.game)
-				c.load(image)
+				c.load(encoded)
 				c.ready()
 			})
 			r.until(at(1900))
@@ -105,8 +106,8 @@ func TestLSWarmWhoComesBackIsSentWhatIsMissing(t *testing.T) {
 }
 
 func imageOf(w *ecs.World) []byte {
-	var s ecs.Snapshot
-	w.Save(&s)
+	var s image.Snapshot
+	w.Image().Save(&s)
 	defer s.Release()
 	return s.AppendImage(nil)
 }
@@ -124,13 +125,13 @@ func TestLS09LSColdWhoHasNothingEndsInTheSameState(t *testing.T) {
 				r := newRig(t, newGame(0), config, 16)
 				r.company(3, link(way, way))
 				c := r.add(options{path: link(50*ms, 50*ms), seat: -1})
-				var image []byte
-				r.when(checkpoint, func() { image = r.image() })
+				var encoded []byte
+				r.when(checkpoint, func() { encoded = r.image() })
 				var d *delivery
 				if joins {
 					r.when(1600, func() {
 						d = r.delivered(c)
-						c.load(image)
+						c.load(encoded)
 						c.ready()
 					})
 				}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/net/wire"
 	"tendon/rollback"
@@ -124,7 +125,7 @@ type record struct {
 	text  []byte // what entered it
 	ops   int    // changes of input and orders in it
 	bits  int    // what its code takes at least
-	sum   ecs.Checksum
+	sum   image.Checksum
 	ended simnet.Time
 	in    []ecs.InputBytes
 	order []string
@@ -158,7 +159,7 @@ type client struct {
 	spoil   func(w *ecs.World) // called after every frame it executes
 	flagged []simnet.Time      // when the server found its state to differ
 	out     bool               // it was removed
-	differs []ecs.Difference   // found when it was put right
+	differs []image.Difference // found when it was put right
 	down    int                // bytes that the server sent
 	pressed [256]simnet.Time   // when its Held became that; 0: it is shown
 	display []simnet.Time      // from such a change to the frame that has it
@@ -303,7 +304,7 @@ func (r *rig) open(c *client, run byte, have ecs.Tick) {
 	r.server.Open(c.id, c.seat, have, systems.Time(r.net.Now()), r.toClients())
 	if p := ecs.Player(c.seat); c.seat >= 0 && !r.members.Has(p) {
 		r.members |= 1 << p
-		r.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: p}, r.toClients())
+		r.server.Stamp(image.Order{Kind: image.OrderJoin, Player: p}, r.toClients())
 	}
 }
 
@@ -314,7 +315,7 @@ func (r *rig) took(f systems.FinalTick) {
 	}
 	rec := record{text: describe(nil, &f), in: slices.Clone(f.Inputs), ended: r.net.Now()}
 	for _, o := range f.Orders {
-		if o.Kind == ecs.OrderGame {
+		if o.Kind == image.OrderGame {
 			rec.order = append(rec.order, string(o.Payload))
 		}
 	}
@@ -335,10 +336,10 @@ func (r *rig) code(f *systems.FinalTick) (ops, bits int) {
 	copy(last, r.frames[len(r.frames)-1].in)
 	changes := 0
 	for p := range f.Inputs {
-		if expected := r.game.PredictInput(last[p]); expected != f.Inputs[p] {
+		if expected := r.game.Input.Predict(last[p]); expected != f.Inputs[p] {
 			ops++
-			changes += r.game.InputSize()
-			for i := range r.game.InputSize() {
+			changes += r.game.Input.Size()
+			for i := range r.game.Input.Size() {
 				if expected[i] != f.Inputs[p][i] {
 					changes += 8
 				}
@@ -347,7 +348,7 @@ func (r *rig) code(f *systems.FinalTick) (ops, bits int) {
 	}
 	for i := range f.Orders {
 		ops++
-		if changes += 8; f.Orders[i].Kind == ecs.OrderGame {
+		if changes += 8; f.Orders[i].Kind == image.OrderGame {
 			changes += 32 + 4 + 11 + 8*len(f.Orders[i].Payload)
 		}
 	}
@@ -371,9 +372,9 @@ func describe(dst []byte, f *systems.FinalTick) []byte {
 	return dst
 }
 
-func checksum(w *ecs.World) ecs.Checksum {
-	var s ecs.Snapshot
-	w.Save(&s)
+func checksum(w *ecs.World) image.Checksum {
+	var s image.Snapshot
+	w.Image().Save(&s)
 	defer s.Release()
 	return s.Checksum()
 }
@@ -464,30 +465,30 @@ func (r *rig) joins(o options) *client {
 }
 
 func (r *rig) image() []byte {
-	var s ecs.Snapshot
-	r.server.World().Save(&s)
+	var s image.Snapshot
+	r.server.World().Image().Save(&s)
 	defer s.Release()
 	return s.AppendImage(nil)
 }
 
 // hand gives a client an image of the server's world after the way down and more.
 func (r *rig) hand(c *client, more time.Duration) {
-	image := r.image()
+	encoded := r.image()
 	r.net.At(r.net.Now()+c.path.Down.Delay+more, func() {
 		if c.run > 0 {
-			if d, ok := new(rollback.Comparison).With(r.game, image, c.Client.(systems.Keeper).Kept); ok {
+			if d, ok := new(rollback.Comparison).With(r.game, encoded, c.Client.(systems.Keeper).Kept); ok {
 				c.differs = append(c.differs, d)
 			}
 		}
-		c.load(image)
+		c.load(encoded)
 		c.ready()
 	})
 }
 
 // load takes an image over; nil: the client goes on with what it has.
-func (c *client) load(image []byte) {
-	if image != nil {
-		if err := c.world.LoadImage(image); err != nil {
+func (c *client) load(encoded []byte) {
+	if encoded != nil {
+		if err := c.world.Image().Load(encoded); err != nil {
 			c.rig.t.Fatal(err)
 		}
 		c.faulty = false
@@ -524,7 +525,7 @@ func (r *rig) desynced(id systems.Peer) {
 	if r.server.PeerStats(id).Expelled {
 		c.out, c.on = true, false
 		r.members &^= 1 << c.seat
-		r.server.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: ecs.Player(c.seat)}, r.toClients())
+		r.server.Stamp(image.Order{Kind: image.OrderLeave, Player: ecs.Player(c.seat)}, r.toClients())
 		r.drop(c)
 		return
 	}
@@ -656,7 +657,7 @@ func (r *rig) until(t simnet.Time) { r.net.RunUntil(t) }
 func (r *rig) sound(least int) {
 	r.t.Helper()
 	ops := 0
-	sums := map[ecs.Checksum]bool{}
+	sums := map[image.Checksum]bool{}
 	for _, f := range r.frames[1:] {
 		ops += f.ops
 		sums[f.sum] = true
@@ -693,7 +694,7 @@ func profile(t testing.TB, name string) simnet.Profile {
 
 // wander presses at random but the same for a seed; Held counts up three times a second.
 func wander(seed uint64) func(*client, int) pad {
-	rand := ecs.NewRand(seed)
+	rand := image.NewRand(seed)
 	var now pad
 	return func(*client, int) pad {
 		if rand.Chance(1, 12) {
@@ -709,7 +710,7 @@ func wander(seed uint64) func(*client, int) pad {
 
 // busy is wander with orders: about one a second.
 func (c *client) busy(seed uint64) {
-	rand := ecs.NewRand(seed)
+	rand := image.NewRand(seed)
 	c.after = func(systems.Time) {
 		if c.Live() && rand.Chance(1, 60) {
 			payload := []byte{byte(c.seat), byte(rand.IntN(256)), byte(c.frames)}

@@ -139,7 +139,7 @@ func (s *Server) sendLarge(f ecs.Tick, out systems.Outbox) {
 	c.next(s.log)
 	m := stamped{tick: f}
 	for p := range before {
-		if c.inputs[p] != s.game.PredictInput(before[p]) {
+		if c.inputs[p] != s.game.Input.Predict(before[p]) {
 			m.player, m.input, m.in = ecs.Player(p), true, c.inputs[p]
 			s.relay(&m, out)
 			m.number++
@@ -207,6 +207,6 @@ func (s *Server) key(w *wire.BitWriter, f ecs.Tick) {
 	}
 	var zero ecs.InputBytes
 	for p := range inputs {
-		code.AppendChange(w, &zero, &inputs[p], s.game.InputSize())
+		code.AppendChange(w, &zero, &inputs[p], s.game.Input.Size())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
@@ -97,7 +98,7 @@ func newServer(c Config, room systems.ServerConfig) (*Server, error) {
 		interval: interval{n: c.Interval}, done: f, sync: f, behind: cursor{frame: newFrame(game)}}
 	s.scratch.valid = make([]ecs.InputBytes, game.MaxPlayers)
 	for p := range s.before {
-		s.before[p] = s.world.InputOf(ecs.Player(p))
+		s.before[p] = s.world.Image().Input(ecs.Player(p))
 	}
 	s.past()
 	s.running.follow(s.before, game)
@@ -154,11 +155,11 @@ func (s *Server) OldestServable() ecs.Tick { return s.log.first - 1 }
 
 // Stamp enters an order into the running frame, or into the next that has room for it. It panics on an order that no
 // peer would take.
-func (s *Server) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
-	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes || o.Kind != ecs.OrderGame && len(o.Payload) > 0 {
+func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
+	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > image.MaxOrderBytes || o.Kind != image.OrderGame && len(o.Payload) > 0 {
 		panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
 	}
-	if o.Kind != ecs.OrderGame {
+	if o.Kind != image.OrderGame {
 		o.Entity = ecs.Entity{} // nothing of it travels
 	}
 	next := s.last
@@ -232,17 +233,17 @@ func (s *Server) Tick(due systems.Time) {
 
 // enter keeps the set of who is in the match. Who joins plays what he does already; it reports whether he does
 // anything.
-func (s *Server) enter(o *ecs.Order) (plays bool) {
+func (s *Server) enter(o *image.Order) (plays bool) {
 	p := o.Player
 	switch {
-	case o.Kind == ecs.OrderJoin && !s.members.Has(p):
+	case o.Kind == image.OrderJoin && !s.members.Has(p):
 		s.members |= 1 << p
 		if seat := &s.seats[p]; seat.waiting {
 			s.running.change(p, seat.held, s.game)
 			seat.waiting = false
 			return true
 		}
-	case o.Kind == ecs.OrderLeave:
+	case o.Kind == image.OrderLeave:
 		s.members &^= 1 << p
 		s.court.hashes.Forget(p)
 	}
@@ -262,9 +263,9 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 	}
 	s.running.orders = s.orders.AppendAt(s.running.orders[:0], t.Tick)
 	for i := range s.running.orders {
-		if o := &s.running.orders[i]; o.Kind == ecs.OrderJoin {
+		if o := &s.running.orders[i]; o.Kind == image.OrderJoin {
 			s.members |= 1 << o.Player
-		} else if o.Kind == ecs.OrderLeave {
+		} else if o.Kind == image.OrderLeave {
 			s.members &^= 1 << o.Player
 		}
 	}
@@ -279,7 +280,7 @@ func stampable(t *systems.FinalTick) error {
 	bytes := 0
 	for i := range t.Orders {
 		o := &t.Orders[i]
-		if !o.Kind.Shared() || o.Kind != ecs.OrderGame && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
+		if !o.Kind.Shared() || o.Kind != image.OrderGame && (len(o.Payload) > 0 || o.Entity != ecs.Entity{}) {
 			return fmt.Errorf("lockstep: tick %d has an order of kind %d that names an entity or has %d bytes: nothing of it travels", t.Tick, o.Kind, len(o.Payload))
 		}
 		bytes += len(o.Payload)

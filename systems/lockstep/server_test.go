@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -85,7 +86,7 @@ func TestParamsTellAClientWhatItMustKnow(t *testing.T) {
 // What a log was given, it gives back: every frame whole, from wherever one begins to read, and to other logs.
 func TestALogGivesBackWhatItWasGiven(t *testing.T) {
 	game := testGame(60)
-	l, r := newLog(7, game), ecs.NewRand(1)
+	l, r := newLog(7, game), image.NewRand(1)
 	f, before := newFrame(game), make([]ecs.InputBytes, game.MaxPlayers)
 	var all []entered
 	for range 1500 {
@@ -96,7 +97,7 @@ func TestALogGivesBackWhatItWasGiven(t *testing.T) {
 			}
 		}
 		for r.Chance(1, 8) && len(f.orders) < 8 {
-			f.orders = append(f.orders, ecs.Order{Kind: ecs.OrderGame, Player: 3, Entity: ecs.Entity{Row: uint32(r.Uint64()), Born: ecs.Tick(r.Uint64() >> r.IntN(64))}, Payload: make([]byte, r.IntN(1025))})
+			f.orders = append(f.orders, image.Order{Kind: image.OrderGame, Player: 3, Entity: ecs.Entity{Row: uint32(r.Uint64()), Born: ecs.Tick(r.Uint64() >> r.IntN(64))}, Payload: make([]byte, r.IntN(1025))})
 		}
 		l.add(&f, before)
 		all = append(all, enteredOf(systems.FinalTick{Inputs: f.inputs, Orders: f.orders}))
@@ -401,17 +402,17 @@ func TestASeatStartsCleanAndWaitsForTheJoin(t *testing.T) {
 	say(1, 4, true)
 	say(2, 5, false)
 	wants("before the join", 0, false)
-	s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 1}, l)
+	s.Stamp(image.Order{Kind: image.OrderJoin, Player: 1}, l)
 	wants("joining", 5, true)
 	wants("held", 5, false)
 	say(3, 6, true)
-	s.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 1}, l)
+	s.Stamp(image.Order{Kind: image.OrderLeave, Player: 1}, l)
 	wants("leaving", 0, false)
 	wants("gone", 0, false)
 	say(4, 7, false)
 	s.Close(0)
 	s.Open(0, 1, s.done, 0, l)
-	s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 1}, l)
+	s.Stamp(image.Order{Kind: image.OrderJoin, Player: 1}, l)
 	wants("somebody else", 0, false)
 	say(1, 8, false)
 	wants("somebody else plays", 8, false)
@@ -419,7 +420,7 @@ func TestASeatStartsCleanAndWaitsForTheJoin(t *testing.T) {
 
 // Orders beyond what one frame takes go into the next ones, in their order.
 func TestOrdersBeyondAFramesRoomGoIntoTheNext(t *testing.T) {
-	for _, size := range []int{0, ecs.MaxOrderBytes} {
+	for _, size := range []int{0, image.MaxOrderBytes} {
 		s, l := newServerHalf(t, Config{})
 		perFrame, last := min(maxOrders, maxOrderPayload/max(size, 1)), ecs.Tick(0)
 		for i := range 200 {
@@ -427,7 +428,7 @@ func TestOrdersBeyondAFramesRoomGoIntoTheNext(t *testing.T) {
 			if size > 0 {
 				payload[0] = byte(i)
 			}
-			last = s.Stamp(ecs.Order{Kind: ecs.OrderGame, Payload: payload}, l)
+			last = s.Stamp(image.Order{Kind: image.OrderGame, Payload: payload}, l)
 			if want := ecs.Tick(1 + i/perFrame); last != want {
 				t.Fatalf("order %d of %d bytes goes into frame %d, want %d", i, size, last, want)
 			}

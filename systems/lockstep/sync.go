@@ -2,6 +2,7 @@ package lockstep
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/code"
@@ -63,7 +64,7 @@ type stamped struct {
 	player ecs.Player
 	input  bool // it is a change of the player's input, to in; else it is an order of the player's
 	in     ecs.InputBytes
-	order  ecs.Order
+	order  image.Order
 }
 
 // maxNumber bounds the operations of one frame that go by themselves.
@@ -82,7 +83,7 @@ func (s *stamped) append(dst []byte, game *ecs.Game) []byte {
 		bits.Bits(stampedInput, 2)
 		bits.Bits(uint64(s.player), 6)
 		var zero ecs.InputBytes
-		code.AppendChange(&bits, &zero, &s.in, game.InputSize())
+		code.AppendChange(&bits, &zero, &s.in, game.Input.Size())
 	} else {
 		appendOrder(&bits, &s.order)
 	}
@@ -100,12 +101,12 @@ func (s *stamped) read(message []byte, game *ecs.Game) error {
 	bits := wire.NewBitReader(r.Rest())
 	head := bits.Bits(8)
 	s.player, s.input = ecs.Player(head>>2), head&3 == stampedInput
-	s.in, s.order = ecs.InputBytes{}, ecs.Order{Kind: ecs.OrderKind(head & 3), Player: s.player}
+	s.in, s.order = ecs.InputBytes{}, image.Order{Kind: image.OrderKind(head & 3), Player: s.player}
 	ok := int(s.player) < game.MaxPlayers
 	switch {
 	case s.input:
 		ok = code.ReadChange(&bits, &s.in, game) && ok
-	case s.order.Kind == ecs.OrderGame:
+	case s.order.Kind == image.OrderGame:
 		var whole bool
 		s.order.Entity, s.order.Payload, whole = readAction(&bits, nil)
 		ok = ok && whole

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -384,7 +385,7 @@ func delivered(t *testing.T, config lockstep.Config, arrives simnet.Time) (r *ri
 // LS-13: whenever an operation comes, it is stamped with the frame that is running, in whose sync it is.
 func TestLS13AnOperationIsStampedWithTheRunningFrame(t *testing.T) {
 	notUnderRace(t)
-	rand := ecs.NewRand(13)
+	rand := image.NewRand(13)
 	for i := range 60 {
 		for _, config := range []lockstep.Config{lockstep.Article(), {Interval: 2, Reliable: i%2 == 0}, {Interval: 1, Eager: true}, {Interval: 3, Eager: true}} {
 			arrives := 160*ms + simnet.Time(rand.IntN(int(90*ms)))

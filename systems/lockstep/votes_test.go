@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/net/wire"
 	"tendon/systems"
@@ -144,7 +145,7 @@ func (v election) register(r *rig, p int, who byte) {
 }
 
 // resultMessage is what a client's half sends of a result, as the wire standard has it.
-func resultMessage(f ecs.Tick, sum ecs.Checksum, result []byte) []byte {
+func resultMessage(f ecs.Tick, sum image.Checksum, result []byte) []byte {
 	w := wire.NewWriter(nil, systems.MaxReliable)
 	w.U8(kindResult)
 	w.Uvarint(uint64(f))
@@ -294,7 +295,7 @@ func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 			}
 			left := false
 			for f, rec := range r.frames {
-				if f > 0 && bytes.Contains(rec.text[4*32:], []byte{byte(ecs.OrderLeave), 2, 0, 0}) {
+				if f > 0 && bytes.Contains(rec.text[4*32:], []byte{byte(image.OrderLeave), 2, 0, 0}) {
 					left = true
 				}
 			}

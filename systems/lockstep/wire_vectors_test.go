@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
 	"tendon/systems"
@@ -90,9 +91,9 @@ func actionText(target ecs.Entity, payload []byte) string {
 	return strings.TrimSpace(fmt.Sprintf("row %d born %d payload %x", target.Row, target.Born, payload))
 }
 
-func orderText(o *ecs.Order) string {
+func orderText(o *image.Order) string {
 	text := fmt.Sprintf("order kind %d player %d", o.Kind, o.Player)
-	if o.Kind == ecs.OrderGame {
+	if o.Kind == image.OrderGame {
 		text += " " + actionText(o.Entity, o.Payload)
 	}
 	return text
@@ -194,9 +195,9 @@ func (p phrase) pads() (inputs []ecs.InputBytes) {
 	return inputs
 }
 
-func (p phrase) order() (o ecs.Order) {
+func (p phrase) order() (o image.Order) {
 	p.scan("order kind %d player %d", &o.Kind, &o.Player)
-	if o.Kind == ecs.OrderGame {
+	if o.Kind == image.OrderGame {
 		p.scan("order kind %d player %d row %d born %d payload %x", &o.Kind, &o.Player, &o.Entity.Row, &o.Entity.Born, &o.Payload)
 	}
 	return o
@@ -258,11 +259,11 @@ func (v *vector) encodeSync(t *testing.T, game *ecs.Game) []byte {
 	phrase{t, parts[0]}.scan("first %d ahead %d interval %d acknowledged %d", &h.first, &h.ahead, &h.interval, &h.acked)
 	before, zero := make([]ecs.InputBytes, game.MaxPlayers), ecs.InputBytes{}
 	bits := wire.NewBitWriter(nil, systems.MaxDatagram)
-	frames, codes := parts[1:], [][]ecs.Order{}
+	frames, codes := parts[1:], [][]image.Order{}
 	if h.key = len(frames) > 0 && strings.HasPrefix(frames[0], "key"); h.key {
 		before, frames = phrase{t, frames[0]}.pads(), frames[1:]
 		for p := range before {
-			code.AppendChange(&bits, &zero, &before[p], game.InputSize())
+			code.AppendChange(&bits, &zero, &before[p], game.Input.Size())
 		}
 	}
 	for i, part := range frames {

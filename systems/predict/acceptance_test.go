@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/clock"
@@ -18,7 +19,7 @@ import (
 func TestCP04LossDuplicatesAndReorderingNeverStepBack(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			rng := ecs.NewRand(seed + 1)
+			rng := image.NewRand(seed + 1)
 			r := gambetta(t, 250, Config{})
 			r.route = func(toClient bool, message []byte) (later []int) {
 				if !toClient {
@@ -269,7 +270,7 @@ func TestEveryPressCountsOnceOnEveryPath(t *testing.T) {
 	for name, c := range map[string]Config{"compared": {}, "unconditional": {Unconditional: true}, "every tick": {SnapshotRate: 60}} {
 		t.Run(name, func(t *testing.T) {
 			m := newMatch(t, newRules(exactBody).game(60), 5, c)
-			r, pressed, until := ecs.NewRand(9), 0, 100000
+			r, pressed, until := image.NewRand(9), 0, 100000
 			path := profile(t, "P5")
 			path.Up.Loss, path.Down.Loss = 0.45, 0.25
 			p := m.join(path, simnet.Clock{}, systems.ClientConfig{}, 60, func(p *player, f int) pad {
@@ -409,10 +410,10 @@ func TestAHeldKeyIsNotPressedAnewByACorrection(t *testing.T) {
 func TestALatePressIsJudgedByItsOwnView(t *testing.T) {
 	game := newRules(exactBody).game(60)
 	var s seat
-	at := func(f ecs.Tick, p pad) entry { return entry{padInput.Pack(p), ecs.ViewStamp{Tick: f - 10, Part: 7}} }
+	at := func(f ecs.Tick, p pad) entry { return entry{padInput.Pack(p), image.ViewStamp{Tick: f - 10, Part: 7}} }
 	s.put(100, 99, at(100, pad{}), game)
 	s.take(100, game)
-	if e, altered := s.take(101, game); !altered || e.view != (ecs.ViewStamp{Tick: 91, Part: 7}) {
+	if e, altered := s.take(101, game); !altered || e.view != (image.ViewStamp{Tick: 91, Part: 7}) {
 		t.Errorf("what was made up is judged by %v", e.view)
 	}
 	s.put(101, 101, at(101, pad{Step: true}), game)

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems/interest"
 	"tendon/systems/state"
 )
@@ -20,11 +21,11 @@ type audience struct {
 	slots   []place
 	free    []int32
 	byRow   map[uint32]int32
-	listed  [ecs.MaxPlayers + 1][]int32 // by owner: slots of players' entities; the world's: of what is nowhere
-	avatars [ecs.MaxPlayers]ecs.Entity  // by whom each player is somewhere
-	changed ecs.Changed
-	last    *ecs.Snapshot // the state that was followed last; kept by the server's ring
-	near    []int         // scratch: slots
+	listed  [image.MaxPlayers + 1][]int32 // by owner: slots of players' entities; the world's: of what is nowhere
+	avatars [image.MaxPlayers]ecs.Entity  // by whom each player is somewhere
+	changed image.Changed
+	last    *image.Snapshot // the state that was followed last; kept by the server's ring
+	near    []int           // scratch: slots
 }
 
 // place is an entity and where it is listed.
@@ -38,11 +39,11 @@ type place struct {
 
 func newAudience(changes *state.Changes, radius fixed.Num, rate int) (*audience, error) {
 	sets, err := interest.New(interest.Config{Radius: radius, Rate: rate})
-	return &audience{changes: changes, sets: sets, radius: radius, byRow: map[uint32]int32{}, last: &ecs.Snapshot{}}, err
+	return &audience{changes: changes, sets: sets, radius: radius, byRow: map[uint32]int32{}, last: &image.Snapshot{}}, err
 }
 
 // follow takes in the next final state.
-func (a *audience) follow(state *ecs.Snapshot, peers []peer) {
+func (a *audience) follow(state *image.Snapshot, peers []peer) {
 	a.changed.Find(a.last, state)
 	for row := range a.changed.Rows {
 		e := state.EntityAt(row)
@@ -65,7 +66,7 @@ func (a *audience) follow(state *ecs.Snapshot, peers []peer) {
 }
 
 // put enters where an entity is now.
-func (a *audience) put(e ecs.Entity, state *ecs.Snapshot) {
+func (a *audience) put(e ecs.Entity, state *image.Snapshot) {
 	i, known := a.byRow[e.Row]
 	if !known {
 		i = a.take(e)
@@ -130,9 +131,9 @@ func (a *audience) unlist(i int32) {
 }
 
 // avatar returns the entity at which a player is: the first of his that is somewhere, for as long as it is there.
-func (a *audience) avatar(seat int, state *ecs.Snapshot) ecs.Entity {
+func (a *audience) avatar(seat int, state *image.Snapshot) ecs.Entity {
 	e := &a.avatars[seat]
-	if ecs.ExistsAt(state, *e) {
+	if image.ExistsAt(state, *e) {
 		return *e
 	}
 	*e = ecs.Entity{}
@@ -172,9 +173,9 @@ func (a *audience) of(peer, seat int) iter.Seq2[ecs.Entity, float32] {
 
 // minds returns which events a player's peer hears of: what cannot be taken back, what is about nobody, and what is about
 // somebody that it hears of.
-func (a *audience) minds(peer, seat int) func(*ecs.EmittedEvent) bool {
+func (a *audience) minds(peer, seat int) func(*image.EmittedEvent) bool {
 	own := ecs.OwnedBy(ecs.Player(seat))
-	return func(e *ecs.EmittedEvent) bool {
+	return func(e *image.EmittedEvent) bool {
 		about := e.Key.Entity
 		if e.Irreversible || about.IsZero() || about.Owner() == own {
 			return true

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -20,7 +21,7 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 	hers, his := figure(r.server.world, 0), figure(r.server.world, 1)
 	holds := func(e ecs.Entity) bool {
 		s, _ := c.Replica()
-		return ecs.ExistsAt(s, e)
+		return image.ExistsAt(s, e)
 	}
 	if !holds(hers) || !holds(his) || !holds(nowhere) {
 		t.Fatalf("holds own %v, near %v, nowhere %v", holds(hers), holds(his), holds(nowhere))
@@ -46,7 +47,7 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 		t.Error("who hears of little does not know that it is all")
 	}
 	// What is his own he hears of wherever it is.
-	if other, _ := r.clients[1].Replica(); !ecs.ExistsAt(other, his) || ecs.ExistsAt(other, hers) {
+	if other, _ := r.clients[1].Replica(); !image.ExistsAt(other, his) || image.ExistsAt(other, hers) {
 		t.Error("the other one holds the wrong figures")
 	}
 	r.press[1].Fire = true // unheard
@@ -132,7 +133,7 @@ func TestWhatIsHeardOfCountsByItsComponentsAndByHowNearItIs(t *testing.T) {
 	check(map[ecs.Entity]float32{far: 1.25, farHeavy: 5, nowhere: 8, changing: 8, own: 2})
 	r.run(30)
 	c := r.clients[0]
-	if s, _ := c.Replica(); !ecs.ExistsAt(s, far) || !ecs.ExistsAt(s, own) {
+	if s, _ := c.Replica(); !image.ExistsAt(s, far) || !image.ExistsAt(s, own) {
 		t.Error("the client does not hold what it hears of")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
@@ -23,7 +24,7 @@ type Client struct {
 	line     predictor.Line
 	replica  predictor.Replica
 	limits   Config
-	own      ecs.RowSet // the predicted rows
+	own      image.RowSet // the predicted rows
 	history  *rollback.Snapshots
 	received *rollback.Snapshots
 	pending  inputQueue
@@ -34,7 +35,7 @@ type Client struct {
 	counts   Counts
 
 	scratch struct {
-		view   ecs.ViewStamp    // of the frame
+		view   image.ViewStamp  // of the frame
 		inputs []ecs.InputBytes // zero but for the local player's
 		window inputMessage
 		head   snapshotHead
@@ -110,7 +111,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if player, ok := core.Player(); ok {
 		cl.own.AddOwner(ecs.OwnedBy(player))
 	}
-	c.World.SetPredicted(&cl.own)
+	c.World.Image().SetPredicted(&cl.own)
 	if cl.replica, err = predictor.NewReplica(c.World, effectsKept); err != nil {
 		return nil, fmt.Errorf("predict: %w", err)
 	}
@@ -246,7 +247,7 @@ func (c *Client) oldestWanted() ecs.Tick {
 
 // View returns the two last predicted states and how far between them the display stands. A spectator's are the states
 // received. Present shows more.
-func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
+func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	confirmed, _ = c.received.At(c.replica.Tick)
 	if current, _ = c.history.At(c.present); current.Empty() || c.Spectates() {
 		return confirmed, confirmed, confirmed, 0
@@ -275,7 +276,7 @@ func (c *Client) Stats() systems.ClientStats {
 func (c *Client) Counts() Counts { return c.counts }
 
 // Replica returns the newest state received: see systems.Replicated.
-func (c *Client) Replica() (s *ecs.Snapshot, whole bool) {
+func (c *Client) Replica() (s *image.Snapshot, whole bool) {
 	s, ok := c.received.At(c.replica.Tick)
 	if !ok {
 		return nil, false

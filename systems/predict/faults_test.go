@@ -3,7 +3,7 @@ package predict
 import (
 	"slices"
 
-	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -19,7 +19,7 @@ func unreconciled(c *Client, m systems.Message) error {
 	err := c.receiveSnapshot(m)
 	if s, ok := c.received.At(c.replica.Tick); ok {
 		c.restorePresent()
-		c.World().Overlay(s, nil)
+		c.World().Image().Overlay(s, nil)
 		c.history.Save(c.World())
 	}
 	return err
@@ -30,8 +30,8 @@ func comparesPresent(c *Client, m systems.Message) error {
 	err := c.receiveSnapshot(m)
 	mine, _ := c.history.At(c.present)
 	theirs, _ := c.received.At(c.replica.Tick)
-	if !ecs.Deviation(mine, theirs, &c.own).Within {
-		c.World().Restore(theirs)
+	if !image.Deviation(mine, theirs, &c.own).Within {
+		c.World().Image().Restore(theirs)
 		c.replay(c.replica.Tick, m.Now)
 	}
 	return err

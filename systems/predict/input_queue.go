@@ -1,6 +1,9 @@
 package predict
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // inputQueue holds the local player's inputs of the ticks (base, base + count], which the server has not consumed by the
 // newest snapshot. The input of tick f is in slot f % maxPending.
@@ -19,7 +22,7 @@ const maxPending = 1024
 // entry is the player's input of a tick, and the moment of the remote entities that the player saw.
 type entry struct {
 	in   ecs.InputBytes
-	view ecs.ViewStamp
+	view image.ViewStamp
 }
 
 // slot is an entry with its tick.

@@ -1,15 +1,18 @@
 package predict
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // view bounds the moment that a player says he saw when he gave his input of tick f; zero is the present.
 //
 // What a player sees is as old as the way of the state to him, the wait until it is shown, and the way of his input
 // back. So the judge's one-way latency is a whole round trip here: it is counted from when the input is used.
-func (s *Server) view(f ecs.Tick, p ecs.Player, v ecs.ViewStamp) ecs.ViewStamp {
+func (s *Server) view(f ecs.Tick, p ecs.Player, v image.ViewStamp) image.ViewStamp {
 	peer := s.peerOf(p)
 	if s.judge == nil || peer == nil {
-		return ecs.ViewStamp{}
+		return image.ViewStamp{}
 	}
 	return s.judge.View(v, f, peer.rtt, peer.delay)
 }

@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
@@ -24,7 +25,7 @@ type match struct {
 	node     simnet.NodeID
 	clients  []*player
 	states   *rollback.Snapshots
-	events   map[ecs.EventKey]bool
+	events   map[image.EventKey]bool
 	views    int    // orders that say what a player saw
 	used     [4]int // presses of Step that were used, by player
 	refused  int
@@ -46,7 +47,7 @@ type player struct {
 	loads    int
 	compared int
 	next     ecs.Tick
-	news     map[ecs.EventKey][]ecs.EffectStatus
+	news     map[image.EventKey][]ecs.EffectStatus
 	off      bool
 	onFrame  func(p *player)
 	lateShow int // frames in which what was sampled was not shown after the input delay
@@ -65,7 +66,7 @@ func (o *outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o.send(to
 
 func newMatch(t testing.TB, game *ecs.Game, seed uint64, c Config) *match {
 	m := &match{t: t, game: game, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}), strategy: New(c),
-		states: rollback.NewSnapshots(1024), events: map[ecs.EventKey]bool{}}
+		states: rollback.NewSnapshots(1024), events: map[image.EventKey]bool{}}
 	half, err := m.strategy.NewServer(systems.ServerConfig{World: newWorld(t, game), Peers: 8, Taken: m.taken})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func newMatch(t testing.TB, game *ecs.Game, seed uint64, c Config) *match {
 func (m *match) taken(f systems.FinalTick) {
 	m.states.Save(f.World)
 	for _, o := range f.Orders {
-		if o.Kind == ecs.OrderView {
+		if o.Kind == image.OrderView {
 			m.views++
 		}
 	}
@@ -165,7 +166,7 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 		m.t.Fatal(err)
 	}
 	p := &player{Client: half.(*Client), id: systems.Peer(len(m.clients)), node: m.net.AddNode(clock), play: play, path: path,
-		world: c.World, view: view, news: map[ecs.EventKey][]ecs.EffectStatus{}}
+		world: c.World, view: view, news: map[image.EventKey][]ecs.EffectStatus{}}
 	m.clients = append(m.clients, p)
 	if err := m.net.Connect(p.node, m.node, path); err != nil {
 		m.t.Fatal(err)
@@ -177,7 +178,7 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 	})
 	m.hand(p, func() {
 		if c.Seat >= 0 {
-			m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(c.Seat)}, &outbox{m.fromServer})
+			m.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(c.Seat)}, &outbox{m.fromServer})
 		}
 		m.net.Every(p.node, m.net.LocalNow(p.node), hz, func(_ int64, now simnet.Time) { m.frame(p, systems.Time(now)) })
 	})
@@ -186,13 +187,13 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 
 // hand gives a client an image of now, after the way down, and opens its peer then.
 func (m *match) hand(p *player, then func()) {
-	var state ecs.Snapshot
-	m.server.World().Save(&state)
-	image := state.AppendImage(nil)
+	var state image.Snapshot
+	m.server.World().Image().Save(&state)
+	encoded := state.AppendImage(nil)
 	state.Release()
 	have := m.server.World().Tick()
 	m.net.At(m.net.Now()+p.path.Down.Delay, func() {
-		if err := p.World().LoadImage(image); err != nil {
+		if err := p.World().Image().Load(encoded); err != nil {
 			m.t.Fatal(err)
 		}
 		rtt := systems.Time(p.path.Up.Delay + p.path.Down.Delay)
@@ -268,7 +269,7 @@ func (m *match) compare(p *player) {
 // own returns where a client shows its player's figure.
 func (p *player) own() (at interp.Vec, ok bool) {
 	e := figure(p.view.Sim, ecs.Player(p.Config.Seat))
-	for shown, m := range p.view.Motions {
+	for shown, m := range p.view.Sim.Image().Motions {
 		if shown == e {
 			return interp.VecOf(m.Pos), true
 		}
@@ -286,7 +287,7 @@ func profile(t testing.TB, name string) simnet.Profile {
 
 // wander presses at random but the same for a seed.
 func wander(seed uint64) func(*player, int) pad {
-	r := ecs.NewRand(seed)
+	r := image.NewRand(seed)
 	var now pad
 	return func(*player, int) pad {
 		if r.Chance(1, 12) {

@@ -86,7 +86,7 @@ func appendEntries(w *wire.BitWriter, list []entry, game *ecs.Game) (fits int) {
 	var expected entry
 	for ; fits < len(list); fits++ {
 		e := &list[fits]
-		code.AppendChange(w, &expected.in, &e.in, game.InputSize())
+		code.AppendChange(w, &expected.in, &e.in, game.Input.Size())
 		appendView(w, expected.view, e.view)
 		if w.Err() != nil {
 			break
@@ -98,7 +98,7 @@ func appendEntries(w *wire.BitWriter, list []entry, game *ecs.Game) (fits int) {
 
 // follow is what to expect of the tick after one in which the player did e.
 func follow(e entry, game *ecs.Game) entry {
-	return entry{game.PredictInput(e.in), nextView(e.view)}
+	return entry{game.Input.Predict(e.in), nextView(e.view)}
 }
 
 // read parses an input message into m, whose slice is used again. near is the server's tick.

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -130,7 +131,7 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 func TestPendingInputsWrapAndAreNeverOverwritten(t *testing.T) {
 	var q inputQueue
 	q.reset(1000)
-	of := func(f ecs.Tick) entry { return entry{view: ecs.ViewStamp{Tick: f}} }
+	of := func(f ecs.Tick) entry { return entry{view: image.ViewStamp{Tick: f}} }
 	for f := ecs.Tick(1001); f <= 1000+maxPending; f++ {
 		if !q.push(of(f)) {
 			t.Fatalf("input %d was refused", f-1000)

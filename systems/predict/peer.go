@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
@@ -68,7 +69,7 @@ func (s *Server) Open(id systems.Peer, seatNumber int, have ecs.Tick, _ systems.
 	}
 	held, _ := s.ring.At(have)
 	p.sender.Open(seatNumber, held)
-	minds := (func(*ecs.EmittedEvent) bool)(nil)
+	minds := (func(*image.EmittedEvent) bool)(nil)
 	if p.hears = s.everything; s.hearers != nil && seatNumber >= 0 {
 		p.hears, minds = s.hearers.of(int(id), seatNumber), s.hearers.minds(int(id), seatNumber)
 	}

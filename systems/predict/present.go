@@ -2,6 +2,7 @@ package predict
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/interp"
 )
@@ -22,7 +23,7 @@ func (c *Client) compose() {
 		f.playing = float64(c.replica.Tick)
 	}
 	previous, current, confirmed, alpha := c.View(f.now)
-	f.view.Compose(previous, current, confirmed, alpha, c.show.floor(f.playing), &c.own)
+	f.view.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: c.show.floor(f.playing), Own: &c.own}, alpha)
 }
 
 // interpolate shows remote entities along their tracks.
@@ -36,7 +37,7 @@ func (c *Client) interpolate() {
 }
 
 // floor returns the newest state received of a tick not after the moment, or the oldest that is kept.
-func (p *presentation) floor(playing float64) *ecs.Snapshot {
+func (p *presentation) floor(playing float64) *image.Snapshot {
 	c := p.client
 	if s, ok := c.received.Floor(ecs.Tick(max(playing, 0))); ok {
 		return s
@@ -59,9 +60,9 @@ func (p *presentation) play(v *ecs.View, t *track, playing float64) {
 	from, ok := p.client.received.At(s.Bracket.From)
 	to, ok2 := p.client.received.At(s.Bracket.To)
 	if ok && ok2 {
-		v.Blend(t.entity, from, to, s.Bracket.Part)
+		v.Picture.Blend(t.entity, from, to, s.Bracket.Part)
 	}
 	if t.placed {
-		v.Move(t.entity, s.Motion.Fixed())
+		v.Picture.Move(t.entity, s.Motion.Fixed())
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/interp"
@@ -16,7 +17,7 @@ import (
 
 // shownAt returns where a view shows an entity.
 func shownAt(v *ecs.View, e ecs.Entity) (at interp.Vec, ok bool) {
-	for shown, m := range v.Motions {
+	for shown, m := range v.Sim.Image().Motions {
 		if shown == e {
 			return interp.VecOf(m.Pos), true
 		}
@@ -31,7 +32,7 @@ func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
 	m.join(profile(t, "P1"), simnet.Clock{}, systems.ClientConfig{}, 60, func(*player, int) pad { return pad{DX: 1} })
 	watcher := m.join(profile(t, "P5"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, idle)
 	var last interp.Vec
-	var stamp ecs.ViewStamp
+	var stamp image.ViewStamp
 	worst, off, back, frames, declared := 0.0, 0.0, 0, 0, 0
 	watcher.onFrame = func(p *player) {
 		e := figure(p.view.Sim, 0)
@@ -83,7 +84,7 @@ func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
 	seen, asked, worst := 0, 0, 0.0
 	hooks[r.server.world] = func(w *ecs.World) {
 		asked++
-		v, ok := w.ViewOf(0)
+		v, ok := w.Image().ViewOf(0)
 		e, given := c.pending.given(w.Tick())
 		if !ok || !given {
 			return
@@ -105,10 +106,10 @@ func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
 // LC-06 as it reaches a server: whatever stamp is declared, what is judged lies within the cap and the tolerance.
 func TestForgedViewsAreBounded(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
-	rng := ecs.NewRand(3)
+	rng := image.NewRand(3)
 	bad, entered := 0, 0
 	hooks[r.server.world] = func(w *ecs.World) {
-		if v, ok := w.ViewOf(0); ok {
+		if v, ok := w.Image().ViewOf(0); ok {
 			entered++
 			if v.Tick >= w.Tick() || w.Tick()-v.Tick > 16 { // 250 ms are 15 ticks
 				bad++
@@ -125,7 +126,7 @@ func TestForgedViewsAreBounded(t *testing.T) {
 		case 1:
 			s.view.Tick -= min(60, s.view.Tick)
 		case 2:
-			s.view = ecs.ViewStamp{Tick: ecs.Tick(rng.Uint64() >> 33), Part: 255}
+			s.view = image.ViewStamp{Tick: ecs.Tick(rng.Uint64() >> 33), Part: 255}
 		}
 	}
 	if bad > 0 || entered < 100 {
@@ -137,7 +138,7 @@ func TestForgedViewsAreBounded(t *testing.T) {
 func TestWithoutMaxViewNothingIsSeenLate(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 4, 4, Config{MaxView: -1}, systems.ClientConfig{})
 	hooks[r.server.world] = func(w *ecs.World) {
-		if _, ok := w.ViewOf(0); ok {
+		if _, ok := w.Image().ViewOf(0); ok {
 			t.Error("a view was entered")
 		}
 	}
@@ -330,8 +331,8 @@ func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
 		c := r.clients[0]
 		replica, _ := c.Replica()
 		f := c.replica.Tick
-		c.World().Restore(replica)
-		if err := c.World().PutTick(f+3, replica.Players()); err != nil {
+		c.World().Image().Restore(replica)
+		if err := c.World().Image().PutTick(f+3, replica.Players()); err != nil {
 			t.Fatal(err)
 		}
 		c.show.receive(c.received.Save(c.World()), complete)
@@ -365,7 +366,7 @@ func TestOthersFlyUntilTheyAreGone(t *testing.T) {
 		r.step()
 		r.clients[0].Present(view, r.now())
 		now := map[ecs.Entity]interp.Vec{}
-		for e, m := range view.Motions {
+		for e, m := range view.Sim.Image().Motions {
 			if rockets.Has(view.Sim, e) {
 				now[e] = interp.VecOf(m.Pos)
 			}

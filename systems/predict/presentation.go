@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/interp"
 )
@@ -22,7 +23,7 @@ type presentation struct {
 	byRow    map[uint32]int // index in tracks of the entity that exists in a row
 	free     []*track
 	newest   ecs.Tick // of the states received
-	changed  ecs.Changed
+	changed  image.Changed
 	offsets  []shifted
 	before   []placed // where entities were shown before a replay
 	switched []switched
@@ -96,21 +97,21 @@ func (p *presentation) clearOffsets() { p.offsets = p.offsets[:0] }
 func (p *presentation) delay() uint8 { return uint8(min(p.playback.Delay(), math.MaxUint8)) }
 
 // seen returns the moment at which remote entities were last shown.
-func (p *presentation) seen() ecs.ViewStamp {
+func (p *presentation) seen() image.ViewStamp {
 	at := p.playback.Tick()
 	if p.client.limits.NoPlayback {
 		at = float64(p.client.replica.Tick)
 	}
 	if p.client.limits.MaxView < 0 || !p.playback.Started() || at < 1 {
-		return ecs.ViewStamp{}
+		return image.ViewStamp{}
 	}
 	whole := math.Floor(at)
-	return ecs.ViewStamp{Tick: ecs.Tick(whole), Part: uint8((at - whole) * partUnit)}
+	return image.ViewStamp{Tick: ecs.Tick(whole), Part: uint8((at - whole) * partUnit)}
 }
 
 // receive adds the newest state received to the tracks. complete says that an entity without a change in it has not
 // changed on the server either.
-func (p *presentation) receive(replica *ecs.Snapshot, complete bool) {
+func (p *presentation) receive(replica *image.Snapshot, complete bool) {
 	base, _ := p.client.received.At(p.newest)
 	p.newest = replica.Tick()
 	p.dropSwitched(replica)
@@ -137,7 +138,7 @@ func (p *presentation) receive(replica *ecs.Snapshot, complete bool) {
 }
 
 // put adds a sample of the entity of a row that changed.
-func (p *presentation) put(row uint32, base, replica *ecs.Snapshot) {
+func (p *presentation) put(row uint32, base, replica *image.Snapshot) {
 	e := replica.EntityAt(row)
 	i, known := p.byRow[row]
 	if known && p.tracks[i].entity != e {
@@ -151,7 +152,7 @@ func (p *presentation) put(row uint32, base, replica *ecs.Snapshot) {
 		i = len(p.tracks)
 		p.tracks = append(p.tracks, p.allocate(e))
 		p.byRow[row] = i
-		if ecs.ExistsAt(base, e) {
+		if image.ExistsAt(base, e) {
 			p.tracks[i].put(base, p.playback.Tick())
 		}
 	}
@@ -160,7 +161,7 @@ func (p *presentation) put(row uint32, base, replica *ecs.Snapshot) {
 }
 
 // put adds the position of the entity in a state that it exists in.
-func (t *track) put(s *ecs.Snapshot, playing float64) {
+func (t *track) put(s *image.Snapshot, playing float64) {
 	sample := interp.Sample{Tick: s.Tick()}
 	m, placed := s.Motion(t.entity)
 	if t.placed = placed; placed {

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
@@ -53,13 +54,13 @@ func (c *Client) receiveSnapshot(m systems.Message) error {
 // restorePresent restores the world's state of the present.
 func (c *Client) restorePresent() {
 	if s, ok := c.history.At(c.present); ok {
-		c.World().Restore(s)
+		c.World().Image().Restore(s)
 	}
 }
 
 // receiveEvents accepts the events of a tick.
 func (c *Client) receiveEvents(m systems.Message) error {
-	if !c.replica.ReceiveEvents(m.Body, kindEvents, c.Game, c.Counted.ServerTick+receivedKept*16) {
+	if !c.replica.ReceiveEvents(m.Body, kindEvents, c.Counted.ServerTick+receivedKept*16) {
 		return ErrMessage
 	}
 	return nil
@@ -100,10 +101,10 @@ func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 }
 
 // updated reports whether an incomplete state of tick f updates at least every predicted entity.
-func (c *Client) updated(f ecs.Tick, mine, replica *ecs.Snapshot) bool {
+func (c *Client) updated(f ecs.Tick, mine, replica *image.Snapshot) bool {
 	known := true
 	for e := range mine.Entities {
-		known = known && (!c.own.Has(e.Row) || ecs.ExistsAt(replica, e))
+		known = known && (!c.own.Has(e.Row) || image.ExistsAt(replica, e))
 	}
 	for e := range replica.Entities {
 		if known && c.own.Has(e.Row) {
@@ -115,10 +116,10 @@ func (c *Client) updated(f ecs.Tick, mine, replica *ecs.Snapshot) bool {
 }
 
 // agree keeps the predicted rows, and takes the others from the server's newest state.
-func (c *Client) agree(replica *ecs.Snapshot) {
+func (c *Client) agree(replica *image.Snapshot) {
 	present, _ := c.history.At(c.present)
-	c.World().Restore(present)
-	c.World().Overlay(replica, &c.own)
+	c.World().Image().Restore(present)
+	c.World().Image().Overlay(replica, &c.own)
 	c.history.Save(c.World()) // the predicted rows of it are as they were
 }
 
@@ -141,7 +142,7 @@ func (c *Client) begin(f ecs.Tick) {
 func (c *Client) overtake(f ecs.Tick) {
 	c.counts.Overtaken++
 	if used, ok := c.pending.at(f); ok {
-		c.World().PutInput(ecs.Player(c.Config.Seat), used.in)
+		c.World().Image().PutInput(ecs.Player(c.Config.Seat), used.in)
 	}
 	c.pending.drop(f)
 	c.present = f
@@ -150,10 +151,10 @@ func (c *Client) overtake(f ecs.Tick) {
 }
 
 // compare compares the predicted state of tick f with the server's, and resimulates after a misprediction.
-func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, now systems.Time) {
+func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.Time) {
 	used, known := c.pending.at(f)
 	c.pending.drop(f)
-	d := ecs.Deviation(mine, replica, &c.own)
+	d := image.Deviation(mine, replica, &c.own)
 	c.counts.Furthest = max(c.counts.Furthest, d.Distance.Float())
 	if !d.Within {
 		c.counts.Corrections++
@@ -169,14 +170,14 @@ func (c *Client) compare(f ecs.Tick, mine, replica *ecs.Snapshot, now systems.Ti
 		c.agree(replica)
 	default:
 		if known {
-			c.World().PutInput(ecs.Player(c.Config.Seat), used.in)
+			c.World().Image().PutInput(ecs.Player(c.Config.Seat), used.in)
 		}
 		c.replay(f, now)
 	}
 }
 
 // entered reports whether a state has an entity of the player's. A player's first entities come from the server.
-func (c *Client) entered(s *ecs.Snapshot) (is bool) {
+func (c *Client) entered(s *image.Snapshot) (is bool) {
 	for e := range s.Entities {
 		is = is || c.own.Has(e.Row)
 	}
@@ -192,13 +193,13 @@ func (c *Client) replay(f ecs.Tick, now systems.Time) {
 	c.Counted.Rollbacks++
 	c.Counted.Resimulated += uint64(depth)
 	c.counts.Deepest = max(c.counts.Deepest, int(depth))
-	ecs.SectionResimulate.Enter(c.Config.Observer)
+	image.SectionResimulate.Enter(c.Config.Observer)
 	until := c.present
 	for c.present = f; c.present < until; {
 		e, _ := c.pending.at(c.present + 1)
 		c.step(e.in)
 	}
-	ecs.SectionResimulate.Leave(c.Config.Observer)
+	image.SectionResimulate.Leave(c.Config.Observer)
 	c.show.afterReplay(now)
 }
 

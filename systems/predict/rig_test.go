@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -99,7 +100,7 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 	}
 	r.server = half.(*Server)
 	for seat := range players {
-		r.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, r)
+		r.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, r)
 	}
 	for seat := range players {
 		r.outs = append(r.outs, uplink{r, seat})
@@ -108,12 +109,12 @@ func newRig(t testing.TB, game *ecs.Game, players, up, down int, c Config, cc sy
 		r.tick++
 		r.server.Tick(r.now() + r.length)
 	}
-	var state ecs.Snapshot
-	r.server.World().Save(&state)
-	image := state.AppendImage(nil)
+	var state image.Snapshot
+	r.server.World().Image().Save(&state)
+	encoded := state.AppendImage(nil)
 	for seat := range players {
 		world := newWorld(t, game)
-		if err := world.LoadImage(image); err != nil {
+		if err := world.Image().Load(encoded); err != nil {
 			t.Fatal(err)
 		}
 		cc.World, cc.Seat = world, seat
@@ -205,13 +206,13 @@ func (r *rig) run(frames int) {
 func (r *rig) x(seat int) float64 { return r.xIn(r.clients[seat].World(), seat) }
 
 func (r *rig) xIn(w *ecs.World, seat int) float64 {
-	var s ecs.Snapshot
-	w.Save(&s)
+	var s image.Snapshot
+	w.Image().Save(&s)
 	defer s.Release()
 	return xAt(&s, figure(w, ecs.Player(seat)))
 }
 
-func xAt(s *ecs.Snapshot, e ecs.Entity) float64 {
+func xAt(s *image.Snapshot, e ecs.Entity) float64 {
 	m, ok := s.Motion(e)
 	if !ok {
 		return -1

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems/internal/inputs"
 )
 
@@ -10,16 +11,16 @@ import (
 type seat struct {
 	inputs.Buffer
 	views   [inputs.Window]tickView
-	late    ecs.ViewStamp // of the input that came too late and waits to be merged into the next tick
+	late    image.ViewStamp // of the input that came too late and waits to be merged into the next tick
 	isLate  bool
-	last    ecs.ViewStamp // of the last tick
-	altered uint64        // ticks that used another input than the player sent
-	since   ecs.Tick      // nobody was here in ticks up to it
+	last    image.ViewStamp // of the last tick
+	altered uint64          // ticks that used another input than the player sent
+	since   ecs.Tick        // nobody was here in ticks up to it
 }
 
 type tickView struct {
 	tick ecs.Tick
-	view ecs.ViewStamp
+	view image.ViewStamp
 }
 
 // put stores what the player did in tick f, which arrived when the server had computed tick done. It reports whether
@@ -59,7 +60,7 @@ func (s *seat) take(f ecs.Tick, game *ecs.Game) (e entry, altered bool) {
 func (s *seat) vacant(f ecs.Tick) {
 	s.Vacant(f)
 	s.since = f
-	s.isLate, s.last = false, ecs.ViewStamp{}
+	s.isLate, s.last = false, image.ViewStamp{}
 }
 
 // forget drops what waits, when another connection takes the seat.
@@ -67,7 +68,7 @@ func (s *seat) forget(done ecs.Tick) {
 	s.Forget(done)
 	s.since = done
 	s.views = [inputs.Window]tickView{}
-	s.isLate, s.last = false, ecs.ViewStamp{}
+	s.isLate, s.last = false, image.ViewStamp{}
 }
 
 // lacks returns the oldest tick up to done whose input has not come and would still be of use; ok is false if none is.

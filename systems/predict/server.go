@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
@@ -37,7 +38,7 @@ type Server struct {
 	everything iter.Seq2[ecs.Entity, float32]
 
 	scratch struct {
-		orders  []ecs.Order
+		orders  []image.Order
 		stamps  []byte // payloads of the views in orders
 		message []byte
 		input   inputMessage
@@ -46,7 +47,7 @@ type Server struct {
 
 // maxOrders bounds the orders of one tick beside the players' views; what is beyond waits for the next. A journal can
 // count 255 in all.
-const maxOrders = 255 - ecs.MaxPlayers
+const maxOrders = 255 - image.MaxPlayers
 
 var _ systems.Server = (*Server)(nil)
 
@@ -64,7 +65,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		first: c.World.Tick(), done: c.World.Tick(), grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}}
 	s.events = events.NewLog(s.ring.Depth())
 	for p := range s.seats {
-		s.inputs[p] = s.world.InputOf(ecs.Player(p))
+		s.inputs[p] = s.world.Image().Input(ecs.Player(p))
 		s.seats[p].Use(s.inputs[p])
 	}
 	if s.changes, err = state.NewChanges(game); err != nil {
@@ -80,7 +81,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		s.hearers.follow(first, s.peers)
 	}
 	if limits.MaxView > 0 {
-		s.world.SetPast(s.ring.At)
+		s.world.Image().SetPast(s.ring.At)
 		s.judge, err = lagcomp.NewJudge(lagcomp.Config{TickRate: game.TickRate, Cap: limits.MaxView, Past: s.ring.At})
 	}
 	return s, err
@@ -102,7 +103,7 @@ func (s *Server) OldestServable() ecs.Tick {
 
 // Stamp enters an order into the next tick that has room: clients hear of it in the state, so nobody needs to know
 // before. It panics on an order that no peer would take.
-func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
+func (s *Server) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
 	checks.Stamp("predict", &o, s.game)
 	return s.done + 1 + s.stamped.Add(o, maxOrders)
 }
@@ -122,7 +123,7 @@ func (s *Server) Tick(due systems.Time) {
 		}
 	}
 	for i := range s.scratch.orders {
-		if o := &s.scratch.orders[i]; o.Kind == ecs.OrderLeave {
+		if o := &s.scratch.orders[i]; o.Kind == image.OrderLeave {
 			s.seats[o.Player].vacant(f) // also where somebody joins in the same tick
 		}
 	}
@@ -145,9 +146,9 @@ func (s *Server) take(f ecs.Tick, p ecs.Player) (altered bool) {
 	s.inputs[p] = e.in
 	if view := s.view(f, p, e.view); view.Tick > 0 {
 		from := len(s.scratch.stamps)
-		s.scratch.stamps = ecs.AppendViewStamp(s.scratch.stamps, view)
+		s.scratch.stamps = image.AppendViewStamp(s.scratch.stamps, view)
 		payload := s.scratch.stamps[from:len(s.scratch.stamps):len(s.scratch.stamps)]
-		s.scratch.orders = append(s.scratch.orders, ecs.Order{Kind: ecs.OrderView, Player: p, Payload: payload})
+		s.scratch.orders = append(s.scratch.orders, image.Order{Kind: image.OrderView, Player: p, Payload: payload})
 	}
 	return altered
 }
@@ -171,7 +172,7 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	s.done = f
 	s.events.Add(s.world)
 	state := s.ring.Save(s.world)
-	ecs.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
+	image.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
 	s.changes.Observe(s.world)
 	if s.hearers != nil {
 		s.hearers.follow(state, s.peers)
@@ -181,7 +182,7 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 			}
 		}
 	}
-	ecs.SectionEncode.Leave(s.config.Observer)
+	image.SectionEncode.Leave(s.config.Observer)
 	if s.config.Taken != nil {
 		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})
 	}
@@ -242,6 +243,6 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
+	s.Stamp(image.Order{Kind: image.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
 	return nil
 }

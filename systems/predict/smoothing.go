@@ -2,6 +2,7 @@ package predict
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/interp"
 )
@@ -34,7 +35,7 @@ func (p *presentation) afterReplay(now systems.Time) {
 }
 
 // between returns where an entity is shown between two states, without its offset.
-func between(e ecs.Entity, previous, current *ecs.Snapshot, alpha float64) (at interp.Vec, ok bool) {
+func between(e ecs.Entity, previous, current *image.Snapshot, alpha float64) (at interp.Vec, ok bool) {
 	m, ok := current.Motion(e)
 	if !ok {
 		return at, false
@@ -93,7 +94,7 @@ func (c *Client) fade() {
 	for _, o := range p.offsets {
 		o.offset.Fade(seconds, o.speed*seconds)
 		if value := o.offset.Value(); value != (interp.Vec{}) {
-			p.frame.view.Shift(o.entity, value.Fixed())
+			p.frame.view.Picture.Shift(o.entity, value.Fixed())
 			kept = append(kept, o)
 		}
 	}

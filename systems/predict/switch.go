@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/interp"
 	"tendon/systems/predictor"
@@ -97,7 +98,7 @@ func (p *presentation) retrace(e ecs.Entity) {
 	}
 	t := p.allocate(e)
 	for f := oldest.Tick(); f <= c.replica.Tick; f++ {
-		if s, ok := c.received.At(f); ok && ecs.ExistsAt(s, e) {
+		if s, ok := c.received.At(f); ok && image.ExistsAt(s, e) {
 			t.put(s, playing)
 		}
 	}
@@ -118,9 +119,9 @@ func (p *presentation) restore(i int) {
 }
 
 // dropSwitched drops entities that do not exist any more: their rows may be in use again.
-func (p *presentation) dropSwitched(replica *ecs.Snapshot) {
+func (p *presentation) dropSwitched(replica *image.Snapshot) {
 	for i := len(p.switched) - 1; i >= 0; i-- {
-		if !ecs.ExistsAt(replica, p.switched[i].entity) {
+		if !image.ExistsAt(replica, p.switched[i].entity) {
 			p.restore(i)
 		}
 	}
@@ -132,7 +133,7 @@ func (c *Client) repredict(now systems.Time) {
 	if !ok || c.Spectates() {
 		return
 	}
-	c.World().Restore(replica)
+	c.World().Image().Restore(replica)
 	c.replay(c.replica.Tick, now)
 }
 
@@ -183,10 +184,10 @@ func (c *Client) presentSwitched() {
 			continue
 		}
 		newest, _ := c.Replica()
-		v.Blend(s.entity, newest, newest, 1)
+		v.Picture.Blend(s.entity, newest, newest, 1)
 		if s.to == systems.Reckoned {
 			if m, ok := p.reckon(s.entity, p.frame.now); ok {
-				v.Move(s.entity, m.Fixed())
+				v.Picture.Move(s.entity, m.Fixed())
 			}
 		}
 	}

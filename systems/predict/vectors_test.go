@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
 	"tendon/systems"
@@ -95,7 +96,7 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 		h := &s.head
 		return fmt.Sprintf("altered %d lacks %d events %d measured %t %d of %d body %x", h.altered, h.lacks, h.events, h.hasMargin, h.margin.Value, h.margin.Tick, s.body), err
 	case "events":
-		list, ok := code.ReadEvents(nil, v.Bytes, kindEvents, game)
+		list, ok := code.ReadEvents(nil, v.Bytes, kindEvents, game.Schema())
 		if !ok {
 			return "", ErrMessage
 		}
@@ -138,7 +139,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	case "events":
 		var events []byte
 		for i, part := range strings.Split(v.Meaning, ";") {
-			var k ecs.EventKey
+			var k image.EventKey
 			var value []byte
 			scan(strings.TrimSpace(part), "tick %d type %d row %d born %d ordinal %d value %x", &k.Tick, &k.Type, &k.Entity.Row, &k.Entity.Born, &k.Ordinal, &value)
 			if i == 0 {
@@ -230,7 +231,7 @@ func FuzzEvents(f *testing.F) {
 	seeds(f, "events")
 	game := newRules(exactBody).game(60)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if list, ok := code.ReadEvents(nil, data, kindEvents, game); ok && (len(list) == 0 || len(list) > len(data)) {
+		if list, ok := code.ReadEvents(nil, data, kindEvents, game.Schema()); ok && (len(list) == 0 || len(list) > len(data)) {
 			t.Fatal(len(list))
 		}
 	})

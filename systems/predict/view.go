@@ -2,10 +2,11 @@ package predict
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
-// A view stamp says what a player saw when he did something: see ecs.ViewStamp. In an input message each is coded
+// A view stamp says what a player saw when he did something: see image.ViewStamp. In an input message each is coded
 // against the one that follows from the tick before, which is a tick later.
 //
 //	[same]   (1 bit)   1: it is
@@ -23,20 +24,20 @@ const (
 )
 
 // nextView is what follows from a view: the same a tick later, and from none, none.
-func nextView(v ecs.ViewStamp) ecs.ViewStamp {
+func nextView(v image.ViewStamp) image.ViewStamp {
 	if v.Tick == 0 {
-		return ecs.ViewStamp{}
+		return image.ViewStamp{}
 	}
 	v.Tick++
 	return v
 }
 
 // parts is the moment in 256ths of a tick.
-func parts(v ecs.ViewStamp) int64 { return int64(v.Tick)*partUnit + int64(v.Part) }
+func parts(v image.ViewStamp) int64 { return int64(v.Tick)*partUnit + int64(v.Part) }
 
-func appendView(w *wire.BitWriter, expected, v ecs.ViewStamp) {
+func appendView(w *wire.BitWriter, expected, v image.ViewStamp) {
 	if v.Tick == 0 {
-		v = ecs.ViewStamp{}
+		v = image.ViewStamp{}
 	}
 	w.Bool(v == expected)
 	if v == expected {
@@ -55,7 +56,7 @@ func appendView(w *wire.BitWriter, expected, v ecs.ViewStamp) {
 
 // readView is the inverse of appendView; v holds the expected view and becomes the real one. ok is false for what
 // appendView does not write.
-func readView(r *wire.BitReader, v *ecs.ViewStamp, near ecs.Tick) (ok bool) {
+func readView(r *wire.BitReader, v *image.ViewStamp, near ecs.Tick) (ok bool) {
 	if r.Bool() {
 		return true
 	}
@@ -63,11 +64,11 @@ func readView(r *wire.BitReader, v *ecs.ViewStamp, near ecs.Tick) (ok bool) {
 	if r.Bool() {
 		off := int64(r.Bits(nearBits)<<(64-nearBits)) >> (64 - nearBits)
 		at := parts(expected) + off
-		*v = ecs.ViewStamp{Tick: ecs.Tick(at / partUnit), Part: uint8(at % partUnit)}
+		*v = image.ViewStamp{Tick: ecs.Tick(at / partUnit), Part: uint8(at % partUnit)}
 		return off != 0 && expected.Tick != 0 && v.Tick != 0
 	}
 	low, part := uint32(r.Bits(32)), uint8(r.Bits(8))
-	if *v = (ecs.ViewStamp{}); low == 0 {
+	if *v = (image.ViewStamp{}); low == 0 {
 		return part == 0 && expected.Tick != 0
 	}
 	v.Tick, v.Part = ecs.Tick(wire.Expand32(uint64(near), low)), part

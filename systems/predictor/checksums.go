@@ -2,6 +2,7 @@ package predictor
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 )
@@ -19,7 +20,7 @@ func (c *Checksums) Begin(f ecs.Tick) { c.last = f }
 
 // Send sends the checksums of the checked ticks up to until. state returns the state of a tick; a tick whose state is
 // not kept, or which is older than oldest, is skipped.
-func (c *Checksums) Send(core *Core, until, oldest ecs.Tick, state func(ecs.Tick) (*ecs.Snapshot, bool)) {
+func (c *Checksums) Send(core *Core, until, oldest ecs.Tick, state func(ecs.Tick) (*image.Snapshot, bool)) {
 	for next := (c.last/c.Every + 1) * c.Every; next <= until; next += c.Every {
 		c.last = next
 		s, ok := state(next)

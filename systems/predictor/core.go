@@ -115,6 +115,6 @@ func (c *Core) Stall(why systems.StallReason, ticks int) {
 // CommonStats returns Counted with the round trip, the memory of states and a nominal pace.
 func (c *Core) CommonStats() systems.ClientStats {
 	s := c.Counted
-	s.RTT, s.RingBytes, s.Dilation = c.RTT, c.world.PageBytes(), 1
+	s.RTT, s.RingBytes, s.Dilation = c.RTT, c.world.Image().PageBytes(), 1
 	return s
 }

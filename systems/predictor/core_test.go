@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 )
@@ -142,7 +143,7 @@ func TestOrdersAreOfPlayers(t *testing.T) {
 	if err := newCore(t, -1).SendOrder(3, ecs.Entity{}, nil, &out); err == nil || len(out.messages) > 0 {
 		t.Errorf("%v, %d messages of a spectator", err, len(out.messages))
 	}
-	if err := newCore(t, 1).SendOrder(3, ecs.Entity{}, make([]byte, ecs.MaxOrderBytes+1), &out); err == nil || len(out.messages) > 0 {
+	if err := newCore(t, 1).SendOrder(3, ecs.Entity{}, make([]byte, image.MaxOrderBytes+1), &out); err == nil || len(out.messages) > 0 {
 		t.Errorf("%v, %d messages of an order that is too long", err, len(out.messages))
 	}
 	if err := newCore(t, 1).SendOrder(3, ecs.Entity{}, []byte{1}, &out); err != nil || len(out.messages) != 1 || out.messages[0][0] != 3 {
@@ -153,14 +154,14 @@ func TestOrdersAreOfPlayers(t *testing.T) {
 // Each checked tick is reported once, in order. Ticks whose state is not kept, or that are too old, are skipped.
 func TestChecksumsAreSentOnce(t *testing.T) {
 	c, w := newCore(t, 0), newWorld(t)
-	states := map[ecs.Tick]*ecs.Snapshot{}
+	states := map[ecs.Tick]*image.Snapshot{}
 	for f := ecs.Tick(1); f <= 50; f++ {
 		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
-		states[f] = &ecs.Snapshot{}
-		w.Save(states[f])
+		states[f] = &image.Snapshot{}
+		w.Image().Save(states[f])
 	}
 	delete(states, 20)
-	state := func(f ecs.Tick) (*ecs.Snapshot, bool) { s, ok := states[f]; return s, ok }
+	state := func(f ecs.Tick) (*image.Snapshot, bool) { s, ok := states[f]; return s, ok }
 	var out outbox
 	c.Out = &out
 	sums := Checksums{Kind: 4, Every: 5}
@@ -171,7 +172,7 @@ func TestChecksumsAreSentOnce(t *testing.T) {
 	var ticks []ecs.Tick
 	for _, message := range out.messages {
 		r := wire.NewReader(message)
-		kind, f, sum := r.U8(), ecs.Tick(r.Uvarint()), ecs.Checksum(r.U64())
+		kind, f, sum := r.U8(), ecs.Tick(r.Uvarint()), image.Checksum(r.U64())
 		if r.Close() != nil || kind != 4 || sum != states[f].Checksum() {
 			t.Errorf("message %x", message)
 		}

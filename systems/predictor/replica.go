@@ -2,6 +2,7 @@ package predictor
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems/internal/events"
 	"tendon/systems/state"
@@ -15,6 +16,7 @@ type Replica struct {
 
 	Refused int // bodies in a row that could not be used
 	events  events.Receiver
+	schema  *image.Schema
 	altered uint64 // ticks with a substituted input, by the newest message
 }
 
@@ -24,6 +26,7 @@ const MostRefused = 40
 // NewReplica returns the replica of a world. effectTicks is the number of ticks whose predicted events wait for the
 // server's.
 func NewReplica(w *ecs.World, effectTicks int) (r Replica, err error) {
+	r.schema = w.Image().Schema()
 	r.Effects = rollback.NewEffects(effectTicks)
 	r.Receiver, err = state.NewReceiver(w)
 	return r, err
@@ -67,8 +70,8 @@ func (r *Replica) Complete() bool {
 }
 
 // ReceiveEvents accepts the events of a tick, at most newest. ok is false for a malformed message.
-func (r *Replica) ReceiveEvents(message []byte, kind uint8, game *ecs.Game, newest ecs.Tick) (ok bool) {
-	return r.events.Receive(message, kind, game, newest, r.Effects)
+func (r *Replica) ReceiveEvents(message []byte, kind uint8, newest ecs.Tick) (ok bool) {
+	return r.events.Receive(message, kind, r.schema, newest, r.Effects)
 }
 
 // SettleEvents notes which events the server has sent up to tick f. since is the number of ticks from the newest event

@@ -3,6 +3,7 @@ package reckon
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -44,7 +45,7 @@ func (s *Server) roster(due systems.Time) {
 		if int(p) >= len(s.seats) || e.Entity().Owner() != ecs.OwnedBy(p) {
 			continue
 		}
-		if m, ok := s.world.Motion(e.Entity()); ok {
+		if m, ok := s.world.Image().Motion(e.Entity()); ok {
 			s.enlist(e.Entity(), p, m, due)
 		}
 	}
@@ -74,7 +75,7 @@ func (s *Server) enlist(e ecs.Entity, p ecs.Player, m ecs.Motion, due systems.Ti
 		s.avatars = append(s.avatars, avatar{entity: e, player: p, epoch: uint8(e.Born), tokens: claimBurst * s.claimRate() * s.game.TickRate})
 		a = &s.avatars[len(s.avatars)-1]
 		s.word(a, m.Pos, due)
-	} else if a.ordered && !s.world.Placed(e) {
+	} else if a.ordered && !s.world.Image().Placed(e) {
 		s.counts.Snaps++
 		s.word(a, m.Pos, due)
 	}
@@ -131,7 +132,7 @@ func (s *Server) greet(player ecs.Player, now systems.Time) {
 			continue
 		}
 		a.guard, a.tokens = nil, claimBurst*s.claimRate()*s.game.TickRate
-		m, _ := s.world.Motion(a.entity)
+		m, _ := s.world.Image().Motion(a.entity)
 		s.word(a, m.Pos, now)
 	}
 }
@@ -170,7 +171,7 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	p.near = max(p.near, r.Stamp)
 	p.clock.heard(r.Stamp, now)
 	if last := a.belief.record.Mode; a.belief.known && last >= Attached && r.Mode < Attached {
-		m, _ := s.world.Motion(a.entity) // where the ride has brought it
+		m, _ := s.world.Image().Motion(a.entity) // where the ride has brought it
 		a.guard.Place(m.Pos)
 	}
 	switch a.guard.Check(&r, now) {
@@ -210,9 +211,9 @@ func (s *Server) place(due systems.Time) {
 			continue
 		}
 		from := len(s.scratch.payloads)
-		s.scratch.payloads = ecs.AppendPlacement(s.scratch.payloads, ecs.Placement{Motion: m, Within: s.limits.Jump})
+		s.scratch.payloads = image.AppendPlacement(s.scratch.payloads, image.Placement{Motion: m, Within: s.limits.Jump})
 		payload := s.scratch.payloads[from:len(s.scratch.payloads):len(s.scratch.payloads)]
-		s.scratch.orders = append(s.scratch.orders, ecs.Order{Kind: ecs.OrderMotion, Player: a.player, Entity: a.entity, Payload: payload})
+		s.scratch.orders = append(s.scratch.orders, image.Order{Kind: image.OrderMotion, Player: a.player, Entity: a.entity, Payload: payload})
 	}
 }
 

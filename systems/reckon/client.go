@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/clock"
@@ -28,7 +29,7 @@ type Client struct {
 	replica predictor.Replica
 	limits  Config
 	steered *ecs.Query1[ecs.Seat, ecs.Seat]
-	own     ecs.RowSet
+	own     image.RowSet
 	history *rollback.Snapshots // states of ticks ≤ present
 	clock   serverClock
 	ticks   numbering
@@ -37,7 +38,7 @@ type Client struct {
 	avatars []ownAvatar
 	remotes remotes
 
-	previous, current ecs.Snapshot // the last two computed states
+	previous, current image.Snapshot // the last two computed states
 
 	present ecs.Tick
 	ready   bool // the server knows this client's clock
@@ -48,7 +49,7 @@ type Client struct {
 		move    moveMessage
 		head    newsHead
 		records []Record
-		state   ecs.Snapshot
+		state   image.Snapshot
 		motions []ecs.Motion
 		record  Record
 	}
@@ -103,7 +104,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	}
 	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
 	cl.remotes.init(cl)
-	c.World.SetPredicted(&cl.own)
+	c.World.Image().SetPredicted(&cl.own)
 	return cl, nil
 }
 
@@ -122,7 +123,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.inputs.Restart(f, w, c.Config.Seat)
 	c.ticks.begin(now, int(c.Counted.ServerTick)+c.leadTicks(), c.Game.TickRate)
 	c.save()
-	w.Save(&c.previous)
+	w.Image().Save(&c.previous)
 }
 
 // leadTicks returns how far ahead of the newest server tick received the inputs are given, in ticks, by the round trip.
@@ -135,14 +136,14 @@ func (c *Client) leadTicks() int {
 // save keeps the present state, which the world is in.
 func (c *Client) save() {
 	c.history.Save(c.World())
-	c.World().Save(&c.current)
+	c.World().Image().Save(&c.current)
 }
 
 // SetInput sets what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
 // if a frame samples several: the ticks after the first get the predicted input.
 func (c *Client) SetInput(in ecs.InputBytes) {
 	c.inputs.Set(in, c.plays(), c.Game)
-	c.Game.CleanInput(&in)
+	in = c.Game.Input.Clean(in)
 	c.held = in
 }
 
@@ -185,9 +186,9 @@ func (c *Client) run() {
 func (c *Client) play() {
 	c.Reach(predictor.Live)
 	c.present = max(c.present, c.inputs.Sampled())
-	if c.World().PutTick(c.present, c.World().Players()) == nil {
+	if c.World().Image().PutTick(c.present, c.World().Players()) == nil {
 		c.save()
-		c.World().Save(&c.previous)
+		c.World().Image().Save(&c.previous)
 	}
 }
 
@@ -211,7 +212,7 @@ func (c *Client) tick(number ecs.Tick, at systems.Time) {
 	}
 	in := c.inputs.Last()
 	if !fresh {
-		number, in = c.present, c.Game.PredictInput(c.held)
+		number, in = c.present, c.Game.Input.Predict(c.held)
 	}
 	c.scratch.motions = c.motions(c.scratch.motions[:0])
 	c.step(number, in, at)
@@ -229,7 +230,7 @@ func (c *Client) tick(number ecs.Tick, at systems.Time) {
 // step computes the tick of a number, due at a time, from the state that the world is in.
 func (c *Client) step(number ecs.Tick, in ecs.InputBytes, at systems.Time) {
 	w := c.World()
-	if w.Tick() != number-1 && w.PutTick(number-1, w.Players()) != nil {
+	if w.Tick() != number-1 && w.Image().PutTick(number-1, w.Players()) != nil {
 		panic("reckon: a world refuses its own players: report this")
 	}
 	c.remotes.place(at)
@@ -264,7 +265,7 @@ func (c *Client) sendMove() {
 
 // View returns the two last states and how far between them the display stands. A spectator's are the state received.
 // Present shows more.
-func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
+func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	if c.Phase == predictor.Idle {
 		return &c.current, &c.current, &c.current, 0
 	}
@@ -295,7 +296,7 @@ func (c *Client) Clock() clock.Stats { return c.clock.stats() }
 
 // Replica returns the newest state received, nil before Load. Entities that no body updated since are in there as they
 // were. complete reports that there are none: the state is all that this client is to receive.
-func (c *Client) Replica() (s *ecs.Snapshot, complete bool) {
+func (c *Client) Replica() (s *image.Snapshot, complete bool) {
 	if c.Phase == predictor.Idle {
 		return nil, false
 	}

@@ -21,7 +21,7 @@ func TestWhatIsShotIsTheServers(t *testing.T) {
 			n := 0
 			for e := range flying.All(c.World()) {
 				n++
-				truth, ok := r.server.World().Motion(e.Entity())
+				truth, ok := r.server.World().Image().Motion(e.Entity())
 				shown, ok2 := c.Shown(e.Entity(), r.local(seat))
 				if ok && ok2 && far(truth.Pos, shown.Pos) > 0.3 {
 					t.Errorf("frame %d: client %d shows a bolt %.2f beside where it is", i, seat, far(truth.Pos, shown.Pos))

@@ -2,6 +2,7 @@ package reckon
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems/interest"
 )
 
@@ -17,7 +18,7 @@ func (s *Server) watch() {
 			}
 		}
 		if p.placed = from != nil; p.placed {
-			m, _ := s.world.Motion(from.entity)
+			m, _ := s.world.Image().Motion(from.entity)
 			p.at = m.Pos
 		}
 		switch {
@@ -48,7 +49,7 @@ func (s *Server) watch() {
 
 // minds reports whether a peer is told of an event: of what cannot be taken back, what is about nobody, and what is about
 // somebody that it hears of.
-func (s *Server) minds(id int, e *ecs.EmittedEvent) bool {
+func (s *Server) minds(id int, e *image.EmittedEvent) bool {
 	return e.Irreversible || e.Key.Entity.IsZero() || s.hears(id, e.Key.Entity)
 }
 

@@ -3,6 +3,7 @@ package reckon
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 )
@@ -15,8 +16,8 @@ import (
 // stopped.
 type herald struct {
 	server  *Server
-	changed ecs.Changed
-	nothing ecs.Snapshot
+	changed image.Changed
+	nothing image.Snapshot
 	things  []thing // by slot
 	byRow   map[uint32]int
 	free    []int // slots
@@ -61,7 +62,7 @@ func (h *herald) init(s *Server) {
 }
 
 // observe looks at a new state, which follows before, or nil. It reports whether entities came or went.
-func (h *herald) observe(before, now *ecs.Snapshot) (structure bool) {
+func (h *herald) observe(before, now *image.Snapshot) (structure bool) {
 	if before == nil {
 		before = &h.nothing
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -16,7 +17,7 @@ func apart(t *testing.T, c Config) *rig {
 	r.run(10 * gameRate)
 	r.pads[0].Walk = false
 	r.run(3 * gameRate)
-	if s, _ := r.clients[1].Replica(); ecs.ExistsAt(s, r.walker(0)) {
+	if s, _ := r.clients[1].Replica(); image.ExistsAt(s, r.walker(0)) {
 		t.Fatal("a walker 50 units away is still heard of")
 	}
 	return r
@@ -71,7 +72,7 @@ func TestWhoComesNearIsToldOfAtOnce(t *testing.T) {
 		}
 	}
 	r.run(r.down + 1)
-	if s, _ := r.clients[1].Replica(); !ecs.ExistsAt(s, r.walker(0)) {
+	if s, _ := r.clients[1].Replica(); !image.ExistsAt(s, r.walker(0)) {
 		t.Error("the state does not have him yet")
 	}
 	m, ok := r.clients[1].Shown(r.walker(0), r.local(1))
@@ -84,12 +85,12 @@ func TestWhoComesNearIsToldOfAtOnce(t *testing.T) {
 func TestTheLastEventsOfWhatIsGoneAreForThoseWhoHeardOfIt(t *testing.T) {
 	r := apart(t, Config{Interest: fixed.FromInt(20)})
 	s, e := r.server, r.walker(0)
-	r.server.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 0}, r)
+	r.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, r)
 	r.lose = func(bool, int, []byte) bool { return true }
 	r.tick++
 	s.Tick(r.now())
-	event := ecs.EmittedEvent{Key: ecs.EventKey{Tick: s.done, Entity: e}}
-	if _, there := s.World().Motion(e); there || s.minds(1, &event) || !s.minds(0, &event) {
+	event := image.EmittedEvent{Key: image.EventKey{Tick: s.done, Entity: e}}
+	if _, there := s.World().Image().Motion(e); there || s.minds(1, &event) || !s.minds(0, &event) {
 		t.Errorf("there: %v; who was far away hears of it: %v; who was it: %v", there, s.minds(1, &event), s.minds(0, &event))
 	}
 }

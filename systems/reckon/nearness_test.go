@@ -23,8 +23,8 @@ func TestTheStateOfWhatIsNearCountsMore(t *testing.T) {
 	near := priority()
 	r.pads[0].Walk = true
 	r.run(gameRate)
-	there, _ := r.server.World().Motion(r.walker(0))
-	here, _ := r.server.World().Motion(r.walker(1))
+	there, _ := r.server.World().Image().Motion(r.walker(0))
+	here, _ := r.server.World().Image().Motion(r.walker(1))
 	distance := there.Pos.Sub(here.Pos).Len().Float()
 	if distance < 2 || distance > 18 {
 		t.Fatalf("%.1f away", distance)

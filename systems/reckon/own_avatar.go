@@ -26,7 +26,7 @@ type ownAvatar struct {
 // motions appends the motions of the avatars.
 func (c *Client) motions(dst []ecs.Motion) []ecs.Motion {
 	for i := range c.avatars {
-		m, _ := c.World().Motion(c.avatars[i].entity)
+		m, _ := c.World().Image().Motion(c.avatars[i].entity)
 		dst = append(dst, m)
 	}
 	return dst
@@ -40,15 +40,15 @@ func (c *Client) hold(before []ecs.Motion) {
 	}
 	for i := range c.avatars {
 		p := &c.avatars[i]
-		if m, ok := c.World().Motion(p.entity); ok && p.placed && m.Pos.Sub(before[i].Pos).Len() > c.limits.Jump {
-			c.World().SetMotion(p.entity, ecs.Motion{Pos: before[i].Pos})
+		if m, ok := c.World().Image().Motion(p.entity); ok && p.placed && m.Pos.Sub(before[i].Pos).Len() > c.limits.Jump {
+			c.World().Image().SetMotion(p.entity, ecs.Motion{Pos: before[i].Pos})
 		}
 	}
 }
 
 // claim adds a record of an avatar to the next message, if one is due.
 func (c *Client) claim(p *ownAvatar, at systems.Time) {
-	m, ok := c.World().Motion(p.entity)
+	m, ok := c.World().Image().Motion(p.entity)
 	if !p.placed || !ok {
 		return
 	}
@@ -93,7 +93,7 @@ func (c *Client) viewer(from fixed.Vec3) (nearest fixed.Num) {
 		if int(e.A.Player) == c.Config.Seat {
 			continue
 		}
-		if m, ok := c.World().Motion(e.Entity()); ok {
+		if m, ok := c.World().Image().Motion(e.Entity()); ok {
 			if far := m.Pos.Sub(from).Len(); nearest == 0 || far < nearest {
 				nearest = max(far, 1)
 			}
@@ -135,7 +135,7 @@ func (c *Client) findAvatars() {
 		if e.A.Player != player || e.Entity().Owner() != ecs.OwnedBy(player) {
 			continue
 		}
-		if _, ok := c.World().Motion(e.Entity()); !ok {
+		if _, ok := c.World().Image().Motion(e.Entity()); !ok {
 			continue
 		}
 		p := c.avatar(e.Entity())
@@ -194,7 +194,7 @@ func (c *Client) follow(s *claim, now systems.Time) {
 
 // put moves an avatar at once.
 func (c *Client) put(p *ownAvatar, m ecs.Motion) {
-	c.World().SetMotion(p.entity, m)
+	c.World().Image().SetMotion(p.entity, m)
 	c.save()
 	p.sender.Reset()
 	p.teleport = true
@@ -202,7 +202,7 @@ func (c *Client) put(p *ownAvatar, m ecs.Motion) {
 
 // echo compares an avatar with the server's view of it, by a record that is age old.
 func (c *Client) echo(p *ownAvatar, r Record, age, now systems.Time) {
-	is, ok := c.World().Motion(p.entity)
+	is, ok := c.World().Image().Motion(p.entity)
 	if !p.placed || !ok || r.Flags&FlagTeleport != 0 {
 		return
 	}

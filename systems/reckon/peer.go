@@ -3,6 +3,7 @@ package reckon
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/clock"
 	"tendon/systems/internal/checks"
@@ -30,7 +31,7 @@ type peer struct {
 	entered    []int // slots of what it hears of since the last tick
 	yield      func(ecs.Entity, float32) bool
 	interest   func(yield func(ecs.Entity, float32) bool)
-	minds      func(*ecs.EmittedEvent) bool // which events it is told of
+	minds      func(*image.EmittedEvent) bool // which events it is told of
 	stats      systems.PeerStats
 	resync     peers.Resync
 	budget     peers.Budget
@@ -79,7 +80,7 @@ func (s *Server) Open(id systems.Peer, seat int, have ecs.Tick, now systems.Time
 				p.yield = yield
 				s.changes.All(visit)
 			}
-			p.minds = func(e *ecs.EmittedEvent) bool { return s.minds(int(id), e) }
+			p.minds = func(e *image.EmittedEvent) bool { return s.minds(int(id), e) }
 		}
 	}
 	if seat >= 0 && (!p.open || p.seat != seat) {

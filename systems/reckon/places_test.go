@@ -23,7 +23,7 @@ func TestTheStateLeavesOutWhereThingsAreThatMove(t *testing.T) {
 	if told() != from {
 		t.Errorf("the state has brought a walker to %v, from %v", told(), from)
 	}
-	here, _ := r.clients[1].World().Motion(r.walker(0))
+	here, _ := r.clients[1].World().Image().Motion(r.walker(0))
 	if d := far(here.Pos, r.believed(0)); d > 0.3 || far(r.believed(0), from) < 10 {
 		t.Errorf("a client computes with a walker that is %.2f off, and has gone %.1f", d, far(r.believed(0), from))
 	}

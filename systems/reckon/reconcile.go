@@ -2,6 +2,7 @@ package reckon
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
@@ -65,7 +66,7 @@ func (c *Client) receiveHead(h *newsHead, now systems.Time) {
 
 // receiveEvents accepts the events of a tick.
 func (c *Client) receiveEvents(m systems.Message) error {
-	if !c.replica.ReceiveEvents(m.Body, kindEvents, c.Game, c.Counted.ServerTick+farAhead) {
+	if !c.replica.ReceiveEvents(m.Body, kindEvents, c.Counted.ServerTick+farAhead) {
 		return ErrMessage
 	}
 	return nil
@@ -79,7 +80,7 @@ func (c *Client) receiveBody(body []byte) error {
 	case err == state.ErrBody:
 		return ErrMessage
 	case err != nil:
-		c.World().Restore(&c.current)
+		c.World().Image().Restore(&c.current)
 		c.counts.Refused++
 		c.Timer.Pending = true
 		return nil
@@ -109,15 +110,15 @@ func (c *Client) reconcile(f ecs.Tick) {
 		c.save()
 	case !held:
 		c.keep(&c.current)
-		if c.World().PutTick(c.present, c.World().Players()) == nil {
+		if c.World().Image().PutTick(c.present, c.World().Players()) == nil {
 			c.save()
 		}
 	case !c.updated(f):
 		c.agree()
 	default:
 		c.keep(mine)
-		c.World().Save(&c.scratch.state)
-		if ecs.Deviation(mine, &c.scratch.state, &c.own).Within {
+		c.World().Image().Save(&c.scratch.state)
+		if image.Deviation(mine, &c.scratch.state, &c.own).Within {
 			c.agree()
 		} else {
 			c.replay(f)
@@ -126,11 +127,11 @@ func (c *Client) reconcile(f ecs.Tick) {
 }
 
 // keep moves the avatars in the world to their positions in a state of this client's.
-func (c *Client) keep(mine *ecs.Snapshot) {
+func (c *Client) keep(mine *image.Snapshot) {
 	for i := range c.avatars {
 		if p := &c.avatars[i]; p.placed {
 			if m, ok := mine.Motion(p.entity); ok {
-				c.World().SetMotion(p.entity, m)
+				c.World().Image().SetMotion(p.entity, m)
 			}
 		}
 	}
@@ -153,8 +154,8 @@ func (c *Client) updated(f ecs.Tick) bool {
 
 // agree keeps the avatars, and takes everything else from the server's newest state.
 func (c *Client) agree() {
-	c.World().Restore(&c.current)
-	c.World().Overlay(c.replica.Receiver.State(), &c.own)
+	c.World().Image().Restore(&c.current)
+	c.World().Image().Overlay(c.replica.Receiver.State(), &c.own)
 	c.save()
 }
 
@@ -164,10 +165,10 @@ func (c *Client) replay(f ecs.Tick) {
 	c.Counted.Rollbacks++
 	c.Counted.Resimulated += uint64(c.present - f)
 	c.Counted.Deepest = max(c.Counted.Deepest, uint64(c.present-f))
-	c.World().PutInput(ecs.Player(c.Config.Seat), c.inputs.At(f))
+	c.World().Image().PutInput(ecs.Player(c.Config.Seat), c.inputs.At(f))
 	c.history.Save(c.World())
 	until := c.present
-	ecs.SectionResimulate.Enter(c.Config.Observer)
+	image.SectionResimulate.Enter(c.Config.Observer)
 	motions := c.motions(c.scratch.motions[:0])
 	for k := f + 1; k <= until; k++ {
 		if s, ok := c.history.At(k); ok { // else the number was skipped
@@ -181,12 +182,12 @@ func (c *Client) replay(f ecs.Tick) {
 		c.replica.Effects.Predicted(k, c.World().Events())
 		for i := range c.avatars {
 			if c.avatars[i].placed {
-				c.World().SetMotion(c.avatars[i].entity, motions[i])
+				c.World().Image().SetMotion(c.avatars[i].entity, motions[i])
 			}
 		}
 		c.history.Save(c.World())
 	}
 	c.scratch.motions = motions
-	ecs.SectionResimulate.Leave(c.Config.Observer)
-	c.World().Save(&c.current)
+	image.SectionResimulate.Leave(c.Config.Observer)
+	c.World().Image().Save(&c.current)
 }

@@ -3,6 +3,7 @@ package reckon
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -129,7 +130,7 @@ func (w *remotes) dropGone() {
 	replica := w.client.replica.Receiver.State()
 	for i := len(w.all) - 1; i >= 0; i-- {
 		// A record may come before the state that has its entity.
-		if o := w.all[i]; !ecs.ExistsAt(replica, o.entity) && o.entity.Born <= replica.Tick() {
+		if o := w.all[i]; !image.ExistsAt(replica, o.entity) && o.entity.Born <= replica.Tick() {
 			w.release(i)
 		}
 	}
@@ -170,7 +171,7 @@ func (w *remotes) find(e ecs.Entity) *remote {
 func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 	c := w.client
 	if c.own.Has(e.Row) {
-		return c.World().Motion(e)
+		return c.World().Image().Motion(e)
 	}
 	o := w.find(e)
 	if o == nil {
@@ -194,9 +195,9 @@ func (w *remotes) place(at systems.Time) {
 		if c.own.Has(o.entity.Row) {
 			continue
 		}
-		is, here := c.World().Motion(o.entity)
+		is, here := c.World().Image().Motion(o.entity)
 		if m, ok := o.ghost.Predicted(&c.limits.Ghosts, at); ok && here && m != is {
-			c.World().SetMotion(o.entity, m)
+			c.World().Image().SetMotion(o.entity, m)
 		}
 	}
 }
@@ -205,14 +206,14 @@ func (w *remotes) place(at systems.Time) {
 // their records extrapolate them.
 func (c *Client) Present(v *ecs.View, now systems.Time) {
 	previous, current, confirmed, alpha := c.View(now)
-	v.Compose(previous, current, confirmed, alpha, confirmed, &c.own)
+	v.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: confirmed, Own: &c.own}, alpha)
 	c.remotes.at = now
 	for _, o := range c.remotes.all {
 		if c.own.Has(o.entity.Row) {
 			continue
 		}
 		if m, ok := o.ghost.Shown(&c.limits.Ghosts, now); ok {
-			v.Move(o.entity, m)
+			v.Picture.Move(o.entity, m)
 		}
 	}
 	v.Dress()

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -23,7 +24,7 @@ type rig struct {
 	lose     func(toClient bool, seat int, message []byte) bool
 	news     [][]systems.Effect
 	taken    []systems.FinalTick // copies, without worlds
-	sums     []ecs.Checksum      // of the states of taken
+	sums     []image.Checksum    // of the states of taken
 	bytes    int                 // to clients
 	failed   error
 	outs     []systems.Outbox
@@ -91,7 +92,7 @@ func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 	}
 	r.server = half.(*Server)
 	for seat := range players {
-		r.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, r)
+		r.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, r)
 	}
 	for range up + down + 8 {
 		r.tick++
@@ -121,10 +122,10 @@ func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 // connect gives a client the present state and opens its peer.
 func (r *rig) connect(seat int) {
 	r.t.Helper()
-	var state ecs.Snapshot
-	r.server.World().Save(&state)
+	var state image.Snapshot
+	r.server.World().Image().Save(&state)
 	c := r.clients[seat]
-	if err := c.World().LoadImage(state.AppendImage(nil)); err != nil {
+	if err := c.World().Image().Load(state.AppendImage(nil)); err != nil {
 		r.t.Fatal(err)
 	}
 	state.Release()
@@ -203,12 +204,12 @@ func (r *rig) walker(seat int) ecs.Entity { return walker(r.server.World(), ecs.
 
 // own is where a client has its walker, believed where the server has it.
 func (r *rig) own(seat int) fixed.Vec3 {
-	m, _ := r.clients[seat].World().Motion(r.walker(seat))
+	m, _ := r.clients[seat].World().Image().Motion(r.walker(seat))
 	return m.Pos
 }
 
 func (r *rig) believed(seat int) fixed.Vec3 {
-	m, _ := r.server.World().Motion(r.walker(seat))
+	m, _ := r.server.World().Image().Motion(r.walker(seat))
 	return m.Pos
 }
 
@@ -227,11 +228,11 @@ func far(a, b fixed.Vec3) float64 { return a.Sub(b).Len().Float() }
 // replay computes the match again from what was final, and returns the first tick that is another.
 func (r *rig) replay() (wrong ecs.Tick) {
 	w := newWorld(r.t, r.game)
-	var s ecs.Snapshot
+	var s image.Snapshot
 	defer s.Release()
 	for i, f := range r.taken {
 		w.Step(ecs.TickInputs{Players: f.Inputs, Orders: f.Orders})
-		w.Save(&s)
+		w.Image().Save(&s)
 		if s.Checksum() != r.sums[i] {
 			return f.Tick
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/interest"
@@ -17,7 +18,7 @@ import (
 // Server is the strategy's half on the server. World is in State(done); ring holds the states of the last ticks up to
 // it, and events what they emitted. Each tick takes exactly one input of every player, runs the game's systems, and then
 // puts every avatar that a client speaks for where its newest believed record leads. That enters the tick as orders of
-// kind ecs.OrderMotion, so that whoever plays the match again computes the same.
+// kind image.OrderMotion, so that whoever plays the match again computes the same.
 type Server struct {
 	config  systems.ServerConfig
 	limits  Config
@@ -43,7 +44,7 @@ type Server struct {
 	counts  ServerCounts
 
 	scratch struct {
-		orders   []ecs.Order
+		orders   []image.Order
 		payloads []byte // of the motions in orders
 		message  []byte
 		move     moveMessage
@@ -78,7 +79,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	s.steered = ecs.NewQuery1(ecs.Read(s.seat))
 	s.events = events.NewLog(s.ring.Depth())
 	for p := range s.seats {
-		s.inputs[p] = s.world.InputOf(ecs.Player(p))
+		s.inputs[p] = s.world.Image().Input(ecs.Player(p))
 		s.seats[p].Use(s.inputs[p])
 	}
 	if s.changes, err = state.NewChanges(game); err != nil {
@@ -90,7 +91,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 		}
 	}
 	if s.limits.Ghosts.Rules.Parent == nil {
-		s.limits.Ghosts.Rules.Parent = s.world.Motion
+		s.limits.Ghosts.Rules.Parent = s.world.Image().Motion
 	}
 	s.herald.init(s)
 	s.herald.observe(nil, s.ring.Save(s.world))
@@ -119,7 +120,7 @@ func (s *Server) OldestServable() ecs.Tick {
 
 // Stamp enters an order into the next tick that has room: clients hear of it in the state, so nobody needs to know
 // before. It panics on an order that no peer would take.
-func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
+func (s *Server) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
 	checks.Stamp("reckon", &o, s.game)
 	return s.done + 1 + s.stamped.Add(o, maxOrders)
 }
@@ -138,7 +139,7 @@ func (s *Server) Tick(due systems.Time) {
 		}
 	}
 	for i := range s.scratch.orders {
-		if o := &s.scratch.orders[i]; o.Kind == ecs.OrderLeave {
+		if o := &s.scratch.orders[i]; o.Kind == image.OrderLeave {
 			s.seats[o.Player].Vacant(f) // also where somebody joins in the same tick
 		}
 	}
@@ -190,12 +191,12 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 		}
 	}
 	state := s.ring.Save(s.world)
-	ecs.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
+	image.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
 	if s.herald.observe(before, state) {
 		s.urgent = f
 	}
 	s.changes.Observe(s.world)
-	ecs.SectionEncode.Leave(s.config.Observer)
+	image.SectionEncode.Leave(s.config.Observer)
 	if s.config.Taken != nil {
 		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})
 	}
@@ -272,6 +273,6 @@ func (s *Server) receiveOrder(p *peer, message []byte) error {
 		p.stats.Refused++
 		return err
 	}
-	s.Stamp(ecs.Order{Kind: ecs.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
+	s.Stamp(image.Order{Kind: image.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
 	return nil
 }

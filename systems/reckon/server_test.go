@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/state"
@@ -47,7 +48,7 @@ func TestAMatchIsPlayedAgainFromItsOrders(t *testing.T) {
 	motions := 0
 	for _, f := range r.taken {
 		for _, o := range f.Orders {
-			if o.Kind == ecs.OrderMotion {
+			if o.Kind == image.OrderMotion {
 				motions++
 			}
 		}
@@ -56,7 +57,7 @@ func TestAMatchIsPlayedAgainFromItsOrders(t *testing.T) {
 		t.Errorf("tick %d is another, with %d motions", f, motions)
 	}
 	for i := range r.taken { // the negative control: without the motions it is not the same
-		r.taken[i].Orders = slices.DeleteFunc(r.taken[i].Orders, func(o ecs.Order) bool { return o.Kind == ecs.OrderMotion })
+		r.taken[i].Orders = slices.DeleteFunc(r.taken[i].Orders, func(o image.Order) bool { return o.Kind == image.OrderMotion })
 	}
 	if r.replay() == 0 {
 		t.Error("the motions change nothing")
@@ -78,8 +79,8 @@ func TestAdoptedTicksAreTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var s ecs.Snapshot
-	again.World().Save(&s)
+	var s image.Snapshot
+	again.World().Image().Save(&s)
 	if s.Checksum() != r.sums[len(r.sums)-1] || len(again.avatars) != 1 {
 		t.Errorf("another state after %d ticks, %d avatars", again.Done(), len(again.avatars))
 	}

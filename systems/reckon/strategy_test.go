@@ -90,7 +90,7 @@ func (p *play) walk(lasting time.Duration) {
 		}
 		p.h.Run(time.Second / 60)
 		me := walker(p.half(0).World(), p.player())
-		truth, ok := p.half(0).World().Motion(me)
+		truth, ok := p.half(0).World().Image().Motion(me)
 		shown, ok2 := p.half(1).Shown(me, systems.Time(p.h.Net.LocalNow(p.h.Clients[1].Node())))
 		if !ok || !ok2 {
 			continue

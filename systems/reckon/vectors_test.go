@@ -132,7 +132,7 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 		target, payload, err := readRequest(b)
 		return fmt.Sprintf("to %d@%d:%x", target.Row, target.Born, payload), appendRequest(nil, target, payload), err
 	case "events":
-		list, ok := code.ReadEvents(nil, b, kindEvents, testGame(false))
+		list, ok := code.ReadEvents(nil, b, kindEvents, testGame(false).Schema())
 		if !ok {
 			err = ErrMessage
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
@@ -477,7 +478,7 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 	m.net.RunUntil(soakTime())
 	cancelled := 0
 	for _, c := range m.clients {
-		started, ended := map[ecs.EventKey]int{}, map[ecs.EventKey]ecs.EffectStatus{}
+		started, ended := map[image.EventKey]int{}, map[image.EventKey]ecs.EffectStatus{}
 		for _, e := range c.effects {
 			key := e.Event.Key
 			if e.First {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -66,7 +67,7 @@ func newLoop(t testing.TB, game *ecs.Game, players, way int, pads func(seat, tic
 		c.Load(0, 0, systems.Time(2*way)*l.length)
 		l.clients = append(l.clients, c)
 		l.server.Open(systems.Peer(seat), seat, 0, 0, l)
-		l.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, l)
+		l.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, l)
 	}
 	return l
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
@@ -69,7 +70,7 @@ func (c *Client) newTimeline() (*rollback.Timeline, error) {
 	config := rollback.Config{World: c.Config.World, MaxPrediction: c.Config.MaxPrediction, Depth: ringDepth, History: backlog,
 		CheckEvery: checkEvery, Local: c.Config.Seat, Effects: c.effects, Observer: c.Config.Observer}
 	if taken := c.Config.Taken; taken != nil {
-		config.Confirmed = func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []ecs.Order) {
+		config.Confirmed = func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []image.Order) {
 			taken(systems.FinalTick{Tick: f, Inputs: inputs, Late: late, Orders: orders})
 		}
 	}
@@ -183,7 +184,7 @@ func (c *Client) step(want, due int) {
 }
 
 // View returns the two last states and how far between them the display stands.
-func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
+func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	f := c.timeline.Present()
 	current, ok := c.timeline.Snapshot(f)
 	if !ok {
@@ -215,7 +216,7 @@ func (c *Client) Stats() systems.ClientStats {
 func (c *Client) Timeline() *rollback.Timeline { return c.timeline }
 
 // Kept returns the own state of a confirmed tick; ok is false where it is not kept.
-func (c *Client) Kept(f ecs.Tick) (*ecs.Snapshot, bool) {
+func (c *Client) Kept(f ecs.Tick) (*image.Snapshot, bool) {
 	mine, held := c.timeline.Snapshot(f)
 	return mine, held && f <= c.timeline.Confirmed()
 }

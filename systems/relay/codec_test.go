@@ -2,6 +2,7 @@ package relay
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems/internal/code"
 )
 
@@ -20,7 +21,7 @@ func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) 
 // hashMessage is a checksum that a client sends.
 type hashMessage struct {
 	tick ecs.Tick
-	sum  ecs.Checksum
+	sum  image.Checksum
 }
 
 func (m *hashMessage) append(dst []byte) []byte {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/net/wire"
 	"tendon/systems"
@@ -77,7 +78,7 @@ func TestRubbishFromAPeerIsRefusedAndReachesNobody(t *testing.T) {
 	m := four(t, profile(t, "P3"), 53, systems.ClientConfig{})
 	m.hostile = true
 	bad := m.clients[3]
-	r := ecs.NewRand(9)
+	r := image.NewRand(9)
 	m.net.RunUntil(3 * time.Second)
 	bad.off = true
 	sent := 0
@@ -113,7 +114,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 	s := m.server
 	s.Open(0, 0, 0, 0, out)
 	s.Open(1, -1, 0, 0, out)
-	s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, out)
+	s.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, out)
 	for i := range 300 {
 		s.Tick(systems.Time(i) * systems.Second / 60)
 	}
@@ -148,7 +149,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 		"inputs of a spectator":  {1, systems.Datagram, input(290, 1)},
 		"order of a spectator":   {1, systems.Reliable, appendRequest(nil, ecs.Entity{}, nil)},
 		"order as a datagram":    {0, systems.Datagram, appendRequest(nil, ecs.Entity{}, nil)},
-		"order too long":         {0, systems.Reliable, appendRequest(nil, ecs.Entity{}, make([]byte, ecs.MaxOrderBytes+1))},
+		"order too long":         {0, systems.Reliable, appendRequest(nil, ecs.Entity{}, make([]byte, image.MaxOrderBytes+1))},
 		"checksum as a datagram": {0, systems.Datagram, (&hashMessage{60, 1}).append(nil)},
 		"checksum, trailing":     {0, systems.Reliable, append((&hashMessage{60, 1}).append(nil), 0)},
 		"from nobody":            {5, systems.Datagram, input(290, 1)},
@@ -227,9 +228,9 @@ func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 		"a player's order":  appendRequest(nil, ecs.Entity{}, nil),
 		"order for tick 0":  (&stampedOrder{}).append(nil),
 		"order far ahead":   (&stampedOrder{tick: 1 << 50}).append(nil),
-		"order of player 4": (&stampedOrder{tick: 3, order: ecs.Order{Player: 4}}).append(nil),
-		"order of no kind":  (&stampedOrder{tick: 3, order: ecs.Order{Kind: 77}}).append(nil),
-		"a server's order":  (&stampedOrder{tick: 3, order: ecs.Order{Kind: ecs.OrderView}}).append(nil),
+		"order of player 4": (&stampedOrder{tick: 3, order: image.Order{Player: 4}}).append(nil),
+		"order of no kind":  (&stampedOrder{tick: 3, order: image.Order{Kind: 77}}).append(nil),
+		"a server's order":  (&stampedOrder{tick: 3, order: image.Order{Kind: image.OrderView}}).append(nil),
 	} {
 		if err := c.Receive(systems.Reliable, message, 0); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)

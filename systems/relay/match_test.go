@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
@@ -19,8 +20,8 @@ type match struct {
 	server   *Server
 	node     simnet.NodeID
 	clients  []*player
-	sums     map[ecs.Tick]ecs.Checksum
-	events   map[ecs.Tick][]ecs.EventKey
+	sums     map[ecs.Tick]image.Checksum
+	events   map[ecs.Tick][]image.EventKey
 	altered  map[ecs.Tick]ecs.PlayerSet
 	orders   []stampedOrder              // as they were executed
 	used     map[ecs.Tick]ecs.InputBytes // of player 0
@@ -48,7 +49,7 @@ type player struct {
 	ws       []int    // W after each frame, once live
 	effects  []systems.Effect
 	loads    int
-	found    []ecs.Difference // by CompareWith, before a resync
+	found    []image.Difference // by CompareWith, before a resync
 	flagged  int
 	off      bool
 	faulty   bool    // its state was spoilt and not replaced yet
@@ -71,7 +72,7 @@ func (o *outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o.send(to
 
 func newMatch(t testing.TB, game *ecs.Game, seed uint64) *match {
 	m := &match{t: t, game: game, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}),
-		sums: map[ecs.Tick]ecs.Checksum{}, events: map[ecs.Tick][]ecs.EventKey{}, altered: map[ecs.Tick]ecs.PlayerSet{}, used: map[ecs.Tick]ecs.InputBytes{}}
+		sums: map[ecs.Tick]image.Checksum{}, events: map[ecs.Tick][]image.EventKey{}, altered: map[ecs.Tick]ecs.PlayerSet{}, used: map[ecs.Tick]ecs.InputBytes{}}
 	half, err := NewServer(systems.ServerConfig{World: newWorld(t, game, seed), Peers: 8, Taken: m.taken, States: true})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 	})
 	m.hand(p, func() {
 		if c.Seat >= 0 {
-			m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(c.Seat)}, &outbox{m.fromServer})
+			m.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(c.Seat)}, &outbox{m.fromServer})
 		}
 		m.net.Every(p.node, m.net.LocalNow(p.node)+m.phase, hz, func(_ int64, now simnet.Time) { m.frame(p, systems.Time(now)) })
 	})
@@ -202,10 +203,10 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 
 // hand gives a client an image of now, after the way down, and opens its peer then.
 func (m *match) hand(p *player, then func()) {
-	var image ecs.Snapshot
-	m.server.World().Save(&image)
-	p.image = image.AppendImage(nil)
-	image.Release()
+	var encoded image.Snapshot
+	m.server.World().Image().Save(&encoded)
+	p.image = encoded.AppendImage(nil)
+	encoded.Release()
 	have := m.server.World().Tick()
 	travel := p.path.Down.Delay
 	if p.loads > 0 {
@@ -215,7 +216,7 @@ func (m *match) hand(p *player, then func()) {
 		if d, ok := new(rollback.Comparison).With(m.game, p.image, p.Kept); ok && p.loads > 0 {
 			p.found = append(p.found, d)
 		}
-		if err := p.world.LoadImage(p.image); err != nil {
+		if err := p.world.Image().Load(p.image); err != nil {
 			m.t.Fatal(err)
 		}
 		p.Load(systems.Time(m.net.LocalNow(p.node)), have, systems.Time(p.path.Up.Delay+p.path.Down.Delay))
@@ -300,7 +301,7 @@ func (m *match) sound(least int) {
 			m.t.Errorf("client %d: flagged %d times, %+v", c.id, c.flagged, st)
 		}
 	}
-	different := map[ecs.Checksum]bool{}
+	different := map[image.Checksum]bool{}
 	for _, sum := range m.sums {
 		different[sum] = true
 	}

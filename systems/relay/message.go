@@ -31,14 +31,14 @@ const (
 // checkGame refuses a game of which one tick's inputs may not fit a datagram, with the figures.
 func checkGame(g *ecs.Game) error {
 	if need := headBytes + (worstTick(g)+7)/8; need > systems.MaxDatagram {
-		return fmt.Errorf("relay: %d players with inputs of %d bytes need %d bytes for one tick: a datagram holds %d", g.MaxPlayers, g.InputSize(), need, systems.MaxDatagram)
+		return fmt.Errorf("relay: %d players with inputs of %d bytes need %d bytes for one tick: a datagram holds %d", g.MaxPlayers, g.Input.Size(), need, systems.MaxDatagram)
 	}
 	return nil
 }
 
 // worstTick returns the most bits that a final tick takes.
 func worstTick(g *ecs.Game) int {
-	return 1 + g.MaxPlayers*code.WorstChange(g.InputSize()) + 1 + g.MaxPlayers + 1 + 32
+	return 1 + g.MaxPlayers*code.WorstChange(g.Input.Size()) + 1 + g.MaxPlayers + 1 + 32
 }
 
 // inputMessage is what a client sends each tick: how far its input sets are final, and its inputs of the ticks that
@@ -125,7 +125,7 @@ type finalTick struct {
 func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) (bits int) {
 	plain := t.altered == 0 && t.orders == 0
 	for p := 0; plain && p < len(t.inputs); p++ {
-		plain = t.inputs[p] == game.PredictInput(before[p])
+		plain = t.inputs[p] == game.Input.Predict(before[p])
 	}
 	w.Bool(!plain)
 	if plain {
@@ -133,8 +133,8 @@ func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs
 	}
 	bits = 3
 	for p := range t.inputs {
-		expected := game.PredictInput(before[p])
-		bits += code.AppendChange(w, &expected, &t.inputs[p], game.InputSize())
+		expected := game.Input.Predict(before[p])
+		bits += code.AppendChange(w, &expected, &t.inputs[p], game.Input.Size())
 	}
 	w.Bool(t.altered != 0)
 	if t.altered != 0 {
@@ -153,7 +153,7 @@ func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs
 // for what append does not write, and may be true where r has failed.
 func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 	for p := range t.inputs {
-		t.inputs[p] = game.PredictInput(t.inputs[p])
+		t.inputs[p] = game.Input.Predict(t.inputs[p])
 	}
 	t.altered, t.orders = 0, 0
 	if !r.Bool() {

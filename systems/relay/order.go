@@ -2,6 +2,7 @@ package relay
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/code"
@@ -12,7 +13,7 @@ import (
 type stampedOrder struct {
 	tick   ecs.Tick
 	number int
-	order  ecs.Order
+	order  image.Order
 }
 
 // maxOrdersPerTick bounds the orders of one tick; the server stamps what is beyond into the next.
@@ -34,7 +35,7 @@ func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
 	s.tick, s.number = ecs.Tick(r.Uvarint()), int(r.U8())
-	s.order.Kind, s.order.Player = ecs.OrderKind(r.U8()), ecs.Player(r.U8())
+	s.order.Kind, s.order.Player = image.OrderKind(r.U8()), ecs.Player(r.U8())
 	s.order.Entity, s.order.Payload = code.ReadAction(&r)
 	if r.Close() != nil || kind != kindStamped || s.tick == 0 || s.number >= maxOrdersPerTick ||
 		!s.order.Kind.Shared() || int(s.order.Player) >= game.MaxPlayers {

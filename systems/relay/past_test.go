@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/peers"
 )
@@ -14,7 +15,7 @@ import (
 // chronicle is what entered a match's ticks, index = tick − 1, and what they came to.
 type chronicle struct {
 	ticks  []systems.FinalTick
-	sums   []ecs.Checksum
+	sums   []image.Checksum
 	orders int
 }
 
@@ -44,8 +45,8 @@ func play(t testing.TB, game *ecs.Game, ticks int) *chronicle {
 	l.server.Config.States, l.server.Config.Taken = true, c.taken
 	for i := range ticks {
 		if i%31 == 30 {
-			l.server.Stamp(ecs.Order{Player: 1, Payload: make([]byte, i%5)}, l)
-			l.server.Stamp(ecs.Order{Player: 0, Payload: []byte("b")}, l)
+			l.server.Stamp(image.Order{Player: 1, Payload: make([]byte, i%5)}, l)
+			l.server.Stamp(image.Order{Player: 0, Payload: []byte("b")}, l)
 		}
 		l.step()
 	}
@@ -102,7 +103,7 @@ func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick)
 	s.Config.States, s.Config.Taken = true, record.taken
 	half, err := NewClient(systems.ClientConfig{World: c.at(t, game, have), Taken: func(f systems.FinalTick) {
 		want := record.ticks[f.Tick-1]
-		same := slices.EqualFunc(f.Orders, want.Orders, func(a, b ecs.Order) bool {
+		same := slices.EqualFunc(f.Orders, want.Orders, func(a, b image.Order) bool {
 			return a.Kind == b.Kind && a.Player == b.Player && a.Entity == b.Entity && bytes.Equal(a.Payload, b.Payload)
 		})
 		if f.Tick != next || !slices.Equal(f.Inputs, want.Inputs) || !same {
@@ -204,8 +205,8 @@ func TestATickWithAViewIsNotAdopted(t *testing.T) {
 	game := testGame(60)
 	c := play(t, game, 90)
 	s := afterwards(t, game, c, 0)
-	view := ecs.Order{Kind: ecs.OrderView, Player: 1, Payload: ecs.AppendViewStamp(nil, ecs.ViewStamp{Tick: 80})}
-	next := systems.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs, Orders: []ecs.Order{view}}
+	view := image.Order{Kind: image.OrderView, Player: 1, Payload: image.AppendViewStamp(nil, image.ViewStamp{Tick: 80})}
+	next := systems.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs, Orders: []image.Order{view}}
 	if s.Adopt(next) == nil || s.Done() != 90 {
 		t.Errorf("it is adopted; the server is at tick %d", s.Done())
 	}

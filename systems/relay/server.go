@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/rollback"
 	"tendon/systems"
@@ -21,13 +22,13 @@ type Server struct {
 	codes     codes
 	before    []ecs.InputBytes // of the last tick that is in codes
 	orders    rollback.OrderLog
-	stamped   stampedOrder                // the last one
-	requested []ecs.Order                 // by players, not stamped yet
-	checksums rollback.Ring[ecs.Checksum] // of State(n × checkEvery), by n
-	strikes   []int                       // by player: how often their state differed
+	stamped   stampedOrder                  // the last one
+	requested []image.Order                 // by players, not stamped yet
+	checksums rollback.Ring[image.Checksum] // of State(n × checkEvery), by n
+	strikes   []int                         // by player: how often their state differed
 
 	scratch struct {
-		orders []ecs.Order
+		orders []image.Order
 		input  inputMessage
 	}
 }
@@ -68,7 +69,7 @@ var _ systems.Server = (*Server)(nil)
 
 // NewServer returns the server's half for a world.
 func NewServer(c systems.ServerConfig) (systems.Server, error) {
-	s := &Server{checksums: rollback.NewRing[ecs.Checksum](checksumsKept)}
+	s := &Server{checksums: rollback.NewRing[image.Checksum](checksumsKept)}
 	err := s.Init(authority.Config[*Server, link]{Name: "relay", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
 		SaveEvery: checkEvery, Behind: backlog, Buffers: true,
 		Hooks: authority.Hooks[link]{Opened: s.opened, Vacate: func(_ ecs.Tick, p ecs.Player) { s.strikes[p] = 0 }}})
@@ -101,7 +102,7 @@ func (s *Server) opened(p *peer, _ bool) {
 
 // Stamp enters an order into the match and sends it to every peer. Ticks of orders never decrease: orders are executed in
 // the order in which they were stamped. It panics on an order that no peer would accept.
-func (s *Server) Stamp(o ecs.Order, out systems.Outbox) ecs.Tick {
+func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	s.CheckOrder(&o)
 	next := stampedOrder{tick: max(s.Done()+s.ahead(), s.stamped.tick), order: o}
 	if next.tick == s.stamped.tick {
@@ -172,7 +173,7 @@ func (s *Server) hash() {
 func (s *Server) stampRequested() {
 	for i := range s.requested {
 		s.Stamp(s.requested[i], s.Sending.Out)
-		s.requested[i] = ecs.Order{}
+		s.requested[i] = image.Order{}
 	}
 	s.requested = s.requested[:0]
 }

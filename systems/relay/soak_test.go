@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -190,11 +190,11 @@ func TestAConfirmedTickOfTheRingReproducesItsChecksum(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if err := w.LoadImage(s.AppendImage(nil)); err != nil {
+		if err := w.Image().Load(s.AppendImage(nil)); err != nil {
 			t.Fatal(err)
 		}
-		var again ecs.Snapshot
-		w.Save(&again)
+		var again image.Snapshot
+		w.Image().Save(&again)
 		if again.Checksum() != m.sums[f] {
 			t.Fatalf("tick %d", f)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -93,7 +94,7 @@ func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 	m.net.At(4750*ms, func() { m.server.Close(gone.id) })
 	var left ecs.Tick
 	m.net.At(6*time.Second, func() {
-		left = m.server.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 3}, &outbox{m.fromServer})
+		left = m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 3}, &outbox{m.fromServer})
 	})
 	m.net.RunUntil(6500 * ms)
 	for f := left - 60; f < left; f++ {
@@ -108,7 +109,7 @@ func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 			if !ok {
 				t.Fatalf("client %d: no tick %d", c.id, f)
 			}
-			if err := w.LoadImage(s.AppendImage(nil)); err != nil {
+			if err := w.Image().Load(s.AppendImage(nil)); err != nil {
 				t.Fatal(err)
 			}
 			seats := 0
@@ -201,7 +202,7 @@ func TestAPressCountsOnceAtEveryFrameRate(t *testing.T) {
 // Orders are executed once, in the order in which each player asked, in the same tick everywhere.
 func TestOrdersAreExecutedOnceAndInOrder(t *testing.T) {
 	m := four(t, profile(t, "P5"), 46, systems.ClientConfig{})
-	r := ecs.NewRand(1)
+	r := image.NewRand(1)
 	for i := range 60 {
 		m.net.At(3*time.Second+time.Duration(r.IntN(6000))*ms, func() {
 			c := m.clients[i%4]
@@ -217,7 +218,7 @@ func TestOrdersAreExecutedOnceAndInOrder(t *testing.T) {
 		if o.tick < last {
 			t.Errorf("tick %d after %d", o.tick, last)
 		}
-		if last = o.tick; o.order.Kind == ecs.OrderGame {
+		if last = o.tick; o.order.Kind == image.OrderGame {
 			count++
 		}
 	}

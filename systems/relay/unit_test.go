@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
@@ -69,11 +70,11 @@ func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 // present and then anew from the last acknowledged one: a client that is two seconds away hears of all in three datagrams.
 func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
 	game := crowd(16)
-	r := ecs.NewRand(1)
+	r := image.NewRand(1)
 	l := newLoop(t, game, 1, 1, zigzag)
 	s := l.server
 	for p := range 16 {
-		s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)}, l)
+		s.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)}, l)
 	}
 	for range 120 {
 		for p := range s.Seats {
@@ -129,8 +130,8 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 		t.Errorf("%+v: want what was held, and no press of who is gone", in)
 	}
 	// Whoever joins a seat anew does not go on with what was held in it.
-	s.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 0}, l)
-	s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, l)
+	s.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, l)
+	s.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, l)
 	for range 60 {
 		s.Tick(0)
 	}
@@ -147,18 +148,18 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 		for range 40 {
 			l.step()
 		}
-		var s ecs.Snapshot
-		l.server.World().Save(&s)
-		image, have := s.AppendImage(nil), l.server.Done()
+		var s image.Snapshot
+		l.server.World().Image().Save(&s)
+		encoded, have := s.AppendImage(nil), l.server.Done()
 		for i := range 10 {
-			l.server.Stamp(ecs.Order{Payload: []byte{byte(i)}}, l)
+			l.server.Stamp(image.Order{Payload: []byte{byte(i)}}, l)
 			l.step()
 		}
 		for range wait {
 			l.step()
 		}
 		c, now := l.clients[0], systems.Time(l.tick)*l.length
-		if err := c.World().LoadImage(image); err != nil {
+		if err := c.World().Image().Load(encoded); err != nil {
 			t.Fatal(err)
 		}
 		c.Load(now, l.server.Done(), 4*l.length)
@@ -183,7 +184,7 @@ func TestAnOrderThatIsLostIsRepeatedWhileItIsWaitedFor(t *testing.T) {
 	}
 	f := ecs.Tick(0)
 	for i := range 3 {
-		f = l.server.Stamp(ecs.Order{Payload: []byte{byte(i)}}, &parcel{}) // which nobody opens
+		f = l.server.Stamp(image.Order{Payload: []byte{byte(i)}}, &parcel{}) // which nobody opens
 	}
 	for range 60 {
 		l.step()
@@ -204,11 +205,11 @@ func TestAnOrderThatIsLostIsRepeatedWhileItIsWaitedFor(t *testing.T) {
 // A confirmation never exceeds a datagram, and what does not fit follows.
 func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 	game := crowd(16)
-	r := ecs.NewRand(1)
+	r := image.NewRand(1)
 	l := newLoop(t, game, 1, 1, zigzag)
 	s := l.server
 	for p := range 16 {
-		s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)}, l)
+		s.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)}, l)
 	}
 	for range 300 {
 		for p := range s.Seats {
@@ -247,7 +248,7 @@ func TestAnInputMessageHoldsTheOldestThatFit(t *testing.T) {
 	wideInput := ecs.NewInput[wide]()
 	game := &ecs.Game{Name: "wide", TickRate: 60, MaxPlayers: 2, Input: wideInput, Components: ecs.Components(bodyComp)}
 	newWorld(t, game, 1)
-	r := ecs.NewRand(2)
+	r := image.NewRand(2)
 	sent := inputMessage{received: 990}
 	for range 150 {
 		var w wide
@@ -281,7 +282,7 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 	open := func(id systems.Peer) { s.Open(id, seats[id], s.Done(), 0, out) }
 	for id, seat := range seats {
 		if open(systems.Peer(id)); seat >= 0 {
-			s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, out)
+			s.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, out)
 		}
 	}
 	differs := func(id systems.Peer) systems.PeerStats {
@@ -316,11 +317,11 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 		t.Errorf("another, whose state is too old: %+v", st)
 	}
 	s.Close(0)
-	s.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 0}, out)
+	s.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, out)
 	for range 60 {
 		s.Tick(0)
 	}
-	s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, out)
+	s.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, out)
 	open(0)
 	for i := range 3 {
 		if st := differs(0); st.Expelled != (i == 2) {

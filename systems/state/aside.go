@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // SetAside makes Observe leave out where those entities are of which f says, in each tick, that others tell of it: their
@@ -28,7 +29,7 @@ func (c *Changes) hold(t *track, values []uint64) (aside bool) {
 }
 
 // resume takes the places of those that were left out, and are no more.
-func (c *Changes) resume(now *ecs.Snapshot) {
+func (c *Changes) resume(now *image.Snapshot) {
 	kept := c.aside[:0]
 	for _, row := range c.aside {
 		t := c.entities.at(row)

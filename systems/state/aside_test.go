@@ -38,7 +38,7 @@ func TestPlacesThatOthersTellAreLeftOut(t *testing.T) {
 		g.settle(700)
 		for e := range c.receiver.State().Entities {
 			here, _ := c.receiver.State().Motion(e)
-			if there, _ := g.world.Motion(e); here != there {
+			if there, _ := g.world.Image().Motion(e); here != there {
 				t.Fatalf("link %d: %v is at %v, on the server at %v", i, e, here.Pos, there.Pos)
 			}
 		}

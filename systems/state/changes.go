@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Changes is what happened of late to everything in the server's world: for each entity and resource its last values,
@@ -12,12 +13,12 @@ import (
 // into numbers, once a tick, and costs what changed.
 type Changes struct {
 	schema   *schema
-	state    *ecs.Snapshot   // of the last tick that was observed
-	states   [2]ecs.Snapshot // of Observe; the newest is states[turn]
+	state    *image.Snapshot   // of the last tick that was observed
+	states   [2]image.Snapshot // of Observe; the newest is states[turn]
 	turn     int
 	tick     ecs.Tick
 	observed []ecs.Tick // the last ones, in a ring of history
-	changed  ecs.Changed
+	changed  image.Changed
 	entities tracks
 	specials []track // players, resources
 	values   []uint64
@@ -30,7 +31,7 @@ type Changes struct {
 // observed ticks. A client whose acknowledgements take longer is sent whole values. A power of two.
 const history = 64
 
-// NewChanges returns the changes of worlds of a game. It fails for a game of more than ecs.MaxSetComponents components.
+// NewChanges returns the changes of worlds of a game. It fails for a game of more than image.MaxSetComponents components.
 func NewChanges(g *ecs.Game) (*Changes, error) {
 	if err := g.Check(); err != nil {
 		return nil, err
@@ -57,14 +58,14 @@ func (c *Changes) Observe(w *ecs.World) {
 	base := &c.states[c.turn]
 	c.turn ^= 1
 	now := &c.states[c.turn]
-	w.Save(now)
+	w.Image().Save(now)
 	c.changed.Find(base, now)
 	c.ObserveState(now, &c.changed)
 }
 
 // ObserveState takes the state of a tick later than the last, and what changed since the last. Call it after each tick that
 // clients receive. The state must be valid until the next call.
-func (c *Changes) ObserveState(now *ecs.Snapshot, changed *ecs.Changed) {
+func (c *Changes) ObserveState(now *image.Snapshot, changed *image.Changed) {
 	if len(c.observed) > 0 && now.Tick() <= c.tick {
 		c.notLater(now.Tick())
 	}
@@ -94,7 +95,7 @@ func (c *Changes) notLater(f ecs.Tick) {
 }
 
 // take takes note of the values of a row.
-func (c *Changes) take(now *ecs.Snapshot, row uint32) {
+func (c *Changes) take(now *image.Snapshot, row uint32) {
 	e, set, values := now.AppendScalars(c.values[:0], row)
 	c.values = values
 	if e.IsZero() {
@@ -103,7 +104,7 @@ func (c *Changes) take(now *ecs.Snapshot, row uint32) {
 	}
 	t := c.entities.begin(e, set, len(values))
 	if t.count == 0 {
-		t.priority = c.schema.game.Priority(set)
+		t.priority = c.schema.image.Priority(set)
 	}
 	was := t.aside
 	if t.aside = c.hold(t, values); t.aside && !was {
@@ -129,7 +130,7 @@ func (c *Changes) special(i int) {
 func (c *Changes) Tick() ecs.Tick { return c.tick }
 
 // State returns the state that was last observed. It is valid until the next Observe.
-func (c *Changes) State() *ecs.Snapshot { return c.state }
+func (c *Changes) State() *image.Snapshot { return c.state }
 
 // Priority returns the priority of an entity's components, 0 if it is not there: see ecs.Roles.
 func (c *Changes) Priority(e ecs.Entity) float32 {

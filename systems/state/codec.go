@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems/internal/entropy"
 )
 
@@ -59,11 +60,11 @@ const (
 type models struct {
 	places  [lists]place
 	born    entropy.Number
-	has     [ecs.MaxSetComponents][2]entropy.Model // by whether the whole entity before had it
-	changed [ways][]entropy.Model                  // by part
-	gap     [ways][]numbers                        // by part
-	scalar  [kinds][]numbers                       // by context
-	body    uint32                                 // counts bodies, from 1 on
+	has     [image.MaxSetComponents][2]entropy.Model // by whether the whole entity before had it
+	changed [ways][]entropy.Model                    // by part
+	gap     [ways][]numbers                          // by part
+	scalar  [kinds][]numbers                         // by context
+	body    uint32                                   // counts bodies, from 1 on
 }
 
 // numbers is the models of a number, which begin anew in each body that uses them: there are many, and most bodies use
@@ -96,7 +97,7 @@ func newModels(s *schema) *models {
 
 // forget takes back what was learned.
 func (m *models) forget() {
-	m.places, m.born, m.has = [lists]place{fresh, fresh, fresh}, expected[kindWhole], [ecs.MaxSetComponents][2]entropy.Model{}
+	m.places, m.born, m.has = [lists]place{fresh, fresh, fresh}, expected[kindWhole], [image.MaxSetComponents][2]entropy.Model{}
 	for way := range ways {
 		clear(m.changed[way])
 	}
@@ -119,12 +120,12 @@ func (m *models) forgetNumbers() {
 
 // coding is where a list has come to.
 type coding struct {
-	next uint64           // the least place of the next element
-	base ecs.Tick         // of the last element to which it was given
-	held ecs.Tick         // up to which it is known what the client has
-	span ecs.Tick         // a course begins with the last values of up to as long before the baseline
-	told bool             // held and span are coded
-	set  ecs.ComponentSet // of the last whole entity
+	next uint64             // the least place of the next element
+	base ecs.Tick           // of the last element to which it was given
+	held ecs.Tick           // up to which it is known what the client has
+	span ecs.Tick           // a course begins with the last values of up to as long before the baseline
+	told bool               // held and span are coded
+	set  image.ComponentSet // of the last whole entity
 }
 
 // encoder writes the content of a body.
@@ -179,7 +180,7 @@ func (c *coding) recent(base ecs.Tick) int {
 }
 
 // identity codes when an entity was born and what components it has.
-func (e *encoder) identity(c *coding, now, born ecs.Tick, set ecs.ComponentSet) {
+func (e *encoder) identity(c *coding, now, born ecs.Tick, set image.ComponentSet) {
 	e.Number(&e.models.born, uint64(now-born))
 	for i := range e.schema.components {
 		e.Bit(&e.models.has[i][c.set>>i&1], set>>i&1 != 0)
@@ -188,7 +189,7 @@ func (e *encoder) identity(c *coding, now, born ecs.Tick, set ecs.ComponentSet) 
 }
 
 // entity codes the values of an entity against base, nil: whole; with paces, if base is a course.
-func (e *encoder) entity(set ecs.ComponentSet, way int, values, base []uint64, paces []pace) {
+func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64, paces []pace) {
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(e.schema.parts[i].context)
@@ -283,7 +284,7 @@ func nextDifference(values, base []uint64, at int) int {
 }
 
 // cost returns about how many bits an entity takes once the models have learned.
-func (s *schema) cost(set ecs.ComponentSet, values, base []uint64) (cost int) {
+func (s *schema) cost(set image.ComponentSet, values, base []uint64) (cost int) {
 	cost = 4
 	if base == nil {
 		cost = 12

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // What moves on as it did needs no bytes: from the values of two ticks that are held follows where a number is now, if
@@ -12,7 +13,7 @@ import (
 
 // courseOf appends the values at a tick now, and their paces, of numbers that went evenly from the values of tick second to those of a
 // later tick base. Patterns stay as they are at base.
-func (s *schema) courseOf(dst []uint64, paces []pace, set ecs.ComponentSet, from, to []uint64, second, base, now ecs.Tick) ([]uint64, []pace) {
+func (s *schema) courseOf(dst []uint64, paces []pace, set image.ComponentSet, from, to []uint64, second, base, now ecs.Tick) ([]uint64, []pace) {
 	at, span, ahead := 0, int64(base-second), int64(now-base)
 	for ; set != 0; set &= set - 1 {
 		p := &s.parts[bits.TrailingZeros64(uint64(set))]

@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // shaken is a server's world in which entities of all sizes change without end, and a client that is told of them by
@@ -252,15 +253,15 @@ func TestANegativePriorityIsNeverSent(t *testing.T) {
 	}
 	k.priorities[never] = -1
 	k.play(200, 300)
-	if k.counts[never] > 0 || ecs.ExistsAt(k.client.receiver.State(), never) {
-		t.Errorf("it was sent %d times; held: %v", k.counts[never], ecs.ExistsAt(k.client.receiver.State(), never))
+	if k.counts[never] > 0 || image.ExistsAt(k.client.receiver.State(), never) {
+		t.Errorf("it was sent %d times; held: %v", k.counts[never], image.ExistsAt(k.client.receiver.State(), never))
 	}
 	if s := k.client.sender.Stats(); s.Longest > 60 || s.Gone == 0 {
 		t.Errorf("%+v", s)
 	}
 	k.priorities[never] = 1000
 	k.play(60, 300)
-	if k.counts[never] < 20 || !ecs.ExistsAt(k.client.receiver.State(), never) {
+	if k.counts[never] < 20 || !image.ExistsAt(k.client.receiver.State(), never) {
 		t.Errorf("it is to be sent again, and was %d times", k.counts[never])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems/internal/entropy"
 )
@@ -72,7 +73,7 @@ type element struct {
 	list     int
 	place    uint32
 	entity   ecs.Entity // for listEntities
-	set      ecs.ComponentSet
+	set      image.ComponentSet
 	from, to int // in the decoder's values
 }
 

@@ -36,7 +36,7 @@ func Example() {
 	changes.Observe(server)
 
 	replica, _ := ecs.NewWorld(game, 1)
-	if err := replica.LoadImage(changes.State().AppendImage(nil)); err != nil {
+	if err := replica.Image().Load(changes.State().AppendImage(nil)); err != nil {
 		panic(err)
 	}
 	sender := state.NewSender(changes)

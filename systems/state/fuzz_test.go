@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -18,13 +19,13 @@ func FuzzBody(f *testing.F) {
 	}
 	game := testGame(&scene{busy: true, move: true})
 	source, _, _ := traffic(f, 0)
-	image := source.changes.State().AppendImage(nil)
+	encoded := source.changes.State().AppendImage(nil)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<16 {
 			return
 		}
 		w := newWorld(t, game)
-		if err := w.LoadImage(image); err != nil {
+		if err := w.Image().Load(encoded); err != nil {
 			t.Fatal(err)
 		}
 		r, err := NewReceiver(w)
@@ -34,15 +35,15 @@ func FuzzBody(f *testing.F) {
 		r.Load()
 		before, tick := r.State().Checksum(), r.Tick()
 		if err := r.Receive(b); err != nil || r.Tick() == tick {
-			var s ecs.Snapshot
-			w.Save(&s)
+			var s image.Snapshot
+			w.Image().Save(&s)
 			if s.Checksum() != before || r.Ack().Any {
 				t.Fatalf("%v, and a trace", err)
 			}
 			return
 		}
 		// What was taken is a state like any other: it can be stored, loaded and played on.
-		if err := newWorld(t, game).LoadImage(r.State().AppendImage(nil)); err != nil {
+		if err := newWorld(t, game).Image().Load(r.State().AppendImage(nil)); err != nil {
 			t.Fatal(err)
 		}
 		w.Step(ecs.TickInputs{})

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // had reports whether an entity was in an older state as it is now, and has not changed since; in one that was observed,
 // and is among the last, whether it was as was taken note of then: its place may have been left out.
-func (c *Changes) had(state *ecs.Snapshot, e ecs.Entity, observed bool) bool {
+func (c *Changes) had(state *image.Snapshot, e ecs.Entity, observed bool) bool {
 	t := c.entities.at(e.Row)
 	if t == nil || t.count == 0 || t.entity != e {
 		return observed
@@ -27,7 +28,7 @@ func (c *Changes) had(state *ecs.Snapshot, e ecs.Entity, observed bool) bool {
 }
 
 // hadSpecial is had for the players in the match, or a resource.
-func (c *Changes) hadSpecial(state *ecs.Snapshot, i int) bool {
+func (c *Changes) hadSpecial(state *image.Snapshot, i int) bool {
 	t := &c.specials[i]
 	if t.count == 0 {
 		return false

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // The image of a large world is on its way for longer than values are kept. Most of such a world rests, and must not be
@@ -21,8 +22,8 @@ func TestWhatHasNotChangedSinceAnOldImageIsNotSentAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	changes.Observe(w)
-	var old ecs.Snapshot
-	w.Save(&old)
+	var old image.Snapshot
+	w.Image().Save(&old)
 	for range 3 * history {
 		w.Step(ecs.TickInputs{})
 		changes.Observe(w)
@@ -34,7 +35,7 @@ func TestWhatHasNotChangedSinceAnOldImageIsNotSentAgain(t *testing.T) {
 	changes.Observe(w)
 
 	replica := newWorld(t, w.Game())
-	if err := replica.LoadImage(old.AppendImage(nil)); err != nil {
+	if err := replica.Image().Load(old.AppendImage(nil)); err != nil {
 		t.Fatal(err)
 	}
 	sender := NewSender(changes)

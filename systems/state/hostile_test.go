@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -61,7 +62,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		some = e
 	}
 	life := len(s.parts[0].context) // cLife follows cBody, all of whose scalars are fixed numbers
-	whole := func(values []uint64, set ecs.ComponentSet, row uint32) func(e *encoder) {
+	whole := func(values []uint64, set image.ComponentSet, row uint32) func(e *encoder) {
 		return func(e *encoder) {
 			e.end(listSpecials)
 			e.end(listGone)
@@ -73,7 +74,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 			e.end(listEntities)
 		}
 	}
-	values := func(set ecs.ComponentSet, at int, v uint64) []uint64 {
+	values := func(set image.ComponentSet, at int, v uint64) []uint64 {
 		list := make([]uint64, width(s, set))
 		list[at] = v
 		return list
@@ -142,8 +143,8 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		if err := c.receiver.Receive(x.body); !errors.Is(err, x.want) {
 			t.Errorf("%s: %v, want %v", name, err, x.want)
 		}
-		var s ecs.Snapshot
-		c.world.Save(&s)
+		var s image.Snapshot
+		c.world.Image().Save(&s)
 		if s.Checksum() != before || c.receiver.State().Checksum() != before || c.receiver.Tick() != ecs.Tick(now) || c.receiver.Ack().Any {
 			t.Fatalf("%s left a trace", name)
 		}
@@ -292,7 +293,7 @@ func TestANumberThatIsNoneOnTheServerHoldsNothingUp(t *testing.T) {
 }
 
 // width returns how many scalars an entity with these components has.
-func width(s *schema, set ecs.ComponentSet) (n int) {
+func width(s *schema, set image.ComponentSet) (n int) {
 	for ; set != 0; set &= set - 1 {
 		n += len(s.parts[bits.TrailingZeros64(uint64(set))].context)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -49,7 +50,7 @@ func (h *holding) take(f ecs.Tick) {
 
 // replica is a state that was held.
 type replica struct {
-	state    ecs.Snapshot
+	state    image.Snapshot
 	complete bool
 }
 
@@ -92,14 +93,14 @@ func (r *Receiver) Load() {
 		r.states[i].state.Release()
 	}
 	s := &r.states[0]
-	r.world.Save(&s.state)
+	r.world.Image().Save(&s.state)
 	s.complete, r.count, r.refused = true, 1, 0
 	r.held.entities.clear()
 	r.held.count = 0
 	r.held.take(r.Tick())
 	values := r.decoder.values
 	s.state.Entities(func(e ecs.Entity) bool {
-		var set ecs.ComponentSet
+		var set image.ComponentSet
 		e, set, values = s.state.AppendScalars(values[:0], e.Row)
 		r.held.entities.push(r.held.entities.begin(e, set, len(values)), r.Tick(), values, heldValues)
 		return true
@@ -177,25 +178,25 @@ func (r *Receiver) apply(tick ecs.Tick) error {
 	if r.held.entities.size()+len(d.elements) > heldEntities || !r.held.entities.room(len(d.values)) {
 		return ErrValues
 	}
-	w.Restore(newest)
+	w.Image().Restore(newest)
 	players := newest.Players()
 	if len(d.elements) > 0 && d.elements[0].list == listSpecials && d.elements[0].place == 0 {
 		players = ecs.PlayerSet(d.values[d.elements[0].from])
 	}
-	err := w.PutTick(tick, players)
+	err := w.Image().PutTick(tick, players)
 	for i := 0; i < len(d.elements) && err == nil; i++ {
 		x := &d.elements[i]
 		switch {
 		case x.list == listGone:
-			w.DropRow(x.place)
+			w.Image().DropRow(x.place)
 		case x.list == listEntities:
-			err = w.PutEntity(x.entity, x.set, d.values[x.from:x.to])
+			err = w.Image().PutEntity(x.entity, x.set, d.values[x.from:x.to])
 		case x.place > 0:
-			err = w.PutResource(int(x.place)-1, d.values[x.from:x.to])
+			err = w.Image().PutResource(int(x.place)-1, d.values[x.from:x.to])
 		}
 	}
 	if err != nil {
-		w.Restore(newest)
+		w.Image().Restore(newest)
 		return ErrValues
 	}
 	return nil
@@ -204,7 +205,7 @@ func (r *Receiver) apply(tick ecs.Tick) error {
 // keep holds the state in the world, which is that of a tick, and the values that came with it.
 func (r *Receiver) keep(tick ecs.Tick, complete bool) {
 	slot := &r.states[r.count%heldStates]
-	r.world.Save(&slot.state)
+	r.world.Image().Save(&slot.state)
 	slot.complete = complete
 	r.held.take(tick)
 	r.count++
@@ -256,7 +257,7 @@ func (r *Receiver) newest() *replica { return &r.states[(r.count-1)%heldStates] 
 func (r *Receiver) Tick() ecs.Tick { return r.newest().state.Tick() }
 
 // State returns the newest replica. It is valid until the next Receive or Load.
-func (r *Receiver) State() *ecs.Snapshot { return &r.newest().state }
+func (r *Receiver) State() *image.Snapshot { return &r.newest().state }
 
 // Complete returns the newest tick in which the replica was all that this client is to know of the server's state.
 func (r *Receiver) Complete() (f ecs.Tick, ok bool) {

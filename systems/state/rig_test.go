@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -40,7 +41,7 @@ type client struct {
 // told is an entity as the server has it.
 type told struct {
 	entity ecs.Entity
-	set    ecs.ComponentSet
+	set    image.ComponentSet
 	values []uint64
 }
 
@@ -102,7 +103,7 @@ func (g *rig) join(seat, limit int, l link) *client {
 
 // load gives a client the present state as an image.
 func (g *rig) load(c *client, seat int) {
-	if err := c.world.LoadImage(g.changes.State().AppendImage(nil)); err != nil {
+	if err := c.world.Image().Load(g.changes.State().AppendImage(nil)); err != nil {
 		g.t.Fatal(err)
 	}
 	c.sender.Open(seat, g.changes.State())

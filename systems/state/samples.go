@@ -1,11 +1,14 @@
 package state
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // Sample is a replica in which an entity is as it was on the server in the replica's tick.
 type Sample struct {
 	Tick  ecs.Tick
-	State *ecs.Snapshot // valid until the next Receive or Load
+	State *image.Snapshot // valid until the next Receive or Load
 }
 
 // Samples returns the two samples of e next to a moment that lies in [f, f+1): the last up to tick f, and the first

@@ -1,11 +1,15 @@
 package state
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // schema is what a body's values are made of: parts, which are the game's components, the set of players and the
 // game's resources, in this order. A part is a run of scalars; scalars of one kind share models.
 type schema struct {
 	game       *ecs.Game
+	image      *image.Schema
 	parts      []part
 	components int // the first parts
 	contexts   int // kinds of scalars of all parts
@@ -21,22 +25,22 @@ type part struct {
 
 // newSchema returns the schema of a game, or why it has none.
 func newSchema(g *ecs.Game) (*schema, error) {
-	if err := g.CheckScalars(); err != nil {
+	if err := g.Schema().CheckScalars(); err != nil {
 		return nil, err
 	}
-	s := &schema{game: g, components: len(g.Components)}
+	s := &schema{game: g, image: g.Schema(), components: len(g.Components)}
 	for i := range g.Components {
-		s.add(g.ComponentScalars(i))
+		s.add(s.image.Components[i].Scalars())
 	}
 	s.entityContexts = s.contexts
-	s.add([]ecs.Scalar{{Path: "players", Pattern: true}})
+	s.add([]image.Scalar{{Path: "players", Pattern: true}})
 	for i := range g.Resources {
-		s.add(g.ResourceScalars(i))
+		s.add(s.image.Resources[i].Scalars())
 	}
 	return s, nil
 }
 
-func (s *schema) add(scalars []ecs.Scalar) {
+func (s *schema) add(scalars []image.Scalar) {
 	var p part
 	most := -1
 	for i, scalar := range scalars {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Sender is the server's half for one client: what the client is known to hold, and what is on its way.
@@ -115,7 +116,7 @@ func NewSender(c *Changes) *Sender { return &Sender{changes: c, ratio: 1} }
 // Open begins anew with a client that has loaded the state s, which Changes must have observed; seat is the client's
 // player, whose entities go first, −1 for none. An image may have taken long: what is now as it was then counts as held,
 // however old the state is. If s is too old to build on, everything is sent whole.
-func (s *Sender) Open(seat int, state *ecs.Snapshot) {
+func (s *Sender) Open(seat int, state *image.Snapshot) {
 	if state.Empty() {
 		panic("state: Open with an empty snapshot: pass the state whose image the client was sent")
 	}

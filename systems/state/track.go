@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // track holds the last values of one thing, an entity or a resource, each with the tick from which it had them. They
 // are all of one entity with one set of components: where either changes, the track begins anew.
 type track struct {
 	entity ecs.Entity
-	set    ecs.ComponentSet
+	set    image.ComponentSet
 	width  int
 	// priority is that of an entity with this set, for servers.
 	priority float32
@@ -25,7 +26,7 @@ type track struct {
 const minSlots = 2
 
 // begin makes the track one of nothing yet.
-func (t *track) begin(e ecs.Entity, set ecs.ComponentSet, width int) {
+func (t *track) begin(e ecs.Entity, set image.ComponentSet, width int) {
 	if width != t.width {
 		t.values = t.values[:0]
 		t.ticks = t.ticks[:0]
@@ -159,7 +160,7 @@ func (t *tracks) at(row uint32) *track {
 }
 
 // begin returns the track of an entity, which begins anew if the row holds another one, or one with another set.
-func (t *tracks) begin(e ecs.Entity, set ecs.ComponentSet, width int) *track {
+func (t *tracks) begin(e ecs.Entity, set image.ComponentSet, width int) *track {
 	i := t.index.at(e.Row)
 	if i < 0 {
 		if n := len(t.free); n > 0 {

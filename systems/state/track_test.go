@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // A track must answer as if it kept everything, for as long as it keeps it.
@@ -53,7 +54,7 @@ func TestTracksKeepWithinTheirMemory(t *testing.T) {
 			x.drop(row)
 			continue
 		}
-		set := ecs.ComponentSet(1 + r.IntN(2))
+		set := image.ComponentSet(1 + r.IntN(2))
 		values := make([]uint64, 4*set)
 		if !x.room(len(values)) {
 			for row := range uint32(100) {

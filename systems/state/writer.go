@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems/internal/entropy"
 )
 
@@ -376,7 +377,7 @@ const (
 func (w *writer) forgetEntities() {
 	m := w.encoder.models
 	m.places[listEntities] = fresh
-	m.born, m.has = expected[kindWhole], [ecs.MaxSetComponents][2]entropy.Model{}
+	m.born, m.has = expected[kindWhole], [image.MaxSetComponents][2]entropy.Model{}
 	specials := w.changes.schema.components
 	for way := range ways {
 		clear(m.changed[way][:specials])

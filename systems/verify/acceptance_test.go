@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -53,7 +54,7 @@ type walker struct {
 	since    systems.Time
 }
 
-func (a *walker) show(current *ecs.Snapshot, now systems.Time) float64 {
+func (a *walker) show(current *image.Snapshot, now systems.Time) float64 {
 	to := 10.0
 	for born := range current.Tick() + 1 {
 		if s, ok := spotComp.ReadAt(current, ecs.Entity{Row: 1 << 20, Born: born}); ok {
@@ -162,7 +163,7 @@ func TestVS03InputShowsARoundTripAndHalfATickLater(t *testing.T) {
 			m := newMatch(t, testGame(60), c, 3)
 			var pressed simnet.Time
 			var took []time.Duration
-			r := ecs.NewRand(5)
+			r := image.NewRand(5)
 			next := 240
 			p := m.join(path, simnet.Clock{}, 0, 239, 0, func(p *player, f int) pad {
 				if f < next {
@@ -173,7 +174,7 @@ func TestVS03InputShowsARoundTripAndHalfATickLater(t *testing.T) {
 				return pad{Fire: true}
 			})
 			heard := 0
-			p.onFrame = func(p *player, _ *ecs.Snapshot, _ systems.Time) {
+			p.onFrame = func(p *player, _ *image.Snapshot, _ systems.Time) {
 				if len(p.effects) > heard {
 					heard = len(p.effects)
 					took = append(took, m.net.Now()-pressed)

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/predictor"
@@ -34,7 +35,7 @@ type Client struct {
 	scratch struct {
 		ask    askMessage
 		state  stateMessage
-		events []ecs.EmittedEvent
+		events []image.EmittedEvent
 	}
 }
 
@@ -117,7 +118,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.pace = pace{last: now, credit: c.Timer.Tick()}
 	c.asks.sent = c.asks.first
 	if player, ok := c.Player(); ok {
-		c.own.restart(c.World().InputOf(player), c.Game)
+		c.own.restart(c.World().Image().Input(player), c.Game)
 	}
 }
 
@@ -147,7 +148,7 @@ func (c *Client) receiveState(message systems.Message) error {
 	events := c.scratch.events[:0]
 	for _, b := range m.happened {
 		var err error
-		if events, err = c.Game.ReadEvents(events, b); err != nil {
+		if events, err = c.World().Image().Schema().ReadEvents(events, b); err != nil {
 			return ErrMessage
 		}
 	}
@@ -188,7 +189,7 @@ func (c *Client) receiveState(message systems.Message) error {
 
 // apply advances the world from the base of a State to its tick.
 func (c *Client) apply(m *stateMessage) bool {
-	return c.restore(m.base) && c.World().ApplyDelta(m.delta) == nil
+	return c.restore(m.base) && c.World().Image().ApplyDelta(m.delta) == nil
 }
 
 // restore restores the state of a tick, and reports whether it is held.
@@ -198,7 +199,7 @@ func (c *Client) restore(f ecs.Tick) bool {
 	}
 	s, ok := c.ring.At(f)
 	if ok && f <= c.present {
-		c.World().Restore(s)
+		c.World().Image().Restore(s)
 	}
 	return ok
 }
@@ -283,7 +284,7 @@ func (c *Client) sendCommands() {
 
 // View returns the two last states, and how far between them the display stands: it takes a tick from when the newer one
 // came. All states are final.
-func (c *Client) View(now systems.Time) (previous, current, confirmed *ecs.Snapshot, alpha float64) {
+func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	current, _ = c.ring.At(c.shown.current)
 	previous, ok := c.ring.At(c.shown.previous)
 	if !ok {
@@ -314,7 +315,7 @@ func (c *Client) Stats() systems.ClientStats {
 }
 
 // Kept returns the own state of a tick; ok is false where it is not kept.
-func (c *Client) Kept(f ecs.Tick) (*ecs.Snapshot, bool) {
+func (c *Client) Kept(f ecs.Tick) (*image.Snapshot, bool) {
 	mine, held := c.ring.At(f)
 	return mine, held && f <= c.present
 }

@@ -122,16 +122,16 @@ type controls struct {
 
 // set sets the input from now on. A press that was not sampled yet is not lost.
 func (c *controls) set(in ecs.InputBytes, game *ecs.Game) {
-	game.CleanInput(&in)
+	in = game.Input.Clean(in)
 	if c.fresh {
-		in = game.MergeLate(c.now, in)
+		in = game.Input.MergeLate(c.now, in)
 	}
 	c.now, c.fresh = in, true
 }
 
 // change samples a tick and returns its input; changed is false for the predicted input.
 func (c *controls) change(game *ecs.Game) (in ecs.InputBytes, changed bool) {
-	expected := game.PredictInput(c.last)
+	expected := game.Input.Predict(c.last)
 	if in = expected; c.fresh {
 		in = c.now
 	}
@@ -143,5 +143,5 @@ func (c *controls) change(game *ecs.Game) (in ecs.InputBytes, changed bool) {
 // restart sets the input that the server has of the player. What the player holds down stays; presses of before are
 // dropped.
 func (c *controls) restart(held ecs.InputBytes, game *ecs.Game) {
-	c.now, c.fresh, c.last, c.again = game.PredictInput(c.now), true, held, false
+	c.now, c.fresh, c.last, c.again = game.Input.Predict(c.now), true, held, false
 }

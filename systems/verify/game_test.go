@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // The test game: each player walks in the plane and fires; what he fires flies on and hurts whom it meets, who is dead
@@ -165,7 +166,7 @@ func testGame(rate int) *ecs.Game {
 
 // wander presses at random but the same for a seed.
 func wander(seed uint64) func(*player, int) pad {
-	r := ecs.NewRand(seed)
+	r := image.NewRand(seed)
 	var now pad
 	return func(*player, int) pad {
 		if r.Chance(1, 12) {

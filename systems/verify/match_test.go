@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
@@ -35,12 +36,12 @@ type match struct {
 	server   *Server
 	node     simnet.NodeID
 	clients  []*player
-	sums     map[ecs.Tick]ecs.Checksum
-	events   []ecs.EventKey // of all ticks, in order
+	sums     map[ecs.Tick]image.Checksum
+	events   []image.EventKey // of all ticks, in order
 	inputs   map[ecs.Tick][]ecs.InputBytes
-	orders   []ecs.Order // the game's, as they were executed
-	reliable bool        // even what the strategy gives as a datagram goes over the reliable channel
-	refused  int         // messages that a half refused; an error of the test unless hostile
+	orders   []image.Order // the game's, as they were executed
+	reliable bool          // even what the strategy gives as a datagram goes over the reliable channel
+	refused  int           // messages that a half refused; an error of the test unless hostile
 	hostile  bool
 	down     int // bytes sent to clients
 	largest  int // of them
@@ -67,10 +68,10 @@ type player struct {
 	loads   int
 	images  int // that were sent for, or given up
 	flagged int
-	found   []ecs.Difference
+	found   []image.Difference
 	off     bool
 	copies  int // of each message, besides the first
-	onFrame func(p *player, current *ecs.Snapshot, now systems.Time)
+	onFrame func(p *player, current *image.Snapshot, now systems.Time)
 }
 
 type outbox struct {
@@ -84,7 +85,7 @@ const ready = 255
 
 func newMatch(t testing.TB, game *ecs.Game, limits Config, seed uint64) *match {
 	m := &match{t: t, game: game, limits: limits, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}),
-		sums: map[ecs.Tick]ecs.Checksum{}, inputs: map[ecs.Tick][]ecs.InputBytes{}}
+		sums: map[ecs.Tick]image.Checksum{}, inputs: map[ecs.Tick][]ecs.InputBytes{}}
 	m.server = m.newServer(newWorld(t, game, seed))
 	m.node = m.net.AddNode(simnet.Clock{})
 	out := &outbox{m.fromServer}
@@ -131,7 +132,7 @@ func (m *match) taken(f systems.FinalTick) {
 	m.sums[f.Tick] = f.State.Checksum()
 	m.inputs[f.Tick] = append([]ecs.InputBytes(nil), f.Inputs...)
 	for _, o := range f.Orders {
-		if o.Kind == ecs.OrderGame {
+		if o.Kind == image.OrderGame {
 			o.Payload = append([]byte(nil), o.Payload...)
 			m.orders = append(m.orders, o)
 		}
@@ -223,9 +224,9 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, seat, hz int, phas
 
 // hand gives a client an image of now, after the way down and what more it takes.
 func (m *match) hand(p *player, more time.Duration) {
-	var state ecs.Snapshot
-	m.server.World().Save(&state)
-	image := state.AppendImage(nil)
+	var state image.Snapshot
+	m.server.World().Image().Save(&state)
+	encoded := state.AppendImage(nil)
 	state.Release()
 	p.images++
 	number := p.images
@@ -233,10 +234,10 @@ func (m *match) hand(p *player, more time.Duration) {
 		if number != p.images {
 			return // its connection is gone
 		}
-		if d, ok := new(rollback.Comparison).With(m.game, image, p.Kept); ok {
+		if d, ok := new(rollback.Comparison).With(m.game, encoded, p.Kept); ok {
 			p.found = append(p.found, d)
 		}
-		if err := p.World().LoadImage(image); err != nil {
+		if err := p.World().Image().Load(encoded); err != nil {
 			m.t.Fatal(err)
 		}
 		p.since = p.World().Tick()
@@ -265,18 +266,18 @@ func (m *match) open(p *player, run byte, have ecs.Tick) {
 	p.served = run
 	m.server.Open(p.id, p.Config.Seat, have, systems.Time(m.net.Now()), out)
 	if seat := p.Config.Seat; seat >= 0 && !m.server.World().Players().Has(ecs.Player(seat)) {
-		m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, out)
+		m.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, out)
 	}
 }
 
 // reconnect breaks a client's connection and makes another one, which goes on from the client's state or begins with an
 // image; what was under way is lost.
-func (m *match) reconnect(p *player, image bool) {
+func (m *match) reconnect(p *player, encoded bool) {
 	m.net.Reconnect(p.node, m.node)
 	m.server.Close(p.id)
 	p.served = 0
 	p.images++
-	if image || p.World().Tick() < m.server.OldestServable() {
+	if encoded || p.World().Tick() < m.server.OldestServable() {
 		m.hand(p, 0)
 		return
 	}
@@ -322,7 +323,7 @@ func (m *match) frame(p *player, now systems.Time) {
 }
 
 // compare holds what a client shows against the server's state of that tick.
-func (m *match) compare(p *player, s *ecs.Snapshot, current bool) {
+func (m *match) compare(p *player, s *image.Snapshot, current bool) {
 	f := s.Tick()
 	if want, known := m.sums[f]; known && s.Checksum() != want {
 		m.t.Fatalf("client %d shows tick %d with checksum %x, the server has %x", p.id, f, s.Checksum(), want)
@@ -378,7 +379,7 @@ func (m *match) sound(least int) {
 // happens asserts that the run proves something: the state kept changing.
 func (m *match) happens() {
 	m.t.Helper()
-	different := map[ecs.Checksum]bool{}
+	different := map[image.Checksum]bool{}
 	for _, sum := range m.sums {
 		different[sum] = true
 	}
@@ -390,7 +391,7 @@ func (m *match) happens() {
 // heard asserts that a client heard of every event since its image, once and in the server's order.
 func (m *match) heard(p *player, least int) {
 	m.t.Helper()
-	var want []ecs.EventKey
+	var want []image.EventKey
 	got := p.effects
 	for len(got) > 0 && p.loads > 1 && got[0].Event.Key.Tick <= p.since {
 		got = got[1:]

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/code"
@@ -88,7 +89,7 @@ func (m *askMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 func (c *Command) append(w *wire.Writer, game *ecs.Game) {
 	w.U8(uint8(c.Kind))
 	if c.Kind == CommandInput {
-		w.Raw(c.Input[:game.InputSize()])
+		w.Raw(c.Input[:game.Input.Size()])
 		return
 	}
 	code.AppendAction(w, c.Target, c.Order)
@@ -97,9 +98,9 @@ func (c *Command) append(w *wire.Writer, game *ecs.Game) {
 func (c *Command) read(r *wire.Reader, game *ecs.Game) error {
 	switch c.Kind = CommandKind(r.U8()); c.Kind {
 	case CommandInput:
-		copy(c.Input[:], r.Bytes(game.InputSize()))
+		copy(c.Input[:], r.Bytes(game.Input.Size()))
 		clean := c.Input
-		if game.CleanInput(&clean); clean != c.Input {
+		if clean = game.Input.Clean(clean); clean != c.Input {
 			r.Fail(ErrMessage)
 		}
 	case CommandOrder:
@@ -169,7 +170,7 @@ func (m *stateMessage) read(message []byte) error {
 	}
 	m.delta = r.Rest()
 	var ok bool
-	if m.base, m.tick, ok = ecs.DeltaTicks(m.delta); !ok || r.Err() != nil || kind != kindState || m.tick-m.base > maxHistory {
+	if m.base, m.tick, ok = image.DeltaTicks(m.delta); !ok || r.Err() != nil || kind != kindState || m.tick-m.base > maxHistory {
 		return ErrMessage
 	}
 	last := m.base

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // rehearsal finds out which of a tick's orders will take effect. Each is checked in the state that those before it have
@@ -39,9 +40,9 @@ func newRehearsal(game *ecs.Game) *rehearsal {
 
 // of returns, for each of the game's orders of the tick that follows a state, whether it takes effect. It is valid until
 // the next call.
-func (r *rehearsal) of(state *ecs.Snapshot, tick ecs.TickInputs) []bool {
+func (r *rehearsal) of(state *image.Snapshot, tick ecs.TickInputs) []bool {
 	r.image = state.AppendImage(r.image[:0])
-	if err := r.world.LoadImage(r.image); err != nil {
+	if err := r.world.Image().Load(r.image); err != nil {
 		panic(fmt.Sprintf("verify: a copy of the match does not take its state: %v", err))
 	}
 	r.verdict = r.verdict[:0]

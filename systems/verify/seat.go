@@ -40,7 +40,7 @@ func (s *seat) begin(present bool, game *ecs.Game, c *Config) {
 		s.held = ecs.InputBytes{} // what somebody else did before does not go on
 		return
 	}
-	s.held = game.PredictInput(s.held)
+	s.held = game.Input.Predict(s.held)
 }
 
 // hear takes note that the client has answers to all numbers before first.

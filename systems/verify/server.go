@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/checks"
@@ -22,7 +23,7 @@ type Server struct {
 	seats   []seat
 	peers   []peer
 	queue   queue
-	stamped []ecs.Order // for the next tick
+	stamped []image.Order // for the next tick
 	inputs  []ecs.InputBytes
 	first   ecs.Tick // the tick of the world that NewServer was given
 	done    ecs.Tick
@@ -31,7 +32,7 @@ type Server struct {
 	rehearsal *rehearsal // nil until there is something to rehearse
 
 	scratch struct {
-		orders  []ecs.Order
+		orders  []image.Order
 		numbers []uint64 // the commands that orders were, 0 for those that were stamped
 		ask     askMessage
 		state   stateMessage
@@ -57,7 +58,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	s.events = events.NewLog(s.ring.Depth())
 	before := uint64(s.done) * numbersPerTick
 	for p := range s.seats {
-		s.seats[p] = seat{first: 1, newest: before, decided: before, held: s.world.InputOf(ecs.Player(p)), inputs: limits.InputBurst, orders: limits.OrderBurst * game.TickRate}
+		s.seats[p] = seat{first: 1, newest: before, decided: before, held: s.world.Image().Input(ecs.Player(p)), inputs: limits.InputBurst, orders: limits.OrderBurst * game.TickRate}
 	}
 	s.ring.Save(s.world)
 	return s, nil
@@ -79,7 +80,7 @@ func (s *Server) OldestServable() ecs.Tick {
 
 // Stamp enters an order into the next tick: clients simulate nothing, so nobody needs to hear of it before. It panics
 // on an order that no peer would take.
-func (s *Server) Stamp(o ecs.Order, _ systems.Outbox) ecs.Tick {
+func (s *Server) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
 	checks.Stamp("verify", &o, s.game)
 	o.Payload = bytes.Clone(o.Payload) // the caller's
 	s.stamped = append(s.stamped, o)
@@ -113,7 +114,7 @@ func (s *Server) Tick(systems.Time) {
 func (s *Server) present() ecs.PlayerSet {
 	set := s.world.Players()
 	for i := range s.stamped {
-		if o := &s.stamped[i]; o.Kind == ecs.OrderLeave {
+		if o := &s.stamped[i]; o.Kind == image.OrderLeave {
 			set &^= 1 << o.Player
 		}
 	}
@@ -132,7 +133,7 @@ func (s *Server) decide(w *waiting, present ecs.PlayerSet) {
 	case len(s.scratch.orders) >= maxOrders || !seat.mayOrder(s.game.TickRate):
 		why = ReasonRate
 	default:
-		s.scratch.orders = append(s.scratch.orders, ecs.Order{Kind: ecs.OrderGame, Player: p, Entity: c.Target, Payload: c.Order})
+		s.scratch.orders = append(s.scratch.orders, image.Order{Kind: image.OrderGame, Player: p, Entity: c.Target, Payload: c.Order})
 		s.scratch.numbers = append(s.scratch.numbers, c.Number)
 	}
 	seat.waiting--
@@ -153,7 +154,7 @@ func (s *Server) decideOrders() {
 	verdict := s.rehearsal.of(state, ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
 	kept := s.scratch.orders[:0]
 	for i, o := range s.scratch.orders {
-		if o.Kind == ecs.OrderGame {
+		if o.Kind == image.OrderGame {
 			ok := verdict[0]
 			verdict = verdict[1:]
 			if number := s.scratch.numbers[i]; !ok && number > 0 {
@@ -174,7 +175,7 @@ func (s *Server) decideInput(seat *seat, p ecs.Player, in ecs.InputBytes) Reason
 	}
 	held := in
 	if seat.said {
-		held = s.game.MergeLate(seat.held, in)
+		held = s.game.Input.MergeLate(seat.held, in)
 	}
 	if !s.allowed(p, in) || held != in && !s.allowed(p, held) {
 		return ReasonInvalid

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 )
 
@@ -27,7 +28,7 @@ func soakSeeds() int {
 func TestWhateverHappensOnlyTheServersStatesAreShown(t *testing.T) {
 	total := map[string]int{}
 	for seed := range soakSeeds() {
-		r := ecs.NewRand(uint64(seed) + 1000)
+		r := image.NewRand(uint64(seed) + 1000)
 		c := Config{Reliable: r.Chance(1, 3), OrdersPerSecond: 10, OrderBurst: 20, MaxOutstanding: 1 << r.IntN(7)}
 		if r.Chance(1, 3) {
 			c.History = 64 << r.IntN(3)
@@ -85,7 +86,7 @@ func (m *match) judge(seed int, total map[string]int) {
 		}
 		total["orders"]++
 	}
-	happened := map[ecs.EventKey]int{}
+	happened := map[image.EventKey]int{}
 	for i, key := range m.events {
 		happened[key] = i + 1
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -189,7 +190,7 @@ func TestPressesThatComeTogetherAreMerged(t *testing.T) {
 	m := newMatch(t, testGame(60), Config{}, 25)
 	s, out := m.server, &outbox{func(systems.Peer, systems.Channel, []byte) {}}
 	s.Open(0, 0, 0, 0, out)
-	s.Stamp(ecs.Order{Kind: ecs.OrderJoin}, out)
+	s.Stamp(image.Order{Kind: image.OrderJoin}, out)
 	s.Tick(0)
 	ask := askMessage{held: 0, first: 1, asked: []Command{
 		{Kind: CommandInput, Input: padInput.Pack(pad{DX: 1, Fire: true})},
@@ -333,10 +334,10 @@ func TestWhoJoinsHoldsWhatHeHolds(t *testing.T) {
 		out := &outbox{m.fromServer}
 		m.net.RunUntil(2 * time.Second)
 		first := padInput.Unpack(m.server.inputs[0])
-		m.server.Stamp(ecs.Order{Kind: ecs.OrderLeave}, out)
+		m.server.Stamp(image.Order{Kind: image.OrderLeave}, out)
 		m.net.RunUntil(3 * time.Second)
 		gone := padInput.Unpack(m.server.inputs[0])
-		m.server.Stamp(ecs.Order{Kind: ecs.OrderJoin}, out)
+		m.server.Stamp(image.Order{Kind: image.OrderJoin}, out)
 		m.net.RunUntil(4 * time.Second)
 		if again := padInput.Unpack(m.server.inputs[0]); first.DX != 1 || gone != (pad{}) || again.DX != 1 {
 			t.Errorf("holds %+v, then %+v, then %+v", first, gone, again)

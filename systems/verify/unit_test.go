@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -26,7 +27,7 @@ func newBench(t *testing.T, limits Config) *bench {
 		if id == 2 {
 			seat = -1
 		} else {
-			b.s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(id)}, b)
+			b.s.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(id)}, b)
 		}
 		b.s.Open(systems.Peer(id), seat, 0, 0, b)
 	}
@@ -178,12 +179,12 @@ func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
 		t.Fatal("the test proves nothing")
 	}
 	_ = b.ask(0, 3, order(1, 2), input(pad{DX: 2}))
-	b.s.Stamp(ecs.Order{Kind: ecs.OrderLeave, Player: 0}, b)
+	b.s.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, b)
 	b.tick(1)
 	if m := b.last(); len(b.orders) != 3 || !slices.Equal(m.rejected, []rejection{{3, ReasonAbsent}, {4, ReasonAbsent}}) {
 		t.Errorf("%d orders, rejected %v", len(b.orders), m.rejected)
 	}
-	b.s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: 0}, b)
+	b.s.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, b)
 	b.tick(3)
 	if b.s.inputs[0] != (ecs.InputBytes{}) || b.s.seats[0].held != (ecs.InputBytes{}) {
 		t.Error("who joins goes on with what somebody held")
@@ -237,7 +238,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 		"too many behind others":  {0, ask(askMessage{held: 290, first: 1, skip: 64, asked: many[:1]})},
 		"input no program makes":  {0, ask(askMessage{held: 290, first: 1, asked: []Command{dirty}})},
 		"command of a spectator":  {2, fine},
-		"order too long":          {0, ask(askMessage{held: 290, first: 1, asked: []Command{{Kind: CommandOrder, Order: make([]byte, ecs.MaxOrderBytes+1)}}})},
+		"order too long":          {0, ask(askMessage{held: 290, first: 1, asked: []Command{{Kind: CommandOrder, Order: make([]byte, image.MaxOrderBytes+1)}}})},
 		"from a peer not open":    {5, fine},
 		"number beyond 64 bits":   {0, ask(askMessage{held: 290, first: 1<<64 - 2})},
 		"command of no kind":      {0, append(fine[:len(fine)-4:len(fine)-4], 2, 0, 0, 0)},
@@ -268,14 +269,14 @@ func TestAFloodIsBounded(t *testing.T) {
 	for range 2000 {
 		var many []Command
 		for i := range 64 {
-			many = append(many, Command{Kind: CommandOrder, Order: make([]byte, ecs.MaxOrderBytes), Number: uint64(i)})
+			many = append(many, Command{Kind: CommandOrder, Order: make([]byte, image.MaxOrderBytes), Number: uint64(i)})
 		}
 		if err := b.ask(0, first, many[:16]...); err != nil {
 			t.Fatal(err)
 		}
 		first += 16
 	}
-	if n := len(b.s.queue.list); n != 32 || len(b.s.queue.text) > 32*ecs.MaxOrderBytes || b.s.seats[0].waiting != 32 {
+	if n := len(b.s.queue.list); n != 32 || len(b.s.queue.text) > 32*image.MaxOrderBytes || b.s.seats[0].waiting != 32 {
 		t.Errorf("%d commands of %d bytes wait", n, len(b.s.queue.text))
 	}
 	if st := b.s.PeerStats(0); st.Refused < 1900 {
@@ -308,7 +309,7 @@ func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 	if len(b.orders) != 1 {
 		t.Fatalf("%d orders", len(b.orders))
 	}
-	var taken []ecs.Order
+	var taken []image.Order
 	half, err := newServer(systems.ServerConfig{World: b.s.World(), Peers: 3, Taken: func(f systems.FinalTick) { taken = append(taken, f.Orders...) }}, Config{})
 	if err != nil {
 		t.Fatal(err)
@@ -346,7 +347,7 @@ func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 func TestATickHoldsNoMoreOrdersThanAJournalCounts(t *testing.T) {
 	b := newBench(t, Config{MaxOutstanding: 64, OrderBurst: 1000})
 	for seat := 2; seat < 4; seat++ {
-		b.s.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, b)
+		b.s.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, b)
 		b.s.Open(systems.Peer(seat+1), seat, b.s.Done(), 0, b)
 	}
 	b.tick(1)
@@ -510,7 +511,7 @@ func TestWhatFindsNoRoomWaitsOrIsRefused(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if c.Order(ecs.Entity{}, make([]byte, ecs.MaxOrderBytes+1), nil) == nil {
+	if c.Order(ecs.Entity{}, make([]byte, image.MaxOrderBytes+1), nil) == nil {
 		t.Error("an order that is too long")
 	}
 	down = true
@@ -540,7 +541,7 @@ func TestAClientSendsOncePerTick(t *testing.T) {
 		}
 		c, sent, base := l.clients[0], 0, systems.Time(l.tick)*l.length
 		out := &outbox{func(systems.Peer, systems.Channel, []byte) { sent++ }}
-		r := ecs.NewRand(1)
+		r := image.NewRand(1)
 		for f := 1; f <= hz; f++ { // a second of it
 			c.SetInput(padInput.Pack(pad{DX: int8(r.IntN(100)), Fire: true}))
 			now := base + systems.Time(f)*systems.Second/systems.Time(hz)
@@ -554,7 +555,7 @@ func TestAClientSendsOncePerTick(t *testing.T) {
 			c.asks.receive(&stateMessage{answered: c.asks.next - 1})
 		}
 		sent, c.unsent = 0, false
-		still := c.Game.PredictInput(c.own.last)
+		still := c.Game.Input.Predict(c.own.last)
 		c.own = controls{last: still} // what was not sampled any more is another matter
 		for f := range 100 {
 			now := base + 2*systems.Second + systems.Time(f)*systems.Second/60
@@ -604,7 +605,7 @@ func TestAdoptedTicksLeadToTheSameState(t *testing.T) {
 	}
 	b := &bench{match: first, s: half.(*Server)}
 	b.s.Open(0, 0, 0, 0, b)
-	b.s.Stamp(ecs.Order{Kind: ecs.OrderJoin}, b)
+	b.s.Stamp(image.Order{Kind: image.OrderJoin}, b)
 	b.tick(1)
 	for i := range uint64(40) {
 		_ = b.ask(0, i*2+1, input(pad{DX: int8(i % 3), Fire: i%4 == 0}), order(int32(i)*3, uint32(i)))
@@ -618,7 +619,7 @@ func TestAdoptedTicksLeadToTheSameState(t *testing.T) {
 	for _, f := range ticks {
 		s.Adopt(f)
 	}
-	sum := func(s *Server) ecs.Checksum { state, _ := s.ring.At(s.done); return state.Checksum() }
+	sum := func(s *Server) image.Checksum { state, _ := s.ring.At(s.done); return state.Checksum() }
 	if s.Done() != b.s.Done() || sum(s) != sum(b.s) || s.World().Tick() != s.Done() || len(ticks) < 800 || purseOf(s.World(), 0).Bought < 10 {
 		t.Errorf("tick %d of %d: %x, want %x", s.Done(), b.s.Done(), sum(s), sum(b.s))
 	}
@@ -733,7 +734,7 @@ func TestOrdersOfAGameWithoutOrdersDoNothing(t *testing.T) {
 	}
 	s, b := half.(*Server), &bench{match: &match{t: t}}
 	s.Open(0, 0, 0, 0, b)
-	s.Stamp(ecs.Order{Kind: ecs.OrderJoin}, b)
+	s.Stamp(image.Order{Kind: image.OrderJoin}, b)
 	s.Tick(0)
 	m := askMessage{first: 1, asked: []Command{order(1, 1), order(5000, 1)}}
 	message, _ := m.append(nil, systems.MaxDatagram, game)

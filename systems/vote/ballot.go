@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -23,7 +24,7 @@ type Ballot struct {
 	until      systems.Time
 	sampled    bool // the draw says that an accepted result is audited
 
-	votes    [ecs.MaxPlayers]Result // of the players in voted
+	votes    [image.MaxPlayers]Result // of the players in voted
 	voted    ecs.PlayerSet
 	doubled  ecs.PlayerSet
 	accepted bool   // more than half agree
@@ -75,7 +76,7 @@ func NewBallot(c Config) (*Ballot, error) {
 	if c.Deadline == 0 {
 		c.Deadline = DefaultDeadline
 	}
-	return &Ballot{config: c, rand: ecs.NewRand(c.Seed)}, nil
+	return &Ballot{config: c, rand: image.NewRand(c.Seed)}, nil
 }
 
 // Open begins a vote, and forgets the one before. registered are the players who were in the match when it ended: one

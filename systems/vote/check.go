@@ -2,6 +2,7 @@ package vote
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -12,8 +13,8 @@ type check struct {
 	dismissed  ecs.PlayerSet // of them, those who may neither vote nor be blamed any more
 	voted      ecs.PlayerSet
 	blamed     ecs.PlayerSet
-	sums       [ecs.MaxPlayers]ecs.Checksum // of the players in voted
-	truth      ecs.Checksum
+	sums       [image.MaxPlayers]image.Checksum // of the players in voted
+	truth      image.Checksum
 	origin     origin
 	until      systems.Time
 	over       bool // the deadline has passed
@@ -31,7 +32,7 @@ const (
 )
 
 // claiming returns the players who claim sum.
-func (c *check) claiming(sum ecs.Checksum) (set ecs.PlayerSet) {
+func (c *check) claiming(sum image.Checksum) (set ecs.PlayerSet) {
 	for p := range c.voted.All() {
 		if c.sums[p] == sum {
 			set |= 1 << p

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -17,14 +18,14 @@ import (
 type Hashes struct {
 	every    ecs.Tick
 	deadline systems.Time
-	newest   ecs.Tick            // last tick opened, 0: none
-	next     systems.Time        // no deadline comes before; forever: none is set
-	checks   [hashesKept]check   // tick f in slot f / every % hashesKept, which stores its tick
-	strikes  [ecs.MaxPlayers]int // blames since Forget
-	missed   [ecs.MaxPlayers]uint64
+	newest   ecs.Tick              // last tick opened, 0: none
+	next     systems.Time          // no deadline comes before; forever: none is set
+	checks   [hashesKept]check     // tick f in slot f / every % hashesKept, which stores its tick
+	strikes  [image.MaxPlayers]int // blames since Forget
+	missed   [image.MaxPlayers]uint64
 	apart    ecs.PlayerSet // blamed, not resynced
 	blamed   ecs.PlayerSet // not drained
-	blamedAt [ecs.MaxPlayers]ecs.Tick
+	blamedAt [image.MaxPlayers]ecs.Tick
 	stats    HashStats
 }
 
@@ -93,7 +94,7 @@ func (h *Hashes) Open(f ecs.Tick, registered ecs.PlayerSet, now systems.Time) {
 
 // Cast takes what player p claims of tick f. What cannot be used is counted and otherwise ignored. A claim after the
 // deadline is held against the truth, but makes none.
-func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum ecs.Checksum, now systems.Time) {
+func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum image.Checksum, now systems.Time) {
 	h.expire(now - 1) // a vote at the very deadline still counts
 	c := h.at(f)
 	switch {
@@ -127,7 +128,7 @@ func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum ecs.Checksum, now systems.Ti
 // Truth says what the server itself computed of tick f: always, where it computes every tick; in answer to Contested,
 // where it does not. It overrides a majority, whose victims are pardoned. It reports false, and does nothing, if the
 // tick is not remembered or the server said its truth before.
-func (h *Hashes) Truth(f ecs.Tick, sum ecs.Checksum) bool {
+func (h *Hashes) Truth(f ecs.Tick, sum image.Checksum) bool {
 	c := h.at(f)
 	if c == nil || c.origin == fromServer {
 		return false

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -33,7 +34,7 @@ func drainContested(h *Hashes) (list []ecs.Tick) {
 	return list
 }
 
-func sumOf(c byte) ecs.Checksum { return letter(c).Hash }
+func sumOf(c byte) image.Checksum { return letter(c).Hash }
 
 // expect checks what a Hashes has to say.
 func expect(t *testing.T, h *Hashes, when string, contested []ecs.Tick, blames ...blame) {
@@ -135,9 +136,9 @@ func (m *machine) step() {
 	}
 }
 
-func (m *machine) checksum() (sum ecs.Checksum) {
+func (m *machine) checksum() (sum image.Checksum) {
 	for i, x := range m.state {
-		sum += ecs.Checksum((x ^ uint64(i)) * 0x94d049bb133111eb)
+		sum += image.Checksum((x ^ uint64(i)) * 0x94d049bb133111eb)
 	}
 	return sum
 }
@@ -517,7 +518,7 @@ func TestVotingOnHashesAllocatesNothing(t *testing.T) {
 		now += systems.Second
 		h.Open(f, first(64), now)
 		for p := range ecs.Player(64) {
-			h.Cast(p, f, ecs.Checksum(uint64(p)%(2+uint64(f/60)%2)), now)
+			h.Cast(p, f, image.Checksum(uint64(p)%(2+uint64(f/60)%2)), now)
 			h.Cast(p, f, 3, now)
 		}
 		h.Step(now)

@@ -1,6 +1,9 @@
 package vote
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // Resynced says that player p, who was blamed, now holds the server's state: p votes on the ticks that are opened from
 // now on. Call it when the player has the state, not when it is sent, since what it claims in between is still wrong.
@@ -9,7 +12,7 @@ func (h *Hashes) Resynced(p ecs.Player) { h.apart &^= 1 << p }
 // Forget clears the history of seat p, which its player gives up: who takes it next starts clean, and has no vote on
 // the ticks of before. What the player claimed stays counted.
 func (h *Hashes) Forget(p ecs.Player) {
-	if p >= ecs.MaxPlayers {
+	if p >= image.MaxPlayers {
 		return
 	}
 	h.strikes[p], h.missed[p] = 0, 0
@@ -24,7 +27,7 @@ func (h *Hashes) Forget(p ecs.Player) {
 
 // Strikes returns how often player p was blamed.
 func (h *Hashes) Strikes(p ecs.Player) int {
-	if p >= ecs.MaxPlayers {
+	if p >= image.MaxPlayers {
 		return 0
 	}
 	return h.strikes[p]
@@ -32,7 +35,7 @@ func (h *Hashes) Strikes(p ecs.Player) int {
 
 // Missed returns on how many ticks player p, who could have, did not vote before the deadline.
 func (h *Hashes) Missed(p ecs.Player) uint64 {
-	if p >= ecs.MaxPlayers {
+	if p >= image.MaxPlayers {
 		return 0
 	}
 	return h.missed[p]

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -71,7 +72,7 @@ func setOf(m map[ecs.Player]bool) (set ecs.PlayerSet) {
 // seats draws a set of registered players, of the sizes that matter.
 func seats(t *rapid.T) (set ecs.PlayerSet) {
 	n := rapid.SampledFrom([]int{1, 2, 3, 4, 8, 64}).Draw(t, "n")
-	shift := rapid.IntRange(0, ecs.MaxPlayers-n).Draw(t, "shift")
+	shift := rapid.IntRange(0, image.MaxPlayers-n).Draw(t, "shift")
 	return first(n) << shift
 }
 
@@ -159,11 +160,11 @@ func TestHashesFollowTheRule(t *testing.T) {
 		registered := seats(t)
 		h.Open(60, registered, 0)
 		n := registered.Len()
-		rule, now := newTally[ecs.Checksum](), systems.Time(0)
+		rule, now := newTally[image.Checksum](), systems.Time(0)
 		votes := rapid.IntRange(0, 3*n).Draw(t, "votes")
 		tellAt := rapid.IntRange(-1, votes).Draw(t, "told after")
-		truth, known, fromVotes := ecs.Checksum(0), false, false
-		sums := []ecs.Checksum{1, 1, 1, 2, 3}
+		truth, known, fromVotes := image.Checksum(0), false, false
+		sums := []image.Checksum{1, 1, 1, 2, 3}
 		contested, unheard := false, ecs.PlayerSet(0) // once a player is blamed, nothing more is heard of it
 		for i := range votes + 1 {
 			if i == tellAt {
@@ -246,7 +247,7 @@ func TestStrikesNeverOutrunResyncs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const right = ecs.Checksum(1)
+		const right = image.Checksum(1)
 		honest := players(0, 63) // of three players, one lies as it likes
 		registered := honest | players(30)
 		resyncs, now, newest := 0, systems.Time(0), ecs.Tick(0)
@@ -269,7 +270,7 @@ func TestStrikesNeverOutrunResyncs(t *testing.T) {
 					resyncs = 0
 				}
 			case 5:
-				h.Cast(30, tick, ecs.Checksum(rapid.IntRange(1, 3).Draw(t, "claim")), now)
+				h.Cast(30, tick, image.Checksum(rapid.IntRange(1, 3).Draw(t, "claim")), now)
 			default:
 				h.Cast(rapid.SampledFrom([]ecs.Player{0, 63}).Draw(t, "honest"), tick, right, now)
 			}

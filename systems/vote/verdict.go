@@ -2,15 +2,16 @@ package vote
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
 // Result is what a peer claims of a finished match. Equal results are one group; results that differ in anything, the
 // tick of the end too, are different groups.
 type Result struct {
-	End    ecs.Tick     // the tick in which the match had a result
-	Digest uint64       // of the result itself
-	Hash   ecs.Checksum // of State(End)
+	End    ecs.Tick       // the tick in which the match had a result
+	Digest uint64         // of the result itself
+	Hash   image.Checksum // of State(End)
 }
 
 // State is where a ballot stands. It only moves onward, until the next Open.

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // arena is a match that a test steps, with counts of its events.
@@ -19,7 +20,7 @@ type arena struct {
 
 type counts struct {
 	shots, hits, rockets, explosions, pickups, deaths, kills, respawns, points, results int
-	lastResult                                                                          ecs.EmittedEvent
+	lastResult                                                                          image.EmittedEvent
 }
 
 func newArena(t testing.TB, players int, seed uint64) *arena {
@@ -30,15 +31,15 @@ func newArena(t testing.TB, players int, seed uint64) *arena {
 	}
 	a := &arena{t: t, w: w, in: make([]ecs.InputBytes, players), gone: map[ecs.Player]bool{}}
 	for p := range players {
-		a.dice = append(a.dice, ecs.NewRand(seed*100+uint64(p)))
+		a.dice = append(a.dice, image.NewRand(seed*100+uint64(p)))
 	}
 	w.Step(ecs.TickInputs{Orders: joins(players)})
 	return a
 }
 
-func joins(players int) (list []ecs.Order) {
+func joins(players int) (list []image.Order) {
 	for p := range players {
-		list = append(list, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
+		list = append(list, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 	}
 	return list
 }
@@ -51,7 +52,7 @@ func (a *arena) bots() {
 }
 
 // step computes a tick with the inputs as they stand and counts what happened.
-func (a *arena) step(orders ...ecs.Order) {
+func (a *arena) step(orders ...image.Order) {
 	a.w.Step(ecs.TickInputs{Players: a.in, Orders: orders})
 	a.count()
 }
@@ -133,9 +134,9 @@ func (a *arena) health(p ecs.Player) Health {
 	return h
 }
 
-func (a *arena) checksum() ecs.Checksum {
-	var s ecs.Snapshot
-	a.w.Save(&s)
+func (a *arena) checksum() image.Checksum {
+	var s image.Snapshot
+	a.w.Image().Save(&s)
 	sum := s.Checksum()
 	s.Release()
 	return sum

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // A client that simulates nothing follows a whole match by deltas. In a full match the delta of nearly every tick fits a
@@ -13,9 +14,9 @@ func TestAMatchTravelsAsDeltas(t *testing.T) {
 	const ticks = 3600
 	for _, players := range []int{2, 16} {
 		a, client := newArena(t, players, 4), newArena(t, 0, 4).w
-		var base, now, there ecs.Snapshot
-		a.w.Save(&base)
-		if err := client.LoadImage(base.AppendImage(nil)); err != nil {
+		var base, now, there image.Snapshot
+		a.w.Image().Save(&base)
+		if err := client.Image().Load(base.AppendImage(nil)); err != nil {
 			t.Fatal(err)
 		}
 		var delta, events []byte
@@ -23,15 +24,15 @@ func TestAMatchTravelsAsDeltas(t *testing.T) {
 		for range ticks {
 			a.bots()
 			a.step()
-			a.w.Save(&now)
-			delta, events = now.AppendDelta(delta[:0], &base), a.w.AppendEvents(events[:0])
-			if err := client.ApplyDelta(delta); err != nil {
+			a.w.Image().Save(&now)
+			delta, events = now.AppendDelta(delta[:0], &base), image.AppendEvents(events[:0], a.w.Events(), nil)
+			if err := client.Image().ApplyDelta(delta); err != nil {
 				t.Fatalf("tick %d: %v", a.w.Tick(), err)
 			}
-			if client.Save(&there); there.Checksum() != now.Checksum() {
+			if client.Image().Save(&there); there.Checksum() != now.Checksum() {
 				t.Fatalf("tick %d: the client stands elsewhere", a.w.Tick())
 			}
-			if list, err := a.w.Game().ReadEvents(nil, events); err != nil || len(list) != len(a.w.Events()) {
+			if list, err := a.w.Game().Schema().ReadEvents(nil, events); err != nil || len(list) != len(a.w.Events()) {
 				t.Fatalf("tick %d: %d events arrive, %v", a.w.Tick(), len(list), err)
 			}
 			total, most, told = total+len(delta), max(most, len(delta)), told+len(events)
@@ -50,15 +51,15 @@ func TestAMatchTravelsAsDeltas(t *testing.T) {
 // Somebody who walked costs the low bytes of two numbers and four bytes around them; the first, one more to be found.
 func TestSomebodyWhoMovedIsTwelveBytesOfADelta(t *testing.T) {
 	a := newArena(t, maxPlayers, 1)
-	var before, after ecs.Snapshot
-	a.w.Save(&before)
+	var before, after image.Snapshot
+	a.w.Image().Save(&before)
 	empty := len(before.AppendDelta(nil, &before))
 	for p := range ecs.Player(maxPlayers) {
 		b := body.Write(a.w, avatar(a.w, p))
 		step := fixed.Vec2{X: runSpeed, Y: -runSpeed}.Scale(tickTime)
 		b.Pos.X, b.Pos.Y = b.Pos.X+step.X, b.Pos.Y+step.Y
 	}
-	a.w.Save(&after)
+	a.w.Image().Save(&after)
 	if got := len(after.AppendDelta(nil, &before)) - empty; got > 12*maxPlayers+1 || got < 8*maxPlayers {
 		t.Errorf("%d bytes for %d who moved", got, maxPlayers)
 	}
@@ -71,15 +72,15 @@ func BenchmarkDelta(b *testing.B) {
 		a.bots()
 		a.step()
 	}
-	var base, there, now ecs.Snapshot
-	a.w.Save(&base)
-	if err := client.LoadImage(base.AppendImage(nil)); err != nil {
+	var base, there, now image.Snapshot
+	a.w.Image().Save(&base)
+	if err := client.Image().Load(base.AppendImage(nil)); err != nil {
 		b.Fatal(err)
 	}
-	client.Save(&there)
+	client.Image().Save(&there)
 	a.bots()
 	a.step()
-	a.w.Save(&now)
+	a.w.Image().Save(&now)
 	var delta []byte
 	b.Run("append", func(b *testing.B) {
 		for b.Loop() {
@@ -89,10 +90,10 @@ func BenchmarkDelta(b *testing.B) {
 	})
 	b.Run("apply and restore", func(b *testing.B) {
 		for b.Loop() {
-			if err := client.ApplyDelta(delta); err != nil {
+			if err := client.Image().ApplyDelta(delta); err != nil {
 				b.Fatal(err)
 			}
-			client.Restore(&there)
+			client.Image().Restore(&there)
 		}
 	})
 }

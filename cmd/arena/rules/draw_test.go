@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // sketch is a canvas that remembers what was painted, by colour and by text, and where the camera stood.
@@ -63,7 +64,7 @@ func (s *sketch) like(c ecs.Color) (n int) {
 type viewedArena struct {
 	*arena
 	view        *ecs.View
-	before, now ecs.Snapshot
+	before, now image.Snapshot
 }
 
 func newViewedArena(t *testing.T, players, watcher int, seed uint64) *viewedArena {
@@ -79,14 +80,14 @@ func newViewedArena(t *testing.T, players, watcher int, seed uint64) *viewedAren
 
 // show brings the view to the present.
 func (c *viewedArena) show() {
-	c.w.Save(&c.now)
+	c.w.Image().Save(&c.now)
 	c.view.Update(&c.before, &c.now, &c.now, 1)
 }
 
 // play steps with the bots' inputs and gives the view the events.
 func (c *viewedArena) play() {
 	c.bots()
-	c.w.Save(&c.before)
+	c.w.Image().Save(&c.before)
 	c.step()
 	c.show()
 	for _, e := range c.w.Events() {
@@ -97,7 +98,7 @@ func (c *viewedArena) play() {
 	}
 }
 
-func (c *viewedArena) receive(e ecs.EmittedEvent, status ecs.EffectStatus, first bool) {
+func (c *viewedArena) receive(e image.EmittedEvent, status ecs.EffectStatus, first bool) {
 	c.w.Game().Screen.Effect(c.view, ecs.Effect{Event: e, Status: status, First: first})
 }
 
@@ -110,7 +111,7 @@ func (c *viewedArena) paint(aspect float64) *sketch {
 // A view is a picture of the world, and taking it leaves the world as it was.
 func TestThePictureShowsEverybodyAndChangesNothing(t *testing.T) {
 	c := newViewedArena(t, 6, -1, 4)
-	var after ecs.Snapshot
+	var after image.Snapshot
 	seen := newSketch(1.6)
 	for c.w.Tick() < 900 {
 		c.play()
@@ -123,7 +124,7 @@ func TestThePictureShowsEverybodyAndChangesNothing(t *testing.T) {
 				t.Fatalf("tick %d: player %d is not in the picture", c.w.Tick(), p)
 			}
 		}
-		if c.w.Save(&after); after.Checksum() != c.now.Checksum() {
+		if c.w.Image().Save(&after); after.Checksum() != c.now.Checksum() {
 			t.Fatalf("tick %d: drawing changed the world", c.w.Tick())
 		}
 	}
@@ -221,7 +222,7 @@ func TestTheCameraFollowsSoftlyAndStaysInTheLevel(t *testing.T) {
 // A predicted hit is seen at once, once, and no longer when it turns out not to have happened.
 func TestASparkShowsOnceAndGoesOutWhenTheHitIsCancelled(t *testing.T) {
 	c := newViewedArena(t, 2, 1, 1)
-	var hits []ecs.EmittedEvent
+	var hits []image.EmittedEvent
 	for len(hits) == 0 {
 		c.bots()
 		c.step()
@@ -290,7 +291,7 @@ func TestTheKillFeedHasConfirmedDeathsOnlyAndForgets(t *testing.T) {
 }
 
 // deathsOf plays on until somebody dies, and returns the events.
-func deathsOf(c *viewedArena) (list []ecs.EmittedEvent) {
+func deathsOf(c *viewedArena) (list []image.EmittedEvent) {
 	for len(list) == 0 {
 		c.bots()
 		c.step()
@@ -306,15 +307,15 @@ func deathsOf(c *viewedArena) (list []ecs.EmittedEvent) {
 // View components are no part of the simulation: a rewind must not remove them.
 func TestAPoseOutlastsARewindOfItsEntity(t *testing.T) {
 	c := newViewedArena(t, 2, 0, 1)
-	var past ecs.Snapshot
-	c.w.Save(&past)
+	var past image.Snapshot
+	c.w.Image().Save(&past)
 	who := avatar(c.w, 1)
 	poseOf(c.view, who).struck = 77
 	dead.Add(c.w, who, Dead{Until: 500}) // another set of components, so another donburi entity
 	c.step()
 	c.show()
-	c.w.Restore(&past)
-	c.before = ecs.Snapshot{}
+	c.w.Image().Restore(&past)
+	c.before = image.Snapshot{}
 	c.show()
 	if p := poseOf(c.view, who); p == nil || p.struck != 77 {
 		t.Errorf("after a rewind the pose is %+v", p)
@@ -333,12 +334,12 @@ func TestARocketsTrailIsKeptThroughARewind(t *testing.T) {
 	}
 	longest := 0
 	for c.w.Tick() < 900 && longest < trailTicks {
-		var past ecs.Snapshot
-		c.w.Save(&past)
+		var past image.Snapshot
+		c.w.Image().Save(&past)
 		c.play()
 		c.paint(1.6)
 		before := trails()
-		c.w.Restore(&past)
+		c.w.Image().Restore(&past)
 		c.bots()
 		c.step()
 		c.show()

@@ -8,6 +8,7 @@ import (
 	"github.com/yohamta/donburi/filter"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Spark is a hit as it is shown, for sparkTicks. It is on an entity of the view's own.
@@ -26,7 +27,7 @@ type Note struct {
 
 // effect is the common part of sparks and notes: the event that they show, their place and the moment they began.
 type effect struct {
-	key   ecs.EventKey
+	key   image.EventKey
 	x, y  float64
 	begin float64 // in ticks
 }
@@ -96,7 +97,7 @@ func showEffect(v *ecs.View, e ecs.Effect) {
 }
 
 // showHit shows a spark at the entity that was hit, and the damage if the local player caused or suffered it.
-func showHit(v *ecs.View, key ecs.EventKey, h Hit) {
+func showHit(v *ecs.View, key image.EventKey, h Hit) {
 	b, ok := body.Read(v.Sim, key.Entity)
 	if !ok {
 		return
@@ -116,7 +117,7 @@ func showHit(v *ecs.View, key ecs.EventKey, h Hit) {
 }
 
 // addNote writes a text above the event's entity.
-func addNote(v *ecs.View, key ecs.EventKey, text string, color ecs.Color) {
+func addNote(v *ecs.View, key image.EventKey, text string, color ecs.Color) {
 	b, ok := body.Read(v.Sim, key.Entity)
 	if !ok {
 		return

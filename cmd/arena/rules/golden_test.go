@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/rollback/recording"
 )
@@ -37,7 +38,7 @@ const goldenTicks = 1200
 type rewinder struct {
 	t        *testing.T
 	timeline *rollback.Timeline
-	tail     []ecs.Checksum          // of the confirmed ticks; index = tick
+	tail     []image.Checksum        // of the confirmed ticks; index = tick
 	foreseen map[ecs.Entity]struct{} // rockets launched in ticks that are predicted
 	vanished int                     // rockets that were launched in a predicted tick only
 	appeared int                     // and only when it was computed again
@@ -69,7 +70,7 @@ func (r *rewinder) predict(f ecs.Tick) {
 func (r *rewinder) confirm(f ecs.Tick) {
 	inputs, before := make([]ecs.InputBytes, goldenPlayers), r.timeline.Received()
 	for tick := r.timeline.Received() + 1; tick <= f; tick++ {
-		orders := []ecs.Order(nil)
+		orders := []image.Order(nil)
 		if tick == 1 {
 			orders = joins(goldenPlayers)
 			for _, o := range orders {
@@ -130,7 +131,7 @@ func TestGoldenChecksumsOfEveryTickOfAMatchFullOfRewinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dice := ecs.NewRand(1)
+	dice := image.NewRand(1)
 	for f := ecs.Tick(0); f < goldenTicks; {
 		f = min(f+1+ecs.Tick(dice.IntN(rewindMost)), goldenTicks)
 		r.predict(f)
@@ -150,7 +151,7 @@ func TestGoldenChecksumsOfEveryTickOfAMatchFullOfRewinds(t *testing.T) {
 	if s.Rewinds < 200 || s.DeepestTick != rewindMost || s.WrongInputs < 1000 || r.vanished < 10 || r.appeared < 50 {
 		t.Errorf("the test proves nothing: %+v; in rewound ticks %d rockets vanished and %d appeared", s, r.vanished, r.appeared)
 	}
-	distinct := map[ecs.Checksum]bool{}
+	distinct := map[image.Checksum]bool{}
 	for _, sum := range r.tail {
 		distinct[sum] = true
 	}
@@ -159,7 +160,7 @@ func TestGoldenChecksumsOfEveryTickOfAMatchFullOfRewinds(t *testing.T) {
 	}
 }
 
-func goldenLines(sums []ecs.Checksum) string {
+func goldenLines(sums []image.Checksum) string {
 	var text bytes.Buffer
 	running := fnv.New64a()
 	for tick, sum := range sums {
@@ -226,7 +227,7 @@ func recordingOf(t *testing.T, g *ecs.Game, p played) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s ecs.Snapshot
+	var s image.Snapshot
 	for tick := 1; tick < len(p.inputs); tick++ {
 		in := p.inputs[tick]
 		w.Step(in)
@@ -236,7 +237,7 @@ func recordingOf(t *testing.T, g *ecs.Game, p played) []byte {
 			t.Fatal(err)
 		}
 		if to.ImageDue() {
-			if w.Save(&s); to.Image(&s) != nil {
+			if w.Image().Save(&s); to.Image(&s) != nil {
 				t.Fatal("the image cannot be stored")
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // A demo that shows an engine something must be full of structure that changes, predicted deaths and respawns.
@@ -15,7 +16,7 @@ func TestBotsReallyPlay(t *testing.T) {
 	}
 	for players, want := range least {
 		a := newArena(t, players, 11)
-		moved := map[ecs.Checksum]bool{}
+		moved := map[image.Checksum]bool{}
 		for tick := range 60 * tickRate {
 			a.bots()
 			a.step()
@@ -35,7 +36,7 @@ func TestBotsReallyPlay(t *testing.T) {
 		if len(moved) != 57 {
 			t.Errorf("%d bots: the checksum took %d values in 57 looks", players, len(moved))
 		}
-		if n := a.w.Strays(); n != 0 {
+		if n := a.w.Image().Strays(); n != 0 {
 			t.Errorf("%d writes were not declared", n)
 		}
 	}
@@ -44,7 +45,7 @@ func TestBotsReallyPlay(t *testing.T) {
 // The golden checksum holds the rules, the engine and the arithmetic to the same bits on every target and in every
 // build. A change of the rules changes it; nothing else may.
 func TestAScriptedMatchHasTheGoldenChecksum(t *testing.T) {
-	const golden ecs.Checksum = 0x3b32226c13a9fe22
+	const golden image.Checksum = 0x3b32226c13a9fe22
 	a := newArena(t, 8, 1)
 	for a.w.Tick() < 1200 {
 		for p := range a.in {
@@ -64,7 +65,7 @@ func TestAScriptedMatchHasTheGoldenChecksum(t *testing.T) {
 // played holds the inputs of a match and its checksums; index = tick.
 type played struct {
 	inputs []ecs.TickInputs
-	sums   []ecs.Checksum
+	sums   []image.Checksum
 }
 
 // playedSeed is the seed of its world.
@@ -74,20 +75,20 @@ const playedSeed = 5
 func record(t *testing.T, ticks int) (r played) {
 	a := newArena(t, 6, playedSeed)
 	r.inputs = []ecs.TickInputs{{}, {Orders: joins(6)}}
-	r.sums = []ecs.Checksum{0, a.checksum()}
+	r.sums = []image.Checksum{0, a.checksum()}
 	for tick := 2; tick <= ticks; tick++ {
 		a.bots()
 		in := ecs.TickInputs{Players: append([]ecs.InputBytes(nil), a.in...)}
 		p := ecs.Player(tick / 97 % 6)
 		switch tick % 97 {
 		case 20:
-			in.Orders = []ecs.Order{{Player: p, Payload: Surrender}, {Player: p, Payload: []byte("no such order")}}
+			in.Orders = []image.Order{{Player: p, Payload: Surrender}, {Player: p, Payload: []byte("no such order")}}
 		case 40:
-			in.Orders = []ecs.Order{{Kind: ecs.OrderLeave, Player: p}}
+			in.Orders = []image.Order{{Kind: image.OrderLeave, Player: p}}
 		case 60: // one leaves and another comes in the same tick
-			in.Orders = []ecs.Order{{Kind: ecs.OrderLeave, Player: (p + 1) % 6}, {Kind: ecs.OrderJoin, Player: p}}
+			in.Orders = []image.Order{{Kind: image.OrderLeave, Player: (p + 1) % 6}, {Kind: image.OrderJoin, Player: p}}
 		case 80:
-			in.Orders = []ecs.Order{{Kind: ecs.OrderJoin, Player: (p + 1) % 6}}
+			in.Orders = []image.Order{{Kind: image.OrderJoin, Player: (p + 1) % 6}}
 		}
 		a.step(in.Orders...)
 		r.inputs = append(r.inputs, in)
@@ -105,31 +106,31 @@ func TestRewindingEveryTickChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ring [depth + 1]ecs.Snapshot
-	var wrongEnd ecs.Snapshot
+	var ring [depth + 1]image.Snapshot
+	var wrongEnd image.Snapshot
 	wrong := make([]ecs.InputBytes, 6)
 	mispredicted, vanished := 0, 0
-	w.Save(&ring[0])
+	w.Image().Save(&ring[0])
 	for now := 1; now <= ticks; now++ {
 		from := max(now-depth, 0)
-		w.Restore(&ring[from%len(ring)])
+		w.Image().Restore(&ring[from%len(ring)])
 		for tick := from + 1; tick <= now; tick++ {
 			for p := range wrong {
 				wrong[p] = Script(ecs.Tick(tick), ecs.Player(p+3))
 			}
 			w.Step(ecs.TickInputs{Players: wrong, Orders: right.inputs[tick].Orders})
 		}
-		w.Save(&wrongEnd)
+		w.Image().Save(&wrongEnd)
 		var shot ecs.Entity
 		for e := range flying.All(w) {
 			if e.Entity().Born > ecs.Tick(from) {
 				shot = e.Entity()
 			}
 		}
-		w.Restore(&ring[from%len(ring)])
+		w.Image().Restore(&ring[from%len(ring)])
 		for tick := from + 1; tick <= now; tick++ {
 			w.Step(right.inputs[tick])
-			w.Save(&ring[tick%len(ring)])
+			w.Image().Save(&ring[tick%len(ring)])
 		}
 		got := ring[now%len(ring)].Checksum()
 		if got != right.sums[now] {
@@ -149,10 +150,10 @@ func TestRewindingEveryTickChangesNothing(t *testing.T) {
 
 // Peers on targets of both word sizes must share a match.
 func TestLayoutsAreTheSameOnEveryTarget(t *testing.T) {
-	if err := ecs.Portable(Game()); err != nil {
+	if err := Game().Schema().Portable(); err != nil {
 		t.Error(err)
 	}
-	if Game().HasFloats() {
+	if Game().Schema().HasFloats() {
 		t.Error("the arena's state holds floats, which differ between targets")
 	}
 }
@@ -160,13 +161,13 @@ func TestLayoutsAreTheSameOnEveryTarget(t *testing.T) {
 // A packed pad comes off the wire. The rules accept every value of it.
 func TestHostilePadsBreakNothing(t *testing.T) {
 	a := newArena(t, 8, 3)
-	dice := ecs.NewRand(9)
+	dice := image.NewRand(9)
 	for range 900 {
 		for p := range a.in {
 			for i := range a.in[p] {
 				a.in[p][i] = byte(dice.Uint64())
 			}
-			a.w.Game().CleanInput(&a.in[p])
+			a.in[p] = a.w.Game().Input.Clean(a.in[p])
 		}
 		a.step()
 		a.inspect()
@@ -181,11 +182,11 @@ func TestATickAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	a := newArena(t, 16, 2)
-	var ring [8]ecs.Snapshot
+	var ring [8]image.Snapshot
 	tick := func() {
 		a.bots()
 		a.w.Step(ecs.TickInputs{Players: a.in})
-		a.w.Save(&ring[a.w.Tick()%8])
+		a.w.Image().Save(&ring[a.w.Tick()%8])
 	}
 	for range 1500 {
 		tick()
@@ -199,12 +200,12 @@ func TestATickAllocatesNothing(t *testing.T) {
 func BenchmarkTick(b *testing.B) {
 	a := newArena(b, 16, 2)
 	inputs := make([][]ecs.InputBytes, 0, 1200)
-	var start ecs.Snapshot
+	var start image.Snapshot
 	for range 300 {
 		a.bots()
 		a.step()
 	}
-	a.w.Save(&start)
+	a.w.Image().Save(&start)
 	for range cap(inputs) {
 		a.bots()
 		inputs = append(inputs, append([]ecs.InputBytes(nil), a.in...))
@@ -213,7 +214,7 @@ func BenchmarkTick(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		if i%len(inputs) == 0 {
-			a.w.Restore(&start)
+			a.w.Image().Restore(&start)
 		}
 		a.w.Step(ecs.TickInputs{Players: inputs[i%len(inputs)]})
 		i++

@@ -4,20 +4,21 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // one is the player whose rows are predicted.
 const one = ecs.Player(3)
 
-func onlyOne() *ecs.RowSet {
-	rows := &ecs.RowSet{}
+func onlyOne() *image.RowSet {
+	rows := &image.RowSet{}
 	rows.AddOwner(ecs.OwnedBy(one))
 	return rows
 }
 
-func saved(w *ecs.World) *ecs.Snapshot {
-	s := &ecs.Snapshot{}
-	w.Save(s)
+func saved(w *ecs.World) *image.Snapshot {
+	s := &image.Snapshot{}
+	w.Image().Save(s)
 	return s
 }
 
@@ -25,7 +26,7 @@ func saved(w *ecs.World) *ecs.Snapshot {
 // do no damage, others stand still, and kits, scores and clock stay.
 func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
 	a := newArena(t, goldenPlayers, 1)
-	a.w.SetPredicted(onlyOne())
+	a.w.Image().SetPredicted(onlyOne())
 	moved := map[string]int{}
 	for a.w.Tick() < 400 {
 		for p := range a.in {
@@ -34,7 +35,7 @@ func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
 		before := saved(a.w)
 		a.step()
 		after := saved(a.w)
-		for _, d := range ecs.Differences(before, after, 1000) {
+		for _, d := range image.Differences(before, after, 1000) {
 			switch {
 			case d.Component == "tick" && d.Field != "Tick":
 				t.Fatalf("players or random source have changed: %v", d)
@@ -46,8 +47,8 @@ func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
 		before.Release()
 		after.Release()
 	}
-	if moved["body"] < 300 || moved["arms"] < 20 || moved["entity"] < 4 || a.w.Strays() != 0 {
-		t.Errorf("changes by component %v, %d strays: the test shows too little", moved, a.w.Strays())
+	if moved["body"] < 300 || moved["arms"] < 20 || moved["entity"] < 4 || a.w.Image().Strays() != 0 {
+		t.Errorf("changes by component %v, %d strays: the test shows too little", moved, a.w.Image().Strays())
 	}
 	if err := a.w.CheckDerived(); err != nil {
 		t.Error(err)
@@ -57,8 +58,8 @@ func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
 // predictor is a client that predicts one player's rows. It receives the server's state every seldom ticks, lag ticks late.
 type predictor struct {
 	w                       *ecs.World
-	rows                    *ecs.RowSet
-	history                 [16]ecs.Snapshot // of predicted states; slot = tick modulo its length
+	rows                    *image.RowSet
+	history                 [16]image.Snapshot // of predicted states; slot = tick modulo its length
 	predicted, right, wrong int
 	rockets, matched        int // launched on the server, and foreseen here as the same entity
 }
@@ -69,9 +70,9 @@ const (
 )
 
 // reconcile compares the server's state with the prediction, and predicts the present again from there.
-func (c *predictor) reconcile(t *testing.T, image []byte, rockets []ecs.Entity) {
+func (c *predictor) reconcile(t *testing.T, encoded []byte, rockets []ecs.Entity) {
 	present := c.w.Tick()
-	if err := c.w.LoadImage(image); err != nil {
+	if err := c.w.Image().Load(encoded); err != nil {
 		t.Fatal(err)
 	}
 	theirs := saved(c.w)
@@ -80,13 +81,13 @@ func (c *predictor) reconcile(t *testing.T, image []byte, rockets []ecs.Entity) 
 	if mine.Tick() != theirs.Tick() || mine.Empty() {
 		t.Fatalf("tick %d was not predicted", theirs.Tick())
 	}
-	if d := ecs.Deviation(mine, theirs, c.rows); d.Within {
+	if d := image.Deviation(mine, theirs, c.rows); d.Within {
 		c.right++
 	} else {
 		c.wrong++
 	}
 	for _, e := range rockets {
-		if c.rockets++; ecs.ExistsAt(&c.history[e.Born%16], e) {
+		if c.rockets++; image.ExistsAt(&c.history[e.Born%16], e) {
 			c.matched++
 		}
 	}
@@ -98,11 +99,11 @@ func (c *predictor) reconcile(t *testing.T, image []byte, rockets []ecs.Entity) 
 func (c *predictor) step() {
 	in := make([]ecs.InputBytes, maxPlayers)
 	for p := range in { // the others are taken to go on as they did
-		in[p] = c.w.InputOf(ecs.Player(p))
+		in[p] = c.w.Image().Input(ecs.Player(p))
 	}
 	in[one] = Script(c.w.Tick()+1, one)
 	c.w.Step(ecs.TickInputs{Players: in})
-	c.w.Save(&c.history[c.w.Tick()%16])
+	c.w.Image().Save(&c.history[c.w.Tick()%16])
 	c.predicted++
 }
 
@@ -111,8 +112,8 @@ func (c *predictor) step() {
 func TestPredictingOnePlayerIsMostlyRight(t *testing.T) {
 	server, client := newArena(t, goldenPlayers, 1), &predictor{rows: onlyOne()}
 	client.w = newArena(t, goldenPlayers, 1).w
-	client.w.SetPredicted(client.rows)
-	client.w.Save(&client.history[client.w.Tick()%16])
+	client.w.Image().SetPredicted(client.rows)
+	client.w.Image().Save(&client.history[client.w.Tick()%16])
 	var images [lag + 1][]byte
 	var launched []ecs.Entity
 	for server.w.Tick() < 1200 {
@@ -144,8 +145,8 @@ func TestPredictingOnePlayerIsMostlyRight(t *testing.T) {
 	if client.rockets < 8 || client.matched != client.rockets {
 		t.Errorf("%d rockets of the server's, %d foreseen as the same entities", client.rockets, client.matched)
 	}
-	if client.w.Strays() != 0 {
-		t.Errorf("%d writes were not declared", client.w.Strays())
+	if client.w.Image().Strays() != 0 {
+		t.Errorf("%d writes were not declared", client.w.Image().Strays())
 	}
 	t.Logf("%d ticks predicted, %d states right, %d wrong, %d of %d rockets matched", client.predicted, client.right, client.wrong, client.matched, client.rockets)
 }

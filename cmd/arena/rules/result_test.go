@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Players vote on the bytes of a result. So there is exactly one, in the tick that ends the round, and it equals the event
@@ -29,7 +30,7 @@ func TestTheResultComesOnceInTheTickThatEndsTheRound(t *testing.T) {
 	results := 0
 	for i, r := range rounds {
 		if i == 2 {
-			a.step(ecs.Order{Kind: ecs.OrderLeave, Player: 3}, ecs.Order{Kind: ecs.OrderLeave, Player: 4})
+			a.step(image.Order{Kind: image.OrderLeave, Player: 3}, image.Order{Kind: image.OrderLeave, Player: 4})
 		}
 		for ends := clock.Read(a.w).Ends; a.w.Tick() <= ends+breakTicks-1; {
 			if a.w.Tick() == ends-1 {
@@ -56,10 +57,10 @@ func TestTheResultComesOnceInTheTickThatEndsTheRound(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, r.want)
 			}
 			// The result follows from the state alone.
-			var s ecs.Snapshot
-			a.w.Save(&s)
+			var s image.Snapshot
+			a.w.Image().Save(&s)
 			fresh := newArena(t, 0, 99).w
-			if err := fresh.LoadImage(s.AppendImage(nil)); err != nil || string(fresh.Game().Result(fresh)) != string(got) {
+			if err := fresh.Image().Load(s.AppendImage(nil)); err != nil || string(fresh.Game().Result(fresh)) != string(got) {
 				t.Error("another world in the same state has another result", err)
 			}
 		}
@@ -90,7 +91,7 @@ func TestOnlyTheLivingMaySurrender(t *testing.T) {
 	if !may(0, "surrender") || may(0, "surrender!") || may(0, "") || may(2, "surrender") {
 		t.Error("of the living")
 	}
-	a.step(ecs.Order{Player: 0, Payload: Surrender})
+	a.step(image.Order{Player: 0, Payload: Surrender})
 	if may(0, "surrender") || !may(1, "surrender") {
 		t.Error("of the dead")
 	}

@@ -48,7 +48,7 @@ func fire(w *ecs.World) {
 		r := Ray{From: e.B.Pos, Dir: e.C.Dir, Length: rifleRange}
 		r.From.Z += gunHeight
 		far, hit := fixed.Num(0), ecs.Entity{}
-		if _, late := w.ViewOf(e.D.Player); late {
+		if _, late := w.Image().ViewOf(e.D.Player); late {
 			far, hit = castSeen(w, e.D.Player, r, shooter)
 		} else {
 			far, hit = s.Cast(r, shooter)

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // East of the spawn point in the upper left corner lies an open floor of 9 m, then a wall from x = 14 to 16.
@@ -368,11 +369,11 @@ func TestADeathCountsAndEndsWithARespawn(t *testing.T) {
 func TestSurrenderIsADeathThatCostsAPoint(t *testing.T) {
 	a := duel(t)
 	a.hold(0, Pad{Kit: true})
-	a.step(ecs.Order{Player: 0, Payload: []byte("no such order")}, ecs.Order{Player: 0, Payload: Surrender})
+	a.step(image.Order{Player: 0, Payload: []byte("no such order")}, image.Order{Player: 0, Payload: Surrender})
 	if got := scores.Read(a.w).Of[0]; got != (Score{Points: -1, Deaths: 1}) || a.happened.deaths != 1 {
 		t.Errorf("a surrender left %+v after %d deaths", got, a.happened.deaths)
 	}
-	a.step(ecs.Order{Player: 0, Payload: Surrender}) // the dead have nothing left to lose
+	a.step(image.Order{Player: 0, Payload: Surrender}) // the dead have nothing left to lose
 	if got, wound := scores.Read(a.w).Of[0].Points, a.health(0).Wound; got != -1 || wound != 0 || a.happened.hits != 1 {
 		t.Errorf("a second surrender left %d points, a wound of %d and %d hits", got, wound, a.happened.hits)
 	}
@@ -466,12 +467,12 @@ func TestARoundWithoutALeaderIsADraw(t *testing.T) {
 func TestWhoLeavesIsGoneAndMayComeBack(t *testing.T) {
 	a := newArena(t, 3, 1)
 	gone := avatar(a.w, 1)
-	a.step(ecs.Order{Kind: ecs.OrderLeave, Player: 1})
+	a.step(image.Order{Kind: image.OrderLeave, Player: 1})
 	if a.w.Exists(gone) || !avatar(a.w, 1).IsZero() || len(scene.Of(a.w).All()) != 2 {
 		t.Fatal("the player's entity is still there")
 	}
 	scores.Write(a.w).Of[1].Points = 7
-	a.step(ecs.Order{Kind: ecs.OrderJoin, Player: 1})
+	a.step(image.Order{Kind: image.OrderJoin, Player: 1})
 	if back := avatar(a.w, 1); back.IsZero() || back == gone || scores.Read(a.w).Of[1] != (Score{}) {
 		t.Errorf("the player came back as %v with %+v", back, scores.Read(a.w).Of[1])
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/rollback/recording"
 	"tendon/systems/lagcomp"
@@ -14,13 +15,13 @@ import (
 // remember gives the arena a past, as a server's world has one.
 func (a *arena) remember() *rollback.Snapshots {
 	ring := rollback.NewSnapshots(64)
-	a.w.SetPast(ring.At)
+	a.w.Image().SetPast(ring.At)
 	ring.Save(a.w)
 	return ring
 }
 
-func seenAt(p ecs.Player, v ecs.ViewStamp) ecs.Order {
-	return ecs.Order{Kind: ecs.OrderView, Player: p, Payload: ecs.AppendViewStamp(nil, v)}
+func seenAt(p ecs.Player, v image.ViewStamp) image.Order {
+	return image.Order{Kind: image.OrderView, Player: p, Payload: image.AppendViewStamp(nil, v)}
 }
 
 // shoot fires player 0's rifle at a point in the next tick, in the world of tick view; 0 is the present. It reports whether
@@ -31,7 +32,7 @@ func (a *arena) shoot(ring *rollback.Snapshots, x, y string, view ecs.Tick) bool
 	a.hold(0, Pad{Fire: true}.WithPoint(point(x, y)))
 	ring.Save(a.w)
 	if view > 0 {
-		a.step(seenAt(0, ecs.ViewStamp{Tick: view}))
+		a.step(seenAt(0, image.ViewStamp{Tick: view}))
 	} else {
 		a.step()
 	}
@@ -126,7 +127,7 @@ func TestTheDeadAreJudgedAsSeenAndSufferNoMore(t *testing.T) {
 	a.run(1)
 	ring.Save(a.w)
 	alive := a.w.Tick()
-	a.step(ecs.Order{Player: 1, Payload: Surrender})
+	a.step(image.Order{Player: 1, Payload: Surrender})
 	ring.Save(a.w)
 	a.run(1)
 	ring.Save(a.w)
@@ -183,9 +184,9 @@ func TestSeeingTheLastStateIsSeeingThePresent(t *testing.T) {
 	for range ticks {
 		a.bots()
 		copy(b.in, a.in)
-		var orders []ecs.Order
+		var orders []image.Order
 		for p := range b.in {
-			orders = append(orders, seenAt(ecs.Player(p), ecs.ViewStamp{Tick: b.w.Tick()}))
+			orders = append(orders, seenAt(ecs.Player(p), image.ViewStamp{Tick: b.w.Tick()}))
 		}
 		a.step()
 		b.step(orders...)
@@ -217,17 +218,17 @@ func lateMatch(t *testing.T, ticks int) (a *arena, file []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var saved ecs.Snapshot
+	var saved image.Snapshot
 	for i := range ticks {
 		f := a.w.Tick() + 1
-		var orders []ecs.Order
+		var orders []image.Order
 		if i == 0 {
 			orders = joins(len(a.in))
 		} else {
 			a.bots()
 			for p := range a.in {
 				age := ecs.Tick(2 + p*2)
-				seen := ecs.ViewStamp{Tick: f - min(f-1, age), Part: uint8(f % 7 * 36)}
+				seen := image.ViewStamp{Tick: f - min(f-1, age), Part: uint8(f % 7 * 36)}
 				if v := judge.View(seen, f, 0, 100e6); v.Tick > 0 {
 					orders = append(orders, seenAt(ecs.Player(p), v))
 				}
@@ -235,7 +236,7 @@ func lateMatch(t *testing.T, ticks int) (a *arena, file []byte) {
 		}
 		a.step(orders...)
 		ring.Save(a.w)
-		a.w.Save(&saved)
+		a.w.Image().Save(&saved)
 		if err = w.Tick(recording.Entry{Tick: f, Inputs: a.in, Orders: orders, Checksum: saved.Checksum()}); err == nil && w.ImageDue() {
 			err = w.Image(&saved)
 		}
@@ -280,12 +281,12 @@ func TestATickWithViewsAllocatesNothing(t *testing.T) {
 	}
 	a := newArena(t, 16, 2)
 	ring := a.remember()
-	orders, payloads := make([]ecs.Order, 16), make([][]byte, 16)
+	orders, payloads := make([]image.Order, 16), make([][]byte, 16)
 	tick := func() {
 		a.bots()
 		for p := range orders {
-			payloads[p] = ecs.AppendViewStamp(payloads[p][:0], ecs.ViewStamp{Tick: a.w.Tick() - 10, Part: 128})
-			orders[p] = ecs.Order{Kind: ecs.OrderView, Player: ecs.Player(p), Payload: payloads[p]}
+			payloads[p] = image.AppendViewStamp(payloads[p][:0], image.ViewStamp{Tick: a.w.Tick() - 10, Part: 128})
+			orders[p] = image.Order{Kind: image.OrderView, Player: ecs.Player(p), Payload: payloads[p]}
 		}
 		a.w.Step(ecs.TickInputs{Players: a.in, Orders: orders})
 		ring.Save(a.w)

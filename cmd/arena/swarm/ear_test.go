@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -21,7 +22,7 @@ type ear struct {
 
 // fact is an irreversible event of the server's.
 type fact struct {
-	key   ecs.EventKey
+	key   image.EventKey
 	value string
 }
 
@@ -65,7 +66,7 @@ func (r *run) take(f systems.FinalTick) {
 		return
 	}
 	for p := range f.Inputs {
-		if in := f.Inputs[p]; in != r.rules.PredictInput(in) {
+		if in := f.Inputs[p]; in != r.rules.Input.Predict(in) {
 			if s := r.Room.SeatAt(p); s.Client > 0 && s.Client <= uint64(len(r.state)) {
 				r.state[s.Client-1].used++
 			}

@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
@@ -85,7 +86,7 @@ func (h *predicting) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Tim
 
 func (h *predicting) SetInput(in ecs.InputBytes) { h.Client.SetInput(h.w.input(in)) }
 
-func (h *predicting) Replica() (*ecs.Snapshot, bool) { return h.w.replica(h.Client.Replica()) }
+func (h *predicting) Replica() (*image.Snapshot, bool) { return h.w.replica(h.Client.Replica()) }
 
 func (h *predicting) Frame(now systems.Time) {
 	if h.w.forgets() {
@@ -108,7 +109,7 @@ func (h *reckoning) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time
 
 func (h *reckoning) SetInput(in ecs.InputBytes) { h.Client.SetInput(h.w.input(in)) }
 
-func (h *reckoning) Replica() (*ecs.Snapshot, bool) { return h.w.replica(h.Client.Replica()) }
+func (h *reckoning) Replica() (*image.Snapshot, bool) { return h.w.replica(h.Client.Replica()) }
 
 func (h *reckoning) Frame(now systems.Time) {
 	if h.w.forgets() {

@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -93,7 +94,7 @@ var roundTrip = map[string]time.Duration{"P3": 100 * time.Millisecond, "P4": 250
 
 // draw returns the options of a seed. most bounds the whole match.
 func draw(seed uint64, most time.Duration) options {
-	r := ecs.NewRand(seed)
+	r := image.NewRand(seed)
 	o := options{seed: seed, game: "dots", trouble: min(20*time.Second+upTo(r, 20*time.Second), most-healing)}
 	if r.Chance(1, 4) {
 		o.game = "arena"
@@ -105,7 +106,7 @@ func draw(seed uint64, most time.Duration) options {
 	for range 3 + r.IntN(3*players) {
 		o.faults = append(o.faults, drawTrouble(r, &o))
 	}
-	o.drawSync(ecs.NewRand(^seed))
+	o.drawSync(image.NewRand(^seed))
 	if r.Chance(1, 3) && o.sync.Name != "verify" { // whose clients compute nothing
 		o.plant(r, players)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/room"
@@ -156,7 +157,7 @@ type outcome struct {
 	tally
 	wrong []string // what should not have happened
 	trace uint64
-	sum   ecs.Checksum // the server's last
+	sum   image.Checksum // the server's last
 }
 
 // begin returns the match of options, before anything goes wrong. change changes the room, or is nil.
@@ -396,8 +397,8 @@ func (r *run) restartServer(f trouble) {
 
 // resumed demands that the room goes on from what the one before it computed.
 func (r *run) resumed() {
-	var now ecs.Snapshot
-	r.Room.World().Save(&now)
+	var now image.Snapshot
+	r.Room.World().Image().Save(&now)
 	if want, ok := r.Checksum(now.Tick()); ok && now.Checksum() != want {
 		r.fail("a room that goes on at tick %d has another state than the one before it", now.Tick())
 	}
@@ -570,7 +571,7 @@ func (r *run) judgeFault(i int) {
 
 // judgeSight demands that a run saw what it was made to see.
 func (r *run) judgeSight() {
-	sums := map[ecs.Checksum]bool{}
+	sums := map[image.Checksum]bool{}
 	for f := ecs.Tick(1); f <= r.Room.Tick(); f++ {
 		if s, ok := r.Checksum(f); ok {
 			sums[s] = true

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -59,7 +60,7 @@ func (w *witness) forgets() (now bool) {
 
 // input is what the player gives: what he presses comes long after the last time, and not too seldom.
 func (w *witness) input(in ecs.InputBytes) ecs.InputBytes {
-	idle := w.rules.PredictInput(in)
+	idle := w.rules.Input.Predict(in)
 	if w.quiet || !w.half.Live() || w.clients[w.client].spectator {
 		return idle
 	}
@@ -77,7 +78,7 @@ func (w *witness) input(in ecs.InputBytes) ecs.InputBytes {
 }
 
 // replica is told the newest state that the half holds, each time somebody asks for it.
-func (w *witness) replica(s *ecs.Snapshot, complete bool) (*ecs.Snapshot, bool) {
+func (w *witness) replica(s *image.Snapshot, complete bool) (*image.Snapshot, bool) {
 	if complete && s.Tick() > w.newest {
 		w.newest = s.Tick()
 		w.state[w.client].whole++
@@ -106,7 +107,7 @@ func (w *witness) after(present ecs.Tick) {
 	w.tally.Told.Spawned += len(w.spawned)
 	if _, now, _, _ := w.half.View(0); len(w.spawned) > 0 && now.Tick() == present {
 		for _, e := range w.spawned {
-			if !ecs.ExistsAt(now, e) {
+			if !image.ExistsAt(now, e) {
 				w.tally.Told.Withdrawn++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/matchsim"
 	"tendon/net/matchtest"
 	"tendon/net/room"
@@ -341,7 +342,7 @@ func TestATickThatCannotBeJournalledStopsTheMatch(t *testing.T) {
 	if err := k.Open("main", &c); err != nil {
 		t.Fatal(err)
 	}
-	c.Sinks[0].Tick(systems.FinalTick{Tick: 1, Orders: []ecs.Order{{Kind: 200}}})
+	c.Sinks[0].Tick(systems.FinalTick{Tick: 1, Orders: []image.Order{{Kind: 200}}})
 	for range 2 {
 		if err := c.Sinks[0].Commit(); !errors.Is(err, journal.ErrTick) {
 			t.Errorf("%v", err)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/room"
 	"tendon/rollback/journal"
 	"tendon/systems"
@@ -18,8 +19,8 @@ type roomJournal struct {
 	path   string
 	file   file
 	writer *journal.Writer
-	state  ecs.Snapshot // scratch: for an image
-	large  bool         // the match's states do not fit into a journal: it is replayed from the last that did
+	state  image.Snapshot // scratch: for an image
+	large  bool           // the match's states do not fit into a journal: it is replayed from the last that did
 
 	stuck   error // the ticks cannot be journalled: nothing leaves the room any more
 	waits   bool  // the last commit failed
@@ -46,7 +47,7 @@ func (j *roomJournal) take(f systems.FinalTick) {
 		j.note(j.writer.Check(f.Tick, f.State.Checksum()))
 	}
 	if !j.large && j.writer.ImageDue() && f.World != nil && f.World.Tick() == f.Tick {
-		f.World.Save(&j.state)
+		f.World.Image().Save(&j.state)
 		j.large = j.writer.Image(&j.state) != nil
 		j.state.Release()
 	}

@@ -13,6 +13,7 @@ import (
 	"tendon/cmd/arena/rules"
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback/recording"
 )
 
@@ -31,15 +32,15 @@ func record(t testing.TB, ticks, changed ecs.Tick) *recording.Recording {
 		t.Fatal(err)
 	}
 	const players = 4
-	dice := ecs.NewRand(3)
+	dice := image.NewRand(3)
 	inputs := make([]ecs.InputBytes, arena.MaxPlayers)
-	var s ecs.Snapshot
+	var s image.Snapshot
 	defer s.Release()
 	for f := ecs.Tick(1); f <= ticks; f++ {
 		e := recording.Entry{Tick: f, Inputs: inputs}
 		for p := range ecs.Player(players) {
 			if f == 1 {
-				e.Orders = append(e.Orders, ecs.Order{Kind: ecs.OrderJoin, Player: p})
+				e.Orders = append(e.Orders, image.Order{Kind: image.OrderJoin, Player: p})
 				continue
 			}
 			if inputs[p] = arena.Bot(w, p, dice); p == 1 && changed > 0 && f >= changed {
@@ -47,7 +48,7 @@ func record(t testing.TB, ticks, changed ecs.Tick) *recording.Recording {
 			}
 		}
 		w.Step(ecs.TickInputs{Players: inputs, Orders: e.Orders})
-		w.Save(&s)
+		w.Image().Save(&s)
 		e.Checksum = s.Checksum()
 		if err := writer.Tick(e); err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 type (
@@ -99,7 +100,7 @@ func watchWindow() {
 		seen.err = err
 		return
 	}
-	var state ecs.Snapshot
+	var state image.Snapshot
 	seen.err = Run(Config{
 		Title: "tendon window test", Game: world.Game(),
 		Frame: func(_ time.Time, in ecs.InputBytes) error {
@@ -113,7 +114,7 @@ func watchWindow() {
 				}()
 			}
 			world.Step(ecs.TickInputs{Players: []ecs.InputBytes{in}})
-			world.Save(&state)
+			world.Image().Save(&state)
 			view.Update(nil, &state, nil, 0)
 			for e := range walkers.All(world) {
 				seen.tick, seen.x = world.Tick(), e.A.X

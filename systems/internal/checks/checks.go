@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -52,8 +53,8 @@ func Prediction(strategy string, c *systems.ClientConfig, most int) error {
 // Order returns why the player of a seat cannot ask for an order.
 func Order(strategy string, seat int, payload []byte) error {
 	switch {
-	case len(payload) > ecs.MaxOrderBytes:
-		return fmt.Errorf("%s: an order of %d bytes: at most %d", strategy, len(payload), ecs.MaxOrderBytes)
+	case len(payload) > image.MaxOrderBytes:
+		return fmt.Errorf("%s: an order of %d bytes: at most %d", strategy, len(payload), image.MaxOrderBytes)
 	case seat < 0:
 		return fmt.Errorf("%s: a spectator gives no orders", strategy)
 	}
@@ -75,8 +76,8 @@ func Held(strategy string, have, oldest, done ecs.Tick) {
 }
 
 // Stamp panics on an order that no peer would take.
-func Stamp(strategy string, o *ecs.Order, game *ecs.Game) {
-	if !o.Kind.Shared() || int(o.Player) >= game.MaxPlayers || len(o.Payload) > ecs.MaxOrderBytes {
+func Stamp(strategy string, o *image.Order, game *ecs.Game) {
+	if !o.Kind.Shared() || int(o.Player) >= game.MaxPlayers || len(o.Payload) > image.MaxOrderBytes {
 		panic(fmt.Sprintf("%s: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", strategy, o.Kind, o.Player, len(o.Payload)))
 	}
 }

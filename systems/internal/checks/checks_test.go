@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -38,7 +39,7 @@ func TestAnErrorNamesTheField(t *testing.T) {
 		"InputDelay is -1":           all(systems.ClientConfig{World: w, InputDelay: -1, MaxPrediction: 1}),
 		"ClientConfig.MaxPrediction": all(systems.ClientConfig{World: w, MaxPrediction: 11}),
 		"MaxPrediction is 0":         all(systems.ClientConfig{World: w}),
-		"an order of 1025 bytes":     Order("some", 0, make([]byte, ecs.MaxOrderBytes+1)),
+		"an order of 1025 bytes":     Order("some", 0, make([]byte, image.MaxOrderBytes+1)),
 		"a spectator":                Order("some", -1, nil),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), "some: ") || !strings.Contains(err.Error(), field) {
@@ -49,7 +50,7 @@ func TestAnErrorNamesTheField(t *testing.T) {
 		Server("some", &systems.ServerConfig{World: w, Peers: 1}),
 		all(systems.ClientConfig{World: w, Seat: -1, MaxPrediction: 1}),
 		all(systems.ClientConfig{World: w, Seat: 1, InputDelay: MaxInputDelay, MaxPrediction: 10}),
-		Order("some", 0, make([]byte, ecs.MaxOrderBytes)),
+		Order("some", 0, make([]byte, image.MaxOrderBytes)),
 	} {
 		if err != nil {
 			t.Error(err)
@@ -60,7 +61,7 @@ func TestAnErrorNamesTheField(t *testing.T) {
 // What only a mistake of the caller's can ask for is a panic, at once: later nobody would know where it came from.
 func TestAMistakeOfTheCallersPanics(t *testing.T) {
 	g := testWorld(t).Game()
-	stamp := func(o ecs.Order) func() { return func() { Stamp("some", &o, g) } }
+	stamp := func(o image.Order) func() { return func() { Stamp("some", &o, g) } }
 	for name, c := range map[string]struct {
 		f      func()
 		panics bool
@@ -76,10 +77,10 @@ func TestAMistakeOfTheCallersPanics(t *testing.T) {
 		"the tick that follows":    {func() { Adopt("some", 21, 20) }, false},
 		"a tick again":             {func() { Adopt("some", 20, 20) }, true},
 		"a gap":                    {func() { Adopt("some", 22, 20) }, true},
-		"an order":                 {stamp(ecs.Order{Kind: ecs.OrderGame, Player: 1, Payload: make([]byte, ecs.MaxOrderBytes)}), false},
-		"an order of nobody's":     {stamp(ecs.Order{Kind: ecs.OrderGame, Player: 2}), true},
-		"an order that is long":    {stamp(ecs.Order{Kind: ecs.OrderGame, Payload: make([]byte, ecs.MaxOrderBytes+1)}), true},
-		"an order of a strategy's": {stamp(ecs.Order{Kind: ecs.OrderView}), true},
+		"an order":                 {stamp(image.Order{Kind: image.OrderGame, Player: 1, Payload: make([]byte, image.MaxOrderBytes)}), false},
+		"an order of nobody's":     {stamp(image.Order{Kind: image.OrderGame, Player: 2}), true},
+		"an order that is long":    {stamp(image.Order{Kind: image.OrderGame, Payload: make([]byte, image.MaxOrderBytes+1)}), true},
+		"an order of a strategy's": {stamp(image.Order{Kind: image.OrderView}), true},
 	} {
 		func() {
 			defer func() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 )
 
@@ -18,12 +19,12 @@ func AppendAction(w *wire.Writer, target ecs.Entity, payload []byte) {
 	w.Blob(payload)
 }
 
-// ReadAction is the inverse of AppendAction; the payload, at most ecs.MaxOrderBytes, aliases the message. What is
+// ReadAction is the inverse of AppendAction; the payload, at most image.MaxOrderBytes, aliases the message. What is
 // malformed makes r fail.
 func ReadAction(r *wire.Reader) (target ecs.Entity, payload []byte) {
 	row, born := r.Uvarint(), r.Uvarint()
 	if row > 1<<32-1 {
 		r.Fail(errRow)
 	}
-	return ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}, r.Blob(ecs.MaxOrderBytes)
+	return ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}, r.Blob(image.MaxOrderBytes)
 }

@@ -35,7 +35,7 @@ func ReadChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool)
 		return true
 	}
 	differs := false
-	for i := range game.InputSize() {
+	for i := range game.Input.Size() {
 		if !r.Bool() {
 			continue
 		}
@@ -46,6 +46,6 @@ func ReadChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool)
 		in[i], differs = b, true
 	}
 	clean := *in
-	game.CleanInput(&clean)
+	clean = game.Input.Clean(clean)
 	return differs && clean == *in
 }

@@ -27,10 +27,10 @@ func TestAnInputComesBackAgainstWhateverWasExpected(t *testing.T) {
 		for _, p := range pads {
 			expected, in := padInput.Pack(e), padInput.Pack(p)
 			w := wire.NewBitWriter(nil, 64)
-			bits := AppendChange(&w, &expected, &in, game.InputSize())
+			bits := AppendChange(&w, &expected, &in, game.Input.Size())
 			r := wire.NewBitReader(w.Bytes())
 			got, all := expected, r.Len()
-			if !ReadChange(&r, &got, game) || got != in || r.Close() != nil || (bits+7)/8*8 != all || bits > WorstChange(game.InputSize()) {
+			if !ReadChange(&r, &got, game) || got != in || r.Close() != nil || (bits+7)/8*8 != all || bits > WorstChange(game.Input.Size()) {
 				t.Errorf("%+v against %+v came back as %x in %d bits of %d", p, e, got, bits, all)
 			}
 		}

@@ -2,6 +2,7 @@ package code
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 )
@@ -41,11 +42,11 @@ func AppendEvents(dst []byte, kind uint8, events []byte) []byte {
 }
 
 // ReadEvents appends to dst what AppendEvents wrote, at least one event; their values alias the message.
-func ReadEvents(dst []ecs.EmittedEvent, message []byte, kind uint8, game *ecs.Game) (list []ecs.EmittedEvent, ok bool) {
+func ReadEvents(dst []image.EmittedEvent, message []byte, kind uint8, schema *image.Schema) (list []image.EmittedEvent, ok bool) {
 	if len(message) < 2 || message[0] != kind {
 		return dst, false
 	}
-	list, err := game.ReadEvents(dst, message[1:])
+	list, err := schema.ReadEvents(dst, message[1:])
 	if err != nil {
 		return dst, false
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 )
@@ -44,7 +45,7 @@ func (s *sent) Send(_ systems.Peer, ch systems.Channel, message []byte) {
 // ticks returns the ticks whose events were sent.
 func (s *sent) ticks(t *testing.T, g *ecs.Game) (list []ecs.Tick) {
 	for _, message := range *s {
-		events, err := g.ReadEvents(nil, message[1:])
+		events, err := g.Schema().ReadEvents(nil, message[1:])
 		if err != nil || message[0] != kind {
 			t.Fatal(err, message)
 		}
@@ -76,7 +77,7 @@ func TestPeerReceivesEachEventOnceThroughItsFilter(t *testing.T) {
 	}
 	step(4)
 	all.Open(&log, 1, w.Tick(), nil)
-	choosy.Open(&log, 1, w.Tick(), func(e *ecs.EmittedEvent) bool { return e.Key.Tick%2 == 0 })
+	choosy.Open(&log, 1, w.Tick(), func(e *image.EmittedEvent) bool { return e.Key.Tick%2 == 0 })
 	if got := send(&all); !slices.Equal(got, []ecs.Tick{2, 4}) || all.Since(w.Tick()) != 1 {
 		t.Errorf("%v from tick 2 to 4, the last %d ticks ago", got, all.Since(w.Tick()))
 	}
@@ -108,8 +109,8 @@ func TestPredictedEventIsCancelledWhenAllEventsHaveArrived(t *testing.T) {
 	server.Open(&log, 0, 0, nil)
 	effects.Begin(0)
 	client.Begin(0)
-	wrong := ecs.EmittedEvent{Key: ecs.EventKey{Tick: 3, Ordinal: 5}}
-	effects.Predicted(3, []ecs.EmittedEvent{wrong})
+	wrong := image.EmittedEvent{Key: image.EventKey{Tick: 3, Ordinal: 5}}
+	effects.Predicted(3, []image.EmittedEvent{wrong})
 	for range 3 {
 		w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 2)})
 		log.Add(w)
@@ -131,17 +132,17 @@ func TestPredictedEventIsCancelledWhenAllEventsHaveArrived(t *testing.T) {
 		t.Fatal("cancelled before the events arrived")
 	}
 	for i, message := range out {
-		if client.Receive(message, kind, w.Game(), ecs.Tick(i), effects) {
+		if client.Receive(message, kind, w.Image().Schema(), ecs.Tick(i), effects) {
 			t.Error("events of a future tick were accepted")
 		}
-		if !client.Receive(message, kind, w.Game(), 3, effects) || !client.Receive(message, kind, w.Game(), 3, effects) {
+		if !client.Receive(message, kind, w.Image().Schema(), 3, effects) || !client.Receive(message, kind, w.Image().Schema(), 3, effects) {
 			t.Error("events were refused")
 		}
 	}
 	if drain(); cancelled != 1 || confirmed != 2 {
 		t.Errorf("%d cancelled, %d confirmed", cancelled, confirmed)
 	}
-	if client.Receive(out[0], kind+1, w.Game(), 3, effects) || client.Receive(nil, kind, w.Game(), 3, effects) {
+	if client.Receive(out[0], kind+1, w.Image().Schema(), 3, effects) || client.Receive(nil, kind, w.Image().Schema(), 3, effects) {
 		t.Error("a message without events was accepted")
 	}
 }

@@ -2,6 +2,7 @@ package events
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 )
 
@@ -14,13 +15,13 @@ func NewLog(depth int) Log { return Log{rollback.NewRing[[]byte](depth)} }
 // Add stores the events of the world's last tick.
 func (l *Log) Add(w *ecs.World) {
 	events, _ := l.ticks.Slot(w.Tick())
-	*events = w.AppendEvents((*events)[:0])
+	*events = image.AppendEvents((*events)[:0], w.Events(), nil)
 }
 
 // addOf stores the events of the world's last tick that pass a filter.
-func (l *Log) addOf(w *ecs.World, filter func(*ecs.EmittedEvent) bool) {
+func (l *Log) addOf(w *ecs.World, filter func(*image.EmittedEvent) bool) {
 	events, _ := l.ticks.Slot(w.Tick())
-	*events = w.AppendEventsOf((*events)[:0], filter)
+	*events = image.AppendEvents((*events)[:0], w.Events(), filter)
 }
 
 // At returns the events of tick f. It is empty if there were none, and for a tick that is not stored.

@@ -2,6 +2,7 @@ package events
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems/internal/code"
 )
@@ -14,7 +15,7 @@ type Receiver struct {
 	newest    ecs.Tick // newest tick whose events have arrived
 	announced ecs.Tick // last tick that the server has announced
 	last      ecs.Tick // newest tick ≤ announced that had events
-	list      []ecs.EmittedEvent
+	list      []image.EmittedEvent
 }
 
 // Begin starts anew with the state of tick f.
@@ -22,8 +23,8 @@ func (r *Receiver) Begin(f ecs.Tick) { r.newest, r.announced, r.last = f, f, f }
 
 // Receive passes the events of a message to effects. ok is false for a message that no server sends, and for events of
 // a tick later than newest. Events of ticks that are settled already are ignored.
-func (r *Receiver) Receive(message []byte, kind uint8, game *ecs.Game, newest ecs.Tick, effects *rollback.Effects) (ok bool) {
-	r.list, ok = code.ReadEvents(r.list[:0], message, kind, game)
+func (r *Receiver) Receive(message []byte, kind uint8, schema *image.Schema, newest ecs.Tick, effects *rollback.Effects) (ok bool) {
+	r.list, ok = code.ReadEvents(r.list[:0], message, kind, schema)
 	if !ok || r.list[0].Key.Tick > newest {
 		return false
 	}

@@ -2,6 +2,7 @@ package events
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/code"
 )
@@ -11,15 +12,15 @@ import (
 // Invariant: each event of a tick ≤ sent was sent to the peer or does not pass its filter.
 type Sender struct {
 	sent     ecs.Tick
-	newest   ecs.Tick                     // the newest tick ≤ sent with events that were sent since Open; 0: none
-	filter   func(*ecs.EmittedEvent) bool // which events the peer receives; nil: all
-	filtered Log                          // events of ticks > opened that pass the filter
+	newest   ecs.Tick                       // the newest tick ≤ sent with events that were sent since Open; 0: none
+	filter   func(*image.EmittedEvent) bool // which events the peer receives; nil: all
+	filtered Log                            // events of ticks > opened that pass the filter
 	opened   ecs.Tick
 }
 
 // Open starts with a peer that holds the state of tick have. all is the server's log, whose last tick is done. The peer
 // receives all events of ticks in (have, done], and of later ticks those that pass the filter. A nil filter passes all.
-func (s *Sender) Open(all *Log, have, done ecs.Tick, filter func(*ecs.EmittedEvent) bool) {
+func (s *Sender) Open(all *Log, have, done ecs.Tick, filter func(*image.EmittedEvent) bool) {
 	s.sent, s.newest, s.opened, s.filter = have, 0, done, filter
 	if filter != nil && s.filtered.ticks.Depth() != all.ticks.Depth() {
 		s.filtered = NewLog(all.ticks.Depth())

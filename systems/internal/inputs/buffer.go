@@ -52,7 +52,7 @@ func (b *Buffer) Put(f, done ecs.Tick, in ecs.InputBytes, game *ecs.Game) bool {
 	if f <= done && f > b.since {
 		b.Late++
 		if b.late {
-			in = game.MergeLate(b.merge, in)
+			in = game.Input.MergeLate(b.merge, in)
 		}
 		b.merge, b.late = in, true
 	}
@@ -90,11 +90,11 @@ func (b *Buffer) Next(f ecs.Tick, game *ecs.Game) (in ecs.InputBytes, altered bo
 	if stored, ok := b.inputs.At(f); ok {
 		in = *stored
 	} else {
-		in, altered = game.PredictInput(b.last), true
+		in, altered = game.Input.Predict(b.last), true
 		b.Substituted++
 	}
 	if b.late {
-		merged := game.MergeLate(b.merge, in)
+		merged := game.Input.MergeLate(b.merge, in)
 		altered = altered || merged != in
 		in, b.late = merged, false
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Each order goes into the tick that was said when it was added, in turn, and is what it was then.
@@ -12,7 +13,7 @@ func TestOrdersWaitForATickThatHasRoom(t *testing.T) {
 	payload := []byte{0}
 	for i := range 7 {
 		payload[0] = byte(i)
-		if before := q.Add(ecs.Order{Kind: ecs.OrderGame, Payload: payload}, 3); before != ecs.Tick(i/3) {
+		if before := q.Add(image.Order{Kind: image.OrderGame, Payload: payload}, 3); before != ecs.Tick(i/3) {
 			t.Errorf("order %d waits for %d ticks", i, before)
 		}
 	}

@@ -22,15 +22,15 @@ func (o *Own) Restart(f ecs.Tick, w *ecs.World, seat int) {
 	}
 	o.sampled, o.used, o.last = f, true, ecs.InputBytes{}
 	if seat >= 0 {
-		o.last = w.InputOf(ecs.Player(seat))
+		o.last = w.Image().Input(ecs.Player(seat))
 	}
 }
 
 // Set sets the player's present input. With keep, presses of an input that was not sampled yet are merged into it.
 func (o *Own) Set(in ecs.InputBytes, keep bool, game *ecs.Game) {
-	game.CleanInput(&in)
+	in = game.Input.Clean(in)
 	if keep && !o.used {
-		in = game.MergeLate(o.now, in)
+		in = game.Input.MergeLate(o.now, in)
 	}
 	o.now, o.used = in, false
 }
@@ -54,7 +54,7 @@ func (o *Own) At(f ecs.Tick) ecs.InputBytes {
 // predict, since it is not known what the player did in it.
 func (o *Own) Next(missed bool, game *ecs.Game) ecs.InputBytes {
 	if missed || o.used {
-		return game.PredictInput(o.last)
+		return game.Input.Predict(o.last)
 	}
 	return o.now
 }
@@ -70,7 +70,7 @@ func (o *Own) Put(f ecs.Tick, in ecs.InputBytes, missed bool) {
 func (o *Own) SkipTo(f ecs.Tick, game *ecs.Game) {
 	if f > o.sampled {
 		o.sampled = f
-		o.last = game.PredictInput(o.last)
+		o.last = game.Input.Predict(o.last)
 	}
 }
 

@@ -20,11 +20,11 @@ func AppendWindow(dst []byte, limit int, list []ecs.InputBytes, game *ecs.Game) 
 		var expected ecs.InputBytes
 		for ; fits < count; fits++ {
 			in := &list[fits]
-			code.AppendChange(&bits, &expected, in, game.InputSize())
+			code.AppendChange(&bits, &expected, in, game.Input.Size())
 			if bits.Err() != nil {
 				break
 			}
-			expected = game.PredictInput(*in)
+			expected = game.Input.Predict(*in)
 		}
 		if fits == count {
 			return bits.Bytes()
@@ -47,7 +47,7 @@ func ReadWindow(dst []ecs.InputBytes, r *wire.Reader, game *ecs.Game) (list []ec
 			return dst, false
 		}
 		dst = append(dst, in)
-		in = game.PredictInput(in)
+		in = game.Input.Predict(in)
 	}
 	return dst, bits.Close() == nil
 }
