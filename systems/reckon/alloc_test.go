@@ -16,56 +16,53 @@ func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	rules := Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }}
-	c := configured(t, GhostConfig{Rules: rules, Blocked: func(_, _ fixed.Vec3) bool { return false }})
-	s, err := NewSender(SenderConfig{Turn: fixed.Half}, &rules)
+	c := configured(t, RemoteConfig{Rules: rules, Blocked: func(_, _ fixed.Vec3) bool { return false }})
+	s, err := newSendPolicy(SenderConfig{Turn: fixed.Half}, &rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := NewOwn(OwnConfig{MaxSpeed: top * fixed.One}, &rules)
+	o, err := newEchoCheck(echoConfig{MaxSpeed: top * fixed.One}, &rules)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var (
-		g     Ghost
-		track Track
+		g     remoteMotion
 		check = guard(t, GuardConfig{})
-		buf   = make([]byte, 0, MaxRecord)
+		buf   = make([]byte, 0, maxRecord)
 		now   systems.Time
 		told  int
 	)
-	anchor := Anchor{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}}
+	anchor := anchorPoint{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}}
 	r := Record{Entity: anchor.Entity, Vel: vec("1", "0", "0")}
 	if n := testing.AllocsPerRun(500, func() {
 		now += 16 * ms
-		r.Stamp, r.Flags, r.Vel = StampOf(now), FlagCast, fixed.Vec3{X: r.Vel.Y, Y: r.Vel.X}
-		if s.Update(&r, now, 0) != Not {
-			o.Sent(&r, now)
+		r.Stamp, r.Flags, r.Vel = stampOf(now), FlagCast, fixed.Vec3{X: r.Vel.Y, Y: r.Vel.X}
+		if s.update(&r, now, 0) != sendNothing {
+			o.add(&r, now)
 		}
 		sent := r
-		if relative, ok := sent.Against(anchor); ok {
+		if relative, ok := sent.against(anchor); ok {
 			sent = relative
 		}
-		w := wire.NewWriter(buf, MaxRecord)
-		sent.Append(&w)
+		w := wire.NewWriter(buf, maxRecord)
+		sent.append(&w)
 		var got Record
 		reader := wire.NewReader(w.Bytes())
-		got.Read(&reader, r.Stamp)
+		got.read(&reader, r.Stamp)
 		if got.Anchor != 0 {
-			got = got.On(anchor)
+			got = got.on(anchor)
 		}
 		if check.Check(&got, now) == Accepted {
 			told++
-			believed, age := Arrived(got, 40*ms)
-			g.Receive(c, rules.Forward(believed, age, StampOf(now)), 50*ms, now)
+			believed, age := limitAge(got, 40*ms)
+			g.receive(c, rules.forward(believed, age, stampOf(now)), 50*ms, now)
 		}
-		g.Shown(c, now)
-		o.Echo(r.Pos, vec("99", "0", "0"), 0, now)
-		track.Begin(1, sec, 40*ms, now)
-		track.At(now)
+		g.shown(c, now)
+		o.check(r.Pos, vec("99", "0", "0"), 0, now)
 	}); n > 0 {
 		t.Errorf("%v allocations a record", n)
 	}
-	if told < 400 || o.Snaps() == 0 {
-		t.Errorf("%d records were told, %d jumps: the test shows nothing", told, o.Snaps())
+	if told < 400 || o.snaps == 0 {
+		t.Errorf("%d records were told, %d jumps: the test shows nothing", told, o.snaps)
 	}
 }

@@ -16,8 +16,8 @@ type avatar struct {
 	entity ecs.Entity
 	player ecs.Player
 	guard  *Guard
-	belief Ghost // its record is the newest that was believed
-	epoch  uint8 // counts the server's words about where the avatar is
+	belief remoteMotion // its record is the newest that was believed
+	epoch  uint8        // counts the server's words about where the avatar is
 
 	held    bool // it is kept at snap's place
 	snap    Record
@@ -106,8 +106,8 @@ func (s *Server) served(player ecs.Player) bool {
 // client's answer. Nobody waits for a client that is not there.
 func (s *Server) word(a *avatar, at fixed.Vec3, now systems.Time) {
 	a.epoch++
-	a.belief = Ghost{}
-	a.snap = Record{Entity: a.entity, Stamp: StampOf(now), Flags: FlagTeleport | FlagStop, Pos: at}
+	a.belief = remoteMotion{}
+	a.snap = Record{Entity: a.entity, Stamp: stampOf(now), Flags: FlagTeleport | FlagStop, Pos: at}
 	a.held = s.served(a.player)
 	a.unheard, a.fresh = a.held, true
 	if a.guard == nil {
@@ -191,8 +191,8 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 		return
 	}
 	s.counts.Believed++
-	age := max(s.limits.dating().Age(r.Stamp, clientNow), 0) // one of the future is believed to be of now
-	if a.belief.Receive(&s.limits.Ghosts, r, age, now) {
+	age := max(s.limits.age(r.Stamp, clientNow), 0) // one of the future is believed to be of now
+	if a.belief.receive(&s.limits.Remotes, r, age, now) {
 		a.held, a.unheard, a.fresh = false, false, true
 	}
 }
@@ -205,7 +205,7 @@ func (s *Server) place(due systems.Time) {
 		a.tokens = min(a.tokens+s.claimRate(), claimBurst*s.claimRate()*s.game.TickRate)
 		m, ok := ecs.Motion{Pos: a.snap.Pos}, a.held
 		if !ok {
-			m, ok = a.belief.Predicted(&s.limits.Ghosts, due)
+			m, ok = a.belief.predicted(&s.limits.Remotes, due)
 		}
 		if a.ordered = ok; !ok {
 			continue
@@ -222,12 +222,12 @@ func (s *Server) place(due systems.Time) {
 func (a *avatar) telling(u *Rules, due systems.Time) (r Record, ok bool) {
 	if a.held {
 		r = a.snap
-		r.Stamp = StampOf(due)
+		r.Stamp = stampOf(due)
 		return r, true
 	}
-	r, ok = a.belief.Record()
+	r, ok = a.belief.record, a.belief.known
 	if ok {
-		r = u.Forward(r, due-a.belief.origin, StampOf(due))
+		r = u.forward(r, due-a.belief.origin, stampOf(due))
 	}
 	return r, ok
 }

@@ -45,9 +45,10 @@ type Client struct {
 	counts  ClientCounts
 
 	scratch struct {
+		view    *ecs.View
 		inputs  []ecs.InputBytes // zero but for the local player's
 		move    moveMessage
-		head    newsHead
+		head    updateHead
 		records []Record
 		state   image.Snapshot
 		motions []ecs.Motion
@@ -69,11 +70,13 @@ var (
 
 // clientSystems are the systems of the half.
 var clientSystems = []systems.System[*Client]{
-	{Name: "state and records", Phase: systems.Receive, Kind: kindNews, Accept: (*Client).receiveNews}, // on either channel
+	{Name: "state and records", Phase: systems.Receive, Kind: kindUpdate, Accept: (*Client).receiveUpdate}, // on either channel
 	{Name: "events", Phase: systems.Receive, Kind: kindEvents, Reliable: true, Accept: (*Client).receiveEvents},
 	{Name: "clock answers", Phase: systems.Receive, Kind: clock.KindPong, Accept: (*Client).receiveClock},
 	{Name: "clock restarts", Phase: systems.Receive, Kind: clock.KindRestart, Accept: (*Client).receiveClock},
 	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
+	{Name: "compose", Phase: systems.Present, Run: (*Client).compose},
+	{Name: "extrapolation", Phase: systems.Present, Run: (*Client).extrapolate},
 	{Name: "clock", Phase: systems.Send, Run: (*Client).sendClock},
 	{Name: "window", Phase: systems.Send, Run: (*Client).sendMove},
 }
@@ -253,7 +256,7 @@ func (c *Client) sendMove() {
 	if c.Phase == predictor.Waiting {
 		m.received = c.replica.Tick
 	}
-	m.held = c.remotes.appendHeld(m.held[:0])
+	m.anchors = c.remotes.appendAcks(m.anchors[:0])
 	m.done = m.done[:0]
 	if !c.Spectates() && c.inputs.Sampled() < m.received+2*inputs.Window {
 		m.done = c.inputs.AppendFrom(m.done, m.received+1)

@@ -184,32 +184,6 @@ func TestWithoutClocks(t *testing.T) {
 	}
 }
 
-// What somebody does is seen from its beginning, faster until it is where it would be.
-func TestAnActionIsSeenFromItsBeginning(t *testing.T) {
-	const way = 12
-	r := newRig(t, 2, way, way, Config{Length: func(action uint8) systems.Time { return systems.Time(action) * 100 * ms }}, false)
-	if r.clients[0].Cast(r.walker(1), 9) || !r.clients[0].Cast(r.walker(0), 20) {
-		t.Fatal("only one's own avatar acts")
-	}
-	r.run(2*way - 2)
-	if _, _, ok := r.clients[1].Action(r.walker(0), r.local(1)); ok {
-		t.Error("seen before it was heard of")
-	}
-	r.run(6)
-	action, early, ok := r.clients[1].Action(r.walker(0), r.local(1))
-	if !ok || action != 20 || early > 200*ms {
-		t.Errorf("action %d at %d ms, %v", action, early/ms, ok)
-	}
-	r.run(gameRate)
-	_, late, ok := r.clients[1].Action(r.walker(0), r.local(1))
-	if passed := late - early; !ok || passed < 1200*ms || passed > 1520*ms {
-		t.Errorf("%d ms further after a second: it does not catch up", passed/ms)
-	}
-	if _, _, ok := r.clients[0].Action(r.walker(0), r.local(0)); ok {
-		t.Error("one's own action is an echo")
-	}
-}
-
 // A client that is believed may put its walker anywhere, and the others see it there without anything in between.
 func TestATrustedClientTeleports(t *testing.T) {
 	r := newRig(t, 2, 4, 4, Config{Trusting: true}, false)

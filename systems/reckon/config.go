@@ -42,14 +42,12 @@ type Config struct {
 	// Records is when records leave, of clients' avatars and of everything that the server moves.
 	Records SenderConfig
 	// Ghosts is how others are shown. A Rules.Parent that is nil becomes a look at where the parent is.
-	Ghosts GhostConfig
+	Remotes RemoteConfig
 	// Mode says how an entity is to be continued: it may change the record's Mode, and what that needs. It is asked each
 	// tick, on clients for their avatars, on the server for all else that moves. Nil: Ground.
 	Mode func(w *ecs.World, r *Record)
 	// Allow reports whether an avatar may be in a mode in which its place is not its own: see GuardConfig. Nil: it may not.
 	Allow func(r Record) bool
-	// Length is how long an action that a record tells of lasts; 0: it is not shown. Nil: none is.
-	Length func(action uint8) systems.Time
 }
 
 // Strategy is dead reckoning as it is configured where nobody says otherwise.
@@ -111,10 +109,10 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	case c.Assumed < 0 || c.Assumed > oldAge:
 		return c, fmt.Errorf("reckon: Config.Assumed is %d ns, want [0, 3 s]", c.Assumed)
 	}
-	if err := c.Ghosts.Validate(); err != nil {
+	if err := c.Remotes.validate(); err != nil {
 		return c, err
 	}
-	if _, err := NewSender(c.Records, nil); err != nil {
+	if _, err := newSendPolicy(c.Records, nil); err != nil {
 		return c, err
 	}
 	_, err := NewGuard(c.guard())
@@ -131,20 +129,18 @@ func (c *Config) guard() GuardConfig {
 }
 
 // own is how a client treats what it hears of its own avatars.
-func (c *Config) own() OwnConfig {
+func (c *Config) own() echoConfig {
 	if c.MaxSpeed == 0 {
-		return OwnConfig{MaxSpeed: MaxVelocity}
+		return echoConfig{MaxSpeed: MaxVelocity}
 	}
-	return OwnConfig{MaxSpeed: c.MaxSpeed}
+	return echoConfig{MaxSpeed: c.MaxSpeed}
 }
-
-func (c *Config) dating() Dating { return Dating{Assumed: c.Assumed} }
 
 // params returns what clients must know.
 func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 32)
 	w.Uvarint(uint64(c.StateRate))
-	w.Uvarint(uint64(c.Assumed / Unit))
+	w.Uvarint(uint64(c.Assumed / stampUnit))
 	w.Bool(c.Trusting)
 	w.Uvarint(uint64(steps(c.MaxSpeed, fullBits)))
 	return w.Bytes()
@@ -160,10 +156,10 @@ func ConfigOf(params []byte) (c Config, err error) {
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	rate, assumed, trusting, speed := r.Uvarint(), r.Uvarint(), r.Bool(), r.Uvarint()
-	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(oldAge/Unit) || speed > uint64(steps(MaxVelocity, fullBits)) {
+	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(oldAge/stampUnit) || speed > uint64(steps(MaxVelocity, fullBits)) {
 		return fmt.Errorf("reckon: ClientConfig.Params %x are not of this strategy", params)
 	}
-	c.StateRate, c.Assumed, c.Trusting = int(rate), systems.Time(assumed)*Unit, trusting
+	c.StateRate, c.Assumed, c.Trusting = int(rate), systems.Time(assumed)*stampUnit, trusting
 	if speed > 0 {
 		c.MaxSpeed = unsteps(int64(speed), fullBits)
 	}

@@ -182,7 +182,7 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 
 // elapse lets the credit grow until now and returns by how much the record lags behind the earliest ones.
 func (g *Guard) elapse(r *Record, now systems.Time) (lag systems.Time) {
-	lead := r.Stamp.Time() - now
+	lead := r.Stamp.time() - now
 	if !g.begun {
 		g.begun, g.since, g.first, g.best = true, now, lead, lead
 		g.stamp, g.now = r.Stamp, now

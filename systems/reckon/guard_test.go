@@ -36,7 +36,7 @@ func claims(g *Guard, speed, pace fixed.Num, lasting, delay systems.Time, obeys 
 	x := fixed.Num(0)
 	for sent := systems.Time(0); sent <= lasting; sent += 100 * ms {
 		stamp := systems.Time(seconds(sent).Mul(pace).Mul(fixed.FromInt(1000)).Round().Int()) * ms
-		r := Record{Stamp: StampOf(stamp), Pos: fixed.Vec3{X: x}, Vel: fixed.Vec3{X: speed}}
+		r := Record{Stamp: stampOf(stamp), Pos: fixed.Vec3{X: x}, Vel: fixed.Vec3{X: speed}}
 		if g.Check(&r, 70*sec+sent+delay) == Clamped && obeys {
 			x = r.Pos.X
 		}
@@ -80,7 +80,7 @@ func TestAStampMayNotGoBack(t *testing.T) {
 		stamp Stamp
 		want  Verdict
 	}{{100, Accepted}, {100, Stale}, {99, Stale}, {101, Accepted}, {-9999, Stale}, {102, Accepted}} {
-		if got := g.Check(&Record{Stamp: v.stamp}, sec+systems.Time(v.stamp)*Unit); got != v.want {
+		if got := g.Check(&Record{Stamp: v.stamp}, sec+systems.Time(v.stamp)*stampUnit); got != v.want {
 			t.Errorf("stamp %d: %d", v.stamp, got)
 		}
 	}

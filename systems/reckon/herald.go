@@ -23,7 +23,7 @@ type herald struct {
 	free    []int // slots
 	gone    []int // slots of what is gone in the last tick: who heard of it still does, for its last events
 	active  []int // slots
-	senders []*Sender
+	senders []*sendPolicy
 	out     []telling
 	bytes   []byte
 	record  Record // scratch
@@ -34,7 +34,7 @@ type herald struct {
 type thing struct {
 	entity ecs.Entity
 	motion ecs.Motion
-	sender *Sender // nil while it is not active
+	sender *sendPolicy // nil while it is not active
 	active bool
 	anchor uint8      // number of the last anchor that was set, 0: none was
 	at     fixed.Vec3 // of the anchor, as a client has it
@@ -195,7 +195,7 @@ func (h *herald) tell(due systems.Time) {
 		if !a.fresh || !known {
 			continue
 		}
-		if r, ok := a.telling(&s.limits.Ghosts.Rules, due); ok {
+		if r, ok := a.telling(&s.limits.Remotes.Rules, due); ok {
 			h.put(slot, r)
 		}
 		a.fresh = false
@@ -231,17 +231,17 @@ func (h *herald) introduce(slot int, due systems.Time) (record []byte, ok bool) 
 	if !h.tells(t.entity) {
 		return nil, false
 	}
-	r := Record{Entity: t.entity, Stamp: StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	r := Record{Entity: t.entity, Stamp: stampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
 	if a := s.avatar(t.entity); a != nil && h.spoken(t) {
-		r, _ = a.telling(&s.limits.Ghosts.Rules, due)
+		r, _ = a.telling(&s.limits.Remotes.Rules, due)
 	} else if t.sender != nil && t.sender.begun {
-		r = s.limits.Ghosts.Rules.Forward(t.sender.last, due-t.sender.sent, StampOf(due))
+		r = s.limits.Remotes.Rules.forward(t.sender.last, due-t.sender.sent, stampOf(due))
 	} else if r.Vel == (fixed.Vec3{}) {
 		r.Flags = FlagStop
 	}
 	r.Anchor, r.Sets, r.Flags = 0, 0, r.Flags&^FlagCast
-	w := wire.NewWriter(h.intro[:0], MaxRecord)
-	r.Append(&w)
+	w := wire.NewWriter(h.intro[:0], maxRecord)
+	r.append(&w)
 	h.intro = w.Bytes()
 	return h.intro, true
 }
@@ -275,11 +275,11 @@ func (h *herald) police(slot int, due systems.Time) (rests bool) {
 		t.sender = h.take()
 	}
 	r := &h.record
-	*r = Record{Entity: t.entity, Stamp: StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	*r = Record{Entity: t.entity, Stamp: stampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
 	if s.limits.Mode != nil {
 		s.limits.Mode(s.world, r)
 	}
-	if t.sender.Update(r, due, h.viewer(slot)) != Not {
+	if t.sender.update(r, due, h.viewer(slot)) != sendNothing {
 		h.put(slot, *r)
 	}
 	last := &t.sender.last
@@ -287,14 +287,14 @@ func (h *herald) police(slot int, due systems.Time) (rests bool) {
 }
 
 // take returns a sender that has sent nothing.
-func (h *herald) take() *Sender {
+func (h *herald) take() *sendPolicy {
 	if n := len(h.senders); n > 0 {
 		t := h.senders[n-1]
 		h.senders = h.senders[:n-1]
-		t.Reset()
+		t.reset()
 		return t
 	}
-	t, err := NewSender(h.server.limits.Records, &h.server.limits.Ghosts.Rules)
+	t, err := newSendPolicy(h.server.limits.Records, &h.server.limits.Remotes.Rules)
 	if err != nil {
 		panic("reckon: what Check took is refused now: " + err.Error())
 	}
@@ -308,20 +308,20 @@ func (h *herald) put(slot int, r Record) {
 	}
 	t := &h.things[slot]
 	r.Anchor, r.Sets = 0, 0
-	relative, ok := r.Against(Anchor{Number: t.anchor, Entity: t.entity, Pos: t.at})
+	relative, ok := r.against(anchorPoint{Number: t.anchor, Entity: t.entity, Pos: t.at})
 	if ok = ok && t.near; r.Mode == Ground && (!ok || h.unheard(slot)) {
 		h.forgetAnchor(slot)
 		t.anchor, t.at, t.near, t.since = t.anchor%maxAnchor+1, onWire(r.Pos), true, h.server.done
 		r.Sets, ok = t.anchor, false // this very record, and no other, has the anchor's place
 	}
 	told := telling{slot: slot, entity: t.entity, anchor: t.anchor, from: len(h.bytes)}
-	w := wire.NewWriter(h.bytes, MaxRecord)
-	r.Append(&w)
+	w := wire.NewWriter(h.bytes, maxRecord)
+	r.append(&w)
 	h.bytes = w.Bytes()
 	told.middle = len(h.bytes)
 	if ok {
-		w = wire.NewWriter(h.bytes, MaxRecord)
-		relative.Append(&w)
+		w = wire.NewWriter(h.bytes, maxRecord)
+		relative.append(&w)
 		h.bytes = w.Bytes()
 	}
 	told.to = len(h.bytes)
@@ -350,13 +350,13 @@ func (h *herald) unheard(slot int) bool {
 // onWire returns a place as an absolute record carries it.
 func onWire(p fixed.Vec3) fixed.Vec3 {
 	round := func(n fixed.Num) fixed.Num {
-		return unsteps(steps(n.Clamp(-MaxCoordinate, MaxCoordinate), fullBits), fullBits)
+		return unsteps(steps(n.Clamp(-maxCoordinate, maxCoordinate), fullBits), fullBits)
 	}
 	return fixed.Vec3{X: round(p.X), Y: round(p.Y), Z: round(p.Z)}
 }
 
 // held takes note that a client holds an anchor.
-func (h *herald) held(p *peer, x held) {
+func (h *herald) held(p *peer, x anchorAck) {
 	slot, known := h.byRow[x.row]
 	if !known || h.things[slot].anchor != x.anchor || !h.things[slot].near {
 		return

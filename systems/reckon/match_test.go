@@ -50,13 +50,13 @@ type match struct {
 
 	probe  [3]*clock.Prober // by node
 	answer [3]*clock.Answerer
-	sender *Sender
-	own    *Own
+	sender *sendPolicy
+	own    *echoCheck
 	guard  *Guard
-	ghost  Ghost
-	config *GhostConfig
+	ghost  remoteMotion
+	config *RemoteConfig
 	rules  Rules
-	dating Dating
+	limits Config
 
 	sends  int
 	frames int
@@ -66,7 +66,7 @@ type match struct {
 	behind float64 // largest difference of an echo
 }
 
-func newMatch(t testing.TB, seed uint64, profile string, c *course, config GhostConfig) *match {
+func newMatch(t testing.TB, seed uint64, profile string, c *course, config RemoteConfig) *match {
 	t.Helper()
 	p, ok := simnet.ByName(profile)
 	if !ok {
@@ -77,7 +77,7 @@ func newMatch(t testing.TB, seed uint64, profile string, c *course, config Ghost
 	m.walker = m.net.AddNode(simnet.Clock{Offset: 90 * time.Second, DriftPPM: 60})
 	m.watcher = m.net.AddNode(simnet.Clock{Offset: 3 * time.Second, DriftPPM: -40})
 	var err error
-	if m.own, err = NewOwn(OwnConfig{MaxSpeed: top * fixed.One}, &m.rules); err != nil {
+	if m.own, err = newEchoCheck(echoConfig{MaxSpeed: top * fixed.One}, &m.rules); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []simnet.NodeID{m.walker, m.watcher} {
@@ -109,10 +109,10 @@ func (m *match) atServer(t testing.TB) func(simnet.NodeID, simnet.Channel, []byt
 				return // without its clock, a client's stamps cannot be expanded
 			}
 			r := read(t, b, clientNow)
-			a.Heard(r.Stamp.Time(), now)
+			a.Heard(r.Stamp.time(), now)
 			if v := m.guard.Check(&r, now); v == Accepted {
-				believed, age := Arrived(r, m.dating.Age(r.Stamp, clientNow))
-				f := m.rules.Forward(believed, age, StampOf(now))
+				believed, age := limitAge(r, m.limits.age(r.Stamp, clientNow))
+				f := m.rules.forward(believed, age, stampOf(now))
 				for _, to := range []simnet.NodeID{m.walker, m.watcher} {
 					m.send(m.server, to, append([]byte{1}, written(t, f)...))
 				}
@@ -139,16 +139,16 @@ func (m *match) atClient(t testing.TB, id simnet.NodeID) func(simnet.NodeID, sim
 			return
 		}
 		r := read(t, b, serverNow)
-		p.Heard(r.Stamp.Time(), now)
-		age := m.dating.Age(r.Stamp, serverNow)
+		p.Heard(r.Stamp.time(), now)
+		age := m.limits.age(r.Stamp, serverNow)
 		if id == m.watcher {
-			m.ghost.Receive(m.config, r, age, serverNow)
+			m.ghost.receive(m.config, r, age, serverNow)
 			return
 		}
-		r, age = Arrived(r, age)
-		echo, _ := m.rules.Predict(&r, age)
+		r, age = limitAge(r, age)
+		echo, _ := m.rules.predict(&r, age)
 		own := m.course.at(systems.Time(m.net.Now())).Pos
-		m.own.Echo(own, echo.Pos, p.LastRTT(), now)
+		m.own.check(own, echo.Pos, p.LastRTT(), now)
 		m.echoes++
 		m.behind = max(m.behind, own.Sub(echo.Pos).Len().Float())
 	}
@@ -162,16 +162,16 @@ func (m *match) frame(t testing.TB, id simnet.NodeID, now systems.Time) {
 	}
 	truth := m.course.at(systems.Time(m.net.Now()))
 	if id == m.walker {
-		r := Record{Entity: ecs.Entity{Row: 7, Born: 3}, Stamp: StampOf(now), Pos: truth.Pos, Vel: truth.Vel}
-		if m.sender.Update(&r, now, 0) != Not {
+		r := Record{Entity: ecs.Entity{Row: 7, Born: 3}, Stamp: stampOf(now), Pos: truth.Pos, Vel: truth.Vel}
+		if m.sender.update(&r, now, 0) != sendNothing {
 			m.sends++
-			m.own.Sent(&r, now)
+			m.own.add(&r, now)
 			m.send(id, m.server, written(t, r))
 		}
 		return
 	}
 	serverNow, _ := p.ToRemote(now)
-	shown, ok := m.ghost.Shown(m.config, serverNow)
+	shown, ok := m.ghost.shown(m.config, serverNow)
 	if !ok || m.net.Now() < 10*time.Second {
 		return
 	}
@@ -182,8 +182,8 @@ func (m *match) frame(t testing.TB, id simnet.NodeID, now systems.Time) {
 }
 
 func written(t testing.TB, r Record) []byte {
-	w := wire.NewWriter(nil, MaxRecord)
-	if r.Append(&w); w.Err() != nil {
+	w := wire.NewWriter(nil, maxRecord)
+	if r.append(&w); w.Err() != nil {
 		t.Fatal(w.Err())
 	}
 	return w.Bytes()
@@ -195,7 +195,7 @@ func read(t testing.TB, b []byte, senderNow systems.Time) (r Record) {
 		b = b[1:]
 	}
 	reader := wire.NewReader(b)
-	if r.Read(&reader, StampOf(senderNow)); reader.Close() != nil {
+	if r.read(&reader, stampOf(senderNow)); reader.Close() != nil {
 		t.Fatal(reader.Err())
 	}
 	return r
@@ -219,19 +219,19 @@ func TestDR06DR07GhostsOverBadNetworks(t *testing.T) {
 		square, worst, behind := 0.0, 0.0, 0.0
 		const matches = 8
 		for seed := range uint64(matches) {
-			m := newMatch(t, seed, v.profile, newCourse(seed, tenMinutes, v.run, false), GhostConfig{})
+			m := newMatch(t, seed, v.profile, newCourse(seed, tenMinutes, v.run, false), RemoteConfig{})
 			m.net.RunUntil(time.Duration(tenMinutes))
 			rate := float64(m.sends) / 600
 			square, worst, behind = square+m.rms()*m.rms(), max(worst, m.worst/top), max(behind, m.behind)
-			if m.ghost.Stats().Snaps > 10 || m.own.Snaps() > 0 || rate > 1.2 || m.rms() > 1.5*v.rms {
-				t.Errorf("%s, seed %d: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, seed, m.rms(), m.ghost.Stats().Snaps, m.own.Snaps(), rate)
+			if m.ghost.stats.Snaps > 10 || m.own.snaps > 0 || rate > 1.2 || m.rms() > 1.5*v.rms {
+				t.Errorf("%s, seed %d: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, seed, m.rms(), m.ghost.stats.Snaps, m.own.snaps, rate)
 			}
 			// DR-08: who is honest is not put back.
 			if s := m.guard.Stats(); s.Clamped+s.Refused+s.Fast+s.Slowed > 0 {
 				t.Errorf("%s, seed %d: %+v", v.profile, seed, s)
 			}
-			if m.frames < 35_000 || m.ghost.Stats().Records < 500 || m.echoes < 500 || m.net.Counters(m.walker, m.server).Lost == 0 || m.guard.Stats().Accepted < 500 {
-				t.Errorf("%s, seed %d: %d frames, %+v, %d echoes: the run shows nothing", v.profile, seed, m.frames, m.ghost.Stats(), m.echoes)
+			if m.frames < 35_000 || m.ghost.stats.Records < 500 || m.echoes < 500 || m.net.Counters(m.walker, m.server).Lost == 0 || m.guard.Stats().Accepted < 500 {
+				t.Errorf("%s, seed %d: %d frames, %+v, %d echoes: the run shows nothing", v.profile, seed, m.frames, m.ghost.stats, m.echoes)
 			}
 		}
 		rms := math.Sqrt(square / matches)
@@ -248,17 +248,17 @@ func TestDR06DR07GhostsOverBadNetworks(t *testing.T) {
 // DR-06: a shorter horizon is less wrong: 0.3 s instead of 1 s by about a sixth; so is one that is shortened by the age of
 // its record where the ways are long.
 func TestDR06AShorterHorizonIsLessWrong(t *testing.T) {
-	run := func(profile string, c GhostConfig) float64 {
+	run := func(profile string, c RemoteConfig) float64 {
 		m := newMatch(t, 10, profile, newCourse(10, tenMinutes/2, 2700*ms, false), c)
 		m.net.RunUntil(time.Duration(tenMinutes / 2))
 		return m.rms()
 	}
 	for _, v := range []struct {
 		profile string
-		c       GhostConfig
+		c       RemoteConfig
 		least   float64 // share by which it is less wrong
-	}{{"P5", GhostConfig{Horizon: 300 * ms}, 0.12}, {"P7", GhostConfig{Horizon: 300 * ms}, 0.12}, {"P7", GhostConfig{}, 0.1}} {
-		article, short := run(v.profile, GhostConfig{Shortest: sec}), run(v.profile, v.c)
+	}{{"P5", RemoteConfig{Horizon: 300 * ms}, 0.12}, {"P7", RemoteConfig{Horizon: 300 * ms}, 0.12}, {"P7", RemoteConfig{}, 0.1}} {
+		article, short := run(v.profile, RemoteConfig{Shortest: sec}), run(v.profile, v.c)
 		if gain := 1 - short/article; gain < v.least || gain > 0.25 {
 			t.Errorf("%s: off by %.3f v, with a horizon of 1 s by %.3f v", v.profile, short, article)
 		}
@@ -267,7 +267,7 @@ func TestDR06AShorterHorizonIsLessWrong(t *testing.T) {
 
 // DR-07: on a straight line exactly one record a second leaves, and the ghost is where the walker is, but for the clocks.
 func TestDR07AStraightLineTakesOneRecordASecond(t *testing.T) {
-	m := newMatch(t, 77, "P4", newCourse(11, 60*sec, 3*sec, true), GhostConfig{})
+	m := newMatch(t, 77, "P4", newCourse(11, 60*sec, 3*sec, true), RemoteConfig{})
 	m.net.RunUntil(59500 * time.Millisecond)
 	if m.sends != 60 {
 		t.Errorf("%d records at 0, 1, … 59 s", m.sends)
@@ -280,7 +280,7 @@ func TestDR07AStraightLineTakesOneRecordASecond(t *testing.T) {
 // DR-10: at a constant round trip, with clocks that drift apart by 100 ppm, neither side begins the exchange anew in 10
 // minutes; stamps of records are looked at as well. The negative control is a server whose clock is stepped.
 func TestDR10NoResyncAtAConstantRoundTrip(t *testing.T) {
-	m := newMatch(t, 77, "P4", newCourse(12, tenMinutes, 3*sec, false), GhostConfig{})
+	m := newMatch(t, 77, "P4", newCourse(12, tenMinutes, 3*sec, false), RemoteConfig{})
 	resyncs := func() (n uint64) {
 		for _, id := range []simnet.NodeID{m.walker, m.watcher} {
 			n += m.probe[id].Stats().Resyncs + m.answer[id].Stats().Resyncs
@@ -301,13 +301,13 @@ func TestDR10NoResyncAtAConstantRoundTrip(t *testing.T) {
 // Without clocks the ghost is off by the speed times what the assumed way is wrong by, and by more the more it jitters;
 // with clocks it is not.
 func TestNoClockOverTheNetwork(t *testing.T) {
-	run := func(d Dating) float64 {
-		m := newMatch(t, 77, "P5", newCourse(13, 120*sec, 3*sec, true), GhostConfig{})
-		m.dating = d
+	run := func(c Config) float64 {
+		m := newMatch(t, 77, "P5", newCourse(13, 120*sec, 3*sec, true), RemoteConfig{})
+		m.limits = c
 		m.net.RunUntil(120 * time.Second)
 		return m.rms()
 	}
-	exact, assumed, wrong := run(Dating{}), run(Dating{Assumed: 145 * ms}), run(Dating{Assumed: 45 * ms})
+	exact, assumed, wrong := run(Config{}), run(Config{Assumed: 145 * ms}), run(Config{Assumed: 45 * ms})
 	t.Logf("rms %.3f v with clocks, %.3f v and %.3f v without", exact, assumed, wrong)
 	if exact > 0.03 || assumed > 0.06 || assumed < exact || wrong < 0.15 || wrong > 0.25 {
 		t.Errorf("rms %.3f v with clocks, %.3f v with a good guess, %.3f v with one that is 100 ms off on each way", exact, assumed, wrong)

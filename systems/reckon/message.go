@@ -15,7 +15,7 @@ import (
 // net/wire/STANDARD.md.
 const (
 	kindMove   = 1 // client → server, datagram: inputs, and where the avatars are
-	kindNews   = 2 // server → client, datagram: where everybody is, and the rest of the state
+	kindUpdate = 2 // server → client, datagram: where everybody is, and the rest of the state
 	kindOrder  = 3 // client → server, reliable: please carry this out
 	kindEvents = 4 // server → client, reliable: what a tick emitted
 )
@@ -27,13 +27,13 @@ const (
 	// maxAvatars bounds the avatars of one player.
 	maxAvatars = 4
 	// maxHeld bounds the anchors that one message says are held.
-	maxHeld = 16
+	maxAcks = 16
 	// maxNews bounds the records in one message.
-	maxNews = 127
+	maxRecords = 127
 	// moveBytes is the most that stands before the inputs of a message, in bytes.
-	moveBytes = 1 + 4 + 9 + 1 + 1 + maxAvatars*(1+MaxRecord) + 1 + maxHeld*6
+	moveBytes = 1 + 4 + 9 + 1 + 1 + maxAvatars*(1+maxRecord) + 1 + maxAcks*6
 	// newsBytes is the most that stands before the records of a message, in bytes.
-	newsBytes = 1 + 4 + 1 + 10 + 10 + 6 + 1 + maxAvatars*(1+MaxRecord) + 1
+	newsBytes = 1 + 4 + 1 + 10 + 10 + 6 + 1 + maxAvatars*(1+maxRecord) + 1
 )
 
 // claim is a record of an avatar, in the epoch that counts the server's words about where the avatar is.
@@ -43,7 +43,7 @@ type claim struct {
 }
 
 // held says that a client holds an anchor of the entity in a row.
-type held struct {
+type anchorAck struct {
 	row    uint32
 	anchor uint8
 }
@@ -55,7 +55,7 @@ type moveMessage struct {
 	ack      state.Ack
 	helpless bool // what the server sends has not been of use for long: only an image helps
 	claims   []claim
-	held     []held
+	anchors  []anchorAck
 	done     []ecs.InputBytes
 }
 
@@ -69,10 +69,10 @@ func (m *moveMessage) append(dst []byte, game *ecs.Game) []byte {
 	w.U8(uint8(len(m.claims)))
 	for i := range m.claims {
 		w.U8(m.claims[i].epoch)
-		m.claims[i].record.Append(&w)
+		m.claims[i].record.append(&w)
 	}
-	w.U8(uint8(len(m.held)))
-	for _, h := range m.held {
+	w.U8(uint8(len(m.anchors)))
+	for _, h := range m.anchors {
 		appendRow(&w, h.row)
 		w.U8(h.anchor)
 	}
@@ -87,22 +87,22 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp Stamp, game *ecs
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	m.ack = state.ReadAck(&r)
 	m.helpless = r.Bool()
-	m.claims, m.held, m.done = m.claims[:0], m.held[:0], m.done[:0]
+	m.claims, m.anchors, m.done = m.claims[:0], m.anchors[:0], m.done[:0]
 	for range r.Count(maxAvatars, 1) {
 		var c claim
 		c.epoch = r.U8()
-		c.record.Read(&r, stamp)
+		c.record.read(&r, stamp)
 		if c.record.Anchor != 0 || c.record.Sets != 0 {
-			r.Fail(ErrRecord)
+			r.Fail(errRecord)
 		}
 		m.claims = append(m.claims, c)
 	}
-	for range r.Count(maxHeld, 2) {
-		h := held{readRow(&r), r.U8()}
+	for range r.Count(maxAcks, 2) {
+		h := anchorAck{readRow(&r), r.U8()}
 		if h.anchor == 0 || h.anchor > maxAnchor {
 			r.Fail(ErrMessage)
 		}
-		m.held = append(m.held, h)
+		m.anchors = append(m.anchors, h)
 	}
 	if r.Err() != nil || kind != kindMove {
 		return ErrMessage
@@ -116,7 +116,7 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp Stamp, game *ecs
 
 // newsHead opens what a server tells: up to which tick its state is that of the match, and what it has to say of the
 // receiver's inputs and avatars. Behind it stand records, and a body of state if there is one.
-type newsHead struct {
+type updateHead struct {
 	tick      ecs.Tick
 	ready     bool   // the server knows the receiver's clock
 	altered   uint64 // ticks so far in which another input of the receiver's was used than he sent
@@ -128,24 +128,24 @@ type newsHead struct {
 }
 
 const (
-	newsReady  = 1
-	newsMargin = 2
-	newsBody   = 4
+	headReady  = 1
+	headMargin = 2
+	headBody   = 4
 )
 
 // append writes the head. The place of the flags is returned, for whoever adds a body.
-func (h *newsHead) append(w *wire.Writer) {
-	w.U8(kindNews)
+func (h *updateHead) append(w *wire.Writer) {
+	w.U8(kindUpdate)
 	w.U32(uint32(h.tick))
 	flags := uint8(0)
 	if h.ready {
-		flags |= newsReady
+		flags |= headReady
 	}
 	if h.hasMargin {
-		flags |= newsMargin
+		flags |= headMargin
 	}
 	if h.body {
-		flags |= newsBody
+		flags |= headBody
 	}
 	w.U8(flags)
 	w.Uvarint(h.altered)
@@ -157,17 +157,17 @@ func (h *newsHead) append(w *wire.Writer) {
 	w.U8(uint8(len(h.snaps)))
 	for i := range h.snaps {
 		w.U8(h.snaps[i].epoch)
-		h.snaps[i].record.Append(w)
+		h.snaps[i].record.append(w)
 	}
 }
 
 // read parses the head into h, whose slice is used again; near is the newest tick that was heard of, stamp what the
 // server's clock shows, as far as that is known.
-func (h *newsHead) read(r *wire.Reader, near ecs.Tick, stamp Stamp) error {
+func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp Stamp) error {
 	kind := r.U8()
 	h.tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	flags := r.U8()
-	h.ready, h.hasMargin, h.body = flags&newsReady != 0, flags&newsMargin != 0, flags&newsBody != 0
+	h.ready, h.hasMargin, h.body = flags&headReady != 0, flags&headMargin != 0, flags&headBody != 0
 	h.altered, h.events = r.Uvarint(), r.Uvarint()
 	h.margin = inputs.Margin{}
 	if h.hasMargin {
@@ -178,13 +178,13 @@ func (h *newsHead) read(r *wire.Reader, near ecs.Tick, stamp Stamp) error {
 	for range r.Count(maxAvatars, 1) {
 		var c claim
 		c.epoch = r.U8()
-		c.record.Read(r, stamp)
+		c.record.read(r, stamp)
 		if c.record.Anchor != 0 {
-			r.Fail(ErrRecord)
+			r.Fail(errRecord)
 		}
 		h.snaps = append(h.snaps, c)
 	}
-	if r.Err() != nil || kind != kindNews || flags >= newsBody*2 || h.events > uint64(h.tick) {
+	if r.Err() != nil || kind != kindUpdate || flags >= headBody*2 || h.events > uint64(h.tick) {
 		return ErrMessage
 	}
 	return nil
@@ -192,9 +192,9 @@ func (h *newsHead) read(r *wire.Reader, near ecs.Tick, stamp Stamp) error {
 
 // readRecords appends the records of a message to dst.
 func readRecords(dst []Record, r *wire.Reader, stamp Stamp) ([]Record, error) {
-	for range r.Count(maxNews, 1) {
+	for range r.Count(maxRecords, 1) {
 		var record Record
-		record.Read(r, stamp)
+		record.read(r, stamp)
 		dst = append(dst, record)
 	}
 	if r.Err() != nil {

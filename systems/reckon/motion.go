@@ -6,34 +6,30 @@ import (
 	"tendon/systems"
 )
 
-// Rules continue a record: where is an entity some time after it? They are in fixed point, so a server and its clients
-// agree to the bit.
+// Rules extrapolate a record. They are in fixed point, so that the server and its clients agree bit by bit.
 //
-// The functions are called with what comes off the wire: they must take any argument.
+// The functions must accept any argument: some come off the wire.
 type Rules struct {
-	// Gravity is what a falling entity gains downwards (along −Z), world units per second², [0, 1024]. Zero: none.
+	// Gravity is the downward acceleration (along −Z) of a falling entity, in world units per second², [0, 1024].
 	Gravity fixed.Num
-	// Floor returns the height of the ground at a place; nothing falls through it. Nil: nothing is below.
+	// Floor returns the height of the ground at a place. Nothing falls through it. Optional.
 	Floor func(x, y fixed.Num) fixed.Num
-	// Parent returns how an entity moves that others may stand on, at the time that is predicted to; ok is false if it
-	// is not known. Nil: none is.
+	// Parent returns the motion of an entity that others stand on, at the time that is predicted; ok is false if it is
+	// not known. Optional: clients look up the shown motion.
 	Parent func(e ecs.Entity) (m ecs.Motion, ok bool)
-	// Path returns a place on a path and the direction there, of length 1; ok is false for a path that is not known.
-	// Nil: none is.
+	// Path returns a position on a path and the direction there, of length 1; ok is false for an unknown path. Optional.
 	Path func(path uint32, along fixed.Num) (pos, direction fixed.Vec3, ok bool)
 }
 
-// Bounds of the age that a record is continued by; no product in between overflows.
+// Bounds of the age that a record is extrapolated over. No product in between overflows.
 const (
 	ageLeast = -systems.Second
 	ageLimit = 60 * systems.Second
 )
 
-// Predict returns how the entity moves at age after what the record says. ok is false if that needs a parent or a path
-// which is not known: then Pos and Vel of the record are all there is.
-//
-// A negative age, as a clock's error makes it, looks back by at most a second.
-func (u *Rules) Predict(r *Record, age systems.Time) (m ecs.Motion, ok bool) {
+// predict returns the motion of the entity at an age of its record. ok is false if that needs a parent or a path which is
+// not known; the motion is then the record's. A clock error may make the age negative: it counts back to a second.
+func (u *Rules) predict(r *Record, age systems.Time) (m ecs.Motion, ok bool) {
 	t := seconds(min(max(age, ageLeast), ageLimit))
 	m = ecs.Motion{Pos: r.Pos.Add(r.Vel.Scale(t)), Vel: r.Vel}
 	switch r.Mode {
@@ -58,7 +54,7 @@ func (u *Rules) Predict(r *Record, age systems.Time) (m ecs.Motion, ok bool) {
 	return m, true
 }
 
-// fall adds what gravity does to a motion that went on straight for t seconds, and the ground.
+// fall adds gravity and the ground to a motion that went on straight for t seconds.
 func (u *Rules) fall(m *ecs.Motion, t fixed.Num) {
 	m.Pos.Z -= u.Gravity.Mul(t).Mul(t) / 2
 	m.Vel.Z -= u.Gravity.Mul(t)
@@ -70,14 +66,14 @@ func (u *Rules) fall(m *ecs.Motion, t fixed.Num) {
 	}
 }
 
-// Forward returns the record as it stands age later, stamped with now, which is the time then on whatever clock it is to
-// be sent by. It is what a server does with a client's record: the receivers go on from there, which for motion in a
-// straight line is the same as going on from the original. What the record said is older by age then.
-func (u *Rules) Forward(r Record, age systems.Time, now Stamp) Record {
+// forward returns the record extrapolated over an age, stamped with now on the clock of the next sender. The server does
+// that with a client's record. For motion in a straight line, extrapolating further gives the same as the original. The
+// record's own Age grows by age.
+func (u *Rules) forward(r Record, age systems.Time, now Stamp) Record {
 	t := seconds(min(max(age, ageLeast), ageLimit))
 	switch r.Mode {
 	case Ground, Ballistic:
-		m, _ := u.Predict(&r, age)
+		m, _ := u.predict(&r, age)
 		r.Pos, r.Vel = m.Pos, m.Vel
 	case Attached:
 		r.Pos = r.Pos.Add(r.Vel.Scale(t))

@@ -18,7 +18,7 @@ const newsFlags = 5
 func (m *newsMessage) open() bool { return m.count > 0 }
 
 // begin writes the head, if there is no message yet. The avatars are in the first message only.
-func (m *newsMessage) begin(h *newsHead) {
+func (m *newsMessage) begin(h *updateHead) {
 	if m.open() {
 		return
 	}
@@ -32,7 +32,7 @@ func (m *newsMessage) begin(h *newsHead) {
 
 // add writes a record; it reports whether there was room.
 func (m *newsMessage) add(record []byte) bool {
-	if len(m.message)+len(record) > systems.MaxDatagram || m.message[m.count] == maxNews {
+	if len(m.message)+len(record) > systems.MaxDatagram || m.message[m.count] == maxRecords {
 		return false
 	}
 	m.message = append(m.message, record...)

@@ -14,11 +14,9 @@ type ownAvatar struct {
 	entity   ecs.Entity
 	epoch    uint8 // of the server's last correction
 	placed   bool  // the server has sent a position
-	sender   *Sender
-	own      *Own
+	sender   *sendPolicy
+	own      *echoCheck
 	teleport bool         // the next record says that it was moved at once
-	casts    bool         // the next record begins action
-	action   uint8        //
 	answered systems.Time // when the last record was sent
 	seen     bool
 }
@@ -53,29 +51,22 @@ func (c *Client) claim(p *ownAvatar, at systems.Time) {
 		return
 	}
 	r := &c.scratch.record
-	*r = Record{Entity: p.entity, Stamp: StampOf(at), Pos: m.Pos, Vel: m.Vel}
+	*r = Record{Entity: p.entity, Stamp: stampOf(at), Pos: m.Pos, Vel: m.Vel}
 	if c.limits.Mode != nil {
 		c.limits.Mode(c.World(), r)
 	}
 	if p.teleport {
 		r.Flags |= FlagTeleport
 	}
-	if p.casts {
-		r.Flags |= FlagCast
-		r.Action = p.action
-	}
-	if p.sender.Update(r, at, c.viewer(m.Pos)) == Not {
+	if p.sender.update(r, at, c.viewer(m.Pos)) == sendNothing {
 		return
 	}
 	c.counts.Claims++
-	p.teleport, p.casts, p.answered = false, false, at
-	p.own.Sent(r, at)
+	p.teleport, p.answered = false, at
+	p.own.add(r, at)
 	for i := range c.scratch.move.claims {
 		if old := &c.scratch.move.claims[i]; old.record.Entity == p.entity { // of this very frame
-			r.Flags |= old.record.Flags & (FlagTeleport | FlagCast)
-			if old.record.Flags&FlagCast != 0 {
-				r.Action = old.record.Action
-			}
+			r.Flags |= old.record.Flags & FlagTeleport
 			*old = claim{p.epoch, *r}
 			return
 		}
@@ -102,17 +93,7 @@ func (c *Client) viewer(from fixed.Vec3) (nearest fixed.Num) {
 	return nearest
 }
 
-// Cast begins an action of one of the player's avatars. The next record carries it, and the others show it from its
-// beginning. It reports whether e is such an avatar and has a position from the server.
-func (c *Client) Cast(e ecs.Entity, action uint8) bool {
-	p := c.avatar(e)
-	if p == nil || !p.placed {
-		return false
-	}
-	p.casts, p.action = true, action
-	return true
-}
-
+// avatar returns one of the player's avatars, nil if the entity is none.
 func (c *Client) avatar(e ecs.Entity) *ownAvatar {
 	for i := range c.avatars {
 		if c.avatars[i].entity == e {
@@ -162,8 +143,8 @@ func (c *Client) addAvatar(e ecs.Entity) *ownAvatar {
 	if len(c.avatars) >= maxAvatars {
 		return nil
 	}
-	sender, err := NewSender(c.limits.Records, &c.limits.Ghosts.Rules)
-	own, err2 := NewOwn(c.limits.own(), &c.limits.Ghosts.Rules)
+	sender, err := newSendPolicy(c.limits.Records, &c.limits.Remotes.Rules)
+	own, err2 := newEchoCheck(c.limits.own(), &c.limits.Remotes.Rules)
 	if err != nil || err2 != nil {
 		panic("reckon: a Config that was valid in Check is refused")
 	}
@@ -185,7 +166,7 @@ func (c *Client) follow(s *claim, now systems.Time) {
 	}
 	if p.placed {
 		c.counts.Snaps++
-		p.own.Jumped(c.clock.rtt(c.RTT), now)
+		p.own.jump(c.clock.rtt(c.RTT), now)
 	}
 	p.epoch, p.placed = s.epoch, true
 	c.own.Add(p.entity.Row)
@@ -196,7 +177,7 @@ func (c *Client) follow(s *claim, now systems.Time) {
 func (c *Client) put(p *ownAvatar, m ecs.Motion) {
 	c.World().Image().SetMotion(p.entity, m)
 	c.save()
-	p.sender.Reset()
+	p.sender.reset()
 	p.teleport = true
 }
 
@@ -206,9 +187,9 @@ func (c *Client) echo(p *ownAvatar, r Record, age, now systems.Time) {
 	if !p.placed || !ok || r.Flags&FlagTeleport != 0 {
 		return
 	}
-	r, age = Arrived(r, age)
-	m, ok := c.limits.Ghosts.Rules.Predict(&r, age)
-	if ok && p.own.Echo(is.Pos, m.Pos, c.clock.rtt(c.RTT), now) {
+	r, age = limitAge(r, age)
+	m, ok := c.limits.Remotes.Rules.predict(&r, age)
+	if ok && p.own.check(is.Pos, m.Pos, c.clock.rtt(c.RTT), now) {
 		c.counts.Snaps++
 		c.put(p, m)
 	}

@@ -57,7 +57,7 @@ func (a answering) remote(now systems.Time) (at systems.Time, known bool) {
 
 func (a answering) heard(stamp Stamp, now systems.Time) {
 	if a.Answerer != nil {
-		a.Heard(stamp.Time(), now)
+		a.Heard(stamp.time(), now)
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *Server) sendNews(id systems.Peer, p *peer, now systems.Time, out system
 		}
 		head.body = true
 		m.begin(&head)
-		m.message[newsFlags] |= newsBody
+		m.message[newsFlags] |= headBody
 		m.message = p.sender.Append(m.message, systems.MaxDatagram-len(m.message), p.interest)
 		p.slot, p.body = slot, s.done
 	} else if headDue {
@@ -201,7 +201,7 @@ func (s *Server) sendNews(id systems.Peer, p *peer, now systems.Time, out system
 }
 
 // introduce tells a peer of what it hears of since the last tick; at first of all that it hears of.
-func (s *Server) introduce(id systems.Peer, p *peer, m *newsMessage, head *newsHead, out systems.Outbox) {
+func (s *Server) introduce(id systems.Peer, p *peer, m *newsMessage, head *updateHead, out systems.Outbox) {
 	tell := func(slot int) {
 		if record, ok := s.herald.introduce(slot, s.grid.Due); ok && s.hears(int(id), s.herald.things[slot].entity) {
 			s.tell(id, m, head, record, out)
@@ -220,7 +220,7 @@ func (s *Server) introduce(id systems.Peer, p *peer, m *newsMessage, head *newsH
 }
 
 // tell adds a record to the message, or to the next.
-func (s *Server) tell(id systems.Peer, m *newsMessage, head *newsHead, record []byte, out systems.Outbox) {
+func (s *Server) tell(id systems.Peer, m *newsMessage, head *updateHead, record []byte, out systems.Outbox) {
 	if m.sent >= maxMessagesOut {
 		return
 	}
@@ -235,8 +235,8 @@ func (s *Server) tell(id systems.Peer, m *newsMessage, head *newsHead, record []
 }
 
 // head returns the head of a message to a peer.
-func (s *Server) head(p *peer, now systems.Time) newsHead {
-	h := newsHead{tick: s.done, ready: p.clock.Answerer == nil, events: p.events.Since(s.done)}
+func (s *Server) head(p *peer, now systems.Time) updateHead {
+	h := updateHead{tick: s.done, ready: p.clock.Answerer == nil, events: p.events.Since(s.done)}
 	if !h.ready {
 		_, h.ready = p.clock.remote(now)
 	}

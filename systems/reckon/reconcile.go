@@ -15,7 +15,7 @@ func (c *Client) receiveClock(m systems.Message) error { return c.clock.receive(
 
 // receiveNews accepts a message with records, and with a body of state if there is one. Its tick may be older than that
 // of another message: each part decides by itself whether it is of use.
-func (c *Client) receiveNews(m systems.Message) error {
+func (c *Client) receiveUpdate(m systems.Message) error {
 	r, h := wire.NewReader(m.Body), &c.scratch.head
 	serverNow, near, known := c.clock.at(m.Now)
 	err := h.read(&r, c.Counted.ServerTick, near)
@@ -40,14 +40,14 @@ func (c *Client) receiveNews(m systems.Message) error {
 		c.counts.Records++
 		r := &c.scratch.records[i]
 		if c.clock.received(r.Stamp, known, m.Now) {
-			c.remotes.receive(*r, c.limits.dating().Age(r.Stamp, serverNow), m.Now)
+			c.remotes.receive(*r, c.limits.age(r.Stamp, serverNow), m.Now)
 		}
 	}
 	return nil
 }
 
 // receiveHead accepts the head of a message.
-func (c *Client) receiveHead(h *newsHead, now systems.Time) {
+func (c *Client) receiveHead(h *updateHead, now systems.Time) {
 	if h.hasMargin {
 		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit
 		c.ticks.lead.Measured(uint64(h.margin.Tick), c.Counted.Margin, now)

@@ -58,21 +58,21 @@ const (
 )
 
 // ErrRecord is returned for bytes that are no record.
-var ErrRecord = errors.New("reckon: malformed record")
+var errRecord = errors.New("reckon: malformed record")
 
 const (
 	// MaxRecord bounds a record on the wire, in bytes.
-	MaxRecord = 64
+	maxRecord = 64
 	// MaxCompact bounds a relative record of an entity in one of the first 128 rows of its owner's region, in bytes,
 	// without an action.
-	MaxCompact = 9
+	maxCompact = 9
 	// MaxCoordinate bounds a coordinate of a position, in world units.
-	MaxCoordinate = fixed.One << 24
+	maxCoordinate = fixed.One << 24
 	// MaxVelocity bounds a coordinate of a velocity, in world units per second.
 	MaxVelocity = fixed.One << 15
 	// MaxOffset is how far a relative record may be from its anchor, per axis, in world units. What is beyond is out of
 	// step and needs an absolute one.
-	MaxOffset = 14 * fixed.One
+	maxOffset = 14 * fixed.One
 
 	fullBits    = 8 // fractional bits of absolute positions and velocities
 	compactBits = 3 // of relative ones: 5.3 signed
@@ -97,7 +97,7 @@ func decode53(v int8) fixed.Num { return unsteps(int64(v), compactBits) }
 
 // Anchor is a place that both sides know of an entity: that of an absolute record which the other side is known to
 // hold.
-type Anchor struct {
+type anchorPoint struct {
 	Number uint8 // [1, 15]
 	Entity ecs.Entity
 	Pos    fixed.Vec3
@@ -105,12 +105,12 @@ type Anchor struct {
 
 // Against makes an absolute record relative to a place. ok is false if it does not fit: in another mode than Ground, too
 // far away, faster than 5.3 can say, or at another height by a sixteenth of a unit or more.
-func (r Record) Against(a Anchor) (relative Record, ok bool) {
+func (r Record) against(a anchorPoint) (relative Record, ok bool) {
 	d := r.Pos.Sub(a.Pos)
 	fits := a.Number != 0 && a.Number <= maxAnchor && r.Anchor == 0 && r.Sets == 0 && r.Mode == Ground && r.Entity == a.Entity &&
 		steps(d.Z, compactBits) == 0 && steps(r.Vel.Z, compactBits) == 0
 	for _, n := range [...]fixed.Num{d.X, d.Y} {
-		fits = fits && n.Abs() <= MaxOffset
+		fits = fits && n.Abs() <= maxOffset
 	}
 	for _, n := range [...]fixed.Num{r.Vel.X, r.Vel.Y} {
 		fits = fits && n.Abs() < 16*fixed.One
@@ -123,7 +123,7 @@ func (r Record) Against(a Anchor) (relative Record, ok bool) {
 }
 
 // On makes a relative record absolute again. a must be the place that r.Anchor numbers for the entity in r's row.
-func (r Record) On(a Anchor) Record {
+func (r Record) on(a anchorPoint) Record {
 	if r.Anchor == 0 || r.Anchor != a.Number || r.Entity.Row != a.Entity.Row {
 		panic("reckon: Record.On: pass the anchor that the record names, of the same row")
 	}
@@ -151,7 +151,7 @@ func (r Record) On(a Anchor) Record {
 //	    [pos]  (3 × varint, 1/256)  at most 2^24 units
 //	    [vel]  (3 × varint, 1/256)  at most 2^15 units per second; not with FlagStop
 //	[action]   (u8)                 with FlagCast
-func (r *Record) Append(w *wire.Writer) {
+func (r *Record) append(w *wire.Writer) {
 	if r.Anchor > maxAnchor || r.Sets > maxAnchor || r.Mode >= modes || r.Flags >= flags {
 		panic("reckon: Record.Append: anchors lie in [1, 15], modes and flags are those of this package")
 	}
@@ -160,8 +160,8 @@ func (r *Record) Append(w *wire.Writer) {
 	w.U16(uint16(uint64(r.Stamp)&(1<<stampBits-1)) | uint16(age)<<stampBits)
 	w.U8(uint8(r.Flags) | r.Anchor<<4)
 	if r.Anchor != 0 {
-		w.U8(uint8(encode53(r.Pos.X.Clamp(-MaxOffset, MaxOffset))))
-		w.U8(uint8(encode53(r.Pos.Y.Clamp(-MaxOffset, MaxOffset))))
+		w.U8(uint8(encode53(r.Pos.X.Clamp(-maxOffset, maxOffset))))
+		w.U8(uint8(encode53(r.Pos.Y.Clamp(-maxOffset, maxOffset))))
 		if r.Flags&FlagStop == 0 {
 			w.U8(uint8(encode53(r.Vel.X)))
 			w.U8(uint8(encode53(r.Vel.Y)))
@@ -180,14 +180,14 @@ func (r *Record) appendFull(w *wire.Writer) {
 	switch r.Mode {
 	case Scripted:
 		w.Uvarint(uint64(r.Path))
-		appendNum(w, r.Along, MaxCoordinate)
+		appendNum(w, r.Along, maxCoordinate)
 		appendNum(w, r.Speed, MaxVelocity)
 		return
 	case Attached:
 		appendRow(w, r.Parent.Row)
 		w.Uvarint(uint64(r.Parent.Born))
 	}
-	appendVec(w, r.Pos, MaxCoordinate)
+	appendVec(w, r.Pos, maxCoordinate)
 	if r.Flags&FlagStop == 0 {
 		appendVec(w, r.Vel, MaxVelocity)
 	}
@@ -203,7 +203,7 @@ func appendVec(w *wire.Writer, v fixed.Vec3, most fixed.Num) {
 
 // Read takes a record off a message. near is a stamp within 20 s of the record's: as long as the sender's clock is not
 // known, a record cannot be read. What is malformed makes reader fail with ErrRecord or an error of package wire.
-func (r *Record) Read(reader *wire.Reader, near Stamp) {
+func (r *Record) read(reader *wire.Reader, near Stamp) {
 	*r = Record{}
 	r.Entity.Row = readRow(reader)
 	when := reader.U16()
@@ -226,8 +226,8 @@ func (r *Record) readCompact(reader *wire.Reader) {
 	if r.Flags&FlagStop == 0 {
 		r.Vel.X, r.Vel.Y = decode53(int8(reader.U8())), decode53(int8(reader.U8()))
 	}
-	if r.Pos.X.Abs() > MaxOffset || r.Pos.Y.Abs() > MaxOffset {
-		reader.Fail(ErrRecord)
+	if r.Pos.X.Abs() > maxOffset || r.Pos.Y.Abs() > maxOffset {
+		reader.Fail(errRecord)
 	}
 }
 
@@ -236,22 +236,22 @@ func (r *Record) readFull(reader *wire.Reader) {
 	bits := reader.U8()
 	r.Mode, r.Sets = Mode(bits)&(modes-1), bits>>2
 	if r.Sets > maxAnchor {
-		reader.Fail(ErrRecord)
+		reader.Fail(errRecord)
 	}
 	switch r.Mode {
 	case Scripted:
 		path := reader.Uvarint()
 		if path > 1<<32-1 {
-			reader.Fail(ErrRecord)
+			reader.Fail(errRecord)
 		}
 		r.Path = uint32(path)
-		r.Along, r.Speed = readNum(reader, MaxCoordinate), readNum(reader, MaxVelocity)
+		r.Along, r.Speed = readNum(reader, maxCoordinate), readNum(reader, MaxVelocity)
 		return
 	case Attached:
 		r.Parent.Row = readRow(reader)
 		r.Parent.Born = ecs.Tick(reader.Uvarint())
 	}
-	r.Pos = readVec(reader, MaxCoordinate)
+	r.Pos = readVec(reader, maxCoordinate)
 	if r.Flags&FlagStop == 0 {
 		r.Vel = readVec(reader, MaxVelocity)
 	}
@@ -274,7 +274,7 @@ func appendRow(w *wire.Writer, row uint32) {
 func readRow(reader *wire.Reader) uint32 {
 	code := reader.Uvarint()
 	if code >= 1<<(regionBits+ownerBits) {
-		reader.Fail(ErrRecord)
+		reader.Fail(errRecord)
 		return 0
 	}
 	return uint32(code&(1<<ownerBits-1))<<regionBits | uint32(code>>ownerBits)
@@ -283,7 +283,7 @@ func readRow(reader *wire.Reader) uint32 {
 func readNum(reader *wire.Reader, most fixed.Num) fixed.Num {
 	v, bound := reader.Varint(), steps(most, fullBits)
 	if v > bound || v < -bound {
-		reader.Fail(ErrRecord)
+		reader.Fail(errRecord)
 		return 0
 	}
 	return unsteps(v, fullBits)

@@ -5,115 +5,108 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/systems"
+	"tendon/systems/internal/table"
 )
 
-// remotes are the remote entities of which records came, as this client shows them.
+// remotes are the entities of which the client received records.
 type remotes struct {
 	client *Client
-	all    []*remote
-	byRow  map[uint32]int // index in all
-	free   []*remote
-	acks   []heldAck
-	depth  int // of entities that stand on each other, while one is predicted
+	all    table.Table[remote]
+	acks   []queuedAck
+	depth  int // of entities that stand on each other, while one is extrapolated
 	at     systems.Time
 }
 
-// remote is a remote entity.
+// remote is an entity with a record.
 type remote struct {
 	entity  ecs.Entity
-	ghost   Ghost
-	track   Track
+	motion  remoteMotion
 	anchors [maxAnchor + 1]fixed.Vec3
 	set     uint16 // bit n: anchor n is set
 }
 
-// heldAck is the acknowledgement of an anchor, which is sent times times.
-type heldAck struct {
-	held
+// queuedAck is the acknowledgement of an anchor, which is sent times times more.
+type queuedAck struct {
+	anchorAck
 	times int
 }
 
 const (
-	heldTimes  = 3       // times that an anchor is acknowledged
+	ackTimes   = 3       // times that an anchor is acknowledged
 	maxRemotes = 1 << 13 // entities
 	maxStacked = 4       // entities that stand on each other
 )
 
 func (w *remotes) init(c *Client) {
-	w.client, w.byRow = c, map[uint32]int{}
-	if c.limits.Ghosts.Rules.Parent == nil {
-		c.limits.Ghosts.Rules.Parent = w.parent
+	w.client = c
+	if c.limits.Remotes.Rules.Parent == nil {
+		c.limits.Remotes.Rules.Parent = w.parent
 	}
 }
 
 // clear drops all entities.
 func (w *remotes) clear() {
-	for len(w.all) > 0 {
-		w.release(len(w.all) - 1)
-	}
+	w.all.Clear()
 	w.acks = w.acks[:0]
 }
 
 // receive accepts a record that is age old, of a remote entity or of an own avatar.
 func (w *remotes) receive(r Record, age, now systems.Time) {
 	c := w.client
-	i, known := w.byRow[r.Entity.Row]
+	o := w.all.Get(r.Entity.Row)
 	if r.Anchor != 0 {
-		if !known || w.all[i].set>>r.Anchor&1 == 0 {
+		if o == nil || o.set>>r.Anchor&1 == 0 {
 			c.counts.Unanchored++
 			return
 		}
-		r = r.On(Anchor{Number: r.Anchor, Entity: w.all[i].entity, Pos: w.all[i].anchors[r.Anchor]})
+		r = r.on(anchorPoint{Number: r.Anchor, Entity: o.entity, Pos: o.anchors[r.Anchor]})
 	}
-	if known && w.all[i].entity != r.Entity {
-		if r.Entity.Born <= w.all[i].entity.Born {
+	if o == nil || o.entity != r.Entity {
+		if o = w.replace(o, r.Entity); o == nil {
 			return
 		}
-		w.release(i)
-		known = false
 	}
-	if !known {
-		if i = len(w.all); i >= maxRemotes {
-			return
-		}
-		w.all = append(w.all, w.allocate(r.Entity))
-		w.byRow[r.Entity.Row] = i
-	}
-	o := w.all[i]
 	if r.Sets != 0 {
 		o.anchors[r.Sets], o.set = r.Pos, o.set|1<<r.Sets
-		w.acknowledge(held{r.Entity.Row, r.Sets})
+		w.acknowledge(anchorAck{r.Entity.Row, r.Sets})
 	}
 	w.at = now
-	used := o.ghost.Receive(&c.limits.Ghosts, r, age, now)
-	if p := c.avatar(r.Entity); p != nil {
-		if used {
-			c.echo(p, r, age, now)
-		}
-		return
+	used := o.motion.receive(&c.limits.Remotes, r, age, now)
+	if p := c.avatar(r.Entity); p != nil && used {
+		c.echo(p, r, age, now)
 	}
-	if used && r.Flags&FlagCast != 0 && c.limits.Length != nil {
-		o.track.Begin(r.Action, c.limits.Length(r.Action), age+r.Age, now)
+}
+
+// replace makes an entity the remote of its row, which is old or nil until now. It returns nil for an entity that is gone
+// already, and if there are too many.
+func (w *remotes) replace(old *remote, e ecs.Entity) *remote {
+	if old != nil && e.Born <= old.entity.Born || old == nil && w.all.Len() >= maxRemotes {
+		return nil
 	}
+	if old == nil {
+		old = w.all.At(w.all.Add(e.Row))
+	}
+	*old = remote{entity: e}
+	return old
 }
 
 // acknowledge queues the acknowledgement of an anchor.
-func (w *remotes) acknowledge(h held) {
+func (w *remotes) acknowledge(a anchorAck) {
 	for i := range w.acks {
-		if w.acks[i].row == h.row {
-			w.acks[i] = heldAck{h, heldTimes}
+		if w.acks[i].row == a.row {
+			w.acks[i] = queuedAck{a, ackTimes}
 			return
 		}
 	}
-	w.acks = append(w.acks, heldAck{h, heldTimes})
+	w.acks = append(w.acks, queuedAck{a, ackTimes})
 }
 
-// appendHeld appends the acknowledgements of the next message.
-func (w *remotes) appendHeld(dst []held) []held {
-	n := min(len(w.acks), maxHeld)
+// appendAcks appends the acknowledgements of the next message.
+func (w *remotes) appendAcks(dst []anchorAck) []anchorAck {
+	n := min(len(w.acks), maxAcks)
 	for i := range w.acks[:n] {
 		w.acks[i].times--
-		dst = append(dst, w.acks[i].held)
+		dst = append(dst, w.acks[i].anchorAck)
 	}
 	for i := n - 1; i >= 0; i-- { // the last ones replace those that are done, so that all have their turn
 		if w.acks[i].times <= 0 {
@@ -125,44 +118,21 @@ func (w *remotes) appendHeld(dst []held) []held {
 	return dst
 }
 
-// dropGone drops the entities that do not exist in the newest state received.
+// dropGone drops the entities that do not exist in the newest state received. A record may come before the state that
+// has its entity.
 func (w *remotes) dropGone() {
-	replica := w.client.replica.Receiver.State()
-	for i := len(w.all) - 1; i >= 0; i-- {
-		// A record may come before the state that has its entity.
-		if o := w.all[i]; !image.ExistsAt(replica, o.entity) && o.entity.Born <= replica.Tick() {
-			w.release(i)
+	state := w.client.replica.Receiver.State()
+	for slot, o := range w.all.All {
+		if !image.ExistsAt(state, o.entity) && o.entity.Born <= state.Tick() {
+			w.all.Remove(slot)
 		}
 	}
 }
 
-func (w *remotes) allocate(e ecs.Entity) *remote {
-	if n := len(w.free); n > 0 {
-		o := w.free[n-1]
-		w.free = w.free[:n-1]
-		*o = remote{entity: e}
-		return o
-	}
-	return &remote{entity: e}
-}
-
-// release removes an entity; the last one takes its place.
-func (w *remotes) release(i int) {
-	o, last := w.all[i], len(w.all)-1
-	delete(w.byRow, o.entity.Row)
-	if i != last {
-		w.all[i] = w.all[last]
-		w.byRow[w.all[i].entity.Row] = i
-	}
-	w.all[last] = nil
-	w.all = w.all[:last]
-	w.free = append(w.free, o)
-}
-
 // find returns an entity, nil if no record of it came.
 func (w *remotes) find(e ecs.Entity) *remote {
-	if i, ok := w.byRow[e.Row]; ok && w.all[i].entity == e {
-		return w.all[i]
+	if o := w.all.Get(e.Row); o != nil && o.entity == e {
+		return o
 	}
 	return nil
 }
@@ -181,7 +151,7 @@ func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 		return m, false
 	}
 	w.depth++
-	m, ok = o.ghost.Shown(&c.limits.Ghosts, w.at)
+	m, ok = o.motion.shown(&c.limits.Remotes, w.at)
 	w.depth--
 	return m, ok
 }
@@ -191,12 +161,12 @@ func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 func (w *remotes) place(at systems.Time) {
 	c := w.client
 	w.at = at
-	for _, o := range w.all {
+	for _, o := range w.all.All {
 		if c.own.Has(o.entity.Row) {
 			continue
 		}
 		is, here := c.World().Image().Motion(o.entity)
-		if m, ok := o.ghost.Predicted(&c.limits.Ghosts, at); ok && here && m != is {
+		if m, ok := o.motion.predicted(&c.limits.Remotes, at); ok && here && m != is {
 			c.World().Image().SetMotion(o.entity, m)
 		}
 	}
@@ -205,18 +175,27 @@ func (w *remotes) place(at systems.Time) {
 // Present brings the view up to date with now: the player's avatars between the two last states, remote entities where
 // their records extrapolate them.
 func (c *Client) Present(v *ecs.View, now systems.Time) {
-	previous, current, confirmed, alpha := c.View(now)
-	v.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: confirmed, Own: &c.own}, alpha)
-	c.remotes.at = now
-	for _, o := range c.remotes.all {
+	c.scratch.view, c.remotes.at = v, now
+	c.RunPresent()
+	v.Dress()
+}
+
+// compose starts the view from the states that it is between.
+func (c *Client) compose() {
+	previous, current, confirmed, alpha := c.View(c.remotes.at)
+	c.scratch.view.Compose(image.Shown{Prev: previous, Cur: current, Confirmed: confirmed, Remote: confirmed, Own: &c.own}, alpha)
+}
+
+// extrapolate shows the remote entities.
+func (c *Client) extrapolate() {
+	for _, o := range c.remotes.all.All {
 		if c.own.Has(o.entity.Row) {
 			continue
 		}
-		if m, ok := o.ghost.Shown(&c.limits.Ghosts, now); ok {
-			v.Picture.Move(o.entity, m)
+		if m, ok := o.motion.shown(&c.limits.Remotes, c.remotes.at); ok {
+			c.scratch.view.Picture.Move(o.entity, m)
 		}
 	}
-	v.Dress()
 }
 
 // Shown returns where a remote entity is shown at now; ok is false if no record of it came.
@@ -226,21 +205,13 @@ func (c *Client) Shown(e ecs.Entity, now systems.Time) (m ecs.Motion, ok bool) {
 		return m, false
 	}
 	c.remotes.at = now
-	return o.ghost.Shown(&c.limits.Ghosts, now)
+	return o.motion.shown(&c.limits.Remotes, now)
 }
 
-// Presence returns the liveness of a remote entity. One without a record is Present, since the states have it.
-func (c *Client) Presence(e ecs.Entity, now systems.Time) Presence {
+// Liveness returns how recent the last record of a remote entity is. One without a record is Alive: the states have it.
+func (c *Client) Liveness(e ecs.Entity, now systems.Time) Liveness {
 	if o := c.remotes.find(e); o != nil {
-		return o.ghost.Presence(now)
+		return o.motion.liveness(now)
 	}
-	return Present
-}
-
-// Action returns the action that a remote entity is shown to do, and its progress; ok is false without one.
-func (c *Client) Action(e ecs.Entity, now systems.Time) (action uint8, progress systems.Time, ok bool) {
-	if o := c.remotes.find(e); o != nil {
-		return o.track.At(now)
-	}
-	return 0, 0, false
+	return Alive
 }

@@ -90,8 +90,8 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 			return nil, fmt.Errorf("reckon: %w", err)
 		}
 	}
-	if s.limits.Ghosts.Rules.Parent == nil {
-		s.limits.Ghosts.Rules.Parent = s.world.Image().Motion
+	if s.limits.Remotes.Rules.Parent == nil {
+		s.limits.Remotes.Rules.Parent = s.world.Image().Motion
 	}
 	s.herald.init(s)
 	s.herald.observe(nil, s.ring.Save(s.world))
@@ -232,7 +232,7 @@ func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
 	clientNow, known := p.clock.remote(now)
 	near := p.near
 	if known {
-		near = StampOf(clientNow)
+		near = stampOf(clientNow)
 	}
 	err := m.read(message, s.done, near, s.game)
 	if err == nil && (m.received > s.done || p.seat < 0 && len(m.done)+len(m.claims) > 0 || p.sender.Acked(m.ack) != nil) {
@@ -247,7 +247,7 @@ func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
 		p.stats.Desyncs++
 		p.resync = peers.Needed
 	}
-	for _, h := range m.held {
+	for _, h := range m.anchors {
 		s.herald.held(p, h)
 	}
 	for i := range m.claims {

@@ -29,7 +29,7 @@ func (s *serverClock) at(now systems.Time) (server systems.Time, near Stamp, kno
 		return 0, s.near, false
 	}
 	if server, known = s.probe.ToRemote(now); known {
-		return server, StampOf(server), true
+		return server, stampOf(server), true
 	}
 	return server, s.near, false
 }
@@ -43,7 +43,7 @@ func (s *serverClock) received(stamp Stamp, known bool, now systems.Time) (usabl
 	case !known:
 		return false
 	default:
-		s.probe.Heard(stamp.Time(), now)
+		s.probe.Heard(stamp.time(), now)
 	}
 	return true
 }

@@ -145,7 +145,7 @@ func TestARespawnIsTheServersWord(t *testing.T) {
 		t.Errorf("off by %.2f when all is over", d)
 	}
 	// What it said before the word is void.
-	old := claim{epoch: before, record: Record{Entity: e, Stamp: StampOf(r.local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
+	old := claim{epoch: before, record: Record{Entity: e, Stamp: stampOf(r.local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
 	was := r.server.Counts().Outdated
 	r.claim(0, old)
 	if r.server.Counts().Outdated != was+1 || far(r.believed(0), old.record.Pos) < 100 {
@@ -196,7 +196,7 @@ func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	epoch, _ := r.server.Epoch(r.walker(1))
 	for i, e := range []ecs.Entity{r.walker(1), bolt, {Row: 99, Born: 4}, {}} {
 		before := r.server.Counts().Foreign
-		err := r.claim(0, claim{epoch, Record{Entity: e, Stamp: StampOf(r.local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
+		err := r.claim(0, claim{epoch, Record{Entity: e, Stamp: stampOf(r.local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
 		if err != nil || r.server.Counts().Foreign != before+1 {
 			t.Errorf("%d: %v, %+v", i, err, r.server.Counts())
 		}
@@ -216,7 +216,7 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 		for i := range 3 * gameRate {
 			epoch, _ := r.server.Epoch(e)
 			n := fixed.FromInt(i)
-			rec := Record{Entity: e, Stamp: StampOf(r.local(0)) + off + Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: MaxCoordinate}, Vel: fixed.Vec3{X: MaxVelocity, Z: -MaxVelocity}}
+			rec := Record{Entity: e, Stamp: stampOf(r.local(0)) + off + Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: maxCoordinate}, Vel: fixed.Vec3{X: MaxVelocity, Z: -MaxVelocity}}
 			if err := r.claim(0, claim{epoch, rec}); err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +245,7 @@ func TestFloodsAreDropped(t *testing.T) {
 	for range gameRate {
 		epoch, _ := r.server.Epoch(e)
 		for i := range 12 {
-			rec := claim{epoch, Record{Entity: e, Stamp: StampOf(r.local(0)) + Stamp(i), Flags: FlagStop, Pos: r.believed(0)}}
+			rec := claim{epoch, Record{Entity: e, Stamp: stampOf(r.local(0)) + Stamp(i), Flags: FlagStop, Pos: r.believed(0)}}
 			if err := r.claim(0, rec, rec, rec, rec); err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +275,7 @@ func TestMessagesThatNobodySendsAreRefused(t *testing.T) {
 	ahead := moveMessage{received: r.server.Done() + 1}
 	bodies := moveMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: 60000}}
 	relative := moveMessage{received: r.server.Done(), claims: []claim{{1, Record{Entity: r.walker(0), Anchor: 1}}}}
-	none := moveMessage{received: r.server.Done(), held: []held{{row: 1}}}
+	none := moveMessage{received: r.server.Done(), anchors: []anchorAck{{row: 1}}}
 	for name, m := range map[string][]byte{
 		"nothing": {}, "kind": {77}, "cut": b[:len(b)-1], "longer": append(slices.Clone(b), 0), "a tick to come": ahead.append(nil, r.game),
 		"bodies never sent": bodies.append(nil, r.game), "a relative claim": relative.append(nil, r.game), "anchor 0": none.append(nil, r.game),
@@ -285,7 +285,7 @@ func TestMessagesThatNobodySendsAreRefused(t *testing.T) {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	for name, m := range map[string][]byte{"nothing": {}, "kind": {77}, "news": {kindNews}, "clock": {0xC0, 1}, "events": {kindEvents, 1, 2}} {
+	for name, m := range map[string][]byte{"nothing": {}, "kind": {77}, "news": {kindUpdate}, "clock": {0xC0, 1}, "events": {kindEvents, 1, 2}} {
 		if err := r.clients[0].Receive(systems.Reliable, m, r.local(0)); err == nil {
 			t.Errorf("%s: taken by a client", name)
 		}

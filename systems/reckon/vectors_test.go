@@ -55,7 +55,7 @@ func moveText(m *moveMessage) string {
 	for i := range m.claims {
 		s += fmt.Sprintf("; epoch %d: %s", m.claims[i].epoch, recordText(&m.claims[i].record))
 	}
-	for _, h := range m.held {
+	for _, h := range m.anchors {
 		s += fmt.Sprintf("; holds %d of %d", h.anchor, h.row)
 	}
 	for _, in := range m.done {
@@ -67,7 +67,7 @@ func moveText(m *moveMessage) string {
 
 // wholeNews is news in the clear, with a body that means nothing here.
 type wholeNews struct {
-	head    newsHead
+	head    updateHead
 	records []Record
 	body    []byte
 }
@@ -77,7 +77,7 @@ func (n *wholeNews) append(dst []byte) []byte {
 	n.head.append(&w)
 	w.U8(uint8(len(n.records)))
 	for i := range n.records {
-		n.records[i].Append(&w)
+		n.records[i].append(&w)
 	}
 	w.Raw(n.body)
 	return w.Bytes()
@@ -143,7 +143,7 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 	case "params":
 		var c Config
 		err = c.takeParams(b)
-		return fmt.Sprintf("rate %d assumed %d trusting %v speed %v", c.StateRate, c.Assumed/Unit, c.Trusting, c.MaxSpeed), c.params(), err
+		return fmt.Sprintf("rate %d assumed %d trusting %v speed %v", c.StateRate, c.Assumed/stampUnit, c.Trusting, c.MaxSpeed), c.params(), err
 	}
 	panic("no kind " + kind)
 }
@@ -195,12 +195,12 @@ func samples() map[string][]byte {
 		"move/helpless":      move(moveMessage{received: nearTick, ack: state.Ack{Lost: true, Refused: 76}, helpless: true}),
 		"move/walking":       move(moveMessage{received: nearTick, claims: []claim{{3, own}}, done: []ecs.InputBytes{walkOn, walkOn, shoot, walkOn}}),
 		"move/stop":          move(moveMessage{received: nearTick, claims: []claim{{255, stop}}}),
-		"move/holds":         move(moveMessage{received: nearTick, held: []held{{1 << 20, 4}, {9, 15}}}),
-		"news/nothing":       news(wholeNews{head: newsHead{tick: nearTick}}),
-		"news/ready":         news(wholeNews{head: newsHead{tick: nearTick, ready: true, altered: 300, events: 9, hasMargin: true, margin: inputs.Margin{Tick: nearTick - 4, Value: -64}}}),
-		"news/snap":          news(wholeNews{head: newsHead{tick: nearTick, ready: true, snaps: []claim{{4, stop}}}}),
-		"news/records":       news(wholeNews{head: newsHead{tick: nearTick, ready: true}, records: []Record{at, near, rides, path, fall}}),
-		"news/body":          news(wholeNews{head: newsHead{tick: nearTick, ready: true, body: true}, records: []Record{near}, body: []byte{1, 2, 3}}),
+		"move/holds":         move(moveMessage{received: nearTick, anchors: []anchorAck{{1 << 20, 4}, {9, 15}}}),
+		"news/nothing":       news(wholeNews{head: updateHead{tick: nearTick}}),
+		"news/ready":         news(wholeNews{head: updateHead{tick: nearTick, ready: true, altered: 300, events: 9, hasMargin: true, margin: inputs.Margin{Tick: nearTick - 4, Value: -64}}}),
+		"news/snap":          news(wholeNews{head: updateHead{tick: nearTick, ready: true, snaps: []claim{{4, stop}}}}),
+		"news/records":       news(wholeNews{head: updateHead{tick: nearTick, ready: true}, records: []Record{at, near, rides, path, fall}}),
+		"news/body":          news(wholeNews{head: updateHead{tick: nearTick, ready: true, body: true}, records: []Record{near}, body: []byte{1, 2, 3}}),
 		"order/nothing":      appendRequest(nil, ecs.Entity{}, nil),
 		"order/of-an-entity": appendRequest(nil, e, []byte{7, 8}),
 		"events/one":         code.AppendEvents(nil, kindEvents, []byte{0xe8, 7, 0, 0, 0, 1}),

@@ -7,9 +7,9 @@ import (
 	"tendon/systems"
 )
 
-func sender(t testing.TB, c SenderConfig) *Sender {
+func sender(t testing.TB, c SenderConfig) *sendPolicy {
 	t.Helper()
-	s, err := NewSender(c, &Rules{})
+	s, err := newSendPolicy(c, &Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,17 +19,17 @@ func sender(t testing.TB, c SenderConfig) *Sender {
 // sending is one record that left.
 type sending struct {
 	at     systems.Time
-	why    Why
+	why    reason
 	record Record
 }
 
 // walk plays a sender in ticks of 10 ms along a course that is given by its velocity, and returns what it sent.
-func walk(s *Sender, until systems.Time, course func(now systems.Time, r *Record)) (list []sending) {
+func walk(s *sendPolicy, until systems.Time, course func(now systems.Time, r *Record)) (list []sending) {
 	r := Record{}
 	for now := systems.Time(0); now <= until; now += 10 * ms {
-		r.Stamp = StampOf(now)
+		r.Stamp = stampOf(now)
 		course(now, &r)
-		if why := s.Update(&r, now, 0); why != Not {
+		if why := s.update(&r, now, 0); why != sendNothing {
 			list = append(list, sending{now, why, r})
 			r.Flags = 0
 		}
@@ -53,24 +53,24 @@ func TestCWSENDDR03BothReadings(t *testing.T) {
 	for _, v := range []struct {
 		reading   Reading
 		turn, at  systems.Time
-		why       Why
+		why       reason
 		deviation string
 	}{
-		{LookAhead, 300 * ms, 300 * ms, Deviating, "0.99"}, {Instant, 300 * ms, 660 * ms, Deviating, "0.509"},
-		{LookAhead, 9 * sec, sec, Due, "0"}, {Instant, 9 * sec, sec, Due, "0"},
+		{LookAhead, 300 * ms, 300 * ms, sendDeviating, "0.99"}, {Instant, 300 * ms, 660 * ms, sendDeviating, "0.509"},
+		{LookAhead, 9 * sec, sec, sendPeriodic, "0"}, {Instant, 9 * sec, sec, sendPeriodic, "0"},
 	} {
 		s := sender(t, SenderConfig{Reading: v.reading})
 		course := turnAt(v.turn, east, north)
 		deviation := fixed.Num(0)
 		list := walk(s, 1100*ms, func(now systems.Time, r *Record) {
 			if course(now, r); now == v.at {
-				deviation = s.Deviation(r, now)
+				deviation = s.deviation(r, now)
 			}
 		})
-		if len(list) < 2 || list[0].why != First || list[1].at != v.at || list[1].why != v.why || !near(deviation, num(v.deviation), fixed.One/200) {
+		if len(list) < 2 || list[0].why != sendFirst || list[1].at != v.at || list[1].why != v.why || !near(deviation, num(v.deviation), fixed.One/200) {
 			t.Errorf("reading %d, turn at %d ms: %d records, the second at %d ms for %d, deviation %v", v.reading, v.turn/ms, len(list), list[1].at/ms, list[1].why, deviation)
 		}
-		if turned := list[1].record.Flags&FlagTurn != 0; turned != (v.why == Deviating) {
+		if turned := list[1].record.Flags&FlagTurn != 0; turned != (v.why == sendDeviating) {
 			t.Errorf("reading %d: the flag of a turn: %v", v.reading, turned)
 		}
 	}
@@ -82,8 +82,8 @@ func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
 	list := walk(s, 3*sec, turnAt(550*ms, vec("0.1", "0", "0"), fixed.Vec3{})) // too slow for a deviation
 	want := []struct {
 		at  systems.Time
-		why Why
-	}{{0, First}, {550, Urgent}, {650, Repeated}, {750, Repeated}, {850, Repeated}, {1850, Due}, {2850, Due}}
+		why reason
+	}{{0, sendFirst}, {550, sendUrgent}, {650, sendRepeated}, {750, sendRepeated}, {850, sendRepeated}, {1850, sendPeriodic}, {2850, sendPeriodic}}
 	for i, w := range want {
 		if i >= len(list) || list[i].at != w.at*ms || list[i].why != w.why || (list[i].record.Flags&FlagStop != 0) != (i > 0) {
 			t.Fatalf("%d: %+v", i, list)
@@ -99,7 +99,7 @@ func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
 			r.Vel = fixed.Vec3{}
 		}
 	}) {
-		if r.at >= 600*ms && (r.record.Flags&FlagStop != 0 || r.why == Repeated) {
+		if r.at >= 600*ms && (r.record.Flags&FlagStop != 0 || r.why == sendRepeated) {
 			t.Errorf("at %d ms a stop or what repeats one: %d", r.at/ms, r.why)
 		}
 	}
@@ -118,7 +118,7 @@ func TestWhatIsUrgentLeavesAtOnce(t *testing.T) {
 				change(r)
 			}
 		})
-		if len(list) != 2 || list[1].at != 20*ms || list[1].why != Urgent || list[1].record.Pos == (fixed.Vec3{}) {
+		if len(list) != 2 || list[1].at != 20*ms || list[1].why != sendUrgent || list[1].record.Pos == (fixed.Vec3{}) {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
@@ -128,12 +128,12 @@ func TestWhatIsUrgentLeavesAtOnce(t *testing.T) {
 func TestTheTopOfAJumpIsNoStop(t *testing.T) {
 	s := sender(t, SenderConfig{})
 	r := Record{Mode: Ballistic}
-	if s.Update(&r, 0, 0); r.Flags != 0 {
+	if s.update(&r, 0, 0); r.Flags != 0 {
 		t.Errorf("flags %b", r.Flags)
 	}
 	for speed, flags := range map[fixed.Num]Flags{0: FlagStop, fixed.One: 0} {
 		r = Record{Mode: Scripted, Speed: speed}
-		if s.Update(&r, sec, 0); r.Flags != flags {
+		if s.update(&r, sec, 0); r.Flags != flags {
 			t.Errorf("scripted at speed %v: flags %b", speed, r.Flags)
 		}
 	}
@@ -215,10 +215,10 @@ func TestTheThresholdGrowsWithTheDistance(t *testing.T) {
 		}
 	}
 	turned := Record{Vel: vec("0", "1", "0")}
-	for viewer, why := range map[fixed.Num]Why{0: Deviating, 100 * fixed.One: Not} {
-		s.Reset()
-		s.Update(&Record{Vel: vec("1", "0", "0")}, 0, viewer)
-		if got := s.Update(&turned, 200*ms, viewer); got != why {
+	for viewer, why := range map[fixed.Num]reason{0: sendDeviating, 100 * fixed.One: sendNothing} {
+		s.reset()
+		s.update(&Record{Vel: vec("1", "0", "0")}, 0, viewer)
+		if got := s.update(&turned, 200*ms, viewer); got != why {
 			t.Errorf("a turn seen from %v: %d", viewer, got)
 		}
 	}
@@ -228,19 +228,19 @@ func TestTheThresholdGrowsWithTheDistance(t *testing.T) {
 func TestASenderIsNeverSilent(t *testing.T) {
 	s := sender(t, SenderConfig{})
 	r := Record{Vel: vec("1", "0", "0")}
-	if s.Update(&r, 100*sec, 0) != First || s.Update(&r, 100*sec, 0) != Not {
+	if s.update(&r, 100*sec, 0) != sendFirst || s.update(&r, 100*sec, 0) != sendNothing {
 		t.Error("not begun")
 	}
-	if why := s.Update(&r, 50*sec, 0); why == Not {
+	if why := s.update(&r, 50*sec, 0); why == sendNothing {
 		t.Error("silent after the clock was set back")
 	}
-	s.Reset()
+	s.reset()
 	stands := Record{}
-	if s.Update(&stands, 100*sec, 0) != First || s.Update(&stands, 50*sec, 0) == Not {
+	if s.update(&stands, 100*sec, 0) != sendFirst || s.update(&stands, 50*sec, 0) == sendNothing {
 		t.Error("who stands is silent after the clock was set back")
 	}
-	s.Reset()
-	if why := s.Update(&r, 50*sec, 0); why != First {
+	s.reset()
+	if why := s.update(&r, 50*sec, 0); why != sendFirst {
 		t.Errorf("after a reset: %d", why)
 	}
 }
@@ -248,7 +248,7 @@ func TestASenderIsNeverSilent(t *testing.T) {
 // What a Config may not be, it names.
 func TestASenderConfigIsChecked(t *testing.T) {
 	for i, c := range []SenderConfig{{Reading: 2}, {Threshold: -1}, {Threshold: 1001 * fixed.One}, {Period: 1}, {Period: 6 * sec}, {Turn: -1}, {Near: -1}, {MaxRate: 61}, {MaxRate: -1}} {
-		if _, err := NewSender(c, &Rules{}); err == nil {
+		if _, err := newSendPolicy(c, &Rules{}); err == nil {
 			t.Errorf("config %d was taken", i)
 		}
 	}

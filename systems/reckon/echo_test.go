@@ -10,43 +10,43 @@ import (
 // CW-OWN: an echo that differs by 2, where 14 is the limit, corrects nothing; one that differs by 20 makes the entity
 // jump, and one snap is counted.
 func TestCWOWNOnlyAnExtremeEchoMakesTheEntityJump(t *testing.T) {
-	o, err := NewOwn(OwnConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
+	o, err := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Echo(vec("3", "4", "0"), vec("5", "4", "0"), 200*ms, sec) || o.Echo(vec("0", "0", "0"), vec("14", "0", "0"), 200*ms, sec) || o.Snaps() != 0 {
+	if o.check(vec("3", "4", "0"), vec("5", "4", "0"), 200*ms, sec) || o.check(vec("0", "0", "0"), vec("14", "0", "0"), 200*ms, sec) || o.snaps != 0 {
 		t.Error("a difference that prediction explains was corrected")
 	}
-	if !o.Echo(vec("0", "0", "0"), vec("12", "16", "0"), 200*ms, sec) || o.Snaps() != 1 {
+	if !o.check(vec("0", "0", "0"), vec("12", "16", "0"), 200*ms, sec) || o.snaps != 1 {
 		t.Error("a difference of 20 was left alone")
 	}
 }
 
 // The limit grows with the round trip: max(14, v_max × (RTT + 0.5 s)).
 func TestTheLimitGrowsWithTheRoundTrip(t *testing.T) {
-	o, _ := NewOwn(OwnConfig{MaxSpeed: 10 * fixed.One}, &Rules{})
+	o, _ := newEchoCheck(echoConfig{MaxSpeed: 10 * fixed.One}, &Rules{})
 	for rtt, want := range map[systems.Time]string{0: "14", 900 * ms: "14", sec: "15", 2 * sec: "25", -sec: "14"} {
-		if got := o.Limit(rtt); got != num(want) {
+		if got := o.limit(rtt); got != num(want) {
 			t.Errorf("at a round trip of %d ms: %v", rtt/ms, got)
 		}
 	}
-	if o.Echo(fixed.Vec3{}, vec("20", "0", "0"), 2*sec, 0) || !o.Echo(fixed.Vec3{}, vec("20", "0", "0"), 0, 0) {
+	if o.check(fixed.Vec3{}, vec("20", "0", "0"), 2*sec, 0) || !o.check(fixed.Vec3{}, vec("20", "0", "0"), 0, 0) {
 		t.Error("the limit is not what decides")
 	}
 }
 
 // After a jump, echoes that were under way then still tell of before: one jump is one jump.
 func TestAJumpIsNotMadeTwice(t *testing.T) {
-	o, _ := NewOwn(OwnConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
+	o, _ := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
 	far := vec("100", "0", "0")
 	for now := systems.Time(0); now < 2*sec; now += 100 * ms {
-		jumped := o.Echo(fixed.Vec3{}, far, sec, now)
+		jumped := o.check(fixed.Vec3{}, far, sec, now)
 		if want := now == 0 || now == 1500*ms; jumped != want {
 			t.Errorf("at %d ms a jump: %v", now/ms, jumped)
 		}
 	}
-	o.Jumped(sec, 10*sec)
-	if o.Snaps() != 3 || o.Echo(fixed.Vec3{}, far, sec, 11*sec) {
+	o.jump(sec, 10*sec)
+	if o.snaps != 3 || o.check(fixed.Vec3{}, far, sec, 11*sec) {
 		t.Error("a snap that the server sent is not counted as one")
 	}
 }
@@ -54,31 +54,31 @@ func TestAJumpIsNotMadeTwice(t *testing.T) {
 // The server goes on from the last record that it heard. If a turn was lost, its view may be beyond the limit, and is where
 // that record leads: nothing is wrong. A place that no record leads to is, and so is an old record's.
 func TestALostTurnExplainsADifference(t *testing.T) {
-	o, _ := NewOwn(OwnConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
+	o, _ := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
 	east, west := Record{Vel: vec("5", "0", "0")}, Record{Vel: vec("-5", "0", "0")}
-	o.Sent(&east, 0)
-	o.Sent(&west, 0) // lost
+	o.add(&east, 0)
+	o.add(&west, 0) // lost
 	own, echo := vec("-12.5", "0", "0"), vec("12.5", "0", "0")
-	if o.Echo(own, echo, sec, 2500*ms) || o.Echo(own, vec("20", "0", "0"), sec, 2500*ms) {
+	if o.check(own, echo, sec, 2500*ms) || o.check(own, vec("20", "0", "0"), sec, 2500*ms) {
 		t.Error("corrected for a turn that the server did not hear of")
 	}
-	if own = vec("-15.25", "0", "0"); !o.Echo(own, vec("15.25", "0", "0"), sec, 3050*ms) {
+	if own = vec("-15.25", "0", "0"); !o.check(own, vec("15.25", "0", "0"), sec, 3050*ms) {
 		t.Error("a record of 3 s ago explains where the server sees the entity")
 	}
-	o, _ = NewOwn(OwnConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
-	o.Sent(&east, 0)
-	if !o.Echo(vec("5", "0", "0"), vec("5", "30", "0"), 0, sec) {
+	o, _ = newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
+	o.add(&east, 0)
+	if !o.check(vec("5", "0", "0"), vec("5", "30", "0"), 0, sec) {
 		t.Error("a place that no record leads to was taken as explained")
 	}
-	if !o.Echo(vec("7.5", "30", "0"), vec("7.5", "0", "0"), 0, 1500*ms) {
+	if !o.check(vec("7.5", "30", "0"), vec("7.5", "0", "0"), 0, 1500*ms) {
 		t.Error("a record from before a jump explains where the server sees the entity")
 	}
 }
 
 // What a Config may not be, it names.
 func TestAnOwnConfigIsChecked(t *testing.T) {
-	for i, c := range []OwnConfig{{}, {MaxSpeed: -1}, {MaxSpeed: MaxVelocity + 1}, {MaxSpeed: 1, Limit: -1}, {MaxSpeed: 1, Limit: 10001 * fixed.One}} {
-		if _, err := NewOwn(c, &Rules{}); err == nil {
+	for i, c := range []echoConfig{{}, {MaxSpeed: -1}, {MaxSpeed: MaxVelocity + 1}, {MaxSpeed: 1, Limit: -1}, {MaxSpeed: 1, Limit: 10001 * fixed.One}} {
+		if _, err := newEchoCheck(c, &Rules{}); err == nil {
 			t.Errorf("config %d was taken", i)
 		}
 	}

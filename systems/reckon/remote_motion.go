@@ -1,0 +1,125 @@
+package reckon
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// remoteMotion is the motion of a remote entity: its last record, extrapolated to the present, and the correction of the
+// visual error.
+//
+// Invariant: of all records received, its record has the newest stamp.
+type remoteMotion struct {
+	record     Record
+	origin     systems.Time // when the record was true, by its age
+	received   systems.Time // when it arrived
+	known      bool         // there is a record
+	correction correction
+	stats      remoteStats
+}
+
+// remoteStats are the counters of a remoteMotion.
+type remoteStats struct {
+	Records uint64 // used
+	Stale   uint64 // duplicate, overtaken or relative
+	Snaps   uint64 // jumps, without the first record and teleports
+}
+
+// RemoteConfig is how remote entities are shown. Its zero value is the article's.
+type RemoteConfig struct {
+	// Rules extrapolate records.
+	Rules Rules
+	// Horizon is how long a correction takes, [0.1 s, 10 s]. Zero: 1 s. A shorter one is more exact and more visible.
+	Horizon systems.Time
+	// Shortest is the shortest correction, [0.1 s, Horizon]. Zero: 0.3 s, or Horizon if that is less. The age of a record is
+	// taken off Horizon, down to Shortest. With Shortest = Horizon every correction takes Horizon, as the article has it;
+	// the error is then larger by a sixth at a round trip of a second.
+	Shortest systems.Time
+	// Deadline is what a new record does to a correction under way. Zero: DeadlineKept.
+	Deadline Deadline
+	// Blocked reports whether the straight line of a correction crosses an obstacle. The entity then jumps. Optional.
+	Blocked func(from, to fixed.Vec3) bool
+}
+
+// shortest is the default of RemoteConfig.Shortest.
+const shortest = 3 * systems.Second / 10
+
+// validate fills in the defaults, and returns an error that names a field outside its interval.
+func (c *RemoteConfig) validate() error {
+	if c.Horizon == 0 {
+		c.Horizon = systems.Second
+	}
+	if c.Shortest == 0 {
+		c.Shortest = min(shortest, c.Horizon)
+	}
+	switch {
+	case c.Horizon < systems.Second/10 || c.Horizon > 10*systems.Second:
+		return fmt.Errorf("reckon: RemoteConfig.Horizon is %d ns, want [0.1 s, 10 s]", c.Horizon)
+	case c.Shortest < systems.Second/10 || c.Shortest > c.Horizon:
+		return fmt.Errorf("reckon: RemoteConfig.Shortest is %d ns, want [0.1 s, Horizon]", c.Shortest)
+	case c.Deadline > RestartAlways:
+		return fmt.Errorf("reckon: RemoteConfig.Deadline is %d, want 0 or 1", c.Deadline)
+	case c.Rules.Gravity < 0 || c.Rules.Gravity > 1024*fixed.One:
+		return fmt.Errorf("reckon: RemoteConfig.Rules.Gravity is %v, want [0, 1024]", c.Rules.Gravity)
+	}
+	return nil
+}
+
+// receive accepts a record that arrives at now and is age old. used is false for a relative record, and for one that is
+// not newer than the last.
+func (g *remoteMotion) receive(c *RemoteConfig, r Record, age, now systems.Time) (used bool) {
+	if r.Anchor != 0 || g.known && r.Stamp <= g.record.Stamp {
+		g.stats.Stale++
+		return false
+	}
+	horizon := max(c.Horizon-max(age, 0)-r.Age, c.Shortest)
+	r, age = limitAge(r, age)
+	before := *g
+	g.record, g.origin, g.received, g.known = r, now-age, now, true
+	g.stats.Records++
+	shown, wasShown := before.shown(c, now)
+	predicted, canPredict := g.predicted(c, now)
+	if r.Flags&FlagTeleport != 0 || !wasShown || !canPredict {
+		g.correction.snap()
+		return true
+	}
+	var moved fixed.Num
+	if deadline := before.correction.deadline; deadline > now {
+		was, _ := before.predicted(c, deadline)
+		is, _ := g.predicted(c, deadline)
+		moved = is.Pos.Sub(was.Pos).Len()
+	}
+	g.correction.plan(c.Deadline, shown.Pos.Sub(predicted.Pos), moved, now, horizon)
+	if c.Blocked == nil || g.correction.done(now) {
+		return true
+	}
+	if target, _ := g.predicted(c, g.correction.deadline); c.Blocked(shown.Pos, target.Pos) {
+		g.correction.snap()
+		g.stats.Snaps++
+	}
+	return true
+}
+
+// predicted extrapolates the last record to now; ok is false if it cannot. Long after the record the entity stands.
+func (g *remoteMotion) predicted(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok bool) {
+	if !g.known {
+		return ecs.Motion{}, false
+	}
+	lost, keeps := fade(now - g.received)
+	m, ok = c.Rules.predict(&g.record, now-lost-g.origin)
+	return faded(m, keeps), ok
+}
+
+// shown returns where the entity is shown at now; ok is false if that is not known. The velocity is the predicted one,
+// for choosing an animation.
+func (g *remoteMotion) shown(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok bool) {
+	m, ok = g.predicted(c, now)
+	m.Pos = m.Pos.Add(g.correction.at(now))
+	return m, ok
+}
+
+// liveness returns how recent the last record is.
+func (g *remoteMotion) liveness(now systems.Time) Liveness { return livenessAfter(now - g.received) }

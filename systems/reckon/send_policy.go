@@ -1,0 +1,229 @@
+package reckon
+
+import (
+	"fmt"
+
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// sendPolicy decides when a record of an entity is sent: when the others' extrapolation would be wrong, and once a period in
+// any case.
+//
+// Invariant: at most MaxRate records a second are sent, and a burst of 5 urgent ones. A change that the limit delays is
+// sent as soon as possible.
+type sendPolicy struct {
+	config  SenderConfig
+	rules   *Rules
+	last    Record // as it was sent
+	sent    systems.Time
+	begun   bool
+	repeats int // of a stop, still to send
+
+	tokens  fixed.Num // urgent records that may be sent at once
+	updated systems.Time
+
+	heading fixed.Vec3 // velocity at the last update
+	turning fixed.Num  // radians per second, smoothed over turnMemory
+}
+
+// SenderConfig is when records are sent. Its zero value is the article's.
+type SenderConfig struct {
+	// Reading is how a deviation is measured. Zero: LookAhead.
+	Reading Reading
+	// Threshold is θ, the deviation beyond which a record is sent, in world units, (0, 1000]. Zero: 0.5.
+	Threshold fixed.Num
+	// Period is the longest time between two records, [0.1 s, 5 s]. Zero: 1 s.
+	Period systems.Time
+	// Turn is κ, in radians, [0, 100]: records of an entity that turns by w radians a second are sent every κ/w seconds,
+	// between 0.1 s and Period. Zero: every Period.
+	Turn fixed.Num
+	// Near is the distance of the nearest viewer up to which Threshold holds, in world units, [0, 2^20]. Beyond, it grows
+	// in proportion to the distance. Zero: it holds at any distance.
+	Near fixed.Num
+	// MaxRate is the largest rate, in records per second, [1, 60]. Zero: 10.
+	MaxRate int
+}
+
+// Reading is how a deviation is measured. The article can be read both ways.
+type Reading uint8
+
+// The readings.
+const (
+	// LookAhead compares the positions that the present velocity and the last record lead to, a period after that record. It
+	// reacts at the turn itself.
+	LookAhead Reading = iota
+	// Instant compares the present position with the one that the last record leads to, as in DIS.
+	Instant
+)
+
+// reason is why a record is sent.
+type reason uint8
+
+// The reasons.
+const (
+	sendNothing   reason = iota // it is not sent
+	sendFirst                   // no record was sent before
+	sendUrgent                  // a teleport, a stop, an action, another mode
+	sendDeviating               // the deviation exceeds the threshold
+	sendPeriodic                // the period is over
+	sendRepeated                // a stop is repeated, since datagrams may be lost
+)
+
+const (
+	urgentBurst = 5 // records that may be sent at once
+	stopRepeats = 3
+	periodLeast = systems.Second / 10
+	turnMemory  = systems.Second / 2
+	fullTurn    = fixed.Pi
+)
+
+// newSendPolicy returns a policy that has sent nothing. rules must be those that the others extrapolate by.
+func newSendPolicy(c SenderConfig, rules *Rules) (*sendPolicy, error) {
+	if c.Threshold == 0 {
+		c.Threshold = fixed.Half
+	}
+	if c.Period == 0 {
+		c.Period = systems.Second
+	}
+	if c.MaxRate == 0 {
+		c.MaxRate = 10
+	}
+	switch {
+	case c.Reading > Instant:
+		return nil, fmt.Errorf("reckon: SenderConfig.Reading is %d, want 0 or 1", c.Reading)
+	case c.Threshold < 0 || c.Threshold > 1000*fixed.One:
+		return nil, fmt.Errorf("reckon: SenderConfig.Threshold is %v, want (0, 1000]", c.Threshold)
+	case c.Period < periodLeast || c.Period > 5*systems.Second:
+		return nil, fmt.Errorf("reckon: SenderConfig.Period is %d ns, want [0.1 s, 5 s]", c.Period)
+	case c.Turn < 0 || c.Turn > 100*fixed.One:
+		return nil, fmt.Errorf("reckon: SenderConfig.Turn is %v, want [0, 100]", c.Turn)
+	case c.Near < 0 || c.Near > fixed.One<<20:
+		return nil, fmt.Errorf("reckon: SenderConfig.Near is %v, want [0, 2^20]", c.Near)
+	case c.MaxRate < 1 || c.MaxRate > 60:
+		return nil, fmt.Errorf("reckon: SenderConfig.MaxRate is %d, want [1, 60]", c.MaxRate)
+	}
+	return &sendPolicy{config: c, rules: rules, tokens: urgentBurst * fixed.One}, nil
+}
+
+// update takes the motion of the entity at now, once a tick, as a record, and returns why the record must be sent, or
+// sendNothing. A record that must be sent counts as sent. The caller sets FlagTeleport and FlagCast until the record is
+// sent; update sets FlagStop and FlagTurn. viewer is the distance of the nearest viewer, 0 if it is unknown.
+func (s *sendPolicy) update(r *Record, now systems.Time, viewer fixed.Num) reason {
+	s.elapse(now, r)
+	r.Flags &^= FlagStop | FlagTurn
+	if moving(r) {
+		s.repeats = 0
+	} else {
+		r.Flags |= FlagStop
+	}
+	why := s.choose(r, now, viewer)
+	if why == sendNothing {
+		return sendNothing
+	}
+	if why == sendDeviating {
+		r.Flags |= FlagTurn
+	}
+	switch {
+	case why == sendRepeated:
+		s.repeats--
+	case r.Flags&FlagStop != 0 && s.last.Flags&FlagStop == 0 && s.begun:
+		s.repeats = stopRepeats
+	}
+	s.last, s.sent, s.begun = *r, now, true
+	s.tokens = max(s.tokens-fixed.One, 0)
+	return why
+}
+
+func moving(r *Record) bool {
+	if r.Mode == Scripted {
+		return r.Speed != 0
+	}
+	return r.Vel != fixed.Vec3{} || r.Mode == Ballistic
+}
+
+// choose returns why a record must be sent. An urgent one needs a token. All others wait until 1/MaxRate after the last.
+func (s *sendPolicy) choose(r *Record, now systems.Time, viewer fixed.Num) reason {
+	if !s.begun {
+		return sendFirst
+	}
+	must := r.Flags&(FlagTeleport|FlagCast) != 0 || r.Mode != s.last.Mode || r.Flags&FlagStop != 0 && s.last.Flags&FlagStop == 0
+	if must && s.tokens >= fixed.One {
+		return sendUrgent
+	}
+	since := now - s.sent
+	if since >= 0 && since < systems.Second/systems.Time(s.config.MaxRate) {
+		return sendNothing
+	}
+	switch {
+	case s.deviation(r, now) > s.threshold(viewer):
+		return sendDeviating
+	case s.repeats > 0:
+		return sendRepeated
+	case since < 0 || since >= s.period(): // also after a clock was set back
+		return sendPeriodic
+	}
+	return sendNothing
+}
+
+// deviation returns the error of the others' extrapolation, in world units.
+func (s *sendPolicy) deviation(r *Record, now systems.Time) fixed.Num {
+	ahead := systems.Time(0)
+	if s.config.Reading == LookAhead {
+		ahead = max(s.config.Period-(now-s.sent), 0)
+	}
+	is, ok1 := s.rules.predict(r, ahead)
+	known, ok2 := s.rules.predict(&s.last, now-s.sent+ahead)
+	if !ok1 || !ok2 {
+		return r.Pos.Sub(s.last.Pos).Len()
+	}
+	return is.Pos.Sub(known.Pos).Len()
+}
+
+// threshold returns θ for a viewer at a distance.
+func (s *sendPolicy) threshold(viewer fixed.Num) fixed.Num {
+	if s.config.Near == 0 || viewer <= s.config.Near {
+		return s.config.Threshold
+	}
+	return s.config.Threshold.Mul(viewer.Div(s.config.Near))
+}
+
+// period returns the longest time between two records at the rate at which the entity turns.
+func (s *sendPolicy) period() systems.Time {
+	if s.config.Turn == 0 || s.turning == 0 {
+		return s.config.Period
+	}
+	p := s.config.Turn.Div(s.turning).Min(8 * fixed.One)
+	ns := systems.Time(p.Mul(fixed.FromInt(1000)).Int()) * (systems.Second / 1000)
+	return min(max(ns, periodLeast), s.config.Period)
+}
+
+// elapse adds tokens and measures the turning rate.
+func (s *sendPolicy) elapse(now systems.Time, r *Record) {
+	passed := max(now-s.updated, 0)
+	s.updated = now
+	if !s.begun {
+		s.heading = r.Vel
+		return
+	}
+	dt := seconds(min(passed, systems.Second))
+	s.tokens = min(s.tokens+dt.Mul(fixed.FromInt(s.config.MaxRate)), urgentBurst*fixed.One)
+	if s.config.Turn == 0 || dt == 0 {
+		return
+	}
+	was, is := fixed.Vec2{X: s.heading.X, Y: s.heading.Y}, fixed.Vec2{X: r.Vel.X, Y: r.Vel.Y}
+	s.heading = r.Vel
+	turned := fixed.Num(0)
+	if (was != fixed.Vec2{}) && (is != fixed.Vec2{}) {
+		turned = fixed.Atan2(was.Cross(is), was.Dot(is)).Abs().Min(fullTurn)
+	}
+	// An exponential mean of the rate, over turnMemory.
+	memory := seconds(turnMemory)
+	s.turning += (turned - s.turning.Mul(dt)).Div(memory)
+	s.turning = s.turning.Max(0)
+}
+
+// reset starts anew: the next record is a first one.
+func (s *sendPolicy) reset() {
+	*s = sendPolicy{config: s.config, rules: s.rules, tokens: urgentBurst * fixed.One}
+}
