@@ -1,35 +1,32 @@
 package rollback
 
-import (
-	"tendon/ecs"
-	"tendon/ecs/image"
-)
+import "tendon/ecs"
 
-// Comparison finds out how a peer's own states differ from images of the server's. It keeps a world to load them into,
-// which is made for the first.
+// Comparison compares a peer's own states with images of the server's. Its zero value is ready for use; the first
+// comparison makes a world to load images into.
 type Comparison struct {
-	theirs *ecs.World
+	world *ecs.World
 }
 
-// With returns how the own state of an image's tick differs from the image. own returns the own state of a tick; ok is
-// false where it is not at hand, where the image is none of the game's, and where nothing differs.
-func (c *Comparison) With(game *ecs.Game, encoded []byte, own func(ecs.Tick) (*image.Snapshot, bool)) (d image.Difference, ok bool) {
-	if c.theirs == nil {
+// With returns the first difference between an image and the peer's own state of the image's tick. own returns that
+// state. ok is false if own does not have it, if the image is invalid or of another game, and if nothing differs.
+func (c *Comparison) With(game *ecs.Game, image []byte, own func(ecs.Tick) (*ecs.Snapshot, bool)) (d ecs.Difference, ok bool) {
+	if c.world == nil {
 		world, err := ecs.NewWorld(game, 0)
 		if err != nil {
 			return d, false
 		}
-		c.theirs = world
+		c.world = world
 	}
-	if c.theirs.Image().Load(encoded) != nil {
+	if c.world.LoadImage(image) != nil {
 		return d, false
 	}
-	mine, held := own(c.theirs.Tick())
+	mine, held := own(c.world.Tick())
 	if !held {
 		return d, false
 	}
-	var state image.Snapshot
-	c.theirs.Image().Save(&state)
-	defer state.Release()
-	return image.FirstDifference(mine, &state)
+	var theirs ecs.Snapshot
+	c.world.Save(&theirs)
+	defer theirs.Release()
+	return ecs.FirstDifference(mine, &theirs)
 }

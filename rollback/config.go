@@ -5,66 +5,66 @@ import (
 	"fmt"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
 // Config describes a timeline.
 type Config struct {
-	// World is the world to run; it is in the state of tick World.Tick(), which is taken as confirmed. Required.
+	// World is the world to run. Its state, of tick World.Tick(), is taken as confirmed. Required.
 	World *ecs.World
-	// MaxPrediction is the most ticks that may be predicted, Present − Confirmed. Required, ≥ 1.
+	// MaxPrediction is the most ticks that may be predicted: Present − Confirmed. Required, at least 1.
 	MaxPrediction int
-	// Depth is how many ticks the ring and the logs hold, rounded up to a power of two; 0: twice MaxPrediction plus the
-	// interval of a Sparse policy, at least 16. What exceeds MaxPrediction is how rarely ConfirmedOnly and Speculative
-	// may save, and how far confirmations may run ahead of the present.
+	// Depth is the number of ticks that the snapshots and the logs hold, rounded up to a power of two. The ticks beyond
+	// MaxPrediction bound how rarely ConfirmedOnly and Speculative save, and how far confirmations may run ahead of
+	// the present. 0: twice MaxPrediction plus the interval of a Sparse policy, at least 16.
 	Depth int
-	// History is how many ticks of inputs are kept, if that is more than Depth: for a strategy whose messages are coded
-	// against inputs that are older than any state.
+	// History is the number of ticks whose inputs are kept, if that is more than Depth. A strategy needs it whose
+	// messages are coded against inputs that are older than any snapshot.
 	History int
-	// Policy says which ticks are saved. The zero value is EveryTick.
+	// Policy selects the ticks to save. The zero value is EveryTick.
 	Policy SavePolicy
-	// CheckEvery is the interval in ticks of states that are saved whatever the policy, so that their checksum can be
-	// compared; 0: none.
+	// CheckEvery is the interval in ticks of snapshots that are saved whatever the policy, so that their checksum can
+	// be compared. 0: none.
 	CheckEvery int
-	// Local is the player whose inputs this peer gives, or −1 for none: a spectator, or a server.
+	// Local is the player whose inputs SetLocal sets, −1 for none: on a spectator or a server.
 	Local int
-	// Effects is told of every tick's events; nil: nobody is. It must be as deep as the ring.
+	// Effects receives the events of every tick. Optional. It must have at least the depth of the snapshots.
 	Effects *Effects
-	// Confirmed is told of every tick that Confirm took, with its orders; nil: nobody is. The slices are valid during
-	// the call.
-	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []image.Order)
-	// Observer is told of rewinds and resimulations; of what the world does, the one that World.SetObserver was given. nil:
-	// nobody is.
-	Observer image.Observer
+	// Confirmed is called for every tick that Confirm accepts, with its orders. The slices are valid during the call.
+	// Optional.
+	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []ecs.Order)
+	// Observer receives the start and end of rewinds and resimulations. It does not receive the sections of the world,
+	// which has an observer of its own. Optional.
+	Observer ecs.Observer
 }
 
-// Stats counts what a timeline did since it was made.
+// Stats counts events since a timeline was made.
 type Stats struct {
 	Steps       uint64 // ticks computed for the first time
 	Resimulated uint64 // ticks computed again
 	Rewinds     uint64 // calls of Rewind that went back
-	DeepestTick uint64 // most ticks one rewind went back
-	WrongInputs uint64 // confirmed inputs that had been predicted otherwise
-	RightInputs uint64 // confirmed inputs that had been predicted right
+	DeepestTick uint64 // most ticks of one rewind
+	WrongInputs uint64 // confirmed inputs whose prediction was wrong
+	RightInputs uint64 // confirmed inputs whose prediction was right
 	Saves       uint64
-	Stalls      uint64 // Step calls refused at the prediction limit
+	Stalls      uint64 // calls of Step that returned ErrStalled
 }
 
 // Errors of a timeline.
 var (
-	// ErrStalled is returned by Step at the prediction limit. Confirm more, then go on.
+	// ErrStalled is returned by Step at the prediction limit. Confirm more ticks, then continue.
 	ErrStalled = errors.New("rollback: prediction limit reached")
-	// ErrGap is returned by Confirm for a tick that does not follow the last confirmed one.
-	ErrGap = errors.New("rollback: confirmed tick does not follow the last one")
-	// ErrOrdersMissing is returned by Confirm while orders of the tick have not arrived.
-	ErrOrdersMissing = errors.New("rollback: orders of the tick are not all here")
-	// ErrTooFar is returned for a tick outside the window of the logs, and for an order beyond the most that wait.
+	// ErrOrdersMissing is returned by Confirm for a tick whose orders have not all been added.
+	ErrOrdersMissing = errors.New("rollback: orders of the tick are missing")
+	// ErrTooFar is returned for a tick outside the window of the logs, and for an order while too many wait.
 	ErrTooFar = errors.New("rollback: tick lies outside the timeline's window")
+
 	// ErrConfig is wrapped by every error of New.
 	ErrConfig = errors.New("rollback: bad Config")
+
+	errGap = errors.New("rollback: confirmed tick does not follow the last one")
 )
 
-// check fills in what is zero and reports the first field that is wrong.
+// check replaces zero fields by their defaults and returns an error for the first field that is wrong.
 func (c *Config) check() error {
 	if c.World == nil {
 		return fmt.Errorf("%w: World is nil", ErrConfig)

@@ -30,7 +30,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 			for client.Present() < f+8 {
 				client.Step()
 			}
-			client.effects.Drain(client.Present(), func(Effect) {})
+			client.effects.Drain(client.Present(), func(ecs.Effect) {})
 		}
 		for range 300 {
 			tick()

@@ -1,86 +1,119 @@
 package rollback
 
-import (
-	"tendon/ecs"
-	"tendon/ecs/image"
-)
+import "tendon/ecs"
 
-// Effects turns the events of ticks that are simulated again and again into news a view hears once: an event is
-// predicted when a tick first emits it, and later confirmed, or cancelled when a correction takes it away.
-// Irreversible events are only ever confirmed.
+// Effects reports the events of ticks that are simulated several times to a view, each once. An event is predicted when
+// its tick first emits it. Later it is confirmed, or cancelled if a correction removes it. Irreversible events are only
+// reported when they are confirmed.
+//
+// A Timeline feeds its own Effects. A client without a timeline, which cannot find out by itself which events a tick
+// really had, calls Begin, Predicted and Settle. Depth must then reach from the last settled tick to the present: an
+// event whose prediction is no longer stored is reported as new when it is confirmed.
 type Effects struct {
-	rows Ring[effectRow]
-	told ecs.Tick // ticks ≤ told are settled: see Told
-	news News
+	rows    Ring[effectRow]
+	settled ecs.Tick // ticks ≤ settled are final: see Settle
+	queue   effectQueue
 }
 
-// effectRow holds what a tick emitted when it was last simulated.
+// effectRow holds the events of a tick's last simulation.
 type effectRow struct {
-	events []image.EmittedEvent
+	events []ecs.EmittedEvent
 	values []byte
 }
 
-// Effect is one piece of news of an event: see ecs.Effect.
-type Effect = ecs.Effect
-
-// The statuses of an effect, as in ecs.
-const (
-	EffectPredicted = ecs.EffectPredicted
-	EffectConfirmed = ecs.EffectConfirmed
-	EffectCancelled = ecs.EffectCancelled
-)
-
-// NewEffects returns a ledger for the last depth ticks, rounded up to a power of two; depth must be at least the
-// timeline's.
+// NewEffects returns an Effects for the last depth ticks; depth is rounded up to a power of two.
 func NewEffects(depth int) *Effects {
 	return &Effects{rows: NewRing[effectRow](depth)}
 }
 
-// Reset forgets all ticks and all news.
-func (e *Effects) Reset() {
+// Begin drops all stored events and all that wait for Drain, and takes ticks ≤ f as settled. Call it after a state of
+// tick f was loaded.
+func (e *Effects) Begin(f ecs.Tick) {
 	e.rows.Clear()
-	e.told = 0
-	e.news.Clear()
+	e.settled = f
+	e.queue.clear()
 }
 
-// Drain calls f with each piece of news in order and forgets them. Values are valid during the call.
-func (e *Effects) Drain(present ecs.Tick, f func(Effect)) { e.news.Drain(present, f) }
+// Predicted stores the events of a simulation of tick f, the first or another, and reports those that are new and those
+// that are gone. It does nothing for a settled tick.
+func (e *Effects) Predicted(f ecs.Tick, events []ecs.EmittedEvent) {
+	if f > e.settled {
+		e.simulated(f, events)
+	}
+}
 
-// Lost returns how many news were dropped because nobody drained them.
-func (e *Effects) Lost() uint64 { return e.news.Lost() }
+// Settle makes the events of tick f final, which may be none. Ticks between the last settled one and f had no events.
+// Each event is confirmed; other predicted events of these ticks are cancelled. It does nothing for a settled tick.
+func (e *Effects) Settle(f ecs.Tick, events []ecs.EmittedEvent) {
+	if f <= e.settled {
+		return
+	}
+	for k := e.settled + 1; k < f && k <= e.settled+ecs.Tick(e.rows.Depth()); k++ {
+		if tick, ok := e.rows.tickAt(k); ok && tick > e.settled && tick < f {
+			e.settle(tick, nil)
+		}
+	}
+	e.settle(f, events)
+	e.settled = f
+}
 
-// simulated takes note of what tick f emitted now, and tells what is new and what is gone.
-func (e *Effects) simulated(f ecs.Tick, events []image.EmittedEvent) {
+// settle confirms the events of tick f and cancels others that were predicted in it.
+func (e *Effects) settle(f ecs.Tick, events []ecs.EmittedEvent) {
+	var predicted []ecs.EmittedEvent
+	if row, ok := e.rows.At(f); ok {
+		predicted, row.events = row.events, row.events[:0]
+	}
+	e.cancel(predicted, events)
+	for _, now := range events {
+		e.queue.add(now, ecs.EffectConfirmed, now.Irreversible || !has(predicted, now.Key))
+	}
+}
+
+// Confirm reports an event of a final tick that was never predicted. A client that predicts nothing uses only Confirm and
+// Drain, for which the zero value of Effects suffices.
+func (e *Effects) Confirm(ev ecs.EmittedEvent) { e.queue.add(ev, ecs.EffectConfirmed, true) }
+
+// Drain calls f for each effect in the order in which they came about, and removes them. Values are valid during the
+// call. If 1024 effects wait, the next one replaces them all.
+func (e *Effects) Drain(present ecs.Tick, f func(ecs.Effect)) { e.queue.drain(present, f) }
+
+// simulated stores the events of a simulation of tick f and reports those that are new and those that are gone.
+func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
 	row, held := e.rows.Slot(f)
 	if !held {
 		row.events = row.events[:0]
 	}
-	for _, old := range row.events {
-		if !old.Irreversible && !has(events, old.Key) {
-			e.news.Add(old, EffectCancelled, false)
-		}
-	}
+	e.cancel(row.events, events)
 	for _, now := range events {
 		if !now.Irreversible && !has(row.events, now.Key) {
-			e.news.Add(now, EffectPredicted, true)
+			e.queue.add(now, ecs.EffectPredicted, true)
 		}
 	}
-	row.keep(events)
+	row.store(events)
 }
 
-// confirm tells that what tick f emitted is final.
-func (e *Effects) confirm(f ecs.Tick) {
+// cancel cancels the predicted events that are not among those that happened.
+func (e *Effects) cancel(predicted, happened []ecs.EmittedEvent) {
+	for _, old := range predicted {
+		if !old.Irreversible && !has(happened, old.Key) {
+			e.queue.add(old, ecs.EffectCancelled, false)
+		}
+	}
+}
+
+// confirmTick makes the stored events of tick f final.
+func (e *Effects) confirmTick(f ecs.Tick) {
 	row, ok := e.rows.At(f)
 	if !ok {
 		return
 	}
 	for _, ev := range row.events {
-		e.news.Add(ev, EffectConfirmed, ev.Irreversible)
+		e.queue.add(ev, ecs.EffectConfirmed, ev.Irreversible)
 	}
 }
 
-// keep copies the events into the row.
-func (r *effectRow) keep(events []image.EmittedEvent) {
+// store copies the events into the row.
+func (r *effectRow) store(events []ecs.EmittedEvent) {
 	need := 0
 	for _, ev := range events {
 		need += len(ev.Value)
@@ -97,11 +130,47 @@ func (r *effectRow) keep(events []image.EmittedEvent) {
 	}
 }
 
-func has(events []image.EmittedEvent, key image.EventKey) bool {
+func has(events []ecs.EmittedEvent, key ecs.EventKey) bool {
 	for i := range events {
 		if events[i].Key == key {
 			return true
 		}
 	}
 	return false
+}
+
+// effectQueue holds effects that wait for Drain, with copies of their values.
+type effectQueue struct {
+	list   []ecs.Effect
+	values []byte // of list, one after the other
+	lost   uint64 // effects that were dropped because too many waited
+}
+
+// maxEffects bounds the effects that wait.
+const maxEffects = 1024
+
+// add appends an effect; first says that it is the first one of its event.
+func (q *effectQueue) add(e ecs.EmittedEvent, s ecs.EffectStatus, first bool) {
+	if len(q.list) >= maxEffects {
+		q.lost += uint64(len(q.list))
+		q.clear()
+	}
+	q.values = append(q.values, e.Value...)
+	q.list = append(q.list, ecs.Effect{Event: e, Status: s, First: first})
+}
+
+func (q *effectQueue) clear() { q.list, q.values = q.list[:0], q.values[:0] }
+
+func (q *effectQueue) drain(present ecs.Tick, f func(ecs.Effect)) {
+	at := 0
+	for _, e := range q.list {
+		size := len(e.Event.Value)
+		e.Event.Value = q.values[at : at+size : at+size]
+		at += size
+		if present > e.Event.Key.Tick {
+			e.Age = present - e.Event.Key.Tick
+		}
+		f(e)
+	}
+	q.clear()
 }

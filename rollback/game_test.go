@@ -167,7 +167,7 @@ func (o *oracle) fix(inputs []ecs.InputBytes, late ecs.PlayerSet) {
 	o.keep(inputs, late)
 }
 
-func (o *oracle) digest(f ecs.Tick) OrderDigest { return DigestOrders(o.orders[f]) }
+func (o *oracle) digest(f ecs.Tick) uint32 { return DigestOrders(o.orders[f]) }
 
 // deliver confirms tick f to a timeline.
 func (o *oracle) deliver(t *Timeline, f ecs.Tick) error {

@@ -64,7 +64,7 @@ func (m *machine) fix(*rapid.T) {
 		}
 		inputs[p] = randomPad(m.rand, last)
 	}
-	if own, mark := m.tl.own.At(f, 0); mark != Missing && m.rand.IntN(8) > 0 {
+	if own, mark := m.tl.own.at(f, 0); mark != missing && m.rand.IntN(8) > 0 {
 		inputs[0] = own
 	} else {
 		late = 1
@@ -114,7 +114,7 @@ func (m *machine) deliver(t *rapid.T) {
 // frame rewinds and takes some steps, often too few to catch up.
 func (m *machine) frame(t *rapid.T) {
 	was := m.tl.Confirmed()
-	pending := m.tl.differs
+	pending := m.tl.mispredicted
 	if depth := m.tl.Rewind(); (depth > 0) != pending {
 		t.Fatalf("rewind of %d ticks, pending %v", depth, pending)
 	}
@@ -123,7 +123,7 @@ func (m *machine) frame(t *rapid.T) {
 	}
 	m.tl.SetLocal(m.tl.Furthest()+1, randomPad(m.rand, ecs.InputBytes{}))
 	for range m.rand.IntN(12) {
-		stalled := m.tl.Stalled()
+		stalled := m.tl.stalled()
 		if err := m.tl.Step(); stalled != errors.Is(err, ErrStalled) {
 			t.Fatalf("stalled %v: %v", stalled, err)
 		}
@@ -133,14 +133,14 @@ func (m *machine) frame(t *rapid.T) {
 
 // news checks RB-13: a key starts once between its cancellations, and ends once.
 func (m *machine) news(t *rapid.T) {
-	m.tl.effects.Drain(m.tl.Present(), func(e Effect) {
+	m.tl.effects.Drain(m.tl.Present(), func(e ecs.Effect) {
 		was, known := m.ledger[e.Event.Key]
-		live := known && was == EffectPredicted
+		live := known && was == ecs.EffectPredicted
 		switch {
-		case known && was == EffectConfirmed,
-			e.Status == EffectPredicted && (live || e.Event.Irreversible || !e.First),
-			e.Status == EffectCancelled && (!live || e.First),
-			e.Status == EffectConfirmed && (live == e.First || live == e.Event.Irreversible):
+		case known && was == ecs.EffectConfirmed,
+			e.Status == ecs.EffectPredicted && (live || e.Event.Irreversible || !e.First),
+			e.Status == ecs.EffectCancelled && (!live || e.First),
+			e.Status == ecs.EffectConfirmed && (live == e.First || live == e.Event.Irreversible):
 			t.Fatalf("news %+v after %v (known %v)", e, was, known)
 		}
 		m.ledger[e.Event.Key] = e.Status
@@ -158,7 +158,7 @@ func (m *machine) invariants(t *rapid.T) {
 		t.Fatalf("confirmed fell from %d to %d", m.verified, sure)
 	}
 	m.verified = sure
-	if !tl.differs && present == tl.Furthest() && sure != min(present, tl.Received()) {
+	if !tl.mispredicted && present == tl.Furthest() && sure != min(present, tl.Received()) {
 		t.Fatalf("confirmed %d, present %d, received %d with nothing to rewind", sure, present, tl.Received())
 	}
 	for f := sure - min(sure, 16); f <= sure; f++ {
@@ -193,7 +193,7 @@ func (m *machine) finish(t *rapid.T) {
 	}
 	for f := ecs.Tick(1); f <= m.tl.Confirmed(); f++ {
 		for _, key := range m.oracle.events[f] {
-			if status, ok := m.ledger[key]; !ok || status != EffectConfirmed {
+			if status, ok := m.ledger[key]; !ok || status != ecs.EffectConfirmed {
 				t.Fatalf("event %+v of the straight run ended as %v, %v", key, status, ok)
 			}
 			delete(m.ledger, key)
@@ -209,7 +209,7 @@ func (m *machine) finish(t *rapid.T) {
 		}
 	}
 	for key, status := range m.ledger {
-		if key.Tick <= m.tl.Confirmed() && status != EffectCancelled {
+		if key.Tick <= m.tl.Confirmed() && status != ecs.EffectCancelled {
 			t.Fatalf("event %+v ended as %v and did not happen", key, status)
 		}
 	}

@@ -7,22 +7,21 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
-// OrderLog holds the orders that were stamped into recent and coming ticks, in stamped order. Orders are rare: the
-// log is a short list, ascending by tick.
+// OrderLog holds the orders of recent and coming ticks, in the order in which the server stamped them. Its zero value is
+// empty.
 type OrderLog struct {
-	list []stampedOrder
+	list []stampedOrder // ascending by tick; short, since orders are rare
 }
 
 type stampedOrder struct {
 	tick  ecs.Tick
-	order image.Order
+	order ecs.Order
 }
 
 // Add appends an order to those of tick f. The payload is copied.
-func (l *OrderLog) Add(f ecs.Tick, o image.Order) {
+func (l *OrderLog) Add(f ecs.Tick, o ecs.Order) {
 	o.Payload = slices.Clone(o.Payload)
 	at, _ := slices.BinarySearchFunc(l.list, f+1, func(s stampedOrder, f ecs.Tick) int {
 		if s.tick < f {
@@ -35,7 +34,7 @@ func (l *OrderLog) Add(f ecs.Tick, o image.Order) {
 
 // AppendAt appends the orders of tick f to dst in stamped order and returns the extended slice. Payloads alias the
 // log.
-func (l *OrderLog) AppendAt(dst []image.Order, f ecs.Tick) []image.Order {
+func (l *OrderLog) AppendAt(dst []ecs.Order, f ecs.Tick) []ecs.Order {
 	for i := range l.list {
 		if s := &l.list[i]; s.tick == f {
 			dst = append(dst, s.order)
@@ -46,7 +45,7 @@ func (l *OrderLog) AppendAt(dst []image.Order, f ecs.Tick) []image.Order {
 	return dst
 }
 
-// DropBefore forgets the orders of ticks < f.
+// DropBefore removes the orders of ticks < f.
 func (l *OrderLog) DropBefore(f ecs.Tick) {
 	n := 0
 	for n < len(l.list) && l.list[n].tick < f {
@@ -58,11 +57,9 @@ func (l *OrderLog) DropBefore(f ecs.Tick) {
 // Len returns the number of orders in the log.
 func (l *OrderLog) Len() int { return len(l.list) }
 
-// OrderDigest is a short proof that two peers hold the same orders of a tick in the same order; it is 0 for none.
-type OrderDigest uint32
-
-// DigestOrders returns the digest of a tick's orders.
-func DigestOrders(orders []image.Order) OrderDigest {
+// DigestOrders returns a digest of a tick's orders and their sequence, by which two peers compare them. It is 0 for no
+// orders.
+func DigestOrders(orders []ecs.Order) uint32 {
 	if len(orders) == 0 {
 		return 0
 	}
@@ -78,16 +75,16 @@ func DigestOrders(orders []image.Order) OrderDigest {
 		d.Write(o.Payload)
 	}
 	sum := d.Sum64()
-	return OrderDigest(sum^sum>>32) | 1 // never 0, which stands for no orders
+	return uint32(sum^sum>>32) | 1 // never 0, which stands for no orders
 }
 
-// LookBack returns how many ticks the views among the orders of tick f look back at most, 0 if none counts: what of the
-// past the world needs that plays the tick. It is at most image.MaxViewTicks, whatever the orders say.
-func LookBack(f ecs.Tick, orders []image.Order) (reach ecs.Tick) {
+// LookBack returns the number of past ticks that a world needs for the orders of tick f: the most ticks that one of
+// their views lies in the past. It is 0 if no view is valid, and at most ecs.MaxViewTicks.
+func LookBack(f ecs.Tick, orders []ecs.Order) (reach ecs.Tick) {
 	for i := range orders {
-		if o := &orders[i]; o.Kind == image.OrderView {
-			v, ok := image.ParseViewStamp(o.Payload)
-			if ok && v.Tick > 0 && v.Tick < f && f-v.Tick <= image.MaxViewTicks {
+		if o := &orders[i]; o.Kind == ecs.OrderView {
+			v, ok := ecs.ParseViewStamp(o.Payload)
+			if ok && v.Tick > 0 && v.Tick < f && f-v.Tick <= ecs.MaxViewTicks {
 				reach = max(reach, f-v.Tick)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
@@ -26,7 +25,7 @@ func TestFloorReturnsTheNewestSavedTickAtOrBefore(t *testing.T) {
 			t.Fatalf("floor of %d: %v", f, ok)
 		}
 	}
-	ring.DropAfter(9)
+	ring.dropAfter(9)
 	if s, ok := ring.Floor(100); !ok || s.Tick() != 9 {
 		t.Fatal("dropped ticks are still there")
 	}
@@ -65,8 +64,8 @@ func TestNoTwoLiveSlotsShareAMutablePage(t *testing.T) {
 		images[f] = string(s.AppendImage(nil))
 		if turn%7 == 6 { // go back and on another road, as a rewind does
 			back, _ := ring.At(f - 3)
-			o.world.Image().Restore(back)
-			ring.DropAfter(f - 3)
+			o.world.Restore(back)
+			ring.dropAfter(f - 3)
 			f -= 3
 		}
 		for k := f - min(f, 7); k <= f; k++ {
@@ -81,36 +80,36 @@ func TestNoTwoLiveSlotsShareAMutablePage(t *testing.T) {
 }
 
 func TestInputLogForgetsTheTickThatIsDepthOlder(t *testing.T) {
-	log := NewInputLog(2, 3) // holds 4
+	log := newInputLog(2, 3) // holds 4
 	for f := ecs.Tick(0); f < 6; f++ {
-		inputs, marks := log.Row(f)
-		if inputs[1] != (ecs.InputBytes{}) || marks[1] != Missing {
+		inputs, marks := log.row(f)
+		if inputs[1] != (ecs.InputBytes{}) || marks[1] != missing {
 			t.Fatalf("row %d was not empty", f)
 		}
-		inputs[1][0], marks[1] = byte(f), Confirmed
+		inputs[1][0], marks[1] = byte(f), final
 	}
 	for f := ecs.Tick(0); f < 9; f++ {
-		in, mark := log.At(f, 1)
-		if held := f >= 2 && f < 6; held != (mark == Confirmed) || held && in[0] != byte(f) {
+		in, mark := log.at(f, 1)
+		if held := f >= 2 && f < 6; held != (mark == final) || held && in[0] != byte(f) {
 			t.Fatalf("tick %d: %v %v", f, in[0], mark)
 		}
 	}
-	if _, mark := log.At(5, 0); mark != Missing {
+	if _, mark := log.at(5, 0); mark != missing {
 		t.Fatal("players share inputs")
 	}
-	if log.Depth() != 4 {
-		t.Fatal(log.Depth())
+	if log.depth() != 4 {
+		t.Fatal(log.depth())
 	}
-	log.Clear()
-	if _, mark := log.At(5, 1); mark != Missing {
+	log.clear()
+	if _, mark := log.at(5, 1); mark != missing {
 		t.Fatal("not cleared")
 	}
 }
 
 func TestInputLogDoesNotHoldTickZeroBeforeItIsWritten(t *testing.T) {
-	log := NewInputLog(1, 4)
-	log.rows.slots[0].value.marks[0] = Confirmed
-	if _, mark := log.At(0, 0); mark != Missing {
+	log := newInputLog(1, 4)
+	log.rows.slots[0].value.marks[0] = final
+	if _, mark := log.at(0, 0); mark != missing {
 		t.Fatal("it does")
 	}
 }
@@ -121,7 +120,7 @@ func TestOrderLogKeepsStampedOrderPerTick(t *testing.T) {
 	payload := []byte{1}
 	for i, f := range []ecs.Tick{7, 3, 7, 5, 3, 7} {
 		payload[0] = byte(i)
-		log.Add(f, image.Order{Payload: payload})
+		log.Add(f, ecs.Order{Payload: payload})
 	}
 	want := map[ecs.Tick]string{3: "\x01\x04", 5: "\x03", 7: "\x00\x02\x05", 4: "", 9: ""}
 	for f, w := range want {
@@ -134,28 +133,28 @@ func TestOrderLogKeepsStampedOrderPerTick(t *testing.T) {
 		}
 	}
 	log.DropBefore(5)
-	if log.Len() != 4 || len(log.AppendAt(nil, 3)) != 0 || len(log.AppendAt(nil, 5)) != 1 {
-		t.Fatal(log.Len())
+	if len(log.list) != 4 || len(log.AppendAt(nil, 3)) != 0 || len(log.AppendAt(nil, 5)) != 1 {
+		t.Fatal(len(log.list))
 	}
 }
 
 // The digest stands in confirmations, so its value is part of the protocol.
-func TestOrderDigestSeesEveryPartAndTheOrder(t *testing.T) {
-	a := image.Order{Kind: image.OrderGame, Player: 1, Entity: ecs.Entity{Row: 2, Born: 3}, Payload: []byte("buy")}
-	variants := [][]image.Order{nil, {a}, {a, a}}
-	for _, change := range []func(o *image.Order){
-		func(o *image.Order) { o.Kind = image.OrderLeave },
-		func(o *image.Order) { o.Player = 2 },
-		func(o *image.Order) { o.Entity.Row = 3 },
-		func(o *image.Order) { o.Entity.Born = 4 },
-		func(o *image.Order) { o.Payload = []byte("bu") },
-		func(o *image.Order) { o.Payload = []byte("buz") },
+func TestDigestOrdersSeesEveryPartAndTheOrder(t *testing.T) {
+	a := ecs.Order{Kind: ecs.OrderGame, Player: 1, Entity: ecs.Entity{Row: 2, Born: 3}, Payload: []byte("buy")}
+	variants := [][]ecs.Order{nil, {a}, {a, a}}
+	for _, change := range []func(o *ecs.Order){
+		func(o *ecs.Order) { o.Kind = ecs.OrderLeave },
+		func(o *ecs.Order) { o.Player = 2 },
+		func(o *ecs.Order) { o.Entity.Row = 3 },
+		func(o *ecs.Order) { o.Entity.Born = 4 },
+		func(o *ecs.Order) { o.Payload = []byte("bu") },
+		func(o *ecs.Order) { o.Payload = []byte("buz") },
 	} {
 		b := a
 		change(&b)
-		variants = append(variants, []image.Order{b}, []image.Order{a, b}, []image.Order{b, a})
+		variants = append(variants, []ecs.Order{b}, []ecs.Order{a, b}, []ecs.Order{b, a})
 	}
-	seen := map[OrderDigest]int{}
+	seen := map[uint32]int{}
 	for i, orders := range variants {
 		if j, ok := seen[DigestOrders(orders)]; ok {
 			t.Fatalf("%v and %v have one digest", orders, variants[j])
@@ -165,9 +164,9 @@ func TestOrderDigestSeesEveryPartAndTheOrder(t *testing.T) {
 	if DigestOrders(nil) != 0 {
 		t.Fatal("no orders have a digest")
 	}
-	if got := DigestOrders([]image.Order{a}); got != goldenDigest {
+	if got := DigestOrders([]ecs.Order{a}); got != goldenDigest {
 		t.Fatalf("digest %#x: the protocol changed", uint32(got))
 	}
 }
 
-const goldenDigest OrderDigest = 0x32bb487b
+const goldenDigest uint32 = 0x32bb487b

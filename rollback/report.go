@@ -5,78 +5,59 @@ import (
 	"strings"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
-// DesyncReport says where two runs of the same tick differ, in the words of the game. It is an error, so that whoever
-// finds a desync can hand it on.
+// DesyncReport describes where two runs of the same tick differ, in terms of the game's components and fields. It is an
+// error.
 //
 // Here is the side that counts as right: the straight run of a SyncTest, the server, the recording.
 type DesyncReport struct {
 	Tick ecs.Tick
-	// System is the system that wrote what its queries do not declare; "" if that is not the cause. Hooks are named
-	// "orders", since they run with them.
+	// System is the system that wrote data which its queries do not declare; "" if that is not the cause. It is "orders"
+	// for hooks.
 	System string
-	// Derived says which derived data was not kept in step; nil if that is not the cause.
+	// Derived describes derived data that was not kept up to date; nil if that is not the cause.
 	Derived error
-	// UnorderedWalk reports that a system of the tick called World.Donburi. Donburi's order of entities depends on history, so
-	// a walk in that order is the likely cause.
+	// UnorderedWalk reports that a system of the tick called World.Donburi. Donburi's order of entities depends on history,
+	// so a walk in that order is the likely cause.
 	UnorderedWalk bool
-	// Differences are the first places that differ, at most maxDifferences. For an undeclared write, Here is the value
-	// before it. Empty where only checksums are known.
-	Differences []image.Difference
-	// Components are the checksums of every component and resource; those that differ name the types that do. Empty
-	// where only one checksum is known.
+	// Differences are the first places that differ, at most 8. For an undeclared write, Here is the value before it. It is
+	// empty where only checksums are known.
+	Differences []ecs.Difference
+	// Components are the checksums of every component and resource. It is empty where only one checksum is known.
 	Components []ComponentChecksum
 	// Here and There are the whole states' checksums.
-	Here, There image.Checksum
-	// Inputs and Orders are what entered the tick; nil where they are not known. An input is InputSize bytes.
+	Here, There ecs.Checksum
+	// Inputs and Orders are those of the tick; nil where they are not known. An input has InputSize bytes.
 	Inputs    []ecs.InputBytes
-	Orders    []image.Order
+	Orders    []ecs.Order
 	InputSize int
-	// Seed repeats the run; 0 where there is none.
+	// Seed is the seed that repeats the run; 0 if there is none.
 	Seed uint64
 }
 
 // ComponentChecksum is the checksum of one component or resource on both sides.
 type ComponentChecksum struct {
 	Name        string
-	Here, There image.Checksum
+	Here, There ecs.Checksum
 }
 
 // maxDifferences bounds the places that a report names.
 const maxDifferences = 8
 
-// CompareSnapshots returns the report on two states of one game, or nil if they are equal. The snapshots may be of
+// CompareSnapshots returns a report on two states of one game, or nil if they are equal. The snapshots may be of
 // different worlds.
-func CompareSnapshots(g *ecs.Game, here, there *image.Snapshot) *DesyncReport {
+func CompareSnapshots(g *ecs.Game, here, there *ecs.Snapshot) *DesyncReport {
 	a, b := here.Checksum(), there.Checksum()
 	if a == b {
 		return nil
 	}
-	r := &DesyncReport{Tick: here.Tick(), Here: a, There: b, Differences: image.Differences(here, there, maxDifferences)}
+	r := &DesyncReport{Tick: here.Tick(), Here: a, There: b, Differences: ecs.Differences(here, there, maxDifferences)}
 	ours, theirs := here.ComponentChecksums(nil), there.ComponentChecksums(nil)
-	for i, name := range g.Schema().Columns() {
+	for i, name := range g.Columns() {
 		r.Components = append(r.Components, ComponentChecksum{name, ours[i], theirs[i]})
 	}
 	return r
-}
-
-// CompareImages returns the report on two images of one tick, such as two peers exchange after their checksums
-// differed, or nil if they are equal. Images of different ticks differ in the tick first of all.
-func CompareImages(g *ecs.Game, here, there []byte) (*DesyncReport, error) {
-	var snapshots [2]image.Snapshot
-	for i, encoded := range [][]byte{here, there} {
-		w, err := ecs.NewWorld(g, 0)
-		if err != nil {
-			return nil, err
-		}
-		if err := w.Image().Load(encoded); err != nil {
-			return nil, err
-		}
-		w.Image().Save(&snapshots[i])
-	}
-	return CompareSnapshots(g, &snapshots[0], &snapshots[1]), nil
 }
 
 // Error returns the first line of the report.
@@ -112,7 +93,7 @@ func (r *DesyncReport) String() string {
 	b.WriteString(r.Error())
 	b.WriteByte('\n')
 	for i, d := range r.Differences {
-		if i > 0 { // the first stands in the first line
+		if i > 0 { // the first line has the first one
 			fmt.Fprintf(&b, "  also %v\n", d)
 		}
 	}

@@ -84,7 +84,7 @@ func counterGame(p *player) *ecs.Game {
 	step := func(w *ecs.World) {
 		fmt.Fprintf(&p.trace, "step %d:", w.Tick())
 		for seat := range ecs.Player(2) {
-			_, from := p.tl.InputAt(w.Tick(), seat)
+			_, from := p.tl.inputs.at(w.Tick(), seat)
 			fmt.Fprintf(&p.trace, " %d%s", skInput.Of(w, seat).DX, [...]string{"", "?", "!", ""}[from])
 		}
 		if p.again {

@@ -44,12 +44,12 @@ func (r *Snapshots) Floor(f ecs.Tick) (s *image.Snapshot, ok bool) {
 	return nil, false
 }
 
-// DropAfter releases all snapshots of ticks > f.
-func (r *Snapshots) DropAfter(f ecs.Tick) {
+// dropAfter releases all snapshots of ticks > f.
+func (r *Snapshots) dropAfter(f ecs.Tick) {
 	for k := r.newest; k > f && r.newest-k <= r.mask; k-- {
 		if s, ok := r.At(k); ok {
 			s.Release()
-			r.Drop(k)
+			r.drop(k)
 		}
 	}
 	r.newest = min(r.newest, f)

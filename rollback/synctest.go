@@ -6,49 +6,50 @@ import (
 	"math/rand/v2"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
 // SyncTestConfig describes a SyncTest. Only Game is required.
 type SyncTestConfig struct {
-	// Game is the game to test.
+	// Game is the game to test. Required.
 	Game *ecs.Game
-	// Seed starts everything random: the world, default inputs, guesses and delays. 0 is a seed like any other.
+	// Seed is the seed of all random choices: of the world, default inputs, predictions and delays. 0 is a seed like any
+	// other.
 	Seed uint64
-	// Ticks is how many ticks to run; 0: 600.
+	// Ticks is the number of ticks to run. 0: 600.
 	Ticks int
-	// MaxDepth is the most ticks that are predicted and rewound; 0: 7.
+	// MaxDepth is the most ticks that are predicted and rewound. 0: 7.
 	MaxDepth int
-	// Policy is the save policy of the rewinding run. Only EveryTick, the zero value, compares every tick; the others
-	// compare those they save.
+	// Policy is the save policy of the run with rewinds. EveryTick, the zero value, compares every tick; the others
+	// compare only the ticks that they save.
 	Policy SavePolicy
-	// Input returns what p does in tick f; it is asked in order, and anew from tick 1 if the run is repeated. nil: the
-	// game's Bot, or random values held for a few ticks where there is none.
+	// Input returns p's input of tick f. It is called in order, and again from tick 1 if the run is repeated. Optional:
+	// the default is the game's Bot, or random inputs that are held for a few ticks if there is none.
 	Input func(f ecs.Tick, p ecs.Player) ecs.InputBytes
-	// Orders returns the orders of tick f; it is asked like Input. nil: everybody joins in the first ticks, and now and
-	// then somebody leaves and comes back.
-	Orders func(f ecs.Tick) []image.Order
+	// Orders returns the orders of tick f. It is called like Input. Optional: by default all players join in the first
+	// ticks, and later one leaves or comes back in about every 20th tick.
+	Orders func(f ecs.Tick) []ecs.Order
 	// AllowStatic accepts a game in which nothing spawns or despawns.
 	AllowStatic bool
-	// SkipDeclarations leaves out looking at every page after every system for writes that no query declares, which is
-	// most of the time a test takes. A run that fails is repeated with it, so that the report names the system.
+	// SkipDeclarations skips the comparison of every page after every system, which finds writes that no query declares
+	// and takes most of the time of a test. A run that fails is repeated with the comparison, so that the report names
+	// the system.
 	SkipDeclarations bool
-	// Progress is called after each tick; nil: nobody is.
+	// Progress is called after each tick. Optional.
 	Progress func(f ecs.Tick)
-	// Stop is asked before each tick whether to give up; nil: never.
+	// Stop is called before each tick; if it returns true, SyncTest returns ErrStopped. Optional.
 	Stop func() bool
 }
 
-// SyncReport says what a SyncTest did, so that it can be seen to have proved something.
+// SyncReport holds the counts of a SyncTest, which show that it tested something.
 type SyncReport struct {
 	Seed              uint64   `json:"seed"`
 	Ticks             ecs.Tick `json:"ticks"` // compared
 	Rewinds           uint64   `json:"rewinds"`
 	Resimulated       uint64   `json:"resimulated"`        // ticks
 	Deepest           uint64   `json:"deepest"`            // ticks, of one rewind
-	WrongInputs       uint64   `json:"wrong_inputs"`       // computed with before the right ones
+	WrongInputs       uint64   `json:"wrong_inputs"`       // wrong predictions that ticks were computed with
 	StructuralChanges uint64   `json:"structural_changes"` // ticks in rewound windows in which an entity came or went
-	DistinctChecksums int      `json:"distinct_checksums"` // of the game's own data, beyond the first
+	DistinctChecksums int      `json:"distinct_checksums"` // of the game's own data, without the first
 }
 
 // String returns one line.
@@ -57,24 +58,23 @@ func (r SyncReport) String() string {
 		r.Seed, r.Ticks, r.Rewinds, r.Deepest, r.Resimulated, r.WrongInputs, r.StructuralChanges, r.DistinctChecksums)
 }
 
-// Errors of SyncTest, beside *DesyncReport.
+// Errors of SyncTest. A game that fails is reported as a *DesyncReport.
 var (
 	// ErrProvesNothing is wrapped by the error of a run that saw no rewinds, wrong inputs or changes.
 	ErrProvesNothing = errors.New("rollback: the sync test proves nothing")
-	// ErrStopped is returned when Stop said so.
+	// ErrStopped is returned when Stop returned true.
 	ErrStopped = errors.New("rollback: the sync test was stopped")
 )
 
-// provesAfter is the number of ticks from which a run must have seen everything it is there for.
+// provesAfter is the number of ticks from which every counter of a run must be above 0.
 const provesAfter = 60
 
-// SyncTest runs a game twice side by side: straight, and through a timeline whose inputs and orders arrive late by
-// random depths, with wrong inputs in their place until then. It compares the checksum of every tick, derived data
-// with a new build of it, and what systems write with what they declare. The error is a *DesyncReport for a game
-// that fails.
+// SyncTest runs a game twice side by side: once without rewinds, and once through a timeline whose inputs and orders
+// arrive late by random depths and are predicted wrongly until then. It compares the checksums of every tick, derived
+// data with a new build of it, and the writes of systems with their declarations. For a game that fails, the error is a
+// *DesyncReport.
 //
-// A plain sync test replays the same inputs, so that branches which only a misprediction takes never run; here they
-// do.
+// In contrast to a sync test that only replays the same inputs, this one also takes the branches of mispredictions.
 func SyncTest(c SyncTestConfig) (SyncReport, error) {
 	if c.Game == nil {
 		return SyncReport{}, fmt.Errorf("%w: Game is nil", ErrConfig)
@@ -102,30 +102,35 @@ func SyncTest(c SyncTestConfig) (SyncReport, error) {
 	return s.report, err
 }
 
-// syncTest is one run. straight computes each tick once; timeline guesses first.
+// syncTest is one run.
 type syncTest struct {
-	config   SyncTestConfig
-	rand     *rand.Rand // delays and guesses
-	source   inputSource
-	straight *ecs.World
-	timeline *Timeline
-	ring     *Snapshots               // of straight, to compare with
-	inputs   *InputLog                // what is right
-	orders   map[ecs.Tick][]syncOrder // of ticks not confirmed yet
-	depth    int                      // how many ticks to predict before the next confirmations
-	seen     map[image.Checksum]struct{}
-	changed  []bool // by tick mod its length: an entity came or went
-	walked   []bool // by tick mod its length: a system asked for the donburi world
-	entities image.Checksum
-	parts    []image.Checksum
-	watches  [2]*declarationWatch
-	report   SyncReport
+	config    SyncTestConfig
+	rand      *rand.Rand // delays and predictions
+	source    inputSource
+	straight  *ecs.World               // computes each tick once
+	timeline  *Timeline                // computes ticks with wrong inputs first
+	snapshots *Snapshots               // of straight
+	inputs    *inputLog                // the right ones
+	orders    map[ecs.Tick][]syncOrder // of ticks not confirmed yet
+	depth     int                      // ticks to predict before the next confirmations
+	seen      map[ecs.Checksum]struct{}
+	ticks     Ring[tickNotes]
+	entities  ecs.Checksum
+	parts     []ecs.Checksum
+	watches   [2]*declarationWatch
+	report    SyncReport
 }
 
-// syncOrder is an order and whether the timeline has been told of it.
+// tickNotes are properties of a tick of the straight run.
+type tickNotes struct {
+	changed bool // an entity came or went
+	walked  bool // a system asked for the donburi world
+}
+
+// syncOrder is an order with whether it was added to the timeline.
 type syncOrder struct {
-	order image.Order
-	told  bool
+	order ecs.Order
+	added bool
 }
 
 func newSyncTest(c SyncTestConfig) (*syncTest, error) {
@@ -138,27 +143,27 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 		return nil, err
 	}
 	s := &syncTest{config: c, rand: rand.New(rand.NewPCG(c.Seed, 1)), straight: straight,
-		orders: map[ecs.Tick][]syncOrder{}, seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
+		orders: map[ecs.Tick][]syncOrder{}, seen: map[ecs.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
 	s.timeline, err = New(Config{World: world, MaxPrediction: c.MaxDepth, Policy: c.Policy, Local: -1})
 	if err != nil {
 		return nil, err
 	}
-	depth := s.timeline.ring.Depth()
-	s.ring, s.inputs = NewSnapshots(2*depth), NewInputLog(c.Game.MaxPlayers, 2*depth)
-	s.changed, s.walked = make([]bool, 2*depth), make([]bool, 2*depth)
-	s.timeline.guess = s.guess
-	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed)}
+	depth := s.timeline.snapshots.Depth()
+	s.snapshots, s.inputs = NewSnapshots(2*depth), newInputLog(c.Game.MaxPlayers, 2*depth)
+	s.ticks = NewRing[tickNotes](2 * depth)
+	s.timeline.predict = s.predict
+	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: ecs.NewRand(c.Seed)}
 	if !c.SkipDeclarations {
 		for i, w := range []*ecs.World{straight, world} {
 			s.watches[i] = &declarationWatch{world: w}
-			w.Image().SetObserver(s.watches[i])
+			w.SetObserver(s.watches[i])
 		}
 	}
-	s.keep()
+	s.save()
 	return s, nil
 }
 
-// run computes all ticks in both worlds, then confirms what is left.
+// run computes all ticks in both worlds, then confirms the rest.
 func (s *syncTest) run() error {
 	for f := ecs.Tick(1); f <= ecs.Tick(s.config.Ticks); f++ {
 		if s.config.Stop != nil && s.config.Stop() {
@@ -186,20 +191,20 @@ func (s *syncTest) run() error {
 	return s.verdict()
 }
 
-// compute lets the straight run compute tick f.
+// compute computes tick f in the straight run.
 func (s *syncTest) compute(f ecs.Tick) error {
-	row, marks := s.inputs.Row(f)
+	row, marks := s.inputs.row(f)
 	for p := range row {
 		if s.config.Input != nil {
 			row[p] = s.config.Input(f, ecs.Player(p))
 		} else {
-			last, _ := s.inputs.At(f-1, ecs.Player(p))
+			last, _ := s.inputs.at(f-1, ecs.Player(p))
 			row[p] = s.source.input(ecs.Player(p), last)
 		}
-		row[p] = s.config.Game.Input.Clean(row[p])
-		marks[p] = Confirmed
+		s.config.Game.CleanInput(&row[p])
+		marks[p] = final
 	}
-	var orders []image.Order
+	var orders []ecs.Order
 	if s.config.Orders != nil {
 		orders = s.config.Orders(f)
 	} else {
@@ -209,42 +214,44 @@ func (s *syncTest) compute(f ecs.Tick) error {
 		s.orders[f] = append(s.orders[f], syncOrder{order: o})
 	}
 	s.straight.Step(ecs.TickInputs{Players: row, Orders: orders})
-	s.walked[int(f)%len(s.walked)] = s.straight.WalkedDonburi()
+	notes, _ := s.ticks.Slot(f)
+	notes.walked = s.straight.WalkedDonburi()
 	if err := s.inspect(f, s.straight, s.watches[0]); err != nil {
 		return err
 	}
-	s.keep()
+	s.save()
 	return nil
 }
 
-// keep saves the straight run's state and notes what changed.
-func (s *syncTest) keep() {
+// save saves the straight run's state and compares it with the one before.
+func (s *syncTest) save() {
 	f := s.straight.Tick()
-	saved := s.ring.Save(s.straight)
+	saved := s.snapshots.Save(s.straight)
 	s.parts = saved.ComponentChecksums(s.parts[:0])
-	var own image.Checksum // without the engine's tick and inputs, which always change
+	var own ecs.Checksum // without the engine's tick and inputs, which always change
 	for _, sum := range s.parts[2:] {
 		own += sum
 	}
 	s.seen[own] = struct{}{}
 	entities := s.parts[2]
-	s.changed[int(f)%len(s.changed)] = f > 0 && entities != s.entities
+	notes, _ := s.ticks.Slot(f)
+	notes.changed = f > 0 && entities != s.entities
 	s.entities = entities
 }
 
-// follow lets the timeline confirm up to tick until and compute up to tick f, and compares what it confirmed.
+// follow confirms ticks up to until in the timeline, computes it up to tick f, and compares the confirmed ticks.
 func (s *syncTest) follow(f, until ecs.Tick) error {
 	t, before := s.timeline, s.timeline.Confirmed()
 	for k := before + 1; k <= f; k++ {
-		// Half of the orders are known ahead, the rest arrive with their confirmation.
-		if err := s.tell(k, k <= until); err != nil {
+		// Half of the orders are added ahead, the rest with their confirmation.
+		if err := s.addOrders(k, k <= until); err != nil {
 			return err
 		}
 	}
 	for k := t.Received() + 1; k <= until; k++ {
-		row, _ := s.inputs.Row(k)
+		row, _ := s.inputs.row(k)
 		orders := s.orders[k]
-		list := make([]image.Order, len(orders))
+		list := make([]ecs.Order, len(orders))
 		for i := range orders {
 			list[i] = orders[i].order
 		}
@@ -255,7 +262,7 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 	present := t.Present()
 	t.Rewind()
 	for k := t.Present() + 1; k <= present; k++ {
-		if s.changed[int(k)%len(s.changed)] {
+		if notes, ok := s.ticks.At(k); ok && notes.changed {
 			s.report.StructuralChanges++
 		}
 	}
@@ -270,12 +277,12 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 	return s.compare(before+1, t.Confirmed())
 }
 
-// tell hands the timeline orders of tick k: all of them, or each with even odds. Orders of one tick arrive in their
-// order.
-func (s *syncTest) tell(k ecs.Tick, all bool) error {
+// addOrders adds orders of tick k to the timeline: all of them, or each with even odds. Those of one tick are added in
+// their order.
+func (s *syncTest) addOrders(k ecs.Tick, all bool) error {
 	orders := s.orders[k]
 	for i := range orders {
-		if orders[i].told {
+		if orders[i].added {
 			continue
 		}
 		if !all && s.rand.IntN(2) == 0 {
@@ -284,12 +291,12 @@ func (s *syncTest) tell(k ecs.Tick, all bool) error {
 		if err := s.timeline.AddOrder(k, orders[i].order); err != nil {
 			return err
 		}
-		orders[i].told = true
+		orders[i].added = true
 	}
 	return nil
 }
 
-// compare holds the timeline's confirmed states against the straight run's.
+// compare compares the timeline's confirmed states with those of the straight run.
 func (s *syncTest) compare(from, to ecs.Tick) error {
 	for f := from; f <= to; f++ {
 		theirs, ok := s.timeline.Snapshot(f)
@@ -297,9 +304,11 @@ func (s *syncTest) compare(from, to ecs.Tick) error {
 			delete(s.orders, f)
 			continue
 		}
-		ours, _ := s.ring.At(f)
+		ours, _ := s.snapshots.At(f)
 		if report := CompareSnapshots(s.config.Game, ours, theirs); report != nil {
-			report.UnorderedWalk = s.walked[int(f)%len(s.walked)]
+			if notes, ok := s.ticks.At(f); ok {
+				report.UnorderedWalk = notes.walked
+			}
 			return s.fill(report)
 		}
 		s.report.Ticks++
@@ -308,10 +317,10 @@ func (s *syncTest) compare(from, to ecs.Tick) error {
 	return nil
 }
 
-// inspect checks what can be seen of one world after one tick: undeclared writes and derived data.
+// inspect checks one world after one tick for undeclared writes and for wrong derived data.
 func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) error {
 	if watch != nil && watch.found {
-		return s.fill(&DesyncReport{Tick: f, System: watch.system, Differences: []image.Difference{watch.difference}})
+		return s.fill(&DesyncReport{Tick: f, System: watch.system, Differences: []ecs.Difference{watch.difference}})
 	}
 	if err := w.CheckDerived(); err != nil {
 		return s.fill(&DesyncReport{Tick: f, Derived: err})
@@ -319,10 +328,10 @@ func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) er
 	return nil
 }
 
-// fill adds to a report what entered its tick.
+// fill adds the inputs and orders of a report's tick to it.
 func (s *syncTest) fill(r *DesyncReport) *DesyncReport {
-	row, _ := s.inputs.Row(r.Tick)
-	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, row...), s.config.Game.Input.Size(), s.config.Seed
+	row, _ := s.inputs.row(r.Tick)
+	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, row...), s.config.Game.InputSize(), s.config.Seed
 	for _, o := range s.orders[r.Tick] {
 		r.Orders = append(r.Orders, o.order)
 	}
@@ -336,10 +345,10 @@ func (s *syncTest) count() {
 	s.report.WrongInputs, s.report.DistinctChecksums = stats.WrongInputs, len(s.seen)-1
 }
 
-// verdict fails a run that proves nothing.
+// verdict returns an error for a run that proves nothing.
 func (s *syncTest) verdict() error {
 	s.count()
-	if s.straight.Image().Strays()+s.timeline.World().Image().Strays() > 0 {
+	if s.straight.Strays()+s.timeline.World().Strays() > 0 {
 		return s.fill(&DesyncReport{Tick: s.straight.Tick(), System: "some system"})
 	}
 	if s.config.Ticks <= provesAfter {

@@ -4,45 +4,40 @@ import (
 	"fmt"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
-// Timeline is a world that runs ahead of what is confirmed and is put right when the confirmation differs.
+// Timeline runs a world ahead of its confirmed ticks and resimulates it when a confirmed tick differs from what was
+// predicted.
 //
-// Ticks [0, Confirmed] are final. (Confirmed, Present] are predicted. Received ≥ Confirmed is the last tick whose
-// inputs are final here; Confirmed follows it once the states up to it were computed from them. The ring always holds
-// a state of a tick ≤ Confirmed from which the present can be computed again.
+// Ticks [0, Confirmed] are final. Ticks (Confirmed, Present] are predicted. Received ≥ Confirmed is the last tick whose
+// inputs are final; Confirmed follows it when the states up to it have been computed from them. There is always a
+// snapshot of a tick ≤ Confirmed from which the present can be computed again.
 //
-// A caller alternates: Confirm and AddOrder as news arrive, Rewind once, then Step until the tick it wants. While a
-// rewind is being made up for, Present may lie before Confirmed; once it has caught up, Present − Confirmed is in
-// [0, MaxPrediction].
+// A caller alternates: Confirm and AddOrder as messages arrive, Rewind once, then Step up to the tick it wants. After a
+// rewind Present may lie before Confirmed. Once it has caught up, Present − Confirmed is in [0, MaxPrediction].
 type Timeline struct {
-	config   Config
-	world    *ecs.World
-	ring     *Snapshots
-	inputs   *InputLog // what was used, or is final, per tick
-	own      *InputLog // what the local player did, per tick
-	orders   OrderLog
-	effects  *Effects
-	scratch  scratch
-	present  ecs.Tick
-	furthest ecs.Tick // the furthest tick ever computed: up to it, Step simulates again
-	received ecs.Tick
-	sure     ecs.Tick // Confirmed
-	base     ecs.Tick // newest saved tick ≤ sure: resimulation starts no earlier
-	wrong    ecs.Tick // first tick in (sure, present] that was computed from wrong inputs or orders, if differs
-	differs  bool
-	rerun    bool     // the last Rewind has not been made up for yet
-	limit    ecs.Tick // MaxPrediction
-	interval ecs.Tick // most ticks from one saved state to the next
-	stats    Stats
+	config       Config
+	world        *ecs.World
+	snapshots    *Snapshots
+	inputs       *inputLog // by tick: the inputs that were used, or that are final
+	own          *inputLog // by tick: the local player's inputs
+	orders       OrderLog
+	effects      *Effects
+	scratch      []ecs.Order
+	present      ecs.Tick
+	furthest     ecs.Tick // the last tick ever computed; Step computes ticks ≤ furthest again
+	received     ecs.Tick
+	confirmed    ecs.Tick
+	base         ecs.Tick // newest saved tick ≤ confirmed; no rewind goes further back
+	wrong        ecs.Tick // first tick in (confirmed, present] computed from wrong inputs or orders, if mispredicted
+	mispredicted bool
+	catchingUp   bool     // present has not reached furthest since the last rewind
+	limit        ecs.Tick // MaxPrediction
+	interval     ecs.Tick // most ticks from one snapshot to the next
+	stats        Stats
 
-	// guess replaces a prediction, for SyncTest; nil in play.
-	guess func(f ecs.Tick, p ecs.Player, predicted ecs.InputBytes) ecs.InputBytes
-}
-
-type scratch struct {
-	orders []image.Order
+	// predict replaces a prediction. Optional; SyncTest sets it.
+	predict func(f ecs.Tick, p ecs.Player, predicted ecs.InputBytes) ecs.InputBytes
 }
 
 // New returns a timeline whose present is the world's tick, confirmed.
@@ -52,102 +47,104 @@ func New(c Config) (*Timeline, error) {
 	}
 	players, depth := c.World.Game().MaxPlayers, powerOfTwo(c.Depth)
 	t := &Timeline{config: c, world: c.World, effects: c.Effects, limit: ecs.Tick(c.MaxPrediction),
-		ring: NewSnapshots(depth), inputs: NewInputLog(players, max(depth, c.History)), own: NewInputLog(1, 2*depth)}
-	// Between two saved states lie at most so many ticks that the newest one ≤ Confirmed never leaves the ring.
+		snapshots: NewSnapshots(depth), inputs: newInputLog(players, max(depth, c.History)), own: newInputLog(1, 2*depth)}
+	// With this interval, the newest snapshot of a tick ≤ Confirmed is never replaced.
 	t.interval = ecs.Tick(depth - c.MaxPrediction - 1)
 	t.Reset()
 	return t, nil
 }
 
-// Reset takes the world's state as confirmed and present, and forgets everything else but the orders and the local
-// player's inputs of later ticks. It is for after the world was loaded from an image. Predicted events that nobody
-// heard the end of are forgotten too: a view starts anew.
+// Reset takes the world's state as confirmed and present. It keeps the orders and the local player's inputs of later
+// ticks and drops everything else, also events that were predicted and not settled. Call it after the world was loaded
+// from an image.
 func (t *Timeline) Reset() {
 	f := t.world.Tick()
-	t.ring.Clear()
-	t.inputs.Clear()
-	t.present, t.furthest, t.received, t.sure, t.base, t.differs, t.rerun = f, f, f, f, f, false, false
-	inputs, marks := t.inputs.Row(f)
+	t.snapshots.Clear()
+	t.inputs.clear()
+	t.present, t.furthest, t.received, t.confirmed, t.base, t.mispredicted, t.catchingUp = f, f, f, f, f, false, false
+	inputs, marks := t.inputs.row(f)
 	for p := range inputs {
-		inputs[p], marks[p] = t.world.Image().Input(ecs.Player(p)), Confirmed
+		inputs[p], marks[p] = t.world.InputOf(ecs.Player(p)), final
 	}
 	t.orders.DropBefore(f + 1)
 	if t.effects != nil {
-		t.effects.Reset()
+		t.effects.Begin(0)
 	}
 	t.save()
 }
 
-// World returns the world, in the state of Present.
+// World returns the world in the state of Present.
 func (t *Timeline) World() *ecs.World { return t.world }
 
 // Present returns the last tick computed.
 func (t *Timeline) Present() ecs.Tick { return t.present }
 
-// Confirmed returns the last tick whose inputs are final here and whose state was computed from them.
-func (t *Timeline) Confirmed() ecs.Tick { return t.sure }
+// Confirmed returns the last tick whose inputs are final and whose state was computed from them.
+func (t *Timeline) Confirmed() ecs.Tick { return t.confirmed }
 
-// Received returns the last tick whose inputs are final here.
+// Received returns the last tick whose inputs are final.
 func (t *Timeline) Received() ecs.Tick { return t.received }
 
-// Furthest returns the last tick ever computed: Step simulates again what is ≤ Furthest.
+// Furthest returns the last tick ever computed. Step computes ticks ≤ Furthest again.
 func (t *Timeline) Furthest() ecs.Tick { return t.furthest }
 
-// Snapshot returns the saved state of tick f, if the policy saved it and the ring still holds it.
-func (t *Timeline) Snapshot(f ecs.Tick) (*image.Snapshot, bool) { return t.ring.At(f) }
+// Snapshot returns the state of tick f; ok is false if it was not saved or is no longer held.
+func (t *Timeline) Snapshot(f ecs.Tick) (s *ecs.Snapshot, ok bool) { return t.snapshots.At(f) }
 
-// Floor returns the newest saved state of a tick ≤ f.
-func (t *Timeline) Floor(f ecs.Tick) (*image.Snapshot, bool) { return t.ring.Floor(f) }
+// Floor returns the newest snapshot of a tick ≤ f; ok is false if there is none.
+func (t *Timeline) Floor(f ecs.Tick) (s *ecs.Snapshot, ok bool) { return t.snapshots.Floor(f) }
 
-// Stats returns what the timeline counted.
+// Stats returns the timeline's counters.
 func (t *Timeline) Stats() Stats { return t.stats }
 
-// InputAt returns p's input of tick f and where it came from.
-func (t *Timeline) InputAt(f ecs.Tick, p ecs.Player) (ecs.InputBytes, Provenance) {
-	return t.inputs.At(f, p)
+// InputAt returns p's input of tick f; ok is false if it is not final or is no longer held.
+func (t *Timeline) InputAt(f ecs.Tick, p ecs.Player) (in ecs.InputBytes, ok bool) {
+	in, from := t.inputs.at(f, p)
+	return in, from >= substituted
 }
 
-// SetLocal gives the local player's input for tick f, which must not have been computed yet and lie at most the ring's
-// depth ahead.
+// SetLocal sets the local player's input for tick f. It returns ErrTooFar for a tick that was computed, and for one more
+// than Depth ticks ahead.
 func (t *Timeline) SetLocal(f ecs.Tick, in ecs.InputBytes) error {
-	if f <= t.furthest || f > t.furthest+ecs.Tick(t.ring.Depth()) {
+	if f <= t.furthest || f > t.furthest+ecs.Tick(t.snapshots.Depth()) {
 		return ErrTooFar
 	}
-	inputs, marks := t.own.Row(f)
-	inputs[0], marks[0] = in, Predicted
+	inputs, marks := t.own.row(f)
+	inputs[0], marks[0] = in, predicted
 	return nil
 }
 
-// maxOrders bounds the orders that wait for their ticks or for these to be final: 4 MiB of the largest.
+// maxOrders bounds the orders of ticks that are not final: 4 MiB with the largest payload.
 const maxOrders = 4096
 
-// AddOrder adds an order that the server stamped into tick f. An order for a tick that was computed already is made
-// up for by the next Rewind; one for a confirmed tick is refused.
-func (t *Timeline) AddOrder(f ecs.Tick, o image.Order) error {
-	if f <= t.received || t.orders.Len() >= maxOrders {
+// AddOrder adds an order that the server stamped into tick f. If f was computed already, the next Rewind corrects it.
+// AddOrder returns ErrTooFar for a tick ≤ Received, and while 4096 orders wait.
+func (t *Timeline) AddOrder(f ecs.Tick, o ecs.Order) error {
+	if f <= t.received || len(t.orders.list) >= maxOrders {
 		return ErrTooFar
 	}
 	t.orders.Add(f, o)
 	if f <= t.present {
-		t.mistake(f)
+		t.mispredict(f)
 	}
 	return nil
 }
 
-// Confirm makes the inputs of tick f final. f must be Received + 1; inputs are by player; late holds the players
-// whose input the server substituted; digest proves the tick's orders. The slices are copied.
-func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, digest OrderDigest) error {
+// Confirm makes the inputs of tick f = Received + 1 final. inputs are by player. late is the set of players whose input
+// the server substituted. digest is the digest of the tick's orders: ErrOrdersMissing is returned until they have all
+// been added. The slices are copied.
+func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, digest uint32) error {
 	if f != t.received+1 {
-		return ErrGap
+		return errGap
 	}
-	if f > t.base+ecs.Tick(t.inputs.Depth()) {
+	if f > t.base+ecs.Tick(t.inputs.depth()) {
 		return ErrTooFar
 	}
-	t.scratch.orders = t.orders.AppendAt(t.scratch.orders[:0], f)
-	if DigestOrders(t.scratch.orders) != digest {
+	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
+	if DigestOrders(t.scratch) != digest {
 		return ErrOrdersMissing
 	}
-	row, marks := t.inputs.Row(f)
+	row, marks := t.inputs.row(f)
 	joined := t.world.Players()
 	for p := range row {
 		in := ecs.InputBytes{}
@@ -157,54 +154,54 @@ func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerS
 		if f <= t.present {
 			if row[p] != in {
 				t.stats.WrongInputs++
-				t.mistake(f)
+				t.mispredict(f)
 			} else if joined.Has(ecs.Player(p)) {
 				t.stats.RightInputs++
 			}
 		}
-		row[p], marks[p] = in, Confirmed
+		row[p], marks[p] = in, final
 		if late.Has(ecs.Player(p)) {
-			marks[p] = Substituted
+			marks[p] = substituted
 		}
 	}
 	t.received = f
 	if t.config.Confirmed != nil {
-		t.config.Confirmed(f, row, late, t.scratch.orders)
+		t.config.Confirmed(f, row, late, t.scratch)
 	}
 	t.settle()
 	return nil
 }
 
-// mistake notes that tick f was computed from something that turned out otherwise.
-func (t *Timeline) mistake(f ecs.Tick) {
-	if !t.differs || f < t.wrong {
-		t.wrong, t.differs = f, true
+// mispredict records that tick f was computed from wrong inputs or orders.
+func (t *Timeline) mispredict(f ecs.Tick) {
+	if !t.mispredicted || f < t.wrong {
+		t.wrong, t.mispredicted = f, true
 	}
 }
 
-// settle moves Confirmed to where it is true: up to received, as far as computed, short of a known mistake.
+// settle moves confirmed up to received, as far as the ticks were computed and before the first misprediction.
 func (t *Timeline) settle() {
 	until := min(t.received, t.present)
-	if t.differs {
+	if t.mispredicted {
 		until = min(until, t.wrong-1)
 	}
-	for t.sure < until {
-		t.sure++
+	for t.confirmed < until {
+		t.confirmed++
 		if t.effects != nil {
-			t.effects.confirm(t.sure)
+			t.effects.confirmTick(t.confirmed)
 		}
 	}
-	if s, ok := t.ring.Floor(t.sure); ok && s.Tick() > t.base {
+	if s, ok := t.snapshots.Floor(t.confirmed); ok && s.Tick() > t.base {
 		t.base = s.Tick()
 		t.orders.DropBefore(t.base + 1)
 	}
 }
 
-// Rewind goes back to the newest saved state before the first tick that was computed from something wrong, if there
-// is one, and returns how many ticks it went back. Step then computes them again; until Present has caught up, the
-// caller may spread the steps over several frames, and confirm more in between.
+// Rewind goes back to the newest snapshot before the first mispredicted tick, if there is one, and returns the number of
+// ticks it went back. Step then computes these ticks again. The caller may spread the steps over several frames and
+// confirm more ticks in between.
 func (t *Timeline) Rewind() (depth int) {
-	if !t.differs {
+	if !t.mispredicted {
 		return 0
 	}
 	depth = t.rewindTo(t.wrong - 1)
@@ -213,58 +210,58 @@ func (t *Timeline) Rewind() (depth int) {
 	return depth
 }
 
-// RewindTo goes back at least to tick f, though not before the newest saved tick ≤ Confirmed, since what came before
-// that is not kept. It goes further if a mistake lies before f, or if f was not saved. It is for measuring what a
-// rewind costs, and for tests.
+// RewindTo goes back to tick f, but not beyond the newest snapshot of a tick ≤ Confirmed, and returns the number of
+// ticks it went back. It goes further than f if a mispredicted tick lies before f, or if f was not saved. It is meant for
+// benchmarks and tests.
 func (t *Timeline) RewindTo(f ecs.Tick) (depth int) {
-	if t.differs {
+	if t.mispredicted {
 		f = min(f, t.wrong-1)
 	}
 	return t.rewindTo(max(t.base, min(f, t.present)))
 }
 
 func (t *Timeline) rewindTo(f ecs.Tick) int {
-	s, ok := t.ring.Floor(f)
+	s, ok := t.snapshots.Floor(f)
 	if !ok {
-		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in a ring of depth %d: call Reset after changing the world outside the timeline", f, t.ring.Depth()))
+		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in %d snapshots: call Reset after changing the world outside the timeline", f, t.snapshots.Depth()))
 	}
-	image.SectionRewind.Enter(t.config.Observer)
-	t.world.Image().Restore(s)
+	ecs.SectionRewind.Enter(t.config.Observer)
+	t.world.Restore(s)
 	depth := int(t.present - s.Tick())
 	t.present = s.Tick()
-	t.ring.DropAfter(t.present)
-	t.differs, t.rerun = false, t.present < t.furthest
-	image.SectionRewind.Leave(t.config.Observer)
+	t.snapshots.dropAfter(t.present)
+	t.mispredicted, t.catchingUp = false, t.present < t.furthest
+	ecs.SectionRewind.Leave(t.config.Observer)
 	return depth
 }
 
-// Stalled reports whether Step would refuse a new tick. While a rewind is due or being made up for, it would not.
-func (t *Timeline) Stalled() bool {
-	return !t.differs && t.present >= t.furthest && t.present-t.sure >= t.limit
+// stalled reports whether Step would return ErrStalled. It would not while ticks are to be computed again.
+func (t *Timeline) stalled() bool {
+	return !t.mispredicted && t.present >= t.furthest && t.present-t.confirmed >= t.limit
 }
 
-// Step computes tick Present + 1 from what is known of it. It returns ErrStalled if that would be a new tick beyond
-// the prediction limit.
+// Step computes tick Present + 1 from its final inputs, or from predicted ones. It returns ErrStalled for a new tick
+// beyond the prediction limit. It panics if Rewind must be called first.
 func (t *Timeline) Step() error {
-	if t.differs {
-		panic("rollback: Step with a mistake pending: call Rewind first")
+	if t.mispredicted {
+		panic("rollback: Step after a misprediction: call Rewind first")
 	}
-	if t.Stalled() {
+	if t.stalled() {
 		t.stats.Stalls++
 		return ErrStalled
 	}
 	f := t.present + 1
 	again := f <= t.furthest
 	if again {
-		image.SectionResimulate.Enter(t.config.Observer)
+		ecs.SectionResimulate.Enter(t.config.Observer)
 		t.stats.Resimulated++
 	} else {
 		t.stats.Steps++
 	}
-	t.scratch.orders = t.orders.AppendAt(t.scratch.orders[:0], f)
-	t.world.Step(ecs.TickInputs{Players: t.assume(f), Orders: t.scratch.orders})
+	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
+	t.world.Step(ecs.TickInputs{Players: t.assume(f), Orders: t.scratch})
 	if again {
-		image.SectionResimulate.Leave(t.config.Observer)
+		ecs.SectionResimulate.Leave(t.config.Observer)
 	}
 	t.present, t.furthest = f, max(t.furthest, f)
 	if t.effects != nil {
@@ -273,35 +270,35 @@ func (t *Timeline) Step() error {
 	t.settle()
 	t.saveIfWanted(f)
 	if f == t.furthest {
-		t.rerun = false
+		t.catchingUp = false
 	}
 	return nil
 }
 
-// assume returns the inputs of tick f: final ones where they are, else the local player's own, else predicted from
-// the tick before. Who was not in the match after the tick before has none.
+// assume returns the inputs of tick f: the final ones, or else the local player's own, or else ones predicted from the
+// tick before. A player who was not in the match after the tick before has none.
 func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
-	row, marks := t.inputs.Row(f)
+	row, marks := t.inputs.row(f)
 	if f <= t.received {
 		return row
 	}
-	last, _ := t.inputs.Row(f - 1)
+	last, _ := t.inputs.row(f - 1)
 	game, joined := t.world.Game(), t.world.Players()
 	for p := range row {
-		marks[p] = Predicted
+		marks[p] = predicted
 		if !joined.Has(ecs.Player(p)) {
 			row[p] = ecs.InputBytes{}
 			continue
 		}
 		if p == t.config.Local {
-			if own, mark := t.own.At(f, 0); mark != Missing {
+			if own, mark := t.own.at(f, 0); mark != missing {
 				row[p] = own
 				continue
 			}
 		}
-		row[p] = game.Input.Predict(last[p])
-		if t.guess != nil {
-			row[p] = t.guess(f, ecs.Player(p), row[p])
+		row[p] = game.PredictInput(last[p])
+		if t.predict != nil {
+			row[p] = t.predict(f, ecs.Player(p), row[p])
 		}
 	}
 	return row
@@ -309,17 +306,17 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 
 func (t *Timeline) saveIfWanted(f ecs.Tick) {
 	until := ecs.Tick(0)
-	if t.rerun {
+	if t.catchingUp {
 		until = t.furthest
 	}
 	check := t.config.CheckEvery > 0 && f%ecs.Tick(t.config.CheckEvery) == 0
-	due := f-t.ring.newest >= t.interval
+	due := f-t.snapshots.newest >= t.interval
 	if check || due || t.config.Policy.wants(f, t.received, until) {
 		t.save()
 	}
 }
 
 func (t *Timeline) save() {
-	t.ring.Save(t.world)
+	t.snapshots.Save(t.world)
 	t.stats.Saves++
 }

@@ -131,11 +131,11 @@ func TestConfirmedMovesOnlyAfterTheRewindThatMakesItTrue(t *testing.T) {
 func TestAStallNeverDropsAPendingRewind(t *testing.T) {
 	tl := seated(t, Config{MaxPrediction: 4})
 	step(t, tl, 4)
-	if !tl.Stalled() || !errors.Is(tl.Step(), ErrStalled) {
+	if !tl.stalled() || !errors.Is(tl.Step(), ErrStalled) {
 		t.Fatal("no stall at the limit")
 	}
 	confirm(t, tl, 2, skPad{DX: 1}) // wrong
-	if tl.Stalled() {
+	if tl.stalled() {
 		t.Fatal("stalled with a rewind due: a caller that asks first would wait for ever")
 	}
 	if depth := tl.Rewind(); depth != 4 {
@@ -200,7 +200,7 @@ func TestConfirmRefusesGapsAndMissingOrders(t *testing.T) {
 	tl := newTimeline(t, Config{})
 	orders := []image.Order{{Kind: image.OrderJoin, Player: 2}}
 	for _, f := range []ecs.Tick{0, 2, 1000} {
-		if err := tl.Confirm(f, nil, 0, 0); !errors.Is(err, ErrGap) {
+		if err := tl.Confirm(f, nil, 0, 0); !errors.Is(err, errGap) {
 			t.Fatalf("tick %d: %v", f, err)
 		}
 	}
@@ -229,7 +229,7 @@ func TestConfirmationsAheadOfThePresentAreUsedAsTheyAre(t *testing.T) {
 		t.Fatal(tl.Confirmed())
 	}
 	for p, want := range []skPad{{DX: 1}, {DX: -1}} {
-		if in, from := tl.InputAt(3, ecs.Player(p)); skInput.Unpack(in) != want || from != Confirmed {
+		if in, from := tl.inputs.at(3, ecs.Player(p)); skInput.Unpack(in) != want || from != final {
 			t.Fatal(p, in, from)
 		}
 	}
@@ -240,32 +240,36 @@ func TestConfirmationsAheadOfThePresentAreUsedAsTheyAre(t *testing.T) {
 		f++
 		err = tl.Confirm(f, nil, 0, 0)
 	}
-	if !errors.Is(err, ErrTooFar) || f != tl.Confirmed()+ecs.Tick(tl.inputs.Depth())+1 {
+	if !errors.Is(err, ErrTooFar) || f != tl.Confirmed()+ecs.Tick(tl.inputs.depth())+1 {
 		t.Fatal(f, err)
 	}
 }
 
-// Provenance is what a view and a statistic may say of an input.
 func TestInputsCarryTheirProvenance(t *testing.T) {
 	tl := seated(t, Config{Local: 1})
 	tl.SetLocal(2, skInput.Pack(skPad{DX: 1}))
 	step(t, tl, 1)
-	want := func(f ecs.Tick, p ecs.Player, pad skPad, mark Provenance) {
+	want := func(f ecs.Tick, p ecs.Player, pad skPad, mark provenance) {
 		t.Helper()
-		if in, m := tl.InputAt(f, p); skInput.Unpack(in) != pad || m != mark {
+		if in, m := tl.inputs.at(f, p); skInput.Unpack(in) != pad || m != mark {
 			t.Fatalf("tick %d player %d: %+v %d", f, p, skInput.Unpack(in), m)
 		}
 	}
-	want(2, 1, skPad{DX: 1}, Predicted)
-	want(2, 0, skPad{}, Predicted)
-	want(3, 0, skPad{}, Missing)
+	want(2, 1, skPad{DX: 1}, predicted)
+	want(2, 0, skPad{}, predicted)
+	want(3, 0, skPad{}, missing)
 	if err := tl.Confirm(2, packed(skPad{DY: 1}, skPad{DX: 1}), 1<<0, 0); err != nil {
 		t.Fatal(err)
 	}
-	want(2, 0, skPad{DY: 1}, Substituted)
-	want(2, 1, skPad{DX: 1}, Confirmed)
-	if Predicted.Final() || Missing.Final() || !Substituted.Final() || !Confirmed.Final() {
-		t.Fatal("final")
+	want(2, 0, skPad{DY: 1}, substituted)
+	want(2, 1, skPad{DX: 1}, final)
+	for p := range ecs.Player(2) {
+		if in, ok := tl.InputAt(2, p); !ok || in == (ecs.InputBytes{}) {
+			t.Fatalf("the final input of player %d is %v, ok %v", p, in, ok)
+		}
+		if _, ok := tl.InputAt(3, p); ok {
+			t.Fatal("an input that was not confirmed is final")
+		}
 	}
 }
 
@@ -275,7 +279,7 @@ func TestPredictionRepeatsHeldStateAndClearsPresses(t *testing.T) {
 	confirm(t, tl, 2, skPad{DX: 1, Fire: true})
 	step(t, tl, 3)
 	for f := ecs.Tick(3); f <= 4; f++ {
-		if in, _ := tl.InputAt(f, 0); skInput.Unpack(in) != (skPad{DX: 1}) {
+		if in, _ := tl.inputs.at(f, 0); skInput.Unpack(in) != (skPad{DX: 1}) {
 			t.Fatalf("tick %d: %+v", f, skInput.Unpack(in))
 		}
 	}
@@ -301,7 +305,7 @@ func TestOwnInputsAreUsedAgainWhenTheirTicksAre(t *testing.T) {
 	}
 	step(t, tl, 14)
 	for f := ecs.Tick(2); f <= 15; f++ {
-		if in, _ := tl.InputAt(f, 0); skInput.Unpack(in).DX != int8(f) {
+		if in, _ := tl.inputs.at(f, 0); skInput.Unpack(in).DX != int8(f) {
 			t.Fatalf("tick %d: own input %+v", f, skInput.Unpack(in))
 		}
 	}
@@ -342,17 +346,17 @@ func TestResetTakesALoadedStateAsConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	late.Reset()
-	if late.Present() != 40 || late.Confirmed() != 40 || late.Received() != 40 || late.Furthest() != 40 || late.orders.Len() != 1 {
-		t.Fatal(late.Present(), late.Confirmed(), late.Received(), late.Furthest(), late.orders.Len())
+	if late.Present() != 40 || late.Confirmed() != 40 || late.Received() != 40 || late.Furthest() != 40 || len(late.orders.list) != 1 {
+		t.Fatal(late.Present(), late.Confirmed(), late.Received(), late.Furthest(), len(late.orders.list))
 	}
-	if in, mark := late.InputAt(40, 0); skInput.Unpack(in) != (skPad{DX: 1, Fire: true}) || mark != Confirmed {
+	if in, mark := late.inputs.at(40, 0); skInput.Unpack(in) != (skPad{DX: 1, Fire: true}) || mark != final {
 		t.Fatal(in, mark)
 	}
-	if _, mark := late.InputAt(8, 0); mark != Missing {
+	if _, mark := late.inputs.at(8, 0); mark != missing {
 		t.Fatal("inputs of the time before survived")
 	}
 	step(t, late, 8)
-	if in, _ := late.InputAt(41, 0); skInput.Unpack(in) != (skPad{DX: 1}) {
+	if in, _ := late.inputs.at(41, 0); skInput.Unpack(in) != (skPad{DX: 1}) {
 		t.Fatal("prediction does not start from the loaded inputs")
 	}
 }

@@ -4,11 +4,10 @@ import (
 	"fmt"
 
 	"tendon/ecs"
-	"tendon/rollback"
 )
 
-// Effect is the effect of an event on a view: see rollback.Effect.
-type Effect = rollback.Effect
+// Effect is the effect of an event on a view: see ecs.Effect.
+type Effect = ecs.Effect
 
 // Strategy is a sync strategy: it makes the two halves.
 type Strategy struct {

@@ -30,7 +30,7 @@ type Client struct {
 	margin    margin
 	own       operationQueue
 	ring      *rollback.Snapshots
-	effects   rollback.News // every event is final when it is received
+	effects   rollback.Effects // every event is final when it is received
 	checksums predictor.Checksums
 	claims    []resultMessage // that were not sent yet
 
@@ -244,7 +244,7 @@ func (c *Client) execute() {
 func (c *Client) addEffects() {
 	for _, e := range c.World().Events() {
 		if c.Live() || e.Irreversible {
-			c.effects.Add(e, ecs.EffectConfirmed, true)
+			c.effects.Confirm(e)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/simnet"
-	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -484,10 +483,10 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 			if e.First {
 				started[key]++
 			}
-			if e.Event.Irreversible && e.Status != rollback.EffectConfirmed {
+			if e.Event.Irreversible && e.Status != ecs.EffectConfirmed {
 				t.Fatalf("client %d: %+v", c.id, e)
 			}
-			if e.Status == rollback.EffectCancelled {
+			if e.Status == ecs.EffectCancelled {
 				cancelled++
 				started[key]-- // it may start again, if a later correction brings it back
 			}
@@ -500,10 +499,10 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 		}
 		confirmed := 0
 		for key, status := range ended {
-			if key.Tick <= c.timeline.Confirmed() && status == rollback.EffectPredicted {
+			if key.Tick <= c.timeline.Confirmed() && status == ecs.EffectPredicted {
 				t.Fatalf("client %d: %+v neither confirmed nor cancelled", c.id, key)
 			}
-			if status == rollback.EffectConfirmed {
+			if status == ecs.EffectConfirmed {
 				confirmed++
 			}
 		}
@@ -514,7 +513,7 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 			}
 			want += len(keys)
 			for _, key := range keys {
-				if status, ok := ended[key]; !ok || status != rollback.EffectConfirmed {
+				if status, ok := ended[key]; !ok || status != ecs.EffectConfirmed {
 					t.Fatalf("client %d: %+v happened, is told as %v", c.id, key, status)
 				}
 			}

@@ -95,8 +95,8 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 // still kept; if not, a later confirmation starts later.
 func (c *Client) startFrom(f ecs.Tick) bool {
 	for p := range c.scratch.inputs {
-		in, known := c.timeline.InputAt(f, ecs.Player(p))
-		if !known.Final() {
+		in, ok := c.timeline.InputAt(f, ecs.Player(p))
+		if !ok {
 			return false
 		}
 		c.scratch.inputs[p] = in
@@ -129,7 +129,7 @@ func (c *Client) confirm() error {
 	for i := range c.scratch.fresh {
 		t := &c.scratch.fresh[i]
 		inputs := c.scratch.rows[i*players : (i+1)*players]
-		switch err := c.timeline.Confirm(c.timeline.Received()+1, inputs, t.altered, rollback.OrderDigest(t.orders)); err {
+		switch err := c.timeline.Confirm(c.timeline.Received()+1, inputs, t.altered, t.orders); err {
 		case nil:
 		case rollback.ErrOrdersMissing, rollback.ErrTooFar:
 			return nil // the orders are on their way, or the states up to here must be computed first

@@ -37,7 +37,7 @@ func (s *Server) past(ticks iter.Seq[systems.FinalTick]) {
 		for _, o := range f.Orders {
 			s.orders.Add(f.Tick, o)
 		}
-		t.orders = uint32(rollback.DigestOrders(f.Orders))
+		t.orders = rollback.DigestOrders(f.Orders)
 		s.codes.add(f.Tick, &t, before, s.Game)
 	}
 	if begun && last != s.Done() {

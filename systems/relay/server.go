@@ -156,7 +156,7 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 
 // encode adds the last tick to the codes.
 func (s *Server) encode() {
-	t := finalTick{inputs: s.Step.Inputs, altered: s.Step.Late, orders: uint32(rollback.DigestOrders(s.Step.Orders))}
+	t := finalTick{inputs: s.Step.Inputs, altered: s.Step.Late, orders: rollback.DigestOrders(s.Step.Orders)}
 	s.codes.add(s.Done(), &t, s.before, s.Game)
 	copy(s.before, s.Step.Inputs)
 	s.orders.DropBefore(s.OldestServable() + 1)

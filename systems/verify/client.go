@@ -18,7 +18,7 @@ type Client struct {
 	predictor.Half[*Client]
 	limits  Config
 	ring    *rollback.Snapshots
-	effects rollback.News // every event is final when it is received
+	effects rollback.Effects // every event is final when it is received
 	asks    commandQueue
 	own     controls
 	present ecs.Tick
@@ -172,7 +172,7 @@ func (c *Client) receiveState(message systems.Message) error {
 	}
 	for _, e := range events {
 		if e.Key.Tick > c.present {
-			c.effects.Add(e, ecs.EffectConfirmed, true)
+			c.effects.Confirm(e)
 		}
 	}
 	c.present, c.arrived, c.unsent = m.tick, message.Now, true

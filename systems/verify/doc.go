@@ -36,5 +36,5 @@
 //   - Follow a command on the server: seat.go. On the client: asks.go.
 //   - Show what is under way, and what came of it: [Client.Pending], [Client.Answers].
 //   - See what a peer is sent and when: peer.go, deltas.go.
-//   - See how a state is taken over: [Client.Receive], rollback.News.
+//   - See how a state is taken over: [Client.Receive], rollback.Effects.
 package verify

@@ -118,7 +118,7 @@ func TestPredictedEventIsCancelledWhenAllEventsHaveArrived(t *testing.T) {
 	server.Send(0, &log, 0, 3, kind, &scratch, &out)
 	cancelled, confirmed := 0, 0
 	drain := func() {
-		effects.Drain(3, func(e rollback.Effect) {
+		effects.Drain(3, func(e ecs.Effect) {
 			switch e.Status {
 			case ecs.EffectCancelled:
 				cancelled++
