@@ -54,7 +54,7 @@ var (
 	// ErrStalled is returned by Step at the prediction limit. Confirm more ticks, then continue.
 	ErrStalled = errors.New("rollback: prediction limit reached")
 	// ErrOrdersMissing is returned by Confirm for a tick whose orders have not all been added.
-	ErrOrdersMissing = errors.New("rollback: orders of the tick are missing")
+	ErrOrdersMissing = errors.New("rollback: orders of the tick are not all here")
 	// ErrTooFar is returned for a tick outside the window of the logs, and for an order while too many wait.
 	ErrTooFar = errors.New("rollback: tick lies outside the timeline's window")
 
