@@ -65,8 +65,8 @@ func (r *Ring[T]) tickAt(f ecs.Tick) (tick ecs.Tick, ok bool) {
 	return after - 1, after != 0
 }
 
-// drop makes the ring hold tick f no longer. The value stays in the slot for reuse.
-func (r *Ring[T]) drop(f ecs.Tick) {
+// Drop makes the ring hold tick f no longer. The value stays in the slot for reuse.
+func (r *Ring[T]) Drop(f ecs.Tick) {
 	if s := &r.slots[f&r.mask]; s.after == f+1 {
 		s.after = 0
 	}

@@ -20,7 +20,7 @@ func TestRingEqualsAMap(t *testing.T) {
 		f := ecs.Tick(r.IntN(64))
 		switch r.IntN(8) {
 		case 0:
-			ring.drop(f)
+			ring.Drop(f)
 			delete(model, f)
 		case 1:
 			ring.Put(f, step)
@@ -64,7 +64,7 @@ func TestEmptyRingHoldsNoTick(t *testing.T) {
 		if _, ok := ring.At(f); ok {
 			t.Errorf("an empty ring holds tick %d", f)
 		}
-		ring.drop(f)
+		ring.Drop(f)
 	}
 }
 

@@ -49,7 +49,7 @@ func (r *Snapshots) dropAfter(f ecs.Tick) {
 	for k := r.newest; k > f && r.newest-k <= r.mask; k-- {
 		if s, ok := r.At(k); ok {
 			s.Release()
-			r.drop(k)
+			r.Drop(k)
 		}
 	}
 	r.newest = min(r.newest, f)
