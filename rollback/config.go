@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Config describes a timeline.
@@ -31,10 +32,10 @@ type Config struct {
 	Effects *Effects
 	// Confirmed is called for every tick that Confirm accepts, with its orders. The slices are valid during the call.
 	// Optional.
-	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []ecs.Order)
+	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []image.Order)
 	// Observer receives the start and end of rewinds and resimulations. It does not receive the sections of the world,
 	// which has an observer of its own. Optional.
-	Observer ecs.Observer
+	Observer image.Observer
 }
 
 // Stats counts events since a timeline was made.

@@ -1,6 +1,9 @@
 package rollback
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // Effects reports the events of ticks that are simulated several times to a view, each once. An event is predicted when
 // its tick first emits it. Later it is confirmed, or cancelled if a correction removes it. Irreversible events are only
@@ -17,7 +20,7 @@ type Effects struct {
 
 // effectRow holds the events of a tick's last simulation.
 type effectRow struct {
-	events []ecs.EmittedEvent
+	events []image.EmittedEvent
 	values []byte
 }
 
@@ -36,7 +39,7 @@ func (e *Effects) Begin(f ecs.Tick) {
 
 // Predicted stores the events of a simulation of tick f, the first or another, and reports those that are new and those
 // that are gone. It does nothing for a settled tick.
-func (e *Effects) Predicted(f ecs.Tick, events []ecs.EmittedEvent) {
+func (e *Effects) Predicted(f ecs.Tick, events []image.EmittedEvent) {
 	if f > e.settled {
 		e.simulated(f, events)
 	}
@@ -44,7 +47,7 @@ func (e *Effects) Predicted(f ecs.Tick, events []ecs.EmittedEvent) {
 
 // Settle makes the events of tick f final, which may be none. Ticks between the last settled one and f had no events.
 // Each event is confirmed; other predicted events of these ticks are cancelled. It does nothing for a settled tick.
-func (e *Effects) Settle(f ecs.Tick, events []ecs.EmittedEvent) {
+func (e *Effects) Settle(f ecs.Tick, events []image.EmittedEvent) {
 	if f <= e.settled {
 		return
 	}
@@ -58,8 +61,8 @@ func (e *Effects) Settle(f ecs.Tick, events []ecs.EmittedEvent) {
 }
 
 // settle confirms the events of tick f and cancels others that were predicted in it.
-func (e *Effects) settle(f ecs.Tick, events []ecs.EmittedEvent) {
-	var predicted []ecs.EmittedEvent
+func (e *Effects) settle(f ecs.Tick, events []image.EmittedEvent) {
+	var predicted []image.EmittedEvent
 	if row, ok := e.rows.At(f); ok {
 		predicted, row.events = row.events, row.events[:0]
 	}
@@ -71,14 +74,14 @@ func (e *Effects) settle(f ecs.Tick, events []ecs.EmittedEvent) {
 
 // Confirm reports an event of a final tick that was never predicted. A client that predicts nothing uses only Confirm and
 // Drain, for which the zero value of Effects suffices.
-func (e *Effects) Confirm(ev ecs.EmittedEvent) { e.queue.add(ev, ecs.EffectConfirmed, true) }
+func (e *Effects) Confirm(ev image.EmittedEvent) { e.queue.add(ev, ecs.EffectConfirmed, true) }
 
 // Drain calls f for each effect in the order in which they came about, and removes them. Values are valid during the
 // call. If 1024 effects wait, the next one replaces them all.
 func (e *Effects) Drain(present ecs.Tick, f func(ecs.Effect)) { e.queue.drain(present, f) }
 
 // simulated stores the events of a simulation of tick f and reports those that are new and those that are gone.
-func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
+func (e *Effects) simulated(f ecs.Tick, events []image.EmittedEvent) {
 	row, held := e.rows.Slot(f)
 	if !held {
 		row.events = row.events[:0]
@@ -93,7 +96,7 @@ func (e *Effects) simulated(f ecs.Tick, events []ecs.EmittedEvent) {
 }
 
 // cancel cancels the predicted events that are not among those that happened.
-func (e *Effects) cancel(predicted, happened []ecs.EmittedEvent) {
+func (e *Effects) cancel(predicted, happened []image.EmittedEvent) {
 	for _, old := range predicted {
 		if !old.Irreversible && !has(happened, old.Key) {
 			e.queue.add(old, ecs.EffectCancelled, false)
@@ -113,7 +116,7 @@ func (e *Effects) confirmTick(f ecs.Tick) {
 }
 
 // store copies the events into the row.
-func (r *effectRow) store(events []ecs.EmittedEvent) {
+func (r *effectRow) store(events []image.EmittedEvent) {
 	need := 0
 	for _, ev := range events {
 		need += len(ev.Value)
@@ -130,7 +133,7 @@ func (r *effectRow) store(events []ecs.EmittedEvent) {
 	}
 }
 
-func has(events []ecs.EmittedEvent, key ecs.EventKey) bool {
+func has(events []image.EmittedEvent, key image.EventKey) bool {
 	for i := range events {
 		if events[i].Key == key {
 			return true
@@ -150,7 +153,7 @@ type effectQueue struct {
 const maxEffects = 1024
 
 // add appends an effect; first says that it is the first one of its event.
-func (q *effectQueue) add(e ecs.EmittedEvent, s ecs.EffectStatus, first bool) {
+func (q *effectQueue) add(e image.EmittedEvent, s ecs.EffectStatus, first bool) {
 	if len(q.list) >= maxEffects {
 		q.lost += uint64(len(q.list))
 		q.clear()

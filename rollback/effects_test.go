@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 func drained(e *Effects, present ecs.Tick) string {
@@ -29,11 +30,11 @@ func wantDrained(t *testing.T, e *Effects) func(present ecs.Tick, text string) {
 	}
 }
 
-func event(f ecs.Tick, ordinal uint16, value string, irreversible bool) ecs.EmittedEvent {
-	return ecs.EmittedEvent{Key: ecs.EventKey{Tick: f, Ordinal: ordinal}, Value: []byte(value), Irreversible: irreversible}
+func event(f ecs.Tick, ordinal uint16, value string, irreversible bool) image.EmittedEvent {
+	return image.EmittedEvent{Key: image.EventKey{Tick: f, Ordinal: ordinal}, Value: []byte(value), Irreversible: irreversible}
 }
 
-func death(f ecs.Tick) ecs.EmittedEvent {
+func death(f ecs.Tick) image.EmittedEvent {
 	d := event(f, 0, "death", true)
 	d.Key.Type = 1
 	return d
@@ -43,10 +44,10 @@ func death(f ecs.Tick) ecs.EmittedEvent {
 func TestEachEventStartsOnceAndEndsOnce(t *testing.T) {
 	e := NewEffects(8)
 	want := wantDrained(t, e)
-	e.simulated(5, []ecs.EmittedEvent{event(5, 0, "bang", false), event(5, 1, "boom", false), death(5)})
+	e.simulated(5, []image.EmittedEvent{event(5, 0, "bang", false), event(5, 1, "boom", false), death(5)})
 	want(7, "5:bang predicted first age 2; 5:boom predicted first age 2; ")
 	// The same event again is not reported, even with another value.
-	e.simulated(5, []ecs.EmittedEvent{event(5, 0, "BANG", false), event(5, 2, "late", false), death(5)})
+	e.simulated(5, []image.EmittedEvent{event(5, 0, "BANG", false), event(5, 2, "late", false), death(5)})
 	want(9, "5:boom cancelled age 4; 5:late predicted first age 4; ")
 	e.confirmTick(5)
 	want(9, "5:BANG confirmed age 4; 5:late confirmed age 4; 5:death confirmed first age 4; ")
@@ -62,14 +63,14 @@ func TestEachEventStartsOnceAndEndsOnce(t *testing.T) {
 func TestEffectsThatAreNotDrainedAreBounded(t *testing.T) {
 	e := NewEffects(8)
 	for f := ecs.Tick(1); f <= 3*maxEffects; f++ {
-		e.simulated(f, []ecs.EmittedEvent{event(f, 0, "x", false)})
+		e.simulated(f, []image.EmittedEvent{event(f, 0, "x", false)})
 	}
 	count := 0
 	e.Drain(0, func(ecs.Effect) { count++ })
 	if count > maxEffects || uint64(count)+e.queue.lost != 3*maxEffects || count == 0 {
 		t.Fatal(count, e.queue.lost)
 	}
-	e.simulated(9, []ecs.EmittedEvent{event(9, 0, "x", false)})
+	e.simulated(9, []image.EmittedEvent{event(9, 0, "x", false)})
 	e.Begin(0)
 	if drained(e, 9) != "" {
 		t.Fatal("effects survive Begin")
@@ -81,7 +82,7 @@ func TestEffectsThatAreNotDrainedAreBounded(t *testing.T) {
 func TestSettleConfirmsAndCancelsPredictedEvents(t *testing.T) {
 	e := NewEffects(8)
 	want := wantDrained(t, e)
-	list := func(events ...ecs.EmittedEvent) []ecs.EmittedEvent { return events }
+	list := func(events ...image.EmittedEvent) []image.EmittedEvent { return events }
 	e.Begin(4)
 	e.Predicted(4, list(event(4, 0, "old", false))) // settled by the state that was loaded
 	e.Predicted(5, list(event(5, 0, "wrong", false)))
@@ -108,11 +109,11 @@ func TestLateSettleLeavesNewerTicksAlone(t *testing.T) {
 	e := NewEffects(4)
 	want := wantDrained(t, e)
 	for f := ecs.Tick(1); f <= 6; f++ {
-		e.Predicted(f, []ecs.EmittedEvent{event(f, 0, "bang", false)})
+		e.Predicted(f, []image.EmittedEvent{event(f, 0, "bang", false)})
 	}
 	drained(e, 6)
 	e.Settle(2, nil)
 	want(6, "")
-	e.Settle(6, []ecs.EmittedEvent{event(6, 0, "bang", false)})
+	e.Settle(6, []image.EmittedEvent{event(6, 0, "bang", false)})
 	want(6, "3:bang cancelled age 3; 4:bang cancelled age 2; 5:bang cancelled age 1; 6:bang confirmed age 0; ")
 }

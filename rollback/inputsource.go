@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // inputSource makes the inputs and orders of a SyncTest whose caller sets none.
@@ -27,7 +28,7 @@ func (s *inputSource) input(p ecs.Player, last ecs.InputBytes) ecs.InputBytes {
 
 // orders returns the orders of tick f. Players join in the first ticks. In about every 20th tick one leaves or comes
 // back.
-func (s *inputSource) orders(f ecs.Tick) []ecs.Order {
+func (s *inputSource) orders(f ecs.Tick) []image.Order {
 	joined, players := s.world.Players(), s.game.MaxPlayers
 	p := ecs.Player(s.rand.IntN(players))
 	churn := s.rand.IntN(20) == 0
@@ -38,9 +39,9 @@ func (s *inputSource) orders(f ecs.Tick) []ecs.Order {
 	case !churn:
 		return nil
 	case !joined.Has(p):
-		return []ecs.Order{{Kind: ecs.OrderJoin, Player: p}}
+		return []image.Order{{Kind: image.OrderJoin, Player: p}}
 	case joined.Len() > 1 || players == 1:
-		return []ecs.Order{{Kind: ecs.OrderLeave, Player: p}}
+		return []image.Order{{Kind: image.OrderLeave, Player: p}}
 	}
 	return nil
 }
@@ -50,8 +51,7 @@ func randomInput(g *ecs.Game, r *rand.Rand) (in ecs.InputBytes) {
 	for i := range in {
 		in[i] = byte(r.Uint32())
 	}
-	g.CleanInput(&in)
-	return in
+	return g.Input.Clean(in)
 }
 
 // predict replaces the timeline's prediction for tick f: with probability 1/4 not at all, with 1/4 by a random input,

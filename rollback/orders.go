@@ -7,6 +7,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // OrderLog holds the orders of recent and coming ticks, in the order in which the server stamped them. Its zero value is
@@ -17,11 +18,11 @@ type OrderLog struct {
 
 type stampedOrder struct {
 	tick  ecs.Tick
-	order ecs.Order
+	order image.Order
 }
 
 // Add appends an order to those of tick f. The payload is copied.
-func (l *OrderLog) Add(f ecs.Tick, o ecs.Order) {
+func (l *OrderLog) Add(f ecs.Tick, o image.Order) {
 	o.Payload = slices.Clone(o.Payload)
 	at, _ := slices.BinarySearchFunc(l.list, f+1, func(s stampedOrder, f ecs.Tick) int {
 		if s.tick < f {
@@ -34,7 +35,7 @@ func (l *OrderLog) Add(f ecs.Tick, o ecs.Order) {
 
 // AppendAt appends the orders of tick f to dst in stamped order and returns the extended slice. Payloads alias the
 // log.
-func (l *OrderLog) AppendAt(dst []ecs.Order, f ecs.Tick) []ecs.Order {
+func (l *OrderLog) AppendAt(dst []image.Order, f ecs.Tick) []image.Order {
 	for i := range l.list {
 		if s := &l.list[i]; s.tick == f {
 			dst = append(dst, s.order)
@@ -59,7 +60,7 @@ func (l *OrderLog) Len() int { return len(l.list) }
 
 // DigestOrders returns a digest of a tick's orders and their sequence, by which two peers compare them. It is 0 for no
 // orders.
-func DigestOrders(orders []ecs.Order) uint32 {
+func DigestOrders(orders []image.Order) uint32 {
 	if len(orders) == 0 {
 		return 0
 	}
@@ -79,12 +80,12 @@ func DigestOrders(orders []ecs.Order) uint32 {
 }
 
 // LookBack returns the number of past ticks that a world needs for the orders of tick f: the most ticks that one of
-// their views lies in the past. It is 0 if no view is valid, and at most ecs.MaxViewTicks.
-func LookBack(f ecs.Tick, orders []ecs.Order) (reach ecs.Tick) {
+// their views lies in the past. It is 0 if no view is valid, and at most image.MaxViewTicks.
+func LookBack(f ecs.Tick, orders []image.Order) (reach ecs.Tick) {
 	for i := range orders {
-		if o := &orders[i]; o.Kind == ecs.OrderView {
-			v, ok := ecs.ParseViewStamp(o.Payload)
-			if ok && v.Tick > 0 && v.Tick < f && f-v.Tick <= ecs.MaxViewTicks {
+		if o := &orders[i]; o.Kind == image.OrderView {
+			v, ok := image.ParseViewStamp(o.Payload)
+			if ok && v.Tick > 0 && v.Tick < f && f-v.Tick <= image.MaxViewTicks {
 				reach = max(reach, f-v.Tick)
 			}
 		}

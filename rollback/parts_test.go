@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
@@ -64,7 +65,7 @@ func TestNoTwoLiveSlotsShareAMutablePage(t *testing.T) {
 		images[f] = string(s.AppendImage(nil))
 		if turn%7 == 6 { // go back and on another road, as a rewind does
 			back, _ := ring.At(f - 3)
-			o.world.Restore(back)
+			o.world.Image().Restore(back)
 			ring.dropAfter(f - 3)
 			f -= 3
 		}
@@ -120,7 +121,7 @@ func TestOrderLogKeepsStampedOrderPerTick(t *testing.T) {
 	payload := []byte{1}
 	for i, f := range []ecs.Tick{7, 3, 7, 5, 3, 7} {
 		payload[0] = byte(i)
-		log.Add(f, ecs.Order{Payload: payload})
+		log.Add(f, image.Order{Payload: payload})
 	}
 	want := map[ecs.Tick]string{3: "\x01\x04", 5: "\x03", 7: "\x00\x02\x05", 4: "", 9: ""}
 	for f, w := range want {
@@ -140,19 +141,19 @@ func TestOrderLogKeepsStampedOrderPerTick(t *testing.T) {
 
 // The digest stands in confirmations, so its value is part of the protocol.
 func TestDigestOrdersSeesEveryPartAndTheOrder(t *testing.T) {
-	a := ecs.Order{Kind: ecs.OrderGame, Player: 1, Entity: ecs.Entity{Row: 2, Born: 3}, Payload: []byte("buy")}
-	variants := [][]ecs.Order{nil, {a}, {a, a}}
-	for _, change := range []func(o *ecs.Order){
-		func(o *ecs.Order) { o.Kind = ecs.OrderLeave },
-		func(o *ecs.Order) { o.Player = 2 },
-		func(o *ecs.Order) { o.Entity.Row = 3 },
-		func(o *ecs.Order) { o.Entity.Born = 4 },
-		func(o *ecs.Order) { o.Payload = []byte("bu") },
-		func(o *ecs.Order) { o.Payload = []byte("buz") },
+	a := image.Order{Kind: image.OrderGame, Player: 1, Entity: ecs.Entity{Row: 2, Born: 3}, Payload: []byte("buy")}
+	variants := [][]image.Order{nil, {a}, {a, a}}
+	for _, change := range []func(o *image.Order){
+		func(o *image.Order) { o.Kind = image.OrderLeave },
+		func(o *image.Order) { o.Player = 2 },
+		func(o *image.Order) { o.Entity.Row = 3 },
+		func(o *image.Order) { o.Entity.Born = 4 },
+		func(o *image.Order) { o.Payload = []byte("bu") },
+		func(o *image.Order) { o.Payload = []byte("buz") },
 	} {
 		b := a
 		change(&b)
-		variants = append(variants, []ecs.Order{b}, []ecs.Order{a, b}, []ecs.Order{b, a})
+		variants = append(variants, []image.Order{b}, []image.Order{a, b}, []image.Order{b, a})
 	}
 	seen := map[uint32]int{}
 	for i, orders := range variants {
@@ -164,7 +165,7 @@ func TestDigestOrdersSeesEveryPartAndTheOrder(t *testing.T) {
 	if DigestOrders(nil) != 0 {
 		t.Fatal("no orders have a digest")
 	}
-	if got := DigestOrders([]ecs.Order{a}); got != goldenDigest {
+	if got := DigestOrders([]image.Order{a}); got != goldenDigest {
 		t.Fatalf("digest %#x: the protocol changed", uint32(got))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // DesyncReport describes where two runs of the same tick differ, in terms of the game's components and fields. It is an
@@ -23,14 +24,14 @@ type DesyncReport struct {
 	UnorderedWalk bool
 	// Differences are the first places that differ, at most 8. For an undeclared write, Here is the value before it. It is
 	// empty where only checksums are known.
-	Differences []ecs.Difference
+	Differences []image.Difference
 	// Components are the checksums of every component and resource. It is empty where only one checksum is known.
 	Components []ComponentChecksum
 	// Here and There are the whole states' checksums.
-	Here, There ecs.Checksum
+	Here, There image.Checksum
 	// Inputs and Orders are those of the tick; nil where they are not known. An input has InputSize bytes.
 	Inputs    []ecs.InputBytes
-	Orders    []ecs.Order
+	Orders    []image.Order
 	InputSize int
 	// Seed is the seed that repeats the run; 0 if there is none.
 	Seed uint64
@@ -39,7 +40,7 @@ type DesyncReport struct {
 // ComponentChecksum is the checksum of one component or resource on both sides.
 type ComponentChecksum struct {
 	Name        string
-	Here, There ecs.Checksum
+	Here, There image.Checksum
 }
 
 // maxDifferences bounds the places that a report names.
@@ -47,14 +48,14 @@ const maxDifferences = 8
 
 // CompareSnapshots returns a report on two states of one game, or nil if they are equal. The snapshots may be of
 // different worlds.
-func CompareSnapshots(g *ecs.Game, here, there *ecs.Snapshot) *DesyncReport {
+func CompareSnapshots(g *ecs.Game, here, there *image.Snapshot) *DesyncReport {
 	a, b := here.Checksum(), there.Checksum()
 	if a == b {
 		return nil
 	}
-	r := &DesyncReport{Tick: here.Tick(), Here: a, There: b, Differences: ecs.Differences(here, there, maxDifferences)}
+	r := &DesyncReport{Tick: here.Tick(), Here: a, There: b, Differences: image.Differences(here, there, maxDifferences)}
 	ours, theirs := here.ComponentChecksums(nil), there.ComponentChecksums(nil)
-	for i, name := range g.Columns() {
+	for i, name := range g.Schema().Columns() {
 		r.Components = append(r.Components, ComponentChecksum{name, ours[i], theirs[i]})
 	}
 	return r

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // SyncTestConfig describes a SyncTest. Only Game is required.
@@ -27,7 +28,7 @@ type SyncTestConfig struct {
 	Input func(f ecs.Tick, p ecs.Player) ecs.InputBytes
 	// Orders returns the orders of tick f. It is called like Input. Optional: by default all players join in the first
 	// ticks, and later one leaves or comes back in about every 20th tick.
-	Orders func(f ecs.Tick) []ecs.Order
+	Orders func(f ecs.Tick) []image.Order
 	// AllowStatic accepts a game in which nothing spawns or despawns.
 	AllowStatic bool
 	// SkipDeclarations skips the comparison of every page after every system, which finds writes that no query declares
@@ -113,10 +114,10 @@ type syncTest struct {
 	inputs    *inputLog                // the right ones
 	orders    map[ecs.Tick][]syncOrder // of ticks not confirmed yet
 	depth     int                      // ticks to predict before the next confirmations
-	seen      map[ecs.Checksum]struct{}
+	seen      map[image.Checksum]struct{}
 	ticks     Ring[tickNotes]
-	entities  ecs.Checksum
-	parts     []ecs.Checksum
+	entities  image.Checksum
+	parts     []image.Checksum
 	watches   [2]*declarationWatch
 	report    SyncReport
 }
@@ -129,7 +130,7 @@ type tickNotes struct {
 
 // syncOrder is an order with whether it was added to the timeline.
 type syncOrder struct {
-	order ecs.Order
+	order image.Order
 	added bool
 }
 
@@ -143,7 +144,7 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 		return nil, err
 	}
 	s := &syncTest{config: c, rand: rand.New(rand.NewPCG(c.Seed, 1)), straight: straight,
-		orders: map[ecs.Tick][]syncOrder{}, seen: map[ecs.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
+		orders: map[ecs.Tick][]syncOrder{}, seen: map[image.Checksum]struct{}{}, report: SyncReport{Seed: c.Seed}}
 	s.timeline, err = New(Config{World: world, MaxPrediction: c.MaxDepth, Policy: c.Policy, Local: -1})
 	if err != nil {
 		return nil, err
@@ -152,11 +153,11 @@ func newSyncTest(c SyncTestConfig) (*syncTest, error) {
 	s.snapshots, s.inputs = NewSnapshots(2*depth), newInputLog(c.Game.MaxPlayers, 2*depth)
 	s.ticks = NewRing[tickNotes](2 * depth)
 	s.timeline.predict = s.predict
-	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: ecs.NewRand(c.Seed)}
+	s.source = inputSource{game: c.Game, world: straight, rand: rand.New(rand.NewPCG(c.Seed, 2)), bot: image.NewRand(c.Seed)}
 	if !c.SkipDeclarations {
 		for i, w := range []*ecs.World{straight, world} {
 			s.watches[i] = &declarationWatch{world: w}
-			w.SetObserver(s.watches[i])
+			w.Image().SetObserver(s.watches[i])
 		}
 	}
 	s.save()
@@ -201,10 +202,10 @@ func (s *syncTest) compute(f ecs.Tick) error {
 			last, _ := s.inputs.at(f-1, ecs.Player(p))
 			row[p] = s.source.input(ecs.Player(p), last)
 		}
-		s.config.Game.CleanInput(&row[p])
+		row[p] = s.config.Game.Input.Clean(row[p])
 		marks[p] = final
 	}
-	var orders []ecs.Order
+	var orders []image.Order
 	if s.config.Orders != nil {
 		orders = s.config.Orders(f)
 	} else {
@@ -228,7 +229,7 @@ func (s *syncTest) save() {
 	f := s.straight.Tick()
 	saved := s.snapshots.Save(s.straight)
 	s.parts = saved.ComponentChecksums(s.parts[:0])
-	var own ecs.Checksum // without the engine's tick and inputs, which always change
+	var own image.Checksum // without the engine's tick and inputs, which always change
 	for _, sum := range s.parts[2:] {
 		own += sum
 	}
@@ -251,7 +252,7 @@ func (s *syncTest) follow(f, until ecs.Tick) error {
 	for k := t.Received() + 1; k <= until; k++ {
 		row, _ := s.inputs.row(k)
 		orders := s.orders[k]
-		list := make([]ecs.Order, len(orders))
+		list := make([]image.Order, len(orders))
 		for i := range orders {
 			list[i] = orders[i].order
 		}
@@ -320,7 +321,7 @@ func (s *syncTest) compare(from, to ecs.Tick) error {
 // inspect checks one world after one tick for undeclared writes and for wrong derived data.
 func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) error {
 	if watch != nil && watch.found {
-		return s.fill(&DesyncReport{Tick: f, System: watch.system, Differences: []ecs.Difference{watch.difference}})
+		return s.fill(&DesyncReport{Tick: f, System: watch.system, Differences: []image.Difference{watch.difference}})
 	}
 	if err := w.CheckDerived(); err != nil {
 		return s.fill(&DesyncReport{Tick: f, Derived: err})
@@ -331,7 +332,7 @@ func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) er
 // fill adds the inputs and orders of a report's tick to it.
 func (s *syncTest) fill(r *DesyncReport) *DesyncReport {
 	row, _ := s.inputs.row(r.Tick)
-	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, row...), s.config.Game.InputSize(), s.config.Seed
+	r.Inputs, r.InputSize, r.Seed = append(r.Inputs, row...), s.config.Game.Input.Size(), s.config.Seed
 	for _, o := range s.orders[r.Tick] {
 		r.Orders = append(r.Orders, o.order)
 	}
@@ -348,7 +349,7 @@ func (s *syncTest) count() {
 // verdict returns an error for a run that proves nothing.
 func (s *syncTest) verdict() error {
 	s.count()
-	if s.straight.Strays()+s.timeline.World().Strays() > 0 {
+	if s.straight.Image().Strays()+s.timeline.World().Image().Strays() > 0 {
 		return s.fill(&DesyncReport{Tick: s.straight.Tick(), System: "some system"})
 	}
 	if s.config.Ticks <= provesAfter {

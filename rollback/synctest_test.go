@@ -12,6 +12,7 @@ import (
 	"github.com/yohamta/donburi/filter"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // RB-10.
@@ -219,7 +220,7 @@ func TestARunThatProvesNothingFails(t *testing.T) {
 	for name, c := range map[string]SyncTestConfig{
 		"changes of the state": {Game: empty},
 		"spawns or despawns":   {Game: counting},
-		"wrong inputs":         {Game: skirmish(), Orders: func(ecs.Tick) []ecs.Order { return nil }, Input: still},
+		"wrong inputs":         {Game: skirmish(), Orders: func(ecs.Tick) []image.Order { return nil }, Input: still},
 	} {
 		if _, err := SyncTest(c); !errors.Is(err, ErrProvesNothing) {
 			t.Errorf("%s: %v", name, err)
@@ -260,8 +261,8 @@ func TestImagesOfTwoPeersAreComparedByName(t *testing.T) {
 		for e := range skSteered.All(tl.World()) {
 			e.A.VY += int32(i * 7)
 		}
-		var s ecs.Snapshot
-		tl.World().Save(&s)
+		var s image.Snapshot
+		tl.World().Image().Save(&s)
 		images[i] = s.AppendImage(nil)
 	}
 	report, err := compareImages(skirmish(), images[0], images[1])
@@ -287,23 +288,23 @@ func TestImagesOfTwoPeersAreComparedByName(t *testing.T) {
 	if report, err := compareImages(skirmish(), images[0], images[0]); report != nil || err != nil {
 		t.Fatal(report, err)
 	}
-	if _, err := compareImages(skirmish(), images[0], images[1][:40]); !errors.Is(err, ecs.ErrImage) {
+	if _, err := compareImages(skirmish(), images[0], images[1][:40]); !errors.Is(err, image.ErrImage) {
 		t.Fatal(err)
 	}
 }
 
 // compareImages returns the report on two images, nil if they are equal.
 func compareImages(g *ecs.Game, here, there []byte) (*DesyncReport, error) {
-	var snapshots [2]ecs.Snapshot
-	for i, image := range [][]byte{here, there} {
+	var snapshots [2]image.Snapshot
+	for i, encoded := range [][]byte{here, there} {
 		w, err := ecs.NewWorld(g, 0)
 		if err != nil {
 			return nil, err
 		}
-		if err := w.LoadImage(image); err != nil {
+		if err := w.Image().Load(encoded); err != nil {
 			return nil, err
 		}
-		w.Save(&snapshots[i])
+		w.Image().Save(&snapshots[i])
 	}
 	return CompareSnapshots(g, &snapshots[0], &snapshots[1]), nil
 }

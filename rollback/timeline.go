@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // Timeline runs a world ahead of its confirmed ticks and resimulates it when a confirmed tick differs from what was
@@ -23,7 +24,7 @@ type Timeline struct {
 	own          *inputLog // by tick: the local player's inputs
 	orders       OrderLog
 	effects      *Effects
-	scratch      []ecs.Order
+	scratch      []image.Order
 	present      ecs.Tick
 	furthest     ecs.Tick // the last tick ever computed; Step computes ticks ≤ furthest again
 	received     ecs.Tick
@@ -64,7 +65,7 @@ func (t *Timeline) Reset() {
 	t.present, t.furthest, t.received, t.confirmed, t.base, t.mispredicted, t.catchingUp = f, f, f, f, f, false, false
 	inputs, marks := t.inputs.row(f)
 	for p := range inputs {
-		inputs[p], marks[p] = t.world.InputOf(ecs.Player(p)), final
+		inputs[p], marks[p] = t.world.Image().Input(ecs.Player(p)), final
 	}
 	t.orders.DropBefore(f + 1)
 	if t.effects != nil {
@@ -89,10 +90,10 @@ func (t *Timeline) Received() ecs.Tick { return t.received }
 func (t *Timeline) Furthest() ecs.Tick { return t.furthest }
 
 // Snapshot returns the state of tick f; ok is false if it was not saved or is no longer held.
-func (t *Timeline) Snapshot(f ecs.Tick) (s *ecs.Snapshot, ok bool) { return t.snapshots.At(f) }
+func (t *Timeline) Snapshot(f ecs.Tick) (s *image.Snapshot, ok bool) { return t.snapshots.At(f) }
 
 // Floor returns the newest snapshot of a tick ≤ f; ok is false if there is none.
-func (t *Timeline) Floor(f ecs.Tick) (s *ecs.Snapshot, ok bool) { return t.snapshots.Floor(f) }
+func (t *Timeline) Floor(f ecs.Tick) (s *image.Snapshot, ok bool) { return t.snapshots.Floor(f) }
 
 // Stats returns the timeline's counters.
 func (t *Timeline) Stats() Stats { return t.stats }
@@ -119,7 +120,7 @@ const maxOrders = 4096
 
 // AddOrder adds an order that the server stamped into tick f. If f was computed already, the next Rewind corrects it.
 // AddOrder returns ErrTooFar for a tick ≤ Received, and while 4096 orders wait.
-func (t *Timeline) AddOrder(f ecs.Tick, o ecs.Order) error {
+func (t *Timeline) AddOrder(f ecs.Tick, o image.Order) error {
 	if f <= t.received || len(t.orders.list) >= maxOrders {
 		return ErrTooFar
 	}
@@ -225,13 +226,13 @@ func (t *Timeline) rewindTo(f ecs.Tick) int {
 	if !ok {
 		panic(fmt.Sprintf("rollback: no saved state at or before tick %d in %d snapshots: call Reset after changing the world outside the timeline", f, t.snapshots.Depth()))
 	}
-	ecs.SectionRewind.Enter(t.config.Observer)
-	t.world.Restore(s)
+	image.SectionRewind.Enter(t.config.Observer)
+	t.world.Image().Restore(s)
 	depth := int(t.present - s.Tick())
 	t.present = s.Tick()
 	t.snapshots.dropAfter(t.present)
 	t.mispredicted, t.catchingUp = false, t.present < t.furthest
-	ecs.SectionRewind.Leave(t.config.Observer)
+	image.SectionRewind.Leave(t.config.Observer)
 	return depth
 }
 
@@ -253,7 +254,7 @@ func (t *Timeline) Step() error {
 	f := t.present + 1
 	again := f <= t.furthest
 	if again {
-		ecs.SectionResimulate.Enter(t.config.Observer)
+		image.SectionResimulate.Enter(t.config.Observer)
 		t.stats.Resimulated++
 	} else {
 		t.stats.Steps++
@@ -261,7 +262,7 @@ func (t *Timeline) Step() error {
 	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
 	t.world.Step(ecs.TickInputs{Players: t.assume(f), Orders: t.scratch})
 	if again {
-		ecs.SectionResimulate.Leave(t.config.Observer)
+		image.SectionResimulate.Leave(t.config.Observer)
 	}
 	t.present, t.furthest = f, max(t.furthest, f)
 	if t.effects != nil {
@@ -296,7 +297,7 @@ func (t *Timeline) assume(f ecs.Tick) []ecs.InputBytes {
 				continue
 			}
 		}
-		row[p] = game.PredictInput(last[p])
+		row[p] = game.Input.Predict(last[p])
 		if t.predict != nil {
 			row[p] = t.predict(f, ecs.Player(p), row[p])
 		}
