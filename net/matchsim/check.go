@@ -3,6 +3,7 @@ package matchsim
 import (
 	"math/bits"
 	"slices"
+	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
@@ -83,7 +84,7 @@ func (m *Match) Checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
 type Timelined interface{ Timeline() *rollback.Timeline }
 
 // compare compares the newly confirmed states with the server's.
-func (c *Client) compare(now systems.Time) {
+func (c *Client) compare(now time.Duration) {
 	if half, ok := c.Core.Strategy().(systems.Replicated); ok {
 		c.compareReplica(half)
 		return
@@ -199,7 +200,7 @@ func (m *Match) atRest(e ecs.Entity, f ecs.Tick) bool {
 	if s, held := m.history.states.At(f); held {
 		now, ok = s.Motion(e)
 	}
-	for k := range ecs.Tick(systems.RestTime*systems.Time(m.game.TickRate)/systems.Second) + 1 {
+	for k := range ecs.Tick(systems.RestTime*time.Duration(m.game.TickRate)/time.Second) + 1 {
 		s, held := m.history.states.At(f - k)
 		if !ok || !held || now.Vel != (fixed.Vec3{}) {
 			return false

@@ -50,12 +50,12 @@ type Plan struct {
 	// Phase delays the client's frames.
 	Phase time.Duration
 	// Play returns the input before each frame; nil: Game.Bot, or random inputs for a game without one.
-	Play func(c *Client, now systems.Time) ecs.InputBytes
+	Play func(c *Client, now time.Duration) ecs.InputBytes
 	// Effects receives the client's event news. Optional.
 	Effects func(systems.Effect)
 	// Frame replaces the whole frame: it sets the input and calls Client.Frame. Play and Effects are then unused, and
 	// states are not compared. Optional.
-	Frame func(c *Client, now systems.Time)
+	Frame func(c *Client, now time.Duration)
 	// Traffic observes the client's messages, by size in bytes. Optional.
 	Traffic func(t Transfer, ch systems.Channel, size int)
 	// Change changes the client's Config before each of its processes starts. Optional.
@@ -164,7 +164,7 @@ func (c *Client) Fault(tick ecs.Tick, f func(*ecs.World)) {
 func (c *Client) Node() simnet.NodeID { return c.node }
 
 // Now returns the time on the client's clock.
-func (c *Client) Now() systems.Time { return systems.Time(c.match.Net.LocalNow(c.node)) }
+func (c *Client) Now() time.Duration { return c.match.Net.LocalNow(c.node) }
 
 // Number returns the client's index in Match.Clients.
 func (c *Client) Number() int { return c.number }
@@ -196,18 +196,18 @@ func (c *Client) dial([]byte) (session.Transport, error) {
 	return &clientEnd{client: c, connection: c.connection}, nil
 }
 
-func (c *Client) receive(_ simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
+func (c *Client) receive(_ simnet.NodeID, ch systems.Channel, payload []byte, now time.Duration) {
 	if c.Core == nil {
 		return
 	}
-	c.observe(ReceivedDown, systems.Channel(ch), payload)
+	c.observe(ReceivedDown, ch, payload)
 	begin := c.match.clock()
-	c.Core.Receive(systems.Channel(ch), payload, systems.Time(now))
+	c.Core.Receive(ch, payload, now)
 	c.Busy += c.match.clock() - begin
 }
 
 // Frame runs Core.Frame. The error, which Core.Err keeps, is reported by Match.Ended and Match.Err.
-func (c *Client) Frame(now systems.Time) {
+func (c *Client) Frame(now time.Duration) {
 	begin := c.match.clock()
 	_ = c.Core.Frame(now)
 	c.Busy += c.match.clock() - begin
@@ -216,8 +216,8 @@ func (c *Client) Frame(now systems.Time) {
 	}
 }
 
-func (c *Client) frame(_ int64, local simnet.Time) {
-	now, game := systems.Time(local), c.match.game
+func (c *Client) frame(_ int64, local time.Duration) {
+	now, game := local, c.match.game
 	if c.Plan.Frame != nil {
 		c.Plan.Frame(c, now)
 		return

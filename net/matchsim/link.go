@@ -10,9 +10,6 @@ import (
 	"tendon/systems"
 )
 
-// The channels of systems and of simnet have the same numbers.
-var _ = [1]int{}[int(systems.Reliable)-int(simnet.Reliable)]
-
 // linkRoom is the default queue of net/link, in bytes.
 const linkRoom = 160 << 10
 
@@ -36,7 +33,7 @@ type Sent struct {
 }
 
 // atServer passes a message to the room. The first reliable message of a new connection enters the client.
-func (m *Match) atServer(from simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
+func (m *Match) atServer(from simnet.NodeID, ch systems.Channel, payload []byte, now time.Duration) {
 	c := m.byNode[from]
 	if c.server.connection != c.connection {
 		if ch != simnet.Reliable {
@@ -44,7 +41,7 @@ func (m *Match) atServer(from simnet.NodeID, ch simnet.Channel, payload []byte, 
 		}
 		end := &serverEnd{client: c, connection: c.connection}
 		c.server = end
-		peer, err := m.Room.Enter(end, c.identity, systems.Time(now))
+		peer, err := m.Room.Enter(end, c.identity, now)
 		end.peer, end.accepted = peer, err == nil
 		if end.accepted {
 			for len(m.byPeer) <= int(peer) {
@@ -55,7 +52,7 @@ func (m *Match) atServer(from simnet.NodeID, ch simnet.Channel, payload []byte, 
 	}
 	if end := c.server; end.accepted && m.byPeer[end.peer] == end {
 		begin := m.clock()
-		m.Room.Receive(end.peer, systems.Channel(ch), payload, systems.Time(now))
+		m.Room.Receive(end.peer, ch, payload, now)
 		m.Busy += m.clock() - begin
 	}
 }
@@ -73,7 +70,7 @@ func (e *serverEnd) Send(ch systems.Channel, message []byte) error {
 	e.bytes += len(message)
 	e.MostPerSecond, e.Largest = max(e.MostPerSecond, e.bytes), max(e.Largest, len(message))
 	c.observe(SentDown, ch, message)
-	return m.Net.Send(m.server, c.node, simnet.Channel(ch), message)
+	return m.Net.Send(m.server, c.node, ch, message)
 }
 
 // Room returns the free queue of an idle link. The simulated network itself holds more.
@@ -92,7 +89,7 @@ func (e *clientEnd) Send(ch systems.Channel, message []byte) error {
 		return errReplaced
 	}
 	c.observe(SentUp, ch, message)
-	return c.match.Net.Send(c.node, c.match.server, simnet.Channel(ch), message)
+	return c.match.Net.Send(c.node, c.match.server, ch, message)
 }
 
 // Room returns the free queue of an idle link.

@@ -53,7 +53,7 @@ type Config struct {
 	// Clock returns real time since any fixed moment, for Match.Busy and Client.Busy. Optional: without it both stay 0.
 	Clock func() time.Duration
 	// Ticked is called after each frame of the room. Optional.
-	Ticked func(now simnet.Time)
+	Ticked func(now time.Duration)
 }
 
 // fault changes the world after every simulation of one tick.
@@ -95,7 +95,7 @@ func (m *Match) open(resume *room.Resume) error {
 			return err
 		}
 	}
-	r, err := room.New(rc, systems.Time(m.Net.LocalNow(m.server)))
+	r, err := room.New(rc, m.Net.LocalNow(m.server))
 	if err == nil {
 		m.Room = r
 		m.history.reset()
@@ -134,9 +134,9 @@ func (m *Match) Start() {
 		return
 	}
 	m.started = true
-	m.Net.Every(m.server, 0, m.game.TickRate, func(_ int64, now simnet.Time) {
+	m.Net.Every(m.server, 0, m.game.TickRate, func(_ int64, now time.Duration) {
 		begin := m.clock()
-		m.Room.Frame(systems.Time(now))
+		m.Room.Frame(now)
 		m.Busy += m.clock() - begin
 		m.Room.Gone(m.gone)
 		if m.config.Ticked != nil {
