@@ -241,7 +241,7 @@ func TestLabTellsLoudlyOfAGateThatIsMissed(t *testing.T) {
 	missed := lab.Verdict{Gate: lab.Gate{Strategy: "relay", Profile: "P3", Measure: lab.StallPercent, Most: 1}, Value: 7.25}
 	known, met, empty := missed, missed, missed
 	known.Known, met.Met, empty.Empty = &lab.Miss{Best: 6, Reason: "the moon"}, true, true
-	report := lab.Report{Game: "crumbs", Players: 4, Script: "script", Snap: 2, Cap: 250, Results: []lab.Result{{Strategy: "relay", Profile: "P3"}}}
+	report := lab.Report{Game: "crumbs", Players: 4, Script: "script", Snap: 2, Cap: 250, Results: []lab.Result{{Case: lab.Case{Strategy: "relay", Profile: "P3"}}}}
 	for _, c := range []struct {
 		verdict     lab.Verdict
 		gates, fail bool

@@ -7,19 +7,18 @@ import (
 	"tendon/ecs"
 )
 
-// ages are how old what is shown of the others was lately, in ticks, as the truth says: by the moment at which they stood
-// all together as they are shown. A strategy need not say at which moments it shows what, and one that predicts the
-// others shows them at an age below zero.
+// ages are the newest remote ages, in ticks. The age of a picture is found by the moment at which the remote entities
+// were all where the picture shows them, so that no strategy has to report it. It is negative where they are predicted.
 type ages struct {
-	last [16]float64 // slot n % 16
-	n    int
-	mid  float64 // of last
+	last   [16]float64 // slot n % 16
+	n      int
+	median float64 // of last
 }
 
 const (
-	// fitEvery is how many frames go by from one fit to the next.
+	// fitEvery is the number of frames from one fit to the next.
 	fitEvery = 6
-	// oldest is how far back a fit looks, in seconds; it looks ahead as far as display.ahead says.
+	// oldest is how far back a fit searches, in seconds. It searches ahead as far as display.ahead.
 	oldest = 4.0
 )
 
@@ -29,19 +28,27 @@ func (a *ages) add(age float64) {
 	sorted := a.last
 	in := sorted[:min(a.n, len(sorted))]
 	slices.Sort(in)
-	a.mid = in[len(in)/2]
+	a.median = in[len(in)/2]
 }
 
-// usual is the median of the last fits.
-func (a *ages) usual() (age float64, ok bool) { return a.mid, a.n > 0 }
+// usual returns the median of the newest fits.
+func (a *ages) usual() (age float64, ok bool) { return a.median, a.n > 0 }
 
-// blurred is what a place may be off, in world units, for a moment to be as good as the best one.
+// usualAge returns the usual remote age, or until there is one that of the own timeline.
+func (d *display) usualAge(f *frame) float64 {
+	if age, ok := d.ages.usual(); ok {
+		return age
+	}
+	return f.at - f.shown
+}
+
+// blurred is the error per entity, in world units, within which a moment counts as equal to the best one.
 const blurred = 0.003
 
-// fit returns the age, in ticks, at which the others' entities are shown: the moment at which the sum of the squares of
-// what they are off is least. Between two states everything goes straight, so that the best moment of each tick is a
-// quotient. Of several moments as good, since ways cross, it is the one next to the usual age. Only entities that were
-// there all the time count. ok is false if they stand at such a moment, or there are none that move.
+// fit returns the age, in ticks, at which remote entities are shown: the moment with the least sum of squared errors.
+// Between two states all motion is straight, so the best moment of each tick is a quotient. Of several equal moments,
+// since paths cross, it takes the one nearest to the usual age. Only entities that existed all the time count. ok is false
+// if no entity moves, or they stand still at the best moment.
 func (d *display) fit(f *frame) (age float64, ok bool) {
 	from, to := ecs.Tick(max(f.at-oldest*d.rate, 1)), ecs.Tick(f.at+(d.ahead-0.1)*d.rate)
 	places, tracks := d.movers(f, from, to)
@@ -53,8 +60,8 @@ func (d *display) fit(f *frame) (age float64, ok bool) {
 	for i := range int(to - from) {
 		var along, length, off float64
 		for n, points := range tracks {
-			way, gap := points[i+1].pos.sub(points[i].pos), places[n].sub(points[i].pos)
-			along, length, off = along+gap.dot(way), length+way.dot(way), off+gap.dot(gap)
+			step, gap := points[i+1].pos.sub(points[i].pos), places[n].sub(points[i].pos)
+			along, length, off = along+gap.dot(step), length+step.dot(step), off+gap.dot(gap)
 		}
 		part := 0.0
 		if length > 0 {
@@ -64,10 +71,7 @@ func (d *display) fit(f *frame) (age float64, ok bool) {
 		best = min(best, off)
 		d.fits = append(d.fits, fitted{age: f.at - float64(from) - float64(i) - part, off: off, still: length < tiny*tiny})
 	}
-	usual, known := d.ages.usual()
-	if !known {
-		usual = f.at - f.shown
-	}
+	usual := d.usualAge(f)
 	age = math.Inf(1)
 	for _, x := range d.fits {
 		if x.off > best+float64(len(places))*blurred*blurred {
@@ -86,15 +90,15 @@ func (d *display) fit(f *frame) (age float64, ok bool) {
 // fitted is how well a moment within one tick fits.
 type fitted struct {
 	age, off float64
-	still    bool // nobody moves in that tick
+	still    bool // no entity moves in that tick
 }
 
-// movers returns where those of the others' entities are shown that were there from one tick to another, and moved, with
-// their points in between.
+// movers returns the shown places of the remote entities that existed from one tick to another and moved, with their
+// points in between.
 func (d *display) movers(f *frame, from, to ecs.Tick) (places []vec, tracks [][]point) {
-	for i := range f.things {
-		t := &f.things[i]
-		k := d.truth.tracks[t.entity]
+	for i := range f.entities {
+		t := &f.entities[i]
+		k := d.history.tracks[t.entity]
 		if t.entity.Owner() == ecs.OwnedBy(d.seat) || k == nil || k.first > from || k.first+ecs.Tick(len(k.points)) <= to {
 			continue
 		}
@@ -106,12 +110,7 @@ func (d *display) movers(f *frame, from, to ecs.Tick) (places []vec, tracks [][]
 	return places, tracks
 }
 
-// moves reports whether there is any way between points.
+// moves reports whether two of the points differ.
 func moves(points []point) bool {
-	for i := range points {
-		if points[i].pos != points[0].pos {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(points, func(p point) bool { return p.pos != points[0].pos })
 }

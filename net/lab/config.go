@@ -10,54 +10,51 @@ import (
 	"tendon/systems"
 )
 
-// Config says what is measured: each of the strategies on each of the profiles. Zero values stand for defaults where a
-// field names one.
+// Config says what is measured: each strategy on each profile. Zero values stand for defaults where a field names one.
 type Config struct {
 	// Game is what is played. Required.
 	Game *ecs.Game
 	// Strategies are measured in this order. Required.
 	Strategies []systems.Strategy
-	// Profiles are the networks that each is measured on, in this order. Required.
+	// Profiles are the networks on which each strategy is measured, in this order. Required.
 	Profiles []simnet.Profile
-	// Players is how many clients play, in [1, Game.MaxPlayers]; 0: 4, or as many as the game takes.
+	// Players is the number of clients, in [1, Game.MaxPlayers]; 0: 4, or as many as the game takes.
 	Players int
 	// For is how long is measured, in virtual time, in [1 s, 1 h]; 0: 60 s.
 	For time.Duration
-	// Settle is how long the match goes on before that, from when all clients are in it; 0: 5 s, negative: not at all.
+	// Settle is how long the match goes on before that, from when all clients are live; 0: 5 s, negative: not at all.
 	Settle time.Duration
-	// Seed starts the networks, the worlds and the script.
+	// Seed is the seed of the networks, the worlds and the script.
 	Seed uint64
-	// Script is what the players do; nil: Record, with the game's bots.
-	Script *Script
-	// Bots lets Game.Bot play on what each client knows, instead of a script. What strategies do to players becomes part
-	// of the comparison then, and no two matches are the same.
+	// Bots lets Game.Bot play on each client's own world, instead of a script. The strategies' effect on players is then
+	// part of the comparison, and the inputs of two matches differ.
 	Bots bool
-	// Snap is the jump that counts as a snap, in world units; 0: 2.
+	// Snap is the jump that counts as a snap, in world units; 0: 2. A step of the server that deviates from the velocity by
+	// five times as much is a teleport.
 	Snap float64
-	// Teleport is by how much a step in the server's states must exceed what the velocity says to be a teleport, after
-	// which nothing is said of where the entity is shown for some seconds, in world units; 0: five times Snap.
-	Teleport float64
-	// Cap is how old a view may be, when the server uses what was done at it, for a shot to count as one whose hit was to be
-	// the shooter's; 0: 250 ms, which is how far back strategies with lag compensation look where nobody says otherwise.
+	// Cap is the age of a view, when the server uses its input, up to which a shot counts in Shots.InCap; 0: 250 ms, the
+	// default limit of lag compensation.
 	Cap time.Duration
-	// Judged refuses a Config that the gates do not hold for: see Unjudged.
+	// Judged refuses a Config for which the gates do not hold: see Unjudged.
 	Judged bool
-	// Jobs is how many matches are played side by side; 0: 1. Costs in real time mean less with more.
+	// Jobs is the number of matches that are played side by side; 0: 1. Costs in real time are truest with 1.
 	Jobs int
-	// Clock tells real time since any moment, for the costs; nil: none are measured.
+	// Clock returns real time since any fixed moment. Optional: without it no costs are measured.
 	Clock func() time.Duration
-	// Progress is told how much of the work is done, in [0, 1], one call at a time; nil: nobody is.
+	// Progress receives the share of the work that is done, in [0, 1], one call at a time. Optional.
 	Progress func(done float64)
-	// Stop is asked now and then, from several goroutines, whether to end early; nil: never.
+	// Stop reports whether to end early. It is called from several goroutines. Optional.
 	Stop func() bool
-	// Finished is told of each match that was measured, one call at a time; nil: nobody is.
+	// Finished receives each result, one call at a time. Optional.
 	Finished func(Result)
+
+	script *script // instead of a recorded one
 }
 
 // ErrConfig is wrapped by every error about a Config.
 var ErrConfig = errors.New("lab: bad Config")
 
-// ErrStopped is returned when Config.Stop said so.
+// ErrStopped is returned when Config.Stop returned true.
 var ErrStopped = errors.New("lab: stopped before the end")
 
 const (
@@ -66,9 +63,9 @@ const (
 	usualSettle  = 5 * time.Second
 	usualSnap    = 2.0
 	usualCap     = 250 * time.Millisecond
-	// usualTeleport is a teleport by the snap.
-	usualTeleport = 5
-	mostJobs      = 64
+	// teleportSnaps is the deviation of a teleport, in snaps.
+	teleportSnaps = 5
+	maxJobs       = 64
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -93,9 +90,6 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Snap == 0 {
 		c.Snap = usualSnap
 	}
-	if c.Teleport == 0 {
-		c.Teleport = usualTeleport * c.Snap
-	}
 	if c.Cap == 0 {
 		c.Cap = usualCap
 	}
@@ -115,12 +109,10 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%w: Settle is %v, want at most 1h", ErrConfig, c.Settle)
 	case !(c.Snap > 0):
 		return c, fmt.Errorf("%w: Snap is %v world units, want more than 0", ErrConfig, c.Snap)
-	case !(c.Teleport > 0):
-		return c, fmt.Errorf("%w: Teleport is %v world units, want more than 0", ErrConfig, c.Teleport)
 	case c.Cap < 0:
 		return c, fmt.Errorf("%w: Cap is %v, want at least 0", ErrConfig, c.Cap)
-	case c.Jobs < 1 || c.Jobs > mostJobs:
-		return c, fmt.Errorf("%w: Jobs is %d, want 1 to %d", ErrConfig, c.Jobs, mostJobs)
+	case c.Jobs < 1 || c.Jobs > maxJobs:
+		return c, fmt.Errorf("%w: Jobs is %d, want 1 to %d", ErrConfig, c.Jobs, maxJobs)
 	case c.Bots && c.Game.Bot == nil:
 		return c, fmt.Errorf("%w: Bots is set and Game.Bot is nil", ErrConfig)
 	}

@@ -2,35 +2,34 @@ package lab
 
 import (
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/systems"
 )
 
-// corrections finds the replays that changed the present: the state that a client had computed of a tick is held against
-// the same client's state of that tick in the next frame. How the picture hides a correction makes no difference here.
+// corrections finds the resimulations that changed the present. It compares a client's state of a tick with the same
+// client's state of that tick one frame later, before any error smoothing.
 type corrections struct {
-	truth   *truth
+	history *history
 	seat    ecs.Player
-	ownOnly bool // what else is in the state is told, not predicted
+	ownOnly bool // other entities are received, not predicted
 	tick    ecs.Tick
-	places  []thing   // upwards by row, in the state of tick
-	sizes   []float64 // the most that anything was moved by, of each correction, in world units
+	places  []shownEntity // in the state of tick, by row
+	sizes   []float64     // of each correction, the largest distance that an entity was moved, in world units
 	causes  Causes
 	before  systems.ClientStats
 	resyncs uint64
 }
 
-// Causes counts corrections by what made them necessary.
+// Causes counts corrections by their cause.
 type Causes struct {
-	Substituted int `json:"substituted"` // an own input came too late, and the server made one up
-	Resync      int `json:"resync"`      // a state was taken over whole
-	Remote      int `json:"remote"`      // somebody else did something else than was predicted
+	Substituted int `json:"substituted"` // an own input was late, and the server substituted another
+	Resync      int `json:"resync"`      // a whole state was loaded
+	Remote      int `json:"remote"`      // a remote input or entity was mispredicted
 }
 
-// look compares what is held now with what was held a frame ago.
-func (c *corrections) look(previous, current *image.Snapshot, now systems.ClientStats, resyncs uint64) {
-	for _, s := range [...]*image.Snapshot{previous, current} {
-		if s.Empty() || s.Tick() != c.tick || c.ownOnly && !c.counted(&now, resyncs) {
+// look compares the present states with those of the frame before.
+func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientStats, resyncs uint64) {
+	for _, s := range [...]*ecs.Snapshot{previous, current} {
+		if s.Empty() || s.Tick() != c.tick || c.ownOnly && !c.reported(&now, resyncs) {
 			continue
 		}
 		if size := c.moved(s); size > tiny {
@@ -58,23 +57,23 @@ func (c *corrections) look(previous, current *image.Snapshot, now systems.Client
 			continue
 		}
 		if m, ok := current.Motion(e); ok {
-			c.places = append(c.places, thing{entity: e, pos: vecOf(m.Pos)})
+			c.places = append(c.places, shownEntity{entity: e, pos: vecOf(m.Pos)})
 		}
 	}
 }
 
-// counted reports whether the client itself says that something was put right. It is asked only where some of the own
-// entities may be told too, as shots are by dead reckoning.
-func (c *corrections) counted(now *systems.ClientStats, resyncs uint64) bool {
+// reported reports whether the client itself counted a correction. It is asked only where some of the own entities may be
+// received too, such as shots in dead reckoning.
+func (c *corrections) reported(now *systems.ClientStats, resyncs uint64) bool {
 	b := &c.before
 	return now.Rollbacks != b.Rollbacks || now.Corrections != b.Corrections || now.Snaps != b.Snaps || resyncs != c.resyncs
 }
 
-// moved returns the most by which an entity was moved.
-func (c *corrections) moved(s *image.Snapshot) (most float64) {
+// moved returns the largest distance that an entity was moved.
+func (c *corrections) moved(s *ecs.Snapshot) (most float64) {
 	for i := range c.places {
-		if k := c.truth.tracks[c.places[i].entity]; k != nil && k.jumpedNear(float64(c.truth.tick), 0, c.truth.rate) {
-			continue // a teleport that was heard of is no mistake
+		if k := c.history.tracks[c.places[i].entity]; k != nil && k.teleportedNear(float64(c.history.tick), 0, c.history.rate) {
+			continue // a teleport is no misprediction
 		}
 		if m, ok := s.Motion(c.places[i].entity); ok {
 			most = max(most, vecOf(m.Pos).sub(c.places[i].pos).len())

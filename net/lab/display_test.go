@@ -6,22 +6,22 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
+	"tendon/net/matchsim"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
 
-// path is where one entity is by the moment, in ticks.
+// path is the position of one entity by the moment, in ticks.
 type path func(ticks float64) vec
 
-// staged is a display whose truth and picture are made up, so that what must be found is known.
+// staged is a display with an artificial history and picture, so that the right measurements are known.
 type staged struct {
 	display
 	entity ecs.Entity
 	way    path
 }
 
-// straight goes 6 world units a second, and turns by a right angle every second, so that moments can be told apart.
+// straight moves 6 world units per second and turns by a right angle every second, so that no two moments are alike.
 func straight(ticks float64) vec {
 	leg, rest := math.Floor(ticks/60), math.Mod(ticks, 60)
 	at := vec{0.1 * 60 * math.Ceil(leg/2), 0.1 * 60 * math.Floor(leg/2), 0}
@@ -33,65 +33,65 @@ func straight(ticks float64) vec {
 	return at
 }
 
-// goOn makes the truth up to a tick.
-func (s *staged) goOn(to ecs.Tick) {
-	for f := s.truth.tick + 1; f <= to; f++ {
-		s.truth.tracks[s.entity].add(f, s.way(float64(f)), s.speed(float64(f)), s.truth)
-		s.truth.tick = f
+// extend extends the history up to a tick.
+func (s *staged) extend(to ecs.Tick) {
+	for f := s.history.tick + 1; f <= to; f++ {
+		s.history.tracks[s.entity].add(f, s.way(float64(f)), s.speed(float64(f)), s.history)
+		s.history.tick = f
 	}
 }
 
-// stage begins the truth; the entity belongs to player 1, the picture is player 0's.
+// stage begins the history. The entity belongs to player 1, the picture is player 0's.
 func stage(t *testing.T, way path) *staged {
 	t.Helper()
 	s := &staged{entity: ecs.Entity{Row: 2 << 20, Born: 1}, way: way}
-	s.display = display{truth: newTruth(60, 10), rate: 60, hz: 60, snap: 2, ahead: ahead}
+	s.display = display{history: newHistory(60, 10), rate: 60, hz: 60, snap: 2, ahead: ahead}
 	k := &track{entity: s.entity, first: 1}
-	s.truth.tracks[s.entity] = k
+	s.history.tracks[s.entity] = k
 	if s.entity.Owner() != ecs.OwnedBy(1) {
-		t.Fatalf("the entity is %v's", s.entity.Owner())
+		t.Fatalf("the entity belongs to %v", s.entity.Owner())
 	}
 	return s
 }
 
-// speed is the velocity with which the entity came to where it is, along the floor.
+// speed is the velocity of the entity's last step, along the floor.
 func (s *staged) speed(ticks float64) vec {
 	v := s.way(ticks).sub(s.way(ticks - 1)).times(60)
 	v[2] = 0
 	return v
 }
 
-// show judges frames in which the entity is shown as old as age says, in ticks, and off by as much as off says.
-func (s *staged) show(age func(frame int) float64, off func(frame int) vec) {
+// play judges frames in which the entity is shown with an age, in ticks, and an error.
+func (s *staged) play(age func(frame int) float64, off func(frame int) vec) {
 	for i := range 600 {
 		at := 400 + float64(i) + 0.3
 		of := at - age(i)
 		pos := s.way(of).sub(off(i).times(-1))
-		s.frames = append(s.frames, frame{at: at, shown: of, things: []thing{{entity: s.entity, pos: pos, vel: s.speed(math.Ceil(of))}}})
-		s.goOn(ecs.Tick(at) + 121) // two seconds ahead
+		s.frames = append(s.frames, frame{at: at, shown: of, entities: []shownEntity{{entity: s.entity, pos: pos, vel: s.speed(math.Ceil(of))}}})
+		s.extend(ecs.Tick(at) + 121) // two seconds ahead
 		s.judge()
 	}
 }
 
 func constant(v float64) func(int) float64 { return func(int) float64 { return v } }
-func nowhere(int) vec                      { return vec{} }
+func noError(int) vec                      { return vec{} }
 
-// What is shown exactly, only later, or sooner, is that old, off by what is covered in that time, and nothing else.
-func TestWhatIsShownLateIsOldAndNothingElse(t *testing.T) {
+// A picture that is exact but late or early has that age, and an error of the distance covered in that time.
+func TestALateOrEarlyPictureHasAnAgeAndNoOtherError(t *testing.T) {
 	for _, age := range []float64{0, 6.5, 30, 111, -12} {
 		s := stage(t, straight)
-		s.show(constant(age), nowhere)
+		s.play(constant(age), noError)
 		m := &s.marks
 		found := spreadOf(m.remote)
 		if found.N < 50 || math.Abs(found.P50-age*1e3/60) > 1 || found.P99-found.P50 > 2 {
 			t.Errorf("%v ticks old: found %+v ms", age, found)
 		}
-		// Around a corner the distance is less than the way.
-		if e := errorOf(m.errors); e.N != 600 || e.RMS > math.Abs(age)*0.1+1e-9 || e.RMS < math.Abs(age)*0.1*0.6 {
-			t.Errorf("%v ticks old: off by %+v", age, e)
+		// Around a corner the distance is less than the path.
+		if e := errorOf(m.absolute); e.N != 600 || e.RMS > math.Abs(age)*0.1+1e-9 || e.RMS < math.Abs(age)*0.1*0.6 {
+			t.Errorf("%v ticks old: absolute error %+v", age, e)
 		}
-		if e := errorOf(m.shapes); e.P99 > 0.02 {
-			t.Errorf("%v ticks old: off for its age by %+v", age, e)
+		if e := errorOf(m.shape); e.P99 > 0.02 {
+			t.Errorf("%v ticks old: shape error %+v", age, e)
 		}
 		if jumps := spreadOf(m.jumps); jumps.Max > 0.2 || m.snaps != 0 || m.backward != 0 || m.frozen != 0 || deviation(m.paces) > 1e-6 || len(m.paces) < 200 {
 			t.Errorf("%v ticks old: jumps %+v, %d snaps, %d backward, %d frozen, roughness %v of %d", age, jumps, m.snaps, m.backward, m.frozen,
@@ -100,11 +100,11 @@ func TestWhatIsShownLateIsOldAndNothingElse(t *testing.T) {
 	}
 }
 
-// One frame that shows an entity elsewhere is a jump there and a jump back.
-func TestAJumpIsFoundThereAndBack(t *testing.T) {
+// One frame that shows an entity elsewhere makes two jumps, there and back.
+func TestOneWrongFrameMakesTwoJumps(t *testing.T) {
 	for _, far := range []float64{0.5, 3} {
 		s := stage(t, straight)
-		s.show(constant(10), func(i int) vec {
+		s.play(constant(10), func(i int) vec {
 			if i == 300 {
 				return vec{0, 0, far}
 			}
@@ -126,8 +126,8 @@ func TestAJumpIsFoundThereAndBack(t *testing.T) {
 	}
 }
 
-// Where the truth jumps nobody is wrong who jumps too, sooner or later.
-func TestATeleportIsNobodysFault(t *testing.T) {
+// After a teleport on the server no picture is wrong, whenever it follows.
+func TestATeleportIsNoError(t *testing.T) {
 	s := stage(t, func(ticks float64) vec {
 		at := straight(ticks)
 		if ticks >= 700 {
@@ -135,14 +135,14 @@ func TestATeleportIsNobodysFault(t *testing.T) {
 		}
 		return at
 	})
-	s.show(constant(20), nowhere)
-	if s.marks.snaps != 0 || errorOf(s.marks.errors).P99 > 3 || len(s.marks.errors) < 200 || len(s.marks.errors) == 600 {
-		t.Errorf("%d snaps, off by %+v", s.marks.snaps, errorOf(s.marks.errors))
+	s.play(constant(20), noError)
+	if s.marks.snaps != 0 || errorOf(s.marks.absolute).P99 > 3 || len(s.marks.absolute) < 200 || len(s.marks.absolute) == 600 {
+		t.Errorf("%d snaps, off by %+v", s.marks.snaps, errorOf(s.marks.absolute))
 	}
 }
 
-// A step of the truth that no velocity explains, such as along a wall, is no jump of who shows it.
-func TestAStepThatTheTruthTookIsNoJump(t *testing.T) {
+// A step on the server that deviates from the velocity, such as along a wall, is no jump of the picture.
+func TestADeviationOnTheServerIsNoJump(t *testing.T) {
 	s := stage(t, func(ticks float64) vec {
 		at := straight(ticks)
 		if ticks >= 700 {
@@ -150,75 +150,75 @@ func TestAStepThatTheTruthTookIsNoJump(t *testing.T) {
 		}
 		return at
 	})
-	s.show(constant(20), nowhere)
+	s.play(constant(20), noError)
 	if jumps := spreadOf(s.marks.jumps); jumps.Max > 0.2 {
 		t.Errorf("jumps %+v", jumps)
 	}
 }
 
-// What belongs to the player who watches is held against its own timeline, and is no measure of how the others are shown.
-func TestOwnEntitiesSayNothingOfTheOthers(t *testing.T) {
+// Own entities are compared with the own timeline, and do not count as remote.
+func TestOwnEntitiesDoNotCountAsRemote(t *testing.T) {
 	s := stage(t, straight)
 	s.seat = 1
-	s.show(constant(-20), nowhere)
+	s.play(constant(-20), noError)
 	m := &s.marks
-	if len(m.remote)+len(m.errors)+len(m.shapes)+len(m.paces) > 0 || len(m.own) != 600 || m.own[0] > -300 {
-		t.Errorf("%d ages, %d errors, %d shapes, %d paces; own ages %v …", len(m.remote), len(m.errors), len(m.shapes), len(m.paces), m.own[0])
+	if len(m.remote)+len(m.absolute)+len(m.shape)+len(m.paces) > 0 || len(m.own) != 600 || m.own[0] > -300 {
+		t.Errorf("%d ages, %d errors, %d shapes, %d paces; own ages %v …", len(m.remote), len(m.absolute), len(m.shape), len(m.paces), m.own[0])
 	}
 	if spreadOf(m.jumps).Max > 0.2 {
 		t.Errorf("jumps %+v", spreadOf(m.jumps))
 	}
 }
 
-// A picture that stands still for 100 ms and then goes on where it should be.
+// The picture stands still for 100 ms and then continues at the right place.
 func TestAFreezeIsFound(t *testing.T) {
 	s := stage(t, straight)
-	s.show(func(i int) float64 {
+	s.play(func(i int) float64 {
 		if i >= 360 && i < 366 { // in the middle of a leg
 			return 10 + float64(i-359)
 		}
 		return 10
-	}, nowhere)
+	}, noError)
 	m := &s.marks
 	if m.frozen != 6 || m.episodes != 1 || m.longest != 6 || m.frames != 600 || deviation(m.paces) < 0.1 {
 		t.Errorf("%d frames frozen of %d, %d times, at most %d, roughness %v", m.frozen, m.frames, m.episodes, m.longest, deviation(m.paces))
 	}
 }
 
-// A step against every way that the entity took is one back; standing still, and a way back that it took, are not.
+// A step is backward if it is against every step of the entity on the server. Standing still is not backward, and neither
+// is an entity that goes to and fro.
 func TestAStepBackIsFound(t *testing.T) {
 	s := stage(t, straight)
-	s.show(func(i int) float64 {
+	s.play(func(i int) float64 {
 		if i == 360 {
 			return 12
 		}
 		return 10
-	}, nowhere)
+	}, noError)
 	if s.marks.backward != 1 {
 		t.Errorf("%d steps back, want 1", s.marks.backward)
 	}
 	s = stage(t, func(ticks float64) vec { return vec{5 * math.Cos(ticks/4), 0, 0} })
-	s.show(constant(10), nowhere)
+	s.play(constant(10), noError)
 	if s.marks.backward != 0 {
-		t.Errorf("%d steps back of one who goes to and fro", s.marks.backward)
+		t.Errorf("%d steps back of an entity that goes to and fro", s.marks.backward)
 	}
 	s = stage(t, func(float64) vec { return vec{} })
-	s.show(constant(10), func(i int) vec { return vec{0, 0.01 * float64(i), 0} })
+	s.play(constant(10), func(i int) vec { return vec{0, 0.01 * float64(i), 0} })
 	if s.marks.backward != 0 {
-		t.Errorf("%d steps back of one who stands and is shown drifting", s.marks.backward)
+		t.Errorf("%d steps back of an entity that stands and is shown drifting", s.marks.backward)
 	}
 }
 
-// The server's time goes on between its ticks.
-func TestTheServersTimeGoesOnBetweenTicks(t *testing.T) {
-	s := truth{rate: 60, tick: 90, at: 1500 * time.Millisecond}
+func TestTheServersTimeAdvancesBetweenTicks(t *testing.T) {
+	s := history{rate: 60, tick: 90, at: 1500 * time.Millisecond}
 	if now := s.now(1525 * time.Millisecond); math.Abs(now-91.5) > 1e-9 {
 		t.Errorf("25 ms after tick 90 it is %v", now)
 	}
 }
 
-// With no part of the way to the newest state shown, what that state goes on from is not shown yet.
-func TestAStateOfWhichNothingIsShownYetShowsNoPress(t *testing.T) {
+// A view with Alpha 0 shows the state before, so the input of the newest state is not shown yet.
+func TestAViewWithoutItsNewestStateShowsNoInput(t *testing.T) {
 	w, err := ecs.NewWorld(testGame(), 1)
 	if err != nil {
 		t.Fatal(err)
@@ -227,54 +227,53 @@ func TestAStateOfWhichNothingIsShownYetShowsNoPress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := player{match: &match{net: simnet.New(simnet.Config{})}, presses: presses{until: math.MaxInt64}}
+	p := player{match: &match{Match: &matchsim.Match{Net: simnet.New(simnet.Config{})}}, inputs: newLatency()}
 	in := steers.Pack(steer{DX: 1})
-	p.presses.give(in, 0)
-	var before, after image.Snapshot
-	w.Image().Save(&before)
+	p.inputs.give(in, 0)
+	var before, after ecs.Snapshot
+	w.Save(&before)
 	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{in, {}, {}, {}}})
-	w.Image().Save(&after)
+	w.Save(&after)
 	for _, alpha := range []float64{0, 0.001} {
 		v.Update(&before, &after, &before, alpha)
-		p.press(v)
-		if got := len(p.presses.display) > 0; got != (alpha > 0) {
-			t.Errorf("%v of the way: shown is %t", alpha, got)
+		p.showInput(v)
+		if got := len(p.inputs.display) > 0; got != (alpha > 0) {
+			t.Errorf("alpha %v: shown is %t", alpha, got)
 		}
 	}
 }
 
-// Ages that wander are followed: what is off for the age stays small while the age doubles.
+// The usual age follows a changing age: the shape error stays small while the age doubles.
 func TestAnAgeThatGrowsIsFollowed(t *testing.T) {
 	s := stage(t, straight)
-	s.show(func(i int) float64 { return 20 + 20*float64(i)/600 }, nowhere)
-	if e := errorOf(s.marks.shapes); e.P99 > 0.2 {
-		t.Errorf("off for its age by %+v", e)
+	s.play(func(i int) float64 { return 20 + 20*float64(i)/600 }, noError)
+	if e := errorOf(s.marks.shape); e.P99 > 0.2 {
+		t.Errorf("shape error %+v", e)
 	}
 	if n := len(s.marks.remote); math.Abs(s.marks.remote[n-1]-39.9*1e3/60) > 10 || math.Abs(s.marks.remote[0]-20*1e3/60) > 10 {
 		t.Errorf("ages from %v to %v ms", s.marks.remote[0], s.marks.remote[n-1])
 	}
 }
 
-// A press counts from the frame that gives it to the first that shows it, and once; what is shown of another player's
-// kind of press, or again, does not count.
-func TestPressesAreFollowedByTheirValue(t *testing.T) {
+// A change of input counts once, from the frame that gives it to the first frame that shows it.
+func TestChangesOfInputAreFollowedByTheirValue(t *testing.T) {
 	a, b := steers.Pack(steer{DX: 1}), steers.Pack(steer{DY: 1})
 	none := steers.Pack(steer{})
-	p := presses{until: math.MaxInt64}
+	p := newLatency()
 	ms := time.Millisecond
-	p.give(none, 0) // what is held from the start is no press
+	p.give(none, 0) // no change
 	p.give(a, 10*ms)
 	p.give(a, 20*ms)
 	p.show(none, 20*ms)
 	p.show(a, 30*ms)
-	p.show(none, 40*ms) // taken back by the server …
-	p.show(a, 50*ms)    // … and there again
+	p.show(none, 40*ms) // removed by a correction …
+	p.show(a, 50*ms)    // … and shown again
 	p.give(b, 60*ms)
 	p.give(a, 70*ms)
 	p.use(a, 5)
 	p.confirmUpTo(4, 80*ms)
 	p.confirmUpTo(6, 90*ms)
-	p.show(a, 100*ms) // no change: this is the old one
+	p.show(a, 100*ms) // no change
 	p.use(b, 8)
 	p.use(a, 9)
 	p.show(b, 110*ms)
@@ -286,20 +285,20 @@ func TestPressesAreFollowedByTheirValue(t *testing.T) {
 	if want := []float64{80, 70, 60}; !equal(p.confirm, want) {
 		t.Errorf("confirmed after %v, want %v", p.confirm, want)
 	}
-	// One that was never seen by itself counts with the one that took its place.
-	p = presses{until: math.MaxInt64}
+	// A change that is never shown by itself counts with the one that replaced it.
+	p = newLatency()
 	p.give(a, 10*ms)
 	p.give(b, 20*ms)
 	p.show(b, 50*ms)
 	if want := []float64{40, 30}; !equal(p.display, want) {
 		t.Errorf("shown after %v, want %v", p.display, want)
 	}
-	// Nobody waits for ever for what never comes.
-	for i := range 3 * mostPresses {
+	// Changes that are never shown are bounded.
+	for i := range 3 * maxChanges {
 		p.give(steers.Pack(steer{DX: int8(i % 100), DY: int8(i / 100 % 100)}), ms)
 	}
-	if len(p.list) > mostPresses || p.shown < 0 || p.shown > len(p.list) {
-		t.Errorf("%d presses are waited for, %d shown", len(p.list), p.shown)
+	if len(p.list) > maxChanges || p.shown < 0 || p.shown > len(p.list) {
+		t.Errorf("%d changes are followed, %d shown", len(p.list), p.shown)
 	}
 }
 
@@ -315,8 +314,8 @@ func equal(a, b []float64) bool {
 	return true
 }
 
-// What is queued between two flushes leaves in one packet, whose headers are paid once.
-func TestTheWireCarriesHeadersOncePerPacket(t *testing.T) {
+// Messages that are queued between two flushes leave in one packet, with one set of headers.
+func TestHeadersCountOncePerPacket(t *testing.T) {
 	var m meter
 	m.flush(0)
 	if m.traffic != (Traffic{}) {
@@ -335,15 +334,15 @@ func TestTheWireCarriesHeadersOncePerPacket(t *testing.T) {
 		t.Errorf("a reliable message: %+v, want %d bytes", m.traffic, want)
 	}
 	m.begin()
-	m.heard(systems.Reliable, 10)
-	m.heard(systems.Datagram, 10)
+	m.acknowledge(systems.Reliable, 10)
+	m.acknowledge(systems.Datagram, 10)
 	m.flush(2 * time.Second)
 	if m.traffic.Wire != 48+24 {
 		t.Errorf("an acknowledgement: %+v", m.traffic)
 	}
 }
 
-func TestFiguresAreWhatTheirNamesSay(t *testing.T) {
+func TestStatistics(t *testing.T) {
 	values := make([]float64, 100)
 	for i := range values {
 		values[99-i] = float64(i + 1)
@@ -372,51 +371,51 @@ func TestFiguresAreWhatTheirNamesSay(t *testing.T) {
 	}
 }
 
-// A script says the same for ever; what bots recorded depends on the seed alone.
-func TestAScriptIsTheSameForAll(t *testing.T) {
+// A script repeats from its end. The recorded inputs of bots depend on the seed alone.
+func TestAScriptDependsOnItsSeedAlone(t *testing.T) {
 	g := testGame()
-	count := NewScript(2, 3, func(f ecs.Tick, p ecs.Player) ecs.InputBytes { return ecs.InputBytes{byte(f), byte(p)} })
+	count := newScript(2, 3, func(f ecs.Tick, p ecs.Player) ecs.InputBytes { return ecs.InputBytes{byte(f), byte(p)} })
 	for f, want := range []byte{0, 1, 2, 3, 1, 2, 3, 1} {
-		if in := count.At(ecs.Tick(f), 1); in[0] != want || f > 0 && in[1] != 1 {
+		if in := count.at(ecs.Tick(f), 1); in[0] != want || f > 0 && in[1] != 1 {
 			t.Errorf("tick %d is %v, want %d", f, in[:2], want)
 		}
 	}
-	a, err := Record(g, 3, 1) // without bots: noise
+	a, err := record(g, 3, 1) // without bots: random inputs
 	if err != nil {
 		t.Fatal(err)
 	}
 	held, seen := 0, map[ecs.InputBytes]bool{}
 	for f := ecs.Tick(1); f <= 3600; f++ {
-		in := a.At(f, 1)
+		in := a.at(f, 1)
 		if clean := in; in != (ecs.InputBytes{}) {
-			if clean = g.Input.Clean(clean); clean != in {
-				t.Fatalf("tick %d: no program makes %v", f, in)
+			if g.CleanInput(&clean); clean != in {
+				t.Fatalf("tick %d: %v is not a valid input", f, in)
 			}
 		}
-		if in == a.At(f+1, 1) {
+		if in == a.at(f+1, 1) {
 			held++
 		}
 		seen[in] = true
-		if a.At(f+3600, 1) != in {
-			t.Fatalf("tick %d is another one a minute later", f)
+		if a.at(f+3600, 1) != in {
+			t.Fatalf("tick %d differs a minute later", f)
 		}
 	}
-	if held < 3300 || len(seen) < 100 || a.At(0, 0) != (ecs.InputBytes{}) || a.At(9, 3) != (ecs.InputBytes{}) {
-		t.Errorf("%d ticks hold what the one before does, %d inputs", held, len(seen))
+	if held < 3300 || len(seen) < 100 || a.at(0, 0) != (ecs.InputBytes{}) || a.at(9, 3) != (ecs.InputBytes{}) {
+		t.Errorf("%d ticks have the input of the tick before, %d inputs", held, len(seen))
 	}
 	g.Bot = func(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
 		return steers.Pack(steer{DX: int8(r.IntN(3)) - 1, DY: int8(w.Tick()%3) - 1})
 	}
-	one, _ := Record(g, 2, 1)
-	two, _ := Record(g, 2, 1)
-	three, _ := Record(g, 2, 2)
+	one, _ := record(g, 2, 1)
+	two, _ := record(g, 2, 1)
+	three, _ := record(g, 2, 2)
 	same, other := 0, 0
 	for f := ecs.Tick(1); f <= 3600; f++ {
 		for p := range ecs.Player(2) {
-			if one.At(f, p) == two.At(f, p) {
+			if one.at(f, p) == two.at(f, p) {
 				same++
 			}
-			if one.At(f, p) != three.At(f, p) {
+			if one.at(f, p) != three.at(f, p) {
 				other++
 			}
 		}

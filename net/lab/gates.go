@@ -2,7 +2,7 @@ package lab
 
 import "fmt"
 
-// Gate is what a strategy must reach on a profile, with its default settings.
+// Gate is a bound that a strategy must keep on a profile, with its default settings.
 type Gate struct {
 	Strategy string  `json:"strategy"`
 	Profile  string  `json:"profile"`
@@ -10,7 +10,7 @@ type Gate struct {
 	Most     float64 `json:"most"` // the value that must not be exceeded
 }
 
-// Measure is a value of a Result that a gate bounds. Its text says what and in which unit.
+// Measure is a value of a Result that a gate bounds. Its text names the value and its unit.
 type Measure string
 
 // The measures of the gates.
@@ -32,8 +32,8 @@ const (
 	ShotsOffInCap    Measure = "lines of fire on which server and screen differ, of views within the cap, %"
 )
 
-// Premise says for what kind of game the measure's gates are meant, "" for any: where a game is of another kind, a missed
-// gate says something of the game.
+// Premise returns the kind of game that the measure's gates are meant for, "" for any. In another kind of game a missed
+// gate may be the game's.
 func (m Measure) Premise() string {
 	switch m {
 	case CorrectionRate, OthersCorrection, CorrectionSize:
@@ -46,10 +46,10 @@ func (m Measure) Premise() string {
 	return ""
 }
 
-// value returns the measure of a result; ok is false where nothing of the kind was there to be measured.
+// value returns the measure of a result. ok is false if the match had nothing of the kind.
 func (m Measure) value(r *Result, tickRate int) (v float64, ok bool) {
 	ticks := float64(tickRate) / 1e3
-	minutes := func(n int) float64 { // of all clients' corrections, as a rate of one's
+	minutes := func(n int) float64 { // the rate of n of all clients' corrections, per client
 		if r.Corrections.Size.N == 0 {
 			return 0
 		}
@@ -90,8 +90,7 @@ func (m Measure) value(r *Result, tickRate int) (v float64, ok bool) {
 	panic(fmt.Sprintf("lab: no value belongs to the measure %q: add it to Measure.value", string(m)))
 }
 
-// Gates are the bounds that the strategies are held to: four players, default settings. Interpolation is what predict
-// shows of the others.
+// Gates are the bounds of the strategies, for four players and default settings.
 var Gates = []Gate{
 	{"lockstep", "P3", DisplayMs, 210},
 	{"lockstep", "P3", StallPercent, 0.1},
@@ -129,21 +128,21 @@ var Gates = []Gate{
 	{"relay", "P7", DesyncCount, 0},
 }
 
-// Verdict is what became of a gate.
+// Verdict is the result of a gate.
 type Verdict struct {
 	Gate
 	Value float64 `json:"value"`
 	Met   bool    `json:"met"`
-	// Empty says that nothing of the kind was there to be measured. Value is 0 then, and the gate is neither met nor missed.
+	// Empty is set if the match had nothing of the kind. Value is 0 then, and the gate is neither met nor missed.
 	Empty bool `json:"empty,omitempty"`
-	// Known says why a gate that is not met is not expected to be; nil: it is expected to be.
+	// Known is the reason why the gate is not expected to be met; nil: it is expected to be.
 	Known *Miss `json:"known,omitempty"`
 }
 
-// Missed reports whether the gate should have been met and is not.
+// Missed reports whether the gate is expected to be met and is not.
 func (v *Verdict) Missed() bool { return !v.Met && !v.Empty && v.Known == nil }
 
-// Unjudged says why the gates do not hold for a report, "" if they do.
+// Unjudged returns the reason why the gates do not hold for a report, "" if they do.
 func Unjudged(r *Report) string {
 	switch {
 	case r.Players != usualPlayers:
@@ -158,7 +157,7 @@ func Unjudged(r *Report) string {
 	return ""
 }
 
-// Judge holds a report against the gates that its results belong to, none if it is Unjudged. tickRate is the game's.
+// Judge compares a report with the gates of its strategies and profiles, none if it is Unjudged. tickRate is the game's.
 func Judge(r *Report, tickRate int) (list []Verdict) {
 	if Unjudged(r) != "" {
 		return nil
@@ -180,5 +179,5 @@ func Judge(r *Report, tickRate int) (list []Verdict) {
 	return list
 }
 
-// rounding is what sums and quotients may be off.
+// rounding is the rounding error of sums and quotients.
 const rounding = 1e-9

@@ -6,33 +6,33 @@ import (
 	"sync"
 	"time"
 
+	"tendon/net/matchsim"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
 
-// Run plays a match by each strategy on each profile and returns what was measured. An error of a match, such as a client
-// that never came into it, is in its Result. After ErrStopped the report holds what was finished until then.
+// Run plays a match with each strategy on each profile and returns the measurements. The error of a single match, such as
+// a client that could not join, is in its Result. With ErrStopped the report holds the finished matches.
 func Run(c Config) (Report, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return Report{}, err
 	}
 	report := Report{Game: c.Game.Name, Players: c.Players, Seconds: c.For.Seconds(), Seed: c.Seed, Script: "bots", Snap: c.Snap, Cap: milliseconds(c.Cap)}
-	script := c.Script
 	if !c.Bots {
 		report.Script = scripted
 	}
 	if why := Unjudged(&report); c.Judged && why != "" {
 		return report, fmt.Errorf("%w: Judged: %s", ErrConfig, why)
 	}
-	if !c.Bots {
-		if script == nil {
-			if script, err = Record(c.Game, c.Players, c.Seed); err != nil {
-				return report, err
-			}
+	if c.Bots {
+		c.script = nil
+	} else if c.script == nil {
+		if c.script, err = record(c.Game, c.Players, c.Seed); err != nil {
+			return report, err
 		}
 	}
-	w := &work{config: &c, script: script}
+	w := &work{config: &c}
 	for _, s := range c.Strategies {
 		for _, p := range c.Profiles {
 			w.cells = append(w.cells, cell{strategy: s, profile: p})
@@ -47,17 +47,16 @@ func Run(c Config) (Report, error) {
 	return report, w.err
 }
 
-// scripted is Report.Script where nobody played on what he saw.
+// scripted is Report.Script of a Run without Bots.
 const scripted = "script"
 
-// work is all matches of a Run, and how far it is. Its workers share it under the mutex.
+// work is all matches of a Run. Its workers share it under the mutex.
 type work struct {
 	config *Config
-	script *Script
 
 	mu     sync.Mutex
 	cells  []cell
-	next   int // of cells, the first that nobody has taken
+	next   int // the first of cells that no worker has begun
 	played time.Duration
 	err    error
 }
@@ -74,7 +73,7 @@ func (w *work) do() {
 	var workers sync.WaitGroup
 	for range min(w.config.Jobs, len(w.cells)) {
 		workers.Go(func() {
-			for c := w.take(); c != nil; c = w.take() {
+			for c := w.nextCell(); c != nil; c = w.nextCell() {
 				w.play(c)
 			}
 		})
@@ -82,8 +81,8 @@ func (w *work) do() {
 	workers.Wait()
 }
 
-// take returns the next match, nil if there is none.
-func (w *work) take() *cell {
+// nextCell returns the next match, nil if there is none.
+func (w *work) nextCell() *cell {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.next == len(w.cells) || w.err != nil {
@@ -95,7 +94,7 @@ func (w *work) take() *cell {
 
 // play plays one match.
 func (w *work) play(c *cell) {
-	r := Result{Strategy: c.strategy.Name, Profile: c.profile.Name, Title: c.profile.Title, Predicts: c.strategy.Predicts, Exact: c.strategy.Needs.Exact}
+	r := Result{Case: Case{Strategy: c.strategy.Name, Profile: c.profile.Name, Title: c.profile.Title, Predicts: c.strategy.Predicts, Exact: c.strategy.Needs.Exact}}
 	clock := w.config.Clock
 	if clock == nil {
 		clock = func() time.Duration { return 0 }
@@ -103,35 +102,37 @@ func (w *work) play(c *cell) {
 	begin, played := clock(), time.Duration(0)
 	step := func(d time.Duration) error {
 		played += d
-		return w.passed(min(d, w.perCell()-min(played-d, w.perCell())))
+		return w.advance(min(d, w.perCell()-min(played-d, w.perCell())))
 	}
-	m, err := newMatch(w.config, c.strategy, c.profile, w.script)
+	m, err := newScripted(w.config, c.strategy, c.profile)
 	if err == nil {
 		err = m.play(step)
 	}
 	if took := clock() - begin; took > 0 {
 		r.Factor = played.Seconds() / took.Seconds()
 	}
+	ended := (*matchsim.EndedError)(nil)
 	switch {
 	case errors.Is(err, ErrStopped):
 		w.fail(err)
 		return
+	case errors.As(err, &ended):
+		r.Failed, r.Broken = fmt.Sprintf("player %d ended: %v", ended.Client+1, ended.Err), true
 	case err != nil:
-		var broken *brokenError
-		r.Failed, r.Broken = err.Error(), errors.As(err, &broken)
+		r.Failed = err.Error()
 	default:
 		m.report(&r)
 	}
 	w.finish(c, r, played)
 }
 
-// perCell is what a match is expected to take, in virtual time.
+// perCell is the expected virtual time of a match.
 func (w *work) perCell() time.Duration {
 	return w.config.For + w.config.Settle + time.Duration((ahead+1)*float64(time.Second)) + time.Second
 }
 
-// passed notes that virtual time went by in a match.
-func (w *work) passed(d time.Duration) error {
+// advance adds virtual time that passed in a match.
+func (w *work) advance(d time.Duration) error {
 	if w.config.Stop != nil && w.config.Stop() {
 		return ErrStopped
 	}
@@ -157,7 +158,7 @@ func (w *work) fail(err error) {
 	w.err = err
 }
 
-// finish notes the result of a match that took so much virtual time.
+// finish stores the result of a match that took so much virtual time.
 func (w *work) finish(c *cell, r Result, played time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

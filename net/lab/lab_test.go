@@ -19,7 +19,7 @@ import (
 	"tendon/systems/verify"
 )
 
-// strategies are those that exist.
+// strategies are all strategies.
 var strategies = []systems.Strategy{relay.Strategy, lockstep.Strategy, verify.Strategy, predict.Strategy, reckon.Strategy}
 
 func profiles(t testing.TB, names ...string) (list []simnet.Profile) {
@@ -48,9 +48,9 @@ func mustRun(t testing.TB, c Config) Report {
 	return r
 }
 
-// What a table says must not depend on how busy the machine was, or two tables could not be compared.
+// The report does not depend on the load of the machine, so that two reports can be compared.
 func TestTheSameConfigGivesTheSameReport(t *testing.T) {
-	c := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P3"), For: 3 * time.Second, Settle: -1, Script: turns(40), Seed: 5}
+	c := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P3"), For: 3 * time.Second, Settle: -1, script: turns(40), Seed: 5}
 	a := mustRun(t, c)
 	c.Jobs = 3
 	b := mustRun(t, c)
@@ -63,29 +63,30 @@ func TestTheSameConfigGivesTheSameReport(t *testing.T) {
 	}
 }
 
-// twin plays a match of players that stand until one of them begins to run, if it does, and returns where that one is
-// shown, frame by frame.
+// twin plays a match of players that stand. If presses, player 1 begins to run. It returns where player 1's picture shows
+// its entity, frame by frame.
 func twin(t *testing.T, s systems.Strategy, profile string, presses bool) (m *match, at []simnet.Time, shown []ecs.Motion) {
 	const pressed = 400
 	c, err := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, profile), For: 6 * time.Second, Settle: time.Second, Seed: 3}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err = newMatch(&c, s, c.Profiles[0], NewScript(4, 3600, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
+	c.script = newScript(4, 3600, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
 		if presses && p == 1 && f >= pressed {
 			return steers.Pack(steer{DX: 1})
 		}
 		return steers.Pack(steer{})
-	}))
+	})
+	m, err = newScripted(&c, s, c.Profiles[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := m.players[1]
 	phase := time.Second / displayHz * 3 / 8
-	m.net.Every(p.node, m.net.LocalNow(p.node)+phase, displayHz, func(_ int64, now simnet.Time) { // after the frame of the display
-		p.core.View(systems.Time(now)).Sim.Image().Motions(func(e ecs.Entity, motion ecs.Motion) bool {
+	m.Net.Every(p.Node(), m.Net.LocalNow(p.Node())+phase, displayHz, func(_ int64, now simnet.Time) { // after the client's frame
+		p.Core.View(systems.Time(now)).Motions(func(e ecs.Entity, motion ecs.Motion) bool {
 			if e.Owner() == ecs.OwnedBy(1) {
-				at, shown = append(at, m.net.Now()), append(shown, motion)
+				at, shown = append(at, m.Net.Now()), append(shown, motion)
 			}
 			return true
 		})
@@ -96,9 +97,9 @@ func twin(t *testing.T, s systems.Strategy, profile string, presses bool) (m *ma
 	return m, at, shown
 }
 
-// The definition of input to display is the first frame whose picture is another one than without the press. What the lab
-// measures instead, since it takes no second run for each press, must be the same.
-func TestInputToDisplayIsWhatARunWithoutThePressFinds(t *testing.T) {
+// Input to display ends at the first frame whose picture differs from that of a run without the change. The lab measures it
+// without a second run, and must find the same frame.
+func TestInputToDisplayEqualsTheDifferenceToARunWithoutTheChange(t *testing.T) {
 	on := []string{"P0", "P3", "P5"}
 	if raceEnabled {
 		on = on[1:2]
@@ -107,7 +108,7 @@ func TestInputToDisplayIsWhatARunWithoutThePressFinds(t *testing.T) {
 		for _, profile := range on {
 			m, at, with := twin(t, s, profile, true)
 			_, _, without := twin(t, s, profile, false)
-			p := &m.players[1].presses
+			p := &m.players[1].inputs
 			if len(p.display) != 1 || len(p.confirm) != 1 {
 				t.Fatalf("%s on %s: %d presses shown, %d confirmed, want one", s.Name, profile, len(p.display), len(p.confirm))
 			}
@@ -131,25 +132,24 @@ func TestInputToDisplayIsWhatARunWithoutThePressFinds(t *testing.T) {
 	}
 }
 
-// Where everything is shown on one timeline that is the server's, how old the others are found to be by where they are
-// must be how old the strategy says its states are.
-func TestTheAgeOfTheOthersIsFoundFromWhereTheyAre(t *testing.T) {
+// With a strategy that shows everything on one timeline, the remote age that is found from positions equals the own age.
+func TestTheRemoteAgeIsFoundFromPositions(t *testing.T) {
 	r := mustRun(t, Config{Game: testGame(), Strategies: []systems.Strategy{lockstep.Strategy, verify.Strategy}, Profiles: profiles(t, "P3", "P5"),
-		For: 6 * time.Second, Settle: 6 * time.Second, Script: turns(50), Seed: 2})
+		For: 6 * time.Second, Settle: 6 * time.Second, script: turns(50), Seed: 2})
 	for _, x := range r.Results {
 		if x.Remote.N < 200 || math.Abs(x.Remote.P50-x.Own.P50) > 2 || math.Abs(x.Remote.P95-x.Own.P95) > 6 {
-			t.Errorf("%s on %s: the others' age is %+v, the own %+v", x.Strategy, x.Profile, x.Remote, x.Own)
+			t.Errorf("%s on %s: the remote age is %+v, the own age %+v", x.Strategy, x.Profile, x.Remote, x.Own)
 		}
 		if x.Shape.RMS > x.Absolute.RMS/4 {
-			t.Errorf("%s on %s: off by %+v, of that not for their age %+v", x.Strategy, x.Profile, x.Absolute, x.Shape)
+			t.Errorf("%s on %s: absolute error %+v, shape error %+v", x.Strategy, x.Profile, x.Absolute, x.Shape)
 		}
 	}
 }
 
-// What strategies are known to do to players must be what the table says they do.
-func TestTheTableTellsTheStrategiesApart(t *testing.T) {
+// The measurements show the known properties of the strategies.
+func TestTheReportShowsThePropertiesOfStrategies(t *testing.T) {
 	r := mustRun(t, Config{Game: testGame(), Strategies: strategies[:3], Profiles: profiles(t, "P0", "P5"), For: 6 * time.Second, Settle: 2 * time.Second,
-		Script: turns(50), Seed: 2})
+		script: turns(50), Seed: 2})
 	by := map[string]Result{}
 	for _, x := range r.Results {
 		by[x.Strategy+x.Profile] = x
@@ -157,23 +157,23 @@ func TestTheTableTellsTheStrategiesApart(t *testing.T) {
 	tick := 1e3 / 60
 	relayed, locked, verified := by["relayP5"], by["lockstepP5"], by["verifyP5"]
 	for name, ok := range map[string]bool{
-		"relay shows own inputs at once":                    relayed.Display.P50 == 0 && relayed.Display.P99 < tick+0.1,
-		"relay confirms after a round trip":                 relayed.Confirm.P50 > relayed.RTT && relayed.Confirm.P50 < relayed.RTT+6*tick,
-		"verify shows after a round trip":                   verified.Display.P50 > verified.RTT-tick && verified.Display.P50 < verified.RTT+2*tick,
-		"lockstep shows later than verify":                  locked.Display.P50 > verified.Display.P50+tick,
-		"what is shown confirmed is confirmed when shown":   locked.Display == locked.Confirm && verified.Display == verified.Confirm,
-		"relay shows the present, ahead of the server":      relayed.Own.P50 < -100,
-		"only relay corrects":                               relayed.Corrections.PerMinute > 60 && locked.Corrections.PerMinute == 0 && verified.Corrections.PerMinute == 0,
-		"a correction of relay is what ran in a round trip": relayed.Corrections.Size.P99 < 2*testSpeed*0.35*math.Sqrt2 && relayed.Corrections.Size.P50 > testSpeed*0.2,
-		"relay's corrections are seen as jumps":             relayed.Jumps.Max > 1 && relayed.Jumps.Snaps > 0 && locked.Jumps.Max < 0.5 && locked.Jumps.Snaps == 0,
-		"relay predicts others wrong who turn":              relayed.Hits > 5 && relayed.Hits < 70 && by["relayP0"].Hits > 85,
-		"lockstep is even, verify is not":                   locked.Roughness < 8 && verified.Roughness > 30,
-		"verify freezes when a state is late":               verified.Freeze.Percent > 2 && locked.Freeze.Percent < 1,
-		"verify sends states, the others inputs":            verified.Down.Payload > 2*relayed.Down.Payload && locked.Down.Packets < 0.7*relayed.Down.Packets,
-		"a client sends at most a packet a tick":            relayed.Up.Packets <= 60.5 && locked.Up.Packets <= 60.5 && verified.Up.Packets <= 60.5,
-		"the wire carries more than the payload":            relayed.Up.Wire > relayed.Up.Payload+48*8*59/1e3,
-		"nobody desyncs":                                    relayed.Desyncs == 0 && locked.Desyncs == 0,
-		"the others run as fast as they do":                 relayed.Speed > testSpeed && relayed.Speed < testSpeed*math.Sqrt2,
+		"relay shows own inputs at once":                      relayed.Display.P50 == 0 && relayed.Display.P99 < tick+0.1,
+		"relay confirms after a round trip":                   relayed.Confirm.P50 > relayed.RTT && relayed.Confirm.P50 < relayed.RTT+6*tick,
+		"verify shows after a round trip":                     verified.Display.P50 > verified.RTT-tick && verified.Display.P50 < verified.RTT+2*tick,
+		"lockstep shows later than verify":                    locked.Display.P50 > verified.Display.P50+tick,
+		"confirmed states are shown when they are confirmed":  locked.Display == locked.Confirm && verified.Display == verified.Confirm,
+		"relay shows the present, ahead of the server":        relayed.Own.P50 < -100,
+		"only relay corrects":                                 relayed.Corrections.PerMinute > 60 && locked.Corrections.PerMinute == 0 && verified.Corrections.PerMinute == 0,
+		"a correction of relay is the motion of a round trip": relayed.Corrections.Size.P99 < 2*testSpeed*0.35*math.Sqrt2 && relayed.Corrections.Size.P50 > testSpeed*0.2,
+		"relay's corrections are visible as jumps":            relayed.Jumps.Max > 1 && relayed.Jumps.Snaps > 0 && locked.Jumps.Max < 0.5 && locked.Jumps.Snaps == 0,
+		"relay mispredicts players who turn":                  relayed.Hits > 5 && relayed.Hits < 70 && by["relayP0"].Hits > 85,
+		"lockstep is even, verify is not":                     locked.Roughness < 8 && verified.Roughness > 30,
+		"verify freezes when a state is late":                 verified.Freeze.Percent > 2 && locked.Freeze.Percent < 1,
+		"verify sends states, the others inputs":              verified.Down.Payload > 2*relayed.Down.Payload && locked.Down.Packets < 0.7*relayed.Down.Packets,
+		"a client sends at most a packet a tick":              relayed.Up.Packets <= 60.5 && locked.Up.Packets <= 60.5 && verified.Up.Packets <= 60.5,
+		"the wire carries more than the payload":              relayed.Up.Wire > relayed.Up.Payload+48*8*59/1e3,
+		"no client desyncs":                                   relayed.Desyncs == 0 && locked.Desyncs == 0,
+		"the speed of remote entities is the true speed":      relayed.Speed > testSpeed && relayed.Speed < testSpeed*math.Sqrt2,
 	} {
 		if !ok {
 			t.Errorf("not so: %s", name)
@@ -184,8 +184,7 @@ func TestTheTableTellsTheStrategiesApart(t *testing.T) {
 	}
 }
 
-// A table that hides a desync is worse than none.
-func TestStatesThatDifferAreCounted(t *testing.T) {
+func TestDesyncsAreCounted(t *testing.T) {
 	g, leak := testGame(), int32(0)
 	g.Systems = append(g.Systems, ecs.System{Name: "leak", Run: func(w *ecs.World) {
 		for e := range all.All(w) {
@@ -196,19 +195,19 @@ func TestStatesThatDifferAreCounted(t *testing.T) {
 			}
 		}
 	}})
-	r := mustRun(t, Config{Game: g, Strategies: []systems.Strategy{lockstep.Strategy}, Profiles: profiles(t, "P1"), For: 4 * time.Second, Settle: -1, Script: turns(50)})
+	r := mustRun(t, Config{Game: g, Strategies: []systems.Strategy{lockstep.Strategy}, Profiles: profiles(t, "P1"), For: 4 * time.Second, Settle: -1, script: turns(50)})
 	if r.Results[0].Desyncs == 0 {
 		t.Error("none of the states that differ was counted")
 	}
 }
 
-// Costs are measured with the clock that is given, around the halves alone: here every look at it takes a microsecond.
-func TestCostsAreMeasuredWithTheGivenClock(t *testing.T) {
+// Costs are measured by Config.Clock, around room and clients alone. Here each reading of it takes a microsecond.
+func TestCostsAreMeasuredByTheClock(t *testing.T) {
 	now := time.Duration(0)
-	c := Config{Game: testGame(), Strategies: []systems.Strategy{relay.Strategy}, Profiles: profiles(t, "P1"), For: time.Second, Settle: -1, Script: turns(50),
+	c := Config{Game: testGame(), Strategies: []systems.Strategy{relay.Strategy}, Profiles: profiles(t, "P1"), For: time.Second, Settle: -1, script: turns(50),
 		Clock: func() time.Duration { now += time.Microsecond; return now }}
 	x := mustRun(t, c).Results[0]
-	// A Frame and the messages before it are a few stretches of one look each.
+	// A frame and the messages before it are a few intervals of one reading each.
 	if x.ServerTick < 1000 || x.ServerTick > 20000 || x.ClientFrame < 1000 || x.ClientFrame > 10000 || x.Factor <= 0 {
 		t.Errorf("server %v ns a tick, client %v ns a frame, factor %v", x.ServerTick, x.ClientFrame, x.Factor)
 	}
@@ -218,9 +217,9 @@ func TestCostsAreMeasuredWithTheGivenClock(t *testing.T) {
 	}
 }
 
-func TestWhoStopsKeepsWhatWasFinished(t *testing.T) {
+func TestAStoppedRunReturnsTheFinishedMatches(t *testing.T) {
 	finished, last := 0, 0.0
-	c := Config{Game: testGame(), Strategies: strategies[:3], Profiles: profiles(t, "P0"), For: time.Second, Settle: -1, Script: turns(50)}
+	c := Config{Game: testGame(), Strategies: strategies[:3], Profiles: profiles(t, "P0"), For: time.Second, Settle: -1, script: turns(50)}
 	c.Finished = func(Result) { finished++ }
 	c.Progress = func(done float64) {
 		if done < last || done > 1+1e-9 {
@@ -240,30 +239,30 @@ func TestWhoStopsKeepsWhatWasFinished(t *testing.T) {
 	}
 }
 
-// A match that cannot be measured is a line of the table, and the others go on.
-func TestAMatchThatFailsSaysWhy(t *testing.T) {
+// A match that cannot be measured has a result with the reason, and the other matches go on.
+func TestAFailedMatchHasAReason(t *testing.T) {
 	gone := profiles(t, "P0")[0]
 	gone.Up.Loss = 1
-	r, err := Run(Config{Game: testGame(), Strategies: strategies[:1], Profiles: append(profiles(t, "P0"), gone), For: time.Second, Settle: -1, Script: turns(50)})
+	r, err := Run(Config{Game: testGame(), Strategies: strategies[:1], Profiles: append(profiles(t, "P0"), gone), For: time.Second, Settle: -1, script: turns(50)})
 	if err != nil || len(r.Results) != 2 || r.Results[0].Failed != "" || r.Results[1].Failed == "" {
 		t.Errorf("%v: %+v", err, r.Results)
 	}
 }
 
-func TestBotsPlayOnWhatTheirClientKnows(t *testing.T) {
+func TestBotsPlayOnTheirClientsWorld(t *testing.T) {
 	g := testGame()
-	asked := map[ecs.Player]bool{}
+	bots := map[ecs.Player]bool{}
 	g.Bot = func(w *ecs.World, p ecs.Player, r *ecs.Rand) ecs.InputBytes {
-		asked[p] = true
+		bots[p] = true
 		return steers.Pack(steer{DX: int8(w.Tick()/30%2)*2 - 1})
 	}
 	r := mustRun(t, Config{Game: g, Strategies: strategies[:1], Profiles: profiles(t, "P3"), For: 3 * time.Second, Settle: -1, Bots: true})
-	if len(asked) != 4 || r.Script != "bots" || r.Results[0].Display.N < 10 {
-		t.Errorf("asked %v, %+v", asked, r)
+	if len(bots) != 4 || r.Script != "bots" || r.Results[0].Display.N < 10 {
+		t.Errorf("bots %v, %+v", bots, r)
 	}
 }
 
-func TestAConfigThatIsWrongNamesTheField(t *testing.T) {
+func TestAnInvalidConfigNamesTheField(t *testing.T) {
 	good := Config{Game: testGame(), Strategies: strategies, Profiles: profiles(t, "P0")}
 	for field, spoil := range map[string]func(*Config){
 		"Game is nil": func(c *Config) { c.Game = nil },
@@ -275,7 +274,6 @@ func TestAConfigThatIsWrongNamesTheField(t *testing.T) {
 		"For":         func(c *Config) { c.For = time.Millisecond },
 		"Settle":      func(c *Config) { c.Settle = 2 * time.Hour },
 		"Snap":        func(c *Config) { c.Snap = math.NaN() },
-		"Teleport":    func(c *Config) { c.Teleport = -1 },
 		"Jobs":        func(c *Config) { c.Jobs = -1 },
 		"Bots":        func(c *Config) { c.Bots = true },
 	} {
@@ -287,12 +285,12 @@ func TestAConfigThatIsWrongNamesTheField(t *testing.T) {
 	}
 }
 
-// Nor do the others wait for a strategy that the game is not made for.
-func TestAStrategyThatRefusesTheGameIsALineOfTheTable(t *testing.T) {
+// So does a strategy that refuses the game.
+func TestAStrategyThatRefusesTheGameHasAReason(t *testing.T) {
 	g := testGame()
 	g.Components, g.Systems, g.Leave = ecs.Components(seats), nil, nil
 	g.Join = func(w *ecs.World, p ecs.Player) { seats.Put(w, w.Spawn(ecs.OwnedBy(p), seats), ecs.Seat{Player: p}) }
-	r, err := Run(Config{Game: g, Strategies: []systems.Strategy{reckon.Strategy, verify.Strategy}, Profiles: profiles(t, "P0"), For: time.Second, Settle: -1, Script: turns(50)})
+	r, err := Run(Config{Game: g, Strategies: []systems.Strategy{reckon.Strategy, verify.Strategy}, Profiles: profiles(t, "P0"), For: time.Second, Settle: -1, script: turns(50)})
 	if err != nil || len(r.Results) != 2 || r.Results[0].Failed != reckon.Strategy.Check(g).Error() || r.Results[1].Failed != "" {
 		t.Errorf("%v: %+v", err, r.Results)
 	}

@@ -5,26 +5,27 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/matchsim"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
 
-// Live is a lab that somebody watches and plays in: the same match by several strategies at once, in networks of the same
-// seed, so that all meet the same weather. Virtual time is at the same moment in all of them between two calls.
+// Live is a lab in which a person watches and plays: the same match with several strategies at once, over networks with
+// the same seed and so with the same losses and delays. All matches are at the same virtual time between two calls.
 //
-// Player 0 is the one who watches, and does the same in every match. All others are the game's bots, which decide by the
-// state of their match's server and by the same dice in every match: what they do is the same for as long as what
-// happened is. By one script they would soon run into walls, since nobody dies in the same tick in two matches.
+// Player 0 is the viewer and has the same input in every match. The others are the game's bots. They decide by the state
+// of their match's server and by the same random numbers, so that their inputs are the same while the matches are. With a
+// script they would soon run into walls, since deaths differ between two matches.
 //
 // A Live belongs to one goroutine.
 type Live struct {
 	config  LiveConfig
-	matches []*watched
-	gauge   *gauge
-	now     time.Duration // virtual, since the networks were made
-	clock   time.Duration // of the caller, when now was reached; meaningless before the first Advance
+	matches []*liveMatch
+	probe   *probe
+	now     time.Duration // virtual
+	clock   time.Duration // of the caller, at the last Advance
 	started bool
-	slow    float64       // share of the caller's time that was kept up with lately, in [0, 1]
+	pace    float64       // recent share of the caller's time that the matches kept up with, in [0, 1]
 	due     time.Duration // when the next reading is; 0: the matches are not shown yet
 	count   uint64        // of readings
 	input   ecs.InputBytes
@@ -38,82 +39,82 @@ type LiveConfig struct {
 	Game *ecs.Game
 	// Entries are the matches, 1 to MaxEntries. Required.
 	Entries []Entry
-	// Profile is the network to begin with.
+	// Profile is the network at the start.
 	Profile simnet.Profile
-	// Players is how many play, in [1, Game.MaxPlayers]; 0: 4, or as many as the game takes.
+	// Players is the number of players, in [1, Game.MaxPlayers]; 0: 4, or as many as the game takes.
 	Players int
-	// Seed starts the networks, the worlds and the bots.
+	// Seed is the seed of the networks, the worlds and the bots.
 	Seed uint64
-	// Clock tells real time since any moment, for the costs; nil: none are measured.
+	// Clock returns real time since any fixed moment. Optional: without it no costs are measured.
 	Clock func() time.Duration
 }
 
 // Entry is one match of a Live.
 type Entry struct {
-	// Strategy is the server's, and that of the bots' clients. Required.
+	// Strategy is the server's and the bots'. Required.
 	Strategy systems.Strategy
-	// Own is how the client of player 0 plays.
+	// Own are the settings of player 0's client.
 	Own Own
 }
 
-// Own is how the client of player 0 plays. It can be changed while the match goes on.
+// Own are the settings of player 0's client. They can be changed while the match goes on.
 type Own struct {
-	// Strategy is the client's, if it is set up otherwise than the server's; it has the same name. The zero Strategy: the
+	// Strategy is the client's, if its settings differ from the server's. It has the same name. The zero Strategy is the
 	// server's.
 	Strategy systems.Strategy
 	// InputDelay is in ticks, in [0, 30].
 	InputDelay int
-	// MaxPrediction is the most ticks to predict; 0: the strategy's default.
+	// MaxPrediction is the prediction window in ticks, in [0, 60]; 0: the strategy's default.
 	MaxPrediction int
 }
 
-// MaxEntries is how many matches a Live has at most.
+// MaxEntries is the largest number of matches of a Live.
 const MaxEntries = 5
 
 const (
-	// liveAhead is for how long a frame waits to be judged, in seconds: numbers follow a change of the network as fast.
+	// liveAhead is how long a frame waits to be judged, in seconds. Readings follow a change of the network as fast.
 	liveAhead = 0.6
 	// readEvery is the virtual time from one reading to the next.
 	readEvery = 250 * time.Millisecond
-	// liveJoining is how long clients have to come into the matches before they are shown.
+	// liveJoining is how long clients have to join before the matches are shown.
 	liveJoining = 15 * time.Second
-	// liveSettle is how long the matches go on before that, once all clients are in.
+	// liveSettle is how long the matches go on before that, once all clients are live.
 	liveSettle = 1500 * time.Millisecond
-	// catchUp is how much virtual time one Advance makes up for at most. What is beyond is never made up for: the matches
-	// run slower than the caller's clock then.
+	// catchUp is the most virtual time that one Advance runs. Time beyond it is lost: the matches then run slower than the
+	// caller's clock.
 	catchUp = 100 * time.Millisecond
 )
 
-// NewLive returns matches that go on: their clients are in them, but for those that the network kept out.
+// NewLive returns running matches. Their clients have joined, except those that the network kept out.
 func NewLive(c LiveConfig) (*Live, error) {
 	shared, err := c.config()
 	if err != nil {
 		return nil, err
 	}
 	c.Players = shared.Players
-	l := &Live{config: c, slow: 1, bot: true}
+	l := &Live{config: c, pace: 1, bot: true}
 	wanted := c.Profile
-	l.config.Profile = simnet.Profile{} // on a perfect network all come in at once and in the same order, in every match
+	l.config.Profile = simnet.Profile{} // on an ideal network all clients join at once and in the same order
 	for _, e := range c.Entries {
-		w, err := newWatched(l, &shared, e)
+		w, err := newLiveMatch(l, &shared, e)
 		if err != nil {
 			return nil, err
 		}
 		l.matches = append(l.matches, w)
 	}
-	if l.gauge, err = newGauge(c.Seed, wanted); err != nil {
+	if l.probe, err = newProbe(c.Seed, wanted); err != nil {
 		return nil, err
 	}
-	l.gather()
+	l.waitForJoins()
 	if err := l.SetProfile(wanted); err != nil {
 		return nil, err
 	}
-	for _, w := range l.matches { // which makes player 0 measure the network that there is
-		if err := w.replace(w.how); err != nil {
+	for _, w := range l.matches { // a new client measures the new network
+		if err := w.replace(w.settings); err != nil {
 			return nil, err
 		}
 	}
-	l.gather()
+	l.waitForJoins()
 	l.runTo(l.now + liveSettle)
 	for _, w := range l.matches {
 		w.begin()
@@ -122,14 +123,14 @@ func NewLive(c LiveConfig) (*Live, error) {
 	return l, nil
 }
 
-// gather lets time go by until all clients are in the matches, or have had their time for it.
-func (l *Live) gather() {
+// waitForJoins runs until all clients have joined, or their time is up.
+func (l *Live) waitForJoins() {
 	for until := l.now + liveJoining; !l.joined() && l.now < until; {
-		l.runTo(l.now + slice)
+		l.runTo(l.now + matchsim.Slice)
 	}
 }
 
-// config returns what the matches are made of.
+// config returns the Config that the matches share.
 func (c *LiveConfig) config() (Config, error) {
 	shared := Config{Game: c.Game, Players: c.Players, Seed: c.Seed, Clock: c.Clock, Bots: true, Profiles: []simnet.Profile{c.Profile}}
 	if n := len(c.Entries); n < 1 || n > MaxEntries {
@@ -159,7 +160,7 @@ func (o *Own) check(server *systems.Strategy) error {
 
 func (l *Live) joined() bool {
 	for _, w := range l.matches {
-		if !w.live() {
+		if !w.joined() {
 			return false
 		}
 	}
@@ -169,14 +170,14 @@ func (l *Live) joined() bool {
 // runTo brings all networks to one moment.
 func (l *Live) runTo(now time.Duration) {
 	for _, w := range l.matches {
-		w.net.RunUntil(now)
+		w.Net.RunUntil(now)
 	}
-	l.gauge.net.RunUntil(now)
+	l.probe.net.RunUntil(now)
 	l.now = now
 }
 
-// Advance lets the matches follow the caller's clock, which tells time since any moment. An error says that a match broke
-// off, and why: the Live is of no use any more.
+// Advance runs the matches up to the caller's clock, which is the time since any fixed moment. An error names a match
+// that broke off, and the Live cannot be used any more.
 func (l *Live) Advance(clock time.Duration) error {
 	if !l.started {
 		l.started, l.clock = true, clock
@@ -185,7 +186,7 @@ func (l *Live) Advance(clock time.Duration) error {
 	l.clock = clock
 	if passed > 0 {
 		share := min(float64(catchUp)/float64(passed), 1)
-		l.slow += (share - l.slow) * min(passed.Seconds(), 1)
+		l.pace += (share - l.pace) * min(passed.Seconds(), 1)
 	}
 	until := l.now + min(passed, catchUp)
 	for l.now < until {
@@ -195,23 +196,23 @@ func (l *Live) Advance(clock time.Duration) error {
 		}
 	}
 	for i, w := range l.matches {
-		if err := w.broken(); err != nil {
+		if err := w.Ended(); err != nil {
 			return fmt.Errorf("lab: match %d, %s: %w", i+1, w.strategy.Name, err)
 		}
 	}
 	return nil
 }
 
-// Input is what the player does from now on, under a number by which Reading.Seen tells when it is shown. The number grows
-// with every press that is to be followed.
+// Input sets the input of player 0 from now on, with a mark that Reading.Seen returns when it is shown. The mark grows
+// with every input that is to be followed.
 func (l *Live) Input(in ecs.InputBytes, mark uint64) {
 	l.input, l.mark, l.bot = in, mark, false
 }
 
-// Autoplay lets the game's bot play for the player, until the next Input.
+// Autoplay lets the game's bot play for player 0, until the next Input.
 func (l *Live) Autoplay() { l.bot = true }
 
-// SetProfile changes the network of every player in every match, from now on.
+// SetProfile changes the network of every player in every match.
 func (l *Live) SetProfile(p simnet.Profile) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -220,15 +221,15 @@ func (l *Live) SetProfile(p simnet.Profile) error {
 	for _, w := range l.matches {
 		w.profile = p
 		for _, player := range w.players {
-			if err := w.net.SetProfile(player.node, w.server, p); err != nil {
+			if err := w.Net.SetProfile(player.Node(), w.Server(), p); err != nil {
 				return err
 			}
 		}
 	}
-	return l.gauge.net.SetProfile(l.gauge.near, l.gauge.far, p)
+	return l.probe.net.SetProfile(l.probe.near, l.probe.far, p)
 }
 
-// SetOwn changes how player 0 plays match i: a new client takes the seat over, while the match goes on.
+// SetOwn changes the settings of player 0 in match i: a new client takes the seat while the match goes on.
 func (l *Live) SetOwn(i int, o Own) error {
 	w := l.matches[i]
 	if err := o.check(&w.strategy); err != nil {
@@ -237,28 +238,31 @@ func (l *Live) SetOwn(i int, o Own) error {
 	return w.replace(o)
 }
 
-// Len returns how many matches there are.
+// Len returns the number of matches.
 func (l *Live) Len() int { return len(l.matches) }
 
-// Now returns the virtual time, since the networks were made.
+// Now returns the virtual time.
 func (l *Live) Now() time.Duration { return l.now }
 
-// Pace returns how much of the caller's time was kept up with lately, in [0, 1].
-func (l *Live) Pace() float64 { return l.slow }
+// Pace returns the recent share of the caller's time that the matches kept up with, in [0, 1].
+func (l *Live) Pace() float64 { return l.pace }
 
-// Draw paints what player 0 sees in match i; it reports false, and paints nothing, while the client holds no state.
+// Link returns recent measurements of the network.
+func (l *Live) Link() Link { return l.probe.read() }
+
+// Draw draws player 0's picture of match i. It returns false, and draws nothing, while the client has no state.
 func (l *Live) Draw(i int, c ecs.Canvas) bool { return l.matches[i].draw(c) }
 
-// DrawTruth paints the server's state of this moment as player 0 would see it without any network.
-func (l *Live) DrawTruth(i int, c ecs.Canvas) { l.matches[i].drawTruth(c) }
+// DrawServer draws the server's state of match i as player 0 would see it without a network.
+func (l *Live) DrawServer(i int, c ecs.Canvas) { l.matches[i].drawServer(c) }
 
-// Avatar returns where player 0 sees the own avatar in match i; ok is false if there is nothing of the kind.
+// Avatar returns the position of player 0's avatar in its picture of match i. ok is false if there is none.
 func (l *Live) Avatar(i int) (x, y float64, ok bool) { return l.matches[i].avatar() }
 
-// Desync moves the avatar of player 0 on that player's client alone, in every match, as a mistake in a game would. What
-// becomes of it is told by Reading.Desync.
+// Desync causes a desync in every match: it moves the avatar of player 0 on that player's client alone, as a bug in a
+// game would. Reading.Desync reports its outcome.
 func (l *Live) Desync() {
 	for _, w := range l.matches {
-		w.spring()
+		w.causeDesync()
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"tendon/systems/verify"
 )
 
-// liveGame is the runners with a bot that turns now and then, and a picture of where they are.
+// liveGame is testGame with a bot that turns now and then.
 func liveGame() *ecs.Game {
 	g := testGame()
-	g.Bot = func(w *ecs.World, p ecs.Player, dice *ecs.Rand) ecs.InputBytes {
-		held := steers.Unpack(w.Image().Input(p))
-		if dice.Chance(1, 30) || held == (steer{}) {
-			held = steer{DX: int8(dice.IntN(3)) - 1, DY: int8(dice.IntN(3)) - 1}
+	g.Bot = func(w *ecs.World, p ecs.Player, random *ecs.Rand) ecs.InputBytes {
+		held := steers.Unpack(w.InputOf(p))
+		if random.Chance(1, 30) || held == (steer{}) {
+			held = steer{DX: int8(random.IntN(3)) - 1, DY: int8(random.IntN(3)) - 1}
 		}
 		return steers.Pack(held)
 	}
@@ -36,24 +36,24 @@ func entries(list ...systems.Strategy) (of []Entry) {
 	return of
 }
 
-// watch is a Live with a caller's clock.
-type watch struct {
+// liveTest is a Live with a caller's clock.
+type liveTest struct {
 	*Live
 	t     *testing.T
 	clock time.Duration
 }
 
-func newWatch(t *testing.T, profile string, list ...Entry) *watch {
+func newLiveTest(t *testing.T, profile string, list ...Entry) *liveTest {
 	t.Helper()
 	l, err := NewLive(LiveConfig{Game: liveGame(), Entries: list, Profile: profiles(t, profile)[0], Seed: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &watch{Live: l, t: t}
+	return &liveTest{Live: l, t: t}
 }
 
-// pass lets the caller's time go by.
-func (w *watch) pass(d time.Duration) {
+// pass advances the caller's clock.
+func (w *liveTest) pass(d time.Duration) {
 	w.t.Helper()
 	for until := w.clock + d; w.clock < until; {
 		w.clock += 20 * time.Millisecond
@@ -63,7 +63,7 @@ func (w *watch) pass(d time.Duration) {
 	}
 }
 
-func (w *watch) read(i int) Reading {
+func (w *liveTest) read(i int) Reading {
 	r, _ := w.Readings(i)
 	return r
 }
@@ -72,23 +72,23 @@ func oneWay(d time.Duration) simnet.Profile {
 	return simnet.Symmetric("", "", simnet.Path{Delay: d})
 }
 
-// What the page says of the network is measured in it, by probes and by each client, and not what was asked for.
-func TestAnotherLatencyIsMeasuredByTheProbesAndByTheClients(t *testing.T) {
-	w := newWatch(t, "P3", entries(relay.Strategy, lockstep.Strategy)...)
+// The network is measured by probes and by each client. A change of the profile shows in both.
+func TestAChangedNetworkIsMeasured(t *testing.T) {
+	w := newLiveTest(t, "P3", entries(relay.Strategy, lockstep.Strategy)...)
 	w.pass(3 * time.Second)
 	if k := w.Link(); k.RTT < 100 || k.RTT > 130 {
-		t.Errorf("on P3 the probes take %v ms, want about 110", k.RTT)
+		t.Errorf("on P3 the probes measure %v ms, want about 110", k.RTT)
 	}
 	if err := w.SetProfile(oneWay(150 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	w.pass(40 * time.Second) // clients ask once a second and smooth
+	w.pass(40 * time.Second) // clients measure once per second and smooth
 	if k := w.Link(); k.RTT != 300 || k.Jitter != 0 || k.Lost != 0 {
-		t.Errorf("300 ms there and back were measured as %+v", k)
+		t.Errorf("a round trip of 300 ms was measured as %+v", k)
 	}
 	for i := range w.Len() {
 		if r := w.read(i); r.RTT < 295 || r.RTT > 330 {
-			t.Errorf("%s: the client takes the round trip of 300 ms for %v ms", r.Strategy, r.RTT)
+			t.Errorf("%s: the client measures %v ms, want 300", r.Strategy, r.RTT)
 		}
 	}
 	if err := w.SetProfile(simnet.Symmetric("", "", simnet.Path{Loss: 0.2})); err != nil {
@@ -100,9 +100,8 @@ func TestAnotherLatencyIsMeasuredByTheProbesAndByTheClients(t *testing.T) {
 	}
 }
 
-// This is what the page is there to show: the same press, at the same moment, in two matches on the same network.
-func TestAPressIsShownAtOnceByRelayAndAfterARoundTripByLockstep(t *testing.T) {
-	w := newWatch(t, "P4", entries(relay.Strategy, lockstep.Strategy)...)
+func TestRelayShowsAPressAtOnceAndLockstepAfterARoundTrip(t *testing.T) {
+	w := newLiveTest(t, "P4", entries(relay.Strategy, lockstep.Strategy)...)
 	w.pass(3 * time.Second)
 	w.Input(steers.Pack(steer{}), 1)
 	w.pass(time.Second)
@@ -120,12 +119,12 @@ func TestAPressIsShownAtOnceByRelayAndAfterARoundTripByLockstep(t *testing.T) {
 	}
 }
 
-// Before any press was shown nothing is known of how long that takes, above all not that it takes no time.
-func TestWhatAPressTakesIsKnownOnceOneWasShown(t *testing.T) {
-	w := newWatch(t, "P4", entries(lockstep.Strategy)...)
+// Until a press is shown its latency is unknown, which is not 0.
+func TestInputToDisplayIsUnknownUntilAPressIsShown(t *testing.T) {
+	w := newLiveTest(t, "P4", entries(lockstep.Strategy)...)
 	unknown := 0
 	for ; !w.read(0).Pressed; unknown++ {
-		if r := w.read(0); r.Display != 0 || r.Shown != 0 || unknown > 1000 {
+		if r := w.read(0); r.Display != 0 || unknown > 1000 {
 			t.Fatalf("after %d steps: %+v", unknown, r)
 		}
 		w.pass(50 * time.Millisecond)
@@ -135,37 +134,36 @@ func TestWhatAPressTakesIsKnownOnceOneWasShown(t *testing.T) {
 	}
 }
 
-// A desync is found where states are compared, and its report names what somebody would look for: the component, the field
-// and both values. Where the server's states are told, they put it right; where the client computes nothing, there is
-// nothing that could differ.
-func TestADesyncThatWasCausedIsFoundNamedAndPutRight(t *testing.T) {
-	w := newWatch(t, "P3", entries(relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy)...)
+// A desync is found where checksums are compared, and its report names the component, the field and both values. Where states
+// are sent they correct it, and a client that computes nothing cannot desync.
+func TestACausedDesyncIsReportedAndCorrected(t *testing.T) {
+	w := newLiveTest(t, "P3", entries(relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy)...)
 	w.pass(2 * time.Second)
 	w.Desync()
 	w.pass(8 * time.Second)
-	for i, want := range []Fate{Found, Found, Corrected, Immune, Believed} {
+	for i, want := range []Outcome{Found, Found, Corrected, Immune, Adopted} {
 		r := w.read(i)
-		t.Logf("%s: %+v", r.Strategy, r.Fate)
-		if r.Fate.Fate != want {
-			t.Errorf("%s: the desync is %q, want %q", r.Strategy, r.Fate.Fate, want)
+		t.Logf("%s: %+v", r.Strategy, r.Desync)
+		if r.Desync.Outcome != want {
+			t.Errorf("%s: the desync is %q, want %q", r.Strategy, r.Desync.Outcome, want)
 			continue
 		}
-		if want == Found && (r.Fate.Component != "runner" || r.Fate.Field != "Pos.X" || r.Fate.Here == r.Fate.There || r.Fate.Entity == "") {
-			t.Errorf("%s: the report says %+v", r.Strategy, r.Fate)
+		if want == Found && (r.Desync.Component != "runner" || r.Desync.Field != "Pos.X" || r.Desync.Here == r.Desync.There || r.Desync.Entity == "") {
+			t.Errorf("%s: the report says %+v", r.Strategy, r.Desync)
 		}
-		if want == Found && r.Desyncs == 0 {
+		if want == Found && w.matches[i].own.exact.desyncs == 0 {
 			t.Errorf("%s: no confirmed state differed", r.Strategy)
 		}
 	}
-	before := w.read(0).Desyncs
+	before := w.matches[0].own.exact.desyncs
 	w.pass(3 * time.Second)
-	if after := w.read(0).Desyncs; after != before {
-		t.Errorf("states still differ after the desync was put right: %d, then %d", before, after)
+	if after := w.matches[0].own.exact.desyncs; after != before {
+		t.Errorf("states still differ after the desync was corrected: %d, then %d", before, after)
 	}
 }
 
-// press lets the player turn, and returns after how long match i showed it.
-func (w *watch) press(i int, pad steer) float64 {
+// press turns the player, and returns the time until match i shows it, in ms.
+func (w *liveTest) press(i int, pad steer) float64 {
 	w.t.Helper()
 	mark := w.read(i).Seen + 1
 	w.Input(steers.Pack(pad), mark)
@@ -179,19 +177,19 @@ func (w *watch) press(i int, pad steer) float64 {
 	return 0
 }
 
-// Each switch must do what its label says, while the match goes on.
+// Settings change while the match goes on.
 func TestWithoutPredictionAPressTakesARoundTrip(t *testing.T) {
-	w := newWatch(t, "P4", entries(relay.Strategy, predict.Strategy)...)
+	w := newLiveTest(t, "P4", entries(relay.Strategy, predict.Strategy)...)
 	for i := range w.Len() {
 		if took := w.press(i, steer{DX: 1}); took > 20 {
-			t.Errorf("%s predicts, and shows a press after %v ms", w.read(i).Strategy, took)
+			t.Errorf("%s with prediction shows a press after %v ms", w.read(i).Strategy, took)
 		}
 		if err := w.SetOwn(i, Own{MaxPrediction: 1}); err != nil {
 			t.Fatal(err)
 		}
 		w.pass(5 * time.Second)
 		if took := w.press(i, steer{DY: 1}); took < 220 {
-			t.Errorf("%s does not predict, and shows a press after %v ms on 250 ms there and back", w.read(i).Strategy, took)
+			t.Errorf("%s without prediction shows a press after %v ms on a round trip of 250 ms", w.read(i).Strategy, took)
 		}
 		if err := w.SetOwn(i, Own{InputDelay: 6}); err != nil {
 			t.Fatal(err)
@@ -203,10 +201,10 @@ func TestWithoutPredictionAPressTakesARoundTrip(t *testing.T) {
 	}
 }
 
-func TestWithoutReconciliationAMistakeStaysForEver(t *testing.T) {
+func TestWithoutReconciliationADesyncStays(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		e := Entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoReconcile: off})}}
-		w := newWatch(t, "P3", e)
+		w := newLiveTest(t, "P3", e)
 		w.Input(steers.Pack(steer{DX: 1}), 1)
 		w.pass(3 * time.Second)
 		if r := w.read(0); !off && r.Own > 0.5 {
@@ -214,17 +212,17 @@ func TestWithoutReconciliationAMistakeStaysForEver(t *testing.T) {
 		}
 		w.Desync()
 		w.pass(5 * time.Second)
-		if r := w.read(0); off != (r.Own > 2) || off != (r.Fate.Fate != Corrected) {
-			t.Errorf("reconciliation off %v: 5 s after it was moved by %d, the avatar is %v off, and the desync is %q", off, trapWay, r.Own, r.Fate.Fate)
+		if r := w.read(0); off != (r.Own > 2) || off != (r.Desync.Outcome != Corrected) {
+			t.Errorf("reconciliation off %v: 5 s after it was moved by %d, the avatar is %v off, and the desync is %q", off, faultWay, r.Own, r.Desync.Outcome)
 		}
 	}
 }
 
-func TestWithoutInterpolationTheOthersAreNewerAndMoveInSteps(t *testing.T) {
+func TestWithoutInterpolationRemoteEntitiesAreNewerAndMoveInSteps(t *testing.T) {
 	var age, still [2]float64
 	for i, off := range []bool{false, true} {
 		e := Entry{Strategy: predict.Strategy, Own: Own{Strategy: predict.New(predict.Config{NoPlayback: off})}}
-		w := newWatch(t, "P3", e)
+		w := newLiveTest(t, "P3", e)
 		w.pass(2 * time.Second)
 		for range 16 {
 			w.pass(readEvery)
@@ -238,13 +236,13 @@ func TestWithoutInterpolationTheOthersAreNewerAndMoveInSteps(t *testing.T) {
 	}
 }
 
-func TestWithoutLagCompensationTheServerHitsSomebodyElse(t *testing.T) {
+func TestWithoutLagCompensationTheServerHitsSomethingElse(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine has nothing to race with, and it takes long")
 	}
 	var hits [2]float64
 	for i, view := range []systems.Time{0, -1} {
-		w := newWatch(t, "P3", Entry{Strategy: predict.New(predict.Config{MaxView: view})})
+		w := newLiveTest(t, "P3", Entry{Strategy: predict.New(predict.Config{MaxView: view})})
 		w.pass(5 * time.Second) // until there is a first reading of it
 		for range 60 {
 			w.pass(readEvery)
@@ -256,18 +254,18 @@ func TestWithoutLagCompensationTheServerHitsSomebodyElse(t *testing.T) {
 	}
 }
 
-// Somebody may leave a page open for days: what a Live holds does not grow with time.
-func TestALiveThatGoesOnHoldsNoMore(t *testing.T) {
+// A page may be open for days: a Live does not grow.
+func TestALiveDoesNotGrow(t *testing.T) {
 	if raceEnabled {
 		t.Skip("one goroutine has nothing to race with, and it takes long")
 	}
-	w := newWatch(t, "P3", entries(relay.Strategy, predict.Strategy)...)
+	w := newLiveTest(t, "P3", entries(relay.Strategy, predict.Strategy)...)
 	held := func() (n int) {
 		for _, m := range w.matches {
 			for _, p := range m.players {
 				k := &p.display.marks
-				n += len(p.costs) + len(p.window) + len(p.fixes.sizes) + len(p.presses.display) + len(p.presses.confirm) + len(p.presses.list)/mostPresses +
-					len(k.own) + len(k.remote) + len(k.errors) + len(k.owns) + len(k.shapes) + len(k.jumps) + len(k.paces) + len(k.hits.ages) + len(k.hits.past) +
+				n += len(p.cost.frames) + len(p.window) + len(p.corrections.sizes) + len(p.inputs.display) + len(p.inputs.confirm) + len(p.inputs.list)/maxChanges +
+					len(k.own) + len(k.remote) + len(k.absolute) + len(k.ownState) + len(k.shape) + len(k.jumps) + len(k.paces) + len(k.hits.ages) + len(k.hits.past) +
 					len(k.seconds) + len(p.display.frames)
 			}
 		}
@@ -281,9 +279,9 @@ func TestALiveThatGoesOnHoldsNoMore(t *testing.T) {
 	}
 }
 
-// A caller whose machine is too slow sees matches that run slower, never ones that work off a heap of time.
-func TestTimeThatWasMissedIsNotMadeUpFor(t *testing.T) {
-	w := newWatch(t, "P1", entries(relay.Strategy)...)
+// On a machine that is too slow the matches run slower, and never catch up.
+func TestLostTimeIsNotCaughtUp(t *testing.T) {
+	w := newLiveTest(t, "P1", entries(relay.Strategy)...)
 	w.pass(time.Second)
 	before := w.Now()
 	for range 10 {
@@ -300,7 +298,7 @@ func TestTimeThatWasMissedIsNotMadeUpFor(t *testing.T) {
 	}
 }
 
-func TestALivesConfigNamesTheFieldThatIsWrong(t *testing.T) {
+func TestAnInvalidLiveConfigNamesTheField(t *testing.T) {
 	good := LiveConfig{Game: liveGame(), Entries: entries(relay.Strategy), Profile: oneWay(0)}
 	for want, spoil := range map[string]func(*LiveConfig){
 		"Game is nil":                 func(c *LiveConfig) { c.Game = nil },

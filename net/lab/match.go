@@ -2,90 +2,76 @@ package lab
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
+	"tendon/net/client"
+	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
 
-// match is a room and its clients on the message floor of the simulated network, with everything that is measured of
-// them. What happens in it is determined by the Config; only what is said of costs depends on the machine.
+// match is a match whose clients are measured. Only the costs depend on the machine.
 type match struct {
+	*matchsim.Match
 	config   *Config
 	strategy systems.Strategy
 	profile  simnet.Profile
-	script   *Script
-	net      *simnet.Network
-	room     *room.Room
-	server   simnet.NodeID
 	players  []*player
-	byNode   []*player    // by NodeID
-	byPeer   []*serverEnd // by Peer; nil: gone
-	truth    *truth
-	watched  *watched // by somebody; nil: nobody is there to see it
+	history  *history
+	hooks    hooks
 
 	measuring bool
-	busy      time.Duration // of the server, real time, while measuring
-	noting    time.Duration // of it, what the lab itself took
-	begun     []peerInfo    // when measuring began
-	ended     []peerInfo    // and when it ended
+	overhead  time.Duration   // of the measurement itself, within Match.Busy
+	begun     []room.PeerInfo // when measuring began
+	ended     []room.PeerInfo // and when it ended
 }
 
-type peerInfo = room.PeerInfo
-
-func newMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script) (*match, error) {
-	m, err := emptyMatch(c, s, p, script)
-	if err == nil {
-		err = m.joinAll()
-	}
-	return m, err
+// hooks are what a Run and a Live do differently.
+type hooks struct {
+	input  func(p *player) ecs.InputBytes     // returns a player's input
+	client func(p *player, c *client.Config)  // changes a client's Config; nil: nothing
+	tick   func(f systems.FinalTick)          // receives each final tick; nil: unused
+	frame  func(p *player, now time.Duration) // follows each frame of a client
 }
 
-// emptyMatch returns a match that nobody has joined.
-func emptyMatch(c *Config, s systems.Strategy, p simnet.Profile, script *Script) (*match, error) {
+// newMatch returns a match without players.
+func newMatch(c *Config, s systems.Strategy, p simnet.Profile) (*match, error) {
+	m := &match{config: c, strategy: s, profile: p, history: newHistory(c.Game.TickRate, teleportSnaps*c.Snap)}
+	m.hooks = hooks{input: m.inputOfBot, frame: m.measure}
 	if err := s.Check(c.Game); err != nil {
 		return nil, err
 	}
-	m := &match{config: c, strategy: s, profile: p, script: script, net: simnet.New(simnet.Config{Seed: c.Seed}),
-		truth: newTruth(c.Game.TickRate, c.Teleport)}
-	m.server = m.net.AddNode(simnet.Clock{})
 	var err error
-	m.room, err = room.New(room.Config{Game: behind(c.Game, m.watch), Seed: c.Seed, Strategy: s, Match: c.Seed<<1 | 1,
-		Sinks: []room.Sink{{Tick: m.taken, NeedState: true}}}, 0)
+	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Seed: c.Seed, Unchecked: true, FixedSeats: true,
+		Clock: m.clock, Ticked: m.flush, Room: func(rc *room.Config) {
+			rc.Game = matchsim.AfterSystems(c.Game, m.observe)
+			rc.Sinks = []room.Sink{{Tick: m.taken, NeedState: true}}
+		}})
 	if err != nil {
 		return nil, err
 	}
-	m.net.OnMessage(m.server, m.receive)
-	gone := func(p systems.Peer, _ error) { m.byPeer[p] = nil }
-	m.net.Every(m.server, 0, c.Game.TickRate, func(_ int64, now simnet.Time) {
-		begin := m.clock()
-		m.room.Frame(systems.Time(now))
-		m.busy += m.clock() - begin
-		m.room.Gone(gone)
-		for _, p := range m.players {
-			p.down.flush(now)
-		}
-	})
+	m.Start()
 	return m, nil
 }
 
-// behind returns a copy of a game in which look runs at the end of the last system, for one peer alone; the others play
-// what the author wrote. No system is added, since peers agree on which there are.
-func behind(g *ecs.Game, look func(*ecs.World)) *ecs.Game {
-	copied := *g
-	copied.Systems = slices.Clone(g.Systems)
-	if n := len(g.Systems); n > 0 {
-		run := g.Systems[n-1].Run
-		copied.Systems[n-1].Run = func(w *ecs.World) {
-			run(w)
-			look(w)
+// newScripted returns a match of players who follow the script of c, or of bots if there is none.
+func newScripted(c *Config, s systems.Strategy, p simnet.Profile) (*match, error) {
+	m, err := newMatch(c, s, p)
+	if err != nil {
+		return nil, err
+	}
+	if c.script != nil {
+		m.hooks.input = func(p *player) ecs.InputBytes {
+			return c.script.at(1+ecs.Tick(m.Net.Now()*time.Duration(c.Game.TickRate)/time.Second), p.seat)
 		}
 	}
-	return &copied
+	return m, m.joinAll()
+}
+
+func (m *match) inputOfBot(p *player) ecs.InputBytes {
+	return m.config.Game.Bot(p.Core.World(), p.seat, p.random)
 }
 
 func (m *match) joinAll() error {
@@ -97,7 +83,7 @@ func (m *match) joinAll() error {
 	return nil
 }
 
-// clock is real time, or 0 where nobody measures it.
+// clock returns real time, or 0 while it is not measured.
 func (m *match) clock() time.Duration {
 	if m.config.Clock == nil || !m.measuring {
 		return 0
@@ -105,122 +91,77 @@ func (m *match) clock() time.Duration {
 	return m.config.Clock()
 }
 
-// taken notes a final tick. What that takes is not the server's cost.
+func (m *match) flush(now time.Duration) {
+	for _, p := range m.players {
+		p.down.flush(now)
+	}
+}
+
+// taken receives each final tick.
 func (m *match) taken(f systems.FinalTick) {
 	begin := m.clock()
-	sum := image.Checksum(0)
+	sum := ecs.Checksum(0)
 	if m.strategy.Needs.Exact {
 		sum = f.State.Checksum()
 	}
-	m.truth.add(f, m.net.Now(), sum)
+	m.history.add(f, m.Net.Now(), sum)
 	for _, p := range m.players {
 		if int(p.seat) < len(f.Inputs) {
-			if fired := p.presses.use(f.Inputs[p.seat], f.Tick); fired != nil && m.measuring {
-				fired.judge(&p.shots.seen, f.Tick)
+			if fired := p.inputs.use(f.Inputs[p.seat], f.Tick); fired != nil && m.measuring {
+				fired.resolve(&p.shots.server, f.Tick)
 			}
 		}
 	}
-	if m.watched != nil {
-		m.watched.took(&f)
+	if m.hooks.tick != nil {
+		m.hooks.tick(f)
 	}
-	m.noting += m.clock() - begin
+	m.overhead += m.clock() - begin
 }
 
-// receive hands the room a message. The first reliable one of a new connection makes the room let it in.
-func (m *match) receive(from simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
-	p := m.byNode[from]
-	if p.server.connection != p.connection {
-		if ch != simnet.Reliable {
-			return // of the connection before
-		}
-		end := &serverEnd{player: p, connection: p.connection}
-		p.server = end
-		peer, err := m.room.Enter(end, room.Identity{Seat: int(p.seat), ClientID: uint64(p.seat) + 1}, systems.Time(now))
-		if end.peer, end.open = peer, err == nil; end.open {
-			for len(m.byPeer) <= int(peer) {
-				m.byPeer = append(m.byPeer, nil)
-			}
-			m.byPeer[peer] = end
-		}
-	}
-	if end := p.server; end.open && m.byPeer[end.peer] == end {
-		begin := m.clock()
-		m.room.Receive(end.peer, channelOf(ch), payload, systems.Time(now))
-		m.busy += m.clock() - begin
-	}
-}
-
-// slice is how much virtual time goes by between two looks at whether to stop.
-const slice = 100 * time.Millisecond
-
-// joining is how long all clients have to come into the match.
+// joining is how long all clients have to join.
 const joining = time.Minute
 
-// play plays the match and measures it. step is told how much virtual time has gone by.
+// play plays the match and measures it. It calls step with the virtual time that has passed.
 func (m *match) play(step func(time.Duration) error) error {
-	for !m.live() {
-		if m.net.Now() >= joining {
+	for !m.joined() {
+		if m.Net.Now() >= joining {
 			return fmt.Errorf("not all clients are in the match after %v: %s", joining, m.absent())
 		}
-		if err := m.run(slice, step); err != nil {
+		if err := m.Play(matchsim.Slice, step); err != nil {
 			return err
 		}
 	}
-	if err := m.run(m.config.Settle, step); err != nil {
+	if err := m.Play(m.config.Settle, step); err != nil {
 		return err
 	}
 	m.begin()
-	if err := m.run(m.config.For, step); err != nil {
+	if err := m.Play(m.config.For, step); err != nil {
 		return err
 	}
 	m.measuring = false
 	for _, p := range m.players {
 		p.end()
 	}
-	m.ended = m.room.AppendPeers(nil)
-	// What was shown last is judged when the truth around it is known.
-	return m.run(time.Duration((ahead+1)*float64(time.Second)), step)
+	m.ended = m.Room.AppendPeers(nil)
+	// The last pictures are judged when the history around them is known.
+	return m.Play(time.Duration((ahead+1)*float64(time.Second)), step)
 }
 
 func (m *match) begin() {
 	m.measuring = true
-	m.begun = m.room.AppendPeers(nil)
+	m.begun = m.Room.AppendPeers(nil)
 	for _, p := range m.players {
 		p.begin()
 	}
 }
 
-func (m *match) run(d time.Duration, step func(time.Duration) error) error {
-	for until := m.net.Now() + d; m.net.Now() < until; {
-		before := m.net.Now()
-		m.net.RunUntil(min(before+slice, until))
-		if err := step(m.net.Now() - before); err != nil {
-			return err
-		}
-		for i, p := range m.players {
-			if err := p.core.Err(); err != nil {
-				return &brokenError{player: i + 1, why: err}
-			}
-		}
-	}
-	return nil
-}
+func (m *match) joined() bool { return m.absent() == "" }
 
-// brokenError says that a client has ended against its will.
-type brokenError struct {
-	player int
-	why    error
-}
-
-func (e *brokenError) Error() string { return fmt.Sprintf("player %d ended: %v", e.player, e.why) }
-
-func (m *match) live() bool { return m.absent() == "" }
-
-// absent says who was never in the match.
+// absent names a client that has not joined yet, "" for none.
 func (m *match) absent() string {
 	for i, p := range m.players {
 		if !p.joined {
-			return fmt.Sprintf("player %d is %v", i+1, p.core.State())
+			return fmt.Sprintf("player %d is %v", i+1, p.Core.State())
 		}
 	}
 	return ""

@@ -6,12 +6,12 @@ type Miss struct {
 	Strategy string  `json:"strategy"`
 	Profile  string  `json:"profile"`
 	Measure  Measure `json:"measure"`
-	Best     float64 `json:"best"` // that was measured
+	Best     float64 `json:"best"` // measured
 	Reason   string  `json:"reason"`
 }
 
-// Misses are the gates that cannot be met, with the best value that was measured of them and why it is no better. Those of the
-// arena are of `arena lab --seed 1`, one match at a time, 60 s each; other seeds meet one or the other of them by a little.
+// Misses are the gates that cannot be met, with the best value that was measured and the reason why it is no better. The
+// arena's values are from `arena lab --seed 1`, one match at a time, 60 s each. With other seeds some of them are just met.
 var Misses = []Miss{
 	{"arena", "predict", "P3", CorrectionRate, 4.75, pushed},
 	{"arena", "predict", "P3", OthersCorrection, 0.75, pushed},
@@ -24,14 +24,14 @@ var Misses = []Miss{
 	{"runners", "predict", "P7", SnapRate, 3.33, slowTrips},
 }
 
-// The reasons that several misses have.
+// The reasons of several misses.
 const (
 	oldView   = "with 20 snapshots a second a view is about 285 ms old when the server uses what was done at it, of which the cap forgives 250"
 	pushed    = "rockets push players and kits feed them, which no client can know beforehand"
 	slowTrips = "the round trip goes up to two seconds; 30 ticks of delay and 30 of prediction cover one, so that inputs come too late whatever is predicted"
 )
 
-// knownMiss returns the miss that belongs to a gate in a game, nil if it is to be met.
+// knownMiss returns the known miss of a gate in a game, nil if there is none.
 func knownMiss(game string, g Gate) *Miss {
 	for i := range Misses {
 		if m := &Misses[i]; m.Game == game && m.Strategy == g.Strategy && m.Profile == g.Profile && m.Measure == g.Measure {

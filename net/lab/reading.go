@@ -5,47 +5,58 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/net/client"
 )
 
-// Reading is what was measured of one match of a Live lately: within the last readEvery, unless it says otherwise. Times are
-// in ms of virtual time, lengths in world units. The package's page defines what it shares with Result; it is found in
-// player 0's picture alone, and as late as liveAhead.
+// Reading is recent measurements of one match of a Live: of the last readEvery, unless a field says otherwise. Times are in
+// ms of virtual time, lengths in world units. Values that Result has too are defined in the package comment. They are
+// measured in player 0's picture alone, and are late by liveAhead.
 type Reading struct {
 	Strategy string `json:"strategy"`
-	State    string `json:"state"`
 	Joined   bool   `json:"joined"`
-	// RTT is the round trip as the client measured it, smoothed; 0: not yet.
+	// RTT is the client's smoothed measurement of the round trip; 0: none yet.
 	RTT float64 `json:"rtt_ms"`
-	// Seen is the newest number of Live.Input whose press was shown, SeenAfter how long that took.
+	ReadingInput
+	ReadingPicture
+	ReadingWork
+	// Desync is the last desync that was caused on purpose.
+	Desync Desync `json:"desync"`
+}
+
+// ReadingInput is how late player 0's inputs are shown.
+type ReadingInput struct {
+	// Seen is the newest mark of Live.Input that was shown, SeenAfter its latency.
 	Seen      uint64  `json:"seen"`
 	SeenAfter float64 `json:"seen_after_ms"`
-	// Display is the median of input to display of the presses shown; Shown is how many there were. Pressed says that it is
-	// known: that any ever was shown.
+	// Display is the median input to display. Pressed is set once any was measured.
 	Display float64 `json:"display_ms"`
-	Shown   int     `json:"shown"`
 	Pressed bool    `json:"pressed"`
-	// Remote is the usual age of the others in the picture; below zero they are ahead of the server. Aged says that it is
+}
+
+// ReadingPicture is how well entities are shown.
+type ReadingPicture struct {
+	// Remote is the usual remote age; negative: the remote entities are predicted ahead of the server. Aged is set if it is
 	// known.
 	Remote float64 `json:"remote_ms"`
 	Aged   bool    `json:"aged"`
-	// Error is how far the others are shown from where they are, Own how far the own avatar is from where the server had it
-	// in the same tick; both means.
+	// Error is the mean distance of remote entities from where they are. Own is that of own entities from where the server
+	// had them in the same tick.
 	Error float64 `json:"error"`
 	Own   float64 `json:"own_error"`
-	// Still is the share of steps in which somebody of the others stands still in the picture who goes straight and evenly in
-	// truth, in percent.
+	// Still is the share of remote entities' steps that stand still in the picture while the true motion is straight and
+	// even, in percent.
 	Still float64 `json:"still_percent"`
-	// Hits is the share of lines of sight that meet the same on the screen and on the server, in percent; 0: not known yet.
-	// Nobody aims at anything while nobody presses or points anew.
+	// Hits is Shots.Agree; 0: unknown. Shots are fired only while the input changes.
 	Hits float64 `json:"hits_percent"`
-	// Corrections counts replays that changed the present, Size is the largest.
+}
+
+// ReadingWork is what client and server compute and send.
+type ReadingWork struct {
+	// Corrections counts the resimulations that changed the present, Size is the largest of them.
 	Corrections int     `json:"corrections"`
 	Size        float64 `json:"correction_size"`
-	// Depth is the most ticks computed again in one frame, Again all that were.
+	// Depth is the most ticks that one frame resimulated.
 	Depth int `json:"depth"`
-	Again int `json:"again"`
-	// Stalled is the time of ticks that were due and could not be computed.
+	// Stalled is the time of the ticks that were due and could not be computed.
 	Stalled float64 `json:"stalled_ms"`
 	// Up and Down are in kbit/s on the wire, estimated.
 	Up   float64 `json:"up_kbps"`
@@ -53,33 +64,29 @@ type Reading struct {
 	// ServerTick and ClientFrame are real time, in µs.
 	ServerTick  float64 `json:"server_us"`
 	ClientFrame float64 `json:"client_us"`
-	// Window is how many ticks are predicted, Delay the input delay in ticks.
+	// Window is the number of ticks that are predicted, Delay the input delay in ticks.
 	Window float64 `json:"window"`
 	Delay  int     `json:"delay"`
-	// Desyncs counts confirmed states that differ from the server's, where they must not, since the client began.
-	Desyncs uint64 `json:"desyncs"`
-	// Fate is what became of the last desync that was caused on purpose.
-	Fate Desync `json:"fate"`
 }
 
-// counted are the counters at the last reading.
-type counted struct {
-	stats    client.Stats
-	up, down Traffic
-	busy     time.Duration
-	tick     ecs.Tick
-	deepest  int
+// liveCounters are the counters at a reading.
+type liveCounters struct {
+	counters
+	busy    time.Duration
+	tick    ecs.Tick
+	deepest int
 }
 
-func (w *watched) count() counted {
-	return counted{stats: w.own.core.Stats(), up: w.own.up.traffic, down: w.own.down.traffic, busy: w.busy - w.noting, tick: w.room.Tick()}
+func (w *liveMatch) count() liveCounters {
+	return liveCounters{counters: w.own.counters(), busy: w.Busy - w.overhead, tick: w.Room.Tick()}
 }
 
-// Readings returns what was measured of match i lately, and the number of the reading, which grows.
+// Readings returns the newest reading of match i and its number.
 func (l *Live) Readings(i int) (Reading, uint64) {
-	r := l.matches[i].reading
-	r.Seen, r.SeenAfter = l.matches[i].own.presses.seen, l.matches[i].own.presses.seenAfter
-	r.Fate = l.matches[i].fate
+	w := l.matches[i]
+	r := w.reading
+	r.Seen, r.SeenAfter = w.own.inputs.seen, w.own.inputs.seenAfter
+	r.Desync = w.desync.report
 	return r, l.count
 }
 
@@ -92,63 +99,65 @@ func (l *Live) read() {
 	l.due += readEvery
 }
 
-func (w *watched) read() {
+func (w *liveMatch) read() {
 	p, was, now := w.own, w.before, w.count()
-	s, seconds := now.stats, readEvery.Seconds()
-	const kilobits = 8.0 / 1000
-	r := Reading{Strategy: w.strategy.Name, State: s.State.String(), Joined: p.joined, RTT: float64(s.RTT) / 1e6, Desyncs: p.desyncs,
-		Corrections: len(p.fixes.sizes), Shown: len(p.presses.display), Window: mean(p.window), Delay: s.Strategy.InputDelay,
-		Again: int(s.Strategy.Resimulated - was.stats.Strategy.Resimulated), Depth: w.before.deepest,
-		Stalled: float64(s.Strategy.Stalls-was.stats.Strategy.Stalls) / float64(w.config.Game.TickRate) * 1e3,
-		Up:      float64(now.up.Wire-was.up.Wire) * kilobits / seconds, Down: float64(now.down.Wire-was.down.Wire) * kilobits / seconds,
-		ServerTick: float64(now.busy-was.busy) / 1e3 / float64(max(now.tick-was.tick, 1)), ClientFrame: mean(p.costs) / 1e3,
-		Error: mean(p.display.marks.errors), Own: mean(p.display.marks.owns)}
-	for _, size := range p.fixes.sizes {
-		r.Size = max(r.Size, size)
-	}
-	if r.Shown > 0 {
-		slices.Sort(p.presses.display)
-		r.Display, r.Pressed = p.presses.display[r.Shown/2], true
-	} else {
-		r.Display, r.Pressed = w.reading.Display, w.reading.Pressed // nobody did anything: what was true before still is
-	}
-	if r.Hits = w.reading.Hits; p.display.marks.hits.all.lines >= fewLines {
-		r.Hits = percent(p.display.marks.hits.all.agree, p.display.marks.hits.all.lines)
-		p.display.marks.hits.all = tally{}
-	}
-	if r.Still = w.reading.Still; len(p.display.marks.paces) >= fewSteps {
-		r.Still = percent(standing(p.display.marks.paces), len(p.display.marks.paces))
-		p.display.marks.paces = p.display.marks.paces[:0]
-	}
+	r := Reading{Strategy: w.strategy.Name, Joined: p.joined, RTT: milliseconds(now.stats.RTT), ReadingWork: w.work(&was, &now)}
+	k := &p.display.marks
+	r.ReadingPicture = w.reading.ReadingPicture
+	r.Error, r.Own = mean(k.absolute), mean(k.ownState)
+	r.Remote, r.Aged = 0, false
 	if age, ok := p.display.ages.usual(); ok {
 		r.Remote, r.Aged = p.display.ms(age), true
 	}
+	if k.hits.all.rays >= minRays {
+		r.Hits = k.hits.all.percent()
+		k.hits.all = agreement{}
+	}
+	if len(k.paces) >= minSteps {
+		r.Still = percent(standing(k.paces), len(k.paces))
+		k.paces = k.paces[:0]
+	}
+	r.Display, r.Pressed = w.reading.Display, w.reading.Pressed
+	if n := len(p.inputs.display); n > 0 {
+		slices.Sort(p.inputs.display)
+		r.Display, r.Pressed = p.inputs.display[n/2], true
+	}
 	w.reading, w.before = r, now
-	p.forget(w.net.Now())
+	p.reset(w.Net.Now())
 }
 
-// forget drops what was measured, of which nothing is added up: a Live may go on for days.
-func (p *player) forget(now time.Duration) {
+func (w *liveMatch) work(was, now *liveCounters) ReadingWork {
+	p, seconds := w.own, readEvery.Seconds()
+	r := ReadingWork{Corrections: len(p.corrections.sizes), Depth: w.before.deepest, Window: mean(p.window), Delay: now.stats.Strategy.InputDelay,
+		Stalled: float64(now.stats.Strategy.Stalls-was.stats.Strategy.Stalls) / float64(w.config.Game.TickRate) * 1e3,
+		Up:      float64(now.up.Wire-was.up.Wire) * kilobits / seconds, Down: float64(now.down.Wire-was.down.Wire) * kilobits / seconds,
+		ServerTick: float64(now.busy-was.busy) / 1e3 / float64(max(now.tick-was.tick, 1)), ClientFrame: mean(p.cost.frames) / 1e3}
+	for _, size := range p.corrections.sizes {
+		r.Size = max(r.Size, size)
+	}
+	return r
+}
+
+// reset drops the measurements of the last reading, so that a Live holds no more the longer it runs.
+func (p *player) reset(now time.Duration) {
 	k := &p.display.marks
-	*k = marks{errors: k.errors[:0], shapes: k.shapes[:0], owns: k.owns[:0], own: k.own[:0], remote: k.remote[:0], jumps: k.jumps[:0], paces: k.paces,
-		seconds: k.seconds[:0], hits: hits{all: k.hits.all}, frames: k.frames % fitEvery}
-	p.display.begun = p.match.truth.now(now)
-	p.fixes.sizes, p.presses.display, p.presses.confirm = p.fixes.sizes[:0], p.presses.display[:0], p.presses.confirm[:0]
-	p.costs, p.window = p.costs[:0], p.window[:0]
-	for _, other := range p.match.players {
-		if other != p {
-			other.costs = other.costs[:0]
-		}
+	*k = marks{own: k.own[:0], remote: k.remote[:0], seconds: k.seconds[:0], hits: hits{all: k.hits.all}, freezes: freezes{frames: k.frames % fitEvery},
+		offsets: offsets{absolute: k.absolute[:0], shape: k.shape[:0], ownState: k.ownState[:0]}, motion: motion{jumps: k.jumps[:0], paces: k.paces}}
+	p.display.begun = p.match.history.now(now)
+	p.corrections.sizes, p.inputs.display, p.inputs.confirm = p.corrections.sizes[:0], p.inputs.display[:0], p.inputs.confirm[:0]
+	p.window = p.window[:0]
+	for _, any := range p.match.players {
+		any.cost.frames = any.cost.frames[:0]
 	}
 }
 
-// fewLines is of how many lines of sight nothing is said; they are kept until there are more.
-const fewLines = 40
+// minRays is the number of rays below which Hits keeps its last value.
+const minRays = 40
 
-// fewSteps is of how many steps nothing is said; they are kept until there are more.
-const fewSteps = 8
+// minSteps is the number of steps below which Still keeps its last value.
+const minSteps = 8
 
-// standing returns how many of the steps are none.
+// standing counts the steps that stand still.
 func standing(paces []float64) (n int) {
 	for _, p := range paces {
 		if p < stillBelow {
@@ -156,12 +165,4 @@ func standing(paces []float64) (n int) {
 		}
 	}
 	return n
-}
-
-func mean(of []float64) float64 {
-	sum := 0.0
-	for _, v := range of {
-		sum += v
-	}
-	return sum / float64(max(len(of), 1))
 }

@@ -1,79 +1,99 @@
 package lab
 
-// Report is what was measured, in the order strategies, profiles.
+// Report is the measurements of a Run, in the order strategies, profiles.
 type Report struct {
 	Game    string   `json:"game"`
 	Players int      `json:"players"`
-	Seconds float64  `json:"seconds"` // of virtual time, measured of each match
+	Seconds float64  `json:"seconds"` // of virtual time, measured in each match
 	Seed    uint64   `json:"seed"`
-	Script  string   `json:"script"` // what the players did: "script" or "bots"
+	Script  string   `json:"script"` // source of the inputs: "script" or "bots"
 	Snap    float64  `json:"snap"`   // Config.Snap, in world units
 	Cap     float64  `json:"cap_ms"` // Config.Cap
 	Results []Result `json:"results"`
 }
 
-// Result is one match: a strategy on a profile. Times are in milliseconds of virtual time unless their name says
-// otherwise, lengths in world units, shares in percent. All players' values are taken together. The package's page
-// defines each value.
+// Result is the measurements of one match. Times are in milliseconds of virtual time unless their name says otherwise,
+// lengths in world units, shares in percent. The values of all players are taken together. The package comment defines
+// each value.
 type Result struct {
+	Case
+	Latency
+	Motion
+	Shots Shots `json:"shots"`
+	Inputs
+	// Updates are the updates of entities, where the strategy sends states.
+	Updates Updates `json:"updates"`
+	Up      Rates   `json:"up"`   // from one client
+	Down    Rates   `json:"down"` // to one client
+	Cost
+	Stability
+	Timeline []Second `json:"timeline"` // second by second
+}
+
+// Case is a strategy on a profile.
+type Case struct {
 	Strategy string  `json:"strategy"`
 	Profile  string  `json:"profile"`
 	Title    string  `json:"title"`  // of the profile
-	RTT      float64 `json:"rtt_ms"` // as the sessions measured it at the end, mean
-	// Failed says why nothing was measured; all else is then 0.
+	RTT      float64 `json:"rtt_ms"` // mean of the sessions' measurements at the end
+	// Failed is the reason why nothing was measured. All measurements are then 0.
 	Failed string `json:"failed,omitempty"`
-	// Broken says that it failed because a client was removed or gave up. Otherwise the strategy does not take the game, or
-	// its clients do not come into a match on such a network.
+	// Broken is set if it failed because a client was removed or gave up. Otherwise the strategy refuses the game, or its
+	// clients cannot join on such a network.
 	Broken bool `json:"broken,omitempty"`
-	// Predicts says that clients run ahead of what is final: see systems.Strategy.
+	// Predicts is set if clients run ahead of the confirmed tick: see systems.Strategy.
 	Predicts bool `json:"predicts"`
-	// Exact says that every client's confirmed states must be the server's, and were compared.
+	// Exact is set if every client's confirmed states must equal the server's, and were compared.
 	Exact bool `json:"exact"`
+}
 
+// Latency is how late inputs and entities are shown.
+type Latency struct {
 	Display Spread  `json:"input_to_display"`
 	Confirm Spread  `json:"input_to_confirm"`
 	Own     Spread  `json:"own_age"`
 	Remote  Spread  `json:"remote_age"`
 	Slope   float64 `json:"lag_slope_ms_per_s"`
+}
 
-	Stall  Stall  `json:"stall"`
-	Freeze Freeze `json:"freeze"`
-
+// Motion is how smoothly and how correctly entities are shown.
+type Motion struct {
+	Stall       Stall       `json:"stall"`
+	Freeze      Freeze      `json:"freeze"`
 	Corrections Corrections `json:"corrections"`
 	Jumps       Jumps       `json:"jumps"`
 	Absolute    Error       `json:"remote_error"`
 	Shape       Error       `json:"remote_shape"`
-	Speed       float64     `json:"remote_speed"` // root mean square of the others' true speed, in world units per second
+	Speed       float64     `json:"remote_speed"` // root mean square of the remote entities' true speed, in world units per second
 	Roughness   float64     `json:"roughness_percent"`
-	Paces       int         `json:"paces"` // how many steps Roughness is of
+	Paces       int         `json:"paces"` // number of steps in Roughness
+}
 
-	Shots Shots `json:"shots"`
-
+// Inputs is how well inputs are predicted and how many are late.
+type Inputs struct {
 	Hits        float64 `json:"prediction_hits_percent"`
 	Late        float64 `json:"late_percent"`
 	Substituted float64 `json:"substituted_percent"`
 	Window      Spread  `json:"window_ticks"`
 	Resimulated float64 `json:"resimulated_per_s"` // ticks, of one client
-
-	// Updates are entities of which clients were told, where the strategy sends states.
-	Updates Updates `json:"updates"`
-
-	Up   Rates `json:"up"`   // of one client
-	Down Rates `json:"down"` // to one client
-
-	ServerTick  float64 `json:"server_ns_per_tick"`      // real time
-	ClientFrame float64 `json:"client_ns_per_frame"`     // real time
-	ClientWorst float64 `json:"client_ns_per_frame_p99"` // real time
-	Factor      float64 `json:"factor_of_real_time"`
-
-	Away    float64 `json:"away_percent"` // frames in which a client had left the match, to be put right or to connect again
-	Desyncs uint64  `json:"desyncs"`
-	Resyncs uint64  `json:"resyncs"`
-
-	Timeline []Second `json:"timeline"` // second by second
 }
 
-// Stall is of ticks that were due and could not be computed, as the strategy counts them.
+// Cost is in real time.
+type Cost struct {
+	ServerTick  float64 `json:"server_ns_per_tick"`
+	ClientFrame float64 `json:"client_ns_per_frame"`
+	ClientWorst float64 `json:"client_ns_per_frame_p99"`
+	Factor      float64 `json:"factor_of_real_time"`
+}
+
+// Stability counts interruptions and desyncs.
+type Stability struct {
+	Away    float64 `json:"away_percent"` // frames in which a client had left the match, for a resync or a reconnect
+	Desyncs uint64  `json:"desyncs"`
+	Resyncs uint64  `json:"resyncs"`
+}
+
+// Stall counts the ticks that were due and could not be computed, as the strategy counts them.
 type Stall struct {
 	Percent   float64           `json:"percent"`
 	PerMinute float64           `json:"per_minute"` // episodes, of one client
@@ -81,21 +101,21 @@ type Stall struct {
 	Reasons   map[string]uint64 `json:"reasons"` // ticks
 }
 
-// Freeze is of frames in which nothing of the others moved that goes straight and evenly in truth.
+// Freeze counts the frames in which no remote entity moved though some moved straight and evenly on the server.
 type Freeze struct {
 	Percent   float64 `json:"percent"`
 	PerMinute float64 `json:"per_minute"`
 	Longest   float64 `json:"longest_ms"`
 }
 
-// Corrections are replays that changed the present.
+// Corrections are resimulations that changed the present.
 type Corrections struct {
 	PerMinute float64 `json:"per_minute"` // of one client
 	Size      Spread  `json:"size"`
 	Causes    Causes  `json:"causes"`
 }
 
-// Jumps are steps in the picture that are not what the velocity says.
+// Jumps are steps in the picture that deviate from the velocity.
 type Jumps struct {
 	Max       float64 `json:"max"`
 	P99       float64 `json:"p99"`
@@ -105,26 +125,26 @@ type Jumps struct {
 	Backward  int     `json:"backward"`
 }
 
-// Shots are of lines that the lab aims at others and beside them, from what each screen shows.
+// Shots are the rays that the lab fires at other players and past them, from what each picture shows.
 type Shots struct {
-	N     int     `json:"n"`             // lines, of all shots
-	Agree float64 `json:"agree_percent"` // on which the server found whom the screen showed
-	InCap int     `json:"in_cap"`        // lines of shots at views no older than Config.Cap
+	N     int     `json:"n"`             // rays, of all shots
+	Agree float64 `json:"agree_percent"` // rays that hit the same on the server and in the picture
+	InCap int     `json:"in_cap"`        // rays at views no older than Config.Cap
 	// AgreeInCap is Agree of those.
 	AgreeInCap float64 `json:"agree_in_cap_percent"`
-	Age        Spread  `json:"view_age"` // of the views, when the server used what was done at them
-	// Past is how long ago those who were hit were where they were hit, on the server. That is the longest that they can
-	// have been behind cover by then.
+	Age        Spread  `json:"view_age"` // of the views, when the server used the inputs
+	// Past is how long before that the players who were hit were where they were hit, on the server. That is the longest
+	// that they can have been behind cover.
 	Past Spread `json:"hit_in_the_past"`
 }
 
-// Updates are of entities that changed and waited to be told of, since bytes are short.
+// Updates are the updates of entities that changed. They wait when bandwidth is short.
 type Updates struct {
 	Longest float64 `json:"longest_wait_ms"` // of any client since it connected
-	Overdue uint64  `json:"overdue"`         // those that had waited for more than a second, of all clients
+	Overdue uint64  `json:"overdue"`         // that had waited for more than a second, of all clients
 }
 
-// Rates are of one end of one connection, means over the time.
+// Rates are means over one end of one connection.
 type Rates struct {
 	Payload float64 `json:"payload_kbps"`
 	Wire    float64 `json:"wire_kbps"`

@@ -3,7 +3,6 @@ package lab
 import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
-	"tendon/ecs/image"
 )
 
 type (
@@ -29,8 +28,7 @@ var (
 
 const testSpeed = 6 // world units per second
 
-// testGame lets players run at a constant speed, or stand, in a plane without walls. What one of them does is seen in
-// the tick after, and nothing jumps.
+// testGame lets players run at a constant speed, or stand, in a plane without walls. Nothing jumps.
 func testGame() *ecs.Game {
 	return &ecs.Game{
 		Name: "runners", TickRate: 60, MaxPlayers: 4, Input: steers, Components: ecs.Components(runners, seats),
@@ -54,13 +52,13 @@ func testGame() *ecs.Game {
 	}
 }
 
-// turns is a script in which everybody turns every so many ticks, not all at once.
-func turns(every int) *Script {
-	dice, held := image.NewRand(7), [4]steer{}
-	return NewScript(4, 60*60, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
+// turns is a script in which each player turns every so many ticks, at different times.
+func turns(every int) *script {
+	random, held := ecs.NewRand(7), [4]steer{}
+	return newScript(4, 60*60, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
 		if (int(f)+int(p)*every/4)%every == 0 {
 			for before := held[p]; held[p] == before || held[p] == (steer{}); {
-				held[p] = steer{DX: int8(dice.IntN(3)) - 1, DY: int8(dice.IntN(3)) - 1}
+				held[p] = steer{DX: int8(random.IntN(3)) - 1, DY: int8(random.IntN(3)) - 1}
 			}
 		}
 		return steers.Pack(held[p])

@@ -5,19 +5,18 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
-// Script is what players do in each tick, whatever happens in the world: matches that play by the same script differ by
-// their strategy and their network alone. It repeats when it is over.
-type Script struct {
+// script is the players' inputs of each tick, independent of the world. Matches with the same script differ only by their
+// strategy and their network. It repeats from its end.
+type script struct {
 	players int
 	inputs  []ecs.InputBytes // of all players of the first tick, then of the second
 }
 
-// NewScript returns a script of so many ticks; input says what each player does in each of them, the first being 1.
-func NewScript(players, ticks int, input func(f ecs.Tick, p ecs.Player) ecs.InputBytes) *Script {
-	s := &Script{players: players}
+// newScript returns a script of some ticks. input returns each player's input of each tick, from tick 1.
+func newScript(players, ticks int, input func(f ecs.Tick, p ecs.Player) ecs.InputBytes) *script {
+	s := &script{players: players}
 	for f := range ticks {
 		for p := range players {
 			s.inputs = append(s.inputs, input(ecs.Tick(f+1), ecs.Player(p)))
@@ -26,8 +25,8 @@ func NewScript(players, ticks int, input func(f ecs.Tick, p ecs.Player) ecs.Inpu
 	return s
 }
 
-// At returns what a player does in a tick.
-func (s *Script) At(f ecs.Tick, p ecs.Player) (in ecs.InputBytes) {
+// at returns a player's input of a tick.
+func (s *script) at(f ecs.Tick, p ecs.Player) (in ecs.InputBytes) {
 	ticks := len(s.inputs) / max(s.players, 1)
 	if ticks == 0 || int(p) >= s.players || f == 0 {
 		return in
@@ -36,14 +35,14 @@ func (s *Script) At(f ecs.Tick, p ecs.Player) (in ecs.InputBytes) {
 }
 
 const (
-	scriptTime = time.Minute // of what Record makes
-	// noiseHeld is for how many ticks the players of a game without bots do the same thing.
+	scriptTime = time.Minute // of a recorded script
+	// noiseHeld is the number of ticks for which random inputs are held.
 	noiseHeld = 20
 )
 
-// Record returns what the game's bots do among themselves in a minute without any network, or if the game has none,
-// anything that a program could do, held for a third of a second at 60 ticks a second.
-func Record(g *ecs.Game, players int, seed uint64) (*Script, error) {
+// record returns the inputs of the game's bots in a minute without a network. For a game without bots it returns random
+// inputs, each held for noiseHeld ticks.
+func record(g *ecs.Game, players int, seed uint64) (*script, error) {
 	ticks := int(scriptTime/time.Second) * g.TickRate
 	if g.Bot == nil {
 		return noise(g, players, ticks, seed), nil
@@ -52,18 +51,18 @@ func Record(g *ecs.Game, players int, seed uint64) (*Script, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	dice := make([]*ecs.Rand, players)
+	random := make([]*ecs.Rand, players)
 	now := make([]ecs.InputBytes, g.MaxPlayers)
-	var orders []image.Order
-	for p := range dice {
-		dice[p] = image.NewRand(seed<<8 + uint64(p))
-		orders = append(orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
+	var orders []ecs.Order
+	for p := range random {
+		random[p] = ecs.NewRand(seed<<8 + uint64(p))
+		orders = append(orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
 	}
 	w.Step(ecs.TickInputs{Players: now, Orders: orders})
-	return NewScript(players, ticks, func(_ ecs.Tick, p ecs.Player) ecs.InputBytes {
+	return newScript(players, ticks, func(_ ecs.Tick, p ecs.Player) ecs.InputBytes {
 		if p == 0 {
-			for p := range dice {
-				now[p] = g.Bot(w, ecs.Player(p), dice[p])
+			for p := range random {
+				now[p] = g.Bot(w, ecs.Player(p), random[p])
 			}
 			w.Step(ecs.TickInputs{Players: now})
 		}
@@ -71,15 +70,15 @@ func Record(g *ecs.Game, players int, seed uint64) (*Script, error) {
 	}), nil
 }
 
-func noise(g *ecs.Game, players, ticks int, seed uint64) *Script {
-	dice := image.NewRand(seed)
+func noise(g *ecs.Game, players, ticks int, seed uint64) *script {
+	random := ecs.NewRand(seed)
 	held := make([]ecs.InputBytes, players)
-	return NewScript(players, ticks, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
-		if f%noiseHeld == ecs.Tick(p)%noiseHeld { // not all at once
-			for i := range g.Input.Size() {
-				held[p][i] = byte(dice.Uint64())
+	return newScript(players, ticks, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
+		if f%noiseHeld == ecs.Tick(p)%noiseHeld { // players change in different ticks
+			for i := range g.InputSize() {
+				held[p][i] = byte(random.Uint64())
 			}
-			held[p] = g.Input.Clean(held[p])
+			g.CleanInput(&held[p])
 		}
 		return held[p]
 	})

@@ -5,38 +5,37 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
-	"tendon/ecs/image"
 )
 
-// shots are fired by the lab itself, as hitscan weapons would be: when a player's input changes, along lines at everybody
-// whom his screen shows and past them. What a line meets on the screen is held against what it meets on the server, in the
-// tick that takes this input, in the world as the server has this player see it: see ecs.World.Targets. The game is not
-// told of them. Walls stop nothing, since the lab knows none.
+// shots are hitscan shots that the lab fires itself, without the game. When a player's input changes, it fires rays at
+// every other player in the picture and past them. What a ray hits in the picture is compared with what it hits on the
+// server, in the tick that uses this input, in the world as the server shows it to this player: see ecs.World.Targets.
+// Walls stop no ray, since the lab knows none.
 type shots struct {
-	due   bool    // no tick has sampled the newest press yet
-	next  float64 // the server's time, in ticks, before which no more are fired
-	shown sight   // by the last picture
-	seen  sight   // in the running tick, by the server's word
+	due    bool    // no tick has sampled the newest change yet
+	next   float64 // the server's time, in ticks, before which no more are fired
+	client sight   // in the last picture
+	server sight   // in the current tick of the server
 }
 
-// shot is what a player aimed at in one frame, and what became of it.
+// shot is the rays of one frame.
 type shot struct {
-	tick ecs.Tick // that took it, 0: none so far
-	past float64  // by how many ticks the view lies back by which the server judged it
-	aims []aim    // at whom, and what was met
+	tick ecs.Tick // that used the input, 0: none yet
+	past float64  // by how many ticks the server looked back
+	rays []ray
 	by   ecs.Entity
-	gone bool // the shooter was not there any more
+	gone bool // the shooter did not exist any more
 }
 
-// aim is one line of a shot.
-type aim struct {
-	at, screen, server ecs.Entity // who is aimed at, who was met on the screen, and on the server; zero: nobody
-	dir                vec        // of length 1
+// ray is one ray of a shot, with what it hit: zero for nothing.
+type ray struct {
+	at, client, server ecs.Entity
+	dir                vec // of length 1
 }
 
-// sight is what a player's shot could meet, and where it begins.
+// sight is what a player's shot can hit, and where it begins.
 type sight struct {
-	own     ecs.Entity // the shooter, zero if it is not there
+	own     ecs.Entity // the shooter, zero if it does not exist
 	from    vec
 	targets []target
 	past    float64 // by how many ticks the view lies back
@@ -49,20 +48,20 @@ type target struct {
 	radius float64
 }
 
-// aside is where the lines of a shot pass a target, in radii from its middle: through the middle, and as far inside of
-// its rim as outside of it, on both sides.
-var aside = [...]float64{0, -0.5, 0.5, -1.5, 1.5}
+// rayOffsets are the distances of rays from the middle of a target, in radii: through the middle, and on both sides half
+// a radius inside and outside of the rim.
+var rayOffsets = [...]float64{0, -0.5, 0.5, -1.5, 1.5}
 
-// look takes in what somebody sees in a world: of each player the first entity that can be hit, which is the one that came
-// with him. What he fires comes later, goes soon, and is not shot at.
+// look finds the targets that a player sees in a world: the first entity of each other player that can be hit. That is the
+// one that was spawned on join, and not a projectile.
 func (s *sight) look(w *ecs.World, seat ecs.Player) {
 	s.own, s.targets, s.past = ecs.Entity{}, s.targets[:0], 0
-	of := ecs.OwnedByWorld
-	w.Image().Targets(seat, func(e ecs.Entity, at ecs.Motion, radius fixed.Num) bool {
-		if e.Owner() == of {
+	owner := ecs.OwnedByWorld
+	w.Targets(seat, func(e ecs.Entity, at ecs.Motion, radius fixed.Num) bool {
+		if e.Owner() == owner {
 			return true
 		}
-		if of = e.Owner(); of == ecs.OwnedBy(seat) {
+		if owner = e.Owner(); owner == ecs.OwnedBy(seat) {
 			s.own, s.from = e, vecOf(at.Pos)
 		} else {
 			s.targets = append(s.targets, target{e, vecOf(at.Pos), radius.Float()})
@@ -71,8 +70,8 @@ func (s *sight) look(w *ecs.World, seat ecs.Player) {
 	})
 }
 
-// meets returns whom a line meets first, zero for nobody.
-func (s *sight) meets(dir vec) (e ecs.Entity) {
+// hit returns the first entity on a ray, zero for none.
+func (s *sight) hit(dir vec) (e ecs.Entity) {
 	first := 0.0
 	for i := range s.targets {
 		t := &s.targets[i]
@@ -85,8 +84,8 @@ func (s *sight) meets(dir vec) (e ecs.Entity) {
 	return e
 }
 
-// lines returns the lines of a shot at everybody in sight who is not that near that the shooter stands within.
-func (s *sight) lines() (aims []aim) {
+// rays returns the rays of a shot at every target that is not so near that it contains the shooter.
+func (s *sight) rays() (rays []ray) {
 	for i := range s.targets {
 		t := &s.targets[i]
 		to := t.pos.sub(s.from)
@@ -95,65 +94,64 @@ func (s *sight) lines() (aims []aim) {
 			continue
 		}
 		side = side.times(t.radius / side.len())
-		for _, k := range aside {
+		for _, k := range rayOffsets {
 			dir := to.sub(side.times(k))
 			dir = dir.times(1 / dir.len())
-			aims = append(aims, aim{at: t.entity, screen: s.meets(dir), dir: dir})
+			rays = append(rays, ray{at: t.entity, client: s.hit(dir), dir: dir})
 		}
 	}
-	return aims
+	return rays
 }
 
-// judge notes what the lines of a shot meet in the world that the server has the shooter see.
-func (s *shot) judge(by *sight, f ecs.Tick) {
+// resolve stores what the rays of a shot hit on the server.
+func (s *shot) resolve(by *sight, f ecs.Tick) {
 	s.tick, s.past, s.gone = f, by.past, by.own.IsZero()
-	for i := range s.aims {
-		s.aims[i].server = by.meets(s.aims[i].dir)
+	for i := range s.rays {
+		s.rays[i].server = by.hit(s.rays[i].dir)
 	}
 }
 
-// shoot fires if the input changed and a tick has sampled it now: at what the last picture showed, from where the
-// player's own entity stands in that tick.
-func (p *player) shoot(now *image.Snapshot) {
-	q, d, list := &p.shots, &p.display, p.presses.list
-	if !q.due || now.Empty() || p.core.Stats().Strategy.Present <= p.last.Strategy.Present || len(d.frames) == 0 || len(list) == 0 {
+// shoot fires if the input changed and a tick has sampled it: at what the last picture showed, from the position of the
+// player's own entity in that tick.
+func (p *player) shoot(now *ecs.Snapshot) {
+	q, d, list := &p.shots, &p.display, p.inputs.list
+	if !q.due || now.Empty() || p.Core.Stats().Strategy.Present <= p.last.Strategy.Present || len(d.frames) == 0 || len(list) == 0 {
 		return
 	}
 	q.due = false
-	f, s := &d.frames[len(d.frames)-1], &q.shown
+	f, s := &d.frames[len(d.frames)-1], &q.client
 	m, ok := now.Motion(s.own)
 	if !ok || f.at < q.next || f.shot != nil {
 		return
 	}
 	s.from = vecOf(m.Pos)
-	if aims := s.lines(); len(aims) > 0 {
-		f.shot = &shot{by: s.own, aims: aims}
+	if rays := s.rays(); len(rays) > 0 {
+		f.shot = &shot{by: s.own, rays: rays}
 		list[len(list)-1].shot = f.shot
 		q.next = f.at + fitEvery*d.rate/d.hz
 	}
 }
 
-// watch notes what the players see in the tick that runs in the server's world.
-func (m *match) watch(w *ecs.World) {
+// observe stores what the players see in the server's world, after the systems of each tick.
+func (m *match) observe(w *ecs.World) {
 	if !m.measuring {
 		return
 	}
-	begin, shooters := m.clock(), m.players
-	if m.watched != nil {
-		shooters = shooters[:1]
-	}
-	for _, p := range shooters {
-		s := &p.shots.seen
+	begin := m.clock()
+	for _, p := range m.players {
+		if !p.measured {
+			continue
+		}
+		s := &p.shots.server
 		s.look(w, p.seat)
-		if v, late := w.Image().ViewOf(p.seat); late {
+		if v, late := w.ViewOf(p.seat); late {
 			s.past = float64(w.Tick()) - float64(v.Tick) - float64(v.Part)/256
 		}
 	}
-	m.noting += m.clock() - begin
+	m.overhead += m.clock() - begin
 }
 
-// judgeShot notes of a shot that was fired at a picture, and whose tick is final, whom the screen and the server agree on.
-// Nothing is said of who has teleported around it.
+// judgeShot counts the rays of a shot on which picture and server agree. Entities that teleported around it do not count.
 func (d *display) judgeShot(f *frame) {
 	s := f.shot
 	if s.tick == 0 || s.gone {
@@ -165,15 +163,15 @@ func (d *display) judgeShot(f *frame) {
 	}
 	old := float64(s.tick) - (f.at - age)
 	m, within, counted := &d.marks.hits, d.ms(old) <= d.limit, false
-	for i := range s.aims {
-		a := &s.aims[i]
-		if d.jumpy(a.at, f, old) || d.jumpy(a.screen, f, old) || d.jumpy(a.server, f, old) || d.jumpy(s.by, f, old) {
+	for i := range s.rays {
+		a := &s.rays[i]
+		if d.uncertain(a.at, f, old) || d.uncertain(a.client, f, old) || d.uncertain(a.server, f, old) || d.uncertain(s.by, f, old) {
 			continue
 		}
 		counted = true
-		m.all.count(a.screen == a.server)
+		m.all.count(a.client == a.server)
 		if within {
-			m.near.count(a.screen == a.server)
+			m.inCap.count(a.client == a.server)
 		}
 		if !a.server.IsZero() {
 			m.past = append(m.past, d.ms(s.past))
@@ -184,35 +182,39 @@ func (d *display) judgeShot(f *frame) {
 	}
 }
 
-// jumpy reports whether an entity has teleported around a frame, or is not known on the server; nobody never has.
-func (d *display) jumpy(e ecs.Entity, f *frame, age float64) bool {
+// uncertain reports whether an entity teleported around a frame or never was on the server. The zero entity is certain.
+func (d *display) uncertain(e ecs.Entity, f *frame, age float64) bool {
 	if e.IsZero() {
 		return false
 	}
-	k := d.truth.tracks[e]
-	return k == nil || k.jumpedNear(f.at, math.Abs(age), d.rate)
+	k := d.history.tracks[e]
+	return k == nil || k.teleportedNear(f.at, math.Abs(age), d.rate)
 }
 
-// hits are what was found of shots: near of those whose view was not older than the limit.
+// hits are the results of shots. inCap has only those at views that were not older than the limit.
 type hits struct {
-	near, all tally
-	ages      []float64 // of the views when the server used them, in ms
-	past      []float64 // how long ago who was hit was where it was hit, in ms
+	inCap, all agreement
+	ages       []float64 // of the views when the server used them, in ms
+	past       []float64 // how long ago an entity that was hit was where it was hit, in ms
 }
 
 func (h *hits) add(o *hits) {
-	h.near, h.all = h.near.plus(o.near), h.all.plus(o.all)
+	h.inCap, h.all = h.inCap.plus(o.inCap), h.all.plus(o.all)
 	h.ages, h.past = append(h.ages, o.ages...), append(h.past, o.past...)
 }
 
-// tally counts lines, and those of them on which screen and server agree.
-type tally struct{ lines, agree int }
+// agreement counts rays, and those of them on which picture and server agree.
+type agreement struct{ rays, agree int }
 
-func (t *tally) count(agree bool) {
-	t.lines++
+func (t *agreement) count(agree bool) {
+	t.rays++
 	if agree {
 		t.agree++
 	}
 }
 
-func (t tally) plus(o tally) tally { return tally{t.lines + o.lines, t.agree + o.agree} }
+func (t agreement) plus(o agreement) agreement {
+	return agreement{t.rays + o.rays, t.agree + o.agree}
+}
+
+func (t agreement) percent() float64 { return percent(t.agree, t.rays) }

@@ -95,13 +95,13 @@ func TestASliderChangesTheRoundTripThatTheSimulationMeasures(t *testing.T) {
 func TestTheDesyncButtonShowsAReportThatNamesTheField(t *testing.T) {
 	tab := open(t, serve(t))
 	named := func(method, what string) string {
-		return tab.Text(fmt.Sprintf("[data-of=%s][data-fate=found] [data-named=%q]", method, what))
+		return tab.Text(fmt.Sprintf("[data-of=%s][data-outcome=found] [data-named=%q]", method, what))
 	}
 	for range 3 { // whoever is dead when it comes is put elsewhere by the game itself
 		tab.Click("#desync")
-		tab.WaitFor(`document.querySelectorAll("[data-of]").length === 2 && !document.querySelector("[data-fate=pending]")`)
+		tab.WaitFor(`document.querySelectorAll("[data-of]").length === 2 && !document.querySelector("[data-outcome=pending]")`)
 		var found int
-		if tab.Eval(`document.querySelectorAll("[data-fate=found]").length`, &found); found == 2 {
+		if tab.Eval(`document.querySelectorAll("[data-outcome=found]").length`, &found); found == 2 {
 			break
 		}
 		tab.Click("#again")

@@ -66,7 +66,7 @@ func (s *visit) panel(b []byte, i int, full bool) []byte {
 		b = f.picture.Append(b)
 		f.ghosts.Reset(aspect)
 		f.ghost.haunt(f.ghosts)
-		s.live.DrawTruth(i, f.ghost)
+		s.live.DrawServer(i, f.ghost)
 		b = append(b, `,"ghosts":`...)
 		b = f.ghosts.Append(b)
 	}

@@ -262,7 +262,7 @@ func TestAPlayerWhoIsRemovedGetsNewMatches(t *testing.T) {
 				next("begin")
 				return
 			}
-			if fate := fateIn(f); fate != "" && fate != "pending" {
+			if o := outcomeIn(f); o != "" && o != "pending" {
 				break
 			}
 		}
@@ -282,8 +282,8 @@ func read(t *testing.T, c *websocket.Conn) (m map[string]any) {
 	return m
 }
 
-// fateIn returns what a frame says of a desync, "" if nothing.
-func fateIn(frame map[string]any) string {
+// outcomeIn returns the outcome of the desync in a frame, "" if there is none.
+func outcomeIn(frame map[string]any) string {
 	panels, _ := frame["panels"].([]any)
 	if len(panels) == 0 {
 		return ""
@@ -292,5 +292,5 @@ func fateIn(frame map[string]any) string {
 	if !ok {
 		return ""
 	}
-	return r["fate"].(map[string]any)["fate"].(string)
+	return r["desync"].(map[string]any)["outcome"].(string)
 }

@@ -5,14 +5,14 @@ import { place } from "/assets/painter.js";
 import { Panel } from "/panel.js";
 import { Plots } from "/plots.js";
 import { Hands } from "/hands.js";
-import { methods, fate, milliseconds } from "/methods.js";
+import { methods, outcome, milliseconds } from "/methods.js";
 import { read, write, texts } from "/settings.js";
 
 const $ = (id) => document.getElementById(id);
 const inputs = [...document.querySelectorAll("input[name]")];
 const plots = new Plots($("plots"), $("plot-legend"));
 const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-let hello = null, settings = null, said = 0, panels = [], epoch = 0, paused = calm, due = false, fates = "";
+let hello = null, settings = null, said = 0, panels = [], epoch = 0, paused = calm, due = false, reported = "";
 
 // change takes over settings, tells the server and puts them into the address.
 function change(changes) {
@@ -79,7 +79,7 @@ function begin(m) {
   $("panels").replaceChildren(...panels.map((p) => p.element));
   plots.begin(m.settings.sync);
   $("report").replaceChildren();
-  fates = "";
+  reported = "";
   history.replaceState(null, "", `#${write(settings)}`);
   show();
   status("running", "good");
@@ -139,20 +139,20 @@ function table(readings) {
   t.tBodies[0].replaceChildren(...readings.flatMap((r) => (r ? [row("td", [methods[r.strategy].title, ...columns.map((c) => c[1](r))])] : [])));
 }
 
-// report shows what became of the desync.
+// report shows the outcome of the desync.
 function report(readings) {
-  const now = readings.flatMap((r) => (r && r.fate.fate ? [[r.strategy, r.fate]] : []));
+  const now = readings.flatMap((r) => (r && r.desync.outcome ? [[r.strategy, r.desync]] : []));
   const text = JSON.stringify(now);
-  if (text === fates) return;
-  fates = text;
+  if (text === reported) return;
+  reported = text;
   $("report").replaceChildren(...now.map(([name, f]) => {
     const box = document.createElement("div"), b = document.createElement("b");
-    box.className = `notice${{ found: " bad", pending: " warn" }[f.fate] ?? ""}`;
-    box.dataset.fate = f.fate;
+    box.className = `notice${{ found: " bad", pending: " warn" }[f.outcome] ?? ""}`;
+    box.dataset.outcome = f.outcome;
     box.dataset.of = name;
     b.textContent = `${methods[name].title}. `;
-    box.append(b, fate(f));
-    if (f.field && f.fate !== "pending") {
+    box.append(b, outcome(f));
+    if (f.field && f.outcome !== "pending") {
       const list = document.createElement("dl");
       for (const [dt, dd] of [["component", f.component], ["entity", f.entity || "the match itself"], ["field", f.field], ["on your machine", f.here], ["on the server", f.there], ["first in tick", f.tick]]) {
         const a = document.createElement("dt"), z = document.createElement("dd");

@@ -61,16 +61,16 @@ export function aim(reading) {
   return [`${x} %`, x > 85 ? "good" : x > 60 ? "warn" : "bad"];
 }
 
-// fate says what became of a desync, in a sentence.
-export function fate(f) {
+// outcome describes the outcome of a desync in a sentence.
+export function outcome(f) {
   const after = milliseconds(f.after_ms);
   return {
     pending: `Your copy of the match is wrong now, and nobody has noticed yet (${after}).`,
     found: `Found after ${after}. Your machine and the server compare a checksum every second; they differed, so the server sent its own state and the match goes on.`,
     corrected: `Put right after ${after}: the server's next message said where you are, whatever your machine thought.`,
-    believed: "Believed: here the player's own machine says where the player is, so this is where you are now.",
+    adopted: "Adopted: here the player's own machine says where the player is, so this is where you are now.",
     immune: "Nothing happened: your machine computes nothing that could go wrong.",
     vanished: "It went away by itself: the game put you somewhere else before anybody compared. Try again while you are alive.",
     absent: "There was nobody to move: try again while you are in the match.",
-  }[f.fate] ?? "";
+  }[f.outcome] ?? "";
 }

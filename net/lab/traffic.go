@@ -3,17 +3,16 @@ package lab
 import (
 	"time"
 
-	"tendon/net/simnet"
 	"tendon/systems"
 )
 
-// meter counts what one end of a connection sends, and estimates what it is on the wire: all messages that are queued
-// between two flushes leave together, as net/link sends them. What is sent again is not in it.
+// meter counts what one end of a connection sends, and estimates its size on the wire. Messages that are queued between
+// two flushes leave in one packet, as in net/link. Retransmissions are not counted.
 type meter struct {
 	traffic Traffic
 	body    int // bytes of parts since the last flush
 	second  time.Duration
-	bytes   int // on the wire, in the running second
+	bytes   int // on the wire, in the current second
 }
 
 // Traffic is what one end sent.
@@ -25,7 +24,7 @@ type Traffic struct {
 	MostWire int    `json:"most_wire_bytes_s"` // within one second
 }
 
-// What sending costs beside the messages, in bytes: see net/wire/STANDARD.md and netcode's.
+// Sizes of headers, in bytes: see net/wire/STANDARD.md and netcode's.
 const (
 	packetHead    = 28 + 19 + 1 // IPv4 and UDP; netcode's prefix, sequence and tag; the envelope's epoch
 	partHead      = 3           // of a part of the envelope
@@ -46,15 +45,15 @@ func (m *meter) send(ch systems.Channel, n int) {
 	m.body += n + streamHead + segments*(partHead+segmentHead)
 }
 
-// heard notes a message of the other end's: what came on the reliable channel is acknowledged.
-func (m *meter) heard(ch systems.Channel, n int) {
+// acknowledge counts the acknowledgement of a message from the other end. Datagrams have none.
+func (m *meter) acknowledge(ch systems.Channel, n int) {
 	if ch == systems.Reliable {
 		m.body += (n + segmentRoom) / segmentRoom * segmentHead
 	}
 }
 
-// flush lets leave what was queued.
-func (m *meter) flush(now simnet.Time) {
+// flush sends the queued parts.
+func (m *meter) flush(now time.Duration) {
 	if second := now / time.Second; second != m.second {
 		m.second, m.bytes = second, 0
 	}
@@ -70,5 +69,20 @@ func (m *meter) flush(now simnet.Time) {
 	m.traffic.MostWire = max(m.traffic.MostWire, m.bytes)
 }
 
-// begin counts anew.
+// begin resets the counts.
 func (m *meter) begin() { m.traffic, m.bytes = Traffic{}, 0 }
+
+func (t *Traffic) add(o Traffic) {
+	t.Messages, t.Payload, t.Packets, t.Wire = t.Messages+o.Messages, t.Payload+o.Payload, t.Packets+o.Packets, t.Wire+o.Wire
+	t.MostWire = max(t.MostWire, o.MostWire)
+}
+
+// kilobits are the kilobits of a byte.
+const kilobits = 8.0 / 1000
+
+// rates returns the means of n ends over d.
+func (t *Traffic) rates(d time.Duration, n float64) Rates {
+	seconds := d.Seconds() * n
+	return Rates{Payload: float64(t.Payload) * kilobits / seconds, Wire: float64(t.Wire) * kilobits / seconds,
+		Most: float64(t.MostWire) * kilobits, Packets: float64(t.Packets) / seconds}
+}

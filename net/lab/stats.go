@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Spread says how values are spread. All are 0 if there were none.
+// Spread is the distribution of values. All fields are 0 if there were none.
 type Spread struct {
-	N    int     `json:"n"` // how many there were
+	N    int     `json:"n"` // number of values
 	P50  float64 `json:"p50"`
 	P95  float64 `json:"p95"`
 	P99  float64 `json:"p99"`
@@ -21,11 +21,7 @@ func spreadOf(values []float64) (s Spread) {
 		return s
 	}
 	slices.Sort(values)
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	s.Mean, s.Max = sum/float64(s.N), values[s.N-1]
+	s.Mean, s.Max = mean(values), values[s.N-1]
 	s.P50, s.P95, s.P99 = quantile(values, 0.5), quantile(values, 0.95), quantile(values, 0.99)
 	return s
 }
@@ -35,7 +31,15 @@ func quantile(sorted []float64, share float64) float64 {
 	return sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)]
 }
 
-// Error says how far off something is: the root of the mean square, and the 99th percentile.
+func mean(of []float64) float64 {
+	sum := 0.0
+	for _, v := range of {
+		sum += v
+	}
+	return sum / float64(max(len(of), 1))
+}
+
+// Error is the distribution of errors: the root mean square and the 99th percentile.
 type Error struct {
 	N   int     `json:"n"`
 	RMS float64 `json:"rms"`
@@ -63,7 +67,7 @@ func deviation(values []float64) float64 {
 	return math.Sqrt(sum/float64(len(values))) / mean
 }
 
-// slope returns by how much values rise from one to the next, by least squares.
+// slope returns the mean increase from one value to the next, by least squares.
 func slope(values []float64) float64 {
 	n := float64(len(values))
 	if n < 2 {
@@ -76,3 +80,5 @@ func slope(values []float64) float64 {
 	}
 	return (n*xy - x*y) / (n*xx - x*x)
 }
+
+func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }

@@ -4,17 +4,17 @@ import (
 	"testing"
 	"time"
 
+	"tendon/net/room"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
 	"tendon/systems/reckon"
 )
 
-// Where states are sent, how long an entity waits for its turn is what the sender counts of it; where inputs are sent, nothing
-// waits.
-func TestTheLongestWaitForAnUpdateIsThatOfTheSender(t *testing.T) {
+// Strategies that send states report the longest wait for an update. In those that send inputs no entity waits.
+func TestTheLongestWaitForAnUpdate(t *testing.T) {
 	r := mustRun(t, Config{Game: testGame(), Strategies: []systems.Strategy{predict.Strategy, reckon.Strategy, lockstep.Strategy}, Profiles: profiles(t, "P1"),
-		For: 2 * time.Second, Script: turns(20), Seed: 1, Settle: -1})
+		For: 2 * time.Second, script: turns(20), Seed: 1, Settle: -1})
 	for i := range r.Results {
 		x := &r.Results[i]
 		if waits := x.Updates.Longest > 0; waits != (x.Strategy != "lockstep") || x.Updates.Longest > 1000 || x.Updates.Overdue > 0 {
@@ -23,10 +23,9 @@ func TestTheLongestWaitForAnUpdateIsThatOfTheSender(t *testing.T) {
 	}
 }
 
-// Counts of players who were there at the beginning and are gone at the end must not make a share less than nothing, nor one
-// of nothing a negative zero.
-func TestSharesOfInputsAreNeverLessThanNothing(t *testing.T) {
-	m := match{config: &Config{Game: testGame()}, begun: make([]peerInfo, 2), ended: make([]peerInfo, 1)}
+// Counts of players who left in between must not make a share negative, nor a negative zero.
+func TestSharesOfInputsAreNotNegative(t *testing.T) {
+	m := match{config: &Config{Game: testGame()}, begun: make([]room.PeerInfo, 2), ended: make([]room.PeerInfo, 1)}
 	m.begun[0].Strategy = systems.PeerStats{Late: 2, Substituted: 3}
 	m.begun[1].Strategy = systems.PeerStats{Late: 9, Substituted: 4}
 	m.ended[0].Strategy = systems.PeerStats{Late: 4, Substituted: 8, Desyncs: 1, Overdue: 2, LongestWait: 30}
