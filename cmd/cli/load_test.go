@@ -12,9 +12,9 @@ import (
 	"tendon/net/simnet"
 )
 
-// luckyGame is placedGame in which a walker's wear is thrown with the world's dice. Clients that are told states have other
-// dice, so they are wrong about it and compute again.
-func luckyGame() *ecs.Game {
+// randomGame is placedGame with random wear. Clients that receive states have another random source, so they mispredict it
+// and resimulate.
+func randomGame() *ecs.Game {
 	g := placedGame()
 	g.Systems = append(g.Systems, ecs.System{Name: "luck", Run: func(w *ecs.World) {
 		for e := range crumbs.All(w) {
@@ -27,16 +27,16 @@ func luckyGame() *ecs.Game {
 	return g
 }
 
-// playedLoad plays a load of the lucky game for a while.
+// playedLoad returns the costs of a load of randomGame.
 func playedLoad(t *testing.T, sync, net string, d time.Duration) (server, clients cost.Report) {
 	t.Helper()
 	f := syncFlagsOf(t, "--sync "+sync)
-	strategy, err := f.strategy(luckyGame())
+	strategy, err := f.strategy(randomGame())
 	if err != nil {
 		t.Fatal(err)
 	}
 	profile, _ := simnet.ByName(net)
-	l, err := newLoad(loadConfig{game: luckyGame(), strategy: strategy, profile: profile, players: 3, seed: 7})
+	l, err := newLoad(loadConfig{game: randomGame(), strategy: strategy, profile: profile, players: 3, seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func playedLoad(t *testing.T, sync, net string, d time.Duration) (server, client
 	return l.reports()
 }
 
-// labels returns what was called, with how often per turn where it is more than never.
+// called returns the labels of the rows.
 func called(r *cost.Report) (list []string) {
 	for i := range r.Rows {
 		list = append(list, r.Rows[i].Label())
@@ -58,8 +58,8 @@ func called(r *cost.Report) (list []string) {
 	return list
 }
 
-// What a strategy does not enter is not accounted, and nobody would miss it in a table: so here stands for each what
-// must be in it, and what must not since there is no such thing.
+// A phase that a strategy never enters has no row, which is easy to overlook in a table. So the test lists the rows of each
+// strategy.
 func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 	const always = "frame receive save encode send "
 	rows := map[string][2]string{ // server, client
@@ -69,7 +69,7 @@ func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 		"reckon":   {always + "simulate", always + "simulate restore resimulate present"},
 		"verify":   {always + "simulate checksum", always + "restore checksum present"},
 	}
-	game := luckyGame()
+	game := randomGame()
 	for _, s := range strategies {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
@@ -93,14 +93,14 @@ func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 				}
 				for _, row := range got {
 					if !slices.Contains(want, row) && !strings.Contains(row, "/") { // a strategy's systems are its own
-						t.Errorf("%s: %s is accounted, and there should be no such thing", r.Name, row)
+						t.Errorf("%s: %s is accounted, and should not be", r.Name, row)
 					}
 				}
 				sum := time.Duration(0)
 				for i := range r.Rows {
 					sum += r.Rows[i].Self
 				}
-				// What a client showed last belongs to a turn that did not end.
+				// A client's last picture belongs to a turn that did not end.
 				if sum < r.Busy || side == 0 && sum != r.Busy || r.Turns < 20*60-2 {
 					t.Errorf("%s: rows add up to %v of %v in %d turns", r.Name, sum, r.Busy, r.Turns)
 				}
@@ -109,9 +109,8 @@ func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 	}
 }
 
-// The same seed is the same match: how often everything was called depends on nothing else, so that two runs can be
-// compared.
-func TestTheSameSeedIsTheSameLoad(t *testing.T) {
+// The numbers of calls depend on the seed alone, so that two runs can be compared.
+func TestTheSameSeedGivesTheSameLoad(t *testing.T) {
 	calls := func() (list []string) {
 		server, clients := playedLoad(t, "relay", "P5", 5*time.Second)
 		for _, r := range []*cost.Report{&server, &clients} {
