@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/cost"
 	"tendon/net/matchsim"
@@ -64,7 +65,7 @@ func (l *load) join(i int) error {
 	}
 	l.clients = append(l.clients, ledger)
 	phase := time.Second / displayRate * time.Duration(2*i+1) / time.Duration(2*c.players) // frames of clients do not coincide
-	random := ecs.NewRand(c.seed<<8 + uint64(i))
+	random := image.NewRand(c.seed<<8 + uint64(i))
 	_, err = l.match.Add(matchsim.Plan{Profile: c.profile, Clock: simnet.Clock{Offset: time.Duration(i+1) * time.Second}, Hz: displayRate, Phase: phase,
 		Frame:  func(p *matchsim.Client, now systems.Time) { l.frame(p, random, now) },
 		Change: func(cc *client.Config) { cc.Name, cc.Observer = fmt.Sprintf("bot %d", i+1), ledger }})

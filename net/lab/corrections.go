@@ -2,6 +2,7 @@ package lab
 
 import (
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -27,8 +28,8 @@ type Causes struct {
 }
 
 // look compares the present states with those of the frame before.
-func (c *corrections) look(previous, current *ecs.Snapshot, now systems.ClientStats, resyncs uint64) {
-	for _, s := range [...]*ecs.Snapshot{previous, current} {
+func (c *corrections) look(previous, current *image.Snapshot, now systems.ClientStats, resyncs uint64) {
+	for _, s := range [...]*image.Snapshot{previous, current} {
 		if s.Empty() || s.Tick() != c.tick || c.ownOnly && !c.reported(&now, resyncs) {
 			continue
 		}
@@ -70,7 +71,7 @@ func (c *corrections) reported(now *systems.ClientStats, resyncs uint64) bool {
 }
 
 // moved returns the largest distance that an entity was moved.
-func (c *corrections) moved(s *ecs.Snapshot) (most float64) {
+func (c *corrections) moved(s *image.Snapshot) (most float64) {
 	for i := range c.places {
 		if k := c.history.tracks[c.places[i].entity]; k != nil && k.teleportedNear(float64(c.history.tick), 0, c.history.rate) {
 			continue // a teleport is no misprediction

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // Desync reports a desync that Live.Desync caused.
@@ -64,13 +65,13 @@ const faultWay = 3
 // apply moves the entity in the fault's tick.
 func (t *fault) apply(w *ecs.World) {
 	if t.tick != 0 && w.Tick() == t.tick {
-		t.applied = w.Displace(t.entity, t.way) || t.applied
+		t.applied = w.Image().Displace(t.entity, t.way) || t.applied
 	}
 }
 
 // arm sets the fault for a player's avatar in tick f, towards the mean position of all entities. It reports whether s has
 // an avatar.
-func (t *fault) arm(s *ecs.Snapshot, seat ecs.Player, f ecs.Tick) bool {
+func (t *fault) arm(s *image.Snapshot, seat ecs.Player, f ecs.Tick) bool {
 	*t = fault{tick: f, way: fixed.Vec3{X: fixed.FromInt(faultWay)}}
 	sum, count, at := 0.0, 0.0, 0.0
 	for e := range s.Entities {
@@ -161,7 +162,7 @@ func (w *liveMatch) compareStates() {
 	if server.Empty() || server.Tick() != confirmed.Tick() {
 		return
 	}
-	all := ecs.Differences(confirmed, server, maxDifferences)
+	all := image.Differences(confirmed, server, maxDifferences)
 	for _, x := range all {
 		if x.Entity == d.entity {
 			d.report.name(x)
@@ -177,7 +178,7 @@ func (w *liveMatch) compareStates() {
 const maxDifferences = 100
 
 // name stores a difference.
-func (d *Desync) name(of ecs.Difference) {
+func (d *Desync) name(of image.Difference) {
 	d.Component, d.Entity, d.Field, d.Here, d.There, d.Tick = of.Component, entityName(of.Entity), of.Field, of.Here, of.There, uint64(of.Tick)
 }
 

@@ -91,9 +91,9 @@ func (d *display) show(v *ecs.View, at, shown float64, players int) {
 	f.at, f.shown, f.tick = at, shown, v.Tick
 	f.inputs, f.entities, f.shot = f.inputs[:0], f.entities[:0], nil
 	for p := range players {
-		f.inputs = append(f.inputs, v.Sim.InputOf(ecs.Player(p)))
+		f.inputs = append(f.inputs, v.Sim.Image().Input(ecs.Player(p)))
 	}
-	v.Motions(func(e ecs.Entity, m ecs.Motion) bool {
+	v.Sim.Image().Motions(func(e ecs.Entity, m ecs.Motion) bool {
 		f.entities = append(f.entities, shownEntity{e, vecOf(m.Pos), vecOf(m.Vel)})
 		return true
 	})

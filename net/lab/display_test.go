@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/matchsim"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -230,10 +231,10 @@ func TestAViewWithoutItsNewestStateShowsNoInput(t *testing.T) {
 	p := player{match: &match{Match: &matchsim.Match{Net: simnet.New(simnet.Config{})}}, inputs: newLatency()}
 	in := steers.Pack(steer{DX: 1})
 	p.inputs.give(in, 0)
-	var before, after ecs.Snapshot
-	w.Save(&before)
+	var before, after image.Snapshot
+	w.Image().Save(&before)
 	w.Step(ecs.TickInputs{Players: []ecs.InputBytes{in, {}, {}, {}}})
-	w.Save(&after)
+	w.Image().Save(&after)
 	for _, alpha := range []float64{0, 0.001} {
 		v.Update(&before, &after, &before, alpha)
 		p.showInput(v)
@@ -388,7 +389,7 @@ func TestAScriptDependsOnItsSeedAlone(t *testing.T) {
 	for f := ecs.Tick(1); f <= 3600; f++ {
 		in := a.at(f, 1)
 		if clean := in; in != (ecs.InputBytes{}) {
-			if g.CleanInput(&clean); clean != in {
+			if clean = g.Input.Clean(clean); clean != in {
 				t.Fatalf("tick %d: %v is not a valid input", f, in)
 			}
 		}

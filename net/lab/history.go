@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
 )
@@ -27,7 +28,7 @@ type history struct {
 // pastTick is what is kept of a tick.
 type pastTick struct {
 	inputs []ecs.InputBytes
-	sum    ecs.Checksum
+	sum    image.Checksum
 	gone   []ecs.Entity // despawned in it
 }
 
@@ -61,7 +62,7 @@ func newHistory(rate int, teleport float64) *history {
 }
 
 // add stores the next tick, with its state.
-func (h *history) add(f systems.FinalTick, now time.Duration, sum ecs.Checksum) {
+func (h *history) add(f systems.FinalTick, now time.Duration, sum image.Checksum) {
 	h.tick, h.at = f.Tick, now
 	m, _ := h.ticks.Slot(f.Tick)
 	for _, e := range m.gone { // half a minute ago, at 60 ticks per second
@@ -160,7 +161,7 @@ func (h *history) inputs(f ecs.Tick) []ecs.InputBytes {
 }
 
 // checksum returns the checksum of a state. ok is false if it is not in the history.
-func (h *history) checksum(f ecs.Tick) (sum ecs.Checksum, ok bool) {
+func (h *history) checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
 	m, ok := h.ticks.At(f)
 	return m.sum, ok
 }

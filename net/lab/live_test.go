@@ -20,7 +20,7 @@ import (
 func liveGame() *ecs.Game {
 	g := testGame()
 	g.Bot = func(w *ecs.World, p ecs.Player, random *ecs.Rand) ecs.InputBytes {
-		held := steers.Unpack(w.InputOf(p))
+		held := steers.Unpack(w.Image().Input(p))
 		if random.Chance(1, 30) || held == (steer{}) {
 			held = steer{DX: int8(random.IntN(3)) - 1, DY: int8(random.IntN(3)) - 1}
 		}

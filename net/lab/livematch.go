@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/systems"
@@ -16,12 +17,12 @@ type liveMatch struct {
 	lab      *Live
 	settings Own
 	own      *player
-	view     *ecs.View                // of own; nil before there is one
-	ideal    *ecs.View                // the server's state, as own would see it
-	states   [statesKept]ecs.Snapshot // the server's, of tick f in slot f % statesKept
-	tick     ecs.Tick                 // the newest of them, 0: none
-	at       time.Duration            // when it was computed
-	bots     []decision               // by seat
+	view     *ecs.View                  // of own; nil before there is one
+	ideal    *ecs.View                  // the server's state, as own would see it
+	states   [statesKept]image.Snapshot // the server's, of tick f in slot f % statesKept
+	tick     ecs.Tick                   // the newest of them, 0: none
+	at       time.Duration              // when it was computed
+	bots     []decision                 // by seat
 	desync   plantedDesync
 
 	reading Reading
@@ -102,8 +103,8 @@ func (w *liveMatch) input(p *player) ecs.InputBytes {
 	world, d := w.Room.World(), &w.bots[p.seat]
 	if f := world.Tick(); f != d.tick { // the same tick of every match has the same random numbers
 		d.tick = f
-		in := w.config.Game.Bot(world, p.seat, ecs.NewRand(w.config.Seed<<8^uint64(f)<<16^uint64(p.seat)))
-		if in != world.InputOf(p.seat) { // the server may not have the newest input yet
+		in := w.config.Game.Bot(world, p.seat, image.NewRand(w.config.Seed<<8^uint64(f)<<16^uint64(p.seat)))
+		if in != world.Image().Input(p.seat) { // the server may not have the newest input yet
 			d.input = in
 		}
 	}
@@ -115,12 +116,12 @@ func (w *liveMatch) keep(f systems.FinalTick) {
 	if f.World == nil || f.World.Tick() != f.Tick {
 		return
 	}
-	f.World.Save(w.state(f.Tick))
+	f.World.Image().Save(w.state(f.Tick))
 	w.tick, w.at = f.Tick, w.Net.Now()
 }
 
 // state returns the slot of the server's state of a tick.
-func (w *liveMatch) state(f ecs.Tick) *ecs.Snapshot { return &w.states[f%statesKept] }
+func (w *liveMatch) state(f ecs.Tick) *image.Snapshot { return &w.states[f%statesKept] }
 
 // frame follows each frame of a client.
 func (w *liveMatch) frame(p *player, now time.Duration) {
@@ -170,7 +171,7 @@ func (w *liveMatch) avatar() (x, y float64, ok bool) {
 	if w.view == nil {
 		return 0, 0, false
 	}
-	w.view.Motions(func(e ecs.Entity, m ecs.Motion) bool {
+	w.view.Sim.Image().Motions(func(e ecs.Entity, m ecs.Motion) bool {
 		if ok = e.Owner() == ecs.OwnedBy(w.own.seat); ok {
 			x, y = m.Pos.X.Float(), m.Pos.Y.Float()
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/room"
@@ -100,7 +101,7 @@ func (m *match) flush(now time.Duration) {
 // taken receives each final tick.
 func (m *match) taken(f systems.FinalTick) {
 	begin := m.clock()
-	sum := ecs.Checksum(0)
+	sum := image.Checksum(0)
 	if m.strategy.Needs.Exact {
 		sum = f.State.Checksum()
 	}

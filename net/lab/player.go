@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
 	"tendon/net/simnet"
@@ -77,7 +78,7 @@ func clockOf(i int) simnet.Clock {
 
 func (m *match) join(i int) error {
 	c := m.config
-	p := &player{match: m, seat: ecs.Player(i), measured: true, random: ecs.NewRand(c.Seed<<8 + uint64(i))}
+	p := &player{match: m, seat: ecs.Player(i), measured: true, random: image.NewRand(c.Seed<<8 + uint64(i))}
 	p.display = display{history: m.history, seat: p.seat, rate: float64(c.Game.TickRate), hz: displayHz, snap: c.Snap, limit: milliseconds(c.Cap), ahead: ahead}
 	m.players = append(m.players, p)
 	// Frames of clients are at different phases between the server's ticks.
@@ -165,7 +166,7 @@ func (p *player) measure(now time.Duration) {
 }
 
 // moment returns the moment, in ticks, that lies a part of the way from one state to the next.
-func moment(previous, current *ecs.Snapshot, part float64) float64 {
+func moment(previous, current *image.Snapshot, part float64) float64 {
 	if previous.Empty() {
 		previous = current
 	}
@@ -176,7 +177,7 @@ func moment(previous, current *ecs.Snapshot, part float64) float64 {
 // showInput follows the player's input in the picture. With no part of the way to the newest state, the picture shows the
 // state before.
 func (p *player) showInput(v *ecs.View) {
-	in := v.Sim.InputOf(p.seat)
+	in := v.Sim.Image().Input(p.seat)
 	if v.Alpha > 0 {
 		p.inputs.show(in, p.match.Net.Now())
 	} else {
@@ -207,7 +208,7 @@ func (p *player) countStalls(now systems.ClientStats) {
 const compareEvery = 10
 
 // compare counts a confirmed state that differs from the server's, where the strategy demands that they are equal.
-func (p *player) compare(confirmed *ecs.Snapshot) {
+func (p *player) compare(confirmed *image.Snapshot) {
 	if !p.match.strategy.Needs.Exact || confirmed.Empty() || confirmed.Tick() < p.exact.checked+compareEvery {
 		return
 	}

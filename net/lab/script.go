@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // script is the players' inputs of each tick, independent of the world. Matches with the same script differ only by their
@@ -53,10 +54,10 @@ func record(g *ecs.Game, players int, seed uint64) (*script, error) {
 	}
 	random := make([]*ecs.Rand, players)
 	now := make([]ecs.InputBytes, g.MaxPlayers)
-	var orders []ecs.Order
+	var orders []image.Order
 	for p := range random {
-		random[p] = ecs.NewRand(seed<<8 + uint64(p))
-		orders = append(orders, ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(p)})
+		random[p] = image.NewRand(seed<<8 + uint64(p))
+		orders = append(orders, image.Order{Kind: image.OrderJoin, Player: ecs.Player(p)})
 	}
 	w.Step(ecs.TickInputs{Players: now, Orders: orders})
 	return newScript(players, ticks, func(_ ecs.Tick, p ecs.Player) ecs.InputBytes {
@@ -71,14 +72,14 @@ func record(g *ecs.Game, players int, seed uint64) (*script, error) {
 }
 
 func noise(g *ecs.Game, players, ticks int, seed uint64) *script {
-	random := ecs.NewRand(seed)
+	random := image.NewRand(seed)
 	held := make([]ecs.InputBytes, players)
 	return newScript(players, ticks, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
 		if f%noiseHeld == ecs.Tick(p)%noiseHeld { // players change in different ticks
-			for i := range g.InputSize() {
+			for i := range g.Input.Size() {
 				held[p][i] = byte(random.Uint64())
 			}
-			g.CleanInput(&held[p])
+			held[p] = g.Input.Clean(held[p])
 		}
 		return held[p]
 	})

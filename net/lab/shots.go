@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 // shots are hitscan shots that the lab fires itself, without the game. When a player's input changes, it fires rays at
@@ -57,7 +58,7 @@ var rayOffsets = [...]float64{0, -0.5, 0.5, -1.5, 1.5}
 func (s *sight) look(w *ecs.World, seat ecs.Player) {
 	s.own, s.targets, s.past = ecs.Entity{}, s.targets[:0], 0
 	owner := ecs.OwnedByWorld
-	w.Targets(seat, func(e ecs.Entity, at ecs.Motion, radius fixed.Num) bool {
+	w.Image().Targets(seat, func(e ecs.Entity, at ecs.Motion, radius fixed.Num) bool {
 		if e.Owner() == owner {
 			return true
 		}
@@ -113,7 +114,7 @@ func (s *shot) resolve(by *sight, f ecs.Tick) {
 
 // shoot fires if the input changed and a tick has sampled it: at what the last picture showed, from the position of the
 // player's own entity in that tick.
-func (p *player) shoot(now *ecs.Snapshot) {
+func (p *player) shoot(now *image.Snapshot) {
 	q, d, list := &p.shots, &p.display, p.inputs.list
 	if !q.due || now.Empty() || p.Core.Stats().Strategy.Present <= p.last.Strategy.Present || len(d.frames) == 0 || len(list) == 0 {
 		return
@@ -144,7 +145,7 @@ func (m *match) observe(w *ecs.World) {
 		}
 		s := &p.shots.server
 		s.look(w, p.seat)
-		if v, late := w.ViewOf(p.seat); late {
+		if v, late := w.Image().ViewOf(p.seat); late {
 			s.past = float64(w.Tick()) - float64(v.Tick) - float64(v.Part)/256
 		}
 	}
