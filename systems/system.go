@@ -40,7 +40,7 @@ type Message struct {
 
 // System is one named step of a half, over the half's context C. A half is the list of its systems.
 type System[C any] struct {
-	// Name is the row of the cost table that the system is accounted in. Required, unique within a half.
+	// Name is the row of the cost table that the system is accounted in. Required, unique within a phase of a half.
 	Name string
 	// Phase says when the system runs. Systems of one phase run in the order of the list.
 	Phase Phase
@@ -67,7 +67,7 @@ type step[C any] struct {
 }
 
 // NewSchedule returns the schedule of a list of systems. The observer may be nil. It panics on a list that cannot run: a
-// system without a name or a function, or two systems for one kind of message.
+// system without a name or a function, two of one name in a phase, or two for one kind of message.
 func NewSchedule[C any](o image.Observer, g *ecs.Game, list []System[C]) Schedule[C] {
 	s := Schedule[C]{observer: o}
 	first := image.SectionSystems + image.Section(len(g.Systems))
@@ -87,12 +87,10 @@ func (s *Schedule[C]) check(system *System[C]) {
 	if system.Name == "" || system.Phase >= phases || (system.Phase == Receive) != (system.Accept != nil) || (system.Phase == Receive) == (system.Run != nil) {
 		panic(fmt.Sprintf("systems: system %q of %v: give it a name, and Accept in phase receive or Run in another", system.Name, system.Phase))
 	}
-	for p := range s.phases {
-		for i := range s.phases[p] {
-			other := &s.phases[p][i]
-			if other.Name == system.Name || system.Phase == Receive && other.Phase == Receive && other.Kind == system.Kind {
-				panic(fmt.Sprintf("systems: systems %q and %q have one name or accept one kind of message", other.Name, system.Name))
-			}
+	for i := range s.phases[system.Phase] {
+		other := &s.phases[system.Phase][i]
+		if other.Name == system.Name || system.Phase == Receive && other.Kind == system.Kind {
+			panic(fmt.Sprintf("systems: systems %q and %q of phase %v have one name or accept one kind of message", other.Name, system.Name, system.Phase))
 		}
 	}
 }

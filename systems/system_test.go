@@ -89,7 +89,7 @@ func TestAListThatCannotRunPanics(t *testing.T) {
 		"no receiver": {note("inputs", systems.Receive)},
 		"both":        {{Name: "inputs", Accept: accept, Run: func(*[]string) {}}},
 		"no phase":    {note("inputs", 9)},
-		"one name":    {note("inputs", systems.Send), note("inputs", systems.Present)},
+		"one name":    {note("inputs", systems.Send), note("inputs", systems.Send)},
 		"one kind":    {{Name: "a", Kind: 1, Accept: accept}, {Name: "b", Kind: 1, Accept: accept}},
 	} {
 		func() {

@@ -11,8 +11,8 @@
 //
 //	var serverSystems = []systems.System[*Server]{
 //		{Name: "inputs", Kind: kindInput, Accept: (*Server).receiveInput},
-//		{Name: "stamped orders", Phase: systems.Reconcile, Run: (*Server).NextOrders},
-//		{Name: "chosen inputs", Phase: systems.Reconcile, Run: (*Server).ChooseInputs},
+//		{Name: "orders", Phase: systems.Reconcile, Run: (*Server).NextOrders},
+//		{Name: "inputs", Phase: systems.Reconcile, Run: (*Server).ChooseInputs},
 //		{Name: "snapshots", Phase: systems.Send, Run: (*Server).sendSnapshots},
 //	}
 //

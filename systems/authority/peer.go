@@ -22,25 +22,34 @@ type Peer[P any] struct {
 	Resync peers.Resync
 	Sender *state.Sender // nil without Config.Replicates
 	Events events.Sender // unused without Config.Replicates
+	Budget Budget
 	Own    P
-
-	messages limit.Limiter[ecs.Tick] // in 1/messagesPerTick of a tick
-	orders   limit.Limiter[ecs.Tick] // in 1/OrderLimits.PerSecond of a tick
 }
 
 // Player returns the player whose seat the peer holds. It must not be a spectator.
 func (p *Peer[P]) Player() ecs.Player { return ecs.Player(p.Seat) }
 
-// The limit of a peer's messages. A client sends at most one message a tick, at up to 1.1 times the nominal pace, and a few
+// Budget limits the messages and orders of a peer. Its zero value limits nothing.
+type Budget struct {
+	messages limit.Limiter[ecs.Tick] // in 1/messagesPerTick of a tick
+	orders   limit.Limiter[ecs.Tick] // in 1/OrderLimits.PerSecond of a tick
+}
+
+// The limits of a peer's messages. A client sends at most one message a tick, at up to 1.1 times the nominal pace, and a few
 // others. After a hitch many arrive at once.
 const (
 	messagesPerTick = 2
-	maxMessages     = 256 // at once
+	MaxMessages     = 256 // at once
 )
 
-// AllowMessage reports whether a peer may send one more message, and counts it in one of both ways.
+// newBudget returns a budget of which nothing is used.
+func newBudget(ticksPerSecond int, orders OrderLimits) Budget {
+	return Budget{messages: limit.New[ecs.Tick](1, MaxMessages), orders: limit.New(ecs.Tick(ticksPerSecond), orders.Burst)}
+}
+
+// AllowMessage reports whether a peer may send one more message. It counts the message as sent or as refused.
 func (s *Server[C, P]) AllowMessage(p *Peer[P]) bool {
-	if p.messages.Allow(messagesPerTick * s.done) {
+	if p.Budget.messages.Allow(messagesPerTick * s.done) {
 		return true
 	}
 	p.Stats.Refused++
@@ -49,7 +58,7 @@ func (s *Server[C, P]) AllowMessage(p *Peer[P]) bool {
 
 // AllowOrder reports whether the player of a peer may give one more order, and counts it if so.
 func (s *Server[C, P]) AllowOrder(p *Peer[P]) bool {
-	return p.orders.Allow(ecs.Tick(s.config.Orders.PerSecond) * s.done)
+	return p.Budget.orders.Allow(ecs.Tick(s.config.Orders.PerSecond) * s.done)
 }
 
 // Open starts to serve a peer that holds State(have). It panics for a seat that the game does not have, and for a state
@@ -59,7 +68,7 @@ func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now system
 	p := &s.Peers[id]
 	again := p.Open && p.Seat == seat
 	if !p.Open {
-		*p = Peer[P]{ID: id, messages: limit.New[ecs.Tick](1, maxMessages), orders: limit.New(ecs.Tick(s.Game.TickRate), s.config.Orders.Burst)}
+		*p = Peer[P]{ID: id, Budget: newBudget(s.Game.TickRate, s.config.Orders)}
 	}
 	if seat >= 0 && !again && s.config.Buffers {
 		s.Seats[seat].Forget(s.done)

@@ -21,7 +21,7 @@ func (s *Server[C, P]) useInputs() {
 }
 
 // ChooseInputs gives each player in the match one input for the running tick: the player's own or a substitute. Others get
-// none. It is a system of phase Reconcile, after the one that takes the tick's orders.
+// none. It is a system of phase Reconcile.
 func (s *Server[C, P]) ChooseInputs() {
 	f, joined := s.done+1, s.World().Players()
 	for p := range s.Seats {
@@ -36,9 +36,13 @@ func (s *Server[C, P]) ChooseInputs() {
 			s.Step.Late = s.Step.Late.With(ecs.Player(p))
 		}
 	}
+}
+
+// vacateLeavers makes the inputs of players who leave in the running tick end, even if others join with their seats in it.
+func (s *Server[C, P]) vacateLeavers() {
 	for i := range s.Step.Orders {
 		if o := &s.Step.Orders[i]; o.Kind == image.OrderLeave {
-			s.vacate(f, o.Player) // even if another player joins with the seat in the same tick
+			s.vacate(s.done+1, o.Player)
 		}
 	}
 }

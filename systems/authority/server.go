@@ -120,6 +120,9 @@ func (s *Server[C, P]) ServeFrom(f ecs.Tick) { s.first = f }
 func (s *Server[C, P]) Tick(due systems.Time) {
 	s.Step.Due, s.Step.Adopted, s.Step.Late, s.Step.Orders = due, false, 0, s.Step.Orders[:0]
 	s.schedule.Run(systems.Reconcile, s.config.Context)
+	if s.config.Buffers {
+		s.vacateLeavers()
+	}
 	s.Grid.At(due)
 	s.finish()
 }
@@ -141,12 +144,12 @@ func (s *Server[C, P]) Adopt(t systems.FinalTick) error {
 
 // finish computes the tick in Step, passes it to the sinks and runs the systems of phase Present.
 func (s *Server[C, P]) finish() {
-	s.done++
 	if s.config.Simulate != nil {
 		s.config.Simulate()
 	} else {
 		s.simulate()
 	}
+	s.done++
 	s.publish()
 	s.schedule.Run(systems.Present, s.config.Context)
 }
@@ -158,7 +161,7 @@ func (s *Server[C, P]) simulate() {
 	if s.config.Events {
 		s.Events.Add(world)
 	}
-	if s.Step.State = nil; s.Config.States || s.done%s.config.SaveEvery == 0 {
+	if s.Step.State = nil; s.Config.States || (s.done+1)%s.config.SaveEvery == 0 {
 		s.Step.State = s.States.Save(world)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
+	"tendon/systems/authority"
 	"tendon/systems/clock"
 	"tendon/systems/predictor"
 )
@@ -89,14 +90,14 @@ func TestCP10AFastClockMovesNobodyFaster(t *testing.T) {
 	})
 	m.net.RunUntil(3 * time.Second)
 	where := func() float64 {
-		s, _ := m.states.At(m.server.done)
-		return xAt(s, figure(m.server.world, 0))
+		s, _ := m.states.At(m.server.Done())
+		return xAt(s, figure(m.server.World(), 0))
 	}
-	from, tick := where(), m.server.done
+	from, tick := where(), m.server.Done()
 	m.net.RunUntil(13 * time.Second)
-	legal := float64(m.server.done-tick) * 0.1
+	legal := float64(m.server.Done()-tick) * 0.1
 	if moved := where() - from; moved > legal+1e-6 || moved < legal/2 {
-		t.Errorf("moved %v in %d ticks, legal are %v", moved, m.server.done-tick, legal)
+		t.Errorf("moved %v in %d ticks, legal are %v", moved, m.server.Done()-tick, legal)
 	}
 	if fast.frames < 1000 {
 		t.Errorf("only %d frames: the clock was not fast", fast.frames)
@@ -114,8 +115,8 @@ func TestCP12APressDuringAnOutageTakesEffectOnce(t *testing.T) {
 		m.net.Partition(c.node, m.node, now, now+250*time.Millisecond)
 		press = c.frames + 2 + int(seed) // in the outage, which is 15 frames long
 		m.net.RunUntil(now + 3*time.Second)
-		if s, _ := m.states.At(m.server.done); m.used[0] != 1 || xAt(s, figure(m.server.world, 0)) != 11 || !c.Live() {
-			t.Errorf("the press was used %d times, the figure is at %v", m.used[0], xAt(s, figure(m.server.world, 0)))
+		if s, _ := m.states.At(m.server.Done()); m.used[0] != 1 || xAt(s, figure(m.server.World(), 0)) != 11 || !c.Live() {
+			t.Errorf("the press was used %d times, the figure is at %v", m.used[0], xAt(s, figure(m.server.World(), 0)))
 		}
 		mine, _ := c.history.At(c.present)
 		if x := xAt(mine, figure(c.World(), 0)); x != 11 {
@@ -179,7 +180,7 @@ func TestALateInputIsUsedAfterAll(t *testing.T) {
 	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	lost := 0
 	r.lose = func(toClient bool, _ int, _ []byte) bool { return !toClient && lost > 0 }
-	start := r.xIn(r.server.world, 0)
+	start := r.xIn(r.server.World(), 0)
 	r.press[0].Step = true
 	lost = 1
 	r.run(10) // ten ticks are computed without
@@ -188,7 +189,7 @@ func TestALateInputIsUsedAfterAll(t *testing.T) {
 	r.run(20)
 	r.pads[0].DX = 0
 	r.run(30)
-	if x := r.xIn(r.server.world, 0) - start; x != 21 || r.x(0)-start != 21 {
+	if x := r.xIn(r.server.World(), 0) - start; x != 21 || r.x(0)-start != 21 {
 		t.Errorf("the figure moved by %v, here by %v: want the press and 20 ticks", x, r.x(0)-start)
 	}
 	if st := r.server.PeerStats(0); st.Late == 0 || st.Substituted == 0 || r.clients[0].Counted.Substituted == 0 {
@@ -203,10 +204,10 @@ func TestWhoSendsNothingIsSimulated(t *testing.T) {
 	r.run(30)
 	r.lose = func(toClient bool, seat int, _ []byte) bool { return !toClient && seat == 1 }
 	r.run(10)
-	from, tick := r.xIn(r.server.world, 1), r.server.done
+	from, tick := r.xIn(r.server.World(), 1), r.server.Done()
 	r.run(20)
-	if moved := r.xIn(r.server.world, 1) - from; moved != float64(r.server.done-tick) {
-		t.Errorf("the figure of a silent player moved by %v in %d ticks", moved, r.server.done-tick)
+	if moved := r.xIn(r.server.World(), 1) - from; moved != float64(r.server.Done()-tick) {
+		t.Errorf("the figure of a silent player moved by %v in %d ticks", moved, r.server.Done()-tick)
 	}
 }
 
@@ -325,11 +326,11 @@ func TestTwoRocketsOfOneTickAreTheServersTwo(t *testing.T) {
 	c := r.clients[0]
 	predicted := rocketsIn(c.World())
 	r.run(15)
-	if there := rocketsIn(r.server.world); len(predicted) != 2 || len(there) != 2 || predicted[0] != there[0] || predicted[1] != there[1] {
+	if there := rocketsIn(r.server.World()); len(predicted) != 2 || len(there) != 2 || predicted[0] != there[0] || predicted[1] != there[1] {
 		t.Errorf("predicted %v, the server has %v", predicted, there)
 	}
 	r.run(60)
-	if c.counts.Corrections != 0 || len(rocketsIn(c.World())) != 0 || len(rocketsIn(r.server.world)) != 0 {
+	if c.counts.Corrections != 0 || len(rocketsIn(c.World())) != 0 || len(rocketsIn(r.server.World())) != 0 {
 		t.Errorf("%+v, %d rockets are left", c.counts, len(rocketsIn(c.World())))
 	}
 	if r.heard(0, ecs.EffectPredicted, is(r.game, fired)) != 2 || r.heard(0, ecs.EffectConfirmed, is(r.game, fired)) != 2 {
@@ -370,7 +371,7 @@ func TestACorrectionIsBlamedOnWhatCausedIt(t *testing.T) {
 	if c.counts.Corrections != 1 || c.counts.Substituted != 1 {
 		t.Fatalf("%+v", c.counts)
 	}
-	r.atServer(r.server.done+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
+	r.atServer(r.server.Done()+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
 	r.run(20)
 	if c.counts.Corrections != 2 || c.counts.Substituted != 1 || c.counts.Others != 1 {
 		t.Errorf("%+v: the second was the server's doing", c.counts)
@@ -393,7 +394,7 @@ func TestAHeldKeyIsNotPressedAnewByACorrection(t *testing.T) {
 	r.pads[0].DX = 1
 	r.run(30)
 	r.forget()
-	r.atServer(r.server.done+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
+	r.atServer(r.server.Done()+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
 	r.run(8)
 	e := figure(c.World(), 0)
 	if hp, _ := hpComp.Read(c.World(), e); c.counts.Corrections != 1 || hp.Points != 101 {
@@ -409,27 +410,35 @@ func TestAHeldKeyIsNotPressedAnewByACorrection(t *testing.T) {
 // see now, and who joins saw nothing yet.
 func TestALatePressIsJudgedByItsOwnView(t *testing.T) {
 	game := newRules(exactBody).game(60)
-	var s seat
+	var seat authority.Seat
+	var v views
+	put := func(f, done ecs.Tick, e entry) { v.put(&seat, f, done, e, game) }
+	next := func(f ecs.Tick) (e entry, altered bool) {
+		e.in, altered = seat.Next(f, game)
+		v.next(f, altered)
+		return entry{e.in, v.last}, altered
+	}
 	at := func(f ecs.Tick, p pad) entry { return entry{padInput.Pack(p), image.ViewStamp{Tick: f - 10, Part: 7}} }
-	s.put(100, 99, at(100, pad{}), game)
-	s.take(100, game)
-	if e, altered := s.take(101, game); !altered || e.view != (image.ViewStamp{Tick: 91, Part: 7}) {
+	put(100, 99, at(100, pad{}))
+	next(100)
+	if e, altered := next(101); !altered || e.view != (image.ViewStamp{Tick: 91, Part: 7}) {
 		t.Errorf("what was made up is judged by %v", e.view)
 	}
-	s.put(101, 101, at(101, pad{Step: true}), game)
+	put(101, 101, at(101, pad{Step: true}))
 	late := at(101, pad{}).view
-	if e, altered := s.take(102, game); !altered || !padInput.Unpack(e.in).Step || e.view != late {
+	if e, altered := next(102); !altered || !padInput.Unpack(e.in).Step || e.view != late {
 		t.Errorf("a late press is %v, judged by %v, want %v", padInput.Unpack(e.in), e.view, late)
 	}
-	s.put(103, 102, at(103, pad{}), game)
-	if e, altered := s.take(103, game); altered || e.view != at(103, pad{}).view {
+	put(103, 102, at(103, pad{}))
+	if e, altered := next(103); altered || e.view != at(103, pad{}).view {
 		t.Errorf("what is in time is judged by %v", e.view)
 	}
-	s.vacant(104)
-	if e, _ := s.take(105, game); e.view.Tick != 0 {
+	seat.Vacant(104)
+	v.vacate(104)
+	if e, _ := next(105); e.view.Tick != 0 {
 		t.Errorf("who just came is judged by %v", e.view)
 	}
-	if f, ok := s.lacks(106); !ok || f != 105 {
+	if f, ok := v.missing(106); !ok || f != 105 {
 		t.Errorf("lacks %d, %v; want 105, since nobody was here before", f, ok)
 	}
 }

@@ -210,13 +210,13 @@ func TestGAM8CP09ADeathThatTheServerDoesNotConfirmIsNeverShown(t *testing.T) {
 			c := r.clients[0]
 			e := figure(c.World(), 0)
 			if medkit {
-				hooks[r.server.world] = func(w *ecs.World) {
-					if w.Tick() == r.server.done+1 && hpComp.Has(w, e) {
+				hooks[r.server.World()] = func(w *ecs.World) {
+					if w.Tick() == r.server.Done()+1 && hpComp.Has(w, e) {
 						hpComp.Write(w, e).Points = 200
 					}
 				}
 				r.step()
-				delete(hooks, r.server.world)
+				delete(hooks, r.server.World())
 			}
 			view, err := ecs.NewView(r.game)
 			if err != nil {
@@ -260,7 +260,7 @@ func drains(t *testing.T, stuck bool) bool {
 	r := newRig(t, rules.game(gambettaRate), 1, 5, 5, Config{SnapshotRate: gambettaRate}, systems.ClientConfig{})
 	second(rules, r)
 	if stuck {
-		before := r.server.done + 100
+		before := r.server.Done() + 100
 		wall := rules.wall
 		rules.wall = func(w *ecs.World, p ecs.Player, in pad) bool {
 			rejected := wall(w, p, in)
@@ -270,7 +270,7 @@ func drains(t *testing.T, stuck bool) bool {
 			return rejected
 		}
 		r.lose = func(toClient bool, _ int, message []byte) bool {
-			return toClient && message[0] == kindSnapshot && r.server.done > before
+			return toClient && message[0] == kindSnapshot && r.server.Done() > before
 		}
 	}
 	r.act([]int{0, 100}, 900, nil)

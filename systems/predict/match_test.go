@@ -85,7 +85,7 @@ func newMatch(t testing.TB, game *ecs.Game, seed uint64, c Config) *match {
 		m.server.Send(systems.Time(now), out)
 		m.server.Desynced(func(id systems.Peer) { m.hand(m.clients[id], func() {}) })
 		if m.ticked != nil {
-			m.ticked(m.server.done)
+			m.ticked(m.server.Done())
 		}
 	})
 	return m

@@ -166,17 +166,3 @@ func (h *snapshotHead) read(r *wire.Reader, near ecs.Tick) error {
 	}
 	return nil
 }
-
-// appendRequest writes a player's wish for an order.
-func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
-	return code.AppendRequest(dst, kindOrder, target, payload)
-}
-
-// readRequest is the inverse of appendRequest; the payload aliases the message.
-func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) {
-	target, payload, ok := code.ReadRequest(message, kindOrder)
-	if !ok {
-		return target, payload, ErrMessage
-	}
-	return target, payload, nil
-}

@@ -26,7 +26,7 @@ func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base floa
 		b.Vel.Z = fixed.One // so that the body is not as it was told a tick before, in a message that was lost
 	})
 	r.lose = func(toClient bool, _ int, message []byte) bool { // nothing else is said
-		return toClient && message[0] == kindSnapshot && r.server.done != k+10
+		return toClient && message[0] == kindSnapshot && r.server.Done() != k+10
 	}
 	for r.clients[0].present < k+20 {
 		r.step()
@@ -83,7 +83,7 @@ func TestPAPERDelta3ADeviationOfExactlyTheToleranceChangesNothing(t *testing.T) 
 // not against what was tolerated.
 func TestADriftThatIsToleratedCrossesTheToleranceInTheEnd(t *testing.T) {
 	r := newRig(t, newRules(looseBody).game(100), 1, 5, 5, Config{SnapshotRate: 100}, systems.ClientConfig{})
-	hooks[r.server.world] = func(w *ecs.World) { looseBody.Write(w, figure(w, 0)).Pos.X += num(2, 100) }
+	hooks[r.server.World()] = func(w *ecs.World) { looseBody.Write(w, figure(w, 0)).Pos.X += num(2, 100) }
 	r.run(100)
 	if c := r.clients[0].counts; c.Corrections < 5 || c.Corrections > 40 {
 		t.Errorf("%+v", c)

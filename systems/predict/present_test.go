@@ -63,7 +63,7 @@ func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
 	if declared < 300 || off > 0.002 {
 		t.Errorf("the declared moment shows the other %v away from where it was seen, in %d frames", off, declared)
 	}
-	if age := float64(m.server.done) - watcher.show.playback.Tick(); age < 8 || age > 40 {
+	if age := float64(m.server.Done()) - watcher.show.playback.Tick(); age < 8 || age > 40 {
 		t.Errorf("others are shown %v ticks late", age)
 	}
 }
@@ -80,9 +80,9 @@ func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
 	r.pads[1].DX = 1
 	r.run(60)
 	c := r.clients[0]
-	his := figure(r.server.world, 1)
+	his := figure(r.server.World(), 1)
 	seen, asked, worst := 0, 0, 0.0
-	hooks[r.server.world] = func(w *ecs.World) {
+	hooks[r.server.World()] = func(w *ecs.World) {
 		asked++
 		v, ok := w.Image().ViewOf(0)
 		e, given := c.pending.given(w.Tick())
@@ -108,7 +108,7 @@ func TestForgedViewsAreBounded(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	rng := image.NewRand(3)
 	bad, entered := 0, 0
-	hooks[r.server.world] = func(w *ecs.World) {
+	hooks[r.server.World()] = func(w *ecs.World) {
 		if v, ok := w.Image().ViewOf(0); ok {
 			entered++
 			if v.Tick >= w.Tick() || w.Tick()-v.Tick > 16 { // 250 ms are 15 ticks
@@ -137,7 +137,7 @@ func TestForgedViewsAreBounded(t *testing.T) {
 // Where it is switched off, nobody declares anything and nothing is judged but as it is.
 func TestWithoutMaxViewNothingIsSeenLate(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 4, 4, Config{MaxView: -1}, systems.ClientConfig{})
-	hooks[r.server.world] = func(w *ecs.World) {
+	hooks[r.server.World()] = func(w *ecs.World) {
 		if _, ok := w.Image().ViewOf(0); ok {
 			t.Error("a view was entered")
 		}
@@ -228,7 +228,7 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 		return at.X
 	}
 	truth := func() float64 {
-		m, _ := exactBody.Read(r.server.world, cart)
+		m, _ := exactBody.Read(r.server.World(), cart)
 		return m.Pos.X.Float()
 	}
 	last := frame()
@@ -292,8 +292,8 @@ func TestOthersFollowCurvesAndAreDressedOnce(t *testing.T) {
 		}
 	}
 	r := newRig(t, game, 2, 4, 4, Config{SnapshotRate: 10}, systems.ClientConfig{})
-	his := figure(r.server.world, 1)
-	hooks[r.server.world] = func(w *ecs.World) {
+	his := figure(r.server.World(), 1)
+	hooks[r.server.World()] = func(w *ecs.World) {
 		angle := float64(w.Tick()) * 2 / 60
 		sin, cos := math.Sincos(angle)
 		exactBody.Put(w, his, body{Pos: fixed.Vec3{X: fixed.FromFloat(5 * cos), Y: fixed.FromFloat(5 * sin)},

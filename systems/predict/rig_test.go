@@ -233,7 +233,7 @@ func (r *rig) presses(seat int) (n int) {
 
 // atServer plants what f does to a player's body at the end of the server's tick f.
 func (r *rig) atServer(tick ecs.Tick, seat int, f func(b *body)) {
-	hooks[r.server.world] = func(w *ecs.World) {
+	hooks[r.server.World()] = func(w *ecs.World) {
 		if w.Tick() == tick {
 			bodies := r.game.Components[0].(*ecs.Component[body])
 			f(bodies.Write(w, figure(w, ecs.Player(seat))))

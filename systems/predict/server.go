@@ -6,243 +6,181 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback"
+	"tendon/net/wire"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
-	"tendon/systems/internal/events"
-	"tendon/systems/internal/inputs"
+	"tendon/systems/authority"
+	"tendon/systems/internal/peers"
 	"tendon/systems/lagcomp"
-	"tendon/systems/state"
 )
 
-// Server is the strategy's half on the server. World is in State(done); ring holds the states of the last ticks up to
-// it, and events what they emitted. Each tick takes exactly one input of every player.
+// Server is the strategy's half on the server. Each tick uses exactly one input of every player. Each peer is sent
+// snapshots of its relevance set.
 type Server struct {
-	config  systems.ServerConfig
-	limits  Config
-	world   *ecs.World
-	game    *ecs.Game
-	ring    *rollback.Snapshots
-	events  events.Log
-	changes *state.Changes
-	judge   *lagcomp.Judge // nil: all is judged as it is
-	hearers *audience      // nil: everybody hears of everything
-	seats   []seat
-	peers   []peer
-	inputs  []ecs.InputBytes // used in tick done
-	stamped inputs.Orders
-	first   ecs.Tick // the tick of the world that NewServer was given
-	done    ecs.Tick
-	grid    inputs.Grid // the room's, up to tick done
-	// everything is the interest of one who hears of all.
+	authority.Server[*Server, link]
+	settings   Config
+	judge      *lagcomp.Judge // nil: the server's present counts for everything
+	relevance  *relevance     // nil: every entity is relevant to every peer
+	views      []views        // by player
 	everything iter.Seq2[ecs.Entity, float32]
 
 	scratch struct {
-		orders  []image.Order
-		stamps  []byte // payloads of the views in orders
-		message []byte
-		input   inputMessage
+		stamps []byte // payloads of the views in Step.Orders
+		input  inputMessage
 	}
 }
 
-// maxOrders bounds the orders of one tick beside the players' views; what is beyond waits for the next. A journal can
-// count 255 in all.
+// link is what the strategy adds to a peer. A peer's Acked is the newest state that it holds.
+type link struct {
+	interval uint64       // of the last snapshot
+	rtt      systems.Time // from a state to its first acknowledgement, smoothed
+	relevant iter.Seq2[ecs.Entity, float32]
+	waits    bool         // its clock has not settled
+	delay    systems.Time // by which it shows remote entities later, as it claims
+}
+
+type peer = authority.Peer[link]
+
+// serverSystems are the systems of the server half.
+var serverSystems = []systems.System[*Server]{
+	{Name: "inputs", Kind: kindInput, Accept: (*Server).receiveInput}, // reliable too, for peers that no datagram reaches
+	{Name: "orders", Kind: kindOrder, Reliable: true, Accept: (*Server).ReceiveOrder},
+	{Name: "orders", Phase: systems.Reconcile, Run: (*Server).NextOrders},
+	{Name: "inputs", Phase: systems.Reconcile, Run: (*Server).ChooseInputs},
+	{Name: "views", Phase: systems.Reconcile, Run: (*Server).stampViews},
+	{Name: "changes", Phase: systems.Present, Run: (*Server).FindChanges},
+	{Name: "replication", Phase: systems.Present, Run: (*Server).Replicate},
+	{Name: "interest", Phase: systems.Present, Run: (*Server).updateInterest},
+	{Name: "events", Phase: systems.Present, Run: (*Server).FilterEvents},
+	{Name: "events", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendEvents) }},
+	{Name: "snapshots", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendSnapshot) }},
+}
+
+// maxOrders bounds the orders of one tick beside the players' views. More wait for the next. A recording can count 255 in
+// all.
 const maxOrders = 255 - image.MaxPlayers
 
 var _ systems.Server = (*Server)(nil)
 
-func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
-	limits, err := limits.withDefaults()
+func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) {
+	settings, err := settings.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := checks.Server("predict", &c); err != nil {
+	s := &Server{settings: settings}
+	err = s.Init(authority.Config[*Server, link]{Name: "predict", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
+		History: settings.History, Orders: authority.OrderLimits{PerTick: maxOrders}, Buffers: true, Replicates: true,
+		Hooks: authority.Hooks[link]{Choose: s.choose, Vacate: s.vacate, Opened: s.opened, Filter: s.eventFilter}})
+	if err != nil {
 		return nil, err
 	}
-	game := c.World.Game()
-	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(limits.History),
-		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
-		first: c.World.Tick(), done: c.World.Tick(), grid: inputs.Grid{Tick: systems.Second / systems.Time(game.TickRate)}}
-	s.events = events.NewLog(s.ring.Depth())
-	for p := range s.seats {
-		s.inputs[p] = s.world.Image().Input(ecs.Player(p))
-		s.seats[p].Use(s.inputs[p])
-	}
-	if s.changes, err = state.NewChanges(game); err != nil {
-		return nil, fmt.Errorf("predict: %w", err)
-	}
-	s.everything = s.changes.All
-	first := s.ring.Save(s.world)
-	s.changes.Observe(s.world)
-	if limits.Interest > 0 {
-		if s.hearers, err = newAudience(s.changes, limits.Interest, game.TickRate); err != nil {
+	s.views, s.everything = make([]views, s.Game.MaxPlayers), s.Changes.All
+	if settings.Interest > 0 {
+		if s.relevance, err = newRelevance(s.Changes, settings.Interest, s.Game); err != nil {
 			return nil, fmt.Errorf("predict: Config.Interest: %w", err)
 		}
-		s.hearers.follow(first, s.peers)
 	}
-	if limits.MaxView > 0 {
-		s.world.Image().SetPast(s.ring.At)
-		s.judge, err = lagcomp.NewJudge(lagcomp.Config{TickRate: game.TickRate, Cap: limits.MaxView, Past: s.ring.At})
+	s.FindChanges()
+	s.Replicate()
+	s.updateInterest()
+	if settings.MaxView > 0 {
+		s.World().Image().SetPast(s.States.At)
+		s.judge, err = lagcomp.NewJudge(lagcomp.Config{TickRate: s.Game.TickRate, Cap: settings.MaxView, Past: s.States.At})
 	}
 	return s, err
 }
 
-// World is the match, in the state of the last tick.
-func (s *Server) World() *ecs.World { return s.world }
-
-// Done is the last tick computed.
-func (s *Server) Done() ecs.Tick { return s.done }
-
-// OldestServable is the oldest tick whose state is kept.
-func (s *Server) OldestServable() ecs.Tick {
-	if depth := ecs.Tick(s.ring.Depth()); s.done >= s.first+depth {
-		return s.done + 1 - depth
+// opened resets what depends on the peer's seat and state.
+func (s *Server) opened(p *peer, again bool) {
+	if p.Seat >= 0 && !again {
+		s.views[p.Seat].forget(s.Done())
 	}
-	return s.first
+	p.Own.interval, p.Own.waits, p.Own.relevant = 0, p.Seat >= 0, s.everything
+	if s.relevance != nil && p.Seat >= 0 {
+		p.Own.relevant = s.relevance.of(p)
+	}
 }
 
-// Stamp enters an order into the next tick that has room: clients hear of it in the state, so nobody needs to know
-// before. It panics on an order that no peer would take.
-func (s *Server) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
-	checks.Stamp("predict", &o, s.game)
-	return s.done + 1 + s.stamped.Add(o, maxOrders)
+// eventFilter returns the filter of the events that a peer receives, nil for all.
+func (s *Server) eventFilter(p *peer) func(*image.EmittedEvent) bool {
+	if s.relevance == nil || p.Seat < 0 {
+		return nil
+	}
+	return s.relevance.events(p)
 }
 
-// Tick computes the next tick from the inputs that are here; what is missing is substituted.
-func (s *Server) Tick(due systems.Time) {
-	f, altered := s.done+1, ecs.PlayerSet(0)
-	s.scratch.stamps = s.scratch.stamps[:0]
-	s.scratch.orders = s.stamped.Next(s.scratch.orders[:0], maxOrders)
-	joined := s.world.Players()
-	for p := range s.seats {
-		if !joined.Has(ecs.Player(p)) {
-			s.inputs[p] = ecs.InputBytes{}
-			s.seats[p].vacant(f)
-		} else if s.take(f, ecs.Player(p)) {
-			altered |= 1 << p
-		}
+// updateInterest updates the relevance sets with the last tick.
+func (s *Server) updateInterest() {
+	if s.relevance != nil {
+		s.relevance.update(s.Step.State, &s.Changed, s.Peers)
 	}
-	for i := range s.scratch.orders {
-		if o := &s.scratch.orders[i]; o.Kind == image.OrderLeave {
-			s.seats[o.Player].vacant(f) // also where somebody joins in the same tick
-		}
-	}
-	s.compute(f, altered)
-	s.grid.At(due)
 }
 
-// take chooses the input of a player who is in the match, and enters what he saw. It reports whether the input is
-// another than he sent.
-func (s *Server) take(f ecs.Tick, p ecs.Player) (altered bool) {
-	seat := &s.seats[p]
-	e, altered := seat.take(f, s.game)
-	if s.game.Validate != nil && !s.game.Validate(s.world, p, e.in) {
-		e.in = ecs.InputBytes{}
-		if seat.Use(e.in); !altered {
-			seat.altered++
-		}
-		altered = true
+// receiveInput accepts the inputs and the acknowledgement of a player, or the acknowledgement of a spectator.
+func (s *Server) receiveInput(m systems.Message) error {
+	p, in := &s.Peers[m.From], &s.scratch.input
+	if !s.AllowMessage(p) {
+		return nil
 	}
-	s.inputs[p] = e.in
-	if view := s.view(f, p, e.view); view.Tick > 0 {
-		from := len(s.scratch.stamps)
-		s.scratch.stamps = image.AppendViewStamp(s.scratch.stamps, view)
-		payload := s.scratch.stamps[from:len(s.scratch.stamps):len(s.scratch.stamps)]
-		s.scratch.orders = append(s.scratch.orders, image.Order{Kind: image.OrderView, Player: p, Payload: payload})
-	}
-	return altered
-}
-
-// Adopt computes the next tick from what is known to have entered it. Clients are sent states, so every tick will do.
-func (s *Server) Adopt(t systems.FinalTick) error {
-	checks.Adopt("predict", t.Tick, s.done)
-	clear(s.inputs)
-	copy(s.inputs, t.Inputs)
-	for p := range s.seats {
-		s.seats[p].Use(s.inputs[p])
-	}
-	s.scratch.orders = append(s.scratch.orders[:0], t.Orders...)
-	s.compute(t.Tick, 0)
-	return nil
-}
-
-// compute makes tick f final from s.inputs and s.scratch.orders.
-func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
-	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
-	s.done = f
-	s.events.Add(s.world)
-	state := s.ring.Save(s.world)
-	image.SectionEncode.Enter(s.config.Observer) // what is told of the state begins with what has changed
-	s.changes.Observe(s.world)
-	if s.hearers != nil {
-		s.hearers.follow(state, s.peers)
-		for i := range s.peers {
-			if p := &s.peers[i]; p.open {
-				p.events.Add(s.world)
-			}
-		}
-	}
-	image.SectionEncode.Leave(s.config.Observer)
-	if s.config.Taken != nil {
-		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})
-	}
-	s.config.DecideByServer(s.world)
-}
-
-// Receive takes a message from an open peer.
-func (s *Server) Receive(id systems.Peer, ch systems.Channel, message []byte, now systems.Time, _ systems.Outbox) error {
-	p := &s.peers[id]
-	if !p.open || len(message) == 0 {
+	if in.read(m.Body, s.Done(), s.Game) != nil || in.received > s.Done() || p.Seat < 0 && len(in.done) > 0 || p.Sender.Acked(in.ack) != nil {
 		return ErrMessage
 	}
-	switch {
-	case message[0] == kindInput: // on either channel: where datagrams do not get through, all goes on the other
-		return s.receiveInput(p, message, now)
-	case message[0] == kindOrder && ch == systems.Reliable:
-		return s.receiveOrder(p, message)
-	}
-	p.stats.Refused++
-	return ErrMessage
-}
-
-// receiveInput takes a player's inputs and his acknowledgement, or a spectator's.
-func (s *Server) receiveInput(p *peer, message []byte, now systems.Time) error {
-	if !p.budget.AllowMessage(s.done) {
-		p.stats.Refused++
+	s.acknowledge(p, in, m.Now)
+	if p.Seat < 0 {
 		return nil
 	}
-	m := &s.scratch.input
-	err := m.read(message, s.done, s.game)
-	if err == nil && (m.received > s.done || p.seat < 0 && len(m.done) > 0) {
-		err = ErrMessage
-	}
-	if err == nil {
-		err = s.hear(p, m, now)
-	}
-	if err != nil {
-		p.stats.Refused++
-		return err
-	}
-	if p.seat < 0 {
-		return nil
-	}
-	seat := &s.seats[p.seat]
-	p.stats.Refused += uint64(seat.Receive(m.received+1-ecs.Tick(m.back), len(m.done), s.grid.Arrival(s.done, now), func(i int, f ecs.Tick) bool {
-		return seat.put(f, s.done, m.done[i], s.game)
+	seat := &s.Seats[p.Seat]
+	p.Stats.Refused += uint64(seat.Receive(in.received+1-ecs.Tick(in.back), len(in.done), s.Grid.Arrival(s.Done(), m.Now), func(i int, f ecs.Tick) bool {
+		return s.views[p.Seat].put(seat, f, s.Done(), in.done[i], s.Game)
 	}))
 	return nil
 }
 
-// receiveOrder takes an order that a player asks for, for the next tick.
-func (s *Server) receiveOrder(p *peer, message []byte) error {
-	target, payload, err := readRequest(message)
-	if p.seat < 0 {
-		err = ErrMessage
+// acknowledge takes the state that a peer holds, and what it needs.
+func (s *Server) acknowledge(p *peer, in *inputMessage, now systems.Time) {
+	if in.received > p.Acked {
+		p.Acked, p.Stats.Acked = in.received, in.received
+		if s.Grid.Timed {
+			sample := max(now-s.Grid.Due+systems.Time(s.Done()-in.received)*s.Grid.Tick, 0)
+			if p.Own.rtt == 0 {
+				p.Own.rtt = sample
+			}
+			p.Own.rtt += (sample - p.Own.rtt) / 8
+		}
 	}
-	if err != nil || !s.world.Players().Has(ecs.Player(p.seat)) || !p.budget.AllowOrder(s.done) {
-		p.stats.Refused++
-		return err
+	p.Own.delay, p.Own.waits = systems.Time(in.delay)*s.Grid.Tick, in.waits
+	if in.helpless {
+		p.Helpless()
 	}
-	s.Stamp(image.Order{Kind: image.OrderGame, Player: ecs.Player(p.seat), Entity: target, Payload: payload}, nil)
-	return nil
+}
+
+// sendEvents sends a peer the events that were not sent yet.
+func (s *Server) sendEvents(p *peer) { s.SendEvents(p, kindEvents) }
+
+// minWarmupRate is the minimum snapshot rate, per second, for a client whose clock has not settled.
+const minWarmupRate = 20
+
+// sendSnapshot sends a peer a snapshot, if one is due and it does not wait for an image.
+func (s *Server) sendSnapshot(p *peer) {
+	rate := s.settings.SnapshotRate
+	if p.Own.waits {
+		rate = max(rate, minWarmupRate)
+	}
+	interval := s.Interval(p, rate)
+	if interval == p.Own.interval || p.Resync != peers.InSync {
+		return
+	}
+	p.Own.interval = interval
+	head := snapshotHead{events: p.Events.Since(s.Done())}
+	if p.Seat >= 0 {
+		seat := &s.Seats[p.Seat]
+		head.altered = seat.Altered
+		if f, ok := s.views[p.Seat].missing(s.Done()); ok {
+			head.lacks = uint64(s.Done()-f) + 1
+		}
+		head.margin, head.hasMargin = seat.PopWorst()
+	}
+	w := wire.NewWriter(s.Sending.Message[:0], headBytes)
+	head.append(&w)
+	s.Sending.Message = p.Sender.Append(w.Bytes(), systems.MaxDatagram-w.Len(), p.Own.relevant)
+	s.Sending.Out.Send(p.ID, systems.Datagram, s.Sending.Message)
 }

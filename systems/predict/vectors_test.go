@@ -13,6 +13,7 @@ import (
 	"tendon/net/wire"
 	"tendon/net/wire/vectors"
 	"tendon/systems"
+	"tendon/systems/authority"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/peers"
 	"tendon/systems/predictor"
@@ -261,8 +262,8 @@ func FuzzReceive(f *testing.F) {
 			_ = r.clients[1].Receive(ch, data, r.now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
-		if c := r.clients[1]; r.server.stamped.Len() > peers.OrdersPerSecond+2 || c.World().Tick() != c.present || c.present > c.replica.Tick+DefaultPrediction {
-			t.Fatal(r.server.stamped.Len(), c.World().Tick(), c.present, c.replica.Tick)
+		if c := r.clients[1]; r.server.Waiting() > peers.OrdersPerSecond+2 || c.World().Tick() != c.present || c.present > c.replica.Tick+DefaultPrediction {
+			t.Fatal(r.server.Waiting(), c.World().Tick(), c.present, c.replica.Tick)
 		}
 	})
 }
@@ -279,10 +280,10 @@ func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
 	if c.counts.Refused == 0 || c.replica.Refused > 0 {
 		t.Errorf("%d snapshots refused, the last %d of them", c.counts.Refused, c.replica.Refused)
 	}
-	if _, complete := c.Replica(); !complete || c.replica.Tick+10 < r.server.done {
-		t.Errorf("complete %v, confirmed %d, the server is at %d", complete, c.replica.Tick, r.server.done)
+	if _, complete := c.Replica(); !complete || c.replica.Tick+10 < r.server.Done() {
+		t.Errorf("complete %v, confirmed %d, the server is at %d", complete, c.replica.Tick, r.server.Done())
 	}
-	if r.x(0) < r.xIn(r.server.world, 0) {
+	if r.x(0) < r.xIn(r.server.World(), 0) {
 		t.Error("the figure is behind the server's")
 	}
 }
@@ -290,50 +291,50 @@ func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
 // Acknowledgements of the future, of bodies that were never sent and inputs of a spectator are refused and change nothing.
 func TestHostileMessagesAreRefused(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 3, 3, Config{}, systems.ClientConfig{})
-	r.server.peers[1].seat = -1
+	r.server.Peers[1].Seat = -1
 	good := r.clients[0].replica.Receiver.Ack()
 	for name, c := range map[string]struct {
 		peer systems.Peer
 		m    inputMessage
 	}{
-		"a tick of the future":      {0, inputMessage{received: r.server.done + 1, ack: good}},
-		"a body that was not sent":  {0, inputMessage{received: r.server.done, ack: state.Ack{Any: true, Newest: good.Newest + 500}}},
-		"bodies before the first":   {0, inputMessage{received: r.server.done, ack: state.Ack{Any: true, Newest: 1, Older: 1}}},
-		"an input of a spectator":   {1, inputMessage{received: r.server.done, ack: r.clients[1].replica.Receiver.Ack(), done: make([]entry, 1)}},
-		"a refusal of what was not": {0, inputMessage{received: r.server.done, ack: state.Ack{Lost: true, Refused: 60000}}},
+		"a tick of the future":      {0, inputMessage{received: r.server.Done() + 1, ack: good}},
+		"a body that was not sent":  {0, inputMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: good.Newest + 500}}},
+		"bodies before the first":   {0, inputMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: 1, Older: 1}}},
+		"an input of a spectator":   {1, inputMessage{received: r.server.Done(), ack: r.clients[1].replica.Receiver.Ack(), done: make([]entry, 1)}},
+		"a refusal of what was not": {0, inputMessage{received: r.server.Done(), ack: state.Ack{Lost: true, Refused: 60000}}},
 	} {
-		before := r.server.peers[c.peer].stats
+		before := r.server.Peers[c.peer].Stats
 		if err := r.server.Receive(c.peer, systems.Datagram, c.m.append(nil, r.game), r.now(), r); err != ErrMessage {
 			t.Errorf("%s: %v", name, err)
 		}
-		after := r.server.peers[c.peer].stats
+		after := r.server.Peers[c.peer].Stats
 		if after.Refused != before.Refused+1 || after.Acked != before.Acked {
 			t.Errorf("%s: %+v", name, after)
 		}
 	}
 	// One who never stops is not listened to any more, and is not let down either.
-	m := inputMessage{received: r.server.done, ack: good}
+	m := inputMessage{received: r.server.Done(), ack: good}
 	flood := m.append(nil, r.game)
-	for range 2 * peers.MaxMessages {
+	for range 2 * authority.MaxMessages {
 		if err := r.server.Receive(0, systems.Datagram, flood, r.now(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r.server.peers[0].stats.Refused < peers.MaxMessages {
-		t.Errorf("%d of a flood were refused", r.server.peers[0].stats.Refused)
+	if r.server.Peers[0].Stats.Refused < authority.MaxMessages {
+		t.Errorf("%d of a flood were refused", r.server.Peers[0].Stats.Refused)
 	}
 	for range 100 {
 		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.now(), r)
 	}
-	if r.server.stamped.Len() > peers.OrdersPerSecond {
-		t.Errorf("%d orders of one second were taken", r.server.stamped.Len())
+	if r.server.Waiting() > peers.OrdersPerSecond {
+		t.Errorf("%d orders of one second were taken", r.server.Waiting())
 	}
 	// Inputs far ahead do not displace those that are due.
-	far := inputMessage{received: r.server.done, ack: good, done: make([]entry, maxInputs)}
-	r.server.peers[0].budget = peers.NewBudget(r.game.TickRate)
-	refused := r.server.peers[0].stats.Refused
-	if err := r.server.Receive(0, systems.Datagram, far.append(nil, r.game), r.now(), r); err != nil || r.server.peers[0].stats.Refused < refused+100 {
-		t.Errorf("%v, %d inputs refused", err, r.server.peers[0].stats.Refused-refused)
+	far := inputMessage{received: r.server.Done(), ack: good, done: make([]entry, maxInputs)}
+	r.server.Peers[0].Budget = authority.Budget{}
+	refused := r.server.Peers[0].Stats.Refused
+	if err := r.server.Receive(0, systems.Datagram, far.append(nil, r.game), r.now(), r); err != nil || r.server.Peers[0].Stats.Refused < refused+100 {
+		t.Errorf("%v, %d inputs refused", err, r.server.Peers[0].Stats.Refused-refused)
 	}
 }
 

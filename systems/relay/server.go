@@ -44,11 +44,11 @@ type peer = authority.Peer[link]
 var serverSystems = []systems.System[*Server]{
 	{Name: "inputs", Kind: kindInput, Accept: (*Server).receiveInput}, // reliable too, for peers that no datagram reaches
 	{Name: "checksums", Kind: kindHash, Reliable: true, Accept: (*Server).receiveHash},
-	{Name: "order requests", Kind: kindOrder, Reliable: true, Accept: (*Server).receiveOrder},
-	{Name: "stamped orders", Phase: systems.Reconcile, Run: (*Server).stampedOrders},
-	{Name: "chosen inputs", Phase: systems.Reconcile, Run: (*Server).ChooseInputs},
+	{Name: "orders", Kind: kindOrder, Reliable: true, Accept: (*Server).receiveOrder},
+	{Name: "orders", Phase: systems.Reconcile, Run: (*Server).stampedOrders},
+	{Name: "inputs", Phase: systems.Reconcile, Run: (*Server).ChooseInputs},
 	{Name: "codes", Phase: systems.Present, Run: (*Server).encode},
-	{Name: "own checksums", Phase: systems.Present, Run: (*Server).hash},
+	{Name: "checksums", Phase: systems.Present, Run: (*Server).hash},
 	{Name: "stamps", Phase: systems.Send, Run: (*Server).stampRequested},
 	{Name: "confirmations", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).confirm) }},
 }

@@ -18,7 +18,7 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 	game.Setup = func(w *ecs.World) { nowhere = w.Spawn(ecs.OwnedByWorld, hpComp) }
 	r := newRig(t, game, 2, 4, 4, Config{Interest: fixed.FromInt(30)}, systems.ClientConfig{})
 	c := r.clients[0]
-	hers, his := figure(r.server.world, 0), figure(r.server.world, 1)
+	hers, his := figure(r.server.World(), 0), figure(r.server.World(), 1)
 	holds := func(e ecs.Entity) bool {
 		s, _ := c.Replica()
 		return image.ExistsAt(s, e)
@@ -78,14 +78,14 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 	r.run(30)
 	r.pads[1].DX = 0
 	r.run(20)
-	if x := r.xIn(c.World(), 1); !holds(his) || x != r.xIn(r.server.world, 1) {
+	if x := r.xIn(c.World(), 1); !holds(his) || x != r.xIn(r.server.World(), 1) {
 		t.Errorf("who came back is held: %v, at %v", holds(his), x)
 	}
 	for range 3 { // slots are used again
 		r.press[1].Fire = true
 		r.run(60)
 	}
-	if n := len(r.server.hearers.slots); n > 8 {
+	if n := r.server.relevance.places.Slots(); n > 8 {
 		t.Errorf("%d slots for 5 entities at most", n)
 	}
 }
@@ -107,10 +107,10 @@ func TestWhatIsHeardOfCountsByItsComponentsAndByHowNearItIs(t *testing.T) {
 		nowhere = w.Spawn(ecs.OwnedByWorld, heavy)
 	}
 	r := newRig(t, game, 1, 2, 2, Config{Interest: fixed.FromInt(40)}, systems.ClientConfig{})
-	own := figure(r.server.world, 0) // at 10, 0
+	own := figure(r.server.World(), 0) // at 10, 0
 	priorities := func() map[ecs.Entity]float32 {
 		got := map[ecs.Entity]float32{}
-		for e, p := range r.server.peers[0].hears {
+		for e, p := range r.server.Peers[0].Own.relevant {
 			got[e] = p
 		}
 		return got
@@ -128,7 +128,7 @@ func TestWhatIsHeardOfCountsByItsComponentsAndByHowNearItIs(t *testing.T) {
 		}
 	}
 	check(map[ecs.Entity]float32{far: 1.25, farHeavy: 5, nowhere: 8, changing: 2, own: 2})
-	hooks[r.server.world] = func(w *ecs.World) { heavy.Add(w, changing, health{}) }
+	hooks[r.server.World()] = func(w *ecs.World) { heavy.Add(w, changing, health{}) }
 	r.run(2)
 	check(map[ecs.Entity]float32{far: 1.25, farHeavy: 5, nowhere: 8, changing: 8, own: 2})
 	r.run(30)
