@@ -9,51 +9,49 @@ import (
 	"tendon/systems"
 )
 
-// Config is how the strategy is set up. What clients must know of the server's reaches them in the handshake; functions
-// and the fields that concern what is shown are each program's own.
+// Config is the settings of the strategy. The handshake carries those that a client needs of the server's. Functions, and
+// the fields about what is shown, are each program's own.
 type Config struct {
-	// StateRate is how many bodies of state a second a client is sent, in [1, 60]; 0: 5. They bring all that records do
-	// not tell. What spawns, goes or cannot be taken back is told at once, whatever the rate.
+	// StateRate is the number of bodies of state per second for a client, in [1, 60]; 0: 5. They carry what records do not.
+	// Spawned and removed entities and irreversible events are sent at once.
 	StateRate int
-	// Interest is the radius in world units within which a client hears of what belongs to others, in [0, 2^29]; 0: it
-	// hears of everything. What has no place is told to all. Of events, a client hears of those about what it hears of, about
-	// nobody, and of those that cannot be taken back.
+	// Interest is the radius in world units within which a client receives the entities of others, in [0, 2^29]; 0: all of
+	// them. Entities without a position go to all clients. A client receives the events about entities that it receives,
+	// those about no entity, and irreversible ones.
 	Interest fixed.Num
-	// History is how many ticks of states the server keeps, in [128, 4096], rounded up to a power of two; 0: 512. Whoever
-	// holds an older one is sent an image, so it must cover a round trip and the way of an image, losses included.
+	// History is the number of ticks of states that the server keeps, in [128, 4096], rounded up to a power of two; 0: 512.
+	// A client that holds an older one needs an image, so it must cover a round trip and the transfer of an image.
 	History int
-	// Trusting makes the server believe clients whatever they say of their avatars, as the article has it. What it would
-	// have refused is counted.
+	// Trusting makes the server accept every record of a client's avatars, as the article has it. It counts those that it
+	// would have refused.
 	Trusting bool
-	// MaxSpeed is the fastest that an avatar moves, world units per second, in [0, 32768]; 0: Game.MoveLimit, and where
-	// that is 0 too, avatars may move as they like.
+	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.MoveLimit. If that is 0
+	// too, avatars may move freely.
 	MaxSpeed fixed.Num
-	// Allowance is by how much the delays of two records of an honest client may differ: see GuardConfig. 0: 2.5 s.
+	// Allowance is the largest difference between the delays of two records of an honest client: see GuardConfig. 0: 2.5 s.
 	Allowance systems.Time
-	// Jump is how far the game's systems may move an avatar in a tick before that counts as the server's word, which the
-	// client has to follow, world units, in [0, 10000]; 0: the way of half a second at MaxSpeed, at least 2. A respawn must
-	// be farther away; a push out of a wall must not. A client whose own systems make such a jump waits for the server's,
-	// unless clients may go where they like. Both sides must have the same.
+	// Jump is the distance beyond which a move of an avatar by the game's systems in one tick is a correction for its client,
+	// in world units, in [0, 10000]; 0: half a second at MaxSpeed, at least 2. A respawn must be farther away, a push out of
+	// a wall nearer. A client whose own systems make such a jump waits for the server's. Both sides must have the same.
 	Jump fixed.Num
-	// Assumed makes clients and server do without each other's clocks: every record counts as this old when it arrives,
-	// in [0, 3 s]. What is predicted is then wrong by the speed times the difference to the real delay. 0: clocks are
-	// exchanged.
+	// Assumed replaces the clock exchange: every record counts as this old when it arrives, in [0, 3 s]. Extrapolation is
+	// then wrong by the speed times the difference to the real delay. 0: clocks are exchanged.
 	Assumed systems.Time
-	// Records is when records leave, of clients' avatars and of everything that the server moves.
+	// Records is when records are sent, of clients' avatars and of all that the server moves.
 	Records SenderConfig
-	// Ghosts is how others are shown. A Rules.Parent that is nil becomes a look at where the parent is.
+	// Remotes is how remote entities are shown.
 	Remotes RemoteConfig
-	// Mode says how an entity is to be continued: it may change the record's Mode, and what that needs. It is asked each
-	// tick, on clients for their avatars, on the server for all else that moves. Nil: Ground.
+	// Mode sets the mode of a record, and the fields that the mode needs. It is called each tick, on a client for its
+	// avatars, on the server for all else that moves. Optional: all records are of mode Ground.
 	Mode func(w *ecs.World, r *Record)
-	// Allow reports whether an avatar may be in a mode in which its place is not its own: see GuardConfig. Nil: it may not.
+	// Allow reports whether an avatar may be in mode Attached or Scripted: see GuardConfig. Optional: it may not.
 	Allow func(r Record) bool
 }
 
-// Strategy is dead reckoning as it is configured where nobody says otherwise.
+// Strategy is dead reckoning with the defaults.
 var Strategy = New(Config{})
 
-// New returns dead reckoning with settings of its own. A Config that is not valid is what making a half then fails with.
+// New returns dead reckoning with other settings. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
 	s := systems.Strategy{Name: "reckon", Needs: systems.Needs{Motion: true},
 		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) },
@@ -65,7 +63,7 @@ func New(c Config) systems.Strategy {
 	return s
 }
 
-// Check returns what making a half of the Config fails with, or nil.
+// Check returns the error of an invalid Config, or nil.
 func (c Config) Check() error {
 	_, err := c.withDefaults(nil)
 	return err
@@ -81,7 +79,7 @@ const (
 	leastJump    = 2 * fixed.One
 )
 
-// withDefaults fills in zero values, those that follow from the game only if there is one.
+// withDefaults fills in the defaults, those that depend on the game only if there is one.
 func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	if c.StateRate == 0 {
 		c.StateRate = 5
@@ -119,7 +117,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	return c, err
 }
 
-// guard is how avatars are doubted.
+// guard returns the limits of records from clients.
 func (c *Config) guard() GuardConfig {
 	g := GuardConfig{MaxSpeed: c.MaxSpeed, Allowance: c.Allowance, Trusting: c.Trusting, Allow: c.Allow}
 	if c.MaxSpeed == 0 {
@@ -128,15 +126,15 @@ func (c *Config) guard() GuardConfig {
 	return g
 }
 
-// own is how a client treats what it hears of its own avatars.
-func (c *Config) own() echoConfig {
+// echo returns the limits of echoes.
+func (c *Config) echo() echoConfig {
 	if c.MaxSpeed == 0 {
 		return echoConfig{MaxSpeed: MaxVelocity}
 	}
 	return echoConfig{MaxSpeed: c.MaxSpeed}
 }
 
-// params returns what clients must know.
+// params returns the settings for clients.
 func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 32)
 	w.Uvarint(uint64(c.StateRate))
@@ -146,13 +144,13 @@ func (c *Config) params() []byte {
 	return w.Bytes()
 }
 
-// ConfigOf returns what a strategy's Params say of the Config that it was made with, for whoever tells a person of it.
+// ConfigOf returns the settings in a strategy's Params, for display.
 func ConfigOf(params []byte) (c Config, err error) {
 	err = c.takeParams(params)
 	return c, err
 }
 
-// takeParams takes over what a server's params say.
+// takeParams sets the settings of a server's params.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	rate, assumed, trusting, speed := r.Uvarint(), r.Uvarint(), r.Bool(), r.Uvarint()
@@ -166,15 +164,15 @@ func (c *Config) takeParams(params []byte) error {
 	return nil
 }
 
-// doubts reports whether clients are believed only within limits.
+// doubts reports whether records of clients have limits.
 func (c *Config) doubts() bool { return !c.Trusting && c.MaxSpeed > 0 }
 
-// seats returns the component that says who steers an entity.
+// seats returns the component that names the player of an avatar.
 func seats(g *ecs.Game) (*ecs.Component[ecs.Seat], error) {
 	for _, c := range g.Components {
 		if seat, ok := c.(*ecs.Component[ecs.Seat]); ok {
 			return seat, nil
 		}
 	}
-	return nil, fmt.Errorf("reckon: game %q has no component of type ecs.Seat: clients have the authority over what it ties to them, so declare one and give it to avatars", g.Name)
+	return nil, fmt.Errorf("reckon: game %q has no component of type ecs.Seat, which marks the avatars of a player: declare one and add it to avatars", g.Name)
 }

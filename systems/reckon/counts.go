@@ -1,14 +1,14 @@
 package reckon
 
-// ClientCounts is what a client counted since it was made.
+// ClientCounts are the counters of a client since it was made.
 type ClientCounts struct {
-	Bodies     uint64 // of state, that were taken over
+	Bodies     uint64 // bodies of state that were used
 	Refused    uint64 // bodies that could not be used
-	Replays    uint64 // bodies that differed from what the avatars were predicted to hold, places aside
-	Snaps      uint64 // times that an avatar was put elsewhere on the server's word
-	Claims     uint64 // records of avatars that left
-	Records    uint64 // of others, that came
-	Unanchored uint64 // records relative to a place that is not known
+	Replays    uint64 // bodies that differed from the predicted avatars in more than positions
+	Snaps      uint64 // corrections of an avatar's position by the server
+	Claims     uint64 // records of avatars sent
+	Records    uint64 // records received
+	Unanchored uint64 // records relative to an unknown anchor
 }
 
 // ServerCounts is what a server counted since it was made.

@@ -14,10 +14,10 @@ import (
 // The kinds of messages, the first byte of each, beside those of the clocks' exchange. Their layouts are in
 // net/wire/STANDARD.md.
 const (
-	kindMove   = 1 // client → server, datagram: inputs, and where the avatars are
-	kindUpdate = 2 // server → client, datagram: where everybody is, and the rest of the state
-	kindOrder  = 3 // client → server, reliable: please carry this out
-	kindEvents = 4 // server → client, reliable: what a tick emitted
+	kindMove   = 1 // client → server, datagram: inputs, and records of the avatars
+	kindUpdate = 2 // server → client, datagram: records, and the rest of the state
+	kindOrder  = 3 // client → server, reliable: a requested order
+	kindEvents = 4 // server → client, reliable: the events of a tick
 )
 
 // ErrMessage is returned for a message that does not follow the standard.
@@ -26,34 +26,34 @@ var ErrMessage = errors.New("reckon: malformed message")
 const (
 	// maxAvatars bounds the avatars of one player.
 	maxAvatars = 4
-	// maxHeld bounds the anchors that one message says are held.
+	// maxAcks bounds the acknowledged anchors of one message.
 	maxAcks = 16
-	// maxNews bounds the records in one message.
+	// maxRecords bounds the records of one message.
 	maxRecords = 127
-	// moveBytes is the most that stands before the inputs of a message, in bytes.
+	// moveBytes bounds the part of a message before the inputs, in bytes.
 	moveBytes = 1 + 4 + 9 + 1 + 1 + maxAvatars*(1+maxRecord) + 1 + maxAcks*6
-	// newsBytes is the most that stands before the records of a message, in bytes.
+	// newsBytes bounds the part of a message before the records, in bytes.
 	newsBytes = 1 + 4 + 1 + 10 + 10 + 6 + 1 + maxAvatars*(1+maxRecord) + 1
 )
 
-// claim is a record of an avatar, in the epoch that counts the server's words about where the avatar is.
+// claim is a record of an avatar. epoch counts the server's corrections of the avatar's position, modulo 256.
 type claim struct {
 	epoch  uint8
 	record Record
 }
 
-// held says that a client holds an anchor of the entity in a row.
+// anchorAck acknowledges an anchor of the entity in a row.
 type anchorAck struct {
 	row    uint32
 	anchor uint8
 }
 
-// moveMessage is what a client sends each tick: what it has heard, where its avatars are if it is time to tell, and what
-// its player does in the ticks after received.
+// moveMessage is the message of a client in each tick: acknowledgements, the records of avatars that are due, and the
+// player's inputs of the ticks after received.
 type moveMessage struct {
-	received ecs.Tick // the newest tick of the server's that the client has heard of
+	received ecs.Tick // newest tick of the server that the client knows
 	ack      state.Ack
-	helpless bool // what the server sends has not been of use for long: only an image helps
+	helpless bool // the bodies of state cannot be used: the client needs an image
 	claims   []claim
 	anchors  []anchorAck
 	done     []ecs.InputBytes
@@ -79,8 +79,8 @@ func (m *moveMessage) append(dst []byte, game *ecs.Game) []byte {
 	return inputs.AppendWindow(w.Bytes(), w.Room(), m.done, game)
 }
 
-// read parses the message into m, whose slices are used again. near is the server's tick, stamp what the client's clock
-// shows, as far as that is known.
+// read parses the message into m, whose slices are reused. near is the server's tick, stamp the client's time as far as it
+// is known.
 func (m *moveMessage) read(message []byte, near ecs.Tick, stamp Stamp, game *ecs.Game) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
@@ -114,17 +114,17 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp Stamp, game *ecs
 	return nil
 }
 
-// newsHead opens what a server tells: up to which tick its state is that of the match, and what it has to say of the
-// receiver's inputs and avatars. Behind it stand records, and a body of state if there is one.
+// updateHead begins a message of the server: the tick of the match, and what concerns the receiver's inputs and avatars.
+// Records follow it, and a body of state if there is one.
 type updateHead struct {
 	tick      ecs.Tick
 	ready     bool   // the server knows the receiver's clock
-	altered   uint64 // ticks so far in which another input of the receiver's was used than he sent
-	events    uint64 // ticks from the last one whose events were sent to tick, plus 1; 0: none were yet
+	altered   uint64 // ticks so far in which another input was used than the receiver sent
+	events    uint64 // ticks from the newest tick whose events were sent to tick, plus 1; 0: none
 	hasMargin bool
 	margin    inputs.Margin // of one of the receiver's inputs
 	body      bool
-	snaps     []claim // where the receiver's avatars are, on the server's word
+	snaps     []claim // corrected positions of the receiver's avatars
 }
 
 const (
@@ -133,7 +133,7 @@ const (
 	headBody   = 4
 )
 
-// append writes the head. The place of the flags is returned, for whoever adds a body.
+// append writes the head.
 func (h *updateHead) append(w *wire.Writer) {
 	w.U8(kindUpdate)
 	w.U32(uint32(h.tick))
@@ -161,8 +161,8 @@ func (h *updateHead) append(w *wire.Writer) {
 	}
 }
 
-// read parses the head into h, whose slice is used again; near is the newest tick that was heard of, stamp what the
-// server's clock shows, as far as that is known.
+// read parses the head into h, whose slice is reused. near is the newest tick received, stamp the server's time as far as
+// it is known.
 func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp Stamp) error {
 	kind := r.U8()
 	h.tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))

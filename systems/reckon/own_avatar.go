@@ -144,7 +144,7 @@ func (c *Client) addAvatar(e ecs.Entity) *ownAvatar {
 		return nil
 	}
 	sender, err := newSendPolicy(c.limits.Records, &c.limits.Remotes.Rules)
-	own, err2 := newEchoCheck(c.limits.own(), &c.limits.Remotes.Rules)
+	own, err2 := newEchoCheck(c.limits.echo(), &c.limits.Remotes.Rules)
 	if err != nil || err2 != nil {
 		panic("reckon: a Config that was valid in Check is refused")
 	}

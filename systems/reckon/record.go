@@ -9,31 +9,31 @@ import (
 	"tendon/systems"
 )
 
-// Record says how an entity moves from a moment on: enough to tell where it is until the next record. Every record
-// carries the position, whatever else it is about, so that any of them puts right what was lost before.
+// Record is the motion of an entity from a moment on. Every record has the position, so that each one replaces those that
+// were lost.
 //
-// A record with Anchor 0 is absolute. Any other is relative to a place that both sides know (Against, On): then Pos is
-// an offset and Entity.Born is not known.
+// A record with Anchor 0 is absolute. Any other is relative to a position that both sides know: Pos is then an offset, and
+// Entity.Born is not known.
 type Record struct {
 	Entity ecs.Entity
-	Stamp  Stamp        // when it is true, on the clock of whoever sends it
-	Age    systems.Time // how old what it says was at Stamp already; the wire has steps of 160 ms, up to 2.4 s
+	Stamp  Stamp        // when it is true, on the sender's clock
+	Age    systems.Time // age of its content at Stamp; on the wire in steps of 160 ms, up to 2.4 s
 	Mode   Mode
 	Flags  Flags
-	Action uint8 // what begins at Stamp, with FlagCast; the game's own number
-	Anchor uint8 // place that Pos is relative to, [1, 15]; 0: none
-	Sets   uint8 // place that Pos is to be from now on, [1, 15]; 0: none. Absolute records only
+	Action uint8 // the game's number of the action that begins at Stamp, with FlagCast
+	Anchor uint8 // number of the anchor that Pos is relative to, [1, 15]; 0: none
+	Sets   uint8 // number of the anchor that Pos becomes, [1, 15]; 0: none. Absolute records only
 
 	Pos fixed.Vec3 // world units; relative to Parent with Attached; not with Scripted
 	Vel fixed.Vec3 // world units per second; zero with FlagStop
 
-	Parent ecs.Entity // Attached only: what the entity stands on
+	Parent ecs.Entity // Attached only: the entity that it stands on
 	Path   uint32     // Scripted only: the game's number of a path
 	Along  fixed.Num  // Scripted only: world units along it
 	Speed  fixed.Num  // Scripted only: world units per second along it
 }
 
-// Mode says by which rule a record is continued.
+// Mode is the rule by which a record is extrapolated.
 type Mode uint8
 
 // The modes. A change of mode, such as a jump or a landing, is sent at once.
@@ -45,33 +45,33 @@ const (
 	modes
 )
 
-// Flags say why a record was sent.
+// Flags are why a record was sent.
 type Flags uint8
 
 // The flags.
 const (
 	FlagStop     Flags = 1 << iota // it stands
-	FlagTurn                       // it changed its way
+	FlagTurn                       // it turned
 	FlagCast                       // it begins Action
-	FlagTeleport                   // it was put there: nothing is to be drawn in between
+	FlagTeleport                   // it was moved at once: show no motion in between
 	flags
 )
 
-// ErrRecord is returned for bytes that are no record.
+// errRecord is the error of a malformed record.
 var errRecord = errors.New("reckon: malformed record")
 
 const (
-	// MaxRecord bounds a record on the wire, in bytes.
+	// maxRecord bounds a record on the wire, in bytes.
 	maxRecord = 64
-	// MaxCompact bounds a relative record of an entity in one of the first 128 rows of its owner's region, in bytes,
+	// maxCompact bounds a relative record of an entity in one of the first 128 rows of its owner's region, in bytes,
 	// without an action.
 	maxCompact = 9
-	// MaxCoordinate bounds a coordinate of a position, in world units.
+	// maxCoordinate bounds a coordinate of a position, in world units.
 	maxCoordinate = fixed.One << 24
 	// MaxVelocity bounds a coordinate of a velocity, in world units per second.
 	MaxVelocity = fixed.One << 15
-	// MaxOffset is how far a relative record may be from its anchor, per axis, in world units. What is beyond is out of
-	// step and needs an absolute one.
+	// maxOffset is the largest offset of a relative record per axis, in world units. Beyond it, the record must be
+	// absolute.
 	maxOffset = 14 * fixed.One
 
 	fullBits    = 8 // fractional bits of absolute positions and velocities
@@ -95,16 +95,15 @@ func encode53(n fixed.Num) int8 {
 
 func decode53(v int8) fixed.Num { return unsteps(int64(v), compactBits) }
 
-// Anchor is a place that both sides know of an entity: that of an absolute record which the other side is known to
-// hold.
+// anchorPoint is a position of an entity that both sides know: the other side has acknowledged its absolute record.
 type anchorPoint struct {
 	Number uint8 // [1, 15]
 	Entity ecs.Entity
 	Pos    fixed.Vec3
 }
 
-// Against makes an absolute record relative to a place. ok is false if it does not fit: in another mode than Ground, too
-// far away, faster than 5.3 can say, or at another height by a sixteenth of a unit or more.
+// against makes an absolute record relative to an anchor. ok is false if it does not fit: the mode must be Ground, the
+// offset and the velocity in the range of 5.3, and the height within a sixteenth of a unit.
 func (r Record) against(a anchorPoint) (relative Record, ok bool) {
 	d := r.Pos.Sub(a.Pos)
 	fits := a.Number != 0 && a.Number <= maxAnchor && r.Anchor == 0 && r.Sets == 0 && r.Mode == Ground && r.Entity == a.Entity &&
@@ -122,16 +121,16 @@ func (r Record) against(a anchorPoint) (relative Record, ok bool) {
 	return r, true
 }
 
-// On makes a relative record absolute again. a must be the place that r.Anchor numbers for the entity in r's row.
+// on makes a relative record absolute again. a must be the anchor of number r.Anchor, of the entity in r's row.
 func (r Record) on(a anchorPoint) Record {
 	if r.Anchor == 0 || r.Anchor != a.Number || r.Entity.Row != a.Entity.Row {
-		panic("reckon: Record.On: pass the anchor that the record names, of the same row")
+		panic("reckon: a relative record needs the anchor that it names, of the same row")
 	}
 	r.Anchor, r.Entity, r.Pos = 0, a.Entity, r.Pos.Add(a.Pos)
 	return r
 }
 
-// Append writes a record; positions and velocities are rounded to what the wire carries. A stamp is cut to its low bits:
+// append writes a record. Positions and velocities are rounded to the units of the wire. A stamp is cut to its low bits:
 // the reader must know the time to 20 s.
 //
 //	[row]      (uvarint)            place in the owner's region · 128 + owner
@@ -153,7 +152,7 @@ func (r Record) on(a anchorPoint) Record {
 //	[action]   (u8)                 with FlagCast
 func (r *Record) append(w *wire.Writer) {
 	if r.Anchor > maxAnchor || r.Sets > maxAnchor || r.Mode >= modes || r.Flags >= flags {
-		panic("reckon: Record.Append: anchors lie in [1, 15], modes and flags are those of this package")
+		panic("reckon: a record is out of range: anchors lie in [1, 15], modes and flags are those of this package")
 	}
 	age := min((max(r.Age, 0)+ageUnit/2)/ageUnit, ageMost)
 	appendRow(w, r.Entity.Row)
@@ -201,8 +200,8 @@ func appendVec(w *wire.Writer, v fixed.Vec3, most fixed.Num) {
 	appendNum(w, v.Z, most)
 }
 
-// Read takes a record off a message. near is a stamp within 20 s of the record's: as long as the sender's clock is not
-// known, a record cannot be read. What is malformed makes reader fail with ErrRecord or an error of package wire.
+// read reads a record. near is a stamp within 20 s of the record's: without the sender's clock a record cannot be read.
+// After a malformed record, reader has the error errRecord or one of package wire.
 func (r *Record) read(reader *wire.Reader, near Stamp) {
 	*r = Record{}
 	r.Entity.Row = readRow(reader)
@@ -266,7 +265,7 @@ const (
 func appendRow(w *wire.Writer, row uint32) {
 	owner, place := row>>regionBits, row&(1<<regionBits-1)
 	if owner >= 1<<ownerBits {
-		panic("reckon: Record.Append: no game has the owner of this row")
+		panic("reckon: no game has the owner of this row")
 	}
 	w.Uvarint(uint64(place)<<ownerBits | uint64(owner))
 }
