@@ -57,8 +57,8 @@ type Replicated interface {
 	// Replica returns the newest replica, nil before the first. whole reports that it contains all of the server's state
 	// of that tick. Otherwise entities may be missing or outdated.
 	Replica() (s *image.Snapshot, whole bool)
-	// Told returns the last tick that updated an entity, 0 for none. The entity is as in the server's state of that tick.
-	Told(e ecs.Entity) ecs.Tick
+	// LastUpdate returns the last tick that updated an entity, 0 for none. The entity is as in the server's state of that tick.
+	LastUpdate(e ecs.Entity) ecs.Tick
 	// Places reports whether all this holds for places too: for the scalars that are marked so. Where it does not, places
 	// are sent as motion records, and the replica has an older place of entities that moved within RestTime or jumped.
 	Places() bool

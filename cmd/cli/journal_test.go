@@ -171,7 +171,7 @@ func (k known) sum(g *ecs.Game, s *image.Snapshot) (sum image.Checksum) {
 		return s.Checksum()
 	}
 	parts := s.ComponentChecksums(nil)
-	if parts = parts[systems.UntoldColumns:]; k == knownPlaceless {
+	if parts = parts[systems.UnreplicatedColumns:]; k == knownPlaceless {
 		parts = append(parts[:len(parts)-len(g.Components)], besidePlaces(g, s)...)
 	}
 	for _, part := range parts {

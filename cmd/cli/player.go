@@ -181,7 +181,7 @@ func (p *player) compare() {
 		if _, whole := half.Replica(); !whole {
 			return
 		}
-		p.skipped = systems.Untold(p.skipped[:0], p.game, half)
+		p.skipped = systems.Unreplicated(p.skipped[:0], p.game, half)
 		for i, skipped := range p.skipped {
 			if skipped {
 				have[i] = want[i]

@@ -137,7 +137,7 @@ func (c *Client) compareReplica(half systems.Replicated) {
 	}
 	same := true
 	for e := range s.Entities {
-		if half.Told(e) == f {
+		if half.LastUpdate(e) == f {
 			same = same && (sameEntity(s, want, e) || !half.Places() && sameExceptPlace(game, s, want, e))
 		}
 	}
@@ -159,8 +159,8 @@ func (c *Client) onlyMoving(a, b *image.Snapshot) bool {
 // source are never replicated; places only if the half has them.
 func sameReplica(g *ecs.Game, half systems.Replicated, a, b *image.Snapshot) bool {
 	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
-	for i, untold := range systems.Untold(nil, g, half) {
-		if untold {
+	for i, lacks := range systems.Unreplicated(nil, g, half) {
+		if lacks {
 			x[i] = y[i]
 		}
 	}

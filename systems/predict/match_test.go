@@ -245,7 +245,7 @@ func (m *match) compare(p *player) {
 	count := 0
 	for e := range s.Entities {
 		count++
-		if complete || p.Told(e) == s.Tick() {
+		if complete || p.LastUpdate(e) == s.Tick() {
 			here, set, values := s.AppendScalars(nil, e.Row)
 			there, set2, values2 := want.AppendScalars(nil, e.Row)
 			if here != there || set != set2 || len(values) != len(values2) {

@@ -309,8 +309,8 @@ func (c *Client) Replica() (s *image.Snapshot, complete bool) {
 // Places reports that a replica may have old positions of entities that move: records carry these.
 func (c *Client) Places() bool { return false }
 
-// Told returns the last tick that updated an entity, 0 for none.
-func (c *Client) Told(e ecs.Entity) ecs.Tick { return c.replica.Receiver.Told(e) }
+// LastUpdate returns the last tick that updated an entity, 0 for none.
+func (c *Client) LastUpdate(e ecs.Entity) ecs.Tick { return c.replica.Receiver.LastUpdate(e) }
 
 // Forget drops the baselines of the server's deltas, all but the newest, as a client under memory pressure does. The
 // server notices and sends everything anew. It is for tests.

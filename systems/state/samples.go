@@ -43,8 +43,8 @@ func (r *Receiver) knows(t *track, s *replica) bool {
 	return n > 0 && (s.complete || t.tick(n-1) == s.state.Tick())
 }
 
-// Told returns the last tick that brought e anew, 0 for none.
-func (r *Receiver) Told(e ecs.Entity) ecs.Tick {
+// LastUpdate returns the last tick that brought e anew, 0 for none.
+func (r *Receiver) LastUpdate(e ecs.Entity) ecs.Tick {
 	if t := r.held.entities.at(e.Row); t != nil && t.entity == e && t.count > 0 {
 		return t.tick(t.count - 1)
 	}
