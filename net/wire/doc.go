@@ -7,11 +7,10 @@
 // messages), not a transport (net/link is) and not a reflection codec. It
 // imports the standard library only and knows no clock, socket or lock.
 //
-// Bytes off the wire are hostile. A [Reader] therefore checks before it
-// does: every length and count is compared with its bound and with the bytes
-// that are left before anything is sliced or allocated, an encoding that is
-// not the shortest one is refused, and the first error sticks, so a decoder
-// is a straight line that ends in one check:
+// Bytes off the wire are hostile, so a [Reader] checks before it acts. It
+// compares every length and count with its bound and with the bytes that are
+// left before it slices or allocates. It refuses an encoding that is not the
+// shortest one. The first error stays, so a decoder ends in one check:
 //
 //	func decodePing(b []byte) (p ping, err error) {
 //		r := wire.NewReader(b)

@@ -59,12 +59,12 @@ func OpenEnvelope(packet []byte) (epoch uint8, parts Parts, err error) {
 }
 
 // Parts walks the parts of one packet. Its copies walk on their own, so a
-// packet can be checked as a whole before any of it is believed.
+// packet can be checked as a whole before any part is used.
 type Parts struct{ r Reader }
 
 // Next returns the next part; its payload aliases the packet and is never
 // empty. ok is false at the end and at the first malformed part; [Parts.Err]
-// tells the two apart.
+// distinguishes the two.
 func (p *Parts) Next() (channel Channel, payload []byte, ok bool) {
 	if p.r.Len() == 0 {
 		return 0, nil, false

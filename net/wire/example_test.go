@@ -6,7 +6,7 @@ import (
 	"tendon/net/wire"
 )
 
-// What a writer wrote, a reader reads; what was cut off or padded is one error at the end.
+// A reader reads the values of a writer. A cut or padded message is one error at the end.
 func Example() {
 	w := wire.NewWriter(nil, 16)
 	w.U16(7)

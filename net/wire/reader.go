@@ -6,13 +6,13 @@ import (
 )
 
 // A Reader takes values off the front of a byte slice. It never reads past
-// the slice, never allocates and never panics on what the bytes say.
+// the slice, never allocates and never panics, for any bytes.
 //
 // Its first error sticks: from then on every method returns a zero value and
 // reads nothing, so a decoder may check once, at its end, with [Reader.Close].
 // A Reader is a small value; keep it on the stack and call it by address.
 type Reader struct {
-	buf []byte // what is left to read
+	buf []byte // not read yet
 	err error  // the first failure
 }
 
@@ -155,16 +155,15 @@ func (r *Reader) Varint() int64 {
 }
 
 // Blob reads a length, as [Reader.Uvarint], and that many bytes, aliasing the
-// input. The length must be at most limit and at most what is left.
+// input. The length must be at most limit and at most the bytes left.
 func (r *Reader) Blob(limit int) []byte {
 	return r.Bytes(r.Count(limit, 1))
 }
 
 // Count reads the number of elements that follow. It must be at most limit,
-// and at least minSize bytes must be left for each of them, so that a caller
-// may allocate for the count: the allocation is then bounded by the input. A
-// minSize of zero is for elements coded below a byte; limit is then the only
-// bound.
+// and at least minSize bytes must be left for each of them. So the input bounds
+// an allocation for the count. A minSize of zero is for elements of less than a
+// byte; limit is then the only bound.
 func (r *Reader) Count(limit, minSize int) int {
 	if limit < 0 || minSize < 0 {
 		panic("wire: Reader.Count: limit and minSize must not be negative")

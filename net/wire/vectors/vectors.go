@@ -22,7 +22,7 @@ import (
 // Path is where a package's vectors lie.
 const Path = "testdata/vectors.txt"
 
-// Refused is the meaning of what must be refused.
+// Refused is the meaning of bytes that a reader must refuse.
 const Refused = "refused"
 
 // Vector is a line.
