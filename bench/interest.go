@@ -88,7 +88,53 @@ func (t *wanderers) update() {
 }
 
 func updateInterest(backend interest.Backend, entities, clients int) measure.Result {
-	ours, theirs := newWanderers(backend, entities, clients), newWanderers(interest.Brute, entities, clients)
-	r := measure.Compare(measure.Op{Prepare: theirs.walk, Run: theirs.update}, measure.Op{Prepare: ours.walk, Run: ours.update})
+	ours, theirs := newWanderers(backend, entities, clients), newWanderers(backend, entities, clients)
+	all := newAllPairs(theirs)
+	r := measure.Compare(measure.Op{Prepare: theirs.walk, Run: all.update}, measure.Op{Prepare: ours.walk, Run: ours.update})
 	return measure.Result{Unit: "tick", Ratio: r, Note: fmt.Sprintf("%.0f entities near a client", float64(ours.sets.Counts().Members)/float64(clients)-1)}
 }
+
+// allPairs is the reference: it compares every client with every entity. Its sets equal those of package interest.
+type allPairs struct {
+	walkers *wanderers
+	outside [][]uint8 // by client and entity: 0 is not relevant; else 1 + ticks beyond 1.25 times the radius
+}
+
+func newAllPairs(t *wanderers) *allPairs {
+	a := &allPairs{walkers: t, outside: make([][]uint8, t.clients)}
+	for c := range a.outside {
+		a.outside[c] = make([]uint8, len(t.pos))
+		for e := range t.sets.Set(c) {
+			a.outside[c][e] = 1
+		}
+	}
+	return a
+}
+
+func (a *allPairs) has(client, entity int) bool { return a.outside[client][entity] > 0 }
+
+func (a *allPairs) update() {
+	const grace = 60
+	in, out := square(fixed.FromInt(interestRadius)), square(fixed.FromRatio(interestRadius*5, 4))
+	for c, outside := range a.outside {
+		at := a.walkers.pos[c]
+		for e, p := range a.walkers.pos {
+			distance := square(p.X-at.X) + square(p.Y-at.Y)
+			switch {
+			case outside[e] == 0:
+				if distance <= in {
+					outside[e] = 1
+				}
+			case distance <= out:
+				outside[e] = 1
+			case outside[e] > grace:
+				outside[e] = 0
+			default:
+				outside[e]++
+			}
+		}
+	}
+}
+
+// square returns x², which must fit into a Num.
+func square(x fixed.Num) fixed.Num { return x.Mul(x) }

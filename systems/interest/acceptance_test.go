@@ -10,10 +10,10 @@ import (
 )
 
 // play makes one random move in all sets and in the model, if there is one.
-func (c *crowd) play(radius fixed.Num, sets []*Sets, m *model) {
+func (c *script) play(radius fixed.Num, sets []*Sets, m *model) {
 	id := c.IntN(len(c.at[1]))
 	switch p := c.IntN(100); {
-	case p < 3: // a marker is removed; half of the time its id is taken again before anybody hears of it
+	case p < 3: // a marker is removed; half of the time its id is reused before the next Update
 		for _, s := range sets {
 			s.Remove(id)
 		}
@@ -23,7 +23,7 @@ func (c *crowd) play(radius fixed.Num, sets []*Sets, m *model) {
 		if c.IntN(2) == 0 {
 			c.place(sets, m, id, c.step(c.at[1][id], radius/8))
 		}
-	case p < 4: // a watcher leaves; half of the time another takes its index
+	case p < 4: // a watcher leaves; half of the time its index is reused
 		id %= len(c.at[0])
 		for _, s := range sets {
 			s.Unwatch(id)
@@ -44,7 +44,7 @@ func (c *crowd) play(radius fixed.Num, sets []*Sets, m *model) {
 	}
 }
 
-func (c *crowd) place(sets []*Sets, m *model, id int, pos fixed.Vec3) {
+func (c *script) place(sets []*Sets, m *model, id int, pos fixed.Vec3) {
 	c.at[1][id] = pos
 	for _, s := range sets {
 		s.Place(id, pos)
@@ -54,7 +54,7 @@ func (c *crowd) place(sets []*Sets, m *model, id int, pos fixed.Vec3) {
 	}
 }
 
-func (c *crowd) watch(sets []*Sets, m *model, id int, pos fixed.Vec3) {
+func (c *script) watch(sets []*Sets, m *model, id int, pos fixed.Vec3) {
 	c.at[0][id] = pos
 	for _, s := range sets {
 		s.Watch(id, pos)
@@ -64,14 +64,14 @@ func (c *crowd) watch(sets []*Sets, m *model, id int, pos fixed.Vec3) {
 	}
 }
 
-// Nothing but cost may depend on the backend. The brute force is held to a model that shares no code with it, the others
-// to the brute force, event by event and set by set.
+// Backends differ in cost only. The brute force and all backends are compared with a model that shares no code with them,
+// event by event and set by set.
 func TestAOI01AllBackendsEqualBruteForceOver10000RandomMoves(t *testing.T) {
 	const markers, watchers = 24, 12
 	config := Config{Radius: fixed.FromInt(40) + 1, Rate: 10}
 	for seed := range uint64(2) {
 		sets, m := all(t, config), newModel(config, markers)
-		c := &crowd{Rand: rand.New(rand.NewPCG(1, seed)), size: fixed.FromInt(200)}
+		c := &script{Rand: rand.New(rand.NewPCG(1, seed)), size: fixed.FromInt(200)}
 		c.at = [2][]fixed.Vec3{make([]fixed.Vec3, watchers), make([]fixed.Vec3, markers)}
 		var seen [kinds]int
 		for move := range 10_000 {
@@ -79,7 +79,7 @@ func TestAOI01AllBackendsEqualBruteForceOver10000RandomMoves(t *testing.T) {
 			want := m.update()
 			for b, s := range sets {
 				if got := s.Update(); !slices.Equal(got, want) {
-					t.Fatalf("seed %d, move %d, %v: %v, want %v", seed, move, Backend(b), got, want)
+					t.Fatalf("seed %d, move %d, backend %d: %v, want %v", seed, move, b, got, want)
 				}
 			}
 			for _, e := range want {
@@ -92,10 +92,10 @@ func TestAOI01AllBackendsEqualBruteForceOver10000RandomMoves(t *testing.T) {
 		if seen[Enter] < 1000 || seen[Leave] < 500 || seen[Gone] < 200 {
 			t.Errorf("seed %d: too little happened: %v", seed, seen)
 		}
-		if n := sets[Pairs].Counts(); n.Rechecked == 0 || n.Compared > sets[Brute].Counts().Compared/10 {
+		if n := sets[Pairs].Counts(); n.Rechecked == 0 || n.Compared > sets[bruteForce].Counts().Compared/10 {
 			t.Errorf("seed %d: the pair list compared %d pairs and rechecked %d", seed, n.Compared, n.Rechecked)
 		}
-		if n := sets[Grid].Counts().Compared; n > sets[Brute].Counts().Compared*2/3 {
+		if n := sets[Grid].Counts().Compared; n > sets[bruteForce].Counts().Compared*2/3 {
 			t.Errorf("seed %d: the grid compared %d pairs", seed, n)
 		}
 	}
@@ -108,23 +108,22 @@ func sameSets(t *testing.T, sets []*Sets, m *model) {
 		for w := range m.n {
 			for k := range m.n {
 				if _, want := m.outside[[2]int{w, k}]; s.Has(w, k) != want {
-					t.Fatalf("%v: %d has %d: %v", Backend(b), w, k, !want)
+					t.Fatalf("backend %d: %d has %d: %v", b, w, k, !want)
 				}
 			}
 			set := slices.Collect(s.Set(w))
 			if !slices.IsSorted(set) {
-				t.Fatalf("%v: the set of %d is %v", Backend(b), w, set)
+				t.Fatalf("backend %d: the set of %d is %v", b, w, set)
 			}
 			total += len(set)
 		}
 		if total != len(m.outside) || total != s.Counts().Members {
-			t.Fatalf("%v: %d members, counted %d, want %d", Backend(b), total, s.Counts().Members, len(m.outside))
+			t.Fatalf("backend %d: %d members, counted %d, want %d", b, total, s.Counts().Members, len(m.outside))
 		}
 	}
 }
 
-// An enter is a full state, the most expensive thing there is. Neither border may be paid for more than once a second,
-// however fast something goes to and fro across it.
+// An enter costs a full state. A marker that oscillates across either border causes at most one enter a second.
 func TestAOI02OscillationAtTheBorderCostsOneEnterAndLeaveAGracePeriodAtMost(t *testing.T) {
 	const rate, seconds = 60, 20
 	radius := fixed.FromInt(100)
@@ -146,11 +145,11 @@ func TestAOI02OscillationAtTheBorderCostsOneEnterAndLeaveAGracePeriodAtMost(t *t
 					}
 				}
 				if border == radius && len(at) > 0 {
-					t.Errorf("%v, period %d: events at the inner border in ticks %v", Backend(b), period, at)
+					t.Errorf("backend %d, period %d: events at the inner border in ticks %v", b, period, at)
 				}
 				for i := 2; i < len(at); i++ { // of three events in a row, two are of one kind
 					if at[i]-at[i-2] < rate {
-						t.Errorf("%v, period %d: events in ticks %v", Backend(b), period, at)
+						t.Errorf("backend %d, period %d: events in ticks %v", b, period, at)
 					}
 				}
 			}
@@ -158,7 +157,7 @@ func TestAOI02OscillationAtTheBorderCostsOneEnterAndLeaveAGracePeriodAtMost(t *t
 	}
 }
 
-// From 0.9·R to 1.4·R, both borders are crossed. Then there are events, but still not more than one pair a second.
+// A marker that oscillates from 0.9·R to 1.4·R crosses both borders. It causes at most one enter and leave a second.
 func TestAOI02CrossingBothBordersCostsOneEnterAndLeaveAGracePeriodAtMost(t *testing.T) {
 	const rate = 60
 	radius := fixed.FromInt(100)
@@ -175,14 +174,14 @@ func TestAOI02CrossingBothBordersCostsOneEnterAndLeaveAGracePeriodAtMost(t *test
 				events += len(s.Update())
 			}
 			if period <= 119 && events != 1 || period >= 122 && (events < 10 || events > 2*20) {
-				t.Errorf("%v, period %d: %d events in 20 s", Backend(b), period, events)
+				t.Errorf("backend %d, period %d: %d events in 20 s", b, period, events)
 			}
 		}
 	}
 }
 
-// The cost of a client must be that of its surroundings. With four and sixteen times the population on four and sixteen
-// times the area, bytes per client stay within 5 %; on the same area they do not, which shows that the test can tell.
+// The bytes per client depend on density only. They stay within 5 % with four and sixteen times the population on as
+// many times the area. On the same area they grow, which shows that the test measures density.
 func TestAOI03BytesPerClientAreIndependentOfThePopulationAtConstantDensity(t *testing.T) {
 	small := bytesPerClient(t, 32, 400)
 	for _, v := range []struct{ row, side int }{{64, 800}, {128, 1600}} {
@@ -196,10 +195,9 @@ func TestAOI03BytesPerClientAreIndependentOfThePopulationAtConstantDensity(t *te
 	}
 }
 
-// bytesPerClient lets a population walk about in a square and returns the bytes that a client is sent in a second, if an
-// enter costs 60, a leave 4 and an update 12 bytes, and updates are sent 20 times a second. It starts in rows, each
-// somewhere in a square of its own, so that the density is the same in every part. Watchers stay away from the sides,
-// where there is less to hear.
+// bytesPerClient moves a population in a square and returns the bytes per second and client. An enter costs 60 bytes, a
+// leave 4, and an update 12, with 20 updates a second. Each entity starts at random in a cell of its own, so that the
+// density is even. Watchers stay away from the sides, where they have fewer neighbours.
 func bytesPerClient(t *testing.T, row, side int) float64 {
 	const watchers, rate, seconds = 12, 20, 6 // watchers in a row
 	s, err := New(Config{Radius: fixed.FromInt(50), Rate: rate})
@@ -256,7 +254,7 @@ func bytesPerClient(t *testing.T, row, side int) float64 {
 	return float64(bytes) / (watchers * watchers) / seconds
 }
 
-// The pair list lives by this: what stays near its anchor is compared with nobody, be they thousands.
+// The pair list compares no pairs of a marker that stays near its anchor.
 func TestAOI05MovementBelowHalfTheRadiusMakesNoPairWork(t *testing.T) {
 	radius := fixed.FromInt(50)
 	s := all(t, Config{Radius: radius, Rate: 60})[Pairs]
@@ -299,7 +297,7 @@ func TestAOI05MovementBelowHalfTheRadiusMakesNoPairWork(t *testing.T) {
 		t.Errorf("%d pairs were compared", after.Compared-before.Compared)
 	}
 	if after.Enters == before.Enters || after.Rechecked == 0 {
-		t.Error("nobody came near: the test proves nothing")
+		t.Error("no marker came near: the test proves nothing")
 	}
 	s.Place(7, fixed.Vec3{X: m[7].X - radius/2, Y: m[7].Y})
 	if s.Update(); s.Counts().Compared != after.Compared+50 {
@@ -307,14 +305,14 @@ func TestAOI05MovementBelowHalfTheRadiusMakesNoPairWork(t *testing.T) {
 	}
 }
 
-// A server that is started again, or a second one that follows, must come to the same events in the same order, however
-// the calls of one tick were ordered.
+// A server that is restarted must compute the same events in the same order. The order of calls within a tick does not
+// matter.
 func TestAOI06TheOrderIsTheSameOnRepeatRuns(t *testing.T) {
-	run := func(b Backend, shuffle uint64) (events []Event) {
+	run := func(b int, shuffle uint64) (events []Event) {
 		s := all(t, Config{Radius: fixed.FromInt(60), Rate: 5})[b]
 		r := rand.New(rand.NewPCG(6, 6))
 		calls := rand.New(rand.NewPCG(shuffle, 0))
-		c := &crowd{Rand: r, size: fixed.FromInt(300)}
+		c := &script{Rand: r, size: fixed.FromInt(300)}
 		ids := make([]int, 80)
 		pos := make([]fixed.Vec3, len(ids))
 		for i := range ids {
@@ -338,20 +336,20 @@ func TestAOI06TheOrderIsTheSameOnRepeatRuns(t *testing.T) {
 			if !slices.IsSortedFunc(got, func(a, b Event) int {
 				return slices.Compare([]int{a.Watcher, a.Marker, int(a.Kind)}, []int{b.Watcher, b.Marker, int(b.Kind)})
 			}) {
-				t.Fatalf("%v: %v", b, got)
+				t.Fatalf("backend %d: %v", b, got)
 			}
 			events = append(events, got...)
 		}
 		return events
 	}
-	want := run(Brute, 0)
+	want := run(bruteForce, 0)
 	if len(want) < 1000 {
 		t.Fatalf("%d events", len(want))
 	}
-	for b := range backends {
+	for b := range bruteForce {
 		for shuffle := range uint64(3) {
 			if !slices.Equal(run(b, shuffle), want) {
-				t.Errorf("%v, order of calls %d: other events", b, shuffle)
+				t.Errorf("backend %d, order of calls %d: other events", b, shuffle)
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func newMoving(population, watchers int) *moving {
 	return m
 }
 
-// tick moves everybody, turning at the sides, and brings the sets up to date.
+// tick moves all entities, which turn at the sides, and updates the sets.
 func (m *moving) tick(s *Sets) []Event {
 	for i := range m.pos {
 		p := m.pos[i].Add(m.vel[i])
@@ -47,7 +47,7 @@ func (m *moving) tick(s *Sets) []Event {
 	return s.Update()
 }
 
-// One tick: all entities move, and all sets are brought up to date.
+// One operation is a tick: all entities move and all sets are updated.
 func BenchmarkUpdate(b *testing.B) {
 	for _, population := range []int{1000, 10_000} {
 		for _, watchers := range []int{64, population} {
@@ -72,33 +72,31 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// A server must not give the collector work in every tick.
 func TestAnUpdateAllocatesNothingAfterWarmUp(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	for b := range backends {
-		s := all(t, Config{Radius: fixed.FromInt(50), Rate: 5})[b]
+	for b, s := range all(t, Config{Radius: fixed.FromInt(50), Rate: 5}) {
 		m := newMoving(400, 20)
 		for i := range m.vel {
 			m.vel[i] = m.vel[i].Scale(fixed.FromInt(60))
 		}
-		heard, events := 0, 0
+		members, events := 0, 0
 		tick := func() {
 			s.Remove(7)
 			events += len(m.tick(s))
 			for range s.Set(0) {
-				heard++
+				members++
 			}
 		}
 		for range 400 {
 			tick()
 		}
 		if n := testing.AllocsPerRun(100, tick); n != 0 {
-			t.Errorf("%v: %v allocations per tick", b, n)
+			t.Errorf("backend %d: %v allocations per tick", b, n)
 		}
-		if heard == 0 || events < 1000 {
-			t.Errorf("%v: %d heard, %d events", b, heard, events)
+		if members == 0 || events < 1000 {
+			t.Errorf("backend %d: %d members, %d events", b, members, events)
 		}
 	}
 }

@@ -6,15 +6,14 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Config says how far watchers hear, and how that is found out.
+// Config describes relevance sets.
 type Config struct {
-	// Radius is R in world units, in (0, MaxRadius]: a marker enters a watcher's set at a distance of R or less and
-	// leaves it beyond 1.25·R. There is no default.
+	// Radius is R in world units, in (0, MaxRadius]. A marker enters a watcher's set at a distance of R or less and leaves
+	// it beyond 1.25·R. Required.
 	Radius fixed.Num
-	// Rate is the number of Updates per second, in [1, MaxRate]: a marker that is outside leaves after Rate Updates.
-	// There is no default.
+	// Rate is the number of Updates per second, in [1, MaxRate]. A marker leaves after Rate Updates outside. Required.
 	Rate int
-	// Backend finds the pairs that come near. The zero value is Grid. Only the cost differs, never the sets.
+	// Backend finds the pairs that come near. Backends differ in cost only. The zero value is Grid.
 	Backend Backend
 }
 
@@ -32,15 +31,12 @@ type Backend uint8
 
 // The backends.
 const (
-	// Grid looks into the nine cells of size R around each watcher. It costs the same however fast things move, and is
-	// the best choice when many of them do.
+	// Grid searches the nine cells of size R around each watcher. Its cost does not depend on how fast markers move.
 	Grid Backend = iota
-	// Pairs is Cloud Wu's pair list: what moved by R/2 or more is compared with everything, and pairs that might come
-	// near before that are compared in every Update. It is the best choice when little moves. It remembers every pair
-	// within 2R, in 16 bytes.
+	// Pairs is Cloud Wu's pair list. It compares a marker or watcher that moved by R/2 or more with all others, and in
+	// every Update the pairs that might come near without such a move. It is the faster one while markers move slowly.
+	// It stores every pair within 2R, in 16 bytes.
 	Pairs
-	// Brute compares every pair in every Update. It is the oracle of the other two.
-	Brute
 	backends
 )
 
@@ -49,13 +45,13 @@ func (b Backend) String() string {
 	if b >= backends {
 		return fmt.Sprintf("Backend(%d)", uint8(b))
 	}
-	return [backends]string{"grid", "pairs", "brute"}[b]
+	return [backends]string{"grid", "pairs"}[b]
 }
 
-// ConfigError names the field of a Config that cannot be used, and why.
+// ConfigError names the field of a Config that is invalid, with the reason.
 type ConfigError struct{ Field, Reason string }
 
-// Error names the field, and says what is wrong.
+// Error returns the field and the reason.
 func (e *ConfigError) Error() string { return "interest: " + e.Field + " " + e.Reason }
 
 func (c Config) validate() error {
@@ -65,7 +61,7 @@ func (c Config) validate() error {
 	case c.Rate < 1 || c.Rate > MaxRate:
 		return &ConfigError{"Rate", fmt.Sprintf("is %d, must be in [1, %d]", c.Rate, MaxRate)}
 	case c.Backend >= backends:
-		return &ConfigError{"Backend", fmt.Sprintf("is %d, must be Grid, Pairs or Brute", c.Backend)}
+		return &ConfigError{"Backend", fmt.Sprintf("is %d, must be Grid or Pairs", c.Backend)}
 	}
 	return nil
 }

@@ -1,48 +1,48 @@
-// Package interest says who hears of whom: the sets of entities that each client is told of. It is why dead reckoning and
-// state synchronisation scale.
+// Package interest computes relevance sets: which entities are near enough to each client to be replicated to it.
 //
-// Positions are pushed in, changes come out:
+// The caller sets positions and receives the changes:
 //
 //	sets, err := interest.New(interest.Config{Radius: fixed.FromInt(50), Rate: 60})
 //	...
-//	for row, pos := range everything {          // after each tick of the server
+//	for row, pos := range positions {           // after each tick of the server
 //		sets.Place(row, pos)
 //	}
 //	sets.Watch(client, itsPosition)
 //	for _, e := range sets.Update() {
 //		switch e.Kind {
 //		case interest.Enter:
-//			told[e.Watcher].add(e.Marker) // its full state first
+//			relevant[e.Watcher].add(e.Marker) // send its full state first
 //		case interest.Leave, interest.Gone:
-//			told[e.Watcher].drop(e.Marker)
+//			relevant[e.Watcher].remove(e.Marker)
 //		}
 //	}
 //
-// A watcher is a client, a marker is an entity; both are small integers that the caller gives out and takes back, such
-// as the client's index and the row's. An entity that is nowhere does not belong here: who is to hear of it is for the
-// caller to say.
+// A watcher is a client and a marker is an entity. Both are small integers that the caller assigns, such as the index of
+// the client and of the entity's row. Entities without a position are not markers; the caller decides which clients
+// receive them.
 //
-// A marker enters at a distance of R or less and leaves after a second beyond 1.25·R, so that one that goes to and fro at
-// the border does neither. What moves far at once is like any other: what is new enters in the same Update, what was left
-// behind leaves a second later. What is removed leaves at once, and its id may be used again in the same tick.
+// A marker enters at a distance of R or less. It leaves after one second beyond 1.25·R, so that a marker that oscillates
+// at the border causes no events. After a teleport, markers enter in the same Update and leave one second later. A
+// removed marker leaves at once, and its id may be reused in the same tick.
 //
-// # What it is not
+// # Limits
 //
-// It is no part of the world that is rewound: positions come from ticks that are final, and sets are never taken back.
-// It is not for lockstep and relay, where everybody simulates everything. It is no visibility: whoever is near is heard
-// through walls. It never asks a client where it is. It spends no bytes: what goes first when not all fits, and that nothing
-// waits for more than a second, is for the Sender of tendon/systems/state, by priorities for which [Sets.Distance] helps.
+// Positions must be those of final ticks: sets are not rewound. Lockstep and relay do not use the package, since their
+// clients simulate everything. Walls do not matter: a near entity is relevant even if it is hidden. Positions of clients
+// must be the server's. The package sends nothing; tendon/systems/state chooses the updates that fit the bandwidth, by
+// priorities for which [Sets.Distance] can be used.
 //
 // # Determinism
 //
-// Distances are compared exactly, in fixed point; no floats, no maps and no clock. Equal positions give equal events in
-// equal order (watcher, then marker), with every backend.
+// Distances are compared exactly, in fixed point, without floats, maps or a clock. Equal positions give equal events in
+// the same order (watcher, then marker), with every backend.
 //
 // # Index
 //
-//   - who is near: [New], [Sets.Watch], [Sets.Place], [Sets.Update], [Sets.Set], [Sets.Has]
-//   - somebody is gone: [Sets.Unwatch], [Sets.Remove]
-//   - which backend: [Grid], [Pairs], [Brute]
-//   - how near: [Sets.Distance]
-//   - set sizes, work: [Sets.Counts]
+//   - set positions: [New], [Sets.Watch], [Sets.Place]
+//   - read the sets: [Sets.Update], [Sets.Set], [Sets.AppendSet], [Sets.Has]
+//   - remove a client or an entity: [Sets.Unwatch], [Sets.Remove]
+//   - choose a backend: [Grid], [Pairs]
+//   - get distances: [Sets.Distance]
+//   - get set sizes and work: [Sets.Counts]
 package interest

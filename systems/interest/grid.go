@@ -6,17 +6,17 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// grid sorts the markers into square cells of size R, columns of whatever height. What is within R of a watcher is in
-// one of the nine cells around it.
+// grid sorts the markers into square cells of size R in x and y. All markers within R of a watcher are in the nine cells
+// around it.
 //
 // The plane of cells is folded into a torus of 2^bits by 2^bits buckets, about as many as there are markers. Cells that
-// share a bucket only add markers that are too far; with four buckets or more a side, the nine cells never share one,
-// so nothing is found twice.
+// share a bucket add only markers that are too far. With four or more buckets a side the nine cells never share one, so
+// no marker is found twice.
 type grid struct {
 	sets   *Sets
 	size   fixed.Num
 	bits   uint
-	bucket []uint32 // by marker; noBucket if it is nowhere
+	bucket []uint32 // by marker; noBucket without a position
 	start  []uint32 // by bucket: its first item; one more at the end
 	items  []item   // by bucket, then by marker
 	stale  bool     // a marker was placed or removed since the items were sorted
@@ -42,7 +42,7 @@ func (*grid) unwatched(int)      {}
 func (g *grid) removed(int)      { g.stale = true }
 func (*grid) left(int, int)      {}
 
-// cell returns the cell of a coordinate: that divided by the size, rounded down.
+// cell returns the cell of a coordinate.
 func (g *grid) cell(x fixed.Num) int64 {
 	q := int64(x / g.size)
 	if x%g.size < 0 {
@@ -83,7 +83,7 @@ func (g *grid) find(found []uint64) []uint64 {
 	return found
 }
 
-// sort sorts the markers by bucket, by counting.
+// sort sorts the markers by bucket with a counting sort.
 func (g *grid) sort() {
 	markers := g.sets.markers
 	for 1<<(2*g.bits) < len(markers) {

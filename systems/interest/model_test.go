@@ -3,13 +3,12 @@ package interest
 import (
 	"math/big"
 	"math/rand/v2"
-	"testing"
 
 	"tendon/ecs/fixed"
 )
 
-// model is what Sets should do, written down as plainly as can be: every pair has a state of its own, and distances are
-// big integers. It shares no code with Sets.
+// model is a simple model of Sets. It keeps a state for every pair and computes distances in big integers. It shares no
+// code with Sets.
 type model struct {
 	radius   fixed.Num
 	rate     int
@@ -80,35 +79,22 @@ func (m *model) update() (events []Event) {
 	return events
 }
 
-// all are a Sets with each backend.
-func all(t testing.TB, c Config) []*Sets {
-	var sets []*Sets
-	for c.Backend = range backends {
-		s, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sets = append(sets, s)
-	}
-	return sets
-}
-
-// crowd is a seeded script of random moves: most of them steps, some teleports, removals, ids that are taken again at
-// once, and watchers that come and go.
-type crowd struct {
+// script makes random moves from a seed: steps, some teleports, removals, ids that are reused at once, and watchers that
+// come and go.
+type script struct {
 	*rand.Rand
-	size fixed.Num // of the square that everything is in
+	size fixed.Num // of the square that holds all positions
 	at   [2][]fixed.Vec3
 }
 
-func (c *crowd) anywhere() fixed.Vec3 {
+func (c *script) anywhere() fixed.Vec3 {
 	return fixed.Vec3{X: c.num(), Y: c.num(), Z: c.num() / 8}
 }
 
-func (c *crowd) num() fixed.Num { return fixed.Num(c.Int64N(int64(c.size))) - c.size/2 }
+func (c *script) num() fixed.Num { return fixed.Num(c.Int64N(int64(c.size))) - c.size/2 }
 
-// step moves somebody by at most a length in each direction.
-func (c *crowd) step(v fixed.Vec3, length fixed.Num) fixed.Vec3 {
+// step returns v moved by at most a length in each direction.
+func (c *script) step(v fixed.Vec3, length fixed.Num) fixed.Vec3 {
 	d := func() fixed.Num { return fixed.Num(c.Int64N(2*int64(length)+1)) - length }
 	return fixed.Vec3{X: (v.X + d()).Clamp(-c.size/2, c.size/2), Y: (v.Y + d()).Clamp(-c.size/2, c.size/2), Z: v.Z}
 }

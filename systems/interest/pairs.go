@@ -6,17 +6,16 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// pairs is the pair list of Cloud Wu's AOI service. Everything has an anchor: the position that was last accepted as a
-// move. Movement below R/2 since then is none. What moved is compared with everything; a pair whose anchors are within
-// 2R of each other goes to the hot list, which is compared in every Update by where things really are.
+// pairs is the pair list of Cloud Wu's AOI service. Each watcher and marker has an anchor: the position of its last move.
+// Movement of less than R/2 from the anchor is no move. After a move, all its pairs are compared. A pair whose anchors
+// are within 2R of each other enters the hot list, whose present positions are compared in every Update.
 //
-// Invariant after an Update: a pair that is not in a set is in the hot list, once and with both present versions, if and
-// only if its anchors are within 2R. Two whose anchors are farther apart are each less than R/2 away from them, hence
-// farther than R from each other: nothing is missed.
+// Invariant after an Update: a pair that is not in a set is in the hot list, once and with both present versions, exactly
+// if its anchors are within 2R. Positions whose anchors are farther apart are each less than R/2 from their anchor, so
+// they are farther than R from each other.
 //
-// The original drops a pair from the hot list when the things themselves are beyond 2R. From there they can come back,
-// each by less than R/2 of its anchor, to within R without a move: the enter is missed. So the distance of the anchors
-// decides here, which changes only with a version.
+// The original drops a pair from the hot list when the positions are beyond 2R. From there they can come back to within R
+// without a move, so that it misses the enter. Here the anchors decide, which change only with a version.
 type pairs struct {
 	sets     *Sets
 	still    reach // less than R/2
@@ -35,7 +34,7 @@ type anchors struct {
 type anchor struct {
 	pos     fixed.Vec3
 	version uint32 // one more with each move and with each removal
-	moved   bool   // it stands in anchors.moved
+	moved   bool   // its id is in anchors.moved
 }
 
 // hotPair is valid while both versions are.
@@ -52,7 +51,7 @@ func (p *pairs) placed(m int, fresh bool) { p.markers.push(m, &p.sets.markers[m]
 func (p *pairs) unwatched(w int)          { p.watchers.at[w].version++ }
 func (p *pairs) removed(m int)            { p.markers.at[m].version++ }
 
-// push takes a position, which is a move if it is fresh or not still.
+// push stores a position, which is a move if it is fresh or R/2 or more from the anchor.
 func (a *anchors) push(id int, pos *fixed.Vec3, fresh bool, still *reach) {
 	if id >= len(a.at) {
 		a.at = slices.Grow(a.at, id+1-len(a.at))[:id+1]
@@ -69,7 +68,7 @@ func (a *anchors) push(id int, pos *fixed.Vec3, fresh bool, still *reach) {
 	}
 }
 
-// settle empties the list of what moved.
+// settle empties the list of moves.
 func (a *anchors) settle() {
 	for _, id := range a.moved {
 		a.at[id].moved = false
@@ -77,14 +76,14 @@ func (a *anchors) settle() {
 	a.moved = a.moved[:0]
 }
 
-// left makes a pair hot again that was in a set. If either moved, find generates the pair.
+// left adds a pair that was in a set to the hot list. If either moved, find compares the pair anyway.
 func (p *pairs) left(w, m int) {
 	if !p.watchers.at[w].moved && !p.markers.at[m].moved {
 		p.heat(w, m)
 	}
 }
 
-// heat puts a pair into the hot list if its anchors are near enough.
+// heat adds a pair to the hot list if its anchors are within 2R.
 func (p *pairs) heat(w, m int) {
 	a, b := &p.watchers.at[w], &p.markers.at[m]
 	if p.far.covers(&a.pos, &b.pos) {
@@ -120,7 +119,7 @@ func (p *pairs) find(found []uint64) []uint64 {
 	return found
 }
 
-// recheck drops the hot pairs of which a version changed, and finds and drops those that are near.
+// recheck drops the hot pairs with an old version, and appends those within R to found and drops them.
 func (p *pairs) recheck(found []uint64) []uint64 {
 	s, kept := p.sets, p.hot[:0]
 	for _, h := range p.hot {
@@ -138,7 +137,7 @@ func (p *pairs) recheck(found []uint64) []uint64 {
 	return found
 }
 
-// generate compares a pair of which one moved. A pair that is in a set is watched there.
+// generate compares a pair of which one moved. Sets checks the pairs that are in a set.
 func (p *pairs) generate(found []uint64, w, m int) []uint64 {
 	s := p.sets
 	s.counts.Compared++

@@ -6,11 +6,11 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// reach is a distance that others are compared with, exactly: squares are kept in 128 bits, so no position is too far
-// and none is rounded. Its dist is at most 2^62 Epsilons, so that three squares fit.
+// reach is a bound that distances are compared with exactly: squares have 128 bits, so none overflows or is rounded. dist
+// is at most 2^62 Epsilons, so that the sum of three squares fits.
 type reach struct {
 	dist   uint64 // in Epsilons, rounded down
-	hi, lo uint64 // the greatest square that is within, in squares of an Epsilon
+	hi, lo uint64 // the greatest square within, in squares of an Epsilon
 }
 
 // within returns the reach of all distances up to d.
@@ -29,7 +29,7 @@ func belowHalf(d fixed.Num) reach {
 
 // covers reports whether a and b are within r of each other.
 func (r *reach) covers(a, b *fixed.Vec3) bool {
-	x, y, z := apart(a.X, b.X), apart(a.Y, b.Y), apart(a.Z, b.Z)
+	x, y, z := difference(a.X, b.X), difference(a.Y, b.Y), difference(a.Z, b.Z)
 	if x > r.dist || y > r.dist || z > r.dist {
 		return false
 	}
@@ -43,12 +43,12 @@ func (r *reach) covers(a, b *fixed.Vec3) bool {
 	return hi < r.hi || hi == r.hi && lo <= r.lo
 }
 
-// apart returns |a−b|, which needs 64 bits without a sign.
-func apart(a, b fixed.Num) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
+// difference returns |a−b|, which needs 64 bits without a sign.
+func difference(a, b fixed.Num) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
-// distance returns the length of a−b, or fixed.Max where that is more than a Num can hold.
+// distance returns the length of a−b, or fixed.Max if a Num cannot hold it.
 func distance(a, b *fixed.Vec3) fixed.Num {
-	x, y, z := apart(a.X, b.X), apart(a.Y, b.Y), apart(a.Z, b.Z)
+	x, y, z := difference(a.X, b.X), difference(a.Y, b.Y), difference(a.Z, b.Z)
 	if (x|y|z)>>63 != 0 {
 		return fixed.Max
 	}

@@ -8,16 +8,16 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Sets holds, for each watcher, the set of markers that it hears of.
+// Sets holds a relevance set for each watcher.
 //
-// Invariant after an Update: a marker within R of a watcher is in its set; one that has been beyond 1.25·R in Rate
-// Updates and one more is not; one in between is where it was. What is in a set, and the order of events, follows from
-// the positions alone, whatever the backend and the order of calls.
+// Invariant after an Update: a marker within R of a watcher is in its set. A marker that was beyond 1.25·R in Rate + 1
+// Updates in a row is not. Any other marker is in the set if it was before. Sets and the order of events depend on the
+// positions alone, not on the backend or the order of calls.
 type Sets struct {
 	in, out  reach
 	grace    uint32
 	watchers []watcher
-	markers  []spot
+	markers  []place
 	gone     []uint32 // markers removed since the last Update
 	finder   finder
 
@@ -27,29 +27,29 @@ type Sets struct {
 	counts Counts
 }
 
-// finder is what a backend does. Its methods are told of positions after Sets has taken them.
+// finder is a backend. Sets calls its methods after it has stored a change.
 type finder interface {
-	// watched and placed say where something is; fresh: it was nowhere before.
+	// watched and placed report a new position; fresh says that there was none before.
 	watched(w int, fresh bool)
 	placed(m int, fresh bool)
-	// unwatched and removed say that it is nowhere.
+	// unwatched and removed report that there is no position any more.
 	unwatched(w int)
 	removed(m int)
-	// left says that m, which is somewhere, left the set of w.
+	// left reports that marker m, which has a position, left the set of w.
 	left(w, m int)
-	// find appends all pairs that are within R and not in a set, in any order.
+	// find appends all pairs within R that are not in a set, in any order.
 	find(found []uint64) []uint64
 }
 
-// spot is where something is.
-type spot struct {
+// place is the position of a watcher or a marker.
+type place struct {
 	pos    fixed.Vec3
 	placed bool
-	gone   bool // removed since the last Update, whether or not its slot was taken again
+	gone   bool // removed since the last Update, even if the id was reused since
 }
 
 type watcher struct {
-	spot
+	place
 	members []member // ascending
 }
 
@@ -65,14 +65,13 @@ type Event struct {
 	Kind            Kind
 }
 
-// Kind says what an Event is.
+// Kind is the kind of an Event.
 type Kind uint8
 
-// The kinds of events, in the order in which those of one pair are told: a slot that was removed and taken again is
-// first Gone and then an Enter.
+// The kinds of events, in their order for one pair: an id that was removed and reused is first Gone, then Enter.
 const (
 	Gone  Kind = iota // the marker was removed
-	Leave             // the marker was outside for long enough
+	Leave             // the marker was outside for a second
 	Enter             // the marker came within the radius
 	kinds
 )
@@ -85,19 +84,19 @@ func (k Kind) String() string {
 	return [kinds]string{"gone", "leave", "enter"}[k]
 }
 
-// Counts are totals since New, but for Members and Hot, which are as they are.
+// Counts are totals since New, except Members and Hot, which are present values.
 type Counts struct {
 	Updates    uint64
 	Enters     uint64
-	Leaves     uint64 // markers that were removed included
-	Compared   uint64 // pairs that were generated and compared, rechecks excluded
-	Rechecked  uint64 // pairs of the hot list that were compared again; 0 but for the backend Pairs
+	Leaves     uint64 // with removed markers
+	Compared   uint64 // pairs that were compared, without those of the hot list
+	Rechecked  uint64 // pairs of the hot list that were compared; 0 with Grid
 	Members    int    // markers in all sets
-	Hot        int    // pairs in the hot list
-	LargestSet int    // markers in the largest set there was
+	Hot        int    // pairs in the hot list; 0 with Grid
+	LargestSet int    // markers in the largest set since New
 }
 
-// New returns empty sets, or a *ConfigError.
+// New returns empty sets. The error is a *ConfigError.
 func New(c Config) (*Sets, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -108,14 +107,12 @@ func New(c Config) (*Sets, error) {
 		s.finder = newGrid(s, c.Radius)
 	case Pairs:
 		s.finder = newPairs(s, c.Radius)
-	case Brute:
-		s.finder = &brute{s}
 	}
 	return s, nil
 }
 
-// Watch places watcher w. It must be the server's position of the client, never one that the client tells: else a
-// client could listen wherever it likes.
+// Watch sets the position of watcher w. It must be computed by the server: with a position of its own choice, a client
+// could receive any entity.
 func (s *Sets) Watch(w int, pos fixed.Vec3) {
 	checkID(w)
 	if w >= len(s.watchers) {
@@ -127,8 +124,8 @@ func (s *Sets) Watch(w int, pos fixed.Vec3) {
 	s.finder.watched(w, fresh)
 }
 
-// Unwatch forgets watcher w and its set at once. There are no events: nobody is left to hear of them. A client that
-// lost its entity but stays may as well keep its last position.
+// Unwatch removes watcher w and its set at once, without events. A client that lost its entity may keep its last position
+// instead.
 func (s *Sets) Unwatch(w int) {
 	if w < 0 || w >= len(s.watchers) || !s.watchers[w].placed {
 		return
@@ -139,7 +136,7 @@ func (s *Sets) Unwatch(w int) {
 	s.finder.unwatched(w)
 }
 
-// Place puts marker m somewhere, wherever it was before: a step and a teleport are the same.
+// Place sets the position of marker m. A step and a teleport are treated alike.
 func (s *Sets) Place(m int, pos fixed.Vec3) {
 	checkID(m)
 	if m >= len(s.markers) {
@@ -151,8 +148,7 @@ func (s *Sets) Place(m int, pos fixed.Vec3) {
 	s.finder.placed(m, fresh)
 }
 
-// Remove takes marker m out of all sets at once; the next Update tells of it. The id may be given to something else
-// before that.
+// Remove removes marker m from all sets at once. The next Update returns the events. The id may be reused before that.
 func (s *Sets) Remove(m int) {
 	if m < 0 || m >= len(s.markers) || !s.markers[m].placed {
 		return
@@ -166,8 +162,8 @@ func (s *Sets) Remove(m int) {
 	s.finder.removed(m)
 }
 
-// Update brings all sets up to date and returns what changed, by watcher and then by marker. The events are valid until
-// the next Update.
+// Update updates all sets and returns the changes, by watcher and then by marker. The events are valid until the next
+// Update.
 func (s *Sets) Update() []Event {
 	s.counts.Updates++
 	s.keys = s.keys[:0]
@@ -191,7 +187,7 @@ func (s *Sets) Update() []Event {
 	return s.events
 }
 
-// leave drops the members of w that are gone or have been outside for long enough.
+// leave removes the members of w that are gone or have been outside for a second.
 func (s *Sets) leave(w int) {
 	at := &s.watchers[w]
 	kept := at.members[:0]
@@ -199,12 +195,12 @@ func (s *Sets) leave(w int) {
 		marker := &s.markers[m.marker]
 		switch {
 		case marker.gone:
-			s.tell(w, m.marker, Gone)
+			s.record(w, m.marker, Gone)
 			continue
 		case s.out.covers(&at.pos, &marker.pos):
 			m.outside = 0
 		case m.outside == s.grace:
-			s.tell(w, m.marker, Leave)
+			s.record(w, m.marker, Leave)
 			s.finder.left(w, int(m.marker))
 			continue
 		default:
@@ -218,7 +214,7 @@ func (s *Sets) leave(w int) {
 	at.members = kept
 }
 
-// enter puts what was found, which is ascending, into the sets.
+// enter adds the pairs that were found, which are ascending, to the sets.
 func (s *Sets) enter() {
 	s.counts.Enters += uint64(len(s.found))
 	s.counts.Members += len(s.found)
@@ -231,7 +227,7 @@ func (s *Sets) enter() {
 		at.members = merge(at.members, rest[:n])
 		s.counts.LargestSet = max(s.counts.LargestSet, len(at.members))
 		for _, pair := range rest[:n] {
-			s.tell(int(w), uint32(pair), Enter)
+			s.record(int(w), uint32(pair), Enter)
 		}
 		rest = rest[n:]
 	}
@@ -254,11 +250,11 @@ func merge(members []member, pairs []uint64) []member {
 	return members
 }
 
-func (s *Sets) tell(w int, m uint32, k Kind) {
+func (s *Sets) record(w int, m uint32, k Kind) {
 	s.keys = append(s.keys, uint64(w)<<26|uint64(m)<<2|uint64(k))
 }
 
-// Set iterates over the markers that w hears of, ascending, as of the last Update less what was removed since.
+// Set iterates over the set of w, ascending, as of the last Update without the markers that were removed since.
 func (s *Sets) Set(w int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if w < 0 || w >= len(s.watchers) {
@@ -272,12 +268,26 @@ func (s *Sets) Set(w int) iter.Seq[int] {
 	}
 }
 
-// Has reports whether Set(w) has m.
+// AppendSet appends the markers that Set(w) yields to dst and returns the extended slice. It does not allocate, in
+// contrast to an iterator.
+func (s *Sets) AppendSet(dst []int, w int) []int {
+	if w < 0 || w >= len(s.watchers) {
+		return dst
+	}
+	for _, m := range s.watchers[w].members {
+		if !s.markers[m.marker].gone {
+			dst = append(dst, int(m.marker))
+		}
+	}
+	return dst
+}
+
+// Has reports whether Set(w) yields m.
 func (s *Sets) Has(w, m int) bool {
 	return w >= 0 && w < len(s.watchers) && m >= 0 && m < len(s.markers) && !s.markers[m].gone && s.has(w, uint32(m))
 }
 
-// has reports whether m is a member of w. The caller guarantees that w is in range.
+// has reports whether m is a member of w, which must be in range.
 func (s *Sets) has(w int, m uint32) bool {
 	members := s.watchers[w].members
 	lo, hi := 0, len(members)
@@ -292,7 +302,7 @@ func (s *Sets) has(w int, m uint32) bool {
 	return lo < len(members) && members[lo].marker == m
 }
 
-// Distance returns how far m is from w, for priorities. It is fixed.Max if either is nowhere.
+// Distance returns the distance between w and m. It is fixed.Max if either has no position.
 func (s *Sets) Distance(w, m int) fixed.Num {
 	if w < 0 || w >= len(s.watchers) || m < 0 || m >= len(s.markers) || !s.watchers[w].placed || !s.markers[m].placed {
 		return fixed.Max
@@ -300,7 +310,7 @@ func (s *Sets) Distance(w, m int) fixed.Num {
 	return distance(&s.watchers[w].pos, &s.markers[m].pos)
 }
 
-// Counts returns what was done so far.
+// Counts returns the counters.
 func (s *Sets) Counts() Counts {
 	c := s.counts
 	if p, ok := s.finder.(*pairs); ok {
@@ -314,6 +324,6 @@ func pairOf(w, m int) uint64 { return uint64(w)<<32 | uint64(m) }
 
 func checkID(id int) {
 	if id < 0 || id > MaxID {
-		panic(fmt.Sprintf("interest: id %d is outside [0, MaxID]; number watchers and markers with small integers", id))
+		panic(fmt.Sprintf("interest: id %d is outside [0, MaxID]; number watchers and markers from 0", id))
 	}
 }

@@ -28,7 +28,7 @@ func expect(t *testing.T, s *Sets, want ...Event) {
 
 const ten = 10 * fixed.One
 
-// The borders are exact to the last bit, in all three dimensions: two machines must agree, and so must two backends.
+// The borders are exact to the last bit in all three dimensions, on every machine and with every backend.
 func TestBordersAreExact(t *testing.T) {
 	each(t, Config{Radius: ten, Rate: 3}, func(t *testing.T, s *Sets) {
 		s.Watch(0, x(0))
@@ -50,7 +50,7 @@ func TestBordersAreExact(t *testing.T) {
 	})
 }
 
-// A second outside means a second without a break: one Update inside starts it anew.
+// One Update inside restarts the second that a marker must be outside.
 func TestTheGraceStartsAnewInside(t *testing.T) {
 	each(t, Config{Radius: ten, Rate: 5}, func(t *testing.T, s *Sets) {
 		s.Watch(0, x(0))
@@ -72,7 +72,7 @@ func TestTheGraceStartsAnewInside(t *testing.T) {
 	})
 }
 
-// Everything is recomputed after a teleport: of a marker, of a watcher, and of all of them at once.
+// A teleport of a marker, a watcher or all of them changes the sets like a step.
 func TestATeleportEntersAtOnceAndLeavesAfterTheGrace(t *testing.T) {
 	each(t, Config{Radius: ten, Rate: 2}, func(t *testing.T, s *Sets) {
 		s.Watch(0, x(0))
@@ -92,7 +92,7 @@ func TestATeleportEntersAtOnceAndLeavesAfterTheGrace(t *testing.T) {
 	})
 }
 
-// Across the whole of fixed point nothing wraps: opposite ends are far from each other, and each end is near itself.
+// No distance wraps around: opposite ends of space are far from each other, and each end is near itself.
 func TestTheEndsOfSpaceAreFarApart(t *testing.T) {
 	for _, radius := range []fixed.Num{1, fixed.One, MaxRadius} {
 		each(t, Config{Radius: radius, Rate: 1}, func(t *testing.T, s *Sets) {
@@ -113,7 +113,7 @@ func TestTheEndsOfSpaceAreFarApart(t *testing.T) {
 	}
 }
 
-// What is spawned inside is told of in the same Update; spawned and destroyed between two of them, never.
+// A marker that is placed inside enters in the next Update. One that is removed before it causes no event.
 func TestASpawnInsideEntersAtOnceAndADestroyedOneNever(t *testing.T) {
 	each(t, Config{Radius: ten, Rate: 60}, func(t *testing.T, s *Sets) {
 		s.Watch(0, x(0))
@@ -131,14 +131,14 @@ func TestASpawnInsideEntersAtOnceAndADestroyedOneNever(t *testing.T) {
 		s.Remove(6)
 		s.Remove(4)
 		if s.Has(0, 4) || len(slices.Collect(s.Set(0))) > 0 {
-			t.Error("a set has what was removed")
+			t.Error("a set has a removed marker")
 		}
 		expect(t, s, Event{0, 4, Gone})
 		expect(t, s)
 	})
 }
 
-// A row that is freed is soon another entity's. The watcher must hear that it is another.
+// A freed row is soon another entity's: the watcher must receive Gone before Enter.
 func TestAnIDThatIsTakenAgainIsGoneFirst(t *testing.T) {
 	each(t, Config{Radius: ten, Rate: 60}, func(t *testing.T, s *Sets) {
 		s.Watch(0, x(0))
@@ -148,7 +148,7 @@ func TestAnIDThatIsTakenAgainIsGoneFirst(t *testing.T) {
 		s.Remove(4)
 		s.Place(4, x(-ten))
 		if s.Has(0, 4) {
-			t.Error("the new one is in a set before anybody was told of it")
+			t.Error("the new one is in a set before Update")
 		}
 		s.Remove(4)
 		s.Place(4, x(-ten))
@@ -159,8 +159,8 @@ func TestAnIDThatIsTakenAgainIsGoneFirst(t *testing.T) {
 	})
 }
 
-// A client that has no entity yet hears of nobody, and one that left is not told what it no longer hears of.
-func TestAWatcherWithoutAPositionHearsOfNobody(t *testing.T) {
+// A watcher without a position has an empty set, and Unwatch causes no events.
+func TestAWatcherWithoutAPositionHasAnEmptySet(t *testing.T) {
 	each(t, Config{Radius: ten, Rate: 2}, func(t *testing.T, s *Sets) {
 		s.Place(0, x(0))
 		s.Watch(2, x(0)) // 0 and 1 exist from now on, nowhere
@@ -170,7 +170,7 @@ func TestAWatcherWithoutAPositionHearsOfNobody(t *testing.T) {
 		expect(t, s, Event{2, 0, Enter})
 		for w := range 5 {
 			if got := s.Has(w, 0); got != (w == 2) {
-				t.Errorf("%d hears of 0: %v", w, got)
+				t.Errorf("the set of %d has 0: %v", w, got)
 			}
 			if s.Distance(w, 0) == fixed.Max != (w != 2) {
 				t.Errorf("distance of %d: %v", w, s.Distance(w, 0))
@@ -191,8 +191,8 @@ func TestAWatcherWithoutAPositionHearsOfNobody(t *testing.T) {
 	})
 }
 
-// The original pair list forgets a pair whose things are 2R apart, though their anchors are not. From there each can
-// come back by less than R/2 of its anchor, so that the enter is missed. See pairs.
+// The original pair list drops a pair that is 2R apart, though its anchors are not. From there it can come back to within
+// R without a move, so that the enter is missed. See pairs.
 func TestAPairThatDriftsApartAndBackIsNotMissed(t *testing.T) {
 	each(t, Config{Radius: ten, Rate: 60}, func(t *testing.T, s *Sets) {
 		s.Watch(0, x(0))
@@ -200,14 +200,14 @@ func TestAPairThatDriftsApartAndBackIsNotMissed(t *testing.T) {
 		expect(t, s)
 		s.Watch(0, x(-fixed.One))
 		s.Place(0, x(ten*20/10))
-		expect(t, s) // 2.1·R apart, and nobody moved
+		expect(t, s) // 2.1·R apart without a move
 		s.Watch(0, x(ten*49/100))
 		s.Place(0, x(ten*142/100))
 		expect(t, s, Event{0, 0, Enter})
 	})
 }
 
-// A pair that leaves a set without a move must be watched again.
+// A pair that leaves a set without a move enters the hot list again.
 func TestAPairThatLeftComesBackWithoutAMove(t *testing.T) {
 	each(t, Config{Radius: ten, Rate: 1}, func(t *testing.T, s *Sets) {
 		s.Watch(0, x(0))
@@ -225,8 +225,8 @@ func TestAPairThatLeftComesBackWithoutAMove(t *testing.T) {
 	})
 }
 
-// The buckets of the grid are a torus: cells far apart share one, and the cells around a watcher never do. A grid that
-// grows sorts everything anew.
+// The buckets of the grid are a torus: cells far apart share one, the cells around a watcher do not. A grid that grows
+// sorts all markers again.
 func TestAGridFindsEachOnceWhileItGrows(t *testing.T) {
 	s := all(t, Config{Radius: ten, Rate: 60})[Grid]
 	s.Watch(0, x(-1))
@@ -244,7 +244,7 @@ func TestAGridFindsEachOnceWhileItGrows(t *testing.T) {
 	}
 }
 
-// Crowds like the origin: the cells around it must not be larger than others.
+// The cells around the origin must not be larger than others.
 func TestCellsAtTheOriginAreAsSmallAsOthers(t *testing.T) {
 	s := all(t, Config{Radius: ten, Rate: 60})[Grid]
 	for i := range 64 { // one in the middle of each cell
@@ -256,7 +256,7 @@ func TestCellsAtTheOriginAreAsSmallAsOthers(t *testing.T) {
 	}
 }
 
-// A config that cannot work is refused by the name of its field.
+// New names the field of an invalid Config.
 func TestAConfigIsRefusedByField(t *testing.T) {
 	for _, v := range []struct {
 		c     Config
@@ -276,7 +276,7 @@ func TestAConfigIsRefusedByField(t *testing.T) {
 	}
 }
 
-// An id is an index; a wild one must not become a gigabyte.
+// An id is an index: one out of range must not allocate a gigabyte.
 func TestAWildIDPanics(t *testing.T) {
 	s := all(t, Config{Radius: ten, Rate: 1})[0]
 	for _, f := range []func(){
@@ -290,5 +290,25 @@ func TestAWildIDPanics(t *testing.T) {
 			}()
 			f()
 		}()
+	}
+}
+
+// Set and AppendSet agree, also for a watcher without a position and after a marker was removed.
+func TestAppendSetIsTheSet(t *testing.T) {
+	s, err := New(Config{Radius: fixed.FromInt(10), Rate: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Watch(1, fixed.Vec3{})
+	for m := range 6 {
+		s.Place(m, fixed.Vec3{X: fixed.FromInt(3 * m)})
+	}
+	s.Update()
+	s.Remove(2)
+	for w := -1; w < 4; w++ {
+		got, want := s.AppendSet([]int{7}, w), append([]int{7}, slices.Collect(s.Set(w))...)
+		if !slices.Equal(got, want) || w == 1 && !slices.Equal(got, []int{7, 0, 1, 3}) {
+			t.Errorf("watcher %d: %v, the set is %v", w, got, want)
+		}
 	}
 }

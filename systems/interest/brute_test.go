@@ -1,6 +1,28 @@
 package interest
 
-// brute compares every pair in every Update.
+import "testing"
+
+// bruteForce is the index of the test oracle in the result of all, after the backends.
+const bruteForce = int(backends)
+
+// all returns a Sets with each backend, and last one that compares every pair.
+func all(t testing.TB, c Config) []*Sets {
+	var sets []*Sets
+	for i := range bruteForce + 1 {
+		c.Backend = Backend(i % bruteForce)
+		s, err := New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == bruteForce {
+			s.finder = &brute{s}
+		}
+		sets = append(sets, s)
+	}
+	return sets
+}
+
+// brute compares every pair in every Update. It is the oracle of the backends.
 type brute struct{ sets *Sets }
 
 func (*brute) watched(int, bool) {}
