@@ -1,31 +1,29 @@
-// Package matches keeps the record of every decided match in one bbolt file: who played, what came out, who said so,
-// and where the recording lies. It decides nothing and knows no game; the verbs serve and matches are built on it.
+// Package matches stores a record of every decided match in one bbolt file: players, result, votes and the path of the
+// recording. The verbs serve and matches use it. It is independent of any game.
 //
-//	store, err := matches.Open("matches.db") // the server: writes, and answers those who ask
+//	store, err := matches.Open("matches.db") // the server: writes, and answers queries
 //	recorder := matches.NewRecorder(store, func(err error) { log.Print(err) })
 //	recorder.Add(matches.Record{Room: "main", Result: "3:1", Verdict: "majority"}) // never waits
 //	err = errors.Join(recorder.Close(), store.Close())
 //
-//	for r, err := range matches.Read("matches.db", "") { … } // anybody, beside a running server too
+//	for r, err := range matches.Read("matches.db", "") { … } // any process, also while the server runs
 //
 // Tasks:
 //
-//   - keep a match for good: [Store.Add], which returns when the disk has it
-//   - keep a match from a loop that must not wait: [Recorder.Add]; [Recorder.Wait] does
+//   - store a match durably: [Store.Add]
+//   - store a match from a loop that must not wait: [Recorder.Add]; [Recorder.Wait] waits
 //   - list matches, newest first: [Read]
 //
-// # Beside a running server
+// # While a server runs
 //
-// A bbolt file has one process that writes, and nobody else may open it meanwhile. So a Store also listens on a Unix
-// socket beside the file, FILE.sock, which only its own user may open; [Read] asks there first and opens the file,
-// read-only, when nobody answers. Either way it takes one bounded page at a time and holds neither lock nor connection
-// between pages, so a slow reader keeps no server from starting and no record from being written.
+// Only one process can open a bbolt file for writing, and no other can read it meanwhile. So a Store also listens on a Unix
+// socket beside the file, FILE.sock, which only its own user may open. [Read] tries the socket first and opens the file,
+// read-only, if there is no answer. Either way it reads one bounded page at a time. Between pages it holds no lock and no
+// connection, so a slow reader does not delay a server.
 //
-// A question is one line of JSON, {"room":"main","before":18}, at most 1 KiB; before is an id, 0 for the newest. The
-// answer is one line too, {"records":[…],"next":5} or {"error":"…"}; next is the before of the next page, 0 at the
-// end. An answer that was cut off is no JSON and so is noticed. Unix sockets are there on every system that bbolt runs
-// on, and the right to open a file is all the authentication that is needed, which is why it is no loopback port. Where
-// the path is too long for one (about 100 bytes) or the file system has none, the socket lies in a fresh private
-// directory and FILE.sock is a symbolic link to it. What a killed server leaves is replaced by the next one: who has
-// the lock knows that nobody listens.
+// A query is one line of JSON, {"room":"main","before":18}, at most 1 KiB; before is an id, 0 for the newest. The answer is
+// one line too, {"records":[…],"next":5} or {"error":"…"}; next is the before of the next page, 0 at the end. A truncated
+// answer is not valid JSON. The permissions of the socket are the authentication, so it is not a loopback port. Where the
+// path is too long for a socket (about 100 bytes), or the file system has none, the socket is in a new private directory and
+// FILE.sock is a symbolic link to it. The next server replaces the socket of a killed one: it has the lock of the file.
 package matches

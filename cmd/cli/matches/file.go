@@ -14,34 +14,33 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// The file is a bbolt database. In its first bucket, keys are ids, big-endian, so that their order is the order of adding;
-// values are records as JSON. The bucket's name carries the version of this layout.
+// The file is a bbolt database. The keys of its first bucket are ids, big-endian, so that their order is the order of adding.
+// The values are records as JSON. The bucket's name contains the version of this layout.
 var bucket = []byte("tendon matches 1")
 
-// A second bucket says which ends of matches are recorded: its keys are match, tick and room, its values ids. It is
-// complete up to the id that is its sequence, since a build that does not know it may have added records behind it.
+// The second bucket is an index of the ends of matches: its keys are match, tick and room, its values ids. It is complete up
+// to the id in its sequence, since a build without this bucket may have added records after it.
 var endsBucket = []byte("tendon matches 1 ends")
 
-// ErrForeign is the error of a file that something else wrote.
-var ErrForeign = errors.New("matches: the file is no record of matches, or one that another version wrote")
+// ErrForeign is the error of a file that another program wrote.
+var ErrForeign = errors.New("matches: the file is not a file of matches, or another version wrote it")
 
 // ErrLocked is the error of a file that another process has open.
 var ErrLocked = errors.New("matches: another process has the file open")
 
-// openFile opens the database, waiting so long for its lock, and says whether it was made. A file that is not there is
-// made unless it is only to be read; the file's user alone may read it then. A damaged file may stay locked until this
-// process ends.
-func openFile(path string, readOnly bool, patience time.Duration) (db *bolt.DB, created bool, err error) {
+// openFile opens the database and reports whether it created the file. timeout bounds the wait for the lock. A missing file is
+// created, readable by its user only, unless readOnly is set. A damaged file may stay locked until this process ends.
+func openFile(path string, readOnly bool, timeout time.Duration) (db *bolt.DB, created bool, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !readOnly:
 		created = true
 	case err != nil:
 		return nil, false, err
-	case !info.Mode().IsRegular(): // a pipe would be waited for
+	case !info.Mode().IsRegular(): // a pipe would block
 		return nil, false, fmt.Errorf("%s: %w", path, ErrForeign)
 	}
-	options := &bolt.Options{ReadOnly: readOnly, Timeout: patience, FreelistType: bolt.FreelistMapType}
+	options := &bolt.Options{ReadOnly: readOnly, Timeout: timeout, FreelistType: bolt.FreelistMapType}
 	err = guarded(func() error { db, err = bolt.Open(path, 0o600, options); return err })
 	switch {
 	case err == nil:
@@ -54,8 +53,8 @@ func openFile(path string, readOnly bool, patience time.Duration) (db *bolt.DB, 
 	return nil, false, fmt.Errorf("%s: %w", path, err)
 }
 
-// guarded turns a panic into an error. bbolt panics where a page is not what it must be, and the memory behind the end
-// of a file that was cut short cannot be read at all; neither may end a server in which matches are played.
+// guarded turns a panic into an error. bbolt panics on a damaged page, and reading behind the end of a truncated file is a
+// fault; neither may end a server.
 func guarded(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -66,8 +65,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// adopt makes the buckets of a new file, brings those of an old one up to date and refuses a file that holds anything
-// else.
+// adopt creates the buckets of a new file and completes the index of an old one. It refuses a file with other contents.
 func adopt(tx *bolt.Tx) error {
 	empty, err := foreign(tx)
 	if err == nil && empty {
@@ -84,7 +82,7 @@ func adopt(tx *bolt.Tx) error {
 	c := tx.Bucket(bucket).Cursor()
 	for k, v := c.Seek(binary.BigEndian.AppendUint64(nil, last+1)); len(k) == 8; k, v = c.Next() {
 		last = binary.BigEndian.Uint64(k)
-		if r, err := decode(last, v); err == nil { // whoever reads a damaged one is told
+		if r, err := decode(last, v); err == nil { // readers report a damaged record
 			if err := ends.Put(endKey(&r), k); err != nil {
 				return err
 			}
@@ -102,8 +100,8 @@ func endKey(r *Record) []byte {
 	return append(binary.BigEndian.AppendUint64(key, r.Tick), r.Room...)
 }
 
-// recorded returns the id of the record of the same end of the same match, if there is one. A match without a number is
-// no other's.
+// recorded returns the id of the record of the same tick of the same match, if there is one. Matches without a number are
+// always different.
 func recorded(tx *bolt.Tx, r *Record) (id uint64, ok bool) {
 	if r.Match == 0 {
 		return 0, false
@@ -126,7 +124,7 @@ func foreign(tx *bolt.Tx) (empty bool, err error) {
 // put adds a record within a transaction.
 func put(tx *bolt.Tx, r Record) (uint64, error) {
 	b := tx.Bucket(bucket)
-	b.FillPercent = 0.9 // ids ascend, so a page that was split is not inserted into again
+	b.FillPercent = 0.9 // ids ascend, so a page that was split receives no more keys
 	id, err := b.NextSequence()
 	if err != nil {
 		return 0, err
@@ -146,7 +144,7 @@ func put(tx *bolt.Tx, r Record) (uint64, error) {
 	return id, ends.SetSequence(id)
 }
 
-// socketOf returns where the process that has the file open is asked. Links to one file lead to one socket.
+// socketOf returns the path of the query socket of a file. Links to one file have one socket.
 func socketOf(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

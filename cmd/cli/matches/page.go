@@ -6,14 +6,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// question asks for one page: the newest records of a room ("": of all) whose id is below Before (0: of all).
-type question struct {
+// query selects one page: the newest records of a room ("": all) whose id is below Before (0: all).
+type query struct {
 	Room   string `json:"room"`
 	Before uint64 `json:"before"`
 }
 
-// answer is one page, newest first. Next is the Before of the next page, and 0 on the last one. Next falls from page to
-// page, though a page may be empty when a room's matches are rare.
+// answer is one page, newest first. Next is the Before of the next page, and 0 on the last one. Next decreases from page to
+// page. A page may be empty if the room has few matches.
 type answer struct {
 	Records []Record `json:"records"`
 	Next    uint64   `json:"next"`
@@ -25,14 +25,14 @@ type answer struct {
 const (
 	pageRecords = 256
 	pageBytes   = 1 << 20 // as JSON; the last record may go over it
-	pageLooked  = 4096    // records looked at for their room
+	pageScanned = 4096    // records compared with the room
 )
 
-// maxAnswer is the longest line of an answer, in bytes: a page, its last record and what is around them.
+// maxAnswer is the longest line of an answer, in bytes: a page, its last record and the JSON around them.
 const maxAnswer = pageBytes + maxRecord + 1<<10
 
 // pageOf reads one page.
-func pageOf(tx *bolt.Tx, q question) (a answer, err error) {
+func pageOf(tx *bolt.Tx, q query) (a answer, err error) {
 	if empty, err := foreign(tx); empty || err != nil {
 		return a, err
 	}
@@ -46,8 +46,8 @@ func pageOf(tx *bolt.Tx, q question) (a answer, err error) {
 		}
 	}
 	size, id := 0, uint64(0)
-	for looked := 0; k != nil; k, v = c.Prev() {
-		if len(a.Records) == pageRecords || size >= pageBytes || looked == pageLooked {
+	for scanned := 0; k != nil; k, v = c.Prev() {
+		if len(a.Records) == pageRecords || size >= pageBytes || scanned == pageScanned {
 			a.Next = id
 			break
 		}
@@ -59,7 +59,7 @@ func pageOf(tx *bolt.Tx, q question) (a answer, err error) {
 		if err != nil {
 			return a, err
 		}
-		looked++
+		scanned++
 		if q.Room == "" || r.Room == q.Room {
 			a.Records = append(a.Records, r)
 			size += len(v)

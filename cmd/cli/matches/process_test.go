@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// The test's own binary is started again as a server that is to be killed, or whose disk is full.
+// The test starts its own binary as a server that is killed, or whose disk is full.
 const (
 	childRole = "TENDON_MATCHES_CHILD"
 	childFile = "TENDON_MATCHES_FILE"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// check ends a child that cannot go on.
+// check ends a child at an error.
 func check(err error) {
 	if err != nil {
 		fmt.Println("error:", err)
@@ -40,7 +40,7 @@ func check(err error) {
 	}
 }
 
-// addForEver prints each id as soon as Add has returned.
+// addForEver prints each id after Add has returned.
 func addForEver(path string) {
 	s, err := Open(path)
 	check(err)
@@ -53,7 +53,7 @@ func addForEver(path string) {
 	}
 }
 
-// addUntilFull adds until the file may not grow, and again when it may.
+// addUntilFull adds records until the file may not grow, and one more when it may.
 func addUntilFull(path string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	s, err := Open(path)
@@ -91,9 +91,8 @@ func child(t *testing.T, role, path string) *exec.Cmd {
 	return cmd
 }
 
-// Whoever is told that a record is kept may rely on it, whatever becomes of the server in the next moment, and what the
-// server leaves is in nobody's way.
-func TestAServerThatIsKilledLosesNoRecordThatItKept(t *testing.T) {
+// A stored record survives kill -9, and the files of a killed server do not disturb the next one.
+func TestAKilledServerLosesNoStoredRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	last := uint64(0)
 	for round := range 3 {
@@ -112,7 +111,7 @@ func TestAServerThatIsKilledLosesNoRecordThatItKept(t *testing.T) {
 				t.Errorf("after record %d: %q", last, lines.Text())
 			}
 			if last = id; last == begun+25 {
-				if err := cmd.Process.Kill(); err != nil { // it goes on adding until then
+				if err := cmd.Process.Kill(); err != nil { // it adds records until then
 					t.Fatal(err)
 				}
 			}
@@ -123,33 +122,33 @@ func TestAServerThatIsKilledLosesNoRecordThatItKept(t *testing.T) {
 		}
 		got := all(t, path, "")
 		if uint64(len(got)) < last || last < begun+25 {
-			t.Errorf("round %d: %d records of %d that were kept", round, len(got), last)
+			t.Errorf("round %d: %d records of %d that were stored", round, len(got), last)
 		}
 		for _, r := range got {
 			if r.ID > begun && r.Match != r.ID-begun {
 				t.Errorf("round %d: record %d is of match %d, want %d", round, r.ID, r.Match, r.ID-begun)
 			}
 		}
-		last = uint64(len(got)) // one more may have been kept whose id was not printed
+		last = uint64(len(got)) // one more may be stored whose id was not printed
 	}
 	s := open(t, path)
 	if id := add(t, s, sample(1)); id != last+1 {
 		t.Errorf("id %d after %d", id, last)
 	}
 	if got := all(t, path, ""); uint64(len(got)) != last+1 {
-		t.Errorf("%d records beside the server that came after", len(got))
+		t.Errorf("%d records with the next server", len(got))
 	}
 }
 
-// A disk that is full is an error each time, harms nothing that was kept, and is over when there is room again.
-func TestAFullDiskIsAnErrorAndNothingThatWasKeptIsLost(t *testing.T) {
+// A full disk is an error each time. Stored records stay, and adding works again when there is room.
+func TestAFullDiskIsAnErrorAndNoStoredRecordIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	out, err := child(t, "full", path).CombinedOutput()
 	var before, after uint64
 	head, tail, whole := strings.Cut(string(out), " then ")
 	_, headErr := fmt.Sscan(head, &before)
 	_, tailErr := fmt.Sscan(tail[strings.LastIndex(tail, " ")+1:], &after)
-	if err := errors.Join(err, headErr, tailErr); err != nil || !whole || !strings.Contains(tail, "takes no record: ") || before == 0 {
+	if err := errors.Join(err, headErr, tailErr); err != nil || !whole || !strings.Contains(tail, "cannot store a record: ") || before == 0 {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if got := all(t, path, ""); uint64(len(got)) != before+1 || got[0].ID != after || got[0].Match != 1<<40 {
@@ -157,8 +156,8 @@ func TestAFullDiskIsAnErrorAndNothingThatWasKeptIsLost(t *testing.T) {
 	}
 }
 
-// Opening a pipe waits for somebody at its other end.
-func TestAPipeIsRefusedAndNotWaitedFor(t *testing.T) {
+// Opening a pipe would wait for its other end.
+func TestAPipeIsRefusedAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)

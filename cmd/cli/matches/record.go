@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Record is one decided match. A room may decide several, one a round. It is kept as JSON: fields may be added, and a
-// build that does not know one leaves it out.
+// Record is one decided match. A room may decide several, one per round. It is stored as JSON: fields may be added, and a
+// build ignores fields that it does not have.
 type Record struct {
-	ID        uint64    `json:"id"` // given by the store: 1, 2, 3, … in the order of adding
+	ID        uint64    `json:"id"` // set by the store: 1, 2, 3, … in the order of adding
 	Room      string    `json:"room"`
 	Match     uint64    `json:"match"` // the match's number in its room
 	Game      string    `json:"game"`
@@ -19,9 +19,9 @@ type Record struct {
 	Ended     time.Time `json:"ended"`
 	Tick      uint64    `json:"tick"`      // the last tick of the match
 	Result    string    `json:"result"`    // the game's own text, which may be JSON or anything else
-	Verdict   string    `json:"verdict"`   // how the result was found: "majority", "replay", "audit" or "server"
+	Verdict   string    `json:"verdict"`   // how the result was decided: "majority", "replay", "audit" or "server"
 	Players   []Player  `json:"players"`   // by seat
-	Replays   int       `json:"replays"`   // how often the match was played again to find the verdict
+	Replays   int       `json:"replays"`   // how often the match was replayed for the verdict
 	Recording string    `json:"recording"` // the recording's file; "": none
 	Journal   string    `json:"journal"`   // the journal's file; "": none
 }
@@ -37,8 +37,8 @@ type Player struct {
 	Doubled   bool   `json:"doubled"`   // sent two different votes
 }
 
-// maxRecord is the largest record as JSON, in bytes. A match of 64 players with the longest names and a result of
-// 64 KiB fits, whatever has to be escaped in it.
+// maxRecord is the largest record as JSON, in bytes. A match of 64 players with the longest names and a result of 64 KiB
+// fits, with escapes.
 const maxRecord = 1 << 20
 
 // ErrTooLarge is the error of a record above 1 MiB.
@@ -47,11 +47,11 @@ var ErrTooLarge = errors.New("matches: the record is larger than 1 MiB")
 // ErrDamaged is the error of a file that was cut short or changed by something else.
 var ErrDamaged = errors.New("matches: the file is damaged")
 
-// encode writes a record as the file keeps it.
+// encode returns a record as the file stores it.
 func encode(r Record) ([]byte, error) {
 	value, err := json.Marshal(r)
 	if err != nil { // a time outside the years 0 to 9999
-		return nil, fmt.Errorf("matches: the record cannot be written as JSON: %w", err)
+		return nil, fmt.Errorf("matches: the record cannot be encoded as JSON: %w", err)
 	}
 	if len(value) > maxRecord {
 		return nil, ErrTooLarge
@@ -59,7 +59,7 @@ func encode(r Record) ([]byte, error) {
 	return value, nil
 }
 
-// decode reads a record. Its id is the key, whatever the value says: it was written before the id was known.
+// decode parses a record. Its id is the key; the value was encoded before the id was known.
 func decode(id uint64, value []byte) (r Record, err error) {
 	if err := json.Unmarshal(value, &r); err != nil {
 		return r, fmt.Errorf("%w: record %d: %w", ErrDamaged, id, err)

@@ -5,40 +5,39 @@ import (
 	"sync/atomic"
 )
 
-// Recorder adds records to a Store on a goroutine of its own, so that a room never waits for the disk. A record that
-// cannot be kept is lost, counted and told of; the matches go on.
+// Recorder adds records to a Store on its own goroutine, so that a room never waits for the disk. A record that cannot be
+// stored is lost, counted and reported.
 type Recorder struct {
-	queue    chan entry
-	ended    chan struct{}
-	complain func(error)
+	queue  chan entry
+	ended  chan struct{}
+	report func(error)
 
 	dropped atomic.Uint64 // the queue was full
 	failed  uint64        // the store refused; belongs to the goroutine until it ended
 }
 
-// entry is a record that waits, or somebody who waits for those before.
+// entry is a record, or a marker of Wait.
 type entry struct {
 	record Record
-	kept   chan struct{} // closed when it is its turn; nil: a record
+	stored chan struct{} // of a marker: closed when all records before it are stored
 }
 
-// queueLength is how many records wait at most: a disk that hangs for a minute loses nothing while every second 17
-// matches are decided.
+// queueLength is the maximum number of waiting records: one minute of a hanging disk at 17 matches per second.
 const queueLength = 1024
 
-// NewRecorder starts a recorder. It tells the first record that the store refuses and the first that found the queue
-// full, once each, on its own goroutine.
-func NewRecorder(s *Store, complain func(error)) *Recorder {
-	return newRecorder(s.Add, complain, queueLength)
+// NewRecorder starts a recorder. report receives the first error of the store and the first full queue, once each, on the
+// recorder's goroutine.
+func NewRecorder(s *Store, report func(error)) *Recorder {
+	return newRecorder(s.Add, report, queueLength)
 }
 
-func newRecorder(add func(Record) (uint64, error), complain func(error), length int) *Recorder {
-	r := &Recorder{queue: make(chan entry, length), ended: make(chan struct{}), complain: complain}
+func newRecorder(add func(Record) (uint64, error), report func(error), length int) *Recorder {
+	r := &Recorder{queue: make(chan entry, length), ended: make(chan struct{}), report: report}
 	go r.run(add)
 	return r
 }
 
-// Add hands over a record and what it points to. It never waits.
+// Add queues a record. It never waits. The caller must not change the record's slices afterwards.
 func (r *Recorder) Add(record Record) {
 	select {
 	case r.queue <- entry{record: record}:
@@ -47,35 +46,35 @@ func (r *Recorder) Add(record Record) {
 	}
 }
 
-// Wait returns when all that was added is kept, or refused. It must not be called after Close.
+// Wait returns when all records that were added are stored or refused. It must not be called after Close.
 func (r *Recorder) Wait() {
-	kept := make(chan struct{})
-	r.queue <- entry{kept: kept}
-	<-kept
+	stored := make(chan struct{})
+	r.queue <- entry{stored: stored}
+	<-stored
 }
 
 // run adds until the queue is closed and empty.
 func (r *Recorder) run(add func(Record) (uint64, error)) {
 	defer close(r.ended)
-	told := false
+	reported := false
 	for e := range r.queue {
-		if e.kept != nil {
-			close(e.kept)
+		if e.stored != nil {
+			close(e.stored)
 			continue
 		}
 		if _, err := add(e.record); err != nil {
 			if r.failed++; r.failed == 1 {
-				r.complain(err)
+				r.report(err)
 			}
 		}
-		if !told && r.dropped.Load() > 0 { // drops come only while there is something in the queue
-			told = true
-			r.complain(fmt.Errorf("matches: more matches are decided than the disk takes: %d wait, the next are lost", cap(r.queue)))
+		if !reported && r.dropped.Load() > 0 { // drops come only while there is something in the queue
+			reported = true
+			r.report(fmt.Errorf("matches: matches are decided faster than the disk stores them: %d wait, the next are lost", cap(r.queue)))
 		}
 	}
 }
 
-// Close returns when all that waits is kept. It is an error if a record was lost. Add must not be called after it.
+// Close stores the waiting records. It fails if a record was lost. Add must not be called after it.
 func (r *Recorder) Close() error {
 	close(r.queue)
 	<-r.ended

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestClosingARecorderKeepsAllThatWaits(t *testing.T) {
+func TestClosingARecorderStoresAllThatWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	r := NewRecorder(open(t, path), func(err error) { t.Error(err) })
 	for i := range 50 {
@@ -22,12 +22,12 @@ func TestClosingARecorderKeepsAllThatWaits(t *testing.T) {
 	}
 }
 
-// A tick must not wait for a disk that hangs: what cannot wait is lost, counted, and told of once.
-func TestARecorderWhoseDiskHangsNeverWaitsAndTellsOnceOfWhatIsLost(t *testing.T) {
+// A tick must not wait for a hanging disk: records beyond the queue are lost, counted, and reported once.
+func TestARecorderNeverWaitsForAHangingDisk(t *testing.T) {
 	hang, begun := make(chan struct{}), make(chan struct{}, 100)
-	var told []error
+	var reports []error
 	added := 0
-	r := newRecorder(func(Record) (uint64, error) { begun <- struct{}{}; <-hang; added++; return 0, nil }, func(err error) { told = append(told, err) }, 2)
+	r := newRecorder(func(Record) (uint64, error) { begun <- struct{}{}; <-hang; added++; return 0, nil }, func(err error) { reports = append(reports, err) }, 2)
 	r.Add(Record{})
 	<-begun
 	for range 10 {
@@ -38,21 +38,21 @@ func TestARecorderWhoseDiskHangsNeverWaitsAndTellsOnceOfWhatIsLost(t *testing.T)
 	if err == nil || !strings.Contains(err.Error(), "8 ") || added != 3 {
 		t.Errorf("%d added, %v", added, err)
 	}
-	if len(told) != 1 {
-		t.Errorf("told %d times: %v", len(told), told)
+	if len(reports) != 1 {
+		t.Errorf("reported %d times: %v", len(reports), reports)
 	}
 }
 
-func TestARecorderWhoseDiskRefusesTellsOnceAndGoesOn(t *testing.T) {
+func TestARecorderReportsAnErrorOnceAndContinues(t *testing.T) {
 	full := errors.New("no space")
-	var told []error
+	var reports []error
 	n := 0
 	r := newRecorder(func(Record) (uint64, error) {
 		if n++; n < 4 {
 			return 0, full
 		}
 		return 1, nil
-	}, func(err error) { told = append(told, err) }, queueLength)
+	}, func(err error) { reports = append(reports, err) }, queueLength)
 	for range 5 {
 		r.Add(Record{})
 	}
@@ -60,27 +60,27 @@ func TestARecorderWhoseDiskRefusesTellsOnceAndGoesOn(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "3 ") || n != 5 {
 		t.Errorf("%d tried, %v", n, err)
 	}
-	if len(told) != 1 || !errors.Is(told[0], full) {
-		t.Errorf("told %v", told)
+	if len(reports) != 1 || !errors.Is(reports[0], full) {
+		t.Errorf("reported %v", reports)
 	}
 }
 
-// Who waits knows that what was added before is kept, and nothing is added for it.
-func TestWaitReturnsWhenEverythingBeforeIsKept(t *testing.T) {
-	release, kept := make(chan struct{}), 0
+// Wait adds nothing to the store itself.
+func TestWaitReturnsWhenAllRecordsAreStored(t *testing.T) {
+	release, stored := make(chan struct{}), 0
 	r := newRecorder(func(Record) (uint64, error) {
 		<-release
-		kept++
+		stored++
 		return 0, nil
 	}, func(error) {}, 8)
 	for range 5 {
 		r.Add(Record{})
 	}
 	close(release)
-	if r.Wait(); kept != 5 {
-		t.Errorf("%d of 5 are kept", kept)
+	if r.Wait(); stored != 5 {
+		t.Errorf("%d of 5 are stored", stored)
 	}
-	if err := r.Close(); err != nil || kept != 5 {
-		t.Errorf("%v, %d", err, kept)
+	if err := r.Close(); err != nil || stored != 5 {
+		t.Errorf("%v, %d", err, stored)
 	}
 }

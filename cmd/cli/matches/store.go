@@ -11,21 +11,21 @@ import (
 	"tendon/cmd/cli/durable"
 )
 
-// Store is a file of records that this process writes. While it is open nobody else can open the file, and whoever
-// wants to read it is answered beside it. A record that was added survives a crash of the process and of the machine.
-// It may be used by several goroutines.
+// Store is a file of records that this process writes. While it is open, no other process can open the file, and the query
+// socket beside it answers readers. An added record survives a crash of the process and of the machine. Several goroutines
+// may use a Store.
 type Store struct {
-	path string
-	db   *bolt.DB
-	desk *desk
+	path   string
+	db     *bolt.DB
+	socket *querySocket
 }
 
-// openPatience is how long Open waits for the lock: longer than anybody needs to read a page.
-const openPatience = 2 * time.Second
+// openTimeout is how long Open waits for the lock, which a reader may hold for a page.
+const openTimeout = 2 * time.Second
 
-// Open opens a file of records, or makes it. Another program's file is refused and left as it is.
+// Open opens a file of records, or creates it. It refuses the file of another program and does not change it.
 func Open(path string) (*Store, error) {
-	db, created, err := openFile(path, false, openPatience)
+	db, created, err := openFile(path, false, openTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func Open(path string) (*Store, error) {
 		err = durable.SyncDirectory(filepath.Dir(path))
 	}
 	if err == nil {
-		s.desk, err = openDesk(socketOf(path), s.page, askPatience)
+		s.socket, err = openSocket(socketOf(path), s.page, queryTimeout)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
@@ -43,12 +43,11 @@ func Open(path string) (*Store, error) {
 	return s, nil
 }
 
-// errRecorded ends a transaction that has nothing to add.
+// errRecorded ends a transaction whose record exists.
 var errRecorded = errors.New("matches: recorded before")
 
-// Add keeps a record for good and returns its id; the record's own is not looked at. It returns when the disk has it.
-// There is one record of a tick of a match in a room: the first that was added stays, and its id is returned. Match 0 is
-// no number, and always another match.
+// Add stores a record durably and returns its id; r.ID is ignored. A tick of a match in a room has one record: if there is
+// one, Add returns its id and stores nothing. Records with Match 0 are always different.
 func (s *Store) Add(r Record) (id uint64, err error) {
 	err = guarded(func() error {
 		return s.db.Update(func(tx *bolt.Tx) error {
@@ -61,20 +60,20 @@ func (s *Store) Add(r Record) (id uint64, err error) {
 		})
 	})
 	if err != nil && !errors.Is(err, errRecorded) {
-		return 0, fmt.Errorf("matches: %s takes no record: %w", s.path, err)
+		return 0, fmt.Errorf("matches: %s cannot store a record: %w", s.path, err)
 	}
 	return id, nil
 }
 
 // page reads one page.
-func (s *Store) page(q question) (a answer, err error) {
+func (s *Store) page(q query) (a answer, err error) {
 	err = guarded(func() error {
 		return s.db.View(func(tx *bolt.Tx) error { a, err = pageOf(tx, q); return err })
 	})
 	return a, err
 }
 
-// Close ends the answering and closes the file. It may be called once, and Add not after it.
+// Close closes the query socket and the file. It may be called once; Add must not be called after it.
 func (s *Store) Close() error {
-	return errors.Join(s.desk.close(), s.db.Close())
+	return errors.Join(s.socket.close(), s.db.Close())
 }

@@ -26,7 +26,7 @@ func open(t *testing.T, path string) *Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // a test that closes it itself does so to look at what is left
+	t.Cleanup(func() { // the test may have closed it
 		if s.db.Path() != "" {
 			shut(t, s)
 		}
@@ -50,7 +50,7 @@ func add(t *testing.T, s *Store, r Record) uint64 {
 	return id
 }
 
-// sample is a record in which every field says something.
+// sample returns a record in which every field is set.
 func sample(n uint64) Record {
 	began := time.Date(2026, 11, 21, 10, 15, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 	return Record{
@@ -74,7 +74,7 @@ func all(t *testing.T, path, room string) (list []Record) {
 	return list
 }
 
-// failing returns the error that reading comes to.
+// failing returns the error of reading a file.
 func failing(t *testing.T, path string) error {
 	t.Helper()
 	for _, err := range Read(path, "") {
@@ -86,7 +86,7 @@ func failing(t *testing.T, path string) error {
 	return nil
 }
 
-// fill adds many records at once, which Add does not: each of its records is on the disk before the next.
+// fill adds many records in one transaction.
 func fill(t *testing.T, s *Store, n uint64) {
 	t.Helper()
 	err := s.db.Update(func(tx *bolt.Tx) error {
@@ -109,7 +109,7 @@ func TestRecordsSurviveReopeningInOrderAndWithEveryField(t *testing.T) {
 		s := open(t, path)
 		for i := range 5 {
 			r := sample(uint64(5*round + i))
-			r.ID = 99 // not the caller's to choose
+			r.ID = 99 // ignored
 			if r.ID = add(t, s, r); r.ID != uint64(len(want)+1) {
 				t.Errorf("record %d has id %d", len(want)+1, r.ID)
 			}
@@ -122,15 +122,15 @@ func TestRecordsSurviveReopeningInOrderAndWithEveryField(t *testing.T) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 	v := reflect.ValueOf(want[0])
-	for i := range v.NumField() { // else the comparison would miss a field that is not kept
+	for i := range v.NumField() { // else the comparison would miss a field that is not stored
 		if v.Field(i).IsZero() {
-			t.Errorf("the sample says nothing of %s", v.Type().Field(i).Name)
+			t.Errorf("the sample does not set %s", v.Type().Field(i).Name)
 		}
 	}
 }
 
-// Nobody waits for the lock that a server holds, not even while it writes, and what is read is what is in the file.
-func TestReadingBesideAWriterSaysWhatIsInTheFile(t *testing.T) {
+// Readers do not wait for the lock of a server, not even while it writes, and read the contents of the file.
+func TestReadingWhileAServerWritesGivesTheContentsOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
 	fill(t, s, 600)
@@ -155,7 +155,7 @@ func TestTenThousandRecordsAreReadPageByPage(t *testing.T) {
 	rare := sample(3)
 	rare.Room = "rare"
 	add(t, s, rare)
-	fill(t, s, 4500) // more than a page looks at
+	fill(t, s, 4500) // more than a page scans
 	check := func(where string) {
 		before, n := uint64(1<<63), 0
 		for r, err := range Read(path, "") {
@@ -168,19 +168,18 @@ func TestTenThousandRecordsAreReadPageByPage(t *testing.T) {
 			t.Errorf("%s: %d records down to %d", where, n, before)
 		}
 		if got := all(t, path, "rare"); len(got) != 1 || got[0].ID != 10_001 {
-			t.Errorf("%s: the rare room: %+v", where, got)
+			t.Errorf("%s: the room with one match: %+v", where, got)
 		}
 	}
-	if a, err := s.page(question{Room: "never"}); err != nil || len(a.Records) > 0 || a.Next != 14_501-pageLooked+1 {
-		t.Errorf("one page looks at %d records: next %d, %v", pageLooked, a.Next, err)
+	if a, err := s.page(query{Room: "never"}); err != nil || len(a.Records) > 0 || a.Next != 14_501-pageScanned+1 {
+		t.Errorf("one page scans %d records: next %d, %v", pageScanned, a.Next, err)
 	}
 	check("beside the server")
 	shut(t, s)
 	check("in the file")
 }
 
-// A reader whose output nobody takes must not keep a server from starting, and one that began with the file goes on
-// with the server.
+// A blocked reader must not keep a server from starting. A reader that began with the file continues with the server.
 func TestAReaderHoldsNothingBetweenRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
@@ -193,7 +192,7 @@ func TestAReaderHoldsNothingBetweenRecords(t *testing.T) {
 		}
 		if n++; n == 10 {
 			s = open(t, path)
-			add(t, s, sample(1)) // newer than the reading: not seen
+			add(t, s, sample(1)) // newer than the reading: not read
 		}
 		if n == 600 {
 			shut(t, s)
@@ -204,7 +203,7 @@ func TestAReaderHoldsNothingBetweenRecords(t *testing.T) {
 	}
 }
 
-func TestRecordsAddedSideBySideAreAllKept(t *testing.T) {
+func TestRecordsAddedConcurrentlyAreAllStored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
 	var writers sync.WaitGroup
@@ -229,20 +228,20 @@ func TestRecordsAddedSideBySideAreAllKept(t *testing.T) {
 		kept[r.Match], ids[r.ID] = true, true
 	}
 	if len(kept) != 80 || len(ids) != 80 || !ids[1] || !ids[80] {
-		t.Errorf("of 80 matches %d are kept, under %d ids", len(kept), len(ids))
+		t.Errorf("of 80 matches %d are stored, under %d ids", len(kept), len(ids))
 	}
 }
 
-func TestARecordThatIsTooLargeOrNoJSONIsRefusedAndLeavesNothing(t *testing.T) {
+func TestARecordThatIsTooLargeOrNotJSONIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
 	if _, err := s.Add(Record{Result: strings.Repeat("x", maxRecord)}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("too large: %v", err)
 	}
 	if _, err := s.Add(Record{Ended: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
-		t.Error("a time that JSON does not know was kept")
+		t.Error("a time that JSON cannot encode was stored")
 	}
-	// The largest records that are kept must come through, one by one, since a page ends when it is full.
+	// The largest records are read one by one, since a page ends when it is full.
 	for range 3 {
 		add(t, s, Record{Result: strings.Repeat("x", maxRecord-1024)})
 	}
@@ -251,8 +250,8 @@ func TestARecordThatIsTooLargeOrNoJSONIsRefusedAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// What a game says need not be text.
-func TestAResultThatIsNoTextIsKeptAsFarAsItIs(t *testing.T) {
+// A game's result need not be text.
+func TestTheTextInABinaryResultIsStored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	add(t, open(t, path), Record{Result: "a\xff\x00b"})
 	if got := all(t, path, ""); len(got) != 1 || got[0].Result != "a\ufffd\x00b" {
@@ -260,8 +259,7 @@ func TestAResultThatIsNoTextIsKeptAsFarAsItIs(t *testing.T) {
 	}
 }
 
-// A later version may say more of a match.
-func TestFieldsOfALaterVersionAreLeftOut(t *testing.T) {
+func TestFieldsOfALaterVersionAreIgnored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
 	value, err := json.Marshal(map[string]any{"room": "main", "spectators": []int{1, 2}, "id": 77})
@@ -276,7 +274,7 @@ func TestFieldsOfALaterVersionAreLeftOut(t *testing.T) {
 	}
 }
 
-func TestAForeignFileIsRefusedAndLeftAsItIs(t *testing.T) {
+func TestAForeignFileIsRefusedAndNotChanged(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other.db")
 	db, err := bolt.Open(other, 0o600, nil)
@@ -315,7 +313,7 @@ func TestAForeignFileIsRefusedAndLeftAsItIs(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingIsToldApartFromWhatIsEmpty(t *testing.T) {
+func TestAMissingFileIsAnErrorAndAnEmptyOneIsNot(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "matches.db")
 	if err := failing(t, path); !errors.Is(err, fs.ErrNotExist) {
@@ -327,7 +325,7 @@ func TestWhatIsMissingIsToldApartFromWhatIsEmpty(t *testing.T) {
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil { // as a server leaves it that is killed at its start
+	if err := os.WriteFile(path, nil, 0o600); err != nil { // a server that is killed at its start leaves this
 		t.Fatal(err)
 	}
 	if got := all(t, path, ""); len(got) > 0 {
@@ -339,8 +337,8 @@ func TestWhatIsMissingIsToldApartFromWhatIsEmpty(t *testing.T) {
 	}
 }
 
-// A file that a full disk or a copy cut short, or in which a block was lost, is told of: reading it must not end a
-// process, and opening it for writing neither. Some damage is not met by what is read.
+// A file that is truncated, or in which a block is lost, must end neither a reader nor a server. Reading does not find every
+// damage.
 func TestADamagedFileIsAnErrorAndNoCrash(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sound.db")
@@ -356,7 +354,7 @@ func TestADamagedFileIsAnErrorAndNoCrash(t *testing.T) {
 	try := func(content []byte) {
 		t.Helper()
 		tries++
-		damaged := filepath.Join(dir, fmt.Sprintf("damaged-%d.db", tries)) // a new one each time: it may stay locked
+		damaged := filepath.Join(dir, fmt.Sprintf("damaged-%d.db", tries)) // a new name each time: it may stay locked
 		if err := os.WriteFile(damaged, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +364,7 @@ func TestADamagedFileIsAnErrorAndNoCrash(t *testing.T) {
 			}
 		}
 		if s, err := Open(damaged); err == nil {
-			_, _ = s.Add(sample(1)) // may meet the damage or not
+			_, _ = s.Add(sample(1)) // may find the damage or not
 			shut(t, s)
 		}
 	}
@@ -374,7 +372,7 @@ func TestADamagedFileIsAnErrorAndNoCrash(t *testing.T) {
 		try(sound[:n])
 	}
 	if seen == 0 {
-		t.Error("no cut was met")
+		t.Error("no truncation was found")
 	}
 	seen = 0
 	for at := 2 * page; at < len(sound); at += 9 * page {
@@ -383,11 +381,11 @@ func TestADamagedFileIsAnErrorAndNoCrash(t *testing.T) {
 		try(content)
 	}
 	if seen == 0 {
-		t.Error("no lost block was met")
+		t.Error("no lost block was found")
 	}
 }
 
-func TestAFileThatSomebodyHoldsWhoDoesNotAnswerIsLocked(t *testing.T) {
+func TestAFileWhoseProcessDoesNotAnswerIsLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	shut(t, open(t, path))
 	holder, err := bolt.Open(path, 0o600, nil)
@@ -400,7 +398,7 @@ func TestAFileThatSomebodyHoldsWhoDoesNotAnswerIsLocked(t *testing.T) {
 	if _, err := Open(path); !errors.Is(err, ErrLocked) {
 		t.Errorf("Open: %v", err)
 	}
-	l, err := net.Listen("unix", socketOf(path)) // somebody who hangs up
+	l, err := net.Listen("unix", socketOf(path)) // a process that closes every connection
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,12 +414,12 @@ func TestAFileThatSomebodyHoldsWhoDoesNotAnswerIsLocked(t *testing.T) {
 	if err := holder.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := all(t, path, ""); len(got) > 0 { // the file can be had, so what answers beside it does not matter
+	if got := all(t, path, ""); len(got) > 0 { // the file is not locked, so the socket does not matter
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestASecondServerIsRefusedAndTheFirstGoesOn(t *testing.T) {
+func TestASecondServerIsRefusedAndTheFirstContinues(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
 	if _, err := Open(path); !errors.Is(err, ErrLocked) {
@@ -433,8 +431,8 @@ func TestASecondServerIsRefusedAndTheFirstGoesOn(t *testing.T) {
 	}
 }
 
-// A result is recorded once, whoever finds it, and the first record stands: after a restart it is found again. So it is
-// in a file that a build wrote which did not know of that, whole or in part.
+// A result is recorded once, also after a restart that decides it again. The first record stays. The index is completed for
+// records of a build without it.
 func TestTheEndOfAMatchIsRecordedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
@@ -450,16 +448,16 @@ func TestTheEndOfAMatchIsRecordedOnce(t *testing.T) {
 		add(t, s, r)
 	}
 	add(t, s, Record{Tick: 7})
-	add(t, s, Record{Tick: 7}) // of no number: another match
+	add(t, s, Record{Tick: 7}) // without a number: another match
 	if err := s.db.Update(func(tx *bolt.Tx) error { return tx.DeleteBucket(endsBucket) }); err != nil {
 		t.Fatal(err)
 	}
 	shut(t, s)
 	s = open(t, path)
 	if id := add(t, s, again); id != first {
-		t.Errorf("after the list of ends was made again it is recorded as %d", id)
+		t.Errorf("after the index was rebuilt it is recorded as %d", id)
 	}
-	old := sample(50) // added by a build that knows no ends
+	old := sample(50) // added by a build without the index
 	if err := s.db.Update(func(tx *bolt.Tx) error {
 		value, err := encode(old)
 		if err != nil {
@@ -476,7 +474,7 @@ func TestTheEndOfAMatchIsRecordedOnce(t *testing.T) {
 	shut(t, s)
 	s = open(t, path)
 	if id := add(t, s, old); id != 7 {
-		t.Errorf("what another build added is recorded again, as %d", id)
+		t.Errorf("a record of another build is recorded again, as %d", id)
 	}
 	if got := all(t, path, ""); len(got) != 7 || got[6].Verdict != "majority" {
 		t.Errorf("%d records: %+v", len(got), got)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// dial connects to the desk of a file as anybody might, and hangs up with the test.
+// dial connects to the query socket of a file until the end of the test.
 func dial(t *testing.T, path string) net.Conn {
 	t.Helper()
 	socket := socketOf(path)
@@ -42,8 +42,8 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// The socket shows what the file holds, so it is as private as the file, and it goes with the server.
-func TestFileAndSocketArePrivateAndTheSocketGoesWithTheServer(t *testing.T) {
+// The socket gives access to the contents of the file, so it is as private as the file. The server removes it.
+func TestFileAndSocketArePrivateAndTheServerRemovesTheSocket(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "matches.db")
 	s := open(t, path)
@@ -59,7 +59,7 @@ func TestFileAndSocketArePrivateAndTheSocketGoesWithTheServer(t *testing.T) {
 }
 
 // A Unix socket's path has about 100 bytes, a file's has thousands.
-func TestAFileWithALongPathIsReadBesideItsServerToo(t *testing.T) {
+func TestAFileWithALongPathIsReadWhileItsServerRuns(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30), strings.Repeat("longer", 30))
@@ -73,7 +73,7 @@ func TestAFileWithALongPathIsReadBesideItsServerToo(t *testing.T) {
 		if got := all(t, path, ""); len(got) != int(id) {
 			t.Errorf("%d records, want %d", len(got), id)
 		}
-		// As a killed server leaves it, the link would be in the way of the next.
+		// A killed server leaves the link.
 		leftover, err := os.Readlink(path + ".sock")
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestTheServerIsFoundByAnyNameOfTheFile(t *testing.T) {
 	}
 }
 
-func TestAFileOfTheUsersInPlaceOfTheSocketIsKept(t *testing.T) {
+func TestAFileInPlaceOfTheSocketIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	if err := os.WriteFile(path+".sock", []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
@@ -117,15 +117,15 @@ func TestAFileOfTheUsersInPlaceOfTheSocketIsKept(t *testing.T) {
 	}
 }
 
-// The server plays matches while it answers. Whoever may connect runs as the same user, but need not be well.
-func TestWhoeverAsksNonsenseOrNeverReadsDoesTheServerNoHarm(t *testing.T) {
+// Peers run as the same user, but may be faulty. They must not delay the server.
+func TestFaultyPeersDoNotDelayTheServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
-	s.desk.mu.Lock()
-	s.desk.patience = time.Hour // else its end would hide that somebody is waited for
-	s.desk.mu.Unlock()
+	s.socket.mu.Lock()
+	s.socket.timeout = time.Hour // so that the timeout does not hide that the server waits for a peer
+	s.socket.mu.Unlock()
 	fill(t, s, 1000)
-	for _, nonsense := range []string{"\n", "\x00\xff\x01\n", "GET / HTTP/1.1\r\n\r\n", `{"before":-1}` + "\n", `{"room":7}` + "\n", "[]\n", strings.Repeat("[", maxQuestion) + "\n"} {
+	for _, nonsense := range []string{"\n", "\x00\xff\x01\n", "GET / HTTP/1.1\r\n\r\n", `{"before":-1}` + "\n", `{"room":7}` + "\n", "[]\n", strings.Repeat("[", maxQuery) + "\n"} {
 		c := dial(t, path)
 		if _, err := io.WriteString(c, nonsense); err != nil {
 			t.Errorf("%q: %v", nonsense, err)
@@ -135,7 +135,7 @@ func TestWhoeverAsksNonsenseOrNeverReadsDoesTheServerNoHarm(t *testing.T) {
 			t.Errorf("%q is answered with %d records, error %q, %v", nonsense, len(a.Records), a.Error, err)
 		}
 	}
-	huge := dial(t, path) // the desk reads its bound and hangs up
+	huge := dial(t, path) // the server reads up to its limit and closes
 	block := make([]byte, 1<<16)
 	var err error
 	for range 1 << 10 {
@@ -144,13 +144,13 @@ func TestWhoeverAsksNonsenseOrNeverReadsDoesTheServerNoHarm(t *testing.T) {
 		}
 	}
 	if err == nil {
-		t.Error("64 MiB were taken in one question")
+		t.Error("64 MiB were accepted in one query")
 	}
 	for range 3 {
 		add(t, s, Record{Result: strings.Repeat("x", maxRecord/2)})
 	}
-	dial(t, path)            // never asks
-	for range deskMost / 2 { // a page is more than a socket's buffer holds, so each of these keeps the desk waiting
+	dial(t, path)                  // sends no query
+	for range maxConnections / 2 { // a page exceeds a socket's buffer, so the server waits for each of these
 		if _, err := io.WriteString(dial(t, path), "{}\n"); err != nil {
 			t.Error(err)
 		}
@@ -159,18 +159,18 @@ func TestWhoeverAsksNonsenseOrNeverReadsDoesTheServerNoHarm(t *testing.T) {
 		t.Errorf("id %d", id)
 	}
 	if got := all(t, path, ""); len(got) != 1004 {
-		t.Errorf("%d records beside those who never read", len(got))
+		t.Errorf("%d records beside peers that never read", len(got))
 	}
-	shut(t, s) // waits for nobody
+	shut(t, s) // waits for no peer
 }
 
-// The number of conversations is bounded; those above are hung up on, and there is room again when others are done.
-func TestTooManyWhoAskAreHungUpOn(t *testing.T) {
+// The number of connections is bounded. Further ones are closed until others have ended.
+func TestConnectionsBeyondTheLimitAreClosed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	s := open(t, path)
 	add(t, s, sample(1))
 	var idle []net.Conn
-	for range deskMost {
+	for range maxConnections {
 		idle = append(idle, dial(t, path))
 	}
 	if _, err := dial(t, path).Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -182,15 +182,15 @@ func TestTooManyWhoAskAreHungUpOn(t *testing.T) {
 	for _, c := range idle {
 		c.Close()
 	}
-	if got := all(t, path, ""); len(got) != 1 { // is tried again until the desk has noticed
+	if got := all(t, path, ""); len(got) != 1 { // is retried until the server has noticed
 		t.Errorf("%+v", got)
 	}
 }
 
-// Without these bounds somebody who is silent would be waited for as long as he lives.
-func TestWhoeverIsSilentIsNotWaitedFor(t *testing.T) {
+// Neither side waits for a silent peer longer than the timeout.
+func TestSilentPeersTimeOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
-	impatient, err := openDesk(path, func(question) (answer, error) { return answer{}, nil }, time.Millisecond)
+	impatient, err := openSocket(path, func(query) (answer, error) { return answer{}, nil }, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,23 +200,23 @@ func TestWhoeverIsSilentIsNotWaitedFor(t *testing.T) {
 	}
 	defer c.Close()
 	if _, err := c.Read(make([]byte, 1)); err == nil {
-		t.Error("an answer without a question")
+		t.Error("an answer without a query")
 	}
 	if err := impatient.close(); err != nil {
 		t.Error(err)
 	}
-	mute, err := net.Listen("unix", path) // connects, and never answers: a stopped process
+	stopped, err := net.Listen("unix", path) // accepts, and never answers: a stopped process
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer mute.Close()
-	if _, err := ask(path, question{}, time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+	defer stopped.Close()
+	if _, err := ask(path, query{}, time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 }
 
-// What answers may have died in the middle, or be something else altogether.
-func TestAnAnswerThatIsNotWholeOrNotOneIsNoticed(t *testing.T) {
+// The answering process may have died in the middle, or be another program.
+func TestIncompleteAndForeignAnswersAreErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
 	l, err := net.Listen("unix", path)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestAnAnswerThatIsNotWholeOrNotOneIsNoticed(t *testing.T) {
 			_, _ = io.WriteString(c, text)
 			_ = c.Close()
 		}()
-		a, err := ask(path, question{Before: 5}, time.Minute)
+		a, err := ask(path, query{Before: 5}, time.Minute)
 		<-served
 		return a, err
 	}
@@ -254,7 +254,7 @@ func TestAnAnswerThatIsNotWholeOrNotOneIsNoticed(t *testing.T) {
 	for _, text := range []string{"", "hello\n", string(whole[:len(whole)-1]), string(whole[:20]), endless, string(many), `{"error":"no"}`,
 		`{"records":[{"room":"` + strings.Repeat("x", maxAnswer) + `"}]}`} {
 		if a, err := reply(text); err == nil || len(a.Records) > 0 {
-			t.Errorf("%.40q is taken for %+v", text, a)
+			t.Errorf("%.40q is accepted as %+v", text, a)
 		}
 	}
 }
