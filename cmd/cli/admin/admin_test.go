@@ -45,7 +45,7 @@ func walk(w *ecs.World) {
 	}
 }
 
-// game is what the tests pretend to serve.
+// game is the game of the fake server.
 var game = &ecs.Game{Name: "walk", TickRate: 60, MaxPlayers: 4, Systems: ecs.Systems(walk), Input: pads, Components: ecs.Components(walkers),
 	Setup: func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, walkers) }}
 
@@ -67,8 +67,8 @@ func clip(ticks int) (*travel.Clip, error) {
 	return ring.Clip(), nil
 }
 
-// pretended is a server whose rooms come and go as a test likes.
-type pretended struct {
+// fakeServer is a server whose rooms a test opens and closes.
+type fakeServer struct {
 	mu    sync.Mutex
 	stats server.Stats
 	open  map[string]cost.Report
@@ -76,7 +76,7 @@ type pretended struct {
 	peers map[string][]server.PeerInfo
 }
 
-// report is what a room has cost after so many turns.
+// report returns the costs of a room after so many turns.
 func report(turns int) cost.Report {
 	n := uint64(turns)
 	d := time.Duration(turns)
@@ -90,7 +90,7 @@ func report(turns int) cost.Report {
 }
 
 // add opens a room.
-func (p *pretended) add(name string, players int) {
+func (p *fakeServer) add(name string, players int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := server.RoomStats{Name: name, Stats: room.Stats{Tick: 100, Peers: players, Players: players, Late: 1, RingBytes: 1 << 20}}
@@ -105,7 +105,7 @@ func (p *pretended) add(name string, players int) {
 }
 
 // remove closes the oldest room.
-func (p *pretended) remove() {
+func (p *fakeServer) remove() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.stats.Table[0]
@@ -118,7 +118,7 @@ func (p *pretended) remove() {
 	delete(p.peers, r.Name)
 }
 
-func (p *pretended) source() Source {
+func (p *fakeServer) source() Source {
 	return Source{
 		Stats: func() server.Stats { p.mu.Lock(); defer p.mu.Unlock(); return p.stats },
 		Peers: func(name string) ([]server.PeerInfo, error) {
@@ -147,8 +147,8 @@ func (p *pretended) source() Source {
 	}
 }
 
-func pretend() *pretended {
-	return &pretended{open: map[string]cost.Report{}, peers: map[string][]server.PeerInfo{}}
+func newFakeServer() *fakeServer {
+	return &fakeServer{open: map[string]cost.Report{}, peers: map[string][]server.PeerInfo{}}
 }
 
 // start serves until the test ends.
@@ -170,8 +170,8 @@ func start(t *testing.T, c page.Config) *Server {
 	return s
 }
 
-// ask sends a request; headers are name and value in turn, and Host is one of them.
-func ask(t *testing.T, s *Server, method, path string, headers ...string) (int, string) {
+// request sends a request. headers are names and values alternately; Host is one of them.
+func request(t *testing.T, s *Server, method, path string, headers ...string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, strings.TrimSuffix(s.URL(), "/")+path, nil)
 	if err != nil {
@@ -195,10 +195,10 @@ func ask(t *testing.T, s *Server, method, path string, headers ...string) (int, 
 	return answer.StatusCode, string(body)
 }
 
-// series returns the project's series of a scrape with their values, and which are counters.
+// series returns the project's series of a scrape with their values, and the names of the counters.
 func series(t *testing.T, s *Server) (values map[string]float64, counters map[string]bool) {
 	t.Helper()
-	status, body := ask(t, s, "GET", "/metrics")
+	status, body := request(t, s, "GET", "/metrics")
 	if status != 200 {
 		t.Fatalf("/metrics: %d %s", status, body)
 	}
@@ -230,10 +230,10 @@ func series(t *testing.T, s *Server) (values map[string]float64, counters map[st
 	return values, counters
 }
 
-// A monitor keeps every series that it ever saw. Names of rooms and players come from outside, so they must never become
-// one; and a counter that falls looks like a server that was started again.
+// A monitor stores every series for good. Names of rooms and players come from outside, so they must not become series. A
+// counter that decreases looks like a restarted server.
 func TestMetricsAreTheSameSeriesWhateverRoomsComeAndGo(t *testing.T) {
-	s, p := start(t, page.Config{}), pretend()
+	s, p := start(t, page.Config{}), newFakeServer()
 	p.add("first", 3)
 	s.Ready(p.source())
 	before, counters := series(t, s)
@@ -271,13 +271,13 @@ func TestMetricsAreTheSameSeriesWhateverRoomsComeAndGo(t *testing.T) {
 	}
 }
 
-// A profile tells what a process does, and costs it time: it is for the operator only.
+// A profile shows what a process does and costs time, so it is for the operator only.
 func TestProfilesAnswerOnlyTheRightHostAndToken(t *testing.T) {
 	const right = "operators-token-1234"
 	s := start(t, page.Config{Token: right})
 	good := []string{"Authorization", "Bearer " + right}
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/goroutine?debug=1", "/debug/pprof/cmdline", "/metrics", "/"} {
-		if status, body := ask(t, s, "GET", path, good...); status != 200 || len(body) < 10 {
+		if status, body := request(t, s, "GET", path, good...); status != 200 || len(body) < 10 {
 			t.Errorf("%s with the token: %d", path, status)
 		}
 		for what, headers := range map[string][]string{
@@ -286,20 +286,20 @@ func TestProfilesAnswerOnlyTheRightHostAndToken(t *testing.T) {
 			"a foreign origin": append([]string{"Origin", "https://evil.example"}, good...),
 			"another site":     append([]string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, good...),
 		} {
-			if status, body := ask(t, s, "GET", path, headers...); status < 400 || strings.Contains(body, "goroutine") {
+			if status, body := request(t, s, "GET", path, headers...); status < 400 || strings.Contains(body, "goroutine") {
 				t.Errorf("%s with %s: %d", path, what, status)
 			}
 		}
-		if status, _ := ask(t, s, "POST", path, good...); status != 405 {
+		if status, _ := request(t, s, "POST", path, good...); status != 405 {
 			t.Errorf("POST %s: %d", path, status)
 		}
 	}
 }
 
-// Every profile that the list names is there, and the list needs nothing that the policy of all pages refuses.
+// Every profile in the list exists, and the list complies with the policy of all pages.
 func TestTheListOfProfilesLeadsToEach(t *testing.T) {
 	s := start(t, page.Config{})
-	status, list := ask(t, s, "GET", "/debug/pprof/")
+	status, list := request(t, s, "GET", "/debug/pprof/")
 	if status != 200 || strings.Contains(list, "<style") || strings.Contains(list, "style=") || strings.Contains(list, "onclick") {
 		t.Fatalf("%d %s", status, list)
 	}
@@ -309,53 +309,53 @@ func TestTheListOfProfilesLeadsToEach(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile(`href="([a-z]+)(\?debug=\d)?"`).FindAllStringSubmatch(list, -1) {
-		if status, body := ask(t, s, "GET", "/debug/pprof/"+m[1]+m[2]); status != 200 || body == "" {
+		if status, body := request(t, s, "GET", "/debug/pprof/"+m[1]+m[2]); status != 200 || body == "" {
 			t.Errorf("%s: %d", m[0], status)
 		}
 	}
 }
 
-// register adds a handler to net/http's own mux, which takes it only once however often the tests are run.
+// register adds a handler to net/http's default mux, which accepts it only once per process.
 var register = sync.OnceFunc(func() {
 	http.HandleFunc("/only-the-default-mux", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "leaked") })
 })
 
-// Whatever else the program registers with net/http, as imports do by themselves, is not served.
+// Handlers that other packages register with net/http are not served.
 func TestDefaultMuxIsNotServed(t *testing.T) {
 	register()
 	s := start(t, page.Config{})
-	if status, body := ask(t, s, "GET", "/only-the-default-mux"); status != 404 || strings.Contains(body, "leaked") {
+	if status, body := request(t, s, "GET", "/only-the-default-mux"); status != 404 || strings.Contains(body, "leaked") {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
-// Whoever routes players here has to know before they can play and when they soon cannot; being alive is another matter.
+// A load balancer sends players only while /readyz says ready. /healthz says that the process runs.
 func TestReadyIsFromReadyUntilStopping(t *testing.T) {
 	s := start(t, page.Config{Token: "operators-token-1234"})
 	check := func(when string, want int, says string) {
 		t.Helper()
-		if status, body := ask(t, s, "GET", "/readyz"); status != want || strings.TrimSpace(body) != says {
+		if status, body := request(t, s, "GET", "/readyz"); status != want || strings.TrimSpace(body) != says {
 			t.Errorf("/readyz %s: %d %s", when, status, body)
 		}
-		if status, _ := ask(t, s, "GET", "/healthz"); status != 200 {
+		if status, _ := request(t, s, "GET", "/healthz"); status != 200 {
 			t.Errorf("/healthz %s: %d", when, status)
 		}
-		if status, _ := ask(t, s, "GET", "/readyz", "Host", "evil.example"); status != 421 {
+		if status, _ := request(t, s, "GET", "/readyz", "Host", "evil.example"); status != 421 {
 			t.Errorf("/readyz under another name %s: %d", when, status)
 		}
 		value := map[bool]string{true: "tendon_ready 1", false: "tendon_ready 0"}[want == 200]
-		if status, body := ask(t, s, "GET", "/metrics", "Authorization", "Bearer operators-token-1234"); status != 200 || !strings.Contains(body, value) {
+		if status, body := request(t, s, "GET", "/metrics", "Authorization", "Bearer operators-token-1234"); status != 200 || !strings.Contains(body, value) {
 			t.Errorf("/metrics %s: %d, and %s is not in it", when, status, value)
 		}
 	}
 	check("before", 503, "starting")
-	s.Ready(pretend().source())
+	s.Ready(newFakeServer().source())
 	check("while it serves", 200, "ready")
 	s.Stopping()
 	check("while it stops", 503, "stopping")
 }
 
-// Two open rooms and one that is over: sums are of all, quantiles of the worst open one.
+// Sums are of two open rooms and a closed one; quantiles are of the worst open one.
 func TestCostsOfRoomsAreAdded(t *testing.T) {
 	a, b := report(100), report(50)
 	b.Rows[0].P99, b.P99 = time.Second, time.Second
@@ -374,26 +374,26 @@ func TestCostsOfRoomsAreAdded(t *testing.T) {
 	if alone := together(nil, past); alone.P99 != time.Hour {
 		t.Errorf("with no room open: %+v", alone)
 	}
-	// 50 turns more, half of them spent on walking: what is told is of those.
+	// Shares are of the 50 turns since the last report. Half of their time is spent in walk.
 	now := report(150)
 	now.Rows[1].Self += 25 * now.Budget
-	l := lately(&now, &a)
+	l := since(&now, &a)
 	if share := l.Rows[1].Share; share < 0.5 || share > 0.55 || l.Rows[1].Calls != 1 {
-		t.Errorf("lately walk had %v of the budget in %v calls a turn", share, l.Rows[1].Calls)
+		t.Errorf("walk had %v of the budget in %v calls per turn", share, l.Rows[1].Calls)
 	}
-	if l := lately(&a, &a); l.Rows[1].Calls != 1 || l.Used <= 0 {
-		t.Errorf("where nothing was added, all counts: %+v", l)
+	if l := since(&a, &a); l.Rows[1].Calls != 1 || l.Used <= 0 {
+		t.Errorf("without further turns, all turns count: %+v", l)
 	}
 }
 
-// Figures of a page are of the time since its last glance, and a seat that changed hands starts anew.
-func TestGlancesTellWhatHappenedSinceTheLast(t *testing.T) {
-	s, p := start(t, page.Config{}), pretend()
+// The figures of a page are of the time since its last update. A new player in a seat starts at zero.
+func TestUpdatesShowTheTimeSinceTheLast(t *testing.T) {
+	s, p := start(t, page.Config{}), newFakeServer()
 	p.add("main", 2)
 	s.Ready(p.source())
-	w := &watcher{server: s}
+	w := &viewer{server: s}
 	at := time.Unix(1000, 0)
-	first := w.look(at)
+	first := w.update(at)
 	if first.Room == nil || len(first.Room.Players) != 2 || first.Room.Players[0].Loss != -1 || first.In != 0 || first.Players != 2 {
 		t.Fatalf("%+v", first)
 	}
@@ -402,23 +402,23 @@ func TestGlancesTellWhatHappenedSinceTheLast(t *testing.T) {
 	p.peers["main"][0].Link.BytesSent = 10_000
 	p.peers["main"][1].Identity.Name = "somebody else"
 	p.peers["main"][1].Newest = 100
-	second := w.look(at.Add(2 * time.Second))
+	second := w.update(at.Add(2 * time.Second))
 	row := second.Room.Players[0]
 	if second.In != 200 || row.Loss < 0.0999 || row.Loss > 0.1001 || row.Out != 40 || row.Ping != 50 {
 		t.Errorf("%+v, %+v", second, row)
 	}
 	if other := second.Room.Players[1]; other.Loss != -1 || other.In != 0 {
-		t.Errorf("a new player has the figures of another: %+v", other)
+		t.Errorf("a new player has the figures of the previous one: %+v", other)
 	}
-	w.choose("gone")
-	if g := w.look(at.Add(3 * time.Second)); g.Room != nil {
-		t.Errorf("a room that is over: %+v", g.Room)
+	w.selectRoom("gone")
+	if g := w.update(at.Add(3 * time.Second)); g.Room != nil {
+		t.Errorf("a closed room: %+v", g.Room)
 	}
 	for i := range rowLimit {
 		p.add(fmt.Sprint(i), 0)
 	}
-	if g := w.look(at.Add(4 * time.Second)); len(g.Table) != rowLimit || g.Left != 1 {
-		t.Errorf("%d rows, %d left out", len(g.Table), g.Left)
+	if g := w.update(at.Add(4 * time.Second)); len(g.Table) != rowLimit || g.Left != 1 {
+		t.Errorf("%d rows, %d omitted", len(g.Table), g.Left)
 	}
 }
 
@@ -429,7 +429,7 @@ func TestProfileMayTakeLongerThanAResponse(t *testing.T) {
 	}
 	t.Parallel()
 	s := start(t, page.Config{})
-	status, body := ask(t, s, "GET", "/debug/pprof/profile?seconds=11")
+	status, body := request(t, s, "GET", "/debug/pprof/profile?seconds=11")
 	if status != 200 {
 		t.Fatalf("%d %s", status, body)
 	}

@@ -9,10 +9,10 @@ import (
 	"tendon/cmd/cli/page/pagetest"
 )
 
-// The page shows what goes on, without an error of the browser's, at any width, and lets nobody's name become markup.
+// The page shows the server without an error of the browser, at any width, and no name becomes markup.
 func TestBrowserShowsRoomsPlayersAndCosts(t *testing.T) {
 	pagetest.Chromium(t)
-	s, p := start(t, page.Config{Token: "operators-token-1234"}), pretend()
+	s, p := start(t, page.Config{Token: "operators-token-1234"}), newFakeServer()
 	for i := range 12 {
 		p.add(fmt.Sprintf("room %d", i), 1+i%4)
 	}
@@ -60,10 +60,10 @@ func TestBrowserShowsRoomsPlayersAndCosts(t *testing.T) {
 	}
 }
 
-// A room's last seconds open in the page that opens recordings, and end where the room was.
+// A room's last seconds open in the page for recordings.
 func TestBrowserOpensTheLastSecondsOfARoom(t *testing.T) {
 	pagetest.Chromium(t)
-	s, p := start(t, page.Config{}), pretend()
+	s, p := start(t, page.Config{}), newFakeServer()
 	p.add("a & b", 1)
 	s.Ready(p.source())
 	tab := pagetest.Open(t, s.Link())
@@ -73,8 +73,8 @@ func TestBrowserOpensTheLastSecondsOfARoom(t *testing.T) {
 	tab.Screenshot("last")
 }
 
-// The list of profiles is a page like the others, since a browser refuses the style of net/http/pprof's, and every link in
-// it leads to something. What takes seconds is asked for only a moment.
+// The list of profiles complies with the policy of all pages, and every link in it works. Profiles of several seconds are
+// requested for one.
 func TestBrowserListsTheProfiles(t *testing.T) {
 	pagetest.Chromium(t)
 	s := start(t, page.Config{})

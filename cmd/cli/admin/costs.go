@@ -8,8 +8,8 @@ import (
 	"tendon/net/cost"
 )
 
-// together adds the costs of rooms. Quantiles cannot be added: those of the sum are of the open room where they are
-// largest, and of the rooms that are over if none is open.
+// together adds the costs of rooms. Quantiles cannot be added: those of the sum are the largest of an open room, or of the
+// closed rooms if none is open.
 func together(open map[string]cost.Report, past cost.Report) cost.Report {
 	all := past
 	all.Rows = slices.Clone(past.Rows)
@@ -42,20 +42,20 @@ func add(all *cost.Report, r cost.Report) {
 	}
 }
 
-// costRow is a line of the page's table of costs. Times are in µs.
+// costRow is a row of the page's table of costs. Times are in µs.
 type costRow struct {
 	Name  string  `json:"name"`
-	Again bool    `json:"again"` // a system that computes ticks again
-	Calls float64 `json:"calls"` // a turn
-	Share float64 `json:"share"` // of the budget, lately
+	Again bool    `json:"again"` // a system that resimulates
+	Calls float64 `json:"calls"` // per turn
+	Share float64 `json:"share"` // of the budget, since the last update
 	P50   float64 `json:"p50"`
 	P99   float64 `json:"p99"`
 	Max   float64 `json:"max"`
 }
 
-// turnCosts is what turns cost lately. Times are in µs.
+// turnCosts are the costs of the turns since the last update. Times are in µs.
 type turnCosts struct {
-	Used  float64   `json:"used"` // share of the budget, lately
+	Used  float64   `json:"used"` // share of the budget
 	P50   float64   `json:"p50"`
 	P99   float64   `json:"p99"`
 	Max   float64   `json:"max"`
@@ -66,9 +66,9 @@ type turnCosts struct {
 
 func micros(d time.Duration) float64 { return float64(d) / 1e3 }
 
-// lately compares a report with an earlier one of the same rooms: shares are of what was added since, and of all where
-// nothing was.
-func lately(now, before *cost.Report) turnCosts {
+// since compares a report with an earlier one of the same rooms. Shares are of the turns since then, or of all turns if there
+// are none.
+func since(now, before *cost.Report) turnCosts {
 	turns, busy := now.Turns-before.Turns, now.Busy-before.Busy
 	if now.Turns <= before.Turns {
 		before, turns, busy = &cost.Report{}, max(now.Turns, 1), now.Busy

@@ -14,8 +14,7 @@ import (
 	"tendon/net/server"
 )
 
-// Whoever starts servers asks whether this one is ready: not before its socket is open and its matches are back, and not
-// once it is told to stop.
+// A server is ready from when its socket is open and its matches are resumed until it is stopped.
 func Example() {
 	s, err := admin.New(admin.Config{Page: page.Config{Addr: "127.0.0.1:0"}, Game: rules.Game(), Strategy: "relay"})
 	if err != nil {
@@ -24,24 +23,24 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx) }()
-	ask := func() {
+	get := func() {
 		answer, err := http.Get(s.URL() + "readyz")
 		if err != nil {
 			panic(err)
 		}
-		text, _ := io.ReadAll(answer.Body) // what there is of it is printed
+		text, _ := io.ReadAll(answer.Body) // prints what was read
 		answer.Body.Close()
 		fmt.Println(answer.StatusCode, strings.TrimSpace(string(text)))
 	}
-	ask()
+	get()
 	s.Ready(admin.Source{ // a running server's own functions
 		Stats: func() server.Stats { return server.Stats{} },
 		Peers: func(string) ([]server.PeerInfo, error) { return nil, nil },
 		Costs: func() (map[string]cost.Report, cost.Report) { return nil, cost.Report{} },
 	})
-	ask()
+	get()
 	s.Stopping()
-	ask()
+	get()
 	stop()
 	fmt.Println(<-done)
 	// Output:

@@ -11,9 +11,9 @@ import (
 	"tendon/systems"
 )
 
-// metrics collects what a server counted, whenever it is asked. The values of all labels come from fixed lists: the
-// engine's phases, the game's systems, the reasons of net/netcode. Rooms and players are counted, never named: their
-// names come from outside, and there is no end to them.
+// metrics collects the counters of a server at each scrape. The values of all labels come from fixed lists: the engine's
+// phases, the game's systems, the reasons of net/netcode. Rooms and players are counted and never named: their names come
+// from outside, and their number is not bounded.
 type metrics struct{ server *Server }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -21,47 +21,47 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	infoMetric        = describe("info", "Always 1; the labels say what is served.", "game", "strategy", "build")
-	readyMetric       = describe("ready", "1 if the server takes players.")
+	infoMetric        = describe("info", "Always 1; the labels describe the server.", "game", "strategy", "build")
+	readyMetric       = describe("ready", "1 if the server accepts players.")
 	roomsMetric       = describe("rooms", "Open rooms.")
-	roomsMaxMetric    = describe("rooms_max", "The most rooms at once.")
+	roomsMaxMetric    = describe("rooms_max", "Maximum number of rooms.")
 	clientsMetric     = describe("clients", "Connections.")
-	clientsMaxMetric  = describe("clients_max", "The most connections at once.")
+	clientsMaxMetric  = describe("clients_max", "Maximum number of connections.")
 	playersMetric     = describe("players", "Seats taken, in all rooms.")
-	connectionsMetric = describe("connections_total", "Connections made and ended.", "event")
-	turnedAwayMetric  = describe("turned_away_total", "Arrivals with a token that were turned away.", "reason")
+	connectionsMetric = describe("connections_total", "Connections by event.", "event")
+	turnedAwayMetric  = describe("turned_away_total", "Refused connections with a token, by reason.", "reason")
 	packetsMetric     = describe("packets_total", "Datagrams received, and payload packets sent.", "direction")
-	bytesMetric       = describe("bytes_total", "Bytes of those.", "direction")
-	refusedMetric     = describe("packets_refused_total", "Packets that had no effect.", "reason")
-	ticksMetric       = describe("ticks_total", "Ticks computed in all rooms, by how many eighths of a tick after they were due; 8 is a tick and more.", "eighths")
-	lateMetric        = describe("ticks_late_total", "Ticks computed more than one tick after they were due.")
-	mostLateMetric    = describe("tick_late_max_seconds", "The most that a tick was computed after it was due.")
-	deferredMetric    = describe("frames_deferred_total", "Frames that left due ticks to the next one.")
+	bytesMetric       = describe("bytes_total", "Bytes of these packets.", "direction")
+	refusedMetric     = describe("packets_refused_total", "Packets that had no effect, by reason.", "reason")
+	ticksMetric       = describe("ticks_total", "Ticks of all rooms by their lateness in eighths of a tick; 8 is a tick and more.", "eighths")
+	lateMetric        = describe("ticks_late_total", "Ticks that were more than one tick late.")
+	mostLateMetric    = describe("tick_late_max_seconds", "Largest lateness of a tick.")
+	deferredMetric    = describe("frames_deferred_total", "Frames that deferred due ticks to the next frame.")
 	unwrittenMetric   = describe("frames_unwritten_total", "Frames in which a journal could not be written.")
-	imagesMetric      = describe("images_total", "Images of worlds made for those who come in.")
-	resyncsMetric     = describe("resyncs_total", "Images sent since a state differed or a peer fell too far behind.")
+	imagesMetric      = describe("images_total", "Images of worlds made for joining clients.")
+	resyncsMetric     = describe("resyncs_total", "Images sent because a state differed or a peer was too far behind.")
 	ringsMetric       = describe("ring_bytes", "Memory of all rooms' snapshots.")
 	workerMetric      = describe("worker_turns_total", "Turns of the workers.", "when")
 
-	turnMetric     = describe("turn_seconds", "What a room's turn takes, as of the open room in which it takes longest.", "quantile")
-	budgetMetric   = describe("turn_budget_seconds", "What a room's turn may take.")
+	turnMetric     = describe("turn_seconds", "Duration of a room's turn, in the open room where it is longest.", "quantile")
+	budgetMetric   = describe("turn_budget_seconds", "Budget of a room's turn.")
 	turnsMetric    = describe("turns_total", "Turns of all rooms.")
-	overMetric     = describe("turns_over_budget_total", "Of those, the turns that took longer than the budget.")
-	busyMetric     = describe("turns_seconds_total", "Time that all turns took.")
-	selfMetric     = describe("cost_seconds_total", "Time spent in a phase or system, without what is nested inside.", "phase", "system")
+	overMetric     = describe("turns_over_budget_total", "Turns that exceeded the budget.")
+	busyMetric     = describe("turns_seconds_total", "Duration of all turns.")
+	selfMetric     = describe("cost_seconds_total", "Time in a phase or system, without nested sections.", "phase", "system")
 	callsMetric    = describe("cost_calls_total", "Calls of a phase or system.", "phase", "system")
-	quantileMetric = describe("cost_seconds", "What a call takes, with all that is nested inside, as of the open room in which it takes longest.", "phase", "system", "quantile")
+	quantileMetric = describe("cost_seconds", "Duration of a call with nested sections, in the open room where it is longest.", "phase", "system", "quantile")
 )
 
-// Describe names a metric, so that the registry knows the collector.
+// Describe sends one metric, so that the registry can identify the collector.
 func (m *metrics) Describe(out chan<- *prometheus.Desc) { out <- infoMetric }
 
-// Collect gathers all of them.
+// Collect sends all metrics.
 func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	s := m.server
-	c := gathering{out}
+	c := collection{out}
 	c.gauge(infoMetric, 1, s.config.Game.Name, s.config.Strategy, s.config.Build)
-	c.gauge(readyMetric, truth(s.state() == ready))
+	c.gauge(readyMetric, flag(s.state() == ready))
 	from := s.source.Load()
 	if from == nil {
 		return
@@ -70,26 +70,27 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	c.costs(from)
 }
 
-// gathering sends metrics to whom they are collected for.
-type gathering struct{ out chan<- prometheus.Metric }
+// collection sends metrics to the registry.
+type collection struct{ out chan<- prometheus.Metric }
 
-func (c gathering) gauge(d *prometheus.Desc, value float64, labels ...string) {
+func (c collection) gauge(d *prometheus.Desc, value float64, labels ...string) {
 	c.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }
 
-func (c gathering) counter(d *prometheus.Desc, value uint64, labels ...string) {
+func (c collection) counter(d *prometheus.Desc, value uint64, labels ...string) {
 	c.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value), labels...)
 }
 
-func truth(is bool) float64 {
-	if is {
+// flag returns 1 for true.
+func flag(set bool) float64 {
+	if set {
 		return 1
 	}
 	return 0
 }
 
-// server gathers what the server and its rooms counted.
-func (c gathering) server(from *Source) {
+// server sends the counters of the server and its rooms.
+func (c collection) server(from *Source) {
 	st := from.Stats()
 	all := st.Total()
 	c.gauge(roomsMetric, float64(st.Rooms))
@@ -121,8 +122,8 @@ func (c gathering) server(from *Source) {
 	c.rooms(&all)
 }
 
-// rooms gathers what all rooms counted together.
-func (c gathering) rooms(all *room.Stats) {
+// rooms sends the sums of all rooms.
+func (c collection) rooms(all *room.Stats) {
 	c.gauge(playersMetric, float64(all.Players))
 	for eighths, n := range all.Lateness {
 		c.counter(ticksMetric, n, fmt.Sprint(eighths))
@@ -136,8 +137,8 @@ func (c gathering) rooms(all *room.Stats) {
 	c.gauge(ringsMetric, float64(all.RingBytes))
 }
 
-// costs gathers what ticks cost.
-func (c gathering) costs(from *Source) {
+// costs sends the costs of ticks.
+func (c collection) costs(from *Source) {
 	open, past := from.Costs()
 	all := together(open, past)
 	seconds := func(d *prometheus.Desc, kind prometheus.ValueType, t time.Duration, labels ...string) {

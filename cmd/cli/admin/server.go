@@ -26,31 +26,32 @@ import (
 //go:embed live
 var live embed.FS
 
-// profiles is the list of profiles: net/http/pprof's own has its style and scripts in the page, which no page here may.
+// profiles is the list of profiles. That of net/http/pprof has inline styles and scripts, which the policy of all pages
+// forbids.
 //
 //go:embed profiles
 var profiles embed.FS
 
 // Config describes an admin server.
 type Config struct {
-	// Page says where it listens and whom it lets in.
+	// Page configures the address and access.
 	Page page.Config
-	// Game is what is played. Required.
+	// Game is the game of the server. Required.
 	Game *ecs.Game
-	// Strategy and Build are shown; "": nothing is.
+	// Strategy and Build are shown on the page. Optional.
 	Strategy, Build string
-	// Meter returns what measures the ticks of a room's last seconds while they are played again; nil: they have no costs.
+	// Meter returns a meter for replaying the last seconds of a room. Optional: without it they have no costs.
 	Meter func() travel.Meter
 }
 
 // ErrConfig is wrapped by errors about a Config; those about its Page wrap page.ErrConfig.
 var ErrConfig = errors.New("admin: bad Config")
 
-// Source is where the figures of a running server come from. Its functions may be called from any goroutine.
+// Source provides the figures of a running server. Its functions may be called from any goroutine.
 type Source struct {
 	Stats func() server.Stats
 	Peers func(room string) ([]server.PeerInfo, error)
-	// Costs returns those of the open rooms, by Report.Name, and of all rooms that are over.
+	// Costs returns the costs of the open rooms, by Report.Name, and of all closed rooms.
 	Costs func() (open map[string]cost.Report, past cost.Report)
 	// Clip returns a copy of an open room's last seconds.
 	Clip func(ctx context.Context, room string) (travel.Source, error)
@@ -65,10 +66,10 @@ type Server struct {
 	since  time.Time
 }
 
-// scrapes bounds the metrics that are gathered at once.
+// scrapes bounds the concurrent requests of metrics.
 const scrapes = 2
 
-// New opens the socket. Nothing is answered before Serve, and little before Ready.
+// New opens the socket. Requests are answered from Serve on, and figures from Ready on.
 func New(c Config) (*Server, error) {
 	if c.Game == nil {
 		return nil, fmt.Errorf("%w: Game is nil: name the game", ErrConfig)
@@ -81,7 +82,7 @@ func New(c Config) (*Server, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &metrics{server: s})
 	pages.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes}))
-	pages.HandlePublic("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") }))
+	pages.HandlePublic("/healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { respond(w, http.StatusOK, "alive") }))
 	pages.HandlePublic("/readyz", http.HandlerFunc(s.readyz))
 	pages.Handle("/debug/pprof/", http.HandlerFunc(pprof.Index))
 	pages.Handle("/debug/pprof/cmdline", http.HandlerFunc(pprof.Cmdline))
@@ -98,7 +99,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// within returns a directory of what is embedded.
+// within returns a directory of the embedded files.
 func within(from fs.FS, dir string) fs.FS {
 	files, err := fs.Sub(from, dir)
 	if err != nil {
@@ -107,7 +108,7 @@ func within(from fs.FS, dir string) fs.FS {
 	return files
 }
 
-// labelled has the samples of a profile say which phase and system they are of, while it is taken.
+// labelled labels the samples of a profile with phase and system while it is recorded.
 func labelled(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer cost.LabelSamples()()
@@ -115,8 +116,8 @@ func labelled(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// clipPatience bounds how long a page waits for a room that computes no tick.
-const clipPatience = 5 * time.Second
+// clipTimeout bounds the wait for a room that simulates no tick.
+const clipTimeout = 5 * time.Second
 
 // last opens the last seconds of a room.
 func (s *Server) last(ctx context.Context, room string) ([]travelpage.Match, error) {
@@ -124,7 +125,7 @@ func (s *Server) last(ctx context.Context, room string) ([]travelpage.Match, err
 	if from == nil {
 		return nil, errors.New("the server is not ready yet")
 	}
-	ctx, cancel := context.WithTimeout(ctx, clipPatience)
+	ctx, cancel := context.WithTimeout(ctx, clipTimeout)
 	defer cancel()
 	clip, err := from.Clip(ctx, room)
 	if err != nil {
@@ -133,16 +134,17 @@ func (s *Server) last(ctx context.Context, room string) ([]travelpage.Match, err
 	return []travelpage.Match{{Name: room, Source: clip}}, nil
 }
 
-func say(w http.ResponseWriter, status int, text string) {
+// respond sends a line of text.
+func respond(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(text + "\n"))
 }
 
-// Ready says that the server serves.
+// Ready sets the state to ready: the server accepts players.
 func (s *Server) Ready(from Source) { s.source.Store(&from) }
 
-// Stopping says that it is to be sent nobody any more.
+// Stopping sets the state to stopping: no further players should be sent to the server.
 func (s *Server) Stopping() { s.ending.Store(true) }
 
 // The states of a server.
@@ -165,17 +167,17 @@ func (s *Server) state() string {
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	state := s.state()
 	if state == ready {
-		say(w, http.StatusOK, state)
+		respond(w, http.StatusOK, state)
 		return
 	}
-	say(w, http.StatusServiceUnavailable, state)
+	respond(w, http.StatusServiceUnavailable, state)
 }
 
 // URL returns the live page's address.
 func (s *Server) URL() string { return s.pages.URL() }
 
-// Link returns the address that a person opens: with the token, if there is one.
+// Link returns the live page's address with the token, if there is one.
 func (s *Server) Link() string { return s.pages.Link("/") }
 
-// Serve answers until the context is done.
+// Serve answers requests until the context is done.
 func (s *Server) Serve(ctx context.Context) error { return s.pages.Serve(ctx) }

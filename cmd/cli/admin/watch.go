@@ -12,14 +12,9 @@ import (
 	"tendon/systems"
 )
 
-// glance is what a page is told about once a second.
-type glance struct {
-	Game     string    `json:"game"`
-	Strategy string    `json:"strategy"`
-	Build    string    `json:"build"`
-	State    string    `json:"state"`
-	TickRate int       `json:"tick_rate"`
-	Up       int       `json:"up"` // s
+// update is the message that a page receives once a second.
+type update struct {
+	serverInfo
 	Rooms    int       `json:"rooms"`
 	MaxRooms int       `json:"max_rooms"`
 	Clients  int       `json:"clients"`
@@ -34,11 +29,21 @@ type glance struct {
 	Budget   float64   `json:"budget"`    // µs
 	Costs    turnCosts `json:"costs"`
 	Table    []roomRow `json:"table"`
-	Left     int       `json:"left"` // rooms that the table leaves out
-	Room     *roomView `json:"room"` // the one that the page looks at; null: none
+	Left     int       `json:"left"` // rooms that the table omits
+	Room     *roomView `json:"room"` // the selected one; null: none
 }
 
-// roomRow is a line of the table of rooms.
+// serverInfo describes the server.
+type serverInfo struct {
+	Game     string `json:"game"`
+	Strategy string `json:"strategy"`
+	Build    string `json:"build"`
+	State    string `json:"state"`
+	TickRate int    `json:"tick_rate"`
+	Up       int    `json:"up"` // s
+}
+
+// roomRow is a row of the table of rooms.
 type roomRow struct {
 	Name     string  `json:"name"`
 	Tick     uint64  `json:"tick"`
@@ -51,42 +56,41 @@ type roomRow struct {
 	Used     float64 `json:"used"`  // share of the budget
 }
 
-// roomView is what is shown of one room.
+// roomView is the selected room.
 type roomView struct {
 	Name    string      `json:"name"`
 	Players []playerRow `json:"players"`
 	Costs   turnCosts   `json:"costs"`
-	Largest string      `json:"largest"` // what the largest turn was doing
+	Largest string      `json:"largest"` // parts of the largest turn
 }
 
-// playerRow is a line of the table of a room's connections.
+// playerRow is a row of the table of a room's connections.
 type playerRow struct {
 	Peer    int     `json:"peer"`
 	Name    string  `json:"name"`
 	Seat    int     `json:"seat"`
 	State   string  `json:"state"`
 	Ping    float64 `json:"ping"` // ms
-	Loss    float64 `json:"loss"` // share of the packets to the server, lately; −1: not known yet
+	Loss    float64 `json:"loss"` // share of lost packets to the server since the last update; -1: not known yet
 	In      float64 `json:"in"`   // kbit/s
 	Out     float64 `json:"out"`  // kbit/s
 	Margin  float64 `json:"margin"`
-	Made    uint64  `json:"made"` // ticks for which the server had to make up an input
+	Made    uint64  `json:"made"` // ticks with a substituted input
 	Desyncs uint64  `json:"desyncs"`
 }
 
 const (
-	// rowLimit bounds the rooms that a page is told of.
-	rowLimit = 500
-	// glanceInterval is how often it is.
-	glanceInterval = time.Second
-	// chosenPause is when it is after it chose a room, and has not changed its mind.
-	chosenPause = 50 * time.Millisecond
+	// rowLimit bounds the rooms in the table of a page.
+	rowLimit       = 500
+	updateInterval = time.Second
+	// selectPause is the delay of an update after the page has selected a room.
+	selectPause = 50 * time.Millisecond
 )
 
-// watcher is one page that looks on. It keeps what it needs for rates.
-type watcher struct {
+// viewer is one open page. It stores the counters of the last update, for rates.
+type viewer struct {
 	server *Server
-	room   string // that the page looks at; "": the first
+	room   string // selected by the page; "": the first
 	at     time.Time
 	stats  server.Stats
 	costs  cost.Report
@@ -94,12 +98,12 @@ type watcher struct {
 	peers  map[systems.Peer]server.PeerInfo
 }
 
-// watch tells a page what goes on, until it is gone. What the page says is which room it looks at.
+// watch sends updates to a page until it is closed. The page sends the room that it selects.
 func (s *Server) watch(ctx context.Context, c *page.Conn) error {
-	w := &watcher{server: s}
-	ticker := time.NewTicker(glanceInterval)
+	v := &viewer{server: s}
+	ticker := time.NewTicker(updateInterval)
 	defer ticker.Stop()
-	if err := w.tell(c); err != nil {
+	if err := v.send(c); err != nil {
 		return err
 	}
 	for {
@@ -107,41 +111,41 @@ func (s *Server) watch(ctx context.Context, c *page.Conn) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			ticker.Reset(glanceInterval)
-			if err := w.tell(c); err != nil {
+			ticker.Reset(updateInterval)
+			if err := v.send(c); err != nil {
 				return err
 			}
 		case m, ok := <-c.Messages():
 			if !ok {
 				return nil
 			}
-			var wish struct {
+			var selection struct {
 				Room string `json:"room"`
 			}
-			if json.Unmarshal(m, &wish) != nil {
-				return errors.New("say which room: {\"room\": NAME}")
+			if json.Unmarshal(m, &selection) != nil {
+				return errors.New("the message is not valid: send {\"room\": NAME}")
 			}
-			w.choose(wish.Room)
-			ticker.Reset(chosenPause)
+			v.selectRoom(selection.Room)
+			ticker.Reset(selectPause)
 		}
 	}
 }
 
-// tell sends a glance, unless the page is behind.
-func (w *watcher) tell(c *page.Conn) error {
-	message, err := json.Marshal(w.look(time.Now()))
+// send sends an update, unless the page is behind.
+func (v *viewer) send(c *page.Conn) error {
+	message, err := json.Marshal(v.update(time.Now()))
 	if err == nil {
 		c.Offer(message)
 	}
 	return err
 }
 
-// choose looks at another room.
-func (w *watcher) choose(room string) {
-	w.room, w.own, w.peers = room, cost.Report{}, nil
+// selectRoom selects another room.
+func (v *viewer) selectRoom(room string) {
+	v.room, v.own, v.peers = room, cost.Report{}, nil
 }
 
-// kbits is a rate in kbit/s.
+// kbits returns a rate in kbit/s.
 func kbits(now, before uint64, d time.Duration) float64 {
 	if now < before || d <= 0 {
 		return 0
@@ -149,11 +153,11 @@ func kbits(now, before uint64, d time.Duration) float64 {
 	return float64(now-before) * 8 / 1000 / d.Seconds()
 }
 
-// look makes a glance.
-func (w *watcher) look(now time.Time) glance {
-	s := w.server
-	g := glance{Game: s.config.Game.Name, Strategy: s.config.Strategy, Build: s.config.Build, State: s.state(), TickRate: s.config.Game.TickRate,
-		Up: int(now.Sub(s.since).Seconds()), Table: []roomRow{}, Costs: turnCosts{Rows: []costRow{}}}
+// update returns the update of this moment.
+func (v *viewer) update(now time.Time) update {
+	s := v.server
+	g := update{serverInfo: serverInfo{Game: s.config.Game.Name, Strategy: s.config.Strategy, Build: s.config.Build, State: s.state(),
+		TickRate: s.config.Game.TickRate, Up: int(now.Sub(s.since).Seconds())}, Table: []roomRow{}, Costs: turnCosts{Rows: []costRow{}}}
 	from := s.source.Load()
 	if from == nil {
 		return g
@@ -161,15 +165,15 @@ func (w *watcher) look(now time.Time) glance {
 	st := from.Stats()
 	open, past := from.Costs()
 	passed := time.Duration(0)
-	if !w.at.IsZero() {
-		passed = now.Sub(w.at)
+	if !v.at.IsZero() {
+		passed = now.Sub(v.at)
 	}
 	all, sum := st.Total(), together(open, past)
 	g.Rooms, g.MaxRooms, g.Clients, g.Players = st.Rooms, st.MaxRooms, st.Clients, all.Players
-	g.In, g.Out = kbits(st.BytesIn, w.stats.BytesIn, passed), kbits(st.BytesOut, w.stats.BytesOut, passed)
-	g.Packets = kbits(st.PacketsIn+st.PacketsOut, w.stats.PacketsIn+w.stats.PacketsOut, passed) * 1000 / 8
+	g.In, g.Out = kbits(st.BytesIn, v.stats.BytesIn, passed), kbits(st.BytesOut, v.stats.BytesOut, passed)
+	g.Packets = kbits(st.PacketsIn+st.PacketsOut, v.stats.PacketsIn+v.stats.PacketsOut, passed) * 1000 / 8
 	g.Refused, g.Late, g.MostLate, g.Rings = st.PacketsRefused, all.Late, millis(all.MostLate), all.RingBytes
-	g.Budget, g.Costs = micros(sum.Budget), lately(&sum, &w.costs)
+	g.Budget, g.Costs = micros(sum.Budget), since(&sum, &v.costs)
 	for _, r := range st.Table[:min(len(st.Table), rowLimit)] {
 		row := roomRow{Name: r.Name, Tick: uint64(r.Tick), Players: r.Players, Peers: r.Peers, Late: r.Late, MostLate: millis(r.MostLate),
 			Resyncs: r.Resyncs, Rings: r.RingBytes}
@@ -179,16 +183,16 @@ func (w *watcher) look(now time.Time) glance {
 		g.Table = append(g.Table, row)
 	}
 	g.Left = len(st.Table) - len(g.Table)
-	g.Room = w.lookAt(from, &st, open, passed)
-	w.at, w.stats, w.costs = now, st, sum
+	g.Room = v.view(from, &st, open, passed)
+	v.at, v.stats, v.costs = now, st, sum
 	return g
 }
 
 func millis(t systems.Time) float64 { return float64(t) / 1e6 }
 
-// lookAt makes the view of the room that was chosen; nil if there is none.
-func (w *watcher) lookAt(from *Source, st *server.Stats, open map[string]cost.Report, passed time.Duration) *roomView {
-	name := w.room
+// view returns the view of the selected room; nil: there is none.
+func (v *viewer) view(from *Source, st *server.Stats, open map[string]cost.Report, passed time.Duration) *roomView {
+	name := v.room
 	if name == "" && len(st.Table) > 0 {
 		name = st.Table[0].Name
 	}
@@ -197,29 +201,29 @@ func (w *watcher) lookAt(from *Source, st *server.Stats, open map[string]cost.Re
 	}
 	peers, err := from.Peers(name)
 	if err != nil {
-		return nil // it is over
+		return nil // the room is closed
 	}
-	v := &roomView{Name: name, Players: []playerRow{}}
+	view := &roomView{Name: name, Players: []playerRow{}}
 	costs := open[name]
-	v.Costs = lately(&costs, &w.own)
+	view.Costs = since(&costs, &v.own)
 	if costs.Turns > 0 {
-		v.Largest = costs.Largest.Text()
+		view.Largest = costs.Largest.Text()
 	}
-	w.own = costs
+	v.own = costs
 	seen := map[systems.Peer]server.PeerInfo{}
 	for _, p := range peers {
 		seen[p.Peer] = p
-		v.Players = append(v.Players, w.player(&p, passed))
+		view.Players = append(view.Players, v.player(&p, passed))
 	}
-	w.peers = seen
-	return v
+	v.peers = seen
+	return view
 }
 
-// player makes a line of the table of connections.
-func (w *watcher) player(p *server.PeerInfo, passed time.Duration) playerRow {
+// player returns a row of the table of connections.
+func (v *viewer) player(p *server.PeerInfo, passed time.Duration) playerRow {
 	row := playerRow{Peer: int(p.Peer), Name: p.Identity.Name, Seat: p.Seat, State: p.State, Ping: millis(p.RTT), Loss: -1,
 		Margin: p.Strategy.Margin, Made: p.Strategy.Substituted, Desyncs: p.Strategy.Desyncs}
-	before, known := w.peers[p.Peer]
+	before, known := v.peers[p.Peer]
 	if !known || before.Identity != p.Identity || p.Newest < before.Newest {
 		return row
 	}

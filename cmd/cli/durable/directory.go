@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// SyncDirectory makes what was created, renamed and removed in a directory survive a power cut, where the system can be
-// asked for it.
+// SyncDirectory makes created, renamed and removed files of a directory survive a power cut, where the system supports it.
 func SyncDirectory(dir string) error {
 	if runtime.GOOS == "windows" { // directories cannot be synced there
 		return nil
@@ -20,7 +19,7 @@ func SyncDirectory(dir string) error {
 		return err
 	}
 	if err = d.Sync(); errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil // a file system that cannot
+		err = nil // not supported by the file system
 	}
 	return errors.Join(err, d.Close())
 }
@@ -33,7 +32,7 @@ func Rename(from, to string) error {
 	return SyncDirectory(filepath.Dir(to))
 }
 
-// MakeDirectory makes a directory, and those above it that are missing. One that exists is left as it is.
+// MakeDirectory creates a directory and its missing parents. An existing one stays as it is.
 func MakeDirectory(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	above := filepath.Dir(dir)

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// All that is missing is made, as by a server's first start; a second start finds it.
-func TestDirectoriesAreMadeOnce(t *testing.T) {
+func TestMissingDirectoriesAreCreatedAndExistingOnesStay(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b", "c")
 	for range 2 {
 		if err := MakeDirectory(dir); err != nil {
@@ -24,8 +23,7 @@ func TestDirectoriesAreMadeOnce(t *testing.T) {
 	}
 }
 
-// What cannot be done is an error: nobody may take the file for kept.
-func TestWhatCannotBeDoneIsAnError(t *testing.T) {
+func TestFailuresAreErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
@@ -48,7 +46,7 @@ func TestWhatCannotBeDoneIsAnError(t *testing.T) {
 	}
 }
 
-// Two processes that write the same files spoil them. The lock ends with its holder.
+// The lock ends with its holder.
 func TestALockHasOneHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	release, err := Lock(path)
@@ -62,7 +60,7 @@ func TestALockHasOneHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if release, err = Lock(path); err != nil {
-		t.Fatal("after its holder gave it back:", err)
+		t.Fatal("after it was released:", err)
 	}
 	if err := release(); err != nil {
 		t.Error(err)

@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// Lock takes a lock, which the system gives back when the process ends, however it does. ErrLocked says
-// that another one has it.
+// Lock takes a lock, which the system releases when the process ends. It returns ErrLocked if another process has it.
 func Lock(path string) (release func() error, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // sharingViolation is ERROR_SHARING_VIOLATION: another process has the file open.
 const sharingViolation syscall.Errno = 32
 
-// Lock takes a lock: a file that no other process can open until this one ends, however it does. ErrLocked
-// says that another one has it.
+// Lock takes a lock: a file that no other process can open until this one ends. It returns ErrLocked if another process has
+// it.
 func Lock(path string) (release func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

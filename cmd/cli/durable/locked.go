@@ -2,5 +2,5 @@ package durable
 
 import "errors"
 
-// ErrLocked says that another process has the lock.
+// ErrLocked is the error of a lock that another process has.
 var ErrLocked = errors.New("another process uses it")

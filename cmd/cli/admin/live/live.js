@@ -1,4 +1,4 @@
-// The live page of a server: what a glance says, in tables and plots. It asks for nothing but which room to look at.
+// The live page of a server shows its updates in tables and plots. It sends only the room that it selects.
 import { stream } from "/assets/stream.js";
 
 const by = (id) => document.getElementById(id);
@@ -12,7 +12,7 @@ const percent = (x) => `${(100 * x).toFixed(x < 0.1 ? 1 : 0)} %`;
 const count = (n) => n.toLocaleString("en");
 const span = (s) => s >= 3600 ? `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min` : s >= 60 ? `${Math.floor(s / 60)} min` : `${s} s`;
 
-// rows fills a table's body with lines of cells, reusing what is there: a cell is a text or a function that fills one.
+// rows fills the body of a table and reuses its rows. A cell is a text or a function that fills the cell.
 function rows(id, empty, list, cells) {
   const body = by(id);
   while (body.rows.length > list.length) body.deleteRow(-1);
@@ -27,8 +27,8 @@ function rows(id, empty, list, cells) {
   by(empty).hidden = list.length > 0;
 }
 
-// Plots keep two minutes, one point a second.
-const kept = 120;
+// The plots show two minutes, one point a second.
+const points = 120;
 const history = { at: [], busy: [], incoming: [], outgoing: [] };
 const plots = [];
 
@@ -39,7 +39,7 @@ function plot(id, names, series) {
   let drawn;
   const make = () => {
     drawn?.destroy();
-    const least = 20; // seconds that are drawn, however young the page is
+    const least = 20; // seconds on the axis, also when the page was just opened
     const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line"), width: 1 } };
     drawn = new uPlot({
       width: Math.max(120, box.clientWidth), height: 180, cursor: { show: false }, legend: { live: false },
@@ -60,7 +60,7 @@ function remember(g) {
   history.busy.push(100 * g.costs.used);
   history.incoming.push(g.in);
   history.outgoing.push(g.out);
-  for (const list of Object.values(history)) if (list.length > kept) list.shift();
+  for (const list of Object.values(history)) if (list.length > points) list.shift();
   for (const draw of plots) draw();
 }
 
@@ -109,7 +109,7 @@ function showRooms(g) {
       count(r.tick), String(r.players), String(r.peers), percent(r.used), count(r.late), millis(r.most_late), count(r.resyncs), bytes(r.rings),
     ];
   });
-  text("no-rooms", wanted && g.rooms > 0 ? "No room has such a name." : "No room is open.");
+  text("no-rooms", wanted && g.rooms > 0 ? "No room has this name." : "No room is open.");
 }
 
 function showPlayers(g) {
@@ -122,7 +122,7 @@ function showPlayers(g) {
     (td) => { td.className = "left"; td.textContent = p.state; },
     p.ping > 0 ? millis(p.ping) : "–", p.loss < 0 ? "–" : percent(p.loss), kbit(p.in), kbit(p.out), p.margin.toFixed(1), count(p.made), count(p.desyncs),
   ]);
-  text("largest", room?.largest || "There is none yet.");
+  text("largest", room?.largest || "No turn yet.");
 }
 
 function showCosts(g) {
@@ -147,7 +147,7 @@ function showCosts(g) {
     r.calls.toFixed(2), micros(r.p50), micros(r.p99), micros(r.max),
   ]);
   text("costs-line", costs.turns > 0
-    ? `${percent(costs.used)} of the ${micros(g.budget)} that a tick lasts; p99 ${micros(costs.p99)}, most ${micros(costs.max)}; ${count(costs.over)} of ${count(costs.turns)} turns took longer.`
+    ? `${percent(costs.used)} of the ${micros(g.budget)} of a tick; p99 ${micros(costs.p99)}, maximum ${micros(costs.max)}; ${count(costs.over)} of ${count(costs.turns)} turns were over budget.`
     : "");
 }
 
@@ -161,14 +161,14 @@ function show(g) {
 plot("plot-busy", ["used"], ["busy"]);
 plot("plot-net", ["in", "out"], ["incoming", "outgoing"]);
 
-const talk = stream("/live", {
+const live = stream("/live", {
   message(g) {
     show(g);
-    if (last) remember(g); // the first glance has no rates
+    if (last) remember(g); // the first update has no rates
     last = g;
   },
   state(name, reason) {
-    if (name === "open" && chosen) talk.send({ room: chosen });
+    if (name === "open" && chosen) live.send({ room: chosen });
     if (name === "connecting") showState("connecting", "");
     if (name === "lost") showState(reason || "connection lost", "bad");
   },
@@ -178,7 +178,7 @@ document.addEventListener("click", (e) => {
   const pick = e.target.closest?.("button.pick");
   if (pick) {
     chosen = pick.dataset.room;
-    talk.send({ room: chosen });
+    live.send({ room: chosen });
   }
 });
 by("find").addEventListener("input", () => last && show(last));
