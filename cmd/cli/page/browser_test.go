@@ -16,7 +16,7 @@ import (
 	"tendon/ecs"
 )
 
-// Everything that a page is made of works in a browser at once: module, style, stream both ways, painter, plot.
+// All parts of a page work together in a browser: module, style, stream both ways, painter, plot.
 func TestBrowserRunsAPageWithStreamPainterAndPlot(t *testing.T) {
 	pagetest.Chromium(t)
 	p := page.NewPicture()
@@ -57,7 +57,7 @@ const s = stream("/live", { message(m) {
 	tab.Screenshot("page")
 }
 
-// Who opens one page too many must be told that, and what to do, not only that there is no connection.
+// A page beyond the limit shows the reason and what to do.
 func TestBrowserSaysWhyAStreamIsRefused(t *testing.T) {
 	pagetest.Chromium(t)
 	s := start(t, page.Config{Streams: 1}, func(s *page.Server) {
@@ -77,17 +77,17 @@ stream("/live", { state(name, reason) { if (name !== "connecting") document.getE
 	second := pagetest.Open(t, "about:blank")
 	second.Expect("503")
 	second.Go(s.Link("/"))
-	second.WaitFor(`document.querySelector("#state").textContent === "lost: as many pages as this server takes are open: close one"`)
-	// A page that was left holds nothing back, though the browser keeps it, and goes on when somebody returns to it.
+	second.WaitFor(`document.querySelector("#state").textContent === "lost: too many pages of this server are open: close one"`)
+	// A page that was left releases its stream although the browser keeps it, and reconnects when it is shown again.
 	first.Go("about:blank")
 	second.WaitFor(`document.querySelector("#state").textContent === "open: "`)
 	second.Go("about:blank")
-	first.Expect("503") // until the server has heard that the second is gone
+	first.Expect("503") // until the server has noticed that the second is closed
 	first.Eval(`void setTimeout(() => history.back(), 0)`, nil)
 	first.WaitFor(`document.querySelector("#state")?.textContent === "open: "`)
 }
 
-// attack tries all that a page can do to another server whose address stands in the fragment, and tells what it got.
+// attack tries every way of a page to access another server, whose address is in the fragment, and stores the results.
 const attack = `
 const target = decodeURIComponent(location.hash.slice(1));
 const got = {};
@@ -101,7 +101,7 @@ const tries = {
     return new Promise((done) => {
       const s = new WebSocket(target.replace("http", "ws") + "live");
       s.onopen = () => s.send("steer");
-      s.onmessage = (e) => done("heard " + e.data);
+      s.onmessage = (e) => done("received " + e.data);
       s.onerror = () => done("");
     });
   },
@@ -115,7 +115,7 @@ const tries = {
       document.body.append(form);
       frame.onload = () => done("");
       form.submit();
-      setTimeout(() => done(""), 3000); // a refused frame may never load; what it changed is counted by the server
+      setTimeout(() => done(""), 3000); // a refused frame may never load; the server counts its effects
     });
   },
   frame() {
@@ -151,8 +151,8 @@ for (const [name, attempt] of Object.entries(tries)) {
 window.got = got;
 `
 
-// fortress is a server with a token that counts what reached its handlers.
-func fortress(t *testing.T) (s *page.Server, reads, changes *atomic.Int64) {
+// guarded is a server with a token that counts the requests that reach its handlers.
+func guarded(t *testing.T) (s *page.Server, reads, changes *atomic.Int64) {
 	reads, changes = &atomic.Int64{}, &atomic.Int64{}
 	secret := func(kind, text string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -181,11 +181,11 @@ func fortress(t *testing.T) (s *page.Server, reads, changes *atomic.Int64) {
 	return s, reads, changes
 }
 
-// A person has a page open, with its cookie, and visits another site: it can neither read nor steer, not even from
-// another port of the same host, to which browsers send the cookie too.
+// While a page is open, with its cookie, another site can neither read nor send. Another port of the same host cannot
+// either, although browsers send the cookie there.
 func TestBrowserLetsNoOtherSiteReadOrSteer(t *testing.T) {
 	pagetest.Chromium(t)
-	s, reads, changes := fortress(t)
+	s, reads, changes := guarded(t)
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/attack.js" {
 			w.Header().Set("Content-Type", "text/javascript")
@@ -199,8 +199,8 @@ func TestBrowserLetsNoOtherSiteReadOrSteer(t *testing.T) {
 	tab := pagetest.Open(t, s.Link("/own/"))
 	tab.WaitFor(`document.title === "test" && location.hash === ""`)
 
-	// The control: the same attempts from the server's own page reach it, but for frames and for scripts that are added
-	// later, which its policy forbids to all.
+	// The control: the same attempts from the server's own page succeed, except for frames and for scripts that are added later,
+	// which its policy forbids.
 	fragment := "#" + url.QueryEscape(s.URL())
 	tab.Expect("frame")
 	tab.Expect("ERR_BLOCKED")
@@ -209,7 +209,7 @@ func TestBrowserLetsNoOtherSiteReadOrSteer(t *testing.T) {
 	tab.WaitFor("window.got")
 	var got map[string]string
 	tab.Eval("window.got", &got)
-	if got["fetch"] != `"the secret"` || got["post"] != "answer 200" || got["socket"] != "heard steer" || got["image"] != "size 7" || got["frame"] != "" {
+	if got["fetch"] != `"the secret"` || got["post"] != "answer 200" || got["socket"] != "received steer" || got["image"] != "size 7" || got["frame"] != "" {
 		t.Errorf("the server's own page got %q; so the test shows nothing", got)
 	}
 	if reads.Load() == 0 || changes.Load() < 4 {
@@ -219,7 +219,7 @@ func TestBrowserLetsNoOtherSiteReadOrSteer(t *testing.T) {
 	for _, address := range []string{evil.URL, strings.Replace(evil.URL, "127.0.0.1", "localhost", 1)} {
 		reads.Store(0)
 		changes.Store(0)
-		tab.Expect("") // browsers complain of all of it
+		tab.Expect("") // browsers report all of it
 		tab.Go("about:blank")
 		tab.Go(address + "/" + fragment)
 		tab.WaitFor("window.got")
@@ -239,7 +239,7 @@ func TestBrowserLetsNoOtherSiteReadOrSteer(t *testing.T) {
 	}
 }
 
-// The link carries the token where no server log sees it; the page hides it, and asks a person who has none.
+// The link contains the token where no server logs it. The page removes it, and asks for it if there is none.
 func TestBrowserAsksForTheTokenOnceAndHidesIt(t *testing.T) {
 	pagetest.Chromium(t)
 	s, _ := counter(t, page.Config{Token: token})
@@ -266,21 +266,21 @@ func TestBrowserAsksForTheTokenOnceAndHidesIt(t *testing.T) {
 	}
 }
 
-// The rig itself: a page's error must fail a test that did not expect it, or every other test here is worth nothing.
-func TestBrowserRigNoticesErrorsOfThePage(t *testing.T) {
+// An unexpected error of a page must fail the test.
+func TestBrowserErrorsOfThePageAreReported(t *testing.T) {
 	pagetest.Chromium(t)
 	s := start(t, page.Config{}, func(s *page.Server) {
 		f := files(`<script src="/bad.js"></script><script src="/missing.js"></script><script>inline()</script>`, "")
-		f["bad.js"] = &fstest.MapFile{Data: []byte(`console.error("said so"); setTimeout(() => { throw new Error("thrown") }); document.title = "done"`)}
+		f["bad.js"] = &fstest.MapFile{Data: []byte(`console.error("logged"); setTimeout(() => { throw new Error("thrown") }); document.title = "done"`)}
 		s.Page("/", f)
 	})
 	tab := pagetest.Open(t, s.Link("/"))
 	tab.WaitFor(`document.title === "done"`)
 	all := func() string { return strings.Join(tab.Errors(), "\n") }
-	for _, want := range []string{"said so", "thrown", "404", "Content Security Policy"} {
+	for _, want := range []string{"logged", "thrown", "404", "Content Security Policy"} {
 		for !strings.Contains(all(), want) {
 			if t.Context().Err() != nil {
-				t.Fatalf("the rig noticed only %q", all())
+				t.Fatalf("pagetest reported only %q", all())
 			}
 			tab.Eval("new Promise((done) => setTimeout(done, 10))", nil)
 		}

@@ -9,22 +9,22 @@ import (
 // ErrConfig is wrapped by every error about a Config; it names the field.
 var ErrConfig = errors.New("page: the configuration is wrong")
 
-// Config says where pages are served and to whom.
+// Config configures the address of a server and access to it.
 type Config struct {
-	// Addr is where to listen, host:port. "": a free port of 127.0.0.1. A host that is not loopback, none as in ":8080"
-	// included, demands a Token.
+	// Addr is the address to listen on, host:port. Default: a free port of 127.0.0.1. A host other than loopback needs a Token,
+	// as does ":8080".
 	Addr string
-	// Token is what a visitor must show, 16 to 512 printable ASCII characters without spaces. "": nothing is asked.
+	// Token is the token that visitors need, 16 to 512 printable ASCII characters without spaces. Default: none.
 	Token string
-	// Hosts are further names under which visitors reach the server, as they stand in the Host header: "game.example.net"
-	// behind a proxy, "game.example.net:8080" without. The address itself and localhost need not be named.
+	// Hosts are further names of the server, as in the Host header: "game.example.net" behind a proxy,
+	// "game.example.net:8080" without. The address itself and localhost are always accepted.
 	Hosts []string
-	// Streams bounds the streams at once; one more is refused with 503. 0: 32.
+	// Streams is the maximum number of streams; further ones are refused with 503. Default: 32.
 	Streams int
 }
 
-// Reachable reports whether an address that is listened on can be reached from other machines: New demands a token for it.
-// An address that is none cannot.
+// Reachable reports whether other machines can reach a listening address, so that New requires a Token. It is false for an
+// invalid address.
 func Reachable(addr string) bool {
 	at, err := net.ResolveTCPAddr("tcp", addr)
 	return err == nil && !at.IP.IsLoopback()
@@ -32,7 +32,7 @@ func Reachable(addr string) bool {
 
 const minToken, maxToken = 16, 512
 
-// withDefaults checks the configuration and fills in what was left out.
+// withDefaults checks the configuration and sets the defaults.
 func (c Config) withDefaults() (Config, *net.TCPAddr, error) {
 	wrong := func(format string, args ...any) (Config, *net.TCPAddr, error) {
 		return c, nil, fmt.Errorf("%w: %w", ErrConfig, fmt.Errorf(format, args...))
@@ -58,7 +58,7 @@ func (c Config) withDefaults() (Config, *net.TCPAddr, error) {
 	}
 	for _, h := range c.Hosts {
 		if h == "" {
-			return wrong("Hosts has an empty name: give names as they stand in the Host header")
+			return wrong("Hosts has an empty name: give names as in the Host header")
 		}
 	}
 	if c.Streams == 0 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// How long a comparison takes must tell nothing about the token. That cannot be measured on a noisy machine, so it is
-// read: the package compares with the token nowhere but in same, and that in constant time over digests of one length.
+// The duration of a comparison must not depend on the token. A noisy machine cannot measure that, so the test reads the
+// source: only same compares with the token, in constant time over digests of one length.
 func TestTokensAreComparedInConstantTimeOnly(t *testing.T) {
 	uses := regexp.MustCompile(`.*\.(Token|cookieValue\(\))`)
 	entries, err := os.ReadDir(".")
@@ -45,7 +45,7 @@ func TestTokensAreComparedInConstantTimeOnly(t *testing.T) {
 	}
 }
 
-// All of a token counts.
+// Every character of a token counts.
 func TestNoOtherTokenPasses(t *testing.T) {
 	for i := range 10000 {
 		if same(fmt.Sprintf("token-number-%d", i), "token-number-4711") != (i == 4711) {

@@ -1,50 +1,52 @@
-// Package page serves the browser pages of every verb from the one binary: the lab, the replay, the live server. It is
-// the guard, the shared look and the painter; what a page shows is its owner's.
+// Package page serves the browser pages of the command line: the lab, the replay, the live server. It provides access
+// control, the shared style and the painter. The contents of a page belong to its own package.
 //
-// It is no web framework: plain ES modules, no build step, no templates, nothing from outside the binary.
+// Pages are plain ES modules, without a build step, templates or resources from outside the binary.
 //
 //	s, err := page.New(page.Config{Addr: "127.0.0.1:0"})
 //	if err != nil {
 //		return err
 //	}
-//	s.Page("/", files)                                   // index.html and what it needs, an fs.FS
+//	s.Page("/", files)                                   // an fs.FS with index.html
 //	s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
 //		for {
 //			select {
 //			case <-ctx.Done():
 //				return nil
-//			case m, ok := <-c.Messages():                // what the page said
+//			case m, ok := <-c.Messages():                // from the page
 //				if !ok {
 //					return nil
 //				}
 //				steer(m)
 //			case <-pictures:
-//				c.Offer(picture.Append(buffer[:0]))      // never waits: a page that is behind misses one
+//				c.Offer(picture.Append(buffer[:0]))      // never waits: skipped if the page is behind
 //			}
 //		}
 //	}))
-//	s.Handle("POST /stop", stop)                         // what changes something is never a GET
+//	s.Handle("POST /stop", stop)                         // a handler with effects is never a GET
 //	fmt.Println(s.Link("/"))
 //	return s.Serve(ctx)
 //
 //	to …                                  use
 //	serve a page and its files            Server.Page
-//	answer a GET or a POST                Server.Handle; to anybody, without a token: Server.HandlePublic
-//	talk with a page                      Stream, Conn
-//	paint a game's Draw in a browser      Picture, and painter.js in the page
-//	look like the others                  /assets/page.css, /assets/theme.js
+//	answer a GET or a POST                Server.Handle; without a token: Server.HandlePublic
+//	exchange messages with a page         Stream, Conn
+//	show a game's Draw in a browser       Picture, and painter.js in the page
+//	use the shared style                  /assets/page.css, /assets/theme.js
 //	plot                                  /assets/uplot/
 //	test in a browser                     package pagetest
 //
-// # Who may read and steer
+// # Access
 //
-// Whoever can open a connection to the address, and no page of another site. A server listens on loopback unless it is
-// told otherwise; any other address demands a token. Every request is checked before its handler sees it: its Host is
-// the address that it came to, which ends DNS rebinding; its Origin, where there is one, is that Host, and must be there
-// if the request opens a stream or is no GET; Sec-Fetch-Site, where there is one, is same-origin, but for a person who
-// follows a link to a page. Answers forbid frames, foreign scripts and guessing of types. See Config and guard.
+// Every process that can connect to the address has access, and no page of another site has. The default address is
+// loopback; any other address requires a token. Every request is checked before its handler runs:
 //
-// On an address other than loopback the token and all else travel as the address does: put a proxy with TLS before it,
-// or use a tunnel. A cookie is shared by all ports of a host, so another server on the same host name sees the cookie
-// that stands for the token.
+//   - Host is the address of the connection. This prevents DNS rebinding.
+//   - Origin, if present, is that Host. A stream and a request other than GET must have one.
+//   - Sec-Fetch-Site, if present, is same-origin, except for a link to a page.
+//
+// Responses forbid frames, foreign scripts and guessing of content types. See Config and guard.
+//
+// The server does not encrypt. For an address other than loopback, use a proxy with TLS or a tunnel. All ports of a host
+// share cookies, so another server on the same host name receives the cookie that stands for the token.
 package page

@@ -11,7 +11,7 @@ import (
 	"tendon/ecs"
 )
 
-// A game's Draw paints on a Picture as it does on a window; painter.js does the rest in the browser.
+// A game's Draw draws on a Picture as on a window; painter.js paints it in the browser.
 func ExamplePicture() {
 	p := page.NewPicture()
 	p.Reset(16.0 / 9)
@@ -22,7 +22,7 @@ func ExamplePicture() {
 	// Output: [0,0,0,20,2,1.25,-3,2,4278190335,7,1,5,1,1,0.5,-1,"tick 90",4294967295]
 }
 
-// What changes something is a POST, and only this server's own pages get to it.
+// A handler with effects is a POST, which only this server's own pages can send.
 func ExampleServer() {
 	s, err := page.New(page.Config{})
 	if err != nil {
@@ -46,14 +46,14 @@ func ExampleServer() {
 			fmt.Println(err)
 			return
 		}
-		text, _ := io.ReadAll(answer.Body) // what there is of it is printed
+		text, _ := io.ReadAll(answer.Body) // prints what was read
 		answer.Body.Close()
 		fmt.Println(answer.StatusCode, strings.TrimSpace(string(text)))
 	}
 	stop()
 	fmt.Println(<-done)
 	// Output:
-	// 403 pages of other sites may not ask here
+	// 403 pages of other sites have no access
 	// 200 stopped
 	// <nil>
 }

@@ -18,10 +18,10 @@ var assets embed.FS
 //go:embed assets/token.html
 var tokenPage []byte
 
-// assetsPath is where the shared assets lie.
+// assetsPath is the path of the shared assets.
 const assetsPath = "/assets/"
 
-// kinds are the types of files that pages are made of. They are written here since a system's own list differs by machine.
+// kinds are the content types of the files of pages. The list of the operating system differs by machine.
 var kinds = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".html": "text/html; charset=utf-8",
@@ -32,7 +32,7 @@ var kinds = map[string]string{
 	"":      "text/plain; charset=utf-8", // LICENSE
 }
 
-// file is one file of a page. A browser that has it asks whether it is still the same.
+// file is one file of a page. Browsers revalidate it by its tag.
 type file struct {
 	name    string
 	kind    string
@@ -40,7 +40,7 @@ type file struct {
 	content []byte
 }
 
-// ServeHTTP sends the file, or says that the browser has it.
+// ServeHTTP sends the file, or that it is not modified.
 func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.kind)
 	w.Header().Set("Cache-Control", "no-cache")
@@ -48,7 +48,7 @@ func (f *file) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, f.name, time.Time{}, bytes.NewReader(f.content))
 }
 
-// readFiles reads all files. They are the program's own, so what is wrong with them is the programmer's error.
+// readFiles reads all files. It panics on errors, since the files are part of the program.
 func readFiles(from fs.FS) map[string]*file {
 	files := map[string]*file{}
 	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
@@ -61,7 +61,7 @@ func readFiles(from fs.FS) map[string]*file {
 		}
 		kind, known := kinds[path.Ext(name)]
 		if !known {
-			return fmt.Errorf("%s is of a kind that no page needs", name)
+			return fmt.Errorf("%s has an unknown extension", name)
 		}
 		sum := sha256.Sum256(content)
 		files[name] = &file{name, kind, `"` + hex.EncodeToString(sum[:8]) + `"`, content}

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// headers go with every answer. Nothing of a page comes from elsewhere or is written in place, nobody frames it, no
-// other site loads parts of it, and types are what they are said to be.
+// headers are those of every response. They forbid inline and foreign resources, frames, loading by other sites, and
+// guessing of content types.
 var headers = map[string]string{
 	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
 	"Cross-Origin-Opener-Policy":   "same-origin",
 	"Cross-Origin-Resource-Policy": "same-origin",
 	"Permissions-Policy":           "camera=(), geolocation=(), microphone=(), usb=()",
-	"Referrer-Policy":              "same-origin", // no-referrer would let forms of our own send Origin: null
+	"Referrer-Policy":              "same-origin", // with no-referrer, forms would send Origin: null
 	"X-Content-Type-Options":       "nosniff",
 	"X-Frame-Options":              "DENY",
 }
 
-// guard checks every request before anything of it is read but its header.
+// guard checks the header of every request before its handler runs.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, value := range headers {
@@ -30,9 +30,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		switch {
 		case !s.knownHost(r):
-			refuse(w, http.StatusMisdirectedRequest, "this server is not known by that name: open it by its address, or name the host when it is started")
+			refuse(w, http.StatusMisdirectedRequest, "this server does not have that name: open it by its address, or configure the host name")
 		case !ownOrigin(r):
-			refuse(w, http.StatusForbidden, "pages of other sites may not ask here")
+			refuse(w, http.StatusForbidden, "pages of other sites have no access")
 		case !s.admitted(r):
 			s.askToken(w, r)
 		default:
@@ -41,16 +41,16 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers with a sentence.
+// refuse responds with a sentence.
 func refuse(w http.ResponseWriter, status int, sentence string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(sentence + "\n"))
 }
 
-// knownHost reports whether the request names this server: by the address that it came to, as localhost if that is
-// loopback, or by a name of the Config. A page that was resolved to this address under a name of its own ("DNS
-// rebinding") is none of these. The port of a loopback name may differ, since a tunnel has one of its own.
+// knownHost reports whether the Host of a request is this server: the address of the connection, localhost if that is
+// loopback, or a name of the Config. It refuses other names that resolve to this address ("DNS rebinding"). The port of a
+// loopback name may differ, since a tunnel has its own.
 func (s *Server) knownHost(r *http.Request) bool {
 	for _, h := range s.config.Hosts {
 		if strings.EqualFold(h, r.Host) {
@@ -74,9 +74,9 @@ func (s *Server) knownHost(r *http.Request) bool {
 	return err == nil && host.Addr().Unmap() == at.Addr().Unmap() && host.Port() == at.Port()
 }
 
-// ownOrigin reports whether the request comes from one of this server's own pages, or from no page at all: a person who
-// opened an address, a program. What opens a stream or is no GET has to say where it comes from, as every browser does,
-// or to carry a token in its header, as no page of another site can.
+// ownOrigin reports whether a request comes from a page of this server, or from no page: a typed address or a program. A
+// stream and a request other than GET must have an Origin, as in every browser, or a token in the header. A page of another
+// site cannot send that header.
 func ownOrigin(r *http.Request) bool {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch site := r.Header.Get("Sec-Fetch-Site"); {

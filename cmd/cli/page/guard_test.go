@@ -21,14 +21,14 @@ import (
 
 const token = "correct-horse-battery"
 
-// ask is one request to a server. The zero value is a plain GET of the root by a program.
-type ask struct {
+// request is one request to a server. The zero value is a plain GET of the root by a program.
+type request struct {
 	method, path, host, origin, body string
 	headers                          map[string]string
 }
 
 // do sends a request and returns the status and the body.
-func (a ask) do(t *testing.T, s *page.Server) (*http.Response, string) {
+func (a request) do(t *testing.T, s *page.Server) (*http.Response, string) {
 	t.Helper()
 	method, path := a.method, a.path
 	if method == "" {
@@ -60,7 +60,7 @@ func (a ask) do(t *testing.T, s *page.Server) (*http.Response, string) {
 	return answer, string(body)
 }
 
-// counter is a server whose POST /change changes something, and whose GET / holds a secret.
+// counter is a server whose POST /change has an effect, and whose GET / returns a secret.
 func counter(t *testing.T, c page.Config) (s *page.Server, changes *atomic.Int64) {
 	t.Helper()
 	changes = &atomic.Int64{}
@@ -90,8 +90,7 @@ func counter(t *testing.T, c page.Config) (s *page.Server, changes *atomic.Int64
 // own returns the origin of a server's pages.
 func own(s *page.Server) string { return strings.TrimSuffix(s.URL(), "/") }
 
-// A site can have its own name resolved to loopback while its page is open ("DNS rebinding"); the name in the Host
-// header is all that tells.
+// A site can resolve its own name to loopback while its page is open ("DNS rebinding"). Only the Host header shows it.
 func TestForeignHostIsRefused(t *testing.T) {
 	s, changes := counter(t, page.Config{})
 	port := s.Addr().Port()
@@ -99,17 +98,17 @@ func TestForeignHostIsRefused(t *testing.T) {
 		if !strings.HasSuffix(host, ":9999") {
 			host = fmt.Sprintf("%s:%d", host, port)
 		}
-		if answer, body := (ask{host: host}).do(t, s); answer.StatusCode != 200 || !strings.Contains(body, "the secret") {
+		if answer, body := (request{host: host}).do(t, s); answer.StatusCode != 200 || !strings.Contains(body, "the secret") {
 			t.Errorf("Host %s: %s %s; it names this server", host, answer.Status, body)
 		}
 	}
 	for _, host := range []string{"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost.", "10.0.0.1", "0.0.0.0", "evil.example@localhost"} {
 		host = fmt.Sprintf("%s:%d", host, port)
-		answer, body := ask{host: host}.do(t, s)
+		answer, body := request{host: host}.do(t, s)
 		if answer.StatusCode < 400 || strings.Contains(body, "the secret") {
 			t.Errorf("Host %s: %s %s", host, answer.Status, body)
 		}
-		if answer, _ := (ask{method: "POST", path: "change", host: host, origin: "http://" + host}).do(t, s); answer.StatusCode < 400 {
+		if answer, _ := (request{method: "POST", path: "change", host: host, origin: "http://" + host}).do(t, s); answer.StatusCode < 400 {
 			t.Errorf("POST with Host %s: %s", host, answer.Status)
 		}
 	}
@@ -118,31 +117,31 @@ func TestForeignHostIsRefused(t *testing.T) {
 	}
 }
 
-// Behind a proxy the server is known by the proxy's name, and only by the one that it was told.
+// Behind a proxy the server accepts the configured name, and no other.
 func TestConfiguredHostIsKnown(t *testing.T) {
 	s, _ := counter(t, page.Config{Hosts: []string{"game.example.net"}})
 	for host, want := range map[string]int{"game.example.net": 200, "Game.Example.Net": 200, "game.example.net:80": 421, "other.example.net": 421} {
-		if answer, _ := (ask{host: host}).do(t, s); answer.StatusCode != want {
+		if answer, _ := (request{host: host}).do(t, s); answer.StatusCode != want {
 			t.Errorf("Host %s: %s, want %d", host, answer.Status, want)
 		}
 	}
-	if answer, _ := (ask{method: "POST", path: "change", host: "game.example.net", origin: "https://game.example.net"}).do(t, s); answer.StatusCode != 200 {
+	if answer, _ := (request{method: "POST", path: "change", host: "game.example.net", origin: "https://game.example.net"}).do(t, s); answer.StatusCode != 200 {
 		t.Errorf("a POST of the proxy's own page: %s", answer.Status)
 	}
 }
 
-// Whatever changes something must come from a page of this server; browsers always say where a POST comes from.
+// Requests with effects must come from a page of this server. Browsers always send the origin of a POST.
 func TestPostOfAnotherOriginChangesNothing(t *testing.T) {
 	s, changes := counter(t, page.Config{})
 	for _, origin := range []string{"https://evil.example", "null", "", "http://127.0.0.1:1", "http://localhost.evil.example", own(s) + ".evil.example", "file://", strings.Replace(own(s), "http", "chrome-extension", 1)} {
-		if answer, _ := (ask{method: "POST", path: "change", origin: origin}).do(t, s); answer.StatusCode != 403 {
+		if answer, _ := (request{method: "POST", path: "change", origin: origin}).do(t, s); answer.StatusCode != 403 {
 			t.Errorf("POST with Origin %q: %s", origin, answer.Status)
 		}
 	}
 	if n := changes.Load(); n != 0 {
-		t.Fatalf("%d changes were made by others", n)
+		t.Fatalf("other origins made %d changes", n)
 	}
-	if answer, _ := (ask{method: "POST", path: "change", origin: own(s)}).do(t, s); answer.StatusCode != 200 || changes.Load() != 1 {
+	if answer, _ := (request{method: "POST", path: "change", origin: own(s)}).do(t, s); answer.StatusCode != 200 || changes.Load() != 1 {
 		t.Errorf("the page's own POST: %s, %d changes; so the test shows nothing", answer.Status, changes.Load())
 	}
 }
@@ -161,7 +160,7 @@ func dial(t *testing.T, s *page.Server, headers map[string]string) (*websocket.C
 	return c, answer, err
 }
 
-// A WebSocket is not held back by the same-origin policy: without this check any site could read and steer.
+// The same-origin policy does not apply to WebSockets: without this check, any site could read and send.
 func TestStreamOfAnotherOriginIsRefused(t *testing.T) {
 	s, changes := counter(t, page.Config{})
 	for _, origin := range []string{"https://evil.example", "null", "", "http://127.0.0.1:1"} {
@@ -174,7 +173,7 @@ func TestStreamOfAnotherOriginIsRefused(t *testing.T) {
 		}
 	}
 	if n := changes.Load(); n != 0 {
-		t.Errorf("%d messages were heard", n)
+		t.Errorf("%d messages were received", n)
 	}
 	c, _, err := dial(t, s, map[string]string{"Origin": own(s)})
 	if err != nil {
@@ -184,11 +183,11 @@ func TestStreamOfAnotherOriginIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, m, err := c.Read(t.Context()); err != nil || string(m) != "hello" {
-		t.Errorf("it heard %q, %v", m, err)
+		t.Errorf("it received %q, %v", m, err)
 	}
 }
 
-// Images, scripts, frames and fetches of other sites carry no Origin when they only read; browsers mark them otherwise.
+// Images, scripts, frames and fetches of other sites have no Origin when they only read; they have Sec-Fetch headers.
 func TestCrossSiteFetchIsRefusedAndALinkIsNot(t *testing.T) {
 	s, _ := counter(t, page.Config{})
 	for _, c := range []struct {
@@ -202,32 +201,32 @@ func TestCrossSiteFetchIsRefusedAndALinkIsNot(t *testing.T) {
 		{"cross-site", "navigate", "object", 403},
 		{"same-site", "no-cors", "script", 403}, // another port of this host
 		{"what-is-new", "cors", "empty", 403},
-		{"cross-site", "navigate", "document", 200}, // a person followed a link
+		{"cross-site", "navigate", "document", 200}, // a link
 		{"same-origin", "cors", "empty", 200},
-		{"none", "navigate", "document", 200}, // a person typed the address
+		{"none", "navigate", "document", 200}, // a typed address
 	} {
-		answer, body := ask{headers: map[string]string{"Sec-Fetch-Site": c.site, "Sec-Fetch-Mode": c.mode, "Sec-Fetch-Dest": c.dest}}.do(t, s)
+		answer, body := request{headers: map[string]string{"Sec-Fetch-Site": c.site, "Sec-Fetch-Mode": c.mode, "Sec-Fetch-Dest": c.dest}}.do(t, s)
 		if answer.StatusCode != c.want || strings.Contains(body, "secret") != (c.want == 200) {
 			t.Errorf("%s %s %s: %s", c.site, c.mode, c.dest, answer.Status)
 		}
 	}
-	answer, _ := ask{method: "POST", path: "change", origin: own(s), headers: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}}.do(t, s)
+	answer, _ := request{method: "POST", path: "change", origin: own(s), headers: map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}}.do(t, s)
 	if answer.StatusCode != 403 {
 		t.Errorf("a form that another site sends: %s", answer.Status)
 	}
 }
 
-// A link, an image or a prefetch makes a GET, so none may change anything.
+// Links, images and prefetches are GETs, so a GET must not have effects.
 func TestGetNeverReachesWhatChanges(t *testing.T) {
 	s, changes := counter(t, page.Config{})
 	for _, method := range []string{"GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"} {
-		answer, _ := ask{method: method, path: "change", origin: own(s)}.do(t, s)
+		answer, _ := request{method: method, path: "change", origin: own(s)}.do(t, s)
 		if answer.StatusCode != 405 || answer.Header.Get("Allow") != "POST" {
-			t.Errorf("%s of what changes: %s, allowed %q", method, answer.Status, answer.Header.Get("Allow"))
+			t.Errorf("%s of a POST handler: %s, allowed %q", method, answer.Status, answer.Header.Get("Allow"))
 		}
 	}
 	for _, path := range []string{"", "secret.json", "assets/page.css", "live"} {
-		if answer, _ := (ask{method: "POST", path: path, origin: own(s)}).do(t, s); answer.StatusCode != 405 {
+		if answer, _ := (request{method: "POST", path: path, origin: own(s)}).do(t, s); answer.StatusCode != 405 {
 			t.Errorf("POST /%s: %s", path, answer.Status)
 		}
 	}
@@ -236,10 +235,10 @@ func TestGetNeverReachesWhatChanges(t *testing.T) {
 	}
 }
 
-// The headers are the second wall: they hold where a browser is too old for the first, or a page of ours has a mistake.
+// The headers protect where a browser does not send Sec-Fetch headers, or a page has a mistake.
 func TestEveryAnswerForbidsFramesForeignScriptsAndGuessing(t *testing.T) {
 	s, _ := counter(t, page.Config{Token: token})
-	for _, a := range []ask{
+	for _, a := range []request{
 		{headers: map[string]string{"Authorization": "Bearer " + token}}, {}, {path: "nowhere"}, {path: "assets/page.css"},
 		{host: "evil.example"}, {origin: "https://evil.example"}, {method: "POST", path: "secret.json", origin: own(s)},
 	} {
@@ -251,7 +250,7 @@ func TestEveryAnswerForbidsFramesForeignScriptsAndGuessing(t *testing.T) {
 			}
 		}
 		if strings.Contains(csp, "unsafe") || strings.Contains(csp, "http") || strings.Contains(csp, "*") {
-			t.Errorf("the policy %q lets in what is not ours", csp)
+			t.Errorf("the policy %q allows foreign resources", csp)
 		}
 		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin", "Access-Control-Allow-Origin": ""} {
 			if got := answer.Header.Get(name); got != want {
@@ -261,20 +260,20 @@ func TestEveryAnswerForbidsFramesForeignScriptsAndGuessing(t *testing.T) {
 	}
 }
 
-// The body's bound is the server's, whatever the handler does.
+// The server bounds the body, not the handler.
 func TestBodyIsBounded(t *testing.T) {
 	s, changes := counter(t, page.Config{})
 	for n, want := range map[int]int{64 << 10: 200, 64<<10 + 1: 413} {
-		if answer, _ := (ask{method: "POST", path: "change", origin: own(s), body: strings.Repeat("x", n)}).do(t, s); answer.StatusCode != want {
+		if answer, _ := (request{method: "POST", path: "change", origin: own(s), body: strings.Repeat("x", n)}).do(t, s); answer.StatusCode != want {
 			t.Errorf("%d bytes: %s, want %d", n, answer.Status, want)
 		}
 	}
 	if changes.Load() != 1 {
-		t.Errorf("%d changes, want that of the body that fits", changes.Load())
+		t.Errorf("%d changes, want the one of the allowed size", changes.Load())
 	}
 }
 
-// One message must not fill the memory, and the page is told why its stream ended.
+// The size of a message is bounded, and the page receives the reason of the end.
 func TestMessageThatIsTooLongEndsTheStreamWith1009(t *testing.T) {
 	s, changes := counter(t, page.Config{})
 	c, _, err := dial(t, s, map[string]string{"Origin": own(s)})
@@ -285,19 +284,19 @@ func TestMessageThatIsTooLongEndsTheStreamWith1009(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, m, err := c.Read(t.Context()); err != nil || len(m) != 16<<10 {
-		t.Fatalf("a message that fits came back as %d bytes, %v", len(m), err)
+		t.Fatalf("a message of the allowed size came back as %d bytes, %v", len(m), err)
 	}
-	_ = c.Write(t.Context(), websocket.MessageText, bytes.Repeat([]byte("x"), 16<<10+1)) // the server may end it meanwhile
+	_ = c.Write(t.Context(), websocket.MessageText, bytes.Repeat([]byte("x"), 16<<10+1)) // the server may close it meanwhile
 	if _, _, err := c.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
 		t.Errorf("the stream ended with %v, want 1009", err)
 	}
 	if changes.Load() != 1 {
-		t.Errorf("%d messages were heard, want that which fits", changes.Load())
+		t.Errorf("%d messages were received, want the one of the allowed size", changes.Load())
 	}
 }
 
-// One picture after the other is offered to a page that takes none. Nobody waits for it, and what it missed is not kept:
-// all that it can be sent afterwards is what the system's own buffers took.
+// Pictures are offered to a page that reads none. Offer does not wait and stores nothing beyond the buffers of the operating
+// system.
 func TestPageThatReadsNothingCostsNeitherTimeNorMemory(t *testing.T) {
 	const size, count = 64 << 10, 4000
 	offered := make(chan int, 1)
@@ -308,7 +307,7 @@ func TestPageThatReadsNothingCostsNeitherTimeNorMemory(t *testing.T) {
 				if c.Offer(picture) {
 					taken++
 				}
-				runtime.Gosched() // the writer has its turn
+				runtime.Gosched() // lets the writer run
 			}
 			offered <- taken
 			return nil
@@ -319,17 +318,17 @@ func TestPageThatReadsNothingCostsNeitherTimeNorMemory(t *testing.T) {
 	}
 	taken := <-offered
 	if taken == 0 || taken > count/4 {
-		t.Errorf("%d of %d pictures were taken for a page that reads nothing", taken, count)
+		t.Errorf("%d of %d pictures were accepted for a page that reads nothing", taken, count)
 	}
 }
 
-// A loop that keeps time must be able to offer a picture in each round without leaving anything to collect.
+// A timed loop offers a picture in each round without garbage.
 func TestOfferAllocatesNothing(t *testing.T) {
 	allocations := make(chan float64, 1)
 	s := start(t, page.Config{}, func(s *page.Server) {
 		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
 			picture := make([]byte, 64<<10)
-			for refused := 0; refused < 100; { // until the system's buffers are full and ours are as long as they get
+			for refused := 0; refused < 100; { // until all buffers are full and at their final size
 				if !c.Offer(picture) {
 					refused++
 				}
@@ -346,7 +345,7 @@ func TestOfferAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Each stream costs goroutines and buffers, so their number is bounded, and a place is free again when one ends.
+// Each stream costs goroutines and buffers, so their number is bounded. A stream that ends makes room for another.
 func TestStreamsAreBounded(t *testing.T) {
 	s, _ := counter(t, page.Config{Streams: 2})
 	headers := map[string]string{"Origin": own(s)}
@@ -371,8 +370,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// What a stream said last must arrive before it ends, and its error with it.
-func TestStreamEndsWithWhatItSaidLastAndWithItsReason(t *testing.T) {
+// The last messages of a stream and its error arrive.
+func TestStreamEndsAfterItsLastMessageWithItsReason(t *testing.T) {
 	s := start(t, page.Config{}, func(s *page.Server) {
 		s.Handle("/live", page.Stream(func(ctx context.Context, c *page.Conn) error {
 			for i := range 5 {
@@ -399,7 +398,7 @@ func TestStreamEndsWithWhatItSaidLastAndWithItsReason(t *testing.T) {
 	}
 }
 
-// A server that stops tells its pages so, and leaves nobody behind.
+// A stopping server sends its pages the reason and ends all streams.
 func TestServerThatStopsEndsItsStreams(t *testing.T) {
 	s, err := page.New(page.Config{})
 	if err != nil {
@@ -431,8 +430,8 @@ func TestServerThatStopsEndsItsStreams(t *testing.T) {
 	}
 }
 
-// A message that must not be missed waits for a page that is behind, but not for ever.
-func TestPageThatTakesNothingInTimeIsLetGo(t *testing.T) {
+// Send waits for a page that is behind until the timeout.
+func TestPageThatReadsNothingTimesOut(t *testing.T) {
 	ended := make(chan error, 1)
 	s := start(t, page.Config{}, func(s *page.Server) {
 		s.SetTimeout(time.Second)
@@ -453,7 +452,7 @@ func TestPageThatTakesNothingInTimeIsLetGo(t *testing.T) {
 	}
 }
 
-// A visitor that announces a body and does not send it must not hold a connection.
+// A visitor that announces a body and does not send it must not keep a connection.
 func TestBodyThatNeverComesEndsTheRequest(t *testing.T) {
 	var changes atomic.Int64
 	s := start(t, page.Config{}, func(s *page.Server) {

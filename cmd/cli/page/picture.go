@@ -8,10 +8,10 @@ import (
 	"tendon/ecs"
 )
 
-// Picture records what a game draws, to be painted by painter.js in a page. It is an ecs.Canvas between Reset and
-// Append. It keeps its memory, so that recording allocates nothing once it is warm. One goroutine uses it.
+// Picture records the drawing commands of a game for painter.js in a page. It is an ecs.Canvas between Reset and Append. It
+// reuses its memory, so recording does not allocate once it is warm. One goroutine uses it.
 //
-// A recording is one flat JSON array. Each command is its number and its arguments:
+// A picture is one flat JSON array. Each command is its number and its arguments:
 //
 //	0 camera x y height            4 polygon n x y … colour
 //	1 rectangle x y w h colour     5 text x y size align "text" colour
@@ -46,7 +46,7 @@ const (
 	layerCommand
 )
 
-// NewPicture returns an empty picture that is as wide as it is high.
+// NewPicture returns an empty square picture.
 func NewPicture() *Picture {
 	p := &Picture{}
 	p.layer, p.hud = layer{p, 0}, layer{p, 1}
@@ -54,7 +54,7 @@ func NewPicture() *Picture {
 	return p
 }
 
-// Reset begins a new picture, aspect times as wide as it is high.
+// Reset begins a new picture. aspect is its width divided by its height.
 func (p *Picture) Reset(aspect float64) {
 	p.aspect, p.record, p.current = aspect, append(p.record[:0], '['), 0
 }
@@ -64,7 +64,7 @@ func (p *Picture) Append(b []byte) []byte {
 	return append(append(b, p.record...), ']')
 }
 
-// command begins a command, after the change of layer that it needs.
+// command begins a command, after a change of the layer if needed.
 func (l *layer) command(number int) *Picture {
 	p := l.picture
 	if p.current != l.number {
@@ -87,10 +87,10 @@ func (p *Picture) integer(n int) {
 	p.record = strconv.AppendUint(p.record, uint64(n), 10)
 }
 
-// farthest bounds coordinates, in world units: what lies beyond is painted nowhere.
+// farthest bounds coordinates, in world units.
 const farthest = 1e12
 
-// lengths records numbers rounded to 1/1000. What is no number is 0.
+// lengths records numbers rounded to 1/1000. NaN is 0.
 func (p *Picture) lengths(list ...float64) {
 	for _, x := range list {
 		p.comma()
@@ -119,7 +119,7 @@ func (p *Picture) color(c ecs.Color) {
 	p.record = strconv.AppendUint(p.record, uint64(c.R)<<24|uint64(c.G)<<16|uint64(c.B)<<8|uint64(c.A), 10)
 }
 
-// text records a string. Bytes that are not UTF-8 become U+FFFD.
+// text records a string. Invalid UTF-8 becomes U+FFFD.
 func (p *Picture) text(s string) {
 	const hex = "0123456789abcdef"
 	p.comma()
@@ -137,8 +137,7 @@ func (p *Picture) text(s string) {
 	p.record = append(p.record, '"')
 }
 
-// Camera puts the world point (x, y) into the middle and shows height world units from top to bottom. The HUD's does
-// not move.
+// Camera centers the world point (x, y) and shows height world units from top to bottom. The HUD's camera is fixed.
 func (l *layer) Camera(x, y, height float64) {
 	if l.number == 0 {
 		l.command(cameraCommand).lengths(x, y, height)
@@ -166,7 +165,7 @@ func (l *layer) Line(x0, y0, x1, y1, width float64, c ecs.Color) {
 	p.color(c)
 }
 
-// Polygon fills what the points enclose; fewer than three enclose nothing.
+// Polygon fills the area that the points enclose. Fewer than three points draw nothing.
 func (l *layer) Polygon(points []ecs.Point, c ecs.Color) {
 	if len(points) < 3 {
 		return
@@ -179,7 +178,7 @@ func (l *layer) Polygon(points []ecs.Point, c ecs.Color) {
 	p.color(c)
 }
 
-// Text writes a line whose top is y.
+// Text draws a line of text whose top is y.
 func (l *layer) Text(x, y, size float64, align int, text string, c ecs.Color) {
 	if text == "" {
 		return
@@ -190,7 +189,7 @@ func (l *layer) Text(x, y, size float64, align int, text string, c ecs.Color) {
 	p.color(c)
 }
 
-// Image paints the asset of that name; the page is given the pictures by its owner.
+// Image draws the asset of that name, which the page must provide.
 func (l *layer) Image(name string, x, y, width, height float64) {
 	p := l.command(imageCommand)
 	p.text(name)
@@ -200,5 +199,5 @@ func (l *layer) Image(name string, x, y, width, height float64) {
 // Aspect returns the picture's width divided by its height.
 func (l *layer) Aspect() float64 { return l.picture.aspect }
 
-// Hud returns the canvas whose camera is fixed; its own is itself.
+// Hud returns the canvas with a fixed camera.
 func (l *layer) Hud() ecs.Canvas { return &l.picture.hud }

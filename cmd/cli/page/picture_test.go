@@ -9,7 +9,7 @@ import (
 	"tendon/ecs"
 )
 
-// The commands are read by painter.js, so what they look like is fixed.
+// painter.js reads the commands, so their format is fixed.
 func TestPictureIsCommandsInOneFlatArray(t *testing.T) {
 	p := NewPicture()
 	p.Reset(1.5)
@@ -21,8 +21,8 @@ func TestPictureIsCommandsInOneFlatArray(t *testing.T) {
 	p.Circle(-0.25, 100, 3, ecs.Color{})
 	p.Line(1, 2, 3, 4, 5, c)
 	p.Polygon([]ecs.Point{{X: 1, Y: 2}, {X: 3, Y: 4}, {X: 5, Y: 6}}, c)
-	p.Polygon([]ecs.Point{{X: 1, Y: 2}, {X: 3, Y: 4}}, c) // encloses nothing
-	p.Text(1, 1, 1, 0, "", c)                             // says nothing
+	p.Polygon([]ecs.Point{{X: 1, Y: 2}, {X: 3, Y: 4}}, c) // draws nothing
+	p.Text(1, 1, 1, 0, "", c)                             // draws nothing
 	p.Image("ship", 1, 2, 3, 4)
 	const color = "4278321924"
 	want := `>[0,1.5,-2,10,1,0,0,1,2.001,` + color + `,7,1,5,1,2,0.5,1,"a\"\\\u000a界` + "\uFFFD" + `",` + color +
@@ -39,8 +39,8 @@ func TestPictureIsCommandsInOneFlatArray(t *testing.T) {
 	}
 }
 
-// Games draw what they like; a page must be able to parse it. Numbers come back to 1/1000 unless they are none.
-func TestPictureIsJSONWhateverIsDrawn(t *testing.T) {
+// Every drawing is valid JSON. Numbers are rounded to 1/1000; NaN is 0.
+func TestEveryPictureIsJSON(t *testing.T) {
 	numbers := []float64{0, math.Copysign(0, -1), 1e-9, -0.0005, 0.9995, -0.9996, 12345.678, -99.01, 1e11 + 0.001, 1e300, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64}
 	var all strings.Builder
 	for r := range rune(0x300) {
@@ -70,7 +70,7 @@ func TestPictureIsJSONWhateverIsDrawn(t *testing.T) {
 	}
 }
 
-// Pictures are recorded sixty times a second for each of several strategies.
+// The lab records sixty pictures a second for each of several strategies.
 func TestPictureAllocatesNothingOnceWarm(t *testing.T) {
 	p, out := NewPicture(), []byte(nil)
 	points := []ecs.Point{{X: 1, Y: 2}, {X: 3, Y: 4}, {X: 5, Y: 6}}

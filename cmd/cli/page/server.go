@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log"
 	"net"
@@ -17,15 +18,14 @@ import (
 	"time"
 )
 
-// Server serves pages to whom its Config lets in. It goes New → Handle and Page → Serve, once; nothing is registered
-// while it serves.
+// Server serves pages. Call New, then Handle and Page, then Serve once. Handlers must not be added while it serves.
 type Server struct {
 	config   Config
 	public   map[string]bool // paths that need no token
 	listener net.Listener
 	mux      *http.ServeMux
 	http     *http.Server
-	ctx      context.Context // done when the server stops; every stream's context comes from it
+	ctx      context.Context // done when the server stops; parent of every stream's context
 	stop     context.CancelFunc
 	streams  sync.WaitGroup
 	open     atomic.Int64 // streams
@@ -39,11 +39,11 @@ const (
 	// writeTimeout bounds how long a visitor may take to accept a response or a message, and to send a request. A profile
 	// may take longer: net/http/pprof extends the deadline itself.
 	writeTimeout = 10 * time.Second
-	// stopLimit bounds how long Serve waits for answers under way when it is told to stop.
+	// stopLimit bounds how long Serve waits for responses in progress when it stops.
 	stopLimit = 2 * time.Second
 )
 
-// New checks the configuration and opens the socket. The shared assets are served under /assets/ from then on.
+// New checks the configuration, opens the socket and registers the shared assets under /assets/.
 func New(c Config) (*Server, error) {
 	c, at, err := c.withDefaults()
 	if err != nil {
@@ -60,7 +60,7 @@ func New(c Config) (*Server, error) {
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: writeTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerBytes,
 		BaseContext:    func(net.Listener) context.Context { return context.WithValue(s.ctx, serverKey{}, s) },
-		ErrorLog:       log.New(silence{}, "", 0),
+		ErrorLog:       log.New(io.Discard, "", 0), // visitors must not be able to fill a log
 	}
 	s.serveAssets()
 	if c.Token != "" {
@@ -69,20 +69,15 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// serverKey is where a request's context keeps its Server.
+// serverKey is the key of the Server in a request's context.
 type serverKey struct{}
-
-// silence takes what net/http would log of visitors who behave badly: nobody may fill a log by connecting.
-type silence struct{}
-
-func (silence) Write(p []byte) (int, error) { return len(p), nil }
 
 // Addr returns the address of the socket.
 func (s *Server) Addr() netip.AddrPort {
 	return s.listener.Addr().(*net.TCPAddr).AddrPort()
 }
 
-// URL returns the address of the root page, without a token. Where every interface is listened on, it names loopback.
+// URL returns the address of the root page, without a token. A server on all interfaces returns its loopback address.
 func (s *Server) URL() string {
 	at := s.Addr()
 	host := at.Addr().Unmap()
@@ -92,8 +87,8 @@ func (s *Server) URL() string {
 	return "http://" + netip.AddrPortFrom(host, at.Port()).String() + "/"
 }
 
-// Link returns the address that a person opens: of the page at that path, with the token, if there is one, in the
-// fragment, which no browser sends and the page takes out of the address at once.
+// Link returns the address of a page with the token, if there is one, in the fragment. Browsers do not send fragments, and the
+// page removes it at once.
 func (s *Server) Link(path string) string {
 	link := strings.TrimSuffix(s.URL(), "/") + path
 	if s.config.Token != "" {
@@ -102,8 +97,8 @@ func (s *Server) Link(path string) string {
 	return link
 }
 
-// Handle registers a handler. A pattern is a path as http.ServeMux knows it, which answers GET and HEAD only, or begins
-// with a method, "POST /stop". What changes something must not be a GET; a request of another method is answered by 405.
+// Handle registers a handler. A pattern is that of http.ServeMux; without a method, as in "POST /stop", it accepts GET and
+// HEAD. A handler with effects must not accept GET. Other methods are refused with 405.
 func (s *Server) Handle(pattern string, h http.Handler) {
 	if !strings.Contains(pattern, " ") {
 		pattern = "GET " + pattern
@@ -111,15 +106,14 @@ func (s *Server) Handle(pattern string, h http.Handler) {
 	s.mux.Handle(pattern, h)
 }
 
-// HandlePublic registers a handler of one path that asks for no token: of what anybody may know, such as that the server
-// is alive. All other checks hold.
+// HandlePublic registers a handler of one path that needs no token, such as a health check. All other checks apply.
 func (s *Server) HandlePublic(path string, h http.Handler) {
 	s.public[path] = true
 	s.Handle(path, h)
 }
 
-// Page serves files: index.html at the path, which begins and ends with a slash, and the others under it, by their
-// names. It reads them now; it panics if there is no index.html, or a file whose kind no page needs.
+// Page serves files: index.html at the path, which begins and ends with a slash, and the others under it by name. It reads
+// them now. It panics if there is no index.html, or a file of an unknown type.
 func (s *Server) Page(at string, files fs.FS) {
 	if !strings.HasPrefix(at, "/") || !strings.HasSuffix(at, "/") {
 		panic(fmt.Sprintf("page: the path %q of a page must begin and end with a slash", at))
@@ -134,12 +128,12 @@ func (s *Server) Page(at string, files fs.FS) {
 		s.Handle(path.Join(at, name), f)
 	}
 	if !index {
-		panic(fmt.Sprintf("page: the files of %q have no index.html: give the directory that it lies in", at))
+		panic(fmt.Sprintf("page: the files of %q have no index.html: give its directory", at))
 	}
 }
 
-// Serve serves until the context is done; then it ends every stream, lets answers under way finish for a moment and
-// returns nil. It may be called once.
+// Serve serves until the context is done. Then it ends every stream, waits a moment for responses in progress and returns
+// nil. It may be called once.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.listener) }()
@@ -160,7 +154,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// Close lets go of the socket of a server that is not to serve.
+// Close closes the socket of a server that does not serve.
 func (s *Server) Close() error {
 	s.stop()
 	return s.listener.Close()

@@ -30,7 +30,7 @@ func start(t testing.TB, c page.Config, register func(s *page.Server)) *page.Ser
 	return s
 }
 
-// files is a page whose index.html has this body and head.
+// files returns a page whose index.html has this head and body.
 func files(head, body string) fstest.MapFS {
 	return fstest.MapFS{"index.html": {Data: []byte(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>test</title>
 <link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/page.css"><script src="/assets/theme.js"></script>` + head + `</head><body>` + body + `</body></html>`)}}

@@ -10,17 +10,16 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Conn is a stream's connection to one page: messages of text, both ways. What is on its way out is bounded by two
-// messages, what came in and was not taken yet by sixteen; a page that says more than its stream takes is read no
-// further until it was taken.
+// Conn is a stream's connection to one page: text messages, both ways. At most two messages wait for sending. At most sixteen
+// received messages wait; then the connection is not read.
 type Conn struct {
 	socket   *websocket.Conn
-	ctx      context.Context // done when the stream ends; what is on its way may still be finished
+	ctx      context.Context // done when the stream ends; waiting messages may still be sent
 	wire     context.Context // done when the connection is over
 	cut      context.CancelFunc
 	messages chan []byte
-	free     chan []byte // buffers that may be written into
-	out      chan []byte // buffers that the writer sends
+	free     chan []byte // unused buffers
+	out      chan []byte // buffers to send
 	timeout  time.Duration
 }
 
@@ -29,40 +28,40 @@ const (
 	outMessages   = 2
 	messageBytes  = 16 << 10 // of a page; a longer one ends the stream with code 1009
 	pingInterval  = 20 * time.Second
-	// closeLimit bounds how long a page may take to say goodbye.
+	// closeLimit bounds the wait for a page's close frame.
 	closeLimit = time.Second
 )
 
-// errFull is the reason of a stream that was one too many.
-const errFull = "as many pages as this server takes are open: close one"
+// tooMany is the reason of a refused stream.
+const tooMany = "too many pages of this server are open: close one"
 
-// Stream makes a handler of a function that talks with a page over a WebSocket. Each page has a call of f on a goroutine
-// of its own; its context is done when the page is gone or the server stops. The stream ends when f returns; an error is
-// told to the page as the reason, cut to what a close frame takes.
+// Stream returns a handler that exchanges messages with a page over a WebSocket. Each page has its own call of f on its own
+// goroutine. The context is done when the page is closed or the server stops. The stream ends when f returns; an error is
+// sent to the page as the reason, truncated to the size of a close frame.
 func Stream(f func(ctx context.Context, c *Conn) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s, ok := r.Context().Value(serverKey{}).(*Server)
 		if !ok {
-			panic("page: a Stream was served by something else than a Server, which checks who asks: register it with Server.Handle")
+			panic("page: a Stream needs the access checks of a Server: register it with Server.Handle")
 		}
 		defer s.open.Add(-1)
 		if s.open.Add(1) > int64(s.config.Streams) {
-			refuse(w, http.StatusServiceUnavailable, errFull)
+			refuse(w, http.StatusServiceUnavailable, tooMany)
 			return
 		}
-		s.streams.Add(1) // before Accept, behind which the http.Server does not wait for it any more
+		s.streams.Add(1) // before Accept: then the http.Server no longer waits for it
 		defer s.streams.Done()
-		// Origin was checked by the guard, which is stricter and knows the Config's names.
+		// The guard has checked Origin, with the Config's names.
 		socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 		if err != nil {
-			return // Accept has answered
+			return // Accept has responded
 		}
-		s.converse(socket, f)
+		s.run(socket, f)
 	})
 }
 
-// converse runs a stream from its first message to its last.
-func (s *Server) converse(socket *websocket.Conn, f func(ctx context.Context, c *Conn) error) {
+// run runs a stream.
+func (s *Server) run(socket *websocket.Conn, f func(ctx context.Context, c *Conn) error) {
 	socket.SetReadLimit(messageBytes)
 	wire, cut := context.WithCancel(context.Background())
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -81,7 +80,7 @@ func (s *Server) converse(socket *websocket.Conn, f func(ctx context.Context, c 
 	code, why := websocket.StatusNormalClosure, ""
 	switch err := f(ctx, c); {
 	case s.ctx.Err() != nil:
-		code, why = websocket.StatusGoingAway, "the server stops"
+		code, why = websocket.StatusGoingAway, "the server is stopping"
 	case err != nil:
 		code, why = websocket.StatusInternalError, reason(err)
 	}
@@ -95,10 +94,10 @@ func (s *Server) converse(socket *websocket.Conn, f func(ctx context.Context, c 
 	work.Wait()
 }
 
-// maxReason is what a close frame has room for beside its code.
+// maxReason is the maximum size of a reason in a close frame, in bytes.
 const maxReason = 123
 
-// reason is an error as a close frame carries it.
+// reason returns an error as the reason of a close frame.
 func reason(err error) string {
 	text := []rune(err.Error())
 	for len(string(text)) > maxReason {
@@ -107,11 +106,11 @@ func reason(err error) string {
 	return string(text)
 }
 
-// Messages returns the page's messages in their order. It is closed when the page is gone.
+// Messages returns the page's messages in order. The channel is closed when the page is closed.
 func (c *Conn) Messages() <-chan []byte { return c.messages }
 
-// Offer sends a message unless the page is behind; it reports whether it did. It never waits and copies what it keeps,
-// so it may be called from a loop that keeps time. It is for what the next message replaces: pictures, figures.
+// Offer sends a message unless the page is behind, and reports whether it did. It never waits and copies the message, so a
+// timed loop may call it. It is for messages that the next one replaces: pictures, figures.
 func (c *Conn) Offer(message []byte) bool {
 	select {
 	case b := <-c.free:
@@ -122,11 +121,11 @@ func (c *Conn) Offer(message []byte) bool {
 	}
 }
 
-// ErrGone is returned by Send when the page is gone.
-var ErrGone = errors.New("page: the page is gone")
+// ErrGone is returned by Send when the page is closed.
+var ErrGone = errors.New("page: the page is closed")
 
-// Send sends a message, waiting while the page is behind, at most until it counts as gone. It is for what must not be
-// missed.
+// Send sends a message. It waits while the page is behind, at most until the page times out. It is for messages that must
+// arrive.
 func (c *Conn) Send(message []byte) error {
 	select {
 	case b := <-c.free:
@@ -137,7 +136,7 @@ func (c *Conn) Send(message []byte) error {
 	}
 }
 
-// read takes what the page says until it is gone. It answers pings and notices the end too.
+// read receives the page's messages until the page is closed. It also answers pings.
 func (c *Conn) read() {
 	defer close(c.messages)
 	for {
@@ -152,12 +151,12 @@ func (c *Conn) read() {
 		}
 		select {
 		case c.messages <- message:
-		case <-c.ctx.Done(): // nobody takes it any more; what is waited for is the page's goodbye
+		case <-c.ctx.Done(): // discard messages until the close frame
 		}
 	}
 }
 
-// write sends what was offered. A page that does not take a message in time is gone.
+// write sends the waiting messages. A page that does not accept a message in time is disconnected.
 func (c *Conn) write() {
 	for {
 		select {
@@ -176,7 +175,7 @@ func (c *Conn) write() {
 	}
 }
 
-// drain waits until everything is sent, or cannot be.
+// drain waits until all messages are sent, or cannot be.
 func (c *Conn) drain() {
 	for range outMessages {
 		select {
@@ -187,7 +186,7 @@ func (c *Conn) drain() {
 	}
 }
 
-// ping notices pages that vanished without a word.
+// ping detects pages that are gone without a close frame.
 func (c *Conn) ping() {
 	ticker := time.NewTicker(pingInterval)
 	defer ticker.Stop()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// schemes reads the colours of page.css: the light ones, the dark ones by the system's wish, and those by the switch.
+// schemes returns the colours of page.css: the light ones, the dark ones by preference, and the dark ones by the switch.
 func schemes(t *testing.T) (light, system, chosen map[string]string) {
 	t.Helper()
 	text, err := assets.ReadFile("assets/page.css")
@@ -61,7 +61,7 @@ func contrast(t *testing.T, a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// WCAG asks 4.5 for text and 3 for lines that mean something; the two ways into the dark scheme lead to one.
+// WCAG requires 4.5 for text and 3 for graphical objects. Both dark schemes are equal.
 func TestColoursCanBeReadInBothSchemes(t *testing.T) {
 	light, system, chosen := schemes(t)
 	if fmt.Sprint(system) != fmt.Sprint(chosen) || len(system) < 15 {

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// tokenPath is where a page exchanges the token that a person gave it for a cookie.
+// tokenPath is the path where a page exchanges a token for a cookie.
 const tokenPath = "/token"
 
-// admitted reports whether the request shows the token, in its header or as the cookie that stands for it. The assets
-// hold nothing that is secret, and the page that asks for the token needs them.
+// admitted reports whether a request has the token, in its header or as the cookie. The assets are not secret, and the page
+// that asks for the token needs them.
 func (s *Server) admitted(r *http.Request) bool {
 	if s.config.Token == "" || strings.HasPrefix(r.URL.Path, assetsPath) || s.public[r.URL.Path] {
 		return true
@@ -31,7 +31,7 @@ func (s *Server) admitted(r *http.Request) bool {
 	return false
 }
 
-// same compares in a time that tells nothing of either, their lengths included.
+// same compares in constant time. Its duration does not depend on the contents or lengths.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
@@ -47,17 +47,17 @@ func bearer(r *http.Request) string {
 	return h[len(scheme):]
 }
 
-// cookieName differs by port: cookies do not, and two servers of one host must not overwrite each other's.
+// cookieName contains the port: all ports of a host share cookies, and two servers must not overwrite each other's.
 func (s *Server) cookieName() string { return fmt.Sprintf("tendon-%d", s.Addr().Port()) }
 
-// cookieValue stands for the token without telling it, and is the same after a restart.
+// cookieValue is derived from the token, does not disclose it, and is the same after a restart.
 func (s *Server) cookieValue() string {
 	mac := hmac.New(sha256.New, []byte(s.config.Token))
 	mac.Write([]byte("tendon page cookie"))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// exchange gives a cookie for the token in the body.
+// exchange sets the cookie for the token in the body.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxToken+1))
 	if err != nil || !same(string(body), s.config.Token) {
@@ -71,8 +71,8 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// askToken answers a visitor without a token: a person gets a page that asks for it, or takes it from the address; a
-// program gets a sentence.
+// askToken responds to a request without a token. A browser receives a page that asks for the token or takes it from the
+// address; a program receives a sentence.
 func (s *Server) askToken(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="tendon"`)
 	if r.Method != http.MethodGet || !strings.Contains(r.Header.Get("Accept"), "text/html") {

@@ -23,7 +23,7 @@ type canvas struct {
 	scale            float64 // pixels per world unit
 	font             *text.GoTextFaceSource
 	game             *ecs.Game
-	images           map[string]*ebiten.Image // decoded assets; nil for one that is not a picture
+	images           map[string]*ebiten.Image // decoded assets; nil: not a PNG
 	path             vector.Path
 	hud              *canvas // the canvas of Hud; nil on that itself
 }
@@ -39,7 +39,7 @@ func newCanvas(g *ecs.Game) (*canvas, error) {
 	return &canvas{font: font, game: g, images: images, hud: &canvas{font: font, game: g, images: images}}, nil
 }
 
-// begin starts a picture: the camera shows what the HUD's does until the game moves it.
+// begin starts a picture. The camera is that of the HUD until the game moves it.
 func (c *canvas) begin(dst *ebiten.Image) {
 	dst.Fill(color.RGBA{R: 18, G: 20, B: 26, A: 255})
 	c.dst, c.hud.dst = dst, dst
@@ -52,14 +52,14 @@ func (c *canvas) Aspect() float64 {
 	return float64(c.dst.Bounds().Dx()) / float64(c.dst.Bounds().Dy())
 }
 
-// Camera puts (x, y) into the middle and shows height world units from top to bottom.
+// Camera centers (x, y) and shows height world units from top to bottom.
 func (c *canvas) Camera(x, y, height float64) {
 	w, h := float64(c.dst.Bounds().Dx()), float64(c.dst.Bounds().Dy())
 	c.scale = h / height
 	c.originX, c.originY = x-w/2/c.scale, y-h/2/c.scale
 }
 
-// Hud returns the canvas whose camera is fixed; its own is itself.
+// Hud returns the canvas with a fixed camera.
 func (c *canvas) Hud() ecs.Canvas {
 	if c.hud == nil {
 		return c
@@ -84,7 +84,7 @@ func paint(c ecs.Color) color.Color { return color.NRGBA{c.R, c.G, c.B, c.A} }
 
 // Rectangle fills a rectangle.
 func (c *canvas) Rectangle(x, y, width, height float64, col ecs.Color) {
-	// Not smoothed at the edges: smoothing costs a graphics driver in software more than all the rest of a picture.
+	// No antialiasing: in a software driver it costs more than the rest of a picture.
 	px, py := c.pixel(x, y)
 	vector.FillRect(c.dst, px, py, float32(width*c.scale), float32(height*c.scale), paint(col), false)
 }
@@ -102,7 +102,7 @@ func (c *canvas) Line(x0, y0, x1, y1, width float64, col ecs.Color) {
 	vector.StrokeLine(c.dst, ax, ay, bx, by, float32(width*c.scale), paint(col), true)
 }
 
-// Polygon fills what the points enclose; fewer than three enclose nothing.
+// Polygon fills the area that the points enclose. Fewer than three points draw nothing.
 func (c *canvas) Polygon(points []ecs.Point, col ecs.Color) {
 	if len(points) < 3 {
 		return
@@ -122,7 +122,7 @@ func (c *canvas) Polygon(points []ecs.Point, col ecs.Color) {
 	vector.FillPath(c.dst, &c.path, nil, o)
 }
 
-// Text writes a line whose top is y.
+// Text draws a line of text whose top is y.
 func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color) {
 	if words == "" {
 		return
@@ -135,7 +135,7 @@ func (c *canvas) Text(x, y, size float64, align int, words string, col ecs.Color
 	text.Draw(c.dst, words, &text.GoTextFace{Source: c.font, Size: size * c.scale}, o)
 }
 
-// Image paints the PNG asset of that name; one that is none is left out.
+// Image paints the PNG asset of that name. An asset that is not a PNG is not painted.
 func (c *canvas) Image(name string, x, y, width, height float64) {
 	img, known := c.images[name]
 	if !known {

@@ -8,12 +8,12 @@ import (
 	"tendon/ecs"
 )
 
-// controls reads keyboard and pointer. The pointer is in world units of the camera that painted last.
+// controls reads keyboard and pointer. The pointer is in world units of the last camera.
 type controls struct{ canvas *canvas }
 
 var _ ecs.Controls = controls{}
 
-// named holds the keys whose names are not a letter or a digit.
+// named are the keys that are neither letters nor digits.
 var named = map[string]ebiten.Key{
 	"left": ebiten.KeyArrowLeft, "right": ebiten.KeyArrowRight, "up": ebiten.KeyArrowUp, "down": ebiten.KeyArrowDown,
 	"space": ebiten.KeySpace, "shift": ebiten.KeyShift, "enter": ebiten.KeyEnter, "tab": ebiten.KeyTab,
@@ -35,5 +35,5 @@ func (c controls) Down(key string) bool {
 	return known && ebiten.IsKeyPressed(k)
 }
 
-// Pointer returns where the pointer is in world units.
+// Pointer returns the position of the pointer in world units.
 func (c controls) Pointer() (x, y float64) { return c.canvas.world(ebiten.CursorPosition()) }

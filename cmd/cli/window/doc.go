@@ -1,8 +1,7 @@
-// Package window shows a game to a person: an Ebitengine window that turns keys and pointer into inputs and paints
-// what the game's Draw asks for.
+// Package window shows a game in an Ebitengine window. It turns keys and pointer into inputs and paints the game's Draw.
 //
-// It is the only package that imports Ebitengine. With the build tag headless it has no window: Check and Run say so,
-// and the binary needs no graphics library at all.
+// It is the only package that imports Ebitengine. With the build tag headless there is no window: Check and Run return an
+// error, and the binary needs no graphics library.
 package window
 
 import (
@@ -14,20 +13,20 @@ import (
 
 // Config describes a window.
 type Config struct {
-	// Title stands in the window's frame.
+	// Title is the title of the window.
 	Title string
 	// Game paints and reads the controls: its Draw and Controls are required.
 	Game *ecs.Game
-	// Frame is called before each picture with what the hands do. An error ends the window; ErrClosed ends it quietly.
+	// Frame is called before each picture with the current input. An error closes the window; ErrClosed is not returned by Run.
 	Frame func(now time.Time, in ecs.InputBytes) error
-	// View returns what to paint, nil while there is nothing yet.
+	// View returns the view to paint; nil: there is none yet.
 	View func(now time.Time) *ecs.View
-	// Status is a line to show: the whole message while there is no view, a note at the bottom else; nil for none.
+	// Status returns a line of text: in the middle while there is no view, else at the bottom. Optional.
 	Status func() string
 }
 
-// ErrClosed is returned by a Frame that wants the window to end without an error.
+// ErrClosed is returned by a Frame that closes the window without an error.
 var ErrClosed = errors.New("window: closed")
 
-// ErrUnavailable is wrapped by Check's and Run's errors on a machine or in a binary that cannot open a window.
+// ErrUnavailable is wrapped by the errors of Check and Run if no window can be opened.
 var ErrUnavailable = errors.New("no window can be opened")

@@ -4,10 +4,10 @@ package window
 
 import "fmt"
 
-// Check reports why no window can be opened.
+// Check returns the reason why no window can be opened.
 func Check() error {
 	return fmt.Errorf("%w: this binary was built with the tag headless", ErrUnavailable)
 }
 
-// Run reports why no window can be opened.
+// Run returns the error of Check.
 func Run(Config) error { return Check() }

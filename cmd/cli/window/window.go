@@ -21,7 +21,7 @@ type screen struct {
 	started bool
 }
 
-// Check reports why no window can be opened on this machine, or nil.
+// Check returns an error if no window can be opened on this machine.
 func Check() error {
 	if runtime.GOOS == "linux" && os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
 		return fmt.Errorf("%w: neither DISPLAY nor WAYLAND_DISPLAY is set, so there is no screen to show it on", ErrUnavailable)
@@ -56,7 +56,7 @@ func Run(c Config) (err error) {
 	return fmt.Errorf("%w: %v; is an X server running, are libX11 and libGL installed?", ErrUnavailable, err)
 }
 
-// runGame turns a panic of the graphics libraries' loader into an error.
+// runGame returns a panic of the graphics libraries' loader as an error.
 func runGame(s *screen) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -69,13 +69,13 @@ func runGame(s *screen) (err error) {
 	return ebiten.RunGame(s)
 }
 
-// Update reads the hands and lets the match go on.
+// Update reads the controls and calls Frame.
 func (s *screen) Update() error {
 	s.started = true
 	return s.config.Frame(time.Now(), s.config.Game.Screen.Controls(controls{s.canvas}))
 }
 
-// Draw paints the view of this moment.
+// Draw paints the current view.
 func (s *screen) Draw(dst *ebiten.Image) {
 	s.canvas.begin(dst)
 	view := s.config.View(time.Now())
@@ -92,7 +92,7 @@ func (s *screen) Draw(dst *ebiten.Image) {
 	}
 }
 
-// Layout makes one pixel of the picture one pixel of the screen.
+// Layout returns the size of the window in pixels of the screen.
 func (s *screen) Layout(width, height int) (int, int) {
 	scale := ebiten.Monitor().DeviceScaleFactor()
 	return int(float64(width) * scale), int(float64(height) * scale)

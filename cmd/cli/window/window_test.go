@@ -55,8 +55,8 @@ func walkGame() *ecs.Game {
 	}
 }
 
-// seen is what the run of the window noticed. The window must run on the main goroutine, so TestMain runs it and the
-// test looks at this.
+// seen is the result of running the window. The window must run on the main goroutine, so TestMain runs it, and the test
+// checks the result.
 var seen struct {
 	skipped  string
 	err      error
@@ -129,7 +129,7 @@ func watchWindow() {
 	})
 }
 
-// press holds the right arrow key. Without a window manager nothing is focused, so the window is named.
+// press holds the right arrow key. Without a window manager no window has the focus, so it is set by name.
 func press(ctx context.Context, tool string) {
 	defer exec.Command(tool, "keyup", "Right").Run() // the key must not stay down on the X server
 	for ctx.Err() == nil {

@@ -1,12 +1,12 @@
-// Paints what a page.Picture recorded. The commands are described there.
+// Paints the commands of a page.Picture, which describes them.
 //
 //   const { width, height } = fit(canvas);
 //   paint(canvas.getContext("2d"), commands, { width, height, background: "#12141a" });
-//   paint(canvas.getContext("2d"), truth, { width, height, alpha: 0.3 });   // ghosts over it
+//   paint(canvas.getContext("2d"), server, { width, height, alpha: 0.3 });   // a second picture over it
 
 const hudHeight = 16; // world units
 
-// fit gives a canvas as many pixels as it has on the screen, and returns their number.
+// fit sets the size of a canvas to its pixels on the screen, and returns it.
 export function fit(canvas) {
   const ratio = Math.min(devicePixelRatio || 1, 2);
   const width = Math.max(1, Math.round(canvas.clientWidth * ratio));
@@ -16,7 +16,7 @@ export function fit(canvas) {
   return { width, height };
 }
 
-const styles = new Map(); // colours as CSS knows them
+const styles = new Map(); // colours in CSS syntax
 
 function style(color) {
   let s = styles.get(color);
@@ -30,8 +30,8 @@ function style(color) {
 
 const aligns = ["left", "center", "right"];
 
-// paint draws the commands into width × height pixels: over what is there, or over a background. images gives the
-// picture of a name, or nothing. alpha makes all of it lighter.
+// paint draws the commands into width × height pixels, on a background if one is given. images returns the image of a name,
+// or null. alpha is the opacity.
 export function paint(context, commands, { width, height, alpha = 1, background = "", images = () => null, layers = [0, 1] }) {
   const c = context;
   c.save();
@@ -120,7 +120,7 @@ export function paint(context, commands, { width, height, alpha = 1, background 
   c.restore();
 }
 
-// place returns the world point under a pointer event, as the last camera of these commands saw it.
+// place returns the world point under a pointer event, by the last camera of these commands.
 export function place(event, canvas, commands) {
   const box = canvas.getBoundingClientRect();
   let camera = [0, 0, hudHeight], found = false;
@@ -134,7 +134,7 @@ export function place(event, canvas, commands) {
   return { x: camera[0] + x - (box.width * scale) / 2, y: camera[1] + y - camera[2] / 2 };
 }
 
-const lengths = [4, 6, 5, 7, 0, 7, 6, 2]; // of each command, its number included; a polygon says its own
+const lengths = [4, 6, 5, 7, 0, 7, 6, 2]; // of each command with its number; a polygon contains its own
 
 // walk calls camera with the index of each camera command.
 function walk(commands, camera) {

@@ -1,10 +1,10 @@
-// A WebSocket of this server that comes back by itself.
+// A WebSocket of this server that reconnects by itself.
 //
 //   const s = stream("/live", {
 //     message(value) {},          // each message, parsed from JSON
-//     state(name, reason) {},     // "connecting", "open", "lost": for a line that tells the person; a reason is known seldom
+//     state(name, reason) {},     // "connecting", "open", "lost"; the reason is often ""
 //   });
-//   s.send({ rtt: 120 });         // false if there is no connection now
+//   s.send({ rtt: 120 });         // false if it is not connected
 //   s.close();
 
 const firstWait = 500, longestWait = 8000; // ms
@@ -30,15 +30,15 @@ export function stream(path, { message = () => {}, state = () => {} } = {}) {
       wait = Math.min(wait * 2, longestWait);
     };
   };
-  // A browser does not say why a server took no WebSocket. The same address, asked as a page, does.
+  // Browsers hide why a server refused a WebSocket. A request of the same address shows it.
   const refused = async (of) => {
     try {
       const answer = await fetch(path);
       const reason = answer.status === 503 ? (await answer.text()).trim() : "";
       if (reason && !over && of === socket) state("lost", reason);
-    } catch { /* nobody answers at all */ }
+    } catch { /* no response */ }
   };
-  // A browser may keep a page that was left, for the way back, and its connection with it: others wait for that.
+  // A browser may keep a page that was left, with its connection, which counts against the limit of the server.
   addEventListener("pagehide", () => {
     away = true;
     clearTimeout(timer);

@@ -1,14 +1,14 @@
-// Chooses between the dark and the light scheme. A plain script in the head, so that nothing is painted in the wrong one.
-// A button with data-theme-switch goes through: as the system, dark, light.
+// Chooses the dark or the light scheme. It is a plain script in the head, so that it runs before the first paint. A button with
+// data-theme-switch cycles through system, dark and light.
 "use strict";
 (() => {
   const order = ["auto", "dark", "light"];
   const names = { auto: "Theme: system", dark: "Theme: dark", light: "Theme: light" };
   let chosen = "auto";
   try {
-    const kept = localStorage.getItem("theme");
-    if (order.includes(kept)) chosen = kept;
-  } catch { /* no storage here: the choice lasts as long as the page */ }
+    const stored = localStorage.getItem("theme");
+    if (order.includes(stored)) chosen = stored;
+  } catch { /* no storage: the choice lasts as long as the page */ }
   const apply = () => {
     if (chosen === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = chosen;

@@ -1,4 +1,4 @@
-// Exchanges the token in the address's fragment, or the one a person types, for a cookie, and opens the page.
+// Exchanges the token in the fragment of the address, or a typed one, for a cookie, and opens the page.
 const wrong = document.getElementById("wrong");
 
 async function exchange(token) {
@@ -7,7 +7,7 @@ async function exchange(token) {
     if (answer.ok) return location.reload();
     wrong.textContent = "That is not the token of this server.";
   } catch {
-    wrong.textContent = "The server does not answer.";
+    wrong.textContent = "The server does not respond.";
   }
 }
 

@@ -7,7 +7,7 @@
 //		tab.Screenshot("rooms")
 //	}
 //
-// A test that opens a page runs only if TENDON_BROWSER=1 is set and a Chromium is found; otherwise it is skipped with a
-// sentence. Whatever a page writes to the console as an error, an exception or a refused resource fails the test, unless
-// it was expected. Screenshots go into the directory named by TENDON_SCREENSHOTS, for people to look at.
+// A test that opens a page runs only if TENDON_BROWSER=1 is set and a Chromium is found; otherwise it is skipped. An error on
+// the page's console, an exception or a refused resource fails the test unless it is expected. Screenshots are written into
+// the directory TENDON_SCREENSHOTS.
 package pagetest

@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Tab is a page in a browser of its own, which ends with the test. One goroutine uses it. Its methods fail the test
-// rather than return an error.
+// Tab is a page in its own browser, which is closed with the test. One goroutine uses it. Its methods fail the test instead of
+// returning an error.
 type Tab struct {
 	t   testing.TB
 	ctx context.Context
@@ -30,13 +30,13 @@ type Tab struct {
 }
 
 const (
-	// patience bounds every wait. It is long since it only matters to a test that fails.
-	patience = 90 * time.Second
-	// glance is how often a wait looks.
-	glance = 25 * time.Millisecond
+	// timeout bounds every wait. Only a failing test waits that long.
+	timeout = 90 * time.Second
+	// pollInterval is the interval of checks while waiting.
+	pollInterval = 25 * time.Millisecond
 )
 
-// Chromium returns the browser's program. It skips the test if browser tests are not asked for or there is none.
+// Chromium returns the path of the browser. It skips the test if browser tests are not enabled or there is no browser.
 func Chromium(t testing.TB) string {
 	t.Helper()
 	if os.Getenv("TENDON_BROWSER") != "1" {
@@ -51,7 +51,7 @@ func Chromium(t testing.TB) string {
 	return ""
 }
 
-// Open opens a page, 1280 by 800 pixels, and waits until it is loaded.
+// Open opens a page of 1280 by 800 pixels and waits until it is loaded.
 func Open(t testing.TB, url string) *Tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(Chromium(t)), chromedp.DisableGPU,
@@ -64,61 +64,61 @@ func Open(t testing.TB, url string) *Tab {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("the browser cannot be started: %v", err)
 	}
-	if err := chromedp.Listen(ctx, tab.hear); err != nil {
-		t.Fatalf("the browser cannot be listened to: %v", err)
+	if err := chromedp.Listen(ctx, tab.event); err != nil {
+		t.Fatalf("the events of the browser cannot be received: %v", err)
 	}
-	t.Cleanup(tab.judge)
+	t.Cleanup(tab.checkErrors)
 	tab.Resize(1280, 800)
 	tab.Go(url)
 	return tab
 }
 
-// hear notes what the page complains about. It is called by the browser's goroutine.
-func (b *Tab) hear(event any) {
+// event stores the errors of the page. The browser's goroutine calls it.
+func (b *Tab) event(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
 		text := e.ExceptionDetails.Text
 		if e.ExceptionDetails.Exception != nil {
 			text += " " + e.ExceptionDetails.Exception.Description
 		}
-		b.note(text)
+		b.addError(text)
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == "error" || e.Type == "assert" {
 			var words []string
 			for _, a := range e.Args {
 				words = append(words, strings.TrimSpace(string(a.Value)+" "+a.Description))
 			}
-			b.note("console: " + strings.Join(words, " "))
+			b.addError("console: " + strings.Join(words, " "))
 		}
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError {
-			b.note(strings.TrimSpace(e.Entry.Text + " " + e.Entry.URL))
+			b.addError(strings.TrimSpace(e.Entry.Text + " " + e.Entry.URL))
 		}
 	}
 }
 
-func (b *Tab) note(problem string) {
+func (b *Tab) addError(problem string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.problems = append(b.problems, problem)
 }
 
-// judge fails the test for every complaint that nobody expected.
-func (b *Tab) judge() {
+// checkErrors fails the test for every unexpected error.
+func (b *Tab) checkErrors() {
 	b.t.Helper()
 	for _, p := range b.Errors() {
-		b.t.Errorf("the page complains: %s", p)
+		b.t.Errorf("error on the page: %s", p)
 	}
 }
 
-// Expect allows complaints that contain a text: of a test that wants something refused.
+// Expect allows errors that contain a text, for a test of a refusal.
 func (b *Tab) Expect(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.expected = append(b.expected, text)
 }
 
-// Errors returns the page's complaints until now that were not expected. Each fails the test at its end.
+// Errors returns the unexpected errors of the page so far. Each fails the test at its end.
 func (b *Tab) Errors() (list []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,20 +134,20 @@ next:
 	return list
 }
 
-// do carries out actions.
+// do runs actions.
 func (b *Tab) do(what string, actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
 	if err := chromedp.Do(ctx, actions...); err != nil {
-		b.t.Fatalf("%s: %v%s", what, err, b.told())
+		b.t.Fatalf("%s: %v%s", what, err, b.errorText())
 	}
 }
 
-// told says what the page complained about, for the message of a failure.
-func (b *Tab) told() string {
+// errorText returns the errors of the page, for the message of a failure.
+func (b *Tab) errorText() string {
 	if list := b.Errors(); len(list) > 0 {
-		return "\nthe page complains: " + strings.Join(list, "\n")
+		return "\nerrors on the page: " + strings.Join(list, "\n")
 	}
 	return ""
 }
@@ -158,13 +158,12 @@ func (b *Tab) Go(url string) {
 	b.do("open "+url, chromedp.Navigate(url))
 }
 
-// Eval evaluates a JavaScript expression and stores its value, as JSON has it, in into; a promise is waited for. A nil
-// into drops it.
+// Eval evaluates a JavaScript expression, waits for it if it is a promise, and stores its JSON value in into. Optional.
 func (b *Tab) Eval(expression string, into any) {
 	b.t.Helper()
 	raw, err := b.eval(expression)
 	if err != nil {
-		b.t.Fatalf("%s: %v%s", expression, err, b.told())
+		b.t.Fatalf("%s: %v%s", expression, err, b.errorText())
 	}
 	if into == nil {
 		return
@@ -175,9 +174,9 @@ func (b *Tab) Eval(expression string, into any) {
 }
 
 func (b *Tab) eval(expression string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
-	// Undefined is no JSON.
+	// undefined is not valid JSON.
 	wrapped := fmt.Sprintf("(async () => JSON.stringify((await (%s)) ?? null))()", expression)
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](wrapped, chromedp.EvalAwaitPromise))
 	return []byte(text), err
@@ -187,7 +186,7 @@ func (b *Tab) eval(expression string) ([]byte, error) {
 func (b *Tab) WaitFor(expression string) {
 	b.t.Helper()
 	var last error
-	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(glance) {
+	for until := time.Now().Add(timeout); time.Now().Before(until); time.Sleep(pollInterval) {
 		raw, err := b.eval("!!(" + expression + ")")
 		if last = err; err == nil && string(raw) == "true" {
 			return
@@ -197,22 +196,22 @@ func (b *Tab) WaitFor(expression string) {
 		}
 	}
 	text, _ := b.eval("document.body.innerText.slice(0, 2000)")
-	b.t.Fatalf("%s did not become true (%v); the page shows %s%s", expression, last, text, b.told())
+	b.t.Fatalf("%s did not become true (%v); the page shows %s%s", expression, last, text, b.errorText())
 }
 
-// Click clicks in the middle of the first element that a CSS selector finds, scrolled into sight.
+// Click scrolls to the first element of a CSS selector and clicks its middle.
 func (b *Tab) Click(selector string) {
 	b.t.Helper()
 	b.do("click "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// Type presses keys, one after the other, where the focus is. Package kb of chromedp names those without a character.
+// Type presses keys one after the other. Package kb of chromedp has those without a character.
 func (b *Tab) Type(keys string) {
 	b.t.Helper()
 	b.do("type "+keys, chromedp.KeyEvent(keys))
 }
 
-// Set gives a form's element a value and tells the page, as a person's hand does.
+// Set sets the value of a form's element and dispatches the events of a manual change.
 func (b *Tab) Set(selector, value string) {
 	b.t.Helper()
 	b.Eval(fmt.Sprintf(`(() => {
@@ -223,20 +222,20 @@ func (b *Tab) Set(selector, value string) {
 	})()`, selector, value), nil)
 }
 
-// Text returns the visible text of the first element that a CSS selector finds.
+// Text returns the visible text of the first element of a CSS selector.
 func (b *Tab) Text(selector string) (text string) {
 	b.t.Helper()
 	b.Eval(fmt.Sprintf("document.querySelector(%q).innerText", selector), &text)
 	return text
 }
 
-// Resize gives the page so many CSS pixels.
+// Resize sets the size of the page, in CSS pixels.
 func (b *Tab) Resize(width, height int) {
 	b.t.Helper()
 	b.do("resize", chromedp.EmulateViewport(int64(width), int64(height)))
 }
 
-// Scheme has the system prefer "dark" or "light".
+// Scheme sets the preferred colour scheme, "dark" or "light".
 func (b *Tab) Scheme(name string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -246,15 +245,15 @@ func (b *Tab) Scheme(name string) {
 	}
 }
 
-// Screenshot writes what is seen to NAME.png in the directory TENDON_SCREENSHOTS, or in one that ends with the test, and
-// returns the path.
+// Screenshot writes the visible page to NAME.png in the directory TENDON_SCREENSHOTS, or in a temporary one, and returns the
+// path.
 func (b *Tab) Screenshot(name string) string {
 	b.t.Helper()
 	directory := os.Getenv("TENDON_SCREENSHOTS")
 	if directory == "" {
 		directory = b.t.TempDir()
 	}
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, timeout)
 	defer cancel()
 	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	if err == nil {
