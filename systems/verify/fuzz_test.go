@@ -91,9 +91,9 @@ func FuzzReceive(f *testing.F) {
 	}
 	// A State that the client would take as it is, for the fuzzer to spoil.
 	l.server.Tick(0)
-	f.Add(bytes.Clone(l.server.state(&l.server.peers[1], l.server.peers[1].acked)))
+	f.Add(bytes.Clone(l.server.state(&l.server.Peers[1], l.server.Peers[1].Acked)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		other := l.server.peers[1]
+		other := l.server.Peers[1]
 		c := l.clients[1]
 		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
 			_ = l.server.Receive(0, ch, data, 0, l)
@@ -106,7 +106,7 @@ func FuzzReceive(f *testing.F) {
 		if len(l.server.queue.list) > 2*maxOutstanding || len(l.server.seats[0].rejected) > maxOutstanding || len(c.pieces) > maxState {
 			t.Fatal(len(l.server.queue.list), len(c.pieces))
 		}
-		if now := l.server.peers[1]; now.acked != other.acked || now.stats != other.stats || l.server.peers[0].acked > l.server.Done() {
+		if now := l.server.Peers[1]; now.Acked != other.Acked || now.Stats != other.Stats || l.server.Peers[0].Acked > l.server.Done() {
 			t.Fatal("a peer changed another")
 		}
 		l.server.Tick(0) // what it asked for is decided on, whatever it is

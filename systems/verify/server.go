@@ -1,227 +1,259 @@
 package verify
 
 import (
-	"bytes"
-
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
-	"tendon/systems/internal/events"
+	"tendon/systems/authority"
+	"tendon/systems/internal/peers"
 )
 
-// Server is the strategy's half on the server. World is in State(done); ring holds the states of the last ticks up to
-// it, and events what they emitted. The commands in queue came since tick done and are decided on in the next.
+// Server is the strategy's half on the server. The commands in queue arrived since tick Done and are decided on in the next
+// tick.
 type Server struct {
-	config  systems.ServerConfig
-	limits  Config
-	world   *ecs.World
-	game    *ecs.Game
-	ring    *rollback.Snapshots
-	events  events.Log
-	seats   []seat
-	peers   []peer
-	queue   queue
-	stamped []image.Order // for the next tick
-	inputs  []ecs.InputBytes
-	first   ecs.Tick // the tick of the world that NewServer was given
-	done    ecs.Tick
-	deltas  deltas
-
-	rehearsal *rehearsal // nil until there is something to rehearse
+	authority.Server[*Server, link]
+	settings  Config
+	seats     []commandSeat // by player
+	queue     arrivals
+	deltas    deltas
+	rehearsal *rehearsal // nil until the game checks an order
 
 	scratch struct {
-		orders  []image.Order
-		numbers []uint64 // the commands that orders were, 0 for those that were stamped
+		numbers []uint64 // by order in Step.Orders: the command that it was, 0 for a stamped one
 		ask     askMessage
 		state   stateMessage
-		message []byte
 		piece   []byte
 	}
 }
 
+// link is what the strategy adds to a peer. A peer's Acked is the newest state that it holds.
+//
+// A State that fits a datagram is a delta from Acked. It is repeated, with what is new, until it is acknowledged. A larger
+// one is sent on the reliable channel, each as a delta from the one before: chain is the last of them, which arrives before
+// the next. A datagram ends the chain: the next reliable State starts at Acked again.
+type link struct {
+	chain  ecs.Tick // newest tick sent on the reliable channel; counts if it is above Acked
+	sizes  []int    // of the reliable State of tick f that is not acknowledged, in slot f % len
+	bytes  int      // sum of sizes
+	states int      // number of sizes
+}
+
+type peer = authority.Peer[link]
+
+// serverSystems are the systems of the server half. Messages are accepted on either channel, for peers that no datagram
+// reaches.
+var serverSystems = []systems.System[*Server]{
+	{Name: "commands", Kind: kindAsk, Accept: (*Server).receiveAsk},
+	{Name: "orders", Phase: systems.Reconcile, Run: (*Server).NextOrders},
+	{Name: "commands", Phase: systems.Reconcile, Run: (*Server).decideCommands},
+	{Name: "order checks", Phase: systems.Reconcile, Run: (*Server).checkOrders},
+	{Name: "states", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendState) }},
+}
+
+// The bounds of a peer's unacknowledged States on the reliable channel: bytes, which a single State may exceed, and States.
+// A State beyond them is not sent until there is room, and is then of the newest tick. On a slow channel the display is
+// updated less often, but not later and later.
+const (
+	window    = 64 << 10
+	maxStates = 128
+)
+
 var _ systems.Server = (*Server)(nil)
 
-func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
-	limits, err := limits.withDefaults()
+func newServer(c systems.ServerConfig, settings Config) (systems.Server, error) {
+	settings, err := settings.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := checks.Server("verify", &c); err != nil {
+	s := &Server{settings: settings}
+	err = s.Init(authority.Config[*Server, link]{Name: "verify", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
+		History: settings.History, Orders: authority.OrderLimits{PerTick: maxOrders}, Events: true, Hooks: authority.Hooks[link]{Opened: s.opened}})
+	if err != nil {
 		return nil, err
 	}
-	game := c.World.Game()
-	s := &Server{config: c, limits: limits, world: c.World, game: game, ring: rollback.NewSnapshots(limits.History),
-		seats: make([]seat, game.MaxPlayers), peers: make([]peer, c.Peers), inputs: make([]ecs.InputBytes, game.MaxPlayers),
-		first: c.World.Tick(), done: c.World.Tick()}
-	s.events = events.NewLog(s.ring.Depth())
-	before := uint64(s.done) * numbersPerTick
-	for p := range s.seats {
-		s.seats[p] = seat{first: 1, newest: before, decided: before, held: s.world.Image().Input(ecs.Player(p)), inputs: limits.InputBurst, orders: limits.OrderBurst * game.TickRate}
+	for p := range s.Game.MaxPlayers {
+		s.seats = append(s.seats, newCommandSeat(s.Done(), s.Step.Inputs[p], &settings, s.Game.TickRate))
 	}
-	s.ring.Save(s.world)
 	return s, nil
 }
 
-// World is the match, in the state of the last tick.
-func (s *Server) World() *ecs.World { return s.world }
-
-// Done is the last tick computed.
-func (s *Server) Done() ecs.Tick { return s.done }
-
-// OldestServable is the oldest tick whose state is kept.
-func (s *Server) OldestServable() ecs.Tick {
-	if depth := ecs.Tick(s.ring.Depth()); s.done >= s.first+depth {
-		return s.done + 1 - depth
+// opened forgets what was sent to the peer before.
+func (s *Server) opened(p *peer, _ bool) {
+	if p.Own.sizes == nil {
+		p.Own.sizes = make([]int, s.States.Depth())
 	}
-	return s.first
+	clear(p.Own.sizes)
+	p.Own = link{sizes: p.Own.sizes}
 }
 
-// Stamp enters an order into the next tick: clients simulate nothing, so nobody needs to hear of it before. It panics
-// on an order that no peer would take.
-func (s *Server) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
-	checks.Stamp("verify", &o, s.game)
-	o.Payload = bytes.Clone(o.Payload) // the caller's
-	s.stamped = append(s.stamped, o)
-	return s.done + 1
-}
-
-// Tick decides on the commands that have come, and computes the next tick.
-func (s *Server) Tick(systems.Time) {
-	present := s.present()
-	s.scratch.orders = append(s.scratch.orders[:0], s.stamped...)
-	s.scratch.numbers = append(s.scratch.numbers[:0], make([]uint64, len(s.stamped))...)
-	for p := range s.seats {
-		s.seats[p].begin(present.Has(ecs.Player(p)), s.game, &s.limits)
-	}
-	for i := range s.queue.list {
-		s.decide(&s.queue.list[i], present)
-	}
-	for p := range s.seats {
-		s.seats[p].decided = s.seats[p].newest
-		s.inputs[p] = s.input(ecs.Player(p))
-	}
-	s.decideOrders()
-	s.compute()
-	s.queue.reset()
-	for i := range s.peers {
-		s.peers[i].refill()
-	}
-}
-
-// present returns the players who are in the match before the next tick and not about to leave.
-func (s *Server) present() ecs.PlayerSet {
-	set := s.world.Players()
-	for i := range s.stamped {
-		if o := &s.stamped[i]; o.Kind == image.OrderLeave {
-			set &^= 1 << o.Player
-		}
-	}
-	return set
-}
-
-// decide lets a command take effect in the next tick, or rejects it.
-func (s *Server) decide(w *waiting, present ecs.PlayerSet) {
-	seat, c, p := &s.seats[w.seat], &w.command, ecs.Player(w.seat)
-	why := Accepted
-	switch {
-	case !present.Has(p):
-		why = ReasonAbsent
-	case c.Kind == CommandInput:
-		why = s.decideInput(seat, p, c.Input)
-	case len(s.scratch.orders) >= maxOrders || !seat.mayOrder(s.game.TickRate):
-		why = ReasonRate
-	default:
-		s.scratch.orders = append(s.scratch.orders, image.Order{Kind: image.OrderGame, Player: p, Entity: c.Target, Payload: c.Order})
-		s.scratch.numbers = append(s.scratch.numbers, c.Number)
-	}
-	seat.waiting--
-	if why != Accepted {
-		seat.reject(c.Number, why)
-	}
-}
-
-// decideOrders rejects the orders that the game refuses. s.scratch.numbers are the commands they were, 0 for others'.
-func (s *Server) decideOrders() {
-	if s.game.Order == nil || s.game.ValidateOrder == nil || len(s.scratch.orders) == len(s.stamped) {
-		return
-	}
-	if s.rehearsal == nil {
-		s.rehearsal = newRehearsal(s.game)
-	}
-	state, _ := s.ring.At(s.done)
-	verdict := s.rehearsal.of(state, ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
-	kept := s.scratch.orders[:0]
-	for i, o := range s.scratch.orders {
-		if o.Kind == image.OrderGame {
-			ok := verdict[0]
-			verdict = verdict[1:]
-			if number := s.scratch.numbers[i]; !ok && number > 0 {
-				s.seats[o.Player].reject(number, ReasonInvalid)
-				continue
-			}
-		}
-		kept = append(kept, o)
-	}
-	s.scratch.orders = kept
-}
-
-// decideInput makes an input the one that the player holds. If he said something else in this tick before, no press of
-// that is lost; then what comes of both must be allowed as well.
-func (s *Server) decideInput(seat *seat, p ecs.Player, in ecs.InputBytes) Reason {
-	if !seat.mayChange() {
-		return ReasonRate
-	}
-	held := in
-	if seat.said {
-		held = s.game.Input.MergeLate(seat.held, in)
-	}
-	if !s.allowed(p, in) || held != in && !s.allowed(p, held) {
-		return ReasonInvalid
-	}
-	seat.held, seat.said = held, true
-	return Accepted
-}
-
-func (s *Server) allowed(p ecs.Player, in ecs.InputBytes) bool {
-	return s.game.Validate == nil || s.game.Validate(s.world, p, in)
-}
-
-// input returns the input of a player for the next tick. One that was allowed when he began to hold it and is not any
-// more does nothing for as long as that is so: systems never see an input that the game refuses.
-func (s *Server) input(p ecs.Player) ecs.InputBytes {
-	seat := &s.seats[p]
-	if !seat.said && seat.held != (ecs.InputBytes{}) && !s.allowed(p, seat.held) {
-		return ecs.InputBytes{}
-	}
-	return seat.held
-}
-
-// Adopt computes the next tick from what is known to have entered it. Clients are sent states, so every tick will do.
+// Adopt makes the next tick final as it is given. Clients receive states, so every tick is valid.
 func (s *Server) Adopt(t systems.FinalTick) error {
-	checks.Adopt("verify", t.Tick, s.done)
-	clear(s.inputs)
-	copy(s.inputs, t.Inputs)
 	for p := range s.seats {
-		s.seats[p].held = s.inputs[p]
+		if s.seats[p].held = (ecs.InputBytes{}); p < len(t.Inputs) {
+			s.seats[p].held = t.Inputs[p]
+		}
 	}
-	s.scratch.orders = append(s.scratch.orders[:0], t.Orders...)
-	s.compute()
+	return s.Server.Adopt(t)
+}
+
+// receiveAsk accepts the commands and the acknowledgement of a peer.
+func (s *Server) receiveAsk(m systems.Message) error {
+	p, ask := &s.Peers[m.From], &s.scratch.ask
+	if !s.AllowMessage(p) {
+		return nil
+	}
+	if ask.read(m.Body, s.Done(), s.Game) != nil || !s.plausible(p, ask) {
+		return ErrMessage
+	}
+	s.acknowledge(p, ask.held)
+	if ask.lost {
+		p.Helpless()
+	}
+	if p.Seat >= 0 {
+		s.enqueue(p, ask)
+	}
 	return nil
 }
 
-// compute makes the next tick final from s.inputs and s.scratch.orders.
-func (s *Server) compute() {
-	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
-	s.done++
-	clear(s.stamped)
-	s.stamped = s.stamped[:0]
-	s.events.Add(s.world)
-	state := s.ring.Save(s.world)
-	s.deltas.reset()
-	if s.config.Taken != nil {
-		s.config.Taken(systems.FinalTick{Tick: s.done, Inputs: s.inputs, Orders: s.scratch.orders, World: s.world, State: state})
+// plausible reports whether a client can have sent a message.
+func (s *Server) plausible(p *peer, m *askMessage) bool {
+	if m.held > s.Done() {
+		return false
 	}
-	s.config.DecideByServer(s.world)
+	if p.Seat < 0 {
+		return len(m.asked) == 0
+	}
+	return m.first <= s.seats[p.Seat].newest+1+maxLeap
+}
+
+// acknowledge records that a peer holds State(f). An acknowledgement that was overtaken does not count: states only move
+// forward.
+func (s *Server) acknowledge(p *peer, f ecs.Tick) {
+	if f <= p.Acked {
+		return
+	}
+	link, from := &p.Own, p.Acked+1
+	if depth := ecs.Tick(len(link.sizes)); f >= depth {
+		from = max(from, f+1-depth)
+	}
+	for k := from; k <= f; k++ {
+		if size := &link.sizes[k%ecs.Tick(len(link.sizes))]; *size > 0 {
+			link.bytes -= *size
+			link.states--
+			*size = 0
+		}
+	}
+	p.Acked, p.Stats.Acked = f, f
+	p.Stats.Checked++
+}
+
+// enqueue queues the commands that are new. Those that arrived before are answered with the next State.
+func (s *Server) enqueue(p *peer, m *askMessage) {
+	seat := &s.seats[p.Seat]
+	seat.answered(m.first)
+	for i := range m.asked {
+		c := &m.asked[i]
+		switch {
+		case c.Number <= seat.newest:
+		case seat.waiting >= s.settings.MaxOutstanding:
+			p.Stats.Refused++
+			return // a client has no more without answers, and asks again
+		default:
+			s.queue.push(p.Player(), *c)
+			seat.newest = c.Number
+			seat.waiting++
+		}
+	}
+}
+
+// sendState sends a peer the state of Done, unless it needs an image or too much is unacknowledged.
+func (s *Server) sendState(p *peer) {
+	link, done := &p.Own, s.Done()
+	base := max(p.Acked, link.chain)
+	switch {
+	case p.Acked >= done || p.Resync != peers.InSync:
+		return
+	case base < s.OldestServable():
+		p.Resync.Request()
+		return
+	}
+	message := []byte(nil)
+	// A short chain of States may fit a datagram as one State. A long one is not tried.
+	fresh := p.Acked >= s.OldestServable()
+	if !s.settings.Reliable && fresh && (base == p.Acked || link.bytes <= 2*systems.MaxDatagram) {
+		message = s.state(p, p.Acked)
+		if message != nil && len(message) <= systems.MaxDatagram {
+			link.chain = 0
+			s.Sending.Out.Send(p.ID, systems.Datagram, message)
+			return
+		}
+	}
+	if base >= done || !fresh && done-p.Acked >= ecs.Tick(len(link.sizes)) {
+		return
+	}
+	if base != p.Acked || message == nil {
+		message = s.state(p, base)
+	}
+	if message == nil {
+		p.Resync.Request() // larger than an image
+		return
+	}
+	if link.bytes > 0 && link.bytes+len(message) > window || link.states == maxStates {
+		return
+	}
+	link.chain = done
+	link.states++
+	link.sizes[done%ecs.Tick(len(link.sizes))] = len(message)
+	link.bytes += len(message)
+	s.sendReliable(p, message)
+}
+
+// sendReliable sends a State on the reliable channel, in pieces if it is large.
+func (s *Server) sendReliable(p *peer, message []byte) {
+	if len(message) <= pieceBytes {
+		s.Sending.Out.Send(p.ID, systems.Reliable, message)
+		return
+	}
+	for len(message) > 0 {
+		n := min(len(message), pieceBytes)
+		s.scratch.piece = appendPiece(s.scratch.piece[:0], n < len(message), message[:n])
+		message = message[n:]
+		s.Sending.Out.Send(p.ID, systems.Reliable, s.scratch.piece)
+	}
+}
+
+// state writes the State for a peer that holds State(base). It returns nil if the State is too large.
+func (s *Server) state(p *peer, base ecs.Tick) []byte {
+	m := &s.scratch.state
+	m.base, m.tick, m.answered, m.rejected = base, s.Done(), 0, nil
+	if p.Seat >= 0 {
+		m.answered, m.rejected = s.seats[p.Seat].decided, s.seats[p.Seat].rejected
+	}
+	m.happened = m.happened[:0]
+	for f := base + 1; f <= s.Done(); f++ {
+		if emitted := s.Events.At(f); len(emitted) > 0 {
+			m.happened = append(m.happened, emitted)
+		}
+	}
+	m.delta = s.deltas.of(s.States, base, s.Done())
+	if message := m.append(s.Sending.Message[:0]); message != nil {
+		s.Sending.Message = message
+		return message
+	}
+	return nil
+}
+
+// PeerStats returns the counters of an open peer. Every acknowledged state had the right checksum on the client, so it
+// counts as checked. Refused counts messages that could not be used and commands of the seat that were rejected.
+func (s *Server) PeerStats(id systems.Peer) systems.PeerStats {
+	st := s.Server.PeerStats(id)
+	if p := &s.Peers[id]; p.Open && p.Seat >= 0 {
+		st.Refused += s.seats[p.Seat].rejects
+	}
+	return st
+}
+
+// order returns the order that a command is.
+func (c *Command) order(p ecs.Player) image.Order {
+	return image.Order{Kind: image.OrderGame, Player: p, Entity: c.Target, Payload: c.Order}
 }

@@ -314,13 +314,13 @@ func TestANewProcessLetsGoOfWhatTheOldOneHeld(t *testing.T) {
 		m := newMatch(t, testGame(60), c, 34)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
 		m.net.RunUntil(2 * time.Second)
-		if padInput.Unpack(m.server.inputs[0]).DX != 1 {
+		if padInput.Unpack(m.server.Step.Inputs[0]).DX != 1 {
 			t.Fatal("the test proves nothing")
 		}
 		p.play = idle
 		m.restart(p)
 		m.net.RunUntil(3 * time.Second)
-		if in := m.server.inputs[0]; in != (ecs.InputBytes{}) {
+		if in := m.server.Step.Inputs[0]; in != (ecs.InputBytes{}) {
 			t.Errorf("walks on with %+v", padInput.Unpack(in))
 		}
 	})
@@ -333,13 +333,13 @@ func TestWhoJoinsHoldsWhatHeHolds(t *testing.T) {
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
 		out := &outbox{m.fromServer}
 		m.net.RunUntil(2 * time.Second)
-		first := padInput.Unpack(m.server.inputs[0])
+		first := padInput.Unpack(m.server.Step.Inputs[0])
 		m.server.Stamp(image.Order{Kind: image.OrderLeave}, out)
 		m.net.RunUntil(3 * time.Second)
-		gone := padInput.Unpack(m.server.inputs[0])
+		gone := padInput.Unpack(m.server.Step.Inputs[0])
 		m.server.Stamp(image.Order{Kind: image.OrderJoin}, out)
 		m.net.RunUntil(4 * time.Second)
-		if again := padInput.Unpack(m.server.inputs[0]); first.DX != 1 || gone != (pad{}) || again.DX != 1 {
+		if again := padInput.Unpack(m.server.Step.Inputs[0]); first.DX != 1 || gone != (pad{}) || again.DX != 1 {
 			t.Errorf("holds %+v, then %+v, then %+v", first, gone, again)
 		}
 		if n := p.Stats().Rejected; n > 0 {

@@ -55,7 +55,7 @@ func (b *bench) tick(n int) {
 
 // ask sends commands of a peer, numbered from first.
 func (b *bench) ask(id systems.Peer, first uint64, commands ...Command) error {
-	m := askMessage{held: b.s.done, first: first, asked: commands}
+	m := askMessage{held: b.s.Done(), first: first, asked: commands}
 	message, n := m.append(nil, systems.MaxReliable, b.game)
 	if n != len(commands) {
 		b.t.Fatal("they do not fit")
@@ -90,7 +90,7 @@ func TestAnAnsweredCommandIsAnsweredFromTheCache(t *testing.T) {
 	}
 	// Another connection of the seat is answered the same.
 	b.s.Close(0)
-	b.s.Open(0, 0, b.s.done, 0, b)
+	b.s.Open(0, 0, b.s.Done(), 0, b)
 	b.tick(1)
 	if m := b.last(); m.answered != 3 || len(m.rejected) != 1 {
 		t.Errorf("answered %d, rejected %v", m.answered, m.rejected)
@@ -132,14 +132,14 @@ func TestAnOvertakenMessageChangesNothing(t *testing.T) {
 	_ = b.ask(0, 1, input(pad{DX: 1}), input(pad{DX: -1}))
 	b.tick(1)
 	_ = b.ask(0, 3)
-	before := b.s.peers[0].acked
+	before := b.s.Peers[0].Acked
 	message, _ := old.append(nil, systems.MaxDatagram, b.game)
 	if err := b.s.Receive(0, systems.Datagram, message, 0, b); err != nil {
 		t.Fatal(err)
 	}
 	b.tick(1)
-	if in := padInput.Unpack(b.s.inputs[0]); in.DX != -1 || b.s.peers[0].acked != before || b.last().base != before {
-		t.Errorf("holds %+v, acknowledged %d, was %d", in, b.s.peers[0].acked, before)
+	if in := padInput.Unpack(b.s.Step.Inputs[0]); in.DX != -1 || b.s.Peers[0].Acked != before || b.last().base != before {
+		t.Errorf("holds %+v, acknowledged %d, was %d", in, b.s.Peers[0].Acked, before)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
 	}
 	_ = b.ask(0, 2, input(pad{DX: 1}))
 	b.tick(3)
-	if b.s.inputs[0] == (ecs.InputBytes{}) {
+	if b.s.Step.Inputs[0] == (ecs.InputBytes{}) {
 		t.Fatal("the test proves nothing")
 	}
 	_ = b.ask(0, 3, order(1, 2), input(pad{DX: 2}))
@@ -186,7 +186,7 @@ func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
 	}
 	b.s.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, b)
 	b.tick(3)
-	if b.s.inputs[0] != (ecs.InputBytes{}) || b.s.seats[0].held != (ecs.InputBytes{}) {
+	if b.s.Step.Inputs[0] != (ecs.InputBytes{}) || b.s.seats[0].held != (ecs.InputBytes{}) {
 		t.Error("who joins goes on with what somebody held")
 	}
 }
@@ -199,12 +199,12 @@ func TestAHeldInputThatIsRefusedRests(t *testing.T) {
 	b.tick(2)
 	_ = b.ask(1, 1, order(1, killing))
 	b.tick(2)
-	if !bodyOf(b.s.World(), 0).Dead || b.s.inputs[0] != (ecs.InputBytes{}) {
-		t.Errorf("dead, and does %v", padInput.Unpack(b.s.inputs[0]))
+	if !bodyOf(b.s.World(), 0).Dead || b.s.Step.Inputs[0] != (ecs.InputBytes{}) {
+		t.Errorf("dead, and does %v", padInput.Unpack(b.s.Step.Inputs[0]))
 	}
 	b.tick(70)
-	if bodyOf(b.s.World(), 0).Dead || padInput.Unpack(b.s.inputs[0]).DX != 1 || len(b.last().rejected) > 0 {
-		t.Errorf("awake, and does %v", padInput.Unpack(b.s.inputs[0]))
+	if bodyOf(b.s.World(), 0).Dead || padInput.Unpack(b.s.Step.Inputs[0]).DX != 1 || len(b.last().rejected) > 0 {
+		t.Errorf("awake, and does %v", padInput.Unpack(b.s.Step.Inputs[0]))
 	}
 }
 
@@ -247,12 +247,12 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 		"uvarint that is padded":  {0, []byte{1, 34, 1, 0, 0, 0, 0x81, 0, 0, 0}},
 		"more commands than said": {0, append(slices.Clone(fine), fine[9:]...)},
 	} {
-		before, seat := b.s.peers[v.peer], b.s.seats[0]
+		before, seat := b.s.Peers[v.peer], b.s.seats[0]
 		if err := b.s.Receive(v.peer, systems.Datagram, v.m, 0, b); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		after := b.s.peers[v.peer]
-		if after.acked != before.acked || after.resync != before.resync || len(b.s.queue.list) != 0 || b.s.seats[0].newest != seat.newest || b.s.seats[0].first != seat.first {
+		after := b.s.Peers[v.peer]
+		if after.Acked != before.Acked || after.Resync != before.Resync || len(b.s.queue.list) != 0 || b.s.seats[0].newest != seat.newest || b.s.seats[0].first != seat.first {
 			t.Errorf("%s: changed the server", name)
 		}
 	}
@@ -282,7 +282,7 @@ func TestAFloodIsBounded(t *testing.T) {
 	if st := b.s.PeerStats(0); st.Refused < 1900 {
 		t.Errorf("%+v", st)
 	}
-	if err := b.s.Receive(0, systems.Datagram, []byte{99}, 0, b); err != nil {
+	if err := b.s.Receive(0, systems.Datagram, []byte{kindAsk}, 0, b); err != nil {
 		t.Error("read beyond the budget:", err)
 	}
 	_ = b.ask(1, 1, order(1, 1))
@@ -392,7 +392,7 @@ func TestALossIsToldOnce(t *testing.T) {
 	if !slices.Equal(told, []systems.Peer{0}) || b.s.PeerStats(0).Desyncs != 1 {
 		t.Errorf("told of %v, %+v", told, b.s.PeerStats(0))
 	}
-	b.s.Open(0, 0, b.s.done, 0, b)
+	b.s.Open(0, 0, b.s.Done(), 0, b)
 	b.tick(2)
 	b.s.Desynced(func(p systems.Peer) { t.Error("again") })
 }
@@ -406,7 +406,7 @@ func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 	c := l.clients[0]
 	l.server.Tick(0)
 	l.server.Tick(0)
-	good := slices.Clone(l.server.state(&l.server.peers[0], c.present))
+	good := slices.Clone(l.server.state(&l.server.Peers[0], c.present))
 	var m stateMessage
 	if err := m.read(good); err != nil || m.base != c.present {
 		t.Fatal(err, m.base)
@@ -468,7 +468,7 @@ func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 	}
 	// A newer one from an older base, damaged: the world stays where it is shown.
 	l.server.Tick(0)
-	spoilt := slices.Clone(l.server.state(&l.server.peers[0], present))
+	spoilt := slices.Clone(l.server.state(&l.server.Peers[0], present))
 	spoilt[len(spoilt)-2] ^= 1
 	if err := c.Receive(systems.Datagram, spoilt, 0); err != nil || c.World().Tick() != c.present || c.present != m.tick {
 		t.Errorf("%v, world in tick %d, present %d", err, c.World().Tick(), c.present)
@@ -523,7 +523,7 @@ func TestWhatFindsNoRoomWaitsOrIsRefused(t *testing.T) {
 	fired := 0
 	for range 10 {
 		l.step()
-		if padInput.Unpack(l.server.inputs[0]).Fire {
+		if padInput.Unpack(l.server.Step.Inputs[0]).Fire {
 			fired++
 		}
 	}
@@ -619,7 +619,7 @@ func TestAdoptedTicksLeadToTheSameState(t *testing.T) {
 	for _, f := range ticks {
 		s.Adopt(f)
 	}
-	sum := func(s *Server) image.Checksum { state, _ := s.ring.At(s.done); return state.Checksum() }
+	sum := func(s *Server) image.Checksum { state, _ := s.States.At(s.Done()); return state.Checksum() }
 	if s.Done() != b.s.Done() || sum(s) != sum(b.s) || s.World().Tick() != s.Done() || len(ticks) < 800 || purseOf(s.World(), 0).Bought < 10 {
 		t.Errorf("tick %d of %d: %x, want %x", s.Done(), b.s.Done(), sum(s), sum(b.s))
 	}
@@ -694,13 +694,13 @@ func TestWhatIsUnderWayIsBounded(t *testing.T) {
 		if messages == 0 || messages > v.most || sent > window || v.crowd > 1 && sent < window/2 {
 			t.Errorf("crowd of %d, history of %d: %d messages of %d bytes", v.crowd, v.history, messages, sent)
 		}
-		m := askMessage{held: s.peers[0].chain, first: 1}
+		m := askMessage{held: s.Peers[0].Own.chain, first: 1}
 		message, _ := m.append(nil, systems.MaxReliable, game)
 		if err := s.Receive(0, systems.Reliable, message, 0, out); err != nil {
 			t.Fatal(err)
 		}
-		if p := &s.peers[0]; p.underWay != 0 || p.states != 0 {
-			t.Errorf("history of %d: %d states of %d bytes are under way after all was acknowledged", v.history, p.states, p.underWay)
+		if p := &s.Peers[0]; p.Own.bytes != 0 || p.Own.states != 0 {
+			t.Errorf("history of %d: %d states of %d bytes are under way after all was acknowledged", v.history, p.Own.states, p.Own.bytes)
 		}
 	}
 }

@@ -1,0 +1,96 @@
+package verify
+
+import (
+	"slices"
+
+	"tendon/ecs"
+	"tendon/net/limit"
+)
+
+// commandSeat is what the server stores of one player's commands. Numbers up to newest have arrived, numbers up to decided
+// decided on, and those in between wait in the server's queue. A command is never decided on twice: it is answered from
+// rejected, and was accepted if it is not in there.
+//
+// A seat outlives connections: a command that was sent before a connection broke, and again after it, is one command.
+type commandSeat struct {
+	newest   uint64
+	decided  uint64
+	first    uint64      // the client has answers to all numbers before it
+	rejected []rejection // numbers ≥ first, ascending
+	waiting  int         // commands in the queue
+	rejects  uint64      // commands that were rejected
+
+	held  ecs.InputBytes // the input, until the player changes it
+	fresh bool           // it was changed in the running tick
+
+	inputs limit.Limiter[ecs.Tick] // changes of the input, in 1/InputsPerTick of a tick
+	orders limit.Limiter[ecs.Tick] // in 1/OrdersPerSecond of a tick
+}
+
+// numbersPerTick is how far the numbers of a player rise for each tick before a server's start: more than any player gives
+// commands in a tick. So a server that is started again counts all commands of before as decided, and executes none twice.
+const numbersPerTick = 1 << 16
+
+// newCommandSeat returns a player on a server that starts at tick done, with the player's input in that tick.
+func newCommandSeat(done ecs.Tick, held ecs.InputBytes, c *Config, ticksPerSecond int) commandSeat {
+	before := uint64(done) * numbersPerTick
+	return commandSeat{first: 1, newest: before, decided: before, held: held,
+		inputs: limit.New[ecs.Tick](1, c.InputBurst), orders: limit.New(ecs.Tick(ticksPerSecond), c.OrderBurst)}
+}
+
+// begin begins a tick. present says that the player is in the match throughout the tick.
+func (p *commandSeat) begin(present bool, game *ecs.Game) {
+	p.fresh = false
+	if !present {
+		p.held = ecs.InputBytes{} // of an earlier player
+		return
+	}
+	p.held = game.Input.Predict(p.held)
+}
+
+// answered records that the client has answers to all numbers before first.
+func (p *commandSeat) answered(first uint64) {
+	if first <= p.first {
+		return
+	}
+	p.first = first
+	p.newest = max(p.newest, first-1) // commands that the client gave up do not arrive any more
+	p.rejected = slices.DeleteFunc(p.rejected, func(r rejection) bool { return r.number < first })
+}
+
+// reject records that a command was rejected. At most maxOutstanding are kept: a client has no more without answers.
+func (p *commandSeat) reject(number uint64, why Reason) {
+	p.rejects++
+	if len(p.rejected) == maxOutstanding {
+		p.rejected = append(p.rejected[:0], p.rejected[1:]...)
+	}
+	at := len(p.rejected)
+	for at > 0 && p.rejected[at-1].number > number { // orders are decided on last
+		at--
+	}
+	p.rejected = slices.Insert(p.rejected, at, rejection{number, why})
+}
+
+// queued is a command in the server's queue.
+type queued struct {
+	player  ecs.Player
+	command Command // its order lies in arrivals.text
+}
+
+// arrivals holds the commands that arrived since the last tick, in the order of their arrival.
+type arrivals struct {
+	list []queued
+	text []byte
+}
+
+func (q *arrivals) push(p ecs.Player, c Command) {
+	from := len(q.text)
+	q.text = append(q.text, c.Order...)
+	c.Order = q.text[from:len(q.text):len(q.text)] // stays in its array when text grows
+	q.list = append(q.list, queued{p, c})
+}
+
+func (q *arrivals) reset() {
+	clear(q.list)
+	q.list, q.text = q.list[:0], q.text[:0]
+}
