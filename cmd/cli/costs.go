@@ -93,7 +93,7 @@ func (f *slowFlags) recorder(a *app) (*cost.Recorder, error) {
 	if f.SlowDir == "" {
 		return nil, nil
 	}
-	r, err := cost.NewRecorder(cost.RecorderConfig{Dir: f.SlowDir, Told: a.tellSlow})
+	r, err := cost.NewRecorder(cost.RecorderConfig{Dir: f.SlowDir, Recorded: a.tellSlow})
 	if err != nil {
 		return nil, fmt.Errorf("slow ticks cannot be recorded: %w; choose another --slow-dir", err)
 	}

@@ -22,7 +22,7 @@ type account struct {
 	slices   []time.Duration // self times of the slices
 }
 
-// What histograms tell apart, in nanoseconds. The clock's own grain is about 30.
+// Range of the histograms, in nanoseconds. The resolution of the clock is about 30.
 const (
 	least = 16
 	most  = 1 << 32

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Ratio is how a row's cost per turn has changed between two runs of the same load: Median is new to old, and lies in
-// [Low, High] with the confidence that Compare was asked for.
+// Ratio is the change of a row's cost per turn between two runs of the same load. Median is new divided by old. It lies in
+// [Low, High] with the confidence passed to Compare.
 type Ratio struct {
 	Phase     string  `json:"phase"`
 	System    string  `json:"system,omitempty"`
@@ -26,23 +26,23 @@ type Ratio struct {
 // Label returns the row's name in tables.
 func (r *Ratio) Label() string { return label(r.Phase, r.System) }
 
-// Worse reports whether the row surely costs more than by, say 0.1 for 10 %, more than it did.
+// Worse reports whether the cost of the row has grown by more than by, with confidence; 0.1 is 10 %.
 func (r *Ratio) Worse(by float64) bool { return r.Median > 0 && !r.Uncertain && r.Low > 1+by }
 
-// Better reports whether the row surely costs less than it did, by as much.
+// Better reports whether the cost of the row has shrunk by more than by, with confidence.
 func (r *Ratio) Better(by float64) bool { return r.Median > 0 && !r.Uncertain && r.High < 1/(1+by) }
 
-// group is how many slices make one sample of a comparison: the median of their ratios, so that a hitch of the machine in
-// one or two of them does not count.
+// group is the number of slices in one sample of a comparison. The sample is the median of their ratios, so a pause of the
+// machine in one or two of them does not count.
 const group = 5
 
-// Least replaces the slices of a report by those of another run of the same load where that took less: the work is the
-// same, so what took more is the machine's. Self, Share and Busy follow; the rest stays what it was in this run.
-func (r *Report) Least(other *Report) {
+// Least replaces the slices of a report by those of another run of the same load where the other took less. The work is the
+// same, so additional time is the machine's. Self, Share and Busy change with the slices; the rest stays.
+func (r *Report) Least(second *Report) {
 	r.Busy = 0
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		o := other.Row(row.Phase, row.System)
+		o := second.Row(row.Phase, row.System)
 		for n := range row.Slices {
 			if o != nil && n < len(o.Slices) {
 				row.Slices[n] = min(row.Slices[n], o.Slices[n])
@@ -54,13 +54,13 @@ func (r *Report) Least(other *Report) {
 	}
 }
 
-// Compare compares two reports with as many slices of the same load: slice i of both is the same part of the same match,
-// so that the i-th ratio is free of what a match costs more in one part than in another. Five in a row make one sample,
-// their median; the ratio of a row is the median of its samples, with the distribution-free confidence interval of a
-// median by order statistics (golang.org/x/perf/benchmath, AssumeNothing; Conover, Practical Nonparametric Statistics,
-// 3rd edition, 3.2). new is divided by speed before: how much slower the machine was.
+// Compare compares two reports with the same number of slices of the same load. Slice i of both is the same part of the same
+// match, so differences between parts of a match cancel out. Five slices in a row make one sample, their median. The ratio
+// of a row is the median of its samples. Its confidence interval is the distribution-free one of a median by order statistics
+// (golang.org/x/perf/benchmath, AssumeNothing; Conover, Practical Nonparametric Statistics, 3rd edition, 3.2). The new costs
+// are first divided by speed, the slowdown of the machine.
 //
-// What confidence cannot speak of is a machine that ran otherwise throughout one of the runs than speed says.
+// The confidence does not cover a machine whose speed during one whole run differs from speed.
 func Compare(old, new *Report, speed, confidence float64) (list []Ratio, err error) {
 	for i := range new.Rows {
 		n := &new.Rows[i]

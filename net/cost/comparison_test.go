@@ -30,9 +30,8 @@ func ratioOf(t *testing.T, old, new *cost.Report, speed float64) cost.Ratio {
 	return list[0]
 }
 
-// A comparison that cries wolf is switched off, and one that stays silent is of no use: what is equal is not worse, what
-// is clearly worse is, and what noise covers is not.
-func TestOnlyWhatIsSurelyWorseIsWorse(t *testing.T) {
+// Equal rows are not worse, clearly slower rows are, and rows within the noise are not.
+func TestOnlyAClearSlowdownIsWorse(t *testing.T) {
 	for _, c := range []struct {
 		name                 string
 		factor, noise, speed float64
@@ -70,7 +69,7 @@ func TestAFewSlicesProveNothing(t *testing.T) {
 	}
 }
 
-// A system that is new has no ratio, nor has one that is gone; both are told.
+// A new system and a removed one have no ratio; both are listed.
 func TestASystemOfOneReportOnlyHasNoRatio(t *testing.T) {
 	old, new := synthetic(1, 100, 1, 0), synthetic(1, 100, 1, 0)
 	new.Rows[0].System = "lasers"
@@ -85,9 +84,9 @@ func TestASystemOfOneReportOnlyHasNoRatio(t *testing.T) {
 	}
 }
 
-// A machine that stands still for a moment disturbs a slice or two: what is compared does not hear of it, and of two runs
-// of the same load the undisturbed parts count.
-func TestAHitchOfTheMachineIsNotTheSystems(t *testing.T) {
+// A pause of the machine disturbs one or two slices. It does not change the comparison, and Least takes the undisturbed
+// parts of two runs.
+func TestAPauseOfTheMachineIsNotASlowdown(t *testing.T) {
 	old, new, again := synthetic(1, 100, 1, 0.02), synthetic(2, 100, 1, 0.02), synthetic(3, 100, 1, 0.02)
 	for i := range new.Rows[0].Slices {
 		if i%5 < 2 { // twice in each sample

@@ -1,8 +1,7 @@
-// Package cost accounts what ticks cost: each phase of the engine and each system of the game, forward and computed
-// again, in every run.
+// Package cost measures the costs of ticks: each phase of the engine and each system, forward and resimulated, in every run.
 //
-// A [Ledger] is an ecs.Observer with a clock. A room or a client tells it of every section that it enters and leaves, and
-// of the end of every turn, which is one Frame with what was received and shown since the one before:
+// A [Ledger] is an Observer with a clock. A room or a client calls it for every section that it enters and leaves, and at
+// the end of every turn. A turn is one Frame with the receiving and presenting since the Frame before:
 //
 //	ledger, err := cost.New(cost.Config{Game: game, Name: "client"})
 //	...
@@ -13,33 +12,31 @@
 //
 // # Self and total
 //
-// Sections nest: systems run inside of the tick, the tick inside of a rollback, that inside of the frame. A row's Total,
-// P50, P99 and Max are from Enter to Leave, with all that was nested inside. Its Self and Share are without: the shares
-// of all rows add up to the part of the budget that was used, however deep they lie. Systems have nothing inside, so both
-// are the same. What stands between sections is the self time of the one around them: "simulate" is a tick without its
-// systems, "frame" a Frame without everything that has a name.
+// Sections nest: systems are inside the tick, the tick is inside a rollback, and that is inside the frame. A row's Total,
+// P50, P99 and Max are from Enter to Leave and include nested sections. Self and Share exclude them, so the shares of all
+// rows add up to the used part of the budget. Systems have no nested sections. Time between sections is the self time of
+// the section around them: "simulate" is a tick without its systems, and "frame" is a Frame without its sections.
 //
-// A tick that is computed again is in the row "resimulate", and its systems in rows of their own; saves, restores and
-// checksums are in one row each, wherever they happen. Times are those of the wall: where another process or the garbage
-// collector has the processor, the section that waits is charged. Quantiles hardly notice, sums and the largest do.
+// A resimulated tick is in the row "resimulate", and its systems have rows of their own. Saves, restores and checksums have
+// one row each. Times are wall time: a section that waits for the processor or the garbage collector is charged. This
+// changes sums and maxima, and quantiles hardly.
 //
-// # What it takes
+// # Overhead
 //
-// Two looks at the clock and one at a histogram a section, some 100 ns, and no allocation once every row was used:
-// `go run ./bench -row costs` compares that with 1 % of a tick. Quantiles are brought up to date one row a turn, so that
-// no turn pays for all.
+// A section costs two clock readings and one histogram record, about 100 ns, and no allocation after the first use of a row.
+// `go run ./bench -row costs` compares that with 1 % of a tick. One row a turn updates its quantiles.
 //
-// # When a tick was late
+// # Late ticks
 //
-// Report.Largest is the dearest turn, with its tick, the depth of its rollback and what each row took. A [Recorder]
-// leaves a trace of the process's last seconds, with such a table, whenever a turn exceeds its budget: bounded in number
-// and rate, and written by another goroutine. [LabelSamples] has the samples of a CPU profile carry the labels system,
-// phase and side.
+// Report.Largest is the longest turn, with its tick, the depth of its rollback and the time of each row. A [Recorder] keeps a
+// trace of the process's last seconds, with such a table, when a turn exceeds its budget. Number and rate are bounded, and
+// another goroutine writes. [LabelSamples] adds the labels system, phase and side to the samples of a CPU profile.
 //
-// It is not a tracer: single calls are not kept, but for those of the largest turn. It is no part of the simulation,
-// which reads no clock and is told nothing.
+// The package is not a tracer: it keeps single calls of the longest turn only. It is no part of the simulation, which reads
+// no clock.
 //
-// Tasks:
+// # Tasks
+//
 //   - account a room or a client: [New], room.Config.Observer, client.Config.Observer
 //   - show it while it runs: [Ledger.Latest]
 //   - show it at the end, several as one: [Ledger.Merge], [Ledger.Report], [Report.Text], [Report.Line]

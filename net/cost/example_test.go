@@ -8,8 +8,8 @@ import (
 	"tendon/net/cost"
 )
 
-// A world tells its observer of ticks and systems; rooms and clients tell of everything around them as well, and end the
-// turns. Here the clock goes on by 10 µs whenever it is looked at.
+// A world reports ticks and systems to its observer. Rooms and clients also report the phases around them, and end the
+// turns. The clock of this example advances by 10 µs with every reading.
 func Example() {
 	now := time.Duration(0)
 	game := someGame()
@@ -28,12 +28,12 @@ func Example() {
 	}
 	report := ledger.Report()
 	for _, row := range report.Rows {
-		fmt.Printf("%-8s %d calls, %v of its own, %v with what is inside, %.2f %% of the budget\n", row.Label(), row.Calls, row.Self, row.Total, 100*row.Share)
+		fmt.Printf("%-8s %d calls, %v self, %v total, %.2f %% of the budget\n", row.Label(), row.Calls, row.Self, row.Total, 100*row.Share)
 	}
 	fmt.Printf("%.2f %% of the budget used, %d ticks over it\n", 100*report.Used(), report.Over)
 	// Output:
-	// simulate 3 calls, 90µs of its own, 150µs with what is inside, 0.30 % of the budget
-	// move     3 calls, 30µs of its own, 30µs with what is inside, 0.10 % of the budget
-	// rockets  3 calls, 30µs of its own, 30µs with what is inside, 0.10 % of the budget
+	// simulate 3 calls, 90µs self, 150µs total, 0.30 % of the budget
+	// move     3 calls, 30µs self, 30µs total, 0.10 % of the budget
+	// rockets  3 calls, 30µs self, 30µs total, 0.10 % of the budget
 	// 0.50 % of the budget used, 0 ticks over it
 }

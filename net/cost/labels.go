@@ -16,9 +16,9 @@ type labels struct {
 // labelling counts who wants samples to be labelled. A CPU profile is of the whole process, and so is this.
 var labelling atomic.Int32
 
-// LabelSamples makes all ledgers of the process put the pprof labels "phase", "system" and "side" onto their goroutines,
-// from the next outermost section on, until stop is called: `go tool pprof -tagfocus system=NAME`. While nobody wants
-// it, it costs one load a section. A goroutine's other labels are lost.
+// LabelSamples sets the pprof labels "phase", "system" and "side" on the goroutines of all ledgers of the process. It
+// starts with the next outermost section and ends with stop. Use it with `go tool pprof -tagfocus system=NAME`. Without it,
+// a section costs one load more. A goroutine's other labels are lost.
 func LabelSamples() (stop func()) {
 	labelling.Add(1)
 	var stopped atomic.Bool
@@ -50,7 +50,7 @@ func (n *labels) set(l *Ledger, row int) {
 	pprof.SetGoroutineLabels(n.contexts[row])
 }
 
-// leave labels the goroutine with what is open now.
+// leave labels the goroutine with the section that is open now.
 func (n *labels) leave(l *Ledger) {
 	if last := len(l.open) - 1; last >= 0 {
 		pprof.SetGoroutineLabels(n.contexts[l.open[last].row])

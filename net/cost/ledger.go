@@ -14,9 +14,9 @@ import (
 // Ledger is an image.Observer with a clock: it accounts every phase and every system of one room or one client. Enter,
 // Leave and Turn belong to the goroutine that runs it, as all methods do but Latest, which is for any.
 //
-// Of what is open, self times and the time of nested sections add up to the time from Enter to Leave. What is nested in
-// SectionResimulate has rows of its own; that section has none: its ticks are counted as they are computed, and what
-// stands between them belongs to the section around it.
+// The self time of an open section and the times of its nested sections add up to the time from Enter to Leave. Sections
+// nested in SectionResimulate have rows of their own. SectionResimulate has none: its ticks are counted when they are
+// computed, and time between them belongs to the section around it.
 //
 // Rows are the engine's phases, in the order of their sections, then the game's systems forward, then the same systems
 // computed again, then the systems of the strategy.
@@ -44,19 +44,19 @@ type Ledger struct {
 type Config struct {
 	// Game says which systems there are, and how long a tick is. Required.
 	Game *ecs.Game
-	// Name is whose costs they are, for reports and as the label `side` of profiles: "server", "client". "": nobody's.
+	// Name is the name in reports and the label `side` in profiles, such as "server" or "client". Optional.
 	Name string
 	// Budget is how long a turn may take; 0: the length of a tick.
 	Budget time.Duration
 	// Digits is how many significant digits quantiles have: 1, for 3 KiB a row, or 2, for 22 KiB; 0: 2. A row takes no
 	// memory before it is first used. Totals and the largest cost are always exact.
 	Digits int
-	// Clock tells the time since any moment; nil: the system's monotonic clock.
+	// Clock returns the time since a fixed moment. Optional: the default is the system's monotonic clock.
 	Clock func() time.Duration
 	// Allocs counts allocations too, of the whole process, so nothing else should run in it. This stops the process twice
 	// for each section: times mean nothing then.
 	Allocs bool
-	// Recorder is told of each turn over the budget; nil: nobody is.
+	// Recorder receives each turn over the budget. Optional.
 	Recorder *Recorder
 }
 
@@ -241,22 +241,22 @@ func (l *Ledger) Reset() {
 	l.over, l.slices, l.cut, l.next = 0, l.slices[:0], 0, 0
 }
 
-// Merge adds what another ledger of the same game has accounted, which is not to be used meanwhile, and whose
-// slices were cut at the same moments as this one's.
-func (l *Ledger) Merge(other *Ledger) {
-	if other.systems != l.systems {
-		panic(fmt.Sprintf("cost: Merge of a ledger with %d systems into one with %d: merge those of one game", other.systems, l.systems))
+// Merge adds the costs of another ledger of the same game. The other ledger must not be in use, and its slices must have
+// been cut at the same moments.
+func (l *Ledger) Merge(from *Ledger) {
+	if from.systems != l.systems {
+		panic(fmt.Sprintf("cost: Merge of a ledger with %d systems into one with %d: merge those of one game", from.systems, l.systems))
 	}
 	if len(*l.strategy.Load()) == 0 {
-		l.strategy.Store(other.strategy.Load())
+		l.strategy.Store(from.strategy.Load())
 	}
 	for i := range l.rows {
-		l.rows[i].merge(&other.rows[i], l.config.Digits)
+		l.rows[i].merge(&from.rows[i], l.config.Digits)
 	}
-	l.turns.merge(&other.turns, l.config.Digits)
-	l.over += other.over
-	l.mergeSlices(other)
-	if other.largest.cost > l.largest.cost {
-		l.largest.take(&other.largest)
+	l.turns.merge(&from.turns, l.config.Digits)
+	l.over += from.over
+	l.mergeSlices(from)
+	if from.largest.cost > l.largest.cost {
+		l.largest.take(&from.largest)
 	}
 }

@@ -51,7 +51,7 @@ func newLedger(t testing.TB, change func(*cost.Config)) (*cost.Ledger, *clock) {
 	return l, c
 }
 
-// in spends time in a section, with what is nested in it.
+// in spends time in a section and in its nested sections.
 func in(l *cost.Ledger, c *clock, s image.Section, d time.Duration, nested ...func()) {
 	l.Enter(s)
 	c.now += d
@@ -79,9 +79,8 @@ func rollbackTurn(l *cost.Ledger, c *clock, f ecs.Tick) {
 	l.Turn(f)
 }
 
-// Time is a section's own if nothing nested in it had it: so self times add up to all that was spent, however sections
-// nest, and forward and again are never mixed.
-func TestSelfTimesAddUpAndTotalsHoldWhatIsNested(t *testing.T) {
+// Self times of all sections add up to the whole time, for every nesting. Forward and resimulated costs are never mixed.
+func TestSelfTimesAddUpAndTotalsIncludeNestedSections(t *testing.T) {
 	l, c := newLedger(t, nil)
 	rollbackTurn(l, c, 7)
 	r := l.Report()
@@ -164,8 +163,8 @@ func TestQuantilesAreOfCalls(t *testing.T) {
 	}
 }
 
-// A page asks while the match goes on: what it is told is whole, never newer than the turns that were, and its asking
-// holds nobody up.
+// A page reads a report while the match runs. The report is complete, never newer than the finished turns, and reading it
+// blocks no turn.
 func TestLatestIsSafeFromAnyGoroutine(t *testing.T) {
 	l, c := newLedger(t, nil)
 	if r := l.Latest(); r.Turns != 0 || len(r.Rows) != 0 {
@@ -304,7 +303,7 @@ func TestAReportSurvivesJSON(t *testing.T) {
 	}
 }
 
-// The dearest systems are named with what they cost in both directions.
+// The most expensive systems are listed with their costs in both directions.
 func TestTheDearestSystemsCountForwardAndAgain(t *testing.T) {
 	l, c := newLedger(t, nil)
 	rollbackTurn(l, c, 7)
@@ -318,9 +317,8 @@ func TestTheDearestSystemsCountForwardAndAgain(t *testing.T) {
 	}
 }
 
-// Sections that are not left in order would put costs where they do not belong.
-// A system of a strategy has a row of its own, also where it runs between ticks that are computed again, and is not among
-// the systems of the game.
+// A system of a strategy has a row of its own, also where it runs between resimulated ticks. It is not among the systems of
+// the game.
 func TestAStrategysSystemsHaveRowsOfTheirOwn(t *testing.T) {
 	l, c := newLedger(t, nil)
 	l.Name(rockets+1, "receive", "inputs")
@@ -347,6 +345,7 @@ func TestAStrategysSystemsHaveRowsOfTheirOwn(t *testing.T) {
 	l.Name(rockets+33, "send", "more")
 }
 
+// A section that is left out of order would be charged for the time of another.
 func TestSectionsThatAreNotLeftInOrderPanic(t *testing.T) {
 	for name, wrong := range map[string]func(l *cost.Ledger){
 		"another": func(l *cost.Ledger) { l.Enter(move); l.Leave(rockets) },

@@ -13,18 +13,18 @@ import (
 // its three sheets the writer owns one, the readers, in turn, another; the third is in between and is exchanged for
 // one's own.
 type publication struct {
-	sheets  [3]sheet
+	sheets  [3]reportPage
 	back    uint32        // the writer's
 	between atomic.Uint32 // with fresh set if no reader has seen it
 	reading sync.Mutex    // among readers
 	front   uint32        // the readers'
 }
 
-// fresh marks a sheet that no reader has seen.
+// fresh marks a reportPage that no reader has seen.
 const fresh = 1 << 2
 
-// sheet is all figures of one moment.
-type sheet struct {
+// reportPage is all figures of one moment.
+type reportPage struct {
 	turns   figures
 	over    uint64
 	rows    []figures
@@ -52,7 +52,7 @@ func (a *account) figures() figures {
 }
 
 // publish looks at the quantiles of one row, and when all had their turn, which takes less than a second, hands out a
-// sheet.
+// reportPage.
 func (l *Ledger) publish() {
 	for l.next < len(l.rows) && l.rows[l.next].calls == 0 {
 		l.next++
@@ -68,7 +68,7 @@ func (l *Ledger) publish() {
 	l.back = l.between.Swap(l.back|fresh) &^ fresh
 }
 
-func (l *Ledger) fill(s *sheet) {
+func (l *Ledger) fill(s *reportPage) {
 	s.turns, s.over = l.turns.figures(), l.over
 	for i := range l.rows {
 		s.rows[i] = l.rows[i].figures()
@@ -90,7 +90,7 @@ func (l *Ledger) Latest() Report {
 // Report returns what was accounted up to the last turn, with its slices. It is for the ledger's goroutine, or when that
 // has ended.
 func (l *Ledger) Report() Report {
-	s := sheet{rows: make([]figures, len(l.rows)), largest: turn{parts: make([]part, len(l.rows))}}
+	s := reportPage{rows: make([]figures, len(l.rows)), largest: turn{parts: make([]part, len(l.rows))}}
 	for i := range l.rows {
 		l.rows[i].look()
 	}
@@ -103,7 +103,7 @@ func (l *Ledger) Report() Report {
 	return r
 }
 
-// Cut ends a slice: reports tell what each row took per turn in each of them, for comparisons.
+// Cut ends a slice. Reports hold the cost per turn of each row in each slice, for comparisons.
 func (l *Ledger) Cut() {
 	turns := l.turns.calls - l.cut
 	if turns == 0 {
@@ -119,8 +119,8 @@ func (l *Ledger) Cut() {
 }
 
 // mergeSlices adds those of another ledger, which were cut at the same moments.
-func (l *Ledger) mergeSlices(other *Ledger) {
-	for n, turns := range other.slices {
+func (l *Ledger) mergeSlices(from *Ledger) {
+	for n, turns := range from.slices {
 		if n == len(l.slices) {
 			l.slices = append(l.slices, 0)
 			for i := range l.rows {
@@ -129,7 +129,7 @@ func (l *Ledger) mergeSlices(other *Ledger) {
 		}
 		l.slices[n] += turns
 		for i := range l.rows {
-			l.rows[i].slices[n] += other.rows[i].slices[n]
+			l.rows[i].slices[n] += from.rows[i].slices[n]
 		}
 	}
 }
@@ -142,8 +142,8 @@ func (l *Ledger) slice(row int) (list []float64) {
 	return list
 }
 
-// report turns a sheet into what it says.
-func (l *Ledger) report(s *sheet) Report {
+// report turns a reportPage into what it says.
+func (l *Ledger) report(s *reportPage) Report {
 	r := Report{Name: l.config.Name, Budget: l.config.Budget, Turns: s.turns.calls, Over: s.over, Busy: s.turns.total,
 		P50: s.turns.p50, P99: s.turns.p99, Max: s.turns.max}
 	available := float64(r.Budget) * float64(max(r.Turns, 1))
@@ -158,12 +158,12 @@ func (l *Ledger) report(s *sheet) Report {
 		r.Rows = append(r.Rows, row)
 	}
 	t := &s.largest
-	r.Largest = l.told(t)
+	r.Largest = l.export(t)
 	return r
 }
 
-// told turns a turn into what it says.
-func (l *Ledger) told(t *turn) Turn {
+// export returns the public form of a turn.
+func (l *Ledger) export(t *turn) Turn {
 	out := Turn{Tick: t.tick, Cost: t.cost, Computed: t.computed, Again: t.again}
 	for i, p := range t.parts {
 		if p.calls > 0 {

@@ -13,10 +13,9 @@ import (
 	"time"
 )
 
-// Recorder is a flight recorder: when a turn takes longer than its budget, it leaves what the process did in the last
-// seconds, as a trace of Go's runtime, and beside it a table of what the turn was doing. Any number of ledgers may share
-// it. At most one recording is being written at any time, by a goroutine of its own, and at most Files are in the
-// directory: a tick waits for none of it.
+// Recorder is a flight recorder. When a turn takes longer than its budget, it writes a trace of Go's runtime for the last
+// seconds, and a table of the turn's costs beside it. Any number of ledgers may share it. A goroutine of its own writes at
+// most one recording at a time, and the directory holds at most Files recordings. No tick waits for it.
 type Recorder struct {
 	config RecorderConfig
 	flight *trace.FlightRecorder
@@ -41,8 +40,8 @@ type late struct {
 type RecorderConfig struct {
 	// Dir is where recordings are left, as slow-001.trace and slow-001.txt and so on; it is made if need be. Required.
 	Dir string
-	// Files is how many recordings a run leaves, and how many the directory holds: those of former runs give way to a new
-	// one, the oldest first; 0: 8. None of this run is ever removed.
+	// Files is the number of recordings that a run writes, and that the directory holds; 0 means 8. A new recording
+	// replaces the oldest of former runs, and never one of this run.
 	Files int
 	// Interval is the least time between two recordings; 0: 10 s.
 	Interval time.Duration
@@ -50,9 +49,9 @@ type RecorderConfig struct {
 	Span time.Duration
 	// Bytes bounds the memory that traces are kept in; 0: 16 MiB.
 	Bytes uint64
-	// Told is told of each recording, on the recorder's goroutine; nil: nobody is.
-	Told func(Recording)
-	// Clock tells the time since any moment; nil: the system's monotonic clock.
+	// Recorded receives each recording, on the recorder's goroutine. Optional.
+	Recorded func(Recording)
+	// Clock returns the time since a fixed moment. Optional: the default is the system's monotonic clock.
 	Clock func() time.Duration
 }
 
@@ -171,7 +170,7 @@ func (r *Recorder) slow(l *Ledger) {
 		r.late.turn.parts = make([]part, len(l.turn.parts))
 	}
 	r.late.turn.take(&l.turn)
-	r.wake <- struct{}{} // has room: nobody else is busy
+	r.wake <- struct{}{} // has room: no recording is being written
 }
 
 // run writes what is late until Close.
@@ -179,8 +178,8 @@ func (r *Recorder) run() {
 	for range r.wake {
 		told := r.write()
 		r.busy.Store(false)
-		if r.config.Told != nil {
-			r.config.Told(told)
+		if r.config.Recorded != nil {
+			r.config.Recorded(told)
 		}
 	}
 }
@@ -190,7 +189,7 @@ func (r *Recorder) write() Recording {
 	l := r.late.ledger
 	r.number++
 	base := r.base(r.number)
-	told := Recording{Name: l.config.Name, Turn: l.told(&r.late.turn), Budget: l.config.Budget, Trace: base + traceSuffix, Table: base + tableSuffix}
+	told := Recording{Name: l.config.Name, Turn: l.export(&r.late.turn), Budget: l.config.Budget, Trace: base + traceSuffix, Table: base + tableSuffix}
 	told.Err = r.giveWay()
 	latest := l.Latest()
 	text := fmt.Sprintf("%s, %s, of a budget of %s\n%s\nall turns up to about a second before:\n%s", told.Name,

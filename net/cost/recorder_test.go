@@ -79,7 +79,7 @@ func TestASlowTickLeavesATraceAndATable(t *testing.T) {
 	dir := t.TempDir()
 	var told []cost.Recording
 	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
-		c.Dir, c.Told = dir, func(r cost.Recording) { told = append(told, r) }
+		c.Dir, c.Recorded = dir, func(r cost.Recording) { told = append(told, r) }
 	})
 	for f := range ecs.Tick(100) {
 		d := 9 * time.Millisecond
@@ -105,13 +105,13 @@ func TestASlowTickLeavesATraceAndATable(t *testing.T) {
 	}
 }
 
-// A server that is too slow for good would fill the disk: there are never more recordings than the bound, also after it
-// was started again, and not all at once.
+// A server that is always too slow must not fill the disk. There are never more recordings than the bound, also after a
+// restart.
 func TestSlowTicksWithoutEndLeaveABoundedNumberOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	var wrote atomic.Int64
 	config := func(c *cost.RecorderConfig) {
-		c.Dir, c.Files, c.Interval, c.Told = dir, 3, time.Minute, func(cost.Recording) { wrote.Add(1) }
+		c.Dir, c.Files, c.Interval, c.Recorded = dir, 3, time.Minute, func(cost.Recording) { wrote.Add(1) }
 	}
 	r, l, c := newRecorder(t, config)
 	for range 100 {
@@ -139,8 +139,7 @@ func TestSlowTicksWithoutEndLeaveABoundedNumberOfFiles(t *testing.T) {
 	}
 }
 
-// A server must start whatever its last run left behind, and the newest slow tick is the one that is asked about: the
-// oldest recordings give way, one for each that is written, and nothing else in the directory does.
+// A server starts with any content of the directory. Each new recording replaces the oldest one, and other files stay.
 func TestANewRunReplacesTheOldestRecordings(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"slow-002.trace", "slow-002.txt", "slow-007.txt", "slow-009.trace", "slow-009.txt", "slow-011.trace", "slow-1.trace", "slow-001.old", "notes.txt"} {
@@ -168,9 +167,9 @@ func TestANewRunReplacesTheOldestRecordings(t *testing.T) {
 func TestATickDoesNotWaitForTheRecorder(t *testing.T) {
 	release := make(chan struct{})
 	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
-		c.Files, c.Interval, c.Told = 1000, time.Nanosecond, func(cost.Recording) { <-release }
+		c.Files, c.Interval, c.Recorded = 1000, time.Nanosecond, func(cost.Recording) { <-release }
 	})
-	for f := range ecs.Tick(1000) { // the recorder stands still in Told
+	for f := range ecs.Tick(1000) { // the recorder is blocked in Recorded
 		turnOf(l, c, f, 20*time.Millisecond)
 	}
 	if got := l.Report(); got.Over != 1000 || got.Turns != 1000 {
@@ -180,12 +179,12 @@ func TestATickDoesNotWaitForTheRecorder(t *testing.T) {
 	r.Close()
 }
 
-// What cannot be written is told, and ends nothing.
-func TestARecordingThatCannotBeWrittenIsTold(t *testing.T) {
+// A recording that cannot be written is reported, and the recorder continues.
+func TestARecordingThatCannotBeWrittenIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	var told []cost.Recording
 	r, l, c := newRecorder(t, func(c *cost.RecorderConfig) {
-		c.Dir, c.Told = dir, func(r cost.Recording) { told = append(told, r) }
+		c.Dir, c.Recorded = dir, func(r cost.Recording) { told = append(told, r) }
 	})
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)

@@ -21,19 +21,18 @@ const (
 type Report struct {
 	Name    string        `json:"name"`
 	Budget  time.Duration `json:"budget_ns"` // of one turn
-	Turns   uint64        `json:"turns"`     // Frames, each with what was received and shown since the one before
+	Turns   uint64        `json:"turns"`     // Frames, each with the receiving and presenting since the one before
 	Over    uint64        `json:"over"`      // turns that took longer than the budget
 	Busy    time.Duration `json:"busy_ns"`   // of all turns
 	P50     time.Duration `json:"p50_ns"`    // of a turn
 	P99     time.Duration `json:"p99_ns"`
 	Max     time.Duration `json:"max_ns"`
-	Rows    []Row         `json:"rows"` // of what was called at all: phases, systems, systems again
+	Rows    []Row         `json:"rows"` // rows with at least one call: phases, systems, resimulated systems
 	Largest Turn          `json:"largest"`
 }
 
-// Row is what one phase or system has cost. Total, P50, P99 and Max are from Enter to Leave, with all that was nested
-// inside; Self and Share are without, so that the shares of all rows add up to what was used of the budget. Systems have
-// nothing nested in them: both are the same.
+// Row holds the costs of one phase or system. Total, P50, P99 and Max are from Enter to Leave and include nested sections.
+// Self and Share exclude them, so the shares of all rows add up to the used part of the budget.
 type Row struct {
 	Phase  string        `json:"phase"`
 	System string        `json:"system,omitempty"`
@@ -53,7 +52,7 @@ type Row struct {
 	index int // of the ledger's row
 }
 
-// Turn is one Frame, with what was received and shown since the one before.
+// Turn is one Frame, with the receiving and presenting since the one before.
 type Turn struct {
 	Tick     ecs.Tick      `json:"tick"` // the last that was computed by its end
 	Cost     time.Duration `json:"cost_ns"`
