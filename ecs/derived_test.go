@@ -1,29 +1,31 @@
-//go:build moving
-
-package ecs
+package ecs_test
 
 import (
 	"strings"
 	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 // A world that was restored and one that was not must hand the same derived data to a tick, also when an order changes
 // the state before the first system asks for it.
 func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
-	thing := NewComponent[struct{ N int32 }]("thing")
-	things := NewQuery1(Read(thing))
-	count := NewDerived("count", func(w *World, into *int) {
+	thing := ecs.NewComponent[struct{ N int32 }]("thing")
+	things := ecs.NewQuery1(ecs.Read(thing))
+	count := ecs.NewDerived("count", func(w *ecs.World, into *int) {
 		*into = 0
 		for range things.All(w) {
 			*into++
 		}
 	}, func(a, b *int) bool { return *a == *b })
 	var seen []int
-	g := &Game{Name: "derived", TickRate: 60, MaxPlayers: 2, Input: NewInput[struct{ N int8 }](),
-		Components: Components(thing), Derived: []AnyDerived{count},
-		Systems: []System{
-			{Name: "ask", Run: func(w *World) { seen = append(seen, *count.Of(w)) }},
-			{Name: "survey", Run: func(w *World) {
+	g := &ecs.Game{Name: "derived", TickRate: 60, MaxPlayers: 2, Input: ecs.NewInput[struct{ N int8 }](),
+		Components: ecs.Components(thing), Derived: []ecs.AnyDerived{count},
+		Systems: []ecs.System{
+			{Name: "ask", Run: func(w *ecs.World) { seen = append(seen, *count.Of(w)) }},
+			{Name: "survey", Run: func(w *ecs.World) {
 				n := 0
 				for range things.All(w) {
 					n++
@@ -31,17 +33,17 @@ func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 				*count.Of(w) = n
 			}},
 		},
-		Setup: func(w *World) { count.Of(w); w.Spawn(OwnedByWorld, thing) },
-		Join:  func(w *World, p Player) { w.Spawn(OwnedBy(p), thing) },
+		Setup: func(w *ecs.World) { count.Of(w); w.Spawn(ecs.OwnedByWorld, thing) },
+		Join:  func(w *ecs.World, p ecs.Player) { w.Spawn(ecs.OwnedBy(p), thing) },
 	}
-	w, err := NewWorld(g, 1)
+	w, err := ecs.NewWorld(g, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var s Snapshot
-	w.Step(TickInputs{})
+	var s image.Snapshot
+	w.Step(ecs.TickInputs{})
 	w.Image().Save(&s)
-	joins := TickInputs{Orders: []Order{{Kind: OrderJoin, Player: 1}}}
+	joins := ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 1}}}
 	w.Step(joins)
 	w.Image().Restore(&s)
 	w.Step(joins)
@@ -56,18 +58,18 @@ func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 // Derived data that a system forgot to keep in step is the desync that no checksum sees; SyncTest asks CheckDerived.
 func TestCheckDerivedNamesWhatWasNotKeptInStep(t *testing.T) {
 	builds := 0
-	total := NewDerived("total", func(w *World, into *int) {
+	total := ecs.NewDerived("total", func(w *ecs.World, into *int) {
 		builds++
 		*into = 0
-		for e := range qPos.All(w) {
+		for e := range sample.Placed.All(w) {
 			*into += int(e.A.X)
 		}
 	}, func(a, b *int) bool { return *a == *b })
-	g := tGame()
-	g.Derived = []AnyDerived{total}
-	w := newWorld(t, g)
-	inSystem(w, func() { cPos.Put(w, w.Spawn(OwnedByWorld, cPos), tPos{X: 5}) })
-	s := saved(w)
+	g := sample.Bare()
+	g.Derived = []ecs.AnyDerived{total}
+	w := sample.NewWorld(t, g)
+	sample.InSystem(w, func() { sample.Positions.Put(w, w.Spawn(ecs.OwnedByWorld, sample.Positions), sample.Pos{X: 5}) })
+	s := sample.Saved(w)
 	w.Image().Restore(s)
 	if *total.Of(w) != 5 {
 		t.Error("not built after a restore:", *total.Of(w))
@@ -76,7 +78,7 @@ func TestCheckDerivedNamesWhatWasNotKeptInStep(t *testing.T) {
 	if total.Of(w); builds != before {
 		t.Error("built again although nothing was restored")
 	}
-	cPos.Put(w, Entity{Row: 1, Born: 1}, tPos{X: 6})
+	sample.Positions.Put(w, ecs.Entity{Row: 1, Born: 1}, sample.Pos{X: 6})
 	if err := w.CheckDerived(); err == nil || !strings.Contains(err.Error(), `derived "total"`) {
 		t.Error("a stale value passes:", err)
 	}
@@ -88,7 +90,7 @@ func TestCheckDerivedNamesWhatWasNotKeptInStep(t *testing.T) {
 	if *total.Of(w) != 5 || w.CheckDerived() != nil {
 		t.Error("a restore keeps the value of the state before")
 	}
-	if err := w.Image().Load(saved(newWorld(t, g)).AppendImage(nil)); err != nil || *total.Of(w) != 0 {
+	if err := w.Image().Load(sample.Saved(sample.NewWorld(t, g)).AppendImage(nil)); err != nil || *total.Of(w) != 0 {
 		t.Error("a loaded image keeps the value of the state before:", err)
 	}
 }

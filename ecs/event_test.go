@@ -1,27 +1,29 @@
-//go:build moving
-
-package ecs
+package ecs_test
 
 import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 // The view tells predicted from confirmed events by their keys, so a key must say which event of the tick it is.
 func TestEventKeysCountPerTypeAndEntity(t *testing.T) {
-	w := newWorld(t, tGame())
-	var a, b Entity
-	inSystem(w, func() {
-		a, b = w.Spawn(OwnedByWorld), w.Spawn(OwnedByWorld)
-		eHit.Emit(w, a, tHit{Damage: 1})
-		eHit.Emit(w, b, tHit{Damage: 2})
-		eDeath.Emit(w, a, 3)
-		eHit.Emit(w, a, tHit{Damage: 4})
-		eHit.Emit(w, Entity{}, tHit{Damage: 5})
-		eHit.Emit(w, a, tHit{Damage: 6})
+	w := sample.NewWorld(t, sample.Bare())
+	var a, b ecs.Entity
+	sample.InSystem(w, func() {
+		a, b = w.Spawn(ecs.OwnedByWorld), w.Spawn(ecs.OwnedByWorld)
+		sample.Hits.Emit(w, a, sample.Hit{Damage: 1})
+		sample.Hits.Emit(w, b, sample.Hit{Damage: 2})
+		sample.Deaths.Emit(w, a, 3)
+		sample.Hits.Emit(w, a, sample.Hit{Damage: 4})
+		sample.Hits.Emit(w, ecs.Entity{}, sample.Hit{Damage: 5})
+		sample.Hits.Emit(w, a, sample.Hit{Damage: 6})
 	})
-	want := []EventKey{{1, 0, 0, a}, {1, 0, 0, b}, {1, 1, 0, a}, {1, 0, 1, a}, {1, 0, 0, Entity{}}, {1, 0, 2, a}}
+	want := []image.EventKey{{Tick: 1, Type: 0, Ordinal: 0, Entity: a}, {Tick: 1, Type: 0, Ordinal: 0, Entity: b}, {Tick: 1, Type: 1, Ordinal: 0, Entity: a}, {Tick: 1, Type: 0, Ordinal: 1, Entity: a}, {Tick: 1, Type: 0, Ordinal: 0, Entity: ecs.Entity{}}, {Tick: 1, Type: 0, Ordinal: 2, Entity: a}}
 	events := w.Events()
 	if len(events) != len(want) {
 		t.Fatal(len(events))
@@ -30,17 +32,17 @@ func TestEventKeysCountPerTypeAndEntity(t *testing.T) {
 		if e.Key != want[i] || e.Irreversible != (i == 2) {
 			t.Errorf("event %d is %+v, want %+v", i, e.Key, want[i])
 		}
-		if hit, ok := eHit.Decode(w.game, e); ok != (i != 2) || ok && hit.Damage != uint16(i+1) {
+		if hit, ok := sample.Hits.Decode(w.Game(), e); ok != (i != 2) || ok && hit.Damage != uint16(i+1) {
 			t.Errorf("event %d decodes to %v %t", i, hit, ok)
 		}
-		if v, ok := eDeath.Decode(w.game, e); ok != (i == 2) || ok && v != 3 {
+		if v, ok := sample.Deaths.Decode(w.Game(), e); ok != (i == 2) || ok && v != 3 {
 			t.Errorf("event %d decodes to death %v %t", i, v, ok)
 		}
 	}
-	if events[0].SameValue(events[1]) || !events[0].SameValue(events[0]) {
+	if bytes.Equal(events[0].Value, events[1].Value) || !bytes.Equal(events[0].Value, events[0].Value) {
 		t.Error("SameValue")
 	}
-	w.Step(TickInputs{})
+	w.Step(ecs.TickInputs{})
 	if len(w.Events()) != 0 {
 		t.Error("events of an earlier tick remain")
 	}
@@ -48,9 +50,9 @@ func TestEventKeysCountPerTypeAndEntity(t *testing.T) {
 
 // Events off a wire or of another build may be anything; Decode answers no.
 func TestDecodeRefusesWhatIsNotItsEvent(t *testing.T) {
-	g := tGame()
-	for _, e := range []EmittedEvent{{}, {Key: EventKey{Type: 9}}, {Value: make([]byte, 99)}, {Key: EventKey{Type: 1}, Value: make([]byte, 16)}} {
-		if v, ok := eHit.Decode(g, e); ok {
+	g := sample.Bare()
+	for _, e := range []image.EmittedEvent{{}, {Key: image.EventKey{Type: 9}}, {Value: make([]byte, 99)}, {Key: image.EventKey{Type: 1}, Value: make([]byte, 16)}} {
+		if v, ok := sample.Hits.Decode(g, e); ok {
 			t.Errorf("%+v decodes to %v", e, v)
 		}
 	}
@@ -58,17 +60,17 @@ func TestDecodeRefusesWhatIsNotItsEvent(t *testing.T) {
 
 // A tick that is simulated again emits the same events: that is how a view knows that it has shown them.
 func TestResimulatedTicksEmitEqualEvents(t *testing.T) {
-	w := newWorld(t, busyGame())
-	play(w, 80)
-	s := saved(w)
+	w := sample.NewWorld(t, sample.Busy())
+	sample.Play(w, 80)
+	s := sample.Saved(w)
 	type shown struct {
-		key   EventKey
+		key   image.EventKey
 		value string
 	}
 	run := func() (list []shown) {
 		w.Image().Restore(s)
 		for range 60 {
-			play(w, w.Tick()+1)
+			sample.Play(w, w.Tick()+1)
 			for _, e := range w.Events() {
 				list = append(list, shown{e.Key, string(e.Value)})
 			}
@@ -79,7 +81,7 @@ func TestResimulatedTicksEmitEqualEvents(t *testing.T) {
 	if len(a) < 20 || len(a) != len(b) {
 		t.Fatalf("%d events, then %d", len(a), len(b))
 	}
-	seen := map[EventKey]bool{}
+	seen := map[image.EventKey]bool{}
 	for i := range a {
 		if a[i] != b[i] {
 			t.Errorf("event %d is %+v, then %+v", i, a[i], b[i])
@@ -93,15 +95,15 @@ func TestResimulatedTicksEmitEqualEvents(t *testing.T) {
 
 // A client that did not simulate a tick hears the same of it as one that did.
 func TestEventsTravelAsTheyWereEmitted(t *testing.T) {
-	w := newWorld(t, busyGame())
+	w := sample.NewWorld(t, sample.Busy())
 	var b []byte
-	var list []EmittedEvent
+	var list []image.EmittedEvent
 	total, longest, irreversible := 0, 0, 0
 	for range 400 {
-		play(w, w.Tick()+1)
-		b = w.AppendEvents(b[:0])
+		sample.Play(w, w.Tick()+1)
+		b = image.AppendEvents(b[:0], w.Events(), nil)
 		var err error
-		if list, err = w.game.Schema().ReadEvents(list[:0], b); err != nil {
+		if list, err = w.Image().Schema().ReadEvents(list[:0], b); err != nil {
 			t.Fatal(err)
 		}
 		events := w.Events()
@@ -109,7 +111,7 @@ func TestEventsTravelAsTheyWereEmitted(t *testing.T) {
 			t.Fatalf("tick %d: %d events arrive in %d bytes, %d were emitted", w.Tick(), len(list), len(b), len(events))
 		}
 		for i, e := range list {
-			if e.Key != events[i].Key || e.Irreversible != events[i].Irreversible || !e.SameValue(events[i]) {
+			if e.Key != events[i].Key || e.Irreversible != events[i].Irreversible || !bytes.Equal(e.Value, events[i].Value) {
 				t.Fatalf("event %d arrives as %+v, was %+v", i, e, events[i])
 			}
 			if e.Irreversible {
@@ -121,32 +123,32 @@ func TestEventsTravelAsTheyWereEmitted(t *testing.T) {
 	if total < 100 || longest < 3 || irreversible < 20 {
 		t.Errorf("%d events, at most %d in a tick, %d irreversible: the test shows nothing", total, longest, irreversible)
 	}
-	if raceEnabled {
+	if sample.RaceEnabled {
 		return
 	}
 	for len(w.Events()) == 0 {
-		play(w, w.Tick()+1)
+		sample.Play(w, w.Tick()+1)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		b = w.AppendEvents(b[:0])
-		list, _ = w.game.Schema().ReadEvents(list[:0], b)
+		b = image.AppendEvents(b[:0], w.Events(), nil)
+		list, _ = w.Image().Schema().ReadEvents(list[:0], b)
 	}); n != 0 || len(list) == 0 {
 		t.Errorf("%v allocations for %d events", n, len(list))
 	}
 }
 
 // someEvents returns a world whose last tick has events of every kind.
-func someEvents(t testing.TB) *World {
-	flag := NewEvent[tMixed]("flag")
-	g := tGame()
+func someEvents(t testing.TB) *ecs.World {
+	flag := ecs.NewEvent[sample.Mixed]("flag")
+	g := sample.Bare()
 	g.Events = append(g.Events, flag)
-	w := newWorld(t, g)
-	inSystem(w, func() {
-		e := w.Spawn(OwnedBy(3), cPos)
-		eHit.Emit(w, e, tHit{Damage: 1})
-		eHit.Emit(w, e, tHit{Damage: 2})
-		eDeath.Emit(w, Entity{}, 3)
-		flag.Emit(w, Entity{Row: 7, Born: 99}, tMixed{Alive: true}) // not there: a game may say so
+	w := sample.NewWorld(t, g)
+	sample.InSystem(w, func() {
+		e := w.Spawn(ecs.OwnedBy(3), sample.Positions)
+		sample.Hits.Emit(w, e, sample.Hit{Damage: 1})
+		sample.Hits.Emit(w, e, sample.Hit{Damage: 2})
+		sample.Deaths.Emit(w, ecs.Entity{}, 3)
+		flag.Emit(w, ecs.Entity{Row: 7, Born: 99}, sample.Mixed{Alive: true}) // not there: a game may say so
 	})
 	return w
 }
@@ -154,8 +156,8 @@ func someEvents(t testing.TB) *World {
 // Cut events, types that are not there and values that no program could have stored fail, and add nothing.
 func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
 	w := someEvents(t)
-	b := w.AppendEvents(nil)
-	whole, err := w.game.Schema().ReadEvents(nil, b)
+	b := image.AppendEvents(nil, w.Events(), nil)
+	whole, err := w.Image().Schema().ReadEvents(nil, b)
 	if err != nil || len(whole) != 4 {
 		t.Fatal(len(whole), err)
 	}
@@ -168,8 +170,8 @@ func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
 		}
 	}
 	for n := range b {
-		list, err := w.game.Schema().ReadEvents(whole[:1], b[:n])
-		if ends[n] != (err == nil) || err != nil && (len(list) != 1 || !errors.Is(err, ErrEvents)) {
+		list, err := w.Image().Schema().ReadEvents(whole[:1], b[:n])
+		if ends[n] != (err == nil) || err != nil && (len(list) != 1 || !errors.Is(err, image.ErrEvents)) {
 			t.Errorf("cut to %d of %d bytes: %d events, %v", n, len(b), len(list)-1, err)
 		}
 	}
@@ -183,7 +185,7 @@ func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
 		"a boolean of 2":         append([]byte{1, 2, 0, 0, 2}, make([]byte, 200)...),
 	}
 	for name, lie := range lies {
-		if _, err := w.game.Schema().ReadEvents(nil, lie); !errors.Is(err, ErrEvents) {
+		if _, err := w.Image().Schema().ReadEvents(nil, lie); !errors.Is(err, image.ErrEvents) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -192,14 +194,14 @@ func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
 // FuzzReadEvents looks for bytes that panic, or that are read as events which cannot be decoded.
 func FuzzReadEvents(f *testing.F) {
 	w := someEvents(f)
-	f.Add(w.AppendEvents(nil))
+	f.Add(image.AppendEvents(nil, w.Events(), nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		list, err := w.game.Schema().ReadEvents(nil, b)
+		list, err := w.Image().Schema().ReadEvents(nil, b)
 		if err != nil && list != nil {
 			t.Fatal("events beside an error")
 		}
 		for _, e := range list {
-			if _, ok := eHit.Decode(w.game, e); ok != (e.Key.Type == 0) {
+			if _, ok := sample.Hits.Decode(w.Game(), e); ok != (e.Key.Type == 0) {
 				t.Fatalf("%+v is read and does not decode", e)
 			}
 			if e.Irreversible != (e.Key.Type == 1) {

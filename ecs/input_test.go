@@ -1,10 +1,11 @@
-//go:build moving
-
-package ecs
+package ecs_test
 
 import (
 	"testing"
 	"unsafe"
+
+	"tendon/ecs"
+	"tendon/ecs/internal/sample"
 )
 
 // tCustom takes prediction into its own hands.
@@ -14,6 +15,7 @@ type tCustom struct {
 }
 
 func (c tCustom) Predict() tCustom { c.Throttle /= 2; return c }
+
 func (c tCustom) MergeLate(next tCustom) tCustom {
 	next.Throttle = max(next.Throttle, c.Throttle)
 	return next
@@ -21,34 +23,29 @@ func (c tCustom) MergeLate(next tCustom) tCustom {
 
 // Predictions are compared with ==, so equal inputs must be equal bytes, whatever lies in their padding.
 func TestPackScrubsPadding(t *testing.T) {
-	v := tPad{DX: 1, DY: -2, Fire: true, Aim: 77}
+	v := sample.Pad{DX: 1, DY: -2, Fire: true, Aim: 77}
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
-	if len(tInput.layout.padding) == 0 {
-		t.Fatal("the input type has no padding: the test shows nothing")
-	}
-	for _, p := range tInput.layout.padding {
-		raw[p.from] = 0xff
-	}
-	if a, b := tInput.Pack(v), tInput.Pack(tPad{DX: 1, DY: -2, Fire: true, Aim: 77}); a != b {
+	raw[unsafe.Offsetof(v.Aim)-1] = 0xff // padding before Aim
+	if a, b := sample.Pads.Pack(v), sample.Pads.Pack(sample.Pad{DX: 1, DY: -2, Fire: true, Aim: 77}); a != b {
 		t.Errorf("%x differs from %x", a, b)
 	}
-	if got := tInput.Unpack(tInput.Pack(v)); got.DX != 1 || got.DY != -2 || !got.Fire || got.Aim != 77 {
+	if got := sample.Pads.Unpack(sample.Pads.Pack(v)); got.DX != 1 || got.DY != -2 || !got.Fire || got.Aim != 77 {
 		t.Error(got)
 	}
 }
 
 // Inputs off a wire are bytes that a stranger chose; after CleanInput they are bytes that Pack could have made.
 func TestCleanInputLeavesOnlyWhatPackCouldHaveMade(t *testing.T) {
-	g := tGame()
-	var in InputBytes
+	g := sample.Bare()
+	var in ecs.InputBytes
 	for i := range in {
 		in[i] = 0xff
 	}
 	in = g.Input.Clean(in)
-	if in != tInput.Pack(tInput.Unpack(in)) {
+	if in != sample.Pads.Pack(sample.Pads.Unpack(in)) {
 		t.Errorf("%x", in)
 	}
-	if v := tInput.Unpack(in); v.DX != -1 || !v.Fire || v.Aim != 1<<32-1 {
+	if v := sample.Pads.Unpack(in); v.DX != -1 || !v.Fire || v.Aim != 1<<32-1 {
 		t.Error("clean changed a value that was fine:", v)
 	}
 	if *(*byte)(unsafe.Pointer(&in[2])) != 1 {
@@ -62,23 +59,23 @@ func TestCleanInputLeavesOnlyWhatPackCouldHaveMade(t *testing.T) {
 
 // A repeated press would fire twice, a lost one never.
 func TestPressesAreClearedWhenRepeatedAndKeptWhenLate(t *testing.T) {
-	g := tGame()
-	last := tInput.Pack(tPad{DX: 3, Fire: true, Aim: 5})
-	if got := tInput.Unpack(g.Input.Predict(last)); got != (tPad{DX: 3, Aim: 5}) {
+	g := sample.Bare()
+	last := sample.Pads.Pack(sample.Pad{DX: 3, Fire: true, Aim: 5})
+	if got := sample.Pads.Unpack(g.Input.Predict(last)); got != (sample.Pad{DX: 3, Aim: 5}) {
 		t.Error("predicted", got)
 	}
-	if got := tInput.Unpack(g.Input.MergeLate(last, tInput.Pack(tPad{DX: 1}))); got != (tPad{DX: 1, Fire: true}) {
+	if got := sample.Pads.Unpack(g.Input.MergeLate(last, sample.Pads.Pack(sample.Pad{DX: 1}))); got != (sample.Pad{DX: 1, Fire: true}) {
 		t.Error("merged", got)
 	}
-	if got := tInput.Unpack(g.Input.MergeLate(InputBytes{}, last)); got != (tPad{DX: 3, Fire: true, Aim: 5}) {
+	if got := sample.Pads.Unpack(g.Input.MergeLate(ecs.InputBytes{}, last)); got != (sample.Pad{DX: 3, Fire: true, Aim: 5}) {
 		t.Error("merged nothing late", got)
 	}
 }
 
 // A game that knows better how its inputs go on says so with methods.
 func TestAnInputTypeMayPredictAndMergeItself(t *testing.T) {
-	in := NewInput[tCustom]()
-	g := tGame()
+	in := ecs.NewInput[tCustom]()
+	g := sample.Bare()
 	g.Input = in
 	if got := in.Unpack(g.Input.Predict(in.Pack(tCustom{100, true}))); got != (tCustom{50, true}) {
 		t.Error(got)
@@ -90,44 +87,44 @@ func TestAnInputTypeMayPredictAndMergeItself(t *testing.T) {
 
 // Of is this tick's input and Last the one before: an edge is their difference, also after a rewind.
 func TestOfAndLastAreThisTicksInputAndTheLast(t *testing.T) {
-	g := tGame()
-	type pair struct{ of, last tPad }
+	g := sample.Bare()
+	type pair struct{ of, last sample.Pad }
 	var seen []pair
-	g.Systems = Systems(func(w *World) { seen = append(seen, pair{tInput.Of(w, 2), tInput.Last(w, 2)}) })
-	w := newWorld(t, g)
-	input := func(dx int8) TickInputs {
-		return TickInputs{Players: []InputBytes{{}, tInput.Pack(tPad{DX: 99}), tInput.Pack(tPad{DX: dx})}}
+	g.Systems = ecs.Systems(func(w *ecs.World) { seen = append(seen, pair{sample.Pads.Of(w, 2), sample.Pads.Last(w, 2)}) })
+	w := sample.NewWorld(t, g)
+	input := func(dx int8) ecs.TickInputs {
+		return ecs.TickInputs{Players: []ecs.InputBytes{{}, sample.Pads.Pack(sample.Pad{DX: 99}), sample.Pads.Pack(sample.Pad{DX: dx})}}
 	}
 	w.Step(input(1))
-	s := saved(w)
+	s := sample.Saved(w)
 	w.Step(input(2))
-	w.Step(TickInputs{}) // missing ones count as zero
+	w.Step(ecs.TickInputs{}) // missing ones count as zero
 	w.Image().Restore(s)
 	w.Step(input(4))
-	want := []pair{{tPad{DX: 1}, tPad{}}, {tPad{DX: 2}, tPad{DX: 1}}, {tPad{}, tPad{DX: 2}}, {tPad{DX: 4}, tPad{DX: 1}}}
+	want := []pair{{sample.Pad{DX: 1}, sample.Pad{}}, {sample.Pad{DX: 2}, sample.Pad{DX: 1}}, {sample.Pad{}, sample.Pad{DX: 2}}, {sample.Pad{DX: 4}, sample.Pad{DX: 1}}}
 	for i := range want {
 		if seen[i] != want[i] {
 			t.Errorf("tick %d sees %v, want %v", i+1, seen[i], want[i])
 		}
 	}
-	if got := tInput.Unpack(w.Image().Input(2)); got.DX != 4 {
+	if got := sample.Pads.Unpack(w.Image().Input(2)); got.DX != 4 {
 		t.Error(got)
 	}
-	w.Step(TickInputs{Players: make([]InputBytes, 64)}) // more than the game has seats for
+	w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 64)}) // more than the game has seats for
 }
 
 // A game may have nothing to say: orders alone, or a demonstration. Its input has no bytes.
 func TestAGameMayHaveAnInputAndAResourceWithoutFields(t *testing.T) {
-	none := NewInput[struct{}]()
-	empty := NewResource[struct{}]("empty")
-	g := tGame()
-	g.Input, g.Resources = none, Resources(empty)
-	w := newWorld(t, g)
-	w.Step(TickInputs{Players: make([]InputBytes, 4)})
-	if none.Of(w, 1) != none.Last(w, 1) || empty.Read(w) != *empty.Write(w) || w.Image().Input(3) != (InputBytes{}) {
+	none := ecs.NewInput[struct{}]()
+	empty := ecs.NewResource[struct{}]("empty")
+	g := sample.Bare()
+	g.Input, g.Resources = none, ecs.Resources(empty)
+	w := sample.NewWorld(t, g)
+	w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 4)})
+	if none.Of(w, 1) != none.Last(w, 1) || empty.Read(w) != *empty.Write(w) || w.Image().Input(3) != (ecs.InputBytes{}) {
 		t.Error("nothing differs from nothing")
 	}
-	s := saved(w)
+	s := sample.Saved(w)
 	if err := w.Image().Load(s.AppendImage(nil)); err != nil {
 		t.Error(err)
 	}

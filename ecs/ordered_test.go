@@ -1,6 +1,4 @@
-//go:build moving
-
-package ecs
+package ecs_test
 
 import (
 	"slices"
@@ -9,45 +7,48 @@ import (
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/features/transform"
 	"github.com/yohamta/donburi/filter"
+
+	"tendon/ecs"
+	"tendon/ecs/internal/sample"
 )
 
 // Donburi's order depends on which archetype was first used and on what was removed before. Ordered follows the rows.
 func TestOrderedWalksADonburiQueryInTheOrderOfRows(t *testing.T) {
-	g := busyGame()
-	w := newWorld(t, g)
-	query := donburi.NewQuery(filter.Contains(cPos))
-	var list []Entity
-	inSystem(w, func() {
+	g := sample.Busy()
+	w := sample.NewWorld(t, g)
+	query := donburi.NewQuery(filter.Contains(sample.Positions))
+	var list []ecs.Entity
+	sample.InSystem(w, func() {
 		for i := range 200 {
-			e := w.Spawn(OwnedByWorld, cPos)
+			e := w.Spawn(ecs.OwnedByWorld, sample.Positions)
 			if list = append(list, e); i%3 == 0 {
-				cVel.Add(w, e, tVel{})
+				sample.Velocities.Add(w, e, sample.Vel{})
 			}
 		}
 	})
 	w.Donburi()
-	inSystem(w, func() {
+	sample.InSystem(w, func() {
 		for i, e := range list {
 			if i%4 == 1 {
 				w.Despawn(e)
 			} else if i%7 == 2 {
-				cVel.Add(w, e, tVel{})
+				sample.Velocities.Add(w, e, sample.Vel{})
 			}
 		}
 	})
-	inSystem(w, func() {
+	sample.InSystem(w, func() {
 		for range 30 {
-			w.Spawn(OwnedBy(0), cPos, cVel)
+			w.Spawn(ecs.OwnedBy(0), sample.Positions, sample.Velocities)
 		}
 	})
 	rows := func(entries func(func(*donburi.Entry) bool)) (rows []uint32) {
 		for entry := range entries {
-			e, _ := EntityOf(entry)
+			e, _ := ecs.EntityOf(entry)
 			rows = append(rows, e.Row)
 		}
 		return rows
 	}
-	theirs, ordered := rows(query.Iter(w.Donburi())), rows(Ordered(w, query))
+	theirs, ordered := rows(query.Iter(w.Donburi())), rows(ecs.Ordered(w, query))
 	if slices.IsSorted(theirs) {
 		t.Fatal("donburi's order is that of the rows: the test proves nothing")
 	}
@@ -56,8 +57,8 @@ func TestOrderedWalksADonburiQueryInTheOrderOfRows(t *testing.T) {
 		t.Fatalf("%d rows in the order %v, want %d", len(ordered), ordered, len(theirs))
 	}
 	nested := 0
-	for range Ordered(w, query) {
-		for range Ordered(w, query) {
+	for range ecs.Ordered(w, query) {
+		for range ecs.Ordered(w, query) {
 			nested++
 		}
 	}
@@ -65,7 +66,7 @@ func TestOrderedWalksADonburiQueryInTheOrderOfRows(t *testing.T) {
 		t.Errorf("nested walks saw %d pairs of %d entries", nested, len(theirs))
 	}
 	if allocs := testing.AllocsPerRun(20, func() {
-		for range Ordered(w, query) {
+		for range ecs.Ordered(w, query) {
 		}
 	}); allocs > 12 { // donburi's own iteration of several archetypes
 		t.Errorf("a walk allocates %v times", allocs)
@@ -75,29 +76,32 @@ func TestOrderedWalksADonburiQueryInTheOrderOfRows(t *testing.T) {
 // A wound is a sprite that a view hangs on an avatar with donburi's own hierarchy. The avatar's components change and
 // ticks are rewound meanwhile; the wound leaves with the avatar.
 func TestDonburisHierarchyWorksInAView(t *testing.T) {
-	g := viewGame()
+	g := sample.Visible()
 	wound := donburi.NewTag()
-	var left []Entity
-	g.Screen.Dress = func(v *View, entry *donburi.Entry) {
+	var left []ecs.Entity
+	g.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
 		entry.AddComponent(transform.Transform)
 		child := v.World.Entry(v.World.Create(transform.Transform, wound))
 		transform.AppendChild(entry, child, false)
 	}
-	g.Screen.Undress = func(v *View, entry *donburi.Entry) {
-		if e, ok := EntityOf(entry); ok {
+	g.Screen.Undress = func(v *ecs.View, entry *donburi.Entry) {
+		if e, ok := ecs.EntityOf(entry); ok {
 			left = append(left, e)
 		}
 		transform.RemoveChildrenRecursive(entry)
 	}
-	w, v := newWorld(t, g), newView(t, g)
-	var a, b Entity
-	inSystem(w, func() { a = w.Spawn(OwnedByWorld, vPos); b = w.Spawn(OwnedBy(1), vPos) })
-	first := saved(w)
+	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
+	var a, b ecs.Entity
+	sample.InSystem(w, func() {
+		a = w.Spawn(ecs.OwnedByWorld, sample.ShownPositions)
+		b = w.Spawn(ecs.OwnedBy(1), sample.ShownPositions)
+	})
+	first := sample.Saved(w)
 	v.Update(nil, first, nil, 1)
 	wounds := func() (n int) {
 		for entry := range donburi.NewQuery(filter.Contains(wound)).Iter(v.World) {
 			n++
-			if parent, ok := transform.GetParent(entry); !ok || !parent.Valid() || !parent.HasComponent(vPos) && !parent.HasComponent(cVel) {
+			if parent, ok := transform.GetParent(entry); !ok || !parent.Valid() || !parent.HasComponent(sample.ShownPositions) && !parent.HasComponent(sample.Velocities) {
 				t.Errorf("a wound has lost its avatar: %v, %t", parent, ok)
 			}
 		}
@@ -105,13 +109,13 @@ func TestDonburisHierarchyWorksInAView(t *testing.T) {
 	}
 	entry := v.Entry(a)
 	for _, change := range []func(){
-		func() { cVel.Add(w, a, tVel{X: 3}); cVel.Add(w, b, tVel{}) },
-		func() { vPos.Remove(w, a) },
-		func() { vPos.Add(w, a, posAt(1, 1)); cVel.Remove(w, b) },
-		func() { w.Spawn(OwnedBy(0), vPos) },
+		func() { sample.Velocities.Add(w, a, sample.Vel{X: 3}); sample.Velocities.Add(w, b, sample.Vel{}) },
+		func() { sample.ShownPositions.Remove(w, a) },
+		func() { sample.ShownPositions.Add(w, a, sample.PosAt(1, 1)); sample.Velocities.Remove(w, b) },
+		func() { w.Spawn(ecs.OwnedBy(0), sample.ShownPositions) },
 	} {
-		inSystem(w, change)
-		v.Update(first, saved(w), nil, 0.5)
+		sample.InSystem(w, change)
+		v.Update(first, sample.Saved(w), nil, 0.5)
 		if v.Entry(a) != entry {
 			t.Fatal("another set of components took the avatar's entry")
 		}
@@ -119,13 +123,13 @@ func TestDonburisHierarchyWorksInAView(t *testing.T) {
 			t.Fatalf("%d wounds on %d entities; %v left", n, v.World.Len()/2, left)
 		}
 	}
-	inSystem(w, func() { w.Despawn(a); w.Despawn(b) })
-	v.Update(first, saved(w), nil, 1)
-	if !slices.Equal(left, []Entity{a, b}) || wounds() != 2 || v.World.Len() != 4 {
-		t.Fatalf("%v left, want %v; %d wounds, %d in donburi's world", left, []Entity{a, b}, wounds(), v.World.Len())
+	sample.InSystem(w, func() { w.Despawn(a); w.Despawn(b) })
+	v.Update(first, sample.Saved(w), nil, 1)
+	if !slices.Equal(left, []ecs.Entity{a, b}) || wounds() != 2 || v.World.Len() != 4 {
+		t.Fatalf("%v left, want %v; %d wounds, %d in donburi's world", left, []ecs.Entity{a, b}, wounds(), v.World.Len())
 	}
 	w.Image().Restore(first)
-	v.Update(nil, saved(w), nil, 1)
+	v.Update(nil, sample.Saved(w), nil, 1)
 	if len(left) != 3 || wounds() != 3 {
 		t.Fatalf("after the rewind %v left and %d wounds are shown", left, wounds())
 	}

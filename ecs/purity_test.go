@@ -16,7 +16,7 @@ import (
 )
 
 // pure are the packages that a simulation runs in. What they compute follows from their arguments alone.
-var pure = []string{"ecs/...", "rollback/...", "systems/...", "net/wire"}
+var pure = []string{"ecs", "ecs/fixed", "ecs/image", "rollback/...", "systems/...", "net/wire"}
 
 // pureImports are the packages that follow from their arguments too. What is missing here reads a clock, a file, a
 // socket or the dice, starts goroutines, or was not needed yet.

@@ -1,10 +1,8 @@
-//go:build race && moving
+//go:build race
 
-package ecs
+package ecs_test
 
 import "flag"
-
-const raceEnabled = true
 
 // Random histories are a fifth as many: each takes ten times as long.
 func init() {

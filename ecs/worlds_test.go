@@ -1,6 +1,4 @@
-//go:build moving
-
-package ecs
+package ecs_test
 
 import (
 	"slices"
@@ -9,45 +7,49 @@ import (
 
 	"github.com/yohamta/donburi"
 	"github.com/yohamta/donburi/filter"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 // sharedQuery is one donburi query for all worlds, as a game declares it.
-var sharedQuery = donburi.NewQuery(filter.Contains(cPos))
+var sharedQuery = donburi.NewQuery(filter.Contains(sample.Positions))
 
 // crossing are the checksums of a match that uses everything that could be shared by mistake: queries, structure,
 // donburi's world, entries, iteration, rewinds and a view.
-func crossing(t *testing.T, g *Game, ticks Tick) (sums []Checksum) {
-	w, err := NewWorld(g, 3)
+func crossing(t *testing.T, g *ecs.Game, ticks ecs.Tick) (sums []image.Checksum) {
+	w, err := ecs.NewWorld(g, 3)
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
-	v, err := NewView(g)
+	v, err := ecs.NewView(g)
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
-	var prev, cur Snapshot
+	var prev, cur image.Snapshot
 	w.Image().Save(&prev)
 	for w.Tick() < ticks {
-		w.Step(busyInputs(w.Tick() + 1))
+		w.Step(sample.Inputs(w.Tick() + 1))
 		if w.Tick()%5 == 0 { // mispredict, look at it, and rewind
-			w.Step(TickInputs{})
+			w.Step(ecs.TickInputs{})
 			w.Donburi()
 			w.Image().Restore(&prev)
-			w.Step(busyInputs(w.Tick() + 1))
+			w.Step(sample.Inputs(w.Tick() + 1))
 		}
 		world, n := w.Donburi(), 0
-		for entry := range cPos.Iter(world) {
-			e, _ := EntityOf(entry)
+		for entry := range sample.Positions.Iter(world) {
+			e, _ := ecs.EntityOf(entry)
 			if w.Entry(e) != entry {
 				t.Error("an entry belongs to another world")
 			}
 			n++
 		}
 		last := uint32(0)
-		for entry := range Ordered(w, sharedQuery) {
-			e, _ := EntityOf(entry)
+		for entry := range ecs.Ordered(w, sharedQuery) {
+			e, _ := ecs.EntityOf(entry)
 			if n--; e.Row <= last {
 				t.Error("Ordered does not follow the rows")
 			}
@@ -56,8 +58,8 @@ func crossing(t *testing.T, g *Game, ticks Tick) (sums []Checksum) {
 		if n != 0 {
 			t.Errorf("Ordered leaves out %d entries", n)
 		}
-		cMixed.Each(world, func(entry *donburi.Entry) { cMixed.Get(entry).Energy++ })
-		if _, ok := cSeat.First(world); ok != (w.Players() != 0) || last == 0 {
+		sample.Mixtures.Each(world, func(entry *donburi.Entry) { sample.Mixtures.Get(entry).Energy++ })
+		if _, ok := sample.Seats.First(world); ok != (w.Players() != 0) || last == 0 {
 			t.Error("donburi's world is not the world's")
 		}
 		w.Image().Save(&cur)
@@ -78,10 +80,10 @@ func crossing(t *testing.T, g *Game, ticks Tick) (sums []Checksum) {
 // with the race detector this finds any use of them, without it a map written by two.
 func TestWorldsOnManyGoroutinesShareNothing(t *testing.T) {
 	const worlds, ticks = 64, 40
-	g := busyGame()
-	g.Screen.Dress = func(_ *View, entry *donburi.Entry) { donburi.Add(entry, cSprite, &tSprite{}) }
+	g := sample.Busy()
+	g.Screen.Dress = func(_ *ecs.View, entry *donburi.Entry) { donburi.Add(entry, sample.Sprites, &sample.Sprite{}) }
 	want := crossing(t, g, ticks)
-	sums := make([][]Checksum, worlds)
+	sums := make([][]image.Checksum, worlds)
 	var all sync.WaitGroup
 	for i := range sums {
 		all.Go(func() { sums[i] = crossing(t, g, ticks) })

@@ -1,6 +1,4 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"bytes"
@@ -10,111 +8,113 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-)
 
-// count returns how many entities a query sees.
-func count[A, PA any](w *World, q *Query1[A, PA]) (n int) {
-	for range q.All(w) {
-		n++
-	}
-	return n
-}
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
+)
 
 // Spawn gives an entity that its system can fill, but that no query of the system sees: a system never meets what it
 // made itself, whatever the order of its loops.
 func TestSpawnFillsAtOnceAndIsSeenByTheNextSystem(t *testing.T) {
-	g := tGame()
-	var e Entity
-	g.Systems = []System{
-		{"first", func(w *World) {
+	g := sample.Bare()
+	var e ecs.Entity
+	g.Systems = []ecs.System{
+		{Name: "first", Run: func(w *ecs.World) {
 			if w.Tick() != 1 {
 				return
 			}
-			e = w.Spawn(OwnedByWorld, cPos)
-			cPos.Put(w, e, tPos{X: 7})
-			if v, ok := cPos.Read(w, e); !ok || v.X != 7 || !w.Exists(e) || !cPos.Has(w, e) {
+			e = w.Spawn(ecs.OwnedByWorld, sample.Positions)
+			sample.Positions.Put(w, e, sample.Pos{X: 7})
+			if v, ok := sample.Positions.Read(w, e); !ok || v.X != 7 || !w.Exists(e) || !sample.Positions.Has(w, e) {
 				t.Error("the spawned entity cannot be filled:", v, ok)
 			}
-			if count(w, qPos) != 0 {
+			if sample.Count(w, sample.Placed) != 0 {
 				t.Error("a query sees what its own system spawned")
 			}
 		}},
-		{"second", func(w *World) {
-			if count(w, qPos) != 1 {
+		{Name: "second", Run: func(w *ecs.World) {
+			if sample.Count(w, sample.Placed) != 1 {
 				t.Error("the next system does not see the spawned entity")
 			}
 		}},
 	}
-	newWorld(t, g).Step(TickInputs{})
+	sample.NewWorld(t, g).Step(ecs.TickInputs{})
 }
 
 // Despawn, Add and Remove wait for the system's end too, so that a loop may do them to what it walks over.
 func TestDespawnAddAndRemoveTakeEffectWhenTheSystemHasReturned(t *testing.T) {
-	g := tGame()
-	var a, b Entity
-	g.Setup = func(w *World) { a, b = w.Spawn(OwnedByWorld, cPos), w.Spawn(OwnedByWorld, cPos) }
-	look := func(w *World) string {
-		v, _ := cVel.Read(w, b)
-		return fmt.Sprint(w.Exists(a), cPos.Has(w, a), w.Exists(b), cPos.Has(w, b), cVel.Has(w, b), int64(v.X), count(w, qPos))
+	g := sample.Bare()
+	var a, b ecs.Entity
+	g.Setup = func(w *ecs.World) {
+		a, b = w.Spawn(ecs.OwnedByWorld, sample.Positions), w.Spawn(ecs.OwnedByWorld, sample.Positions)
 	}
-	g.Systems = []System{
-		{"first", func(w *World) {
+	look := func(w *ecs.World) string {
+		v, _ := sample.Velocities.Read(w, b)
+		return fmt.Sprint(w.Exists(a), sample.Positions.Has(w, a), w.Exists(b), sample.Positions.Has(w, b), sample.Velocities.Has(w, b), int64(v.X), sample.Count(w, sample.Placed))
+	}
+	g.Systems = []ecs.System{
+		{Name: "first", Run: func(w *ecs.World) {
 			if w.Tick() != 1 {
 				return
 			}
 			w.Despawn(a)
-			cVel.Add(w, b, tVel{X: 5})
-			cPos.Remove(w, b)
+			sample.Velocities.Add(w, b, sample.Vel{X: 5})
+			sample.Positions.Remove(w, b)
 			if got := look(w); got != "true true true true false 0 2" {
 				t.Error("within the system:", got)
 			}
 		}},
-		{"second", func(w *World) {
+		{Name: "second", Run: func(w *ecs.World) {
 			if got := look(w); got != "false false true false true 5 0" {
 				t.Error("in the next system:", got)
 			}
 		}},
 	}
-	newWorld(t, g).Step(TickInputs{})
+	sample.NewWorld(t, g).Step(ecs.TickInputs{})
 }
 
 // The order of structural changes is the order of the calls, and a change to what is gone does nothing.
 func TestStructuralChangesHappenInCallOrder(t *testing.T) {
-	w := newWorld(t, tGame())
-	var a, b, c, d Entity
-	inSystem(w, func() {
-		a = w.Spawn(OwnedByWorld, cPos)
-		cVel.Add(w, a, tVel{X: 1})
-		cVel.Add(w, a, tVel{X: 2}) // replaces
-		b = w.Spawn(OwnedByWorld, cPos)
-		cVel.Add(w, b, tVel{X: 1})
-		cVel.Remove(w, b)
-		c = w.Spawn(OwnedByWorld, cPos)
+	w := sample.NewWorld(t, sample.Bare())
+	var a, b, c, d ecs.Entity
+	sample.InSystem(w, func() {
+		a = w.Spawn(ecs.OwnedByWorld, sample.Positions)
+		sample.Velocities.Add(w, a, sample.Vel{X: 1})
+		sample.Velocities.Add(w, a, sample.Vel{X: 2}) // replaces
+		b = w.Spawn(ecs.OwnedByWorld, sample.Positions)
+		sample.Velocities.Add(w, b, sample.Vel{X: 1})
+		sample.Velocities.Remove(w, b)
+		c = w.Spawn(ecs.OwnedByWorld, sample.Positions)
 		w.Despawn(c)
-		cVel.Add(w, c, tVel{X: 1}) // too late
+		sample.Velocities.Add(w, c, sample.Vel{X: 1}) // too late
 		w.Despawn(c)
-		d = w.Spawn(OwnedByWorld)
-		cVel.Remove(w, d) // has none
-		cTag.Add(w, d, struct{}{})
+		d = w.Spawn(ecs.OwnedByWorld)
+		sample.Velocities.Remove(w, d) // has none
+		sample.Tags.Add(w, d, struct{}{})
 	})
-	if v, ok := cVel.Read(w, a); !ok || v.X != 2 {
+	if v, ok := sample.Velocities.Read(w, a); !ok || v.X != 2 {
 		t.Error("the second Add did not replace the first:", v, ok)
 	}
-	if cVel.Has(w, b) || !cPos.Has(w, b) {
+	if sample.Velocities.Has(w, b) || !sample.Positions.Has(w, b) {
 		t.Error("Remove after Add left the component")
 	}
-	if w.Exists(c) || cVel.Has(w, c) {
+	if w.Exists(c) || sample.Velocities.Has(w, c) {
 		t.Error("an Add after Despawn brought the entity back")
 	}
-	if !w.Exists(d) || !cTag.Has(w, d) || cVel.Has(w, d) {
+	if !w.Exists(d) || !sample.Tags.Has(w, d) || sample.Velocities.Has(w, d) {
 		t.Error("an entity without components cannot be given one")
 	}
-	inSystem(w, func() { cVel.Remove(w, a); cVel.Add(w, a, tVel{X: 3}); cVel.Remove(w, a) })
-	if cVel.Has(w, a) {
+	sample.InSystem(w, func() {
+		sample.Velocities.Remove(w, a)
+		sample.Velocities.Add(w, a, sample.Vel{X: 3})
+		sample.Velocities.Remove(w, a)
+	})
+	if sample.Velocities.Has(w, a) {
 		t.Error("Remove, Add, Remove left the component")
 	}
-	inSystem(w, func() { cVel.Add(w, a, tVel{}) })
-	if v, _ := cVel.Read(w, a); v != (tVel{}) {
+	sample.InSystem(w, func() { sample.Velocities.Add(w, a, sample.Vel{}) })
+	if v, _ := sample.Velocities.Read(w, a); v != (sample.Vel{}) {
 		t.Error("a component that came back kept an old value:", v)
 	}
 }
@@ -122,22 +122,22 @@ func TestStructuralChangesHappenInCallOrder(t *testing.T) {
 // The identity of a row is its tick of birth: if a row freed in a tick were taken again in it, two entities would be
 // equal.
 func TestARowFreedInATickIsNotTakenAgainInIt(t *testing.T) {
-	w := newWorld(t, tGame())
-	var a, b, c Entity
-	inSystem(w, func() { a = w.Spawn(OwnedByWorld, cPos) })
-	inSystem(w, func() {
+	w := sample.NewWorld(t, sample.Bare())
+	var a, b, c ecs.Entity
+	sample.InSystem(w, func() { a = w.Spawn(ecs.OwnedByWorld, sample.Positions) })
+	sample.InSystem(w, func() {
 		w.Despawn(a)
-		w.flush() // the system's end
-		b = w.Spawn(OwnedByWorld, cPos)
+		w.Image().Flush() // the system's end
+		b = w.Spawn(ecs.OwnedByWorld, sample.Positions)
 		w.Despawn(b)
-		w.flush()
-		c = w.Spawn(OwnedByWorld, cPos)
+		w.Image().Flush()
+		c = w.Spawn(ecs.OwnedByWorld, sample.Positions)
 	})
 	if a.Row != 1 || b.Row != 2 || c.Row != 3 {
 		t.Errorf("rows %d %d %d, want 1 2 3", a.Row, b.Row, c.Row)
 	}
-	var d, e Entity
-	inSystem(w, func() { d, e = w.Spawn(OwnedByWorld), w.Spawn(OwnedByWorld) })
+	var d, e ecs.Entity
+	sample.InSystem(w, func() { d, e = w.Spawn(ecs.OwnedByWorld), w.Spawn(ecs.OwnedByWorld) })
 	if d.Row != 1 || e.Row != 2 || d.Born != w.Tick() {
 		t.Errorf("the next tick takes rows %d %d born %d, want 1 2", d.Row, e.Row, d.Born)
 	}
@@ -148,13 +148,13 @@ func TestARowFreedInATickIsNotTakenAgainInIt(t *testing.T) {
 
 // One player's mispredicted shot must leave every identity of every other owner alone.
 func TestTwoPlayersNeverMoveEachOthersRows(t *testing.T) {
-	spawn := func(extra int) (r [2]Entity) {
-		w := newWorld(t, tGame())
-		inSystem(w, func() {
+	spawn := func(extra int) (r [2]ecs.Entity) {
+		w := sample.NewWorld(t, sample.Bare())
+		sample.InSystem(w, func() {
 			for range extra { // a misprediction of player 0
-				w.Spawn(OwnedBy(0), cPos)
+				w.Spawn(ecs.OwnedBy(0), sample.Positions)
 			}
-			r[0], r[1] = w.Spawn(OwnedBy(1), cPos), w.Spawn(OwnedByWorld, cPos)
+			r[0], r[1] = w.Spawn(ecs.OwnedBy(1), sample.Positions), w.Spawn(ecs.OwnedByWorld, sample.Positions)
 		})
 		return r
 	}
@@ -168,30 +168,30 @@ func TestTwoPlayersNeverMoveEachOthersRows(t *testing.T) {
 
 // An entity named by a peer or by damaged data may have any row; looking it up must answer no.
 func TestEntitiesThatCannotExistDoNot(t *testing.T) {
-	w := newWorld(t, tGame())
-	inSystem(w, func() { w.Spawn(OwnedBy(3), cPos) })
-	for _, row := range []uint32{0, 1, 5 << regionShift, 64 << regionShift, 255 << regionShift, 256 << regionShift, 256<<regionShift | 1, 1<<32 - 1,
-		4<<regionShift | 1, 4<<regionShift | regionRows - 1} {
-		e := Entity{Row: row, Born: 0}
-		if v, ok := cPos.Read(w, e); ok || w.Exists(e) || cPos.Has(w, e) || cPos.Write(w, e) != nil || cPos.Put(w, e, v) {
+	w := sample.NewWorld(t, sample.Bare())
+	sample.InSystem(w, func() { w.Spawn(ecs.OwnedBy(3), sample.Positions) })
+	for _, row := range []uint32{0, 1, 5 << image.RegionShift, 64 << image.RegionShift, 255 << image.RegionShift, 256 << image.RegionShift, 256<<image.RegionShift | 1, 1<<32 - 1,
+		4<<image.RegionShift | 1, 4<<image.RegionShift | image.RegionRows - 1} {
+		e := ecs.Entity{Row: row, Born: 0}
+		if v, ok := sample.Positions.Read(w, e); ok || w.Exists(e) || sample.Positions.Has(w, e) || sample.Positions.Write(w, e) != nil || sample.Positions.Put(w, e, v) {
 			t.Errorf("row %#x exists", row)
 		}
-		inSystem(w, func() { w.Despawn(e); cPos.Add(w, e, tPos{}); cPos.Remove(w, e) })
+		sample.InSystem(w, func() { w.Despawn(e); sample.Positions.Add(w, e, sample.Pos{}); sample.Positions.Remove(w, e) })
 	}
-	if !cPos.Has(w, Entity{Row: 4 << regionShift, Born: 1}) {
+	if !sample.Positions.Has(w, ecs.Entity{Row: 4 << image.RegionShift, Born: 1}) {
 		t.Error("player 3's first entity is gone")
 	}
 }
 
 // model is the image as anyone would write it without caring for speed.
 type model struct {
-	tick     Tick
+	tick     ecs.Tick
 	entities map[uint32]*modelEntity
 }
 
 type modelEntity struct {
-	born Tick
-	pos  *tPos
+	born ecs.Tick
+	pos  *sample.Pos
 	wide *uint64
 	tag  bool
 }
@@ -239,10 +239,10 @@ func (m *model) String() string {
 }
 
 // asModel reads a world into a model through its queries.
-func asModel(t *rapid.T, w *World) *model {
+func asModel(t *rapid.T, w *ecs.World) *model {
 	m := &model{w.Tick(), map[uint32]*modelEntity{}}
 	last := int64(-1)
-	see := func(e Entity) *modelEntity {
+	see := func(e ecs.Entity) *modelEntity {
 		if int64(e.Row) <= last {
 			t.Fatalf("row %d follows row %d", e.Row, last)
 		}
@@ -276,13 +276,13 @@ func asModel(t *rapid.T, w *World) *model {
 }
 
 var (
-	qModelPos  = NewQuery1(Read(cPos))
-	qModelWide = NewQuery1(Read(cWide))
-	qModelTag  = NewQuery1(Read(cTag))
+	qModelPos  = ecs.NewQuery1(ecs.Read(sample.Positions))
+	qModelWide = ecs.NewQuery1(ecs.Read(sample.Wides))
+	qModelTag  = ecs.NewQuery1(ecs.Read(sample.Tags))
 )
 
-func qModelPosRuns(w *World) func(yield func(Entity) bool) {
-	return func(yield func(Entity) bool) {
+func qModelPosRuns(w *ecs.World) func(yield func(ecs.Entity) bool) {
+	return func(yield func(ecs.Entity) bool) {
 		for r := range qModelPos.Runs(w) {
 			for i := range r.A {
 				if !yield(r.Entities[i]) {
@@ -298,28 +298,21 @@ func qModelPosRuns(w *World) func(yield func(Entity) bool) {
 // reached by another road has the same checksum and the same bytes.
 func TestWorldHoldsWhatAPlainMapWould(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := &structureMachine{world: must(NewWorld(tGame(), 1)), model: &model{entities: map[uint32]*modelEntity{}}}
+		s := &structureMachine{world: sample.Must(ecs.NewWorld(sample.Bare(), 1)), model: &model{entities: map[uint32]*modelEntity{}}}
 		s.save()
 		t.Repeat(map[string]func(*rapid.T){"tick": s.tick, "restore": s.restore, "detour": s.detour, "": s.check})
 	})
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 type structureMachine struct {
-	world  *World
+	world  *ecs.World
 	model  *model
-	snaps  []*Snapshot
+	snaps  []*image.Snapshot
 	models []*model
 }
 
 func (s *structureMachine) save() {
-	s.snaps, s.models = append(s.snaps, saved(s.world)), append(s.models, s.model.clone())
+	s.snaps, s.models = append(s.snaps, sample.Saved(s.world)), append(s.models, s.model.clone())
 	if len(s.snaps) > 12 {
 		s.snaps[0].Release()
 		s.snaps, s.models = s.snaps[1:], s.models[1:]
@@ -330,22 +323,22 @@ func (s *structureMachine) save() {
 func (s *structureMachine) tick(t *rapid.T) {
 	w, m := s.world, s.model
 	before, held := m.clone(), map[uint32]bool{}
-	s.world.Step(TickInputs{})
+	s.world.Step(ecs.TickInputs{})
 	m.tick++
-	pick := func() (e Entity, me *modelEntity) {
+	pick := func() (e ecs.Entity, me *modelEntity) {
 		rows := before.rows()
 		if len(rows) == 0 {
-			return Entity{Row: 60 << regionShift}, nil
+			return ecs.Entity{Row: 60 << image.RegionShift}, nil
 		}
 		row := rapid.SampledFrom(rows).Draw(t, "row")
-		return Entity{Row: row, Born: before.entities[row].born}, m.entities[row]
+		return ecs.Entity{Row: row, Born: before.entities[row].born}, m.entities[row]
 	}
 	for range rapid.IntRange(0, 12).Draw(t, "changes") {
 		switch rapid.SampledFrom([]string{"spawn", "many", "despawn", "add", "remove", "write", "system"}).Draw(t, "change") {
 		case "spawn":
-			s.spawn(t, held, Owner(rapid.IntRange(0, 4).Draw(t, "owner")), 1)
+			s.spawn(t, held, ecs.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), 1)
 		case "many":
-			s.spawn(t, held, Owner(rapid.IntRange(0, 4).Draw(t, "owner")), rapid.IntRange(1, 150).Draw(t, "n"))
+			s.spawn(t, held, ecs.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), rapid.IntRange(1, 150).Draw(t, "n"))
 		case "despawn":
 			e, _ := pick()
 			w.Despawn(e)
@@ -354,49 +347,49 @@ func (s *structureMachine) tick(t *rapid.T) {
 		case "add":
 			e, me := pick()
 			v := rapid.Uint64().Draw(t, "v")
-			cWide.Add(w, e, tWide{[100]uint64{99: v}})
-			cTag.Add(w, e, struct{}{})
+			sample.Wides.Add(w, e, sample.Wide{Cells: [100]uint64{99: v}})
+			sample.Tags.Add(w, e, struct{}{})
 			if me != nil {
 				me.wide, me.tag = &v, true
 			}
 		case "remove":
 			e, me := pick()
-			cPos.Remove(w, e)
-			cTag.Remove(w, e)
+			sample.Positions.Remove(w, e)
+			sample.Tags.Remove(w, e)
 			if me != nil {
 				me.pos, me.tag = nil, false
 			}
 		case "write":
-			w.flush()
+			w.Image().Flush()
 			e, me := pick()
-			if p := cPos.Write(w, e); p != nil {
+			if p := sample.Positions.Write(w, e); p != nil {
 				p.X++
 				me.pos.X++
 			} else if me != nil && me.pos != nil {
 				t.Fatalf("row %d cannot be written", e.Row)
 			}
 		case "system":
-			w.flush()
+			w.Image().Flush()
 		}
 	}
-	w.flush()
-	w.releaseHeld()
+	w.Image().Flush()
+	w.Image().ReleaseHeld()
 	// An entity without any component is seen by no query: give it the tag, so that the check sees all.
 	for _, row := range m.rows() {
 		if e := m.entities[row]; e.pos == nil && e.wide == nil && !e.tag {
-			cTag.Add(w, Entity{Row: row, Born: e.born}, struct{}{})
+			sample.Tags.Add(w, ecs.Entity{Row: row, Born: e.born}, struct{}{})
 			e.tag = true
 		}
 	}
-	w.flush()
+	w.Image().Flush()
 	s.save()
 }
 
-func (s *structureMachine) spawn(t *rapid.T, held map[uint32]bool, o Owner, n int) {
-	v := tPos{X: 1, Y: 2}
+func (s *structureMachine) spawn(t *rapid.T, held map[uint32]bool, o ecs.Owner, n int) {
+	v := sample.Pos{X: 1, Y: 2}
 	for range n {
-		e := s.world.Spawn(o, cPos, cTag)
-		row := uint32(o) << regionShift
+		e := s.world.Spawn(o, sample.Positions, sample.Tags)
+		row := uint32(o) << image.RegionShift
 		for row == 0 || s.model.entities[row] != nil || held[row] {
 			row++
 		}
@@ -405,7 +398,7 @@ func (s *structureMachine) spawn(t *rapid.T, held map[uint32]bool, o Owner, n in
 		}
 		held[row] = true
 		p := v
-		cPos.Put(s.world, e, p)
+		sample.Positions.Put(s.world, e, p)
 		s.model.entities[row] = &modelEntity{born: e.Born, pos: &p, tag: true}
 	}
 }
@@ -420,29 +413,29 @@ func (s *structureMachine) restore(t *rapid.T) {
 // spawned it.
 func (s *structureMachine) detour(t *rapid.T) {
 	w := s.world
-	at := saved(w)
+	at := sample.Saved(w)
 	defer at.Release()
-	w.Step(TickInputs{})
-	reached := saved(w)
+	w.Step(ecs.TickInputs{})
+	reached := sample.Saved(w)
 	defer reached.Release()
 	w.Image().Restore(at)
-	w.Step(TickInputs{})
-	var spawned []Entity
+	w.Step(ecs.TickInputs{})
+	var spawned []ecs.Entity
 	for range rapid.IntRange(1, 300).Draw(t, "n") {
-		e := w.Spawn(Owner(rapid.IntRange(0, 4).Draw(t, "owner")), cPos, cWide)
-		cPos.Put(w, e, tPos{3, 4})
+		e := w.Spawn(ecs.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), sample.Positions, sample.Wides)
+		sample.Positions.Put(w, e, sample.Pos{X: 3, Y: 4})
 		spawned = append(spawned, e)
 	}
-	w.flush()
+	w.Image().Flush()
 	for _, e := range spawned {
 		w.Despawn(e)
 	}
-	w.flush()
-	w.releaseHeld()
-	other := saved(w)
+	w.Image().Flush()
+	w.Image().ReleaseHeld()
+	other := sample.Saved(w)
 	defer other.Release()
 	if other.Checksum() != reached.Checksum() || !bytes.Equal(other.AppendImage(nil), reached.AppendImage(nil)) {
-		d, _ := FirstDifference(reached, other)
+		d, _ := image.FirstDifference(reached, other)
 		t.Fatalf("two roads to one state differ: %v", d)
 	}
 	w.Image().Restore(at)
@@ -456,18 +449,18 @@ func (s *structureMachine) check(t *rapid.T) {
 		t.Fatal("undeclared writes")
 	}
 	// The same state in a world without any history.
-	here := saved(s.world)
+	here := sample.Saved(s.world)
 	defer here.Release()
-	fresh := must(NewWorld(tGame(), 99))
+	fresh := sample.Must(ecs.NewWorld(sample.Bare(), 99))
 	if err := fresh.Image().Load(here.AppendImage(nil)); err != nil {
 		t.Fatal(err)
 	}
-	there := saved(fresh)
+	there := sample.Saved(fresh)
 	if here.Checksum() != there.Checksum() || !bytes.Equal(here.AppendImage(nil), there.AppendImage(nil)) {
-		d, _ := FirstDifference(here, there)
+		d, _ := image.FirstDifference(here, there)
 		t.Fatalf("a loaded state differs: %v", d)
 	}
-	if _, ok := FirstDifference(here, there); ok {
+	if _, ok := image.FirstDifference(here, there); ok {
 		t.Fatal("equal states are said to differ")
 	}
 }

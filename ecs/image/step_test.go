@@ -1,6 +1,4 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"math"
@@ -9,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 type tGrain struct {
@@ -17,8 +18,8 @@ type tGrain struct {
 	Third fixed.Num  `tendon:"step=0.3"`
 	Hue   float32    `tendon:"step=0.25"`
 	_     uint32
-	Fine  float64                       `tendon:"step=1/1024"`
-	Path  List[fixed.Num, [2]fixed.Num] `tendon:"step=1/2"`
+	Fine  float64                           `tendon:"step=1/1024"`
+	Path  ecs.List[fixed.Num, [2]fixed.Num] `tendon:"step=1/2"`
 	Plain fixed.Num
 }
 
@@ -27,23 +28,23 @@ type tLevel struct {
 }
 
 var (
-	cGrain = NewComponent[tGrain]("grain")
-	rLevel = NewResource[tLevel]("level")
-	cRound = NewComponent[tPos]("round", Roles[tPos]{Quantise: func(p *tPos) { p.X = p.X.Floor() }})
-	qGrain = NewQuery1(Write(cGrain))
-	qRound = NewQuery1(Write(cRound))
+	cGrain = ecs.NewComponent[tGrain]("grain")
+	rLevel = ecs.NewResource[tLevel]("level")
+	cRound = ecs.NewComponent[sample.Pos]("round", ecs.Roles[sample.Pos]{Quantise: func(p *sample.Pos) { p.X = p.X.Floor() }})
+	qGrain = ecs.NewQuery1(ecs.Write(cGrain))
+	qRound = ecs.NewQuery1(ecs.Write(cRound))
 )
 
-func grainGame() *Game {
-	g := &Game{Name: "grain", TickRate: 60, MaxPlayers: 2, Input: tInput,
-		Components: Components(cGrain, cRound), Resources: Resources(rLevel)}
-	g.Setup = func(w *World) {
-		e := w.Spawn(OwnedByWorld, cGrain, cRound)
+func grainGame() *ecs.Game {
+	g := &ecs.Game{Name: "grain", TickRate: 60, MaxPlayers: 2, Input: sample.Pads,
+		Components: ecs.Components(cGrain, cRound), Resources: ecs.Resources(rLevel)}
+	g.Setup = func(w *ecs.World) {
+		e := w.Spawn(ecs.OwnedByWorld, cGrain, cRound)
 		cGrain.Put(w, e, ungrained())
-		cRound.Put(w, e, tPos{X: fixed.MustParse("7.9")})
+		cRound.Put(w, e, sample.Pos{X: fixed.MustParse("7.9")})
 		rLevel.Write(w).Height = fixed.MustParse("2.6")
 	}
-	g.Systems = Systems(func(w *World) {
+	g.Systems = ecs.Systems(func(w *ecs.World) {
 		for e := range qGrain.All(w) {
 			*e.A = ungrained()
 		}
@@ -71,7 +72,7 @@ func grained() (g tGrain) {
 // A wire carries how many steps a number is. If the simulation went on with more than that, a client could never hold
 // what the server holds.
 func TestNumbersAreMultiplesOfTheirStepsWhenATickIsOver(t *testing.T) {
-	w := newWorld(t, grainGame())
+	w := sample.NewWorld(t, grainGame())
 	e, _ := firstEntity(w)
 	for tick := range 3 {
 		if got, _ := cGrain.Read(w, e); got != grained() {
@@ -84,14 +85,14 @@ func TestNumbersAreMultiplesOfTheirStepsWhenATickIsOver(t *testing.T) {
 			t.Errorf("in tick %d Quantise leaves %v", tick, got.X)
 		}
 		if tick == 1 { // after a save, too, a page that is written is rounded
-			saved(w)
+			sample.Saved(w)
 		}
-		w.Step(TickInputs{})
+		w.Step(ecs.TickInputs{})
 	}
 }
 
-func firstEntity(w *World) (e Entity, ok bool) {
-	for e := range saved(w).Entities {
+func firstEntity(w *ecs.World) (e ecs.Entity, ok bool) {
+	for e := range sample.Saved(w).Entities {
 		return e, true
 	}
 	return e, false
@@ -104,43 +105,43 @@ func TestRoundingWhatIsRoundedChangesNothing(t *testing.T) {
 	for range 2000 {
 		values = append(values, int64(r.Uint64())>>r.IntN(64))
 	}
-	l, err := layoutOf("component", "grain", reflect.TypeFor[tGrain]())
+	l, err := image.LayoutOf("component", "grain", reflect.TypeFor[tGrain]())
 	if err != nil {
 		t.Fatal(err)
 	}
 	floats := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.Copysign(0, -1), 1 << 53, 0.49999999999999994}
 	for _, step := range []string{"1/512", "0.3", "1/3", "1000", "2147483647"} {
-		text, ok := parseStep(step)
+		text, ok := image.ParseStep(step)
 		if !ok {
 			t.Fatal(step)
 		}
-		s := l.scalars[0]
-		s.step, s.half, s.shift = int64(text), int64(text)/2, uint8(trailing(int64(text)))
+		s := l.Scalars()[0]
+		s.SetStep(int64(text), uint8(trailing(int64(text))))
 		for _, v := range values {
-			n := s.count(v)
-			if !s.fits(uint64(n)) || s.count(n*s.step) != n {
-				t.Fatalf("%d in steps of %s is %d, and then %d", v, step, n, s.count(n*s.step))
+			n := s.Count(v)
+			if !s.Fits(uint64(n)) || s.Count(n*s.Step()) != n {
+				t.Fatalf("%d in steps of %s is %d, and then %d", v, step, n, s.Count(n*s.Step()))
 			}
-			if off := uint64(v) - uint64(n*s.step); min(off, -off) > uint64(s.step) {
+			if off := uint64(v) - uint64(n*s.Step()); min(off, -off) > uint64(s.Step()) {
 				t.Fatalf("%d in steps of %s is %d, which is another number", v, step, n)
 			}
 		}
 	}
-	for _, s := range l.scalars {
+	for _, s := range l.Scalars() {
 		for range 500 {
 			floats = append(floats, math.Ldexp(r.Float64()*2-1, r.IntN(300)-150))
 		}
 		for _, v := range floats {
-			switch s.form {
-			case formSteps64:
-				n := s.countFloat(v)
-				if again := float64(n) * s.unit; !s.fits(uint64(n)) || s.countFloat(again) != n {
-					t.Fatalf("%v is %d steps, and then %d", v, n, s.countFloat(again))
+			switch s.Form() {
+			case image.FormSteps64:
+				n := s.CountFloat(v)
+				if again := float64(n) * s.Unit(); !s.Fits(uint64(n)) || s.CountFloat(again) != n {
+					t.Fatalf("%v is %d steps, and then %d", v, n, s.CountFloat(again))
 				}
-			case formSteps32:
-				n := s.countFloat(float64(float32(v)))
-				if again := float32(float64(n) * s.unit); !s.fits(uint64(n)) || s.countFloat(float64(again)) != n {
-					t.Fatalf("%v is %d steps, and then %d", float32(v), n, s.countFloat(float64(again)))
+			case image.FormSteps32:
+				n := s.CountFloat(float64(float32(v)))
+				if again := float32(float64(n) * s.Unit()); !s.Fits(uint64(n)) || s.CountFloat(float64(again)) != n {
+					t.Fatalf("%v is %d steps, and then %d", float32(v), n, s.CountFloat(float64(again)))
 				}
 			}
 		}
@@ -186,12 +187,12 @@ func TestStepsThatCannotBeKeptAreRefused(t *testing.T) {
 		}](), "A[0].N", "only fixed.Num"},
 	}
 	for _, c := range cases {
-		_, err := layoutOf("component", "thing", c.typ)
-		if e, ok := err.(*RegistrationError); !ok || e.Field != c.field || !strings.Contains(e.Problem, c.want) {
+		_, err := image.LayoutOf("component", "thing", c.typ)
+		if e, ok := err.(*image.RegistrationError); !ok || e.Field != c.field || !strings.Contains(e.Problem, c.want) {
 			t.Errorf("%v: %v, want field %q and %q", c.typ, err, c.field, c.want)
 		}
 	}
-	if _, err := layoutOf("input", "pad", reflect.TypeFor[tLevel]()); err == nil {
+	if _, err := image.LayoutOf("input", "pad", reflect.TypeFor[tLevel]()); err == nil {
 		t.Error("an input may have a step, which nobody keeps")
 	}
 }
@@ -204,10 +205,10 @@ func TestStepsArePartOfTheFingerprint(t *testing.T) {
 	type none struct{ Height fixed.Num }
 	seen := map[uint64]bool{}
 	for _, typ := range []reflect.Type{reflect.TypeFor[tLevel](), reflect.TypeFor[other](), reflect.TypeFor[none]()} {
-		l, err := layoutOf("component", "level", typ)
-		if err != nil || seen[l.fingerprint] {
-			t.Errorf("%v: %v, fingerprint %x", typ, err, l.fingerprint)
+		l, err := image.LayoutOf("component", "level", typ)
+		if err != nil || seen[l.Fingerprint()] {
+			t.Errorf("%v: %v, fingerprint %x", typ, err, l.Fingerprint())
 		}
-		seen[l.fingerprint] = true
+		seen[l.Fingerprint()] = true
 	}
 }

@@ -1,85 +1,88 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"bytes"
 	"testing"
 
+	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 var (
 	// sPos lies between two states, sLives is one or the other.
-	sPos = NewComponent("s.pos", Roles[tPos]{Lerp: func(a, b tPos, t float64) tPos {
-		return tPos{a.X.Lerp(b.X, fixed.FromFloat(t)), a.Y.Lerp(b.Y, fixed.FromFloat(t))}
+	sPos = ecs.NewComponent("s.pos", ecs.Roles[sample.Pos]{Lerp: func(a, b sample.Pos, t float64) sample.Pos {
+		return sample.Pos{X: a.X.Lerp(b.X, fixed.FromFloat(t)), Y: a.Y.Lerp(b.Y, fixed.FromFloat(t))}
 	}})
-	sLives = NewComponent[tItem]("s.lives")
-	qSeen  = NewQuery2(Write(sPos), Write(sLives))
+	sLives = ecs.NewComponent[sample.Item]("s.lives")
+	qSeen  = ecs.NewQuery2(ecs.Write(sPos), ecs.Write(sLives))
 )
 
 // sightRig is a world in which everything moves by 1 a tick along x, one entity is the world's and one is player 1's,
 // and look runs in every tick after everything has moved.
 type sightRig struct {
-	w         *World
-	ring      [64]Snapshot
-	look      func(w *World)
-	free, own Entity
+	w         *ecs.World
+	ring      [64]image.Snapshot
+	look      func(w *ecs.World)
+	free, own ecs.Entity
 }
 
 func newSightRig(t *testing.T) *sightRig {
 	r := &sightRig{}
-	g := tGame()
-	g.Components = Components(sPos, sLives)
+	g := sample.Bare()
+	g.Components = ecs.Components(sPos, sLives)
 	g.Resources, g.Events = nil, nil
-	g.Systems = Systems(func(w *World) {
+	g.Systems = ecs.Systems(func(w *ecs.World) {
 		for e := range qSeen.All(w) {
 			e.A.X += fixed.One
 			e.B.Count++
 		}
-	}, func(w *World) {
+	}, func(w *ecs.World) {
 		if r.look != nil {
 			r.look(w)
 		}
 	})
-	g.Setup = func(w *World) {
-		r.free = w.Spawn(OwnedByWorld, sPos, sLives)
-		r.own = w.Spawn(OwnedBy(1), sPos, sLives)
+	g.Setup = func(w *ecs.World) {
+		r.free = w.Spawn(ecs.OwnedByWorld, sPos, sLives)
+		r.own = w.Spawn(ecs.OwnedBy(1), sPos, sLives)
 	}
-	r.w = newWorld(t, g)
+	r.w = sample.NewWorld(t, g)
 	r.w.Image().Save(&r.ring[0])
 	r.w.Image().SetPast(r.at)
 	return r
 }
 
-func (r *sightRig) at(f Tick) (*Snapshot, bool) { return &r.ring[f%64], r.ring[f%64].Tick() == f }
+func (r *sightRig) at(f ecs.Tick) (*image.Snapshot, bool) {
+	return &r.ring[f%64], r.ring[f%64].Tick() == f
+}
 
-func (r *sightRig) step(orders ...Order) {
-	r.w.Step(TickInputs{Orders: orders})
+func (r *sightRig) step(orders ...image.Order) {
+	r.w.Step(ecs.TickInputs{Orders: orders})
 	r.w.Image().Save(&r.ring[r.w.Tick()%64])
 }
 
-func viewOrder(p Player, v ViewStamp) Order {
-	return Order{Kind: OrderView, Player: p, Payload: AppendViewStamp(nil, v)}
+func viewOrder(p ecs.Player, v image.ViewStamp) image.Order {
+	return image.Order{Kind: image.OrderView, Player: p, Payload: image.AppendViewStamp(nil, v)}
 }
 
 // State(f) has everything at x = f with f lives, so what is seen says when it was seen.
 func TestSeenReadsTheMomentOfTheStamp(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		stamp ViewStamp
+		stamp image.ViewStamp
 		x     fixed.Num
 		lives uint32
 	}{
-		{"a whole tick", ViewStamp{Tick: 4}, fixed.FromInt(4), 4},
-		{"between two ticks", ViewStamp{Tick: 4, Part: 64}, fixed.FromRatio(17, 4), 5},
-		{"just before the next", ViewStamp{Tick: 4, Part: 255}, 5*fixed.One - fixed.One/256, 5},
-		{"the last state", ViewStamp{Tick: 9}, fixed.FromInt(9), 9},
-		{"no moment", ViewStamp{}, fixed.FromInt(10), 10},
-		{"no moment but a part of it", ViewStamp{Part: 9}, fixed.FromInt(10), 10},
-		{"a moment that is not over", ViewStamp{Tick: 9, Part: 1}, fixed.FromInt(10), 10},
-		{"the running tick", ViewStamp{Tick: 10}, fixed.FromInt(10), 10},
-		{"the end of time", ViewStamp{Tick: 1<<64 - 1, Part: 255}, fixed.FromInt(10), 10},
+		{"a whole tick", image.ViewStamp{Tick: 4}, fixed.FromInt(4), 4},
+		{"between two ticks", image.ViewStamp{Tick: 4, Part: 64}, fixed.FromRatio(17, 4), 5},
+		{"just before the next", image.ViewStamp{Tick: 4, Part: 255}, 5*fixed.One - fixed.One/256, 5},
+		{"the last state", image.ViewStamp{Tick: 9}, fixed.FromInt(9), 9},
+		{"no moment", image.ViewStamp{}, fixed.FromInt(10), 10},
+		{"no moment but a part of it", image.ViewStamp{Part: 9}, fixed.FromInt(10), 10},
+		{"a moment that is not over", image.ViewStamp{Tick: 9, Part: 1}, fixed.FromInt(10), 10},
+		{"the running tick", image.ViewStamp{Tick: 10}, fixed.FromInt(10), 10},
+		{"the end of time", image.ViewStamp{Tick: 1<<64 - 1, Part: 255}, fixed.FromInt(10), 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newSightRig(t)
@@ -87,7 +90,7 @@ func TestSeenReadsTheMomentOfTheStamp(t *testing.T) {
 				r.step()
 			}
 			looks := 0
-			r.look = func(w *World) {
+			r.look = func(w *ecs.World) {
 				looks++
 				pos, ok := sPos.Seen(w, 1, r.free)
 				lives, okLives := sLives.Seen(w, 1, r.free)
@@ -119,8 +122,8 @@ func TestAStampIsForItsTickOnly(t *testing.T) {
 	for range 9 {
 		r.step()
 	}
-	r.step(viewOrder(1, ViewStamp{Tick: 3}))
-	r.look = func(w *World) {
+	r.step(viewOrder(1, image.ViewStamp{Tick: 3}))
+	r.look = func(w *ecs.World) {
 		if pos, _ := sPos.Seen(w, 1, r.free); pos.X != fixed.FromInt(11) {
 			t.Errorf("a tick later player 1 still sees x = %v", pos.X)
 		}
@@ -138,51 +141,51 @@ func TestALaterStampOfATickReplacesTheFirst(t *testing.T) {
 		r.step()
 	}
 	var want fixed.Num
-	r.look = func(w *World) {
+	r.look = func(w *ecs.World) {
 		if pos, _ := sPos.Seen(w, 1, r.free); pos.X != want {
 			t.Errorf("player 1 sees x = %v, want %v", pos.X, want)
 		}
 	}
 	want = fixed.FromInt(5)
-	r.step(viewOrder(1, ViewStamp{Tick: 3}), viewOrder(1, ViewStamp{Tick: 5}))
+	r.step(viewOrder(1, image.ViewStamp{Tick: 3}), viewOrder(1, image.ViewStamp{Tick: 5}))
 	want = fixed.FromInt(11)
-	r.step(viewOrder(1, ViewStamp{Tick: 3}), Order{Kind: OrderView, Player: 1, Payload: []byte{0x83}})
+	r.step(viewOrder(1, image.ViewStamp{Tick: 3}), image.Order{Kind: image.OrderView, Player: 1, Payload: []byte{0x83}})
 }
 
 // What Targets says of anybody must be what Seen says of the component that has the roles, or code that works with any game
 // would judge otherwise than a game does.
 func TestTargetsAreSeenAsTheirComponentIs(t *testing.T) {
-	pos := NewComponent("s.target", Roles[tPos]{
-		Lerp: func(a, b tPos, t float64) tPos {
-			return tPos{a.X.Lerp(b.X, fixed.FromFloat(t)), a.Y.Lerp(b.Y, fixed.FromFloat(t))}
+	pos := ecs.NewComponent("s.target", ecs.Roles[sample.Pos]{
+		Lerp: func(a, b sample.Pos, t float64) sample.Pos {
+			return sample.Pos{X: a.X.Lerp(b.X, fixed.FromFloat(t)), Y: a.Y.Lerp(b.Y, fixed.FromFloat(t))}
 		},
-		Motion: func(p *tPos) Motion { return Motion{Pos: fixed.Vec3{X: p.X, Y: p.Y}} },
-		Bounds: func(p *tPos) fixed.Num { return p.X / 2 },
+		Motion: func(p *sample.Pos) ecs.Motion { return ecs.Motion{Pos: fixed.Vec3{X: p.X, Y: p.Y}} },
+		Bounds: func(p *sample.Pos) fixed.Num { return p.X / 2 },
 	})
-	moving := NewQuery1(Write(pos))
-	var ring [16]Snapshot
-	var all []Entity
+	moving := ecs.NewQuery1(ecs.Write(pos))
+	var ring [16]image.Snapshot
+	var all []ecs.Entity
 	looked := false
-	g := tGame()
-	g.Components, g.Resources, g.Events = Components(pos, sLives), nil, nil
-	g.Setup = func(w *World) {
-		all = append(all, w.Spawn(OwnedByWorld, sLives), w.Spawn(OwnedByWorld, pos), w.Spawn(OwnedBy(0), pos), w.Spawn(OwnedBy(1), pos))
+	g := sample.Bare()
+	g.Components, g.Resources, g.Events = ecs.Components(pos, sLives), nil, nil
+	g.Setup = func(w *ecs.World) {
+		all = append(all, w.Spawn(ecs.OwnedByWorld, sLives), w.Spawn(ecs.OwnedByWorld, pos), w.Spawn(ecs.OwnedBy(0), pos), w.Spawn(ecs.OwnedBy(1), pos))
 	}
-	g.Systems = Systems(func(w *World) {
+	g.Systems = ecs.Systems(func(w *ecs.World) {
 		for e := range moving.All(w) {
 			e.A.X += fixed.One
 		}
 		if w.Tick() == 6 {
-			all = append(all, w.Spawn(OwnedBy(2), pos)) // nobody saw it before
+			all = append(all, w.Spawn(ecs.OwnedBy(2), pos)) // nobody saw it before
 		}
-	}, func(w *World) {
+	}, func(w *ecs.World) {
 		if w.Tick() != 9 {
 			return
 		}
 		looked = true
-		for p := range Player(2) {
+		for p := range ecs.Player(2) {
 			next := 1 // the first of all cannot be hit
-			w.Image().Targets(p, func(e Entity, at Motion, radius fixed.Num) bool {
+			w.Image().Targets(p, func(e ecs.Entity, at ecs.Motion, radius fixed.Num) bool {
 				for e != all[next] {
 					next++
 				}
@@ -199,20 +202,20 @@ func TestTargetsAreSeenAsTheirComponentIs(t *testing.T) {
 			}
 		}
 		count := 0
-		w.Image().Targets(1, func(Entity, Motion, fixed.Num) bool { count++; return false })
+		w.Image().Targets(1, func(ecs.Entity, ecs.Motion, fixed.Num) bool { count++; return false })
 		if count != 1 {
 			t.Errorf("%d calls after the end was asked for", count)
 		}
 	})
-	w := newWorld(t, g)
-	w.Image().SetPast(func(f Tick) (*Snapshot, bool) { return &ring[f%16], ring[f%16].Tick() == f })
+	w := sample.NewWorld(t, g)
+	w.Image().SetPast(func(f ecs.Tick) (*image.Snapshot, bool) { return &ring[f%16], ring[f%16].Tick() == f })
 	for f := range 9 {
 		w.Image().Save(&ring[f])
-		var orders []Order
+		var orders []image.Order
 		if f == 8 {
-			orders = append(orders, viewOrder(0, ViewStamp{Tick: 4, Part: 64}))
+			orders = append(orders, viewOrder(0, image.ViewStamp{Tick: 4, Part: 64}))
 		}
-		w.Step(TickInputs{Orders: orders})
+		w.Step(ecs.TickInputs{Orders: orders})
 	}
 	if !looked {
 		t.Error("nobody looked")
@@ -224,10 +227,10 @@ func TestSeenKnowsWhoWasThere(t *testing.T) {
 	for range 4 {
 		r.step()
 	}
-	r.look = func(w *World) { // in tick 5: State(5) is the first with born and the first without free
+	r.look = func(w *ecs.World) { // in tick 5: State(5) is the first with born and the first without free
 		if w.Tick() == 5 {
-			r.own = w.Spawn(OwnedByWorld, sPos)
-			sPos.Put(w, r.own, tPos{X: fixed.FromInt(50)})
+			r.own = w.Spawn(ecs.OwnedByWorld, sPos)
+			sPos.Put(w, r.own, sample.Pos{X: fixed.FromInt(50)})
 			w.Despawn(r.free)
 		}
 	}
@@ -237,14 +240,14 @@ func TestSeenKnowsWhoWasThere(t *testing.T) {
 		r.step()
 	}
 	for _, c := range []struct {
-		stamp      ViewStamp
+		stamp      image.ViewStamp
 		free, born bool
 	}{
-		{ViewStamp{Tick: 4}, true, false},
-		{ViewStamp{Tick: 4, Part: 128}, false, true}, // as a view shows it: who is in the later state
-		{ViewStamp{Tick: 5}, false, true},
+		{image.ViewStamp{Tick: 4}, true, false},
+		{image.ViewStamp{Tick: 4, Part: 128}, false, true}, // as a view shows it: who is in the later state
+		{image.ViewStamp{Tick: 5}, false, true},
 	} {
-		r.look = func(w *World) {
+		r.look = func(w *ecs.World) {
 			_, free := sPos.Seen(w, 1, r.free)
 			at, there := sPos.Seen(w, 1, born)
 			if free != c.free || there != c.born {
@@ -267,16 +270,18 @@ func TestSeenNeedsThePast(t *testing.T) {
 	for range 9 {
 		other.step()
 	}
-	pasts := map[string]func(r *sightRig) func(Tick) (*Snapshot, bool){
-		"none": func(*sightRig) func(Tick) (*Snapshot, bool) { return nil },
-		"a hole": func(r *sightRig) func(Tick) (*Snapshot, bool) {
-			return func(f Tick) (*Snapshot, bool) { s, ok := r.at(f); return s, ok && f != 5 }
+	pasts := map[string]func(r *sightRig) func(ecs.Tick) (*image.Snapshot, bool){
+		"none": func(*sightRig) func(ecs.Tick) (*image.Snapshot, bool) { return nil },
+		"a hole": func(r *sightRig) func(ecs.Tick) (*image.Snapshot, bool) {
+			return func(f ecs.Tick) (*image.Snapshot, bool) { s, ok := r.at(f); return s, ok && f != 5 }
 		},
-		"another tick": func(r *sightRig) func(Tick) (*Snapshot, bool) {
-			return func(f Tick) (*Snapshot, bool) { return r.at(f - 1) }
+		"another tick": func(r *sightRig) func(ecs.Tick) (*image.Snapshot, bool) {
+			return func(f ecs.Tick) (*image.Snapshot, bool) { return r.at(f - 1) }
 		},
-		"another world": func(*sightRig) func(Tick) (*Snapshot, bool) { return other.at },
-		"nothing":       func(*sightRig) func(Tick) (*Snapshot, bool) { return func(Tick) (*Snapshot, bool) { return nil, true } },
+		"another world": func(*sightRig) func(ecs.Tick) (*image.Snapshot, bool) { return other.at },
+		"nothing": func(*sightRig) func(ecs.Tick) (*image.Snapshot, bool) {
+			return func(ecs.Tick) (*image.Snapshot, bool) { return nil, true }
+		},
 	}
 	for name, past := range pasts {
 		r := newSightRig(t)
@@ -284,39 +289,39 @@ func TestSeenNeedsThePast(t *testing.T) {
 			r.step()
 		}
 		r.w.Image().SetPast(past(r))
-		r.look = func(w *World) {
+		r.look = func(w *ecs.World) {
 			if pos, ok := sPos.Seen(w, 1, r.free); !ok || pos.X != fixed.FromInt(10) {
 				t.Errorf("past with %s: player 1 sees x = %v, %t", name, pos.X, ok)
 			}
 		}
-		r.step(viewOrder(1, ViewStamp{Tick: 4, Part: 9}))
+		r.step(viewOrder(1, image.ViewStamp{Tick: 4, Part: 9}))
 	}
 }
 
 // Whoever plays a match again keeps MaxViewTicks of its past, so nobody may judge by more, whatever they hold.
 func TestPastEndsAtMaxViewTicks(t *testing.T) {
 	r := newSightRig(t)
-	keep := make([]Snapshot, MaxViewTicks+3)
-	r.w.Image().SetPast(func(f Tick) (*Snapshot, bool) { return &keep[f], true })
+	keep := make([]image.Snapshot, image.MaxViewTicks+3)
+	r.w.Image().SetPast(func(f ecs.Tick) (*image.Snapshot, bool) { return &keep[f], true })
 	for f := range keep {
 		if f > 0 {
-			r.w.Step(TickInputs{})
+			r.w.Step(ecs.TickInputs{})
 		}
 		r.w.Image().Save(&keep[f])
 	}
-	r.look = func(w *World) {
+	r.look = func(w *ecs.World) {
 		now := w.Tick()
-		if _, ok := w.Image().Past(now - MaxViewTicks); !ok {
+		if _, ok := w.Image().Past(now - image.MaxViewTicks); !ok {
 			t.Error("a state of MaxViewTicks ago is not given")
 		}
-		if _, ok := w.Image().Past(now - MaxViewTicks - 1); ok {
+		if _, ok := w.Image().Past(now - image.MaxViewTicks - 1); ok {
 			t.Error("an older state is given")
 		}
 		if _, ok := w.Image().Past(now); ok {
 			t.Error("the state of the running tick is given")
 		}
 	}
-	r.w.Step(TickInputs{})
+	r.w.Step(ecs.TickInputs{})
 }
 
 // LC-04: looking back changes nothing, not even a page that would have to be compared.
@@ -325,23 +330,23 @@ func TestSeenLeavesTheWorldBitEqual(t *testing.T) {
 	for range 9 {
 		r.step()
 	}
-	var before, after Snapshot
+	var before, after image.Snapshot
 	seen := 0
-	r.look = func(w *World) {
+	r.look = func(w *ecs.World) {
 		w.Image().Save(&before)
-		for p := range Player(4) {
-			for _, e := range []Entity{r.free, r.own, {Row: 77, Born: 2}} {
+		for p := range ecs.Player(4) {
+			for _, e := range []ecs.Entity{r.free, r.own, {Row: 77, Born: 2}} {
 				if _, ok := sPos.Seen(w, p, e); ok {
 					seen++
 				}
 			}
 		}
-		if at, dirty := w.Image().UndeclaredWrite(); dirty || len(w.image.dirty) > 0 {
-			t.Errorf("looking back wrote: %v, %d pages marked", at, len(w.image.dirty))
+		if at, dirty := w.Image().UndeclaredWrite(); dirty || len(w.Image().Dirty()) > 0 {
+			t.Errorf("looking back wrote: %v, %d pages marked", at, len(w.Image().Dirty()))
 		}
 		w.Image().Save(&after)
 	}
-	r.step(viewOrder(0, ViewStamp{Tick: 2, Part: 7}), viewOrder(3, ViewStamp{Tick: 8, Part: 200}))
+	r.step(viewOrder(0, image.ViewStamp{Tick: 2, Part: 7}), viewOrder(3, image.ViewStamp{Tick: 8, Part: 200}))
 	if seen != 8 {
 		t.Fatalf("%d looks found something, want 8", seen)
 	}
@@ -354,7 +359,7 @@ func TestSeenLeavesTheWorldBitEqual(t *testing.T) {
 // replays is worth something.
 func TestAReplayWithThePastIsEqual(t *testing.T) {
 	mark := func(r *sightRig) {
-		r.look = func(w *World) {
+		r.look = func(w *ecs.World) {
 			if pos, ok := sPos.Seen(w, 1, r.free); ok && w.Tick()%5 == 0 {
 				sPos.Write(w, r.own).Y = pos.X
 			}
@@ -366,8 +371,8 @@ func TestAReplayWithThePastIsEqual(t *testing.T) {
 	mark(c)
 	c.w.Image().SetPast(nil)
 	differs := false
-	for f := Tick(1); f < 200; f++ {
-		o := viewOrder(1, ViewStamp{Tick: max(f, 16) - 16 + f%15, Part: uint8(f * 37)})
+	for f := ecs.Tick(1); f < 200; f++ {
+		o := viewOrder(1, image.ViewStamp{Tick: max(f, 16) - 16 + f%15, Part: uint8(f * 37)})
 		a.step(o)
 		b.step(o)
 		c.step(o)
@@ -383,9 +388,9 @@ func TestAReplayWithThePastIsEqual(t *testing.T) {
 }
 
 func TestViewStampsAreReadBackAndNothingElseIs(t *testing.T) {
-	for _, v := range []ViewStamp{{}, {Tick: 1}, {Tick: 127, Part: 255}, {Tick: 128}, {Tick: 1<<64 - 1, Part: 1}} {
-		b := AppendViewStamp(nil, v)
-		if got, ok := ParseViewStamp(b); !ok || got != v {
+	for _, v := range []image.ViewStamp{{}, {Tick: 1}, {Tick: 127, Part: 255}, {Tick: 128}, {Tick: 1<<64 - 1, Part: 1}} {
+		b := image.AppendViewStamp(nil, v)
+		if got, ok := image.ParseViewStamp(b); !ok || got != v {
 			t.Errorf("%v is read back as %v, %t", v, got, ok)
 		}
 		if len(b) > 11 {
@@ -393,14 +398,14 @@ func TestViewStampsAreReadBackAndNothingElseIs(t *testing.T) {
 		}
 	}
 	for _, b := range [][]byte{nil, {}, {5}, {0x85}, {0x85, 0x00, 0x01}, {5, 1, 1}, bytes.Repeat([]byte{0xff}, 12)} {
-		if v, ok := ParseViewStamp(b); ok {
+		if v, ok := image.ParseViewStamp(b); ok {
 			t.Errorf("% x is read as %v", b, v)
 		}
 	}
 }
 
 func TestSeenAllocatesNothingOnceWarm(t *testing.T) {
-	if raceEnabled {
+	if sample.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
 	r := newSightRig(t)
@@ -408,14 +413,14 @@ func TestSeenAllocatesNothingOnceWarm(t *testing.T) {
 		r.step()
 	}
 	payload := make([]byte, 0, 16)
-	orders := make([]Order, 1)
-	r.look = func(w *World) {
+	orders := make([]image.Order, 1)
+	r.look = func(w *ecs.World) {
 		sPos.Seen(w, 1, r.free)
 		sLives.Seen(w, 1, r.free)
 	}
 	if n := testing.AllocsPerRun(50, func() {
-		payload = AppendViewStamp(payload[:0], ViewStamp{Tick: r.w.Tick() - 9, Part: 99})
-		orders[0] = Order{Kind: OrderView, Player: 1, Payload: payload}
+		payload = image.AppendViewStamp(payload[:0], image.ViewStamp{Tick: r.w.Tick() - 9, Part: 99})
+		orders[0] = image.Order{Kind: image.OrderView, Player: 1, Payload: payload}
 		r.step(orders...)
 	}); n != 0 {
 		t.Errorf("%v allocations per tick", n)

@@ -1,6 +1,4 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"slices"
@@ -8,9 +6,13 @@ import (
 	"unsafe"
 
 	"pgregory.net/rapid"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
-type tList = List[tItem, [4]tItem]
+type tList = ecs.List[sample.Item, [4]sample.Item]
 
 func listBytes(l *tList) string {
 	return string(unsafe.Slice((*byte)(unsafe.Pointer(l)), unsafe.Sizeof(*l)))
@@ -21,9 +23,9 @@ func listBytes(l *tList) string {
 func TestListBehavesLikeABoundedSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l tList
-		var model []tItem
-		item := rapid.Custom(func(t *rapid.T) tItem {
-			return tItem{rapid.Uint16Range(0, 3).Draw(t, "kind"), rapid.Uint32Range(0, 3).Draw(t, "count")}
+		var model []sample.Item
+		item := rapid.Custom(func(t *rapid.T) sample.Item {
+			return sample.Item{Kind: rapid.Uint16Range(0, 3).Draw(t, "kind"), Count: rapid.Uint32Range(0, 3).Draw(t, "count")}
 		})
 		t.Repeat(map[string]func(*rapid.T){
 			"append": func(t *rapid.T) {
@@ -67,8 +69,8 @@ func TestListBehavesLikeABoundedSlice(t *testing.T) {
 					n++
 				}
 				for i := len(model); i < 4; i++ {
-					if l.items[i] != (tItem{}) {
-						t.Fatalf("free slot %d holds %v", i, l.items[i])
+					if l.Items()[i] != (sample.Item{}) {
+						t.Fatalf("free slot %d holds %v", i, l.Items()[i])
 					}
 				}
 			},
@@ -78,15 +80,16 @@ func TestListBehavesLikeABoundedSlice(t *testing.T) {
 
 // A count that no method stored can only come from damaged bytes; the methods must not leave the row all the same.
 func TestListWithAnImpossibleCountStaysInsideItsRow(t *testing.T) {
-	l := tList{n: 1 << 31}
-	if l.Len() != 4 || l.Append(tItem{}) {
+	three := image.ListOfCount[sample.Item, [4]sample.Item](3)
+	l := image.ListOfCount[sample.Item, [4]sample.Item](1 << 31)
+	if l.Len() != 4 || l.Append(sample.Item{}) {
 		t.Error(l.Len())
 	}
 	l.RemoveAt(3)
 	if l.Len() != 3 {
 		t.Error(l.Len())
 	}
-	if listBytes(&l) != listBytes(&tList{n: 3}) {
+	if listBytes(&l) != listBytes(&three) {
 		t.Error("removing from zeros left something behind")
 	}
 }
@@ -94,9 +97,9 @@ func TestListWithAnImpossibleCountStaysInsideItsRow(t *testing.T) {
 // Like a slice: an index outside is the caller's mistake.
 func TestListPanicsOutsideItsElements(t *testing.T) {
 	var l tList
-	l.Append(tItem{})
+	l.Append(sample.Item{})
 	for name, f := range map[string]func(){
-		"At": func() { l.At(1) }, "Set": func() { l.Set(1, tItem{}) }, "RemoveAt": func() { l.RemoveAt(1) }, "negative": func() { l.At(-1) },
+		"At": func() { l.At(1) }, "Set": func() { l.Set(1, sample.Item{}) }, "RemoveAt": func() { l.RemoveAt(1) }, "negative": func() { l.At(-1) },
 	} {
 		func() {
 			defer func() {

@@ -1,6 +1,4 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"math"
@@ -8,25 +6,28 @@ import (
 	"strings"
 	"testing"
 
+	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 // described returns a world with one entity of odd shapes, its state, and the entity.
-func described(t *testing.T) (*World, *Snapshot, Entity) {
+func described(t *testing.T) (*ecs.World, *image.Snapshot, ecs.Entity) {
 	t.Helper()
-	w := newWorld(t, tGame())
-	var e Entity
-	inSystem(w, func() {
-		e = w.Spawn(OwnedBy(1), cPos, cMixed, cBag)
-		cPos.Put(w, e, tPos{X: fixed.MustParse("-2.5"), Y: fixed.FromInt(7)})
-		cMixed.Put(w, e, tMixed{Alive: true, Lives: -3, Slots: [3]uint8{0, 9, 0}, Heat: 0.5, Target: e, Energy: math.Inf(1)})
-		var bag tBag
-		bag.Items.Append(tItem{Kind: 4, Count: 40})
-		bag.Items.Append(tItem{Kind: 5, Count: 50})
-		cBag.Put(w, e, bag)
-		rScore.Write(w).Points[2] = 11
+	w := sample.NewWorld(t, sample.Bare())
+	var e ecs.Entity
+	sample.InSystem(w, func() {
+		e = w.Spawn(ecs.OwnedBy(1), sample.Positions, sample.Mixtures, sample.Bags)
+		sample.Positions.Put(w, e, sample.Pos{X: fixed.MustParse("-2.5"), Y: fixed.FromInt(7)})
+		sample.Mixtures.Put(w, e, sample.Mixed{Alive: true, Lives: -3, Slots: [3]uint8{0, 9, 0}, Heat: 0.5, Target: e, Energy: math.Inf(1)})
+		var bag sample.Bag
+		bag.Items.Append(sample.Item{Kind: 4, Count: 40})
+		bag.Items.Append(sample.Item{Kind: 5, Count: 50})
+		sample.Bags.Put(w, e, bag)
+		sample.Scores.Write(w).Points[2] = 11
 	})
-	s := new(Snapshot)
+	s := new(image.Snapshot)
 	w.Image().Save(s)
 	return w, s, e
 }
@@ -55,12 +56,12 @@ func TestAnEntityIsDescribedByItsFieldsInTheOrderOfTheirDeclaration(t *testing.T
 	if n := numberOf(records, "Alive"); n != 1 {
 		t.Errorf("true is the number %v, want 1", n)
 	}
-	if gone := s.Describe(Entity{Row: e.Row, Born: e.Born + 1}); gone != nil {
+	if gone := s.Describe(ecs.Entity{Row: e.Row, Born: e.Born + 1}); gone != nil {
 		t.Errorf("an entity that is not there was described: %v", gone)
 	}
 }
 
-func textOf(list []Record, path string) string {
+func textOf(list []image.Record, path string) string {
 	for _, r := range list {
 		for _, f := range r.Fields {
 			if f.Path == path {
@@ -71,7 +72,7 @@ func textOf(list []Record, path string) string {
 	return ""
 }
 
-func numberOf(list []Record, path string) float64 {
+func numberOf(list []image.Record, path string) float64 {
 	for _, r := range list {
 		for _, f := range r.Fields {
 			if f.Path == path {
@@ -106,7 +107,7 @@ func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, ok := ref.At(s, Entity{}); !ok || v.Number != 11 || !ref.Resource() {
+	if v, ok := ref.At(s, ecs.Entity{}); !ok || v.Number != 11 || !ref.Resource() {
 		t.Errorf("the resource's field is %+v, %v", v, ok)
 	}
 	for path, hint := range map[string]string{"pos.Z": "X, Y", "nothing.X": "pos", "positive.X": "pos", "pos": "X, Y"} {
@@ -119,15 +120,15 @@ func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
 // Inputs and events are shown in the words of their own types too.
 func TestInputsAndEventsAreDescribedByTheirFields(t *testing.T) {
 	w, _, e := described(t)
-	in := tInput.Pack(tPad{DX: -1, Fire: true, Aim: 77})
+	in := sample.Pads.Pack(sample.Pad{DX: -1, Fire: true, Aim: 77})
 	got := w.Game().Input.Describe(in)
 	if len(got) != 4 || got[0].Text != "-1" || got[2].Number != 1 || got[3].Path != "Aim" || got[3].Number != 77 {
 		t.Errorf("the input is described as %+v", got)
 	}
-	inSystem(w, func() { eHit.Emit(w, e, tHit{Damage: 12, By: 3}); eDeath.Emit(w, e, 5) })
+	sample.InSystem(w, func() { sample.Hits.Emit(w, e, sample.Hit{Damage: 12, By: 3}); sample.Deaths.Emit(w, e, 5) })
 	events := w.Events()
 	hit, ok := w.Game().Schema().DescribeEvent(events[0])
-	if !ok || hit.Name != "hit" || !slices.ContainsFunc(hit.Fields, func(f FieldValue) bool { return f.Path == "Damage" && f.Number == 12 }) {
+	if !ok || hit.Name != "hit" || !slices.ContainsFunc(hit.Fields, func(f image.FieldValue) bool { return f.Path == "Damage" && f.Number == 12 }) {
 		t.Errorf("the event is described as %+v, %v", hit, ok)
 	}
 	if death, ok := w.Game().Schema().DescribeEvent(events[1]); !ok || len(death.Fields) != 1 || death.Fields[0].Path != "" || death.Fields[0].Number != 5 {

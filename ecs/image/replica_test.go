@@ -1,6 +1,4 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"errors"
@@ -8,11 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 // told makes the replica the state now, of which it holds base.
-func tell(t *testing.T, replica *World, base, now *Snapshot, c *Changed) {
+func tell(t *testing.T, replica *ecs.World, base, now *image.Snapshot, c *image.Changed) {
 	t.Helper()
 	c.Find(base, now)
 	if err := replica.Image().PutTick(now.Tick(), now.Players()); err != nil {
@@ -28,7 +29,7 @@ func tell(t *testing.T, replica *World, base, now *Snapshot, c *Changed) {
 			t.Fatalf("entity %v: %v", e, err)
 		}
 	}
-	for i := range now.image.game.Resources {
+	for i := range now.Image().Schema().Resources {
 		if c.Resource(i) {
 			if err := replica.Image().PutResource(i, now.AppendResource(nil, i)); err != nil {
 				t.Fatal(err)
@@ -38,27 +39,27 @@ func tell(t *testing.T, replica *World, base, now *Snapshot, c *Changed) {
 }
 
 // sameGameState reports whether two states hold the same, but for inputs and random source, which a replica is not told.
-func sameGameState(a, b *Snapshot) bool {
+func sameGameState(a, b *image.Snapshot) bool {
 	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
-	return slices.Equal(x[columnIdentity:], y[columnIdentity:]) && a.Players() == b.Players() && a.Tick() == b.Tick()
+	return slices.Equal(x[image.ColumnIdentity:], y[image.ColumnIdentity:]) && a.Players() == b.Players() && a.Tick() == b.Tick()
 }
 
 // A replica is byte for byte what the server has, though it only hears of the rows that changed and of their scalars.
 func TestAReplicaThatHearsOfWhatChangedIsEqualByteForByte(t *testing.T) {
-	w, replica := newWorld(t, busyGame()), newWorld(t, busyGame())
-	var states [2]Snapshot
-	var c Changed
-	heard, base := 0, &Snapshot{}
+	w, replica := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())
+	var states [2]image.Snapshot
+	var c image.Changed
+	heard, base := 0, &image.Snapshot{}
 	for i := range 400 {
 		now := &states[i%2]
-		play(w, w.Tick()+Tick(1+i%3))
+		sample.Play(w, w.Tick()+ecs.Tick(1+i%3))
 		w.Image().Save(now)
 		tell(t, replica, base, now, &c)
 		for range c.Rows {
 			heard++
 		}
-		if got := saved(replica); !sameGameState(got, now) {
-			d, _ := FirstDifference(now, got)
+		if got := sample.Saved(replica); !sameGameState(got, now) {
+			d, _ := image.FirstDifference(now, got)
 			t.Fatalf("tick %d: %v", now.Tick(), d)
 		}
 		base = now
@@ -67,19 +68,19 @@ func TestAReplicaThatHearsOfWhatChangedIsEqualByteForByte(t *testing.T) {
 		t.Errorf("only %d rows changed: the test shows nothing", heard)
 	}
 	// Spawning goes on where the server's does: the lowest free row is the same.
-	if a, b := w.Spawn(OwnedBy(0)), replica.Spawn(OwnedBy(0)); a != b {
+	if a, b := w.Spawn(ecs.OwnedBy(0)), replica.Spawn(ecs.OwnedBy(0)); a != b {
 		t.Errorf("the next entity is %v here and %v there", a, b)
 	}
 }
 
 // What a row that did not change costs is nothing, so none may be named; and none that changed may be missed.
 func TestChangedRowsAreThoseOfWhichSomethingDiffers(t *testing.T) {
-	w := newWorld(t, busyGame())
-	var base, now Snapshot
-	var c Changed
+	w := sample.NewWorld(t, sample.Busy())
+	var base, now image.Snapshot
+	var c image.Changed
 	for range 100 {
 		w.Image().Save(&base)
-		play(w, w.Tick()+2)
+		sample.Play(w, w.Tick()+2)
 		w.Image().Save(&now)
 		c.Find(&base, &now)
 		named := map[uint32]bool{}
@@ -91,7 +92,7 @@ func TestChangedRowsAreThoseOfWhichSomethingDiffers(t *testing.T) {
 		}
 		for o := range uint32(5) {
 			for i := range uint32(300) {
-				row := o<<regionShift | i
+				row := o<<image.RegionShift | i
 				e, set, values := base.AppendScalars(nil, row)
 				e2, set2, values2 := now.AppendScalars(nil, row)
 				if differs := e != e2 || set != set2 || !slices.Equal(values, values2); differs != named[row] {
@@ -104,40 +105,40 @@ func TestChangedRowsAreThoseOfWhichSomethingDiffers(t *testing.T) {
 
 // What a client is told comes off a wire: nothing that no program could have stored may get into a world.
 func TestAReplicaRefusesWhatNoProgramCouldHaveStored(t *testing.T) {
-	w := newWorld(t, grainGame())
-	w.Step(TickInputs{})
+	w := sample.NewWorld(t, grainGame())
+	w.Step(ecs.TickInputs{})
 	e, _ := firstEntity(w)
-	_, set, good := saved(w).AppendScalars(nil, e.Row)
-	before := saved(w)
+	_, set, good := sample.Saved(w).AppendScalars(nil, e.Row)
+	before := sample.Saved(w)
 	change := func(i int, v uint64) []uint64 {
 		values := slices.Clone(good)
 		values[i] = v
 		return values
 	}
-	scalars := w.game.ComponentScalars(0)
+	scalars := w.Game().Schema().Components[0].Scalars()
 	at := func(path string) int {
-		return slices.IndexFunc(scalars, func(s Scalar) bool { return s.Path == path })
+		return slices.IndexFunc(scalars, func(s image.Scalar) bool { return s.Path == path })
 	}
 	cases := map[string]struct {
-		e      Entity
-		set    ComponentSet
+		e      ecs.Entity
+		set    image.ComponentSet
 		values []uint64
 		want   error
 	}{
-		"no row":              {Entity{}, set, good, ErrReplicaEntity},
-		"no such owner":       {Entity{Row: 3 << regionShift}, set, good, ErrReplicaEntity},
-		"born later":          {Entity{Row: 1, Born: 2}, set, good, ErrReplicaEntity},
-		"too few":             {e, set, good[1:], ErrReplicaValues},
-		"too many":            {e, set, append(slices.Clone(good), 0), ErrReplicaValues},
-		"no such component":   {e, 4, nil, ErrReplicaValues},
-		"too many steps":      {e, set, change(at("Pos.X"), 1<<40), ErrReplicaValues},
-		"too few steps":       {e, set, change(at("Pos.X"), ^uint64(1<<40)), ErrReplicaValues},
-		"a float's steps":     {e, set, change(at("Hue"), 1<<24+1), ErrReplicaValues},
-		"a double's steps":    {e, set, change(at("Fine"), 1<<53+1), ErrReplicaValues},
-		"beyond its steps":    {e, set, change(at("Fine"), 1<<63), ErrReplicaValues},
-		"a list too long":     {e, set, change(at("Path.Len"), 3), ErrReplicaValues},
-		"far above all rows":  {Entity{Row: regionRows - 1}, set, good, ErrReplicaMemory},
-		"an owner's last row": {Entity{Row: 2<<regionShift - 1}, set, good, ErrReplicaMemory},
+		"no row":              {ecs.Entity{}, set, good, image.ErrReplicaEntity},
+		"no such owner":       {ecs.Entity{Row: 3 << image.RegionShift}, set, good, image.ErrReplicaEntity},
+		"born later":          {ecs.Entity{Row: 1, Born: 2}, set, good, image.ErrReplicaEntity},
+		"too few":             {e, set, good[1:], image.ErrReplicaValues},
+		"too many":            {e, set, append(slices.Clone(good), 0), image.ErrReplicaValues},
+		"no such component":   {e, 4, nil, image.ErrReplicaValues},
+		"too many steps":      {e, set, change(at("Pos.X"), 1<<40), image.ErrReplicaValues},
+		"too few steps":       {e, set, change(at("Pos.X"), ^uint64(1<<40)), image.ErrReplicaValues},
+		"a float's steps":     {e, set, change(at("Hue"), 1<<24+1), image.ErrReplicaValues},
+		"a double's steps":    {e, set, change(at("Fine"), 1<<53+1), image.ErrReplicaValues},
+		"beyond its steps":    {e, set, change(at("Fine"), 1<<63), image.ErrReplicaValues},
+		"a list too long":     {e, set, change(at("Path.Len"), 3), image.ErrReplicaValues},
+		"far above all rows":  {ecs.Entity{Row: image.RegionRows - 1}, set, good, image.ErrReplicaMemory},
+		"an owner's last row": {ecs.Entity{Row: 2<<image.RegionShift - 1}, set, good, image.ErrReplicaMemory},
 	}
 	for name, c := range cases {
 		if err := w.Image().PutEntity(c.e, c.set, c.values); !errors.Is(err, c.want) {
@@ -150,7 +151,7 @@ func TestAReplicaRefusesWhatNoProgramCouldHaveStored(t *testing.T) {
 	if w.Image().DropRow(0) || w.Image().DropRow(1<<31) || w.Image().DropRow(77) {
 		t.Error("a row is dropped in which nothing is")
 	}
-	if d, differs := FirstDifference(before, saved(w)); differs {
+	if d, differs := image.FirstDifference(before, sample.Saved(w)); differs {
 		t.Errorf("something refused left a trace: %v", d)
 	}
 }
@@ -170,22 +171,22 @@ type tKinds struct {
 	J float32
 	_ uint32
 	K float64
-	L Entity
+	L ecs.Entity
 }
 
-var cKinds = NewComponent[tKinds]("kinds")
+var cKinds = ecs.NewComponent[tKinds]("kinds")
 
 // Every kind of field must come through at its ends, or a value gets stuck on its way for ever; NaN is told as 0.
 func TestScalarsOfEveryKindComeBack(t *testing.T) {
-	g := tGame()
-	g.Components = Components(cKinds)
-	w, replica := newWorld(t, g), newWorld(t, g)
-	e := w.Spawn(OwnedByWorld, cKinds)
-	w.Step(TickInputs{})
+	g := sample.Bare()
+	g.Components = ecs.Components(cKinds)
+	w, replica := sample.NewWorld(t, g), sample.NewWorld(t, g)
+	e := w.Spawn(ecs.OwnedByWorld, cKinds)
+	w.Step(ecs.TickInputs{})
 	inf := math.Inf(-1)
 	for _, v := range []tKinds{
 		{},
-		{A: true, B: -128, C: -32768, D: math.MinInt32, E: math.MaxUint32, F: math.MinInt64, G: math.MaxUint64, H: 65535, I: 255, J: -0.1, K: inf, L: Entity{Row: 9, Born: 1 << 40}},
+		{A: true, B: -128, C: -32768, D: math.MinInt32, E: math.MaxUint32, F: math.MinInt64, G: math.MaxUint64, H: 65535, I: 255, J: -0.1, K: inf, L: ecs.Entity{Row: 9, Born: 1 << 40}},
 		{B: 127, C: 32767, D: math.MaxInt32, F: math.MaxInt64, J: math.MaxFloat32, K: math.SmallestNonzeroFloat64},
 		{J: float32(math.NaN()), K: math.NaN()},
 	} {
@@ -194,7 +195,7 @@ func TestScalarsOfEveryKindComeBack(t *testing.T) {
 			v.J, v.K = 0, 0
 		}
 		replica.Image().PutTick(w.Tick(), 0)
-		_, set, values := saved(w).AppendScalars(nil, e.Row)
+		_, set, values := sample.Saved(w).AppendScalars(nil, e.Row)
 		if err := replica.Image().PutEntity(e, set, values); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +203,7 @@ func TestScalarsOfEveryKindComeBack(t *testing.T) {
 			t.Errorf("%+v came back as %+v", v, got)
 		}
 	}
-	_, set, good := saved(w).AppendScalars(nil, e.Row)
+	_, set, good := sample.Saved(w).AppendScalars(nil, e.Row)
 	for i, bad := range []uint64{2, 128, 1 << 15, 1 << 31, 1 << 32, 0, 0, 1 << 16, 256, 0x7fc00000, math.Float64bits(math.NaN())} {
 		values := slices.Clone(good)
 		if values[i] = bad; bad != 0 && replica.Image().PutEntity(e, set, values) == nil {
@@ -215,7 +216,7 @@ func TestScalarsOfEveryKindComeBack(t *testing.T) {
 func TestScalarsOfOneFieldAreOneGroup(t *testing.T) {
 	g := grainGame()
 	groups := map[string]int{}
-	for _, s := range g.ComponentScalars(0) {
+	for _, s := range g.Schema().Components[0].Scalars() {
 		groups[s.Path] = s.Group
 	}
 	if groups["Pos.X"] != groups["Pos.Y"] || groups["Path[0]"] != groups["Path[1]"] || groups["Path[0]"] == groups["Path.Len"] || groups["Pos.X"] == groups["Third"] {
@@ -233,17 +234,17 @@ func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
 		Hits   uint8
 		_      [6]uint8 // to eight bytes on every target
 	}
-	balls := NewComponent("ball", Roles[ball]{
-		Motion: func(b *ball) Motion { return Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}} },
-		SetMotion: func(b *ball, m Motion) {
+	balls := ecs.NewComponent("ball", ecs.Roles[ball]{
+		Motion: func(b *ball) ecs.Motion { return ecs.Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}} },
+		SetMotion: func(b *ball, m ecs.Motion) {
 			b.Pos, b.Speed, b.Rolls = fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, m.Vel.Len(), m.Vel != fixed.Vec3{}
 		},
 	})
-	g := tGame()
-	g.Components = Components(balls, cKinds)
+	g := sample.Bare()
+	g.Components = ecs.Components(balls, cKinds)
 	var places []string
 	for i := range g.Components {
-		for _, s := range g.ComponentScalars(i) {
+		for _, s := range g.Schema().Components[i].Scalars() {
 			if s.Place {
 				places = append(places, s.Path)
 			}
@@ -256,16 +257,16 @@ func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
 
 // A server tells dozens of clients of hundreds of entities in every tick.
 func TestTellingAReplicaAllocatesNothing(t *testing.T) {
-	if raceEnabled {
+	if sample.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	w, replica := newWorld(t, busyGame()), newWorld(t, busyGame())
-	var base, now Snapshot
-	var c Changed
-	play(w, 60)
+	w, replica := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())
+	var base, now image.Snapshot
+	var c image.Changed
+	sample.Play(w, 60)
 	w.Image().Save(&base)
-	tell(t, replica, &Snapshot{}, &base, &c)
-	play(w, 61)
+	tell(t, replica, &image.Snapshot{}, &base, &c)
+	sample.Play(w, 61)
 	w.Image().Save(&now)
 	values := make([]uint64, 0, 100)
 	if n := testing.AllocsPerRun(100, func() {
@@ -286,37 +287,44 @@ func TestTellingAReplicaAllocatesNothing(t *testing.T) {
 
 // An entity that only gains or loses a component, and one that goes, change nothing but bits of presence.
 func TestAReplicaFollowsComponentsAndFreeRows(t *testing.T) {
-	var list []Entity
-	change := func(w *World) {
+	var list []ecs.Entity
+	change := func(w *ecs.World) {
 		for range 70 {
-			list = append(list, w.Spawn(OwnedByWorld, cPos))
+			list = append(list, w.Spawn(ecs.OwnedByWorld, sample.Positions))
 		}
 	}
-	g := tGame()
-	g.Systems = Systems(func(w *World) { change(w) })
-	w, replica := newWorld(t, g), newWorld(t, g)
-	w.Step(TickInputs{})
-	var states [4]Snapshot
-	var c Changed
-	base := &Snapshot{}
-	for i, next := range []func(w *World){
-		func(w *World) {},
-		func(w *World) { cTag.Add(w, list[3], struct{}{}); cVel.Add(w, list[4], tVel{}) },
-		func(w *World) { cTag.Remove(w, list[3]); cVel.Remove(w, list[4]); cPos.Remove(w, list[5]) },
-		func(w *World) { w.Despawn(list[0]) },
+	g := sample.Bare()
+	g.Systems = ecs.Systems(func(w *ecs.World) { change(w) })
+	w, replica := sample.NewWorld(t, g), sample.NewWorld(t, g)
+	w.Step(ecs.TickInputs{})
+	var states [4]image.Snapshot
+	var c image.Changed
+	base := &image.Snapshot{}
+	for i, next := range []func(w *ecs.World){
+		func(w *ecs.World) {},
+		func(w *ecs.World) {
+			sample.Tags.Add(w, list[3], struct{}{})
+			sample.Velocities.Add(w, list[4], sample.Vel{})
+		},
+		func(w *ecs.World) {
+			sample.Tags.Remove(w, list[3])
+			sample.Velocities.Remove(w, list[4])
+			sample.Positions.Remove(w, list[5])
+		},
+		func(w *ecs.World) { w.Despawn(list[0]) },
 	} {
 		change = next
-		replica.structure.hint[OwnedByWorld] = 1 // as if rows had been taken up to there
-		w.Step(TickInputs{})
+		replica.Image().Structure().Hint()[ecs.OwnedByWorld] = 1 // as if rows had been taken up to there
+		w.Step(ecs.TickInputs{})
 		w.Image().Save(&states[i])
 		tell(t, replica, base, &states[i], &c)
-		if got := saved(replica); !sameGameState(got, &states[i]) {
-			d, _ := FirstDifference(&states[i], got)
+		if got := sample.Saved(replica); !sameGameState(got, &states[i]) {
+			d, _ := image.FirstDifference(&states[i], got)
 			t.Fatalf("change %d: %v", i, d)
 		}
 		base = &states[i]
 	}
-	if a, b := w.Spawn(OwnedByWorld), replica.Spawn(OwnedByWorld); a != b || a.Row != list[0].Row {
+	if a, b := w.Spawn(ecs.OwnedByWorld), replica.Spawn(ecs.OwnedByWorld); a != b || a.Row != list[0].Row {
 		t.Fatalf("the next entity is %v here and %v there", a, b)
 	}
 }

@@ -1,39 +1,40 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // drawRow returns a row near the begin of an owner's region, or at its end.
 func drawRow(t *rapid.T) uint32 {
-	i := rapid.OneOf(rapid.Uint32Range(0, 200), rapid.Just[uint32](regionRows-1)).Draw(t, "row")
-	return uint32(rapid.SampledFrom([]Owner{0, 1, 2, MaxPlayers}).Draw(t, "owner"))<<regionShift | i
+	i := rapid.OneOf(rapid.Uint32Range(0, 200), rapid.Just[uint32](image.RegionRows-1)).Draw(t, "row")
+	return uint32(rapid.SampledFrom([]ecs.Owner{0, 1, 2, image.MaxPlayers}).Draw(t, "owner"))<<image.RegionShift | i
 }
 
 // A set is a list of what was done to it: the last word about a row counts, or about its owner.
 func TestRowSetHasWhatWasAddedLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var s RowSet
-		rows, whole := map[uint32]bool{}, map[Owner]bool{}
+		var s image.RowSet
+		rows, whole := map[uint32]bool{}, map[ecs.Owner]bool{}
 		has := func(row uint32) bool {
 			if in, named := rows[row]; named {
 				return in
 			}
-			return whole[Owner(row>>regionShift)]
+			return whole[ecs.Owner(row>>image.RegionShift)]
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"add":    func(t *rapid.T) { row := drawRow(t); s.Add(row); rows[row] = true },
 			"remove": func(t *rapid.T) { row := drawRow(t); s.Remove(row); rows[row] = false },
 			"owner": func(t *rapid.T) {
-				o := Owner(drawRow(t) >> regionShift)
+				o := ecs.Owner(drawRow(t) >> image.RegionShift)
 				s.AddOwner(o)
 				whole[o] = true
 				for row := range rows {
-					if Owner(row>>regionShift) == o {
+					if ecs.Owner(row>>image.RegionShift) == o {
 						delete(rows, row)
 					}
 				}
@@ -51,7 +52,7 @@ func TestRowSetHasWhatWasAddedLast(t *testing.T) {
 						t.Fatalf("Has(%x) is %t", row, s.Has(row))
 					}
 				}
-				for _, o := range []Owner{0, 1, 2, MaxPlayers} {
+				for _, o := range []ecs.Owner{0, 1, 2, image.MaxPlayers} {
 					if s.HasOwner(o) != whole[o] {
 						t.Fatalf("HasOwner(%d) is %t", o, s.HasOwner(o))
 					}
@@ -63,44 +64,44 @@ func TestRowSetHasWhatWasAddedLast(t *testing.T) {
 }
 
 // checkShares compares what pages are told of a set with what its rows are.
-func checkShares(t *rapid.T, s *RowSet) {
-	o := Owner(drawRow(t) >> regionShift)
+func checkShares(t *rapid.T, s *image.RowSet) {
+	o := ecs.Owner(drawRow(t) >> image.RegionShift)
 	size := uint32(1) << rapid.IntRange(0, 9).Draw(t, "page")
 	first := rapid.Uint32Range(0, 3).Draw(t, "first") * size
 	n := uint32(0)
 	for i := first; i < first+size; i++ {
-		if s.Has(uint32(o)<<regionShift | i) {
+		if s.Has(uint32(o)<<image.RegionShift | i) {
 			n++
 		}
 	}
-	want := shareSome
+	want := image.ShareSome
 	switch n {
 	case 0:
-		want = shareNone
+		want = image.ShareNone
 	case size:
-		want = shareAll
+		want = image.ShareAll
 	}
-	if got := s.shareOf(o, first, first+size); got != want {
+	if got := s.ShareOf(o, first, first+size); got != want {
 		t.Fatalf("%d of rows [%d, %d) are in the set, shareOf says %d", n, first, first+size, got)
 	}
 }
 
 // Rows come off a wire: one that no game has must neither be kept nor panic.
 func TestRowSetLeavesOutRowsOfNoOwner(t *testing.T) {
-	var s RowSet
-	for _, row := range []uint32{(MaxPlayers + 1) << regionShift, ^uint32(0)} {
+	var s image.RowSet
+	for _, row := range []uint32{(image.MaxPlayers + 1) << image.RegionShift, ^uint32(0)} {
 		s.Add(row)
 		s.Remove(row)
 		if s.Has(row) {
 			t.Errorf("the set has row %x", row)
 		}
 	}
-	s.AddOwner(MaxPlayers + 1)
-	if s.AddOwner(255); s.HasOwner(MaxPlayers+1) || s.HasOwner(255) || s.Has(255<<regionShift) {
+	s.AddOwner(image.MaxPlayers + 1)
+	if s.AddOwner(255); s.HasOwner(image.MaxPlayers+1) || s.HasOwner(255) || s.Has(255<<image.RegionShift) {
 		t.Error("the set has an owner that no game has")
 	}
-	var none *RowSet
-	if none.word(0, 0) != 0 || none.shareOf(0, 0, 64) != shareNone || everyRow.shareOf(MaxPlayers, 0, regionRows) != shareAll {
+	var none *image.RowSet
+	if none.Word(0, 0) != 0 || none.ShareOf(0, 0, 64) != image.ShareNone || image.EveryRow().ShareOf(image.MaxPlayers, 0, image.RegionRows) != image.ShareAll {
 		t.Error("no set has rows, or the set of all lacks some")
 	}
 }

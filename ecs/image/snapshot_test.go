@@ -1,24 +1,25 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
 
+	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 // Rewinding is exact or worthless: whichever of the last states is asked for, in whatever order, it comes back.
 func TestRestoreToAnyOfTwelveSnapshotsGivesItsState(t *testing.T) {
-	w := newWorld(t, busyGame())
-	play(w, 50)
-	var ring [12]Snapshot
-	var sums [12]Checksum
+	w := sample.NewWorld(t, sample.Busy())
+	sample.Play(w, 50)
+	var ring [12]image.Snapshot
+	var sums [12]image.Checksum
 	var images [12][]byte
 	for i := range ring {
-		play(w, w.Tick()+3)
+		sample.Play(w, w.Tick()+3)
 		w.Image().Save(&ring[i])
 		sums[i], images[i] = ring[i].Checksum(), ring[i].AppendImage(nil)
 		if i > 0 && sums[i] == sums[i-1] {
@@ -32,18 +33,18 @@ func TestRestoreToAnyOfTwelveSnapshotsGivesItsState(t *testing.T) {
 		if w.Tick() != ring[i].Tick() {
 			t.Fatal("tick", w.Tick(), ring[i].Tick())
 		}
-		now := saved(w)
+		now := sample.Saved(w)
 		if now.Checksum() != sums[i] || !bytes.Equal(now.AppendImage(nil), images[i]) {
-			d, _ := FirstDifference(&ring[i], now)
+			d, _ := image.FirstDifference(&ring[i], now)
 			t.Fatalf("snapshot %d: %v", i, d)
 		}
 		now.Release()
 		// Go on from there: what is simulated again must reach the same states, and must not damage a snapshot.
 		for j := i + 1; j < len(ring) && r.IntN(4) > 0; j++ {
-			play(w, ring[j].Tick())
-			now := saved(w)
+			sample.Play(w, ring[j].Tick())
+			now := sample.Saved(w)
 			if now.Checksum() != sums[j] {
-				d, _ := FirstDifference(&ring[j], now)
+				d, _ := image.FirstDifference(&ring[j], now)
 				t.Fatalf("resimulated to %d: %v", j, d)
 			}
 			now.Release()
@@ -58,13 +59,13 @@ func TestRestoreToAnyOfTwelveSnapshotsGivesItsState(t *testing.T) {
 
 // A page that a snapshot holds is never written: not by the live world, not by a pool that hands it out twice.
 func TestSnapshotsNeverShareAPageThatIsWritten(t *testing.T) {
-	w := newWorld(t, busyGame())
+	w := sample.NewWorld(t, sample.Busy())
 	r := rand.New(rand.NewPCG(3, 4))
-	ring := make([]Snapshot, 10)
+	ring := make([]image.Snapshot, 10)
 	content := make([][]byte, len(ring))
 	reused := 0
 	for range 400 {
-		play(w, w.Tick()+1)
+		sample.Play(w, w.Tick()+1)
 		i := r.IntN(len(ring))
 		switch r.IntN(4) {
 		case 0:
@@ -79,17 +80,17 @@ func TestSnapshotsNeverShareAPageThatIsWritten(t *testing.T) {
 			w.Image().Save(&ring[i])
 			content[i] = ring[i].AppendImage(nil)
 		}
-		holders := map[*page]int32{}
+		holders := map[*image.Page]int32{}
 		for k := range ring {
 			if ring[k].Empty() != (content[k] == nil) {
 				t.Fatal("Empty lies")
 			}
-			for n, pg := range ring[k].table {
+			for n, pg := range ring[k].Table() {
 				if pg == nil {
 					continue
 				}
 				holders[pg]++
-				if &pg.mem[0] == &w.image.live[n].mem[0] {
+				if &pg.Mem()[0] == &w.Image().Live()[n].Mem()[0] {
 					t.Fatal("a snapshot holds a live page")
 				}
 			}
@@ -97,21 +98,21 @@ func TestSnapshotsNeverShareAPageThatIsWritten(t *testing.T) {
 				t.Fatalf("snapshot %d changed while it was held", k)
 			}
 		}
-		for n := range w.image.live {
-			if base := w.image.live[n].base; base != nil {
+		for n := range w.Image().Live() {
+			if base := w.Image().Live()[n].Base(); base != nil {
 				holders[base]++
 			}
 		}
-		for _, p := range w.image.pools {
-			for _, pg := range p.free {
+		for _, p := range w.Image().Pools() {
+			for _, pg := range p.Free() {
 				if holders[pg] != 0 {
 					t.Fatal("a page is free and held")
 				}
 			}
 		}
 		for pg, n := range holders {
-			if pg.refs != n {
-				t.Fatalf("a page counts %d holders and has %d", pg.refs, n)
+			if pg.Refs() != n {
+				t.Fatalf("a page counts %d holders and has %d", pg.Refs(), n)
 			}
 		}
 	}
@@ -121,29 +122,29 @@ func TestSnapshotsNeverShareAPageThatIsWritten(t *testing.T) {
 }
 
 // free returns how many pages the pools have ready.
-func free(w *World) (n int) {
-	for _, p := range w.image.pools {
-		n += len(p.free)
+func free(w *ecs.World) (n int) {
+	for _, p := range w.Image().Pools() {
+		n += len(p.Free())
 	}
 	return n
 }
 
 // The memory a snapshot costs is what changed, not the world: that is what makes a ring of 128 affordable.
 func TestSnapshotsShareThePagesThatAreEqual(t *testing.T) {
-	w := newWorld(t, tGame())
-	var list []Entity
-	inSystem(w, func() {
+	w := sample.NewWorld(t, sample.Bare())
+	var list []ecs.Entity
+	sample.InSystem(w, func() {
 		for range 5000 {
-			list = append(list, w.Spawn(OwnedByWorld, cPos, cVel))
+			list = append(list, w.Spawn(ecs.OwnedByWorld, sample.Positions, sample.Velocities))
 		}
 	})
-	a := saved(w)
-	*cPos.Write(w, list[0]) = tPos{X: 1}
-	*cPos.Write(w, list[4000]) = tPos{} // written, but equal
-	b := saved(w)
+	a := sample.Saved(w)
+	*sample.Positions.Write(w, list[0]) = sample.Pos{X: 1}
+	*sample.Positions.Write(w, list[4000]) = sample.Pos{} // written, but equal
+	b := sample.Saved(w)
 	different := 0
-	for i := range a.table {
-		if a.table[i] != b.table[i] {
+	for i := range a.Table() {
+		if a.Table()[i] != b.Table()[i] {
 			different++
 		}
 	}
@@ -158,11 +159,11 @@ func TestSnapshotsShareThePagesThatAreEqual(t *testing.T) {
 
 // Events, derived data and hints belong to the state that was left.
 func TestRestoreDropsWhatBelongedToTheStateBefore(t *testing.T) {
-	w := newWorld(t, busyGame())
-	play(w, 5)
-	s := saved(w)
+	w := sample.NewWorld(t, sample.Busy())
+	sample.Play(w, 5)
+	s := sample.Saved(w)
 	for len(w.Events()) == 0 {
-		play(w, w.Tick()+1)
+		sample.Play(w, w.Tick()+1)
 	}
 	w.Image().Restore(s)
 	if len(w.Events()) != 0 {
@@ -172,14 +173,14 @@ func TestRestoreDropsWhatBelongedToTheStateBefore(t *testing.T) {
 
 // A write that nobody declared must not be lost for good: the patrol finds it, counts it, and the next states have it.
 func TestStraysCountsAnUndeclaredWrite(t *testing.T) {
-	w := newWorld(t, tGame())
-	inSystem(w, func() {
+	w := sample.NewWorld(t, sample.Bare())
+	sample.InSystem(w, func() {
 		for range 500 {
-			cPos.Put(w, w.Spawn(OwnedByWorld, cPos), tPos{X: 5})
+			sample.Positions.Put(w, w.Spawn(ecs.OwnedByWorld, sample.Positions), sample.Pos{X: 5})
 		}
 	})
-	before := saved(w)
-	for r := range qPos.Runs(w) {
+	before := sample.Saved(w)
+	for r := range sample.Placed.Runs(w) {
 		r.A[0].X = fixed.FromInt(77) // Read, and written all the same
 		break
 	}
@@ -187,15 +188,15 @@ func TestStraysCountsAnUndeclaredWrite(t *testing.T) {
 	if want := "tick 1: pos of entity 1 of the world born in tick 1: X is " + fixed.Num(5).String() + " here and 77 there"; !ok || d.String() != want {
 		t.Errorf("%v\nwant %s", d, want)
 	}
-	var s Snapshot
+	var s image.Snapshot
 	saves := 0
 	for ; w.Image().Strays() == 0 && saves < 1000; saves++ {
 		w.Image().Save(&s)
 	}
-	if w.Image().Strays() != 1 || saves > len(w.image.live) {
-		t.Errorf("%d strays after %d saves of %d pages", w.Image().Strays(), saves, len(w.image.live))
+	if w.Image().Strays() != 1 || saves > len(w.Image().Live()) {
+		t.Errorf("%d strays after %d saves of %d pages", w.Image().Strays(), saves, len(w.Image().Live()))
 	}
-	if d, ok := FirstDifference(before, &s); !ok || d.Field != "X" || d.Entity.Row != 1 {
+	if d, ok := image.FirstDifference(before, &s); !ok || d.Field != "X" || d.Entity.Row != 1 {
 		t.Error("the stray write is not in the state:", d)
 	}
 	if d, ok := w.Image().UndeclaredWrite(); ok {
@@ -205,22 +206,22 @@ func TestStraysCountsAnUndeclaredWrite(t *testing.T) {
 
 // A stray write into a resource or a fresh bit is named too.
 func TestUndeclaredWriteNamesResourcesAndPresence(t *testing.T) {
-	w := newWorld(t, tGame())
-	var e Entity
-	inSystem(w, func() { e = w.Spawn(OwnedBy(2), cPos) })
-	s := saved(w)
-	rScore.Write(w).Points[3] = 8
+	w := sample.NewWorld(t, sample.Bare())
+	var e ecs.Entity
+	sample.InSystem(w, func() { e = w.Spawn(ecs.OwnedBy(2), sample.Positions) })
+	s := sample.Saved(w)
+	sample.Scores.Write(w).Points[3] = 8
 	if d, ok := w.Image().UndeclaredWrite(); ok {
 		t.Error("a declared write counts as undeclared:", d)
 	}
 	w.Image().Restore(s)
-	(*tScore)(w.column(rScore.declaration).regions[0].data.mem[0]).Points[3] = 8
+	(*sample.Score)(w.Image().Column(sample.Declared(sample.Scores)).Regions()[0].Data().Mem()[0]).Points[3] = 8
 	if d, ok := w.Image().UndeclaredWrite(); !ok || d.String() != "tick 1: score: Points[3] is 0 here and 8 there" {
 		t.Error(d)
 	}
-	rScore.Write(w).Points[3] = 0
-	w.column(cPos.declaration).regions[3].words[0] = 0
-	if d, ok := w.Image().UndeclaredWrite(); !ok || d.Component != "pos" || d.Entity != e || d.Field != fieldExists || d.Here != "true" {
+	sample.Scores.Write(w).Points[3] = 0
+	w.Image().Column(sample.Declared(sample.Positions)).Regions()[3].Words()[0] = 0
+	if d, ok := w.Image().UndeclaredWrite(); !ok || d.Component != "pos" || d.Entity != e || d.Field != image.FieldExists || d.Here != "true" {
 		t.Error(d)
 	}
 }
@@ -228,16 +229,16 @@ func TestUndeclaredWriteNamesResourcesAndPresence(t *testing.T) {
 // The budget of a tick has no room for the collector: once warm, a tick with spawns and deaths, its save, a rewind and
 // the checksum allocate nothing.
 func TestATickAllocatesNothingOnceWarm(t *testing.T) {
-	if raceEnabled {
+	if sample.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	g := busyGame()
-	w := newWorld(t, g)
-	inputs := make([]TickInputs, 1024)
+	g := sample.Busy()
+	w := sample.NewWorld(t, g)
+	inputs := make([]ecs.TickInputs, 1024)
 	for f := range inputs {
-		inputs[f] = busyInputs(Tick(f))
+		inputs[f] = sample.Inputs(ecs.Tick(f))
 	}
-	ring := make([]Snapshot, 16)
+	ring := make([]image.Snapshot, 16)
 	events := 0
 	step := func() {
 		w.Step(inputs[(w.Tick()+1)%1024])
@@ -247,7 +248,7 @@ func TestATickAllocatesNothingOnceWarm(t *testing.T) {
 	for range 300 {
 		step()
 	}
-	columns := make([]Checksum, 0, 64)
+	columns := make([]image.Checksum, 0, 64)
 	if n := testing.AllocsPerRun(100, func() {
 		step()
 		w.Image().Restore(&ring[(w.Tick()-8)%16])

@@ -1,6 +1,4 @@
-//go:build moving
-
-package ecs
+package image_test
 
 import (
 	"math/rand/v2"
@@ -8,6 +6,10 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
 )
 
 // A refused type must say which field of which type is at fault and what to use, or the author is left to guess.
@@ -33,18 +35,20 @@ func TestRegistrationNamesTheFieldAndSaysWhatToUse(t *testing.T) {
 		}](), "A.B[0].C", "ecs.List"},
 		{reflect.TypeFor[struct{ Z [0]func() }](), "Z[0]", "selects it"},
 		{reflect.TypeFor[struct{ _ *int32 }](), "_", "ecs.Entity"},
-		{reflect.TypeFor[struct{ L List[int32, int32] }](), "L", "ecs.List[int32, [8]int32]"},
-		{reflect.TypeFor[struct{ L List[int32, [4]int64] }](), "L", "ecs.List[int32, [8]int32]"},
-		{reflect.TypeFor[struct{ L List[int32, [0]int32] }](), "L", "ecs.List[int32, [8]int32]"},
-		{reflect.TypeFor[struct{ L List[struct{}, [4]struct{}] }](), "L", "array type"},
-		{reflect.TypeFor[struct{ L List[string, [4]string] }](), "L[0]", "Game.Assets"},
-		{reflect.TypeFor[[maxRowBytes + 1]byte](), "", "split it"},
+		{reflect.TypeFor[struct{ L ecs.List[int32, int32] }](), "L", "ecs.List[int32, [8]int32]"},
+		{reflect.TypeFor[struct{ L ecs.List[int32, [4]int64] }](), "L", "ecs.List[int32, [8]int32]"},
+		{reflect.TypeFor[struct{ L ecs.List[int32, [0]int32] }](), "L", "ecs.List[int32, [8]int32]"},
+		{reflect.TypeFor[struct {
+			L ecs.List[struct{}, [4]struct{}]
+		}](), "L", "array type"},
+		{reflect.TypeFor[struct{ L ecs.List[string, [4]string] }](), "L[0]", "Game.Assets"},
+		{reflect.TypeFor[[image.MaxRowBytes + 1]byte](), "", "split it"},
 		{reflect.TypeFor[[1 << 30]byte](), "", "split it"}, // and must not walk a gigabyte
 	}
 	for _, c := range cases {
 		for _, what := range []string{"component", "resource", "event"} {
-			_, err := layoutOf(what, "thing", c.typ)
-			e, ok := err.(*RegistrationError)
+			_, err := image.LayoutOf(what, "thing", c.typ)
+			e, ok := err.(*image.RegistrationError)
 			if !ok {
 				t.Errorf("%v is accepted", c.typ)
 				continue
@@ -72,16 +76,16 @@ func TestPlainTypesAreAccepted(t *testing.T) {
 		_ uint32
 		K float64
 		L [2][3]int8
-		M Entity
-		N List[Entity, [3]Entity]
+		M ecs.Entity
+		N ecs.List[ecs.Entity, [3]ecs.Entity]
 		O struct{}
 		P [0]int64
 		_ [3]byte
 		Q [1 << 30]struct{}
 		_ [4]byte
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[all](), reflect.TypeFor[struct{}](), reflect.TypeFor[[maxRowBytes]byte](), reflect.TypeFor[int32](), reflect.TypeFor[struct{ ecsItems }]()} {
-		if _, err := layoutOf("component", "all", typ); err != nil {
+	for _, typ := range []reflect.Type{reflect.TypeFor[all](), reflect.TypeFor[struct{}](), reflect.TypeFor[[image.MaxRowBytes]byte](), reflect.TypeFor[int32](), reflect.TypeFor[struct{ sample.Items }]()} {
+		if _, err := image.LayoutOf("component", "all", typ); err != nil {
 			t.Error(err)
 		}
 	}
@@ -89,8 +93,8 @@ func TestPlainTypesAreAccepted(t *testing.T) {
 
 // Leaves, padding and the blank fields between them must cover every byte once: scrub, checkRow and reports rest on it.
 func TestLeavesAndPaddingCoverEveryByteOnce(t *testing.T) {
-	for _, typ := range []reflect.Type{reflect.TypeFor[tMixed](), reflect.TypeFor[tBag](), reflect.TypeFor[tPad](), reflect.TypeFor[core](),
-		reflect.TypeFor[Entity](), reflect.TypeFor[struct {
+	for _, typ := range []reflect.Type{reflect.TypeFor[sample.Mixed](), reflect.TypeFor[sample.Bag](), reflect.TypeFor[sample.Pad](), reflect.TypeFor[image.Core](),
+		reflect.TypeFor[ecs.Entity](), reflect.TypeFor[struct {
 			A uint8
 			B [3]struct {
 				C uint16
@@ -100,21 +104,21 @@ func TestLeavesAndPaddingCoverEveryByteOnce(t *testing.T) {
 			F bool
 			_ uint32
 		}]()} {
-		l, err := layoutOf("component", "c", typ)
+		l, err := image.LayoutOf("component", "c", typ)
 		if err != nil {
 			t.Fatal(err)
 		}
-		covered := make([]int, l.size)
-		for _, f := range l.fields {
-			if f.path == "" || strings.HasPrefix(f.path, ".") {
-				t.Errorf("%v: path %q", typ, f.path)
+		covered := make([]int, l.Size())
+		for _, f := range l.Fields() {
+			if f.Path() == "" || strings.HasPrefix(f.Path(), ".") {
+				t.Errorf("%v: path %q", typ, f.Path())
 			}
-			for i := f.offset; i < f.offset+f.size; i++ {
+			for i := f.Offset(); i < f.Offset()+f.Size(); i++ {
 				covered[i]++
 			}
 		}
-		for _, p := range l.padding {
-			for i := p.from; i < p.to; i++ {
+		for _, p := range l.Padding() {
+			for i := p.From(); i < p.To(); i++ {
 				covered[i]++
 			}
 		}
@@ -128,16 +132,16 @@ func TestLeavesAndPaddingCoverEveryByteOnce(t *testing.T) {
 
 // Paths stand in reports; an author must find the field by them.
 func TestPathsReadLikeGo(t *testing.T) {
-	l, err := layoutOf("component", "c", reflect.TypeFor[struct {
+	l, err := image.LayoutOf("component", "c", reflect.TypeFor[struct {
 		In   struct{ Cells [2][2]int8 }
-		List List[tItem, [2]tItem]
+		List ecs.List[sample.Item, [2]sample.Item]
 	}]())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var paths []string
-	for _, f := range l.fields {
-		paths = append(paths, f.path)
+	for _, f := range l.Fields() {
+		paths = append(paths, f.Path())
 	}
 	const want = "In.Cells[0][0] In.Cells[0][1] In.Cells[1][0] In.Cells[1][1] List.Len List[0].Kind List[0].Count List[1].Kind List[1].Count"
 	if got := strings.Join(paths, " "); got != want {
@@ -151,7 +155,7 @@ func TestTargetRulesAgreeWithTheCompiler(t *testing.T) {
 		A uint8
 		B uint64
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[tMixed](), reflect.TypeFor[tBag](), reflect.TypeFor[tPad](), reflect.TypeFor[Entity](),
+	for _, typ := range []reflect.Type{reflect.TypeFor[sample.Mixed](), reflect.TypeFor[sample.Bag](), reflect.TypeFor[sample.Pad](), reflect.TypeFor[ecs.Entity](),
 		reflect.TypeFor[inner](), reflect.TypeFor[[3]inner](),
 		reflect.TypeFor[struct {
 			A uint16
@@ -173,14 +177,14 @@ func TestTargetRulesAgreeWithTheCompiler(t *testing.T) {
 		}](),
 		reflect.TypeFor[struct{ A struct{} }](),
 	} {
-		size, align := native.shape(typ)
+		size, align := image.Native.Shape(typ)
 		if size != typ.Size() || int(align) != typ.Align() {
 			t.Errorf("%v: size %d align %d, the compiler has %d and %d", typ, size, align, typ.Size(), typ.Align())
 		}
 		if typ.Kind() != reflect.Struct {
 			continue
 		}
-		offsets, _, _ := native.structure(typ)
+		offsets, _, _ := image.Native.Structure(typ)
 		for i, at := range offsets {
 			if at != typ.Field(i).Offset {
 				t.Errorf("%v field %d: offset %d, the compiler has %d", typ, i, at, typ.Field(i).Offset)
@@ -224,35 +228,35 @@ func TestPortableNamesWhatLiesElsewhereOn32Bits(t *testing.T) {
 		}](), "D", "at its end"},
 	}
 	for _, c := range cases {
-		m := misplacedIn(c.typ, "", 0, 0)
-		if m == nil || m.path != c.field || !strings.Contains(m.problem(), c.want) {
+		m := image.MisplacedIn(c.typ, "", 0, 0)
+		if m == nil || m.Path() != c.field || !strings.Contains(m.Problem(), c.want) {
 			t.Errorf("%v: %+v, want %q in %q", c.typ, m, c.want, c.field)
 		}
-		if _, err := layoutOf("component", "c", c.typ); (err != nil) != (native != target64) {
-			t.Errorf("%v on a target that aligns to %d: %v", c.typ, native.align, err)
+		if _, err := image.LayoutOf("component", "c", c.typ); (err != nil) != (image.Native != image.Target64) {
+			t.Errorf("%v on a target that aligns to %d: %v", c.typ, image.Native.Align(), err)
 		}
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[tMixed](), reflect.TypeFor[tBag](), reflect.TypeFor[Entity](), reflect.TypeFor[core]()} {
-		if m := misplacedIn(typ, "", 0, 0); m != nil {
-			t.Errorf("%v: %s %s", typ, m.path, m.problem())
+	for _, typ := range []reflect.Type{reflect.TypeFor[sample.Mixed](), reflect.TypeFor[sample.Bag](), reflect.TypeFor[ecs.Entity](), reflect.TypeFor[image.Core]()} {
+		if m := image.MisplacedIn(typ, "", 0, 0); m != nil {
+			t.Errorf("%v: %s %s", typ, m.Path(), m.Problem())
 		}
 	}
-	if native != target64 {
+	if image.Native != image.Target64 {
 		return // the types below have no layout here
 	}
-	if err := Portable(busyGame()); err != nil {
+	if err := sample.Busy().Schema().Portable(); err != nil {
 		t.Error(err)
 	}
 	type crooked struct {
 		A uint32
 		B uint64
 	}
-	g := busyGame()
-	g.Components = append(g.Components, NewComponent[crooked]("c1"))
-	g.Resources = append(g.Resources, NewResource[crooked]("r1"))
-	g.Events = append(g.Events, NewEvent[crooked]("e1"))
-	g.Input = NewInput[crooked]()
-	err := Portable(g)
+	g := sample.Busy()
+	g.Components = append(g.Components, ecs.NewComponent[crooked]("c1"))
+	g.Resources = append(g.Resources, ecs.NewResource[crooked]("r1"))
+	g.Events = append(g.Events, ecs.NewEvent[crooked]("e1"))
+	g.Input = ecs.NewInput[crooked]()
+	err := g.Schema().Portable()
 	for _, want := range []string{`component "c1"`, `resource "r1"`, `event "e1"`, `input "crooked"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not name %s", err, want)
@@ -262,33 +266,33 @@ func TestPortableNamesWhatLiesElsewhereOn32Bits(t *testing.T) {
 
 // Garbage in padding is invisible to the program; it must be invisible to checksums too.
 func TestPaddingNeverReachesTheImage(t *testing.T) {
-	dirty := func(seed uint64) tMixed {
-		var v tMixed
+	dirty := func(seed uint64) sample.Mixed {
+		var v sample.Mixed
 		raw := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
 		r := rand.New(rand.NewPCG(seed, seed))
 		for i := range raw {
 			raw[i] = byte(r.Uint32())
 		}
-		clean := tMixed{Alive: true, Lives: 3}
-		for _, f := range cMixed.layout.fields {
-			copy(raw[f.offset:f.offset+f.size], unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(&clean), f.offset)), f.size))
+		clean := sample.Mixed{Alive: true, Lives: 3}
+		for _, f := range sample.Declared(sample.Mixtures).Layout().Fields() {
+			copy(raw[f.Offset():f.Offset()+f.Size()], unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(&clean), f.Offset())), f.Size()))
 		}
 		return v
 	}
-	var sums [2]Checksum
+	var sums [2]image.Checksum
 	var images [2][]byte
 	for k := range sums {
-		w := newWorld(t, tGame())
-		inSystem(w, func() {
-			e := w.Spawn(OwnedByWorld, cMixed)
+		w := sample.NewWorld(t, sample.Bare())
+		sample.InSystem(w, func() {
+			e := w.Spawn(ecs.OwnedByWorld, sample.Mixtures)
 			raw := dirty(uint64(k))
 			// Field by field assignment would keep the garbage out; bytes do not.
-			copy(unsafe.Slice((*byte)(unsafe.Pointer(cMixed.Write(w, e))), unsafe.Sizeof(raw)), unsafe.Slice((*byte)(unsafe.Pointer(&raw)), unsafe.Sizeof(raw)))
+			copy(unsafe.Slice((*byte)(unsafe.Pointer(sample.Mixtures.Write(w, e))), unsafe.Sizeof(raw)), unsafe.Slice((*byte)(unsafe.Pointer(&raw)), unsafe.Sizeof(raw)))
 		})
-		s := saved(w)
+		s := sample.Saved(w)
 		sums[k], images[k] = s.Checksum(), s.AppendImage(nil)
 	}
-	if a, b := dirty(0), dirty(1); len(cMixed.layout.padding) == 0 ||
+	if a, b := dirty(0), dirty(1); len(sample.Declared(sample.Mixtures).Layout().Padding()) == 0 ||
 		string(unsafe.Slice((*byte)(unsafe.Pointer(&a)), unsafe.Sizeof(a))) == string(unsafe.Slice((*byte)(unsafe.Pointer(&b)), unsafe.Sizeof(b))) {
 		t.Fatal("the two values have the same padding: the test shows nothing")
 	}
@@ -310,13 +314,13 @@ func TestLayoutFingerprintTellsFieldsApart(t *testing.T) {
 			A bool `tendon:"press"`
 		}](),
 	} {
-		l, err := layoutOf("component", "c", typ)
+		l, err := image.LayoutOf("component", "c", typ)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if other, ok := seen[l.fingerprint]; ok {
+		if other, ok := seen[l.Fingerprint()]; ok {
 			t.Errorf("%v and %v have one fingerprint", typ, other)
 		}
-		seen[l.fingerprint] = typ
+		seen[l.Fingerprint()] = typ
 	}
 }

@@ -1,0 +1,259 @@
+package image
+
+// The internals that the tests of this package look at.
+
+import (
+	"reflect"
+	"tendon/ecs/fixed"
+	"unsafe"
+)
+
+const (
+	BitsPageWords    = bitsPageWords
+	ColumnCore       = columnCore
+	ColumnIdentity   = columnIdentity
+	ColumnInputs     = columnInputs
+	DeltaEnd         = deltaEnd
+	DeltaFormat      = deltaFormat
+	FieldExists      = fieldExists
+	FormSteps32      = formSteps32
+	FormSteps64      = formSteps64
+	ImageHeaderBytes = imageHeaderBytes
+	ImageSparseBytes = imageSparseBytes
+	MaxRowBytes      = maxRowBytes
+	RegionRows       = regionRows
+	RegionShift      = regionShift
+	ShareAll         = shareAll
+	ShareNone        = shareNone
+	ShareSome        = shareSome
+)
+
+type (
+	Core        = core
+	DeltaReader = deltaReader
+	Field       = field
+	ImageReader = imageReader
+	Layout      = layout
+	Page        = page
+	StoredPages = storedPages
+)
+
+var (
+	LayoutOf    = layoutOf
+	MisplacedIn = misplacedIn
+	Mix         = mix
+	Native      = native
+	ParseStep   = parseStep
+	Target64    = target64
+)
+
+func (x *Column) ClearRow(p0 *Image, p1 *region, p2 uint32) { x.clearRow(p0, p1, p2) }
+
+func (x *Column) Info() *columnInfo { return x.info }
+
+func (x *Column) Regions() []region { return x.regions }
+
+func (x *Column) RowOf(p0 *region, p1 uint32) unsafe.Pointer { return x.rowOf(p0, p1) }
+
+func (x *Column) SingleRow() []byte { return x.singleRow() }
+
+func (x *Declaration) Layout() *layout { return x.layout }
+
+func (x *Image) Columns() []Column { return x.columns }
+
+func (x *Image) Core() *core { return x.core() }
+
+func (x *Image) Delta() *deltaReader { return &x.delta }
+
+func (x *Image) Dirty() []uint32 { return x.dirty }
+
+func (x *Image) Limit() *limit { return &x.limit }
+
+func (x *Image) Live() []livePage { return x.live }
+
+func (x *Image) Mark(p0 uint32) { x.mark(p0) }
+
+func (x *Image) MarkRow(p0 *region, p1 *columnInfo, p2 uint32) { x.markRow(p0, p1, p2) }
+
+func (x *Image) Pools() []*pool { return x.pools }
+
+func (x *Image) ReleaseHeld() { x.releaseHeld() }
+
+func (x *Image) SetBit(p0 *region, p1 *columnInfo, p2 uint32) { x.setBit(p0, p1, p2) }
+
+func (x *Image) Stores() []*store { return x.stores }
+
+func (x *Image) Structure() *structure { return &x.structure }
+
+func (x *Image) TakeInputs(p0 []InputBytes) { x.takeInputs(p0) }
+
+func (x *Image) WriteCore() *core { return x.writeCore() }
+
+func (x *InputType) Layout() *layout { return x.layout }
+
+func (x *List[T, A]) Items() A { return x.items }
+
+func (x *Placement) Nums() [7]fixed.Num { return x.nums() }
+
+func (x *RowSet) ShareOf(p0 Owner, p1 uint32, p2 uint32) share { return x.shareOf(p0, p1, p2) }
+
+func (x *RowSet) Word(p0 Owner, p1 int) uint64 { return x.word(p0, p1) }
+
+func (x *Snapshot) Has(p0 *Column, p1 Owner, p2 uint32) bool { return x.has(p0, p1, p2) }
+
+func (x *Snapshot) Image() *Image { return x.image }
+
+func (x *Snapshot) PageOf(p0 int, p1 int) *page { return x.pageOf(p0, p1) }
+
+func (x *Snapshot) RowBytes(p0 *Column, p1 Owner, p2 uint32) []byte { return x.rowBytes(p0, p1, p2) }
+
+func (x *Snapshot) Table() []*page { return x.table }
+
+func (x *Snapshot) EntityIn(p0 Owner, p1 uint32) Entity { return x.entityAt(p0, p1) }
+
+func (x *Snapshot) RowOf(p0 *Column, p1 Owner, p2 uint32) unsafe.Pointer { return x.row(p0, p1, p2) }
+
+func (x *columnInfo) Index() int { return x.index }
+
+func (x *columnInfo) Layout() *layout { return x.layout }
+
+func (x *columnInfo) Name() string { return x.name }
+
+func (x *columnInfo) Shift() uint8 { return x.shift }
+
+func (x *columnInfo) Single() bool { return x.single }
+
+func (x *columnInfo) Stride() uintptr { return x.stride }
+
+func (x *deltaReader) Header(p0 []byte) error { return x.header(p0) }
+
+func (x *deltaReader) Pages() []deltaPage { return x.pages }
+
+func (x *deltaReader) Release() { x.release() }
+
+func (x *deltaReader) Result() (Checksum, int) { return x.result() }
+
+func (x *deltaReader) TakePages() error { return x.takePages() }
+
+func (x *field) Offset() uintptr { return x.offset }
+
+func (x *field) Path() string { return x.path }
+
+func (x *field) Size() uintptr { return x.size }
+
+func (x *field) Typ() reflect.Type { return x.typ }
+
+func (x *imageReader) ParseStore(p0 *storedPages, p1 *storeInfo) error { return x.parseStore(p0, p1) }
+
+func (x *imageReader) Rest() []byte { return x.rest }
+
+func (x *layout) Fields() []field { return x.fields }
+
+func (x *layout) Fingerprint() uint64 { return x.fingerprint }
+
+func (x *layout) Padding() []span { return x.padding }
+
+func (x *layout) Scalars() []scalar { return x.scalars }
+
+func (x *layout) Size() uintptr { return x.size }
+
+func (x *limit) Open() *RowSet { return x.open }
+
+func (x *livePage) Base() *page { return x.base }
+
+func (x *livePage) Index() uint32 { return x.index }
+
+func (x *livePage) Marked() bool { return x.marked }
+
+func (x *livePage) Mem() []byte { return x.mem }
+
+func (x *livePage) Store() *store { return x.store }
+
+func (x *misplaced) Path() string { return x.path }
+
+func (x *misplaced) Problem() string { return x.problem() }
+
+func (x *page) Content(p0 int) []byte { return x.content(p0) }
+
+func (x *page) Mem() []byte { return x.mem }
+
+func (x *page) Refs() int32 { return x.refs }
+
+func (x *pool) Free() []*page { return x.free }
+
+func (x *pool) Made() int { return x.made }
+
+func (x *region) Bits() *store { return &x.bits }
+
+func (x *region) Data() *store { return &x.data }
+
+func (x *region) Has(p0 uint32) bool { return x.has(p0) }
+
+func (x *region) Words() []uint64 { return x.words }
+
+func (x *scalar) Count(p0 int64) int64 { return x.count(p0) }
+
+func (x *scalar) CountFloat(p0 float64) int64 { return x.countFloat(p0) }
+
+func (x *scalar) Fits(p0 uint64) bool { return x.fits(p0) }
+
+func (x *scalar) Form() form { return x.form }
+
+func (x *scalar) Half() int64 { return x.half }
+
+func (x *scalar) Shift() uint8 { return x.shift }
+
+func (x *scalar) Step() int64 { return x.step }
+
+func (x *scalar) Unit() float64 { return x.unit }
+
+func (x *span) From() uintptr { return x.from }
+
+func (x *span) To() uintptr { return x.to }
+
+func (x *store) Info() *storeInfo { return x.info }
+
+func (x *store) Mem() []unsafe.Pointer { return x.mem }
+
+func (x *store) Pages() []uint32 { return x.pages }
+
+func (x *storeInfo) Column() *columnInfo { return x.column }
+
+func (x *storeInfo) MostPages() int { return x.mostPages() }
+
+func (x *storeInfo) Number() int { return x.number }
+
+func (x *storeInfo) Owner() Owner { return x.owner }
+
+func (x *structure) Changes() uint64 { return x.changes }
+
+func (x *structure) Hint() []uint32 { return x.hint }
+
+func (x *target) Align() uintptr { return x.align }
+
+func (x *target) Shape(p0 reflect.Type) (uintptr, uintptr) { return x.shape(p0) }
+
+func (x *target) Structure(p0 reflect.Type) ([]uintptr, uintptr, uintptr) { return x.structure(p0) }
+
+// KeepPadding makes the column's padding part of its state.
+func (x *Column) KeepPadding() {
+	naked := *x.info.layout
+	naked.padding = nil
+	x.info.layout = &naked
+}
+
+func (x *Snapshot) SetTick(t Tick) { x.tick = t }
+
+func (x *Image) SetOpen(rows *RowSet) { x.limit.open = rows }
+
+func NewImageReader(im *Image, rest []byte) *imageReader { return &imageReader{image: im, rest: rest} }
+
+func NewDeltaReader(im *Image) *deltaReader { return &deltaReader{image: im} }
+
+func (x *scalar) SetStep(step int64, shift uint8) { x.step, x.half, x.shift = step, step/2, shift }
+
+func ListOfCount[T, A any](n uint32) List[T, A] { return List[T, A]{n: n} }
+
+func (x *Image) ClearDirty() { x.dirty = x.dirty[:0] }
+
+func (x *Image) Restructure() { x.structure.changes++ }

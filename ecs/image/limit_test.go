@@ -1,0 +1,583 @@
+package image_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"pgregory.net/rapid"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/ecs/internal/sample"
+)
+
+// limitedWorld returns a world of the busy game with four players, in which only player 1's rows are predicted.
+func limitedWorld(t testing.TB, g *ecs.Game) (*ecs.World, *image.RowSet) {
+	w := sample.NewWorld(t, g)
+	w.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 0}, {Kind: image.OrderJoin, Player: 1}, {Kind: image.OrderJoin, Player: 2}}})
+	rows := &image.RowSet{}
+	rows.AddOwner(ecs.OwnedBy(1))
+	return w, rows
+}
+
+// rowBytes returns everything a state has of a row: identity, presence and values.
+func rowBytes(s *image.Snapshot, o ecs.Owner, i uint32) (all []byte) {
+	for c := range s.Image().Columns() {
+		col := &s.Image().Columns()[c]
+		if col.Info().Single() {
+			continue
+		}
+		all = append(all, 0)
+		if s.Has(col, o, i) {
+			all[len(all)-1] = 1
+		}
+		all = append(all, unsafe.Slice((*byte)(s.RowOf(col, o, i)), col.Info().Stride())...)
+	}
+	return all
+}
+
+// eachRow calls f for the first 256 rows of each owner, more than these tests fill.
+func eachRow(im *image.Image, f func(o ecs.Owner, i uint32)) {
+	identity := &im.Columns()[image.ColumnIdentity]
+	for o := range identity.Regions() {
+		for i := range min(256, uint32(len(identity.Regions()[o].Words())*image.BlockRows)) {
+			f(ecs.Owner(o), i)
+		}
+	}
+}
+
+// What is not predicted is the server's word: no system may move it, whatever it does, while predicted rows move as
+// they do in a world that is not limited.
+func TestALimitedTickChangesOnlyRowsOfTheSet(t *testing.T) {
+	w, rows := limitedWorld(t, sample.Busy())
+	w.Image().SetPredicted(rows)
+	moved, fired := 0, 0
+	for w.Tick() < 200 {
+		before := sample.Saved(w)
+		core := *w.Image().Core()
+		w.Step(sample.Inputs(w.Tick() + 1))
+		after := sample.Saved(w)
+		eachRow(w.Image(), func(o ecs.Owner, i uint32) {
+			same := bytes.Equal(rowBytes(before, o, i), rowBytes(after, o, i))
+			switch {
+			case !same && !rows.Has(uint32(o)<<image.RegionShift|i):
+				t.Fatalf("tick %d: row %d of owner %d has changed", w.Tick(), i, o)
+			case !same:
+				moved++
+			}
+			if e := after.EntityIn(o, i); o == ecs.OwnedBy(1) && e.Born == w.Tick() {
+				fired++
+			}
+		})
+		for _, r := range w.Game().Resources {
+			c := w.Image().Column(sample.Declared(r))
+			if string(unsafe.Slice((*byte)(before.RowOf(c, 0, 0)), c.Info().Stride())) != string(c.SingleRow()) {
+				t.Fatalf("tick %d: resource %q has changed", w.Tick(), c.Info().Name())
+			}
+		}
+		if now := *w.Image().Core(); now.Tick != core.Tick+1 || now.Players != core.Players || now.Rand != core.Rand {
+			t.Fatalf("tick %d: players or random source have changed: %+v, then %+v", w.Tick(), core, now)
+		}
+		before.Release()
+		after.Release()
+	}
+	if moved < 200 || fired < 10 || w.Image().Strays() != 0 {
+		t.Errorf("%d rows moved, %d spawned, %d strays: the test shows too little", moved, fired, w.Image().Strays())
+	}
+	w.Image().SetPredicted(nil)
+	before := sample.Saved(w)
+	w.Step(sample.Inputs(w.Tick() + 1))
+	if sample.Clocks.Read(w).Left == 0 || string(rowBytes(before, 0, 1)) == string(rowBytes(sample.Saved(w), 0, 1)) {
+		t.Error("a world whose limit was lifted does not move the rest")
+	}
+}
+
+// Reading is not limited: systems see the others where the server last said they were.
+func TestLimitedQueriesYieldWhatTheyMayWriteAndReadAll(t *testing.T) {
+	w := sample.NewWorld(t, sample.Bare())
+	all := sample.Scatter(w)
+	sample.InSystem(w, func() { // a long run over many blocks
+		for range 700 {
+			sample.Velocities.Put(w, w.Spawn(ecs.OwnedBy(3), sample.Positions, sample.Velocities), sample.Vel{X: 1})
+		}
+	})
+	for e := range ecs.NewQuery1(ecs.Read(sample.Positions)).All(w) {
+		if e.Entity().Owner() == ecs.OwnedBy(3) && !slices.Contains(all, e.Entity()) {
+			all = append(all, e.Entity())
+		}
+	}
+	slices.SortFunc(all, func(a, b ecs.Entity) int { return int(a.Row) - int(b.Row) })
+	writes := ecs.NewQuery2(ecs.Read(sample.Positions), ecs.Write(sample.Velocities))
+	narrow := ecs.NewQuery1(ecs.Write(sample.Positions), ecs.With(sample.Velocities), ecs.Without(sample.Tags))
+	reads := ecs.NewQuery2(ecs.Read(sample.Positions), ecs.Read(sample.Velocities))
+	r := rand.New(rand.NewPCG(1, 2))
+	for round := range 40 {
+		rows := &image.RowSet{}
+		for o := range ecs.Owner(5) {
+			if r.IntN(2) == 0 {
+				rows.AddOwner(o)
+			}
+		}
+		for range round * 3 {
+			switch row := all[r.IntN(len(all))].Row; r.IntN(2) {
+			case 0:
+				rows.Add(row)
+			case 1:
+				rows.Remove(row)
+			}
+		}
+		want := func(limited bool, with *ecs.Component[sample.Vel], without ecs.AnyComponent) (list []ecs.Entity) {
+			for _, e := range all {
+				tagged := without != nil && w.Image().Column(sample.Declared(without)).Regions()[e.Owner()].Has(e.Row%image.RegionRows)
+				if with.Has(w, e) && !tagged && (!limited || rows.Has(e.Row)) {
+					list = append(list, e)
+				}
+			}
+			return list
+		}
+		for _, c := range []struct {
+			name     string
+			all, run []ecs.Entity
+			want     []ecs.Entity
+		}{
+			{"writes", entitiesOf2(w, rows, writes), runsOf2(w, rows, writes), want(true, sample.Velocities, nil)},
+			{"reads", entitiesOf2(w, rows, reads), runsOf2(w, rows, reads), want(false, sample.Velocities, nil)},
+			{"narrow", entitiesOf1(w, rows, narrow), runsOf1(w, rows, narrow), want(true, sample.Velocities, sample.Tags)},
+		} {
+			if !slices.Equal(c.all, c.want) || !slices.Equal(c.run, c.want) {
+				t.Fatalf("round %d, %s: All yields %d, Runs %d, want %d", round, c.name, len(c.all), len(c.run), len(c.want))
+			}
+		}
+	}
+}
+
+// limited runs f as a system of a limited tick would run.
+func limited(w *ecs.World, rows *image.RowSet, f func()) {
+	w.Image().SetOpen(rows)
+	f()
+	w.Image().SetOpen(nil)
+}
+
+func entitiesOf1[A, PA any](w *ecs.World, rows *image.RowSet, q *ecs.Query1[A, PA]) (list []ecs.Entity) {
+	limited(w, rows, func() {
+		for r := range q.All(w) {
+			list = append(list, r.Entity())
+		}
+	})
+	return list
+}
+
+func runsOf1[A, PA any](w *ecs.World, rows *image.RowSet, q *ecs.Query1[A, PA]) (list []ecs.Entity) {
+	limited(w, rows, func() {
+		for r := range q.Runs(w) {
+			list = append(list, r.Entities...)
+		}
+	})
+	return list
+}
+
+func entitiesOf2[A, PA, B, PB any](w *ecs.World, rows *image.RowSet, q *ecs.Query2[A, PA, B, PB]) (list []ecs.Entity) {
+	limited(w, rows, func() {
+		for r := range q.All(w) {
+			list = append(list, r.Entity())
+		}
+	})
+	return list
+}
+
+func runsOf2[A, PA, B, PB any](w *ecs.World, rows *image.RowSet, q *ecs.Query2[A, PA, B, PB]) (list []ecs.Entity) {
+	limited(w, rows, func() {
+		for r := range q.Runs(w) {
+			list = append(list, r.Entities...)
+		}
+	})
+	return list
+}
+
+// Pages that a limited query passes over are not written, so saving a predicted tick costs what was predicted.
+func TestALimitedQueryMarksOnlyPagesOfTheSet(t *testing.T) {
+	g := sample.Bare()
+	g.Systems = ecs.Systems(sample.Move)
+	w := sample.NewWorld(t, g)
+	sample.InSystem(w, func() {
+		for range 1000 {
+			w.Spawn(ecs.OwnedByWorld, sample.Positions, sample.Velocities)
+		}
+		w.Spawn(ecs.OwnedBy(0), sample.Positions, sample.Velocities)
+	})
+	sample.Saved(w)
+	rows := &image.RowSet{}
+	rows.AddOwner(ecs.OwnedBy(0))
+	w.Image().SetPredicted(rows)
+	w.Step(ecs.TickInputs{})
+	for _, number := range w.Image().Dirty() {
+		if p := w.Image().Live()[number].Store().Info(); p.Column().Name() == "pos" && p.Owner() != ecs.OwnedBy(0) {
+			t.Fatalf("a page of owner %d is marked", p.Owner())
+		}
+	}
+}
+
+// limitedModel is a plain account of a limited world: what each entity has, and the rules of World.SetPredicted.
+type limitedModel struct {
+	rows      map[uint32]bool
+	pos       map[ecs.Entity]sample.Pos
+	vel       map[ecs.Entity]sample.Vel
+	exists    map[ecs.Entity]bool
+	score     int32
+	later     []func()
+	predicted ecs.Owner
+}
+
+func (m *limitedModel) may(e ecs.Entity) bool { return m.rows[e.Row] || e.Owner() == m.predicted }
+
+// One random machine for all rules at once: systems do what they like to random entities, the model says what of it
+// lasts.
+func TestALimitedWorldIsItsModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := sample.Bare()
+		do := []func(w *ecs.World){func(*ecs.World) {}, func(*ecs.World) {}}
+		g.Systems = []ecs.System{{Name: "one", Run: func(w *ecs.World) { do[0](w) }}, {Name: "two", Run: func(w *ecs.World) { do[1](w) }}}
+		w, err := ecs.NewWorld(g, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := &limitedModel{rows: map[uint32]bool{}, pos: map[ecs.Entity]sample.Pos{}, vel: map[ecs.Entity]sample.Vel{}, exists: map[ecs.Entity]bool{}, predicted: ecs.OwnedBy(0)}
+		rows := &image.RowSet{}
+		rows.AddOwner(m.predicted)
+		var all []ecs.Entity
+		sample.InSystem(w, func() {
+			for i := range 12 {
+				e := w.Spawn(ecs.Owner(i%3), sample.Positions, sample.Velocities)
+				all = append(all, e)
+				m.exists[e], m.pos[e], m.vel[e] = true, sample.Pos{}, sample.Vel{}
+			}
+		})
+		rows.Add(all[0].Row)
+		m.rows[all[0].Row] = true
+		w.Image().SetPredicted(rows)
+		system := func(w *ecs.World) {
+			for range rapid.IntRange(0, 6).Draw(t, "actions") {
+				act(t, w, m, &all)
+			}
+		}
+		do = []func(w *ecs.World){
+			func(w *ecs.World) { system(w) },
+			func(w *ecs.World) { m.flush(); m.check(t, w, all); system(w) },
+		}
+		for range rapid.IntRange(1, 5).Draw(t, "ticks") {
+			w.Step(ecs.TickInputs{})
+			m.flush()
+			m.score = 0
+			m.check(t, w, all)
+		}
+	})
+}
+
+func (m *limitedModel) flush() {
+	for _, f := range m.later {
+		f()
+	}
+	m.later = m.later[:0]
+}
+
+// act does one random thing to the world and to the model.
+func act(t *rapid.T, w *ecs.World, m *limitedModel, all *[]ecs.Entity) {
+	e := rapid.SampledFrom(*all).Draw(t, "entity")
+	value := int8(rapid.IntRange(1, 100).Draw(t, "value"))
+	pos := sample.PosAt(int(value), 0)
+	switch rapid.IntRange(0, 7).Draw(t, "action") {
+	case 0, 1:
+		_, has := m.pos[e]
+		if want := has && m.may(e); sample.Positions.Put(w, e, pos) != want || (sample.Positions.Write(w, e) != nil) != want {
+			t.Fatalf("writing %v is not %t", e, want)
+		} else if want {
+			m.pos[e] = pos
+		}
+	case 2:
+		sample.Velocities.Add(w, e, sample.Vel{X: pos.X})
+		m.later = append(m.later, func() {
+			if m.exists[e] && m.may(e) {
+				m.vel[e] = sample.Vel{X: pos.X}
+			}
+		})
+	case 3:
+		sample.Velocities.Remove(w, e)
+		m.later = append(m.later, func() {
+			if m.may(e) {
+				delete(m.vel, e)
+			}
+		})
+	case 4:
+		w.Despawn(e)
+		m.later = append(m.later, func() {
+			if m.may(e) {
+				m.drop(e)
+			}
+		})
+	case 5:
+		m.spawn(t, w, all, pos)
+	case 6:
+		for r := range sample.Moving.All(w) {
+			r.A.X += r.B.X
+		}
+		for e := range m.pos {
+			if v, ok := m.vel[e]; ok && m.may(e) && !m.fresh(w, e) {
+				m.pos[e] = sample.Pos{X: m.pos[e].X + v.X, Y: m.pos[e].Y}
+			}
+		}
+	case 7:
+		sample.Scores.Write(w).Points[1] += int32(value)
+		m.score += int32(value)
+	}
+}
+
+// fresh reports whether e is spawned by the running system, whose queries do not see it.
+func (m *limitedModel) fresh(w *ecs.World, e ecs.Entity) bool {
+	return !w.Image().Identity().Regions()[e.Owner()].Has(e.Row % image.RegionRows)
+}
+
+func (m *limitedModel) drop(e ecs.Entity) {
+	delete(m.exists, e)
+	delete(m.pos, e)
+	delete(m.vel, e)
+}
+
+// spawn takes a row and fills it. It may be used at once, whoever owns it.
+func (m *limitedModel) spawn(t *rapid.T, w *ecs.World, all *[]ecs.Entity, pos sample.Pos) {
+	e := w.Spawn(ecs.Owner(rapid.IntRange(0, 2).Draw(t, "owner")), sample.Positions)
+	if !sample.Positions.Put(w, e, pos) || !w.Exists(e) {
+		t.Fatalf("%v cannot be filled", e)
+	}
+	sample.Velocities.Add(w, e, sample.Vel{X: 1})
+	m.exists[e], m.pos[e] = true, pos
+	lasts := e.Owner() == m.predicted
+	m.later = append(m.later, func() {
+		if m.vel[e] = (sample.Vel{X: 1}); !lasts {
+			m.drop(e)
+		}
+	})
+	if lasts {
+		*all = append(*all, e)
+	}
+}
+
+func (m *limitedModel) check(t *rapid.T, w *ecs.World, all []ecs.Entity) {
+	for _, e := range all {
+		pos, hasPos := sample.Positions.Read(w, e)
+		vel, hasVel := sample.Velocities.Read(w, e)
+		_, wantPos := m.pos[e]
+		_, wantVel := m.vel[e]
+		if w.Exists(e) != m.exists[e] || hasPos != wantPos || hasVel != wantVel || pos != m.pos[e] || vel != m.vel[e] {
+			t.Fatalf("%v: exists %t at %v (%t) with %v (%t), want %t, %v (%t), %v (%t)", e, w.Exists(e), pos, hasPos, vel, hasVel,
+				m.exists[e], m.pos[e], wantPos, m.vel[e], wantVel)
+		}
+	}
+	if n := sample.Count(w, sample.Placed); n != len(m.pos) {
+		t.Fatalf("the world has %d entities, want %d", n, len(m.pos))
+	}
+	if got := sample.Scores.Read(w).Points[1]; got != m.score {
+		t.Fatalf("the score is %d, want %d", got, m.score)
+	}
+}
+
+// Donburi code in systems is limited like everything else: Get gives nothing to write to, Set stores nothing.
+func TestEntriesAreLimitedToo(t *testing.T) {
+	g := sample.Bare()
+	var mine, other, fresh ecs.Entity
+	g.Setup = func(w *ecs.World) {
+		mine, other = w.Spawn(ecs.OwnedBy(0), sample.Positions), w.Spawn(ecs.OwnedBy(1), sample.Positions)
+	}
+	g.Systems = []ecs.System{{Name: "write", Run: func(w *ecs.World) {
+		if p := sample.Positions.Get(w.Entry(other)); p != nil {
+			t.Error("Get lets another's row be written")
+		}
+		sample.Positions.Set(w.Entry(other), &sample.Pos{X: 3})
+		sample.Positions.SetValue(w.Entry(other), sample.Pos{X: 3})
+		sample.Positions.SetValue(w.Entry(mine), sample.Pos{X: 4})
+		if got := sample.Positions.GetValue(w.Entry(other)); got != (sample.Pos{}) {
+			t.Error("Set stored", got)
+		}
+		fresh = w.Spawn(ecs.OwnedBy(1), sample.Positions)
+	}}, {Name: "look", Run: func(w *ecs.World) {
+		if w.Exists(fresh) || w.Entry(fresh) != nil {
+			t.Error("another owner's spawn outlives its system")
+		}
+	}}}
+	w := sample.NewWorld(t, g)
+	rows := &image.RowSet{}
+	rows.AddOwner(ecs.OwnedBy(0))
+	w.Image().SetPredicted(rows)
+	w.Step(ecs.TickInputs{})
+	if got, _ := sample.Positions.Read(w, mine); got.X != 4 {
+		t.Error("the own row was not written:", got)
+	}
+	if err := w.CheckDonburi(); err != nil {
+		t.Error(err)
+	}
+	sample.Positions.SetValue(w.Entry(other), sample.Pos{X: 9}) // outside Step nothing is limited
+	if got, _ := sample.Positions.Read(w, other); got.X != 9 {
+		t.Error("a limit holds outside Step")
+	}
+}
+
+// A rocket predicted here and the one the server spawns in the same tick are the same entity, also the second of a
+// tick, after others were freed: a client and its server agree on rows without talking.
+func TestOwnSpawnsOfALimitedWorldAreThoseOfTheFullOne(t *testing.T) {
+	full := sample.NewWorld(t, sample.Busy())
+	part, rows := limitedWorld(t, sample.Busy())
+	full.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 0}, {Kind: image.OrderJoin, Player: 1}, {Kind: image.OrderJoin, Player: 2}}})
+	part.Image().SetPredicted(rows)
+	own := func(w *ecs.World) (list []ecs.Entity) {
+		for e := range sample.Placed.All(w) {
+			if e.Entity().Owner() == ecs.OwnedBy(1) {
+				list = append(list, e.Entity())
+			}
+		}
+		return list
+	}
+	born, twice := 0, 0
+	for full.Tick() < 500 {
+		in := ecs.TickInputs{Players: make([]ecs.InputBytes, 4)}
+		for p := range ecs.Player(4) {
+			in.Players[p] = sample.Pads.Pack(sample.Pad{DX: int8(p), Fire: (uint64(full.Tick())/uint64(p+3))%2 == 0})
+		}
+		full.Step(in)
+		part.Step(in)
+		x, y := own(full), own(part)
+		for _, w := range []*ecs.World{full, part} { // what the random source decides may differ: it is the server's word
+			for e := range sample.Aging.All(w) {
+				if e.Entity().Owner() == ecs.OwnedBy(1) && e.Entity().Born == w.Tick() && e.A.Lives != 25 {
+					e.A.Lives = 25
+				}
+			}
+		}
+		now := 0
+		for _, e := range x {
+			if e.Born == full.Tick() {
+				now++
+			}
+		}
+		born += now
+		if now > 1 {
+			twice++
+		}
+		if !slices.Equal(x, y) {
+			t.Fatalf("tick %d: the server has %v, the client %v", full.Tick(), x, y)
+		}
+	}
+	if born < 50 || twice < 5 {
+		t.Errorf("%d spawns, %d ticks with two: the test shows too little", born, twice)
+	}
+}
+
+// A row may be left out of its owner's region, for an entity that is shown as the server has it. The next entity in
+// that row is one's own again.
+func TestASpawnTakesItsRowIntoTheSet(t *testing.T) {
+	g := sample.Bare()
+	var e ecs.Entity
+	g.Systems = []ecs.System{{Name: "spawn", Run: func(w *ecs.World) {
+		if e.IsZero() {
+			e = w.Spawn(ecs.OwnedBy(0), sample.Positions, sample.Velocities)
+			sample.Velocities.Put(w, e, sample.Vel{X: 1})
+		}
+	}}, {Name: "move", Run: sample.Move}}
+	w, rows := sample.NewWorld(t, g), &image.RowSet{}
+	rows.AddOwner(ecs.OwnedBy(0))
+	rows.Remove(uint32(ecs.OwnedBy(0)) << image.RegionShift)
+	w.Image().SetPredicted(rows)
+	w.Step(ecs.TickInputs{})
+	if got, ok := sample.Positions.Read(w, e); !ok || got.X != 1 || !rows.Has(e.Row) {
+		t.Errorf("row %d, %t, at %v after one move", e.Row, ok, got.X)
+	}
+}
+
+// A predicted tick that is rewound and computed again is the same tick, or no prediction could be compared with
+// anything.
+func TestALimitedTickIsTheSameAfterARewind(t *testing.T) {
+	w, rows := limitedWorld(t, sample.Busy())
+	rows.Add(3)
+	w.Image().SetPredicted(rows)
+	r := rand.New(rand.NewPCG(8, 8))
+	sums := map[ecs.Tick]image.Checksum{}
+	var ring [16]image.Snapshot
+	again := 0
+	for w.Tick() < 300 {
+		w.Step(sample.Inputs(w.Tick() + 1))
+		s := &ring[w.Tick()%16]
+		w.Image().Save(s)
+		if want, known := sums[w.Tick()]; !known {
+			sums[w.Tick()] = s.Checksum()
+		} else if again++; want != s.Checksum() {
+			t.Fatalf("tick %d differs when it is computed again", w.Tick())
+		}
+		if back := &ring[r.IntN(16)]; r.IntN(5) == 0 && !back.Empty() && back.Tick() <= w.Tick() {
+			w.Image().Restore(back)
+		}
+	}
+	if again < 100 || sums[100] == sums[299] {
+		t.Errorf("%d ticks were computed again: the test shows too little", again)
+	}
+}
+
+// Systems keep derived data in step with what they do; what of it does not last must not stay in there.
+func TestDerivedDataFollowsWhatLasts(t *testing.T) {
+	total := ecs.NewDerived("total", func(w *ecs.World, into *int32) { *into = sample.Scores.Read(w).Points[0] }, func(a, b *int32) bool { return *a == *b })
+	g := sample.Bare()
+	g.Derived = []ecs.AnyDerived{total}
+	g.Systems = []ecs.System{{Name: "score", Run: func(w *ecs.World) {
+		sample.Scores.Write(w).Points[0]++
+		*total.Of(w)++
+	}}}
+	w := sample.NewWorld(t, g)
+	w.Image().SetPredicted(&image.RowSet{})
+	w.Step(ecs.TickInputs{})
+	if got := *total.Of(w); got != 0 || sample.Scores.Read(w).Points[0] != 0 {
+		t.Errorf("derived data says %d, the state %d", got, sample.Scores.Read(w).Points[0])
+	}
+}
+
+// Joining and leaving are the server's word like all else: a client that hears of them early plays with them for a
+// tick at most.
+func TestAJoinLastsInALimitedWorldOnlyForWhomItPredicts(t *testing.T) {
+	w := sample.NewWorld(t, sample.Busy())
+	rows := &image.RowSet{}
+	rows.AddOwner(ecs.OwnedBy(1))
+	w.Image().SetPredicted(rows)
+	w.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 0}, {Kind: image.OrderJoin, Player: 1}}})
+	var owners []ecs.Owner
+	for e := range sample.Seated.All(w) {
+		owners = append(owners, e.Entity().Owner())
+	}
+	if fmt.Sprint(owners) != fmt.Sprint([]ecs.Owner{ecs.OwnedBy(1)}) || w.Players() != 0 {
+		t.Errorf("avatars of %v, players %b", owners, w.Players())
+	}
+}
+
+func TestALimitedTickAllocatesNothing(t *testing.T) {
+	if sample.RaceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	w, rows := limitedWorld(t, sample.Busy())
+	rows.Remove(uint32(ecs.OwnedBy(1))<<image.RegionShift | 70)
+	w.Image().SetPredicted(rows)
+	var inputs [256]ecs.TickInputs
+	for i := range inputs {
+		inputs[i] = sample.Inputs(ecs.Tick(i))
+		inputs[i].Orders = nil
+	}
+	var s image.Snapshot
+	step := func() {
+		w.Step(inputs[w.Tick()%256])
+		w.Image().Save(&s)
+	}
+	for range 512 {
+		step()
+	}
+	if n := testing.AllocsPerRun(256, step); n != 0 {
+		t.Errorf("%v allocations a tick", n)
+	}
+}

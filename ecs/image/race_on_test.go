@@ -1,0 +1,12 @@
+//go:build race
+
+package image_test
+
+import "flag"
+
+// Random histories are a fifth as many: each takes ten times as long.
+func init() {
+	if err := flag.Set("rapid.checks", "20"); err != nil {
+		panic(err)
+	}
+}
