@@ -17,7 +17,7 @@ import (
 	"tendon/rollback/recording"
 )
 
-// refused fails unless a command line ended with exit code 2 and one sentence that contains every word of want.
+// refused fails unless a command line ended with exit code 2 and one sentence that contains every text of want.
 func refused(t *testing.T, r result, want ...string) {
 	t.Helper()
 	if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || !strings.HasSuffix(r.note, "\n") || r.out != "" {
@@ -41,19 +41,19 @@ func untouched(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// write makes a file with that mode.
+// write creates a file with that mode.
 func write(t *testing.T, path string, content []byte, mode os.FileMode) string {
 	t.Helper()
 	if err := os.WriteFile(path, content, mode); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // the umask may have taken some away
+	if err := os.Chmod(path, mode); err != nil { // the umask may have removed some bits
 		t.Fatal(err)
 	}
 	return path
 }
 
-// ticketFor mints a token in test's own way, which no verb would.
+// ticketFor mints a token that no verb would mint.
 func ticketFor(t *testing.T, name string, issued time.Time, life time.Duration) string {
 	t.Helper()
 	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(name), Key: netcode.Key{1}, Lifetime: life,
@@ -64,7 +64,7 @@ func ticketFor(t *testing.T, name string, issued time.Time, life time.Duration) 
 	return tokenText(token)
 }
 
-func TestJoinRefusesATokenThatIsNone(t *testing.T) {
+func TestJoinRefusesAnInvalidToken(t *testing.T) {
 	dir := t.TempDir()
 	good := ticketFor(t, "crumbs", time.Now(), time.Hour)
 	for _, token := range []string{"nonsense", "", good[:len(good)/4], good + good, "%%%", "@" + write(t, filepath.Join(dir, "empty"), nil, 0o600)} {
@@ -88,8 +88,8 @@ func TestJoinRefusesAnAddressThatTheTokenDoesNotName(t *testing.T) {
 	refused(t, do(t, testGame(), "join", "127.0.0.1:7778", "--bot", "--token", token), "127.0.0.1:7777", "not for 127.0.0.1:7778", "join that address")
 }
 
-// A server is silent about a seal that it cannot open, so the client must know when to give up, and why that may be.
-func TestJoinEndsWhenTheTokenWasMadeWithAnotherKey(t *testing.T) {
+// A server does not respond to a token of another key, so the client ends by itself and lists the possible reasons.
+func TestJoinEndsIfTheTokenIsOfAnotherKey(t *testing.T) {
 	slow(t)
 	g := testGame()
 	_, address, token := serving(t, g)
@@ -111,7 +111,7 @@ func TestJoinEndsWhenTheTokenWasMadeWithAnotherKey(t *testing.T) {
 	refused(t, r, "no server answers", "check the address", "token made with the server's key")
 }
 
-// chosen takes the first line, which says what was chosen, off a note.
+// chosen removes the first line of a note, which has the settings.
 func chosen(t *testing.T, note, want string) string {
 	t.Helper()
 	line, rest, _ := strings.Cut(note, "\n")
@@ -128,7 +128,7 @@ func TestJoinIsRefusedByAServerWithAnotherVersionOfTheGame(t *testing.T) {
 	refused(t, r, "the server runs another version of the game", "install the same version on both sides")
 }
 
-func TestAnAddressThatIsNoneIsToldOf(t *testing.T) {
+func TestInvalidAddressesAreErrors(t *testing.T) {
 	dir := t.TempDir()
 	token := ticketFor(t, "crumbs", time.Now(), time.Hour)
 	key := filepath.Join(dir, "server.key")
@@ -136,7 +136,7 @@ func TestAnAddressThatIsNoneIsToldOf(t *testing.T) {
 		refused(t, do(t, testGame(), "join", address, "--bot", "--token", token), "is no address", "give host:port")
 		refused(t, do(t, testGame(), "token", address, "--key-file", key, "--new-key"), "is no address", "give host:port")
 		if address == "" {
-			continue // is no --public at all
+			continue // an empty --public is none
 		}
 		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--public", address, "--record", dir+"/r"), "--public", "give host:port")
 	}
@@ -148,8 +148,8 @@ func TestAnAddressThatIsNoneIsToldOf(t *testing.T) {
 	untouched(t, dir)
 }
 
-// Who starts a server twice must not find the second one's empty directory beside the first one's.
-func TestServeOnAPortInUseSaysSoAndMakesNoDirectory(t *testing.T) {
+// A second server on the same port creates no directory.
+func TestServeOnAPortInUseCreatesNoDirectory(t *testing.T) {
 	socket, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -161,8 +161,8 @@ func TestServeOnAPortInUseSaysSoAndMakesNoDirectory(t *testing.T) {
 	untouched(t, dir)
 }
 
-// A value below zero is refused as what it is, not for being written in two words, after which it would be refused again.
-func TestAValueBelowZeroIsRefusedByItsFlag(t *testing.T) {
+// The error of a negative value names the flag, also if the value is a word of its own.
+func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 	for _, test := range []struct{ args, says []string }{
 		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: choose 1 to 1000"}},
 		{[]string{"serve", "--sync", "reckon", "--max-speed", "-.5"}, []string{"--max-speed -0.5: choose 0 to"}},
@@ -177,14 +177,14 @@ func TestAValueBelowZeroIsRefusedByItsFlag(t *testing.T) {
 	}
 }
 
-// What demo cannot record is told in one line, though a server had begun.
-func TestDemoSaysThatItCannotRecord(t *testing.T) {
+// The error is one line, although the server was started.
+func TestDemoFailsIfItCannotRecord(t *testing.T) {
 	file := write(t, filepath.Join(t.TempDir(), "file"), nil, 0o600)
 	refused(t, do(t, testGame(), "demo", "--for", "1s", "--record", file), "recordings cannot be written", "choose another --record")
 }
 
-// A file stands where the directory should be, since a superuser may write into any directory.
-func TestADirectoryThatCannotBeWrittenIsToldOfBeforeAnythingRuns(t *testing.T) {
+// A file is in the place of the directory, since a superuser may write into any directory.
+func TestADirectoryThatCannotBeWrittenIsAnErrorBeforeAnythingRuns(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "file"), []byte("mine"), 0o600)
 	for _, at := range []string{file, filepath.Join(file, "below")} {
@@ -198,8 +198,8 @@ func TestADirectoryThatCannotBeWrittenIsToldOfBeforeAnythingRuns(t *testing.T) {
 	untouched(t, dir, "file")
 }
 
-// The profiler would end the process where it cannot write.
-func TestAProfileThatCannotBeReplacedIsToldOf(t *testing.T) {
+// The profiler would end the process if it cannot write.
+func TestAProfileThatCannotBeReplacedIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "cpu.pprof"), 0o755); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestAProfileThatCannotBeReplacedIsToldOf(t *testing.T) {
 	untouched(t, dir, "cpu.pprof")
 }
 
-func TestAKeyFileThatIsNoneIsToldOfAndLeftAlone(t *testing.T) {
+func TestAnInvalidKeyFileIsAnErrorAndNotChanged(t *testing.T) {
 	dir := t.TempDir()
 	for _, test := range []struct {
 		name    string
@@ -321,7 +321,7 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 	}
 }
 
-// A spectator's token says so only to the server: the bot hears of it when it is let in, and ends.
+// Only the server can read the role in a token: the bot learns it when it joins, and ends.
 func TestABotWithASpectatorsTokenEnds(t *testing.T) {
 	slow(t)
 	key := filepath.Join(t.TempDir(), "server.key")
@@ -337,6 +337,6 @@ func TestABotWithASpectatorsTokenEnds(t *testing.T) {
 	}
 	if r := do(t, testGame(), "join", address, "--token", strings.TrimSpace(do(t, testGame(), "token", address, "--key-file", key,
 		"--role", "spectator").out), "--headless", "--for", "1s"); r.code != exitFine {
-		t.Errorf("one who only watches: %+v", r)
+		t.Errorf("without --bot: %+v", r)
 	}
 }

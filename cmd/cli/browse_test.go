@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Who opens a recording, or two, gets a page on which they are; only a page's own flags say where.
+// replay --page shows one or two recordings on a page.
 func TestReplayShowsRecordingsOnAPage(t *testing.T) {
 	one, other := recordedFile(t, testGame(), "one", 300), recordedFile(t, testGame(), "other", 200)
 	for _, files := range [][]string{{one}, {one, other}} {
@@ -41,7 +41,7 @@ func TestReplayShowsRecordingsOnAPage(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s", args, r.code, r.note)
 		}
 	}
-	// Without a terminal nothing waits for a person.
+	// Without a terminal, replay does not open a page.
 	if r := do(t, testGame(), "replay", one); r.code != exitFine || strings.Contains(r.note, "http") {
 		t.Errorf("exit code %d, %s", r.code, r.note)
 	}

@@ -23,9 +23,8 @@ func TestDemoOfADeterministicGameSucceeds(t *testing.T) {
 	}
 }
 
-// The line at the end tells of what the strategy has: where nothing is predicted, that no rollback was needed says
-// nothing.
-func TestTheDemoSaysWhatItsStrategyCosts(t *testing.T) {
+// The last line depends on the strategy: without prediction there are no rollbacks to report.
+func TestTheDemoReportsTheCostOfItsStrategy(t *testing.T) {
 	line := regexp.MustCompile(`confirmed states of 2 clients equal the server's, with (\d+ stalls and )?a display (\d+) ms behind the server\n`)
 	for _, sync := range []string{"lockstep", "verify"} {
 		t.Run(sync, func(t *testing.T) {
@@ -60,7 +59,7 @@ func TestReplayWithAChangedRuleReportsTheTick(t *testing.T) {
 	}
 }
 
-func TestATokenIsReadAsItWasWrittenAndItsKeyFileIsPrivateAndKept(t *testing.T) {
+func TestTokensAreDecodedAndTheirKeyFileIsPrivateAndStays(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "server.key")
 	mint := []string{"token", "127.0.0.1:7777", "--key-file", key}
 	r := do(t, testGame(), append(mint, "--new-key")...)

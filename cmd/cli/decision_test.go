@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A server that only relays keeps a record of every match its players have agreed on, and tells of it while it runs. One
-// that simulates says that it decided by itself, unless players vote in its strategy.
+// A server that only relays records every match that its players have voted on, and answers queries while it runs. A server
+// that simulates decides by itself, unless players vote in its strategy.
 func TestDecidedMatchesAreRecordedWithVerdictAndVotes(t *testing.T) {
 	for _, c := range []struct {
 		flags   string
@@ -28,8 +28,8 @@ func TestDecidedMatchesAreRecordedWithVerdictAndVotes(t *testing.T) {
 			write(t, key, []byte(strings.Repeat("0123456789abcdef", 4)), 0o600)
 			server := crumbsAt(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--key-file", key, "--matches", file}, strings.Fields(c.flags)...)...)
 			address := server.until(is("listening"))["public"].(string)
-			crowd := crumbsAt(t, "bots", address, "--key-file", key, "--rooms", "2", "--players", "3", "--for", "9s")
-			if f := crowd.until(is("result")); f["live"] != 6.0 || f["resyncs"] != 0.0 {
+			bots := crumbsAt(t, "bots", address, "--key-file", key, "--rooms", "2", "--players", "3", "--for", "9s")
+			if f := bots.until(is("result")); f["live"] != 6.0 || f["resyncs"] != 0.0 {
 				t.Errorf("the bots end with %v", f)
 			}
 			list := crumbsAt(t, "matches", "--file", file) // the server has it open
@@ -63,8 +63,8 @@ func TestDecidedMatchesAreRecordedWithVerdictAndVotes(t *testing.T) {
 	}
 }
 
-// Too few bots in their match at the end, as with a server that is not there, is a failed check.
-func TestBotsThatGetNowhereFail(t *testing.T) {
+// Too few live bots at the end, as without a server, are a failed check.
+func TestBotsWithoutAServerFail(t *testing.T) {
 	slow(t)
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")

@@ -21,7 +21,7 @@ func move(w *ecs.World) {
 	}
 }
 
-// A whole program: it has every verb, and is a server and a client.
+// This is a whole program with every verb, both server and client.
 func ExampleMain() {
 	cli.Main(ecs.Game{
 		Name: "steps", TickRate: 60, MaxPlayers: 4, Input: steps,

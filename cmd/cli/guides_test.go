@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// root is the module's directory, as tests see it.
+// root is the module's directory, relative to this package.
 const root = "../.."
 
-// guide is a Markdown file of the module: what a reader follows line by line.
+// guide is a Markdown file of the module.
 type guide struct {
 	path   string // below root
 	blocks []block
-	prose  string   // all else
-	inline []string // what stands between backticks in the prose
+	prose  string   // the text outside of blocks
+	inline []string // the text between backticks in the prose
 }
 
-// told returns where a command may stand.
-func (g *guide) told() []string {
+// code returns the texts that may contain commands.
+func (g *guide) code() []string {
 	list := slices.Clone(g.inline)
 	for _, b := range g.blocks {
 		list = append(list, b.text)
@@ -30,20 +30,20 @@ func (g *guide) told() []string {
 	return list
 }
 
-// block is what stands between two fences.
+// block is the text between two fences.
 type block struct{ language, text string }
 
-// guides reads all of them.
+// guides reads all guides.
 func guides(t *testing.T) (list []guide) {
 	t.Helper()
 	each(t, ".md", func(path, text string) { list = append(list, readGuide(path, text)) })
 	if len(list) < 4 {
-		t.Fatalf("%d guides were found: the test looks in the wrong place", len(list))
+		t.Fatalf("%d guides were found: the test reads the wrong files", len(list))
 	}
 	return list
 }
 
-// each calls f with every file of the module whose name ends so, but for those in hidden directories.
+// each calls f with every file of the module with this suffix, except in hidden directories.
 func each(t *testing.T, suffix string, f func(path, text string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -89,10 +89,10 @@ func readGuide(path, text string) guide {
 	return g
 }
 
-// commands returns the words of every command that a text tells to type, without what the shell does with it.
+// commands returns the words of every command in a text, without redirections and pipes.
 func commands(text string) (list [][]string) {
 	for line := range strings.Lines(continued.ReplaceAllString(text, " ")) {
-		line, _, _ = strings.Cut(strings.TrimSpace(line), "  ") // what comes then is an explanation
+		line, _, _ = strings.Cut(strings.TrimSpace(line), "  ") // the rest is an explanation
 		words := []string{}
 		for _, word := range shellWord.FindAllString(line, -1) {
 			if strings.HasPrefix(word, "#") {
@@ -109,16 +109,16 @@ func commands(text string) (list [][]string) {
 	return list
 }
 
-// continued is the end of a line whose command goes on in the next.
+// continued is the end of a line whose command continues on the next.
 var continued = regexp.MustCompile(`\\\n\s*`)
 
-// shellWord is a word of a shell's line: quoted, or up to the next blank.
+// shellWord is a word of a command: quoted, or up to the next blank.
 var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
-// ours is what a game's program is called by in a guide: go run ./cmd/arena, ./arena, /usr/local/bin/arena.
+// ours matches a game's program in a guide: go run ./cmd/arena, ./arena, /usr/local/bin/arena.
 var ours = regexp.MustCompile(`(^|[/=])(arena|dots)$`)
 
-// arguments returns what a command gives to a game's program; ok is false if it runs another one, or builds ours.
+// arguments returns the arguments of a game's program; ok is false if a command runs another program or builds one.
 func arguments(words []string) (args []string, ok bool) {
 	i := slices.IndexFunc(words, ours.MatchString)
 	if i < 0 || slices.Contains(words[:i], "build") || slices.Contains(words[:i], "COPY") || i+1 == len(words) || !word.MatchString(words[i+1]) {
@@ -127,12 +127,11 @@ func arguments(words []string) (args []string, ok bool) {
 	return words[i+1:], true
 }
 
-// word is what may be a verb.
+// word matches a possible verb.
 var word = regexp.MustCompile(`^[a-z]+$`)
 
-// A guide that names a verb, a flag or a value that does not exist costs each reader what it costs one of us to write it
-// right.
-func TestEveryCommandOfTheGuidesIsUnderstood(t *testing.T) {
+// Verbs, flags and values in guides exist.
+func TestEveryCommandOfTheGuidesIsValid(t *testing.T) {
 	seen := 0
 	check := func(where, text string) {
 		for _, words := range commands(text) {
@@ -142,12 +141,12 @@ func TestEveryCommandOfTheGuidesIsUnderstood(t *testing.T) {
 			}
 			if ok {
 				seen++
-				understood(t, where, args)
+				valid(t, where, args)
 			}
 		}
 	}
 	for _, g := range guides(t) {
-		for _, text := range g.told() {
+		for _, text := range g.code() {
 			check(g.path, text)
 		}
 	}
@@ -159,23 +158,22 @@ func TestEveryCommandOfTheGuidesIsUnderstood(t *testing.T) {
 		}
 	})
 	if seen < 20 {
-		t.Errorf("%d commands were found in the guides: the test looks in the wrong place", seen)
+		t.Errorf("%d commands were found in the guides: the test reads the wrong files", seen)
 	}
 }
 
-// The examples of a verb's help are the commands that are copied most.
-func TestEveryExampleOfTheHelpIsUnderstood(t *testing.T) {
+func TestEveryExampleOfTheHelpIsValid(t *testing.T) {
 	for _, verb := range everyVerb {
 		_, examples, _ := strings.Cut(do(t, testGame(), verb, "--help").out, "Examples:\n\n")
 		examples, _, _ = strings.Cut(examples, "\n\n")
 		for _, words := range commands(examples) {
-			understood(t, verb+" --help", words)
+			valid(t, verb+" --help", words)
 		}
 	}
 }
 
-// understood fails unless the arguments are a command line that could be carried out.
-func understood(t *testing.T, where string, args []string) {
+// valid fails unless the arguments are a valid command line.
+func valid(t *testing.T, where string, args []string) {
 	t.Helper()
 	note := newPipe()
 	a := &app{game: testGame(), program: "arena", out: &results{to: newPipe()}, note: note}
@@ -184,7 +182,7 @@ func understood(t *testing.T, where string, args []string) {
 	}
 }
 
-// complete adds what a sentence leaves out of a command since it is about another of its flags.
+// complete adds the required arguments that a sentence omits from a command.
 func complete(args []string) []string {
 	args = slices.Clone(args)
 	if slices.Contains([]string{"replay", "join", "token", "bots"}, args[0]) {
@@ -196,7 +194,6 @@ func complete(args []string) []string {
 	return args
 }
 
-// Flags are spoken of in sentences too.
 func TestEveryFlagThatTheGuidesNameExists(t *testing.T) {
 	var help strings.Builder
 	for _, verb := range everyVerb {
@@ -206,16 +203,16 @@ func TestEveryFlagThatTheGuidesNameExists(t *testing.T) {
 	for _, g := range guides(t) {
 		for _, text := range g.inline {
 			if name := flag.FindString(text); name != "" && !regexp.MustCompile(name+`\b[^-]`).MatchString(help.String()) {
-				t.Errorf("%s speaks of %s, which no verb takes", g.path, text)
+				t.Errorf("%s names %s, but no verb has this flag", g.path, text)
 			}
 		}
 	}
 }
 
-// A go test line that runs nothing passes, and so does the reader who believes it.
+// A go test command that matches no test succeeds.
 func TestEveryTestThatTheGuidesNameExists(t *testing.T) {
 	for _, g := range guides(t) {
-		for _, text := range g.told() {
+		for _, text := range g.code() {
 			for _, words := range commands(text) {
 				if i := slices.Index(words, "test"); i > 0 && words[i-1] == "go" {
 					checkTest(t, g.path, words[i+1:])
@@ -225,7 +222,7 @@ func TestEveryTestThatTheGuidesNameExists(t *testing.T) {
 	}
 }
 
-// checkTest fails if a go test line names no package of ours, or a test that it does not have.
+// checkTest fails if a go test command names a missing package or test.
 func checkTest(t *testing.T, guide string, words []string) {
 	for _, dir := range words {
 		if !strings.HasPrefix(dir, "./") || dir == "./..." {
@@ -259,9 +256,8 @@ func checkTest(t *testing.T, guide string, words []string) {
 
 var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Example|Fuzz)\w*)\(`)
 
-// The Go of a guide is taken from files that are compiled and tested, so that it cannot grow old. A line of // … stands
-// for what was left out.
-func TestTheGoOfEveryGuideIsThatOfAFile(t *testing.T) {
+// The Go code of a guide is copied from files that are compiled and tested. A line of // … stands for omitted lines.
+func TestTheGoCodeOfEveryGuideIsFromAFile(t *testing.T) {
 	var sources []string
 	each(t, ".go", func(_, text string) { sources = append(sources, bare(text)) })
 	for _, g := range guides(t) {
@@ -273,7 +269,7 @@ func TestTheGoOfEveryGuideIsThatOfAFile(t *testing.T) {
 	}
 }
 
-// holds reports whether a bare source has the pieces of an excerpt, in their order.
+// holds reports whether a bare source contains the pieces of an excerpt, in order.
 func holds(source, excerpt string) bool {
 	for piece := range strings.SplitSeq(excerpt, "// …\n") {
 		_, rest, found := strings.Cut(source, bare(piece))
@@ -285,7 +281,7 @@ func holds(source, excerpt string) bool {
 	return true
 }
 
-// bare returns a source without indents, blank lines and lines of comment.
+// bare returns a source without indentation, blank lines and comment lines.
 func bare(source string) string {
 	var b strings.Builder
 	b.WriteByte('\n')
@@ -297,7 +293,6 @@ func bare(source string) string {
 	return b.String()
 }
 
-// A link that leads nowhere is worse than none.
 func TestEveryFileThatTheGuidesLinkToIsThere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
 	for _, g := range guides(t) {

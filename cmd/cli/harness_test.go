@@ -18,10 +18,10 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// dotsBinary is cmd/dots as a program, for tests of signals and of processes that are killed; "" with -short.
+// dotsBinary is the path of the built cmd/dots, for tests of signals and of killed processes; "" with -short.
 var dotsBinary string
 
-// asCrumbs is set for a process that is testGame's own program: this test's executable, started again.
+// asCrumbs is set in the environment of a process that is the program of testGame: the executable of this test.
 const asCrumbs = "CLI_TEST_AS_CRUMBS"
 
 func TestMain(m *testing.M) {
@@ -84,7 +84,7 @@ var (
 	crumbs  = ecs.NewQuery1(ecs.Write(wearType))
 )
 
-// testGame is a small deterministic game: players walk and leave crumbs that wear away.
+// testGame is a small deterministic game: players walk and leave crumbs that disappear.
 func testGame() *ecs.Game {
 	return &ecs.Game{
 		Name: "crumbs", TickRate: 60, MaxPlayers: 4, Input: padType, Components: ecs.Components(bodyType, seatType, wearType),
@@ -115,7 +115,7 @@ func testGame() *ecs.Game {
 	}
 }
 
-// walk returns the rule that moves players by so much a tick.
+// walk returns the system that moves players by so much per tick.
 func walk(speed int) func(w *ecs.World) {
 	return func(w *ecs.World) {
 		for e := range walkers.All(w) {
@@ -137,15 +137,15 @@ func wear(w *ecs.World) {
 	}
 }
 
-// fasterGame has the same name, components and systems as testGame, and another rule behind one of them, as a version
-// of the game whose author forgot that old recordings exist.
+// fasterGame has the same name, components and systems as testGame, and another rule in one of them. Its fingerprint is the
+// same, so it accepts recordings of testGame and plays them differently.
 func fasterGame() *ecs.Game {
 	g := testGame()
 	g.Systems[0].Run = walk(2)
 	return g
 }
 
-// widerGame is another version of testGame: same name, one component more.
+// widerGame is another version of testGame: the same name, and one more component.
 func widerGame() *ecs.Game {
 	g := testGame()
 	g.Components = append(g.Components, extraType)
@@ -154,10 +154,10 @@ func widerGame() *ecs.Game {
 
 var extraType = ecs.NewComponent[testWear]("extra")
 
-// outside is state that no image holds.
+// outside is state outside of images.
 var outside atomic.Int64
 
-// desyncingGame reads a counter outside the image, so no two computations of a tick come out alike.
+// desyncingGame reads a counter outside the image, so every simulation of a tick gives another result.
 func desyncingGame() *ecs.Game {
 	g := testGame()
 	g.Systems = append(g.Systems, ecs.System{Name: "leak", Run: func(w *ecs.World) {
@@ -168,7 +168,7 @@ func desyncingGame() *ecs.Game {
 	return g
 }
 
-// pipe is a buffer that several goroutines write into and a test waits on.
+// pipe is a buffer that several goroutines write and a test waits for.
 type pipe struct {
 	mu      sync.Mutex
 	text    strings.Builder
@@ -192,7 +192,7 @@ func (p *pipe) String() string {
 	return p.text.String()
 }
 
-// wait returns as soon as ok accepts a whole line of what was written.
+// wait returns the first whole line that ok accepts.
 func (p *pipe) wait(t *testing.T, ended <-chan int, ok func(line string) bool) string {
 	t.Helper()
 	for {
@@ -207,38 +207,38 @@ func (p *pipe) wait(t *testing.T, ended <-chan int, ok func(line string) bool) s
 		select {
 		case <-changed:
 		case code := <-ended:
-			t.Fatalf("ended with exit code %d before what the test waits for:\n%s", code, p.String())
+			t.Fatalf("ended with exit code %d before the expected line:\n%s", code, p.String())
 		}
 	}
 }
 
-// result is what a command line came to.
+// result is the result of a command line.
 type result struct {
 	code      int
 	out, note string
 }
 
-// mostWait ends what should have ended by itself.
-const mostWait = 2 * time.Minute
+// maxWait ends a command line that does not end by itself.
+const maxWait = 2 * time.Minute
 
-// do carries out a command line to its end.
+// do runs a command line.
 func do(t *testing.T, g *ecs.Game, args ...string) result {
 	t.Helper()
 	var out, note = newPipe(), newPipe()
-	ctx, cancel := context.WithTimeout(t.Context(), mostWait)
+	ctx, cancel := context.WithTimeout(t.Context(), maxWait)
 	defer cancel()
 	code := run(ctx, g, args, out, note)
 	return result{code, out.String(), note.String()}
 }
 
-// running is a command line that goes on in the background.
+// running is a command line in the background.
 type running struct {
 	out, note *pipe
 	stop      context.CancelFunc
 	ended     chan int
 }
 
-// background starts a command line. It is ended with the test.
+// background starts a command line, which ends with the test.
 func background(t *testing.T, g *ecs.Game, args ...string) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{out: newPipe(), note: newPipe(), stop: cancel, ended: make(chan int, 1)}
@@ -256,7 +256,7 @@ type event map[string]any
 
 func (e event) text(name string) string { s, _ := e[name].(string); return s }
 
-// awaitEvent returns the first line of JSON whose event has that name.
+// awaitEvent returns the first event of that name.
 func awaitEvent(t *testing.T, out *pipe, ended <-chan int, name string) event {
 	t.Helper()
 	var found event
@@ -271,7 +271,7 @@ func awaitEvent(t *testing.T, out *pipe, ended <-chan int, name string) event {
 	return found
 }
 
-// serving starts a server and returns it with its address and a token for it.
+// serving starts a server and returns it with its address and a token.
 func serving(t *testing.T, g *ecs.Game, args ...string) (r *running, address, token string) {
 	t.Helper()
 	r = background(t, g, append([]string{"serve", "--json", "--listen", "127.0.0.1:0"}, args...)...)
@@ -279,7 +279,7 @@ func serving(t *testing.T, g *ecs.Game, args ...string) (r *running, address, to
 	return r, address, awaitEvent(t, r.out, r.ended, "join").text("token")
 }
 
-// files lists what is in a directory.
+// files lists a directory.
 func files(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

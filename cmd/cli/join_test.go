@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// What is so already is not announced for later.
-func TestANoticeOfNowNamesNoSeconds(t *testing.T) {
+func TestANoticeWithoutACountdownNamesNoSeconds(t *testing.T) {
 	for seconds, want := range map[int]string{0: "the match waits", 5: "in 5 s: the match waits"} {
-		if said := noticeText(seconds, "the match waits"); said != want {
-			t.Errorf("%d seconds: %q, want %q", seconds, said, want)
+		if text := noticeText(seconds, "the match waits"); text != want {
+			t.Errorf("%d seconds: %q, want %q", seconds, text, want)
 		}
 	}
 }
 
-// Another rate makes another game, and is the likelier mistake than another version.
-func TestAClientWithAnotherTickRateHearsOfIt(t *testing.T) {
+// Another tick rate is a more likely mistake than another version of the game.
+func TestTheErrorOfAClientWithAnotherTickRateNamesTheFlag(t *testing.T) {
 	slow(t)
 	_, address, token := serving(t, testGame())
 	refusedLater(t, do(t, testGame(), "join", address, "--token", token, "--bot", "--tick-rate", "30"), "--tick-rate")
 }
 
-// refusedLater demands an error after some lines of a client at work.
+// refusedLater fails unless the last line is an error with that text.
 func refusedLater(t *testing.T, r result, want string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(r.note, "\n"), "\n")
@@ -31,8 +30,8 @@ func refusedLater(t *testing.T, r result, want string) {
 	}
 }
 
-// A bar without a word for what it counts says nothing, and one that is left stands before the next line.
-func TestAProgressBarSaysWhatItCountsAndGoesAway(t *testing.T) {
+// A progress bar names its unit and is removed before the next line.
+func TestAProgressBarNamesItsUnitAndIsRemoved(t *testing.T) {
 	note := newPipe()
 	p := newProgress(&app{note: note}, 100, "% of the match loaded")
 	p.live = true

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// With real processes: another program than the server asks it, and neither a stopped nor a killed server is in the way.
-func TestMatchesBesideAServerThatRunsIsStoppedOrIsKilled(t *testing.T) {
+// With real processes: the list is complete while the server runs and after it was killed; a stopped server is an error.
+func TestMatchesWithARunningAStoppedAndAKilledServer(t *testing.T) {
 	slow(t)
 	path := filepath.Join(t.TempDir(), "matches.db")
 	recordedIn(t, path)
@@ -35,7 +35,7 @@ func TestMatchesBesideAServerThatRunsIsStoppedOrIsKilled(t *testing.T) {
 		if got, note := list(); got != want || note != "" {
 			t.Errorf("beside a server: %q\n%s", note, got)
 		}
-		if round > 0 { // a stopped server is waited for, for seconds
+		if round > 0 { // the query waits for a stopped server for seconds
 			if err := server.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}

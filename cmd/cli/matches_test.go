@@ -14,7 +14,7 @@ import (
 	"tendon/systems/relay"
 )
 
-// decided is a record as a room would hand it over.
+// decided returns a record of a room.
 func decided(room string, n uint64) matches.Record {
 	began := time.Date(2026, 11, 21, 10, 15, 0, 0, time.UTC)
 	return matches.Record{
@@ -26,7 +26,7 @@ func decided(room string, n uint64) matches.Record {
 	}
 }
 
-// recordedIn makes a file of matches: two of room a, then one of room b.
+// recordedIn writes a file of matches: two of room a, then one of room b.
 func recordedIn(t *testing.T, path string) {
 	t.Helper()
 	store, err := matches.Open(path)
@@ -41,7 +41,7 @@ func recordedIn(t *testing.T, path string) {
 	}
 }
 
-func TestMatchesListsForAPersonWhoPlayedWhatCameOutAndWhoSaidOtherwise(t *testing.T) {
+func TestMatchesListsPlayersResultsAndVotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	recordedIn(t, path)
 	r := do(t, testGame(), "matches", "--file", path)
@@ -55,7 +55,7 @@ func TestMatchesListsForAPersonWhoPlayedWhatCameOutAndWhoSaidOtherwise(t *testin
 	}
 }
 
-func TestMatchesTakesARoomAndTheLastOfThem(t *testing.T) {
+func TestMatchesSelectsARoomAndTheNewest(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	recordedIn(t, path)
 	for _, test := range []struct {
@@ -80,8 +80,8 @@ func TestMatchesTakesARoomAndTheLastOfThem(t *testing.T) {
 	}
 }
 
-// Other programs read this, so its names and types stay as they are.
-func TestAMatchAsJSONIsAsItWasPromised(t *testing.T) {
+// Other programs read this JSON, so names and types must not change.
+func TestAMatchAsJSONKeepsItsFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	recordedIn(t, path)
 	want := `{"ended":"2026-11-21T10:16:35Z","event":"match","game":"crumbs","id":3,"journal":"","match":3,"players":[` +
@@ -94,8 +94,8 @@ func TestAMatchAsJSONIsAsItWasPromised(t *testing.T) {
 	}
 }
 
-// Names and results are chosen by players and games; a terminal obeys escape sequences.
-func TestMatchesShowsNoEscapeSequenceOfAPlayer(t *testing.T) {
+// Players and games choose names and results, so escape sequences in them must not reach a terminal.
+func TestMatchesPrintsNoEscapeSequencesOfPlayers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	store, err := matches.Open(path)
 	if err != nil {
@@ -112,7 +112,7 @@ func TestMatchesShowsNoEscapeSequenceOfAPlayer(t *testing.T) {
 	}
 }
 
-func TestMatchesSaysWhatToDoAboutAFileThatIsNoneOfItsOwn(t *testing.T) {
+func TestMatchesRefusesForeignFilesWithAdvice(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "matches.db")
 	refused(t, do(t, testGame(), "matches", "--file", missing), missing, "does not exist", "serve --matches "+missing, "--file")
@@ -120,10 +120,10 @@ func TestMatchesSaysWhatToDoAboutAFileThatIsNoneOfItsOwn(t *testing.T) {
 	refused(t, do(t, testGame(), "matches"), missing, "does not exist")
 	untouched(t, dir)
 	diary := write(t, filepath.Join(dir, "diary"), []byte("a diary"), 0o600)
-	refused(t, do(t, testGame(), "matches", "--file", diary), diary, "is no record of matches", "name a file that serve --matches")
-	refused(t, do(t, testGame(), "matches", "--file", dir), dir, "is no record of matches")
+	refused(t, do(t, testGame(), "matches", "--file", diary), diary, "is not a file of matches", "name a file that serve --matches")
+	refused(t, do(t, testGame(), "matches", "--file", dir), dir, "is not a file of matches")
 	refused(t, do(t, testGame(), "matches", "--file", diary, "--last=-1"), "--last -1", "give at least 1")
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", diary), diary, "is no record of matches", "choose another --matches")
+	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", diary), diary, "is not a file of matches", "choose another --matches")
 	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", filepath.Join(dir, "no", "m.db")), "no such file or directory", "choose another --matches")
 	untouched(t, dir, "diary")
 	cut := filepath.Join(dir, "cut")
@@ -134,9 +134,8 @@ func TestMatchesSaysWhatToDoAboutAFileThatIsNoneOfItsOwn(t *testing.T) {
 	refused(t, do(t, testGame(), "matches", "--file", cut), cut, "damaged", "take another copy")
 }
 
-// What a host is handed is listed beside it at once and is there when it has stopped. A host without a file keeps
-// nothing and says nothing.
-func TestWhatAHostRecordsIsListedBesideItAndAfterIt(t *testing.T) {
+// Records of a host are listed at once, and after it has stopped. A host without a file records nothing.
+func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	a := &app{ctx: t.Context(), game: testGame(), out: &results{to: newPipe()}, note: newPipe()}
 	c := hostConfig{strategy: relay.Strategy, listen: "127.0.0.1:0", key: netcode.Key{1}, maxRooms: 1, matches: path}
@@ -151,7 +150,7 @@ func TestWhatAHostRecordsIsListedBesideItAndAfterIt(t *testing.T) {
 		t.Errorf("of a room, beside a new server: %+v", r)
 	}
 	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", path), "another process has the file open", "choose another --matches")
-	for n := range uint64(100) { // more than the disk takes until the host stops
+	for n := range uint64(100) { // more than the disk stores until the host stops
 		h.record(decided("main", n))
 	}
 	if err := h.stop(); err != nil {

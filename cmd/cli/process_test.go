@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// process is the dots binary at work, its lines of JSON read one by one.
+// process is a running program whose lines of JSON are read one by one.
 type process struct {
 	t     *testing.T
 	cmd   *exec.Cmd
@@ -23,7 +23,7 @@ func start(t *testing.T, args ...string) *process {
 	return startProgram(t, dotsBinary, nil, args...)
 }
 
-// startProgram starts another program of the command line; a nil environment is this process's.
+// startProgram starts a program. A nil environment is that of this process.
 func startProgram(t *testing.T, path string, environment []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(path, append(args, "--json")...)}
@@ -57,7 +57,7 @@ func (p *process) until(fits func(event string, f map[string]any) bool) map[stri
 	return nil
 }
 
-// end sends a signal and returns the exit code, −1 for one that was killed.
+// end sends a signal and returns the exit code, -1 if the process was killed.
 func (p *process) end(s os.Signal) int {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -69,20 +69,20 @@ func (p *process) end(s os.Signal) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// is fits a line by its event.
+// is matches an event by name.
 func is(want string) func(string, map[string]any) bool {
 	return func(event string, _ map[string]any) bool { return event == want }
 }
 
-// playing fits a line of a bot that has been in the match for a while.
+// playing matches the statistics of a bot that has been live for a while.
 func playing(event string, f map[string]any) bool {
 	c, _ := f["client"].(map[string]any)
 	tick, _ := c["tick"].(float64)
 	return event == "stats" && c["state"] == "live" && tick > 60
 }
 
-// A match that was recorded is the match that is replayed, and who ends it by Ctrl-C loses nothing: the server tells
-// its clients, closes the file whole and exits with 0, and so does a bot.
+// A recorded match is the match that is replayed. Ctrl-C loses nothing: the server disconnects its clients, closes the file
+// and exits with 0, as does a bot.
 func TestCtrlCEndsServerAndBotInOrderAndTheRecordingIsWhole(t *testing.T) {
 	slow(t)
 	dir := t.TempDir()
@@ -103,7 +103,7 @@ func TestCtrlCEndsServerAndBotInOrderAndTheRecordingIsWhole(t *testing.T) {
 	}
 }
 
-// A server that is killed leaves a recording of all but the last second or two.
+// The recording of a killed server lacks at most the last two seconds.
 func TestTheRecordingOfAKilledServerReplays(t *testing.T) {
 	slow(t)
 	dir := t.TempDir()
@@ -133,7 +133,7 @@ func TestTheRecordingOfAKilledServerReplays(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a demo without a verdict of failure when nothing differed.
+// Ctrl-C ends a demo with exit code 0 if no state differed.
 func TestCtrlCEndsADemoInOrder(t *testing.T) {
 	slow(t)
 	demo := start(t, "demo", "--bots", "2")
@@ -143,7 +143,7 @@ func TestCtrlCEndsADemoInOrder(t *testing.T) {
 	}
 }
 
-// A demo of a game whose state is not all in the image ends with exit code 1 and names what differed.
+// A demo of a game with state outside the image ends with exit code 1 and names the difference.
 func TestADemoOfADesyncingGameFails(t *testing.T) {
 	slow(t)
 	r := do(t, desyncingGame(), "demo", "--for", "8s", "--bots", "2")

@@ -32,9 +32,9 @@ func measuredInto(t *testing.T, dir string, args ...string) (f costFile, r resul
 	return f, r
 }
 
-// A person gets tables, the dearest systems and the largest tick, and finds in the directory everything that was
-// promised, in a form that other programs can read.
-func TestProfileTellsAndWritesWhatTicksCost(t *testing.T) {
+// The text has the tables, the most expensive systems and the largest turn. The directory has all files, in formats that other
+// programs read.
+func TestProfilePrintsAndWritesTheCostsOfTicks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	f, r := measuredInto(t, dir, "--allocs")
 	for _, want := range []string{"server", "client", "walk", "walk (again)", "allocs/call", "its largest turn: tick ", "1. walk: ", "self/turn"} {
@@ -68,7 +68,7 @@ func TestProfileTellsAndWritesWhatTicksCost(t *testing.T) {
 	}
 }
 
-// A program gets the same figures, an object a line.
+// With --json, the figures are one object a line.
 func TestProfileAsJSONHoldsTheCosts(t *testing.T) {
 	r := do(t, placedGame(), "profile", "--players", "2", "--net", "P5", "--for", "5s", "--runs", "2", "--json")
 	if names := parseEvents(t, r.out); r.code != exitFine || !slices.Equal(names, []string{"start", "result"}) || r.note != "" {
@@ -94,8 +94,8 @@ func readProfile(path string) (*profile.Profile, error) {
 	return profile.Parse(file)
 }
 
-// Whoever looks at one system of a profile gets its samples and no others: that is what `-tagfocus system=walk` shows.
-func TestSamplesOfACPUProfileCarryTheSystem(t *testing.T) {
+// go tool pprof -tagfocus system=walk shows the samples of that system and no others.
+func TestSamplesOfACPUProfileHaveTheSystem(t *testing.T) {
 	game := placedGame()
 	burn := game.Systems[0].Run
 	game.Systems[0].Run = func(w *ecs.World) { // dear enough to be sampled
@@ -147,7 +147,7 @@ func TestSamplesOfACPUProfileCarryTheSystem(t *testing.T) {
 	}
 }
 
-// madeUp is a file of costs that nobody measured: two systems and a phase, with noise.
+// madeUp returns a file of invented costs: two systems and a phase, with noise.
 func madeUp(seed uint64, factor, noise float64) *costFile {
 	dice := rand.New(rand.NewPCG(seed, 7))
 	report := func(name string) cost.Report {
@@ -178,8 +178,8 @@ func written(t *testing.T, f *costFile) string {
 	return path
 }
 
-// The exit code is what a pipeline acts on: it fails for what is surely worse, and for nothing else.
-func TestProfileCompareFailsForWhatIsSurelyWorse(t *testing.T) {
+// The exit code is 1 if a row is significantly worse, and only then.
+func TestProfileCompareFailsIfARowIsSignificantlyWorse(t *testing.T) {
 	slower := madeUp(2, 1, 0.02)
 	for i := range slower.Reference {
 		slower.Reference[i] *= 1.4
@@ -217,7 +217,7 @@ func TestProfileCompareFailsForWhatIsSurelyWorse(t *testing.T) {
 	}
 }
 
-// Costs of two different loads say nothing of each other, and a file of something else nothing at all.
+// Files of different loads and other files are refused.
 func TestProfileCompareRefusesWhatCannotBeCompared(t *testing.T) {
 	old := written(t, madeUp(1, 1, 0.02))
 	for what, change := range map[string]func(*costLoad){
@@ -244,8 +244,8 @@ func TestProfileCompareRefusesWhatCannotBeCompared(t *testing.T) {
 	}
 }
 
-// A match that was measured tells of it at its end, to a person and to a program.
-func TestADemoTellsWhatItCost(t *testing.T) {
+// A demo prints its costs at the end, as text and as JSON.
+func TestADemoReportsItsCosts(t *testing.T) {
 	slow(t)
 	r := do(t, testGame(), "demo", "--for", "3s", "--bots", "2")
 	if !strings.Contains(r.out, "costs of the server: ") || !strings.Contains(r.out, "costs of the client: ") {
@@ -271,7 +271,7 @@ func TestADemoTellsWhatItCost(t *testing.T) {
 	t.Errorf("no result: %s", r.out)
 }
 
-// A tick that takes too long leaves a trace where it was asked for, and says where.
+// A slow tick writes a trace into the directory and prints its path.
 func TestADemoRecordsSlowTicks(t *testing.T) {
 	slow(t)
 	dir, game := filepath.Join(t.TempDir(), "slow"), testGame()
@@ -288,8 +288,8 @@ func TestADemoRecordsSlowTicks(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends the verb at once, whatever is left to do.
-func TestProfileStoppedEarlySaysSo(t *testing.T) {
+// Ctrl-C ends the verb at once.
+func TestProfileStoppedEarlyReportsIt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	out, note := newPipe(), newPipe()

@@ -9,8 +9,8 @@ import (
 	"tendon/rollback/journal"
 )
 
-// A server that is started with other flags than the one whose journals it finds says which.
-func TestAServerWithOtherFlagsThanItsJournalsSaysWhich(t *testing.T) {
+// The error of a server that finds journals of another configuration names the flags of both.
+func TestAServerWithOtherFlagsThanItsJournalsNamesThem(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		begun, here []string
@@ -36,7 +36,7 @@ func TestAServerWithOtherFlagsThanItsJournalsSaysWhich(t *testing.T) {
 	}
 }
 
-// leftBy returns a directory with the journal of a match that a server with those flags of the strategy had begun.
+// leftBy returns a directory with the journal of a match of a server with these flags.
 func leftBy(t *testing.T, flags []string) (dir string) {
 	t.Helper()
 	f := syncFlagsOf(t, strings.Join(flags, " "))

@@ -13,7 +13,7 @@ import (
 
 var everyVerb = []string{"profile", "demo", "serve", "join", "play", "bots", "lab", "token", "synctest", "matches", "replay"}
 
-// The package's page lists what there is.
+// The package documentation lists every verb.
 func TestThePackageDocumentsEveryVerb(t *testing.T) {
 	page, err := os.ReadFile("doc.go")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestThePackageDocumentsEveryVerb(t *testing.T) {
 	}
 }
 
-func TestEveryVerbExplainsItselfWithExamples(t *testing.T) {
+func TestTheHelpOfEveryVerbHasExamples(t *testing.T) {
 	for _, verb := range everyVerb {
 		r := do(t, testGame(), verb, "--help")
 		if r.code != exitFine || !strings.Contains(r.out, "Examples:\n\n    "+verb) || r.note != "" {
@@ -38,7 +38,7 @@ func TestEveryVerbExplainsItselfWithExamples(t *testing.T) {
 	}
 }
 
-// Who types only the program's name gets to know what it can do.
+// A command line without arguments prints the help.
 func TestWithoutArgumentsTheHelpIsPrinted(t *testing.T) {
 	r, asked := do(t, testGame()), do(t, testGame(), "--help")
 	if r != asked || r.code != exitFine || !strings.Contains(r.out, "Examples:") {
@@ -67,14 +67,14 @@ func TestWrongUseIsOneSentenceAndExitCode2(t *testing.T) {
 	}
 }
 
-// The next thing that somebody needs is the help of the verb that was meant.
+// The error names the help of the verb.
 func TestWrongUsePointsToTheHelpOfTheVerb(t *testing.T) {
 	for args, want := range map[string]string{"demo --nonsense": "demo --help", "serve --max-rooms x": "serve --help", "replay": "replay --help", "--nonsense": program() + " --help", "frobnicate": program() + " --help"} {
 		refused(t, do(t, testGame(), strings.Fields(args)...), "see "+program(), want)
 	}
 }
 
-// A name that is empty is a shell's variable that is not set. It must not pass for a flag that was left out.
+// An empty name is an unset variable of the shell, and not a flag that was left out.
 func TestAnEmptyNameOfAFileIsRefused(t *testing.T) {
 	for _, args := range [][]string{
 		{"join", "127.0.0.1:7777", "--token", "x", "--bot", "--log", ""}, {"serve", "--journal", ""}, {"serve", "--record="},
@@ -84,17 +84,17 @@ func TestAnEmptyNameOfAFileIsRefused(t *testing.T) {
 	}
 }
 
-// What would do nothing was meant to do something.
-func TestFlagsThatWouldDoNothingAreRefused(t *testing.T) {
+// A flag without an effect is a mistake.
+func TestFlagsWithoutAnEffectAreRefused(t *testing.T) {
 	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--fsync", "always"), "--fsync always", "--journal")
 }
 
-// fullDisk takes nothing.
+// fullDisk refuses every write.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// Whoever reads the exit code must not take results for written that are not.
+// The exit code shows that results are lost.
 func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "server.key")
@@ -111,14 +111,14 @@ func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 			t.Errorf("%q: exit code %d, %q", args, code, said)
 		}
 	}
-	note := newPipe() // nor may a desync pass for one that was told of
+	note := newPipe() // a desync that could not be printed
 	if code := run(t.Context(), desyncingGame(), []string{"synctest", "--ticks", "80"}, fullDisk{}, note); code != exitUsage {
-		t.Errorf("a desync that cannot be told of: exit code %d, %s", code, note)
+		t.Errorf("a desync that cannot be printed: exit code %d, %s", code, note)
 	}
 }
 
-// A game that is wrong is told of before anything starts.
-func TestAGameThatIsWrongIsToldOfInOneSentence(t *testing.T) {
+// A mistake in the game is reported before anything starts.
+func TestAMistakeInTheGameIsOneSentence(t *testing.T) {
 	g := testGame()
 	g.TickRate = 0
 	r := do(t, g, "synctest")
@@ -168,7 +168,7 @@ func TestADesyncIsAnEventToo(t *testing.T) {
 	}
 }
 
-func TestEachProfileLeavesItsFile(t *testing.T) {
+func TestEachProfileWritesItsFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "yet") // it is made
 	for name, m := range pprofKinds {
 		r := do(t, testGame(), "synctest", "--ticks", "80", "--profile", name, "--profile-dir", dir)
@@ -188,8 +188,8 @@ func TestEachProfileLeavesItsFile(t *testing.T) {
 	}
 }
 
-// A log file, a pipe or a test is no terminal, whatever the environment says.
-func TestWhatIsNoTerminalGetsNoEscapeSequences(t *testing.T) {
+// A log file, a pipe or a test is not a terminal, regardless of the environment.
+func TestOnlyATerminalGetsEscapeSequences(t *testing.T) {
 	for _, colour := range []string{"", "1"} {
 		t.Setenv("NO_COLOR", colour)
 		for _, args := range [][]string{
@@ -203,7 +203,7 @@ func TestWhatIsNoTerminalGetsNoEscapeSequences(t *testing.T) {
 	}
 }
 
-// A component that is used and not listed is the commonest slip of all, and met by the first tick that uses it.
+// A component that is used and not listed is the most common mistake. The first tick that uses it finds it.
 func TestAnUnlistedComponentIsASentence(t *testing.T) {
 	g := testGame()
 	g.Components = g.Components[:2]
