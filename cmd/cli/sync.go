@@ -13,6 +13,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/lockstep"
+	"tendon/systems/motion"
 	"tendon/systems/predict"
 	"tendon/systems/reckon"
 	"tendon/systems/relay"
@@ -193,8 +194,8 @@ func (f *syncFlags) reckon() (c reckon.Config, err error) {
 		return c, err
 	}
 	switch {
-	case !(f.MaxSpeed >= 0 && f.MaxSpeed <= reckon.MaxVelocity.Float()):
-		return c, fmt.Errorf("--max-speed %v: choose 0 to %v world units per second", f.MaxSpeed, reckon.MaxVelocity.Float())
+	case !(f.MaxSpeed >= 0 && f.MaxSpeed <= motion.MaxVelocity.Float()):
+		return c, fmt.Errorf("--max-speed %v: choose 0 to %v world units per second", f.MaxSpeed, motion.MaxVelocity.Float())
 	case f.Trusting && f.MaxSpeed != 0:
 		return c, errors.New("--trusting accepts any speed: leave --max-speed out")
 	case f.Assumed < 0 || f.Assumed > 3*time.Second:

@@ -7,6 +7,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // A record of every entity in sight comes in many times a second, and each ghost is drawn in every frame: nothing of it
@@ -15,9 +16,9 @@ func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	rules := Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }}
-	c := configured(t, RemoteConfig{Rules: rules, Blocked: func(_, _ fixed.Vec3) bool { return false }})
-	s, err := newSendPolicy(SenderConfig{Turn: fixed.Half}, &rules)
+	rules := motion.Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }}
+	c := configured(t, motion.RemoteConfig{Rules: rules, Blocked: func(_, _ fixed.Vec3) bool { return false }})
+	s, err := motion.NewSendPolicy(motion.SendConfig{Turn: fixed.Half}, &rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,38 +27,38 @@ func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	var (
-		g     remoteMotion
+		g     motion.Remote
 		check = guard(t, GuardConfig{})
-		buf   = make([]byte, 0, maxRecord)
+		buf   = make([]byte, 0, motion.MaxRecord)
 		now   systems.Time
 		told  int
 	)
-	anchor := anchorPoint{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}}
-	r := Record{Entity: anchor.Entity, Vel: vec("1", "0", "0")}
+	anchor := motion.Anchor{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}}
+	r := motion.Record{Entity: anchor.Entity, Vel: vec("1", "0", "0")}
 	if n := testing.AllocsPerRun(500, func() {
 		now += 16 * ms
-		r.Stamp, r.Flags, r.Vel = stampOf(now), FlagCast, fixed.Vec3{X: r.Vel.Y, Y: r.Vel.X}
-		if s.update(&r, now, 0) != sendNothing {
+		r.Stamp, r.Flags, r.Vel = motion.StampOf(now), motion.FlagCast, fixed.Vec3{X: r.Vel.Y, Y: r.Vel.X}
+		if s.Update(&r, now, 0) != motion.NotDue {
 			o.add(&r, now)
 		}
 		sent := r
-		if relative, ok := sent.against(anchor); ok {
+		if relative, ok := sent.Against(anchor); ok {
 			sent = relative
 		}
-		w := wire.NewWriter(buf, maxRecord)
-		sent.append(&w)
-		var got Record
+		w := wire.NewWriter(buf, motion.MaxRecord)
+		sent.Append(&w)
+		var got motion.Record
 		reader := wire.NewReader(w.Bytes())
-		got.read(&reader, r.Stamp)
+		got.Read(&reader, r.Stamp)
 		if got.Anchor != 0 {
-			got = got.on(anchor)
+			got = got.On(anchor)
 		}
 		if check.Check(&got, now) == Accepted {
 			told++
-			believed, age := limitAge(got, 40*ms)
-			g.receive(c, rules.forward(believed, age, stampOf(now)), 50*ms, now)
+			believed, age := motion.LimitAge(got, 40*ms)
+			g.Receive(c, rules.Forward(believed, age, motion.StampOf(now)), 50*ms, now)
 		}
-		g.shown(c, now)
+		g.Shown(c, now)
 		o.check(r.Pos, vec("99", "0", "0"), 0, now)
 	}); n > 0 {
 		t.Errorf("%v allocations a record", n)

@@ -5,6 +5,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // avatar is an entity that a client has the authority over: it lies in the region of a player whom its ecs.Seat names,
@@ -16,11 +17,11 @@ type avatar struct {
 	entity ecs.Entity
 	player ecs.Player
 	guard  *Guard
-	belief remoteMotion // its record is the newest that was believed
-	epoch  uint8        // counts the server's words about where the avatar is
+	belief motion.Remote // its record is the newest that was believed
+	epoch  uint8         // counts the server's words about where the avatar is
 
 	held    bool // it is kept at snap's place
-	snap    Record
+	snap    motion.Record
 	unheard bool // the client has not answered to snap
 	fresh   bool // something is not told to the others
 	ordered bool // the running tick says where it is
@@ -106,8 +107,8 @@ func (s *Server) served(player ecs.Player) bool {
 // client's answer. Nobody waits for a client that is not there.
 func (s *Server) word(a *avatar, at fixed.Vec3, now systems.Time) {
 	a.epoch++
-	a.belief = remoteMotion{}
-	a.snap = Record{Entity: a.entity, Stamp: stampOf(now), Flags: FlagTeleport | FlagStop, Pos: at}
+	a.belief = motion.Remote{}
+	a.snap = motion.Record{Entity: a.entity, Stamp: motion.StampOf(now), Flags: motion.FlagTeleport | motion.FlagStop, Pos: at}
 	a.held = s.served(a.player)
 	a.unheard, a.fresh = a.held, true
 	if a.guard == nil {
@@ -170,7 +171,7 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	r := c.record
 	p.near = max(p.near, r.Stamp)
 	p.clock.heard(r.Stamp, now)
-	if last := a.belief.record.Mode; a.belief.known && last >= Attached && r.Mode < Attached {
+	if last, ok := a.belief.Record(); ok && last.Mode >= motion.Attached && r.Mode < motion.Attached {
 		m, _ := s.world.Image().Motion(a.entity) // where the ride has brought it
 		a.guard.Place(m.Pos)
 	}
@@ -192,7 +193,7 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 	}
 	s.counts.Believed++
 	age := max(s.limits.age(r.Stamp, clientNow), 0) // one of the future is believed to be of now
-	if a.belief.receive(&s.limits.Remotes, r, age, now) {
+	if a.belief.Receive(&s.limits.Remotes, r, age, now) {
 		a.held, a.unheard, a.fresh = false, false, true
 	}
 }
@@ -205,7 +206,7 @@ func (s *Server) place(due systems.Time) {
 		a.tokens = min(a.tokens+s.claimRate(), claimBurst*s.claimRate()*s.game.TickRate)
 		m, ok := ecs.Motion{Pos: a.snap.Pos}, a.held
 		if !ok {
-			m, ok = a.belief.predicted(&s.limits.Remotes, due)
+			m, ok = a.belief.Predicted(&s.limits.Remotes, due)
 		}
 		if a.ordered = ok; !ok {
 			continue
@@ -219,17 +220,13 @@ func (s *Server) place(due systems.Time) {
 
 // telling returns what the others are to be told of an avatar that a client speaks for, or that is held; ok is false if
 // the systems move it.
-func (a *avatar) telling(u *Rules, due systems.Time) (r Record, ok bool) {
+func (a *avatar) telling(u *motion.Rules, due systems.Time) (r motion.Record, ok bool) {
 	if a.held {
 		r = a.snap
-		r.Stamp = stampOf(due)
+		r.Stamp = motion.StampOf(due)
 		return r, true
 	}
-	r, ok = a.belief.record, a.belief.known
-	if ok {
-		r = u.forward(r, due-a.belief.origin, stampOf(due))
-	}
-	return r, ok
+	return a.belief.Forwarded(u, due)
 }
 
 // Guard returns what was counted of the doubts about an avatar since its client was connected; ok is false for what is no

@@ -10,6 +10,7 @@ import (
 	"tendon/systems/clock"
 	"tendon/systems/internal/checks"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/motion"
 	"tendon/systems/predictor"
 )
 
@@ -49,10 +50,10 @@ type Client struct {
 		inputs  []ecs.InputBytes // zero but for the local player's
 		move    moveMessage
 		head    updateHead
-		records []Record
+		records []motion.Record
 		state   image.Snapshot
 		motions []ecs.Motion
-		record  Record
+		record  motion.Record
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // Bolts, scores and who is dead are the server's: a client shows what it shoots when the server says so, and then where it
@@ -225,7 +226,7 @@ func TestRecordsAreCompactOnTheWire(t *testing.T) {
 
 // A client is shown everybody in motion as soon as it plays, not when the next record is due.
 func TestWhoJoinsSeesEverybodyInMotion(t *testing.T) {
-	r := newRig(t, 2, 3, 3, Config{Records: SenderConfig{Period: 5 * sec}}, false)
+	r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Period: 5 * sec}}, false)
 	r.pads[0].Walk = true
 	r.run(gameRate)
 	r.server.Close(1)

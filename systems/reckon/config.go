@@ -7,6 +7,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // Config is the settings of the strategy. The handshake carries those that a client needs of the server's. Functions, and
@@ -38,14 +39,14 @@ type Config struct {
 	// then wrong by the speed times the difference to the real delay. 0: clocks are exchanged.
 	Assumed systems.Time
 	// Records is when records are sent, of clients' avatars and of all that the server moves.
-	Records SenderConfig
+	Records motion.SendConfig
 	// Remotes is how remote entities are shown.
-	Remotes RemoteConfig
+	Remotes motion.RemoteConfig
 	// Mode sets the mode of a record, and the fields that the mode needs. It is called each tick, on a client for its
 	// avatars, on the server for all else that moves. Optional: all records are of mode Ground.
-	Mode func(w *ecs.World, r *Record)
+	Mode func(w *ecs.World, r *motion.Record)
 	// Allow reports whether an avatar may be in mode Attached or Scripted: see GuardConfig. Optional: it may not.
-	Allow func(r Record) bool
+	Allow func(r motion.Record) bool
 }
 
 // Strategy is dead reckoning with the defaults.
@@ -77,6 +78,7 @@ const (
 	maxInterest  = fixed.One << 29
 	maxJump      = 10_000 * fixed.One
 	leastJump    = 2 * fixed.One
+	maxAssumed   = 3 * systems.Second
 )
 
 // withDefaults fills in the defaults, those that depend on the game only if there is one.
@@ -91,7 +93,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 		c.MaxSpeed = g.MoveLimit
 	}
 	if c.Jump == 0 {
-		c.Jump = max(leastJump, min(c.MaxSpeed, MaxVelocity)/2)
+		c.Jump = max(leastJump, min(c.MaxSpeed, motion.MaxVelocity)/2)
 	}
 	switch {
 	case c.StateRate < 1 || c.StateRate > maxStateRate:
@@ -100,17 +102,17 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 		return c, fmt.Errorf("reckon: Config.Interest is %v, want [0, %v]", c.Interest, maxInterest)
 	case c.History < minHistory || c.History > maxHistory:
 		return c, fmt.Errorf("reckon: Config.History is %d, want [%d, %d]", c.History, minHistory, maxHistory)
-	case c.MaxSpeed < 0 || c.MaxSpeed > MaxVelocity:
+	case c.MaxSpeed < 0 || c.MaxSpeed > motion.MaxVelocity:
 		return c, fmt.Errorf("reckon: Config.MaxSpeed is %v, want [0, 32768]", c.MaxSpeed)
-	case c.Jump < 0 || c.Jump > maxJump+MaxVelocity:
+	case c.Jump < 0 || c.Jump > maxJump+motion.MaxVelocity:
 		return c, fmt.Errorf("reckon: Config.Jump is %v, want [0, 10000]", c.Jump)
-	case c.Assumed < 0 || c.Assumed > oldAge:
+	case c.Assumed < 0 || c.Assumed > maxAssumed:
 		return c, fmt.Errorf("reckon: Config.Assumed is %d ns, want [0, 3 s]", c.Assumed)
 	}
-	if err := c.Remotes.validate(); err != nil {
+	if err := c.Remotes.Validate(); err != nil {
 		return c, err
 	}
-	if _, err := newSendPolicy(c.Records, nil); err != nil {
+	if _, err := motion.NewSendPolicy(c.Records, nil); err != nil {
 		return c, err
 	}
 	_, err := NewGuard(c.guard())
@@ -121,7 +123,7 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 func (c *Config) guard() GuardConfig {
 	g := GuardConfig{MaxSpeed: c.MaxSpeed, Allowance: c.Allowance, Trusting: c.Trusting, Allow: c.Allow}
 	if c.MaxSpeed == 0 {
-		g.MaxSpeed, g.Trusting = MaxVelocity, true
+		g.MaxSpeed, g.Trusting = motion.MaxVelocity, true
 	}
 	return g
 }
@@ -129,18 +131,30 @@ func (c *Config) guard() GuardConfig {
 // echo returns the limits of echoes.
 func (c *Config) echo() echoConfig {
 	if c.MaxSpeed == 0 {
-		return echoConfig{MaxSpeed: MaxVelocity}
+		return echoConfig{MaxSpeed: motion.MaxVelocity}
 	}
 	return echoConfig{MaxSpeed: c.MaxSpeed}
 }
+
+// age returns the age of a record with a stamp, at now on the sender's clock. Where clocks are not exchanged, it is
+// Assumed: a prediction is then wrong by the speed times the difference to the real delay.
+func (c *Config) age(s motion.Stamp, now systems.Time) systems.Time {
+	if c.Assumed > 0 {
+		return c.Assumed
+	}
+	return now - s.Time()
+}
+
+// speedSteps returns a speed as the params carry it, in 1/256 of a world unit per second.
+func speedSteps(v fixed.Num) int64 { return (int64(v) + 1<<23) >> 24 }
 
 // params returns the settings for clients.
 func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 32)
 	w.Uvarint(uint64(c.StateRate))
-	w.Uvarint(uint64(c.Assumed / stampUnit))
+	w.Uvarint(uint64(c.Assumed / motion.StampUnit))
 	w.Bool(c.Trusting)
-	w.Uvarint(uint64(steps(c.MaxSpeed, fullBits)))
+	w.Uvarint(uint64(speedSteps(c.MaxSpeed)))
 	return w.Bytes()
 }
 
@@ -154,12 +168,12 @@ func ConfigOf(params []byte) (c Config, err error) {
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	rate, assumed, trusting, speed := r.Uvarint(), r.Uvarint(), r.Bool(), r.Uvarint()
-	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(oldAge/stampUnit) || speed > uint64(steps(MaxVelocity, fullBits)) {
+	if r.Close() != nil || rate < 1 || rate > maxStateRate || assumed > uint64(maxAssumed/motion.StampUnit) || speed > uint64(speedSteps(motion.MaxVelocity)) {
 		return fmt.Errorf("reckon: ClientConfig.Params %x are not of this strategy", params)
 	}
-	c.StateRate, c.Assumed, c.Trusting = int(rate), systems.Time(assumed)*stampUnit, trusting
+	c.StateRate, c.Assumed, c.Trusting = int(rate), systems.Time(assumed)*motion.StampUnit, trusting
 	if speed > 0 {
-		c.MaxSpeed = unsteps(int64(speed), fullBits)
+		c.MaxSpeed = fixed.Num(speed << 24)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // echoCheck compares a client's own avatar with its echo, which is the server's view of it. The views differ, because the
@@ -15,7 +16,7 @@ import (
 // may then exceed any useful limit: 2 × v_max × (RTT + period). So echoCheck keeps the records that were sent.
 type echoCheck struct {
 	config echoConfig
-	rules  *Rules
+	rules  *motion.Rules
 	sent   [echoRecords]sentRecord
 	count  int // records sent since the last jump
 	jumped systems.Time
@@ -33,7 +34,7 @@ type echoConfig struct {
 
 // sentRecord is a record with the time at which it was sent.
 type sentRecord struct {
-	record Record
+	record motion.Record
 	at     systems.Time
 }
 
@@ -44,14 +45,14 @@ const (
 )
 
 // newEchoCheck returns an echoCheck. rules must be those that the server extrapolates by.
-func newEchoCheck(c echoConfig, rules *Rules) (*echoCheck, error) {
+func newEchoCheck(c echoConfig, rules *motion.Rules) (*echoCheck, error) {
 	if c.Limit == 0 {
 		c.Limit = 14 * fixed.One
 	}
 	switch {
 	case c.Limit < 0 || c.Limit > 10_000*fixed.One:
 		return nil, fmt.Errorf("reckon: the limit of echoes is %v, want (0, 10000]", c.Limit)
-	case c.MaxSpeed <= 0 || c.MaxSpeed > MaxVelocity:
+	case c.MaxSpeed <= 0 || c.MaxSpeed > motion.MaxVelocity:
 		return nil, fmt.Errorf("reckon: the largest speed of avatars is %v, want (0, 32768]", c.MaxSpeed)
 	}
 	return &echoCheck{config: c, rules: rules}, nil
@@ -59,11 +60,11 @@ func newEchoCheck(c echoConfig, rules *Rules) (*echoCheck, error) {
 
 // limit returns the extreme difference at a round trip: max(Limit, MaxSpeed × (RTT + 0.5 s)).
 func (o *echoCheck) limit(rtt systems.Time) fixed.Num {
-	return max(o.config.Limit, o.config.MaxSpeed.Mul(seconds(min(max(rtt, 0), ageLimit)+echoSlack)))
+	return max(o.config.Limit, o.config.MaxSpeed.Mul(motion.Seconds(min(max(rtt, 0), motion.MaxAge)+echoSlack)))
 }
 
 // add notes that a record of the avatar was sent at now.
-func (o *echoCheck) add(r *Record, now systems.Time) {
+func (o *echoCheck) add(r *motion.Record, now systems.Time) {
 	o.sent[o.count%echoRecords] = sentRecord{*r, now}
 	o.count++
 }
@@ -89,7 +90,7 @@ func (o *echoCheck) explained(echo fixed.Vec3, rtt, now systems.Time) bool {
 		if age < 0 || age > max(rtt, 0)+echoMemory {
 			continue
 		}
-		if m, ok := o.rules.predict(&s.record, age); ok && m.Pos.Sub(echo).Len() <= o.limit(rtt) {
+		if m, ok := o.rules.Predict(&s.record, age); ok && m.Pos.Sub(echo).Len() <= o.limit(rtt) {
 			return true
 		}
 	}

@@ -5,12 +5,13 @@ import (
 
 	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // CW-OWN: an echo that differs by 2, where 14 is the limit, corrects nothing; one that differs by 20 makes the entity
 // jump, and one snap is counted.
 func TestCWOWNOnlyAnExtremeEchoMakesTheEntityJump(t *testing.T) {
-	o, err := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
+	o, err := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &motion.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +25,7 @@ func TestCWOWNOnlyAnExtremeEchoMakesTheEntityJump(t *testing.T) {
 
 // The limit grows with the round trip: max(14, v_max × (RTT + 0.5 s)).
 func TestTheLimitGrowsWithTheRoundTrip(t *testing.T) {
-	o, _ := newEchoCheck(echoConfig{MaxSpeed: 10 * fixed.One}, &Rules{})
+	o, _ := newEchoCheck(echoConfig{MaxSpeed: 10 * fixed.One}, &motion.Rules{})
 	for rtt, want := range map[systems.Time]string{0: "14", 900 * ms: "14", sec: "15", 2 * sec: "25", -sec: "14"} {
 		if got := o.limit(rtt); got != num(want) {
 			t.Errorf("at a round trip of %d ms: %v", rtt/ms, got)
@@ -37,7 +38,7 @@ func TestTheLimitGrowsWithTheRoundTrip(t *testing.T) {
 
 // After a jump, echoes that were under way then still tell of before: one jump is one jump.
 func TestAJumpIsNotMadeTwice(t *testing.T) {
-	o, _ := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
+	o, _ := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &motion.Rules{})
 	far := vec("100", "0", "0")
 	for now := systems.Time(0); now < 2*sec; now += 100 * ms {
 		jumped := o.check(fixed.Vec3{}, far, sec, now)
@@ -54,8 +55,8 @@ func TestAJumpIsNotMadeTwice(t *testing.T) {
 // The server goes on from the last record that it heard. If a turn was lost, its view may be beyond the limit, and is where
 // that record leads: nothing is wrong. A place that no record leads to is, and so is an old record's.
 func TestALostTurnExplainsADifference(t *testing.T) {
-	o, _ := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
-	east, west := Record{Vel: vec("5", "0", "0")}, Record{Vel: vec("-5", "0", "0")}
+	o, _ := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &motion.Rules{})
+	east, west := motion.Record{Vel: vec("5", "0", "0")}, motion.Record{Vel: vec("-5", "0", "0")}
 	o.add(&east, 0)
 	o.add(&west, 0) // lost
 	own, echo := vec("-12.5", "0", "0"), vec("12.5", "0", "0")
@@ -65,7 +66,7 @@ func TestALostTurnExplainsADifference(t *testing.T) {
 	if own = vec("-15.25", "0", "0"); !o.check(own, vec("15.25", "0", "0"), sec, 3050*ms) {
 		t.Error("a record of 3 s ago explains where the server sees the entity")
 	}
-	o, _ = newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &Rules{})
+	o, _ = newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &motion.Rules{})
 	o.add(&east, 0)
 	if !o.check(vec("5", "0", "0"), vec("5", "30", "0"), 0, sec) {
 		t.Error("a place that no record leads to was taken as explained")
@@ -77,8 +78,8 @@ func TestALostTurnExplainsADifference(t *testing.T) {
 
 // What a Config may not be, it names.
 func TestAnOwnConfigIsChecked(t *testing.T) {
-	for i, c := range []echoConfig{{}, {MaxSpeed: -1}, {MaxSpeed: MaxVelocity + 1}, {MaxSpeed: 1, Limit: -1}, {MaxSpeed: 1, Limit: 10001 * fixed.One}} {
-		if _, err := newEchoCheck(c, &Rules{}); err == nil {
+	for i, c := range []echoConfig{{}, {MaxSpeed: -1}, {MaxSpeed: motion.MaxVelocity + 1}, {MaxSpeed: 1, Limit: -1}, {MaxSpeed: 1, Limit: 10001 * fixed.One}} {
+		if _, err := newEchoCheck(c, &motion.Rules{}); err == nil {
 			t.Errorf("config %d was taken", i)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // Guard is the server's doubt about one client's entity: how far it can have come.
@@ -27,7 +28,7 @@ type Guard struct {
 	level, height credit
 	at            fixed.Vec3 // accepted last
 
-	stamp Stamp        // of the last record that was not stale
+	stamp motion.Stamp // of the last record that was not stale
 	now   systems.Time // when that came
 	since systems.Time // when the first came
 	first systems.Time // stamp − arrival of the first
@@ -50,7 +51,7 @@ type GuardConfig struct {
 	Trusting bool
 	// Allow reports whether an entity may be in a mode in which its place is not its own (Attached, Scripted). Its
 	// distance is not checked then; call Place when it comes back. Nil: it may not.
-	Allow func(r Record) bool
+	Allow func(r motion.Record) bool
 }
 
 // GuardStats is what a guard counted.
@@ -88,9 +89,9 @@ type credit struct {
 }
 
 // maxSpan bounds the time that counts as elapsed at once; nobody is away for longer without being placed anew.
-const maxSpan = ageLimit
+const maxSpan = motion.MaxAge
 
-func (c *credit) grow(t systems.Time) { c.left += c.rate.Mul(seconds(min(t, maxSpan))) }
+func (c *credit) grow(t systems.Time) { c.left += c.rate.Mul(motion.Seconds(min(t, maxSpan))) }
 
 // pay takes a distance, or what there is; the share that was paid is paid/distance.
 func (c *credit) pay(distance fixed.Num) (paid fixed.Num) {
@@ -101,11 +102,11 @@ func (c *credit) pay(distance fixed.Num) (paid fixed.Num) {
 
 // keep cuts what may be saved up, to the burst and the distance of a lag.
 func (c *credit) keep(lag systems.Time) {
-	c.left = min(c.left, c.burst()+c.rate.Mul(seconds(lag)))
+	c.left = min(c.left, c.burst()+c.rate.Mul(motion.Seconds(lag)))
 }
 
 // burst is what may be saved up; it has no tolerance.
-func (c *credit) burst() fixed.Num { return c.rate.Div(tolerance).Mul(seconds(burstTime)) }
+func (c *credit) burst() fixed.Num { return c.rate.Div(tolerance).Mul(motion.Seconds(burstTime)) }
 
 // NewGuard returns a guard that knows no place: the first record says it, unless Place comes first.
 func NewGuard(c GuardConfig) (*Guard, error) {
@@ -116,9 +117,9 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 		c.Allowance = 5 * systems.Second / 2
 	}
 	switch {
-	case c.MaxSpeed <= 0 || c.MaxSpeed > MaxVelocity:
+	case c.MaxSpeed <= 0 || c.MaxSpeed > motion.MaxVelocity:
 		return nil, fmt.Errorf("reckon: GuardConfig.MaxSpeed is %v, not in (0, 32768]", c.MaxSpeed)
-	case c.MaxClimb < 0 || c.MaxClimb > MaxVelocity:
+	case c.MaxClimb < 0 || c.MaxClimb > motion.MaxVelocity:
 		return nil, fmt.Errorf("reckon: GuardConfig.MaxClimb is %v, not in [0, 32768]", c.MaxClimb)
 	case c.Allowance < systems.Second/10 || c.Allowance > maxSpan:
 		return nil, fmt.Errorf("reckon: GuardConfig.Allowance is %d ns, not in [0.1 s, 60 s]", c.Allowance)
@@ -137,7 +138,7 @@ func (g *Guard) At() fixed.Vec3 { return g.at }
 
 // Check takes an absolute record with the client's own stamp, which comes in at now, and changes it to what is possible. A
 // relative one is refused. now must not fall.
-func (g *Guard) Check(r *Record, now systems.Time) Verdict {
+func (g *Guard) Check(r *motion.Record, now systems.Time) Verdict {
 	if r.Anchor != 0 {
 		g.stats.Refused++
 		return Refused
@@ -149,7 +150,7 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 	lag := g.elapse(r, now)
 	slowed := g.slow(r)
 	switch {
-	case r.Mode == Attached || r.Mode == Scripted:
+	case r.Mode == motion.Attached || r.Mode == motion.Scripted:
 		if !g.config.Trusting && (g.config.Allow == nil || !g.config.Allow(*r)) {
 			g.stats.Refused++
 			return Refused
@@ -181,8 +182,8 @@ func (g *Guard) Check(r *Record, now systems.Time) Verdict {
 }
 
 // elapse lets the credit grow until now and returns by how much the record lags behind the earliest ones.
-func (g *Guard) elapse(r *Record, now systems.Time) (lag systems.Time) {
-	lead := r.Stamp.time() - now
+func (g *Guard) elapse(r *motion.Record, now systems.Time) (lag systems.Time) {
+	lead := r.Stamp.Time() - now
 	if !g.begun {
 		g.begun, g.since, g.first, g.best = true, now, lead, lead
 		g.stamp, g.now = r.Stamp, now
@@ -205,7 +206,7 @@ func (g *Guard) elapse(r *Record, now systems.Time) (lag systems.Time) {
 }
 
 // slow returns the record's velocity within the limits.
-func (g *Guard) slow(r *Record) fixed.Vec3 {
+func (g *Guard) slow(r *motion.Record) fixed.Vec3 {
 	level := fixed.Vec2{X: r.Vel.X, Y: r.Vel.Y}.Limit(g.level.rate)
 	slowed := fixed.Vec3{X: level.X, Y: level.Y, Z: r.Vel.Z.Clamp(-g.height.rate, g.height.rate)}
 	if slowed != r.Vel {

@@ -6,6 +6,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // herald decides what is told of the places of things, once for all clients: of avatars, what their clients said; of all
@@ -23,18 +24,18 @@ type herald struct {
 	free    []int // slots
 	gone    []int // slots of what is gone in the last tick: who heard of it still does, for its last events
 	active  []int // slots
-	senders []*sendPolicy
+	senders []*motion.SendPolicy
 	out     []telling
 	bytes   []byte
-	record  Record // scratch
-	intro   []byte // scratch
+	record  motion.Record // scratch
+	intro   []byte        // scratch
 }
 
 // thing is an entity that has a place.
 type thing struct {
 	entity ecs.Entity
 	motion ecs.Motion
-	sender *sendPolicy // nil while it is not active
+	sender *motion.SendPolicy // nil while it is not active
 	active bool
 	anchor uint8      // number of the last anchor that was set, 0: none was
 	at     fixed.Vec3 // of the anchor, as a client has it
@@ -221,7 +222,11 @@ func (h *herald) spoken(t *thing) bool {
 		return false // most things are
 	}
 	a := h.server.avatar(t.entity)
-	return a != nil && (a.held || a.belief.known)
+	if a == nil {
+		return false
+	}
+	_, known := a.belief.Record()
+	return a.held || known
 }
 
 // introduce returns a record of something, for one who was not told of it before; ok is false where the state tells where
@@ -231,17 +236,17 @@ func (h *herald) introduce(slot int, due systems.Time) (record []byte, ok bool) 
 	if !h.tells(t.entity) {
 		return nil, false
 	}
-	r := Record{Entity: t.entity, Stamp: stampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	r := motion.Record{Entity: t.entity, Stamp: motion.StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
 	if a := s.avatar(t.entity); a != nil && h.spoken(t) {
 		r, _ = a.telling(&s.limits.Remotes.Rules, due)
-	} else if t.sender != nil && t.sender.begun {
-		r = s.limits.Remotes.Rules.forward(t.sender.last, due-t.sender.sent, stampOf(due))
+	} else if last, at, ok := t.sent(); ok {
+		r = s.limits.Remotes.Rules.Forward(last, due-at, motion.StampOf(due))
 	} else if r.Vel == (fixed.Vec3{}) {
-		r.Flags = FlagStop
+		r.Flags = motion.FlagStop
 	}
-	r.Anchor, r.Sets, r.Flags = 0, 0, r.Flags&^FlagCast
-	w := wire.NewWriter(h.intro[:0], maxRecord)
-	r.append(&w)
+	r.Anchor, r.Sets, r.Flags = 0, 0, r.Flags&^motion.FlagCast
+	w := wire.NewWriter(h.intro[:0], motion.MaxRecord)
+	r.Append(&w)
 	h.intro = w.Bytes()
 	return h.intro, true
 }
@@ -275,26 +280,33 @@ func (h *herald) police(slot int, due systems.Time) (rests bool) {
 		t.sender = h.take()
 	}
 	r := &h.record
-	*r = Record{Entity: t.entity, Stamp: stampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	*r = motion.Record{Entity: t.entity, Stamp: motion.StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
 	if s.limits.Mode != nil {
 		s.limits.Mode(s.world, r)
 	}
-	if t.sender.update(r, due, h.viewer(slot)) != sendNothing {
+	if t.sender.Update(r, due, h.viewer(slot)) != motion.NotDue {
 		h.put(slot, *r)
 	}
-	last := &t.sender.last
-	return t.sender.repeats == 0 && last.Flags&FlagStop != 0 && r.Flags&FlagStop != 0 && last.Pos == r.Pos
+	return t.sender.Rests(r)
+}
+
+// sent returns the last record of an active thing, and when it was sent; ok is false if there is none.
+func (t *thing) sent() (r motion.Record, at systems.Time, ok bool) {
+	if t.sender == nil {
+		return r, 0, false
+	}
+	return t.sender.Last()
 }
 
 // take returns a sender that has sent nothing.
-func (h *herald) take() *sendPolicy {
+func (h *herald) take() *motion.SendPolicy {
 	if n := len(h.senders); n > 0 {
 		t := h.senders[n-1]
 		h.senders = h.senders[:n-1]
-		t.reset()
+		t.Reset()
 		return t
 	}
-	t, err := newSendPolicy(h.server.limits.Records, &h.server.limits.Remotes.Rules)
+	t, err := motion.NewSendPolicy(h.server.limits.Records, &h.server.limits.Remotes.Rules)
 	if err != nil {
 		panic("reckon: what Check took is refused now: " + err.Error())
 	}
@@ -302,26 +314,26 @@ func (h *herald) take() *sendPolicy {
 }
 
 // put codes a record for those who are to hear of it.
-func (h *herald) put(slot int, r Record) {
+func (h *herald) put(slot int, r motion.Record) {
 	if len(h.out) >= maxTold {
 		return
 	}
 	t := &h.things[slot]
 	r.Anchor, r.Sets = 0, 0
-	relative, ok := r.against(anchorPoint{Number: t.anchor, Entity: t.entity, Pos: t.at})
-	if ok = ok && t.near; r.Mode == Ground && (!ok || h.unheard(slot)) {
+	relative, ok := r.Against(motion.Anchor{Number: t.anchor, Entity: t.entity, Pos: t.at})
+	if ok = ok && t.near; r.Mode == motion.Ground && (!ok || h.unheard(slot)) {
 		h.forgetAnchor(slot)
-		t.anchor, t.at, t.near, t.since = t.anchor%maxAnchor+1, onWire(r.Pos), true, h.server.done
+		t.anchor, t.at, t.near, t.since = t.anchor%motion.MaxAnchor+1, motion.OnWire(r.Pos), true, h.server.done
 		r.Sets, ok = t.anchor, false // this very record, and no other, has the anchor's place
 	}
 	told := telling{slot: slot, entity: t.entity, anchor: t.anchor, from: len(h.bytes)}
-	w := wire.NewWriter(h.bytes, maxRecord)
-	r.append(&w)
+	w := wire.NewWriter(h.bytes, motion.MaxRecord)
+	r.Append(&w)
 	h.bytes = w.Bytes()
 	told.middle = len(h.bytes)
 	if ok {
-		w = wire.NewWriter(h.bytes, maxRecord)
-		relative.append(&w)
+		w = wire.NewWriter(h.bytes, motion.MaxRecord)
+		relative.Append(&w)
 		h.bytes = w.Bytes()
 	}
 	told.to = len(h.bytes)
@@ -345,14 +357,6 @@ func (h *herald) unheard(slot int) bool {
 		}
 	}
 	return false
-}
-
-// onWire returns a place as an absolute record carries it.
-func onWire(p fixed.Vec3) fixed.Vec3 {
-	round := func(n fixed.Num) fixed.Num {
-		return unsteps(steps(n.Clamp(-maxCoordinate, maxCoordinate), fullBits), fullBits)
-	}
-	return fixed.Vec3{X: round(p.X), Y: round(p.Y), Z: round(p.Z)}
 }
 
 // held takes note that a client holds an anchor.

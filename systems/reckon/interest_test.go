@@ -7,6 +7,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // apart plays two walkers until the first is so far away that the other does not hear of him.
@@ -63,7 +64,7 @@ func TestEventsAreForThoseWhoHearOfWhomTheyAreAbout(t *testing.T) {
 
 // Who comes near is told of at once, by a record and in the state, and not when his next record is due.
 func TestWhoComesNearIsToldOfAtOnce(t *testing.T) {
-	r := apart(t, Config{Interest: fixed.FromInt(20), StateRate: 1, Records: SenderConfig{Period: 5 * systems.Second}})
+	r := apart(t, Config{Interest: fixed.FromInt(20), StateRate: 1, Records: motion.SendConfig{Period: 5 * systems.Second}})
 	r.pads[0] = pad{Walk: true, Heading: 512}
 	slot := r.server.herald.byRow[r.walker(0).Row]
 	for !r.server.sets.Has(1, slot) {
@@ -98,7 +99,7 @@ func TestTheLastEventsOfWhatIsGoneAreForThoseWhoHeardOfIt(t *testing.T) {
 // Where a threshold is to grow with the distance of who looks, it does: of what the server moves and of what clients do.
 func TestWhatIsFarAwayIsToldOfMoreSeldom(t *testing.T) {
 	claims := func(near fixed.Num) (n uint64) {
-		r := newRig(t, 2, 3, 3, Config{Records: SenderConfig{Near: near, Threshold: fixed.One, Period: 5 * systems.Second}}, false)
+		r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Near: near, Threshold: fixed.One, Period: 5 * systems.Second}}, false)
 		r.pads[0].Walk = true
 		r.run(10 * gameRate)
 		before := r.clients[0].Counts().Claims
@@ -111,7 +112,7 @@ func TestWhatIsFarAwayIsToldOfMoreSeldom(t *testing.T) {
 	if always, seldom := claims(0), claims(fixed.FromInt(2)); seldom*2 > always || always < 20 {
 		t.Errorf("%d records of who is 50 units away, %d with a threshold of 25 times as much", always, seldom)
 	}
-	r := newRig(t, 2, 3, 3, Config{Records: SenderConfig{Near: fixed.One}}, false)
+	r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Near: fixed.One}}, false)
 	r.pads[0].Shoot = true
 	r.run(20)
 	for slot := range r.server.herald.things {

@@ -12,6 +12,7 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/motion"
 )
 
 // course is where the walker truly is: straight runs at top speed with a turn every few seconds.
@@ -25,7 +26,7 @@ func newCourse(seed uint64, lasting, run systems.Time, straight bool) *course {
 	c := &course{run: run}
 	m := ecs.Motion{}
 	for at := systems.Time(0); at <= lasting; at += run {
-		m.Pos = m.Pos.Add(m.Vel.Scale(seconds(run)))
+		m.Pos = m.Pos.Add(m.Vel.Scale(motion.Seconds(run)))
 		if at == 0 || !straight {
 			level := fixed.FromAngle(fixed.Num(r.Int64N(int64(fixed.Tau))), top*fixed.One).Limit(top * fixed.One)
 			m.Vel = fixed.Vec3{X: level.X, Y: level.Y}
@@ -37,7 +38,7 @@ func newCourse(seed uint64, lasting, run systems.Time, straight bool) *course {
 
 func (c *course) at(t systems.Time) ecs.Motion {
 	m := c.turns[t/c.run]
-	m.Pos = m.Pos.Add(m.Vel.Scale(seconds(t % c.run)))
+	m.Pos = m.Pos.Add(m.Vel.Scale(motion.Seconds(t % c.run)))
 	return m
 }
 
@@ -50,12 +51,12 @@ type match struct {
 
 	probe  [3]*clock.Prober // by node
 	answer [3]*clock.Answerer
-	sender *sendPolicy
+	sender *motion.SendPolicy
 	own    *echoCheck
 	guard  *Guard
-	ghost  remoteMotion
-	config *RemoteConfig
-	rules  Rules
+	ghost  motion.Remote
+	config *motion.RemoteConfig
+	rules  motion.Rules
 	limits Config
 
 	sends  int
@@ -66,13 +67,13 @@ type match struct {
 	behind float64 // largest difference of an echo
 }
 
-func newMatch(t testing.TB, seed uint64, profile string, c *course, config RemoteConfig) *match {
+func newMatch(t testing.TB, seed uint64, profile string, c *course, config motion.RemoteConfig) *match {
 	t.Helper()
 	p, ok := simnet.ByName(profile)
 	if !ok {
 		t.Fatal("no profile", profile)
 	}
-	m := &match{net: simnet.New(simnet.Config{Seed: seed}), course: c, config: configured(t, config), sender: sender(t, SenderConfig{}), guard: guard(t, GuardConfig{})}
+	m := &match{net: simnet.New(simnet.Config{Seed: seed}), course: c, config: configured(t, config), sender: sender(t, motion.SendConfig{}), guard: guard(t, GuardConfig{})}
 	m.server = m.net.AddNode(simnet.Clock{Offset: 500 * time.Second})
 	m.walker = m.net.AddNode(simnet.Clock{Offset: 90 * time.Second, DriftPPM: 60})
 	m.watcher = m.net.AddNode(simnet.Clock{Offset: 3 * time.Second, DriftPPM: -40})
@@ -109,10 +110,10 @@ func (m *match) atServer(t testing.TB) func(simnet.NodeID, simnet.Channel, []byt
 				return // without its clock, a client's stamps cannot be expanded
 			}
 			r := read(t, b, clientNow)
-			a.Heard(r.Stamp.time(), now)
+			a.Heard(r.Stamp.Time(), now)
 			if v := m.guard.Check(&r, now); v == Accepted {
-				believed, age := limitAge(r, m.limits.age(r.Stamp, clientNow))
-				f := m.rules.forward(believed, age, stampOf(now))
+				believed, age := motion.LimitAge(r, m.limits.age(r.Stamp, clientNow))
+				f := m.rules.Forward(believed, age, motion.StampOf(now))
 				for _, to := range []simnet.NodeID{m.walker, m.watcher} {
 					m.send(m.server, to, append([]byte{1}, written(t, f)...))
 				}
@@ -139,14 +140,14 @@ func (m *match) atClient(t testing.TB, id simnet.NodeID) func(simnet.NodeID, sim
 			return
 		}
 		r := read(t, b, serverNow)
-		p.Heard(r.Stamp.time(), now)
+		p.Heard(r.Stamp.Time(), now)
 		age := m.limits.age(r.Stamp, serverNow)
 		if id == m.watcher {
-			m.ghost.receive(m.config, r, age, serverNow)
+			m.ghost.Receive(m.config, r, age, serverNow)
 			return
 		}
-		r, age = limitAge(r, age)
-		echo, _ := m.rules.predict(&r, age)
+		r, age = motion.LimitAge(r, age)
+		echo, _ := m.rules.Predict(&r, age)
 		own := m.course.at(systems.Time(m.net.Now())).Pos
 		m.own.check(own, echo.Pos, p.LastRTT(), now)
 		m.echoes++
@@ -162,8 +163,8 @@ func (m *match) frame(t testing.TB, id simnet.NodeID, now systems.Time) {
 	}
 	truth := m.course.at(systems.Time(m.net.Now()))
 	if id == m.walker {
-		r := Record{Entity: ecs.Entity{Row: 7, Born: 3}, Stamp: stampOf(now), Pos: truth.Pos, Vel: truth.Vel}
-		if m.sender.update(&r, now, 0) != sendNothing {
+		r := motion.Record{Entity: ecs.Entity{Row: 7, Born: 3}, Stamp: motion.StampOf(now), Pos: truth.Pos, Vel: truth.Vel}
+		if m.sender.Update(&r, now, 0) != motion.NotDue {
 			m.sends++
 			m.own.add(&r, now)
 			m.send(id, m.server, written(t, r))
@@ -171,7 +172,7 @@ func (m *match) frame(t testing.TB, id simnet.NodeID, now systems.Time) {
 		return
 	}
 	serverNow, _ := p.ToRemote(now)
-	shown, ok := m.ghost.shown(m.config, serverNow)
+	shown, ok := m.ghost.Shown(m.config, serverNow)
 	if !ok || m.net.Now() < 10*time.Second {
 		return
 	}
@@ -181,21 +182,21 @@ func (m *match) frame(t testing.TB, id simnet.NodeID, now systems.Time) {
 	m.worst = max(m.worst, wrong)
 }
 
-func written(t testing.TB, r Record) []byte {
-	w := wire.NewWriter(nil, maxRecord)
-	if r.append(&w); w.Err() != nil {
+func written(t testing.TB, r motion.Record) []byte {
+	w := wire.NewWriter(nil, motion.MaxRecord)
+	if r.Append(&w); w.Err() != nil {
 		t.Fatal(w.Err())
 	}
 	return w.Bytes()
 }
 
 // read takes a record; one of the server's has a byte before it that tells it from the exchange's messages.
-func read(t testing.TB, b []byte, senderNow systems.Time) (r Record) {
+func read(t testing.TB, b []byte, senderNow systems.Time) (r motion.Record) {
 	if len(b) > 0 && b[0] == 1 {
 		b = b[1:]
 	}
 	reader := wire.NewReader(b)
-	if r.read(&reader, stampOf(senderNow)); reader.Close() != nil {
+	if r.Read(&reader, motion.StampOf(senderNow)); reader.Close() != nil {
 		t.Fatal(reader.Err())
 	}
 	return r
@@ -219,23 +220,23 @@ func TestDR06DR07GhostsOverBadNetworks(t *testing.T) {
 		square, worst, behind := 0.0, 0.0, 0.0
 		const matches = 8
 		for seed := range uint64(matches) {
-			m := newMatch(t, seed, v.profile, newCourse(seed, tenMinutes, v.run, false), RemoteConfig{})
+			m := newMatch(t, seed, v.profile, newCourse(seed, tenMinutes, v.run, false), motion.RemoteConfig{})
 			m.net.RunUntil(time.Duration(tenMinutes))
 			rate := float64(m.sends) / 600
 			square, worst, behind = square+m.rms()*m.rms(), max(worst, m.worst/top), max(behind, m.behind)
-			if m.ghost.stats.Snaps > 10 || m.own.snaps > 0 || rate > 1.2 || m.rms() > 1.5*v.rms {
-				t.Errorf("%s, seed %d: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, seed, m.rms(), m.ghost.stats.Snaps, m.own.snaps, rate)
+			if m.ghost.Stats().Snaps > 10 || m.own.snaps > 0 || rate > 1.2 || m.rms() > 1.5*v.rms {
+				t.Errorf("%s, seed %d: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, seed, m.rms(), m.ghost.Stats().Snaps, m.own.snaps, rate)
 			}
 			// DR-08: who is honest is not put back.
 			if s := m.guard.Stats(); s.Clamped+s.Refused+s.Fast+s.Slowed > 0 {
 				t.Errorf("%s, seed %d: %+v", v.profile, seed, s)
 			}
-			if m.frames < 35_000 || m.ghost.stats.Records < 500 || m.echoes < 500 || m.net.Counters(m.walker, m.server).Lost == 0 || m.guard.Stats().Accepted < 500 {
-				t.Errorf("%s, seed %d: %d frames, %+v, %d echoes: the run shows nothing", v.profile, seed, m.frames, m.ghost.stats, m.echoes)
+			if m.frames < 35_000 || m.ghost.Stats().Records < 500 || m.echoes < 500 || m.net.Counters(m.walker, m.server).Lost == 0 || m.guard.Stats().Accepted < 500 {
+				t.Errorf("%s, seed %d: %d frames, %+v, %d echoes: the run shows nothing", v.profile, seed, m.frames, m.ghost.Stats(), m.echoes)
 			}
 		}
 		rms := math.Sqrt(square / matches)
-		t.Logf("%s, a turn every %.1f s: rms %.2f v, worst %.1f v, echoes off by up to %.1f m", v.profile, seconds(v.run).Float(), rms, worst, behind)
+		t.Logf("%s, a turn every %.1f s: rms %.2f v, worst %.1f v, echoes off by up to %.1f m", v.profile, motion.Seconds(v.run).Float(), rms, worst, behind)
 		if rms > v.rms || rms < v.rms/3 {
 			t.Errorf("%s: rms %.2f v", v.profile, rms)
 		}
@@ -248,17 +249,17 @@ func TestDR06DR07GhostsOverBadNetworks(t *testing.T) {
 // DR-06: a shorter horizon is less wrong: 0.3 s instead of 1 s by about a sixth; so is one that is shortened by the age of
 // its record where the ways are long.
 func TestDR06AShorterHorizonIsLessWrong(t *testing.T) {
-	run := func(profile string, c RemoteConfig) float64 {
+	run := func(profile string, c motion.RemoteConfig) float64 {
 		m := newMatch(t, 10, profile, newCourse(10, tenMinutes/2, 2700*ms, false), c)
 		m.net.RunUntil(time.Duration(tenMinutes / 2))
 		return m.rms()
 	}
 	for _, v := range []struct {
 		profile string
-		c       RemoteConfig
+		c       motion.RemoteConfig
 		least   float64 // share by which it is less wrong
-	}{{"P5", RemoteConfig{Horizon: 300 * ms}, 0.12}, {"P7", RemoteConfig{Horizon: 300 * ms}, 0.12}, {"P7", RemoteConfig{}, 0.1}} {
-		article, short := run(v.profile, RemoteConfig{Shortest: sec}), run(v.profile, v.c)
+	}{{"P5", motion.RemoteConfig{Horizon: 300 * ms}, 0.12}, {"P7", motion.RemoteConfig{Horizon: 300 * ms}, 0.12}, {"P7", motion.RemoteConfig{}, 0.1}} {
+		article, short := run(v.profile, motion.RemoteConfig{Shortest: sec}), run(v.profile, v.c)
 		if gain := 1 - short/article; gain < v.least || gain > 0.25 {
 			t.Errorf("%s: off by %.3f v, with a horizon of 1 s by %.3f v", v.profile, short, article)
 		}
@@ -267,7 +268,7 @@ func TestDR06AShorterHorizonIsLessWrong(t *testing.T) {
 
 // DR-07: on a straight line exactly one record a second leaves, and the ghost is where the walker is, but for the clocks.
 func TestDR07AStraightLineTakesOneRecordASecond(t *testing.T) {
-	m := newMatch(t, 77, "P4", newCourse(11, 60*sec, 3*sec, true), RemoteConfig{})
+	m := newMatch(t, 77, "P4", newCourse(11, 60*sec, 3*sec, true), motion.RemoteConfig{})
 	m.net.RunUntil(59500 * time.Millisecond)
 	if m.sends != 60 {
 		t.Errorf("%d records at 0, 1, … 59 s", m.sends)
@@ -280,7 +281,7 @@ func TestDR07AStraightLineTakesOneRecordASecond(t *testing.T) {
 // DR-10: at a constant round trip, with clocks that drift apart by 100 ppm, neither side begins the exchange anew in 10
 // minutes; stamps of records are looked at as well. The negative control is a server whose clock is stepped.
 func TestDR10NoResyncAtAConstantRoundTrip(t *testing.T) {
-	m := newMatch(t, 77, "P4", newCourse(12, tenMinutes, 3*sec, false), RemoteConfig{})
+	m := newMatch(t, 77, "P4", newCourse(12, tenMinutes, 3*sec, false), motion.RemoteConfig{})
 	resyncs := func() (n uint64) {
 		for _, id := range []simnet.NodeID{m.walker, m.watcher} {
 			n += m.probe[id].Stats().Resyncs + m.answer[id].Stats().Resyncs
@@ -302,7 +303,7 @@ func TestDR10NoResyncAtAConstantRoundTrip(t *testing.T) {
 // with clocks it is not.
 func TestNoClockOverTheNetwork(t *testing.T) {
 	run := func(c Config) float64 {
-		m := newMatch(t, 77, "P5", newCourse(13, 120*sec, 3*sec, true), RemoteConfig{})
+		m := newMatch(t, 77, "P5", newCourse(13, 120*sec, 3*sec, true), motion.RemoteConfig{})
 		m.limits = c
 		m.net.RunUntil(120 * time.Second)
 		return m.rms()

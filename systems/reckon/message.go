@@ -8,6 +8,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/motion"
 	"tendon/systems/state"
 )
 
@@ -31,15 +32,15 @@ const (
 	// maxRecords bounds the records of one message.
 	maxRecords = 127
 	// moveBytes bounds the part of a message before the inputs, in bytes.
-	moveBytes = 1 + 4 + 9 + 1 + 1 + maxAvatars*(1+maxRecord) + 1 + maxAcks*6
+	moveBytes = 1 + 4 + 9 + 1 + 1 + maxAvatars*(1+motion.MaxRecord) + 1 + maxAcks*6
 	// newsBytes bounds the part of a message before the records, in bytes.
-	newsBytes = 1 + 4 + 1 + 10 + 10 + 6 + 1 + maxAvatars*(1+maxRecord) + 1
+	newsBytes = 1 + 4 + 1 + 10 + 10 + 6 + 1 + maxAvatars*(1+motion.MaxRecord) + 1
 )
 
 // claim is a record of an avatar. epoch counts the server's corrections of the avatar's position, modulo 256.
 type claim struct {
 	epoch  uint8
-	record Record
+	record motion.Record
 }
 
 // anchorAck acknowledges an anchor of the entity in a row.
@@ -69,11 +70,11 @@ func (m *moveMessage) append(dst []byte, game *ecs.Game) []byte {
 	w.U8(uint8(len(m.claims)))
 	for i := range m.claims {
 		w.U8(m.claims[i].epoch)
-		m.claims[i].record.append(&w)
+		m.claims[i].record.Append(&w)
 	}
 	w.U8(uint8(len(m.anchors)))
 	for _, h := range m.anchors {
-		appendRow(&w, h.row)
+		motion.AppendRow(&w, h.row)
 		w.U8(h.anchor)
 	}
 	return inputs.AppendWindow(w.Bytes(), w.Room(), m.done, game)
@@ -81,7 +82,7 @@ func (m *moveMessage) append(dst []byte, game *ecs.Game) []byte {
 
 // read parses the message into m, whose slices are reused. near is the server's tick, stamp the client's time as far as it
 // is known.
-func (m *moveMessage) read(message []byte, near ecs.Tick, stamp Stamp, game *ecs.Game) error {
+func (m *moveMessage) read(message []byte, near ecs.Tick, stamp motion.Stamp, game *ecs.Game) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
 	m.received = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
@@ -91,15 +92,15 @@ func (m *moveMessage) read(message []byte, near ecs.Tick, stamp Stamp, game *ecs
 	for range r.Count(maxAvatars, 1) {
 		var c claim
 		c.epoch = r.U8()
-		c.record.read(&r, stamp)
+		c.record.Read(&r, stamp)
 		if c.record.Anchor != 0 || c.record.Sets != 0 {
-			r.Fail(errRecord)
+			r.Fail(motion.ErrRecord)
 		}
 		m.claims = append(m.claims, c)
 	}
 	for range r.Count(maxAcks, 2) {
-		h := anchorAck{readRow(&r), r.U8()}
-		if h.anchor == 0 || h.anchor > maxAnchor {
+		h := anchorAck{motion.ReadRow(&r), r.U8()}
+		if h.anchor == 0 || h.anchor > motion.MaxAnchor {
 			r.Fail(ErrMessage)
 		}
 		m.anchors = append(m.anchors, h)
@@ -157,13 +158,13 @@ func (h *updateHead) append(w *wire.Writer) {
 	w.U8(uint8(len(h.snaps)))
 	for i := range h.snaps {
 		w.U8(h.snaps[i].epoch)
-		h.snaps[i].record.append(w)
+		h.snaps[i].record.Append(w)
 	}
 }
 
 // read parses the head into h, whose slice is reused. near is the newest tick received, stamp the server's time as far as
 // it is known.
-func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp Stamp) error {
+func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp motion.Stamp) error {
 	kind := r.U8()
 	h.tick = ecs.Tick(wire.Expand32(uint64(near), r.U32()))
 	flags := r.U8()
@@ -178,9 +179,9 @@ func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp Stamp) error {
 	for range r.Count(maxAvatars, 1) {
 		var c claim
 		c.epoch = r.U8()
-		c.record.read(r, stamp)
+		c.record.Read(r, stamp)
 		if c.record.Anchor != 0 {
-			r.Fail(errRecord)
+			r.Fail(motion.ErrRecord)
 		}
 		h.snaps = append(h.snaps, c)
 	}
@@ -191,10 +192,10 @@ func (h *updateHead) read(r *wire.Reader, near ecs.Tick, stamp Stamp) error {
 }
 
 // readRecords appends the records of a message to dst.
-func readRecords(dst []Record, r *wire.Reader, stamp Stamp) ([]Record, error) {
+func readRecords(dst []motion.Record, r *wire.Reader, stamp motion.Stamp) ([]motion.Record, error) {
 	for range r.Count(maxRecords, 1) {
-		var record Record
-		record.read(r, stamp)
+		var record motion.Record
+		record.Read(r, stamp)
 		dst = append(dst, record)
 	}
 	if r.Err() != nil {

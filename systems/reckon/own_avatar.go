@@ -4,6 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/systems"
+	"tendon/systems/motion"
 )
 
 // ownAvatar is one of the player's avatars on its own client, which is authoritative for its position. The first position
@@ -14,7 +15,7 @@ type ownAvatar struct {
 	entity   ecs.Entity
 	epoch    uint8 // of the server's last correction
 	placed   bool  // the server has sent a position
-	sender   *sendPolicy
+	sender   *motion.SendPolicy
 	own      *echoCheck
 	teleport bool         // the next record says that it was moved at once
 	answered systems.Time // when the last record was sent
@@ -51,14 +52,14 @@ func (c *Client) claim(p *ownAvatar, at systems.Time) {
 		return
 	}
 	r := &c.scratch.record
-	*r = Record{Entity: p.entity, Stamp: stampOf(at), Pos: m.Pos, Vel: m.Vel}
+	*r = motion.Record{Entity: p.entity, Stamp: motion.StampOf(at), Pos: m.Pos, Vel: m.Vel}
 	if c.limits.Mode != nil {
 		c.limits.Mode(c.World(), r)
 	}
 	if p.teleport {
-		r.Flags |= FlagTeleport
+		r.Flags |= motion.FlagTeleport
 	}
-	if p.sender.update(r, at, c.viewer(m.Pos)) == sendNothing {
+	if p.sender.Update(r, at, c.viewer(m.Pos)) == motion.NotDue {
 		return
 	}
 	c.counts.Claims++
@@ -66,7 +67,7 @@ func (c *Client) claim(p *ownAvatar, at systems.Time) {
 	p.own.add(r, at)
 	for i := range c.scratch.move.claims {
 		if old := &c.scratch.move.claims[i]; old.record.Entity == p.entity { // of this very frame
-			r.Flags |= old.record.Flags & FlagTeleport
+			r.Flags |= old.record.Flags & motion.FlagTeleport
 			*old = claim{p.epoch, *r}
 			return
 		}
@@ -143,7 +144,7 @@ func (c *Client) addAvatar(e ecs.Entity) *ownAvatar {
 	if len(c.avatars) >= maxAvatars {
 		return nil
 	}
-	sender, err := newSendPolicy(c.limits.Records, &c.limits.Remotes.Rules)
+	sender, err := motion.NewSendPolicy(c.limits.Records, &c.limits.Remotes.Rules)
 	own, err2 := newEchoCheck(c.limits.echo(), &c.limits.Remotes.Rules)
 	if err != nil || err2 != nil {
 		panic("reckon: a Config that was valid in Check is refused")
@@ -177,18 +178,18 @@ func (c *Client) follow(s *claim, now systems.Time) {
 func (c *Client) put(p *ownAvatar, m ecs.Motion) {
 	c.World().Image().SetMotion(p.entity, m)
 	c.save()
-	p.sender.reset()
+	p.sender.Reset()
 	p.teleport = true
 }
 
 // echo compares an avatar with the server's view of it, by a record that is age old.
-func (c *Client) echo(p *ownAvatar, r Record, age, now systems.Time) {
+func (c *Client) echo(p *ownAvatar, r motion.Record, age, now systems.Time) {
 	is, ok := c.World().Image().Motion(p.entity)
-	if !p.placed || !ok || r.Flags&FlagTeleport != 0 {
+	if !p.placed || !ok || r.Flags&motion.FlagTeleport != 0 {
 		return
 	}
-	r, age = limitAge(r, age)
-	m, ok := c.limits.Remotes.Rules.predict(&r, age)
+	r, age = motion.LimitAge(r, age)
+	m, ok := c.limits.Remotes.Rules.Predict(&r, age)
 	if ok && p.own.check(is.Pos, m.Pos, c.clock.rtt(c.RTT), now) {
 		c.counts.Snaps++
 		c.put(p, m)

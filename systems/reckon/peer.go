@@ -9,6 +9,7 @@ import (
 	"tendon/systems/internal/checks"
 	"tendon/systems/internal/events"
 	"tendon/systems/internal/peers"
+	"tendon/systems/motion"
 	"tendon/systems/state"
 )
 
@@ -17,7 +18,7 @@ type peer struct {
 	open       bool
 	seat       int // −1: a spectator
 	clock      answering
-	near       Stamp // the newest of its stamps, for those who exchange no clocks
+	near       motion.Stamp // the newest of its stamps, for those who exchange no clocks
 	sender     *state.Sender
 	holds      []uint8 // by slot: the number of the anchor that the client holds
 	events     events.Sender
@@ -55,9 +56,9 @@ func (a answering) remote(now systems.Time) (at systems.Time, known bool) {
 	return a.ToRemote(now)
 }
 
-func (a answering) heard(stamp Stamp, now systems.Time) {
+func (a answering) heard(stamp motion.Stamp, now systems.Time) {
 	if a.Answerer != nil {
-		a.Heard(stamp.time(), now)
+		a.Heard(stamp.Time(), now)
 	}
 }
 

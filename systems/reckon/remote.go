@@ -6,6 +6,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/table"
+	"tendon/systems/motion"
 )
 
 // remotes are the entities of which the client received records.
@@ -20,8 +21,8 @@ type remotes struct {
 // remote is an entity with a record.
 type remote struct {
 	entity  ecs.Entity
-	motion  remoteMotion
-	anchors [maxAnchor + 1]fixed.Vec3
+	motion  motion.Remote
+	anchors [motion.MaxAnchor + 1]fixed.Vec3
 	set     uint16 // bit n: anchor n is set
 }
 
@@ -51,7 +52,7 @@ func (w *remotes) clear() {
 }
 
 // receive accepts a record that is age old, of a remote entity or of an own avatar.
-func (w *remotes) receive(r Record, age, now systems.Time) {
+func (w *remotes) receive(r motion.Record, age, now systems.Time) {
 	c := w.client
 	o := w.all.Get(r.Entity.Row)
 	if r.Anchor != 0 {
@@ -59,7 +60,7 @@ func (w *remotes) receive(r Record, age, now systems.Time) {
 			c.counts.Unanchored++
 			return
 		}
-		r = r.on(anchorPoint{Number: r.Anchor, Entity: o.entity, Pos: o.anchors[r.Anchor]})
+		r = r.On(motion.Anchor{Number: r.Anchor, Entity: o.entity, Pos: o.anchors[r.Anchor]})
 	}
 	if o == nil || o.entity != r.Entity {
 		if o = w.replace(o, r.Entity); o == nil {
@@ -71,7 +72,7 @@ func (w *remotes) receive(r Record, age, now systems.Time) {
 		w.acknowledge(anchorAck{r.Entity.Row, r.Sets})
 	}
 	w.at = now
-	used := o.motion.receive(&c.limits.Remotes, r, age, now)
+	used := o.motion.Receive(&c.limits.Remotes, r, age, now)
 	if p := c.avatar(r.Entity); p != nil && used {
 		c.echo(p, r, age, now)
 	}
@@ -151,7 +152,7 @@ func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 		return m, false
 	}
 	w.depth++
-	m, ok = o.motion.shown(&c.limits.Remotes, w.at)
+	m, ok = o.motion.Shown(&c.limits.Remotes, w.at)
 	w.depth--
 	return m, ok
 }
@@ -166,7 +167,7 @@ func (w *remotes) place(at systems.Time) {
 			continue
 		}
 		is, here := c.World().Image().Motion(o.entity)
-		if m, ok := o.motion.predicted(&c.limits.Remotes, at); ok && here && m != is {
+		if m, ok := o.motion.Predicted(&c.limits.Remotes, at); ok && here && m != is {
 			c.World().Image().SetMotion(o.entity, m)
 		}
 	}
@@ -192,7 +193,7 @@ func (c *Client) extrapolate() {
 		if c.own.Has(o.entity.Row) {
 			continue
 		}
-		if m, ok := o.motion.shown(&c.limits.Remotes, c.remotes.at); ok {
+		if m, ok := o.motion.Shown(&c.limits.Remotes, c.remotes.at); ok {
 			c.scratch.view.Picture.Move(o.entity, m)
 		}
 	}
@@ -205,13 +206,13 @@ func (c *Client) Shown(e ecs.Entity, now systems.Time) (m ecs.Motion, ok bool) {
 		return m, false
 	}
 	c.remotes.at = now
-	return o.motion.shown(&c.limits.Remotes, now)
+	return o.motion.Shown(&c.limits.Remotes, now)
 }
 
 // Liveness returns how recent the last record of a remote entity is. One without a record is Alive: the states have it.
-func (c *Client) Liveness(e ecs.Entity, now systems.Time) Liveness {
+func (c *Client) Liveness(e ecs.Entity, now systems.Time) motion.Liveness {
 	if o := c.remotes.find(e); o != nil {
-		return o.motion.liveness(now)
+		return o.motion.Liveness(now)
 	}
-	return Alive
+	return motion.Alive
 }

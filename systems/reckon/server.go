@@ -12,6 +12,7 @@ import (
 	"tendon/systems/internal/events"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/internal/peers"
+	"tendon/systems/motion"
 	"tendon/systems/state"
 )
 
@@ -232,7 +233,7 @@ func (s *Server) receiveMove(p *peer, message []byte, now systems.Time) error {
 	clientNow, known := p.clock.remote(now)
 	near := p.near
 	if known {
-		near = stampOf(clientNow)
+		near = motion.StampOf(clientNow)
 	}
 	err := m.read(message, s.done, near, s.game)
 	if err == nil && (m.received > s.done || p.seat < 0 && len(m.done)+len(m.claims) > 0 || p.sender.Acked(m.ack) != nil) {

@@ -3,12 +3,13 @@ package reckon
 import (
 	"tendon/systems"
 	"tendon/systems/clock"
+	"tendon/systems/motion"
 )
 
 // serverClock is what a client knows of the server's clock.
 type serverClock struct {
 	probe *clock.Prober // nil: clocks are not exchanged
-	near  Stamp         // newest of the server's stamps, where clocks are not exchanged
+	near  motion.Stamp  // newest of the server's stamps, where clocks are not exchanged
 }
 
 // begin starts a new exchange: the server may be another process. assumed says that clocks are not exchanged.
@@ -24,26 +25,26 @@ func (s *serverClock) known() bool { return s.probe == nil || s.probe.Known() }
 
 // at returns the server's time at now, and a stamp near it by which stamps on the wire are expanded. known is false, and
 // the time 0, until the clock exchange has an estimate.
-func (s *serverClock) at(now systems.Time) (server systems.Time, near Stamp, known bool) {
+func (s *serverClock) at(now systems.Time) (server systems.Time, near motion.Stamp, known bool) {
 	if s.probe == nil {
 		return 0, s.near, false
 	}
 	if server, known = s.probe.ToRemote(now); known {
-		return server, stampOf(server), true
+		return server, motion.StampOf(server), true
 	}
 	return server, s.near, false
 }
 
 // received notes the stamp of a record from the server. usable is false while a stamp may be mistaken for one of 41 s
 // before.
-func (s *serverClock) received(stamp Stamp, known bool, now systems.Time) (usable bool) {
+func (s *serverClock) received(stamp motion.Stamp, known bool, now systems.Time) (usable bool) {
 	switch {
 	case s.probe == nil:
 		s.near = max(s.near, stamp)
 	case !known:
 		return false
 	default:
-		s.probe.Heard(stamp.time(), now)
+		s.probe.Heard(stamp.Time(), now)
 	}
 	return true
 }

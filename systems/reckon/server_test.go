@@ -9,6 +9,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/motion"
 	"tendon/systems/state"
 )
 
@@ -145,7 +146,7 @@ func TestARespawnIsTheServersWord(t *testing.T) {
 		t.Errorf("off by %.2f when all is over", d)
 	}
 	// What it said before the word is void.
-	old := claim{epoch: before, record: Record{Entity: e, Stamp: stampOf(r.local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
+	old := claim{epoch: before, record: motion.Record{Entity: e, Stamp: motion.StampOf(r.local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
 	was := r.server.Counts().Outdated
 	r.claim(0, old)
 	if r.server.Counts().Outdated != was+1 || far(r.believed(0), old.record.Pos) < 100 {
@@ -196,7 +197,7 @@ func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	epoch, _ := r.server.Epoch(r.walker(1))
 	for i, e := range []ecs.Entity{r.walker(1), bolt, {Row: 99, Born: 4}, {}} {
 		before := r.server.Counts().Foreign
-		err := r.claim(0, claim{epoch, Record{Entity: e, Stamp: stampOf(r.local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
+		err := r.claim(0, claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
 		if err != nil || r.server.Counts().Foreign != before+1 {
 			t.Errorf("%d: %v, %+v", i, err, r.server.Counts())
 		}
@@ -210,13 +211,13 @@ func TestRecordsOfOthersChangeNothing(t *testing.T) {
 // Stamps of the future and the past, places and speeds beyond all bounds: what is believed stays within the limits, and
 // who is honest again is believed again.
 func TestHostileStampsAndPlaces(t *testing.T) {
-	for _, off := range []Stamp{100, -100, 1900, -1900, 40, -7} {
+	for _, off := range []motion.Stamp{100, -100, 1900, -1900, 40, -7} {
 		r := newRig(t, 2, 3, 3, Config{}, false)
 		e, from := r.walker(0), r.believed(0)
 		for i := range 3 * gameRate {
 			epoch, _ := r.server.Epoch(e)
 			n := fixed.FromInt(i)
-			rec := Record{Entity: e, Stamp: stampOf(r.local(0)) + off + Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: maxCoordinate}, Vel: fixed.Vec3{X: MaxVelocity, Z: -MaxVelocity}}
+			rec := motion.Record{Entity: e, Stamp: motion.StampOf(r.local(0)) + off + motion.Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: motion.MaxCoordinate}, Vel: fixed.Vec3{X: motion.MaxVelocity, Z: -motion.MaxVelocity}}
 			if err := r.claim(0, claim{epoch, rec}); err != nil {
 				t.Fatal(err)
 			}
@@ -245,7 +246,7 @@ func TestFloodsAreDropped(t *testing.T) {
 	for range gameRate {
 		epoch, _ := r.server.Epoch(e)
 		for i := range 12 {
-			rec := claim{epoch, Record{Entity: e, Stamp: stampOf(r.local(0)) + Stamp(i), Flags: FlagStop, Pos: r.believed(0)}}
+			rec := claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.local(0)) + motion.Stamp(i), Flags: motion.FlagStop, Pos: r.believed(0)}}
 			if err := r.claim(0, rec, rec, rec, rec); err != nil {
 				t.Fatal(err)
 			}
@@ -274,7 +275,7 @@ func TestMessagesThatNobodySendsAreRefused(t *testing.T) {
 	b := good.append(nil, r.game)
 	ahead := moveMessage{received: r.server.Done() + 1}
 	bodies := moveMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: 60000}}
-	relative := moveMessage{received: r.server.Done(), claims: []claim{{1, Record{Entity: r.walker(0), Anchor: 1}}}}
+	relative := moveMessage{received: r.server.Done(), claims: []claim{{1, motion.Record{Entity: r.walker(0), Anchor: 1}}}}
 	none := moveMessage{received: r.server.Done(), anchors: []anchorAck{{row: 1}}}
 	for name, m := range map[string][]byte{
 		"nothing": {}, "kind": {77}, "cut": b[:len(b)-1], "longer": append(slices.Clone(b), 0), "a tick to come": ahead.append(nil, r.game),

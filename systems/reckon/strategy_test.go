@@ -157,13 +157,13 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 		if raceDetector {
 			v.rms *= 1.5 // a minute may be a bad one
 		}
-		if !(p.rms() <= v.rms) || float64(o.motion.stats.Snaps) > seconds/60 || p.half(0).Counts().Snaps > 0 || rate > 1.2 {
-			t.Errorf("%s: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, p.rms(), o.motion.stats.Snaps, p.half(0).Counts().Snaps, rate)
+		if !(p.rms() <= v.rms) || float64(o.motion.Stats().Snaps) > seconds/60 || p.half(0).Counts().Snaps > 0 || rate > 1.2 {
+			t.Errorf("%s: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, p.rms(), o.motion.Stats().Snaps, p.half(0).Counts().Snaps, rate)
 		}
 		if c.Clamped+c.Refused+c.Foreign+c.Excessive > doubts.Clamped || g.Fast+g.Slowed > 0 {
 			t.Errorf("%s: an honest client is doubted: %+v, %+v", v.profile, c, g)
 		}
-		if p.frames < int(seconds)*55 || p.rms() < 0.05 || c.Believed < uint64(seconds*2/3) || o.motion.stats.Records < uint64(seconds*2/3) {
+		if p.frames < int(seconds)*55 || p.rms() < 0.05 || c.Believed < uint64(seconds*2/3) || o.motion.Stats().Records < uint64(seconds*2/3) {
 			t.Errorf("%s: %d frames, %+v: the run shows nothing", v.profile, p.frames, c)
 		}
 	}

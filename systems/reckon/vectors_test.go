@@ -14,6 +14,7 @@ import (
 	"tendon/systems"
 	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
+	"tendon/systems/motion"
 	"tendon/systems/state"
 )
 
@@ -23,22 +24,22 @@ const (
 	nearStamp = 100_000
 )
 
-func recordText(r *Record) string {
-	s := fmt.Sprintf("%d@%d stamp %d age %d", r.Entity.Row, r.Entity.Born, r.Stamp, r.Age/ageUnit)
+func recordText(r *motion.Record) string {
+	s := fmt.Sprintf("%d@%d stamp %d age %d", r.Entity.Row, r.Entity.Born, r.Stamp, r.Age/(160*ms))
 	for i, name := range []string{"stop", "turn", "cast", "teleport"} {
 		if r.Flags>>i&1 != 0 {
 			s += " " + name
 		}
 	}
-	if r.Flags&FlagCast != 0 {
+	if r.Flags&motion.FlagCast != 0 {
 		s += fmt.Sprintf(" %d", r.Action)
 	}
 	switch r.Mode {
-	case Ballistic:
+	case motion.Ballistic:
 		s += " ballistic"
-	case Attached:
+	case motion.Attached:
 		s += fmt.Sprintf(" on %d@%d", r.Parent.Row, r.Parent.Born)
-	case Scripted:
+	case motion.Scripted:
 		return s + fmt.Sprintf(" path %d along %v speed %v", r.Path, r.Along, r.Speed)
 	}
 	if r.Anchor != 0 {
@@ -68,7 +69,7 @@ func moveText(m *moveMessage) string {
 // wholeNews is news in the clear, with a body that means nothing here.
 type wholeNews struct {
 	head    updateHead
-	records []Record
+	records []motion.Record
 	body    []byte
 }
 
@@ -77,7 +78,7 @@ func (n *wholeNews) append(dst []byte) []byte {
 	n.head.append(&w)
 	w.U8(uint8(len(n.records)))
 	for i := range n.records {
-		n.records[i].append(&w)
+		n.records[i].Append(&w)
 	}
 	w.Raw(n.body)
 	return w.Bytes()
@@ -143,7 +144,7 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 	case "params":
 		var c Config
 		err = c.takeParams(b)
-		return fmt.Sprintf("rate %d assumed %d trusting %v speed %v", c.StateRate, c.Assumed/stampUnit, c.Trusting, c.MaxSpeed), c.params(), err
+		return fmt.Sprintf("rate %d assumed %d trusting %v speed %v", c.StateRate, c.Assumed/motion.StampUnit, c.Trusting, c.MaxSpeed), c.params(), err
 	}
 	panic("no kind " + kind)
 }
@@ -175,12 +176,12 @@ func TestTheMessagesAreTheseBytes(t *testing.T) {
 // samples are messages of all sorts, for vectors and as seeds.
 func samples() map[string][]byte {
 	e := ecs.Entity{Row: 1 << 20, Born: 40}
-	at := Record{Entity: e, Stamp: nearStamp + 7, Age: 3 * ageUnit, Sets: 4, Pos: vec("1.5", "-2.25", "0"), Vel: vec("3", "0", "0.5")}
-	stop := Record{Entity: e, Stamp: nearStamp, Flags: FlagStop | FlagTeleport, Pos: vec("100", "0", "0")}
-	near := Record{Entity: ecs.Entity{Row: 1 << 20}, Stamp: nearStamp - 9, Flags: FlagTurn | FlagCast, Action: 200, Anchor: 4, Pos: vec("3.75", "-3.75", "0"), Vel: vec("0", "4.5", "0")}
-	rides := Record{Entity: e, Stamp: nearStamp, Mode: Attached, Parent: ecs.Entity{Row: 3, Born: 1}, Pos: vec("1", "0", "0"), Vel: vec("0", "1", "0")}
-	path := Record{Entity: e, Stamp: nearStamp, Mode: Scripted, Path: 300, Along: num("7.5"), Speed: num("2")}
-	fall := Record{Entity: e, Stamp: nearStamp, Mode: Ballistic, Pos: vec("0", "0", "9"), Vel: vec("1", "0", "-3")}
+	at := motion.Record{Entity: e, Stamp: nearStamp + 7, Age: 3 * (160 * ms), Sets: 4, Pos: vec("1.5", "-2.25", "0"), Vel: vec("3", "0", "0.5")}
+	stop := motion.Record{Entity: e, Stamp: nearStamp, Flags: motion.FlagStop | motion.FlagTeleport, Pos: vec("100", "0", "0")}
+	near := motion.Record{Entity: ecs.Entity{Row: 1 << 20}, Stamp: nearStamp - 9, Flags: motion.FlagTurn | motion.FlagCast, Action: 200, Anchor: 4, Pos: vec("3.75", "-3.75", "0"), Vel: vec("0", "4.5", "0")}
+	rides := motion.Record{Entity: e, Stamp: nearStamp, Mode: motion.Attached, Parent: ecs.Entity{Row: 3, Born: 1}, Pos: vec("1", "0", "0"), Vel: vec("0", "1", "0")}
+	path := motion.Record{Entity: e, Stamp: nearStamp, Mode: motion.Scripted, Path: 300, Along: num("7.5"), Speed: num("2")}
+	fall := motion.Record{Entity: e, Stamp: nearStamp, Mode: motion.Ballistic, Pos: vec("0", "0", "9"), Vel: vec("1", "0", "-3")}
 	own := at
 	own.Sets = 0
 	walkOn, shoot := padInput.Pack(pad{Heading: 256, Walk: true}), padInput.Pack(pad{Heading: 256, Walk: true, Shoot: true})
@@ -199,8 +200,8 @@ func samples() map[string][]byte {
 		"news/nothing":       news(wholeNews{head: updateHead{tick: nearTick}}),
 		"news/ready":         news(wholeNews{head: updateHead{tick: nearTick, ready: true, altered: 300, events: 9, hasMargin: true, margin: inputs.Margin{Tick: nearTick - 4, Value: -64}}}),
 		"news/snap":          news(wholeNews{head: updateHead{tick: nearTick, ready: true, snaps: []claim{{4, stop}}}}),
-		"news/records":       news(wholeNews{head: updateHead{tick: nearTick, ready: true}, records: []Record{at, near, rides, path, fall}}),
-		"news/body":          news(wholeNews{head: updateHead{tick: nearTick, ready: true, body: true}, records: []Record{near}, body: []byte{1, 2, 3}}),
+		"news/records":       news(wholeNews{head: updateHead{tick: nearTick, ready: true}, records: []motion.Record{at, near, rides, path, fall}}),
+		"news/body":          news(wholeNews{head: updateHead{tick: nearTick, ready: true, body: true}, records: []motion.Record{near}, body: []byte{1, 2, 3}}),
 		"order/nothing":      appendRequest(nil, ecs.Entity{}, nil),
 		"order/of-an-entity": appendRequest(nil, e, []byte{7, 8}),
 		"events/one":         code.AppendEvents(nil, kindEvents, []byte{0xe8, 7, 0, 0, 0, 1}),

@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"bytes"
@@ -24,13 +24,13 @@ func vec(x, y, z string) fixed.Vec3 { return fixed.Vec3{X: num(x), Y: num(y), Z:
 // coded returns a record on the wire, and what is read of it with the time known to be near.
 func coded(t testing.TB, r Record, near Stamp) (b []byte, back Record) {
 	t.Helper()
-	w := wire.NewWriter(nil, maxRecord)
-	r.append(&w)
+	w := wire.NewWriter(nil, MaxRecord)
+	r.Append(&w)
 	if w.Err() != nil {
 		t.Fatalf("%+v: %v", r, w.Err())
 	}
 	reader := wire.NewReader(w.Bytes())
-	back.read(&reader, near)
+	back.Read(&reader, near)
 	if err := reader.Close(); err != nil {
 		t.Fatalf("%+v: %x: %v", r, w.Bytes(), err)
 	}
@@ -45,20 +45,20 @@ func TestCWENCDR05FiveThreeFixedPoint(t *testing.T) {
 			t.Errorf("%s is %v, want %s", n, got, want)
 		}
 	}
-	anchor := anchorPoint{Number: 3, Entity: ecs.Entity{Row: 9, Born: 70}, Pos: vec("100", "-50", "2")}
+	anchor := Anchor{Number: 3, Entity: ecs.Entity{Row: 9, Born: 70}, Pos: vec("100", "-50", "2")}
 	for _, v := range []struct {
 		dx, dy string
 		fits   bool
 	}{{"14", "-14", true}, {"14.1", "0", false}, {"0", "-14.1", false}} {
 		r := Record{Entity: anchor.Entity, Stamp: 1000, Pos: anchor.Pos.Add(vec(v.dx, v.dy, "0"))}
-		if _, fits := r.against(anchor); fits != v.fits {
+		if _, fits := r.Against(anchor); fits != v.fits {
 			t.Errorf("an offset of %s, %s fits: %v", v.dx, v.dy, fits)
 		}
 	}
 	// A reader refuses what a writer cannot have meant: 14.125 in eighths is 113.
 	reader := wire.NewReader([]byte{9, 0, 0, 0x30, 113, 0, 0, 0})
 	var r Record
-	if r.read(&reader, 0); reader.Err() != errRecord {
+	if r.Read(&reader, 0); reader.Err() != ErrRecord {
 		t.Errorf("an offset of 14.125 was read: %+v, %v", r, reader.Err())
 	}
 }
@@ -66,7 +66,7 @@ func TestCWENCDR05FiveThreeFixedPoint(t *testing.T) {
 // A whole movement record is shorter than 10 bytes in the first 128 rows of a region, and carries the position in a stop and in a
 // turn; with the action's number so does a cast.
 func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
-	anchor := anchorPoint{Number: 15, Entity: ecs.Entity{Row: 64<<20 | 127, Born: 1 << 30}, Pos: vec("1000", "2000", "3")}
+	anchor := Anchor{Number: 15, Entity: ecs.Entity{Row: 64<<20 | 127, Born: 1 << 30}, Pos: vec("1000", "2000", "3")}
 	for _, v := range []struct {
 		flags  Flags
 		vel    fixed.Vec3
@@ -76,7 +76,7 @@ func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
 		{FlagTurn, vec("3.5", "-4.125", "0"), 0, 9}, {FlagStop, fixed.Vec3{}, 0, 7}, {FlagStop | FlagCast, fixed.Vec3{}, 7, 8}, {FlagTurn | FlagCast, vec("1", "0", "0"), 255, 10},
 	} {
 		r := Record{Entity: anchor.Entity, Stamp: 123456, Age: 320 * ms, Flags: v.flags, Action: v.action, Pos: vec("1003.75", "1990.25", "3"), Vel: v.vel}
-		relative, ok := r.against(anchor)
+		relative, ok := r.Against(anchor)
 		if !ok {
 			t.Fatal("does not fit")
 		}
@@ -84,11 +84,11 @@ func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
 		if len(b) != v.length {
 			t.Errorf("flags %b: %d bytes", v.flags, len(b))
 		}
-		if back = back.on(anchor); back != r {
+		if back = back.On(anchor); back != r {
 			t.Errorf("flags %b: came back as\n%+v, was\n%+v", v.flags, back, r)
 		}
 	}
-	if maxCompact >= 10 {
+	if MaxCompact >= 10 {
 		t.Error("MaxCompact")
 	}
 }
@@ -96,47 +96,47 @@ func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
 // Every mode comes back as it was, to the wire's steps, also at the bounds.
 func TestARecordComesBackInEveryMode(t *testing.T) {
 	e, parent := ecs.Entity{Row: 1<<27 - 1, Born: 1<<63 + 5}, ecs.Entity{Row: 65 << 20, Born: 1 << 63}
-	far := fixed.Vec3{X: maxCoordinate, Y: -maxCoordinate, Z: fixed.One / 256}
+	far := fixed.Vec3{X: MaxCoordinate, Y: -MaxCoordinate, Z: fixed.One / 256}
 	fast := fixed.Vec3{X: -MaxVelocity, Y: MaxVelocity, Z: -fixed.One / 256}
 	for _, r := range []Record{
 		{Entity: e, Stamp: -5, Sets: 15, Pos: far, Vel: fast, Age: 2400 * ms},
 		{Entity: e, Stamp: 40, Mode: Ballistic, Flags: FlagTeleport | FlagCast, Action: 200, Pos: far, Vel: fast},
 		{Entity: e, Stamp: -2000, Mode: Attached, Parent: parent, Pos: far, Vel: fast, Flags: FlagCast, Action: 1, Age: 2400 * ms},
-		{Entity: e, Stamp: 2000, Mode: Scripted, Path: 1<<32 - 1, Along: maxCoordinate, Speed: -MaxVelocity},
+		{Entity: e, Stamp: 2000, Mode: Scripted, Path: 1<<32 - 1, Along: MaxCoordinate, Speed: -MaxVelocity},
 		{Entity: e, Flags: FlagStop, Pos: far},
 	} {
-		if b, back := coded(t, r, 0); back != r || len(b) > maxRecord {
+		if b, back := coded(t, r, 0); back != r || len(b) > MaxRecord {
 			t.Errorf("%x came back as\n%+v, was\n%+v", b, back, r)
 		}
 	}
 	// What is beyond the bounds is cut to them, and an age to what the wire can say.
 	r := Record{Entity: e, Pos: fixed.Vec3{X: fixed.Max, Y: fixed.Min}, Vel: fixed.Vec3{X: fixed.Min}, Age: 60 * sec}
-	if _, back := coded(t, r, 0); back.Pos.X != maxCoordinate || back.Pos.Y != -maxCoordinate || back.Vel.X != -MaxVelocity || back.Age != 2400*ms {
+	if _, back := coded(t, r, 0); back.Pos.X != MaxCoordinate || back.Pos.Y != -MaxCoordinate || back.Vel.X != -MaxVelocity || back.Age != 2400*ms {
 		t.Errorf("%+v", back)
 	}
 }
 
 // What does not fit 5.3, or would lose more than the plane, is not made relative.
 func TestOnlyWhatFitsIsMadeRelative(t *testing.T) {
-	anchor := anchorPoint{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}, Pos: vec("0", "0", "10")}
+	anchor := Anchor{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}, Pos: vec("0", "0", "10")}
 	good := Record{Entity: anchor.Entity, Pos: vec("1", "1", "10.05")}
-	if _, ok := good.against(anchor); !ok {
+	if _, ok := good.Against(anchor); !ok {
 		t.Fatal("does not fit")
 	}
-	for name, spoil := range map[string]func(r *Record, a *anchorPoint){
-		"no anchor":        func(_ *Record, a *anchorPoint) { a.Number = 0 },
-		"anchor 16":        func(_ *Record, a *anchorPoint) { a.Number = 16 },
-		"another entity":   func(r *Record, _ *anchorPoint) { r.Entity.Born++ },
-		"a height":         func(r *Record, _ *anchorPoint) { r.Pos.Z += fixed.One / 8 },
-		"a climb":          func(r *Record, _ *anchorPoint) { r.Vel.Z = fixed.One },
-		"too fast":         func(r *Record, _ *anchorPoint) { r.Vel.Y = -16 * fixed.One },
-		"falling":          func(r *Record, _ *anchorPoint) { r.Mode = Ballistic },
-		"a new anchor":     func(r *Record, _ *anchorPoint) { r.Sets = 2 },
-		"relative already": func(r *Record, _ *anchorPoint) { r.Anchor = 1 },
+	for name, spoil := range map[string]func(r *Record, a *Anchor){
+		"no anchor":        func(_ *Record, a *Anchor) { a.Number = 0 },
+		"anchor 16":        func(_ *Record, a *Anchor) { a.Number = 16 },
+		"another entity":   func(r *Record, _ *Anchor) { r.Entity.Born++ },
+		"a height":         func(r *Record, _ *Anchor) { r.Pos.Z += fixed.One / 8 },
+		"a climb":          func(r *Record, _ *Anchor) { r.Vel.Z = fixed.One },
+		"too fast":         func(r *Record, _ *Anchor) { r.Vel.Y = -16 * fixed.One },
+		"falling":          func(r *Record, _ *Anchor) { r.Mode = Ballistic },
+		"a new anchor":     func(r *Record, _ *Anchor) { r.Sets = 2 },
+		"relative already": func(r *Record, _ *Anchor) { r.Anchor = 1 },
 	} {
 		r, a := good, anchor
 		if spoil(&r, &a); true {
-			if _, ok := r.against(a); ok {
+			if _, ok := r.Against(a); ok {
 				t.Errorf("%s: made relative", name)
 			}
 		}
@@ -154,7 +154,7 @@ func TestStampsExpandToTheNearest(t *testing.T) {
 		}
 	}
 	for at, want := range map[systems.Time]Stamp{0: 0, 4: 0, 5: 1, 14: 1, 15: 2, -5: 0, -6: -1, -15: -1, -16: -2} {
-		if got := stampOf(at * ms); got != want {
+		if got := StampOf(at * ms); got != want {
 			t.Errorf("%d ms is stamp %d, want %d", at, got, want)
 		}
 	}
@@ -183,11 +183,11 @@ func TestTheRecordsAreTheseBytes(t *testing.T) {
 // What no writer means is refused: numbers out of bounds, an anchor or a row that cannot be, bytes that are missing or left.
 func TestWhatNoWriterMeansIsRefused(t *testing.T) {
 	over := func(steps int64) string { // a standing record at x
-		w := wire.NewWriter(nil, maxRecord)
+		w := wire.NewWriter(nil, MaxRecord)
 		w.Varint(steps)
 		return "0501000109" + "00" + hex.EncodeToString(w.Bytes()) + "0000"
 	}
-	bound := steps(maxCoordinate, fullBits)
+	bound := steps(MaxCoordinate, fullBits)
 	for bytes, good := range map[string]bool{
 		over(bound): true, over(-bound): true, over(bound + 1): false, over(-bound - 1): false, over(1<<63 - 1): false, over(-1 << 63): false,
 		"050100010940000000": false, "808080801001000109000000" + "00": false, "05010001090000000": false, "05010001090000000000": false, "05010001": false, "": false,
@@ -196,7 +196,7 @@ func TestWhatNoWriterMeansIsRefused(t *testing.T) {
 		b, _ := hex.DecodeString(bytes)
 		var r Record
 		reader := wire.NewReader(b)
-		if r.read(&reader, 0); (reader.Close() == nil) != good {
+		if r.Read(&reader, 0); (reader.Close() == nil) != good {
 			t.Errorf("%s: %+v, %v", bytes, r, reader.Err())
 		}
 	}
@@ -211,28 +211,28 @@ func FuzzRecord(f *testing.F) {
 	}
 	rules := Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }, Parent: func(ecs.Entity) (ecs.Motion, bool) { return ecs.Motion{}, true }}
 	config := RemoteConfig{Rules: rules}
-	if err := config.validate(); err != nil {
+	if err := config.Validate(); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r Record
 		reader := wire.NewReader(b)
-		if r.read(&reader, 1000); reader.Close() != nil {
+		if r.Read(&reader, 1000); reader.Close() != nil {
 			return
 		}
-		w := wire.NewWriter(nil, maxRecord)
-		if r.append(&w); w.Err() != nil || !bytes.Equal(w.Bytes(), b) {
+		w := wire.NewWriter(nil, MaxRecord)
+		if r.Append(&w); w.Err() != nil || !bytes.Equal(w.Bytes(), b) {
 			t.Fatalf("%x became %x", b, w.Bytes())
 		}
 		for _, n := range [...]fixed.Num{r.Pos.X, r.Pos.Y, r.Pos.Z} {
-			if n.Abs() > maxCoordinate {
+			if n.Abs() > MaxCoordinate {
 				t.Fatalf("%+v", r)
 			}
 		}
-		var g remoteMotion
-		g.receive(&config, Record{Stamp: r.Stamp - 1}, 0, 0)
-		g.receive(&config, r, sec, sec)
-		m, _ := g.shown(&config, 1000*sec)
+		var g Remote
+		g.Receive(&config, Record{Stamp: r.Stamp - 1}, 0, 0)
+		g.Receive(&config, r, sec, sec)
+		m, _ := g.Shown(&config, 1000*sec)
 		// 60 s at the highest speed, a fall of 60 s and what is left of a correction stay far inside a Num.
 		if m.Pos.X.Abs() > fixed.One<<30 || m.Pos.Z.Abs() > fixed.One<<30 {
 			t.Fatalf("%+v leads to %v", r, m)

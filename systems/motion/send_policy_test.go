@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"testing"
@@ -7,9 +7,9 @@ import (
 	"tendon/systems"
 )
 
-func sender(t testing.TB, c SenderConfig) *sendPolicy {
+func sender(t testing.TB, c SendConfig) *SendPolicy {
 	t.Helper()
-	s, err := newSendPolicy(c, &Rules{})
+	s, err := NewSendPolicy(c, &Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,17 +19,17 @@ func sender(t testing.TB, c SenderConfig) *sendPolicy {
 // sending is one record that left.
 type sending struct {
 	at     systems.Time
-	why    reason
+	why    Reason
 	record Record
 }
 
 // walk plays a sender in ticks of 10 ms along a course that is given by its velocity, and returns what it sent.
-func walk(s *sendPolicy, until systems.Time, course func(now systems.Time, r *Record)) (list []sending) {
+func walk(s *SendPolicy, until systems.Time, course func(now systems.Time, r *Record)) (list []sending) {
 	r := Record{}
 	for now := systems.Time(0); now <= until; now += 10 * ms {
-		r.Stamp = stampOf(now)
+		r.Stamp = StampOf(now)
 		course(now, &r)
-		if why := s.update(&r, now, 0); why != sendNothing {
+		if why := s.Update(&r, now, 0); why != NotDue {
 			list = append(list, sending{now, why, r})
 			r.Flags = 0
 		}
@@ -53,13 +53,13 @@ func TestCWSENDDR03BothReadings(t *testing.T) {
 	for _, v := range []struct {
 		reading   Reading
 		turn, at  systems.Time
-		why       reason
+		why       Reason
 		deviation string
 	}{
-		{LookAhead, 300 * ms, 300 * ms, sendDeviating, "0.99"}, {Instant, 300 * ms, 660 * ms, sendDeviating, "0.509"},
-		{LookAhead, 9 * sec, sec, sendPeriodic, "0"}, {Instant, 9 * sec, sec, sendPeriodic, "0"},
+		{LookAhead, 300 * ms, 300 * ms, deviating, "0.99"}, {Instant, 300 * ms, 660 * ms, deviating, "0.509"},
+		{LookAhead, 9 * sec, sec, periodic, "0"}, {Instant, 9 * sec, sec, periodic, "0"},
 	} {
-		s := sender(t, SenderConfig{Reading: v.reading})
+		s := sender(t, SendConfig{Reading: v.reading})
 		course := turnAt(v.turn, east, north)
 		deviation := fixed.Num(0)
 		list := walk(s, 1100*ms, func(now systems.Time, r *Record) {
@@ -67,10 +67,10 @@ func TestCWSENDDR03BothReadings(t *testing.T) {
 				deviation = s.deviation(r, now)
 			}
 		})
-		if len(list) < 2 || list[0].why != sendFirst || list[1].at != v.at || list[1].why != v.why || !near(deviation, num(v.deviation), fixed.One/200) {
+		if len(list) < 2 || list[0].why != first || list[1].at != v.at || list[1].why != v.why || !near(deviation, num(v.deviation), fixed.One/200) {
 			t.Errorf("reading %d, turn at %d ms: %d records, the second at %d ms for %d, deviation %v", v.reading, v.turn/ms, len(list), list[1].at/ms, list[1].why, deviation)
 		}
-		if turned := list[1].record.Flags&FlagTurn != 0; turned != (v.why == sendDeviating) {
+		if turned := list[1].record.Flags&FlagTurn != 0; turned != (v.why == deviating) {
 			t.Errorf("reading %d: the flag of a turn: %v", v.reading, turned)
 		}
 	}
@@ -78,12 +78,12 @@ func TestCWSENDDR03BothReadings(t *testing.T) {
 
 // A stop leaves at once, and three times more, as datagrams may be lost; then once a period.
 func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
-	s := sender(t, SenderConfig{})
+	s := sender(t, SendConfig{})
 	list := walk(s, 3*sec, turnAt(550*ms, vec("0.1", "0", "0"), fixed.Vec3{})) // too slow for a deviation
 	want := []struct {
 		at  systems.Time
-		why reason
-	}{{0, sendFirst}, {550, sendUrgent}, {650, sendRepeated}, {750, sendRepeated}, {850, sendRepeated}, {1850, sendPeriodic}, {2850, sendPeriodic}}
+		why Reason
+	}{{0, first}, {550, urgent}, {650, repeated}, {750, repeated}, {850, repeated}, {1850, periodic}, {2850, periodic}}
 	for i, w := range want {
 		if i >= len(list) || list[i].at != w.at*ms || list[i].why != w.why || (list[i].record.Flags&FlagStop != 0) != (i > 0) {
 			t.Fatalf("%d: %+v", i, list)
@@ -93,13 +93,13 @@ func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
 		t.Errorf("%d records", len(list))
 	}
 	// Who goes on is not told to stand any more.
-	s = sender(t, SenderConfig{})
+	s = sender(t, SendConfig{})
 	for _, r := range walk(s, 3*sec, func(now systems.Time, r *Record) {
 		if r.Vel = vec("1", "0", "0"); now >= 500*ms && now < 600*ms {
 			r.Vel = fixed.Vec3{}
 		}
 	}) {
-		if r.at >= 600*ms && (r.record.Flags&FlagStop != 0 || r.why == sendRepeated) {
+		if r.at >= 600*ms && (r.record.Flags&FlagStop != 0 || r.why == repeated) {
 			t.Errorf("at %d ms a stop or what repeats one: %d", r.at/ms, r.why)
 		}
 	}
@@ -112,13 +112,13 @@ func TestWhatIsUrgentLeavesAtOnce(t *testing.T) {
 		"cast":     func(r *Record) { r.Flags |= FlagCast; r.Action = 3 },
 		"jump":     func(r *Record) { r.Mode = Ballistic },
 	} {
-		s := sender(t, SenderConfig{})
+		s := sender(t, SendConfig{})
 		list := walk(s, sec/2, func(now systems.Time, r *Record) {
 			if r.Vel = vec("1", "0", "0"); now == 20*ms {
 				change(r)
 			}
 		})
-		if len(list) != 2 || list[1].at != 20*ms || list[1].why != sendUrgent || list[1].record.Pos == (fixed.Vec3{}) {
+		if len(list) != 2 || list[1].at != 20*ms || list[1].why != urgent || list[1].record.Pos == (fixed.Vec3{}) {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
@@ -126,14 +126,14 @@ func TestWhatIsUrgentLeavesAtOnce(t *testing.T) {
 
 // Who is at the highest point of a jump does not stand.
 func TestTheTopOfAJumpIsNoStop(t *testing.T) {
-	s := sender(t, SenderConfig{})
+	s := sender(t, SendConfig{})
 	r := Record{Mode: Ballistic}
-	if s.update(&r, 0, 0); r.Flags != 0 {
+	if s.Update(&r, 0, 0); r.Flags != 0 {
 		t.Errorf("flags %b", r.Flags)
 	}
 	for speed, flags := range map[fixed.Num]Flags{0: FlagStop, fixed.One: 0} {
 		r = Record{Mode: Scripted, Speed: speed}
-		if s.update(&r, sec, 0); r.Flags != flags {
+		if s.Update(&r, sec, 0); r.Flags != flags {
 			t.Errorf("scripted at speed %v: flags %b", speed, r.Flags)
 		}
 	}
@@ -142,7 +142,7 @@ func TestTheTopOfAJumpIsNoStop(t *testing.T) {
 // However much happens, no more than 10 records a second leave of one entity, but for a burst; what happened last is
 // told in the end.
 func TestTheRateIsCapped(t *testing.T) {
-	s := sender(t, SenderConfig{})
+	s := sender(t, SendConfig{})
 	list := walk(s, 10*sec, func(now systems.Time, r *Record) { // stops and starts, jumps and casts in every tick
 		r.Vel, r.Mode = vec("5", "0", "0"), Ground
 		if r.Flags |= FlagCast; now/(10*ms)%2 == 0 {
@@ -165,7 +165,7 @@ func TestTheRateIsCapped(t *testing.T) {
 		t.Errorf("the last one told is %+v", last)
 	}
 	// Turns alone, which are not urgent, keep the distance from the first on.
-	s = sender(t, SenderConfig{})
+	s = sender(t, SendConfig{})
 	list = walk(s, sec, func(now systems.Time, r *Record) {
 		if r.Vel = vec("5", "0", "0"); now/(10*ms)%2 == 0 {
 			r.Vel = vec("0", "5", "0")
@@ -191,7 +191,7 @@ func TestThePeriodFollowsTheTurning(t *testing.T) {
 		atMost   int
 		straight bool
 	}{{"0", 10, 12, false}, {"0.5", 10, 12, false}, {"2", 35, 45, false}, {"50", 95, 101, false}, {"2", 15, 30, true}} {
-		s := sender(t, SenderConfig{Threshold: far * fixed.One, Turn: fixed.Half})
+		s := sender(t, SendConfig{Threshold: far * fixed.One, Turn: fixed.Half})
 		heading := fixed.Num(0)
 		list := walk(s, 10*sec, func(now systems.Time, r *Record) {
 			if !v.straight || now < 2*sec {
@@ -208,17 +208,17 @@ func TestThePeriodFollowsTheTurning(t *testing.T) {
 
 // Beyond Near, the threshold grows with the distance of the nearest viewer.
 func TestTheThresholdGrowsWithTheDistance(t *testing.T) {
-	s := sender(t, SenderConfig{Near: 20 * fixed.One})
+	s := sender(t, SendConfig{Near: 20 * fixed.One})
 	for distance, want := range map[string]string{"0": "0.5", "20": "0.5", "40": "1", "200": "5"} {
 		if got := s.threshold(num(distance)); !near(got, num(want), tiny) {
 			t.Errorf("at %s: %v", distance, got)
 		}
 	}
 	turned := Record{Vel: vec("0", "1", "0")}
-	for viewer, why := range map[fixed.Num]reason{0: sendDeviating, 100 * fixed.One: sendNothing} {
-		s.reset()
-		s.update(&Record{Vel: vec("1", "0", "0")}, 0, viewer)
-		if got := s.update(&turned, 200*ms, viewer); got != why {
+	for viewer, why := range map[fixed.Num]Reason{0: deviating, 100 * fixed.One: NotDue} {
+		s.Reset()
+		s.Update(&Record{Vel: vec("1", "0", "0")}, 0, viewer)
+		if got := s.Update(&turned, 200*ms, viewer); got != why {
 			t.Errorf("a turn seen from %v: %d", viewer, got)
 		}
 	}
@@ -226,29 +226,29 @@ func TestTheThresholdGrowsWithTheDistance(t *testing.T) {
 
 // A clock that is set back must not silence an entity, and a new connection begins with a first record.
 func TestASenderIsNeverSilent(t *testing.T) {
-	s := sender(t, SenderConfig{})
+	s := sender(t, SendConfig{})
 	r := Record{Vel: vec("1", "0", "0")}
-	if s.update(&r, 100*sec, 0) != sendFirst || s.update(&r, 100*sec, 0) != sendNothing {
+	if s.Update(&r, 100*sec, 0) != first || s.Update(&r, 100*sec, 0) != NotDue {
 		t.Error("not begun")
 	}
-	if why := s.update(&r, 50*sec, 0); why == sendNothing {
+	if why := s.Update(&r, 50*sec, 0); why == NotDue {
 		t.Error("silent after the clock was set back")
 	}
-	s.reset()
+	s.Reset()
 	stands := Record{}
-	if s.update(&stands, 100*sec, 0) != sendFirst || s.update(&stands, 50*sec, 0) == sendNothing {
+	if s.Update(&stands, 100*sec, 0) != first || s.Update(&stands, 50*sec, 0) == NotDue {
 		t.Error("who stands is silent after the clock was set back")
 	}
-	s.reset()
-	if why := s.update(&r, 50*sec, 0); why != sendFirst {
+	s.Reset()
+	if why := s.Update(&r, 50*sec, 0); why != first {
 		t.Errorf("after a reset: %d", why)
 	}
 }
 
 // What a Config may not be, it names.
 func TestASenderConfigIsChecked(t *testing.T) {
-	for i, c := range []SenderConfig{{Reading: 2}, {Threshold: -1}, {Threshold: 1001 * fixed.One}, {Period: 1}, {Period: 6 * sec}, {Turn: -1}, {Near: -1}, {MaxRate: 61}, {MaxRate: -1}} {
-		if _, err := newSendPolicy(c, &Rules{}); err == nil {
+	for i, c := range []SendConfig{{Reading: 2}, {Threshold: -1}, {Threshold: 1001 * fixed.One}, {Period: 1}, {Period: 6 * sec}, {Turn: -1}, {Near: -1}, {MaxRate: 61}, {MaxRate: -1}} {
+		if _, err := NewSendPolicy(c, &Rules{}); err == nil {
 			t.Errorf("config %d was taken", i)
 		}
 	}

@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"errors"
@@ -57,26 +57,26 @@ const (
 	flags
 )
 
-// errRecord is the error of a malformed record.
-var errRecord = errors.New("reckon: malformed record")
+// ErrRecord is the error of a malformed record.
+var ErrRecord = errors.New("motion: malformed record")
 
 const (
-	// maxRecord bounds a record on the wire, in bytes.
-	maxRecord = 64
+	// MaxRecord bounds a record on the wire, in bytes.
+	MaxRecord = 64
 	// maxCompact bounds a relative record of an entity in one of the first 128 rows of its owner's region, in bytes,
 	// without an action.
-	maxCompact = 9
+	MaxCompact = 9
 	// maxCoordinate bounds a coordinate of a position, in world units.
-	maxCoordinate = fixed.One << 24
+	MaxCoordinate = fixed.One << 24
 	// MaxVelocity bounds a coordinate of a velocity, in world units per second.
 	MaxVelocity = fixed.One << 15
 	// maxOffset is the largest offset of a relative record per axis, in world units. Beyond it, the record must be
 	// absolute.
-	maxOffset = 14 * fixed.One
+	MaxOffset = 14 * fixed.One
 
 	fullBits    = 8 // fractional bits of absolute positions and velocities
 	compactBits = 3 // of relative ones: 5.3 signed
-	maxAnchor   = 15
+	MaxAnchor   = 15
 )
 
 // steps returns n in steps of 1/2^bits, rounded to the nearest.
@@ -95,21 +95,21 @@ func encode53(n fixed.Num) int8 {
 
 func decode53(v int8) fixed.Num { return unsteps(int64(v), compactBits) }
 
-// anchorPoint is a position of an entity that both sides know: the other side has acknowledged its absolute record.
-type anchorPoint struct {
+// Anchor is a position of an entity that both sides know: the other side has acknowledged its absolute record.
+type Anchor struct {
 	Number uint8 // [1, 15]
 	Entity ecs.Entity
 	Pos    fixed.Vec3
 }
 
-// against makes an absolute record relative to an anchor. ok is false if it does not fit: the mode must be Ground, the
+// Against makes an absolute record relative to an anchor. ok is false if it does not fit: the mode must be Ground, the
 // offset and the velocity in the range of 5.3, and the height within a sixteenth of a unit.
-func (r Record) against(a anchorPoint) (relative Record, ok bool) {
+func (r Record) Against(a Anchor) (relative Record, ok bool) {
 	d := r.Pos.Sub(a.Pos)
-	fits := a.Number != 0 && a.Number <= maxAnchor && r.Anchor == 0 && r.Sets == 0 && r.Mode == Ground && r.Entity == a.Entity &&
+	fits := a.Number != 0 && a.Number <= MaxAnchor && r.Anchor == 0 && r.Sets == 0 && r.Mode == Ground && r.Entity == a.Entity &&
 		steps(d.Z, compactBits) == 0 && steps(r.Vel.Z, compactBits) == 0
 	for _, n := range [...]fixed.Num{d.X, d.Y} {
-		fits = fits && n.Abs() <= maxOffset
+		fits = fits && n.Abs() <= MaxOffset
 	}
 	for _, n := range [...]fixed.Num{r.Vel.X, r.Vel.Y} {
 		fits = fits && n.Abs() < 16*fixed.One
@@ -121,16 +121,16 @@ func (r Record) against(a anchorPoint) (relative Record, ok bool) {
 	return r, true
 }
 
-// on makes a relative record absolute again. a must be the anchor of number r.Anchor, of the entity in r's row.
-func (r Record) on(a anchorPoint) Record {
+// On makes a relative record absolute again. a must be the anchor of number r.Anchor, of the entity in r's row.
+func (r Record) On(a Anchor) Record {
 	if r.Anchor == 0 || r.Anchor != a.Number || r.Entity.Row != a.Entity.Row {
-		panic("reckon: a relative record needs the anchor that it names, of the same row")
+		panic("motion: a relative record needs the anchor that it names, of the same row")
 	}
 	r.Anchor, r.Entity, r.Pos = 0, a.Entity, r.Pos.Add(a.Pos)
 	return r
 }
 
-// append writes a record. Positions and velocities are rounded to the units of the wire. A stamp is cut to its low bits:
+// Append writes a record. Positions and velocities are rounded to the units of the wire. A stamp is cut to its low bits:
 // the reader must know the time to 20 s.
 //
 //	[row]      (uvarint)            place in the owner's region · 128 + owner
@@ -150,17 +150,17 @@ func (r Record) on(a anchorPoint) Record {
 //	    [pos]  (3 × varint, 1/256)  at most 2^24 units
 //	    [vel]  (3 × varint, 1/256)  at most 2^15 units per second; not with FlagStop
 //	[action]   (u8)                 with FlagCast
-func (r *Record) append(w *wire.Writer) {
-	if r.Anchor > maxAnchor || r.Sets > maxAnchor || r.Mode >= modes || r.Flags >= flags {
-		panic("reckon: a record is out of range: anchors lie in [1, 15], modes and flags are those of this package")
+func (r *Record) Append(w *wire.Writer) {
+	if r.Anchor > MaxAnchor || r.Sets > MaxAnchor || r.Mode >= modes || r.Flags >= flags {
+		panic("motion: a record is out of range: anchors lie in [1, 15], modes and flags are those of this package")
 	}
 	age := min((max(r.Age, 0)+ageUnit/2)/ageUnit, ageMost)
-	appendRow(w, r.Entity.Row)
+	AppendRow(w, r.Entity.Row)
 	w.U16(uint16(uint64(r.Stamp)&(1<<stampBits-1)) | uint16(age)<<stampBits)
 	w.U8(uint8(r.Flags) | r.Anchor<<4)
 	if r.Anchor != 0 {
-		w.U8(uint8(encode53(r.Pos.X.Clamp(-maxOffset, maxOffset))))
-		w.U8(uint8(encode53(r.Pos.Y.Clamp(-maxOffset, maxOffset))))
+		w.U8(uint8(encode53(r.Pos.X.Clamp(-MaxOffset, MaxOffset))))
+		w.U8(uint8(encode53(r.Pos.Y.Clamp(-MaxOffset, MaxOffset))))
 		if r.Flags&FlagStop == 0 {
 			w.U8(uint8(encode53(r.Vel.X)))
 			w.U8(uint8(encode53(r.Vel.Y)))
@@ -179,14 +179,14 @@ func (r *Record) appendFull(w *wire.Writer) {
 	switch r.Mode {
 	case Scripted:
 		w.Uvarint(uint64(r.Path))
-		appendNum(w, r.Along, maxCoordinate)
+		appendNum(w, r.Along, MaxCoordinate)
 		appendNum(w, r.Speed, MaxVelocity)
 		return
 	case Attached:
-		appendRow(w, r.Parent.Row)
+		AppendRow(w, r.Parent.Row)
 		w.Uvarint(uint64(r.Parent.Born))
 	}
-	appendVec(w, r.Pos, maxCoordinate)
+	appendVec(w, r.Pos, MaxCoordinate)
 	if r.Flags&FlagStop == 0 {
 		appendVec(w, r.Vel, MaxVelocity)
 	}
@@ -200,11 +200,11 @@ func appendVec(w *wire.Writer, v fixed.Vec3, most fixed.Num) {
 	appendNum(w, v.Z, most)
 }
 
-// read reads a record. near is a stamp within 20 s of the record's: without the sender's clock a record cannot be read.
-// After a malformed record, reader has the error errRecord or one of package wire.
-func (r *Record) read(reader *wire.Reader, near Stamp) {
+// Read reads a record. near is a stamp within 20 s of the record's: without the sender's clock a record cannot be read.
+// After a malformed record, reader has the error ErrRecord or one of package wire.
+func (r *Record) Read(reader *wire.Reader, near Stamp) {
 	*r = Record{}
-	r.Entity.Row = readRow(reader)
+	r.Entity.Row = ReadRow(reader)
 	when := reader.U16()
 	r.Stamp = expand(near, when&(1<<stampBits-1))
 	r.Age = systems.Time(when>>stampBits) * ageUnit
@@ -225,8 +225,8 @@ func (r *Record) readCompact(reader *wire.Reader) {
 	if r.Flags&FlagStop == 0 {
 		r.Vel.X, r.Vel.Y = decode53(int8(reader.U8())), decode53(int8(reader.U8()))
 	}
-	if r.Pos.X.Abs() > maxOffset || r.Pos.Y.Abs() > maxOffset {
-		reader.Fail(errRecord)
+	if r.Pos.X.Abs() > MaxOffset || r.Pos.Y.Abs() > MaxOffset {
+		reader.Fail(ErrRecord)
 	}
 }
 
@@ -234,23 +234,23 @@ func (r *Record) readFull(reader *wire.Reader) {
 	r.Entity.Born = ecs.Tick(reader.Uvarint())
 	bits := reader.U8()
 	r.Mode, r.Sets = Mode(bits)&(modes-1), bits>>2
-	if r.Sets > maxAnchor {
-		reader.Fail(errRecord)
+	if r.Sets > MaxAnchor {
+		reader.Fail(ErrRecord)
 	}
 	switch r.Mode {
 	case Scripted:
 		path := reader.Uvarint()
 		if path > 1<<32-1 {
-			reader.Fail(errRecord)
+			reader.Fail(ErrRecord)
 		}
 		r.Path = uint32(path)
-		r.Along, r.Speed = readNum(reader, maxCoordinate), readNum(reader, MaxVelocity)
+		r.Along, r.Speed = readNum(reader, MaxCoordinate), readNum(reader, MaxVelocity)
 		return
 	case Attached:
-		r.Parent.Row = readRow(reader)
+		r.Parent.Row = ReadRow(reader)
 		r.Parent.Born = ecs.Tick(reader.Uvarint())
 	}
-	r.Pos = readVec(reader, maxCoordinate)
+	r.Pos = readVec(reader, MaxCoordinate)
 	if r.Flags&FlagStop == 0 {
 		r.Vel = readVec(reader, MaxVelocity)
 	}
@@ -262,18 +262,18 @@ const (
 	ownerBits  = 7
 )
 
-func appendRow(w *wire.Writer, row uint32) {
+func AppendRow(w *wire.Writer, row uint32) {
 	owner, place := row>>regionBits, row&(1<<regionBits-1)
 	if owner >= 1<<ownerBits {
-		panic("reckon: no game has the owner of this row")
+		panic("motion: no game has the owner of this row")
 	}
 	w.Uvarint(uint64(place)<<ownerBits | uint64(owner))
 }
 
-func readRow(reader *wire.Reader) uint32 {
+func ReadRow(reader *wire.Reader) uint32 {
 	code := reader.Uvarint()
 	if code >= 1<<(regionBits+ownerBits) {
-		reader.Fail(errRecord)
+		reader.Fail(ErrRecord)
 		return 0
 	}
 	return uint32(code&(1<<ownerBits-1))<<regionBits | uint32(code>>ownerBits)
@@ -282,7 +282,7 @@ func readRow(reader *wire.Reader) uint32 {
 func readNum(reader *wire.Reader, most fixed.Num) fixed.Num {
 	v, bound := reader.Varint(), steps(most, fullBits)
 	if v > bound || v < -bound {
-		reader.Fail(errRecord)
+		reader.Fail(ErrRecord)
 		return 0
 	}
 	return unsteps(v, fullBits)
@@ -291,4 +291,12 @@ func readNum(reader *wire.Reader, most fixed.Num) fixed.Num {
 func readVec(reader *wire.Reader, most fixed.Num) (v fixed.Vec3) {
 	v.X, v.Y, v.Z = readNum(reader, most), readNum(reader, most), readNum(reader, most)
 	return v
+}
+
+// OnWire returns a position as an absolute record carries it.
+func OnWire(p fixed.Vec3) fixed.Vec3 {
+	round := func(n fixed.Num) fixed.Num {
+		return unsteps(steps(n.Clamp(-MaxCoordinate, MaxCoordinate), fullBits), fullBits)
+	}
+	return fixed.Vec3{X: round(p.X), Y: round(p.Y), Z: round(p.Z)}
 }

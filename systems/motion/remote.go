@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"fmt"
@@ -8,21 +8,21 @@ import (
 	"tendon/systems"
 )
 
-// remoteMotion is the motion of a remote entity: its last record, extrapolated to the present, and the correction of the
+// Remote is the motion of a remote entity: its last record, extrapolated to the present, and the correction of the
 // visual error.
 //
 // Invariant: of all records received, its record has the newest stamp.
-type remoteMotion struct {
+type Remote struct {
 	record     Record
 	origin     systems.Time // when the record was true, by its age
 	received   systems.Time // when it arrived
 	known      bool         // there is a record
 	correction correction
-	stats      remoteStats
+	counts     RemoteStats
 }
 
-// remoteStats are the counters of a remoteMotion.
-type remoteStats struct {
+// RemoteStats are the counters of a Remote.
+type RemoteStats struct {
 	Records uint64 // used
 	Stale   uint64 // duplicate, overtaken or relative
 	Snaps   uint64 // jumps, without the first record and teleports
@@ -47,8 +47,8 @@ type RemoteConfig struct {
 // shortest is the default of RemoteConfig.Shortest.
 const shortest = 3 * systems.Second / 10
 
-// validate fills in the defaults, and returns an error that names a field outside its interval.
-func (c *RemoteConfig) validate() error {
+// Validate fills in the defaults, and returns an error that names a field outside its interval.
+func (c *RemoteConfig) Validate() error {
 	if c.Horizon == 0 {
 		c.Horizon = systems.Second
 	}
@@ -57,69 +57,83 @@ func (c *RemoteConfig) validate() error {
 	}
 	switch {
 	case c.Horizon < systems.Second/10 || c.Horizon > 10*systems.Second:
-		return fmt.Errorf("reckon: RemoteConfig.Horizon is %d ns, want [0.1 s, 10 s]", c.Horizon)
+		return fmt.Errorf("motion: RemoteConfig.Horizon is %d ns, want [0.1 s, 10 s]", c.Horizon)
 	case c.Shortest < systems.Second/10 || c.Shortest > c.Horizon:
-		return fmt.Errorf("reckon: RemoteConfig.Shortest is %d ns, want [0.1 s, Horizon]", c.Shortest)
+		return fmt.Errorf("motion: RemoteConfig.Shortest is %d ns, want [0.1 s, Horizon]", c.Shortest)
 	case c.Deadline > RestartAlways:
-		return fmt.Errorf("reckon: RemoteConfig.Deadline is %d, want 0 or 1", c.Deadline)
+		return fmt.Errorf("motion: RemoteConfig.Deadline is %d, want 0 or 1", c.Deadline)
 	case c.Rules.Gravity < 0 || c.Rules.Gravity > 1024*fixed.One:
-		return fmt.Errorf("reckon: RemoteConfig.Rules.Gravity is %v, want [0, 1024]", c.Rules.Gravity)
+		return fmt.Errorf("motion: RemoteConfig.Rules.Gravity is %v, want [0, 1024]", c.Rules.Gravity)
 	}
 	return nil
 }
 
-// receive accepts a record that arrives at now and is age old. used is false for a relative record, and for one that is
+// Receive accepts a record that arrives at now and is age old. used is false for a relative record, and for one that is
 // not newer than the last.
-func (g *remoteMotion) receive(c *RemoteConfig, r Record, age, now systems.Time) (used bool) {
+func (g *Remote) Receive(c *RemoteConfig, r Record, age, now systems.Time) (used bool) {
 	if r.Anchor != 0 || g.known && r.Stamp <= g.record.Stamp {
-		g.stats.Stale++
+		g.counts.Stale++
 		return false
 	}
 	horizon := max(c.Horizon-max(age, 0)-r.Age, c.Shortest)
-	r, age = limitAge(r, age)
+	r, age = LimitAge(r, age)
 	before := *g
 	g.record, g.origin, g.received, g.known = r, now-age, now, true
-	g.stats.Records++
-	shown, wasShown := before.shown(c, now)
-	predicted, canPredict := g.predicted(c, now)
+	g.counts.Records++
+	shown, wasShown := before.Shown(c, now)
+	predicted, canPredict := g.Predicted(c, now)
 	if r.Flags&FlagTeleport != 0 || !wasShown || !canPredict {
 		g.correction.snap()
 		return true
 	}
 	var moved fixed.Num
 	if deadline := before.correction.deadline; deadline > now {
-		was, _ := before.predicted(c, deadline)
-		is, _ := g.predicted(c, deadline)
+		was, _ := before.Predicted(c, deadline)
+		is, _ := g.Predicted(c, deadline)
 		moved = is.Pos.Sub(was.Pos).Len()
 	}
 	g.correction.plan(c.Deadline, shown.Pos.Sub(predicted.Pos), moved, now, horizon)
 	if c.Blocked == nil || g.correction.done(now) {
 		return true
 	}
-	if target, _ := g.predicted(c, g.correction.deadline); c.Blocked(shown.Pos, target.Pos) {
+	if target, _ := g.Predicted(c, g.correction.deadline); c.Blocked(shown.Pos, target.Pos) {
 		g.correction.snap()
-		g.stats.Snaps++
+		g.counts.Snaps++
 	}
 	return true
 }
 
-// predicted extrapolates the last record to now; ok is false if it cannot. Long after the record the entity stands.
-func (g *remoteMotion) predicted(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok bool) {
+// Predicted extrapolates the last record to now; ok is false if it cannot. Long after the record the entity stands.
+func (g *Remote) Predicted(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok bool) {
 	if !g.known {
 		return ecs.Motion{}, false
 	}
 	lost, keeps := fade(now - g.received)
-	m, ok = c.Rules.predict(&g.record, now-lost-g.origin)
+	m, ok = c.Rules.Predict(&g.record, now-lost-g.origin)
 	return faded(m, keeps), ok
 }
 
-// shown returns where the entity is shown at now; ok is false if that is not known. The velocity is the predicted one,
+// Shown returns where the entity is shown at now; ok is false if that is not known. The velocity is the predicted one,
 // for choosing an animation.
-func (g *remoteMotion) shown(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok bool) {
-	m, ok = g.predicted(c, now)
+func (g *Remote) Shown(c *RemoteConfig, now systems.Time) (m ecs.Motion, ok bool) {
+	m, ok = g.Predicted(c, now)
 	m.Pos = m.Pos.Add(g.correction.at(now))
 	return m, ok
 }
 
-// liveness returns how recent the last record is.
-func (g *remoteMotion) liveness(now systems.Time) Liveness { return livenessAfter(now - g.received) }
+// Liveness returns how recent the last record is.
+func (g *Remote) Liveness(now systems.Time) Liveness { return livenessAfter(now - g.received) }
+
+// Record returns the last record; ok is false if there is none.
+func (g *Remote) Record() (r Record, ok bool) { return g.record, g.known }
+
+// Forwarded returns the last record extrapolated to now and stamped so; ok is false if there is none.
+func (g *Remote) Forwarded(u *Rules, now systems.Time) (r Record, ok bool) {
+	if g.known {
+		r = u.Forward(g.record, now-g.origin, StampOf(now))
+	}
+	return r, g.known
+}
+
+// Stats returns the counters.
+func (g *Remote) Stats() RemoteStats { return g.counts }

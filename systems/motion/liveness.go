@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"tendon/ecs"
@@ -56,9 +56,9 @@ func faded(m ecs.Motion, keeps fixed.Num) ecs.Motion {
 	return m
 }
 
-// limitAge returns a record that arrives at an age, and the age to extrapolate it over. A record older than 3 s, its own
+// LimitAge returns a record that arrives at an age, and the age to extrapolate it over. A record older than 3 s, its own
 // Age included, loses its velocity. A younger one is extrapolated over a second at most.
-func limitAge(r Record, age systems.Time) (Record, systems.Time) {
+func LimitAge(r Record, age systems.Time) (Record, systems.Time) {
 	if age+r.Age > oldAge {
 		r.Vel, r.Speed = fixed.Vec3{}, 0
 		if r.Mode == Ballistic {

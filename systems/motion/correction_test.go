@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"testing"
@@ -9,17 +9,17 @@ import (
 
 func configured(t testing.TB, c RemoteConfig) *RemoteConfig {
 	t.Helper()
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
 	return &c
 }
 
 // behind returns a ghost that is shown at 0 while a record says at time 0: at 10, moving at 5.
-func behind(c *RemoteConfig) *remoteMotion {
-	g := &remoteMotion{}
-	g.receive(c, Record{Stamp: -1}, 0, 0)
-	g.receive(c, Record{Stamp: 0, Pos: vec("10", "0", "0"), Vel: vec("5", "0", "0")}, 0, 0)
+func behind(c *RemoteConfig) *Remote {
+	g := &Remote{}
+	g.Receive(c, Record{Stamp: -1}, 0, 0)
+	g.Receive(c, Record{Stamp: 0, Pos: vec("10", "0", "0"), Vel: vec("5", "0", "0")}, 0, 0)
 	return g
 }
 
@@ -32,8 +32,8 @@ func TestCWCONV1DR01AStraightLineToTheDeadline(t *testing.T) {
 		at           systems.Time
 		shown, wrong string
 	}{{0, "0", "10"}, {250 * ms, "3.75", "7.5"}, {500 * ms, "7.5", "5"}, {750 * ms, "11.25", "2.5"}, {sec, "15", "0"}, {1500 * ms, "17.5", "0"}} {
-		m, ok := g.shown(c, v.at)
-		truth := 10*fixed.One + seconds(v.at)*5
+		m, ok := g.Shown(c, v.at)
+		truth := 10*fixed.One + Seconds(v.at)*5
 		if !ok || m.Pos.X != num(v.shown) || truth-m.Pos.X != num(v.wrong) {
 			t.Errorf("at %d ms: shown %v, off by %v", v.at/ms, m.Pos.X, truth-m.Pos.X)
 		}
@@ -45,10 +45,10 @@ func residual(c *RemoteConfig, h systems.Time) fixed.Num {
 	g := behind(c)
 	for now := h; now <= sec; now += h {
 		if now < sec { // the record at 1 s comes when the residual is taken
-			g.receive(c, Record{Stamp: stampOf(now), Pos: fixed.Vec3{X: 10*fixed.One + seconds(now)*5}, Vel: vec("5", "0", "0")}, 0, now)
+			g.Receive(c, Record{Stamp: StampOf(now), Pos: fixed.Vec3{X: 10*fixed.One + Seconds(now)*5}, Vel: vec("5", "0", "0")}, 0, now)
 		}
 	}
-	m, _ := g.shown(c, sec)
+	m, _ := g.Shown(c, sec)
 	return 15*fixed.One - m.Pos.X
 }
 
@@ -71,16 +71,16 @@ func TestCWCONV2DR02WhatIsLeftAfterASecond(t *testing.T) {
 func TestADisagreementBeginsANewPlanWithoutAJump(t *testing.T) {
 	c := configured(t, RemoteConfig{})
 	g := behind(c)
-	before, _ := g.shown(c, 500*ms)
-	g.receive(c, Record{Stamp: 50, Pos: vec("12.5", "0", "0"), Vel: vec("0", "5", "0")}, 0, 500*ms) // turned
-	after, _ := g.shown(c, 500*ms)
+	before, _ := g.Shown(c, 500*ms)
+	g.Receive(c, Record{Stamp: 50, Pos: vec("12.5", "0", "0"), Vel: vec("0", "5", "0")}, 0, 500*ms) // turned
+	after, _ := g.Shown(c, 500*ms)
 	if before.Pos != after.Pos {
 		t.Errorf("jumped from %v to %v", before.Pos, after.Pos)
 	}
-	if m, _ := g.shown(c, 1500*ms); m.Pos != vec("12.5", "5", "0") {
+	if m, _ := g.Shown(c, 1500*ms); m.Pos != vec("12.5", "5", "0") {
 		t.Errorf("at the new deadline %v", m.Pos)
 	}
-	if m, _ := g.shown(c, sec); m.Pos == vec("12.5", "2.5", "0") {
+	if m, _ := g.Shown(c, sec); m.Pos == vec("12.5", "2.5", "0") {
 		t.Error("the old deadline was kept")
 	}
 }
@@ -90,17 +90,17 @@ func TestADisagreementBeginsANewPlanWithoutAJump(t *testing.T) {
 func TestAnAgreementKeepsTheDeadline(t *testing.T) {
 	c := configured(t, RemoteConfig{})
 	g := behind(c)
-	before, _ := g.shown(c, 500*ms)
-	g.receive(c, Record{Stamp: 50, Pos: vec("12.59", "0", "0"), Vel: vec("5", "0", "0")}, 0, 500*ms)
-	if after, _ := g.shown(c, 500*ms); after.Pos != before.Pos {
+	before, _ := g.Shown(c, 500*ms)
+	g.Receive(c, Record{Stamp: 50, Pos: vec("12.59", "0", "0"), Vel: vec("5", "0", "0")}, 0, 500*ms)
+	if after, _ := g.Shown(c, 500*ms); after.Pos != before.Pos {
 		t.Errorf("jumped from %v to %v", before.Pos, after.Pos)
 	}
-	if m, _ := g.shown(c, sec); !near(m.Pos.X, num("15.09"), tiny) {
+	if m, _ := g.Shown(c, sec); !near(m.Pos.X, num("15.09"), tiny) {
 		t.Errorf("at the deadline %v", m.Pos.X)
 	}
-	g.receive(c, Record{Stamp: 160, Pos: vec("18", "0", "0"), Vel: vec("5", "0", "0")}, 0, 1600*ms)
-	g.receive(c, Record{Stamp: 257, Pos: vec("22.85", "0", "0"), Vel: vec("5", "0", "0")}, 0, 2570*ms)
-	if m, _ := g.shown(c, 2570*ms); m.Pos.X != num("22.85") {
+	g.Receive(c, Record{Stamp: 160, Pos: vec("18", "0", "0"), Vel: vec("5", "0", "0")}, 0, 1600*ms)
+	g.Receive(c, Record{Stamp: 257, Pos: vec("22.85", "0", "0"), Vel: vec("5", "0", "0")}, 0, 2570*ms)
+	if m, _ := g.Shown(c, 2570*ms); m.Pos.X != num("22.85") {
 		t.Errorf("30 ms before the deadline %v is shown", m.Pos.X)
 	}
 }
@@ -112,11 +112,11 @@ func TestAnOldRecordIsMadeUpForSooner(t *testing.T) {
 		shortest, age, said, takes systems.Time
 	}{{0, 0, 0, 1000}, {0, 200, 0, 800}, {0, 200, 320, 480}, {0, 900, 0, 300}, {0, -50, 0, 1000}, {1000, 900, 0, 1000}, {500, 900, 0, 500}} {
 		c := configured(t, RemoteConfig{Shortest: v.shortest * ms})
-		var g remoteMotion
-		g.receive(c, Record{Stamp: -1}, 0, 0)
-		g.receive(c, Record{Pos: vec("10", "0", "0"), Age: v.said * ms}, v.age*ms, 0)
-		before, _ := g.shown(c, (v.takes-1)*ms)
-		if at, _ := g.shown(c, v.takes*ms); before.Pos.X >= 10*fixed.One || at.Pos.X != 10*fixed.One {
+		var g Remote
+		g.Receive(c, Record{Stamp: -1}, 0, 0)
+		g.Receive(c, Record{Pos: vec("10", "0", "0"), Age: v.said * ms}, v.age*ms, 0)
+		before, _ := g.Shown(c, (v.takes-1)*ms)
+		if at, _ := g.Shown(c, v.takes*ms); before.Pos.X >= 10*fixed.One || at.Pos.X != 10*fixed.One {
 			t.Errorf("%+v: at %v and then %v", v, before.Pos.X, at.Pos.X)
 		}
 	}
@@ -128,34 +128,34 @@ func TestAGhostJumpsRatherThanGoThroughAWall(t *testing.T) {
 	wall := func(from, to fixed.Vec3) bool { return from.X < num("5") && to.X > num("5") }
 	c := configured(t, RemoteConfig{Blocked: wall})
 	g := behind(c)
-	if m, _ := g.shown(c, 0); m.Pos.X != 10*fixed.One || g.stats.Snaps != 1 {
-		t.Errorf("shown at %v, %d snaps", m.Pos.X, g.stats.Snaps)
+	if m, _ := g.Shown(c, 0); m.Pos.X != 10*fixed.One || g.counts.Snaps != 1 {
+		t.Errorf("shown at %v, %d snaps", m.Pos.X, g.counts.Snaps)
 	}
-	g.receive(c, Record{Stamp: 10, Pos: vec("12", "0", "0")}, 0, 100*ms)
-	if m, _ := g.shown(c, 100*ms); m.Pos.X == 12*fixed.One || g.stats.Snaps != 1 {
+	g.Receive(c, Record{Stamp: 10, Pos: vec("12", "0", "0")}, 0, 100*ms)
+	if m, _ := g.Shown(c, 100*ms); m.Pos.X == 12*fixed.One || g.counts.Snaps != 1 {
 		t.Error("a free way was jumped")
 	}
-	g.receive(c, Record{Stamp: 20, Flags: FlagTeleport, Pos: vec("-900", "0", "0")}, 0, 200*ms)
-	if m, _ := g.shown(c, 200*ms); m.Pos.X != num("-900") || g.stats.Snaps != 1 {
-		t.Errorf("a teleport is drawn from %v, %d snaps", m.Pos.X, g.stats.Snaps)
+	g.Receive(c, Record{Stamp: 20, Flags: FlagTeleport, Pos: vec("-900", "0", "0")}, 0, 200*ms)
+	if m, _ := g.Shown(c, 200*ms); m.Pos.X != num("-900") || g.counts.Snaps != 1 {
+		t.Errorf("a teleport is drawn from %v, %d snaps", m.Pos.X, g.counts.Snaps)
 	}
 }
 
 // Of records that were overtaken or doubled nothing is taken.
 func TestAnOlderStampIsPassedOver(t *testing.T) {
 	c := configured(t, RemoteConfig{})
-	var g remoteMotion
-	if _, ok := g.shown(c, 0); ok {
+	var g Remote
+	if _, ok := g.Shown(c, 0); ok {
 		t.Error("a ghost is shown that nothing was heard of")
 	}
-	used := g.receive(c, Record{Stamp: 100, Pos: vec("1", "0", "0")}, 0, sec)
+	used := g.Receive(c, Record{Stamp: 100, Pos: vec("1", "0", "0")}, 0, sec)
 	for _, s := range []Stamp{100, 99, -5000} {
-		used = used && !g.receive(c, Record{Stamp: s, Pos: vec("7", "0", "0")}, 0, 2*sec)
+		used = used && !g.Receive(c, Record{Stamp: s, Pos: vec("7", "0", "0")}, 0, 2*sec)
 	}
-	if m, _ := g.shown(c, 2*sec); !used || m.Pos.X != fixed.One || g.stats.Stale != 3 || g.stats.Records != 1 {
-		t.Errorf("%v, %+v", m.Pos, g.stats)
+	if m, _ := g.Shown(c, 2*sec); !used || m.Pos.X != fixed.One || g.counts.Stale != 3 || g.counts.Records != 1 {
+		t.Errorf("%v, %+v", m.Pos, g.counts)
 	}
-	if g.receive(c, Record{Stamp: 101, Anchor: 1}, 0, 2*sec) {
+	if g.Receive(c, Record{Stamp: 101, Anchor: 1}, 0, 2*sec) {
 		t.Error("a relative record was used")
 	}
 	if !g.known || g.record.Stamp != 100 {
@@ -166,7 +166,7 @@ func TestAnOlderStampIsPassedOver(t *testing.T) {
 // What a ghost's Config may not be, it names.
 func TestAGhostConfigIsChecked(t *testing.T) {
 	for i, c := range []RemoteConfig{{Horizon: 1}, {Horizon: 11 * sec}, {Shortest: 1}, {Shortest: 1001 * ms}, {Deadline: 2}, {Rules: Rules{Gravity: -1}}} {
-		if c.validate() == nil {
+		if c.Validate() == nil {
 			t.Errorf("config %d was taken", i)
 		}
 	}

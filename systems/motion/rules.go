@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"tendon/ecs"
@@ -21,16 +21,13 @@ type Rules struct {
 	Path func(path uint32, along fixed.Num) (pos, direction fixed.Vec3, ok bool)
 }
 
-// Bounds of the age that a record is extrapolated over. No product in between overflows.
-const (
-	ageLeast = -systems.Second
-	ageLimit = 60 * systems.Second
-)
+// ageLeast is the least age that a record is extrapolated over. No product from there to MaxAge overflows.
+const ageLeast = -systems.Second
 
-// predict returns the motion of the entity at an age of its record. ok is false if that needs a parent or a path which is
+// Predict returns the motion of the entity at an age of its record. ok is false if that needs a parent or a path which is
 // not known; the motion is then the record's. A clock error may make the age negative: it counts back to a second.
-func (u *Rules) predict(r *Record, age systems.Time) (m ecs.Motion, ok bool) {
-	t := seconds(min(max(age, ageLeast), ageLimit))
+func (u *Rules) Predict(r *Record, age systems.Time) (m ecs.Motion, ok bool) {
+	t := Seconds(min(max(age, ageLeast), MaxAge))
 	m = ecs.Motion{Pos: r.Pos.Add(r.Vel.Scale(t)), Vel: r.Vel}
 	switch r.Mode {
 	case Ballistic:
@@ -66,14 +63,14 @@ func (u *Rules) fall(m *ecs.Motion, t fixed.Num) {
 	}
 }
 
-// forward returns the record extrapolated over an age, stamped with now on the clock of the next sender. The server does
+// Forward returns the record extrapolated over an age, stamped with now on the clock of the next sender. The server does
 // that with a client's record. For motion in a straight line, extrapolating further gives the same as the original. The
 // record's own Age grows by age.
-func (u *Rules) forward(r Record, age systems.Time, now Stamp) Record {
-	t := seconds(min(max(age, ageLeast), ageLimit))
+func (u *Rules) Forward(r Record, age systems.Time, now Stamp) Record {
+	t := Seconds(min(max(age, ageLeast), MaxAge))
 	switch r.Mode {
 	case Ground, Ballistic:
-		m, _ := u.predict(&r, age)
+		m, _ := u.Predict(&r, age)
 		r.Pos, r.Vel = m.Pos, m.Vel
 	case Attached:
 		r.Pos = r.Pos.Add(r.Vel.Scale(t))

@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"fmt"
@@ -7,13 +7,13 @@ import (
 	"tendon/systems"
 )
 
-// sendPolicy decides when a record of an entity is sent: when the others' extrapolation would be wrong, and once a period in
+// SendPolicy decides when a record of an entity is sent: when the others' extrapolation would be wrong, and once a period in
 // any case.
 //
 // Invariant: at most MaxRate records a second are sent, and a burst of 5 urgent ones. A change that the limit delays is
 // sent as soon as possible.
-type sendPolicy struct {
-	config  SenderConfig
+type SendPolicy struct {
+	config  SendConfig
 	rules   *Rules
 	last    Record // as it was sent
 	sent    systems.Time
@@ -27,8 +27,8 @@ type sendPolicy struct {
 	turning fixed.Num  // radians per second, smoothed over turnMemory
 }
 
-// SenderConfig is when records are sent. Its zero value is the article's.
-type SenderConfig struct {
+// SendConfig is when records are sent. Its zero value is the article's.
+type SendConfig struct {
 	// Reading is how a deviation is measured. Zero: LookAhead.
 	Reading Reading
 	// Threshold is θ, the deviation beyond which a record is sent, in world units, (0, 1000]. Zero: 0.5.
@@ -57,17 +57,17 @@ const (
 	Instant
 )
 
-// reason is why a record is sent.
-type reason uint8
+// Reason is why a record is sent.
+type Reason uint8
 
 // The reasons.
 const (
-	sendNothing   reason = iota // it is not sent
-	sendFirst                   // no record was sent before
-	sendUrgent                  // a teleport, a stop, an action, another mode
-	sendDeviating               // the deviation exceeds the threshold
-	sendPeriodic                // the period is over
-	sendRepeated                // a stop is repeated, since datagrams may be lost
+	NotDue    Reason = iota // it is not sent
+	first                   // no record was sent before
+	urgent                  // a teleport, a stop, an action, another mode
+	deviating               // the deviation exceeds the threshold
+	periodic                // the period is over
+	repeated                // a stop is repeated, since datagrams may be lost
 )
 
 const (
@@ -78,8 +78,8 @@ const (
 	fullTurn    = fixed.Pi
 )
 
-// newSendPolicy returns a policy that has sent nothing. rules must be those that the others extrapolate by.
-func newSendPolicy(c SenderConfig, rules *Rules) (*sendPolicy, error) {
+// NewSendPolicy returns a policy that has sent nothing. rules must be those that the others extrapolate by.
+func NewSendPolicy(c SendConfig, rules *Rules) (*SendPolicy, error) {
 	if c.Threshold == 0 {
 		c.Threshold = fixed.Half
 	}
@@ -91,25 +91,25 @@ func newSendPolicy(c SenderConfig, rules *Rules) (*sendPolicy, error) {
 	}
 	switch {
 	case c.Reading > Instant:
-		return nil, fmt.Errorf("reckon: SenderConfig.Reading is %d, want 0 or 1", c.Reading)
+		return nil, fmt.Errorf("motion: SendConfig.Reading is %d, want 0 or 1", c.Reading)
 	case c.Threshold < 0 || c.Threshold > 1000*fixed.One:
-		return nil, fmt.Errorf("reckon: SenderConfig.Threshold is %v, want (0, 1000]", c.Threshold)
+		return nil, fmt.Errorf("motion: SendConfig.Threshold is %v, want (0, 1000]", c.Threshold)
 	case c.Period < periodLeast || c.Period > 5*systems.Second:
-		return nil, fmt.Errorf("reckon: SenderConfig.Period is %d ns, want [0.1 s, 5 s]", c.Period)
+		return nil, fmt.Errorf("motion: SendConfig.Period is %d ns, want [0.1 s, 5 s]", c.Period)
 	case c.Turn < 0 || c.Turn > 100*fixed.One:
-		return nil, fmt.Errorf("reckon: SenderConfig.Turn is %v, want [0, 100]", c.Turn)
+		return nil, fmt.Errorf("motion: SendConfig.Turn is %v, want [0, 100]", c.Turn)
 	case c.Near < 0 || c.Near > fixed.One<<20:
-		return nil, fmt.Errorf("reckon: SenderConfig.Near is %v, want [0, 2^20]", c.Near)
+		return nil, fmt.Errorf("motion: SendConfig.Near is %v, want [0, 2^20]", c.Near)
 	case c.MaxRate < 1 || c.MaxRate > 60:
-		return nil, fmt.Errorf("reckon: SenderConfig.MaxRate is %d, want [1, 60]", c.MaxRate)
+		return nil, fmt.Errorf("motion: SendConfig.MaxRate is %d, want [1, 60]", c.MaxRate)
 	}
-	return &sendPolicy{config: c, rules: rules, tokens: urgentBurst * fixed.One}, nil
+	return &SendPolicy{config: c, rules: rules, tokens: urgentBurst * fixed.One}, nil
 }
 
-// update takes the motion of the entity at now, once a tick, as a record, and returns why the record must be sent, or
-// sendNothing. A record that must be sent counts as sent. The caller sets FlagTeleport and FlagCast until the record is
-// sent; update sets FlagStop and FlagTurn. viewer is the distance of the nearest viewer, 0 if it is unknown.
-func (s *sendPolicy) update(r *Record, now systems.Time, viewer fixed.Num) reason {
+// Update takes the motion of the entity at now, once a tick, as a record, and returns why the record must be sent, or
+// NotDue. A record that must be sent counts as sent. The caller sets FlagTeleport and FlagCast until the record is
+// sent; Update sets FlagStop and FlagTurn. viewer is the distance of the nearest viewer, 0 if it is unknown.
+func (s *SendPolicy) Update(r *Record, now systems.Time, viewer fixed.Num) Reason {
 	s.elapse(now, r)
 	r.Flags &^= FlagStop | FlagTurn
 	if moving(r) {
@@ -118,14 +118,14 @@ func (s *sendPolicy) update(r *Record, now systems.Time, viewer fixed.Num) reaso
 		r.Flags |= FlagStop
 	}
 	why := s.choose(r, now, viewer)
-	if why == sendNothing {
-		return sendNothing
+	if why == NotDue {
+		return NotDue
 	}
-	if why == sendDeviating {
+	if why == deviating {
 		r.Flags |= FlagTurn
 	}
 	switch {
-	case why == sendRepeated:
+	case why == repeated:
 		s.repeats--
 	case r.Flags&FlagStop != 0 && s.last.Flags&FlagStop == 0 && s.begun:
 		s.repeats = stopRepeats
@@ -143,37 +143,37 @@ func moving(r *Record) bool {
 }
 
 // choose returns why a record must be sent. An urgent one needs a token. All others wait until 1/MaxRate after the last.
-func (s *sendPolicy) choose(r *Record, now systems.Time, viewer fixed.Num) reason {
+func (s *SendPolicy) choose(r *Record, now systems.Time, viewer fixed.Num) Reason {
 	if !s.begun {
-		return sendFirst
+		return first
 	}
 	must := r.Flags&(FlagTeleport|FlagCast) != 0 || r.Mode != s.last.Mode || r.Flags&FlagStop != 0 && s.last.Flags&FlagStop == 0
 	if must && s.tokens >= fixed.One {
-		return sendUrgent
+		return urgent
 	}
 	since := now - s.sent
 	if since >= 0 && since < systems.Second/systems.Time(s.config.MaxRate) {
-		return sendNothing
+		return NotDue
 	}
 	switch {
 	case s.deviation(r, now) > s.threshold(viewer):
-		return sendDeviating
+		return deviating
 	case s.repeats > 0:
-		return sendRepeated
+		return repeated
 	case since < 0 || since >= s.period(): // also after a clock was set back
-		return sendPeriodic
+		return periodic
 	}
-	return sendNothing
+	return NotDue
 }
 
 // deviation returns the error of the others' extrapolation, in world units.
-func (s *sendPolicy) deviation(r *Record, now systems.Time) fixed.Num {
+func (s *SendPolicy) deviation(r *Record, now systems.Time) fixed.Num {
 	ahead := systems.Time(0)
 	if s.config.Reading == LookAhead {
 		ahead = max(s.config.Period-(now-s.sent), 0)
 	}
-	is, ok1 := s.rules.predict(r, ahead)
-	known, ok2 := s.rules.predict(&s.last, now-s.sent+ahead)
+	is, ok1 := s.rules.Predict(r, ahead)
+	known, ok2 := s.rules.Predict(&s.last, now-s.sent+ahead)
 	if !ok1 || !ok2 {
 		return r.Pos.Sub(s.last.Pos).Len()
 	}
@@ -181,7 +181,7 @@ func (s *sendPolicy) deviation(r *Record, now systems.Time) fixed.Num {
 }
 
 // threshold returns θ for a viewer at a distance.
-func (s *sendPolicy) threshold(viewer fixed.Num) fixed.Num {
+func (s *SendPolicy) threshold(viewer fixed.Num) fixed.Num {
 	if s.config.Near == 0 || viewer <= s.config.Near {
 		return s.config.Threshold
 	}
@@ -189,7 +189,7 @@ func (s *sendPolicy) threshold(viewer fixed.Num) fixed.Num {
 }
 
 // period returns the longest time between two records at the rate at which the entity turns.
-func (s *sendPolicy) period() systems.Time {
+func (s *SendPolicy) period() systems.Time {
 	if s.config.Turn == 0 || s.turning == 0 {
 		return s.config.Period
 	}
@@ -199,14 +199,14 @@ func (s *sendPolicy) period() systems.Time {
 }
 
 // elapse adds tokens and measures the turning rate.
-func (s *sendPolicy) elapse(now systems.Time, r *Record) {
+func (s *SendPolicy) elapse(now systems.Time, r *Record) {
 	passed := max(now-s.updated, 0)
 	s.updated = now
 	if !s.begun {
 		s.heading = r.Vel
 		return
 	}
-	dt := seconds(min(passed, systems.Second))
+	dt := Seconds(min(passed, systems.Second))
 	s.tokens = min(s.tokens+dt.Mul(fixed.FromInt(s.config.MaxRate)), urgentBurst*fixed.One)
 	if s.config.Turn == 0 || dt == 0 {
 		return
@@ -218,12 +218,20 @@ func (s *sendPolicy) elapse(now systems.Time, r *Record) {
 		turned = fixed.Atan2(was.Cross(is), was.Dot(is)).Abs().Min(fullTurn)
 	}
 	// An exponential mean of the rate, over turnMemory.
-	memory := seconds(turnMemory)
+	memory := Seconds(turnMemory)
 	s.turning += (turned - s.turning.Mul(dt)).Div(memory)
 	s.turning = s.turning.Max(0)
 }
 
-// reset starts anew: the next record is a first one.
-func (s *sendPolicy) reset() {
-	*s = sendPolicy{config: s.config, rules: s.rules, tokens: urgentBurst * fixed.One}
+// Reset starts anew: the next record is a first one.
+func (s *SendPolicy) Reset() {
+	*s = SendPolicy{config: s.config, rules: s.rules, tokens: urgentBurst * fixed.One}
+}
+
+// Last returns the record that was sent last, and when; ok is false if there is none.
+func (s *SendPolicy) Last() (r Record, at systems.Time, ok bool) { return s.last, s.sent, s.begun }
+
+// Rests reports whether the entity stands at the position of r, and a stop there was sent and repeated.
+func (s *SendPolicy) Rests(r *Record) bool {
+	return s.repeats == 0 && s.last.Flags&FlagStop != 0 && r.Flags&FlagStop != 0 && s.last.Pos == r.Pos
 }

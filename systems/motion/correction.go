@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"tendon/ecs/fixed"

@@ -1,0 +1,61 @@
+package motion
+
+import (
+	"testing"
+
+	"tendon/ecs/fixed"
+	"tendon/systems"
+)
+
+// Of who is silent for 3 s nothing is known any more: the ghost slows down evenly, stands after another half second, and
+// is marked after 12 s.
+func TestASilentGhostComesToAStop(t *testing.T) {
+	c := configured(t, RemoteConfig{})
+	var g Remote
+	g.Receive(c, Record{Vel: vec("4", "0", "0")}, 0, 0)
+	for _, v := range []struct {
+		at       systems.Time
+		pos, vel string
+		presence Liveness
+	}{
+		{sec, "4", "4", Alive}, {3 * sec, "12", "4", Alive}, {3250 * ms, "12.75", "2", Fading}, {3500 * ms, "13", "0", Fading},
+		{9 * sec, "13", "0", Fading}, {12 * sec, "13", "0", Fading}, {12*sec + ms, "13", "0", Lost}, {999 * sec, "13", "0", Lost},
+	} {
+		m, _ := g.Shown(c, v.at)
+		if m.Pos.X != num(v.pos) || m.Vel.X != num(v.vel) || g.Liveness(v.at) != v.presence {
+			t.Errorf("after %d ms: at %v, speed %v, presence %d", v.at/ms, m.Pos.X, m.Vel.X, g.Liveness(v.at))
+		}
+	}
+	last := fixed.Num(-1)
+	for now := systems.Time(0); now < 3500*ms; now += ms {
+		m, _ := g.Shown(c, now)
+		if m.Pos.X <= last || m.Pos.X-last > fixed.One/200 && last >= 0 {
+			t.Fatalf("at %d ms from %v to %v", now/ms, last, m.Pos.X)
+		}
+		last = m.Pos.X
+	}
+}
+
+// A record that is older than 3 s when it arrives, by its own account too, tells only a place; of a younger one the
+// velocity is believed for a second of its age and no more.
+func TestAnOldRecordTellsOnlyAPlace(t *testing.T) {
+	c := configured(t, RemoteConfig{})
+	for _, v := range []struct {
+		age, said systems.Time
+		atOnce    string
+		later     string // a second on
+	}{
+		{500 * ms, 0, "2", "6"}, {sec, 0, "4", "8"}, {2 * sec, 0, "4", "8"}, {3 * sec, 0, "4", "8"}, {3*sec + ms, 0, "0", "0"}, {1500 * ms, 1600 * ms, "0", "0"}, {0, 2400 * ms, "0", "4"},
+	} {
+		var g Remote
+		g.Receive(c, Record{Vel: vec("4", "0", "0"), Age: v.said}, v.age, 100*sec)
+		now, _ := g.Shown(c, 100*sec)
+		later, _ := g.Shown(c, 101*sec)
+		if now.Pos.X != num(v.atOnce) || later.Pos.X != num(v.later) {
+			t.Errorf("age %d + %d ms: at %v, a second on at %v", v.age/ms, v.said/ms, now.Pos.X, later.Pos.X)
+		}
+	}
+	if r, _ := LimitAge(Record{Mode: Ballistic, Speed: fixed.One}, 4*sec); r.Mode != Ground || r.Speed != 0 {
+		t.Errorf("an old record still falls: %+v", r)
+	}
+}

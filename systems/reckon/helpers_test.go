@@ -1,0 +1,56 @@
+package reckon
+
+import (
+	"testing"
+
+	"tendon/ecs/fixed"
+	"tendon/systems"
+	"tendon/systems/motion"
+)
+
+const (
+	ms  = systems.Second / 1000
+	sec = systems.Second
+)
+
+func num(s string) fixed.Num { return fixed.MustParse(s) }
+
+func vec(x, y, z string) fixed.Vec3 { return fixed.Vec3{X: num(x), Y: num(y), Z: num(z)} }
+
+func configured(t testing.TB, c motion.RemoteConfig) *motion.RemoteConfig {
+	t.Helper()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+func sender(t testing.TB, c motion.SendConfig) *motion.SendPolicy {
+	t.Helper()
+	s, err := motion.NewSendPolicy(c, &motion.Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// sending is a record with the time at which it was sent.
+type sending struct {
+	at     systems.Time
+	record motion.Record
+}
+
+// walk plays an entity in ticks of 10 ms along a course that sets its velocity, and returns the records that were sent.
+func walk(s *motion.SendPolicy, until systems.Time, course func(now systems.Time, r *motion.Record)) (list []sending) {
+	r := motion.Record{}
+	for now := systems.Time(0); now <= until; now += 10 * ms {
+		r.Stamp = motion.StampOf(now)
+		course(now, &r)
+		if s.Update(&r, now, 0) != motion.NotDue {
+			list = append(list, sending{now, r})
+			r.Flags = 0
+		}
+		r.Pos = r.Pos.Add(r.Vel.Scale(fixed.FromRatio(1, 100)))
+	}
+	return list
+}
