@@ -13,9 +13,8 @@ import (
 	"tendon/systems/verify"
 )
 
-// Nothing may be missed in the arena but what the lab says is known to be missed. One half minute of rockets is not like
-// another: a gate is missed when the mean of three matches misses it. A known miss that all three meet is only told of: it
-// may be taken off the list, so that it is not lost again unseen.
+// The arena may miss only the gates in the lab's list of known misses. Half minutes of rockets differ, so a gate is missed
+// when the mean of three matches misses it. A known miss that all three meet is logged: it may leave the list.
 func TestTheArenaMissesOnlyTheGatesThatItIsKnownToMiss(t *testing.T) {
 	if raceEnabled {
 		t.Skip("minutes of matches: under the race detector the lab's own tests play some")

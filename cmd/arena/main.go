@@ -1,5 +1,5 @@
-// Command arena is a top-down shooter for 2 to 16 players, the example game of Tendon: rifles, rockets, dashes,
-// jumps, moving doors and med kits, in fixed-point numbers throughout.
+// Command arena is the example game of Tendon, a top-down shooter for 2 to 16 players. It has rifles, rockets, dashes, jumps,
+// moving doors and med kits, all in fixed-point numbers.
 //
 //	go run ./cmd/arena demo --for 20s
 //	go run ./cmd/arena play

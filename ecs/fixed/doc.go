@@ -2,10 +2,9 @@
 // vectors that gives the same bits on every target.
 //
 // Go's floating point does not: products fuse with additions on arm64 and on
-// amd64 at GOAMD64=v3, and Sin, Atan2, Hypot and their like differ between
-// targets. A simulation that several machines compute for themselves must not
-// depend on any of that, so its components hold a [Num], which is an int64 with
-// 32 fractional bits:
+// amd64 at GOAMD64=v3, and Sin, Atan2 and Hypot differ between targets. A
+// simulation that several machines compute must not depend on that. So its
+// components hold a [Num], which is an int64 with 32 fractional bits:
 //
 //	type Body struct{ Pos, Vel fixed.Vec2 }
 //

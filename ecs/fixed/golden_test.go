@@ -116,9 +116,8 @@ func goldenText() string {
 	return b.String()
 }
 
-// orbit is a small simulation: a body falls round a centre for some ticks, and each
-// tick computes on the bits of the last, so that one wrong bit anywhere ends in
-// another place.
+// orbit is a small simulation of a body that falls round a centre. Each tick
+// computes on the bits of the last, so one wrong bit changes the final place.
 func orbit(ticks int) []fixed.Num {
 	dt := fixed.FromRatio(1, 60)
 	p, v := fixed.Vec2{X: fixed.FromInt(10)}, fixed.FromAngle(fixed.MustParse("1.2"), 3*fixed.One)

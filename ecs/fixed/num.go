@@ -48,7 +48,7 @@ func FromRatio(num, den int64) Num { return Num(num).Div(Num(den)) }
 // FromFloat returns the Num nearest to f; it is exact when f is a Num. It
 // saturates, and NaN becomes 0.
 //
-// It is meant for setup constants and for what comes back from a view. A float
+// It is meant for setup constants and for values that come back from a view. A float
 // that was itself computed may differ between targets; in a simulation write
 // [MustParse] or [FromRatio] instead.
 func FromFloat(f float64) Num {
@@ -96,8 +96,8 @@ func (a Num) Div(b Num) Num {
 	return Num(ratio(n, d)) ^ sign - sign
 }
 
-// Mod returns a - b·⌊a/b⌋, exactly: the result has the sign of b and lies in
-// [0, b) for a positive b, so x.Mod(width) wraps a position into a torus and
+// Mod returns a - b·⌊a/b⌋, exactly. The result has the sign of b and lies in
+// [0, b) for a positive b. So x.Mod(width) wraps a position into a torus, and
 // a.Mod(Tau) an angle into a turn. Mod by zero is 0. (The operator % truncates:
 // its result has the sign of a, and by zero it panics.)
 func (a Num) Mod(b Num) Num {

@@ -145,7 +145,7 @@ func TestOverflowAndDivisionByZeroSaturate(t *testing.T) {
 	}
 }
 
-// The whole-number functions must tell one story, for negative numbers too.
+// The whole-number functions agree with each other, for negative numbers too.
 func TestWholeNumbersAgreeWithMathBig(t *testing.T) {
 	one := integer(fixed.One)
 	g := args{2}

@@ -16,8 +16,8 @@ var update = flag.Bool("update", false, "rewrite the generated tables and golden
 //go:embed tables.go
 var tables []byte
 
-// A table that cannot be made again cannot be checked: this is its generator, run
-// by go generate with -update, and every other run holds the file to it.
+// This test is the generator of the table, run by go generate with -update. Every
+// other run compares the file with its result.
 func TestTablesAreWhatMathBigComputes(t *testing.T) {
 	want := generateTables(t)
 	if *update {

@@ -12,9 +12,9 @@ var (
 	ErrRange  = errors.New("fixed: outside [-2^31, 2^31)")
 )
 
-// parseDigits is how many digits after the point decide a rounding: every multiple
-// of half an Epsilon, 2^-33, has at most that many, so digits beyond them cannot
-// carry a number to or past the next tie.
+// parseDigits is the number of digits after the point that decide a rounding. Every
+// multiple of half an Epsilon, 2^-33, has at most that many. So further digits
+// cannot carry a number to or past the next tie.
 const parseDigits = 33
 
 // Parse reads a decimal number: an optional sign, digits, and optionally a point

@@ -72,7 +72,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(checkParse)
 }
 
-// What is printed in a log or a golden file must name the number, and no other.
+// A text in a log or a golden file must name exactly one number.
 func TestStringIsTheShortestDecimalThatParsesBack(t *testing.T) {
 	check := func(a fixed.Num) {
 		t.Helper()

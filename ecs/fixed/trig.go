@@ -4,8 +4,8 @@ import "math/bits"
 
 // Angles are Nums in radians, counter-clockwise from the positive x axis. Sines
 // and arc tangents come from tables (tables.go) with a short series between the
-// entries, in 62 to 64 fractional bits, and are rounded to a Num once, at the end.
-// Before that rounding the error stays below 2^-42.
+// entries, in 62 to 64 fractional bits. They are rounded to a Num once, at the
+// end. Before that rounding the error stays below 2^-42.
 
 // quarter is a quarter turn of phase.
 const quarter = 1 << 62
@@ -60,10 +60,10 @@ func phase(a Num) uint64 {
 	return m*phaseHi + high(m, phaseLo)
 }
 
-// phaseSin returns the sine of a phase: with s, c the sine and cosine at the start
-// of the phase's interval and h the rest in radians, s·cos h + c·sin h, where
-// cos h = 1 - h²/2 + h⁴/24 and sin h = h - h³/6. As h < π/512, the series' next
-// terms are below 2^-53 and 2^-43.
+// phaseSin returns the sine of a phase, s·cos h + c·sin h. Here s and c are the
+// sine and cosine at the start of the phase's interval, and h is the rest in
+// radians. cos h = 1 - h²/2 + h⁴/24 and sin h = h - h³/6. As h < π/512, the
+// series' next terms are below 2^-53 and 2^-43.
 func phaseSin(p uint64) Num {
 	z := p & (2*quarter - 1)
 	if z > quarter {
@@ -82,10 +82,10 @@ func phaseSin(p uint64) Num {
 	return n
 }
 
-// arctan returns the angle of slope n/d for n < d, in units of 2^-62: with t0 the
-// start of the slope's interval, atan t = atan t0 + atan δ with
-// δ = (t-t0)/(1+t·t0), and atan δ = δ - δ³/3. As δ < 2^-8, the series' next term
-// is below 2^-42.
+// arctan returns the angle of slope n/d for n < d, in units of 2^-62. Let t0 be the
+// start of the slope's interval and δ = (t-t0)/(1+t·t0). Then
+// atan t = atan t0 + atan δ, and atan δ = δ - δ³/3. As δ < 2^-8, the series' next
+// term is below 2^-42.
 func arctan(n, d uint64) uint64 {
 	t, _ := bits.Div64(n, 0, d)
 	i := t >> 56

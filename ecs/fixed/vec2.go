@@ -2,8 +2,8 @@ package fixed
 
 import "math/bits"
 
-// Vec2 is a point or a direction in the plane. It is plain data, two vectors are
-// equal when == says so, and its zero value is the origin.
+// Vec2 is a point or a direction in the plane. It is plain data, comparable with
+// ==, and its zero value is the origin.
 type Vec2 struct{ X, Y Num }
 
 // FromAngle returns the vector of that angle, in radians, and length.

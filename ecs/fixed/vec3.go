@@ -2,8 +2,8 @@ package fixed
 
 import "math/bits"
 
-// Vec3 is a point or a direction in space. It is plain data, two vectors are equal
-// when == says so, and its zero value is the origin.
+// Vec3 is a point or a direction in space. It is plain data, comparable with
+// ==, and its zero value is the origin.
 type Vec3 struct{ X, Y, Z Num }
 
 // Add returns v + w; it wraps.

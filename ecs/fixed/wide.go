@@ -4,9 +4,9 @@ import "math/bits"
 
 // sum adds signed products of two Nums, exactly, and rounds once at the end. It
 // holds the sum modulo 2^128 in units of 2^-64. It takes up to three terms, each in
-// [-2^126, 2^126]: together they may leave the signed 128 bits but cannot wrap into
-// what a Num can hold, so coarse, a quarter of the sum of the high words, need only
-// settle the sign of what saturates.
+// [-2^126, 2^126]. Together they may leave the signed 128 bits but cannot wrap into
+// the range of a Num. So coarse, a quarter of the sum of the high words, need only
+// decide the sign of a saturated result.
 type sum struct {
 	hi, lo uint64
 	coarse int64
@@ -87,9 +87,9 @@ func addSquare(hi, lo, m uint64) (uint64, uint64) {
 // (hi, lo), which must not be zero nor exceed 3·2^126. There are no ties.
 //
 // Heron's step u ← (u + n/u)/2 doubles the good bits of u. Starting from a table
-// it goes from 8 to 16, 32 and 64 bits; each step takes an error below one unit of
-// its u to an error below one unit of the next. (With e < 1 the step overshoots by
-// e²·2^(b-1)/u ≤ 1 since u ≥ 2^(b-1), and the division truncates by less than 1.)
+// it goes from 8 to 16, 32 and 64 bits. Each step takes an error below one unit of
+// its u to an error below one unit of the next: with e < 1 the step overshoots by
+// e²·2^(b-1)/u ≤ 1, since u ≥ 2^(b-1). The division truncates by less than 1.
 func root(hi, lo uint64) uint64 {
 	shift := uint(bits.LeadingZeros64(hi))
 	if hi == 0 {

@@ -10,11 +10,11 @@ import (
 )
 
 // Ballot is one vote on the result of a match. A result that more than half of the registered players claim is
-// accepted at once; where voting ends without one, the server plays the match again.
+// accepted at once; where voting ends without one, the server replays the match.
 //
 // Voting ends when all registered players have voted or when the deadline has passed, whichever is first. Until then
-// the state is Voting or Decided, and every first vote is recorded; afterwards none is. So the verdict depends on who
-// said what in time, and never on the order.
+// the state is Voting or Decided, and every first vote is recorded; afterwards none is. So the verdict depends on the votes
+// received in time, and never on their order.
 type Ballot struct {
 	config     Config
 	rand       *ecs.Rand
@@ -45,8 +45,8 @@ type Config struct {
 	// AuditClean audits an accepted result whenever a player with a clean history dissents. It lets every player have one
 	// match played again at will. false: a dissenter's history does not matter.
 	AuditClean bool
-	// Seed is what the sample is drawn from, once per Open. Who knows it knows which results will not be audited, so it
-	// must not be the match's own seed, which every client knows.
+	// Seed is the source of the sample, drawn once per Open. It must be secret, since it determines the results that are not
+	// audited. The match's own seed is not secret: every client has it.
 	Seed uint64
 }
 
@@ -61,7 +61,7 @@ var (
 	ErrClosed = errors.New("vote: no voting is going on")
 	// ErrDoubled is a second vote that differs from the first, which counts. The player is flagged.
 	ErrDoubled = errors.New("vote: voted otherwise before")
-	// ErrNotReplaying is a replay that nobody asked for.
+	// ErrNotReplaying is the error of a replay that was not requested.
 	ErrNotReplaying = errors.New("vote: no replay was asked for")
 )
 
@@ -79,11 +79,11 @@ func NewBallot(c Config) (*Ballot, error) {
 	return &Ballot{config: c, rand: image.NewRand(c.Seed)}, nil
 }
 
-// Open begins a vote, and forgets the one before. registered are the players who were in the match when it ended: one
-// who has left since stays registered and is silent. clean are the players whose history is clean; only AuditClean
-// asks for it.
+// Open begins a vote and drops the one before. registered are the players who were in the match when it ended; a player who
+// has left since then stays registered and does not vote. clean are the players whose history is clean; only AuditClean
+// uses it.
 //
-// Where nobody is registered, all have voted: the server plays the match again.
+// Without registered players, voting ends at once and the server replays the match.
 func (b *Ballot) Open(registered, clean ecs.PlayerSet, now systems.Time) {
 	*b = Ballot{config: b.config, rand: b.rand, state: Voting, registered: registered, clean: clean,
 		until: now + b.config.Deadline, sampled: b.rand.Chance(b.config.AuditPerMille, 1000)}

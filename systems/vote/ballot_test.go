@@ -9,7 +9,7 @@ import (
 	"tendon/systems"
 )
 
-// The results that tests vote for. R is what the server computes where it agrees with nobody.
+// The results that tests vote for. R is a result of the server that equals no vote.
 var (
 	resultA = Result{End: 900, Digest: 1, Hash: 0xA}
 	resultB = Result{End: 900, Digest: 2, Hash: 0xB}
@@ -168,8 +168,8 @@ func TestEveryRowOfTheTableOfVotesHasItsVerdictInEveryOrderOfArrival(t *testing.
 	}
 }
 
-// V-dup. A player who says two things must not gain by it: the first counts, wherever the second comes, even when
-// voting is over; and who does so is known.
+// V-dup. A player who sends two different votes gains nothing: the first counts. The player is flagged, also when the second
+// vote arrives after voting has ended.
 func TestOfTwoDifferingVotesTheFirstCountsAndThePlayerIsFlagged(t *testing.T) {
 	b, orders := newBallot(t, Config{}), 0
 	votes := append(casts("AAAB"), cast{player: 3, claim: 'A'})
@@ -219,8 +219,8 @@ func TestAVoteAfterTheVerdictOnlyFlags(t *testing.T) {
 	}
 }
 
-// Clients must not wait for the slowest: the winner is known with the vote that makes the majority. But who dissents
-// later is flagged as well as who dissented before.
+// Clients must not wait for the slowest: the winner is decided with the vote that makes the majority. Later dissenters are
+// flagged like earlier ones.
 func TestAMajorityIsKnownAtOnceAndLaterDissentersAreStillFlagged(t *testing.T) {
 	b := newBallot(t, Config{})
 	b.Open(first(4), 0, opened)
@@ -312,8 +312,8 @@ func TestResultsThatDifferInAnythingAreDifferentGroups(t *testing.T) {
 	}
 }
 
-// Deliveries come before what is due at the same instant (LS-BOUNDARY), so a vote at the very deadline counts; a
-// nanosecond later it does not, and once Step has ended voting no clock that went back reopens it.
+// Deliveries come before steps of the same instant (LS-BOUNDARY), so a vote at the exact deadline counts. A nanosecond later
+// it does not. Once Step has ended voting, a clock that went back does not reopen it.
 func TestTheDeadlineIsExact(t *testing.T) {
 	const deadline = 3 * systems.Second
 	open := func() *Ballot {
@@ -339,8 +339,8 @@ func TestTheDeadlineIsExact(t *testing.T) {
 	}
 }
 
-// What a client sends is hostile.
-func TestWhoIsNotRegisteredHasNoVote(t *testing.T) {
+// Votes of clients are hostile.
+func TestAnUnregisteredPlayerHasNoVote(t *testing.T) {
 	b := newBallot(t, Config{})
 	if err := b.Cast(0, resultA, 0); !errors.Is(err, ErrClosed) || b.Step(1<<62) != Idle {
 		t.Errorf("before Open: %v", err)
@@ -420,7 +420,7 @@ func TestADissenterIsAuditedForOnlyWhileItsHistoryIsClean(t *testing.T) {
 	}
 }
 
-// The sample is of ballots, drawn when they open: votes cannot steer it, and whoever has the seed can check it.
+// The sample is of ballots, drawn when they open: votes cannot influence it, and the seed reproduces it.
 func TestTheAuditedShareIsDrawnFromTheSeed(t *testing.T) {
 	draw := func(c Config, n int) (word string) {
 		b := newBallot(t, c)

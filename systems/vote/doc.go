@@ -1,21 +1,22 @@
-// Package vote believes clients by majority: about the result of a match, and about its state while it runs. It is for
-// strategies whose server orders what players do but need not compute it.
+// Package vote decides by majority: on the result of a match, and on its state while it runs. It is for strategies whose
+// server orders the players' operations and need not compute the match.
 //
-// A [Ballot] decides a result. Each registered player claims where the match ended, with which result and in which
-// state. A claim that more than half of the registered players make wins at once. Where voting ends without one, the
-// server plays the match again from its log, and what it computes is final. The majority is of those registered, not
-// of those who vote, or two who collude would beat two who are silent.
+// A [Ballot] decides a result. Each registered player votes for a result: the last tick, the digest and the state. A vote of
+// more than half of the registered players wins at once. Where voting ends without one, the server replays the match from
+// its log, and its result is final. The majority is of the registered players, not of the voters. Otherwise two colluding
+// voters would beat two absent ones.
 //
-// [Hashes] votes in the same way on the checksum of every 60th tick. Who contradicts the majority, or the server where
-// it computes the tick itself, is blamed: it is to be resynced, and removed at the third time.
+// [Hashes] votes in the same way on the checksum of every 60th tick. A player whose checksum contradicts the majority gets a
+// strike; so does one that contradicts the server where it computes the tick itself. The player is resynced, and removed at
+// the third strike.
 //
-// A majority that colludes cannot be seen by voting. Audits are against it: a share of accepted results, drawn from a
-// secret seed, and all from which a player with a clean history dissents, are played again.
+// Voting cannot detect a majority that colludes. Audits do: the server replays a share of accepted results, drawn from a
+// secret seed. It also replays all results from which a player with a clean history dissents.
 //
-// It is not a replayer, and sends nothing. It says when a replay is needed; the caller has the log and the binary with
-// which the clients computed, goes on from a checkpoint if it likes, and may do it elsewhere and later. If a replay
-// fails, an audited majority can still be had from [Ballot.Majority]; a match without one is void. Nothing here reads a
-// clock or keeps the caller waiting, and after construction nothing allocates.
+// The package replays and sends nothing. It reports that a replay is needed. The caller has the log and the binary of the
+// clients; it may start from a checkpoint, on another machine and later. If a replay fails, [Ballot.Majority] still returns
+// an audited majority; a match without one is void. No function reads a clock or blocks, and after construction none
+// allocates.
 //
 //	ballot, err := vote.NewBallot(vote.Config{AuditPerMille: 20, AuditClean: true, Seed: secret})
 //	ballot.Open(world.Players(), hashes.Clean(), now)   // the match has ended
@@ -35,6 +36,6 @@
 // # Tasks
 //
 //   - Follow a vote to its verdict: ballot.go. Read the verdict: verdict.go, systems.How.
-//   - Follow a checksum to a blame: hashes.go, check.go.
-//   - See what a player's strikes do, and how a seat gets a new player: history.go.
+//   - Follow a checksum to a strike: hashes.go, check.go.
+//   - Strikes of a player, and a new player in a seat: history.go.
 package vote

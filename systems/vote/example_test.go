@@ -36,7 +36,7 @@ func ExampleBallot() {
 	// player 2 said something else
 }
 
-// Two claim different states; the server computes the tick and tells which was true.
+// Two players claim different states; the server computes the tick and passes the true checksum.
 func ExampleHashes() {
 	hashes, err := vote.NewHashes(vote.HashesConfig{})
 	if err != nil {

@@ -8,13 +8,12 @@ import (
 	"tendon/systems"
 )
 
-// Hashes is a running vote on the state of every tick that is a multiple of Every. What more than half of the players
-// registered for a tick claim is its truth, or what the server says that it computed; who claims something else is
+// Hashes is a running vote on the state of every tick that is a multiple of Every. The true checksum of a tick is the one
+// that more than half of its registered players claim, or the one that the server computed. A player with another claim is
 // blamed.
 //
-// A blamed player is out of step until Resynced: what it claims meanwhile says nothing new, so it is neither blamed
-// again nor counted among those registered for the ticks that follow. A tick has at most one truth, and a player at
-// most one blame per tick.
+// A blamed player is out of sync until Resynced. Until then it is not blamed again, and it is not registered for the ticks
+// that follow. A tick has at most one true checksum, and a player at most one blame per tick.
 type Hashes struct {
 	every    ecs.Tick
 	deadline systems.Time
@@ -92,8 +91,8 @@ func (h *Hashes) Open(f ecs.Tick, registered ecs.PlayerSet, now systems.Time) {
 	h.newest, h.next = f, min(h.next, c.until)
 }
 
-// Cast takes what player p claims of tick f. What cannot be used is counted and otherwise ignored. A claim after the
-// deadline is held against the truth, but makes none.
+// Cast records the claim of player p for tick f. A claim that cannot be used is counted and otherwise ignored. A claim after
+// the deadline is compared with the true checksum, but does not vote for one.
 func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum image.Checksum, now systems.Time) {
 	h.expire(now - 1) // a vote at the very deadline still counts
 	c := h.at(f)
@@ -144,10 +143,10 @@ func (h *Hashes) Truth(f ecs.Tick, sum image.Checksum) bool {
 // Step ends the votes whose deadline is there.
 func (h *Hashes) Step(now systems.Time) { h.expire(now) }
 
-// Contested calls f, oldest tick first, for every tick of which voters claim different things and no majority tells
-// which is true, once for each tick. The server replays up to it and answers with Truth.
+// Contested calls f, oldest tick first, once for every tick whose voters disagree without a majority. The server replays up
+// to it and calls Truth.
 //
-// Where too few vote but none contradicts another, nobody could be blamed, and nothing is asked for.
+// A tick with too few votes that do not contradict each other is not contested, since no player could be blamed.
 func (h *Hashes) Contested(f func(tick ecs.Tick)) {
 	for i := range h.checks {
 		// From the slot after the newest tick's, which is the oldest's, around to the newest's.

@@ -47,8 +47,8 @@ func expect(t *testing.T, h *Hashes, when string, contested []ecs.Tick, blames .
 	}
 }
 
-// The table of votes holds for checksums too, in every order: the majority is believed, a split is for the server to
-// settle, and whoever then stands against the truth is blamed once. What comes late is held against the truth.
+// The table of votes holds for checksums too, in every order. The majority wins, and the server settles a split. A player
+// who contradicts the true checksum is blamed once, also with a late claim.
 func TestEveryRowOfTheTableOfVotesBlamesTheSameInEveryOrderOfArrival(t *testing.T) {
 	const late = opened + DefaultDeadline + 1
 	rows := []struct {
@@ -177,7 +177,7 @@ func TestAFlippedBitIsFoundWithinSixtyTicksAndItsClientBlamed(t *testing.T) {
 	}
 }
 
-// The server's word needs no majority: the only player of a match can be wrong, and so can all.
+// The server's checksum needs no majority: the only player of a match can be wrong, and so can all.
 func TestWhereTheServerComputesItsTruthCountsAtOnce(t *testing.T) {
 	h := newHashes(t, HashesConfig{})
 	h.Open(60, first(3), 0)
@@ -222,9 +222,9 @@ func TestAPlayerIsBlamedOnceUntilItIsResyncedAndRemovedAtTheThirdStrike(t *testi
 	}
 }
 
-// Two ticks are open when the fault is found: the second says nothing new of the player, and there is nobody else to
-// contest it, so no replay is spent on it.
-func TestWhatABlamedPlayerClaimedOfOtherTicksIsNotContested(t *testing.T) {
+// Two ticks are open when a player is blamed. The player's claim for the second tick does not count, and no other player
+// contests it, so it needs no replay.
+func TestOtherClaimsOfABlamedPlayerAreNotContested(t *testing.T) {
 	h := newHashes(t, HashesConfig{})
 	h.Open(60, first(2), 0)
 	h.Open(120, first(2), 0)
@@ -245,8 +245,8 @@ func TestWhatABlamedPlayerClaimedOfOtherTicksIsNotContested(t *testing.T) {
 	}
 }
 
-// Nobody is waited for who can no longer vote: with the blamed one gone, those that are there stand two against one.
-func TestABlameCanLeaveNobodyToWaitFor(t *testing.T) {
+// Voting does not wait for a player who can no longer vote. Without the blamed player the votes are two against one.
+func TestABlameCanEndVoting(t *testing.T) {
 	h := newHashes(t, HashesConfig{})
 	h.Open(60, first(4), 0)
 	h.Open(120, first(4), 0)
@@ -305,7 +305,7 @@ func TestWhoIsNewInASeatStartsClean(t *testing.T) {
 	h.Cast(3, 60, sumOf('C'), 0)
 	h.Open(120, first(3), 0)
 	h.Cast(2, 120, sumOf('B'), 0)
-	h.Forget(3) // before its blame was told
+	h.Forget(3) // before its blame was reported
 	h.Forget(2) // before its claim was judged
 	h.Cast(0, 120, sumOf('A'), 0)
 	h.Cast(1, 120, sumOf('A'), 0)
@@ -333,7 +333,7 @@ func TestWhoIsNewInASeatStartsClean(t *testing.T) {
 	expect(t, h, "the new one", nil, blame{3, 180, 1})
 }
 
-// What a client sends is hostile: any player, any tick.
+// Claims of clients are hostile: any player, any tick.
 func TestClaimsThatCannotBeUsedAreCountedAndIgnored(t *testing.T) {
 	h := newHashes(t, HashesConfig{})
 	for _, f := range []ecs.Tick{0, 60, 1 << 63, ^ecs.Tick(0)} {
@@ -414,8 +414,8 @@ func TestTheDeadlineOfATickIsExact(t *testing.T) {
 	}
 }
 
-// Several ticks wait at a time, each for its own deadline. Who is silent misses each once, but none that it had no vote
-// on any more.
+// Several ticks are open at a time, each with its own deadline. A player who does not vote misses each once, but none for
+// which it is not registered.
 func TestEachTickHasItsOwnDeadline(t *testing.T) {
 	h := newHashes(t, HashesConfig{})
 	for i, f := range []ecs.Tick{60, 120, 180} {
@@ -444,7 +444,7 @@ func TestEachTickHasItsOwnDeadline(t *testing.T) {
 	}
 }
 
-// A pardon is for one tick. The blame for another stands, and is told.
+// A pardon is for one tick. The blame for another tick stays and is reported.
 func TestAPardonLeavesTheBlameForAnotherTick(t *testing.T) {
 	h := newHashes(t, HashesConfig{})
 	for _, f := range []ecs.Tick{60, 120} {
@@ -485,7 +485,7 @@ func TestContestedTicksAreToldOldestFirst(t *testing.T) {
 	}
 }
 
-// A tick opened twice would let everybody vote twice.
+// A tick opened twice would accept two votes of each player.
 func TestOpeningTicksOutOfTurnPanics(t *testing.T) {
 	h := newHashes(t, HashesConfig{})
 	h.Open(120, first(2), 0)

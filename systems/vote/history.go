@@ -9,8 +9,8 @@ import (
 // now on. Call it when the player has the state, not when it is sent, since what it claims in between is still wrong.
 func (h *Hashes) Resynced(p ecs.Player) { h.apart &^= 1 << p }
 
-// Forget clears the history of seat p, which its player gives up: who takes it next starts clean, and has no vote on
-// the ticks of before. What the player claimed stays counted.
+// Forget clears the history of seat p when its player leaves it. The next player starts clean and has no vote on earlier
+// ticks. The claims of the former player stay counted.
 func (h *Hashes) Forget(p ecs.Player) {
 	if p >= image.MaxPlayers {
 		return
@@ -54,7 +54,7 @@ func (h *Hashes) Clean() (set ecs.PlayerSet) {
 // Stats returns what was counted.
 func (h *Hashes) Stats() HashStats { return h.stats }
 
-// blame gives p a strike for what it claimed of c's tick.
+// blame gives p a strike for its claim for c's tick.
 func (h *Hashes) blame(c *check, p ecs.Player) {
 	h.strikes[p]++
 	h.stats.Blames++
@@ -65,7 +65,7 @@ func (h *Hashes) blame(c *check, p ecs.Player) {
 	h.dismiss(p)
 }
 
-// pardon takes back p's strike for c's tick. If it was told of by Blamed, p still waits for its resync.
+// pardon takes back p's strike for c's tick. If Blamed has reported the strike, p still waits for its resync.
 func (h *Hashes) pardon(c *check, p ecs.Player) {
 	h.strikes[p]--
 	h.stats.Blames--
@@ -76,7 +76,7 @@ func (h *Hashes) pardon(c *check, p ecs.Player) {
 	}
 }
 
-// dismiss takes p out of the votes that are open. That may leave nobody to wait for.
+// dismiss removes p from the open votes. That may end them.
 func (h *Hashes) dismiss(p ecs.Player) {
 	for i := range h.checks {
 		c := &h.checks[i]

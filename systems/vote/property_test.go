@@ -10,19 +10,19 @@ import (
 	"tendon/systems"
 )
 
-// tally is the rule in plain words: the claims of those who may vote, in lists, and counted anew each time.
-type tally[C comparable] struct {
+// count is the rule in plain words: the claims of those who may vote, in lists, and counted anew each time.
+type count[C comparable] struct {
 	order []ecs.Player
 	claim map[ecs.Player]C
 	twice map[ecs.Player]bool
 }
 
-func newTally[C comparable]() *tally[C] {
-	return &tally[C]{claim: map[ecs.Player]C{}, twice: map[ecs.Player]bool{}}
+func newTally[C comparable]() *count[C] {
+	return &count[C]{claim: map[ecs.Player]C{}, twice: map[ecs.Player]bool{}}
 }
 
 // take notes a claim; those after the end of voting only show who says two things.
-func (y *tally[C]) take(p ecs.Player, c C, inTime bool) {
+func (y *count[C]) take(p ecs.Player, c C, inTime bool) {
 	had, ok := y.claim[p]
 	switch {
 	case ok && had != c:
@@ -34,7 +34,7 @@ func (y *tally[C]) take(p ecs.Player, c C, inTime bool) {
 }
 
 // winner returns what more than half of n claim.
-func (y *tally[C]) winner(n int) (c C, ok bool) {
+func (y *count[C]) winner(n int) (c C, ok bool) {
 	count := map[C]int{}
 	for _, p := range y.order {
 		if count[y.claim[p]]++; count[y.claim[p]]*2 > n {
@@ -45,7 +45,7 @@ func (y *tally[C]) winner(n int) (c C, ok bool) {
 }
 
 // against returns those who claim something else than c.
-func (y *tally[C]) against(c C) (set ecs.PlayerSet) {
+func (y *count[C]) against(c C) (set ecs.PlayerSet) {
 	for _, p := range y.order {
 		if y.claim[p] != c {
 			set |= 1 << p
@@ -54,7 +54,7 @@ func (y *tally[C]) against(c C) (set ecs.PlayerSet) {
 	return set
 }
 
-func (y *tally[C]) distinct() int {
+func (y *count[C]) distinct() int {
 	seen := map[C]bool{}
 	for _, c := range y.claim {
 		seen[c] = true
@@ -88,7 +88,7 @@ func voter(t *rapid.T, set ecs.PlayerSet) ecs.Player {
 	return rapid.SampledFrom(list).Draw(t, "player")
 }
 
-// Whatever comes, in whatever order and at whatever time, a ballot says what the rule says.
+// A ballot follows the rule for any votes, in any order and at any time.
 func TestBallotsFollowTheRule(t *testing.T) {
 	ways := map[systems.How]int{}
 	seen := func() bool {
@@ -162,15 +162,15 @@ func TestHashesFollowTheRule(t *testing.T) {
 		n := registered.Len()
 		rule, now := newTally[image.Checksum](), systems.Time(0)
 		votes := rapid.IntRange(0, 3*n).Draw(t, "votes")
-		tellAt := rapid.IntRange(-1, votes).Draw(t, "told after")
+		tellAt := rapid.IntRange(-1, votes).Draw(t, "reported after")
 		truth, known, fromVotes := image.Checksum(0), false, false
 		sums := []image.Checksum{1, 1, 1, 2, 3}
-		contested, unheard := false, ecs.PlayerSet(0) // once a player is blamed, nothing more is heard of it
+		contested, ignored := false, ecs.PlayerSet(0) // claims of a blamed player no longer count
 		for i := range votes + 1 {
 			if i == tellAt {
 				truth, known, fromVotes = rapid.SampledFrom(sums).Draw(t, "truth"), true, false
 				h.Truth(60, truth)
-				unheard |= rule.against(truth)
+				ignored |= rule.against(truth)
 				truths++
 			}
 			if i == votes {
@@ -182,7 +182,7 @@ func TestHashesFollowTheRule(t *testing.T) {
 			if !registered.Has(p) {
 				continue
 			}
-			if !unheard.Has(p) {
+			if !ignored.Has(p) {
 				rule.take(p, sum, true)
 			}
 			if won, ok := rule.winner(n); !known && !contested && now <= 100 && ok {
@@ -192,7 +192,7 @@ func TestHashesFollowTheRule(t *testing.T) {
 				contested = true
 			}
 			if known {
-				unheard |= rule.against(truth)
+				ignored |= rule.against(truth)
 			}
 		}
 		h.Step(max(now, 100))
@@ -205,9 +205,9 @@ func TestHashesFollowTheRule(t *testing.T) {
 		}
 		asked := false
 		h.Contested(func(ecs.Tick) { asked = true })
-		told := tellAt >= 0
-		if asked != (contested && !told) {
-			t.Fatalf("asked %v, contested %v, told %v", asked, contested, told)
+		reported := tellAt >= 0
+		if asked != (contested && !reported) {
+			t.Fatalf("asked %v, contested %v, reported %v", asked, contested, reported)
 		}
 		var got ecs.PlayerSet
 		h.Blamed(func(p ecs.Player, _ ecs.Tick, strikes int) {
@@ -238,8 +238,8 @@ func checkUntil(t *testing.T, seen func() bool, check func(*rapid.T)) {
 	t.Error("what the test is about was never drawn")
 }
 
-// Many ticks, resyncs, seats that change hands: strikes never outrun resyncs, nobody is blamed who said what is true
-// in the end, and nothing panics.
+// With many ticks, resyncs and new players in seats, strikes never exceed resyncs. No player with a true claim is blamed, and
+// nothing panics.
 func TestStrikesNeverOutrunResyncs(t *testing.T) {
 	total := 0
 	checkUntil(t, func() bool { return total > 0 }, func(t *rapid.T) {

@@ -1,8 +1,8 @@
 // Package events replicates the events of final ticks from the server to clients that predict.
 //
 // Each tick's events are one reliable message. A state that the server sends announces which events belong before it,
-// so that the client can cancel predicted events that did not happen. What happens to a predicted event is decided in
-// [tendon/rollback.Effects].
+// so that the client can cancel predicted events that did not happen.
+// [tendon/rollback.Effects] decides the status of a predicted event.
 //
 // # Tasks
 //

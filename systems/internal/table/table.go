@@ -1,8 +1,8 @@
 // Package table stores one record per entity row in slots that are dense, stable and reused.
 //
 // A strategy keeps such records for the entities that it replicates or shows. A slot number stays the same for as long
-// as its record exists, so it can serve as an identifier elsewhere: of a marker in tendon/systems/interest, of an item
-// in a message that waits for its acknowledgement.
+// as its record exists. So it can serve as an identifier elsewhere, for example of a marker in tendon/systems/interest, or
+// of an item in a message that waits for its acknowledgement.
 //
 //	slot := things.Add(e.Row)       // a row that has no record yet
 //	thing := things.Get(e.Row)      // nil if the row has none
