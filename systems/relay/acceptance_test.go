@@ -48,12 +48,12 @@ func TestNoInputChangeNoRollback(t *testing.T) {
 		for s := range 4 {
 			m.join(profile(t, name), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, idle)
 		}
-		m.net.RunUntil(3 * time.Second)
+		m.Net.RunUntil(3 * time.Second)
 		before := [4]uint64{}
 		for i, c := range m.clients {
 			before[i] = c.Stats().Rollbacks
 		}
-		m.net.RunUntil(8 * time.Second)
+		m.Net.RunUntil(8 * time.Second)
 		for i, c := range m.clients {
 			if n := c.Stats().Rollbacks - before[i]; n != 0 || c.checked < 300 {
 				t.Errorf("%s: client %d: %d rollbacks, %d ticks compared", name, i, n, c.checked)
@@ -83,7 +83,7 @@ func TestOnePressCostsOneRollbackOfTheWayBetween(t *testing.T) {
 			m.join(round(v.id, v.rtt), simnet.Clock{}, config, 60, pressing(300, 340, 380))
 			config.Seat = 1
 			m.join(round(v.id, v.rtt), simnet.Clock{}, config, 60, idle)
-			m.net.RunUntil(4 * time.Second)
+			m.Net.RunUntil(4 * time.Second)
 			a, b := m.clients[0], m.clients[1]
 			start, own, stalls := b.Stats(), a.Stats(), b.Stats().Stalls
 			depths := []int{}
@@ -95,12 +95,12 @@ func TestOnePressCostsOneRollbackOfTheWayBetween(t *testing.T) {
 			}
 			var press, at ecs.Tick
 			a.onFrame = func(p *player, _, _ ecs.Tick) {
-				if p.frames == 301 {
+				if p.peer.Frames == 301 {
 					press = p.line.Inputs.Sampled()
 					arrival(b, press, &at)
 				}
 			}
-			m.net.RunUntil(9 * time.Second)
+			m.Net.RunUntil(9 * time.Second)
 			if len(depths) != 3 {
 				t.Fatalf("%d rollbacks for 3 presses: %v", len(depths), depths)
 			}
@@ -128,7 +128,7 @@ func TestOneTickMoreThanDelayAndWindowStretchesTheDelay(t *testing.T) {
 	m := newMatch(t, testGame(60), 10)
 	m.phase = between
 	c := m.join(round("11", 11*time.Second/60-time.Second/60), simnet.Clock{}, systems.ClientConfig{InputDelay: 3, MaxPrediction: 7}, 60, idle)
-	m.net.RunUntil(4 * time.Second)
+	m.Net.RunUntil(4 * time.Second)
 	if s := c.Stats(); s.InputDelay <= 3 && s.Stalls == 0 {
 		t.Fatalf("%+v", s)
 	}
@@ -150,7 +150,7 @@ func TestOwnInputsAreOnlyCorrectedWhereTheServerAlteredThem(t *testing.T) {
 			}
 			m.join(profile(t, name), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, play)
 		}
-		m.net.RunUntil(2 * time.Second)
+		m.Net.RunUntil(2 * time.Second)
 		a := m.clients[0]
 		start, sent := a.Stats(), map[ecs.Tick]ecs.InputBytes{}
 		a.onFrame = func(p *player, _, _ ecs.Tick) {
@@ -158,18 +158,18 @@ func TestOwnInputsAreOnlyCorrectedWhereTheServerAlteredThem(t *testing.T) {
 				sent[f] = p.line.Inputs.At(f)
 			}
 		}
-		m.net.RunUntil(14 * time.Second)
+		m.Net.RunUntil(14 * time.Second)
 		end := a.Stats()
 		wrong, altered := end.Corrections-start.Corrections, end.Substituted-start.Substituted
 		if wrong > altered || altered == 0 {
 			t.Errorf("%s: %d own inputs were corrected, the server altered %d", name, wrong, altered)
 		}
 		for f, in := range sent {
-			if used, known := m.used[f]; known && used != in && !m.altered[f].Has(0) {
-				t.Errorf("%s: tick %d: sent %+v, used %+v, and not marked", name, f, padInput.Unpack(in), padInput.Unpack(used))
+			if used, known := m.Tick(f); known && used.Inputs[0] != in && !used.Late.Has(0) {
+				t.Errorf("%s: tick %d: sent %+v, used %+v, and not marked", name, f, padInput.Unpack(in), padInput.Unpack(used.Inputs[0]))
 			}
 		}
-		m.sound(500)
+		m.wantSound(500)
 	}
 }
 
@@ -187,25 +187,25 @@ func TestAQuarterSecondOfRoundTripIsHidden(t *testing.T) {
 			}
 			in, _ := p.timeline.InputAt(after, ecs.Player(p.Config.Seat))
 			if got := padInput.Unpack(in); got.DX != p.lastIn.DX || got.DY != p.lastIn.DY || after == before+1 && got.Fire != p.lastIn.Fire {
-				t.Fatalf("client %d, tick %d: shows %+v, plays %+v", p.id, after, got, p.lastIn)
+				t.Fatalf("client %d, tick %d: shows %+v, plays %+v", p.peer.ID, after, got, p.lastIn)
 			}
 			shown++
 		}
 	}
-	m.net.RunUntil(2 * time.Second)
+	m.Net.RunUntil(2 * time.Second)
 	for _, c := range m.clients {
 		c.ws = nil
 	}
-	m.net.RunUntil(14 * time.Second)
+	m.Net.RunUntil(14 * time.Second)
 	for _, c := range m.clients {
 		if lo, hi := -percentile(negative(c.ws), 1), percentile(c.ws, 1); lo < 15 || hi > 18 || c.Stats().Stalls != 0 || c.Stats().InputDelay != 0 {
-			t.Errorf("client %d: W in %d … %d, %+v", c.id, lo, hi, c.Stats())
+			t.Errorf("client %d: W in %d … %d, %+v", c.peer.ID, lo, hi, c.Stats())
 		}
 	}
 	if shown < 1300 {
 		t.Error(shown)
 	}
-	m.sound(500)
+	m.wantSound(500)
 }
 
 func negative(values []int) []int {
@@ -222,21 +222,21 @@ func TestTheDelayRisesWhereTheWindowIsTooSmall(t *testing.T) {
 	for _, c := range m.clients {
 		c.onFrame = func(p *player, _, after ecs.Tick) {
 			if w := int(after) - int(p.timeline.Confirmed()); w > 8 {
-				t.Fatalf("client %d: W %d", p.id, w)
+				t.Fatalf("client %d: W %d", p.peer.ID, w)
 			}
 		}
 	}
-	m.net.RunUntil(10 * time.Second)
+	m.Net.RunUntil(10 * time.Second)
 	for _, c := range m.clients {
 		if s := c.Stats(); s.InputDelay < 9 || s.InputDelay > 11 {
-			t.Errorf("client %d: delay %d, %d stalls", c.id, s.InputDelay, s.Stalls)
+			t.Errorf("client %d: delay %d, %d stalls", c.peer.ID, s.InputDelay, s.Stalls)
 		}
-		if st := m.server.PeerStats(c.id); st.Substituted > 40 {
-			t.Errorf("client %d: inputs do not arrive in time any more: %+v", c.id, st)
+		if st := m.server.PeerStats(c.peer.ID); st.Substituted > 40 {
+			t.Errorf("client %d: inputs do not arrive in time any more: %+v", c.peer.ID, st)
 		}
 	}
 	m.log()
-	m.sound(400)
+	m.wantSound(400)
 }
 
 // RB-07, over time: where a connection becomes so slow that the window does not hide it, the delay follows within seconds,
@@ -244,16 +244,16 @@ func TestTheDelayRisesWhereTheWindowIsTooSmall(t *testing.T) {
 func TestTheDelayFollowsAConnectionThatBecomesSlow(t *testing.T) {
 	m := newMatch(t, testGame(60), 7)
 	c := m.join(round("50", 50*ms), simnet.Clock{}, systems.ClientConfig{}, 60, wander(3))
-	m.net.RunUntil(4 * time.Second)
+	m.Net.RunUntil(4 * time.Second)
 	if s := c.Stats(); s.InputDelay != 0 || s.Stalls > 0 {
 		t.Fatalf("before: %+v", s)
 	}
-	if err := m.net.SetProfile(c.node, m.node, round("900", 900*ms)); err != nil {
+	if err := m.Net.SetProfile(c.peer.Node, m.Node, round("900", 900*ms)); err != nil {
 		t.Fatal(err)
 	}
-	m.net.RunUntil(14 * time.Second)
+	m.Net.RunUntil(14 * time.Second)
 	stalls := c.Stats().Stalls
-	m.net.RunUntil(18 * time.Second)
+	m.Net.RunUntil(18 * time.Second)
 	if s := c.Stats(); s.InputDelay < 25 || stalls == 0 || s.Stalls != stalls {
 		t.Errorf("delay %d, %d stalls until it followed and %d since", s.InputDelay, stalls, s.Stalls-stalls)
 	}
@@ -265,31 +265,31 @@ func TestAnOutageOfAQuarterSecondIsMadeUpForAtOnce(t *testing.T) {
 	path.Up.Burst, path.Down.Burst = simnet.Burst{}, simnet.Burst{}
 	m := several(t, 2, path, 8, systems.ClientConfig{})
 	for _, c := range m.clients {
-		m.net.Partition(c.node, m.node, 10*time.Second, 10*time.Second+250*ms)
+		m.Net.Partition(c.peer.Node, m.Node, 10*time.Second, 10*time.Second+250*ms)
 	}
-	m.net.RunUntil(9900 * ms)
+	m.Net.RunUntil(9900 * ms)
 	for _, c := range m.clients {
 		c.episodes = 0
 	}
-	m.net.RunUntil(10*time.Second + 240*ms)
+	m.Net.RunUntil(10*time.Second + 240*ms)
 	for _, c := range m.clients {
 		if lag := m.server.World().Tick() - c.timeline.Confirmed(); lag < 15 {
-			t.Errorf("the outage of client %d was none: %d behind", c.id, lag)
+			t.Errorf("the outage of client %d was none: %d behind", c.peer.ID, lag)
 		}
 	}
-	m.net.RunUntil(10*time.Second + 250*ms + 300*ms + 150*ms)
+	m.Net.RunUntil(10*time.Second + 250*ms + 300*ms + 150*ms)
 	for _, c := range m.clients {
 		if lag := m.server.World().Tick() - c.timeline.Confirmed(); lag > 4+5 || c.episodes > 1 { // 75 ms and jitter are always on the way
-			t.Errorf("client %d is %d ticks behind after %d stalls", c.id, lag, c.episodes)
+			t.Errorf("client %d is %d ticks behind after %d stalls", c.peer.ID, lag, c.episodes)
 		}
 	}
-	m.net.RunUntil(15 * time.Second)
+	m.Net.RunUntil(15 * time.Second)
 	for _, c := range m.clients {
 		if c.episodes > 1 {
-			t.Errorf("client %d: %d stalls", c.id, c.episodes)
+			t.Errorf("client %d: %d stalls", c.peer.ID, c.episodes)
 		}
 	}
-	m.sound(500)
+	m.wantSound(500)
 }
 
 // RB-09: on a machine where a step takes 0.9 ticks of time, deep rollbacks make slow frames and slow frames deep
@@ -308,11 +308,11 @@ func TestASlowClientDoesNotRunAway(t *testing.T) {
 			w := int(after) - int(p.timeline.Confirmed())
 			deepest = max(deepest, w)
 			if w < DefaultPrediction {
-				since = m.net.Now()
+				since = m.Net.Now()
 			}
-			longest = max(longest, m.net.Now()-since)
+			longest = max(longest, m.Net.Now()-since)
 		}
-		m.net.RunUntil(12 * time.Second)
+		m.Net.RunUntil(12 * time.Second)
 		behind := int(m.server.World().Tick()) - int(slow.timeline.Confirmed())
 		s := slow.Stats()
 		t.Logf("cost %v: W at most %d, at the limit for at most %v, confirmed %d behind, present %d, rollbacks %d, stalls %d, substituted %d", cost, deepest, longest, behind,
@@ -320,7 +320,7 @@ func TestASlowClientDoesNotRunAway(t *testing.T) {
 		if longest > 5*time.Second || behind > 60 {
 			t.Errorf("cost %v: at the limit for %v, %d ticks behind", cost, longest, behind)
 		}
-		m.sound(400)
+		m.wantSound(400)
 		if other := m.clients[1].Stats(); other.Stalls > 0 || other.Confirmed+12 < m.server.World().Tick() {
 			t.Errorf("cost %v: the other suffers: %+v", cost, other)
 		}
@@ -336,8 +336,8 @@ func TestARoundTripOfAQuarterSecondTakesSixteenTicks(t *testing.T) {
 	var f ecs.Tick
 	var before, after int
 	c.onFrame = func(p *player, _, now ecs.Tick) {
-		if p.frames == 300 {
-			made, f = m.net.Now(), now
+		if p.peer.Frames == 300 {
+			made, f = m.Net.Now(), now
 		}
 		if back != 0 && after == 0 {
 			after = int(now) - int(p.timeline.Confirmed())
@@ -345,15 +345,15 @@ func TestARoundTripOfAQuarterSecondTakesSixteenTicks(t *testing.T) {
 	}
 	c.onNews = func(p *player, received ecs.Tick) {
 		if f != 0 && received >= f && back == 0 {
-			back, before = m.net.Now(), int(p.timeline.Present())-int(received)
+			back, before = m.Net.Now(), int(p.timeline.Present())-int(received)
 		}
 	}
-	m.net.Every(m.node, 0, 60, func(int64, simnet.Time) {
+	m.Net.Every(m.Node, 0, 60, func(int64, simnet.Time) {
 		if f != 0 && used == 0 && m.server.World().Tick() >= f {
-			used = m.net.Now()
+			used = m.Net.Now()
 		}
 	})
-	m.net.RunUntil(8 * time.Second)
+	m.Net.RunUntil(8 * time.Second)
 	if d := (used - made).Round(10 * time.Microsecond); d != 141670*time.Microsecond {
 		t.Errorf("used after %v", d)
 	}
@@ -374,8 +374,8 @@ func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
 	for _, away := range []time.Duration{5 * time.Second, 30 * time.Second} {
 		m := several(t, 2, profile(t, "P3"), 30, systems.ClientConfig{})
 		c := m.clients[0]
-		m.net.Pause(c.node, 4*time.Second, 4*time.Second+away)
-		m.net.RunUntil(4*time.Second + away)
+		m.Net.Pause(c.peer.Node, 4*time.Second, 4*time.Second+away)
+		m.Net.RunUntil(4*time.Second + away)
 		steps, sampled := c.timeline.Stats().Steps, c.line.Inputs.Sampled()
 		c.onFrame = func(p *player, before, after ecs.Tick) {
 			if n := int(after) - int(before); n > 8 {
@@ -390,23 +390,23 @@ func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
 			}
 			sampled = p.line.Inputs.Sampled()
 		}
-		m.net.RunUntil(4*time.Second + away + 6*time.Second)
+		m.Net.RunUntil(4*time.Second + away + 6*time.Second)
 		t.Logf("away %v: steps since %d, %+v", away, c.timeline.Stats().Steps-steps, c.Stats())
-		if want := 1; away > 17*time.Second && (c.flagged != want || c.Stats().Snaps != 1) {
-			t.Errorf("away %v: flagged %d times, %d images", away, c.flagged, c.Stats().Snaps)
+		if want := 1; away > 17*time.Second && (len(c.peer.Flagged) != want || c.Stats().Snaps != 1) {
+			t.Errorf("away %v: flagged %d times, %d images", away, len(c.peer.Flagged), c.Stats().Snaps)
 		}
-		if away < 17*time.Second && c.flagged != 0 {
+		if away < 17*time.Second && len(c.peer.Flagged) != 0 {
 			t.Errorf("away %v: flagged", away)
 		}
 		if !c.Live() || c.timeline.Confirmed()+8 < m.server.World().Tick() {
 			t.Errorf("away %v: not back: %+v", away, c.Stats())
 		}
 		for _, o := range m.clients[1:] {
-			if o.flagged != 0 || o.Stats().Stalls != 0 {
+			if len(o.peer.Flagged) != 0 || o.Stats().Stalls != 0 {
 				t.Errorf("another suffers: %+v", o.Stats())
 			}
 		}
-		if st := m.server.PeerStats(c.id); st.Desyncs != 0 {
+		if st := m.server.PeerStats(c.peer.ID); st.Desyncs != 0 {
 			t.Errorf("%+v", st)
 		}
 	}
@@ -415,20 +415,20 @@ func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
 // A server that did not run for a while computes what it owes in one frame. Nobody's clock is wrong after it.
 func TestAHitchOfTheServerIsMadeUpFor(t *testing.T) {
 	m := four(t, profile(t, "P3"), 31, systems.ClientConfig{})
-	m.net.At(4*time.Second, func() { m.hitch = true })
-	m.net.At(5*time.Second, func() { m.hitch = false })
-	m.net.RunUntil(4900 * ms)
+	m.Net.At(4*time.Second, func() { m.Hitch = true })
+	m.Net.At(5*time.Second, func() { m.Hitch = false })
+	m.Net.RunUntil(4900 * ms)
 	jumped := m.clients[0].line.Pacer.Gained()
-	m.net.RunUntil(12 * time.Second)
+	m.Net.RunUntil(12 * time.Second)
 	for _, c := range m.clients {
-		if st := m.server.PeerStats(c.id); st.Margin < 0 || st.Margin > 3 || c.flagged != 0 {
-			t.Errorf("client %d: %+v", c.id, st)
+		if st := m.server.PeerStats(c.peer.ID); st.Margin < 0 || st.Margin > 3 || len(c.peer.Flagged) != 0 {
+			t.Errorf("client %d: %+v", c.peer.ID, st)
 		}
 	}
 	if d := m.clients[0].line.Pacer.Gained() - jumped; d > 5 || d < -5 {
 		t.Errorf("the clock was moved by %v ticks", d)
 	}
-	m.sound(300)
+	m.wantSound(300)
 }
 
 // CS-07: when the round trip goes from 50 to 200 ms at t = 10 s, late inputs stop within 2 s, the margin is back
@@ -441,7 +441,7 @@ func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 		}
 		m := newMatch(t, testGame(60), 7)
 		c := m.join(fast, simnet.Clock{DriftPPM: 100}, systems.ClientConfig{}, 60, wander(3))
-		m.net.RunUntil(9990 * ms)
+		m.Net.RunUntil(9990 * ms)
 		position, jumps := c.line.Pacer.Position(), 0
 		c.onFrame = func(p *player, _, _ ecs.Tick) {
 			if pace := p.line.Pacer.Dilation(); pace < 0.9 || pace > 1.1 {
@@ -452,15 +452,15 @@ func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 			}
 			position = p.line.Pacer.Position()
 		}
-		m.net.RunUntil(10 * time.Second)
-		if err := m.net.SetProfile(c.node, m.node, slow); err != nil {
+		m.Net.RunUntil(10 * time.Second)
+		if err := m.Net.SetProfile(c.peer.Node, m.Node, slow); err != nil {
 			t.Fatal(err)
 		}
-		m.net.RunUntil(12 * time.Second)
-		late := m.server.PeerStats(c.id).Substituted
-		m.net.RunUntil(14 * time.Second)
-		margin, target := m.server.PeerStats(c.id).Margin, c.line.Lead.Target()
-		if n := m.server.PeerStats(c.id).Substituted - late; n > 0 && jitter == 0 || n > 3 {
+		m.Net.RunUntil(12 * time.Second)
+		late := m.server.PeerStats(c.peer.ID).Substituted
+		m.Net.RunUntil(14 * time.Second)
+		margin, target := m.server.PeerStats(c.peer.ID).Margin, c.line.Lead.Target()
+		if n := m.server.PeerStats(c.peer.ID).Substituted - late; n > 0 && jitter == 0 || n > 3 {
 			t.Errorf("jitter %v: %d late inputs in the two seconds after", jitter, n)
 		}
 		t.Logf("jitter %v: margin %.2f target %.2f jumps %d late %d", jitter, margin, target, jumps, late)
@@ -474,17 +474,17 @@ func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 // irreversible one is only ever confirmed, and the confirmed ones are the server's.
 func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 	m := four(t, profile(t, "P5"), 13, systems.ClientConfig{})
-	m.net.RunUntil(soakTime())
+	m.Net.RunUntil(soakTime())
 	cancelled := 0
 	for _, c := range m.clients {
 		started, ended := map[image.EventKey]int{}, map[image.EventKey]ecs.EffectStatus{}
-		for _, e := range c.effects {
+		for _, e := range c.peer.Effects {
 			key := e.Event.Key
 			if e.First {
 				started[key]++
 			}
 			if e.Event.Irreversible && e.Status != ecs.EffectConfirmed {
-				t.Fatalf("client %d: %+v", c.id, e)
+				t.Fatalf("client %d: %+v", c.peer.ID, e)
 			}
 			if e.Status == ecs.EffectCancelled {
 				cancelled++
@@ -494,32 +494,29 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 		}
 		for key, n := range started {
 			if n > 1 {
-				t.Fatalf("client %d: %+v started %d times", c.id, key, n)
+				t.Fatalf("client %d: %+v started %d times", c.peer.ID, key, n)
 			}
 		}
 		confirmed := 0
 		for key, status := range ended {
 			if key.Tick <= c.timeline.Confirmed() && status == ecs.EffectPredicted {
-				t.Fatalf("client %d: %+v neither confirmed nor cancelled", c.id, key)
+				t.Fatalf("client %d: %+v neither confirmed nor cancelled", c.peer.ID, key)
 			}
 			if status == ecs.EffectConfirmed {
 				confirmed++
 			}
 		}
 		want := 0
-		for f, keys := range m.events {
-			if f > c.timeline.Confirmed() {
-				continue
-			}
-			want += len(keys)
-			for _, key := range keys {
+		for _, tick := range m.Ticks[:c.timeline.Confirmed()+1] {
+			want += len(tick.Events)
+			for _, key := range tick.Events {
 				if status, ok := ended[key]; !ok || status != ecs.EffectConfirmed {
-					t.Fatalf("client %d: %+v happened, is told as %v", c.id, key, status)
+					t.Fatalf("client %d: %+v happened, is told as %v", c.peer.ID, key, status)
 				}
 			}
 		}
 		if confirmed != want || want < 50 {
-			t.Errorf("client %d: %d confirmed, %d happened", c.id, confirmed, want)
+			t.Errorf("client %d: %d confirmed, %d happened", c.peer.ID, confirmed, want)
 		}
 	}
 	if cancelled == 0 {

@@ -26,31 +26,31 @@ func BenchmarkServerTick(b *testing.B) {
 			message := inputMessage{}
 			scratch := []byte(nil)
 			tick := func() {
-				l.tick++
+				l.Tick++
 				for seat := range players {
 					message.received, message.inputs = l.server.Done()-min(l.server.Done(), 7), message.inputs[:0]
 					for f := 1; f <= 8; f++ {
-						message.inputs = append(message.inputs, padInput.Pack(l.pads(seat, int(message.received)+f)))
+						message.inputs = append(message.inputs, l.Input(seat, int(message.received)+f))
 					}
 					scratch = message.append(scratch[:0], l.server.Game)
-					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, systems.Time(l.tick)*l.length, l)
+					_ = l.server.Receive(systems.Peer(seat), systems.Datagram, scratch, systems.Time(l.Tick)*l.Length, l)
 				}
-				l.server.Tick(systems.Time(l.tick) * l.length)
-				l.server.Send(systems.Time(l.tick)*l.length, l)
-				for id := range l.down {
-					l.down[id].slots[(l.tick+l.way)%16].open(func(systems.Channel, []byte) {})
+				l.server.Tick(systems.Time(l.Tick) * l.Length)
+				l.server.Send(systems.Time(l.Tick)*l.Length, l)
+				for seat := range players {
+					l.Discard(seat)
 				}
 			}
 			for range 200 {
 				tick()
 			}
-			l.bytes = 0
+			l.DownBytes = 0
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
 				tick()
 			}
-			b.ReportMetric(float64(l.bytes)/float64(b.N)*60/float64(players), "B/s/client")
+			b.ReportMetric(float64(l.DownBytes)/float64(b.N)*60/float64(players), "B/s/client")
 		})
 	}
 }
@@ -60,19 +60,20 @@ func BenchmarkServerTick(b *testing.B) {
 func BenchmarkClientTick(b *testing.B) {
 	l := newLoop(b, testGame(60), 2, 3, zigzag)
 	for range 600 {
-		l.step()
+		l.Step()
 	}
 	start := l.clients[0].Stats()
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		l.tick++
-		now := systems.Time(l.tick) * l.length
+		l.Tick++
 		b.StopTimer()
-		l.serve(now)
-		l.play(1, now)
+		l.Serve()
+		l.Deliver(1)
+		l.Frame(1)
 		b.StartTimer()
-		l.play(0, now)
+		l.Deliver(0)
+		l.Frame(0)
 	}
 	s := l.clients[0].Stats()
 	b.ReportMetric(float64(s.Resimulated-start.Resimulated)/float64(b.N), "resimulated/tick")

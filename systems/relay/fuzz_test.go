@@ -133,7 +133,7 @@ func FuzzReceive(f *testing.F) {
 	}
 	l := newLoop(f, testGame(60), 2, 3, zigzag)
 	for range 200 {
-		l.step()
+		l.Step()
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {

@@ -7,6 +7,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/net/wire"
 	"tendon/systems"
@@ -17,10 +18,10 @@ import (
 // A player who sends everything twenty times is counted, and changes nothing: one input is consumed in a tick.
 func TestInputsAtTwentyTimesTheRateChangeNothing(t *testing.T) {
 	m := four(t, profile(t, "P3"), 50, systems.ClientConfig{})
-	m.clients[0].copies = 19
-	m.net.RunUntil(8 * time.Second)
-	m.clients[0].flagged = 0
-	m.sound(300)
+	m.clients[0].peer.Copies = 19
+	m.Net.RunUntil(8 * time.Second)
+	m.clients[0].peer.Flagged = nil
+	m.wantSound(300)
 	if st := m.server.PeerStats(0); st.Refused < 1000 {
 		t.Errorf("%+v", st)
 	}
@@ -37,7 +38,7 @@ func TestAFastClockMovesNobodyFaster(t *testing.T) {
 	right := func(*player, int) pad { return pad{DX: 8} }
 	m.join(profile(t, "P3"), simnet.Clock{DriftPPM: 500_000}, systems.ClientConfig{Seat: 0}, 60, right)
 	m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, right)
-	m.net.RunUntil(20 * time.Second)
+	m.Net.RunUntil(20 * time.Second)
 	var x [2]int
 	for e := range ships.All(m.server.World()) {
 		x[e.B.Player] = e.A.Pos.X.Int() - 5*int(e.B.Player)
@@ -45,7 +46,7 @@ func TestAFastClockMovesNobodyFaster(t *testing.T) {
 	if ticks := int(m.server.World().Tick()); x[0] > ticks || x[0] > x[1]+60 || x[1] < ticks/2 {
 		t.Errorf("moved %v in %d ticks", x, ticks)
 	}
-	m.sound(300)
+	m.wantSound(300)
 	if c := m.clients[1]; c.Stats().Stalls > 0 {
 		t.Errorf("another pays: %+v", c.Stats())
 	}
@@ -54,21 +55,19 @@ func TestAFastClockMovesNobodyFaster(t *testing.T) {
 // A client that lies about its checksum is the only one that is flagged.
 func TestALieAboutAChecksumFlagsOnlyTheLiar(t *testing.T) {
 	m := four(t, profile(t, "P3"), 52, systems.ClientConfig{})
-	m.net.At(5*time.Second, func() {
+	m.Net.At(5*time.Second, func() {
 		for _, lie := range []hashMessage{{240, 1}, {180, 2}, {1 << 40, 3}, {0, 4}, {61, 5}} {
-			if err := m.net.Send(m.clients[1].node, m.node, simnet.Reliable, lie.append(nil)); err != nil {
-				t.Error(err)
-			}
+			m.ToServer(m.clients[1].peer).Send(0, systems.Reliable, lie.append(nil))
 		}
 	})
-	m.net.RunUntil(8 * time.Second)
+	m.Net.RunUntil(8 * time.Second)
 	for i, c := range m.clients {
 		want := 0
 		if i == 1 {
 			want = 1
 		}
-		if st := m.server.PeerStats(c.id); c.flagged != want || int(st.Desyncs) != want || c.checked < 200 || !c.Live() {
-			t.Errorf("client %d: flagged %d, %+v, %+v", i, c.flagged, st, c.Stats())
+		if st := m.server.PeerStats(c.peer.ID); len(c.peer.Flagged) != want || int(st.Desyncs) != want || c.checked < 200 || !c.Live() {
+			t.Errorf("client %d: flagged %d, %+v, %+v", i, len(c.peer.Flagged), st, c.Stats())
 		}
 	}
 }
@@ -76,30 +75,28 @@ func TestALieAboutAChecksumFlagsOnlyTheLiar(t *testing.T) {
 // Anything may come from a peer. Nothing of it reaches another, or grows.
 func TestRubbishFromAPeerIsRefusedAndReachesNobody(t *testing.T) {
 	m := four(t, profile(t, "P3"), 53, systems.ClientConfig{})
-	m.hostile = true
+	m.Hostile = true
 	bad := m.clients[3]
 	r := image.NewRand(9)
-	m.net.RunUntil(3 * time.Second)
-	bad.off = true
+	m.Net.RunUntil(3 * time.Second)
+	bad.peer.Off = true
 	sent := 0
-	m.net.Every(bad.node, m.net.LocalNow(bad.node), 600, func(int64, simnet.Time) {
+	m.Net.Every(bad.peer.Node, bad.peer.Now(), 600, func(int64, simnet.Time) {
 		message := make([]byte, 1+r.IntN(200))
 		for i := range message {
 			message[i] = byte(r.Uint64())
 		}
 		message[0] = byte(r.IntN(7))
-		ch := simnet.Channel(r.IntN(2))
-		if m.net.Send(bad.node, m.node, ch, message) == nil {
-			sent++
-		}
+		m.ToServer(bad.peer).Send(0, systems.Channel(r.IntN(2)), message)
+		sent++
 	})
-	m.net.RunUntil(8 * time.Second)
-	if st := m.server.PeerStats(bad.id); st.Refused < uint64(sent)/2 {
+	m.Net.RunUntil(8 * time.Second)
+	if st := m.server.PeerStats(bad.peer.ID); st.Refused < uint64(sent)/2 {
 		t.Errorf("%d sent, %+v", sent, st)
 	}
 	for _, c := range m.clients[:3] {
-		if st := m.server.PeerStats(c.id); c.flagged > 0 || c.checked < 300 || st.Refused > 0 || !c.Live() {
-			t.Errorf("client %d: %+v %+v", c.id, st, c.Stats())
+		if st := m.server.PeerStats(c.peer.ID); len(c.peer.Flagged) > 0 || c.checked < 300 || st.Refused > 0 || !c.Live() {
+			t.Errorf("client %d: %+v %+v", c.peer.ID, st, c.Stats())
 		}
 	}
 	if n := len(m.server.requested); n > 4*peers.OrdersPerSecond {
@@ -110,7 +107,7 @@ func TestRubbishFromAPeerIsRefusedAndReachesNobody(t *testing.T) {
 // table is a server with a player and a spectator, and what both refuse.
 func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 	m := newMatch(t, testGame(60), 54)
-	out := &outbox{func(systems.Peer, systems.Channel, []byte) {}}
+	out := halves.Discard
 	s := m.server
 	s.Open(0, 0, 0, 0, out)
 	s.Open(1, -1, 0, 0, out)
@@ -118,7 +115,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 	for i := range 300 {
 		s.Tick(systems.Time(i) * systems.Second / 60)
 	}
-	game := m.game
+	game := m.Game
 	in := padInput.Pack(pad{DX: 1})
 	input := func(received ecs.Tick, n int) []byte {
 		message := inputMessage{received: received}

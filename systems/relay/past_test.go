@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/systems"
 	"tendon/systems/internal/peers"
 )
@@ -48,7 +49,7 @@ func play(t testing.TB, game *ecs.Game, ticks int) *chronicle {
 			l.server.Stamp(image.Order{Player: 1, Payload: make([]byte, i%5)}, l)
 			l.server.Stamp(image.Order{Player: 0, Payload: []byte("b")}, l)
 		}
-		l.step()
+		l.Step()
 	}
 	return c
 }
@@ -101,7 +102,9 @@ func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick)
 	done, next, compared := s.Done(), have+1, 0
 	record := &chronicle{ticks: slices.Clone(c.ticks), sums: slices.Clone(c.sums[:done])}
 	s.Config.States, s.Config.Taken = true, record.taken
-	half, err := NewClient(systems.ClientConfig{World: c.at(t, game, have), Taken: func(f systems.FinalTick) {
+	l := halves.NewLoop(loopConfig(game, 2, zigzag), s)
+	l.Tick = int(done)
+	client := l.Add(t, systems.ClientConfig{World: c.at(t, game, have), Taken: func(f systems.FinalTick) {
 		want := record.ticks[f.Tick-1]
 		same := slices.EqualFunc(f.Orders, want.Orders, func(a, b image.Order) bool {
 			return a.Kind == b.Kind && a.Player == b.Player && a.Entity == b.Entity && bytes.Equal(a.Payload, b.Payload)
@@ -110,19 +113,13 @@ func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick)
 			t.Errorf("from %d: tick %d, of %d orders, is not the server's %d, of %d", have, f.Tick, len(f.Orders), next, len(want.Orders))
 		}
 		next++
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := half.(*Client)
-	l := &loop{server: s, clients: []*Client{client}, way: 2, tick: int(done), up: make([]lane, 1), down: make([]lane, 1), pads: zigzag,
-		length: systems.Second / systems.Time(game.TickRate)}
-	now := systems.Time(done) * l.length
-	client.Load(now, done, 4*l.length)
+	}}).(*Client)
+	now := systems.Time(done) * l.Length
+	client.Load(now, done, 4*l.Length)
 	s.Open(0, 0, have, now, l)
 	for range 200 {
 		from := client.timeline.Confirmed()
-		l.step()
+		l.Step()
 		for f := from + 1; f <= client.timeline.Confirmed(); f++ {
 			if state, ok := client.timeline.Snapshot(f); ok {
 				compared++

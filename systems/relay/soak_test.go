@@ -38,9 +38,9 @@ func several(t *testing.T, players int, path simnet.Profile, seed uint64, c syst
 
 func (m *match) log() {
 	for _, c := range m.clients {
-		s, st := c.Stats(), m.server.PeerStats(c.id)
-		m.t.Logf("client %d: checked %d, W p50 %d p99 %d max %d, stalls %d in %d episodes, delay %d, rollbacks %d resimulated %d deepest %d, substituted %d late %d, margin %.2f target %.2f, rtt %v",
-			c.id, c.checked, percentile(c.ws, 0.5), percentile(c.ws, 0.99), percentile(c.ws, 1), s.Stalls, c.episodes, s.InputDelay, s.Rollbacks, s.Resimulated, s.Deepest,
+		s, st := c.Stats(), m.server.PeerStats(c.peer.ID)
+		m.T.Logf("client %d: checked %d, W p50 %d p99 %d max %d, stalls %d in %d episodes, delay %d, rollbacks %d resimulated %d deepest %d, substituted %d late %d, margin %.2f target %.2f, rtt %v",
+			c.peer.ID, c.checked, percentile(c.ws, 0.5), percentile(c.ws, 0.99), percentile(c.ws, 1), s.Stalls, c.episodes, s.InputDelay, s.Rollbacks, s.Resimulated, s.Deepest,
 			s.Substituted, st.Late, st.Margin, c.line.Lead.Target(), time.Duration(s.RTT))
 	}
 }
@@ -60,26 +60,26 @@ func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 					path.Up.Ordered, path.Down.Ordered = true, true
 				}
 				m := newMatch(t, testGame(60), uint64(i+1))
-				m.reliable = channel == "reliable"
+				m.Reliable = channel == "reliable"
 				for s := range 4 {
 					m.join(path, simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(s*100 - 200)}, systems.ClientConfig{Seat: s}, 60, wander(uint64(s+1)))
 				}
-				m.net.RunUntil(max(soakTime(), 8*path.Up.Delay))
+				m.Net.RunUntil(max(soakTime(), 8*path.Up.Delay))
 				m.log()
-				if m.reliable && (i == 7 || i == 9) {
+				if m.Reliable && (i == 7 || i == 9) {
 					// Up to two seconds of round trip, and everything waits for what was lost: nothing can be played so,
 					// and clients fall so far behind that they are given images. It must not break either.
 					for _, c := range m.clients {
-						if st := m.server.PeerStats(c.id); st.Desyncs > 0 {
+						if st := m.server.PeerStats(c.peer.ID); st.Desyncs > 0 {
 							t.Errorf("%+v", st)
 						}
 					}
 					return
 				}
-				m.sound(int(soakTime().Seconds()) * 20)
+				m.wantSound(int(soakTime().Seconds()) * 20)
 				for _, c := range m.clients {
 					if c.Stats().Rollbacks == 0 {
-						t.Errorf("client %d saw %d rollbacks", c.id, c.Stats().Rollbacks)
+						t.Errorf("client %d saw %d rollbacks", c.peer.ID, c.Stats().Rollbacks)
 					}
 				}
 			})
@@ -94,10 +94,10 @@ func TestTwinsAndReorderedMessagesChangeNothing(t *testing.T) {
 		p.Duplicate, p.Reorder, p.ReorderDelay = 0.2, 0.2, 60*time.Millisecond
 	}
 	m := four(t, path, 3, systems.ClientConfig{})
-	m.net.RunUntil(soakTime())
+	m.Net.RunUntil(soakTime())
 	m.log()
-	m.sound(150)
-	if c := m.net.Counters(m.clients[0].node, m.node); c.Duplicated < 50 || c.Reordered < 50 {
+	m.wantSound(150)
+	if c := m.Net.Counters(m.clients[0].peer.Node, m.Node); c.Duplicated < 50 || c.Reordered < 50 {
 		t.Fatalf("%+v", c)
 	}
 }
@@ -118,9 +118,9 @@ func TestTheWindowStaysWithinTheGates(t *testing.T) {
 		var stalls, ticks uint64
 		for seed := range uint64(2) {
 			m := four(t, profile(t, gate.profile), 20+seed, systems.ClientConfig{})
-			m.net.RunUntil(soakTime())
+			m.Net.RunUntil(soakTime())
 			m.log()
-			m.sound(150)
+			m.wantSound(150)
 			for _, c := range m.clients {
 				ws = append(ws, c.ws...)
 				stalls += c.Stats().Stalls
@@ -149,11 +149,11 @@ func TestSpawnsInsideTheWindowTakeTheSameRowsEverywhere(t *testing.T) {
 		for s := range 2 {
 			m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: s}, 60, wander(1000+seed*2+uint64(s)))
 		}
-		m.net.RunUntil(5 * time.Second)
-		m.sound(150)
+		m.Net.RunUntil(5 * time.Second)
+		m.wantSound(150)
 		shots := 0
-		for _, events := range m.events {
-			shots += len(events)
+		for _, tick := range m.Ticks {
+			shots += len(tick.Events)
 		}
 		if shots < 5 {
 			t.Errorf("source %d: only %d events", seed, shots)
@@ -171,8 +171,8 @@ func TestASyncTestOverTheNetworkFindsNothing(t *testing.T) {
 		for _, c := range m.clients {
 			c.forced = n
 		}
-		m.net.RunUntil(6 * time.Second)
-		m.sound(200)
+		m.Net.RunUntil(6 * time.Second)
+		m.wantSound(200)
 		if s := m.clients[0].Stats(); s.Resimulated < 200*uint64(min(n, 6)) {
 			t.Errorf("n = %d: only %d ticks were simulated again", n, s.Resimulated)
 		}
@@ -182,8 +182,8 @@ func TestASyncTestOverTheNetworkFindsNothing(t *testing.T) {
 // RB-14: a confirmed tick that is still in the ring can be loaded again and is the same.
 func TestAConfirmedTickOfTheRingReproducesItsChecksum(t *testing.T) {
 	m := four(t, profile(t, "P3"), 14, systems.ClientConfig{})
-	m.net.RunUntil(6 * time.Second)
-	w := newWorld(t, m.game, 5)
+	m.Net.RunUntil(6 * time.Second)
+	w := newWorld(t, m.Game, 5)
 	seen := 0
 	for f := m.clients[0].timeline.Confirmed() - 100; f <= m.clients[0].timeline.Confirmed(); f++ {
 		s, ok := m.clients[0].timeline.Snapshot(f)
@@ -195,7 +195,7 @@ func TestAConfirmedTickOfTheRingReproducesItsChecksum(t *testing.T) {
 		}
 		var again image.Snapshot
 		w.Image().Save(&again)
-		if again.Checksum() != m.sums[f] {
+		if again.Checksum() != m.Ticks[f].Sum {
 			t.Fatalf("tick %d", f)
 		}
 		seen++

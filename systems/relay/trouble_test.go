@@ -16,8 +16,8 @@ func moving(p *player, _ int) pad { return pad{DX: int8(p.Config.Seat + 1)} }
 
 // spoil flips one bit of a player's own ship.
 func spoil(p *player) {
-	p.faulty = true
-	for e := range ships.All(p.world) {
+	p.peer.Faulty = true
+	for e := range ships.All(p.peer.World) {
 		if int(e.B.Player) == p.Config.Seat {
 			e.A.Pos.X ^= 1
 		}
@@ -33,8 +33,8 @@ func TestAOneBitFaultIsFoundNamedAndHealed(t *testing.T) {
 	}
 	sick := m.clients[2]
 	for i := range 60 {
-		m.net.At(time.Duration(i)*100*ms+3*time.Second, func() {
-			if err := m.clients[i%2].Order(ecs.Entity{}, []byte{byte(i)}, m.fromClient(m.clients[i%2])); err != nil {
+		m.Net.At(time.Duration(i)*100*ms+3*time.Second, func() {
+			if err := m.clients[i%2].Order(ecs.Entity{}, []byte{byte(i)}, m.ToServer(m.clients[i%2].peer)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -48,40 +48,40 @@ func TestAOneBitFaultIsFoundNamedAndHealed(t *testing.T) {
 	}
 	found := ecs.Tick(0)
 	for now := 4 * time.Second; now < 12*time.Second; now += 10 * ms {
-		m.net.RunUntil(now)
-		if found == 0 && sick.flagged > 0 {
+		m.Net.RunUntil(now)
+		if found == 0 && len(sick.peer.Flagged) > 0 {
 			found = m.server.World().Tick()
 		}
 	}
-	if sick.flagged != 1 || found < at || found > at+checkEvery+12 {
-		t.Fatalf("spoilt tick %d, found in %d, flagged %d times", at, found, sick.flagged)
+	if len(sick.peer.Flagged) != 1 || found < at || found > at+checkEvery+12 {
+		t.Fatalf("spoilt tick %d, found in %d, flagged %d times", at, found, len(sick.peer.Flagged))
 	}
-	if len(sick.found) != 1 {
+	if len(sick.peer.Found) != 1 {
 		t.Fatal("no difference named")
 	}
-	if d := sick.found[0]; d.Component != "body" || d.Field != "Pos.X" || d.Entity == (ecs.Entity{}) {
+	if d := sick.peer.Found[0]; d.Component != "body" || d.Field != "Pos.X" || d.Entity == (ecs.Entity{}) {
 		t.Errorf("named as %v", d)
 	}
 	for _, c := range m.clients {
-		if c != sick && (c.flagged > 0 || c.Stats().Snaps > 0 || c.Stats().Stalls > 0 || m.server.PeerStats(c.id).Desyncs > 0) {
-			t.Errorf("client %d: %+v", c.id, c.Stats())
+		if c != sick && (len(c.peer.Flagged) > 0 || c.Stats().Snaps > 0 || c.Stats().Stalls > 0 || m.server.PeerStats(c.peer.ID).Desyncs > 0) {
+			t.Errorf("client %d: %+v", c.peer.ID, c.Stats())
 		}
-		if !c.Live() || c.next+30 < m.server.World().Tick() || c.faulty {
-			t.Errorf("client %d is not well: %+v", c.id, c.Stats())
+		if !c.Live() || c.next+30 < m.server.World().Tick() || c.peer.Faulty {
+			t.Errorf("client %d is not well: %+v", c.peer.ID, c.Stats())
 		}
 	}
-	if len(m.orders) != 4+60 {
-		t.Errorf("%d orders were executed", len(m.orders))
+	if len(m.orders()) != 4+60 {
+		t.Errorf("%d orders were executed", len(m.orders()))
 	}
 }
 
 // Checksums are exchanged every 60 ticks, and all are compared.
 func TestChecksumsAreExchangedEverySixtyTicks(t *testing.T) {
 	m := four(t, profile(t, "P2"), 41, systems.ClientConfig{})
-	m.net.RunUntil(10 * time.Second)
+	m.Net.RunUntil(10 * time.Second)
 	for _, c := range m.clients {
-		if st, want := m.server.PeerStats(c.id), uint64(c.timeline.Confirmed()/checkEvery); c.Stats().Hashes != want || st.Checked < want-1 {
-			t.Errorf("client %d: %d ticks, %d checksums sent, %d compared", c.id, c.timeline.Confirmed(), c.Stats().Hashes, st.Checked)
+		if st, want := m.server.PeerStats(c.peer.ID), uint64(c.timeline.Confirmed()/checkEvery); c.Stats().Hashes != want || st.Checked < want-1 {
+			t.Errorf("client %d: %d ticks, %d checksums sent, %d compared", c.peer.ID, c.timeline.Confirmed(), c.Stats().Hashes, st.Checked)
 		}
 	}
 }
@@ -90,24 +90,24 @@ func TestChecksumsAreExchangedEverySixtyTicks(t *testing.T) {
 func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 	m := four(t, profile(t, "P3"), 42, systems.ClientConfig{})
 	gone := m.clients[3]
-	m.net.At(4*time.Second, func() { gone.off = true })
-	m.net.At(4750*ms, func() { m.server.Close(gone.id) })
+	m.Net.At(4*time.Second, func() { gone.peer.Off = true })
+	m.Net.At(4750*ms, func() { m.server.Close(gone.peer.ID) })
 	var left ecs.Tick
-	m.net.At(6*time.Second, func() {
-		left = m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 3}, &outbox{m.fromServer})
+	m.Net.At(6*time.Second, func() {
+		left = m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 3}, m.ToClients())
 	})
-	m.net.RunUntil(6500 * ms)
+	m.Net.RunUntil(6500 * ms)
 	for f := left - 60; f < left; f++ {
-		if !m.altered[f].Has(3) {
+		if !m.Ticks[f].Late.Has(3) {
 			t.Fatalf("tick %d: the input of who is gone is not marked", f)
 		}
 	}
-	w := newWorld(t, m.game, 1)
+	w := newWorld(t, m.Game, 1)
 	for _, c := range m.clients[:3] {
 		for f := left - 5; f < left+5; f++ {
 			s, ok := c.timeline.Snapshot(f)
 			if !ok {
-				t.Fatalf("client %d: no tick %d", c.id, f)
+				t.Fatalf("client %d: no tick %d", c.peer.ID, f)
 			}
 			if err := w.Image().Load(s.AppendImage(nil)); err != nil {
 				t.Fatal(err)
@@ -117,14 +117,14 @@ func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 				seats++
 			}
 			if want := f < left; w.Players().Has(3) != want || (seats == 4) != want {
-				t.Errorf("client %d, tick %d of %d: %d ships", c.id, f, left, seats)
+				t.Errorf("client %d, tick %d of %d: %d ships", c.peer.ID, f, left, seats)
 			}
 		}
 	}
-	m.net.RunUntil(8 * time.Second)
+	m.Net.RunUntil(8 * time.Second)
 	for _, c := range m.clients[:3] {
-		if c.checked < 400 || c.flagged > 0 {
-			t.Errorf("client %d: %+v", c.id, c.Stats())
+		if c.checked < 400 || len(c.peer.Flagged) > 0 {
+			t.Errorf("client %d: %+v", c.peer.ID, c.Stats())
 		}
 	}
 }
@@ -133,12 +133,12 @@ func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 func TestAPlayerWhoComesBackPlaysOn(t *testing.T) {
 	m := four(t, profile(t, "P3"), 43, systems.ClientConfig{})
 	c := m.clients[1]
-	m.net.At(4*time.Second, func() { m.server.Close(c.id); c.off = true; m.hostile = true })
-	m.net.At(5*time.Second, func() { m.hand(c, func() { c.off = false; m.hostile = false }) })
-	m.net.RunUntil(7 * time.Second)
-	before := m.server.PeerStats(c.id)
-	m.net.RunUntil(10 * time.Second)
-	if n := m.server.PeerStats(c.id).Substituted - before.Substituted; n > 18 || !c.Live() {
+	m.Net.At(4*time.Second, func() { c.peer.Drop(); c.peer.Off = true })
+	m.Net.At(5*time.Second, func() { c.peer.Off = false; c.peer.SendImage(0) })
+	m.Net.RunUntil(7 * time.Second)
+	before := m.server.PeerStats(c.peer.ID)
+	m.Net.RunUntil(10 * time.Second)
+	if n := m.server.PeerStats(c.peer.ID).Substituted - before.Substituted; n > 18 || !c.Live() {
 		t.Errorf("%d of 180 inputs were made up: %+v", n, c.Stats())
 	}
 	if c.Stats().Snaps != 1 || c.checked < 300 {
@@ -150,18 +150,18 @@ func TestAPlayerWhoComesBackPlaysOn(t *testing.T) {
 func TestInputsAreNotSampledBeforeTheClockHasLocked(t *testing.T) {
 	m := newMatch(t, testGame(60), 44)
 	m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{}, 60, moving)
-	m.net.RunUntil(5 * time.Second)
+	m.Net.RunUntil(5 * time.Second)
 	c := m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, func(*player, int) pad { return pad{DY: 1, Fire: true} })
 	wrong := 0
 	c.onFrame = func(p *player, _, _ ecs.Tick) {
 		if !p.Settled() && p.line.Inputs.Last() != (ecs.InputBytes{}) {
 			wrong++
 		}
-		if p.Settled() && p.Live() && c.image != nil && wrong == 0 && p.line.Inputs.Last() == (ecs.InputBytes{}) && p.line.Inputs.Used() {
+		if p.Settled() && p.Live() && wrong == 0 && p.line.Inputs.Last() == (ecs.InputBytes{}) && p.line.Inputs.Used() {
 			wrong++
 		}
 	}
-	m.net.RunUntil(10 * time.Second)
+	m.Net.RunUntil(10 * time.Second)
 	if wrong > 0 || !c.Live() {
 		t.Errorf("%d inputs were sampled too early, or none after: %+v", wrong, c.Stats())
 	}
@@ -177,15 +177,15 @@ func TestAPressCountsOnceAtEveryFrameRate(t *testing.T) {
 		m := newMatch(t, testGame(60), 45)
 		presses := 0
 		c := m.join(profile(t, "P2"), simnet.Clock{}, systems.ClientConfig{}, hz, func(p *player, f int) pad {
-			if p.Settled() && f%(hz/5) == 0 && m.net.Now() < 9*time.Second {
+			if p.Settled() && f%(hz/5) == 0 && m.Net.Now() < 9*time.Second {
 				presses++
 				return pad{Fire: true}
 			}
 			return pad{}
 		})
-		m.net.RunUntil(10 * time.Second)
+		m.Net.RunUntil(10 * time.Second)
 		fired := 0
-		for _, e := range c.effects {
+		for _, e := range c.peer.Effects {
 			if e.Event.Key.Tick <= c.timeline.Confirmed() && !e.Event.Irreversible && e.Status == ecs.EffectConfirmed {
 				fired++
 			}
@@ -193,7 +193,7 @@ func TestAPressCountsOnceAtEveryFrameRate(t *testing.T) {
 		if fired != presses || presses < 30 {
 			t.Errorf("%d Hz: %d presses, %d shots", hz, presses, fired)
 		}
-		if n := m.net.Counters(c.node, m.node).Packets; n > 10*66+400 {
+		if n := m.Net.Counters(c.peer.Node, m.Node).Packets; n > 10*66+400 {
 			t.Errorf("%d Hz: %d packets in 10 s", hz, n)
 		}
 	}
@@ -204,17 +204,17 @@ func TestOrdersAreExecutedOnceAndInOrder(t *testing.T) {
 	m := four(t, profile(t, "P5"), 46, systems.ClientConfig{})
 	r := image.NewRand(1)
 	for i := range 60 {
-		m.net.At(3*time.Second+time.Duration(r.IntN(6000))*ms, func() {
+		m.Net.At(3*time.Second+time.Duration(r.IntN(6000))*ms, func() {
 			c := m.clients[i%4]
-			if err := c.Order(ecs.Entity{}, bytes.Repeat([]byte{1}, i), m.fromClient(c)); err != nil {
+			if err := c.Order(ecs.Entity{}, bytes.Repeat([]byte{1}, i), m.ToServer(c.peer)); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	m.net.RunUntil(12 * time.Second)
-	m.sound(300)
+	m.Net.RunUntil(12 * time.Second)
+	m.wantSound(300)
 	last, count := ecs.Tick(0), 0
-	for _, o := range m.orders {
+	for _, o := range m.orders() {
 		if o.tick < last {
 			t.Errorf("tick %d after %d", o.tick, last)
 		}
@@ -231,14 +231,14 @@ func TestOrdersAreExecutedOnceAndInOrder(t *testing.T) {
 func TestASpectatorFollows(t *testing.T) {
 	m := four(t, profile(t, "P3"), 47, systems.ClientConfig{})
 	c := m.join(profile(t, "P5"), simnet.Clock{DriftPPM: 200}, systems.ClientConfig{Seat: -1}, 60, idle)
-	m.net.RunUntil(12 * time.Second)
+	m.Net.RunUntil(12 * time.Second)
 	if !c.Live() || percentile(c.ws, 0.99) > 4 || c.checked < 500 {
 		t.Errorf("W p99 %d, %d compared, %+v", percentile(c.ws, 0.99), c.checked, c.Stats())
 	}
 	if c.Order(ecs.Entity{}, nil, nil) == nil {
 		t.Error("a spectator gave an order")
 	}
-	if st := m.server.PeerStats(c.id); st.Refused != 0 || st.Desyncs != 0 || st.Checked == 0 {
+	if st := m.server.PeerStats(c.peer.ID); st.Refused != 0 || st.Desyncs != 0 || st.Checked == 0 {
 		t.Errorf("%+v", st)
 	}
 }
@@ -248,7 +248,7 @@ func TestASpectatorFollows(t *testing.T) {
 func TestAnInputDelayLongerThanTheWayIsNoReasonToWait(t *testing.T) {
 	m := newMatch(t, testGame(60), 41)
 	c := m.join(profile(t, "P1"), simnet.Clock{}, systems.ClientConfig{Seat: 0, InputDelay: 8}, 60, idle)
-	m.net.RunUntil(2 * time.Second)
+	m.Net.RunUntil(2 * time.Second)
 	if s := c.Stats(); !c.Live() || s.Confirmed+4 > s.ServerTick {
 		t.Fatalf("live %v, %+v", c.Live(), s)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/inputs"
@@ -108,7 +109,7 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	l := newLoop(t, testGame(60), 2, 1, zigzag)
 	s := l.server
 	for range 40 {
-		l.step()
+		l.Step()
 	}
 	m := inputMessage{received: s.Done(), inputs: make([]ecs.InputBytes, 30)}
 	for i := range m.inputs {
@@ -146,29 +147,29 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 	for wait := range 30 {
 		l := newLoop(t, testGame(60), 1, 2, zigzag)
 		for range 40 {
-			l.step()
+			l.Step()
 		}
 		var s image.Snapshot
 		l.server.World().Image().Save(&s)
 		encoded, have := s.AppendImage(nil), l.server.Done()
 		for i := range 10 {
 			l.server.Stamp(image.Order{Payload: []byte{byte(i)}}, l)
-			l.step()
+			l.Step()
 		}
 		for range wait {
-			l.step()
+			l.Step()
 		}
-		c, now := l.clients[0], systems.Time(l.tick)*l.length
+		c, now := l.clients[0], systems.Time(l.Tick)*l.Length
 		if err := c.World().Image().Load(encoded); err != nil {
 			t.Fatal(err)
 		}
-		c.Load(now, l.server.Done(), 4*l.length)
+		c.Load(now, l.server.Done(), 4*l.Length)
 		if wait%2 == 0 {
-			l.step()
+			l.Step()
 		}
 		l.server.Open(0, 0, have, now, l)
 		for range 60 {
-			l.step()
+			l.Step()
 		}
 		if !c.Live() || l.server.PeerStats(0).Desyncs > 0 || c.timeline.Confirmed() < have+60 {
 			t.Fatalf("after %d ticks: %+v", wait, c.Stats())
@@ -180,24 +181,24 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 func TestAnOrderThatIsLostIsRepeatedWhileItIsWaitedFor(t *testing.T) {
 	l := newLoop(t, testGame(60), 1, 2, zigzag)
 	for range 40 {
-		l.step()
+		l.Step()
 	}
 	f := ecs.Tick(0)
 	for i := range 3 {
-		f = l.server.Stamp(image.Order{Payload: []byte{byte(i)}}, &parcel{}) // which nobody opens
+		f = l.server.Stamp(image.Order{Payload: []byte{byte(i)}}, halves.Discard) // which is lost
 	}
 	for range 60 {
-		l.step()
+		l.Step()
 	}
 	c := l.clients[0]
 	if !c.Live() || c.timeline.Confirmed() < f+30 || l.server.PeerStats(0).Desyncs > 0 {
 		t.Errorf("orders of tick %d were lost: %+v", f, c.Stats())
 	}
-	sent := l.bytes
+	sent := l.DownBytes
 	for range 60 {
-		l.step()
+		l.Step()
 	}
-	if now := l.bytes - sent; now > 60*40 {
+	if now := l.DownBytes - sent; now > 60*40 {
 		t.Errorf("%d bytes in a second in which nothing is waited for", now)
 	}
 }
@@ -222,15 +223,11 @@ func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
 		t.Errorf("%d bytes", len(message))
 	}
 	c := l.clients[0]
-	l.down[0] = lane{}
-	s.Open(0, 0, 0, 0, l)
-	for slot := range l.down[0].slots {
-		l.down[0].slots[slot].open(func(ch systems.Channel, m []byte) {
-			if err := c.Receive(ch, m, 0); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
+	s.Open(0, 0, 0, 0, halves.Outbox(func(_ systems.Peer, ch systems.Channel, m []byte) {
+		if err := c.Receive(ch, m, 0); err != nil {
+			t.Fatal(err)
+		}
+	}))
 	for rounds := 0; c.timeline.Received() < s.Done(); rounds++ {
 		if rounds > 40 {
 			t.Fatalf("%d of %d", c.timeline.Received(), s.Done())
@@ -272,7 +269,7 @@ func TestAnInputMessageHoldsTheOldestThatFit(t *testing.T) {
 // The third time is the last, across the connections of one who comes back; whoever takes the seat next starts anew. A
 // state that is only too old is no fault, and others pay nothing.
 func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
-	out := &outbox{func(systems.Peer, systems.Channel, []byte) {}}
+	out := halves.Discard
 	half, err := NewServer(systems.ServerConfig{World: newWorld(t, testGame(60), 1), Peers: 3})
 	if err != nil {
 		t.Fatal(err)

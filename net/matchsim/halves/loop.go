@@ -1,0 +1,236 @@
+package halves
+
+import (
+	"testing"
+	"time"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/systems"
+)
+
+// Loop is a server half and client halves with fixed delays in ticks. Each frame of a client is one tick. Once it is warm
+// it does not allocate.
+type Loop struct {
+	Server  systems.FullServer
+	Clients []systems.Client
+	Tick    int           // frames so far
+	Length  time.Duration // of a tick
+	LoopConfig
+	DownBytes, UpBytes int // sent so far
+
+	up, down []lane // by seat
+	outs     []uplink
+}
+
+// LoopConfig describes a Loop.
+type LoopConfig struct {
+	Game     *ecs.Game
+	Strategy systems.Strategy
+	// Up and Down are the delays, in ticks, below 64.
+	Up, Down int
+	// Lead is how many ticks later than they run the server's ticks are due.
+	Lead int
+	// Input returns a player's input of a frame.
+	Input func(seat, tick int) ecs.InputBytes
+	// Effect receives the effects of each client. Optional.
+	Effect func(seat int, e systems.Effect)
+	// Shown runs after each frame of a client. Optional.
+	Shown func(seat int)
+	// Delays returns by how many ticks each copy of a message is late: none for a lost message. nil: one copy, in time.
+	Delays func(toClient bool, seat int, ch systems.Channel, message []byte) []int
+	// Offset is how far a client's clock is ahead of the server's. Optional.
+	Offset func(seat int) time.Duration
+}
+
+// slots is the number of frames for which messages are in flight.
+const slots = 128
+
+// lane holds the messages in flight, by the frame of their arrival.
+type lane [slots]parcel
+
+type parcel struct {
+	data  []byte
+	ends  []int
+	chans []systems.Channel
+}
+
+func (p *parcel) add(ch systems.Channel, message []byte) {
+	p.data = append(p.data, message...)
+	p.ends, p.chans = append(p.ends, len(p.data)), append(p.chans, ch)
+}
+
+// at returns message i. ok is false if there is none.
+func (p *parcel) at(i int) (ch systems.Channel, message []byte, ok bool) {
+	if i >= len(p.ends) {
+		return 0, nil, false
+	}
+	from := 0
+	if i > 0 {
+		from = p.ends[i-1]
+	}
+	return p.chans[i], p.data[from:p.ends[i]], true
+}
+
+func (p *parcel) clear() { p.data, p.ends, p.chans = p.data[:0], p.ends[:0], p.chans[:0] }
+
+// NewLoop returns a loop of a server half, without clients.
+func NewLoop(c LoopConfig, s systems.Server) *Loop {
+	return &Loop{Server: systems.Full(s), LoopConfig: c, Length: time.Second / time.Duration(c.Game.TickRate)}
+}
+
+// NewPlayers returns a loop whose players have joined before the first tick. change changes the server's Config, or is nil.
+func NewPlayers(t testing.TB, c LoopConfig, players int, change func(*systems.ServerConfig)) *Loop {
+	t.Helper()
+	sc := systems.ServerConfig{World: NewWorld(t, c.Game, 1), Peers: players}
+	if change != nil {
+		change(&sc)
+	}
+	half, err := c.Strategy.NewServer(sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := NewLoop(c, half)
+	for seat := range players {
+		l.Add(t, systems.ClientConfig{World: NewWorld(t, c.Game, 1), Seat: seat})
+		l.Clients[seat].Load(l.Local(seat), 0, time.Duration(c.Up+c.Down)*l.Length)
+		l.Server.Open(systems.Peer(seat), seat, 0, 0, l)
+		l.Server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(seat)}, l)
+	}
+	return l
+}
+
+// Add adds a client half, which is not loaded and not open.
+func (l *Loop) Add(t testing.TB, c systems.ClientConfig) systems.Client {
+	t.Helper()
+	if c.Params == nil {
+		c.Params = l.Strategy.Params
+	}
+	half, err := l.Strategy.NewClient(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seat := len(l.Clients)
+	l.Clients, l.up, l.down = append(l.Clients, half), append(l.up, lane{}), append(l.down, lane{})
+	l.outs = append(l.outs, uplink{l, seat})
+	return half
+}
+
+// Now returns the server's time.
+func (l *Loop) Now() time.Duration { return time.Duration(l.Tick) * l.Length }
+
+// Local returns the time on a client's clock.
+func (l *Loop) Local(seat int) time.Duration {
+	if l.Offset == nil {
+		return l.Now()
+	}
+	return l.Now() + l.Offset(seat)
+}
+
+// Send makes the loop the server's outbox.
+func (l *Loop) Send(to systems.Peer, ch systems.Channel, message []byte) {
+	l.DownBytes += len(message)
+	l.carry(&l.down[to], l.Down, true, int(to), ch, message)
+}
+
+// uplink is the outbox of a client.
+type uplink struct {
+	loop *Loop
+	seat int
+}
+
+// Send sends a message to the server.
+func (u *uplink) Send(_ systems.Peer, ch systems.Channel, message []byte) {
+	l := u.loop
+	l.UpBytes += len(message)
+	l.carry(&l.up[u.seat], l.Up, false, u.seat, ch, message)
+}
+
+// ToServer returns the outbox of a client.
+func (l *Loop) ToServer(seat int) systems.Outbox { return &l.outs[seat] }
+
+func (l *Loop) carry(to *lane, delay int, toClient bool, seat int, ch systems.Channel, message []byte) {
+	if l.Delays == nil {
+		to[(l.Tick+delay)%slots].add(ch, message)
+		return
+	}
+	for _, late := range l.Delays(toClient, seat, ch, message) {
+		to[(l.Tick+delay+late)%slots].add(ch, message)
+	}
+}
+
+// Step runs one frame: the server's tick, then the frames of the clients.
+func (l *Loop) Step() {
+	l.Tick++
+	l.Serve()
+	for seat := range l.Clients {
+		l.Deliver(seat)
+		l.Frame(seat)
+	}
+}
+
+// Run runs frames.
+func (l *Loop) Run(frames int) {
+	for range frames {
+		l.Step()
+	}
+}
+
+// Serve runs the server's part of a frame. A message that the half refuses is a panic.
+func (l *Loop) Serve() {
+	now := l.Now()
+	for id := range l.up {
+		p := &l.up[id][l.Tick%slots]
+		for i := 0; ; i++ {
+			ch, message, ok := p.at(i)
+			if !ok {
+				break
+			}
+			if err := l.Server.Receive(systems.Peer(id), ch, message, now, l); err != nil {
+				panic(err)
+			}
+		}
+		p.clear()
+	}
+	if l.Server.Hold(now) {
+		return
+	}
+	l.Server.Tick(now + time.Duration(l.Lead)*l.Length)
+	l.Server.Send(now, l)
+}
+
+// Deliver passes the messages that have arrived to a client. A message that the half refuses is a panic.
+func (l *Loop) Deliver(seat int) {
+	p := &l.down[seat][l.Tick%slots]
+	for i := 0; ; i++ {
+		ch, message, ok := p.at(i)
+		if !ok {
+			break
+		}
+		if err := l.Clients[seat].Receive(ch, message, l.Local(seat)); err != nil {
+			panic(err)
+		}
+	}
+	p.clear()
+}
+
+// Discard drops the messages that have arrived for a client.
+func (l *Loop) Discard(seat int) { l.down[seat][l.Tick%slots].clear() }
+
+// Frame runs a client's frame.
+func (l *Loop) Frame(seat int) {
+	c, now := l.Clients[seat], l.Local(seat)
+	c.SetInput(l.Input(seat, l.Tick))
+	c.Frame(now)
+	c.Send(now, &l.outs[seat])
+	if l.Effect == nil {
+		c.Effects(ignore)
+	} else {
+		c.Effects(func(e systems.Effect) { l.Effect(seat, e) })
+	}
+	if l.Shown != nil {
+		l.Shown(seat)
+	}
+}
+
+func ignore(systems.Effect) {}
