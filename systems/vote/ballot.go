@@ -35,9 +35,9 @@ type Ballot struct {
 	replays int
 }
 
-// Config is how ballots are held.
+// Config configures a Ballot.
 type Config struct {
-	// Deadline is how long voting lasts at most, in nanoseconds from Open. 0: 10 seconds.
+	// Deadline is the longest time of voting, in nanoseconds from Open. 0: 10 seconds.
 	Deadline systems.Time
 	// AuditPerMille is how many of 1000 accepted results are audited: played again by the server, which is the only way
 	// to see a majority that colludes. Accepted results should be sampled at 10 to 50. 0: none.
@@ -50,22 +50,23 @@ type Config struct {
 	Seed uint64
 }
 
-// DefaultDeadline is Config.Deadline where it is 0.
+// DefaultDeadline is the default of Config.Deadline.
 const DefaultDeadline = 10 * systems.Second
 
 // The errors of Cast and Replayed.
 var (
-	// ErrNotRegistered is a vote of somebody who was not in the match.
+	// ErrNotRegistered is returned for a vote of a player who was not in the match.
 	ErrNotRegistered = errors.New("vote: not a registered player")
-	// ErrClosed is a vote that comes too late, or before Open.
+	// ErrClosed is returned for a vote after the end of voting, or before Open.
 	ErrClosed = errors.New("vote: no voting is going on")
-	// ErrDoubled is a second vote that differs from the first, which counts. The player is flagged.
+	// ErrDoubled is returned for a second vote that differs from the first. The first one counts, and the player is
+	// flagged.
 	ErrDoubled = errors.New("vote: voted otherwise before")
 	// ErrNotReplaying is the error of a replay that was not requested.
 	ErrNotReplaying = errors.New("vote: no replay was asked for")
 )
 
-// NewBallot returns a ballot that is Idle. The error names the field of c that is wrong.
+// NewBallot returns an Idle ballot. The error names the field of c that is invalid.
 func NewBallot(c Config) (*Ballot, error) {
 	if c.Deadline < 0 {
 		return nil, fmt.Errorf("vote: Config.Deadline is %d ns: it is a duration, 0 for 10 s", c.Deadline)
@@ -92,8 +93,8 @@ func (b *Ballot) Open(registered, clean ecs.PlayerSet, now systems.Time) {
 	}
 }
 
-// Cast takes the vote of player p. To say the same again is no error and changes nothing. A vote at the very deadline
-// counts unless Step was called for that moment before.
+// Cast counts the vote of player p. An equal second vote is no error and changes nothing. A vote exactly at the deadline
+// counts, unless Step was called with that time before.
 func (b *Ballot) Cast(p ecs.Player, r Result, now systems.Time) error {
 	switch {
 	case b.state == Idle:
@@ -123,7 +124,7 @@ func (b *Ballot) Cast(p ecs.Player, r Result, now systems.Time) error {
 	return nil
 }
 
-// Step ends voting if the deadline is there, and returns the state.
+// Step ends voting if the deadline has come, and returns the state.
 func (b *Ballot) Step(now systems.Time) State {
 	if b.voting() && now >= b.until {
 		b.end()
@@ -131,11 +132,11 @@ func (b *Ballot) Step(now systems.Time) State {
 	return b.state
 }
 
-// Majority returns the result that more than half of the registered players claim, as soon as they do; ok is false if
-// there is none. It may be acted upon at once, unless an audit, which follows voting, must be waited for.
+// Majority returns the result that more than half of the registered players claim; ok is false if there is none yet. It
+// may be used at once by a caller that does not wait for audits.
 func (b *Ballot) Majority() (r Result, ok bool) { return b.majority, b.accepted }
 
-// Vote returns what player p claimed; ok is false if p has not voted.
+// Vote returns the result that player p claimed; ok is false if p has not voted.
 func (b *Ballot) Vote(p ecs.Player) (r Result, ok bool) {
 	if !b.voted.Has(p) {
 		return Result{}, false
@@ -143,8 +144,7 @@ func (b *Ballot) Vote(p ecs.Player) (r Result, ok bool) {
 	return b.votes[p], true
 }
 
-// Replayed says what came out when the server played the match again, in state Replaying. It is final, and overrides
-// a majority.
+// Replayed sets the result of the server's replay, in state Replaying. It is final and overrides a majority.
 func (b *Ballot) Replayed(r Result) error {
 	if b.state != Replaying {
 		return ErrNotReplaying
@@ -153,8 +153,8 @@ func (b *Ballot) Replayed(r Result) error {
 	return nil
 }
 
-// Verdict returns what the ballot came to; ok is false unless it is Closed. Of a closed ballot's verdict only Doubled
-// can change: a player who votes otherwise afterwards is flagged all the same.
+// Verdict returns the verdict; ok is false unless the ballot is Closed. Afterwards only Doubled can change, by players who
+// cast a second vote.
 func (b *Ballot) Verdict() (v Verdict, ok bool) {
 	if b.state != Closed {
 		return Verdict{}, false

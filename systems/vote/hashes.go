@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -18,49 +19,49 @@ type Hashes struct {
 	every    ecs.Tick
 	deadline systems.Time
 	newest   ecs.Tick              // last tick opened, 0: none
-	next     systems.Time          // no deadline comes before; forever: none is set
-	checks   [hashesKept]check     // tick f in slot f / every % hashesKept, which stores its tick
+	next     systems.Time          // no deadline comes before; forever: there is none
+	checks   rollback.Ring[check]  // by tick / every
 	strikes  [image.MaxPlayers]int // blames since Forget
 	missed   [image.MaxPlayers]uint64
 	apart    ecs.PlayerSet // blamed, not resynced
-	blamed   ecs.PlayerSet // not drained
+	blamed   ecs.PlayerSet // not returned by Blamed yet
 	blamedAt [image.MaxPlayers]ecs.Tick
 	stats    HashStats
 }
 
-// HashesConfig is how hashes are voted on.
+// HashesConfig configures a Hashes.
 type HashesConfig struct {
-	// Every is the distance of the ticks that are voted on, in ticks. 0: 60.
+	// Every is the interval of the ticks that are voted on, in ticks. 0: 60.
 	Every ecs.Tick
-	// Deadline is how long a tick waits for a majority, in nanoseconds from Open. 0: 10 seconds.
+	// Deadline is the time that a tick waits for a majority, in nanoseconds from Open. 0: 10 seconds.
 	Deadline systems.Time
 }
 
-// HashStats is what a Hashes counted since it was made.
+// HashStats counts events since a Hashes was made.
 type HashStats struct {
-	Votes        uint64        // taken
-	Repeated     uint64        // said again, the same or not
-	Unknown      uint64        // for ticks that are not voted on, in the future or forgotten
-	Unregistered uint64        // by players who have no vote on the tick
-	Blames       uint64        // less those withdrawn
-	Replays      uint64        // ticks that the server was asked for
-	Unresolved   uint64        // ticks that were forgotten without a truth
-	Doubled      ecs.PlayerSet // players who said two things of one tick; the first counts
+	Votes        uint64        // counted votes
+	Repeated     uint64        // second votes of a player on a tick, the same or not
+	Unknown      uint64        // votes on ticks that are not voted on, in the future, or no longer stored
+	Unregistered uint64        // votes of players who have no vote on the tick
+	Blames       uint64        // without those withdrawn
+	Replays      uint64        // ticks that the server was asked to replay
+	Unresolved   uint64        // ticks that were removed without a truth
+	Doubled      ecs.PlayerSet // players who claimed two checksums for one tick; the first one counts
 }
 
 const (
-	// DefaultEvery is HashesConfig.Every where it is 0, in ticks.
+	// DefaultEvery is the default of HashesConfig.Every, in ticks.
 	DefaultEvery ecs.Tick = 60
-	// MaxStrikes is the number of strikes at which a player is to be removed. At fewer it is to be resynced.
+	// MaxStrikes is the number of strikes at which a player must be removed. With fewer it must be resynced.
 	MaxStrikes = 3
 
-	// hashesKept is how many ticks are remembered: 64 seconds at 60 ticks per second.
+	// hashesKept is the number of ticks that are stored: 64 seconds at 60 ticks per second.
 	hashesKept = 64
 
 	forever systems.Time = 1<<63 - 1
 )
 
-// NewHashes returns a vote without ticks. The error names the field of c that is wrong.
+// NewHashes returns a vote without ticks. The error names the field of c that is invalid.
 func NewHashes(c HashesConfig) (*Hashes, error) {
 	if c.Deadline < 0 {
 		return nil, fmt.Errorf("vote: HashesConfig.Deadline is %d ns: it is a duration, 0 for 10 s", c.Deadline)
@@ -71,11 +72,11 @@ func NewHashes(c HashesConfig) (*Hashes, error) {
 	if c.Every == 0 {
 		c.Every = DefaultEvery
 	}
-	return &Hashes{every: c.Every, deadline: c.Deadline, next: forever}, nil
+	return &Hashes{every: c.Every, deadline: c.Deadline, next: forever, checks: rollback.NewRing[check](hashesKept)}, nil
 }
 
-// Open begins the vote on tick f, in which registered were in the match. It is called for every tick, in turn, when
-// the server has reached it, and does nothing unless f is voted on. It panics if f is not after the last one opened.
+// Open begins the vote on tick f, in which registered are the players in the match. Call it for every tick in turn when
+// the server has computed it. It does nothing unless f is voted on, and panics if f is not after the last one opened.
 func (h *Hashes) Open(f ecs.Tick, registered ecs.PlayerSet, now systems.Time) {
 	if f == 0 || f%h.every != 0 {
 		return
@@ -83,7 +84,7 @@ func (h *Hashes) Open(f ecs.Tick, registered ecs.PlayerSet, now systems.Time) {
 	if f <= h.newest {
 		panic(fmt.Sprintf("vote: Open of tick %d after tick %d: open ticks in turn", f, h.newest))
 	}
-	c := &h.checks[f/h.every%hashesKept]
+	c, _ := h.checks.Slot(f / h.every)
 	if c.registered != 0 && c.origin == unknown {
 		h.stats.Unresolved++
 	}
@@ -115,18 +116,18 @@ func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum image.Checksum, now systems.
 	c.sums[p] = sum
 	switch {
 	case c.origin != unknown:
-		h.judge(c)
+		h.blameOthers(c)
 	case !c.over && 2*c.claiming(sum).Len() > c.registered.Len():
 		c.truth, c.origin = sum, fromMajority
-		h.judge(c)
+		h.blameOthers(c)
 	default:
 		h.contest(c)
 	}
 }
 
-// Truth says what the server itself computed of tick f: always, where it computes every tick; in answer to Contested,
-// where it does not. It overrides a majority, whose victims are pardoned. It reports false, and does nothing, if the
-// tick is not remembered or the server said its truth before.
+// Truth sets the checksum of tick f that the server computed: for every tick, or only in answer to Contested. It overrides
+// a majority and withdraws the blames that the majority caused. It returns false and does nothing if the tick is not
+// stored, or if Truth was called for it before.
 func (h *Hashes) Truth(f ecs.Tick, sum image.Checksum) bool {
 	c := h.at(f)
 	if c == nil || c.origin == fromServer {
@@ -136,7 +137,7 @@ func (h *Hashes) Truth(f ecs.Tick, sum image.Checksum) bool {
 	for p := range (c.blamed & c.claiming(sum)).All() {
 		h.pardon(c, p)
 	}
-	h.judge(c)
+	h.blameOthers(c)
 	return true
 }
 
@@ -148,9 +149,7 @@ func (h *Hashes) Step(now systems.Time) { h.expire(now) }
 //
 // A tick with too few votes that do not contradict each other is not contested, since no player could be blamed.
 func (h *Hashes) Contested(f func(tick ecs.Tick)) {
-	for i := range h.checks {
-		// From the slot after the newest tick's, which is the oldest's, around to the newest's.
-		c := &h.checks[(h.newest/h.every+1+ecs.Tick(i))%hashesKept]
+	for c := range h.stored {
 		if c.contested && !c.asked && c.origin != fromServer {
 			c.asked = true
 			h.stats.Replays++
@@ -159,8 +158,8 @@ func (h *Hashes) Contested(f func(tick ecs.Tick)) {
 	}
 }
 
-// Blamed calls f for every player blamed since the last call: for which tick, and the player's strikes with this one.
-// With MaxStrikes it is to be removed, with fewer resynced.
+// Blamed calls f for every player blamed since the last call, with the tick and the player's number of strikes. A player
+// with MaxStrikes must be removed, one with fewer resynced.
 func (h *Hashes) Blamed(f func(p ecs.Player, tick ecs.Tick, strikes int)) {
 	for p := range h.blamed.All() {
 		h.blamed &^= 1 << p
@@ -168,30 +167,29 @@ func (h *Hashes) Blamed(f func(p ecs.Player, tick ecs.Tick, strikes int)) {
 	}
 }
 
-// judge blames all who claim something else than the truth of c's tick.
-func (h *Hashes) judge(c *check) {
+// blameOthers blames all players whose claim differs from the truth of c's tick.
+func (h *Hashes) blameOthers(c *check) {
 	for p := range (c.voted &^ c.claiming(c.truth) &^ c.dismissed).All() {
 		h.blame(c, p)
 	}
 }
 
-// contest asks for a replay of c's tick if those who count claim different things and no majority can come any more.
+// contest requests a replay of c's tick if the votes differ and no majority can come any more.
 func (h *Hashes) contest(c *check) {
 	if c.origin == unknown && (c.over || c.registered&^c.voted&^c.dismissed == 0) && c.split() {
 		c.contested = true
 	}
 }
 
-// expire ends the votes whose deadline is not after t.
+// expire ends the votes whose deadline is at or before t.
 func (h *Hashes) expire(t systems.Time) {
 	if t < h.next {
 		return
 	}
 	h.next = forever
-	for i := range h.checks {
-		c := &h.checks[i]
+	for c := range h.stored {
 		switch {
-		case c.tick == 0 || c.over:
+		case c.over:
 		case c.until > t:
 			h.next = min(h.next, c.until)
 		default:
@@ -204,11 +202,20 @@ func (h *Hashes) expire(t systems.Time) {
 	}
 }
 
-// at returns the vote on tick f, nil if there is none.
+// at returns the vote on tick f, nil if it is not stored.
 func (h *Hashes) at(f ecs.Tick) *check {
-	c := &h.checks[f/h.every%hashesKept]
-	if f == 0 || c.tick != f {
-		return nil
+	if c, ok := h.checks.At(f / h.every); ok && c.tick == f {
+		return c
 	}
-	return c
+	return nil
+}
+
+// stored calls yield for each stored vote, oldest first.
+func (h *Hashes) stored(yield func(*check) bool) {
+	newest := h.newest / h.every
+	for n := newest - min(newest, hashesKept-1); n <= newest; n++ {
+		if c, ok := h.checks.At(n); ok && !yield(c) {
+			return
+		}
+	}
 }

@@ -5,8 +5,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// Resynced says that player p, who was blamed, now holds the server's state: p votes on the ticks that are opened from
-// now on. Call it when the player has the state, not when it is sent, since what it claims in between is still wrong.
+// Resynced makes player p, who was blamed, vote on the ticks that are opened from now on. Call it when the player has
+// loaded the server's state, not when the state is sent: claims in between are still wrong.
 func (h *Hashes) Resynced(p ecs.Player) { h.apart &^= 1 << p }
 
 // Forget clears the history of seat p when its player leaves it. The next player starts clean and has no vote on earlier
@@ -19,13 +19,13 @@ func (h *Hashes) Forget(p ecs.Player) {
 	h.apart &^= 1 << p
 	h.blamed &^= 1 << p
 	h.stats.Doubled &^= 1 << p
-	for i := range h.checks {
-		h.checks[i].blamed &^= 1 << p
+	for c := range h.stored {
+		c.blamed &^= 1 << p
 	}
 	h.dismiss(p)
 }
 
-// Strikes returns how often player p was blamed.
+// Strikes returns the number of blames of player p since Forget.
 func (h *Hashes) Strikes(p ecs.Player) int {
 	if p >= image.MaxPlayers {
 		return 0
@@ -33,7 +33,7 @@ func (h *Hashes) Strikes(p ecs.Player) int {
 	return h.strikes[p]
 }
 
-// Missed returns on how many ticks player p, who could have, did not vote before the deadline.
+// Missed returns the number of ticks on which player p had a vote and did not cast it before the deadline.
 func (h *Hashes) Missed(p ecs.Player) uint64 {
 	if p >= image.MaxPlayers {
 		return 0
@@ -41,7 +41,7 @@ func (h *Hashes) Missed(p ecs.Player) uint64 {
 	return h.missed[p]
 }
 
-// Clean returns the seats without a strike, for Ballot.Open.
+// Clean returns the players without a strike, for Ballot.Open.
 func (h *Hashes) Clean() (set ecs.PlayerSet) {
 	for p, n := range h.strikes {
 		if n == 0 {
@@ -51,7 +51,7 @@ func (h *Hashes) Clean() (set ecs.PlayerSet) {
 	return set
 }
 
-// Stats returns what was counted.
+// Stats returns the counters.
 func (h *Hashes) Stats() HashStats { return h.stats }
 
 // blame gives p a strike for its claim for c's tick.
@@ -78,10 +78,8 @@ func (h *Hashes) pardon(c *check, p ecs.Player) {
 
 // dismiss removes p from the open votes. That may end them.
 func (h *Hashes) dismiss(p ecs.Player) {
-	for i := range h.checks {
-		c := &h.checks[i]
-		if c.dismissed |= 1 << p & c.registered; c.tick != 0 {
-			h.contest(c)
-		}
+	for c := range h.stored {
+		c.dismissed |= 1 << p & c.registered
+		h.contest(c)
 	}
 }

@@ -6,24 +6,23 @@ import (
 	"tendon/systems"
 )
 
-// Result is what a peer claims of a finished match. Equal results are one group; results that differ in anything, the
-// tick of the end too, are different groups.
+// Result is a claim about a finished match. Votes agree only if all fields are equal.
 type Result struct {
 	End    ecs.Tick       // the tick in which the match had a result
 	Digest uint64         // of the result itself
 	Hash   image.Checksum // of State(End)
 }
 
-// State is where a ballot stands. It only moves onward, until the next Open.
+// State is the state of a ballot. It only increases, until the next Open.
 type State uint8
 
 // The states.
 const (
 	Idle      State = iota // Open was not called
-	Voting                 // no group is a majority yet
-	Decided                // one is; the votes that still come in can dissent, but not decide
-	Replaying              // voting is over; the server must play the match again and say Replayed
-	Closed                 // the verdict is there
+	Voting                 // there is no majority yet
+	Decided                // there is a majority; further votes cannot change it
+	Replaying              // voting is over; the server must replay the match and call Replayed
+	Closed                 // there is a verdict
 	states
 )
 
@@ -32,12 +31,12 @@ func (s State) String() string {
 	return [states]string{"idle", "voting", "decided", "replaying", "closed"}[s]
 }
 
-// Verdict is what a ballot came to.
+// Verdict is the outcome of a ballot.
 type Verdict struct {
 	Result Result
 	How    systems.How // ByMajority, ByReplay or ByAudit
-	// Registered is Voted and Silent together. Dissented are the voters that said something else than Result. Doubled
-	// said two things, of which the first counts.
+	// Registered is the union of Voted and Silent. Dissented voted for another result than Result. Doubled cast two
+	// different votes, of which the first counts.
 	Registered, Voted, Dissented, Doubled, Silent ecs.PlayerSet
-	Replays                                       int // times the server had to play the match again: 0 or 1
+	Replays                                       int // replays by the server: 0 or 1
 }
