@@ -31,8 +31,6 @@ type Config struct {
 	Bot bool
 	// BotSeed starts the bot's own random source.
 	BotSeed uint64
-	// MaxImage bounds the images that are loaded, in bytes; 0: 67108864.
-	MaxImage int
 	// Timeout ends a connection on which nothing was heard, in nanoseconds; 0: 10 s.
 	Timeout systems.Time
 	// Resume is a match to go on with, as a Log of a former process left it. nil: none. If the server does not know it any

@@ -40,7 +40,7 @@ func (c *Core) dial(now systems.Time) {
 		r := c.config.Resume
 		hello.Match, hello.Have, hello.Chain, hello.Final = r.Match, r.World.Tick(), uint64(r.Chain), r.World.Tick()
 	}
-	s, err := session.NewClient(session.ClientConfig{Hello: hello, MaxImage: c.config.MaxImage, Timeout: c.config.Timeout}, t, now)
+	s, err := session.NewClient(session.ClientConfig{Hello: hello, Timeout: c.config.Timeout}, t, now)
 	if err != nil {
 		c.end(err)
 		return

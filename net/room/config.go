@@ -25,13 +25,6 @@ type Config struct {
 	MaxPeers int
 	// KeepSeat is how long the seat of a lost connection is kept before its player leaves the match; 0: 5 s.
 	KeepSeat systems.Time
-	// InputDelay is the input delay that clients begin with, in ticks, in [0, 30].
-	InputDelay int
-	// MaxTicks is the maximum number of ticks that one Frame computes; 0: 8.
-	MaxTicks int
-	// ImageWork is how many bytes of images one Frame compresses, counted before compression; 0: 65536, which takes about
-	// a quarter of a millisecond.
-	ImageWork int
 	// ImageRate is the budget of each peer for images, in bytes per second; 0: the default of net/session.
 	ImageRate int
 	// Timeout ends the session of a peer that sends nothing; 0: the default of net/session.
@@ -74,12 +67,6 @@ func (c Config) withDefaults() (Config, error) {
 	if c.KeepSeat == 0 {
 		c.KeepSeat = 5 * systems.Second
 	}
-	if c.MaxTicks == 0 {
-		c.MaxTicks = 8
-	}
-	if c.ImageWork == 0 {
-		c.ImageWork = 64 << 10
-	}
 	if !c.Game.Schema().HasFloats() {
 		c.Build, c.Target = "", ""
 	} else if c.Build == "" && c.Target == "" {
@@ -93,9 +80,6 @@ func (c Config) withDefaults() (Config, error) {
 		{"Strategy.Params (bytes)", int64(len(c.Strategy.Params)), 0, session.MaxParams},
 		{"MaxPeers", int64(c.MaxPeers), 1, 1 << 15},
 		{"KeepSeat", int64(c.KeepSeat), 1, 1 << 62},
-		{"InputDelay", int64(c.InputDelay), 0, session.MaxDelay},
-		{"MaxTicks", int64(c.MaxTicks), 1, 1000},
-		{"ImageWork", int64(c.ImageWork), 1, 1 << 30},
 	} {
 		if bound.value < bound.low || bound.value > bound.high {
 			return c, fmt.Errorf("%w: %s is %d, want %d to %d", ErrConfig, bound.field, bound.value, bound.low, bound.high)

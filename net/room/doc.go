@@ -17,7 +17,7 @@
 // # Time
 //
 // New sets the moment of State(0). Tick f is due f/TickRate later, computed with integers. A Frame computes the ticks
-// that are due, at most MaxTicks of them, and leaves the others to the next Frames. No tick is skipped; late ticks are
+// that are due, at most eight of them, and leaves the others to the next Frames. No tick is skipped; late ticks are
 // counted in [Stats].
 //
 // # Joining and leaving

@@ -159,7 +159,7 @@ func (r *Room) welcome(id systems.Peer, h *session.Hello) {
 	p, tick := &r.peers[id], r.Tick()
 	warm := r.continues(h) && h.Have >= r.strategy.OldestServable()
 	w := session.Welcome{Strategy: r.config.Strategy.Name, Params: r.config.Strategy.Params, Match: r.config.Match, Rate: r.config.Game.TickRate,
-		Seat: p.seat, Role: p.identity.Role, Epoch: r.nextRun(), Tick: tick, Delay: r.config.InputDelay, Image: !warm}
+		Seat: p.seat, Role: p.identity.Role, Epoch: r.nextRun(), Tick: tick, Image: !warm}
 	p.session.Welcome(w, h.Have, r.now)
 	if !warm {
 		p.tries = 1

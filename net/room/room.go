@@ -29,6 +29,14 @@ type Room struct {
 	resync      func(systems.Peer) // r.resyncPeer, bound once
 }
 
+const (
+	// maxTicks is the maximum number of ticks that one Frame computes.
+	maxTicks = 8
+	// imageWork is how many bytes of images one Frame compresses, counted before compression. That takes about a quarter
+	// of a millisecond.
+	imageWork = 64 << 10
+)
+
 // ErrRefused is wrapped by the errors of Enter. The client was sent the reason.
 var ErrRefused = errors.New("room: refused")
 
@@ -94,7 +102,7 @@ func (r *Room) Frame(now systems.Time) {
 			image.SectionEncode.Leave(r.config.Observer)
 		}
 		if !r.uncommitted { // an image may be of an uncommitted tick
-			r.images.compress(r.config.ImageWork)
+			r.images.compress(imageWork)
 		}
 	}
 	r.send(now)
@@ -144,7 +152,7 @@ func (r *Room) tick() (ticks int, held bool) {
 			r.postpone(1)
 			return ticks, true
 		}
-		if ticks == r.config.MaxTicks {
+		if ticks == maxTicks {
 			r.stats.Deferred++
 			return ticks, false
 		}

@@ -209,7 +209,7 @@ func TestAKickedPlayerAndOneWhoLeavesHaveNoSeat(t *testing.T) {
 
 // After a pause a room computes every tick that is due, a bounded number per Frame, and counts the late ticks.
 func TestNoTickIsSkippedAndAFrameIsBounded(t *testing.T) {
-	g := newRig(t, func(c *room.Config) { c.MaxTicks = 8 })
+	g := newRig(t, nil)
 	now := systems.TickTime(0, 30, 60) + 1000
 	for i, want := range []ecs.Tick{8, 16, 24, 30, 30} {
 		if g.room.Frame(now); g.room.Tick() != want {
@@ -290,12 +290,9 @@ func TestABadConfigNamesTheField(t *testing.T) {
 		"a Motion role: give one": func(c *room.Config) {
 			c.Game, c.Strategy = &ecs.Game{Name: "bare", TickRate: 60, MaxPlayers: 1, Input: c.Game.Input}, reckon.Strategy
 		},
-		"Params":     func(c *room.Config) { c.Strategy.Params = make([]byte, session.MaxParams+1) },
-		"MaxPeers":   func(c *room.Config) { c.MaxPeers = -1 },
-		"KeepSeat":   func(c *room.Config) { c.KeepSeat = -1 },
-		"InputDelay": func(c *room.Config) { c.InputDelay = 31 },
-		"MaxTicks":   func(c *room.Config) { c.MaxTicks = 1001 },
-		"ImageWork":  func(c *room.Config) { c.ImageWork = -5 },
+		"Params":   func(c *room.Config) { c.Strategy.Params = make([]byte, session.MaxParams+1) },
+		"MaxPeers": func(c *room.Config) { c.MaxPeers = -1 },
+		"KeepSeat": func(c *room.Config) { c.KeepSeat = -1 },
 	} {
 		c := room.Config{Game: matchtest.Dots(), Strategy: relay.Strategy}
 		change(&c)

@@ -29,25 +29,17 @@ type Client struct {
 type ClientConfig struct {
 	// Hello describes the client; Version is filled in.
 	Hello Hello
-	// MaxImage bounds the images that are accepted, in bytes; 0: 67108864.
-	MaxImage int
 	// Timeout ends a session whose server sends nothing; 0: 10 s.
 	Timeout systems.Time
 }
 
 // NewClient returns the client's end of a session that begins now, and sends Hello.
 func NewClient(c ClientConfig, t Transport, now systems.Time) (*Client, error) {
-	if c.MaxImage == 0 {
-		c.MaxImage = 64 << 20
-	}
 	if c.Timeout == 0 {
 		c.Timeout = 10 * systems.Second
 	}
-	if c.MaxImage < 0 || c.MaxImage > 1<<30 {
-		return nil, fmt.Errorf("%w: MaxImage is %d, want 0 to 1073741824 bytes", ErrConfig, c.MaxImage)
-	}
 	if c.Timeout < 0 {
-		return nil, fmt.Errorf("%w: Timeout must not be negative", ErrConfig)
+		return nil, fmt.Errorf("%w: Timeout is %v, want 0 or more", ErrConfig, c.Timeout)
 	}
 	c.Hello.Version = Version
 	s := &Client{common: newCommon(t, c.Timeout, now), config: c}
@@ -155,7 +147,7 @@ func (s *Client) imageHead(body []byte) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	if err := s.sink.open(h, s.config.MaxImage); err != nil {
+	if err := s.sink.open(h); err != nil {
 		s.finish(CodeProtocol, err.Error())
 		return Event{}, nil
 	}

@@ -24,6 +24,8 @@ type Image struct {
 const (
 	// imagePiece is how many bytes of an image one message holds before compression.
 	imagePiece = 16 << 10
+	// maxImage bounds the images that a client accepts, in bytes.
+	maxImage = 64 << 20
 	// imagePackedMax bounds a compressed piece. For incompressible data zstd adds less than the difference.
 	imagePackedMax = imagePiece + 128
 )
@@ -100,9 +102,9 @@ type imageSink struct {
 }
 
 // open begins a new image and drops an incomplete one.
-func (s *imageSink) open(h imageHead, most int) error {
-	if h.size > most {
-		return fmt.Errorf("session: an image of %d bytes is announced and %d are allowed", h.size, most)
+func (s *imageSink) open(h imageHead) error {
+	if h.size > maxImage {
+		return fmt.Errorf("session: an image of %d bytes is announced and %d are allowed", h.size, maxImage)
 	}
 	s.head, s.raw = h, nil
 	if s.decoder == nil {

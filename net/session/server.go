@@ -55,8 +55,6 @@ type ServerConfig struct {
 	ImageRate int
 	// Timeout ends a session whose peer sends nothing; 0: 5 s.
 	Timeout systems.Time
-	// LoadTimeout bounds the time until a sent image is loaded; 0: 60 s.
-	LoadTimeout systems.Time
 	// MintToken returns a sealed reconnect token for the peer, or nil. Optional.
 	MintToken func(now systems.Time) []byte
 }
@@ -74,6 +72,7 @@ const (
 	// imageReserve is left free in the queue of the transport, so that an image delays no order.
 	imageReserve = 32 << 10
 	helloTimeout = 10 * systems.Second
+	loadTimeout  = 60 * systems.Second // from when an image is sent until it is loaded
 )
 
 // ErrConfig is wrapped by every error about a Config.
@@ -93,11 +92,8 @@ func NewServer(c ServerConfig, t Transport, now systems.Time) (*Server, error) {
 	if c.Timeout == 0 {
 		c.Timeout = 5 * systems.Second
 	}
-	if c.LoadTimeout == 0 {
-		c.LoadTimeout = 60 * systems.Second
-	}
-	if c.Timeout < 0 || c.LoadTimeout < 0 {
-		return nil, fmt.Errorf("%w: Timeout and LoadTimeout must not be negative", ErrConfig)
+	if c.Timeout < 0 {
+		return nil, fmt.Errorf("%w: Timeout is %v, want 0 or more", ErrConfig, c.Timeout)
 	}
 	return &Server{
 		common: newCommon(t, c.Timeout, now), config: c, piece: -1, deadline: now + helloTimeout,
@@ -251,7 +247,7 @@ func (s *Server) Welcome(w Welcome, have ecs.Tick, now systems.Time) {
 		panic("session: Welcome without an EventHello before it: call it once, in answer to that event")
 	}
 	s.phase, s.epoch, s.nextEpoch, s.have = awaitReady, w.Epoch, w.Epoch, have
-	s.deadline = now + s.config.LoadTimeout
+	s.deadline = now + loadTimeout
 	s.scratch = appendWelcome(s.scratch[:0], w)
 	s.reliable(s.scratch)
 }
@@ -276,7 +272,7 @@ func (s *Server) SendImage(im *Image, epoch uint8, now systems.Time) {
 		s.phase = awaitReady
 	}
 	s.image, s.nextEpoch, s.piece, s.have = im, epoch, -1, im.head.tick
-	s.deadline = now + s.config.LoadTimeout
+	s.deadline = now + loadTimeout
 }
 
 // Opened reports that the strategy serves the peer from now on.

@@ -224,21 +224,21 @@ func TestADamagedImageEndsTheSession(t *testing.T) {
 	}
 }
 
-// Memory for an image is allocated as pieces arrive, whatever size its head announces, and never above MaxImage.
+// Memory for an image is allocated as pieces arrive, whatever size its head announces, and never above maxImage.
 func TestAnAnnouncedImageTakesNoMemoryBeforeItArrives(t *testing.T) {
 	s := imageSink{}
-	if err := s.open(imageHead{size: 64 << 20}, 64<<20); err != nil {
+	if err := s.open(imageHead{size: maxImage}); err != nil {
 		t.Fatal(err)
 	}
 	if got := cap(s.raw) + cap(s.scratch); got > 2*imagePiece {
 		t.Errorf("%d bytes were allocated for an image before a piece has arrived", got)
 	}
-	if err := s.open(imageHead{size: 64<<20 + 1}, 64<<20); err == nil {
+	if err := s.open(imageHead{size: maxImage + 1}); err == nil {
 		t.Error("an image above the limit was accepted")
 	}
 	// The decoder refuses a piece that decompresses to more than a piece before it allocates for it.
 	bomb := newCoder().EncodeAll(make([]byte, 8<<20), nil)
-	if err := s.open(imageHead{size: 16 << 20}, 64<<20); err != nil {
+	if err := s.open(imageHead{size: 16 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.add(bomb); err == nil {

@@ -135,7 +135,7 @@ func FuzzClient(f *testing.F) {
 	hello := appendWelcome(nil, Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
 	f.Add(append([]byte{byte(len(hello)), 1}, hello...))
 	f.Fuzz(func(t *testing.T, script []byte) {
-		s, err := NewClient(ClientConfig{MaxImage: 1 << 20}, &memory{room: 1 << 20}, 0)
+		s, err := NewClient(ClientConfig{}, &memory{room: 1 << 20}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,8 +144,8 @@ func FuzzClient(f *testing.F) {
 				s.Ready()
 			}
 			s.Frame(timeOf(now))
-			if cap(s.sink.raw) > 1<<21 {
-				t.Fatalf("%d bytes held for an image of at most %d", cap(s.sink.raw), 1<<20)
+			if most := 2 * imagePiece * (1 + len(script)/2); cap(s.sink.raw) > most {
+				t.Fatalf("%d bytes held for an image, want at most %d", cap(s.sink.raw), most)
 			}
 		})
 	})
