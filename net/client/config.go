@@ -10,47 +10,46 @@ import (
 	"tendon/systems"
 )
 
-// Config describes a client. Zero values stand for defaults where a field names one.
+// Config describes a client. Zero values select the defaults where a field names one.
 type Config struct {
-	// Game is what is played. Required; the same as the server's.
+	// Game is the game. Required; it must be the same as on the server.
 	Game *ecs.Game
-	// Strategies are those this client knows; the server chooses one by name. Required.
+	// Strategies are the sync strategies of this client; the server selects one by name. Required.
 	Strategies []systems.Strategy
-	// Dial opens a connection, or begins to: what is sent on it waits until it is there. token is the newest reconnect
-	// token, nil for the first connection. An error counts as a failed attempt. Required.
+	// Dial opens a connection, or begins to: messages sent meanwhile are queued. token is the newest reconnect token, nil
+	// for the first connection. An error counts as a failed attempt. Required.
 	Dial func(token []byte) (session.Transport, error)
-	// Name is shown to others, at most session.MaxName bytes.
+	// Name is shown to other players, at most session.MaxName bytes.
 	Name string
-	// Attempts is how often in a row connecting again is tried before the client gives up; 0: 8, negative: never.
+	// Attempts is how often in a row the client tries to reconnect; 0: 8, negative: never.
 	Attempts int
-	// InputDelay is in ticks, in [0, 30]; 0: what the server suggests.
+	// InputDelay is the number of ticks between an input and its effect, in [0, 30]; 0: as the server suggests.
 	InputDelay int
-	// MaxPrediction is the most ticks to predict; 0: the strategy's default.
+	// MaxPrediction is the most ticks to predict; 0: the default of the strategy.
 	MaxPrediction int
-	// Bot lets Game.Bot play instead of SetInput.
+	// Bot has Game.Bot play instead of SetInput.
 	Bot bool
-	// BotSeed starts the bot's own random source.
+	// BotSeed starts the random source of the bot.
 	BotSeed uint64
-	// Timeout ends a connection on which nothing was heard, in nanoseconds; 0: 10 s.
+	// Timeout ends a connection on which nothing arrives; 0: 10 s.
 	Timeout systems.Time
-	// Resume is a match to go on with, as a Log of a former process left it. nil: none. If the server does not know it any
-	// more, a state comes from the server as always.
+	// Resume is a match to go on with, from the Log of an earlier process. If the server cannot go on from it, the client
+	// loads an image. Optional.
 	Resume *Resume
-	// Log is told of what is final; nil: nobody is.
+	// Log stores the final ticks for a later process. Optional.
 	Log Log
-	// Elapsed tells how long the running Frame has taken, so that catching up leaves time to draw; nil: catching up
-	// computes a fixed number of ticks in each Frame.
+	// Elapsed returns how long the running Frame has taken, so that catching up leaves time to draw. Optional: without it,
+	// catching up computes a fixed number of ticks in each Frame.
 	Elapsed func() systems.Time
-	// Build and Target are told to the server if the game uses floats. Both empty: those of this program.
+	// Build and Target are compared with the server's if the game uses floats. Both empty: those of this program.
 	Build, Target string
 	// Chat receives the chat messages of the players. Optional.
 	Chat func(session.ChatLine)
-	// Notice is told what the server says to players, such as that it stops in so many seconds; nil: nobody is.
+	// Notice receives texts of the server for the player, with the seconds until the server stops, or 0. Optional.
 	Notice func(seconds int, text string)
-	// Desynced is told what is known when a state that the server put right turns out to have differed. It is called on the
-	// client's goroutine. nil: nobody is, and nothing is kept for it.
+	// Desynced receives the differences that a resync finds. Without it nothing is kept for it. Optional.
 	Desynced func(Desync)
-	// Observer is told of the phases and systems; nil: nobody is.
+	// Observer receives the start and end of the phases and systems. Optional.
 	Observer image.Observer
 }
 

@@ -29,10 +29,10 @@ var (
 	coreCounter = ecs.NewResource[counter]("counter")
 )
 
-// tiles is how many entities there are before anybody joins.
+// tiles is the number of entities before the first player joins.
 const tiles = 3000
 
-// game is Dots in a world that takes a moment to load.
+// game is Dots in a world of several image pieces.
 func game() *ecs.Game {
 	g := matchtest.Dots()
 	g.Components = append(g.Components, coreTile)
@@ -55,7 +55,7 @@ func match(t *testing.T, change func(*room.Config)) (*matchsim.Match, simnet.Pro
 	return h, p
 }
 
-// until plays until done, for at most ten seconds.
+// until plays until done returns true, for at most ten seconds.
 func until(t *testing.T, h *matchsim.Match, done func() bool) {
 	t.Helper()
 	for end := h.Net.Now() + 10*time.Second; !done(); h.Run(time.Second / 240) {
@@ -65,8 +65,8 @@ func until(t *testing.T, h *matchsim.Match, done func() bool) {
 	}
 }
 
-// What a player is shown while waiting are these states, in this order; progress never goes back. Who comes back in time
-// loads nothing: it goes on from what it has.
+// The states follow one another in this order, and progress never decreases. A client that reconnects in time loads
+// nothing: it goes on from its own state.
 func TestAClientGoesThroughItsStatesInOrder(t *testing.T) {
 	h, p := match(t, nil)
 	c := h.Join(matchsim.Plan{Profile: p})
@@ -108,9 +108,8 @@ func TestAClientGoesThroughItsStatesInOrder(t *testing.T) {
 	}
 }
 
-// Before there is a state, a window can already be drawn: it is empty and belongs to nobody. Afterwards it shows the
-// match from the player's seat.
-func TestAViewShowsNothingBeforeTheState(t *testing.T) {
+// Before there is a state, the view is empty and has no seat. Afterwards it shows the match from the seat of the player.
+func TestAViewIsEmptyBeforeTheState(t *testing.T) {
 	h, p := match(t, nil)
 	first, watcher := h.Join(matchsim.Plan{Profile: p}), h.Join(matchsim.Plan{Profile: p, Spectator: true})
 	c := h.Join(matchsim.Plan{Profile: p})
@@ -151,7 +150,7 @@ func TestAViewShowsNothingBeforeTheState(t *testing.T) {
 	}
 }
 
-// A refusal is a typed error for the program and a sentence for the player; it is not tried again.
+// A refusal is a typed error with a sentence for the player. The client does not try again.
 func TestARefusalEndsTheClientWithASentence(t *testing.T) {
 	other := game()
 	other.MaxPlayers = 3
@@ -182,7 +181,7 @@ func TestARefusalEndsTheClientWithASentence(t *testing.T) {
 	}
 }
 
-// Nor does a client play by a strategy that its game is not made for.
+// A client refuses a strategy that needs more than its game has.
 func TestAClientRefusesAStrategyThatNeedsMoreThanItsGameHas(t *testing.T) {
 	bare := &ecs.Game{Name: "bare", TickRate: 60, MaxPlayers: 2, Input: ecs.NewInput[uint8]()}
 	moving := relay.Strategy
@@ -200,7 +199,7 @@ func TestAClientRefusesAStrategyThatNeedsMoreThanItsGameHas(t *testing.T) {
 	}
 }
 
-// A server that is away is waited for, less and less often, but not for ever.
+// A client tries to reconnect with growing pauses, and ends after Config.Attempts.
 func TestAClientGivesUpAfterItsAttempts(t *testing.T) {
 	why := errors.New("no route")
 	for _, attempts := range []int{3, -1} {
@@ -209,7 +208,7 @@ func TestAClientGivesUpAfterItsAttempts(t *testing.T) {
 		c, err := client.NewCore(client.Config{Game: game(), Strategies: []systems.Strategy{relay.Strategy}, Attempts: attempts,
 			Dial: func(token []byte) (session.Transport, error) {
 				if at = append(at, now); token != nil {
-					t.Error("a token from nowhere")
+					t.Error("a token before a connection")
 				}
 				return nil, why
 			}})
@@ -228,8 +227,8 @@ func TestAClientGivesUpAfterItsAttempts(t *testing.T) {
 	}
 }
 
-// A success makes the next break a first one: attempts are counted in a row.
-func TestAttemptsAreCountedAnewAfterSuccess(t *testing.T) {
+// Attempts are counted in a row: a success starts the count anew.
+func TestAttemptsAreCountedAnewAfterASuccess(t *testing.T) {
 	h, p := match(t, nil)
 	c := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.Attempts = 1 }})
 	for range 3 {
@@ -242,7 +241,7 @@ func TestAttemptsAreCountedAnewAfterSuccess(t *testing.T) {
 	}
 }
 
-// What had gone wrong is kept for whoever looks for the reason, after the state was put right.
+// The difference that a resync found is kept.
 func TestADesyncReportIsKept(t *testing.T) {
 	h, p := match(t, nil)
 	c := h.Join(matchsim.Plan{Profile: p})

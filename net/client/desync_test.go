@@ -21,7 +21,7 @@ import (
 	"tendon/systems/verify"
 )
 
-// examined writes a bundle, reads it back and returns what it tells.
+// examined writes a bundle, reads it back and examines it.
 func examined(t *testing.T, g *ecs.Game, b *bundle.Bundle) (*bundle.Bundle, *bundle.Examination) {
 	t.Helper()
 	data, err := b.Append(nil)
@@ -39,21 +39,21 @@ func examined(t *testing.T, g *ecs.Game, b *bundle.Bundle) (*bundle.Bundle, *bun
 	return again, x
 }
 
-// Weeks after a desync, the bundle is all there is. Under every strategy whose clients compute the match, and can
-// therefore come out otherwise, the client's bundle names the field, holds the ticks that led there, and says that the
-// rules lead elsewhere; the server's holds the server's side of the same moment.
+// The bundle of a client names the field that differs, and has the ticks that led to it. Replaying them leads to another
+// state. The bundle of the server has its state at the same moment. This holds for every strategy whose clients compute the
+// match.
 func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 	tried := 0
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy} {
 		if !s.Needs.Exact {
-			continue // its clients hold what the server told: there is nothing to differ from
+			continue // its clients hold the states of the server and compute nothing
 		}
 		tried++
 		t.Run(s.Name, func(t *testing.T) {
 			g := game()
 			var watch *room.Watch
-			var told []client.Desync
-			var heard []room.Desync
+			var atClient []client.Desync
+			var atRoom []room.Desync
 			var clips []*travel.Clip
 			h, err := matchsim.New(matchsim.Config{Game: g, Strategy: s, Seed: 5, Room: func(c *room.Config) {
 				var err error
@@ -63,7 +63,7 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 				c.Sinks = []room.Sink{watch.Sink(), {NeedState: true, Desync: func(d room.Desync) {
 					var state image.Snapshot
 					d.World.Image().Save(&state)
-					heard, clips = append(heard, d), append(clips, watch.Ring().ClipTo(&state))
+					atRoom, clips = append(atRoom, d), append(clips, watch.Ring().ClipTo(&state))
 					state.Release()
 				}}}
 			}})
@@ -71,22 +71,22 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, _ := simnet.ByName("P1")
-			c := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.Desynced = func(d client.Desync) { told = append(told, d) } }})
+			c := h.Join(matchsim.Plan{Profile: p, Change: func(c *client.Config) { c.Desynced = func(d client.Desync) { atClient = append(atClient, d) } }})
 			h.Join(matchsim.Plan{Profile: p})
 			h.Join(matchsim.Plan{Profile: p})
 			until(t, h, func() bool { return h.Clients[0].Live() && h.Clients[1].Live() && h.Clients[2].Live() })
 			h.Run(4 * time.Second)
-			if len(told) != 0 || len(heard) != 0 {
-				t.Fatalf("%d and %d desyncs are told before there was any", len(told), len(heard))
+			if len(atClient) != 0 || len(atRoom) != 0 {
+				t.Fatalf("%d and %d desyncs are reported before there was any", len(atClient), len(atRoom))
 			}
 			wrong := h.Room.Tick() + 30
 			c.Fault(wrong, func(w *ecs.World) { coreCounter.Write(w).Value = 77 })
 			h.Run(5 * time.Second)
-			if len(told) != 1 || len(heard) != 1 {
-				t.Fatalf("the client told of %d desyncs, the room of %d, want one each", len(told), len(heard))
+			if len(atClient) != 1 || len(atRoom) != 1 {
+				t.Fatalf("the client reported %d desyncs, the room %d, want one each", len(atClient), len(atRoom))
 			}
-			theClients(t, g, &told[0], wrong)
-			theServers(t, g, &heard[0], clips[0], wrong)
+			theClients(t, g, &atClient[0], wrong)
+			theServers(t, g, &atRoom[0], clips[0], wrong)
 		})
 	}
 	if tried < 2 {

@@ -1,8 +1,8 @@
-// Package client plays a match that a room serves: it connects, loads the state, catches up, gives inputs, shows the
-// view, and comes back when the connection breaks.
+// Package client plays a match that a room serves. It connects, loads the state, catches up, sends inputs, updates the
+// view, and reconnects when the connection is lost.
 //
-// [Core] is the whole of it without sockets and clocks: messages and the time come in as arguments. It asks for a
-// connection through Config.Dial, and is told by Lost that one is gone. A game's loop makes three calls:
+// A [Client] has a UDP socket and a clock. A [Core] has neither: messages and the time are arguments, connections come
+// from Config.Dial, and [Core.Lost] reports that one is lost. The loop of a game makes three calls:
 //
 //	core.SetInput(input)
 //	if err := core.Frame(now); err != nil {
@@ -10,9 +10,9 @@
 //	}
 //	view := core.View(now)
 //
-// and whoever owns the connection one more, for every message: core.Receive(channel, message, now).
+// The owner of the connection also calls core.Receive(channel, message, now) for every message.
 //
-// The package is not a strategy (it drives the client half of one) and not a window.
+// The package contains no sync strategy: it drives the client half of one. It opens no window.
 //
 // # States
 //
@@ -20,17 +20,17 @@
 //	     ↑                                 │
 //	     └───────── reconnecting ←─────────┘        any → ended
 //
-// Who comes back in time goes from reconnecting to catching up: it goes on from its newest final state, if the server
-// says that it lies on the match. What was predicted is given up. So does another process of the client, from what
-// Config.Log was told: Config.Resume.
+// A client that reconnects in time skips loading: it goes on from its newest final state, if that is still part of the
+// match on the server. Predicted ticks are discarded. Another process of the client does the same from the ticks that
+// Config.Log has stored: see Config.Resume.
 //
-// In loading, [Core.Progress] is the share of the image that has arrived. A resync passes through catching up only: the
-// player plays on until the server's state is here, and [Core.Desyncs] keeps where the two differed.
+// While loading, [Core.Progress] is the share of the image that has arrived. A resync skips loading as well: the player
+// plays on until the state of the server has arrived. [Core.Desyncs] returns the differences that resyncs found.
 //
 // # Tasks
 //
-//   - connect over UDP with a token, with a socket and a clock: [Dial], [DialConfig], [Client]
+//   - connect over UDP with a token: [Dial], [DialConfig], [Client]
 //   - play: [NewCore], [Core.SetInput], [Core.Frame], [Core.View], [Core.Effects]
-//   - act rarely and reliably: [Core.Order]; talk: [Core.Chat]; leave: [Core.Leave]
-//   - say what is going on: [Core.State], [Core.Progress], [Core.Err], [Core.Stats], [Core.Desyncs]
+//   - send a reliable order: [Core.Order]; chat: [Core.Chat]; leave: [Core.Leave]
+//   - show the state of the client: [Core.State], [Core.Progress], [Core.Err], [Core.Stats], [Core.Desyncs]
 package client

@@ -11,7 +11,7 @@ import (
 	"tendon/systems/relay"
 )
 
-// play is the loop of a program without a window; one with a window makes the same three calls from it.
+// play is the loop of a program without a window. A window makes the same three calls.
 func play(game *ecs.Game, token []byte, input func() ecs.InputBytes, draw func(*ecs.View)) error {
 	c, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{
 		Game: game, Strategies: []systems.Strategy{relay.Strategy, predict.Strategy}, Name: "Ada"}})
@@ -31,9 +31,9 @@ func play(game *ecs.Game, token []byte, input func() ecs.InputBytes, draw func(*
 	}
 }
 
-// A token that is none is refused before anything is sent.
+// Dial refuses a malformed token before it sends anything.
 func ExampleDial() {
 	fmt.Println(play(nil, []byte("no token"), nil, nil))
 	// Output:
-	// client: the invitation to this server is not valid or no longer so: ask for a new one: netcode: malformed connect token: 8 bytes, want 2048
+	// client: the connect token is malformed or has expired: ask for a new one: netcode: malformed connect token: 8 bytes, want 2048
 }

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// Socket is what a client needs of a UDP socket. *net.UDPConn is one, and so are the sockets of net/simnet.
+// Socket is a UDP socket. *net.UDPConn and the sockets of net/simnet implement it.
 type Socket interface {
 	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
 	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
 	Close() error
 }
 
-// mailbox is a socket with the goroutine that reads it. What arrives is kept, up to mailboxBytes, until the client's
-// Frame takes it; what is above that is lost.
-type mailbox struct {
+// socketReader is a socket with the goroutine that reads it. Packets are kept, up to readerBytes, until the next Frame of
+// the client. Further packets are dropped.
+type socketReader struct {
 	socket Socket
 	closed sync.WaitGroup
 
 	mu      sync.Mutex // held for a copy of one packet, or for a swap
-	filling arrived
-	lost    uint64
+	packets packets
+	dropped uint64
 }
 
-// arrived is one side of a mailbox: packets one behind the other.
-type arrived struct {
+// packets is a buffer of received packets.
+type packets struct {
 	list  []arrival
 	bytes []byte
 }
@@ -39,22 +39,23 @@ type arrival struct {
 }
 
 const (
-	// mailboxBytes is a second of the fastest server there is: link's largest budget is 16 MB a second, its default 256 KB.
-	mailboxBytes = 1 << 20
-	// packetLimit is above what a socket can deliver in one piece, so that oversized packets are seen to be.
+	// readerBytes holds several seconds of the default budget of a link, 256 KB per second.
+	readerBytes = 1 << 20
+	// packetLimit is larger than a valid packet, so that oversized packets are recognized.
 	packetLimit = 2048
-	// readPause follows an error of the socket, so that a broken one costs no core.
+	// readPause follows an error of the socket, so that a failing socket does not occupy a core.
 	readPause = 10 * time.Millisecond
 )
 
-func newMailbox(s Socket) *mailbox {
-	m := &mailbox{socket: s}
+// readSocket starts the goroutine that reads a socket.
+func readSocket(s Socket) *socketReader {
+	m := &socketReader{socket: s}
 	m.closed.Add(1)
 	go m.read()
 	return m
 }
 
-func (m *mailbox) read() {
+func (m *socketReader) read() {
 	defer m.closed.Done()
 	var buffer [packetLimit]byte
 	for {
@@ -62,37 +63,37 @@ func (m *mailbox) read() {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil: // such as a server that is not there yet; silence will tell
+		case err != nil: // such as a server that is not started yet; a timeout ends the connection
 			time.Sleep(readPause)
 			continue
 		}
-		m.file(buffer[:n], from)
+		m.add(buffer[:n], from)
 	}
 }
 
-func (m *mailbox) file(packet []byte, from netip.AddrPort) {
+func (m *socketReader) add(packet []byte, from netip.AddrPort) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := &m.filling
-	if len(a.bytes)+len(packet) > mailboxBytes {
-		m.lost++
+	a := &m.packets
+	if len(a.bytes)+len(packet) > readerBytes {
+		m.dropped++
 		return
 	}
 	a.bytes = append(a.bytes, packet...)
 	a.list = append(a.list, arrival{at: time.Now(), from: from, end: len(a.bytes)})
 }
 
-// take swaps the filled side for an emptied one.
-func (m *mailbox) take(emptied arrived) (filled arrived) {
-	emptied.list, emptied.bytes = emptied.list[:0], emptied.bytes[:0]
+// swap returns the received packets and reuses another buffer for the next ones.
+func (m *socketReader) swap(buffer packets) (received packets) {
+	buffer.list, buffer.bytes = buffer.list[:0], buffer.bytes[:0]
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	filled, m.filling = m.filling, emptied
-	return filled
+	received, m.packets = m.packets, buffer
+	return received
 }
 
 // close closes the socket and waits for the goroutine.
-func (m *mailbox) close() {
+func (m *socketReader) close() {
 	_ = m.socket.Close() // a socket that cannot be closed is closed
 	m.closed.Wait()
 }

@@ -1,18 +1,17 @@
-// Package link carries messages of two channels over one sealed connection:
-// reliable ones, once, whole and in order, and datagrams, fresh or not at all.
-// It is the only importer of kcp-go in Tendon, and uses nothing of it but its
-// protocol core: no listener, no session, no goroutine.
+// Package link carries messages on two channels over one sealed connection. The reliable channel retransmits lost
+// segments: its messages arrive once, whole and in order. The datagram channel never retransmits: its messages arrive
+// without delay or not at all.
 //
-// A [Link] is sans-IO. Opened packets go in at [Link.Receive], packets to be
-// sealed come out of [Link.Flush], which is called once a tick and told the
-// time. It is not an authenticator (net/netcode opens and seals), not a
-// handshake and not a scheduler, and one goroutine uses it at a time.
+// The package is the only importer of kcp-go. It uses the protocol core alone: no listener, no session, no goroutine.
 //
-//	l, err := link.New(link.Config{Epoch: 1})
+// A [Link] is sans-IO: [Link.Receive] processes an opened packet, and [Link.Flush], called once per tick with the time,
+// emits the packets to be sealed. Packets are opened and sealed by net/netcode. One goroutine may use a Link at a time.
+//
+//	l := link.New()
 //	...
 //	for _, packet := range opened { // every tick
 //		if err := l.Receive(packet); err != nil {
-//			malformed++ // changed nothing; treat it as lost
+//			malformed++ // the packet had no effect
 //		}
 //	}
 //	for channel, message, ok := l.Next(); ok; channel, message, ok = l.Next() {
@@ -24,35 +23,28 @@
 //		drop(l.Err())
 //	}
 //
-// # What leaves in a tick
+// # Packets of a tick
 //
-// Datagrams queued since the last Flush always leave in it, together in one
-// packet. What the reliable channel has to say rides beside them where it
-// fits, and takes further packets as long as [Config.BytesPerSecond] lasts.
+// The datagrams queued since the last Flush are sent together in one packet. Segments of the reliable channel fill the
+// rest of it, and further packets as far as the budget of 256 KB per second allows.
 //
-// Over the KCP core runs a stream of length-prefixed messages, cut into
-// segments as the budget allows. KCP's own fragments are not used: a message
-// handed to the core is sent as fast as the peer's window opens, so that a
-// budget could only be kept by losing segments on purpose; and many small
-// messages of one tick share a segment. The layout is in section 3 of
-// net/wire/STANDARD.md.
+// The KCP core carries a stream of length-prefixed messages, cut into segments as the budget allows. The fragments of KCP
+// are not used: the core sends a whole message as soon as the window of the peer opens, without regard to a budget. Small
+// messages of one tick share a segment. Section 3 of net/wire/STANDARD.md has the layout.
 //
-// Datagrams pass through as they come: doubled, reordered or late ones are
-// handed out like any other. Only the strategy that owns a message knows
-// which tick it supersedes; a filter here would be a second opinion.
+// Duplicated, reordered and late datagrams are delivered like any other. The strategy that sends them decides which of
+// them are outdated.
 //
-// # The clock
+// # Time
 //
-// The KCP core reads the process's monotonic clock, for retransmission only.
-// Everything of this package's own (budget, timeout, round trip) goes by the
-// time that Flush is told. Tests let both agree in a testing/synctest bubble.
+// The KCP core reads the monotonic clock of the process, for retransmission only. The budget, the timeout and the round
+// trip time use the time passed to Flush. In tests both agree in a testing/synctest bubble.
 //
 // # Tasks
 //
-//   - open a link: [New]
-//   - send what must arrive: [Link.SendReliable], with [Link.Pending] to pace bulk
-//   - send what must be fresh: [Link.SendDatagram]
-//   - notice a peer that is gone or lies: [Link.Dead], [Link.Err]
-//   - restart a match on a live connection: [Link.SetEpoch]
+//   - make a link: [New]
+//   - send a message that must arrive: [Link.SendReliable]; pace bulk data: [Link.Pending]
+//   - send a message that is outdated soon: [Link.SendDatagram]
+//   - detect a lost or faulty peer: [Link.Dead], [Link.Err]
 //   - chart a connection: [Link.Stats]
 package link

@@ -7,14 +7,9 @@ import (
 	"tendon/net/link"
 )
 
-// Two links whose packets reach each other: what leaves in a tick leaves together, and each channel hands out its own.
+// The messages of a tick are sent in one packet, and the other end receives each on its channel.
 func Example() {
-	here, err := link.New(link.Config{Epoch: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	there, _ := link.New(link.Config{Epoch: 1})
+	here, there := link.New(), link.New()
 	fmt.Println(here.SendReliable([]byte("buy a shield")), here.SendDatagram([]byte("left")))
 
 	packets := 0

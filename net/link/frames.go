@@ -2,17 +2,14 @@ package link
 
 import "encoding/binary"
 
-// frames is a first-in first-out row of bytes that hold messages, each behind
-// its length as a uvarint. It does not know its bound; its users do.
-//
-// Slices that it hands out are valid until something is put in or dropped.
+// frames is a first-in first-out buffer of messages, each preceded by its length as a uvarint. Its users bound its size.
+// Returned slices are valid until the next push, extend or drop.
 type frames struct {
 	buf  []byte
-	head int // buf[head:] is what is in it
+	head int // buf[head:] is the content
 }
 
-// keepBytes is what a buffer may keep while it is idle: a link that once moved
-// an image is small again afterwards.
+// keepBytes is the capacity that an idle buffer may keep. A link is small again after it has carried an image.
 const keepBytes = 4 << 10
 
 func framedSize(n int) int {
@@ -27,26 +24,26 @@ func framedSize(n int) int {
 
 func (f *frames) size() int { return len(f.buf) - f.head }
 
-// push puts a message in.
+// push appends a message.
 func (f *frames) push(message []byte) {
 	f.makeRoom(framedSize(len(message)))
 	f.buf = binary.AppendUvarint(f.buf, uint64(len(message)))
 	f.buf = append(f.buf, message...)
 }
 
-// extend puts n bytes in for the caller to fill: a piece of framed messages.
+// extend appends n bytes for the caller to fill, a piece of framed messages.
 func (f *frames) extend(n int) []byte {
 	f.makeRoom(n)
 	at := len(f.buf)
 	if cap(f.buf)-at >= n {
 		f.buf = f.buf[:at+n]
 	} else {
-		f.buf = append(f.buf, make([]byte, n)...) // grows by a factor, without the temporary
+		f.buf = append(f.buf, make([]byte, n)...) // grows by a factor and allocates no temporary slice
 	}
 	return f.buf[at:]
 }
 
-// makeRoom moves what is in to the front if n more bytes would not fit behind.
+// makeRoom moves the content to the front if n more bytes do not fit after it.
 func (f *frames) makeRoom(n int) {
 	if f.head == len(f.buf) {
 		f.buf, f.head = f.buf[:0], 0
@@ -56,15 +53,15 @@ func (f *frames) makeRoom(n int) {
 	}
 }
 
-// take takes up to n bytes off the front, whatever they frame.
+// take removes up to n bytes from the front, regardless of messages.
 func (f *frames) take(n int) []byte {
 	n = min(n, f.size())
 	f.head += n
 	return f.buf[f.head-n : f.head]
 }
 
-// message takes the message at the front, if it is whole. A length that is
-// not canonical, zero or above MaxMessage is ErrStream.
+// message removes the message at the front, if it is whole. A length that is not canonical, zero or above MaxMessage is
+// ErrStream.
 func (f *frames) message() (message []byte, ok bool, err error) {
 	in := f.buf[f.head:]
 	length, n := binary.Uvarint(in)
@@ -80,14 +77,14 @@ func (f *frames) message() (message []byte, ok bool, err error) {
 	return in[n : n+int(length) : n+int(length)], true, nil
 }
 
-// drop gives up the memory of an empty row.
+// drop releases the memory of an empty buffer.
 func (f *frames) drop() {
 	if f.head == len(f.buf) {
 		f.buf, f.head = trim(f.buf), 0
 	}
 }
 
-// trim empties b, and frees it if it is large.
+// trim empties b, and releases it if it is large.
 func trim(b []byte) []byte {
 	if cap(b) > keepBytes {
 		return nil

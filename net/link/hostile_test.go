@@ -15,7 +15,7 @@ import (
 	"tendon/net/wire/vectors"
 )
 
-// craft builds one segment as a peer that knows the layout could.
+// craft builds one segment.
 func craft(command, fragment uint8, free uint16, number, una uint32, data []byte) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, conversation)
 	b = append(b, command, fragment)
@@ -31,7 +31,7 @@ func inPacket(segments []byte) []byte {
 	return wire.AppendPart(wire.AppendEnvelope(nil, 0), wire.Reliable, segments)
 }
 
-// sound checks what must hold of a link whatever it was given.
+// sound checks the invariants of a link.
 func sound(t testing.TB, l *Link) {
 	t.Helper()
 	r := &l.reliable
@@ -42,7 +42,7 @@ func sound(t testing.TB, l *Link) {
 	if r.fed-r.acked > window || r.sent-r.acked > window || int(r.fed-r.acked) != r.core.WaitSnd() {
 		t.Fatalf("sequence numbers: acked %d, sent %d, fed %d; the core waits for %d", r.acked, r.sent, r.fed, r.core.WaitSnd())
 	}
-	if r.unacked != r.queue.size()+inFlight || r.unacked > l.config.QueueBytes {
+	if r.unacked != r.queue.size()+inFlight || r.unacked > QueueBytes {
 		t.Fatalf("%d unacknowledged, %d queued, %d in flight", r.unacked, r.queue.size(), inFlight)
 	}
 	if r.stream.size() > maxFramed+segmentLimit || l.inbox.size() > inboxBytes || int64(len(r.out)) > l.budget.burst+outSlack {
@@ -50,8 +50,8 @@ func sound(t testing.TB, l *Link) {
 	}
 }
 
-// The vectors fix what stands on the wire and what is refused; the negative
-// ones are the ways in which the core itself could be led astray.
+// The vectors contain packets that are sent and packets that are refused. Without a check the refused ones would corrupt the
+// core.
 func TestVectorsHoldBothWays(t *testing.T) {
 	failures := map[string]error{"segment": ErrSegment, "short": wire.ErrShort, "not-canonical": wire.ErrNotCanonical}
 	kinds := map[string]int{}
@@ -62,7 +62,7 @@ func TestVectorsHoldBothWays(t *testing.T) {
 				checkSent(t, v.Bytes, v.Meaning)
 				return
 			}
-			l := mustNew(t, Config{Epoch: 7})
+			l := New().withEpoch(7)
 			if err := l.Receive(v.Bytes); failures[v.Meaning] == nil || !errors.Is(err, failures[v.Meaning]) {
 				t.Errorf("%v, want %s", err, v.Meaning)
 			}
@@ -78,7 +78,7 @@ func TestVectorsHoldBothWays(t *testing.T) {
 
 func checkSent(t *testing.T, packet []byte, meaning string) {
 	synctest.Test(t, func(t *testing.T) {
-		a, b := mustNew(t, Config{Epoch: 7}), mustNew(t, Config{Epoch: 7})
+		a, b := New().withEpoch(7), New().withEpoch(7)
 		want := strings.Fields(meaning)
 		for _, field := range want {
 			m, err := hex.DecodeString(field[2:])
@@ -113,13 +113,11 @@ func checkSent(t *testing.T, packet []byte, meaning string) {
 	})
 }
 
-// Seals make this impossible from outside; a peer of ours may still send
-// anything. Bit flips in real traffic reach deeper than random bytes do, and
-// here nothing but panics, memory and the link's own books is asked: what the
-// peer ruins is its own.
-func TestGarbageAndFlippedBitsNeverPanicNorGrow(t *testing.T) {
+// Only an authenticated peer can send such packets. Bit flips in real traffic reach further into the code than random bytes.
+// The test checks for panics, memory and the invariants of the link, not for the messages of the faulty peer.
+func TestGarbageAndFlippedBitsNeitherPanicNorGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPair(t, Config{})
+		p := newPair(t)
 		p.flip, p.jitter, p.loss = 1, 60*time.Millisecond, 0.1
 		for i := range 60 * 20 {
 			for end, l := range p.ends {
@@ -130,8 +128,8 @@ func TestGarbageAndFlippedBitsNeverPanicNorGrow(t *testing.T) {
 					garbage[j] = byte(p.random.Uint32())
 				}
 				p.launch(end, garbage)
-				if l.Dead() { // the flips broke its stream, as they may
-					p.ends[0], p.ends[1] = mustNew(t, Config{}), mustNew(t, Config{})
+				if l.Dead() { // the flips may break its stream
+					p.ends[0], p.ends[1] = New(), New()
 					break
 				}
 			}
@@ -144,17 +142,17 @@ func TestGarbageAndFlippedBitsNeverPanicNorGrow(t *testing.T) {
 	})
 }
 
-// One flipped bit at a time, every bit of a real packet.
+// Each bit of a real packet is flipped once.
 func TestEveryBitOfAPacketFlippedLeavesTheLinkSound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := mustNew(t, Config{})
+		a := New()
 		must(t, a.SendReliable(numbered(1, 40)))
 		must(t, a.SendDatagram(numbered(1, 30)))
 		var packet []byte
 		a.Flush(0, func(b []byte) { packet = bytes.Clone(b) })
 		refused := 0
 		for bit := range len(packet) * 8 {
-			b := mustNew(t, Config{})
+			b := New()
 			must(t, b.SendReliable([]byte("waiting")))
 			b.Flush(0, func([]byte) {})
 			flipped := bytes.Clone(packet)
@@ -171,14 +169,13 @@ func TestEveryBitOfAPacketFlippedLeavesTheLinkSound(t *testing.T) {
 			sound(t, b)
 		}
 		if refused == 0 {
-			t.Error("nothing was refused")
+			t.Error("no packet was refused")
 		}
 	})
 }
 
-// A length above the bound, zero, or padded leaves a stream that cannot be
-// understood; the link says so instead of waiting for bytes for ever.
-func TestABrokenStreamKillsTheLink(t *testing.T) {
+// A length in the stream that is above the bound, zero or padded ends the link.
+func TestAMalformedLengthEndsTheLink(t *testing.T) {
 	for name, stream := range map[string][]byte{
 		"too long":      {0x81, 0x80, 0x04, 0},
 		"zero":          {0},
@@ -186,7 +183,7 @@ func TestABrokenStreamKillsTheLink(t *testing.T) {
 		"unfinished":    {0xff, 0xff, 0xff, 0xff},
 		"after a whole": {1, 'x', 0},
 	} {
-		l := mustNew(t, Config{})
+		l := New()
 		must(t, l.Receive(inPacket(craft(push, 0, window, 0, 0, stream))))
 		for _, _, ok := l.Next(); ok; _, _, ok = l.Next() {
 		}
@@ -196,11 +193,12 @@ func TestABrokenStreamKillsTheLink(t *testing.T) {
 	}
 }
 
-// Acknowledging what never left loses the liar its data, and nothing else.
-func TestAcknowledgingWhatNeverLeftHurtsOnlyTheLiar(t *testing.T) {
+// A forged acknowledgement of a segment that was never sent only loses that segment to its sender.
+func TestAForgedAcknowledgementHasNoOtherEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, una := range []uint32{1, 50, 200, 1 << 30, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
-			l := mustNew(t, Config{Timeout: time.Second})
+			l := New()
+			l.timeout = time.Second
 			now := time.Duration(0)
 			for i := range 200 {
 				l.SendReliable(numbered(i, 5000))
@@ -219,11 +217,11 @@ func TestAcknowledgingWhatNeverLeftHurtsOnlyTheLiar(t *testing.T) {
 	})
 }
 
-// The core moves segments behind the peer's window without sending them, when
-// a flood makes it acknowledge early; a lie can reach them there.
-func TestAcknowledgingWhatTheCoreHeldBackKeepsTheBooks(t *testing.T) {
+// A flood makes the core acknowledge early, and move segments beyond the window of the peer without sending them. A forged
+// acknowledgement of these segments keeps the link consistent.
+func TestAForgedAcknowledgementOfWithheldSegmentsKeepsTheLinkConsistent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := mustNew(t, Config{})
+		l := New()
 		must(t, l.SendReliable(make([]byte, 20_000)))
 		must(t, l.Receive(inPacket(craft(tellWindow, 0, 1, 0, 0, nil))))
 		l.Flush(0, func([]byte) {})
@@ -234,21 +232,20 @@ func TestAcknowledgingWhatTheCoreHeldBackKeepsTheBooks(t *testing.T) {
 		must(t, l.Receive(inPacket(craft(ack, 0, window, 0, fed, nil))))
 		sound(t, l)
 		if fed < 10 || sent != 1 || l.Pending() != 0 {
-			t.Fatalf("fed %d, sent %d, %d pending: the case was not met", fed, sent, l.Pending())
+			t.Fatalf("fed %d, sent %d, %d pending: the case did not occur", fed, sent, l.Pending())
 		}
 		must(t, l.SendReliable([]byte("next")))
 		time.Sleep(tick)
 		n := 0
 		l.Flush(tick, func([]byte) { n++ })
 		if n == 0 || l.reliable.sent != fed+1 {
-			t.Errorf("%d packets: the link went silent", n)
+			t.Errorf("%d packets: the link does not send any more", n)
 		}
 	})
 }
 
-// The threat is a peer that does its worst in both directions: acknowledges
-// nothing of what waits for it (in the smallest segments, which cost the core
-// the most), and fills our window with segments that never complete a message.
+// The memory of a link is bounded against a peer that acknowledges nothing, and that fills our window with segments which
+// never complete a message. Small segments cost the core the most.
 func TestMemoryOfAHostilePeerIsBounded(t *testing.T) {
 	const links = 16
 	for _, c := range []struct {
@@ -263,7 +260,7 @@ func TestMemoryOfAHostilePeerIsBounded(t *testing.T) {
 		var made [links]*Link
 		before := heap()
 		for i := range made {
-			made[i] = mustNew(t, Config{})
+			made[i] = New()
 			if c.sends {
 				fillTo(made[i])
 			}
@@ -284,14 +281,13 @@ func TestMemoryOfAHostilePeerIsBounded(t *testing.T) {
 	}
 }
 
-// fillTo has the core hold as many tiny segments as it takes and fills the
-// queue behind them.
+// fillTo fills the core with tiny segments, and the queue behind it.
 func fillTo(l *Link) {
 	now := time.Duration(0)
 	for range window {
 		l.SendReliable([]byte{1})
 		l.reliable.feed()
-		l.reliable.sent = l.reliable.fed // as if it had left: feed the next one alone
+		l.reliable.sent = l.reliable.fed // as if it was sent: the next one is fed alone
 		now += tick
 	}
 	l.reliable.sent = 0
@@ -299,8 +295,7 @@ func fillTo(l *Link) {
 	}
 }
 
-// stuff sends 64 KB of a message that never ends, then every segment of the
-// window but the next one.
+// stuff sends 64 KB of an endless message, then every segment of the window but the next one.
 func stuff(t testing.TB, l *Link) {
 	data := make([]byte, segmentLimit)
 	copy(data, []byte{0x80, 0x80, 0x04}) // 65536 bytes follow
@@ -318,7 +313,7 @@ func stuff(t testing.TB, l *Link) {
 }
 
 func heap() int64 {
-	runtime.GC() // twice: what the core pools is let go by the second
+	runtime.GC() // the second one releases the pools of the core
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
@@ -326,11 +321,10 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// A flood of doubled segments is answered with as many acknowledgements as fit
-// one burst, not with as many as came.
+// A flood of duplicated segments is answered with acknowledgements of at most one burst.
 func TestAFloodIsNotAmplified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := mustNew(t, Config{})
+		l := New()
 		l.Flush(0, func([]byte) {})
 		in := 0
 		for i := range 2000 {
@@ -351,8 +345,7 @@ func TestAFloodIsNotAmplified(t *testing.T) {
 	})
 }
 
-// A thousand rooms flush sixty times a second. (A reliable segment costs the
-// core four small allocations where it arrives; orders are rare.)
+// A tick allocates nothing, except that a received reliable segment costs the core four small allocations.
 func TestTicksAllocateNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -362,7 +355,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 		"datagram": func(l *Link) { l.SendDatagram(make([]byte, 60)) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			a, b := mustNew(t, Config{}), mustNew(t, Config{})
+			a, b := New(), New()
 			toA, toB := func(p []byte) { a.Receive(p) }, func(p []byte) { b.Receive(p) }
 			now, taken := time.Duration(0), 0
 			turn := func() {

@@ -7,57 +7,41 @@ import (
 	"tendon/net/wire"
 )
 
-// A Link is one peer's end of both channels. What it holds is bounded: unsent
-// and unacknowledged bytes by [Config.QueueBytes], out-of-order segments by
-// the window, received datagrams by a constant. An idle link takes about
-// 25 KB, starts no goroutine and allocates nothing.
+// A Link is one end of both channels. Its memory is bounded: unsent and unacknowledged bytes by QueueBytes, out-of-order
+// segments by the window, received datagrams by a constant. An idle link takes about 25 KB.
 type Link struct {
-	config   Config
 	reliable reliable
 	budget   budget
+	epoch    uint8         // of the datagrams of this connection
+	timeout  time.Duration // see timeout
 
-	packet []byte // this tick's packet: the envelope and the datagram parts
-	extra  []byte // scratch for the packets after it, made for the first of them
-	inbox  frames // datagrams received, waiting for Next
+	packet []byte // of this tick: the envelope and the datagrams
+	extra  []byte // scratch for further packets, made for the first of them
+	inbox  frames // received datagrams, until Next
 
 	now     time.Duration // of the last Flush
-	silence time.Duration // how long something has waited and nothing was acknowledged
-	flushed bool          // whether now means anything yet
+	silence time.Duration // how long a segment has waited without any acknowledgement
+	flushed bool          // Flush was called
 	err     error         // why the link is dead
 	stats   Stats
-}
-
-// Config is what a link is made of. Its zero value is usable.
-type Config struct {
-	// Epoch is the run of the match that datagrams belong to; see
-	// [Link.SetEpoch].
-	Epoch uint8
-	// BytesPerSecond is the budget of everything that leaves, counted in
-	// packet bytes before sealing; 100 ms of it, at most 64 KB, may leave at
-	// once. Datagrams always leave and are charged to it; the reliable channel
-	// gets what they leave over, and never less than an eighth. Zero means
-	// 262144; else at least 8192 and at most 2^24.
-	BytesPerSecond int
-	// QueueBytes bounds the reliable messages that are not acknowledged yet,
-	// in bytes. Above it SendReliable returns ErrQueueFull. Zero means
-	// 163840, which holds two of the largest messages; else at least 65539,
-	// one of them.
-	QueueBytes int
-	// Timeout is how long a peer may acknowledge nothing while something
-	// waits for it, before the link is dead. A gap between two Flushes counts
-	// as a quarter of it at most, so a host that was suspended finds its links
-	// alive. Zero means 10 s; else at least 100 ms.
-	Timeout time.Duration
 }
 
 const (
 	// MaxMessage is the largest reliable message, in bytes.
 	MaxMessage = 64 << 10
-	// MaxDatagram is the largest datagram message, in bytes: one packet.
+	// MaxDatagram is the largest datagram, in bytes: one packet.
 	MaxDatagram = wire.MaxPart
+	// QueueBytes bounds the reliable messages that are not acknowledged, in bytes. It holds two of the largest messages.
+	QueueBytes = 160 << 10
+
+	// bytesPerSecond is the budget of a link, counted in packet bytes before sealing. Of it 100 ms may be sent at once.
+	bytesPerSecond = 256 << 10
+	// timeout is how long a peer may acknowledge nothing while a segment waits. A gap between two Flushes counts as a
+	// quarter of it at most, so the links of a suspended host survive.
+	timeout = 10 * time.Second
 
 	maxFramed  = MaxMessage + 3 // with its length before it
-	inboxBytes = 32 << 10       // datagrams received between two drains; 26 full packets
+	inboxBytes = 32 << 10       // bound of inbox: 26 full packets
 )
 
 // The errors of this package. [Link.Receive] also returns those of net/wire.
@@ -66,66 +50,26 @@ var (
 	ErrTooLong = errors.New("link: message too long for its channel")
 	// ErrEmpty reports a message of no bytes.
 	ErrEmpty = errors.New("link: message is empty")
-	// ErrQueueFull reports that a message must wait: the reliable queue is at
-	// Config.QueueBytes, or this tick's packet has no room for the datagram.
+	// ErrQueueFull reports that a message must wait. The reliable queue is at QueueBytes, or the packet of this tick has no
+	// room for the datagram.
 	ErrQueueFull = errors.New("link: queue full")
-	// ErrSegment reports a reliable part that is not a row of KCP segments
-	// as STANDARD.md has them.
+	// ErrSegment reports a reliable part that does not consist of valid KCP segments.
 	ErrSegment = errors.New("link: malformed reliable segment")
-	// ErrTimeout is why a link is dead whose peer acknowledges nothing.
+	// ErrTimeout is the reason of a dead link whose peer acknowledges nothing.
 	ErrTimeout = errors.New("link: peer stopped acknowledging")
-	// ErrStream is why a link is dead whose peer broke the framing of the
-	// reliable stream; what follows in it cannot be understood.
+	// ErrStream is the reason of a dead link whose peer sent a malformed length in the reliable stream.
 	ErrStream = errors.New("link: peer broke the reliable stream")
 )
 
-// A ConfigError says which field of a [Config] cannot be used.
-type ConfigError struct {
-	Field string // the field's name
-	Want  string // the permitted interval, with its unit
-}
-
-// Error names the field, and says what it may be.
-func (e *ConfigError) Error() string {
-	return "link: Config." + e.Field + " must be " + e.Want + ", or zero for its default"
-}
-
-// withDefaults replaces zero values and checks the others.
-func (c Config) withDefaults() (Config, error) {
-	if c.BytesPerSecond == 0 {
-		c.BytesPerSecond = 256 << 10
-	}
-	if c.QueueBytes == 0 {
-		c.QueueBytes = 160 << 10
-	}
-	if c.Timeout == 0 {
-		c.Timeout = 10 * time.Second
-	}
-	switch {
-	case c.BytesPerSecond < 8<<10 || c.BytesPerSecond > 1<<24:
-		return c, &ConfigError{"BytesPerSecond", "in [8192, 16777216] bytes a second"}
-	case c.QueueBytes < maxFramed:
-		return c, &ConfigError{"QueueBytes", "at least 65539 bytes, one message of the largest size"}
-	case c.Timeout < 100*time.Millisecond:
-		return c, &ConfigError{"Timeout", "at least 100 ms"}
-	}
-	return c, nil
-}
-
-// New returns a link. The error is a *[ConfigError].
-func New(config Config) (*Link, error) {
-	config, err := config.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	l := &Link{config: config, budget: newBudget(config.BytesPerSecond)}
+// New returns a link.
+func New() *Link {
+	l := &Link{budget: newBudget(bytesPerSecond), timeout: timeout}
 	l.reliable.open(&l.budget, &l.stats)
-	l.packet = wire.AppendEnvelope(make([]byte, 0, wire.PacketLimit), config.Epoch)
-	return l, nil
+	l.packet = wire.AppendEnvelope(make([]byte, 0, wire.PacketLimit), l.epoch)
+	return l
 }
 
-// SendReliable queues a message of 1 to [MaxMessage] bytes. The message is
-// copied. On [ErrQueueFull] nothing was queued; try again after a tick.
+// SendReliable queues a copy of a message of 1 to [MaxMessage] bytes. On [ErrQueueFull] it was not queued.
 func (l *Link) SendReliable(message []byte) error {
 	switch {
 	case l.err != nil:
@@ -134,17 +78,15 @@ func (l *Link) SendReliable(message []byte) error {
 		return ErrEmpty
 	case len(message) > MaxMessage:
 		return ErrTooLong
-	case l.reliable.unacked+framedSize(len(message)) > l.config.QueueBytes:
+	case l.reliable.unacked+framedSize(len(message)) > QueueBytes:
 		return ErrQueueFull
 	}
 	l.reliable.send(message)
 	return nil
 }
 
-// SendDatagram queues a message of 1 to [MaxDatagram] bytes for the next
-// Flush. The message is copied. All datagrams of a tick share one packet; one
-// that does not fit beside those already queued is refused with
-// [ErrQueueFull], and what is left out is the caller's choice.
+// SendDatagram queues a copy of a message of 1 to [MaxDatagram] bytes for the next Flush. All datagrams of a tick share one
+// packet. On [ErrQueueFull] the packet has no room for the message, and it was not queued.
 func (l *Link) SendDatagram(message []byte) error {
 	switch {
 	case l.err != nil:
@@ -160,9 +102,7 @@ func (l *Link) SendDatagram(message []byte) error {
 	return nil
 }
 
-// Receive takes one opened packet. It keeps nothing of it. A malformed packet
-// is refused as a whole, changes nothing and is counted; it never kills the
-// link.
+// Receive processes an opened packet. A malformed packet is refused as a whole: it has no effect but to be counted.
 func (l *Link) Receive(packet []byte) error {
 	if l.err != nil {
 		return l.err
@@ -178,7 +118,7 @@ func (l *Link) Receive(packet []byte) error {
 		switch {
 		case channel == wire.Reliable:
 			l.reliable.input(payload)
-		case epoch != l.config.Epoch:
+		case epoch != l.epoch:
 			l.stats.Stale++
 		case l.inbox.size()+framedSize(len(payload)) > inboxBytes:
 			l.stats.Dropped++
@@ -189,7 +129,7 @@ func (l *Link) Receive(packet []byte) error {
 	return nil
 }
 
-// check walks a whole packet without believing any of it.
+// check checks every part of a packet before any of them is used.
 func check(packet []byte) (epoch uint8, parts wire.Parts, err error) {
 	epoch, parts, err = wire.OpenEnvelope(packet)
 	if err != nil {
@@ -204,9 +144,8 @@ func check(packet []byte) (epoch uint8, parts wire.Parts, err error) {
 	return epoch, parts, walk.Err()
 }
 
-// Next returns the next received message, reliable ones first, and false when
-// there is none. The message is valid until the next call of Next or Receive.
-// Reliable messages that are not taken close the peer's window.
+// Next returns the next received message, reliable ones first; ok is false if there is none. The message is valid until
+// the next call of Next or Receive. While reliable messages are not read, the window of the peer closes.
 func (l *Link) Next() (channel wire.Channel, message []byte, ok bool) {
 	if l.err != nil {
 		return 0, nil, false
@@ -223,10 +162,8 @@ func (l *Link) Next() (channel wire.Channel, message []byte, ok bool) {
 	return wire.Datagram, message, ok
 }
 
-// Flush ends a tick: it hands emit the tick's packets, at most
-// [wire.PacketLimit] bytes each and valid until emit returns. now is the time
-// since any fixed moment, the same one in every call; it must not run
-// backwards. A tick with nothing to say emits nothing.
+// Flush ends a tick. It calls emit for each packet of the tick, of at most [wire.PacketLimit] bytes and valid until emit
+// returns. now is the time since a fixed moment, the same one in every call, and must not decrease.
 func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 	if l.err != nil {
 		return
@@ -236,24 +173,23 @@ func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 	}
 	elapsed := max(now-l.now, 0)
 	l.now = now
-	if l.silence += min(elapsed, l.config.Timeout/4); l.reliable.takeProgress() {
+	if l.silence += min(elapsed, l.timeout/4); l.reliable.takeProgress() {
 		l.silence = 0
 	}
-	if l.silence >= l.config.Timeout {
+	if l.silence >= l.timeout {
 		l.err = ErrTimeout
 		l.packet = l.packet[:wire.EnvelopeSize]
 		return
 	}
 	l.budget.refill(elapsed)
 	if len(l.packet) > wire.EnvelopeSize {
-		l.budget.spend(len(l.packet))
+		l.budget.owe(len(l.packet))
 	}
 	l.reliable.flush(now)
 	l.pack(emit)
 }
 
-// pack spreads the segments that wait over packets: the tick's own first,
-// beside the datagrams, then further ones.
+// pack puts the segments of the tick into packets: first into that of the datagrams, then into further ones.
 func (l *Link) pack(emit func(packet []byte)) {
 	packet, segments := l.packet, l.reliable.out
 	for len(segments) > 0 {
@@ -267,7 +203,7 @@ func (l *Link) pack(emit func(packet []byte)) {
 			if l.extra == nil {
 				l.extra = make([]byte, 0, wire.PacketLimit)
 			}
-			packet = wire.AppendEnvelope(l.extra, l.config.Epoch)
+			packet = wire.AppendEnvelope(l.extra, l.epoch)
 		}
 	}
 	if len(packet) > wire.EnvelopeSize {
@@ -283,23 +219,11 @@ func (l *Link) emit(packet []byte, emit func(packet []byte)) {
 	emit(packet)
 }
 
-// SetEpoch begins another run of the match on the same connection. Datagrams
-// of the old one are forgotten, sent and received, and those still on their
-// way are dropped when they arrive. The reliable channel goes on untouched:
-// the message that announces the new run is best sent on it.
-func (l *Link) SetEpoch(epoch uint8) {
-	l.config.Epoch = epoch
-	l.packet = wire.AppendEnvelope(l.packet[:0], epoch)
-	l.inbox = frames{}
-}
-
-// Pending returns how many reliable bytes, with two or three a message for
-// its length, are not acknowledged yet. Zero means that the peer's core has
-// everything; whoever sends bulk keeps it below [Config.QueueBytes].
+// Pending returns how many bytes of reliable messages are not acknowledged, with two or three bytes per message for its
+// length. A sender of bulk data keeps it below [QueueBytes].
 func (l *Link) Pending() (unacknowledged int) { return l.reliable.unacked }
 
-// Dead reports that the link is of no further use: everything returns
-// [Link.Err] or nothing. Whoever owns the connection closes it.
+// Dead reports that the link cannot be used any more. The owner should close the connection.
 func (l *Link) Dead() bool { return l.err != nil }
 
 // Err returns why the link is dead, [ErrTimeout] or [ErrStream], or nil.
@@ -307,17 +231,15 @@ func (l *Link) Err() error { return l.err }
 
 // Stats counts since the link was made.
 type Stats struct {
-	PacketsSent, BytesSent         uint64 // handed to emit
-	PacketsReceived, BytesReceived uint64 // given to Receive, malformed ones too
+	PacketsSent, BytesSent         uint64 // passed to emit
+	PacketsReceived, BytesReceived uint64 // passed to Receive, malformed ones included
 	Retransmits                    uint64 // segments sent again
-	Withheld                       uint64 // segments that were over the budget; the core sends them later
+	Withheld                       uint64 // segments above the budget; the core sends them later
 	Malformed                      uint64 // packets refused
 	Stale                          uint64 // datagrams of another epoch
-	Dropped                        uint64 // datagrams that nobody took in time
-	// RTT is the smoothed round trip of reliable segments, from Flush to the
-	// first Flush after the acknowledgement: whole ticks of both sides are in
-	// it. Zero before the first one. For charts; net/session's clock probes
-	// measure finer.
+	Dropped                        uint64 // datagrams dropped because the inbox was full
+	// RTT is the smoothed round trip time of reliable segments, 0 before the first measurement. It ends with the first
+	// Flush after the acknowledgement, so it contains whole ticks of both ends. net/session measures it more exactly.
 	RTT time.Duration
 }
 

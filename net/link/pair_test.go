@@ -5,17 +5,14 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"tendon/net/link/linktest"
 	"tendon/net/wire"
 )
 
-// Importing kcp-go starts scheduler goroutines that never end; the core does
-// not use them. Everything else must be gone.
+// Importing kcp-go starts scheduler goroutines that never end. The core does not use them. No other goroutine may be left.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
 		goleak.IgnoreAnyFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"),
@@ -24,13 +21,12 @@ func TestMain(m *testing.M) {
 
 const tick = time.Second / 60
 
-// A pair is two links with a seeded bad network between them. It must run in a
-// synctest bubble: its ticks advance the bubble's clock, which the KCP core
-// reads, and the time given to Flush alike.
+// A pair is two links with a seeded bad network between them. It must run in a synctest bubble: its ticks advance the clock
+// of the bubble, which the KCP core reads, and the time passed to Flush.
 type pair struct {
 	t      testing.TB
 	ends   [2]*Link
-	ways   [2][]travelling // packets on their way to the end
+	ways   [2][]travelling // packets under way to each end
 	now    time.Duration
 	random *rand.Rand
 
@@ -53,24 +49,28 @@ type message struct {
 	bytes   []byte
 }
 
-func newPair(t testing.TB, config Config) *pair {
+func newPair(t testing.TB) *pair {
 	p := &pair{t: t, random: rand.New(rand.NewPCG(7, 11)), delay: 50 * time.Millisecond}
 	for i := range p.ends {
-		p.ends[i] = mustNew(t, config)
+		p.ends[i] = New()
 	}
 	return p
 }
 
-func mustNew(t testing.TB, config Config) *Link {
-	l, err := New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+// withTimeout sets the timeout of both links.
+func (p *pair) withTimeout(d time.Duration) *pair {
+	p.ends[0].timeout, p.ends[1].timeout = d, d
+	return p
+}
+
+// withEpoch sets the epoch of a link. It drops the queued datagrams.
+func (l *Link) withEpoch(epoch uint8) *Link {
+	l.epoch = epoch
+	l.packet = wire.AppendEnvelope(l.packet[:0], epoch)
 	return l
 }
 
-// step runs one tick: deliveries, then both Flushes. What was received is
-// collected until take.
+// step runs one tick: deliveries, then both Flushes. It collects the received messages for take.
 func (p *pair) step() { p.pass(true) }
 
 func (p *pair) pass(collect bool) {
@@ -137,7 +137,7 @@ func (p *pair) launch(to int, packet []byte) {
 	p.ways[to] = append(p.ways[to], travelling{due, packet})
 }
 
-// take empties what the end received on the channel.
+// take returns the messages that an end received on a channel.
 func (p *pair) take(end int, channel wire.Channel) (out [][]byte) {
 	rest := p.received[end][:0]
 	for _, m := range p.received[end] {
@@ -151,27 +151,7 @@ func (p *pair) take(end int, channel wire.Channel) (out [][]byte) {
 	return out
 }
 
-// quiet is a pair that leaves received messages in the links.
-type quiet struct{ *pair }
-
-func (q quiet) End(i int) linktest.End { return q.ends[i] }
-
-func (q quiet) Step() { q.pass(false) }
-
-// The promises hold over a network that loses, doubles and reorders.
-func TestALinkKeepsThePromisesOfBothChannels(t *testing.T) {
-	for name, promise := range linktest.Promises() {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := newPair(t, Config{})
-				p.loss, p.double, p.jitter = 0.1, 0.1, 30*time.Millisecond
-				promise(t, quiet{p})
-			})
-		})
-	}
-}
-
-// numbered makes a message whose every byte is a function of its number.
+// numbered makes a message whose bytes follow from its number.
 func numbered(n, size int) []byte {
 	b := make([]byte, size)
 	for i := range b {

@@ -6,14 +6,13 @@ import (
 	"github.com/xtaci/kcp-go/v5"
 )
 
-// reliable drives the KCP core: it cuts framed messages into segments as the
-// budget allows, holds what the core sends until the tick's Flush, and puts
-// messages together again from what the core received.
+// reliable is the reliable channel. It cuts framed messages into segments as the budget allows, and passes them to the KCP
+// core, which retransmits lost ones. It collects the segments that the core sends until the next Flush, and reassembles
+// messages from the segments that the core received.
 //
-// Sequence numbers below acked are acknowledged, those in [acked, sent) are in
-// flight, those in [sent, fed) wait in the core for the peer's window, and
-// fed - acked is at most window. Nothing is fed while something waits, so the
-// core never holds more unsent segments than one tick's budget.
+// Sequence numbers below acked are acknowledged. Those in [acked, sent) are in flight. Those in [sent, fed) wait in the
+// core for the window of the peer. fed - acked is at most window. No segment is fed while one waits, so the core holds at
+// most the segments of one tick's budget unsent.
 type reliable struct {
 	core   *kcp.KCP
 	budget *budget
@@ -21,23 +20,23 @@ type reliable struct {
 
 	queue  frames // framed messages not fed yet
 	stream frames // received pieces of framed messages
-	out    []byte // segments that the core sent since the last Flush
+	out    []byte // segments sent by the core since the last Flush
 
 	fed, sent, acked uint32
 	flight           [window]flight // of [acked, fed), at number % window
 	unacked          int            // bytes in queue and flight
-	progressed       bool           // something was acknowledged since takeProgress
+	progressed       bool           // a segment was acknowledged since takeProgress
 	now              time.Duration  // of the last flush
 
-	sampled  bool          // sampleAt is waiting to become a round trip
-	sampleAt time.Duration // when the newest acknowledged segment had left
+	sampled  bool          // sampleAt is not measured yet
+	sampleAt time.Duration // when the newest acknowledged segment was sent
 }
 
-// flight is what is remembered of a segment until it is acknowledged.
+// flight is a segment that is not acknowledged.
 type flight struct {
-	at    time.Duration // when it first left
-	size  uint16        // bytes of data
-	spent bool          // no round trip may be measured by it: sent twice, or measured already
+	at       time.Duration // when it was first sent
+	size     uint16        // bytes of data
+	unusable bool          // for measuring a round trip: it was retransmitted, or measured already
 }
 
 // outSlack is room in out beside one burst: acknowledgements of a full window.
@@ -46,8 +45,8 @@ const outSlack = 4 << 10
 func (r *reliable) open(budget *budget, stats *Stats) {
 	r.budget, r.stats = budget, stats
 	r.core = kcp.NewKCP(conversation, r.output)
-	// No-delay mode, 10 ms interval, retransmit after two later
-	// acknowledgements, no congestion window: the budget is ours to keep.
+	// No-delay mode, interval 10 ms, retransmission after two later acknowledgements, no congestion window: the budget
+	// limits the rate instead.
 	r.core.NoDelay(1, 10, 2, 1)
 	r.core.WndSize(window, window)
 	r.core.SetMtu(segmentMTU)
@@ -58,15 +57,14 @@ func (r *reliable) send(message []byte) {
 	r.unacked += framedSize(len(message))
 }
 
-// takeProgress reports whether the peer is known to be there: it acknowledged
-// something since the last call, or nothing waits for it.
+// takeProgress reports whether the peer has acknowledged a segment since the last call, or none waits for it.
 func (r *reliable) takeProgress() bool {
 	progressed := r.progressed || r.unacked == 0
 	r.progressed = false
 	return progressed
 }
 
-// flush feeds the core and lets it send, at most once in 10 ms.
+// flush feeds the core and has it send, at most once in 10 ms.
 func (r *reliable) flush(now time.Duration) {
 	r.now = now
 	r.measure()
@@ -74,10 +72,10 @@ func (r *reliable) flush(now time.Duration) {
 	r.core.Update()
 }
 
-// feed hands the core as many segments as budget and window hold.
+// feed passes as many segments to the core as budget and window allow.
 func (r *reliable) feed() {
 	if r.fed != r.sent {
-		return // the peer's window is closed: what waits there goes first
+		return // the window of the peer is closed, and earlier segments wait in the core
 	}
 	r.queue.drop()
 	tokens := r.budget.tokens
@@ -87,21 +85,20 @@ func (r *reliable) feed() {
 			break
 		}
 		r.flight[r.fed%window] = flight{at: r.now, size: uint16(n)}
-		r.core.Send(r.queue.take(n)) // refuses only nothing and more than 255 segments
+		r.core.Send(r.queue.take(n)) // it refuses only empty data and more than 255 segments
 		r.fed++
 	}
 }
 
-// output is what the core calls with segments to send, from Update and from
-// Input. Those that may leave wait in out for Flush; the others are dropped,
-// which to the core is a loss like any other.
+// output receives segments from the core, during Update and Input. Those that may be sent are kept in out for Flush. The
+// others are dropped, which the core handles like a loss.
 func (r *reliable) output(buf []byte, size int) {
 	for b := buf[:size]; len(b) > 0; {
 		s, ok := firstSegment(b)
 		if !ok {
 			panic("link: the KCP core sent a segment that STANDARD.md does not know; was kcp-go upgraded?")
 		}
-		if r.mayLeave(s) {
+		if r.maySend(s) {
 			r.out = append(r.out, b[:s.size]...)
 		} else {
 			r.stats.Withheld++
@@ -110,38 +107,38 @@ func (r *reliable) output(buf []byte, size int) {
 	}
 }
 
-// mayLeave decides about one segment and pays for it.
-func (r *reliable) mayLeave(s segment) bool {
-	leaves := int64(len(r.out)+s.size) <= r.budget.burst+outSlack
+// maySend decides about one segment and charges the budget for it.
+func (r *reliable) maySend(s segment) bool {
+	send := int64(len(r.out)+s.size) <= r.budget.burst+outSlack
 	if s.command != push {
-		if leaves {
-			r.budget.spend(int(packetCost(s.size)))
+		if send {
+			r.budget.owe(int(packetCost(s.size)))
 		}
-		return leaves
+		return send
 	}
 	f := &r.flight[s.number%window]
-	if s.number == r.sent { // the first time: feed saw that the budget holds it
+	if s.number == r.sent { // the first time: feed has checked the budget
 		r.sent++
 		f.at = r.now
 	} else {
-		f.spent = true
-		if leaves = leaves && !r.budget.overdrawn(); leaves {
+		f.unusable = true
+		if send = send && !r.budget.overdrawn(); send {
 			r.stats.Retransmits++
 		}
 	}
-	if leaves {
+	if send {
 		r.budget.pay(packetCost(s.size))
 	}
-	return leaves
+	return send
 }
 
-// input gives the core a part that segmentsWellFormed accepted.
+// input passes a part to the core. segmentsWellFormed has accepted it.
 func (r *reliable) input(part []byte) {
 	for b := part; len(b) > 0; {
 		s, _ := firstSegment(b)
 		if s.command == ack && s.number-r.acked < r.sent-r.acked {
-			if f := &r.flight[s.number%window]; !f.spent {
-				f.spent = true
+			if f := &r.flight[s.number%window]; !f.unusable {
+				f.unusable = true
 				r.sampled, r.sampleAt = true, f.at
 			}
 		}
@@ -150,15 +147,14 @@ func (r *reliable) input(part []byte) {
 	r.core.Input(part, kcp.IKCP_PACKET_REGULAR, false)
 	for waiting := uint32(r.core.WaitSnd()); r.fed-r.acked > waiting; r.acked++ {
 		if r.acked == r.sent {
-			r.sent++ // a lie: it never left. The peer loses it; we keep count
+			r.sent++ // a forged acknowledgement: the segment was never sent, and is lost to the peer
 		}
 		r.unacked -= int(r.flight[r.acked%window].size)
 		r.progressed = true
 	}
 }
 
-// clearOut empties out after its segments were packed, and gives its memory
-// up in a tick that did not need it.
+// clearOut empties out after its segments were packed. It releases the memory in a tick that did not need it.
 func (r *reliable) clearOut() {
 	if len(r.out) == 0 {
 		r.out = trim(r.out)
@@ -166,7 +162,7 @@ func (r *reliable) clearOut() {
 	r.out = r.out[:0]
 }
 
-// measure turns an acknowledgement into a round trip, now that a time is known.
+// measure measures the round trip time from the last acknowledgement.
 func (r *reliable) measure() {
 	if !r.sampled {
 		return
@@ -180,8 +176,8 @@ func (r *reliable) measure() {
 	}
 }
 
-// next returns the next whole message. The stream holds at most one message
-// and one segment: more is pulled only while the front one is not whole.
+// next returns the next whole message. The stream holds at most one message and one segment, because more is read from the
+// core only while the first message is not whole.
 func (r *reliable) next() (message []byte, ok bool, err error) {
 	for {
 		message, ok, err = r.stream.message()

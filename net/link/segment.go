@@ -6,17 +6,17 @@ import (
 	"tendon/net/wire"
 )
 
-// A segment is the head of one KCP segment, as far as this package looks at
-// it. Segments stand on their own: any row of them is a valid reliable part.
+// A segment is the head of one KCP segment, as far as this package reads it. Any sequence of segments is a valid reliable
+// part.
 type segment struct {
 	command uint8
-	number  uint32 // of the data, or of the data acknowledged
+	number  uint32 // of the data, or of the acknowledged data
 	size    int    // bytes of the whole segment, head included
 }
 
-// What STANDARD.md section 3 fixes about segments.
+// Constants of segments, from section 3 of STANDARD.md.
 const (
-	conversation = 0x646e6574 // "tend": one conversation a connection, so its number says nothing more
+	conversation = 0x646e6574 // "tend": every connection has one conversation
 	segmentMTU   = 1152       // bytes of a full segment
 	segmentHead  = 24         // bytes
 	segmentLimit = segmentMTU - segmentHead
@@ -30,14 +30,12 @@ const (
 	partOverhead = 3 // channel and a two-byte length
 )
 
-// packetCost is what a segment of n bytes costs at most: a packet of its own.
+// packetCost is the largest cost of a segment of n bytes: a packet of its own.
 func packetCost(n int) int64 { return int64(wire.EnvelopeSize + partOverhead + n) }
 
-// firstSegment reads the segment at the front of b. It refuses everything
-// that a Tendon peer does not send: another conversation, KCP fragments,
-// empty or oversized data, data on a command that has none, a window above
-// ours. The core itself would slice by the length field (a negative number
-// where int has 32 bits) and count fragments in a byte that wraps.
+// firstSegment reads the segment at the front of b. It refuses segments that no Tendon peer sends: of another
+// conversation, KCP fragments, empty or oversized data, data on a command without data, and a window above ours. The core
+// does not check them: it slices by the length field and counts fragments in a byte that wraps.
 func firstSegment(b []byte) (s segment, ok bool) {
 	if len(b) < segmentHead || binary.LittleEndian.Uint32(b) != conversation {
 		return segment{}, false
@@ -59,7 +57,7 @@ func firstSegment(b []byte) (s segment, ok bool) {
 	return segment{}, false
 }
 
-// segmentsWellFormed reports whether b is a row of one or more whole segments.
+// segmentsWellFormed reports whether b consists of one or more whole segments.
 func segmentsWellFormed(b []byte) bool {
 	for len(b) > 0 {
 		s, ok := firstSegment(b)
@@ -71,8 +69,8 @@ func segmentsWellFormed(b []byte) bool {
 	return true
 }
 
-// segmentsWithin returns how many bytes of b, a row of well-formed segments,
-// fit into limit bytes without cutting one.
+// segmentsWithin returns how many bytes of b, which consists of well-formed segments, fit into limit bytes without cutting
+// one.
 func segmentsWithin(b []byte, limit int) (n int) {
 	for n < len(b) {
 		s, ok := firstSegment(b[n:])

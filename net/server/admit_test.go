@@ -13,9 +13,8 @@ import (
 	"tendon/systems"
 )
 
-// Every token that is not good for this server, now, once, is refused without a word; a good one made with the
-// previous key is taken.
-func TestTokensThatAreNotGoodAreRefused(t *testing.T) {
+// A token that is not valid for this server, or has expired, is ignored. A valid one made with the previous key is accepted.
+func TestInvalidTokensAreRefused(t *testing.T) {
 	other := netip.MustParseAddrPort("10.0.0.1:7778")
 	for _, c := range []struct {
 		name   string
@@ -23,8 +22,8 @@ func TestTokensThatAreNotGoodAreRefused(t *testing.T) {
 		after  time.Duration // between minting and use
 		live   bool
 	}{
-		{"a good token", func(*Ticket) {}, 0, true},
-		{"one of the previous key", func(k *Ticket) { k.Key = netcode.Key{9} }, 0, true},
+		{"a valid token", func(*Ticket) {}, 0, true},
+		{"of the previous key", func(k *Ticket) { k.Key = netcode.Key{9} }, 0, true},
 		{"a wrong key", func(k *Ticket) { k.Key = netcode.Key{4} }, 0, false},
 		{"another game", func(k *Ticket) { k.ProtocolID = ProtocolID("chess") }, 0, false},
 		{"expired", func(k *Ticket) { k.Lifetime = 2 * time.Second }, 3 * time.Second, false},
@@ -47,8 +46,8 @@ func TestTokensThatAreNotGoodAreRefused(t *testing.T) {
 	}
 }
 
-// The standard lets a client use a token again from the same address. Here, one token is one connection.
-func TestATokenIsGoodForOneConnection(t *testing.T) {
+// The standard lets a client use a token again from the same address. Here a token is valid for one connection.
+func TestATokenIsValidForOneConnection(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		token := w.mint(w.ticket(1, "duel"))
 		a := w.join(token)
@@ -63,7 +62,7 @@ func TestATokenIsGoodForOneConnection(t *testing.T) {
 	})
 }
 
-// A token that is sealed well but says nothing that a Tendon server understands opens no room.
+// A sealed token without a pass opens no room.
 func TestATokenWithoutAPassIsRefused(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		token, err := netcode.GenerateToken(netcode.TokenRequest{ProtocolID: ProtocolID("race"), Key: testKey, ClientID: 5,
@@ -79,22 +78,22 @@ func TestATokenWithoutAPassIsRefused(t *testing.T) {
 	})
 }
 
-// Rooms come into being by being named, up to MaxRooms; who would need one more is told at once.
+// Rooms are made on demand, up to MaxRooms. A client that needs one more is refused.
 func TestRoomsAreMadeOnDemandUpToMaxRooms(t *testing.T) {
-	inBubble(t, "P1", func(c *Config) { c.MaxRooms, c.EmptyRoom = 2, time.Second }, func(w *world) {
+	inBubble(t, "P1", func(c *Config) { c.MaxRooms = 2 }, func(w *world) {
 		a, b := w.join(w.mint(w.ticket(1, "one"))), w.join(w.mint(w.ticket(2, "two")))
 		w.until("both live", 5*time.Second, w.live(a, b))
 		c := w.join(w.mint(w.ticket(3, "three")))
-		w.until("c is told", time.Second, func() bool { return errors.Is(c.Err(), client.ErrFull) })
+		w.until("c is refused", time.Second, func() bool { return errors.Is(c.Err(), client.ErrFull) })
 		d := w.join(w.mint(w.ticket(4, "two")))
 		w.until("d live", 5*time.Second, w.live(d))
 		w.pass(time.Second) // the table is a second old at most
 		if st := w.server.Stats(); st.Rooms != 2 || len(st.Table) != 2 || st.Full == 0 || st.Table[0].Worker == st.Table[1].Worker {
 			t.Errorf("stats %+v", st)
 		}
-		// A room that is empty for EmptyRoom is closed, and its name begins a new match.
+		// An empty room is closed, and a new match can have its name.
 		a.Close()
-		w.pass(4 * time.Second)
+		w.pass(emptyRoom + 3*time.Second)
 		if st := w.server.Stats(); st.Rooms != 1 || len(st.Table) != 1 {
 			t.Errorf("after the only player left: %+v", st)
 		}
@@ -108,17 +107,17 @@ func TestRoomsAreMadeOnDemandUpToMaxRooms(t *testing.T) {
 	})
 }
 
-// Connections per room are bounded before anything is spent on one.
+// A client above MaxPeers is refused in the handshake.
 func TestARoomTakesMaxPeersConnections(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) { c.Room.MaxPeers = 2 }, func(w *world) {
 		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
 		w.until("both live", 5*time.Second, w.live(a, b))
 		c := w.join(w.mint(w.ticket(3, "duel")))
-		w.until("c is told", time.Second, func() bool { return errors.Is(c.Err(), client.ErrFull) })
+		w.until("c is refused", time.Second, func() bool { return errors.Is(c.Err(), client.ErrFull) })
 	})
 }
 
-// Seat and role come from the token, and from nowhere else.
+// Seat, role and name come from the token only.
 func TestSeatRoleAndNameComeFromTheToken(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		third, watcher, wrong, thief := w.ticket(1, "duel"), w.ticket(2, "duel"), w.ticket(3, "duel"), w.ticket(4, "duel")
@@ -136,7 +135,7 @@ func TestSeatRoleAndNameComeFromTheToken(t *testing.T) {
 		}
 		for _, p := range []*player{c, d} {
 			if !errors.Is(p.Err(), &session.Error{Code: session.CodeSeat}) {
-				t.Errorf("a seat that cannot be had: %v", p.Err())
+				t.Errorf("a seat that is not available: %v", p.Err())
 			}
 		}
 		w.do("duel", func(r *room.Room) {
@@ -152,8 +151,8 @@ func TestSeatRoleAndNameComeFromTheToken(t *testing.T) {
 	})
 }
 
-// What OpenRoom refuses does not stay half open.
-func TestARoomThatCannotBeOpenedTurnsItsClientsAway(t *testing.T) {
+// If OpenRoom fails, the client is dropped and no room remains.
+func TestARoomThatCannotBeOpenedDropsItsClients(t *testing.T) {
 	inBubble(t, "P1", func(c *Config) {
 		c.OpenRoom = func(name string, _ *room.Config) error { return errors.New("disk full") }
 	}, func(w *world) {

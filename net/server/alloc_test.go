@@ -12,7 +12,7 @@ type nowhere struct{}
 
 func (nowhere) send(*netcode.Outbox) int { return 0 }
 
-// A worker's turn and the reader's batch allocate nothing once they are warm: a tick's cost is its work.
+// A turn of a worker allocates nothing after a warm-up.
 func TestATurnAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -21,17 +21,17 @@ func TestATurnAllocatesNothing(t *testing.T) {
 		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
 		w.until("both live", 5*time.Second, w.live(a, b))
 		w.pass(5 * time.Second)
-		// The worker is asleep until its next tick; its turns are made here, and nobody sends meanwhile.
+		// The worker sleeps until its next step. The test makes its turns, and no client sends meanwhile.
 		synctest.Wait()
 		k := w.server.workers[0]
 		now := time.Now()
 		k.sender = nowhere{} // the simulated network copies packets
-		before := k.counts.packetsOut
+		before := k.packets.PacketsOut
 		allocs := testing.AllocsPerRun(60, func() {
 			now = now.Add(time.Second / 30)
 			k.turn(now)
 		})
-		if sent := k.counts.packetsOut - before; sent < 100 {
+		if sent := k.packets.PacketsOut - before; sent < 100 {
 			t.Errorf("%d packets in 61 turns with two clients", sent)
 		}
 		if allocs > 0 {

@@ -39,9 +39,9 @@ func serve(tb testing.TB, rate, workers int, change ...func(*Config)) *Server {
 
 func addrOf(s *Server) netip.AddrPort { return netip.MustParseAddrPort(s.Addr().String()) }
 
-// BenchmarkRoomSecond measures the processor time that one room of two players takes in a second, at 30 ticks a
-// second with inputs every tick, everything included: system calls, seals, KCP, the relay, the world. The clients are
-// in a process of their own. It takes 6 s whatever b.N is.
+// BenchmarkRoomSecond measures the processor time of one room with two players in a second, at 30 ticks per second with
+// inputs every tick. It includes system calls, seals, KCP, the relay and the world. The clients run in another process. The
+// benchmark takes 6 s for any b.N.
 func BenchmarkRoomSecond(b *testing.B) {
 	for _, rooms := range []int{100, 300} {
 		b.Run(string(rune('0'+rooms/100))+"00rooms", func(b *testing.B) {
@@ -72,8 +72,8 @@ func BenchmarkRoomSecond(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleConnections measures a thousand connections that are kept alive ten times a second from both sides and
-// say nothing. It takes 5 s: the sessions above would end for silence after that.
+// BenchmarkIdleConnections measures a thousand connections with keep-alives ten times a second in both directions. It takes
+// 5 s, after which the sessions would time out.
 func BenchmarkIdleConnections(b *testing.B) {
 	s := serve(b, 30, 1, func(c *Config) { c.Room.MaxPeers = 16 })
 	const clients = 1000
@@ -94,8 +94,8 @@ func BenchmarkIdleConnections(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkSocket compares one system call for many datagrams with one for each: 64 payloads of 60 bytes are sent over the
-// loopback and received again.
+// BenchmarkSocket compares one system call for many datagrams with one for each. It sends and receives 64 payloads of 60
+// bytes over the loopback.
 func BenchmarkSocket(b *testing.B) {
 	for _, c := range []struct {
 		name string

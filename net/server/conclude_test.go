@@ -14,26 +14,25 @@ import (
 	"tendon/systems/lockstep"
 )
 
-// A match that ended when nobody was there any more to say so has its result all the same, before its room is said to be
-// over: when the room was empty long enough, and when the server stops.
-func TestARoomThatIsOverHasDecidedItsMatches(t *testing.T) {
+// A match that ended after its players were gone is decided before its room is closed: when the room was empty long enough,
+// and when the server stops.
+func TestAClosedRoomHasDecidedItsMatches(t *testing.T) {
 	for _, simulate := range []lockstep.Simulate{lockstep.Always, lockstep.OnDemand} {
 		for _, stops := range []bool{false, true} {
 			var mu sync.Mutex
-			var told []string
-			tell := func(what string) {
+			var events []string
+			note := func(what string) {
 				mu.Lock()
 				defer mu.Unlock()
-				told = append(told, what)
+				events = append(events, what)
 			}
 			read := func() []string {
 				mu.Lock()
 				defer mu.Unlock()
-				return slices.Clone(told)
+				return slices.Clone(events)
 			}
 			play := lockstep.New(lockstep.Config{Simulate: simulate, VoteTime: 600 * systems.Second})
 			inBubble(t, "P1", func(c *Config) {
-				c.EmptyRoom = 5 * time.Second
 				c.Room.Strategy = play
 				c.Room.Game.Result = func(w *ecs.World) []byte {
 					if w.Tick() != 120 {
@@ -42,24 +41,24 @@ func TestARoomThatIsOverHasDecidedItsMatches(t *testing.T) {
 					return []byte("over")
 				}
 				c.Room.Sinks = []room.Sink{{Decision: func(d systems.Decision) {
-					tell(fmt.Sprintf("%s in %d by %v of %d", d.Result, d.Tick, d.How, d.Registered))
+					note(fmt.Sprintf("%s in %d by %v of %d", d.Result, d.Tick, d.How, d.Registered))
 				}}}
-				c.CloseRoom = func(string, *room.Room) { tell("closed") }
+				c.CloseRoom = func(string, *room.Room) { note("closed") }
 			}, func(w *world) {
 				a := w.join(w.mint(w.ticket(1, "duel")), func(c *client.DialConfig) { c.Strategies = []systems.Strategy{play} })
 				w.until("live", 3*time.Second, w.live(a))
 				w.pass(time.Second)
-				w.net.Block(a.host, serverHost, true) // he neither votes nor says goodbye
+				w.net.Block(a.host, serverHost, true) // the player neither votes nor leaves
 				w.pass(4 * time.Second)
-				if news := read(); len(news) > 0 {
-					t.Errorf("told before the room was over: %q", news)
+				if early := read(); len(early) > 0 {
+					t.Errorf("before the room was closed: %q", early)
 				}
 				if stops {
 					w.cancel()
 					err := <-w.ended
 					w.ended <- err
 				} else {
-					w.until("the room is closed", 40*time.Second, func() bool { return slices.Contains(read(), "closed") })
+					w.until("the room is closed", emptyRoom+15*time.Second, func() bool { return slices.Contains(read(), "closed") })
 				}
 				if want := []string{"over in 120 by replay of 1", "closed"}; !slices.Equal(read(), want) {
 					t.Errorf("Simulate %v, stops %v: %q, want %q", simulate, stops, read(), want)

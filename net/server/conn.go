@@ -5,89 +5,63 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tendon/net/limit"
 	"tendon/net/link"
 	"tendon/systems"
 )
 
-// conn is one connection from its handshake to its end. It is over as soon as the port's slot holds another one or
-// none. The fields of each block belong to one goroutine, or never change.
+// conn is one connection from its handshake to its end. It has ended when its slot in the table of connections holds
+// another one or none. The fields of each block belong to one goroutine, or never change.
 type conn struct {
 	// Constant.
 	slot   int
 	client uint64
 	pass   Pass
 	addr   netip.AddrPort
-	epoch  uint32 // of this client's connections: see floors
+	epoch  uint32 // number of this connection of the client: see revoked
 	since  time.Time
-	place  *place
+	entry  *roomEntry
 
-	// Under the port's lock.
-	pace pace
+	// Under the lock of the table.
+	packets limit.Limiter[systems.Time]
 
-	// The worker's.
-	link    *link.Link // nil before it has joined, and after it is gone
-	peer    systems.Peer
-	room    int  // bytes that link may hold
-	stirred bool // something was sent or received since flushed
-	handed  bool // it was given a reconnect token
-	flushed systems.Time
+	// Of the worker.
+	link      *link.Link // nil before the room is joined, and after the end
+	peer      systems.Peer
+	active    bool // a message was sent or received since flushed
+	sentToken bool // a reconnect token was sent
+	flushed   systems.Time
 
-	minted atomic.Bool // it has a reconnect token: one was acknowledged; set by the worker, read by the port
+	hasToken atomic.Bool // a reconnect token was acknowledged; set by the worker, read by the table
 }
 
-// Send and Room make a conn the session's transport.
+// Send and Room make a conn the transport of its session.
 func (c *conn) Send(ch systems.Channel, message []byte) error {
-	c.stirred = true
+	c.active = true
 	if ch == systems.Reliable {
 		return c.link.SendReliable(message)
 	}
 	return c.link.SendDatagram(message)
 }
 
-func (c *conn) Room() int { return max(c.room-c.link.Pending(), 0) }
+func (c *conn) Room() int { return max(link.QueueBytes-framing-c.link.Pending(), 0) }
 
 const (
-	// linkQueue bounds what waits for one peer's acknowledgement, in bytes. With the session's own queue of 256 KB, a
-	// peer that reads nothing costs less than 512 KB until it is given up.
-	linkQueue = 160 << 10
-	// quietFlush is how often the link of a connection on which nothing happens is flushed. It has nothing to send; it
-	// only watches its time.
-	quietFlush = systems.Second / 2
-	// framing is more than a message's length takes in the link's stream.
+	// idleFlush is how often the link of an idle connection is flushed, so that it notices its timeout.
+	idleFlush = systems.Second / 2
+	// framing is more than the length of a message takes in the stream of a link.
 	framing = 4
-	// linkTimeout gives up a peer that acknowledges nothing, in good time after the session would have.
-	linkTimeout = 10 * time.Second
 )
 
-// newLink returns a link for a connection. Link epochs are not used: session messages carry their own, and each
-// connection has keys of its own.
-func newLink(bytesPerSecond int) (*link.Link, error) {
-	return link.New(link.Config{BytesPerSecond: bytesPerSecond, QueueBytes: linkQueue, Timeout: linkTimeout})
-}
-
-// pace bounds a peer's packets: so many a second and so many at once. It is the generic cell rate algorithm (ITU-T
-// I.371): free is when the bucket would be empty again.
-type pace struct{ free systems.Time }
-
-// take reports whether one more packet is within the bounds, and counts it if so.
-func (p *pace) take(now, interval systems.Time, burst int) bool {
-	free := max(p.free, now)
-	if free+interval-now > interval*systems.Time(burst) {
-		return false
-	}
-	p.free = free + interval
-	return true
-}
-
-// place is a room's entry in the directory: where it is and how many are in it. The entry exists before its room does
-// and may outlive it by a moment.
-type place struct {
+// roomEntry is the entry of a room in the table: its worker and the number of its connections. It exists before the room
+// is made, and may exist for a moment after the room is closed.
+type roomEntry struct {
 	name   string
 	worker *worker
 
-	// Under the port's lock.
+	// Under the lock of the table.
 	conns int
 	empty time.Time // since when conns is 0
 
-	host *host // the worker's; nil until the first connection has joined
+	room *hostedRoom // of the worker; nil until the first connection has joined
 }

@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
-		// What kcp-go starts when it is imported; link uses nothing of it.
+		// Importing kcp-go starts these; link does not use them.
 		err := goleak.Find(goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).sched"),
 			goleak.IgnoreTopFunction("github.com/xtaci/kcp-go/v5.(*TimedSched).prepend"))
 		if err != nil {
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// The test game: each player has a runner who goes where the input says, at most one step a tick.
+// The test game: the runner of each player moves by its input, at most one step per tick.
 type (
 	pad    struct{ Step int8 }
 	runner struct{ X, Ticks int64 }
@@ -73,7 +73,7 @@ func raceGame(rate int) *ecs.Game {
 	}
 }
 
-// runnerOf returns a player's runner in a world.
+// runnerOf returns the runner of a player in a world.
 func runnerOf(w *ecs.World, p int) (runner, bool) {
 	for e := range running.All(w) {
 		if e.B.Player == ecs.Player(p) {
@@ -102,17 +102,16 @@ type world struct {
 	profile simnet.Profile
 }
 
-// player is a client with the host it is on.
+// player is a client with its host.
 type player struct {
 	*client.Client
 	host   netip.Addr
 	socket *simnet.PacketConn // of its present connection
-	port   uint16             // of the last; a router gives every one another
+	port   uint16             // of the last connection; each has another one
 	err    error
-	notice []string
 }
 
-// inBubble runs a test in virtual time with a server that change has configured.
+// inBubble runs a test in virtual time with a server; change changes its config.
 func inBubble(t *testing.T, profile string, change func(*Config), test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -148,7 +147,7 @@ func inBubble(t *testing.T, profile string, change func(*Config), test func(w *w
 	})
 }
 
-// ticket is a player's ticket for any seat of a room.
+// ticket returns a ticket for any seat of a room.
 func (w *world) ticket(id uint64, roomName string) Ticket {
 	return Ticket{ProtocolID: ProtocolID("race"), Key: testKey, ClientID: id, Addresses: []netip.AddrPort{serverAddr},
 		Pass: Pass{Room: roomName, Seat: AnySeat}}
@@ -172,7 +171,6 @@ func (w *world) join(token []byte, change ...func(*client.DialConfig)) *player {
 		w.t.Fatal(err)
 	}
 	c := client.DialConfig{Token: token, Config: client.Config{Game: raceGame(w.game.TickRate), Strategies: []systems.Strategy{relay.Strategy}, Bot: true, BotSeed: uint64(w.hosts)}}
-	c.Notice = func(_ int, text string) { p.notice = append(p.notice, text) }
 	c.Listen = func() (client.Socket, error) {
 		p.port++
 		s, err := w.net.Listen(netip.AddrPortFrom(p.host, 40000+p.port))
@@ -190,7 +188,7 @@ func (w *world) join(token []byte, change ...func(*client.DialConfig)) *player {
 	return p
 }
 
-// pass lets so much virtual time go by, with 60 frames a second for every client.
+// pass plays for a time, with 60 frames per second for every client.
 func (w *world) pass(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		time.Sleep(time.Second / 60)
@@ -202,7 +200,7 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// until lets time go by until ok, and fails the test when that takes longer than limit.
+// until plays until ok returns true, and fails after limit.
 func (w *world) until(what string, limit time.Duration, ok func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(limit); !ok(); w.pass(time.Second / 60) {
@@ -210,7 +208,7 @@ func (w *world) until(what string, limit time.Duration, ok func() bool) {
 			for i, p := range w.players {
 				w.t.Logf("client %d: %v, err %v", i, p.State(), p.Err())
 			}
-			w.t.Fatalf("%s did not come to pass in %v; server: %+v", what, limit, w.server.Stats())
+			w.t.Fatalf("not within %[2]v: %[1]s; server: %+[3]v", what, limit, w.server.Stats())
 		}
 	}
 }
@@ -226,7 +224,7 @@ func (w *world) live(players ...*player) func() bool {
 	}
 }
 
-// do calls f with a room that must be there.
+// do calls f with a room, which must exist.
 func (w *world) do(name string, f func(r *room.Room)) {
 	w.t.Helper()
 	if err := w.server.Do(name, f); err != nil {
@@ -234,7 +232,7 @@ func (w *world) do(name string, f func(r *room.Room)) {
 	}
 }
 
-// held returns how many players the room's world has.
+// runners returns the number of runners in the world of a room.
 func (w *world) runners(name string) (n int) {
 	w.do(name, func(r *room.Room) {
 		for range running.All(r.World()) {

@@ -17,11 +17,11 @@ import (
 // ErrKeyFile is wrapped by every error about a key file.
 var ErrKeyFile = errors.New("server: key file")
 
-// keyFileLimit bounds what is read of a file that should hold one key: 64 digits and white space.
+// keyFileLimit bounds the bytes that are read of a key file, which should hold 64 digits and white space.
 const keyFileLimit = 1 << 10
 
-// LoadKey reads a private key from a file: 32 bytes as they are, or 64 hexadecimal digits. Nobody but the owner may
-// be able to read it. An error is one sentence that says what to do.
+// LoadKey reads a private key from a file: 32 raw bytes, or 64 hexadecimal digits. The file must be readable by its owner
+// only. An error is a sentence with the remedy.
 func LoadKey(path string) (netcode.Key, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,8 +68,8 @@ func parseKey(text []byte) (key netcode.Key, ok bool) {
 	return key, err == nil && key != netcode.Key{}
 }
 
-// GenerateKey makes a key at random and writes it to a new file that only its owner can read, as hexadecimal digits.
-// The file appears whole or not at all. One that exists is left alone, and that is an error.
+// GenerateKey makes a random key and writes it to a new file that only its owner can read, as hexadecimal digits. The file
+// is created whole or not at all. An existing file is not changed, and is an error.
 func GenerateKey(path string) (netcode.Key, error) {
 	var key netcode.Key
 	rand.Read(key[:]) // never fails

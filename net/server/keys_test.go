@@ -12,7 +12,7 @@ import (
 	"tendon/net/netcode"
 )
 
-// A key that was made can be loaded, only its owner can read it, and it is never overwritten.
+// A generated key can be loaded, only its owner can read the file, and it is never overwritten.
 func TestAKeyFileIsMadeOnceAndLoaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "server.key")
 	made, err := GenerateKey(path)
@@ -40,15 +40,15 @@ func TestAKeyFileIsMadeOnceAndLoaded(t *testing.T) {
 	}
 }
 
-// Each mistake is told in one sentence that says what to do.
-func TestKeyFilesThatCannotBeUsedAreExplained(t *testing.T) {
+// Each error of a key file is one sentence with the remedy.
+func TestErrorsOfKeyFilesNameTheRemedy(t *testing.T) {
 	dir := t.TempDir()
 	raw := make([]byte, 32)
 	raw[5] = 7
 	for _, c := range []struct {
 		name, content string
 		mode          os.FileMode
-		says          string // empty: it is fine
+		want          string // in the error; empty: no error
 	}{
 		{"raw", string(raw), 0o600, ""},
 		{"hex", hex.EncodeToString(raw), 0o600, ""},
@@ -72,9 +72,9 @@ func TestKeyFilesThatCannotBeUsedAreExplained(t *testing.T) {
 		}
 		key, err := LoadKey(path)
 		switch {
-		case c.says == "" && (err != nil || string(key[:]) != string(raw)):
+		case c.want == "" && (err != nil || string(key[:]) != string(raw)):
 			t.Errorf("%s: %x, %v", c.name, key, err)
-		case c.says != "" && (!errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n")):
+		case c.want != "" && (!errors.Is(err, ErrKeyFile) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n")):
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 	"tendon/systems/relay"
 )
 
-// load is what a process of its own does to a server, so that the server's processor time can be told from it. It is
-// this test binary, started again with loadVariable set.
+// load describes the clients of another process, so that the processor time of the server can be measured alone. The process
+// is this test binary with loadVariable set.
 type load struct {
 	Server   netip.AddrPort
 	Rooms    int // of two players each
 	Rate     int
-	Idle     int // clients that are connected, and do nothing but keep their connections alive
+	Idle     int // clients that only keep their connections alive
 	Duration time.Duration
 	Key      string
 }
@@ -108,8 +108,8 @@ func (l load) token(key netcode.Key, id, room int) []byte {
 	return token
 }
 
-// idle connects clients that keep their connections alive and never say anything. Their sockets are outside of the
-// runtime's poller, so that the server does not pay for waking this process at each packet.
+// idle connects clients that only keep their connections alive. Their sockets are outside the poller of the runtime, so that
+// the server does not pay for waking this process at each packet.
 func (l load) idle(key netcode.Key, end time.Time) int {
 	type peer struct {
 		netcode.Client
@@ -161,7 +161,7 @@ func (l load) idle(key netcode.Key, end time.Time) int {
 	return 0
 }
 
-// processorTime is what this process has used, in user and system mode.
+// processorTime returns the processor time of this process, in user and system mode.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -170,7 +170,7 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// heap is what lives on the heap after a collection.
+// heap returns the size of the heap after a collection.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()

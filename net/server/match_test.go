@@ -7,8 +7,8 @@ import (
 	"tendon/net/room"
 )
 
-// The whole stack at once: sockets, seals, KCP, sessions, rooms, the relay strategy. Two clients play over a typical
-// network, and what they have confirmed is what the server computed.
+// Two clients play over a typical network with the whole stack: sockets, seals, KCP, sessions, rooms and the relay strategy.
+// Their checksums equal those of the server.
 func TestTwoPlayersPlayAMatchOverALossyNetwork(t *testing.T) {
 	inBubble(t, "P3", nil, func(w *world) {
 		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
@@ -34,7 +34,7 @@ func TestTwoPlayersPlayAMatchOverALossyNetwork(t *testing.T) {
 			}
 		})
 		if x[0].Ticks < 250 || x[0].X == 0 && x[1].X == 0 {
-			t.Errorf("nobody moved: %+v", x)
+			t.Errorf("no runner moved: %+v", x)
 		}
 		if st := w.server.Stats(); st.Rooms != 1 || st.Clients != 2 || len(st.Table) != 1 || st.Table[0].Name != "duel" || st.PacketsLost != 0 || st.Malformed != 0 {
 			t.Errorf("stats: %+v", st)

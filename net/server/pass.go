@@ -14,29 +14,28 @@ import (
 	"tendon/systems"
 )
 
-// Pass is what the user data of a connect token says: whom the server is to let in, where, and as what. The server
-// believes it because the token is sealed; nothing that a client says later can change it.
-//
-// Its layout is in STANDARD.md.
+// Pass is the user data of a connect token: the room, the seat and the role of a client. It is trusted because the token is
+// sealed, and no message of the client changes it. STANDARD.md has its layout.
 type Pass struct {
-	// Room names the room: 1 to MaxRoomName bytes of a-z, 0-9, '.', '_' and '-'. The room is made when it does not exist.
+	// Room is the name of the room: 1 to MaxRoomName bytes of a-z, 0-9, '.', '_' and '-'. The server makes a room that does
+	// not exist.
 	Room string
-	// Seat is the player's number in [0, 254), or AnySeat. A spectator's is AnySeat.
+	// Seat is the seat of the player, in [0, 254), or AnySeat. A spectator has AnySeat.
 	Seat int
 	// Role is what the client may do.
 	Role systems.Role
-	// Epoch counts the connections of this client to this server. It is 0 in a token from a backend, and that of the
-	// connection that was given it in a reconnect token; see Reconnect.
+	// Epoch is the number of the connection on which a reconnect token was sent. It is 0 in a token of a backend.
 	Epoch uint32
-	// Reconnect tells a reconnect token, minted by the server itself, from a backend's.
+	// Reconnect marks a reconnect token, which the server made.
 	Reconnect bool
 	// Issued is when the token was made, to the millisecond.
 	Issued time.Time
-	// Name is what others see of the player: at most session.MaxName bytes of clean text. Empty: the client's own choice.
+	// Name is shown to other players, at most session.MaxName bytes without control characters. Empty: the name that the
+	// client chooses.
 	Name string
 }
 
-// AnySeat is the seat of a Pass that leaves the choice to the room.
+// AnySeat lets the room choose the seat.
 const AnySeat = -1
 
 // MaxRoomName is the longest name of a room, in bytes.
@@ -49,13 +48,13 @@ const (
 	passSize    = len(passMagic) + 1 + 1 + 1 + 1 + 4 + 8 + 1 + MaxRoomName + 1 + session.MaxName
 
 	passReconnect = 1 << 0  // of the flags
-	passLatest    = 1 << 53 // milliseconds since 1970: what every language's numbers hold
+	passLatest    = 1 << 53 // milliseconds since 1970 that a floating-point number of every language holds
 )
 
-// ErrPass is wrapped by every error about a Pass: one that cannot be written, or user data that is none.
+// ErrPass is wrapped by every error of encoding and decoding a Pass.
 var ErrPass = errors.New("server: not a pass")
 
-// Validate says what is wrong with a Pass, or nil.
+// Validate returns what is wrong with a Pass, or nil.
 func (p *Pass) Validate() error {
 	switch {
 	case !validRoom(p.Room):
@@ -75,7 +74,7 @@ func (p *Pass) Validate() error {
 }
 
 func validRoom(name string) bool {
-	if len(name) == 0 || len(name) > MaxRoomName || name[0] == '.' { // which hides a file named after it
+	if len(name) == 0 || len(name) > MaxRoomName || name[0] == '.' { // it would hide a file with that name
 		return false
 	}
 	for i := range len(name) {
@@ -87,7 +86,7 @@ func validRoom(name string) bool {
 	return true
 }
 
-// Append appends the user data that says p.
+// Append appends p as user data.
 func (p *Pass) Append(dst []byte) ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return dst, err
@@ -106,7 +105,7 @@ func (p *Pass) Append(dst []byte) ([]byte, error) {
 	return append(dst, p.Name...), nil
 }
 
-// ParsePass reads a token's user data. Its error wraps ErrPass.
+// ParsePass decodes the user data of a token. Its error wraps ErrPass.
 func ParsePass(b *[netcode.UserDataSize]byte) (Pass, error) {
 	at := len(passMagic)
 	if string(b[:at]) != passMagic {
@@ -139,7 +138,7 @@ func ParsePass(b *[netcode.UserDataSize]byte) (Pass, error) {
 	return p, p.Validate()
 }
 
-// cutText takes a text behind its length from the front of b, which holds more than limit+1 bytes.
+// cutText decodes a text preceded by its length from the front of b, which holds more than limit+1 bytes.
 func cutText(b []byte, limit int) (text string, rest []byte, ok bool) {
 	n := int(b[0])
 	if n > limit {

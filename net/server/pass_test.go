@@ -22,7 +22,7 @@ var passes = map[string]Pass{
 	"longest":   {Room: strings.Repeat("r", 32), Seat: 1, Issued: time.UnixMilli(1 << 53), Name: strings.Repeat("n", 32)},
 }
 
-// Whoever makes tokens in another language has these bytes to compare with.
+// The passes are encoded as in testdata/vectors.txt, which other implementations can use.
 func TestPassesAreTheVectors(t *testing.T) {
 	f, err := os.Open("testdata/vectors.txt")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestPassesAreTheVectors(t *testing.T) {
 	}
 }
 
-// A pass has one form: every byte of it that is changed makes another pass, or none.
+// A pass has one encoding: a changed byte gives another pass or an error.
 func TestAPassHasOneForm(t *testing.T) {
 	for name, p := range passes {
 		user := [netcode.UserDataSize]byte{}
@@ -76,7 +76,7 @@ func TestAPassHasOneForm(t *testing.T) {
 				if q, err := ParsePass(&user); err == nil {
 					again, err := q.Append(nil)
 					if err != nil || string(again) != strings.TrimRight(string(user[:]), "\x00") && string(again) != string(user[:len(again)]) {
-						t.Errorf("%s: byte %d bit %d is read as %+v, which is written otherwise", name, i, bit, q)
+						t.Errorf("%s: byte %d bit %d is decoded as %+v, which is encoded differently", name, i, bit, q)
 					}
 				}
 				user[i] ^= 1 << bit
@@ -85,22 +85,22 @@ func TestAPassHasOneForm(t *testing.T) {
 	}
 }
 
-// A pass that no server would take is refused where it is made, with a word on what to do.
-func TestPassesThatCannotBeAreRefused(t *testing.T) {
+// Append refuses an invalid pass.
+func TestInvalidPassesAreRefused(t *testing.T) {
 	good := passes["any"]
 	for name, change := range map[string]func(*Pass){
-		"no room":                func(p *Pass) { p.Room = "" },
-		"a long room":            func(p *Pass) { p.Room = strings.Repeat("r", 33) },
-		"a room in capitals":     func(p *Pass) { p.Room = "Duel" },
-		"a room with a slash":    func(p *Pass) { p.Room = "../x" },
-		"a seat below any":       func(p *Pass) { p.Seat = -2 },
-		"a seat above all":       func(p *Pass) { p.Seat = 254 },
-		"a role of the future":   func(p *Pass) { p.Role = 9 },
-		"a spectator's seat":     func(p *Pass) { p.Role, p.Seat = systems.RoleSpectator, 0 },
-		"a time before 1970":     func(p *Pass) { p.Issued = time.UnixMilli(-1) },
-		"a long name":            func(p *Pass) { p.Name = strings.Repeat("n", 33) },
-		"a name with a newline":  func(p *Pass) { p.Name = "a\nb" },
-		"a name that is no text": func(p *Pass) { p.Name = "\xff" },
+		"no room":                  func(p *Pass) { p.Room = "" },
+		"a long room":              func(p *Pass) { p.Room = strings.Repeat("r", 33) },
+		"a room in capitals":       func(p *Pass) { p.Room = "Duel" },
+		"a room with a slash":      func(p *Pass) { p.Room = "../x" },
+		"a seat below any":         func(p *Pass) { p.Seat = -2 },
+		"a seat above all":         func(p *Pass) { p.Seat = 254 },
+		"a role of the future":     func(p *Pass) { p.Role = 9 },
+		"a spectator's seat":       func(p *Pass) { p.Role, p.Seat = systems.RoleSpectator, 0 },
+		"a time before 1970":       func(p *Pass) { p.Issued = time.UnixMilli(-1) },
+		"a long name":              func(p *Pass) { p.Name = strings.Repeat("n", 33) },
+		"a name with a newline":    func(p *Pass) { p.Name = "a\nb" },
+		"a name that is not UTF-8": func(p *Pass) { p.Name = "\xff" },
 	} {
 		p := good
 		change(&p)
@@ -110,7 +110,7 @@ func TestPassesThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// ParsePass never panics, and what it takes is a pass.
+// ParsePass never panics, and accepts valid passes only.
 func FuzzParsePass(f *testing.F) {
 	for _, p := range passes {
 		b, _ := p.Append(nil)
@@ -121,7 +121,7 @@ func FuzzParsePass(f *testing.F) {
 		copy(user[:], b)
 		if p, err := ParsePass(&user); err == nil {
 			if err := p.Validate(); err != nil {
-				t.Errorf("%+v was taken: %v", p, err)
+				t.Errorf("%+v was accepted: %v", p, err)
 			}
 		} else if !errors.Is(err, ErrPass) {
 			t.Errorf("error %v", err)

@@ -5,25 +5,24 @@ import (
 	"tendon/net/room"
 )
 
-// PeerInfo is one line of a live table of a room's connections.
+// PeerInfo is one line of a live table of the connections of a room.
 type PeerInfo struct {
 	room.PeerInfo
 	Link link.Stats
-	// Accepted are the client's packets that were taken, Newest is the largest of their numbers: see netcode.Server's
-	// Received. What Newest gained and Accepted did not, between two moments, was lost on the way here.
+	// Accepted is the number of packets received from the client, Newest the largest of their numbers: see the Received of
+	// netcode.Server. The packets lost between two moments are the increase of Newest less that of Accepted.
 	Accepted, Newest uint64
 }
 
-// Peers asks a room for its connections, by peer. It waits for the room's next turn, a few milliseconds; the room looks
-// between two ticks and waits for nobody.
+// Peers returns the connections of a room, by peer. It waits for the next turn of the room, a few milliseconds.
 func (s *Server) Peers(name string) ([]PeerInfo, error) {
 	var list []PeerInfo
 	var conns []*conn
-	err := s.host(name, func(_ *worker, h *host) error {
+	err := s.hosted(name, func(_ *worker, h *hostedRoom) error {
 		for _, p := range h.room.AppendPeers(nil) {
 			c := h.conns[p.Peer]
 			if c == nil || c.link == nil {
-				continue // it is gone, and the room says its last words
+				continue // it has ended, and the room still sends its last messages
 			}
 			list, conns = append(list, PeerInfo{PeerInfo: p, Link: c.link.Stats()}), append(conns, c)
 		}
@@ -32,11 +31,11 @@ func (s *Server) Peers(name string) ([]PeerInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.port.mu.Lock()
-	defer s.port.mu.Unlock()
+	s.conns.mu.Lock()
+	defer s.conns.mu.Unlock()
 	for i, c := range conns {
-		if s.port.conns[c.slot] == c {
-			list[i].Accepted, list[i].Newest = s.port.netcode.Received(c.slot)
+		if s.conns.conns[c.slot] == c {
+			list[i].Accepted, list[i].Newest = s.conns.netcode.Received(c.slot)
 		}
 	}
 	return list, nil

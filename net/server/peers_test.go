@@ -8,7 +8,7 @@ import (
 	"tendon/ecs"
 )
 
-// computed returns how many ticks a server's rooms have computed, those that are over included.
+// computed returns how many ticks the rooms of a server have computed, the closed ones included.
 func computed(st Stats) (n uint64) {
 	all := st.Past
 	for i := range st.Table {
@@ -20,8 +20,8 @@ func computed(st Stats) (n uint64) {
 	return n
 }
 
-// What an operator sees of a player must be the network's: what it loses, and nothing where it loses nothing.
-func TestPeersTellWhatTheNetworkLoses(t *testing.T) {
+// Peers reports the loss of the network, and none if it loses nothing.
+func TestPeersReportTheLossOfTheNetwork(t *testing.T) {
 	for profile, lossy := range map[string]bool{"P0": false, "P5": true} {
 		inBubble(t, profile, nil, func(w *world) {
 			a, b := w.join(w.mint(w.ticket(1, "main"))), w.join(w.mint(w.ticket(2, "main")))
@@ -48,22 +48,22 @@ func TestPeersTellWhatTheNetworkLoses(t *testing.T) {
 				}
 			}
 			if _, err := w.server.Peers("elsewhere"); !errors.Is(err, ErrNoRoom) {
-				t.Errorf("a room that is not there: %v", err)
+				t.Errorf("an unknown room: %v", err)
 			}
 		})
 	}
 }
 
-// Counters that metrics are made of must never fall, though rooms come and go.
-func TestWhatRoomsCountedOutlivesThem(t *testing.T) {
-	inBubble(t, "P1", func(c *Config) { c.EmptyRoom = time.Second }, func(w *world) {
+// The counters never decrease when rooms are closed.
+func TestTheCountersOfClosedRoomsAreKept(t *testing.T) {
+	inBubble(t, "P1", nil, func(w *world) {
 		before, open := uint64(0), 0
 		for id := range 3 {
 			p := w.join(w.mint(w.ticket(uint64(id+1), "room"+string(rune('a'+id)))))
 			w.until("live", 15*time.Second, w.live(p))
 			w.pass(3 * time.Second)
 			p.Close()
-			w.until("the room to close", 30*time.Second, func() bool {
+			w.until("the room is closed", emptyRoom+15*time.Second, func() bool {
 				st := w.server.Stats()
 				now := computed(st)
 				if now < before {

@@ -12,9 +12,9 @@ import (
 	"tendon/net/session"
 )
 
-// A phone changes its network: the old address is dead, nobody says goodbye. The client notices by silence, comes back
-// from another port with its reconnect token, and has its seat: the match never saw it leave.
-func TestAClientWhoseAddressVanishedComesBackToItsSeat(t *testing.T) {
+// A client whose address has changed notices the timeout, and comes back to its seat from another port with a reconnect
+// token. Its player has not left the match meanwhile.
+func TestAClientWithANewAddressComesBackToItsSeat(t *testing.T) {
 	inBubble(t, "P2", nil, func(w *world) {
 		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
 		w.until("both live", 10*time.Second, w.live(a, b))
@@ -35,14 +35,14 @@ func TestAClientWhoseAddressVanishedComesBackToItsSeat(t *testing.T) {
 	})
 }
 
-// The server must not wait for the timeout of a connection that its own client says is over.
+// A reconnect token replaces the old connection at once, without waiting for its timeout.
 func TestAReconnectTokenReplacesTheOldConnectionAtOnce(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		a := w.join(w.mint(w.ticket(1, "duel")))
 		w.until("a live", 5*time.Second, w.live(a))
 		w.until("a has a token", 5*time.Second, func() bool { return a.Core().Token() != nil })
 		seat, token := a.Seat(), a.Core().Token()
-		w.players = nil // the process of a is gone without a word; its connection is alive for the server
+		w.players = nil // the process of a is killed; its connection is alive for the server
 		b := w.join(token)
 		w.until("b live", 500*time.Millisecond, w.live(b))
 		st := w.server.Stats()
@@ -53,7 +53,7 @@ func TestAReconnectTokenReplacesTheOldConnectionAtOnce(t *testing.T) {
 	})
 }
 
-// The token of an older connection must not throw out the newer one, even if it was never used.
+// The token of an older connection does not replace the newer connection, even if it was never used.
 func TestAnOlderReconnectTokenIsRefusedOnceANewerConnectionHasItsOwn(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		a := w.join(w.mint(w.ticket(1, "duel")))
@@ -81,12 +81,12 @@ type tokenStore struct{ tokens [][]byte }
 
 func (s *tokenStore) store(tokens [][]byte) { s.tokens = slices.Clone(tokens) }
 
-// A process that is killed when its token is spent, and has not heard of the next one, is followed by one that has only
-// the older tokens. They must be good, or a crash at the wrong moment locks the player out. Whichever moment it is.
+// A process may be killed after its token is used and before it receives the next one. The next process then has only older
+// tokens, which must be valid.
 func TestAClientThatIsKilledBeforeItHasANewTokenComesBackWithAnOlderOne(t *testing.T) {
 	for name, until := range map[string]func(w *world, p *player) bool{
 		"connected": func(w *world, p *player) bool { return w.server.Stats().Joined == 2 },
-		"given one": func(w *world, p *player) bool { return p.State() == client.CatchingUp },
+		"sent one":  func(w *world, p *player) bool { return p.State() == client.CatchingUp },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, "P3", nil, func(w *world) {
@@ -95,13 +95,13 @@ func TestAClientThatIsKilledBeforeItHasANewTokenComesBackWithAnOlderOne(t *testi
 				w.until("a has tokens", 10*time.Second, func() bool { return a.State() == client.Live && len(first.tokens) == 4 })
 				seat := a.Seat()
 				b := w.join(first.tokens[0], func(c *client.DialConfig) { c.StoreTokens = second.store })
-				w.players = w.players[1:] // a is gone without a word
+				w.players = w.players[1:] // a is killed
 				w.until("b is there", 10*time.Second, func() bool { return until(w, b) })
 				if len(second.tokens) > 0 {
 					t.Fatal("b was killed too late for the test: it has a token")
 				}
 				w.players = nil
-				w.pass(time.Second) // what it had sent arrives
+				w.pass(time.Second) // its last packets arrive
 				c := w.join(first.tokens[1])
 				w.until("c live", 10*time.Second, w.live(c))
 				if st := w.server.Stats(); c.Seat() != seat || st.Clients != 1 || w.runners("duel") != 1 {
@@ -143,9 +143,9 @@ func TestTheTokenStoreHoldsTheUnusedTokens(t *testing.T) {
 	})
 }
 
-// Somebody starts the game anew while the old process hangs: the backend's next token takes over. One that was made
-// before does not, or two windows with a token each would throw each other out for ever.
-func TestABackendsTokenTakesOverIfItIsNewerThanTheConnection(t *testing.T) {
+// A token of the backend replaces the connection of a process that hangs, if it is newer than that connection. Otherwise two
+// processes with a token each would replace each other for ever.
+func TestABackendTokenReplacesAnOlderConnection(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		before := w.mint(w.ticket(1, "duel"))
 		time.Sleep(time.Second)
@@ -167,9 +167,9 @@ func TestABackendsTokenTakesOverIfItIsNewerThanTheConnection(t *testing.T) {
 	})
 }
 
-// The process that was replaced is alive and means to come back. It must not, or two would throw each other out for ever
-// and the newer, whose only token is spent, would be the one to lose.
-func TestAClientThatABackendsTokenReplacedDoesNotTakeTheSeatBack(t *testing.T) {
+// A process that a token of the backend has replaced does not come back, although it is alive. Otherwise two processes would
+// replace each other for ever.
+func TestAReplacedClientDoesNotTakeTheSeatBack(t *testing.T) {
 	for _, profile := range []string{"P1", "P3"} {
 		inBubble(t, profile, nil, func(w *world) {
 			a := w.join(w.mint(w.ticket(1, "duel")))
@@ -186,7 +186,7 @@ func TestAClientThatABackendsTokenReplacedDoesNotTakeTheSeatBack(t *testing.T) {
 	}
 }
 
-// A client that is put out must not come back by what it still holds; a backend that wants it back makes a new token.
+// A kicked client cannot come back with its tokens, only with a new one of the backend.
 func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		spare := w.mint(w.ticket(1, "duel"))
@@ -194,8 +194,8 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 		w.until("a live", 5*time.Second, func() bool { return a.State() == client.Live && a.Core().Token() != nil })
 		token := append([]byte(nil), a.Core().Token()...)
 		w.pass(time.Second)
-		if err := w.server.Kick("duel", 99, "nobody"); !errors.Is(err, ErrNoRoom) {
-			t.Errorf("kicking nobody: %v", err)
+		if err := w.server.Kick("duel", 99, "unknown"); !errors.Is(err, ErrNoRoom) {
+			t.Errorf("an unknown client: %v", err)
 		}
 		if err := w.server.Kick("duel", 1, "bad manners"); err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 		w.until("a out", time.Second, func() bool { return a.State() == client.Ended })
 		var why *session.Error
 		if !errors.As(a.Err(), &why) || why.Code != session.CodeKicked || why.Text != "bad manners" {
-			t.Errorf("a was told %v", a.Err())
+			t.Errorf("a received %v", a.Err())
 		}
 		for _, held := range [][]byte{token, spare} {
 			b := w.join(held)
@@ -219,8 +219,8 @@ func TestAKickedClientComesBackOnlyWithANewToken(t *testing.T) {
 	})
 }
 
-// A client that closes says so: its place and its seat are free without any timeout.
-func TestAClientThatClosesIsGoneAtOnce(t *testing.T) {
+// Close frees the place and the seat of a client without a timeout.
+func TestACloseFreesPlaceAndSeatAtOnce(t *testing.T) {
 	inBubble(t, "P1", nil, func(w *world) {
 		a, b := w.join(w.mint(w.ticket(1, "duel"))), w.join(w.mint(w.ticket(2, "duel")))
 		w.until("both live", 5*time.Second, w.live(a, b))
@@ -236,34 +236,30 @@ func TestAClientThatClosesIsGoneAtOnce(t *testing.T) {
 	})
 }
 
-// Who runs the server says when it stops, and why the match is over.
-func TestShutdownTellsEveryClient(t *testing.T) {
-	inBubble(t, "P3", func(c *Config) { c.Farewell = 2 * time.Second }, func(w *world) {
+// A server that stops sends every client the reason, and refuses new ones.
+func TestAStoppingServerSendsTheReason(t *testing.T) {
+	inBubble(t, "P3", nil, func(w *world) {
 		a, b := w.join(w.mint(w.ticket(1, "one"))), w.join(w.mint(w.ticket(2, "two")))
 		w.until("both live", 10*time.Second, w.live(a, b))
 		w.cancel()
-		w.pass(time.Second)
-		if len(a.notice) != 1 || a.notice[0] != farewell || a.State() != client.Live {
-			t.Errorf("a second before the end: notices %q, state %v", a.notice, a.State())
-		}
 		c := w.join(w.mint(w.ticket(3, "one")))
 		w.pass(4 * time.Second)
 		for i, p := range []*player{a, b} {
 			if !errors.Is(p.Err(), &session.Error{Code: session.CodeShutdown}) {
-				t.Errorf("client %d was told %v", i, p.Err())
+				t.Errorf("client %d received %v", i, p.Err())
 			}
 		}
 		if !errors.Is(c.Err(), client.ErrFull) {
-			t.Errorf("who came too late was told %v", c.Err())
+			t.Errorf("a client that came too late received %v", c.Err())
 		}
 		select {
 		case err := <-w.ended:
 			w.ended <- err
 		default:
-			t.Error("Run has not returned 5 s after it was told to stop")
+			t.Error("Run has not returned 4 s after its context was done")
 		}
 		if err := w.server.Do("one", func(*room.Room) {}); err == nil {
-			t.Error("a stopped server does things")
+			t.Error("Do works on a stopped server")
 		}
 	})
 }

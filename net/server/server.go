@@ -14,46 +14,44 @@ import (
 	"tendon/systems"
 )
 
-// Server runs rooms on one socket. It goes New → Run → done, once. Goroutines while it runs: one that reads the
-// socket, one for each worker, and Run's own; none for a connection or a room.
+// Server runs rooms on one socket. Run may be called once. While it runs there is one goroutine that reads the socket, one
+// for each worker, and that of Run.
 type Server struct {
 	config  Config
 	socket  endpoint
-	port    *port
+	conns   *connTable
 	workers []*worker
-	log     *lines
+	log     *limitedLog
 	done    chan struct{} // closed when Run has returned
 	once    sync.Once
 }
 
-// ErrNoRoom is returned by Do and Kick for a room or a client that is not there.
+// ErrNoRoom is returned by Do and Kick for an unknown room or client.
 var ErrNoRoom = errors.New("server: no such room or client")
 
 // ErrStopped is returned by Do and Kick when the server has stopped.
 var ErrStopped = errors.New("server: stopped")
 
 const (
-	// readPause follows a batch that was not full, so that packets are read many at a time: a goroutine that wakes for
-	// each of them costs more than all the rest. Workers read too, right before their ticks, so no tick waits for it;
-	// what it blurs is the time of arrival.
+	// readPause follows a batch that was not full, so that many packets are read at a time. Workers read right before their
+	// ticks, so no tick waits for it; only the time of arrival becomes less exact.
 	readPause = 4 * time.Millisecond
-	// pollTrust is how long after a worker has read the reader believes that it goes on. It then looks again after
-	// pollRest, in which what it takes over from a worker that stopped may wait.
+	// While a worker has read the socket within pollTrust, the reading goroutine sleeps for pollRest.
 	pollTrust = 2 * stepTime
 	pollRest  = 40 * time.Millisecond
-	// updateInterval is how often connections are kept alive and silent ones ended. It is a good part of netcode's 100 ms.
+	// updateInterval is how often keep-alives and timeouts are checked. netcode sends keep-alives every 100 ms.
 	updateInterval = 20 * time.Millisecond
-	// closeLimit bounds the time that rooms have to say their last words.
+	// closeLimit bounds the time in which rooms send their last messages.
 	closeLimit = 2 * time.Second
 )
 
-// New opens the socket and checks everything. Errors are sentences that say what to do.
+// New checks the config and opens the socket. An error is a sentence with the remedy.
 func New(c Config) (*Server, error) {
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: &lines{logger: c.Logger}, done: make(chan struct{})}
+	s := &Server{config: c, log: newLog(c.Logger), done: make(chan struct{})}
 	if s.socket = c.Socket; c.Socket == nil {
 		if c.Address == "" {
 			return nil, fmt.Errorf("%w: Address is empty: name a port to listen on, such as :7777", ErrConfig)
@@ -64,7 +62,7 @@ func New(c Config) (*Server, error) {
 	}
 	public, err := s.config.public(s.socket)
 	if err == nil {
-		s.port, err = newPort(&s.config, public, time.Now(), s.log)
+		s.conns, err = newConnTable(&s.config, public, time.Now(), s.log)
 	}
 	if err != nil {
 		if c.Socket == nil {
@@ -73,17 +71,17 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	for i := range c.Workers {
-		s.workers = append(s.workers, newWorker(i, &s.config, s.port, s.socket, s.log))
+		s.workers = append(s.workers, newWorker(i, &s.config, s.conns, s.socket, s.log))
 	}
-	s.port.workers = s.workers
+	s.conns.workers = s.workers
 	return s, nil
 }
 
 // Addr returns the address of the socket.
 func (s *Server) Addr() net.Addr { return s.socket.LocalAddr() }
 
-// Run serves until the context is done; then it tells every client, lets the rooms say their last words, closes the
-// socket and returns nil. It may be called once.
+// Run serves until the context is done. Then it ends the session of every client, closes the rooms and the socket, and
+// returns nil. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
 	first := false
 	s.once.Do(func() { first = true })
@@ -105,37 +103,25 @@ func (s *Server) Run(ctx context.Context) error {
 	sender := newSender(s.socket)
 	ticker := time.NewTicker(updateInterval)
 	defer ticker.Stop()
-	update := func(until <-chan struct{}, limit time.Duration) {
-		var timeout <-chan time.Time
-		if limit > 0 {
-			timer := time.NewTimer(limit)
-			defer timer.Stop()
-			timeout = timer.C
-		}
+	update := func(until <-chan struct{}) {
 		for {
 			select {
 			case <-until:
 				return
-			case <-timeout:
-				return
 			case now := <-ticker.C:
-				s.port.update(&out, now)
+				s.conns.update(&out, now)
 				sender.send(&out)
 				out.Reset()
 			}
 		}
 	}
-	update(ctx.Done(), 0)
+	update(ctx.Done())
 	s.log.info("server stops")
-	s.port.close()
-	if s.config.Farewell > 0 {
-		s.eachWorker(func(w *worker) { w.notice(int(s.config.Farewell / time.Second)) })
-		update(nil, s.config.Farewell)
-	}
+	s.conns.close()
 	closed := make(chan struct{})
 	go s.closeRooms(closed, stop)
-	update(closed, 0)
-	s.port.disconnect(&out, time.Now())
+	update(closed)
+	s.conns.disconnect(&out, time.Now())
 	sender.send(&out)
 	working.Wait()
 	err := s.socket.Close()
@@ -143,25 +129,27 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// closeRooms ends every match, and says so when every peer had time to hear of it.
+// closeRooms ends every match. It closes both channels when every worker has sent the last messages.
 func (s *Server) closeRooms(closed, stop chan struct{}) {
-	var farewells sync.WaitGroup
-	farewells.Add(len(s.workers))
-	s.eachWorker(func(w *worker) { w.stop(farewells.Done) })
-	farewells.Wait()
+	var rooms sync.WaitGroup
+	for _, w := range s.workers {
+		rooms.Add(1)
+		w.queue.add(workItem{kind: workCall, call: func(w *worker) { w.stop(rooms.Done) }})
+	}
+	rooms.Wait()
 	close(stop)
 	close(closed)
 }
 
-// read takes what comes from the socket until it is closed. While workers do so at each step, it only looks now and
-// then whether they still do: a goroutine that waits is one that is woken.
+// read reads the socket until it is closed. While workers read it at each step, this goroutine only checks from time to
+// time whether they still do.
 func (s *Server) read(done *sync.WaitGroup) {
 	defer done.Done()
 	var a arrivals
 	var out netcode.Outbox
 	from, to := newReceiver(s.socket), newSender(s.socket)
 	for {
-		if s.port.at(time.Now())-systems.Time(s.port.polled.Load()) < systems.Time(pollTrust) {
+		if s.conns.at(time.Now())-systems.Time(s.conns.polled.Load()) < systems.Time(pollTrust) {
 			time.Sleep(pollRest)
 			continue
 		}
@@ -169,11 +157,11 @@ func (s *Server) read(done *sync.WaitGroup) {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil: // of one datagram, or of the system; neither is a reason to stop
+		case err != nil: // of one datagram, or of the system
 			time.Sleep(readPause)
 			continue
 		}
-		s.port.receive(&a, &out, time.Now())
+		s.conns.receive(&a, &out, time.Now())
 		to.send(&out)
 		out.Reset()
 		if a.pause {
@@ -182,29 +170,22 @@ func (s *Server) read(done *sync.WaitGroup) {
 	}
 }
 
-// eachWorker has f called on every worker's goroutine.
-func (s *Server) eachWorker(f func(w *worker)) {
-	for _, w := range s.workers {
-		w.inbox.news(letter{kind: letterCall, call: f})
-	}
-}
-
-// Do calls f with a room, on the goroutine that computes it, between two ticks; it returns when f has. f must not keep
-// the room, nor wait for anything.
+// Do calls f with a room, between two ticks and on the goroutine that computes it, and returns after f. f must not keep the
+// room, and must not block.
 func (s *Server) Do(name string, f func(r *room.Room)) error {
-	return s.host(name, func(_ *worker, h *host) error {
+	return s.hosted(name, func(_ *worker, h *hostedRoom) error {
 		f(h.room)
 		return nil
 	})
 }
 
-// Kick puts a client out of a room: its session ends, its player leaves the match at once, and it cannot come back but
-// with a token that is made after now.
+// Kick removes a client from a room: its session ends, and its player leaves the match at once. It can come back only with
+// a token that is made later.
 func (s *Server) Kick(name string, clientID uint64, text string) error {
-	return s.host(name, func(w *worker, h *host) error {
+	return s.hosted(name, func(w *worker, h *hostedRoom) error {
 		for _, c := range h.conns {
 			if c != nil && c.client == clientID {
-				s.port.bar(c, time.Now())
+				s.conns.revoke(c, time.Now())
 				h.room.Kick(c.peer, text)
 				return nil
 			}
@@ -213,19 +194,19 @@ func (s *Server) Kick(name string, clientID uint64, text string) error {
 	})
 }
 
-// host calls f on the goroutine of a room's worker.
-func (s *Server) host(name string, f func(w *worker, h *host) error) error {
-	at := s.port.place(name)
-	if at == nil {
+// hosted calls f with a room on the goroutine of its worker.
+func (s *Server) hosted(name string, f func(w *worker, h *hostedRoom) error) error {
+	entry := s.conns.entry(name)
+	if entry == nil {
 		return ErrNoRoom
 	}
 	answer := make(chan error, 1)
-	at.worker.inbox.news(letter{kind: letterCall, call: func(w *worker) {
-		if at.host == nil {
+	entry.worker.queue.add(workItem{kind: workCall, call: func(w *worker) {
+		if entry.room == nil {
 			answer <- ErrNoRoom
 			return
 		}
-		answer <- f(w, at.host)
+		answer <- f(w, entry.room)
 	}})
 	select {
 	case err := <-answer:

@@ -12,8 +12,8 @@ import (
 	"tendon/net/netcode"
 )
 
-// Socket is what the server needs of a UDP socket. *net.UDPConn is one, and so are the sockets of net/simnet. Several
-// goroutines use it at the same time.
+// Socket is a UDP socket. *net.UDPConn and the sockets of net/simnet implement it. Several goroutines use it at the same
+// time.
 type Socket interface {
 	ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error)
 	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
@@ -22,47 +22,46 @@ type Socket interface {
 	Close() error
 }
 
-// endpoint is what the server itself asks of a socket. One that is no Socket has a receiver and a sender of its own.
+// endpoint is the common part of all sockets. One that is not a Socket has a receiver and a sender of its own.
 type endpoint interface {
 	LocalAddr() net.Addr
 	Close() error
 }
 
-// batchSize is how many datagrams go through one system call, where the system can.
+// batchSize is the number of datagrams of one system call, if the system supports it.
 const batchSize = 64
 
-// arrivals is a batch of datagrams as they came: the first count of each row are valid.
+// arrivals is a batch of received datagrams. The first count elements of each array are valid.
 type arrivals struct {
 	count  int
-	pause  bool // the reader does well to let some more gather
+	pause  bool // the socket has no more: the reader should wait for some to arrive
 	from   [batchSize]netip.AddrPort
 	sizes  [batchSize]int
 	buffer [batchSize][arrivalLimit]byte
 }
 
-// arrivalLimit is one more than the longest packet, so that a longer one is seen to be longer.
+// arrivalLimit is one more than the longest packet, so that longer ones are recognized.
 const arrivalLimit = netcode.MaxPacket + 1
 
 func (a *arrivals) packet(i int) []byte { return a.buffer[i][:a.sizes[i]] }
 
-// receiver takes datagrams that are there: receive waits for the first, poll does not, and reports whether the socket
-// can be asked that way. It belongs to one goroutine; several receivers of one socket work side by side, one of which
-// may wait.
+// receiver reads the datagrams that have arrived. receive waits for the first one. poll does not wait, and reports whether
+// the socket supports that. A receiver belongs to one goroutine. A socket may have several, of which one waits.
 type receiver interface {
 	receive(a *arrivals) error
 	poll(a *arrivals) bool
 }
 
-// sender writes an outbox to the socket. It never waits: what the system does not take is lost, as on any network. It
-// belongs to one goroutine; several senders of one socket work side by side.
+// sender writes an outbox to the socket. It never waits: packets that the system refuses are lost. A sender belongs to one
+// goroutine. A socket may have several.
 type sender interface {
 	send(out *netcode.Outbox) (lost int)
 }
 
-// plainReceiver and plainSender work with any socket, one datagram a call.
+// plainReceiver and plainSender work with any socket, one datagram per call.
 type plainReceiver struct{ socket Socket }
 
-// poll finds nothing: such a socket can only be waited for.
+// poll is not supported.
 func (r plainReceiver) poll(a *arrivals) bool {
 	a.count = 0
 	return false
@@ -89,14 +88,14 @@ func (s plainSender) send(out *netcode.Outbox) (lost int) {
 	return lost
 }
 
-// receiveBuffer and sendBuffer are asked of the system for the server's socket, in bytes. Packets wait for at most
-// one readPause and one batch of work, so these are bursts of ten thousand packets; the system may grant less.
+// receiveBuffer and sendBuffer are the buffers of the socket, in bytes. They hold bursts of ten thousand packets. The system
+// may grant less.
 const (
 	receiveBuffer = 4 << 20
 	sendBuffer    = 4 << 20
 )
 
-// listen opens the server's socket. Its error is a sentence that says what to do.
+// listen opens the socket of the server. Its error is a sentence with the remedy.
 func listen(address string) (endpoint, error) {
 	at, err := net.ResolveUDPAddr("udp", address)
 	if err != nil {
@@ -113,8 +112,8 @@ func listen(address string) (endpoint, error) {
 	case err != nil:
 		return nil, fmt.Errorf("server: listening on %s: %w", address, err)
 	}
-	// Smaller buffers than asked for are no error: bursts are lost earlier, and Stats shows it.
+	// Smaller buffers are no error: smaller bursts are lost, which Stats shows.
 	conn.SetReadBuffer(receiveBuffer)
 	conn.SetWriteBuffer(sendBuffer)
-	return quiet(conn), nil
+	return withoutPoller(conn), nil
 }

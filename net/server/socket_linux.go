@@ -13,18 +13,17 @@ import (
 	"tendon/net/netcode"
 )
 
-// The system calls recvmmsg and sendmmsg carry many datagrams at once. On a loopback they save a third of a datagram's
-// processor time (BenchmarkSocket). They are called directly, since the wrappers that exist allocate an address for each
-// datagram, and without a word to the scheduler, since they do not wait: a batch takes longer than the scheduler lets a
-// call take before it gives the processor to another thread.
+// The system calls recvmmsg and sendmmsg transfer many datagrams at once. On a loopback they save a third of the processor
+// time of a datagram (BenchmarkSocket). They are called directly, because the existing wrappers allocate an address for
+// each datagram. The scheduler is not informed, because the calls do not wait.
 
-// header is the system's struct mmsghdr.
+// header is struct mmsghdr of the system.
 type header struct {
 	message unix.Msghdr
 	length  uint32
 }
 
-// rows are the arrays that both calls want: one header, address and vector for each datagram of a batch.
+// rows are the arguments of both calls: one header, address and vector for each datagram of a batch.
 type rows struct {
 	headers   [batchSize]header
 	addresses [batchSize]unix.RawSockaddrInet6
@@ -49,7 +48,7 @@ type handle interface {
 // handleOf returns the handle of a socket of the system; ok is false for any other.
 func handleOf(socket endpoint) (h handle, ok bool) {
 	switch s := socket.(type) {
-	case *quietSocket:
+	case *pollSocket:
 		return s, true
 	case *net.UDPConn:
 		raw, err := s.SyscallConn()
@@ -178,7 +177,7 @@ func (s *batchSender) send(out *netcode.Outbox) (lost int) {
 	return lost
 }
 
-// sendRows sends the first n rows. The call stops at a datagram that the system refuses: that one is skipped.
+// sendRows sends the first n rows. The call stops at a datagram that the system refuses; that one is skipped.
 func (s *batchSender) sendRows(n int) (lost int) {
 	for s.from = 0; s.from < n; {
 		s.count = n - s.from
@@ -207,7 +206,7 @@ func (s *batchSender) sendMany(fd uintptr) {
 	}
 }
 
-// address writes an address as the socket's family wants it and returns its size.
+// address encodes an address for the family of the socket and returns its size.
 func (s *batchSender) address(raw *unix.RawSockaddrInet6, to netip.AddrPort) uint32 {
 	port := [2]byte{}
 	binary.BigEndian.PutUint16(port[:], to.Port())
@@ -220,7 +219,7 @@ func (s *batchSender) address(raw *unix.RawSockaddrInet6, to netip.AddrPort) uin
 	return unix.SizeofSockaddrInet6
 }
 
-// addrPort reads an address that the system wrote. IPv4 ones in IPv6 form stay so; netcode unmaps them.
+// addrPort decodes an address of the system. An IPv4 address in IPv6 form stays in that form; netcode converts it.
 func addrPort(raw *unix.RawSockaddrInet6) netip.AddrPort {
 	port := (*[2]byte)(unsafe.Pointer(&raw.Port))
 	if raw.Family == unix.AF_INET {

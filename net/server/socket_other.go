@@ -8,4 +8,4 @@ func newReceiver(socket endpoint) receiver { return plainReceiver{socket.(Socket
 
 func newSender(socket endpoint) sender { return plainSender{socket.(Socket)} }
 
-func quiet(conn *net.UDPConn) endpoint { return conn }
+func withoutPoller(conn *net.UDPConn) endpoint { return conn }

@@ -10,95 +10,107 @@ import (
 	"tendon/systems"
 )
 
-// Stats is what a server counted since it was made, and its rooms as they were a second ago at most. It is meant for
-// live tables, metrics and JSON.
+// Stats is what a server counted since it was made, with its rooms as they were at most a second ago. It is meant for live
+// tables, metrics and JSON.
 type Stats struct {
 	Rooms, MaxRooms     int
 	Clients, MaxClients int
-
-	Joined   uint64 // connections made
-	Replaced uint64 // of those, by a reconnect token in place of an older one
-	TimedOut uint64 // connections ended by silence
-	Left     uint64 // by the client
-	Dropped  uint64 // by this server
-
-	TokensPast uint64 // arrivals turned away: the token was overtaken by a later one, or its client was put out
-	TokensBad  uint64 // the token is none for this server
-	Full       uint64 // no room or no place in it
-
-	PacketsIn      uint64 // datagrams received
-	PacketsOut     uint64 // payload packets sent, keep-alives not counted
-	BytesIn        uint64 // of the datagrams received
-	BytesOut       uint64 // of the payload packets sent, sealed
-	PacketsRefused uint64 // that net/netcode dropped; Netcode says why
-	PacketsFlood   uint64 // above a client's bounds
-	PacketsLost    uint64 // received, and no room to keep them until the next tick
-	PacketsUnsent  uint64 // that the system did not take
-	Malformed      uint64 // opened packets that are no channel parts
-
-	Turns     uint64 // of the workers
-	LateTurns uint64 // that began more than a tick late
-
-	Netcode netcode.Counters `json:"-"` // by reason; netcode.Counter has the names
+	ConnectionStats
+	PacketStats
+	TurnStats
+	Netcode netcode.Counters `json:"-"` // refused packets by reason
 	Table   []RoomStats      // by name
-	Past    room.Stats       // of all rooms that were closed, since everybody had left
+	Past    room.Stats       // of all closed rooms
 }
 
-// RoomStats is one room's line.
+// ConnectionStats counts connections.
+type ConnectionStats struct {
+	Joined   uint64 // connections made
+	Replaced uint64 // of those, in place of an older connection of the same client
+	TimedOut uint64 // ended by the timeout
+	Left     uint64 // ended by the client
+	Dropped  uint64 // ended by the server
+
+	TokensPast uint64 // refused: the token is revoked or older than the present connection
+	TokensBad  uint64 // refused: the token is not for this server
+	Full       uint64 // refused: no room, or no place in the room
+}
+
+// PacketStats counts packets.
+type PacketStats struct {
+	PacketsIn      uint64 // datagrams received
+	PacketsOut     uint64 // payload packets sent, without keep-alives
+	BytesIn        uint64 // of the datagrams received
+	BytesOut       uint64 // of the payload packets sent, sealed
+	PacketsRefused uint64 // by net/netcode
+	PacketsFlood   uint64 // above the rate limit of a client
+	PacketsLost    uint64 // received, and dropped because the queue of the worker was full
+	PacketsUnsent  uint64 // refused by the system
+	Malformed      uint64 // opened packets that the link refused
+}
+
+// TurnStats counts the turns of the workers.
+type TurnStats struct {
+	Turns     uint64
+	LateTurns uint64 // turns that began more than a tick late
+}
+
+// RoomStats is one line of the table of rooms.
 type RoomStats struct {
 	Name   string
 	Worker int
 	room.Stats
 }
 
-// published is what a worker tells of itself, once a second.
+// published are the figures of a worker for other goroutines, once a second.
 type published struct {
 	next systems.Time
 
-	mu     sync.Mutex
-	rooms  []RoomStats
-	past   room.Stats
-	counts workerCounts
+	mu      sync.Mutex
+	rooms   []RoomStats
+	past    room.Stats
+	packets PacketStats
+	turns   TurnStats
 }
 
-// publish makes the worker's figures visible.
+// publish updates the published figures.
 func (w *worker) publish(at systems.Time) {
 	w.published.next = at + systems.Second
 	p := &w.published
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.counts, p.past = w.counts, w.ended
+	p.packets, p.turns, p.past = w.packets, w.turns, w.past
 	p.rooms = p.rooms[:0]
-	for _, hosts := range w.hosts {
-		for _, h := range hosts {
-			p.rooms = append(p.rooms, RoomStats{Name: h.place.name, Worker: w.number, Stats: h.room.Stats()})
+	for _, rooms := range w.rooms {
+		for _, h := range rooms {
+			p.rooms = append(p.rooms, RoomStats{Name: h.entry.name, Worker: w.number, Stats: h.room.Stats()})
 		}
 	}
 }
 
-// Stats returns what was counted. It may be called at any time from any goroutine.
+// Stats returns the counters of the server. It may be called at any time from any goroutine.
 func (s *Server) Stats() Stats {
-	st := Stats{MaxRooms: s.config.MaxRooms, MaxClients: s.config.MaxClients}
-	s.port.fill(&st)
+	st := Stats{MaxRooms: s.config.MaxRooms, MaxClients: s.config.maxClients()}
+	s.conns.fill(&st)
 	for _, w := range s.workers {
 		p := &w.published
 		p.mu.Lock()
 		st.Table = append(st.Table, p.rooms...)
 		st.Past.Add(&p.past)
-		st.PacketsOut += p.counts.packetsOut
-		st.BytesOut += p.counts.bytesOut
-		st.PacketsUnsent += p.counts.unsent
-		st.PacketsLost += p.counts.lost
-		st.Malformed += p.counts.malformed
-		st.Turns += p.counts.turns
-		st.LateTurns += p.counts.late
+		st.PacketsOut += p.packets.PacketsOut
+		st.BytesOut += p.packets.BytesOut
+		st.PacketsUnsent += p.packets.PacketsUnsent
+		st.PacketsLost += p.packets.PacketsLost
+		st.Malformed += p.packets.Malformed
+		st.Turns += p.turns.Turns
+		st.LateTurns += p.turns.LateTurns
 		p.mu.Unlock()
 	}
 	slices.SortFunc(st.Table, func(a, b RoomStats) int { return cmp.Compare(a.Name, b.Name) })
 	return st
 }
 
-// Total returns what all rooms counted together, those that were closed included.
+// Total returns the sum over all rooms, the closed ones included.
 func (s *Stats) Total() room.Stats {
 	all := s.Past
 	for i := range s.Table {
@@ -107,14 +119,11 @@ func (s *Stats) Total() room.Stats {
 	return all
 }
 
-func (p *port) fill(st *Stats) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := &p.counts
-	st.Rooms, st.Clients = len(p.places), p.netcode.Clients()
-	st.Joined, st.Replaced, st.TimedOut, st.Left, st.Dropped = c.joined, c.replaced, c.timedOut, c.left, c.dropped
-	st.TokensPast, st.TokensBad, st.Full, st.PacketsFlood = c.pastToken, c.badPass, c.full, c.flood
-	st.Netcode = *p.netcode.Counters()
+func (t *connTable) fill(st *Stats) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	st.Rooms, st.Clients = len(t.entries), t.netcode.Clients()
+	st.ConnectionStats, st.PacketStats = t.counts, t.packets
+	st.Netcode = *t.netcode.Counters()
 	st.PacketsRefused = st.Netcode.Dropped()
-	st.PacketsIn, st.BytesIn = c.received, c.receivedBytes
 }

@@ -10,33 +10,31 @@ import (
 	"tendon/net/netcode"
 )
 
-// Ticket is what a connect token is made of. A backend that has authenticated a player fills it; so do the token
-// verb and tests.
+// Ticket describes a connect token. A backend that has authenticated a player fills it in, and so does the token verb.
 type Ticket struct {
-	// ProtocolID is the game's: see ProtocolID. Required.
+	// ProtocolID is that of the game: see ProtocolID. Required.
 	ProtocolID uint64
 	// Key is the private key shared with the server. Required.
 	Key netcode.Key
-	// ClientID is the player's number among all players. One number has one connection to a server at a time. Zero: a
-	// random one, for players who are nobody in particular.
+	// ClientID identifies the player. One ClientID has one connection to a server at a time. 0: a random one.
 	ClientID uint64
-	// Addresses are where the client finds the server, as the client sees it. At least one.
+	// Addresses are the addresses of the server as the client reaches it. At least one.
 	Addresses []netip.AddrPort
-	// Pass says where the player goes, and as what. Its Issued is filled in.
+	// Pass is the room, seat and role of the player. Its Issued is filled in.
 	Pass Pass
-	// Lifetime is how long the token can be presented. Zero: 45 s. At least 1 s.
+	// Lifetime is how long the token is valid; 0: 45 s. At least 1 s.
 	Lifetime time.Duration
-	// Timeout is the silence that ends the connection. Zero: 5 s. At least 1 s.
+	// Timeout ends the connection if nothing arrives; 0: 5 s. At least 1 s.
 	Timeout time.Duration
-	// Random is the source of the connection's keys. Nil: crypto/rand. Others are for tests.
+	// Random is the source of the keys of the connection; nil: crypto/rand. Tests use others.
 	Random io.Reader
 }
 
-// defaultSilence ends a connection of which nothing is heard. Keep-alives come ten times a second.
-const defaultSilence = 5 * time.Second
+// defaultTimeout is the default of Ticket.Timeout. Keep-alives are sent ten times a second.
+const defaultTimeout = 5 * time.Second
 
-// Mint makes a connect token: netcode.TokenSize bytes to hand to one client over a private channel. It is good for
-// one connection. The Pass's Issued is set to now unless it says something.
+// Mint makes a connect token, of netcode.TokenSize bytes. Send it to the client over a private channel. It is valid for one
+// connection. Pass.Issued is set to now if it is zero.
 func Mint(t Ticket, now time.Time) ([]byte, error) {
 	if t.Pass.Issued.IsZero() {
 		t.Pass.Issued = now
@@ -49,7 +47,7 @@ func Mint(t Ticket, now time.Time) ([]byte, error) {
 		t.ClientID = randomID()
 	}
 	if t.Timeout == 0 {
-		t.Timeout = defaultSilence
+		t.Timeout = defaultTimeout
 	}
 	return netcode.GenerateToken(netcode.TokenRequest{
 		ProtocolID: t.ProtocolID, Key: t.Key, ClientID: t.ClientID, Servers: t.Addresses, UserData: user,
@@ -63,8 +61,8 @@ func randomID() uint64 {
 	return max(binary.LittleEndian.Uint64(b[:]), 1)
 }
 
-// ProtocolID returns the netcode protocol id of a game by its name. Clients and servers of different games, or of
-// different versions of the wire, never get as far as a handshake. Whether the game's layouts agree is for net/session.
+// ProtocolID returns the netcode protocol id of a game by its name. The handshake fails between different games, and between
+// different versions of the wire. net/session compares the layouts of the game.
 func ProtocolID(game string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a, 64 bits
 	h := uint64(offset)

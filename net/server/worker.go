@@ -9,100 +9,77 @@ import (
 	"tendon/systems"
 )
 
-// worker computes some of the rooms on one goroutine. Its grid is finer than a tick: step n is due at n/(rate·phases)
-// seconds, and the rooms of phase n mod phases tick in it. So the rooms of a worker take turns within each tick, the
-// worker wakes at most a few hundred times a second however many rooms it has, and many packets leave together.
-//
-// A turn is: take what arrived, compute the rooms that are due, send. It takes no lock but to swap the inbox and, when
-// the ticks are over, to seal.
+// worker computes some of the rooms on one goroutine. In each turn it reads the socket, passes the queued messages to the
+// rooms, computes the rooms that are due, and sends their packets. It takes a lock only to swap its queue and to open and
+// seal packets.
 type worker struct {
-	number int
-	config *Config
-	port   *port
-	inbox  inbox
-	arrivals
-	receiver receiver
-	sender   sender
-	log      *lines
-	rooms    int // places assigned; under the port's lock
+	number  int
+	config  *Config
+	table   *connTable
+	log     *limitedLog
+	queue   queue
+	entries int // rooms assigned to it; under the lock of the table
 
-	phases  int
-	hosts   [][]*host // by phase
-	step    int64     // the last that was done
-	emptied letters
-	out     outgoing
-	sealed  netcode.Outbox
+	grid  grid
+	rooms [][]*hostedRoom // by phase
+	step  int64           // the last step that was computed
+	now   time.Time       // of the turn
 
-	conn    *conn        // whose packets emit takes
-	emit    func([]byte) // w.take, bound once
-	gone    func(systems.Peer, error)
-	current *host  // whose peers gone is told of
-	stopped func() // wants to be told that the rooms are closed; nil: they are not to be
-	stopBy  time.Time
-	counts  workerCounts
-	ended   room.Stats // of the rooms that are over
-	now     time.Time  // of the turn
+	socketIO
+	workItems workItems // a spare buffer for queue
+	out       outgoing
+	callbacks
+	shutdown
+	packets PacketStats
+	turns   TurnStats
+	past    room.Stats // of the closed rooms
 
 	published
 }
 
-// workerCounts counts what only a worker sees.
-type workerCounts struct {
-	turns, late uint64 // late: turns that began more than a tick after they were due
-	lost        uint64 // packets that the inbox had no room for
-	unsent      uint64 // packets that the system did not take
-	malformed   uint64 // packets that the link refused
-	packetsOut  uint64
-	bytesOut    uint64
+// socketIO is what a worker uses to read and write the socket.
+type socketIO struct {
+	arrivals
+	receiver receiver
+	sender   sender
+	sealed   netcode.Outbox
 }
 
-// stepTime is about how long a step of the grid is.
-const stepTime = 4 * time.Millisecond
+// callbacks are functions that are bound once, and their arguments.
+type callbacks struct {
+	conn    *conn        // whose packets emit receives
+	emit    func([]byte) // adds a packet to out
+	current *hostedRoom  // whose peers gone receives
+	gone    func(systems.Peer, error)
+}
 
-func newWorker(number int, c *Config, p *port, socket endpoint, log *lines) *worker {
-	w := &worker{number: number, config: c, port: p, receiver: newReceiver(socket), sender: newSender(socket), log: log}
-	w.inbox.wake = make(chan struct{}, 1)
-	w.phases = max(1, int(time.Second/stepTime)/c.rate())
-	w.hosts = make([][]*host, w.phases)
+// shutdown is set while the rooms are being closed.
+type shutdown struct {
+	stopped func() // to be called when all rooms are closed
+	stopBy  time.Time
+}
+
+func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limitedLog) *worker {
+	w := &worker{number: number, config: c, table: t, log: log, grid: newGrid(c.rate()),
+		socketIO: socketIO{receiver: newReceiver(socket), sender: newSender(socket)}}
+	w.queue.wake = make(chan struct{}, 1)
+	w.rooms = make([][]*hostedRoom, w.grid.phases)
 	w.emit = func(packet []byte) { w.out.add(w.conn, packet) }
 	w.gone = w.dismiss
 	return w
 }
 
-// due is when a step is due.
-func (w *worker) due(step int64) systems.Time {
-	per := int64(w.config.rate() * w.phases)
-	return systems.Time(step/per)*systems.Second + systems.Time(step%per)*systems.Second/systems.Time(per)
-}
-
-// last returns the last step that is due by a moment.
-func (w *worker) last(at systems.Time) int64 {
-	per := int64(w.config.rate() * w.phases)
-	n := int64(at/systems.Second)*per + int64(at%systems.Second)*per/int64(systems.Second)
-	for w.due(n+1) <= at { // both divisions round down
-		n++
-	}
-	return n
-}
-
-// phase returns which rooms a step is for.
-func (w *worker) phase(step int64) int {
-	n := int64(w.phases)
-	return int((step%n + n) % n)
-}
-
-// next returns the next step if there are rooms at all. Steps without a room are worth their while, since the socket is
-// read in them: packets wait for a step at most, and come in batches.
+// next returns the next step; ok is false without rooms. A step without rooms of its phase still reads the socket.
 func (w *worker) next() (step int64, ok bool) {
-	for _, hosts := range w.hosts {
-		if len(hosts) > 0 {
+	for _, rooms := range w.rooms {
+		if len(rooms) > 0 {
 			return w.step + 1, true
 		}
 	}
 	return 0, false
 }
 
-// run works until the rooms are closed and stop is. It is the worker's goroutine.
+// run is the goroutine of the worker. It ends when the rooms are closed and stop is.
 func (w *worker) run(done *sync.WaitGroup, stop <-chan struct{}) {
 	defer done.Done()
 	timer := time.NewTimer(0)
@@ -111,31 +88,30 @@ func (w *worker) run(done *sync.WaitGroup, stop <-chan struct{}) {
 		select {
 		case <-stop:
 			return
-		case <-w.inbox.wake:
+		case <-w.queue.wake:
 		case <-timer.C:
 		}
 		now := time.Now()
 		w.turn(now)
 		if n, ok := w.next(); ok {
-			timer.Reset(time.Duration(w.due(n) - w.port.at(time.Now())))
+			timer.Reset(w.grid.due(n) - w.table.at(time.Now()))
 		}
 	}
 }
 
-// turn does everything that is due.
+// turn does the work that is due.
 func (w *worker) turn(now time.Time) {
-	w.counts.turns++
-	at := w.port.at(now)
+	w.turns.Turns++
+	at := w.table.at(now)
 	w.now = now
 	w.poll()
 	w.deliver()
 	w.compute(at)
 	if !w.out.empty() {
-		w.port.seal(&w.out, &w.sealed, now)
-		w.counts.packetsOut += uint64(w.sealed.Len())
-		w.counts.bytesOut += uint64(w.sealed.Bytes())
-		w.counts.unsent += uint64(w.sender.send(&w.sealed))
-		w.sealed.Reset()
+		w.table.seal(&w.out, &w.sealed, now)
+		w.packets.PacketsOut += uint64(w.sealed.Len())
+		w.packets.BytesOut += uint64(w.sealed.Bytes())
+		w.write()
 		w.out.reset()
 	}
 	if at >= w.published.next {
@@ -144,76 +120,81 @@ func (w *worker) turn(now time.Time) {
 	w.stopping()
 }
 
-// poll reads the socket right before the ticks, so that they miss nothing that is there, and the reader may sleep.
+// write writes the sealed packets to the socket.
+func (w *worker) write() {
+	w.packets.PacketsUnsent += uint64(w.sender.send(&w.sealed))
+	w.sealed.Reset()
+}
+
+// poll reads the socket right before the ticks, so that they use every message that has arrived.
 func (w *worker) poll() {
 	for range pollBatches {
 		if !w.receiver.poll(&w.arrivals) {
 			return
 		}
 		if w.arrivals.count > 0 {
-			w.port.receive(&w.arrivals, &w.sealed, w.now)
+			w.table.receive(&w.arrivals, &w.sealed, w.now)
 		}
 		if w.arrivals.pause {
 			break
 		}
 	}
 	if _, more := w.next(); more {
-		w.port.polled.Store(int64(w.port.at(w.now)))
+		w.table.polled.Store(int64(w.table.at(w.now)))
 	}
-	if w.sealed.Len() > 0 { // answers to those who come
-		w.counts.unsent += uint64(w.sender.send(&w.sealed))
-		w.sealed.Reset()
+	if w.sealed.Len() > 0 { // answers of handshakes
+		w.write()
 	}
 }
 
-// pollBatches bounds what a worker reads in one turn, for it has ticks to compute: the reader takes the rest.
+// pollBatches bounds the packets that a worker reads in one turn. The reading goroutine reads the rest.
 const pollBatches = 16
 
-// deliver hands what arrived to the rooms.
+// deliver works off the queue.
 func (w *worker) deliver() {
-	filled, lost := w.inbox.take(w.emptied)
-	w.counts.lost += lost
+	filled, dropped := w.queue.swap(w.workItems)
+	w.packets.PacketsLost += dropped
 	for i := range filled.list {
-		l := &filled.list[i]
-		switch l.kind {
-		case letterPacket:
-			w.packet(l.conn, filled.bytes[l.from:l.to], l.at)
-		case letterJoined:
-			w.join(l.conn, l.at)
-		case letterGone, letterLeft:
-			w.leave(l.conn, l.kind == letterLeft, l.at)
-		case letterCall:
-			l.call(w)
+		item := &filled.list[i]
+		switch item.kind {
+		case workPacket:
+			w.packet(item.conn, filled.bytes[item.from:item.to], item.at)
+		case workJoined:
+			w.join(item.conn, item.at)
+		case workLost, workLeft:
+			w.leave(item.conn, item.kind == workLeft, item.at)
+		case workCall:
+			item.call(w)
 		}
 	}
-	w.emptied = filled
+	w.workItems = filled
 }
 
-// packet takes one opened payload through a connection's link to its room.
+// packet passes the messages of one opened payload to the room.
 func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 	if c.link == nil {
-		return // it was refused, or dropped a moment ago
+		return // the connection was refused or has just ended
 	}
-	c.stirred = true
+	c.active = true
 	if c.link.Receive(payload) != nil {
-		w.counts.malformed++
+		w.packets.Malformed++
 		return
 	}
-	h := c.place.host
+	h := c.entry.room
 	for ch, message, ok := c.link.Next(); ok; ch, message, ok = c.link.Next() {
 		h.room.Receive(c.peer, ch, message, at)
 	}
 }
 
-// compute lets the rooms that are due tick, each once: a room makes up for what was missed by itself.
+// compute calls Frame once for each room with a due step. A room computes missed ticks by itself.
 func (w *worker) compute(at systems.Time) {
-	last := w.last(at)
-	for n := max(w.step+1, last-int64(w.phases)+1); n <= last; n++ {
-		hosts := w.hosts[w.phase(n)]
-		if len(hosts) > 0 && at-w.due(n) > systems.Second/systems.Time(w.config.rate()) {
-			w.counts.late++
+	last := w.grid.last(at)
+	for n := max(w.step+1, last-w.grid.phases+1); n <= last; n++ {
+		rooms := w.rooms[w.grid.phase(n)]
+		if len(rooms) > 0 && at-w.grid.due(n) > systems.Second/systems.Time(w.config.rate()) {
+			w.turns.LateTurns++
 		}
-		for _, h := range hosts {
+		for _, h := range rooms {
 			w.frame(h, at)
 		}
 	}

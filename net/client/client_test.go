@@ -31,7 +31,7 @@ func dialToken(t *testing.T, lifetime time.Duration) []byte {
 	return token
 }
 
-// dialed is a client on a network where nobody answers, and the sockets it opened.
+// dialed returns a client on a network without a server, and the number of sockets it opened.
 func dialed(t *testing.T, lifetime time.Duration, attempts int) (c *Client, net *simnet.DatagramNet, opened *int) {
 	t.Helper()
 	net, opened = simnet.NewDatagramNet(simnet.Config{Seed: 1}), new(int)
@@ -46,7 +46,7 @@ func dialed(t *testing.T, lifetime time.Duration, attempts int) (c *Client, net 
 	return c, net, opened
 }
 
-// frames lets time go by until the client has ended or the time is over.
+// frames calls Frame until the client has ended or the time is over.
 func frames(c *Client, d time.Duration) (err error) {
 	for end := time.Now().Add(d); err == nil && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		err = c.Frame(time.Now())
@@ -54,9 +54,9 @@ func frames(c *Client, d time.Duration) (err error) {
 	return err
 }
 
-// A server that is not there is tried as often as Config says, each time from a new socket, and then given up with a
-// sentence that tells a player what happened.
-func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
+// A client without a server tries as often as Config.Attempts says, each time from a new socket, and then ends with a
+// sentence for the player.
+func TestAClientEndsIfTheServerDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, net, opened := dialed(t, time.Hour, 2)
 		defer net.Close()
@@ -72,7 +72,7 @@ func TestAServerThatDoesNotAnswerIsGivenUp(t *testing.T) {
 	})
 }
 
-// An invitation that is over is not tried again and again.
+// A client whose only token has expired ends.
 func TestAClientWhoseTokenExpiresEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, net, _ := dialed(t, 3*time.Second, 8)
@@ -84,8 +84,8 @@ func TestAClientWhoseTokenExpiresEnds(t *testing.T) {
 	})
 }
 
-// Close frees the socket and its goroutine, at any time and more than once; the bubble fails the test if it does not.
-func TestCloseFreesTheSocketAtAnyTime(t *testing.T) {
+// Close releases the socket and its goroutine, at any time and more than once. The bubble fails the test otherwise.
+func TestCloseReleasesTheSocketAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, after := range []time.Duration{0, 20 * time.Millisecond, time.Second, 6 * time.Second} {
 			c, net, _ := dialed(t, time.Hour, 8)
@@ -100,34 +100,33 @@ func TestCloseFreesTheSocketAtAnyTime(t *testing.T) {
 	})
 }
 
-// A mailbox that nobody empties keeps a bounded number of bytes, the oldest, and counts the rest.
-func TestAMailboxIsBounded(t *testing.T) {
-	var m mailbox
+// A reader keeps a bounded number of bytes, the oldest, and counts the dropped packets.
+func TestTheSocketReaderIsBounded(t *testing.T) {
+	var m socketReader
 	packet := make([]byte, 1200)
 	const sent = 2000
 	for range sent {
-		m.file(packet, dialServer)
+		m.add(packet, dialServer)
 	}
-	got := m.take(arrived{})
-	if len(got.bytes) > mailboxBytes || len(got.bytes) < mailboxBytes-len(packet) || len(got.list)+int(m.lost) != sent {
-		t.Errorf("%d bytes, %d packets, %d lost", len(got.bytes), len(got.list), m.lost)
+	got := m.swap(packets{})
+	if len(got.bytes) > readerBytes || len(got.bytes) < readerBytes-len(packet) || len(got.list)+int(m.dropped) != sent {
+		t.Errorf("%d bytes, %d packets, %d dropped", len(got.bytes), len(got.list), m.dropped)
 	}
-	m.file(packet, dialServer)
-	if got = m.take(got); len(got.list) != 1 {
-		t.Errorf("%d packets after it was emptied", len(got.list))
+	m.add(packet, dialServer)
+	if got = m.swap(got); len(got.list) != 1 {
+		t.Errorf("%d packets after the swap", len(got.list))
 	}
 }
 
-// What cannot work is refused by Dial.
-func TestDialRefusesWhatCannotWork(t *testing.T) {
+// Dial refuses a bad configuration.
+func TestDialRefusesABadConfig(t *testing.T) {
 	good := Config{Game: dialGame, Strategies: []systems.Strategy{relay.Strategy}}
 	own := good
 	own.Dial = new(Client).connect
 	for name, c := range map[string]DialConfig{
-		"Token":          {Config: good, Token: []byte("no token")},
-		"Dial":           {Config: own, Token: dialToken(t, time.Minute)},
-		"Game":           {Token: dialToken(t, time.Minute)},
-		"BytesPerSecond": {Config: good, Token: dialToken(t, time.Minute), BytesPerSecond: 3},
+		"Token": {Config: good, Token: []byte("no token")},
+		"Dial":  {Config: own, Token: dialToken(t, time.Minute)},
+		"Game":  {Token: dialToken(t, time.Minute)},
 	} {
 		_, err := Dial(c)
 		if err == nil || name == "Token" != errors.Is(err, ErrToken) || name != "Token" && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), name)) {

@@ -17,14 +17,14 @@ import (
 	"tendon/systems/relay"
 )
 
-// loggable are the strategies whose matches a client can go on with, and whether one that was away for twenty seconds
-// still can: the relay keeps 1024 ticks, which is 17 seconds.
+// loggable are the strategies whose matches a client can go on with. long reports whether it still can after twenty seconds:
+// the relay keeps 1024 ticks, which is 17 seconds.
 var loggable = []struct {
 	systems.Strategy
 	long bool
 }{{relay.Strategy, false}, {lockstep.Strategy, true}}
 
-// memory is a client's log as it would keep it in a file.
+// memory is a Log in memory.
 type memory struct {
 	t      *testing.T
 	game   *ecs.Game
@@ -61,14 +61,14 @@ func (m *memory) Begin(match client.Match, at journal.Position, state *image.Sna
 
 func (m *memory) Tick(t journal.Tick) {
 	if t.Tick != m.last+1 {
-		m.t.Errorf("the log was told of tick %d after tick %d", t.Tick, m.last)
+		m.t.Errorf("the log received tick %d after tick %d", t.Tick, m.last)
 	}
 	m.last = t.Tick
 	m.must(m.writer.Tick(t))
 	m.must(m.writer.Flush())
 }
 
-// resume reads the log as another process would, and goes on writing it.
+// resume reads the log as another process does, and continues it.
 func (m *memory) resume() *client.Resume {
 	j, err := journal.Open(append([]byte(nil), m.file...), m.game, "")
 	if err != nil {
@@ -82,7 +82,7 @@ func (m *memory) resume() *client.Resume {
 	return &client.Resume{World: world, Match: j.Header().Match, Chain: j.Last().Chain}
 }
 
-// logged is a match in which the second player keeps a log.
+// logged is a match whose second client keeps a log.
 type logged struct {
 	*matchsim.Match
 	log    *memory
@@ -105,8 +105,8 @@ func newLogged(t *testing.T, s systems.Strategy) *logged {
 	return l
 }
 
-// another begins another process of the second player, with a log as it was left, and plays until it is in the match.
-// It returns the bytes that this took.
+// another starts another process of the second client from a log, and plays until it is live. It returns the bytes that
+// this took.
 func (l *logged) another(t *testing.T, resume *client.Resume) (bytes uint64, sawImage bool) {
 	t.Helper()
 	l.resume = resume
@@ -124,7 +124,7 @@ func (l *logged) another(t *testing.T, resume *client.Resume) (bytes uint64, saw
 	if n := c.Checked; n < 100 {
 		t.Errorf("%d ticks compared", n)
 	}
-	// The log is the server's match, also behind the seam.
+	// The log equals the match of the server, also after the restart.
 	before := l.log.last
 	world := l.log.resume().World
 	var state image.Snapshot
@@ -135,8 +135,8 @@ func (l *logged) another(t *testing.T, resume *client.Resume) (bytes uint64, saw
 	return bytes, sawImage
 }
 
-// A process that was killed goes on from its log with no more than what it missed; if the server cannot, or it is of
-// another match or of another past, an image comes, as always. Nobody else notices.
+// A process that was killed goes on from its log and receives only the ticks since. It receives an image if the log is of
+// another match or another past, or too old. The other clients are not affected.
 func TestAnotherProcessGoesOnFromTheLog(t *testing.T) {
 	const keyframe = tiles * 16 // noise: it cannot be less
 	for _, s := range loggable {
@@ -160,7 +160,7 @@ func TestAnotherProcessGoesOnFromTheLog(t *testing.T) {
 				}
 				file, last := append([]byte(nil), l.log.file...), l.log.last
 				l.Run(c.away)
-				l.log.file, l.log.last = file, last // what was played on never was
+				l.log.file, l.log.last = file, last // as if the client had stopped then
 				l.log.resume()
 				l.log.begun = 0
 				other := l.Clients[0].Core.Stats()
@@ -176,9 +176,9 @@ func TestAnotherProcessGoesOnFromTheLog(t *testing.T) {
 	}
 }
 
-// Both were killed, the server and the client, which kept less: two logs of one match go together, and neither needs the
-// other's state, since the journal tells what followed.
-func TestALogAndAJournalGoTogether(t *testing.T) {
+// Server and client were killed, and the log ends before the journal. The client goes on from its log: the journal has the
+// ticks since.
+func TestALogAndAJournalFitTogether(t *testing.T) {
 	for _, s := range loggable {
 		t.Run(s.Name, func(t *testing.T) {
 			l := newLogged(t, s.Strategy)
@@ -190,7 +190,7 @@ func TestALogAndAJournalGoTogether(t *testing.T) {
 			if err := l.Recover(); err != nil {
 				t.Fatal(err)
 			}
-			l.Run(11 * time.Second) // the other one notices
+			l.Run(11 * time.Second) // the other client reconnects
 			l.log.file, l.log.last = file, last
 			l.log.resume()
 			_, saw := l.another(t, resume)
@@ -201,8 +201,8 @@ func TestALogAndAJournalGoTogether(t *testing.T) {
 	}
 }
 
-// A log that reaches further than what a power cut left to the server, and of which no tail is in memory any more: the
-// client is told the state that the match goes on from, and does not go on from its own.
+// A log may end after the journal of a server that lost ticks in a power cut, while no client has these ticks in memory. The
+// client then loads an image instead of going on from its log.
 func TestALogOfLostTicksIsNotGoneOnFrom(t *testing.T) {
 	for _, s := range loggable {
 		t.Run(s.Name, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestALogOfLostTicksIsNotGoneOnFrom(t *testing.T) {
 	}
 }
 
-// A match of another game cannot be gone on with; that is a mistake of the program's.
+// A Resume of another game is refused.
 func TestAResumeOfAnotherGameIsRefused(t *testing.T) {
 	world, err := ecs.NewWorld(game(), 1)
 	if err != nil {

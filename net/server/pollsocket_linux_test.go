@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// Run waits for its reader after it has closed the socket: a reader that slept on would keep the server from ending.
-func TestClosingAQuietSocketEndsItsReader(t *testing.T) {
+// Closing the socket ends its reader, for which Run waits.
+func TestClosingAPollSocketEndsItsReader(t *testing.T) {
 	socket, err := listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := socket.(*quietSocket); !ok {
-		t.Fatalf("the server's own socket is a %T: Go's poller would wake a thread at each datagram", socket)
+	if _, ok := socket.(*pollSocket); !ok {
+		t.Fatalf("the socket is a %T: the poller of the runtime would wake a thread at each datagram", socket)
 	}
 	ended := make(chan error)
 	go func() {
@@ -35,7 +35,7 @@ func TestClosingAQuietSocketEndsItsReader(t *testing.T) {
 }
 
 // Two of the server's goroutines read one socket: what the one has not taken, the other finds.
-func TestAQuietSocketCarriesDatagrams(t *testing.T) {
+func TestAPollSocketCarriesDatagrams(t *testing.T) {
 	socket, err := listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

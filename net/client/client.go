@@ -17,57 +17,55 @@ import (
 
 // Client is a Core with a UDP socket and a clock: a whole client in three calls, SetInput, Frame and View.
 //
-// Everything happens in the caller's Frame, but for one goroutine that waits at the socket. A connection that broke is
-// made again by itself, from a new socket, with the reconnect token that the server handed out last; what is shown
-// stays until the new state is there. Its methods are for one goroutine.
+// All work is done in Frame, except that one goroutine reads the socket. After a lost connection the client reconnects from
+// a new socket with the newest reconnect token. The view stays until the new state is loaded. The methods of a Client must
+// be called by one goroutine.
 type Client struct {
 	core   *Core
 	config DialConfig
 	epoch  time.Time // of systems.Time
-	now    time.Time // of the Frame under way
+	now    time.Time // of the running Frame
 
 	netcode  netcode.Client
 	link     *link.Link
-	mailbox  *mailbox // nil: there is no connection, nor one being made
-	emptied  arrived
+	reader   *socketReader // nil without a connection
+	received packets       // a spare buffer for reader
 	out      netcode.Outbox
 	emit     func([]byte) // seals a packet, bound once
 	tokens   [][]byte     // not used for a connection yet, in the order in which they are presented
 	present  []byte       // the token of the present connection, or of the last one
-	greeted  bool         // the present connection was made
+	accepted bool         // the server accepted the present connection
 	everLive bool
-	fatal    error // found while the core was asking for a connection: it is to end
+	fatal    error // ends the core after its call of connect
 	closed   bool
 }
 
-// DialConfig describes a client on UDP.
+// DialConfig describes a client with a UDP socket.
 type DialConfig struct {
-	// Config is the client's. Its Dial is the Client's own and must be nil.
+	// Config describes the client. Its Dial must be nil.
 	Config
-	// Token is the connect token that a backend, or the server's token verb, made for this client: netcode.TokenSize
-	// bytes. It names the server. Required.
+	// Token is the connect token that a backend, or the token verb, made for this client, of netcode.TokenSize bytes. It
+	// contains the address of the server. Required.
 	Token []byte
 	// Spare are further tokens of the same player. They are presented in this order after Token has failed. Optional.
 	Spare [][]byte
-	// StoreTokens stores the reconnect tokens for the next process of this client. It receives all that are not used yet,
-	// in the order in which they are to be presented, whenever the server sends new ones and when one was used. Frame
-	// calls it before it sends anything, so that a killed process leaves a file that is up to date. Optional.
+	// StoreTokens stores the reconnect tokens for the next process of this client. It receives all unused tokens, in the
+	// order in which they are to be presented. Frame calls it when the server has sent new ones, and when one was used,
+	// before it sends any packet. Optional.
 	StoreTokens func(tokens [][]byte)
-	// Listen opens the socket of one connection. nil: a UDP socket of the system on any port.
+	// Listen opens the socket of one connection. Optional: the default is a UDP socket of the system on any port.
 	Listen func() (Socket, error)
-	// BytesPerSecond bounds what is sent, before sealing; 0: 262144.
-	BytesPerSecond int
 }
 
-// Errors of a connection. Those that end a client are sentences for its player.
+// Errors of a connection. Those that end a client can be shown to its player.
 var (
-	// ErrToken ends a client whose token is none, or whose tokens are all past their time.
-	ErrToken = errors.New("client: the invitation to this server is not valid or no longer so: ask for a new one")
-	// ErrFull ends a client that the server had no place for.
+	// ErrToken ends a client whose token is malformed, or whose tokens have all expired.
+	ErrToken = errors.New("client: the connect token is malformed or has expired: ask for a new one")
+	// ErrFull ends a client if the server has no place for it.
 	ErrFull = errors.New("client: the server is full or shutting down: try again later")
-	// ErrSilent is why a connection is given up on which nothing came for the token's timeout.
+	// ErrSilent ends a connection on which nothing arrived for the timeout of the token.
 	ErrSilent = errors.New("client: the server does not answer")
-	// ErrDropped is why a connection is given up that the server closed without saying why.
+	// ErrDropped ends a connection that the server closed without a reason.
 	ErrDropped = errors.New("client: the server closed the connection")
 	// ErrClosed is returned after Close.
 	ErrClosed = errors.New("client: closed")
@@ -93,14 +91,11 @@ func Dial(c DialConfig) (*Client, error) {
 	if c.Listen == nil {
 		c.Listen = listenUDP
 	}
-	if _, err := link.New(link.Config{BytesPerSecond: c.BytesPerSecond}); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
-	}
 	k := &Client{config: c, tokens: [][]byte{bytes.Clone(c.Token)}}
 	for _, token := range c.Spare {
 		k.tokens = append(k.tokens, bytes.Clone(token))
 	}
-	k.emit = func(packet []byte) { _ = k.netcode.Send(&k.out, packet, k.now) } // while it is not connected, Flush is not called
+	k.emit = func(packet []byte) { _ = k.netcode.Send(&k.out, packet, k.now) } // Flush is called only while it is connected
 	c.Config.Dial = k.connect
 	if c.Elapsed == nil {
 		c.Elapsed = func() systems.Time { return systems.Time(time.Since(k.now)) }
@@ -110,7 +105,7 @@ func Dial(c DialConfig) (*Client, error) {
 	return k, err
 }
 
-// connect begins a connection with one of the tokens; the core asks for it.
+// connect is the Dial of the core. It begins a connection with one of the tokens.
 func (k *Client) connect(_ []byte) (session.Transport, error) {
 	k.hangUp()
 	token := k.nextToken()
@@ -126,10 +121,7 @@ func (k *Client) connect(_ []byte) (session.Transport, error) {
 		_ = socket.Close()
 		return nil, err
 	}
-	if k.link, err = link.New(link.Config{BytesPerSecond: k.config.BytesPerSecond}); err != nil {
-		panic(fmt.Sprintf("client: DialConfig.BytesPerSecond was checked by Dial: %v", err))
-	}
-	k.mailbox, k.greeted, k.present = newMailbox(socket), false, token
+	k.link, k.reader, k.accepted, k.present = link.New(), readSocket(socket), false, token
 	return (*transport)(k.link), nil
 }
 
@@ -155,18 +147,18 @@ func (k *Client) valid(token []byte) bool {
 	return err == nil && uint64(max(k.now.Unix(), 0)) < t.Expires
 }
 
-// hangUp gives up the connection that there is, without a word: the server keeps the seat for a client that comes back.
+// hangUp closes the connection without a message to the server, which keeps the seat for a client that comes back.
 func (k *Client) hangUp() {
-	if k.mailbox == nil {
+	if k.reader == nil {
 		return
 	}
 	k.write()
-	k.mailbox.close()
-	k.mailbox, k.link = nil, nil
+	k.reader.close()
+	k.reader, k.link = nil, nil
 }
 
-// Frame lets time go by: it takes what arrived, connects if it must, computes the ticks that are due and sends what is
-// to be sent. Call it once per frame of the display, at least ten times a second. The error is Err's.
+// Frame processes the packets that arrived, connects if necessary, computes the ticks that are due and sends messages. Call
+// it once per frame of the display, at least ten times a second. The error is that of Err.
 func (k *Client) Frame(now time.Time) error {
 	if k.closed {
 		return ErrClosed
@@ -176,7 +168,7 @@ func (k *Client) Frame(now time.Time) error {
 	}
 	k.now = now
 	k.receive()
-	k.watch()
+	k.watchConnection()
 	err := k.core.Frame(k.at(now))
 	if k.fatal != nil {
 		k.core.end(k.fatal)
@@ -187,21 +179,22 @@ func (k *Client) Frame(now time.Time) error {
 	return err
 }
 
-// at is a moment as the core knows it. Those of the future, which a socket's goroutine may have seen, are now.
+// at converts a moment to a time of the core. A moment after the start of the Frame, from the reading goroutine, becomes
+// that start.
 func (k *Client) at(t time.Time) systems.Time {
 	return systems.Time(min(t.Sub(k.epoch), k.now.Sub(k.epoch)))
 }
 
-// receive takes what arrived since the last Frame.
+// receive processes the packets that arrived since the last Frame.
 func (k *Client) receive() {
-	if k.mailbox == nil {
+	if k.reader == nil {
 		return
 	}
-	filled := k.mailbox.take(k.emptied)
+	got := k.reader.swap(k.received)
 	start := 0
-	for i := range filled.list {
-		a := &filled.list[i]
-		packet := filled.bytes[start:a.end]
+	for i := range got.list {
+		a := &got.list[i]
+		packet := got.bytes[start:a.end]
 		start = a.end
 		image.SectionOpen.Enter(k.config.Observer)
 		payload := k.netcode.Receive(packet, a.from, a.at)
@@ -214,18 +207,18 @@ func (k *Client) receive() {
 			k.core.Receive(ch, message, k.at(a.at))
 		}
 	}
-	k.emptied = filled
+	k.received = got
 }
 
-// watch acts on what became of the connection.
-func (k *Client) watch() {
-	if k.mailbox == nil {
+// watchConnection handles changes in the state of the connection.
+func (k *Client) watchConnection() {
+	if k.reader == nil {
 		return
 	}
 	k.netcode.Update(&k.out, k.now)
 	state := k.netcode.State()
-	if state == netcode.StateConnected && !k.greeted {
-		k.greeted = true
+	if state == netcode.StateConnected && !k.accepted {
+		k.accepted = true
 		k.tokens = slices.DeleteFunc(k.tokens, func(t []byte) bool { return bytes.Equal(t, k.present) })
 		k.storeTokens()
 	}
@@ -245,7 +238,7 @@ func (k *Client) watch() {
 	k.everLive = k.everLive || k.core.State() == Live
 }
 
-// lose tells the core that the connection is gone; it will ask for another one.
+// lose closes the connection and reports that to the core, which reconnects.
 func (k *Client) lose(why error) {
 	k.hangUp()
 	k.core.Lost(why, k.at(k.now))
@@ -253,7 +246,7 @@ func (k *Client) lose(why error) {
 
 // keepTokens keeps the newest of the reconnect tokens that the core received.
 func (k *Client) keepTokens() {
-	received := k.core.takeHanded()
+	received := k.core.takeTokens()
 	if len(received) == 0 {
 		return
 	}
@@ -270,9 +263,9 @@ func (k *Client) storeTokens() {
 	}
 }
 
-// send seals and writes what there is to be sent.
+// send seals and writes the packets of this Frame.
 func (k *Client) send() {
-	if k.mailbox == nil {
+	if k.reader == nil {
 		return
 	}
 	image.SectionSend.Enter(k.config.Observer)
@@ -284,16 +277,16 @@ func (k *Client) send() {
 	k.write()
 }
 
-// write writes what is sealed to the socket. What the system does not take is lost, as on any network.
+// write writes the sealed packets to the socket. A packet that the system refuses is lost.
 func (k *Client) write() {
 	for i := range k.out.Len() {
 		to, packet := k.out.At(i)
-		_, _ = k.mailbox.socket.WriteToUDPAddrPort(packet, to)
+		_, _ = k.reader.socket.WriteToUDPAddrPort(packet, to)
 	}
 	k.out.Reset()
 }
 
-// Close leaves the match, tells the server, and frees the socket and its goroutine.
+// Close leaves the match, sends that to the server, and releases the socket and its goroutine.
 func (k *Client) Close() {
 	if k.closed {
 		return
@@ -305,10 +298,10 @@ func (k *Client) Close() {
 	k.hangUp()
 }
 
-// transport is a link as the session knows it.
+// transport is a link as a session.Transport.
 type transport link.Link
 
-// Send queues a message for the next Frame's packets.
+// Send queues a message for the packets of the next Frame.
 func (t *transport) Send(ch systems.Channel, message []byte) error {
 	if ch == systems.Reliable {
 		return (*link.Link)(t).SendReliable(message)
@@ -316,38 +309,38 @@ func (t *transport) Send(ch systems.Channel, message []byte) error {
 	return (*link.Link)(t).SendDatagram(message)
 }
 
-// Room is what link's default queue has left; a message's length takes at most three bytes more.
-func (t *transport) Room() int { return max(160<<10-3-(*link.Link)(t).Pending(), 0) }
+// Room returns the free bytes of the queue of the link. The length before a message takes at most three bytes.
+func (t *transport) Room() int { return max(link.QueueBytes-3-(*link.Link)(t).Pending(), 0) }
 
-// Core is the client without its socket, for tests and tools.
+// Core returns the client without its socket, for tests and tools.
 func (k *Client) Core() *Core { return k.core }
 
-// SetInput is what the player does from now on.
+// SetInput sets the input of the player from now on.
 func (k *Client) SetInput(in ecs.InputBytes) { k.core.SetInput(in) }
 
-// View brings the view up to date with the moment and returns it. Before there is a state it shows nothing.
+// View updates the view to a moment and returns it. Before there is a state the view is empty.
 func (k *Client) View(now time.Time) *ecs.View { return k.core.View(systems.Time(now.Sub(k.epoch))) }
 
-// Effects drains the news of events.
+// Effects calls f for each effect since the last call: see [Core.Effects].
 func (k *Client) Effects(f func(systems.Effect)) { k.core.Effects(f) }
 
-// Order asks the server to stamp an order of the player's, at most image.MaxOrderBytes of payload: see [Core.Order].
+// Order asks the server to stamp an order of the player: see [Core.Order].
 func (k *Client) Order(target ecs.Entity, payload []byte) error { return k.core.Order(target, payload) }
 
-// Chat says something to the others.
+// Chat sends a chat message to all players.
 func (k *Client) Chat(text string) { k.core.Chat(text) }
 
-// State returns where the client stands.
+// State returns the state of the client.
 func (k *Client) State() State { return k.core.State() }
 
 // Err returns why the client has ended, or nil.
 func (k *Client) Err() error { return k.core.Err() }
 
-// Progress returns the share of the state that has arrived, in [0, 1], while the client is loading.
+// Progress returns the progress of loading and catching up, in [0, 1]: see [Core.Progress].
 func (k *Client) Progress() float64 { return k.core.Progress() }
 
-// Seat returns the player's seat, −1 for a spectator and before the Welcome.
+// Seat returns the seat of the player, −1 for a spectator and before the Welcome.
 func (k *Client) Seat() int { return k.core.Seat() }
 
-// Stats returns what was counted.
+// Stats returns the counters of the client.
 func (k *Client) Stats() Stats { return k.core.Stats() }

@@ -1,0 +1,77 @@
+package client
+
+import (
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// effects passes the effects of a strategy to the owner of the client. The owner receives each irreversible effect once, in
+// the order of ticks, although states are loaded meanwhile. An effect of a tick after a loaded state is not passed again. Effects
+// that wait when a state is loaded are kept.
+type effects struct {
+	filter func(systems.Effect) // e.pass, bound once
+	to     func(systems.Effect) // the present receiver
+	newest ecs.Tick             // irreversible effects of ticks ≤ newest were received from the strategy
+	again  ecs.Tick             // those of ticks ≤ again that arrive now are repetitions
+	kept   []systems.Effect     // irreversible ones that wait; their values lie in values
+	values []byte
+}
+
+// maxKept bounds the kept effects. Beyond it all of them are dropped.
+const maxKept = 1024
+
+// pass passes on an effect of the strategy, unless it is a repetition.
+func (e *effects) pass(one systems.Effect) {
+	if one.Event.Irreversible {
+		if one.Event.Key.Tick <= e.again {
+			return
+		}
+		e.newest = max(e.newest, one.Event.Key.Tick)
+	}
+	e.to(one)
+}
+
+// keep keeps an irreversible effect.
+func (e *effects) keep(one systems.Effect) {
+	if !one.Event.Irreversible {
+		return
+	}
+	if len(e.kept) == maxKept {
+		e.kept, e.values = e.kept[:0], e.values[:0]
+	}
+	e.values = append(e.values, one.Event.Value...)
+	e.kept = append(e.kept, one)
+}
+
+// drain passes all effects to f, first the kept ones.
+func (e *effects) drain(strategy systems.Client, f func(systems.Effect)) {
+	at := 0
+	for _, one := range e.kept {
+		size := len(one.Event.Value)
+		one.Event.Value = e.values[at : at+size : at+size]
+		at += size
+		f(one)
+	}
+	e.kept, e.values = e.kept[:0], e.values[:0]
+	e.from(strategy, f)
+}
+
+// from passes the effects of the strategy to f.
+func (e *effects) from(strategy systems.Client, f func(systems.Effect)) {
+	if e.filter == nil {
+		e.filter = e.pass
+	}
+	e.to = f
+	strategy.Effects(e.filter)
+	e.to = nil
+}
+
+// beforeLoad is called before a strategy loads a state or is replaced. The strategy may then drop effects that wait, and
+// repeat those of ticks after the state.
+func (e *effects) beforeLoad(strategy systems.Client) {
+	e.from(strategy, e.keep)
+	e.again = e.newest
+}
+
+// restart is called for another match, or if the match goes on from an earlier tick: no effect is a repetition then.
+func (e *effects) restart() { e.newest, e.again = 0, 0 }

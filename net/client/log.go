@@ -1,0 +1,75 @@
+package client
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/session"
+	"tendon/rollback/journal"
+	"tendon/rollback/recording"
+	"tendon/systems"
+)
+
+// Resume is a match as the Log of an earlier process of this client stored it.
+type Resume struct {
+	World *ecs.World // in the state of the last tick; the client owns it
+	Match uint64
+	Chain journal.Chain // hash chain of the match at the tick of World
+}
+
+// Log stores the final ticks of a match, so that another process of the same client can go on with it. A Log handles its
+// own errors: the match goes on.
+type Log interface {
+	// Begin starts the log anew with a state that was loaded; at is its position. state is valid during the call.
+	Begin(m Match, at journal.Position, state *image.Snapshot)
+	// Tick adds the next tick. Its slices are valid during the call.
+	Tick(t journal.Tick)
+}
+
+// Match identifies the match of a Log.
+type Match struct {
+	Number   uint64 // identifies the match among all matches
+	Strategy string
+	Seat     int // −1: none
+}
+
+// finalTicks are the last final ticks, kept for a server that lost them.
+type finalTicks struct {
+	tail *journal.Tail
+	code []byte // scratch: an offer
+}
+
+// tailTicks is how many final ticks are kept.
+const tailTicks = 1024
+
+// finalTick receives every final tick from the strategy. After a reconnect it may receive some again.
+func (c *Core) finalTick(f systems.FinalTick) {
+	newest, _, ok := c.final.tail.Newest()
+	if !ok || f.Tick <= newest {
+		return
+	}
+	if c.desyncs.recent != nil {
+		c.desyncs.recent.Take(recording.Entry{Tick: f.Tick, Inputs: f.Inputs, Late: f.Late, Orders: f.Orders}, nil)
+	}
+	t := journal.Tick{Tick: f.Tick, Inputs: f.Inputs, Orders: f.Orders}
+	if c.final.tail.Append(&t) && c.config.Log != nil {
+		c.config.Log.Tick(t)
+	}
+}
+
+// startFinal starts the final ticks, and the log, with the state that was loaded into the world.
+func (c *Core) startFinal(chain journal.Chain) {
+	at := journal.PositionOf(c.world, chain)
+	c.final.tail.Start(at)
+	if c.config.Log != nil {
+		var state image.Snapshot
+		c.world.Image().Save(&state)
+		c.config.Log.Begin(Match{Number: c.welcome.Match, Strategy: c.welcome.Strategy, Seat: c.welcome.Seat}, at, &state)
+		state.Release()
+	}
+}
+
+// offer sends final ticks to a server that lost them.
+func (c *Core) offer(from ecs.Tick) {
+	c.final.code, _, _ = c.final.tail.AppendFrom(c.final.code[:0], from, session.MaxTail)
+	c.session.Tail(c.final.code)
+}

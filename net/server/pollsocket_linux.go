@@ -1,0 +1,81 @@
+package server
+
+import (
+	"net"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// pollSocket is a UDP socket outside the network poller of the Go runtime. The runtime wakes a thread for each datagram that
+// arrives or was sent, whether a goroutine waits for it or not. At a few thousand datagrams per second that takes as long
+// as all other work of the server. A pollSocket waits with poll(2), only while it is read.
+type pollSocket struct {
+	mu      sync.RWMutex // held for reading during calls, which do not wait, and for writing by Close
+	fd      int
+	closed  bool
+	addr    net.Addr
+	waiting [1]unix.PollFd // of the one reader
+}
+
+// waitLimit bounds how long a reader waits before it checks whether the socket is closed, in milliseconds.
+const waitLimit = 100
+
+// withoutPoller returns a socket outside the poller of the runtime, or the same socket if that fails.
+func withoutPoller(conn *net.UDPConn) endpoint {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return conn
+	}
+	fd, failed := -1, error(nil)
+	err = raw.Control(func(old uintptr) { fd, failed = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0) })
+	if err != nil || failed != nil {
+		return conn
+	}
+	s := &pollSocket{fd: fd, addr: conn.LocalAddr()}
+	s.waiting[0] = unix.PollFd{Fd: int32(fd), Events: unix.POLLIN}
+	conn.Close() // fd keeps the socket open
+	return s
+}
+
+func (s *pollSocket) LocalAddr() net.Addr { return s.addr }
+
+// Control calls f with the socket.
+func (s *pollSocket) Control(f func(fd uintptr)) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return net.ErrClosed
+	}
+	f(uintptr(s.fd))
+	return nil
+}
+
+// Read calls f until it returns true, and waits for a datagram in between. One goroutine may call it at a time.
+func (s *pollSocket) Read(f func(fd uintptr) (done bool)) error {
+	for {
+		s.mu.RLock()
+		closed := s.closed
+		done := !closed && f(uintptr(s.fd))
+		s.mu.RUnlock()
+		switch {
+		case closed:
+			return net.ErrClosed
+		case done:
+			return nil
+		}
+		_, _ = unix.Poll(s.waiting[:], waitLimit) // f is called again in any case
+	}
+}
+
+// Close also ends a waiting Read: shutdown fails on a socket without a peer, but wakes the reader.
+func (s *pollSocket) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return net.ErrClosed
+	}
+	s.closed = true
+	_ = unix.Shutdown(s.fd, unix.SHUT_RDWR)
+	return unix.Close(s.fd)
+}

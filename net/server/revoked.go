@@ -1,0 +1,57 @@
+package server
+
+import "time"
+
+// revoked records which tokens of recent clients are not valid any more although they were not used.
+//
+// The connections of a client are numbered: their epochs. A reconnect token carries the epoch of the connection on which
+// it was sent. It is valid until a later connection of the client has acknowledged a token of its own. A token that was
+// not acknowledged may never have arrived at a client that was killed.
+//
+// If a token of a backend replaces a connection, the reconnect tokens of that connection are revoked at once. If a client
+// is kicked, all its tokens are revoked, and the tokens of a backend that were issued before.
+//
+// The number of records is bounded. The oldest is dropped first; its tokens are then valid again for the client that has
+// them.
+type revoked struct {
+	of    map[uint64]revocation
+	order []uint64 // the clients, oldest record first
+	limit int
+}
+
+type revocation struct {
+	epoch  uint32    // reconnect tokens below it are refused
+	issued time.Time // tokens of a backend that were issued before it are refused; zero: none
+	until  time.Time // all tokens concerned have expired by then
+}
+
+// refuses reports whether a token is revoked.
+func (r *revoked) refuses(client uint64, p *Pass) bool {
+	e := r.of[client]
+	if p.Reconnect {
+		return p.Epoch < e.epoch
+	}
+	return p.Issued.Before(e.issued)
+}
+
+// nextEpoch returns the number of the client's next connection.
+func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
+	return max(r.of[client].epoch, p.Epoch) + 1
+}
+
+// add records a revocation. An earlier one of the same client stays in effect.
+func (r *revoked) add(client uint64, to revocation, now time.Time) {
+	for len(r.order) > 0 && (len(r.order) >= r.limit || !now.Before(r.of[r.order[0]].until)) {
+		delete(r.of, r.order[0])
+		r.order = append(r.order[:0], r.order[1:]...)
+	}
+	old, known := r.of[client]
+	if !known {
+		r.order = append(r.order, client)
+	}
+	to.epoch = max(to.epoch, old.epoch)
+	if to.issued.Before(old.issued) {
+		to.issued = old.issued
+	}
+	r.of[client] = to
+}

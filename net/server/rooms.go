@@ -1,0 +1,215 @@
+package server
+
+import (
+	"log/slog"
+	"slices"
+
+	"tendon/ecs/image"
+	"tendon/net/link"
+	"tendon/net/room"
+	"tendon/systems"
+)
+
+// hostedRoom is a room with its connections, by peer.
+type hostedRoom struct {
+	room     *room.Room
+	entry    *roomEntry
+	conns    []*conn
+	phase    int
+	observer image.Observer // of the room; may be nil
+}
+
+// join adds a new connection to its room, which is made for the first one.
+func (w *worker) join(c *conn, at systems.Time) {
+	h := c.entry.room
+	if h == nil {
+		var err error
+		if h, err = w.open(c.entry, at); err != nil {
+			w.log.error("room cannot be opened", slog.String("room", c.entry.name), slog.Any("error", err))
+			w.out.drops = append(w.out.drops, c)
+			return
+		}
+	}
+	c.link = link.New()
+	peer, err := h.room.Enter(c, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name}, at)
+	if err != nil {
+		w.log.info("client refused", slog.String("room", c.entry.name), slog.Any("error", err))
+		w.flush(c, at) // sends the refusal
+		c.link = nil
+		w.out.drops = append(w.out.drops, c)
+		return
+	}
+	c.peer = peer
+	h.conns[peer] = c
+	w.log.info("client connected", slog.String("room", c.entry.name), slog.Int("peer", int(peer)), slog.String("role", c.pass.Role.String()))
+}
+
+// open makes a room. Its State(0) is at the last step of its phase.
+func (w *worker) open(entry *roomEntry, at systems.Time) (*hostedRoom, error) {
+	h := &hostedRoom{entry: entry}
+	for i := range w.rooms {
+		if len(w.rooms[i]) < len(w.rooms[h.phase]) {
+			h.phase = i
+		}
+	}
+	c := w.config.Room
+	c.Seed, c.Match, c.Sinks = randomID(), randomID(), slices.Clone(c.Sinks) // rooms must not append to the same array
+	if w.config.OpenRoom != nil {
+		if err := w.config.OpenRoom(entry.name, &c); err != nil {
+			return nil, err
+		}
+	}
+	c.Game, c.MaxPeers = w.config.Room.Game, w.config.Room.MaxPeers // the grid and the tables are made for them
+	c.MintToken = func(p systems.Peer, _ room.Identity, seat int, _ systems.Time) []byte {
+		return w.mint(h.conns[p], seat)
+	}
+	step := w.grid.last(at)
+	for w.grid.phase(step) != h.phase {
+		step--
+	}
+	r, err := room.New(c, w.grid.due(step))
+	if err != nil {
+		return nil, err
+	}
+	h.observer = c.Observer
+	h.room, h.conns = r, make([]*conn, w.config.Room.MaxPeers)
+	entry.room = h
+	w.rooms[h.phase] = append(w.rooms[h.phase], h)
+	w.published.next = 0
+	w.log.info("room opened", slog.String("room", entry.name))
+	return h, nil
+}
+
+// mint makes a reconnect token for the client of a connection.
+func (w *worker) mint(c *conn, seat int) []byte {
+	pass := c.pass
+	pass.Reconnect, pass.Epoch, pass.Issued = true, c.epoch, w.now
+	if pass.Seat == AnySeat {
+		pass.Seat = seat
+	}
+	token, err := Mint(Ticket{ProtocolID: ProtocolID(w.config.game().Name), Key: w.config.Keys[0], ClientID: c.client,
+		Addresses: w.table.public, Pass: pass, Lifetime: reconnectLife}, w.now)
+	if err != nil {
+		w.log.error("reconnect token cannot be made", slog.Any("error", err))
+		return nil
+	}
+	c.sentToken = true
+	return token
+}
+
+// leave removes a connection that has ended from its room.
+func (w *worker) leave(c *conn, byClient bool, at systems.Time) {
+	if c.link == nil {
+		return
+	}
+	h := c.entry.room
+	if byClient {
+		// The disconnect packet may overtake the end of the session. A client that means to reconnect sends neither, so
+		// the seat need not be kept.
+		h.room.Kick(c.peer, "")
+	}
+	h.room.Vanish(c.peer, at)
+	h.conns[c.peer], c.link = nil, nil
+	w.log.info("client gone", slog.String("room", c.entry.name), slog.Int("peer", int(c.peer)))
+}
+
+// frame computes the due ticks of one room and collects the packets of its connections.
+func (w *worker) frame(h *hostedRoom, at systems.Time) {
+	h.room.Frame(at)
+	w.current = h
+	h.room.Gone(w.gone)
+	image.SectionSend.Enter(h.observer)
+	defer image.SectionSend.Leave(h.observer)
+	for _, c := range h.conns {
+		if c == nil {
+			continue
+		}
+		w.flush(c, at)
+		if c.sentToken && c.link.Pending() == 0 {
+			c.hasToken.Store(true)
+		}
+		if c.link.Dead() {
+			w.log.info("client dropped", slog.String("room", h.entry.name), slog.Any("error", c.link.Err()))
+			h.room.Vanish(c.peer, at)
+			w.drop(c)
+		}
+	}
+}
+
+// flush ends the tick of a connection. An idle connection is flushed every idleFlush only.
+func (w *worker) flush(c *conn, at systems.Time) {
+	if !c.active && at < c.flushed+idleFlush && c.link.Pending() == 0 {
+		return
+	}
+	w.conn, c.active, c.flushed = c, false, at
+	c.link.Flush(at, w.emit)
+}
+
+// dismiss ends the connection of a peer whose session has ended.
+func (w *worker) dismiss(p systems.Peer, why error) {
+	c := w.current.conns[p]
+	w.log.info("session ended", slog.String("room", c.entry.name), slog.Int("peer", int(p)), slog.Any("error", why))
+	w.flush(c, w.table.at(w.now))
+	w.drop(c)
+}
+
+// drop has the table end a connection that its room has removed.
+func (w *worker) drop(c *conn) {
+	c.entry.room.conns[c.peer], c.link = nil, nil
+	w.out.drops = append(w.out.drops, c)
+}
+
+// close removes a room without connections.
+func (w *worker) close(entry *roomEntry) {
+	h := entry.room
+	if h == nil {
+		return
+	}
+	w.rooms[h.phase] = slices.DeleteFunc(w.rooms[h.phase], func(r *hostedRoom) bool { return r == h })
+	entry.room = nil
+	w.published.next = 0
+	w.end(h)
+	st := h.room.Stats()
+	st.Peers, st.Players, st.RingBytes = 0, 0, 0
+	w.past.Add(&st)
+	w.log.info("room closed", slog.String("room", entry.name))
+}
+
+// end decides the matches of a room and reports its end.
+func (w *worker) end(h *hostedRoom) {
+	h.room.Conclude()
+	if w.config.CloseRoom != nil {
+		w.config.CloseRoom(h.entry.name, h.room)
+	}
+}
+
+// stop ends the matches of the worker. It calls done once the last messages of every session are sent.
+func (w *worker) stop(done func()) {
+	w.stopped, w.stopBy = done, w.now.Add(closeLimit)
+	for _, rooms := range w.rooms {
+		for _, h := range rooms {
+			h.room.Close("")
+		}
+	}
+}
+
+// stopping calls stopped if every room is closed.
+func (w *worker) stopping() {
+	if w.stopped == nil {
+		return
+	}
+	for _, rooms := range w.rooms {
+		for _, h := range rooms {
+			if !h.room.Closed() && w.now.Before(w.stopBy) {
+				return
+			}
+		}
+	}
+	w.stopped()
+	w.stopped = nil
+	for _, rooms := range w.rooms {
+		for _, h := range rooms {
+			w.end(h)
+		}
+	}
+}
