@@ -44,7 +44,7 @@ const slack = 3
 // sendChecksums sends the checksums of the executed frames that are checked, except for those long past, which the server
 // does not keep any more.
 func (c *Client) sendChecksums() {
-	c.checksums.Send(&c.Core, c.at(), c.announced-min(c.announced, sumsKept*checkEvery/2), c.ring.At)
+	c.checksums.Send(&c.Core, c.at(), c.announced-min(c.announced, checksumsKept*checkEvery/2), c.ring.At)
 }
 
 // sendResults sends the results of matches that have ended.

@@ -105,7 +105,7 @@ func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
 	m := fourWho(t, game, Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 0)
 	m.net.RunUntil(10 * time.Second)
 	m.server.Conclude()
-	if kept := cap(m.server.court.own); len(m.decisions) != most || kept >= most {
+	if kept := cap(m.server.votes.own); len(m.decisions) != most || kept >= most {
 		t.Fatalf("%d of %d matches are decided, %d were kept at once", len(m.decisions), most, kept)
 	}
 	for i, d := range m.decisions {
@@ -187,20 +187,20 @@ func TestAClaimOfATickInWhichOneWasAloneDecidesNothing(t *testing.T) {
 	}
 }
 
-// The roll remembers changes only, and the last of them.
-func TestTheRollTellsWhoWasThere(t *testing.T) {
-	var r roll
-	for f := range ecs.Tick(10 * rollKept) {
-		r.note(f, ecs.PlayerSet(f/5))
+// The history stores changes only, and the last of them.
+func TestMemberHistoryStoresTheLastChanges(t *testing.T) {
+	var r memberHistory
+	for f := range ecs.Tick(10 * memberEntries) {
+		r.add(f, ecs.PlayerSet(f/5))
 	}
-	if len(r.entries) != rollKept {
+	if len(r.entries) != memberEntries {
 		t.Errorf("%d entries", len(r.entries))
 	}
-	const oldest = 5 * rollKept
+	const oldest = 5 * memberEntries
 	for _, c := range []struct {
 		f    ecs.Tick
 		want ecs.PlayerSet
-	}{{10*rollKept - 1, 2*rollKept - 1}, {10*rollKept + 99, 2*rollKept - 1}, {oldest + 5, rollKept + 1}, {oldest + 4, rollKept}, {oldest, rollKept}, {0, rollKept}} {
+	}{{10*memberEntries - 1, 2*memberEntries - 1}, {10*memberEntries + 99, 2*memberEntries - 1}, {oldest + 5, memberEntries + 1}, {oldest + 4, memberEntries}, {oldest, memberEntries}, {0, memberEntries}} {
 		if got := r.at(c.f); got != c.want {
 			t.Errorf("after frame %d: %d, want %d", c.f, got, c.want)
 		}

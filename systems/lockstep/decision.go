@@ -9,158 +9,157 @@ import (
 	"tendon/systems/vote"
 )
 
-// hearNext opens the ballot on the match after, if somebody said that it has ended, too.
-func (s *Server) hearNext() {
-	c := &s.court
-	for p := range c.next {
-		if next := &c.next[p]; next.End > c.decided {
-			if !c.open {
-				s.openClaimed(next.End)
-			}
-			s.cast(ecs.Player(p), next)
-		}
-		c.next[p].Result = vote.Result{}
-	}
-}
-
-// judge goes on with what is to be judged. It is called in every frame.
+// judge continues with the votes, and computes what a world on demand owes them.
 func (s *Server) judge() {
-	c := &s.court
-	c.hashes.Step(s.now)
-	c.hashes.Contested(c.contested)
-	c.hashes.Blamed(c.blamed)
+	v := &s.votes
+	if s.Step.Adopted {
+		return
+	}
+	v.hashes.Step(s.now)
+	v.hashes.Contested(v.contested)
+	v.hashes.Blamed(v.blamed)
 	s.settle(false)
 	switch {
-	case s.always || s.game.Result == nil:
+	case s.always || s.Game.Result == nil:
 	case s.attended():
-		c.attended = s.done
-	case s.done > c.attended+ecs.Tick(leftAfter*s.game.TickRate):
-		c.until = s.done // there is time to see what the match has come to
+		v.attended = s.Done()
+	case s.Done() > v.attended+ecs.Tick(leftAfter*s.Game.TickRate):
+		v.until = s.Done() // there is time to compute the result
 	}
-	for left := replayed; left > 0 && s.world.Tick() < min(c.until, s.done); left-- {
+	for left := replaySteps; left > 0 && s.World().Tick() < min(v.until, s.Done()); left-- {
 		s.advance()
 	}
 }
 
-// leftAfter is for how long, in seconds, nobody who may vote has been connected when the server begins to play the match
-// again: one who comes back at once has it wait.
+// leftAfter is how long, in seconds, no player has been connected when the server begins to compute the match. A player who
+// returns at once makes it wait.
 const leftAfter = 2
 
-// attended reports whether anybody is connected who may vote.
+// attended reports whether a player is connected.
 func (s *Server) attended() bool {
-	for i := range s.peers {
-		if p := &s.peers[i]; p.open && p.seat >= 0 {
+	for i := range s.Peers {
+		if p := &s.Peers[i]; p.Open && p.Seat >= 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// settle decides what can be decided: the ballot that is going on, if it is over, and the matches of which the server
-// knows the result and nobody said it in time. now says that the time of what the server knows is over, whatever the clock
-// says.
+// settle decides what can be decided: the open ballot, if it is over, and the matches of which the server knows the result
+// and no player claimed it in time. now ends the time of the own results, whatever the clock shows.
 func (s *Server) settle(now bool) {
-	c := &s.court
+	v := &s.votes
 	for {
 		at := s.now
 		if now {
 			at = never
 		}
-		own := c.ownAfter(c.decided)
+		own := v.ownAfter(v.decided)
 		switch {
 		case now && own == nil:
 			return
-		case c.open:
-		case own == nil || !now && own.End+c.voting > s.done:
+		case v.open:
+		case own == nil || !now && own.End+v.duration > s.Done():
 			return
 		default:
-			s.openBallot(own.players, c.decided)
+			s.openBallot(own.players, v.decided)
 			at = never
 		}
-		if s.decide(c.ballot.Step(at)); c.open {
+		if s.decide(v.ballot.Step(at)); v.open {
 			return
 		}
-		s.hearNext()
+		s.castNext()
+	}
+}
+
+// castNext casts the claims of a later match that arrived during the ballot that has closed.
+func (s *Server) castNext() {
+	v := &s.votes
+	for p := range v.next {
+		if next := &v.next[p]; next.End > v.decided {
+			if !v.open {
+				s.openClaimed(next.End)
+			}
+			s.cast(ecs.Player(p), next)
+		}
+		v.next[p].Result = vote.Result{}
 	}
 }
 
 // never is a time by which every deadline has passed.
 const never systems.Time = 1<<63 - 1
 
-// Conclude decides every match that has ended, with the votes that are there. A server that only kept the log plays it
-// from where its world stands, and believes no majority that says of a match that it ended which did not.
+// Conclude decides every match that has ended, with the votes received so far. A world on demand is computed up to Done
+// first, so a majority that claims the end of a match that did not end has no effect.
 func (s *Server) Conclude() {
-	if s.game.Result == nil {
+	if s.Game.Result == nil {
 		return
 	}
-	for s.world.Tick() < s.done {
+	for s.World().Tick() < s.Done() {
 		s.advance()
 	}
 	s.settle(true)
 }
 
-// finish ends the ballot that is going on, since the next is to begin. It is for a server that computes the match: it
-// knows at once what it would have to play again.
-func (s *Server) finish() {
-	if s.court.open {
-		s.decide(s.court.ballot.Step(never))
+// closeBallot closes an open ballot before the next one. It is for a server that computes the match, and so has the result
+// of a replay.
+func (s *Server) closeBallot() {
+	if s.votes.open {
+		s.decide(s.votes.ballot.Step(never))
 	}
 }
 
-// decide tells what a ballot has come to, or has the match played again.
+// decide takes the result of a ballot, or has the match computed if the ballot demands it.
 func (s *Server) decide(state vote.State) {
-	c := &s.court
-	own := c.ownAfter(c.began)
+	v := &s.votes
+	own := v.ownAfter(v.began)
 	if state == vote.Replaying {
 		if own == nil {
-			if !c.replays {
-				c.replays, c.until = true, max(c.until, s.done)
+			if !v.replays {
+				v.replays, v.until = true, max(v.until, s.Done())
 			}
-			if s.world.Tick() >= c.until {
-				c.open, c.replays = false, false // no match has ended: who said so was wrong
+			if s.World().Tick() >= v.until {
+				v.open, v.replays = false, false // no match has ended: the claims were wrong
 			}
 			return
 		}
-		_ = c.ballot.Replayed(own.Result) // it asked for it
+		_ = v.ballot.Replayed(own.Result) // it demanded it
 	}
-	v, ok := c.ballot.Verdict()
+	verdict, ok := v.ballot.Verdict()
 	if !ok {
 		return
 	}
-	c.open, c.replays, c.decided = false, false, v.Result.End
-	if own != nil && own.Result != v.Result {
-		v.Result, v.How, v.Dissented = own.Result, systems.ByAudit, 0
-		for p := range v.Voted.All() {
-			if had, _ := c.ballot.Vote(p); had != own.Result {
-				v.Dissented |= 1 << p
+	v.open, v.replays, v.decided = false, false, verdict.Result.End
+	if own != nil && own.Result != verdict.Result {
+		verdict.Result, verdict.How, verdict.Dissented = own.Result, systems.ByAudit, 0
+		for p := range verdict.Voted.All() {
+			if had, _ := v.ballot.Vote(p); had != own.Result {
+				verdict.Dissented = verdict.Dissented.With(p)
 			}
 		}
-		c.decided = own.End
+		v.decided = own.End
 	}
-	s.tell(&v, own)
-	c.own = slices.DeleteFunc(c.own, func(r ownResult) bool { return r.End <= c.decided })
+	s.publish(&verdict, own)
+	v.own = slices.DeleteFunc(v.own, func(r ownResult) bool { return r.End <= v.decided })
 }
 
-// tell says what was decided.
-func (s *Server) tell(v *vote.Verdict, own *ownResult) {
-	c := &s.court
-	if s.room.Decided == nil {
-		return
-	}
-	in := c.roll.at(v.Result.End) // of those who could vote
-	d := systems.Decision{Tick: v.Result.End, How: v.How, Replays: v.Replays, Votes: make([]image.Checksum, s.game.MaxPlayers)}
-	if own != nil && own.Result == v.Result {
+// publish passes a decision to the sinks.
+func (s *Server) publish(verdict *vote.Verdict, own *ownResult) {
+	v := &s.votes
+	in := v.members.at(verdict.Result.End) // of those who could vote
+	d := systems.Decision{Tick: verdict.Result.End, How: verdict.How, Replays: verdict.Replays, Votes: make([]image.Checksum, s.Game.MaxPlayers)}
+	if own != nil && own.Result == verdict.Result {
 		d.Result, in = own.bytes, own.players
 	}
-	d.Registered, d.Voted, d.Dissented, d.Doubled, d.Silent = in, v.Voted&in, v.Dissented&in, v.Doubled&in, in&^v.Voted
-	for p := range v.Voted.All() {
-		had, _ := c.ballot.Vote(p)
+	d.Registered, d.Voted, d.Dissented, d.Doubled, d.Silent = in, verdict.Voted&in, verdict.Dissented&in, verdict.Doubled&in, in&^verdict.Voted
+	for p := range verdict.Voted.All() {
+		had, _ := v.ballot.Vote(p)
 		if d.Voted.Has(p) {
 			d.Votes[p] = had.Hash
 		}
-		if d.Result == nil && had == v.Result {
-			d.Result = c.said[p]
+		if d.Result == nil && had == verdict.Result {
+			d.Result = v.claimed[p]
 		}
 	}
-	s.room.Decided(d)
+	s.Decide(d)
 }

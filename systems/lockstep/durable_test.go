@@ -34,14 +34,14 @@ func TestWhoAsksAgainIsNotToldOfFramesThatSendWasNotCalledFor(t *testing.T) {
 	for !s.Hold(now) {
 		s.Tick(now)
 	}
-	if s.sync == s.released {
+	if s.syncs.sync == s.syncs.released {
 		t.Fatal("there is no frame that may not be told of")
 	}
-	if n := ask(s.released - 1); n != 0 {
+	if n := ask(s.syncs.released - 1); n != 0 {
 		t.Errorf("%d messages before Send", n)
 	}
 	s.Send(now, l)
-	if n := ask(s.sync - 1); n != 1 {
+	if n := ask(s.syncs.sync - 1); n != 1 {
 		t.Errorf("%d messages after Send, want the last sync again", n)
 	}
 }

@@ -34,9 +34,9 @@ func seedSyncs(f *testing.F, game *ecs.Game) {
 	for range 40 {
 		l.tick++
 		l.server.Tick(0)
-		head := l.server.head(&l.server.peers[0], 1)
+		head := l.server.head(&l.server.Peers[0], 1)
 		l.server.write(&head, systems.MaxDatagram, 0)
-		f.Add(bytes.Clone(l.server.scratch.message))
+		f.Add(bytes.Clone(l.server.Sending.Message))
 	}
 }
 
@@ -152,8 +152,8 @@ func FuzzReceive(f *testing.F) {
 				l.down[i].slots[j] = parcel{}
 			}
 		}
-		if l.server.orders.Len() > 1000 || len(c.incoming.held) > maxHeld || c.log.bytes > maxPending || len(c.own.queue) > maxQueue {
-			t.Fatal(l.server.orders.Len(), len(c.incoming.held), c.log.bytes)
+		if l.server.stamps.orders.Len() > 1000 || len(c.incoming.held) > maxHeld || c.log.bytes > maxPending || len(c.own.queue) > maxQueue {
+			t.Fatal(l.server.stamps.orders.Len(), len(c.incoming.held), c.log.bytes)
 		}
 	})
 }

@@ -26,10 +26,10 @@ func newRunning(t testing.TB, c Config) *loop {
 // Whatever is not what the standard says is refused, and changes nothing.
 func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 	l := newRunning(t, Config{})
-	game := l.server.game
+	game := l.server.Game
 	good, _ := (&opsMessage{received: 100, executed: 90, live: true, lead: 3, stalled: 7, first: 900, ops: []op{{in: padInput.Pack(pad{DX: 1})},
 		{isOrder: true, target: ecs.Entity{Row: 9, Born: 300}, payload: []byte("x")}}}).append(nil, game)
-	ahead, _ := (&opsMessage{received: l.server.sync + 1, executed: 3}).append(nil, game)
+	ahead, _ := (&opsMessage{received: l.server.syncs.sync + 1, executed: 3}).append(nil, game)
 	early, _ := (&opsMessage{received: 2, executed: 3}).append(nil, game)
 	many, _ := (&opsMessage{received: 100, executed: 90, stalled: shares + 1}).append(nil, game)
 	hash := (&hashMessage{60, 1}).append(nil)
@@ -44,13 +44,13 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 		"hash as datagram": {systems.Datagram, hash}, "short hash": {systems.Reliable, hash[:5]}, "result as datagram": {systems.Datagram, result},
 		"result of a game that has none": {systems.Reliable, result},
 	} {
-		was := l.server.peers[0]
+		was := l.server.Peers[0]
 		if err := l.said(c.ch, c.message); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
-		now := l.server.peers[0]
-		was.stats, was.messages, was.heard, now.stats, now.messages, now.heard = systems.PeerStats{}, 0, 0, systems.PeerStats{}, 0, 0
-		if now != was || l.server.running.touched != 0 {
+		now := l.server.Peers[0]
+		was.Own.received, now.Own.received = 0, 0
+		if now.Own != was.Own || now.Acked != was.Acked || now.Resync != was.Resync || l.server.running.touched != 0 {
 			t.Errorf("%s changed something", name)
 		}
 	}
@@ -60,7 +60,7 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 	if err := l.server.Receive(1, systems.Datagram, good, 0, l); err != nil {
 		t.Error(err)
 	}
-	l.server.peers[1].seat = -1
+	l.server.Peers[1].Seat = -1
 	if err := l.server.Receive(1, systems.Datagram, good, 0, l); !errors.Is(err, ErrMessage) {
 		t.Errorf("a spectator's operations: %v", err)
 	}
@@ -74,12 +74,12 @@ func TestAFloodIsBounded(t *testing.T) {
 		from := l.server.log.bytes
 		for range 120 {
 			for range 40 {
-				m := opsMessage{received: l.server.sync, executed: l.server.sync, first: number, live: true}
+				m := opsMessage{received: l.server.syncs.sync, executed: l.server.syncs.sync, first: number, live: true}
 				for i := range 20 {
 					m.ops = append(m.ops, op{in: padInput.Pack(pad{DX: int8(i), DY: int8(number)})}, op{isOrder: true, payload: make([]byte, 20)})
 				}
 				number += 40
-				message, _ := m.append(nil, l.server.game)
+				message, _ := m.append(nil, l.server.Game)
 				if err := l.said(systems.Datagram, message); err != nil {
 					t.Fatal(err)
 				}
@@ -87,14 +87,14 @@ func TestAFloodIsBounded(t *testing.T) {
 			l.step()
 		}
 		s := l.server
-		if st := s.PeerStats(0); st.Refused < 1000 || s.orders.Len() > 200 || s.relayed > maxNumber {
-			t.Errorf("%+v, %d orders wait", st, s.orders.Len())
+		if st := s.PeerStats(0); st.Refused < 1000 || s.stamps.orders.Len() > 200 || s.stamps.relayed > maxNumber {
+			t.Errorf("%+v, %d orders wait", st, s.stamps.orders.Len())
 		}
 		if grown := s.log.bytes - from; grown > 12000 {
 			t.Errorf("the log grew by %d bytes", grown)
 		}
-		if c := l.clients[1]; !c.Live() || c.at()+20 < s.done {
-			t.Errorf("the other is at %d of %d", c.at(), s.done)
+		if c := l.clients[1]; !c.Live() || c.at()+20 < s.Done() {
+			t.Errorf("the other is at %d of %d", c.at(), s.Done())
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestNumbersOfOperationsMayRepeatAndJump(t *testing.T) {
 		for _, d := range dx {
 			m.ops = append(m.ops, op{in: padInput.Pack(pad{DX: d})})
 		}
-		message, _ := m.append(nil, l.server.game)
+		message, _ := m.append(nil, l.server.Game)
 		if err := l.said(systems.Datagram, message); err != nil {
 			t.Fatal(err)
 		}
@@ -120,8 +120,8 @@ func TestNumbersOfOperationsMayRepeatAndJump(t *testing.T) {
 		t.Errorf("DX is %d", dx())
 	}
 	say(1<<31+1001, 8)
-	if dx() != 8 && l.server.peers[0].operated != 1002 {
-		t.Errorf("DX is %d after %d", dx(), l.server.peers[0].operated)
+	if dx() != 8 && l.server.Peers[0].Own.operated != 1002 {
+		t.Errorf("DX is %d after %d", dx(), l.server.Peers[0].Own.operated)
 	}
 	say(1002, 9)
 	if dx() == 9 {

@@ -136,30 +136,6 @@ func (m *opsMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 	return nil
 }
 
-// hashMessage is a client's checksum of the state after a frame.
-type hashMessage struct {
-	tick ecs.Tick
-	sum  image.Checksum
-}
-
-func (m *hashMessage) append(dst []byte) []byte {
-	w := wire.NewWriter(dst, systems.MaxReliable)
-	w.U8(kindHash)
-	w.Uvarint(uint64(m.tick))
-	w.U64(uint64(m.sum))
-	return w.Bytes()
-}
-
-func (m *hashMessage) read(message []byte) error {
-	r := wire.NewReader(message)
-	kind := r.U8()
-	m.tick, m.sum = ecs.Tick(r.Uvarint()), image.Checksum(r.U64())
-	if r.Close() != nil || kind != kindHash {
-		return ErrMessage
-	}
-	return nil
-}
-
 // resultMessage is what a client computed the match to have come to: the frame in which it ended, the checksum of the
 // state then, and Game.Result's bytes, which their digest is taken of.
 type resultMessage struct {

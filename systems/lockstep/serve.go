@@ -7,206 +7,210 @@ import (
 	"tendon/systems/internal/code"
 )
 
-// Bounds of what one peer is sent over the reliable channel, so that one who has much to catch up with does not crowd
-// the others out.
+// Bounds of what one peer is sent over the reliable channel, so that a peer that has much to catch up with leaves room for
+// the others.
 const (
 	chunkBytes  = 16 << 10 // in one sync
-	flightBytes = 48 << 10 // on the way, beyond which nothing is added
+	flightBytes = 48 << 10 // unacknowledged, beyond which nothing is added
 )
 
-// quiet is how long a peer of whom nothing was heard is still sent syncs.
+// quiet is how long a peer that sends nothing is still sent syncs.
 const quiet = 2 * systems.Second
 
-// Send sends every open peer what was promised since it was last told.
-func (s *Server) Send(now systems.Time, out systems.Outbox) {
-	s.now, s.released = max(s.now, now), s.sync
-	for _, f := range s.large {
-		s.sendLarge(f, out)
+// sendLarge sends peers that are near the operations of the frames that are too large for a datagram, and releases the
+// frames up to sync: from here on, they may be sent.
+func (s *Server) sendLarge() {
+	s.pass(s.Sending.Now)
+	s.syncs.released = s.syncs.sync
+	for _, f := range s.syncs.large {
+		s.sendOperations(f)
 	}
-	s.large = s.large[:0]
-	for id := range s.peers {
-		p := &s.peers[id]
-		if !p.open || now-p.heard > quiet {
-			continue
-		}
-		if p.near && s.sync > p.holds()+redundant {
-			p.near, p.sent, p.flying = false, p.holds(), 0
-		}
-		switch {
-		case !p.near:
-			s.sendFar(systems.Peer(id), out)
-		case p.told < s.sync:
-			s.sendNear(systems.Peer(id), out)
-		}
-	}
+	s.syncs.large = s.syncs.large[:0]
 }
 
-// holds is how far the peer has all frames, or will have without doing.
-func (p *peer) holds() ecs.Tick { return max(p.received, p.sent) }
-
-// sendFar sends a peer the next frames that it was not sent, over the reliable channel. One that was sent all is near,
-// unless everything goes this way.
-func (s *Server) sendFar(id systems.Peer, out systems.Outbox) {
-	p := &s.peers[id]
-	p.land()
-	switch {
-	case p.sent >= s.sync || p.flying == len(p.flight) || p.onTheWay() > flightBytes:
-	case p.sent+1 < s.log.first:
-		p.resync.Request() // what it needs is no longer kept
-	default:
-		head := s.head(p, p.sent+1)
-		s.write(&head, chunkBytes, s.sync)
-		out.Send(id, systems.Reliable, s.scratch.message)
-		p.sent, p.told = head.last(), head.last()
-		p.flight[p.flying] = flight{head.last(), len(s.scratch.message)}
-		p.flying++
-	}
-	if p.sent >= s.sync && !s.config.Reliable && !s.spoken() {
-		p.near, p.told = true, p.sent
-		s.tellStamped(id, out)
-	}
-}
-
-// spoken reports whether operations of frames that are not in a sync yet were sent by themselves.
-func (s *Server) spoken() bool {
-	for f := s.sync + 1; f <= s.done; f++ {
-		if s.shorts[f%redundant].tick == f {
-			return true
-		}
-	}
-	return s.running.touched != 0 && s.config.RelayAtOnce
-}
-
-// land forgets what has arrived.
-func (p *peer) land() {
-	landed := 0
-	for landed < p.flying && p.flight[landed].last <= p.received {
-		landed++
-	}
-	p.flying = copy(p.flight[:], p.flight[landed:p.flying])
-}
-
-func (p *peer) onTheWay() (bytes int) {
-	for i := range p.flying {
-		bytes += p.flight[i].bytes
-	}
-	return bytes
-}
-
-// tellStamped sends a peer that becomes near the orders that everybody else was told and that are not in a sync yet.
-func (s *Server) tellStamped(id systems.Peer, out systems.Outbox) {
-	if !s.config.RelayAtOnce {
-		return
-	}
-	for f := s.done + 1; f <= s.last.tick; f++ {
-		s.running.orders = s.orders.AppendAt(s.running.orders[:0], f)
-		for i, o := range s.running.orders {
-			m := stamped{tick: f, number: i, order: o}
-			s.scratch.message = m.append(s.scratch.message[:0], s.game)
-			out.Send(id, systems.Reliable, s.scratch.message)
-		}
-	}
-	s.running.orders = s.running.orders[:0]
-}
-
-// sendNear sends a peer all that it has not acknowledged, in a datagram: also what the reliable channel carries, as long
-// as it fits, since what is lost there with nothing after it comes only after several round trips.
-func (s *Server) sendNear(id systems.Peer, out systems.Outbox) {
-	p := &s.peers[id]
-	first := p.received + 1
-	if s.sync > p.received+redundant {
-		first = p.holds() + 1
-	}
-	head := s.head(p, first)
-	s.write(&head, systems.MaxDatagram, p.sent)
-	if head.ahead > 0 && first <= p.sent {
-		head = s.head(p, p.sent+1)
-		s.write(&head, systems.MaxDatagram, p.sent)
-	}
-	out.Send(id, systems.Datagram, s.scratch.message)
-	p.told = s.sync
-}
-
-// sendLarge sends those who are near the operations of a frame that is too large for a datagram.
-func (s *Server) sendLarge(f ecs.Tick, out systems.Outbox) {
+// sendOperations sends the operations of a frame, one by one.
+func (s *Server) sendOperations(f ecs.Tick) {
 	if f < s.log.first {
 		return
 	}
-	c := cursor{frame: newFrame(s.game)}
+	c := cursor{frame: newFrame(s.Game)}
 	before := make([]ecs.InputBytes, len(s.before))
 	c.seek(s.log, f-1)
 	copy(before, c.inputs)
 	c.next(s.log)
 	m := stamped{tick: f}
 	for p := range before {
-		if c.inputs[p] != s.game.Input.Predict(before[p]) {
+		if c.inputs[p] != s.Game.Input.Predict(before[p]) {
 			m.player, m.input, m.in = ecs.Player(p), true, c.inputs[p]
-			s.relay(&m, out)
+			s.relay(&m, s.Sending.Out)
 			m.number++
 		}
 	}
 	m.input = false
 	for _, m.order = range c.orders {
-		s.relay(&m, out)
+		s.relay(&m, s.Sending.Out)
 		m.number++
 	}
 }
 
-// head begins a sync of the frames from first on.
-func (s *Server) head(p *peer, first ecs.Tick) syncHead {
-	return syncHead{first: first, interval: s.interval.n, acked: p.operated, key: first == p.opened+1}
+// sendSyncs sends a peer the frames that were announced since its last sync.
+func (s *Server) sendSyncs(p *peer) {
+	link := &p.Own
+	if s.Sending.Now-link.received > quiet {
+		return
+	}
+	if link.near && s.syncs.sync > holds(p)+redundant {
+		link.near, link.sent, link.flying = false, holds(p), 0
+	}
+	switch {
+	case !link.near:
+		s.sendFar(p)
+	case link.synced < s.syncs.sync:
+		s.sendNear(p, s.Sending.Out)
+	}
 }
 
-// write puts a sync into scratch.message, with as many frames as fit; of those after whole that everybody near was told
-// of, only the digest.
+// holds returns the last frame up to which a peer has all frames, or will have when the reliable channel delivers.
+func holds(p *peer) ecs.Tick { return max(p.Acked, p.Own.sent) }
+
+// sendFar sends a peer the next frames over the reliable channel. A peer that was sent all becomes near, unless everything
+// is sent this way.
+func (s *Server) sendFar(p *peer) {
+	link, sync := &p.Own, s.syncs.sync
+	link.land(p.Acked)
+	switch {
+	case link.sent >= sync || link.flying == len(link.flight) || link.unacknowledged() > flightBytes:
+	case link.sent+1 < s.log.first:
+		p.Resync.Request() // the frames that it needs are not kept any more
+	default:
+		head := s.head(p, link.sent+1)
+		s.write(&head, chunkBytes, sync)
+		s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)
+		link.sent, link.synced = head.last(), head.last()
+		link.flight[link.flying] = flight{head.last(), len(s.Sending.Message)}
+		link.flying++
+	}
+	if link.sent >= sync && !s.settings.Reliable && !s.relayedAhead() {
+		link.near, link.synced = true, link.sent
+		s.sendStamped(p)
+	}
+}
+
+// relayedAhead reports whether operations of frames after sync were sent by themselves.
+func (s *Server) relayedAhead() bool {
+	for f := s.syncs.sync + 1; f <= s.Done(); f++ {
+		if _, ok := s.syncs.digests.At(f); ok {
+			return true
+		}
+	}
+	return s.running.touched != 0 && s.settings.RelayAtOnce
+}
+
+// land removes the frames that are acknowledged.
+func (l *link) land(acked ecs.Tick) {
+	landed := 0
+	for landed < l.flying && l.flight[landed].last <= acked {
+		landed++
+	}
+	l.flying = copy(l.flight[:], l.flight[landed:l.flying])
+}
+
+// unacknowledged returns the bytes of the frames that are not acknowledged.
+func (l *link) unacknowledged() (bytes int) {
+	for i := range l.flying {
+		bytes += l.flight[i].bytes
+	}
+	return bytes
+}
+
+// sendStamped sends a peer that becomes near the orders that the others were sent and that are not in a sync yet.
+func (s *Server) sendStamped(p *peer) {
+	if !s.settings.RelayAtOnce {
+		return
+	}
+	for f := s.Done() + 1; f <= s.stamps.last.tick; f++ {
+		s.running.orders = s.stamps.orders.AppendAt(s.running.orders[:0], f)
+		for i, o := range s.running.orders {
+			m := stamped{tick: f, number: i, order: o}
+			s.Sending.Message = m.append(s.Sending.Message[:0], s.Game)
+			s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)
+		}
+	}
+	s.running.orders = s.running.orders[:0]
+}
+
+// sendNear sends a peer all frames that it has not acknowledged, in a datagram: as far as they fit, those on the reliable
+// channel too, which repeats a lost message that nothing follows only after several round trips.
+func (s *Server) sendNear(p *peer, out systems.Outbox) {
+	link, first := &p.Own, p.Acked+1
+	if s.syncs.sync > p.Acked+redundant {
+		first = holds(p) + 1
+	}
+	head := s.head(p, first)
+	s.write(&head, systems.MaxDatagram, link.sent)
+	if head.ahead > 0 && first <= link.sent {
+		head = s.head(p, link.sent+1)
+		s.write(&head, systems.MaxDatagram, link.sent)
+	}
+	out.Send(p.ID, systems.Datagram, s.Sending.Message)
+	link.synced = s.syncs.sync
+}
+
+// head begins a sync of the frames from first on.
+func (s *Server) head(p *peer, first ecs.Tick) syncHead {
+	return syncHead{first: first, interval: s.syncs.interval.n, acked: p.Own.operated, key: first == p.Opened+1}
+}
+
+// write writes a sync into Sending.Message, with as many frames as fit. Of a frame after whole whose operations were sent by
+// themselves it writes the digest only.
 func (s *Server) write(h *syncHead, limit int, whole ecs.Tick) {
 	room := (limit-syncBytes)*8 - 7
 	if h.key {
-		room -= worstInputs(s.game)
+		room -= worstInputs(s.Game)
 	}
-	for f := h.first; f <= s.sync && h.count < maxFrames; f++ {
+	for f := h.first; f <= s.syncs.sync && h.count < maxFrames; f++ {
 		_, n := s.log.code(f)
-		if f > whole && s.shorts[f%redundant].tick == f {
-			n = shortBits
+		if _, ok := s.syncs.digests.At(f); ok && f > whole {
+			n = digestBits
 		}
 		if room -= n; room < 0 {
 			break
 		}
 		h.count++
 	}
-	h.ahead = s.sync - h.last()
-	w := wire.NewWriter(s.scratch.message[:0], limit)
+	h.ahead = s.syncs.sync - h.last()
+	w := wire.NewWriter(s.Sending.Message[:0], limit)
 	h.append(&w)
 	bits := wire.NewBitWriter(w.Bytes(), w.Room())
 	if h.key {
 		s.key(&bits, h.first-1)
 	}
 	for f := h.first; f <= h.last(); f++ {
-		if short := &s.shorts[f%redundant]; f > whole && short.tick == f {
-			bits.Bits(3|uint64(short.digest)<<2, shortBits)
+		if digest, ok := s.syncs.digests.At(f); ok && f > whole {
+			bits.Bits(3|uint64(*digest)<<2, digestBits)
 			continue
 		}
 		code, n := s.log.code(f)
 		appendCode(&bits, code, n)
 	}
-	s.scratch.message = bits.Bytes()
+	s.Sending.Message = bits.Bytes()
 }
 
-// shortBits is what a frame takes of which only the digest is sent.
-const shortBits = 34
+// digestBits is the size of a frame of which only the digest is sent.
+const digestBits = 34
 
-// key writes the inputs of a frame, each against none at all.
+// key writes the inputs of a frame, each against the zero input.
 func (s *Server) key(w *wire.BitWriter, f ecs.Tick) {
 	inputs := s.before
-	if f != s.done {
+	if f != s.Done() {
 		if s.reader.inputs == nil {
-			s.reader.frame = newFrame(s.game)
+			s.reader.frame = newFrame(s.Game)
 		}
 		s.reader.seek(s.log, f)
 		inputs = s.reader.inputs
 	}
 	var zero ecs.InputBytes
 	for p := range inputs {
-		code.AppendChange(w, &zero, &inputs[p], s.game.Input.Size())
+		code.AppendChange(w, &zero, &inputs[p], s.Game.Input.Size())
 	}
 }

@@ -2,121 +2,156 @@ package lockstep
 
 import (
 	"fmt"
-
-	"github.com/cespare/xxhash/v2"
+	"iter"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/limit"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/checks"
+	"tendon/systems/authority"
 )
 
-// Server is lockstep's half on the server. The frames (log.first − 1, done] are in the log and final; of them, those
-// ≤ sync were promised to the peers. running is frame done + 1, into which operations are stamped as they come. The
-// world is in State(done), or of an earlier frame where nobody asked for more.
+// Server is lockstep's half on the server. The frames (log.first − 1, Done] are in the log and final. Those ≤ sync were
+// announced to the peers. running is frame Done + 1, into which operations are stamped as they arrive. The world is in
+// State(Done), or of an earlier frame where it is computed on demand.
 type Server struct {
-	config   Config
-	room     systems.ServerConfig
-	world    *ecs.World
-	game     *ecs.Game
+	authority.Server[*Server, link]
+	settings Config
 	always   bool // the world is computed as frames end
-	log      *log
-	running  frame
-	before   []ecs.InputBytes // of frame done
-	seats    []seat
-	members  ecs.PlayerSet // who is in the match after frame done
-	orders   rollback.OrderLog
-	last     placed // the last order that was stamped
-	stirred  bool   // there were operations in frame done
-	relayed  int    // operations of the running frame that went by themselves
-	peers    []peer
-	shorts   [redundant]short
-	large    []ecs.Tick // frames whose operations have to go by themselves
-	interval interval
-	done     ecs.Tick
-	sync     ecs.Tick
-	released ecs.Tick // sync when Send was called last: what is beyond may not be durable yet
-	held     bool     // Hold said that frame done + 1 has to wait
-	since    systems.Time
-	now      systems.Time // of the last call that told it
-	court    court
-	behind   cursor // what the world was computed from last, if not always
-	reader   cursor // for looking up
+
+	log     *log
+	running frame
+	before  []ecs.InputBytes // of frame Done
+	behind  cursor           // of the frame that a world on demand is in
+	reader  cursor           // for looking up
+
+	idle    []idleInput   // by player
+	members ecs.PlayerSet // in the match after frame Done
+	stamps  stamps
+	syncs   syncs
+	hold    hold
+	now     systems.Time // of the newest call
+	votes   voting
 
 	scratch struct {
-		message []byte
-		code    []byte
-		valid   []ecs.InputBytes
-		ops     opsMessage
+		code  []byte
+		valid []ecs.InputBytes
+		ops   opsMessage
 	}
 }
 
-// seat is what the server knows of one player's controls.
-type seat struct {
-	held    ecs.InputBytes // what he did since he has a connection, while he is not in the match
-	waiting bool           // held was not used yet
+// idleInput is the input of a player who is connected and not in the match yet.
+type idleInput struct {
+	in  ecs.InputBytes
+	set bool
 }
 
-// placed says how full the frame is into which the last order was stamped.
-type placed struct {
-	tick  ecs.Tick
-	count int
-	bytes int // of payloads
+// hold is how long the running frame has waited for players.
+type hold struct {
+	held  bool
+	since systems.Time
 }
 
-// short says how a frame stands in a sync to a peer that was told its operations one by one.
-type short struct {
-	tick   ecs.Tick
-	digest uint32
+// link is what lockstep adds to a peer. A peer's Acked is the newest frame that it holds.
+//
+// The frames up to sent were sent on the reliable channel, each once. The following ones are sent there, too, until there
+// are none left. Then the peer is near: it receives syncs as datagrams, each with all frames after max(Acked, sent).
+type link struct {
+	sent   ecs.Tick
+	near   bool
+	synced ecs.Tick   // end of the last sync that it was sent
+	flight [64]flight // unacknowledged frames on the reliable channel, oldest first
+	flying int
+
+	live     bool         // it has caught up and plays
+	through  ecs.Tick     // its operations are complete up to here
+	stalled  int          // see opsMessage
+	operated uint32       // number of its last operation that was stamped
+	repeated systems.Time // when the last sync was sent again
+	received systems.Time // when its last message of operations arrived
+
+	changes limit.Limiter[ecs.Tick] // of its input, in half ticks
 }
 
-// redundant is the most frames that a datagram repeats: as many as may be on the way at two seconds of round trip and
-// 60 frames a second, twice. A peer further behind is sent the rest over the reliable channel.
+// flight is a run of frames on the reliable channel, by its last frame.
+type flight struct {
+	last  ecs.Tick
+	bytes int
+}
+
+type peer = authority.Peer[link]
+
+// serverSystems are the systems of the server half.
+var serverSystems = []systems.System[*Server]{
+	{Name: "operations", Kind: kindOps, Accept: (*Server).receiveOps}, // reliable too, for peers that no datagram reaches
+	{Name: "checksums", Kind: kindHash, Reliable: true, Accept: (*Server).receiveHash},
+	{Name: "results", Kind: kindResult, Reliable: true, Accept: (*Server).receiveResult},
+	{Name: "frame", Phase: systems.Reconcile, Run: (*Server).endFrame},
+	{Name: "next frame", Phase: systems.Present, Run: (*Server).beginFrame},
+	{Name: "log", Phase: systems.Present, Run: (*Server).trim},
+	{Name: "intervals", Phase: systems.Present, Run: (*Server).announce},
+	{Name: "votes", Phase: systems.Present, Run: (*Server).judge},
+	{Name: "large frames", Phase: systems.Send, Run: (*Server).sendLarge},
+	{Name: "syncs", Phase: systems.Send, Run: func(s *Server) { s.Serve((*Server).sendSyncs) }},
+}
+
+// redundant is the most frames that a datagram repeats: twice as many as are unacknowledged at a round trip of two seconds
+// and 60 frames per second. A peer that is further behind is sent the rest over the reliable channel.
 const redundant = 256
 
 // checkEvery is the interval of checksum comparisons, in frames.
 const checkEvery = 60
 
-var _ systems.Server = (*Server)(nil)
+// The limit of a player's orders.
+const (
+	ordersPerSecond = 20
+	ordersAtOnce    = 40
+)
 
-func newServer(c Config, room systems.ServerConfig) (*Server, error) {
-	if err := checks.Server("lockstep", &room); err != nil {
+var (
+	_ systems.Server = (*Server)(nil)
+	_ systems.Waiter = (*Server)(nil)
+	_ systems.Voter  = (*Server)(nil)
+)
+
+func newServer(settings Config, c systems.ServerConfig) (*Server, error) {
+	s := &Server{settings: settings}
+	err := s.Init(authority.Config[*Server, link]{Name: "lockstep", Malformed: ErrMessage, Server: c, Context: s, Systems: serverSystems,
+		SaveEvery: checkEvery, Orders: authority.OrderLimits{PerSecond: ordersPerSecond, Burst: ordersAtOnce}, Votes: true,
+		Hooks: authority.Hooks[link]{Opened: s.opened, Simulate: s.simulate, Oldest: func() ecs.Tick { return s.log.first - 1 }}})
+	if err != nil {
 		return nil, err
 	}
-	game := room.World.Game()
+	game := s.Game
 	if err := checkGame(game); err != nil {
 		return nil, err
 	}
-	if most := 2 * systems.Second / systems.Time(game.TickRate); c.Wait > most {
-		return nil, &FieldError{"Wait", duration(c.Wait), fmt.Sprintf("choose at most two frames' time, which is %s at %d ticks per second", duration(most), game.TickRate)}
+	if most := 2 * systems.Second / systems.Time(game.TickRate); settings.Wait > most {
+		return nil, &FieldError{"Wait", duration(settings.Wait), fmt.Sprintf("choose at most two frames' time, which is %s at %d ticks per second", duration(most), game.TickRate)}
 	}
-	f := room.World.Tick()
-	s := &Server{config: c, room: room, world: room.World, game: game, always: c.Simulate == Always || room.States || game.Validate != nil,
-		log: newLog(f, game), running: newFrame(game), before: make([]ecs.InputBytes, game.MaxPlayers),
-		seats: make([]seat, game.MaxPlayers), members: room.World.Players(), peers: make([]peer, room.Peers),
-		interval: interval{n: c.Interval}, done: f, sync: f, behind: cursor{frame: newFrame(game)}}
+	s.always = settings.Simulate == Always || c.States || game.Validate != nil
+	s.log, s.running, s.behind = newLog(s.Done(), game), newFrame(game), cursor{frame: newFrame(game)}
+	s.idle, s.members = make([]idleInput, game.MaxPlayers), s.World().Players()
+	s.syncs = syncs{sync: s.Done(), interval: interval{n: settings.Interval}, digests: rollback.NewRing[uint32](redundant)}
+	s.before = append(s.before, s.Step.Inputs...)
 	s.scratch.valid = make([]ecs.InputBytes, game.MaxPlayers)
-	for p := range s.before {
-		s.before[p] = s.world.Image().Input(ecs.Player(p))
+	if c.Past != nil {
+		s.past(c.Past)
 	}
-	s.past()
 	s.running.follow(s.before, game)
 	copy(s.behind.inputs, s.before)
-	s.behind.at = f
-	return s, s.court.init(s)
+	s.behind.at = s.Done()
+	return s, s.votes.init(s)
 }
 
-// past puts what is known of the frames up to the world's into the log. The first of them tells no more than what the
-// next is coded against, unless it is the first of all.
-func (s *Server) past() {
-	if s.room.Past == nil {
-		return
-	}
-	f := newFrame(s.game)
+// past puts the recorded frames up to the world's into the log. The first frame only serves as the one that the next is
+// coded against, unless it is frame 1.
+func (s *Server) past(ticks iter.Seq[systems.FinalTick]) {
+	f := newFrame(s.Game)
 	inputs := make([]ecs.InputBytes, len(s.before))
 	begun := false
-	for t := range s.room.Past {
+	for t := range ticks {
 		if !begun && t.Tick != 1 {
 			begun = true
 			copy(inputs, t.Inputs)
@@ -136,146 +171,85 @@ func (s *Server) past() {
 		s.log.add(&f, inputs)
 		copy(inputs, f.inputs)
 	}
-	if begun && s.log.last != s.done {
-		panic(fmt.Sprintf("lockstep: ServerConfig.Past ends with tick %d, the world is at tick %d", s.log.last, s.done))
+	if begun && s.log.last != s.Done() {
+		panic(fmt.Sprintf("lockstep: ServerConfig.Past ends with tick %d, the world is at tick %d", s.log.last, s.Done()))
 	}
 	if begun {
 		copy(s.before, inputs)
 	}
 }
 
-// World is the match, in the state of frame Done, or an earlier one.
-func (s *Server) World() *ecs.World { return s.world }
-
-// Done is the last frame that has ended.
-func (s *Server) Done() ecs.Tick { return s.done }
-
-// OldestServable is the oldest frame whose state a peer may hold when it is opened.
-func (s *Server) OldestServable() ecs.Tick { return s.log.first - 1 }
-
-// Stamp enters an order into the running frame, or into the next that has room for it. It panics on an order that no
-// peer would take.
-func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
-	if !o.Kind.Shared() || int(o.Player) >= s.game.MaxPlayers || len(o.Payload) > image.MaxOrderBytes || o.Kind != image.OrderGame && len(o.Payload) > 0 {
-		panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", o.Kind, o.Player, len(o.Payload)))
+// opened resets what was sent to a peer. A peer that was open has loaded an image, and goes on numbering its operations.
+func (s *Server) opened(p *peer, again bool) {
+	old := p.Own
+	p.Own = link{sent: p.Opened, synced: p.Opened, received: s.Sending.Now, changes: old.changes}
+	if again {
+		p.Own.operated, p.Own.repeated = old.operated, old.repeated
+	} else {
+		p.Own.changes = limit.New[ecs.Tick](1, authority.MaxMessages)
 	}
-	if o.Kind != image.OrderGame {
-		o.Entity = ecs.Entity{} // nothing of it travels
-	}
-	next := s.last
-	if next.tick <= s.done {
-		next = placed{tick: s.done + 1}
-	} else if next.count == maxOrders || next.bytes+len(o.Payload) > maxOrderPayload {
-		next = placed{tick: next.tick + 1}
-	}
-	next.count, next.bytes = next.count+1, next.bytes+len(o.Payload)
-	s.last = next
-	s.orders.Add(next.tick, o)
-	if s.config.RelayAtOnce {
-		number := next.count - 1
-		if next.tick == s.done+1 {
-			number = s.relayed
-			s.relayed++
+	if p.Seat >= 0 {
+		if !again {
+			s.idle[p.Seat] = idleInput{}
 		}
-		s.relay(&stamped{tick: next.tick, number: number, order: o}, out)
+		s.votes.hashes.Resynced(p.Player())
 	}
-	return next.tick
+	s.pass(s.Sending.Now)
 }
 
-// Hold reports whether the running frame may not end yet, because a player who is connected has not said what he does
+// pass lets the clock go on to now. It never goes back.
+func (s *Server) pass(now systems.Time) { s.now = max(s.now, now) }
+
+// Hold reports whether the running frame must not end yet, because a player who is connected has not sent the operations
 // in it.
 func (s *Server) Hold(now systems.Time) bool {
 	s.now = now
-	if s.config.Closing == Optimistic || !s.awaited() {
-		s.held = false
+	if s.settings.Closing == Optimistic || !s.awaited() {
+		s.hold.held = false
 		return false
 	}
-	if !s.held {
-		s.held, s.since = true, now
+	if !s.hold.held {
+		s.hold = hold{true, now}
 	}
-	return s.config.Closing == Waiting || now-s.since < s.config.Wait
+	return s.settings.Closing == Waiting || now-s.hold.since < s.settings.Wait
 }
 
+// awaited reports whether operations of a live player are missing in the running frame.
 func (s *Server) awaited() bool {
-	for i := range s.peers {
-		p := &s.peers[i]
-		if p.open && p.live && p.seat >= 0 && s.members.Has(ecs.Player(p.seat)) && p.through <= s.done {
+	for i := range s.Peers {
+		p := &s.Peers[i]
+		if p.Open && p.Own.live && p.Seat >= 0 && s.members.Has(p.Player()) && p.Own.through <= s.Done() {
 			return true
 		}
-	}
-	return false
-}
-
-// Tick ends the running frame.
-func (s *Server) Tick(due systems.Time) {
-	s.now = max(s.now, due)
-	f := &s.running
-	f.orders = s.orders.AppendAt(f.orders[:0], s.done+1)
-	byDigest := s.config.RelayAtOnce
-	for i := range f.orders {
-		if s.enter(&f.orders[i]) {
-			byDigest = false // the input that he comes with was not relayed
-		}
-	}
-	f.finish()
-	s.close(byDigest)
-	if s.done-s.sync >= ecs.Tick(s.interval.n) || s.config.Eager && s.stirred {
-		s.sync = s.done
-	}
-	for i := range s.peers {
-		s.peers[i].refill(s.game.TickRate)
-	}
-	if s.config.AdaptInterval {
-		s.interval.observe(s.peers, s.game.TickRate)
-	}
-	s.judge()
-}
-
-// enter keeps the set of who is in the match. Who joins plays what he does already; it reports whether he does
-// anything.
-func (s *Server) enter(o *image.Order) (plays bool) {
-	p := o.Player
-	switch {
-	case o.Kind == image.OrderJoin && !s.members.Has(p):
-		s.members |= 1 << p
-		if seat := &s.seats[p]; seat.waiting {
-			s.running.change(p, seat.held, s.game)
-			seat.waiting = false
-			return true
-		}
-	case o.Kind == image.OrderLeave:
-		s.members &^= 1 << p
-		s.court.hashes.Forget(p)
 	}
 	return false
 }
 
 // Adopt ends the running frame as it is given. The error is that of a frame that Stamp would not have filled so.
 func (s *Server) Adopt(t systems.FinalTick) error {
-	checks.Adopt("lockstep", t.Tick, s.done)
 	if err := stampable(&t); err != nil {
 		return err
 	}
-	clear(s.running.inputs)
-	copy(s.running.inputs, t.Inputs)
+	f := &s.running
+	clear(f.inputs)
+	copy(f.inputs, t.Inputs)
 	for _, o := range t.Orders {
-		s.orders.Add(t.Tick, o)
+		s.stamps.orders.Add(t.Tick, o)
 	}
-	s.running.orders = s.orders.AppendAt(s.running.orders[:0], t.Tick)
-	for i := range s.running.orders {
-		if o := &s.running.orders[i]; o.Kind == image.OrderJoin {
-			s.members |= 1 << o.Player
+	f.orders = s.stamps.orders.AppendAt(f.orders[:0], t.Tick)
+	for i := range f.orders {
+		if o := &f.orders[i]; o.Kind == image.OrderJoin {
+			s.members = s.members.With(o.Player)
 		} else if o.Kind == image.OrderLeave {
-			s.members &^= 1 << o.Player
+			s.members = s.members.Without(o.Player)
 		}
 	}
-	s.last = placed{tick: t.Tick, count: len(t.Orders)}
-	s.close(false)
-	s.sync = s.done
-	return nil
+	s.stamps.last = placed{tick: t.Tick, count: len(t.Orders)}
+	s.keep(false)
+	return s.Server.Adopt(t)
 }
 
-// stampable returns what keeps the orders of a frame from being Stamp's: the code of a frame has no room for others.
+// stampable returns why Stamp cannot have made the orders of a frame: the code of a frame has no room for others.
 func stampable(t *systems.FinalTick) error {
 	bytes := 0
 	for i := range t.Orders {
@@ -289,86 +263,4 @@ func stampable(t *systems.FinalTick) error {
 		return fmt.Errorf("lockstep: tick %d has %d orders of %d bytes, at most %d and %d", t.Tick, len(t.Orders), bytes, maxOrders, maxOrderPayload)
 	}
 	return nil
-}
-
-// close ends the running frame, and begins the next. byDigest says that its operations went to everybody already.
-func (s *Server) close(byDigest bool) {
-	f := &s.running
-	s.log.add(f, s.before)
-	s.stirred = f.touched != 0 || len(f.orders) > 0
-	s.done++
-	code, n := s.log.code(s.done)
-	if n > 8*largestInline && !s.config.Reliable && !byDigest {
-		byDigest = true
-		s.large = append(s.large, s.done)
-	}
-	if byDigest && n > 1 {
-		s.shorts[s.done%redundant] = short{s.done, digest(code)}
-	}
-	s.compute(f)
-	copy(s.before, f.inputs)
-	f.follow(s.before, s.game)
-	f.orders = s.orders.AppendAt(f.orders[:0], s.done+1)
-	s.relayed, f.orders = len(f.orders), f.orders[:0]
-	s.orders.DropBefore(s.done + 1)
-	s.trim()
-}
-
-// largestInline is the most bytes that the code of a frame takes in a datagram. What is larger goes by digest.
-const largestInline = 512
-
-// digest is what tells whether operations that came by themselves are all of a frame.
-func digest(code []byte) uint32 {
-	sum := xxhash.Sum64(code)
-	return uint32(sum ^ sum>>32)
-}
-
-// compute computes the frame that has ended, where the world is kept up, and tells of it.
-func (s *Server) compute(f *frame) {
-	t := systems.FinalTick{Tick: s.done, Inputs: f.inputs, Orders: f.orders, World: s.world}
-	if s.always {
-		f.validate(s.world, s.scratch.valid)
-		t.Inputs = s.scratch.valid
-		s.world.Step(ecs.TickInputs{Players: t.Inputs, Orders: f.orders})
-		if s.room.States || s.done%checkEvery == 0 {
-			t.State = s.court.ring.Save(s.world)
-		}
-	}
-	s.court.reached(s, t.State)
-	if s.room.Taken != nil {
-		s.room.Taken(t)
-	}
-}
-
-// trim bounds the log. A world that is behind has to follow first.
-func (s *Server) trim() {
-	if s.log.bytes <= s.config.Backlog {
-		return
-	}
-	for range catchingUp {
-		if s.world.Tick() < s.done {
-			s.advance()
-		}
-	}
-	if oldest := s.log.blocks[0].last(); oldest < s.world.Tick() && len(s.log.blocks) > leastBlocks {
-		s.log.dropThrough(oldest)
-	}
-}
-
-// leastBlocks is what is always kept: all that a datagram may repeat.
-const leastBlocks = 1 + redundant/blockFrames + 1
-
-// catchingUp is how many frames the world is computed at once where it is behind.
-const catchingUp = 8
-
-// advance computes the next frame of a world that is behind.
-func (s *Server) advance() {
-	c := &s.behind
-	if c.at != s.world.Tick() {
-		panic("lockstep: the server's world was changed from outside: it is only to be read")
-	}
-	c.next(s.log)
-	c.validate(s.world, s.scratch.valid)
-	s.world.Step(ecs.TickInputs{Players: s.scratch.valid, Orders: c.orders})
-	s.court.computed(s, nil)
 }

@@ -224,7 +224,7 @@ func TestARestartedServerGoesOnFromItsRecord(t *testing.T) {
 	game := testGame(60)
 	var record []systems.FinalTick
 	l := newLoop(t, Config{}, game, 2, 2, zigzag)
-	l.server.room.Taken = func(f systems.FinalTick) {
+	l.server.Config.Taken = func(f systems.FinalTick) {
 		e := enteredOf(f)
 		record = append(record, systems.FinalTick{Tick: f.Tick, Inputs: e.inputs, Orders: e.orders})
 	}
@@ -293,25 +293,25 @@ func TestTheIntervalFollowsTheClients(t *testing.T) {
 	v := interval{n: 2}
 	peers := make([]peer, 6)
 	for i := range 5 {
-		peers[i].open, peers[i].live = true, true
+		peers[i].Open, peers[i].Own.live = true, true
 	}
 	run := func(seconds int) {
 		for range seconds * 60 {
 			v.observe(peers, 60)
 		}
 	}
-	peers[0].stalled = 5000
+	peers[0].Own.stalled = 5000
 	if run(60); v.n != 2 {
 		t.Errorf("one of five made it %d", v.n)
 	}
-	peers[1].stalled = 101
+	peers[1].Own.stalled = 101
 	if run(5); v.n != 3 {
 		t.Errorf("two of five made it %d", v.n)
 	}
 	if run(60); v.n != 15 {
 		t.Errorf("it went to %d", v.n)
 	}
-	peers[0].stalled, peers[1].stalled = 9, 9
+	peers[0].Own.stalled, peers[1].Own.stalled = 9, 9
 	if run(25); v.n != 15 {
 		t.Errorf("it fell early, to %d", v.n)
 	}
@@ -321,7 +321,7 @@ func TestTheIntervalFollowsTheClients(t *testing.T) {
 	if run(300); v.n != 1 {
 		t.Errorf("it went to %d", v.n)
 	}
-	peers[0].stalled = 10
+	peers[0].Own.stalled = 10
 	v.n = 5
 	if run(60); v.n != 5 {
 		t.Errorf("between the bounds it went to %d", v.n)
@@ -386,7 +386,7 @@ func TestASeatStartsCleanAndWaitsForTheJoin(t *testing.T) {
 	s, l := newServerHalf(t, Config{RelayAtOnce: true})
 	say := func(first uint32, dx int8, fire bool) {
 		m := opsMessage{received: 0, first: first, ops: []op{{in: padInput.Pack(pad{DX: dx, Fire: fire})}}}
-		message, _ := m.append(nil, s.game)
+		message, _ := m.append(nil, s.Game)
 		if err := s.Receive(0, systems.Datagram, message, 0, l); err != nil {
 			t.Fatal(err)
 		}
@@ -411,7 +411,7 @@ func TestASeatStartsCleanAndWaitsForTheJoin(t *testing.T) {
 	wants("gone", 0, false)
 	say(4, 7, false)
 	s.Close(0)
-	s.Open(0, 1, s.done, 0, l)
+	s.Open(0, 1, s.Done(), 0, l)
 	s.Stamp(image.Order{Kind: image.OrderJoin, Player: 1}, l)
 	wants("somebody else", 0, false)
 	say(1, 8, false)
@@ -434,14 +434,14 @@ func TestOrdersBeyondAFramesRoomGoIntoTheNext(t *testing.T) {
 			}
 		}
 		n := 0
-		c := cursor{frame: newFrame(s.game)}
-		for s.done < last {
+		c := cursor{frame: newFrame(s.Game)}
+		for s.Done() < last {
 			s.Tick(0)
-			c.seek(s.log, s.done-1)
+			c.seek(s.log, s.Done()-1)
 			c.next(s.log)
 			for _, o := range c.orders {
 				if size > 0 && o.Payload[0] != byte(n) {
-					t.Fatalf("frame %d: order %d stands where %d should", s.done, o.Payload[0], n)
+					t.Fatalf("frame %d: order %d stands where %d should", s.Done(), o.Payload[0], n)
 				}
 				n++
 			}

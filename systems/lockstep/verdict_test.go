@@ -149,7 +149,7 @@ func TestAnEndThatWasNoneIsNotDecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.net.RunUntil(4 * time.Second)
-	if len(m.decisions) != 0 || m.server.World().Tick() < 170 || m.server.court.open {
+	if len(m.decisions) != 0 || m.server.World().Tick() < 170 || m.server.votes.open {
 		t.Fatalf("%+v, at %d", m.decisions, m.server.World().Tick())
 	}
 	m.net.RunUntil(10 * time.Second)

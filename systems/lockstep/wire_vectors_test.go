@@ -283,7 +283,7 @@ func (v *vector) encodeSync(t *testing.T, game *ecs.Game) []byte {
 		case "digest":
 			var digest uint32
 			p.scan("digest %x", &digest)
-			bits.Bits(3|uint64(digest)<<2, shortBits)
+			bits.Bits(3|uint64(digest)<<2, digestBits)
 			h.count++
 		case "frame":
 			f := frame{inputs: p.pads(), orders: codes[i]}

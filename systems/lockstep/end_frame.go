@@ -1,0 +1,124 @@
+package lockstep
+
+import (
+	"github.com/cespare/xxhash/v2"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
+
+// endFrame ends the running frame.
+func (s *Server) endFrame() {
+	s.pass(s.Step.Due)
+	f := &s.running
+	f.orders = s.stamps.orders.AppendAt(f.orders[:0], s.Done()+1)
+	byDigest := s.settings.RelayAtOnce
+	for i := range f.orders {
+		if s.enter(&f.orders[i]) {
+			byDigest = false // the input of the player who joins was not relayed
+		}
+	}
+	f.finish()
+	s.keep(byDigest)
+	s.Step.Orders = append(s.Step.Orders, f.orders...)
+}
+
+// enter updates the set of members. A player who joins starts with the input that they have already; enter reports whether
+// there is one.
+func (s *Server) enter(o *image.Order) (plays bool) {
+	p := o.Player
+	switch {
+	case o.Kind == image.OrderJoin && !s.members.Has(p):
+		s.members = s.members.With(p)
+		if idle := &s.idle[p]; idle.set {
+			s.running.change(p, idle.in, s.Game)
+			idle.set = false
+			return true
+		}
+	case o.Kind == image.OrderLeave:
+		s.members = s.members.Without(p)
+		s.votes.hashes.Forget(p)
+	}
+	return false
+}
+
+// keep adds the running frame to the log. byDigest says that its operations were sent to all peers already.
+func (s *Server) keep(byDigest bool) {
+	f, tick := &s.running, s.Done()+1
+	s.log.add(f, s.before)
+	s.syncs.stirred = f.touched != 0 || len(f.orders) > 0
+	code, bits := s.log.code(tick)
+	if bits > 8*largestInline && !s.settings.Reliable && !byDigest {
+		byDigest = true
+		s.syncs.large = append(s.syncs.large, tick)
+	}
+	if byDigest && bits > 1 {
+		s.syncs.digests.Put(tick, digest(code))
+	}
+}
+
+// largestInline is the most bytes that the code of a frame takes in a datagram. Larger frames are announced by digest.
+const largestInline = 512
+
+// digest is a checksum of the operations of a frame, for peers that receive them one by one.
+func digest(code []byte) uint32 {
+	sum := xxhash.Sum64(code)
+	return uint32(sum ^ sum>>32)
+}
+
+// simulate computes the running frame, unless the world is computed on demand, and opens the vote on its checksum.
+func (s *Server) simulate() {
+	copy(s.Step.Inputs, s.running.inputs)
+	s.Step.State = nil
+	if s.always {
+		s.running.validate(s.World(), s.Step.Inputs)
+		s.World().Step(ecs.TickInputs{Players: s.Step.Inputs, Orders: s.Step.Orders})
+		if s.Config.States || s.World().Tick()%checkEvery == 0 {
+			s.Step.State = s.States.Save(s.World())
+		}
+	}
+	s.votes.reached(s, s.Done()+1)
+}
+
+// beginFrame begins the frame that follows.
+func (s *Server) beginFrame() {
+	f := &s.running
+	copy(s.before, f.inputs)
+	f.follow(s.before, s.Game)
+	f.orders = s.stamps.orders.AppendAt(f.orders[:0], s.Done()+1)
+	s.stamps.relayed, f.orders = len(f.orders), f.orders[:0]
+	s.stamps.orders.DropBefore(s.Done() + 1)
+}
+
+// trim bounds the log. A world on demand must have computed what is dropped.
+func (s *Server) trim() {
+	if s.log.bytes <= s.settings.Backlog {
+		return
+	}
+	for range trimSteps {
+		if s.World().Tick() < s.Done() {
+			s.advance()
+		}
+	}
+	if oldest := s.log.blocks[0].last(); oldest < s.World().Tick() && len(s.log.blocks) > leastBlocks {
+		s.log.dropThrough(oldest)
+	}
+}
+
+// leastBlocks is the least number of blocks in the log: with all frames that a datagram may repeat.
+const leastBlocks = 1 + redundant/blockFrames + 1
+
+// trimSteps is how many frames a world on demand computes at once when the log is too large.
+const trimSteps = 8
+
+// advance computes the next frame of a world on demand.
+func (s *Server) advance() {
+	c := &s.behind
+	if c.at != s.World().Tick() {
+		panic("lockstep: the server's world was changed from outside: it is only to be read")
+	}
+	c.next(s.log)
+	c.validate(s.World(), s.scratch.valid)
+	s.World().Step(ecs.TickInputs{Players: s.scratch.valid, Orders: c.orders})
+	s.votes.computed(s, nil)
+}

@@ -1,0 +1,129 @@
+package lockstep
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/rollback"
+	"tendon/systems"
+)
+
+// stamps holds the orders of frames that have not ended.
+type stamps struct {
+	orders  rollback.OrderLog
+	last    placed // the last order
+	relayed int    // operations of the running frame that were sent by themselves
+}
+
+// placed is how full the frame is into which the last order was stamped.
+type placed struct {
+	tick  ecs.Tick
+	count int
+	bytes int // of payloads
+}
+
+// Stamp enters an order into the running frame, or into the next one that has room. It panics on an order that no peer
+// would accept.
+func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
+	s.CheckOrder(&o)
+	if o.Kind != image.OrderGame {
+		if len(o.Payload) > 0 {
+			panic(fmt.Sprintf("lockstep: Stamp of an order of kind %d with %d bytes: nothing of it travels", o.Kind, len(o.Payload)))
+		}
+		o.Entity = ecs.Entity{} // it does not travel either
+	}
+	next := s.stamps.last
+	if next.tick <= s.Done() {
+		next = placed{tick: s.Done() + 1}
+	} else if next.count == maxOrders || next.bytes+len(o.Payload) > maxOrderPayload {
+		next = placed{tick: next.tick + 1}
+	}
+	next.count, next.bytes = next.count+1, next.bytes+len(o.Payload)
+	s.stamps.last = next
+	s.stamps.orders.Add(next.tick, o)
+	if s.settings.RelayAtOnce {
+		number := next.count - 1
+		if next.tick == s.Done()+1 {
+			number = s.stamps.relayed
+			s.stamps.relayed++
+		}
+		s.relay(&stamped{tick: next.tick, number: number, order: o}, out)
+	}
+	return next.tick
+}
+
+// receiveOps accepts the progress of a peer and the operations of its player.
+func (s *Server) receiveOps(m systems.Message) error {
+	p, ops := &s.Peers[m.From], &s.scratch.ops
+	s.pass(m.Now)
+	if !s.AllowMessage(p) {
+		return nil
+	}
+	link := &p.Own
+	link.received = m.Now
+	if ops.read(m.Body, s.Done(), s.Game) != nil || ops.received > max(s.syncs.sync, p.Opened) || p.Seat < 0 && len(ops.ops) > 0 {
+		return ErrMessage
+	}
+	// The last acknowledgement counts, not the newest frame: one that was sent before an image was loaded may arrive after
+	// it.
+	if ops.received >= p.Opened {
+		p.Acked, p.Stats.Acked = ops.received, ops.received
+		link.live, link.stalled = ops.live, ops.stalled
+		link.through = max(link.through, ops.executed+ecs.Tick(ops.lead))
+	}
+	for i := range ops.ops {
+		number := ops.first + uint32(i)
+		if int32(number-link.operated) <= 0 {
+			continue // received before
+		}
+		link.operated = number
+		s.operate(p, &ops.ops[i], m.Out)
+	}
+	if s.hold.held && link.near && p.Acked < s.syncs.sync && s.syncs.released == s.syncs.sync && m.Now-link.repeated >= resendHeld {
+		link.repeated = m.Now
+		s.sendNear(p, m.Out) // while frames wait, no later sync repeats a lost one
+	}
+	return nil
+}
+
+// resendHeld is how often a peer is sent the last sync again while the match waits.
+const resendHeld = systems.Second / 20
+
+// operate stamps an operation of a player into the running frame.
+func (s *Server) operate(p *peer, o *op, out systems.Outbox) {
+	player := p.Player()
+	member := s.members.Has(player)
+	switch {
+	case o.isOrder && (!member || s.stamps.last.tick > s.Done()+ecs.Tick(s.Game.TickRate) || !s.AllowOrder(p)):
+		p.Stats.Refused++
+	case o.isOrder:
+		s.Stamp(image.Order{Kind: image.OrderGame, Player: player, Entity: o.target, Payload: o.payload}, out)
+	case !p.Own.changes.Allow(2 * s.Done()):
+		p.Stats.Refused++
+	case member:
+		s.running.change(player, o.in, s.Game)
+		if s.settings.RelayAtOnce && s.stamps.relayed < maxNumber {
+			s.relay(&stamped{tick: s.Done() + 1, number: s.stamps.relayed, player: player, input: true, in: o.in}, out)
+			s.stamps.relayed++
+		}
+	default:
+		idle := &s.idle[player]
+		if in := o.in; idle.set {
+			idle.in = s.Game.Input.MergeLate(idle.in, in)
+		} else {
+			idle.in, idle.set = in, true
+		}
+	}
+}
+
+// relay sends a stamped operation to the peers that are near, and where everything is sent over the reliable channel, to
+// those that were sent all frames before.
+func (s *Server) relay(o *stamped, out systems.Outbox) {
+	s.Sending.Message = o.append(s.Sending.Message[:0], s.Game)
+	for i := range s.Peers {
+		if p := &s.Peers[i]; p.Open && (p.Own.near || s.settings.Reliable && p.Own.sent >= s.syncs.sync) {
+			out.Send(p.ID, systems.Reliable, s.Sending.Message)
+		}
+	}
+}
