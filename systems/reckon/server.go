@@ -96,7 +96,7 @@ func newServer(c systems.ServerConfig, limits Config) (systems.Server, error) {
 	}
 	s.herald.init(s)
 	s.herald.observe(nil, s.ring.Save(s.world))
-	s.changes.SetAside(s.herald.tells)
+	s.changes.OmitPositions(s.herald.tells)
 	s.changes.Observe(s.world)
 	s.roster(0)
 	return s, nil

@@ -42,7 +42,7 @@ func (a Ack) Append(w *wire.Writer) {
 	}
 }
 
-// ReadAck is the inverse of Append. What is malformed makes r fail.
+// ReadAck is the inverse of Append. A malformed acknowledgement makes r fail.
 func ReadAck(r *wire.Reader) (a Ack) {
 	flags := r.U8()
 	if flags > ackAny|ackLost {

@@ -8,8 +8,8 @@ import (
 	"tendon/ecs"
 )
 
-// The bytes that an entity which moves takes in a second, and those of a full state of the same: of each entity its row
-// and rounded numbers at their usual width, 4 bytes for each of them.
+// BenchmarkBytes reports the bytes of a moving entity in a second, and those of a full state. A full state has
+// the row and the rounded numbers of each entity, 4 bytes for each.
 func BenchmarkBytes(b *testing.B) {
 	for _, motion := range []struct {
 		name  string
@@ -37,7 +37,7 @@ func BenchmarkBytes(b *testing.B) {
 
 // second returns the bytes of a second of a client at 100 ms and its round trip, after one to begin.
 func second(b *testing.B, s scene, rate, n int) int {
-	g := crowd(b, n, true)
+	g := movingRig(b, n, true)
 	*g.scene = s
 	c := g.join(-1, 1<<16, link{base: 6})
 	for i := range 2 * 60 {
@@ -53,10 +53,10 @@ func second(b *testing.B, s scene, rate, n int) int {
 	return c.bytes
 }
 
-// What a body takes to be written and to be taken, for each entity in it, and the look at the world for all clients.
+// BenchmarkEntity reports the time to write and to read a body, for each entity in it, and the time of Observe.
 func BenchmarkEntity(b *testing.B) {
 	for _, n := range []int{50, 200, 1000} {
-		g := crowd(b, n, true)
+		g := movingRig(b, n, true)
 		g.scene.turn = true
 		c := g.join(-1, 1<<16, link{base: 6})
 		for range 60 {
@@ -98,7 +98,7 @@ func BenchmarkEntity(b *testing.B) {
 			}
 		})
 	}
-	g := crowd(b, 1000, false)
+	g := movingRig(b, 1000, false)
 	c := g.join(-1, 1<<16, link{})
 	for range 10 {
 		g.tick()

@@ -12,19 +12,19 @@ import (
 // and since which tick it has had them. One serves all clients of a room: what changed is looked for, and taken apart
 // into numbers, once a tick, and costs what changed.
 type Changes struct {
-	schema   *schema
-	state    *image.Snapshot   // of the last tick that was observed
-	states   [2]image.Snapshot // of Observe; the newest is states[turn]
-	turn     int
-	tick     ecs.Tick
-	observed []ecs.Tick // the last ones, in a ring of history
-	changed  image.Changed
-	entities tracks
-	specials []track // players, resources
-	values   []uint64
-	told     func(ecs.Entity) bool // see SetAside; nil: of none
-	aside    []uint32              // rows whose places are left out
-	writer   writer
+	schema    *schema
+	state     *image.Snapshot   // of the last tick that was observed
+	states    [2]image.Snapshot // of Observe; the newest is states[turn]
+	turn      int
+	tick      ecs.Tick
+	observed  []ecs.Tick // the last ones, in a ring of history
+	changed   image.Changed
+	entities  tracks
+	specials  []track // players, resources
+	values    []uint64
+	elsewhere func(ecs.Entity) bool // see OmitPositions; may be nil
+	omitted   []uint32              // rows whose positions are omitted
+	writer    writer
 }
 
 // history is how many values a server keeps of each entity: of something that changes all the time, those of as many
@@ -44,7 +44,7 @@ func NewChanges(g *ecs.Game) (*Changes, error) {
 	c.state = &c.states[0]
 	c.entities.bound = trackedScalars
 	c.writer.encoder = encoder{schema: s, models: newModels(s)}
-	c.writer.visit = c.writer.hear
+	c.writer.visit = c.writer.wantEntity
 	c.writer.demand = make([]float32, deadlineSeconds*g.TickRate+1)
 	return c, nil
 }
@@ -106,9 +106,9 @@ func (c *Changes) take(now *image.Snapshot, row uint32) {
 	if t.count == 0 {
 		t.priority = c.schema.image.Priority(set)
 	}
-	was := t.aside
-	if t.aside = c.hold(t, values); t.aside && !was {
-		c.aside = append(c.aside, row)
+	was := t.omits
+	if t.omits = c.hold(t, values); t.omits && !was {
+		c.omitted = append(c.omitted, row)
 	}
 	if !t.has(values) {
 		c.entities.push(t, c.tick, values, history)
@@ -140,8 +140,8 @@ func (c *Changes) Priority(e ecs.Entity) float32 {
 	return 0
 }
 
-// All calls f for every entity, each with the priority of its components, until f returns false: the interest of one who
-// hears of all.
+// All calls f for every entity, each with the priority of its components, until f returns false. It is the interest of a
+// client that receives all entities.
 func (c *Changes) All(f func(e ecs.Entity, priority float32) bool) {
 	for i := range c.entities.all {
 		if t := &c.entities.all[i]; t.count > 0 && !f(t.entity, t.priority) {

@@ -8,10 +8,10 @@ import (
 	"tendon/systems/internal/entropy"
 )
 
-// The content of a body is one entropy code: three lists, of specials (players and resources), of rows whose entity
-// left, and of entities. An element of a list is a bit that says there is one, and its place (the number of a special,
-// the row of an entity) less the place before, which is smaller. Elements of the first and the last list go on with
-// the values: whole, or as differences from those of a tick that the client holds.
+// The content of a body is one entropy code of three lists: specials (players and resources), rows whose entity left, and
+// entities. An element of a list begins with a bit that is 1, and its place: the number of a special or the row of an entity.
+// A place is coded as the difference from the place before, which is smaller. Elements of the first and the last list
+// continue with values, whole or as differences from those of a tick that the client holds.
 
 // The bounds of a body. The coder, whose likely values take next to nothing, does not bound them.
 const (
@@ -28,14 +28,14 @@ type place struct {
 	given entropy.Model // the baseline is that of a tick that is given
 	same  entropy.Model // which is that of the element before
 	age   entropy.Number
-	// Of other baselines: up to which tick they are, how long courses are, and whether there is one, by whether the
-	// baseline is of just that tick: what has rested since has none.
-	told   entropy.Number
-	course [2]entropy.Model
+	// Models of other baselines: their newest tick and the length of courses, and the presence of a course. The last is by
+	// whether the baseline is of exactly that tick; an entity that has rested since has no course.
+	heldSpan entropy.Number
+	course   [2]entropy.Model
 }
 
 // fresh is a place before anything was learned.
-var fresh = place{gap: expected[kindWhole], told: expected[kindWhole], age: expected[kindWhole]}
+var fresh = place{gap: expected[kindWhole], heldSpan: expected[kindWhole], age: expected[kindWhole]}
 
 // The lists of a body.
 const (
@@ -45,9 +45,8 @@ const (
 	lists
 )
 
-// The ways to code values, with models of their own: as they are; against those of a tick that is given; against the last
-// ones of up to a tick that is told once in a list, of which the server knows for sure what the client has; and against
-// where the course of those leads.
+// The ways to code values, each with models of its own: whole values, or differences from a base. The base is the values of a
+// given tick, the last acknowledged values up to a tick that the list names once, or the course of those.
 const (
 	asWhole = iota
 	asDifference
@@ -120,12 +119,12 @@ func (m *models) forgetNumbers() {
 
 // coding is where a list has come to.
 type coding struct {
-	next uint64             // the least place of the next element
-	base ecs.Tick           // of the last element to which it was given
-	held ecs.Tick           // up to which it is known what the client has
-	span ecs.Tick           // a course begins with the last values of up to as long before the baseline
-	told bool               // held and span are coded
-	set  image.ComponentSet // of the last whole entity
+	next    uint64             // the least place of the next element
+	base    ecs.Tick           // of the last element to which it was given
+	held    ecs.Tick           // up to which it is known what the client has
+	span    ecs.Tick           // a course begins with the last values of up to as long before the baseline
+	hasHeld bool               // held and span are coded
+	set     image.ComponentSet // of the last whole entity
 }
 
 // encoder writes the content of a body.
@@ -161,10 +160,10 @@ func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick) {
 		}
 		return
 	}
-	if !c.told {
-		e.Number(&m.told, uint64(now-c.held))
-		e.Number(&m.told, uint64(c.span))
-		c.told = true
+	if !c.hasHeld {
+		e.Number(&m.heldSpan, uint64(now-c.held))
+		e.Number(&m.heldSpan, uint64(c.span))
+		c.hasHeld = true
 	}
 	if list == listEntities {
 		e.Bit(&m.course[c.recent(base)], way == asCourse)

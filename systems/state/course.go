@@ -7,12 +7,12 @@ import (
 	"tendon/ecs/image"
 )
 
-// What moves on as it did needs no bytes: from the values of two ticks that are held follows where a number is now, if
-// it has gone on evenly. A server codes against that wherever it is nearer than the newer of the two values. Both sides
-// compute in whole numbers that wrap around, so they come to the same whatever the numbers are.
+// Even motion needs no bytes: the values of two held ticks predict the value now. A server codes against that prediction
+// where it is nearer than the newer of the two values. Both sides compute in whole numbers that wrap around, so they get the
+// same result for all numbers.
 
-// courseOf appends the values at a tick now, and their paces, of numbers that went evenly from the values of tick second to those of a
-// later tick base. Patterns stay as they are at base.
+// courseOf appends the predicted values at tick now, and their paces. It extrapolates numbers evenly from the values of tick
+// second through those of the later tick base. Patterns stay as they are at base.
 func (s *schema) courseOf(dst []uint64, paces []pace, set image.ComponentSet, from, to []uint64, second, base, now ecs.Tick) ([]uint64, []pace) {
 	at, span, ahead := 0, int64(base-second), int64(now-base)
 	for ; set != 0; set &= set - 1 {

@@ -19,11 +19,11 @@ type candidate struct {
 // time.
 const deadlineSeconds = 1
 
-// reserve is which part of that is kept for what takes more than was expected.
+// reserve is the part of that kept for entities that take more than expected.
 const reserve = 1.0 / 8
 
-// overload is how many times what a second's bodies have room for has to be due, as far as that is known beforehand, for
-// deadlines to be given up for half of each body. Up to there, all of them are late by as little.
+// overload is a multiple of the room in the bodies of a second. If the expected demand exceeds it, half of each body ignores
+// deadlines. Below it, all updates are late by the same small amount.
 const overload = 1.125
 
 // deadline is how many ticks after it was right last an entity is to have its turn.
@@ -55,9 +55,9 @@ func (w *writer) sort(due []candidate) {
 	}
 }
 
-// order puts first what goes first, where the room, in expected bits, is not enough for all: the player's own entities,
-// in up to half of the room; then as many of those that have waited longest as have to go now if all are to be in time;
-// then the highest claims.
+// order sorts the due entities for a room, in expected bits, that is not enough for all. First come the player's own entities,
+// in up to half of the room. Then come as many of the longest waiting as must go now to be in time, and then the highest
+// claims.
 func (w *writer) order(due []candidate, room float32) {
 	own := 0
 	for i := range due {
@@ -83,12 +83,11 @@ func (w *writer) order(due []candidate, room float32) {
 	slices.SortFunc(due, byClaim)
 }
 
-// pressing returns how many bits of those that have waited longest have to be in this body, of which own bits are taken.
+// pressing returns how many bits of the longest waiting updates must be in this body, in which own bits are used already.
 //
-// What is due within k bodies, this one included, must fit into k bodies; what exceeds the k−1 that follow must go now.
-// A body may leave almost an entity's bits unused, so that only the rest of each is counted on. If the demands fit for
-// every k, they fit again after a body that brings as much: what it brought is due a second later, and there only the sum
-// of all counts.
+// Updates due within k bodies, this one included, must fit into k bodies. The part that exceeds the k−1 later ones must go
+// now. A body may leave almost an entity's bits unused, so only the rest of each counts. If the demands fit for every k,
+// they fit again after a body of that size, since its updates are due a second later.
 func (w *writer) pressing(due []candidate, room, own float32) (bits float32) {
 	s := w.sender
 	clear(w.demand)

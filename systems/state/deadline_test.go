@@ -10,8 +10,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// shaken is a server's world in which entities of all sizes change without end, and a client that is told of them by
-// priorities of all sizes.
+// shaken is a server's world in which entities of all sizes change in every tick. One client receives them by priorities of
+// all sizes.
 type shaken struct {
 	*rig
 	client     *client
@@ -60,7 +60,7 @@ func newShaken(t testing.TB, seed uint64, n, own, every int) *shaken {
 	return k
 }
 
-// shake changes everything, so that nothing follows from what it was.
+// shake changes every value, so that no value follows from its predecessor.
 func (k *shaken) shake(w *ecs.World) {
 	r := w.Rand()
 	for at := range qBody.All(w) {
@@ -137,9 +137,9 @@ func (k *shaken) need() int {
 // largestUpdate is more than an update of one of the entities takes, in bytes.
 const largestUpdate = 90
 
-// Whatever the priorities and the sizes, if bodies have room for one update of everything in a second, everything is sent
-// within every second. Half of the worlds are sent over tight budgets: a tenth more than is needed, and an update. Where
-// there is room for half as much again, the rest goes by priority: the highest is sent far more often.
+// If bodies have room for one update of every entity in a second, every entity is sent within every second, for all
+// priorities and sizes. Half of the worlds have tight budgets: a tenth more than needed, and an update. Where there is room
+// for half as much again, the rest follows the priorities, and the highest is sent far more often.
 func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
 	seeds := uint64(16)
 	if raceEnabled {
@@ -164,7 +164,7 @@ func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
 				highest = k.counts[e]
 			}
 		}
-		t.Logf("seed %2d: %3d entities, a body every %d ticks of at most %4d bytes, needed are %4d: starvation max %d ticks of 60; in 10 s the rarest was sent %d times, the highest %d of %d",
+		t.Logf("seed %2d: %3d entities, a body every %d ticks, at most %4d bytes, needed %4d: starvation %d ticks of 60. Updates in 10 s: rarest %d, highest %d of %d",
 			seed, n, every, budget, need, s.Longest, rarest, highest, 600/every)
 		if s.Longest > 60 || longest > 60 || s.Late > 0 || rarest < 10 {
 			t.Errorf("seed %d: the longest wait is said to be %d ticks, is %d; %d updates are late, the rarest was sent %d times", seed, s.Longest, longest, s.Late, rarest)
@@ -205,7 +205,7 @@ func TestAOI04ABudgetThatCannotBeMetIsReported(t *testing.T) {
 			}
 		}
 		slices.Sort(counts)
-		t.Logf("%d entities with a third of %d bytes: starvation max %.2f s, %d of %d updates late; in 20 s the rarest was sent %d times, the median %d, the highest %d", n, need, float64(s.Longest)/60, s.Late, s.Updates, counts[0], counts[n/2], highest)
+		t.Logf("%d entities with a third of %d bytes: starvation %.2f s, %d of %d updates late. Updates in 20 s: rarest %d, median %d, highest %d", n, need, float64(s.Longest)/60, s.Late, s.Updates, counts[0], counts[n/2], highest)
 		if s.Longest != longest || longest <= 60 || s.Late == 0 {
 			t.Errorf("seed %d: the longest wait was %d ticks, is said to be %d; %d updates are late", seed, longest, s.Longest, s.Late)
 		}
@@ -219,8 +219,8 @@ func TestAOI04ABudgetThatCannotBeMetIsReported(t *testing.T) {
 	}
 }
 
-// Who owns much is told of it first, and of all of it; but in no more than half of what there is, so that he hears of
-// others within a second.
+// A player with many entities receives all of them first. They take at most half of the room, so the player also receives
+// remote entities within a second.
 func TestOwnEntitiesLeaveRoomForOthersAndStarveNoneOfTheirOwn(t *testing.T) {
 	k := newShaken(t, 3, 60, 60, 3)
 	k.play(900, 400)
@@ -241,8 +241,7 @@ func TestOwnEntitiesLeaveRoomForOthersAndStarveNoneOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A negative priority means never, for as long as it lasts: the client does not hold what it is not told of, and waits for
-// nothing.
+// An entity with a negative priority is not sent. The client does not hold it and does not wait for it.
 func TestANegativePriorityIsNeverSent(t *testing.T) {
 	k := newShaken(t, 5, 40, 0, 1)
 	var never ecs.Entity
@@ -266,9 +265,9 @@ func TestANegativePriorityIsNeverSent(t *testing.T) {
 	}
 }
 
-// What came to rest stays wrong on the screen until its last state is there: it goes before what moves on, which is
-// wrong again in the next tick.
-func TestWhatCameToRestGoesBeforeWhatMoves(t *testing.T) {
+// An entity that came to rest stays wrong on the screen until its last state arrives. It goes before moving entities, which
+// are wrong again in the next tick.
+func TestAnEntityAtRestGoesBeforeMovingOnes(t *testing.T) {
 	k := newShaken(t, 7, 200, 0, 1)
 	for e := range k.priorities {
 		k.priorities[e] = 1
@@ -294,7 +293,7 @@ func TestWhatCameToRestGoesBeforeWhatMoves(t *testing.T) {
 	}
 	slices.Sort(rested)
 	slices.Sort(moving)
-	t.Logf("what rests is there after up to %d ticks, what moves is told of after up to %d", rested[len(rested)-1], moving[len(moving)-1])
+	t.Logf("entities at rest arrive after up to %d ticks, moving ones after up to %d", rested[len(rested)-1], moving[len(moving)-1])
 	if len(rested) < 18 || len(rested) > 20 || 3*rested[len(rested)-1] > 2*moving[len(moving)-1] {
 		t.Errorf("%d of 20 that rest came, the last after %d ticks; the last that moves after %d", len(rested), rested[len(rested)-1], moving[len(moving)-1])
 	}
@@ -330,8 +329,8 @@ func TestABodyThatIsTooSmallAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Who hears of everything hears of it by the priority that the game gave its components; where a component comes or goes,
-// the entity's is another.
+// A client that receives all entities receives them by the priorities of their components. An entity's priority changes with
+// its set of components.
 func TestAllHaveThePriorityOfTheirComponents(t *testing.T) {
 	low := ecs.NewComponent("low", ecs.Roles[tLife]{Priority: 0.5})
 	high := ecs.NewComponent("high", ecs.Roles[tBody]{Priority: 4})

@@ -15,11 +15,11 @@ import (
 var (
 	// ErrBody is returned for a body that no Sender has written.
 	ErrBody = errors.New("state: malformed body")
-	// ErrBaseline is returned for a body with differences from values that are not held. The next Ack says so, and what
-	// was in it comes whole.
+	// ErrBaseline is the error of a body with differences from values that are not held. The next Ack reports it, and the
+	// content is sent whole.
 	ErrBaseline = errors.New("state: a difference from values that are not held")
-	// ErrValues is returned for a body with values that no program could have stored, or too many of them. The next Ack
-	// says so, and what was in it comes whole.
+	// ErrValues is the error of a body with values that no program could have stored, or with too many. The next Ack reports
+	// it, and the content is sent whole.
 	ErrValues = errors.New("state: values that cannot be held")
 )
 
@@ -136,7 +136,7 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) erro
 	return nil
 }
 
-// identity reads what says of whom the values are: for whole ones the entity and its components, else the baseline.
+// identity reads the identity of an element: the entity and its components for whole values, else the baseline.
 func (d *decoder) identity(x *element, c *coding, now ecs.Tick, held *holding) (way int, base []uint64, err error) {
 	m := &d.models.places[x.list]
 	if !d.Bit(&m.whole) {
@@ -181,8 +181,8 @@ func (d *decoder) based(list int, c *coding, now ecs.Tick, held *holding, t *tra
 		}
 		return asDifference, base, nil
 	}
-	if !c.told {
-		if err := d.tell(m, c, now, held); err != nil {
+	if !c.hasHeld {
+		if err := d.readHeld(m, c, now, held); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -201,14 +201,14 @@ func (d *decoder) based(list int, c *coding, now ecs.Tick, held *holding, t *tra
 	return asCourse, d.course, nil
 }
 
-// tell reads up to which tick a list builds on what is held, and how long courses are. Values are not asked whether they
-// are the right ones; but the client has to have taken what was said of that tick.
-func (d *decoder) tell(m *place, c *coding, now ecs.Tick, held *holding) error {
-	age, span := d.Number(&m.told), d.Number(&m.told)
+// readHeld reads the newest tick of held values that a list builds on, and the length of courses. The values are not checked,
+// but the client must have accepted the body of that tick.
+func (d *decoder) readHeld(m *place, c *coding, now ecs.Tick, held *holding) error {
+	age, span := d.Number(&m.heldSpan), d.Number(&m.heldSpan)
 	if age > uint64(now) || span == 0 || span > uint64(now) {
 		return ErrBody
 	}
-	c.held, c.span, c.told = now-ecs.Tick(age), ecs.Tick(span), true
+	c.held, c.span, c.hasHeld = now-ecs.Tick(age), ecs.Tick(span), true
 	if !held.took(c.held) {
 		return ErrBaseline
 	}
@@ -275,7 +275,7 @@ func (d *decoder) part(i, way int, base []uint64, paces []pace) error {
 	}
 }
 
-// scalar reads by how much a value differs from what is there.
+// scalar reads the difference of a value from its base.
 func (d *decoder) scalar(p *part, k, way int, values []uint64, paces []pace) {
 	n, down := d.models.number(p.context[k], k, way, paces)
 	switch {

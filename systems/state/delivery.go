@@ -24,8 +24,8 @@ func (s *Sender) Acked(a Ack) error {
 	return nil
 }
 
-// deliver takes note of what arrived. Before the newest, what has not arrived never will: a client passes over what
-// comes late.
+// deliver records the bodies that arrived. Bodies before the newest that have not arrived never will: a client ignores a
+// late body.
 func (s *Sender) deliver(newest uint64, older uint32) {
 	if b := s.body(newest); b != nil {
 		sample := float32(s.changes.tick - b.tick)

@@ -18,7 +18,7 @@ var (
 	falling = ecs.NewQuery1(ecs.Write(rocks))
 )
 
-// A server tells a client of what falls. The client holds exactly what the server has, for a few bytes a tick.
+// A server replicates falling bodies to a client. The replica equals the server's state, for a few bytes a tick.
 func Example() {
 	game := &ecs.Game{Name: "rocks", TickRate: 60, MaxPlayers: 1, Input: buttons, Components: ecs.Components(rocks)}
 	game.Setup = func(w *ecs.World) {

@@ -42,7 +42,7 @@ func FuzzBody(f *testing.F) {
 			}
 			return
 		}
-		// What was taken is a state like any other: it can be stored, loaded and played on.
+		// An accepted state can be stored, loaded and continued.
 		if err := newWorld(t, game).Image().Load(r.State().AppendImage(nil)); err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func encodeAgain(r *Receiver, _ ecs.Tick, b []byte, elements []element, values [
 	})
 }
 
-// What a client may send as an acknowledgement is read or refused, and is written back as it was.
+// FuzzAck reads acknowledgements. One is refused, or written back unchanged.
 func FuzzAck(f *testing.F) {
 	_, _, acks := traffic(f, 20)
 	for _, a := range acks[:5] {

@@ -8,9 +8,9 @@ import (
 	"tendon/net/wire"
 )
 
-// Two builds that write bodies differently cannot play together, and nothing but this test tells: a number that changes
-// here is a new version of the protocol, and of section 6 of net/wire/STANDARD.md.
-func TestBodiesAreTheBytesThatTheyWere(t *testing.T) {
+// Two builds that write different bodies cannot play together. A number that changes here is a new version of the protocol,
+// and of section 6 of net/wire/STANDARD.md.
+func TestBytesOfBodiesAreUnchanged(t *testing.T) {
 	_, bodies, acks := traffic(t, 60)
 	sum := crc32.NewIEEE()
 	for _, b := range bodies {

@@ -7,14 +7,14 @@ import (
 	"tendon/ecs/image"
 )
 
-// had reports whether an entity was in an older state as it is now, and has not changed since; in one that was observed,
-// and is among the last, whether it was as was taken note of then: its place may have been left out.
+// had reports whether an entity of an older state equals the entity now, without a change in between. For an observed state
+// among the last ones it compares the recorded values, whose position may have been omitted.
 func (c *Changes) had(state *image.Snapshot, e ecs.Entity, observed bool) bool {
 	t := c.entities.at(e.Row)
 	if t == nil || t.count == 0 || t.entity != e {
 		return observed
 	}
-	if observed && c.told == nil {
+	if observed && c.elsewhere == nil {
 		return true
 	}
 	_, set, values := state.AppendScalars(c.values[:0], e.Row)

@@ -48,7 +48,7 @@ func body(s *schema, sequence, tick uint16, write func(e *encoder)) []byte {
 	return e.Finish()
 }
 
-// Nothing of a body that cannot be used may show: not in the world, not in the replicas, not in what is acknowledged.
+// A body that cannot be used changes neither the world nor the replicas nor the acknowledgements.
 func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 	g := newRig(t, 5, &scene{busy: true})
 	for range 30 {
@@ -116,7 +116,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		"a course up to the future":       {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now)+2, 1)), ErrBody},
 		"values up to a tick not taken":   {body(s, 1, now+1, course(asHeld, listEntities, some.Row, ecs.Tick(now)-1, 1)), ErrBaseline},
 		"a course that takes no time":     {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 0)), ErrBody},
-		"a row never heard of":            {body(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
+		"an unknown row":                  {body(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
 		"a resource never sent":           {body(s, 1, now+1, against(listSpecials, 1, ecs.Tick(now)-1)), ErrBaseline},
 		"a resource that is not":          {body(s, 1, now+1, against(listSpecials, 3, ecs.Tick(now))), ErrBody},
 		"too many steps":                  {body(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
@@ -211,7 +211,7 @@ func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 	}
 }
 
-// Acknowledgements come from a client, who may say anything. What it never was sent must not become a baseline.
+// A client may send any acknowledgement. Values that were never sent to it must not become a baseline.
 func TestAcknowledgementsThatNoClientCanMeanAreRefused(t *testing.T) {
 	g := newRig(t, 5, &scene{busy: true})
 	c := g.join(0, 700, link{})
@@ -239,7 +239,7 @@ func TestAcknowledgementsThatNoClientCanMeanAreRefused(t *testing.T) {
 		t.Error("one of them counted")
 	}
 	if err := c.sender.Acked(Ack{Any: true, Newest: 3, Older: 3}); err != nil || c.sender.Stats().Acked != 3 {
-		t.Errorf("an acknowledgement of what was sent: %v", err)
+		t.Errorf("an acknowledgement of sent bodies: %v", err)
 	}
 	for _, bad := range [][]byte{{}, {4}, {1, 2, 0}, {2, 1}, {3, 1, 0, 0, 0, 0, 0, 1}} {
 		r := wire.NewReader(bad)
@@ -249,7 +249,7 @@ func TestAcknowledgementsThatNoClientCanMeanAreRefused(t *testing.T) {
 	}
 }
 
-// Should a client hold something else than the server takes it for, it says so, and is put right by whole values.
+// A client that lacks the values of a baseline reports it and receives whole values.
 func TestALostBaselineRecovers(t *testing.T) {
 	g := newRig(t, 9, &scene{busy: true, move: true})
 	for range 60 {
@@ -274,10 +274,10 @@ func TestALostBaselineRecovers(t *testing.T) {
 	g.settle(100)
 }
 
-// A NaN on the server is told as 0; it must not make every body that holds it useless.
+// A NaN on the server is sent as 0. It must not make every body that holds it useless.
 func TestANumberThatIsNoneOnTheServerHoldsNothingUp(t *testing.T) {
 	s := &scene{}
-	g := crowd(t, 3, false)
+	g := movingRig(t, 3, false)
 	*s = *g.scene
 	c := g.join(0, 1100, link{})
 	broken := ecs.Entity{Row: 1}

@@ -7,9 +7,9 @@ import (
 	"tendon/systems/internal/entropy"
 )
 
-// pace is how far a number goes from its baseline to now by its course: half of how many bits that has, with its sign.
-// What goes far may be off by much, and mostly in one direction; so numbers have models of their own for each pace, and
-// their differences count along it.
+// pace is the predicted change of a number from its baseline to now: half the number of bits of that change, with its sign.
+// A large change may be off by much, and mostly in one direction. So numbers have models of their own for each pace, and
+// differences are counted in its direction.
 type pace int8
 
 const mostPace = 5
@@ -28,7 +28,7 @@ func (p pace) magnitude() int {
 	return int(p)
 }
 
-// The kinds of numbers, by what is known of one beforehand: nothing, that it was near a baseline, or its pace.
+// The kinds of numbers: without a prediction, near a baseline, or with a pace.
 const (
 	kindWhole = iota
 	kindDifference
@@ -54,7 +54,7 @@ var expected = func() (m [kinds]entropy.Number) {
 	}
 	w[0] = 700
 	m[kindCourse] = entropy.Expect(&w)
-	for p := 1; p <= mostPace; p++ { // off by a quarter to all of what it moved; the less so, the rarer
+	for p := 1; p <= mostPace; p++ { // off by a quarter to all of its change; small errors are rare
 		near := 250
 		for n := 2*p - 1; n > 0; n-- {
 			w[n] = uint64(20 + near)

@@ -8,9 +8,8 @@ import (
 	"tendon/net/wire"
 )
 
-// Receiver is a client's half: it makes a world the replica of what the server says. What it holds is in the world
-// after each Load and Receive, and in snapshots of the last ticks; whatever else is done to the world in between, such
-// as predicting on, is undone by the next Receive.
+// Receiver is a client's half: it makes a world the replica of the server's. The world holds the replica after each Load and
+// Receive, and snapshots hold the last ones. The next Receive undoes other changes of the world, such as predicted ticks.
 type Receiver struct {
 	world    *ecs.World
 	held     holding
@@ -130,7 +129,7 @@ func (r *Receiver) Forget() {
 	r.held.take(r.Tick())
 }
 
-// track returns where the values of what an element is about are held, nil for nowhere.
+// track returns the track of the resource or entity of an element, nil if there is none.
 func (h *holding) track(x *element) *track {
 	if x.list == listSpecials {
 		return &h.specials[x.place]
@@ -138,7 +137,7 @@ func (h *holding) track(x *element) *track {
 	return h.entities.at(x.place)
 }
 
-// Receive takes a body. One that is not newer than the last is passed over. On an error nothing is taken of it.
+// Receive applies a body. It ignores a body that is not newer than the last. An error leaves the receiver unchanged.
 func (r *Receiver) Receive(body []byte) error {
 	if r.count == 0 {
 		panic("state: Receive before Load: load the server's image into the world, and then call Load")
@@ -239,7 +238,7 @@ func (r *Receiver) taken(sequence uint64) {
 	r.stats.Taken++
 }
 
-// Ack returns what to tell the server, as often as there is something to send.
+// Ack returns the acknowledgement for the next message to the server.
 func (r *Receiver) Ack() Ack {
 	a := Ack{Any: r.any, Newest: uint16(r.sequence), Older: r.older, Lost: r.refused != 0, Refused: uint16(r.refused)}
 	if !a.Any {

@@ -21,8 +21,8 @@ type rig struct {
 	clients []*client
 	predict bool // clients play on in their worlds
 
-	aside func(e ecs.Entity) bool // whose places others tell; nil: nobody's
-	last  map[uint32]told         // what was to be known of everything in the last tick, if there is an aside
+	omits func(e ecs.Entity) bool // entities whose positions are omitted; may be nil
+	last  map[uint32]known        // expected state of everything in the last tick, if positions are omitted
 }
 
 // client is one client and the server's sender for it.
@@ -33,13 +33,13 @@ type client struct {
 	wants    func(e ecs.Entity) bool
 	limit    int
 	down, up link
-	expected map[ecs.Tick]map[uint32]told // what a complete client holds
-	complete int                          // bodies that made the client complete
+	expected map[ecs.Tick]map[uint32]known // what a complete client holds
+	complete int                           // bodies that made the client complete
 	bytes    int
 }
 
-// told is an entity as the server has it.
-type told struct {
+// known is the state of an entity on the server.
+type known struct {
 	entity ecs.Entity
 	set    image.ComponentSet
 	values []uint64
@@ -91,7 +91,7 @@ func newRig(t testing.TB, seed uint64, s *scene) *rig {
 // join adds a client that has loaded the present state.
 func (g *rig) join(seat, limit int, l link) *client {
 	c := &client{sender: NewSender(g.changes), world: newWorld(g.t, g.world.Game()), limit: limit, down: l, up: l,
-		wants: func(ecs.Entity) bool { return true }, expected: map[ecs.Tick]map[uint32]told{}}
+		wants: func(ecs.Entity) bool { return true }, expected: map[ecs.Tick]map[uint32]known{}}
 	var err error
 	if c.receiver, err = NewReceiver(c.world); err != nil {
 		g.t.Fatal(err)
@@ -158,15 +158,15 @@ func (g *rig) tick() {
 }
 
 // expect returns what a client is to know of the present state.
-func (g *rig) expect(c *client) map[uint32]told {
-	all := map[uint32]told{}
+func (g *rig) expect(c *client) map[uint32]known {
+	all := map[uint32]known{}
 	for e := range g.changes.State().Entities {
 		if c.wants(e) {
 			e, set, values := g.changes.State().AppendScalars(nil, e.Row)
-			if g.aside != nil {
+			if g.omits != nil {
 				values = g.last[e.Row].values
 			}
-			all[e.Row] = told{e, set, values}
+			all[e.Row] = known{e, set, values}
 		}
 	}
 	return all
@@ -175,16 +175,16 @@ func (g *rig) expect(c *client) map[uint32]told {
 // observe lets the changes look at the world, and leaves out places: the first four scalars of everything.
 func (g *rig) observe() {
 	g.changes.Observe(g.world)
-	if g.aside == nil {
+	if g.omits == nil {
 		return
 	}
-	now := map[uint32]told{}
+	now := map[uint32]known{}
 	for e := range g.changes.State().Entities {
 		e, set, values := g.changes.State().AppendScalars(nil, e.Row)
-		if was, ok := g.last[e.Row]; ok && was.entity == e && was.set == set && g.aside(e) {
+		if was, ok := g.last[e.Row]; ok && was.entity == e && was.set == set && g.omits(e) {
 			copy(values[:4], was.values)
 		}
-		now[e.Row] = told{e, set, values}
+		now[e.Row] = known{e, set, values}
 	}
 	g.last = now
 }

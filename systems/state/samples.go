@@ -11,10 +11,10 @@ type Sample struct {
 	State *image.Snapshot // valid until the next Receive or Load
 }
 
-// Samples returns the two samples of e next to a moment that lies in [f, f+1): the last up to tick f, and the first
-// after it; State is nil where there is none. An entity is as on the server in the ticks that brought it anew, and in
-// those in which the replica was complete: what is not sent then has not changed. Of an entity that has rested for
-// longer than replicas are held, the first sample is the oldest replica.
+// Samples returns the two samples of e next to a moment in [f, f+1): the last up to tick f, and the first after it. State is
+// nil where there is none. An entity equals the server's in ticks that updated it, and in ticks with a complete replica,
+// since entities that were not sent have not changed. For an entity that has rested longer than replicas are held, the
+// first sample is the oldest replica.
 func (r *Receiver) Samples(e ecs.Entity, f ecs.Tick) (before, after Sample) {
 	t := r.held.entities.at(e.Row)
 	if t == nil || t.entity != e {

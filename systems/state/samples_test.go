@@ -7,10 +7,10 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// What is drawn between two samples must be between two states that the server had: of an entity that has rested, the
-// first is not the last update but the last tick in which it is known to have rested still.
+// An interpolated value must lie between two states of the server. For an entity that has rested, the first sample is the
+// last tick in which it is known to have rested, not its last update.
 func TestSamplesAreTicksInWhichTheEntityIsKnown(t *testing.T) {
-	g := crowd(t, 40, false)
+	g := movingRig(t, 40, false)
 	c := g.join(0, 1100, link{})
 	e := ecs.Entity{Row: 7}
 	move := func() {
@@ -51,7 +51,7 @@ func TestSamplesAreTicksInWhichTheEntityIsKnown(t *testing.T) {
 // Where the budget is short a replica holds entities that are older than its tick. They are not as on the server then,
 // and drawing them as if they were would make them stop and jump.
 func TestSamplesPassOverReplicasThatAreNotComplete(t *testing.T) {
-	g := crowd(t, 300, true)
+	g := movingRig(t, 300, true)
 	g.scene.sway = true
 	c := g.join(-1, 200, link{})
 	for range 60 {

@@ -9,11 +9,11 @@ import (
 	"tendon/ecs/image"
 )
 
-// Sender is the server's half for one client: what the client is known to hold, and what is on its way.
+// Sender is the server's half for one client: the acknowledged values and the bodies in flight.
 //
-// Every thing that the client is to know, be it a resource or an entity, has an item, whose baseline is the newest tick
-// of which an acknowledged body brought it. Only an item that differs from its baseline is sent, against its baseline;
-// one that is on its way already as it is now, only when the acknowledgement is overdue.
+// Every resource and every relevant entity has an item. Its baseline is the newest tick whose acknowledged body brought it.
+// Only an item that differs from its baseline is sent, against its baseline. An item whose value is in flight is sent again
+// only when the acknowledgement is overdue.
 type Sender struct {
 	changes  *Changes
 	first    ecs.Owner // entities of this owner go before all others
@@ -87,8 +87,8 @@ type item struct {
 	atBase uint32   // sends when that of base was sent
 	stamp  uint32   // the last Append for which it was wanted
 	claim  float32  // grows by its priority until it is sent
-	// waiting says that it was due in the last body and was not in it; waits is the tick of the last body before which it
-	// was not due.
+	// waiting is true if the item was due in the last body and was not in it. waits is the tick of the last body before it was
+	// due.
 	waiting bool
 	waits   ecs.Tick
 }
@@ -104,7 +104,7 @@ type phase uint8
 const (
 	unused    phase = iota
 	isSpecial       // players and resources: always wanted
-	wanted          // an entity that the client hears of
+	wanted          // a relevant entity
 	leaving         // one that it is to forget
 )
 
@@ -113,9 +113,9 @@ func (it *item) special() bool { return it.phase == isSpecial }
 // NewSender returns the sender for one client. Call Open before Append.
 func NewSender(c *Changes) *Sender { return &Sender{changes: c, ratio: 1} }
 
-// Open begins anew with a client that has loaded the state s, which Changes must have observed; seat is the client's
-// player, whose entities go first, −1 for none. An image may have taken long: what is now as it was then counts as held,
-// however old the state is. If s is too old to build on, everything is sent whole.
+// Open starts again with a client that has loaded the state s, which Changes must have observed. seat is the client's player,
+// whose entities go first, −1 for none. Values that have not changed since s count as held, for any age of s. If s is too
+// old for a baseline, everything is sent whole.
 func (s *Sender) Open(seat int, state *image.Snapshot) {
 	if state.Empty() {
 		panic("state: Open with an empty snapshot: pass the state whose image the client was sent")
@@ -169,15 +169,16 @@ func (s *Sender) release(i int) {
 	s.free = append(s.free, int32(i))
 }
 
-// Append appends a body of at most limit bytes that brings the client nearer to the state that was last observed, and
-// returns the extended slice. interest yields the entities that the client is to hear of, each with a priority; what it
-// knows of others, and of those of a negative one, it forgets.
+// Append appends a body of at most limit bytes with updates to the last observed state, and returns the extended slice.
+// interest yields the relevant entities, each with a priority. The client drops entities that are not yielded, and those
+// with a negative priority.
 //
-// Where not all fits, players and resources go first, then the player's own entities, in up to half of what is left, then
-// those with the highest claim: an entity's claim grows by its priority in every tick until it is sent, and by thrice
-// that while it rests and the client does not have it so. But as long as bodies have room for one update a second of
-// everything that changes, beside the player's own, every entity is sent within a second of the last body before which it
-// was not due. Where they have not, half of each body goes to those that have waited longest; see SenderStats.Longest.
+// If not all fits, players and resources go first. The player's own entities follow, in up to half of the remaining room, and
+// then those with the highest claim. An entity's claim grows by its priority in every tick until it is sent. It grows by
+// three times that while the entity rests and the client lacks its last state.
+//
+// While bodies have room for one update a second of everything that changes, every entity is sent within a second after it
+// became due. Otherwise half of each body is for those that have waited longest; see SenderStats.Longest.
 func (s *Sender) Append(dst []byte, limit int, interest iter.Seq2[ecs.Entity, float32]) []byte {
 	if limit < minBody || len(s.items) == 0 || len(s.changes.observed) == 0 || s.changes.tick < s.last {
 		panic("state: Append before Open, without a tick observed since, or with a limit below 64 bytes: observe, open, and give a body room")
@@ -215,7 +216,7 @@ func (s *Sender) state(it *item, since ecs.Tick) need {
 	return isDue
 }
 
-// overdue is how many ticks after its body an acknowledgement is overdue: 5/4 of what they have taken.
+// overdue returns after how many ticks the acknowledgement of a body is overdue: 5/4 of the usual delay.
 func (s *Sender) overdue() ecs.Tick {
 	rtt := s.rtt
 	if rtt == 0 {
@@ -236,15 +237,15 @@ func (s *Sender) baseline(it *item, t *track) []uint64 {
 	return values
 }
 
-// certain reports whether the baseline of an item is what the client held last of it in the tick that was acknowledged
-// last, for sure: then it needs not be named. It is not where acknowledgements were lost for so long that the client may
-// have taken a body without a word of it, or may not remember the tick.
+// certain reports whether the baseline of an item is the client's last value in the last acknowledged tick. Then the body
+// need not name it. It is false after a long loss of acknowledgements: the client may have accepted a body unacknowledged,
+// or may have dropped the tick.
 func (s *Sender) certain(it *item) bool {
 	return s.sequence-s.known < heldStates && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
 }
 
-// span returns how many ticks before its baseline the course of an item begins, at least: half as many as it goes on after
-// one that is as new as can be, so that it is both of late and exact.
+// span returns the least number of ticks between the start of an item's course and its baseline. It is half the age of the
+// newest possible baseline, so that the course is both recent and exact.
 func (s *Sender) span() ecs.Tick { return max(1, (s.changes.tick-s.stats.Acked)/2) }
 
 // second returns where the course of an item begins: the last tick of which the client was sent it and holds it, for sure,

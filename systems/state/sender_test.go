@@ -8,8 +8,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// crowd makes a rig of n entities, all moving or all at rest, on no particular grid.
-func crowd(t testing.TB, n int, move bool) *rig {
+// movingRig makes a rig of n entities, all moving or all at rest.
+func movingRig(t testing.TB, n int, move bool) *rig {
 	s := &scene{}
 	g := &rig{t: t, scene: s}
 	*g = *newRig(t, 1, s)
@@ -35,7 +35,7 @@ func crowd(t testing.TB, n int, move bool) *rig {
 
 // A world at rest costs a client next to nothing, however large it is.
 func TestAWorldAtRestTakesAHeaderATick(t *testing.T) {
-	g := crowd(t, 500, false)
+	g := movingRig(t, 500, false)
 	c := g.join(0, 1100, link{base: 3})
 	for range 10 {
 		g.tick()
@@ -49,10 +49,10 @@ func TestAWorldAtRestTakesAHeaderATick(t *testing.T) {
 	}
 }
 
-// Whatever does not fit comes later, but it comes: with room for a tenth of what moves, everything is heard of in turn.
-func TestABudgetThatIsTooSmallStarvesNobody(t *testing.T) {
+// Entities that do not fit are sent later: with room for a tenth of the moving entities, all are sent in turn.
+func TestASmallBudgetStarvesNoEntity(t *testing.T) {
 	for _, weighted := range []bool{false, true} {
-		g := crowd(t, 300, true)
+		g := movingRig(t, 300, true)
 		g.scene.sway = true
 		c := g.join(-1, 200, link{base: 3})
 		weight := func(e ecs.Entity) float32 {
@@ -112,9 +112,9 @@ func TestABudgetThatIsTooSmallStarvesNobody(t *testing.T) {
 	}
 }
 
-// What is on its way is not sent again until it is overdue, but at once when it is known to be lost.
-func TestWhatIsOnItsWayIsRepeatedWhenItIsLostOrOverdue(t *testing.T) {
-	g := crowd(t, 50, false)
+// A value in flight is sent again when it is overdue, or at once when it is known to be lost.
+func TestAValueInFlightIsRepeatedWhenItIsLostOrOverdue(t *testing.T) {
+	g := movingRig(t, 50, false)
 	c := g.join(-1, 1100, link{})
 	var bodies [][]byte
 	next := func() int {
@@ -170,13 +170,13 @@ func TestWhatIsOnItsWayIsRepeatedWhenItIsLostOrOverdue(t *testing.T) {
 // A player's own entities decide whether its predictions were right; they go first, whatever waits.
 func TestAPlayersOwnEntitiesGoFirst(t *testing.T) {
 	s := &scene{}
-	g := crowd(t, 200, true)
+	g := movingRig(t, 200, true)
 	*s = *g.scene
 	game := g.world.Game()
 	own := ecs.Entity{}
-	crowdSetup := game.Setup
+	baseSetup := game.Setup
 	game.Setup = func(w *ecs.World) {
-		crowdSetup(w)
+		baseSetup(w)
 		own = w.Spawn(ecs.OwnedBy(2), cBody)
 		cBody.Put(w, own, tBody{Vel: fixed.Vec2{X: fixed.One, Y: fixed.One}})
 	}
@@ -230,7 +230,7 @@ func TestATickOfObservingSendingAndTakingAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	g := crowd(t, 100, true)
+	g := movingRig(t, 100, true)
 	c := g.join(0, 400, link{})
 	body := make([]byte, 0, 1100)
 	interest := iter.Seq2[ecs.Entity, float32](g.changes.All)
@@ -251,9 +251,8 @@ func TestATickOfObservingSendingAndTakingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Bytes are what a server pays for. What goes on as it did takes next to nothing, since its course follows from what
-// is held; what turns now and then little.
-func TestWhatMovesTakesFewBytes(t *testing.T) {
+// Even motion takes almost no bytes, since held values predict it. An entity that turns now and then takes few.
+func TestMovingEntitiesTakeFewBytes(t *testing.T) {
 	for _, x := range []struct {
 		scene scene
 		most  float64
@@ -263,7 +262,7 @@ func TestWhatMovesTakesFewBytes(t *testing.T) {
 		{scene{move: true, turn: true, bend: true}, 5},
 		{scene{move: true, sway: true}, 8},
 	} {
-		g := crowd(t, 50, true)
+		g := movingRig(t, 50, true)
 		*g.scene = x.scene
 		c := g.join(0, 1100, link{base: 3})
 		for range 60 {
@@ -281,9 +280,9 @@ func TestWhatMovesTakesFewBytes(t *testing.T) {
 	}
 }
 
-// Where no baseline is named, server and client have to mean the same one. While acknowledgements are lost for longer
-// than one of them speaks of, a client takes bodies of which the server never hears.
-func TestBodiesThatWereTakenWithoutAWordOfItDoNoHarm(t *testing.T) {
+// If a body names no baseline, server and client must use the same one. When many acknowledgements are lost, a client accepts
+// bodies that the server never sees acknowledged.
+func TestUnacknowledgedBodiesDoNoHarm(t *testing.T) {
 	seeds := uint64(4)
 	if raceEnabled {
 		seeds = 1

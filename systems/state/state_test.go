@@ -6,8 +6,8 @@ import (
 	"tendon/ecs"
 )
 
-// Whatever is lost, doubled or overtaken, and whatever a client begins and ceases to hear of: once the world stands
-// still, the client holds exactly what it is to know of it, and it never takes itself for complete when it is not.
+// Bodies are lost, duplicated and overtaken, and entities become relevant and irrelevant. Once the world rests, the client
+// holds exactly the relevant set, and it is never marked complete when it is not.
 func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 	links := []link{
 		{},
@@ -61,7 +61,7 @@ func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 
 // Where more has to go than fits a body, the bodies in between must not pass for complete.
 func TestManyRowsThatGoTakeSeveralBodies(t *testing.T) {
-	g := crowd(t, 2000, false)
+	g := movingRig(t, 2000, false)
 	c := g.join(0, 64, link{base: 2})
 	for range 5 {
 		g.tick()
@@ -81,7 +81,7 @@ func TestManyRowsThatGoTakeSeveralBodies(t *testing.T) {
 // round trip lost.
 func TestNoDelayMakesAClientRefuseABody(t *testing.T) {
 	for _, delay := range []int{1, 6, 8, 10, 13, 15, 17, 30, 40} {
-		g := crowd(t, 30, true)
+		g := movingRig(t, 30, true)
 		g.scene.turn = true
 		c := g.join(0, 1100, link{base: delay, jitter: delay / 8, loss: 0.05})
 		for range 200 {

@@ -15,7 +15,7 @@ type track struct {
 	width  int
 	// priority is that of an entity with this set, for servers.
 	priority float32
-	aside    bool // its place is left out, for servers
+	omits    bool // its position is omitted, for servers
 	first    int  // slot of the oldest
 	count    int
 	ticks    []ecs.Tick // by slot; a power of two of them
@@ -31,7 +31,7 @@ func (t *track) begin(e ecs.Entity, set image.ComponentSet, width int) {
 		t.values = t.values[:0]
 		t.ticks = t.ticks[:0]
 	}
-	t.entity, t.set, t.width, t.aside, t.first, t.count = e, set, width, false, 0, 0
+	t.entity, t.set, t.width, t.omits, t.first, t.count = e, set, width, false, 0, 0
 }
 
 // push adds the values of a tick later than all others. Of more than most values the oldest go.
@@ -184,7 +184,7 @@ func (t *tracks) begin(e ecs.Entity, set image.ComponentSet, width int) *track {
 func (t *tracks) drop(row uint32) {
 	if i := t.index.at(row); i >= 0 {
 		tr := &t.all[i]
-		tr.entity, tr.count, tr.aside = ecs.Entity{}, 0, false
+		tr.entity, tr.count, tr.omits = ecs.Entity{}, 0, false
 		if t.total > t.bound/2 {
 			t.total -= len(tr.values)
 			*tr = track{}

@@ -44,7 +44,7 @@ func TestATrackAnswersAsIfItKeptEverything(t *testing.T) {
 	}
 }
 
-// What a server sends, or a world holds, must not take memory without bound.
+// Memory is bounded for all bodies of a server and all worlds.
 func TestTracksKeepWithinTheirMemory(t *testing.T) {
 	x := tracks{bound: 1000}
 	r := rand.New(rand.NewPCG(1, 2))

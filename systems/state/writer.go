@@ -19,7 +19,7 @@ type writer struct {
 	limit   int      // of bytes from the header's end on
 	before  ecs.Tick // of the sender's last body
 	ticks   float32  // since then
-	// visit is hear, as a value that is made once: one that is made for each body is garbage.
+	// visit is the method value of wantEntity, made once to avoid an allocation for each body.
 	visit func(ecs.Entity, float32) bool
 
 	specials []int32     // items that are due
@@ -54,14 +54,14 @@ func (w *writer) begin(s *Sender) {
 	w.body = s.record(s.sequence, s.changes.tick)
 	for i := range s.changes.specials {
 		since, _ := s.changes.specials[i].newest()
-		if w.asks(&s.items[i], since) {
+		if w.isDue(&s.items[i], since) {
 			w.specials = append(w.specials, int32(i))
 		}
 	}
 }
 
-// asks reports whether an item is due, and takes note of one that is on its way.
-func (w *writer) asks(it *item, since ecs.Tick) bool {
+// isDue reports whether an item is due, and takes note of one that is on its way.
+func (w *writer) isDue(it *item, since ecs.Tick) bool {
 	switch w.sender.state(it, since) {
 	case isDue:
 		return true
@@ -84,8 +84,8 @@ func (w *writer) want(interest iter.Seq2[ecs.Entity, float32]) {
 	interest(w.visit)
 }
 
-// hear takes note that the client wants e.
-func (w *writer) hear(e ecs.Entity, priority float32) bool {
+// wantEntity records that e is relevant to the client.
+func (w *writer) wantEntity(e ecs.Entity, priority float32) bool {
 	s := w.sender
 	t := s.changes.entities.at(e.Row)
 	if t == nil || t.entity != e || priority < 0 {
@@ -112,7 +112,7 @@ func (w *writer) hear(e ecs.Entity, priority float32) bool {
 	}
 	it.stamp = s.stamp
 	since, values := t.newest()
-	asks := w.asks(it, since)
+	asks := w.isDue(it, since)
 	if asks && since <= w.before {
 		priority *= restPriority
 	}
@@ -150,8 +150,8 @@ func (w *writer) best(it *item, t *track, values []uint64) (way, bits int32) {
 // leastPriority counts where a priority is 0.
 const leastPriority = 1.0 / (1 << 16)
 
-// restPriority is how many times its priority counts of what has come to rest and is not known to be held: what is shown
-// wrong at rest stays wrong, and one update ends it.
+// restPriority multiplies the priority of an entity that has come to rest and is not acknowledged. It is shown wrong until
+// one update arrives.
 const restPriority = 3
 
 // leave collects the rows that the client is to forget.
@@ -168,7 +168,7 @@ func (w *writer) leave() {
 			it.serial++
 			it.unbase()
 		}
-		if it.phase == leaving && w.asks(it, 0) {
+		if it.phase == leaving && w.isDue(it, 0) {
 			w.gone = append(w.gone, rowItem{row: it.row, item: int32(i)})
 		}
 	}
@@ -373,7 +373,7 @@ const (
 	maxRatio   = 8
 )
 
-// forgetEntities makes the odds even of what only the list of entities uses.
+// forgetEntities resets the models that only the list of entities uses.
 func (w *writer) forgetEntities() {
 	m := w.encoder.models
 	m.places[listEntities] = fresh

@@ -6,15 +6,15 @@ import (
 	"tendon/ecs"
 )
 
-// Where others tell of places, bodies leave them out, and nothing else: each client holds the places of the last tick in
-// which nobody else told of them, also one that has loaded an image with those of another tick. When nobody tells of them
-// any more, they come, though nothing moves.
-func TestPlacesThatOthersTellAreLeftOut(t *testing.T) {
+// Bodies omit positions that are replicated elsewhere, and nothing else. Each client holds the position of the last tick in
+// which it was not omitted, also a client that has loaded an image of another tick. When a position is no longer omitted, it
+// is sent, though nothing moves.
+func TestPositionsReplicatedElsewhereAreOmitted(t *testing.T) {
 	for i, l := range []link{{}, {base: 3, jitter: 4}, {loss: 0.3, base: 2}, {loss: 0.1, doubled: 0.3, base: 1, jitter: 10}} {
 		g := newRig(t, uint64(i), &scene{busy: true, move: true})
 		turn := true
-		g.last, g.aside = map[uint32]told{}, func(e ecs.Entity) bool { return turn && (uint64(e.Row)+uint64(g.world.Tick())/40)%4 > 0 }
-		g.changes.SetAside(g.aside)
+		g.last, g.omits = map[uint32]known{}, func(e ecs.Entity) bool { return turn && (uint64(e.Row)+uint64(g.world.Tick())/40)%4 > 0 }
+		g.changes.OmitPositions(g.omits)
 		for range 30 {
 			g.tick()
 		}
@@ -48,16 +48,16 @@ func TestPlacesThatOthersTellAreLeftOut(t *testing.T) {
 	}
 }
 
-// What others tell costs nothing.
-func TestPlacesThatAreLeftOutTakeNoBytes(t *testing.T) {
-	bytes := func(aside bool) int {
+// An omitted position takes no bytes.
+func TestOmittedPositionsTakeNoBytes(t *testing.T) {
+	bytes := func(omits bool) int {
 		g := newRig(t, 1, &scene{busy: true})
 		for range 60 {
 			g.tick()
 		}
 		g.scene.busy, g.scene.move, g.scene.bend = false, true, true
-		if aside {
-			g.changes.SetAside(func(ecs.Entity) bool { return true })
+		if omits {
+			g.changes.OmitPositions(func(ecs.Entity) bool { return true })
 		}
 		c := g.join(0, 1100, link{base: 3})
 		g.clients[0].wants = func(ecs.Entity) bool { return true }
