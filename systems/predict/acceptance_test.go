@@ -373,7 +373,7 @@ func TestACorrectionIsBlamedOnWhatCausedIt(t *testing.T) {
 	}
 	r.atServer(r.server.Done()+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
 	r.run(20)
-	if c.counts.Corrections != 2 || c.counts.Substituted != 1 || c.counts.Others != 1 {
+	if c.counts.Corrections != 2 || c.counts.Substituted != 1 || c.counts.External != 1 {
 		t.Errorf("%+v: the second was the server's doing", c.counts)
 	}
 }

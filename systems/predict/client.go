@@ -48,7 +48,7 @@ type Counts struct {
 	Refused     uint64  // snapshots that could not be used
 	Corrections uint64  // snapshots that differed from the prediction by more than the tolerance
 	Substituted uint64  // corrections after the server lacked or altered an own input
-	Others      uint64  // corrections without: the server computed something that this client cannot know
+	External    uint64  // corrections without: the server computed something that this client cannot know
 	Snaps       uint64  // snapshots of a tick without a predicted state: all was taken over
 	Overtaken   uint64  // snapshots newer than the present, without a predicted state either
 	Deepest     int     // most ticks that one snapshot made resimulate
@@ -163,8 +163,8 @@ func (c *Client) steer() {
 // sample gives every tick up to the line's its input, and the moment that the player saw. Where the queue is full, the
 // input waits. A client that waits for the first snapshot samples nothing.
 //
-// While the clock settles, every snapshot may set the line ahead, and the server measures the oldest input of a frame:
-// the inputs of such a frame are then all measured.
+// While the clock settles, every snapshot may set the line ahead. The server measures the oldest input of a frame, so all
+// inputs of such a frame are measured.
 func (c *Client) sample() {
 	if c.Spectates() || c.Phase == predictor.Waiting {
 		return
@@ -213,8 +213,8 @@ func (c *Client) frozen() bool {
 	return c.present-c.replica.Tick >= ecs.Tick(c.Config.MaxPrediction)
 }
 
-// sendWindow sends the inputs that the server has not consumed, and which state is held: after each frame that sampled an
-// input, or for a spectator after each snapshot.
+// sendWindow sends the inputs that the server has not consumed, and which state is held. It does so after each frame that
+// sampled an input, or for a spectator after each snapshot.
 func (c *Client) sendWindow() {
 	if !c.Timer.Due(c.Now) {
 		return
@@ -232,8 +232,8 @@ func (c *Client) sendWindow() {
 	c.Out.Send(0, systems.Datagram, c.Buffer)
 }
 
-// oldestWanted returns the tick of the oldest input to send: the one after the newest state, or an earlier one that the
-// server lacks and the player has given.
+// oldestWanted returns the tick of the oldest input to send. That is the tick after the newest state, or an earlier one
+// that the server lacks and the player has given.
 func (c *Client) oldestWanted() ecs.Tick {
 	if c.lacked > 0 {
 		for f := c.lacked; f <= c.replica.Tick; f++ {

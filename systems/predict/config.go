@@ -8,48 +8,45 @@ import (
 	"tendon/systems"
 )
 
-// Config is how the strategy is set up. What clients must know of the server's reaches them in the handshake; the
-// fields that concern what is shown are each client's own.
+// Config is the settings of the strategy. The handshake carries those that a client needs of the server's. The fields
+// about what is shown are each client's own.
 type Config struct {
-	// SnapshotRate is how many snapshots a second a client is sent, in [1, 1000]; 0: 20. Above the game's tick rate it is
-	// one a tick. Fewer cost less, and show others later by twice the time between two.
+	// SnapshotRate is the number of snapshots per second for a client, in [1, 1000]; 0: 20. Above the game's tick rate it is
+	// one a tick. Fewer cost less, and show remote entities later by twice the time between two.
 	SnapshotRate int
-	// Interest is the radius in world units within which a client hears of what belongs to others, ≥ 0; 0: it hears of
-	// everything.
+	// Interest is the radius in world units within which a client receives the entities of others, ≥ 0; 0: all of them.
 	Interest fixed.Num
-	// History is how many ticks of states the server keeps, in [128, 4096], rounded up to a power of two; 0: 256. Whoever
-	// holds an older one is sent an image, so it must cover a round trip, the losses on it, and the way of an image.
+	// History is the number of ticks of states that the server keeps, in [128, 4096], rounded up to a power of two; 0: 256.
+	// A client that holds an older one needs an image, so it must cover a round trip and the transfer of an image.
 	History int
-	// MaxView is how far back a player's view is believed when his input is judged; 0: 250 ms, negative: all is judged
-	// as it is on the server. At most 1 s.
+	// MaxView is the limit of lag compensation: how far back the view of a player counts, at most 1 s; 0: 250 ms. Negative:
+	// there is no lag compensation.
 	MaxView systems.Time
-	// Unconditional makes a client take over every snapshot and compute the ticks since again, whether or not it was
-	// right: the simpler mode, which costs the worst case every time.
+	// Unconditional makes a client restore every snapshot and resimulate, after a misprediction or not. It is simpler, and
+	// costs the worst case every time.
 	Unconditional bool
-	// MaxSpeed is the largest speed of an entity, in world units per second, ≥ 0: one that was faster than twice of it has
-	// teleported, and nothing is shown between. 0: everything travelled.
+	// MaxSpeed is the largest speed of an entity, in world units per second, ≥ 0. An entity that was faster than twice of it
+	// has teleported: no motion is shown in between. 0: no entity teleports.
 	MaxSpeed fixed.Num
-	// Unit is how many world units make a metre, ≥ 0; 0: 1. Corrections of more than two metres jump, smaller ones fade:
-	// a game in pixels says how many its figures are high for each metre.
+	// Unit is the number of world units in a metre, ≥ 0; 0: 1. Corrections of more than two metres jump, smaller ones are
+	// smoothed.
 	Unit fixed.Num
-	// NoBlend shows corrections at once instead of blending them in.
+	// NoBlend shows corrections at once instead of smoothing them.
 	NoBlend bool
-	// Projective leads others whom a client has shown wrong onto their way by projective velocity blending instead of
-	// letting an offset fade: for games of vehicles, which would be seen to slide sideways.
+	// Projective corrects remote entities by projective velocity blending instead of a decaying offset, so that vehicles do
+	// not slide sideways.
 	Projective bool
-	// NoReconcile leaves what a client predicted as it is from when its player has entered, whatever the server says: to
-	// show what reconciliation is for. A client that plays with it goes its own way sooner or later.
+	// NoReconcile keeps a client's prediction after its player has entered, to demonstrate reconciliation. The client
+	// diverges sooner or later.
 	NoReconcile bool
-	// NoPlayback shows the others as they are in the newest state that came, instead of between two states a short while
-	// ago: to show what interpolation is for.
+	// NoPlayback shows remote entities as in the newest state received, to demonstrate interpolation.
 	NoPlayback bool
 }
 
-// Strategy is prediction and reconciliation as it is configured where nobody says otherwise.
+// Strategy is prediction and reconciliation with the defaults.
 var Strategy = New(Config{})
 
-// New returns prediction and reconciliation with settings of its own. A Config that is not valid is what making a half
-// then fails with.
+// New returns prediction and reconciliation with other settings. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
 	s := systems.Strategy{Name: "predict", Predicts: true, Needs: systems.Needs{Between: true},
 		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) },
@@ -61,7 +58,7 @@ func New(c Config) systems.Strategy {
 	return s
 }
 
-// Check returns what making a half of the Config fails with, or nil.
+// Check returns the error of an invalid Config, or nil.
 func (c Config) Check() error {
 	_, err := c.withDefaults()
 	return err
@@ -103,7 +100,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// params returns what clients must know.
+// params returns the settings for clients.
 func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 8)
 	w.Uvarint(uint64(c.SnapshotRate))
@@ -112,14 +109,13 @@ func (c *Config) params() []byte {
 	return w.Bytes()
 }
 
-// ConfigOf returns what a strategy's Params say of the Config that it was made with, for whoever tells a person of it: an Interest that is
-// bounded is 1, whatever it was.
+// ConfigOf returns the settings in a strategy's Params, for display. Interest is 1 for any radius.
 func ConfigOf(params []byte) (c Config, err error) {
 	err = c.takeParams(params)
 	return c, err
 }
 
-// takeParams takes over what a server's params say.
+// takeParams sets the settings of a server's params.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	rate, views, bounded := r.Uvarint(), r.Bool(), r.Bool()
@@ -130,7 +126,7 @@ func (c *Config) takeParams(params []byte) error {
 		c.MaxView = -1
 	}
 	if c.Interest = 0; bounded {
-		c.Interest = fixed.One // by how much is the server's alone
+		c.Interest = fixed.One // only the server needs the radius
 	}
 	return nil
 }

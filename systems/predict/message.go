@@ -28,15 +28,15 @@ const (
 	headBytes = 32                  // most bytes before the body of a snapshot
 )
 
-// inputMessage is what a client sends each tick: the newest state of the server's that it holds, and what its player
-// did in the ticks that follow; also in some before, if the server says that it lacks them: what is late still counts.
+// inputMessage is the message of a client in each tick: the newest state that it holds, and the inputs of the ticks that
+// follow. It includes earlier inputs that the server lacks, since a late press still counts.
 type inputMessage struct {
 	received ecs.Tick
 	ack      state.Ack
-	helpless bool  // what the server sends has not been of use for long: only an image helps
-	waits    bool  // unless helpless: its clock is not right yet, so it needs snapshots to measure it by
-	delay    uint8 // by how much the others are shown later than they are known, in ticks
-	back     uint8 // by how many ticks the first of done lies before received + 1
+	helpless bool  // the snapshots cannot be used: the client needs an image
+	waits    bool  // unless helpless: the clock has not settled, and needs snapshots to measure
+	delay    uint8 // from receiving remote entities to showing them, in ticks
+	back     uint8 // ticks from the first of done to received + 1
 	done     []entry
 }
 
@@ -62,14 +62,14 @@ func (m *inputMessage) append(dst []byte, game *ecs.Game) []byte {
 	}
 }
 
-// What a client needs, on the wire.
+// The needs of a client, on the wire.
 const (
 	needsNothing = iota
 	needsImage
 	needsMeasures
 )
 
-// need is helpless and waits as they stand in the message.
+// need returns helpless and waits as the message has them.
 func (m *inputMessage) need() uint8 {
 	switch {
 	case m.helpless:
@@ -130,12 +130,12 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	return nil
 }
 
-// snapshotHead opens a snapshot: what the server has to say of the state that the body behind it leads to, in which all
-// inputs of its tick and before are consumed.
+// snapshotHead begins a snapshot. The body behind it leads to a state in which all inputs of its tick and before are
+// consumed.
 type snapshotHead struct {
-	altered   uint64 // ticks so far in which another input of the receiver's was used than he sent
-	lacks     uint64 // ticks from the oldest whose input has not come, and would be of use, to the state's, plus 1; 0: none
-	events    uint64 // ticks from the last one whose events were sent to the state's, plus 1; 0: none were yet
+	altered   uint64 // ticks so far in which another input was used than the receiver sent
+	lacks     uint64 // ticks from the oldest missing input that is still of use to the state's tick, plus 1; 0: none
+	events    uint64 // ticks from the newest tick whose events were sent to the state's, plus 1; 0: none
 	hasMargin bool
 	margin    inputs.Margin // of one of the receiver's inputs
 }

@@ -161,7 +161,7 @@ func (c *Client) compare(f ecs.Tick, mine, replica *image.Snapshot, now systems.
 		if c.suspect {
 			c.counts.Substituted++
 		} else {
-			c.counts.Others++
+			c.counts.External++
 		}
 	}
 	c.suspect = false

@@ -6,13 +6,13 @@ import (
 	"tendon/net/wire"
 )
 
-// A view stamp says what a player saw when he did something: see image.ViewStamp. In an input message each is coded
-// against the one that follows from the tick before, which is a tick later.
+// A view stamp is the moment of the remote entities that a player saw while giving an input: see image.ViewStamp. In an
+// input message each is coded against the expected one, which is a tick later than that of the tick before.
 //
-//	[same]   (1 bit)   1: it is
+//	[same]   (1 bit)   1: it is the expected one
 //	if not:
-//	[near]   (1 bit)   1: it is off by a few parts of a tick
-//	  [off]  (6 bits)  if near: by how many 256ths of a tick, in [−32, 31], two's complement, not 0
+//	[near]   (1 bit)   1: it differs by a few parts of a tick
+//	  [off]  (6 bits)  if near: the difference in 256ths of a tick, in [−32, 31], two's complement, not 0
 //	  [tick] (32 bits) if not: low bits of the tick, nearest to the server's; 0 stands for none
 //	  [part] (8 bits)
 
@@ -23,7 +23,7 @@ const (
 	worstView = 2 + 32 + 8          // bits
 )
 
-// nextView is what follows from a view: the same a tick later, and from none, none.
+// nextView returns the view expected after v: the same a tick later. After none there is none.
 func nextView(v image.ViewStamp) image.ViewStamp {
 	if v.Tick == 0 {
 		return image.ViewStamp{}
@@ -32,7 +32,7 @@ func nextView(v image.ViewStamp) image.ViewStamp {
 	return v
 }
 
-// parts is the moment in 256ths of a tick.
+// parts returns the moment in 256ths of a tick.
 func parts(v image.ViewStamp) int64 { return int64(v.Tick)*partUnit + int64(v.Part) }
 
 func appendView(w *wire.BitWriter, expected, v image.ViewStamp) {
@@ -54,8 +54,8 @@ func appendView(w *wire.BitWriter, expected, v image.ViewStamp) {
 	w.Bits(uint64(v.Part), 8)
 }
 
-// readView is the inverse of appendView; v holds the expected view and becomes the real one. ok is false for what
-// appendView does not write.
+// readView is the inverse of appendView; v holds the expected view and becomes the real one. ok is false for a malformed
+// view.
 func readView(r *wire.BitReader, v *image.ViewStamp, near ecs.Tick) (ok bool) {
 	if r.Bool() {
 		return true
