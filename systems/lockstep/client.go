@@ -149,7 +149,7 @@ func (c *Client) run() {
 	}
 	c.grid.advance(c.Now, c.pace(max(c.hand()-c.grid.pending(c.Now), 0)))
 	steps := 0
-	for ; c.grid.take(steps); steps++ {
+	for ; c.grid.next(steps); steps++ {
 		c.due()
 	}
 	if steps > 0 {

@@ -9,73 +9,71 @@ import (
 	"tendon/systems"
 )
 
-// Config says how a match is kept in lockstep. The zero Config is the default. What clients must know of it reaches
-// them in the strategy's Params.
+// Config is the settings of a match. The zero Config is the default. The strategy's Params carry those that a client
+// needs.
 type Config struct {
-	// Interval is N, how many frames one sync covers: 1, 2, 3, 5, 10 or 15; 0: 2. Larger means fewer packets and more
-	// delay.
+	// Interval is N, the number of frames that one sync covers: 1, 2, 3, 5, 10 or 15; 0: 2. Larger means fewer packets and
+	// more delay.
 	Interval int
-	// AdaptInterval lets the server change the interval, a step at a time: up when more than a fifth of the clients
-	// stall, down when nobody has for half a minute.
+	// AdaptInterval lets the server change the interval a step at a time: up when more than a fifth of the clients stall,
+	// down when none has stalled for half a minute.
 	AdaptInterval bool
-	// Eager ends an interval with each frame that has an operation in it, which then takes effect up to N − 1 frames
-	// earlier and costs packets.
+	// Eager ends an interval with each frame that has an operation, which then takes effect up to N − 1 frames earlier. It
+	// costs packets.
 	Eager bool
-	// Margin is M, how many frames a client keeps in hand: 1 to 12, or NoMargin; 0: each client chooses and keeps
-	// choosing, beginning with 3, from how late syncs come.
+	// Margin is M, the number of frames that a client keeps in hand: 1 to 12, or NoMargin. 0: each client adapts it to the
+	// jitter of syncs, from 3 on.
 	Margin int
-	// NoCatchUp makes a client keep every stall it ever had as delay. By default it runs a tenth faster until its
-	// margin is what it should be.
+	// NoCatchUp makes a client keep every stall as delay. By default it runs a tenth faster until its margin is right.
 	NoCatchUp bool
-	// Closing says whether the server waits for players before it ends a frame.
+	// Closing is whether the server waits for players before it ends a frame.
 	Closing Closing
-	// Wait is how long Hybrid waits for players beyond the time at which a frame was due, in nanoseconds, at most two
-	// frames' time.
+	// Wait is the longest time that Hybrid waits after a frame was due, in nanoseconds, at most two frames' time.
 	Wait systems.Time
-	// Reliable makes everything go over the reliable channel, once.
+	// Reliable sends everything once, on the reliable channel.
 	Reliable bool
-	// RelayAtOnce sends operations to everybody when they come, before the sync that covers them.
+	// RelayAtOnce sends operations to all clients when they come, before the sync that covers them.
 	RelayAtOnce bool
-	// Simulate says whether the server computes the match as it goes.
+	// Simulate is whether the server computes the match as it goes.
 	Simulate Simulate
-	// Backlog bounds what the server keeps of the match, in bytes, up to 32 MiB; 0: 8 MiB. It is how far behind a peer may be and
-	// still be served: a plain frame takes 5 bytes, an operation some more.
+	// Backlog bounds the log that the server keeps, in bytes, up to 32 MiB; 0: 8 MiB. A peer that lacks earlier frames cannot
+	// be served. A plain frame takes 5 bytes, an operation some more.
 	Backlog int
-	// VoteTime is how long the server waits for results, in nanoseconds; 0: 10 s.
+	// VoteTime is the time that the server waits for results, in nanoseconds; 0: 10 s.
 	VoteTime systems.Time
-	// Audits is how many of 1000 results that a majority agreed on are played again by the server all the same, in
-	// [0, 1000]; those that a player contradicts who was never wrong before are always.
+	// Audits is how many of 1000 results with a majority the server replays all the same, in [0, 1000]. It always replays
+	// those that are contradicted by a player who was never wrong before.
 	Audits int
-	// AuditSeed draws which. 0 is as good as any, but should not be known to players.
+	// AuditSeed seeds the choice of audits. Players should not know it.
 	AuditSeed uint64
 }
 
-// NoMargin is a Config.Margin of no frames at all.
+// NoMargin is a Config.Margin of no frames.
 const NoMargin = -1
 
-// Closing says what ends a frame.
+// Closing is what ends a frame.
 type Closing uint8
 
 // The ways to end a frame.
 const (
-	// Optimistic ends it when its time is over. Who is slow is slow alone.
+	// Optimistic ends it when its time is over. Only a slow client suffers.
 	Optimistic Closing = iota
-	// Waiting ends it when every player in the match who is connected has said what he does in it.
+	// Waiting ends it when the operations of every connected player are complete.
 	Waiting
 	// Hybrid is Waiting for at most Config.Wait.
 	Hybrid
 	closings
 )
 
-// Simulate says when the server computes the match.
+// Simulate is when the server computes the match.
 type Simulate uint8
 
 // The ways to simulate.
 const (
 	// Always computes every frame as it ends.
 	Always Simulate = iota
-	// OnDemand keeps the log only, and plays it when players disagree or it grows beyond Config.Backlog. Where
-	// systems.ServerConfig.States asks for states, or the game has Validate, which only a state can answer, it is Always.
+	// OnDemand keeps only the log, and replays it when players disagree or it grows beyond Config.Backlog. It is Always
+	// where systems.ServerConfig.States is set, or the game has Validate, which needs a state.
 	OnDemand
 	simulates
 )
@@ -83,14 +81,14 @@ const (
 // ErrConfig is wrapped by every error about a Config or a strategy's Params.
 var ErrConfig = errors.New("lockstep: bad Config")
 
-// FieldError says which field of a Config cannot have its value. It wraps ErrConfig.
+// FieldError is the error of a field of a Config. It wraps ErrConfig.
 type FieldError struct {
 	Field string // its name
-	Value string // what it holds, with the unit
-	Want  string // what to do instead, as a sentence without a full stop
+	Value string // its value, with the unit
+	Want  string // what to choose instead, as a sentence without a full stop
 }
 
-// Error says all of it.
+// Error returns all of it.
 func (e *FieldError) Error() string {
 	return fmt.Sprintf("%v: %s %s: %s", ErrConfig, e.Field, e.Value, e.Want)
 }
@@ -113,20 +111,19 @@ const (
 // Strategy is lockstep with the defaults.
 var Strategy = New(Config{})
 
-// Article returns the mode of the article on frame sync: 5 frames to a sync, no margin, no catching up, operations
-// relayed when they come. It is there for comparison: it keeps every stall as delay.
+// Article returns the settings of the article on frame sync, for comparison: 5 frames to a sync, no margin, no catching up,
+// operations relayed when they come.
 func Article() Config {
 	return Config{Interval: 5, Margin: NoMargin, NoCatchUp: true, RelayAtOnce: true}
 }
 
-// Check says what is wrong with c, as a *FieldError; nil: nothing. How long Wait may be depends on the game's rate, which
-// NewServer checks.
+// Check returns the error of an invalid Config, a *FieldError, or nil. NewServer checks Wait against the game's rate.
 func (c Config) Check() error {
 	_, err := c.withDefaults()
 	return err
 }
 
-// New returns the strategy that c describes. A mistake in c is reported by NewServer and NewClient.
+// New returns lockstep with settings. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
 	c, err := c.withDefaults()
 	s := systems.Strategy{Name: "lockstep", Needs: systems.Needs{Exact: true}}
@@ -213,11 +210,11 @@ func isInterval(n int) bool {
 const (
 	paramNoCatchUp = 1 << iota
 	paramReliable
-	paramWaits // the server waits for players: it must hear of each frame
+	paramWaits // the server waits for players: it needs a message for each frame
 	paramFlags
 )
 
-// appendParams writes what clients must know: flags, interval to begin with, margin + 1.
+// appendParams writes the settings for clients: flags, first interval, margin + 1.
 func (c *Config) appendParams(dst []byte) []byte {
 	w := wire.NewWriter(dst, 3)
 	flags := uint8(0)
@@ -236,7 +233,7 @@ func (c *Config) appendParams(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// readParams makes c what a server's Params say; c is unchanged on an error.
+// readParams sets the settings of a server's Params; c is unchanged on an error.
 func (c *Config) readParams(params []byte) error {
 	r := wire.NewReader(params)
 	flags, interval, margin := r.U8(), int(r.U8()), int(r.U8())-1

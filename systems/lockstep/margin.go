@@ -7,8 +7,8 @@ import (
 	"tendon/systems"
 )
 
-// margin is M, how many frames a client wants in hand when the next sync is due, and what it is chosen from: how much
-// later than the earliest of them the syncs of the last ten seconds came, of which 98 % are to find frames in hand.
+// margin is M, the number of frames that a client needs in hand when the next sync is due. It is chosen from the lateness
+// of the syncs of the last ten seconds, against the earliest of them, so that 98 % of them cause no stall.
 type margin struct {
 	frames int
 	fixed  bool
@@ -23,11 +23,11 @@ type margin struct {
 	second  int
 }
 
-// sample is when a frame came that ended an interval, less when it ended on a clock that is off by an unknown, constant
-// time.
+// sample is the arrival of a frame that ended an interval. offset is the arrival less the frame's time on a clock with an
+// unknown constant offset.
 type sample struct{ came, offset systems.Time }
 
-// hitch counts the ticks of a second that were due, and those that could not be computed.
+// hitch counts the ticks of a second that were due, and those that stalled.
 type hitch struct{ due, stalled int }
 
 const (
@@ -37,7 +37,7 @@ const (
 	stallSeconds  = 5
 )
 
-// begin forgets what was measured.
+// begin drops all measures.
 func (m *margin) begin(c *Config, ticksPerSecond int) {
 	m.fixed, m.frames = c.Margin != 0, max(c.Margin, 0)
 	if !m.fixed {
@@ -48,8 +48,8 @@ func (m *margin) begin(c *Config, ticksPerSecond int) {
 	m.seconds, m.second = [stallSeconds]hitch{}, 0
 }
 
-// arrived takes note that the frames (before, last] became complete. Of those that come while the client catches up,
-// nothing can be learned.
+// arrived notes that the frames (before, last] became complete. Those that come while the client catches up are not
+// measured.
 func (m *margin) arrived(before, last ecs.Tick, interval int, now systems.Time, catching bool) {
 	if m.fixed || catching {
 		return
@@ -65,7 +65,7 @@ func (m *margin) arrived(before, last ecs.Tick, interval int, now systems.Time, 
 	}
 }
 
-// choose chooses the margin anew, twice a second.
+// choose updates the margin, twice a second.
 func (m *margin) choose(now systems.Time) {
 	if m.fixed || now-m.chosen < systems.Second/2 && now >= m.chosen {
 		return
@@ -87,7 +87,7 @@ func (m *margin) choose(now systems.Time) {
 	m.frames = int(min((late+m.tick-1)/m.tick, maxMargin))
 }
 
-// due counts a tick, which could be computed or not.
+// due counts a tick that was due, and whether it stalled.
 func (m *margin) due(stalled bool, ticksPerSecond int) {
 	h := &m.seconds[m.second]
 	if h.due >= ticksPerSecond {
@@ -101,7 +101,7 @@ func (m *margin) due(stalled bool, ticksPerSecond int) {
 	}
 }
 
-// share returns the share of the last seconds' ticks that could not be computed, in 1/10000.
+// share returns the share of the last seconds' ticks that stalled, in 1/10000.
 func (m *margin) share() int {
 	due, stalled := 0, 0
 	for _, h := range m.seconds {

@@ -209,7 +209,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 		id := uint32(0)
 		for i, s := range []int{0, 3} { // too far apart to be hurt
 			m.join(path, simnet.Clock{}, s, 60, 0, func(p *player, f int) pad {
-				if p.Live() && f > 60 && f < 900 && f%9 == i && p.asks.known {
+				if p.Live() && f > 60 && f < 900 && f%9 == i && p.commands.known {
 					id++
 					price := int32(5)
 					if id%7 == 0 {
@@ -222,7 +222,7 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 				return pad{Fire: f > 60 && f < 900 && f%66 == 0}
 			})
 		}
-		given := func(p *player) uint64 { return p.asks.next - 1 }
+		given := func(p *player) uint64 { return p.commands.next - 1 }
 		reconnects := 0
 		for at := 2 * time.Second; at < 14*time.Second; at += 730 * ms {
 			m.net.At(at, func() {

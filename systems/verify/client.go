@@ -16,21 +16,21 @@ import (
 // the server's state of that tick.
 type Client struct {
 	predictor.Half[*Client]
-	limits  Config
-	ring    *rollback.Snapshots
-	effects rollback.Effects // every event is final when it is received
-	asks    commandQueue
-	own     controls
-	present ecs.Tick
-	oldest  ecs.Tick // no State on its way has an older base
-	arrived systems.Time
-	shown   shown
-	pace    pace
-	unsent  bool // the server does not know yet what present is, or that something is lost
-	lost    bool // a State could not be used
-	pieces  []byte
-	refused uint64
-	useless int // States refused since the last that was used
+	limits   Config
+	ring     *rollback.Snapshots
+	effects  rollback.Effects // every event is final when it is received
+	commands commandQueue
+	own      controls
+	present  ecs.Tick
+	oldest   ecs.Tick // no State on its way has an older base
+	arrived  systems.Time
+	shown    shown
+	pace     pace
+	unsent   bool // the server does not know yet what present is, or that something is lost
+	lost     bool // a State could not be used
+	pieces   []byte
+	refused  uint64
+	useless  int // States refused since the last that was used
 
 	scratch struct {
 		ask    askMessage
@@ -99,7 +99,7 @@ func newClient(c systems.ClientConfig, limits Config) (systems.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &Client{limits: limits, ring: rollback.NewSnapshots(ringDepth), asks: commandQueue{first: 1, next: 1, sent: 1}}
+	cl := &Client{limits: limits, ring: rollback.NewSnapshots(ringDepth), commands: commandQueue{first: 1, next: 1, sent: 1}}
 	cl.Core = core
 	cl.Start(cl, clientSystems)
 	return cl, nil
@@ -116,7 +116,7 @@ func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.arrived, c.unsent, c.lost, c.useless = now, true, false, 0
 	c.pieces = c.pieces[:0]
 	c.pace = pace{last: now, credit: c.Timer.Tick()}
-	c.asks.sent = c.asks.first
+	c.commands.sent = c.commands.first
 	if player, ok := c.Player(); ok {
 		c.own.restart(c.World().Image().Input(player), c.Game)
 	}
@@ -180,7 +180,7 @@ func (c *Client) receiveState(message systems.Message) error {
 	c.Counted.ServerTick = max(c.Counted.ServerTick, m.tick)
 	c.Counted.Hashes++
 	if !c.Spectates() {
-		rejected, again := c.asks.receive(m)
+		rejected, again := c.commands.receive(m)
 		c.Counted.Rejected += uint64(rejected)
 		c.own.again = c.own.again || again
 	}
@@ -214,12 +214,12 @@ func (c *Client) Order(target ecs.Entity, payload []byte, _ systems.Outbox) erro
 	switch {
 	case err != nil:
 		return err
-	case !c.asks.known:
+	case !c.commands.known:
 		return ErrNotHeard
-	case c.asks.outstanding() >= c.limits.MaxOutstanding:
+	case c.commands.outstanding() >= c.limits.MaxOutstanding:
 		return ErrOutstanding
 	}
-	c.asks.add(Command{Kind: CommandOrder, Target: target, Order: payload, Sent: c.Now})
+	c.commands.add(Command{Kind: CommandOrder, Target: target, Order: payload, Sent: c.Now})
 	return nil
 }
 
@@ -245,16 +245,16 @@ func (c *Client) sample() {
 	if !ok {
 		return
 	}
-	if c.asks.expire(c.Now, c.limits.Timeout) {
+	if c.commands.expire(c.Now, c.limits.Timeout) {
 		c.own.again = true
 	}
 	switch {
-	case !c.pace.due || !c.asks.known:
+	case !c.pace.due || !c.commands.known:
 	case !c.World().Players().Has(player):
 		c.own.restart(ecs.InputBytes{}, c.Game) // a player who joins begins without input
-	case c.asks.outstanding() < c.limits.MaxOutstanding:
+	case c.commands.outstanding() < c.limits.MaxOutstanding:
 		if in, changed := c.own.change(c.Game); changed {
-			c.asks.add(Command{Kind: CommandInput, Input: in, Sent: c.Now})
+			c.commands.add(Command{Kind: CommandInput, Input: in, Sent: c.Now})
 		}
 	}
 }
@@ -264,19 +264,19 @@ func (c *Client) sendCommands() {
 	if !c.pace.due {
 		return
 	}
-	from, channel, room := c.asks.first, systems.Datagram, systems.MaxDatagram
+	from, channel, room := c.commands.first, systems.Datagram, systems.MaxDatagram
 	if c.limits.Reliable {
-		from, channel, room = c.asks.sent, systems.Reliable, systems.MaxReliable
+		from, channel, room = c.commands.sent, systems.Reliable, systems.MaxReliable
 	}
-	if !c.unsent && from == c.asks.next {
+	if !c.unsent && from == c.commands.next {
 		return
 	}
 	m := &c.scratch.ask
-	m.held, m.lost, m.first, m.skip = c.present, c.lost, c.asks.first, int(from-c.asks.first)
-	m.asked = c.asks.appendFrom(m.asked[:0], from)
+	m.held, m.lost, m.first, m.skip = c.present, c.lost, c.commands.first, int(from-c.commands.first)
+	m.asked = c.commands.appendFrom(m.asked[:0], from)
 	var fits int
 	c.Buffer, fits = m.append(c.Buffer[:0], room, c.Game)
-	c.asks.sent = max(c.asks.sent, from+uint64(fits))
+	c.commands.sent = max(c.commands.sent, from+uint64(fits))
 	c.unsent = false
 	c.pace.spend(c.Timer.Tick())
 	c.Out.Send(0, channel, c.Buffer)
@@ -298,10 +298,12 @@ func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Sna
 func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.present, f) }
 
 // Pending appends the commands without an answer, oldest first, and returns the extended slice.
-func (c *Client) Pending(dst []Command) []Command { return c.asks.appendFrom(dst, c.asks.first) }
+func (c *Client) Pending(dst []Command) []Command {
+	return c.commands.appendFrom(dst, c.commands.first)
+}
 
 // Answers drains the results of commands, in the order in which they were given. A command is valid during the call.
-func (c *Client) Answers(f func(Answer)) { c.asks.answers.drain(f) }
+func (c *Client) Answers(f func(Answer)) { c.commands.answers.drain(f) }
 
 // Refused returns how many States could not be used, because their base is not held or their checksum is wrong. None of
 // them was shown.

@@ -5,8 +5,8 @@ import (
 	"tendon/systems"
 )
 
-// Command is something that the local player asked for. Commands of a seat are numbered from 1 on, across connections
-// and processes: a number stands for the same command for ever, and is carried out at most once.
+// Command is a request of the local player. The commands of a seat are numbered from 1 on, across connections and
+// processes. A number always stands for the same command, which is executed at most once.
 type Command struct {
 	Number uint64
 	Kind   CommandKind
@@ -16,12 +16,12 @@ type Command struct {
 	Sent   systems.Time   // when it was given
 }
 
-// CommandKind says what a command is.
+// CommandKind is the kind of a command.
 type CommandKind uint8
 
 // The kinds of commands.
 const (
-	CommandInput CommandKind = iota // the player's input is another from now on
+	CommandInput CommandKind = iota // a new input of the player, which holds until the next
 	CommandOrder                    // an order
 	commandKinds
 )
@@ -29,28 +29,28 @@ const (
 // String returns the kind in a word.
 func (k CommandKind) String() string { return [commandKinds]string{"input", "order"}[k] }
 
-// Reason says what came of a command.
+// Reason is the result of a command.
 type Reason uint8
 
 // The reasons. Those from ReasonInvalid to ReasonAbsent are the server's.
 const (
 	Accepted       Reason = iota // it took effect
-	ReasonInvalid                // Game.Validate or Game.ValidateOrder said no
+	ReasonInvalid                // Game.Validate or Game.ValidateOrder refused it
 	ReasonRate                   // there were too many of its kind
 	ReasonAbsent                 // the player was not in the match
-	ReasonTimedOut               // no answer came, or will come: whether it took effect is not known
+	ReasonTimedOut               // no answer came, or will come: its result is unknown
 	reasons
 )
 
 // lastRejection is the highest reason that a server gives.
 const lastRejection = ReasonAbsent
 
-// String says it to a player.
+// String returns the reason in words for a player.
 func (r Reason) String() string {
 	return [reasons]string{"done", "not allowed", "too fast", "not in the match", "no answer"}[r]
 }
 
-// Answer is what came of a command.
+// Answer is a command with its result.
 type Answer struct {
 	Command Command
 	Reason  Reason

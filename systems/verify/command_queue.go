@@ -140,8 +140,7 @@ func (c *controls) change(game *ecs.Game) (in ecs.InputBytes, changed bool) {
 	return in, changed
 }
 
-// restart sets the input that the server has of the player. What the player holds down stays; presses of before are
-// dropped.
+// restart sets the input that the server has of the player. A held button stays held; presses of before are dropped.
 func (c *controls) restart(held ecs.InputBytes, game *ecs.Game) {
 	c.now, c.fresh, c.last, c.again = game.Input.Predict(c.now), true, held, false
 }

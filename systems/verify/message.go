@@ -60,7 +60,7 @@ func (m *askMessage) append(dst []byte, room int, game *ecs.Game) (message []byt
 	return w.Bytes(), fits
 }
 
-// read parses a message into m, whose slice is used again; orders alias the message. near is the server's tick.
+// read parses a message into m, whose slice is reused; orders alias the message. near is the server's tick.
 func (m *askMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
@@ -117,12 +117,12 @@ type rejection struct {
 	reason Reason
 }
 
-// stateMessage is what the server sends: answers to the client's commands, the events of the ticks that are new, and
-// what turns the state of tick base into that of tick.
+// stateMessage is the message of the server: answers to the client's commands, the events of the new ticks, and the delta
+// from the state of tick base to that of tick.
 type stateMessage struct {
 	answered uint64 // the last command that was decided on; 0: none
 	rejected []rejection
-	happened [][]byte // for each tick in (base, tick] that has events, ascending: them, as World.AppendEvents writes them
+	happened [][]byte // the events of each tick in (base, tick] that has any, ascending, as World.AppendEvents writes them
 	base     ecs.Tick
 	tick     ecs.Tick
 	delta    []byte // as Snapshot.AppendDelta writes it
@@ -149,8 +149,7 @@ func (m *stateMessage) append(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// read parses a message into m, whose slices are used again; events and delta alias the message. What is in them is for
-// ecs to check.
+// read parses a message into m, whose slices are reused. Events and delta alias the message; ecs checks their content.
 func (m *stateMessage) read(message []byte) error {
 	r := wire.NewReader(message)
 	kind := r.U8()

@@ -7,37 +7,36 @@ import (
 	"tendon/systems"
 )
 
-// Config is how strict and how patient the strategy is. What clients must know of it reaches them in the handshake.
+// Config is the limits of the strategy. The handshake carries those that a client needs of the server's.
 type Config struct {
-	// Timeout is how long a client waits for the answer to a command before it gives the command up and says so; 0: 3 s.
-	// At least 1 ms.
+	// Timeout is the time without an answer after which a client gives a command up, at least 1 ms; 0: 3 s.
 	Timeout systems.Time
-	// MaxOutstanding is the most commands of a player that are not answered, in [1, 64]; 0: 32. Beyond it, orders are
-	// refused where they are given, and changes of the input wait and are merged.
+	// MaxOutstanding is the most commands of a player without an answer, in [1, 64]; 0: 32. Beyond it, orders are refused,
+	// and changes of the input wait and are merged.
 	MaxOutstanding int
-	// InputsPerTick is how many changes of a player's input the server takes per tick on average, in [1, 1000]; 0: 2.
-	// What is beyond is rejected, and the client states its input again.
+	// InputsPerTick is the mean number of changes of a player's input that the server accepts per tick, in [1, 1000]; 0: 2.
+	// It rejects the others, and the client sends its input again.
 	InputsPerTick int
-	// InputBurst is how many changes of a player's input it takes at once, in [1, 1000]; 0: 32.
+	// InputBurst is the most changes of a player's input that it accepts at once, in [1, 1000]; 0: 32.
 	InputBurst int
-	// OrdersPerSecond is how many orders of a player the server takes per second on average, in [1, 1000]; 0: 1. What is
-	// beyond is rejected.
+	// OrdersPerSecond is the mean number of orders of a player that the server accepts per second, in [1, 1000]; 0: 1. It
+	// rejects the others.
 	OrdersPerSecond int
-	// OrderBurst is how many orders of a player it takes at once, in [1, 1000]; 0: 5.
+	// OrderBurst is the most orders of a player that it accepts at once, in [1, 1000]; 0: 5.
 	OrderBurst int
-	// History is how many ticks of states the server keeps, in [2, 4096], rounded up to a power of two; 0: 512. Whoever
-	// holds an older one is sent an image, so it must cover two round trips, one for the image and one for the first state
-	// after it, and the losses on them. Each tick costs the pages that changed in it.
+	// History is the number of ticks of states that the server keeps, in [2, 4096], rounded up to a power of two; 0: 512. A
+	// client that holds an older one needs an image. So it must cover two round trips: of the image, and of the first state
+	// after it. Each tick costs the pages that changed in it.
 	History int
-	// Reliable sends everything on the reliable channel, and everything once. A lost packet then holds up what is
-	// behind it, so it is for connections that have nothing else; on long and lossy ones it wants more History.
+	// Reliable sends everything once, on the reliable channel, for connections without another one. A lost packet then
+	// delays those behind it; on long and lossy connections it needs more History.
 	Reliable bool
 }
 
-// Strategy is verify sync as it is configured where nobody says otherwise.
+// Strategy is verify sync with the defaults.
 var Strategy = New(Config{})
 
-// New returns verify sync with limits of its own. A Config that is not valid is what making a half then fails with.
+// New returns verify sync with other limits. An invalid Config is an error of NewServer and NewClient.
 func New(c Config) systems.Strategy {
 	s := systems.Strategy{Name: "verify",
 		NewServer: func(sc systems.ServerConfig) (systems.Server, error) { return newServer(sc, c) },
@@ -91,7 +90,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// params returns what clients must know.
+// params returns the settings for clients.
 func (c *Config) params() []byte {
 	w := wire.NewWriter(nil, 32)
 	w.Bool(c.Reliable)
@@ -100,7 +99,7 @@ func (c *Config) params() []byte {
 	return w.Bytes()
 }
 
-// takeParams takes over what a server's params say.
+// takeParams sets the settings of a server's params.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)
 	c.Reliable = r.Bool()

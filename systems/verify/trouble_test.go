@@ -286,14 +286,14 @@ func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 		m := newMatch(t, testGame(60), c, 28)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, pressing(100, 150, 200, 400, 450, 500))
 		m.net.RunUntil(4 * time.Second)
-		before := p.asks.next
+		before := p.commands.next
 		m.restart(p)
 		if p.Order(ecs.Entity{}, purchase(1, 1), nil) != ErrNotHeard {
 			t.Error("an order before anything was heard of the server")
 		}
 		m.net.RunUntil(10 * time.Second)
-		if before < 3 || p.asks.next != before+3 {
-			t.Errorf("numbers up to %d before, up to %d after", before, p.asks.next)
+		if before < 3 || p.commands.next != before+3 {
+			t.Errorf("numbers up to %d before, up to %d after", before, p.commands.next)
 		}
 		presses := 0
 		for _, in := range m.inputs {

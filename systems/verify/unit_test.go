@@ -552,7 +552,7 @@ func TestAClientSendsOncePerTick(t *testing.T) {
 			t.Errorf("%d frames a second: %d messages", hz, sent)
 		}
 		for len(c.Pending(nil)) > 0 {
-			c.asks.receive(&stateMessage{answered: c.asks.next - 1})
+			c.commands.receive(&stateMessage{answered: c.commands.next - 1})
 		}
 		sent, c.unsent = 0, false
 		still := c.Game.Input.Predict(c.own.last)
