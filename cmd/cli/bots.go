@@ -172,7 +172,7 @@ func (c *botGroup) verdict(a *app) error {
 	t.AppendRow(table.Row{f["bots"], f["live"], f["resyncs"], fmt.Sprintf("%d (%d)", f["frame_p50_us"], f["frame_p99_us"]),
 		fmt.Sprintf("%d (%d)", f["late_p50_us"], f["late_p99_us"])})
 	a.tell(t.Render() + "\n")
-	a.tellCosts(spent)
+	printCosts(a, spent)
 	silent := !slices.ContainsFunc(c.clients, func(k *client.Client) bool { return k.Core().World() != nil })
 	for i, err := range c.failed {
 		if err != nil && !(silent && errors.Is(err, client.ErrUnreachable)) {

@@ -74,8 +74,8 @@ func (c *costs) total() cost.Report {
 	return c.past.Report()
 }
 
-// tellCosts prints a line for each report that has turns.
-func (a *app) tellCosts(reports ...cost.Report) {
+// printCosts prints a line for each report that has turns.
+func printCosts(a *app, reports ...cost.Report) {
 	for i := range reports {
 		if r := &reports[i]; r.Turns > 0 {
 			a.tell("costs of the " + r.Line() + "\n")
@@ -93,15 +93,15 @@ func (f *slowFlags) recorder(a *app) (*cost.Recorder, error) {
 	if f.SlowDir == "" {
 		return nil, nil
 	}
-	r, err := cost.NewRecorder(cost.RecorderConfig{Dir: f.SlowDir, Recorded: a.tellSlow})
+	r, err := cost.NewRecorder(cost.RecorderConfig{Dir: f.SlowDir, Recorded: func(r cost.Recording) { printSlow(a, r) }})
 	if err != nil {
 		return nil, fmt.Errorf("slow ticks cannot be recorded: %w; choose another --slow-dir", err)
 	}
 	return r, nil
 }
 
-// tellSlow reports the files of a slow tick.
-func (a *app) tellSlow(r cost.Recording) {
+// printSlow reports the files of a slow tick.
+func printSlow(a *app, r cost.Recording) {
 	f := fields{"of": r.Name, "tick": r.Turn.Tick, "ms": float64(r.Turn.Cost) / 1e6, "budget_ms": float64(r.Budget) / 1e6, "trace": r.Trace, "table": r.Table}
 	text := fmt.Sprintf("%s: tick %d took %v of %v; the trace before it is %s, for go tool trace, its costs are in %s", r.Name, r.Turn.Tick,
 		r.Turn.Cost.Round(10*time.Microsecond), r.Budget.Round(10*time.Microsecond), r.Trace, r.Table)

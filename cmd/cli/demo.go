@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/table"
+
 	"tendon/ecs"
 	"tendon/systems"
 )
@@ -114,7 +116,7 @@ func (v *demoVerb) Run(a *app) error {
 	}
 	err = m.finish()
 	a.tell(renderLines(title, m.lines()))
-	a.tellCosts(m.costs()...)
+	printCosts(a, m.costs()...)
 	if err != nil {
 		return err
 	}
@@ -179,4 +181,21 @@ func (m *match) lag() float64 {
 		sum += float64(waiting)*1e3/float64(p.game.TickRate) + float64(s.RTT)/1e6/2
 	}
 	return sum / float64(len(m.players))
+}
+
+// renderLines returns the live table of a match.
+func renderLines(title string, lines []line) string {
+	t := newTable(title)
+	t.AppendHeader(table.Row{"", "tick", "RTT ms", "rollbacks/s", "depth (max)", "corrections", "stalls", "up B/s", "down B/s", "frame µs (p99)", "checksums"})
+	for _, l := range lines {
+		sums := fmt.Sprintf("%d equal", l.Agreed)
+		if l.Differed > 0 {
+			sums = fmt.Sprintf("%d DIFFER of %d", l.Differed, l.Agreed+l.Differed)
+		}
+		t.AppendRow(table.Row{l.Name, l.Tick, fmt.Sprintf("%.0f", l.RTTMs), fmt.Sprintf("%.1f", l.PerSecond),
+			fmt.Sprintf("%.1f (%d)", l.Depth, l.Deepest), l.Corrected, l.Stalls, fmt.Sprintf("%.0f", l.UpBps),
+			fmt.Sprintf("%.0f", l.DownBps), fmt.Sprintf("%.0f (%.0f)", l.FrameP50Us, l.FrameP99Us), sums})
+	}
+	t.SetCaption("frame: duration of one Frame of the client, with all ticks that it simulates and resimulates")
+	return t.Render() + "\n"
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -206,10 +205,4 @@ func (h *host) stop() error {
 func (h *host) ticket(to netip.AddrPort, pass server.Pass, life time.Duration) ([]byte, error) {
 	return server.Mint(server.Ticket{ProtocolID: server.ProtocolID(h.game.Name), Key: h.key, Addresses: []netip.AddrPort{to},
 		Pass: pass, Lifetime: life}, time.Now())
-}
-
-// randomKey returns a key for one run.
-func randomKey() (k netcode.Key) {
-	rand.Read(k[:]) // never fails
-	return k
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"tendon/cmd/cli/window"
@@ -135,7 +134,7 @@ func (v *joinVerb) play(ctx context.Context, a *app, config client.DialConfig) e
 	}
 	err = inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, nil)
 	if c.Core().World() != nil {
-		a.tellCosts(v.ledger.Report())
+		printCosts(a, v.ledger.Report())
 	}
 	return err
 }
@@ -246,7 +245,7 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 	a.emit("left", fields{"client": l, "costs": []cost.Report{spent}})
 	if l.Tick > 0 { // it was in the match
 		a.say("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
-		a.tellCosts(spent)
+		printCosts(a, spent)
 	}
 	if err == nil && a.ctx.Err() == nil && l.State != client.Live.String() { // --for is over, and it is not in the match
 		if l.Tick == 0 {
@@ -260,71 +259,10 @@ func (v *joinVerb) headless(ctx context.Context, a *app, c *client.Client) error
 // errLost ends a client that is disconnected when --for is over.
 var errLost = errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
 
-// inWindow plays in a window. An error from lost ends it early. lost is optional.
-func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost <-chan error) error {
-	defer c.Close()
-	err := window.Run(window.Config{
-		Title: title, Game: a.game,
-		Frame: func(now time.Time, in ecs.InputBytes) error {
-			select {
-			case <-ctx.Done():
-				return window.ErrClosed
-			case err := <-lost:
-				return err
-			default:
-			}
-			if unanswered(c) {
-				return errSilent
-			}
-			c.SetInput(in)
-			return c.Frame(now)
-		},
-		View: func(now time.Time) *ecs.View {
-			if c.Core().World() == nil {
-				return nil
-			}
-			view := c.View(now)
-			c.Effects(func(e systems.Effect) {
-				if a.game.Screen.Effect != nil {
-					a.game.Screen.Effect(view, e)
-				}
-			})
-			return view
-		},
-		Status: func() string { return status(c) },
-	})
-	return playError(err)
-}
-
 // noticeText returns a notice of the server with its countdown.
 func noticeText(seconds int, text string) string {
 	if seconds == 0 {
 		return text
 	}
 	return fmt.Sprintf("in %d s: %s", seconds, text)
-}
-
-// playError adds advice to the error that ended a client. Leaving is no error.
-func playError(err error) error {
-	switch {
-	case errors.Is(err, client.ErrClosed):
-		return nil
-	case errors.Is(err, client.ErrUnreachable):
-		return fmt.Errorf("%w; see whether the server still runs, and whether the same player has joined from elsewhere", err)
-	case errors.Is(err, &session.Error{Code: session.CodeGame}):
-		return fmt.Errorf("%w; it may also be that the server runs at another --tick-rate: give the same", err)
-	}
-	return err
-}
-
-// status returns the line at the bottom of the window.
-func status(c *client.Client) string {
-	s := c.Stats()
-	switch c.State() {
-	case client.Live:
-		return fmt.Sprintf("RTT %d ms · %d ticks ahead · input delay %d", s.RTT/1e6, s.Strategy.Present-s.Strategy.Confirmed, s.Strategy.InputDelay)
-	case client.Loading, client.CatchingUp:
-		return fmt.Sprintf("%v [%-20s] %.0f %%", c.State(), strings.Repeat("#", int(20*c.Progress())), 100*c.Progress())
-	}
-	return c.State().String() + "…"
 }

@@ -118,14 +118,6 @@ func (v *labVerb) prepare() error {
 	return nil
 }
 
-// counted returns a number of things.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprint(n, " ", many)
-}
-
 // config returns what the flags describe.
 func (v *labVerb) config(a *app) (c lab.Config, err error) {
 	v.Seed = chooseSeed(v.Seed)

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -18,19 +17,6 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 )
-
-// The exit codes of every verb.
-const (
-	exitFine   = 0
-	exitFailed = 1 // the check failed: a desync, a difference
-	exitUsage  = 2 // wrong use or environment
-)
-
-// errFailed is wrapped by the error of a verb whose check failed. The verb has printed the result before.
-var errFailed = errors.New("check failed")
-
-// errInterrupted is the error of a check that was interrupted: it is no success, since it proved nothing.
-var errInterrupted = errors.New("interrupted before the end, so nothing is proven: run it again")
 
 // Main runs the game's command line and exits. It checks the game first and prints what is wrong with it. Ctrl-C, SIGTERM
 // and SIGHUP end a verb in order; a second one ends the process at once.
@@ -57,26 +43,6 @@ type verbs struct {
 	Profile  profileVerb  `cmd:"" help:"Measure the cost of each phase and system of a tick, or compare two measurements."`
 
 	Common `embed:"" group:"Everywhere"`
-}
-
-// Common are the flags of every verb.
-type Common struct {
-	JSON       bool   `name:"json" help:"Print JSON, one object a line, instead of text."`
-	PprofKind  string `name:"profile" enum:"none,cpu,mem,allocs,block,mutex,goroutine,trace,clock" default:"none" help:"Profile the run: cpu, mem, allocs, block, mutex, goroutine, trace or clock."`
-	TickRate   int    `help:"Run the game at this many ticks per second; every peer of a match needs the same. Default: the game's own rate."`
-	ProfileDir string `type:"path" default:"profiles" help:"Directory of the profile."`
-}
-
-// app is what a verb works with: the game, the flags of every verb and the output. Goroutines may print concurrently.
-type app struct {
-	ctx     context.Context
-	game    *ecs.Game
-	program string // command that started this process
-	common  Common
-
-	printing sync.Mutex
-	out      *results
-	note     io.Writer // settings, progress, warnings
 }
 
 // run runs a command line and returns its exit code.

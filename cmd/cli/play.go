@@ -68,7 +68,7 @@ func (v *playVerb) Run(a *app) error {
 		cancel()
 		bots.Wait()
 		_ = h.stop() // all clients have left
-		a.tellCosts(h.costs.total(), ledger.Report())
+		printCosts(a, h.costs.total(), ledger.Report())
 	}()
 	a.say("%s with %d bots, strategy %s, at %v", a.game.Name, v.Bots, v.Sync, h.addr)
 	lost := make(chan error, v.Bots)

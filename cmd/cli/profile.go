@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -64,29 +61,4 @@ func (a *app) profileInto(kind, dir string) (stop func(), err error) {
 		p.Stop()
 		unlabel()
 	}, nil
-}
-
-// writable makes a directory and checks that files can be created in it.
-func writable(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".try-*")
-	if err != nil {
-		return err
-	}
-	err = f.Close()
-	return errors.Join(err, os.Remove(f.Name()))
-}
-
-// replaceable checks that a file can be written, if it exists.
-func replaceable(path string) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return f.Close()
 }

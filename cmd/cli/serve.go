@@ -143,7 +143,7 @@ func (v *serveVerb) Run(a *app) (err error) {
 	a.say("stopping: closing connections")
 	err = errors.Join(err, h.stop())
 	spent := h.costs.total()
-	a.tellCosts(spent)
+	printCosts(a, spent)
 	a.emit("costs", fields{"costs": []cost.Report{spent}})
 	return err
 }

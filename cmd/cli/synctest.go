@@ -50,7 +50,7 @@ func (v *syncTestVerb) Run(a *app) error {
 	case errors.Is(err, rollback.ErrStopped):
 		return errInterrupted
 	case errors.As(err, &desync):
-		a.reportDesync(desync)
+		printDesync(a, desync)
 		return fmt.Errorf("%w: the game is not deterministic, or its state is not all in the image; seed %d", errFailed, v.Seed)
 	case errors.Is(err, rollback.ErrProvesNothing):
 		return fmt.Errorf("%w: %w", errFailed, err)
@@ -58,8 +58,8 @@ func (v *syncTestVerb) Run(a *app) error {
 	return err
 }
 
-// reportDesync prints a desync report.
-func (a *app) reportDesync(d *rollback.DesyncReport) {
+// printDesync prints a desync report.
+func printDesync(a *app, d *rollback.DesyncReport) {
 	a.tell(d.String())
 	differences := []fields{}
 	for _, p := range d.Differences {

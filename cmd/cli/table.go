@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -11,23 +10,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 )
-
-// renderLines returns the live table of a match.
-func renderLines(title string, lines []line) string {
-	t := newTable(title)
-	t.AppendHeader(table.Row{"", "tick", "RTT ms", "rollbacks/s", "depth (max)", "corrections", "stalls", "up B/s", "down B/s", "frame µs (p99)", "checksums"})
-	for _, l := range lines {
-		sums := fmt.Sprintf("%d equal", l.Agreed)
-		if l.Differed > 0 {
-			sums = fmt.Sprintf("%d DIFFER of %d", l.Differed, l.Agreed+l.Differed)
-		}
-		t.AppendRow(table.Row{l.Name, l.Tick, fmt.Sprintf("%.0f", l.RTTMs), fmt.Sprintf("%.1f", l.PerSecond),
-			fmt.Sprintf("%.1f (%d)", l.Depth, l.Deepest), l.Corrected, l.Stalls, fmt.Sprintf("%.0f", l.UpBps),
-			fmt.Sprintf("%.0f", l.DownBps), fmt.Sprintf("%.0f (%.0f)", l.FrameP50Us, l.FrameP99Us), sums})
-	}
-	t.SetCaption("frame: duration of one Frame of the client, with all ticks that it simulates and resimulates")
-	return t.Render() + "\n"
-}
 
 // newTable returns a table in the style of all verbs. Titles and headers keep their case.
 func newTable(title string) table.Writer {

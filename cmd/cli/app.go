@@ -8,9 +8,45 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"sync"
 	"syscall"
 	"time"
+
+	"tendon/ecs"
 )
+
+// The exit codes of every verb.
+const (
+	exitFine   = 0
+	exitFailed = 1 // the check failed: a desync, a difference
+	exitUsage  = 2 // wrong use or environment
+)
+
+// errFailed is wrapped by the error of a verb whose check failed. The verb has printed the result before.
+var errFailed = errors.New("check failed")
+
+// errInterrupted is the error of a check that was interrupted: it is no success, since it proved nothing.
+var errInterrupted = errors.New("interrupted before the end, so nothing is proven: run it again")
+
+// Common are the flags of every verb.
+type Common struct {
+	JSON       bool   `name:"json" help:"Print JSON, one object a line, instead of text."`
+	PprofKind  string `name:"profile" enum:"none,cpu,mem,allocs,block,mutex,goroutine,trace,clock" default:"none" help:"Profile the run: cpu, mem, allocs, block, mutex, goroutine, trace or clock."`
+	TickRate   int    `help:"Run the game at this many ticks per second; every peer of a match needs the same. Default: the game's own rate."`
+	ProfileDir string `type:"path" default:"profiles" help:"Directory of the profile."`
+}
+
+// app is what a verb works with: the game, the flags of every verb and the output. Goroutines may print concurrently.
+type app struct {
+	ctx     context.Context
+	game    *ecs.Game
+	program string // command that started this process
+	common  Common
+
+	printing sync.Mutex
+	out      *results
+	note     io.Writer // settings, progress, warnings
+}
 
 // results is the standard output.
 type results struct {
@@ -121,4 +157,12 @@ func chooseSeed(given uint64) uint64 {
 		return given
 	}
 	return 1 + rand.Uint64N(1e9)
+}
+
+// counted returns a number with its noun.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
 }
