@@ -6,6 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -20,19 +21,19 @@ func TestAnyFrameRateKeepsThePaceAndEveryPress(t *testing.T) {
 			m := newMatch(t, testGame(60), 20, Config{Reliable: reliable})
 			made, last := 0, 0
 			p := m.join(profile(t, "P2"), simnet.Clock{DriftPPM: 200}, 0, hz, func(p *player, f int) pad {
-				press := p.Live() && f >= last+hz/2 && m.net.Now() < 18*time.Second
+				press := p.Live() && f >= last+hz/2 && m.Net.Now() < 18*time.Second
 				if press {
 					made++
 					last = f
 				}
 				return pad{Fire: press, DX: int8(f / hz % 2)}
 			})
-			m.net.RunUntil(3 * time.Second)
+			m.Net.RunUntil(3 * time.Second)
 			p.forget()
-			m.net.RunUntil(20 * time.Second)
+			m.Net.RunUntil(20 * time.Second)
 			had := 0
 			for f := ecs.Tick(1); f <= m.server.Done(); f++ {
-				if padInput.Unpack(m.frames[f].inputs[0]).Fire {
+				if padInput.Unpack(m.Ticks[f].Inputs[0]).Fire {
 					had++
 				}
 			}
@@ -52,14 +53,14 @@ func TestASuspendedClientCatchesUp(t *testing.T) {
 		m := newMatch(t, testGame(60), 21, Config{})
 		m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(1))
 		c := m.join(profile(t, "P2"), simnet.Clock{}, 1, 60, wander(2))
-		m.net.RunUntil(4 * time.Second)
+		m.Net.RunUntil(4 * time.Second)
 		c.forget()
-		m.net.Pause(c.node, 4*time.Second, 4*time.Second+away)
-		m.net.RunUntil(4*time.Second + away + 4*time.Second)
-		if !c.Live() || c.at()+20 < m.server.Done() || c.stallShare() > 1 || c.loads != 1 {
+		m.Net.Pause(c.peer.Node, 4*time.Second, 4*time.Second+away)
+		m.Net.RunUntil(4*time.Second + away + 4*time.Second)
+		if !c.Live() || c.at()+20 < m.server.Done() || c.stallShare() > 1 || c.peer.Loads != 1 {
 			t.Errorf("%v: stalled %.2f%%, %+v", away, c.stallShare(), c.Stats())
 		}
-		m.sound(100)
+		m.wantSound(100)
 	}
 }
 
@@ -68,21 +69,21 @@ func TestCatchingUpLeavesTimeToDraw(t *testing.T) {
 	for _, told := range []bool{false, true} {
 		m := newMatch(t, testGame(60), 22, Config{Simulate: OnDemand})
 		m.join(profile(t, "P1"), simnet.Clock{}, 0, 60, wander(1))
-		m.net.RunUntil(20 * time.Second)
+		m.Net.RunUntil(20 * time.Second)
 		var spent systems.Time
 		config := systems.ClientConfig{Seat: -1}
 		if told {
 			config.Elapsed = func() systems.Time { return spent }
 			config.Taken = func(systems.FinalTick) { spent += systems.Second / 1000 }
 		}
-		p := m.add(profile(t, "P1"), simnet.Clock{}, config, idle)
+		p := m.add(halves.Plan{Path: profile(t, "P1"), Config: config, FromOpen: true}, idle)
 		most, behind := 0, ecs.Tick(0)
 		p.onFrame = func(p *player, before, after ecs.Tick) {
 			most = max(most, int(after-before))
 			behind = max(behind, p.Stats().Behind)
 			spent = 0
 		}
-		m.hand(p, func() { m.run(p, m.net.LocalNow(p.node), 60) })
+		p.peer.SendImage(0)
 		m.until(p.Live)
 		if want := map[bool]int{false: catchFrames, true: 8}[told]; most < want || most > want+maxSteps || behind < 600 {
 			t.Errorf("%d frames at once, want %d; %d behind", most, want, behind)
@@ -93,11 +94,11 @@ func TestCatchingUpLeavesTimeToDraw(t *testing.T) {
 // A view goes smoothly from one state to the next, and stands still where the client waits.
 func TestAViewStandsStillWhereTheClientWaits(t *testing.T) {
 	m, p := article(t, Article(), idle, func(m *match, p *player) {
-		m.net.Script(m.node, p.node, simnet.Rule{Match: func(_ simnet.Channel, b []byte) bool { return b[0] == kindSync }, Nth: 4, Delay: 40 * ms})
+		m.Net.Script(m.Node, p.peer.Node, simnet.Rule{Match: func(_ simnet.Channel, b []byte) bool { return b[1] == kindSync }, Nth: 4, Delay: 40 * ms})
 	})
 	shown, stills := 0.0, 0
 	show := func() {
-		previous, current, confirmed, alpha := p.View(systems.Time(m.net.LocalNow(p.node)))
+		previous, current, confirmed, alpha := p.View(systems.Time(m.Net.LocalNow(p.peer.Node)))
 		if p.at() == 0 {
 			return
 		}
@@ -113,8 +114,8 @@ func TestAViewStandsStillWhereTheClientWaits(t *testing.T) {
 		}
 		shown = now
 	}
-	for m.net.Now() < time.Second {
-		m.net.RunUntil(m.net.Now() + time.Second/240)
+	for m.Net.Now() < time.Second {
+		m.Net.RunUntil(m.Net.Now() + time.Second/240)
 		show()
 	}
 	if stills < 10 || stills > 14 { // three ticks
@@ -176,38 +177,28 @@ func TestTheMarginFollowsHowLateSyncsCome(t *testing.T) {
 func TestWhatTheReliableChannelLosesIsInTheDatagramsToo(t *testing.T) {
 	l := newLoop(t, Config{}, testGame(60), 1, 2, zigzag)
 	for range 40 {
-		l.step()
+		l.Step()
 	}
-	c, now := l.clients[0], systems.Time(l.tick)*l.length
+	c, now := l.clients[0], systems.Time(l.Tick)*l.Length
 	var s image.Snapshot
 	c.World().Image().Save(&s)
 	encoded, have := s.AppendImage(nil), c.at()
 	for range 20 {
-		l.step()
+		l.Step()
 	}
 	if err := c.World().Image().Load(encoded); err != nil {
 		t.Fatal(err)
 	}
-	c.Load(now, l.server.Done(), 4*l.length)
-	l.server.Open(0, 0, have, now, l)
-	for range 60 {
-		l.step()
-		for i := range l.down[0].slots {
-			lose(&l.down[0].slots[i])
+	c.Load(now, l.server.Done(), 4*l.Length)
+	l.Delays = func(toClient bool, _ int, ch systems.Channel, message []byte) []int {
+		if toClient && ch == systems.Reliable && message[0] == kindSync {
+			return nil
 		}
+		return []int{0}
 	}
+	l.server.Open(0, 0, have, now, l)
+	l.Run(60)
 	if !c.Live() || c.at()+20 < l.server.Done() {
 		t.Errorf("without anything that was sent reliably: at frame %d of %d, live %v", c.at(), l.server.Done(), c.Live())
 	}
-}
-
-// lose takes the syncs on the reliable channel out of a parcel.
-func lose(p *parcel) {
-	var kept parcel
-	p.open(func(ch systems.Channel, message []byte) {
-		if ch == systems.Datagram || message[0] != kindSync {
-			kept.Send(0, ch, message)
-		}
-	})
-	*p = kept
 }

@@ -6,15 +6,16 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
 
 // silence makes the results of some clients, bits of the set, never arrive.
 func (m *match) silence(who ecs.PlayerSet) {
-	m.hostile = true
-	m.onUp = func(p *player, _ systems.Channel, message []byte, _ simnet.Time) {
-		if message[0] == kindResult && who.Has(ecs.Player(p.id)) {
+	m.Hostile = true
+	m.OnUp = func(p *halves.Peer, _ systems.Channel, message []byte) {
+		if message[0] == kindResult && who.Has(ecs.Player(p.ID)) {
 			message[0] = 99
 		}
 	}
@@ -32,16 +33,16 @@ func fourWho(t *testing.T, game *ecs.Game, c Config, voters ecs.PlayerSet) *matc
 
 // concluded returns the only decision that Conclude makes, and demands that a second Conclude makes none.
 func (m *match) concluded(before int) systems.Decision {
-	m.t.Helper()
-	if len(m.decisions) != before {
-		m.t.Fatalf("decided before: %+v", m.decisions)
+	m.T.Helper()
+	if len(m.Decisions) != before {
+		m.T.Fatalf("decided before: %+v", m.Decisions)
 	}
 	m.server.Conclude()
 	m.server.Conclude()
-	if len(m.decisions) != before+1 {
-		m.t.Fatalf("decisions %+v", m.decisions)
+	if len(m.Decisions) != before+1 {
+		m.T.Fatalf("decisions %+v", m.Decisions)
 	}
-	return m.decisions[before]
+	return m.Decisions[before]
 }
 
 // A room that ends while players vote loses no result: a strict majority of those who were in the match is one, and
@@ -56,7 +57,7 @@ func TestConcludeDecidesThePendingBallot(t *testing.T) {
 				continue // the same, slowly
 			}
 			m := fourWho(t, ending(), Config{Simulate: simulate, VoteTime: 60 * systems.Second}, c.voters)
-			m.net.RunUntil(9 * time.Second)
+			m.Net.RunUntil(9 * time.Second)
 			d := m.concluded(0)
 			if d.Tick != 400 || d.How != c.how || d.Registered != 15 || d.Voted != c.voters || d.Silent != 15&^c.voters || d.Dissented != 0 ||
 				len(d.Result) != 9 || d.Result[8] != 'e' {
@@ -69,27 +70,27 @@ func TestConcludeDecidesThePendingBallot(t *testing.T) {
 // Where the server computes the match anyway, what it computed is what counts.
 func TestConcludeOverrulesAMajorityThatLies(t *testing.T) {
 	m := fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 0b0111)
-	m.onUp = func(p *player, _ systems.Channel, message []byte, _ simnet.Time) {
+	m.OnUp = func(p *halves.Peer, _ systems.Channel, message []byte) {
 		if message[0] == kindResult {
-			if message[len(message)-1] ^= 1; p.id == 3 {
+			if message[len(message)-1] ^= 1; p.ID == 3 {
 				message[0] = 99
 			}
 		}
 	}
-	m.net.RunUntil(9 * time.Second)
+	m.Net.RunUntil(9 * time.Second)
 	if d := m.concluded(0); d.How != systems.ByAudit || d.Dissented != 7 || d.Result[8] != 'e' {
 		t.Errorf("%+v", d)
 	}
 	m = fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 15)
-	m.net.RunUntil(2 * time.Second)
+	m.Net.RunUntil(2 * time.Second)
 	lie := resultMessage{tick: 50, result: []byte("ours")}
 	for p := range systems.Peer(3) {
-		if err := m.server.Receive(p, systems.Reliable, lie.append(nil), systems.Time(m.net.Now()), m.out()); err != nil {
+		if err := m.server.Receive(p, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m.ToClients()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if m.server.Conclude(); len(m.decisions) != 0 {
-		t.Errorf("no match has ended: %+v", m.decisions)
+	if m.server.Conclude(); len(m.Decisions) != 0 {
+		t.Errorf("no match has ended: %+v", m.Decisions)
 	}
 }
 
@@ -103,12 +104,12 @@ func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
 		return nil
 	}
 	m := fourWho(t, game, Config{Simulate: OnDemand, VoteTime: 60 * systems.Second}, 0)
-	m.net.RunUntil(10 * time.Second)
+	m.Net.RunUntil(10 * time.Second)
 	m.server.Conclude()
-	if kept := cap(m.server.votes.own); len(m.decisions) != most || kept >= most {
-		t.Fatalf("%d of %d matches are decided, %d were kept at once", len(m.decisions), most, kept)
+	if kept := cap(m.server.votes.own); len(m.Decisions) != most || kept >= most {
+		t.Fatalf("%d of %d matches are decided, %d were kept at once", len(m.Decisions), most, kept)
 	}
-	for i, d := range m.decisions {
+	for i, d := range m.Decisions {
 		if f := 301 + i; d.Tick != ecs.Tick(f) || d.How != systems.ByReplay || d.Registered != 15 || d.Silent != 15 || d.Result[0] != byte(f) {
 			t.Errorf("%+v, want tick %d", d, f)
 		}
@@ -119,22 +120,22 @@ func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
 // did; who only lost his connection for a moment has it wait.
 func TestALogThatEverybodyHasLeftIsPlayedToItsResult(t *testing.T) {
 	m := fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 5 * systems.Second}, 0)
-	m.net.RunUntil(8 * time.Second)
+	m.Net.RunUntil(8 * time.Second)
 	for _, c := range m.clients {
-		c.off = true
-		m.server.Close(c.id)
+		c.peer.Off = true
+		m.server.Close(c.peer.ID)
 	}
-	m.net.RunUntil(9 * time.Second)
-	if w := m.server.World().Tick(); w != 0 || len(m.decisions) > 0 {
-		t.Errorf("a second after all left the server has computed %d frames: %+v", w, m.decisions)
+	m.Net.RunUntil(9 * time.Second)
+	if w := m.server.World().Tick(); w != 0 || len(m.Decisions) > 0 {
+		t.Errorf("a second after all left the server has computed %d frames: %+v", w, m.Decisions)
 	}
-	m.net.RunUntil(13 * time.Second)
-	if len(m.decisions) != 1 || m.decisions[0].Tick != 400 || m.decisions[0].Registered != 15 || m.decisions[0].How != systems.ByReplay {
-		t.Errorf("at frame %d of %d: %+v", m.server.World().Tick(), m.server.Done(), m.decisions)
+	m.Net.RunUntil(13 * time.Second)
+	if len(m.Decisions) != 1 || m.Decisions[0].Tick != 400 || m.Decisions[0].Registered != 15 || m.Decisions[0].How != systems.ByReplay {
+		t.Errorf("at frame %d of %d: %+v", m.server.World().Tick(), m.server.Done(), m.Decisions)
 	}
 	m.server.Conclude()
-	if len(m.decisions) != 1 {
-		t.Errorf("%+v", m.decisions)
+	if len(m.Decisions) != 1 {
+		t.Errorf("%+v", m.Decisions)
 	}
 }
 
@@ -150,19 +151,19 @@ func TestTheRegisteredAreThoseOfTheEnd(t *testing.T) {
 			m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 		}
 		m.silence(2)
-		m.net.At(tickAt(400)+1, func() { // before anybody has executed frame 400
-			m.clients[1].off = true
+		m.Net.At(tickAt(400)+1, func() { // before anybody has executed frame 400
+			m.clients[1].peer.Off = true
 			m.server.Close(1)
-			m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 1}, m.out())
+			m.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 1}, m.ToClients())
 			if way.comes {
 				m.join(profile(t, "P2"), simnet.Clock{}, 2, 60, wander(9))
 			}
 		})
-		m.net.RunUntil(12 * time.Second)
-		if len(m.decisions) != 1 {
-			t.Fatalf("%v: %+v", way, m.decisions)
+		m.Net.RunUntil(12 * time.Second)
+		if len(m.Decisions) != 1 {
+			t.Fatalf("%v: %+v", way, m.Decisions)
 		}
-		if d := m.decisions[0]; d.Tick != 400 || d.Registered != 3 || d.Voted != 1 || d.Silent != 2 || d.How != systems.ByReplay {
+		if d := m.Decisions[0]; d.Tick != 400 || d.Registered != 3 || d.Voted != 1 || d.Silent != 2 || d.How != systems.ByReplay {
 			t.Errorf("%v: %+v", way, d)
 		}
 	}
@@ -172,18 +173,18 @@ func TestTheRegisteredAreThoseOfTheEnd(t *testing.T) {
 func TestAClaimOfATickInWhichOneWasAloneDecidesNothing(t *testing.T) {
 	m := newMatch(t, ending(), 3, Config{Simulate: OnDemand, VoteTime: systems.Second})
 	m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(0))
-	m.net.RunUntil(2 * time.Second)
+	m.Net.RunUntil(2 * time.Second)
 	for s := 1; s < 4; s++ {
 		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 	}
-	m.net.RunUntil(4 * time.Second)
+	m.Net.RunUntil(4 * time.Second)
 	lie := resultMessage{tick: 100, result: []byte("mine")}
-	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.net.Now()), m.out()); err != nil {
+	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m.ToClients()); err != nil {
 		t.Fatal(err)
 	}
-	m.net.RunUntil(6 * time.Second)
-	if len(m.decisions) != 0 {
-		t.Errorf("%+v", m.decisions)
+	m.Net.RunUntil(6 * time.Second)
+	if len(m.Decisions) != 0 {
+		t.Errorf("%+v", m.Decisions)
 	}
 }
 

@@ -18,9 +18,9 @@ func TestWhoAsksAgainIsNotToldOfFramesThatSendWasNotCalledFor(t *testing.T) {
 	game := testGame(60)
 	l := newLoop(t, Config{Interval: 1, Closing: Waiting}, game, 1, 1, zigzag)
 	for range 100 {
-		l.step()
+		l.Step()
 	}
-	s, now := l.server, systems.Time(l.tick)*l.length
+	s, now := l.server, systems.Time(l.Tick)*l.Length
 	ask := func(received ecs.Tick) (answers int) {
 		now += resendHeld
 		m := opsMessage{received: received, executed: received, live: true}

@@ -32,7 +32,7 @@ func seedStamped(f *testing.F, game *ecs.Game) {
 func seedSyncs(f *testing.F, game *ecs.Game) {
 	l := newLoop(f, Config{}, game, 2, 0, zigzag)
 	for range 40 {
-		l.tick++
+		l.Tick++
 		l.server.Tick(0)
 		head := l.server.head(&l.server.Peers[0], 1)
 		l.server.write(&head, systems.MaxDatagram, 0)
@@ -138,7 +138,7 @@ func FuzzReceive(f *testing.F) {
 	f.Add((&resultMessage{180, 1, []byte("3:1")}).append(nil))
 	l := newLoop(f, Config{RelayAtOnce: true}, ending(), 2, 3, zigzag)
 	for range 200 {
-		l.step()
+		l.Step()
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
@@ -146,12 +146,8 @@ func FuzzReceive(f *testing.F) {
 			_ = l.clients[1].Receive(ch, data, 0)
 		}
 		c := l.clients[1]
-		c.Frame(systems.Time(l.tick+300) * l.length)
-		for i := range l.down {
-			for j := range l.down[i].slots {
-				l.down[i].slots[j] = parcel{}
-			}
-		}
+		c.Frame(systems.Time(l.Tick+300) * l.Length)
+		l.DropAll()
 		if l.server.stamps.orders.Len() > 1000 || len(c.incoming.held) > maxHeld || c.log.bytes > maxPending || len(c.own.queue) > maxQueue {
 			t.Fatal(l.server.stamps.orders.Len(), len(c.incoming.held), c.log.bytes)
 		}

@@ -12,13 +12,13 @@ import (
 
 // said gives the server a message of peer 0's.
 func (l *loop) said(ch systems.Channel, message []byte) error {
-	return l.server.Receive(0, ch, message, systems.Time(l.tick)*l.length, l)
+	return l.server.Receive(0, ch, message, systems.Time(l.Tick)*l.Length, l)
 }
 
 func newRunning(t testing.TB, c Config) *loop {
 	l := newLoop(t, c, testGame(60), 2, 2, zigzag)
 	for range 120 {
-		l.step()
+		l.Step()
 	}
 	return l
 }
@@ -84,7 +84,7 @@ func TestAFloodIsBounded(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			l.step()
+			l.Step()
 		}
 		s := l.server
 		if st := s.PeerStats(0); st.Refused < 1000 || s.stamps.orders.Len() > 200 || s.stamps.relayed > maxNumber {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -40,16 +40,15 @@ func TestEveryClientExecutesTheServersLog(t *testing.T) {
 			t.Run(way.name+"/"+name, func(t *testing.T) {
 				m := four(t, profile(t, name), 1, way.config)
 				shop(m)
-				m.net.RunUntil(length)
-				m.log()
+				m.Net.RunUntil(length)
 				least := enough
 				if m.config.Simulate == OnDemand {
 					least = 0
 				}
-				m.sound(least)
+				m.wantSound(least)
 				for _, c := range m.clients {
 					if c.at()+90 < m.server.Done() || !c.Live() {
-						t.Errorf("client %d is at %d, the server at %d", c.id, c.at(), m.server.Done())
+						t.Errorf("client %d is at %d, the server at %d", c.peer.ID, c.at(), m.server.Done())
 					}
 				}
 			})
@@ -61,9 +60,9 @@ func TestEveryClientExecutesTheServersLog(t *testing.T) {
 func shop(m *match) {
 	for i, c := range m.clients {
 		c.onFrame = func(p *player, _, _ ecs.Tick) {
-			if p.Live() && p.frames%(70+i) == 0 && !p.own.full() {
-				if err := p.Order(ecs.Entity{Row: 3, Born: 1}, make([]byte, p.frames*37%1025), m.fromClient(p)); err != nil {
-					m.t.Error(err)
+			if p.Live() && p.peer.Frames%(70+i) == 0 && !p.own.full() {
+				if err := p.Order(ecs.Entity{Row: 3, Born: 1}, make([]byte, p.peer.Frames*37%1025), m.ToServer(p.peer)); err != nil {
+					m.T.Error(err)
 				}
 			}
 		}
@@ -75,14 +74,12 @@ func shop(m *match) {
 func article(t testing.TB, c Config, play func(*player, int) pad, change func(m *match, p *player)) (*match, *player) {
 	m := newMatch(t, testGame(60), 5, c)
 	path := simnet.Symmetric("10", "10", simnet.Path{Delay: 10 * ms})
-	p := m.add(path, simnet.Clock{}, systems.ClientConfig{}, play)
+	p := m.add(halves.Plan{Path: path, Phase: firstFrame}, play)
 	if err := p.World().Image().Load(imageOf(m.server.World())); err != nil {
 		t.Fatal(err)
 	}
-	m.load(p)
-	m.server.Open(p.id, 0, 0, 0, m.out())
-	m.server.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, m.out())
-	m.run(p, firstFrame, 60)
+	p.peer.Load(0)
+	p.peer.OpenNow(0)
 	if change != nil {
 		change(m, p)
 	}
@@ -101,15 +98,15 @@ func TestAnOperationOfFrameOneTakesEffectInFrameSeven(t *testing.T) {
 	m, p := article(t, Article(), func(p *player, f int) pad {
 		return pad{DX: 1}
 	}, nil)
-	m.net.RunUntil(2 * time.Second)
+	m.Net.RunUntil(2 * time.Second)
 	for f := 1; f <= 100; f++ {
 		if want := firstFrame + tickAt(f-1); p.starts[ecs.Tick(f)] != want {
 			t.Fatalf("frame %d starts at %v, want %v", f, p.starts[ecs.Tick(f)], want)
 		}
 	}
 	for f := ecs.Tick(1); f <= 8; f++ {
-		if moved := m.frames[f].inputs[0] != (ecs.InputBytes{}); moved != (f >= 7) {
-			t.Errorf("frame %d: %v", f, m.frames[f])
+		if moved := m.Ticks[f].Inputs[0] != (ecs.InputBytes{}); moved != (f >= 7) {
+			t.Errorf("frame %d: %v", f, m.Ticks[f])
 		}
 	}
 	if len(p.stalls) > 0 || p.starts[7] != 193333334 {
@@ -124,14 +121,14 @@ func TestALateSyncStallsOnceAndTeachesSlack(t *testing.T) {
 		c := Article()
 		c.NoCatchUp = !catchUp
 		m, p := article(t, c, idle, func(m *match, p *player) {
-			late := simnet.Rule{Match: func(_ simnet.Channel, b []byte) bool { return b[0] == kindSync }, Nth: 2, Delay: 40 * ms}
-			m.net.Script(m.node, p.node, late)
+			late := simnet.Rule{Match: func(_ simnet.Channel, b []byte) bool { return b[1] == kindSync }, Nth: 2, Delay: 40 * ms}
+			m.Net.Script(m.Node, p.peer.Node, late)
 			if !catchUp {
 				late.Nth = 3
-				m.net.Script(m.node, p.node, late)
+				m.Net.Script(m.Node, p.peer.Node, late)
 			}
 		})
-		m.net.RunUntil(2300 * ms)
+		m.Net.RunUntil(2300 * ms)
 		if len(p.stalls) != 1 {
 			t.Fatal(p.stalls)
 		}
@@ -148,17 +145,17 @@ func TestALateSyncStallsOnceAndTeachesSlack(t *testing.T) {
 
 // far lets a client go on from State(have), of which it has the image, and returns what it is sent until it is live.
 func far(m *match, p *player, have ecs.Tick) (bytes int) {
-	before := m.down
-	m.server.Open(p.id, p.Config.Seat, have, systems.Time(m.net.Now()), m.out())
+	before := m.Down.Bytes
+	p.peer.OpenNow(have)
 	m.until(p.Live)
-	return m.down - before
+	return m.Down.Bytes - before
 }
 
 func (m *match) until(done func() bool) {
-	m.t.Helper()
-	for end := m.net.Now() + 20*time.Second; !done(); m.net.RunUntil(m.net.Now() + time.Second/60) {
-		if m.net.Now() > end {
-			m.t.Fatal("this goes on for ever")
+	m.T.Helper()
+	for end := m.Net.Now() + 20*time.Second; !done(); m.Net.RunUntil(m.Net.Now() + time.Second/60) {
+		if m.Net.Now() > end {
+			m.T.Fatal("this goes on for ever")
 		}
 	}
 }
@@ -169,23 +166,23 @@ func TestComingBackCostsTheFramesThatAreMissing(t *testing.T) {
 		m := newMatch(t, testGame(60), 8, Config{Reliable: reliable})
 		m.join(profile(t, "P0"), simnet.Clock{}, 0, 60, wander(1))
 		p := m.join(profile(t, "P2"), simnet.Clock{}, 1, 60, wander(2))
-		m.net.RunUntil(4 * time.Second)
-		p.off, m.hostile = true, true // what is under way meets a closed peer
-		m.server.Close(p.id)
+		m.Net.RunUntil(4 * time.Second)
+		p.peer.Off = true
+		p.peer.Drop()
 		have := p.at()
-		m.net.RunUntil(14 * time.Second)
+		m.Net.RunUntil(14 * time.Second)
 		codes := 0
 		for f := have + 1; f <= m.server.Done(); f++ {
 			_, n := m.server.log.code(f)
 			codes += n
 		}
-		m.load(p)
+		p.peer.Load(m.server.Done())
 		live := m.clients[:1]
 		for _, c := range live {
-			c.off = true // so that only the one who comes back is sent anything
+			c.peer.Off = true // so that only the one who comes back is sent anything
 		}
 		m.server.Close(0)
-		p.off = false
+		p.peer.Off = false
 		bytes := far(m, p, have)
 		if limit := codes/8*11/10 + 200; bytes > limit {
 			t.Errorf("reliable %v: %d bytes for frames of %d bytes", reliable, bytes, codes/8)
@@ -200,23 +197,18 @@ func TestComingBackCostsTheFramesThatAreMissing(t *testing.T) {
 func TestAnOperationAtTheEndOfAFrameBelongsToIt(t *testing.T) {
 	for _, late := range []simnet.Time{0, 1} {
 		m := newMatch(t, testGame(60), 13, Config{Interval: 5})
-		m.server.Open(0, 0, 0, 0, m.out())
-		m.server.Stamp(image.Order{Kind: image.OrderJoin}, m.out())
-		m.clients = append(m.clients, &player{id: 0, node: m.net.AddNode(simnet.Clock{})})
-		if err := m.net.Connect(m.clients[0].node, m.node, simnet.Profile{}); err != nil {
-			t.Fatal(err)
-		}
-		m.net.OnMessage(m.clients[0].node, func(simnet.NodeID, simnet.Channel, []byte, simnet.Time) {})
+		p := m.add(halves.Plan{}, idle)
+		p.peer.Off = true // all that it sends is the message below
+		p.peer.Load(0)
+		p.peer.OpenNow(0)
 		ops := opsMessage{live: true, first: 1, ops: []op{{in: padInput.Pack(pad{DX: 1})}}}
-		message, _ := ops.append(nil, m.game)
-		m.net.At(tickAt(10)+late, func() {
-			_ = m.net.Send(m.clients[0].node, m.node, simnet.Datagram, message)
-		})
-		m.net.RunUntil(time.Second)
+		message, _ := ops.append(nil, m.Game)
+		m.Net.At(tickAt(10)+late, func() { m.ToServer(p.peer).Send(0, systems.Datagram, message) })
+		m.Net.RunUntil(time.Second)
 		for f := ecs.Tick(1); f < 30; f++ {
 			want := f >= 10+ecs.Tick(late)
-			if got := m.frames[f].inputs[0] != (ecs.InputBytes{}); got != want {
-				t.Errorf("%d ns late: frame %d: %v", late, f, m.frames[f])
+			if got := m.Ticks[f].Inputs[0] != (ecs.InputBytes{}); got != want {
+				t.Errorf("%d ns late: frame %d: %v", late, f, m.Ticks[f])
 			}
 		}
 	}
@@ -226,8 +218,8 @@ func TestAnOperationAtTheEndOfAFrameBelongsToIt(t *testing.T) {
 // and no press is lost.
 func TestSeveralOperationsOfOneFrameAreAllKept(t *testing.T) {
 	m, p := article(t, Config{}, idle, nil)
-	m.net.RunUntil(time.Second)
-	out := m.fromClient(p)
+	m.Net.RunUntil(time.Second)
+	out := m.ToServer(p.peer)
 	p.own.add(op{in: padInput.Pack(pad{DX: 1, Fire: true})})
 	p.own.add(op{in: padInput.Pack(pad{DX: -1})})
 	for _, payload := range []string{"a", "bb"} {
@@ -235,13 +227,13 @@ func TestSeveralOperationsOfOneFrameAreAllKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	m.net.RunUntil(2 * time.Second)
+	m.Net.RunUntil(2 * time.Second)
 	orders, presses := "", 0
 	for f := ecs.Tick(60); f < m.server.Done(); f++ {
-		for _, o := range m.frames[f].orders {
+		for _, o := range m.Ticks[f].Orders {
 			orders += fmt.Sprint(f, string(o.Payload), " ")
 		}
-		if in := padInput.Unpack(m.frames[f].inputs[0]); in.Fire {
+		if in := padInput.Unpack(m.Ticks[f].Inputs[0]); in.Fire {
 			presses++
 			if in.DX != -1 {
 				t.Errorf("frame %d: %+v", f, in)

@@ -9,6 +9,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -129,14 +130,14 @@ func TestASpectatorFollowsAndIsNotHeard(t *testing.T) {
 		m := newMatch(t, testGame(60), 9, Config{Reliable: reliable})
 		m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, wander(1))
 		c := m.join(profile(t, "P3"), simnet.Clock{}, -1, 60, wander(2))
-		m.net.RunUntil(5 * time.Second)
-		if err := c.Order(ecs.Entity{}, nil, m.fromClient(c)); err == nil {
+		m.Net.RunUntil(5 * time.Second)
+		if err := c.Order(ecs.Entity{}, nil, m.ToServer(c.peer)); err == nil {
 			t.Error("a spectator gave an order")
 		}
 		if !c.Live() || c.at()+20 < m.server.Done() || len(c.own.queue) > 0 {
 			t.Errorf("%+v", c.Stats())
 		}
-		m.sound(200)
+		m.wantSound(200)
 	}
 }
 
@@ -151,23 +152,23 @@ func TestWhoComesLateCatchesUp(t *testing.T) {
 			m := newMatch(t, testGame(60), 10, way.config)
 			m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(1))
 			shop(m)
-			m.net.RunUntil(30 * time.Second)
+			m.Net.RunUntil(30 * time.Second)
 			c := m.join(profile(t, "P3"), simnet.Clock{}, 1, 60, wander(2))
 			least, missed := m.server.World().Tick(), m.server.Done()
 			m.until(c.Live)
-			if took := m.net.Now() - 30*time.Second; took > 1500*ms {
+			if took := m.Net.Now() - 30*time.Second; took > 1500*ms {
 				t.Errorf("catching up from %d to %d took %v", least, missed, took)
 			}
-			for _, e := range c.effects {
+			for _, e := range c.peer.Effects {
 				if e.Event.Key.Tick+60 < missed || e.Event.Key.Tick <= missed && !e.Event.Irreversible {
 					t.Fatalf("news of frame %d of %d: %+v", e.Event.Key.Tick, missed, e)
 				}
 			}
-			m.net.RunUntil(34 * time.Second)
-			if len(c.effects) < 5 || !c.Live() || c.at()+30 < m.server.Done() {
-				t.Errorf("%d effects, %+v", len(c.effects), c.Stats())
+			m.Net.RunUntil(34 * time.Second)
+			if len(c.peer.Effects) < 5 || !c.Live() || c.at()+30 < m.server.Done() {
+				t.Errorf("%d effects, %+v", len(c.peer.Effects), c.Stats())
 			}
-			m.sound(0)
+			m.wantSound(0)
 		})
 	}
 }
@@ -181,9 +182,9 @@ func TestABoundedBacklogIsKeptAndOutlived(t *testing.T) {
 		m := newMatch(t, testGame(60), 11, Config{Simulate: simulate, Backlog: 24 << 10})
 		m.join(profile(t, "P2"), simnet.Clock{}, 0, 60, wander(1))
 		c := m.join(profile(t, "P2"), simnet.Clock{}, 1, 60, wander(2))
-		m.net.RunUntil(4 * time.Second)
-		m.net.Partition(c.node, m.node, 4*time.Second, 94*time.Second)
-		m.net.RunUntil(90 * time.Second)
+		m.Net.RunUntil(4 * time.Second)
+		m.Net.Partition(c.peer.Node, m.Node, 4*time.Second, 94*time.Second)
+		m.Net.RunUntil(90 * time.Second)
 		s := m.server
 		if s.log.bytes > 40<<10 || s.OldestServable() == 0 || s.OldestServable() > s.World().Tick() {
 			t.Errorf("%d bytes, oldest %d, world %d", s.log.bytes, s.OldestServable(), s.World().Tick())
@@ -191,9 +192,9 @@ func TestABoundedBacklogIsKeptAndOutlived(t *testing.T) {
 		if simulate == OnDemand && s.World().Tick()+600 > s.Done() {
 			t.Errorf("the world is at %d of %d", s.World().Tick(), s.Done())
 		}
-		m.net.RunUntil(105 * time.Second)
-		if !c.Live() || c.at()+30 < s.Done() || c.loads != 2 {
-			t.Errorf("%v: %+v, %d loads", simulate, c.Stats(), c.loads)
+		m.Net.RunUntil(105 * time.Second)
+		if !c.Live() || c.at()+30 < s.Done() || c.peer.Loads != 2 {
+			t.Errorf("%v: %+v, %d loads", simulate, c.Stats(), c.peer.Loads)
 		}
 	}
 }
@@ -209,12 +210,12 @@ func TestAnOutageIsCaughtUpWithoutAnImage(t *testing.T) {
 			m := four(t, profile(t, "P3"), 12, way.config)
 			shop(m)
 			c := m.clients[2]
-			m.net.Partition(c.node, m.node, 4*time.Second, 14*time.Second)
-			m.net.RunUntil(20 * time.Second)
-			if !c.Live() || c.at()+30 < m.server.Done() || c.loads != 1 {
-				t.Errorf("%+v, %d loads", c.Stats(), c.loads)
+			m.Net.Partition(c.peer.Node, m.Node, 4*time.Second, 14*time.Second)
+			m.Net.RunUntil(20 * time.Second)
+			if !c.Live() || c.at()+30 < m.server.Done() || c.peer.Loads != 1 {
+				t.Errorf("%+v, %d loads", c.Stats(), c.peer.Loads)
 			}
-			m.sound(0)
+			m.wantSound(0)
 		})
 	}
 }
@@ -229,7 +230,7 @@ func TestARestartedServerGoesOnFromItsRecord(t *testing.T) {
 		record = append(record, systems.FinalTick{Tick: f.Tick, Inputs: e.inputs, Orders: e.orders})
 	}
 	for range 300 {
-		l.step()
+		l.Step()
 	}
 	// the new server has an image of frame 200, what was before it, and takes over the rest
 	world := newWorld(t, game, 1)
@@ -261,17 +262,12 @@ func TestARestartedServerGoesOnFromItsRecord(t *testing.T) {
 		// a client of the old server goes on with the new one
 		c := l.clients[0]
 		at := c.at()
-		c.Load(systems.Time(l.tick)*l.length, 300, 0)
-		l.server = s
-		s.Open(0, 0, at, systems.Time(l.tick)*l.length, l)
-		l.clients, l.up = l.clients[:1], l.up[:1]
-		for i := range l.down {
-			l.down[i] = lane{}
-		}
-		l.up[0] = lane{}
-		for range 200 {
-			l.step()
-		}
+		next := halves.NewLoop(l.LoopConfig, s)
+		next.Tick = l.Tick
+		next.AddHalf(c)
+		c.Load(next.Now(), 300, 0)
+		s.Open(0, 0, at, next.Now(), next)
+		next.Run(200)
 		if !c.Live() || c.at() < 480 || s.PeerStats(0).Checked == 0 || s.PeerStats(0).Desyncs > 0 {
 			t.Errorf("%+v %+v", c.Stats(), s.PeerStats(0))
 		}
@@ -339,10 +335,10 @@ func TestAnInputThatTheGameRefusesCountsForNothing(t *testing.T) {
 		for s := range 3 {
 			m.join(profile(t, "P3"), simnet.Clock{}, s, 60, wander(uint64(s)))
 		}
-		m.frames = nil              // what a server that does not compute tells of is what was given
-		m.net.RunUntil(tickAt(361)) // in which the inputs of those who move are refused: the image has others than the log
+		m.given = true              // what a server that does not compute tells of is what was given
+		m.Net.RunUntil(tickAt(361)) // in which the inputs of those who move are refused: the image has others than the log
 		late := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, wander(8))
-		m.net.RunUntil(9 * time.Second)
+		m.Net.RunUntil(9 * time.Second)
 		refused := 0
 		for _, e := range late.executed {
 			for _, in := range e.inputs {
@@ -357,7 +353,7 @@ func TestAnInputThatTheGameRefusesCountsForNothing(t *testing.T) {
 		if refused < 50 {
 			t.Error(refused)
 		}
-		m.sound(0)
+		m.wantSound(0)
 	}
 }
 
@@ -368,16 +364,16 @@ func TestAServerThatWaitsRepeatsWhatWasLost(t *testing.T) {
 		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 	}
 	c := m.clients[1]
-	m.net.Cut(m.node, c.node, 4*time.Second, 5*time.Second)
-	m.net.RunUntil(5 * time.Second)
-	if m.held < 30 {
-		t.Errorf("it waited for %d ticks", m.held)
+	m.Net.Cut(m.Node, c.peer.Node, 4*time.Second, 5*time.Second)
+	m.Net.RunUntil(5 * time.Second)
+	if m.Held < 30 {
+		t.Errorf("it waited for %d ticks", m.Held)
 	}
-	m.net.RunUntil(8 * time.Second)
+	m.Net.RunUntil(8 * time.Second)
 	if m.server.Done() < 360 || c.at()+20 < m.server.Done() {
 		t.Errorf("at %d, the client at %d", m.server.Done(), c.at())
 	}
-	m.sound(200)
+	m.wantSound(200)
 }
 
 // Who leaves does nothing from that frame on, whatever he held; what somebody does before he has joined waits for that;
@@ -452,10 +448,10 @@ func TestOrdersBeyondAFramesRoomGoIntoTheNext(t *testing.T) {
 	}
 }
 
-func newServerHalf(t *testing.T, c Config) (*Server, *parcel) {
+func newServerHalf(t *testing.T, c Config) (*Server, systems.Outbox) {
 	half, err := New(c).NewServer(systems.ServerConfig{World: newWorld(t, testGame(60), 1), Peers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return half.(*Server), new(parcel)
+	return half.(*Server), halves.Discard
 }

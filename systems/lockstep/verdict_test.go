@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -38,7 +39,7 @@ func spoil(p *player, f ecs.Tick) {
 			next(q, before, after)
 		}
 		if after >= f && !done {
-			done, q.faulty = true, true
+			done, q.peer.Faulty = true, true
 			q.World().Rand().Uint64()
 		}
 	}
@@ -63,23 +64,23 @@ func TestWhoDiffersIsFoundAndTheMatchIsDecided(t *testing.T) {
 				spoil(c, 130)
 			}
 		}
-		m.net.RunUntil(5 * time.Second)
+		m.Net.RunUntil(5 * time.Second)
 		for i, c := range m.clients {
-			if flagged := c.flagged > 0; flagged != (i < way.wrong) || c.faulty {
-				t.Errorf("%v: client %d was flagged %d times, still wrong: %v", way, i, c.flagged, c.faulty)
+			if flagged := len(c.peer.Flagged) > 0; flagged != (i < way.wrong) || c.peer.Faulty {
+				t.Errorf("%v: client %d was flagged %d times, still wrong: %v", way, i, len(c.peer.Flagged), c.peer.Faulty)
 			}
-			if i < way.wrong && len(c.found) != 1 && way.simulate == Always {
-				t.Errorf("%v: client %d found %v", way, i, c.found)
+			if i < way.wrong && len(c.peer.Found) != 1 && way.simulate == Always {
+				t.Errorf("%v: client %d found %v", way, i, c.peer.Found)
 			}
 		}
 		if way.simulate == OnDemand && way.wrong < 2 && m.server.World().Tick() != 0 {
 			t.Errorf("%v: the server computed %d frames", way, m.server.World().Tick())
 		}
-		m.net.RunUntil(20 * time.Second)
-		if len(m.decisions) != 1 {
-			t.Fatalf("%v: decisions %+v", way, m.decisions)
+		m.Net.RunUntil(20 * time.Second)
+		if len(m.Decisions) != 1 {
+			t.Fatalf("%v: decisions %+v", way, m.Decisions)
 		}
-		d := m.decisions[0]
+		d := m.Decisions[0]
 		if d.Tick != 400 || d.How != way.how || d.Registered != 15 || d.Voted != 15 || d.Dissented != 0 || len(d.Result) != 9 {
 			t.Errorf("%v: %+v", way, d)
 		}
@@ -99,11 +100,11 @@ func TestAContestedResultIsPlayedAgain(t *testing.T) {
 				spoil(c, 380) // after the last comparison
 			}
 		}
-		m.net.RunUntil(20 * time.Second)
-		if len(m.decisions) != 1 {
-			t.Fatalf("%v: decisions %+v", simulate, m.decisions)
+		m.Net.RunUntil(20 * time.Second)
+		if len(m.Decisions) != 1 {
+			t.Fatalf("%v: decisions %+v", simulate, m.Decisions)
 		}
-		d := m.decisions[0]
+		d := m.Decisions[0]
 		if d.Tick != 400 || d.How != systems.ByReplay || d.Dissented != 3 || d.Replays != 1 || len(d.Result) != 9 || d.Votes[2] == 0 || d.Votes[2] != d.Votes[3] {
 			t.Errorf("%v: %+v", simulate, d)
 		}
@@ -121,16 +122,16 @@ func TestALyingMajorityIsOverruledByAServerThatComputes(t *testing.T) {
 			c := m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 			c.onFrame = func(p *player, _, _ ecs.Tick) {}
 		}
-		m.onUp = func(p *player, _ systems.Channel, message []byte, _ simnet.Time) {
-			if message[0] == kindResult && p.id < 3 {
+		m.OnUp = func(p *halves.Peer, _ systems.Channel, message []byte) {
+			if message[0] == kindResult && p.ID < 3 {
 				message[len(message)-1] ^= 1
 			}
 		}
-		m.net.RunUntil(20 * time.Second)
-		if len(m.decisions) != 1 {
-			t.Fatalf("%v: decisions %+v", simulate, m.decisions)
+		m.Net.RunUntil(20 * time.Second)
+		if len(m.Decisions) != 1 {
+			t.Fatalf("%v: decisions %+v", simulate, m.Decisions)
 		}
-		d := m.decisions[0]
+		d := m.Decisions[0]
 		if d.How != systems.ByAudit || d.Dissented != 7 || d.Result[len(d.Result)-1] != 'e' {
 			t.Errorf("%v: %+v", simulate, d) // on demand: the fourth player's history is clean
 		}
@@ -143,37 +144,37 @@ func TestAnEndThatWasNoneIsNotDecided(t *testing.T) {
 	for s := range 4 {
 		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
 	}
-	m.net.RunUntil(2 * time.Second)
+	m.Net.RunUntil(2 * time.Second)
 	lie := resultMessage{tick: 50, result: []byte("mine")}
-	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.net.Now()), m.out()); err != nil {
+	if err := m.server.Receive(0, systems.Reliable, lie.append(nil), systems.Time(m.Net.Now()), m.ToClients()); err != nil {
 		t.Fatal(err)
 	}
-	m.net.RunUntil(4 * time.Second)
-	if len(m.decisions) != 0 || m.server.World().Tick() < 170 || m.server.votes.open {
-		t.Fatalf("%+v, at %d", m.decisions, m.server.World().Tick())
+	m.Net.RunUntil(4 * time.Second)
+	if len(m.Decisions) != 0 || m.server.World().Tick() < 170 || m.server.votes.open {
+		t.Fatalf("%+v, at %d", m.Decisions, m.server.World().Tick())
 	}
-	m.net.RunUntil(10 * time.Second)
-	if len(m.decisions) != 1 || m.decisions[0].Tick != 400 {
-		t.Fatalf("%+v", m.decisions)
+	m.Net.RunUntil(10 * time.Second)
+	if len(m.Decisions) != 1 || m.Decisions[0].Tick != 400 {
+		t.Fatalf("%+v", m.Decisions)
 	}
 }
 
-// The third time is the last.
-func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
+// A client that differs for the third time is expelled.
+func TestAThirdDesyncExpels(t *testing.T) {
 	m := newMatch(t, testGame(60), 3, Config{})
 	for s := range 3 {
 		m.join(profile(t, "P1"), simnet.Clock{}, s, 60, wander(uint64(s)))
 	}
 	c := m.clients[0]
 	for i := range 3 {
-		if m.server.PeerStats(0).Expelled {
+		if c.peer.Removed {
 			t.Fatalf("after %d", i)
 		}
 		spoil(c, c.at()+10)
-		m.net.RunUntil(m.net.Now() + 3*time.Second)
+		m.Net.RunUntil(m.Net.Now() + 3*time.Second)
 	}
-	if st := m.server.PeerStats(0); !st.Expelled || st.Desyncs != 3 || m.server.PeerStats(1).Expelled {
-		t.Errorf("%+v", st)
+	if !c.peer.Removed || len(c.peer.Flagged) != 3 || m.clients[1].peer.Removed {
+		t.Errorf("removed %v, flagged at %v, another removed %v", c.peer.Removed, c.peer.Flagged, m.clients[1].peer.Removed)
 	}
 }
 
@@ -191,27 +192,27 @@ func TestEveryMatchOfARoomIsDecided(t *testing.T) {
 					spoil(c, 380)
 				}
 				if s == 3 {
-					m.onUp = func(p *player, _ systems.Channel, message []byte, _ simnet.Time) {
-						if p == c && message[0] == kindResult {
+					m.OnUp = func(p *halves.Peer, _ systems.Channel, message []byte) {
+						if p == c.peer && message[0] == kindResult {
 							message[0] = 99 // he is silent, so that the vote takes its time
 						}
 					}
 				}
 			}
-			m.hostile = true
-			m.net.RunUntil(45 * time.Second)
-			if len(m.decisions) != 2 || m.decisions[0].Tick != 400 || m.decisions[1].Tick != 700 {
-				t.Errorf("%v, %d wrong: %+v", simulate, wrong, m.decisions)
+			m.Hostile = true
+			m.Net.RunUntil(45 * time.Second)
+			if len(m.Decisions) != 2 || m.Decisions[0].Tick != 400 || m.Decisions[1].Tick != 700 {
+				t.Errorf("%v, %d wrong: %+v", simulate, wrong, m.Decisions)
 				continue
 			}
 			how, dissented := systems.ByMajority, ecs.PlayerSet(0)
 			if wrong > 0 {
 				how, dissented = systems.ByReplay, 3
 			}
-			if d := m.decisions[0]; d.How != how || d.Dissented != dissented || d.Silent != 8 || len(d.Result) != 9 {
+			if d := m.Decisions[0]; d.How != how || d.Dissented != dissented || d.Silent != 8 || len(d.Result) != 9 {
 				t.Errorf("%v, %d wrong: %+v", simulate, wrong, d)
 			}
-			if d := m.decisions[1]; d.How != systems.ByMajority || d.Dissented != 0 || d.Silent != 8 || len(d.Result) != 9 {
+			if d := m.Decisions[1]; d.How != systems.ByMajority || d.Dissented != 0 || d.Silent != 8 || len(d.Result) != 9 {
 				t.Errorf("%v, %d wrong: %+v", simulate, wrong, d)
 			}
 		}

@@ -110,10 +110,14 @@ func (l *Loop) Add(t testing.TB, c systems.ClientConfig) systems.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seat := len(l.Clients)
-	l.Clients, l.up, l.down = append(l.Clients, half), append(l.up, lane{}), append(l.down, lane{})
-	l.outs = append(l.outs, uplink{l, seat})
+	l.AddHalf(half)
 	return half
+}
+
+// AddHalf adds a client half that exists.
+func (l *Loop) AddHalf(half systems.Client) {
+	l.outs = append(l.outs, uplink{l, len(l.Clients)})
+	l.Clients, l.up, l.down = append(l.Clients, half), append(l.up, lane{}), append(l.down, lane{})
 }
 
 // Now returns the server's time.
@@ -216,6 +220,12 @@ func (l *Loop) Deliver(seat int) {
 
 // Discard drops the messages that have arrived for a client.
 func (l *Loop) Discard(seat int) { l.down[seat][l.Tick%slots].clear() }
+
+// DropAll drops all messages in flight.
+func (l *Loop) DropAll() {
+	clear(l.up)
+	clear(l.down)
+}
 
 // Frame runs a client's frame.
 func (l *Loop) Frame(seat int) {

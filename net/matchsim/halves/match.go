@@ -220,6 +220,7 @@ func (m *Match) ToClients() systems.Outbox {
 	return Outbox(func(to systems.Peer, ch systems.Channel, message []byte) {
 		p := m.Peers[to]
 		m.Down.add(ch, message)
+		p.Bytes += len(message)
 		if m.OnDown != nil {
 			m.OnDown(p, ch, message)
 		}

@@ -35,6 +35,8 @@ type Log struct {
 	Flagged []time.Duration // when the server found its state to differ
 	Found   []image.Difference
 	Effects []systems.Effect
+	Removed bool // the server expelled it
+	Bytes   int  // that the server sent to it
 }
 
 // Plan describes a client. Zero values stand for defaults where a field names one.
@@ -218,7 +220,7 @@ func (m *Match) resync(id systems.Peer) {
 		p.SendImage(imageExtra)
 		return
 	}
-	p.Off = true
+	p.Off, p.Removed = true, true
 	seat := ecs.Player(p.Config.Seat)
 	m.Members &^= 1 << seat
 	m.Server.Stamp(image.Order{Kind: image.OrderLeave, Player: seat}, m.ToClients())
