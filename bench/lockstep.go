@@ -9,7 +9,8 @@ import (
 	"tendon/cmd/arena/rules"
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback/journal"
+	"tendon/rollback"
+	"tendon/rollback/record"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/relay"
@@ -56,7 +57,7 @@ func fastForward() measure.Result {
 	}
 	inputs := make([]ecs.InputBytes, game.MaxPlayers)
 	for f := ecs.Tick(1); f <= forwardFrames; f++ {
-		t := systems.FinalTick{Tick: f, Inputs: inputs}
+		t := systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f, Inputs: inputs}}
 		if f == 1 {
 			t.Orders = joins(lockstepPlayers)
 		} else {
@@ -176,7 +177,7 @@ func journalTick() measure.Result {
 	defer os.Remove(file.Name())
 	defer file.Close()
 	game := rules.Game()
-	w, err := journal.NewWriter(file, game, journal.HeaderOf(game, 1, "bench"))
+	w, err := record.NewWriter(file, game, record.HeaderOf(game, 1, "bench"))
 	if err != nil {
 		panic(err)
 	}
@@ -184,7 +185,7 @@ func journalTick() measure.Result {
 	f := ecs.Tick(0)
 	write := func() {
 		f++
-		err := w.Tick(journal.Tick{Tick: f, Inputs: inputs})
+		err := w.Tick(record.Tick{Tick: f, Inputs: inputs})
 		if err == nil {
 			err = w.Flush()
 		}

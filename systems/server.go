@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/rollback"
 )
 
 // Server is the server half of a strategy. A room drives it: Receive for each message, then Tick for each tick that is
@@ -99,12 +100,18 @@ type ServerConfig struct {
 
 // FinalTick is a tick that will not change.
 type FinalTick struct {
-	Tick   ecs.Tick
-	Inputs []ecs.InputBytes
-	Late   ecs.PlayerSet // players whose input was substituted
-	Orders []image.Order
-	World  *ecs.World      // in the state of the tick, or of an earlier one: see Match.World. nil on a client
-	State  *image.Snapshot // nil where it was not saved: see ServerConfig.States
+	rollback.FinalTick                 // without its checksum: see Recorded
+	World              *ecs.World      // in the state of the tick, or of an earlier one: see Match.World. nil on a client
+	State              *image.Snapshot // nil where it was not saved: see ServerConfig.States
+}
+
+// Recorded returns the tick with the checksum of State, if there is one, as records store it.
+func (f *FinalTick) Recorded() rollback.FinalTick {
+	t := f.FinalTick
+	if f.State != nil {
+		t.Checksum = f.State.Checksum()
+	}
+	return t
 }
 
 // PeerStats is what a server half counts of one peer.

@@ -136,7 +136,7 @@ func (v *demoVerb) verdict(a *app, m *match) error {
 			report = "; " + l.Name + ", " + l.Desync
 		}
 	}
-	changes, lag := m.host.truth.changed(), m.lag()
+	changes, lag := m.host.checksums.changed(), m.lag()
 	a.emit("result", fields{"clients": m.lines(), "checksums_equal": equal, "desyncs": different, "rollbacks": rollbacks,
 		"stalls": stalls, "lag_ms": lag, "changes": changes, "seed": v.Seed, "costs": m.costs()})
 	cost := costOf(m.host.strategy, rollbacks, stalls, lag)

@@ -13,28 +13,28 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/room"
-	"tendon/rollback/bundle"
+	"tendon/rollback/record/bundle"
 	"tendon/systems"
 )
 
-// desyncFlags say where desync bundles go.
+// desyncFlags choose the directory of desync bundles.
 type desyncFlags struct {
-	DesyncDir string `type:"path" help:"Where a state differs, write a bundle of both states and the ticks that led there into this directory, at most 16 of them, one in 10 s; replay opens them."`
+	DesyncDir string `type:"path" help:"If a state differs, write a bundle of both states and the ticks that led there into this directory, at most 16, one in 10 s. replay opens them."`
 }
 
-// desyncs writes a bundle for each desync that clients and rooms of this process find: few, and not one after the other,
-// so that a client that differs again and again does not fill the disk. It may be called on any goroutine and does not
-// wait for the disk.
+// desyncs writes a bundle for each desync that clients and rooms of this process find. Number and rate are bounded, so that
+// a client that differs again and again does not fill the disk. It may be called on any goroutine and does not wait for the
+// disk.
 type desyncs struct {
 	app      *app
 	dir      string // "": none are written
 	settings []bundle.Setting
-	serves   bool // the strategy is this process's choice and stands in settings
+	serves   bool // this process chose the strategy, which is in settings
 
 	mu      sync.Mutex
 	left    int
 	last    map[bundle.Side]time.Time
-	told    bool
+	hinted  bool // the flag was named
 	writing sync.WaitGroup
 }
 
@@ -44,8 +44,7 @@ const (
 	bundleSuffix   = ".tendondesync"
 )
 
-// desyncs returns what writes the bundles of a process that plays by a strategy; "" for a client, which hears it from
-// the server.
+// desyncs returns the writer of bundles. s is empty for a client, which receives the strategy from the server.
 func (f *desyncFlags) desyncs(a *app, s systems.Strategy) (*desyncs, error) {
 	d := &desyncs{app: a, dir: f.DesyncDir, left: mostBundles, last: map[bundle.Side]time.Time{}}
 	d.settings = append(d.settings, bundle.Setting{Name: "build", Value: buildString()}, bundle.Setting{Name: "tick rate", Value: strconv.Itoa(a.game.TickRate)})
@@ -61,7 +60,7 @@ func (f *desyncFlags) desyncs(a *app, s systems.Strategy) (*desyncs, error) {
 	return d, nil
 }
 
-// client is told by a client of this process.
+// client receives the desyncs of a client in this process.
 func (d *desyncs) client(c client.Desync) {
 	if c.Mine == nil || !d.due(bundle.Client, fmt.Sprintf("this copy of the match differed from the server's: %v", c.Difference)) {
 		return
@@ -73,10 +72,10 @@ func (d *desyncs) client(c client.Desync) {
 	d.write(&bundle.Bundle{Tick: c.Difference.Tick, By: bundle.Client, Peer: seatName(c.Seat), Settings: settings, Here: c.Mine, There: c.Theirs}, "seat")
 }
 
-// writes reports whether bundles are written. A nil desyncs writes none.
+// writes reports whether bundles are written. d may be nil.
 func (d *desyncs) writes() bool { return d != nil && d.dir != "" }
 
-// sink returns what writes the bundles of a room, whose last seconds are in watch; nil if no bundles are written.
+// sink returns the writer as a sink of a room, whose last seconds are in watch; watch is nil if no bundles are written.
 func (d *desyncs) sink(name string, watch *room.Watch) room.Sink {
 	return room.Sink{Desync: func(r room.Desync) {
 		if !d.due(bundle.Server, fmt.Sprintf("%s in room %s has another state than the server", seatName(r.Seat), name)) {
@@ -84,9 +83,9 @@ func (d *desyncs) sink(name string, watch *room.Watch) room.Sink {
 		}
 		var state image.Snapshot
 		r.World.Image().Save(&state)
-		here := watch.Ring().ClipTo(&state)
+		here := watch.History().RecordTo(&state)
 		state.Release()
-		d.write(&bundle.Bundle{Tick: here.Last(), By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Settings: d.settings, Here: here}, name)
+		d.write(&bundle.Bundle{Tick: here.Last().Tick, By: bundle.Server, Peer: seatName(r.Seat), Claimed: r.Differed, Claim: r.Claim, Settings: d.settings, Here: here}, name)
 	}}
 }
 
@@ -97,13 +96,13 @@ func seatName(seat int) string {
 	return fmt.Sprintf("seat %d", seat)
 }
 
-// due says what happened, and reports whether a bundle is to be written of it.
+// due prints the desync, and reports whether its bundle is to be written.
 func (d *desyncs) due(by bundle.Side, what string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.writes() {
-		if !d.told { // once: a client that differs again and again says nothing new
-			d.told = true
+		if !d.hinted {
+			d.hinted = true
 			d.app.say("%s; to have a bundle for finding out why, run with --desync-dir DIR", what)
 		}
 		return false
@@ -118,12 +117,12 @@ func (d *desyncs) due(by bundle.Side, what string) bool {
 	return true
 }
 
-// write writes a bundle beside the match.
+// write writes a bundle on a goroutine of its own.
 func (d *desyncs) write(b *bundle.Bundle, of string) {
 	d.writing.Go(func() {
 		path, err := d.create(b, of)
 		if err != nil {
-			d.app.say("the desync bundle could not be written: %v", err)
+			d.app.say("the desync bundle cannot be written: %v", err)
 			d.app.emit("desync_failed", fields{"error": err.Error()})
 			return
 		}
@@ -132,7 +131,7 @@ func (d *desyncs) write(b *bundle.Bundle, of string) {
 	})
 }
 
-// create writes a bundle into a file that did not exist.
+// create writes a bundle into a new file.
 func (d *desyncs) create(b *bundle.Bundle, of string) (string, error) {
 	data, err := b.Append(nil)
 	if err != nil {
@@ -156,7 +155,7 @@ func (d *desyncs) create(b *bundle.Bundle, of string) (string, error) {
 	}
 }
 
-// wait waits until every bundle is written. A nil desyncs has none.
+// wait waits until every bundle is written. d may be nil.
 func (d *desyncs) wait() {
 	if d != nil {
 		d.writing.Wait()

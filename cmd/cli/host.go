@@ -25,14 +25,14 @@ type host struct {
 	addr      netip.AddrPort // where clients find it
 	game      *ecs.Game
 	strategy  systems.Strategy
-	truth     *truth           // nil: nobody compares
-	recorders *recorders       // nil: nothing is recorded
-	journals  *journals.Keeper // nil: matches are not journalled
+	checksums *checksumHistory // nil: clients do not compare
+	recorders *recorders       // nil: no recordings
+	journals  *journals.Store  // nil: no journals
 	matches   *matchKeeper     // nil: decided matches are not kept
-	retrial   *retrial         // nil: no match that was brought back may lack a record
+	replays   *adjudication    // nil: every recovered match has its record
 	costs     *costs
-	desyncs   *desyncs // nil: nobody is told of desyncs
-	rings     *rings   // nil: nobody looks into rooms
+	desyncs   *desyncs     // nil: nobody is told of desyncs
+	recent    *recentTicks // nil: rooms are not watched
 	cancel    context.CancelFunc
 	ended     chan error
 }
@@ -40,37 +40,38 @@ type host struct {
 // hostConfig is what a verb chooses of a host.
 type hostConfig struct {
 	strategy systems.Strategy
+	flags    string // of the strategy, as on the command line
 	listen   string
 	public   []netip.AddrPort
 	key      netcode.Key
 	previous *netcode.Key // accepted too, while the key is being changed
 	maxRooms int
 	workers  int
-	seed     uint64           // 0: a random one for each room
-	record   string           // directory for recordings; "": none
-	matches  string           // file of decided matches; "": none
-	journals *journals.Keeper // nil: matches are not journalled
+	seed     uint64          // 0: a random one for each room
+	record   string          // directory for recordings; "": none
+	matches  string          // file of decided matches; "": none
+	journals *journals.Store // nil: no journals
 	logger   *slog.Logger
 	socket   server.Socket
-	truth    bool           // keep checksums for comparison
+	compare  bool           // keep checksums for clients of this process
 	recorder *cost.Recorder // of slow ticks; nil: none
 	desyncs  *desyncs       // nil: nobody is told of desyncs
-	rings    bool           // keep the last seconds of every room, for an operator
+	recent   bool           // keep the last seconds of every room, for an operator
 }
 
 // startHost opens a server and lets it run.
 func startHost(a *app, c hostConfig) (*host, error) {
 	var err error
 	h := &host{key: c.key, game: a.game, strategy: c.strategy, ended: make(chan error, 1), costs: newCosts(a.game, c.recorder)}
-	if c.truth {
-		h.truth = newTruth(a.game)
+	if c.compare {
+		h.checksums = newChecksumHistory(a.game)
 	}
 	if c.record != "" {
-		h.recorders = newRecorders(a, c.record)
+		h.recorders = newRecorders(a, &c)
 	}
 	h.journals, h.desyncs = c.journals, c.desyncs
-	if c.rings {
-		h.rings = &rings{watches: map[string]*room.Watch{}}
+	if c.recent {
+		h.recent = &recentTicks{watches: map[string]*room.Watch{}}
 	}
 	keys := []netcode.Key{c.key}
 	if c.previous != nil {
@@ -93,7 +94,7 @@ func startHost(a *app, c hostConfig) (*host, error) {
 		h.matches, unkept = keepMatches(a, c.matches)
 	}
 	if h.matches != nil && h.journals != nil && a.game.Result != nil { // and before one is taken up
-		h.retrial = retry(a.game, h.journals.Left(), func(r matches.Record) { h.record(r); h.matches.wait() }) // one at a time
+		h.replays = adjudicate(a.game, h.journals.Waiting(), func(r matches.Record) { h.record(r); h.matches.wait() }) // one at a time
 	}
 	go func() { h.ended <- h.Run(ctx) }()
 	if h.addr, err = h.find(c.public); err == nil && c.record != "" {
@@ -133,12 +134,12 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 			return err
 		}
 	}
-	if h.truth != nil {
-		rc.Sinks = append(rc.Sinks, h.truth.sink())
+	if h.checksums != nil {
+		rc.Sinks = append(rc.Sinks, h.checksums.sink())
 	}
 	var rec *recorder
 	if h.recorders != nil {
-		rec = h.recorders.start(name, rc.Seed, rc.Resume)
+		rec = h.recorders.start(name, rc)
 	}
 	if rec != nil {
 		rc.Sinks = append(rc.Sinks, rec.sink())
@@ -154,14 +155,14 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 		rc.Sinks = append(rc.Sinks, d.sink(rc.Resume))
 	}
 	var watch *room.Watch // for the operator and for desync bundles
-	if h.rings != nil || h.desyncs.writes() {
+	if h.recent != nil || h.desyncs.writes() {
 		var err error
-		if watch, err = room.NewWatch(rc, buildString(), ringSeconds); err != nil {
+		if watch, err = room.NewWatch(rc, buildString(), recentSeconds); err != nil {
 			return err
 		}
 		rc.Sinks = append(rc.Sinks, watch.Sink())
 	}
-	h.rings.begin(name, watch)
+	h.recent.begin(name, watch)
 	if h.desyncs != nil {
 		rc.Sinks = append(rc.Sinks, h.desyncs.sink(name, watch))
 	}
@@ -172,7 +173,7 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 // match that is over.
 func (h *host) closeRoom(name string, _ *room.Room) {
 	h.costs.end(name)
-	h.rings.end(name)
+	h.recent.end(name)
 	if h.journals != nil {
 		h.matches.wait()
 		h.journals.End(name)
@@ -193,7 +194,7 @@ func (h *host) record(r matches.Record) {
 func (h *host) stop() error {
 	h.cancel()
 	err := <-h.ended
-	h.retrial.close()
+	h.replays.close()
 	h.desyncs.wait()
 	if h.recorders != nil {
 		err = errors.Join(err, h.recorders.verdict())

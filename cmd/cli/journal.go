@@ -15,59 +15,56 @@ import (
 	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/net/session"
-	"tendon/systems"
 )
 
-// openJournals takes a directory of journals and brings back the matches in it. What happens is told to the operator.
-func openJournals(a *app, dir string, fsync journals.Sync, strategy systems.Strategy) (*journals.Keeper, error) {
+// openJournals opens a directory of journals and recovers the matches in it. The operator receives its events.
+func openJournals(a *app, dir string, fsync journals.Sync, c *hostConfig) (*journals.Store, error) {
 	build, err := journalBuild()
 	if err != nil {
-		return nil, fmt.Errorf("this build cannot be told from others: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
+		return nil, fmt.Errorf("this build cannot be identified: %w; mount /proc, or build from a clean checkout, so that the program knows its revision", err)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("--journal %s is no directory: choose another --journal", dir)
 	}
-	k, err := journals.Open(journals.Config{Dir: dir, Game: a.game, Build: build, Strategy: strategy.Name, Params: strategy.Params,
-		Sync: fsync, Told: func(n journals.News) { tellJournal(a, n) }})
-	other := (*journals.StrategyError)(nil)
+	s, err := journals.Open(journals.Config{Dir: dir, Game: a.game, Build: build, Strategy: c.strategy.Name, Params: c.strategy.Params,
+		Flags: c.flags, Sync: fsync, Report: func(e journals.Event) { reportJournal(a, e) }})
 	switch {
-	case errors.As(err, &other):
-		return nil, otherStrategy(other)
 	case errors.Is(err, journals.ErrLocked):
 		return nil, fmt.Errorf("%w: stop that server or choose another --journal", err)
 	case errors.Is(err, fs.ErrPermission) || errors.As(err, new(*fs.PathError)):
-		return nil, fmt.Errorf("journals cannot be kept: %w; choose another --journal", err)
+		return nil, fmt.Errorf("journals cannot be written: %w; choose another --journal", err)
 	case err != nil:
 		return nil, err
 	}
-	tellFound(a, k.Found())
-	return k, nil
+	reportRecovered(a, s.Waiting())
+	return s, nil
 }
 
-// tellFound says which matches were brought back.
-func tellFound(a *app, found []journals.Found) {
+// reportRecovered lists the recovered matches.
+func reportRecovered(a *app, found []journals.Match) {
 	last, rooms := ecs.Tick(0), []fields{}
-	for _, f := range found {
-		last = max(last, f.Tick)
-		rooms = append(rooms, fields{"room": f.Room, "file": f.File, "tick": f.Tick})
+	for _, m := range found {
+		tick := m.Journal.Last().Tick
+		last = max(last, tick)
+		rooms = append(rooms, fields{"room": m.Journal.Header().Room, "file": m.File, "tick": tick})
 	}
-	a.emit("brought_back", fields{"matches": len(found), "tick": last, "rooms": rooms})
+	a.emit("recovered", fields{"matches": len(found), "tick": last, "rooms": rooms})
 	if len(found) > 0 {
-		a.say("%d matches brought back, up to tick %d; they go on when their players come back", len(found), last)
+		a.say("%d matches recovered, up to tick %d; they continue when their players come back", len(found), last)
 	}
 }
 
-// tellJournal says what happened to a journal.
-func tellJournal(a *app, n journals.News) {
+// reportJournal prints an event of a journal.
+func reportJournal(a *app, n journals.Event) {
 	f := fields{"room": n.Room, "file": n.File, "tick": n.Tick}
 	if n.Err != nil {
 		f["error"] = n.Err.Error()
 	}
 	switch n.Kind {
-	case journals.Begun, journals.Resumed:
+	case journals.Started, journals.Resumed:
 		f["resumed"] = n.Kind == journals.Resumed
 		if n.Kind == journals.Resumed {
-			a.say("room %s goes on from tick %d", n.Room, n.Tick)
+			a.say("room %s continues from tick %d", n.Room, n.Tick)
 		}
 		a.emit("journal", f)
 	case journals.Torn:
@@ -84,30 +81,30 @@ func tellJournal(a *app, n journals.News) {
 		}
 		a.say("the journal of room %s cannot be written: %v; the match waits %s", n.Room, n.Err, end)
 		a.emit("journal_failed", f)
-	case journals.Mended:
-		a.say("the journal of room %s can be written again, the match goes on", n.Room)
-		a.emit("journal_mended", f)
-	case journals.Ended, journals.Forsaken:
-		f["forsaken"] = n.Kind == journals.Forsaken
-		if n.Kind == journals.Forsaken {
-			a.say("nobody came back to room %s: its match is over", n.Room)
+	case journals.Recovered:
+		a.say("the journal of room %s can be written again, the match continues", n.Room)
+		a.emit("journal_recovered", f)
+	case journals.Ended, journals.Abandoned:
+		f["abandoned"] = n.Kind == journals.Abandoned
+		if n.Kind == journals.Abandoned {
+			a.say("no player came back to room %s: its match is over", n.Room)
 		}
 		a.emit("journal_ended", f)
-	case journals.Unended:
-		a.say("the match of room %s is over, but would be brought back, since its journal cannot be renamed: %v; move %s away", n.Room, n.Err, n.File)
+	case journals.NotArchived:
+		a.say("the match of room %s is over, but the next start would recover it, since its journal cannot be renamed: %v; move %s away", n.Room, n.Err, n.File)
 		a.emit("journal_failed", f)
 	case journals.Slow:
-		a.say("the disk is slow: %v; a power cut may take so much of play, more than --fsync says", n.Err)
+		a.say("the disk is slow: %v; a power cut may lose that much play, more than --fsync allows", n.Err)
 		a.emit("journal_slow", f)
 	case journals.Refused:
-		a.say("room %s cannot be opened, since it cannot be journalled: %v; make room on the disk or choose another --journal", n.Room, n.Err)
+		a.say("room %s cannot be opened, since its journal cannot be written: %v; make room on the disk or choose another --journal", n.Room, n.Err)
 		a.emit("journal_failed", f)
 	}
 }
 
-// keptKey returns the key that is kept with the journals, so that the tokens with which clients come back outlive the
-// server. The first server makes it.
-func keptKey(dir string) (netcode.Key, error) {
+// storedKey returns the key that is stored with the journals, so that reconnect tokens outlive the server. The first server
+// makes it.
+func storedKey(dir string) (netcode.Key, error) {
 	path := filepath.Join(dir, "server.key")
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return server.GenerateKey(path)
@@ -115,7 +112,7 @@ func keptKey(dir string) (netcode.Key, error) {
 	return loadKey(path)
 }
 
-// journalBuild names the build as journals know it: its revision and target and, where sources may have changed without
+// journalBuild returns the name of the build in journals: its revision and target and, if sources may have changed without
 // a new revision, a hash of the executable.
 func journalBuild() (string, error) {
 	revision, target := session.ThisBuild()
@@ -123,7 +120,7 @@ func journalBuild() (string, error) {
 	if revision != "" && revision != "(devel)" && !strings.HasSuffix(revision, "+modified") && !strings.HasSuffix(revision, "+dirty") {
 		return build, nil
 	}
-	path := "/proc/self/exe" // what runs, even if the file was replaced
+	path := "/proc/self/exe" // the running executable, even if the file was replaced
 	if _, err := os.Stat(path); err != nil {
 		if path, err = os.Executable(); err != nil {
 			return "", err

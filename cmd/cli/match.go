@@ -34,7 +34,7 @@ func (v *demoVerb) start(a *app, recorder *cost.Recorder) (*match, error) {
 	m := &match{}
 	public, err := v.openProxies(m, socket.LocalAddr().(*net.UDPAddr).AddrPort())
 	if err == nil {
-		m.host, err = startHost(a, hostConfig{strategy: v.chosen, socket: socket, public: public, key: randomKey(), maxRooms: 1, workers: 1, seed: v.Seed, truth: true, recorder: recorder, desyncs: v.bundles, record: v.Record})
+		m.host, err = startHost(a, hostConfig{strategy: v.chosen, flags: v.commandLine(), socket: socket, public: public, key: randomKey(), maxRooms: 1, workers: 1, seed: v.Seed, compare: true, recorder: recorder, desyncs: v.bundles, record: v.Record})
 	}
 	if err != nil {
 		m.closeProxies()

@@ -57,7 +57,7 @@ func (v *playVerb) Run(a *app) error {
 		return err
 	}
 	defer closeRecorder(recorder)
-	h, err := startHost(a, hostConfig{strategy: strategy, listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed, recorder: recorder, desyncs: bundles, record: v.Record})
+	h, err := startHost(a, hostConfig{strategy: strategy, flags: v.commandLine(), listen: "127.0.0.1:0", key: randomKey(), maxRooms: 1, seed: v.Seed, recorder: recorder, desyncs: bundles, record: v.Record})
 	if err != nil {
 		return err
 	}

@@ -80,8 +80,8 @@ type checkFigures struct {
 	Desync   string `json:"desync,omitempty"` // the first
 }
 
-func newPlayer(name string, c *client.Client, g *ecs.Game, t *truth) *player {
-	return &player{name: name, client: c, game: g, truth: t, cost: hdrhistogram.New(1, int64(10*time.Second/time.Microsecond), 3),
+func newPlayer(name string, c *client.Client, g *ecs.Game, server *checksumHistory) *player {
+	return &player{name: name, client: c, game: g, server: server, cost: hdrhistogram.New(1, int64(10*time.Second/time.Microsecond), 3),
 		shown: line{Name: name, Progress: 1}}
 }
 
@@ -149,7 +149,7 @@ func (p *player) frame(now time.Time) error {
 		return errSilent
 	case p.bot && isSpectator(p.client):
 		return errSpectator
-	case p.truth != nil && len(p.client.Core().Desyncs()) > 0:
+	case p.server != nil && len(p.client.Core().Desyncs()) > 0:
 		return errDesynced
 	}
 	return nil
@@ -164,14 +164,14 @@ func (p *player) publishProgress() {
 
 // compare compares the newest confirmed state with the server's checksums.
 func (p *player) compare() {
-	if p.truth == nil {
+	if p.server == nil {
 		return
 	}
 	_, _, confirmed, _ := p.client.Core().Snapshots(0) // the confirmed state does not depend on the moment
 	if confirmed.Empty() || confirmed.Tick() <= p.compared {
 		return
 	}
-	want, known := p.truth.appendAt(p.sums[1][:0], confirmed.Tick())
+	want, known := p.server.appendAt(p.sums[1][:0], confirmed.Tick())
 	if !known {
 		return
 	}

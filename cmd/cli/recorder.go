@@ -13,33 +13,33 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/room"
-	"tendon/rollback/recording"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
-// recorders writes a file for each open room into one directory. A recording that cannot be written is told of once
-// and given up; the match goes on.
+// recorders writes a file for each open room into one directory. A recording that cannot be written is reported once and
+// ended; the match continues.
 type recorders struct {
-	app *app
-	dir string
+	app  *app
+	host *hostConfig
 
 	mu     sync.Mutex
 	open   map[string]*recorder
-	broken int // recordings that are not whole
+	broken int // recordings without an end mark
 }
 
-func newRecorders(a *app, dir string) *recorders {
-	return &recorders{app: a, dir: dir, open: map[string]*recorder{}}
+func newRecorders(a *app, c *hostConfig) *recorders {
+	return &recorders{app: a, host: c, open: map[string]*recorder{}}
 }
 
-// start opens a recording for a match that begins or, if from is there, goes on; nil if that cannot be done.
-func (rs *recorders) start(roomName string, seed uint64, from *room.Resume) *recorder {
+// start opens a recording for a room; nil if that fails.
+func (rs *recorders) start(roomName string, c *room.Config) *recorder {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	f, err := createRecording(rs.dir, roomName, seed, time.Now())
+	f, err := createRecording(rs.host.record, roomName, c.Seed, time.Now())
 	if err == nil {
 		r := &recorder{path: f.Name(), file: f, failed: rs.fail}
-		if err = r.begin(rs.app.game, seed, from); err == nil {
+		if err = r.begin(rs.host, roomName, c); err == nil {
 			rs.open[roomName] = r
 			rs.app.say("recording room %s into %s", roomName, r.path)
 			rs.app.emit("recording", fields{"room": roomName, "file": r.path})
@@ -52,7 +52,7 @@ func (rs *recorders) start(roomName string, seed uint64, from *room.Resume) *rec
 	return nil
 }
 
-// fail takes note of a recording that cannot be gone on with. It is called on the room's goroutine, once each.
+// fail counts a recording that cannot be continued. It is called on the room's goroutine, once for each.
 func (rs *recorders) fail(r *recorder, err error) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -61,7 +61,7 @@ func (rs *recorders) fail(r *recorder, err error) {
 }
 
 func (rs *recorders) complain(what string, err error) {
-	rs.app.say("the recording of %s is not whole, the match goes on: %v", what, err)
+	rs.app.say("the recording of %s is not whole, the match continues: %v", what, err)
 	rs.app.emit("recording_failed", fields{"of": what, "error": err.Error()})
 }
 
@@ -76,12 +76,12 @@ func (rs *recorders) end(room string) {
 	}
 }
 
-// verdict is an error if a recording is not whole.
+// verdict returns an error if a recording is not whole.
 func (rs *recorders) verdict() error {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.broken > 0 {
-		return fmt.Errorf("%d recordings in %s are not whole: make room on the disk or choose another --record", rs.broken, rs.dir)
+		return fmt.Errorf("%d recordings in %s are not whole: make room on the disk or choose another --record", rs.broken, rs.host.record)
 	}
 	return nil
 }
@@ -89,12 +89,12 @@ func (rs *recorders) verdict() error {
 // recordingSuffix ends the names of recordings.
 const recordingSuffix = ".tendonrec"
 
-// createRecording makes a new file named after the room, the moment and the seed. It never takes one that exists.
+// createRecording makes a new file named after the room, the time and the seed. It never opens an existing file.
 func createRecording(dir, room string, seed uint64, now time.Time) (*os.File, error) {
 	name := fmt.Sprintf("%s-%s-%016x", room, now.UTC().Format("20060102T150405"), seed)
 	for n := 1; ; n++ {
 		try := name
-		if n > 1 { // the same room closed and opened within a second, with a seed that was given
+		if n > 1 { // the room was closed and opened again within a second, with the same seed
 			try = fmt.Sprintf("%s.%d", name, n)
 		}
 		f, err := os.OpenFile(filepath.Join(dir, try+recordingSuffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -112,42 +112,49 @@ type recorder struct {
 		Sync() error
 		Close() error
 	}
-	writer *recording.Writer
+	writer *record.Writer
 	failed func(*recorder, error)
 	broken bool
 }
 
-// begin writes what stands before the first tick: a match that goes on begins with its state.
-func (r *recorder) begin(game *ecs.Game, seed uint64, from *room.Resume) (err error) {
-	h := recording.HeaderOf(game, seed, buildString())
-	if from != nil {
-		h.Start = from.World.Tick()
+// begin writes the header, and the first state of a match that continues.
+func (r *recorder) begin(host *hostConfig, roomName string, c *room.Config) (err error) {
+	h := record.HeaderOf(c.Game, c.Seed, buildString())
+	h.Strategy, h.Flags, h.Params, h.Room, h.Match = host.strategy.Name, host.flags, host.strategy.Params, roomName, c.Match
+	if c.Resume != nil {
+		h.Start = record.PositionOf(c.Resume.World, c.Resume.Chain)
 	}
-	if r.writer, err = recording.NewWriter(r.file, h); err != nil || h.Start == 0 {
+	if r.writer, err = record.NewWriter(r.file, c.Game, h); err != nil || h.Start.Tick == 0 {
 		return err
 	}
 	var state image.Snapshot
-	from.World.Image().Save(&state)
+	c.Resume.World.Image().Save(&state)
 	defer state.Release()
 	return r.writer.Image(&state)
 }
 
 // sink returns the recording as a sink of its room.
-func (r *recorder) sink() room.Sink { return room.Sink{Tick: r.take, NeedState: true} }
+func (r *recorder) sink() room.Sink { return room.Sink{Tick: r.tick, NeedState: true} }
 
-// take records a tick.
-func (r *recorder) take(f systems.FinalTick) {
+// tick records a tick, and writes a block a second.
+func (r *recorder) tick(f systems.FinalTick) {
 	if r.broken {
 		return
 	}
-	err := r.writer.Tick(recording.Entry{Tick: f.Tick, Inputs: f.Inputs, Late: f.Late, Orders: f.Orders, Checksum: f.State.Checksum()})
-	if err == nil && r.writer.ImageDue() {
+	err := r.writer.Tick(f.Recorded())
+	if err == nil && r.writer.ImageDue(record.RecordingImages) {
 		err = r.writer.Image(f.State)
+	}
+	if err == nil && (f.Tick%ecs.Tick(f.World.Game().TickRate) == 0 || r.writer.Waiting() > maxRecordingBlock) {
+		err = r.writer.Flush()
 	}
 	r.check(err)
 }
 
-// check gives the recording up at the first error.
+// maxRecordingBlock bounds the bytes that a recording gathers before it writes them.
+const maxRecordingBlock = 1 << 20
+
+// check ends the recording at the first error.
 func (r *recorder) check(err error) {
 	if err != nil && !r.broken {
 		r.broken = true
@@ -155,10 +162,10 @@ func (r *recorder) check(err error) {
 	}
 }
 
-// close writes what waits and closes the file.
+// close writes the end mark and closes the file.
 func (r *recorder) close() {
 	if !r.broken {
-		r.check(r.writer.Close())
+		r.check(r.writer.End())
 	}
 	r.check(r.file.Sync())
 	r.check(r.file.Close())

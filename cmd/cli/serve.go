@@ -94,7 +94,7 @@ func (v *serveVerb) Run(a *app) (err error) {
 	if v.Journal == "" && v.Fsync != defaultSync {
 		return fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
 	}
-	c := hostConfig{strategy: strategy, listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record, matches: v.Matches}
+	c := hostConfig{strategy: strategy, flags: v.commandLine(), listen: v.Listen, maxRooms: v.MaxRooms, workers: v.Workers, seed: v.Seed, record: v.Record, matches: v.Matches}
 	if err := v.publish(&c); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (v *serveVerb) Run(a *app) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	c.rings = w != nil
+	c.recent = w != nil
 	if v.Journal != "" {
 		if err := v.journals(a, &c); err != nil {
 			return err
@@ -168,10 +168,10 @@ func (v *serveVerb) keys(c *hostConfig) (err error) {
 
 // journals opens the directory of journals. Without --key-file, it loads the key stored there.
 func (v *serveVerb) journals(a *app, c *hostConfig) (err error) {
-	if c.journals, err = openJournals(a, v.Journal, v.Fsync, c.strategy); err != nil || v.KeyFile != "" {
+	if c.journals, err = openJournals(a, v.Journal, v.Fsync, c); err != nil || v.KeyFile != "" {
 		return err
 	}
-	if c.key, err = keptKey(v.Journal); err != nil {
+	if c.key, err = storedKey(v.Journal); err != nil {
 		return errors.Join(err, c.journals.Close())
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/page"
-	"tendon/rollback/travel"
+	"tendon/rollback/record/cursor"
 	"tendon/systems"
 )
 
@@ -42,7 +42,7 @@ func (f *adminFlags) watch(a *app, strategy systems.Strategy) (*watched, error) 
 		return nil, err
 	}
 	s, err := admin.New(admin.Config{Game: a.game, Strategy: strategy.Name, Build: buildString(),
-		Meter: func() travel.Meter { return new(inspector) },
+		Meter: func() cursor.Meter { return new(tickMeter) },
 		Page:  page.Config{Addr: f.Admin, Token: token, Hosts: f.AdminHost}})
 	switch {
 	case errors.Is(err, page.ErrConfig) && token == "" && page.Reachable(f.Admin):
@@ -83,7 +83,7 @@ func (f *adminFlags) token() (string, error) {
 // ready says that the server serves.
 func (w *watched) ready(h *host) {
 	if w != nil {
-		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.costs.all, Clip: h.rings.clip})
+		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.costs.all, Record: h.recent.record})
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/net/session"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -168,7 +168,7 @@ func (c *Core) build(w *session.Welcome) error {
 // worldFor returns the world of Config.Resume if the server goes on with it, otherwise a new one.
 func (c *Core) worldFor(w *session.Welcome) (*ecs.World, error) {
 	if r := c.config.Resume; r != nil && c.strategy == nil && !w.Image {
-		c.final.tail.Start(journal.PositionOf(r.World, r.Chain))
+		c.final.tail.Start(record.PositionOf(r.World, r.Chain))
 		return r.World, nil
 	}
 	return ecs.NewWorld(c.config.Game, 0)

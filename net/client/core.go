@@ -8,7 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/session"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -88,7 +88,7 @@ func NewCore(c Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	tail, err := journal.NewTail(journal.TailConfig{Game: c.Game, Ticks: tailTicks})
+	tail, err := record.NewTail(record.TailConfig{Game: c.Game, Ticks: tailTicks})
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,11 @@ package client
 import (
 	"slices"
 
+	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/session"
 	"tendon/rollback"
-	"tendon/rollback/recording"
-	"tendon/rollback/travel"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -18,14 +18,14 @@ type Desync struct {
 	Seat       int // −1: none
 	// Mine ends with the client's own state, Theirs is the server's state of the same tick. Mine goes back as far as the
 	// strategy keeps final states, with the inputs and orders of the ticks.
-	Mine, Theirs *travel.Clip
+	Mine, Theirs *record.Record
 }
 
 // desyncs finds and keeps the differences between own states and images of the server.
 type desyncs struct {
 	found      []image.Difference // newest last
 	comparison rollback.Comparison
-	recent     *travel.Ring // the last ticks; nil without Config.Desynced
+	recent     *record.History // the last ticks; nil without Config.Desynced
 }
 
 const (
@@ -57,21 +57,21 @@ func (c *Core) noteDesync(d image.Difference, encoded []byte) {
 	c.report(d, encoded)
 }
 
-// keepRecent makes the ring for Config.Desynced.
+// keepRecent makes the history for Config.Desynced.
 func (c *Core) keepRecent() (err error) {
 	if c.config.Desynced != nil {
-		c.desyncs.recent, err = travel.NewRing(travel.RingConfig{Header: c.header(), Ticks: recentTicks})
+		c.desyncs.recent, err = record.NewHistory(record.HistoryConfig{Game: c.config.Game, Header: c.header(), Ticks: recentTicks})
 	}
 	return err
 }
 
-// header returns the header of the clips. It has no seed, which the client does not know.
-func (c *Core) header() recording.Header {
+// header returns the header of the records. It has no seed, which the client does not know.
+func (c *Core) header() record.Header {
 	build := c.config.Build
 	if build == "" {
 		build, _ = session.ThisBuild()
 	}
-	return recording.HeaderOf(c.config.Game, 0, build)
+	return record.HeaderOf(c.config.Game, 0, build)
 }
 
 // report calls Config.Desynced.
@@ -85,23 +85,23 @@ func (c *Core) report(d image.Difference, encoded []byte) {
 	if !ok {
 		return
 	}
-	images, entries := []travel.Image{travel.ImageOf(end)}, []recording.Entry(nil)
+	images := []record.Image{record.ImageOf(end)}
 	for f := max(1, d.Tick-min(d.Tick, recentTicks)); f < d.Tick; f++ {
-		s, held := keeper.Kept(f)
-		if !held || recent.Last() < d.Tick || f < recent.First() {
-			continue
+		if s, held := keeper.Kept(f); held && recent.Last() >= d.Tick && f >= recent.First() {
+			images = []record.Image{record.ImageOf(s), images[0]}
+			break
 		}
-		images = []travel.Image{travel.ImageOf(s), images[0]}
-		for e := range recent.Between(d.Tick, images...).Entries(f+1, d.Tick) {
-			entry := *e
-			if s, held := keeper.Kept(e.Tick); held {
-				entry.Checksum = s.Checksum()
-			}
-			entries = append(entries, entry)
-		}
-		break
 	}
-	c.config.Desynced(Desync{Difference: d, Strategy: c.welcome.Strategy, Seat: c.welcome.Seat,
-		Mine:   travel.NewClip(c.header(), images, entries),
-		Theirs: travel.NewClip(c.header(), []travel.Image{{Tick: d.Tick, Bytes: slices.Clone(encoded)}}, nil)})
+	checksum := func(f ecs.Tick) image.Checksum { // of the own state, if it is kept
+		if s, held := keeper.Kept(f); held {
+			return s.Checksum()
+		}
+		return 0
+	}
+	mine := recent.Between(d.Tick, checksum, images...)
+	theirs, err := record.Collect(c.config.Game, c.header(), []record.Image{{Tick: d.Tick, Bytes: encoded}}, nil)
+	if mine == nil || err != nil {
+		return // a tick that no record can have
+	}
+	c.config.Desynced(Desync{Difference: d, Strategy: c.welcome.Strategy, Seat: c.welcome.Seat, Mine: mine, Theirs: theirs})
 }

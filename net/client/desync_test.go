@@ -11,8 +11,9 @@ import (
 	"tendon/net/matchsim"
 	"tendon/net/room"
 	"tendon/net/simnet"
-	"tendon/rollback/bundle"
-	"tendon/rollback/travel"
+	"tendon/rollback/record"
+	"tendon/rollback/record/bundle"
+	"tendon/rollback/record/cursor"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/predict"
@@ -28,11 +29,11 @@ func examined(t *testing.T, g *ecs.Game, b *bundle.Bundle) (*bundle.Bundle, *bun
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := bundle.Open(data)
+	again, err := bundle.Open(data, g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := again.Examine(g, 8)
+	x, err := again.Examine(8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 			var watch *room.Watch
 			var atClient []client.Desync
 			var atRoom []room.Desync
-			var clips []*travel.Clip
+			var clips []*record.Record
 			h, err := matchsim.New(matchsim.Config{Game: g, Strategy: s, Seed: 5, Room: func(c *room.Config) {
 				var err error
 				if watch, err = room.NewWatch(c, "test", 10); err != nil {
@@ -63,7 +64,7 @@ func TestADesyncLeavesBundlesThatNameTheField(t *testing.T) {
 				c.Sinks = []room.Sink{watch.Sink(), {NeedState: true, Desync: func(d room.Desync) {
 					var state image.Snapshot
 					d.World.Image().Save(&state)
-					atRoom, clips = append(atRoom, d), append(clips, watch.Ring().ClipTo(&state))
+					atRoom, clips = append(atRoom, d), append(clips, watch.History().RecordTo(&state))
 					state.Release()
 				}}}
 			}})
@@ -117,7 +118,7 @@ func theClients(t *testing.T, g *ecs.Game, d *client.Desync, wrong ecs.Tick) {
 	if x.Played != want {
 		t.Errorf("from tick %d, with the fault in %d, the rules lead %q, want %q", x.First, wrong, x.Played, want)
 	}
-	tr, err := travel.New(travel.Config{Game: g, Source: b.Here})
+	tr, err := cursor.New(b.Here, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,10 +128,10 @@ func theClients(t *testing.T, g *ecs.Game, d *client.Desync, wrong ecs.Tick) {
 			t.Fatal(err)
 		}
 		frame := tr.Frame()
-		if f < wrong && frame.Match == travel.Differs || x.First < wrong && f == wrong && frame.Match == travel.Matches {
+		if f < wrong && frame.Match == cursor.Differs || x.First < wrong && f == wrong && frame.Match == cursor.Matches {
 			t.Errorf("tick %d of the client's: %q, the fault was in %d", f, frame.Match, wrong)
 		}
-		if frame.Match != travel.Unknown {
+		if frame.Match != cursor.Unknown {
 			compared++
 		}
 		inputs += len(frame.Players)
@@ -141,9 +142,9 @@ func theClients(t *testing.T, g *ecs.Game, d *client.Desync, wrong ecs.Tick) {
 }
 
 // theServers checks the server's bundle.
-func theServers(t *testing.T, g *ecs.Game, d *room.Desync, clip *travel.Clip, wrong ecs.Tick) {
+func theServers(t *testing.T, g *ecs.Game, d *room.Desync, clip *record.Record, wrong ecs.Tick) {
 	t.Helper()
-	_, x := examined(t, g, &bundle.Bundle{Tick: clip.Last(), By: bundle.Server, Peer: d.Name, Claimed: d.Differed, Claim: d.Claim, Here: clip})
+	_, x := examined(t, g, &bundle.Bundle{Tick: clip.Last().Tick, By: bundle.Server, Peer: d.Name, Claimed: d.Differed, Claim: d.Claim, Here: clip})
 	if x.Played != bundle.LeadsHere || x.First >= wrong || x.Tick < wrong || len(x.Columns) != len(g.Schema().Columns()) {
 		t.Errorf("the server's bundle is of [%d, %d], with the fault in %d; the rules lead %q", x.First, x.Tick, wrong, x.Played)
 	}

@@ -3,7 +3,7 @@ package client
 import (
 	"tendon/ecs"
 	"tendon/net/session"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -52,7 +52,7 @@ func (c *Core) load(image []byte, chain uint64, now systems.Time) {
 		c.end(err)
 		return
 	}
-	c.startFinal(journal.Chain(chain))
+	c.startFinal(record.Chain(chain))
 	c.begin(now)
 }
 

@@ -4,8 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/session"
-	"tendon/rollback/journal"
-	"tendon/rollback/recording"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -13,16 +12,16 @@ import (
 type Resume struct {
 	World *ecs.World // in the state of the last tick; the client owns it
 	Match uint64
-	Chain journal.Chain // hash chain of the match at the tick of World
+	Chain record.Chain // hash chain of the match at the tick of World
 }
 
 // Log stores the final ticks of a match, so that another process of the same client can go on with it. A Log handles its
 // own errors: the match goes on.
 type Log interface {
 	// Begin starts the log anew with a state that was loaded; at is its position. state is valid during the call.
-	Begin(m Match, at journal.Position, state *image.Snapshot)
+	Begin(m Match, at record.Position, state *image.Snapshot)
 	// Tick adds the next tick. Its slices are valid during the call.
-	Tick(t journal.Tick)
+	Tick(t record.Tick)
 }
 
 // Match identifies the match of a Log.
@@ -34,7 +33,7 @@ type Match struct {
 
 // finalTicks are the last final ticks, kept for a server that lost them.
 type finalTicks struct {
-	tail *journal.Tail
+	tail *record.Tail
 	code []byte // scratch: an offer
 }
 
@@ -48,17 +47,16 @@ func (c *Core) finalTick(f systems.FinalTick) {
 		return
 	}
 	if c.desyncs.recent != nil {
-		c.desyncs.recent.Take(recording.Entry{Tick: f.Tick, Inputs: f.Inputs, Late: f.Late, Orders: f.Orders}, nil)
+		c.desyncs.recent.Add(f.FinalTick, nil)
 	}
-	t := journal.Tick{Tick: f.Tick, Inputs: f.Inputs, Orders: f.Orders}
-	if c.final.tail.Append(&t) && c.config.Log != nil {
-		c.config.Log.Tick(t)
+	if c.final.tail.Append(&f.FinalTick) && c.config.Log != nil {
+		c.config.Log.Tick(f.FinalTick)
 	}
 }
 
 // startFinal starts the final ticks, and the log, with the state that was loaded into the world.
-func (c *Core) startFinal(chain journal.Chain) {
-	at := journal.PositionOf(c.world, chain)
+func (c *Core) startFinal(chain record.Chain) {
+	at := record.PositionOf(c.world, chain)
 	c.final.tail.Start(at)
 	if c.config.Log != nil {
 		var state image.Snapshot

@@ -11,7 +11,7 @@ import (
 	"tendon/net/matchsim"
 	"tendon/net/session"
 	"tendon/net/simnet"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/relay"
@@ -28,7 +28,7 @@ var loggable = []struct {
 type memory struct {
 	t      *testing.T
 	game   *ecs.Game
-	writer *journal.Writer
+	writer *record.Writer
 	match  uint64
 	file   []byte
 	begun  int
@@ -47,19 +47,19 @@ func (m *memory) must(err error) {
 	}
 }
 
-func (m *memory) Begin(match client.Match, at journal.Position, state *image.Snapshot) {
+func (m *memory) Begin(match client.Match, at record.Position, state *image.Snapshot) {
 	m.file, m.match, m.last = nil, match.Number, at.Tick
 	m.begun++
-	h := journal.HeaderOf(m.game, 0, "")
+	h := record.HeaderOf(m.game, 0, "")
 	h.Start, h.Match, h.Strategy = at, match.Number, match.Strategy
 	var err error
-	m.writer, err = journal.NewWriter(m, m.game, h)
+	m.writer, err = record.NewWriter(m, m.game, h)
 	m.must(err)
 	m.must(m.writer.Image(state))
 	m.must(m.writer.Flush())
 }
 
-func (m *memory) Tick(t journal.Tick) {
+func (m *memory) Tick(t record.Tick) {
 	if t.Tick != m.last+1 {
 		m.t.Errorf("the log received tick %d after tick %d", t.Tick, m.last)
 	}
@@ -70,11 +70,11 @@ func (m *memory) Tick(t journal.Tick) {
 
 // resume reads the log as another process does, and continues it.
 func (m *memory) resume() *client.Resume {
-	j, err := journal.Open(append([]byte(nil), m.file...), m.game, "")
+	j, err := record.Open(append([]byte(nil), m.file...), m.game)
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	world, err := j.World()
+	world, err := j.WorldAt(j.Last().Tick)
 	if err != nil {
 		m.t.Fatal(err)
 	}

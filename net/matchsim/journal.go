@@ -3,12 +3,11 @@ package matchsim
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 
 	"tendon/ecs"
 	"tendon/net/room"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -19,7 +18,7 @@ type Journal struct {
 	Fail error
 
 	game   *ecs.Game
-	writer *journal.Writer
+	writer *record.Writer
 	file   []byte
 	ends   []int // where each write ends; the first is that of the header
 	safe   int   // writes after the header that a power cut cannot lose any more
@@ -30,10 +29,10 @@ type Journal struct {
 func (j *Journal) Attach(c *room.Config) error {
 	j.game = c.Game
 	if c.Resume == nil {
-		h := journal.HeaderOf(c.Game, c.Seed, "")
+		h := record.HeaderOf(c.Game, c.Seed, "")
 		h.Strategy, h.Params, h.Match = c.Strategy.Name, c.Strategy.Params, c.Match
 		var err error
-		if j.writer, err = journal.NewWriter((*disk)(j), c.Game, h); err != nil {
+		if j.writer, err = record.NewWriter((*disk)(j), c.Game, h); err != nil {
 			return err
 		}
 		if err := j.writer.Flush(); err != nil {
@@ -43,7 +42,7 @@ func (j *Journal) Attach(c *room.Config) error {
 	c.Sinks = append(c.Sinks, room.Sink{
 		Tick: func(f systems.FinalTick) { j.write(&f) },
 		Seat: func(number int, s room.Seat) {
-			j.keep(j.writer.Seat(journal.Seat{Player: ecs.Player(number), Client: s.Client, Name: s.Name, Held: s.Held}))
+			j.keep(j.writer.Seat(record.Seat{Player: ecs.Player(number), Client: s.Client, Name: s.Name, Held: s.Held}))
 		},
 		Commit: func() error {
 			if j.err != nil {
@@ -58,14 +57,13 @@ func (j *Journal) Attach(c *room.Config) error {
 func (j *Journal) keep(err error) { j.err = errors.Join(j.err, err) }
 
 func (j *Journal) write(f *systems.FinalTick) {
-	j.keep(j.writer.Tick(journal.Tick{Tick: f.Tick, Inputs: f.Inputs, Orders: f.Orders}))
-	if f.State == nil || f.State.Tick() != f.Tick {
-		return
+	t := f.FinalTick
+	hasState := f.State != nil && f.State.Tick() == f.Tick
+	if hasState && f.Tick%ecs.Tick(j.game.TickRate) == 0 {
+		t = f.Recorded()
 	}
-	if f.Tick%ecs.Tick(j.game.TickRate) == 0 {
-		j.keep(j.writer.Check(f.Tick, f.State.Checksum()))
-	}
-	if j.writer.ImageDue() {
+	j.keep(j.writer.Tick(t))
+	if hasState && j.writer.ImageDue(record.JournalImages) {
 		j.keep(j.writer.Image(f.State))
 	}
 }
@@ -99,18 +97,15 @@ func (j *Journal) Cut(writes int) {
 
 // Resume reads the journal and returns its match, for a room that is then attached to the journal again.
 func (j *Journal) Resume() (*room.Resume, error) {
-	old, err := journal.Open(bytes.Clone(j.file), j.game, "")
+	old, err := record.Open(bytes.Clone(j.file), j.game)
 	if err != nil {
 		return nil, err
 	}
-	world, err := old.World()
+	world, err := old.WorldAt(old.Last().Tick)
 	if err != nil {
 		return nil, err
 	}
-	if last := old.Last(); world.Tick() != last.Tick {
-		return nil, fmt.Errorf("matchsim: the journal ends at tick %d, its world is at %d", last.Tick, world.Tick())
-	}
-	j.file, j.err = j.file[:old.Valid()], nil
+	j.file, j.err = j.file[:len(old.Bytes())], nil
 	j.ends = slices.DeleteFunc(j.ends, func(end int) bool { return end > len(j.file) })
 	j.writer = old.Resume((*disk)(j))
 	return room.ResumeOf(old, world), nil

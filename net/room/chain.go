@@ -2,7 +2,7 @@ package room
 
 import (
 	"tendon/ecs"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -10,8 +10,8 @@ import (
 // slot f % chainsKept. An image is sent with the chain at its tick. A client that kept a state of ticks that were lost in
 // a restart has another chain.
 type chainHistory struct {
-	codec  *journal.Codec
-	last   journal.Position
+	codec  *record.Codec
+	last   record.Position
 	code   []byte // scratch
 	chains [chainsKept]tickChain
 }
@@ -19,14 +19,14 @@ type chainHistory struct {
 // tickChain is the chain at a tick.
 type tickChain struct {
 	tick  ecs.Tick
-	chain journal.Chain
+	chain record.Chain
 }
 
 // chainsKept is for how many ticks the chain is kept: 16 KiB.
 const chainsKept = 1024
 
-func newChainHistory(world *ecs.World, chain journal.Chain) *chainHistory {
-	h := &chainHistory{codec: journal.NewCodec(world.Game()), last: journal.PositionOf(world, chain)}
+func newChainHistory(world *ecs.World, chain record.Chain) *chainHistory {
+	h := &chainHistory{codec: record.NewCodec(world.Game()), last: record.PositionOf(world, chain)}
 	h.keep()
 	return h
 }
@@ -37,16 +37,13 @@ func (h *chainHistory) keep() {
 
 // add extends the chain by the next tick.
 func (h *chainHistory) add(f *systems.FinalTick) {
-	t := journal.Tick{Tick: f.Tick, Inputs: f.Inputs, Orders: f.Orders}
-	h.code = h.codec.AppendTick(h.code[:0], h.last.Inputs, &t)
-	h.last.Tick, h.last.Chain = f.Tick, h.last.Chain.Next(h.code)
-	clear(h.last.Inputs)
-	copy(h.last.Inputs, f.Inputs)
+	h.code = h.codec.AppendTick(h.code[:0], h.last.Inputs, &f.FinalTick)
+	h.last.Advance(&f.FinalTick, h.code)
 	h.keep()
 }
 
 // at returns the chain at a tick; ok is false if it is not kept.
-func (h *chainHistory) at(f ecs.Tick) (c journal.Chain, ok bool) {
+func (h *chainHistory) at(f ecs.Tick) (c record.Chain, ok bool) {
 	slot := &h.chains[f%chainsKept]
 	return slot.chain, slot.tick == f && f <= h.last.Tick
 }

@@ -7,19 +7,19 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/session"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
-// Resume is a match that was begun by another process, read from its journal.
+// Resume is a match that was begun by another process, read from its record.
 type Resume struct {
-	// World is the match in the state of the last tick in the journal. Required; the room owns it.
+	// World is the match in the state of the last tick in the record. Required; the room owns it.
 	World *ecs.World
 	// Chain is the hash chain of the journal at the tick of World.
-	Chain journal.Chain
-	// ChainAt returns the hash chain at an earlier tick, if the journal has it: see journal.Journal.Chain. A client with
+	Chain record.Chain
+	// ChainAt returns the hash chain at an earlier tick, if the journal has it: see record.Record.Chain. A client with
 	// the state of a tick whose chain is unknown loads an image. Optional.
-	ChainAt func(ecs.Tick) (journal.Chain, bool)
+	ChainAt func(ecs.Tick) (record.Chain, bool)
 	// Past yields ticks up to that of World, for peers that hold an older state: see systems.ServerConfig. Optional.
 	Past iter.Seq[systems.FinalTick]
 	// Seats are the seats that were held, by number; missing ones are free.
@@ -30,11 +30,11 @@ type Resume struct {
 }
 
 // ResumeOf returns the match of a journal with the world at its end, which the room owns afterwards.
-func ResumeOf(j *journal.Journal, world *ecs.World) *Resume {
+func ResumeOf(j *record.Record, world *ecs.World) *Resume {
 	r := &Resume{World: world, Chain: j.Last().Chain, ChainAt: j.Chain}
 	r.Past = func(yield func(systems.FinalTick) bool) {
-		for t := range j.Ticks(j.Start() + 1) {
-			if !yield(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders}) {
+		for t := range j.Ticks(j.Start()+1, world.Tick()) {
+			if !yield(systems.FinalTick{FinalTick: *t}) {
 				return
 			}
 		}
@@ -53,7 +53,7 @@ const (
 	recoveryWait = 15 * systems.Second
 	// resumeGrace is how much longer than KeepSeat a seat is kept for a player after a restart.
 	resumeGrace = 30 * systems.Second
-	// maxOffers bounds the offers that are accepted from one client, of at most journal.MaxTailBytes each.
+	// maxOffers bounds the offers that are accepted from one client, of at most record.MaxTailBytes each.
 	maxOffers = 16
 	// maxLost bounds the ticks that are adopted. Clients keep no more.
 	maxLost = 1024
@@ -78,8 +78,8 @@ type returning struct {
 
 // tail is the run of ticks after the end of the journal that a client has sent, up to end.
 type tail struct {
-	offers []*journal.Offer
-	end    journal.Position
+	offers []*record.Offer
+	end    record.Position
 }
 
 func (t *tail) longer(than *tail) bool {
@@ -187,7 +187,7 @@ func (r *Room) adopt() {
 	}
 	for _, o := range longest.offers {
 		for t := range o.Ticks() {
-			if r.strategy.Adopt(systems.FinalTick{Tick: t.Tick, Inputs: t.Inputs, Orders: t.Orders}) != nil {
+			if r.strategy.Adopt(systems.FinalTick{FinalTick: *t}) != nil {
 				r.stats.TailsRefused++
 				return // the strategy cannot have computed this tick
 			}

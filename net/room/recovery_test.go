@@ -11,7 +11,7 @@ import (
 	"tendon/net/matchtest"
 	"tendon/net/room"
 	"tendon/net/session"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 	"tendon/systems/relay"
@@ -162,9 +162,9 @@ func (p *fakeClient) listen() {
 func (n *restartableRig) seconds(s int) { n.steps(60 * s) }
 
 // tailOf builds the tail of a client that has so many more ticks than the journal, each changed by f.
-func (n *restartableRig) tailOf(ticks int, f func(*journal.Tick)) (tail *journal.Tail, final ecs.Tick) {
+func (n *restartableRig) tailOf(ticks int, f func(*record.Tick)) (tail *record.Tail, final ecs.Tick) {
 	n.t.Helper()
-	tail, err := journal.NewTail(journal.TailConfig{Game: n.game, Ticks: 1 << 16, Bytes: 1 << 22})
+	tail, err := record.NewTail(record.TailConfig{Game: n.game, Ticks: 1 << 16, Bytes: 1 << 22})
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -172,9 +172,9 @@ func (n *restartableRig) tailOf(ticks int, f func(*journal.Tick)) (tail *journal
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	tail.Start(journal.PositionOf(resume.World, resume.Chain))
+	tail.Start(record.PositionOf(resume.World, resume.Chain))
 	for i := range ticks {
-		tick := journal.Tick{Tick: resume.World.Tick() + ecs.Tick(i) + 1}
+		tick := record.Tick{Tick: resume.World.Tick() + ecs.Tick(i) + 1}
 		f(&tick)
 		if !tail.Append(&tick) {
 			n.t.Fatal("the tail refused a tick")
@@ -185,7 +185,7 @@ func (n *restartableRig) tailOf(ticks int, f func(*journal.Tick)) (tail *journal
 }
 
 // offers answers with a tail.
-func offers(tail *journal.Tail) func(ecs.Tick) [][]byte {
+func offers(tail *record.Tail) func(ecs.Tick) [][]byte {
 	return func(from ecs.Tick) [][]byte {
 		body, _, _ := tail.AppendFrom(nil, from, session.MaxTail)
 		return [][]byte{body}
@@ -427,19 +427,19 @@ func TestAPlayerWhoseLeavingWasLostLeaves(t *testing.T) {
 
 // A hostile tail has no effect: the match goes on with the ticks of the others, at the latest when the wait is over.
 func TestHostileTails(t *testing.T) {
-	fork := func(n *restartableRig) (*journal.Tail, ecs.Tick) { // of another past
-		tail, err := journal.NewTail(journal.TailConfig{Game: n.game})
+	fork := func(n *restartableRig) (*record.Tail, ecs.Tick) { // of another past
+		tail, err := record.NewTail(record.TailConfig{Game: n.game})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tail.Start(journal.Position{Tick: n.room.Tick(), Chain: 77})
+		tail.Start(record.Position{Tick: n.room.Tick(), Chain: 77})
 		for i := range 50 {
-			tail.Append(&journal.Tick{Tick: n.room.Tick() + ecs.Tick(i) + 1})
+			tail.Append(&record.Tick{Tick: n.room.Tick() + ecs.Tick(i) + 1})
 		}
 		f, _, _ := tail.Newest()
 		return tail, f
 	}
-	nothing := func(*journal.Tick) {}
+	nothing := func(*record.Tick) {}
 	for _, c := range []struct {
 		name    string
 		answer  func(n *restartableRig) (answer func(ecs.Tick) [][]byte, final ecs.Tick)
@@ -515,7 +515,7 @@ func TestAMadeUpFutureBreaksNothing(t *testing.T) {
 		n.live()
 		n.steps(120)
 		n.crash(60)
-		tail, final := n.tailOf(900, func(f *journal.Tick) {
+		tail, final := n.tailOf(900, func(f *record.Tick) {
 			for p := range 8 {
 				f.Orders = append(f.Orders, image.Order{Kind: image.OrderLeave, Player: ecs.Player(p)}, image.Order{Kind: image.OrderJoin, Player: ecs.Player(7 - p)},
 					image.Order{Kind: image.OrderGame, Player: ecs.Player(p), Entity: ecs.Entity{Row: 1 << 31, Born: 1 << 40}, Payload: []byte{1}})
@@ -543,7 +543,7 @@ func TestAMadeUpTickWithTooManyOrdersBreaksNothing(t *testing.T) {
 		n.steps(120)
 		n.crash(60)
 		ticks := 0
-		tail, final := n.tailOf(100, func(f *journal.Tick) {
+		tail, final := n.tailOf(100, func(f *record.Tick) {
 			for range 100 * (ticks / 99) { // the last one
 				f.Orders = append(f.Orders, image.Order{Kind: image.OrderGame, Player: 0, Payload: []byte{1}})
 			}
@@ -601,7 +601,7 @@ func TestATailThatComesTooLateIsNoFault(t *testing.T) {
 		p := n.enterFake(room.Identity{Role: systems.RoleSpectator}, session.Hello{Match: 1, Final: n.room.Tick() + 9}, nil)
 		n.reconnect(a)
 		n.seconds(16)
-		tail, _ := n.tailOf(1, func(*journal.Tick) {})
+		tail, _ := n.tailOf(1, func(*record.Tick) {})
 		p.up.Send(systems.Reliable, append([]byte{17}, offers(tail)(p.asked[0])[0]...))
 		n.steps(5)
 		for _, info := range n.room.AppendPeers(nil) {

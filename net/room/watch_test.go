@@ -8,7 +8,8 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/room"
-	"tendon/rollback/travel"
+	"tendon/rollback/record"
+	"tendon/rollback/record/cursor"
 	"tendon/systems"
 )
 
@@ -28,12 +29,12 @@ func TestAWatchGivesAnotherGoroutineTheLastSeconds(t *testing.T) {
 	g.live()
 	g.steps(400)
 	type answer struct {
-		clip *travel.Clip
+		clip *record.Record
 		err  error
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		clip, err := watch.Clip(context.Background())
+		clip, err := watch.Record(context.Background())
 		answers <- answer{clip, err}
 	}()
 	var got answer
@@ -48,7 +49,7 @@ func TestAWatchGivesAnotherGoroutineTheLastSeconds(t *testing.T) {
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
-	tr, err := travel.New(travel.Config{Game: g.game, Source: got.clip})
+	tr, err := cursor.New(got.clip, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestAWatchGivesAnotherGoroutineTheLastSeconds(t *testing.T) {
 		if err := tr.Seek(f); err != nil {
 			t.Fatal(err)
 		}
-		if got := tr.State().Checksum(); got != sums[f] || f > tr.First() && tr.Frame().Match != travel.Matches {
+		if got := tr.State().Checksum(); got != sums[f] || f > tr.First() && tr.Frame().Match != cursor.Matches {
 			t.Fatalf("tick %d is not what the room computed", f)
 		}
 		moved[sums[f]] = true
@@ -80,11 +81,11 @@ func TestAClipOfARoomThatStandsStillEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for range 10 { // more than may wait at once
-		if _, err := watch.Clip(ctx); !errors.Is(err, context.Canceled) {
+		if _, err := watch.Record(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := room.NewWatch(&room.Config{Game: g.game}, "test", 0); !errors.Is(err, travel.ErrRing) {
+	if _, err := room.NewWatch(&room.Config{Game: g.game}, "test", 0); !errors.Is(err, record.ErrConfig) {
 		t.Error(err)
 	}
 }

@@ -192,7 +192,7 @@ func (s *Client) repeatReady(now systems.Time) {
 	}
 }
 
-// Tail answers an EventTailAsk with ticks as journal.Tail encodes them, at most MaxTail bytes. An empty answer reports that
+// Tail answers an EventTailAsk with ticks as record.Tail encodes them, at most MaxTail bytes. An empty answer reports that
 // there are no more.
 func (s *Client) Tail(ticks []byte) {
 	if s.err == nil && s.rate == 0 {

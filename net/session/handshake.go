@@ -16,7 +16,7 @@ type Hello struct {
 	Name        string   // of the player; may be empty
 	Match       uint64   // the match of Have
 	Have        ecs.Tick // the tick of the state that the client holds; 0: none
-	Chain       uint64   // hash chain of the match up to Have: see journal.Chain
+	Chain       uint64   // hash chain of the match up to Have: see record.Chain
 	Final       ecs.Tick // newest tick of Match that is final on the client; 0: none
 }
 

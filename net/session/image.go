@@ -39,7 +39,7 @@ func newCoder() *zstd.Encoder {
 }
 
 // NewImage returns an image of a snapshot. chain is the hash chain of the match up to its tick, 0 if that is not known (see
-// journal.Chain). It copies the state; Image.Work compresses it.
+// record.Chain). It copies the state; Image.Work compresses it.
 func NewImage(s *image.Snapshot, chain uint64) *Image {
 	raw := s.AppendImage(nil)
 	return &Image{head: imageHead{tick: s.Tick(), chain: chain, size: len(raw), sum: xxhash.Sum64(raw)}, raw: raw}

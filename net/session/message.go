@@ -8,7 +8,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 )
 
 // Version is the version of the protocol. It must be equal on both peers.
@@ -39,16 +39,16 @@ const (
 
 // Bounds of the fields of messages, in bytes.
 const (
-	MaxName     = 32                   // a player's name
-	MaxBuild    = 64                   // a build string
-	MaxTarget   = 32                   // a target, such as "amd64/v1"
-	MaxStrategy = 32                   // a strategy's name
-	MaxParams   = 256                  // a strategy's parameters
-	MaxText     = 200                  // the text of an end or a notice
-	MaxChat     = 256                  // one chat message
-	MaxToken    = 2048                 // a reconnect token: one public netcode token
-	MaxDelay    = 30                   // suggested input delay, in ticks
-	MaxTail     = journal.MaxTailBytes // the ticks of a tail
+	MaxName     = 32                  // a player's name
+	MaxBuild    = 64                  // a build string
+	MaxTarget   = 32                  // a target, such as "amd64/v1"
+	MaxStrategy = 32                  // a strategy's name
+	MaxParams   = 256                 // a strategy's parameters
+	MaxText     = 200                 // the text of an end or a notice
+	MaxChat     = 256                 // one chat message
+	MaxToken    = 2048                // a reconnect token: one public netcode token
+	MaxDelay    = 30                  // suggested input delay, in ticks
+	MaxTail     = record.MaxTailBytes // the ticks of a tail
 )
 
 // errValue reports a field outside its interval.

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/rollback"
 )
@@ -262,6 +263,20 @@ func (r *Record) Image(f ecs.Tick) ([]byte, error) {
 		return nil, fmt.Errorf("%w: the image of tick %d does not unpack to %d bytes: %v", ErrCorrupt, f, r.images[i].bytes, err)
 	}
 	return data, nil
+}
+
+// State returns the state of tick f, of which the record has an image. Errors are those of LoadImage.
+func (r *Record) State(f ecs.Tick) (*image.Snapshot, error) {
+	w, err := ecs.NewWorld(r.game, r.header.Seed)
+	if err == nil {
+		err = r.LoadImage(w, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	state := new(image.Snapshot)
+	w.Image().Save(state)
+	return state, nil
 }
 
 // LoadImage puts a world of this game into the state of tick f, of which the record has an image. An image that holds

@@ -147,7 +147,7 @@ func (c *comparer) checksum(w *ecs.World, t *Tick) error {
 		return nil
 	}
 	report := &rollback.DesyncReport{Tick: t.Tick, Here: t.Checksum, There: got}
-	if explained, err := c.image(w, t.Tick); err == nil && explained != nil {
+	if explained, err := c.image(t.Tick); err == nil && explained != nil {
 		report = explained
 	}
 	report.Inputs, report.InputSize = slices.Clone(t.Inputs), c.record.header.InputSize
@@ -165,7 +165,7 @@ func (c *comparer) images(w *ecs.World) error {
 		return nil
 	}
 	w.Image().Save(&c.saved)
-	report, err := c.image(w, w.Tick())
+	report, err := c.image(w.Tick())
 	if err == nil && report != nil {
 		err = fmt.Errorf("%w: %w", ErrDiverged, report)
 	}
@@ -174,16 +174,11 @@ func (c *comparer) images(w *ecs.World) error {
 }
 
 // image returns how the image of a tick differs from the saved state, or nil.
-func (c *comparer) image(w *ecs.World, f ecs.Tick) (*rollback.DesyncReport, error) {
-	stored, err := ecs.NewWorld(w.Game(), c.record.header.Seed)
-	if err == nil {
-		err = c.record.LoadImage(stored, f)
-	}
+func (c *comparer) image(f ecs.Tick) (*rollback.DesyncReport, error) {
+	stored, err := c.record.State(f)
 	if err != nil {
 		return nil, err
 	}
-	var s image.Snapshot
-	stored.Image().Save(&s)
-	defer s.Release()
-	return rollback.CompareSnapshots(w.Game(), &s, &c.saved), nil
+	defer stored.Release()
+	return rollback.CompareSnapshots(c.record.game, stored, &c.saved), nil
 }

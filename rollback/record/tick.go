@@ -9,16 +9,11 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
+	"tendon/rollback"
 )
 
-// Tick is one final tick: everything that entered it, and the checksum of the state after it.
-type Tick struct {
-	Tick     ecs.Tick
-	Inputs   []ecs.InputBytes // index = Player; ticks that were read have one for every player, missing ones are zero
-	Late     ecs.PlayerSet    // players whose input the server substituted
-	Orders   []image.Order    // in stamped order, at most MaxOrders
-	Checksum image.Checksum   // of the state after the tick; 0 if unknown
-}
+// Tick is a final tick. Ticks that were read have an input for every player. A tick has at most MaxOrders orders.
+type Tick = rollback.FinalTick
 
 // MaxOrders is the maximum number of orders in a tick.
 const MaxOrders = 255

@@ -169,7 +169,7 @@ func (s *Server[C, P]) simulate() {
 // publish passes the tick in Step to the sinks, and the result of a match that ended in it.
 func (s *Server[C, P]) publish() {
 	if taken := s.Config.Taken; taken != nil {
-		taken(systems.FinalTick{Tick: s.done, Inputs: s.Step.Inputs, Late: s.Step.Late, Orders: s.Step.Orders, World: s.World(), State: s.Step.State})
+		taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: s.done, Inputs: s.Step.Inputs, Late: s.Step.Late, Orders: s.Step.Orders}, World: s.World(), State: s.Step.State})
 	}
 	if !s.config.Votes {
 		s.Config.DecideByServer(s.World())

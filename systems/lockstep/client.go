@@ -227,7 +227,7 @@ func (c *Client) execute() {
 		c.addEffects()
 	}
 	if c.Config.Taken != nil {
-		c.Config.Taken(systems.FinalTick{Tick: e.at, Inputs: c.scratch.valid, Orders: e.orders})
+		c.Config.Taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: e.at, Inputs: c.scratch.valid, Orders: e.orders}})
 	}
 	if c.Live() || e.at%checkEvery == 0 || e.at+2 >= c.log.last-min(c.log.last, ecs.Tick(c.wanted())) {
 		c.ring.Save(c.World())

@@ -11,6 +11,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -101,7 +102,7 @@ func TestALogGivesBackWhatItWasGiven(t *testing.T) {
 			f.orders = append(f.orders, image.Order{Kind: image.OrderGame, Player: 3, Entity: ecs.Entity{Row: uint32(r.Uint64()), Born: ecs.Tick(r.Uint64() >> r.IntN(64))}, Payload: make([]byte, r.IntN(1025))})
 		}
 		l.add(&f, before)
-		all = append(all, enteredOf(systems.FinalTick{Inputs: f.inputs, Orders: f.orders}))
+		all = append(all, enteredOf(systems.FinalTick{FinalTick: rollback.FinalTick{Inputs: f.inputs, Orders: f.orders}}))
 		copy(before, f.inputs)
 	}
 	l.dropThrough(600)
@@ -112,7 +113,7 @@ func TestALogGivesBackWhatItWasGiven(t *testing.T) {
 	for _, start := range []ecs.Tick{l.first - 1, 700, 1506} {
 		for c.seek(l, start); c.at < l.last; {
 			c.next(l)
-			if got, want := enteredOf(systems.FinalTick{Inputs: c.inputs, Orders: c.orders}).String(), all[c.at-8].String(); got != want {
+			if got, want := enteredOf(systems.FinalTick{FinalTick: rollback.FinalTick{Inputs: c.inputs, Orders: c.orders}}).String(), all[c.at-8].String(); got != want {
 				t.Fatalf("from %d, frame %d: %s, want %s", start, c.at, got, want)
 			}
 		}
@@ -227,7 +228,7 @@ func TestARestartedServerGoesOnFromItsRecord(t *testing.T) {
 	l := newLoop(t, Config{}, game, 2, 2, zigzag)
 	l.server.Config.Taken = func(f systems.FinalTick) {
 		e := enteredOf(f)
-		record = append(record, systems.FinalTick{Tick: f.Tick, Inputs: e.inputs, Orders: e.orders})
+		record = append(record, systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f.Tick, Inputs: e.inputs, Orders: e.orders}})
 	}
 	for range 300 {
 		l.Step()

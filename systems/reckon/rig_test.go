@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -134,7 +135,7 @@ func (r *rig) connect(seat int) {
 }
 
 func (r *rig) take(f systems.FinalTick) {
-	copied := systems.FinalTick{Tick: f.Tick, Inputs: append([]ecs.InputBytes(nil), f.Inputs...)}
+	copied := systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f.Tick, Inputs: append([]ecs.InputBytes(nil), f.Inputs...)}}
 	for _, o := range f.Orders {
 		o.Payload = append([]byte(nil), o.Payload...)
 		copied.Orders = append(copied.Orders, o)

@@ -199,7 +199,7 @@ func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
 	s.changes.Observe(s.world)
 	image.SectionEncode.Leave(s.config.Observer)
 	if s.config.Taken != nil {
-		s.config.Taken(systems.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders, World: s.world, State: state})
+		s.config.Taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f, Inputs: s.inputs, Late: altered, Orders: s.scratch.orders}, World: s.world, State: state})
 	}
 	s.config.DecideByServer(s.world)
 }

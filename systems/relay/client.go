@@ -71,7 +71,7 @@ func (c *Client) newTimeline() (*rollback.Timeline, error) {
 		CheckEvery: checkEvery, Local: c.Config.Seat, Effects: c.effects, Observer: c.Config.Observer}
 	if taken := c.Config.Taken; taken != nil {
 		config.Confirmed = func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []image.Order) {
-			taken(systems.FinalTick{Tick: f, Inputs: inputs, Late: late, Orders: orders})
+			taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f, Inputs: inputs, Late: late, Orders: orders}})
 		}
 	}
 	return rollback.New(config)

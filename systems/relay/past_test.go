@@ -9,6 +9,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/matchsim/halves"
+	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/internal/peers"
 )
@@ -21,7 +22,7 @@ type chronicle struct {
 }
 
 func (c *chronicle) taken(f systems.FinalTick) {
-	t := systems.FinalTick{Tick: f.Tick, Inputs: slices.Clone(f.Inputs)}
+	t := systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f.Tick, Inputs: slices.Clone(f.Inputs)}}
 	for _, o := range f.Orders {
 		o.Payload = bytes.Clone(o.Payload)
 		t.Orders = append(t.Orders, o)
@@ -175,7 +176,7 @@ func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
 	game := testGame(60)
 	c := play(t, game, 90)
 	s := afterwards(t, game, c, 0)
-	if err := s.Adopt(systems.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs}); err != nil {
+	if err := s.Adopt(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs}}); err != nil {
 		t.Fatal(err)
 	}
 	s.Open(0, 0, 80, 0, nil)
@@ -203,7 +204,7 @@ func TestATickWithAViewIsNotAdopted(t *testing.T) {
 	c := play(t, game, 90)
 	s := afterwards(t, game, c, 0)
 	view := image.Order{Kind: image.OrderView, Player: 1, Payload: image.AppendViewStamp(nil, image.ViewStamp{Tick: 80})}
-	next := systems.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs, Orders: []image.Order{view}}
+	next := systems.FinalTick{FinalTick: rollback.FinalTick{Tick: 91, Inputs: c.ticks[89].Inputs, Orders: []image.Order{view}}}
 	if s.Adopt(next) == nil || s.Done() != 90 {
 		t.Errorf("it is adopted; the server is at tick %d", s.Done())
 	}

@@ -14,7 +14,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback"
-	"tendon/rollback/recording"
+	"tendon/rollback/record"
 )
 
 // A change of the rules changes both files. Run the tests with -update on amd64 then, and read the difference.
@@ -185,7 +185,7 @@ func writeTestdata(t *testing.T, name string, content []byte) {
 // surrender. The bots of this target play the same match once more.
 func TestRecordingOfAnotherTargetReplays(t *testing.T) {
 	const ticks = goldenTicks
-	g, own := Game(), record(t, ticks)
+	g, own := Game(), playBots(t, ticks)
 	if *update {
 		goldenRecording = recordingOf(t, g, own)
 		writeTestdata(t, "amd64.tendon", goldenRecording)
@@ -193,11 +193,11 @@ func TestRecordingOfAnotherTargetReplays(t *testing.T) {
 	if len(goldenRecording) > 200<<10 {
 		t.Errorf("the recording has %d bytes, more than a repository should hold", len(goldenRecording))
 	}
-	r, err := recording.Open(goldenRecording)
+	r, err := record.Open(goldenRecording, g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := recording.Verify(g, r, r.Last())
+	result, err := r.Verify(ticks)
 	if err != nil {
 		t.Fatalf("on %s: %v", runtime.GOARCH, err)
 	}
@@ -205,7 +205,7 @@ func TestRecordingOfAnotherTargetReplays(t *testing.T) {
 		t.Fatalf("the recording proved too little: %+v", result)
 	}
 	orders := 0
-	for e := range r.Entries(1, ticks) {
+	for e := range r.Ticks(1, ticks) {
 		orders += len(e.Orders)
 		if e.Checksum != own.sums[e.Tick] {
 			t.Fatalf("tick %d of the bots' match on %s has checksum %#x, the recording %#x", e.Tick, runtime.GOARCH, own.sums[e.Tick], e.Checksum)
@@ -219,7 +219,7 @@ func TestRecordingOfAnotherTargetReplays(t *testing.T) {
 // recordingOf replays a match into a recording.
 func recordingOf(t *testing.T, g *ecs.Game, p played) []byte {
 	var out bytes.Buffer
-	to, err := recording.NewWriter(&out, recording.HeaderOf(g, playedSeed, "amd64"))
+	to, err := record.NewWriter(&out, g, record.HeaderOf(g, playedSeed, "amd64"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,16 +233,16 @@ func recordingOf(t *testing.T, g *ecs.Game, p played) []byte {
 		w.Step(in)
 		inputs := make([]ecs.InputBytes, g.MaxPlayers)
 		copy(inputs, in.Players)
-		if err := to.Tick(recording.Entry{Tick: ecs.Tick(tick), Inputs: inputs, Orders: in.Orders, Checksum: p.sums[tick]}); err != nil {
+		if err := to.Tick(record.Tick{Tick: ecs.Tick(tick), Inputs: inputs, Orders: in.Orders, Checksum: p.sums[tick]}); err != nil {
 			t.Fatal(err)
 		}
-		if to.ImageDue() {
+		if to.ImageDue(record.RecordingImages) {
 			if w.Image().Save(&s); to.Image(&s) != nil {
 				t.Fatal("the image cannot be stored")
 			}
 		}
 	}
-	if err := to.Close(); err != nil {
+	if err := to.End(); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

@@ -71,8 +71,8 @@ type played struct {
 // playedSeed is the seed of its world.
 const playedSeed = 5
 
-// record plays a match of bots in which players come, go and surrender.
-func record(t *testing.T, ticks int) (r played) {
+// playBots plays a match of bots in which players come, go and surrender.
+func playBots(t *testing.T, ticks int) (r played) {
 	a := newArena(t, 6, playedSeed)
 	r.inputs = []ecs.TickInputs{{}, {Orders: joins(6)}}
 	r.sums = []image.Checksum{0, a.checksum()}
@@ -101,7 +101,7 @@ func record(t *testing.T, ticks int) (r played) {
 // and simulated with the right ones.
 func TestRewindingEveryTickChangesNothing(t *testing.T) {
 	const depth, ticks = 8, 900
-	right := record(t, ticks)
+	right := playBots(t, ticks)
 	w, err := ecs.NewWorld(Game(), playedSeed)
 	if err != nil {
 		t.Fatal(err)

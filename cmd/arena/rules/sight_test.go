@@ -8,7 +8,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
 	"tendon/rollback"
-	"tendon/rollback/recording"
+	"tendon/rollback/record"
 	"tendon/systems/lagcomp"
 )
 
@@ -214,7 +214,7 @@ func lateMatch(t *testing.T, ticks int) (a *arena, file []byte) {
 		t.Fatal(err)
 	}
 	var to bytes.Buffer
-	w, err := recording.NewWriter(&to, recording.HeaderOf(g, 7, "test"))
+	w, err := record.NewWriter(&to, g, record.HeaderOf(g, 7, "test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func lateMatch(t *testing.T, ticks int) (a *arena, file []byte) {
 		a.step(orders...)
 		ring.Save(a.w)
 		a.w.Image().Save(&saved)
-		if err = w.Tick(recording.Entry{Tick: f, Inputs: a.in, Orders: orders, Checksum: saved.Checksum()}); err == nil && w.ImageDue() {
+		if err = w.Tick(record.Tick{Tick: f, Inputs: a.in, Orders: orders, Checksum: saved.Checksum()}); err == nil && w.ImageDue(record.RecordingImages) {
 			err = w.Image(&saved)
 		}
 		if err != nil {
@@ -245,7 +245,7 @@ func lateMatch(t *testing.T, ticks int) (a *arena, file []byte) {
 		}
 		a.inspect()
 	}
-	if err := w.Close(); err != nil {
+	if err := w.End(); err != nil {
 		t.Fatal(err)
 	}
 	return a, to.Bytes()
@@ -261,15 +261,15 @@ func TestARecordingOfAMatchWithViewsReplays(t *testing.T) {
 	if cost := reach.Cost(a.w); a.happened.hits < 50 || cost.Rewound == 0 {
 		t.Fatalf("%+v, %+v: the test proves nothing", a.happened, cost)
 	}
-	r, err := recording.Open(file)
+	r, err := record.Open(file, Game())
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := recording.Verify(Game(), r, r.Last())
+	result, err := r.Verify(r.Last().Tick)
 	if err != nil || int(result.To) != ticks {
 		t.Errorf("%+v, %v", result, err)
 	}
-	w, err := r.WorldAt(Game(), ecs.Tick(ticks-50))
+	w, err := r.WorldAt(ecs.Tick(ticks - 50))
 	if err != nil || w.Tick() != ecs.Tick(ticks-50) {
 		t.Error(err)
 	}

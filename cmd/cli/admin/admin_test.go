@@ -23,8 +23,9 @@ import (
 	"tendon/net/cost"
 	"tendon/net/room"
 	"tendon/net/server"
+	"tendon/rollback/record"
+	"tendon/rollback/record/cursor"
 	"tendon/rollback/recording"
-	"tendon/rollback/travel"
 	"tendon/systems"
 )
 
@@ -129,7 +130,7 @@ func (p *fakeServer) source() Source {
 			}
 			return slices.Clone(p.peers[name]), nil
 		},
-		Clip: func(_ context.Context, name string) (travel.Source, error) {
+		Clip: func(_ context.Context, name string) (*record.Record, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if _, ok := p.open[name]; !ok {

@@ -16,11 +16,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"tendon/cmd/cli/page"
-	"tendon/cmd/cli/travelpage"
+	"tendon/cmd/cli/replaypage"
 	"tendon/ecs"
 	"tendon/net/cost"
 	"tendon/net/server"
-	"tendon/rollback/travel"
+	"tendon/rollback/record"
+	"tendon/rollback/record/cursor"
 )
 
 //go:embed live
@@ -41,7 +42,7 @@ type Config struct {
 	// Strategy and Build are shown on the page. Optional.
 	Strategy, Build string
 	// Meter returns a meter for replaying the last seconds of a room. Optional: without it they have no costs.
-	Meter func() travel.Meter
+	Meter func() cursor.Meter
 }
 
 // ErrConfig is wrapped by errors about a Config; those about its Page wrap page.ErrConfig.
@@ -53,8 +54,8 @@ type Source struct {
 	Peers func(room string) ([]server.PeerInfo, error)
 	// Costs returns the costs of the open rooms, by Report.Name, and of all closed rooms.
 	Costs func() (open map[string]cost.Report, past cost.Report)
-	// Clip returns a copy of an open room's last seconds.
-	Clip func(ctx context.Context, room string) (travel.Source, error)
+	// Record returns an open room's last seconds.
+	Record func(ctx context.Context, room string) (*record.Record, error)
 }
 
 // Server is the admin server. Its state goes starting → ready → stopping, never back.
@@ -92,7 +93,7 @@ func New(c Config) (*Server, error) {
 	pages.Page("/debug/pprof/", within(profiles, "profiles"))
 	pages.Page("/", within(live, "live"))
 	pages.Handle("/live", page.Stream(s.watch))
-	err = travelpage.Register(pages, "/last/", travelpage.Config{Game: c.Game, Open: s.last, Meter: c.Meter})
+	err = replaypage.Register(pages, "/last/", replaypage.Config{Game: c.Game, Open: s.last, Meter: c.Meter})
 	if err != nil {
 		return nil, errors.Join(err, pages.Close())
 	}
@@ -116,22 +117,22 @@ func labelled(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// clipTimeout bounds the wait for a room that simulates no tick.
-const clipTimeout = 5 * time.Second
+// recordTimeout bounds the wait for a room that simulates no tick.
+const recordTimeout = 5 * time.Second
 
 // last opens the last seconds of a room.
-func (s *Server) last(ctx context.Context, room string) ([]travelpage.Match, error) {
+func (s *Server) last(ctx context.Context, room string) ([]replaypage.Match, error) {
 	from := s.source.Load()
 	if from == nil {
 		return nil, errors.New("the server is not ready yet")
 	}
-	ctx, cancel := context.WithTimeout(ctx, clipTimeout)
+	ctx, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
-	clip, err := from.Clip(ctx, room)
+	last, err := from.Record(ctx, room)
 	if err != nil {
 		return nil, err
 	}
-	return []travelpage.Match{{Name: room, Source: clip}}, nil
+	return []replaypage.Match{{Name: room, Record: last}}, nil
 }
 
 // respond sends a line of text.

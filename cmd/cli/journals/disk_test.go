@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// smallDisk is the machine's with room for so many bytes more, whose syncs are counted.
+// smallDisk is the machine's disk with a bound on further bytes. It counts syncs.
 type smallDisk struct {
 	mu     sync.Mutex
-	room   int // bytes that it takes; −1: any number
+	room   int // bytes that it accepts; -1: any number
 	broken error
 	synced map[string]int64 // bytes of each file that survive a power cut
 	syncs  int
@@ -45,7 +45,7 @@ type smallFile struct {
 
 func nameOf(f file) string { return f.(interface{ Name() string }).Name() }
 
-// Write takes what there is room for, as write(2) does.
+// Write accepts as many bytes as there is room for, as write(2) does.
 func (f *smallFile) Write(b []byte) (int, error) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
@@ -95,7 +95,7 @@ func only(t *testing.T, dir string) string {
 	t.Helper()
 	names := list(t, dir)
 	if len(names) != 1 {
-		t.Fatalf("the directory holds %q, want one file", names)
+		t.Fatalf("the directory has %q, want one file", names)
 	}
 	return filepath.Join(dir, names[0])
 }

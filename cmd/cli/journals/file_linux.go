@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// diskFile syncs a file's content and size, and not the time at which it was changed, which is half the work. It
-// allocates nothing to do so.
+// diskFile syncs a file's content and size, and not the time of its last change, which is half the work. It does not
+// allocate.
 type diskFile struct {
 	*os.File
 	conn syscall.RawConn

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Sync says when what was written is made to survive a power cut. What a server has written survives its own end in any
-// case. Values above 0 are a time.Duration: what is written is synced so often, all rooms by one goroutine.
+// Sync is when written bytes are made to survive a power cut. They survive the end of the process in any case. Values above
+// 0 are a time.Duration: one goroutine syncs all rooms at this interval.
 type Sync time.Duration
 
 const (
-	// Always syncs before anybody hears of a tick: each tick of each room waits for the disk.
+	// Always syncs before a tick is confirmed: each tick of each room waits for the disk.
 	Always Sync = 0
 	// Never leaves it to the system.
 	Never Sync = -1
 )
 
-// The bounds of a Sync in between. Clients hand back what a power cut took, and hold about a quarter of a minute.
+// The bounds of an interval. Clients return the ticks that a power cut lost, and keep about a quarter of a minute.
 const (
 	leastSync = Sync(time.Millisecond)
 	mostSync  = Sync(10 * time.Second)

@@ -15,28 +15,29 @@ import (
 	"tendon/ecs"
 	"tendon/net/matchtest"
 	"tendon/net/room"
-	"tendon/rollback/journal"
+	"tendon/rollback"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
 // written returns the journal of a match of some ticks.
-func written(t *testing.T, g *ecs.Game, h journal.Header, ticks int) []byte {
+func written(t *testing.T, g *ecs.Game, h record.Header, ticks int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := journal.NewWriter(&b, g, h)
+	w, err := record.NewWriter(&b, g, h)
 	if err := errors.Join(err, w.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	for f := range ticks {
-		if err := errors.Join(w.Tick(journal.Tick{Tick: ecs.Tick(f + 1)}), w.Flush()); err != nil {
+		if err := errors.Join(w.Tick(record.Tick{Tick: ecs.Tick(f + 1)}), w.Flush()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return b.Bytes()
 }
 
-func header(g *ecs.Game, change func(*journal.Header)) journal.Header {
-	h := journal.HeaderOf(g, 7, "this build")
+func header(g *ecs.Game, change func(*record.Header)) record.Header {
+	h := record.HeaderOf(g, 7, "this build")
 	h.Strategy, h.Room, h.Match = "relay", "main", 0xabc
 	change(&h)
 	return h
@@ -51,13 +52,13 @@ func put(t *testing.T, dir, name string, content []byte) string {
 	return path
 }
 
-// A server that went on without a match, or with another one in its place, would do what no operator wants. So it does
-// not start, says which file and what to do, and leaves everything as it is: also what it would have tidied up.
-func TestAJournalThatCannotBeBroughtBackIsLeftAlone(t *testing.T) {
+// A server must not continue without a match, or with another one in its place. It does not start, names the file and the
+// remedy, and changes no file, not even torn ones.
+func TestAJournalThatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 	g, older, other := matchtest.Dots(), matchtest.Dots(), matchtest.Dots()
 	older.Components = older.Components[:2]
 	other.Name = "chess"
-	sound := written(t, g, header(g, func(*journal.Header) {}), 50)
+	sound := written(t, g, header(g, func(*record.Header) {}), 50)
 	damaged := bytes.Clone(sound)
 	damaged[len(damaged)/2] ^= 1
 	newer := bytes.Clone(sound)
@@ -69,32 +70,34 @@ func TestAJournalThatCannotBeBroughtBackIsLeftAlone(t *testing.T) {
 		kind    error
 		want    []string
 	}{
-		{"diary", []byte("a diary of many years"), journal.ErrNotJournal, []string{"move the file away"}},
-		{"damaged", damaged, journal.ErrCorrupt, []string{"move the journal away"}},
-		{"newer format", newer, journal.ErrVersion, []string{"start the build that wrote it, or move the journal away"}},
-		{"other game", written(t, other, header(other, func(*journal.Header) {}), 5), journal.ErrOtherGame, []string{`"chess"`, `"dots"`, "move the journal away"}},
-		{"other layouts", written(t, older, header(older, func(*journal.Header) {}), 5), journal.ErrOtherBuild, []string{hash(older), hash(g), "start the build that wrote it, or move the journal away"}},
-		{"other build", written(t, g, header(g, func(h *journal.Header) { h.Build = "older build, executable 00c0ffee" }), 5), journal.ErrOtherBuild,
+		{"diary", []byte("a diary of many years"), record.ErrNotRecord, []string{"move the file away"}},
+		{"damaged", damaged, record.ErrCorrupt, []string{"move the journal away"}},
+		{"newer format", newer, record.ErrVersion, []string{"start the build that wrote it, or move the journal away"}},
+		{"other game", written(t, other, header(other, func(*record.Header) {}), 5), record.ErrOtherGame, []string{`"chess"`, `"dots"`, "move the journal away"}},
+		{"other layouts", written(t, older, header(older, func(*record.Header) {}), 5), record.ErrOtherBuild, []string{hash(older), hash(g), "start the build that wrote it, or move the journal away"}},
+		{"other build", written(t, g, header(g, func(h *record.Header) { h.Build = "older build, executable 00c0ffee" }), 5), record.ErrOtherBuild,
 			[]string{"older build, executable 00c0ffee", "this build", "start the build that wrote it, or move the journal away"}},
-		{"other strategy", written(t, g, header(g, func(h *journal.Header) { h.Strategy = "lockstep" }), 5), ErrStrategy, []string{"lockstep", "relay", "move the journal away"}},
-		{"other parameters", written(t, g, header(g, func(h *journal.Header) { h.Params = []byte{9} }), 5), ErrStrategy, []string{"other settings", "move the journal away"}},
-		{"the same room", written(t, g, header(g, func(h *journal.Header) { h.Match++ }), 5), ErrTwice, []string{"main-1.journal", "room main", "move the one away"}},
+		{"other strategy", written(t, g, header(g, func(h *record.Header) { h.Strategy = "lockstep" }), 5), ErrStrategy, []string{"begun with lockstep, this server with relay: start the server with lockstep, or move the journal away"}},
+		{"other parameters", written(t, g, header(g, func(h *record.Header) { h.Params = []byte{9} }), 5), ErrStrategy, []string{"other parameters of relay", "start the build that wrote it, or move the journal away"}},
+		{"other flags", written(t, g, header(g, func(h *record.Header) { h.Flags, h.Params = "--sync relay --fast", []byte{9} }), 5), ErrStrategy, []string{"begun with --sync relay --fast, this server with relay: start the server with --sync relay --fast, or move"}},
+		{"earlier format", []byte("TENDONJL\x01"), record.ErrVersion, []string{"earlier version", "move the journal away"}},
+		{"the same room", written(t, g, header(g, func(h *record.Header) { h.Match++ }), 5), ErrTwice, []string{"main-1.journal", "room main", "move the one away"}},
 	} {
 		dir := t.TempDir()
-		before := map[string][]byte{"main-1.journal": sound, "torn-1.journal": written(t, g, header(g, func(h *journal.Header) { h.Room = "torn" }), 9)[:200],
+		before := map[string][]byte{"main-1.journal": sound, "torn-1.journal": written(t, g, header(g, func(h *record.Header) { h.Room = "torn" }), 9)[:200],
 			"void-1.journal": nil, "x-1.journal": test.content}
 		for name, content := range before {
 			put(t, dir, name, content)
 		}
 		k, err := Open(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay"})
 		if err == nil {
-			t.Errorf("%s: it was taken", test.name)
+			t.Errorf("%s: it was accepted", test.name)
 			_ = k.Close()
 			continue
 		}
 		for _, want := range append(test.want, filepath.Join(dir, "x-1.journal")) {
 			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q does not say %q", test.name, err, want)
+				t.Errorf("%s: %q does not contain %q", test.name, err, want)
 			}
 		}
 		if !errors.Is(err, test.kind) || strings.Contains(err.Error(), "\n") {
@@ -113,15 +116,15 @@ func TestAJournalThatCannotBeBroughtBackIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Who has to move one journal away learns of all others at once, and not one more with each start.
-func TestAllJournalsThatCannotBeBroughtBackAreNamed(t *testing.T) {
+// One start names all journals that must be moved away.
+func TestAllJournalsThatCannotBeRecoveredAreNamed(t *testing.T) {
 	g := matchtest.Dots()
-	other := written(t, g, header(g, func(h *journal.Header) { h.Strategy = "lockstep" }), 5)
+	other := written(t, g, header(g, func(h *record.Header) { h.Strategy = "lockstep" }), 5)
 	for name, content := range map[string][]byte{"a diary": []byte("a diary of many years"), "another strategy": other} {
-		for n, want := range map[int]string{1: "away", 2: "away; nor can these be brought back: x2.journal", 4: ": x2.journal, x3.journal, x4.journal",
+		for n, want := range map[int]string{1: "away", 2: "away; these cannot be recovered either: x2.journal", 4: ": x2.journal, x3.journal, x4.journal",
 			6: ": x2.journal, x3.journal, x4.journal and 2 more"} {
 			dir := t.TempDir()
-			put(t, dir, "sound.journal", written(t, g, header(g, func(*journal.Header) {}), 5))
+			put(t, dir, "sound.journal", written(t, g, header(g, func(*record.Header) {}), 5))
 			for i := range n {
 				put(t, dir, "x"+string(rune('1'+i))+".journal", content)
 			}
@@ -142,40 +145,40 @@ func hex16(v uint64) string {
 	return string(b)
 }
 
-// What a kill left half written is cut off in the file too, or what is written next would be lost behind it.
+// A torn end is cut off in the file, so that the next block follows a whole one.
 func TestTornEndsAreCutAndEmptyJournalsRemoved(t *testing.T) {
 	g := matchtest.Dots()
-	sound := written(t, g, header(g, func(*journal.Header) {}), 50)
-	head := len(written(t, g, header(g, func(*journal.Header) {}), 0))
+	sound := written(t, g, header(g, func(*record.Header) {}), 50)
+	head := len(written(t, g, header(g, func(*record.Header) {}), 0))
 	dir := t.TempDir()
 	path := put(t, dir, "main-1.journal", sound[:len(sound)-3])
 	put(t, dir, "void-1.journal", sound[:head-1])
 	put(t, dir, "void-2.journal", nil)
 	put(t, dir, "old-1.ended.journal", []byte("whatever"))
 	put(t, dir, "notes.txt", []byte("mine"))
-	var r newsroom
-	k, err := Open(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay", Told: r.told})
+	var l events
+	k, err := Open(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay", Report: l.add})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, news := r.count(Torn); n != 1 || news.File != path || news.Tick != 49 || !errors.Is(news.Err, journal.ErrTorn) {
-		t.Errorf("told %d times: %+v", n, news)
+	if n, e := l.count(Torn); n != 1 || e.File != path || e.Tick != 49 || !errors.Is(e.Err, record.ErrTorn) {
+		t.Errorf("reported %d times: %+v", n, e)
 	}
-	if n, _ := r.count(Empty); n != 2 {
-		t.Errorf("told of %d empty journals", n)
+	if n, _ := l.count(Empty); n != 2 {
+		t.Errorf("%d empty journals were reported", n)
 	}
 	if got := list(t, dir); !slices.Equal(got, []string{"main-1.journal", "notes.txt", "old-1.ended.journal"}) {
-		t.Errorf("the directory holds %q", got)
+		t.Errorf("the directory has %q", got)
 	}
 	c := room.Config{Game: g}
 	if err := k.Open("main", &c); err != nil {
 		t.Fatal(err)
 	}
-	c.Sinks[0].Tick(systems.FinalTick{Tick: 50})
+	c.Sinks[0].Tick(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: 50}})
 	if err := errors.Join(c.Sinks[0].Commit(), k.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := journal.Open(contents(t, path), g, "this build"); err != nil || j.Last().Tick != 50 || j.Torn() != nil {
+	if j, err := record.Open(contents(t, path), g); err != nil || j.Last().Tick != 50 || j.Torn() != nil {
 		t.Errorf("%v", err)
 	}
 }
@@ -198,11 +201,11 @@ func TestADirectoryIsForOneServerAtATime(t *testing.T) {
 	_ = k.Close()
 }
 
-// Nobody has heard of the match then, so nothing is left of it, and the log of a server that is full is not filled too.
+// No client knows the match then, so no file of it stays, and the event is reported once.
 func TestARoomWithoutAJournalIsRefused(t *testing.T) {
-	var r newsroom
+	var l events
 	d := bigDisk()
-	k, err := openOn(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Told: r.told}, d)
+	k, err := openOn(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Report: l.add}, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,8 +216,8 @@ func TestARoomWithoutAJournalIsRefused(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if n, _ := r.count(Refused); n != 1 || len(list(t, k.config.Dir)) != 0 {
-		t.Errorf("told %d times; the directory holds %q", n, list(t, k.config.Dir))
+	if n, _ := l.count(Refused); n != 1 || len(list(t, k.config.Dir)) != 0 {
+		t.Errorf("reported %d times; the directory has %q", n, list(t, k.config.Dir))
 	}
 	d.set(-1)
 	if err := k.Open("main", &room.Config{Match: 1}); err != nil {
@@ -222,14 +225,13 @@ func TestARoomWithoutAJournalIsRefused(t *testing.T) {
 	}
 }
 
-// The players may all have gone home.
-func TestAMatchThatNobodyComesBackToIsOver(t *testing.T) {
+func TestAMatchWithoutReturningPlayersIsOver(t *testing.T) {
 	g := matchtest.Dots()
 	dir := t.TempDir()
-	put(t, dir, "main-1.journal", written(t, g, header(g, func(*journal.Header) {}), 5))
-	put(t, dir, "duel-1.journal", written(t, g, header(g, func(h *journal.Header) { h.Room = "duel" }), 5))
-	var r newsroom
-	k, err := Open(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay", Told: r.told})
+	put(t, dir, "main-1.journal", written(t, g, header(g, func(*record.Header) {}), 5))
+	put(t, dir, "duel-1.journal", written(t, g, header(g, func(h *record.Header) { h.Room = "duel" }), 5))
+	var l events
+	k, err := Open(Config{Dir: dir, Game: g, Build: "this build", Strategy: "relay", Report: l.add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,12 +239,12 @@ func TestAMatchThatNobodyComesBackToIsOver(t *testing.T) {
 	if err := k.Open("duel", &room.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	k.forsake()
-	if n, news := r.count(Forsaken); n != 1 || news.Room != "main" {
-		t.Errorf("told %d times: %+v", n, news)
+	k.abandon()
+	if n, e := l.count(Abandoned); n != 1 || e.Room != "main" {
+		t.Errorf("reported %d times: %+v", n, e)
 	}
 	if got := list(t, dir); !slices.Equal(got, []string{"duel-1.journal", "main-1.ended.journal"}) {
-		t.Errorf("the directory holds %q", got)
+		t.Errorf("the directory has %q", got)
 	}
 	c := room.Config{Match: 5}
 	if err := k.Open("main", &c); err != nil || c.Resume != nil {
@@ -251,9 +253,9 @@ func TestAMatchThatNobodyComesBackToIsOver(t *testing.T) {
 }
 
 // Two matches of one room in the directory would keep the next server from starting.
-func TestARoomIsNotOpenedOverAMatchThatCouldNotBePutAside(t *testing.T) {
-	var r newsroom
-	k, err := Open(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Told: r.told})
+func TestARoomIsNotOpenedBeforeTheLastMatchIsArchived(t *testing.T) {
+	var l events
+	k, err := Open(Config{Dir: t.TempDir(), Game: matchtest.Dots(), Report: l.add})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,8 +268,8 @@ func TestARoomIsNotOpenedOverAMatchThatCouldNotBePutAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.End("main")
-	if n, news := r.count(Unended); n != 1 || news.Err == nil {
-		t.Errorf("told %d times: %+v", n, news)
+	if n, e := l.count(NotArchived); n != 1 || e.Err == nil {
+		t.Errorf("reported %d times: %+v", n, e)
 	}
 	if err := k.Open("main", &room.Config{Match: 2}); err == nil {
 		t.Error("the room was opened")
@@ -298,14 +300,14 @@ func TestSyncIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-// An operator who chose how much a power cut may take has to hear that the disk does not keep up; once, not each time.
-func TestADiskThatDoesNotKeepUpIsToldOf(t *testing.T) {
-	var r newsroom
-	k := &Keeper{config: Config{Sync: 100e6, Told: r.told}}
+// An operator chose how much a power cut may lose. A disk that does not keep up is reported, once.
+func TestADiskThatDoesNotKeepUpIsReported(t *testing.T) {
+	var l events
+	k := &Store{config: Config{Sync: 100e6, Report: l.add}}
 	for _, took := range []time.Duration{10e6, 100e6, 150e6, 300e6, 20e6, 101e6} {
-		k.took(took, 7)
+		k.checkDuration(took, 7)
 	}
-	if n, news := r.count(Slow); n != 2 || !strings.Contains(news.Err.Error(), "7 rooms took 101ms") {
-		t.Errorf("told %d times: %+v", n, news)
+	if n, e := l.count(Slow); n != 2 || !strings.Contains(e.Err.Error(), "7 rooms took 101ms") {
+		t.Errorf("reported %d times: %+v", n, e)
 	}
 }

@@ -1,0 +1,170 @@
+package cursor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/rollback/record"
+)
+
+// Cursor is at one tick of a record and seeks to any other. It keeps at most two segments of simulated ticks, so memory is
+// bounded by the changes of 10 seconds. The state of a tick is the same whatever the seeks before were.
+//
+// A Cursor is not safe for concurrent use. Several cursors may read one Record.
+type Cursor struct {
+	record  *record.Record
+	game    *ecs.Game
+	meter   Meter
+	world   *ecs.World
+	keys    []keyframe // ascending; the first is the record's first state
+	last    ecs.Tick
+	held    [2]*segment
+	current *segment // one of held
+	tick    ecs.Tick
+	stats   Stats
+	inputs  []ecs.InputBytes // scratch
+	costs   []Cost           // scratch
+}
+
+// Meter is an image.Observer that measures the sections of a tick. It has the clock.
+type Meter interface {
+	image.Observer
+	// AppendCosts appends the costs since the last call and returns the extended slice.
+	AppendCosts(dst []Cost) []Cost
+}
+
+// Cost is the duration of a section in one tick, with the sections inside it. A tick has SectionSimulate, with its systems
+// inside, and SectionSave.
+type Cost struct {
+	Section     image.Section
+	Nanoseconds int64
+}
+
+// Stats counts the work of a Cursor.
+type Stats struct {
+	Seeks     uint64
+	Simulated uint64 // ticks
+	Loaded    uint64 // images
+}
+
+// segmentSeconds is the maximum length of a segment. It matters if a record has no image for longer.
+const segmentSeconds = record.RecordingImages
+
+// New returns a Cursor at the record's first tick. meter measures the ticks that are simulated. Optional. The error wraps
+// record.ErrNoState if the record has no first state.
+func New(r *record.Record, meter Meter) (*Cursor, error) {
+	c := &Cursor{record: r, game: r.Game(), meter: meter, last: r.Last().Tick}
+	var err error
+	if c.world, err = ecs.NewWorld(c.game, r.Header().Seed); err != nil {
+		return nil, err
+	}
+	if meter != nil {
+		c.world.Image().SetObserver(meter)
+	}
+	if err := c.placeKeyframes(); err != nil {
+		return nil, err
+	}
+	return c, c.Seek(c.First())
+}
+
+// placeKeyframes sets the keyframes: the record's images, and more if it has none for longer than a segment. An image that
+// is nearer to the one before than views look back is left out. The segment before a keyframe then has all the states that
+// its views need.
+func (c *Cursor) placeKeyframes() error {
+	images, longest := c.record.Images(), ecs.Tick(segmentSeconds*c.game.TickRate)
+	if len(images) == 0 || images[0] != c.First() {
+		if c.First() > 0 {
+			return fmt.Errorf("%w: the image of tick %d is missing", record.ErrNoState, c.First())
+		}
+		first := keyframe{}
+		c.world.Image().Save(&first.state) // the world is new: its state is the one that Setup builds
+		c.keys = append(c.keys, first)
+	}
+	for _, f := range append(slices.Clone(images), c.last) {
+		for n := len(c.keys); n > 0 && f > c.keys[n-1].tick+longest+longest/2; n++ {
+			c.keys = append(c.keys, keyframe{tick: c.keys[n-1].tick + longest})
+		}
+		if n := len(c.keys); n == 0 || f < c.last && f > c.keys[n-1].tick+c.record.Reach() {
+			c.keys = append(c.keys, keyframe{tick: f, stored: true})
+		}
+	}
+	return nil
+}
+
+// Record returns the record.
+func (c *Cursor) Record() *record.Record { return c.record }
+
+// First returns the first tick that has a state.
+func (c *Cursor) First() ecs.Tick { return c.record.Start() }
+
+// Last returns the last tick.
+func (c *Cursor) Last() ecs.Tick { return c.last }
+
+// Tick returns the tick that the Cursor is at.
+func (c *Cursor) Tick() ecs.Tick { return c.tick }
+
+// Stats returns the counters.
+func (c *Cursor) Stats() Stats { return c.stats }
+
+// State returns the state of Tick. It is valid until the next seek.
+func (c *Cursor) State() *image.Snapshot {
+	if m := c.moment(); m != nil {
+		return &m.state
+	}
+	return &c.current.base
+}
+
+// StateBefore returns the state of the tick before, for views that interpolate between the two; at First it is State. It is
+// valid until the next seek.
+func (c *Cursor) StateBefore() *image.Snapshot {
+	switch n := int(c.tick - c.current.base.Tick()); {
+	case n >= 2:
+		return &c.current.moments[n-2].state
+	case n == 1:
+		return &c.current.base
+	}
+	return c.State()
+}
+
+// World returns the match in the state of Tick, for drawing code. It must only be read; its state changes with every seek.
+func (c *Cursor) World() *ecs.World { return c.world }
+
+// Seek goes to tick f. The error wraps record.ErrRange if f is not in [First, Last]; the Cursor is then where it was. After
+// any other error, which a damaged record causes, it is where it was or at First.
+func (c *Cursor) Seek(f ecs.Tick) error {
+	if f < c.First() || f > c.last {
+		return fmt.Errorf("%w: %d, it has %d to %d", record.ErrRange, f, c.First(), c.last)
+	}
+	c.stats.Seeks++
+	// Tick f belongs to the last keyframe before it, so that its events and costs are known; the first tick has none.
+	at := max(sort.Search(len(c.keys), func(i int) bool { return c.keys[i].tick >= f })-1, 0)
+	s, err := c.segment(at)
+	if err == nil {
+		s, err = c.extend(s, f)
+	}
+	if err != nil {
+		return errors.Join(err, c.recover())
+	}
+	c.current, c.tick = s, f
+	c.world.Image().Restore(c.State())
+	return nil
+}
+
+// recover restores the world after a seek that failed.
+func (c *Cursor) recover() (err error) {
+	if c.current == nil {
+		return nil
+	}
+	if c.current.key < 0 { // it was overwritten
+		c.tick = c.First()
+		if c.current, err = c.begin(0); err != nil {
+			return err
+		}
+	}
+	c.world.Image().Restore(c.State())
+	return nil
+}

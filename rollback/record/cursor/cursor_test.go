@@ -1,0 +1,136 @@
+package cursor_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/rollback/record"
+	"tendon/rollback/record/cursor"
+)
+
+// recipes are recordings that are easy or hard for a cursor.
+var recipes = map[string]recipe{
+	"images every ten seconds":       {ticks: 900, seed: 1, every: 10 * rate},
+	"no images at all":               {ticks: 1100, seed: 2},
+	"views that look back":           {ticks: 900, seed: 3, every: 10 * rate, views: 7},
+	"views and no images":            {ticks: 1100, seed: 4, views: 7},
+	"images denser than views reach": {ticks: 300, seed: 5, every: 10, views: 15},
+	"a start in the middle":          {ticks: 900, seed: 6, every: 10 * rate, start: 250},
+	"one tick":                       {ticks: 1, seed: 7},
+	"nothing but a start":            {ticks: 0, seed: 8},
+}
+
+// After seeks forward, backward and at random, the state of a tick is the match's, and so are its events and checksum.
+func TestEveryTickIsTheSameAfterAnySeeks(t *testing.T) {
+	for name, recipe := range recipes {
+		t.Run(name, func(t *testing.T) {
+			m := recipe.play(t)
+			c := m.cursor(t)
+			r := rand.New(rand.NewPCG(9, recipe.seed))
+			check := func(f ecs.Tick) {
+				t.Helper()
+				if err := c.Seek(f); err != nil {
+					t.Fatal(err)
+				}
+				if c.Tick() != f || c.State().Tick() != f || c.World().Tick() != f {
+					t.Fatalf("asked for %d: Tick is %d, State is of %d, World in %d", f, c.Tick(), c.State().Tick(), c.World().Tick())
+				}
+				if got, want := c.State().Checksum(), m.states[f].Checksum(); got != want {
+					d, _ := image.FirstDifference(c.State(), m.states[f])
+					t.Fatalf("tick %d differs: %v", f, d)
+				}
+				frame := c.Frame()
+				if f > c.First() && (frame.Match != cursor.Matches || len(frame.Events) != m.events[f]) {
+					t.Fatalf("tick %d: matches %q, %d events of %d", f, frame.Match, len(frame.Events), m.events[f])
+				}
+				if before := c.StateBefore(); f > c.First() && before.Checksum() != m.states[f-1].Checksum() {
+					t.Fatalf("the state before tick %d is another one, of %d", f, before.Tick())
+				}
+			}
+			for range 150 {
+				check(c.First() + ecs.Tick(r.Uint64N(uint64(c.Last()-c.First())+1)))
+			}
+			for f := c.First(); f <= c.Last(); f += 1 + ecs.Tick(r.Uint64N(4)) {
+				check(f)
+			}
+			for f := c.Last(); f > c.First()+5; f -= 1 + ecs.Tick(r.Uint64N(4)) {
+				check(f)
+			}
+			if err := c.Seek(c.Last() + 1); !errors.Is(err, record.ErrRange) {
+				t.Errorf("beyond the end: %v", err)
+			}
+		})
+	}
+}
+
+// A seek simulates at most the ticks between two images, and a step nearby simulates none.
+func TestASeekSimulatesAtMostTheTicksBetweenTwoImages(t *testing.T) {
+	m := recipe{ticks: 10 * 60 * rate, seed: 11, every: 10 * rate}.play(t)
+	c := m.cursor(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	seek := func(f ecs.Tick) uint64 {
+		before := c.Stats().Simulated
+		if err := c.Seek(f); err != nil {
+			t.Fatal(err)
+		}
+		return c.Stats().Simulated - before
+	}
+	most := uint64(0)
+	for range 300 {
+		most = max(most, seek(ecs.Tick(r.Uint64N(uint64(c.Last())))))
+	}
+	if most > 10*rate || most < rate {
+		t.Errorf("a seek simulated up to %d ticks, want at most %d, and more than %d in 300 seeks", most, 10*rate, rate)
+	}
+	seek(1234)
+	for f := ecs.Tick(1233); f > 1201; f-- {
+		if n := seek(f); n != 0 {
+			t.Fatalf("a step back to %d simulated %d ticks", f, n)
+		}
+	}
+	if seek(1199); seek(1205) != 0 || seek(1198) != 0 {
+		t.Error("seeks back and forth across an image simulate again")
+	}
+}
+
+// In a record without images, the first seek to its end simulates everything, and further seeks do not.
+func TestWithoutImagesTheCursorMakesKeyframes(t *testing.T) {
+	m := recipe{ticks: 4000, seed: 12, views: 5}.play(t)
+	c := m.cursor(t)
+	if err := c.Seek(3999); err != nil {
+		t.Fatal(err)
+	}
+	if n := c.Stats().Simulated; n < 3999 || n > 4100 {
+		t.Errorf("the first seek simulated %d ticks of 3999", n)
+	}
+	for _, f := range []ecs.Tick{100, 2000, 3500, 700} {
+		before := c.Stats().Simulated
+		if err := c.Seek(f); err != nil {
+			t.Fatal(err)
+		}
+		if n := c.Stats().Simulated - before; n > 15*rate {
+			t.Errorf("a seek to tick %d simulated %d ticks more", f, n)
+		}
+	}
+}
+
+// Ticks that differ from the recorded ones are shown and marked, until the next image corrects the state.
+func TestTicksThatDifferFromTheRecordedOnesAreMarked(t *testing.T) {
+	m := recipe{ticks: 900, seed: 13, every: 10 * rate, change: func(w *ecs.World) {
+		if w.Tick() == 449 {
+			scores.Write(w).Shots += 1000 // no rule of the game does this
+		}
+	}}.play(t)
+	c := m.cursor(t)
+	for f, want := range map[ecs.Tick]cursor.Match{449: cursor.Matches, 450: cursor.Differs, 600: cursor.Differs, 601: cursor.Matches, 899: cursor.Matches} {
+		if err := c.Seek(f); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Frame(); got.Match != want || (got.Checksum == got.Recorded) != (want == cursor.Matches) {
+			t.Errorf("tick %d: match is %q, want %q; checksum %s, recorded %s", f, got.Match, want, got.Checksum, got.Recorded)
+		}
+	}
+}

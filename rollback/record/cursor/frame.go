@@ -1,0 +1,216 @@
+package cursor
+
+import (
+	"fmt"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/rollback/record"
+)
+
+// Frame describes one tick, for people and as JSON.
+type Frame struct {
+	Tick     ecs.Tick `json:"tick"`
+	Seconds  float64  `json:"seconds"`  // of match time
+	Checksum string   `json:"checksum"` // of the state, 16 hexadecimal digits
+	Recorded string   `json:"recorded"` // checksum in the record; "" if it has none
+	Match    Match    `json:"match"`
+	Players  []Player `json:"players"` // in the match, or with an input in this tick
+	Orders   []Order  `json:"orders"`
+	Events   []Event  `json:"events"`
+	Costs    []Share  `json:"costs,omitempty"` // only with a Meter
+}
+
+// Match is the comparison of a simulated tick with the record.
+type Match string
+
+// The values of Match.
+const (
+	Matches  Match = "yes"
+	Differs  Match = "no"
+	Unknown  Match = "unknown"  // the record has no checksum of the tick
+	Unproven Match = "unproven" // it differs, and a player's view looked back to before the record
+)
+
+// Player is a player's input in a tick.
+type Player struct {
+	Player ecs.Player `json:"player"`
+	In     bool       `json:"in"`   // in the match after the tick
+	Late   bool       `json:"late"` // the server substituted the input, since it came too late
+	Input  []Field    `json:"input"`
+}
+
+// Order is an order that was stamped into a tick.
+type Order struct {
+	Kind    string     `json:"kind"` // see KindName
+	Player  ecs.Player `json:"player"`
+	Entity  string     `json:"entity,omitempty"` // addressee, see EntityName
+	Payload []byte     `json:"payload,omitempty"`
+	// Seen is the moment that the player saw, in ticks, for a "view": 118.5 is half-way from tick 118 to 119.
+	Seen float64 `json:"seen,omitempty"`
+}
+
+// Event is an event that a system emitted in a tick.
+type Event struct {
+	Name         string  `json:"name"`
+	Entity       string  `json:"entity,omitempty"` // subject, see EntityName
+	Irreversible bool    `json:"irreversible"`
+	Fields       []Field `json:"fields"`
+}
+
+// Share is the cost of a section in a tick.
+type Share struct {
+	Section     string `json:"section"` // name of the system or the phase
+	System      bool   `json:"system"`
+	Nanoseconds int64  `json:"ns"`
+}
+
+// Field is one value.
+type Field struct {
+	Path   string   `json:"path"` // in its type, "" if that is a number itself
+	Text   string   `json:"text"`
+	Number *float64 `json:"number"` // nil if it is no finite number
+}
+
+// Component is a component of an entity, or a resource, with its fields.
+type Component struct {
+	Name   string  `json:"name"`
+	Fields []Field `json:"fields"`
+}
+
+// Entity is an entity of a tick.
+type Entity struct {
+	ID         string      `json:"id"`    // see EntityName
+	Owner      string      `json:"owner"` // "world" or "player 3"
+	Row        uint32      `json:"row"`   // in the owner's region
+	Born       ecs.Tick    `json:"born"`
+	Components []Component `json:"components"`
+}
+
+// kinds are the names of the kinds of orders.
+var kinds = map[image.OrderKind]string{image.OrderGame: "order", image.OrderJoin: "join", image.OrderLeave: "leave", image.OrderView: "view", image.OrderMotion: "motion"}
+
+// KindName returns the name of a kind of orders: "order", "join", "leave", "view" or "motion".
+func KindName(k image.OrderKind) string { return kinds[k] }
+
+// Frame describes the tick that the Cursor is at. First has no inputs, orders and events.
+func (c *Cursor) Frame() *Frame {
+	f := &Frame{Tick: c.tick, Seconds: float64(c.tick) / float64(c.game.TickRate), Checksum: hex(c.State().Checksum()), Match: Unknown,
+		Players: []Player{}, Orders: []Order{}, Events: c.events()}
+	in := c.State().Players()
+	for t := range c.record.Ticks(max(c.tick, c.First()+1), c.tick) {
+		for p, input := range t.Inputs {
+			player := Player{Player: ecs.Player(p), In: in.Has(ecs.Player(p)), Late: t.Late.Has(ecs.Player(p))}
+			if player.In || player.Late || input != (ecs.InputBytes{}) {
+				player.Input = fields(c.game.Input.Describe(input))
+				f.Players = append(f.Players, player)
+			}
+		}
+		for i := range t.Orders {
+			f.Orders = append(f.Orders, orderOf(&t.Orders[i]))
+		}
+		f.compare(c, t)
+	}
+	if m := c.moment(); m != nil {
+		for _, cost := range m.costs {
+			f.Costs = append(f.Costs, c.share(cost))
+		}
+	}
+	return f
+}
+
+// compare sets Recorded and Match.
+func (f *Frame) compare(c *Cursor, t *record.Tick) {
+	m := c.moment()
+	switch {
+	case t.Checksum == 0 || m == nil:
+		return
+	case t.Checksum == m.state.Checksum():
+		f.Match = Matches
+	case m.unproven:
+		f.Match = Unproven
+	default:
+		f.Match = Differs
+	}
+	f.Recorded = hex(t.Checksum)
+}
+
+func orderOf(o *image.Order) Order {
+	out := Order{Kind: kinds[o.Kind], Player: o.Player, Payload: append([]byte(nil), o.Payload...)}
+	if !o.Entity.IsZero() {
+		out.Entity = EntityName(o.Entity)
+	}
+	if v, ok := image.ParseViewStamp(o.Payload); ok && o.Kind == image.OrderView {
+		out.Seen = float64(v.Tick) + float64(v.Part)/256
+	}
+	return out
+}
+
+// events returns the events of the tick.
+func (c *Cursor) events() []Event {
+	list := []Event{}
+	m := c.moment()
+	if m == nil {
+		return list
+	}
+	emitted, err := c.game.Schema().ReadEvents(nil, m.events)
+	if err != nil { // this Cursor wrote them
+		panic(fmt.Sprintf("cursor: the game was changed after New: %v", err))
+	}
+	for _, e := range emitted {
+		r, _ := c.game.Schema().DescribeEvent(e)
+		event := Event{Name: r.Name, Irreversible: e.Irreversible, Fields: fields(r.Fields)}
+		if !e.Key.Entity.IsZero() {
+			event.Entity = EntityName(e.Key.Entity)
+		}
+		list = append(list, event)
+	}
+	return list
+}
+
+// phases are the names of the phases of a simulated tick.
+var phases = map[image.Section]string{image.SectionSimulate: "simulate", image.SectionSave: "save", image.SectionChecksum: "checksum"}
+
+// share names a cost.
+func (c *Cursor) share(cost Cost) Share {
+	if i := int(cost.Section) - int(image.SectionSystems); i >= 0 && i < len(c.game.Systems) {
+		return Share{c.game.Systems[i].Name, true, cost.Nanoseconds}
+	}
+	if name, ok := phases[cost.Section]; ok {
+		return Share{name, false, cost.Nanoseconds}
+	}
+	return Share{fmt.Sprintf("phase %d", cost.Section), false, cost.Nanoseconds}
+}
+
+// Entities calls f for each entity of the tick, upwards by row, until f returns false.
+func (c *Cursor) Entities(f func(e ecs.Entity) bool) { c.State().Entities(f) }
+
+// Entity describes an entity of the tick. ok is false if it does not exist there.
+func (c *Cursor) Entity(e ecs.Entity) (out Entity, ok bool) {
+	if !image.ExistsAt(c.State(), e) {
+		return out, false
+	}
+	return Entity{ID: EntityName(e), Owner: ownerName(e.Owner()), Row: rowOf(e), Born: e.Born, Components: components(c.State().Describe(e))}, true
+}
+
+// Resources describes the resources of the tick.
+func (c *Cursor) Resources() []Component { return components(c.State().DescribeResources()) }
+
+func components(records []image.Record) []Component {
+	list := []Component{}
+	for _, r := range records {
+		list = append(list, Component{r.Name, fields(r.Fields)})
+	}
+	return list
+}
+
+func fields(values []image.FieldValue) []Field {
+	list := make([]Field, len(values))
+	for i, v := range values {
+		list[i] = Field{Path: v.Path, Text: v.Text}
+		if v.Finite() {
+			list[i].Number = &values[i].Number
+		}
+	}
+	return list
+}
