@@ -94,11 +94,9 @@ var arrows = []struct {
 	{"ecs/image", []string{"ecs/fixed"}},
 	{"ecs", []string{"ecs/fixed", "ecs/image"}},
 	{"ecs/internal/sample", []string{"ecs", "ecs/fixed"}}, // for tests
+	{"rollback/record/cursor", []string{"ecs", "ecs/fixed", "rollback", "rollback/record"}},
+	{"rollback/record/bundle", []string{"ecs", "ecs/fixed", "rollback/record", "rollback/record/cursor", "net/wire"}},
 	{"rollback/record", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
-	{"rollback/recording", []string{"ecs", "ecs/fixed", "rollback", "net/wire"}},
-	{"rollback/bundle", []string{"ecs", "ecs/fixed", "rollback", "rollback/recording", "rollback/travel", "net/wire"}},
-	{"rollback/travel", []string{"ecs", "ecs/fixed", "rollback", "rollback/recording"}},
-	{"rollback/journal", []string{"ecs", "ecs/fixed", "rollback"}},
 	{"rollback", []string{"ecs", "ecs/fixed"}},
 	{"net/wire", []string{"ecs", "ecs/fixed"}},
 	{"net/wire/vectors", nil}, // for tests
@@ -122,9 +120,9 @@ var arrows = []struct {
 	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
 	// Pages show what they are handed: the one that guards them all knows no match, and none knows the program.
 	{"cmd/cli/page/...", []string{"ecs"}},
-	{"cmd/cli/travelpage", []string{"ecs", "rollback/...", "cmd/cli/page"}},
+	{"cmd/cli/replaypage", []string{"ecs", "rollback/...", "cmd/cli/page"}},
 	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "cmd/cli/page"}},
-	{"cmd/cli/admin", []string{"ecs", "rollback/travel", "systems", "net/cost", "net/netcode", "net/room", "net/server", "cmd/cli/page", "cmd/cli/travelpage"}},
+	{"cmd/cli/admin", []string{"ecs", "rollback/record", "rollback/record/cursor", "systems", "net/cost", "net/netcode", "net/room", "net/server", "cmd/cli/page", "cmd/cli/replaypage"}},
 	{"cmd/...", []string{"ecs/...", "rollback/...", "systems/...", "net/..."}},
 	{"bench/...", []string{"ecs/...", "rollback/...", "systems/...", "net/...", "cmd/..."}},
 }
@@ -145,7 +143,7 @@ var libraries = []struct {
 	{"golang.org/x/perf", []string{"net/cost", "bench/..."}, "who measures nothing compares nothing"},
 	{"github.com/coder/websocket", []string{"cmd/cli/page"}, "one place checks who may talk"},
 	{"github.com/prometheus", []string{"cmd/cli/admin"}, "metrics are made when an operator asks, and not in a tick"},
-	{"github.com/klauspost/compress", []string{"rollback/record", "rollback/recording", "rollback/journal", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
+	{"github.com/klauspost/compress", []string{"rollback/record", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
 }
 
 // Arrows point inward: that is what lets the simulation be loaded into another host, tested without a network and

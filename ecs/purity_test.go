@@ -33,8 +33,6 @@ var pureExceptions = []struct{ dir, name, reason string }{
 	{"ecs", "github.com/yohamta/donburi/component", "a component is a donburi component type"},
 	{"ecs", "github.com/yohamta/donburi/filter", "Ordered walks a donburi query with a copy of its filter"},
 	{"rollback/record", "github.com/klauspost/compress/zstd", "images in records are compressed"},
-	{"rollback/recording", "github.com/klauspost/compress/zstd", "recordings are compressed"},
-	{"rollback/journal", "github.com/klauspost/compress/zstd", "images in journals are compressed"},
 }
 
 // pureOneFile are the exceptions that only one file may use.

@@ -17,23 +17,23 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 )
 
 // leftBehind returns a match of so many ticks, written at a time, in which ann and bob play from the second tick on; ann
 // leaves after tick 150 and cid sits down in her place, and is in the match from tick 200 on. In tick 120, bob acts on what
 // he saw of tick 60.
-func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, written time.Time) journals.Left {
+func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, written time.Time) journals.Match {
 	t.Helper()
-	h := journal.HeaderOf(game, 5, "b")
+	h := record.HeaderOf(game, 5, "b")
 	h.Room, h.Match, h.Strategy = "main", 99, "lockstep"
 	var out bytes.Buffer
-	w, err := journal.NewWriter(&out, game, h)
+	w, err := record.NewWriter(&out, game, h)
 	for f := ecs.Tick(1); f <= ticks && err == nil; f++ {
-		tick := journal.Tick{Tick: f, Inputs: make([]ecs.InputBytes, game.MaxPlayers)}
+		tick := record.Tick{Tick: f, Inputs: make([]ecs.InputBytes, game.MaxPlayers)}
 		tick.Inputs[0][0] = byte(f / 50 % 2)
 		seat := func(p ecs.Player, name string) {
-			err = w.Seat(journal.Seat{Player: p, Client: uint64(len(name)), Name: name, Held: name != ""})
+			err = w.Seat(record.Seat{Player: p, Client: uint64(len(name)), Name: name, Held: name != ""})
 		}
 		order := func(k image.OrderKind, p ecs.Player) {
 			tick.Orders = append(tick.Orders, image.Order{Kind: k, Player: p})
@@ -65,11 +65,11 @@ func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, writt
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(out.Bytes(), game, "b")
+	j, err := record.Open(out.Bytes(), game)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return journals.Left{Journal: j, File: file, Ended: "the end", Written: written}
+	return journals.Match{Journal: j, File: file, Ended: "the end", Written: written}
 }
 
 // What a retrial says of a result is what the room would have said: which tick, what came out, who was in the match then
@@ -77,7 +77,7 @@ func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, writt
 func TestARetrialTellsEveryResultWithWhoPlayed(t *testing.T) {
 	game, written := testGame(), time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var told []matches.Record
-	r := retry(game, []journals.Left{leftBehind(t, game, 300, "nowhere", written)}, func(m matches.Record) { told = append(told, m) })
+	r := adjudicate(game, []journals.Match{leftBehind(t, game, 300, "nowhere", written)}, func(m matches.Record) { told = append(told, m) })
 	<-r.ended
 	r.close()
 	if len(told) != 2 {
@@ -118,7 +118,7 @@ func TestARetrialLooksBackAsTheServerDid(t *testing.T) {
 			is = where(func(e ecs.Entity) (testBody, bool) { return bodyType.Read(w, e) }, w)
 		}
 	}})
-	r := retry(game, []journals.Left{leftBehind(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
+	r := adjudicate(game, []journals.Match{leftBehind(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
 	<-r.ended
 	if seen <= 0 || seen >= is {
 		t.Errorf("player 1 saw the other at %v, who was at %v then", seen, is)
@@ -130,8 +130,8 @@ func TestARetrialThatIsStoppedPlaysOnlyWhatIsOver(t *testing.T) {
 	game, waits := testGame(), filepath.Join(t.TempDir(), "main.journal")
 	write(t, waits, nil, 0o600)
 	var told []uint64
-	left := []journals.Left{leftBehind(t, game, 300, waits, time.Now()), leftBehind(t, game, 130, "nowhere", time.Now())}
-	r := &retrial{game: game, left: left, record: func(m matches.Record) { told = append(told, m.Tick) }, stop: func() {}, ended: make(chan struct{})}
+	left := []journals.Match{leftBehind(t, game, 300, waits, time.Now()), leftBehind(t, game, 130, "nowhere", time.Now())}
+	r := &adjudication{game: game, matches: left, record: func(m matches.Record) { told = append(told, m.Tick) }, stop: func() {}, ended: make(chan struct{})}
 	r.run(canceled())
 	if !slices.Equal(told, []uint64{120}) {
 		t.Errorf("results of ticks %d", told)

@@ -14,7 +14,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/netcode"
 	"tendon/net/server"
-	"tendon/rollback/recording"
+	"tendon/rollback/record"
 )
 
 // refused fails unless a command line ended with exit code 2 and one sentence that contains every text of want.
@@ -248,7 +248,7 @@ func TestAnInvalidKeyFileIsAnErrorAndNotChanged(t *testing.T) {
 func recorded(t *testing.T, g *ecs.Game, ticks int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w, err := recording.NewWriter(&b, recording.HeaderOf(g, 7, "a build"))
+	w, err := record.NewWriter(&b, g, record.HeaderOf(g, 7, "a build"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,16 +267,21 @@ func recorded(t *testing.T, g *ecs.Game, ticks int) []byte {
 		}
 		world.Step(ecs.TickInputs{Players: inputs, Orders: orders})
 		world.Image().Save(&state)
-		if err := w.Tick(recording.Entry{Tick: world.Tick(), Inputs: inputs, Orders: orders, Checksum: state.Checksum()}); err != nil {
+		if err := w.Tick(record.Tick{Tick: world.Tick(), Inputs: inputs, Orders: orders, Checksum: state.Checksum()}); err != nil {
 			t.Fatal(err)
 		}
-		if w.ImageDue() {
+		if w.ImageDue(record.RecordingImages) {
 			if err := w.Image(&state); err != nil {
 				t.Fatal(err)
 			}
 		}
+		if f%g.TickRate == 0 {
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	if err := w.Close(); err != nil {
+	if err := w.End(); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -299,10 +304,11 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 		{"text", []byte("a diary"), []string{"is no recording", "name a file that --record of serve or demo wrote"}},
 		{"empty", nil, []string{"is no recording", "name a file that --record of serve or demo wrote"}},
 		{"damaged", damaged, []string{"damaged", "take another copy"}},
-		{"stump", sound[:12], []string{"the end was cut off", "nothing of it can be replayed"}},
-		{"newer", newer, []string{"a format version that this build does not know", "the build that recorded it"}},
-		{"foreign", recorded(t, chess, 100), []string{`of "chess"`, `this is "crumbs"`, "replay it with that game"}},
-		{"version", recorded(t, widerGame(), 100), []string{"another version of the game", "the build that recorded it"}},
+		{"stump", sound[:12], []string{"the end was cut off", "none of it can be replayed"}},
+		{"recording of an earlier version", []byte("TENDONRC\x01"), []string{"the format of an earlier version", "with the build that wrote it"}},
+		{"newer", newer, []string{"a format version that this build cannot read"}},
+		{"foreign", recorded(t, chess, 100), []string{`of "chess"`, `this is "crumbs"`, "start the game that wrote it"}},
+		{"version", recorded(t, widerGame(), 100), []string{"another build", "the build that wrote it"}},
 	} {
 		path := write(t, filepath.Join(dir, "file"), test.content, 0o600)
 		for _, mode := range [][]string{{}, {"--dump"}, {"--to", "5"}} {

@@ -11,9 +11,8 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
-	"tendon/rollback/bundle"
-	"tendon/rollback/recording"
-	"tendon/rollback/travel"
+	"tendon/rollback/record"
+	"tendon/rollback/record/bundle"
 	"tendon/systems/relay"
 )
 
@@ -47,13 +46,13 @@ func TestADesyncInAMatchLeavesBundlesThatReplayOpens(t *testing.T) {
 // desynced returns what a client tells of a state in which one field differs.
 func desynced(t *testing.T, g *ecs.Game) client.Desync {
 	t.Helper()
-	r, err := recording.Open(recorded(t, g, 120))
+	r, err := record.Open(recorded(t, g, 120), g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var images [3]travel.Image
+	var images [3]record.Image
 	for i, f := range []ecs.Tick{100, 120, 120} {
-		w, err := r.WorldAt(g, f)
+		w, err := r.WorldAt(f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,16 +64,23 @@ func desynced(t *testing.T, g *ecs.Game) client.Desync {
 		}
 		var s image.Snapshot
 		w.Image().Save(&s)
-		images[i] = travel.ImageOf(&s)
+		images[i] = record.ImageOf(&s)
 	}
-	var entries []recording.Entry
-	for e := range r.Entries(101, 120) {
-		entry := *e
-		entry.Inputs = append([]ecs.InputBytes(nil), e.Inputs...)
-		entries = append(entries, entry)
+	var ticks []record.Tick
+	for e := range r.Ticks(101, 120) {
+		tick := *e
+		tick.Inputs = append([]ecs.InputBytes(nil), e.Inputs...)
+		ticks = append(ticks, tick)
 	}
-	return client.Desync{Difference: image.Difference{Tick: 120, Component: "body"}, Strategy: "relay", Seat: 1,
-		Mine: travel.NewClip(r.Header(), images[:2:2], entries), Theirs: travel.NewClip(r.Header(), images[2:], nil)}
+	mine, err := record.Collect(g, r.Header(), images[:2], ticks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := record.Collect(g, r.Header(), images[2:], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Desync{Difference: image.Difference{Tick: 120, Component: "body"}, Strategy: "relay", Seat: 1, Mine: mine, Theirs: theirs}
 }
 
 // A bundle of a client names the field with both values and says which side followed the rules; its ticks can be looked at.
@@ -98,7 +104,7 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	path := filepath.Join(dir, files[0].Name())
 	r := do(t, g, "replay", path)
 	for _, want := range []string{"desync of seat 1 in tick 120, written by the client", "tick 120: body of entity 0 of player 0 born in tick 1: Pos.X is ", "differs",
-		"played from tick 100 with this build, the match comes to the state there", "sync: relay"} {
+		"simulated from tick 100 with this build, the match comes to the state there", "sync: relay"} {
 		if r.code != exitFine || !strings.Contains(r.out, want) {
 			t.Errorf("exit code %d, %q is missing:\n%s%s", r.code, want, r.out, r.note)
 		}
@@ -114,7 +120,7 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	if r = do(t, g, "replay", path, "--at", "110", "--entity", "p0:0"); r.code != exitFine || !strings.Contains(r.out, "Pos.X") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.note)
 	}
-	refusedLater(t, do(t, widerGame(), "replay", path), "another version of the game")
+	refusedLater(t, do(t, widerGame(), "replay", path), "another build")
 	refusedLater(t, do(t, g, "replay", path, "--verify"), "a desync bundle is shown as it is")
 	data, _ := os.ReadFile(path)
 	refusedLater(t, do(t, g, "replay", write(t, filepath.Join(dir, "cut"), data[:len(data)-9], 0o600)), "take another copy")

@@ -7,130 +7,125 @@ import (
 	"strings"
 	"time"
 
-	"tendon/cmd/cli/travelpage"
+	"tendon/cmd/cli/replaypage"
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/rollback/recording"
-	"tendon/rollback/travel"
+	"tendon/rollback/record"
+	"tendon/rollback/record/cursor"
 )
 
-// inspector is a meter with a clock: what sections of a tick cost while a recording is played.
-type inspector struct {
+// tickMeter measures the sections of a tick while a recording is simulated.
+type tickMeter struct {
 	open  []time.Time
-	costs []travel.Cost
+	costs []cursor.Cost
 }
 
 // Enter begins a section.
-func (m *inspector) Enter(image.Section) { m.open = append(m.open, time.Now()) }
+func (m *tickMeter) Enter(image.Section) { m.open = append(m.open, time.Now()) }
 
 // Leave ends the section that was entered last.
-func (m *inspector) Leave(s image.Section) {
+func (m *tickMeter) Leave(s image.Section) {
 	n := len(m.open) - 1
-	m.costs = append(m.costs, travel.Cost{Section: s, Nanoseconds: time.Since(m.open[n]).Nanoseconds()})
+	m.costs = append(m.costs, cursor.Cost{Section: s, Nanoseconds: time.Since(m.open[n]).Nanoseconds()})
 	m.open = m.open[:n]
 }
 
-// Turn has nothing to do: a tick's costs are taken as soon as it is over.
-func (m *inspector) Turn(ecs.Tick) {}
+// Turn does nothing.
+func (m *tickMeter) Turn(ecs.Tick) {}
 
-// Name does nothing: a recording is played without a strategy.
-func (m *inspector) Name(image.Section, string, string) {}
+// Name does nothing: a recording is simulated without a strategy.
+func (m *tickMeter) Name(image.Section, string, string) {}
 
-// AppendCosts appends what was measured since the last call.
-func (m *inspector) AppendCosts(dst []travel.Cost) []travel.Cost {
+// AppendCosts appends the costs since the last call.
+func (m *tickMeter) AppendCosts(dst []cursor.Cost) []cursor.Cost {
 	dst = append(dst, m.costs...)
 	m.costs = m.costs[:0]
 	return dst
 }
 
-// traveller returns a traveller over a match of this game.
-func (a *app) traveller(s travel.Source) (*travel.Traveller, error) {
-	return travel.New(travel.Config{Game: a.game, Source: s, Meter: new(inspector)})
-}
-
-// goOn is a progress that ends with the verb.
-func (a *app) goOn(ecs.Tick) bool { return a.ctx.Err() == nil }
+// running reports whether the verb continues; it is the progress function of long work.
+func (a *app) running(ecs.Tick) bool { return a.ctx.Err() == nil }
 
 // inspect shows one tick, or one entity of it.
-func (v *replayVerb) inspect(a *app, r *recording.Recording) error {
-	t, err := a.traveller(r)
+func (v *replayVerb) inspect(a *app, r *record.Record) error {
+	c, err := cursor.New(r, new(tickMeter))
 	if err != nil {
 		return err
 	}
-	return v.showAt(a, t, ecs.Tick(*v.At))
+	return v.showAt(a, c, ecs.Tick(*v.At))
 }
 
 // showAt shows a tick of a match.
-func (v *replayVerb) showAt(a *app, t *travel.Traveller, at ecs.Tick) error {
-	if at < t.First() || at > t.Last() {
-		return fmt.Errorf("--at %d: there are the ticks %d to %d", at, t.First(), t.Last())
+func (v *replayVerb) showAt(a *app, c *cursor.Cursor, at ecs.Tick) error {
+	if at < c.First() || at > c.Last() {
+		return fmt.Errorf("--at %d: the recording has the ticks %d to %d", at, c.First(), c.Last())
 	}
-	if err := t.Seek(at); err != nil {
+	if err := c.Seek(at); err != nil {
 		return err
 	}
 	if v.Entity != "" {
-		return v.showEntity(a, t)
+		return v.showEntity(a, c)
 	}
-	frame, resources := t.Frame(), t.Resources()
-	entities := []travel.Entity{}
-	for e := range t.Entities {
-		shown, _ := t.Entity(e)
-		entities = append(entities, shown)
+	frame, resources := c.Frame(), c.Resources()
+	entities := []cursor.Entity{}
+	for e := range c.Entities {
+		entity, _ := c.Entity(e)
+		entities = append(entities, entity)
 	}
 	a.emit("frame", fields{"frame": frame, "resources": resources, "entities": entities})
 	a.tell(frameText(frame, resources, entities))
 	return nil
 }
 
-// showEntity shows one entity of the tick that the traveller is at.
-func (v *replayVerb) showEntity(a *app, t *travel.Traveller) error {
-	ref, err := travel.ParseEntity(v.Entity)
+// showEntity shows one entity of the tick that the cursor is at.
+func (v *replayVerb) showEntity(a *app, c *cursor.Cursor) error {
+	ref, err := cursor.ParseEntity(v.Entity)
 	if err != nil {
 		return err
 	}
-	e, ok := t.Find(ref)
+	e, ok := c.Find(ref)
 	if !ok {
-		return noSuchEntity(a, t, ref)
+		return noSuchEntity(a, c, ref)
 	}
-	shown, _ := t.Entity(e)
-	a.emit("entity", fields{"tick": t.Tick(), "entity": shown})
-	a.tell(fmt.Sprintf("tick %d\n%s", t.Tick(), entityText(shown)))
+	entity, _ := c.Entity(e)
+	a.emit("entity", fields{"tick": c.Tick(), "entity": entity})
+	a.tell(fmt.Sprintf("tick %d\n%s", c.Tick(), entityText(entity)))
 	return nil
 }
 
-// noSuchEntity says when an entity lived that is not there now.
-func noSuchEntity(a *app, t *travel.Traveller, ref travel.EntityRef) error {
-	now := t.Tick()
+// noSuchEntity returns an error with the lifetime of an entity that does not exist in this tick.
+func noSuchEntity(a *app, c *cursor.Cursor, ref cursor.EntityRef) error {
+	now := c.Tick()
 	if !ref.Any {
-		life, ok, err := t.Life(ref.Entity())
+		life, ok, err := c.Lifetime(ref.Entity())
 		if err != nil {
 			return err
 		}
 		if ok {
-			return fmt.Errorf("%v is not there in tick %d: it lived %s", ref, now, lifeText(life))
+			return fmt.Errorf("%v does not exist in tick %d: it exists %s", ref, now, lifeText(life))
 		}
 	}
-	lives, err := t.Lives(ref.Row, a.goOn)
+	lives, err := c.Lifetimes(ref.Row, a.running)
 	switch {
 	case err != nil:
 		return err
 	case a.ctx.Err() != nil:
 		return errInterrupted
 	case len(lives) == 0:
-		return fmt.Errorf("%v is not there in tick %d, nor does anything ever have its row: --at %d without --entity lists what is there", ref, now, now)
+		return fmt.Errorf("%v does not exist in tick %d, and no entity ever has its row: --at %d without --entity lists the entities", ref, now, now)
 	}
-	return fmt.Errorf("%v is not there in tick %d: those that have its row are %s", ref, now, livesText(lives, now))
+	return fmt.Errorf("%v does not exist in tick %d: the entities of its row are %s", ref, now, livesText(lives, now))
 }
 
-func lifeText(l travel.Life) string {
+func lifeText(l cursor.Lifetime) string {
 	if l.Alive {
 		return fmt.Sprintf("from tick %d to the end", l.From)
 	}
 	return fmt.Sprintf("from tick %d to %d", l.From, l.To)
 }
 
-// livesText names the lives around a tick.
-func livesText(lives []travel.Life, now ecs.Tick) string {
+// livesText lists the lifetimes around a tick.
+func livesText(lives []cursor.Lifetime, now ecs.Tick) string {
 	const most = 4
 	at := 0
 	for at < len(lives) && lives[at].To < now {
@@ -142,48 +137,48 @@ func livesText(lives []travel.Life, now ecs.Tick) string {
 		parts = append(parts, l.Entity+" "+lifeText(l))
 	}
 	if more := len(lives) - len(parts); more > 0 {
-		parts = append(parts, fmt.Sprintf("%d others", more))
+		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(parts, ", ")
 }
 
 // series lists a field over a range of ticks.
-func (v *replayVerb) series(a *app, r *recording.Recording) error {
-	t, err := a.traveller(r)
+func (v *replayVerb) series(a *app, r *record.Record) error {
+	c, err := cursor.New(r, nil)
 	if err != nil {
 		return err
 	}
-	return v.seriesOf(a, t)
+	return v.seriesOf(a, c)
 }
 
 // seriesOf lists a field over a range of a match's ticks.
-func (v *replayVerb) seriesOf(a *app, t *travel.Traveller) (err error) {
-	c := travel.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), t.First()), To: t.Last(), Progress: a.goOn}
+func (v *replayVerb) seriesOf(a *app, c *cursor.Cursor) (err error) {
+	q := cursor.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), c.First()), To: c.Last(), Progress: a.running}
 	if v.To > 0 {
-		c.To = ecs.Tick(v.To)
+		q.To = ecs.Tick(v.To)
 	}
-	if c.To > t.Last() || c.From > c.To {
-		return fmt.Errorf("--from %d --to %d: there are the ticks %d to %d", v.From, v.To, t.First(), t.Last())
+	if q.To > c.Last() || q.From > q.To {
+		return fmt.Errorf("--from %d --to %d: the recording has the ticks %d to %d", v.From, v.To, c.First(), c.Last())
 	}
 	if v.Entity != "" {
-		if c.Entity, err = travel.ParseEntity(v.Entity); err != nil {
+		if q.Entity, err = cursor.ParseEntity(v.Entity); err != nil {
 			return err
 		}
 	}
-	s, err := t.Series(c)
+	s, err := c.Series(q)
 	switch {
 	case err != nil:
 		return err
 	case a.ctx.Err() != nil:
 		return errInterrupted
 	case len(s.Points) == 0:
-		if err := t.Seek(c.To); err != nil {
+		if err := c.Seek(q.To); err != nil {
 			return err
 		}
-		if _, there := t.Find(c.Entity); there {
-			return fmt.Errorf("%v has no %s in the ticks %d to %d: --at %d --entity %v shows what it has", c.Entity, v.Field, c.From, c.To, c.To, c.Entity)
+		if _, exists := c.Find(q.Entity); exists {
+			return fmt.Errorf("%v has no %s in the ticks %d to %d: --at %d --entity %v shows its components", q.Entity, v.Field, q.From, q.To, q.To, q.Entity)
 		}
-		return noSuchEntity(a, t, c.Entity)
+		return noSuchEntity(a, c, q.Entity)
 	}
 	a.emit("series", fields{"series": s})
 	var text strings.Builder
@@ -194,30 +189,30 @@ func (v *replayVerb) seriesOf(a *app, t *travel.Traveller) (err error) {
 	return nil
 }
 
-// compare says where two recordings part.
-func (v *replayVerb) compare(a *app, r *recording.Recording) error {
+// compare finds the first tick in which two recordings differ.
+func (v *replayVerb) compare(a *app, r *record.Record) error {
 	data, err := readFile(v.Other)
 	if err != nil {
 		return err
 	}
-	other, err := openRecording(a, v.Other, data)
+	second, err := openRecording(a, v.Other, data)
 	if err != nil {
 		return err
 	}
 	if v.Page {
-		return v.browse(a, travelpage.Match{Name: filepath.Base(v.File), Source: r}, travelpage.Match{Name: filepath.Base(v.Other), Source: other})
+		return v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}, replaypage.Match{Name: filepath.Base(v.Other), Record: second})
 	}
-	here, err := a.traveller(r)
+	here, err := cursor.New(r, nil)
 	if err != nil {
 		return err
 	}
-	there, err := a.traveller(other)
+	there, err := cursor.New(second, nil)
 	if err != nil {
 		return err
 	}
-	c, err := travel.Compare(here, there, places, a.goOn)
+	c, err := cursor.Compare(here, there, maxPlaces, a.running)
 	switch {
-	case errors.Is(err, travel.ErrIncomparable):
+	case errors.Is(err, cursor.ErrIncomparable):
 		return fmt.Errorf("%w; name two recordings of one match", err)
 	case err != nil:
 		return err
@@ -228,10 +223,10 @@ func (v *replayVerb) compare(a *app, r *recording.Recording) error {
 	if c.Divergence == nil {
 		a.tell(fmt.Sprintf("ticks %d to %d are equal\n", c.From, c.To))
 		switch {
-		case r.Last() > other.Last():
-			a.tell(fmt.Sprintf("%s goes on to tick %d\n", v.File, r.Last()))
-		case other.Last() > r.Last():
-			a.tell(fmt.Sprintf("%s goes on to tick %d\n", v.Other, other.Last()))
+		case here.Last() > there.Last():
+			a.tell(fmt.Sprintf("%s continues to tick %d\n", v.File, here.Last()))
+		case there.Last() > here.Last():
+			a.tell(fmt.Sprintf("%s continues to tick %d\n", v.Other, there.Last()))
 		}
 		return nil
 	}
@@ -239,12 +234,12 @@ func (v *replayVerb) compare(a *app, r *recording.Recording) error {
 	return fmt.Errorf("%w: the two differ from tick %d on", errFailed, c.Divergence.Tick)
 }
 
-// divergenceText says where two matches part.
-func divergenceText(d *travel.Divergence) string {
+// divergenceText describes the first tick in which two matches differ.
+func divergenceText(d *cursor.Divergence) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tick %d is the first that differs: checksum %s here and %s there\n", d.Tick, d.Here, d.There)
 	if d.StateTick != d.Tick {
-		b.WriteString("both come out alike when this build plays them, so one was recorded by a build that computes otherwise; replay each alone to see which\n")
+		b.WriteString("both lead to the same state in this build, so one was recorded by a build that computes otherwise; replay each alone to see which\n")
 	}
 	for _, place := range d.Differences {
 		fmt.Fprintf(&b, "  %s\n", place.Sentence)

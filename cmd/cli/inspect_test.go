@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
-	"tendon/rollback/recording"
+	"tendon/rollback/record"
 )
 
 // recordedFile writes a recording of a game and returns its path.
@@ -102,12 +102,12 @@ func TestReplayListsAFieldOverTime(t *testing.T) {
 func TestReplaySaysWhenAnEntityLivedThatIsNotThere(t *testing.T) {
 	path := recordedFile(t, testGame(), "a", 700)
 	id, born := crumbOf(t, path, 650)
-	refusedLater(t, do(t, testGame(), "replay", path, "--at", "100", "--entity", id), fmt.Sprintf("%s is not there in tick 100: it lived from tick %d to %d", id, born, born+18))
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "100", "--entity", id), fmt.Sprintf("%s does not exist in tick 100: it exists from tick %d to %d", id, born, born+18))
 	wrong := strings.Replace(id, fmt.Sprint("@", born), fmt.Sprint("@", born+1), 1)
 	refusedLater(t, do(t, testGame(), "replay", path, "--at", "650", "--entity", wrong), id+" from tick")
-	refusedLater(t, do(t, testGame(), "replay", path, "--at", "650", "--entity", "p3:9"), "nor does anything ever have its row")
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "650", "--entity", "p3:9"), "and no entity ever has its row")
 	refusedLater(t, do(t, testGame(), "replay", path, "--at", "650", "--entity", "bob"), "names no entity: write p0:3@90")
-	refusedLater(t, do(t, testGame(), "replay", path, "--at", "701"), "--at 701: there are the ticks 0 to 700")
+	refusedLater(t, do(t, testGame(), "replay", path, "--at", "701"), "--at 701: the recording has the ticks 0 to 700")
 	refusedLater(t, do(t, testGame(), "replay", path, "--field", "body.Pos.Z", "--entity", "p0:0"), "choose among Pos.X")
 	refusedLater(t, do(t, testGame(), "replay", path, "--field", "wear.Left", "--entity", "p0:0@1"), "has no wear.Left in the ticks 0 to 700")
 	refusedLater(t, do(t, testGame(), "replay", path, "--entity", id), "--entity is for --at and --field")
@@ -118,7 +118,7 @@ func TestReplaySaysWhenAnEntityLivedThatIsNotThere(t *testing.T) {
 // Two recordings of what should be one match are compared to find the first field that differs.
 func TestReplayOfTwoRecordingsNamesTheFirstFieldThatDiffers(t *testing.T) {
 	a, same := recordedFile(t, testGame(), "a", 700), recordedFile(t, testGame(), "same", 650)
-	if r := do(t, testGame(), "replay", a, same); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 650 are equal") || !strings.Contains(r.out, a+" goes on to tick 700") {
+	if r := do(t, testGame(), "replay", a, same); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 650 are equal") || !strings.Contains(r.out, a+" continues to tick 700") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.note)
 	}
 	// Inputs differ: the tick and the field of the input are named, with both values.
@@ -141,10 +141,10 @@ func TestReplayOfTwoRecordingsNamesTheFirstFieldThatDiffers(t *testing.T) {
 	if r.code != exitFailed || !strings.Contains(r.out, `"component":"body","entity":"p1:0@1","field":"Pos.Y"`) {
 		t.Errorf("exit code %d:\n%s", r.code, r.out)
 	}
-	// Another build computed it: the images tell, since the rules at hand do not.
+	// Another build computed it: the images show the difference, since the rules at hand do not.
 	c := recordedFile(t, fasterGame(), "c", 700)
 	r = do(t, testGame(), "replay", a, c)
-	if r.code != exitFailed || !strings.Contains(r.out, "a build that computes otherwise") || !strings.Contains(r.out, "tick 301: body of entity 0 of player 0 born in tick 1: Pos.") {
+	if r.code != exitFailed || !strings.Contains(r.out, "a build that computes otherwise") || !strings.Contains(r.out, "tick 300: body of entity 0 of player 0 born in tick 1: Pos.") {
 		t.Errorf("exit code %d:\n%s%s", r.code, r.out, r.note)
 	}
 }
@@ -155,10 +155,10 @@ func TestReplayOfTwoRecordingsThatCannotBeComparedSaysWhy(t *testing.T) {
 	other := testGame()
 	other.Name = "chess"
 	refusedLater(t, do(t, testGame(), "replay", a, recordedFile(t, other, "b", 100)), `of "chess"`)
-	refusedLater(t, do(t, testGame(), "replay", a, recordedFile(t, widerGame(), "c", 100)), "another version of the game")
+	refusedLater(t, do(t, testGame(), "replay", a, recordedFile(t, widerGame(), "c", 100)), "another build")
 	var file bytes.Buffer
-	w, err := recording.NewWriter(&file, recording.HeaderOf(testGame(), 8, "a build"))
-	if err != nil || w.Close() != nil {
+	w, err := record.NewWriter(&file, testGame(), record.HeaderOf(testGame(), 8, "a build"))
+	if err != nil || w.End() != nil {
 		t.Fatal(err)
 	}
 	refusedLater(t, do(t, testGame(), "replay", a, write(t, filepath.Join(t.TempDir(), "d"), file.Bytes(), 0o600)), "one has the seed 7, the other 8")

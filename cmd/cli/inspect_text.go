@@ -5,15 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"tendon/rollback/travel"
+	"tendon/rollback/record/cursor"
 )
 
-// frameText writes a tick for people, a thing a line.
-func frameText(f *travel.Frame, resources []travel.Component, entities []travel.Entity) string {
+// frameText describes a tick for people.
+func frameText(f *cursor.Frame, resources []cursor.Component, entities []cursor.Entity) string {
 	var b strings.Builder
-	verdict := map[travel.Match]string{travel.Matches: "as recorded", travel.Differs: "recorded as " + f.Recorded, travel.Unknown: "not compared",
-		travel.Unproven: "recorded as " + f.Recorded + ", and a player's view looks back to before the recording"}[f.Match]
-	fmt.Fprintf(&b, "tick %d · %.2f s · checksum %s, %s\n", f.Tick, f.Seconds, f.Checksum, verdict)
+	match := map[cursor.Match]string{cursor.Matches: "as recorded", cursor.Differs: "recorded as " + f.Recorded, cursor.Unknown: "not compared",
+		cursor.Unproven: "recorded as " + f.Recorded + ", and a player's view looks back to before the recording"}[f.Match]
+	fmt.Fprintf(&b, "tick %d · %.2f s · checksum %s, %s\n", f.Tick, f.Seconds, f.Checksum, match)
 	for _, p := range f.Players {
 		note := ""
 		if p.Late {
@@ -58,8 +58,8 @@ func frameText(f *travel.Frame, resources []travel.Component, entities []travel.
 	return b.String()
 }
 
-// entityText writes an entity, a component a line.
-func entityText(e travel.Entity) string {
+// entityText describes an entity, one component per line.
+func entityText(e cursor.Entity) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "entity %s of %s, born in tick %d\n", e.ID, strings.Replace(e.Owner, "world", "the world", 1), e.Born)
 	for _, c := range e.Components {
@@ -68,7 +68,7 @@ func entityText(e travel.Entity) string {
 	return b.String()
 }
 
-func fieldsText(list []travel.Field) string {
+func fieldsText(list []cursor.Field) string {
 	parts := make([]string, len(list))
 	for i, f := range list {
 		if parts[i] = f.Text; f.Path != "" {

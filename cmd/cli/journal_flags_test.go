@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 )
 
 // The error of a server that finds journals of another configuration names the flags of both.
@@ -24,7 +24,7 @@ func TestAServerWithOtherFlagsThanItsJournalsNamesThem(t *testing.T) {
 		{"reliable", []string{"--sync", "verify", "--reliable"}, []string{"--sync", "verify"}, []string{"--sync verify --reliable,", "this server with --sync verify:"}},
 		{"predict", []string{"--sync", "predict", "--snapshots", "30"}, []string{"--sync", "predict"}, []string{"begun with --sync predict --snapshots 30, this server with --sync predict:"}},
 		{"trusting", []string{"--sync", "reckon"}, []string{"--sync", "reckon", "--trusting"}, []string{"begun with --sync reckon, this server with --sync reckon --trusting:"}},
-		{"how near", []string{"--sync", "predict"}, []string{"--sync", "predict", "--interest", "9", "--look-back=-1ns"}, []string{"this server with --sync predict --interest RADIUS --look-back=-1ns:"}},
+		{"interest", []string{"--sync", "predict"}, []string{"--sync", "predict", "--interest", "9", "--look-back=-1ns"}, []string{"this server with --sync predict --interest 9 --look-back=-1ns:"}},
 		{"no clocks", []string{"--sync", "reckon"}, []string{"--sync", "reckon", "--assumed", "80ms", "--max-speed", "7", "--snapshots", "9"}, []string{"this server with --sync reckon --snapshots 9 --max-speed 7 --assumed 80ms:"}},
 		{"tick rate", nil, []string{"--tick-rate", "30"}, []string{"60 ticks per second", "runs at 30", "--tick-rate 60"}},
 	} {
@@ -53,16 +53,16 @@ func leftBy(t *testing.T, flags []string) (dir string) {
 		t.Fatal(err)
 	}
 	game := testGame()
-	h := journal.HeaderOf(game, 1, build)
-	h.Strategy, h.Params, h.Room, h.Match = s.Name, s.Params, "main", 1
+	h := record.HeaderOf(game, 1, build)
+	h.Strategy, h.Flags, h.Params, h.Room, h.Match = s.Name, f.commandLine(), s.Params, "main", 1
 	file, err := os.Create(filepath.Join(dir, "main-1.journal"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	w, err := journal.NewWriter(file, game, h)
+	w, err := record.NewWriter(file, game, h)
 	if err == nil {
-		err = w.Tick(journal.Tick{Tick: 1})
+		err = w.Tick(record.Tick{Tick: 1})
 	}
 	if err == nil {
 		err = w.Flush()

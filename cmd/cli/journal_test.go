@@ -20,7 +20,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/server"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
@@ -68,7 +68,7 @@ func (s *crumbsServer) end(t *testing.T, signal os.Signal) int {
 func (s *crumbsServer) back(t *testing.T) map[string]ecs.Tick {
 	t.Helper()
 	ticks := map[string]ecs.Tick{}
-	rooms, _ := awaitEvent(t, s.out, s.ended, "brought_back")["rooms"].([]any)
+	rooms, _ := awaitEvent(t, s.out, s.ended, "recovered")["rooms"].([]any)
 	for _, r := range rooms {
 		r := r.(map[string]any)
 		ticks[r["room"].(string)] = ecs.Tick(r["tick"].(float64))
@@ -99,9 +99,9 @@ type witness struct {
 	*client.Client
 	room   string
 	game   *ecs.Game
-	codec  *journal.Codec
-	at     journal.Position
-	chains map[ecs.Tick]journal.Chain
+	codec  *record.Codec
+	at     record.Position
+	chains map[ecs.Tick]record.Chain
 	sums   map[ecs.Tick]image.Checksum
 	last   ecs.Tick // newest tick whose state was final
 	kind   known    // what sums are of
@@ -109,15 +109,15 @@ type witness struct {
 }
 
 // Begin takes note of a state that was taken over whole.
-func (w *witness) Begin(_ client.Match, at journal.Position, _ *image.Snapshot) {
+func (w *witness) Begin(_ client.Match, at record.Position, _ *image.Snapshot) {
 	w.at = at
 	w.tie()
 }
 
 // Tick takes note of a tick that is final.
-func (w *witness) Tick(t journal.Tick) {
+func (w *witness) Tick(t record.Tick) {
 	code := w.codec.AppendTick(nil, w.at.Inputs, &t)
-	w.at = journal.Position{Tick: t.Tick, Chain: w.at.Chain.Next(code), Inputs: slices.Clone(t.Inputs)}
+	w.at = record.Position{Tick: t.Tick, Chain: w.at.Chain.Next(code), Inputs: slices.Clone(t.Inputs)}
 	w.tie()
 }
 
@@ -252,7 +252,7 @@ func (c *crew) enter(room string, seat int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	w := &witness{room: room, game: c.game, codec: journal.NewCodec(c.game), chains: map[ecs.Tick]journal.Chain{}, sums: map[ecs.Tick]image.Checksum{}}
+	w := &witness{room: room, game: c.game, codec: record.NewCodec(c.game), chains: map[ecs.Tick]record.Chain{}, sums: map[ecs.Tick]image.Checksum{}}
 	if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: strategies,
 		Bot: true, BotSeed: uint64(len(c.all)), Timeout: 2 * systems.Second, Log: w}}); err != nil {
 		c.t.Fatal(err)
@@ -359,19 +359,15 @@ func (c *crew) final() map[string]ecs.Tick {
 // verify compares all that was ever final to anybody with the journals.
 func (c *crew) verify() {
 	c.t.Helper()
-	build, err := journalBuild()
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	replayed := map[string][knownKinds][]image.Checksum{}
-	journals := map[string]*journal.Journal{}
+	journals := map[string]*record.Record{}
 	paths, _ := filepath.Glob(filepath.Join(c.dir, "*.journal"))
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		j, err := journal.Open(data, c.game, build)
+		j, err := record.Open(data, c.game)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -405,7 +401,7 @@ func (c *crew) verify() {
 }
 
 // checksums replays a journal from its beginning, whatever images it has: of each state, by what is known of it.
-func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) (sums [knownKinds][]image.Checksum) {
+func checksums(t *testing.T, g *ecs.Game, j *record.Record) (sums [knownKinds][]image.Checksum) {
 	t.Helper()
 	w, err := ecs.NewWorld(g, j.Header().Seed)
 	if err != nil {
@@ -420,7 +416,7 @@ func checksums(t *testing.T, g *ecs.Game, j *journal.Journal) (sums [knownKinds]
 		}
 	}
 	save()
-	for tick := range j.Ticks(1) {
+	for tick := range j.Ticks(1, j.Last().Tick) {
 		w.Step(ecs.TickInputs{Players: tick.Inputs, Orders: tick.Orders})
 		save()
 	}
@@ -505,7 +501,7 @@ func (c *crew) shorten() {
 }
 
 // left makes the directory of a server that was killed after a tick, and returns it with its journal.
-func left(t *testing.T, g *ecs.Game, change func(*journal.Header)) (dir, path string) {
+func left(t *testing.T, g *ecs.Game, change func(*record.Header)) (dir, path string) {
 	t.Helper()
 	build, err := journalBuild()
 	if err != nil {
@@ -517,12 +513,12 @@ func left(t *testing.T, g *ecs.Game, change func(*journal.Header)) (dir, path st
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := journal.HeaderOf(g, 7, build)
+	h := record.HeaderOf(g, 7, build)
 	h.Strategy, h.Room, h.Match = "relay", "main", 1
 	change(&h)
-	w, err := journal.NewWriter(f, g, h)
+	w, err := record.NewWriter(f, g, h)
 	if err == nil {
-		err = errors.Join(w.Tick(journal.Tick{Tick: 1}), w.Flush(), f.Close())
+		err = errors.Join(w.Tick(record.Tick{Tick: 1}), w.Flush(), f.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -539,13 +535,13 @@ func TestServeRefusesAJournalThatIsNotItsOwn(t *testing.T) {
 	hash := func(g *ecs.Game) string { return fmt.Sprintf("%016x", g.Fingerprint()) }
 	for _, test := range []struct {
 		game   *ecs.Game
-		change func(*journal.Header)
+		change func(*record.Header)
 		want   []string
 	}{
-		{widerGame(), func(*journal.Header) {}, []string{hash(widerGame()), hash(testGame()), "start the build that wrote it, or move the journal away"}},
-		{testGame(), func(h *journal.Header) { h.Build = "yesterday's, executable 0123456789abcdef" },
+		{widerGame(), func(*record.Header) {}, []string{hash(widerGame()), hash(testGame()), "start the build that wrote it, or move the journal away"}},
+		{testGame(), func(h *record.Header) { h.Build = "yesterday's, executable 0123456789abcdef" },
 			[]string{"yesterday's, executable 0123456789abcdef", here, "start the build that wrote it, or move the journal away"}},
-		{testGame(), func(h *journal.Header) { h.Strategy = "telepathy" }, []string{"telepathy", "relay", "move the journal away"}},
+		{testGame(), func(h *record.Header) { h.Strategy = "telepathy" }, []string{"telepathy", "relay", "move the journal away"}},
 	} {
 		dir, path := left(t, test.game, test.change)
 		before, err := os.ReadFile(path)
@@ -562,7 +558,7 @@ func TestServeRefusesAJournalThatIsNotItsOwn(t *testing.T) {
 		path := write(t, filepath.Join(dir, "main-1.journal"), []byte(content), 0o600)
 		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), path, "journal:", "away")
 	}
-	dir, path := left(t, testGame(), func(*journal.Header) {})
+	dir, path := left(t, testGame(), func(*record.Header) {})
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func (v *demoVerb) start(a *app, recorder *cost.Recorder) (*match, error) {
 		if err != nil {
 			return nil, errors.Join(err, m.finish())
 		}
-		p := newPlayer(name, c, a.game, m.host.truth)
+		p := newPlayer(name, c, a.game, m.host.checksums)
 		p.ledger = ledger
 		m.players = append(m.players, p)
 	}

@@ -12,32 +12,32 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
-	"tendon/rollback/journal"
+	"tendon/rollback/record"
 )
 
-// matchLog keeps a client's match in a file that outlives its process. It is used by the client's goroutine; only the
-// file is synced from another. A client that computes nothing, as with verify, tells it of no tick: the file then holds
-// the state that was loaded and nothing since. No other process writes the file meanwhile, nor the token store beside it.
+// matchLog writes the journal of a client's match, which outlives the process. It belongs to the client's goroutine; only
+// the file is synced by another. A client that simulates nothing, as with verify, adds no ticks: the file then has the
+// state that was loaded. No other process writes the file meanwhile, nor the token store beside it.
 //
-// A file that cannot be written is told of once and given up; the match goes on.
+// A file that cannot be written is reported once and closed; the match continues.
 type matchLog struct {
 	app    *app
 	path   string
-	file   *os.File // nil: there is nothing to write to
-	writer *journal.Writer
+	file   *os.File // nil: no file is open
+	writer *record.Writer
 	sync   chan *os.File
 	synced time.Time
-	held   *client.Match // what the file was of when it was opened, until it begins anew; nil: of nothing
-	last   ecs.Tick      // of that
+	held   *client.Match // match of the file when it was opened, until it is replaced; optional
+	last   ecs.Tick      // of held
 	unlock func() error
 	broken bool
 }
 
-// syncEvery is how much of a match a power cut may take from the file.
+// syncEvery is the interval of syncs: a power cut may lose as much of the match.
 const syncEvery = time.Second
 
-// open returns the match that a former process left in the file, nil if there is none to go on with: then a sentence has
-// said why.
+// open returns the match of an earlier process in the file. It returns nil if there is none that can be continued, and
+// prints the reason.
 func (l *matchLog) open() (*client.Resume, error) {
 	data, err := os.ReadFile(l.path)
 	switch {
@@ -48,16 +48,16 @@ func (l *matchLog) open() (*client.Resume, error) {
 	}
 	resume, err := l.resume(data)
 	if err != nil {
-		l.app.say("the log %s is of no use (%v): the match will be loaded from the server", l.path, err)
+		l.app.say("the log %s cannot be used (%v): the match will be loaded from the server", l.path, err)
 		l.app.emit("log", fields{"file": l.path, "used": false, "why": err.Error()})
 		return nil, nil
 	}
-	l.app.say("the log %s holds a match up to tick %d", l.path, resume.World.Tick())
+	l.app.say("the log %s has a match up to tick %d", l.path, resume.World.Tick())
 	l.app.emit("log", fields{"file": l.path, "used": true, "tick": resume.World.Tick()})
 	return resume, nil
 }
 
-// lockMatchLog takes the files of a log for this process.
+// lockMatchLog locks the files of a log for this process.
 func lockMatchLog(a *app, path string) (*matchLog, error) {
 	if !isDirectory(filepath.Dir(path)) {
 		return nil, fmt.Errorf("--log %s: %s is no directory", path, filepath.Dir(path))
@@ -72,22 +72,26 @@ func lockMatchLog(a *app, path string) (*matchLog, error) {
 	l := &matchLog{app: a, path: path, sync: make(chan *os.File, 1), unlock: unlock}
 	go func() {
 		for f := range l.sync {
-			_ = f.Sync() // what cannot be synced fails to be written soon
+			_ = f.Sync() // if this fails, a write fails soon
 		}
 	}()
 	return l, nil
 }
 
-// resume takes up the match of a file's content and goes on writing behind it.
+// resume returns the match of a file's content, and continues the file.
 func (l *matchLog) resume(data []byte) (*client.Resume, error) {
-	j, err := journal.Open(data, l.app.game, buildString())
+	j, err := record.Open(data, l.app.game)
 	if err != nil {
 		return nil, err
 	}
-	if torn := j.Torn(); torn != nil {
-		l.app.say("the log %s is gone on with without its end: %v", l.path, torn)
+	h := j.Header()
+	if err := h.CheckBuild(l.app.game, buildString()); err != nil {
+		return nil, err
 	}
-	world, err := j.World()
+	if torn := j.Torn(); torn != nil {
+		l.app.say("the log %s is continued without its end: %v", l.path, torn)
+	}
+	world, err := j.WorldAt(j.Last().Tick)
 	if err != nil {
 		return nil, err
 	}
@@ -95,53 +99,53 @@ func (l *matchLog) resume(data []byte) (*client.Resume, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = f.Truncate(int64(j.Valid())); err == nil {
+	if err = f.Truncate(int64(len(j.Bytes()))); err == nil {
 		_, err = f.Seek(0, 2)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	l.file, l.writer = f, j.Resume(f)
-	l.held, l.last = &client.Match{Number: j.Header().Match, Strategy: j.Header().Strategy}, world.Tick()
-	return &client.Resume{World: world, Match: j.Header().Match, Chain: j.Last().Chain}, nil
+	l.held, l.last = &client.Match{Number: h.Match, Strategy: h.Strategy}, world.Tick()
+	return &client.Resume{World: world, Match: h.Match, Chain: j.Last().Chain}, nil
 }
 
-// Begin writes the log anew. The old file stays until the new one is whole.
-func (l *matchLog) Begin(m client.Match, at journal.Position, state *image.Snapshot) {
+// Begin replaces the log. The old file stays until the new one is whole.
+func (l *matchLog) Begin(m client.Match, at record.Position, state *image.Snapshot) {
 	if l.broken {
 		return
 	}
-	l.tellAnew(m)
+	l.reportReplaced(m)
 	l.check(l.begin(m, at, state))
 }
 
-// tellAnew says why the match that the file held up to now is not gone on with.
-func (l *matchLog) tellAnew(m client.Match) {
+// reportReplaced prints why the match in the file is not continued.
+func (l *matchLog) reportReplaced(m client.Match) {
 	held := l.held
 	if l.held = nil; held == nil {
-		return // it was told of, or there was none
+		return // it was reported, or there was none
 	}
-	why := fmt.Sprintf("the server did not go on from tick %d, which it no longer has or has otherwise", l.last)
+	why := fmt.Sprintf("the server did not continue from tick %d, which it no longer has or which differs there", l.last)
 	switch {
 	case held.Number != m.Number:
 		why = fmt.Sprintf("it is of another match (%016x, by %s) than the server's (%016x, by %s)", held.Number, held.Strategy, m.Number, m.Strategy)
 	case held.Strategy != m.Strategy:
-		why = fmt.Sprintf("it was played by %s, the server plays by %s", held.Strategy, m.Strategy)
+		why = fmt.Sprintf("it was played with %s, the server uses %s", held.Strategy, m.Strategy)
 	}
-	l.app.say("the log %s begins anew: %s; the match was loaded from the server", l.path, why)
+	l.app.say("the log %s is replaced: %s; the match was loaded from the server", l.path, why)
 	l.app.emit("log", fields{"file": l.path, "used": false, "why": why})
 }
 
-func (l *matchLog) begin(m client.Match, at journal.Position, state *image.Snapshot) error {
+func (l *matchLog) begin(m client.Match, at record.Position, state *image.Snapshot) error {
 	f, err := os.OpenFile(l.path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	h := journal.HeaderOf(l.app.game, 0, buildString())
+	h := record.HeaderOf(l.app.game, 0, buildString())
 	h.Strategy, h.Match, h.Start = m.Strategy, m.Number, at
-	w, err := journal.NewWriter(f, l.app.game, h)
+	w, err := record.NewWriter(f, l.app.game, h)
 	if err == nil {
-		err = w.Image(state) // that of tick 0 too: a client does not know the match's seed
+		err = w.Image(state) // of tick 0 too: a client does not know the match's seed
 	}
 	if err == nil {
 		err = w.Flush()
@@ -163,7 +167,7 @@ func (l *matchLog) begin(m client.Match, at journal.Position, state *image.Snaps
 }
 
 // Tick adds a tick to the log.
-func (l *matchLog) Tick(t journal.Tick) {
+func (l *matchLog) Tick(t record.Tick) {
 	if l.broken || l.writer == nil {
 		return
 	}
@@ -176,22 +180,22 @@ func (l *matchLog) Tick(t journal.Tick) {
 		l.synced = now
 		select {
 		case l.sync <- l.file:
-		default: // the last one is still at work
+		default: // the last sync still runs
 		}
 	}
 }
 
-// check gives the log up at the first error.
+// check ends the log at the first error.
 func (l *matchLog) check(err error) {
 	if err != nil && !l.broken {
 		l.broken = true
 		err = reason(err)
-		l.app.say("the log %s cannot be written: %v; the match goes on without it", l.path, err)
+		l.app.say("the log %s cannot be written: %v; the match continues without it", l.path, err)
 		l.app.emit("log", fields{"file": l.path, "used": false, "why": err.Error()})
 	}
 }
 
-// reason is an error without the name of its file, which may be the one that is to replace the log.
+// reason returns an error without the name of its file, which may be the one that is to replace the log.
 func reason(err error) error {
 	if file := (*fs.PathError)(nil); errors.As(err, &file) {
 		return file.Err
@@ -202,8 +206,8 @@ func reason(err error) error {
 	return err
 }
 
-// newSuffix ends the name of a file that is to replace another one when it is whole. A process that is killed leaves it
-// to the next, which has the same lock.
+// newSuffix ends the name of a file that is to replace another one. A process that is killed leaves it to the next one,
+// which holds the same lock.
 const newSuffix = ".new"
 
 // tokenStore returns the store of the reconnect tokens, whose file lies beside the log. An error of it ends the log:
@@ -229,11 +233,11 @@ func writeWhole(path string, content []byte, mode os.FileMode) error {
 	return nil
 }
 
-// close ends the log; the match can be gone on with.
+// close ends the log. The match can be continued.
 func (l *matchLog) close() {
 	close(l.sync)
 	if l.file != nil {
 		l.check(errors.Join(l.file.Sync(), l.file.Close()))
 	}
-	_ = l.unlock() // which the end of the process does anyway
+	_ = l.unlock() // the end of the process unlocks it too
 }

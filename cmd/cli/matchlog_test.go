@@ -12,8 +12,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
-	"tendon/rollback/journal"
-	"tendon/rollback/recording"
+	"tendon/rollback/record"
 )
 
 // crumbsAt is testGame's own program at work.
@@ -49,22 +48,22 @@ func startLogServer(t *testing.T, strategy string) *logServer {
 	return s
 }
 
-// opened reads the log as it lies there.
-func (s *logServer) opened() *journal.Journal {
+// opened reads the log file.
+func (s *logServer) opened() *record.Record {
 	s.t.Helper()
 	data, err := os.ReadFile(s.log)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	j, err := journal.Open(data, testGame(), "")
+	j, err := record.Open(data, testGame())
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return j
 }
 
-// judge demands that the log leads to the states that the server recorded, and returns its last tick.
-func (s *logServer) judge() ecs.Tick {
+// compare checks that the log leads to the states that the server recorded, and returns its last tick.
+func (s *logServer) compare() ecs.Tick {
 	s.t.Helper()
 	if code := s.end(os.Interrupt); code != exitFine {
 		s.t.Fatalf("the server exits with %d", code)
@@ -73,20 +72,18 @@ func (s *logServer) judge() ecs.Tick {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r, err := recording.Open(data)
+	r, err := record.Open(data, testGame())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w, err := s.opened().World()
+	log := s.opened()
+	w, err := log.WorldAt(log.Last().Tick)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	var state image.Snapshot
 	w.Image().Save(&state)
-	for e := range r.Entries(w.Tick(), w.Tick()) {
-		if e.Tick != w.Tick() {
-			continue
-		}
+	for e := range r.Ticks(w.Tick(), w.Tick()) {
 		if e.Checksum != state.Checksum() {
 			s.t.Errorf("the log leads to checksum %x at tick %d, the server recorded %x", state.Checksum(), e.Tick, e.Checksum)
 		}
@@ -125,7 +122,7 @@ func TestAClientThatWasKilledGoesOnFromItsLog(t *testing.T) {
 				t.Errorf("the log begins at tick %d of match %x, before it began at %d of %x: a state was loaded", after.Start(), after.Header().Match,
 					before.Start(), before.Header().Match)
 			}
-			if last := s.judge(); last < before.Last().Tick+100 {
+			if last := s.compare(); last < before.Last().Tick+100 {
 				t.Errorf("the log ends at tick %d, when the first bot was killed it ended at %d", last, before.Last().Tick)
 			}
 		})
@@ -160,7 +157,7 @@ func TestALogThatIsOfNoUseIsSaidSoAndTheMatchComesFromTheServer(t *testing.T) {
 			}
 			again.until(ticksIn(200))
 			again.end(os.Interrupt)
-			s.judge()
+			s.compare()
 		})
 	}
 }
@@ -183,7 +180,7 @@ func TestALogOfAnotherMatchBeginsAnew(t *testing.T) {
 	if match := second.opened().Header().Match; match == old {
 		t.Errorf("the log is still of match %x", match)
 	}
-	second.judge()
+	second.compare()
 }
 
 // Two processes that write one log spoil it, and throw each other out.
@@ -206,7 +203,7 @@ func TestALogThatCannotBeWrittenIsNamed(t *testing.T) {
 	}
 	l.tokenStore().failed(writeWhole(l.path, nil, 0o600))
 	l.check(errors.New("only the first is told of"))
-	if said := note.String(); strings.Contains(said, newSuffix) || !strings.Contains(said, l.path) || !strings.Contains(said, "the match goes on without it") || strings.Contains(said, "only") {
+	if said := note.String(); strings.Contains(said, newSuffix) || !strings.Contains(said, l.path) || !strings.Contains(said, "the match continues without it") || strings.Contains(said, "only") {
 		t.Errorf("%q", said)
 	}
 }
@@ -221,23 +218,23 @@ func TestALogThatBeginsWithTheMatchHoldsItsState(t *testing.T) {
 	var want, got image.Snapshot
 	world.Image().Save(&want)
 	l := &matchLog{app: &app{game: game}, path: filepath.Join(t.TempDir(), "match.log")}
-	if err := l.begin(client.Match{Number: 1, Strategy: "relay"}, journal.PositionOf(world, 0), &want); err != nil {
+	if err := l.begin(client.Match{Number: 1, Strategy: "relay"}, record.PositionOf(world, 0), &want); err != nil {
 		t.Fatal(err)
 	}
 	defer l.file.Close()
 	world.Step(ecs.TickInputs{})
-	if err := errors.Join(l.writer.Tick(journal.Tick{Tick: 1}), l.writer.Flush()); err != nil {
+	if err := errors.Join(l.writer.Tick(record.Tick{Tick: 1}), l.writer.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(l.path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := journal.Open(data, game, buildString())
+	j, err := record.Open(data, game)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := j.World()
+	back, err := j.WorldAt(j.Last().Tick)
 	if err != nil {
 		t.Fatal(err)
 	}

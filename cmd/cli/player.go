@@ -22,8 +22,8 @@ import (
 type player struct {
 	name   string
 	client *client.Client
-	truth  *truth // optional: the server's checksums
-	bot    bool   // a spectator's token is an error
+	server *checksumHistory // optional: of the server in this process
+	bot    bool             // a spectator's token is an error
 	game   *ecs.Game
 
 	compared ecs.Tick                // last tick whose checksum was compared

@@ -11,47 +11,47 @@ import (
 	"time"
 
 	"tendon/cmd/cli/page"
-	"tendon/cmd/cli/travelpage"
+	"tendon/cmd/cli/replaypage"
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback"
-	"tendon/rollback/bundle"
-	"tendon/rollback/recording"
-	"tendon/rollback/travel"
+	"tendon/rollback/record"
+	"tendon/rollback/record/bundle"
+	"tendon/rollback/record/cursor"
 )
 
-// replayVerb plays a recording again.
+// replayVerb replays a recording.
 type replayVerb struct {
-	File   string  `arg:"" type:"path" help:"The recording, as --record of serve or demo wrote it, or a desync bundle of --desync-dir."`
-	Other  string  `arg:"" optional:"" type:"path" help:"Another recording: say in which tick the two differ first, and in which field."`
-	Verify bool    `help:"Compare every tick's checksum, and only that. Without a terminal this is what replay does unless another flag is given."`
-	To     uint64  `help:"Play to this tick and show its state by component; with --field, the last tick; 0: to the end."`
+	File   string  `arg:"" type:"path" help:"A recording of --record, a journal, or a desync bundle of --desync-dir."`
+	Other  string  `arg:"" optional:"" type:"path" help:"Another recording: find the first tick and field in which the two differ."`
+	Verify bool    `help:"Only compare the checksum of every tick. This is the default without a terminal."`
+	To     uint64  `help:"Simulate up to this tick and show its state by component; with --field, the last tick; 0: to the end."`
 	Dump   bool    `help:"Print a line for each tick: inputs that changed, orders, checksum."`
-	At     *uint64 `help:"Show everything of this tick: inputs, orders, events, resources, entities with all their fields."`
-	Entity string  `help:"With --at or --field: only this entity, as --at prints it: p0:3@90 is the entity in row 3 of player 0 that was born in tick 90, w:17@0 one of the world's; without the @ it is whoever has the row then."`
+	At     *uint64 `help:"Show this tick: inputs, orders, events, resources, entities with all their fields."`
+	Entity string  `help:"With --at or --field: only this entity, as --at prints it: p0:3@90 is the entity in row 3 of player 0 that was born in tick 90, w:17@0 one of the world. Without the @ it is the entity that has the row in that tick."`
 	Field  string  `help:"List a field over the ticks --from to --to: component.field of --entity, or resource.field."`
 	From   uint64  `help:"With --field: the first tick; 0: the recording's first."`
-	Page   bool    `group:"The page" help:"Show it in a browser: play, step, scrub, choose entities, plot fields; two recordings stop where they differ. This is what replay does on a terminal unless another flag is given."`
+	Page   bool    `group:"The page" help:"Show it in a browser: play, step, scrub, select entities, plot fields. Two recordings stop where they differ. This is the default on a terminal."`
 
 	browseFlags
 }
 
 // Help explains the verb.
 func (replayVerb) Help() string {
-	return `A recording holds what entered the match. It is played with the game's rules, and every tick must come out as it
-was. A difference is reported by tick, and by component, entity and field where the recording has an image of that
-tick; the exit code is 1 then. A recording whose end is torn is played as far as it goes.
+	return `A recording has the inputs and orders of a match. replay simulates it with the rules of the game and compares the
+checksum of every tick. A difference is reported by tick, and by component, entity and field if the recording has an
+image of that tick; the exit code is then 1. A recording without its end is replayed as far as it goes.
 
-On a terminal it is then shown in a browser, on a page that no other computer reaches. So is a desync bundle, with what
-the two sides had beside each other.
+On a terminal it is then shown in a browser, on a page that no other computer can open. A desync bundle is shown with its
+two sides beside each other.
 
 Examples:
   replay recordings/main-20261121T101500-000000000000002a.tendonrec
-  replay FILE --page                        look at it in a browser
+  replay FILE --page                        show it in a browser
   replay FILE --verify                      only compare every tick
   replay FILE --to 600
   replay FILE --dump --to 60
-  replay FILE --at 600                      everything that is known of tick 600
+  replay FILE --at 600                      everything about tick 600
   replay FILE --at 600 --entity p0:3@590    one entity with all its fields; --json for programs
   replay FILE --field body.Pos.X --entity p0:0 --from 500 --to 600
   replay FILE OTHER                         exit code 0: equal, 1: they differ, 2: they cannot be compared
@@ -86,10 +86,10 @@ func (v *replayVerb) Run(a *app) error {
 	case v.At != nil:
 		return v.inspect(a, r)
 	}
-	to := r.Last()
+	to := r.Last().Tick
 	if v.To > 0 {
-		if to = ecs.Tick(v.To); to < r.Start() || to > r.Last() {
-			return fmt.Errorf("--to %d: the recording has ticks %d to %d", v.To, r.Start(), r.Last())
+		if to = ecs.Tick(v.To); to < r.Start() || to > r.Last().Tick {
+			return fmt.Errorf("--to %d: the recording has ticks %d to %d", v.To, r.Start(), r.Last().Tick)
 		}
 	}
 	if v.Dump {
@@ -98,7 +98,7 @@ func (v *replayVerb) Run(a *app) error {
 	if v.Verify || !v.Dump && v.To == 0 {
 		err := v.verify(a, r, to)
 		if v.Page && (err == nil || errors.Is(err, errFailed)) {
-			return errors.Join(err, v.browse(a, travelpage.Match{Name: filepath.Base(v.File), Source: r}))
+			return errors.Join(err, v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}))
 		}
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func (v *replayVerb) Run(a *app) error {
 	return nil
 }
 
-// check says which flags do not go together.
+// check returns an error for flags that do not go together.
 func (v *replayVerb) check() error {
 	played := v.Verify || v.Dump || v.To > 0
 	switch {
@@ -130,18 +130,18 @@ func (v *replayVerb) check() error {
 	return nil
 }
 
-// plain reports whether nothing is said of what to do.
+// plain reports whether no flag selects an action.
 func (v *replayVerb) plain() bool {
 	return !v.Verify && !v.Dump && v.To == 0 && v.At == nil && v.Field == "" && v.Entity == "" && v.Other == ""
 }
 
 // browse shows one match, or two beside each other, in a browser until Ctrl-C.
-func (v *replayVerb) browse(a *app, matches ...travelpage.Match) error {
+func (v *replayVerb) browse(a *app, matches ...replaypage.Match) error {
 	return v.browseFlags.serve(a, "The match", page.Config{}, func(s *page.Server) error {
-		return travelpage.Register(s, "/", travelpage.Config{
+		return replaypage.Register(s, "/", replaypage.Config{
 			Game:  a.game,
-			Open:  func(context.Context, string) ([]travelpage.Match, error) { return matches, nil },
-			Meter: func() travel.Meter { return new(inspector) },
+			Open:  func(context.Context, string) ([]replaypage.Match, error) { return matches, nil },
+			Meter: func() cursor.Meter { return new(tickMeter) },
 		})
 	}, nil)
 }
@@ -158,50 +158,56 @@ func readFile(file string) ([]byte, error) {
 	return data, nil
 }
 
-// openRecording opens a recording and says what it is of. A torn end is told of and no error.
-func openRecording(a *app, file string, data []byte) (*recording.Recording, error) {
-	r, torn := recording.Open(data)
-	if torn != nil && (r == nil || !errors.Is(torn, recording.ErrTorn)) {
-		return nil, refusal(file, torn)
+// openRecording opens a recording and prints what it is. A missing end is printed and is no error.
+func openRecording(a *app, file string, data []byte) (*record.Record, error) {
+	r, err := record.Open(data, a.game)
+	if err == nil {
+		_, err = r.WorldAt(r.Start())
 	}
-	// The game is compared before anything is shown, so that no line of another game's inputs is printed.
-	if _, err := r.WorldAt(a.game, r.Start()); err != nil {
+	if err != nil {
 		return nil, refusal(file, err)
 	}
-	if torn != nil {
-		a.say("%v; the rest is played", torn)
+	if torn := r.Torn(); torn != nil {
+		a.say("%v; the rest is replayed", torn)
 		a.emit("torn", fields{"why": torn.Error()})
+	} else if !r.Ended() {
+		a.say("the recording has no end mark: its end is missing, or the match was not over; ticks to %d are whole", r.Last().Tick)
+		a.emit("torn", fields{"why": "no end mark"})
 	}
-	h := r.Header()
-	length := time.Duration(r.Last()-r.Start()) * time.Second / time.Duration(max(h.TickRate, 1))
-	a.say("%s · seed %d · %d players at most · ticks %d to %d, %v · recorded by %s", h.Name, h.Seed, h.Players, r.Start(), r.Last(), length.Round(time.Millisecond), h.Build)
-	a.emit("recording", fields{"game": h.Name, "seed": h.Seed, "players": h.Players, "first": r.Start(), "last": r.Last(),
-		"tick_rate": h.TickRate, "build": h.Build, "images": r.Images()})
+	h, last := r.Header(), r.Last().Tick
+	length := time.Duration(last-r.Start()) * time.Second / time.Duration(h.TickRate)
+	a.say("%s · seed %d · %d players at most · ticks %d to %d, %v · recorded by %s", h.Game, h.Seed, h.Players, r.Start(), last, length.Round(time.Millisecond), h.Build)
+	if h.Flags != "" {
+		a.say("played with %s", h.Flags)
+	}
+	a.emit("recording", fields{"game": h.Game, "seed": h.Seed, "players": h.Players, "first": r.Start(), "last": last,
+		"tick_rate": h.TickRate, "build": h.Build, "strategy": h.Strategy, "flags": h.Flags, "images": r.Images()})
 	return r, nil
 }
 
-// refusal says what to do about a file that cannot be replayed.
+// refusal adds the remedy to the error of a file that cannot be replayed.
 func refusal(file string, err error) error {
+	for _, kind := range []error{record.ErrOtherGame, record.ErrOtherBuild, record.ErrOtherRate, record.ErrVersion} {
+		if errors.Is(err, kind) { // these name the remedy
+			return fmt.Errorf("%s cannot be replayed: %w", file, err)
+		}
+	}
 	switch {
-	case errors.Is(err, recording.ErrNotRecording):
+	case errors.Is(err, record.ErrNotRecord):
 		return fmt.Errorf("%s is no recording: name a file that --record of serve or demo wrote", file)
-	case errors.Is(err, recording.ErrOtherGame):
-		return fmt.Errorf("%s cannot be replayed: %w; replay it with that game", file, err)
-	case errors.Is(err, recording.ErrOtherBuild), errors.Is(err, recording.ErrVersion):
-		return fmt.Errorf("%s cannot be replayed: %w; replay it with the build that recorded it", file, err)
-	case errors.Is(err, recording.ErrTorn):
-		return fmt.Errorf("%s: %w; nothing of it can be replayed, so take another copy", file, recording.ErrTorn)
+	case errors.Is(err, record.ErrTorn), errors.Is(err, record.ErrNoState):
+		return fmt.Errorf("%s: %w; none of it can be replayed, so take another copy", file, err)
 	}
 	return fmt.Errorf("%s cannot be replayed: %w; take another copy", file, err)
 }
 
 // verify compares every tick up to tick to.
-func (v *replayVerb) verify(a *app, r *recording.Recording, to ecs.Tick) error {
-	result, err := recording.Verify(a.game, r, to)
+func (v *replayVerb) verify(a *app, r *record.Record, to ecs.Tick) error {
+	result, err := r.Verify(to)
 	if desync := (*rollback.DesyncReport)(nil); errors.As(err, &desync) {
 		a.emit("desync", fields{"report": desync})
 		a.tell(desync.String() + "\n")
-		return fmt.Errorf("%w: tick %d comes out otherwise than it was recorded", errFailed, desync.Tick)
+		return fmt.Errorf("%w: tick %d differs from the recorded one", errFailed, desync.Tick)
 	}
 	if err != nil {
 		return err
@@ -212,8 +218,8 @@ func (v *replayVerb) verify(a *app, r *recording.Recording, to ecs.Tick) error {
 }
 
 // show prints the state of tick to by component.
-func (v *replayVerb) show(a *app, r *recording.Recording, to ecs.Tick) error {
-	w, err := r.WorldAt(a.game, to)
+func (v *replayVerb) show(a *app, r *record.Record, to ecs.Tick) error {
+	w, err := r.WorldAt(to)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errFailed, err)
 	}
@@ -232,11 +238,11 @@ func (v *replayVerb) show(a *app, r *recording.Recording, to ecs.Tick) error {
 	return nil
 }
 
-// dump prints what entered each tick.
-func (v *replayVerb) dump(a *app, r *recording.Recording, to ecs.Tick) {
+// dump prints the inputs and orders of each tick.
+func (v *replayVerb) dump(a *app, r *record.Record, to ecs.Tick) {
 	size := a.game.Input.Size()
 	last := make([]ecs.InputBytes, a.game.MaxPlayers)
-	for e := range r.Entries(r.Start()+1, to) {
+	for e := range r.Ticks(r.Start()+1, to) {
 		if a.ctx.Err() != nil {
 			return
 		}
@@ -256,7 +262,7 @@ func (v *replayVerb) dump(a *app, r *recording.Recording, to ecs.Tick) {
 			last[p] = in
 		}
 		for _, o := range e.Orders {
-			text := travel.KindName(o.Kind)
+			text := cursor.KindName(o.Kind)
 			orders = append(orders, fmt.Sprintf("%s of player %d %q", text, o.Player, o.Payload))
 			fmt.Fprintf(&line, "  %s of player %d %q", text, o.Player, o.Payload)
 		}

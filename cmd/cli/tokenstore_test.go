@@ -48,7 +48,7 @@ func TestAClientThatDiesRightAfterItsStartComesBackToItsSeat(t *testing.T) {
 			if after := s.opened(); after.Start() != before.Start() || after.Header().Match != before.Header().Match {
 				t.Errorf("the log begins at tick %d of match %x, before it began at %d of %x", after.Start(), after.Header().Match, before.Start(), before.Header().Match)
 			}
-			s.judge()
+			s.compare()
 		})
 	}
 }

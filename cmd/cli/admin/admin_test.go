@@ -24,8 +24,6 @@ import (
 	"tendon/net/room"
 	"tendon/net/server"
 	"tendon/rollback/record"
-	"tendon/rollback/record/cursor"
-	"tendon/rollback/recording"
 	"tendon/systems"
 )
 
@@ -50,22 +48,22 @@ func walk(w *ecs.World) {
 var game = &ecs.Game{Name: "walk", TickRate: 60, MaxPlayers: 4, Systems: ecs.Systems(walk), Input: pads, Components: ecs.Components(walkers),
 	Setup: func(w *ecs.World) { w.Spawn(ecs.OwnedByWorld, walkers) }}
 
-// clip plays a match of so many ticks and returns its last seconds.
-func clip(ticks int) (*travel.Clip, error) {
+// lastSeconds simulates a match of so many ticks and returns its last seconds.
+func lastSeconds(ticks int) (*record.Record, error) {
 	w, err := ecs.NewWorld(game, 1)
 	if err != nil {
 		return nil, err
 	}
-	ring, err := travel.NewRing(travel.RingConfig{Header: recording.HeaderOf(game, 1, "test"), Ticks: 120})
+	history, err := record.NewHistory(record.HistoryConfig{Game: game, Header: record.HeaderOf(game, 1, "test"), Ticks: 120})
 	if err != nil {
 		return nil, err
 	}
 	for range ticks {
 		inputs := make([]ecs.InputBytes, game.MaxPlayers)
 		w.Step(ecs.TickInputs{Players: inputs})
-		ring.Take(recording.Entry{Tick: w.Tick(), Inputs: inputs}, w)
+		history.Add(record.Tick{Tick: w.Tick(), Inputs: inputs}, w)
 	}
-	return ring.Clip(), nil
+	return history.Record(), nil
 }
 
 // fakeServer is a server whose rooms a test opens and closes.
@@ -130,13 +128,13 @@ func (p *fakeServer) source() Source {
 			}
 			return slices.Clone(p.peers[name]), nil
 		},
-		Clip: func(_ context.Context, name string) (*record.Record, error) {
+		Record: func(_ context.Context, name string) (*record.Record, error) {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if _, ok := p.open[name]; !ok {
 				return nil, server.ErrNoRoom
 			}
-			return clip(300)
+			return lastSeconds(300)
 		},
 		Costs: func() (map[string]cost.Report, cost.Report) {
 			p.mu.Lock()
