@@ -16,11 +16,11 @@ func TestReplayShowsRecordingsOnAPage(t *testing.T) {
 	for _, files := range [][]string{{one}, {one, other}} {
 		r := background(t, testGame(), append([]string{"replay", "--page", "--no-open", "--json"}, files...)...)
 		url := awaitEvent(t, r.out, r.ended, "page").text("url")
-		if status, text := fetch(t, url, ""); status != 200 || !strings.Contains(text, "travel.js") {
+		if status, text := fetch(t, url, ""); status != 200 || !strings.Contains(text, "replay.js") {
 			t.Fatalf("%s: %d %.80s", url, status, text)
 		}
 		origin := strings.TrimSuffix(url, "/")
-		c, _, err := websocket.Dial(t.Context(), origin+"/talk", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}}})
+		c, _, err := websocket.Dial(t.Context(), origin+"/stream", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {origin}}})
 		if err != nil {
 			t.Fatal(err)
 		}

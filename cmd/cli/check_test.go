@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tendon/rollback/record"
 )
 
 func TestSyncTestNamesComponentAndFieldOfADesync(t *testing.T) {
@@ -47,14 +49,21 @@ func TestReplayPlaysASoundRecordingAndTheRestOfATornOne(t *testing.T) {
 	if r := do(t, testGame(), "replay", write(t, path, sound, 0o600)); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 300") && !strings.Contains(r.out, "ticks 1 to 300") {
 		t.Errorf("%+v", r)
 	}
-	if r := do(t, testGame(), "replay", write(t, path, sound[:len(sound)-5], 0o600)); r.code != exitFine || !strings.Contains(r.note, "the rest is played") || !strings.Contains(r.out, "come out as recorded") {
+	if r := do(t, testGame(), "replay", write(t, path, sound[:len(sound)-5], 0o600)); r.code != exitFine || !strings.Contains(r.note, "the rest is replayed") || !strings.Contains(r.out, "come out as recorded") {
 		t.Errorf("torn: %+v", r)
+	}
+	whole, err := record.Open(sound[:len(sound)-5], testGame())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := do(t, testGame(), "replay", write(t, path, whole.Bytes(), 0o600)); r.code != exitFine || !strings.Contains(r.note, "no end mark") || !strings.Contains(r.out, "come out as recorded") {
+		t.Errorf("cut between two blocks: %+v", r)
 	}
 }
 
 func TestReplayWithAChangedRuleReportsTheTick(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "file"), recorded(t, testGame(), 300), 0o600)
-	if r := do(t, fasterGame(), "replay", path); r.code != exitFailed || !strings.Contains(r.note, "otherwise than it was recorded") || r.out == "" {
+	if r := do(t, fasterGame(), "replay", path); r.code != exitFailed || !strings.Contains(r.note, "tick 3 differs from the recorded one") || r.out == "" {
 		t.Errorf("%+v", r)
 	}
 }

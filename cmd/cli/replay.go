@@ -160,6 +160,9 @@ func readFile(file string) ([]byte, error) {
 
 // openRecording opens a recording and prints what it is. A missing end is printed and is no error.
 func openRecording(a *app, file string, data []byte) (*record.Record, error) {
+	if len(data) == 0 {
+		return nil, refusal(file, record.ErrNotRecord)
+	}
 	r, err := record.Open(data, a.game)
 	if err == nil {
 		_, err = r.WorldAt(r.Start())
