@@ -71,3 +71,9 @@ func at[T, P any](p unsafe.Pointer, write bool) P {
 	}
 	return *(*P)(p)
 }
+
+// row is the part that the rows of all queries share.
+type row struct{ self *Entity }
+
+// Entity returns the entity of the row.
+func (r row) Entity() Entity { return *r.self }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 )
 
 // The bounds of this file stand in the README's table of limits.
@@ -55,7 +56,7 @@ func TestAnOwnerHasAMillionEntitiesAndNoMore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("spawns two million entities")
 	}
-	for owner, most := range map[ecs.Owner]int{ecs.OwnedByWorld: 1<<20 - 1, ecs.OwnedBy(0): 1 << 20} {
+	for owner, most := range map[image.Owner]int{ecs.OwnedByWorld: 1<<20 - 1, ecs.OwnedBy(0): 1 << 20} {
 		g := bounded()
 		spawned := 0
 		g.Setup = func(w *ecs.World) {

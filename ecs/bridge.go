@@ -69,7 +69,7 @@ type bridgedLayout struct {
 // bridgedRow is a row whose donburi entity is about to be created.
 type bridgedRow struct {
 	block *bridgedBlock
-	owner Owner
+	owner image.Owner
 	row   uint32
 }
 
@@ -108,7 +108,9 @@ func newBridge(w *World, view bool) *bridge {
 // Donburi's own order of entities depends on history. A system that walks this world must not depend on the order; Ordered
 // walks a donburi query in the order of rows.
 func (w *World) Donburi() donburi.World {
-	w.walked = w.walked || w.image.Running()
+	if w.image.Running() {
+		w.image.SetUnordered()
+	}
 	b := w.bring()
 	b.verifyNext()
 	return b.donburi
@@ -141,9 +143,9 @@ func (w *World) bring() *bridge {
 	identity := w.image.Identity()
 	for o := range b.blocks {
 		known := b.blocks[o]
-		for k := range identity.Blocks(Owner(o)) {
-			if now := identity.Word(Owner(o), k); now != 0 || k < len(known) && known[k] != nil {
-				b.compare(b.block(o, k), Owner(o), k, now)
+		for k := range identity.Blocks(image.Owner(o)) {
+			if now := identity.Word(image.Owner(o), k); now != 0 || k < len(known) && known[k] != nil {
+				b.compare(b.block(o, k), image.Owner(o), k, now)
 			}
 		}
 	}
@@ -173,7 +175,7 @@ func (b *bridge) block(owner, k int) *bridgedBlock {
 }
 
 // compare removes the donburi entities of the block's rows that changed and queues the creation of new ones.
-func (b *bridge) compare(block *bridgedBlock, o Owner, k int, now uint64) {
+func (b *bridge) compare(block *bridgedBlock, o image.Owner, k int, now uint64) {
 	identity, first := b.world.image.Identity(), uint32(k*image.BlockRows)
 	rows := (*[image.BlockRows]Entity)(identity.At(o, first))
 	changed, kept := block.has^now, block.has&now

@@ -1,7 +1,6 @@
 package ecs
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 
@@ -10,17 +9,13 @@ import (
 	"tendon/ecs/image"
 )
 
-// ErrOutOfStep is wrapped by the error that names an entity whose donburi entity was changed past the engine.
-var ErrOutOfStep = errors.New("ecs: a donburi entity was changed past the engine")
-
+// outOfStep names an entity whose donburi entity was changed past the engine.
 func outOfStep(e Entity, what string) error {
-	return fmt.Errorf("%w: entity %d born in tick %d: %s; use Component.Set, Add and Remove of ecs, and give view components in Screen.Dress", ErrOutOfStep, e.Row, e.Born, what)
+	return fmt.Errorf("ecs: a donburi entity was changed past the engine: entity %d born in tick %d: %s; use Component.Set, Add and Remove of ecs, and give view components in Screen.Dress", e.Row, e.Born, what)
 }
 
-// CheckDonburi verifies every entry of the world's donburi world: its components are the entity's and point at the
-// entity's live rows. It returns an error that names the first entity whose are not. Asking for Donburi verifies one
-// block of 64 rows in rotation, and whatever changed.
-func (w *World) CheckDonburi() error {
+// checkDonburi returns an error that names the first entity whose entry was changed past the engine.
+func (w *World) checkDonburi() error {
 	if w.bridge == nil {
 		return nil
 	}
@@ -55,7 +50,7 @@ func (b *bridge) verifyBlock(block *bridgedBlock, owner, k int) error {
 	}
 	for set := block.has; set != 0; set &= set - 1 {
 		row := uint32(k*image.BlockRows + bits.TrailingZeros64(set))
-		if err := b.verify(bridgedRow{block, Owner(owner), row}); err != nil {
+		if err := b.verify(bridgedRow{block, image.Owner(owner), row}); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,6 @@
 package ecs
 
 import (
-	"iter"
-	"reflect"
 	"unsafe"
 
 	"github.com/yohamta/donburi"
@@ -17,12 +15,9 @@ import (
 // A Component is a donburi component type as well: in donburi code, Get, Set, Each, Iter and First work on the
 // entries of World.Donburi and of views.
 type Component[T any] struct {
-	declaration *image.Declaration
-	inner       *donburi.ComponentType[T]
-	roles       Roles[T]
+	donburiType[T]
+	roles Roles[T]
 }
-
-func (c *Component[T]) declared() *image.Declaration { return c.declaration }
 
 // AnyComponent is a Component of any type, as Game.Components lists them.
 type AnyComponent interface {
@@ -39,19 +34,17 @@ func Components(list ...AnyComponent) []AnyComponent { return list }
 // A fixed.Num, a float, or an array, list or struct of nothing else may be tagged with a step, the grain that is worth
 // telling others of: `tendon:"step=1/512"`. It is a multiple of that whenever a tick is over, in resources too.
 func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
-	c := &Component[T]{inner: donburi.NewComponentType[T]().SetName(name)}
+	c := &Component[T]{}
 	if len(roles) > 0 {
 		c.roles = roles[0]
 	}
-	c.declaration = image.DeclareComponent(name, c.roles)
+	c.donburiType = donburiType[T]{
+		named:     named{image.DeclareComponent(name, c.roles)},
+		inner:     donburi.NewComponentType[T]().SetName(name),
+		component: c,
+	}
 	return c
 }
-
-// Name returns the declared name.
-func (c *Component[T]) Name() string { return c.declaration.Name() }
-
-// String returns the declared name.
-func (c *Component[T]) String() string { return c.declaration.Name() }
 
 // Has reports whether e exists and has the component.
 func (c *Component[T]) Has(w *World, e Entity) bool {
@@ -126,56 +119,3 @@ func (c *Component[T]) Add(w *World, e Entity, value T) {
 
 // Remove takes the component from e when the running system has returned.
 func (c *Component[T]) Remove(w *World, e Entity) { w.image.Remove(e, c.declaration) }
-
-// Id returns donburi's identifier of the component type.
-func (c *Component[T]) Id() component.ComponentTypeId { return c.inner.Id() }
-
-// Typ returns the component's Go type.
-func (c *Component[T]) Typ() reflect.Type { return c.inner.Typ() }
-
-// New returns nil: an entry's value is a row of its world, which is set as soon as donburi has made the entity. An
-// entity that is created past the engine has no value.
-func (c *Component[T]) New() unsafe.Pointer { return nil }
-
-// Get returns a pointer to the entry's value and declares that it is written. It is nil in a tick that must not write
-// the entity (see image.Image.SetPredicted).
-func (c *Component[T]) Get(entry *donburi.Entry) *T {
-	return (*T)(entryRow(entry, c, true))
-}
-
-// GetValue returns the entry's value.
-func (c *Component[T]) GetValue(entry *donburi.Entry) T { return *(*T)(entryRow(entry, c, false)) }
-
-// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does not
-// keep the pointer.
-func (c *Component[T]) Set(entry *donburi.Entry, value *T) {
-	if p := c.Get(entry); p != nil {
-		*p = *value
-	}
-}
-
-// SetValue stores a value in the entry, unless this tick must not write the entity.
-func (c *Component[T]) SetValue(entry *donburi.Entry, value T) {
-	if p := c.Get(entry); p != nil {
-		*p = value
-	}
-}
-
-// Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation
-// iterates with a query, whose order is the same on every machine.
-func (c *Component[T]) Each(w donburi.World, f func(*donburi.Entry)) {
-	for entry := range c.Iter(w) {
-		f(entry)
-	}
-}
-
-// Iter returns the entries of w that have the component, in donburi's order. See Each.
-func (c *Component[T]) Iter(w donburi.World) iter.Seq[*donburi.Entry] { return entriesWith(w, c) }
-
-// First returns an entry of w that has the component.
-func (c *Component[T]) First(w donburi.World) (*donburi.Entry, bool) {
-	for entry := range c.Iter(w) {
-		return entry, true
-	}
-	return nil, false
-}

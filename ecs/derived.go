@@ -72,8 +72,8 @@ func (d *Derived[T]) check(w *World, kept any) error {
 	return fmt.Errorf("ecs: derived %q differs from what its state gives: a system changed the state and did not keep it in step", d.name)
 }
 
-// CheckDerived builds all derived data anew and reports the first that differs from what the world kept.
-func (w *World) CheckDerived() error {
+// checkDerived builds all derived data anew and reports the first that differs from what the world kept.
+func (w *World) checkDerived() error {
 	for i, d := range w.game.Derived {
 		if w.derived[i] == nil || w.builtAt[i] != w.image.DerivedVersion() {
 			continue

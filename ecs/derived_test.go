@@ -50,7 +50,7 @@ func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 	if len(seen) != 3 || seen[0] != 1 || seen[1] != 1 || seen[2] != 1 {
 		t.Fatalf("the ticks saw %d things, want 1 after Setup, 1 in a tick with a join, 1 in the same tick after a restore", seen)
 	}
-	if err := w.CheckDerived(); err != nil {
+	if err := w.Check(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -79,15 +79,15 @@ func TestCheckDerivedNamesWhatWasNotKeptInStep(t *testing.T) {
 		t.Error("built again although nothing was restored")
 	}
 	sample.Positions.Put(w, ecs.Entity{Row: 1, Born: 1}, sample.Pos{X: 6})
-	if err := w.CheckDerived(); err == nil || !strings.Contains(err.Error(), `derived "total"`) {
+	if err := w.Check(); err == nil || !strings.Contains(err.Error(), `derived "total"`) {
 		t.Error("a stale value passes:", err)
 	}
 	*total.Of(w) = 6
-	if err := w.CheckDerived(); err != nil {
+	if err := w.Check(); err != nil {
 		t.Error(err)
 	}
 	w.Image().Restore(s)
-	if *total.Of(w) != 5 || w.CheckDerived() != nil {
+	if *total.Of(w) != 5 || w.Check() != nil {
 		t.Error("a restore keeps the value of the state before")
 	}
 	if err := w.Image().Load(sample.Saved(sample.NewWorld(t, g)).AppendImage(nil)); err != nil || *total.Of(w) != 0 {

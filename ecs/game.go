@@ -45,15 +45,12 @@ type Game struct {
 	// ValidateOrder says whether p's order may take effect, given the state that the tick's orders before it have left. It
 	// only reads. World.Step passes over an order that it refuses, on every peer alike. nil: every order takes effect.
 	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
-	// Result returns the result of a match that ended in this very tick, at most MaxResultBytes, and nil in every other
+	// Result returns the result of a match that ended in this very tick, at most image.MaxResultBytes, and nil in every other
 	// tick: who won, with which scores. It only reads, and follows from the state alone, since it is what players vote on,
 	// who agree if their bytes are equal, and what goes into the record of matches. World never calls it. nil: there are
 	// no results.
 	Result func(w *World) []byte
 }
-
-// MaxResultBytes bounds what Game.Result returns.
-const MaxResultBytes = 256
 
 // Asset is static data that every peer must have the same of: a level, a tuning table. It is only read.
 type Asset struct {
@@ -87,9 +84,6 @@ func Systems(list ...func(w *World)) []System {
 	return systems
 }
 
-// ErrGame is wrapped by every error that Check returns.
-var ErrGame = errors.New("ecs: the game is not complete")
-
 // Check reports what is missing or wrong in the game's declaration, all of it at once. Every error names the field,
 // component or input type.
 func (g *Game) Check() error {
@@ -111,7 +105,7 @@ func (g *Game) Check() error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", ErrGame, errors.Join(errs...))
+	return fmt.Errorf("ecs: the game is not complete: %w", errors.Join(errs...))
 }
 
 // Schema returns a description of the game's state for code that works with any game. Each call makes one.

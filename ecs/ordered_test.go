@@ -107,7 +107,7 @@ func TestDonburisHierarchyWorksInAView(t *testing.T) {
 		}
 		return n
 	}
-	entry := v.Entry(a)
+	entry := v.Sim.Entry(a)
 	for _, change := range []func(){
 		func() { sample.Velocities.Add(w, a, sample.Vel{X: 3}); sample.Velocities.Add(w, b, sample.Vel{}) },
 		func() { sample.ShownPositions.Remove(w, a) },
@@ -116,7 +116,7 @@ func TestDonburisHierarchyWorksInAView(t *testing.T) {
 	} {
 		sample.InSystem(w, change)
 		v.Update(first, sample.Saved(w), nil, 0.5)
-		if v.Entry(a) != entry {
+		if v.Sim.Entry(a) != entry {
 			t.Fatal("another set of components took the avatar's entry")
 		}
 		if n := wounds(); n != v.World.Len()/2 || len(left) != 0 {
@@ -133,7 +133,7 @@ func TestDonburisHierarchyWorksInAView(t *testing.T) {
 	if len(left) != 3 || wounds() != 3 {
 		t.Fatalf("after the rewind %v left and %d wounds are shown", left, wounds())
 	}
-	if err := v.Sim.CheckDonburi(); err != nil {
+	if err := v.Sim.Check(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -23,11 +23,8 @@ func NewQuery1[A, PA any](a Access[A, PA], filters ...Filter) *Query1[A, PA] {
 type Row1[PA any] struct {
 	A PA
 
-	self *Entity
+	row
 }
-
-// Entity returns the entity of the row.
-func (r Row1[PA]) Entity() Entity { return *r.self }
 
 // All returns every entity of the query, one by one.
 func (q *Query1[A, PA]) All(w *World) iter.Seq[Row1[PA]] {
@@ -48,7 +45,7 @@ func (q *Query1[A, PA]) All(w *World) iter.Seq[Row1[PA]] {
 				for ; i < end; i++ {
 					if !yield(Row1[PA]{
 						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
-						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+						row{(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{})))},
 					}) {
 						return
 					}

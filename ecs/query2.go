@@ -25,11 +25,8 @@ type Row2[PA, PB any] struct {
 	A PA
 	B PB
 
-	self *Entity
+	row
 }
-
-// Entity returns the entity of the row.
-func (r Row2[PA, PB]) Entity() Entity { return *r.self }
 
 // All returns every entity of the query, one by one.
 func (q *Query2[A, PA, B, PB]) All(w *World) iter.Seq[Row2[PA, PB]] {
@@ -51,7 +48,7 @@ func (q *Query2[A, PA, B, PB]) All(w *World) iter.Seq[Row2[PA, PB]] {
 					if !yield(Row2[PA, PB]{
 						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
 						at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
-						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+						row{(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{})))},
 					}) {
 						return
 					}

@@ -27,11 +27,8 @@ type Row3[PA, PB, PC any] struct {
 	B PB
 	C PC
 
-	self *Entity
+	row
 }
-
-// Entity returns the entity of the row.
-func (r Row3[PA, PB, PC]) Entity() Entity { return *r.self }
 
 // All returns every entity of the query, one by one.
 func (q *Query3[A, PA, B, PB, C, PC]) All(w *World) iter.Seq[Row3[PA, PB, PC]] {
@@ -54,7 +51,7 @@ func (q *Query3[A, PA, B, PB, C, PC]) All(w *World) iter.Seq[Row3[PA, PB, PC]] {
 						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
 						at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
 						at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
-						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+						row{(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{})))},
 					}) {
 						return
 					}

@@ -29,11 +29,8 @@ type Row4[PA, PB, PC, PD any] struct {
 	C PC
 	D PD
 
-	self *Entity
+	row
 }
-
-// Entity returns the entity of the row.
-func (r Row4[PA, PB, PC, PD]) Entity() Entity { return *r.self }
 
 // All returns every entity of the query, one by one.
 func (q *Query4[A, PA, B, PB, C, PC, D, PD]) All(w *World) iter.Seq[Row4[PA, PB, PC, PD]] {
@@ -57,7 +54,7 @@ func (q *Query4[A, PA, B, PB, C, PC, D, PD]) All(w *World) iter.Seq[Row4[PA, PB,
 						at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
 						at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
 						at[D, PD](unsafe.Add(baseD, i*unsafe.Sizeof(*new(D))), writeD),
-						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+						row{(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{})))},
 					}) {
 						return
 					}

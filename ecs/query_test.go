@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/ecs/internal/sample"
 )
 
@@ -128,7 +129,7 @@ func TestRunsYieldTheMemoryThatAllYields(t *testing.T) {
 		w := sample.Must(ecs.NewWorld(sample.Bare(), 1))
 		sample.InSystem(w, func() {
 			for range rapid.IntRange(1, 12).Draw(t, "groups") {
-				o := ecs.Owner(rapid.IntRange(0, 4).Draw(t, "owner"))
+				o := image.Owner(rapid.IntRange(0, 4).Draw(t, "owner"))
 				with := rapid.Bool().Draw(t, "vel")
 				for range rapid.IntRange(1, 200).Draw(t, "n") {
 					e := w.Spawn(o, sample.Positions, sample.Wides)

@@ -4,7 +4,7 @@ import "tendon/ecs/image"
 
 // Resource is a type of plain data of which a world has exactly one: a match clock, a score table. It is part of the
 // image like any component.
-type Resource[T any] struct{ declaration *image.Declaration }
+type Resource[T any] struct{ named }
 
 // AnyResource is a Resource of any type, as Game.Resources lists them.
 type AnyResource interface {
@@ -18,15 +18,10 @@ func Resources(list ...AnyResource) []AnyResource { return list }
 // NewResource declares a resource. The name stands in desync reports and in the layout's fingerprint. A type that is
 // not plain data is reported by NewWorld, with the field's name.
 func NewResource[T any](name string) *Resource[T] {
-	return &Resource[T]{image.DeclareResource[T](name)}
+	return &Resource[T]{named{image.DeclareResource[T](name)}}
 }
 
 func (r *Resource[T]) resource() {}
-
-func (r *Resource[T]) declared() *image.Declaration { return r.declaration }
-
-// Name returns the declared name.
-func (r *Resource[T]) Name() string { return r.declaration.Name() }
 
 // Read returns the world's value.
 func (r *Resource[T]) Read(w *World) T {

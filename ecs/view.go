@@ -39,13 +39,6 @@ func NewView(g *Game) (*View, error) {
 	return v, nil
 }
 
-// Entry returns the donburi entry of e, or nil if e is not shown. An entity keeps its entry until its set of
-// simulated components changes, and in a view even then: the *donburi.Entry and what Dress added stay as they are.
-func (v *View) Entry(e Entity) *donburi.Entry { return v.Sim.Entry(e) }
-
-// EntityOf returns the entity that an entry of World stands for; ok is false for one that the game created itself.
-func (v *View) EntityOf(entry *donburi.Entry) (e Entity, ok bool) { return EntityOf(entry) }
-
 // Update shows the moment a fraction alpha ∈ [0, 1] of the way from prev to cur, two states of one world.
 //
 // The entities are those of cur. A component with a Lerp role has the value between prev and cur if its entity has it

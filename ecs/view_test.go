@@ -54,7 +54,7 @@ func TestViewBlendsWhatBothStatesHave(t *testing.T) {
 		if got, ok := sample.ShownPositions.Read(v.Sim, c.e); !ok || got != c.want {
 			t.Errorf("%v is shown at %v, %t, want %v", c.e, got, ok, c.want)
 		}
-		if got := sample.ShownPositions.GetValue(v.Entry(c.e)); got != c.want {
+		if got := sample.ShownPositions.GetValue(v.Sim.Entry(c.e)); got != c.want {
 			t.Errorf("donburi shows %v at %v, want %v", c.e, got, c.want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestViewBlendsWhatBothStatesHave(t *testing.T) {
 	if got, _ := sample.Velocities.Read(v.Sim, gains); got.X != 4 {
 		t.Errorf("a component without Lerp is shown as %v, want the new 4", got.X)
 	}
-	if v.Sim.Exists(dies) || v.Entry(dies) != nil {
+	if v.Sim.Exists(dies) || v.Sim.Entry(dies) != nil {
 		t.Error("an entity that is gone in the new state is shown")
 	}
 	if v.Tick != w.Tick() || v.Sim.Tick() != w.Tick() || v.Alpha != 0.25 || sample.ShownClocks.Read(v.Sim).Left != 77 {
@@ -112,11 +112,11 @@ func TestConfirmedOnlyComponentsAreShownAsConfirmed(t *testing.T) {
 	for range 2 { // the second time everything was shown before
 		v.Update(nil, cur, confirmed, 1)
 		for e, want := range map[ecs.Entity]int32{hit: 100, cured: 100} {
-			if got, ok := sample.Healths.Read(v.Sim, e); !ok || got.Points != want || !v.Entry(e).HasComponent(sample.Healths) {
+			if got, ok := sample.Healths.Read(v.Sim, e); !ok || got.Points != want || !v.Sim.Entry(e).HasComponent(sample.Healths) {
 				t.Errorf("%v is shown with health %d, %t; want %d", e, got.Points, ok, want)
 			}
 		}
-		if sample.Healths.Has(v.Sim, shot) || v.Entry(shot).HasComponent(sample.Healths) || !sample.ShownPositions.Has(v.Sim, shot) {
+		if sample.Healths.Has(v.Sim, shot) || v.Sim.Entry(shot).HasComponent(sample.Healths) || !sample.ShownPositions.Has(v.Sim, shot) {
 			t.Error("a predicted shot is shown with health before its tick is confirmed")
 		}
 	}
@@ -135,8 +135,8 @@ func TestConfirmedOnlyComponentsAreShownAsConfirmed(t *testing.T) {
 func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	g, dressed := sample.Visible(), map[ecs.Entity]int{}
 	g.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
-		e, ok := v.EntityOf(entry)
-		if !ok || v.Entry(e) != entry {
+		e, ok := ecs.EntityOf(entry)
+		if !ok || v.Sim.Entry(e) != entry {
 			t.Errorf("Dress is given an entry that leads to %v, %t", e, ok)
 		}
 		dressed[e]++
@@ -153,13 +153,13 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	if len(dressed) != 3 {
 		t.Fatalf("%d entities were dressed, want 3", len(dressed))
 	}
-	entity, sprite := v.Entry(a).Entity(), sample.Sprites.Get(v.Entry(a))
+	entity, sprite := v.Sim.Entry(a).Entity(), sample.Sprites.Get(v.Sim.Entry(a))
 	sample.InSystem(w, func() { sample.ShownPositions.Put(w, a, sample.PosAt(1, 1)) })
 	v.Update(first, sample.Saved(w), nil, 0.5)
 	w.Image().Restore(first)
 	sample.InSystem(w, func() { sample.ShownPositions.Put(w, a, sample.PosAt(2, 2)); w.Despawn(b) })
 	v.Update(first, sample.Saved(w), nil, 0.5)
-	if v.Entry(a).Entity() != entity || sample.Sprites.Get(v.Entry(a)) != sprite {
+	if v.Sim.Entry(a).Entity() != entity || sample.Sprites.Get(v.Sim.Entry(a)) != sprite {
 		t.Fatal("a rewind took the entity's sprite")
 	}
 	for _, change := range []func(){
@@ -171,20 +171,20 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 		sample.InSystem(w, change)
 		v.Update(first, sample.Saved(w), nil, 1)
 		for _, c := range ecs.Components(sample.ShownPositions, sample.Velocities, sample.Tags) {
-			if v.Entry(a).HasComponent(c) != v.Sim.Image().Column(sample.Declared(c)).Has(0, a.Row) {
+			if v.Sim.Entry(a).HasComponent(c) != v.Sim.Image().Column(sample.Declared(c)).Has(0, a.Row) {
 				t.Fatalf("donburi and queries do not agree whether %s is shown", c.Name())
 			}
 		}
-		if sample.Sprites.Get(v.Entry(a)) != sprite || sprite.Name != fmt.Sprint(a.Row) {
+		if sample.Sprites.Get(v.Sim.Entry(a)) != sprite || sprite.Name != fmt.Sprint(a.Row) {
 			t.Fatal("another set of components took the entity's sprite")
 		}
 		var c ecs.Entity // of the same set, whose archetype must not be born by adding
 		sample.InSystem(w, func() { c = w.Spawn(ecs.OwnedByWorld, sample.ShownPositions, sample.Velocities) })
 		v.Update(first, sample.Saved(w), nil, 1)
-		if !v.Entry(c).HasComponent(sample.Sprites) {
+		if !v.Sim.Entry(c).HasComponent(sample.Sprites) {
 			t.Fatal("a later entity is not dressed")
 		}
-		if err := v.Sim.CheckDonburi(); err != nil {
+		if err := v.Sim.Check(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,7 +208,7 @@ func TestRowTakenAgainBetweenUpdatesIsDressedAnew(t *testing.T) {
 	g := sample.Visible()
 	var dressed []ecs.Entity
 	g.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
-		e, _ := v.EntityOf(entry)
+		e, _ := ecs.EntityOf(entry)
 		dressed = append(dressed, e)
 		donburi.Add(entry, sample.Sprites, &sample.Sprite{Name: fmt.Sprint(e.Born)})
 	}
@@ -219,7 +219,7 @@ func TestRowTakenAgainBetweenUpdatesIsDressedAnew(t *testing.T) {
 	sample.InSystem(w, func() { w.Despawn(a) })
 	sample.InSystem(w, func() { b = w.Spawn(ecs.OwnedByWorld, sample.ShownPositions) })
 	v.Update(nil, sample.Saved(w), nil, 1)
-	if a.Row != b.Row || len(dressed) != 3 || dressed[2] != b || sample.Sprites.Get(v.Entry(b)).Name != fmt.Sprint(b.Born) || v.Entry(a) != nil {
+	if a.Row != b.Row || len(dressed) != 3 || dressed[2] != b || sample.Sprites.Get(v.Sim.Entry(b)).Name != fmt.Sprint(b.Born) || v.Sim.Entry(a) != nil {
 		t.Fatalf("%v after %v: dressed %v", b, a, dressed)
 	}
 }
@@ -255,16 +255,16 @@ func TestUndressingLeavesTheArchetypesSound(t *testing.T) {
 	v.Update(nil, sample.Saved(w), nil, 1)
 	sample.InSystem(w, func() { sample.Velocities.Add(w, e, sample.Vel{}) })
 	v.Update(nil, sample.Saved(w), nil, 1)
-	v.Entry(e).RemoveComponent(sample.Sprites)
+	v.Sim.Entry(e).RemoveComponent(sample.Sprites)
 	sample.InSystem(w, func() {
 		w.Spawn(ecs.OwnedByWorld, sample.ShownPositions, sample.Velocities)
 		w.Spawn(ecs.OwnedByWorld, sample.ShownPositions, sample.Velocities)
 	})
 	v.Update(nil, sample.Saved(w), nil, 1)
-	if v.Entry(e).HasComponent(sample.Sprites) || v.World.Len() != 4 {
+	if v.Sim.Entry(e).HasComponent(sample.Sprites) || v.World.Len() != 4 {
 		t.Fatalf("%d entities are shown, want 4", v.World.Len())
 	}
-	if err := v.Sim.CheckDonburi(); err != nil {
+	if err := v.Sim.Check(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -281,7 +281,7 @@ func TestViewHoldsEntitiesOfTheGamesOwn(t *testing.T) {
 	s := sample.Saved(w)
 	v.Update(nil, s, nil, 1)
 	boom.ProcessEvents(v.World)
-	if _, ok := v.EntityOf(camera); ok || heard != 1 || v.World.Len() != 3 {
+	if _, ok := ecs.EntityOf(camera); ok || heard != 1 || v.World.Len() != 3 {
 		t.Fatalf("camera stands for an entity: %t, events heard: %d, entities: %d", ok, heard, v.World.Len())
 	}
 	sample.MustPanic(t, "World.Spawn", func() { v.World.Create(sample.ShownPositions, sample.Sprites) })

@@ -8,10 +8,6 @@ type (
 	Tick = image.Tick
 	// Player is a seat in a match, in [0, Game.MaxPlayers).
 	Player = image.Player
-	// PlayerSet is a set of players.
-	PlayerSet = image.PlayerSet
-	// Owner names the region of rows that an entity's row is taken from.
-	Owner = image.Owner
 	// Entity is a row and the tick in which the row was taken. The zero Entity is no entity.
 	Entity = image.Entity
 	// InputBytes is one player's input of one tick in its packed form.
@@ -32,7 +28,7 @@ type (
 const OwnedByWorld = image.OwnedByWorld
 
 // OwnedBy returns the owner that stands for player p.
-func OwnedBy(p Player) Owner { return image.OwnedBy(p) }
+func OwnedBy(p Player) image.Owner { return image.OwnedBy(p) }
 
 // Seat ties an entity to the player who steers it.
 type Seat struct{ Player Player }

@@ -13,7 +13,6 @@ type World struct {
 	derived []any    // index = position in Game.Derived
 	builtAt []uint64 // the image's DerivedVersion when derived was built
 	bridge  *bridge
-	walked  bool // Donburi was called in the last tick
 }
 
 // NewWorld checks the game and returns a world in State(0). The seed starts the random source; every peer of a match
@@ -41,11 +40,8 @@ func (w *World) Game() *Game { return w.game }
 // Tick returns the running tick, or between ticks the last one computed.
 func (w *World) Tick() Tick { return w.image.Tick() }
 
-// WalkedDonburi reports whether a system of the last tick called Donburi, whose order of entities depends on history.
-func (w *World) WalkedDonburi() bool { return w.walked }
-
 // Players returns the players who are in the match.
-func (w *World) Players() PlayerSet { return w.image.Players() }
+func (w *World) Players() image.PlayerSet { return w.image.Players() }
 
 // Rand returns the world's random source and declares that it is drawn from.
 func (w *World) Rand() *Rand { return w.image.Rand() }
@@ -55,7 +51,7 @@ func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
 
 // Spawn takes the lowest free row of the owner's region and gives it these components, all zero. The entity can be
 // filled at once with Write; queries see it when the running system has returned.
-func (w *World) Spawn(owner Owner, components ...AnyComponent) Entity {
+func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
 	e := w.image.Spawn(owner)
 	for _, c := range components {
 		w.image.Give(e, c.declared())
@@ -66,13 +62,22 @@ func (w *World) Spawn(owner Owner, components ...AnyComponent) Entity {
 // Despawn removes the entity when the running system has returned. An entity that is gone already is left alone.
 func (w *World) Despawn(e Entity) { w.image.Despawn(e) }
 
+// Check verifies what the world keeps beside its state: derived data must equal what the state gives, and each donburi
+// entry must have the components of its entity and point at its rows. It returns the first difference. It is for tests,
+// since it builds all derived data anew.
+func (w *World) Check() error {
+	if err := w.checkDerived(); err != nil {
+		return err
+	}
+	return w.checkDonburi()
+}
+
 // Step computes the next tick: orders in their order, then the game's systems, and then the places that orders of kind
 // OrderMotion give.
 func (w *World) Step(in TickInputs) {
 	o := w.image.Observer()
 	image.SectionSimulate.Enter(o)
 	w.buildStale()
-	w.walked = false
 	w.log().reset()
 	w.image.Begin(in.Players)
 	for i := range in.Orders {

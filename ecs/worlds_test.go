@@ -70,7 +70,7 @@ func crossing(t *testing.T, g *ecs.Game, ticks ecs.Tick) (sums []image.Checksum)
 		}
 		prev, cur = cur, prev
 	}
-	if err := w.CheckDonburi(); err != nil {
+	if err := w.Check(); err != nil {
 		t.Error(err)
 	}
 	return sums

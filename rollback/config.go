@@ -32,7 +32,7 @@ type Config struct {
 	Effects *Effects
 	// Confirmed is called for every tick that Confirm accepts, with its orders. The slices are valid during the call.
 	// Optional.
-	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []image.Order)
+	Confirmed func(f ecs.Tick, inputs []ecs.InputBytes, late image.PlayerSet, orders []image.Order)
 	// Observer receives the start and end of rewinds and resimulations. It does not receive the sections of the world,
 	// which has an observer of its own. Optional.
 	Observer image.Observer

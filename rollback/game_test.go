@@ -134,7 +134,7 @@ func randomPad(r *rand.Rand, last ecs.InputBytes) ecs.InputBytes {
 type oracle struct {
 	world  *ecs.World
 	inputs [][]ecs.InputBytes // by tick; tick 0 has none
-	late   []ecs.PlayerSet
+	late   []image.PlayerSet
 	orders map[ecs.Tick][]image.Order
 	sums   []image.Checksum // by tick
 	events [][]image.EventKey
@@ -147,7 +147,7 @@ func newOracle(t testing.TB) *oracle {
 	return o
 }
 
-func (o *oracle) keep(inputs []ecs.InputBytes, late ecs.PlayerSet) {
+func (o *oracle) keep(inputs []ecs.InputBytes, late image.PlayerSet) {
 	o.world.Image().Save(&o.saved)
 	o.inputs, o.late = append(o.inputs, inputs), append(o.late, late)
 	o.sums = append(o.sums, o.saved.Checksum())
@@ -162,7 +162,7 @@ func (o *oracle) keep(inputs []ecs.InputBytes, late ecs.PlayerSet) {
 func (o *oracle) fixed() ecs.Tick { return o.world.Tick() }
 
 // fix makes the inputs of the next tick final and computes it.
-func (o *oracle) fix(inputs []ecs.InputBytes, late ecs.PlayerSet) {
+func (o *oracle) fix(inputs []ecs.InputBytes, late image.PlayerSet) {
 	o.world.Step(ecs.TickInputs{Players: inputs, Orders: o.orders[o.fixed()+1]})
 	o.keep(inputs, late)
 }

@@ -56,7 +56,7 @@ func (m *machine) fix(*rapid.T) {
 	if f > m.tl.Furthest()+24 {
 		return
 	}
-	inputs, late := make([]ecs.InputBytes, 4), ecs.PlayerSet(0)
+	inputs, late := make([]ecs.InputBytes, 4), image.PlayerSet(0)
 	for p := range inputs {
 		last := ecs.InputBytes{}
 		if row := m.oracle.inputs[f-1]; row != nil {

@@ -153,7 +153,7 @@ func (p *player) command(t *testing.T, words []string) error {
 		return p.tl.SetLocal(f, skInput.Pack(skPad{DX: int8(number(t, words[2]))}))
 	case "deliver":
 		var inputs []ecs.InputBytes
-		var late ecs.PlayerSet
+		var late image.PlayerSet
 		for i, word := range words[2:] {
 			value, substituted := strings.CutPrefix(word, "!")
 			if substituted {

@@ -216,7 +216,7 @@ func (s *syncTest) compute(f ecs.Tick) error {
 	}
 	s.straight.Step(ecs.TickInputs{Players: row, Orders: orders})
 	notes, _ := s.ticks.Slot(f)
-	notes.walked = s.straight.WalkedDonburi()
+	notes.walked = s.straight.Image().Unordered()
 	if err := s.inspect(f, s.straight, s.watches[0]); err != nil {
 		return err
 	}
@@ -323,7 +323,7 @@ func (s *syncTest) inspect(f ecs.Tick, w *ecs.World, watch *declarationWatch) er
 	if watch != nil && watch.found {
 		return s.fill(&DesyncReport{Tick: f, System: watch.system, Differences: []image.Difference{watch.difference}})
 	}
-	if err := w.CheckDerived(); err != nil {
+	if err := w.Check(); err != nil {
 		return s.fill(&DesyncReport{Tick: f, Derived: err})
 	}
 	return nil

@@ -247,7 +247,7 @@ func TestSyncTestStopsAndTells(t *testing.T) {
 	if _, err := SyncTest(SyncTestConfig{Game: skirmish(), MaxDepth: -1}); !errors.Is(err, ErrConfig) {
 		t.Fatal(err)
 	}
-	if _, err := SyncTest(SyncTestConfig{Game: &ecs.Game{}}); !errors.Is(err, ecs.ErrGame) {
+	if _, err := SyncTest(SyncTestConfig{Game: &ecs.Game{}}); err == nil || !strings.Contains(err.Error(), "Game.Name") {
 		t.Fatal(err)
 	}
 }

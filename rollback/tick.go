@@ -10,7 +10,7 @@ import (
 type FinalTick struct {
 	Tick     ecs.Tick
 	Inputs   []ecs.InputBytes // index = Player; missing ones are zero
-	Late     ecs.PlayerSet    // players whose input the server substituted
+	Late     image.PlayerSet  // players whose input the server substituted
 	Orders   []image.Order    // in stamped order
 	Checksum image.Checksum   // of the state after the tick; 0 if unknown
 }

@@ -134,7 +134,7 @@ func (t *Timeline) AddOrder(f ecs.Tick, o image.Order) error {
 // Confirm makes the inputs of tick f = Received + 1 final. inputs are by player. late is the set of players whose input
 // the server substituted. digest is the digest of the tick's orders: ErrOrdersMissing is returned until they have all
 // been added. The slices are copied.
-func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, digest uint32) error {
+func (t *Timeline) Confirm(f ecs.Tick, inputs []ecs.InputBytes, late image.PlayerSet, digest uint32) error {
 	if f != t.received+1 {
 		return errGap
 	}

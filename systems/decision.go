@@ -13,7 +13,7 @@ type Decision struct {
 	How    How
 	// Registered are the players who were in the match when it ended. Voted sent a result. Of Voted, Dissented sent
 	// another result than was decided, and Doubled sent two. Silent are the registered players who did not vote.
-	Registered, Voted, Dissented, Doubled, Silent ecs.PlayerSet
+	Registered, Voted, Dissented, Doubled, Silent image.PlayerSet
 	// Votes is the checksum of the final state that each player claims, by player; 0 for none. It is empty under
 	// strategies without votes.
 	Votes []image.Checksum

@@ -156,7 +156,7 @@ func TestComponentChecksumsAddUpAndAreCachedRightly(t *testing.T) {
 // The same rows in another owner's region, or in another page, are another state.
 func TestChecksumKnowsWhereAPageStands(t *testing.T) {
 	seen := map[image.Checksum]bool{}
-	for o := range ecs.Owner(5) {
+	for o := range image.Owner(5) {
 		for skip := range 3 {
 			w := sample.NewWorld(t, sample.Bare())
 			var list []ecs.Entity

@@ -185,7 +185,7 @@ func TestLoadImageRefusesWhatIsNotAWholeImageOfThisGame(t *testing.T) {
 }
 
 // storeAt returns the number of a component's store; of the engine's first column for nil.
-func storeAt(w *ecs.World, d *image.Declaration, o ecs.Owner, isBits bool) int {
+func storeAt(w *ecs.World, d *image.Declaration, o image.Owner, isBits bool) int {
 	r := &w.Image().Columns()[image.ColumnCore].Regions()[0]
 	if d != nil {
 		r = &w.Image().Column(d).Regions()[o]

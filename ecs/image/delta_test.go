@@ -32,7 +32,7 @@ func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
 	server, client := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())
 	var before, after, now image.Snapshot
 	server.Image().Save(&before)
-	players, born := map[ecs.PlayerSet]bool{}, 0
+	players, born := map[image.PlayerSet]bool{}, 0
 	var delta []byte
 	for range 1000 {
 		sample.Play(server, server.Tick()+1)
@@ -137,7 +137,7 @@ func TestADeltaFollowsGrowthAndShrinking(t *testing.T) {
 	for _, n := range []int{10, 9000, 9300} {
 		sample.InSystem(server, func() {
 			for len(list) < n {
-				e := server.Spawn(ecs.Owner(len(list)%2*3), sample.Positions, sample.Wides, sample.Tags)
+				e := server.Spawn(image.Owner(len(list)%2*3), sample.Positions, sample.Wides, sample.Tags)
 				sample.Wides.Write(server, e).Cells[99] = uint64(len(list))
 				list = append(list, e)
 			}

@@ -129,7 +129,7 @@ func TestDeviationOfAnExactGameIsADifferenceOfRows(t *testing.T) {
 			rows.Add(uint32(r.IntN(5))<<image.RegionShift | uint32(r.IntN(30)))
 		}
 		same := true
-		eachRow(w.Image(), func(o ecs.Owner, i uint32) {
+		eachRow(w.Image(), func(o image.Owner, i uint32) {
 			same = same && (!rows.Has(uint32(o)<<image.RegionShift|i) || bytes.Equal(rowBytes(a, o, i), rowBytes(b, o, i)))
 		})
 		d := image.Deviation(a, b, rows)

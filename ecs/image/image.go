@@ -25,6 +25,7 @@ type Image struct {
 	placings  []placing // of the last tick
 	delta     deltaReader
 	running   bool // a tick or Setup is running
+	unordered bool // see Unordered
 	versions  versions
 }
 

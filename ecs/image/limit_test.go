@@ -25,7 +25,7 @@ func limitedWorld(t testing.TB, g *ecs.Game) (*ecs.World, *image.RowSet) {
 }
 
 // rowBytes returns everything a state has of a row: identity, presence and values.
-func rowBytes(s *image.Snapshot, o ecs.Owner, i uint32) (all []byte) {
+func rowBytes(s *image.Snapshot, o image.Owner, i uint32) (all []byte) {
 	for c := range s.Image().Columns() {
 		col := &s.Image().Columns()[c]
 		if col.Info().Single() {
@@ -41,11 +41,11 @@ func rowBytes(s *image.Snapshot, o ecs.Owner, i uint32) (all []byte) {
 }
 
 // eachRow calls f for the first 256 rows of each owner, more than these tests fill.
-func eachRow(im *image.Image, f func(o ecs.Owner, i uint32)) {
+func eachRow(im *image.Image, f func(o image.Owner, i uint32)) {
 	identity := &im.Columns()[image.ColumnIdentity]
 	for o := range identity.Regions() {
 		for i := range min(256, uint32(len(identity.Regions()[o].Words())*image.BlockRows)) {
-			f(ecs.Owner(o), i)
+			f(image.Owner(o), i)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func TestALimitedTickChangesOnlyRowsOfTheSet(t *testing.T) {
 		core := *w.Image().Core()
 		w.Step(sample.Inputs(w.Tick() + 1))
 		after := sample.Saved(w)
-		eachRow(w.Image(), func(o ecs.Owner, i uint32) {
+		eachRow(w.Image(), func(o image.Owner, i uint32) {
 			same := bytes.Equal(rowBytes(before, o, i), rowBytes(after, o, i))
 			switch {
 			case !same && !rows.Has(uint32(o)<<image.RegionShift|i):
@@ -117,7 +117,7 @@ func TestLimitedQueriesYieldWhatTheyMayWriteAndReadAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 40 {
 		rows := &image.RowSet{}
-		for o := range ecs.Owner(5) {
+		for o := range image.Owner(5) {
 			if r.IntN(2) == 0 {
 				rows.AddOwner(o)
 			}
@@ -229,7 +229,7 @@ type limitedModel struct {
 	exists    map[ecs.Entity]bool
 	score     int32
 	later     []func()
-	predicted ecs.Owner
+	predicted image.Owner
 }
 
 func (m *limitedModel) may(e ecs.Entity) bool { return m.rows[e.Row] || e.Owner() == m.predicted }
@@ -251,7 +251,7 @@ func TestALimitedWorldIsItsModel(t *testing.T) {
 		var all []ecs.Entity
 		sample.InSystem(w, func() {
 			for i := range 12 {
-				e := w.Spawn(ecs.Owner(i%3), sample.Positions, sample.Velocities)
+				e := w.Spawn(image.Owner(i%3), sample.Positions, sample.Velocities)
 				all = append(all, e)
 				m.exists[e], m.pos[e], m.vel[e] = true, sample.Pos{}, sample.Vel{}
 			}
@@ -348,7 +348,7 @@ func (m *limitedModel) drop(e ecs.Entity) {
 
 // spawn takes a row and fills it. It may be used at once, whoever owns it.
 func (m *limitedModel) spawn(t *rapid.T, w *ecs.World, all *[]ecs.Entity, pos sample.Pos) {
-	e := w.Spawn(ecs.Owner(rapid.IntRange(0, 2).Draw(t, "owner")), sample.Positions)
+	e := w.Spawn(image.Owner(rapid.IntRange(0, 2).Draw(t, "owner")), sample.Positions)
 	if !sample.Positions.Put(w, e, pos) || !w.Exists(e) {
 		t.Fatalf("%v cannot be filled", e)
 	}
@@ -415,7 +415,7 @@ func TestEntriesAreLimitedToo(t *testing.T) {
 	if got, _ := sample.Positions.Read(w, mine); got.X != 4 {
 		t.Error("the own row was not written:", got)
 	}
-	if err := w.CheckDonburi(); err != nil {
+	if err := w.Check(); err != nil {
 		t.Error(err)
 	}
 	sample.Positions.SetValue(w.Entry(other), sample.Pos{X: 9}) // outside Step nothing is limited
@@ -548,11 +548,11 @@ func TestAJoinLastsInALimitedWorldOnlyForWhomItPredicts(t *testing.T) {
 	rows.AddOwner(ecs.OwnedBy(1))
 	w.Image().SetPredicted(rows)
 	w.Step(ecs.TickInputs{Orders: []image.Order{{Kind: image.OrderJoin, Player: 0}, {Kind: image.OrderJoin, Player: 1}}})
-	var owners []ecs.Owner
+	var owners []image.Owner
 	for e := range sample.Seated.All(w) {
 		owners = append(owners, e.Entity().Owner())
 	}
-	if fmt.Sprint(owners) != fmt.Sprint([]ecs.Owner{ecs.OwnedBy(1)}) || w.Players() != 0 {
+	if fmt.Sprint(owners) != fmt.Sprint([]image.Owner{ecs.OwnedBy(1)}) || w.Players() != 0 {
 		t.Errorf("avatars of %v, players %b", owners, w.Players())
 	}
 }

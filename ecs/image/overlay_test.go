@@ -13,7 +13,7 @@ import (
 // randomRows returns a set of whole owners and of single rows.
 func randomRows(r *rand.Rand) *image.RowSet {
 	s := &image.RowSet{}
-	for o := range ecs.Owner(5) {
+	for o := range image.Owner(5) {
 		if r.IntN(3) == 0 {
 			s.AddOwner(o)
 		}
@@ -36,7 +36,7 @@ func crowdedGame() *ecs.Game {
 	g.Systems = append(g.Systems, ecs.System{Name: "crowd", Run: func(w *ecs.World) {
 		if w.Tick() == 1 {
 			for i := range 40 {
-				w.Spawn(ecs.Owner(i%5), sample.Wides, sample.Tags, sample.Bags)
+				w.Spawn(image.Owner(i%5), sample.Wides, sample.Tags, sample.Bags)
 			}
 		}
 		for e := range ecs.NewQuery1(ecs.Write(sample.Wides)).All(w) {
@@ -97,7 +97,7 @@ func TestOverlayTakesRowsOfTheStateAndKeepsThoseOfTheSet(t *testing.T) {
 			t.Fatalf("Overlay writes past its marks: %v", d)
 		}
 		after := sample.Saved(w)
-		eachRow(w.Image(), func(o ecs.Owner, i uint32) {
+		eachRow(w.Image(), func(o image.Owner, i uint32) {
 			want, n := rowBytes(s, o, i), &taken
 			if keep.Word(o, int(i/image.BlockRows))>>(i%image.BlockRows)&1 != 0 {
 				want, n = rowBytes(before, o, i), &kept

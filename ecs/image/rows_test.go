@@ -5,36 +5,35 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tendon/ecs"
 	"tendon/ecs/image"
 )
 
 // drawRow returns a row near the begin of an owner's region, or at its end.
 func drawRow(t *rapid.T) uint32 {
 	i := rapid.OneOf(rapid.Uint32Range(0, 200), rapid.Just[uint32](image.RegionRows-1)).Draw(t, "row")
-	return uint32(rapid.SampledFrom([]ecs.Owner{0, 1, 2, image.MaxPlayers}).Draw(t, "owner"))<<image.RegionShift | i
+	return uint32(rapid.SampledFrom([]image.Owner{0, 1, 2, image.MaxPlayers}).Draw(t, "owner"))<<image.RegionShift | i
 }
 
 // A set is a list of what was done to it: the last word about a row counts, or about its owner.
 func TestRowSetHasWhatWasAddedLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s image.RowSet
-		rows, whole := map[uint32]bool{}, map[ecs.Owner]bool{}
+		rows, whole := map[uint32]bool{}, map[image.Owner]bool{}
 		has := func(row uint32) bool {
 			if in, named := rows[row]; named {
 				return in
 			}
-			return whole[ecs.Owner(row>>image.RegionShift)]
+			return whole[image.Owner(row>>image.RegionShift)]
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"add":    func(t *rapid.T) { row := drawRow(t); s.Add(row); rows[row] = true },
 			"remove": func(t *rapid.T) { row := drawRow(t); s.Remove(row); rows[row] = false },
 			"owner": func(t *rapid.T) {
-				o := ecs.Owner(drawRow(t) >> image.RegionShift)
+				o := image.Owner(drawRow(t) >> image.RegionShift)
 				s.AddOwner(o)
 				whole[o] = true
 				for row := range rows {
-					if ecs.Owner(row>>image.RegionShift) == o {
+					if image.Owner(row>>image.RegionShift) == o {
 						delete(rows, row)
 					}
 				}
@@ -52,7 +51,7 @@ func TestRowSetHasWhatWasAddedLast(t *testing.T) {
 						t.Fatalf("Has(%x) is %t", row, s.Has(row))
 					}
 				}
-				for _, o := range []ecs.Owner{0, 1, 2, image.MaxPlayers} {
+				for _, o := range []image.Owner{0, 1, 2, image.MaxPlayers} {
 					if s.HasOwner(o) != whole[o] {
 						t.Fatalf("HasOwner(%d) is %t", o, s.HasOwner(o))
 					}
@@ -65,7 +64,7 @@ func TestRowSetHasWhatWasAddedLast(t *testing.T) {
 
 // checkShares compares what pages are told of a set with what its rows are.
 func checkShares(t *rapid.T, s *image.RowSet) {
-	o := ecs.Owner(drawRow(t) >> image.RegionShift)
+	o := image.Owner(drawRow(t) >> image.RegionShift)
 	size := uint32(1) << rapid.IntRange(0, 9).Draw(t, "page")
 	first := rapid.Uint32Range(0, 3).Draw(t, "first") * size
 	n := uint32(0)

@@ -192,9 +192,16 @@ func (im *Image) WriteResource(d *Declaration) unsafe.Pointer {
 // Running reports whether a tick or Setup is running.
 func (im *Image) Running() bool { return im.running }
 
+// Unordered reports whether a system of the last tick walked entities in an order that depends on history, as that of
+// donburi's world does.
+func (im *Image) Unordered() bool { return im.unordered }
+
+// SetUnordered notes that a system of the running tick walks entities in an order that depends on history.
+func (im *Image) SetUnordered() { im.unordered = true }
+
 // Setup runs f, which builds State(0).
 func (im *Image) Setup(f func()) {
-	im.running = true
+	im.running, im.unordered = true, false
 	f()
 	im.Flush()
 	im.round()
@@ -205,7 +212,7 @@ func (im *Image) Setup(f func()) {
 
 // Begin starts the next tick with these inputs; index = Player, and missing ones count as zero.
 func (im *Image) Begin(players []InputBytes) {
-	im.running = true
+	im.running, im.unordered = true, false
 	if im.limit.rows != nil {
 		im.beginLimit()
 	}

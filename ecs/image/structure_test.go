@@ -336,9 +336,9 @@ func (s *structureMachine) tick(t *rapid.T) {
 	for range rapid.IntRange(0, 12).Draw(t, "changes") {
 		switch rapid.SampledFrom([]string{"spawn", "many", "despawn", "add", "remove", "write", "system"}).Draw(t, "change") {
 		case "spawn":
-			s.spawn(t, held, ecs.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), 1)
+			s.spawn(t, held, image.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), 1)
 		case "many":
-			s.spawn(t, held, ecs.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), rapid.IntRange(1, 150).Draw(t, "n"))
+			s.spawn(t, held, image.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), rapid.IntRange(1, 150).Draw(t, "n"))
 		case "despawn":
 			e, _ := pick()
 			w.Despawn(e)
@@ -385,7 +385,7 @@ func (s *structureMachine) tick(t *rapid.T) {
 	s.save()
 }
 
-func (s *structureMachine) spawn(t *rapid.T, held map[uint32]bool, o ecs.Owner, n int) {
+func (s *structureMachine) spawn(t *rapid.T, held map[uint32]bool, o image.Owner, n int) {
 	v := sample.Pos{X: 1, Y: 2}
 	for range n {
 		e := s.world.Spawn(o, sample.Positions, sample.Tags)
@@ -422,7 +422,7 @@ func (s *structureMachine) detour(t *rapid.T) {
 	w.Step(ecs.TickInputs{})
 	var spawned []ecs.Entity
 	for range rapid.IntRange(1, 300).Draw(t, "n") {
-		e := w.Spawn(ecs.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), sample.Positions, sample.Wides)
+		e := w.Spawn(image.Owner(rapid.IntRange(0, 4).Draw(t, "owner")), sample.Positions, sample.Wides)
 		sample.Positions.Put(w, e, sample.Pos{X: 3, Y: 4})
 		spawned = append(spawned, e)
 	}

@@ -21,7 +21,7 @@ func composeGame() *ecs.Game {
 	everyPos, everyWide, everyMoving := ecs.NewQuery1(ecs.Write(sample.ShownPositions)), ecs.NewQuery1(ecs.Write(sample.ShownWides)), ecs.NewQuery1(ecs.Write(dMoving))
 	g.Setup = func(w *ecs.World) {
 		for i := range 60 {
-			w.Spawn(ecs.Owner(i%5), sample.ShownPositions, sample.Healths, sample.ShownWides, dMoving, dExact)
+			w.Spawn(image.Owner(i%5), sample.ShownPositions, sample.Healths, sample.ShownWides, dMoving, dExact)
 		}
 	}
 	g.Systems = []ecs.System{{Name: "move", Run: func(w *ecs.World) {
@@ -58,7 +58,7 @@ func composeGame() *ecs.Game {
 }
 
 // liveRow returns everything a world has of a row now: identity, presence and values.
-func liveRow(w *ecs.World, o ecs.Owner, i uint32) (all []byte) {
+func liveRow(w *ecs.World, o image.Owner, i uint32) (all []byte) {
 	for n := range w.Image().Columns() {
 		c := &w.Image().Columns()[n]
 		if c.Info().Single() {
@@ -107,7 +107,7 @@ func TestComposeShowsOwnRowsAsUpdateDoesAndOthersAsRemote(t *testing.T) {
 			own = nil
 		}
 		n := 0
-		eachRow(w.Image(), func(o ecs.Owner, i uint32) {
+		eachRow(w.Image(), func(o image.Owner, i uint32) {
 			got, want := liveRow(v.Sim, o, i), []byte(nil)
 			if own.Word(o, int(i/image.BlockRows))>>(i%image.BlockRows)&1 != 0 {
 				want = liveRow(u.Sim, o, i)
@@ -130,7 +130,7 @@ func TestComposeShowsOwnRowsAsUpdateDoesAndOthersAsRemote(t *testing.T) {
 			n -= disturb(v, r, &ring[r.IntN(12)])
 		}
 		v.Dress()
-		if err := v.Sim.CheckDonburi(); err != nil || v.World.Len() != n {
+		if err := v.Sim.Check(); err != nil || v.World.Len() != n {
 			t.Fatalf("round %d: donburi shows %d entities, the picture has %d: %v", round, v.World.Len(), n, err)
 		}
 		if len(v.Sim.Image().Dirty()) > len(v.Sim.Image().Live()) {
@@ -171,7 +171,7 @@ func TestAPageOfTwoTimelinesIsFollowedOnBoth(t *testing.T) {
 		w.Image().Flush()
 		w.Image().Save(c.state)
 		v.Compose(image.Shown{Cur: cur, Confirmed: cur, Remote: remote, Own: own}, 1)
-		if v.Dress(); !v.Entry(c.e).HasComponent(sample.Tags) {
+		if v.Dress(); !v.Sim.Entry(c.e).HasComponent(sample.Tags) {
 			t.Errorf("donburi does not follow row %d", c.e.Row)
 		}
 		changes := v.Sim.Image().Structure().Changes()
@@ -272,7 +272,7 @@ func TestMoveAndShiftChangeThePictureAlone(t *testing.T) {
 	}
 	v.Picture.Move(e, ecs.Motion{Pos: across(7), Vel: across(8)})
 	v.Dress()
-	if got := dMoving.GetValue(v.Entry(e)); got != (dBody{Pos: across(7), Vel: across(8), Ammo: 9}) {
+	if got := dMoving.GetValue(v.Sim.Entry(e)); got != (dBody{Pos: across(7), Vel: across(8), Ammo: 9}) {
 		t.Errorf("moved to %+v", got)
 	}
 	if got, _ := dExact.Read(v.Sim, e); got.Pos != (fixed.Vec3{}) {
@@ -297,7 +297,7 @@ func TestDressEndsThePicture(t *testing.T) {
 	g.Setup = nil
 	dressed := map[ecs.Entity]int{}
 	g.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
-		e, _ := v.EntityOf(entry)
+		e, _ := ecs.EntityOf(entry)
 		dressed[e]++
 		donburi.Add(entry, sample.Sprites, &sample.Sprite{})
 	}
@@ -311,7 +311,7 @@ func TestDressEndsThePicture(t *testing.T) {
 	own.AddOwner(ecs.OwnedBy(0))
 	compose := func(hide ...ecs.Entity) {
 		v.Compose(image.Shown{Cur: s, Confirmed: s, Remote: s, Own: own}, 1)
-		if v.Entry(a) == nil {
+		if v.Sim.Entry(a) == nil {
 			t.Fatal("an entity has no entry in an unfinished picture")
 		}
 		for _, e := range hide {
@@ -320,12 +320,12 @@ func TestDressEndsThePicture(t *testing.T) {
 		v.Dress()
 	}
 	compose(b)
-	if dressed[a] != 1 || dressed[b] != 0 || v.Entry(b) != nil || v.Sim.Exists(b) {
-		t.Fatalf("dressed %v, the hidden one has an entry: %t", dressed, v.Entry(b) != nil)
+	if dressed[a] != 1 || dressed[b] != 0 || v.Sim.Entry(b) != nil || v.Sim.Exists(b) {
+		t.Fatalf("dressed %v, the hidden one has an entry: %t", dressed, v.Sim.Entry(b) != nil)
 	}
 	compose()
 	compose()
-	if dressed[a] != 1 || dressed[b] != 1 || !v.Entry(b).HasComponent(sample.Sprites) {
+	if dressed[a] != 1 || dressed[b] != 1 || !v.Sim.Entry(b).HasComponent(sample.Sprites) {
 		t.Fatalf("after it is shown: dressed %v", dressed)
 	}
 	compose(a, b)

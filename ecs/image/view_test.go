@@ -36,7 +36,7 @@ func TestViewIsTheStateItShows(t *testing.T) {
 		cur := sample.Saved(w)
 		before := cur.Checksum()
 		v.Update(&ring[r.IntN(8)], cur, cur, r.Float64())
-		if err := v.Sim.CheckDonburi(); err != nil {
+		if err := v.Sim.Check(); err != nil {
 			t.Fatal(err)
 		}
 		sameRows(t, cur, v)
@@ -63,9 +63,9 @@ func sameRows(t *testing.T, s *image.Snapshot, v *ecs.View) {
 	identity := v.Sim.Image().Identity()
 	for o := range identity.Regions() {
 		for i := range uint32(len(identity.Regions()[o].Words()) * image.BlockRows) {
-			if s.Has(identity, ecs.Owner(o), i) {
+			if s.Has(identity, image.Owner(o), i) {
 				n++
-				if v.Entry(*(*ecs.Entity)(s.RowOf(identity, ecs.Owner(o), i))) == nil {
+				if v.Sim.Entry(*(*ecs.Entity)(s.RowOf(identity, image.Owner(o), i))) == nil {
 					t.Fatalf("row %d of owner %d has no entry", i, o)
 				}
 			}

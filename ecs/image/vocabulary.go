@@ -84,6 +84,9 @@ func (k OrderKind) Shared() bool { return k < OrderView }
 // MaxOrderBytes bounds the payload of an order.
 const MaxOrderBytes = 1024
 
+// MaxResultBytes bounds the result of a match, which Game.Result returns.
+const MaxResultBytes = 256
+
 // Order is a rare, reliable action that the server stamped into a tick. Orders are never predicted; all peers
 // execute those of one tick in the same order, before the tick's systems.
 type Order struct {

@@ -100,8 +100,8 @@ func (e *entries) readTick(r *wire.Reader, flags byte) {
 	code := before.Bytes(before.Len() - r.Len())
 	e.tick.Late, e.tick.Checksum = 0, 0
 	if flags&flagLate != 0 {
-		e.tick.Late = ecs.PlayerSet(r.Uvarint())
-		if players := ecs.PlayerSet(1)<<e.codec.players - 1; e.tick.Late == 0 || e.tick.Late&^players != 0 {
+		e.tick.Late = image.PlayerSet(r.Uvarint())
+		if players := image.PlayerSet(1)<<e.codec.players - 1; e.tick.Late == 0 || e.tick.Late&^players != 0 {
 			r.Fail(errLate)
 		}
 	}

@@ -137,7 +137,7 @@ func (m *match) step() Tick {
 	if m.random.IntN(30) == 0 {
 		payload := make([]byte, 1+m.random.IntN(50))
 		payload[0] = byte(f)
-		tick.Late = ecs.PlayerSet(m.random.IntN(8))
+		tick.Late = image.PlayerSet(m.random.IntN(8))
 		tick.Orders = append(tick.Orders, image.Order{Player: 2, Entity: ecs.Entity{Row: 1 << 20, Born: f - 1}, Payload: payload})
 	}
 	if m.view != nil {

@@ -43,7 +43,7 @@ type Step struct {
 	Adopted bool             // the tick was final before this server was started
 	Inputs  []ecs.InputBytes // by player
 	Orders  []image.Order
-	Late    ecs.PlayerSet   // players whose input is another than they sent
+	Late    image.PlayerSet // players whose input is another than they sent
 	State   *image.Snapshot // nil where it is not kept
 }
 

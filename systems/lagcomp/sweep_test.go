@@ -25,7 +25,7 @@ var spots = ecs.NewQuery1(ecs.Read(spot))
 // happens to a few, by odds out of 1000 in a tick.
 func newCrowd(t *testing.T, n int, seed uint64, speed fixed.Num, odds int) *crowd {
 	c := &crowd{t: t, ring: rollback.NewSnapshots(64), rand: rand.New(rand.NewPCG(seed, 1))}
-	spawn := func(w *ecs.World, o ecs.Owner) {
+	spawn := func(w *ecs.World, o image.Owner) {
 		spot.Put(w, w.Spawn(o, spot, life), gSpot{Pos: c.somewhere(), Vel: c.direction(speed), Radius: fixed.FromRatio(1+c.rand.Int64N(8), 8)})
 	}
 	var bare []ecs.Entity
@@ -47,7 +47,7 @@ func newCrowd(t *testing.T, n int, seed uint64, speed fixed.Num, odds int) *crow
 			case k%4 == 1:
 				w.Despawn(e.Entity())
 			case k%4 == 2:
-				spawn(w, ecs.Owner(c.rand.IntN(3)))
+				spawn(w, image.Owner(c.rand.IntN(3)))
 			default:
 				spot.Remove(w, e.Entity())
 				bare = append(bare, e.Entity())
@@ -60,7 +60,7 @@ func newCrowd(t *testing.T, n int, seed uint64, speed fixed.Num, odds int) *crow
 	})
 	g.Setup = func(w *ecs.World) {
 		for range n {
-			spawn(w, ecs.Owner(c.rand.IntN(3)))
+			spawn(w, image.Owner(c.rand.IntN(3)))
 		}
 	}
 	w, err := ecs.NewWorld(g, seed)

@@ -12,7 +12,7 @@ import (
 )
 
 // silence makes the results of some clients, bits of the set, never arrive.
-func (m *match) silence(who ecs.PlayerSet) {
+func (m *match) silence(who image.PlayerSet) {
 	m.Hostile = true
 	m.OnUp = func(p *halves.Peer, _ systems.Channel, message []byte) {
 		if message[0] == kindResult && who.Has(ecs.Player(p.ID)) {
@@ -22,7 +22,7 @@ func (m *match) silence(who ecs.PlayerSet) {
 }
 
 // fourWho plays four clients at which only those in voters say what came out.
-func fourWho(t *testing.T, game *ecs.Game, c Config, voters ecs.PlayerSet) *match {
+func fourWho(t *testing.T, game *ecs.Game, c Config, voters image.PlayerSet) *match {
 	m := newMatch(t, game, 3, c)
 	for s := range 4 {
 		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
@@ -50,7 +50,7 @@ func (m *match) concluded(before int) systems.Decision {
 func TestConcludeDecidesThePendingBallot(t *testing.T) {
 	for _, simulate := range []Simulate{Always, OnDemand} {
 		for _, c := range []struct {
-			voters ecs.PlayerSet
+			voters image.PlayerSet
 			how    systems.How
 		}{{0b0111, systems.ByMajority}, {0b0011, systems.ByReplay}, {0, systems.ByReplay}} {
 			if raceDetector && c.voters != 0b0011 {
@@ -192,7 +192,7 @@ func TestAClaimOfATickInWhichOneWasAloneDecidesNothing(t *testing.T) {
 func TestMemberHistoryStoresTheLastChanges(t *testing.T) {
 	var r memberHistory
 	for f := range ecs.Tick(10 * memberEntries) {
-		r.add(f, ecs.PlayerSet(f/5))
+		r.add(f, image.PlayerSet(f/5))
 	}
 	if len(r.entries) != memberEntries {
 		t.Errorf("%d entries", len(r.entries))
@@ -200,7 +200,7 @@ func TestMemberHistoryStoresTheLastChanges(t *testing.T) {
 	const oldest = 5 * memberEntries
 	for _, c := range []struct {
 		f    ecs.Tick
-		want ecs.PlayerSet
+		want image.PlayerSet
 	}{{10*memberEntries - 1, 2*memberEntries - 1}, {10*memberEntries + 99, 2*memberEntries - 1}, {oldest + 5, memberEntries + 1}, {oldest + 4, memberEntries}, {oldest, memberEntries}, {0, memberEntries}} {
 		if got := r.at(c.f); got != c.want {
 			t.Errorf("after frame %d: %d, want %d", c.f, got, c.want)

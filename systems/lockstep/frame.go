@@ -15,7 +15,7 @@ type frame struct {
 	orders []image.Order
 	text   []byte // payloads of orders that were read
 
-	touched ecs.PlayerSet // whose input an operation has changed in this frame
+	touched image.PlayerSet // whose input an operation has changed in this frame
 }
 
 // Bounds of what is stamped into one frame. What is beyond goes into the next.

@@ -83,7 +83,7 @@ func FuzzHashAndResult(f *testing.F) {
 		}
 		var r resultMessage
 		if r.read(data) == nil {
-			if again := r.append(nil); !bytes.Equal(again, data) || len(r.result) > ecs.MaxResultBytes {
+			if again := r.append(nil); !bytes.Equal(again, data) || len(r.result) > image.MaxResultBytes {
 				t.Fatalf("%x became %x", data, again)
 			}
 		}

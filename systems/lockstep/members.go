@@ -1,6 +1,9 @@
 package lockstep
 
-import "tendon/ecs"
+import (
+	"tendon/ecs"
+	"tendon/ecs/image"
+)
 
 // memberHistory stores who was in the match after each of the last frames. Each entry holds until the next one, and the
 // oldest for the frames before it, too. It tells who has a vote on a match that ended a few seconds ago.
@@ -8,14 +11,14 @@ type memberHistory struct{ entries []memberEntry }
 
 type memberEntry struct {
 	since   ecs.Tick
-	members ecs.PlayerSet
+	members image.PlayerSet
 }
 
 // memberEntries is the number of changes that are kept, however fast players join and leave.
 const memberEntries = 256
 
 // add takes the members after frame f, which is later than the last one.
-func (h *memberHistory) add(f ecs.Tick, members ecs.PlayerSet) {
+func (h *memberHistory) add(f ecs.Tick, members image.PlayerSet) {
 	n := len(h.entries)
 	switch {
 	case n > 0 && h.entries[n-1].members == members:
@@ -27,7 +30,7 @@ func (h *memberHistory) add(f ecs.Tick, members ecs.PlayerSet) {
 }
 
 // at returns the members after frame f.
-func (h *memberHistory) at(f ecs.Tick) ecs.PlayerSet {
+func (h *memberHistory) at(f ecs.Tick) image.PlayerSet {
 	i := len(h.entries) - 1
 	for i > 0 && h.entries[i].since > f {
 		i--

@@ -157,7 +157,7 @@ func (m *resultMessage) append(dst []byte) []byte {
 func (m *resultMessage) read(message []byte) error {
 	r := wire.NewReader(message)
 	kind := r.U8()
-	m.tick, m.sum, m.result = ecs.Tick(r.Uvarint()), image.Checksum(r.U64()), r.Blob(ecs.MaxResultBytes)
+	m.tick, m.sum, m.result = ecs.Tick(r.Uvarint()), image.Checksum(r.U64()), r.Blob(image.MaxResultBytes)
 	if r.Close() != nil || kind != kindResult || m.tick == 0 {
 		return ErrMessage
 	}

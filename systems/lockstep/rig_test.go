@@ -111,7 +111,7 @@ type rig struct {
 	truth    *ecs.World // computed from what the server took
 	frames   []record   // by tick
 	promised ecs.Tick   // newest S that was sent
-	members  ecs.PlayerSet
+	members  image.PlayerSet
 	decided  []systems.Decision
 	holds    int  // times that the server waited
 	hostile  bool // messages may be refused

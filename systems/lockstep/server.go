@@ -26,8 +26,8 @@ type Server struct {
 	behind  cursor           // of the frame that a world on demand is in
 	reader  cursor           // for looking up
 
-	idle    []idleInput   // by player
-	members ecs.PlayerSet // in the match after frame Done
+	idle    []idleInput     // by player
+	members image.PlayerSet // in the match after frame Done
 	stamps  stamps
 	syncs   syncs
 	hold    hold

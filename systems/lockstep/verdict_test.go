@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
@@ -205,7 +206,7 @@ func TestEveryMatchOfARoomIsDecided(t *testing.T) {
 				t.Errorf("%v, %d wrong: %+v", simulate, wrong, m.Decisions)
 				continue
 			}
-			how, dissented := systems.ByMajority, ecs.PlayerSet(0)
+			how, dissented := systems.ByMajority, image.PlayerSet(0)
 			if wrong > 0 {
 				how, dissented = systems.ByReplay, 3
 			}

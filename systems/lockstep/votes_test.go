@@ -40,12 +40,12 @@ func lying(first byte, end ecs.Tick) *ecs.Game {
 type election struct {
 	id      string
 	players string
-	tainted ecs.PlayerSet
+	tainted image.PlayerSet
 	audits  int // of 1000
 
 	first                      byte // of the result: 's' is what came out
 	how                        systems.How
-	dissented, silent, doubled ecs.PlayerSet
+	dissented, silent, doubled image.PlayerSet
 	replays                    int
 }
 
@@ -89,7 +89,7 @@ func (v election) hold(t *testing.T, config lockstep.Config) {
 	if len(r.decided) != 1 {
 		t.Fatalf("decisions: %+v", r.decided)
 	}
-	d, all := r.decided[0], ecs.PlayerSet(1)<<len(v.players)-1
+	d, all := r.decided[0], image.PlayerSet(1)<<len(v.players)-1
 	want := systems.Decision{Tick: ending, How: v.how, Registered: all, Voted: all &^ v.silent, Dissented: v.dissented, Silent: v.silent, Doubled: v.doubled, Replays: v.replays}
 	if d.Tick != want.Tick || d.How != want.How || d.Registered != want.Registered || d.Voted != want.Voted || d.Dissented != want.Dissented ||
 		d.Silent != want.Silent || d.Doubled != want.Doubled || d.Replays != want.Replays {

@@ -42,7 +42,7 @@ type voting struct {
 type ownResult struct {
 	vote.Result
 	bytes   []byte
-	players ecs.PlayerSet // in the match when it ended
+	players image.PlayerSet // in the match when it ended
 }
 
 // claim is a result that a player claims, with its bytes. An end at tick 0 stands for none.
@@ -119,7 +119,7 @@ func (v *voting) computed(s *Server, state *image.Snapshot) {
 }
 
 // openBallot opens the ballot on a match that ended after tick began.
-func (s *Server) openBallot(registered ecs.PlayerSet, began ecs.Tick) {
+func (s *Server) openBallot(registered image.PlayerSet, began ecs.Tick) {
 	v := &s.votes
 	for p := range v.claimed {
 		v.claimed[p] = v.claimed[p][:0]

@@ -287,7 +287,7 @@ func TestOthersFollowCurvesAndAreDressedOnce(t *testing.T) {
 	game := newRules(exactBody).game(60)
 	dressed := map[ecs.Entity]int{}
 	game.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
-		if e, ok := v.EntityOf(entry); ok {
+		if e, ok := ecs.EntityOf(entry); ok {
 			dressed[e]++
 		}
 	}

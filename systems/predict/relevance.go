@@ -132,7 +132,7 @@ func (r *relevance) of(p *peer) iter.Seq2[ecs.Entity, float32] {
 	return func(yield func(ecs.Entity, float32) bool) {
 		for owner := range r.listed {
 			for _, slot := range r.listed[owner] {
-				if s := r.places.At(slot); (ecs.Owner(owner) == own || !s.placed) && !yield(s.entity, 2*s.priority) {
+				if s := r.places.At(slot); (image.Owner(owner) == own || !s.placed) && !yield(s.entity, 2*s.priority) {
 					return
 				}
 			}

@@ -128,7 +128,7 @@ func (s *Server) Stamp(o image.Order, _ systems.Outbox) ecs.Tick {
 
 // Tick computes the next tick from the inputs that are here; what is missing is substituted.
 func (s *Server) Tick(due systems.Time) {
-	f, altered := s.done+1, ecs.PlayerSet(0)
+	f, altered := s.done+1, image.PlayerSet(0)
 	s.scratch.orders = s.stamped.Next(s.scratch.orders[:0], maxOrders)
 	joined := s.world.Players()
 	for p := range s.seats {
@@ -181,7 +181,7 @@ func (s *Server) Adopt(t systems.FinalTick) error {
 }
 
 // compute makes tick f final from s.inputs and s.scratch.orders.
-func (s *Server) compute(f ecs.Tick, altered ecs.PlayerSet) {
+func (s *Server) compute(f ecs.Tick, altered image.PlayerSet) {
 	before, _ := s.ring.At(s.done)
 	s.world.Step(ecs.TickInputs{Players: s.inputs, Orders: s.scratch.orders})
 	s.done = f

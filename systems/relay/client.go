@@ -70,7 +70,7 @@ func (c *Client) newTimeline() (*rollback.Timeline, error) {
 	config := rollback.Config{World: c.Config.World, MaxPrediction: c.Config.MaxPrediction, Depth: ringDepth, History: backlog,
 		CheckEvery: checkEvery, Local: c.Config.Seat, Effects: c.effects, Observer: c.Config.Observer}
 	if taken := c.Config.Taken; taken != nil {
-		config.Confirmed = func(f ecs.Tick, inputs []ecs.InputBytes, late ecs.PlayerSet, orders []image.Order) {
+		config.Confirmed = func(f ecs.Tick, inputs []ecs.InputBytes, late image.PlayerSet, orders []image.Order) {
 			taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f, Inputs: inputs, Late: late, Orders: orders}})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/internal/code"
@@ -116,7 +117,7 @@ func (h *confirmHead) read(r *wire.Reader, near ecs.Tick) error {
 // what they sent for the tick: there was none, or a late press was merged in, or the game refused it.
 type finalTick struct {
 	inputs  []ecs.InputBytes
-	altered ecs.PlayerSet
+	altered image.PlayerSet
 	orders  uint32 // digest, 0 for none
 }
 
@@ -168,7 +169,7 @@ func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 		differs = differs || t.inputs[p] != expected
 	}
 	if r.Bool() {
-		if t.altered = ecs.PlayerSet(r.Bits(len(t.inputs))); t.altered == 0 {
+		if t.altered = image.PlayerSet(r.Bits(len(t.inputs))); t.altered == 0 {
 			return false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 )
 
 type tBody struct {
@@ -76,7 +77,7 @@ func (s *scene) play(w *ecs.World) {
 	}
 	r := w.Rand()
 	for range r.IntN(3) {
-		e := w.Spawn(ecs.Owner(r.IntN(5)), cBody, cLife)
+		e := w.Spawn(image.Owner(r.IntN(5)), cBody, cLife)
 		cBody.Put(w, e, tBody{Pos: fixed.Vec2{X: fixed.FromInt(r.IntN(2000) - 1000), Y: fixed.FromInt(r.IntN(2000) - 1000)}})
 		if r.IntN(2) == 0 {
 			cLook.Add(w, e, tLook{Hue: float32(r.IntN(100)) / 7})

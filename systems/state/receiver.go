@@ -180,7 +180,7 @@ func (r *Receiver) apply(tick ecs.Tick) error {
 	w.Image().Restore(newest)
 	players := newest.Players()
 	if len(d.elements) > 0 && d.elements[0].list == listSpecials && d.elements[0].place == 0 {
-		players = ecs.PlayerSet(d.values[d.elements[0].from])
+		players = image.PlayerSet(d.values[d.elements[0].from])
 	}
 	err := w.Image().PutTick(tick, players)
 	for i := 0; i < len(d.elements) && err == nil; i++ {

@@ -16,8 +16,8 @@ import (
 // only when the acknowledgement is overdue.
 type Sender struct {
 	changes  *Changes
-	first    ecs.Owner // entities of this owner go before all others
-	items    []item    // the first are the specials
+	first    image.Owner // entities of this owner go before all others
+	items    []item      // the first are the specials
 	free     []int32
 	index    index
 	sequence uint64 // of the last body

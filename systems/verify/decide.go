@@ -22,7 +22,7 @@ func (s *Server) decideCommands() {
 }
 
 // present returns the players who are in the match before the running tick and do not leave in it.
-func (s *Server) present() ecs.PlayerSet {
+func (s *Server) present() image.PlayerSet {
 	set := s.World().Players()
 	for i := range s.Step.Orders {
 		if o := &s.Step.Orders[i]; o.Kind == image.OrderLeave {
@@ -33,7 +33,7 @@ func (s *Server) present() ecs.PlayerSet {
 }
 
 // decide lets a command take effect in the running tick, or rejects it.
-func (s *Server) decide(q *queued, present ecs.PlayerSet) {
+func (s *Server) decide(q *queued, present image.PlayerSet) {
 	seat, c, f := &s.seats[q.player], &q.command, s.Done()+1
 	why := Accepted
 	switch {

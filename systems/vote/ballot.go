@@ -19,14 +19,14 @@ type Ballot struct {
 	config     Config
 	rand       *ecs.Rand
 	state      State
-	registered ecs.PlayerSet
-	clean      ecs.PlayerSet
+	registered image.PlayerSet
+	clean      image.PlayerSet
 	until      systems.Time
 	sampled    bool // the draw says that an accepted result is audited
 
 	votes    [image.MaxPlayers]Result // of the players in voted
-	voted    ecs.PlayerSet
-	doubled  ecs.PlayerSet
+	voted    image.PlayerSet
+	doubled  image.PlayerSet
 	accepted bool   // more than half agree
 	majority Result // what they agree on, if accepted
 
@@ -85,7 +85,7 @@ func NewBallot(c Config) (*Ballot, error) {
 // uses it.
 //
 // Without registered players, voting ends at once and the server replays the match.
-func (b *Ballot) Open(registered, clean ecs.PlayerSet, now systems.Time) {
+func (b *Ballot) Open(registered, clean image.PlayerSet, now systems.Time) {
 	*b = Ballot{config: b.config, rand: b.rand, state: Voting, registered: registered, clean: clean,
 		until: now + b.config.Deadline, sampled: b.rand.Chance(b.config.AuditPerMille, 1000)}
 	if registered == 0 {
@@ -167,7 +167,7 @@ func (b *Ballot) Verdict() (v Verdict, ok bool) {
 func (b *Ballot) voting() bool { return b.state == Voting || b.state == Decided }
 
 // claiming returns the players who voted for r.
-func (b *Ballot) claiming(r Result) (set ecs.PlayerSet) {
+func (b *Ballot) claiming(r Result) (set image.PlayerSet) {
 	for p := range b.voted.All() {
 		if b.votes[p] == r {
 			set |= 1 << p

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 )
 
@@ -22,9 +23,9 @@ func letter(c byte) Result {
 }
 
 // first returns the players in [0, n).
-func first(n int) ecs.PlayerSet { return ecs.PlayerSet(1)<<n - 1 }
+func first(n int) image.PlayerSet { return image.PlayerSet(1)<<n - 1 }
 
-func players(list ...ecs.Player) (set ecs.PlayerSet) {
+func players(list ...ecs.Player) (set image.PlayerSet) {
 	for _, p := range list {
 		set |= 1 << p
 	}
@@ -123,8 +124,8 @@ func TestEveryRowOfTheTableOfVotesHasItsVerdictInEveryOrderOfArrival(t *testing.
 		server  byte // what a replay computes
 		result  byte
 		how     systems.How
-		flagged ecs.PlayerSet // dissented
-		silent  ecs.PlayerSet
+		flagged image.PlayerSet // dissented
+		silent  image.PlayerSet
 		replays int
 	}{
 		{id: "V-40", n: 4, votes: casts("AAAA"), result: 'A', how: systems.ByMajority},
@@ -406,7 +407,7 @@ func TestAReplayIsTakenOnlyWhenAskedFor(t *testing.T) {
 // played twice.
 func TestADissenterIsAuditedForOnlyWhileItsHistoryIsClean(t *testing.T) {
 	for _, v := range []struct {
-		clean ecs.PlayerSet
+		clean image.PlayerSet
 		state State
 	}{{first(4), Replaying}, {players(3), Replaying}, {players(0, 1, 2), Closed}, {0, Closed}} {
 		b := newBallot(t, Config{AuditClean: true})

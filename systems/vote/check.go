@@ -9,10 +9,10 @@ import (
 // check is the vote on one tick.
 type check struct {
 	tick       ecs.Tick // 0: none
-	registered ecs.PlayerSet
-	dismissed  ecs.PlayerSet // of them, those who may neither vote nor be blamed any more
-	voted      ecs.PlayerSet
-	blamed     ecs.PlayerSet
+	registered image.PlayerSet
+	dismissed  image.PlayerSet // of them, those who may neither vote nor be blamed any more
+	voted      image.PlayerSet
+	blamed     image.PlayerSet
 	sums       [image.MaxPlayers]image.Checksum // of the players in voted
 	truth      image.Checksum
 	origin     origin
@@ -32,7 +32,7 @@ const (
 )
 
 // claiming returns the players who claim sum.
-func (c *check) claiming(sum image.Checksum) (set ecs.PlayerSet) {
+func (c *check) claiming(sum image.Checksum) (set image.PlayerSet) {
 	for p := range c.voted.All() {
 		if c.sums[p] == sum {
 			set |= 1 << p

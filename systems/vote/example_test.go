@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tendon/ecs"
+	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/vote"
 )
@@ -14,7 +15,7 @@ func ExampleBallot() {
 	if err != nil {
 		panic(err)
 	}
-	const everybody, now = ecs.PlayerSet(0b1111), systems.Time(0)
+	const everybody, now = image.PlayerSet(0b1111), systems.Time(0)
 	ballot.Open(everybody, everybody, now)
 	for p, digest := range []uint64{7, 7, 8, 7} {
 		if err := ballot.Cast(ecs.Player(p), vote.Result{End: 3600, Digest: digest}, now); err != nil {
@@ -42,7 +43,7 @@ func ExampleHashes() {
 	if err != nil {
 		panic(err)
 	}
-	const both, now = ecs.PlayerSet(0b11), systems.Time(0)
+	const both, now = image.PlayerSet(0b11), systems.Time(0)
 	hashes.Open(60, both, now)
 	hashes.Cast(0, 60, 0xABCD, now)
 	hashes.Cast(1, 60, 0x1234, now)

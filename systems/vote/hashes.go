@@ -23,8 +23,8 @@ type Hashes struct {
 	checks   rollback.Ring[check]  // by tick / every
 	strikes  [image.MaxPlayers]int // blames since Forget
 	missed   [image.MaxPlayers]uint64
-	apart    ecs.PlayerSet // blamed, not resynced
-	blamed   ecs.PlayerSet // not returned by Blamed yet
+	apart    image.PlayerSet // blamed, not resynced
+	blamed   image.PlayerSet // not returned by Blamed yet
 	blamedAt [image.MaxPlayers]ecs.Tick
 	stats    HashStats
 }
@@ -39,14 +39,14 @@ type HashesConfig struct {
 
 // HashStats counts events since a Hashes was made.
 type HashStats struct {
-	Votes        uint64        // counted votes
-	Repeated     uint64        // second votes of a player on a tick, the same or not
-	Unknown      uint64        // votes on ticks that are not voted on, in the future, or no longer stored
-	Unregistered uint64        // votes of players who have no vote on the tick
-	Blames       uint64        // without those withdrawn
-	Replays      uint64        // ticks that the server was asked to replay
-	Unresolved   uint64        // ticks that were removed without a truth
-	Doubled      ecs.PlayerSet // players who claimed two checksums for one tick; the first one counts
+	Votes        uint64          // counted votes
+	Repeated     uint64          // second votes of a player on a tick, the same or not
+	Unknown      uint64          // votes on ticks that are not voted on, in the future, or no longer stored
+	Unregistered uint64          // votes of players who have no vote on the tick
+	Blames       uint64          // without those withdrawn
+	Replays      uint64          // ticks that the server was asked to replay
+	Unresolved   uint64          // ticks that were removed without a truth
+	Doubled      image.PlayerSet // players who claimed two checksums for one tick; the first one counts
 }
 
 const (
@@ -77,7 +77,7 @@ func NewHashes(c HashesConfig) (*Hashes, error) {
 
 // Open begins the vote on tick f, in which registered are the players in the match. Call it for every tick in turn when
 // the server has computed it. It does nothing unless f is voted on, and panics if f is not after the last one opened.
-func (h *Hashes) Open(f ecs.Tick, registered ecs.PlayerSet, now systems.Time) {
+func (h *Hashes) Open(f ecs.Tick, registered image.PlayerSet, now systems.Time) {
 	if f == 0 || f%h.every != 0 {
 		return
 	}

@@ -57,8 +57,8 @@ func TestEveryRowOfTheTableOfVotesBlamesTheSameInEveryOrderOfArrival(t *testing.
 		votes     []cast
 		contested bool
 		server    byte
-		blamed    ecs.PlayerSet
-		missed    ecs.PlayerSet
+		blamed    image.PlayerSet
+		missed    image.PlayerSet
 	}{
 		{id: "V-40", n: 4, votes: casts("AAAA")},
 		{id: "V-31", n: 4, votes: casts("AAAB"), blamed: players(3)},
@@ -104,14 +104,14 @@ func TestEveryRowOfTheTableOfVotesBlamesTheSameInEveryOrderOfArrival(t *testing.
 				if row.contested && !h.Truth(60, sumOf(row.server)) {
 					t.Fatal("the truth was not taken")
 				}
-				var blamed ecs.PlayerSet
+				var blamed image.PlayerSet
 				for _, b := range drainBlames(h) {
 					if blamed.Has(b.player) || b.tick != 60 || b.strikes != 1 {
 						t.Fatalf("votes %v: blame %v", votes, b)
 					}
 					blamed |= 1 << b.player
 				}
-				var missed ecs.PlayerSet
+				var missed image.PlayerSet
 				for p := range ecs.Player(64) {
 					if h.Missed(p) > 0 {
 						missed |= 1 << p
@@ -310,7 +310,7 @@ func TestWhoIsNewInASeatStartsClean(t *testing.T) {
 	h.Cast(0, 120, sumOf('A'), 0)
 	h.Cast(1, 120, sumOf('A'), 0)
 	expect(t, h, "forgotten", nil)
-	if h.Strikes(2)+h.Strikes(3) != 0 || h.Clean() != ^ecs.PlayerSet(0) || h.Stats().Doubled != 0 {
+	if h.Strikes(2)+h.Strikes(3) != 0 || h.Clean() != ^image.PlayerSet(0) || h.Stats().Doubled != 0 {
 		t.Errorf("%d, %d strikes, clean %b", h.Strikes(2), h.Strikes(3), h.Clean())
 	}
 	h.Truth(60, sumOf('B')) // would pardon the one of before

@@ -42,7 +42,7 @@ func (h *Hashes) Missed(p ecs.Player) uint64 {
 }
 
 // Clean returns the players without a strike, for Ballot.Open.
-func (h *Hashes) Clean() (set ecs.PlayerSet) {
+func (h *Hashes) Clean() (set image.PlayerSet) {
 	for p, n := range h.strikes {
 		if n == 0 {
 			set |= 1 << p

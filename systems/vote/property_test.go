@@ -45,7 +45,7 @@ func (y *count[C]) winner(n int) (c C, ok bool) {
 }
 
 // against returns those who claim something else than c.
-func (y *count[C]) against(c C) (set ecs.PlayerSet) {
+func (y *count[C]) against(c C) (set image.PlayerSet) {
 	for _, p := range y.order {
 		if y.claim[p] != c {
 			set |= 1 << p
@@ -62,7 +62,7 @@ func (y *count[C]) distinct() int {
 	return len(seen)
 }
 
-func setOf(m map[ecs.Player]bool) (set ecs.PlayerSet) {
+func setOf(m map[ecs.Player]bool) (set image.PlayerSet) {
 	for p := range m {
 		set |= 1 << p
 	}
@@ -70,14 +70,14 @@ func setOf(m map[ecs.Player]bool) (set ecs.PlayerSet) {
 }
 
 // seats draws a set of registered players, of the sizes that matter.
-func seats(t *rapid.T) (set ecs.PlayerSet) {
+func seats(t *rapid.T) (set image.PlayerSet) {
 	n := rapid.SampledFrom([]int{1, 2, 3, 4, 8, 64}).Draw(t, "n")
 	shift := rapid.IntRange(0, image.MaxPlayers-n).Draw(t, "shift")
 	return first(n) << shift
 }
 
 // voter draws one of the set, or anybody.
-func voter(t *rapid.T, set ecs.PlayerSet) ecs.Player {
+func voter(t *rapid.T, set image.PlayerSet) ecs.Player {
 	var list []ecs.Player
 	for p := range set.All() {
 		list = append(list, p)
@@ -101,7 +101,7 @@ func TestBallotsFollowTheRule(t *testing.T) {
 			t.Fatal(err)
 		}
 		registered := seats(t)
-		clean := ecs.PlayerSet(rapid.Uint64().Draw(t, "clean"))
+		clean := image.PlayerSet(rapid.Uint64().Draw(t, "clean"))
 		b.Open(registered, clean, 0)
 		n := registered.Len()
 		rule, now := newTally[Result](), systems.Time(0)
@@ -165,7 +165,7 @@ func TestHashesFollowTheRule(t *testing.T) {
 		tellAt := rapid.IntRange(-1, votes).Draw(t, "reported after")
 		truth, known, fromVotes := image.Checksum(0), false, false
 		sums := []image.Checksum{1, 1, 1, 2, 3}
-		contested, ignored := false, ecs.PlayerSet(0) // claims of a blamed player no longer count
+		contested, ignored := false, image.PlayerSet(0) // claims of a blamed player no longer count
 		for i := range votes + 1 {
 			if i == tellAt {
 				truth, known, fromVotes = rapid.SampledFrom(sums).Draw(t, "truth"), true, false
@@ -199,7 +199,7 @@ func TestHashesFollowTheRule(t *testing.T) {
 		if !known && rule.distinct() > 1 {
 			contested = true
 		}
-		blamed := ecs.PlayerSet(0)
+		blamed := image.PlayerSet(0)
 		if known {
 			blamed = rule.against(truth)
 		}
@@ -209,7 +209,7 @@ func TestHashesFollowTheRule(t *testing.T) {
 		if asked != (contested && !reported) {
 			t.Fatalf("asked %v, contested %v, reported %v", asked, contested, reported)
 		}
-		var got ecs.PlayerSet
+		var got image.PlayerSet
 		h.Blamed(func(p ecs.Player, _ ecs.Tick, strikes int) {
 			if got |= 1 << p; strikes != 1 {
 				t.Fatalf("player %d: %d strikes", p, strikes)

@@ -37,6 +37,6 @@ type Verdict struct {
 	How    systems.How // ByMajority, ByReplay or ByAudit
 	// Registered is the union of Voted and Silent. Dissented voted for another result than Result. Doubled cast two
 	// different votes, of which the first counts.
-	Registered, Voted, Dissented, Doubled, Silent ecs.PlayerSet
+	Registered, Voted, Dissented, Doubled, Silent image.PlayerSet
 	Replays                                       int // replays by the server: 0 or 1
 }

@@ -173,7 +173,7 @@ func (a *arena) inspect() {
 			}
 		}
 	}
-	if err := a.w.CheckDerived(); err != nil {
+	if err := a.w.Check(); err != nil {
 		a.t.Fatalf("tick %d: %v", a.w.Tick(), err)
 	}
 }

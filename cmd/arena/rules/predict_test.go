@@ -50,7 +50,7 @@ func TestARuleChangesNothingThatIsNotPredicted(t *testing.T) {
 	if moved["body"] < 300 || moved["arms"] < 20 || moved["entity"] < 4 || a.w.Image().Strays() != 0 {
 		t.Errorf("changes by component %v, %d strays: the test shows too little", moved, a.w.Image().Strays())
 	}
-	if err := a.w.CheckDerived(); err != nil {
+	if err := a.w.Check(); err != nil {
 		t.Error(err)
 	}
 }

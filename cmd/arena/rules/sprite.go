@@ -61,7 +61,7 @@ func dress(_ *ecs.View, entry *donburi.Entry) {
 
 // poseOf returns the pose of e, or nil if e is no avatar that the view shows.
 func poseOf(v *ecs.View, e ecs.Entity) *Pose {
-	entry := v.Entry(e)
+	entry := v.Sim.Entry(e)
 	if entry == nil || !entry.HasComponent(pose) {
 		return nil
 	}

@@ -306,7 +306,7 @@ func mix(z uint64) uint64 {
 func Scatter(w *ecs.World) (all []ecs.Entity) {
 	InSystem(w, func() {
 		for i := range 200 {
-			for o := range ecs.Owner(5) {
+			for o := range image.Owner(5) {
 				if (i+int(o))%3 == 0 {
 					continue
 				}
@@ -344,11 +344,11 @@ func Declared(c any) *image.Declaration {
 func SameAsQueries(t *testing.T, w *ecs.World) {
 	t.Helper()
 	world := w.Donburi()
-	if err := w.CheckDonburi(); err != nil {
+	if err := w.Check(); err != nil {
 		t.Fatal(err)
 	}
 	n, identity := 0, w.Image().Identity()
-	for o := range ecs.Owner(identity.Owners()) {
+	for o := range image.Owner(identity.Owners()) {
 		for i := range uint32(identity.Blocks(o) * image.BlockRows) {
 			if !identity.Has(o, i) {
 				continue

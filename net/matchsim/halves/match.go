@@ -20,7 +20,7 @@ type Match struct {
 	Server  systems.FullServer
 	Node    simnet.NodeID // of the server
 	Peers   []*Peer
-	Members ecs.PlayerSet // players whose join was stamped
+	Members image.PlayerSet // players whose join was stamped
 	Trace
 	Faults
 
@@ -54,7 +54,7 @@ type Faults struct {
 type Tick struct {
 	Sum    image.Checksum // 0 where the server did not save the state
 	Inputs []ecs.InputBytes
-	Late   ecs.PlayerSet
+	Late   image.PlayerSet
 	Orders []image.Order
 	Events []image.EventKey // where the server computed the tick
 	At     time.Duration

@@ -27,7 +27,7 @@ func EntityName(e ecs.Entity) string {
 
 func rowOf(e ecs.Entity) uint32 { return e.Row & (1<<regionShift - 1) }
 
-func ownerName(o ecs.Owner) string {
+func ownerName(o image.Owner) string {
 	if p, ok := o.Player(); ok {
 		return fmt.Sprintf("player %d", p)
 	}

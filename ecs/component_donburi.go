@@ -1,0 +1,87 @@
+package ecs
+
+import (
+	"iter"
+	"reflect"
+	"unsafe"
+
+	"github.com/yohamta/donburi"
+	"github.com/yohamta/donburi/component"
+
+	"tendon/ecs/image"
+)
+
+// named is the part that components and resources share.
+type named struct{ declaration *image.Declaration }
+
+func (n named) declared() *image.Declaration { return n.declaration }
+
+// Name returns the declared name.
+func (n named) Name() string { return n.declaration.Name() }
+
+// String returns the declared name.
+func (n named) String() string { return n.declaration.Name() }
+
+// donburiType is a component as a donburi component type: its methods work on the entries of World.Donburi and of views.
+type donburiType[T any] struct {
+	named
+	inner     *donburi.ComponentType[T]
+	component AnyComponent
+}
+
+// Id returns donburi's identifier of the component type.
+func (c *donburiType[T]) Id() component.ComponentTypeId { return c.inner.Id() }
+
+// Typ returns the component's Go type.
+func (c *donburiType[T]) Typ() reflect.Type { return c.inner.Typ() }
+
+// New returns nil: an entry's value is a row of its world, which is set as soon as donburi has made the entity. An
+// entity that is created past the engine has no value.
+func (c *donburiType[T]) New() unsafe.Pointer { return nil }
+
+// Get returns a pointer to the entry's value and declares that it is written. It is nil in a tick that must not write
+// the entity (see image.Image.SetPredicted).
+func (c *donburiType[T]) Get(entry *donburi.Entry) *T {
+	return (*T)(entryRow(entry, c.component, true))
+}
+
+// GetValue returns the entry's value.
+func (c *donburiType[T]) GetValue(entry *donburi.Entry) T {
+	return *(*T)(entryRow(entry, c.component, false))
+}
+
+// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does not
+// keep the pointer.
+func (c *donburiType[T]) Set(entry *donburi.Entry, value *T) {
+	if p := c.Get(entry); p != nil {
+		*p = *value
+	}
+}
+
+// SetValue stores a value in the entry, unless this tick must not write the entity.
+func (c *donburiType[T]) SetValue(entry *donburi.Entry, value T) {
+	if p := c.Get(entry); p != nil {
+		*p = value
+	}
+}
+
+// Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation
+// iterates with a query, whose order is the same on every machine.
+func (c *donburiType[T]) Each(w donburi.World, f func(*donburi.Entry)) {
+	for entry := range c.Iter(w) {
+		f(entry)
+	}
+}
+
+// Iter returns the entries of w that have the component, in donburi's order. See Each.
+func (c *donburiType[T]) Iter(w donburi.World) iter.Seq[*donburi.Entry] {
+	return entriesWith(w, c.component)
+}
+
+// First returns an entry of w that has the component.
+func (c *donburiType[T]) First(w donburi.World) (*donburi.Entry, bool) {
+	for entry := range c.Iter(w) {
+		return entry, true
+	}
+	return nil, false
+}
