@@ -98,7 +98,7 @@ func readProfile(path string) (*profile.Profile, error) {
 func TestSamplesOfACPUProfileHaveTheSystem(t *testing.T) {
 	game := placedGame()
 	burn := game.Systems[0].Run
-	game.Systems[0].Run = func(w *ecs.World) { // dear enough to be sampled
+	game.Systems[0].Run = func(w *ecs.World) { // slow enough to be sampled
 		for range 200 {
 			burn(w)
 		}
@@ -114,14 +114,14 @@ func TestSamplesOfACPUProfileHaveTheSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(p.Sample) == 0 {
-		t.Skip("no samples came: the system gave the process no profiling signals")
+		t.Skip("no samples: the operating system sent no profiling signals")
 	}
 	inside, labelled := 0, 0
 	sides, phases := map[string]bool{}, map[string]bool{}
 	for _, s := range p.Sample {
 		in := slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
 			return slices.ContainsFunc(l.Line, func(l profile.Line) bool {
-				return strings.HasSuffix(l.Function.Name, "TestSamplesOfACPUProfileCarryTheSystem.func1")
+				return strings.HasSuffix(l.Function.Name, "TestSamplesOfACPUProfileHaveTheSystem.func1")
 			})
 		})
 		has := slices.Contains(s.Label["system"], "burn")
@@ -139,11 +139,11 @@ func TestSamplesOfACPUProfileHaveTheSystem(t *testing.T) {
 	if inside > 20 && (labelled == 0 || !phases["simulate"] || !phases["resimulate"] || !sides["server"] || !sides["client"]) {
 		t.Errorf("%d samples inside the system, %d labelled, phases %v, sides %v", inside, labelled, phases, sides)
 	}
-	if labelled > 2*inside+10 { // a few stand right before and behind it
-		t.Errorf("%d samples carry the system's label, %d are inside", labelled, inside)
+	if labelled > 2*inside+10 { // a few samples are right before and after it
+		t.Errorf("%d samples have the label of the system, %d are inside", labelled, inside)
 	}
 	if inside == 0 {
-		t.Skip("no sample fell into the system, so there is nothing to look at")
+		t.Skip("no sample is inside the system")
 	}
 }
 
