@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp/kb"
 
 	"tendon/cmd/arena/rules"
@@ -271,6 +273,23 @@ func TestTheLinkReproducesTheSettings(t *testing.T) {
 	var address string
 	if other.Eval(`location.href`, &address); address != there {
 		t.Errorf("the link %s became %s", there, address)
+	}
+}
+
+// The moving picture in the README is made from these frames: ffmpeg -framerate 8 -i lab%02d.jpeg lab.gif. The player walks
+// right and left, and the pictures of two strategies follow with different delays.
+func TestTheMovingPictureForTheReadme(t *testing.T) {
+	tab := pagetest.Open(t, serve(t)+"#seed=33&rtt=300&jitter=10&loss=2&players=5")
+	tab.Resize(1280, 800)
+	tab.WaitFor(running)
+	keys := map[int]string{2: "keydown ArrowRight", 14: "keyup ArrowRight", 18: "keydown ArrowDown", 26: "keyup ArrowDown", 30: "keydown ArrowLeft", 42: "keyup ArrowLeft"}
+	start := time.Now()
+	for i := range 48 {
+		if kind, key, pressed := strings.Cut(keys[i], " "); pressed {
+			tab.Eval(fmt.Sprintf(`dispatchEvent(new KeyboardEvent(%q, { key: %q })) ?? 0`, kind, key), nil)
+		}
+		tab.Eval(fmt.Sprintf(`new Promise(r => setTimeout(r, Math.max(0, %d))) ?? 0`, (time.Duration(i)*time.Second/8-time.Since(start)).Milliseconds()), nil)
+		tab.Frame(fmt.Sprintf("lab%02d", i), cdppage.Viewport{X: 24, Y: 218, Width: 1232, Height: 542, Scale: 0.6})
 	}
 }
 
