@@ -122,7 +122,7 @@ func (k *Client) connect(_ []byte) (session.Transport, error) {
 		return nil, err
 	}
 	k.link, k.reader, k.accepted, k.present = link.New(), readSocket(socket), false, token
-	return (*transport)(k.link), nil
+	return k.link, nil
 }
 
 // nextToken returns the token of the next attempt and moves it behind the others. Without any it returns the last one
@@ -297,20 +297,6 @@ func (k *Client) Close() {
 	k.netcode.Disconnect(&k.out, k.now)
 	k.hangUp()
 }
-
-// transport is a link as a session.Transport.
-type transport link.Link
-
-// Send queues a message for the packets of the next Frame.
-func (t *transport) Send(ch systems.Channel, message []byte) error {
-	if ch == systems.Reliable {
-		return (*link.Link)(t).SendReliable(message)
-	}
-	return (*link.Link)(t).SendDatagram(message)
-}
-
-// Room returns the free bytes of the queue of the link. The length before a message takes at most three bytes.
-func (t *transport) Room() int { return max(link.QueueBytes-3-(*link.Link)(t).Pending(), 0) }
 
 // Core returns the client without its socket, for tests and tools.
 func (k *Client) Core() *Core { return k.core }

@@ -43,7 +43,7 @@
 // # Tasks
 //
 //   - make a link: [New]
-//   - send a message that must arrive: [Link.SendReliable]; pace bulk data: [Link.Pending]
+//   - send a message that must arrive: [Link.SendReliable]; pace bulk data: [Link.Room]
 //   - send a message that is outdated soon: [Link.SendDatagram]
 //   - detect a lost or faulty peer: [Link.Dead], [Link.Err]
 //   - chart a connection: [Link.Stats]

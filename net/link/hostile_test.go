@@ -254,8 +254,8 @@ func TestMemoryOfAHostilePeerIsBounded(t *testing.T) {
 		limitKilobytes int
 	}{
 		{"idle", false, false, 40},
-		{"slow reader", true, false, 512},
-		{"both ways", true, true, 896},
+		{"slow reader", true, false, 768},
+		{"both ways", true, true, 1088},
 	} {
 		var made [links]*Link
 		before := heap()

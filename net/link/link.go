@@ -22,6 +22,8 @@ type Link struct {
 	now     time.Duration // of the last Flush
 	silence time.Duration // how long a segment has waited without any acknowledgement
 	flushed bool          // Flush was called
+	active  bool          // a message was sent or received since the last Flush
+	idle    time.Duration // when the link was active last
 	err     error         // why the link is dead
 	stats   Stats
 }
@@ -31,14 +33,18 @@ const (
 	MaxMessage = 64 << 10
 	// MaxDatagram is the largest datagram, in bytes: one packet.
 	MaxDatagram = wire.MaxPart
-	// QueueBytes bounds the reliable messages that are not acknowledged, in bytes. It holds two of the largest messages.
-	QueueBytes = 160 << 10
+	// QueueBytes bounds the reliable messages that are not acknowledged, in bytes.
+	QueueBytes = 416 << 10
 
 	// bytesPerSecond is the budget of a link, counted in packet bytes before sealing. Of it 100 ms may be sent at once.
 	bytesPerSecond = 256 << 10
 	// timeout is how long a peer may acknowledge nothing while a segment waits. A gap between two Flushes counts as a
 	// quarter of it at most, so the links of a suspended host survive.
 	timeout = 10 * time.Second
+	// An idle link does its work every idleFlush only. It is idle if nothing was sent or received for idleAfter, which is
+	// longer than the core delays an acknowledgement.
+	idleFlush = time.Second / 2
+	idleAfter = 50 * time.Millisecond
 
 	maxFramed  = MaxMessage + 3 // with its length before it
 	inboxBytes = 32 << 10       // bound of inbox: 26 full packets
@@ -69,6 +75,14 @@ func New() *Link {
 	return l
 }
 
+// Send queues a message on a channel: see SendReliable and SendDatagram.
+func (l *Link) Send(channel wire.Channel, message []byte) error {
+	if channel == wire.Reliable {
+		return l.SendReliable(message)
+	}
+	return l.SendDatagram(message)
+}
+
 // SendReliable queues a copy of a message of 1 to [MaxMessage] bytes. On [ErrQueueFull] it was not queued.
 func (l *Link) SendReliable(message []byte) error {
 	switch {
@@ -81,6 +95,7 @@ func (l *Link) SendReliable(message []byte) error {
 	case l.reliable.unacked+framedSize(len(message)) > QueueBytes:
 		return ErrQueueFull
 	}
+	l.active = true
 	l.reliable.send(message)
 	return nil
 }
@@ -98,6 +113,7 @@ func (l *Link) SendDatagram(message []byte) error {
 	case wire.PartSize(len(message)) > wire.PacketLimit-len(l.packet):
 		return ErrQueueFull
 	}
+	l.active = true
 	l.packet = wire.AppendPart(l.packet, wire.Datagram, message)
 	return nil
 }
@@ -114,6 +130,7 @@ func (l *Link) Receive(packet []byte) error {
 		l.stats.Malformed++
 		return err
 	}
+	l.active = true
 	for channel, payload, ok := parts.Next(); ok; channel, payload, ok = parts.Next() {
 		switch {
 		case channel == wire.Reliable:
@@ -156,6 +173,7 @@ func (l *Link) Next() (channel wire.Channel, message []byte, ok bool) {
 		l.err = err
 		return 0, nil, false
 	case ok:
+		l.active = true // the window of the peer may open
 		return wire.Reliable, message, true
 	}
 	message, ok, _ = l.inbox.message() // framed by push: it cannot be malformed
@@ -168,8 +186,13 @@ func (l *Link) Flush(now time.Duration, emit func(packet []byte)) {
 	if l.err != nil {
 		return
 	}
-	if !l.flushed {
-		l.flushed, l.now = true, now
+	switch {
+	case !l.flushed:
+		l.flushed, l.now, l.idle = true, now, now
+	case l.active:
+		l.active, l.idle = false, now
+	case l.reliable.unacked == 0 && now-l.idle > idleAfter && now-l.now < idleFlush:
+		return
 	}
 	elapsed := max(now-l.now, 0)
 	l.now = now
@@ -220,8 +243,11 @@ func (l *Link) emit(packet []byte, emit func(packet []byte)) {
 }
 
 // Pending returns how many bytes of reliable messages are not acknowledged, with two or three bytes per message for its
-// length. A sender of bulk data keeps it below [QueueBytes].
+// length.
 func (l *Link) Pending() (unacknowledged int) { return l.reliable.unacked }
+
+// Room returns how many bytes of a reliable message can be queued.
+func (l *Link) Room() int { return max(QueueBytes-(maxFramed-MaxMessage)-l.reliable.unacked, 0) }
 
 // Dead reports that the link cannot be used any more. The owner should close the connection.
 func (l *Link) Dead() bool { return l.err != nil }

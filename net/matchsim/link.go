@@ -4,14 +4,12 @@ import (
 	"errors"
 	"time"
 
+	"tendon/net/link"
 	"tendon/net/room"
 	"tendon/net/session"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
-
-// linkRoom is the default queue of net/link, in bytes.
-const linkRoom = 160 << 10
 
 var errReplaced = errors.New("matchsim: the connection was replaced")
 
@@ -61,7 +59,7 @@ func (m *Match) atServer(from simnet.NodeID, ch systems.Channel, payload []byte,
 func (e *serverEnd) Send(ch systems.Channel, message []byte) error {
 	c := e.client
 	if e.connection != c.connection {
-		return errReplaced
+		return nil // lost: the client has closed its socket
 	}
 	m := c.match
 	if second := m.Net.Now() / time.Second; second != e.second {
@@ -74,7 +72,7 @@ func (e *serverEnd) Send(ch systems.Channel, message []byte) error {
 }
 
 // Room returns the free queue of an idle link. The simulated network itself holds more.
-func (e *serverEnd) Room() int { return linkRoom }
+func (e *serverEnd) Room() int { return link.QueueBytes }
 
 // clientEnd is the client's end of a connection.
 type clientEnd struct {
@@ -93,7 +91,7 @@ func (e *clientEnd) Send(ch systems.Channel, message []byte) error {
 }
 
 // Room returns the free queue of an idle link.
-func (e *clientEnd) Room() int { return linkRoom }
+func (e *clientEnd) Room() int { return link.QueueBytes }
 
 var (
 	_ session.Transport = (*serverEnd)(nil)

@@ -31,7 +31,7 @@ func (w *worker) join(c *conn, at systems.Time) {
 		}
 	}
 	c.link = link.New()
-	peer, err := h.room.Enter(c, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name}, at)
+	peer, err := h.room.Enter(c.link, room.Identity{Seat: c.pass.Seat, Role: c.pass.Role, ClientID: c.client, Name: c.pass.Name}, at)
 	if err != nil {
 		w.log.info("client refused", slog.String("room", c.entry.name), slog.Any("error", err))
 		w.flush(c, at) // sends the refusal
@@ -136,12 +136,9 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	}
 }
 
-// flush ends the tick of a connection. An idle connection is flushed every idleFlush only.
+// flush collects the packets of a connection.
 func (w *worker) flush(c *conn, at systems.Time) {
-	if !c.active && at < c.flushed+idleFlush && c.link.Pending() == 0 {
-		return
-	}
-	w.conn, c.active, c.flushed = c, false, at
+	w.conn = c
 	c.link.Flush(at, w.emit)
 }
 

@@ -146,11 +146,14 @@ func TestASlowReaderIsBoundedAndDropped(t *testing.T) {
 				for n := range 30 {
 					r.Notice(n, "a text that fills the queue: "+longText)
 				}
-				for _, p := range r.AppendPeers(nil) {
-					if p.Identity.ClientID == 2 {
-						worst = max(worst, p.Session.Queued)
+			})
+			_ = w.server.hosted("duel", func(_ *worker, h *hostedRoom) error {
+				for _, c := range h.conns {
+					if c != nil && c.client == 2 {
+						worst = max(worst, c.link.Pending())
 					}
 				}
+				return nil
 			})
 			if w.server.Stats().Clients == 1 && gone == 0 {
 				gone = time.Duration(i) * time.Second / 60

@@ -175,7 +175,6 @@ func (w *worker) packet(c *conn, payload []byte, at systems.Time) {
 	if c.link == nil {
 		return // the connection was refused or has just ended
 	}
-	c.active = true
 	if c.link.Receive(payload) != nil {
 		w.packets.Malformed++
 		return

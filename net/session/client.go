@@ -253,7 +253,7 @@ func (s *Client) ServerTick(now systems.Time) ecs.Tick {
 	return s.serverTick + ecs.Tick(since*systems.Time(s.rate)/systems.Second)
 }
 
-// Frame sends waiting messages, probes the round trip once a second, and ends the session at the timeout. Call it once per
+// Frame probes the round trip once a second, and ends the session at the timeout. Call it once per
 // frame. Until the client is live it probes four times a second. Before the Welcome, which may take long after a restart
 // of the server, the probes serve as keep-alive.
 func (s *Client) Frame(now systems.Time) {

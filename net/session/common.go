@@ -9,7 +9,6 @@ import (
 // of the session.
 type common struct {
 	transport Transport
-	out       queue
 	scratch   []byte
 	epoch     uint8 // of current strategy messages and datagrams
 	now       systems.Time
@@ -22,12 +21,8 @@ type common struct {
 	stats     Stats
 }
 
-const (
-	// queueBytes bounds the reliable messages that wait for the transport.
-	queueBytes = 4 * MaxMessage
-	// A peer may send faultsAllowed malformed messages at once, and one more per second.
-	faultsAllowed = 32
-)
+// A peer may send faultsAllowed malformed messages at once, and one more per second.
+const faultsAllowed = 32
 
 // perSecond returns a limiter for n events per second and a burst.
 func perSecond(n, burst int) limit.Limiter[systems.Time] {
@@ -35,7 +30,7 @@ func perSecond(n, burst int) limit.Limiter[systems.Time] {
 }
 
 func newCommon(t Transport, timeout systems.Time, now systems.Time) common {
-	return common{transport: t, out: queue{limit: queueBytes}, timeout: timeout, now: now, faults: perSecond(1, faultsAllowed)}
+	return common{transport: t, timeout: timeout, now: now, faults: perSecond(1, faultsAllowed)}
 }
 
 // Err returns why the session has ended, or nil while it has not. Call Frame for a while after the end, so that the last
@@ -50,34 +45,28 @@ func (c *common) Err() error {
 // Stats returns the counters of the session.
 func (c *common) Stats() Stats {
 	s := c.stats
-	s.Queued, s.RTT, s.Silence = c.out.size(), c.trip.smooth, c.silence
+	s.RTT, s.Silence = c.trip.smooth, c.silence
 	return s
 }
 
 // RTT returns the smoothed round trip time; ok is false before the first measurement.
 func (c *common) RTT() (rtt systems.Time, ok bool) { return c.trip.smooth, c.trip.sampled }
 
-// reliable sends a message on the reliable channel. It is queued while the transport has no room. A full queue ends the
-// session.
+// reliable sends a message on the reliable channel. The session ends if the queue of the transport is full.
 func (c *common) reliable(message []byte) {
-	if c.out.size() == 0 && c.transport.Room() >= len(message) && c.transport.Send(systems.Reliable, message) == nil {
-		c.sent(1, len(message))
-		return
-	}
-	if !c.out.push(message) && c.err == nil {
+	if !c.send(systems.Reliable, message) && c.err == nil {
 		c.err = &Error{Code: CodeSlow}
 	}
 }
 
-func (c *common) datagram(message []byte) {
-	if c.transport.Send(systems.Datagram, message) == nil {
-		c.sent(1, len(message))
-	}
-}
+func (c *common) datagram(message []byte) { c.send(systems.Datagram, message) }
 
-func (c *common) sent(messages, bytes int) {
-	c.stats.MessagesSent += uint64(messages)
-	c.stats.BytesSent += uint64(bytes)
+func (c *common) send(ch systems.Channel, message []byte) (ok bool) {
+	if ok = c.transport.Send(ch, message) == nil; ok {
+		c.stats.MessagesSent++
+		c.stats.BytesSent += uint64(len(message))
+	}
+	return ok
 }
 
 // sendStrategy sends a message of the strategy, of at most systems.MaxDatagram or MaxStrategyReliable bytes.
@@ -120,11 +109,10 @@ func (c *common) finish(code Code, text string) {
 	c.err = &Error{Code: code, Text: clip(text, MaxText)}
 }
 
-// frame sends the queue, probes the round trip and ends the session at the timeout. pingEvery 0 sends no probes.
+// frame probes the round trip and ends the session at the timeout. pingEvery 0 sends no probes.
 func (c *common) frame(now, pingEvery systems.Time) {
 	elapsed := max(now-c.now, 0)
 	c.now = now
-	c.sent(c.out.drain(c.transport))
 	if c.err != nil {
 		return
 	}

@@ -26,8 +26,8 @@
 // # Hostile messages
 //
 // Both ends check every message. A malformed message has no effect and is counted. Too many malformed messages, or too
-// many messages, end the session ([CodeProtocol], [CodeFlood]). The memory of a session is bounded. Its queue of reliable
-// messages has a fixed limit. An incomplete image takes at most twice the bytes received, and at most 64 MB.
+// many messages, end the session ([CodeProtocol], [CodeFlood]). The memory of a session is bounded: an incomplete image takes
+// at most twice the bytes received, and at most 64 MB. A full queue of the transport ends the session ([CodeSlow]).
 //
 // # Epochs
 //

@@ -47,7 +47,6 @@ type Stats struct {
 	Malformed                       uint64 // messages that could not be decoded or used
 	Stale                           uint64 // messages of another epoch
 	Dropped                         uint64 // messages above a rate limit
-	Queued                          int    // bytes of reliable messages that wait for the transport
 	RTT                             systems.Time
 	Silence                         systems.Time // since the last message of the peer; a gap between two Frames counts as a quarter of the timeout at most
 }

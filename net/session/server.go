@@ -69,8 +69,8 @@ const (
 	// trips to find the loss of its last message.
 	repeatInterval = pingInterval / 4
 	repeatAfter    = pingInterval
-	// imageReserve is left free in the queue of the transport, so that an image delays no order.
-	imageReserve = 32 << 10
+	// imageReserve is left free in the queue of the transport, so that an image delays orders only a little.
+	imageReserve = 288 << 10
 	helloTimeout = 10 * systems.Second
 	loadTimeout  = 60 * systems.Second // from when an image is sent until it is loaded
 )
@@ -319,7 +319,7 @@ func (s *Server) Fault(now systems.Time) { s.fault(now) }
 // End ends the session and sends the reason.
 func (s *Server) End(code Code, text string) { s.finish(code, text) }
 
-// Frame sends waiting messages and pieces of the image, probes the round trip, sends new reconnect tokens, and ends the
+// Frame sends pieces of the image, probes the round trip, sends new reconnect tokens, and ends the
 // session at the timeout. Call it once per tick. tick is the present tick of the server.
 func (s *Server) Frame(now systems.Time, tick ecs.Tick) {
 	s.tick = tick
@@ -360,7 +360,7 @@ func (s *Server) sendTokens(now systems.Time) {
 
 // sendPieces sends pieces of the image, as far as the budget and the transport allow.
 func (s *Server) sendPieces(now systems.Time) {
-	for s.out.size() == 0 && s.piece < s.image.pieces() {
+	for s.piece < s.image.pieces() {
 		if s.piece < 0 {
 			h := s.image.head
 			h.epoch = s.nextEpoch

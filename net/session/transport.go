@@ -2,12 +2,12 @@ package session
 
 import "tendon/systems"
 
-// Transport sends messages to one peer. A link, or a simulated network, implements it.
+// Transport sends messages to one peer and queues reliable ones. link.Link implements it, and so do simulated networks.
 type Transport interface {
 	// Send copies and sends a message of at most MaxMessage bytes (Reliable) or MaxDatagram bytes (Datagram). On an error
-	// the message was not sent. The session then drops a datagram, and sends a reliable message again at the next Frame.
+	// the message was not sent: a datagram is lost, and for a reliable message the session ends.
 	Send(ch systems.Channel, message []byte) error
-	// Room returns how many bytes of reliable messages may be sent now.
+	// Room returns how many bytes of reliable messages can be queued now.
 	Room() int
 }
 
@@ -22,39 +22,3 @@ const (
 
 	strategyHead = 2 // kind and epoch
 )
-
-// queue holds reliable messages for which the transport has no room, at most limit bytes.
-type queue struct {
-	bytes []byte // the messages
-	sizes []int  // their sizes
-	limit int
-}
-
-// push appends a message; ok is false if it exceeds the limit.
-func (q *queue) push(message []byte) (ok bool) {
-	if q.size()+len(message) > q.limit {
-		return false
-	}
-	q.bytes = append(q.bytes, message...)
-	q.sizes = append(q.sizes, len(message))
-	return true
-}
-
-func (q *queue) size() int { return len(q.bytes) }
-
-// drain sends messages while t has room for them.
-func (q *queue) drain(t Transport) (messages, bytes int) {
-	for messages < len(q.sizes) {
-		n := q.sizes[messages]
-		if t.Room() < n || t.Send(systems.Reliable, q.bytes[bytes:bytes+n]) != nil {
-			break
-		}
-		bytes += n
-		messages++
-	}
-	if messages > 0 {
-		q.bytes = q.bytes[:copy(q.bytes, q.bytes[bytes:])]
-		q.sizes = q.sizes[:copy(q.sizes, q.sizes[messages:])]
-	}
-	return messages, bytes
-}
