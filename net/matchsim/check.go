@@ -80,9 +80,6 @@ func (m *Match) Checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
 	return m.history.sums[f], true
 }
 
-// Timelined is a client half that keeps the state of every confirmed tick for a while.
-type Timelined interface{ Timeline() *rollback.Timeline }
-
 // compare compares the newly confirmed states with the server's.
 func (c *Client) compare(now time.Duration) {
 	if half, ok := c.Core.Strategy().(systems.Replicated); ok {
@@ -93,11 +90,11 @@ func (c *Client) compare(now time.Duration) {
 	if newest.Empty() {
 		return
 	}
-	if half, ok := c.Core.Strategy().(Timelined); ok {
-		until := half.Timeline().Confirmed()
+	if half, ok := c.Core.Strategy().(systems.Keeper); ok {
+		until := c.Core.Stats().Strategy.Confirmed
 		c.furthest, c.next = max(c.furthest, until), min(c.next, until+1) // a resync may move the confirmed tick back
 		for f := max(c.next, 1); f <= until; f++ {
-			if s, ok := half.Timeline().Snapshot(f); ok {
+			if s, ok := half.Kept(f); ok {
 				c.compareExact(s)
 			}
 		}

@@ -170,8 +170,8 @@ func (s *stage) keepsUp(c *matchsim.Client) {
 		}
 		now := c.Core.Stats().Strategy.Confirmed
 		least := uint64(rate) * 3 / 2
-		if _, every := c.Core.Strategy().(matchsim.Timelined); !every {
-			least = uint64(rate) / 2 // only the newest state of each frame is compared
+		if !s.strategy.Predicts || !s.strategy.Needs.Exact {
+			least = uint64(rate) / 2 // the client does not keep the state of every confirmed tick
 		}
 		if _, replicated := c.Core.Strategy().(systems.Replicated); replicated {
 			least = uint64(rate) / 10 // states arrive a few times per second

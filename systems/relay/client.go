@@ -212,9 +212,6 @@ func (c *Client) Stats() systems.ClientStats {
 	return s
 }
 
-// Timeline returns the client's timeline, for tests and tools.
-func (c *Client) Timeline() *rollback.Timeline { return c.timeline }
-
 // Kept returns the own state of a confirmed tick; ok is false where it is not kept.
 func (c *Client) Kept(f ecs.Tick) (*image.Snapshot, bool) {
 	mine, held := c.timeline.Snapshot(f)
