@@ -1,13 +1,15 @@
 package admin
 
 import (
-	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tendon/net/cost"
 	"tendon/net/netcode"
 	"tendon/net/room"
+	"tendon/net/server"
 	"tendon/systems"
 )
 
@@ -16,149 +18,111 @@ import (
 // from outside, and their number is not bounded.
 type metrics struct{ server *Server }
 
-func describe(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("tendon_"+name, help, labels, nil)
-}
-
-var (
-	infoMetric        = describe("info", "Always 1; the labels describe the server.", "game", "strategy", "build")
-	readyMetric       = describe("ready", "1 if the server accepts players.")
-	roomsMetric       = describe("rooms", "Open rooms.")
-	roomsMaxMetric    = describe("rooms_max", "Maximum number of rooms.")
-	clientsMetric     = describe("clients", "Connections.")
-	clientsMaxMetric  = describe("clients_max", "Maximum number of connections.")
-	playersMetric     = describe("players", "Seats taken, in all rooms.")
-	connectionsMetric = describe("connections_total", "Connections by event.", "event")
-	turnedAwayMetric  = describe("turned_away_total", "Refused connections with a token, by reason.", "reason")
-	packetsMetric     = describe("packets_total", "Datagrams received, and payload packets sent.", "direction")
-	bytesMetric       = describe("bytes_total", "Bytes of these packets.", "direction")
-	refusedMetric     = describe("packets_refused_total", "Packets that had no effect, by reason.", "reason")
-	ticksMetric       = describe("ticks_total", "Ticks of all rooms by their lateness in eighths of a tick; 8 is a tick and more.", "eighths")
-	lateMetric        = describe("ticks_late_total", "Ticks that were more than one tick late.")
-	mostLateMetric    = describe("tick_late_max_seconds", "Largest lateness of a tick.")
-	deferredMetric    = describe("frames_deferred_total", "Frames that deferred due ticks to the next frame.")
-	unwrittenMetric   = describe("frames_unwritten_total", "Frames in which a journal could not be written.")
-	imagesMetric      = describe("images_total", "Images of worlds made for joining clients.")
-	resyncsMetric     = describe("resyncs_total", "Images sent because a state differed or a peer was too far behind.")
-	ringsMetric       = describe("ring_bytes", "Memory of all rooms' snapshots.")
-	workerMetric      = describe("worker_turns_total", "Turns of the workers.", "when")
-
-	turnMetric     = describe("turn_seconds", "Duration of a room's turn, in the open room where it is longest.", "quantile")
-	budgetMetric   = describe("turn_budget_seconds", "Budget of a room's turn.")
-	turnsMetric    = describe("turns_total", "Turns of all rooms.")
-	overMetric     = describe("turns_over_budget_total", "Turns that exceeded the budget.")
-	busyMetric     = describe("turns_seconds_total", "Duration of all turns.")
-	selfMetric     = describe("cost_seconds_total", "Time in a phase or system, without nested sections.", "phase", "system")
-	callsMetric    = describe("cost_calls_total", "Calls of a phase or system.", "phase", "system")
-	quantileMetric = describe("cost_seconds", "Duration of a call with nested sections, in the open room where it is longest.", "phase", "system", "quantile")
-)
-
 // Describe sends one metric, so that the registry can identify the collector.
-func (m *metrics) Describe(out chan<- *prometheus.Desc) { out <- infoMetric }
+func (m *metrics) Describe(out chan<- *prometheus.Desc) {
+	out <- prometheus.NewDesc("tendon_info", "", nil, nil)
+}
 
 // Collect sends all metrics.
 func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	s := m.server
 	c := collection{out}
-	c.gauge(infoMetric, 1, s.config.Game.Name, s.config.Strategy, s.config.Build)
-	c.gauge(readyMetric, flag(s.state() == ready))
+	c.gauge("info", "Always 1; the labels describe the server.", 1, "game", s.config.Game.Name, "strategy", s.config.Strategy, "build", s.config.Build)
+	ready := map[bool]float64{true: 1}[s.state() == ready]
+	c.gauge("ready", "1 if the server accepts players.", ready)
 	from := s.source.Load()
 	if from == nil {
 		return
 	}
-	c.server(from)
-	c.costs(from)
+	stats := from.Stats()
+	all := stats.Total()
+	c.connections(&stats, &all)
+	c.packets(&stats)
+	c.rooms(&stats, &all)
+	c.costs(together(from.Costs()))
 }
 
-// collection sends metrics to the registry.
+// collection sends metrics to the registry. The names of metrics get the prefix tendon_. Labels are names and values
+// alternately.
 type collection struct{ out chan<- prometheus.Metric }
 
-func (c collection) gauge(d *prometheus.Desc, value float64, labels ...string) {
-	c.out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-}
-
-func (c collection) counter(d *prometheus.Desc, value uint64, labels ...string) {
-	c.out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value), labels...)
-}
-
-// flag returns 1 for true.
-func flag(set bool) float64 {
-	if set {
-		return 1
+func (c collection) send(kind prometheus.ValueType, name, help string, value float64, labels []string) {
+	var names, values []string
+	for i := 0; i < len(labels); i += 2 {
+		names, values = append(names, labels[i]), append(values, labels[i+1])
 	}
-	return 0
+	c.out <- prometheus.MustNewConstMetric(prometheus.NewDesc("tendon_"+name, help, names, nil), kind, value, values...)
 }
 
-// server sends the counters of the server and its rooms.
-func (c collection) server(from *Source) {
-	st := from.Stats()
-	all := st.Total()
-	c.gauge(roomsMetric, float64(st.Rooms))
-	c.gauge(roomsMaxMetric, float64(st.MaxRooms))
-	c.gauge(clientsMetric, float64(st.Clients))
-	c.gauge(clientsMaxMetric, float64(st.MaxClients))
-	c.counter(connectionsMetric, st.Joined, "made")
-	c.counter(connectionsMetric, st.Replaced, "replaced")
-	c.counter(connectionsMetric, st.TimedOut, "timed_out")
-	c.counter(connectionsMetric, st.Left, "left")
-	c.counter(connectionsMetric, st.Dropped, "dropped")
-	c.counter(turnedAwayMetric, st.TokensPast, "token_past")
-	c.counter(turnedAwayMetric, st.TokensBad, "token_bad")
-	c.counter(turnedAwayMetric, st.Full, "full")
-	c.counter(turnedAwayMetric, all.Refused, "room")
-	c.counter(packetsMetric, st.PacketsIn, "in")
-	c.counter(packetsMetric, st.PacketsOut, "out")
-	c.counter(bytesMetric, st.BytesIn, "in")
-	c.counter(bytesMetric, st.BytesOut, "out")
+func (c collection) gauge(name, help string, value float64, labels ...string) {
+	c.send(prometheus.GaugeValue, name, help, value, labels)
+}
+
+func (c collection) counter(name, help string, value float64, labels ...string) {
+	c.send(prometheus.CounterValue, name, help, value, labels)
+}
+
+// counters sends a counter for each value of a label.
+func (c collection) counters(name, help, label string, values map[string]uint64) {
+	for value, n := range values {
+		c.counter(name, help, float64(n), label, value)
+	}
+}
+
+func (c collection) connections(s *server.Stats, all *room.Stats) {
+	c.gauge("clients", "Connections.", float64(s.Clients))
+	c.gauge("clients_max", "Maximum number of connections.", float64(s.MaxClients))
+	c.gauge("players", "Seats taken, in all rooms.", float64(all.Players))
+	c.counters("connections_total", "Connections by event.", "event", map[string]uint64{"made": s.Joined, "replaced": s.Replaced,
+		"timed_out": s.TimedOut, "left": s.Left, "dropped": s.Dropped})
+	c.counters("turned_away_total", "Refused connections with a token, by reason.", "reason", map[string]uint64{"token_past": s.TokensPast,
+		"token_bad": s.TokensBad, "full": s.Full, "room": all.Refused})
+}
+
+func (c collection) packets(s *server.Stats) {
+	c.counters("packets_total", "Datagrams received, and payload packets sent.", "direction", map[string]uint64{"in": s.PacketsIn, "out": s.PacketsOut})
+	c.counters("bytes_total", "Bytes of these packets.", "direction", map[string]uint64{"in": s.BytesIn, "out": s.BytesOut})
+	refused := map[string]uint64{"flood": s.PacketsFlood, "inbox_full": s.PacketsLost, "unsent": s.PacketsUnsent, "malformed": s.Malformed}
 	for reason := netcode.DropShort; reason <= netcode.DropChallenge; reason++ {
-		c.counter(refusedMetric, st.Netcode[reason], reason.String())
+		refused[reason.String()] += s.Netcode[reason]
 	}
-	c.counter(refusedMetric, st.PacketsFlood, "flood")
-	c.counter(refusedMetric, st.PacketsLost, "inbox_full")
-	c.counter(refusedMetric, st.PacketsUnsent, "unsent")
-	c.counter(refusedMetric, st.Malformed, "malformed")
-	c.counter(workerMetric, st.Turns-st.LateTurns, "in_time")
-	c.counter(workerMetric, st.LateTurns, "late")
-	c.rooms(&all)
+	c.counters("packets_refused_total", "Packets that had no effect, by reason.", "reason", refused)
 }
 
-// rooms sends the sums of all rooms.
-func (c collection) rooms(all *room.Stats) {
-	c.gauge(playersMetric, float64(all.Players))
+func (c collection) rooms(s *server.Stats, all *room.Stats) {
+	c.gauge("rooms", "Open rooms.", float64(s.Rooms))
+	c.gauge("rooms_max", "Maximum number of rooms.", float64(s.MaxRooms))
 	for eighths, n := range all.Lateness {
-		c.counter(ticksMetric, n, fmt.Sprint(eighths))
+		c.counter("ticks_total", "Ticks of all rooms by their lateness in eighths of a tick; 8 is a tick and more.", float64(n), "eighths", strconv.Itoa(eighths))
 	}
-	c.counter(lateMetric, all.Late)
-	c.gauge(mostLateMetric, float64(all.MostLate)/float64(systems.Second))
-	c.counter(deferredMetric, all.Deferred)
-	c.counter(unwrittenMetric, all.Unwritten)
-	c.counter(imagesMetric, all.Images)
-	c.counter(resyncsMetric, all.Resyncs)
-	c.gauge(ringsMetric, float64(all.RingBytes))
+	c.counter("ticks_late_total", "Ticks that were more than one tick late.", float64(all.Late))
+	c.gauge("tick_late_max_seconds", "Largest lateness of a tick.", float64(all.MostLate)/float64(systems.Second))
+	c.counter("frames_deferred_total", "Frames that deferred due ticks to the next frame.", float64(all.Deferred))
+	c.counter("frames_unwritten_total", "Frames in which a journal could not be written.", float64(all.Unwritten))
+	c.counter("images_total", "Images of worlds made for joining clients.", float64(all.Images))
+	c.counter("resyncs_total", "Images sent because a state differed or a peer was too far behind.", float64(all.Resyncs))
+	c.gauge("ring_bytes", "Memory of all rooms' snapshots.", float64(all.RingBytes))
+	c.counters("worker_turns_total", "Turns of the workers.", "when", map[string]uint64{"in_time": s.Turns - s.LateTurns, "late": s.LateTurns})
 }
 
-// costs sends the costs of ticks.
-func (c collection) costs(from *Source) {
-	open, past := from.Costs()
-	all := together(open, past)
-	seconds := func(d *prometheus.Desc, kind prometheus.ValueType, t time.Duration, labels ...string) {
-		c.out <- prometheus.MustNewConstMetric(d, kind, t.Seconds(), labels...)
-	}
-	seconds(budgetMetric, prometheus.GaugeValue, all.Budget)
-	seconds(busyMetric, prometheus.CounterValue, all.Busy)
-	c.counter(turnsMetric, all.Turns)
-	c.counter(overMetric, all.Over)
-	for i, t := range []time.Duration{all.P50, all.P99, all.Max} {
-		seconds(turnMetric, prometheus.GaugeValue, t, quantiles[i])
-	}
+func (c collection) costs(all cost.Report) {
+	c.gauge("turn_budget_seconds", "Budget of a room's turn.", all.Budget.Seconds())
+	c.counter("turns_total", "Turns of all rooms.", float64(all.Turns))
+	c.counter("turns_over_budget_total", "Turns that exceeded the budget.", float64(all.Over))
+	c.counter("turns_seconds_total", "Duration of all turns.", all.Busy.Seconds())
+	c.quantiles("turn_seconds", "Duration of a room's turn, in the open room where it is longest.", all.P50, all.P99, all.Max)
 	for i := range all.Rows {
 		r := &all.Rows[i]
-		c.counter(callsMetric, r.Calls, r.Phase, r.System)
-		seconds(selfMetric, prometheus.CounterValue, r.Self, r.Phase, r.System)
-		for i, t := range []time.Duration{r.P50, r.P99, r.Max} {
-			seconds(quantileMetric, prometheus.GaugeValue, t, r.Phase, r.System, quantiles[i])
-		}
+		row := []string{"phase", r.Phase, "system", r.System}
+		c.counter("cost_calls_total", "Calls of a phase or system.", float64(r.Calls), row...)
+		c.counter("cost_seconds_total", "Time in a phase or system, without nested sections.", r.Self.Seconds(), row...)
+		c.quantiles("cost_seconds", "Duration of a call with nested sections, in the open room where it is longest.", r.P50, r.P99, r.Max, row...)
 	}
 }
 
-var quantiles = []string{"0.5", "0.99", "1"}
+// quantiles sends the median, the 99th percentile and the maximum.
+func (c collection) quantiles(name, help string, p50, p99, most time.Duration, labels ...string) {
+	for quantile, value := range map[string]time.Duration{"0.5": p50, "0.99": p99, "1": most} {
+		c.gauge(name, help, value.Seconds(), append(labels[:len(labels):len(labels)], "quantile", quantile)...)
+	}
+}

@@ -97,20 +97,8 @@ func (p *Picture) lengths(list ...float64) {
 		if x != x {
 			x = 0
 		}
-		thousandths := int64(math.Round(min(max(x, -farthest), farthest) * 1000))
-		if thousandths < 0 {
-			p.record = append(p.record, '-')
-			thousandths = -thousandths
-		}
-		p.record = strconv.AppendUint(p.record, uint64(thousandths/1000), 10)
-		if rest := thousandths % 1000; rest != 0 {
-			digits := [4]byte{'.', byte('0' + rest/100), byte('0' + rest/10%10), byte('0' + rest%10)}
-			n := 4
-			for digits[n-1] == '0' {
-				n--
-			}
-			p.record = append(p.record, digits[:n]...)
-		}
+		thousandths := math.Round(min(max(x, -farthest), farthest) * 1000)
+		p.record = strconv.AppendFloat(p.record, thousandths/1000+0, 'f', -1, 64)
 	}
 }
 
