@@ -51,8 +51,8 @@ type Hooks[P any] struct {
 	Opened func(p *Peer[P], again bool)
 	// Filter returns the filter of the events that a peer receives, nil for all. It is called by Open.
 	Filter func(p *Peer[P]) func(*image.EmittedEvent) bool
-	// Closing is called for an open peer before it is forgotten.
-	Closing func(p *Peer[P])
+	// Closed is called for a peer that was closed, with the peer as it was.
+	Closed func(old *Peer[P])
 	// Simulate replaces World.Step for the tick in Step.
 	Simulate func()
 	// Oldest replaces the computation of OldestServable from Behind.

@@ -97,10 +97,11 @@ func (s *Server[C, P]) checkOpen(seat int, have ecs.Tick) {
 // Close stops serving a peer.
 func (s *Server[C, P]) Close(id systems.Peer) {
 	p := &s.Peers[id]
-	if p.Open && s.config.Closing != nil {
-		s.config.Closing(p)
-	}
+	old := *p
 	*p = Peer[P]{ID: id}
+	if old.Open && s.config.Closed != nil {
+		s.config.Closed(&old)
+	}
 }
 
 // Receive passes a message from an open peer to the system that accepts its kind.

@@ -13,6 +13,7 @@ func (s *Server[C, P]) FindChanges() {
 	if !ok {
 		before = &image.Snapshot{}
 	}
+	s.Step.Before = before
 	s.Changed.Find(before, s.Step.State)
 }
 

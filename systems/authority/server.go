@@ -45,6 +45,7 @@ type Step struct {
 	Orders  []image.Order
 	Late    image.PlayerSet // players whose input is another than they sent
 	State   *image.Snapshot // nil where it is not kept
+	Before  *image.Snapshot // of the tick before, once FindChanges has run; empty for the first
 }
 
 // Sending is what the systems of phase Send use.

@@ -113,7 +113,7 @@ func NewAnswerer(c Config) (*Answerer, error) {
 func (p *Prober) Append(dst []byte, now systems.Time) []byte {
 	if p.acks.count > 0 {
 		r := p.acks.pop()
-		m := message{kind: kindPongAck, number: r.number, at: r.at, held: max(now-r.at, 0)}
+		m := message{kind: KindPongAck, number: r.number, at: r.at, held: max(now-r.at, 0)}
 		return m.append(dst, p.unit)
 	}
 	// A clock that was set back must not silence the exchange for longer than its period.
@@ -127,7 +127,7 @@ func (p *Prober) Append(dst []byte, now systems.Time) []byte {
 	}
 	p.number++
 	p.asked[p.number%remembered] = mark{p.number, true, now}
-	m := message{kind: kindPing, number: p.number, at: now}
+	m := message{kind: KindPing, number: p.number, at: now}
 	return m.append(dst, p.unit)
 }
 
@@ -196,10 +196,10 @@ func (a *Answerer) Receive(b []byte, now systems.Time) error {
 		return err
 	}
 	switch m.kind {
-	case kindPing:
+	case KindPing:
 		a.Heard(m.at, now)
 		a.pongs.push(reply{m.number, now})
-	case kindPongAck:
+	case KindPongAck:
 		answered := &a.answered[m.number%remembered]
 		if !answered.set || answered.number != m.number {
 			return nil

@@ -10,9 +10,9 @@ import (
 // The kinds of the exchange's messages, the first byte of each. They are apart from those of the strategies, which
 // carry them among their own.
 const (
-	kindPing    = 0xC0 // client → server: [number u8] [t0 stamp]
+	KindPing    = 0xC0 // client → server: [number u8] [t0 stamp]
 	KindPong    = 0xC1 // server → client: [number u8] [t1 stamp] [t2 − t1 uvarint]
-	kindPongAck = 0xC2 // client → server: [number u8] [t3 stamp] [time held uvarint]
+	KindPongAck = 0xC2 // client → server: [number u8] [t3 stamp] [time held uvarint]
 	KindRestart = 0xC3 // server → client: begin the exchange anew
 )
 
@@ -29,7 +29,7 @@ var ErrMessage = errors.New("clock: malformed message")
 
 // Owns reports whether a message is one of the exchange's, by its first byte.
 func Owns(message []byte) bool {
-	return len(message) > 0 && message[0] >= kindPing && message[0] <= KindRestart
+	return len(message) > 0 && message[0] >= KindPing && message[0] <= KindRestart
 }
 
 // message is any of the four: which fields it has, its kind says.
@@ -59,7 +59,7 @@ func (m *message) append(dst []byte, unit systems.Time) []byte {
 	w.U8(m.number)
 	at := units(m.at, unit)
 	w.Varint(at)
-	if m.kind != kindPing {
+	if m.kind != KindPing {
 		w.Uvarint(uint64(units(m.at+m.held, unit) - at)) // both ends are rounded, so neither is off by more than half a unit
 	}
 	return w.Bytes()
@@ -73,7 +73,7 @@ func (m *message) read(b []byte, unit systems.Time) error {
 		m.number = r.U8()
 		at, most := r.Varint(), int64(maxTime/unit)
 		held := uint64(0)
-		if m.kind != kindPing {
+		if m.kind != KindPing {
 			held = r.Uvarint()
 		}
 		if at > most || at < -most || held > uint64(most) {

@@ -14,10 +14,10 @@ func TestTheMessagesAreTheseBytes(t *testing.T) {
 		m     message
 		bytes string
 	}{
-		{message{kind: kindPing, number: 1, at: 1000 * unit}, "c001d00f"},
+		{message{kind: KindPing, number: 1, at: 1000 * unit}, "c001d00f"},
 		{message{kind: KindPong, number: 1, at: 5020 * unit}, "c101b84e00"},
 		{message{kind: KindPong, number: 255, at: -3 * unit, held: 50 * unit}, "c1ff0532"},
-		{message{kind: kindPongAck, number: 1, at: 1040 * unit, held: unit}, "c201a01001"},
+		{message{kind: KindPongAck, number: 1, at: 1040 * unit, held: unit}, "c201a01001"},
 		{message{kind: KindRestart}, "c3"},
 	} {
 		b := v.m.append(nil, unit)

@@ -66,7 +66,7 @@ func TestEventsAreForThoseWhoHearOfWhomTheyAreAbout(t *testing.T) {
 func TestWhoComesNearIsToldOfAtOnce(t *testing.T) {
 	r := apart(t, Config{Interest: fixed.FromInt(20), StateRate: 1, Records: motion.SendConfig{Period: 5 * systems.Second}})
 	r.pads[0] = pad{Walk: true, Heading: 512}
-	slot := r.server.herald.byRow[r.walker(0).Row]
+	slot, _ := r.server.motion.things.Slot(r.walker(0).Row)
 	for !r.server.sets.Has(1, slot) {
 		if r.step(); r.tick > 40*gameRate {
 			t.Fatal("nobody comes near")
@@ -90,9 +90,10 @@ func TestTheLastEventsOfWhatIsGoneAreForThoseWhoHeardOfIt(t *testing.T) {
 	r.lose = func(bool, int, []byte) bool { return true }
 	r.tick++
 	s.Tick(r.now())
-	event := image.EmittedEvent{Key: image.EventKey{Tick: s.done, Entity: e}}
-	if _, there := s.World().Image().Motion(e); there || s.minds(1, &event) || !s.minds(0, &event) {
-		t.Errorf("there: %v; who was far away hears of it: %v; who was it: %v", there, s.minds(1, &event), s.minds(0, &event))
+	event := image.EmittedEvent{Key: image.EventKey{Tick: s.Done(), Entity: e}}
+	far, own := s.eventFilter(&s.Peers[1])(&event), s.eventFilter(&s.Peers[0])(&event)
+	if _, there := s.World().Image().Motion(e); there || far || !own {
+		t.Errorf("there: %v; who was far away hears of it: %v; who was it: %v", there, far, own)
 	}
 }
 
@@ -115,20 +116,19 @@ func TestWhatIsFarAwayIsToldOfMoreSeldom(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Near: fixed.One}}, false)
 	r.pads[0].Shoot = true
 	r.run(20)
-	for slot := range r.server.herald.things {
-		thing := &r.server.herald.things[slot]
+	for slot, thing := range r.server.motion.things.All {
 		if thing.entity.Owner() != ecs.OwnedBy(0) || thing.entity == r.walker(0) {
 			continue
 		}
 		want := thing.motion.Pos.Sub(r.believed(1)).Len()
-		if got := r.server.herald.viewer(slot); got != want || want == 0 {
+		if got := r.server.motion.viewer(slot); got != want || want == 0 {
 			t.Errorf("the nearest who looks at a bolt is %v away, want %v", got, want)
 		}
 		for off, records := range []int{0, 0, 1} { // its threshold is 2.2 units
-			r.server.herald.sent()
+			r.server.motion.sent()
 			thing.motion.Pos.Y += fixed.FromInt(off)
-			if r.server.herald.police(slot, r.now()); len(r.server.herald.out) != records {
-				t.Errorf("of a bolt that is %d units farther off its way %d records leave", off, len(r.server.herald.out))
+			if r.server.motion.update(slot, r.now()); len(r.server.motion.out) != records {
+				t.Errorf("of a bolt that is %d units farther off its way %d records leave", off, len(r.server.motion.out))
 			}
 		}
 		return

@@ -6,7 +6,6 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
-	"tendon/systems/internal/code"
 	"tendon/systems/internal/inputs"
 	"tendon/systems/motion"
 	"tendon/systems/state"
@@ -33,8 +32,8 @@ const (
 	maxRecords = 127
 	// moveBytes bounds the part of a message before the inputs, in bytes.
 	moveBytes = 1 + 4 + 9 + 1 + 1 + maxAvatars*(1+motion.MaxRecord) + 1 + maxAcks*6
-	// newsBytes bounds the part of a message before the records, in bytes.
-	newsBytes = 1 + 4 + 1 + 10 + 10 + 6 + 1 + maxAvatars*(1+motion.MaxRecord) + 1
+	// updateBytes bounds the part of a message before the records, in bytes.
+	updateBytes = 1 + 4 + 1 + 10 + 10 + 6 + 1 + maxAvatars*(1+motion.MaxRecord) + 1
 )
 
 // claim is a record of an avatar. epoch counts the server's corrections of the avatar's position, modulo 256.
@@ -202,18 +201,4 @@ func readRecords(dst []motion.Record, r *wire.Reader, stamp motion.Stamp) ([]mot
 		return dst, ErrMessage
 	}
 	return dst, nil
-}
-
-// appendRequest writes a player's wish for an order.
-func appendRequest(dst []byte, target ecs.Entity, payload []byte) []byte {
-	return code.AppendRequest(dst, kindOrder, target, payload)
-}
-
-// readRequest is the inverse of appendRequest; the payload aliases the message.
-func readRequest(message []byte) (target ecs.Entity, payload []byte, err error) {
-	target, payload, ok := code.ReadRequest(message, kindOrder)
-	if !ok {
-		return target, payload, ErrMessage
-	}
-	return target, payload, nil
 }

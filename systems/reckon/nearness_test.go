@@ -12,7 +12,7 @@ import (
 func TestTheStateOfWhatIsNearCountsMore(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{Interest: fixed.FromInt(20)}, false)
 	priority := func() (p float32) {
-		r.server.peers[1].interest(func(e ecs.Entity, weight float32) bool {
+		r.server.Peers[1].Own.relevant(func(e ecs.Entity, weight float32) bool {
 			if e == r.walker(0) {
 				p = weight
 			}

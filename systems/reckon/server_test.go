@@ -164,7 +164,7 @@ func (r *rig) claim(seat int, c ...claim) error {
 func TestALostWordIsRepeated(t *testing.T) {
 	r := newRig(t, 1, 5, 5, Config{}, false)
 	a := r.server.avatar(r.walker(0))
-	r.server.word(a, fixed.Vec3{X: fixed.FromInt(50)}, r.now())
+	r.server.correct(a, fixed.Vec3{X: fixed.FromInt(50)}, r.now())
 	r.lose = func(bool, int, []byte) bool { return true }
 	r.run(gameRate)
 	r.lose = nil
@@ -172,13 +172,13 @@ func TestALostWordIsRepeated(t *testing.T) {
 	if d := far(r.own(0), fixed.Vec3{X: fixed.FromInt(50)}); d > 1 {
 		t.Fatalf("the word did not come: %v", r.own(0))
 	}
-	r.server.word(a, fixed.Vec3{X: fixed.FromInt(90)}, r.now())
+	r.server.correct(a, fixed.Vec3{X: fixed.FromInt(90)}, r.now())
 	r.lose = func(toClient bool, _ int, m []byte) bool { return !toClient && m[0] == kindMove }
 	r.run(20)
 	r.lose = nil
 	r.run(20) // long before the next record is due
-	if a.unheard || far(r.own(0), fixed.Vec3{X: fixed.FromInt(90)}) > 1 || far(r.believed(0), r.own(0)) > 0.2 {
-		t.Errorf("unheard %v, at %v and %v", a.unheard, r.own(0), r.believed(0))
+	if a.unanswered || far(r.own(0), fixed.Vec3{X: fixed.FromInt(90)}) > 1 || far(r.believed(0), r.own(0)) > 0.2 {
+		t.Errorf("unanswered %v, at %v and %v", a.unanswered, r.own(0), r.believed(0))
 	}
 }
 
@@ -304,7 +304,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 	for name, c := range map[string]Config{"all": {StateRate: 60}, "interest": {StateRate: 60, Interest: fixed.FromInt(100)}} {
 		r := newRig(t, 3, 3, 3, c, false)
 		i := 0
-		r.server.config.Taken = nil
+		r.server.Config.Taken = nil
 		step := func() {
 			i++
 			for seat := range r.pads {
@@ -329,7 +329,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 	r := newRig(t, 1, 2, 2, Config{}, false)
 	r.run(200)
-	done, seat := r.server.Done(), &r.server.seats[0]
+	done, seat := r.server.Done(), &r.server.Seats[0]
 	for name, c := range map[string]struct {
 		received ecs.Tick
 		count    int

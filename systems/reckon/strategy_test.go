@@ -113,8 +113,8 @@ func (p *play) resyncs() (n uint64) {
 	for i := range p.pads {
 		n += p.half(i).Clock().Resyncs
 	}
-	for i := range p.server.peers {
-		if a := p.server.peers[i].clock.Answerer; a != nil {
+	for i := range p.server.Peers {
+		if a := p.server.Peers[i].Own.clock.answerer; a != nil {
 			n += a.Stats().Resyncs
 		}
 	}

@@ -1,0 +1,289 @@
+package reckon
+
+import (
+	"tendon/ecs"
+	"tendon/ecs/fixed"
+	"tendon/net/wire"
+	"tendon/systems"
+	"tendon/systems/internal/table"
+	"tendon/systems/motion"
+)
+
+// motionReplicator selects the motion records to send, once for all clients. It forwards the records of clients for their
+// avatars, and applies the send policy to all other moving entities. Each record is encoded once, or twice where it can be
+// relative to an anchor that clients hold.
+//
+// Invariant: a slot belongs to one entity until that is removed. The active slots are those of entities that moved and
+// whose stop was not sent.
+type motionReplicator struct {
+	server   *Server
+	things   table.Table[thing]
+	removed  []int // slots of entities that the last tick removed; they stay relevant for their last events
+	active   []int // slots
+	policies []*motion.SendPolicy
+	out      []selected
+	bytes    []byte // of out
+	record   motion.Record
+	intro    []byte // scratch of introduction
+}
+
+// thing is an entity with a place.
+type thing struct {
+	entity ecs.Entity
+	motion ecs.Motion
+	policy *motion.SendPolicy // nil while it is not active
+	active bool
+	anchor uint8      // number of the last anchor, 0 for none
+	at     fixed.Vec3 // of the anchor, as a client has it
+	usable bool       // the anchor can be used
+	since  ecs.Tick   // when the anchor was set
+	moved  ecs.Tick   // last tick in which it moved, 0 for none
+	jumped ecs.Tick   // last tick in which it moved farther than Config.Jump
+}
+
+// selected is a record to send. Its absolute form is bytes[from:middle], and the one relative to the anchor, if there is
+// one, bytes[middle:to].
+type selected struct {
+	slot             int
+	entity           ecs.Entity
+	anchor           uint8
+	from, middle, to int
+}
+
+// maxSelected bounds the records that wait for Send.
+const maxSelected = 4096
+
+// observe takes the changes of the last tick. It reports whether entities were spawned or removed.
+func (h *motionReplicator) observe() (structure bool) {
+	h.free()
+	step := &h.server.Step
+	for row := range h.server.Changed.Rows {
+		e := step.State.EntityAt(row)
+		structure = structure || e != step.Before.EntityAt(row)
+		slot, known := h.things.Slot(row)
+		if known && h.things.At(slot).entity != e {
+			h.remove(slot)
+			if known = false; !e.IsZero() {
+				h.free()
+			}
+		}
+		m, placed := step.State.Motion(e)
+		switch {
+		case placed:
+			h.place(e, slot, known, m)
+		case known:
+			h.remove(slot)
+		}
+	}
+	return structure
+}
+
+// place takes the motion of an entity. known says that it has the slot already.
+func (h *motionReplicator) place(e ecs.Entity, slot int, known bool, m ecs.Motion) {
+	s, moved := h.server, m.Vel != fixed.Vec3{}
+	if !known {
+		slot = h.add(e)
+	}
+	t := h.things.At(slot)
+	if known {
+		moved = moved || m != t.motion
+		if m.Pos.Sub(t.motion.Pos).Len() > s.settings.Jump {
+			t.jumped = s.Done()
+		}
+	}
+	t.motion = m
+	if s.sets != nil {
+		s.sets.Place(slot, m.Pos)
+	}
+	if moved {
+		t.moved = s.Done()
+		h.activate(slot)
+	}
+}
+
+// replicates reports whether the place of an entity is sent in records, so that bodies of state leave it out: while it
+// moves, and for a while after. A jump is sent in a body.
+func (h *motionReplicator) replicates(e ecs.Entity) bool {
+	t := h.things.Get(e.Row)
+	if t == nil || t.entity != e {
+		return false
+	}
+	s := h.server
+	rest := ecs.Tick(systems.RestTime * systems.Time(s.Game.TickRate) / systems.Second)
+	return t.moved > 0 && t.jumped != s.Done() && s.Done() < t.moved+rest
+}
+
+func (h *motionReplicator) add(e ecs.Entity) (slot int) {
+	slot = h.things.Add(e.Row)
+	t := h.things.At(slot)
+	*t = thing{entity: e, anchor: t.anchor} // the number goes on, so that an old acknowledgement of the slot is not valid
+	return slot
+}
+
+func (h *motionReplicator) remove(slot int) {
+	t := h.things.At(slot)
+	h.release(t)
+	h.forgetAnchor(slot)
+	t.moved = 0
+	h.removed = append(h.removed, slot)
+}
+
+// free frees the slots of removed entities.
+func (h *motionReplicator) free() {
+	for _, slot := range h.removed {
+		h.things.At(slot).entity = ecs.Entity{}
+		if s := h.server.sets; s != nil {
+			s.Remove(slot)
+		}
+		h.things.Remove(slot)
+	}
+	h.removed = h.removed[:0]
+}
+
+func (h *motionReplicator) release(t *thing) {
+	if t.policy != nil {
+		h.policies = append(h.policies, t.policy)
+		t.policy = nil
+	}
+	t.active = false
+}
+
+func (h *motionReplicator) activate(slot int) {
+	t := h.things.At(slot)
+	if t.active {
+		return
+	}
+	t.active = true
+	for _, i := range h.active {
+		if i == slot { // it rested, or was removed, in this tick
+			return
+		}
+	}
+	h.active = append(h.active, slot)
+}
+
+// selectRecords selects the records that are due after the tick that was due at a time.
+func (h *motionReplicator) selectRecords(due systems.Time) {
+	s := h.server
+	for i := range s.avatars {
+		a := &s.avatars[i]
+		slot, known := h.things.Slot(a.entity.Row)
+		if !a.fresh || !known {
+			continue
+		}
+		if r, ok := a.replicated(&s.settings.Remotes.Rules, due); ok {
+			h.put(slot, r)
+		}
+		a.fresh = false
+	}
+	kept := h.active[:0]
+	for _, slot := range h.active {
+		t := h.things.At(slot)
+		if !t.active || h.claimed(t) {
+			h.release(t)
+			continue
+		}
+		if kept = append(kept, slot); h.update(slot, due) {
+			kept = kept[:len(kept)-1]
+			h.release(t)
+		}
+	}
+	h.active = kept
+}
+
+// claimed reports whether a client sends the records of an entity, or the server holds it.
+func (h *motionReplicator) claimed(t *thing) bool {
+	if t.entity.Owner() == ecs.OwnedByWorld {
+		return false // most entities
+	}
+	a := h.server.avatar(t.entity)
+	if a == nil {
+		return false
+	}
+	_, known := a.belief.Record()
+	return a.held || known
+}
+
+// update applies the send policy to an entity. It reports whether the entity rests and its stop was sent.
+func (h *motionReplicator) update(slot int, due systems.Time) (rests bool) {
+	t, s := h.things.At(slot), h.server
+	if t.policy == nil {
+		t.policy = h.policy()
+	}
+	r := &h.record
+	*r = motion.Record{Entity: t.entity, Stamp: motion.StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	if s.settings.Mode != nil {
+		s.settings.Mode(s.World(), r)
+	}
+	if t.policy.Update(r, due, h.viewer(slot)) != motion.NotDue {
+		h.put(slot, *r)
+	}
+	return t.policy.Rests(r)
+}
+
+// viewer returns the distance of an entity from the nearest avatar of a peer that it is relevant to. 0 stands for a distance
+// that is unknown or does not matter.
+func (h *motionReplicator) viewer(slot int) (nearest fixed.Num) {
+	s, t := h.server, h.things.At(slot)
+	if s.settings.Records.Near == 0 {
+		return 0
+	}
+	for i := range s.Peers {
+		p := &s.Peers[i]
+		if !p.Open || p.Seat >= 0 && t.entity.Owner() == ecs.OwnedBy(p.Player()) || !s.relevant(p, t.entity) {
+			continue
+		}
+		if !p.Own.placed {
+			return 0
+		}
+		if far := t.motion.Pos.Sub(p.Own.at).Len(); nearest == 0 || far < nearest {
+			nearest = max(far, 1)
+		}
+	}
+	return nearest
+}
+
+// policy returns a policy that has sent nothing.
+func (h *motionReplicator) policy() *motion.SendPolicy {
+	if n := len(h.policies); n > 0 {
+		p := h.policies[n-1]
+		h.policies = h.policies[:n-1]
+		p.Reset()
+		return p
+	}
+	p, err := motion.NewSendPolicy(h.server.settings.Records, &h.server.settings.Remotes.Rules)
+	if err != nil {
+		panic("reckon: a Config that Check accepts is refused: " + err.Error())
+	}
+	return p
+}
+
+// introduction returns a record of an entity for a peer that has none. ok is false if bodies of state have its place. The
+// record is valid until the next call.
+func (h *motionReplicator) introduction(t *thing, due systems.Time) (record []byte, ok bool) {
+	s := h.server
+	if !h.replicates(t.entity) {
+		return nil, false
+	}
+	r := motion.Record{Entity: t.entity, Stamp: motion.StampOf(due), Pos: t.motion.Pos, Vel: t.motion.Vel}
+	if a := s.avatar(t.entity); a != nil && h.claimed(t) {
+		r, _ = a.replicated(&s.settings.Remotes.Rules, due)
+	} else if last, at, ok := t.last(); ok {
+		r = s.settings.Remotes.Rules.Forward(last, due-at, motion.StampOf(due))
+	} else if r.Vel == (fixed.Vec3{}) {
+		r.Flags = motion.FlagStop
+	}
+	r.Anchor, r.Sets, r.Flags = 0, 0, r.Flags&^motion.FlagCast
+	w := wire.NewWriter(h.intro[:0], motion.MaxRecord)
+	r.Append(&w)
+	h.intro = w.Bytes()
+	return h.intro, true
+}
+
+// last returns the last record of an active entity, and when it was sent. ok is false if there is none.
+func (t *thing) last() (r motion.Record, at systems.Time, ok bool) {
+	if t.policy == nil {
+		return r, 0, false
+	}
+	return t.policy.Last()
+}
