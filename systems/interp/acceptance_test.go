@@ -13,8 +13,8 @@ import (
 
 const ms = systems.Second / 1000
 
-// GH-01, GAM-INT: x = 9, 10 and 11 at 900, 1000 and 1100 ms, each here at once, 40 ticks a second, delay 100 ms. What is
-// shown is the truth of 100 ms ago, which is one unit behind.
+// GH-01, GAM-INT: x = 9, 10 and 11 at 900, 1000 and 1100 ms, each here at once, 40 ticks a second, delay 100 ms. The
+// shown position is the true one of 100 ms ago, one unit behind.
 func TestGH01ShownIsTheTruthOfTheDelayAgo(t *testing.T) {
 	p := newPlayback(t, PlaybackConfig{TickRate: 40, Interval: 4, Intervals: 1})
 	r := newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: 40}})
@@ -40,9 +40,9 @@ func TestGH01ShownIsTheTruthOfTheDelayAgo(t *testing.T) {
 	}
 }
 
-// GH-02: at P5, 20 states a second and m = 3, there are at most 0.3 freezes a minute, no backward step, and each frame
-// moves within 6 % of nominal speed. What is shown is at most 380 ms old (the table of section 15). At P3: 210 ms and 0.2.
-// The control, with next to no delay, freezes all the time.
+// GH-02: at P5, 20 states a second and m = 3, there are at most 0.3 freezes a minute and no backward step. Each frame moves
+// within 6 % of nominal speed. The shown state is at most 380 ms old (the table of section 15). At P3: 210 ms and 0.2. The
+// control, almost without delay, freezes all the time.
 func TestGH02PlaybackIsSmoothOverABadNetwork(t *testing.T) {
 	const v, minutes = 5.0, 10
 	seeds := uint64(6)
@@ -152,8 +152,8 @@ func TestGH03StampsOfTheArrivalShakeTheMotion(t *testing.T) {
 	}
 }
 
-// gapped plays an entity at v units a second that is not heard of between ticks 60 and 60 + silence, at 60 frames a
-// second. It returns what was shown, from tick 60 on.
+// gapped plays an entity at v units a second, at 60 frames a second. No sample of it arrives between ticks 60 and
+// 60 + silence. It returns the shown states from tick 60 on.
 func gapped(t *testing.T, v float64, silence ecs.Tick, back Flags, c RemoteConfig) (shown []Shown) {
 	c.Track.TickRate = 60
 	r := newRemote(t, c)
@@ -174,8 +174,8 @@ func gapped(t *testing.T, v float64, silence ecs.Tick, back Flags, c RemoteConfi
 	return shown
 }
 
-// GH-04: in a gap of 400 ms an entity goes on for 250 ms worth and holds. When it is heard of again, no frame moves it
-// by more than twice what its speed does, unless it teleported.
+// GH-04: in a gap of 400 ms an entity is extrapolated for 250 ms and then holds. When samples arrive again, no frame moves it
+// by more than twice its speed, unless it teleported.
 func TestGH04AGapIsExtrapolatedHeldAndBlended(t *testing.T) {
 	const silence = 24 // ticks, 400 ms
 	for _, v := range []float64{1, 5, 10} {
@@ -206,13 +206,13 @@ func TestGH04AGapIsExtrapolatedHeldAndBlended(t *testing.T) {
 		}
 	}
 	if s := gapped(t, 10, silence, Teleported, RemoteConfig{}); !s[silence].Snapped || s[silence-1].Snapped || s[silence+1].Snapped {
-		t.Error("the teleport was not told, or more than once")
+		t.Error("the teleport was not reported exactly once")
 	}
 }
 
-// GH-05: when the jitter goes from 2 to 20 ms, the delay has grown by a tick at least within a second, which is twenty
-// states, and by a third of what it grows by on average; when it goes back, the delay has
-// shrunk within 30 s, and never faster than a tenth of what is too much in a second.
+// GH-05: when the jitter rises from 2 to 20 ms, the delay grows by at least a tick within a second, which is twenty states.
+// On average it grows by a third of its total growth in that second. When the jitter falls, the delay shrinks within 30 s,
+// and never by more than a tenth of the surplus in a second.
 func TestGH05TheDelayGrowsFastAndShrinksSlowly(t *testing.T) {
 	const seeds = 8
 	share := 0.0
@@ -249,7 +249,7 @@ func TestGH05TheDelayGrowsFastAndShrinksSlowly(t *testing.T) {
 		}
 	}
 	if share < 1.0/3 {
-		t.Errorf("a second after, the delay has grown by %.2f of what it grows by", share)
+		t.Errorf("a second after, the delay has grown by %.2f of its total growth", share)
 	}
 }
 

@@ -2,7 +2,8 @@ package interp
 
 import "tendon/systems"
 
-// Extrapolation is how an entity goes on when nothing is heard of it: as it moved, for a while, and then not at all.
+// Extrapolation continues the motion of an entity whose samples are late: for a limited time as it moved, and then not at
+// all.
 type Extrapolation struct {
 	// Cap is for how long it goes on, in nanoseconds. Zero: 250 ms, as the Source engine has it.
 	Cap systems.Time
@@ -23,7 +24,7 @@ func (x Extrapolation) After(m Motion, seconds float64) (after Motion, held bool
 	after.Pos = m.Pos.Add(m.Vel.Scale(seconds)).Add(m.Acc.Scale(seconds * seconds / 2))
 	after.Vel = m.Vel.Add(m.Acc.Scale(seconds))
 	if x.Floor != nil {
-		// What is below the ground already, in a pit that Floor does not know of, is not lifted.
+		// An entity that is below the ground already, in a pit without a Floor, is not lifted.
 		if ground := min(x.Floor(after.Pos), m.Pos.Z); after.Pos.Z < ground {
 			after.Pos.Z, after.Vel.Z, after.Acc.Z = ground, 0, 0
 		}

@@ -2,9 +2,8 @@ package interp
 
 import "tendon/systems"
 
-// Ghost puts the copy of another machine's entity right, which is simulated here with the inputs that the server gave
-// it: a small difference stays, a medium one goes by a tenth per update, a large one at once. Velocity is always the
-// server's. The steps are Glenn Fiedler's ("Networked Physics", 2004).
+// Ghost corrects the copy of a remote entity that is simulated here with the inputs of the server. A small difference stays,
+// a medium one shrinks by a tenth per update, and a large one is corrected at once. Velocity is always the server's. The steps are Glenn Fiedler's ("Networked Physics", 2004).
 type Ghost struct {
 	// Unit is how many world units make a metre. Zero: 1.
 	Unit float64
@@ -45,7 +44,7 @@ func (g Ghost) Correct(own, server Motion) (Motion, Action) {
 	return server, Snapped
 }
 
-// stickDecay is how long it takes a stick that is not heard of to go back to neutral, as in Rocket League.
+// stickDecay is the time in which an input stick without updates returns to neutral, as in Rocket League.
 const stickDecay = systems.Second * 150 / 1000
 
 // Stick predicts an analogue axis whose newest known value was given missing ago: it goes back to neutral within 150 ms,

@@ -1,7 +1,7 @@
 package interp
 
-// Hermite returns the motion a fraction t ∈ [0, 1] of the way from a to b on the cubic curve that has their positions and
-// velocities at its ends. span is the time from a to b, in seconds, > 0.
+// Hermite returns the motion a fraction t ∈ [0, 1] of the way from a to b. The path is the cubic curve with their positions
+// and velocities at its ends. span is the time from a to b, in seconds, > 0.
 //
 // At 10 states a second straight lines show corners, and curves do not; at 60 it makes no difference (Glenn Fiedler,
 // "Snapshot Interpolation", 2014).

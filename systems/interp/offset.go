@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Offset is by how much an entity is shown beside where it is, after it was put right: it starts as large as the
-// correction, so that nothing jumps, and fades. The state itself is never smoothed.
+// Offset smooths a correction in the view: it is the distance between the shown and the corrected place. It starts as large
+// as the correction, so that nothing jumps, and decays. The state itself is never smoothed.
 type Offset struct {
 	config OffsetConfig
 	value  Vec
@@ -51,8 +51,8 @@ func NewOffset(c OffsetConfig) (Offset, error) {
 	return Offset{config: c}, nil
 }
 
-// Add takes a correction in: shown − corrected, for what is shown now without the offset. It reports whether the offset
-// got too large, and the picture jumps.
+// Add adds a correction: shown − corrected, both without the offset. It reports whether the offset became too large, so that
+// the view jumps.
 func (o *Offset) Add(correction Vec) (snapped bool) {
 	if o.config.NoBlend {
 		return false

@@ -8,12 +8,12 @@ import (
 	"tendon/systems"
 )
 
-// Playback is the moment of the server's time that a client shows of entities it does not predict: T_play, in ticks
-// with their fraction. It runs a delay B behind the newest state heard of, so that two states are there to interpolate
-// between, and it never runs at any other pace than 0.96, 1 and 1.02 of real time.
+// Playback is the moment of the server's time at which a client shows remote entities: T_play, in ticks with a fraction. It
+// runs a delay B behind the newest received state, so that there are two states to interpolate between. Its pace is 0.96, 1
+// or 1.02 of real time.
 //
-// Where T_play ought to be follows from stamps, which are ticks of the sender, and their arrival on the local clock,
-// averaged over a second: jitter moves the average a little and the picture not at all.
+// The target of T_play follows from the stamps of states, in ticks of the sender, and their arrival times on the local clock,
+// averaged over a second. Jitter moves the average a little and the view not at all.
 type Playback struct {
 	config  PlaybackConfig
 	nominal float64 // least B, ticks
@@ -30,9 +30,9 @@ type Playback struct {
 	delay    float64 // B, ticks
 
 	newest   ecs.Tick
-	heard    float64 // elapsed when newest came
+	newestAt float64 // elapsed when newest arrived
 	ahead    float64 // average of stamp − elapsed
-	before   float64 // ahead without the samples of the instant heard
+	before   float64 // ahead without the samples of the instant newestAt
 	samples  int
 	strange  int     // instants in a row whose stamps were out of all reason
 	gap      float64 // average between arrivals, ticks
@@ -57,7 +57,7 @@ type PlaybackConfig struct {
 
 // PlaybackStats counts what happened since the last start.
 type PlaybackStats struct {
-	Late  uint64 // arrivals that found T_play past everything heard of
+	Late  uint64 // arrivals after T_play had passed every received state
 	Jumps uint64 // times that T_play was set anew
 }
 
@@ -65,7 +65,7 @@ type PlaybackStats struct {
 const (
 	catchUp   = 1.02
 	slowDown  = 0.96
-	shrinking = 0.1 // share of what the delay is too large by that goes in a second
+	shrinking = 0.1 // share of the surplus delay that is removed in a second
 )
 
 // NewPlayback returns a playback that starts with the first arrival.
@@ -96,7 +96,7 @@ func NewPlayback(c PlaybackConfig) (*Playback, error) {
 	return p, nil
 }
 
-// Arrived notes that the server's state of tick stamp is here. Doubles and states that were overtaken are passed over.
+// Arrived records the arrival of the server's state of tick stamp. Duplicates and overtaken states are ignored.
 func (p *Playback) Arrived(stamp ecs.Tick, now systems.Time) {
 	if !p.started {
 		p.start(stamp, now)
@@ -106,12 +106,12 @@ func (p *Playback) Arrived(stamp ecs.Tick, now systems.Time) {
 	if stamp <= p.newest {
 		return
 	}
-	// With a delay of needed, what was heard of until now would have lasted until now. What comes in the same instant as
-	// another state says no more of that.
-	dry := p.position > float64(p.newest) && p.elapsed > p.heard
+	// With a delay of needed, the received states would have lasted until now. A state that arrives in the same instant as
+	// another one does not change that.
+	dry := p.position > float64(p.newest) && p.elapsed > p.newestAt
 	needed := p.ahead + p.elapsed - float64(p.newest)
 	p.measure(stamp)
-	p.newest, p.heard = stamp, p.elapsed
+	p.newest, p.newestAt = stamp, p.elapsed
 	p.delay = max(p.delay, p.wanted())
 	if !dry {
 		return
@@ -135,7 +135,7 @@ func (p *Playback) start(stamp ecs.Tick, now systems.Time) {
 
 // measure takes the arrival of a state newer than all before into the averages.
 func (p *Playback) measure(stamp ecs.Tick) {
-	gap, sample := p.elapsed-p.heard, float64(stamp)-p.elapsed
+	gap, sample := p.elapsed-p.newestAt, float64(stamp)-p.elapsed
 	if gap <= p.most {
 		off := gap - p.gap
 		p.gap += p.slow * off
@@ -149,13 +149,13 @@ func (p *Playback) measure(stamp ecs.Tick) {
 		p.before = p.ahead
 	}
 	if math.Abs(sample-p.before) <= p.most {
-		// Of states that arrive in one instant the newest tells how far the server is; the others had to wait.
+		// The newest of several states that arrive in one instant gives the server's tick; the others had to wait.
 		p.strange = 0
 		p.samples++
 		p.ahead = p.before + max(p.fast, 1/float64(p.samples))*(sample-p.before)
 		return
 	}
-	// A queue that is worked off after a suspension passes by itself. What stays so for a second is how it is now.
+	// A queue after a suspension drains by itself. A latency that lasts for a second is the new latency.
 	if gap > 0 {
 		p.strange++
 	}

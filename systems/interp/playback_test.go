@@ -56,8 +56,8 @@ func TestTheFirstArrivalIsSoonOutvoted(t *testing.T) {
 	}
 }
 
-// A state that comes when everything heard of has been played lets the delay grow at once to what would have bridged the
-// silence; it goes back by no more than a tenth of the surplus in a second.
+// A state that arrives after all received states were played raises the delay at once, to the value that would have bridged
+// the gap. The delay falls by no more than a tenth of the surplus in a second.
 func TestALateStateGrowsTheDelayAtOnce(t *testing.T) {
 	p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3, Jitter: 1e-9})
 	steady(p, 3, 303, 0)
@@ -122,8 +122,8 @@ func TestAQueueAfterASuspensionDoesNotThrowPlaybackOff(t *testing.T) {
 	}
 }
 
-// A latency that stays different by more than the largest delay, or a local clock that was set, is how it is now after
-// a second; one that is set back does not move playback back.
+// A latency that changes by more than the largest delay, or a local clock that was set, is accepted after a second. A clock
+// that is set back does not move playback back.
 func TestAClockThatWasSetIsFollowedAfterASecond(t *testing.T) {
 	for _, set := range []systems.Time{-20 * systems.Second, 20 * systems.Second, systems.Second} {
 		p := newPlayback(t, PlaybackConfig{TickRate: 60, Interval: 3})

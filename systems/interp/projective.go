@@ -14,7 +14,7 @@ const (
 	maxBlend = 1.0
 )
 
-// NewProjective starts a blend from what is shown now onto the course of a new state, to, as of now. interval is the
+// NewProjective starts a blend from the shown motion to the motion of a new state, to, as of now. interval is the
 // measured time between states, in seconds; the blend takes as long, but at least 0.1 s and at most 1 s.
 func NewProjective(shown, to Motion, interval float64) Projective {
 	return Projective{shown, to, min(max(interval, minBlend), maxBlend)}

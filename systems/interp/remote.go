@@ -15,7 +15,7 @@ type Remote struct {
 
 	projective bool
 	leading    bool       // lead is under way
-	lead       Projective // from what was shown; where it leads to is the track, wherever that goes
+	lead       Projective // from the shown motion to the track
 	began      float64    // when lead began, in ticks
 }
 
@@ -23,9 +23,8 @@ type Remote struct {
 type RemoteConfig struct {
 	Track  TrackConfig
 	Offset OffsetConfig
-	// Projective leads a picture that was wrong onto its track by projective velocity blending, in the time between two
-	// samples, instead of letting an offset fade: for vehicles, which would be seen to slide sideways, and long gaps. It
-	// never snaps but where the entity has teleported.
+	// Projective uses projective velocity blending, in the time between two samples, instead of a decaying offset. It is for
+	// vehicles, which must not slide sideways, and for long gaps. It snaps only where the entity has teleported.
 	Projective bool
 }
 
@@ -34,12 +33,12 @@ type Shown struct {
 	Motion          // Pos is with Offset
 	Bracket Bracket // the states that other components are blended of
 	Offset  Vec     // by how much it is shown beside its track
-	Snapped bool    // it is not where it was: it teleported, or was put right by too much
+	Snapped bool    // the view jumps: the entity teleported, or the correction was too large
 }
 
-// fading bounds how fast an offset goes, as a share of the entity's own way: together they stay below twice its speed,
-// with a playback that catches up too, and above zero. An entity that stands cannot hide it: the bound is never so tight
-// that the offset could not go within standingFade seconds.
+// fading bounds the decay of an offset, as a share of the entity's own motion. Both together stay above zero and below twice
+// its speed, also while playback catches up. The motion of a standing entity hides nothing, so the bound always allows the
+// offset to decay within standingFade seconds.
 const (
 	fading       = 0.95
 	standingFade = 0.5
@@ -135,7 +134,7 @@ func (r *Remote) led(m Motion, playing float64) Motion {
 	return r.lead.After(seconds)
 }
 
-// Track is what was heard of the entity. It is for reading: what is put into it past the Remote makes the picture jump.
+// Track returns the received samples of the entity, for reading only: a sample added to it directly makes the view jump.
 func (r *Remote) Track() *Track { return &r.track }
 
 // Clear drops everything, for another entity or a new connection.

@@ -8,8 +8,8 @@ import (
 	"tendon/systems"
 )
 
-// The times that offsets take to a centimetre at 60 frames a second are those of strategies' section 8.3: 63 frames from
-// 0.25 m, 79 from 1 m, 89 from 5 m. They scale with the world's unit.
+// An offset decays to a centimetre, at 60 frames a second, in 63 frames from 0.25 m, 79 from 1 m and 89 from 5 m. The times
+// scale with the world's unit.
 func TestAnOffsetFadesInTheTimesOfTheTable(t *testing.T) {
 	for _, unit := range []float64{1, 40} {
 		for metres, frames := range map[float64]int{0.25: 63, 1: 79, 5: 89} {
@@ -29,7 +29,7 @@ func TestAnOffsetFadesInTheTimesOfTheTable(t *testing.T) {
 				o.Fade(1.0/60, 0)
 			}
 			if o.Value() != (Vec{}) {
-				t.Errorf("%v is left of what nobody sees", o.Value())
+				t.Errorf("%v remains of an invisible offset", o.Value())
 			}
 		}
 	}
@@ -88,8 +88,8 @@ func TestAStickGoesBackToNeutral(t *testing.T) {
 	}
 }
 
-// A correction is absorbed when it comes, whatever it comes from: a sample after a gap, one that fills a gap, word of a
-// rest. In that instant the picture stays where it is, and then it leads onto the track.
+// A correction is smoothed from any source: a sample after a gap, one that fills a gap, or a rest. In that instant the shown
+// place stays, and then it moves to the track.
 func TestACorrectionNeverMovesThePictureAtOnce(t *testing.T) {
 	moving := func(f ecs.Tick, x float64) Sample {
 		return Sample{f, Motion{Pos: Vec{X: x}, Vel: Vec{X: 6}}, HasVelocity}
@@ -120,7 +120,7 @@ func TestACorrectionNeverMovesThePictureAtOnce(t *testing.T) {
 	}
 }
 
-// What is too far to blend snaps, and the game is told once. Nothing is absorbed before anything was shown.
+// A correction that is too far to blend snaps, and is reported once. Nothing is smoothed before the first view.
 func TestACorrectionTooFarToBlendSnaps(t *testing.T) {
 	r := newRemote(t, RemoteConfig{Track: TrackConfig{TickRate: 60}})
 	if s := r.Show(10); s != (Shown{}) {
@@ -201,10 +201,10 @@ func TestNothingAllocatesInAFrame(t *testing.T) {
 	}
 }
 
-// By projective velocity blending, an entity that was shown wrong is led onto its track within the time between two
-// samples: from where and as fast as it was shown, without a step that its speeds do not explain, and without being put
-// right at once by what is too far for an offset.
-func TestAPictureIsLedOntoItsTrack(t *testing.T) {
+// Projective velocity blending moves a wrongly shown entity onto its track within the time between two samples. It starts
+// with the shown place and velocity. No step is larger than its speeds allow, and a distance too far for an offset does not
+// snap.
+func TestProjectiveBlendingReachesTheTrack(t *testing.T) {
 	moving := func(f ecs.Tick, x, y, speed float64) Sample {
 		return Sample{f, Motion{Pos: Vec{X: x, Y: y}, Vel: Vec{X: speed}}, HasVelocity}
 	}

@@ -32,7 +32,7 @@ type frame struct {
 	at      systems.Time // true time
 	playing float64
 	delay   float64
-	age     float64 // seconds from what is shown to the server's present
+	age     float64 // seconds from the shown moment to the server's present
 	since   float64 // seconds of the client's clock from the frame before
 	shown   Shown
 }

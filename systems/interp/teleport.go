@@ -1,8 +1,8 @@
 package interp
 
-// teleports reports whether the entity did not travel from the sample before i to sample i: it is flagged, or would have
-// been faster than twice its largest speed. Nothing is shown between such two: the entity stays until the tick of the
-// second and is there then. It is asked of neighbours only, so a late sample between two may answer it anew.
+// teleports reports whether the entity jumped from the sample before i to sample i: the sample is flagged, or the speed would
+// exceed twice the largest one. Nothing is shown between such two: the entity stays until the tick of the second. Only
+// neighbours are compared, so a late sample between two may change the result.
 func (t *Track) teleports(i int) bool {
 	from, to := t.at(i-1), t.at(i)
 	if to.Flags&Teleported != 0 {

@@ -6,8 +6,8 @@ import (
 	"tendon/ecs"
 )
 
-// Track is what one entity did, as far as it was heard of: samples in the order of their ticks, each at most once. A
-// sample holds until a later tick where it is known that nothing changed meanwhile.
+// Track holds the received samples of one entity in the order of their ticks, each at most once. A sample holds until a later
+// tick if nothing has changed in between.
 type Track struct {
 	config TrackConfig
 	ring   []held
@@ -22,8 +22,8 @@ type TrackConfig struct {
 	// Samples is how many are kept, in [2, 1024]: enough for the largest delay of the playback, or its oldest state is
 	// shown too early. Zero: 32.
 	Samples int
-	// MaxSpeed is the largest speed of an entity, in world units per second. Who is found to have moved at more than
-	// twice of it has teleported. Zero: only a flag tells.
+	// MaxSpeed is the largest speed of an entity, in world units per second. An entity faster than twice that has
+	// teleported. Zero: only a flag marks a teleport.
 	MaxSpeed float64
 	// Extrapolation is how to go on after the newest sample.
 	Extrapolation Extrapolation
@@ -96,8 +96,8 @@ func newTrack(c TrackConfig) (Track, error) {
 
 func (t *Track) at(i int) *held { return &t.ring[(t.oldest+i)%len(t.ring)] }
 
-// Put enters a sample and reports whether it is of use. One that comes after a newer one is, if it is not older than
-// what is shown, playing. Doubles, and what contradicts a known rest, are not.
+// Put adds a sample and reports whether it is useful. A sample after a newer one is, if it is not older than the shown moment,
+// playing. Duplicates, and samples that contradict a known rest, are not.
 func (t *Track) Put(s Sample, playing float64) bool {
 	i := t.count
 	for i > 0 && t.at(i-1).Tick >= s.Tick {

@@ -23,7 +23,7 @@ func newTestTrack(t testing.TB, c TrackConfig) *Track {
 
 func at(f ecs.Tick, x float64) Sample { return Sample{Tick: f, Motion: Motion{Pos: Vec{X: x}}} }
 
-// A sample that comes after a newer one fills a gap if it is not older than what is shown. Doubles are nothing new.
+// A sample after a newer one fills a gap if it is not older than the shown moment. Duplicates are ignored.
 func TestALateSampleFillsAGapAheadOfPlayback(t *testing.T) {
 	tr := newTestTrack(t, TrackConfig{})
 	for _, v := range []struct {
@@ -77,7 +77,7 @@ func TestAKnownRestShortensTheSpan(t *testing.T) {
 	if tr.Put(at(15, 9), 0) || tr.Put(at(20, 9), 0) {
 		t.Error("a sample within a known rest was taken")
 	}
-	tr.Rest(21) // heard late: it concerns the sample before
+	tr.Rest(21) // arrives late: it concerns the sample before
 	if b := tr.Bracket(21.5); b.Part != 0.5 {
 		t.Errorf("%+v", b)
 	}
@@ -102,9 +102,8 @@ func TestWithoutBothVelocitiesTheWayIsStraight(t *testing.T) {
 	}
 }
 
-// Nothing is shown between two places an entity did not travel between: it stays until the tick of the second. A flag
-// tells, or more than twice the largest speed, which counts from the end of a rest and from the neighbour that a late
-// sample turns out to be.
+// Nothing is shown between the ends of a teleport: the entity stays until the tick of the second. A teleport has a flag, or
+// more than twice the largest speed. The speed counts from the end of a rest, and from a late sample between the two.
 func TestNothingIsShownBetweenTheEndsOfATeleport(t *testing.T) {
 	for _, v := range []struct {
 		name string
@@ -142,7 +141,7 @@ func TestNothingIsShownBetweenTheEndsOfATeleport(t *testing.T) {
 	}
 }
 
-// The track agrees with a plain list in what it shows, whatever comes in which order; the ring is full most of the time.
+// The track shows the same as a plain list, for samples in any order. The ring is full most of the time.
 func TestATrackShowsWhatAPlainListShows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	const size = 8

@@ -9,8 +9,8 @@ import (
 	"tendon/systems"
 )
 
-// GAM-LC runs at 40 Hz: the target is at 5 t, the shooter sees it 100 ms late and fires at 1000 ms at where it is seen.
-// What the server sees is 0.5 off.
+// GAM-LC runs at 40 Hz. The target is at 5 t. The shooter sees it 100 ms late and fires at the seen place at 1000 ms. The
+// server's place is 0.5 off.
 func gamLC(t *testing.T, cover fixed.Num, claims bool) (hit bool, off fixed.Num) {
 	s := newStand(t, 40, Config{})
 	s.w.Image().SetPast(s.ring.At)
@@ -126,7 +126,7 @@ func TestLC04LookingBackChangesNothing(t *testing.T) {
 			s, _ := a.ring.At(f - 16 + ecs.Tick(i))
 			before[i] = s.Checksum()
 		}
-		a.fire(0, fixed.FromInt(-9), image.ViewStamp{Tick: f - 3 - f%12, Part: uint8(f % 7)}, 50*millisecond, 100*millisecond) // at nobody
+		a.fire(0, fixed.FromInt(-9), image.ViewStamp{Tick: f - 3 - f%12, Part: uint8(f % 7)}, 50*millisecond, 100*millisecond) // at no target
 		b.inputs = a.inputs
 		a.step()
 		b.step()
@@ -189,8 +189,7 @@ func TestLC05BehindCoverForLongerThanTheCapIsSafe(t *testing.T) {
 // ticksAt60 is the time of a number of ticks at 60 Hz.
 func ticksAt60(n ecs.Tick) systems.Time { return systems.Time(n) * systems.Second / 60 }
 
-// Whatever a client declares, what it hits lies within the tolerance of what the server thinks it saw, and within the
-// cap.
+// For any declaration of a client, its hits lie within the tolerance of the server's estimate, and within the cap.
 func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 	s := crossing(t, Config{})
 	f := s.w.Tick() + 1
@@ -224,8 +223,7 @@ func TestLC06ForgedStampsHitNothingBeyondTheTolerance(t *testing.T) {
 	}
 }
 
-// What the victim has done on the server beats what the shooter saw; the dead do not shoot, but for those who were shot
-// within the trade.
+// The victim's actions on the server override the shooter's view. Dead players do not shoot, except within the trade time.
 func TestLC07VetoesBeatHits(t *testing.T) {
 	fire := func(s *stand, p ecs.Player) {
 		f := s.w.Tick() + 1

@@ -15,14 +15,14 @@ type Config struct {
 	// Cap is the farthest that a view may lie behind the tick that uses it, at most 1 s and image.MaxViewTicks; 0: 250 ms.
 	// More is kinder to slow links, and kills more people who have long been behind cover.
 	Cap systems.Time
-	// Tolerance is how far a declared view may lie from what the server estimates before the estimate takes its place,
-	// at most 1 s; 0: 200 ms.
+	// Tolerance is the largest difference between a declared view and the server's estimate, at most 1 s; 0 means 200 ms. A
+	// view beyond it is replaced by the estimate.
 	Tolerance systems.Time
 	// MinDelay and MaxDelay bound the interpolation delay that a client declares, in the estimate, in [0, 1 s]; MaxDelay
 	// 0: 500 ms.
 	MinDelay, MaxDelay systems.Time
-	// Past is where older states are read, as it was handed to World.SetPast: a view is moved to the oldest state that
-	// is held, so that whoever plays the match again, and holds more, judges the same. nil: all of Cap is held.
+	// Past returns older states, as passed to World.SetPast. A view beyond the oldest held state is moved to that state, so
+	// that a replay with more states judges the same. Optional: without it, all states of Cap are held.
 	Past func(ecs.Tick) (*image.Snapshot, bool)
 }
 

@@ -1,17 +1,16 @@
-// Package lagcomp judges a shot in the world that the shooter saw.
+// Package lagcomp implements lag compensation: it checks a shot against the world that the shooter saw.
 //
-// A player sees the others late: as they were when the server sent them, plus the way, plus what the client waits to
-// draw between two states. So a client says with each input which moment it drew (an ecs.ViewStamp); the server bounds
-// it (a [Judge]) and enters the result into the tick as an order of kind ecs.OrderView, so that recordings and journals carry
-// it; and the game's systems ask for the others as the shooter saw them, of ecs.Component.Seen or of a [Sweep].
+// A player sees remote entities late: by the way of the state, and by the interpolation delay of the client. So a client
+// sends the moment that it drew with each input (an ecs.ViewStamp). The server bounds it (a [Judge]) and enters the result
+// into the tick as an order of kind ecs.OrderView, so that recordings and journals contain it. The game's systems read
+// remote entities as the shooter saw them, with ecs.Component.Seen or a [Sweep].
 //
-// Nothing is moved back and restored: older states stand in the server's ring and are only read. The shooter is never
-// seen late. What a player does to others is judged so; what moves through the world, a rocket, is not: it flies in the
-// present, where everybody can see it come. Damage is the game's to apply at the end of the tick, when it asks the
-// [Rules] whether something that the server knows beats what the shooter saw.
+// No entity is moved back: older states are in the server's ring and are only read. The shooter is always in the present.
+// Only direct hits are compensated. A projectile such as a rocket flies in the present, where all players can see it. The
+// game applies damage at the end of the tick, when it asks the [Rules] whether the server's state overrides the hit.
 //
-// It is not a strategy, sends nothing, and does nothing on a client. It does not trace: a game knows
-// its own shapes. Who may be seen at all, by interest management, is for the caller to filter.
+// The package is not a strategy, sends nothing, and does nothing on a client. It does not trace: a game has its own shapes.
+// The caller filters entities that interest management hides.
 //
 // # Example
 //
@@ -31,14 +30,14 @@
 //
 // # Constants
 //
-// The view that is declared holds if it lies within 200 ms of the estimate, server time − one-way latency −
-// interpolation delay, as in Source; else the estimate does. It lies at most 250 ms back, as in Overwatch and
-// Battlefield 4: whoever has been behind cover for longer is safe, whatever the shooter's link.
+// The estimate is server time − one-way latency − interpolation delay, as in Source. A declared view is used if it lies
+// within 200 ms of the estimate; otherwise the estimate is used. It lies at most 250 ms back, as in Overwatch and
+// Battlefield 4. A player who has been behind cover for longer is safe from every shooter.
 //
 // # Tasks
 //
-//   - bound on the server what a client says that it saw: [NewJudge], [Judge.View], [Judge.Depth]
-//   - find whom a shot meets: [NewSweep], [Sweep.Near]; one entity: [Sweep.Judged]
+//   - bound a client's view on the server: [NewJudge], [Judge.View], [Judge.Depth]
+//   - find the targets of a shot: [NewSweep], [Sweep.Near]; one entity: [Sweep.Judged]
 //   - let a shield, a death or a dash beat a hit: [Rules.Veto]
 //   - publish what it costs and whom it bounds: [Sweep.Cost], [Judge.Counters]
 package lagcomp

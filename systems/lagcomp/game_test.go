@@ -10,9 +10,9 @@ import (
 	"tendon/systems"
 )
 
-// The test game is a shooting gallery: targets move along the line y = 0, and who fires hits whatever is at their aim on
-// that line and not behind cover, which is everything beyond a point. Shots are fired after everybody has moved, so that
-// the present of tick F is State(F).
+// The test game is a shooting gallery. Targets move along the line y = 0, and a shot hits the target at the aim on that line.
+// Everything beyond a point is behind cover. Shots are fired after all targets have moved, so the present of tick F is
+// State(F).
 
 type gPad struct {
 	Aim  fixed.Num
@@ -170,7 +170,7 @@ func newStand(t *testing.T, rate int, c Config) *stand {
 	return s
 }
 
-// step computes a tick from what was prepared.
+// step computes a tick from the prepared inputs.
 func (s *stand) step() {
 	s.w.Step(ecs.TickInputs{Players: s.inputs[:], Orders: s.orders})
 	s.ring.Save(s.w)

@@ -2,9 +2,9 @@ package lagcomp
 
 import "tendon/ecs"
 
-// index is a world's boxes for a Sweep. They hold every place of the ticks [from, last]; those of ticks before turn are
-// in trail.before, the others in trail.since. When since holds a window of ticks it becomes before: so the boxes always
-// hold one window and never more than two, and a tick costs one row for each entity.
+// index is a world's boxes for a Sweep. They hold every place of the ticks [from, last]. Places of ticks before turn are in
+// trail.before, the others in trail.since. When since holds a window of ticks it becomes before. So the boxes always hold
+// one to two windows, and a tick costs one row for each entity.
 //
 // It is warm once it has followed a tick.
 type index[T any] struct {

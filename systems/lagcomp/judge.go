@@ -6,12 +6,12 @@ import (
 	"tendon/systems"
 )
 
-// Judge decides which moment a shot is judged by, from what the client declares and what the server knows of the
-// client's link. Whatever is declared, the view lies in [F − Cap, F] and within Tolerance of the estimate, unless that
-// is older than the cap.
+// Judge decides the moment at which a shot is checked, from the client's declaration and the server's measurement of the
+// client's link. For any declaration, the view lies in [F − Cap, F] and within Tolerance of the estimate, unless the
+// estimate is older than the cap.
 //
-// It counts in parts of 1/256 tick and in how many of them a view lies behind the tick that uses it, which stays small
-// whatever is declared. It knows ticks and no clock: a server that hitches hitches for all.
+// It counts the distance between a view and the tick that uses it, in 1/256 tick, which stays small for any declaration. It
+// uses ticks and no clock, so a pause of the server is the same for all players.
 type Judge struct {
 	past               func(ecs.Tick) (*image.Snapshot, bool)
 	rate               int64
@@ -54,9 +54,9 @@ func (j *Judge) inParts(t systems.Time) int64 {
 	return int64(t) * j.rate / int64(systems.Second/parts)
 }
 
-// View returns the moment by which what a client does in tick f is judged: the one that it says it saw if that is
-// credible, else the estimate, and neither before f − Cap nor after f. f ≥ 1 is the tick that consumes the input that the
-// declaration came with. Who declares the present is judged by it, as everybody is who declares nothing.
+// View returns the moment at which a client's actions in tick f are checked: the declared one if it is credible, and
+// otherwise the estimate. It is never before f − Cap nor after f. f ≥ 1 is the tick that consumes the input with the
+// declaration. A client that declares the present, or nothing, is checked in the present.
 //
 // oneWay is half of the round trip that the server measured; delay is the interpolation delay that the client declares.
 // Negative times count as 0. The zero stamp, which needs no order, is the present.

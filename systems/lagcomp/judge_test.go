@@ -90,8 +90,8 @@ func TestNoViewLiesBeforeTheFirstTick(t *testing.T) {
 	}
 }
 
-// LC-06 for everything that can be declared: the view lies in [F − Cap, F] and within the tolerance of the estimate,
-// unless that is older than the cap.
+// LC-06 for every possible declaration: the view lies in [F − Cap, F]. It lies within the tolerance of the estimate, unless
+// the estimate is older than the cap.
 func TestLC06NoDeclarationGetsBeyondToleranceAndCap(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	for range 20000 {

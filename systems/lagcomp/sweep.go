@@ -9,15 +9,15 @@ import (
 	"tendon/ecs/image"
 )
 
-// Sweep finds whom a shot could have met in the world that the shooter saw, without looking at everybody's past: it
-// keeps, for each entity, a box that holds every place it was in during the last ticks. It asks the component's roles
-// Motion and Bounds, which can be hit anywhere in a circle.
+// Sweep finds the possible targets of a shot in the world that the shooter saw, without reading the past of all entities. For
+// each entity it keeps a box around every place of the last ticks. It uses the component's roles Motion and Bounds: an
+// entity can be hit anywhere in a circle.
 //
-// The boxes hold more than they must, and who is found does not depend on how much more: worlds that have looked at
-// other ticks find the same. So a Sweep is derived data whose value is never wrong; list Derived in Game.Derived.
+// The boxes may be larger than needed, and the result does not depend on their size. Worlds that have read other ticks find
+// the same targets. So a Sweep is derived data whose value is never wrong; list Derived in Game.Derived.
 //
-// A box costs one row read in each tick in which somebody with a stamp asks, and what it saves is two or more for each
-// shot: it pays from about one shot in two ticks on, and in a world with few entities Component.Seen alone will do.
+// A box costs one row read in each tick with a stamped query, and saves two or more for each shot. It pays from about one
+// shot in two ticks. In a world with few entities Component.Seen is enough.
 type Sweep[T any] struct {
 	component *ecs.Component[T]
 	motion    func(*T) ecs.Motion
@@ -30,11 +30,12 @@ type Sweep[T any] struct {
 
 // SweepConfig says how a Sweep looks back.
 type SweepConfig struct {
-	// Window is for how many ticks places are kept at least, at most image.MaxViewTicks; 0: 64. For a view that is older
-	// everybody is looked at.
+	// Window is the least number of ticks for which places are kept, at most image.MaxViewTicks; 0 means 64. An older view
+	// reads all entities.
 	Window int
-	// Teleport is the distance from which on a move within one tick is none, in world units: who has moved so since the
-	// view is judged where they are now. 0: every move is one. Choose twice of what the fastest makes.
+	// Teleport is the distance, in world units, from which a move within one tick is a teleport. An entity that has teleported
+	// since the view is checked at its present place. 0: no move is a teleport. Choose twice the distance of the fastest
+	// entity.
 	Teleport fixed.Num
 }
 
@@ -70,8 +71,8 @@ func (s *Sweep[T]) Derived() ecs.AnyDerived { return s.derived }
 // Cost returns what was counted in the world so far.
 func (s *Sweep[T]) Cost(w *ecs.World) Cost { return s.derived.Of(w).cost }
 
-// Near yields whoever p could hit in the rectangle [lo, hi]: the entities whose circle, as Judged has it, touches it,
-// with that value, in the order of rows. Without a stamp that is the present.
+// Near yields the entities that p could hit in the rectangle [lo, hi], with their value by Judged, in the order of rows. The
+// circle of each touches the rectangle. Without a stamp the values are of the present.
 func (s *Sweep[T]) Near(w *ecs.World, p ecs.Player, lo, hi fixed.Vec2) iter.Seq2[ecs.Entity, T] {
 	return func(yield func(ecs.Entity, T) bool) { s.near(w, p, box{lo, hi}, yield) }
 }

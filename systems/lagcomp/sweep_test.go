@@ -10,8 +10,8 @@ import (
 	"tendon/rollback"
 )
 
-// crowd is a world of many targets in the plane that come, go, jump and lose their place for a while.
-type crowd struct {
+// movingWorld is a world of many targets in the plane that come, go, jump and lose their place for a while.
+type movingWorld struct {
 	t    *testing.T
 	w    *ecs.World
 	ring *rollback.Snapshots
@@ -21,10 +21,10 @@ type crowd struct {
 
 var spots = ecs.NewQuery1(ecs.Read(spot))
 
-// newCrowd returns n who move straight on in a square, by at most so much a tick along each axis. Something unusual
+// newMovingWorld returns n who move straight on in a square, by at most so much a tick along each axis. Something unusual
 // happens to a few, by odds out of 1000 in a tick.
-func newCrowd(t *testing.T, n int, seed uint64, speed fixed.Num, odds int) *crowd {
-	c := &crowd{t: t, ring: rollback.NewSnapshots(64), rand: rand.New(rand.NewPCG(seed, 1))}
+func newMovingWorld(t *testing.T, n int, seed uint64, speed fixed.Num, odds int) *movingWorld {
+	c := &movingWorld{t: t, ring: rollback.NewSnapshots(64), rand: rand.New(rand.NewPCG(seed, 1))}
 	spawn := func(w *ecs.World, o image.Owner) {
 		spot.Put(w, w.Spawn(o, spot, life), gSpot{Pos: c.somewhere(), Vel: c.direction(speed), Radius: fixed.FromRatio(1+c.rand.Int64N(8), 8)})
 	}
@@ -75,16 +75,16 @@ func newCrowd(t *testing.T, n int, seed uint64, speed fixed.Num, odds int) *crow
 
 const square = 128 * fixed.One
 
-func (c *crowd) direction(speed fixed.Num) fixed.Vec2 {
+func (c *movingWorld) direction(speed fixed.Num) fixed.Vec2 {
 	return fixed.Vec2{X: speed.Mul(fixed.FromRatio(c.rand.Int64N(65)-32, 32)), Y: speed.Mul(fixed.FromRatio(c.rand.Int64N(65)-32, 32))}
 }
 
 // somewhere is a place in the square.
-func (c *crowd) somewhere() fixed.Vec2 {
+func (c *movingWorld) somewhere() fixed.Vec2 {
 	return fixed.Vec2{X: fixed.FromRatio(c.rand.Int64N(128*16), 16), Y: fixed.FromRatio(c.rand.Int64N(128*16), 16)}
 }
 
-func (c *crowd) step(orders ...image.Order) {
+func (c *movingWorld) step(orders ...image.Order) {
 	c.w.Step(ecs.TickInputs{Orders: orders})
 	c.ring.Save(c.w)
 }
@@ -93,12 +93,12 @@ func viewOrder(p ecs.Player, v image.ViewStamp) image.Order {
 	return image.Order{Kind: image.OrderView, Player: p, Payload: image.AppendViewStamp(nil, v)}
 }
 
-// The broad phase must find exactly whom looking at everybody's past finds, whatever they did meanwhile and whichever
-// ticks it has seen.
-func TestNearFindsExactlyWhomLookingAtEverybodyFinds(t *testing.T) {
+// The broad phase must find exactly the entities that a search of every entity's past finds, for all motions and for all
+// ticks that it has read.
+func TestNearFindsTheSameAsASearchOfAllEntities(t *testing.T) {
 	found, late, gone, skipped := 0, 0, 0, uint64(0)
 	for seed := range uint64(12) {
-		c := newCrowd(t, 60, seed, fixed.FromRatio(int64(seed%4)*9, 10), 8)
+		c := newMovingWorld(t, 60, seed, fixed.FromRatio(int64(seed%4)*9, 10), 8)
 		for range 400 {
 			f := c.w.Tick() + 1
 			v := image.ViewStamp{Tick: max(f, 30) - ecs.Tick(1+c.rand.IntN(29)), Part: uint8(c.rand.IntN(3) * 100)}
@@ -161,10 +161,10 @@ func TestNearFindsExactlyWhomLookingAtEverybodyFinds(t *testing.T) {
 	}
 }
 
-// LC-08: of n entities those near the shot are rewound, and the cost says so.
+// LC-08: of n entities only those near the shot are rewound, and Cost counts them.
 func TestLC08OnlyCandidatesAreRewound(t *testing.T) {
 	const n = 400
-	c := newCrowd(t, n, 5, fixed.FromRatio(1, 10), 0)
+	c := newMovingWorld(t, n, 5, fixed.FromRatio(1, 10), 0)
 	for range 40 {
 		c.step()
 	}
@@ -174,7 +174,7 @@ func TestLC08OnlyCandidatesAreRewound(t *testing.T) {
 		for range 10 {
 			at := c.somewhere()
 			area := box{at, at.Add(fixed.Vec2{X: fixed.FromInt(4), Y: fixed.FromInt(4)})}
-			possible := uint64(0) // whoever was near at any time since the view
+			possible := uint64(0) // entities near at any time since the view
 			for row := range spots.All(w) {
 				all := around(reach.motion(&row.A).Pos, row.A.Radius)
 				for f := w.Tick() - 40; f < w.Tick(); f++ { // two windows: what the boxes hold at most
@@ -212,8 +212,8 @@ func TestLC08OnlyCandidatesAreRewound(t *testing.T) {
 	}
 }
 
-// Who teleports is judged where they are now: the shooter hits neither where they were nor on the way between.
-func TestNobodyIsRewoundAcrossATeleport(t *testing.T) {
+// An entity that teleports is checked at its present place. A shot hits neither the former place nor the way between.
+func TestNoEntityIsRewoundAcrossATeleport(t *testing.T) {
 	for _, c := range []struct {
 		far     int
 		rewound bool
@@ -249,8 +249,8 @@ func TestNobodyIsRewoundAcrossATeleport(t *testing.T) {
 	}
 }
 
-// Who had not appeared when the shooter looked was not shot at, and who is gone cannot be hit.
-func TestNobodyIsHitBeforeTheirSpawnOrAfterTheyAreGone(t *testing.T) {
+// An entity that had not appeared at the seen moment cannot be hit, and neither can one that is gone.
+func TestNoEntityIsHitBeforeItsSpawnOrAfterItsEnd(t *testing.T) {
 	s := newStand(t, 60, Config{})
 	s.run(20)
 	s.orders = append(s.orders, image.Order{Kind: image.OrderJoin, Player: 2}) // spawned in tick 21
@@ -319,7 +319,7 @@ func TestWhatHappensWithinATickHidesNobody(t *testing.T) {
 		switch w.Tick() {
 		case 20:
 			if who := met(w, -70); len(who) != 0 {
-				t.Errorf("nobody is at −70, but %v", who)
+				t.Errorf("no target is at −70, but %v", who)
 			}
 		case 21:
 			met(w, 0) // while the component is away
@@ -344,8 +344,8 @@ func TestWhatHappensWithinATickHidesNobody(t *testing.T) {
 	}
 }
 
-// Who is seen between two states is found there, wherever in the boxes' turns the two states fall.
-func TestWhoIsSeenBetweenTwoStatesIsFoundThere(t *testing.T) {
+// An entity seen between two states is found there, for every position of the two states in the windows of the boxes.
+func TestAnEntityBetweenTwoStatesIsFoundThere(t *testing.T) {
 	s := newStand(t, 60, Config{})
 	s.place(1, gSpot{Vel: fixed.Vec2{X: 3 * fixed.One}, Radius: fixed.FromRatio(1, 4)})
 	s.run(30)
@@ -375,7 +375,7 @@ func TestAShotAllocatesNothingOnceWarm(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
-	c := newCrowd(t, 100, 3, fixed.FromRatio(1, 10), 0)
+	c := newMovingWorld(t, 100, 3, fixed.FromRatio(1, 10), 0)
 	met := 0
 	c.look = func(w *ecs.World) {
 		for range reach.Near(w, 1, fixed.Vec2{}, fixed.Vec2{X: fixed.FromInt(60), Y: fixed.FromInt(60)}) {

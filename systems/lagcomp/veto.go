@@ -12,8 +12,8 @@ const (
 	ShooterDead             // the shooter was dead
 )
 
-// Rules are a game's rules for hits that looking back found. The game asks them when it applies the damage that its
-// shots have left, at the end of the tick: so the shots of one tick do not depend on who shot first.
+// Rules are a game's rules for compensated hits. The game asks them when it applies the damage of its shots, at the end of
+// the tick. So the shots of one tick do not depend on their order.
 type Rules struct {
 	// Trade is by how many ticks a shot may follow the shooter's death and count: two who shoot each other within it both
 	// die. 0: only shots of the very tick do.
@@ -27,7 +27,7 @@ type Hit struct {
 	ShooterDied ecs.Tick // in which tick, 0 if the shooter is alive
 }
 
-// Veto says whether a hit counts. What the victim sees on the server beats what the shooter saw.
+// Veto returns whether a hit counts. The server's state of the victim overrides the shooter's view.
 func (r Rules) Veto(h Hit) Veto {
 	switch {
 	case h.Mitigated:
