@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/net/simnet"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -15,15 +14,15 @@ import (
 // leaveAt has a client's process stop in the moment in which it has executed a frame, and its connection end.
 func (c *client) leaveAt(f ecs.Tick) {
 	c.onFrame = func() {
-		if c.on && c.Stats().Present >= f {
-			c.on = false
-			c.rig.drop(c)
+		if !c.peer.Off && c.Stats().Present >= f {
+			c.peer.Off = true
+			c.peer.Drop()
 		}
 	}
 }
 
 // when calls f once, when the server has ended a frame.
-func (r *rig) when(frame ecs.Tick, f func()) { r.net.At(at(frame)+1, f) }
+func (r *rig) when(frame ecs.Tick, f func()) { r.Net.At(at(frame)+1, f) }
 
 // delivery is what a client was sent to bring it up to date, from when it came back.
 type delivery struct {
@@ -80,36 +79,29 @@ func TestLSWarmWhoComesBackIsSentWhatIsMissing(t *testing.T) {
 			c.leaveAt(1000)
 			var d *delivery
 			r.when(1600, func() {
-				if c.world.Tick() != 1000 || r.server.Done() != 1600 {
-					t.Fatalf("c = %d, the server is at %d", c.world.Tick(), r.server.Done())
+				if c.peer.World.Tick() != 1000 || r.Server.Done() != 1600 {
+					t.Fatalf("c = %d, the server is at %d", c.peer.World.Tick(), r.Server.Done())
 				}
 				c.onFrame, d = nil, r.delivered(c)
 				if process == "same process" {
-					c.returns()
+					c.peer.Reconnect()
 					return
 				}
-				encoded := imageOf(c.world)
-				c.make(r.game)
+				encoded := imageOf(c.peer.World)
+				c.restart()
 				c.load(encoded)
-				c.ready()
+				c.peer.Open()
 			})
-			r.until(at(1900))
+			r.Net.RunUntil(at(1900))
 			if d.first != 1001 || d.upTo < 1600 || d.upTo > 1604 || d.last > 1604 {
 				t.Errorf("it was sent the frames %d … %d of %d", d.first, d.last, d.upTo)
 			}
 			if c.ran[1600] == 0 || c.ran[1000] > at(1010) || !c.Live() || c.Stats().Present < 1880 || c.Stats().Snaps > 0 && process == "log on disk" {
 				t.Errorf("not back: %+v", c.Stats())
 			}
-			r.sound(1800)
+			r.wantSound(1800)
 		})
 	}
-}
-
-func imageOf(w *ecs.World) []byte {
-	var s image.Snapshot
-	w.Image().Save(&s)
-	defer s.Release()
-	return s.AppendImage(nil)
 }
 
 // LS-COLD, LS-09: who has nothing is sent all frames from the first, where the server has only State(0); or an image of
@@ -126,16 +118,16 @@ func TestLS09LSColdWhoHasNothingEndsInTheSameState(t *testing.T) {
 				r.company(3, link(way, way))
 				c := r.add(options{path: link(50*ms, 50*ms), seat: -1})
 				var encoded []byte
-				r.when(checkpoint, func() { encoded = r.image() })
+				r.when(checkpoint, func() { encoded = imageOf(r.Server.World()) })
 				var d *delivery
 				if joins {
 					r.when(1600, func() {
 						d = r.delivered(c)
 						c.load(encoded)
-						c.ready()
+						c.peer.Open()
 					})
 				}
-				r.until(at(2000))
+				r.Net.RunUntil(at(2000))
 				return r, c, d
 			}
 			r, c, d := run(true)
@@ -148,7 +140,7 @@ func TestLS09LSColdWhoHasNothingEndsInTheSameState(t *testing.T) {
 			if c.ran[1600] == 0 || c.ran[checkpoint+1] == 0 || !c.Live() || c.Stats().Present < 1970 {
 				t.Errorf("not there: %+v", c.Stats())
 			}
-			r.sound(1980 - int(checkpoint))
+			r.wantSound(1980 - int(checkpoint))
 			twin, _, _ := run(false)
 			for i := range 3 {
 				untouched(t, r.clients[i], twin.clients[i])
@@ -172,9 +164,9 @@ func TestLS08AWarmReconnectCostsTheOperationsThatAreMissing(t *testing.T) {
 		var d *delivery
 		r.when(back, func() {
 			c.onFrame, d = nil, r.delivered(c)
-			c.returns()
+			c.peer.Reconnect()
 		})
-		r.until(at(back + 300))
+		r.Net.RunUntil(at(back + 300))
 		if d.first != back-missing+1 || d.upTo < back {
 			t.Errorf("it was sent the frames %d … %d of %d", d.first, d.last, d.upTo)
 		}
@@ -194,11 +186,11 @@ func TestLS08AWarmReconnectCostsTheOperationsThatAreMissing(t *testing.T) {
 		if c.Stats().Present < back+280 || c.Stats().Snaps != 1 { // it took its own state over again
 			t.Errorf("%+v", c.Stats())
 		}
-		r.sound(int(back))
+		r.wantSound(int(back))
 		for _, o := range r.clients[:2] {
 			early, late := o.lags[len(o.lags)-900], o.lags[len(o.lags)-1] // before and after
 			if d := late.lag - early.lag; o.lost > 0 || d > time.Microsecond || d < -time.Microsecond {
-				t.Errorf("client %d: lost %d ticks, its lag went from %v to %v", o.id, o.lost, early.lag, late.lag)
+				t.Errorf("client %d: lost %d ticks, its lag went from %v to %v", o.peer.ID, o.lost, early.lag, late.lag)
 			}
 		}
 	})
@@ -214,17 +206,17 @@ func TestLS10WhoIsTooFarBehindIsGivenAnImage(t *testing.T) {
 			c := r.clients[2]
 			c.leaveAt(200)
 			r.when(3000, func() {
-				if oldest := r.server.OldestServable(); oldest <= 200 {
+				if oldest := r.Server.OldestServable(); oldest <= 200 {
 					t.Fatalf("frame 200 can be served: the oldest is %d", oldest)
 				}
 				c.onFrame = nil
-				c.returns()
+				c.peer.Reconnect()
 			})
-			r.until(at(3400))
-			if _, ok := c.ran[201]; ok || c.run != 3 || !c.Live() || c.Stats().Present < 3380 || c.faulty {
-				t.Errorf("not back with an image: run %d, live %v, %+v", c.run, c.Live(), c.Stats())
+			r.Net.RunUntil(at(3400))
+			if _, ok := c.ran[201]; ok || c.peer.Run != 3 || !c.Live() || c.Stats().Present < 3380 || c.peer.Faulty {
+				t.Errorf("not back with an image: run %d, live %v, %+v", c.peer.Run, c.Live(), c.Stats())
 			}
-			r.sound(500)
+			r.wantSound(500)
 		})
 	}
 }
@@ -242,18 +234,18 @@ func TestOperationsAroundAReconnectAreCarriedOutOnce(t *testing.T) {
 		c := r.clients[0]
 		fires := 0
 		c.play = func(c *client, frame int) pad {
-			in := pad{Held: 5, Fire: c.Live() && frame%20 == 7 && c.on}
+			in := pad{Held: 5, Fire: c.Live() && frame%20 == 7 && !c.peer.Off}
 			if in.Fire {
 				fires++
 			}
 			return in
 		}
 		var ordered []string
-		c.after = func(systems.Time) {
+		c.peer.Between = func(systems.Time) {
 			for k, when := range []simnet.Time{2 * time.Second, 2990 * ms, 4 * time.Second} {
-				if d := r.net.Now() - when; d >= 0 && d < time.Second/60 {
+				if d := r.Net.Now() - when; d >= 0 && d < time.Second/60 {
 					text := fmt.Sprint("order ", k)
-					if err := c.Order(ecs.Entity{}, []byte(text), c.toServer()); err != nil {
+					if err := c.Order(ecs.Entity{}, []byte(text), r.ToServer(c.peer)); err != nil {
 						t.Error(err)
 					}
 					ordered = append(ordered, text)
@@ -261,10 +253,10 @@ func TestOperationsAroundAReconnectAreCarriedOutOnce(t *testing.T) {
 			}
 		}
 		// The way down is gone first, so that what is stamped is not confirmed.
-		r.net.Cut(r.node, c.node, 2950*ms, 3050*ms)
-		r.net.At(3050*ms, func() { r.drop(c) })
-		r.net.At(3100*ms, func() { c.returns() })
-		r.until(6 * time.Second)
+		r.Net.Cut(r.Node, c.peer.Node, 2950*ms, 3050*ms)
+		r.Net.At(3050*ms, func() { c.peer.Drop() })
+		r.Net.At(3100*ms, func() { c.peer.Reconnect() })
+		r.Net.RunUntil(6 * time.Second)
 		var got []string
 		for _, rec := range r.frames {
 			got = append(got, rec.order...)
@@ -274,19 +266,19 @@ func TestOperationsAroundAReconnectAreCarriedOutOnce(t *testing.T) {
 		}
 		for _, o := range r.clients {
 			n := 0
-			for e := range walkers.All(o.world) {
+			for e := range walkers.All(o.peer.World) {
 				if e.B.Player == 0 {
 					n = int(e.A.Fires)
 				}
 			}
 			// A press that was not stamped when the connection ended is gone; one that was is not made again.
 			if n > fires || n < fires-2 || fires < 10 {
-				t.Errorf("client %d: %d presses, %d were made", o.id, n, fires)
+				t.Errorf("client %d: %d presses, %d were made", o.peer.ID, n, fires)
 			}
 		}
-		if !c.Live() || c.run != 2 || r.clients[1].lost > 0 {
-			t.Errorf("live %v, run %d, the other lost %d", c.Live(), c.run, r.clients[1].lost)
+		if !c.Live() || c.peer.Run != 2 || r.clients[1].lost > 0 {
+			t.Errorf("live %v, run %d, the other lost %d", c.Live(), c.peer.Run, r.clients[1].lost)
 		}
-		r.sound(300)
+		r.wantSound(300)
 	})
 }

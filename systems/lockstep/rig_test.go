@@ -9,16 +9,22 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/net/wire"
-	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/lockstep"
 )
 
 const ms = time.Millisecond
 
-// The game of the acceptance tests: every operation leaves a trace in the state, in which its order shows.
+var (
+	profile  = halves.Profile
+	newWorld = halves.NewWorld
+	imageOf  = halves.Image
+)
+
+// The game of the acceptance tests. Every operation changes the state, in a way that depends on the order of operations.
 type (
 	pad struct {
 		DX, DY int8
@@ -29,7 +35,7 @@ type (
 		X, Y        int32
 		Held, Fires uint32
 	}
-	chronicle struct {
+	trace struct {
 		Sum, Noise uint64
 		Orders     uint32
 		Fires      uint32
@@ -40,7 +46,7 @@ var (
 	padInput   = ecs.NewInput[pad]()
 	walkerComp = ecs.NewComponent[walker]("walker")
 	holderComp = ecs.NewComponent[ecs.Seat]("holder")
-	story      = ecs.NewResource[chronicle]("story")
+	story      = ecs.NewResource[trace]("story")
 	walkers    = ecs.NewQuery2(ecs.Write(walkerComp), ecs.Read(holderComp))
 )
 
@@ -60,7 +66,7 @@ func walk(w *ecs.World) {
 	}
 }
 
-// newGame returns a game that has a result in the tick end, 0: never.
+// newGame returns a game that has a result in tick end, or never if end is 0.
 func newGame(end ecs.Tick) *ecs.Game {
 	g := &ecs.Game{Name: "walkers", TickRate: 60, MaxPlayers: 4, Input: padInput,
 		Components: ecs.Components(walkerComp, holderComp), Resources: ecs.Resources(story), Systems: ecs.Systems(walk),
@@ -94,226 +100,109 @@ func newGame(end ecs.Tick) *ecs.Game {
 	return g
 }
 
-// rig plays a server and clients against each other over the message floor, with just as much of a session as they rely
-// on: images are handed over, a client that has loaded one says so, which opens its peer, and messages carry the number
-// of the run that they belong to; those of another are dropped. Everything a half does is held to the invariants of the
-// strategy as it happens: see took, executed and heard.
+// rig is a match of lockstep's halves that checks the invariants of the strategy: see took and executed.
 type rig struct {
-	t        testing.TB
-	net      *simnet.Network
-	game     *ecs.Game
+	*halves.Match
 	config   lockstep.Config
-	strategy systems.Strategy
-	server   systems.FullServer
-	node     simnet.NodeID
 	clients  []*client
-	carried  bool       // what the strategy gives as a datagram is carried reliably
-	truth    *ecs.World // computed from what the server took
+	truth    *ecs.World // computed from the server's final ticks
 	frames   []record   // by tick
 	promised ecs.Tick   // newest S that was sent
-	members  image.PlayerSet
-	decided  []systems.Decision
-	holds    int  // times that the server waited
-	hostile  bool // messages may be refused
-	refused  int
-	onUp     func(c *client, ch systems.Channel, m []byte) // a message has reached the server
-	onSend   func(c *client, ch systems.Channel, m []byte) // the server sends
+	onSend   func(c *client, ch systems.Channel, m []byte)
+	onUp     func(c *client, ch systems.Channel, m []byte)
 }
 
 // record is one frame of the server.
 type record struct {
-	text  []byte // what entered it
-	ops   int    // changes of input and orders in it
-	bits  int    // what its code takes at least
+	text  []byte // inputs and orders
+	ops   int    // changes of input, and orders
+	bits  int    // the least that its code takes
 	sum   image.Checksum
-	ended simnet.Time
+	ended time.Duration
 	in    []ecs.InputBytes
 	order []string
 }
 
-// client is a client and what was seen of it.
+// client is a client with its measurements.
 type client struct {
 	systems.Client
-	rig    *rig
-	id     systems.Peer
-	seat   int
-	node   simnet.NodeID
-	path   simnet.Profile
-	world  *ecs.World
-	play   func(c *client, frame int) pad
-	on     bool // its process runs
-	run    byte // of its session
-	served byte // the run that the server serves; 0: none
+	peer  *halves.Peer
+	rig   *rig
+	play  func(c *client, frame int) pad
+	loads int // of the peer, when heard and live were reset
 
-	frames  int      // Frames of its display
-	heardOf ecs.Tick // newest S that reached it
+	heard   ecs.Tick // newest S that reached it
 	pad     pad
-	ran     map[ecs.Tick]simnet.Time
-	live    simnet.Time // when it was first live since it loaded; 0: not yet
+	ran     map[ecs.Tick]time.Duration
+	live    time.Duration // when it was first live since it loaded; 0: not yet
 	lags    []lag
 	stalls  []stall
 	due     int // ticks that were due while live
 	lost    int // of them, those that could not be computed
 	checked int // states compared
-	faulty  bool
-	spoil   func(w *ecs.World) // called after every frame it executes
-	flagged []simnet.Time      // when the server found its state to differ
-	out     bool               // it was removed
-	differs []image.Difference // found when it was put right
-	down    int                // bytes that the server sent
-	pressed [256]simnet.Time   // when its Held became that; 0: it is shown
-	display []simnet.Time      // from such a change to the frame that has it
+	spoil   func(w *ecs.World)
+	pressed [256]time.Duration // when its Held became that; 0: it is shown
+	display []time.Duration    // from such a change to the frame that has it
+	before  ecs.Tick           // its tick before the frame
+	stalled uint64             // Stats().Stalls before the frame
 
 	onHear  func(ch systems.Channel, m []byte)
-	before  func(now systems.Time) // before Frame
-	after   func(now systems.Time) // between Frame and Send
-	onFrame func()                 // after both
+	onFrame func()
 }
 
-// lag says how long after the server ended a frame a client executed it.
-type lag struct {
-	at, lag simnet.Time
-}
+// lag is the time from the end of a frame on the server to its execution.
+type lag struct{ at, lag time.Duration }
 
-// stall is a time in which a client could not execute frame c + 1: so many ticks of its grid.
+// stall is a time in which a client could not execute frame c + 1.
 type stall struct {
 	c            ecs.Tick
-	since, until simnet.Time
-	ticks        int
+	since, until time.Duration
+	ticks        int // of its grid
 	why          systems.StallReason
 }
 
-type outbox func(to systems.Peer, ch systems.Channel, m []byte)
-
-func (o outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o(to, ch, m) }
-
-// The kinds of the strategy's messages, as the wire standard has them, and the rig's own.
+// The kinds of the strategy's messages, as the wire standard has them.
 const (
 	kindOps     = 1
 	kindSync    = 2
 	kindStamped = 3
 	kindHash    = 4
 	kindResult  = 5
-	kindReady   = 255
 )
-
-func newWorld(t testing.TB, game *ecs.Game, seed uint64) *ecs.World {
-	t.Helper()
-	w, err := ecs.NewWorld(game, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
 
 // newRig starts a server whose frame f ends at f/TickRate.
 func newRig(t testing.TB, game *ecs.Game, config lockstep.Config, seed uint64) *rig {
-	r := &rig{t: t, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}), game: game, config: config, strategy: lockstep.New(config),
-		truth: newWorld(t, game, seed), frames: make([]record, 1)}
-	half, err := r.strategy.NewServer(systems.ServerConfig{World: newWorld(t, game, seed), Peers: 8, Taken: r.took, Decided: func(d systems.Decision) {
-		d.Result, d.Votes = slices.Clone(d.Result), slices.Clone(d.Votes)
-		r.decided = append(r.decided, d)
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.server = systems.Full(half)
-	r.node = r.net.AddNode(simnet.Clock{})
-	r.net.OnMessage(r.node, r.receive)
-	r.net.Every(r.node, 0, game.TickRate, func(k int64, now simnet.Time) {
-		if k > 0 {
-			r.serve(systems.Time(now))
+	r := &rig{config: config, truth: newWorld(t, game, seed), frames: make([]record, 1)}
+	r.Match = halves.New(t, halves.Config{Game: game, Strategy: lockstep.New(config), Seed: seed})
+	r.OnTick = r.took
+	r.OnUp = func(p *halves.Peer, ch systems.Channel, m []byte) {
+		if r.onUp != nil {
+			r.onUp(r.clients[p.ID], ch, m)
 		}
-	})
-	return r
-}
-
-func (r *rig) serve(now systems.Time) {
-	if r.server.Hold(now) {
-		r.holds++
-		r.server.Send(now, r.toClients())
-		return
 	}
-	r.server.Tick(now)
-	r.server.Desynced(r.desynced)
-	r.server.Send(now, r.toClients())
-}
-
-func (r *rig) toClients() systems.Outbox {
-	return outbox(func(to systems.Peer, ch systems.Channel, m []byte) {
-		c := r.clients[to]
+	r.OnDown = func(p *halves.Peer, ch systems.Channel, m []byte) {
+		if ch == systems.Datagram && r.config.Reliable {
+			t.Errorf("a datagram of %d bytes", len(m))
+		}
 		if s, _, ok := readSync(m); ok {
-			if s > r.server.Done() {
-				r.t.Fatalf("S = %d was sent in frame %d", s, r.server.Done())
+			if s > r.Server.Done() {
+				t.Fatalf("S = %d was sent in frame %d", s, r.Server.Done())
 			}
 			r.promised = max(r.promised, s)
 		}
 		if r.onSend != nil {
-			r.onSend(c, ch, m)
+			r.onSend(r.clients[p.ID], ch, m)
 		}
-		c.down += len(m)
-		r.send(r.node, c.node, ch, c.served, m)
-	})
+	}
+	return r
 }
 
-func (r *rig) send(from, to simnet.NodeID, ch systems.Channel, run byte, m []byte) {
-	if ch == systems.Datagram && (r.config.Reliable || len(m) > systems.MaxDatagram) {
-		r.t.Errorf("a datagram of %d bytes", len(m))
-	}
-	floor := simnet.Channel(ch)
-	if r.carried {
-		floor = simnet.Reliable
-	}
-	if err := r.net.Send(from, to, floor, append([]byte{run}, m...)); err != nil {
-		r.t.Errorf("at %v: node %d sends to node %d: %v", r.net.Now(), from, to, err)
-	}
-}
-
-func (r *rig) receive(from simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
-	c := r.clients[from-1]
-	run, m := payload[0], payload[1:]
-	if len(m) > 0 && m[0] == kindReady {
-		r.open(c, run, ecs.Tick(binary.LittleEndian.Uint64(m[1:])))
-		return
-	}
-	if run != c.served || run == 0 {
-		return
-	}
-	if r.onUp != nil {
-		r.onUp(c, systems.Channel(ch), m)
-	}
-	r.note(r.server.Receive(c.id, systems.Channel(ch), m, systems.Time(now), r.toClients()))
-}
-
-func (r *rig) note(err error) {
-	if err == nil {
-		return
-	}
-	if r.refused++; !r.hostile {
-		r.t.Errorf("at %v: a message was refused: %v", r.net.Now(), err)
-	}
-}
-
-// open serves a client that holds the state of a tick. A player who is not in the match enters it.
-func (r *rig) open(c *client, run byte, have ecs.Tick) {
-	if have < r.server.OldestServable() {
-		r.hand(c, 0)
-		return
-	}
-	c.served = run
-	r.server.Open(c.id, c.seat, have, systems.Time(r.net.Now()), r.toClients())
-	if p := ecs.Player(c.seat); c.seat >= 0 && !r.members.Has(p) {
-		r.members |= 1 << p
-		r.server.Stamp(image.Order{Kind: image.OrderJoin, Player: p}, r.toClients())
-	}
-}
-
-// took holds the server to: nothing enters a frame that was promised.
+// took checks that no frame becomes final after it was promised.
 func (r *rig) took(f systems.FinalTick) {
-	if int(f.Tick) != len(r.frames) || f.Tick <= r.promised {
-		r.t.Fatalf("frame %d is final after frame %d, and S = %d was sent", f.Tick, len(r.frames)-1, r.promised)
+	if f.Tick <= r.promised {
+		r.T.Fatalf("frame %d is final, and S = %d was sent", f.Tick, r.promised)
 	}
-	rec := record{text: describe(nil, &f), in: slices.Clone(f.Inputs), ended: r.net.Now()}
+	rec := record{text: describe(nil, &f), in: slices.Clone(f.Inputs), ended: r.Net.Now()}
 	for _, o := range f.Orders {
 		if o.Kind == image.OrderGame {
 			rec.order = append(rec.order, string(o.Payload))
@@ -323,23 +212,23 @@ func (r *rig) took(f systems.FinalTick) {
 	r.truth.Step(ecs.TickInputs{Players: f.Inputs, Orders: f.Orders})
 	rec.sum = checksum(r.truth)
 	if f.State != nil && f.State.Checksum() != rec.sum {
-		r.t.Fatalf("frame %d: the server's state differs from what it took", f.Tick)
+		r.T.Fatalf("frame %d: the server's state differs from its inputs and orders", f.Tick)
 	}
 	r.frames = append(r.frames, rec)
 }
 
-// code returns how many operations a frame holds, and the bits that those take at least: for each frame one, for each
-// that has operations one per player, a byte and a bit of each byte that changed, and the orders.
+// code returns the number of operations in a frame and the least bits that they take: one per frame; in a frame with
+// operations one per player, a byte and a bit per changed byte; and the orders.
 func (r *rig) code(f *systems.FinalTick) (ops, bits int) {
 	bits = 1
-	last := make([]ecs.InputBytes, r.game.MaxPlayers)
+	last := make([]ecs.InputBytes, r.Game.MaxPlayers)
 	copy(last, r.frames[len(r.frames)-1].in)
 	changes := 0
 	for p := range f.Inputs {
-		if expected := r.game.Input.Predict(last[p]); expected != f.Inputs[p] {
+		if expected := r.Game.Input.Predict(last[p]); expected != f.Inputs[p] {
 			ops++
-			changes += r.game.Input.Size()
-			for i := range r.game.Input.Size() {
+			changes += r.Game.Input.Size()
+			for i := range r.Game.Input.Size() {
 				if expected[i] != f.Inputs[p][i] {
 					changes += 8
 				}
@@ -356,7 +245,7 @@ func (r *rig) code(f *systems.FinalTick) (ops, bits int) {
 		changes += 6
 	}
 	if ops > 0 {
-		bits += 2 + r.game.MaxPlayers + changes
+		bits += 2 + r.Game.MaxPlayers + changes
 	}
 	return ops, bits
 }
@@ -379,7 +268,7 @@ func checksum(w *ecs.World) image.Checksum {
 	return s.Checksum()
 }
 
-// syncHead is what a sync says before its frames, as the wire standard has it.
+// syncHead is the head of a sync, as the wire standard has it.
 type syncHead struct {
 	first, last ecs.Tick // the frames in it
 	s           ecs.Tick // as far as it promises
@@ -404,244 +293,163 @@ func readSync(m []byte) (s, first ecs.Tick, ok bool) {
 	return h.s, h.first, ok
 }
 
-// options say how a client takes part. Its display runs at hz, 0: the tick rate, from epoch on its clock.
+// options describe a client. Its display runs at hz, 0 for the tick rate, from epoch on its clock.
 type options struct {
 	path  simnet.Profile
 	clock simnet.Clock
 	seat  int
 	hz    int
-	epoch simnet.Time
+	epoch time.Duration
 	play  func(c *client, frame int) pad
 	game  *ecs.Game // nil: the server's
 }
 
-// add makes a client that holds nothing yet.
+// add adds a client without a state.
 func (r *rig) add(o options) *client {
-	c := &client{rig: r, id: systems.Peer(len(r.clients)), seat: o.seat, path: o.path, play: o.play, ran: map[ecs.Tick]simnet.Time{}}
-	c.node = r.net.AddNode(o.clock)
+	c := &client{rig: r, play: o.play, ran: map[ecs.Tick]time.Duration{}}
+	c.peer = r.Add(halves.Plan{Path: o.path, Clock: o.clock, Hz: o.hz, Phase: o.epoch, Game: o.game,
+		Config: systems.ClientConfig{Seat: o.seat, Taken: c.executed}, Receive: c.receive, Before: c.beforeFrame, After: c.afterFrame})
+	c.Client = c.peer.Half
 	r.clients = append(r.clients, c)
-	if o.game == nil {
-		o.game = r.game
-	}
-	c.make(o.game)
-	if err := r.net.Connect(c.node, r.node, o.path); err != nil {
-		r.t.Fatal(err)
-	}
-	r.net.OnMessage(c.node, func(_ simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
-		if run, m := payload[0], payload[1:]; run == c.run && c.run != 0 {
-			c.hear(systems.Channel(ch), m, systems.Time(now))
-		}
-	})
-	if o.hz == 0 {
-		o.hz = r.game.TickRate
-	}
-	r.net.Every(c.node, o.epoch, o.hz, func(_ int64, now simnet.Time) { c.frame(systems.Time(now)) })
 	return c
 }
 
-// make starts the client's process: its half and its world are new.
-func (c *client) make(game *ecs.Game) {
-	c.world = newWorld(c.rig.t, game, 99)
-	half, err := c.rig.strategy.NewClient(systems.ClientConfig{World: c.world, Seat: c.seat, Params: c.rig.strategy.Params, Taken: c.executed})
-	if err != nil {
-		c.rig.t.Fatal(err)
-	}
-	c.Client = half
-}
-
-// seated adds a client that holds State(0) at time 0, when its peer is open.
+// seated adds a client that has State(0) at time 0, when its peer is open.
 func (r *rig) seated(o options) *client {
 	c := r.add(o)
-	c.load(r.image())
-	r.open(c, c.run, c.world.Tick())
+	c.load(imageOf(r.Server.World()))
+	c.peer.OpenNow(c.peer.World.Tick())
 	return c
 }
 
-// joins adds a client that is handed an image from now on.
+// joins adds a client that is sent an image.
 func (r *rig) joins(o options) *client {
 	c := r.add(o)
-	r.hand(c, 0)
+	c.peer.SendImage(0)
 	return c
 }
 
-func (r *rig) image() []byte {
-	var s image.Snapshot
-	r.server.World().Image().Save(&s)
-	defer s.Release()
-	return s.AppendImage(nil)
-}
-
-// hand gives a client an image of the server's world after the way down and more.
-func (r *rig) hand(c *client, more time.Duration) {
-	encoded := r.image()
-	r.net.At(r.net.Now()+c.path.Down.Delay+more, func() {
-		if c.run > 0 {
-			if d, ok := new(rollback.Comparison).With(r.game, encoded, c.Client.(systems.Keeper).Kept); ok {
-				c.differs = append(c.differs, d)
-			}
-		}
-		c.load(encoded)
-		c.ready()
-	})
-}
-
-// load takes an image over; nil: the client goes on with what it has.
+// load makes the client take over an image.
 func (c *client) load(encoded []byte) {
-	if encoded != nil {
-		if err := c.world.Image().Load(encoded); err != nil {
-			c.rig.t.Fatal(err)
-		}
-		c.faulty = false
+	if err := c.peer.World.Image().Load(encoded); err != nil {
+		c.rig.T.Fatal(err)
 	}
-	c.Load(systems.Time(c.rig.net.LocalNow(c.node)), c.rig.server.Done(), systems.Time(c.path.Up.Delay+c.path.Down.Delay))
-	c.run++
-	c.on, c.live, c.heardOf = true, 0, c.world.Tick()
+	c.peer.Faulty, c.peer.Off = false, false
+	c.peer.Load(c.rig.Server.Done())
 }
 
-// ready tells the server what the client holds.
-func (c *client) ready() {
-	m := binary.LittleEndian.AppendUint64([]byte{kindReady}, uint64(c.world.Tick()))
-	if err := c.rig.net.Send(c.node, c.rig.node, simnet.Reliable, append([]byte{c.run}, m...)); err != nil {
-		c.rig.t.Error(err)
+// restart replaces the client's process by one without a state.
+func (c *client) restart() {
+	c.peer.Restart()
+	c.Client = c.peer.Half
+}
+
+// loaded resets the measurements after a Load.
+func (c *client) loaded() {
+	if c.loads != c.peer.Loads {
+		c.loads, c.live, c.heard = c.peer.Loads, 0, c.peer.World.Tick()
 	}
 }
 
-// drop ends a client's connection at once, on both ends. Its process lives on and computes what it holds.
-func (r *rig) drop(c *client) {
-	r.server.Close(c.id)
-	c.served = 0
-	r.net.Reconnect(c.node, r.node)
-}
-
-// returns lets a client whose connection has ended go on with what it holds: a warm reconnect.
-func (c *client) returns() {
-	c.load(nil)
-	c.ready()
-}
-
-func (r *rig) desynced(id systems.Peer) {
-	c := r.clients[id]
-	c.flagged = append(c.flagged, r.net.Now())
-	if r.server.PeerStats(id).Expelled {
-		c.out, c.on = true, false
-		r.members &^= 1 << c.seat
-		r.server.Stamp(image.Order{Kind: image.OrderLeave, Player: ecs.Player(c.seat)}, r.toClients())
-		r.drop(c)
-		return
-	}
-	r.hand(c, 100*ms) // an image is not one datagram
-}
-
-func (c *client) hear(ch systems.Channel, m []byte, now systems.Time) {
+func (c *client) receive(ch systems.Channel, m []byte, now time.Duration) error {
+	c.loaded()
 	if s, _, ok := readSync(m); ok {
-		c.heardOf = max(c.heardOf, s)
+		c.heard = max(c.heard, s)
 	}
-	c.rig.note(c.Receive(ch, m, now))
+	err := c.Receive(ch, m, now)
 	if c.onHear != nil {
 		c.onHear(ch, m)
 	}
+	return err
 }
 
-// executed holds the client to: c ≤ S, what enters a frame is what the server took, and so is the state.
+// executed checks a frame of the client: c ≤ S, its inputs and orders are the server's, and so is its state.
 func (c *client) executed(f systems.FinalTick) {
 	r := c.rig
-	if f.Tick > c.heardOf || f.Tick > r.promised || int(f.Tick) >= len(r.frames) {
-		r.t.Fatalf("client %d executes frame %d: it heard of S = %d, S = %d was sent, %d frames have ended", c.id, f.Tick, c.heardOf, r.promised, len(r.frames)-1)
+	if f.Tick > c.heard || f.Tick > r.promised || int(f.Tick) >= len(r.frames) {
+		r.T.Fatalf("client %d executes frame %d: it received S = %d, S = %d was sent, %d frames have ended", c.peer.ID, f.Tick, c.heard, r.promised, len(r.frames)-1)
 	}
 	want := &r.frames[f.Tick]
 	if got := describe(nil, &f); !bytes.Equal(got, want.text) {
-		r.t.Fatalf("client %d, frame %d: %x enters it, the server took %x", c.id, f.Tick, got, want.text)
+		r.T.Fatalf("client %d, frame %d: %x, the server has %x", c.peer.ID, f.Tick, got, want.text)
 	}
-	if !c.faulty {
-		if sum := checksum(c.world); sum != want.sum {
-			r.t.Fatalf("client %d, frame %d: checksum %x, should be %x", c.id, f.Tick, sum, want.sum)
+	if !c.peer.Faulty {
+		if sum := checksum(c.peer.World); sum != want.sum {
+			r.T.Fatalf("client %d, frame %d: checksum %x, should be %x", c.peer.ID, f.Tick, sum, want.sum)
 		}
 		c.checked++
 	}
-	c.ran[f.Tick] = r.net.Now()
+	now := r.Net.Now()
+	c.ran[f.Tick] = now
 	if c.Live() {
-		c.lags = append(c.lags, lag{r.net.Now(), r.net.Now() - want.ended})
+		c.lags = append(c.lags, lag{now, now - want.ended})
 	}
-	if c.seat >= 0 {
-		if p := &c.pressed[padInput.Unpack(f.Inputs[c.seat]).Held]; *p != 0 {
-			c.display = append(c.display, r.net.Now()-*p)
+	if seat := c.peer.Config.Seat; seat >= 0 {
+		if p := &c.pressed[padInput.Unpack(f.Inputs[seat]).Held]; *p != 0 {
+			c.display = append(c.display, now-*p)
 			*p = 0
 		}
 	}
 	if c.spoil != nil {
-		c.spoil(c.world)
+		c.spoil(c.peer.World)
 	}
 }
 
-// frame is one Frame of the client's display.
-func (c *client) frame(now systems.Time) {
-	if !c.on {
-		return
-	}
+func (c *client) beforeFrame(time.Duration) {
+	c.loaded()
 	if c.play != nil {
-		in := c.play(c, c.frames)
+		in := c.play(c, c.peer.Frames-1)
 		if in.Held != c.pad.Held && c.Live() {
-			c.pressed[in.Held] = c.rig.net.Now()
+			c.pressed[in.Held] = c.rig.Net.Now()
 		}
 		c.pad = in
 		c.SetInput(padInput.Pack(in))
 	}
-	c.frames++
-	if c.before != nil {
-		c.before(now)
-	}
-	at, was := c.world.Tick(), c.Stats()
-	c.Frame(now)
-	c.watch(at, was.Stalls)
+	c.before, c.stalled = c.peer.World.Tick(), c.Stats().Stalls
+}
+
+func (c *client) afterFrame(time.Duration) {
+	c.countStalls()
 	if c.Live() && c.live == 0 {
-		c.live = c.rig.net.Now()
+		c.live = c.rig.Net.Now()
 	}
-	if c.after != nil {
-		c.after(now)
-	}
-	c.Send(now, c.toServer())
-	if c.Stats().Present > c.heardOf {
-		c.rig.t.Fatalf("client %d: c = %d, S = %d", c.id, c.Stats().Present, c.heardOf)
+	if c.Stats().Present > c.heard {
+		c.rig.T.Fatalf("client %d: c = %d, S = %d", c.peer.ID, c.Stats().Present, c.heard)
 	}
 	if c.onFrame != nil {
 		c.onFrame()
 	}
 }
 
-func (c *client) toServer() systems.Outbox {
-	return outbox(func(_ systems.Peer, ch systems.Channel, m []byte) { c.rig.send(c.node, c.rig.node, ch, c.run, m) })
-}
-
-// watch notes stalls.
-func (c *client) watch(at ecs.Tick, stalls uint64) {
+func (c *client) countStalls() {
 	s := c.Stats()
-	lost := int(s.Stalls - stalls)
+	lost := int(s.Stalls - c.stalled)
 	if c.Live() {
-		c.due += int(s.Present-at) + lost
+		c.due += int(s.Present-c.before) + lost
 		c.lost += lost
 	}
 	n := len(c.stalls)
 	open := n > 0 && c.stalls[n-1].until == 0
 	if open && s.Present > c.stalls[n-1].c {
-		c.stalls[n-1].until, open = c.rig.net.Now(), false
+		c.stalls[n-1].until, open = c.rig.Net.Now(), false
 	}
 	switch {
 	case lost > 0 && open:
 		c.stalls[n-1].ticks += lost
 	case lost > 0:
-		c.stalls = append(c.stalls, stall{c: s.Present, since: c.rig.net.Now(), ticks: lost, why: s.Stalled})
+		c.stalls = append(c.stalls, stall{c: s.Present, since: c.rig.Net.Now(), ticks: lost, why: s.Stalled})
 	}
 }
 
-// forget begins to measure stalls, lag and display anew.
+// forget restarts the measurement of stalls, lag and display.
 func (c *client) forget() {
 	c.lags, c.stalls, c.display, c.due, c.lost = c.lags[:0], c.stalls[:0], c.display[:0], 0, 0
 }
 
-// stalled returns the share of ticks that were due and could not be computed, in percent.
-func (c *client) stalled() float64 { return 100 * float64(c.lost) / float64(max(c.due, 1)) }
+// stallShare returns the share of ticks that were due and could not be computed, in percent.
+func (c *client) stallShare() float64 { return 100 * float64(c.lost) / float64(max(c.due, 1)) }
 
-// notUnderRace skips a run of many frames: the halves start no goroutine, and one run of each kind says so.
+// notUnderRace skips a run of many frames: the halves start no goroutine, and one run of each kind shows that.
 func notUnderRace(t *testing.T) {
 	if lockstep.RaceDetector {
 		t.Skip("the same figures, slowly")
@@ -649,13 +457,11 @@ func notUnderRace(t *testing.T) {
 }
 
 // at is when the server ends a frame, if it never waits.
-func at(f ecs.Tick) simnet.Time { return simnet.Time(systems.TickTime(0, f, 60)) }
+func at(f ecs.Tick) time.Duration { return systems.TickTime(0, f, 60) }
 
-func (r *rig) until(t simnet.Time) { r.net.RunUntil(t) }
-
-// sound asserts that a run proves something: states were compared, they kept changing, and nobody was wronged.
-func (r *rig) sound(least int) {
-	r.t.Helper()
+// wantSound fails the test unless states were compared, kept changing, and no client was found to differ.
+func (r *rig) wantSound(least int) {
+	r.T.Helper()
 	ops := 0
 	sums := map[image.Checksum]bool{}
 	for _, f := range r.frames[1:] {
@@ -663,18 +469,18 @@ func (r *rig) sound(least int) {
 		sums[f.sum] = true
 	}
 	if ops < len(r.frames)/30 || len(sums) < len(r.frames)-1 {
-		r.t.Errorf("the run proves nothing: %d operations and %d checksums in %d frames", ops, len(sums), len(r.frames)-1)
+		r.T.Errorf("the run proves nothing: %d operations and %d checksums in %d frames", ops, len(sums), len(r.frames)-1)
 	}
 	for _, c := range r.clients {
 		if c.checked < least {
-			r.t.Errorf("client %d: only %d states compared", c.id, c.checked)
+			r.T.Errorf("client %d: only %d states compared", c.peer.ID, c.checked)
 		}
-		if len(c.flagged) > 0 {
-			r.t.Errorf("client %d was found to differ at %v", c.id, c.flagged)
+		if len(c.peer.Flagged) > 0 {
+			r.T.Errorf("client %d was found to differ at %v", c.peer.ID, c.peer.Flagged)
 		}
 	}
-	if w := r.server.World(); w.Tick() == ecs.Tick(len(r.frames)-1) && checksum(w) != r.frames[w.Tick()].sum {
-		r.t.Errorf("frame %d: the server's state is not the truth", w.Tick())
+	if w := r.Server.World(); w.Tick() == ecs.Tick(len(r.frames)-1) && checksum(w) != r.frames[w.Tick()].sum {
+		r.T.Errorf("frame %d: the server's state differs from its inputs and orders", w.Tick())
 	}
 }
 
@@ -683,16 +489,7 @@ func link(up, down time.Duration) simnet.Profile {
 	return simnet.Profile{Name: "link", Title: "link", Up: simnet.Path{Delay: up}, Down: simnet.Path{Delay: down}}
 }
 
-func profile(t testing.TB, name string) simnet.Profile {
-	t.Helper()
-	p, ok := simnet.ByName(name)
-	if !ok {
-		t.Fatalf("no profile %s", name)
-	}
-	return p
-}
-
-// wander presses at random but the same for a seed; Held counts up three times a second.
+// wander plays at random, by a seed. Held changes three times per second.
 func wander(seed uint64) func(*client, int) pad {
 	rand := image.NewRand(seed)
 	var now pad
@@ -708,27 +505,27 @@ func wander(seed uint64) func(*client, int) pad {
 	}
 }
 
-// busy is wander with orders: about one a second.
+// busy makes the client give an order about once per second.
 func (c *client) busy(seed uint64) {
 	rand := image.NewRand(seed)
-	c.after = func(systems.Time) {
+	c.peer.Between = func(time.Duration) {
 		if c.Live() && rand.Chance(1, 60) {
-			payload := []byte{byte(c.seat), byte(rand.IntN(256)), byte(c.frames)}
-			_ = c.Order(ecs.Entity{}, payload, c.toServer()) // refused while too many wait for the server's word
+			payload := []byte{byte(c.peer.Config.Seat), byte(rand.IntN(256)), byte(c.peer.Frames)}
+			_ = c.Order(ecs.Entity{}, payload, c.rig.ToServer(c.peer)) // refused while too many are pending
 		}
 	}
 }
 
-// four joins four who wander and give orders, with clocks of their own and displays at four phases of a tick.
+// four joins four players who wander and give orders, with clocks of their own and displays at four phases of a tick.
 func (r *rig) four(path simnet.Profile, seed uint64) {
 	for s := range 4 {
-		c := r.joins(options{path: path, seat: s, epoch: simnet.Time(s) * time.Second / 240, play: wander(seed*16 + uint64(s)), clock: simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(40*s - 60)}})
+		c := r.joins(options{path: path, seat: s, epoch: time.Duration(s) * time.Second / 240, play: wander(seed*16 + uint64(s)), clock: simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(40*s - 60)}})
 		c.busy(seed*16 + uint64(s))
 	}
 }
 
-// percentile returns the value that a share q of all are not above.
-func percentile(values []simnet.Time, q float64) simnet.Time {
+// percentile returns the value that a share q of all do not exceed.
+func percentile(values []time.Duration, q float64) time.Duration {
 	if len(values) == 0 {
 		return -1
 	}
@@ -737,7 +534,7 @@ func percentile(values []simnet.Time, q float64) simnet.Time {
 	return sorted[min(int(float64(len(sorted))*q), len(sorted)-1)]
 }
 
-func (c *client) lagValues() (values []simnet.Time) {
+func (c *client) lagValues() (values []time.Duration) {
 	for _, l := range c.lags {
 		values = append(values, l.lag)
 	}

@@ -31,7 +31,7 @@ func stageAt(t testing.TB, config lockstep.Config, hz int) *rig {
 // pressAt lets a client change its input at a moment of its display.
 func (c *client) pressAt(t simnet.Time) {
 	c.play = func(c *client, _ int) pad {
-		if c.rig.net.Now() >= t {
+		if c.rig.Net.Now() >= t {
 			return pad{Held: 7}
 		}
 		return pad{}
@@ -50,14 +50,14 @@ func (r *rig) stampOf(p ecs.Player) ecs.Tick {
 
 // late makes what the server sends to a client in [from, to) take 40 ms more.
 func (r *rig) late(c *client, from, to simnet.Time) {
-	slow := link(c.path.Up.Delay, c.path.Down.Delay+40*ms)
+	slow := link(c.peer.Path.Up.Delay, c.peer.Path.Down.Delay+40*ms)
 	for _, change := range []struct {
 		at   simnet.Time
 		path simnet.Profile
-	}{{from, slow}, {to, c.path}} {
-		r.net.At(change.at, func() {
-			if err := r.net.SetProfile(c.node, r.node, change.path); err != nil {
-				r.t.Error(err)
+	}{{from, slow}, {to, c.peer.Path}} {
+		r.Net.At(change.at, func() {
+			if err := r.Net.SetProfile(c.peer.Node, r.Node, change.path); err != nil {
+				r.T.Error(err)
 			}
 		})
 	}
@@ -84,14 +84,14 @@ func articleExample(t *testing.T, config lockstep.Config, hz int) {
 	r.clients[1].pressAt(at(5) + way)
 	sent, reached := map[ecs.Tick]simnet.Time{}, simnet.Time(0)
 	r.onSend = func(c *client, _ systems.Channel, m []byte) {
-		if s, _, ok := readSync(m); ok && c.id == 0 {
-			sent[s] = r.net.Now()
+		if s, _, ok := readSync(m); ok && c.peer.ID == 0 {
+			sent[s] = r.Net.Now()
 		}
 	}
 	r.onUp = func(c *client, _ systems.Channel, m []byte) {
 		if m[0] == kindOps && opsIn(m) > 0 && reached == 0 {
-			reached = r.net.Now()
-			if f := r.server.Done() + 1; f != 7 {
+			reached = r.Net.Now()
+			if f := r.Server.Done() + 1; f != 7 {
 				t.Errorf("103.33: the op meets frame %d", f)
 			}
 		}
@@ -99,27 +99,27 @@ func articleExample(t *testing.T, config lockstep.Config, hz int) {
 	got, held := map[ecs.Tick]simnet.Time{}, map[systems.Peer]simnet.Time{}
 	for _, c := range r.clients {
 		c.onHear = func(_ systems.Channel, m []byte) {
-			if s, _, ok := readSync(m); ok && c.id == 0 {
-				got[s] = r.net.Now()
+			if s, _, ok := readSync(m); ok && c.peer.ID == 0 {
+				got[s] = r.Net.Now()
 			}
 			if m[0] == kindStamped && m[1] == 7 {
-				held[c.id] = r.net.Now()
+				held[c.peer.ID] = r.Net.Now()
 			}
 		}
 	}
-	r.until(at(5) + way - 1)
+	r.Net.RunUntil(at(5) + way - 1)
 	for _, c := range r.clients {
 		if s := c.Stats(); s.Present != 0 || s.Stalls != 0 || c.Live() {
-			t.Errorf("before its first sync, client %d is not paused: %+v", c.id, s)
+			t.Errorf("before its first sync, client %d is not paused: %+v", c.peer.ID, s)
 		}
 	}
-	r.until(at(10) + way - 1)
+	r.Net.RunUntil(at(10) + way - 1)
 	for _, c := range r.clients {
 		if c.Stats().Present != 5 {
-			t.Errorf("176.67: client %d is at c = %d", c.id, c.Stats().Present)
+			t.Errorf("176.67: client %d is at c = %d", c.peer.ID, c.Stats().Present)
 		}
 	}
-	r.until(500 * ms)
+	r.Net.RunUntil(500 * ms)
 	is := func(what string, got, want simnet.Time) {
 		t.Helper()
 		if got != want {
@@ -135,13 +135,13 @@ func articleExample(t *testing.T, config lockstep.Config, hz int) {
 		t.Errorf("stamped %d, want 7", f)
 	}
 	for _, c := range r.clients {
-		is(fmt.Sprint("frame 1 of client ", c.id), c.ran[1], 93333333)
-		is(fmt.Sprint("op@7 held by client ", c.id), held[c.id], 113333333)
-		is(fmt.Sprint("frame 6 of client ", c.id), c.ran[6], 176666666)
-		is(fmt.Sprint("frame 7 of client ", c.id), c.ran[7], 193333333)
-		is(fmt.Sprint("press to effect at client ", c.id), c.ran[7]-c.ran[1], 100*ms)
+		is(fmt.Sprint("frame 1 of client ", c.peer.ID), c.ran[1], 93333333)
+		is(fmt.Sprint("op@7 held by client ", c.peer.ID), held[c.peer.ID], 113333333)
+		is(fmt.Sprint("frame 6 of client ", c.peer.ID), c.ran[6], 176666666)
+		is(fmt.Sprint("frame 7 of client ", c.peer.ID), c.ran[7], 193333333)
+		is(fmt.Sprint("press to effect at client ", c.peer.ID), c.ran[7]-c.ran[1], 100*ms)
 		if s := c.Stats(); s.Stalls != 0 || c.lost != 0 {
-			t.Errorf("client %d stalled: %+v", c.id, s)
+			t.Errorf("client %d stalled: %+v", c.peer.ID, s)
 		}
 	}
 	for s := ecs.Tick(1); s <= 25; s++ {
@@ -176,14 +176,14 @@ func TestLS04ALateSyncCostsOneStallAndTheNextNone(t *testing.T) {
 			got := map[ecs.Tick]simnet.Time{}
 			c.onHear = func(_ systems.Channel, m []byte) {
 				if s, _, ok := readSync(m); ok {
-					got[s] = r.net.Now()
+					got[s] = r.Net.Now()
 				}
 			}
-			r.until(200 * ms)
-			if _, current, _, alpha := c.View(systems.Time(r.net.LocalNow(c.node))); current.Tick() != 5 || alpha < 0.999 {
+			r.Net.RunUntil(200 * ms)
+			if _, current, _, alpha := c.View(systems.Time(r.Net.LocalNow(c.peer.Node))); current.Tick() != 5 || alpha < 0.999 {
 				t.Errorf("while it waits it shows frame %d and %v of the next", current.Tick(), alpha)
 			}
-			r.until(time.Second)
+			r.Net.RunUntil(time.Second)
 			if got[10] != 216666666 || got[15] != want {
 				t.Fatalf("Sync(10) came at %v, Sync(15) at %v, want %v", got[10], got[15], want)
 			}
@@ -198,7 +198,7 @@ func TestLS04ALateSyncCostsOneStallAndTheNextNone(t *testing.T) {
 			}
 			for _, o := range r.clients[1:] {
 				if o.lost != 0 || o.ran[6] != 176666666 {
-					t.Errorf("client %d stalled too: %+v", o.id, o.stalls)
+					t.Errorf("client %d stalled too: %+v", o.peer.ID, o.stalls)
 				}
 			}
 			if slack := c.lags[len(c.lags)-1].lag - c.lags[0].lag; slack != 50*ms {
@@ -215,11 +215,11 @@ func TestLS04SlackDecaysWithin2s(t *testing.T) {
 			r := stage(t, config)
 			c := r.clients[0]
 			cut := 3*time.Second + 5*ms
-			r.net.Partition(c.node, r.node, cut, cut+160*ms) // longer than any margin here
-			r.until(cut)
+			r.Net.Partition(c.peer.Node, r.Node, cut, cut+160*ms) // longer than any margin here
+			r.Net.RunUntil(cut)
 			before := percentile(c.lagValues()[60:], 1)
 			c.forget()
-			r.until(cut + 500*ms)
+			r.Net.RunUntil(cut + 500*ms)
 			if len(c.stalls) != 1 || c.stalls[0].ticks < 3 {
 				t.Fatalf("stalls: %+v", c.stalls)
 			}
@@ -227,9 +227,9 @@ func TestLS04SlackDecaysWithin2s(t *testing.T) {
 			if peak := percentile(c.lagValues(), 1); peak < before+2*time.Second/60 {
 				t.Fatalf("the run proves nothing: lag %v, after the stall %v", before, peak)
 			}
-			r.until(end + 2*time.Second)
+			r.Net.RunUntil(end + 2*time.Second)
 			c.forget()
-			r.until(end + 4*time.Second)
+			r.Net.RunUntil(end + 4*time.Second)
 			if after := percentile(c.lagValues(), 1); after > before+time.Second/60+time.Microsecond { // a display shows no part of a tick
 				t.Errorf("lag was %v and is %v two seconds after the stall", before, after)
 			}
@@ -248,7 +248,7 @@ func TestLS05WithN1EveryLateSyncStalls(t *testing.T) {
 			c := r.clients[0]
 			// All that follow within 40 ms are late too, or they would bring it.
 			r.late(c, at(late)-ms, at(late)+39*ms)
-			r.until(2 * time.Second)
+			r.Net.RunUntil(2 * time.Second)
 			if len(c.stalls) != 1 || c.stalls[0].c != late-1 || c.stalls[0].since != at(late)+way || c.stalls[0].ticks != 3 {
 				t.Errorf("stalls %+v", c.stalls)
 			}
@@ -264,11 +264,11 @@ func TestLS05WithN1EveryLateSyncStalls(t *testing.T) {
 func TestLS05TheNextSyncBringsWhatALateOneHas(t *testing.T) {
 	r := stage(t, lockstep.Config{Interval: 1, Margin: lockstep.NoMargin, NoCatchUp: true})
 	c := r.clients[0]
-	r.net.Script(r.node, c.node, simnet.Rule{Delay: 40 * ms, Match: func(_ simnet.Channel, m []byte) bool {
+	r.Net.Script(r.Node, c.peer.Node, simnet.Rule{Delay: 40 * ms, Match: func(_ simnet.Channel, m []byte) bool {
 		s, _, ok := readSync(m[1:])
 		return ok && s == 30
 	}})
-	r.until(2 * time.Second)
+	r.Net.RunUntil(2 * time.Second)
 	if len(c.stalls) != 1 || c.stalls[0].c != 29 || c.stalls[0].ticks != 1 {
 		t.Errorf("stalls %+v", c.stalls)
 	}
@@ -285,17 +285,17 @@ func TestLS05WithN5OnlySyncsAreWaitedFor(t *testing.T) {
 			r := stage(t, lockstep.Article())
 			r.clients[1].pressAt(at(5) + way)
 			c := r.clients[0]
-			r.net.Script(r.node, c.node, simnet.Rule{Delay: v.delay, Count: 9, Match: func(_ simnet.Channel, m []byte) bool { return m[1] == kindStamped && m[2] == 7 }})
+			r.Net.Script(r.Node, c.peer.Node, simnet.Rule{Delay: v.delay, Count: 9, Match: func(_ simnet.Channel, m []byte) bool { return m[1] == kindStamped && m[2] == 7 }})
 			// When its timer would have the channel bring it again, that fails.
-			r.net.Cut(r.node, c.node, 162*ms, 165*ms)
-			r.net.Cut(r.node, c.node, 252*ms, 258*ms)
+			r.Net.Cut(r.Node, c.peer.Node, 162*ms, 165*ms)
+			r.Net.Cut(r.Node, c.peer.Node, 252*ms, 258*ms)
 			hold := simnet.Time(0)
 			c.onHear = func(_ systems.Channel, m []byte) {
 				if m[0] == kindStamped && m[1] == 7 && hold == 0 {
-					hold = r.net.Now()
+					hold = r.Net.Now()
 				}
 			}
-			r.until(time.Second)
+			r.Net.RunUntil(time.Second)
 			if hold != 113333333+v.delay {
 				t.Fatalf("op@7 came at %v", hold)
 			}
@@ -318,13 +318,13 @@ func TestLSN1TheEffectIsThereTwoFramesLater(t *testing.T) {
 		r := stage(t, config)
 		r.clients[1].pressAt(at(1) + way)
 		r.late(r.clients[0], at(20)-ms, at(22)+ms)
-		r.until(time.Second)
+		r.Net.RunUntil(time.Second)
 		if f := r.stampOf(1); f != 3 {
 			t.Errorf("stamped %d, want 3", f)
 		}
 		for _, c := range r.clients {
 			if first, effect := c.ran[1], c.ran[3]; first != 26666666 || effect != 60*ms {
-				t.Errorf("client %d: press at %v, effect at %v", c.id, first, effect)
+				t.Errorf("client %d: press at %v, effect at %v", c.peer.ID, first, effect)
 			}
 		}
 		if c := r.clients[0]; len(c.stalls) != 1 || c.stalls[0].c != 19 || c.stalls[0].ticks != 3 {
@@ -365,20 +365,20 @@ func delivered(t *testing.T, config lockstep.Config, arrives simnet.Time) (r *ri
 	}
 	c.pressAt(press)
 	slow := link(arrives-press, way)
-	r.net.At(press, func() {
-		if err := r.net.SetProfile(c.node, r.node, slow); err != nil {
+	r.Net.At(press, func() {
+		if err := r.Net.SetProfile(c.peer.Node, r.Node, slow); err != nil {
 			t.Error(err)
 		}
 	})
 	r.onUp = func(from *client, _ systems.Channel, m []byte) {
-		if from == c && r.net.Now() > press && m[0] == kindOps && opsIn(m) > 0 && reached == 0 { // before, it says what it holds to begin with
-			reached = r.net.Now()
-			if stamp := r.server.Done() + 1; stamp <= r.promised {
+		if from == c && r.Net.Now() > press && m[0] == kindOps && opsIn(m) > 0 && reached == 0 { // before, it says what it holds to begin with
+			reached = r.Net.Now()
+			if stamp := r.Server.Done() + 1; stamp <= r.promised {
 				t.Errorf("stamped %d after Sync(%d)", stamp, r.promised)
 			}
 		}
 	}
-	r.until(500 * ms)
+	r.Net.RunUntil(500 * ms)
 	return r, reached
 }
 

@@ -85,11 +85,11 @@ func (v election) hold(t *testing.T, config lockstep.Config) {
 	for p, who := range v.players {
 		v.register(r, p, byte(who))
 	}
-	r.until(at(ending) + 5*time.Second)
-	if len(r.decided) != 1 {
-		t.Fatalf("decisions: %+v", r.decided)
+	r.Net.RunUntil(at(ending) + 5*time.Second)
+	if len(r.Decisions) != 1 {
+		t.Fatalf("decisions: %+v", r.Decisions)
 	}
-	d, all := r.decided[0], image.PlayerSet(1)<<len(v.players)-1
+	d, all := r.Decisions[0], image.PlayerSet(1)<<len(v.players)-1
 	want := systems.Decision{Tick: ending, How: v.how, Registered: all, Voted: all &^ v.silent, Dissented: v.dissented, Silent: v.silent, Doubled: v.doubled, Replays: v.replays}
 	if d.Tick != want.Tick || d.How != want.How || d.Registered != want.Registered || d.Voted != want.Voted || d.Dissented != want.Dissented ||
 		d.Silent != want.Silent || d.Doubled != want.Doubled || d.Replays != want.Replays {
@@ -98,12 +98,12 @@ func (v election) hold(t *testing.T, config lockstep.Config) {
 	if len(d.Result) != 12 || d.Result[0] != v.first {
 		t.Errorf("result %q, want one with %q", d.Result, v.first)
 	}
-	if computed := r.server.World().Tick(); (computed > 0) != (v.replays > 0) {
+	if computed := r.Server.World().Tick(); (computed > 0) != (v.replays > 0) {
 		t.Errorf("%d replays are to be made, the server has computed %d frames", v.replays, computed)
 	}
 	for p, c := range r.clients {
-		if v.tainted.Has(ecs.Player(p)) != (len(c.flagged) == 1) {
-			t.Errorf("player %d was found to differ at %v", p, c.flagged)
+		if v.tainted.Has(ecs.Player(p)) != (len(c.peer.Flagged) == 1) {
+			t.Errorf("player %d was found to differ at %v", p, c.peer.Flagged)
 		}
 		if sum := r.frames[ending].sum; d.Voted.Has(ecs.Player(p)) && d.Votes[p] != sum && v.players[p] != 'E' {
 			t.Errorf("player %d voted for the state %x, it was %x", p, d.Votes[p], sum)
@@ -129,13 +129,13 @@ func (v election) register(r *rig, p int, who byte) {
 	c := r.seated(o)
 	switch {
 	case who == 'L':
-		r.net.Cut(c.node, r.node, at(ending-20), at(ending)+3*time.Second)
+		r.Net.Cut(c.peer.Node, r.Node, at(ending-20), at(ending)+3*time.Second)
 	case who == 'D':
 		sent := false
 		c.onFrame = func() {
 			if c.Stats().Present >= ending && !sent {
 				sent = true
-				r.send(c.node, r.node, systems.Reliable, c.run, resultMessage(ending, r.frames[ending].sum, []byte("something else")))
+				r.ToServer(c.peer).Send(0, systems.Reliable, resultMessage(ending, r.frames[ending].sum, []byte("something else")))
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func (c *client) flipAt(frames ...ecs.Tick) {
 		if len(frames) > 0 && w.Tick() == frames[0] {
 			frames = frames[1:]
 			story.Write(w).Sum ^= 1 << 17
-			c.faulty = true
+			c.peer.Faulty = true
 		}
 	}
 }
@@ -178,17 +178,17 @@ func TestLS11TheVerdictComesWhenVotingIsOver(t *testing.T) {
 		}
 		r.onUp = func(_ *client, _ systems.Channel, m []byte) {
 			if m[0] == kindResult {
-				if last = r.net.Now(); first == 0 {
+				if last = r.Net.Now(); first == 0 {
 					first = last
 				}
 			}
 		}
-		r.net.Every(r.node, 0, 1000, func(int64, simnet.Time) {
-			if len(r.decided) > 0 && told == 0 {
-				told = r.net.Now()
+		r.Net.Every(r.Node, 0, 1000, func(int64, simnet.Time) {
+			if len(r.Decisions) > 0 && told == 0 {
+				told = r.Net.Now()
 			}
 		})
-		r.until(at(ending) + 5*time.Second)
+		r.Net.RunUntil(at(ending) + 5*time.Second)
 		if want := max(last, first+v.after); told < want || told > want+time.Second/60+ms {
 			t.Errorf("%s: first vote at %v, last at %v, verdict at %v", v.players, first, last, told)
 		}
@@ -205,31 +205,31 @@ func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
 				r, twin := flipped(t, config, f), flipped(t, config)
 				c := r.clients[2]
 				check := (f + 59) / 60 * 60
-				if len(c.flagged) != 1 || check > f+60 {
-					t.Fatalf("flagged at %v", c.flagged)
+				if len(c.peer.Flagged) != 1 || check > f+60 {
+					t.Fatalf("flagged at %v", c.peer.Flagged)
 				}
 				first, voted := twin.clients[2].ran[check], simnet.Time(0)
 				for _, o := range r.clients {
-					voted = max(voted, twin.clients[o.id].ran[check]+way)
+					voted = max(voted, twin.clients[o.peer.ID].ran[check]+way)
 				}
 				if simulate == lockstep.Always {
 					voted = first + way
 				}
-				if d := c.flagged[0]; d < first || d > voted+time.Second/60+ms {
+				if d := c.peer.Flagged[0]; d < first || d > voted+time.Second/60+ms {
 					t.Errorf("found at %v; it had executed frame %d at %v, and the votes were there at %v", d, check, first, voted)
 				}
-				if r.server.PeerStats(2).Desyncs != 1 || c.faulty || !c.Live() {
-					t.Errorf("%+v, live %v, still wrong %v", r.server.PeerStats(2), c.Live(), c.faulty)
+				if r.Server.PeerStats(2).Desyncs != 1 || c.peer.Faulty || !c.Live() {
+					t.Errorf("%+v, live %v, still wrong %v", r.Server.PeerStats(2), c.Live(), c.peer.Faulty)
 				}
-				if simulate == lockstep.OnDemand && r.server.World().Tick() != 0 {
-					t.Errorf("three agree, and the server computed %d frames", r.server.World().Tick())
+				if simulate == lockstep.OnDemand && r.Server.World().Tick() != 0 {
+					t.Errorf("three agree, and the server computed %d frames", r.Server.World().Tick())
 				}
 				for i, o := range r.clients {
 					if o == c {
 						continue
 					}
-					if s := r.server.PeerStats(o.id); s.Desyncs != 0 || len(o.flagged) > 0 || s.Checked < 4 || o.run != 1 {
-						t.Errorf("client %d: %+v, flagged at %v", i, s, o.flagged)
+					if s := r.Server.PeerStats(o.peer.ID); s.Desyncs != 0 || len(o.peer.Flagged) > 0 || s.Checked < 4 || o.peer.Run != 1 {
+						t.Errorf("client %d: %+v, flagged at %v", i, s, o.peer.Flagged)
 					}
 					untouched(t, o, twin.clients[i])
 				}
@@ -247,7 +247,7 @@ func flipped(t *testing.T, config lockstep.Config, frames ...ecs.Tick) *rig {
 			c.flipAt(frames...)
 		}
 	}
-	r.until(5 * time.Second)
+	r.Net.RunUntil(5 * time.Second)
 	return r
 }
 
@@ -255,11 +255,11 @@ func flipped(t *testing.T, config lockstep.Config, frames ...ecs.Tick) *rig {
 func untouched(t *testing.T, c, twin *client) {
 	t.Helper()
 	if c.lost != twin.lost || len(c.ran) != len(twin.ran) || len(c.ran) < 100 {
-		t.Errorf("client %d stalled %d ticks of %d instead of %d of %d", c.id, c.lost, len(c.ran), twin.lost, len(twin.ran))
+		t.Errorf("client %d stalled %d ticks of %d instead of %d of %d", c.peer.ID, c.lost, len(c.ran), twin.lost, len(twin.ran))
 	}
 	for f, when := range c.ran {
 		if twin.ran[f] != when {
-			t.Fatalf("client %d executed frame %d at %v instead of %v", c.id, f, when, twin.ran[f])
+			t.Fatalf("client %d executed frame %d at %v instead of %v", c.peer.ID, f, when, twin.ran[f])
 		}
 	}
 }
@@ -275,23 +275,23 @@ func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 			}
 			c := r.clients[2]
 			r.onSend = func(to *client, _ systems.Channel, _ []byte) {
-				if to == c && c.out {
+				if to == c && c.peer.Removed {
 					t.Fatal("the server still sends to who was removed")
 				}
 			}
 			// Each flip comes when the one before was put right.
 			c.spoil = func(w *ecs.World) {
-				if !c.faulty && c.Live() && w.Tick()%60 == 30 && r.server.Done() > 60 {
+				if !c.peer.Faulty && c.Live() && w.Tick()%60 == 30 && r.Server.Done() > 60 {
 					story.Write(w).Sum ^= 1
-					c.faulty = true
+					c.peer.Faulty = true
 				}
 			}
-			r.until(20 * time.Second)
-			if len(c.flagged) != 3 || !c.out {
-				t.Fatalf("flagged at %v, removed %v", c.flagged, c.out)
+			r.Net.RunUntil(20 * time.Second)
+			if len(c.peer.Flagged) != 3 || !c.peer.Removed {
+				t.Fatalf("flagged at %v, removed %v", c.peer.Flagged, c.peer.Removed)
 			}
-			if c.flagged[2] > 10*time.Second {
-				t.Errorf("it took until %v", c.flagged[2])
+			if c.peer.Flagged[2] > 10*time.Second {
+				t.Errorf("it took until %v", c.peer.Flagged[2])
 			}
 			left := false
 			for f, rec := range r.frames {
@@ -303,8 +303,8 @@ func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 				t.Error("no frame takes him out of the match")
 			}
 			for i, o := range r.clients {
-				if o != c && (len(o.flagged) > 0 || o.lost > 0 || o.Stats().Present+20 < r.server.Done() || o.checked < 1000) {
-					t.Errorf("client %d: flagged at %v, lost %d, %+v", i, o.flagged, o.lost, o.Stats())
+				if o != c && (len(o.peer.Flagged) > 0 || o.lost > 0 || o.Stats().Present+20 < r.Server.Done() || o.checked < 1000) {
+					t.Errorf("client %d: flagged at %v, lost %d, %+v", i, o.peer.Flagged, o.lost, o.Stats())
 				}
 			}
 		})
@@ -322,13 +322,13 @@ func TestLS14WithoutAMajorityTheServerComputes(t *testing.T) {
 				c.flipAt(ecs.Tick(100 + s))
 			}
 		}
-		r.until(3500 * ms)
+		r.Net.RunUntil(3500 * ms)
 		for i, c := range r.clients {
-			if want := i / 2; len(c.flagged) != want || c.faulty {
-				t.Errorf("client %d: flagged at %v, still wrong %v", i, c.flagged, c.faulty)
+			if want := i / 2; len(c.peer.Flagged) != want || c.peer.Faulty {
+				t.Errorf("client %d: flagged at %v, still wrong %v", i, c.peer.Flagged, c.peer.Faulty)
 			}
 		}
-		if w := r.server.World().Tick(); w != 120 {
+		if w := r.Server.World().Tick(); w != 120 {
 			t.Errorf("the server computed %d frames, the contested one is 120", w)
 		}
 	})

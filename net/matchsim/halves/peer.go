@@ -203,8 +203,9 @@ func (p *Peer) Drop() {
 	p.served = 0
 }
 
-// Reconnect opens the client again with the state that it holds, after a Drop.
+// Reconnect starts the client's display and opens the client again with the state that it holds, after a Drop.
 func (p *Peer) Reconnect() {
+	p.Off = false
 	p.Load(p.match.Server.Done())
 	p.Open()
 }
