@@ -173,7 +173,7 @@ func (c *botGroup) verdict(a *app) error {
 		fmt.Sprintf("%d (%d)", f["late_p50_us"], f["late_p99_us"])})
 	a.tell(t.Render() + "\n")
 	printCosts(a, spent)
-	silent := !slices.ContainsFunc(c.clients, func(k *client.Client) bool { return k.Core().World() != nil })
+	silent := !slices.ContainsFunc(c.clients, func(k *client.Client) bool { return k.Core.World() != nil })
 	for i, err := range c.failed {
 		if err != nil && !(silent && errors.Is(err, client.ErrUnreachable)) {
 			return fmt.Errorf("%w: bot %d: %w", errFailed, i, err)

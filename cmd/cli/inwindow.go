@@ -34,7 +34,7 @@ func inWindow(ctx context.Context, a *app, c *client.Client, title string, lost 
 			return c.Frame(now)
 		},
 		View: func(now time.Time) *ecs.View {
-			if c.Core().World() == nil {
+			if c.Core.World() == nil {
 				return nil
 			}
 			view := c.View(now)

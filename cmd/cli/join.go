@@ -133,7 +133,7 @@ func (v *joinVerb) play(ctx context.Context, a *app, config client.DialConfig) e
 		return v.headless(ctx, a, c)
 	}
 	err = inWindow(ctx, a, c, a.game.Name+" · "+v.Addr, nil)
-	if c.Core().World() != nil {
+	if c.Core.World() != nil {
 		printCosts(a, v.ledger.Report())
 	}
 	return err

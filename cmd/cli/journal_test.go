@@ -134,8 +134,8 @@ func (w *witness) frame(now time.Time) error {
 		return err
 	}
 	w.Effects(func(systems.Effect) {})
-	_, _, confirmed, _ := w.Core().Snapshots(0)
-	if half, ok := w.Core().Strategy().(systems.Replicated); ok { // of which only what is whole is the server's state
+	_, _, confirmed, _ := w.Core.Snapshots(0)
+	if half, ok := w.Core.Strategy().(systems.Replicated); ok { // of which only what is whole is the server's state
 		var complete bool
 		if confirmed, complete = half.Replica(); !complete {
 			return nil
@@ -394,8 +394,8 @@ func (c *crew) verify() {
 		if len(wrong) > 0 {
 			c.t.Errorf("%s: client %d of room %s: %d of %d ticks and %d states: %v", c.name, i, w.room, len(wrong), len(w.chains), len(w.sums), errors.Join(wrong[:min(len(wrong), 5)]...))
 		}
-		if !c.enough(w) || len(w.Core().Desyncs()) > 0 {
-			c.t.Errorf("%s: client %d of room %s: %d ticks, %d states, %d of them different, desyncs: %v", c.name, i, w.room, len(w.chains), len(w.sums), len(w.different()), w.Core().Desyncs())
+		if !c.enough(w) || len(w.Core.Desyncs()) > 0 {
+			c.t.Errorf("%s: client %d of room %s: %d ticks, %d states, %d of them different, desyncs: %v", c.name, i, w.room, len(w.chains), len(w.sums), len(w.different()), w.Core.Desyncs())
 		}
 	}
 }

@@ -96,7 +96,7 @@ var errSilent = errors.New("no server answers: check the address, that a server 
 var errSpectator = errors.New("the token is a spectator's, so there is nothing for a bot to play: leave --bot out, or take a token for a player")
 
 // isSpectator reports whether the server admitted a client as a spectator.
-func isSpectator(c *client.Client) bool { return c.Core().World() != nil && c.Seat() < 0 }
+func isSpectator(c *client.Client) bool { return c.Core.World() != nil && c.Seat() < 0 }
 
 // maxAttempts is how many attempts to connect a client makes while the server does not respond. Each lasts as long as the
 // token's timeout, 5 s by default.
@@ -149,7 +149,7 @@ func (p *player) frame(now time.Time) error {
 		return errSilent
 	case p.bot && isSpectator(p.client):
 		return errSpectator
-	case p.server != nil && len(p.client.Core().Desyncs()) > 0:
+	case p.server != nil && len(p.client.Core.Desyncs()) > 0:
 		return errDesynced
 	}
 	return nil
@@ -167,7 +167,7 @@ func (p *player) compare() {
 	if p.server == nil {
 		return
 	}
-	_, _, confirmed, _ := p.client.Core().Snapshots(0) // the confirmed state does not depend on the moment
+	_, _, confirmed, _ := p.client.Core.Snapshots(0) // the confirmed state does not depend on the moment
 	if confirmed.Empty() || confirmed.Tick() <= p.compared {
 		return
 	}
@@ -177,7 +177,7 @@ func (p *player) compare() {
 	}
 	have := confirmed.ComponentChecksums(p.sums[0][:0])
 	p.sums[0], p.sums[1], p.compared = have, want, confirmed.Tick()
-	if half, ok := p.client.Core().Strategy().(systems.Replicated); ok {
+	if half, ok := p.client.Core.Strategy().(systems.Replicated); ok {
 		if _, whole := half.Replica(); !whole {
 			return
 		}
@@ -230,7 +230,7 @@ func (p *player) publish(elapsed time.Duration) {
 	l.up, l.down = s.Session.BytesSent, s.Session.BytesReceived
 	l.FrameP50Us, l.FrameP99Us = float64(p.cost.ValueAtQuantile(50)), float64(p.cost.ValueAtQuantile(99))
 	l.Resyncs, l.Reconnects = s.Resyncs, s.Reconnects
-	if d := p.client.Core().Desyncs(); len(d) > 0 {
+	if d := p.client.Core.Desyncs(); len(d) > 0 {
 		l.Desync = d[len(d)-1].String()
 	}
 }

@@ -81,9 +81,9 @@ func (g *watched) Update() error {
 	if g.client.State() != client.Live {
 		return nil
 	}
-	for e := range fish.All(g.client.Core().World()) {
+	for e := range fish.All(g.client.Core.World()) {
 		if int(e.B.Player) == g.client.Seat() {
-			seen.x, seen.after = e.A.Pos.X, g.client.Core().World().Tick()
+			seen.x, seen.after = e.A.Pos.X, g.client.Core.World().Tick()
 		}
 	}
 	if seen.before == 0 && seen.after > 0 && seen.colours > 0 {

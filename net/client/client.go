@@ -19,9 +19,9 @@ import (
 //
 // All work is done in Frame, except that one goroutine reads the socket. After a lost connection the client reconnects from
 // a new socket with the newest reconnect token. The view stays until the new state is loaded. The methods of a Client must
-// be called by one goroutine.
+// be called by one goroutine. Receive and Lost of the embedded Core must not be called.
 type Client struct {
-	core   *Core
+	*Core
 	config DialConfig
 	epoch  time.Time // of systems.Time
 	now    time.Time // of the running Frame
@@ -101,7 +101,7 @@ func Dial(c DialConfig) (*Client, error) {
 		c.Elapsed = func() systems.Time { return systems.Time(time.Since(k.now)) }
 	}
 	var err error
-	k.core, err = NewCore(c.Config)
+	k.Core, err = NewCore(c.Config)
 	return k, err
 }
 
@@ -169,10 +169,10 @@ func (k *Client) Frame(now time.Time) error {
 	k.now = now
 	k.receive()
 	k.watchConnection()
-	err := k.core.Frame(k.at(now))
+	err := k.Core.Frame(k.at(now))
 	if k.fatal != nil {
-		k.core.end(k.fatal)
-		err = k.core.Err()
+		k.Core.end(k.fatal)
+		err = k.Core.Err()
 	}
 	k.keepTokens()
 	k.send()
@@ -204,7 +204,7 @@ func (k *Client) receive() {
 			continue
 		}
 		for ch, message, ok := k.link.Next(); ok; ch, message, ok = k.link.Next() {
-			k.core.Receive(ch, message, k.at(a.at))
+			k.Core.Receive(ch, message, k.at(a.at))
 		}
 	}
 	k.received = got
@@ -229,24 +229,24 @@ func (k *Client) watchConnection() {
 	case state == netcode.StateDisconnected:
 		k.lose(ErrDropped)
 	case state == netcode.StateDenied && !k.everLive:
-		k.core.end(ErrFull)
+		k.Core.end(ErrFull)
 	case state == netcode.StateDenied:
 		k.lose(ErrFull)
 	default:
 		k.lose(fmt.Errorf("%w (%v)", ErrSilent, state))
 	}
-	k.everLive = k.everLive || k.core.State() == Live
+	k.everLive = k.everLive || k.Core.State() == Live
 }
 
 // lose closes the connection and reports that to the core, which reconnects.
 func (k *Client) lose(why error) {
 	k.hangUp()
-	k.core.Lost(why, k.at(k.now))
+	k.Core.Lost(why, k.at(k.now))
 }
 
 // keepTokens keeps the newest of the reconnect tokens that the core received.
 func (k *Client) keepTokens() {
-	received := k.core.takeTokens()
+	received := k.Core.takeTokens()
 	if len(received) == 0 {
 		return
 	}
@@ -292,41 +292,11 @@ func (k *Client) Close() {
 		return
 	}
 	k.closed = true
-	k.core.Leave()
+	k.Core.Leave()
 	k.send()
 	k.netcode.Disconnect(&k.out, k.now)
 	k.hangUp()
 }
 
-// Core returns the client without its socket, for tests and tools.
-func (k *Client) Core() *Core { return k.core }
-
-// SetInput sets the input of the player from now on.
-func (k *Client) SetInput(in ecs.InputBytes) { k.core.SetInput(in) }
-
 // View updates the view to a moment and returns it. Before there is a state the view is empty.
-func (k *Client) View(now time.Time) *ecs.View { return k.core.View(systems.Time(now.Sub(k.epoch))) }
-
-// Effects calls f for each effect since the last call: see [Core.Effects].
-func (k *Client) Effects(f func(systems.Effect)) { k.core.Effects(f) }
-
-// Order asks the server to stamp an order of the player: see [Core.Order].
-func (k *Client) Order(target ecs.Entity, payload []byte) error { return k.core.Order(target, payload) }
-
-// Chat sends a chat message to all players.
-func (k *Client) Chat(text string) { k.core.Chat(text) }
-
-// State returns the state of the client.
-func (k *Client) State() State { return k.core.State() }
-
-// Err returns why the client has ended, or nil.
-func (k *Client) Err() error { return k.core.Err() }
-
-// Progress returns the progress of loading and catching up, in [0, 1]: see [Core.Progress].
-func (k *Client) Progress() float64 { return k.core.Progress() }
-
-// Seat returns the seat of the player, −1 for a spectator and before the Welcome.
-func (k *Client) Seat() int { return k.core.Seat() }
-
-// Stats returns the counters of the client.
-func (k *Client) Stats() Stats { return k.core.Stats() }
+func (k *Client) View(now time.Time) *ecs.View { return k.Core.View(now.Sub(k.epoch)) }
