@@ -9,17 +9,20 @@ import (
 	"tendon/ecs"
 )
 
-// account is what one row has cost. Its histogram holds total times in nanoseconds, those above most as most.
+// account holds the costs of one row. Its histogram holds total times in nanoseconds, those above most as most.
 type account struct {
-	calls    uint64
-	total    time.Duration
-	self     time.Duration
-	max      time.Duration
-	memory   memory
-	p50, p99 time.Duration // as of the last look
-	times    *hdrhistogram.Histogram
-	cut      time.Duration   // self when the last slice was cut
-	slices   []time.Duration // self times of the slices
+	figures
+	times  *hdrhistogram.Histogram
+	cut    time.Duration   // self when the last slice was cut
+	slices []time.Duration // self times of the slices
+}
+
+// figures are the published part of an account.
+type figures struct {
+	calls            uint64
+	total, self, max time.Duration
+	p50, p99         time.Duration // since the last call of look
+	memory           memory
 }
 
 // Range of the histograms, in nanoseconds. The resolution of the clock is about 30.

@@ -99,7 +99,7 @@ func New(c Config) (*Ledger, error) {
 	l.strategy.Store(&[]named{})
 	l.turn.parts, l.largest.parts = make([]part, len(l.rows)), make([]part, len(l.rows))
 	l.open = make([]opened, 0, 16)
-	l.publication.init(len(l.rows))
+	l.page = newPage(len(l.rows))
 	return l, nil
 }
 

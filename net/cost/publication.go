@@ -3,27 +3,18 @@ package cost
 import (
 	"math"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"tendon/ecs/image"
 )
 
-// publication hands figures from the ledger's goroutine to any other, without a lock or an allocation on the first. Of
-// its three sheets the writer owns one, the readers, in turn, another; the third is in between and is exchanged for
-// one's own.
+// publication passes figures from the goroutine of the ledger to any other. The ledger never waits: while a reader holds the
+// lock, it keeps the older page.
 type publication struct {
-	sheets  [3]reportPage
-	back    uint32        // the writer's
-	between atomic.Uint32 // with fresh set if no reader has seen it
-	reading sync.Mutex    // among readers
-	front   uint32        // the readers'
+	mu   sync.Mutex
+	page reportPage
 }
 
-// fresh marks a reportPage that no reader has seen.
-const fresh = 1 << 2
-
-// reportPage is all figures of one moment.
+// reportPage contains all figures of one moment.
 type reportPage struct {
 	turns   figures
 	over    uint64
@@ -31,28 +22,11 @@ type reportPage struct {
 	largest turn
 }
 
-// figures are those of an account.
-type figures struct {
-	calls            uint64
-	total, self, max time.Duration
-	p50, p99         time.Duration
-	memory           memory
+func newPage(rows int) reportPage {
+	return reportPage{rows: make([]figures, rows), largest: turn{parts: make([]part, rows)}}
 }
 
-func (p *publication) init(rows int) {
-	for i := range p.sheets {
-		p.sheets[i].rows, p.sheets[i].largest.parts = make([]figures, rows), make([]part, rows)
-	}
-	p.back, p.front = 0, 1
-	p.between.Store(2)
-}
-
-func (a *account) figures() figures {
-	return figures{calls: a.calls, total: a.total, self: a.self, max: a.max, p50: a.p50, p99: a.p99, memory: a.memory}
-}
-
-// publish looks at the quantiles of one row, and when all had their turn, which takes less than a second, hands out a
-// reportPage.
+// publish updates the quantiles of one row. After the last row, which takes less than a second, it publishes all figures.
 func (l *Ledger) publish() {
 	for l.next < len(l.rows) && l.rows[l.next].calls == 0 {
 		l.next++
@@ -64,14 +38,16 @@ func (l *Ledger) publish() {
 	}
 	l.next = 0
 	l.turns.look()
-	l.fill(&l.sheets[l.back])
-	l.back = l.between.Swap(l.back|fresh) &^ fresh
+	if l.publication.mu.TryLock() {
+		l.fill(&l.page)
+		l.publication.mu.Unlock()
+	}
 }
 
 func (l *Ledger) fill(s *reportPage) {
-	s.turns, s.over = l.turns.figures(), l.over
+	s.turns, s.over = l.turns.figures, l.over
 	for i := range l.rows {
-		s.rows[i] = l.rows[i].figures()
+		s.rows[i] = l.rows[i].figures
 	}
 	s.largest.take(&l.largest)
 }
@@ -79,18 +55,15 @@ func (l *Ledger) fill(s *reportPage) {
 // Latest returns what was published last, which is at most about a second old; before the first time it has no rows. It
 // may be called from any goroutine, and never holds up the ledger's.
 func (l *Ledger) Latest() Report {
-	l.reading.Lock()
-	defer l.reading.Unlock()
-	if l.between.Load()&fresh != 0 {
-		l.front = l.between.Swap(l.front) &^ fresh
-	}
-	return l.report(&l.sheets[l.front])
+	l.publication.mu.Lock()
+	defer l.publication.mu.Unlock()
+	return l.report(&l.page)
 }
 
 // Report returns what was accounted up to the last turn, with its slices. It is for the ledger's goroutine, or when that
 // has ended.
 func (l *Ledger) Report() Report {
-	s := reportPage{rows: make([]figures, len(l.rows)), largest: turn{parts: make([]part, len(l.rows))}}
+	s := newPage(len(l.rows))
 	for i := range l.rows {
 		l.rows[i].look()
 	}
