@@ -57,8 +57,8 @@ func (l *addressList) append(dst []byte) []byte {
 	return dst
 }
 
-// take reads a list and returns what follows it. The caller guarantees that buf has room for the longest list,
-// 4 + MaxServers*19 bytes, and what follows.
+// take reads a list and returns what follows it. The caller guarantees that buf has room for the longest list, 4 +
+// MaxServers*19 bytes, and what follows.
 func (l *addressList) take(buf []byte) (rest []byte, err error) {
 	count := binary.LittleEndian.Uint32(buf)
 	l.count = 0

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// State is the state of a Client, with the names and numbers of the standard. A negative state is an error that ended the
-// attempt or the connection. Zero is idle, and positive states are steps of a connection.
+// State is the state of a Client, with the names and numbers of the standard. A negative state is an error that ended
+// the attempt or the connection. Zero is idle, and positive states are steps of a connection.
 type State int8
 
 const (
@@ -172,8 +172,8 @@ func (c *Client) take(k kind, body []byte, at int64) ([]byte, Counter) {
 	return nil, DropUnwanted
 }
 
-// Update advances the connection: it ends an attempt or a connection that timed out and sends the packet that is due, at
-// most ten a second. Call it at least ten times a second; right after Receive it answers a challenge at once.
+// Update advances the connection: it ends an attempt or a connection that timed out and sends the packet that is due,
+// at most ten a second. Call it at least ten times a second; right after Receive it answers a challenge at once.
 func (c *Client) Update(out *Outbox, now time.Time) {
 	if c.state <= StateDisconnected {
 		return
@@ -229,7 +229,8 @@ func (c *Client) Send(out *Outbox, payload []byte, now time.Time) error {
 	return nil
 }
 
-// Disconnect ends the attempt or the connection and sends disconnect packets to the server. A client that has ended keeps its state.
+// Disconnect ends the attempt or the connection and sends disconnect packets to the server. A client that has ended
+// keeps its state.
 func (c *Client) Disconnect(out *Outbox, now time.Time) {
 	if c.state <= StateDisconnected {
 		return

@@ -96,8 +96,8 @@ func TestIdleConnectionLivesOnTenKeepAlivesASecond(t *testing.T) {
 	}
 }
 
-// The server repeats the keep-alive before every payload until it receives a packet from the client. Without a keep-alive
-// the client is not connected and drops the payload.
+// The server repeats the keep-alive before every payload until it receives a packet from the client. Without a
+// keep-alive the client is not connected and drops the payload.
 func TestPayloadToAnUnconfirmedClientBringsItsOwnKeepAlive(t *testing.T) {
 	w := newWorld(t, 1)
 	c := w.join(addr(1), w.token(1))
@@ -506,8 +506,8 @@ func (w *world) step0(from netip.AddrPort) {
 	w.deliver(&w.out, from)
 }
 
-// This is a known error of implementations. Challenges and denials share a key with the packets of the connection, so their
-// sequence numbers come from the upper half. No two runs of a server start at the same number.
+// This is a known error of implementations. Challenges and denials share a key with the packets of the connection, so
+// their sequence numbers come from the upper half. No two runs of a server start at the same number.
 func TestHandshakePacketsNeverShareASequenceWithTheConnection(t *testing.T) {
 	a := newWorld(t, 1)
 	b := newWorld(t, 1, func(c *ServerConfig) { c.Random = newRandom(77) })

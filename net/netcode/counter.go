@@ -3,8 +3,8 @@ package netcode
 // Counter names one entry of Counters.
 type Counter uint8
 
-// Every datagram that a Server or Client receives raises exactly one of the counters from Payloads to DropChallenge, and
-// nothing is ever logged. The Drop entries say why a datagram had no effect.
+// Every datagram that a Server or Client receives raises exactly one of the counters from Payloads to DropChallenge,
+// and nothing is ever logged. The Drop entries say why a datagram had no effect.
 const (
 	_ Counter = iota
 

@@ -1,17 +1,17 @@
 // Package netcode implements encrypted connections over datagrams: the netcode 1.02 protocol, client and server.
 //
-// The protocol is the public standard "netcode 1.02" (STANDARD.md of https://github.com/mas-bandwidth/netcode). The wire
-// format follows it exactly, and the vectors in testdata come from its authors' implementation. A connection is made in
-// four steps:
+// The protocol is the public standard "netcode 1.02" (STANDARD.md of https://github.com/mas-bandwidth/netcode). The
+// wire format follows it exactly, and the vectors in testdata come from its authors' implementation. A connection is
+// made in four steps:
 //
 //   - A backend authenticates a client and makes a connect token, sealed with a private key that it shares with the servers.
 //   - The client sends the token in a request, and the server answers with a challenge.
 //   - The client returns the challenge, which proves its address, and receives a slot.
 //   - Every later packet is sealed with a key of its direction, and replays are refused.
 //
-// The package contains no socket, loop, clock or log. Datagrams and the time are arguments; datagrams, events and counters
-// are results. Payloads may be lost and reordered and are not retransmitted; net/link builds channels on them. The backend
-// that makes the tokens authenticates people.
+// The package contains no socket, loop, clock or log. Datagrams and the time are arguments; datagrams, events and
+// counters are results. Payloads may be lost and reordered and are not retransmitted; net/link builds channels on them.
+// The backend that makes the tokens authenticates people.
 //
 // # A server
 //
@@ -39,11 +39,11 @@
 //
 // # What is stored before a client has proven its address
 //
-// The standard seals the response with a key that the server has from the request alone, so the server keeps that key. It
-// has a table of fixed size ([ServerConfig].Pending) with one entry for each address; a new entry replaces the oldest. An
-// entry needs a token that the backend sealed for this server, without an earlier connection and from no other address. The
-// user data is in the challenge, not in the table. The tokens seen are kept in a second table of fixed size
-// ([ServerConfig].History). The server keeps nothing else, and no slot or event depends on it.
+// The standard seals the response with a key that the server has from the request alone, so the server keeps that key.
+// It has a table of fixed size ([ServerConfig].Pending) with one entry for each address; a new entry replaces the
+// oldest. An entry needs a token that the backend sealed for this server, without an earlier connection and from no
+// other address. The user data is in the challenge, not in the table. The tokens seen are kept in a second table of
+// fixed size ([ServerConfig].History). The server keeps nothing else, and no slot or event depends on it.
 //
 // # Stricter than the standard, invisibly to honest peers
 //

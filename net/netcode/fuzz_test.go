@@ -36,8 +36,8 @@ func wantBounded(t *testing.T, got uint64, input int) {
 	}
 }
 
-// FuzzServerReceive gives arbitrary datagrams to a server with one connected and one challenged client. They are raw, and
-// sealed with the right keys, so that the code behind the seals runs too.
+// FuzzServerReceive gives arbitrary datagrams to a server with one connected and one challenged client. They are raw,
+// and sealed with the right keys, so that the code behind the seals runs too.
 func FuzzServerReceive(f *testing.F) {
 	for _, v := range reference(f) {
 		for mode := range byte(6) {
@@ -145,7 +145,8 @@ func FuzzClientReceive(f *testing.F) {
 	})
 }
 
-// FuzzParseConnectToken checks that an accepted token is written back unchanged, except bytes that the standard leaves open.
+// FuzzParseConnectToken checks that an accepted token is written back unchanged, except bytes that the standard leaves
+// open.
 func FuzzParseConnectToken(f *testing.F) {
 	f.Add(reference(f)["token"])
 	f.Add(make([]byte, TokenSize))

@@ -173,8 +173,8 @@ func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, tokenID
 	return &t.private, tokenID(sealed[privateTokenSize-tagSize:]), expires, 0
 }
 
-// challenge sends the challenge of an entry. A repeated request gets the same challenge token again. So each token sequence
-// belongs to one token at one address, and an answer to any copy is accepted.
+// challenge sends the challenge of an entry. A repeated request gets the same challenge token again. So each token
+// sequence belongs to one token at one address, and an answer to any copy is accepted.
 func (s *Server) challenge(out *Outbox, p *pending, userData *[UserDataSize]byte) {
 	t := &s.scratch.challenge
 	t.clientID, t.userData = p.clientID, *userData

@@ -3,8 +3,8 @@ package netcode
 import "net/netip"
 
 // Outbox collects the datagrams that a Server or Client sends, in order. The caller writes them to the socket and calls
-// Reset. The memory is reused, so an Outbox stays as large as the largest batch between two resets.
-// The zero value is ready.
+// Reset. The memory is reused, so an Outbox stays as large as the largest batch between two resets. The zero value is
+// ready.
 type Outbox struct {
 	to   []netip.AddrPort
 	ends []int

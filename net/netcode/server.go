@@ -34,21 +34,22 @@ var (
 type ServerConfig struct {
 	// ProtocolID must equal the tokens'; others are dropped.
 	ProtocolID uint64
-	// Keys are one or two private keys shared with the backend: the current one and, while tokens made with it may still
-	// be about, the previous one.
+	// Keys are one or two private keys shared with the backend: the current one and, while tokens made with it may
+	// still be about, the previous one.
 	Keys []Key
-	// Addresses are the server's own, as the tokens name them; a token that names none of them is dropped. At least one.
+	// Addresses are the server's own, as the tokens name them; a token that names none of them is dropped. At least
+	// one.
 	Addresses []netip.AddrPort
 	// Slots is how many clients can be connected at once: 1 to MaxSlots. A slot costs about 600 bytes.
 	Slots int
 	// Pending bounds the open challenges, about 250 bytes each. Zero: 1024, or 4 for each slot if that is more.
 	Pending int
-	// History bounds the tokens remembered as presented, about 100 bytes each. It should hold all connections made within
-	// a token's lifetime. Zero: 4096, or 8 for each slot if that is more.
+	// History bounds the tokens remembered as presented, about 100 bytes each. It should hold all connections made
+	// within a token's lifetime. Zero: 4096, or 8 for each slot if that is more.
 	History int
-	// Admit decides on a client whose token is good. Nil: the standard's rule (see Arrival.Standard).
-	// It is asked when the token arrives, where its answer has no effect on connected clients, and again when the client has
-	// answered the challenge. It must not call the Server.
+	// Admit decides on a client whose token is good. Nil: the standard's rule (see Arrival.Standard). It is asked when
+	// the token arrives, where its answer has no effect on connected clients, and again when the client has answered
+	// the challenge. It must not call the Server.
 	Admit func(*Arrival) Verdict
 	// Random is the source of the challenge key. Nil: crypto/rand. A fixed source is for tests only.
 	Random io.Reader
@@ -161,8 +162,8 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 		return nil, fmt.Errorf("netcode: ServerConfig.Random: %w", err)
 	}
 	s.challenger = newAEAD((*Key)(seed[:KeySize]))
-	// Challenges and denials are sealed with the same key as the connection's packets, whose sequence starts at zero. The
-	// upper half keeps the nonces apart; a random start keeps those of two servers, or of two lives of one, apart.
+	// Challenges and denials are sealed with the same key as the connection's packets, whose sequence starts at zero.
+	// The upper half keeps the nonces apart; a random start keeps those of two servers, or of two lives of one, apart.
 	s.global = 1<<63 | binary.LittleEndian.Uint64(seed[KeySize:])>>2
 	return s, nil
 }
@@ -260,8 +261,8 @@ func (s *Server) Send(out *Outbox, slot int, payload []byte, now time.Time) erro
 	return nil
 }
 
-// Disconnect ends the connection in a slot and sends disconnect packets to the client. The slot is free at once, and there
-// is no event. It does nothing for a free slot.
+// Disconnect ends the connection in a slot and sends disconnect packets to the client. The slot is free at once, and
+// there is no event. It does nothing for a free slot.
 func (s *Server) Disconnect(out *Outbox, slot int, now time.Time) {
 	if !s.Connected(slot) {
 		return

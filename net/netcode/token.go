@@ -70,8 +70,8 @@ type TokenRequest struct {
 	Internal []netip.AddrPort
 	// UserData is carried to the server: at most UserDataSize bytes, zero padded.
 	UserData []byte
-	// Lifetime is how long the token can be presented, in whole seconds. Zero: DefaultLifetime. Negative: for ever, which
-	// is for development only, since no server remembers used tokens for ever.
+	// Lifetime is how long the token can be presented, in whole seconds. Zero: DefaultLifetime. Negative: for ever,
+	// which is for development only, since no server remembers used tokens for ever.
 	Lifetime time.Duration
 	// Timeout is the silence that ends a connection, in whole seconds. Zero: DefaultTimeout. Negative: never
 	// (development only).

@@ -62,7 +62,8 @@ func (k kind) bodyFits(n int) bool {
 	return false
 }
 
-// header is the readable part of a sealed packet: [kind | sequence length << 4] [sequence, 1 to 8 bytes, low byte first].
+// header is the readable part of a sealed packet: [kind | sequence length << 4] [sequence, 1 to 8 bytes, low byte
+// first].
 type header struct {
 	prefix   byte
 	kind     kind
@@ -70,8 +71,8 @@ type header struct {
 	sequence uint64
 }
 
-// parseHeader reads the header of a sealed packet whose kind is in allowed, a bit set. The second result is zero when the
-// header is good, otherwise why the packet must be dropped.
+// parseHeader reads the header of a sealed packet whose kind is in allowed, a bit set. The second result is zero when
+// the header is good, otherwise why the packet must be dropped.
 func parseHeader(packet []byte, allowed uint) (header, Counter) {
 	if len(packet) < minPacket {
 		return header{}, DropShort

@@ -5,12 +5,10 @@ import "time"
 // headerBytes is what IPv4 and UDP add to each packet on the wire.
 const headerBytes = 28
 
-// conduit is one direction of a link, on either floor. For each packet that is
-// sent it returns the arrival times: none, one or two. It holds no packet and
-// reads no clock.
+// conduit is one direction of a link, on either floor. For each packet that is sent it returns the arrival times: none,
+// one or two. It holds no packet and reads no clock.
 //
-// Times passed in never fall; the answer depends on the seed, the path and
-// the packets before, and on nothing else.
+// Times passed in never fall; the answer depends on the seed, the path and the packets before, and on nothing else.
 type conduit struct {
 	path  Path
 	seed  uint64
@@ -38,9 +36,8 @@ type burstChain struct {
 	bad                bool
 }
 
-// Counters says what became of the packets of one direction. A message of the
-// reliable channel is one or more packets (segments), each sent until it is
-// acknowledged.
+// Counters says what became of the packets of one direction. A message of the reliable channel is one or more packets
+// (segments), each sent until it is acknowledged.
 type Counters struct {
 	Packets    uint64 // given to the path, first or again, acknowledgements included
 	Bytes      uint64 // of those, headers included
@@ -61,8 +58,8 @@ type Counters struct {
 	Discarded uint64 // segments thrown away by a crash, a restart or Reconnect
 }
 
-// newConduit makes the direction from → to. The seeds depend on the two ends
-// alone, so a link that is added does not shift the others.
+// newConduit makes the direction from → to. The seeds depend on the two ends alone, so a link that is added does not
+// shift the others.
 func newConduit(root, from, to uint64, limit uint32) conduit {
 	c := conduit{walkSeed: mix(root, mix(min(from, to), max(from, to))), limit: int(limit)}
 	c.reseed(mix(root, mix(from, to)))
@@ -75,8 +72,8 @@ func (c *conduit) reseed(seed uint64) {
 	c.weather.reset(c.seed, c.walkSeed, &c.path)
 }
 
-// set changes the path. Packets on the way keep their arrival; the dice go on;
-// the weather starts over only if its part of the path is another one.
+// set changes the path. Packets on the way keep their arrival; the dice go on; the weather starts over only if its part
+// of the path is another one.
 func (c *conduit) set(p Path) {
 	if p.Bandwidth > 0 && p.QueueBytes == 0 {
 		p.QueueBytes = defaultQueueBytes
@@ -101,8 +98,7 @@ type outcome struct {
 	at     [2]Time
 }
 
-// pass decides on a packet of size bytes, headers not counted, given to the
-// path at now.
+// pass decides on a packet of size bytes, headers not counted, given to the path at now.
 func (c *conduit) pass(now Time, size int) outcome {
 	size += headerBytes
 	c.Counters.Packets++
@@ -134,8 +130,7 @@ func (c *conduit) pass(now Time, size int) outcome {
 	return f
 }
 
-// release puts copies in order on an ordered path. It is apart from pass so
-// that a Rule's delay comes before it.
+// release puts copies in order on an ordered path. It is apart from pass so that a Rule's delay comes before it.
 func (c *conduit) release(f *outcome) {
 	if !c.path.Ordered {
 		return
@@ -155,8 +150,7 @@ func (c *conduit) queue(now Time, size int) (Time, bool) {
 	if c.busyUntil < now {
 		c.busyUntil = now
 	}
-	// The wait is at most QueueBytes/rate; in seconds and a rest, so that
-	// no product overflows.
+	// The wait is at most QueueBytes/rate; in seconds and a rest, so that no product overflows.
 	wait := c.busyUntil - now
 	waiting := int64(wait/time.Second)*rate + int64(wait%time.Second)/1000*rate/1_000_000
 	if waiting+int64(size) > int64(c.path.QueueBytes) {

@@ -15,8 +15,7 @@ func conduitOf(seed uint64, p Path) *conduit {
 	return &c
 }
 
-// delays passes count packets, one each millisecond, and returns the delay of
-// each first copy, or −1 for a lost packet.
+// delays passes count packets, one each millisecond, and returns the delay of each first copy, or −1 for a lost packet.
 func delays(c *conduit, count int) []time.Duration {
 	all := make([]time.Duration, count)
 	for i := range all {
@@ -88,8 +87,7 @@ func lossRuns(sample []time.Duration) (lost, runs int) {
 	return lost, runs
 }
 
-// Gilbert–Elliott per packet: the bad share is enter/(enter+leave), a bad run
-// is 1/leave packets long.
+// Gilbert–Elliott per packet: the bad share is enter/(enter+leave), a bad run is 1/leave packets long.
 func TestABurstPerPacketHasItsShareAndItsLength(t *testing.T) {
 	sample := delays(conduitOf(1, Path{Burst: Burst{Enter: 0.01, Leave: 0.1, Loss: 1}}), packets)
 	lost, runs := lossRuns(sample)
@@ -185,8 +183,7 @@ func TestDuplicatesAndReorderedPacketsComeAtTheirRate(t *testing.T) {
 	near(t, "share of counted late packets", float64(c.Counters.Reordered)/packets, 0.1, 0.003)
 }
 
-// Without the flag this jitter reorders a lot; with it, never, and the price
-// is the delay of those behind.
+// Without the flag this jitter reorders a lot; with it, never, and the price is the delay of those behind.
 func TestAnOrderedPathNeverReordersAndIsSlower(t *testing.T) {
 	p := Path{Delay: 50 * ms, Jitter: Jitter{Kind: Exponential, Size: 20 * ms}, Duplicate: 0.1}
 	backwards := func(sample []time.Duration) (n int) {
@@ -207,8 +204,8 @@ func TestAnOrderedPathNeverReordersAndIsSlower(t *testing.T) {
 	}
 }
 
-// 100 bytes and 28 of headers at 12 800 B/s take 10 ms; 1280 bytes of queue
-// hold ten such packets, and the eleventh falls off the tail.
+// 100 bytes and 28 of headers at 12 800 B/s take 10 ms; 1280 bytes of queue hold ten such packets, and the eleventh
+// falls off the tail.
 func TestABandwidthSpacesPacketsAndDropsTheTail(t *testing.T) {
 	c := conduitOf(1, Path{Delay: 5 * ms, Bandwidth: 12_800, QueueBytes: 1280})
 	for i := range 10 {
@@ -231,8 +228,8 @@ func TestABandwidthSpacesPacketsAndDropsTheTail(t *testing.T) {
 	}
 }
 
-// P7: the round trip stays in [200 ms, 2 s], moves by 300 ms a second at most,
-// really wanders, and is the same both ways.
+// P7: the round trip stays in [200 ms, 2 s], moves by 300 ms a second at most, really wanders, and is the same both
+// ways.
 func TestTheWalkOfP7WandersInItsBoundsAndInStepBothWays(t *testing.T) {
 	p := profile(t, "P7")
 	up, down := newConduit(1, 1, 2, 1), newConduit(1, 2, 1, 1)

@@ -6,24 +6,22 @@ import (
 	"net/netip"
 )
 
-// MaxPacket is the largest payload of a UDP packet that crosses Ethernet in
-// one piece. A DatagramNet and a Proxy carry no larger one.
+// MaxPacket is the largest payload of a UDP packet that crosses Ethernet in one piece. A DatagramNet and a Proxy carry
+// no larger one.
 const MaxPacket = 1472
 
-// ErrAddress is returned by Listen and WriteTo for an address that cannot be
-// used; the text says why.
+// ErrAddress is returned by Listen and WriteTo for an address that cannot be used; the text says why.
 var ErrAddress = errors.New("simnet: unusable address")
 
 // firstEphemeral begins the ports that Listen gives out for port 0.
 const firstEphemeral = 49152
 
-// DatagramNet is the datagram floor: hosts with addresses, routes between
-// hosts, and sockets. Its methods may be called from any goroutine.
+// DatagramNet is the datagram floor: hosts with addresses, routes between hosts, and sockets. Its methods may be called
+// from any goroutine.
 //
-// Make it inside the synctest bubble that uses it, and Close it there. Runs
-// of the same seed lose and delay the same packets of each direction. The
-// scheduler decides the order of packets that several goroutines send at the
-// same instant in the same direction.
+// Make it inside the synctest bubble that uses it, and Close it there. Runs of the same seed lose and delay the same
+// packets of each direction. The scheduler decides the order of packets that several goroutines send at the same
+// instant in the same direction.
 type DatagramNet struct {
 	shaper *shaper[destination]
 	config Config
@@ -46,9 +44,8 @@ func NewDatagramNet(c Config) *DatagramNet {
 	return n
 }
 
-// Route lays a link between two hosts, or changes the one that is there: p.Up
-// carries what client sends to server. Hosts without a route do not reach each
-// other; a host reaches itself at once.
+// Route lays a link between two hosts, or changes the one that is there: p.Up carries what client sends to server.
+// Hosts without a route do not reach each other; a host reaches itself at once.
 func (n *DatagramNet) Route(client, server netip.Addr, p Profile) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -95,8 +92,7 @@ func (n *DatagramNet) Block(from, to netip.Addr, blocked bool) {
 	}
 }
 
-// Counters returns the counters of one direction. Messages, Segments and what
-// follows them stay zero on this floor.
+// Counters returns the counters of one direction. Messages, Segments and what follows them stay zero on this floor.
 func (n *DatagramNet) Counters(from, to netip.Addr) Counters {
 	n.shaper.mu.Lock()
 	defer n.shaper.mu.Unlock()
@@ -106,16 +102,14 @@ func (n *DatagramNet) Counters(from, to netip.Addr) Counters {
 	return Counters{}
 }
 
-// Nowhere counts the packets that were sent to a host without a route or
-// arrived at a port without a socket.
+// Nowhere counts the packets that were sent to a host without a route or arrived at a port without a socket.
 func (n *DatagramNet) Nowhere() uint64 {
 	n.shaper.mu.Lock()
 	defer n.shaper.mu.Unlock()
 	return n.nowhere
 }
 
-// Listen opens a socket. Its host must be a single one, as 10.0.0.1; port 0
-// means any free port.
+// Listen opens a socket. Its host must be a single one, as 10.0.0.1; port 0 means any free port.
 func (n *DatagramNet) Listen(addr netip.AddrPort) (*PacketConn, error) {
 	host := addr.Addr().Unmap()
 	if !host.IsValid() || host.IsUnspecified() || host.IsMulticast() {
@@ -143,8 +137,8 @@ func (n *DatagramNet) Listen(addr netip.AddrPort) (*PacketConn, error) {
 	return c, nil
 }
 
-// Inject delivers payload to the socket at to at once, with the source address
-// from. It stands for a forged or replayed packet.
+// Inject delivers payload to the socket at to at once, with the source address from. It stands for a forged or replayed
+// packet.
 func (n *DatagramNet) Inject(from, to netip.AddrPort, payload []byte) {
 	n.shaper.mu.Lock()
 	defer n.shaper.mu.Unlock()

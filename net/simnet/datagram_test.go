@@ -90,8 +90,8 @@ func TestAPacketCrossesTheNetworkInTheTimeOfItsPath(t *testing.T) {
 	})
 }
 
-// arrivals sends from two clients in goroutines of their own. It returns the
-// packets that the server read, with their times and sources.
+// arrivals sends from two clients in goroutines of their own. It returns the packets that the server read, with their
+// times and sources.
 func arrivals(t *testing.T, seed uint64) (log []string) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewDatagramNet(Config{Seed: seed})
@@ -124,8 +124,8 @@ func arrivals(t *testing.T, seed uint64) (log []string) {
 	return log
 }
 
-// SIM-01 on this floor, where real goroutines race: the order of packets that
-// arrive together must not depend on the sender that was first.
+// SIM-01 on this floor, where real goroutines race: the order of packets that arrive together must not depend on the
+// sender that was first.
 func TestTheSameSeedTwiceGivesTheSameArrivalsInTheSameOrder(t *testing.T) {
 	first := arrivals(t, 5)
 	for range 5 {

@@ -6,13 +6,11 @@ import (
 	"time"
 )
 
-// dice draws everything random about one direction. It uses integers only:
-// Log and Exp differ between targets in their last bit, and a trace hash must
-// not. The generator is a value; a copy continues the same sequence.
+// dice draws everything random about one direction. It uses integers only: Log and Exp differ between targets in their
+// last bit, and a trace hash must not. The generator is a value; a copy continues the same sequence.
 type dice struct{ pcg rand.PCG }
 
-// Streams of one direction, mixed into its seed. Weather is what changes with
-// time and not with the traffic.
+// Streams of one direction, mixed into its seed. Weather is what changes with time and not with the traffic.
 const (
 	streamDice uint64 = iota + 1
 	streamBurst
@@ -25,8 +23,7 @@ func newDice(seed, stream uint64) dice {
 	return d
 }
 
-// mix hashes two words into one (the finaliser of SplitMix64 over their
-// combination; Steele, Lea, Flood 2014).
+// mix hashes two words into one (the finaliser of SplitMix64 over their combination; Steele, Lea, Flood 2014).
 func mix(a, b uint64) uint64 {
 	z := bits.RotateLeft64(a, 32) ^ (b+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -63,10 +60,8 @@ func (d *dice) exponential(mean time.Duration) time.Duration {
 	return scale(d.exponentialUnits(), mean)
 }
 
-// normal has mean zero and the standard deviation sigma. Half a normal is
-// drawn by rejection from an exponential: x is accepted if a second
-// exponential exceeds (x−1)²/2. Then a sign is drawn. 76 % of tries are
-// accepted.
+// normal has mean zero and the standard deviation sigma. Half a normal is drawn by rejection from an exponential: x is
+// accepted if a second exponential exceeds (x−1)²/2. Then a sign is drawn. 76 % of tries are accepted.
 func (d *dice) normal(sigma time.Duration) time.Duration {
 	for range 64 {
 		x := d.exponentialUnits()
@@ -89,17 +84,16 @@ func (d *dice) normal(sigma time.Duration) time.Duration {
 // unit is 1 in fixed point with 32 bits after the point.
 const unit uint64 = 1 << 32
 
-// scale multiplies in fixed point. x is below 2^38 and size at most 10^15 ns
-// (an outage every 10^6 s), so the result is below 2^56.
+// scale multiplies in fixed point. x is below 2^38 and size at most 10^15 ns (an outage every 10^6 s), so the result is
+// below 2^56.
 func scale(x uint64, size time.Duration) time.Duration {
 	hi, lo := bits.Mul64(x, uint64(size))
 	return time.Duration(hi<<32 | lo>>32)
 }
 
-// exponentialUnits draws from the exponential distribution of mean 1 in units
-// of 2^-32, after von Neumann (1951). The first of a falling run of uniforms
-// is the fraction if the run's length is odd. Each run of even length adds
-// one. It needs only comparisons, and 4.3 draws on average.
+// exponentialUnits draws from the exponential distribution of mean 1 in units of 2^-32, after von Neumann (1951). The
+// first of a falling run of uniforms is the fraction if the run's length is odd. Each run of even length adds one. It
+// needs only comparisons, and 4.3 draws on average.
 func (d *dice) exponentialUnits() uint64 {
 	const most = 63 // reached once in 10^27 draws; it bounds the loop
 	for whole := uint64(0); ; whole++ {

@@ -1,5 +1,5 @@
-// Package simnet is the simulated network: seeded, bounded, and the same to
-// the last bit in every run. It has two floors and a proxy for real packets.
+// Package simnet is the simulated network: seeded, bounded, and the same to the last bit in every run. It has two
+// floors and a proxy for real packets.
 //
 //   - [Network] is the message floor: nodes with clocks of their own, links,
 //     and a model of both channels, in virtual time on one goroutine. The lab,
@@ -10,11 +10,10 @@
 //   - [Proxy] is a real UDP relay that does to real packets what a link does
 //     to simulated ones.
 //
-// All three share one model of a link, [Profile]: what happens to packets on
-// the way up and on the way down. The standard ones are P0 … P9 ([ByName]).
+// All three share one model of a link, [Profile]: what happens to packets on the way up and on the way down. The
+// standard ones are P0 … P9 ([ByName]).
 //
-// It does not model TCP, routing or congestion between links, and it does not
-// interpret messages.
+// It does not model TCP, routing or congestion between links, and it does not interpret messages.
 //
 // # Example
 //
@@ -43,9 +42,7 @@
 //
 // # Randomness
 //
-// Each direction of a link has its own generators, seeded by the root seed
-// and its two ends: adding a link or traffic elsewhere shifts nothing. Outages
-// in time and wandering delays have generators apart from those of the
-// packets, so different traffic meets the same weather. All draws are made in
-// integers, so a seed means the same on every target.
+// Each direction of a link has its own generators, seeded by the root seed and its two ends: adding a link or traffic
+// elsewhere shifts nothing. Outages in time and wandering delays have generators apart from those of the packets, so
+// different traffic meets the same weather. All draws are made in integers, so a seed means the same on every target.
 package simnet

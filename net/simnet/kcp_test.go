@@ -18,8 +18,8 @@ const (
 	comparedMessages = 20 * comparedRate
 )
 
-// The reliable channel of the message floor is a model of KCP. Its median and its 99th percentile stay within a factor of
-// two of the real one's, on good links and bad ones.
+// The reliable channel of the message floor is a model of KCP. Its median and its 99th percentile stay within a factor
+// of two of the real one's, on good links and bad ones.
 func TestTheModelsLatencyIsBoundedByTheRealKCP(t *testing.T) {
 	for _, c := range []struct {
 		name string

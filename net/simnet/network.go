@@ -19,8 +19,8 @@ const (
 	Reliable = wire.Reliable
 )
 
-// Sizes of messages. A datagram is one packet under the payload of netcode. A
-// reliable message is cut into segments as KCP would at MTU 1152.
+// Sizes of messages. A datagram is one packet under the payload of netcode. A reliable message is cut into segments as
+// KCP would at MTU 1152.
 const (
 	MaxDatagram = 1200
 	MaxMessage  = 64 << 10
@@ -35,24 +35,23 @@ var (
 	ErrLinked   = errors.New("simnet: the two ends are connected already; use SetProfile")
 )
 
-// Config sets up a Network or a DatagramNet. Every value of every field is
-// valid; the bounds are asked for when needed, not reserved.
+// Config sets up a Network or a DatagramNet. Every value of every field is valid; the bounds are asked for when needed,
+// not reserved.
 type Config struct {
-	// Seed is the root of all that is random. Two networks with the same
-	// seed, links and calls do the same to the last bit.
+	// Seed is the root of all that is random. Two networks with the same seed, links and calls do the same to the last
+	// bit.
 	Seed uint64
 
-	// InFlight is the most packets under way in one direction of a link;
-	// more are dropped (datagrams: refused by Send with ErrFull). Zero: 4096.
+	// InFlight is the most packets under way in one direction of a link; more are dropped (datagrams: refused by Send
+	// with ErrFull). Zero: 4096.
 	InFlight uint32
 
-	// SocketBuffer is the most packets that wait for a paused node, or for a
-	// PacketConn's reader; more are dropped. Zero: 1024.
+	// SocketBuffer is the most packets that wait for a paused node, or for a PacketConn's reader; more are dropped.
+	// Zero: 1024.
 	SocketBuffer uint32
 
-	// ReliableQueue is the most segments of 1128 bytes that the reliable
-	// channel holds in one direction until they are acknowledged; Send
-	// refuses more with ErrFull. Zero: 1024. A DatagramNet has no use for it.
+	// ReliableQueue is the most segments of 1128 bytes that the reliable channel holds in one direction until they are
+	// acknowledged; Send refuses more with ErrFull. Zero: 1024. A DatagramNet has no use for it.
 	ReliableQueue uint32
 }
 
@@ -68,8 +67,8 @@ func (c *Config) applyDefaults() {
 	}
 }
 
-// Classes of events: at the same time, scripts go before deliveries,
-// deliveries before retransmission timers, and all of them before ticks.
+// Classes of events: at the same time, scripts go before deliveries, deliveries before retransmission timers, and all
+// of them before ticks.
 const (
 	classScript uint64 = iota << 60
 	classArrival
@@ -77,13 +76,11 @@ const (
 	classTick
 )
 
-// Network is the message floor: nodes, links between them and one virtual
-// clock. Events happen in the order (time, class, insertion), except that
-// ticks of the same time happen in the order in which Every was called.
+// Network is the message floor: nodes, links between them and one virtual clock. Events happen in the order (time,
+// class, insertion), except that ticks of the same time happen in the order in which Every was called.
 //
-// A Network and all of its callbacks belong to one goroutine. It starts none,
-// reads no clock, and allocates nothing per message once its buffers have
-// grown to the size of the traffic.
+// A Network and all of its callbacks belong to one goroutine. It starts none, reads no clock, and allocates nothing per
+// message once its buffers have grown to the size of the traffic.
 type Network struct {
 	config   Config
 	now      Time
@@ -99,8 +96,8 @@ type Network struct {
 	scripts    slots[func()]
 }
 
-// direction is one way of a link: what carries its packets, its reliable
-// channel and the rules that play tricks on its messages.
+// direction is one way of a link: what carries its packets, its reliable channel and the rules that play tricks on its
+// messages.
 type direction struct {
 	conduit
 	stream stream
@@ -110,8 +107,8 @@ type direction struct {
 	to     NodeID
 }
 
-// packet is what is under way. Segments carry no payload: the stream holds it
-// until it is acknowledged, which is after it first arrived.
+// packet is what is under way. Segments carry no payload: the stream holds it until it is acknowledged, which is after
+// it first arrived.
 type packet struct {
 	kind    packetKind
 	index   uint32 // of its direction
@@ -135,9 +132,8 @@ func New(c Config) *Network {
 	return &Network{config: c, hash: mix(c.Seed, 0)}
 }
 
-// Connect lays a link between two nodes: p.Up carries what client sends to
-// server, p.Down the other way. It fails on a profile out of range and on
-// nodes that are connected.
+// Connect lays a link between two nodes: p.Up carries what client sends to server, p.Down the other way. It fails on a
+// profile out of range and on nodes that are connected.
 func (n *Network) Connect(client, server NodeID, p Profile) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -165,8 +161,7 @@ func (n *Network) addDirection(from, to NodeID, p Path) int32 {
 	return int32(d.index)
 }
 
-// SetProfile changes a link from now on. Packets in flight arrive as decided
-// when they were sent.
+// SetProfile changes a link from now on. Packets in flight arrive as decided when they were sent.
 func (n *Network) SetProfile(client, server NodeID, p Profile) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -176,9 +171,8 @@ func (n *Network) SetProfile(client, server NodeID, p Profile) error {
 	return nil
 }
 
-// Reseed gives one direction of a link a seed of its own, so that it meets
-// other luck and every other link meets the same. A Walk goes on as it was: it
-// belongs to both directions.
+// Reseed gives one direction of a link a seed of its own, so that it meets other luck and every other link meets the
+// same. A Walk goes on as it was: it belongs to both directions.
 func (n *Network) Reseed(from, to NodeID, seed uint64) {
 	n.direction(from, to).reseed(seed)
 }
@@ -188,8 +182,8 @@ func (n *Network) Counters(from, to NodeID) Counters {
 	return n.direction(from, to).Counters
 }
 
-// Send gives the network a copy of payload. A nil error says that the channel
-// took it, and for a datagram nothing about its arrival.
+// Send gives the network a copy of payload. A nil error says that the channel took it, and for a datagram nothing about
+// its arrival.
 func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
 	sender := n.node(from)
 	i := sender.route(to)
@@ -254,8 +248,8 @@ func (n *Network) arrive(ref uint32) {
 	}
 }
 
-// receive lets a running node process a packet. The slot is given back last:
-// the payload is the handler's until it returns.
+// receive lets a running node process a packet. The slot is given back last: the payload is the handler's until it
+// returns.
 func (n *Network) receive(ref uint32) {
 	p := n.packets.table[ref]
 	d := n.directions[p.index]
@@ -283,8 +277,8 @@ func (n *Network) hand(d *direction, ch Channel, payload []byte) {
 // Now is the true time, which no node knows. See LocalNow.
 func (n *Network) Now() Time { return n.now }
 
-// RunUntil processes all that is due up to and including t, and leaves the
-// clock at t. A t that has passed does nothing.
+// RunUntil processes all that is due up to and including t, and leaves the clock at t. A t that has passed does
+// nothing.
 func (n *Network) RunUntil(t Time) {
 	n.refuseInside()
 	for len(n.queue) > 0 && n.queue[0].at <= t {
@@ -293,8 +287,7 @@ func (n *Network) RunUntil(t Time) {
 	n.now = max(n.now, t)
 }
 
-// Step processes the next event and moves the clock to it. It returns false
-// if there is none.
+// Step processes the next event and moves the clock to it. It returns false if there is none.
 func (n *Network) Step() bool {
 	n.refuseInside()
 	if len(n.queue) == 0 {
@@ -352,9 +345,8 @@ func (n *Network) trace(kind, about, content uint64) {
 	n.hash = h ^ h>>32
 }
 
-// TraceHash is a hash of all that happened so far: what was sent, lost and
-// handed over, when, with which content, and every tick. Runs that differ in
-// it differ.
+// TraceHash is a hash of all that happened so far: what was sent, lost and handed over, when, with which content, and
+// every tick. Runs that differ in it differ.
 func (n *Network) TraceHash() uint64 { return n.hash }
 
 func (n *Network) node(id NodeID) *node {

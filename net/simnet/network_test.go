@@ -63,8 +63,8 @@ func send(t *testing.T, n *Network, from, to NodeID, ch Channel, payload []byte)
 
 func number(i int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(i)) }
 
-// star runs a server and three clients with both channels, drifting clocks, a
-// partition, a pause and a crash, and returns all deliveries and the hash.
+// star runs a server and three clients with both channels, drifting clocks, a partition, a pause and a crash, and
+// returns all deliveries and the hash.
 func star(t *testing.T, seed uint64, prepare func(n *Network, clients []NodeID)) ([]delivery, uint64) {
 	t.Helper()
 	n := New(Config{Seed: seed})
@@ -116,8 +116,8 @@ func TestTheSameSeedTwiceGivesTheSameTraceAndTheSameDeliveries(t *testing.T) {
 	}
 }
 
-// The hash is part of published results: it must not depend on the target or
-// on the version of Go. Change the value only with a reason in the commit.
+// The hash is part of published results: it must not depend on the target or on the version of Go. Change the value
+// only with a reason in the commit.
 func TestTheTraceHashOfSeedSevenIsPinned(t *testing.T) {
 	const want uint64 = 0x525871319eb12e0a
 	if _, hash := star(t, 7, nil); hash != want {
@@ -125,8 +125,8 @@ func TestTheTraceHashOfSeedSevenIsPinned(t *testing.T) {
 	}
 }
 
-// SIM-02. One client's other luck must not change what another client meets,
-// so that a shrunk scenario still shows the same failure.
+// SIM-02. One client's other luck must not change what another client meets, so that a shrunk scenario still shows the
+// same failure.
 func TestAnotherSeedForOneLinkChangesOnlyThatLink(t *testing.T) {
 	base, _ := star(t, 7, nil)
 	other, _ := star(t, 7, func(n *Network, clients []NodeID) { n.Reseed(clients[0], 0, 99) })
@@ -201,8 +201,8 @@ func TestDeliveriesDueAtATimeAreProcessedBeforeTicksDueThen(t *testing.T) {
 	}
 }
 
-// With no delay at all, a client's tick reaches the server's tick of the same
-// instant if the client's ticker is the older one.
+// With no delay at all, a client's tick reaches the server's tick of the same instant if the client's ticker is the
+// older one.
 func TestTicksOfOneInstantRunInTheOrderInWhichTheyWereStarted(t *testing.T) {
 	n, client, server := pair(t, 1, Profile{})
 	heard := 0
@@ -346,8 +346,8 @@ func TestAPartitionLosesWhatIsSentInIt(t *testing.T) {
 	}
 }
 
-// A crash loses memory, not the world: packets under way arrive if the node
-// is up again, the reliable channel starts over, and the disk is the caller's.
+// A crash loses memory, not the world: packets under way arrive if the node is up again, the reliable channel starts
+// over, and the disk is the caller's.
 func TestACrashedNodeIsDeafAndStartsOverAfterARestart(t *testing.T) {
 	n, client, server := pair(t, 1, Symmetric("", "", Path{Delay: 50 * ms}))
 	var log []delivery
@@ -381,8 +381,8 @@ func TestACrashedNodeIsDeafAndStartsOverAfterARestart(t *testing.T) {
 	}
 }
 
-// A new connection knows nothing of the old one's messages; a segment that is
-// still under way from then must not be taken for one of now.
+// A new connection knows nothing of the old one's messages; a segment that is still under way from then must not be
+// taken for one of now.
 func TestAReconnectDropsWhatTheOldConnectionHeldAndIgnoresItsLateSegments(t *testing.T) {
 	n, client, server := pair(t, 1, Symmetric("", "", Path{Delay: 50 * ms}))
 	var log []delivery
@@ -429,8 +429,8 @@ func TestAWrongCallPanicsAndSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// Crashing inside one's own handler, while the buffer is read after a pause,
-// must neither process the rest nor give a packet's slot back twice.
+// Crashing inside one's own handler, while the buffer is read after a pause, must neither process the rest nor give a
+// packet's slot back twice.
 func TestAHandlerMayCrashItsNodeWhileItReadsItsBuffer(t *testing.T) {
 	n, client, server := pair(t, 1, Profile{})
 	var got []string
@@ -455,8 +455,7 @@ func TestAHandlerMayCrashItsNodeWhileItReadsItsBuffer(t *testing.T) {
 	}
 }
 
-// The scenarios of the literature: the second snapshot is late, the third
-// input is lost, the fourth arrives twice.
+// The scenarios of the literature: the second snapshot is late, the third input is lost, the fourth arrives twice.
 func TestARuleTricksTheNthMessageOfAKind(t *testing.T) {
 	n, client, server := pair(t, 1, Symmetric("", "", Path{Delay: 10 * ms}))
 	var log []delivery
@@ -515,8 +514,8 @@ func TestALostReliableMessageComesAfterTheFirstTimeout(t *testing.T) {
 	}
 }
 
-// KCP's fast resend: the second acknowledgement of a later segment, at 196 ms,
-// says that the first one is lost. Its timer, at 200 ms, is overtaken.
+// KCP's fast resend: the second acknowledgement of a later segment, at 196 ms, says that the first one is lost. Its
+// timer, at 200 ms, is overtaken.
 func TestASegmentThatTwoLaterOnesOvertookIsSentAgainAtOnce(t *testing.T) {
 	n, client, server := pair(t, 1, Symmetric("", "", Path{Delay: 95 * ms}))
 	var log []delivery
@@ -537,8 +536,7 @@ func TestASegmentThatTwoLaterOnesOvertookIsSentAgainAtOnce(t *testing.T) {
 	}
 }
 
-// A paused process runs no timers: what was lost is sent again when it wakes,
-// not in its sleep.
+// A paused process runs no timers: what was lost is sent again when it wakes, not in its sleep.
 func TestATimerThatExpiresInAPauseFiresWhenTheSenderWakes(t *testing.T) {
 	n, client, server := pair(t, 1, Symmetric("", "", Path{Delay: 10 * ms}))
 	var log []delivery
@@ -667,8 +665,7 @@ func TestTheCountersAddUp(t *testing.T) {
 	}
 }
 
-// The lab runs whole matches at 50 times real time: the network must not feed
-// the collector.
+// The lab runs whole matches at 50 times real time: the network must not feed the collector.
 func TestSteadyTrafficAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
@@ -690,8 +687,7 @@ func TestSteadyTrafficAllocatesNothing(t *testing.T) {
 func BenchmarkDatagram(b *testing.B) { benchmark(b, Datagram) }
 func BenchmarkReliable(b *testing.B) { benchmark(b, Reliable) }
 
-// benchmark reports the time for a message of 60 bytes from Send to its
-// handler, among 8 clients at P5, ticks included.
+// benchmark reports the time for a message of 60 bytes from Send to its handler, among 8 clients at P5, ticks included.
 func benchmark(b *testing.B, ch Channel) {
 	n := New(Config{Seed: 1})
 	server := n.AddNode(Clock{})

@@ -13,16 +13,15 @@ type Clock struct {
 	// Offset is what the clock shows at time zero.
 	Offset time.Duration
 
-	// DriftPPM is how many microseconds the clock gains in a second,
-	// [-500 000, 1 000 000]: from half to double speed.
+	// DriftPPM is how many microseconds the clock gains in a second, [-500 000, 1 000 000]: from half to double speed.
 	DriftPPM int64
 }
 
 // maxHz is the fastest ticker.
 const maxHz = 10_000
 
-// node is a process with a clock. While it is paused, packets wait in its
-// inbox and nothing else of it runs; while it is down, it has no inbox.
+// node is a process with a clock. While it is paused, packets wait in its inbox and nothing else of it runs; while it
+// is down, it has no inbox.
 type node struct {
 	clock     Clock // Offset includes the steps so far
 	paused    int   // pauses that hold now; 0: running
@@ -38,9 +37,8 @@ type node struct {
 // TickerID names what Every started.
 type TickerID int32
 
-// ticker calls back at epoch + k·10^9/hz on its node's clock, k ≥ 0, each k
-// at most once and in rising order. gen differs from that of every event that
-// must not fire any more.
+// ticker calls back at epoch + k·10^9/hz on its node's clock, k ≥ 0, each k at most once and in rising order. gen
+// differs from that of every event that must not fire any more.
 type ticker struct {
 	node  NodeID
 	gen   uint32
@@ -59,17 +57,15 @@ func (n *Network) AddNode(c Clock) NodeID {
 	return NodeID(len(n.nodes) - 1)
 }
 
-// OnMessage sets what the node does with a message. payload is valid during
-// the call only; now is what the node's clock shows.
+// OnMessage sets what the node does with a message. payload is valid during the call only; now is what the node's clock
+// shows.
 func (n *Network) OnMessage(id NodeID, f func(from NodeID, ch Channel, payload []byte, now Time)) {
 	n.node(id).onMessage = f
 }
 
-// Every calls f on the node's clock at epoch + k·10^9/hz ns for k = 0, 1, …,
-// from the first that is not in the past. Integer division keeps rounding from
-// adding up. Ticks are skipped while the node is paused or down and when its
-// clock jumps forward. A clock that jumps back delays the next one. hz is in
-// [1, 10 000].
+// Every calls f on the node's clock at epoch + k·10^9/hz ns for k = 0, 1, …, from the first that is not in the past.
+// Integer division keeps rounding from adding up. Ticks are skipped while the node is paused or down and when its clock
+// jumps forward. A clock that jumps back delays the next one. hz is in [1, 10 000].
 func (n *Network) Every(id NodeID, epoch Time, hz int, f func(k int64, now Time)) TickerID {
 	if hz < 1 || hz > maxHz {
 		panic(fmt.Sprintf("simnet: a ticker of %d Hz; keep it in [1, %d]", hz, maxHz))
@@ -146,8 +142,7 @@ func (o *node) local(t Time) Time {
 	return t + o.clock.Offset + Time(gained)
 }
 
-// global is the first true time at which the clock shows l or more, not
-// counting jumps to come.
+// global is the first true time at which the clock shows l or more, not counting jumps to come.
 func (o *node) global(l Time) Time {
 	x := int64(l - o.clock.Offset)
 	speed := 1e6 + o.clock.DriftPPM

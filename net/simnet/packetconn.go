@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// PacketConn is a socket of a DatagramNet. It is a net.PacketConn and has the
-// methods of *net.UDPConn that carry netip addresses, which allocate nothing.
-// A write never blocks; a packet longer than the reader's buffer is cut off,
-// as UDP does.
+// PacketConn is a socket of a DatagramNet. It is a net.PacketConn and has the methods of *net.UDPConn that carry netip
+// addresses, which allocate nothing. A write never blocks; a packet longer than the reader's buffer is cut off, as UDP
+// does.
 //
 // The packets that wait stand in ring[first, first+count), modulo its length.
 type PacketConn struct {
@@ -43,8 +42,8 @@ func newPacketConn(n *DatagramNet, local netip.AddrPort) *PacketConn {
 	return c
 }
 
-// file puts an arrived packet at the end of the ring, or returns false if it
-// is full. It keeps the parcel's buffer and leaves an older one in its place.
+// file puts an arrived packet at the end of the ring, or returns false if it is full. It keeps the parcel's buffer and
+// leaves an older one in its place.
 func (c *PacketConn) file(from netip.AddrPort, p *parcel[destination]) bool {
 	if c.count == int(c.net.config.SocketBuffer) {
 		return false
@@ -138,8 +137,7 @@ func (c *PacketConn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-// SetReadDeadline makes reads that wait at t or later, those under way
-// included, fail with os.ErrDeadlineExceeded.
+// SetReadDeadline makes reads that wait at t or later, those under way included, fail with os.ErrDeadlineExceeded.
 func (c *PacketConn) SetReadDeadline(t time.Time) error {
 	c.net.shaper.mu.Lock()
 	defer c.net.shaper.mu.Unlock()
@@ -186,8 +184,7 @@ func (c *PacketConn) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// Close wakes the readers, frees the address, and drops what waits. A second
-// call fails with net.ErrClosed.
+// Close wakes the readers, frees the address, and drops what waits. A second call fails with net.ErrClosed.
 func (c *PacketConn) Close() error {
 	c.net.shaper.mu.Lock()
 	defer c.net.shaper.mu.Unlock()

@@ -5,28 +5,26 @@ import (
 	"time"
 )
 
-// Time is a point in virtual time: nanoseconds since the network was made,
-// or, where a node's clock is meant, since that clock's zero.
+// Time is a point in virtual time: nanoseconds since the network was made, or, where a node's clock is meant, since
+// that clock's zero.
 type Time = time.Duration
 
-// Limits of a Path. They keep every loop and every sum of times bounded; the
-// worst standard profile stays far inside them.
+// Limits of a Path. They keep every loop and every sum of times bounded; the worst standard profile stays far inside
+// them.
 const (
 	maxDelay       = time.Minute
 	maxBandwidth   = 1 << 30 // bytes per second
 	maxQueueBytes  = 1 << 30
 	maxTraceDelays = 1 << 20
 
-	// defaultQueueBytes is the queue of a path that has a bandwidth but names
-	// no queue: about that of a home router.
+	// defaultQueueBytes is the queue of a path that has a bandwidth but names no queue: about that of a home router.
 	defaultQueueBytes = 64 << 10
 )
 
-// Path describes one direction of a link. The zero Path delivers every packet
-// at once.
+// Path describes one direction of a link. The zero Path delivers every packet at once.
 //
-// A packet first queues for the bandwidth. Then it may be lost. It travels for
-// max(0, delay + jitter), and an extra delay or a duplicate may be added.
+// A packet first queues for the bandwidth. Then it may be lost. It travels for max(0, delay + jitter), and an extra
+// delay or a duplicate may be added.
 type Path struct {
 	// Delay is the one-way base delay, [0, 1 min]. Zero: none.
 	Delay time.Duration
@@ -43,12 +41,11 @@ type Path struct {
 	// Burst adds outages on top of Loss. Zero: none.
 	Burst Burst
 
-	// Duplicate is the chance of each packet to arrive twice, the twin with
-	// a jitter of its own, [0, 1]. Zero: never.
+	// Duplicate is the chance of each packet to arrive twice, the twin with a jitter of its own, [0, 1]. Zero: never.
 	Duplicate float64
 
-	// Reorder is the chance of each packet to be late by ReorderDelay, so
-	// that those behind it overtake, [0, 1]. Zero: never.
+	// Reorder is the chance of each packet to be late by ReorderDelay, so that those behind it overtake, [0, 1]. Zero:
+	// never.
 	Reorder float64
 
 	// ReorderDelay is the extra delay of a reordered packet, [0, 1 min].
@@ -57,12 +54,12 @@ type Path struct {
 	// Bandwidth is in bytes per second, headers included. Zero: unlimited.
 	Bandwidth int
 
-	// QueueBytes is how much may wait for the bandwidth; what does not fit
-	// is dropped (tail drop). Zero: 64 KiB. Unused without a Bandwidth.
+	// QueueBytes is how much may wait for the bandwidth; what does not fit is dropped (tail drop). Zero: 64 KiB. Unused
+	// without a Bandwidth.
 	QueueBytes int
 
-	// Ordered releases packets in the order in which they were sent: a late
-	// one holds up those behind it. Lost ones are not waited for.
+	// Ordered releases packets in the order in which they were sent: a late one holds up those behind it. Lost ones are
+	// not waited for.
 	Ordered bool
 }
 
@@ -85,16 +82,13 @@ type Jitter struct {
 	// Size is the half-width, mean or standard deviation, [0, 1 min].
 	Size time.Duration
 
-	// Trace holds recorded delays, one a packet, each in [0, 1 min]. It is
-	// only read. See ReadTrace.
+	// Trace holds recorded delays, one a packet, each in [0, 1 min]. It is only read. See ReadTrace.
 	Trace []time.Duration
 }
 
-// Burst is the Gilbert–Elliott model: a path is good or bad, and while bad it
-// loses packets with the chance Loss. The state changes either from packet to
-// packet (Enter, Leave) or in time (EnterPerSecond, Stay), not both. A chain
-// in time does not depend on the traffic: two strategies that run under the
-// same seed meet the same outages.
+// Burst is the Gilbert–Elliott model: a path is good or bad, and while bad it loses packets with the chance Loss. The
+// state changes either from packet to packet (Enter, Leave) or in time (EnterPerSecond, Stay), not both. A chain in
+// time does not depend on the traffic: two strategies that run under the same seed meet the same outages.
 type Burst struct {
 	Enter float64 // chance per packet of good → bad, [0, 1]
 	Leave float64 // chance per packet of bad → good, (0, 1] if Enter is set
@@ -105,17 +99,16 @@ type Burst struct {
 	Loss float64 // chance of a packet to be lost while bad, (0, 1] if a chain is set
 }
 
-// Walk is a base delay that wanders between Min and Max: each second it heads
-// for a new value at most StepPerSecond away, and moves there evenly. Both
-// directions of a link walk in step if they have the same Walk, so that the
-// round trip is twice the one-way delay.
+// Walk is a base delay that wanders between Min and Max: each second it heads for a new value at most StepPerSecond
+// away, and moves there evenly. Both directions of a link walk in step if they have the same Walk, so that the round
+// trip is twice the one-way delay.
 type Walk struct {
 	Min, Max      time.Duration // [0, 1 min], Max zero: no walk
 	StepPerSecond time.Duration // largest change in a second, (0, Max − Min]
 }
 
-// Profile is a link: what happens on the way up (client to server) and on the
-// way down. Round trip time is the sum of both; there is no bare "latency".
+// Profile is a link: what happens on the way up (client to server) and on the way down. Round trip time is the sum of
+// both; there is no bare "latency".
 type Profile struct {
 	Name  string // "P5"
 	Title string // "bad"
@@ -123,8 +116,7 @@ type Profile struct {
 	Down  Path
 }
 
-// Validate says which field of the profile is out of its range. Connect,
-// Route and NewProxy call it.
+// Validate says which field of the profile is out of its range. Connect, Route and NewProxy call it.
 func (p *Profile) Validate() error {
 	if err := p.Up.validate(); err != nil {
 		return fmt.Errorf("simnet: profile %q: Up.%w", p.Name, err)

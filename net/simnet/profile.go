@@ -19,9 +19,8 @@ func Symmetric(name, title string, p Path) Profile {
 
 // Profiles lists the standard profiles P0 … P9. The slice is the caller's.
 //
-// P8 enters an outage 0.005 times a second, once in 200 s of good time on
-// average, independently in each direction. A test that needs an outage at a
-// known time adds one with Network.Partition.
+// P8 enters an outage 0.005 times a second, once in 200 s of good time on average, independently in each direction. A
+// test that needs an outage at a known time adds one with Network.Partition.
 func Profiles() []Profile {
 	return []Profile{
 		Symmetric("P0", "ideal", Path{}),
@@ -48,8 +47,7 @@ func Profiles() []Profile {
 	}
 }
 
-// ByName finds a standard profile by its name or its title, in any case:
-// "P5", "p5" and "bad" are the same one.
+// ByName finds a standard profile by its name or its title, in any case: "P5", "p5" and "bad" are the same one.
 func ByName(name string) (Profile, bool) {
 	for _, p := range Profiles() {
 		if strings.EqualFold(name, p.Name) || strings.EqualFold(name, p.Title) {
@@ -59,9 +57,8 @@ func ByName(name string) (Profile, bool) {
 	return Profile{}, false
 }
 
-// ReadTrace reads recorded delays for Jitter.Trace: one a line, in
-// milliseconds, such as "41.7"; empty lines and lines that begin with # are
-// skipped. It reads at most 2^20 delays.
+// ReadTrace reads recorded delays for Jitter.Trace: one a line, in milliseconds, such as "41.7"; empty lines and lines
+// that begin with # are skipped. It reads at most 2^20 delays.
 func ReadTrace(r io.Reader) ([]time.Duration, error) {
 	var delays []time.Duration
 	lines := bufio.NewScanner(r)

@@ -11,23 +11,20 @@ import (
 
 // ProxyConfig sets up a Proxy.
 type ProxyConfig struct {
-	// Listen is where clients send to. The zero value means any free port of
-	// 127.0.0.1.
+	// Listen is where clients send to. The zero value means any free port of 127.0.0.1.
 	Listen netip.AddrPort
 
 	// Target is the server. It must be set.
 	Target netip.AddrPort
 
-	// Profile lies between each client and the server, with luck of its own
-	// for each client.
+	// Profile lies between each client and the server, with luck of its own for each client.
 	Profile Profile
 
 	// Seed is the root of that luck. The n-th client to appear has the n-th.
 	Seed uint64
 
-	// MaxClients bounds the clients, at most 4096; 0 means 64. Each client costs
-	// a socket and a goroutine. A client beyond the bound replaces one that was
-	// idle for a minute, or is ignored.
+	// MaxClients bounds the clients, at most 4096; 0 means 64. Each client costs a socket and a goroutine. A client
+	// beyond the bound replaces one that was idle for a minute, or is ignored.
 	MaxClients int
 }
 
@@ -52,9 +49,8 @@ const (
 	proxyInFlight = 4096 // packets under way in one direction of one client
 )
 
-// Proxy relays UDP between any number of clients and one server, and does to
-// the packets what its profile says, in real time. Like a home router it has
-// one socket towards the server for each client.
+// Proxy relays UDP between any number of clients and one server, and does to the packets what its profile says, in real
+// time. Like a home router it has one socket towards the server for each client.
 type Proxy struct {
 	config ProxyConfig
 	front  *net.UDPConn
@@ -119,8 +115,8 @@ func (p *Proxy) SetProfile(q Profile) error {
 	return nil
 }
 
-// Counters returns the sums of all clients, those replaced included, and the
-// number of packets that were ignored because of MaxClients or their size.
+// Counters returns the sums of all clients, those replaced included, and the number of packets that were ignored
+// because of MaxClients or their size.
 func (p *Proxy) Counters() (up, down Counters, ignored uint64) {
 	p.shaper.mu.Lock()
 	defer p.shaper.mu.Unlock()
@@ -132,8 +128,8 @@ func (p *Proxy) Counters() (up, down Counters, ignored uint64) {
 	return up, down, p.ignored
 }
 
-// Close stops the proxy and returns when all of its goroutines have ended.
-// Packets in flight are lost. A second call does nothing.
+// Close stops the proxy and returns when all of its goroutines have ended. Packets in flight are lost. A second call
+// does nothing.
 func (p *Proxy) Close() error {
 	p.shaper.mu.Lock()
 	if p.shaper.closed {
@@ -174,8 +170,8 @@ func (p *Proxy) serveFront() {
 	}
 }
 
-// maxReadErrors in a row end a reader. A server that is not there makes one
-// for each packet sent to it, so it takes a broken socket to get here.
+// maxReadErrors in a row end a reader. A server that is not there makes one for each packet sent to it, so it takes a
+// broken socket to get here.
 const maxReadErrors = 1 << 16
 
 // serveBack reads what the server sends to one client.
@@ -206,8 +202,7 @@ func (p *Proxy) serveBack(c *proxyClient) {
 	}
 }
 
-// client finds the mapping of an address, or makes one if there is a place.
-// The lock is held.
+// client finds the mapping of an address, or makes one if there is a place. The lock is held.
 func (p *Proxy) client(from netip.AddrPort) *proxyClient {
 	now := time.Since(p.shaper.start)
 	if c := p.clients[from]; c != nil {
@@ -234,8 +229,7 @@ func (p *Proxy) client(from netip.AddrPort) *proxyClient {
 	return c
 }
 
-// replaceIdle frees the place of the client that was silent longest, if that
-// is long enough. The lock is held.
+// replaceIdle frees the place of the client that was silent longest, if that is long enough. The lock is held.
 func (p *Proxy) replaceIdle(now Time) bool {
 	var idle *proxyClient
 	for _, c := range p.clients {
@@ -253,13 +247,12 @@ func (p *Proxy) replaceIdle(now Time) bool {
 	return true
 }
 
-// leave sends a packet on. An error means that the other end is not there or
-// that the mapping was replaced: the packet is lost, as packets are.
+// leave sends a packet on. An error means that the other end is not there or that the mapping was replaced: the packet
+// is lost, as packets are.
 func (p *Proxy) leave(c *conduit, to proxyEnd, q *parcel[proxyEnd]) {
 	var err error
 	if to.up {
-		// The first error may be about a packet before: one that the server
-		// was not there to take.
+		// The first error may be about a packet before: one that the server was not there to take.
 		if _, err = to.client.back.Write(q.payload); err != nil {
 			_, err = to.client.back.Write(q.payload)
 		}

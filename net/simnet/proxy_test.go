@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// patience bounds a read that would otherwise hang a failed test. No test
-// waits for it to pass.
+// patience bounds a read that would otherwise hang a failed test. No test waits for it to pass.
 const patience = 10 * second
 
 // loopback opens a real socket.
@@ -74,8 +73,8 @@ func TestAProxyRelaysManyClientsBothWaysAfterTheirDelay(t *testing.T) {
 	}
 }
 
-// The luck of the first client under seed 9 is known beforehand, so the test
-// knows which packets to wait for and waits for no others.
+// The luck of the first client under seed 9 is known beforehand, so the test knows which packets to wait for and waits
+// for no others.
 func TestAProxyLosesThePacketsThatItsSeedSays(t *testing.T) {
 	const count = 200
 	path := Path{Loss: 0.3}
@@ -148,8 +147,7 @@ func TestAProxyChangesItsProfileWhileItRuns(t *testing.T) {
 	}
 }
 
-// After a minute of silence a place may be taken; the time is set back here
-// instead of waited for.
+// After a minute of silence a place may be taken; the time is set back here instead of waited for.
 func TestAProxyGivesThePlaceOfASilentClientToANewOne(t *testing.T) {
 	server, target := loopback(t)
 	p := proxy(t, ProxyConfig{Target: target, MaxClients: 1})
@@ -200,9 +198,8 @@ func TestAProxySurvivesAServerThatComesLate(t *testing.T) {
 	}
 }
 
-// Packets under way, readers that block: Close must end them all, twice over.
-// TestMain looks for leaked goroutines. Of each packet one copy arrives,
-// which shows that its twin is under way for a minute.
+// Packets under way, readers that block: Close must end them all, twice over. TestMain looks for leaked goroutines. Of
+// each packet one copy arrives, which shows that its twin is under way for a minute.
 func TestAProxyClosesWithPacketsUnderWay(t *testing.T) {
 	server, target := loopback(t)
 	up := Path{Duplicate: 1, Jitter: Jitter{Kind: Trace, Trace: []time.Duration{0, maxDelay}}}

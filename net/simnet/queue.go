@@ -1,7 +1,6 @@
 package simnet
 
-// event is one entry of a queue: when it is due, its place among those due at
-// the same time, and what it is about.
+// event is one entry of a queue: when it is due, its place among those due at the same time, and what it is about.
 type event struct {
 	at  Time
 	key uint64 // the smaller the earlier
@@ -13,9 +12,8 @@ func (a event) before(b event) bool {
 	return a.at < b.at || a.at == b.at && a.key < b.key
 }
 
-// queue is a binary heap of events. Parents are never after their children:
-// for i in [1, len), !q[i].before(q[(i−1)/2]). It is written out because
-// container/heap takes its elements as interfaces, which allocates.
+// queue is a binary heap of events. Parents are never after their children: for i in [1, len),
+// !q[i].before(q[(i−1)/2]). It is written out because container/heap takes its elements as interfaces, which allocates.
 type queue []event
 
 func (q *queue) push(e event) {
@@ -60,8 +58,8 @@ func (q *queue) pop() event {
 	return top
 }
 
-// slots is a table whose entries are taken and given back by number. An entry
-// keeps what it holds when it is given back, so its buffers are used again.
+// slots is a table whose entries are taken and given back by number. An entry keeps what it holds when it is given
+// back, so its buffers are used again.
 type slots[T any] struct {
 	table []T
 	free  []uint32

@@ -6,11 +6,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// The reliable channel follows KCP with NoDelay 1/10/2/1: segment size, window,
-// timer and fast retransmission. A segment is retransmitted after the second
-// acknowledgement of a later one; without it the model is up to twice as slow
-// as KCP at P5. The model sends a segment and its acknowledgement at once, and
-// each in a datagram of its own.
+// The reliable channel follows KCP with NoDelay 1/10/2/1: segment size, window, timer and fast retransmission. A
+// segment is retransmitted after the second acknowledgement of a later one; without it the model is up to twice as slow
+// as KCP at P5. The model sends a segment and its acknowledgement at once, and each in a datagram of its own.
 const (
 	segmentBytes   = 1152 - segmentHeader
 	segmentHeader  = 24
@@ -27,9 +25,9 @@ const (
 //	[want, next)  under way, or arrived out of order (received)
 //	[next, end)   waiting for the window
 //
-// una ≤ want ≤ next ≤ end, next − una ≤ reliableWindow, end − una ≤ len(ring);
-// segment s stands in ring[s & (len(ring)−1)]. Numbers never start over: after
-// a reset, whatever is still under way lies before una and is recognised.
+// una ≤ want ≤ next ≤ end, next − una ≤ reliableWindow, end − una ≤ len(ring); segment s stands in ring[s &
+// (len(ring)−1)]. Numbers never start over: after a reset, whatever is still under way lies before una and is
+// recognised.
 type stream struct {
 	ring                 []segment
 	una, want, next, end uint64
@@ -125,8 +123,8 @@ func (n *Network) fill(d *direction) {
 	}
 }
 
-// transmit sends a segment, first or again, and starts its timer, which waits
-// half of the round trip's timeout longer each time it expired.
+// transmit sends a segment, first or again, and starts its timer, which waits half of the round trip's timeout longer
+// each time it expired.
 func (n *Network) transmit(d *direction, seq uint64) {
 	g := d.stream.at(seq)
 	d.Counters.Segments++
@@ -146,8 +144,8 @@ func (n *Network) transmit(d *direction, seq uint64) {
 	n.carry(d, segmentHeader+len(g.payload), packet{kind: kindSegment, seq: seq, sent: n.now}, v)
 }
 
-// expire runs a timer. low is the low half of the segment's number: the number
-// is the one within 2^31 of una that has it.
+// expire runs a timer. low is the low half of the segment's number: the number is the one within 2^31 of una that has
+// it.
 func (n *Network) expire(d *direction, low uint32) {
 	s := &d.stream
 	seq := s.una + uint64(int64(int32(low-uint32(s.una))))
@@ -172,8 +170,7 @@ func (n *Network) expireHeld(d *direction) {
 	}
 }
 
-// receiveSegment takes a segment at the far end, hands over what is complete
-// and acknowledges.
+// receiveSegment takes a segment at the far end, hands over what is complete and acknowledges.
 func (n *Network) receiveSegment(d *direction, p packet) {
 	s := &d.stream
 	if p.seq < s.want || s.at(p.seq).received {

@@ -2,15 +2,13 @@ package simnet
 
 import "time"
 
-// Rule plays a trick on chosen messages of one direction. A tricked reliable
-// message is tricked on its first sending only; the timer then brings it.
+// Rule plays a trick on chosen messages of one direction. A tricked reliable message is tricked on its first sending
+// only; the timer then brings it.
 type Rule struct {
-	// Match chooses messages, for example by their first byte. It must not
-	// keep the payload. Nil: all.
+	// Match chooses messages, for example by their first byte. It must not keep the payload. Nil: all.
 	Match func(ch Channel, payload []byte) bool
 
-	// Nth is the first matching message concerned, counted from 1 since the
-	// rule was made. Zero: the first.
+	// Nth is the first matching message concerned, counted from 1 since the rule was made. Zero: the first.
 	Nth int
 
 	// Count is how many matching messages are concerned. Zero: one.
@@ -81,16 +79,14 @@ func (v verdict) apply(f *outcome, c *Counters) {
 	f.at[1] += v.delay
 }
 
-// At calls f at true time t, before anything else that is due then. A t that
-// has passed means now.
+// At calls f at true time t, before anything else that is due then. A t that has passed means now.
 func (n *Network) At(t Time, f func()) {
 	ref := n.scripts.take()
 	n.scripts.table[ref] = f
 	n.push(max(t, n.now), classScript, ref, 0)
 }
 
-// during runs start at t0, at once if that has passed, and end at t1. An empty
-// interval does nothing.
+// during runs start at t0, at once if that has passed, and end at t1. An empty interval does nothing.
 func (n *Network) during(t0, t1 Time, start, end func()) {
 	if t1 <= max(t0, n.now) {
 		return
@@ -103,8 +99,7 @@ func (n *Network) during(t0, t1 Time, start, end func()) {
 	n.At(t1, end)
 }
 
-// Cut loses everything that is sent one way in [t0, t1). Packets in flight at
-// t0 still arrive.
+// Cut loses everything that is sent one way in [t0, t1). Packets in flight at t0 still arrive.
 func (n *Network) Cut(from, to NodeID, t0, t1 Time) {
 	d := n.direction(from, to)
 	n.during(t0, t1, func() { d.blocked++ }, func() { d.blocked-- })
@@ -116,8 +111,8 @@ func (n *Network) Partition(a, b NodeID, t0, t1 Time) {
 	n.Cut(b, a, t0, t1)
 }
 
-// Pause stops a node in [t0, t1): no ticks, no timers, and what arrives waits
-// in its socket buffer. At t1 it processes that first. Its clock goes on.
+// Pause stops a node in [t0, t1): no ticks, no timers, and what arrives waits in its socket buffer. At t1 it processes
+// that first. Its clock goes on.
 func (n *Network) Pause(id NodeID, t0, t1 Time) {
 	n.node(id) // panics on a wrong name
 	n.during(t0, t1, func() { n.nodes[id].paused++ }, func() {
@@ -126,9 +121,8 @@ func (n *Network) Pause(id NodeID, t0, t1 Time) {
 	})
 }
 
-// wake lets a node process its inbox, then its timers. A handler may crash the
-// node, which empties the inbox, or add a node, which moves the table; nothing
-// adds to the inbox of a running node.
+// wake lets a node process its inbox, then its timers. A handler may crash the node, which empties the inbox, or add a
+// node, which moves the table; nothing adds to the inbox of a running node.
 func (n *Network) wake(id NodeID) {
 	if n.nodes[id].paused > 0 {
 		return
@@ -146,9 +140,8 @@ func (n *Network) wake(id NodeID) {
 	}
 }
 
-// Crash stops a node at once. Waiting and arriving messages are lost, and the
-// reliable channels of all of its links are reset on both ends.
-// Its OnCrash runs first. A node that is down stays so.
+// Crash stops a node at once. Waiting and arriving messages are lost, and the reliable channels of all of its links are
+// reset on both ends. Its OnCrash runs first. A node that is down stays so.
 func (n *Network) Crash(id NodeID) {
 	o := n.node(id)
 	if o.down {
@@ -167,10 +160,9 @@ func (n *Network) Crash(id NodeID) {
 	n.resetLinks(id)
 }
 
-// Restart starts a crashed node again. It keeps its handlers and tickers, and
-// its reliable channels are new on both ends, so messages sent while it was
-// down are lost. OnRestart receives whether the disk survived. A node that is
-// not down is crashed first.
+// Restart starts a crashed node again. It keeps its handlers and tickers, and its reliable channels are new on both
+// ends, so messages sent while it was down are lost. OnRestart receives whether the disk survived. A node that is not
+// down is crashed first.
 func (n *Network) Restart(id NodeID, keepDisk bool) {
 	n.Crash(id)
 	n.trace(traceCrash, uint64(id), 1)
@@ -181,8 +173,7 @@ func (n *Network) Restart(id NodeID, keepDisk bool) {
 	}
 }
 
-// OnCrash sets what happens when the node crashes: usually, that whatever was
-// not on its disk is forgotten.
+// OnCrash sets what happens when the node crashes: usually, that whatever was not on its disk is forgotten.
 func (n *Network) OnCrash(id NodeID, f func()) { n.node(id).onCrash = f }
 
 // OnRestart sets what happens when the node runs again.
@@ -196,8 +187,8 @@ func (n *Network) resetLinks(id NodeID) {
 	}
 }
 
-// Reconnect resets the reliable channels of a link both ways, as a new
-// connection does. Datagrams that are under way still arrive.
+// Reconnect resets the reliable channels of a link both ways, as a new connection does. Datagrams that are under way
+// still arrive.
 func (n *Network) Reconnect(a, b NodeID) { n.resetStreams(n.direction(a, b)) }
 
 func (n *Network) resetStreams(d *direction) {

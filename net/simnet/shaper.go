@@ -5,14 +5,12 @@ import (
 	"time"
 )
 
-// shaper carries packets through conduits in the time of the time package:
-// real, or virtual in a synctest bubble. It has no goroutine of its own; one
-// timer is set for the earliest arrival.
+// shaper carries packets through conduits in the time of the time package: real, or virtual in a synctest bubble. It
+// has no goroutine of its own; one timer is set for the earliest arrival.
 //
-// Packets leave in the order (arrival, conduit, count in the conduit), which
-// does not depend on how the goroutines that send were scheduled. deliver is
-// called with the lock held, must not block, and may swap the parcel's buffer
-// for another; D says where a packet goes.
+// Packets leave in the order (arrival, conduit, count in the conduit), which does not depend on how the goroutines that
+// send were scheduled. deliver is called with the lock held, must not block, and may swap the parcel's buffer for
+// another; D says where a packet goes.
 type shaper[D any] struct {
 	deliver func(c *conduit, to D, p *parcel[D])
 	start   time.Time
@@ -33,16 +31,14 @@ type parcel[D any] struct {
 	to      D
 }
 
-// lane is a conduit in use by a shaper, with its place among those of equal
-// arrival.
+// lane is a conduit in use by a shaper, with its place among those of equal arrival.
 type lane struct {
 	conduit
 	id   uint64 // < 2^24
 	sent uint64
 }
 
-// countBits is the part of an event's key that counts a lane's packets; it
-// wraps after 10^12.
+// countBits is the part of an event's key that counts a lane's packets; it wraps after 10^12.
 const countBits = 40
 
 func newShaper[D any](deliver func(*conduit, D, *parcel[D])) *shaper[D] {

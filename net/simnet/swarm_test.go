@@ -41,9 +41,8 @@ func checkStreams(t *testing.T, n *Network, seed uint64) {
 	}
 }
 
-// First trouble of every kind, then a good network: whatever was promised in
-// the trouble must be kept, and everything must arrive once the network heals.
-// A failing seed is the bug report.
+// First trouble of every kind, then a good network: whatever was promised in the trouble must be kept, and everything
+// must arrive once the network heals. A failing seed is the bug report.
 func TestTheReliableChannelKeepsItsPromiseInAnyWeather(t *testing.T) {
 	resent := uint64(0)
 	for seed := range uint64(60) {

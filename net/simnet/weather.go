@@ -2,10 +2,9 @@ package simnet
 
 import "time"
 
-// weather is what changes on a path with time and not with its traffic: the
-// outages of a Burst in time and the wandering of a Walk. Each has a
-// generator of its own, and is brought up to date when a packet asks; between
-// two askings nothing is computed. Time never runs backwards.
+// weather is what changes on a path with time and not with its traffic: the outages of a Burst in time and the
+// wandering of a Walk. Each has a generator of its own, and is brought up to date when a packet asks; between two
+// askings nothing is computed. Time never runs backwards.
 type weather struct {
 	burst     dice
 	bad       bool
@@ -33,8 +32,8 @@ func (w *weather) reset(seed, walkSeed uint64, p *Path) {
 	}
 }
 
-// outage reports whether the chain in time is bad at now. The loop runs once
-// for each change since the last asking; stays are at least 1 ms in the mean.
+// outage reports whether the chain in time is bad at now. The loop runs once for each change since the last asking;
+// stays are at least 1 ms in the mean.
 func (w *weather) outage(now Time) bool {
 	for w.enter > 0 && w.changesAt <= now {
 		w.bad = !w.bad

@@ -1,9 +1,8 @@
 package wire
 
-// A BitWriter appends values bit by bit, the least significant bit first,
-// into bytes that are filled from their least significant bit. The last byte
-// is padded with zero bits. Like [Writer] it has a limit in bytes and its
-// first overflow sticks.
+// A BitWriter appends values bit by bit, the least significant bit first, into bytes that are filled from their least
+// significant bit. The last byte is padded with zero bits. Like [Writer] it has a limit in bytes and its first overflow
+// sticks.
 type BitWriter struct {
 	buf  []byte
 	end  int
@@ -11,8 +10,7 @@ type BitWriter struct {
 	err  error
 }
 
-// NewBitWriter returns a writer that appends at most limit bytes to dst,
-// beginning in a new byte.
+// NewBitWriter returns a writer that appends at most limit bytes to dst, beginning in a new byte.
 func NewBitWriter(dst []byte, limit int) BitWriter {
 	if limit < 0 {
 		panic("wire: NewBitWriter: limit must not be negative; it counts the bytes that may be appended")
@@ -20,16 +18,14 @@ func NewBitWriter(dst []byte, limit int) BitWriter {
 	return BitWriter{buf: dst, end: len(dst) + limit}
 }
 
-// Bytes returns the slice with everything written so far; the unused bits of
-// its last byte are zero.
+// Bytes returns the slice with everything written so far; the unused bits of its last byte are zero.
 func (w *BitWriter) Bytes() []byte { return w.buf }
 
 // Err returns [ErrTooLong] after an overflow, else nil.
 func (w *BitWriter) Err() error { return w.err }
 
-// Bits writes the low n bits of v, n in [0, 64], all or none of them. Set
-// bits above n are the caller's mistake and panic, since the reader could not
-// get them back.
+// Bits writes the low n bits of v, n in [0, 64], all or none of them. Set bits above n are the caller's mistake and
+// panic, since the reader could not get them back.
 func (w *BitWriter) Bits(v uint64, n int) {
 	if n < 0 || n > 64 {
 		panic("wire: BitWriter.Bits: n must be in [0, 64]")
@@ -70,9 +66,8 @@ func (w *BitWriter) Bool(v bool) {
 	w.used = (w.used + 1) & 7
 }
 
-// A BitReader takes values off a byte slice in the order in which a
-// [BitWriter] wrote them. It never reads past the slice, never allocates, and
-// its first error sticks.
+// A BitReader takes values off a byte slice in the order in which a [BitWriter] wrote them. It never reads past the
+// slice, never allocates, and its first error sticks.
 type BitReader struct {
 	buf  []byte // what is left; buf[0] is the byte being read
 	used int    // bits of buf[0] already read, in [0, 8)
@@ -131,10 +126,9 @@ func (r *BitReader) Bool() bool {
 	return v
 }
 
-// Rest skips to the next whole byte, refusing padding bits that are set, and
-// takes the bytes that follow, aliasing the input. It is how a message
-// returns from bits to bytes: NewReader(bits.Rest()), with [BitReader.Err]
-// checked beside the other reader's.
+// Rest skips to the next whole byte, refusing padding bits that are set, and takes the bytes that follow, aliasing the
+// input. It is how a message returns from bits to bytes: NewReader(bits.Rest()), with [BitReader.Err] checked beside
+// the other reader's.
 func (r *BitReader) Rest() []byte {
 	if r.used > 0 {
 		if r.buf[0]>>r.used != 0 {
@@ -148,8 +142,7 @@ func (r *BitReader) Rest() []byte {
 	return rest
 }
 
-// Close returns the first failure, [ErrNotCanonical] if a padding bit is set,
-// or [ErrTrailing] if whole bytes are left.
+// Close returns the first failure, [ErrNotCanonical] if a padding bit is set, or [ErrTrailing] if whole bytes are left.
 func (r *BitReader) Close() error {
 	if len(r.Rest()) > 0 {
 		r.fail(ErrTrailing)

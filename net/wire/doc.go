@@ -1,16 +1,13 @@
-// Package wire holds the bounded readers and writers that every Tendon
-// message is coded with, and the envelope that carries messages of both
-// channels in one packet. The layouts themselves are written in STANDARD.md
-// beside this file; testdata/vectors.txt pins them byte for byte.
+// Package wire holds the bounded readers and writers that every Tendon message is coded with, and the envelope that
+// carries messages of both channels in one packet. The layouts themselves are written in STANDARD.md beside this file;
+// testdata/vectors.txt pins them byte for byte.
 //
-// It is not a message catalogue (each strategy and the session own their
-// messages), not a transport (net/link is) and not a reflection codec. It
-// imports the standard library only and knows no clock, socket or lock.
+// It is not a message catalogue (each strategy and the session own their messages), not a transport (net/link is) and
+// not a reflection codec. It imports the standard library only and knows no clock, socket or lock.
 //
-// Bytes off the wire are hostile, so a [Reader] checks before it acts. It
-// compares every length and count with its bound and with the bytes that are
-// left before it slices or allocates. It refuses an encoding that is not the
-// shortest one. The first error stays, so a decoder ends in one check:
+// Bytes off the wire are hostile, so a [Reader] checks before it acts. It compares every length and count with its
+// bound and with the bytes that are left before it slices or allocates. It refuses an encoding that is not the shortest
+// one. The first error stays, so a decoder ends in one check:
 //
 //	func decodePing(b []byte) (p ping, err error) {
 //		r := wire.NewReader(b)

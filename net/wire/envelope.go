@@ -6,23 +6,21 @@ import "encoding/binary"
 type Channel uint8
 
 const (
-	// Reliable messages arrive once, whole and in order, or the connection
-	// is dead.
+	// Reliable messages arrive once, whole and in order, or the connection is dead.
 	Reliable Channel = 0
-	// Datagram messages are as fresh as can be: they may be lost, doubled
-	// and reordered, and the strategy that sends them must not mind.
+	// Datagram messages are as fresh as can be: they may be lost, doubled and reordered, and the strategy that sends
+	// them must not mind.
 	Datagram Channel = 1
 )
 
 // Sizes of the envelope, in bytes.
 const (
-	// PacketLimit is the largest packet: the payload of one sealed netcode
-	// packet.
+	// PacketLimit is the largest packet: the payload of one sealed netcode packet.
 	PacketLimit = 1200
 	// EnvelopeSize is what a packet takes before its first part.
 	EnvelopeSize = 1
-	// MaxPart is the largest payload of one part: what is left of a packet
-	// beside the envelope, the channel and a two-byte length.
+	// MaxPart is the largest payload of one part: what is left of a packet beside the envelope, the channel and a
+	// two-byte length.
 	MaxPart = PacketLimit - EnvelopeSize - 3
 )
 
@@ -32,8 +30,8 @@ func AppendEnvelope(dst []byte, epoch uint8) []byte { return append(dst, epoch) 
 // PartSize returns what a payload of n bytes takes in a packet.
 func PartSize(n int) int { return 1 + UvarintSize(uint64(n)) + n }
 
-// AppendPart appends one part to a packet. Keeping the packet within
-// [PacketLimit] is the caller's business, with [PartSize].
+// AppendPart appends one part to a packet. Keeping the packet within [PacketLimit] is the caller's business, with
+// [PartSize].
 func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
 	if len(payload) == 0 || len(payload) > MaxPart || channel > Datagram {
 		panic("wire: AppendPart: a part is of a known channel and holds 1 to MaxPart bytes; check before appending")
@@ -43,9 +41,8 @@ func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// OpenEnvelope begins to take a packet apart. The packet must hold an epoch
-// and at least one byte of parts, and at most [PacketLimit] bytes; the parts
-// themselves are checked as they are taken.
+// OpenEnvelope begins to take a packet apart. The packet must hold an epoch and at least one byte of parts, and at most
+// [PacketLimit] bytes; the parts themselves are checked as they are taken.
 func OpenEnvelope(packet []byte) (epoch uint8, parts Parts, err error) {
 	switch {
 	case len(packet) > PacketLimit:
@@ -58,13 +55,12 @@ func OpenEnvelope(packet []byte) (epoch uint8, parts Parts, err error) {
 	return epoch, Parts{r: r}, nil
 }
 
-// Parts walks the parts of one packet. Its copies walk on their own, so a
-// packet can be checked as a whole before any part is used.
+// Parts walks the parts of one packet. Its copies walk on their own, so a packet can be checked as a whole before any
+// part is used.
 type Parts struct{ r Reader }
 
-// Next returns the next part; its payload aliases the packet and is never
-// empty. ok is false at the end and at the first malformed part; [Parts.Err]
-// distinguishes the two.
+// Next returns the next part; its payload aliases the packet and is never empty. ok is false at the end and at the
+// first malformed part; [Parts.Err] distinguishes the two.
 func (p *Parts) Next() (channel Channel, payload []byte, ok bool) {
 	if p.r.Len() == 0 {
 		return 0, nil, false
@@ -80,6 +76,5 @@ func (p *Parts) Next() (channel Channel, payload []byte, ok bool) {
 	return channel, payload, true
 }
 
-// Err returns what was wrong with the part at which [Parts.Next] stopped, or
-// nil at the regular end.
+// Err returns what was wrong with the part at which [Parts.Next] stopped, or nil at the regular end.
 func (p *Parts) Err() error { return p.r.Err() }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzReader runs a sequence of reads over bytes, both chosen by the fuzzer, and
-// writes the values back. An accepted encoding is the only one of its values.
+// FuzzReader runs a sequence of reads over bytes, both chosen by the fuzzer, and writes the values back. An accepted
+// encoding is the only one of its values.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7}, []byte("\x01\x02\x03\x04\x05\x06\x07\x08\xac\x02\x03abc\x01\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Add([]byte{4, 4, 6}, []byte{0x80, 0x00, 0xff, 0xff})

@@ -5,28 +5,25 @@ import (
 	"errors"
 )
 
-// A Reader takes values off the front of a byte slice. It never reads past
-// the slice, never allocates and never panics, for any bytes.
+// A Reader takes values off the front of a byte slice. It never reads past the slice, never allocates and never panics,
+// for any bytes.
 //
-// Its first error sticks: from then on every method returns a zero value and
-// reads nothing, so a decoder may check once, at its end, with [Reader.Close].
-// A Reader is a small value; keep it on the stack and call it by address.
+// Its first error sticks: from then on every method returns a zero value and reads nothing, so a decoder may check
+// once, at its end, with [Reader.Close]. A Reader is a small value; keep it on the stack and call it by address.
 type Reader struct {
 	buf []byte // not read yet
 	err error  // the first failure
 }
 
-// The errors of this package. They are returned as they are, never wrapped,
-// so that refusing a packet costs no allocation.
+// The errors of this package. They are returned as they are, never wrapped, so that refusing a packet costs no
+// allocation.
 var (
 	// ErrShort reports bytes that end before the value does.
 	ErrShort = errors.New("wire: short: the bytes end before the value does")
-	// ErrTooLong reports a length or count above its bound, or a writer at
-	// its limit.
+	// ErrTooLong reports a length or count above its bound, or a writer at its limit.
 	ErrTooLong = errors.New("wire: too long: a length or count is above its bound")
-	// ErrNotCanonical reports a value in another than its one permitted
-	// encoding: a padded varint, a boolean above 1, set padding bits, an
-	// empty part, an unknown channel.
+	// ErrNotCanonical reports a value in another than its one permitted encoding: a padded varint, a boolean above 1,
+	// set padding bits, an empty part, an unknown channel.
 	ErrNotCanonical = errors.New("wire: not canonical: the value has a shorter or another encoding")
 	// ErrTrailing reports bytes left over after the last value.
 	ErrTrailing = errors.New("wire: trailing: bytes are left after the last value")
@@ -49,9 +46,8 @@ func (r *Reader) Close() error {
 	return r.err
 }
 
-// Fail makes err the reader's failure unless it has one already. Decoders use
-// it for rules of their own (a value outside its interval), so that these are
-// reported by the same check as everything else.
+// Fail makes err the reader's failure unless it has one already. Decoders use it for rules of their own (a value
+// outside its interval), so that these are reported by the same check as everything else.
 func (r *Reader) Fail(err error) {
 	if err == nil {
 		panic("wire: Reader.Fail(nil): pass the error that describes the broken rule")
@@ -66,8 +62,8 @@ func (r *Reader) fail(err error) {
 	}
 }
 
-// Bytes takes the next n bytes and returns them, aliasing the input. A
-// negative n is an error, not a panic, because n may be computed from input.
+// Bytes takes the next n bytes and returns them, aliasing the input. A negative n is an error, not a panic, because n
+// may be computed from input.
 func (r *Reader) Bytes(n int) []byte {
 	if n < 0 || n > len(r.buf) {
 		r.fail(ErrShort)
@@ -127,8 +123,8 @@ func (r *Reader) Bool() bool {
 	return v == 1
 }
 
-// Uvarint reads an unsigned base-128 number of 1 to 10 bytes. Only the
-// shortest encoding is accepted, so that equal messages are equal bytes.
+// Uvarint reads an unsigned base-128 number of 1 to 10 bytes. Only the shortest encoding is accepted, so that equal
+// messages are equal bytes.
 func (r *Reader) Uvarint() uint64 {
 	if len(r.buf) > 0 && r.buf[0] < 0x80 {
 		v := r.buf[0]
@@ -154,16 +150,15 @@ func (r *Reader) Varint() int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// Blob reads a length, as [Reader.Uvarint], and that many bytes, aliasing the
-// input. The length must be at most limit and at most the bytes left.
+// Blob reads a length, as [Reader.Uvarint], and that many bytes, aliasing the input. The length must be at most limit
+// and at most the bytes left.
 func (r *Reader) Blob(limit int) []byte {
 	return r.Bytes(r.Count(limit, 1))
 }
 
-// Count reads the number of elements that follow. It must be at most limit,
-// and at least minSize bytes must be left for each of them. So the input bounds
-// an allocation for the count. A minSize of zero is for elements of less than a
-// byte; limit is then the only bound.
+// Count reads the number of elements that follow. It must be at most limit, and at least minSize bytes must be left for
+// each of them. So the input bounds an allocation for the count. A minSize of zero is for elements of less than a byte;
+// limit is then the only bound.
 func (r *Reader) Count(limit, minSize int) int {
 	if limit < 0 || minSize < 0 {
 		panic("wire: Reader.Count: limit and minSize must not be negative")

@@ -1,19 +1,16 @@
 package wire
 
-// Expand16 returns the 64-bit counter whose low 16 bits are low and which
-// lies nearest to near, in [near-32768, near+32767]. Ticks on the wire are
-// short; both sides know roughly where they are, and that is enough.
+// Expand16 returns the 64-bit counter whose low 16 bits are low and which lies nearest to near, in [near-32768,
+// near+32767]. Ticks on the wire are short; both sides know roughly where they are, and that is enough.
 //
-// Counters below zero and above 2^64-1 do not exist: where the nearest would
-// be one of them, the one 65536 further inside is returned. Whether the
-// answer is plausible at all (a tick far in the future) is the caller's to
-// check: every low value expands to something.
+// Counters below zero and above 2^64-1 do not exist: where the nearest would be one of them, the one 65536 further
+// inside is returned. Whether the answer is plausible at all (a tick far in the future) is the caller's to check: every
+// low value expands to something.
 func Expand16(near uint64, low uint16) uint64 {
 	return expand(near, int64(int16(low-uint16(near))), 1<<16)
 }
 
-// Expand32 is [Expand16] for 32 bits: the answer lies in
-// [near-2^31, near+2^31-1].
+// Expand32 is [Expand16] for 32 bits: the answer lies in [near-2^31, near+2^31-1].
 func Expand32(near uint64, low uint32) uint64 {
 	return expand(near, int64(int32(low-uint32(near))), 1<<32)
 }

@@ -11,8 +11,8 @@ import (
 	"tendon/net/wire/vectors"
 )
 
-// A codec turns the meaning of a vector into bytes and back. For bits the
-// decoder needs the widths, so it is given the meaning as a hint.
+// A codec turns the meaning of a vector into bytes and back. For bits the decoder needs the widths, so it is given the
+// meaning as a hint.
 type codec struct {
 	encode func(meaning string) []byte
 	decode func(b []byte, hint string) (string, error)
@@ -152,8 +152,8 @@ func unhex(s string) []byte {
 	return b
 }
 
-// The vectors are the layout: an implementation in another language needs
-// nothing but them and STANDARD.md, and a change of layout cannot pass here.
+// The vectors are the layout: an implementation in another language needs nothing but them and STANDARD.md, and a
+// change of layout cannot pass here.
 func TestVectorsHoldBothWays(t *testing.T) {
 	failures := map[string]error{"short": ErrShort, "too-long": ErrTooLong, "not-canonical": ErrNotCanonical, "trailing": ErrTrailing}
 	seen := map[string]int{}

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// A decoder checks once, at its end; that is only sound if nothing after the
-// first failure looks like a value.
+// A decoder checks once, at its end; that is only sound if nothing after the first failure looks like a value.
 func TestTheFirstFailureSticksAndEverythingAfterItIsZero(t *testing.T) {
 	r := NewReader([]byte{2, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9})
 	if r.Bool() || !errors.Is(r.Err(), ErrNotCanonical) {
@@ -64,8 +63,7 @@ func TestACountNeverPromisesMoreThanTheBytesLeft(t *testing.T) {
 	}
 }
 
-// A sub-slice that could be appended into would let one message overwrite
-// the next one in the same packet.
+// A sub-slice that could be appended into would let one message overwrite the next one in the same packet.
 func TestSlicesHandedOutCannotBeAppendedInto(t *testing.T) {
 	packet := []byte{1, 2, 3, 4}
 	r := NewReader(packet)
@@ -110,8 +108,8 @@ func TestUvarintSizeIsWhatAUvarintTakes(t *testing.T) {
 	}
 }
 
-// Random widths and values, so that every offset within a byte meets every
-// width: what goes in comes out, in no more bytes than the bits need.
+// Random widths and values, so that every offset within a byte meets every width: what goes in comes out, in no more
+// bytes than the bits need.
 func TestBitsComeBackAtEveryOffsetAndWidth(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	seen := map[[2]int]bool{}
@@ -183,8 +181,7 @@ func TestBitsReturnToBytes(t *testing.T) {
 	}
 }
 
-// Ticks on the wire wrap every 18 minutes at 60 Hz (16 bits); matches are
-// longer. The edges are where such code breaks.
+// Ticks on the wire wrap every 18 minutes at 60 Hz (16 bits); matches are longer. The edges are where such code breaks.
 func TestShortTicksExpandToTheNearestCounter(t *testing.T) {
 	for _, c := range []struct {
 		near uint64
@@ -221,8 +218,7 @@ func TestShortTicksExpandToTheNearestCounter(t *testing.T) {
 	}
 }
 
-// The check of a whole packet before any of it is believed rests on copies
-// walking by themselves.
+// The check of a whole packet before any of it is believed rests on copies walking by themselves.
 func TestACopyOfPartsWalksOnItsOwn(t *testing.T) {
 	packet := AppendPart(AppendPart(AppendEnvelope(nil, 1), Datagram, []byte{1}), Reliable, []byte{2})
 	_, parts, err := OpenEnvelope(packet)
