@@ -56,5 +56,9 @@ func Example() {
 		fmt.Println(client.State())
 	}
 	// Output:
-	// sending connection response client 42 has slot 0: seat 3 connected slot 0 says hello connected
+	// sending connection response
+	// client 42 has slot 0: seat 3
+	// connected
+	// slot 0 says hello
+	// connected
 }

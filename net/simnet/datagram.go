@@ -29,7 +29,6 @@ type DatagramNet struct {
 	// Guarded by shaper.mu, as is all of every PacketConn.
 	sockets map[netip.AddrPort]*PacketConn
 	lanes   map[hosts]*lane
-	nowhere uint64 // packets to a host without a route or a port without a socket
 }
 
 type hosts struct{ from, to netip.Addr }
@@ -102,13 +101,6 @@ func (n *DatagramNet) Counters(from, to netip.Addr) Counters {
 	return Counters{}
 }
 
-// Nowhere counts the packets that were sent to a host without a route or arrived at a port without a socket.
-func (n *DatagramNet) Nowhere() uint64 {
-	n.shaper.mu.Lock()
-	defer n.shaper.mu.Unlock()
-	return n.nowhere
-}
-
 // Listen opens a socket. Its host must be a single one, as 10.0.0.1; port 0 means any free port.
 func (n *DatagramNet) Listen(addr netip.AddrPort) (*PacketConn, error) {
 	host := addr.Addr().Unmap()
@@ -137,15 +129,6 @@ func (n *DatagramNet) Listen(addr netip.AddrPort) (*PacketConn, error) {
 	return c, nil
 }
 
-// Inject delivers payload to the socket at to at once, with the source address from. It stands for a forged or replayed
-// packet.
-func (n *DatagramNet) Inject(from, to netip.AddrPort, payload []byte) {
-	n.shaper.mu.Lock()
-	defer n.shaper.mu.Unlock()
-	p := parcel[destination]{payload: append([]byte(nil), payload...)}
-	n.arrive(&conduit{}, destination{from, to}, &p)
-}
-
 // Close closes the network and all of its sockets. Packets in flight are lost.
 func (n *DatagramNet) Close() {
 	n.shaper.mu.Lock()
@@ -160,8 +143,7 @@ func (n *DatagramNet) Close() {
 func (n *DatagramNet) send(d destination, payload []byte) {
 	h := hosts{d.from.Addr(), d.to.Addr()}
 	if h.from != h.to && n.lanes[h] == nil {
-		n.nowhere++
-		return
+		return // no route
 	}
 	n.shaper.send(n.lane(h), d, payload)
 }
@@ -172,7 +154,6 @@ func (n *DatagramNet) arrive(c *conduit, d destination, p *parcel[destination]) 
 	switch {
 	case to == nil:
 		c.Counters.Cut++
-		n.nowhere++
 	case !to.file(d.from, p):
 		c.Counters.Overrun++
 	default:

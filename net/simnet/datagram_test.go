@@ -25,7 +25,9 @@ func TestMain(m *testing.M) {
 
 // udpSocket is what code above a socket needs; it must run over either.
 type udpSocket interface {
-	net.PacketConn
+	SetReadDeadline(t time.Time) error
+	LocalAddr() net.Addr
+	Close() error
 	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
 	WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error)
 }
@@ -75,11 +77,11 @@ func TestAPacketCrossesTheNetworkInTheTimeOfItsPath(t *testing.T) {
 		start := time.Now()
 		go func() {
 			b := make([]byte, 100)
-			size, from, err := server.ReadFrom(b)
-			if err != nil || string(b[:size]) != "ping" || from.String() != clientPort.String() || time.Since(start) != 30*ms {
+			size, from, err := server.ReadFromUDPAddrPort(b)
+			if err != nil || string(b[:size]) != "ping" || from != clientPort || time.Since(start) != 30*ms {
 				t.Errorf("server read %q from %v after %v: %v", b[:size], from, time.Since(start), err)
 			}
-			server.WriteTo([]byte("pong"), from)
+			server.WriteToUDPAddrPort([]byte("pong"), from)
 		}()
 		write(t, client, serverPort, []byte("ping"))
 		b := make([]byte, 3)
@@ -185,14 +187,10 @@ func TestAReadFailsAtItsDeadlineAndWorksAgainAfterIt(t *testing.T) {
 		if at, err = read(); at != 70*ms || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("third read ended at %v: %v", at, err)
 		}
-		c.SetDeadline(time.Time{})
+		c.SetReadDeadline(time.Time{})
 		time.AfterFunc(10*ms, func() { write(t, c, clientPort, nil) })
 		if at, err = read(); at != 80*ms || err != nil {
 			t.Errorf("fourth read ended at %v: %v", at, err)
-		}
-		c.SetWriteDeadline(time.Now())
-		if _, err := c.WriteToUDPAddrPort(nil, clientPort); !errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("a write after its deadline: %v", err)
 		}
 	})
 }
@@ -260,7 +258,7 @@ func TestASocketKeepsNoMorePacketsThanItsBuffer(t *testing.T) {
 	})
 }
 
-func TestPacketsToNowhereAreCountedAndLargeOnesRefused(t *testing.T) {
+func TestPacketsWithoutARouteAreDroppedAndLargeOnesRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewDatagramNet(Config{})
 		defer n.Close()
@@ -268,14 +266,11 @@ func TestPacketsToNowhereAreCountedAndLargeOnesRefused(t *testing.T) {
 		write(t, client, serverPort, nil) // no route
 		route(t, n, clientPort, serverPort, Profile{})
 		write(t, client, serverPort, nil) // no socket
-		if got := n.Nowhere(); got != 2 {
-			t.Errorf("%d packets went nowhere, want 2", got)
+		if c := n.Counters(clientPort.Addr(), serverPort.Addr()); c.Cut != 1 || c.Delivered != 0 {
+			t.Errorf("%+v, want 1 cut", c)
 		}
 		if _, err := client.WriteToUDPAddrPort(make([]byte, MaxPacket+1), serverPort); !errors.Is(err, ErrTooLarge) {
 			t.Errorf("large packet: %v", err)
-		}
-		if _, err := client.WriteTo(nil, &net.TCPAddr{}); !errors.Is(err, ErrAddress) {
-			t.Errorf("TCP address: %v", err)
 		}
 		if err := n.Route(clientPort.Addr(), clientPort.Addr(), Profile{}); !errors.Is(err, ErrAddress) {
 			t.Errorf("route to oneself: %v", err)
@@ -283,8 +278,8 @@ func TestPacketsToNowhereAreCountedAndLargeOnesRefused(t *testing.T) {
 	})
 }
 
-// Tests of refusals need forged packets and outages.
-func TestAnInjectedPacketArrivesAtOnceAndABlockedRouteCarriesNone(t *testing.T) {
+// A blocked route carries no packets.
+func TestABlockedRouteCarriesNoPackets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewDatagramNet(Config{})
 		defer n.Close()
@@ -294,9 +289,8 @@ func TestAnInjectedPacketArrivesAtOnceAndABlockedRouteCarriesNone(t *testing.T) 
 		write(t, client, serverPort, []byte("blocked"))
 		n.Block(clientPort.Addr(), serverPort.Addr(), false)
 		write(t, client, serverPort, []byte("open"))
-		n.Inject(otherPort, serverPort, []byte("forged"))
 		start := time.Now()
-		for _, want := range []string{"forged 10.0.0.3:5000 0s", "open 10.0.0.2:5000 125ms"} {
+		for _, want := range []string{"open 10.0.0.2:5000 125ms"} {
 			b := make([]byte, 10)
 			size, from, err := server.ReadFromUDPAddrPort(b)
 			if got := fmt.Sprintf("%s %v %v", b[:size], from, time.Since(start)); got != want || err != nil {

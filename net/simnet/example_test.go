@@ -7,7 +7,8 @@ import (
 	"tendon/net/simnet"
 )
 
-// A client sends its input each tick. The server receives it after the one-way delay, on a clock of its own.
+// A client sends its input each tick. The server receives it after the one-way
+// delay, on a clock of its own.
 func Example() {
 	n := simnet.New(simnet.Config{Seed: 1})
 	server := n.AddNode(simnet.Clock{})
@@ -25,5 +26,6 @@ func Example() {
 	})
 	n.RunUntil(200 * time.Millisecond)
 	// Output:
-	// input 0 of 3s at 125ms input 1 of 3.05s at 175ms
+	// input 0 of 3s at 125ms
+	// input 1 of 3.05s at 175ms
 }

@@ -1,7 +1,6 @@
 package simnet
 
 import (
-	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -9,11 +8,10 @@ import (
 	"time"
 )
 
-// PacketConn is a socket of a DatagramNet. It is a net.PacketConn and has the methods of *net.UDPConn that carry netip
-// addresses, which allocate nothing. A write never blocks; a packet longer than the reader's buffer is cut off, as UDP
-// does.
+// PacketConn is a socket of a DatagramNet. It has the methods of *net.UDPConn that carry netip addresses, which allocate
+// nothing. A write never blocks. A packet longer than the reader's buffer is truncated, as in UDP.
 //
-// The packets that wait stand in ring[first, first+count), modulo its length.
+// The packets that wait are ring[first, first+count), modulo its length.
 type PacketConn struct {
 	net   *DatagramNet
 	local netip.AddrPort
@@ -25,7 +23,6 @@ type PacketConn struct {
 	count   int
 	closed  bool
 	readBy  time.Time
-	writeBy time.Time
 	alarm   *time.Timer // wakes the readers at readBy
 }
 
@@ -33,8 +30,6 @@ type waiting struct {
 	from    netip.AddrPort
 	payload []byte
 }
-
-var _ net.PacketConn = (*PacketConn)(nil)
 
 func newPacketConn(n *DatagramNet, local netip.AddrPort) *PacketConn {
 	c := &PacketConn{net: n, local: local}
@@ -101,41 +96,12 @@ func (c *PacketConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error
 	if c.closed {
 		return 0, c.fail("write", net.ErrClosed)
 	}
-	if passed(c.writeBy) {
-		return 0, c.fail("write", os.ErrDeadlineExceeded)
-	}
 	c.net.send(destination{c.local, to}, b)
 	return len(b), nil
 }
 
-// ReadFrom is ReadFromUDPAddrPort with a *net.UDPAddr, which it allocates.
-func (c *PacketConn) ReadFrom(b []byte) (int, net.Addr, error) {
-	n, from, err := c.ReadFromUDPAddrPort(b)
-	if err != nil {
-		return 0, nil, err
-	}
-	return n, net.UDPAddrFromAddrPort(from), nil
-}
-
-// WriteTo is WriteToUDPAddrPort for a *net.UDPAddr.
-func (c *PacketConn) WriteTo(b []byte, to net.Addr) (int, error) {
-	u, ok := to.(*net.UDPAddr)
-	if !ok {
-		return 0, c.fail("write", fmt.Errorf("%w: %T is no *net.UDPAddr", ErrAddress, to))
-	}
-	return c.WriteToUDPAddrPort(b, u.AddrPort())
-}
-
 // LocalAddr is the socket's *net.UDPAddr.
 func (c *PacketConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.local) }
-
-// SetDeadline sets both deadlines. The zero time means none.
-func (c *PacketConn) SetDeadline(t time.Time) error {
-	if err := c.SetReadDeadline(t); err != nil {
-		return err
-	}
-	return c.SetWriteDeadline(t)
-}
 
 // SetReadDeadline makes reads that wait at t or later, those under way included, fail with os.ErrDeadlineExceeded.
 func (c *PacketConn) SetReadDeadline(t time.Time) error {
@@ -171,17 +137,6 @@ func (c *PacketConn) wake() {
 
 func passed(deadline time.Time) bool {
 	return !deadline.IsZero() && !time.Now().Before(deadline)
-}
-
-// SetWriteDeadline makes writes at t or later fail with os.ErrDeadlineExceeded.
-func (c *PacketConn) SetWriteDeadline(t time.Time) error {
-	c.net.shaper.mu.Lock()
-	defer c.net.shaper.mu.Unlock()
-	if c.closed {
-		return c.fail("set", net.ErrClosed)
-	}
-	c.writeBy = t
-	return nil
 }
 
 // Close wakes the readers, frees the address, and drops what waits. A second call fails with net.ErrClosed.

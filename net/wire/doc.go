@@ -2,8 +2,8 @@
 // carries messages of both channels in one packet. The layouts themselves are written in STANDARD.md beside this file;
 // testdata/vectors.txt pins them byte for byte.
 //
-// It is not a message catalogue (each strategy and the session own their messages), not a transport (net/link is) and
-// not a reflection codec. It imports the standard library only and knows no clock, socket or lock.
+// The messages themselves are defined by the strategies and by net/session. The package imports the standard library
+// only, and uses no clock, socket or lock.
 //
 // Bytes off the wire are hostile, so a [Reader] checks before it acts. It compares every length and count with its
 // bound and with the bytes that are left before it slices or allocates. It refuses an encoding that is not the shortest

@@ -2,14 +2,13 @@ package wire
 
 import "encoding/binary"
 
-// A Channel says which promise a message travels under.
+// A Channel is one of the two channels of a connection.
 type Channel uint8
 
 const (
 	// Reliable messages arrive once, whole and in order, or the connection is dead.
 	Reliable Channel = 0
-	// Datagram messages are as fresh as can be: they may be lost, doubled and reordered, and the strategy that sends
-	// them must not mind.
+	// Datagram messages arrive without delay or not at all. They may be lost, duplicated and reordered.
 	Datagram Channel = 1
 )
 
@@ -30,8 +29,7 @@ func AppendEnvelope(dst []byte, epoch uint8) []byte { return append(dst, epoch) 
 // PartSize returns what a payload of n bytes takes in a packet.
 func PartSize(n int) int { return 1 + UvarintSize(uint64(n)) + n }
 
-// AppendPart appends one part to a packet. Keeping the packet within [PacketLimit] is the caller's business, with
-// [PartSize].
+// AppendPart appends one part to a packet. The caller keeps the packet within [PacketLimit], with [PartSize].
 func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
 	if len(payload) == 0 || len(payload) > MaxPart || channel > Datagram {
 		panic("wire: AppendPart: a part is of a known channel and holds 1 to MaxPart bytes; check before appending")
@@ -41,8 +39,8 @@ func AppendPart(dst []byte, channel Channel, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// OpenEnvelope begins to take a packet apart. The packet must hold an epoch and at least one byte of parts, and at most
-// [PacketLimit] bytes; the parts themselves are checked as they are taken.
+// OpenEnvelope begins to decode a packet. The packet must hold an epoch and at least one byte of parts, and at most
+// [PacketLimit] bytes. The parts are checked by [Parts.Next].
 func OpenEnvelope(packet []byte) (epoch uint8, parts Parts, err error) {
 	switch {
 	case len(packet) > PacketLimit:

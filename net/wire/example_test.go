@@ -23,5 +23,7 @@ func Example() {
 	r.Uvarint()
 	fmt.Println(r.Close())
 	// Output:
-	// 07 00 ac 02, error <nil> 7 300 error <nil> wire: short: the bytes end before the value does
+	// 07 00 ac 02, error <nil>
+	// 7 300 error <nil>
+	// wire: short: the bytes end before the value does
 }
