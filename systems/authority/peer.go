@@ -7,7 +7,6 @@ import (
 	"tendon/net/limit"
 	"tendon/systems"
 	"tendon/systems/internal/events"
-	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
 
@@ -19,7 +18,7 @@ type Peer[P any] struct {
 	Acked  ecs.Tick // newest tick that it has acknowledged, as the strategy counts
 	Opened ecs.Tick // tick of the state that it held when it was opened
 	Stats  systems.PeerStats
-	Resync peers.Resync
+	Resync Resync
 	Sender *state.Sender // nil without Config.Replicates
 	Events events.Sender // unused without Config.Replicates
 	Budget Budget
@@ -73,7 +72,7 @@ func (s *Server[C, P]) Open(id systems.Peer, seat int, have ecs.Tick, now system
 	if seat >= 0 && !again && s.config.Buffers {
 		s.Seats[seat].Forget(s.done)
 	}
-	p.Open, p.Seat, p.Acked, p.Opened, p.Resync = true, seat, have, have, peers.InSync
+	p.Open, p.Seat, p.Acked, p.Opened, p.Resync = true, seat, have, have, InSync
 	p.Stats.Acked = have
 	if s.Changes != nil {
 		s.openReplication(p)

@@ -2,7 +2,6 @@ package authority
 
 import (
 	"tendon/ecs/image"
-	"tendon/systems/internal/peers"
 	"tendon/systems/state"
 )
 
@@ -52,7 +51,7 @@ func (s *Server[C, P]) SendEvents(p *Peer[P], kind uint8) {
 
 // Helpless requests an image for a peer that asked for one: nothing else helps it.
 func (p *Peer[P]) Helpless() {
-	if p.Resync == peers.InSync {
+	if p.Resync == InSync {
 		p.Stats.Desyncs++
 		p.Resync.Request()
 	}

@@ -9,8 +9,8 @@ import (
 	"tendon/ecs/image"
 	"tendon/rollback"
 	"tendon/systems"
+	"tendon/systems/authority"
 	"tendon/systems/internal/code"
-	"tendon/systems/internal/peers"
 	"tendon/systems/vote"
 )
 
@@ -152,7 +152,7 @@ func (s *Server) receiveHash(m systems.Message) error {
 	if !ok {
 		return ErrMessage
 	}
-	if tick <= p.Opened || tick > s.Done() || tick%checkEvery != 0 || p.Resync != peers.InSync {
+	if tick <= p.Opened || tick > s.Done() || tick%checkEvery != 0 || p.Resync != authority.InSync {
 		return nil // of a state that a resync has replaced or will replace
 	}
 	if p.Seat >= 0 {

@@ -9,7 +9,6 @@ import (
 	"tendon/net/wire"
 	"tendon/systems"
 	"tendon/systems/authority"
-	"tendon/systems/internal/peers"
 	"tendon/systems/lagcomp"
 )
 
@@ -166,7 +165,7 @@ func (s *Server) sendSnapshot(p *peer) {
 		rate = max(rate, minWarmupRate)
 	}
 	interval := s.Interval(p, rate)
-	if interval == p.Own.interval || p.Resync != peers.InSync {
+	if interval == p.Own.interval || p.Resync != authority.InSync {
 		return
 	}
 	p.Own.interval = interval

@@ -4,7 +4,7 @@ import (
 	"tendon/ecs"
 	"tendon/net/wire"
 	"tendon/systems"
-	"tendon/systems/internal/peers"
+	"tendon/systems/authority"
 )
 
 // minWarmupRate is the minimum rate of messages, per second, for a client that does not play yet: its clock needs
@@ -22,7 +22,7 @@ func (s *Server) sendUpdates() {
 
 // sendUpdate sends a peer the records of the tick, and a body of state if one is due.
 func (s *Server) sendUpdate(p *peer) {
-	if p.Resync != peers.InSync {
+	if p.Resync != authority.InSync {
 		return
 	}
 	link, done := &p.Own, s.Done()

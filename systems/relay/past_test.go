@@ -11,7 +11,7 @@ import (
 	"tendon/net/matchsim/halves"
 	"tendon/rollback"
 	"tendon/systems"
-	"tendon/systems/internal/peers"
+	"tendon/systems/authority"
 )
 
 // chronicle is what entered a match's ticks, index = tick − 1, and what they came to.
@@ -130,7 +130,7 @@ func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick)
 			}
 		}
 	}
-	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.Peers[0].Resync != peers.InSync {
+	if st := s.PeerStats(0); !client.Live() || next < done+150 || compared < 150 || st.Checked == 0 || st.Desyncs > 0 || s.Peers[0].Resync != authority.InSync {
 		t.Errorf("from %d: at tick %d, %d states compared, %+v", have, next, compared, st)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"tendon/systems"
 	"tendon/systems/authority"
 	"tendon/systems/internal/code"
-	"tendon/systems/internal/peers"
 	"tendon/systems/vote"
 )
 
@@ -240,7 +239,7 @@ func (s *Server) receiveHash(m systems.Message) error {
 	if !ok {
 		return ErrMessage
 	}
-	if tick == 0 || tick%checkEvery != 0 || tick <= p.Opened || p.Resync != peers.InSync {
+	if tick == 0 || tick%checkEvery != 0 || tick <= p.Opened || p.Resync != authority.InSync {
 		return nil // of a state that a resync has replaced or will replace
 	}
 	own, kept := s.checksums.At(tick / checkEvery)

@@ -9,8 +9,8 @@ import (
 	"tendon/net/matchsim/halves"
 	"tendon/net/wire"
 	"tendon/systems"
+	"tendon/systems/authority"
 	"tendon/systems/internal/inputs"
-	"tendon/systems/internal/peers"
 )
 
 // A margin is a fraction of a tick, by the room's grid and not by when the server came to compute, and there is none
@@ -310,7 +310,7 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 		s.Tick(0)
 	}
 	s.Send(0, out)
-	if st := s.PeerStats(1); s.Peers[1].Resync != peers.Needed || st.Expelled || st.Desyncs != 0 {
+	if st := s.PeerStats(1); s.Peers[1].Resync != authority.Needed || st.Expelled || st.Desyncs != 0 {
 		t.Errorf("another, whose state is too old: %+v", st)
 	}
 	s.Close(0)

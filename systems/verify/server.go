@@ -5,7 +5,6 @@ import (
 	"tendon/ecs/image"
 	"tendon/systems"
 	"tendon/systems/authority"
-	"tendon/systems/internal/peers"
 )
 
 // Server is the strategy's half on the server. The commands in queue arrived since tick Done and are decided on in the next
@@ -171,7 +170,7 @@ func (s *Server) sendState(p *peer) {
 	link, done := &p.Own, s.Done()
 	base := max(p.Acked, link.chain)
 	switch {
-	case p.Acked >= done || p.Resync != peers.InSync:
+	case p.Acked >= done || p.Resync != authority.InSync:
 		return
 	case base < s.OldestServable():
 		p.Resync.Request()

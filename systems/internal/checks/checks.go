@@ -3,24 +3,12 @@ package checks
 import (
 	"fmt"
 
-	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/systems"
 )
 
 // MaxInputDelay bounds ClientConfig.InputDelay, in ticks.
 const MaxInputDelay = 30
-
-// Server returns what is wrong with a server half's configuration. A strategy is named as its package is.
-func Server(strategy string, c *systems.ServerConfig) error {
-	switch {
-	case c.World == nil:
-		return fmt.Errorf("%s: ServerConfig.World is nil", strategy)
-	case c.Peers < 1:
-		return fmt.Errorf("%s: ServerConfig.Peers is %d, want at least 1", strategy, c.Peers)
-	}
-	return nil
-}
 
 // Client returns what is wrong with a client half's world and seat.
 func Client(strategy string, c *systems.ClientConfig) error {
@@ -59,32 +47,4 @@ func Order(strategy string, seat int, payload []byte) error {
 		return fmt.Errorf("%s: a spectator gives no orders", strategy)
 	}
 	return nil
-}
-
-// Seat panics if a peer is opened in a seat that a game of so many players has not.
-func Seat(strategy string, seat, players int) {
-	if seat < -1 || seat >= players {
-		panic(fmt.Sprintf("%s: Open with seat %d in a game of %d players: a spectator's is -1", strategy, seat, players))
-	}
-}
-
-// Held panics if a peer is opened that holds a state which a server half cannot go on from.
-func Held(strategy string, have, oldest, done ecs.Tick) {
-	if have > done || have < oldest {
-		panic(fmt.Sprintf("%s: Open of a peer that holds tick %d: ask OldestServable (%d) and Done (%d) first", strategy, have, oldest, done))
-	}
-}
-
-// Stamp panics on an order that no peer would take.
-func Stamp(strategy string, o *image.Order, game *ecs.Game) {
-	if !o.Kind.Shared() || int(o.Player) >= game.MaxPlayers || len(o.Payload) > image.MaxOrderBytes {
-		panic(fmt.Sprintf("%s: Stamp of an order of kind %d for player %d with %d bytes: check what comes from outside first", strategy, o.Kind, o.Player, len(o.Payload)))
-	}
-}
-
-// Adopt panics if a tick does not follow the last one.
-func Adopt(strategy string, f, done ecs.Tick) {
-	if f != done+1 {
-		panic(fmt.Sprintf("%s: Adopt of tick %d after tick %d: adopt ticks in turn", strategy, f, done))
-	}
 }

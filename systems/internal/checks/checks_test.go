@@ -30,8 +30,6 @@ func TestAnErrorNamesTheField(t *testing.T) {
 		return Prediction("some", &c, 10)
 	}
 	for field, err := range map[string]error{
-		"ServerConfig.World":         Server("some", &systems.ServerConfig{Peers: 1}),
-		"ServerConfig.Peers":         Server("some", &systems.ServerConfig{World: w}),
 		"ClientConfig.World":         all(systems.ClientConfig{MaxPrediction: 1}),
 		"ClientConfig.Seat is 2":     all(systems.ClientConfig{World: w, Seat: 2, MaxPrediction: 1}),
 		"ClientConfig.Seat is -2":    all(systems.ClientConfig{World: w, Seat: -2, MaxPrediction: 1}),
@@ -47,7 +45,6 @@ func TestAnErrorNamesTheField(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		Server("some", &systems.ServerConfig{World: w, Peers: 1}),
 		all(systems.ClientConfig{World: w, Seat: -1, MaxPrediction: 1}),
 		all(systems.ClientConfig{World: w, Seat: 1, InputDelay: MaxInputDelay, MaxPrediction: 10}),
 		Order("some", 0, make([]byte, image.MaxOrderBytes)),
@@ -55,41 +52,5 @@ func TestAnErrorNamesTheField(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// What only a mistake of the caller's can ask for is a panic, at once: later nobody would know where it came from.
-func TestAMistakeOfTheCallersPanics(t *testing.T) {
-	g := testWorld(t).Game()
-	stamp := func(o image.Order) func() { return func() { Stamp("some", &o, g) } }
-	for name, c := range map[string]struct {
-		f      func()
-		panics bool
-	}{
-		"a spectator":              {func() { Seat("some", -1, 2) }, false},
-		"the last seat":            {func() { Seat("some", 1, 2) }, false},
-		"no seat":                  {func() { Seat("some", 2, 2) }, true},
-		"less than a spectator":    {func() { Seat("some", -2, 2) }, true},
-		"the oldest state":         {func() { Held("some", 10, 10, 20) }, false},
-		"the newest state":         {func() { Held("some", 20, 10, 20) }, false},
-		"a state that is gone":     {func() { Held("some", 9, 10, 20) }, true},
-		"a state of the future":    {func() { Held("some", 21, 10, 20) }, true},
-		"the tick that follows":    {func() { Adopt("some", 21, 20) }, false},
-		"a tick again":             {func() { Adopt("some", 20, 20) }, true},
-		"a gap":                    {func() { Adopt("some", 22, 20) }, true},
-		"an order":                 {stamp(image.Order{Kind: image.OrderGame, Player: 1, Payload: make([]byte, image.MaxOrderBytes)}), false},
-		"an order of nobody's":     {stamp(image.Order{Kind: image.OrderGame, Player: 2}), true},
-		"an order that is long":    {stamp(image.Order{Kind: image.OrderGame, Payload: make([]byte, image.MaxOrderBytes+1)}), true},
-		"an order of a strategy's": {stamp(image.Order{Kind: image.OrderView}), true},
-	} {
-		func() {
-			defer func() {
-				said := recover()
-				if text, _ := said.(string); (said != nil) != c.panics || c.panics && !strings.HasPrefix(text, "some: ") {
-					t.Errorf("%s: %v", name, said)
-				}
-			}()
-			c.f()
-		}()
 	}
 }

@@ -1,10 +1,7 @@
-// Package checks holds what the halves of every strategy refuse, and in which words: configurations as errors that name
-// the field, and what only a mistake of the caller's can ask for as panics that say what to do. What comes off the wire
-// is not its matter: that is refused by who reads it.
+// Package checks holds the errors of client halves for configurations and orders that are not valid. They name the field.
 //
 // # Tasks
 //
-//   - check what a half is made with: [Server], [Client], [InputDelay], [Prediction]
-//   - check what a player asks for: [Order]
-//   - check what a room does: [Seat], [Held], [Stamp], [Adopt]
+//   - check a configuration: [Client], [InputDelay], [Prediction]
+//   - check an order of the local player: [Order]
 package checks
