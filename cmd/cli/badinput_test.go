@@ -308,7 +308,7 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 		{"recording of an earlier version", []byte("TENDONRC\x01"), []string{"the format of an earlier version", "with the build that wrote it"}},
 		{"newer", newer, []string{"a format version that this build cannot read"}},
 		{"foreign", recorded(t, chess, 100), []string{`of "chess"`, `this is "crumbs"`, "start the game that wrote it"}},
-		{"version", recorded(t, widerGame(), 100), []string{"another build", "the build that wrote it"}},
+		{"version", recorded(t, widerGame(), 100), []string{"the build that wrote it"}},
 	} {
 		path := write(t, filepath.Join(dir, "file"), test.content, 0o600)
 		for _, mode := range [][]string{{}, {"--dump"}, {"--to", "5"}} {

@@ -120,7 +120,7 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	if r = do(t, g, "replay", path, "--at", "110", "--entity", "p0:0"); r.code != exitFine || !strings.Contains(r.out, "Pos.X") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.note)
 	}
-	refusedLater(t, do(t, widerGame(), "replay", path), "another build")
+	refusedLater(t, do(t, widerGame(), "replay", path), "start the build that wrote it")
 	refusedLater(t, do(t, g, "replay", path, "--verify"), "a desync bundle is shown as it is")
 	data, _ := os.ReadFile(path)
 	refusedLater(t, do(t, g, "replay", write(t, filepath.Join(dir, "cut"), data[:len(data)-9], 0o600)), "take another copy")

@@ -155,7 +155,7 @@ func TestReplayOfTwoRecordingsThatCannotBeComparedSaysWhy(t *testing.T) {
 	other := testGame()
 	other.Name = "chess"
 	refusedLater(t, do(t, testGame(), "replay", a, recordedFile(t, other, "b", 100)), `of "chess"`)
-	refusedLater(t, do(t, testGame(), "replay", a, recordedFile(t, widerGame(), "c", 100)), "another build")
+	refusedLater(t, do(t, testGame(), "replay", a, recordedFile(t, widerGame(), "c", 100)), "start the build that wrote it")
 	var file bytes.Buffer
 	w, err := record.NewWriter(&file, testGame(), record.HeaderOf(testGame(), 8, "a build"))
 	if err != nil || w.End() != nil {

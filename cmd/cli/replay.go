@@ -190,12 +190,9 @@ func openRecording(a *app, file string, data []byte) (*record.Record, error) {
 
 // refusal adds the remedy to the error of a file that cannot be replayed.
 func refusal(file string, err error) error {
-	for _, kind := range []error{record.ErrOtherGame, record.ErrOtherBuild, record.ErrOtherRate, record.ErrVersion} {
-		if errors.Is(err, kind) { // these name the remedy
-			return fmt.Errorf("%s cannot be replayed: %w", file, err)
-		}
-	}
 	switch {
+	case errors.Is(err, record.ErrOther), errors.Is(err, record.ErrVersion): // these name the remedy
+		return fmt.Errorf("%s cannot be replayed: %w", file, err)
 	case errors.Is(err, record.ErrNotRecord):
 		return fmt.Errorf("%s is no recording: name a file that --record of serve or demo wrote", file)
 	case errors.Is(err, record.ErrTorn), errors.Is(err, record.ErrNoState):

@@ -88,11 +88,7 @@ func NewCore(c Config) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	tail, err := record.NewTail(record.TailConfig{Game: c.Game, Ticks: tailTicks})
-	if err != nil {
-		return nil, err
-	}
-	core := &Core{config: c, bot: image.NewRand(c.BotSeed), final: finalTicks{tail: tail}}
+	core := &Core{config: c, bot: image.NewRand(c.BotSeed), final: finalTicks{tail: record.NewTail(c.Game, tailTicks, record.TailBytes)}}
 	return core, core.keepRecent()
 }
 

@@ -60,7 +60,7 @@ func (c *Core) noteDesync(d image.Difference, encoded []byte) {
 // keepRecent makes the history for Config.Desynced.
 func (c *Core) keepRecent() (err error) {
 	if c.config.Desynced != nil {
-		c.desyncs.recent, err = record.NewHistory(record.HistoryConfig{Game: c.config.Game, Header: c.header(), Ticks: recentTicks})
+		c.desyncs.recent, err = record.NewHistory(c.config.Game, c.header(), recentTicks)
 	}
 	return err
 }

@@ -164,10 +164,7 @@ func (n *restartableRig) seconds(s int) { n.steps(60 * s) }
 // tailOf builds the tail of a client that has so many more ticks than the journal, each changed by f.
 func (n *restartableRig) tailOf(ticks int, f func(*record.Tick)) (tail *record.Tail, final ecs.Tick) {
 	n.t.Helper()
-	tail, err := record.NewTail(record.TailConfig{Game: n.game, Ticks: 1 << 16, Bytes: 1 << 22})
-	if err != nil {
-		n.t.Fatal(err)
-	}
+	tail = record.NewTail(n.game, 1<<16, 1<<22)
 	resume, err := n.journal.Resume()
 	if err != nil {
 		n.t.Fatal(err)
@@ -428,10 +425,7 @@ func TestAPlayerWhoseLeavingWasLostLeaves(t *testing.T) {
 // A hostile tail has no effect: the match goes on with the ticks of the others, at the latest when the wait is over.
 func TestHostileTails(t *testing.T) {
 	fork := func(n *restartableRig) (*record.Tail, ecs.Tick) { // of another past
-		tail, err := record.NewTail(record.TailConfig{Game: n.game})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tail := record.NewTail(n.game, 600, record.TailBytes)
 		tail.Start(record.Position{Tick: n.room.Tick(), Chain: 77})
 		for i := range 50 {
 			tail.Append(&record.Tick{Tick: n.room.Tick() + ecs.Tick(i) + 1})

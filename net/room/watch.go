@@ -28,7 +28,7 @@ func NewWatch(c *Config, build string, seconds int) (*Watch, error) {
 	if c.Game == nil {
 		return nil, fmt.Errorf("%w: Game is nil", ErrConfig)
 	}
-	history, err := record.NewHistory(record.HistoryConfig{Game: c.Game, Header: record.HeaderOf(c.Game, c.Seed, build), Ticks: seconds * c.Game.TickRate})
+	history, err := record.NewHistory(c.Game, record.HeaderOf(c.Game, c.Seed, build), seconds*c.Game.TickRate)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func TestAClipOfARoomThatStandsStillEndsWithItsContext(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := room.NewWatch(&room.Config{Game: g.game}, "test", 0); !errors.Is(err, record.ErrConfig) {
+	if _, err := room.NewWatch(&room.Config{Game: g.game}, "test", 0); !errors.Is(err, record.ErrUse) {
 		t.Error(err)
 	}
 }

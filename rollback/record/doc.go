@@ -25,7 +25,6 @@
 //	write a recording                             HeaderOf, NewWriter, Writer.Tick, ImageDue, Image, Flush, End
 //	write a journal                               the same with Writer.Seat, and Flush after every tick
 //	survive a full disk                           Writer.Flush again
-//	list files                                    ReadHeader
 //	read a file, torn or not                      Open, Record.Torn, Ended, DamageError
 //	prove that a match happened so                Record.Verify
 //	seek                                          Record.WorldAt

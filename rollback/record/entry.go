@@ -25,12 +25,12 @@ const (
 type Seat struct {
 	Player ecs.Player
 	Client uint64 // identity of the client
-	Name   string // at most MaxNameBytes
+	Name   string // at most maxNameBytes
 	Held   bool   // the client holds the seat; otherwise it has left
 }
 
-// MaxNameBytes bounds the name of a seat.
-const MaxNameBytes = 32
+// maxNameBytes bounds the name of a seat.
+const maxNameBytes = 32
 
 // image is an image as it lies in the file.
 type storedImage struct {
@@ -71,7 +71,7 @@ func newEntries(c *Codec, at Position) entries {
 func (e *entries) next(r *wire.Reader) kind {
 	switch first := r.U8(); kind(first) {
 	case kindSeat:
-		e.seat = Seat{Held: r.Bool(), Player: ecs.Player(r.U8()), Client: r.U64(), Name: string(r.Blob(MaxNameBytes))}
+		e.seat = Seat{Held: r.Bool(), Player: ecs.Player(r.U8()), Client: r.U64(), Name: string(r.Blob(maxNameBytes))}
 		if int(e.seat.Player) >= e.codec.players {
 			r.Fail(errSeat)
 		}

@@ -134,7 +134,7 @@ func FuzzOpen(f *testing.F) {
 // An offer of any bytes is refused or understood. One that is understood is canonical: written again it is the same bytes.
 func FuzzTail(f *testing.F) {
 	m := newMatch(f, 41)
-	tail := newTail(f, TailConfig{Ticks: 1 << 16})
+	tail := NewTail(game(), 1<<16, TailBytes)
 	tail.Start(Position{})
 	for range 40 {
 		tick := m.step()
@@ -159,7 +159,7 @@ func FuzzTail(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again := newTail(t, TailConfig{Game: g, Ticks: 1 << 16})
+		again := NewTail(g, 1<<16, TailBytes)
 		again.Start(after)
 		for tick := range offer.Ticks() {
 			if !again.Append(tick) {

@@ -39,11 +39,9 @@ func HeaderOf(g *ecs.Game, seed uint64, build string) Header {
 
 // Errors about the match of a record.
 var (
-	ErrNotRecord  = errors.New("record: not a record")
-	ErrVersion    = errors.New("record: a format version that this build cannot read")
-	ErrOtherGame  = errors.New("record: of another game")
-	ErrOtherBuild = errors.New("record: of another build")
-	ErrOtherRate  = errors.New("record: of another tick rate")
+	ErrNotRecord = errors.New("record: not a record")
+	ErrVersion   = errors.New("record: a format version that this build cannot read")
+	ErrOther     = errors.New("record: of another game, build or tick rate")
 )
 
 // The bounds of a header, in bytes.
@@ -52,17 +50,16 @@ const (
 	maxParamsBytes = 64 << 10
 )
 
-// Check reports whether the record is of this game. It returns ErrOtherGame, ErrOtherRate or ErrOtherBuild, wrapped with
-// both values, if it is not.
+// Check reports whether the record is of this game. If not, the error wraps ErrOther and names both sides.
 func (h *Header) Check(g *ecs.Game) error {
 	if h.Game != g.Name {
-		return fmt.Errorf("%w: it is of %q, with fingerprint %016x, this is %q, with %016x: start the game that wrote it", ErrOtherGame, h.Game, h.Fingerprint, g.Name, g.Fingerprint())
+		return fmt.Errorf("%w: it is of %q, with fingerprint %016x, this is %q, with %016x: start the game that wrote it", ErrOther, h.Game, h.Fingerprint, g.Name, g.Fingerprint())
 	}
 	if h.TickRate != g.TickRate {
-		return fmt.Errorf("%w: it was played at %d ticks per second, this game runs at %d: run it at that rate (with --tick-rate %d)", ErrOtherRate, h.TickRate, g.TickRate, h.TickRate)
+		return fmt.Errorf("%w: it was played at %d ticks per second, this game runs at %d: run it at that rate (with --tick-rate %d)", ErrOther, h.TickRate, g.TickRate, h.TickRate)
 	}
 	if f := g.Fingerprint(); h.Fingerprint != f {
-		return fmt.Errorf("%w: build %q wrote it, with fingerprint %016x; this game has %016x: start the build that wrote it", ErrOtherBuild, h.Build, h.Fingerprint, f)
+		return fmt.Errorf("%w: build %q wrote it, with fingerprint %016x; this game has %016x: start the build that wrote it", ErrOther, h.Build, h.Fingerprint, f)
 	}
 	if why := h.fault(g); why != "" {
 		return fmt.Errorf("%w: its header does not fit its fingerprint: %s", ErrCorrupt, why)
@@ -72,10 +69,10 @@ func (h *Header) Check(g *ecs.Game) error {
 
 // CheckBuild reports whether this build may continue the match. Another build's ticks could lead to a state that differs
 // from the one that clients received as confirmed. Builds are compared if both are known, and always if the game
-// computes with floats. The error wraps ErrOtherBuild.
+// computes with floats. The error wraps ErrOther.
 func (h *Header) CheckBuild(g *ecs.Game, build string) error {
 	if h.Build != build && (h.Build != "" && build != "" || g.Schema().HasFloats()) {
-		return fmt.Errorf("%w: build %q wrote it, this is build %q (fingerprint %016x both): start the build that wrote it", ErrOtherBuild, h.Build, build, h.Fingerprint)
+		return fmt.Errorf("%w: build %q wrote it, this is build %q (fingerprint %016x both): start the build that wrote it", ErrOther, h.Build, build, h.Fingerprint)
 	}
 	return nil
 }
@@ -146,12 +143,6 @@ func parseHeader(payload []byte) (h Header, err error) {
 		copy(h.Start.Inputs[i][:], inputs[i*h.InputSize:][:h.InputSize])
 	}
 	return h, nil
-}
-
-// ReadHeader returns the header of a record of any game.
-func ReadHeader(data []byte) (Header, error) {
-	h, _, err := readHeader(data)
-	return h, err
 }
 
 // readHeader returns the header and the offset of the block behind it.

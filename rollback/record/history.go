@@ -3,7 +3,6 @@ package record
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
@@ -20,10 +19,10 @@ func ImageOf(s *image.Snapshot) Image { return Image{s.Tick(), s.AppendImage(nil
 
 // Collect returns a record in memory with an end mark. It begins with the state of the first image; ticks are those after
 // it, without gaps, and may be none. images ascend. h is as HeaderOf returns it, apart from Start. The error wraps
-// ErrWriter.
+// ErrUse.
 func Collect(g *ecs.Game, h Header, images []Image, ticks []Tick) (*Record, error) {
 	if len(images) == 0 {
-		return nil, fmt.Errorf("%w: Collect without an image", ErrWriter)
+		return nil, fmt.Errorf("%w: Collect without an image", ErrUse)
 	}
 	h.Start = Position{Tick: images[0].Tick}
 	var file bytes.Buffer
@@ -41,7 +40,7 @@ func Collect(g *ecs.Game, h Header, images []Image, ticks []Tick) (*Record, erro
 		}
 	}
 	if err == nil && len(images) > 0 {
-		err = fmt.Errorf("%w: Collect with an image of tick %d, out of order or behind the last tick", ErrWriter, images[0].Tick)
+		err = fmt.Errorf("%w: Collect with an image of tick %d, out of order or behind the last tick", ErrUse, images[0].Tick)
 	}
 	if err == nil {
 		err = w.End()
@@ -57,7 +56,8 @@ func Collect(g *ecs.Game, h Header, images []Image, ticks []Tick) (*Record, erro
 //
 // It has the ticks (First, Last] without gaps. A tick that does not follow the last one empties it first.
 type History struct {
-	config HistoryConfig
+	game   *ecs.Game
+	header Header
 	ticks  []ownTick        // slot = tick % len
 	states []image.Snapshot // slot = tick / period % len
 	period ecs.Tick
@@ -72,32 +72,21 @@ type ownTick struct {
 	payloads []byte
 }
 
-// HistoryConfig bounds a History. All fields are required.
-type HistoryConfig struct {
-	Game *ecs.Game
-	// Header describes the match, as HeaderOf does. Start is ignored.
-	Header Header
-	// Ticks is the number of ticks to keep, in [1, 65536].
-	Ticks int
-}
-
 // maxHistoryTicks bounds a history: 18 minutes at 60 ticks a second.
 const maxHistoryTicks = 1 << 16
 
-// NewHistory returns an empty history. The error wraps ErrConfig.
-func NewHistory(c HistoryConfig) (*History, error) {
-	if c.Game == nil {
-		return nil, fmt.Errorf("%w: HistoryConfig.Game is nil", ErrConfig)
+// NewHistory returns an empty history of so many ticks, in [1, 65536]. header is as HeaderOf returns it; its Start is
+// ignored. The error wraps ErrUse.
+func NewHistory(g *ecs.Game, header Header, ticks int) (*History, error) {
+	if why := header.fault(g); why != "" {
+		return nil, fmt.Errorf("%w: the header of a History: %s", ErrUse, why)
 	}
-	if why := c.Header.fault(c.Game); why != "" {
-		return nil, fmt.Errorf("%w: HistoryConfig.Header: %s", ErrConfig, why)
+	if ticks < 1 || ticks > maxHistoryTicks {
+		return nil, fmt.Errorf("%w: a History of %d ticks, want 1 to %d", ErrUse, ticks, maxHistoryTicks)
 	}
-	if c.Ticks < 1 || c.Ticks > maxHistoryTicks {
-		return nil, fmt.Errorf("%w: HistoryConfig.Ticks is %d, want 1 to %d", ErrConfig, c.Ticks, maxHistoryTicks)
-	}
-	h := &History{config: c, ticks: make([]ownTick, c.Ticks), period: min(ecs.Tick(c.Header.TickRate), ecs.Tick(c.Ticks))}
+	h := &History{game: g, header: header, ticks: make([]ownTick, ticks), period: ecs.Tick(min(g.TickRate, ticks))}
 	// The oldest tick lies in a period whose first state may be overwritten, so one state more than whole periods.
-	h.states = make([]image.Snapshot, ecs.Tick(c.Ticks)/h.period+1)
+	h.states = make([]image.Snapshot, ecs.Tick(ticks)/h.period+1)
 	return h, nil
 }
 
@@ -192,7 +181,7 @@ func (h *History) Between(to ecs.Tick, checksum func(ecs.Tick) image.Checksum, i
 		}
 		ticks = append(ticks, t)
 	}
-	r, err := Collect(h.config.Game, h.config.Header, slices.Clone(images), ticks)
+	r, err := Collect(h.game, h.header, images, ticks)
 	if err != nil {
 		return nil
 	}

@@ -24,9 +24,6 @@ func TestAJournalHasEverythingThatWasWritten(t *testing.T) {
 	if !reflect.DeepEqual(r.Header(), h) {
 		t.Fatalf("%+v, want %+v", r.Header(), h)
 	}
-	if read, err := ReadHeader(f.Bytes()); err != nil || !reflect.DeepEqual(read, h) {
-		t.Fatal(read, err)
-	}
 	want := []Seat{{0, 1485, "ann", false}, {1, 1419, "ann", false}, {2, 1452, "ann", true}}
 	if got := r.Seats(); !slices.Equal(got, want) {
 		t.Fatal(got)
@@ -162,7 +159,7 @@ func TestARecordingThatWasCutBetweenBlocksHasNoEndMark(t *testing.T) {
 		}
 	}
 	w := open(t, f.Bytes()).Resume(f)
-	if err := w.Tick(Tick{Tick: 231}); !errors.Is(err, ErrWriter) {
+	if err := w.Tick(Tick{Tick: 231}); !errors.Is(err, ErrUse) {
 		t.Error("a tick behind the end mark:", err)
 	}
 }
@@ -271,9 +268,9 @@ func TestOtherFilesGamesRatesAndBuildsAreRefused(t *testing.T) {
 		want     error
 		contains []string
 	}{
-		{named, ErrOtherGame, []string{`"range"`, `"field"`, hash(game()), hash(named)}},
-		{slower, ErrOtherRate, []string{"at 20 ticks per second, this game runs at 10", "--tick-rate 20"}},
-		{sized, ErrOtherBuild, []string{hash(game()), hash(sized), build, "start the build"}},
+		{named, ErrOther, []string{`"range"`, `"field"`, hash(game()), hash(named)}},
+		{slower, ErrOther, []string{"at 20 ticks per second, this game runs at 10", "--tick-rate 20"}},
+		{sized, ErrOther, []string{hash(game()), hash(sized), build, "start the build"}},
 	} {
 		_, err := Open(f.Bytes(), c.game)
 		if !errors.Is(err, c.want) {
@@ -292,8 +289,8 @@ func TestOtherFilesGamesRatesAndBuildsAreRefused(t *testing.T) {
 		there, here string
 		want        error
 	}{
-		{game(), build, build, nil}, {game(), build, "d4e5f6", ErrOtherBuild}, {game(), build, "", nil}, {game(), "", build, nil},
-		{floats, build, build, nil}, {floats, build, "d4e5f6", ErrOtherBuild}, {floats, build, "", ErrOtherBuild}, {floats, "", build, ErrOtherBuild},
+		{game(), build, build, nil}, {game(), build, "d4e5f6", ErrOther}, {game(), build, "", nil}, {game(), "", build, nil},
+		{floats, build, build, nil}, {floats, build, "d4e5f6", ErrOther}, {floats, build, "", ErrOther}, {floats, "", build, ErrOther},
 	} {
 		h := HeaderOf(c.game, 1, c.there)
 		err := h.CheckBuild(c.game, c.here)
@@ -356,7 +353,7 @@ func TestARecordMayStartLater(t *testing.T) {
 	to := &file{}
 	w, err := NewWriter(to, game(), h)
 	m.must(err)
-	if err := w.Tick(Tick{Tick: 51}); !errors.Is(err, ErrWriter) || !w.ImageDue(JournalImages) {
+	if err := w.Tick(Tick{Tick: 51}); !errors.Is(err, ErrUse) || !w.ImageDue(JournalImages) {
 		t.Fatal("a tick before the image:", err)
 	}
 	m.must(w.Flush())
@@ -381,7 +378,7 @@ func TestARecordMayStartLater(t *testing.T) {
 	if _, err := r.WorldAt(50); !errors.Is(err, ErrNoState) {
 		t.Fatal(err)
 	}
-	if err := r.Resume(to).Tick(Tick{Tick: 51}); !errors.Is(err, ErrWriter) {
+	if err := r.Resume(to).Tick(Tick{Tick: 51}); !errors.Is(err, ErrUse) {
 		t.Fatal(err)
 	}
 	spoiled := appendBlock(slices.Clone(to.Bytes()[:to.ends[0]]), uint64(to.ends[0]), []byte{0})

@@ -217,7 +217,7 @@ func TestAViewBeyondAllBoundsRequestsNoPast(t *testing.T) {
 func historyOf(t testing.TB, n, size int) (*History, *match) {
 	t.Helper()
 	m := newMatch(t, 31)
-	h, err := NewHistory(HistoryConfig{Game: game(), Header: header(31), Ticks: size})
+	h, err := NewHistory(game(), header(31), size)
 	m.must(err)
 	for range n {
 		h.Add(m.step(), m.world)
@@ -281,15 +281,18 @@ func TestAHistoryBeginsAgainWithATickThatDoesNotFollow(t *testing.T) {
 			t.Error(tick)
 		}
 	}
-	if _, err := Collect(game(), header(1), []Image{{5, nil}, {5, nil}}, nil); !errors.Is(err, ErrWriter) {
+	if _, err := Collect(game(), header(1), []Image{{5, nil}, {5, nil}}, nil); !errors.Is(err, ErrUse) {
 		t.Error("images that do not ascend:", err)
 	}
-	if _, err := Collect(game(), header(1), []Image{{5, nil}}, []Tick{{Tick: 7}}); !errors.Is(err, ErrWriter) {
+	if _, err := Collect(game(), header(1), []Image{{5, nil}}, []Tick{{Tick: 7}}); !errors.Is(err, ErrUse) {
 		t.Error("ticks with a gap:", err)
 	}
-	for _, wrong := range []HistoryConfig{{}, {Game: game()}, {Game: game(), Header: header(1)}, {Game: game(), Header: header(1), Ticks: -1}, {Game: game(), Header: header(1), Ticks: 1 << 20}} {
-		if _, err := NewHistory(wrong); !errors.Is(err, ErrConfig) {
-			t.Errorf("%d ticks: %v", wrong.Ticks, err)
+	for _, wrong := range []struct {
+		header Header
+		ticks  int
+	}{{Header{}, 5}, {header(1), 0}, {header(1), -1}, {header(1), 1 << 20}} {
+		if _, err := NewHistory(game(), wrong.header, wrong.ticks); !errors.Is(err, ErrUse) {
+			t.Errorf("%d ticks: %v", wrong.ticks, err)
 		}
 	}
 }

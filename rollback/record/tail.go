@@ -30,34 +30,13 @@ type codeEnd struct {
 	chain Chain
 }
 
-// TailConfig bounds a tail.
-type TailConfig struct {
-	Game  *ecs.Game // required
-	Ticks int       // maximum number of ticks, in [1, 1<<20]; 0: ten seconds
-	Bytes int       // maximum size of their codes, in [1, 1<<30]; 0: 64 KiB. A tick above it empties the tail
-}
+// TailBytes is the usual bound of a Tail in bytes.
+const TailBytes = 64 << 10
 
-// ErrConfig is wrapped by errors about a TailConfig or a HistoryConfig.
-var ErrConfig = errors.New("record: bad configuration")
-
-// NewTail returns a tail. It accepts ticks after Start.
-func NewTail(c TailConfig) (*Tail, error) {
-	if c.Game == nil {
-		return nil, fmt.Errorf("%w: TailConfig.Game is nil", ErrConfig)
-	}
-	if c.Ticks == 0 {
-		c.Ticks = 10 * c.Game.TickRate
-	}
-	if c.Bytes == 0 {
-		c.Bytes = 64 << 10
-	}
-	if c.Ticks < 1 || c.Ticks > 1<<20 {
-		return nil, fmt.Errorf("%w: TailConfig.Ticks is %d, want 1 to %d", ErrConfig, c.Ticks, 1<<20)
-	}
-	if c.Bytes < 1 || c.Bytes > 1<<30 {
-		return nil, fmt.Errorf("%w: TailConfig.Bytes is %d, want 1 to %d", ErrConfig, c.Bytes, 1<<30)
-	}
-	return &Tail{codec: NewCodec(c.Game), ends: make([]codeEnd, c.Ticks+1), ring: make([]byte, c.Bytes)}, nil
+// NewTail returns a tail of at most so many ticks, whose codes have at most so many bytes. A larger tick empties it. It
+// accepts ticks after Start.
+func NewTail(g *ecs.Game, ticks, bytes int) *Tail {
+	return &Tail{codec: NewCodec(g), ends: make([]codeEnd, ticks+1), ring: make([]byte, bytes)}
 }
 
 // Start empties the tail. The next tick is the one after this position.
@@ -126,23 +105,22 @@ func (t *Tail) AppendFrom(dst []byte, from ecs.Tick, maxBytes int) (body []byte,
 	}
 	room := min(maxBytes, MaxTailBytes) - maxTailHead
 	begin := *t.end(from - 1)
-	last := from - 1
-	for last < t.at.Tick && room >= 0 && t.end(last+1).end-begin.end <= uint64(room) {
-		last++
+	for next = from; next <= t.at.Tick && room >= 0 && t.end(next).end-begin.end <= uint64(room); {
+		next++
 	}
-	if last < from {
+	if next == from {
 		return dst, from, false
 	}
-	end := *t.end(last)
+	end := *t.end(next - 1)
 	dst = binary.AppendUvarint(dst, uint64(from))
-	dst = binary.AppendUvarint(dst, uint64(last-from+1))
+	dst = binary.AppendUvarint(dst, uint64(next-from))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(begin.chain))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(end.chain))
 	at, n := int(begin.end%uint64(len(t.ring))), int(end.end-begin.end)
 	head := min(n, len(t.ring)-at)
 	dst = append(dst, t.ring[at:at+head]...)
 	dst = append(dst, t.ring[:n-head]...)
-	return dst, last + 1, true
+	return dst, next, true
 }
 
 // Offer is an offer of ticks that was checked: its ticks continue the receiver's position and lead to the chain that it
@@ -154,15 +132,14 @@ type Offer struct {
 	last  Position
 }
 
-// ErrFork is returned for an offer that does not continue the receiver's position. It begins with another tick or after
+// errFork is returned for an offer that does not continue the receiver's position. It begins with another tick or after
 // another past, or its ticks do not lead to the chain that it claims.
-var ErrFork = errors.New("record: the offered ticks do not continue this match")
+var errFork = errors.New("record: the offered ticks do not continue this match")
 
-// ReadTail checks an offer from the network for a receiver at a position. The offer aliases body. The error wraps ErrFork
-// or ErrMalformed.
+// ReadTail checks an offer from the network for a receiver at a position. The offer aliases body.
 func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
 	if len(body) > MaxTailBytes {
-		return nil, fmt.Errorf("%w: an offer of %d bytes, want at most %d", ErrMalformed, len(body), MaxTailBytes)
+		return nil, fmt.Errorf("%w: an offer of %d bytes, want at most %d", ErrCorrupt, len(body), MaxTailBytes)
 	}
 	r := wire.NewReader(body)
 	first, count := ecs.Tick(r.Uvarint()), r.Count(MaxTailBytes, 1)
@@ -171,13 +148,13 @@ func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
 		r.Fail(errTick)
 	}
 	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if first != after.Tick+1 {
-		return nil, fmt.Errorf("%w: they begin with tick %d, want %d", ErrFork, first, after.Tick+1)
+		return nil, fmt.Errorf("%w: they begin with tick %d, want %d", errFork, first, after.Tick+1)
 	}
 	if begin != after.Chain {
-		return nil, fmt.Errorf("%w: the chain at tick %d is %016x, want %016x", ErrFork, after.Tick, begin, after.Chain)
+		return nil, fmt.Errorf("%w: the chain at tick %d is %016x, want %016x", errFork, after.Tick, begin, after.Chain)
 	}
 	o := &Offer{codec: c}
 	o.after.set(after, c.players)
@@ -188,10 +165,10 @@ func (c *Codec) ReadTail(body []byte, after Position) (*Offer, error) {
 		read.readCode(&r)
 	}
 	if err := r.Close(); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
 	if o.last = read.at; o.last.Chain != end {
-		return nil, fmt.Errorf("%w: they lead to chain %016x at tick %d, want %016x", ErrFork, o.last.Chain, o.last.Tick, end)
+		return nil, fmt.Errorf("%w: they lead to chain %016x at tick %d, want %016x", errFork, o.last.Chain, o.last.Tick, end)
 	}
 	return o, nil
 }

@@ -11,22 +11,12 @@ import (
 	"tendon/ecs/image"
 )
 
-func newTail(t testing.TB, c TailConfig) *Tail {
-	t.Helper()
-	if c.Game == nil {
-		c.Game = game()
-	}
-	tail, err := NewTail(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tail
-}
+func newTail(ticks int) *Tail { return NewTail(game(), ticks, TailBytes) }
 
 // A server that lost its newest ticks gets them back from a client.
 func TestATailReturnsTheTicksThatAServerLost(t *testing.T) {
 	m := newMatch(t, 30)
-	tail := newTail(t, TailConfig{Ticks: 100})
+	tail := newTail(100)
 	tail.Start(Position{})
 	var to file
 	w, err := NewWriter(&to, game(), HeaderOf(game(), 30, build))
@@ -79,7 +69,7 @@ func TestATailReturnsTheTicksThatAServerLost(t *testing.T) {
 // Wherever records begin, flush and end, the hash chain at a tick is the same.
 func TestTheChainIsTheSameInEveryRecord(t *testing.T) {
 	m, f := journal(t, 31, 200)
-	late := newTail(t, TailConfig{})
+	late := newTail(200)
 	late.Start(m.places[90])
 	h := HeaderOf(game(), 31, build)
 	h.Start = m.places[90]
@@ -117,7 +107,7 @@ func TestTheChainIsTheSameInEveryRecord(t *testing.T) {
 			ticks[i].Inputs, ticks[i].Orders = slices.Clone(ticks[i].Inputs), slices.Clone(ticks[i].Orders)
 		}
 		change(ticks)
-		tail := newTail(t, TailConfig{})
+		tail := newTail(200)
 		tail.Start(Position{})
 		for i := range ticks[1:] {
 			tail.Append(&ticks[i+1])
@@ -130,7 +120,7 @@ func TestTheChainIsTheSameInEveryRecord(t *testing.T) {
 
 func TestATailThatDoesNotContinueIsRefused(t *testing.T) {
 	m := newMatch(t, 32)
-	tail := newTail(t, TailConfig{})
+	tail := newTail(200)
 	tail.Start(Position{})
 	for range 60 {
 		tick := m.step()
@@ -144,7 +134,7 @@ func TestATailThatDoesNotContinueIsRefused(t *testing.T) {
 	fork := m.places[30]
 	fork.Chain++
 	for name, at := range map[string]Position{"fork": fork, "gap": m.places[29], "overlap": m.places[31]} {
-		if _, err := c.ReadTail(body, at); !errors.Is(err, ErrFork) {
+		if _, err := c.ReadTail(body, at); !errors.Is(err, errFork) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -152,16 +142,16 @@ func TestATailThatDoesNotContinueIsRefused(t *testing.T) {
 		for bit := range 8 {
 			spoiled := slices.Clone(body)
 			spoiled[at] ^= 1 << bit
-			if _, err := c.ReadTail(spoiled, m.places[30]); !errors.Is(err, ErrFork) && !errors.Is(err, ErrMalformed) {
+			if _, err := c.ReadTail(spoiled, m.places[30]); !errors.Is(err, errFork) && !errors.Is(err, ErrCorrupt) {
 				t.Fatalf("bit %d of byte %d: %v", bit, at, err)
 			}
 		}
-		if _, err := c.ReadTail(body[:at], m.places[30]); !errors.Is(err, ErrMalformed) {
+		if _, err := c.ReadTail(body[:at], m.places[30]); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("cut at %d: %v", at, err)
 		}
 	}
 	for name, b := range map[string][]byte{"longer": append(slices.Clone(body), 0), "too long": make([]byte, MaxTailBytes+1)} {
-		if _, err := c.ReadTail(b, m.places[30]); !errors.Is(err, ErrMalformed) {
+		if _, err := c.ReadTail(b, m.places[30]); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -169,9 +159,9 @@ func TestATailThatDoesNotContinueIsRefused(t *testing.T) {
 
 // The ring is bounded in bytes and in ticks, whatever the size of the codes, and offers exactly the ticks that it has.
 func TestATailHasTheNewestTicksThatFit(t *testing.T) {
-	for _, c := range []TailConfig{{Ticks: 1}, {Ticks: 7}, {Ticks: 64, Bytes: 100}, {Bytes: 37}, {Ticks: 50, Bytes: 1 << 10}} {
+	for _, c := range []struct{ ticks, bytes int }{{1, TailBytes}, {7, TailBytes}, {64, 100}, {200, 37}, {50, 1 << 10}} {
 		m := newMatch(t, 33)
-		tail, codec := newTail(t, c), NewCodec(game())
+		tail, codec := NewTail(game(), c.ticks, c.bytes), NewCodec(game())
 		tail.Start(Position{})
 		most := 0
 		for range 300 {
@@ -197,7 +187,7 @@ func TestATailHasTheNewestTicksThatFit(t *testing.T) {
 			if err != nil || !ok || next != f+1 || !samePosition(offer.Last(), m.places[f]) {
 				t.Fatalf("%+v: ticks %d to %d: %v %d %v", c, first, f, ok, next, err)
 			}
-			if bytes := len(offer.codes); bytes > len(tail.ring) || int(f-first+1) > len(tail.ends)-1 {
+			if bytes := len(offer.codes); bytes > c.bytes || int(f-first+1) > c.ticks {
 				t.Fatalf("%+v: %d ticks in %d bytes", c, f-first+1, bytes)
 			}
 			for _, from := range []ecs.Tick{0, first - 1, f + 1} {
@@ -206,7 +196,7 @@ func TestATailHasTheNewestTicksThatFit(t *testing.T) {
 				}
 			}
 		}
-		if c.Ticks > 0 && c.Bytes == 0 && most != c.Ticks {
+		if c.bytes == TailBytes && most != c.ticks {
 			t.Fatalf("%+v: at most %d ticks", c, most)
 		}
 		if most < 1 {
@@ -224,7 +214,7 @@ func TestAGapEmptiesATail(t *testing.T) {
 	for range 20 {
 		m.step()
 	}
-	tail := newTail(t, TailConfig{})
+	tail := newTail(200)
 	if tail.Append(&m.ticks[1]) {
 		t.Fatal("a tick before Start")
 	}
@@ -255,19 +245,11 @@ func TestAGapEmptiesATail(t *testing.T) {
 	}
 }
 
-func TestATailConfigIsChecked(t *testing.T) {
-	for _, c := range []TailConfig{{}, {Game: game(), Ticks: -1}, {Game: game(), Ticks: 1<<20 + 1}, {Game: game(), Bytes: -1}, {Game: game(), Bytes: 1<<30 + 1}} {
-		if _, err := NewTail(c); !errors.Is(err, ErrConfig) {
-			t.Errorf("%+v: %v", c, err)
-		}
-	}
-}
-
 func TestATailAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector allocates")
 	}
-	tail := newTail(t, TailConfig{Ticks: 20})
+	tail := newTail(20)
 	tail.Start(Position{})
 	dice, body := rand.New(rand.NewPCG(1, 1)), make([]byte, 0, MaxTailBytes)
 	tick := Tick{Inputs: make([]ecs.InputBytes, 3), Orders: []image.Order{{Player: 1, Payload: make([]byte, 30)}}}

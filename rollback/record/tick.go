@@ -21,9 +21,6 @@ const MaxOrders = 255
 // maxTick leaves room to count on without overflow.
 const maxTick ecs.Tick = 1 << 62
 
-// ErrMalformed is wrapped by every error about bytes that do not follow the format.
-var ErrMalformed = errors.New("record: malformed")
-
 // Codec codes the ticks of one game. The code of a tick is canonical: it follows from the inputs of the tick before and
 // from the tick's own inputs and orders. Servers and clients therefore compute equal hash chains.
 type Codec struct {
@@ -58,23 +55,23 @@ func inputOf(inputs []ecs.InputBytes, p int) (in ecs.InputBytes) {
 	return in
 }
 
-// Check returns an error that wraps ErrWriter if the tick has no code. Inputs must be as ecs.Game.CleanInput leaves them.
+// Check returns an error that wraps ErrUse if the tick has no code. Inputs must be as ecs.Game.CleanInput leaves them.
 func (c *Codec) Check(t *Tick) error {
 	if t.Tick > maxTick || len(t.Inputs) > c.players || len(t.Orders) > MaxOrders {
-		return fmt.Errorf("%w: tick %d has %d inputs and %d orders, want at most %d and %d", ErrWriter, t.Tick, len(t.Inputs), len(t.Orders), c.players, MaxOrders)
+		return fmt.Errorf("%w: tick %d has %d inputs and %d orders, want at most %d and %d", ErrUse, t.Tick, len(t.Inputs), len(t.Orders), c.players, MaxOrders)
 	}
 	for p := range t.Inputs {
 		if !c.clean(&t.Inputs[p]) {
-			return fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Game.CleanInput", ErrWriter, t.Tick, p)
+			return fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Game.CleanInput", ErrUse, t.Tick, p)
 		}
 	}
 	for i := range t.Orders {
 		if o := &t.Orders[i]; !o.Kind.Valid() || int(o.Player) >= c.players || len(o.Payload) > image.MaxOrderBytes {
-			return fmt.Errorf("%w: tick %d: an order of kind %d, player %d, %d bytes", ErrWriter, t.Tick, o.Kind, o.Player, len(o.Payload))
+			return fmt.Errorf("%w: tick %d: an order of kind %d, player %d, %d bytes", ErrUse, t.Tick, o.Kind, o.Player, len(o.Payload))
 		}
 	}
 	if bits.Len64(uint64(t.Late)) > c.players {
-		return fmt.Errorf("%w: tick %d: Late is %#x, there are %d players", ErrWriter, t.Tick, uint64(t.Late), c.players)
+		return fmt.Errorf("%w: tick %d: Late is %#x, there are %d players", ErrUse, t.Tick, uint64(t.Late), c.players)
 	}
 	return nil
 }

@@ -77,10 +77,7 @@ func readOfferVector(body []byte) (meaning string, again []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	tail, err := NewTail(TailConfig{Game: game()})
-	if err != nil {
-		return "", nil, err
-	}
+	tail := newTail(200)
 	tail.Start(Position{})
 	for tick := range offer.Ticks() {
 		tail.Append(tick)

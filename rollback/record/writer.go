@@ -38,22 +38,22 @@ const (
 	RecordingImages = 5
 	// JournalImages is the usual distance of images in a journal, in seconds. It bounds the ticks that a recovery simulates.
 	JournalImages = 30
-	// MaxWaitingBytes bounds the bytes that wait to be written. A writer that cannot write refuses more.
-	MaxWaitingBytes = 64 << 20
+	// maxWaitingBytes bounds the bytes that wait to be written. A writer that cannot write refuses more.
+	maxWaitingBytes = 64 << 20
 )
 
 // Errors of a Writer. Those of the destination come from Flush and End only, wrapped.
 var (
-	// ErrWriter is wrapped by errors about wrong use of a Writer.
-	ErrWriter = errors.New("record: bad write")
-	// ErrWaiting is returned while MaxWaitingBytes wait: Flush has to succeed first.
-	ErrWaiting = errors.New("record: too many bytes wait to be written")
+	// ErrUse is wrapped by errors about arguments that a record cannot have.
+	ErrUse = errors.New("record: bad use")
+	// errWaiting is returned while maxWaitingBytes wait: Flush has to succeed first.
+	errWaiting = errors.New("record: too many bytes wait to be written: Flush until it succeeds")
 )
 
 // NewWriter returns a writer of a new record of g. The header waits for the first Flush. The file must be empty.
 func NewWriter(to io.Writer, g *ecs.Game, h Header) (*Writer, error) {
 	if why := h.fault(g); why != "" {
-		return nil, fmt.Errorf("%w: Header: %s", ErrWriter, why)
+		return nil, fmt.Errorf("%w: Header: %s", ErrUse, why)
 	}
 	w := newWriter(to, NewCodec(g), h.Start)
 	w.start = h.Start.Tick
@@ -83,9 +83,9 @@ func (w *Writer) Waiting() int { return len(w.open) + len(w.sealed) - w.sent }
 func (w *Writer) takes() error {
 	switch {
 	case w.ended:
-		return fmt.Errorf("%w: the record has its end mark", ErrWriter)
-	case w.Waiting() > MaxWaitingBytes:
-		return ErrWaiting
+		return fmt.Errorf("%w: the record has its end mark", ErrUse)
+	case w.Waiting() > maxWaitingBytes:
+		return errWaiting
 	}
 	return nil
 }
@@ -96,10 +96,10 @@ func (w *Writer) Tick(t Tick) error {
 		return err
 	}
 	if t.Tick != w.at.Tick+1 {
-		return fmt.Errorf("%w: tick %d does not follow %d", ErrWriter, t.Tick, w.at.Tick)
+		return fmt.Errorf("%w: tick %d does not follow %d", ErrUse, t.Tick, w.at.Tick)
 	}
 	if w.start > 0 && !w.images {
-		return fmt.Errorf("%w: a record from tick %d begins with its Image", ErrWriter, w.start)
+		return fmt.Errorf("%w: a record from tick %d begins with its Image", ErrUse, w.start)
 	}
 	if err := w.codec.Check(&t); err != nil {
 		return err
@@ -115,8 +115,8 @@ func (w *Writer) Seat(s Seat) error {
 	if err := w.takes(); err != nil {
 		return err
 	}
-	if int(s.Player) >= w.codec.players || len(s.Name) > MaxNameBytes {
-		return fmt.Errorf("%w: Seat of player %d with a name of %d bytes, there are %d players and at most %d bytes", ErrWriter, s.Player, len(s.Name), w.codec.players, MaxNameBytes)
+	if int(s.Player) >= w.codec.players || len(s.Name) > maxNameBytes {
+		return fmt.Errorf("%w: Seat of player %d with a name of %d bytes, there are %d players and at most %d bytes", ErrUse, s.Player, len(s.Name), w.codec.players, maxNameBytes)
 	}
 	w.open = appendSeat(w.open, &s)
 	return nil
@@ -134,7 +134,7 @@ func (w *Writer) ImageDue(seconds int) bool {
 // Image appends the state of the last tick.
 func (w *Writer) Image(s *image.Snapshot) error {
 	if s.Empty() || s.Tick() != w.at.Tick {
-		return fmt.Errorf("%w: the state is not that of tick %d", ErrWriter, w.at.Tick)
+		return fmt.Errorf("%w: the state is not that of tick %d", ErrUse, w.at.Tick)
 	}
 	w.raw = s.AppendImage(w.raw[:0])
 	return w.ImageBytes(w.raw)
@@ -146,10 +146,10 @@ func (w *Writer) ImageBytes(encoded []byte) error {
 		return err
 	}
 	if w.images && w.image == w.at.Tick {
-		return fmt.Errorf("%w: a second image of tick %d", ErrWriter, w.image)
+		return fmt.Errorf("%w: a second image of tick %d", ErrUse, w.image)
 	}
 	if len(encoded) > maxImageBytes {
-		return fmt.Errorf("%w: an image of %d bytes, want at most %d", ErrWriter, len(encoded), maxImageBytes)
+		return fmt.Errorf("%w: an image of %d bytes, want at most %d", ErrUse, len(encoded), maxImageBytes)
 	}
 	if w.zip == nil {
 		var err error

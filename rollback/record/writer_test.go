@@ -120,12 +120,12 @@ func TestWaitingBytesAreBounded(t *testing.T) {
 	for i := range orders {
 		orders[i].Payload = make([]byte, image.MaxOrderBytes)
 	}
-	for err == nil && w.Waiting() < 2*MaxWaitingBytes {
+	for err == nil && w.Waiting() < 2*maxWaitingBytes {
 		err = w.Tick(Tick{Tick: w.Last() + 1, Orders: orders})
 	}
 	last := w.Last()
 	for name, err := range map[string]error{"tick": err, "seat": w.Seat(Seat{}), "image": w.ImageBytes(nil)} {
-		if !errors.Is(err, ErrWaiting) {
+		if !errors.Is(err, errWaiting) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -171,14 +171,14 @@ func TestTheWriterRefusesEverythingThatCouldNotBeReadBack(t *testing.T) {
 		"seat":     w.Seat(Seat{Player: 3}),
 		"name":     w.Seat(Seat{Name: "a name of more than thirty-two by"}),
 	} {
-		if !errors.Is(err, ErrWriter) {
+		if !errors.Is(err, ErrUse) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if err := w.Tick(Tick{Tick: 1, Inputs: make([]ecs.InputBytes, 1), Orders: make([]image.Order, MaxOrders)}); err != nil {
 		t.Error(err)
 	}
-	if w.Image(&s) != nil || !errors.Is(w.Image(&s), ErrWriter) {
+	if w.Image(&s) != nil || !errors.Is(w.Image(&s), ErrUse) {
 		t.Error("two images of a tick")
 	}
 	if err := w.Flush(); err != nil || open(t, to.Bytes()).Last().Tick != 1 {
@@ -207,7 +207,7 @@ func TestTheWriterRefusesEverythingThatCouldNotBeReadBack(t *testing.T) {
 
 func refuses(h Header) bool {
 	_, err := NewWriter(io.Discard, game(), h)
-	return errors.Is(err, ErrWriter)
+	return errors.Is(err, ErrUse)
 }
 
 // A room writes its journal 60 times a second beside thousands of others.
@@ -288,7 +288,7 @@ func TestMissingInputsCountAsZero(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tail := newTail(t, TailConfig{})
+	tail := newTail(200)
 	tail.Start(Position{})
 	in := pads.Pack(pad{DX: 3})
 	for i, inputs := range [][]ecs.InputBytes{{in, in, in}, {in}, nil, {{}, in}} {

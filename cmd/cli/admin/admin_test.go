@@ -54,7 +54,7 @@ func lastSeconds(ticks int) (*record.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	history, err := record.NewHistory(record.HistoryConfig{Game: game, Header: record.HeaderOf(game, 1, "test"), Ticks: 120})
+	history, err := record.NewHistory(game, record.HeaderOf(game, 1, "test"), 120)
 	if err != nil {
 		return nil, err
 	}

@@ -184,9 +184,7 @@ func remedy(err error) string {
 		{record.ErrDiverged, ": start the build that wrote it, or move the journal away"},
 		{record.ErrCorrupt, ": put a sound copy in its place, or move the journal away, and its match is over"},
 		{record.ErrNoState, ": move the journal away: its match is over"},
-		{record.ErrOtherGame, ", or move the journal away"},
-		{record.ErrOtherRate, ", or move the journal away"},
-		{record.ErrOtherBuild, ", or move the journal away"},
+		{record.ErrOther, ", or move the journal away"},
 		{ErrStrategy, ", or move the journal away"},
 	} {
 		if errors.Is(err, r.kind) {

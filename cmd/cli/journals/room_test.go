@@ -341,7 +341,7 @@ func TestATickThatCannotBeJournalledStopsTheMatch(t *testing.T) {
 	}
 	c.Sinks[0].Tick(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: 1, Orders: []image.Order{{Kind: 200}}}})
 	for range 2 {
-		if err := c.Sinks[0].Commit(); !errors.Is(err, record.ErrWriter) {
+		if err := c.Sinks[0].Commit(); !errors.Is(err, record.ErrUse) {
 			t.Errorf("%v", err)
 		}
 	}

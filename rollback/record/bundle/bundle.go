@@ -154,7 +154,7 @@ func Open(data []byte, g *ecs.Game) (*Bundle, error) {
 	if b.Here, err = record.Open(here, g); err == nil && len(there) > 0 {
 		b.There, err = record.Open(there, g)
 	}
-	if errors.Is(err, record.ErrOtherGame) || errors.Is(err, record.ErrOtherBuild) || errors.Is(err, record.ErrOtherRate) {
+	if errors.Is(err, record.ErrOther) {
 		return nil, err
 	}
 	if err == nil {

@@ -174,7 +174,7 @@ func TestADamagedBundleIsRefused(t *testing.T) {
 	}
 	other := *game
 	other.Name = "plane"
-	if _, err := bundle.Open(data, &other); !errors.Is(err, record.ErrOtherGame) {
+	if _, err := bundle.Open(data, &other); !errors.Is(err, record.ErrOther) {
 		t.Error(err)
 	}
 }
