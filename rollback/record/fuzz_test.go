@@ -102,7 +102,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		n := r.Start()
 		for tick := range r.Ticks(0, maxTick) {
-			if n++; tick.Tick != n || len(tick.Inputs) != g.MaxPlayers || r.codec.Check(tick) != nil {
+			if n++; tick.Tick != n || len(tick.Inputs) != g.MaxPlayers || r.codec.check(nil, tick) != nil {
 				t.Fatalf("tick %d after %d", tick.Tick, n-1)
 			}
 		}

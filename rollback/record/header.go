@@ -92,7 +92,7 @@ func (h *Header) fault(g *ecs.Game) string {
 	case h.Start.Tick > maxTick:
 		return fmt.Sprintf("Start.Tick is %d, want at most %d", h.Start.Tick, maxTick)
 	}
-	if err := NewCodec(g).Check(&Tick{Inputs: h.Start.Inputs}); err != nil {
+	if err := NewCodec(g).check(nil, &Tick{Inputs: h.Start.Inputs}); err != nil {
 		return "Start.Inputs: " + err.Error()
 	}
 	return ""

@@ -49,9 +49,9 @@ func (t *Tail) Start(at Position) {
 func (t *Tail) end(f ecs.Tick) *codeEnd { return &t.ends[f%ecs.Tick(len(t.ends))] }
 
 // Append adds the next final tick. It returns false before the first Start. A tick that does not follow the newest, or
-// that Codec.Check refuses, empties the tail until the next Start, and Append returns false.
+// that a Writer refuses, empties the tail until the next Start, and Append returns false.
 func (t *Tail) Append(tick *Tick) bool {
-	if !t.started || tick.Tick != t.at.Tick+1 || t.codec.Check(tick) != nil {
+	if !t.started || tick.Tick != t.at.Tick+1 || t.codec.check(t.at.Inputs, tick) != nil {
 		t.started = false
 		return false
 	}

@@ -55,14 +55,15 @@ func inputOf(inputs []ecs.InputBytes, p int) (in ecs.InputBytes) {
 	return in
 }
 
-// Check returns an error that wraps ErrUse if the tick has no code. Inputs must be as ecs.Game.CleanInput leaves them.
-func (c *Codec) Check(t *Tick) error {
+// check returns an error that wraps ErrUse if the tick has no code. Inputs must be as the game's Input.Clean returns them.
+// before holds the inputs of the tick before, which were checked.
+func (c *Codec) check(before []ecs.InputBytes, t *Tick) error {
 	if t.Tick > maxTick || len(t.Inputs) > c.players || len(t.Orders) > MaxOrders {
 		return fmt.Errorf("%w: tick %d has %d inputs and %d orders, want at most %d and %d", ErrUse, t.Tick, len(t.Inputs), len(t.Orders), c.players, MaxOrders)
 	}
 	for p := range t.Inputs {
-		if !c.clean(&t.Inputs[p]) {
-			return fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Game.CleanInput", ErrUse, t.Tick, p)
+		if in := &t.Inputs[p]; (p >= len(before) || *in != before[p]) && !c.clean(in) {
+			return fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Input.Clean", ErrUse, t.Tick, p)
 		}
 	}
 	for i := range t.Orders {
@@ -76,14 +77,10 @@ func (c *Codec) Check(t *Tick) error {
 	return nil
 }
 
-// clean reports whether an input is as ecs.Game.CleanInput leaves it.
-func (c *Codec) clean(in *ecs.InputBytes) bool {
-	clean := *in
-	clean = c.game.Input.Clean(clean)
-	return clean == *in
-}
+// clean reports whether an input is as Input.Clean returns it.
+func (c *Codec) clean(in *ecs.InputBytes) bool { return c.game.Input.Clean(*in) == *in }
 
-// AppendTick appends the code of a tick that Check accepts. before holds the inputs of the tick before.
+// AppendTick appends the code of a tick that a Writer accepts. before holds the inputs of the tick before.
 func (c *Codec) AppendTick(dst []byte, before []ecs.InputBytes, t *Tick) []byte {
 	flags := len(dst)
 	dst = append(dst, 0)

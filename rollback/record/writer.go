@@ -101,7 +101,7 @@ func (w *Writer) Tick(t Tick) error {
 	if w.start > 0 && !w.images {
 		return fmt.Errorf("%w: a record from tick %d begins with its Image", ErrUse, w.start)
 	}
-	if err := w.codec.Check(&t); err != nil {
+	if err := w.codec.check(w.at.Inputs, &t); err != nil {
 		return err
 	}
 	from, code := len(w.open), 0
