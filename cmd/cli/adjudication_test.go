@@ -20,10 +20,9 @@ import (
 	"tendon/rollback/record"
 )
 
-// leftBehind returns a match of so many ticks, written at a time, in which ann and bob play from the second tick on; ann
-// leaves after tick 150 and cid sits down in her place, and is in the match from tick 200 on. In tick 120, bob acts on what
-// he saw of tick 60.
-func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, written time.Time) journals.Match {
+// recoveredMatch returns a match of so many ticks, written at a time. ann and robert play from the second tick on. ann
+// leaves after tick 150; cid takes her seat and is in the match from tick 200 on. In tick 120, robert has a view of tick 60.
+func recoveredMatch(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, written time.Time) journals.Match {
 	t.Helper()
 	h := record.HeaderOf(game, 5, "b")
 	h.Room, h.Match, h.Strategy = "main", 99, "lockstep"
@@ -72,18 +71,17 @@ func leftBehind(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, writt
 	return journals.Match{Journal: j, File: file, Ended: "the end", Written: written}
 }
 
-// What a retrial says of a result is what the room would have said: which tick, what came out, who was in the match then
-// and who held their seats, though others do at the end.
-func TestARetrialTellsEveryResultWithWhoPlayed(t *testing.T) {
+// The record of an adjudication equals that of the room: tick, result, players, and the holders of their seats at that tick.
+func TestAnAdjudicationRecordsEveryResultWithItsPlayers(t *testing.T) {
 	game, written := testGame(), time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	var told []matches.Record
-	r := adjudicate(game, []journals.Match{leftBehind(t, game, 300, "nowhere", written)}, func(m matches.Record) { told = append(told, m) })
+	var found []matches.Record
+	r := adjudicate(game, []journals.Match{recoveredMatch(t, game, 300, "nowhere", written)}, func(m matches.Record) { found = append(found, m) })
 	<-r.ended
 	r.close()
-	if len(told) != 2 {
-		t.Fatalf("%+v", told)
+	if len(found) != 2 {
+		t.Fatalf("%+v", found)
 	}
-	for i, m := range told {
+	for i, m := range found {
 		end, names := uint64(120*(i+1)), []string{"ann", "robert"}
 		if i == 1 {
 			names[0] = "cid"
@@ -101,8 +99,8 @@ func TestARetrialTellsEveryResultWithWhoPlayed(t *testing.T) {
 	}
 }
 
-// Where the server judged by what players saw, a retrial judges so, too: else it would tell another result than there was.
-func TestARetrialLooksBackAsTheServerDid(t *testing.T) {
+// An adjudication applies lag compensation as the server did. Otherwise it would record another result.
+func TestAnAdjudicationLooksBackAsTheServerDid(t *testing.T) {
 	game, where := testGame(), func(look func(e ecs.Entity) (testBody, bool), w *ecs.World) (at fixed.Num) {
 		for e := range walkers.All(w) {
 			if body, ok := look(e.Entity()); ok && e.B.Player == 0 {
@@ -118,41 +116,41 @@ func TestARetrialLooksBackAsTheServerDid(t *testing.T) {
 			is = where(func(e ecs.Entity) (testBody, bool) { return bodyType.Read(w, e) }, w)
 		}
 	}})
-	r := adjudicate(game, []journals.Match{leftBehind(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
+	r := adjudicate(game, []journals.Match{recoveredMatch(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
 	<-r.ended
 	if seen <= 0 || seen >= is {
-		t.Errorf("player 1 saw the other at %v, who was at %v then", seen, is)
+		t.Errorf("player 1 saw player 0 at %v, whose place was %v then", seen, is)
 	}
 }
 
-// A server that stops at once has the next one play what will be brought back again, and plays what will not.
-func TestARetrialThatIsStoppedPlaysOnlyWhatIsOver(t *testing.T) {
+// A server that stops leaves a match to the next start if that recovers it again, and replays the others.
+func TestAnAdjudicationThatIsStoppedReplaysOnlyEndedMatches(t *testing.T) {
 	game, waits := testGame(), filepath.Join(t.TempDir(), "main.journal")
 	write(t, waits, nil, 0o600)
-	var told []uint64
-	left := []journals.Match{leftBehind(t, game, 300, waits, time.Now()), leftBehind(t, game, 130, "nowhere", time.Now())}
-	r := &adjudication{game: game, matches: left, record: func(m matches.Record) { told = append(told, m.Tick) }, stop: func() {}, ended: make(chan struct{})}
+	var ticks []uint64
+	left := []journals.Match{recoveredMatch(t, game, 300, waits, time.Now()), recoveredMatch(t, game, 130, "nowhere", time.Now())}
+	r := &adjudication{game: game, matches: left, record: func(m matches.Record) { ticks = append(ticks, m.Tick) }, stop: func() {}, ended: make(chan struct{})}
 	r.run(canceled())
-	if !slices.Equal(told, []uint64{120}) {
-		t.Errorf("results of ticks %d", told)
+	if !slices.Equal(ticks, []uint64{120}) {
+		t.Errorf("results of ticks %d", ticks)
 	}
 }
 
-// pendingRounds plays lockstep in which one of two players, who has fallen silent, keeps every round from being decided
-// by votes, up to a tick after the second round. Its records are in file.
-func pendingRounds(t *testing.T, flags ...string) (c *crew, file string) {
+// pendingRounds plays lockstep up to a tick after the second round. One of two players does not vote, so no round is decided.
+// The records of the server are in file.
+func pendingRounds(t *testing.T, flags ...string) (c *group, file string) {
 	t.Helper()
 	dir := t.TempDir()
 	file = filepath.Join(dir, "matches.db")
 	flags = append(flags, "--sync", "lockstep", "--matches", file)
-	c = &crew{t: t, served: served{"lockstep", flags, true}, game: testGame(), dir: filepath.Join(dir, "journals")}
+	c = &group{t: t, served: served{"lockstep", flags, true}, game: testGame(), dir: filepath.Join(dir, "journals")}
 	c.crumbsServer = serveCrumbs(t, "127.0.0.1:0", c.dir, flags...)
 	c.enter("main", 0)
 	c.enter("main", 1)
-	playOn(t, []*crew{c}, 60)
+	playOn(t, []*group{c}, 60)
 	speaks := *c
 	speaks.all = c.all[:1]
-	playOn(t, []*crew{&speaks}, 250)
+	playOn(t, []*group{&speaks}, 250)
 	return c, file
 }
 
@@ -191,16 +189,16 @@ func onceEach(t *testing.T, found map[float64][]event) {
 	}
 }
 
-// A server that is killed between the end of a match and its decision has taken no result with it: the next one finds it
-// in the journal, and however often that happens it is recorded once.
-func TestAResultOutlivesTheServerThatHadItVotedOn(t *testing.T) {
+// A server that is killed between the end of a match and its decision loses no result. The next one finds it in the
+// journal, and records it once, however often that happens.
+func TestAResultOutlivesTheServerThatHeldTheVote(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--relay-only"}} {
 		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
 			slow(t)
 			c, file := pendingRounds(t, flags...)
 			for range 2 {
 				if last := c.kill(func() {})["main"]; last < 240 {
-					t.Fatalf("brought back up to tick %d: no round was pending", last)
+					t.Fatalf("recovered up to tick %d: no round was pending", last)
 				}
 				onceEach(t, listed(t, file, 120, 240))
 			}
@@ -212,8 +210,8 @@ func TestAResultOutlivesTheServerThatHadItVotedOn(t *testing.T) {
 	}
 }
 
-// Nor has one that is told to stop: it decides with the votes that it has.
-func TestAServerThatStopsDecidesWhatIsVotedOn(t *testing.T) {
+// A server that is stopped loses no result either: it decides with the votes that it has.
+func TestAServerThatStopsDecidesPendingVotes(t *testing.T) {
 	for _, flags := range [][]string{nil, {"--relay-only"}} {
 		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
 			slow(t)
@@ -225,7 +223,7 @@ func TestAServerThatStopsDecidesWhatIsVotedOn(t *testing.T) {
 			onceEach(t, found)
 			players := found[240][0]["players"].([]any)
 			if silent := players[1].(map[string]any)["silent"]; silent != true {
-				t.Errorf("who said nothing: %v", players[1])
+				t.Errorf("the player without a vote: %v", players[1])
 			}
 		})
 	}

@@ -16,8 +16,7 @@ import (
 	"tendon/systems/relay"
 )
 
-// A match that goes wrong while people play leaves what is needed to find out why, from the server and from the client,
-// and replay says which field it was.
+// A desync in a match leaves a bundle of the server and one of the client, and replay names the field.
 func TestADesyncInAMatchLeavesBundlesThatReplayOpens(t *testing.T) {
 	slow(t)
 	dir := t.TempDir()
@@ -31,7 +30,7 @@ func TestADesyncInAMatchLeavesBundlesThatReplayOpens(t *testing.T) {
 			t.Fatalf("%d bundles of the %s: %v\n%s", len(found), by, err, r.note)
 		}
 		if !strings.Contains(r.note, "the desync bundle is "+found[0]) {
-			t.Errorf("%s is not told of:\n%s", found[0], r.note)
+			t.Errorf("%s is not named:\n%s", found[0], r.note)
 		}
 		opened := do(t, desyncingGame(), "replay", found[0])
 		if opened.code != exitFine || !strings.Contains(opened.out, "written by the "+by) || !strings.Contains(opened.out, "sync: relay") {
@@ -43,7 +42,7 @@ func TestADesyncInAMatchLeavesBundlesThatReplayOpens(t *testing.T) {
 	}
 }
 
-// desynced returns what a client tells of a state in which one field differs.
+// desynced returns the desync of a client whose state differs in one field.
 func desynced(t *testing.T, g *ecs.Game) client.Desync {
 	t.Helper()
 	r, err := record.Open(recorded(t, g, 120), g)
@@ -83,7 +82,7 @@ func desynced(t *testing.T, g *ecs.Game) client.Desync {
 	return client.Desync{Difference: image.Difference{Tick: 120, Component: "body"}, Strategy: "relay", Seat: 1, Mine: mine, Theirs: theirs}
 }
 
-// A bundle of a client names the field with both values and says which side followed the rules; its ticks can be looked at.
+// replay shows a client's bundle: the field with both values, the side that followed the rules, and the ticks.
 func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	g, dir := testGame(), t.TempDir()
 	note := newPipe()
@@ -147,7 +146,7 @@ func TestBundlesAreFew(t *testing.T) {
 	}
 }
 
-// Without a directory nothing is written, and a person learns how to have it.
+// Without a directory no bundle is written, and a note names the flag.
 func TestWithoutADirectoryADesyncNamesTheFlag(t *testing.T) {
 	note := newPipe()
 	a := &app{ctx: t.Context(), game: testGame(), out: &results{to: newPipe()}, note: note}
@@ -166,7 +165,6 @@ func TestWithoutADirectoryADesyncNamesTheFlag(t *testing.T) {
 	refusedLater(t, do(t, testGame(), "demo", "--for", "1s", "--desync-dir", file), "choose another --desync-dir")
 }
 
-// People want to open what they have just seen.
 func TestADemoCanBeRecordedAndReplayed(t *testing.T) {
 	slow(t)
 	dir := filepath.Join(t.TempDir(), "recordings")

@@ -191,16 +191,16 @@ func (v *replayVerb) seriesOf(a *app, c *cursor.Cursor) (err error) {
 
 // compare finds the first tick in which two recordings differ.
 func (v *replayVerb) compare(a *app, r *record.Record) error {
-	data, err := readFile(v.Other)
+	data, err := readFile(v.Second)
 	if err != nil {
 		return err
 	}
-	second, err := openRecording(a, v.Other, data)
+	second, err := openRecording(a, v.Second, data)
 	if err != nil {
 		return err
 	}
 	if v.Page {
-		return v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}, replaypage.Match{Name: filepath.Base(v.Other), Record: second})
+		return v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}, replaypage.Match{Name: filepath.Base(v.Second), Record: second})
 	}
 	here, err := cursor.New(r, nil)
 	if err != nil {
@@ -219,14 +219,14 @@ func (v *replayVerb) compare(a *app, r *record.Record) error {
 	case a.ctx.Err() != nil:
 		return errInterrupted
 	}
-	a.emit("comparison", fields{"here": v.File, "there": v.Other, "comparison": c})
+	a.emit("comparison", fields{"here": v.File, "there": v.Second, "comparison": c})
 	if c.Divergence == nil {
 		a.tell(fmt.Sprintf("ticks %d to %d are equal\n", c.From, c.To))
 		switch {
 		case here.Last() > there.Last():
 			a.tell(fmt.Sprintf("%s continues to tick %d\n", v.File, here.Last()))
 		case there.Last() > here.Last():
-			a.tell(fmt.Sprintf("%s continues to tick %d\n", v.Other, there.Last()))
+			a.tell(fmt.Sprintf("%s continues to tick %d\n", v.Second, there.Last()))
 		}
 		return nil
 	}

@@ -25,13 +25,13 @@ func crumbOf(t *testing.T, path string, at int) (id string, born int) {
 	r := do(t, testGame(), "replay", path, "--at", fmt.Sprint(at))
 	found := regexp.MustCompile(`entity (p\d:\d+@(\d+)) of player \d, born in tick \d+\n  wear: Left (\d+)`).FindStringSubmatch(r.out)
 	if found == nil {
-		t.Fatalf("nobody left a crumb by tick %d: the test shows nothing\n%s%s", at, r.out, r.note)
+		t.Fatalf("there is no crumb in tick %d: the test proves nothing\n%s%s", at, r.out, r.note)
 	}
 	fmt.Sscan(found[2], &born)
 	return found[1], born
 }
 
-// Somebody who saw something odd wants to see the tick: who did what, and what everything was.
+// One tick is shown with inputs, orders, events, and entities with all their fields.
 func TestReplayShowsATickWithInputsAndEveryField(t *testing.T) {
 	path := recordedFile(t, testGame(), "a", 700)
 	r := do(t, testGame(), "replay", path, "--at", "650")
@@ -87,7 +87,7 @@ func TestReplayTellsProgramsTheSame(t *testing.T) {
 	}
 }
 
-// A plot of a field is a line a tick; where the entity is not there is nothing.
+// A field is listed with one line per tick in which the entity exists.
 func TestReplayListsAFieldOverTime(t *testing.T) {
 	path := recordedFile(t, testGame(), "a", 700)
 	id, born := crumbOf(t, path, 650)
@@ -98,8 +98,8 @@ func TestReplayListsAFieldOverTime(t *testing.T) {
 	}
 }
 
-// "No such entity" is where a search begins: the answer says when it lived, or who had its row.
-func TestReplaySaysWhenAnEntityLivedThatIsNotThere(t *testing.T) {
+// The error about a missing entity has its lifetime, or the entities of its row.
+func TestReplayNamesTheLifetimeOfAMissingEntity(t *testing.T) {
 	path := recordedFile(t, testGame(), "a", 700)
 	id, born := crumbOf(t, path, 650)
 	refusedLater(t, do(t, testGame(), "replay", path, "--at", "100", "--entity", id), fmt.Sprintf("%s does not exist in tick 100: it exists from tick %d to %d", id, born, born+18))
@@ -115,7 +115,7 @@ func TestReplaySaysWhenAnEntityLivedThatIsNotThere(t *testing.T) {
 	refusedLater(t, do(t, testGame(), "replay", path, path, "--at", "5"), "two recordings are only compared")
 }
 
-// Two recordings of what should be one match are compared to find the first field that differs.
+// Two recordings of one match are compared, and the first field that differs is named.
 func TestReplayOfTwoRecordingsNamesTheFirstFieldThatDiffers(t *testing.T) {
 	a, same := recordedFile(t, testGame(), "a", 700), recordedFile(t, testGame(), "same", 650)
 	if r := do(t, testGame(), "replay", a, same); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 650 are equal") || !strings.Contains(r.out, a+" continues to tick 700") {
@@ -149,8 +149,8 @@ func TestReplayOfTwoRecordingsNamesTheFirstFieldThatDiffers(t *testing.T) {
 	}
 }
 
-// What cannot be compared is no difference: the exit code is another one.
-func TestReplayOfTwoRecordingsThatCannotBeComparedSaysWhy(t *testing.T) {
+// Recordings that cannot be compared have another exit code than recordings that differ.
+func TestReplayOfTwoRecordingsThatCannotBeComparedIsRefused(t *testing.T) {
 	a := recordedFile(t, testGame(), "a", 100)
 	other := testGame()
 	other.Name = "chess"

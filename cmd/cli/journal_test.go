@@ -24,7 +24,7 @@ import (
 	"tendon/systems"
 )
 
-// crumbsServer is a server of testGame in a process of its own, which journals.
+// crumbsServer is a server of testGame in a process of its own, with journals.
 type crumbsServer struct {
 	cmd   *exec.Cmd
 	out   *pipe
@@ -47,7 +47,7 @@ func serveCrumbs(t *testing.T, listen, dir string, args ...string) *crumbsServer
 		t.Fatal(err)
 	}
 	go func() {
-		_ = s.cmd.Wait() // the exit code says it
+		_ = s.cmd.Wait() // the exit code is enough
 		s.ended <- s.cmd.ProcessState.ExitCode()
 	}()
 	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
@@ -64,8 +64,8 @@ func (s *crumbsServer) end(t *testing.T, signal os.Signal) int {
 	return <-s.ended
 }
 
-// back returns up to which tick each room was brought back.
-func (s *crumbsServer) back(t *testing.T) map[string]ecs.Tick {
+// recovered returns the tick up to which each room was recovered.
+func (s *crumbsServer) recovered(t *testing.T) map[string]ecs.Tick {
 	t.Helper()
 	ticks := map[string]ecs.Tick{}
 	rooms, _ := awaitEvent(t, s.out, s.ended, "recovered")["rooms"].([]any)
@@ -76,7 +76,7 @@ func (s *crumbsServer) back(t *testing.T) map[string]ecs.Tick {
 	return ticks
 }
 
-// adopted returns how many ticks clients have handed in.
+// adopted returns the number of ticks that clients returned.
 func (s *crumbsServer) adopted() (n float64) {
 	for line := range strings.Lines(s.out.String()) {
 		e := event{}
@@ -93,9 +93,8 @@ func (s *crumbsServer) adopted() (n float64) {
 	return n
 }
 
-// witness is a client with a bot that remembers everything that was ever final to it: states, and the ticks that led
-// there.
-type witness struct {
+// checkedClient is a client with a bot that keeps every tick and state that was confirmed to it.
+type checkedClient struct {
 	*client.Client
 	room   string
 	game   *ecs.Game
@@ -103,45 +102,45 @@ type witness struct {
 	at     record.Position
 	chains map[ecs.Tick]record.Chain
 	sums   map[ecs.Tick]image.Checksum
-	last   ecs.Tick // newest tick whose state was final
-	kind   known    // what sums are of
+	last   ecs.Tick   // newest tick whose state was final
+	kind   replicated // part of the state in sums
 	errs   []error
 }
 
-// Begin takes note of a state that was taken over whole.
-func (w *witness) Begin(_ client.Match, at record.Position, _ *image.Snapshot) {
+// Begin keeps the position of a state that was loaded.
+func (w *checkedClient) Begin(_ client.Match, at record.Position, _ *image.Snapshot) {
 	w.at = at
-	w.tie()
+	w.keepChain()
 }
 
-// Tick takes note of a tick that is final.
-func (w *witness) Tick(t record.Tick) {
+// Tick keeps a tick that is final.
+func (w *checkedClient) Tick(t record.Tick) {
 	code := w.codec.AppendTick(nil, w.at.Inputs, &t)
 	w.at = record.Position{Tick: t.Tick, Chain: w.at.Chain.Next(code), Inputs: slices.Clone(t.Inputs)}
-	w.tie()
+	w.keepChain()
 }
 
-func (w *witness) tie() {
+func (w *checkedClient) keepChain() {
 	if old, known := w.chains[w.at.Tick]; known && old != w.at.Chain {
 		w.errs = append(w.errs, fmt.Errorf("tick %d was final and is another one now", w.at.Tick))
 	}
 	w.chains[w.at.Tick] = w.at.Chain
 }
 
-// frame plays a frame and looks at the confirmed state.
-func (w *witness) frame(now time.Time) error {
+// frame plays a frame and keeps the confirmed state.
+func (w *checkedClient) frame(now time.Time) error {
 	if err := w.Frame(now); err != nil {
 		return err
 	}
 	w.Effects(func(systems.Effect) {})
 	_, _, confirmed, _ := w.Core.Snapshots(0)
-	if half, ok := w.Core.Strategy().(systems.Replicated); ok { // of which only what is whole is the server's state
+	if half, ok := w.Core.Strategy().(systems.Replicated); ok { // only a complete replica equals the server's state
 		var complete bool
 		if confirmed, complete = half.Replica(); !complete {
 			return nil
 		}
-		if w.kind = knownTold; !half.Places() {
-			w.kind = knownPlaceless
+		if w.kind = replicaState; !half.Places() {
+			w.kind = placelessPart
 		}
 	}
 	if confirmed.Empty() {
@@ -155,24 +154,24 @@ func (w *witness) frame(now time.Time) error {
 	return nil
 }
 
-// known is what a client has of the server's states.
-type known uint8
+// replicated is the part of the server's states that a client has.
+type replicated uint8
 
 const (
-	knownWhole     known = iota // everything: it computes them
-	knownTold                   // all but inputs and the random source
-	knownPlaceless              // nor where things are that move, which it is told by other means
-	knownKinds
+	wholeState    replicated = iota // everything: the client simulates
+	replicaState                    // without inputs and the random source
+	placelessPart                   // also without the places of moving entities, which motion records replicate
+	replicatedParts
 )
 
-// sum is the checksum of what is known of a state.
-func (k known) sum(g *ecs.Game, s *image.Snapshot) (sum image.Checksum) {
-	if k == knownWhole {
+// sum is the checksum of this part of a state.
+func (k replicated) sum(g *ecs.Game, s *image.Snapshot) (sum image.Checksum) {
+	if k == wholeState {
 		return s.Checksum()
 	}
 	parts := s.ComponentChecksums(nil)
-	if parts = parts[systems.UnreplicatedColumns:]; k == knownPlaceless {
-		parts = append(parts[:len(parts)-len(g.Components)], besidePlaces(g, s)...)
+	if parts = parts[systems.UnreplicatedColumns:]; k == placelessPart {
+		parts = append(parts[:len(parts)-len(g.Components)], withoutPlaces(g, s)...)
 	}
 	for _, part := range parts {
 		sum = sum*31 + part
@@ -180,8 +179,8 @@ func (k known) sum(g *ecs.Game, s *image.Snapshot) (sum image.Checksum) {
 	return sum
 }
 
-// besidePlaces returns all numbers of a state's entities but those that say where they are.
-func besidePlaces(g *ecs.Game, s *image.Snapshot) (numbers []image.Checksum) {
+// withoutPlaces returns all numbers of a state's entities apart from their places.
+func withoutPlaces(g *ecs.Game, s *image.Snapshot) (numbers []image.Checksum) {
 	var values []uint64
 	for e := range s.Entities {
 		var set image.ComponentSet
@@ -200,26 +199,26 @@ func besidePlaces(g *ecs.Game, s *image.Snapshot) (numbers []image.Checksum) {
 	return numbers
 }
 
-// crew are witnesses in two rooms of one server. It has a directory of its own.
-type crew struct {
+// group is a server with a directory of its own, and the clients in its rooms.
+type group struct {
 	*crumbsServer
 	served
 	t    *testing.T
 	game *ecs.Game
 	dir  string
-	than map[string]ecs.Tick // where play begins to count, by room
-	all  []*witness
+	than map[string]ecs.Tick // tick from which ticks count, by room
+	all  []*checkedClient
 }
 
-// served is a server's strategy with the flags that choose it.
+// served is a server's strategy with its flags.
 type served struct {
 	name  string
 	flags []string
-	exact bool // clients compute what the server does, and so hold every tick
+	exact bool // clients simulate, and so have every tick
 }
 
-// crewsOf starts a server for each strategy, only the exact ones if asked so, and lets two bots into each of its rooms.
-func crewsOf(t *testing.T, exact bool, rooms ...string) (crews []*crew) {
+// groupsOf starts a server for each strategy, or for the exact ones only, and connects two bots to each of its rooms.
+func groupsOf(t *testing.T, exact bool, rooms ...string) (groups []*group) {
 	t.Helper()
 	kinds := []served{{"lockstep --relay-only", []string{"--sync", "lockstep", "--relay-only"}, true}}
 	for _, s := range strategies {
@@ -228,20 +227,20 @@ func crewsOf(t *testing.T, exact bool, rooms ...string) (crews []*crew) {
 		}
 	}
 	for _, kind := range kinds {
-		c := &crew{t: t, served: kind, game: testGame(), dir: filepath.Join(t.TempDir(), "journals")}
+		c := &group{t: t, served: kind, game: testGame(), dir: filepath.Join(t.TempDir(), "journals")}
 		c.crumbsServer = serveCrumbs(t, "127.0.0.1:0", c.dir, kind.flags...)
 		for _, room := range rooms {
 			for seat := range 2 {
 				c.enter(room, seat)
 			}
 		}
-		crews = append(crews, c)
+		groups = append(groups, c)
 	}
-	return crews
+	return groups
 }
 
-// enter lets a bot into a room.
-func (c *crew) enter(room string, seat int) {
+// enter connects a bot to a room.
+func (c *group) enter(room string, seat int) {
 	c.t.Helper()
 	key, err := server.LoadKey(filepath.Join(c.dir, "server.key"))
 	if err != nil {
@@ -252,7 +251,7 @@ func (c *crew) enter(room string, seat int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	w := &witness{room: room, game: c.game, codec: record.NewCodec(c.game), chains: map[ecs.Tick]record.Chain{}, sums: map[ecs.Tick]image.Checksum{}}
+	w := &checkedClient{room: room, game: c.game, codec: record.NewCodec(c.game), chains: map[ecs.Tick]record.Chain{}, sums: map[ecs.Tick]image.Checksum{}}
 	if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: strategies,
 		Bot: true, BotSeed: uint64(len(c.all)), Timeout: 2 * systems.Second, Log: w}}); err != nil {
 		c.t.Fatal(err)
@@ -261,19 +260,19 @@ func (c *crew) enter(room string, seat int) {
 	c.all = append(c.all, w)
 }
 
-// kill ends the server as kill -9 does. Then happens what is told, and it is started again on the same port.
-func (c *crew) kill(then func(), flags ...string) (back map[string]ecs.Tick) {
+// kill ends the server as kill -9 does, calls then, and starts it again on the same port.
+func (c *group) kill(then func(), flags ...string) (recovered map[string]ecs.Tick) {
 	c.t.Helper()
 	if code := c.end(c.t, syscall.SIGKILL); code != -1 {
 		c.t.Fatalf("%s: the killed server exits with %d", c.name, code)
 	}
 	then()
 	c.crumbsServer = serveCrumbs(c.t, c.at.String(), c.dir, append(slices.Clone(c.flags), flags...)...)
-	return c.back(c.t)
+	return c.recovered(c.t)
 }
 
-// behind lets everybody play a frame and returns how many do not hold so many more ticks as final than c.than.
-func (c *crew) behind(now time.Time, more ecs.Tick) (n int) {
+// behind plays a frame of every client and returns how many have fewer final ticks than more after c.than.
+func (c *group) behind(now time.Time, more ecs.Tick) (n int) {
 	c.t.Helper()
 	for i, w := range c.all {
 		if err := w.frame(now); err != nil {
@@ -286,24 +285,24 @@ func (c *crew) behind(now time.Time, more ecs.Tick) (n int) {
 	return n
 }
 
-// mostFrames ends what should have come to pass: a minute.
+// mostFrames bounds a wait: a minute.
 const mostFrames = 60 * 60
 
-// playOn lets all crews play until all of them hold so many more ticks as final.
-func playOn(t *testing.T, crews []*crew, more ecs.Tick) {
+// playOn plays until every client has so many more final ticks.
+func playOn(t *testing.T, groups []*group, more ecs.Tick) {
 	t.Helper()
 	ticker := time.NewTicker(time.Second / 60)
 	defer ticker.Stop()
 	for range mostFrames {
 		now, behind := <-ticker.C, 0
-		for _, c := range crews {
+		for _, c := range groups {
 			behind += c.behind(now, more)
 		}
 		if behind == 0 {
 			return
 		}
 	}
-	for _, c := range crews {
+	for _, c := range groups {
 		for i, w := range c.all {
 			t.Errorf("%s: client %d of room %s is %v at tick %d, after tick %d: %+v", c.name, i, w.room, w.State(), w.last, c.than[w.room], w.Stats())
 		}
@@ -311,17 +310,17 @@ func playOn(t *testing.T, crews []*crew, more ecs.Tick) {
 	t.FailNow()
 }
 
-// enough reports whether a client saw so many ticks, and states that differ, that comparing them says something.
-func (c *crew) enough(w *witness) bool {
+// enough reports whether a client has enough ticks, and states that differ, for a comparison.
+func (c *group) enough(w *checkedClient) bool {
 	least, unlike := 50, 50
-	if w.kind != knownWhole {
-		least, unlike = 20, 8 // states come a few times a second, and say nothing of what only moves
+	if w.kind != wholeState {
+		least, unlike = 20, 8 // states arrive a few times a second, without motion
 	}
 	return (!c.exact || len(w.chains) >= 100) && len(w.sums) >= least && len(w.different()) >= unlike
 }
 
-// different are the states that a client saw.
-func (w *witness) different() map[image.Checksum]bool {
+// different returns the different states that a client had.
+func (w *checkedClient) different() map[image.Checksum]bool {
 	d := map[image.Checksum]bool{}
 	for _, sum := range w.sums {
 		d[sum] = true
@@ -329,13 +328,13 @@ func (w *witness) different() map[image.Checksum]bool {
 	return d
 }
 
-// playEnough lets all crews play until all of them have seen enough to be compared.
-func playEnough(t *testing.T, crews []*crew) {
+// playEnough plays until every client has enough for a comparison.
+func playEnough(t *testing.T, groups []*group) {
 	t.Helper()
 	for range mostFrames / 60 {
-		playOn(t, crews, 60)
+		playOn(t, groups, 60)
 		seen := true
-		for _, c := range crews {
+		for _, c := range groups {
 			c.than = c.final()
 			for _, w := range c.all {
 				seen = seen && c.enough(w)
@@ -347,8 +346,8 @@ func playEnough(t *testing.T, crews []*crew) {
 	}
 }
 
-// final returns the newest tick that is final to anybody in each room.
-func (c *crew) final() map[string]ecs.Tick {
+// final returns the newest final tick of any client in each room.
+func (c *group) final() map[string]ecs.Tick {
 	last := map[string]ecs.Tick{}
 	for _, w := range c.all {
 		last[w.room] = max(last[w.room], w.last, w.at.Tick)
@@ -356,10 +355,10 @@ func (c *crew) final() map[string]ecs.Tick {
 	return last
 }
 
-// verify compares all that was ever final to anybody with the journals.
-func (c *crew) verify() {
+// verify compares every tick and state that was ever final on a client with the journals.
+func (c *group) verify() {
 	c.t.Helper()
-	replayed := map[string][knownKinds][]image.Checksum{}
+	replayed := map[string][replicatedParts][]image.Checksum{}
 	journals := map[string]*record.Record{}
 	paths, _ := filepath.Glob(filepath.Join(c.dir, "*.journal"))
 	for _, path := range paths {
@@ -388,7 +387,7 @@ func (c *crew) verify() {
 		leads := replayed[w.room][w.kind]
 		for f, sum := range w.sums {
 			if f >= ecs.Tick(len(leads)) || leads[f] != sum {
-				wrong = append(wrong, fmt.Errorf("the state of tick %d is not what the journal leads to", f))
+				wrong = append(wrong, fmt.Errorf("the journal leads to another state in tick %d", f))
 			}
 		}
 		if len(wrong) > 0 {
@@ -400,8 +399,8 @@ func (c *crew) verify() {
 	}
 }
 
-// checksums replays a journal from its beginning, whatever images it has: of each state, by what is known of it.
-func checksums(t *testing.T, g *ecs.Game, j *record.Record) (sums [knownKinds][]image.Checksum) {
+// checksums replays a journal from its beginning, without its images, and returns the checksums of every part of every state.
+func checksums(t *testing.T, g *ecs.Game, j *record.Record) (sums [replicatedParts][]image.Checksum) {
 	t.Helper()
 	w, err := ecs.NewWorld(g, j.Header().Seed)
 	if err != nil {
@@ -411,7 +410,7 @@ func checksums(t *testing.T, g *ecs.Game, j *record.Record) (sums [knownKinds][]
 	defer state.Release()
 	save := func() {
 		w.Image().Save(&state)
-		for k := range knownKinds {
+		for k := range replicatedParts {
 			sums[k] = append(sums[k], k.sum(g, &state))
 		}
 	}
@@ -423,26 +422,26 @@ func checksums(t *testing.T, g *ecs.Game, j *record.Record) (sums [knownKinds][]
 	return sums
 }
 
-// The promise of --journal: a server that is killed in the middle of matches, and again after it was started again, is
-// there again for clients that do nothing about it, and nothing that they ever held as final is otherwise.
-func TestAServerThatIsKilledBringsEveryMatchBackAndClientsGoOn(t *testing.T) {
+// A server with --journal is killed in the middle of its matches, and once more after its restart. Its clients continue
+// without help, and every tick that was final on one of them stays as it was.
+func TestAServerThatIsKilledRecoversEveryMatchAndClientsContinue(t *testing.T) {
 	slow(t)
-	crews := crewsOf(t, false, "duel", "main")
-	playOn(t, crews, 100)
+	groups := groupsOf(t, false, "duel", "main")
+	playOn(t, groups, 100)
 	for _, fsync := range []string{"always", "20ms"} { // it may change
-		for _, c := range crews {
+		for _, c := range groups {
 			final := c.final()
 			c.than = c.kill(func() {}, "--fsync", fsync)
 			for room, tick := range final {
 				if c.than[room] < tick {
-					t.Errorf("%s: room %s is back at tick %d of %d", c.name, room, c.than[room], tick)
+					t.Errorf("%s: room %s is recovered at tick %d of %d", c.name, room, c.than[room], tick)
 				}
 			}
 		}
-		playOn(t, crews, 60)
+		playOn(t, groups, 60)
 	}
-	playEnough(t, crews)
-	for _, c := range crews {
+	playEnough(t, groups)
+	for _, c := range groups {
 		if code := c.end(t, syscall.SIGTERM); code != exitFine {
 			t.Errorf("%s: the server exits with %d:\n%s", c.name, code, c.out)
 		}
@@ -452,30 +451,30 @@ func TestAServerThatIsKilledBringsEveryMatchBackAndClientsGoOn(t *testing.T) {
 			}
 		}
 		c.verify()
-		if back := serveCrumbs(t, c.at.String(), c.dir, c.flags...).back(t); len(back) > 0 {
-			t.Errorf("%s: after a stop in order these were brought back: %v", c.name, back)
+		if found := serveCrumbs(t, c.at.String(), c.dir, c.flags...).recovered(t); len(found) > 0 {
+			t.Errorf("%s: after an orderly stop these were recovered: %v", c.name, found)
 		}
 	}
 }
 
-// A power cut takes what was written and not synced: the end of the file. Clients have it, and hand it back.
-func TestWhatAPowerCutTookClientsHandBack(t *testing.T) {
+// A power cut loses the end of the file, which was written and not synced. Clients have these ticks and return them.
+func TestClientsReturnTheTicksThatAPowerCutLost(t *testing.T) {
 	slow(t)
-	crews := crewsOf(t, true, "main")
-	playOn(t, crews, 200)
-	for _, c := range crews {
+	groups := groupsOf(t, true, "main")
+	playOn(t, groups, 200)
+	for _, c := range groups {
 		final := c.final()
-		back := c.kill(func() { c.shorten() })["main"]
-		if back == 0 || back+20 > final["main"] {
-			t.Fatalf("%s: the match is back at tick %d of %d: nothing was lost, or everything", c.name, back, final["main"])
+		found := c.kill(func() { c.shorten() })["main"]
+		if found == 0 || found+20 > final["main"] {
+			t.Fatalf("%s: the match is recovered at tick %d of %d: no tick was lost, or all were", c.name, found, final["main"])
 		}
 		c.than = final
 	}
-	playOn(t, crews, 90)
-	playEnough(t, crews)
-	for _, c := range crews {
+	playOn(t, groups, 90)
+	playEnough(t, groups)
+	for _, c := range groups {
 		if c.adopted() == 0 {
-			t.Errorf("%s: no tick was handed back", c.name)
+			t.Errorf("%s: no tick was returned", c.name)
 		}
 		if code := c.end(t, syscall.SIGTERM); code != exitFine {
 			t.Errorf("%s: the server exits with %d", c.name, code)
@@ -484,8 +483,8 @@ func TestWhatAPowerCutTookClientsHandBack(t *testing.T) {
 	}
 }
 
-// shorten takes the last third of the journal away, in the middle of a block.
-func (c *crew) shorten() {
+// shorten cuts off the last third of the journal, in the middle of a block.
+func (c *group) shorten() {
 	c.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(c.dir, "*.journal"))
 	if err != nil || len(paths) != 1 {
@@ -500,7 +499,7 @@ func (c *crew) shorten() {
 	}
 }
 
-// left makes the directory of a server that was killed after a tick, and returns it with its journal.
+// left makes the directory of a server that was killed after one tick, with its journal.
 func left(t *testing.T, g *ecs.Game, change func(*record.Header)) (dir, path string) {
 	t.Helper()
 	build, err := journalBuild()
@@ -526,7 +525,7 @@ func left(t *testing.T, g *ecs.Game, change func(*record.Header)) (dir, path str
 	return dir, path
 }
 
-// A match must not go on by other rules than those by which clients computed it.
+// A match must not continue with other rules than those with which clients simulated it.
 func TestServeRefusesAJournalThatIsNotItsOwn(t *testing.T) {
 	here, err := journalBuild()
 	if err != nil {
@@ -568,7 +567,7 @@ func TestServeRefusesAJournalThatIsNotItsOwn(t *testing.T) {
 	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), path, "damaged", "move the journal away")
 }
 
-func TestServeSaysWhatIsWrongWithTheDirectoryOfJournals(t *testing.T) {
+func TestServeRefusesADirectoryThatCannotHoldJournals(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "file"), []byte("mine"), 0o600)
 	for _, at := range []string{file, filepath.Join(file, "below")} {
@@ -580,7 +579,7 @@ func TestServeSaysWhatIsWrongWithTheDirectoryOfJournals(t *testing.T) {
 	untouched(t, dir, "file")
 }
 
-// Two servers that write the same journals would ruin every match.
+// Two servers that write the same journals would damage every match.
 func TestASecondServerOnTheSameJournalsIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	r, _, _ := serving(t, testGame(), "--journal", dir)
@@ -594,8 +593,8 @@ func TestASecondServerOnTheSameJournalsIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever can read the key can be anybody in any match.
-func TestTheKeyIsKeptWithTheJournalsForItsOwnerOnly(t *testing.T) {
+// A reader of the key could take any seat in any match.
+func TestTheKeyIsStoredWithTheJournalsForItsOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journals")
 	path := filepath.Join(dir, "server.key")
 	args := []string{"serve", "--listen", "127.0.0.1:0", "--journal", dir, "--for", "1ms"}
@@ -629,14 +628,13 @@ func TestTheKeyIsKeptWithTheJournalsForItsOwnerOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := do(t, testGame(), append(args, "--key-file", key)...); r.code != exitFine || slices.Contains(files(t, dir), "server.key") {
-		t.Errorf("with a key file of one's own: %+v, %q", r, files(t, dir))
+		t.Errorf("with another key file: %+v, %q", r, files(t, dir))
 	}
 }
 
-// What reckon's replicas are compared by leaves out where things are, and nothing else: else the promise would hold of
-// anything.
-func TestStatesAreComparedBesidePlaces(t *testing.T) {
-	state := func(pos int, left int32, entities int) (placeless, told image.Checksum) {
+// The checksum for reckon's replicas leaves out places and nothing else. Otherwise the comparison would prove nothing.
+func TestReplicasAreComparedWithoutPlacesOnly(t *testing.T) {
+	state := func(pos int, left int32, entities int) (placeless, full image.Checksum) {
 		g := testGame()
 		g.Setup = func(w *ecs.World) {
 			for range entities {
@@ -652,16 +650,16 @@ func TestStatesAreComparedBesidePlaces(t *testing.T) {
 		var s image.Snapshot
 		defer s.Release()
 		w.Image().Save(&s)
-		return knownPlaceless.sum(g, &s), knownTold.sum(g, &s)
+		return placelessPart.sum(g, &s), replicaState.sum(g, &s)
 	}
-	want, told := state(1, 5, 1)
-	if moved, toldMoved := state(2, 5, 1); moved != want || toldMoved == told {
-		t.Errorf("a body that moved: beside places %x and %x, with them %x and %x", want, moved, told, toldMoved)
+	want, full := state(1, 5, 1)
+	if moved, fullMoved := state(2, 5, 1); moved != want || fullMoved == full {
+		t.Errorf("a body that moved: without places %x and %x, with them %x and %x", want, moved, full, fullMoved)
 	}
 	if worn, _ := state(1, 6, 1); worn == want {
-		t.Error("another wear is not seen")
+		t.Error("another wear has the same checksum")
 	}
 	if more, _ := state(1, 5, 2); more == want {
-		t.Error("one entity more is not seen")
+		t.Error("one more entity has the same checksum")
 	}
 }

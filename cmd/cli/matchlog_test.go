@@ -93,9 +93,9 @@ func (s *logServer) compare() ecs.Tick {
 	return 0
 }
 
-// A client that is killed has its match in the file, comes back without a token of its own, goes on from there without
-// being sent a state, and what the file holds in the end is what the server recorded.
-func TestAClientThatWasKilledGoesOnFromItsLog(t *testing.T) {
+// A client that was killed comes back without a new token, and continues from its log without loading a state. In the end
+// the log equals the recording of the server.
+func TestAClientThatWasKilledContinuesFromItsLog(t *testing.T) {
 	for _, strategy := range []string{"lockstep", "relay"} {
 		t.Run(strategy, func(t *testing.T) {
 			slow(t)
@@ -111,7 +111,7 @@ func TestAClientThatWasKilledGoesOnFromItsLog(t *testing.T) {
 			}
 			again := crumbsAt(t, "join", s.address, "--bot", "--log", s.log)
 			if f := again.until(is("log")); f["used"] != true || f["tick"] != float64(before.Last().Tick) {
-				t.Errorf("the log that ends at tick %d is taken up as %v", before.Last().Tick, f)
+				t.Errorf("the event of the log that ends at tick %d is %v", before.Last().Tick, f)
 			}
 			again.until(ticksIn(float64(before.Last().Tick) + 150))
 			if code := again.end(os.Interrupt); code != exitFine {
@@ -129,9 +129,9 @@ func TestAClientThatWasKilledGoesOnFromItsLog(t *testing.T) {
 	}
 }
 
-// What is wrong with a log is said, and the match comes from the server: torn at its end, only that is lost; cut to
-// pieces, of something else, or of another match, all of it.
-func TestALogThatIsOfNoUseIsSaidSoAndTheMatchComesFromTheServer(t *testing.T) {
+// A log that is damaged or no log is reported, and the match is loaded from the server. A log with a torn end loses only
+// that.
+func TestALogThatCannotBeUsedIsReportedAndTheMatchIsLoaded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(t *testing.T, path string)
@@ -152,8 +152,8 @@ func TestALogThatIsOfNoUseIsSaidSoAndTheMatchComesFromTheServer(t *testing.T) {
 			again := crumbsAt(t, "join", s.address, "--bot", "--log", s.log)
 			f := again.until(is("log"))
 			why, _ := f["why"].(string)
-			if f["used"] != c.used || !c.used && !strings.Contains(why, "journal") {
-				t.Errorf("the log is taken as %v", f)
+			if f["used"] != c.used || !c.used && !strings.Contains(why, "record: ") {
+				t.Errorf("the log event is %v", f)
 			}
 			again.until(ticksIn(200))
 			again.end(os.Interrupt)
@@ -162,8 +162,8 @@ func TestALogThatIsOfNoUseIsSaidSoAndTheMatchComesFromTheServer(t *testing.T) {
 	}
 }
 
-// A log of a match that the server knows nothing of is no obstacle: the state is sent, and the log begins anew.
-func TestALogOfAnotherMatchBeginsAnew(t *testing.T) {
+// A log of another match than the server's is replaced by the state that the server sends.
+func TestALogOfAnotherMatchIsReplaced(t *testing.T) {
 	slow(t)
 	first, second := startLogServer(t, "lockstep"), startLogServer(t, "lockstep")
 	bot := crumbsAt(t, "join", first.address, "--token", first.token, "--bot", "--log", second.log)
@@ -173,7 +173,7 @@ func TestALogOfAnotherMatchBeginsAnew(t *testing.T) {
 	again := crumbsAt(t, "join", second.address, "--token", second.token, "--bot", "--log", second.log)
 	again.until(is("log"))
 	if f := again.until(is("log")); f["used"] != false || !strings.Contains(f["why"].(string), "another match") {
-		t.Errorf("the log of another match is taken as %v", f)
+		t.Errorf("the event of a log of another match is %v", f)
 	}
 	again.until(ticksIn(60))
 	again.end(os.Interrupt)
@@ -183,7 +183,7 @@ func TestALogOfAnotherMatchBeginsAnew(t *testing.T) {
 	second.compare()
 }
 
-// Two processes that write one log spoil it, and throw each other out.
+// Two processes that write one log would damage it and disconnect each other.
 func TestALogIsForOneProcessAtATime(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "match.log")
 	release, err := durable.Lock(log + ".lock")
@@ -194,7 +194,7 @@ func TestALogIsForOneProcessAtATime(t *testing.T) {
 	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--log", log), log, "another process uses it", "choose another --log")
 }
 
-// A log that cannot be written is told of by its own name, not by that of the file that was to replace it.
+// The error about a log that cannot be written has its own name, not that of the file that was to replace it.
 func TestALogThatCannotBeWrittenIsNamed(t *testing.T) {
 	note := newPipe()
 	l := &matchLog{app: &app{game: testGame(), note: note}, path: filepath.Join(t.TempDir(), "match.log")}
@@ -202,14 +202,14 @@ func TestALogThatCannotBeWrittenIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.tokenStore().failed(writeWhole(l.path, nil, 0o600))
-	l.check(errors.New("only the first is told of"))
-	if said := note.String(); strings.Contains(said, newSuffix) || !strings.Contains(said, l.path) || !strings.Contains(said, "the match continues without it") || strings.Contains(said, "only") {
-		t.Errorf("%q", said)
+	l.check(errors.New("only the first is reported"))
+	if text := note.String(); strings.Contains(text, newSuffix) || !strings.Contains(text, l.path) || !strings.Contains(text, "the match continues without it") || strings.Contains(text, "only") {
+		t.Errorf("%q", text)
 	}
 }
 
-// A client that comes in tick 0 is sent the state and not the seed that made it, so the log must hold the state.
-func TestALogThatBeginsWithTheMatchHoldsItsState(t *testing.T) {
+// A client that joins in tick 0 receives the state and not its seed, so the log must have the state.
+func TestALogThatBeginsWithTheMatchHasItsState(t *testing.T) {
 	game := testGame()
 	world, err := ecs.NewWorld(game, 7)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 // replayVerb replays a recording.
 type replayVerb struct {
 	File   string  `arg:"" type:"path" help:"A recording of --record, a journal, or a desync bundle of --desync-dir."`
-	Other  string  `arg:"" optional:"" type:"path" help:"Another recording: find the first tick and field in which the two differ."`
+	Second string  `arg:"" name:"other" optional:"" type:"path" help:"Another recording: find the first tick and field in which the two differ."`
 	Verify bool    `help:"Only compare the checksum of every tick. This is the default without a terminal."`
 	To     uint64  `help:"Simulate up to this tick and show its state by component; with --field, the last tick; 0: to the end."`
 	Dump   bool    `help:"Print a line for each tick: inputs that changed, orders, checksum."`
@@ -79,7 +79,7 @@ func (v *replayVerb) Run(a *app) error {
 		return err
 	}
 	switch {
-	case v.Other != "":
+	case v.Second != "":
 		return v.compare(a, r)
 	case v.Field != "":
 		return v.series(a, r)
@@ -116,7 +116,7 @@ func (v *replayVerb) check() error {
 	switch {
 	case v.Page && (played || v.At != nil || v.Field != "" || v.Entity != ""):
 		return errors.New("--page shows everything: leave the other flags out")
-	case v.Other != "" && (played || v.At != nil || v.Field != "" || v.Entity != ""):
+	case v.Second != "" && (played || v.At != nil || v.Field != "" || v.Entity != ""):
 		return errors.New("two recordings are only compared: leave the other flags out, or name one recording")
 	case v.Field == "" && v.At != nil && played:
 		return errors.New("--at shows one tick: leave out --to, --dump and --verify")
@@ -132,7 +132,7 @@ func (v *replayVerb) check() error {
 
 // plain reports whether no flag selects an action.
 func (v *replayVerb) plain() bool {
-	return !v.Verify && !v.Dump && v.To == 0 && v.At == nil && v.Field == "" && v.Entity == "" && v.Other == ""
+	return !v.Verify && !v.Dump && v.To == 0 && v.At == nil && v.Field == "" && v.Entity == "" && v.Second == ""
 }
 
 // browse shows one match, or two beside each other, in a browser until Ctrl-C.

@@ -14,7 +14,7 @@ const maxPlaces = 8
 
 // openBundle shows a desync bundle: its differences, or one of its ticks.
 func (v *replayVerb) openBundle(a *app, data []byte) error {
-	if v.Other != "" || v.Verify || v.Dump || v.To > 0 && v.Field == "" {
+	if v.Second != "" || v.Verify || v.Dump || v.To > 0 && v.Field == "" {
 		return errors.New("a desync bundle is shown as it is, or with --at, --entity and --field: leave the other flags out")
 	}
 	b, err := bundle.Open(data, a.game)

@@ -57,8 +57,8 @@ With verify, clients have no ticks to return, so only always keeps all that they
 With --matches too, the server adds results from the journals that the previous server did not record.
 While a journal cannot be written, as on a full disk, its match waits, and continues when it can be written. A match ends
 when its room is empty or the server is stopped. It leaves ROOM-MATCH.ended.journal, which may be removed.
-With --json, the events about journals are brought_back, journal, journal_torn, journal_removed, journal_failed,
-journal_mended, journal_slow and journal_ended.
+With --json, the events about journals are recovered, journal, journal_torn, journal_removed, journal_failed,
+journal_recovered, journal_slow and journal_ended.
 
 With --admin 127.0.0.1:9090, http://127.0.0.1:9090/ shows rooms, players and the costs of ticks, /metrics is for Prometheus,
 /debug/pprof/ has profiles, and /healthz and /readyz are for the program that starts and stops servers.
