@@ -41,6 +41,9 @@ func stateRows() []measure.Row {
 type replica struct {
 	world    *ecs.World
 	changes  *state.Changes
+	states   [2]image.Snapshot // of the last two observed ticks
+	turn     int
+	changed  image.Changed
 	sender   *state.Sender
 	receiver *state.Receiver
 	acks     []state.Ack // not arrived yet
@@ -60,7 +63,7 @@ func newReplica(game *ecs.Game, late int) *replica {
 		panic(err)
 	}
 	r.sender = state.NewSender(r.changes)
-	r.changes.Observe(r.world)
+	r.observe()
 	r.sender.Open(-1, r.changes.State())
 	r.receiver.Load()
 	return r
@@ -71,7 +74,17 @@ func (r *replica) next(ticks int) {
 	for range ticks {
 		r.world.Step(ecs.TickInputs{})
 	}
-	r.changes.Observe(r.world)
+	r.observe()
+}
+
+// observe saves the world, finds its changes and records them.
+func (r *replica) observe() {
+	base := &r.states[r.turn]
+	r.turn ^= 1
+	now := &r.states[r.turn]
+	r.world.Image().Save(now)
+	r.changed.Find(base, now)
+	r.changes.Observe(now, &r.changed)
 }
 
 // encode writes a delta.
@@ -259,6 +272,6 @@ func stateObserve(n int) measure.Result {
 	r := walk(n, walkRate)
 	return measure.Result{Unit: "entity", Ratio: measure.Compare(packFull(n), measure.Op{Units: n,
 		Prepare: func() { r.world.Step(ecs.TickInputs{}) },
-		Run:     func() { r.changes.Observe(r.world) },
+		Run:     r.observe,
 	})}
 }

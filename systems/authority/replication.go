@@ -17,7 +17,7 @@ func (s *Server[C, P]) FindChanges() {
 }
 
 // Replicate passes what the running tick changed to Changes. It is a system of phase Present.
-func (s *Server[C, P]) Replicate() { s.Changes.ObserveState(s.Step.State, &s.Changed) }
+func (s *Server[C, P]) Replicate() { s.Changes.Observe(s.Step.State, &s.Changed) }
 
 // FilterEvents selects for each peer the events of the running tick that pass its filter. It is a system of phase Present,
 // after the one that updates interest.

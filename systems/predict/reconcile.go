@@ -20,7 +20,7 @@ func (c *Client) receiveSnapshot(m systems.Message) error {
 	unpredicted := c.Phase == predictor.Waiting || c.present == c.replica.Tick && c.pending.count == 0
 	fresh, err := c.replica.Take(r.Rest())
 	switch {
-	case err == state.ErrBody:
+	case err == state.ErrDelta:
 		return ErrMessage
 	case err != nil:
 		c.restorePresent()

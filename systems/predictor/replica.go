@@ -41,13 +41,13 @@ func (r *Replica) Begin(f ecs.Tick) {
 	r.Tick, r.Refused = f, 0
 }
 
-// Take makes the world the state that a body leads to. The error is state.ErrBody for a malformed body. Any other error
+// Take makes the world the state that a body leads to. The error is state.ErrDelta for a malformed body. Any other error
 // means that the body builds on something that is not held: the acknowledgement reports it. fresh is false, without an
 // error, for a body that is not newer than the last one.
 func (r *Replica) Take(body []byte) (fresh bool, err error) {
 	err = r.Receiver.Receive(body)
 	if err != nil {
-		if err != state.ErrBody {
+		if err != state.ErrDelta {
 			r.Refused++
 		}
 		return false, err

@@ -77,7 +77,7 @@ func (c *Client) receiveEvents(m systems.Message) error {
 func (c *Client) receiveBody(body []byte) error {
 	fresh, err := c.replica.Take(body)
 	switch {
-	case err == state.ErrBody:
+	case err == state.ErrDelta:
 		return ErrMessage
 	case err != nil:
 		c.World().Image().Restore(&c.current)

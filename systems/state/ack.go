@@ -6,17 +6,18 @@ import (
 	"tendon/net/wire"
 )
 
-// Ack says which bodies a client has taken. Numbers of bodies are cut to 16 bits. The zero Ack says: none.
+// Ack acknowledges the deltas that a client has accepted. Sequence numbers are cut to 16 bits. The zero Ack acknowledges
+// none.
 type Ack struct {
-	Any     bool   // a body was taken
-	Newest  uint16 // the newest that was
-	Older   uint32 // bit i: the one i+1 before it, too; those in between that are not will never be
-	Lost    bool   // a body could not be used: what is in it is needed whole
-	Refused uint16 // the newest such
+	Any     bool   // a delta was accepted
+	Newest  uint16 // the newest accepted one
+	Older   uint32 // bit i: the delta i+1 before Newest was accepted, too; others in between never will be
+	Lost    bool   // a delta was refused: its items must be sent whole
+	Refused uint16 // the newest refused one
 }
 
-// ErrAck is returned for an Ack of bodies that were never sent, and for bytes that are no Ack.
-var ErrAck = errors.New("state: an acknowledgement that no client can mean")
+// ErrAck is returned for an Ack of deltas that were never sent, and for malformed bytes.
+var ErrAck = errors.New("state: invalid acknowledgement")
 
 const (
 	ackAny  = 1
@@ -42,7 +43,7 @@ func (a Ack) Append(w *wire.Writer) {
 	}
 }
 
-// ReadAck is the inverse of Append. A malformed acknowledgement makes r fail.
+// ReadAck is the inverse of Append. r fails for malformed bytes.
 func ReadAck(r *wire.Reader) (a Ack) {
 	flags := r.U8()
 	if flags > ackAny|ackLost {

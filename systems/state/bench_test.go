@@ -25,7 +25,7 @@ func BenchmarkBytes(b *testing.B) {
 					}
 					each := float64(bytes) / float64(seconds) / float64(n)
 					b.ReportMetric(each, "B/entity/s")
-					b.ReportMetric(each/float64(rate), "B/entity/body")
+					b.ReportMetric(each/float64(rate), "B/entity/delta")
 					b.ReportMetric(each*8*float64(n)/1000, "kbit/s")
 					b.ReportMetric(float64((2+4*(4+3+2))*rate), "full-B/entity/s")
 					b.ReportMetric(0, "ns/op")
@@ -53,7 +53,7 @@ func second(b *testing.B, s scene, rate, n int) int {
 	return c.bytes
 }
 
-// BenchmarkEntity reports the time to write and to read a body, for each entity in it, and the time of Observe.
+// BenchmarkEntity reports the time to write and to read a delta, for each entity in it, and the time of Observe.
 func BenchmarkEntity(b *testing.B) {
 	for _, n := range []int{50, 200, 1000} {
 		g := movingRig(b, n, true)
@@ -74,26 +74,26 @@ func BenchmarkEntity(b *testing.B) {
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/entity")
 			})
 		}
-		var body []byte
-		run("observe", func() { g.world.Step(ecs.TickInputs{}) }, func() { g.changes.Observe(g.world) })
+		var delta []byte
+		run("observe", func() { g.world.Step(ecs.TickInputs{}) }, func() { g.record(g.world) })
 		step := func() {
 			g.world.Step(ecs.TickInputs{})
-			g.changes.Observe(g.world)
-			if c.receiver.Receive(body) != nil || c.sender.Acked(c.receiver.Ack()) != nil {
+			g.record(g.world)
+			if c.receiver.Receive(delta) != nil || c.sender.Acked(c.receiver.Ack()) != nil {
 				b.Fatal("refused")
 			}
 		}
-		body = c.sender.Append(nil, 1<<16, interest)
-		run("encode", step, func() { body = c.sender.Append(body[:0], 1<<16, interest) })
+		delta = c.sender.Append(nil, 1<<16, interest)
+		run("encode", step, func() { delta = c.sender.Append(delta[:0], 1<<16, interest) })
 		run("decode", func() {
 			if c.sender.Acked(c.receiver.Ack()) != nil {
 				b.Fatal("refused")
 			}
 			g.world.Step(ecs.TickInputs{})
-			g.changes.Observe(g.world)
-			body = c.sender.Append(body[:0], 1<<16, interest)
+			g.record(g.world)
+			delta = c.sender.Append(delta[:0], 1<<16, interest)
 		}, func() {
-			if c.receiver.Receive(body) != nil {
+			if c.receiver.Receive(delta) != nil {
 				b.Fatal("refused")
 			}
 		})
@@ -103,10 +103,10 @@ func BenchmarkEntity(b *testing.B) {
 	for range 10 {
 		g.tick()
 	}
-	body := make([]byte, 0, 1100)
+	delta := make([]byte, 0, 1100)
 	b.Run("encode/at-rest=1000", func(b *testing.B) {
 		for b.Loop() {
-			body = c.sender.Append(body[:0], 1100, g.changes.All)
+			delta = c.sender.Append(delta[:0], 1100, g.changes.All)
 			if c.sender.Acked(c.receiver.Ack()) != nil {
 				b.Fatal("refused")
 			}

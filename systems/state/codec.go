@@ -8,75 +8,73 @@ import (
 	"tendon/systems/internal/entropy"
 )
 
-// The content of a body is one entropy code of three lists: specials (players and resources), rows whose entity left, and
-// entities. An element of a list begins with a bit that is 1, and its place: the number of a special or the row of an entity.
-// A place is coded as the difference from the place before, which is smaller. Elements of the first and the last list
-// continue with values, whole or as differences from those of a tick that the client holds.
+// The content of a delta is one entropy code of three lists: globals, rows whose entity left, and entities. An element of a
+// list is a set bit and a place: the number of a global or the row of an entity. Places ascend and are coded as differences.
+// Elements of the first and the last list continue with their values, whole or as differences from a baseline.
 
-// The bounds of a body. The coder, whose likely values take next to nothing, does not bound them.
+// The bounds of a delta. The size in bytes does not bound them, since likely values take almost no bits.
 const (
 	maxElements = 4096
 	maxValues   = 1 << 16 // scalars
-	longPart    = 16      // a part of more scalars says which changed by gaps
+	longPart    = 16      // in a part with more scalars, the changed ones are coded by gaps
 )
 
-// place is the models of a list's places and baselines.
+// place holds the models of a list's places and baselines.
 type place struct {
 	more  entropy.Model
 	gap   entropy.Number
 	whole entropy.Model
-	given entropy.Model // the baseline is that of a tick that is given
-	same  entropy.Model // which is that of the element before
+	given entropy.Model // the tick of the baseline is coded
+	same  entropy.Model // it is that of the element before
 	age   entropy.Number
-	// Models of other baselines: their newest tick and the length of courses, and the presence of a course. The last is by
-	// whether the baseline is of exactly that tick; an entity that has rested since has no course.
-	heldSpan entropy.Number
-	course   [2]entropy.Model
+	// Of other baselines: the reference tick and the span of extrapolations, and whether the element is extrapolated, by
+	// whether its baseline is of the reference tick. Entities that have rested since are not extrapolated.
+	reference    entropy.Number
+	extrapolated [2]entropy.Model
 }
 
-// fresh is a place before anything was learned.
-var fresh = place{gap: expected[kindWhole], heldSpan: expected[kindWhole], age: expected[kindWhole]}
+// fresh is a place that has learned nothing.
+var fresh = place{gap: expected[kindWhole], reference: expected[kindWhole], age: expected[kindWhole]}
 
-// The lists of a body.
+// The lists of a delta.
 const (
-	listSpecials = iota
+	listGlobals = iota
 	listGone
 	listEntities
 	lists
 )
 
-// The ways to code values, each with models of its own: whole values, or differences from a base. The base is the values of a
-// given tick, the last acknowledged values up to a tick that the list names once, or the course of those.
+// The ways of coding values. Each has models of its own.
 const (
-	asWhole = iota
-	asDifference
-	asHeld
-	asCourse
+	asWhole         = iota // as they are
+	asDifference           // as the difference from the values of a tick that is coded
+	asReference            // as the difference from the last values up to the list's reference tick
+	asExtrapolation        // as the difference from the extrapolation of those
 	ways
 )
 
-// models is all that a body's code learns. Both sides begin each body with none of it.
+// models holds everything that the code of a delta learns. Each delta starts without it.
 type models struct {
 	places  [lists]place
 	born    entropy.Number
-	has     [image.MaxSetComponents][2]entropy.Model // by whether the whole entity before had it
+	has     [image.MaxSetComponents][2]entropy.Model // by whether the whole entity before current it
 	changed [ways][]entropy.Model                    // by part
 	gap     [ways][]numbers                          // by part
 	scalar  [kinds][]numbers                         // by context
-	body    uint32                                   // counts bodies, from 1 on
+	delta   uint32                                   // counts deltas, from 1 on
 }
 
-// numbers is the models of a number, which begin anew in each body that uses them: there are many, and most bodies use
-// few of them.
+// numbers holds the models of a number. They are reset by the first use in a delta, since there are many, and most deltas
+// use few of them.
 type numbers struct {
-	body uint32
+	delta uint32
 	entropy.Number
 }
 
-// of returns the models for a body of a number of a kind.
-func (n *numbers) of(kind int, body uint32) *entropy.Number {
-	if n.body != body {
-		n.body, n.Number = body, expected[kind]
+// of returns the models of a number of a kind for a delta.
+func (n *numbers) of(kind int, delta uint32) *entropy.Number {
+	if n.delta != delta {
+		n.delta, n.Number = delta, expected[kind]
 	}
 	return &n.Number
 }
@@ -94,7 +92,7 @@ func newModels(s *schema) *models {
 	return m
 }
 
-// forget takes back what was learned.
+// forget resets all models.
 func (m *models) forget() {
 	m.places, m.born, m.has = [lists]place{fresh, fresh, fresh}, expected[kindWhole], [image.MaxSetComponents][2]entropy.Model{}
 	for way := range ways {
@@ -103,12 +101,12 @@ func (m *models) forget() {
 	m.forgetNumbers()
 }
 
-// forgetNumbers takes back what was learned of values.
+// forgetNumbers resets the models of values.
 func (m *models) forgetNumbers() {
-	if m.body++; m.body > 0 {
+	if m.delta++; m.delta > 0 {
 		return
 	}
-	m.body = 1 // as numbers say that were last used long ago
+	m.delta = 1 // the counter has wrapped: old numbers may have this value
 	for way := range ways {
 		clear(m.gap[way])
 	}
@@ -117,17 +115,17 @@ func (m *models) forgetNumbers() {
 	}
 }
 
-// coding is where a list has come to.
+// coding is the state of coding a list.
 type coding struct {
-	next    uint64             // the least place of the next element
-	base    ecs.Tick           // of the last element to which it was given
-	held    ecs.Tick           // up to which it is known what the client has
-	span    ecs.Tick           // a course begins with the last values of up to as long before the baseline
-	hasHeld bool               // held and span are coded
-	set     image.ComponentSet // of the last whole entity
+	next      uint64             // the least place of the next element
+	base      ecs.Tick           // of the last element with a coded baseline
+	reference ecs.Tick           // a tick whose values the client is known to store
+	span      ecs.Tick           // least ticks between the two points of an extrapolation
+	coded     bool               // reference and span are
+	set       image.ComponentSet // of the last whole entity
 }
 
-// encoder writes the content of a body.
+// encoder writes the content of a delta.
 type encoder struct {
 	entropy.Encoder
 	schema *schema
@@ -144,7 +142,7 @@ func (e *encoder) element(list int, c *coding, place uint32) {
 
 func (e *encoder) end(list int) { e.Bit(&e.models.places[list].more, false) }
 
-// based codes the way of an element of tick now, and the tick of its baseline.
+// based codes the way of an element in a delta of tick now, and the tick of its baseline.
 func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick) {
 	m := &e.models.places[list]
 	e.Bit(&m.whole, way == asWhole)
@@ -160,25 +158,25 @@ func (e *encoder) based(list int, c *coding, way int, now, base ecs.Tick) {
 		}
 		return
 	}
-	if !c.hasHeld {
-		e.Number(&m.heldSpan, uint64(now-c.held))
-		e.Number(&m.heldSpan, uint64(c.span))
-		c.hasHeld = true
+	if !c.coded {
+		e.Number(&m.reference, uint64(now-c.reference))
+		e.Number(&m.reference, uint64(c.span))
+		c.coded = true
 	}
 	if list == listEntities {
-		e.Bit(&m.course[c.recent(base)], way == asCourse)
+		e.Bit(&m.extrapolated[c.recent(base)], way == asExtrapolation)
 	}
 }
 
-// recent returns 1 for a baseline that is as new as can be, else 0.
+// recent returns 1 for a baseline of the reference tick, else 0.
 func (c *coding) recent(base ecs.Tick) int {
-	if base == c.held {
+	if base == c.reference {
 		return 1
 	}
 	return 0
 }
 
-// identity codes when an entity was born and what components it has.
+// identity codes an entity's birth tick and components.
 func (e *encoder) identity(c *coding, now, born ecs.Tick, set image.ComponentSet) {
 	e.Number(&e.models.born, uint64(now-born))
 	for i := range e.schema.components {
@@ -187,27 +185,27 @@ func (e *encoder) identity(c *coding, now, born ecs.Tick, set image.ComponentSet
 	c.set = set
 }
 
-// entity codes the values of an entity against base, nil: whole; with paces, if base is a course.
-func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64, paces []pace) {
+// entity codes the values of an entity. base is nil for whole values; speeds are those of an extrapolation.
+func (e *encoder) entity(set image.ComponentSet, way int, values, base []uint64, speeds []speed) {
 	for ; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(e.schema.parts[i].context)
 		switch way {
 		case asWhole:
 			e.part(i, way, values[:n], nil, nil)
-		case asDifference, asHeld:
+		case asDifference, asReference:
 			e.part(i, way, values[:n], base[:n], nil)
 			base = base[n:]
 		default:
-			e.part(i, way, values[:n], base[:n], paces[:n])
-			base, paces = base[n:], paces[n:]
+			e.part(i, way, values[:n], base[:n], speeds[:n])
+			base, speeds = base[n:], speeds[n:]
 		}
 		values = values[n:]
 	}
 }
 
-// part codes the values of a part against base, nil: zeros.
-func (e *encoder) part(i, way int, values, base []uint64, paces []pace) {
+// part codes the differences of the values of a part from base; a nil base is all zeros.
+func (e *encoder) part(i, way int, values, base []uint64, speeds []speed) {
 	p, m := &e.schema.parts[i], e.models
 	first := nextDifference(values, base, 0)
 	e.Bit(&m.changed[way][i], first < len(values))
@@ -216,23 +214,23 @@ func (e *encoder) part(i, way int, values, base []uint64, paces []pace) {
 	}
 	if len(values) <= longPart {
 		for k := range values {
-			e.scalar(p, k, way, values, base, paces)
+			e.scalar(p, k, way, values, base, speeds)
 		}
 		return
 	}
 	for at, next := 0, first; ; next = nextDifference(values, base, at) {
-		e.Number(m.gap[way][i].of(kindDifference, m.body), uint64(next-at))
+		e.Number(m.gap[way][i].of(kindDifference, m.delta), uint64(next-at))
 		if next == len(values) {
 			return
 		}
-		e.scalar(p, next, way, values, base, paces)
+		e.scalar(p, next, way, values, base, speeds)
 		at = next + 1
 	}
 }
 
 // scalar codes a value of a part.
-func (e *encoder) scalar(p *part, k, way int, values, base []uint64, paces []pace) {
-	n, down := e.models.number(p.context[k], k, way, paces)
+func (e *encoder) scalar(p *part, k, way int, values, base []uint64, speeds []speed) {
+	n, down := e.models.number(p.context[k], k, way, speeds)
 	v := p.difference(values, base, k)
 	switch {
 	case p.pattern[k]:
@@ -244,19 +242,20 @@ func (e *encoder) scalar(p *part, k, way int, values, base []uint64, paces []pac
 	}
 }
 
-// number returns the models of a value, and whether its course goes down, so that its difference counts downwards.
-func (m *models) number(context int32, k, way int, paces []pace) (n *entropy.Number, down bool) {
+// number returns the models of a value, and whether it is extrapolated downwards, so that the sign of its difference is
+// inverted.
+func (m *models) number(context int32, k, way int, speeds []speed) (n *entropy.Number, down bool) {
 	kind := kindDifference
 	switch way {
 	case asWhole:
 		kind = kindWhole
-	case asCourse:
-		kind, down = kindCourse+paces[k].magnitude(), paces[k] < 0
+	case asExtrapolation:
+		kind, down = kindExtrapolation+speeds[k].magnitude(), speeds[k] < 0
 	}
-	return m.scalar[kind][context].of(kind, m.body), down
+	return m.scalar[kind][context].of(kind, m.delta), down
 }
 
-// difference returns what leads from the base of a value to it.
+// difference returns the difference of a value from its base.
 func (p *part) difference(values, base []uint64, k int) uint64 {
 	v := values[k]
 	switch {
@@ -282,7 +281,7 @@ func nextDifference(values, base []uint64, at int) int {
 	return at
 }
 
-// cost returns about how many bits an entity takes once the models have learned.
+// cost returns the approximate number of bits of an entity after the models have learned.
 func (s *schema) cost(set image.ComponentSet, values, base []uint64) (cost int) {
 	cost = 4
 	if base == nil {

@@ -10,28 +10,27 @@ import (
 // candidate is an entity that is due.
 type candidate struct {
 	rowItem
-	own    bool // it is the player's
-	claim  float32
-	waited ecs.Tick
+	own     bool // its owner is the client's player
+	urgency float32
+	waited  ecs.Tick
 }
 
-// deadlineSeconds is within what time an entity that is due has its turn, where all of them fit into the bodies of that
-// time.
+// deadlineSeconds is the time within which an entity that is due is sent, if the deltas of that time have room for all.
 const deadlineSeconds = 1
 
-// reserve is the part of that kept for entities that take more than expected.
+// reserve is the part of that time which is kept for entities that take more bits than expected.
 const reserve = 1.0 / 8
 
-// overload is a multiple of the room in the bodies of a second. If the expected demand exceeds it, half of each body ignores
-// deadlines. Below it, all updates are late by the same small amount.
+// overload is the ratio of due bits to the room of a second's deltas above which deadlines apply to only half of each
+// delta. Below it, all entities are late by a little.
 const overload = 1.125
 
-// deadline is how many ticks after it was right last an entity is to have its turn.
+// deadline is the number of ticks after which an entity that waits is late.
 func (s *Sender) deadline() ecs.Tick {
 	return ecs.Tick(deadlineSeconds * s.changes.schema.game.TickRate)
 }
 
-// wait takes note that an item is due, and returns for how long it has waited.
+// wait records that an item is due, and returns how many ticks it has waited.
 func (w *writer) wait(it *item) ecs.Tick {
 	s := w.sender
 	if !it.waiting {
@@ -42,12 +41,12 @@ func (w *writer) wait(it *item) ecs.Tick {
 	return waited
 }
 
-// room is how many expected bits there are for entities.
+// room returns the expected bits that there is room for.
 func (w *writer) room() float32 {
 	return float32(w.limit-w.encoder.Len()-endBytes) * 8 / w.sender.ratio
 }
 
-// sort orders the entities that are due, once for a body.
+// sort orders the entities that are due, once per delta.
 func (w *writer) sort(due []candidate) {
 	if !w.ordered {
 		w.ordered = true
@@ -55,9 +54,9 @@ func (w *writer) sort(due []candidate) {
 	}
 }
 
-// order sorts the due entities for a room, in expected bits, that is not enough for all. First come the player's own entities,
-// in up to half of the room. Then come as many of the longest waiting as must go now to be in time, and then the highest
-// claims.
+// order sorts due for a delta with room for so many expected bits. The player's own entities come first, in up to half of
+// the room. Then come those that have waited longest, as many as must be sent now if all are to be in time. Then come those
+// of the highest urgency.
 func (w *writer) order(due []candidate, room float32) {
 	own := 0
 	for i := range due {
@@ -66,7 +65,7 @@ func (w *writer) order(due []candidate, room float32) {
 			own++
 		}
 	}
-	slices.SortFunc(due[:own], byClaim)
+	slices.SortFunc(due[:own], byUrgency)
 	n, taken := 0, float32(0)
 	for n < own && (n == 0 || taken+float32(due[n].bits) <= room/2) {
 		taken += float32(due[n].bits)
@@ -80,14 +79,15 @@ func (w *writer) order(due []candidate, room float32) {
 			due = due[1:]
 		}
 	}
-	slices.SortFunc(due, byClaim)
+	slices.SortFunc(due, byUrgency)
 }
 
-// pressing returns how many bits of the longest waiting updates must be in this body, in which own bits are used already.
+// pressing returns the expected bits of those that have waited longest which must be sent in this delta, own bits of which
+// are taken.
 //
-// Updates due within k bodies, this one included, must fit into k bodies. The part that exceeds the k−1 later ones must go
-// now. A body may leave almost an entity's bits unused, so only the rest of each counts. If the demands fit for every k,
-// they fit again after a body of that size, since its updates are due a second later.
+// Entities due within k deltas, with this one, must fit into k deltas; what exceeds the k−1 that follow must be sent now. A
+// delta may leave almost an entity's bits unused, so only the rest of its room counts. If the demands fit for every k, they
+// fit again after this delta: what it sent is due a second later, where only the sum of all counts.
 func (w *writer) pressing(due []candidate, room, own float32) (bits float32) {
 	s := w.sender
 	clear(w.demand)
@@ -113,23 +113,23 @@ func (w *writer) pressing(due []candidate, room, own float32) (bits float32) {
 	return min(bits, room)
 }
 
-// byDeadline puts first what has waited longest.
+// byDeadline sorts by the time waited, longest first.
 func byDeadline(a, b candidate) int {
 	if a.waited != b.waited {
 		return cmp.Compare(b.waited, a.waited)
 	}
-	return byClaim(a, b)
+	return byUrgency(a, b)
 }
 
-// byClaim puts the player's own first, and then the highest claim.
-func byClaim(a, b candidate) int {
+// byUrgency sorts the player's own entities first, then by urgency, highest first.
+func byUrgency(a, b candidate) int {
 	switch {
 	case a.own != b.own && a.own:
 		return -1
 	case a.own != b.own:
 		return 1
-	case a.claim != b.claim:
-		return cmp.Compare(b.claim, a.claim)
+	case a.urgency != b.urgency:
+		return cmp.Compare(b.urgency, a.urgency)
 	}
 	return cmp.Compare(a.row, b.row)
 }

@@ -15,13 +15,13 @@ import (
 type shaken struct {
 	*rig
 	client     *client
-	every      int // ticks from body to body
+	every      int // ticks from delta to delta
 	priorities map[ecs.Entity]float32
 	counts     map[ecs.Entity]int
 	rests      func(ecs.Entity) bool
 }
 
-// newShaken makes a world of n entities of no owner and some of player 0, whose client it is, with a body every so many
+// newShaken makes a world of n entities of no owner and some of player 0, whose client it is, with a delta every so many
 // ticks.
 func newShaken(t testing.TB, seed uint64, n, own, every int) *shaken {
 	k := &shaken{every: every, priorities: map[ecs.Entity]float32{}, counts: map[ecs.Entity]int{}}
@@ -55,7 +55,7 @@ func newShaken(t testing.TB, seed uint64, n, own, every int) *shaken {
 	if k.changes, err = NewChanges(game); err != nil {
 		t.Fatal(err)
 	}
-	k.changes.Observe(k.world)
+	k.record(k.world)
 	k.client = k.join(0, 1<<14, link{base: k.r.IntN(8)})
 	return k
 }
@@ -84,32 +84,32 @@ func (k *shaken) shake(w *ecs.World) {
 	}
 }
 
-// play plays ticks with bodies of at most limit bytes, and returns the longest time from one update of an entity to the
+// play plays ticks with deltas of at most limit bytes, and returns the longest time from one update of an entity to the
 // next, as it is written.
 func (k *shaken) play(ticks, limit int) (longest ecs.Tick) {
 	c, last := k.client, map[ecs.Entity]ecs.Tick{}
 	start := k.world.Tick()
 	for range ticks {
 		k.world.Step(ecs.TickInputs{})
-		k.changes.Observe(k.world)
+		k.record(k.world)
 		now := k.world.Tick()
 		if int(now)%k.every == 0 {
-			body := c.sender.Append(nil, limit, func(yield func(ecs.Entity, float32) bool) {
+			delta := c.sender.Append(nil, limit, func(yield func(ecs.Entity, float32) bool) {
 				k.changes.All(func(e ecs.Entity, _ float32) bool { return yield(e, k.priorities[e]) })
 			})
-			c.down.send(k.r, int(now), body)
+			c.down.send(k.r, int(now), delta)
 			for e := range k.changes.State().Entities {
 				longest = max(longest, now-max(last[e], start))
 			}
-			for _, entry := range c.sender.sent[c.sender.sequence%sentBodies].entries {
-				if it := &c.sender.items[entry.item]; it.phase == wanted {
+			for _, entry := range c.sender.awaited(c.sender.sequence).entries {
+				if it := c.sender.item(entry.item); it.phase == wanted {
 					last[it.entity] = now
 					k.counts[it.entity]++
 				}
 			}
 		}
-		for _, body := range c.down.receive(int(now)) {
-			if err := c.receiver.Receive(body); err != nil {
+		for _, delta := range c.down.receive(int(now)) {
+			if err := c.receiver.Receive(delta); err != nil {
 				k.t.Fatal(err)
 			}
 		}
@@ -120,7 +120,7 @@ func (k *shaken) play(ticks, limit int) (longest ecs.Tick) {
 	return longest
 }
 
-// need returns about how many bytes each body must have for one update of everything in a second.
+// need returns about how many bytes each delta must have for one update of everything in a second.
 func (k *shaken) need() int {
 	limit := 40 * len(k.priorities) * k.every / 60
 	for range 3 {
@@ -137,7 +137,7 @@ func (k *shaken) need() int {
 // largestUpdate is more than an update of one of the entities takes, in bytes.
 const largestUpdate = 90
 
-// If bodies have room for one update of every entity in a second, every entity is sent within every second, for all
+// If deltas have room for one update of every entity in a second, every entity is sent within every second, for all
 // priorities and sizes. Half of the worlds have tight budgets: a tenth more than needed, and an update. Where there is room
 // for half as much again, the rest follows the priorities, and the highest is sent far more often.
 func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAOI04EveryEntityIsUpdatedAtLeastEverySecondUnderBudget(t *testing.T) {
 				highest = k.counts[e]
 			}
 		}
-		t.Logf("seed %2d: %3d entities, a body every %d ticks, at most %4d bytes, needed %4d: starvation %d ticks of 60. Updates in 10 s: rarest %d, highest %d of %d",
+		t.Logf("seed %2d: %3d entities, a delta every %d ticks, at most %4d bytes, needed %4d: starvation %d ticks of 60. Updates in 10 s: rarest %d, highest %d of %d",
 			seed, n, every, budget, need, s.Longest, rarest, highest, 600/every)
 		if s.Longest > 60 || longest > 60 || s.Late > 0 || rarest < 10 {
 			t.Errorf("seed %d: the longest wait is said to be %d ticks, is %d; %d updates are late, the rarest was sent %d times", seed, s.Longest, longest, s.Late, rarest)
@@ -209,7 +209,7 @@ func TestAOI04ABudgetThatCannotBeMetIsReported(t *testing.T) {
 		if s.Longest != longest || longest <= 60 || s.Late == 0 {
 			t.Errorf("seed %d: the longest wait was %d ticks, is said to be %d; %d updates are late", seed, longest, s.Longest, s.Late)
 		}
-		// Half of the bodies, in turn: everything within twice what all of it takes in turn.
+		// Half of the deltas, in turn: everything within twice what all of it takes in turn.
 		if longest > 2*3*60+60 || counts[0] < 2 {
 			t.Errorf("seed %d: the longest wait was %d ticks", seed, longest)
 		}
@@ -280,8 +280,8 @@ func TestAnEntityAtRestGoesBeforeMovingOnes(t *testing.T) {
 	first := map[ecs.Entity]bool{}
 	for range 60 {
 		k.play(1, 300)
-		for _, entry := range s.sent[s.sequence%sentBodies].entries {
-			if it := &s.items[entry.item]; it.phase == wanted && !first[it.entity] {
+		for _, entry := range s.awaited(s.sequence).entries {
+			if it := s.item(entry.item); it.phase == wanted && !first[it.entity] {
 				first[it.entity] = true
 				if took := k.world.Tick() - stopped; k.rests(it.entity) {
 					rested = append(rested, took)
@@ -305,15 +305,15 @@ func TestABodyThatIsTooSmallAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	k := newShaken(t, 9, 150, 5, 1)
-	body := make([]byte, 0, 1100)
+	delta := make([]byte, 0, 1100)
 	interest := func(yield func(ecs.Entity, float32) bool) {
 		k.changes.All(func(e ecs.Entity, _ float32) bool { return yield(e, 1) })
 	}
 	tick := func() {
 		k.world.Step(ecs.TickInputs{})
-		k.changes.Observe(k.world)
-		body = k.client.sender.Append(body[:0], 200, interest)
-		if k.client.receiver.Receive(body) != nil || k.client.sender.Acked(k.client.receiver.Ack()) != nil {
+		k.record(k.world)
+		delta = k.client.sender.Append(delta[:0], 200, interest)
+		if k.client.receiver.Receive(delta) != nil || k.client.sender.Acked(k.client.receiver.Ack()) != nil {
 			t.Fatal("refused")
 		}
 	}
@@ -325,7 +325,7 @@ func TestABodyThatIsTooSmallAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	if s := k.client.sender.Stats(); s.Updates-before.Updates > 150*100 {
-		t.Errorf("%d updates in 200 bodies: they are not too small", s.Updates-before.Updates)
+		t.Errorf("%d updates in 200 deltas: they are not too small", s.Updates-before.Updates)
 	}
 }
 
@@ -352,9 +352,10 @@ func TestAllHaveThePriorityOfTheirComponents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := observation{changes: c}
 	check := func(want map[ecs.Entity]float32) {
 		t.Helper()
-		c.Observe(w)
+		server.record(w)
 		n := 0
 		c.All(func(e ecs.Entity, p float32) bool {
 			n++

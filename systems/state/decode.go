@@ -13,31 +13,30 @@ import (
 
 // Errors of Receiver.Receive.
 var (
-	// ErrBody is returned for a body that no Sender has written.
-	ErrBody = errors.New("state: malformed body")
-	// ErrBaseline is the error of a body with differences from values that are not held. The next Ack reports it, and the
-	// content is sent whole.
-	ErrBaseline = errors.New("state: a difference from values that are not held")
-	// ErrValues is the error of a body with values that no program could have stored, or with too many. The next Ack reports
-	// it, and the content is sent whole.
-	ErrValues = errors.New("state: values that cannot be held")
+	// ErrDelta is returned for a delta that no Sender writes.
+	ErrDelta = errors.New("state: malformed delta")
+	// ErrBaseline is returned for a delta with differences from values that the client does not store. The next Ack reports
+	// it, and the server sends these items whole.
+	ErrBaseline = errors.New("state: a difference from values that are not stored")
+	// ErrValues is returned for a delta with values that are invalid for their fields, or with too many of them. The next Ack
+	// reports it, and the server sends these items whole.
+	ErrValues = errors.New("state: values that cannot be stored")
 )
 
-// A body is a header, and unless nothing has changed an entropy code:
+// A delta is a header, followed by an entropy code unless nothing has changed:
 //
-//	sequence  2 bytes, lowest first: the low bits of the number of the body, from 1 on
-//	tick      2 bytes, lowest first: the low bits of the tick of the state that it brings
-//	flags     1 byte: 64: content follows; the low six bits say what a client holds that has taken this body: 0 to 32:
-//	          all that it is to hold, if it has taken as many bodies before this one, too; 63: not all
+//	sequence  2 bytes, little endian: the low bits of the number of the delta, which counts from 1
+//	tick      2 bytes, little endian: the low bits of the tick of its state
+//	flags     1 byte; bit 6: content follows. The low six bits are n in 0 to 32: with this delta the replica is complete
+//	          if the client has accepted the n deltas before it; or 63: the replica is not complete
 const (
 	headerBytes    = 5
 	flagContent    = 64
 	maskRelies     = 63
 	maxRelies      = 32
-	reliesOnBudget = 63 // something is still to come
+	reliesOnBudget = 63 // an item did not fit
 )
 
-// header is the header of a body.
 type header struct {
 	sequence uint16
 	tick     uint16
@@ -57,9 +56,9 @@ func (h header) append(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// read parses a header and returns what is behind it.
-func (h *header) read(body []byte) (content []byte, ok bool) {
-	r := wire.NewReader(body)
+// read parses a header and returns the content after it.
+func (h *header) read(delta []byte) (content []byte, ok bool) {
+	r := wire.NewReader(delta)
 	h.sequence, h.tick = r.U16(), r.U16()
 	flags := r.U8()
 	h.relies, h.content = flags&maskRelies, flags&flagContent != 0
@@ -68,7 +67,7 @@ func (h *header) read(body []byte) (content []byte, ok bool) {
 	return content, ok && h.content == (len(content) > 0)
 }
 
-// element is something that a body brings: values, or that they are gone.
+// element is an element of a list: an item with values, or a row to remove.
 type element struct {
 	list     int
 	place    uint32
@@ -77,19 +76,19 @@ type element struct {
 	from, to int // in the decoder's values
 }
 
-// decoder reads the content of a body against what is held.
+// decoder reads the content of deltas.
 type decoder struct {
 	entropy.Decoder
-	schema   *schema
-	models   *models
-	elements []element
-	values   []uint64
-	course   []uint64
-	paces    []pace
+	schema       *schema
+	models       *models
+	elements     []element
+	values       []uint64
+	extrapolated []uint64
+	speeds       []speed
 }
 
-// read parses the content of a body of tick now.
-func (d *decoder) read(content []byte, now ecs.Tick, held *holding) error {
+// read parses the content of a delta of tick now.
+func (d *decoder) read(content []byte, now ecs.Tick, store *storage) error {
 	d.elements, d.values = d.elements[:0], d.values[:0]
 	if len(content) == 0 {
 		return nil
@@ -99,35 +98,35 @@ func (d *decoder) read(content []byte, now ecs.Tick, held *holding) error {
 	for list := range lists {
 		c := coding{}
 		for d.Bit(&d.models.places[list].more) {
-			if err := d.element(list, &c, now, held); err != nil {
+			if err := d.element(list, &c, now, store); err != nil {
 				return err
 			}
 		}
 	}
 	if d.Close() != nil {
-		return ErrBody
+		return ErrDelta
 	}
 	return nil
 }
 
-func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) error {
+func (d *decoder) element(list int, c *coding, now ecs.Tick, store *storage) error {
 	m := &d.models.places[list]
 	gap := d.Number(&m.gap)
 	most := uint64(math.MaxUint32)
-	if list == listSpecials {
-		most = uint64(d.schema.specials() - 1)
+	if list == listGlobals {
+		most = uint64(d.schema.globals() - 1)
 	}
 	if c.next > most || gap > most-c.next || len(d.elements) == maxElements || d.Spent() {
-		return ErrBody
+		return ErrDelta
 	}
 	x := element{list: list, place: uint32(c.next + gap), from: len(d.values), to: len(d.values)}
 	c.next += gap + 1
 	if list != listGone {
-		way, base, err := d.identity(&x, c, now, held)
+		way, base, err := d.identity(&x, c, now, store)
 		if err != nil {
 			return err
 		}
-		if err := d.take(&x, way, base); err != nil {
+		if err := d.elementValues(&x, way, base); err != nil {
 			return err
 		}
 		x.to = len(d.values)
@@ -136,21 +135,21 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, held *holding) erro
 	return nil
 }
 
-// identity reads the identity of an element: the entity and its components for whole values, else the baseline.
-func (d *decoder) identity(x *element, c *coding, now ecs.Tick, held *holding) (way int, base []uint64, err error) {
+// identity reads the entity and components of whole values, or else the baseline.
+func (d *decoder) identity(x *element, c *coding, now ecs.Tick, store *storage) (way int, base []uint64, err error) {
 	m := &d.models.places[x.list]
 	if !d.Bit(&m.whole) {
-		t := held.track(x)
-		if t == nil {
+		h := store.history(x)
+		if h == nil {
 			return 0, nil, ErrBaseline
 		}
-		x.entity, x.set = t.entity, t.set
-		return d.based(x.list, c, now, held, t)
+		x.entity, x.set = h.entity, h.set
+		return d.based(x.list, c, now, store, h)
 	}
 	if x.list == listEntities {
 		age := d.Number(&d.models.born)
 		if age > uint64(now) {
-			return 0, nil, ErrBody
+			return 0, nil, ErrDelta
 		}
 		x.entity = ecs.Entity{Row: x.place, Born: now - ecs.Tick(age)}
 		for i := range d.schema.components {
@@ -163,74 +162,74 @@ func (d *decoder) identity(x *element, c *coding, now ecs.Tick, held *holding) (
 	return asWhole, nil, nil
 }
 
-// based reads what says which of the values in a track an element is coded against, and returns them, or where their
-// course leads. They are valid until the next call.
-func (d *decoder) based(list int, c *coding, now ecs.Tick, held *holding, t *track) (way int, base []uint64, err error) {
+// based reads which of the values in a history, or which extrapolation of them, is the baseline of an element, and returns
+// it. It is valid until the next call.
+func (d *decoder) based(list int, c *coding, now ecs.Tick, store *storage, h *history) (way int, base []uint64, err error) {
 	m := &d.models.places[list]
 	if d.Bit(&m.given) {
 		if !d.Bit(&m.same) {
 			age := d.Number(&m.age)
 			if age > uint64(now) {
-				return 0, nil, ErrBody
+				return 0, nil, ErrDelta
 			}
 			c.base = now - ecs.Tick(age)
 		}
-		base, ok := t.of(c.base)
+		base, ok := h.of(c.base)
 		if !ok {
 			return 0, nil, ErrBaseline
 		}
 		return asDifference, base, nil
 	}
-	if !c.hasHeld {
-		if err := d.readHeld(m, c, now, held); err != nil {
+	if !c.coded {
+		if err := d.reference(m, c, now, store); err != nil {
 			return 0, nil, err
 		}
 	}
-	n := t.before(c.held)
+	n := h.before(c.reference)
 	if n == 0 {
 		return 0, nil, ErrBaseline
 	}
-	base, tick := t.value(n-1), t.tick(n-1)
-	if list != listEntities || !d.Bit(&m.course[c.recent(tick)]) {
-		return asHeld, base, nil
+	base, tick := h.value(n-1), h.tick(n-1)
+	if list != listEntities || !d.Bit(&m.extrapolated[c.recent(tick)]) {
+		return asReference, base, nil
 	}
-	if n = t.before(tick - min(tick, c.span)); n == 0 {
+	if n = h.before(tick - min(tick, c.span)); n == 0 {
 		return 0, nil, ErrBaseline
 	}
-	d.course, d.paces = d.schema.courseOf(d.course[:0], d.paces[:0], t.set, t.value(n-1), base, t.tick(n-1), tick, now)
-	return asCourse, d.course, nil
+	d.extrapolated, d.speeds = d.schema.extrapolate(d.extrapolated[:0], d.speeds[:0], h.set, h.value(n-1), base, h.tick(n-1), tick, now)
+	return asExtrapolation, d.extrapolated, nil
 }
 
-// readHeld reads the newest tick of held values that a list builds on, and the length of courses. The values are not checked,
-// but the client must have accepted the body of that tick.
-func (d *decoder) readHeld(m *place, c *coding, now ecs.Tick, held *holding) error {
-	age, span := d.Number(&m.heldSpan), d.Number(&m.heldSpan)
+// reference reads the reference tick of a list and the span of its extrapolations. The client must have accepted a delta
+// of the reference tick.
+func (d *decoder) reference(m *place, c *coding, now ecs.Tick, store *storage) error {
+	age, span := d.Number(&m.reference), d.Number(&m.reference)
 	if age > uint64(now) || span == 0 || span > uint64(now) {
-		return ErrBody
+		return ErrDelta
 	}
-	c.held, c.span, c.hasHeld = now-ecs.Tick(age), ecs.Tick(span), true
-	if !held.took(c.held) {
+	c.reference, c.span, c.coded = now-ecs.Tick(age), ecs.Tick(span), true
+	if !store.accepted(c.reference) {
 		return ErrBaseline
 	}
 	return nil
 }
 
-// take reads the values of an element.
-func (d *decoder) take(x *element, way int, base []uint64) error {
-	if x.list == listSpecials {
+// elementValues reads the values of an element.
+func (d *decoder) elementValues(x *element, way int, base []uint64) error {
+	if x.list == listGlobals {
 		return d.part(d.schema.components+int(x.place), way, base, nil)
 	}
-	paces := d.paces
+	speeds := d.speeds
 	for set := x.set; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(uint64(set))
 		n := len(d.schema.parts[i].context)
 		var from []uint64
-		var at []pace
+		var at []speed
 		if way != asWhole {
 			from, base = base[:n], base[n:]
 		}
-		if way == asCourse {
-			at, paces = paces[:n], paces[n:]
+		if way == asExtrapolation {
+			at, speeds = speeds[:n], speeds[n:]
 		}
 		if err := d.part(i, way, from, at); err != nil {
 			return err
@@ -239,12 +238,12 @@ func (d *decoder) take(x *element, way int, base []uint64) error {
 	return nil
 }
 
-// part appends the values of a part, which differ from base, nil: zeros.
-func (d *decoder) part(i, way int, base []uint64, paces []pace) error {
+// part reads the differences of the values of a part from base and appends the values; a nil base is all zeros.
+func (d *decoder) part(i, way int, base []uint64, speeds []speed) error {
 	p, m := &d.schema.parts[i], d.models
 	n, first := len(p.context), len(d.values)
 	if first+n > maxValues {
-		return ErrBody
+		return ErrDelta
 	}
 	if base != nil {
 		d.values = append(d.values, base...)
@@ -259,25 +258,25 @@ func (d *decoder) part(i, way int, base []uint64, paces []pace) error {
 	}
 	if n <= longPart {
 		for k := range values {
-			d.scalar(p, k, way, values, paces)
+			d.scalar(p, k, way, values, speeds)
 		}
 		return nil
 	}
 	for at := 0; ; at++ {
-		gap := d.Number(m.gap[way][i].of(kindDifference, m.body))
+		gap := d.Number(m.gap[way][i].of(kindDifference, m.delta))
 		if gap > uint64(n-at) {
-			return ErrBody
+			return ErrDelta
 		}
 		if at += int(gap); at == n {
 			return nil
 		}
-		d.scalar(p, at, way, values, paces)
+		d.scalar(p, at, way, values, speeds)
 	}
 }
 
-// scalar reads the difference of a value from its base.
-func (d *decoder) scalar(p *part, k, way int, values []uint64, paces []pace) {
-	n, down := d.models.number(p.context[k], k, way, paces)
+// scalar reads the difference of a value and adds it.
+func (d *decoder) scalar(p *part, k, way int, values []uint64, speeds []speed) {
+	n, down := d.models.number(p.context[k], k, way, speeds)
 	switch {
 	case p.pattern[k]:
 		values[k] ^= d.Number(n)

@@ -5,7 +5,7 @@ import (
 	"tendon/net/wire"
 )
 
-// Acked takes what the client says of the bodies that it was sent. On an error nothing is changed.
+// Acked processes an acknowledgement of the client. On an error nothing is changed.
 func (s *Sender) Acked(a Ack) error {
 	newest, refused := wire.Expand16(s.sequence, a.Newest), wire.Expand16(s.sequence, a.Refused)
 	if a.Any && (newest == 0 || newest > s.sequence || newest <= 32 && a.Older>>(newest-1) != 0) {
@@ -24,11 +24,11 @@ func (s *Sender) Acked(a Ack) error {
 	return nil
 }
 
-// deliver records the bodies that arrived. Bodies before the newest that have not arrived never will: a client ignores a
-// late body.
+// deliver records which deltas arrived. A delta before the newest that has not arrived never will: a client ignores deltas
+// that are overtaken.
 func (s *Sender) deliver(newest uint64, older uint32) {
-	if b := s.body(newest); b != nil {
-		sample := float32(s.changes.tick - b.tick)
+	if d := s.awaited(newest); d != nil {
+		sample := float32(s.changes.tick - d.tick)
 		if s.rtt == 0 {
 			s.rtt = sample
 		}
@@ -37,101 +37,104 @@ func (s *Sender) deliver(newest uint64, older uint32) {
 			s.unsure = newest - ackedAtOnce
 		}
 		s.known = max(s.known, newest)
-		s.arrived(b)
+		s.arrived(d)
 	}
 	for i := range min(uint64(32), newest-1) {
-		if b := s.body(newest - 1 - i); b != nil {
+		if d := s.awaited(newest - 1 - i); d != nil {
 			if older>>i&1 != 0 {
-				s.arrived(b)
+				s.arrived(d)
 			} else {
-				s.lost(b)
+				s.lost(d)
 			}
 		}
 	}
 }
 
-// ackedAtOnce is of how many bodies an acknowledgement speaks.
+// ackedAtOnce is the number of deltas that an acknowledgement covers.
 const ackedAtOnce = 33
 
-// body returns a body that is waited for.
-func (s *Sender) body(sequence uint64) *sentBody {
-	if b := &s.sent[sequence%sentBodies]; b.open && b.sequence == sequence {
-		return b
+// awaited returns a delta whose acknowledgement is awaited, nil for another.
+func (s *Sender) awaited(sequence uint64) *sentDelta {
+	if d, ok := s.sent.At(ecs.Tick(sequence)); ok && d.open {
+		return d
 	}
 	return nil
 }
 
-func (s *Sender) arrived(b *sentBody) {
-	b.open = false
-	s.stats.Acked = max(s.stats.Acked, b.tick)
-	for _, e := range b.entries {
-		it := &s.items[e.item]
+func (s *Sender) arrived(d *sentDelta) {
+	d.open = false
+	s.stats.Acked = max(s.stats.Acked, d.tick)
+	for _, e := range d.entries {
+		it := s.item(e.item)
 		if it.serial != e.serial {
 			continue
 		}
 		if it.phase == leaving {
-			s.release(int(e.item))
+			s.release(e.item)
 			continue
 		}
 		switch {
-		case !it.based || b.tick > it.base:
+		case !it.based || d.tick > it.base:
 			if it.by != 0 {
-				it.older = it.older<<(b.sequence-it.by) | 1<<(b.sequence-it.by-1)
+				it.older = it.older<<(d.sequence-it.by) | 1<<(d.sequence-it.by-1)
 			}
-			it.based, it.base, it.by, it.atBase = true, b.tick, b.sequence, e.sends
-		case b.sequence < it.by:
-			it.older |= 1 << (it.by - b.sequence - 1)
+			it.based, it.base, it.by, it.atBase = true, d.tick, d.sequence, e.sends
+		case d.sequence < it.by:
+			it.older |= 1 << (it.by - d.sequence - 1)
 		}
-		if it.flight == b.sequence {
+		if it.flight == d.sequence {
 			it.flight = 0
 		}
 	}
 }
 
-func (s *Sender) lost(b *sentBody) {
-	b.open = false
+func (s *Sender) lost(d *sentDelta) {
+	d.open = false
 	s.stats.Lost++
-	for _, e := range b.entries {
-		if it := &s.items[e.item]; it.serial == e.serial && it.flight == b.sequence {
+	for _, e := range d.entries {
+		if it := s.item(e.item); it.serial == e.serial && it.flight == d.sequence {
 			it.flight = 0
 		}
 	}
 }
 
-// refuse makes what was in a body that the client could not use come whole; everything, if that is not known any more.
+// refuse makes the items of a delta that the client refused be sent whole, or all items if the delta is no longer stored.
 func (s *Sender) refuse(sequence uint64) {
-	b := &s.sent[sequence%sentBodies]
-	if b.sequence != sequence {
-		for i := range s.items {
-			s.items[i].unbase()
+	d, ok := s.sent.At(ecs.Tick(sequence))
+	if !ok {
+		for i := range s.globals {
+			s.globals[i].unbase()
+		}
+		for _, it := range s.entities.All {
+			it.unbase()
 		}
 		return
 	}
-	for _, e := range b.entries {
-		if it := &s.items[e.item]; it.serial == e.serial && it.base < b.tick {
+	for _, e := range d.entries {
+		if it := s.item(e.item); it.serial == e.serial && it.base < d.tick {
 			it.unbase()
 		}
 	}
-	b.open = false
+	d.open = false
 }
 
-// record opens the record of a body that is about to be written.
-func (s *Sender) record(sequence uint64, tick ecs.Tick) *sentBody {
-	b := &s.sent[sequence%sentBodies]
-	if b.open {
-		s.lost(b)
+// record starts the record of a delta that is about to be written.
+func (s *Sender) record(sequence uint64, tick ecs.Tick) *sentDelta {
+	d, _ := s.sent.Slot(ecs.Tick(sequence))
+	if d.open {
+		s.lost(d)
 	}
-	b.sequence, b.tick, b.open, b.entries = sequence, tick, true, b.entries[:0]
-	return b
+	d.sequence, d.tick, d.open, d.entries = sequence, tick, true, d.entries[:0]
+	return d
 }
 
-// note records that a body brings an item as it is now.
-func (s *Sender) note(b *sentBody, i int32) {
-	it := &s.items[i]
-	if it.waiting && b.tick-it.waits > s.deadline() {
+// note records that a delta contains the present values of an item.
+func (s *Sender) note(d *sentDelta, i int32) {
+	it := s.item(i)
+	if it.waiting && d.tick-it.waits > s.deadline() {
 		s.stats.Late++
 	}
-	it.known, it.flight, it.sentAt, it.claim, it.waiting = true, b.sequence, b.tick, 0, false
+	it.known, it.flight, it.sentAt, it.urgency, it.waiting = true, d.sequence, d.tick, 0, false
 	it.sends++
-	b.entries = append(b.entries, entry{i, it.serial, it.sends})
+	d.entries = append(d.entries, entry{i, it.serial, it.sends})
 }

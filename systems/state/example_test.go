@@ -5,6 +5,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/fixed"
+	"tendon/ecs/image"
 	"tendon/systems/state"
 )
 
@@ -18,7 +19,7 @@ var (
 	falling = ecs.NewQuery1(ecs.Write(rocks))
 )
 
-// A server replicates falling bodies to a client. The replica equals the server's state, for a few bytes a tick.
+// A server replicates falling deltas to a client. The replica equals the server's state, for a few bytes a tick.
 func Example() {
 	game := &ecs.Game{Name: "rocks", TickRate: 60, MaxPlayers: 1, Input: buttons, Components: ecs.Components(rocks)}
 	game.Setup = func(w *ecs.World) {
@@ -33,7 +34,15 @@ func Example() {
 	})
 	server, _ := ecs.NewWorld(game, 1)
 	changes, _ := state.NewChanges(game)
-	changes.Observe(server)
+	var states [2]image.Snapshot // of the last two ticks
+	var changed image.Changed
+	observe := func() {
+		base, now := &states[server.Tick()%2^1], &states[server.Tick()%2]
+		server.Image().Save(now)
+		changed.Find(base, now)
+		changes.Observe(now, &changed)
+	}
+	observe()
 
 	replica, _ := ecs.NewWorld(game, 1)
 	if err := replica.Image().Load(changes.State().AppendImage(nil)); err != nil {
@@ -44,12 +53,12 @@ func Example() {
 	receiver, _ := state.NewReceiver(replica)
 	receiver.Load()
 
-	var body []byte
+	var delta []byte
 	for range 60 {
 		server.Step(ecs.TickInputs{})
-		changes.Observe(server)
-		body = sender.Append(body[:0], 1100, changes.All)
-		if err := receiver.Receive(body); err != nil {
+		observe()
+		delta = sender.Append(delta[:0], 1100, changes.All)
+		if err := receiver.Receive(delta); err != nil {
 			panic(err)
 		}
 		if err := sender.Acked(receiver.Ack()); err != nil {
@@ -58,7 +67,7 @@ func Example() {
 	}
 	r, _ := rocks.ReadAt(receiver.State(), ecs.Entity{Row: 42})
 	fmt.Println("tick", receiver.Tick(), "height", r.Pos.Y)
-	fmt.Println("fewer than 40 bytes for 100 rocks:", len(body) < 40)
+	fmt.Println("fewer than 40 bytes for 100 rocks:", len(delta) < 40)
 	// Output:
 	// tick 60 height -7.5
 	// fewer than 40 bytes for 100 rocks: true

@@ -9,10 +9,10 @@ import (
 	"tendon/net/wire"
 )
 
-// Bodies of another state, cut ones and changed ones: a client takes them or not, but goes on, and so does its world.
+// Deltas of another state, cut ones and changed ones: a client takes them or not, but goes on, and so does its world.
 func FuzzBody(f *testing.F) {
-	_, bodies, _ := traffic(f, 40)
-	for i, b := range bodies {
+	_, deltas, _ := traffic(f, 40)
+	for i, b := range deltas {
 		if i%7 == 0 {
 			f.Add(b)
 		}
@@ -53,20 +53,20 @@ func FuzzBody(f *testing.F) {
 			d.schema, d.models = r.decoder.schema, newModels(r.decoder.schema)
 			h := header{}
 			content, ok := h.read(again)
-			if !ok || d.read(content, r.Tick(), &r.held) != nil || !slices.Equal(d.elements, elements) || !slices.Equal(d.values, values) {
+			if !ok || d.read(content, r.Tick(), &r.store) != nil || !slices.Equal(d.elements, elements) || !slices.Equal(d.values, values) {
 				t.Fatal("what was read, written and read again is not the same")
 			}
 		}
 	})
 }
 
-// encodeAgain writes what a receiver has taken as a body of whole values.
+// encodeAgain writes what a receiver has taken as a delta of whole values.
 func encodeAgain(r *Receiver, _ ecs.Tick, b []byte, elements []element, values []uint64) []byte {
 	h := header{}
 	if h.read(b); !h.content {
 		return nil
 	}
-	return body(r.decoder.schema, h.sequence, h.tick, func(e *encoder) {
+	return delta(r.decoder.schema, h.sequence, h.tick, func(e *encoder) {
 		c, list := coding{}, 0
 		for _, x := range elements {
 			for ; list < x.list; list++ {
@@ -75,7 +75,7 @@ func encodeAgain(r *Receiver, _ ecs.Tick, b []byte, elements []element, values [
 			}
 			e.element(list, &c, x.place)
 			switch list {
-			case listSpecials:
+			case listGlobals:
 				e.based(list, &c, asWhole, 0, 0)
 				e.part(e.schema.components+int(x.place), asWhole, values[x.from:x.to], nil, nil)
 			case listEntities:
@@ -101,7 +101,7 @@ func FuzzAck(f *testing.F) {
 	c := g.join(0, 700, link{})
 	for range 100 {
 		g.world.Step(ecs.TickInputs{})
-		g.changes.Observe(g.world)
+		g.record(g.world)
 		c.sender.Append(nil, 700, g.changes.All)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -116,9 +116,9 @@ func FuzzAck(f *testing.F) {
 		}
 		c.sender.Acked(a)
 		g.world.Step(ecs.TickInputs{})
-		g.changes.Observe(g.world)
+		g.record(g.world)
 		if n := len(c.sender.Append(nil, 700, g.changes.All)); n > 700 {
-			t.Fatal("a body of", n, "bytes")
+			t.Fatal("a delta of", n, "bytes")
 		}
 	})
 }

@@ -8,28 +8,28 @@ import (
 	"tendon/net/wire"
 )
 
-// Two builds that write different bodies cannot play together. A number that changes here is a new version of the protocol,
+// Two builds that write different deltas cannot play together. A number that changes here is a new version of the protocol,
 // and of section 6 of net/wire/STANDARD.md.
 func TestBytesOfBodiesAreUnchanged(t *testing.T) {
-	_, bodies, acks := traffic(t, 60)
+	_, deltas, acks := traffic(t, 60)
 	sum := crc32.NewIEEE()
-	for _, b := range bodies {
+	for _, b := range deltas {
 		sum.Write(b)
 	}
 	if got, want := sum.Sum32(), uint32(0x3dcc8978); got != want {
-		t.Errorf("sixty bodies have the checksum %#08x, want %#08x", got, want)
+		t.Errorf("sixty deltas have the checksum %#08x, want %#08x", got, want)
 	}
 	if got, want := hex.EncodeToString(acks[len(acks)-1]), "013c00ef65bfbf"; got != want {
 		t.Errorf("the last acknowledgement is %s, want %s", got, want)
 	}
-	// One body in full: bodies 1 and 2 are lost, tick 7 brings an entity of row 3, born in tick 5, with a body and a tag.
+	// One delta in full: deltas 1 and 2 are lost, tick 7 brings an entity of row 3, born in tick 5, with a delta and a tag.
 	s, err := newSchema(testGame(&scene{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := body(s, 3, 7, func(e *encoder) {
+	one := delta(s, 3, 7, func(e *encoder) {
 		var c coding
-		e.end(listSpecials)
+		e.end(listGlobals)
 		e.end(listGone)
 		e.element(listEntities, &c, 3)
 		e.based(listEntities, &c, asWhole, 7, 0)
@@ -38,7 +38,7 @@ func TestBytesOfBodiesAreUnchanged(t *testing.T) {
 		e.end(listEntities)
 	})
 	if got, want := hex.EncodeToString(one), "0300070040d54254544dcd52"; got != want {
-		t.Errorf("the body is %s, want %s", got, want)
+		t.Errorf("the delta is %s, want %s", got, want)
 	}
 	w := wire.NewWriter(nil, 16)
 	Ack{Any: true, Newest: 0x102, Older: 0x80000005, Lost: true, Refused: 0x304}.Append(&w)

@@ -12,8 +12,8 @@ import (
 	"tendon/net/wire"
 )
 
-// traffic plays a world with one client and returns the bodies and acknowledgements of its way.
-func traffic(t testing.TB, ticks int) (g *rig, bodies, acks [][]byte) {
+// traffic plays a world with one client and returns the deltas and acknowledgements of its way.
+func traffic(t testing.TB, ticks int) (g *rig, deltas, acks [][]byte) {
 	g = newRig(t, 11, &scene{busy: true, move: true})
 	for range 20 {
 		g.tick()
@@ -21,13 +21,13 @@ func traffic(t testing.TB, ticks int) (g *rig, bodies, acks [][]byte) {
 	c := g.join(0, 700, link{})
 	for range ticks {
 		g.world.Step(ecs.TickInputs{})
-		g.changes.Observe(g.world)
-		body := c.sender.Append(nil, c.limit, g.changes.All)
-		bodies = append(bodies, body)
+		g.record(g.world)
+		delta := c.sender.Append(nil, c.limit, g.changes.All)
+		deltas = append(deltas, delta)
 		if g.r.IntN(4) == 0 {
 			continue
 		}
-		if err := c.receiver.Receive(body); err != nil {
+		if err := c.receiver.Receive(delta); err != nil {
 			t.Fatal(err)
 		}
 		w := wire.NewWriter(nil, 16)
@@ -37,18 +37,18 @@ func traffic(t testing.TB, ticks int) (g *rig, bodies, acks [][]byte) {
 			t.Fatal(err)
 		}
 	}
-	return g, bodies, acks
+	return g, deltas, acks
 }
 
-// body writes a body by hand.
-func body(s *schema, sequence, tick uint16, write func(e *encoder)) []byte {
+// delta writes a delta by hand.
+func delta(s *schema, sequence, tick uint16, write func(e *encoder)) []byte {
 	e := encoder{schema: s, models: newModels(s)}
 	e.Reset(header{sequence: sequence, tick: tick, content: true}.append(nil))
 	write(&e)
 	return e.Finish()
 }
 
-// A body that cannot be used changes neither the world nor the replicas nor the acknowledgements.
+// A delta that cannot be used changes neither the world nor the replicas nor the acknowledgements.
 func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 	g := newRig(t, 5, &scene{busy: true})
 	for range 30 {
@@ -64,7 +64,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 	life := len(s.parts[0].context) // cLife follows cBody, all of whose scalars are fixed numbers
 	whole := func(values []uint64, set image.ComponentSet, row uint32) func(e *encoder) {
 		return func(e *encoder) {
-			e.end(listSpecials)
+			e.end(listGlobals)
 			e.end(listGone)
 			c := coding{}
 			e.element(listEntities, &c, row)
@@ -79,9 +79,9 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		list[at] = v
 		return list
 	}
-	course := func(way int, list int, place uint32, base, span ecs.Tick) func(e *encoder) {
+	extrapolated := func(way int, list int, place uint32, base, span ecs.Tick) func(e *encoder) {
 		return func(e *encoder) {
-			c := coding{held: base, span: span}
+			c := coding{reference: base, span: span}
 			for l := range list {
 				e.end(l)
 			}
@@ -96,41 +96,41 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		}
 	}
 	against := func(list int, place uint32, base ecs.Tick) func(e *encoder) {
-		return course(asDifference, list, place, base, 1)
+		return extrapolated(asDifference, list, place, base, 1)
 	}
 	cases := map[string]struct {
-		body []byte
-		want error
+		delta []byte
+		want  error
 	}{
-		"nothing":                         {nil, ErrBody},
-		"half a header":                   {[]byte{1, 0, 1, 0}, ErrBody},
-		"content that is not there":       {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrBody},
-		"content that is not named":       {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrBody},
-		"an unknown flag":                 {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrBody},
-		"a number of bodies too far":      {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrBody},
-		"a baseline of the future":        {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrBody},
-		"a baseline never sent":           {body(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
-		"a course from a tick never sent": {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 1)), ErrBaseline},
-		"a course from before the start":  {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+1)), ErrBaseline},
-		"a course longer than the match":  {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+2)), ErrBody},
-		"a course up to the future":       {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now)+2, 1)), ErrBody},
-		"values up to a tick not taken":   {body(s, 1, now+1, course(asHeld, listEntities, some.Row, ecs.Tick(now)-1, 1)), ErrBaseline},
-		"a course that takes no time":     {body(s, 1, now+1, course(asCourse, listEntities, some.Row, ecs.Tick(now), 0)), ErrBody},
-		"an unknown row":                  {body(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
-		"a resource never sent":           {body(s, 1, now+1, against(listSpecials, 1, ecs.Tick(now)-1)), ErrBaseline},
-		"a resource that is not":          {body(s, 1, now+1, against(listSpecials, 3, ecs.Tick(now))), ErrBody},
-		"too many steps":                  {body(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
-		"too few":                         {body(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
-		"a boolean that is 2":             {body(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
-		"a number not a number":           {body(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
-		"a list too long":                 {body(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
-		"row 0":                           {body(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
-		"a row of no owner":               {body(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrValues},
-		"a row too far up":                {body(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
-		"players who cannot be": {body(s, 1, now+1, func(e *encoder) {
+		"nothing":                               {nil, ErrDelta},
+		"half a header":                         {[]byte{1, 0, 1, 0}, ErrDelta},
+		"content that is not there":             {header{sequence: 1, tick: now + 1, content: true}.append(nil), ErrDelta},
+		"content that is not named":             {append(header{sequence: 1, tick: now + 1}.append(nil), 0), ErrDelta},
+		"an unknown flag":                       {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 128}, ErrDelta},
+		"a number of deltas too far":            {[]byte{1, 0, byte(now + 1), byte((now + 1) >> 8), 40}, ErrDelta},
+		"a baseline of the future":              {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)+2)), ErrDelta},
+		"a baseline never sent":                 {delta(s, 1, now+1, against(listEntities, some.Row, ecs.Tick(now)-1)), ErrBaseline},
+		"a extrapolated from a tick never sent": {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now), 1)), ErrBaseline},
+		"a extrapolated from before the start":  {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+1)), ErrBaseline},
+		"a extrapolated longer than the match":  {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now), ecs.Tick(now)+2)), ErrDelta},
+		"a extrapolated up to the future":       {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now)+2, 1)), ErrDelta},
+		"values up to a tick not taken":         {delta(s, 1, now+1, extrapolated(asReference, listEntities, some.Row, ecs.Tick(now)-1, 1)), ErrBaseline},
+		"a extrapolated that takes no time":     {delta(s, 1, now+1, extrapolated(asExtrapolation, listEntities, some.Row, ecs.Tick(now), 0)), ErrDelta},
+		"an unknown row":                        {delta(s, 1, now+1, against(listEntities, 900, ecs.Tick(now))), ErrBaseline},
+		"a resource never sent":                 {delta(s, 1, now+1, against(listGlobals, 1, ecs.Tick(now)-1)), ErrBaseline},
+		"a resource that is not":                {delta(s, 1, now+1, against(listGlobals, 3, ecs.Tick(now))), ErrDelta},
+		"too many steps":                        {delta(s, 1, now+1, whole(values(1, 0, 1<<40), 1, 5)), ErrValues},
+		"too few":                               {delta(s, 1, now+1, whole(values(1, 1, 1<<63), 1, 5)), ErrValues},
+		"a boolean that is 2":                   {delta(s, 1, now+1, whole(values(3, life+2, 2), 3, 5)), ErrValues},
+		"a number not a number":                 {delta(s, 1, now+1, whole(values(4, 0, uint64(math.Float32bits(float32(math.NaN())))), 4, 5)), ErrValues},
+		"a list too long":                       {delta(s, 1, now+1, whole(values(8, 0, 25), 8, 5)), ErrValues},
+		"row 0":                                 {delta(s, 1, now+1, whole(nil, 0, 0)), ErrValues},
+		"a row of no owner":                     {delta(s, 1, now+1, whole(nil, 0, math.MaxUint32)), ErrValues},
+		"a row too far up":                      {delta(s, 1, now+1, whole(values(15, 0, 0), 15, 1<<20-1)), ErrValues},
+		"players who cannot be": {delta(s, 1, now+1, func(e *encoder) {
 			c := coding{}
-			e.element(listSpecials, &c, 0)
-			e.based(listSpecials, &c, asWhole, 0, 0)
+			e.element(listGlobals, &c, 0)
+			e.based(listGlobals, &c, asWhole, 0, 0)
 			e.part(s.components, asWhole, []uint64{1 << 4}, nil, nil)
 			for l := range lists {
 				e.end(l)
@@ -140,7 +140,7 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 	before := c.receiver.State().Checksum()
 	stats := c.receiver.Stats()
 	for name, x := range cases {
-		if err := c.receiver.Receive(x.body); !errors.Is(err, x.want) {
+		if err := c.receiver.Receive(x.delta); !errors.Is(err, x.want) {
 			t.Errorf("%s: %v, want %v", name, err, x.want)
 		}
 		var s image.Snapshot
@@ -154,25 +154,25 @@ func TestABodyThatCannotBeUsedLeavesNoTrace(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	c.receiver.sequence = 1 << 16
-	if err := c.receiver.Receive(body(s, 1, now+1, whole(values(1, 0, 77), 1, 5))); err != nil {
-		t.Errorf("a body in which nothing is wrong: %v", err)
+	if err := c.receiver.Receive(delta(s, 1, now+1, whole(values(1, 0, 77), 1, 5))); err != nil {
+		t.Errorf("a delta in which nothing is wrong: %v", err)
 	}
 	taken := c.receiver.Ack()
 	if err := c.receiver.Receive(header{sequence: 0xFFFF, tick: now + 9}.append(nil)); err != nil || c.receiver.Ack() != taken || c.receiver.Tick() != ecs.Tick(now)+1 {
-		t.Errorf("an old body that names a new tick is taken: %v", err)
+		t.Errorf("an old delta that names a new tick is taken: %v", err)
 	}
 	if b, ok := cBody.ReadAt(c.receiver.State(), ecs.Entity{Row: 5, Born: 3}); !ok || b.Pos.X != 77<<23 {
 		t.Errorf("it brings %+v", b)
 	}
 }
 
-// A likely bit costs next to nothing, so a short body could claim millions of elements, if they were not counted.
+// A likely bit costs next to nothing, so a short delta could urgency millions of elements, if they were not counted.
 func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 	g := newRig(t, 5, &scene{})
 	c := g.join(0, 700, link{})
 	s := c.receiver.decoder.schema
-	long := body(s, 1, 1, func(e *encoder) {
-		e.end(listSpecials)
+	long := delta(s, 1, 1, func(e *encoder) {
+		e.end(listGlobals)
 		c := coding{}
 		for row := range uint32(2 * maxElements) {
 			e.element(listGone, &c, row)
@@ -180,11 +180,11 @@ func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 		e.end(listGone)
 		e.end(listEntities)
 	})
-	if err := c.receiver.Receive(long); err != ErrBody || len(c.receiver.decoder.elements) > maxElements {
+	if err := c.receiver.Receive(long); err != ErrDelta || len(c.receiver.decoder.elements) > maxElements {
 		t.Errorf("%d elements in %d bytes: %v", len(c.receiver.decoder.elements), len(long), err)
 	}
-	many := body(s, 1, 1, func(e *encoder) {
-		e.end(listSpecials)
+	many := delta(s, 1, 1, func(e *encoder) {
+		e.end(listGlobals)
 		e.end(listGone)
 		c := coding{}
 		for row := range uint32(maxElements) {
@@ -195,7 +195,7 @@ func TestAShortBodyCannotClaimEndlessWork(t *testing.T) {
 		}
 		e.end(listEntities)
 	})
-	if err := c.receiver.Receive(many); err != ErrBody || len(c.receiver.decoder.values) > maxValues {
+	if err := c.receiver.Receive(many); err != ErrDelta || len(c.receiver.decoder.values) > maxValues {
 		t.Errorf("%d values in %d bytes: %v", len(c.receiver.decoder.values), len(many), err)
 	}
 	r := rand.New(rand.NewPCG(1, 1))
@@ -217,18 +217,18 @@ func TestAcknowledgementsThatNoClientCanMeanAreRefused(t *testing.T) {
 	c := g.join(0, 700, link{})
 	for range 3 {
 		g.world.Step(ecs.TickInputs{})
-		g.changes.Observe(g.world)
+		g.record(g.world)
 		c.sender.Append(nil, 700, g.changes.All)
 	}
 	for name, a := range map[string]Ack{
 		"the future":           {Any: true, Newest: 4},
 		"far in the future":    {Any: true, Newest: 30000},
 		"the past":             {Any: true, Newest: 65535},
-		"body 0":               {Any: true, Newest: 0},
+		"delta 0":              {Any: true, Newest: 0},
 		"before the first":     {Any: true, Newest: 2, Older: 2},
 		"long before it":       {Any: true, Newest: 3, Older: 1 << 31},
 		"the future refused":   {Lost: true, Refused: 4},
-		"body 0 refused":       {Lost: true},
+		"delta 0 refused":      {Lost: true},
 		"good and bad at once": {Any: true, Newest: 3, Older: 3, Lost: true, Refused: 9},
 	} {
 		if err := c.sender.Acked(a); err != ErrAck {
@@ -239,7 +239,7 @@ func TestAcknowledgementsThatNoClientCanMeanAreRefused(t *testing.T) {
 		t.Error("one of them counted")
 	}
 	if err := c.sender.Acked(Ack{Any: true, Newest: 3, Older: 3}); err != nil || c.sender.Stats().Acked != 3 {
-		t.Errorf("an acknowledgement of sent bodies: %v", err)
+		t.Errorf("an acknowledgement of sent deltas: %v", err)
 	}
 	for _, bad := range [][]byte{{}, {4}, {1, 2, 0}, {2, 1}, {3, 1, 0, 0, 0, 0, 0, 1}} {
 		r := wire.NewReader(bad)
@@ -259,22 +259,22 @@ func TestALostBaselineRecovers(t *testing.T) {
 	for range 60 {
 		g.tick()
 	}
-	for i := range c.receiver.held.entities.all {
-		c.receiver.held.entities.all[i].count = 0
+	for _, h := range c.receiver.store.entities.rows.All {
+		h.count = 0
 	}
-	for i := range c.receiver.held.specials {
-		c.receiver.held.specials[i].count = 0
+	for i := range c.receiver.store.globals {
+		c.receiver.store.globals[i].count = 0
 	}
 	for range 60 {
 		g.tick()
 	}
 	if st := c.receiver.Stats(); st.Refused == 0 || st.Refused > 30 {
-		t.Errorf("%d bodies were refused", st.Refused)
+		t.Errorf("%d deltas were refused", st.Refused)
 	}
 	g.settle(100)
 }
 
-// A NaN on the server is sent as 0. It must not make every body that holds it useless.
+// A NaN on the server is sent as 0. It must not make every delta that holds it useless.
 func TestANumberThatIsNoneOnTheServerHoldsNothingUp(t *testing.T) {
 	s := &scene{}
 	g := movingRig(t, 3, false)

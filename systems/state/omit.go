@@ -7,39 +7,40 @@ import (
 	"tendon/ecs/image"
 )
 
-// OmitPositions makes Observe omit the positions of the entities for which f returns true, because motion records replicate
-// them. A position is the set of scalars that SetMotion of ecs.Roles writes. An omitted position keeps its last
-// value from a tick in which f returned false. An entity that appears, or changes its set of components, starts with its
-// position of that tick.
-func (c *Changes) OmitPositions(f func(e ecs.Entity) bool) { c.elsewhere = f }
+// OmitPositions makes Observe omit the positions of entities for which omits returns true: another message replicates
+// them. omits is called in each tick. A position is what SetMotion of ecs.Roles writes. An omitted position keeps its
+// value from the last tick in which it was not omitted. An entity that comes, or gets another set of components, starts
+// with its position of that tick.
+func (c *Changes) OmitPositions(omits func(e ecs.Entity) bool) { c.omits = omits }
 
-// hold restores the earlier position in the values of an entity whose position is omitted. It reports whether it is.
-func (c *Changes) hold(t *track, values []uint64) (omitted bool) {
-	if c.elsewhere == nil || t.count == 0 || !c.elsewhere(t.entity) {
+// omitPosition replaces the position in the values of an entity by its last one if it is to be omitted, and reports
+// whether it is.
+func (c *Changes) omitPosition(h *history, values []uint64) (omitted bool) {
+	if c.omits == nil || h.count == 0 || !c.omits(h.entity) {
 		return false
 	}
-	_, before := t.newest()
-	for set, from := t.set, 0; set != 0; set &= set - 1 {
+	_, last := h.newest()
+	for set, from := h.set, 0; set != 0; set &= set - 1 {
 		p := &c.schema.parts[bits.TrailingZeros64(uint64(set))]
 		for _, k := range p.places {
-			values[from+k] = before[from+k]
+			values[from+k] = last[from+k]
 		}
 		from += len(p.context)
 	}
 	return true
 }
 
-// resume takes the places of those that were left out, and are no more.
-func (c *Changes) resume(now *image.Snapshot) {
+// resumePositions observes the entities whose position is no longer omitted.
+func (c *Changes) resumePositions(now *image.Snapshot) {
 	kept := c.omitted[:0]
 	for _, row := range c.omitted {
-		t := c.entities.at(row)
+		h := c.entities.at(row)
 		switch {
-		case t == nil || !t.omits:
-		case c.elsewhere(t.entity):
+		case h == nil || !h.omitted:
+		case c.omits(h.entity):
 			kept = append(kept, row)
 		default:
-			c.take(now, row)
+			c.observeRow(now, row)
 		}
 	}
 	c.omitted = kept

@@ -6,7 +6,7 @@ import (
 	"tendon/ecs"
 )
 
-// Bodies omit positions that are replicated elsewhere, and nothing else. Each client holds the position of the last tick in
+// Deltas omit positions that are replicated elsewhere, and nothing else. Each client holds the position of the last tick in
 // which it was not omitted, also a client that has loaded an image of another tick. When a position is no longer omitted, it
 // is sent, though nothing moves.
 func TestPositionsReplicatedElsewhereAreOmitted(t *testing.T) {
@@ -64,7 +64,7 @@ func TestOmittedPositionsTakeNoBytes(t *testing.T) {
 		before := c.bytes
 		for range 120 {
 			g.world.Step(ecs.TickInputs{})
-			g.changes.Observe(g.world)
+			g.record(g.world)
 			c.bytes += len(c.sender.Append(nil, 1100, g.interest(c)))
 		}
 		return c.bytes - before

@@ -6,147 +6,154 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
+	"tendon/rollback"
 )
 
-// Receiver is a client's half: it makes a world the replica of the server's. The world holds the replica after each Load and
+// Receiver is a client's half. It makes a world the replica of the server's. The world holds the replica after each Load and
 // Receive, and snapshots hold the last ones. The next Receive undoes other changes of the world, such as predicted ticks.
 type Receiver struct {
 	world    *ecs.World
-	held     holding
+	store    storage
 	decoder  decoder
-	states   []replica // the last ones, in slot n % len of the n-th
-	count    int       // states since Load; the newest is the one of count − 1
-	sequence uint64    // of the newest body that was taken
-	older    uint32    // bit i: the body i+1 before that was taken
-	any      bool      // a body was taken
-	refused  uint64    // the newest that could not be used, 0: none since
+	replicas rollback.Ring[replica] // the last ones, by number
+	count    int                    // of replicas since Load; the newest has number count − 1
+	sequence uint64                 // of the newest accepted delta
+	older    uint32                 // bit i: the delta i+1 before that was accepted
+	any      bool                   // a delta was accepted
+	refused  uint64                 // the newest delta that was refused, 0: none since
 	stats    ReceiverStats
 }
 
-// holding is what a client holds of each thing.
-type holding struct {
-	entities tracks
-	specials []track
-	ticks    [heldStates]ecs.Tick // the last ones that it was brought to, in a ring
-	count    int                  // of all ticks
+// storage holds the values that a client stores.
+type storage struct {
+	entities histories
+	globals  []history
+	ticks    [storedStates]ecs.Tick // of the last accepted deltas: number n is in slot n mod storedStates
+	count    int                    // of all ticks
 }
 
-// took reports whether tick f is among them.
-func (h *holding) took(f ecs.Tick) bool {
-	for i := h.count - 1; i >= max(0, h.count-heldStates); i-- {
-		if g := h.ticks[i%heldStates]; g <= f {
+// accepted reports whether a delta of tick f is among the last that were accepted.
+func (s *storage) accepted(f ecs.Tick) bool {
+	for i := s.count - 1; i >= max(0, s.count-storedStates); i-- {
+		if g := s.ticks[i%storedStates]; g <= f {
 			return g == f
 		}
 	}
 	return false
 }
 
-// take takes note of a tick, later than all before.
-func (h *holding) take(f ecs.Tick) {
-	h.ticks[h.count%heldStates] = f
-	h.count++
+// accept records a delta of a tick later than all before.
+func (s *storage) accept(f ecs.Tick) {
+	s.ticks[s.count%storedStates] = f
+	s.count++
 }
 
-// replica is a state that was held.
+// update records the values of an entity since a tick.
+func (s *storage) update(e ecs.Entity, set image.ComponentSet, values []uint64, tick ecs.Tick) {
+	s.entities.push(s.entities.begin(e, set, len(values)), tick, values, storedValues)
+}
+
+// history returns the stored values of an element's item, nil if there are none.
+func (s *storage) history(x *element) *history {
+	if x.list == listGlobals {
+		return &s.globals[x.place]
+	}
+	return s.entities.at(x.place)
+}
+
+// replica is a state of the replicated world.
 type replica struct {
 	state    image.Snapshot
 	complete bool
 }
 
-// ReceiverStats counts bodies since NewReceiver.
+// ReceiverStats counts deltas since NewReceiver.
 type ReceiverStats struct {
-	Taken   uint64 // applied
-	Stale   uint64 // doubled or overtaken
-	Refused uint64 // could not be used
+	Taken   uint64 // accepted
+	Stale   uint64 // duplicates and overtaken ones, which are ignored
+	Refused uint64 // refused
 	Updates uint64 // entities that came or changed
 	Gone    uint64 // entities that left
 }
 
 const (
-	heldValues   = 32      // of each entity that a client keeps, so that a server may build on any of them
-	heldStates   = 64      // replicas that a client keeps
-	heldEntities = 1 << 16 // that a client has room for
+	storedValues = 32      // values of each entity that a client stores; a server may use any of them as baseline
+	storedStates = 64      // replicas that a client stores
+	maxEntities  = 1 << 16 // entities that a client has room for
 )
 
-// NewReceiver returns a receiver that makes w a replica. Call Load before Receive.
+// NewReceiver returns a receiver that makes w a replica. Call Load before Receive. It fails for a game that cannot be
+// replicated.
 func NewReceiver(w *ecs.World) (*Receiver, error) {
 	s, err := newSchema(w.Game())
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	r := &Receiver{world: w, states: make([]replica, heldStates)}
-	r.held.entities.bound = trackedScalars
-	r.held.specials = make([]track, s.specials())
+	r := &Receiver{world: w, replicas: rollback.NewRing[replica](storedStates)}
+	r.store.entities.bound = maxScalars
+	r.store.globals = make([]history, s.globals())
 	r.decoder = decoder{schema: s, models: newModels(s)}
 	return r, nil
 }
 
-// Renew begins anew, as NewReceiver does: another connection numbers bodies from 1 on. Call Load before Receive.
+// Renew starts anew, as NewReceiver does, for another connection, whose deltas are numbered from 1. Call Load before
+// Receive.
 func (r *Receiver) Renew() {
 	r.count, r.sequence, r.older, r.any, r.stats = 0, 0, 0, false, ReceiverStats{}
 }
 
-// Load takes over the state that is in the world: an image of the server's, of the tick that its Sender was opened with.
+// Load takes the state in the world as the replica: an image of the server's of the tick that its Sender was opened with.
 func (r *Receiver) Load() {
-	for i := range r.states {
-		r.states[i].state.Release()
+	for n := range storedStates {
+		s, _ := r.replicas.Slot(ecs.Tick(n))
+		s.state.Release()
 	}
-	s := &r.states[0]
+	r.replicas.Clear()
+	s, _ := r.replicas.Slot(0)
 	r.world.Image().Save(&s.state)
 	s.complete, r.count, r.refused = true, 1, 0
-	r.held.entities.clear()
-	r.held.count = 0
-	r.held.take(r.Tick())
+	r.store.entities.clear()
+	r.store.count = 0
+	r.store.accept(r.Tick())
 	values := r.decoder.values
 	s.state.Entities(func(e ecs.Entity) bool {
 		var set image.ComponentSet
 		e, set, values = s.state.AppendScalars(values[:0], e.Row)
-		r.held.entities.push(r.held.entities.begin(e, set, len(values)), r.Tick(), values, heldValues)
+		r.store.update(e, set, values, r.Tick())
 		return true
 	})
-	for i := range r.held.specials {
-		if i == 0 {
-			values = append(values[:0], uint64(s.state.Players()))
-		} else {
-			values = s.state.AppendResource(values[:0], i-1)
-		}
-		r.held.specials[i].begin(ecs.Entity{}, 0, len(values))
-		r.held.specials[i].push(r.Tick(), values, heldValues)
+	for i := range r.store.globals {
+		h := &r.store.globals[i]
+		values = appendGlobal(values[:0], &s.state, i)
+		h.begin(ecs.Entity{}, 0, len(values))
+		h.push(r.Tick(), values, storedValues)
 	}
 	r.decoder.values = values
 }
 
-// Forget drops of everything all values but the newest, as happens where memory is short. Bodies that build on others are
-// refused from then on, until the server knows.
+// Forget drops all stored values but the newest, as a client does that is short of memory. Deltas with other baselines are
+// refused until the server knows.
 func (r *Receiver) Forget() {
-	for i := range r.held.entities.all {
-		r.held.entities.all[i].forget()
+	for _, h := range r.store.entities.rows.All {
+		h.forget()
 	}
-	for i := range r.held.specials {
-		r.held.specials[i].forget()
+	for i := range r.store.globals {
+		r.store.globals[i].forget()
 	}
-	r.held.count = 0
-	r.held.take(r.Tick())
+	r.store.count = 0
+	r.store.accept(r.Tick())
 }
 
-// track returns the track of the resource or entity of an element, nil if there is none.
-func (h *holding) track(x *element) *track {
-	if x.list == listSpecials {
-		return &h.specials[x.place]
-	}
-	return h.entities.at(x.place)
-}
-
-// Receive applies a body. It ignores a body that is not newer than the last. An error leaves the receiver unchanged.
-func (r *Receiver) Receive(body []byte) error {
+// Receive applies a delta. One that is not newer than the last is ignored. On an error nothing of it is applied.
+func (r *Receiver) Receive(delta []byte) error {
 	if r.count == 0 {
 		panic("state: Receive before Load: load the server's image into the world, and then call Load")
 	}
 	var h header
-	content, ok := h.read(body)
+	content, ok := h.read(delta)
 	if !ok {
 		r.stats.Refused++
-		return ErrBody
+		return ErrDelta
 	}
 	sequence := wire.Expand16(r.sequence, h.sequence)
 	tick := ecs.Tick(wire.Expand16(uint64(r.Tick()), h.tick))
@@ -154,32 +161,32 @@ func (r *Receiver) Receive(body []byte) error {
 		r.stats.Stale++
 		return nil
 	}
-	err := r.decoder.read(content, tick, &r.held)
+	err := r.decoder.read(content, tick, &r.store)
 	if err == nil {
 		err = r.apply(tick)
 	}
 	if err != nil {
 		r.stats.Refused++
-		if err != ErrBody {
+		if err != ErrDelta {
 			r.refused = max(r.refused, sequence)
 		}
 		return err
 	}
-	r.taken(sequence)
+	r.accepted(sequence)
 	r.keep(tick, h.relies != reliesOnBudget && r.older|^uint32(0)<<h.relies == ^uint32(0))
 	return nil
 }
 
-// apply makes the world the state of a tick, by the elements at hand.
+// apply makes the world the state of a tick, by the decoder's elements.
 func (r *Receiver) apply(tick ecs.Tick) error {
 	w, d := r.world, &r.decoder
-	newest := &r.newest().state
-	if r.held.entities.size()+len(d.elements) > heldEntities || !r.held.entities.room(len(d.values)) {
+	newest := r.State()
+	if r.store.entities.rows.Len()+len(d.elements) > maxEntities || !r.store.entities.room(len(d.values)) {
 		return ErrValues
 	}
 	w.Image().Restore(newest)
 	players := newest.Players()
-	if len(d.elements) > 0 && d.elements[0].list == listSpecials && d.elements[0].place == 0 {
+	if len(d.elements) > 0 && d.elements[0].list == listGlobals && d.elements[0].place == 0 {
 		players = image.PlayerSet(d.values[d.elements[0].from])
 	}
 	err := w.Image().PutTick(tick, players)
@@ -201,12 +208,12 @@ func (r *Receiver) apply(tick ecs.Tick) error {
 	return nil
 }
 
-// keep holds the state in the world, which is that of a tick, and the values that came with it.
+// keep stores the state in the world, which is of a tick, and the values of its delta.
 func (r *Receiver) keep(tick ecs.Tick, complete bool) {
-	slot := &r.states[r.count%heldStates]
-	r.world.Image().Save(&slot.state)
-	slot.complete = complete
-	r.held.take(tick)
+	s, _ := r.replicas.Slot(ecs.Tick(r.count))
+	r.world.Image().Save(&s.state)
+	s.complete = complete
+	r.store.accept(tick)
 	r.count++
 	d := &r.decoder
 	for i := range d.elements {
@@ -214,19 +221,19 @@ func (r *Receiver) keep(tick ecs.Tick, complete bool) {
 		values := d.values[x.from:x.to]
 		switch x.list {
 		case listGone:
-			r.held.entities.drop(x.place)
+			r.store.entities.drop(x.place)
 			r.stats.Gone++
 		case listEntities:
-			r.held.entities.push(r.held.entities.begin(x.entity, x.set, len(values)), tick, values, heldValues)
+			r.store.update(x.entity, x.set, values, tick)
 			r.stats.Updates++
 		default:
-			r.held.specials[x.place].push(tick, values, heldValues)
+			r.store.globals[x.place].push(tick, values, storedValues)
 		}
 	}
 }
 
-// taken takes note of a body, which is newer than all before.
-func (r *Receiver) taken(sequence uint64) {
+// accepted records an accepted delta, which is newer than all before.
+func (r *Receiver) accepted(sequence uint64) {
 	by := sequence - r.sequence
 	if r.any {
 		r.older = uint32((uint64(r.older)<<1 | 1) << min(by-1, 63))
@@ -238,7 +245,7 @@ func (r *Receiver) taken(sequence uint64) {
 	r.stats.Taken++
 }
 
-// Ack returns the acknowledgement for the next message to the server.
+// Ack returns the acknowledgement to send with the next message to the server. It may be sent any number of times.
 func (r *Receiver) Ack() Ack {
 	a := Ack{Any: r.any, Newest: uint16(r.sequence), Older: r.older, Lost: r.refused != 0, Refused: uint16(r.refused)}
 	if !a.Any {
@@ -247,26 +254,31 @@ func (r *Receiver) Ack() Ack {
 	return a
 }
 
-// Stats returns what was counted.
+// Stats returns the counters.
 func (r *Receiver) Stats() ReceiverStats { return r.stats }
 
-func (r *Receiver) newest() *replica { return &r.states[(r.count-1)%heldStates] }
+// replica returns a stored replica by its number, in [oldest, count).
+func (r *Receiver) replica(n int) *replica {
+	s, _ := r.replicas.At(ecs.Tick(n))
+	return s
+}
 
-// Tick returns the newest tick of which something is held.
-func (r *Receiver) Tick() ecs.Tick { return r.newest().state.Tick() }
+// oldest returns the number of the oldest stored replica.
+func (r *Receiver) oldest() int { return max(0, r.count-storedStates) }
+
+// Tick returns the tick of the newest replica.
+func (r *Receiver) Tick() ecs.Tick { return r.State().Tick() }
 
 // State returns the newest replica. It is valid until the next Receive or Load.
-func (r *Receiver) State() *image.Snapshot { return &r.newest().state }
+func (r *Receiver) State() *image.Snapshot { return &r.replica(r.count - 1).state }
 
-// Complete returns the newest tick in which the replica was all that this client is to know of the server's state.
+// Complete returns the newest tick in which the replica had everything that this client is to know of the server's state;
+// ok is false if none is stored.
 func (r *Receiver) Complete() (f ecs.Tick, ok bool) {
-	for n := r.count - 1; n >= r.oldest(); n-- {
-		if s := &r.states[n%heldStates]; s.complete {
+	for n := r.count; n > r.oldest(); n-- {
+		if s := r.replica(n - 1); s.complete {
 			return s.state.Tick(), true
 		}
 	}
 	return 0, false
 }
-
-// oldest returns the number of the oldest state that is held.
-func (r *Receiver) oldest() int { return max(0, r.count-heldStates) }

@@ -13,11 +13,11 @@ import (
 
 // rig is a server's world, and clients over links that lose, double and reorder.
 type rig struct {
-	t       testing.TB
-	r       *rand.Rand
-	scene   *scene
-	world   *ecs.World
-	changes *Changes
+	t     testing.TB
+	r     *rand.Rand
+	scene *scene
+	world *ecs.World
+	observation
 	clients []*client
 	predict bool // clients play on in their worlds
 
@@ -34,7 +34,7 @@ type client struct {
 	limit    int
 	down, up link
 	expected map[ecs.Tick]map[uint32]known // what a complete client holds
-	complete int                           // bodies that made the client complete
+	complete int                           // deltas that made the client complete
 	bytes    int
 }
 
@@ -84,7 +84,7 @@ func newRig(t testing.TB, seed uint64, s *scene) *rig {
 	if g.changes, err = NewChanges(g.world.Game()); err != nil {
 		t.Fatal(err)
 	}
-	g.changes.Observe(g.world)
+	g.record(g.world)
 	return g
 }
 
@@ -117,7 +117,7 @@ func (g *rig) interest(c *client) iter.Seq2[ecs.Entity, float32] {
 	}
 }
 
-// tick plays a tick: the world moves on, every client is sent a body, and what is due arrives.
+// tick plays a tick: the world moves on, every client is sent a delta, and what is due arrives.
 func (g *rig) tick() {
 	g.world.Step(ecs.TickInputs{})
 	g.observe()
@@ -125,18 +125,18 @@ func (g *rig) tick() {
 	for _, c := range g.clients {
 		c.expected[g.world.Tick()] = g.expect(c)
 		delete(c.expected, g.world.Tick()-200)
-		body := c.sender.Append(nil, c.limit, g.interest(c))
-		if len(body) > c.limit {
-			g.t.Fatalf("a body of %d bytes, %d are allowed", len(body), c.limit)
+		delta := c.sender.Append(nil, c.limit, g.interest(c))
+		if len(delta) > c.limit {
+			g.t.Fatalf("a delta of %d bytes, %d are allowed", len(delta), c.limit)
 		}
-		c.bytes += len(body)
-		c.down.send(g.r, now, body)
+		c.bytes += len(delta)
+		c.down.send(g.r, now, delta)
 		if g.predict { // which a receiver undoes
 			c.world.Step(ecs.TickInputs{})
 		}
-		for _, body := range c.down.receive(now) {
+		for _, delta := range c.down.receive(now) {
 			before := c.receiver.Tick()
-			if err := c.receiver.Receive(body); err != nil && err != ErrBaseline {
+			if err := c.receiver.Receive(delta); err != nil && err != ErrBaseline {
 				g.t.Fatalf("tick %d: %v", now, err)
 			}
 			if f, ok := c.receiver.Complete(); ok && f > before {
@@ -174,7 +174,7 @@ func (g *rig) expect(c *client) map[uint32]known {
 
 // observe lets the changes look at the world, and leaves out places: the first four scalars of everything.
 func (g *rig) observe() {
-	g.changes.Observe(g.world)
+	g.record(g.world)
 	if g.omits == nil {
 		return
 	}
@@ -233,4 +233,24 @@ func (g *rig) settle(ticks int) {
 			g.t.Fatalf("client %d: players differ", i)
 		}
 	}
+}
+
+// observation passes the states of a world to its changes, as a server does.
+type observation struct {
+	changes *Changes
+	states  [2]image.Snapshot
+	turn    int
+	changed image.Changed
+}
+
+func (o *observation) record(w *ecs.World) {
+	base := &o.states[o.turn]
+	if len(o.changes.observed) == 0 {
+		base.Release()
+		o.changed = image.Changed{}
+	}
+	o.turn ^= 1
+	w.Image().Save(&o.states[o.turn])
+	o.changed.Find(base, &o.states[o.turn])
+	o.changes.Observe(&o.states[o.turn], &o.changed)
 }

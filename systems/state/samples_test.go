@@ -23,7 +23,7 @@ func TestSamplesAreTicksInWhichTheEntityIsKnown(t *testing.T) {
 		}
 		if tick == 25 || tick == 26 { // lost on the way
 			g.world.Step(ecs.TickInputs{})
-			g.changes.Observe(g.world)
+			g.record(g.world)
 			c.sender.Append(nil, c.limit, g.changes.All)
 			continue
 		}

@@ -5,25 +5,25 @@ import (
 	"tendon/ecs/image"
 )
 
-// schema is what a body's values are made of: parts, which are the game's components, the set of players and the
-// game's resources, in this order. A part is a run of scalars; scalars of one kind share models.
+// schema describes the values in a delta. Its parts are the game's components, the set of players, and the game's
+// resources. A part is a list of scalars; scalars of one context share models.
 type schema struct {
 	game       *ecs.Game
 	image      *image.Schema
 	parts      []part
-	components int // the first parts
-	contexts   int // kinds of scalars of all parts
-	// entityContexts are those of components, which come first.
+	components int // number of components, which are the first parts
+	contexts   int // of all parts
+	// entityContexts is the number of those of components, which come first.
 	entityContexts int
 }
 
 type part struct {
 	context []int32 // by scalar
 	pattern []bool  // by scalar
-	places  []int   // scalars that say where an entity is
+	places  []int   // scalars of an entity's position
 }
 
-// newSchema returns the schema of a game, or why it has none.
+// newSchema returns the schema of a game. It fails for a game with values that cannot be converted to scalars.
 func newSchema(g *ecs.Game) (*schema, error) {
 	if err := g.Schema().CheckScalars(); err != nil {
 		return nil, err
@@ -55,5 +55,5 @@ func (s *schema) add(scalars []image.Scalar) {
 	s.parts = append(s.parts, p)
 }
 
-// specials is how many parts are no components: one item of each is always wanted.
-func (s *schema) specials() int { return len(s.parts) - s.components }
+// globals returns the number of parts that are no components.
+func (s *schema) globals() int { return len(s.parts) - s.components }

@@ -7,115 +7,116 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/rollback"
+	"tendon/systems/internal/table"
 )
 
-// Sender is the server's half for one client: the acknowledged values and the bodies in flight.
+// Sender is the server's half for one client. It stores what the client is known to have and what is in flight to it.
 //
-// Every resource and every relevant entity has an item. Its baseline is the newest tick whose acknowledged body brought it.
-// Only an item that differs from its baseline is sent, against its baseline. An item whose value is in flight is sent again
-// only when the acknowledgement is overdue.
+// Each global, and each entity that is relevant to the client, has an item. The baseline of an item is the newest tick
+// whose acknowledged delta contained it. An item is sent if it differs from its baseline, as a difference from it. While
+// its present values are in flight, it is sent again only when their acknowledgement is overdue.
 type Sender struct {
 	changes  *Changes
-	first    image.Owner // entities of this owner go before all others
-	items    []item      // the first are the specials
-	free     []int32
-	index    index
-	sequence uint64 // of the last body
-	opened   uint64 // the last body before Open
-	refused  uint64 // the newest body that the client could not use
-	known    uint64 // the newest body that was acknowledged; opened, if none was
-	unsure   uint64 // up to this body, some may have been taken of which no acknowledgement has spoken
-	sent     [sentBodies]sentBody
-	last     ecs.Tick // of the last body
-	stamp    uint32   // of the running Append
-	rtt      float32  // ticks from a body to its acknowledgement, smoothed; 0: not known
-	ratio    float32  // bits that entities took to bits that were expected, smoothed
-	interval float32  // ticks between two bodies, smoothed; 0: not known
-	room     float32  // bytes that a body has for entities, smoothed; 0: not known
+	first    image.Owner // entities of this owner are sent before all others
+	globals  []item
+	entities table.Table[item]
+	sequence uint64                   // of the last delta
+	opened   uint64                   // the last delta before Open
+	refused  uint64                   // the newest delta that the client refused
+	known    uint64                   // the newest delta that was acknowledged; opened, if none was
+	unsure   uint64                   // up to this delta, the client may have accepted some whose acknowledgements were lost
+	sent     rollback.Ring[sentDelta] // by sequence
+	last     ecs.Tick                 // of the last delta
+	stamp    uint32                   // of the running Append
+	rtt      float32                  // ticks from a delta to its acknowledgement, smoothed; 0: unknown
+	ratio    float32                  // bits that entities took / bits that were expected, smoothed
+	interval float32                  // ticks between two deltas, smoothed; 0: unknown
+	room     float32                  // bytes of a delta for entities, smoothed; 0: unknown
 	stats    SenderStats
 }
 
-// SenderStats counts what was sent since NewSender.
+// SenderStats counts events since NewSender.
 type SenderStats struct {
-	Bodies    uint64
+	Deltas    uint64
 	Bytes     uint64
 	Updates   uint64   // entities that were sent
-	Whole     uint64   // of them, without a baseline
-	Gone      uint64   // rows that were said to be gone
-	Lost      uint64   // bodies that will never be acknowledged
-	Oversized uint64   // times that something did not fit a body of its own
-	Acked     ecs.Tick // newest tick that was acknowledged
-	// Longest is the longest that an entity waited, in ticks from the last body before which it was not due; those that
-	// still wait count. Late is how many of Updates had waited for more than a second: none, if the bodies have room.
+	Whole     uint64   // of Updates: without a baseline
+	Gone      uint64   // rows that were sent to be removed
+	Lost      uint64   // deltas that will never be acknowledged
+	Oversized uint64   // times that an item did not fit into a delta of its own
+	Acked     ecs.Tick // newest acknowledged tick
+	// Longest is the longest wait of an entity, in ticks since the last delta before which it was not due. Entities that
+	// still wait count. Late is the number of Updates after a wait of more than a second: 0 if the deltas have room.
 	Late    uint64
 	Longest ecs.Tick
 }
 
-// sentBodies is how many bodies a sender waits for; older ones count as lost. At 60 a second that is more than 4 s, more
-// than a connection that is worth playing on takes.
-const sentBodies = 256
+// sentDeltas is the number of deltas whose acknowledgements a sender awaits; older ones count as lost. At 60 per second
+// that is more than 4 s.
+const sentDeltas = 256
 
-// sentBody is a body whose acknowledgement counts, if it is open.
-type sentBody struct {
+// sentDelta is a delta that was sent. It is open while its acknowledgement is awaited.
+type sentDelta struct {
 	sequence uint64
 	tick     ecs.Tick
 	open     bool
 	entries  []entry
 }
 
-// entry is an item in a body.
+// entry is an item in a delta.
 type entry struct {
-	item   int32
-	serial uint32 // of the item then; if it is another now, the entry means nothing
-	sends  uint32 // of the item then, this one included
+	item   int32  // see Sender.item
+	serial uint32 // of the item when it was sent; if it has another now, the entry is void
+	sends  uint32 // of the item then, with this one
 }
 
-// item is one thing that the client is to know, or that it is to forget.
+// item is a global or an entity that the client has or is to receive, or an entity that it is to remove.
 type item struct {
-	row    uint32 // of an entity; or the number of a special
-	entity ecs.Entity
-	phase  phase
-	known  bool // the client may hold something in the row
-	based  bool // base counts
-	base   ecs.Tick
-	by     uint64   // the body that brought base, 0: the state that was loaded
-	older  uint32   // bit i: the body i+1 before that brought the item, too, and was taken
-	flight uint64   // the body that brings the item as it is now, 0: none is on its way
-	sentAt ecs.Tick // of that body
-	serial uint32   // grows when entries of before mean nothing any more
-	sends  uint32   // updates that were sent
-	atBase uint32   // sends when that of base was sent
-	stamp  uint32   // the last Append for which it was wanted
-	claim  float32  // grows by its priority until it is sent
-	// waiting is true if the item was due in the last body and was not in it. waits is the tick of the last body before it was
-	// due.
+	row     uint32 // of an entity; the number of a global
+	entity  ecs.Entity
+	phase   phase
+	known   bool // the client may have an entity in the row
+	based   bool // base is set
+	base    ecs.Tick
+	by      uint64   // the delta that contained base, 0: the state that was loaded
+	older   uint32   // bit i: the delta i+1 before by contained the item, too, and was accepted
+	flight  uint64   // the delta that contains the present values, 0: none is in flight
+	sentAt  ecs.Tick // of that delta
+	serial  uint32   // grows when earlier entries become void
+	sends   uint32   // updates that were sent
+	atBase  uint32   // sends when the values of base were sent
+	stamp   uint32   // the last Append in which it was relevant
+	urgency float32  // grows by its priority until it is sent
+	// waiting says that it was due in the last delta and not in it; waits is the tick of the last delta before which it was
+	// not due.
 	waiting bool
 	waits   ecs.Tick
 }
 
-// unbase forgets what the client is known to hold.
+// unbase removes the baseline.
 func (it *item) unbase() {
 	it.based, it.by, it.older, it.flight = false, 0, 0, 0
 }
 
-// phase is what an item is for.
+// phase is the purpose of an item.
 type phase uint8
 
 const (
-	unused    phase = iota
-	isSpecial       // players and resources: always wanted
-	wanted          // a relevant entity
-	leaving         // one that it is to forget
+	unused   phase = iota
+	isGlobal       // players and resources: always relevant
+	wanted         // a relevant entity
+	leaving        // an entity that the client is to remove
 )
 
-func (it *item) special() bool { return it.phase == isSpecial }
-
 // NewSender returns the sender for one client. Call Open before Append.
-func NewSender(c *Changes) *Sender { return &Sender{changes: c, ratio: 1} }
+func NewSender(c *Changes) *Sender {
+	return &Sender{changes: c, ratio: 1, sent: rollback.NewRing[sentDelta](sentDeltas)}
+}
 
-// Open starts again with a client that has loaded the state s, which Changes must have observed. seat is the client's player,
-// whose entities go first, −1 for none. Values that have not changed since s count as held, for any age of s. If s is too
-// old for a baseline, everything is sent whole.
+// Open starts anew with a client that has loaded state, which Changes must have observed. seat is the client's player,
+// whose entities are sent first, −1 for none. Loading may take long: values that have not changed since count as
+// acknowledged, however old the state is. If it is too old, everything is sent whole. Open panics on an empty snapshot.
 func (s *Sender) Open(seat int, state *image.Snapshot) {
 	if state.Empty() {
 		panic("state: Open with an empty snapshot: pass the state whose image the client was sent")
@@ -124,99 +125,109 @@ func (s *Sender) Open(seat int, state *image.Snapshot) {
 	if seat >= 0 {
 		s.first = ecs.OwnedBy(ecs.Player(seat))
 	}
-	s.index.clear()
-	s.items, s.free = s.items[:0], s.free[:0]
 	s.opened, s.last = s.sequence, max(state.Tick(), s.changes.tick)
 	s.interval, s.room = 0, 0
 	s.known, s.unsure = s.opened, s.opened
 	s.stats.Acked = state.Tick()
-	for i := range s.sent {
-		s.sent[i].open = false
+	for n := range uint64(sentDeltas) {
+		if d, ok := s.sent.At(ecs.Tick(s.sequence - n)); ok {
+			d.open = false
+		}
 	}
-	based := s.changes.saw(state.Tick())
-	for i := range s.changes.specials {
-		held := based || s.changes.hadSpecial(state, i)
-		s.items = append(s.items, item{row: uint32(i), phase: isSpecial, known: true, based: held, base: state.Tick()})
+	s.entities.Clear()
+	s.globals = s.globals[:0]
+	observed := s.changes.hasObserved(state.Tick())
+	for i := range s.changes.globals {
+		current := observed || s.changes.isCurrentGlobal(state, i)
+		s.globals = append(s.globals, item{row: uint32(i), phase: isGlobal, known: true, based: current, base: state.Tick()})
 	}
 	state.Entities(func(e ecs.Entity) bool {
-		it, held := s.take(e), s.changes.had(state, e, based)
-		it.known, it.based, it.base = true, held, state.Tick()
+		it, current := s.item(s.add(e)), s.changes.isCurrent(state, e, observed)
+		it.known, it.based, it.base = true, current, state.Tick()
 		return true
 	})
 }
 
-// take returns a new item for an entity.
-func (s *Sender) take(e ecs.Entity) *item {
-	i := len(s.items)
-	if n := len(s.free); n > 0 {
-		i, s.free = int(s.free[n-1]), s.free[:n-1]
-		s.items[i] = item{serial: s.items[i].serial + 1}
-	} else {
-		s.items = append(s.items, item{})
+// item returns an item by its number: globals come first, then the slots of entities.
+func (s *Sender) item(i int32) *item {
+	if int(i) < len(s.globals) {
+		return &s.globals[i]
 	}
-	s.index.put(e.Row, i)
-	it := &s.items[i]
-	it.row, it.entity, it.phase = e.Row, e, wanted
-	return it
+	return s.entities.At(int(i) - len(s.globals))
 }
 
-// release gives an item back.
-func (s *Sender) release(i int) {
-	it := &s.items[i]
-	s.index.put(it.row, -1)
+// number returns the number of the item of a row; ok is false if there is none.
+func (s *Sender) number(row uint32) (i int32, ok bool) {
+	slot, ok := s.entities.Slot(row)
+	return int32(slot + len(s.globals)), ok
+}
+
+// add makes an item for an entity and returns its number.
+func (s *Sender) add(e ecs.Entity) (i int32) {
+	slot := s.entities.Add(e.Row)
+	it := s.entities.At(slot)
+	*it = item{row: e.Row, entity: e, phase: wanted, serial: it.serial + 1}
+	return int32(slot + len(s.globals))
+}
+
+// release removes the item of an entity.
+func (s *Sender) release(i int32) {
+	it := s.item(i)
 	it.phase = unused
 	it.serial++
-	s.free = append(s.free, int32(i))
+	s.entities.Remove(int(i) - len(s.globals))
 }
 
-// Append appends a body of at most limit bytes with updates to the last observed state, and returns the extended slice.
-// interest yields the relevant entities, each with a priority. The client drops entities that are not yielded, and those
-// with a negative priority.
+// Append appends a delta of at most limit bytes that brings the client nearer to the last observed state, and returns the
+// extended slice. relevant yields the entities of the client's relevance set, each with a priority. The client removes
+// other entities, and those of a negative priority.
 //
-// If not all fits, players and resources go first. The player's own entities follow, in up to half of the remaining room, and
-// then those with the highest claim. An entity's claim grows by its priority in every tick until it is sent. It grows by
-// three times that while the entity rests and the client lacks its last state.
+// If not all items fit, globals come first, then the player's own entities in up to half of the rest, then those of the
+// highest urgency. The urgency of an entity grows by its priority in every tick until it is sent. It grows three times as
+// fast while the entity rests and the client does not have its last values.
 //
-// While bodies have room for one update a second of everything that changes, every entity is sent within a second after it
-// became due. Otherwise half of each body is for those that have waited longest; see SenderStats.Longest.
-func (s *Sender) Append(dst []byte, limit int, interest iter.Seq2[ecs.Entity, float32]) []byte {
-	if limit < minBody || len(s.items) == 0 || len(s.changes.observed) == 0 || s.changes.tick < s.last {
-		panic("state: Append before Open, without a tick observed since, or with a limit below 64 bytes: observe, open, and give a body room")
+// If deltas have room for one update per second of everything that changes, no entity that is due waits for more than a
+// second. If not, half of each delta is for those that have waited longest; see SenderStats.Longest.
+//
+// Append panics before Open, without a tick observed since, and with a limit below 64 bytes.
+func (s *Sender) Append(dst []byte, limit int, relevant iter.Seq2[ecs.Entity, float32]) []byte {
+	if limit < minDelta || len(s.globals) == 0 || len(s.changes.observed) == 0 || s.changes.tick < s.last {
+		panic("state: Append before Open, without a tick observed since, or with a limit below 64 bytes: observe, open, and give a delta room")
 	}
 	w := &s.changes.writer
 	w.begin(s)
-	w.want(interest)
+	w.want(relevant)
 	w.leave()
 	return w.write(dst, limit)
 }
 
-// minBody is the least limit of a body, in bytes.
-const minBody = 64
+// minDelta is the least limit of a delta, in bytes.
+const minDelta = 64
 
-// Stats returns what was counted.
+// Stats returns the counters.
 func (s *Sender) Stats() SenderStats { return s.stats }
 
-// need is what has to be done about an item.
+// need is what the sender must do about an item.
 type need uint8
 
 const (
-	isHeld  need = iota // the client holds it
-	isOnWay             // it will
+	isAcked  need = iota // the client has it
+	inFlight             // it is on its way
 	isDue
 )
 
-// state returns what has to be done about an item that has had its values since a tick.
+// state returns the need of an item that has had its values since a tick.
 func (s *Sender) state(it *item, since ecs.Tick) need {
 	switch {
 	case it.based && it.base >= since:
-		return isHeld
+		return isAcked
 	case it.flight != 0 && it.sentAt >= since && s.changes.tick-it.sentAt < s.overdue():
-		return isOnWay
+		return inFlight
 	}
 	return isDue
 }
 
-// overdue returns after how many ticks the acknowledgement of a body is overdue: 5/4 of the usual delay.
+// overdue returns the number of ticks after which an acknowledgement is overdue: 5/4 of the usual time.
 func (s *Sender) overdue() ecs.Tick {
 	rtt := s.rtt
 	if rtt == 0 {
@@ -225,56 +236,56 @@ func (s *Sender) overdue() ecs.Tick {
 	return ecs.Tick(rtt*1.25) + 2
 }
 
-// baseline returns the values that an item is coded against, nil if it has to be whole.
-func (s *Sender) baseline(it *item, t *track) []uint64 {
-	if !it.based || it.sends-it.atBase >= heldValues {
+// baseline returns the values that an item is coded against, nil if it must be sent whole.
+func (s *Sender) baseline(it *item, h *history) []uint64 {
+	if !it.based || it.sends-it.atBase >= storedValues {
 		return nil
 	}
-	values, ok := t.during(it.base)
+	values, ok := h.during(it.base)
 	if !ok {
 		return nil
 	}
 	return values
 }
 
-// certain reports whether the baseline of an item is the client's last value in the last acknowledged tick. Then the body
-// need not name it. It is false after a long loss of acknowledgements: the client may have accepted a body unacknowledged,
-// or may have dropped the tick.
+// certain reports whether the baseline of an item must be the client's last value of it in the newest acknowledged tick.
+// Then the tick of the baseline need not be coded. It may not be after acknowledgements were lost for so long that the client may have
+// accepted a delta unnoticed, or may no longer store the tick.
 func (s *Sender) certain(it *item) bool {
-	return s.sequence-s.known < heldStates && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
+	return s.sequence-s.known < storedStates && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
 }
 
-// span returns the least number of ticks between the start of an item's course and its baseline. It is half the age of the
-// newest possible baseline, so that the course is both recent and exact.
+// span returns the least number of ticks from the first point of an extrapolation to its second: half of those from the
+// newest acknowledged tick to now. A longer span is more exact, a shorter one more recent.
 func (s *Sender) span() ecs.Tick { return max(1, (s.changes.tick-s.stats.Acked)/2) }
 
-// second returns where the course of an item begins: the last tick of which the client was sent it and holds it, for sure,
-// that is early enough.
-func (s *Sender) second(it *item) (f ecs.Tick, ok bool) {
+// secondBase returns the first point of an extrapolation of an item: the newest tick early enough whose values the client is
+// known to store. ok is false if there is none.
+func (s *Sender) secondBase(it *item) (f ecs.Tick, ok bool) {
 	span := s.span()
 	for m := it.older; m != 0; m &= m - 1 {
 		sequence := it.by - 1 - uint64(bits.TrailingZeros32(m))
-		if s.sequence-sequence >= heldValues || sequence <= s.unsure {
+		if s.sequence-sequence >= storedValues || sequence <= s.unsure {
 			break
 		}
-		if f = s.sent[sequence%sentBodies].tick; f+span <= it.base {
-			return f, true
+		if d, ok := s.sent.At(ecs.Tick(sequence)); ok && d.tick+span <= it.base {
+			return d.tick, true
 		}
 	}
 	return 0, false
 }
 
-// course returns the values that follow for now from two that the client holds, nil if there are none.
-func (s *Sender) course(it *item, t *track, base []uint64) []uint64 {
-	second, ok := s.second(it)
+// extrapolate returns the present values by extrapolation of two that the client stores, nil if there are none.
+func (s *Sender) extrapolate(it *item, h *history, base []uint64) []uint64 {
+	second, ok := s.secondBase(it)
 	if !ok {
 		return nil
 	}
-	from, ok := t.during(second)
+	from, ok := h.during(second)
 	if !ok {
 		return nil
 	}
 	w := &s.changes.writer
-	w.course, w.paces = s.changes.schema.courseOf(w.course[:0], w.paces[:0], t.set, from, base, second, it.base, s.changes.tick)
-	return w.course
+	w.extrapolated, w.speeds = s.changes.schema.extrapolate(w.extrapolated[:0], w.speeds[:0], h.set, from, base, second, it.base, s.changes.tick)
+	return w.extrapolated
 }

@@ -28,7 +28,7 @@ func movingRig(t testing.TB, n int, move bool) *rig {
 	if g.changes, err = NewChanges(game); err != nil {
 		t.Fatal(err)
 	}
-	g.changes.Observe(g.world)
+	g.record(g.world)
 	s.move = move
 	return g
 }
@@ -45,7 +45,7 @@ func TestAWorldAtRestTakesAHeaderATick(t *testing.T) {
 		g.tick()
 	}
 	if got := c.bytes - before; got != 100*headerBytes {
-		t.Errorf("100 bodies of a world at rest take %d bytes, want %d", got, 100*headerBytes)
+		t.Errorf("100 deltas of a world at rest take %d bytes, want %d", got, 100*headerBytes)
 	}
 }
 
@@ -65,18 +65,18 @@ func TestASmallBudgetStarvesNoEntity(t *testing.T) {
 			g.changes.All(func(e ecs.Entity, _ float32) bool { return yield(e, weight(e)) })
 		})
 		updated, oldest, oldestHeavy := map[ecs.Entity]ecs.Tick{}, ecs.Tick(0), ecs.Tick(0)
-		updates, bodies := uint64(0), 0
+		updates, deltas := uint64(0), 0
 		for range 600 {
 			g.world.Step(ecs.TickInputs{})
-			g.changes.Observe(g.world)
+			g.record(g.world)
 			before := c.sender.Stats().Updates
 			c.down.send(g.r, int(g.world.Tick()), c.sender.Append(nil, c.limit, interest))
 			if g.world.Tick() > 100 {
 				updates += c.sender.Stats().Updates - before
-				bodies++
+				deltas++
 			}
-			for _, body := range c.down.receive(int(g.world.Tick())) {
-				if err := c.receiver.Receive(body); err != nil {
+			for _, delta := range c.down.receive(int(g.world.Tick())) {
+				if err := c.receiver.Receive(delta); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -93,16 +93,16 @@ func TestASmallBudgetStarvesNoEntity(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		perBody := float64(updates) / float64(bodies)
+		perBody := float64(updates) / float64(deltas)
 		sum := 300.0
 		if weighted {
 			sum += 30 * 9
 		}
-		t.Logf("weighted %v: %.1f entities a body; the oldest is of %d ticks ago, the oldest of weight 10 of %d", weighted, perBody, oldest, oldestHeavy)
+		t.Logf("weighted %v: %.1f entities a delta; the oldest is of %d ticks ago, the oldest of weight 10 of %d", weighted, perBody, oldest, oldestHeavy)
 		if perBody > 100 {
-			t.Errorf("%.1f entities fit a body: the budget is not small", perBody)
+			t.Errorf("%.1f entities fit a delta: the budget is not small", perBody)
 		}
-		// The claims that grow in a tick are the weights' sum; a body takes away those of perBody entities, the highest.
+		// The claims that grow in a tick are the weights' sum; a delta takes away those of perBody entities, the highest.
 		if bound := sum/perBody*1.5 + 3; float64(oldest) > bound {
 			t.Errorf("weighted %v: an entity waited for %d ticks, the bound is %.0f", weighted, oldest, bound)
 		}
@@ -116,15 +116,15 @@ func TestASmallBudgetStarvesNoEntity(t *testing.T) {
 func TestAValueInFlightIsRepeatedWhenItIsLostOrOverdue(t *testing.T) {
 	g := movingRig(t, 50, false)
 	c := g.join(-1, 1100, link{})
-	var bodies [][]byte
+	var deltas [][]byte
 	next := func() int {
 		g.world.Step(ecs.TickInputs{})
-		g.changes.Observe(g.world)
-		bodies = append(bodies, c.sender.Append(nil, 1100, g.changes.All))
-		return len(bodies[len(bodies)-1])
+		g.record(g.world)
+		deltas = append(deltas, c.sender.Append(nil, 1100, g.changes.All))
+		return len(deltas[len(deltas)-1])
 	}
 	take := func(i int) {
-		if err := c.receiver.Receive(bodies[i]); err != nil {
+		if err := c.receiver.Receive(deltas[i]); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.sender.Acked(c.receiver.Ack()); err != nil {
@@ -133,14 +133,14 @@ func TestAValueInFlightIsRepeatedWhenItIsLostOrOverdue(t *testing.T) {
 	}
 	for range 20 { // a round trip of two ticks
 		next()
-		if n := len(bodies); n > 2 {
+		if n := len(deltas); n > 2 {
 			take(n - 3)
 		}
 	}
-	bodies = bodies[:0]
+	deltas = deltas[:0]
 	g.scene.move = true
 	g.world.Step(ecs.TickInputs{})
-	g.changes.Observe(g.world)
+	g.record(g.world)
 	g.scene.move = false
 	if n := next(); n < 100 {
 		t.Fatalf("50 entities that moved take %d bytes", n)
@@ -148,7 +148,7 @@ func TestAValueInFlightIsRepeatedWhenItIsLostOrOverdue(t *testing.T) {
 	if n := next(); n != headerBytes {
 		t.Errorf("what is on its way is repeated: %d bytes", n)
 	}
-	take(1) // so body 0 is lost
+	take(1) // so delta 0 is lost
 	if n := next(); n < 100 {
 		t.Errorf("what is lost is not repeated: %d bytes", n)
 	}
@@ -159,7 +159,7 @@ func TestAValueInFlightIsRepeatedWhenItIsLostOrOverdue(t *testing.T) {
 	if waited < 2 || waited > 5 {
 		t.Errorf("it is repeated after %d ticks without an acknowledgement, the round trip takes 2", waited)
 	}
-	take(len(bodies) - 1)
+	take(len(deltas) - 1)
 	for range 20 {
 		if n := next(); n != headerBytes {
 			t.Fatalf("what is held is sent: %d bytes", n)
@@ -182,7 +182,7 @@ func TestAPlayersOwnEntitiesGoFirst(t *testing.T) {
 	}
 	g.world = newWorld(t, game)
 	g.changes, _ = NewChanges(game)
-	g.changes.Observe(g.world)
+	g.record(g.world)
 	c := g.join(2, 80, link{base: 2})
 	for range 100 {
 		g.tick()
@@ -199,7 +199,7 @@ type tHuge struct{ Noise [2000]uint32 }
 
 var rHuge = ecs.NewResource[tHuge]("huge")
 
-// Something that has no room in any body is counted, and everything else goes on.
+// Something that has no room in any delta is counted, and everything else goes on.
 func TestWhatHasNoRoomHoldsNothingUp(t *testing.T) {
 	s := &scene{busy: true}
 	game := testGame(s)
@@ -212,7 +212,7 @@ func TestWhatHasNoRoomHoldsNothingUp(t *testing.T) {
 	g := newRig(t, 3, s)
 	g.world = newWorld(t, game)
 	g.changes, _ = NewChanges(game)
-	g.changes.Observe(g.world)
+	g.record(g.world)
 	c := g.join(0, 500, link{base: 2})
 	for range 100 {
 		g.tick()
@@ -232,13 +232,13 @@ func TestATickOfObservingSendingAndTakingAllocatesNothing(t *testing.T) {
 	}
 	g := movingRig(t, 100, true)
 	c := g.join(0, 400, link{})
-	body := make([]byte, 0, 1100)
+	delta := make([]byte, 0, 1100)
 	interest := iter.Seq2[ecs.Entity, float32](g.changes.All)
 	tick := func() {
 		g.world.Step(ecs.TickInputs{})
-		g.changes.Observe(g.world)
-		body = c.sender.Append(body[:0], c.limit, interest)
-		if c.receiver.Receive(body) != nil || c.sender.Acked(c.receiver.Ack()) != nil {
+		g.record(g.world)
+		delta = c.sender.Append(delta[:0], c.limit, interest)
+		if c.receiver.Receive(delta) != nil || c.sender.Acked(c.receiver.Ack()) != nil {
 			t.Fatal("refused")
 		}
 		c.receiver.Samples(ecs.Entity{Row: 1}, c.receiver.Tick())
@@ -275,13 +275,13 @@ func TestMovingEntitiesTakeFewBytes(t *testing.T) {
 		each := float64(c.bytes-before-60*headerBytes) / 60 / 50
 		t.Logf("%+v: %.2f bytes for each of 50 entities that move", x.scene, each)
 		if each > x.most || each < x.most/4 {
-			t.Errorf("%+v: each of 50 entities that move takes %.2f bytes a body", x.scene, each)
+			t.Errorf("%+v: each of 50 entities that move takes %.2f bytes a delta", x.scene, each)
 		}
 	}
 }
 
-// If a body names no baseline, server and client must use the same one. When many acknowledgements are lost, a client accepts
-// bodies that the server never sees acknowledged.
+// If a delta names no baseline, server and client must use the same one. When many acknowledgements are lost, a client accepts
+// deltas that the server never sees acknowledged.
 func TestUnacknowledgedBodiesDoNoHarm(t *testing.T) {
 	seeds := uint64(4)
 	if raceEnabled {
@@ -306,7 +306,7 @@ func TestUnacknowledgedBodiesDoNoHarm(t *testing.T) {
 		}
 		g.settle(40)
 		if n := c.receiver.Stats().Refused; n > 0 || c.complete < 100 {
-			t.Errorf("seed %d: %d bodies were refused, %d made the client complete", seed, n, c.complete)
+			t.Errorf("seed %d: %d deltas were refused, %d made the client complete", seed, n, c.complete)
 		}
 	}
 }

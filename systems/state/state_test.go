@@ -6,7 +6,7 @@ import (
 	"tendon/ecs"
 )
 
-// Bodies are lost, duplicated and overtaken, and entities become relevant and irrelevant. Once the world rests, the client
+// Deltas are lost, duplicated and overtaken, and entities become relevant and irrelevant. Once the world rests, the client
 // holds exactly the relevant set, and it is never marked complete when it is not.
 func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 	links := []link{
@@ -50,7 +50,7 @@ func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 		g.settle(700)
 		for k, c := range g.clients {
 			if k > 0 && c.receiver.Stats().Refused > 0 {
-				t.Errorf("link %d, client %d: %d bodies build on values that the client does not hold", i, k, c.receiver.Stats().Refused)
+				t.Errorf("link %d, client %d: %d deltas build on values that the client does not hold", i, k, c.receiver.Stats().Refused)
 			}
 			if c.complete < 5 || c.receiver.Stats().Updates < 300 && k < 2 {
 				t.Errorf("link %d, client %d: complete %d times: %+v: the test shows little", i, k, c.complete, c.receiver.Stats())
@@ -59,7 +59,7 @@ func TestAReplicaIsTheServersInterestSetOnceTrafficStops(t *testing.T) {
 	}
 }
 
-// Where more has to go than fits a body, the bodies in between must not pass for complete.
+// Where more has to go than fits a delta, the deltas in between must not pass for complete.
 func TestManyRowsThatGoTakeSeveralBodies(t *testing.T) {
 	g := movingRig(t, 2000, false)
 	c := g.join(0, 64, link{base: 2})
@@ -67,17 +67,17 @@ func TestManyRowsThatGoTakeSeveralBodies(t *testing.T) {
 		g.tick()
 	}
 	c.wants = func(e ecs.Entity) bool { return e.Row*2654435761>>30 == 0 }
-	before := c.sender.Stats().Bodies
+	before := c.sender.Stats().Deltas
 	for c.sender.Stats().Gone < 1400 {
 		g.tick()
 	}
-	if n := c.sender.Stats().Bodies - before; n < 3 {
-		t.Errorf("1400 rows go in %d bodies of 64 bytes", n)
+	if n := c.sender.Stats().Deltas - before; n < 3 {
+		t.Errorf("1400 rows go in %d deltas of 64 bytes", n)
 	}
 	g.settle(20)
 }
 
-// A server may only build on values that the client still has, however many are under way: a body that is refused is a
+// A server may only build on values that the client still has, however many are under way: a delta that is refused is a
 // round trip lost.
 func TestNoDelayMakesAClientRefuseABody(t *testing.T) {
 	for _, delay := range []int{1, 6, 8, 10, 13, 15, 17, 30, 40} {

@@ -10,69 +10,69 @@ import (
 	"tendon/systems/internal/entropy"
 )
 
-// writer writes one body: scratch that the senders of a room share.
+// writer writes one delta. It is scratch memory that the senders of a room share.
 type writer struct {
 	encoder encoder
 	sender  *Sender
 	changes *Changes
-	body    *sentBody
-	limit   int      // of bytes from the header's end on
-	before  ecs.Tick // of the sender's last body
+	delta   *sentDelta
+	limit   int      // of bytes after the header
+	before  ecs.Tick // of the sender's last delta
 	ticks   float32  // since then
-	// visit is the method value of wantEntity, made once to avoid an allocation for each body.
+	// visit is wantEntity as a function value, which is made once because it allocates.
 	visit func(ecs.Entity, float32) bool
 
-	specials []int32     // items that are due
-	gone     []rowItem   // ascending by row
-	due      []candidate // entities
-	chosen   []rowItem   // those that the body brings, ascending by row
-	elements int
-	values   int
-	course   []uint64
-	paces    []pace
-	relies   uint64    // the farthest body before this one that has something on its way
-	short    bool      // something that is due is not in it
-	ordered  bool      // due is
-	demand   []float32 // bits, by how many bodies after this one can still bring them in time
+	globals      []int32     // numbers of those that are due
+	gone         []rowItem   // ascending by row
+	due          []candidate // entities
+	chosen       []rowItem   // entities in the delta, ascending by row
+	elements     int
+	values       int
+	extrapolated []uint64
+	speeds       []speed
+	relies       uint64    // age in deltas of the oldest delta with values in flight
+	short        bool      // an item that is due is not in the delta
+	ordered      bool      // due is sorted
+	demand       []float32 // bits, by the number of later deltas in which they would still be in time
 }
 
-// rowItem is an item with its row.
+// rowItem is the number of an item with its row.
 type rowItem struct {
 	row  uint32
 	item int32
 	way  int32 // of an entity: how it is coded
-	bits int32 // that it is expected to take then
+	bits int32 // expected size
 }
 
-// begin begins the next body of a sender.
+// begin starts the next delta of a sender.
 func (w *writer) begin(s *Sender) {
 	w.sender, w.changes = s, s.changes
-	w.specials, w.gone, w.due, w.chosen = w.specials[:0], w.gone[:0], w.due[:0], w.chosen[:0]
+	w.globals, w.gone, w.due, w.chosen = w.globals[:0], w.gone[:0], w.due[:0], w.chosen[:0]
 	w.elements, w.values, w.relies, w.short, w.ordered = 0, 0, 0, false, false
 	s.sequence++
 	s.stamp++
-	w.body = s.record(s.sequence, s.changes.tick)
-	for i := range s.changes.specials {
-		since, _ := s.changes.specials[i].newest()
-		if w.isDue(&s.items[i], since) {
-			w.specials = append(w.specials, int32(i))
+	w.delta = s.record(s.sequence, s.changes.tick)
+	for i := range s.changes.globals {
+		since, _ := s.changes.globals[i].newest()
+		if w.needs(&s.globals[i], since) {
+			w.globals = append(w.globals, int32(i))
 		}
 	}
 }
 
-// isDue reports whether an item is due, and takes note of one that is on its way.
-func (w *writer) isDue(it *item, since ecs.Tick) bool {
+// needs reports whether an item is due, and updates relies if it is in flight.
+func (w *writer) needs(it *item, since ecs.Tick) bool {
 	switch w.sender.state(it, since) {
 	case isDue:
 		return true
-	case isOnWay:
+	case inFlight:
 		w.relies = max(w.relies, w.sender.sequence-it.flight)
 	}
 	return false
 }
 
-// want collects the entities of the interest that are due.
-func (w *writer) want(interest iter.Seq2[ecs.Entity, float32]) {
+// want collects the relevant entities that are due.
+func (w *writer) want(relevant iter.Seq2[ecs.Entity, float32]) {
 	s := w.sender
 	w.before = s.last
 	w.ticks = float32(max(1, s.changes.tick-s.last))
@@ -81,84 +81,83 @@ func (w *writer) want(interest iter.Seq2[ecs.Entity, float32]) {
 	}
 	s.interval += (w.ticks - s.interval) / 8
 	s.last = s.changes.tick
-	interest(w.visit)
+	relevant(w.visit)
 }
 
-// wantEntity records that e is relevant to the client.
+// wantEntity makes an entity relevant to the client. It always returns true.
 func (w *writer) wantEntity(e ecs.Entity, priority float32) bool {
 	s := w.sender
-	t := s.changes.entities.at(e.Row)
-	if t == nil || t.entity != e || priority < 0 {
+	h := s.changes.entities.of(e)
+	if h == nil || priority < 0 {
 		return true
 	}
-	i := s.index.at(e.Row)
-	if i < 0 {
-		if len(s.items)-len(s.free) >= heldEntities-maxElements {
+	i, ok := s.number(e.Row)
+	if !ok {
+		if len(s.globals)+s.entities.Len() >= maxEntities-maxElements {
 			w.short = true
 			return true
 		}
-		s.take(e)
-		i = s.index.at(e.Row)
+		i = s.add(e)
 	}
-	it := &s.items[i]
-	if it.phase == leaving || it.entity != e { // the client may or may not have forgotten it
+	it := s.item(i)
+	if it.phase == leaving || it.entity != e { // the client may have removed it or not
 		it.phase, it.entity = wanted, e
 		it.serial++
 		it.waiting = false
 		it.unbase()
 	}
 	if it.stamp == s.stamp {
-		return true // said already
+		return true // a repetition
 	}
 	it.stamp = s.stamp
-	since, values := t.newest()
-	asks := w.isDue(it, since)
-	if asks && since <= w.before {
+	since, values := h.newest()
+	due := w.needs(it, since)
+	if due && since <= w.before {
 		priority *= restPriority
 	}
-	it.claim += max(priority, leastPriority) * w.ticks
-	if !asks {
+	it.urgency += max(priority, leastPriority) * w.ticks
+	if !due {
 		it.waiting = false
 		return true
 	}
-	c := candidate{rowItem: rowItem{row: it.row, item: int32(i)}, own: e.Owner() == s.first, claim: it.claim, waited: w.wait(it)}
-	c.way, c.bits = w.best(it, t, values)
+	c := candidate{rowItem: rowItem{row: it.row, item: i}, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)}
+	c.way, c.bits = w.best(it, h, values)
 	w.due = append(w.due, c)
 	return true
 }
 
-// best returns the way that takes the fewest bits, and about how many.
-func (w *writer) best(it *item, t *track, values []uint64) (way, bits int32) {
+// best returns the way of coding with the fewest bits, and their approximate number.
+func (w *writer) best(it *item, h *history, values []uint64) (way, bits int32) {
 	s, schema := w.sender, w.changes.schema
-	base := s.baseline(it, t)
+	base := s.baseline(it, h)
 	if base == nil {
-		return asWhole, int32(schema.cost(t.set, values, nil))
+		return asWhole, int32(schema.cost(h.set, values, nil))
 	}
-	way, bits = asDifference, int32(schema.cost(t.set, values, base))
+	way, bits = asDifference, int32(schema.cost(h.set, values, base))
 	if !s.certain(it) {
 		return way, bits
 	}
-	way = asHeld
-	if course := s.course(it, t, base); course != nil {
-		if n := int32(schema.cost(t.set, values, course)); n < bits {
-			way, bits = asCourse, n
+	way = asReference
+	if extrapolated := s.extrapolate(it, h, base); extrapolated != nil {
+		if n := int32(schema.cost(h.set, values, extrapolated)); n < bits {
+			way, bits = asExtrapolation, n
 		}
 	}
 	return way, bits
 }
 
-// leastPriority counts where a priority is 0.
+// leastPriority replaces lower priorities.
 const leastPriority = 1.0 / (1 << 16)
 
-// restPriority multiplies the priority of an entity that has come to rest and is not acknowledged. It is shown wrong until
-// one update arrives.
+// restPriority multiplies the priority of an entity that rests and whose last values are not acknowledged. An error of its
+// replica would last, and one update ends it.
 const restPriority = 3
 
-// leave collects the rows that the client is to forget.
+// leave collects the rows that the client is to remove.
 func (w *writer) leave() {
 	s := w.sender
-	for i := range s.items {
-		it := &s.items[i]
+	for slot, it := range s.entities.All {
+		i := int32(slot + len(s.globals))
 		if it.phase == wanted && it.stamp != s.stamp {
 			if !it.known {
 				s.release(i)
@@ -168,8 +167,8 @@ func (w *writer) leave() {
 			it.serial++
 			it.unbase()
 		}
-		if it.phase == leaving && w.isDue(it, 0) {
-			w.gone = append(w.gone, rowItem{row: it.row, item: int32(i)})
+		if it.phase == leaving && w.needs(it, 0) {
+			w.gone = append(w.gone, rowItem{row: it.row, item: i})
 		}
 	}
 	slices.SortFunc(w.gone, byRow)
@@ -177,23 +176,23 @@ func (w *writer) leave() {
 
 func byRow(a, b rowItem) int { return cmp.Compare(a.row, b.row) }
 
-// maxStuck bounds how many entities that have no room are tried in one body.
+// maxStuck bounds the entities without room that are tried in one delta.
 const maxStuck = 8
 
-// write appends the body to dst.
+// write appends the delta to dst.
 func (w *writer) write(dst []byte, limit int) []byte {
 	s, e := w.sender, &w.encoder
-	h := header{sequence: uint16(s.sequence), tick: uint16(w.body.tick)}
+	h := header{sequence: uint16(s.sequence), tick: uint16(w.delta.tick)}
 	start := len(dst)
 	dst = h.append(dst)
 	w.limit = limit - headerBytes
-	if len(w.specials)+len(w.gone)+len(w.due) > 0 {
+	if len(w.globals)+len(w.gone)+len(w.due) > 0 {
 		e.models.forget()
 		e.Reset(dst)
-		w.writeSpecials()
+		w.writeGlobals()
 		w.writeGone()
 		w.writeEntities()
-		if h.content = len(w.body.entries) > 0; h.content {
+		if h.content = len(w.delta.entries) > 0; h.content {
 			dst = e.Finish()
 		}
 	}
@@ -201,50 +200,52 @@ func (w *writer) write(dst []byte, limit int) []byte {
 		h.relies = uint8(w.relies)
 	}
 	h.append(dst[:start])
-	s.stats.Bodies++
+	s.stats.Deltas++
 	s.stats.Bytes += uint64(len(dst) - start)
 	return dst
 }
 
-// endBytes is room for the ends of the lists.
+// endBytes is the room for the ends of the lists.
 const endBytes = 3
 
-// fits reports whether the code is within the limits with one more element.
+// fits reports whether the code with one more element is within the limits.
 func (w *writer) fits() bool {
 	return w.encoder.Len()+endBytes <= w.limit && w.elements < maxElements && w.values <= maxValues
 }
 
-// coding returns the beginning of a list.
-func (w *writer) coding() coding { return coding{held: w.sender.stats.Acked, span: w.sender.span()} }
+// coding returns the state at the start of a list.
+func (w *writer) coding() coding {
+	return coding{reference: w.sender.stats.Acked, span: w.sender.span()}
+}
 
-func (w *writer) writeSpecials() {
+func (w *writer) writeGlobals() {
 	s, e, c := w.sender, &w.encoder, w.coding()
-	for _, i := range w.specials {
-		it := &s.items[i]
-		t := w.changes.track(it)
-		_, values := t.newest()
-		mark, learned, before, count := e.Mark(), e.models.places[listSpecials], c, w.values
-		base := s.baseline(it, t)
+	for _, i := range w.globals {
+		it := s.item(i)
+		h := w.changes.history(it)
+		_, values := h.newest()
+		mark, learned, before, count := e.Mark(), e.models.places[listGlobals], c, w.values
+		base := s.baseline(it, h)
 		way := asDifference
 		switch {
 		case base == nil:
 			way = asWhole
 		case s.certain(it):
-			way = asHeld
+			way = asReference
 		}
-		e.element(listSpecials, &c, it.row)
-		e.based(listSpecials, &c, way, w.body.tick, it.base)
+		e.element(listGlobals, &c, it.row)
+		e.based(listGlobals, &c, way, w.delta.tick, it.base)
 		e.part(w.changes.schema.components+int(it.row), way, values, base, nil)
 		if w.values += len(values); !w.fits() {
 			e.Rewind(mark)
-			e.models.places[listSpecials], c, w.values, w.short = learned, before, count, true
+			e.models.places[listGlobals], c, w.values, w.short = learned, before, count, true
 			s.stats.Oversized++
 			continue
 		}
 		w.elements++
-		s.note(w.body, i)
+		s.note(w.delta, i)
 	}
-	e.end(listSpecials)
+	e.end(listGlobals)
 }
 
 func (w *writer) writeGone() {
@@ -258,13 +259,13 @@ func (w *writer) writeGone() {
 			break
 		}
 		w.elements++
-		s.note(w.body, g.item)
+		s.note(w.delta, g.item)
 		s.stats.Gone++
 	}
 	e.end(listGone)
 }
 
-// writeEntities writes those of the entities that are due which fit.
+// writeEntities writes as many of the entities that are due as fit.
 func (w *writer) writeEntities() {
 	s, e := w.sender, &w.encoder
 	mark := e.Mark()
@@ -281,7 +282,7 @@ func (w *writer) writeEntities() {
 			w.take(due, n-(n+7)/8)
 			continue
 		}
-		// There is no room even for this one alone. The others are not held up by it.
+		// There is no room even for this one alone: try the next.
 		s.stats.Oversized++
 		if stuck++; stuck == maxStuck {
 			due = due[:1]
@@ -295,14 +296,14 @@ func (w *writer) writeEntities() {
 		if c.way == asWhole {
 			whole++
 		}
-		s.note(w.body, c.item)
+		s.note(w.delta, c.item)
 	}
 	s.stats.Updates += uint64(len(w.chosen))
 	s.stats.Whole += uint64(whole)
 }
 
-// choose makes chosen as many of the entities that go first as are expected to fit; at least one, if there is one. It
-// returns them all, in order if not all fit.
+// choose sets chosen to as many of the first entities as are expected to fit, at least one if there is one. It returns due,
+// which is sorted if not all fit.
 func (w *writer) choose(due []candidate) []candidate {
 	room := w.room()
 	expected := float32(0)
@@ -322,7 +323,7 @@ func (w *writer) choose(due []candidate) []candidate {
 	return due
 }
 
-// take makes chosen the first n.
+// take sets chosen to the first n.
 func (w *writer) take(due []candidate, n int) {
 	w.chosen = w.chosen[:0]
 	for i := range due[:n] {
@@ -331,27 +332,27 @@ func (w *writer) take(due []candidate, n int) {
 	slices.SortFunc(w.chosen, byRow)
 }
 
-// list writes the list of the chosen entities, without its end; it reports whether they fit.
+// list writes the list of the chosen entities without its end, and reports whether they fit.
 func (w *writer) list() bool {
 	s, e, c := w.sender, &w.encoder, w.coding()
 	before, expected, elements, count := e.Len(), 0, w.elements, w.values
 	for _, x := range w.chosen {
-		it := &s.items[x.item]
-		t := w.changes.track(it)
-		_, values := t.newest()
+		it := s.item(x.item)
+		h := w.changes.history(it)
+		_, values := h.newest()
 		var base []uint64
 		if x.way != asWhole {
-			base = s.baseline(it, t)
+			base = s.baseline(it, h)
 		}
-		if x.way == asCourse {
-			base = s.course(it, t, base)
+		if x.way == asExtrapolation {
+			base = s.extrapolate(it, h, base)
 		}
 		e.element(listEntities, &c, it.row)
-		e.based(listEntities, &c, int(x.way), w.body.tick, it.base)
+		e.based(listEntities, &c, int(x.way), w.delta.tick, it.base)
 		if x.way == asWhole {
-			e.identity(&c, w.body.tick, it.entity.Born, t.set)
+			e.identity(&c, w.delta.tick, it.entity.Born, h.set)
 		}
-		e.entity(t.set, int(x.way), values, base, w.paces)
+		e.entity(h.set, int(x.way), values, base, w.speeds)
 		expected += int(x.bits)
 		w.values += len(values)
 		if !w.fits() {
@@ -367,7 +368,7 @@ func (w *writer) list() bool {
 	return true
 }
 
-// A ratio is learned from bodies of some entities, and bounded, since a client's world may hold anything.
+// A ratio is learned only from deltas of some entities, and bounded.
 const (
 	minLearned = 8
 	maxRatio   = 8
@@ -378,9 +379,9 @@ func (w *writer) forgetEntities() {
 	m := w.encoder.models
 	m.places[listEntities] = fresh
 	m.born, m.has = expected[kindWhole], [image.MaxSetComponents][2]entropy.Model{}
-	specials := w.changes.schema.components
+	globals := w.changes.schema.components
 	for way := range ways {
-		clear(m.changed[way][:specials])
+		clear(m.changed[way][:globals])
 	}
 	m.forgetNumbers()
 }

@@ -9,11 +9,11 @@ import (
 	"tendon/ecs/image"
 )
 
-// A track must answer as if it kept everything, for as long as it keeps it.
+// A history must answer as if it kept everything, for as long as it keeps it.
 func TestATrackAnswersAsIfItKeptEverything(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		var tr track
+		var tr history
 		width, most := r.IntN(4), 1<<r.IntN(6)
 		tr.begin(ecs.Entity{Row: 1}, 1, width)
 		var ticks []ecs.Tick
@@ -44,9 +44,9 @@ func TestATrackAnswersAsIfItKeptEverything(t *testing.T) {
 	}
 }
 
-// Memory is bounded for all bodies of a server and all worlds.
+// Memory is bounded for all deltas of a server and all worlds.
 func TestTracksKeepWithinTheirMemory(t *testing.T) {
-	x := tracks{bound: 1000}
+	x := histories{bound: 1000}
 	r := rand.New(rand.NewPCG(1, 2))
 	for tick := range ecs.Tick(5000) {
 		row := uint32(r.IntN(100))
@@ -66,8 +66,8 @@ func TestTracksKeepWithinTheirMemory(t *testing.T) {
 		}
 		x.push(x.begin(ecs.Entity{Row: row}, set, len(values)), tick, values, 64)
 		sum := 0
-		for i := range x.all {
-			sum += len(x.all[i].values)
+		for slot := range x.rows.Slots() {
+			sum += len(x.rows.At(slot).values)
 		}
 		if sum != x.total || sum > x.bound {
 			t.Fatalf("%d scalars, %d are counted, %d are allowed", sum, x.total, x.bound)

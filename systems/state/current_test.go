@@ -21,18 +21,19 @@ func TestWhatHasNotChangedSinceAnOldImageIsNotSentAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes.Observe(w)
+	server := observation{changes: changes}
+	server.record(w)
 	var old image.Snapshot
 	w.Image().Save(&old)
-	for range 3 * history {
+	for range 3 * keptValues {
 		w.Step(ecs.TickInputs{})
-		changes.Observe(w)
+		server.record(w)
 	}
 	w.Despawn(list[7])
 	fresh := w.Spawn(ecs.OwnedByWorld, cBody, cLife)
 	cLife.Put(w, list[3], tLife{Health: 5})
 	w.Step(ecs.TickInputs{})
-	changes.Observe(w)
+	server.record(w)
 
 	replica := newWorld(t, w.Game())
 	if err := replica.Image().Load(old.AppendImage(nil)); err != nil {
@@ -45,12 +46,12 @@ func TestWhatHasNotChangedSinceAnOldImageIsNotSentAgain(t *testing.T) {
 	}
 	sender.Open(-1, &old)
 	receiver.Load()
-	body := sender.Append(nil, 1100, changes.All)
-	if err := receiver.Receive(body); err != nil {
+	delta := sender.Append(nil, 1100, changes.All)
+	if err := receiver.Receive(delta); err != nil {
 		t.Fatal(err)
 	}
-	if n := sender.Stats().Updates; n != 2 || len(body) > 40 {
-		t.Errorf("%d entities in %d bytes were sent again", n, len(body))
+	if n := sender.Stats().Updates; n != 2 || len(delta) > 40 {
+		t.Errorf("%d entities in %d bytes were sent again", n, len(delta))
 	}
 	if life, _ := cLife.Read(replica, list[3]); life.Health != 5 || !replica.Exists(fresh) || replica.Exists(list[7]) {
 		t.Error("what changed since is not there")

@@ -1,0 +1,193 @@
+package state
+
+import (
+	"slices"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/systems/internal/table"
+)
+
+// history holds the last values of an entity or a global, each with the tick since which it has had them. All are of one
+// entity with one set of components: where either changes, the history begins anew.
+type history struct {
+	entity ecs.Entity
+	set    image.ComponentSet
+	width  int // scalars
+	// priority is that of an entity with this set, on a server.
+	priority float32
+	omitted  bool       // its position is omitted, on a server
+	first    int        // slot of the oldest values
+	count    int        // of values
+	ticks    []ecs.Tick // by slot; a power of two of them
+	values   []uint64   // width of them by slot
+}
+
+// minSlots is the number of values that a history has room for at first: most entities are at rest.
+const minSlots = 2
+
+// begin makes the history empty.
+func (h *history) begin(e ecs.Entity, set image.ComponentSet, width int) {
+	if width != h.width {
+		h.values = h.values[:0]
+		h.ticks = h.ticks[:0]
+	}
+	h.entity, h.set, h.width, h.omitted, h.first, h.count = e, set, width, false, 0, 0
+}
+
+// push adds the values of a tick later than all others. If there are most values, the oldest are dropped.
+func (h *history) push(tick ecs.Tick, values []uint64, most int) {
+	if h.count == len(h.ticks) && h.count < most {
+		h.grow()
+	}
+	if h.count == len(h.ticks) {
+		h.first = (h.first + 1) & (len(h.ticks) - 1)
+		h.count--
+	}
+	slot := h.slot(h.count)
+	h.ticks[slot] = tick
+	copy(h.values[slot*h.width:(slot+1)*h.width], values)
+	h.count++
+}
+
+// grow doubles the slots.
+func (h *history) grow() {
+	slots := max(minSlots, 2*h.count)
+	ticks, values := make([]ecs.Tick, slots), make([]uint64, slots*h.width)
+	for i := range h.count {
+		ticks[i] = h.tick(i)
+		copy(values[i*h.width:], h.value(i))
+	}
+	h.ticks, h.values, h.first = ticks, values, 0
+}
+
+// slot returns the slot of the i-th oldest values.
+func (h *history) slot(i int) int { return (h.first + i) & (len(h.ticks) - 1) }
+
+func (h *history) tick(i int) ecs.Tick { return h.ticks[h.slot(i)] }
+
+func (h *history) value(i int) []uint64 {
+	slot := h.slot(i)
+	return h.values[slot*h.width : (slot+1)*h.width]
+}
+
+// forget drops all values but the newest.
+func (h *history) forget() {
+	if h.count > 1 {
+		h.first, h.count = h.slot(h.count-1), 1
+	}
+}
+
+// newest returns the newest values and the tick since which they hold. The history must not be empty.
+func (h *history) newest() (since ecs.Tick, values []uint64) {
+	return h.tick(h.count - 1), h.value(h.count - 1)
+}
+
+// has reports whether these are the newest values.
+func (h *history) has(values []uint64) bool {
+	if h.count == 0 {
+		return false
+	}
+	_, newest := h.newest()
+	return slices.Equal(newest, values)
+}
+
+// before returns the number of values of ticks ≤ f.
+func (h *history) before(f ecs.Tick) int {
+	if h.count > 0 && h.tick(h.count-1) <= f {
+		return h.count
+	}
+	lo, hi := 0, h.count
+	for lo < hi {
+		if mid := (lo + hi) / 2; h.tick(mid) <= f {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// during returns the values that held in tick f; ok is false if they are not stored.
+func (h *history) during(f ecs.Tick) (values []uint64, ok bool) {
+	n := h.before(f)
+	if n == 0 {
+		return nil, false
+	}
+	return h.value(n - 1), true
+}
+
+// of returns the values that hold since tick f; ok is false if there are none.
+func (h *history) of(f ecs.Tick) (values []uint64, ok bool) {
+	n := h.before(f)
+	if n == 0 || h.tick(n-1) != f {
+		return nil, false
+	}
+	return h.value(n - 1), true
+}
+
+// histories are the histories of entities, by row.
+type histories struct {
+	rows  table.Table[history]
+	bound int // most scalars that may have memory
+	total int // scalars that have memory
+}
+
+// maxScalars bounds the memory of histories: 128 MiB.
+const maxScalars = 16 << 20
+
+// room reports whether there is memory for entities of so many scalars in all.
+func (t *histories) room(scalars int) bool { return t.total+minSlots*scalars <= t.bound }
+
+// push adds values to one of the histories. If memory is short, it stores no more of them than before.
+func (t *histories) push(h *history, tick ecs.Tick, values []uint64, most int) {
+	if h.count >= minSlots && t.total > t.bound/2 {
+		most = min(most, len(h.ticks))
+	}
+	before := len(h.values)
+	h.push(tick, values, most)
+	t.total += len(h.values) - before
+}
+
+// at returns the history of a row, nil for none.
+func (t *histories) at(row uint32) *history { return t.rows.Get(row) }
+
+// of returns the history of an entity that has values, nil for none.
+func (t *histories) of(e ecs.Entity) *history {
+	if h := t.at(e.Row); h != nil && h.entity == e && h.count > 0 {
+		return h
+	}
+	return nil
+}
+
+// begin returns the history of an entity. It begins anew if the row had another entity or the entity another set.
+func (t *histories) begin(e ecs.Entity, set image.ComponentSet, width int) *history {
+	slot, ok := t.rows.Slot(e.Row)
+	if !ok {
+		slot = t.rows.Add(e.Row)
+	}
+	h := t.rows.At(slot)
+	if h.entity != e || h.set != set || h.count == 0 {
+		t.total -= len(h.values)
+		h.begin(e, set, width)
+		t.total += len(h.values)
+	}
+	return h
+}
+
+// drop removes the history of a row.
+func (t *histories) drop(row uint32) {
+	slot, ok := t.rows.Slot(row)
+	if !ok {
+		return
+	}
+	h := t.rows.At(slot)
+	h.entity, h.count, h.omitted = ecs.Entity{}, 0, false
+	if t.total > t.bound/2 {
+		t.total -= len(h.values)
+		*h = history{}
+	}
+	t.rows.Remove(slot)
+}
+
+func (t *histories) clear() { *t = histories{bound: t.bound} }
