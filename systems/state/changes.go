@@ -128,8 +128,8 @@ func (c *Changes) Priority(e ecs.Entity) float32 {
 // All calls yield for every entity with the priority of its components, until yield returns false. It is the relevance set
 // of a client that receives all entities.
 func (c *Changes) All(yield func(e ecs.Entity, priority float32) bool) {
-	for _, h := range c.entities.rows.All {
-		if h.count > 0 && !yield(h.entity, h.priority) {
+	for slot := range c.entities.rows.Slots() {
+		if h := c.entities.rows.At(slot); h.count > 0 && !yield(h.entity, h.priority) {
 			return
 		}
 	}

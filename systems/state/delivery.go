@@ -70,7 +70,7 @@ func (s *Sender) arrived(d *sentDelta) {
 			continue
 		}
 		if it.phase == leaving {
-			s.release(e.item)
+			s.release(int(e.item) - len(s.globals))
 			continue
 		}
 		switch {

@@ -142,7 +142,7 @@ func (s *Sender) Open(seat int, state *image.Snapshot) {
 		s.globals = append(s.globals, item{row: uint32(i), phase: isGlobal, known: true, based: current, base: state.Tick()})
 	}
 	state.Entities(func(e ecs.Entity) bool {
-		it, current := s.item(s.add(e)), s.changes.isCurrent(state, e, observed)
+		it, current := s.entities.At(s.add(e)), s.changes.isCurrent(state, e, observed)
 		it.known, it.based, it.base = true, current, state.Tick()
 		return true
 	})
@@ -156,26 +156,23 @@ func (s *Sender) item(i int32) *item {
 	return s.entities.At(int(i) - len(s.globals))
 }
 
-// number returns the number of the item of a row; ok is false if there is none.
-func (s *Sender) number(row uint32) (i int32, ok bool) {
-	slot, ok := s.entities.Slot(row)
-	return int32(slot + len(s.globals)), ok
-}
+// number returns the number of the item in a slot of entities.
+func (s *Sender) number(slot int) int32 { return int32(slot + len(s.globals)) }
 
-// add makes an item for an entity and returns its number.
-func (s *Sender) add(e ecs.Entity) (i int32) {
-	slot := s.entities.Add(e.Row)
+// add makes an item for an entity and returns its slot.
+func (s *Sender) add(e ecs.Entity) (slot int) {
+	slot = s.entities.Add(e.Row)
 	it := s.entities.At(slot)
 	*it = item{row: e.Row, entity: e, phase: wanted, serial: it.serial + 1}
-	return int32(slot + len(s.globals))
+	return slot
 }
 
-// release removes the item of an entity.
-func (s *Sender) release(i int32) {
-	it := s.item(i)
+// release removes the item in a slot.
+func (s *Sender) release(slot int) {
+	it := s.entities.At(slot)
 	it.phase = unused
 	it.serial++
-	s.entities.Remove(int(i) - len(s.globals))
+	s.entities.Remove(slot)
 }
 
 // Append appends a delta of at most limit bytes that brings the client nearer to the last observed state, and returns the

@@ -87,19 +87,19 @@ func (w *writer) want(relevant iter.Seq2[ecs.Entity, float32]) {
 // wantEntity makes an entity relevant to the client. It always returns true.
 func (w *writer) wantEntity(e ecs.Entity, priority float32) bool {
 	s := w.sender
-	h := s.changes.entities.of(e)
-	if h == nil || priority < 0 {
+	h := s.changes.entities.at(e.Row)
+	if h == nil || h.entity != e || priority < 0 {
 		return true
 	}
-	i, ok := s.number(e.Row)
+	slot, ok := s.entities.Slot(e.Row)
 	if !ok {
 		if len(s.globals)+s.entities.Len() >= maxEntities-maxElements {
 			w.short = true
 			return true
 		}
-		i = s.add(e)
+		slot = s.add(e)
 	}
-	it := s.item(i)
+	it := s.entities.At(slot)
 	if it.phase == leaving || it.entity != e { // the client may have removed it or not
 		it.phase, it.entity = wanted, e
 		it.serial++
@@ -120,7 +120,7 @@ func (w *writer) wantEntity(e ecs.Entity, priority float32) bool {
 		it.waiting = false
 		return true
 	}
-	c := candidate{rowItem: rowItem{row: it.row, item: i}, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)}
+	c := candidate{rowItem: rowItem{row: it.row, item: s.number(slot)}, own: e.Owner() == s.first, urgency: it.urgency, waited: w.wait(it)}
 	c.way, c.bits = w.best(it, h, values)
 	w.due = append(w.due, c)
 	return true
@@ -156,11 +156,11 @@ const restPriority = 3
 // leave collects the rows that the client is to remove.
 func (w *writer) leave() {
 	s := w.sender
-	for slot, it := range s.entities.All {
-		i := int32(slot + len(s.globals))
+	for slot := range s.entities.Slots() { // of which those in phase unused are free
+		it := s.entities.At(slot)
 		if it.phase == wanted && it.stamp != s.stamp {
 			if !it.known {
-				s.release(i)
+				s.release(slot)
 				continue
 			}
 			it.phase, it.waiting = leaving, false
@@ -168,7 +168,7 @@ func (w *writer) leave() {
 			it.unbase()
 		}
 		if it.phase == leaving && w.needs(it, 0) {
-			w.gone = append(w.gone, rowItem{row: it.row, item: i})
+			w.gone = append(w.gone, rowItem{row: it.row, item: s.number(slot)})
 		}
 	}
 	slices.SortFunc(w.gone, byRow)
