@@ -134,6 +134,9 @@ func (s *Sender) Open(seat int, state *image.Snapshot) {
 			d.open = false
 		}
 	}
+	for slot := range s.entities.Slots() {
+		s.entities.At(slot).phase = unused
+	}
 	s.entities.Clear()
 	s.globals = s.globals[:0]
 	observed := s.changes.hasObserved(state.Tick())
