@@ -64,7 +64,7 @@ func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 				for s := range 4 {
 					m.join(path, simnet.Clock{Offset: time.Duration(s) * time.Second, DriftPPM: int64(s*100 - 200)}, systems.ClientConfig{Seat: s}, 60, wander(uint64(s+1)))
 				}
-				m.Net.RunUntil(max(soakTime(), 8*path.Up.Delay))
+				m.Net.RunUntil(max(soakTime(), 12*path.Up.Delay))
 				m.log()
 				if m.Reliable && (i == 7 || i == 9) {
 					// Up to two seconds of round trip, and everything waits for what was lost: nothing can be played so,

@@ -80,23 +80,23 @@ func TestVS01GAM1APressShowsAfterTheRoundTripAndItsAnimation(t *testing.T) {
 		p := m.join(round(100*ms), simnet.Clock{}, 0, 40, 0, idle)
 		var a walker
 		shown := map[time.Duration]float64{}
-		m.net.StopTicks(1) // of join: this player has buttons of another kind
-		m.net.Every(p.node, 0, 40, func(k int64, now simnet.Time) {
-			if p.loads == 0 {
+		m.Net.StopTicks(1) // of join: this player has buttons of another kind
+		m.Net.Every(p.peer.Node, 0, 40, func(k int64, now simnet.Time) {
+			if p.peer.Loads == 0 {
 				return
 			}
 			if k == press {
-				at = m.net.Now()
+				at = m.Net.Now()
 			}
 			p.SetInput(buttonInput.Pack(button{Right: k == press}))
 			p.Frame(systems.Time(now))
-			p.Send(systems.Time(now), m.fromClient(p))
+			p.Send(systems.Time(now), m.ToServer(p.peer))
 			_, current, _, _ := p.View(systems.Time(now))
 			if x := a.show(current, systems.Time(now)); k >= press {
-				shown[m.net.Now()-at] = x
+				shown[m.Net.Now()-at] = x
 			}
 		})
-		m.net.RunUntil(2 * time.Second)
+		m.Net.RunUntil(2 * time.Second)
 		for after := time.Duration(0); after <= 400*ms; after += 25 * ms {
 			want := min(max(10, 10+float64(after-100*ms)/float64(100*ms)), 11)
 			if x, ok := shown[after]; !ok || math.Abs(x-want) > 1e-9 {
@@ -115,13 +115,13 @@ func TestVS02AllClientsHearOfTheSameEventsInTheSameOrder(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 2)
 		m.four(profile(t, "P5"))
-		m.net.RunUntil(10 * time.Second)
-		m.sound(100)
+		m.Net.RunUntil(10 * time.Second)
+		m.wantSound(100)
 		for _, p := range m.clients {
-			m.heard(p, 60)
+			p.wantEvents(60)
 		}
-		if m.down == 0 || (m.streamed > 0) != c.Reliable {
-			t.Errorf("%d of the messages were on the reliable channel", m.streamed)
+		if m.Down.Bytes == 0 || (m.Down.Reliable > 0) != c.Reliable {
+			t.Errorf("%d of the messages were on the reliable channel", m.Down.Reliable)
 		}
 	})
 }
@@ -170,18 +170,18 @@ func TestVS03InputShowsARoundTripAndHalfATickLater(t *testing.T) {
 					return pad{}
 				}
 				next = f + 240 + int(r.IntN(100))
-				pressed = m.net.Now()
+				pressed = m.Net.Now()
 				return pad{Fire: true}
 			})
 			heard := 0
 			p.onFrame = func(p *player, _ *image.Snapshot, _ systems.Time) {
-				if len(p.effects) > heard {
-					heard = len(p.effects)
-					took = append(took, m.net.Now()-pressed)
+				if len(p.peer.Effects) > heard {
+					heard = len(p.peer.Effects)
+					took = append(took, m.Net.Now()-pressed)
 				}
 			}
-			m.net.RunUntil(60 * time.Second)
-			m.sound(900)
+			m.Net.RunUntil(60 * time.Second)
+			m.wantSound(900)
 			if len(took) < 40 {
 				t.Fatalf("only %d presses were seen", len(took))
 			}
@@ -225,20 +225,20 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 		given := func(p *player) uint64 { return p.commands.next - 1 }
 		reconnects := 0
 		for at := 2 * time.Second; at < 14*time.Second; at += 730 * ms {
-			m.net.At(at, func() {
+			m.Net.At(at, func() {
 				p := m.clients[reconnects%2]
 				if len(p.Pending(nil)) > 0 {
 					reconnects++
 				}
-				m.reconnect(p, reconnects%4 >= 2)
+				p.reconnect(reconnects%4 >= 2)
 			})
 		}
-		m.net.RunUntil(18 * time.Second)
+		m.Net.RunUntil(18 * time.Second)
 		if reconnects < 10 {
 			t.Errorf("only %d connections broke while commands were under way", reconnects)
 		}
 		carriedOut := map[uint32]int{}
-		for _, o := range m.orders {
+		for _, o := range m.orders() {
 			carriedOut[binary.LittleEndian.Uint32(o.Payload[4:])]++
 		}
 		for _, p := range m.clients {
@@ -258,23 +258,23 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 					invalid++
 				}
 				if carriedOut[id] != want || a.Reason == ReasonTimedOut || (price > startGold) != (a.Reason == ReasonInvalid) {
-					t.Errorf("client %d: purchase %d for %d was answered %v, and carried out %d times", p.id, id, price, a.Reason, carriedOut[id])
+					t.Errorf("client %d: purchase %d for %d was answered %v, and carried out %d times", p.peer.ID, id, price, a.Reason, carriedOut[id])
 				}
 			}
 			if len(answered) != int(given(p)) || len(p.answers) != int(given(p)) || invalid < 5 || presses < 10 {
-				t.Errorf("client %d: %d commands, %d answers to %d of them, %d invalid, %d presses", p.id, given(p), len(p.answers), len(answered), invalid, presses)
+				t.Errorf("client %d: %d commands, %d answers to %d of them, %d invalid, %d presses", p.peer.ID, given(p), len(p.answers), len(answered), invalid, presses)
 			}
 			seen := 0
-			for _, in := range m.inputs {
-				if padInput.Unpack(in[p.Config.Seat]).Fire {
+			for _, tick := range m.Ticks[1:] {
+				if padInput.Unpack(tick.Inputs[p.Config.Seat]).Fire {
 					seen++
 				}
 			}
 			if seen != presses {
-				t.Errorf("client %d: %d presses were accepted, %d ticks had one", p.id, presses, seen)
+				t.Errorf("client %d: %d presses were accepted, %d ticks had one", p.peer.ID, presses, seen)
 			}
-			if p.flagged > 0 || p.Refused() > 0 {
-				t.Errorf("client %d: flagged %d times, %d refused", p.id, p.flagged, p.Refused())
+			if len(p.peer.Flagged) > 0 || p.Refused() > 0 {
+				t.Errorf("client %d: flagged %d times, %d refused", p.peer.ID, len(p.peer.Flagged), p.Refused())
 			}
 		}
 	})
@@ -300,18 +300,18 @@ func TestVS05ARejectedCommandChangesNothingAnywhere(t *testing.T) {
 				}
 				return pad{DX: forbidden, DY: int8(f / 10 % 100), Fire: f%50 == 0}
 			})
-			m.net.RunUntil(8 * time.Second)
-			m.sound(60)
+			m.Net.RunUntil(8 * time.Second)
+			m.wantSound(60)
 			return m
 		}
 		with, without := play(true), play(false)
 		for f := ecs.Tick(1); f <= with.server.Done(); f++ {
-			if with.sums[f] != without.sums[f] {
+			if with.Ticks[f].Sum != without.Ticks[f].Sum {
 				t.Fatalf("tick %d has another state", f)
 			}
 		}
 		p := with.clients[3]
-		if n := p.Stats().Rejected; n < 20 || with.server.PeerStats(p.id).Refused < n || without.clients[3].Stats().Rejected > 0 {
+		if n := p.Stats().Rejected; n < 20 || with.server.PeerStats(p.peer.ID).Refused < n || without.clients[3].Stats().Rejected > 0 {
 			t.Errorf("%d commands were rejected, %d without them", n, without.clients[3].Stats().Rejected)
 		}
 		for _, a := range p.answers {
@@ -319,7 +319,7 @@ func TestVS05ARejectedCommandChangesNothingAnywhere(t *testing.T) {
 				t.Errorf("%+v", a)
 			}
 		}
-		if in := with.inputs[with.server.Done()][3]; padInput.Unpack(in).DX != 1 && !bodyOf(with.server.World(), 3).Dead {
+		if in := with.Ticks[with.server.Done()].Inputs[3]; padInput.Unpack(in).DX != 1 && !bodyOf(with.server.World(), 3).Dead {
 			t.Errorf("the player holds %+v", padInput.Unpack(in))
 		}
 		for s, other := range with.clients[:3] {
@@ -350,12 +350,12 @@ func TestEveryShownStateIsTheServers(t *testing.T) {
 				if raceDetector {
 					long = 4 * time.Second
 				}
-				m.net.RunUntil(long + 8*time.Second)
-				m.sound(least)
+				m.Net.RunUntil(long + 8*time.Second)
+				m.wantSound(least)
 				for _, p := range m.clients {
-					m.heard(p, least)
+					p.wantEvents(least)
 					if lag := m.server.Done() - p.present; lag > ecs.Tick(limit)+2*60 {
-						t.Errorf("client %d is %d ticks behind", p.id, lag)
+						t.Errorf("client %d is %d ticks behind", p.peer.ID, lag)
 					}
 				}
 			})

@@ -87,7 +87,7 @@ func FuzzReceive(f *testing.F) {
 	seeds(f, "ask", "state", "piece")
 	l := newLoop(f, testGame(60), Config{}, 2, 3, zigzag)
 	for range 200 {
-		l.step()
+		l.Step()
 	}
 	// A State that the client would take as it is, for the fuzzer to spoil.
 	l.server.Tick(0)

@@ -4,17 +4,12 @@ import (
 	"encoding/binary"
 
 	"tendon/ecs"
-	"tendon/ecs/image"
 )
 
 // The test game: each player walks in the plane and fires; what he fires flies on and hurts whom it meets, who is dead
 // for a second when he has been hurt three times. With an order he buys something, for as long as he has gold. Its
 // positions are floats: nobody but the server computes with them.
 type (
-	pad struct {
-		DX, DY int8
-		Fire   bool `tendon:"press"`
-	}
 	body struct {
 		X, Y   float64
 		Hurt   uint8
@@ -38,7 +33,6 @@ type (
 )
 
 var (
-	padInput   = ecs.NewInput[pad]()
 	bodyComp   = ecs.NewComponent[body]("body")
 	purseComp  = ecs.NewComponent[purse]("purse")
 	seatComp   = ecs.NewComponent[ecs.Seat]("seat")
@@ -163,19 +157,3 @@ func testGame(rate int) *ecs.Game {
 		},
 	}
 }
-
-// wander presses at random but the same for a seed.
-func wander(seed uint64) func(*player, int) pad {
-	r := image.NewRand(seed)
-	var now pad
-	return func(*player, int) pad {
-		if r.Chance(1, 12) {
-			now.DX, now.DY = int8(r.IntN(3)-1), int8(r.IntN(3)-1)
-		}
-		now.Fire = r.Chance(1, 15)
-		return now
-	}
-}
-
-// idle does nothing.
-func idle(*player, int) pad { return pad{} }

@@ -55,19 +55,19 @@ func TestWhateverHappensOnlyTheServersStatesAreShown(t *testing.T) {
 			p := m.clients[r.IntN(4)]
 			switch r.IntN(5) {
 			case 0:
-				m.net.Partition(p.node, m.node, at, at+time.Duration(r.IntN(3000))*ms)
+				m.Net.Partition(p.peer.Node, m.Node, at, at+time.Duration(r.IntN(3000))*ms)
 			case 1:
-				m.net.At(at, func() { m.reconnect(p, false); p.effects = nil })
+				m.Net.At(at, func() { p.reconnect(false); p.peer.Effects = nil })
 			case 2:
-				m.net.At(at, func() { m.reconnect(p, true); p.effects = nil })
+				m.Net.At(at, func() { p.reconnect(true); p.peer.Effects = nil })
 			case 3:
-				m.net.At(at, func() { m.restart(p); p.effects = nil })
+				m.Net.At(at, func() { p.restart(); p.peer.Effects = nil })
 			default:
-				m.net.Pause(p.node, at, at+time.Duration(r.IntN(2000))*ms)
+				m.Net.Pause(p.peer.Node, at, at+time.Duration(r.IntN(2000))*ms)
 			}
 		}
-		m.net.RunUntil(24 * time.Second)
-		m.happens()
+		m.Net.RunUntil(24 * time.Second)
+		m.WantChange()
 		m.judge(seed, total)
 	}
 	t.Logf("%v", total)
@@ -78,26 +78,26 @@ func TestWhateverHappensOnlyTheServersStatesAreShown(t *testing.T) {
 
 // judge holds a match to what the soak promises.
 func (m *match) judge(seed int, total map[string]int) {
-	m.t.Helper()
+	m.T.Helper()
 	carriedOut := map[string]int{}
-	for _, o := range m.orders {
+	for _, o := range m.orders() {
 		if carriedOut[string(o.Payload)]++; carriedOut[string(o.Payload)] > 1 {
-			m.t.Errorf("seed %d: an order was carried out twice", seed)
+			m.T.Errorf("seed %d: an order was carried out twice", seed)
 		}
 		total["orders"]++
 	}
 	happened := map[image.EventKey]int{}
-	for i, key := range m.events {
+	for i, key := range m.events() {
 		happened[key] = i + 1
 	}
 	for _, p := range m.clients {
 		if lag := m.server.Done() - p.present; lag > 120 || !p.Live() {
-			m.t.Errorf("seed %d: client %d is %d ticks behind: %+v, refused %d, flagged %d", seed, p.id, lag, p.Stats(), p.Refused(), p.flagged)
+			m.T.Errorf("seed %d: client %d is %d ticks behind: %+v, refused %d, flagged %d", seed, p.peer.ID, lag, p.Stats(), p.Refused(), len(p.peer.Flagged))
 		}
 		last := 0
-		for _, e := range p.effects {
+		for _, e := range p.peer.Effects {
 			if at := happened[e.Event.Key]; at <= last {
-				m.t.Errorf("seed %d: client %d heard of %+v out of turn", seed, p.id, e.Event.Key)
+				m.T.Errorf("seed %d: client %d heard of %+v out of turn", seed, p.peer.ID, e.Event.Key)
 			} else {
 				last = at
 			}
@@ -107,17 +107,17 @@ func (m *match) judge(seed int, total map[string]int) {
 				continue
 			}
 			if n := carriedOut[string(a.Command.Order)]; a.Reason == Accepted && n != 1 || a.Reason != Accepted && a.Reason != ReasonTimedOut && n != 0 {
-				m.t.Errorf("seed %d: client %d: %v was carried out %d times", seed, p.id, a, n)
+				m.T.Errorf("seed %d: client %d: %v was carried out %d times", seed, p.peer.ID, a, n)
 			}
 			if a.Reason != Accepted {
 				total["rejected"]++
 			}
 		}
-		if st := m.server.PeerStats(p.id); st.Desyncs > 0 {
-			m.t.Errorf("seed %d: client %d: %+v, refused %d", seed, p.id, st, p.Refused())
+		if st := m.server.PeerStats(p.peer.ID); st.Desyncs > 0 {
+			m.T.Errorf("seed %d: client %d: %+v, refused %d", seed, p.peer.ID, st, p.Refused())
 		}
 		total["shown"] += p.checked
-		total["events"] += len(p.effects)
-		total["images"] += p.loads - 1
+		total["events"] += len(p.peer.Effects)
+		total["images"] += p.peer.Loads - 1
 	}
 }

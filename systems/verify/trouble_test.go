@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/systems"
 )
@@ -41,23 +42,23 @@ func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 				return pad{Fire: f > 240 && f%20 == 0}
 			})
 		}
-		m.net.RunUntil(22 * time.Second)
-		m.sound(30)
+		m.Net.RunUntil(22 * time.Second)
+		m.wantSound(30)
 		last := map[ecs.Player]uint32{}
-		for _, o := range m.orders {
+		for _, o := range m.orders() {
 			id := binary.LittleEndian.Uint32(o.Payload[4:])
 			if id <= last[o.Player] {
 				t.Errorf("player %d: purchase %d after %d", o.Player, id, last[o.Player])
 			}
 			last[o.Player] = id
 		}
-		if len(m.orders) != int(id) || id < 40 {
-			t.Errorf("%d of %d orders were carried out", len(m.orders), id)
+		if len(m.orders()) != int(id) || id < 40 {
+			t.Errorf("%d of %d orders were carried out", len(m.orders()), id)
 		}
 		for _, p := range m.clients {
-			m.heard(p, 80)
+			p.wantEvents(80)
 			if len(p.values) < int(id)*9/10 || slices.ContainsFunc(p.answers, func(a Answer) bool { return a.Reason != Accepted }) {
-				t.Errorf("client %d heard of %d purchases; %v", p.id, len(p.values), p.answers)
+				t.Errorf("client %d heard of %d purchases; %v", p.peer.ID, len(p.values), p.answers)
 			}
 		}
 	})
@@ -71,16 +72,16 @@ func TestAPartitionHealsAndLeavesNobodyWalking(t *testing.T) {
 		m := newMatch(t, testGame(60), c, 21)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, until(pad{}, map[int]pad{100: {DX: 1}, 310: {}}))
 		m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, wander(1))
-		m.net.Partition(p.node, m.node, 5*time.Second, 8*time.Second)
-		m.net.RunUntil(5 * time.Second)
+		m.Net.Partition(p.peer.Node, m.Node, 5*time.Second, 8*time.Second)
+		m.Net.RunUntil(5 * time.Second)
 		shown := p.checked
-		m.net.RunUntil(7900 * ms)
-		if in := m.inputs[m.server.Done()][0]; padInput.Unpack(in).DX != 1 || p.checked > shown+10 {
+		m.Net.RunUntil(7900 * ms)
+		if in := m.Ticks[m.server.Done()].Inputs[0]; padInput.Unpack(in).DX != 1 || p.checked > shown+10 {
 			t.Fatalf("the partition is none: held is %v, %d states shown", padInput.Unpack(in), p.checked-shown)
 		}
-		m.net.RunUntil(13 * time.Second)
-		m.sound(300)
-		if in := m.inputs[m.server.Done()][0]; in != (ecs.InputBytes{}) {
+		m.Net.RunUntil(13 * time.Second)
+		m.wantSound(300)
+		if in := m.Ticks[m.server.Done()].Inputs[0]; in != (ecs.InputBytes{}) {
 			t.Errorf("the player has let go and goes on with %+v", padInput.Unpack(in))
 		}
 		timedOut := 0
@@ -93,7 +94,7 @@ func TestAPartitionHealsAndLeavesNobodyWalking(t *testing.T) {
 			t.Errorf("%d commands timed out, %d wait", timedOut, len(p.Pending(nil)))
 		}
 		for _, p := range m.clients {
-			m.heard(p, 5)
+			p.wantEvents(5)
 		}
 		if lag := m.server.Done() - p.present; lag > 20 {
 			t.Errorf("%d ticks behind", lag)
@@ -108,19 +109,19 @@ func TestWhoWasAwayForTooLongIsGivenAnImage(t *testing.T) {
 		m := newMatch(t, testGame(60), c, 22)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, wander(7))
 		q := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, wander(8))
-		m.net.Partition(p.node, m.node, 4*time.Second, 9*time.Second)
-		m.net.RunUntil(14 * time.Second)
-		if p.flagged == 0 || p.flagged > 2 || p.Stats().Snaps == 0 || m.server.PeerStats(p.id).Desyncs != 0 {
-			t.Errorf("flagged %d times, %+v", p.flagged, p.Stats())
+		m.Net.Partition(p.peer.Node, m.Node, 4*time.Second, 9*time.Second)
+		m.Net.RunUntil(14 * time.Second)
+		if len(p.peer.Flagged) == 0 || len(p.peer.Flagged) > 2 || p.Stats().Snaps == 0 || m.server.PeerStats(p.peer.ID).Desyncs != 0 {
+			t.Errorf("flagged %d times, %+v", len(p.peer.Flagged), p.Stats())
 		}
 		if lag := m.server.Done() - p.present; lag > 20 || !p.Live() {
 			t.Errorf("%d ticks behind", lag)
 		}
-		if q.flagged > 0 || q.Stats().Snaps > 0 || q.checked < 500 {
+		if len(q.peer.Flagged) > 0 || q.Stats().Snaps > 0 || q.checked < 500 {
 			t.Errorf("another one notices: %+v", q.Stats())
 		}
-		m.heard(q, 40)
-		m.happens()
+		q.wantEvents(40)
+		m.WantChange()
 	})
 }
 
@@ -141,8 +142,8 @@ func TestOrdersBeyondTheRateAreRejected(t *testing.T) {
 			}
 			return play(p, f)
 		})
-		m.net.RunUntil(8 * time.Second)
-		m.sound(200)
+		m.Net.RunUntil(8 * time.Second)
+		m.wantSound(200)
 		counts := map[Reason]int{}
 		for _, a := range p.answers {
 			counts[a.Reason]++
@@ -155,8 +156,8 @@ func TestOrdersBeyondTheRateAreRejected(t *testing.T) {
 				t.Errorf("another pays: %+v", a)
 			}
 		}
-		if len(m.orders) != counts[Accepted]+2 {
-			t.Errorf("%d orders were carried out", len(m.orders))
+		if len(m.orders()) != counts[Accepted]+2 {
+			t.Errorf("%d orders were carried out", len(m.orders()))
 		}
 	})
 }
@@ -174,9 +175,9 @@ func TestAnInputThatWasTooFastIsStatedAgain(t *testing.T) {
 			}
 			return pad{DX: -1}
 		})
-		m.net.RunUntil(12 * time.Second)
-		m.sound(100)
-		if in := padInput.Unpack(m.inputs[m.server.Done()][0]); in != (pad{DX: -1}) {
+		m.Net.RunUntil(12 * time.Second)
+		m.wantSound(100)
+		if in := padInput.Unpack(m.Ticks[m.server.Done()].Inputs[0]); in != (pad{DX: -1}) {
 			t.Errorf("holds %+v", in)
 		}
 		if n := p.Stats().Rejected; n < 20 {
@@ -188,7 +189,7 @@ func TestAnInputThatWasTooFastIsStatedAgain(t *testing.T) {
 // Two presses that the network brings to one tick are both in it: neither is lost, and held directions are the later ones.
 func TestPressesThatComeTogetherAreMerged(t *testing.T) {
 	m := newMatch(t, testGame(60), Config{}, 25)
-	s, out := m.server, &outbox{func(systems.Peer, systems.Channel, []byte) {}}
+	s, out := m.server, halves.Discard
 	s.Open(0, 0, 0, 0, out)
 	s.Stamp(image.Order{Kind: image.OrderJoin}, out)
 	s.Tick(0)
@@ -197,16 +198,16 @@ func TestPressesThatComeTogetherAreMerged(t *testing.T) {
 		{Kind: CommandInput, Input: padInput.Pack(pad{DX: -1})},
 		{Kind: CommandInput, Input: padInput.Pack(pad{DX: forbidden})},
 	}}
-	message, _ := ask.append(nil, systems.MaxDatagram, m.game)
+	message, _ := ask.append(nil, systems.MaxDatagram, m.Game)
 	if err := s.Receive(0, systems.Datagram, message, 0, out); err != nil {
 		t.Fatal(err)
 	}
 	s.Tick(0)
-	if in := padInput.Unpack(m.inputs[2][0]); in != (pad{DX: -1, Fire: true}) {
+	if in := padInput.Unpack(m.Ticks[2].Inputs[0]); in != (pad{DX: -1, Fire: true}) {
 		t.Errorf("the tick has %+v", in)
 	}
 	s.Tick(0)
-	if in := padInput.Unpack(m.inputs[3][0]); in != (pad{DX: -1}) {
+	if in := padInput.Unpack(m.Ticks[3].Inputs[0]); in != (pad{DX: -1}) {
 		t.Errorf("the tick after has %+v", in)
 	}
 }
@@ -236,10 +237,10 @@ func TestACommandOfSomebodyWhoDiedOnTheWayIsRejected(t *testing.T) {
 			}
 			return play(p, f)
 		})
-		m.net.RunUntil(4 * time.Second)
-		m.sound(100)
-		if len(m.orders) != 1 || purseOf(m.server.World(), 0).Gold != startGold || bodyOf(m.server.World(), 0).X != 0 {
-			t.Errorf("%d orders, %+v, %+v", len(m.orders), purseOf(m.server.World(), 0), bodyOf(m.server.World(), 0))
+		m.Net.RunUntil(4 * time.Second)
+		m.wantSound(100)
+		if len(m.orders()) != 1 || purseOf(m.server.World(), 0).Gold != startGold || bodyOf(m.server.World(), 0).X != 0 {
+			t.Errorf("%d orders, %+v, %+v", len(m.orders()), purseOf(m.server.World(), 0), bodyOf(m.server.World(), 0))
 		}
 		var why []Reason
 		for _, a := range p.answers {
@@ -265,13 +266,13 @@ func TestOrdersOfOneTickAreCheckedOneAfterTheOther(t *testing.T) {
 			}
 			return pad{}
 		})
-		m.net.RunUntil(4 * time.Second)
+		m.Net.RunUntil(4 * time.Second)
 		var why []Reason
 		for _, a := range p.answers {
 			why = append(why, a.Reason)
 		}
-		if !slices.Equal(why, []Reason{Accepted, Accepted, ReasonInvalid}) || len(m.orders) != 2 || len(p.values) != 2 {
-			t.Errorf("answers %v, %d orders, %d heard of", why, len(m.orders), len(p.values))
+		if !slices.Equal(why, []Reason{Accepted, Accepted, ReasonInvalid}) || len(m.orders()) != 2 || len(p.values) != 2 {
+			t.Errorf("answers %v, %d orders, %d heard of", why, len(m.orders()), len(p.values))
 		}
 		if got := purseOf(m.server.World(), 0); got != (purse{Gold: 0, Bought: 2}) {
 			t.Errorf("%+v", got)
@@ -285,26 +286,26 @@ func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 28)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, pressing(100, 150, 200, 400, 450, 500))
-		m.net.RunUntil(4 * time.Second)
+		m.Net.RunUntil(4 * time.Second)
 		before := p.commands.next
-		m.restart(p)
+		p.restart()
 		if p.Order(ecs.Entity{}, purchase(1, 1), nil) != ErrNotHeard {
 			t.Error("an order before anything was heard of the server")
 		}
-		m.net.RunUntil(10 * time.Second)
+		m.Net.RunUntil(10 * time.Second)
 		if before < 3 || p.commands.next != before+3 {
 			t.Errorf("numbers up to %d before, up to %d after", before, p.commands.next)
 		}
 		presses := 0
-		for _, in := range m.inputs {
-			if padInput.Unpack(in[0]).Fire {
+		for _, tick := range m.Ticks[1:] {
+			if padInput.Unpack(tick.Inputs[0]).Fire {
 				presses++
 			}
 		}
 		if presses != 6 {
 			t.Errorf("%d presses", presses)
 		}
-		m.happens()
+		m.WantChange()
 	})
 }
 
@@ -313,13 +314,13 @@ func TestANewProcessLetsGoOfWhatTheOldOneHeld(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 34)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
-		m.net.RunUntil(2 * time.Second)
+		m.Net.RunUntil(2 * time.Second)
 		if padInput.Unpack(m.server.Step.Inputs[0]).DX != 1 {
 			t.Fatal("the test proves nothing")
 		}
 		p.play = idle
-		m.restart(p)
-		m.net.RunUntil(3 * time.Second)
+		p.restart()
+		m.Net.RunUntil(3 * time.Second)
 		if in := m.server.Step.Inputs[0]; in != (ecs.InputBytes{}) {
 			t.Errorf("walks on with %+v", padInput.Unpack(in))
 		}
@@ -331,14 +332,14 @@ func TestWhoJoinsHoldsWhatHeHolds(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 35)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
-		out := &outbox{m.fromServer}
-		m.net.RunUntil(2 * time.Second)
+		out := m.ToClients()
+		m.Net.RunUntil(2 * time.Second)
 		first := padInput.Unpack(m.server.Step.Inputs[0])
 		m.server.Stamp(image.Order{Kind: image.OrderLeave}, out)
-		m.net.RunUntil(3 * time.Second)
+		m.Net.RunUntil(3 * time.Second)
 		gone := padInput.Unpack(m.server.Step.Inputs[0])
 		m.server.Stamp(image.Order{Kind: image.OrderJoin}, out)
-		m.net.RunUntil(4 * time.Second)
+		m.Net.RunUntil(4 * time.Second)
 		if again := padInput.Unpack(m.server.Step.Inputs[0]); first.DX != 1 || gone != (pad{}) || again.DX != 1 {
 			t.Errorf("holds %+v, then %+v, then %+v", first, gone, again)
 		}
@@ -355,9 +356,9 @@ func TestASpectatorWatches(t *testing.T) {
 		m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, wander(1))
 		m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, wander(2))
 		p := m.join(profile(t, "P3"), simnet.Clock{}, -1, 60, 0, wander(3))
-		m.net.RunUntil(8 * time.Second)
-		m.sound(300)
-		m.heard(p, 20)
+		m.Net.RunUntil(8 * time.Second)
+		m.wantSound(300)
+		p.wantEvents(20)
 		if err := p.Order(ecs.Entity{}, nil, nil); err == nil || len(p.Pending(nil)) > 0 || len(p.answers) > 0 {
 			t.Errorf("a spectator's order: %v", err)
 		}
@@ -399,13 +400,13 @@ func TestAStateLargerThanADatagramGoesOnTheReliableChannel(t *testing.T) {
 			for _, s := range []int{0, 3} {
 				m.join(profile(t, "P3"), simnet.Clock{}, s, 60, 0, wander(uint64(s)))
 			}
-			m.net.RunUntil(8 * time.Second)
-			m.sound(v.shown)
-			if m.streamed < v.shown || m.largest < v.least || m.largest > pieceBytes+2 {
-				t.Errorf("%d messages on the reliable channel, the largest of %d bytes", m.streamed, m.largest)
+			m.Net.RunUntil(8 * time.Second)
+			m.wantSound(v.shown)
+			if m.Down.Reliable < v.shown || m.Down.Largest < v.least || m.Down.Largest > pieceBytes+2 {
+				t.Errorf("%d messages on the reliable channel, the largest of %d bytes", m.Down.Reliable, m.Down.Largest)
 			}
 			for _, p := range m.clients {
-				m.heard(p, 3)
+				p.wantEvents(3)
 			}
 		})
 	}
@@ -422,25 +423,25 @@ func TestStatesGoBackToDatagrams(t *testing.T) {
 	}
 	m := newMatch(t, g, Config{}, 31)
 	m.four(profile(t, "P5"))
-	m.net.RunUntil(20 * time.Second)
-	m.sound(200)
+	m.Net.RunUntil(20 * time.Second)
+	m.wantSound(200)
 	for _, p := range m.clients {
-		m.heard(p, 60)
+		p.wantEvents(60)
 	}
-	if datagrams := 4*int(m.server.Done()) - m.streamed; m.streamed < 40 || datagrams < 1000 {
-		t.Errorf("%d messages on the reliable channel, %d datagrams", m.streamed, datagrams)
+	if datagrams := 4*int(m.server.Done()) - m.Down.Reliable; m.Down.Reliable < 40 || datagrams < 1000 {
+		t.Errorf("%d messages on the reliable channel, %d datagrams", m.Down.Reliable, datagrams)
 	}
 }
 
 // Where datagrams do not get through at all, the same messages on the reliable channel do.
 func TestDatagramsMayComeOnTheReliableChannel(t *testing.T) {
 	m := newMatch(t, testGame(60), Config{}, 32)
-	m.reliable = true
+	m.Reliable = true
 	m.four(profile(t, "P3"))
-	m.net.RunUntil(8 * time.Second)
-	m.sound(200)
+	m.Net.RunUntil(8 * time.Second)
+	m.wantSound(200)
 	for _, p := range m.clients {
-		m.heard(p, 40)
+		p.wantEvents(40)
 	}
 }
 
@@ -450,25 +451,25 @@ func TestAWrongBitIsFoundAndHealed(t *testing.T) {
 		m := newMatch(t, testGame(60), c, 33)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, wander(1))
 		q := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, wander(2))
-		m.net.At(4*time.Second, func() {
+		m.Net.At(4*time.Second, func() {
 			for e := range bodies.All(p.World()) { // a pointer into the newest state
 				e.A.Y += 1
 			}
 			p.ring.Clear() // older states would heal it
 			p.ring.Save(p.World())
 			p.Client.shown.previous, p.Client.shown.current = p.present, p.present
-			delete(m.sums, p.present) // it is what the display has, until the image is there
+			p.wrong = p.present // it is what the display has, until the image is there
 		})
-		m.net.RunUntil(9 * time.Second)
-		if p.flagged != 1 || m.server.PeerStats(p.id).Desyncs != 1 || p.Refused() == 0 || p.Stats().Snaps != 1 || !p.Live() {
-			t.Errorf("flagged %d times, refused %d, %+v", p.flagged, p.Refused(), p.Stats())
+		m.Net.RunUntil(9 * time.Second)
+		if len(p.peer.Flagged) != 1 || m.server.PeerStats(p.peer.ID).Desyncs != 1 || p.Refused() == 0 || p.Stats().Snaps != 1 || !p.Live() {
+			t.Errorf("flagged %d times, refused %d, %+v", len(p.peer.Flagged), p.Refused(), p.Stats())
 		}
 		if lag := m.server.Done() - p.present; lag > 20 {
 			t.Errorf("%d ticks behind", lag)
 		}
-		if q.flagged > 0 || q.Refused() > 0 {
+		if len(q.peer.Flagged) > 0 || q.Refused() > 0 {
 			t.Errorf("another is flagged: %+v", q.Stats())
 		}
-		m.happens()
+		m.WantChange()
 	})
 }

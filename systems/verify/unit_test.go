@@ -8,6 +8,7 @@ import (
 
 	"tendon/ecs"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/systems"
 )
 
@@ -40,7 +41,7 @@ func (b *bench) Send(to systems.Peer, _ systems.Channel, message []byte) {
 	var m stateMessage
 	if to == 0 {
 		if err := m.read(slices.Clone(message)); err != nil {
-			b.t.Error(err)
+			b.T.Error(err)
 		}
 		b.sent = append(b.sent, m)
 	}
@@ -56,9 +57,9 @@ func (b *bench) tick(n int) {
 // ask sends commands of a peer, numbered from first.
 func (b *bench) ask(id systems.Peer, first uint64, commands ...Command) error {
 	m := askMessage{held: b.s.Done(), first: first, asked: commands}
-	message, n := m.append(nil, systems.MaxReliable, b.game)
+	message, n := m.append(nil, systems.MaxReliable, b.Game)
 	if n != len(commands) {
-		b.t.Fatal("they do not fit")
+		b.T.Fatal("they do not fit")
 	}
 	return b.s.Receive(id, systems.Datagram, message, 0, b)
 }
@@ -85,8 +86,8 @@ func TestAnAnsweredCommandIsAnsweredFromTheCache(t *testing.T) {
 			t.Fatalf("answered %d, rejected %v", m.answered, m.rejected)
 		}
 	}
-	if got := purseOf(b.s.World(), 0); got != (purse{Gold: startGold - 30, Bought: 2}) || len(b.orders) != 2 {
-		t.Errorf("%+v after %d orders", got, len(b.orders))
+	if got := purseOf(b.s.World(), 0); got != (purse{Gold: startGold - 30, Bought: 2}) || len(b.orders()) != 2 {
+		t.Errorf("%+v after %d orders", got, len(b.orders()))
 	}
 	// Another connection of the seat is answered the same.
 	b.s.Close(0)
@@ -97,7 +98,7 @@ func TestAnAnsweredCommandIsAnsweredFromTheCache(t *testing.T) {
 	}
 	_ = b.ask(0, 1, asked...)
 	b.tick(1)
-	if len(b.orders) != 2 {
+	if len(b.orders()) != 2 {
 		t.Error("carried out again by another connection")
 	}
 	if err := b.ask(0, 4); err != nil {
@@ -133,7 +134,7 @@ func TestAnOvertakenMessageChangesNothing(t *testing.T) {
 	b.tick(1)
 	_ = b.ask(0, 3)
 	before := b.s.Peers[0].Acked
-	message, _ := old.append(nil, systems.MaxDatagram, b.game)
+	message, _ := old.append(nil, systems.MaxDatagram, b.Game)
 	if err := b.s.Receive(0, systems.Datagram, message, 0, b); err != nil {
 		t.Fatal(err)
 	}
@@ -153,8 +154,8 @@ func TestNumbersThatWereLeftOutAreDecidedOn(t *testing.T) {
 	}
 	_ = b.ask(0, 8, order(1, 1), order(1, 2), order(1, 3))
 	b.tick(1)
-	if m := b.last(); m.answered != 10 || len(b.orders) != 1 || purseOf(b.s.World(), 0).Bought != 1 {
-		t.Errorf("answered %d, %d orders", m.answered, len(b.orders))
+	if m := b.last(); m.answered != 10 || len(b.orders()) != 1 || purseOf(b.s.World(), 0).Bought != 1 {
+		t.Errorf("answered %d, %d orders", m.answered, len(b.orders()))
 	}
 }
 
@@ -167,7 +168,7 @@ func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
 	_ = b.ask(1, 1, order(1, 11), order(1, 12))
 	b.tick(1)
 	var ids []byte
-	for _, o := range b.orders {
+	for _, o := range b.orders() {
 		ids = append(ids, o.Payload[4])
 	}
 	if !slices.Equal(ids, []byte{11, 1, 12}) {
@@ -181,8 +182,8 @@ func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
 	_ = b.ask(0, 3, order(1, 2), input(pad{DX: 2}))
 	b.s.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, b)
 	b.tick(1)
-	if m := b.last(); len(b.orders) != 3 || !slices.Equal(m.rejected, []rejection{{3, ReasonAbsent}, {4, ReasonAbsent}}) {
-		t.Errorf("%d orders, rejected %v", len(b.orders), m.rejected)
+	if m := b.last(); len(b.orders()) != 3 || !slices.Equal(m.rejected, []rejection{{3, ReasonAbsent}, {4, ReasonAbsent}}) {
+		t.Errorf("%d orders, rejected %v", len(b.orders()), m.rejected)
 	}
 	b.s.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, b)
 	b.tick(3)
@@ -213,7 +214,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 	b := newBench(t, Config{})
 	b.tick(300)
 	ask := func(m askMessage) []byte {
-		message, _ := m.append(nil, systems.MaxReliable, b.game)
+		message, _ := m.append(nil, systems.MaxReliable, b.Game)
 		return message
 	}
 	dirty := input(pad{Fire: true})
@@ -287,8 +288,8 @@ func TestAFloodIsBounded(t *testing.T) {
 	}
 	_ = b.ask(1, 1, order(1, 1))
 	b.tick(1)
-	if len(b.orders) != 1 || len(b.s.seats[0].rejected) > maxOutstanding || b.s.seats[0].waiting != 0 {
-		t.Errorf("%d orders, %d rejections kept", len(b.orders), len(b.s.seats[0].rejected))
+	if len(b.orders()) != 1 || len(b.s.seats[0].rejected) > maxOutstanding || b.s.seats[0].waiting != 0 {
+		t.Errorf("%d orders, %d rejections kept", len(b.orders()), len(b.s.seats[0].rejected))
 	}
 }
 
@@ -306,8 +307,8 @@ func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.tick(1) // its State is lost
-	if len(b.orders) != 1 {
-		t.Fatalf("%d orders", len(b.orders))
+	if len(b.orders()) != 1 {
+		t.Fatalf("%d orders", len(b.orders()))
 	}
 	var taken []image.Order
 	half, err := newServer(systems.ServerConfig{World: b.s.World(), Peers: 3, Taken: func(f systems.FinalTick) { taken = append(taken, f.Orders...) }}, Config{})
@@ -378,7 +379,7 @@ func TestATickHoldsNoMoreOrdersThanAJournalCounts(t *testing.T) {
 func TestALossIsToldOnce(t *testing.T) {
 	b := newBench(t, Config{})
 	m := askMessage{held: 1, lost: true, first: 1}
-	message, _ := m.append(nil, systems.MaxDatagram, b.game)
+	message, _ := m.append(nil, systems.MaxDatagram, b.Game)
 	for range 5 {
 		if err := b.s.Receive(0, systems.Datagram, message, 0, b); err != nil {
 			t.Fatal(err)
@@ -401,7 +402,7 @@ func TestALossIsToldOnce(t *testing.T) {
 func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 	l := newLoop(t, testGame(60), Config{}, 1, 2, zigzag)
 	for range 100 {
-		l.step()
+		l.Step()
 	}
 	c := l.clients[0]
 	l.server.Tick(0)
@@ -495,7 +496,7 @@ func TestWhatFindsNoRoomWaitsOrIsRefused(t *testing.T) {
 	down := false
 	l := newLoop(t, testGame(60), Config{MaxOutstanding: 4, OrdersPerSecond: 100, OrderBurst: 100}, 1, 1, func(_, tick int) pad { return pad{Fire: down} })
 	for range 50 {
-		l.step()
+		l.Step()
 	}
 	c := l.clients[0]
 	var errs []error
@@ -515,14 +516,14 @@ func TestWhatFindsNoRoomWaitsOrIsRefused(t *testing.T) {
 		t.Error("an order that is too long")
 	}
 	down = true
-	l.step()
+	l.Step()
 	down = false
 	if len(c.Pending(nil)) > 4 {
 		t.Error("more than there may be")
 	}
 	fired := 0
 	for range 10 {
-		l.step()
+		l.Step()
 		if padInput.Unpack(l.server.Step.Inputs[0]).Fire {
 			fired++
 		}
@@ -537,10 +538,10 @@ func TestAClientSendsOncePerTick(t *testing.T) {
 	for _, hz := range []int{30, 60, 75, 144, 240, 1000} {
 		l := newLoop(t, testGame(60), Config{}, 1, 1, zigzag)
 		for range 30 {
-			l.step()
+			l.Step()
 		}
-		c, sent, base := l.clients[0], 0, systems.Time(l.tick)*l.length
-		out := &outbox{func(systems.Peer, systems.Channel, []byte) { sent++ }}
+		c, sent, base := l.clients[0], 0, systems.Time(l.Tick)*l.Length
+		out := halves.Outbox(func(systems.Peer, systems.Channel, []byte) { sent++ })
 		r := image.NewRand(1)
 		for f := 1; f <= hz; f++ { // a second of it
 			c.SetInput(padInput.Pack(pad{DX: int8(r.IntN(100)), Fire: true}))
@@ -573,11 +574,11 @@ func TestAClientSendsOncePerTick(t *testing.T) {
 func TestTheDisplayTakesATickFromStateToState(t *testing.T) {
 	l := newLoop(t, testGame(60), Config{}, 1, 1, zigzag)
 	for range 60 {
-		l.step()
+		l.Step()
 	}
-	c, now := l.clients[0], systems.Time(l.tick)*l.length
+	c, now := l.clients[0], systems.Time(l.Tick)*l.Length
 	for _, part := range []int{0, 1, 2, 3, 4, 9} {
-		previous, current, confirmed, alpha := c.View(now + systems.Time(part)*l.length/4)
+		previous, current, confirmed, alpha := c.View(now + systems.Time(part)*l.Length/4)
 		if previous.Tick()+1 != current.Tick() || current.Tick() != c.present || confirmed != current {
 			t.Errorf("%d → %d, confirmed %d, present %d", previous.Tick(), current.Tick(), confirmed.Tick(), c.present)
 		}
@@ -685,7 +686,7 @@ func TestWhatIsUnderWayIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := half.(*Server)
-		out := &outbox{func(_ systems.Peer, _ systems.Channel, m []byte) { sent += len(m); messages++ }}
+		out := halves.Outbox(func(_ systems.Peer, _ systems.Channel, m []byte) { sent += len(m); messages++ })
 		s.Open(0, -1, 0, 0, out)
 		for range min(200, v.history+v.history/2) {
 			s.Tick(0)
@@ -710,7 +711,7 @@ func TestAClientKeepsAsManyStatesAsAreUnderWay(t *testing.T) {
 	for _, mode := range modes {
 		l := newLoop(t, testGame(60), mode.config, 1, 3, zigzag)
 		for range 600 {
-			l.step()
+			l.Step()
 		}
 		c, held := l.clients[0], 0
 		for f := c.present - 250; f <= c.present; f++ {
@@ -732,7 +733,7 @@ func TestOrdersOfAGameWithoutOrdersDoNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, b := half.(*Server), &bench{match: &match{t: t}}
+	s, b := half.(*Server), &bench{match: &match{Match: &halves.Match{T: t}}}
 	s.Open(0, 0, 0, 0, b)
 	s.Stamp(image.Order{Kind: image.OrderJoin}, b)
 	s.Tick(0)

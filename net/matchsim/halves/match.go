@@ -1,6 +1,7 @@
 package halves
 
 import (
+	"encoding/binary"
 	"slices"
 	"testing"
 	"time"
@@ -253,6 +254,12 @@ func (m *Match) send(from, to simnet.NodeID, ch systems.Channel, run byte, messa
 
 func (m *Match) atServer(from simnet.NodeID, ch systems.Channel, payload []byte, now time.Duration) {
 	p := m.Peers[from-1]
+	if len(payload) == 10 && payload[1] == kindReady {
+		if payload[0] == p.Run {
+			p.OpenNow(ecs.Tick(binary.LittleEndian.Uint64(payload[2:])))
+		}
+		return
+	}
 	if payload[0] != p.served || p.served == 0 {
 		return // of another connection
 	}

@@ -1,6 +1,7 @@
 package halves
 
 import (
+	"encoding/binary"
 	"time"
 
 	"tendon/ecs"
@@ -26,12 +27,14 @@ type Peer struct {
 
 	match  *Match
 	served byte // the connection that the server serves; 0: none
+	images int  // sent or cancelled
 }
 
 // Log is what a Match has recorded of a peer.
 type Log struct {
 	Frames  int
 	Loads   int
+	Image   ecs.Tick        // of the last image that it loaded
 	Flagged []time.Duration // when the server found its state to differ
 	Found   []image.Difference
 	Effects []systems.Effect
@@ -59,6 +62,8 @@ type Plan struct {
 	Busy func() bool
 	// Input returns the input of a frame. Optional.
 	Input func(frame int) ecs.InputBytes
+	// Effect receives each effect, beside Log.Effects. Optional.
+	Effect func(systems.Effect)
 	// Before, Between and After run before Frame, between Frame and Send, and after both. Optional.
 	Before, Between, After func(now time.Duration)
 	// Receive replaces the half's Receive. Optional.
@@ -129,10 +134,12 @@ func (p *Peer) Restart() {
 // loads it and is opened.
 func (p *Peer) SendImage(extra time.Duration) {
 	m := p.match
-	encoded, serverTick, run := Image(m.Server.World()), m.Server.Done(), p.served
+	encoded, serverTick := Image(m.Server.World()), m.Server.Done()
+	p.images++
+	number := p.images
 	m.Net.At(m.Net.Now()+p.Path.Down.Delay+extra, func() {
-		if run != p.served {
-			return // its connection has ended
+		if number != p.images {
+			return // its connection has ended, or another image follows
 		}
 		if k, ok := p.Half.(systems.Keeper); ok && p.Run > 0 {
 			if d, ok := new(rollback.Comparison).With(m.Game, encoded, k.Kept); ok {
@@ -142,7 +149,7 @@ func (p *Peer) SendImage(extra time.Duration) {
 		if err := p.World.Image().Load(encoded); err != nil {
 			m.T.Fatal(err)
 		}
-		p.Faulty = false
+		p.Faulty, p.Image = false, p.World.Tick()
 		p.Load(serverTick)
 		p.Open()
 	})
@@ -162,14 +169,16 @@ func (p *Peer) Load(serverTick ecs.Tick) {
 // Now returns the time on the client's clock.
 func (p *Peer) Now() time.Duration { return p.match.Net.LocalNow(p.Node) }
 
-// Open opens the peer on the server with the state that it holds, after the way up.
+// kindReady is the kind of the rig's own message, which opens a peer. No strategy has it.
+const kindReady = 255
+
+// Open asks the server, over the reliable channel, to open the peer with the state that it holds.
 func (p *Peer) Open() {
-	m, run, have := p.match, p.Run, p.World.Tick()
-	m.Net.At(m.Net.Now()+p.Path.Up.Delay, func() {
-		if run == p.Run {
-			p.OpenNow(have)
-		}
-	})
+	m := p.match
+	message := binary.LittleEndian.AppendUint64([]byte{p.Run, kindReady}, uint64(p.World.Tick()))
+	if err := m.Net.Send(p.Node, m.Node, systems.Reliable, message); err != nil {
+		m.T.Error(err)
+	}
 }
 
 // OpenNow opens the peer on the server with the state of a tick. If the tick is too old, the server sends an image instead.
@@ -201,6 +210,7 @@ func (p *Peer) Drop() {
 	m.Net.Reconnect(p.Node, m.Node)
 	m.Server.Close(p.ID)
 	p.served = 0
+	p.images++
 }
 
 // Reconnect starts the client's display and opens the client again with the state that it holds, after a Drop.
@@ -240,7 +250,12 @@ func (p *Peer) frame(now time.Duration) {
 	p.Half.Frame(now)
 	call(p.Between, now)
 	p.Half.Send(now, p.match.ToServer(p))
-	p.Half.Effects(func(e systems.Effect) { p.Effects = append(p.Effects, e) })
+	p.Half.Effects(func(e systems.Effect) {
+		p.Effects = append(p.Effects, e)
+		if p.Effect != nil {
+			p.Effect(e)
+		}
+	})
 	call(p.After, now)
 }
 
