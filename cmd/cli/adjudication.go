@@ -61,7 +61,7 @@ func (r *adjudication) replay(ctx context.Context, m *journals.Match) {
 	next, stop := iter.Pull2(m.Journal.Seatings())
 	defer stop()
 	after, change, more := next()
-	var seats seating
+	var seats seatHistory
 	began, over := ecs.Tick(0), false
 	for t := range m.Journal.Play(world, m.Journal.Last().Tick) {
 		if !over && ctx.Err() != nil {
@@ -71,7 +71,7 @@ func (r *adjudication) replay(ctx context.Context, m *journals.Match) {
 			over = true
 		}
 		for ; more && after < t.Tick; after, change, more = next() {
-			seats.take(int(change.Player), after, room.Seat{Held: change.Held, Client: change.Client, Name: change.Name})
+			seats.add(int(change.Player), after, room.Seat{Held: change.Held, Client: change.Client, Name: change.Name})
 		}
 		if result := r.game.Result(world); result != nil {
 			r.add(m, began, systems.Decision{Tick: t.Tick, Result: result, How: systems.ByReplay, Registered: world.Players(), Replays: 1}, seats)
@@ -83,7 +83,7 @@ func (r *adjudication) replay(ctx context.Context, m *journals.Match) {
 
 // add records a result. The time of a tick follows from the last write of the journal, which is exact unless the match
 // waited after it.
-func (r *adjudication) add(m *journals.Match, began ecs.Tick, what systems.Decision, seats seating) {
+func (r *adjudication) add(m *journals.Match, began ecs.Tick, what systems.Decision, seats seatHistory) {
 	if what.Registered == 0 {
 		return // the match had no players
 	}

@@ -20,7 +20,7 @@ type decisions struct {
 	journal   string
 	started   time.Time // of the current match: when the previous one was decided
 	tick      ecs.Tick  // last final tick
-	seats     seating
+	seats     seatHistory
 }
 
 // sink returns a sink for the room. from is the match that the room resumes. Optional.
@@ -28,12 +28,12 @@ func (d *decisions) sink(from *room.Resume) room.Sink {
 	if from != nil {
 		d.tick = from.World.Tick()
 		for i, s := range from.Seats {
-			d.seats.take(i, 0, s)
+			d.seats.add(i, 0, s)
 		}
 	}
 	return room.Sink{
 		Tick:     func(f systems.FinalTick) { d.tick = f.Tick },
-		Seat:     func(number int, s room.Seat) { d.seats.take(number, d.tick, s) },
+		Seat:     func(number int, s room.Seat) { d.seats.add(number, d.tick, s) },
 		Decision: func(what systems.Decision) { d.add(&what) },
 	}
 }
@@ -49,11 +49,11 @@ func (d *decisions) add(what *systems.Decision) {
 		Recording: d.recording, Journal: d.journal}
 	decide(&record, what, d.seats)
 	d.started = now
-	d.host.record(record)
+	d.host.keepResult(record)
 }
 
 // decide copies a decision into a record.
-func decide(r *matches.Record, what *systems.Decision, seats seating) {
+func decide(r *matches.Record, what *systems.Decision, seats seatHistory) {
 	r.Tick, r.Result, r.Verdict, r.Replays = uint64(what.Tick), string(what.Result), what.How.String(), what.Replays
 	for p := range what.Registered.All() {
 		holder := seats.at(int(p), what.Tick)

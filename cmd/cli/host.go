@@ -18,59 +18,55 @@ import (
 	"tendon/systems"
 )
 
-// host is a server that runs in this process.
+// host is a server that runs in this process. Parts that the config does not select are nil.
 type host struct {
 	*server.Server
-	key       netcode.Key
-	addr      netip.AddrPort // where clients find it
+	hostConfig
+	addr      netip.AddrPort // under which clients reach it
 	game      *ecs.Game
-	strategy  systems.Strategy
-	checksums *checksumHistory // nil: clients do not compare
-	recorders *recorders       // nil: no recordings
-	journals  *journals.Store  // nil: no journals
-	matches   *matchKeeper     // nil: decided matches are not kept
-	replays   *adjudication    // nil: every recovered match has its record
 	costs     *costs
-	desyncs   *desyncs     // nil: nobody is told of desyncs
-	recent    *recentTicks // nil: rooms are not watched
 	cancel    context.CancelFunc
 	ended     chan error
+	checksums *checksumHistory // of every tick, for clients of this process
+	files     *recorders
+	recent    *recentTicks
+	results   *matchKeeper
+	replays   *adjudication // of matches that were recovered without a record
 }
 
-// hostConfig is what a verb chooses of a host.
+// hostConfig is the part of a host that a verb selects.
 type hostConfig struct {
-	strategy systems.Strategy
-	flags    string // of the strategy, as on the command line
-	listen   string
-	public   []netip.AddrPort
-	key      netcode.Key
-	previous *netcode.Key // accepted too, while the key is being changed
-	maxRooms int
-	workers  int
-	seed     uint64          // 0: a random one for each room
-	record   string          // directory for recordings; "": none
-	matches  string          // file of decided matches; "": none
-	journals *journals.Store // nil: no journals
-	logger   *slog.Logger
-	socket   server.Socket
-	compare  bool           // keep checksums for clients of this process
-	recorder *cost.Recorder // of slow ticks; nil: none
-	desyncs  *desyncs       // nil: nobody is told of desyncs
-	recent   bool           // keep the last seconds of every room, for an operator
+	strategy   systems.Strategy
+	flags      string // of the strategy, as on the command line
+	listen     string
+	public     []netip.AddrPort
+	key        netcode.Key
+	previous   *netcode.Key // accepted as well, while the key is being changed; optional
+	maxRooms   int
+	workers    int
+	seed       uint64          // 0: a random one for each room
+	record     string          // directory for recordings; optional
+	matches    string          // file of decided matches; optional
+	journals   *journals.Store // optional
+	logger     *slog.Logger
+	socket     server.Socket  // optional
+	compare    bool           // keep checksums for clients of this process
+	recorder   *cost.Recorder // of slow ticks; optional
+	desyncs    *desyncs       // optional
+	keepRecent bool           // keep the last seconds of every room for an operator
 }
 
-// startHost opens a server and lets it run.
+// startHost opens a server and starts it.
 func startHost(a *app, c hostConfig) (*host, error) {
 	var err error
-	h := &host{key: c.key, game: a.game, strategy: c.strategy, ended: make(chan error, 1), costs: newCosts(a.game, c.recorder)}
+	h := &host{hostConfig: c, game: a.game, ended: make(chan error, 1), costs: newCosts(a.game, c.recorder)}
 	if c.compare {
 		h.checksums = newChecksumHistory(a.game)
 	}
 	if c.record != "" {
-		h.recorders = newRecorders(a, &c)
+		h.files = newRecorders(a, &c)
 	}
-	h.journals, h.desyncs = c.journals, c.desyncs
-	if c.recent {
+	if c.keepRecent {
 		h.recent = &recentTicks{watches: map[string]*room.Watch{}}
 	}
 	keys := []netcode.Key{c.key}
@@ -79,7 +75,7 @@ func startHost(a *app, c hostConfig) (*host, error) {
 	}
 	h.Server, err = server.New(server.Config{
 		Room:      room.Config{Game: a.game, Strategy: c.strategy},
-		OpenRoom:  func(name string, rc *room.Config) error { return h.openRoom(c.seed, name, rc) },
+		OpenRoom:  h.openRoom,
 		CloseRoom: h.closeRoom,
 		Address:   c.listen, Socket: c.socket, Public: c.public, Keys: keys, MaxRooms: c.maxRooms, Workers: c.workers,
 		Logger: c.logger,
@@ -89,21 +85,21 @@ func startHost(a *app, c hostConfig) (*host, error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	h.cancel = cancel
-	var unkept error
+	var resultsErr error
 	if c.matches != "" { // before a room can decide a match
-		h.matches, unkept = keepMatches(a, c.matches)
+		h.results, resultsErr = keepMatches(a, c.matches)
 	}
-	if h.matches != nil && h.journals != nil && a.game.Result != nil { // and before one is taken up
-		h.replays = adjudicate(a.game, h.journals.Waiting(), func(r matches.Record) { h.record(r); h.matches.wait() }) // one at a time
+	if h.results != nil && h.journals != nil && a.game.Result != nil { // before a room can resume a match
+		h.replays = adjudicate(a.game, h.journals.Waiting(), func(r matches.Record) { h.keepResult(r); h.results.wait() }) // one at a time
 	}
 	go func() { h.ended <- h.Run(ctx) }()
-	if h.addr, err = h.find(c.public); err == nil && c.record != "" {
-		if err = writable(c.record); err != nil { // not before the socket is ours: who starts a server twice leaves nothing behind
+	if h.addr, err = h.publicAddr(); err == nil && c.record != "" {
+		if err = writable(c.record); err != nil { // after the socket is open, so that a second server leaves no file behind
 			err = fmt.Errorf("recordings cannot be written: %w; choose another --record", err)
 		}
 	}
 	if err == nil {
-		err = unkept
+		err = resultsErr
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.stop())
@@ -111,10 +107,10 @@ func startHost(a *app, c hostConfig) (*host, error) {
 	return h, nil
 }
 
-// find returns the address under which clients find the server.
-func (h *host) find(public []netip.AddrPort) (netip.AddrPort, error) {
-	if len(public) > 0 {
-		return public[0], nil
+// publicAddr returns the address under which clients reach the server.
+func (h *host) publicAddr() (netip.AddrPort, error) {
+	if len(h.public) > 0 {
+		return h.public[0], nil
 	}
 	addr, err := netip.ParseAddrPort(h.Addr().String())
 	if err != nil {
@@ -123,10 +119,10 @@ func (h *host) find(public []netip.AddrPort) (netip.AddrPort, error) {
 	return addr, nil
 }
 
-// openRoom adds the sinks of a room: the journal, which may bring an old match along, then those that only read.
-func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
-	if seed != 0 {
-		rc.Seed = seed
+// openRoom adds the sinks of a room: first the journal, which may resume a match, then those that only read.
+func (h *host) openRoom(name string, rc *room.Config) error {
+	if h.seed != 0 {
+		rc.Seed = h.seed
 	}
 	rc.Observer = h.costs.begin(name)
 	if h.journals != nil {
@@ -138,13 +134,13 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 		rc.Sinks = append(rc.Sinks, h.checksums.sink())
 	}
 	var rec *recorder
-	if h.recorders != nil {
-		rec = h.recorders.start(name, rc)
+	if h.files != nil {
+		rec = h.files.start(name, rc)
 	}
 	if rec != nil {
 		rc.Sinks = append(rc.Sinks, rec.sink())
 	}
-	if h.matches != nil {
+	if h.results != nil {
 		d := decisions{host: h, name: name, strategy: h.strategy.Name, match: rc.Match, started: time.Now()}
 		if rec != nil {
 			d.recording = rec.path
@@ -169,37 +165,37 @@ func (h *host) openRoom(seed uint64, name string, rc *room.Config) error {
 	return nil
 }
 
-// closeRoom ends a room's journal and recording. The results are kept before: nobody looks for them in a journal of a
-// match that is over.
+// closeRoom ends the journal and the recording of a room. The results are written first, because the journal of a closed
+// room is not read again.
 func (h *host) closeRoom(name string, _ *room.Room) {
 	h.costs.end(name)
 	h.recent.end(name)
 	if h.journals != nil {
-		h.matches.wait()
+		h.results.wait()
 		h.journals.End(name)
 	}
-	if h.recorders != nil {
-		h.recorders.end(name)
+	if h.files != nil {
+		h.files.end(name)
 	}
 }
 
-// record keeps a decided match, if matches are kept. It may be called by any room's goroutine and never waits.
-func (h *host) record(r matches.Record) {
-	if h.matches != nil {
-		h.matches.recorder.Add(r)
+// keepResult keeps a decided match, if matches are kept. Any goroutine may call it; it does not block.
+func (h *host) keepResult(r matches.Record) {
+	if h.results != nil {
+		h.results.recorder.Add(r)
 	}
 }
 
-// stop ends the server, which tells its clients. It may be called once.
+// stop ends the server and the sessions of its clients. It may be called once.
 func (h *host) stop() error {
 	h.cancel()
 	err := <-h.ended
 	h.replays.close()
 	h.desyncs.wait()
-	if h.recorders != nil {
-		err = errors.Join(err, h.recorders.verdict())
+	if h.files != nil {
+		err = errors.Join(err, h.files.verdict())
 	}
-	return errors.Join(err, h.matches.close())
+	return errors.Join(err, h.results.close())
 }
 
 // ticket mints a token for this host.

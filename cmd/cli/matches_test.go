@@ -151,7 +151,7 @@ func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 	}
 	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", path), "another process has the file open", "choose another --matches")
 	for n := range uint64(100) { // more than the disk stores until the host stops
-		h.record(decided("main", n))
+		h.keepResult(decided("main", n))
 	}
 	if err := h.stop(); err != nil {
 		t.Error(err)
@@ -163,7 +163,7 @@ func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 	if h, err = startHost(a, c); err != nil {
 		t.Fatal(err)
 	}
-	h.record(decided("main", 3))
+	h.keepResult(decided("main", 3))
 	if err := h.stop(); err != nil {
 		t.Error(err)
 	}

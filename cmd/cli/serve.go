@@ -101,12 +101,12 @@ func (v *serveVerb) Run(a *app) (err error) {
 	if err := v.keys(&c); err != nil {
 		return err
 	}
-	w, err := v.watch(a, strategy)
+	w, err := v.startAdmin(a, strategy)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	c.recent = w != nil
+	c.keepRecent = w != nil
 	if v.Journal != "" {
 		if err := v.journals(a, &c); err != nil {
 			return err

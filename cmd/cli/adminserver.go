@@ -14,23 +14,23 @@ import (
 	"tendon/systems"
 )
 
-// adminFlags say where an operator sees what a server does.
+// adminFlags configure the admin server of a verb.
 type adminFlags struct {
 	Admin          string   `placeholder:"ADDR" help:"Serve metrics, profiles, health and a live page at this address, as host:port: 127.0.0.1:9090. Another host than loopback demands a token."`
-	AdminToken     string   `help:"What visitors of --admin have to show, 16 characters or more. Others on this machine may see it; --admin-token-file is better."`
-	AdminTokenFile string   `type:"path" help:"A file that holds that token."`
-	AdminHost      []string `help:"A further name under which --admin is reached, as behind a proxy; may be given several times."`
+	AdminToken     string   `help:"The token of --admin, 16 characters or more. Other users of this machine may see it; --admin-token-file is better."`
+	AdminTokenFile string   `type:"path" help:"A file with that token."`
+	AdminHost      []string `help:"A further host name of --admin, as behind a proxy; may be given several times."`
 }
 
-// watched is the admin server of a verb. nil: there is none.
-type watched struct {
+// adminServer is the admin server of a verb. A nil adminServer does nothing.
+type adminServer struct {
 	*admin.Server
 	cancel context.CancelFunc
 	ended  chan error
 }
 
-// watch starts the admin server, if it was asked for.
-func (f *adminFlags) watch(a *app, strategy systems.Strategy) (*watched, error) {
+// startAdmin starts the admin server. It returns nil without --admin.
+func (f *adminFlags) startAdmin(a *app, strategy systems.Strategy) (*adminServer, error) {
 	if f.Admin == "" {
 		if f.AdminToken != "" || f.AdminTokenFile != "" || len(f.AdminHost) > 0 {
 			return nil, errors.New("--admin-token, --admin-token-file and --admin-host go with --admin: say where to listen, as --admin 127.0.0.1:9090")
@@ -55,20 +55,20 @@ func (f *adminFlags) watch(a *app, strategy systems.Strategy) (*watched, error) 
 		return nil, fmt.Errorf("--admin %s cannot be listened on: %w", f.Admin, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watched{Server: s, cancel: cancel, ended: make(chan error, 1)}
+	w := &adminServer{Server: s, cancel: cancel, ended: make(chan error, 1)}
 	go func() { w.ended <- s.Serve(ctx) }()
 	a.say("watch it at %s", s.URL())
 	a.emit("admin", fields{"url": s.URL()})
 	return w, nil
 }
 
-// token returns the token that was chosen, or "".
+// token returns the token of the flags, or "".
 func (f *adminFlags) token() (string, error) {
 	if f.AdminTokenFile == "" {
 		return f.AdminToken, nil
 	}
 	if f.AdminToken != "" {
-		return "", errors.New("--admin-token and --admin-token-file say the same: give one of them")
+		return "", errors.New("--admin-token and --admin-token-file are both given: give one of them")
 	}
 	text, err := os.ReadFile(f.AdminTokenFile)
 	if err != nil {
@@ -80,22 +80,22 @@ func (f *adminFlags) token() (string, error) {
 	return string(text), nil
 }
 
-// ready says that the server serves.
-func (w *watched) ready(h *host) {
+// ready reports that the server is running.
+func (w *adminServer) ready(h *host) {
 	if w != nil {
 		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.costs.all, Record: h.recent.record})
 	}
 }
 
-// stopping says that the server is about to stop.
-func (w *watched) stopping() {
+// stopping reports that the server is about to stop.
+func (w *adminServer) stopping() {
 	if w != nil {
 		w.Stopping()
 	}
 }
 
 // close ends the admin server.
-func (w *watched) close() error {
+func (w *adminServer) close() error {
 	if w == nil {
 		return nil
 	}

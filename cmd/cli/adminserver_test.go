@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// fetch asks for a page of the admin server and returns its status, 0 if nobody answers, and its text.
+// fetch returns the status and the text of a page of the admin server, status 0 without an answer.
 func fetch(t *testing.T, url string, token string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -34,12 +34,11 @@ func fetch(t *testing.T, url string, token string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// What an operator is shown is what the server does: a player comes in, and is counted, with what the game's own systems
-// cost.
+// The metrics of a running server count the players and the costs of the game's systems.
 func TestAnOperatorSeesPlayersAndCostsOfARunningServer(t *testing.T) {
 	slow(t)
 	file := filepath.Join(t.TempDir(), "admin.token")
-	const secret = "what the operator knows"
+	const secret = "the secret of the operator"
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(secret, " ", "-")+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
