@@ -102,7 +102,7 @@ var arrows = []struct {
 	{"net/wire/vectors", nil}, // for tests
 	{"net/limit", nil},        // rate limiters without a clock, for both sides of the core
 	{"systems/...", []string{"ecs", "ecs/fixed", "rollback", "net/wire", "net/limit"}},
-	// Transport knows neither worlds nor strategies.
+	// Transport is independent of worlds and strategies.
 	{"net/netcode", []string{"net/wire"}},
 	{"net/link/...", []string{"net/wire", "net/netcode"}},
 	{"net/simnet", []string{"net/wire", "net/netcode", "net/link/..."}},
@@ -110,15 +110,15 @@ var arrows = []struct {
 	{"net/room/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
 	{"net/client/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/..."}},
 	{"net/server/...", []string{"ecs", "ecs/fixed", "rollback/...", "net/wire", "net/limit", "net/netcode", "net/link/...", "systems/...", "net/session/...", "net/room/..."}},
-	// Clocks are there for whoever wants them, and for nobody who must not have one.
+	// Clocks are for packages outside the core.
 	{"net/cost", []string{"ecs", "ecs/fixed"}},
-	// For game authors' tests: whole matches, but no program.
 	// Whole matches in virtual time, below matchtest, lab and the profile verb.
-	{"net/matchsim/...", []string{"ecs/...", "rollback/...", "systems", "net/wire", "net/simnet", "net/session", "net/room", "net/client"}},
+	{"net/matchsim/...", []string{"ecs/...", "rollback/...", "systems", "net/wire", "net/link", "net/simnet", "net/session", "net/room", "net/client"}},
+	// For tests of game authors: whole matches, but no program.
 	{"net/matchtest/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
-	// Whole matches again, to be measured: for programs, and without being one.
+	// Whole matches for measurements, without a program.
 	{"net/lab/...", []string{"ecs/...", "rollback/...", "systems/...", "net/matchsim", "net/wire", "net/netcode", "net/link/...", "net/simnet", "net/session/...", "net/room/...", "net/client/...", "net/server/..."}},
-	// Pages show what they are handed: the one that guards them all knows no match, and none knows the program.
+	// Pages show data that is passed to them. Their server imports no match, and no page imports the program.
 	{"cmd/cli/page/...", []string{"ecs"}},
 	{"cmd/cli/replaypage", []string{"ecs", "rollback/...", "cmd/cli/page"}},
 	{"cmd/cli/labpage", []string{"ecs", "systems/...", "net/simnet", "net/session", "net/lab", "cmd/cli/page"}},
@@ -139,11 +139,11 @@ var libraries = []struct {
 	{"github.com/charmbracelet", []string{"cmd/..."}, "terminals belong to programs"},
 	{"charm.land", []string{"cmd/..."}, "terminals belong to programs"},
 	{"github.com/alecthomas/kong", []string{"cmd/..."}, "flags belong to programs"},
-	{"github.com/HdrHistogram/hdrhistogram-go", []string{"net/cost", "cmd/...", "bench/..."}, "who reads no clock measures no times"},
-	{"golang.org/x/perf", []string{"net/cost", "bench/..."}, "who measures nothing compares nothing"},
-	{"github.com/coder/websocket", []string{"cmd/cli/page"}, "one place checks who may talk"},
+	{"github.com/HdrHistogram/hdrhistogram-go", []string{"net/cost", "cmd/...", "bench/..."}, "packages without a clock measure no times"},
+	{"golang.org/x/perf", []string{"net/cost", "bench/..."}, "only measuring packages compare figures"},
+	{"github.com/coder/websocket", []string{"cmd/cli/page"}, "one place checks origins and tokens"},
 	{"github.com/prometheus", []string{"cmd/cli/admin"}, "metrics are made when an operator asks, and not in a tick"},
-	{"github.com/klauspost/compress", []string{"rollback/record", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core hands out bytes; who stores or sends them compresses"},
+	{"github.com/klauspost/compress", []string{"rollback/record", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core returns bytes; packages that store or send them compress"},
 }
 
 // Arrows point inward: that is what lets the simulation be loaded into another host, tested without a network and
