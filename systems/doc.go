@@ -45,6 +45,7 @@
 // # Tasks
 //
 //   - Choose a strategy: [Strategy] and the packages relay, lockstep, predict, reckon and verify.
-//   - Write a strategy: list the systems of its halves, see [System] and [NewSchedule].
+//   - Write a strategy: list the systems of its halves, on the common halves of the packages authority and predictor. The
+//     example Echo is a whole strategy.
 //   - Estimate a clock or control a client's lead: package clock.
 package systems
