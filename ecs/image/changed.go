@@ -25,54 +25,39 @@ func (c *Changed) Find(base, now *Snapshot) {
 		c.rows = make([][]uint64, len(columns[columnIdentity].regions))
 		c.resources = make([]bool, len(now.image.schema.Resources))
 	}
-	for i := columnIdentity; i < len(columns); i++ {
-		if col := &columns[i]; col.info.single {
-			c.resources[i-engineColumns] = base.Empty() || base.differs(now, &col.regions[0].data, 0)
-		} else {
-			for o := range col.regions {
-				c.presence(base, now, &col.regions[o].bits, Owner(o))
-				c.values(base, now, &col.regions[o].data, Owner(o))
-			}
+	for i := range c.resources {
+		c.resources[i] = base.Empty()
+	}
+	for p := range apart(base, now, columns[columnIdentity].firstStore(), len(now.image.stores)) {
+		switch old, is := p.contents(); {
+		case p.column.single:
+			i := p.column.index - engineColumns
+			c.resources[i] = c.resources[i] || !bytes.Equal(old, is)
+		case p.isBits:
+			c.presence(&p, old, is)
+		default:
+			c.values(&p, old, is)
 		}
 	}
 }
 
-// differs reports whether page i of a store has another content in now.
-func (s *Snapshot) differs(now *Snapshot, st *store, i int) bool {
-	if st.info.bytes == 0 {
-		return false
-	}
-	old, is := s.pageOf(st.info.number, i), now.pageOf(st.info.number, i)
-	return old != is && !bytes.Equal(old.content(st.info.bytes), is.content(st.info.bytes))
-}
-
-func (c *Changed) presence(base, now *Snapshot, st *store, o Owner) {
-	for i := range st.pages {
-		if !base.differs(now, st, i) {
-			continue
-		}
-		for k := i * bitsPageWords; k < (i+1)*bitsPageWords; k++ {
-			if d := base.word(st.info.number, k) ^ now.word(st.info.number, k); d != 0 {
-				c.add(o, k, d)
-			}
+// presence adds the rows that only one of the states has in a column.
+func (c *Changed) presence(p *pagePair, old, now []byte) {
+	for k := range bitsPageWords {
+		if d := wordOf(old, k) ^ wordOf(now, k); d != 0 {
+			c.add(p.owner, p.index*bitsPageWords+k, d)
 		}
 	}
 }
 
-func (c *Changed) values(base, now *Snapshot, st *store, o Owner) {
-	stride, shift := int(st.info.column.stride), st.info.column.shift
-	for i := range st.pages {
-		old, is := base.pageOf(st.info.number, i), now.pageOf(st.info.number, i)
-		if old == is {
-			continue
-		}
-		was, mem := old.content(st.info.bytes), is.content(st.info.bytes)
-		for n := range 1 << shift {
-			at := n * stride
-			if !bytes.Equal(was[at:at+stride], mem[at:at+stride]) {
-				row := i<<shift + n
-				c.add(o, row/blockRows, 1<<(row%blockRows))
-			}
+// values adds the rows of a page whose bytes differ.
+func (c *Changed) values(p *pagePair, old, now []byte) {
+	stride := int(p.column.stride)
+	for n := range 1 << p.column.shift {
+		at := n * stride
+		if !bytes.Equal(old[at:at+stride], now[at:at+stride]) {
+			row := p.index<<p.column.shift + n
+			c.add(p.owner, row/blockRows, 1<<(row%blockRows))
 		}
 	}
 }

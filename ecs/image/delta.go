@@ -45,30 +45,24 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.tick-base.tick))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.Checksum()))
 	last, next := 0, 0 // the store of the last page that differs and the index behind it
-	for number, st := range s.image.stores {
-		for i := range max(len(st.pages), len(base.image.stores[number].pages)) {
-			now, old := s.pageOf(number, i), base.pageOf(number, i)
-			if now == old {
-				continue
-			}
-			if number != last {
-				next = 0
-			}
-			place := len(dst)
-			if number != last && i == 0 {
-				dst = binary.AppendUvarint(dst, uint64(number-last)<<1)
-			} else {
-				dst = binary.AppendUvarint(dst, uint64(number-last)<<1|1)
-				dst = binary.AppendUvarint(dst, uint64(i-max(next, 1)))
-			}
-			words := len(dst)
-			if dst = appendWords(dst, old.content(st.info.bytes), now.content(st.info.bytes)); len(dst) == words {
-				dst = dst[:place] // two pages with the same content
-				continue
-			}
-			dst = append(dst, deltaEnd)
-			last, next = number, i+1
+	for p := range apart(base, s, 0, len(s.image.stores)) {
+		if p.number != last {
+			next = 0
 		}
+		place := len(dst)
+		if p.number != last && p.index == 0 {
+			dst = binary.AppendUvarint(dst, uint64(p.number-last)<<1)
+		} else {
+			dst = binary.AppendUvarint(dst, uint64(p.number-last)<<1|1)
+			dst = binary.AppendUvarint(dst, uint64(p.index-max(next, 1)))
+		}
+		words := len(dst)
+		if dst = appendWords(dst, p.old.content(p.bytes), p.now.content(p.bytes)); len(dst) == words {
+			dst = dst[:place] // two pages with the same content
+			continue
+		}
+		dst = append(dst, deltaEnd)
+		last, next = p.number, p.index+1
 	}
 	return dst
 }

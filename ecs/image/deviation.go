@@ -27,23 +27,11 @@ func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 		panic("ecs: Deviation of snapshots that are empty or of different worlds: compare two states that one world saved")
 	}
 	d := deviation{Deviated{Within: true}, a, b, rows}
-	for i := columnIdentity; i < len(a.image.columns); i++ {
-		c := &a.image.columns[i]
-		if c.info.single {
-			continue
-		}
-		for o := range c.regions {
-			r := &c.regions[o]
-			for page := range r.bits.pages {
-				if a.pageOf(r.bits.info.number, page) != b.pageOf(r.bits.info.number, page) {
-					d.presence(r.bits.info, page)
-				}
-			}
-			for page := range r.data.pages {
-				if a.pageOf(r.data.info.number, page) != b.pageOf(r.data.info.number, page) {
-					d.values(r.data.info, page)
-				}
-			}
+	for p := range rowsApart(a, b) {
+		if p.isBits {
+			d.presence(&p)
+		} else {
+			d.values(&p)
 		}
 	}
 	return d.Deviated
@@ -57,26 +45,27 @@ type deviation struct {
 }
 
 // presence compares which rows have the component.
-func (d *deviation) presence(s *storeInfo, page int) {
-	for k := page * bitsPageWords; k < (page+1)*bitsPageWords && d.Within; k++ {
-		d.Within = (d.a.word(s.number, k)^d.b.word(s.number, k))&d.rows.word(s.owner, k) == 0
+func (d *deviation) presence(p *pagePair) {
+	x, y := p.contents()
+	for i := 0; i < bitsPageWords && d.Within; i++ {
+		d.Within = (wordOf(x, i)^wordOf(y, i))&d.rows.word(p.owner, p.index*bitsPageWords+i) == 0
 	}
 }
 
 // values compares the rows of a page.
-func (d *deviation) values(s *storeInfo, page int) {
-	first, end := s.rowsOf(page)
-	c := &d.a.image.columns[s.column.index]
+func (d *deviation) values(p *pagePair) {
+	first, end := p.rowsOf(p.index)
+	c := &d.a.image.columns[p.column.index]
 	for k := first / blockRows; k*blockRows < end; k++ {
-		for set := d.rows.word(s.owner, int(k)) & stretchBits(k, first, end); set != 0; set &= set - 1 {
+		for set := d.rows.word(p.owner, int(k)) & stretchBits(k, first, end); set != 0; set &= set - 1 {
 			row := k*blockRows + uint32(bits.TrailingZeros64(set))
-			x, y := d.a.rowBytes(c, s.owner, row), d.b.rowBytes(c, s.owner, row)
+			x, y := d.a.rowBytes(c, p.owner, row), d.b.rowBytes(c, p.owner, row)
 			if bytes.Equal(x, y) {
 				continue
 			}
-			if s.column.index != columnIdentity {
-				if d.a.entityAt(s.owner, row) != d.b.entityAt(s.owner, row) || !d.a.has(c, s.owner, row) || !d.b.has(c, s.owner, row) {
-					continue // said already, of the entity or the component
+			if p.column.index != columnIdentity {
+				if d.a.entityAt(p.owner, row) != d.b.entityAt(p.owner, row) || !d.a.has(c, p.owner, row) || !d.b.has(c, p.owner, row) {
+					continue // counted as another entity or component
 				}
 				var far fixed.Num
 				x, y, far = c.info.apart(d.a.image, x, y)

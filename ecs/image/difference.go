@@ -57,12 +57,22 @@ func Differences(a, b *Snapshot, limit int) []Difference {
 		panic("ecs: Differences of snapshots that are empty or of different games: compare states of the same game")
 	}
 	c := comparison{a: a, b: b, limit: limit}
-	for _, presence := range []bool{true, false} {
-		for i := range a.image.columns {
+	for _, presence := range [...]bool{true, false} {
+		for p := range apart(a, b, 0, len(a.image.stores)) {
 			if c.full() {
 				return c.found
 			}
-			c.column(i, presence)
+			// Rows of the identity column say which entity is there, which is a matter of presence.
+			if presence != (p.isBits || p.column.index == columnIdentity) {
+				continue
+			}
+			switch here, there := p.contents(); {
+			case bytes.Equal(here, there):
+			case p.isBits:
+				c.presence(&p, here, there)
+			default:
+				c.rows(&p, here, there)
+			}
 		}
 	}
 	return c.found
@@ -77,39 +87,18 @@ type comparison struct {
 
 func (c *comparison) full() bool { return len(c.found) >= c.limit }
 
-func (c *comparison) column(index int, presence bool) {
-	here, there := &c.a.image.columns[index], &c.b.image.columns[index]
-	for o := range here.regions {
-		x, y := &here.regions[o], &there.regions[o]
-		isIdentity := index == columnIdentity
-		if presence && !here.info.single {
-			c.presence(here.info, &x.bits, &y.bits, Owner(o))
-		}
-		// Rows of the identity column say which entity is there, which is a matter of presence.
-		if presence == isIdentity {
-			c.rows(here.info, &x.data, &y.data, Owner(o))
-		}
-	}
-}
-
 // presence reports the rows that only one side has.
-func (c *comparison) presence(info *columnInfo, x, y *store, o Owner) {
-	for i := range max(len(x.pages), len(y.pages)) {
-		p, q := c.a.page(x, i), c.b.page(y, i)
-		if bytes.Equal(orZeros(p, bitsPageWords*8), orZeros(q, bitsPageWords*8)) {
-			continue
-		}
-		for k := range bitsPageWords {
-			here, there := wordOf(p, k), wordOf(q, k)
-			for rest := here ^ there; rest != 0 && !c.full(); rest &= rest - 1 {
-				bit := bits.TrailingZeros64(rest)
-				row := uint32((i*bitsPageWords+k)*blockRows + bit)
-				has := here>>bit&1 != 0
-				if info.index != columnIdentity && c.entityDiffers(o, row) {
-					continue // said already, of the whole entity
-				}
-				c.add(info, c.holder(o, row, has), fieldExists, fmt.Sprint(has), fmt.Sprint(!has))
+func (c *comparison) presence(p *pagePair, x, y []byte) {
+	for k := range bitsPageWords {
+		here, there := wordOf(x, k), wordOf(y, k)
+		for rest := here ^ there; rest != 0 && !c.full(); rest &= rest - 1 {
+			bit := bits.TrailingZeros64(rest)
+			row := uint32((p.index*bitsPageWords+k)*blockRows + bit)
+			has := here>>bit&1 != 0
+			if p.column.index != columnIdentity && c.entityDiffers(p.owner, row) {
+				continue // reported already, of the whole entity
 			}
+			c.add(p.column, c.holder(p.owner, row, has), fieldExists, fmt.Sprint(has), fmt.Sprint(!has))
 		}
 	}
 }
@@ -138,27 +127,21 @@ func (s *Snapshot) entityAt(o Owner, i uint32) (e Entity) {
 }
 
 // rows reports the rows whose bytes differ, where both sides have the same entity.
-func (c *comparison) rows(info *columnInfo, x, y *store, o Owner) {
-	for i := range max(len(x.pages), len(y.pages)) {
-		p, q := orZeros(c.a.page(x, i), x.info.bytes), orZeros(c.b.page(y, i), x.info.bytes)
-		if c.full() || bytes.Equal(p, q) {
-			continue
-		}
-		stride := int(info.stride)
-		for at := 0; at < len(p) && !c.full(); at += stride {
-			row := uint32(i<<info.shift + at/stride)
-			here, there := p[at:at+stride], q[at:at+stride]
-			switch {
-			case bytes.Equal(here, there):
-			case info.index == columnIdentity:
-				if e := c.a.entityAt(o, row); !e.IsZero() && !c.b.entityAt(o, row).IsZero() {
-					c.fields(info, e, here, there) // two entities in one row
-				}
-			case info.single:
-				c.fields(info, Entity{}, here, there)
-			case !c.entityDiffers(o, row) && c.both(info, o, row):
-				c.fields(info, c.a.entityAt(o, row), here, there)
+func (c *comparison) rows(p *pagePair, x, y []byte) {
+	info, stride := p.column, int(p.column.stride)
+	for at := 0; at < len(x) && !c.full(); at += stride {
+		row := uint32(p.index<<info.shift + at/stride)
+		here, there := x[at:at+stride], y[at:at+stride]
+		switch {
+		case bytes.Equal(here, there):
+		case info.index == columnIdentity:
+			if e := c.a.entityAt(p.owner, row); !e.IsZero() && !c.b.entityAt(p.owner, row).IsZero() {
+				c.fields(info, e, here, there) // two entities in one row
 			}
+		case info.single:
+			c.fields(info, Entity{}, here, there)
+		case !c.entityDiffers(p.owner, row) && c.both(info, p.owner, row):
+			c.fields(info, c.a.entityAt(p.owner, row), here, there)
 		}
 	}
 }
@@ -224,14 +207,6 @@ func (f *field) print(raw []byte) string {
 	value := reflect.New(f.typ)
 	copy(unsafe.Slice((*byte)(value.UnsafePointer()), f.size), raw)
 	return fmt.Sprint(value.Elem().Interface())
-}
-
-// orZeros returns a page's bytes, n zeros for a page without content.
-func orZeros(page []byte, n int) []byte {
-	if page == nil {
-		return zeros[:n]
-	}
-	return page
 }
 
 // wordOf returns word k of a page of presence bits.

@@ -19,39 +19,29 @@ func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 	theirs := (*core)(s.row(&im.columns[columnCore], 0, 0))
 	mine := im.writeCore()
 	mine.Players, mine.Rand = theirs.Players, theirs.Rand
-	for i := range im.columns {
-		c := &im.columns[i]
-		if c.info.single && i < engineColumns {
-			continue
-		}
-		for o := range c.regions {
-			im.overlayStore(&c.regions[o].bits, s, keep)
-			im.overlayStore(&c.regions[o].data, s, keep)
+	for p, want := range im.outdated(s) {
+		if info := p.store.info; info.column.single {
+			if info.column.index >= engineColumns {
+				p.become(want)
+			}
+		} else {
+			im.overlayPage(p, want, keep)
 		}
 	}
 	im.structure.forget()
 	im.invalidate()
 }
 
-// overlayStore makes the pages of a store those of s, but for rows to keep.
-func (im *Image) overlayStore(st *store, s *Snapshot, keep *RowSet) {
-	for i, number := range st.pages {
-		p, want := &im.live[number], s.pageOf(st.info.number, i)
-		if p.base == want && !p.marked {
-			continue
-		}
-		kept := shareNone
-		if !st.info.column.single {
-			first, end := st.info.rowsOf(i)
-			kept = keep.shareOf(st.info.owner, first, end)
-		}
-		switch kept {
-		case shareNone:
-			p.become(want)
-		case shareSome:
-			if st.info.splice(p.mem, want.content(len(p.mem)), i, keep, false) {
-				im.mark(number)
-			}
+// overlayPage makes a live page equal to want, but for rows to keep.
+func (im *Image) overlayPage(p *livePage, want *page, keep *RowSet) {
+	info, i := p.store.info, int(p.index)
+	first, end := info.rowsOf(i)
+	switch keep.shareOf(info.owner, first, end) {
+	case shareNone:
+		p.become(want)
+	case shareSome:
+		if info.splice(p.mem, want.content(len(p.mem)), i, keep, false) {
+			im.mark(p.store.pages[i])
 		}
 	}
 }

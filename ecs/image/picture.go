@@ -163,16 +163,11 @@ func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 	}
 }
 
-// blend moves the own rows of a column, copied from cur, back towards prev. Pages that prev and cur share are equal.
+// blend moves the own rows of a column, copied from Cur, back towards Prev. Pages that Prev and Cur share are equal.
 func (p *Picture) blend(c *Column, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) {
-	for o := range c.regions {
-		data := &c.regions[o].data
-		for i, number := range data.pages {
-			if s.Prev.pageOf(data.info.number, i) != s.Cur.pageOf(data.info.number, i) {
-				if p.blendPage(c, Owner(o), i, lerp, s) {
-					p.image.mark(number)
-				}
-			}
+	for d := range apart(s.Prev, s.Cur, c.firstStore(), c.endStore()) {
+		if !d.isBits && p.blendPage(c, d.owner, d.index, lerp, s) {
+			p.image.mark(c.regions[d.owner].data.pages[d.index])
 		}
 	}
 }

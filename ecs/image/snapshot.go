@@ -94,24 +94,9 @@ func (im *Image) walkPatrol() {
 
 // restore makes the image equal to s, which must have been saved from it: pages that differ are copied back.
 func (im *Image) restore(s *Snapshot) {
-	for _, number := range im.inOrder() {
-		p := &im.live[number]
-		var want *page
-		if int(number) < len(s.table) {
-			want = s.table[number]
-		}
-		if p.base == want && !p.marked {
-			continue
-		}
-		copy(p.mem, want.content(len(p.mem)))
+	for p, want := range im.outdated(s) {
+		p.become(want)
 		p.marked = false
-		if p.base != want {
-			p.store.info.pool.drop(p.base)
-			p.base = want
-			if want != nil {
-				want.refs++
-			}
-		}
 	}
 	im.dirty = im.dirty[:0]
 }

@@ -1,0 +1,69 @@
+package image
+
+import "iter"
+
+// pagePair is a page that two states do not share. Its contents may be equal all the same.
+type pagePair struct {
+	*storeInfo
+	index    int
+	old, now *page // nil for zeros
+}
+
+// contents returns the bytes of the page in both states.
+func (p *pagePair) contents() (old, now []byte) {
+	return p.old.content(p.bytes), p.now.content(p.bytes)
+}
+
+// apart returns the pages of stores [first, end) that two states of one schema do not share, ascending by store and index.
+// old may be empty: its pages are zeros. A page that both share costs one comparison of pointers.
+func apart(old, now *Snapshot, first, end int) iter.Seq[pagePair] {
+	return func(yield func(pagePair) bool) {
+		for number, st := range now.image.stores[first:end] {
+			number += first
+			count := len(st.pages)
+			if !old.Empty() && old.image != now.image {
+				count = max(count, len(old.image.stores[number].pages))
+			}
+			for i := range count {
+				was, is := old.pageOf(number, i), now.pageOf(number, i)
+				if was != is && !yield(pagePair{st.info, i, was, is}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// rowsApart is apart for the entities of two states, without resources and the engine's own columns.
+func rowsApart(old, now *Snapshot) iter.Seq[pagePair] {
+	return func(yield func(pagePair) bool) {
+		for p := range apart(old, now, now.image.columns[columnIdentity].firstStore(), len(now.image.stores)) {
+			if !p.column.single && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// firstStore returns the number of the column's first store.
+func (c *Column) firstStore() int { return c.regions[0].bits.info.number }
+
+// endStore returns the number after the column's last store.
+func (c *Column) endStore() int { return c.regions[len(c.regions)-1].data.info.number + 1 }
+
+// outdated returns the live pages that differ from those of a snapshot of the image, or may differ, with the snapshot's
+// page, column by column and upwards.
+func (im *Image) outdated(s *Snapshot) iter.Seq2[*livePage, *page] {
+	return func(yield func(*livePage, *page) bool) {
+		for _, number := range im.inOrder() {
+			p := &im.live[number]
+			var want *page
+			if int(number) < len(s.table) {
+				want = s.table[number]
+			}
+			if (p.base != want || p.marked) && !yield(p, want) {
+				return
+			}
+		}
+	}
+}
