@@ -36,7 +36,13 @@ func With(components ...AnyComponent) Filter { return Filter{components: compone
 // Without keeps entities that have none of these.
 func Without(components ...AnyComponent) Filter { return Filter{components: components, without: true} }
 
-func newPlan(filters []Filter) (p image.Plan) {
+// use adds the component to a plan.
+func (a Access[T, P]) use(p *image.Plan) { p.Use(a.component, a.write) }
+
+func newPlan(filters []Filter, uses ...func(*image.Plan)) (p image.Plan) {
+	for _, use := range uses {
+		use(&p)
+	}
 	for _, f := range filters {
 		for _, c := range f.components {
 			if f.without {
@@ -62,9 +68,12 @@ func isScattered(set uint64) bool {
 // pointerBytes is the size of a pointer.
 const pointerBytes = unsafe.Sizeof(unsafe.Pointer(nil))
 
-// at returns what a row yields: the value at p, or p itself as a pointer. P is T or *T as write says. Where the sizes
-// tell which, the compiler decides, and a loop over rows has no branch for it.
+// at returns the part of a row: the value at p, or p itself as a pointer. P is T or *T as write says. The compiler decides
+// where the sizes suffice, so that a loop over rows has no branch. A type without bytes has one value: p may be nil.
 func at[T, P any](p unsafe.Pointer, write bool) P {
+	if unsafe.Sizeof(*new(P)) == 0 {
+		return *new(P)
+	}
 	isPointer := unsafe.Sizeof(*new(P)) == pointerBytes && (unsafe.Sizeof(*new(T)) != pointerBytes || write)
 	if isPointer {
 		return *(*P)(unsafe.Pointer(&p))
@@ -72,8 +81,11 @@ func at[T, P any](p unsafe.Pointer, write bool) P {
 	return *(*P)(p)
 }
 
-// row is the part that the rows of all queries share.
-type row struct{ self *Entity }
-
-// Entity returns the entity of the row.
-func (r row) Entity() Entity { return *r.self }
+// slice returns the part of a run: n values from p on. S is []T, or None for a component that the query does not have.
+func slice[T, S any](p unsafe.Pointer, n int) S {
+	if unsafe.Sizeof(*new(S)) == 0 {
+		return *new(S)
+	}
+	values := unsafe.Slice((*T)(p), n)
+	return *(*S)(unsafe.Pointer(&values))
+}

@@ -27,8 +27,8 @@ func (p *Plan) With(d *Declaration) { p.with = append(p.with, d) }
 // Without narrows the query to entities that do not have the component.
 func (p *Plan) Without(d *Declaration) { p.without = append(p.without, d) }
 
-// Writes reports whether used component i is written.
-func (p *Plan) Writes(i int) bool { return p.write[i] }
+// Writes reports whether used component i is written. There may be fewer.
+func (p *Plan) Writes(i int) bool { return i < len(p.write) && p.write[i] }
 
 // maxUsed is the most components a query yields.
 const maxUsed = 4
@@ -55,8 +55,8 @@ type Cursor struct {
 	limit *RowSet // the rows that may be visited, nil for all
 }
 
-// Walk returns a cursor before the first row.
-func (im *Image) Walk(p *Plan) Cursor { return Cursor{image: im, plan: p} }
+// Walk puts a zero cursor before the first row of an image.
+func (c *Cursor) Walk(im *Image, p *Plan) { c.image, c.plan = im, p }
 
 // Next moves to the next block that has matching rows and marks its pages in the columns that are written.
 func (c *Cursor) Next() bool {

@@ -1,0 +1,131 @@
+package ecs
+
+import (
+	"iter"
+	"math/bits"
+	"unsafe"
+
+	"tendon/ecs/image"
+)
+
+// Query yields the entities that have some components and pass its filters, in the order of their rows. Query1 to Query4
+// name it by the number of its components. It holds no state of any world: declare it once, at package level.
+//
+// Of each component it has three types: the component's (A), the type in a Row (PA: A if it is read, *A if it is
+// written) and the type in a Run (SA: []A). All three are None for a component that the query does not have.
+type Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD any] struct{ plan image.Plan }
+
+// None stands for a component that a query does not have.
+type None = struct{}
+
+// Queries by the number of their components.
+type (
+	Query1[A, PA any]                      = Query[A, PA, []A, None, None, None, None, None, None, None, None, None]
+	Query2[A, PA, B, PB any]               = Query[A, PA, []A, B, PB, []B, None, None, None, None, None, None]
+	Query3[A, PA, B, PB, C, PC any]        = Query[A, PA, []A, B, PB, []B, C, PC, []C, None, None, None]
+	Query4[A, PA, B, PB, C, PC, D, PD any] = Query[A, PA, []A, B, PB, []B, C, PC, []C, D, PD, []D]
+)
+
+// NewQuery1 declares a query of one component.
+func NewQuery1[A, PA any](a Access[A, PA], filters ...Filter) *Query1[A, PA] {
+	return &Query1[A, PA]{newPlan(filters, a.use)}
+}
+
+// NewQuery2 declares a query of two components.
+func NewQuery2[A, PA, B, PB any](a Access[A, PA], b Access[B, PB], filters ...Filter) *Query2[A, PA, B, PB] {
+	return &Query2[A, PA, B, PB]{newPlan(filters, a.use, b.use)}
+}
+
+// NewQuery3 declares a query of three components.
+func NewQuery3[A, PA, B, PB, C, PC any](a Access[A, PA], b Access[B, PB], c Access[C, PC], filters ...Filter) *Query3[A, PA, B, PB, C, PC] {
+	return &Query3[A, PA, B, PB, C, PC]{newPlan(filters, a.use, b.use, c.use)}
+}
+
+// NewQuery4 declares a query of four components.
+func NewQuery4[A, PA, B, PB, C, PC, D, PD any](a Access[A, PA], b Access[B, PB], c Access[C, PC], d Access[D, PD], filters ...Filter) *Query4[A, PA, B, PB, C, PC, D, PD] {
+	return &Query4[A, PA, B, PB, C, PC, D, PD]{newPlan(filters, a.use, b.use, c.use, d.use)}
+}
+
+// Row is one entity of a query. A is the query's first component, B its second, C its third and D its fourth: a value if
+// it was declared Read, a pointer if it was declared Write.
+type Row[PA, PB, PC, PD any] struct {
+	A PA
+	B PB
+	rest[PC, PD]
+
+	self *Entity
+}
+
+// rest is the second half of a row: a struct of at most four fields stays in registers. D precedes C, since a field
+// without bytes at the end of a struct would take padding.
+type rest[PC, PD any] struct {
+	D PD
+	C PC
+}
+
+// Entity returns the entity of the row.
+func (r Row[PA, PB, PC, PD]) Entity() Entity { return *r.self }
+
+// All returns every entity of the query, one by one.
+func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) All(w *World) iter.Seq[Row[PA, PB, PC, PD]] {
+	return func(yield func(Row[PA, PB, PC, PD]) bool) {
+		var c image.Cursor
+		c.Walk(w.image, &q.plan)
+		for c.Next() {
+			set, self := c.Bits, c.Self
+			baseA, baseB, baseC, baseD := c.Base[0], c.Base[1], c.Base[2], c.Base[3]
+			writeA, writeB, writeC, writeD := q.plan.Writes(0), q.plan.Writes(1), q.plan.Writes(2), q.plan.Writes(3)
+			scattered := isScattered(set)
+			for set != 0 {
+				i := uintptr(bits.TrailingZeros64(set))
+				end := i + 1
+				if !scattered {
+					end = i + uintptr(bits.TrailingZeros64(^(set >> i)))
+				}
+				set &= fullBlock << end
+				for ; i < end; i++ {
+					if !yield(Row[PA, PB, PC, PD]{
+						at[A, PA](unsafe.Add(baseA, i*unsafe.Sizeof(*new(A))), writeA),
+						at[B, PB](unsafe.Add(baseB, i*unsafe.Sizeof(*new(B))), writeB),
+						rest[PC, PD]{
+							at[D, PD](unsafe.Add(baseD, i*unsafe.Sizeof(*new(D))), writeD),
+							at[C, PC](unsafe.Add(baseC, i*unsafe.Sizeof(*new(C))), writeC),
+						},
+						(*Entity)(unsafe.Add(self, i*unsafe.Sizeof(Entity{}))),
+					}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Run is a run of entities in consecutive rows. The slices alias the image: those declared Read must not be written, none
+// may be kept.
+type Run[SA, SB, SC, SD any] struct {
+	A        SA
+	B        SB
+	C        SC
+	D        SD
+	Entities []Entity
+}
+
+// Runs returns every entity of the query, a run at a time: the inner loop is an ordinary loop over slices.
+func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) Runs(w *World) iter.Seq[Run[SA, SB, SC, SD]] {
+	return func(yield func(Run[SA, SB, SC, SD]) bool) {
+		var c image.Cursor
+		c.Walk(w.image, &q.plan)
+		for n := c.NextRun(); n > 0; n = c.NextRun() {
+			if !yield(Run[SA, SB, SC, SD]{
+				slice[A, SA](c.Run[0], n),
+				slice[B, SB](c.Run[1], n),
+				slice[C, SC](c.Run[2], n),
+				slice[D, SD](c.Run[3], n),
+				unsafe.Slice((*Entity)(c.RunSelf), n),
+			}) {
+				return
+			}
+		}
+	}
+}
