@@ -1,20 +1,19 @@
-// Package clock paces a client and maps clocks onto each other: how fast a client's ticks follow each other, how far
-// ahead of the server it runs so that its inputs arrive just before they are used, and what the other side's clock
-// shows.
+// Package clock paces a client's ticks, keeps the client far enough ahead of the server that its inputs arrive in time, and
+// estimates the clock of the other side.
 //
-// The two needs must not be merged. Arriving in time is what [Lead] does: it is driven by what the server measured of
-// earlier inputs, never by an estimate of the server's clock. Mapping one clock to another, for stamps in absolute
-// time, is what the exchange does: a [Prober] on the client and an [Answerer] on the server, one for each client.
+// Arriving in time and estimating a clock are separate tasks. [Lead] keeps inputs in time by the margins that the server
+// measured for earlier inputs, without an estimate of the server's clock. The exchange between a [Prober] on the client
+// and an [Answerer] on the server, one for each client, estimates the other clock for time stamps.
 //
-// The exchange is that of Cloud Wu's note on position sync: the client asks, the server answers with when it heard the
-// question and when it answered, and a third message lets the server compute as well. Each side keeps its own zero; only
-// the difference matters. Every exchange bounds the difference by its round trip, the bounds of the last 32 are
-// intersected, and what is used follows the estimate without jumps ([Remote]).
+// The exchange follows Cloud Wu's note on position sync. The client sends a ping. The server answers with the times at
+// which it received the ping and sent the answer. A third message lets the server compute an estimate as well. Each clock
+// has its own zero; only the difference matters. Every exchange bounds the difference by its round trip, and the bounds of
+// the last 32 exchanges are intersected. The offset in use follows the estimate without jumps ([Remote]).
 //
-// It is not NTP: no clock is set, and of one path's asymmetry nothing can be known; an estimate may be off by half of
-// the round trip. What shows that it is off is a stamp that seems to come from the future, on either side ([Remote.Heard]).
+// It is not NTP: no clock is set. The asymmetry of a path cannot be measured, so an estimate may be off by half of the round
+// trip. A stamp that seems to come from the future, on either side, shows that it is wrong ([Remote.Check]).
 //
-// Nothing here reads a clock; the time comes in as an argument.
+// Nothing here reads a clock; times are arguments.
 //
 // # Example
 //
@@ -27,12 +26,12 @@
 //	for m := probe.Append(buf[:0], now); len(m) > 0; m = probe.Append(buf[:0], now) {
 //		out.Send(0, systems.Datagram, m)                   // on both sides, whenever messages are sent
 //	}
-//	at, ok := probe.ToRemote(now)                          // what the server's clock shows
+//	at, ok := probe.ToRemote(now)                          // the time on the server's clock
 //
 // # Tasks
 //
-//   - Follow the server's ticks: [Pacer], [Lead].
-//   - Exchange times: [Prober], [Answerer], [Owns].
-//   - Convert times: [Remote.ToRemote].
-//   - Notice that the estimate is wrong: [Remote.Heard].
+//   - follow the server's ticks: [Pacer], [Lead]
+//   - exchange times: [Prober], [Answerer], [Owns]
+//   - convert times: [Remote.ToRemote]
+//   - detect a wrong estimate: [Remote.Check]
 package clock

@@ -6,60 +6,58 @@ import (
 	"tendon/systems"
 )
 
-// Prober is the client's side of the exchange: it asks, computes, and sends what lets the server compute too. It asks 8
-// times, 100 ms apart, when it begins, then once a second.
+// Prober is the client's side of the exchange. It sends 8 pings, 100 ms apart, when it starts, then one per second.
 //
-// Invariant: an answer counts once, and only for a question that was asked since the exchange was last begun anew: an
-// older one was measured over the ways as they were.
+// Invariant: an answer counts once, and only if its ping was sent since the last restart of the exchange.
 type Prober struct {
 	Remote
 	asked  [remembered]mark
 	number uint8
-	burst  int          // quick questions that are left
-	next   systems.Time // when to ask again
+	burst  int          // quick pings that are left
+	next   systems.Time // of the next ping
 	begun  bool
 	acks   queue
 }
 
-// Answerer is the server's side for one client. It answers and, from the third message, learns of the client's clock
-// what the client learns of the server's.
+// Answerer is the server's side of the exchange with one client. It answers pings and estimates the client's clock from the
+// third message.
 //
-// Invariant: a third message counts once, and only for an answer that was given since the exchange was last begun anew.
+// Invariant: a third message counts once, and only if its answer was sent since the last restart of the exchange.
 type Answerer struct {
 	Remote
 	answered [remembered]mark
 	pongs    queue
-	order    bool // the client is to begin anew
+	restarts bool // the client is to restart the exchange
 }
 
-// Config says how an exchange is made. Both sides must have the same.
+// Config configures an exchange. Both sides must have equal ones.
 type Config struct {
-	// Unit is the unit of stamps on the wire, in [1 ms, 10 ms]. Zero: 10 ms, as in Cloud Wu's note. It bounds how exact
-	// an estimate can be.
+	// Unit is the unit of stamps on the wire, in [1 ms, 10 ms]. 0: 10 ms, as in Cloud Wu's note. It bounds the precision
+	// of an estimate.
 	Unit systems.Time
 }
 
 const (
-	remembered  = 8                   // exchanges that may be on their way, a power of two
-	burstProbes = 8                   // questions when an exchange begins (netfox)
+	remembered  = 8                   // exchanges that may be in flight, a power of two
+	burstProbes = 8                   // pings when an exchange starts (netfox)
 	burstEvery  = systems.Second / 10 // between two of them
-	probeEvery  = systems.Second      // between two questions after that
+	probeEvery  = systems.Second      // between two pings after that
 )
 
-// mark is a message that an answer is awaited to.
+// mark is a message whose answer is awaited.
 type mark struct {
 	number uint8
 	set    bool
-	at     systems.Time // when it was sent, exactly
+	at     systems.Time // when it was sent
 }
 
-// reply is a message that is owed.
+// reply is a message that is to be sent.
 type reply struct {
 	number uint8
-	at     systems.Time // when the message came that it answers
+	at     systems.Time // when the message that it answers was received
 }
 
-// queue holds the replies that are owed; when it is full, the oldest is given up.
+// queue holds the replies that are to be sent. If it is full, the oldest is dropped.
 type queue struct {
 	replies [remembered]reply
 	count   int
@@ -91,7 +89,7 @@ func (c Config) remote() (Remote, error) {
 	return Remote{unit: c.Unit}, nil
 }
 
-// NewProber returns a client's side that begins to ask at once.
+// NewProber returns a client's side that sends its first ping at once. It fails for an invalid Config.
 func NewProber(c Config) (*Prober, error) {
 	r, err := c.remote()
 	if err != nil {
@@ -100,7 +98,7 @@ func NewProber(c Config) (*Prober, error) {
 	return &Prober{Remote: r, burst: burstProbes}, nil
 }
 
-// NewAnswerer returns a server's side for one client.
+// NewAnswerer returns a server's side for one client. It fails for an invalid Config.
 func NewAnswerer(c Config) (*Answerer, error) {
 	r, err := c.remote()
 	if err != nil {
@@ -116,7 +114,7 @@ func (p *Prober) Append(dst []byte, now systems.Time) []byte {
 		m := message{kind: KindPongAck, number: r.number, at: r.at, held: max(now-r.at, 0)}
 		return m.append(dst, p.unit)
 	}
-	// A clock that was set back must not silence the exchange for longer than its period.
+	// A clock that was set back must not stop the exchange for longer than its period.
 	if p.begun && now < p.next && p.next-now <= probeEvery {
 		return dst
 	}
@@ -131,7 +129,7 @@ func (p *Prober) Append(dst []byte, now systems.Time) []byte {
 	return m.append(dst, p.unit)
 }
 
-// Receive takes a message of the exchange.
+// Receive processes a message of the exchange. It returns ErrMessage for a malformed one.
 func (p *Prober) Receive(b []byte, now systems.Time) error {
 	var m message
 	if err := m.read(b, p.unit); err != nil {
@@ -145,11 +143,11 @@ func (p *Prober) Receive(b []byte, now systems.Time) error {
 	case KindPong:
 		asked := &p.asked[m.number%remembered]
 		if !asked.set || asked.number != m.number {
-			return nil // doubled, or of a question long ago
+			return nil // a duplicate, or the answer to an old ping
 		}
 		asked.set = false
 		p.acks.push(reply{m.number, now})
-		if !p.Heard(m.at+m.held, now) && !p.add(asked.at, m.at, m.at+m.held, now) {
+		if !p.Check(m.at+m.held, now) && !p.add(asked.at, m.at, m.at+m.held, now) {
 			p.hurry(now)
 		}
 	default:
@@ -158,17 +156,16 @@ func (p *Prober) Receive(b []byte, now systems.Time) error {
 	return nil
 }
 
-// Heard takes a stamp of the server's that came with any message, as Remote.Heard does, and begins to ask anew if it
-// shows that the estimate is wrong.
-func (p *Prober) Heard(stamp, now systems.Time) (wrong bool) {
-	if wrong = p.Remote.Heard(stamp, now); wrong {
+// Check checks a stamp of the server's as Remote.Check does, and restarts the exchange if the estimate is wrong.
+func (p *Prober) Check(stamp, now systems.Time) (wrong bool) {
+	if wrong = p.Remote.Check(stamp, now); wrong {
 		p.asked = [remembered]mark{}
 		p.hurry(now)
 	}
 	return wrong
 }
 
-// hurry asks quickly from now on. A server that orders it without end gets no more than ten questions a second.
+// hurry sends the next pings quickly, at most ten per second however often it is called.
 func (p *Prober) hurry(now systems.Time) {
 	p.burst, p.next = burstProbes, min(p.next, now+burstEvery)
 }
@@ -182,14 +179,14 @@ func (a *Answerer) Append(dst []byte, now systems.Time) []byte {
 		m := message{kind: KindPong, number: r.number, at: r.at, held: now - r.at}
 		return m.append(dst, a.unit)
 	}
-	if a.order {
-		a.order = false
+	if a.restarts {
+		a.restarts = false
 		return append(dst, KindRestart)
 	}
 	return dst
 }
 
-// Receive takes a message of the exchange.
+// Receive processes a message of the exchange. It returns ErrMessage for a malformed one.
 func (a *Answerer) Receive(b []byte, now systems.Time) error {
 	var m message
 	if err := m.read(b, a.unit); err != nil {
@@ -197,7 +194,7 @@ func (a *Answerer) Receive(b []byte, now systems.Time) error {
 	}
 	switch m.kind {
 	case KindPing:
-		a.Heard(m.at, now)
+		a.Check(m.at, now)
 		a.pongs.push(reply{m.number, now})
 	case KindPongAck:
 		answered := &a.answered[m.number%remembered]
@@ -205,8 +202,8 @@ func (a *Answerer) Receive(b []byte, now systems.Time) error {
 			return nil
 		}
 		answered.set = false
-		if !a.Heard(m.at+m.held, now) && !a.add(answered.at, m.at, m.at+m.held, now) {
-			a.order = true
+		if !a.Check(m.at+m.held, now) && !a.add(answered.at, m.at, m.at+m.held, now) {
+			a.restarts = true
 		}
 	default:
 		return ErrMessage
@@ -214,13 +211,12 @@ func (a *Answerer) Receive(b []byte, now systems.Time) error {
 	return nil
 }
 
-// Heard takes a stamp of the client's that came with any message, as Remote.Heard does, and orders the client to begin
-// anew if it shows that the estimate is wrong. The order may be lost: the next exchange, within a second, mends the
-// server's side in any case.
-func (a *Answerer) Heard(stamp, now systems.Time) (wrong bool) {
-	if wrong = a.Remote.Heard(stamp, now); wrong {
+// Check checks a stamp of the client's as Remote.Check does, and lets the client restart the exchange if the estimate is
+// wrong. That message may be lost: the next exchange, within a second, corrects the server's estimate anyway.
+func (a *Answerer) Check(stamp, now systems.Time) (wrong bool) {
+	if wrong = a.Remote.Check(stamp, now); wrong {
 		a.answered = [remembered]mark{}
-		a.order = true
+		a.restarts = true
 	}
 	return wrong
 }

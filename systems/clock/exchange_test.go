@@ -20,8 +20,8 @@ type line struct {
 	offset   systems.Time
 	ppm      systems.Time
 	up, down func() systems.Time
-	hold     func() systems.Time // by how much later than heard the server sends on
-	mute     bool                // the client asks nothing
+	hold     func() systems.Time // delay of the server's answers
+	mute     bool                // the client sends no pings
 	stamps   bool                // both sides send a stamp each 100 ms
 	queue    []parcel
 	fired    struct{ client, server int }
@@ -95,11 +95,11 @@ func (l *line) arrive(t testing.TB, p parcel, now systems.Time) {
 	rounded := systems.Time(units(p.stamp, unit)) * unit
 	switch {
 	case p.message == nil && p.up:
-		if l.answerer.Heard(rounded, l.server(now)) {
+		if l.answerer.Check(rounded, l.server(now)) {
 			l.fired.server, l.firedAt = l.fired.server+1, now
 		}
 	case p.message == nil:
-		if l.prober.Heard(rounded, now) {
+		if l.prober.Check(rounded, now) {
 			l.fired.client, l.firedAt = l.fired.client+1, now
 		}
 	case p.up:
@@ -121,8 +121,8 @@ func (l *line) arrive(t testing.TB, p parcel, now systems.Time) {
 	}
 }
 
-// CW-CLK-1 and DR-04: up 20, down 20, t0 = 1000: t1 = 5020, t3 = 1040, round trip 40, offset 4000, error 0; from the third packet
-// the server has a round trip of 40 too. One unit is 10 ms.
+// CW-CLK-1 and DR-04: up 20, down 20, t0 = 1000: t1 = 5020, t3 = 1040, round trip 40, offset 4000, error 0. After the third
+// packet the server has a round trip of 40, too. One unit is 10 ms.
 func TestCWCLK1DR04ASymmetricExchangeIsExact(t *testing.T) {
 	l := newLine(t, Config{}, 20*unit, 20*unit)
 	l.run(t, 1000*unit, 1061*unit, nil)
@@ -148,7 +148,7 @@ func TestCWCLK2CS03DR04AnEstimateThatIsTooLowIsFoundByTheClient(t *testing.T) {
 		t.Fatalf("offset %d ± %d, round trip %d units", o/unit, uncertainty/unit, l.prober.LastRTT()/unit)
 	}
 	l.down = always(20 * unit)
-	if !l.prober.Heard(6000*unit, 2020*unit) {
+	if !l.prober.Check(6000*unit, 2020*unit) {
 		t.Fatal("a stamp of 20 units from the future and no resync")
 	}
 	l.run(t, 2020*unit, 2300*unit, nil)
@@ -186,11 +186,11 @@ func TestCS01TheFirstSymmetricExchangeIsExactToAUnit(t *testing.T) {
 	}
 }
 
-// middle returns the middle of a sample's bounds. It is off by half of what the two ways differ by.
+// middle returns the middle of a sample's bounds. Its error is half of the difference between the two delays.
 func middle(s sample) systems.Time { return s.Low + (s.High-s.Low)/2 }
 
-// CS-02: up 600 ms and down 200 ms: one sample is off by 200 ms, and its bounds still contain the truth; so they do in
-// 10 000 random exchanges, whatever the delays, the rounding and the hold.
+// CS-02: up 600 ms and down 200 ms: one sample is off by 200 ms, and its bounds contain the truth. So do the bounds of
+// 10 000 random exchanges with random delays, rounding and times on the server.
 func TestCS02TheBoundsOfASampleContainTheTruth(t *testing.T) {
 	s, ok := newSample(0, 40*systems.Second+600*ms, 40*systems.Second+600*ms, 800*ms, unit)
 	if !ok || middle(s) != 40*systems.Second+200*ms || s.RTT != 800*ms || s.Low > 40*systems.Second || s.High < 40*systems.Second {
@@ -214,8 +214,8 @@ func TestCS02TheBoundsOfASampleContainTheTruth(t *testing.T) {
 	}
 }
 
-// CS-04, the mirror of CS-03: up 60, down 20 make the estimate 20 too high, of which the client never sees anything.
-// When the way up becomes 10, the server sees a delay of −10 and orders the resync.
+// CS-04, the mirror of CS-03: up 60, down 20 make the estimate 20 too high, which the client cannot detect. When the way up
+// becomes 10, the server measures a delay of −10 and requests the resync.
 func TestCS04AnEstimateThatIsTooHighIsFoundByTheServer(t *testing.T) {
 	l := newLine(t, Config{}, 60*unit, 20*unit)
 	l.stamps = true
@@ -237,8 +237,8 @@ func TestCS04AnEstimateThatIsTooHighIsFoundByTheServer(t *testing.T) {
 	}
 }
 
-// CS-05: the server's clock gains 100 ppm. With a question each second the error stays within 2 ms of the uncertainty
-// for 10 minutes; without any it is 60 ms at their end.
+// CS-05: the server's clock gains 100 ppm. With a ping each second the error stays within 2 ms of the uncertainty for 10
+// minutes. Without pings it is 60 ms at their end.
 func TestCS05DriftIsFollowed(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	exp := func(mean systems.Time) systems.Time { return systems.Time(r.ExpFloat64() * float64(mean)) }
@@ -267,12 +267,12 @@ func TestCS05DriftIsFollowed(t *testing.T) {
 	alone.mute = true
 	alone.run(t, systems.Second, end, nil)
 	if w := alone.wrong(end); w > -59*ms || w < -61*ms {
-		t.Errorf("without questions: off by %d ms, want 60", w/ms)
+		t.Errorf("without pings: off by %d ms, want 60", w/ms)
 	}
 }
 
-// CS-06: the server pauses for 3 s in the middle of an exchange. What it stamps late is taken out of the round trip and
-// the estimate stays; what it cannot stamp late has such wide bounds that it changes nothing.
+// CS-06: the server pauses for 3 s in the middle of an exchange. A pause between its two stamps does not count for the round
+// trip. A pause before the first stamp makes the bounds so wide that the estimate does not change.
 func TestCS06APauseOfTheServerLeavesTheEstimateAlone(t *testing.T) {
 	for _, late := range []bool{true, false} {
 		l := newLine(t, Config{}, 30*ms, 30*ms)
@@ -297,8 +297,8 @@ func TestCS06APauseOfTheServerLeavesTheEstimateAlone(t *testing.T) {
 	}
 }
 
-// DR-10: at a constant round trip there is no resync in 10 minutes, however short it is against a unit. A client that
-// joined over asymmetric ways begins anew within two packets of their becoming normal.
+// DR-10: at a constant round trip there is no resync in 10 minutes, even if it is shorter than a unit. A client that joined
+// over an asymmetric path restarts within two packets after the path becomes symmetric.
 func TestDR10ResyncsComeWhenTheyMustAndOnlyThen(t *testing.T) {
 	for _, way := range []systems.Time{0, ms, 7 * ms, 50 * ms} {
 		l := newLine(t, Config{}, way, way)
@@ -334,22 +334,22 @@ func TestASingleSmallNegativeDelayIsNoError(t *testing.T) {
 	stamp := func(early systems.Time) systems.Time { return now + 4000*unit + early*unit }
 	l := fresh()
 	for range 10 {
-		if l.prober.Heard(stamp(2), now) || l.prober.Heard(stamp(0), now) {
+		if l.prober.Check(stamp(2), now) || l.prober.Check(stamp(0), now) {
 			t.Fatal("a resync for single packets of −2 units")
 		}
 	}
-	if l.prober.Heard(stamp(1), now) || !l.prober.Heard(stamp(1), now) {
+	if l.prober.Check(stamp(1), now) || !l.prober.Check(stamp(1), now) {
 		t.Error("no resync for two packets of −1 unit in a row")
 	}
-	if l = fresh(); !l.prober.Heard(stamp(3), now) {
+	if l = fresh(); !l.prober.Check(stamp(3), now) {
 		t.Error("no resync for one packet of −3 units")
 	}
-	if l.prober.Heard(stamp(3), now) {
+	if l.prober.Check(stamp(3), now) {
 		t.Error("a resync before there is a new estimate")
 	}
 }
 
-// The exchange asks 8 times in its first 0.8 s and once a second after; a resync makes it quick again.
+// The exchange sends 8 pings in its first 0.8 s and one per second after. A resync makes it quick again.
 func TestTheScheduleIsQuickAtFirst(t *testing.T) {
 	l := newLine(t, Config{}, 0, 0)
 	pings := 0
@@ -379,7 +379,7 @@ func TestTheScheduleIsQuickAtFirst(t *testing.T) {
 	}
 }
 
-// A step of the server's clock makes the bounds of old and new samples disjoint: the window begins anew at once and the
+// A step of the server's clock makes the bounds of old and new samples disjoint. The window restarts at once, and the
 // estimate is right again.
 func TestAStepOfAClockEmptiesTheIntersection(t *testing.T) {
 	l := newLine(t, Config{}, 20*ms, 20*ms)
@@ -394,9 +394,9 @@ func TestAStepOfAClockEmptiesTheIntersection(t *testing.T) {
 	}
 }
 
-// Time that is drawn by must not jump: an offset that is off by less than 100 ms moves by 1 % of the time, one that is
-// off by less than 500 ms is halved per sample, and only one that is off by more jumps.
-func TestTheOffsetInUseFollowsGently(t *testing.T) {
+// An offset in use with an error of less than 100 ms moves by 1 % of the time. An error of less than 500 ms is halved per
+// sample. A larger one jumps.
+func TestTheOffsetInUseFollowsSlowly(t *testing.T) {
 	for _, v := range []struct{ off, atOnce, afterSecond systems.Time }{
 		{40 * ms, 0, 10 * ms}, {-40 * ms, 0, -10 * ms}, {99 * ms, 0, 10 * ms},
 		{100 * ms, 50 * ms, 60 * ms}, {-400 * ms, -200 * ms, -210 * ms}, {501 * ms, 501 * ms, 501 * ms}, {5 * ms, 0, 5 * ms},
@@ -424,8 +424,8 @@ func TestTheOffsetInUseFollowsGently(t *testing.T) {
 	}
 }
 
-// An answer counts once and only if it was asked for; nothing that a peer says can make a side fail, and impossible
-// times are no samples.
+// An answer counts once and only if its ping was sent. No message of a peer makes a side fail, and impossible times are no
+// samples.
 func TestAnAnswerCountsOnce(t *testing.T) {
 	p, _ := NewProber(Config{})
 	a, _ := NewAnswerer(Config{})

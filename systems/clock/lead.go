@@ -3,62 +3,65 @@ package clock
 import (
 	"math"
 
+	"tendon/ecs"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
-// Lead keeps a client's inputs arriving at the server a little before they are used.
+// Lead controls the pace of a client so that its inputs arrive at the server a little before they are used.
 //
-// The server measures the margin of each input: how many ticks before its use it arrived, negative if too late. Lead
-// knows by how much the local time line was moved since that input was sent, so a margin that is on its way back is
-// never corrected twice.
+// The server measures the margin of each input: the number of ticks before its use at which it arrived, negative if late.
+// Lead stores how far the local time had been moved when that input was sent, so that no error is corrected twice.
 //
-// The control law is Unity Netcode for Entities': pace 1 + 0.1 per tick of error, within [0.9, 1.1], and a jump when
-// the error is beyond 10 ticks. The target follows the jitter seen: the largest shortfall but one in 100. An error of
-// less than half a tick is left alone: inputs are sampled once per frame, so that a margin moves in whole steps, and
-// a smaller error could only be chased.
+// The control law is that of Unity Netcode for Entities: pace 1 + 0.1 per tick of error, within [0.9, 1.1], and a jump if
+// the error exceeds 10 ticks. The target is the jitter: the 99th percentile of the shortfalls. An error of less than half a
+// tick is ignored, since inputs are sampled once per frame and margins move in whole steps.
+//
+// The zero value is ready for use.
 type Lead struct {
-	sent      [leadWindow]sentMark
-	samples   [jitterWindow]float64 // by how much a margin fell short of the mean of its time
+	sent      rollback.Ring[sentInput]
+	samples   [jitterWindow]float64 // shortfalls of margins from the mean at that time
 	count     int
-	mean      float64 // of margins, less what had been gained when their inputs were sent
+	mean      float64 // of margins, minus the gain when their inputs were sent
 	roundTrip float64 // nanoseconds
 }
 
-// sentMark remembers when the input of a tick was sent, and what had been gained by then.
-type sentMark struct {
-	tick   uint64
-	gained float64
+// sentInput is an input whose margin is awaited.
+type sentInput struct {
+	gained float64 // Pacer.Gained when it was sent
 	at     systems.Time
-	set    bool
 }
 
 const (
-	leadWindow   = 1024 // ticks between sending and hearing of it, at most
-	jitterWindow = 128  // samples that the target looks back on
+	leadWindow   = 1024 // most ticks from sending an input to receiving its margin
+	jitterWindow = 128  // samples for the target
 	pull         = 0.1  // pace per tick of error
 	paceMin      = 0.9
 	paceMax      = 1.1
 	jumpBeyond   = 10.0 // ticks of error
-	deadBand     = 0.5  // ticks of error that are left alone
+	deadBand     = 0.5  // ticks of error that are ignored
 	smoothing    = 0.1  // weight of a new sample in a mean
-	settleAfter  = 8    // samples before anything may be decided
+	settleAfter  = 8    // samples before the first control
 )
 
-// Sent notes that the input of tick f is sent now, with what the pacer has gained so far.
-func (l *Lead) Sent(f uint64, gained float64, now systems.Time) {
-	l.sent[f%leadWindow] = sentMark{f, gained, now, true}
+// Sent records that the input of tick f is sent now. gained is the present Pacer.Gained.
+func (l *Lead) Sent(f ecs.Tick, gained float64, now systems.Time) {
+	if l.sent.Depth() == 0 {
+		l.sent = rollback.NewRing[sentInput](leadWindow)
+	}
+	l.sent.Put(f, sentInput{gained, now})
 }
 
-// Measured takes the server's margin for the input of tick f, in ticks, which is heard of now. It is ignored if f is
-// not remembered or was measured already: a message may arrive twice.
-func (l *Lead) Measured(f uint64, margin float64, now systems.Time) {
-	mark := &l.sent[f%leadWindow]
-	if !mark.set || mark.tick != f {
+// Measured processes the server's margin for the input of tick f, in ticks, received at now. It is ignored if f is not
+// stored or was measured already, since messages may be duplicated.
+func (l *Lead) Measured(f ecs.Tick, margin float64, now systems.Time) {
+	input, ok := l.sent.At(f)
+	if !ok {
 		return
 	}
-	mark.set = false
-	// A clock that was set back tells nothing of the trip; that it takes no time is mended by the samples that follow.
-	base, trip := margin-mark.gained, float64(max(now-mark.at, 0))
+	l.sent.Drop(f)
+	// If the clock was set back, the trip is unknown. It counts as 0, which later samples correct.
+	base, trip := margin-input.gained, float64(max(now-input.at, 0))
 	if l.count == 0 {
 		l.mean, l.roundTrip = base, trip
 	}
@@ -68,23 +71,23 @@ func (l *Lead) Measured(f uint64, margin float64, now systems.Time) {
 	l.roundTrip += smoothing * (trip - l.roundTrip)
 }
 
-// RTT returns the smoothed time between sending an input and hearing of it, which includes the server's wait for its
-// next tick; 0 before the first measure.
+// RTT returns the smoothed time from sending an input to receiving its margin, with the server's wait for its next tick. It
+// is 0 before the first margin.
 func (l *Lead) RTT() systems.Time { return systems.Time(l.roundTrip) }
 
-// Settled reports whether enough was measured to decide by.
+// Settled reports whether enough margins were measured for control.
 func (l *Lead) Settled() bool { return l.count >= settleAfter }
 
-// Margin returns the margin that an input sent now can expect, in ticks.
+// Margin returns the expected margin of an input sent now, in ticks.
 func (l *Lead) Margin(gained float64) float64 { return l.mean + gained }
 
-// Target returns the margin to aim at, in ticks: 1, or the jitter seen if that is more.
+// Target returns the desired margin in ticks: the jitter, at least 1.
 func (l *Lead) Target() float64 {
 	n := min(l.count, jitterWindow)
 	if n < settleAfter {
 		return 1
 	}
-	// With up to 128 samples the 99th percentile is the second largest: one outlier is let through.
+	// With up to 128 samples the 99th percentile is the second largest.
 	largest, second := 0.0, 0.0
 	for _, s := range l.samples[:n] {
 		if s > largest {
@@ -96,8 +99,8 @@ func (l *Lead) Target() float64 {
 	return max(1, second)
 }
 
-// Control says how to go on: at which pace, and by how many ticks to jump first. The jump is 0 unless the error is
-// beyond what dilation mends in reasonable time.
+// Control returns the pace to continue with, and the number of ticks to jump before. The jump is 0 unless the error exceeds
+// 10 ticks.
 func (l *Lead) Control(gained float64) (pace, jump float64) {
 	if !l.Settled() {
 		return 1, 0
@@ -105,7 +108,7 @@ func (l *Lead) Control(gained float64) (pace, jump float64) {
 	wrong := l.Target() - l.Margin(gained)
 	switch {
 	case math.Abs(wrong) > jumpBeyond:
-		l.count = 0 // after a jump, only what is heard since tells anything
+		l.count = 0 // margins from before the jump do not count
 		return 1, math.Trunc(wrong)
 	case math.Abs(wrong) <= deadBand:
 		return 1, 0
@@ -113,5 +116,9 @@ func (l *Lead) Control(gained float64) (pace, jump float64) {
 	return min(max(1+pull*wrong, paceMin), paceMax), 0
 }
 
-// Forget drops everything, for a new connection.
-func (l *Lead) Forget() { *l = Lead{} }
+// Forget resets the lead for a new connection.
+func (l *Lead) Forget() {
+	sent := l.sent
+	sent.Clear()
+	*l = Lead{sent: sent}
+}

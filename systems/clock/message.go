@@ -7,21 +7,20 @@ import (
 	"tendon/systems"
 )
 
-// The kinds of the exchange's messages, the first byte of each. They are apart from those of the strategies, which
-// carry them among their own.
+// The kinds of messages, their first byte. They differ from the kinds of the strategies, which send them among their own.
 const (
 	KindPing    = 0xC0 // client → server: [number u8] [t0 stamp]
 	KindPong    = 0xC1 // server → client: [number u8] [t1 stamp] [t2 − t1 uvarint]
 	KindPongAck = 0xC2 // client → server: [number u8] [t3 stamp] [time held uvarint]
-	KindRestart = 0xC3 // server → client: begin the exchange anew
+	KindRestart = 0xC3 // server → client: restart the exchange
 )
 
-// A stamp is a varint, the sender's clock in units, rounded to the nearest.
+// A stamp is a varint: the sender's clock in units, rounded to the nearest.
 
 // MaxMessage bounds a message of the exchange, in bytes.
 const MaxMessage = 22
 
-// maxTime bounds what a clock may show, about 73 years, so that no sum of times overflows.
+// maxTime bounds the time on a clock, about 73 years, so that no sum of times overflows.
 const maxTime = systems.Time(1) << 61
 
 // ErrMessage is returned for a message of the exchange that is malformed.
@@ -32,12 +31,12 @@ func Owns(message []byte) bool {
 	return len(message) > 0 && message[0] >= KindPing && message[0] <= KindRestart
 }
 
-// message is any of the four: which fields it has, its kind says.
+// message is any of the four kinds. Its kind determines its fields.
 type message struct {
 	kind   uint8
 	number uint8        // of the exchange, chosen by the client
 	at     systems.Time // t0, t1 or t3
-	held   systems.Time // from at until the message was sent on, ≥ 0
+	held   systems.Time // from at until the message was sent, ≥ 0
 }
 
 // units returns t in units, rounded to the nearest.
@@ -60,12 +59,12 @@ func (m *message) append(dst []byte, unit systems.Time) []byte {
 	at := units(m.at, unit)
 	w.Varint(at)
 	if m.kind != KindPing {
-		w.Uvarint(uint64(units(m.at+m.held, unit) - at)) // both ends are rounded, so neither is off by more than half a unit
+		w.Uvarint(uint64(units(m.at+m.held, unit) - at)) // both ends are rounded, so each is off by at most half a unit
 	}
 	return w.Bytes()
 }
 
-// read parses a message; the times come back as multiples of unit.
+// read parses a message. Times are multiples of unit.
 func (m *message) read(b []byte, unit systems.Time) error {
 	r := wire.NewReader(b)
 	*m = message{kind: r.U8()}

@@ -47,8 +47,8 @@ func TestStampsAreRoundedToTheNearest(t *testing.T) {
 	}
 }
 
-// What decodes is encoded to the same bytes and no longer than MaxMessage; what does not is an error and nothing else.
-// Neither side fails on it.
+// A message that decodes is encoded to the same bytes, at most MaxMessage of them. No other message makes either side
+// panic.
 func FuzzMessage(f *testing.F) {
 	for _, s := range []string{"c001d00f", "c101b84e00", "c1ff0532", "c201a01001", "c3"} {
 		b, _ := hex.DecodeString(s)

@@ -6,16 +6,15 @@ import (
 
 // window estimates how far the other side's clock is ahead of the own one, from the last 32 exchanges.
 //
-// Each sample bounds the truth; the bounds widen with age, because clocks drift, and are intersected (K. Marzullo,
-// 1984; the widening by 200 ppm is that of a bad quartz at both ends). So one exchange with a short way counts more
-// than many with a long one, and an asymmetric one can widen nothing. No sample can be wrong by itself: bounds that
-// share no point mean that a clock was stepped or runs faster than drift allows.
+// Each sample bounds the offset. The bounds widen with age, since clocks drift, and are intersected (K. Marzullo, 1984; the
+// drift of 200 ppm is that of a bad quartz on both sides). So one exchange with a short round trip counts more than many
+// with a long one. Bounds without a common point mean that a clock was stepped or drifts more.
 //
 // Invariant: with samples in it, low ≤ high at the time of the newest sample.
 type window struct {
 	samples [windowSize]sample
-	count   int // samples since the window was begun, ≥ those that are held
-	// The intersection, brought to local time 0: at time t the offset lies in [low − drift(t), high + drift(t)].
+	count   int // samples since Clear
+	// The intersection at local time 0: at time t the offset lies in [low − drift(t), high + drift(t)].
 	low, high systems.Time
 }
 
@@ -24,34 +23,33 @@ const (
 	driftParts = 5000 // clocks drift apart by at most 1 part in 5000, 200 ppm
 )
 
-// sample is what one exchange tells: at local time At, the other clock minus the own one was in [Low, High]. RTT is the
-// round trip, without what the other side held the message.
+// sample is the result of one exchange: at local time At, the other clock minus the own one was in [Low, High]. RTT is the
+// round trip without the time on the other side.
 type sample struct {
 	Low, High, RTT, At systems.Time
 }
 
-// newSample computes a sample. sent and received are times of the own clock and exact; heard and answered are the other
-// side's in between, rounded to multiples of unit. ok is false for times that no exchange can have: what is received
-// before it is sent, answered before it is heard, or held for longer than the whole exchange took.
-func newSample(sent, heard, answered, received, unit systems.Time) (s sample, ok bool) {
+// newSample computes a sample. sent and received are exact times of the own clock. arrived and answered are times of the
+// other side, rounded to multiples of unit. ok is false for impossible times, such as an answer before its question.
+func newSample(sent, arrived, answered, received, unit systems.Time) (s sample, ok bool) {
 	s = sample{
 		Low:  answered - received - unit/2,
-		High: heard - sent + unit/2,
-		RTT:  (received - sent) - (answered - heard),
+		High: arrived - sent + unit/2,
+		RTT:  (received - sent) - (answered - arrived),
 		At:   received,
 	}
-	if received < sent || answered < heard || s.Low > s.High {
+	if received < sent || answered < arrived || s.Low > s.High {
 		return sample{}, false
 	}
 	s.RTT = max(s.RTT, 0) // rounding may have taken up to one unit away
 	return s, true
 }
 
-// drift returns by how much clocks may drift apart in a time; it is negative for a negative one.
+// drift returns the most that two clocks drift apart in a time. It is negative for a negative time.
 func drift(t systems.Time) systems.Time { return t / driftParts }
 
-// Add takes a sample. It reports whether the bounds still share a point; if not, or if the own clock was set back since
-// the last one, the window begins anew with this sample alone.
+// Add adds a sample and reports whether the bounds still have a common point. If not, or if the own clock was set back since
+// the last sample, only this sample is kept.
 func (w *window) Add(s sample) (agrees bool) {
 	setBack := w.Known() && s.At < w.Last().At
 	w.samples[w.count%windowSize] = s
@@ -65,8 +63,7 @@ func (w *window) Add(s sample) (agrees bool) {
 	return false
 }
 
-// intersect computes low and high. They are kept for local time 0, so that age is no argument: a bound of time t,
-// widened until now, is the bound of time 0 widened by as much as any other.
+// intersect computes low and high. They are converted to local time 0, where all bounds are widened alike.
 func (w *window) intersect() {
 	for i, s := range w.samples[:min(w.count, windowSize)] {
 		low, high := s.Low+drift(s.At), s.High-drift(s.At)
@@ -83,7 +80,7 @@ func (w *window) Clear() { *w = window{} }
 // Known reports whether there is a sample.
 func (w *window) Known() bool { return w.count > 0 }
 
-// Estimate returns how far the other clock is ahead, in the middle of the bounds; it stays until the next sample.
+// Estimate returns how far the other clock is ahead: the middle of the bounds.
 func (w *window) Estimate() systems.Time { return w.low + (w.high-w.low)/2 }
 
 // Last returns the newest sample; it is zero without samples.

@@ -6,14 +6,13 @@ import (
 	"tendon/systems"
 )
 
-// uncertainty returns how far from the estimate the truth can be at local time now, as long as both clocks drift by no more
-// than 200 ppm together.
+// uncertainty returns the largest error of the estimate at local time now, if both clocks together drift by at most 200 ppm.
 func (w *window) uncertainty(now systems.Time) systems.Time {
 	return (w.high-w.low+1)/2 + drift(now)
 }
 
-// Clocks drift. Bounds widen with age by 200 ppm, so that a drift of less never empties the window, however short the
-// round trips, and the truth stays within; one of more does. And without new samples the uncertainty grows.
+// Bounds widen with age by 200 ppm. A smaller drift never empties the window, however short the round trips, and the truth
+// stays within. A larger drift does empty it. Without new samples the uncertainty grows.
 func TestBoundsWidenWithAge(t *testing.T) {
 	const start = 100_000 * systems.Second // age counts, not what the clock shows
 	for _, v := range []struct {
@@ -45,7 +44,7 @@ func TestBoundsWidenWithAge(t *testing.T) {
 	}
 }
 
-// A window holds 32 samples: what is older is forgotten. The best of them decides, not the last.
+// A window holds the last 32 samples. The best of them decides, not the last.
 func TestAWindowKeepsTheBestOfTheLast(t *testing.T) {
 	var w window
 	if w.Known() || w.Last() != (sample{}) {

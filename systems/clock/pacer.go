@@ -3,36 +3,36 @@ package clock
 import (
 	"math"
 
+	"tendon/ecs"
 	"tendon/systems"
 )
 
-// Pacer turns the time of frames into ticks. Position is where the local time line stands, in ticks; it moves with
-// the frames' time at the pace dilation, and by Shift. What it stands beyond the last computed tick is the accumulator:
-// whole ticks of it are owed, the rest is how far the display is on the way to the next.
+// Pacer converts the time of frames into ticks. Its position is the local time in ticks. It moves with the frames' time at
+// the pace dilation, and by Shift. The difference between the position and the last computed tick is the accumulator: its
+// whole ticks are due, and its fraction is the interpolation factor of the display.
 //
-// A frame that comes late is made up for, but never by more than MaxFrame of time: what is beyond was a pause, not a
-// delay, and is left to the lead control.
+// A late frame advances by its whole time, but by MaxFrame at most. A longer time is a pause, which Lead corrects.
 type Pacer struct {
 	rate     float64 // ticks per nanosecond
 	position float64 // ticks
-	nominal  float64 // ticks that position would have moved at pace 1 without shifts, plus where it started
+	nominal  float64 // position at pace 1 without shifts
 	last     systems.Time
 	dilation float64
 	frames   Frames
 }
 
-// MaxFrame is the most time one frame makes up for: 250 ms (Glenn Fiedler, "Fix Your Timestep!", 2004).
+// MaxFrame is the most time that one frame advances by: 250 ms (Glenn Fiedler, "Fix Your Timestep!", 2004).
 const MaxFrame = systems.Second / 4
 
-// MaxSteps is the most new ticks one frame computes, on a display whose frames hold no more than that: see Frames.
+// MaxSteps is the most new ticks that one frame computes, unless frames are longer than that: see Frames.
 const MaxSteps = 8
 
-// NewPacer returns a pacer that stands at tick position at now.
+// NewPacer returns a pacer with this position, in ticks, at time now.
 func NewPacer(now systems.Time, position float64, ticksPerSecond int) Pacer {
 	return Pacer{rate: float64(ticksPerSecond) / float64(systems.Second), position: position, nominal: position, last: now, dilation: 1}
 }
 
-// Advance moves the position to now. A clock that went backwards counts as standing still.
+// Advance moves the position to now. A clock that was set back does not move it.
 func (p *Pacer) Advance(now systems.Time) {
 	elapsed := p.elapsed(now)
 	p.last = now
@@ -46,13 +46,13 @@ func (p *Pacer) elapsed(now systems.Time) float64 {
 	return float64(min(max(now-p.last, 0), MaxFrame)) * p.rate
 }
 
-// Position returns where the time line stands, in ticks.
+// Position returns the local time in ticks.
 func (p *Pacer) Position() float64 { return p.position }
 
-// At returns where the time line will stand at now, which is not before the last frame, in ticks.
+// At returns the position at now, in ticks. now must not be before the last frame.
 func (p *Pacer) At(now systems.Time) float64 { return p.position + p.elapsed(now)*p.dilation }
 
-// Gained returns by how many ticks the position was moved by dilation and shifts, since the pacer was made.
+// Gained returns the number of ticks by which dilation and shifts have moved the position since NewPacer.
 func (p *Pacer) Gained() float64 { return p.position - p.nominal }
 
 // Dilate sets the pace: 1 is nominal.
@@ -61,32 +61,32 @@ func (p *Pacer) Dilate(pace float64) { p.dilation = pace }
 // Dilation returns the pace.
 func (p *Pacer) Dilation() float64 { return p.dilation }
 
-// Shift moves the position by ticks at once.
+// Shift moves the position by a number of ticks.
 func (p *Pacer) Shift(ticks float64) { p.position += ticks }
 
-// Most returns how many new ticks the frame may compute.
+// Most returns the number of new ticks that the frame may compute.
 func (p *Pacer) Most() int { return p.frames.Steps() }
 
-// Regular returns what a frame brings that is no hitch, in ticks, at least 1.
+// Regular returns the length of a frame that is no hitch, in ticks, at least 1.
 func (p *Pacer) Regular() float64 { return p.frames.Regular() }
 
-// Steps returns how many ticks a frame is to compute when done is the last that was computed: those that are owed, at
-// most Most. What is owed beyond that is given up, but for one tick: the time line is moved back to it, so a machine
-// that is too slow shows slow motion instead of owing more with every frame. The lead control sees that as a shift.
+// Steps returns the number of ticks to compute in a frame after tick done: those that are due, at most Most. Of the ticks
+// beyond that, all but one are dropped: the position is moved back, so that a slow machine shows slow motion and does not
+// fall behind further. For Lead that is a shift.
 //
-// It is for a strategy that computes in the frame all that is due. One that may have to wait for others keeps what it
-// owes itself.
-func (p *Pacer) Steps(done uint64) int {
-	owed, most := p.position-float64(done), p.Most()
-	if owed < float64(most+1) {
-		return max(int(owed), 0)
+// Steps is for strategies that compute all due ticks within the frame. A strategy that may have to wait counts due ticks
+// itself.
+func (p *Pacer) Steps(done ecs.Tick) int {
+	due, most := p.position-float64(done), p.Most()
+	if due < float64(most+1) {
+		return max(int(due), 0)
 	}
-	p.position -= owed - float64(most) - 1
+	p.position -= due - float64(most) - 1
 	return most
 }
 
-// Alpha returns how far the display stands at now from the state before the last computed tick to that tick's state,
-// in [0, 1): it shows one tick less than the time line. It stays below 1 while a tick is owed.
-func (p *Pacer) Alpha(done uint64, now systems.Time) float64 {
+// Alpha returns the interpolation factor of the display at now, in [0, 1): from the state before the last computed tick to
+// that tick's state. The display is one tick behind the position. Alpha stays below 1 while a tick is due.
+func (p *Pacer) Alpha(done ecs.Tick, now systems.Time) float64 {
 	return min(max(p.At(now)-float64(done), 0), math.Nextafter(1, 0))
 }

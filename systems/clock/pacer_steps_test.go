@@ -4,14 +4,14 @@ import (
 	"math"
 	"testing"
 
+	"tendon/ecs"
 	"tendon/systems"
 )
 
-// mover is a game on a pacer: x grows by a step in every tick. The frames' times are rounded to nanoseconds, as real
-// ones are.
+// mover is a game on a pacer: x grows by a step in every tick. Frame times are rounded to nanoseconds.
 type mover struct {
 	pacer   Pacer
-	done    uint64
+	done    ecs.Tick
 	prev, x float64
 	step    float64
 }
@@ -33,15 +33,14 @@ func (m *mover) shown(now systems.Time) float64 {
 	return m.prev*(1-alpha) + m.x*alpha
 }
 
-// FT-01, PAPER-TIME: a rule that adds 5 per update moves 300 and 600 units a second on displays of 60 and 120 frames
-// if it runs once a frame. With a time step of 0.01 s it moves 500 on both, and after the same number of steps the two
-// are in the same state to the last bit.
+// FT-01, PAPER-TIME: a rule that adds 5 per frame moves 300 and 600 units per second on displays of 60 and 120 frames. With
+// a time step of 0.01 s it moves 500 on both. After the same number of steps both have the same state to the last bit.
 func TestFT01BothDisplaysTravelTheSameInASecond(t *testing.T) {
 	const perUpdate = 5.0
-	var states [2]map[uint64]float64
+	var states [2]map[ecs.Tick]float64
 	for i, fps := range []int{60, 120} {
 		naive, m := 0.0, newMover(100, perUpdate)
-		states[i] = map[uint64]float64{}
+		states[i] = map[ecs.Tick]float64{}
 		for f := 1; f <= fps; f++ {
 			naive += perUpdate
 			m.frame(systems.Time(f) * systems.Second / systems.Time(fps))
@@ -93,8 +92,8 @@ func TestFT02ADisplaySlowerThanTheTicksMovesEvenly(t *testing.T) {
 	}
 }
 
-// FT-03: after a pause of two seconds a frame computes MaxSteps at most and one tick of the rest stays owed; what was
-// given up is counted.
+// FT-03: after a pause of two seconds a frame computes at most MaxSteps, and one tick of the rest stays due. The dropped
+// ticks are counted.
 func TestFT03AHitchIsMadeUpForByMaxStepsAtMost(t *testing.T) {
 	m := newMover(60, 1)
 	now := systems.Second
@@ -121,8 +120,8 @@ func TestFT03AHitchIsMadeUpForByMaxStepsAtMost(t *testing.T) {
 	}
 }
 
-// FT-03: where a step costs more than the time it stands for, the game runs in slow motion. What is owed stays bounded,
-// and so are the steps of a frame, by what MaxFrame holds; without the cap they would grow with every frame.
+// FT-03: where a step takes longer than its tick, the game runs in slow motion. The ticks that are due, and the steps of a
+// frame, stay within MaxFrame; without the cap they would grow with every frame.
 func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
 	const rate = 60
 	cost := systems.Second / rate * 3 / 2
@@ -144,8 +143,8 @@ func TestFT03StepsThatCostMoreThanTheirTimeDoNotSpiral(t *testing.T) {
 	}
 }
 
-// A display whose frames hold more than MaxSteps ticks keeps the pace: nothing is given up but what a frame is longer
-// than MaxFrame. A single long frame between short ones is a hitch, whatever came before.
+// A display with frames of more than MaxSteps ticks keeps the pace: only time beyond MaxFrame is dropped. A single long
+// frame between short ones is a hitch.
 func TestADisplayThatDrawsSlowlyKeepsThePace(t *testing.T) {
 	for _, fps := range []int{4, 5, 6, 7, 10} {
 		m := newMover(60, 1)
@@ -191,7 +190,7 @@ func TestFT04AlphaLeadsFromThePreviousStateToTheCurrent(t *testing.T) {
 	}
 }
 
-// A tick that is not due yet is not owed, also where the last computed one is ahead of the time line after a shift back.
+// No tick is due while the last computed one is ahead of the position, as after a shift back.
 func TestNothingIsOwedBehindTheLastTick(t *testing.T) {
 	p := NewPacer(0, 10, 60)
 	if n, a := p.Steps(12), p.Alpha(12, 0); n != 0 || a != 0 {

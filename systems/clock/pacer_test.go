@@ -27,7 +27,7 @@ func TestPositionFollowsTheTimeAtThePace(t *testing.T) {
 	}
 }
 
-// A suspended program must not be made up for, and a clock that is set back must not move anything back.
+// A suspended program does not catch up, and a clock that is set back does not move the position back.
 func TestAPauseCountsAQuarterSecondAndABackwardClockNothing(t *testing.T) {
 	p := NewPacer(0, 0, 60)
 	p.Advance(30 * systems.Second)

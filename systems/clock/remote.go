@@ -2,67 +2,67 @@ package clock
 
 import "tendon/systems"
 
-// Remote is what one side knows of the other's clock: an estimate, which moves with every exchange, and the offset in
-// use, which follows it gently, so that time that is drawn by it neither jumps nor stands still.
+// Remote estimates the clock of the other side. The estimate changes with every exchange. The offset in use follows it
+// slowly, so that time converted with it neither jumps nor stops.
 //
-// Invariant: between two samples the offset in use moves by at most 1 % of the time that passes; it jumps only when a
-// sample shows that it is off by more than 100 ms.
+// Invariant: between two samples the offset in use moves by at most 1 % of the time that passes. It jumps only if a sample
+// shows an error of more than 100 ms.
 type Remote struct {
 	window window
 	unit   systems.Time
-	known  bool // there was a sample, if not in this window
+	known  bool // there was a sample, perhaps before the last restart
 
 	base   systems.Time // offset in use at local time since
 	since  systems.Time
-	target systems.Time // offset it moves to
+	target systems.Time // the offset that it moves to
 
-	negative int // stamps in a row that seemed to come from the future
+	negative int // consecutive stamps that seemed to come from the future
 	stats    Stats
 }
 
-// Stats is what one side counted.
+// Stats counts events of one side.
 type Stats struct {
-	Samples  uint64 // exchanges that were used
+	Samples  uint64 // exchanges that counted
 	Rejected uint64 // exchanges with impossible times
-	Resyncs  uint64 // times that the estimate was found wrong and the exchange was begun anew
-	Steps    uint64 // times that the offset in use jumped by more than 500 ms
+	Resyncs  uint64 // restarts because the estimate was wrong
+	Steps    uint64 // jumps of the offset in use by more than 500 ms
 }
 
 const (
-	stepBeyond  = systems.Second / 2  // an offset that is off by more jumps (Quake III)
-	halveBeyond = systems.Second / 10 // one that is off by more is halved per sample (Quake III)
-	slewParts   = 100                 // below, it moves by at most 1 part in 100 of the time
+	stepBeyond  = systems.Second / 2  // above this error the offset jumps (Quake III)
+	halveBeyond = systems.Second / 10 // above this error it is halved per sample (Quake III)
+	slewParts   = 100                 // below, it moves by at most 1/100 of the time
 )
 
-// Known reports whether there has been an exchange. Without one the other clock is unknown.
+// Known reports whether there has been an exchange.
 func (r *Remote) Known() bool { return r.known }
 
 // LastRTT returns the round trip of the newest exchange, 0 before the first.
 func (r *Remote) LastRTT() systems.Time { return r.window.Last().RTT }
 
-// Stats returns what was counted.
+// Stats returns the counters.
 func (r *Remote) Stats() Stats { return r.stats }
 
-// Offset returns the offset in use at local time now: how far the other clock counts as ahead.
+// Offset returns the offset in use at local time now: how far the other clock is ahead.
 func (r *Remote) Offset(now systems.Time) systems.Time {
 	most := max(now-r.since, 0) / slewParts
 	return r.base + min(max(r.target-r.base, -most), most)
 }
 
-// ToRemote returns what the other clock shows when the own one shows now.
+// ToRemote converts a time of the own clock to the other one; ok is false before the first exchange.
 func (r *Remote) ToRemote(now systems.Time) (at systems.Time, ok bool) {
 	return now + r.Offset(now), r.known
 }
 
-// Heard takes a stamp of the other clock that came with any message just now, and reports whether it shows that the
-// estimate is wrong: the message would have arrived before it was sent. One side sees that only when its estimate is
-// too low, the other only when it is too high; so both must look. The exchange is then begun anew.
+// Check compares a stamp of the other clock, from a message received now, with the estimate. It reports whether the
+// estimate is wrong, because the message would have arrived before it was sent, and then drops the samples. One side detects
+// an estimate that is too low, the other one that is too high, so both must check.
 //
-// Rounded stamps are off by half a unit and so is an estimate made of them: a delay of one unit below zero is normal
-// once. Two such in a row, or one of more than two units, are not.
-func (r *Remote) Heard(stamp, now systems.Time) (wrong bool) {
+// Rounded stamps are off by up to half a unit, and so is the estimate. One delay of down to −2 units is therefore normal.
+// Two in a row, or a lower one, are not.
+func (r *Remote) Check(stamp, now systems.Time) (wrong bool) {
 	if !r.window.Known() {
-		return false // nothing to be wrong
+		return false
 	}
 	delay := now + r.window.Estimate() - stamp
 	if delay > -r.unit {
@@ -76,17 +76,17 @@ func (r *Remote) Heard(stamp, now systems.Time) (wrong bool) {
 	return true
 }
 
-// restart drops the samples; the offset in use goes on until there are new ones.
+// restart drops the samples. The offset in use stays until there are new ones.
 func (r *Remote) restart() {
 	r.window.Clear()
 	r.negative = 0
 	r.stats.Resyncs++
 }
 
-// add takes the times of an exchange, as newSample does, and reports whether they fit with those before. Impossible
-// times are counted and passed over.
-func (r *Remote) add(sent, heard, answered, received systems.Time) (agrees bool) {
-	s, ok := newSample(sent, heard, answered, received, r.unit)
+// add adds the times of an exchange, as newSample takes them, and reports whether they agree with the samples before.
+// Impossible times are counted and ignored.
+func (r *Remote) add(sent, arrived, answered, received systems.Time) (agrees bool) {
+	s, ok := newSample(sent, arrived, answered, received, r.unit)
 	if !ok {
 		r.stats.Rejected++
 		return true

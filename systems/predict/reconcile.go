@@ -37,7 +37,7 @@ func (c *Client) receiveSnapshot(m systems.Message) error {
 	c.Counted.ServerTick = max(c.Counted.ServerTick, f)
 	if h.hasMargin {
 		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit
-		c.line.Lead.Measured(uint64(h.margin.Tick), c.Counted.Margin, m.Now)
+		c.line.Lead.Measured(h.margin.Tick, c.Counted.Margin, m.Now)
 	}
 	substituted := c.replica.Substituted(h.altered, c.Phase == predictor.Waiting)
 	c.Counted.Substituted += substituted

@@ -114,7 +114,7 @@ func (l *Line) Sample(until ecs.Tick, recent int, now systems.Time, store func(f
 		}
 		l.Inputs.Put(f, in, missed || !l.core.Settled())
 		if !missed {
-			l.Lead.Sent(uint64(f), l.Pacer.Gained(), now)
+			l.Lead.Sent(f, l.Pacer.Gained(), now)
 		}
 		l.core.Timer.Pending, l.jumped = true, false
 	}

@@ -207,7 +207,7 @@ func (c *Client) tick(number ecs.Tick, at systems.Time) {
 		missed := f < number // the number was skipped: the input is unknown
 		c.inputs.Put(f, c.inputs.Next(missed || !c.plays(), c.Game), missed || !c.plays())
 		if !missed {
-			c.ticks.lead.Sent(uint64(f), float64(int(f)-int(c.ticks.done)), c.Now)
+			c.ticks.lead.Sent(f, float64(int(f)-int(c.ticks.done)), c.Now)
 		}
 	}
 	c.Timer.Pending = true

@@ -38,7 +38,7 @@ func (c *clientClock) remote(now systems.Time) (at systems.Time, known bool) {
 func (c *clientClock) received(stamp motion.Stamp, now systems.Time) {
 	c.near = max(c.near, stamp)
 	if c.answerer != nil {
-		c.answerer.Heard(stamp.Time(), now)
+		c.answerer.Check(stamp.Time(), now)
 	}
 }
 

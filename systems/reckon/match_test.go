@@ -110,7 +110,7 @@ func (m *match) atServer(t testing.TB) func(simnet.NodeID, simnet.Channel, []byt
 				return // without its clock, a client's stamps cannot be expanded
 			}
 			r := read(t, b, clientNow)
-			a.Heard(r.Stamp.Time(), now)
+			a.Check(r.Stamp.Time(), now)
 			if v := m.guard.Check(&r, now); v == Accepted {
 				believed, age := motion.LimitAge(r, m.limits.age(r.Stamp, clientNow))
 				f := m.rules.Forward(believed, age, motion.StampOf(now))
@@ -140,7 +140,7 @@ func (m *match) atClient(t testing.TB, id simnet.NodeID) func(simnet.NodeID, sim
 			return
 		}
 		r := read(t, b, serverNow)
-		p.Heard(r.Stamp.Time(), now)
+		p.Check(r.Stamp.Time(), now)
 		age := m.limits.age(r.Stamp, serverNow)
 		if id == m.watcher {
 			m.ghost.Receive(m.config, r, age, serverNow)

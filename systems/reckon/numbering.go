@@ -14,10 +14,10 @@ import (
 type numbering struct {
 	pacer clock.Pacer
 	lead  clock.Lead
-	done  uint64  // ticks computed
-	shift int     // number − count
-	want  float64 // shift by the lead control, unrounded
-	at    float64 // position of the pacer in the last advance
+	done  ecs.Tick // ticks computed
+	shift int      // number − count
+	want  float64  // shift by the lead control, unrounded
+	at    float64  // position of the pacer in the last advance
 }
 
 // hysteresis is the difference between want and shift at which shift follows, in ticks.

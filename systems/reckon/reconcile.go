@@ -50,7 +50,7 @@ func (c *Client) receiveUpdate(m systems.Message) error {
 func (c *Client) receiveHead(h *updateHead, now systems.Time) {
 	if h.hasMargin {
 		c.Counted.Margin = float64(h.margin.Value) / inputs.MarginUnit
-		c.ticks.lead.Measured(uint64(h.margin.Tick), c.Counted.Margin, now)
+		c.ticks.lead.Measured(h.margin.Tick, c.Counted.Margin, now)
 	}
 	first := c.Phase == predictor.Waiting
 	if h.tick < c.Counted.ServerTick && !first {

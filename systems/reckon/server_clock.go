@@ -44,7 +44,7 @@ func (s *serverClock) received(stamp motion.Stamp, known bool, now systems.Time)
 	case !known:
 		return false
 	default:
-		s.probe.Heard(stamp.Time(), now)
+		s.probe.Check(stamp.Time(), now)
 	}
 	return true
 }

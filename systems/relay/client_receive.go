@@ -86,7 +86,7 @@ func (c *Client) receiveConfirm(m systems.Message) error {
 	c.Counted.ServerTick = max(c.Counted.ServerTick, head.last()+head.more)
 	if head.hasMargin {
 		c.Counted.Margin = float64(head.margin.Value) / inputs.MarginUnit
-		c.line.Lead.Measured(uint64(head.margin.Tick), c.Counted.Margin, m.Now)
+		c.line.Lead.Measured(head.margin.Tick, c.Counted.Margin, m.Now)
 	}
 	return c.confirm()
 }
