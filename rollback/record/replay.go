@@ -46,16 +46,8 @@ func (r *Record) WorldAt(f ecs.Tick) (*ecs.World, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := comparer{record: r}
-	for t := range r.Ticks(w.Tick(), w.Tick()) {
-		if err := c.checksum(w, t); err != nil {
-			return nil, err
-		}
-	}
-	for t := range r.Play(w, f) {
-		if err := c.checksum(w, t); err != nil {
-			return nil, err
-		}
+	if _, err = r.compare(w, f, nil); err != nil {
+		return nil, err
 	}
 	return w, nil
 }
@@ -103,82 +95,71 @@ type Result struct {
 // recorded checksum and image on the way. The error wraps ErrDiverged and has a *rollback.DesyncReport of the first tick
 // that differs, whose Here is the record. It names component, entity and field if the record has an image of that tick.
 func (r *Record) Verify(to ecs.Tick) (Result, error) {
-	result := Result{From: r.Start(), To: r.Start()}
 	first := 0 // State(0) is what Setup builds, and an image of it is compared too
 	if r.Start() > 0 {
 		first = min(1, len(r.images))
 	}
 	w, err := r.base(first)
 	if err != nil {
-		return result, err
+		return Result{From: r.Start(), To: r.Start()}, err
 	}
-	c := comparer{record: r}
-	if err := c.images(w); err != nil {
+	return r.compare(w, to, r.images)
+}
+
+// compare simulates w up to tick to. It compares every recorded checksum, and the states of these images, from w's tick on.
+func (r *Record) compare(w *ecs.World, to ecs.Tick, images []storedImage) (Result, error) {
+	result := Result{From: w.Tick(), To: w.Tick()}
+	var saved image.Snapshot
+	check := func(t *Tick) error {
+		stored := len(images) > 0 && images[0].tick == t.Tick
+		if t.Checksum == 0 && !stored {
+			return nil
+		}
+		w.Image().Save(&saved)
+		var report *rollback.DesyncReport
+		if stored {
+			state, err := r.State(t.Tick)
+			if err != nil {
+				return err
+			}
+			report = rollback.CompareSnapshots(r.game, state, &saved)
+			state.Release()
+			images = images[1:]
+		}
+		if got := saved.Checksum(); report == nil && t.Checksum != 0 && t.Checksum != got {
+			report = &rollback.DesyncReport{Tick: t.Tick, Here: t.Checksum, There: got}
+		}
+		if report != nil {
+			return diverged(report, t, r.header.InputSize)
+		}
+		if stored {
+			result.Images++
+		}
+		return nil
+	}
+	first := Tick{Tick: w.Tick()} // the start has no tick, but may have an image
+	for t := range r.Ticks(w.Tick(), w.Tick()) {
+		first = *t
+	}
+	err := check(&first)
+	if err != nil {
 		return result, err
 	}
 	for t := range r.Play(w, to) {
-		if err = c.checksum(w, t); err == nil {
-			err = c.images(w)
-		}
-		if err != nil {
+		if err = check(t); err != nil {
 			return result, err
 		}
-		result.To, result.Images = t.Tick, c.done
+		result.To = t.Tick
 	}
-	result.Images = c.done
 	return result, nil
 }
 
-// comparer compares a world with the states of a record.
-type comparer struct {
-	record *Record
-	saved  image.Snapshot
-	done   int // images
-}
-
-// checksum compares the checksum of the tick that w has simulated, if the record has it.
-func (c *comparer) checksum(w *ecs.World, t *Tick) error {
-	if t.Checksum == 0 {
-		return nil
-	}
-	w.Image().Save(&c.saved)
-	got := c.saved.Checksum()
-	if got == t.Checksum {
-		return nil
-	}
-	report := &rollback.DesyncReport{Tick: t.Tick, Here: t.Checksum, There: got}
-	if explained, err := c.image(t.Tick); err == nil && explained != nil {
-		report = explained
-	}
-	report.Inputs, report.InputSize = slices.Clone(t.Inputs), c.record.header.InputSize
+// diverged returns the error of a tick that differs, with its inputs and orders.
+func diverged(report *rollback.DesyncReport, t *Tick, inputSize int) error {
+	report.Inputs, report.InputSize = slices.Clone(t.Inputs), inputSize
 	for _, o := range t.Orders {
 		o.Payload = slices.Clone(o.Payload)
 		report.Orders = append(report.Orders, o)
 	}
 	return fmt.Errorf("%w: %w", ErrDiverged, report)
-}
-
-// images compares w with the image of its tick, if there is one.
-func (c *comparer) images(w *ecs.World) error {
-	images := c.record.images
-	if c.done == len(images) || images[c.done].tick != w.Tick() {
-		return nil
-	}
-	w.Image().Save(&c.saved)
-	report, err := c.image(w.Tick())
-	if err == nil && report != nil {
-		err = fmt.Errorf("%w: %w", ErrDiverged, report)
-	}
-	c.done++
-	return err
-}
-
-// image returns how the image of a tick differs from the saved state, or nil.
-func (c *comparer) image(f ecs.Tick) (*rollback.DesyncReport, error) {
-	stored, err := c.record.State(f)
-	if err != nil {
-		return nil, err
-	}
-	defer stored.Release()
-	return rollback.CompareSnapshots(c.record.game, stored, &c.saved), nil
 }

@@ -11,20 +11,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"tendon/ecs"
 	"tendon/rollback/record"
 )
-
-// match is a match of a server that was killed, recovered up to its last tick.
-type match struct {
-	path    string
-	journal *record.Record
-	world   *ecs.World
-	written time.Time // of the last write
-	empty   error     // why the file has no whole header; then the rest is nil
-}
 
 // recover reads the directory. No file is changed before every journal was found to be sound.
 func (s *Store) recover() error {
@@ -40,9 +29,9 @@ func (s *Store) recover() error {
 		if m.empty != nil {
 			continue
 		}
-		name := m.journal.Header().Room
+		name := m.Journal.Header().Room
 		if twin := s.waiting[name]; twin != nil {
-			return fmt.Errorf("%w: %s and %s are both of room %s: move the one away that is over", ErrTwice, twin.path, m.path, name)
+			return fmt.Errorf("%w: %s and %s are both of room %s: move the one away that is over", ErrTwice, twin.File, m.File, name)
 		}
 		s.waiting[name] = found[i]
 	}
@@ -55,19 +44,19 @@ func (s *Store) recover() error {
 }
 
 // repair cuts off a torn end, and removes a file without a whole header.
-func (s *Store) repair(m *match) error {
+func (s *Store) repair(m *Match) error {
 	if m.empty != nil {
-		if err := os.Remove(m.path); err != nil {
+		if err := os.Remove(m.File); err != nil {
 			return err
 		}
-		s.config.Report(Event{Kind: Empty, File: m.path, Err: m.empty})
+		s.config.Report(Event{Kind: Empty, File: m.File, Err: m.empty})
 		return nil
 	}
-	if torn := m.journal.Torn(); torn != nil {
-		if err := cut(m.path, len(m.journal.Bytes())); err != nil {
+	if torn := m.Journal.Torn(); torn != nil {
+		if err := cut(m.File, len(m.Journal.Bytes())); err != nil {
 			return err
 		}
-		s.config.Report(Event{Kind: Torn, Room: m.journal.Header().Room, File: m.path, Tick: m.world.Tick(), Err: torn})
+		s.config.Report(Event{Kind: Torn, Room: m.Journal.Header().Room, File: m.File, Tick: m.world.Tick(), Err: torn})
 	}
 	return nil
 }
@@ -85,8 +74,8 @@ func journalsIn(dir string) (paths []string, err error) {
 
 // load recovers matches, as many at a time as there are cores, since each simulates up to half a minute. The error is that
 // of the first file that has one, and names the others.
-func (s *Store) load(paths []string) ([]*match, error) {
-	found, failed := make([]*match, len(paths)), make([]error, len(paths))
+func (s *Store) load(paths []string) ([]*Match, error) {
+	found, failed := make([]*Match, len(paths)), make([]error, len(paths))
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(paths)) {
@@ -127,7 +116,7 @@ func alsoBad(paths []string) string {
 }
 
 // read recovers one match.
-func (s *Store) read(path string) (*match, error) {
+func (s *Store) read(path string) (*Match, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -138,7 +127,7 @@ func (s *Store) read(path string) (*match, error) {
 	}
 	j, err := record.Open(data, s.config.Game)
 	if errors.Is(err, record.ErrTorn) {
-		return &match{path: path, empty: err}, nil
+		return &Match{File: path, empty: err}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -151,7 +140,7 @@ func (s *Store) read(path string) (*match, error) {
 		return nil, err
 	}
 	world, err := j.WorldAt(j.Last().Tick)
-	return &match{path: path, journal: j, world: world, written: info.ModTime()}, err
+	return &Match{Journal: j, File: path, Ended: endedPath(path), Written: info.ModTime(), world: world}, err
 }
 
 // checkStrategy returns an error that names both settings if the match has another strategy or other parameters than this

@@ -28,7 +28,7 @@ type Store struct {
 	synced sync.WaitGroup
 
 	mu         sync.Mutex
-	waiting    map[string]*match       // recovered matches whose players have not come back
+	waiting    map[string]*Match       // recovered matches whose players have not come back
 	open       map[string]*roomJournal // rooms that are open
 	unarchived map[string]string       // ended matches whose file could not be renamed: its path
 	refuses    bool                    // the last room was refused
@@ -122,7 +122,7 @@ func openOn(c Config, d disk) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{config: c, disk: d, unlock: unlock, stop: make(chan struct{}), waiting: map[string]*match{},
+	s := &Store{config: c, disk: d, unlock: unlock, stop: make(chan struct{}), waiting: map[string]*Match{},
 		open: map[string]*roomJournal{}, unarchived: map[string]string{}}
 	if err := s.recover(); err != nil {
 		return nil, errors.Join(err, unlock())
@@ -137,12 +137,15 @@ func openOn(c Config, d disk) (*Store, error) {
 	return s, nil
 }
 
-// Match is a recovered match.
+// Match is the match of a server that was killed, recovered up to its last tick.
 type Match struct {
 	Journal *record.Record // for any goroutine
 	File    string         // path of the journal while the match is running
 	Ended   string         // path of the journal when the match is over
 	Written time.Time      // time of the last write of the process before
+
+	world *ecs.World // in the state of the last tick
+	empty error      // why the file has no whole header; then only File is set
 }
 
 // Waiting returns the recovered matches whose players have not come back, by room.
@@ -151,8 +154,7 @@ func (s *Store) Waiting() []Match {
 	defer s.mu.Unlock()
 	var list []Match
 	for _, name := range slices.Sorted(maps.Keys(s.waiting)) {
-		m := s.waiting[name]
-		list = append(list, Match{Journal: m.journal, File: m.path, Ended: endedPath(m.path), Written: m.written})
+		list = append(list, *s.waiting[name])
 	}
 	return list
 }
@@ -224,15 +226,15 @@ func (s *Store) resume(name string, c *room.Config) (*roomJournal, error) {
 	if m == nil {
 		return nil, nil
 	}
-	f, err := s.disk.appendTo(m.path)
+	f, err := s.disk.appendTo(m.File)
 	if err != nil {
 		return nil, err // it still waits
 	}
 	delete(s.waiting, name)
-	h := m.journal.Header()
-	c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.journal, m.world)
-	s.config.Report(Event{Kind: Resumed, Room: name, File: m.path, Tick: m.world.Tick()})
-	return &roomJournal{store: s, room: name, path: m.path, file: f, writer: m.journal.Resume(f)}, nil
+	h := m.Journal.Header()
+	c.Seed, c.Match, c.Resume = h.Seed, h.Match, room.ResumeOf(m.Journal, m.world)
+	s.config.Report(Event{Kind: Resumed, Room: name, File: m.File, Tick: m.world.Tick()})
+	return &roomJournal{store: s, room: name, path: m.File, file: f, writer: m.Journal.Resume(f)}, nil
 }
 
 // File returns the path that the journal of an open room will have when its match is over; "" if it has none.
@@ -276,7 +278,7 @@ func (s *Store) abandon() {
 	defer s.mu.Unlock()
 	for name, m := range s.waiting {
 		delete(s.waiting, name)
-		s.archive(Abandoned, name, m.path, m.world.Tick())
+		s.archive(Abandoned, name, m.File, m.world.Tick())
 	}
 }
 
