@@ -91,7 +91,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		var r *Record
 		var err error
-		if n := allocated(func() { r, err = Open(data, g) }); n > 128<<10+48*uint64(len(data)) {
+		if n := allocated(func() { r, err = Open(data, g) }); n > 128<<10+128*uint64(len(data)) {
 			t.Fatalf("%d bytes allocated for %d", n, len(data))
 		}
 		if r == nil {

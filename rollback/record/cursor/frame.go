@@ -153,12 +153,13 @@ func (c *Cursor) events() []Event {
 	if m == nil {
 		return list
 	}
-	emitted, err := c.game.Schema().ReadEvents(nil, m.events)
+	schema := c.world.Image().Schema()
+	emitted, err := schema.ReadEvents(nil, m.events)
 	if err != nil { // this Cursor wrote them
 		panic(fmt.Sprintf("cursor: the game was changed after New: %v", err))
 	}
 	for _, e := range emitted {
-		r, _ := c.game.Schema().DescribeEvent(e)
+		r, _ := schema.DescribeEvent(e)
 		event := Event{Name: r.Name, Irreversible: e.Irreversible, Fields: fields(r.Fields)}
 		if !e.Key.Entity.IsZero() {
 			event.Entity = EntityName(e.Key.Entity)
