@@ -10,7 +10,6 @@ import (
 
 	"tendon/cmd/cli/admin"
 	"tendon/cmd/cli/page"
-	"tendon/rollback/record/cursor"
 	"tendon/systems"
 )
 
@@ -42,8 +41,7 @@ func (f *adminFlags) startAdmin(a *app, strategy systems.Strategy) (*adminServer
 		return nil, err
 	}
 	s, err := admin.New(admin.Config{Game: a.game, Strategy: strategy.Name, Build: buildString(),
-		Meter: func() cursor.Meter { return new(tickMeter) },
-		Page:  page.Config{Addr: f.Admin, Token: token, Hosts: f.AdminHost}})
+		Page: page.Config{Addr: f.Admin, Token: token, Hosts: f.AdminHost}})
 	switch {
 	case errors.Is(err, page.ErrConfig) && token == "" && page.Reachable(f.Admin):
 		return nil, fmt.Errorf("--admin %s can be reached from other machines: add --admin-token-file with a file that holds a token, or listen on 127.0.0.1", f.Admin)

@@ -48,6 +48,11 @@ type app struct {
 	note     io.Writer // settings, progress, warnings
 }
 
+// newApp returns an app that prints results to out and everything else to note.
+func newApp(ctx context.Context, game *ecs.Game, out, note io.Writer) *app {
+	return &app{ctx: ctx, game: game, program: program(), out: &results{to: out}, note: note}
+}
+
 // results is the standard output.
 type results struct {
 	to  io.Writer

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -16,54 +13,6 @@ type comparedRow struct {
 	Side string `json:"side"`
 	cost.Ratio
 	Verdict string `json:"verdict"` // "worse", "better", "new", "gone" or ""
-}
-
-// compare compares the costs of two files. It fails if a row is worse.
-func (v *profileVerb) compare(a *app) error {
-	if len(v.Files) != 2 {
-		return fmt.Errorf("--compare takes two files, the old one and the new one, and got %d: give OLD.json NEW.json", len(v.Files))
-	}
-	limit, err := percent(v.Worse)
-	if err != nil {
-		return err
-	}
-	var files [2]costFile
-	for i, path := range v.Files {
-		if err := readCosts(path, &files[i]); err != nil {
-			return err
-		}
-	}
-	if err := comparable(v.Files, &files[0], &files[1]); err != nil {
-		return err
-	}
-	rows, speed, err := compareCosts(&files[0], &files[1], limit)
-	if err != nil {
-		return err
-	}
-	worse := 0
-	for _, r := range rows {
-		if r.Verdict == "worse" {
-			worse++
-		}
-	}
-	a.tell(renderComparison(rows, speed))
-	a.emit("comparison", fields{"rows": rows, "machine": speed, "worse": worse, "limit": limit})
-	if worse > 0 {
-		return fmt.Errorf("%w: %s slower than before by more than %s", errFailed, counted(worse, "row is", "rows are"), v.Worse)
-	}
-	return nil
-}
-
-// readCosts reads a file of profile --out.
-func readCosts(path string, f *costFile) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, f); err != nil || f.Load.Game == "" || len(f.Server.Rows) == 0 {
-		return errors.Join(fmt.Errorf("%s is no file of costs: give a costs.json of profile --out", path), err)
-	}
-	return nil
 }
 
 // comparable refuses files of different loads.

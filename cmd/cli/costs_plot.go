@@ -84,7 +84,7 @@ func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		chart.Horizontal, chart.Color, chart.LineStyle.Width = true, labColours[[]int{6, 0, 1}[i]], 0
+		chart.Horizontal, chart.Color, chart.LineStyle.Width = true, plotColours[[]int{6, 0, 1}[i]], 0
 		if below != nil {
 			chart.StackOn(below)
 		}
@@ -118,7 +118,7 @@ func costLines(r *cost.Report, seconds float64) (*plot.Plot, error) {
 		if err != nil {
 			return nil, err
 		}
-		line.Color, line.Width = labColours[i%len(labColours)], vg.Points(1.5)
+		line.Color, line.Width = plotColours[i%len(plotColours)], vg.Points(1.5)
 		p.Add(line)
 		p.Legend.Add(row.Label(), line)
 	}

@@ -25,7 +25,7 @@ func TestADesyncInAMatchLeavesBundlesThatReplayOpens(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", r.code, r.note)
 	}
 	for _, by := range []string{"server", "client"} {
-		found, err := filepath.Glob(filepath.Join(dir, "desync-"+by+"-*"+bundleSuffix))
+		found, err := filepath.Glob(filepath.Join(dir, "desync-"+by+"-*"+".tendondesync"))
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%d bundles of the %s: %v\n%s", len(found), by, err, r.note)
 		}
@@ -86,7 +86,7 @@ func desynced(t *testing.T, g *ecs.Game) client.Desync {
 func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	g, dir := testGame(), t.TempDir()
 	note := newPipe()
-	a := &app{ctx: t.Context(), game: g, out: &results{to: newPipe()}, note: note}
+	a := newApp(t.Context(), g, newPipe(), note)
 	flags := desyncFlags{DesyncDir: dir}
 	d, err := flags.desyncs(a, relay.Strategy)
 	if err != nil {
@@ -125,31 +125,10 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	refusedLater(t, do(t, g, "replay", write(t, filepath.Join(dir, "cut"), data[:len(data)-9], 0o600)), "take another copy")
 }
 
-// A client that differs again and again must not fill the disk.
-func TestBundlesAreFew(t *testing.T) {
-	g, dir := testGame(), t.TempDir()
-	note := newPipe()
-	a := &app{ctx: t.Context(), game: g, out: &results{to: newPipe()}, note: note}
-	flags := desyncFlags{DesyncDir: dir}
-	d, err := flags.desyncs(a, relay.Strategy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	what := desynced(t, g)
-	for range 3 * mostBundles {
-		clear(d.last) // as if ten seconds had passed
-		d.client(what)
-	}
-	d.wait()
-	if files, _ := os.ReadDir(dir); len(files) != mostBundles {
-		t.Errorf("%d bundles were written, want %d", len(files), mostBundles)
-	}
-}
-
 // Without a directory no bundle is written, and a note names the flag.
 func TestWithoutADirectoryADesyncNamesTheFlag(t *testing.T) {
 	note := newPipe()
-	a := &app{ctx: t.Context(), game: testGame(), out: &results{to: newPipe()}, note: note}
+	a := newApp(t.Context(), testGame(), newPipe(), note)
 	d, err := new(desyncFlags).desyncs(a, relay.Strategy)
 	if err != nil {
 		t.Fatal(err)

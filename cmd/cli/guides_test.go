@@ -176,8 +176,8 @@ func TestEveryExampleOfTheHelpIsValid(t *testing.T) {
 func valid(t *testing.T, where string, args []string) {
 	t.Helper()
 	note := newPipe()
-	a := &app{game: testGame(), program: "arena", out: &results{to: newPipe()}, note: note}
-	if verb, code := a.parse(args); verb == nil && code != exitFine {
+	a := newApp(t.Context(), testGame(), newPipe(), note)
+	if command, code := parse(a, args); command == nil && code != exitFine {
 		t.Errorf("%s: %q: %s", where, strings.Join(args, " "), note)
 	}
 }

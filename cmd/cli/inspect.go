@@ -5,50 +5,21 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"tendon/cmd/cli/replaypage"
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/rollback/record"
 	"tendon/rollback/record/cursor"
 )
 
-// tickMeter measures the sections of a tick while a recording is simulated.
-type tickMeter struct {
-	open  []time.Time
-	costs []cursor.Cost
+// continues returns the progress function of long work: it reports whether the verb continues.
+func continues(a *app) func(ecs.Tick) bool {
+	return func(ecs.Tick) bool { return a.ctx.Err() == nil }
 }
-
-// Enter begins a section.
-func (m *tickMeter) Enter(image.Section) { m.open = append(m.open, time.Now()) }
-
-// Leave ends the section that was entered last.
-func (m *tickMeter) Leave(s image.Section) {
-	n := len(m.open) - 1
-	m.costs = append(m.costs, cursor.Cost{Section: s, Nanoseconds: time.Since(m.open[n]).Nanoseconds()})
-	m.open = m.open[:n]
-}
-
-// Turn does nothing.
-func (m *tickMeter) Turn(ecs.Tick) {}
-
-// Name does nothing: a recording is simulated without a strategy.
-func (m *tickMeter) Name(image.Section, string, string) {}
-
-// AppendCosts appends the costs since the last call.
-func (m *tickMeter) AppendCosts(dst []cursor.Cost) []cursor.Cost {
-	dst = append(dst, m.costs...)
-	m.costs = m.costs[:0]
-	return dst
-}
-
-// running reports whether the verb continues; it is the progress function of long work.
-func (a *app) running(ecs.Tick) bool { return a.ctx.Err() == nil }
 
 // inspect shows one tick, or one entity of it.
 func (v *replayVerb) inspect(a *app, r *record.Record) error {
-	c, err := cursor.New(r, new(tickMeter))
+	c, err := cursor.New(r, new(replaypage.Meter))
 	if err != nil {
 		return err
 	}
@@ -105,7 +76,7 @@ func noSuchEntity(a *app, c *cursor.Cursor, ref cursor.EntityRef) error {
 			return fmt.Errorf("%v does not exist in tick %d: it exists %s", ref, now, lifeText(life))
 		}
 	}
-	lives, err := c.Lifetimes(ref.Row, a.running)
+	lives, err := c.Lifetimes(ref.Row, continues(a))
 	switch {
 	case err != nil:
 		return err
@@ -153,7 +124,7 @@ func (v *replayVerb) series(a *app, r *record.Record) error {
 
 // seriesOf lists a field over a range of a match's ticks.
 func (v *replayVerb) seriesOf(a *app, c *cursor.Cursor) (err error) {
-	q := cursor.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), c.First()), To: c.Last(), Progress: a.running}
+	q := cursor.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), c.First()), To: c.Last(), Progress: continues(a)}
 	if v.To > 0 {
 		q.To = ecs.Tick(v.To)
 	}
@@ -210,7 +181,7 @@ func (v *replayVerb) compare(a *app, r *record.Record) error {
 	if err != nil {
 		return err
 	}
-	c, err := cursor.Compare(here, there, maxPlaces, a.running)
+	c, err := cursor.Compare(here, there, maxPlaces, continues(a))
 	switch {
 	case errors.Is(err, cursor.ErrIncomparable):
 		return fmt.Errorf("%w; name two recordings of one match", err)

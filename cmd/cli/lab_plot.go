@@ -1,17 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"image/color"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"tendon/net/lab"
 )
@@ -41,12 +37,6 @@ var labLines = []struct {
 }{
 	{"own", "own age", "ms", func(s *lab.Second) float64 { return s.Own }},
 	{"off", "mean distance of the others from where they are", "world units", func(s *lab.Second) float64 { return s.Error }},
-}
-
-// The colours of strategies, told apart by those who see no red or no green as well (after Okabe and Ito).
-var labColours = []color.Color{
-	color.RGBA{0, 114, 178, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
-	color.RGBA{86, 180, 233, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{90, 90, 90, 255},
 }
 
 // plotLab writes all plots into a directory, each as PNG and as SVG.
@@ -118,7 +108,7 @@ func barPlot(r *lab.Report, strategies, nets []string, value func(*lab.Result) f
 		if err != nil {
 			return nil, err
 		}
-		bars.Color, bars.LineStyle.Width = labColours[i%len(labColours)], 0
+		bars.Color, bars.LineStyle.Width = plotColours[i%len(plotColours)], 0
 		bars.Offset = width * vg.Length(float64(i)-float64(len(strategies)-1)/2)
 		p.Add(bars)
 		p.Legend.Add(s, bars)
@@ -128,16 +118,6 @@ func barPlot(r *lab.Report, strategies, nets []string, value func(*lab.Result) f
 	leaveRoom(p)
 	return p, nil
 }
-
-// leaveRoom puts the legend above what is drawn.
-func leaveRoom(p *plot.Plot) {
-	p.Y.Min = min(p.Y.Min, 0)
-	p.Y.Max = max(p.Y.Max, tinyPlot)
-	p.Y.Max += (p.Y.Max - p.Y.Min) * 0.35
-}
-
-// tinyPlot is how much a plot shows at least, so that zeros lie at its foot.
-const tinyPlot = 1e-3
 
 func linePlot(r *lab.Report, strategies []string, net string, value func(*lab.Second) float64) (*plot.Plot, error) {
 	p := newPlot()
@@ -154,7 +134,7 @@ func linePlot(r *lab.Report, strategies []string, net string, value func(*lab.Se
 		if err != nil {
 			return nil, err
 		}
-		line.Color, line.Width = labColours[i%len(labColours)], vg.Points(1.5)
+		line.Color, line.Width = plotColours[i%len(plotColours)], vg.Points(1.5)
 		p.Add(line)
 		p.Legend.Add(s, line)
 	}
@@ -162,42 +142,7 @@ func linePlot(r *lab.Report, strategies []string, net string, value func(*lab.Se
 	return p, nil
 }
 
-func newPlot() *plot.Plot {
-	p := plot.New()
-	p.Legend.Top = true
-	p.Legend.Left = false
-	p.Legend.Padding = vg.Points(2)
-	p.Title.Padding = vg.Points(6)
-	p.Add(plotter.NewGrid())
-	return p
-}
-
 // save writes a plot that is wide enough for so many groups.
 func save(p *plot.Plot, groups int, path string) error {
 	return savePlot(p, vg.Points(160+64*float64(max(groups, 3))), vg.Points(260), path)
-}
-
-// plotMargin is left free around a plot: names of bars reach further than their axis.
-const plotMargin = vg.Length(8)
-
-// savePlot writes a plot as PNG and as SVG.
-func savePlot(p *plot.Plot, width, height vg.Length, path string) error {
-	for _, kind := range []string{"png", "svg"} {
-		canvas, err := draw.NewFormattedCanvas(width, height, kind)
-		if err != nil {
-			return err
-		}
-		area := draw.New(canvas)
-		area.SetColor(color.White)
-		area.Fill(area.Rectangle.Path())
-		p.Draw(draw.Crop(area, plotMargin, -plotMargin, plotMargin, -plotMargin))
-		var file bytes.Buffer
-		if _, err := canvas.WriteTo(&file); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path+"."+kind, file.Bytes(), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -51,8 +51,8 @@ func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer
 		fmt.Fprintf(note, "%v\n", err)
 		return exitUsage
 	}
-	a := &app{ctx: ctx, game: game, program: program(), out: &results{to: out}, note: note}
-	code := a.runVerb(args)
+	a := newApp(ctx, game, out, note)
+	code := runVerb(a, args)
 	if err := a.lostResults(); err != nil {
 		a.print(a.note, fmt.Sprintf("%s: %v\n", a.game.Name, err))
 		return exitUsage
@@ -61,9 +61,9 @@ func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer
 }
 
 // runVerb parses and runs a verb, and returns its exit code.
-func (a *app) runVerb(args []string) int {
-	verb, code := a.parse(args)
-	if verb == nil {
+func runVerb(a *app, args []string) int {
+	command, code := parse(a, args)
+	if command == nil {
 		return code
 	}
 	if a.common.TickRate != 0 {
@@ -76,7 +76,7 @@ func (a *app) runVerb(args []string) int {
 	}
 	stop, err := a.startProfile()
 	if err == nil {
-		err = verb.Run(a)
+		err = command.Run(a)
 		stop()
 	}
 	return a.exitCode(err)
@@ -116,18 +116,18 @@ func checkGame(game *ecs.Game) (err error) {
 type exit int
 
 // parse parses the command line. If there is no verb to run, it returns the exit code.
-func (a *app) parse(args []string) (verb *kong.Context, code int) {
+func parse(a *app, args []string) (command *kong.Context, code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			status, ok := r.(exit)
 			if !ok {
 				panic(r)
 			}
-			verb, code = nil, int(status)
+			command, code = nil, int(status)
 		}
 	}()
 	var v verbs
-	parser, err := kong.New(&v, kong.Name(a.game.Name), kong.Description(a.description()), kong.Writers(a.out, a.note),
+	parser, err := kong.New(&v, kong.Name(a.game.Name), kong.Description(description(a)), kong.Writers(a.out, a.note),
 		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
 	if err != nil {
@@ -137,16 +137,16 @@ func (a *app) parse(args []string) (verb *kong.Context, code int) {
 		args = []string{"--help"}
 	}
 	args = attachNegatives(args)
-	verb, err = parser.Parse(args)
+	command, err = parser.Parse(args)
 	if err == nil {
-		err = checkPaths(verb, args)
+		err = checkPaths(command, args)
 	}
 	if err != nil {
-		fmt.Fprintf(a.note, "%s: %v; see %s%s --help\n", a.game.Name, err, a.program, verbName(verb, err))
+		fmt.Fprintf(a.note, "%s: %v; see %s%s --help\n", a.game.Name, err, a.program, verbName(command, err))
 		return nil, exitUsage
 	}
 	a.common = v.Common
-	return verb, exitFine
+	return command, exitFine
 }
 
 // negative matches a number below zero.
@@ -165,20 +165,20 @@ func attachNegatives(args []string) (list []string) {
 }
 
 // verbName returns the verb of a command line after a blank; "": it has none.
-func verbName(verb *kong.Context, err error) string {
+func verbName(command *kong.Context, err error) string {
 	if wrong := (*kong.ParseError)(nil); errors.As(err, &wrong) {
-		verb = wrong.Context
+		command = wrong.Context
 	}
-	if verb == nil || verb.Selected() == nil {
+	if command == nil || command.Selected() == nil {
 		return ""
 	}
-	return " " + verb.Selected().Name
+	return " " + command.Selected().Name
 }
 
 // checkPaths refuses an empty file or directory, such as an unset variable of the shell. kong cannot tell it from a flag
 // that was left out.
-func checkPaths(verb *kong.Context, args []string) error {
-	for _, f := range verb.Flags() {
+func checkPaths(command *kong.Context, args []string) error {
+	for _, f := range command.Flags() {
 		flag := "--" + f.Name
 		i := slices.Index(args, flag)
 		if f.Tag.Type == "path" && (slices.Contains(args, flag+"=") || i >= 0 && i+1 < len(args) && args[i+1] == "") {
@@ -189,7 +189,7 @@ func checkPaths(verb *kong.Context, args []string) error {
 }
 
 // description is the head of the help.
-func (a *app) description() string {
+func description(a *app) string {
 	return fmt.Sprintf(`%s, a networked game of up to %d players at %d ticks per second.
 
 Examples:

@@ -137,7 +137,7 @@ func TestMatchesRefusesForeignFilesWithAdvice(t *testing.T) {
 // Records of a host are listed at once, and after it has stopped. A host without a file records nothing.
 func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
-	a := &app{ctx: t.Context(), game: testGame(), out: &results{to: newPipe()}, note: newPipe()}
+	a := newApp(t.Context(), testGame(), newPipe(), newPipe())
 	c := hostConfig{strategy: relay.Strategy, listen: "127.0.0.1:0", key: netcode.Key{1}, maxRooms: 1, matches: path}
 	h, err := startHost(a, c)
 	if err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"tendon/cmd/cli/durable"
 	"tendon/ecs"
 	"tendon/ecs/image"
-	"tendon/net/client"
 	"tendon/rollback/record"
 )
 
@@ -192,56 +190,6 @@ func TestALogIsForOneProcessAtATime(t *testing.T) {
 	}
 	defer release()
 	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--log", log), log, "another process uses it", "choose another --log")
-}
-
-// The error about a log that cannot be written has its own name, not that of the file that was to replace it.
-func TestALogThatCannotBeWrittenIsNamed(t *testing.T) {
-	note := newPipe()
-	l := &matchLog{app: &app{game: testGame(), note: note}, path: filepath.Join(t.TempDir(), "match.log")}
-	if err := os.Mkdir(l.path+newSuffix, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	l.tokenStore().failed(writeWhole(l.path, nil, 0o600))
-	l.check(errors.New("only the first is reported"))
-	if text := note.String(); strings.Contains(text, newSuffix) || !strings.Contains(text, l.path) || !strings.Contains(text, "the match continues without it") || strings.Contains(text, "only") {
-		t.Errorf("%q", text)
-	}
-}
-
-// A client that joins in tick 0 receives the state and not its seed, so the log must have the state.
-func TestALogThatBeginsWithTheMatchHasItsState(t *testing.T) {
-	game := testGame()
-	world, err := ecs.NewWorld(game, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want, got image.Snapshot
-	world.Image().Save(&want)
-	l := &matchLog{app: &app{game: game}, path: filepath.Join(t.TempDir(), "match.log")}
-	if err := l.begin(client.Match{Number: 1, Strategy: "relay"}, record.PositionOf(world, 0), &want); err != nil {
-		t.Fatal(err)
-	}
-	defer l.file.Close()
-	world.Step(ecs.TickInputs{})
-	if err := errors.Join(l.writer.Tick(record.Tick{Tick: 1}), l.writer.Flush()); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(l.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j, err := record.Open(data, game)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back, err := j.WorldAt(j.Last().Tick)
-	if err != nil {
-		t.Fatal(err)
-	}
-	world.Image().Save(&want)
-	if back.Image().Save(&got); got.Checksum() != want.Checksum() {
-		t.Errorf("the log leads to checksum %x in tick %d, the match to %x in tick %d", got.Checksum(), back.Tick(), want.Checksum(), world.Tick())
-	}
 }
 
 func cut(t *testing.T, path string, bytes int64) {

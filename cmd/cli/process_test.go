@@ -155,7 +155,7 @@ func TestADemoOfADesyncingGameFails(t *testing.T) {
 // recordingIn returns the one recording of a directory.
 func recordingIn(t *testing.T, dir string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*"+recordingSuffix))
+	files, err := filepath.Glob(filepath.Join(dir, "*"+".tendonrec"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("recordings: %v, %v", files, err)
 	}

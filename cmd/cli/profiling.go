@@ -1,15 +1,10 @@
 package cli
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,30 +55,6 @@ Examples:
   profile --compare before/costs.json after/costs.json --worse 10%
   profile --allocs --for 5s --json`
 }
-
-// costFile is the file that --out writes and --compare reads.
-type costFile struct {
-	Load      costLoad    `json:"load"`
-	Machine   string      `json:"machine"`
-	Runs      int         `json:"runs"`
-	Reference []float64   `json:"reference_ns"` // of reference, after each slice
-	Server    cost.Report `json:"server"`
-	Client    cost.Report `json:"client"` // the mean of all clients
-}
-
-// costLoad describes the load of a measurement. Only measurements of equal loads can be compared.
-type costLoad struct {
-	Game     string  `json:"game"`
-	TickRate int     `json:"tick_rate"`
-	Sync     string  `json:"sync"`
-	Net      string  `json:"net"`
-	Players  int     `json:"players"`
-	Seconds  float64 `json:"seconds"`
-	Seed     uint64  `json:"seed"`
-}
-
-// costSlices is the number of parts of a run. cost.Compare joins five of them.
-const costSlices = 100
 
 // Run measures, or compares.
 func (v *profileVerb) Run(a *app) error {
@@ -181,20 +152,6 @@ func (v *profileVerb) measure(a *app, c loadConfig) (*costFile, error) {
 	return f, err
 }
 
-// sides are the reports of one run.
-type sides struct{ server, client cost.Report }
-
-// merge stores the run that was fastest in total, with the fastest run of each part of the match.
-func (f *costFile) merge(played []sides) {
-	busy := func(s sides) time.Duration { return s.server.Busy + s.client.Busy }
-	least := slices.MinFunc(played, func(a, b sides) int { return cmp.Compare(busy(a), busy(b)) })
-	f.Runs, f.Server, f.Client = len(played), least.server, least.client
-	for i := range played {
-		f.Server.Least(&played[i].server)
-		f.Client.Least(&played[i].client)
-	}
-}
-
 // once plays the load slice by slice. An interrupted run does not count.
 func (v *profileVerb) once(c loadConfig, f *costFile, step func(time.Duration) error) (s sides, err error) {
 	l, err := newLoad(c)
@@ -264,14 +221,6 @@ func reference() float64 {
 	return median(times)
 }
 
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
-}
-
 // percent parses a share such as 10% or 0.1.
 func percent(text string) (float64, error) {
 	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
@@ -303,11 +252,38 @@ func (v *profileVerb) show(a *app, f *costFile) error {
 	return nil
 }
 
-// writeCosts writes a file of costs.
-func writeCosts(path string, f *costFile) error {
-	text, err := json.MarshalIndent(f, "", "\t")
+// compare compares the costs of two files. It fails if a row is worse.
+func (v *profileVerb) compare(a *app) error {
+	if len(v.Files) != 2 {
+		return fmt.Errorf("--compare takes two files, the old one and the new one, and got %d: give OLD.json NEW.json", len(v.Files))
+	}
+	limit, err := percent(v.Worse)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o666)
+	var files [2]costFile
+	for i, path := range v.Files {
+		if err := readCosts(path, &files[i]); err != nil {
+			return err
+		}
+	}
+	if err := comparable(v.Files, &files[0], &files[1]); err != nil {
+		return err
+	}
+	rows, speed, err := compareCosts(&files[0], &files[1], limit)
+	if err != nil {
+		return err
+	}
+	worse := 0
+	for _, r := range rows {
+		if r.Verdict == "worse" {
+			worse++
+		}
+	}
+	a.tell(renderComparison(rows, speed))
+	a.emit("comparison", fields{"rows": rows, "machine": speed, "worse": worse, "limit": limit})
+	if worse > 0 {
+		return fmt.Errorf("%w: %s slower than before by more than %s", errFailed, counted(worse, "row is", "rows are"), v.Worse)
+	}
+	return nil
 }

@@ -139,9 +139,8 @@ func (v *replayVerb) plain() bool {
 func (v *replayVerb) browse(a *app, matches ...replaypage.Match) error {
 	return v.browseFlags.serve(a, "The match", page.Config{}, func(s *page.Server) error {
 		return replaypage.Register(s, "/", replaypage.Config{
-			Game:  a.game,
-			Open:  func(context.Context, string) ([]replaypage.Match, error) { return matches, nil },
-			Meter: func() cursor.Meter { return new(tickMeter) },
+			Game: a.game,
+			Open: func(context.Context, string) ([]replaypage.Match, error) { return matches, nil },
 		})
 	}, nil)
 }

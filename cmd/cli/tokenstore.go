@@ -30,25 +30,25 @@ func (s *tokenStore) load() error {
 	if err != nil {
 		return err
 	}
-	var tokens [][]byte
+	var list [][]byte
 	for line := range strings.Lines(string(content)) {
 		token, ok := tokenOf(strings.TrimSpace(line))
 		if !ok {
-			return fmt.Errorf("%s is damaged: line %d is no connect token", s.path, len(tokens)+1)
+			return fmt.Errorf("%s is damaged: line %d is no connect token", s.path, len(list)+1)
 		}
-		tokens = append(tokens, token)
+		list = append(list, token)
 	}
-	if len(tokens) > 0 {
-		s.given, s.tokens = tokens[0], tokens[1:]
+	if len(list) > 0 {
+		s.given, s.tokens = list[0], list[1:]
 	}
 	return nil
 }
 
 // store replaces the tokens in the file.
-func (s *tokenStore) store(tokens [][]byte) {
+func (s *tokenStore) store(list [][]byte) {
 	var b strings.Builder
 	b.WriteString(tokenText(s.given) + "\n")
-	for _, token := range tokens {
+	for _, token := range list {
 		b.WriteString(tokenText(token) + "\n")
 	}
 	if err := writeWhole(s.path, []byte(b.String()), 0o600); err != nil {

@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"bytes"
-	"errors"
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -65,38 +61,6 @@ func testTokens(t *testing.T, at time.Time, n int) (tokens [][]byte) {
 		tokens = append(tokens, token)
 	}
 	return tokens
-}
-
-// The next process loads what the last one stored, in the same order.
-func TestATokenStoreLoadsWhatItStored(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log.token")
-	all := func([]byte) error { return nil }
-	open := func() *tokenStore {
-		s := &tokenStore{path: path, failed: func(err error) { t.Error(err) }}
-		if err := s.load(); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	k := testTokens(t, time.Now(), 5)
-	s := open()
-	if _, err := s.usable(all); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("an empty store: %v", err)
-	}
-	s.given = k[0]
-	for _, want := range [][][]byte{k[1:], k[2:], {k[4], k[2]}, {k[3]}} {
-		s.store(want)
-		s = open()
-		if tokens, err := s.usable(all); err != nil || !slices.EqualFunc(tokens, want, bytes.Equal) {
-			t.Errorf("%d tokens, %v; want %d", len(tokens), err, len(want))
-		}
-	}
-	if !s.startedWith(k[0]) || s.startedWith(k[1]) {
-		t.Error("the token of the command line is not known")
-	}
-	if _, err := s.usable(func([]byte) error { return errors.New("the token expired") }); err == nil || !strings.Contains(err.Error(), "expired") {
-		t.Errorf("no usable token: %v", err)
-	}
 }
 
 // A run that cannot come back names the file and says what to do.

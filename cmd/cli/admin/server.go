@@ -21,7 +21,6 @@ import (
 	"tendon/net/cost"
 	"tendon/net/server"
 	"tendon/rollback/record"
-	"tendon/rollback/record/cursor"
 )
 
 //go:embed live
@@ -41,8 +40,6 @@ type Config struct {
 	Game *ecs.Game
 	// Strategy and Build are shown on the page. Optional.
 	Strategy, Build string
-	// Meter returns a meter for replaying the last seconds of a room. Optional: without it they have no costs.
-	Meter func() cursor.Meter
 }
 
 // ErrConfig is wrapped by errors about a Config; those about its Page wrap page.ErrConfig.
@@ -93,7 +90,7 @@ func New(c Config) (*Server, error) {
 	pages.Page("/debug/pprof/", within(profiles, "profiles"))
 	pages.Page("/", within(live, "live"))
 	pages.Handle("/live", page.Stream(s.watch))
-	err = replaypage.Register(pages, "/last/", replaypage.Config{Game: c.Game, Open: s.last, Meter: c.Meter})
+	err = replaypage.Register(pages, "/last/", replaypage.Config{Game: c.Game, Open: s.last})
 	if err != nil {
 		return nil, errors.Join(err, pages.Close())
 	}

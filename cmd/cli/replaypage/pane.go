@@ -63,11 +63,7 @@ func (s *session) open(ctx context.Context, r *request) error {
 
 func (c *Config) pane(m Match) (p *pane, err error) {
 	p = &pane{name: m.Name, record: m.Record, picture: page.NewPicture()}
-	var meter cursor.Meter
-	if c.Meter != nil {
-		meter = c.Meter()
-	}
-	if p.at, err = cursor.New(m.Record, meter); err == nil {
+	if p.at, err = cursor.New(m.Record, new(Meter)); err == nil {
 		p.view, err = ecs.NewView(m.Record.Game())
 	}
 	return p, err

@@ -10,7 +10,6 @@ import (
 	"tendon/cmd/cli/page"
 	"tendon/ecs"
 	"tendon/rollback/record"
-	"tendon/rollback/record/cursor"
 )
 
 //go:embed web
@@ -23,8 +22,6 @@ type Config struct {
 	// own, with the name in the page's address, "" if there is none. ctx is done when the page is closed. Records may be
 	// shared.
 	Open func(ctx context.Context, name string) ([]Match, error)
-	// Meter returns the meter for the ticks of one match. Optional.
-	Meter func() cursor.Meter
 }
 
 // Match is a match with its name on the page.

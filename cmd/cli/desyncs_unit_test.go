@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"io"
+	"testing"
+
+	"tendon/rollback/record/bundle"
+	"tendon/systems/relay"
+)
+
+// A client that differs repeatedly must not fill the disk.
+func TestTheNumberOfBundlesIsBounded(t *testing.T) {
+	flags := desyncFlags{DesyncDir: t.TempDir()}
+	d, err := flags.desyncs(newApp(t.Context(), testGame(), io.Discard, io.Discard), relay.Strategy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range 3 * mostBundles {
+		clear(d.last) // as after ten seconds
+		if d.due(bundle.Client, "a desync") {
+			n++
+		}
+		if d.due(bundle.Client, "a desync") {
+			t.Fatal("two bundles within ten seconds")
+		}
+	}
+	if n != mostBundles {
+		t.Errorf("%d bundles, want %d", n, mostBundles)
+	}
+}

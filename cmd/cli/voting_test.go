@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// pendingRounds plays lockstep up to a tick after the second round. One of two players does not vote, so no round is decided.
+// The records of the server are in file.
+func pendingRounds(t *testing.T, flags ...string) (c *group, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	file = filepath.Join(dir, "matches.db")
+	flags = append(flags, "--sync", "lockstep", "--matches", file)
+	c = &group{t: t, served: served{"lockstep", flags, true}, game: testGame(), dir: filepath.Join(dir, "journals")}
+	c.crumbsServer = serveCrumbs(t, "127.0.0.1:0", c.dir, flags...)
+	c.enter("main", 0)
+	c.enter("main", 1)
+	playOn(t, []*group{c}, 60)
+	speaks := *c
+	speaks.all = c.all[:1]
+	playOn(t, []*group{&speaks}, 250)
+	return c, file
+}
+
+// listed returns the records of a file by tick, once there are those of all these ticks.
+func listed(t *testing.T, file string, ticks ...float64) map[float64][]event {
+	t.Helper()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	found := map[float64][]event{}
+	for range 500 {
+		clear(found)
+		for line := range strings.Lines(do(t, testGame(), "matches", "--json", "--file", file).out) {
+			var e event
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatal(err)
+			}
+			tick, _ := e["tick"].(float64)
+			found[tick] = append(found[tick], e)
+		}
+		if !slices.ContainsFunc(ticks, func(f float64) bool { return len(found[f]) == 0 }) {
+			return found
+		}
+		<-ticker.C
+	}
+	t.Fatalf("of ticks %v, there are records of %v", ticks, found)
+	return nil
+}
+
+// onceEach demands that every tick has one record, in which both players stand.
+func onceEach(t *testing.T, found map[float64][]event) {
+	t.Helper()
+	for tick, records := range found {
+		if players, _ := records[0]["players"].([]any); len(records) != 1 || len(players) != 2 || records[0]["verdict"] != "replay" {
+			t.Errorf("tick %v: %v", tick, records)
+		}
+	}
+}
+
+// A server that is killed between the end of a match and its decision loses no result. The next one finds it in the
+// journal, and records it once, however often that happens.
+func TestAResultOutlivesTheServerThatHeldTheVote(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--relay-only"}} {
+		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
+			slow(t)
+			c, file := pendingRounds(t, flags...)
+			for range 2 {
+				if last := c.kill(func() {})["main"]; last < 240 {
+					t.Fatalf("recovered up to tick %d: no round was pending", last)
+				}
+				onceEach(t, listed(t, file, 120, 240))
+			}
+			if code := c.end(t, os.Interrupt); code != exitFine {
+				t.Errorf("the server exits with %d", code)
+			}
+			onceEach(t, listed(t, file, 120, 240))
+		})
+	}
+}
+
+// A server that is stopped loses no result either: it decides with the votes that it has.
+func TestAServerThatStopsDecidesPendingVotes(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--relay-only"}} {
+		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
+			slow(t)
+			c, file := pendingRounds(t, flags...)
+			if code := c.end(t, syscall.SIGINT); code != exitFine {
+				t.Errorf("the server exits with %d", code)
+			}
+			found := listed(t, file, 120, 240)
+			onceEach(t, found)
+			players := found[240][0]["players"].([]any)
+			if silent := players[1].(map[string]any)["silent"]; silent != true {
+				t.Errorf("the player without a vote: %v", players[1])
+			}
+		})
+	}
+}
