@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 )
 
 // fetch returns the status and the text of a page of the admin server, status 0 without an answer.
@@ -43,7 +46,7 @@ func TestAnOperatorSeesPlayersAndCostsOfARunningServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := strings.ReplaceAll(secret, " ", "-")
-	server, address, pass := serving(t, testGame(), "--admin", "127.0.0.1:0", "--admin-token-file", file)
+	server, address, pass := serving(t, crumbs.Game(), "--admin", "127.0.0.1:0", "--admin-token-file", file)
 	url := awaitEvent(t, server.out, server.ended, "admin").text("url")
 	if strings.Contains(server.out.String()+server.note.String(), token) {
 		t.Error("the token was printed")
@@ -54,7 +57,7 @@ func TestAnOperatorSeesPlayersAndCostsOfARunningServer(t *testing.T) {
 	if status, _ := fetch(t, url+"metrics", ""); status != 401 {
 		t.Errorf("/metrics without the token: %d", status)
 	}
-	background(t, testGame(), "join", address, "--token", pass, "--bot", "--json")
+	background(t, crumbs.Game(), "join", address, "--token", pass, "--bot", "--json")
 	wanted := []string{"\ntendon_players 1\n", "\ntendon_rooms 1\n", `tendon_cost_calls_total{phase="simulate",system="wear"} `, "\ntendon_ready 1\n"}
 	for {
 		status, text := fetch(t, url+"metrics", token)
@@ -76,10 +79,10 @@ func TestAnOperatorSeesPlayersAndCostsOfARunningServer(t *testing.T) {
 		}
 	}
 	server.stop()
-	if code := <-server.ended; code != exitFine {
+	if code := <-server.ended; code != app.ExitFine {
 		t.Errorf("the server ends with %d: %s", code, server.note.String())
 	}
-	server.ended <- exitFine // for who looks again
+	server.ended <- app.ExitFine // for who looks again
 	if status, _ := fetch(t, url+"healthz", ""); status != 0 {
 		t.Errorf("the admin server outlives the server: %d", status)
 	}
@@ -98,7 +101,7 @@ func TestAdminAddressesAreRefusedInASentence(t *testing.T) {
 		t.Fatal(err)
 	}
 	serve := func(args ...string) result {
-		return do(t, testGame(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, args...)...)
+		return do(t, crumbs.Game(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, args...)...)
 	}
 	refused(t, serve("--admin", ":0"), "--admin :0 can be reached from other machines", "--admin-token-file", "127.0.0.1")
 	refused(t, serve("--admin", "0.0.0.0:0"), "can be reached from other machines")

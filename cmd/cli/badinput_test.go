@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/tokens"
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/netcode"
@@ -20,7 +23,7 @@ import (
 // refused fails unless a command line ended with exit code 2 and one sentence that contains every text of want.
 func refused(t *testing.T, r result, want ...string) {
 	t.Helper()
-	if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || !strings.HasSuffix(r.note, "\n") || r.out != "" {
+	if r.code != app.ExitUsage || strings.Count(r.note, "\n") != 1 || !strings.HasSuffix(r.note, "\n") || r.out != "" {
 		t.Errorf("exit code %d, want 2 and one line on the standard error:\n%sout:\n%s", r.code, r.note, r.out)
 	}
 	for _, w := range want {
@@ -61,39 +64,39 @@ func ticketFor(t *testing.T, name string, issued time.Time, life time.Duration) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tokenText(token)
+	return tokens.Text(token)
 }
 
 func TestJoinRefusesAnInvalidToken(t *testing.T) {
 	dir := t.TempDir()
 	good := ticketFor(t, "crumbs", time.Now(), time.Hour)
 	for _, token := range []string{"nonsense", "", good[:len(good)/4], good + good, "%%%", "@" + write(t, filepath.Join(dir, "empty"), nil, 0o600)} {
-		refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--token", token), "that is no connect token", "copy the whole text", "@FILE")
+		refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", token), "that is no connect token", "copy the whole text", "@FILE")
 	}
-	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--token", "@"+filepath.Join(dir, "missing")), "the token file cannot be read")
+	refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", "@"+filepath.Join(dir, "missing")), "the token file cannot be read")
 }
 
 func TestJoinRefusesAnExpiredToken(t *testing.T) {
 	token := ticketFor(t, "crumbs", time.Now().Add(-time.Hour), time.Minute)
-	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--token", token), "expired at", "ask for a new one")
+	refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", token), "expired at", "ask for a new one")
 }
 
 func TestJoinRefusesATokenForAnotherGame(t *testing.T) {
 	token := ticketFor(t, "chess", time.Now(), time.Hour)
-	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--token", token), "another game than crumbs", "ask for one")
+	refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--token", token), "another game than crumbs", "ask for one")
 }
 
 func TestJoinRefusesAnAddressThatTheTokenDoesNotName(t *testing.T) {
 	token := ticketFor(t, "crumbs", time.Now(), time.Hour)
-	refused(t, do(t, testGame(), "join", "127.0.0.1:7778", "--bot", "--token", token), "127.0.0.1:7777", "not for 127.0.0.1:7778", "join that address")
+	refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7778", "--bot", "--token", token), "127.0.0.1:7777", "not for 127.0.0.1:7778", "join that address")
 }
 
 // A server does not respond to a token of another key, so the client ends by itself and lists the possible reasons.
 func TestJoinEndsIfTheTokenIsOfAnotherKey(t *testing.T) {
 	slow(t)
-	g := testGame()
+	g := crumbs.Game()
 	_, address, token := serving(t, g)
-	real, err := parseToken(token)
+	real, err := tokens.Parse(token)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +109,7 @@ func TestJoinEndsIfTheTokenIsOfAnotherKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := do(t, g, "join", address, "--bot", "--token", tokenText(wrong))
+	r := do(t, g, "join", address, "--bot", "--token", tokens.Text(wrong))
 	r.note = chosen(t, r.note, "joining "+address+" as a bot")
 	refused(t, r, "no server answers", "check the address", "token made with the server's key")
 }
@@ -122,7 +125,7 @@ func chosen(t *testing.T, note, want string) string {
 }
 
 func TestJoinIsRefusedByAServerWithAnotherVersionOfTheGame(t *testing.T) {
-	_, address, token := serving(t, testGame())
+	_, address, token := serving(t, crumbs.Game())
 	r := do(t, widerGame(), "join", address, "--bot", "--token", token)
 	r.note = chosen(t, r.note, "joining "+address+" as a bot")
 	refused(t, r, "the server runs another version of the game", "install the same version on both sides")
@@ -133,18 +136,18 @@ func TestInvalidAddressesAreErrors(t *testing.T) {
 	token := ticketFor(t, "crumbs", time.Now(), time.Hour)
 	key := filepath.Join(dir, "server.key")
 	for _, address := range []string{"nonsense", "127.0.0.1", "127.0.0.1:99999", ":7777", "0.0.0.0:7777", "127.0.0.1:0", ""} {
-		refused(t, do(t, testGame(), "join", address, "--bot", "--token", token), "is no address", "give host:port")
-		refused(t, do(t, testGame(), "token", address, "--key-file", key, "--new-key"), "is no address", "give host:port")
+		refused(t, do(t, crumbs.Game(), "join", address, "--bot", "--token", token), "is no address", "give host:port")
+		refused(t, do(t, crumbs.Game(), "token", address, "--key-file", key, "--new-key"), "is no address", "give host:port")
 		if address == "" {
 			continue // an empty --public is none
 		}
-		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--public", address, "--record", dir+"/r"), "--public", "give host:port")
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--public", address, "--record", dir+"/r"), "--public", "give host:port")
 	}
 	for _, address := range []string{"nonsense", "127.0.0.1:99999"} {
-		refused(t, do(t, testGame(), "serve", "--listen", address, "--record", dir+"/r"), "--listen", "is no address", "give host:port")
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", address, "--record", dir+"/r"), "--listen", "is no address", "give host:port")
 	}
-	refused(t, do(t, testGame(), "serve", "--listen", ":0", "--record", dir+"/r"), "--public", "listen on 127.0.0.1:0")
-	refused(t, do(t, testGame(), "serve", "--listen", "192.0.2.1:7777", "--record", dir+"/r"), "192.0.2.1", "listen on one of its own")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", ":0", "--record", dir+"/r"), "--public", "listen on 127.0.0.1:0")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "192.0.2.1:7777", "--record", dir+"/r"), "192.0.2.1", "listen on one of its own")
 	untouched(t, dir)
 }
 
@@ -157,7 +160,7 @@ func TestServeOnAPortInUseCreatesNoDirectory(t *testing.T) {
 	defer socket.Close()
 	dir := t.TempDir()
 	address := socket.LocalAddr().String()
-	refused(t, do(t, testGame(), "serve", "--listen", address, "--record", filepath.Join(dir, "recordings")), address+" is in use", "stop it or choose another --listen")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", address, "--record", filepath.Join(dir, "recordings")), address+" is in use", "stop it or choose another --listen")
 	untouched(t, dir)
 }
 
@@ -173,14 +176,14 @@ func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 		{[]string{"lab", "-5"}, []string{"-5", "lab --help"}},
 		{[]string{"lab", "--net", "P5..P2"}, []string{"P5..P2 ends before it begins: write P2..P5"}},
 	} {
-		refused(t, do(t, testGame(), test.args...), test.says...)
+		refused(t, do(t, crumbs.Game(), test.args...), test.says...)
 	}
 }
 
 // The error is one line, although the server was started.
 func TestDemoFailsIfItCannotRecord(t *testing.T) {
 	file := write(t, filepath.Join(t.TempDir(), "file"), nil, 0o600)
-	refused(t, do(t, testGame(), "demo", "--for", "1s", "--record", file), "recordings cannot be written", "choose another --record")
+	refused(t, do(t, crumbs.Game(), "demo", "--for", "1s", "--record", file), "recordings cannot be written", "choose another --record")
 }
 
 // A file is in the place of the directory, since a superuser may write into any directory.
@@ -188,9 +191,9 @@ func TestADirectoryThatCannotBeWrittenIsAnErrorBeforeAnythingRuns(t *testing.T) 
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "file"), []byte("mine"), 0o600)
 	for _, at := range []string{file, filepath.Join(file, "below")} {
-		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--record", at), "recordings cannot be written", "choose another --record")
-		refused(t, do(t, testGame(), "synctest", "--profile", "cpu", "--profile-dir", at), "the profile cannot be written", "choose another --profile-dir")
-		refused(t, do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", filepath.Join(at, "server.key"), "--new-key"), "key file", "choose another --key-file")
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--record", at), "recordings cannot be written", "choose another --record")
+		refused(t, do(t, crumbs.Game(), "synctest", "--profile", "cpu", "--profile-dir", at), "the profile cannot be written", "choose another --profile-dir")
+		refused(t, do(t, crumbs.Game(), "token", "127.0.0.1:7777", "--key-file", filepath.Join(at, "server.key"), "--new-key"), "key file", "choose another --key-file")
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "mine" {
 		t.Errorf("the file holds %q, %v", content, err)
@@ -204,7 +207,7 @@ func TestAProfileThatCannotBeReplacedIsAnError(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "cpu.pprof"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, do(t, testGame(), "synctest", "--profile", "cpu", "--profile-dir", dir), "cpu.pprof", "choose another --profile-dir")
+	refused(t, do(t, crumbs.Game(), "synctest", "--profile", "cpu", "--profile-dir", dir), "cpu.pprof", "choose another --profile-dir")
 	untouched(t, dir, "cpu.pprof")
 }
 
@@ -227,8 +230,8 @@ func TestAnInvalidKeyFileIsAnErrorAndNotChanged(t *testing.T) {
 	} {
 		path := write(t, filepath.Join(dir, "key"), test.content, test.mode)
 		want := append(test.want, path)
-		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--key-file", path, "--record", dir+"/r"), want...)
-		refused(t, do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", path), want...)
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--key-file", path, "--record", dir+"/r"), want...)
+		refused(t, do(t, crumbs.Game(), "token", "127.0.0.1:7777", "--key-file", path), want...)
 		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, test.content) {
 			t.Errorf("%s: the file was changed, %v", test.name, err)
 		}
@@ -237,10 +240,10 @@ func TestAnInvalidKeyFileIsAnErrorAndNotChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--key-file", dir), "is not a plain file", "name the file that holds the key")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--key-file", dir), "is not a plain file", "name the file that holds the key")
 	missing := filepath.Join(dir, "missing")
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--key-file", missing), missing+" does not exist", "token", "--new-key")
-	refused(t, do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", missing), missing+" does not exist", "--new-key")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--key-file", missing), missing+" does not exist", "token", "--new-key")
+	refused(t, do(t, crumbs.Game(), "token", "127.0.0.1:7777", "--key-file", missing), missing+" does not exist", "--new-key")
 	untouched(t, dir)
 }
 
@@ -289,12 +292,12 @@ func recorded(t *testing.T, g *ecs.Game, ticks int) []byte {
 
 func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 	dir := t.TempDir()
-	sound := recorded(t, testGame(), 300)
+	sound := recorded(t, crumbs.Game(), 300)
 	damaged := bytes.Clone(sound)
 	damaged[len(damaged)/2] ^= 1 // not in the last block
 	newer := bytes.Clone(sound)
 	newer[8]++ // the version
-	chess := testGame()
+	chess := crumbs.Game()
 	chess.Name = "chess"
 	for _, test := range []struct {
 		name    string
@@ -312,17 +315,17 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 	} {
 		path := write(t, filepath.Join(dir, "file"), test.content, 0o600)
 		for _, mode := range [][]string{{}, {"--dump"}, {"--to", "5"}} {
-			refused(t, do(t, testGame(), append([]string{"replay", path}, mode...)...), append(test.want, path)...)
+			refused(t, do(t, crumbs.Game(), append([]string{"replay", path}, mode...)...), append(test.want, path)...)
 		}
 		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, test.content) {
 			t.Errorf("%s: the file was changed, %v", test.name, err)
 		}
 		untouched(t, dir, "file")
 	}
-	refused(t, do(t, testGame(), "replay", dir), dir, "is a directory", "name a recording")
-	refused(t, do(t, testGame(), "replay", filepath.Join(dir, "missing")), "does not exist", "name a recording")
+	refused(t, do(t, crumbs.Game(), "replay", dir), dir, "is a directory", "name a recording")
+	refused(t, do(t, crumbs.Game(), "replay", filepath.Join(dir, "missing")), "does not exist", "name a recording")
 	path := write(t, filepath.Join(dir, "file"), sound, 0o600)
-	if r := do(t, testGame(), "replay", path, "--to", "301"); r.code != exitUsage || !strings.Contains(r.note, "--to 301: the recording has ticks 0 to 300") {
+	if r := do(t, crumbs.Game(), "replay", path, "--to", "301"); r.code != app.ExitUsage || !strings.Contains(r.note, "--to 301: the recording has ticks 0 to 300") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -331,18 +334,18 @@ func TestReplayRefusesWhatIsNoSoundRecordingOfThisGame(t *testing.T) {
 func TestABotWithASpectatorsTokenEnds(t *testing.T) {
 	slow(t)
 	key := filepath.Join(t.TempDir(), "server.key")
-	if r := do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", key, "--new-key"); r.code != exitFine {
+	if r := do(t, crumbs.Game(), "token", "127.0.0.1:7777", "--key-file", key, "--new-key"); r.code != app.ExitFine {
 		t.Fatal(r.note)
 	}
-	s := background(t, testGame(), "serve", "--json", "--listen", "127.0.0.1:0", "--key-file", key)
+	s := background(t, crumbs.Game(), "serve", "--json", "--listen", "127.0.0.1:0", "--key-file", key)
 	address := awaitEvent(t, s.out, s.ended, "listening").text("public")
-	token := strings.TrimSpace(do(t, testGame(), "token", address, "--key-file", key, "--role", "spectator").out)
-	r := do(t, testGame(), "join", address, "--token", token, "--bot")
-	if r.code != exitUsage || !strings.Contains(r.note, "a spectator's") || !strings.Contains(r.note, "leave --bot out") {
+	token := strings.TrimSpace(do(t, crumbs.Game(), "token", address, "--key-file", key, "--role", "spectator").out)
+	r := do(t, crumbs.Game(), "join", address, "--token", token, "--bot")
+	if r.code != app.ExitUsage || !strings.Contains(r.note, "a spectator's") || !strings.Contains(r.note, "leave --bot out") {
 		t.Errorf("%+v", r)
 	}
-	if r := do(t, testGame(), "join", address, "--token", strings.TrimSpace(do(t, testGame(), "token", address, "--key-file", key,
-		"--role", "spectator").out), "--headless", "--for", "1s"); r.code != exitFine {
+	if r := do(t, crumbs.Game(), "join", address, "--token", strings.TrimSpace(do(t, crumbs.Game(), "token", address, "--key-file", key,
+		"--role", "spectator").out), "--headless", "--for", "1s"); r.code != app.ExitFine {
 		t.Errorf("without --bot: %+v", r)
 	}
 }

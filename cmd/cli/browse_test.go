@@ -8,13 +8,16 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 )
 
 // replay --page shows one or two recordings on a page.
 func TestReplayShowsRecordingsOnAPage(t *testing.T) {
-	one, other := recordedFile(t, testGame(), "one", 300), recordedFile(t, testGame(), "other", 200)
+	one, other := recordedFile(t, crumbs.Game(), "one", 300), recordedFile(t, crumbs.Game(), "other", 200)
 	for _, files := range [][]string{{one}, {one, other}} {
-		r := background(t, testGame(), append([]string{"replay", "--page", "--no-open", "--json"}, files...)...)
+		r := background(t, crumbs.Game(), append([]string{"replay", "--page", "--no-open", "--json"}, files...)...)
 		url := awaitEvent(t, r.out, r.ended, "page").text("url")
 		if status, text := fetch(t, url, ""); status != 200 || !strings.Contains(text, "replay.js") {
 			t.Fatalf("%s: %d %.80s", url, status, text)
@@ -37,12 +40,12 @@ func TestReplayShowsRecordingsOnAPage(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"--no-open"}, {"--listen", "127.0.0.1:1"}, {"--page", "--at", "3"}, {"--page", "--verify"}} {
-		if r := do(t, testGame(), append([]string{"replay", one}, args...)...); r.code != exitUsage || !strings.Contains(r.note, "--page") {
+		if r := do(t, crumbs.Game(), append([]string{"replay", one}, args...)...); r.code != app.ExitUsage || !strings.Contains(r.note, "--page") {
 			t.Errorf("%v: exit code %d, %s", args, r.code, r.note)
 		}
 	}
 	// Without a terminal, replay does not open a page.
-	if r := do(t, testGame(), "replay", one); r.code != exitFine || strings.Contains(r.note, "http") {
+	if r := do(t, crumbs.Game(), "replay", one); r.code != app.ExitFine || strings.Contains(r.note, "http") {
 		t.Errorf("exit code %d, %s", r.code, r.note)
 	}
 }

@@ -8,19 +8,22 @@ import (
 	"strings"
 	"testing"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/tokens"
 	"tendon/rollback/record"
 )
 
 func TestSyncTestNamesComponentAndFieldOfADesync(t *testing.T) {
 	r := do(t, desyncingGame(), "synctest", "--ticks", "80")
-	if r.code != exitFailed || !strings.Contains(r.out, "body") || !strings.Contains(r.out, "Vel.X") {
+	if r.code != app.ExitFailed || !strings.Contains(r.out, "body") || !strings.Contains(r.out, "Vel.X") {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestDemoOfADeterministicGameSucceeds(t *testing.T) {
 	slow(t)
-	if r := do(t, testGame(), "demo", "--for", "5s", "--bots", "2"); r.code != exitFine || !strings.Contains(r.note, "equal the server's, across ") {
+	if r := do(t, crumbs.Game(), "demo", "--for", "5s", "--bots", "2"); r.code != app.ExitFine || !strings.Contains(r.note, "equal the server's, across ") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -31,9 +34,9 @@ func TestTheDemoReportsTheCostOfItsStrategy(t *testing.T) {
 	for _, sync := range []string{"lockstep", "verify"} {
 		t.Run(sync, func(t *testing.T) {
 			slow(t)
-			r := do(t, testGame(), "demo", "--for", "4s", "--bots", "2", "--rtt", "100ms", "--jitter", "0s", "--sync", sync)
+			r := do(t, crumbs.Game(), "demo", "--for", "4s", "--bots", "2", "--rtt", "100ms", "--jitter", "0s", "--sync", sync)
 			said := line.FindStringSubmatch(r.note)
-			if r.code != exitFine || said == nil || (said[1] != "") != (sync == "lockstep") || strings.Contains(r.note, "rollback") {
+			if r.code != app.ExitFine || said == nil || (said[1] != "") != (sync == "lockstep") || strings.Contains(r.note, "rollback") {
 				t.Fatalf("%+v", r)
 			}
 			if lag, err := strconv.Atoi(said[2]); err != nil || lag < 40 { // the way here takes 50 ms
@@ -44,26 +47,26 @@ func TestTheDemoReportsTheCostOfItsStrategy(t *testing.T) {
 }
 
 func TestReplayPlaysASoundRecordingAndTheRestOfATornOne(t *testing.T) {
-	sound := recorded(t, testGame(), 300)
+	sound := recorded(t, crumbs.Game(), 300)
 	path := filepath.Join(t.TempDir(), "file")
-	if r := do(t, testGame(), "replay", write(t, path, sound, 0o600)); r.code != exitFine || !strings.Contains(r.out, "ticks 0 to 300") && !strings.Contains(r.out, "ticks 1 to 300") {
+	if r := do(t, crumbs.Game(), "replay", write(t, path, sound, 0o600)); r.code != app.ExitFine || !strings.Contains(r.out, "ticks 0 to 300") && !strings.Contains(r.out, "ticks 1 to 300") {
 		t.Errorf("%+v", r)
 	}
-	if r := do(t, testGame(), "replay", write(t, path, sound[:len(sound)-5], 0o600)); r.code != exitFine || !strings.Contains(r.note, "the rest is replayed") || !strings.Contains(r.out, "come out as recorded") {
+	if r := do(t, crumbs.Game(), "replay", write(t, path, sound[:len(sound)-5], 0o600)); r.code != app.ExitFine || !strings.Contains(r.note, "the rest is replayed") || !strings.Contains(r.out, "come out as recorded") {
 		t.Errorf("torn: %+v", r)
 	}
-	whole, err := record.Open(sound[:len(sound)-5], testGame())
+	whole, err := record.Open(sound[:len(sound)-5], crumbs.Game())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := do(t, testGame(), "replay", write(t, path, whole.Bytes(), 0o600)); r.code != exitFine || !strings.Contains(r.note, "no end mark") || !strings.Contains(r.out, "come out as recorded") {
+	if r := do(t, crumbs.Game(), "replay", write(t, path, whole.Bytes(), 0o600)); r.code != app.ExitFine || !strings.Contains(r.note, "no end mark") || !strings.Contains(r.out, "come out as recorded") {
 		t.Errorf("cut between two blocks: %+v", r)
 	}
 }
 
 func TestReplayWithAChangedRuleReportsTheTick(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "file"), recorded(t, testGame(), 300), 0o600)
-	if r := do(t, fasterGame(), "replay", path); r.code != exitFailed || !strings.Contains(r.note, "tick 3 differs from the recorded one") || r.out == "" {
+	path := write(t, filepath.Join(t.TempDir(), "file"), recorded(t, crumbs.Game(), 300), 0o600)
+	if r := do(t, fasterGame(), "replay", path); r.code != app.ExitFailed || !strings.Contains(r.note, "tick 3 differs from the recorded one") || r.out == "" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -71,17 +74,17 @@ func TestReplayWithAChangedRuleReportsTheTick(t *testing.T) {
 func TestTokensAreDecodedAndTheirKeyFileIsPrivateAndStays(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "server.key")
 	mint := []string{"token", "127.0.0.1:7777", "--key-file", key}
-	r := do(t, testGame(), append(mint, "--new-key")...)
-	if _, err := parseToken(r.out); r.code != exitFine || err != nil {
+	r := do(t, crumbs.Game(), append(mint, "--new-key")...)
+	if _, err := tokens.Parse(r.out); r.code != app.ExitFine || err != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	before, _ := os.ReadFile(key)
-	refused(t, do(t, testGame(), append(mint, "--new-key")...), "exists", "name another file")
+	refused(t, do(t, crumbs.Game(), append(mint, "--new-key")...), "exists", "name another file")
 	after, err := os.ReadFile(key)
 	if info, statErr := os.Stat(key); err != nil || statErr != nil || string(before) != string(after) || info.Mode().Perm() != 0o600 {
 		t.Errorf("the key file changed or is not private: %v %v", err, statErr)
 	}
-	if r := do(t, testGame(), mint...); r.code != exitFine {
+	if r := do(t, crumbs.Game(), mint...); r.code != app.ExitFine {
 		t.Errorf("%+v", r)
 	}
 }

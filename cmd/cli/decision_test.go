@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 )
 
 // A server that only relays records every match that its players have voted on, and answers queries while it runs. A server
@@ -56,7 +59,7 @@ func TestDecidedMatchesAreRecordedWithVerdictAndVotes(t *testing.T) {
 			if len(rooms) == 0 {
 				t.Error("no room")
 			}
-			if code := server.end(os.Interrupt); code != exitFine {
+			if code := server.end(os.Interrupt); code != app.ExitFine {
 				t.Errorf("the server exits with %d", code)
 			}
 		})
@@ -69,8 +72,8 @@ func TestBotsWithoutAServerFail(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "key")
 	write(t, key, []byte(strings.Repeat("0123456789abcdef", 4)), 0o600)
-	r := do(t, testGame(), "bots", "127.0.0.1:9", "--key-file", key, "--for", (2 * time.Second).String())
-	if r.code != exitFailed || !strings.Contains(r.note, "no server answers") {
+	r := do(t, crumbs.Game(), "bots", "127.0.0.1:9", "--key-file", key, "--for", (2 * time.Second).String())
+	if r.code != app.ExitFailed || !strings.Contains(r.note, "no server answers") {
 		t.Errorf("exit code %d: %s", r.code, r.note)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/host"
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
@@ -21,7 +24,7 @@ func TestADesyncInAMatchLeavesBundlesThatReplayOpens(t *testing.T) {
 	slow(t)
 	dir := t.TempDir()
 	r := do(t, desyncingGame(), "demo", "--for", "20s", "--bots", "2", "--desync-dir", dir)
-	if r.code != exitFailed {
+	if r.code != app.ExitFailed {
 		t.Fatalf("exit code %d:\n%s", r.code, r.note)
 	}
 	for _, by := range []string{"server", "client"} {
@@ -33,7 +36,7 @@ func TestADesyncInAMatchLeavesBundlesThatReplayOpens(t *testing.T) {
 			t.Errorf("%s is not named:\n%s", found[0], r.note)
 		}
 		opened := do(t, desyncingGame(), "replay", found[0])
-		if opened.code != exitFine || !strings.Contains(opened.out, "written by the "+by) || !strings.Contains(opened.out, "sync: relay") {
+		if opened.code != app.ExitFine || !strings.Contains(opened.out, "written by the "+by) || !strings.Contains(opened.out, "sync: relay") {
 			t.Errorf("exit code %d:\n%s%s", opened.code, opened.out, opened.note)
 		}
 		if by == "client" && !strings.Contains(opened.out, ": body of entity ") && !strings.Contains(opened.out, ": wear of entity ") {
@@ -56,7 +59,7 @@ func desynced(t *testing.T, g *ecs.Game) client.Desync {
 			t.Fatal(err)
 		}
 		if i == 1 {
-			for e := range walkers.All(w) {
+			for e := range crumbs.Walkers.All(w) {
 				e.A.Pos.X += 1 << 32
 				break
 			}
@@ -84,18 +87,18 @@ func desynced(t *testing.T, g *ecs.Game) client.Desync {
 
 // replay shows a client's bundle: the field with both values, the side that followed the rules, and the ticks.
 func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
-	g, dir := testGame(), t.TempDir()
+	g, dir := crumbs.Game(), t.TempDir()
 	note := newPipe()
-	a := newApp(t.Context(), g, newPipe(), note)
-	flags := desyncFlags{DesyncDir: dir}
-	d, err := flags.desyncs(a, relay.Strategy)
+	a := app.New(t.Context(), g, newPipe(), note)
+	flags := host.DesyncFlags{DesyncDir: dir}
+	d, err := flags.OpenDesyncs(a, relay.Strategy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 { // the second and the third come too soon
-		d.client(desynced(t, g))
+		d.Client(desynced(t, g))
 	}
-	d.wait()
+	d.Wait()
 	files, _ := os.ReadDir(dir)
 	if len(files) != 1 {
 		t.Fatalf("%d bundles were written in a moment, want 1", len(files))
@@ -104,7 +107,7 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	r := do(t, g, "replay", path)
 	for _, want := range []string{"desync of seat 1 in tick 120, written by the client", "tick 120: body of entity 0 of player 0 born in tick 1: Pos.X is ", "differs",
 		"simulated from tick 100 with this build, the match comes to the state there", "sync: relay"} {
-		if r.code != exitFine || !strings.Contains(r.out, want) {
+		if r.code != app.ExitFine || !strings.Contains(r.out, want) {
 			t.Errorf("exit code %d, %q is missing:\n%s%s", r.code, want, r.out, r.note)
 		}
 	}
@@ -116,7 +119,7 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	if err := json.Unmarshal([]byte(r.out), &object); err != nil || object.Event != "bundle" || object.Bundle.Differences[0].Field != "Pos.X" || object.Bundle.Differences[0].Entity != "p0:0@1" {
 		t.Errorf("%v: %s", err, r.out)
 	}
-	if r = do(t, g, "replay", path, "--at", "110", "--entity", "p0:0"); r.code != exitFine || !strings.Contains(r.out, "Pos.X") {
+	if r = do(t, g, "replay", path, "--at", "110", "--entity", "p0:0"); r.code != app.ExitFine || !strings.Contains(r.out, "Pos.X") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.note)
 	}
 	refusedLater(t, do(t, widerGame(), "replay", path), "start the build that wrote it")
@@ -128,33 +131,33 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 // Without a directory no bundle is written, and a note names the flag.
 func TestWithoutADirectoryADesyncNamesTheFlag(t *testing.T) {
 	note := newPipe()
-	a := newApp(t.Context(), testGame(), newPipe(), note)
-	d, err := new(desyncFlags).desyncs(a, relay.Strategy)
+	a := app.New(t.Context(), crumbs.Game(), newPipe(), note)
+	d, err := new(host.DesyncFlags).OpenDesyncs(a, relay.Strategy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		d.client(desynced(t, testGame()))
+		d.Client(desynced(t, crumbs.Game()))
 	}
-	d.wait()
+	d.Wait()
 	if text := note.String(); strings.Count(text, "run with --desync-dir DIR") != 1 || !strings.Contains(text, "differed from the server's") {
 		t.Errorf("the note is %q", text)
 	}
 	file := write(t, filepath.Join(t.TempDir(), "file"), nil, 0o600)
-	refusedLater(t, do(t, testGame(), "demo", "--for", "1s", "--desync-dir", file), "choose another --desync-dir")
+	refusedLater(t, do(t, crumbs.Game(), "demo", "--for", "1s", "--desync-dir", file), "choose another --desync-dir")
 }
 
 func TestADemoCanBeRecordedAndReplayed(t *testing.T) {
 	slow(t)
 	dir := filepath.Join(t.TempDir(), "recordings")
-	if r := do(t, testGame(), "demo", "--for", "3s", "--bots", "2", "--record", dir); !strings.Contains(r.note, "recording room demo into") {
+	if r := do(t, crumbs.Game(), "demo", "--for", "3s", "--bots", "2", "--record", dir); !strings.Contains(r.note, "recording room demo into") {
 		t.Fatalf("exit code %d: %s", r.code, r.note)
 	}
 	path := recordingIn(t, dir)
-	if r := do(t, testGame(), "replay", path); r.code != exitFine || !strings.Contains(r.out, "come out as recorded") {
+	if r := do(t, crumbs.Game(), "replay", path); r.code != app.ExitFine || !strings.Contains(r.out, "come out as recorded") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.note)
 	}
-	if r := do(t, testGame(), "replay", path, "--at", fmt.Sprint(30)); r.code != exitFine || !strings.Contains(r.out, "tick 30") {
+	if r := do(t, crumbs.Game(), "replay", path, "--at", fmt.Sprint(30)); r.code != app.ExitFine || !strings.Contains(r.out, "tick 30") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.note)
 	}
 }

@@ -1,15 +1,15 @@
 // Package cli gives any game a command line: cli.Main(game) is a whole program.
 //
 //	verb       what it does
-//	demo       plays bots against each other over a bad network and checks that nobody desyncs
+//	demo       plays a match of bots on a bad network and checks for desyncs
 //	serve      runs a server
 //	join       joins a server: in a window, as a bot, or without either
 //	play       serves, adds bots, and plays in a window
 //	bots       loads a server with rooms of bots
-//	lab        measures sync strategies against each other on simulated networks
+//	lab        compares sync strategies on simulated networks
 //	token      mints a connect token
 //	synctest   checks that the game is deterministic and survives every rewind
-//	profile    measures what phases and systems of a tick cost, and compares two measurements
+//	profile    measures the costs of phases and systems, and compares two measurements
 //	matches    lists decided matches
 //	replay     plays a recording again and checks it tick by tick
 //
@@ -17,9 +17,18 @@
 //		cli.Main(ecs.Game{Name: "dots", TickRate: 60, MaxPlayers: 8, …})
 //	}
 //
-// Exit codes: 0 fine, 1 the check failed (a desync, a difference), 2 wrong use or environment. Every verb takes --json,
-// --profile and --help; what it chose goes to the standard error, results to the standard output.
+// # Where a verb is
 //
-// It is the outermost layer: clocks, files, terminals and signals live here and in the loops of net/server and
+// Each verb is a package under verbs, with a type Verb: its fields are the flags, Help returns the help text and Run runs
+// it. To add a verb, write such a package and list it in verbs of main.go. Packages under internal are shared by verbs:
+// internal/app has output, tables and exit codes, internal/host runs a server, internal/player runs a client. The other
+// packages are parts of a verb that are of use on their own: pages, stores of journals and matches, the window.
+//
+// # Conventions
+//
+// Exit codes: 0 fine, 1 the check failed (a desync, a difference), 2 wrong use or environment. Every verb takes --json,
+// --profile and --help. Results are printed to the standard output, settings and progress to the standard error.
+//
+// This is the outermost layer. Clocks, files, terminals and signals are used here and in the loops of net/server and
 // net/client, and nowhere below.
 package cli

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 )
 
 // root is the module's directory, relative to this package.
@@ -164,7 +167,7 @@ func TestEveryCommandOfTheGuidesIsValid(t *testing.T) {
 
 func TestEveryExampleOfTheHelpIsValid(t *testing.T) {
 	for _, verb := range everyVerb {
-		_, examples, _ := strings.Cut(do(t, testGame(), verb, "--help").out, "Examples:\n\n")
+		_, examples, _ := strings.Cut(do(t, crumbs.Game(), verb, "--help").out, "Examples:\n\n")
 		examples, _, _ = strings.Cut(examples, "\n\n")
 		for _, words := range commands(examples) {
 			valid(t, verb+" --help", words)
@@ -176,8 +179,8 @@ func TestEveryExampleOfTheHelpIsValid(t *testing.T) {
 func valid(t *testing.T, where string, args []string) {
 	t.Helper()
 	note := newPipe()
-	a := newApp(t.Context(), testGame(), newPipe(), note)
-	if command, code := parse(a, args); command == nil && code != exitFine {
+	a := app.New(t.Context(), crumbs.Game(), newPipe(), note)
+	if command, code := parse(a, args); command == nil && code != app.ExitFine {
 		t.Errorf("%s: %q: %s", where, strings.Join(args, " "), note)
 	}
 }
@@ -197,7 +200,7 @@ func complete(args []string) []string {
 func TestEveryFlagThatTheGuidesNameExists(t *testing.T) {
 	var help strings.Builder
 	for _, verb := range everyVerb {
-		help.WriteString(do(t, testGame(), verb, "--help").out)
+		help.WriteString(do(t, crumbs.Game(), verb, "--help").out)
 	}
 	flag := regexp.MustCompile(`^--[a-z][a-z-]*`)
 	for _, g := range guides(t) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"tendon/cmd/cli/internal/crumbs"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
@@ -21,12 +22,12 @@ import (
 // dotsBinary is the path of the built cmd/dots, for tests of signals and of killed processes; "" with -short.
 var dotsBinary string
 
-// asCrumbs is set in the environment of a process that is the program of testGame: the executable of this test.
+// asCrumbs is set in the environment of a process that is the program of crumbs: the executable of this test.
 const asCrumbs = "CLI_TEST_AS_CRUMBS"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCrumbs) != "" {
-		Main(*testGame())
+		Main(*crumbs.Game())
 	}
 	flag.Parse()
 	os.Exit(withBinary(m))
@@ -60,31 +61,31 @@ func slow(t *testing.T) {
 	t.Parallel()
 }
 
-// fasterGame has the same name, components and systems as testGame, and another rule in one of them. Its fingerprint is the
-// same, so it accepts recordings of testGame and plays them differently.
+// fasterGame has the same name, components and systems as crumbs.Game, and another rule in one of them. Its fingerprint is the
+// same, so it accepts its recordings and plays them differently.
 func fasterGame() *ecs.Game {
-	g := testGame()
-	g.Systems[0].Run = walk(2)
+	g := crumbs.Game()
+	g.Systems[0].Run = crumbs.Walk(2)
 	return g
 }
 
-// widerGame is another version of testGame: the same name, and one more component.
+// widerGame is another version of crumbs.Game: the same name, and one more component.
 func widerGame() *ecs.Game {
-	g := testGame()
+	g := crumbs.Game()
 	g.Components = append(g.Components, extraType)
 	return g
 }
 
-var extraType = ecs.NewComponent[testWear]("extra")
+var extraType = ecs.NewComponent[crumbs.Wear]("extra")
 
 // outside is state outside of images.
 var outside atomic.Int64
 
 // desyncingGame reads a counter outside the image, so every simulation of a tick gives another result.
 func desyncingGame() *ecs.Game {
-	g := testGame()
+	g := crumbs.Game()
 	g.Systems = append(g.Systems, ecs.System{Name: "leak", Run: func(w *ecs.World) {
-		for e := range walkers.All(w) {
+		for e := range crumbs.Walkers.All(w) {
 			e.A.Vel.X = fixed.FromInt(int(outside.Add(1) % 1000))
 		}
 	}})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/host"
 	"tendon/rollback/record"
 )
 
@@ -30,7 +32,7 @@ func TestAServerWithOtherFlagsThanItsJournalsNamesThem(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := leftBy(t, c.begun)
-			r := do(t, testGame(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--journal", dir}, c.here...)...)
+			r := do(t, crumbs.Game(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--journal", dir}, c.here...)...)
 			refused(t, r, append(c.want, dir, "move the journal away")...)
 		})
 	}
@@ -40,7 +42,7 @@ func TestAServerWithOtherFlagsThanItsJournalsNamesThem(t *testing.T) {
 func leftBy(t *testing.T, flags []string) (dir string) {
 	t.Helper()
 	f := syncFlagsOf(t, strings.Join(flags, " "))
-	s, err := f.strategy(testGame())
+	s, err := f.Strategy(crumbs.Game())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,13 +50,13 @@ func leftBy(t *testing.T, flags []string) (dir string) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	build, err := journalBuild()
+	build, err := host.JournalBuild()
 	if err != nil {
 		t.Fatal(err)
 	}
-	game := testGame()
+	game := crumbs.Game()
 	h := record.HeaderOf(game, 1, build)
-	h.Strategy, h.Flags, h.Params, h.Room, h.Match = s.Name, f.commandLine(), s.Params, "main", 1
+	h.Strategy, h.Flags, h.Params, h.Room, h.Match = s.Name, f.CommandLine(), s.Params, "main", 1
 	file, err := os.Create(filepath.Join(dir, "main-1.journal"))
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
@@ -24,7 +28,7 @@ import (
 	"tendon/systems"
 )
 
-// crumbsServer is a server of testGame in a process of its own, with journals.
+// crumbsServer is a server of crumbs in a process of its own, with journals.
 type crumbsServer struct {
 	cmd   *exec.Cmd
 	out   *pipe
@@ -221,13 +225,13 @@ type served struct {
 func groupsOf(t *testing.T, exact bool, rooms ...string) (groups []*group) {
 	t.Helper()
 	kinds := []served{{"lockstep --relay-only", []string{"--sync", "lockstep", "--relay-only"}, true}}
-	for _, s := range strategies {
+	for _, s := range syncflags.All {
 		if s.Needs.Exact || !exact {
 			kinds = append(kinds, served{s.Name, []string{"--sync", s.Name}, s.Needs.Exact})
 		}
 	}
 	for _, kind := range kinds {
-		c := &group{t: t, served: kind, game: testGame(), dir: filepath.Join(t.TempDir(), "journals")}
+		c := &group{t: t, served: kind, game: crumbs.Game(), dir: filepath.Join(t.TempDir(), "journals")}
 		c.crumbsServer = serveCrumbs(t, "127.0.0.1:0", c.dir, kind.flags...)
 		for _, room := range rooms {
 			for seat := range 2 {
@@ -252,7 +256,7 @@ func (c *group) enter(room string, seat int) {
 		c.t.Fatal(err)
 	}
 	w := &checkedClient{room: room, game: c.game, codec: record.NewCodec(c.game), chains: map[ecs.Tick]record.Chain{}, sums: map[ecs.Tick]image.Checksum{}}
-	if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: strategies,
+	if w.Client, err = client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: c.game, Strategies: syncflags.All,
 		Bot: true, BotSeed: uint64(len(c.all)), Timeout: 2 * systems.Second, Log: w}}); err != nil {
 		c.t.Fatal(err)
 	}
@@ -442,7 +446,7 @@ func TestAServerThatIsKilledRecoversEveryMatchAndClientsContinue(t *testing.T) {
 	}
 	playEnough(t, groups)
 	for _, c := range groups {
-		if code := c.end(t, syscall.SIGTERM); code != exitFine {
+		if code := c.end(t, syscall.SIGTERM); code != app.ExitFine {
 			t.Errorf("%s: the server exits with %d:\n%s", c.name, code, c.out)
 		}
 		for _, w := range c.all {
@@ -476,7 +480,7 @@ func TestClientsReturnTheTicksThatAPowerCutLost(t *testing.T) {
 		if c.adopted() == 0 {
 			t.Errorf("%s: no tick was returned", c.name)
 		}
-		if code := c.end(t, syscall.SIGTERM); code != exitFine {
+		if code := c.end(t, syscall.SIGTERM); code != app.ExitFine {
 			t.Errorf("%s: the server exits with %d", c.name, code)
 		}
 		c.verify()
@@ -502,7 +506,7 @@ func (c *group) shorten() {
 // left makes the directory of a server that was killed after one tick, with its journal.
 func left(t *testing.T, g *ecs.Game, change func(*record.Header)) (dir, path string) {
 	t.Helper()
-	build, err := journalBuild()
+	build, err := host.JournalBuild()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -527,7 +531,7 @@ func left(t *testing.T, g *ecs.Game, change func(*record.Header)) (dir, path str
 
 // A match must not continue with other rules than those with which clients simulated it.
 func TestServeRefusesAJournalThatIsNotItsOwn(t *testing.T) {
-	here, err := journalBuild()
+	here, err := host.JournalBuild()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -537,17 +541,17 @@ func TestServeRefusesAJournalThatIsNotItsOwn(t *testing.T) {
 		change func(*record.Header)
 		want   []string
 	}{
-		{widerGame(), func(*record.Header) {}, []string{hash(widerGame()), hash(testGame()), "start the build that wrote it, or move the journal away"}},
-		{testGame(), func(h *record.Header) { h.Build = "yesterday's, executable 0123456789abcdef" },
+		{widerGame(), func(*record.Header) {}, []string{hash(widerGame()), hash(crumbs.Game()), "start the build that wrote it, or move the journal away"}},
+		{crumbs.Game(), func(h *record.Header) { h.Build = "yesterday's, executable 0123456789abcdef" },
 			[]string{"yesterday's, executable 0123456789abcdef", here, "start the build that wrote it, or move the journal away"}},
-		{testGame(), func(h *record.Header) { h.Strategy = "telepathy" }, []string{"telepathy", "relay", "move the journal away"}},
+		{crumbs.Game(), func(h *record.Header) { h.Strategy = "telepathy" }, []string{"telepathy", "relay", "move the journal away"}},
 	} {
 		dir, path := left(t, test.game, test.change)
 		before, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), append(test.want, path)...)
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), append(test.want, path)...)
 		if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 			t.Errorf("the journal was changed, %v", err)
 		}
@@ -555,40 +559,40 @@ func TestServeRefusesAJournalThatIsNotItsOwn(t *testing.T) {
 	for _, content := range []string{"a diary of a server", "TENDONJL\x63and so on"} {
 		dir := t.TempDir()
 		path := write(t, filepath.Join(dir, "main-1.journal"), []byte(content), 0o600)
-		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), path, "journal:", "away")
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), path, "journal:", "away")
 	}
-	dir, path := left(t, testGame(), func(*record.Header) {})
+	dir, path := left(t, crumbs.Game(), func(*record.Header) {})
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	data[20] ^= 1 // in the header, with a tick behind it
 	write(t, path, data, 0o600)
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), path, "damaged", "move the journal away")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), path, "damaged", "move the journal away")
 }
 
 func TestServeRefusesADirectoryThatCannotHoldJournals(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "file"), []byte("mine"), 0o600)
 	for _, at := range []string{file, filepath.Join(file, "below")} {
-		refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", at), "choose another --journal")
+		refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", at), "choose another --journal")
 	}
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir, "--fsync", "sometimes"), "always, never, or a time")
-	refused(t, do(t, testGame(), "serve", "--listen", "nowhere", "--journal", filepath.Join(dir, "j")), "is no address")
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--key-file", file, "--journal", filepath.Join(dir, "j")), "holds no key")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", dir, "--fsync", "sometimes"), "always, never, or a time")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "nowhere", "--journal", filepath.Join(dir, "j")), "is no address")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--key-file", file, "--journal", filepath.Join(dir, "j")), "holds no key")
 	untouched(t, dir, "file")
 }
 
 // Two servers that write the same journals would damage every match.
 func TestASecondServerOnTheSameJournalsIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	r, _, _ := serving(t, testGame(), "--journal", dir)
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), dir, "another process uses it", "stop that server or choose another --journal")
+	r, _, _ := serving(t, crumbs.Game(), "--journal", dir)
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", dir), dir, "another process uses it", "stop that server or choose another --journal")
 	r.stop()
-	if code := <-r.ended; code != exitFine {
+	if code := <-r.ended; code != app.ExitFine {
 		t.Errorf("the first one exits with %d: %s", code, r.note)
 	}
-	if r := do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--journal", dir, "--for", "1ms"); r.code != exitFine {
+	if r := do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--journal", dir, "--for", "1ms"); r.code != app.ExitFine {
 		t.Errorf("after it: %+v", r)
 	}
 }
@@ -598,7 +602,7 @@ func TestTheKeyIsStoredWithTheJournalsForItsOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journals")
 	path := filepath.Join(dir, "server.key")
 	args := []string{"serve", "--listen", "127.0.0.1:0", "--journal", dir, "--for", "1ms"}
-	if r := do(t, testGame(), args...); r.code != exitFine {
+	if r := do(t, crumbs.Game(), args...); r.code != app.ExitFine {
 		t.Fatalf("%+v", r)
 	}
 	info, err := os.Stat(path)
@@ -609,7 +613,7 @@ func TestTheKeyIsStoredWithTheJournalsForItsOwnerOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := do(t, testGame(), args...); r.code != exitFine {
+	if r := do(t, crumbs.Game(), args...); r.code != app.ExitFine {
 		t.Fatalf("%+v", r)
 	}
 	if again, err := os.ReadFile(path); err != nil || string(again) != string(first) {
@@ -618,7 +622,7 @@ func TestTheKeyIsStoredWithTheJournalsForItsOwnerOnly(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r := do(t, testGame(), args...)
+	r := do(t, crumbs.Game(), args...)
 	refused(t, r, "others may read", "chmod 600", path)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -627,7 +631,7 @@ func TestTheKeyIsStoredWithTheJournalsForItsOwnerOnly(t *testing.T) {
 	if _, err := server.GenerateKey(key); err != nil {
 		t.Fatal(err)
 	}
-	if r := do(t, testGame(), append(args, "--key-file", key)...); r.code != exitFine || slices.Contains(files(t, dir), "server.key") {
+	if r := do(t, crumbs.Game(), append(args, "--key-file", key)...); r.code != app.ExitFine || slices.Contains(files(t, dir), "server.key") {
 		t.Errorf("with another key file: %+v, %q", r, files(t, dir))
 	}
 }
@@ -635,12 +639,12 @@ func TestTheKeyIsStoredWithTheJournalsForItsOwnerOnly(t *testing.T) {
 // The checksum for reckon's replicas leaves out places and nothing else. Otherwise the comparison would prove nothing.
 func TestReplicasAreComparedWithoutPlacesOnly(t *testing.T) {
 	state := func(pos int, left int32, entities int) (placeless, full image.Checksum) {
-		g := testGame()
+		g := crumbs.Game()
 		g.Setup = func(w *ecs.World) {
 			for range entities {
-				e := w.Spawn(ecs.OwnedByWorld, bodyType, wearType)
-				bodyType.Put(w, e, testBody{Pos: fixed.Vec2{X: fixed.FromInt(pos)}})
-				wearType.Put(w, e, testWear{Left: left})
+				e := w.Spawn(ecs.OwnedByWorld, crumbs.Bodies, crumbs.Wears)
+				crumbs.Bodies.Put(w, e, crumbs.Body{Pos: fixed.Vec2{X: fixed.FromInt(pos)}})
+				crumbs.Wears.Put(w, e, crumbs.Wear{Left: left})
 			}
 		}
 		w, err := ecs.NewWorld(g, 1)

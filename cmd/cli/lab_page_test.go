@@ -10,12 +10,14 @@ import (
 
 	"github.com/coder/websocket"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 	"tendon/ecs"
 )
 
-// pageGame is testGame with a picture.
+// pageGame is crumbs.Game with a picture.
 func pageGame() *ecs.Game {
-	g := testGame()
+	g := crumbs.Game()
 	g.Screen.Draw = func(c ecs.Canvas, v *ecs.View) {
 		c.Camera(0, 0, 10)
 		c.Circle(float64(v.Tick%7), 0, 1, ecs.Color{R: 255, A: 255})
@@ -68,7 +70,7 @@ func TestTheLabsPageIsServedUntilItIsInterrupted(t *testing.T) {
 		t.Errorf("the page is told %+v", m)
 	}
 	lab.stop()
-	if code := <-lab.ended; code != exitFine {
+	if code := <-lab.ended; code != app.ExitFine {
 		t.Errorf("it ends with exit code %d: %s", code, lab.note)
 	}
 }
@@ -80,7 +82,7 @@ func TestTheDemosPageBeginsWithTheDemosNetwork(t *testing.T) {
 		t.Errorf("the page is told %+v", m)
 	}
 	demo.stop()
-	if code := <-demo.ended; code != exitFine {
+	if code := <-demo.ended; code != app.ExitFine {
 		t.Errorf("it ends with exit code %d: %s", code, demo.note)
 	}
 }
@@ -111,7 +113,7 @@ func TestThePageRefusesWhatItCannotDo(t *testing.T) {
 		args string
 		want []string
 	}{
-		{testGame(), "lab --page --no-open", []string{"Draw"}},
+		{crumbs.Game(), "lab --page --no-open", []string{"Draw"}},
 		{noBot, "lab --page --no-open", []string{"Bot"}},
 		{pageGame(), "lab --page --no-open --for 10s", []string{"--for"}},
 		{pageGame(), "lab --page --no-open --out x", []string{"--out"}},

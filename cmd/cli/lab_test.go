@@ -12,41 +12,44 @@ import (
 	"strings"
 	"testing"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 )
 
-// placedGame is testGame whose walkers say where they are, so that what is shown of them can be measured.
+// placedGame is crumbs.Game with positions, so that the display can be measured.
 func placedGame() *ecs.Game {
-	g := testGame()
+	g := crumbs.Game()
 	g.Components[0] = placedType
 	g.Systems = []ecs.System{{Name: "walk", Run: func(w *ecs.World) {
 		for e := range placedWalkers.All(w) {
-			in := padType.Of(w, e.B.Player)
+			in := crumbs.Pads.Of(w, e.B.Player)
 			e.A.Vel = fixed.Vec2{X: fixed.FromInt(3 * int(in.DX)), Y: fixed.FromInt(3 * int(in.DY))}
 			e.A.Pos = e.A.Pos.Add(e.A.Vel.Scale(fixed.FromRatio(1, 60)))
 		}
 	}}}
 	g.Join = func(w *ecs.World, p ecs.Player) {
-		seatType.Put(w, w.Spawn(ecs.OwnedBy(p), placedType, seatType), ecs.Seat{Player: p})
+		crumbs.Seats.Put(w, w.Spawn(ecs.OwnedBy(p), placedType, crumbs.Seats), ecs.Seat{Player: p})
 	}
 	return g
 }
 
 var (
-	placedType = ecs.NewComponent("placed", ecs.Roles[testBody]{
-		Motion: func(b *testBody) ecs.Motion {
+	placedType = ecs.NewComponent("placed", ecs.Roles[crumbs.Body]{
+		Motion: func(b *crumbs.Body) ecs.Motion {
 			return ecs.Motion{Pos: fixed.Vec3{X: b.Pos.X, Y: b.Pos.Y}, Vel: fixed.Vec3{X: b.Vel.X, Y: b.Vel.Y}}
 		},
-		Lerp: func(a, b testBody, t float64) testBody {
+		Lerp: func(a, b crumbs.Body, t float64) crumbs.Body {
 			b.Pos = a.Pos.Lerp(b.Pos, fixed.FromFloat(t))
 			return b
 		},
-		SetMotion: func(b *testBody, m ecs.Motion) {
-			*b = testBody{Pos: fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, Vel: fixed.Vec2{X: m.Vel.X, Y: m.Vel.Y}}
+		SetMotion: func(b *crumbs.Body, m ecs.Motion) {
+			*b = crumbs.Body{Pos: fixed.Vec2{X: m.Pos.X, Y: m.Pos.Y}, Vel: fixed.Vec2{X: m.Vel.X, Y: m.Vel.Y}}
 		},
 	})
-	placedWalkers = ecs.NewQuery2(ecs.Write(placedType), ecs.Read(seatType))
+	placedWalkers = ecs.NewQuery2(ecs.Write(placedType), ecs.Read(crumbs.Seats))
 )
 
 // A person gets the tables, a program the same figures, and every file that was asked for is there and can be read.
@@ -54,7 +57,7 @@ func TestLabTellsAndWritesWhatItMeasured(t *testing.T) {
 	dir := t.TempDir()
 	out, page := filepath.Join(dir, "not", "yet"), filepath.Join(dir, "lab.md")
 	r := do(t, placedGame(), "lab", "--sync", "relay,verify", "--net", "P1,P3", "--for", "2s", "--settle", "0s", "--seed", "4", "--out", out, "--markdown", page)
-	if r.code != exitFine || !strings.Contains(r.note, "4 matches measured") || !strings.Contains(r.note, "seed 4") {
+	if r.code != app.ExitFine || !strings.Contains(r.note, "4 matches measured") || !strings.Contains(r.note, "seed 4") {
 		t.Fatalf("exit code %d, note %q", r.code, r.note)
 	}
 	for _, want := range []string{"when it is seen", "how it moves", "what is hit", "what it sends", "what it computes", "gates", "relay", "verify", "P1 LAN", "P3 typical"} {
@@ -107,7 +110,7 @@ func TestLabTellsAndWritesWhatItMeasured(t *testing.T) {
 func TestLabGivesTheSameFiguresForTheSameSeed(t *testing.T) {
 	figures := func(seed string) (list []string) {
 		r := do(t, placedGame(), "lab", "--sync", "lockstep", "--net", "P3", "--for", "2s", "--settle", "0s", "--seed", seed, "--json")
-		if r.code != exitFine || r.note != "" {
+		if r.code != app.ExitFine || r.note != "" {
 			t.Fatalf("exit code %d: %s", r.code, r.note)
 		}
 		if names := parseEvents(t, r.out); !slices.Equal(names, []string{"start", "match", "result"}) {
@@ -137,8 +140,8 @@ func TestLabGivesTheSameFiguresForTheSameSeed(t *testing.T) {
 
 // A game without positions is measured too, as far as it can be.
 func TestLabOfAGameWithoutPositionsLeavesThemOut(t *testing.T) {
-	r := do(t, testGame(), "lab", "--sync", "lockstep", "--net", "bad", "--for", "1s", "--bots", "--seed", "1")
-	if r.code != exitFine || !strings.Contains(r.out, "–") || !strings.Contains(r.out, "P5 bad") {
+	r := do(t, crumbs.Game(), "lab", "--sync", "lockstep", "--net", "bad", "--for", "1s", "--bots", "--seed", "1")
+	if r.code != app.ExitFine || !strings.Contains(r.out, "–") || !strings.Contains(r.out, "P5 bad") {
 		t.Errorf("exit code %d, note %q:\n%s", r.code, r.note, r.out)
 	}
 }
@@ -147,7 +150,7 @@ func TestLabOfAGameWithoutPositionsLeavesThemOut(t *testing.T) {
 func TestLabFailsIfStatesDiffer(t *testing.T) {
 	for _, strategy := range []string{"relay", "lockstep"} {
 		r := do(t, desyncingGame(), "lab", "--sync", strategy, "--net", "P1", "--for", "20s", "--settle", "0s")
-		if r.code != exitFailed || !strings.Contains(r.note, strategy+" on P1: player") || !strings.Contains(r.note, "differs from the server's") {
+		if r.code != app.ExitFailed || !strings.Contains(r.note, strategy+" on P1: player") || !strings.Contains(r.note, "differs from the server's") {
 			t.Errorf("%s: exit code %d: %s", strategy, r.code, r.note)
 		}
 	}
@@ -163,7 +166,7 @@ func TestLabStoppedEarlyShowsWhatItHas(t *testing.T) {
 	}()
 	note.wait(t, ended, func(line string) bool { return strings.HasPrefix(line, "seed ") })
 	stop()
-	if code := <-ended; code != exitUsage || !strings.Contains(note.String(), "stopped before the first match") {
+	if code := <-ended; code != app.ExitUsage || !strings.Contains(note.String(), "stopped before the first match") {
 		t.Errorf("exit code %d: %s", code, note)
 	}
 	ctx, stop = context.WithCancel(t.Context())
@@ -174,11 +177,11 @@ func TestLabStoppedEarlyShowsWhatItHas(t *testing.T) {
 	}()
 	awaitEvent(t, out, ended, "match")
 	stop()
-	if code := <-ended; code != exitFine {
+	if code := <-ended; code != app.ExitFine {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 	names := parseEvents(t, out.String())
-	if n := len(names); names[n-1] != "result" || n < 3 || n > 2+len(strategies)*10/2 {
+	if n := len(names); names[n-1] != "result" || n < 3 || n > 2+len(syncflags.All)*10/2 {
 		t.Errorf("events %q", names)
 	}
 }
@@ -195,7 +198,7 @@ func TestLabFindsOutAtOnceWhetherItsFilesCanBeWritten(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--markdown", dir}, {"--markdown", filepath.Join(file, "lab.md")}, {"--out", file}, {"--out", filepath.Join(dir, "out")}} {
 		r := do(t, placedGame(), append([]string{"lab", "--for", "1h"}, args...)...)
-		if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, args[0]+": ") || r.out != "" {
+		if r.code != app.ExitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, args[0]+": ") || r.out != "" {
 			t.Errorf("%q: exit code %d, note %q", args, r.code, r.note)
 		}
 	}
@@ -206,16 +209,16 @@ func TestLabFindsOutAtOnceWhetherItsFilesCanBeWritten(t *testing.T) {
 func TestLabJudgesTheGatesOnlyWhereTheyHold(t *testing.T) {
 	short := []string{"lab", "--sync", "relay", "--net", "P3", "--for", "1s", "--settle", "0s", "--seed", "1"}
 	r := do(t, placedGame(), append(short, "--gates")...)
-	if r.code != exitFine || !strings.Contains(r.out, "│ gates") || strings.Contains(r.out, "no gate is judged") {
+	if r.code != app.ExitFine || !strings.Contains(r.out, "│ gates") || strings.Contains(r.out, "no gate is judged") {
 		t.Errorf("exit code %d, note %q:\n%s", r.code, r.note, r.out)
 	}
 	for _, args := range [][]string{{"--players", "2"}, {"--bots"}, {"--snap", "1"}} {
 		args = append(slices.Clone(short), args...)
 		r := do(t, placedGame(), args...)
-		if r.code != exitFine || strings.Contains(r.out, "│ gates") || strings.Count(r.out, "no gate is judged: the gates hold") != 1 {
+		if r.code != app.ExitFine || strings.Contains(r.out, "│ gates") || strings.Count(r.out, "no gate is judged: the gates hold") != 1 {
 			t.Errorf("%q: exit code %d, note %q:\n%s", args, r.code, r.note, r.out)
 		}
-		if r = do(t, placedGame(), append(args, "--gates")...); r.code != exitUsage || !strings.Contains(r.note, "--gates: ") || !strings.Contains(r.note, "the gates hold") || r.out != "" {
+		if r = do(t, placedGame(), append(args, "--gates")...); r.code != app.ExitUsage || !strings.Contains(r.note, "--gates: ") || !strings.Contains(r.note, "the gates hold") || r.out != "" {
 			t.Errorf("%q with --gates: exit code %d, note %q", args, r.code, r.note)
 		}
 	}
@@ -228,14 +231,14 @@ func TestLabRefusesWrongFlags(t *testing.T) {
 		{"--players=-1"}, {"--for", "1ms"}, {"--for", "2h"}, {"--settle=-1s"}, {"--snap", "0"}, {"--snap", "NaN"}, {"--jobs", "1000"}, {"--jobs=-1"},
 		{"--out", filepath.Join(os.DevNull, "here")},
 	} {
-		r := do(t, testGame(), append([]string{"lab"}, args...)...)
-		if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || r.out != "" {
+		r := do(t, crumbs.Game(), append([]string{"lab"}, args...)...)
+		if r.code != app.ExitUsage || strings.Count(r.note, "\n") != 1 || r.out != "" {
 			t.Errorf("%q: exit code %d, note %q, out %q", args, r.code, r.note, r.out)
 		}
 	}
-	g := testGame()
+	g := crumbs.Game()
 	g.Bot = nil
-	if r := do(t, g, "lab", "--bots"); r.code != exitUsage || !strings.Contains(r.note, "Bot") {
+	if r := do(t, g, "lab", "--bots"); r.code != app.ExitUsage || !strings.Contains(r.note, "Bot") {
 		t.Errorf("--bots without bots: exit code %d: %s", r.code, r.note)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/load"
+	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/net/cost"
 	"tendon/net/simnet"
@@ -17,12 +20,12 @@ import (
 func randomGame() *ecs.Game {
 	g := placedGame()
 	g.Systems = append(g.Systems, ecs.System{Name: "luck", Run: func(w *ecs.World) {
-		for e := range crumbs.All(w) {
+		for e := range crumbs.Crumbs.All(w) {
 			e.A.Left = int32(w.Rand().IntN(100))
 		}
 	}})
 	g.Join = func(w *ecs.World, p ecs.Player) {
-		seatType.Put(w, w.Spawn(ecs.OwnedBy(p), placedType, seatType, wearType), ecs.Seat{Player: p})
+		crumbs.Seats.Put(w, w.Spawn(ecs.OwnedBy(p), placedType, crumbs.Seats, crumbs.Wears), ecs.Seat{Player: p})
 	}
 	return g
 }
@@ -31,23 +34,23 @@ func randomGame() *ecs.Game {
 func playedLoad(t *testing.T, sync, net string, d time.Duration) (server, clients cost.Report) {
 	t.Helper()
 	f := syncFlagsOf(t, "--sync "+sync)
-	strategy, err := f.strategy(randomGame())
+	strategy, err := f.Strategy(randomGame())
 	if err != nil {
 		t.Fatal(err)
 	}
 	profile, _ := simnet.ByName(net)
-	l, err := newLoad(loadConfig{game: randomGame(), strategy: strategy, profile: profile, players: 3, seed: 7})
+	l, err := load.New(load.Config{Game: randomGame(), Strategy: strategy, Profile: profile, Players: 3, Seed: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
 	step := func(time.Duration) error { return nil }
-	if err := l.prepare(step); err != nil {
+	if err := l.Prepare(step); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.play(d, step); err != nil {
+	if err := l.Play(d, step); err != nil {
 		t.Fatal(err)
 	}
-	return l.reports()
+	return l.Reports()
 }
 
 // called returns the labels of the rows.
@@ -70,7 +73,7 @@ func TestEveryPhaseOfEveryStrategyIsAccounted(t *testing.T) {
 		"verify":   {always + "simulate checksum", always + "restore checksum present"},
 	}
 	game := randomGame()
-	for _, s := range strategies {
+	for _, s := range syncflags.All {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			server, clients := playedLoad(t, s.Name, "P5", 20*time.Second)

@@ -14,6 +14,18 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/verbs/bots"
+	"tendon/cmd/cli/verbs/demo"
+	"tendon/cmd/cli/verbs/join"
+	"tendon/cmd/cli/verbs/lab"
+	"tendon/cmd/cli/verbs/matches"
+	"tendon/cmd/cli/verbs/play"
+	"tendon/cmd/cli/verbs/profile"
+	"tendon/cmd/cli/verbs/replay"
+	"tendon/cmd/cli/verbs/serve"
+	"tendon/cmd/cli/verbs/synctest"
+	"tendon/cmd/cli/verbs/token"
 	"tendon/ecs"
 	"tendon/ecs/image"
 )
@@ -30,56 +42,56 @@ func Main(game ecs.Game) {
 
 // verbs is the grammar of the command line.
 type verbs struct {
-	Demo     demoVerb     `cmd:"" help:"Play a match of bots on a bad network, all in this process, and check for desyncs."`
-	Serve    serveVerb    `cmd:"" help:"Run a server."`
-	Join     joinVerb     `cmd:"" help:"Join a server: in a window, as a bot, or without either."`
-	Play     playVerb     `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
-	Bots     botsVerb     `cmd:"" help:"Load a server with rooms of bots."`
-	Token    tokenVerb    `cmd:"" help:"Mint a connect token."`
-	Lab      labVerb      `cmd:"" help:"Compare sync strategies on simulated networks."`
-	SyncTest syncTestVerb `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
-	Matches  matchesVerb  `cmd:"" help:"List decided matches, also while the server runs."`
-	Replay   replayVerb   `cmd:"" help:"Play a recording again and check it tick by tick."`
-	Profile  profileVerb  `cmd:"" help:"Measure the cost of each phase and system of a tick, or compare two measurements."`
+	Demo     demo.Verb     `cmd:"" help:"Play a match of bots on a bad network, all in this process, and check for desyncs."`
+	Serve    serve.Verb    `cmd:"" help:"Run a server."`
+	Join     join.Verb     `cmd:"" help:"Join a server: in a window, as a bot, or without either."`
+	Play     play.Verb     `cmd:"" help:"Serve, add bots, and play in a window, all in this process."`
+	Bots     bots.Verb     `cmd:"" help:"Load a server with rooms of bots."`
+	Token    token.Verb    `cmd:"" help:"Mint a connect token."`
+	Lab      lab.Verb      `cmd:"" help:"Compare sync strategies on simulated networks."`
+	SyncTest synctest.Verb `cmd:"" name:"synctest" help:"Check that the game is deterministic and survives every rewind."`
+	Matches  matches.Verb  `cmd:"" help:"List decided matches, also while the server runs."`
+	Replay   replay.Verb   `cmd:"" help:"Play a recording again and check it tick by tick."`
+	Profile  profile.Verb  `cmd:"" help:"Measure the cost of each phase and system of a tick, or compare two measurements."`
 
-	Common `embed:"" group:"Everywhere"`
+	app.Common `embed:"" group:"Everywhere"`
 }
 
 // run runs a command line and returns its exit code.
 func run(ctx context.Context, game *ecs.Game, args []string, out, note io.Writer) int {
 	if err := checkGame(game); err != nil {
 		fmt.Fprintf(note, "%v\n", err)
-		return exitUsage
+		return app.ExitUsage
 	}
-	a := newApp(ctx, game, out, note)
+	a := app.New(ctx, game, out, note)
 	code := runVerb(a, args)
-	if err := a.lostResults(); err != nil {
-		a.print(a.note, fmt.Sprintf("%s: %v\n", a.game.Name, err))
-		return exitUsage
+	if err := a.LostResults(); err != nil {
+		a.Write(a.Note, fmt.Sprintf("%s: %v\n", a.Game.Name, err))
+		return app.ExitUsage
 	}
 	return code
 }
 
 // runVerb parses and runs a verb, and returns its exit code.
-func runVerb(a *app, args []string) int {
+func runVerb(a *app.App, args []string) int {
 	command, code := parse(a, args)
 	if command == nil {
 		return code
 	}
-	if a.common.TickRate != 0 {
-		game := *a.game
-		game.TickRate = a.common.TickRate
-		a.game = &game
+	if a.Common.TickRate != 0 {
+		game := *a.Game
+		game.TickRate = a.Common.TickRate
+		a.Game = &game
 		if err := game.Check(); err != nil {
-			return a.exitCode(err)
+			return a.ExitCode(err)
 		}
 	}
-	stop, err := a.startProfile()
+	stop, err := a.StartProfile()
 	if err == nil {
 		err = command.Run(a)
 		stop()
 	}
-	return a.exitCode(err)
+	return a.ExitCode(err)
 }
 
 // checkTicks is how many ticks checkGame plays.
@@ -116,7 +128,7 @@ func checkGame(game *ecs.Game) (err error) {
 type exit int
 
 // parse parses the command line. If there is no verb to run, it returns the exit code.
-func parse(a *app, args []string) (command *kong.Context, code int) {
+func parse(a *app.App, args []string) (command *kong.Context, code int) {
 	defer func() {
 		if r := recover(); r != nil {
 			status, ok := r.(exit)
@@ -127,7 +139,7 @@ func parse(a *app, args []string) (command *kong.Context, code int) {
 		}
 	}()
 	var v verbs
-	parser, err := kong.New(&v, kong.Name(a.game.Name), kong.Description(description(a)), kong.Writers(a.out, a.note),
+	parser, err := kong.New(&v, kong.Name(a.Game.Name), kong.Description(description(a)), kong.Writers(a.Out, a.Note),
 		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.ExplicitGroups([]kong.Group{{Key: "Everywhere", Title: "Everywhere:"}}))
 	if err != nil {
@@ -142,11 +154,11 @@ func parse(a *app, args []string) (command *kong.Context, code int) {
 		err = checkPaths(command, args)
 	}
 	if err != nil {
-		fmt.Fprintf(a.note, "%s: %v; see %s%s --help\n", a.game.Name, err, a.program, verbName(command, err))
-		return nil, exitUsage
+		fmt.Fprintf(a.Note, "%s: %v; see %s%s --help\n", a.Game.Name, err, a.Program, verbName(command, err))
+		return nil, app.ExitUsage
 	}
-	a.common = v.Common
-	return command, exitFine
+	a.Common = v.Common
+	return command, app.ExitFine
 }
 
 // negative matches a number below zero.
@@ -189,7 +201,7 @@ func checkPaths(command *kong.Context, args []string) error {
 }
 
 // description is the head of the help.
-func description(a *app) string {
+func description(a *app.App) string {
 	return fmt.Sprintf(`%s, a networked game of up to %d players at %d ticks per second.
 
 Examples:
@@ -197,5 +209,5 @@ Examples:
   %[4]s play                    play against bots
   %[4]s serve                   run a server; it prints the line that joins it
   %[4]s matches                 list what serve --matches matches.db recorded
-  %[4]s synctest --ticks 6000   find what is not deterministic`, a.game.Name, a.game.MaxPlayers, a.game.TickRate, a.program)
+  %[4]s synctest --ticks 6000   find what is not deterministic`, a.Game.Name, a.Game.MaxPlayers, a.Game.TickRate, a.Program)
 }

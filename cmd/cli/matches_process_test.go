@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tendon/cmd/cli/internal/app"
 )
 
 // With real processes: the list is complete while the server runs and after it was killed; a stopped server is an error.
@@ -20,7 +22,7 @@ func TestMatchesWithARunningAStoppedAndAKilledServer(t *testing.T) {
 		cmd := exec.Command(dotsBinary, "matches", "--file", path)
 		cmd.Stderr = &note
 		out, err := cmd.Output()
-		if code := cmd.ProcessState.ExitCode(); code != exitFine && code != exitUsage {
+		if code := cmd.ProcessState.ExitCode(); code != app.ExitFine && code != app.ExitUsage {
 			t.Errorf("exit code %d, %v", code, err)
 		}
 		return string(out), note.String()

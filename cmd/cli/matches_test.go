@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/matches"
 	"tendon/net/netcode"
 	"tendon/systems/relay"
@@ -44,13 +47,13 @@ func recordedIn(t *testing.T, path string) {
 func TestMatchesListsPlayersResultsAndVotes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	recordedIn(t, path)
-	r := do(t, testGame(), "matches", "--file", path)
+	r := do(t, crumbs.Game(), "matches", "--file", path)
 	for _, want := range []string{"2026-11-21 10:16:35", "1m35s", `{"winner":1}`, "majority", "ann, bob (dissented, voted twice), seat 2 (silent)", "recordings/r.tendonrec"} {
 		if strings.Count(r.out, want) != 3 {
 			t.Errorf("%q is there %d times, want 3", want, strings.Count(r.out, want))
 		}
 	}
-	if r.code != exitFine || r.note != "" || strings.Contains(r.out, "\x1b") || strings.Index(r.out, "│ b ") > strings.Index(r.out, "│ a ") {
+	if r.code != app.ExitFine || r.note != "" || strings.Contains(r.out, "\x1b") || strings.Index(r.out, "│ b ") > strings.Index(r.out, "│ a ") {
 		t.Errorf("exit code %d, note %q:\n%s", r.code, r.note, r.out)
 	}
 }
@@ -65,7 +68,7 @@ func TestMatchesSelectsARoomAndTheNewest(t *testing.T) {
 		{nil, []float64{3, 2, 1}}, {[]string{"--last", "2"}, []float64{3, 2}}, {[]string{"--room", "a"}, []float64{2, 1}},
 		{[]string{"--room", "a", "--last", "1"}, []float64{2}}, {[]string{"--last", "9"}, []float64{3, 2, 1}}, {[]string{"--room", "c"}, nil},
 	} {
-		r := do(t, testGame(), append([]string{"matches", "--json", "--file", path}, test.args...)...)
+		r := do(t, crumbs.Game(), append([]string{"matches", "--json", "--file", path}, test.args...)...)
 		var got []float64
 		for line := range strings.Lines(r.out) {
 			var e event
@@ -74,7 +77,7 @@ func TestMatchesSelectsARoomAndTheNewest(t *testing.T) {
 			}
 			got = append(got, e["id"].(float64))
 		}
-		if r.code != exitFine || r.note != "" || !slices.Equal(got, test.want) {
+		if r.code != app.ExitFine || r.note != "" || !slices.Equal(got, test.want) {
 			t.Errorf("%q: exit code %d, note %q, matches %v, want %v", test.args, r.code, r.note, got, test.want)
 		}
 	}
@@ -89,7 +92,7 @@ func TestAMatchAsJSONKeepsItsFormat(t *testing.T) {
 		`{"seat":1,"client":7,"name":"bob","vote":"00fe","dissented":true,"silent":false,"doubled":true},` +
 		`{"seat":2,"client":0,"name":"","vote":"","dissented":false,"silent":true,"doubled":false}],` +
 		`"recording":"recordings/r.tendonrec","replays":0,"result":"{\"winner\":1}","room":"b","started":"2026-11-21T10:15:00Z","strategy":"relay","tick":5700,"verdict":"majority"}` + "\n"
-	if r := do(t, testGame(), "matches", "--json", "--last", "1", "--file", path); r.code != exitFine || r.out != want {
+	if r := do(t, crumbs.Game(), "matches", "--json", "--last", "1", "--file", path); r.code != app.ExitFine || r.out != want {
 		t.Errorf("exit code %d\ngot  %swant %s", r.code, r.out, want)
 	}
 }
@@ -107,7 +110,7 @@ func TestMatchesPrintsNoEscapeSequencesOfPlayers(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if r := do(t, testGame(), "matches", "--file", path); r.code != exitFine || strings.ContainsAny(r.out, "\x1b\x07\r\u202e") || !strings.Contains(r.out, " c ") {
+	if r := do(t, crumbs.Game(), "matches", "--file", path); r.code != app.ExitFine || strings.ContainsAny(r.out, "\x1b\x07\r\u202e") || !strings.Contains(r.out, " c ") {
 		t.Errorf("%q", r.out)
 	}
 }
@@ -115,56 +118,56 @@ func TestMatchesPrintsNoEscapeSequencesOfPlayers(t *testing.T) {
 func TestMatchesRefusesForeignFilesWithAdvice(t *testing.T) {
 	dir := t.TempDir()
 	missing := filepath.Join(dir, "matches.db")
-	refused(t, do(t, testGame(), "matches", "--file", missing), missing, "does not exist", "serve --matches "+missing, "--file")
+	refused(t, do(t, crumbs.Game(), "matches", "--file", missing), missing, "does not exist", "serve --matches "+missing, "--file")
 	t.Chdir(dir)
-	refused(t, do(t, testGame(), "matches"), missing, "does not exist")
+	refused(t, do(t, crumbs.Game(), "matches"), missing, "does not exist")
 	untouched(t, dir)
 	diary := write(t, filepath.Join(dir, "diary"), []byte("a diary"), 0o600)
-	refused(t, do(t, testGame(), "matches", "--file", diary), diary, "is not a file of matches", "name a file that serve --matches")
-	refused(t, do(t, testGame(), "matches", "--file", dir), dir, "is not a file of matches")
-	refused(t, do(t, testGame(), "matches", "--file", diary, "--last=-1"), "--last -1", "give at least 1")
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", diary), diary, "is not a file of matches", "choose another --matches")
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", filepath.Join(dir, "no", "m.db")), "no such file or directory", "choose another --matches")
+	refused(t, do(t, crumbs.Game(), "matches", "--file", diary), diary, "is not a file of matches", "name a file that serve --matches")
+	refused(t, do(t, crumbs.Game(), "matches", "--file", dir), dir, "is not a file of matches")
+	refused(t, do(t, crumbs.Game(), "matches", "--file", diary, "--last=-1"), "--last -1", "give at least 1")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", diary), diary, "is not a file of matches", "choose another --matches")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", filepath.Join(dir, "no", "m.db")), "no such file or directory", "choose another --matches")
 	untouched(t, dir, "diary")
 	cut := filepath.Join(dir, "cut")
 	recordedIn(t, cut)
 	if err := os.Truncate(cut, int64(2*os.Getpagesize())); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, do(t, testGame(), "matches", "--file", cut), cut, "damaged", "take another copy")
+	refused(t, do(t, crumbs.Game(), "matches", "--file", cut), cut, "damaged", "take another copy")
 }
 
 // Records of a host are listed at once, and after it has stopped. A host without a file records nothing.
 func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
-	a := newApp(t.Context(), testGame(), newPipe(), newPipe())
-	c := hostConfig{strategy: relay.Strategy, listen: "127.0.0.1:0", key: netcode.Key{1}, maxRooms: 1, matches: path}
-	h, err := startHost(a, c)
+	a := app.New(t.Context(), crumbs.Game(), newPipe(), newPipe())
+	c := host.Config{Strategy: relay.Strategy, Listen: "127.0.0.1:0", Key: netcode.Key{1}, MaxRooms: 1, Matches: path}
+	h, err := host.Start(a, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := do(t, testGame(), "matches", "--file", path); r.code != exitFine || r.out != "" || r.note != "no matches yet\n" {
+	if r := do(t, crumbs.Game(), "matches", "--file", path); r.code != app.ExitFine || r.out != "" || r.note != "no matches yet\n" {
 		t.Errorf("beside a new server: %+v", r)
 	}
-	if r := do(t, testGame(), "matches", "--file", path, "--room", "x\x1b"); r.code != exitFine || r.out != "" || r.note != "no matches of room x  yet\n" {
+	if r := do(t, crumbs.Game(), "matches", "--file", path, "--room", "x\x1b"); r.code != app.ExitFine || r.out != "" || r.note != "no matches of room x  yet\n" {
 		t.Errorf("of a room, beside a new server: %+v", r)
 	}
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--matches", path), "another process has the file open", "choose another --matches")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", path), "another process has the file open", "choose another --matches")
 	for n := range uint64(100) { // more than the disk stores until the host stops
-		h.keepResult(decided("main", n))
+		h.KeepResult(decided("main", n))
 	}
-	if err := h.stop(); err != nil {
+	if err := h.Stop(); err != nil {
 		t.Error(err)
 	}
-	if r := do(t, testGame(), "matches", "--file", path); r.code != exitFine || strings.Count(r.out, "│ main ") != 100 {
+	if r := do(t, crumbs.Game(), "matches", "--file", path); r.code != app.ExitFine || strings.Count(r.out, "│ main ") != 100 {
 		t.Errorf("after it: %+v", r)
 	}
-	c.matches = ""
-	if h, err = startHost(a, c); err != nil {
+	c.Matches = ""
+	if h, err = host.Start(a, c); err != nil {
 		t.Fatal(err)
 	}
-	h.keepResult(decided("main", 3))
-	if err := h.stop(); err != nil {
+	h.KeepResult(decided("main", 3))
+	if err := h.Stop(); err != nil {
 		t.Error(err)
 	}
 }

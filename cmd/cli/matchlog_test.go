@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"tendon/cmd/cli/durable"
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback/record"
 )
 
-// crumbsAt is testGame's own program at work.
+// crumbsAt runs the program of crumbs.
 func crumbsAt(t *testing.T, args ...string) *process {
 	t.Helper()
 	return startProgram(t, os.Args[0], append(os.Environ(), asCrumbs+"=1"), args...)
@@ -53,7 +55,7 @@ func (s *logServer) opened() *record.Record {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	j, err := record.Open(data, testGame())
+	j, err := record.Open(data, crumbs.Game())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -63,14 +65,14 @@ func (s *logServer) opened() *record.Record {
 // compare checks that the log leads to the states that the server recorded, and returns its last tick.
 func (s *logServer) compare() ecs.Tick {
 	s.t.Helper()
-	if code := s.end(os.Interrupt); code != exitFine {
+	if code := s.end(os.Interrupt); code != app.ExitFine {
 		s.t.Fatalf("the server exits with %d", code)
 	}
 	data, err := os.ReadFile(recordingIn(s.t, s.dir))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r, err := record.Open(data, testGame())
+	r, err := record.Open(data, crumbs.Game())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func TestAClientThatWasKilledContinuesFromItsLog(t *testing.T) {
 				t.Errorf("the event of the log that ends at tick %d is %v", before.Last().Tick, f)
 			}
 			again.until(ticksIn(float64(before.Last().Tick) + 150))
-			if code := again.end(os.Interrupt); code != exitFine {
+			if code := again.end(os.Interrupt); code != app.ExitFine {
 				t.Errorf("the second bot exits with %d", code)
 			}
 			after := s.opened()
@@ -189,7 +191,7 @@ func TestALogIsForOneProcessAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	refused(t, do(t, testGame(), "join", "127.0.0.1:7777", "--bot", "--log", log), log, "another process uses it", "choose another --log")
+	refused(t, do(t, crumbs.Game(), "join", "127.0.0.1:7777", "--bot", "--log", log), log, "another process uses it", "choose another --log")
 }
 
 func cut(t *testing.T, path string, bytes int64) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tendon/cmd/cli/internal/app"
 )
 
 // process is a running program whose lines of JSON are read one by one.
@@ -91,10 +93,10 @@ func TestCtrlCEndsServerAndBotInOrderAndTheRecordingIsWhole(t *testing.T) {
 	token := server.until(is("join"))["token"].(string)
 	bot := start(t, "join", address, "--token", token, "--bot")
 	bot.until(playing)
-	if code := bot.end(os.Interrupt); code != exitFine {
+	if code := bot.end(os.Interrupt); code != app.ExitFine {
 		t.Errorf("the bot exits with %d", code)
 	}
-	if code := server.end(os.Interrupt); code != exitFine {
+	if code := server.end(os.Interrupt); code != app.ExitFine {
 		t.Errorf("the server exits with %d", code)
 	}
 	out, err := exec.Command(dotsBinary, "replay", recordingIn(t, dir)).CombinedOutput()
@@ -138,7 +140,7 @@ func TestCtrlCEndsADemoInOrder(t *testing.T) {
 	slow(t)
 	demo := start(t, "demo", "--bots", "2")
 	demo.until(is("stats"))
-	if code := demo.end(os.Interrupt); code != exitFine {
+	if code := demo.end(os.Interrupt); code != app.ExitFine {
 		t.Errorf("the demo exits with %d", code)
 	}
 }
@@ -147,7 +149,7 @@ func TestCtrlCEndsADemoInOrder(t *testing.T) {
 func TestADemoOfADesyncingGameFails(t *testing.T) {
 	slow(t)
 	r := do(t, desyncingGame(), "demo", "--for", "8s", "--bots", "2")
-	if r.code != exitFailed || !strings.Contains(r.note, "differ") || !strings.Contains(r.note, "body") {
+	if r.code != app.ExitFailed || !strings.Contains(r.note, "differ") || !strings.Contains(r.note, "body") {
 		t.Errorf("exit code %d: %s", r.code, r.note)
 	}
 }

@@ -15,18 +15,21 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/costs"
+	"tendon/cmd/cli/internal/crumbs"
 	"tendon/ecs"
 	"tendon/net/cost"
 )
 
 // measuredInto measures the placed game and returns the file of costs.
-func measuredInto(t *testing.T, dir string, args ...string) (f costFile, r result) {
+func measuredInto(t *testing.T, dir string, args ...string) (f costs.File, r result) {
 	t.Helper()
 	args = append([]string{"profile", "--players", "2", "--net", "P5", "--for", "5s", "--runs", "1", "--out", dir}, args...)
-	if r = do(t, placedGame(), args...); r.code != exitFine {
+	if r = do(t, placedGame(), args...); r.code != app.ExitFine {
 		t.Fatalf("%+v", r)
 	}
-	if err := readCosts(filepath.Join(dir, "costs.json"), &f); err != nil {
+	if err := costs.Read(filepath.Join(dir, "costs.json"), &f); err != nil {
 		t.Fatal(err)
 	}
 	return f, r
@@ -43,11 +46,11 @@ func TestProfilePrintsAndWritesTheCostsOfTicks(t *testing.T) {
 		}
 	}
 	for _, report := range []*cost.Report{&f.Server, &f.Client} {
-		if report.Turns < 5*60-2 || len(report.Rows) < 6 || len(report.Rows[0].Slices) != costSlices || report.Largest.Tick == 0 || len(report.Largest.Parts) == 0 {
+		if report.Turns < 5*60-2 || len(report.Rows) < 6 || len(report.Rows[0].Slices) != costs.Slices || report.Largest.Tick == 0 || len(report.Largest.Parts) == 0 {
 			t.Errorf("%s: %+v", report.Name, report)
 		}
 	}
-	if len(f.Reference) != costSlices || f.Load.Players != 2 || f.Load.Net != "P5" || f.Load.Sync != "relay" {
+	if len(f.Reference) != costs.Slices || f.Load.Players != 2 || f.Load.Net != "P5" || f.Load.Sync != "relay" {
 		t.Errorf("%+v", f.Load)
 	}
 	for _, name := range []string{"server", "client", "server-time", "client-time"} {
@@ -71,10 +74,10 @@ func TestProfilePrintsAndWritesTheCostsOfTicks(t *testing.T) {
 // With --json, the figures are one object a line.
 func TestProfileAsJSONHoldsTheCosts(t *testing.T) {
 	r := do(t, placedGame(), "profile", "--players", "2", "--net", "P5", "--for", "5s", "--runs", "2", "--json")
-	if names := parseEvents(t, r.out); r.code != exitFine || !slices.Equal(names, []string{"start", "result"}) || r.note != "" {
+	if names := parseEvents(t, r.out); r.code != app.ExitFine || !slices.Equal(names, []string{"start", "result"}) || r.note != "" {
 		t.Fatalf("%q %+v", names, r)
 	}
-	var event struct{ Costs costFile }
+	var event struct{ Costs costs.File }
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
 	if err := json.Unmarshal([]byte(lines[1]), &event); err != nil {
 		t.Fatal(err)
@@ -106,7 +109,7 @@ func TestSamplesOfACPUProfileHaveTheSystem(t *testing.T) {
 	game.Systems[0].Name = "burn"
 	dir := t.TempDir()
 	r := do(t, game, "profile", "--players", "2", "--net", "P5", "--for", "5s", "--runs", "1", "--out", dir)
-	if r.code != exitFine {
+	if r.code != app.ExitFine {
 		t.Fatalf("%+v", r)
 	}
 	p, err := readProfile(filepath.Join(dir, "cpu.pprof"))
@@ -148,7 +151,7 @@ func TestSamplesOfACPUProfileHaveTheSystem(t *testing.T) {
 }
 
 // madeUp returns a file of invented costs: two systems and a phase, with noise.
-func madeUp(seed uint64, factor, noise float64) *costFile {
+func madeUp(seed uint64, factor, noise float64) *costs.File {
 	dice := rand.New(rand.NewPCG(seed, 7))
 	report := func(name string) cost.Report {
 		r := cost.Report{Name: name, Turns: 6000, Budget: 16e6}
@@ -157,7 +160,7 @@ func madeUp(seed uint64, factor, noise float64) *costFile {
 			ns, factor    float64
 		}{{"save", "", 4000, 1}, {"simulate", "walk", 9000, 1}, {"simulate", "wear", 2000, factor}} {
 			out := cost.Row{Phase: row.phase, System: row.system, Calls: 6000}
-			for i := range costSlices {
+			for i := range costs.Slices {
 				out.Slices = append(out.Slices, row.ns*row.factor*(1+0.3*float64(i%7))*(1+noise*(2*dice.Float64()-1)))
 				out.Self += time.Duration(60 * out.Slices[i])
 			}
@@ -165,14 +168,14 @@ func madeUp(seed uint64, factor, noise float64) *costFile {
 		}
 		return r
 	}
-	return &costFile{Load: costLoad{Game: "crumbs", TickRate: 60, Sync: "relay", Net: "P3", Players: 8, Seconds: 30, Seed: 1}, Runs: 1,
+	return &costs.File{Load: costs.Load{Game: "crumbs", TickRate: 60, Sync: "relay", Net: "P3", Players: 8, Seconds: 30, Seed: 1}, Runs: 1,
 		Reference: []float64{1000, 1010, 990}, Server: report("server"), Client: report("client")}
 }
 
-func written(t *testing.T, f *costFile) string {
+func written(t *testing.T, f *costs.File) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "costs.json")
-	if err := writeCosts(path, f); err != nil {
+	if err := costs.Write(path, f); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -193,25 +196,25 @@ func TestProfileCompareFailsIfARowIsSignificantlyWorse(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		new  *costFile
+		new  *costs.File
 		args []string
 		code int
 		says string
 	}{
-		{"equal", madeUp(1, 1, 0.02), nil, exitFine, "wear"},
-		{"noisy", madeUp(2, 1.12, 0.9), nil, exitFine, "wear"},
-		{"worse", madeUp(2, 1.3, 0.02), nil, exitFailed, "worse"},
-		{"worse, and allowed to be", madeUp(2, 1.3, 0.02), []string{"--worse", "50%"}, exitFine, "1.30"},
-		{"slightly worse, and not allowed to be", madeUp(2, 1.05, 0.01), []string{"--worse", "0.02"}, exitFailed, "worse"},
-		{"better", madeUp(2, 0.7, 0.02), nil, exitFine, "better"},
-		{"on a slower machine", slower, nil, exitFine, "took 1.40 of the time"},
+		{"equal", madeUp(1, 1, 0.02), nil, app.ExitFine, "wear"},
+		{"noisy", madeUp(2, 1.12, 0.9), nil, app.ExitFine, "wear"},
+		{"worse", madeUp(2, 1.3, 0.02), nil, app.ExitFailed, "worse"},
+		{"worse, and allowed to be", madeUp(2, 1.3, 0.02), []string{"--worse", "50%"}, app.ExitFine, "1.30"},
+		{"slightly worse, and not allowed to be", madeUp(2, 1.05, 0.01), []string{"--worse", "0.02"}, app.ExitFailed, "worse"},
+		{"better", madeUp(2, 0.7, 0.02), nil, app.ExitFine, "better"},
+		{"on a slower machine", slower, nil, app.ExitFine, "took 1.40 of the time"},
 	} {
 		args := append([]string{"profile", "--compare", written(t, madeUp(1, 1, 0.02)), written(t, c.new)}, c.args...)
-		r := do(t, testGame(), args...)
+		r := do(t, crumbs.Game(), args...)
 		if r.code != c.code || !strings.Contains(r.out, c.says) {
 			t.Errorf("%s: %+v", c.name, r)
 		}
-		if strings.Contains(r.out, "worse") != (c.code == exitFailed) {
+		if strings.Contains(r.out, "worse") != (c.code == app.ExitFailed) {
 			t.Errorf("%s: the table says otherwise than the exit code:\n%s", c.name, r.out)
 		}
 	}
@@ -220,14 +223,14 @@ func TestProfileCompareFailsIfARowIsSignificantlyWorse(t *testing.T) {
 // Files of different loads and other files are refused.
 func TestProfileCompareRefusesWhatCannotBeCompared(t *testing.T) {
 	old := written(t, madeUp(1, 1, 0.02))
-	for what, change := range map[string]func(*costLoad){
-		"game": func(l *costLoad) { l.Game = "dots" }, "tick rate": func(l *costLoad) { l.TickRate = 30 }, "strategy": func(l *costLoad) { l.Sync = "verify" },
-		"network": func(l *costLoad) { l.Net = "P5" }, "number of players": func(l *costLoad) { l.Players = 4 },
-		"length in seconds": func(l *costLoad) { l.Seconds = 20 }, "seed": func(l *costLoad) { l.Seed = 2 },
+	for what, change := range map[string]func(*costs.Load){
+		"game": func(l *costs.Load) { l.Game = "dots" }, "tick rate": func(l *costs.Load) { l.TickRate = 30 }, "strategy": func(l *costs.Load) { l.Sync = "verify" },
+		"network": func(l *costs.Load) { l.Net = "P5" }, "number of players": func(l *costs.Load) { l.Players = 4 },
+		"length in seconds": func(l *costs.Load) { l.Seconds = 20 }, "seed": func(l *costs.Load) { l.Seed = 2 },
 	} {
 		f := madeUp(1, 9, 0)
 		change(&f.Load)
-		if r := do(t, testGame(), "profile", "--compare", old, written(t, f)); r.code != exitUsage || !strings.Contains(r.note, "the "+what+" is") {
+		if r := do(t, crumbs.Game(), "profile", "--compare", old, written(t, f)); r.code != app.ExitUsage || !strings.Contains(r.note, "the "+what+" is") {
 			t.Errorf("%s: %+v", what, r)
 		}
 	}
@@ -238,7 +241,7 @@ func TestProfileCompareRefusesWhatCannotBeCompared(t *testing.T) {
 	for _, args := range [][]string{{"--compare"}, {"--compare", old}, {"--compare", old, old, old}, {"--compare", old, other}, {"--compare", old, other + ".gone"},
 		{"--compare", old, old, "--worse", "much"}, {"--compare", old, old, "--worse=-1%"}, {old}, {"--players", "9"}, {"--net", "P77"}, {"--for", "1ms"}, {"--runs", "0"},
 		{"--sync", "hope"}} {
-		if r := do(t, testGame(), append([]string{"profile"}, args...)...); r.code != exitUsage || strings.Count(r.note, "\n") != 1 && !strings.Contains(r.note, "other.json") {
+		if r := do(t, crumbs.Game(), append([]string{"profile"}, args...)...); r.code != app.ExitUsage || strings.Count(r.note, "\n") != 1 && !strings.Contains(r.note, "other.json") {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
@@ -247,11 +250,11 @@ func TestProfileCompareRefusesWhatCannotBeCompared(t *testing.T) {
 // A demo prints its costs at the end, as text and as JSON.
 func TestADemoReportsItsCosts(t *testing.T) {
 	slow(t)
-	r := do(t, testGame(), "demo", "--for", "3s", "--bots", "2")
+	r := do(t, crumbs.Game(), "demo", "--for", "3s", "--bots", "2")
 	if !strings.Contains(r.out, "costs of the server: ") || !strings.Contains(r.out, "costs of the client: ") {
 		t.Errorf("%+v", r)
 	}
-	r = do(t, testGame(), "demo", "--for", "3s", "--bots", "2", "--json")
+	r = do(t, crumbs.Game(), "demo", "--for", "3s", "--bots", "2", "--json")
 	for line := range strings.Lines(r.out) {
 		var event struct {
 			Event string
@@ -274,7 +277,7 @@ func TestADemoReportsItsCosts(t *testing.T) {
 // A slow tick writes a trace into the directory and prints its path.
 func TestADemoRecordsSlowTicks(t *testing.T) {
 	slow(t)
-	dir, game := filepath.Join(t.TempDir(), "slow"), testGame()
+	dir, game := filepath.Join(t.TempDir(), "slow"), crumbs.Game()
 	wearDown := game.Systems[1].Run
 	game.Systems[1].Run = func(w *ecs.World) {
 		wearDown(w)
@@ -294,7 +297,7 @@ func TestProfileStoppedEarlyReportsIt(t *testing.T) {
 	cancel()
 	out, note := newPipe(), newPipe()
 	code := run(ctx, placedGame(), []string{"profile", "--players", "2", "--for", "1h"}, out, note)
-	if code != exitUsage || !strings.Contains(note.String(), "nothing was measured") || out.String() != "" {
+	if code != app.ExitUsage || !strings.Contains(note.String(), "nothing was measured") || out.String() != "" {
 		t.Errorf("exit code %d: %s%s", code, out.String(), note.String())
 	}
 }

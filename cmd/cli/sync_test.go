@@ -8,6 +8,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/syncflags"
 	"tendon/ecs"
 	"tendon/systems"
 	"tendon/systems/lockstep"
@@ -34,7 +37,7 @@ var strategyFlags = map[string]struct {
 
 // A flag that would have no effect is refused by name.
 func TestAStrategyRefusesFlagsOfOthersByName(t *testing.T) {
-	if fields := reflect.TypeFor[syncFlags]().NumField(); len(strategyFlags) != fields-1 {
+	if fields := reflect.TypeFor[syncflags.Flags]().NumField(); len(strategyFlags) != fields-1 {
 		t.Errorf("%d flags are tested; besides --sync there are %d", len(strategyFlags), fields-1)
 	}
 	for _, verb := range []string{"serve", "demo"} {
@@ -43,23 +46,23 @@ func TestAStrategyRefusesFlagsOfOthersByName(t *testing.T) {
 				if verb == "demo" && (name == "--relay-only" || name == "--interest") || strings.Contains(flag.accept, sync) {
 					continue
 				}
-				r := do(t, testGame(), append([]string{verb, "--for", "1ms", "--sync", sync}, flag.args...)...)
+				r := do(t, crumbs.Game(), append([]string{verb, "--for", "1ms", "--sync", sync}, flag.args...)...)
 				refused(t, r, "--sync "+sync+" does not accept "+name+":", "leave that out")
 			}
 		}
 	}
-	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--eager", "--margin", "4"), "does not accept --eager, --margin: leave")
-	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--interest", "5"), "leave that out, or choose --sync predict or reckon\n")
-	refused(t, do(t, testGame(), "serve", "--sync", "relay", "--interest", "5", "--look-back", "1ms"), "or choose --sync predict\n")
-	refused(t, do(t, testGame(), "serve", "--sync", "lockstep", "--look-back", "1ms", "--trusting"), "--look-back, --trusting: leave that out; no strategy accepts all of it\n")
-	refused(t, do(t, testGame(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep predict verify reckon")
+	refused(t, do(t, crumbs.Game(), "serve", "--sync", "relay", "--eager", "--margin", "4"), "does not accept --eager, --margin: leave")
+	refused(t, do(t, crumbs.Game(), "serve", "--sync", "relay", "--interest", "5"), "leave that out, or choose --sync predict or reckon\n")
+	refused(t, do(t, crumbs.Game(), "serve", "--sync", "relay", "--interest", "5", "--look-back", "1ms"), "or choose --sync predict\n")
+	refused(t, do(t, crumbs.Game(), "serve", "--sync", "lockstep", "--look-back", "1ms", "--trusting"), "--look-back, --trusting: leave that out; no strategy accepts all of it\n")
+	refused(t, do(t, crumbs.Game(), "serve", "--sync", "hope", "--eager"), "--sync hope is not a strategy", "relay lockstep predict verify reckon")
 }
 
 // refusedBySync fails unless serve with each of these flags of a strategy is refused with every text.
 func refusedBySync(t *testing.T, sync string, flags map[string][]string) {
 	t.Helper()
 	for args, texts := range flags {
-		r := do(t, testGame(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", sync}, strings.Fields(args)...)...)
+		r := do(t, crumbs.Game(), append([]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--sync", sync}, strings.Fields(args)...)...)
 		refused(t, r, texts...)
 	}
 }
@@ -95,23 +98,23 @@ func TestAStrategyThatTheGameIsNotMadeForIsRefusedAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	bare := testGame()
-	bare.Components, bare.Systems, bare.Leave = ecs.Components(seatType), nil, nil
+	bare := crumbs.Game()
+	bare.Components, bare.Systems, bare.Leave = ecs.Components(crumbs.Seats), nil, nil
 	bare.Join = func(w *ecs.World, p ecs.Player) {
-		seatType.Put(w, w.Spawn(ecs.OwnedBy(p), seatType), ecs.Seat{Player: p})
+		crumbs.Seats.Put(w, w.Spawn(ecs.OwnedBy(p), crumbs.Seats), ecs.Seat{Player: p})
 	}
 	says := []string{`--sync reckon: no component of the game "crumbs" has a Motion role: give one to`, "or choose another strategy"}
 	for _, args := range [][]string{{"serve", "--listen", taken.LocalAddr().String()}, {"demo"}, {"demo", "--page"}, {"profile"}, {"lab", "--page"}} {
 		refused(t, do(t, bare, append(args, "--sync", "reckon")...), says...)
 	}
 	refused(t, do(t, bare, "serve", "--sync", "predict"), "--sync predict: no component", "has a Lerp role")
-	if r := do(t, bare, "serve", "--listen", "127.0.0.1:0", "--sync", "relay", "--for", "1ms"); r.code != exitFine {
+	if r := do(t, bare, "serve", "--listen", "127.0.0.1:0", "--sync", "relay", "--for", "1ms"); r.code != app.ExitFine {
 		t.Errorf("relay needs no role: %+v", r)
 	}
 }
 
-// syncFlagsOf parses a command line of syncFlags.
-func syncFlagsOf(t *testing.T, args string) (f syncFlags) {
+// syncFlagsOf parses a command line of syncflags.Flags.
+func syncFlagsOf(t *testing.T, args string) (f syncflags.Flags) {
 	t.Helper()
 	parser, err := kong.New(&f)
 	if err == nil {
@@ -134,18 +137,18 @@ func TestFlagsConfigureTheStrategy(t *testing.T) {
 		"--sync verify --reliable":                       verify.New(verify.Config{Reliable: true}),
 	} {
 		f := syncFlagsOf(t, args)
-		s, err := f.strategy(testGame())
+		s, err := f.Strategy(crumbs.Game())
 		if err != nil || s.Name != want.Name || string(s.Params) != string(want.Params) {
 			t.Errorf("%s: %s with %x, %v; want %x", args, s.Name, s.Params, err, want.Params)
 		}
-		if text := f.commandLine(); text != args {
+		if text := f.CommandLine(); text != args {
 			t.Errorf("the flags %s are stored as %s", args, text)
 		}
 	}
 	for name, flag := range strategyFlags {
 		f := syncFlagsOf(t, strings.Join(flag.args, " "))
-		if want := "--sync relay " + strings.Join(flag.args, " "); f.commandLine() != want {
-			t.Errorf("%s is stored as %s, want %s", name, f.commandLine(), want)
+		if want := "--sync relay " + strings.Join(flag.args, " "); f.CommandLine() != want {
+			t.Errorf("%s is stored as %s, want %s", name, f.CommandLine(), want)
 		}
 	}
 }

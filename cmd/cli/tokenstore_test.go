@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
+	"tendon/cmd/cli/internal/tokens"
 	"tendon/net/netcode"
 	"tendon/net/server"
 )
@@ -38,7 +41,7 @@ func TestAClientThatDiesRightAfterItsStartComesBackToItsSeat(t *testing.T) {
 			}
 			bot = crumbsAt(t, args...)
 			bot.until(ticksIn(float64(before.Last().Tick) + 60))
-			if code := bot.end(os.Interrupt); code != exitFine {
+			if code := bot.end(os.Interrupt); code != app.ExitFine {
 				t.Errorf("the last bot exits with %d", code)
 			}
 			if after := s.opened(); after.Start() != before.Start() || after.Header().Match != before.Header().Match {
@@ -49,7 +52,7 @@ func TestAClientThatDiesRightAfterItsStartComesBackToItsSeat(t *testing.T) {
 	}
 }
 
-// testTokens returns tokens for 127.0.0.1:7777 and testGame, made at a moment and good for a minute.
+// testTokens returns tokens for 127.0.0.1:7777 and crumbs, made at a moment and good for a minute.
 func testTokens(t *testing.T, at time.Time, n int) (tokens [][]byte) {
 	t.Helper()
 	for range n {
@@ -67,16 +70,16 @@ func testTokens(t *testing.T, at time.Time, n int) (tokens [][]byte) {
 func TestALogWithoutAGoodTokenNamesItsFile(t *testing.T) {
 	k := testTokens(t, time.Now(), 1)
 	old := testTokens(t, time.Now().Add(-time.Hour), 1)
-	given := tokenText(k[0])
+	given := tokens.Text(k[0])
 	for _, c := range []struct {
 		name, content, given string
 		want                 []string
 	}{
 		{"none", "", "", []string{"no reconnect token", "--token"}},
-		{"torn", tokenText(k[0])[:100], "", []string{"damaged", "give one with --token"}},
+		{"torn", tokens.Text(k[0])[:100], "", []string{"damaged", "give one with --token"}},
 		{"not a token", "this is a shopping list\n", "", []string{"damaged"}},
 		{"all used", given + "\n", "", []string{"no reconnect token left", "give one with --token"}},
-		{"expired", given + "\n" + tokenText(old[0]) + "\n", "", []string{"expired", "give one with --token"}},
+		{"expired", given + "\n" + tokens.Text(old[0]) + "\n", "", []string{"expired", "give one with --token"}},
 		{"given again", given + "\n", given, []string{"used before", "give a new one"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,7 +91,7 @@ func TestALogWithoutAGoodTokenNamesItsFile(t *testing.T) {
 			if c.given != "" {
 				args = append(args, "--token", c.given)
 			}
-			refused(t, do(t, testGame(), args...), append(c.want, log+".token")...)
+			refused(t, do(t, crumbs.Game(), args...), append(c.want, log+".token")...)
 		})
 	}
 }

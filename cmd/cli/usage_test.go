@@ -9,6 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 )
 
 var everyVerb = []string{"profile", "demo", "serve", "join", "play", "bots", "lab", "token", "synctest", "matches", "replay"}
@@ -31,8 +34,8 @@ func TestThePackageDocumentsEveryVerb(t *testing.T) {
 
 func TestTheHelpOfEveryVerbHasExamples(t *testing.T) {
 	for _, verb := range everyVerb {
-		r := do(t, testGame(), verb, "--help")
-		if r.code != exitFine || !strings.Contains(r.out, "Examples:\n\n    "+verb) || r.note != "" {
+		r := do(t, crumbs.Game(), verb, "--help")
+		if r.code != app.ExitFine || !strings.Contains(r.out, "Examples:\n\n    "+verb) || r.note != "" {
 			t.Errorf("%s --help: exit code %d, note %q, out:\n%s", verb, r.code, r.note, r.out)
 		}
 	}
@@ -40,8 +43,8 @@ func TestTheHelpOfEveryVerbHasExamples(t *testing.T) {
 
 // A command line without arguments prints the help.
 func TestWithoutArgumentsTheHelpIsPrinted(t *testing.T) {
-	r, asked := do(t, testGame()), do(t, testGame(), "--help")
-	if r != asked || r.code != exitFine || !strings.Contains(r.out, "Examples:") {
+	r, asked := do(t, crumbs.Game()), do(t, crumbs.Game(), "--help")
+	if r != asked || r.code != app.ExitFine || !strings.Contains(r.out, "Examples:") {
 		t.Errorf("%+v\nwith --help: %+v", r, asked)
 	}
 	for _, verb := range everyVerb {
@@ -60,8 +63,8 @@ func TestWrongUseIsOneSentenceAndExitCode2(t *testing.T) {
 		{"serve", "--listen", "127.0.0.1:0", "--for=-1s"}, {"serve", "--listen", "127.0.0.1:0", "--max-rooms=-1"},
 		{"serve", "--listen", "127.0.0.1:0", "--workers=-1"}, {"play", "--bots", "99"},
 	} {
-		r := do(t, testGame(), args...)
-		if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || r.out != "" {
+		r := do(t, crumbs.Game(), args...)
+		if r.code != app.ExitUsage || strings.Count(r.note, "\n") != 1 || r.out != "" {
 			t.Errorf("%q: exit code %d, note %q, out %q", args, r.code, r.note, r.out)
 		}
 	}
@@ -69,8 +72,8 @@ func TestWrongUseIsOneSentenceAndExitCode2(t *testing.T) {
 
 // The error names the help of the verb.
 func TestWrongUsePointsToTheHelpOfTheVerb(t *testing.T) {
-	for args, want := range map[string]string{"demo --nonsense": "demo --help", "serve --max-rooms x": "serve --help", "replay": "replay --help", "--nonsense": program() + " --help", "frobnicate": program() + " --help"} {
-		refused(t, do(t, testGame(), strings.Fields(args)...), "see "+program(), want)
+	for args, want := range map[string]string{"demo --nonsense": "demo --help", "serve --max-rooms x": "serve --help", "replay": "replay --help", "--nonsense": app.Program() + " --help", "frobnicate": app.Program() + " --help"} {
+		refused(t, do(t, crumbs.Game(), strings.Fields(args)...), "see "+app.Program(), want)
 	}
 }
 
@@ -80,13 +83,13 @@ func TestAnEmptyNameOfAFileIsRefused(t *testing.T) {
 		{"join", "127.0.0.1:7777", "--token", "x", "--bot", "--log", ""}, {"serve", "--journal", ""}, {"serve", "--record="},
 		{"serve", "--matches", ""}, {"matches", "--file", ""}, {"demo", "--profile-dir", ""},
 	} {
-		refused(t, do(t, testGame(), args...), " is empty: name a file or directory", args[0]+" --help")
+		refused(t, do(t, crumbs.Game(), args...), " is empty: name a file or directory", args[0]+" --help")
 	}
 }
 
 // A flag without an effect is a mistake.
 func TestFlagsWithoutAnEffectAreRefused(t *testing.T) {
-	refused(t, do(t, testGame(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--fsync", "always"), "--fsync always", "--journal")
+	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--for", "1ms", "--fsync", "always"), "--fsync always", "--journal")
 }
 
 // fullDisk refuses every write.
@@ -98,7 +101,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 	dir := t.TempDir()
 	key := filepath.Join(dir, "server.key")
-	if r := do(t, testGame(), "token", "127.0.0.1:7777", "--key-file", key, "--new-key"); r.code != exitFine {
+	if r := do(t, crumbs.Game(), "token", "127.0.0.1:7777", "--key-file", key, "--new-key"); r.code != app.ExitFine {
 		t.Fatal(r.note)
 	}
 	for _, args := range [][]string{
@@ -106,23 +109,23 @@ func TestResultsThatCannotBeWrittenAreAnError(t *testing.T) {
 		{"serve", "--help"}, {"synctest", "--ticks", "80"}, {"synctest", "--ticks", "80", "--json"}, {"serve", "--listen", "127.0.0.1:0"},
 	} {
 		note := newPipe()
-		code := run(t.Context(), testGame(), args, fullDisk{}, note)
-		if said := note.String(); code != exitUsage || !strings.Contains(said, "the results could not be written") || strings.Contains(said, "goroutine ") {
+		code := run(t.Context(), crumbs.Game(), args, fullDisk{}, note)
+		if said := note.String(); code != app.ExitUsage || !strings.Contains(said, "the results could not be written") || strings.Contains(said, "goroutine ") {
 			t.Errorf("%q: exit code %d, %q", args, code, said)
 		}
 	}
 	note := newPipe() // a desync that could not be printed
-	if code := run(t.Context(), desyncingGame(), []string{"synctest", "--ticks", "80"}, fullDisk{}, note); code != exitUsage {
+	if code := run(t.Context(), desyncingGame(), []string{"synctest", "--ticks", "80"}, fullDisk{}, note); code != app.ExitUsage {
 		t.Errorf("a desync that cannot be printed: exit code %d, %s", code, note)
 	}
 }
 
 // A mistake in the game is reported before anything starts.
 func TestAMistakeInTheGameIsOneSentence(t *testing.T) {
-	g := testGame()
+	g := crumbs.Game()
 	g.TickRate = 0
 	r := do(t, g, "synctest")
-	if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, "TickRate") {
+	if r.code != app.ExitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, "TickRate") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -147,14 +150,14 @@ func TestEachLineOfJSONIsAnEvent(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"synctest", "--ticks", "80", "--seed", "3"}, exitFine, "result"},
-		{[]string{"token", "127.0.0.1:7777", "--key-file", key, "--new-key"}, exitFine, "token"},
-		{[]string{"token", "127.0.0.1:7777", "--key-file", key, "--new-key"}, exitUsage, "error"},
-		{[]string{"replay", key}, exitUsage, "error"},
-		{[]string{"serve", "--listen", "nowhere"}, exitUsage, "error"},
-		{[]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, exitFine, "listening"},
+		{[]string{"synctest", "--ticks", "80", "--seed", "3"}, app.ExitFine, "result"},
+		{[]string{"token", "127.0.0.1:7777", "--key-file", key, "--new-key"}, app.ExitFine, "token"},
+		{[]string{"token", "127.0.0.1:7777", "--key-file", key, "--new-key"}, app.ExitUsage, "error"},
+		{[]string{"replay", key}, app.ExitUsage, "error"},
+		{[]string{"serve", "--listen", "nowhere"}, app.ExitUsage, "error"},
+		{[]string{"serve", "--listen", "127.0.0.1:0", "--for", "1ms"}, app.ExitFine, "listening"},
 	} {
-		r := do(t, testGame(), append(test.args, "--json")...)
+		r := do(t, crumbs.Game(), append(test.args, "--json")...)
 		if names := parseEvents(t, r.out); r.code != test.code || !slices.Contains(names, test.want) || r.note != "" {
 			t.Errorf("%q: exit code %d, events %q, note %q", test.args, r.code, names, r.note)
 		}
@@ -163,7 +166,7 @@ func TestEachLineOfJSONIsAnEvent(t *testing.T) {
 
 func TestADesyncIsAnEventToo(t *testing.T) {
 	r := do(t, desyncingGame(), "synctest", "--ticks", "80", "--json")
-	if names := parseEvents(t, r.out); r.code != exitFailed || !slices.Equal(names, []string{"start", "desync", "error"}) {
+	if names := parseEvents(t, r.out); r.code != app.ExitFailed || !slices.Equal(names, []string{"start", "desync", "error"}) {
 		t.Errorf("exit code %d, %q", r.code, names)
 	}
 }
@@ -172,8 +175,8 @@ func TestEachProfileWritesItsFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "yet") // it is made
 	for name, file := range map[string]string{"cpu": "cpu.pprof", "mem": "mem.pprof", "allocs": "mem.pprof", "block": "block.pprof", "mutex": "mutex.pprof",
 		"goroutine": "goroutine.pprof", "trace": "trace.out", "clock": "clock.pprof"} {
-		r := do(t, testGame(), "synctest", "--ticks", "80", "--profile", name, "--profile-dir", dir)
-		if r.code != exitFine || !strings.Contains(r.note, filepath.Join(dir, file)) {
+		r := do(t, crumbs.Game(), "synctest", "--ticks", "80", "--profile", name, "--profile-dir", dir)
+		if r.code != app.ExitFine || !strings.Contains(r.note, filepath.Join(dir, file)) {
 			t.Errorf("--profile %s: %+v", name, r)
 		}
 		path := filepath.Join(dir, file)
@@ -197,7 +200,7 @@ func TestOnlyATerminalGetsEscapeSequences(t *testing.T) {
 			{"--help"}, {"serve", "--help"}, {"synctest", "--ticks", "80"}, {"--nonsense"}, {"replay", "nothing"},
 			{"serve", "--listen", "127.0.0.1:0", "--for", "1ms", "-v"},
 		} {
-			if r := do(t, testGame(), args...); strings.ContainsAny(r.out+r.note, "\x1b\r") {
+			if r := do(t, crumbs.Game(), args...); strings.ContainsAny(r.out+r.note, "\x1b\r") {
 				t.Errorf("NO_COLOR=%q %q: %q", colour, args, r.out+r.note)
 			}
 		}
@@ -206,10 +209,10 @@ func TestOnlyATerminalGetsEscapeSequences(t *testing.T) {
 
 // A component that is used and not listed is the most common mistake. The first tick that uses it finds it.
 func TestAnUnlistedComponentIsASentence(t *testing.T) {
-	g := testGame()
+	g := crumbs.Game()
 	g.Components = g.Components[:2]
 	r := do(t, g, "synctest", "--ticks", "80")
-	if r.code != exitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, `"wear" is used but not listed`) {
+	if r.code != app.ExitUsage || strings.Count(r.note, "\n") != 1 || !strings.Contains(r.note, `"wear" is used but not listed`) {
 		t.Errorf("exit code %d: %s", r.code, r.note)
 	}
 }

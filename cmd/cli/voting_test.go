@@ -9,6 +9,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/crumbs"
 )
 
 // pendingRounds plays lockstep up to a tick after the second round. One of two players does not vote, so no round is decided.
@@ -18,7 +21,7 @@ func pendingRounds(t *testing.T, flags ...string) (c *group, file string) {
 	dir := t.TempDir()
 	file = filepath.Join(dir, "matches.db")
 	flags = append(flags, "--sync", "lockstep", "--matches", file)
-	c = &group{t: t, served: served{"lockstep", flags, true}, game: testGame(), dir: filepath.Join(dir, "journals")}
+	c = &group{t: t, served: served{"lockstep", flags, true}, game: crumbs.Game(), dir: filepath.Join(dir, "journals")}
 	c.crumbsServer = serveCrumbs(t, "127.0.0.1:0", c.dir, flags...)
 	c.enter("main", 0)
 	c.enter("main", 1)
@@ -37,7 +40,7 @@ func listed(t *testing.T, file string, ticks ...float64) map[float64][]event {
 	found := map[float64][]event{}
 	for range 500 {
 		clear(found)
-		for line := range strings.Lines(do(t, testGame(), "matches", "--json", "--file", file).out) {
+		for line := range strings.Lines(do(t, crumbs.Game(), "matches", "--json", "--file", file).out) {
 			var e event
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
 				t.Fatal(err)
@@ -77,7 +80,7 @@ func TestAResultOutlivesTheServerThatHeldTheVote(t *testing.T) {
 				}
 				onceEach(t, listed(t, file, 120, 240))
 			}
-			if code := c.end(t, os.Interrupt); code != exitFine {
+			if code := c.end(t, os.Interrupt); code != app.ExitFine {
 				t.Errorf("the server exits with %d", code)
 			}
 			onceEach(t, listed(t, file, 120, 240))
@@ -91,7 +94,7 @@ func TestAServerThatStopsDecidesPendingVotes(t *testing.T) {
 		t.Run(strings.Join(append([]string{"lockstep"}, flags...), " "), func(t *testing.T) {
 			slow(t)
 			c, file := pendingRounds(t, flags...)
-			if code := c.end(t, syscall.SIGINT); code != exitFine {
+			if code := c.end(t, syscall.SIGINT); code != app.ExitFine {
 				t.Errorf("the server exits with %d", code)
 			}
 			found := listed(t, file, 120, 240)

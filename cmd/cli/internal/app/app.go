@@ -1,0 +1,175 @@
+// Package app is the common part of all verbs: the game, the flags of every verb, text and JSON output, tables, progress and
+// exit codes. It knows no verb.
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"time"
+
+	"tendon/ecs"
+)
+
+// The exit codes of every verb.
+const (
+	ExitFine   = 0
+	ExitFailed = 1 // the check failed: a desync, a difference
+	ExitUsage  = 2 // wrong use or environment
+)
+
+// ErrFailed is wrapped by the error of a verb whose check failed. The verb has printed the result before.
+var ErrFailed = errors.New("check failed")
+
+// ErrInterrupted is the error of a check that was interrupted: it is no success, since it proved nothing.
+var ErrInterrupted = errors.New("interrupted before the end, so nothing is proven: run it again")
+
+// Common are the flags of every verb.
+type Common struct {
+	JSON       bool   `name:"json" help:"Print JSON, one object a line, instead of text."`
+	PprofKind  string `name:"profile" enum:"none,cpu,mem,allocs,block,mutex,goroutine,trace,clock" default:"none" help:"Profile the run: cpu, mem, allocs, block, mutex, goroutine, trace or clock."`
+	TickRate   int    `help:"Run the game at this many ticks per second; every peer of a match needs the same. Default: the game's own rate."`
+	ProfileDir string `type:"path" default:"profiles" help:"Directory of the profile."`
+}
+
+// App is what a verb works with: the game, the flags of every verb and the output. Goroutines may print concurrently.
+type App struct {
+	Ctx     context.Context
+	Game    *ecs.Game
+	Program string // command that started this process
+	Common  Common
+
+	printing sync.Mutex
+	Out      *results
+	Note     io.Writer // settings, progress, warnings
+}
+
+// New returns an app that prints results to out and everything else to note.
+func New(ctx context.Context, game *ecs.Game, out, note io.Writer) *App {
+	return &App{Ctx: ctx, Game: game, Program: Program(), Out: &results{to: out}, Note: note}
+}
+
+// results is the standard output.
+type results struct {
+	to  io.Writer
+	err error // the first
+}
+
+// Write writes to the standard output. A reader that has closed the pipe is not an error.
+func (r *results) Write(b []byte) (int, error) {
+	n, err := r.to.Write(b)
+	if err != nil && r.err == nil && !errors.Is(err, syscall.EPIPE) {
+		r.err = err
+	}
+	return n, err
+}
+
+// LostResults returns an error if results could not be written.
+func (a *App) LostResults() error {
+	a.printing.Lock()
+	defer a.printing.Unlock()
+	if a.Out.err == nil {
+		return nil
+	}
+	return fmt.Errorf("the results could not be written: %w; make room on the disk, or write them elsewhere", a.Out.err)
+}
+
+// ExitCode prints an error and returns its exit code.
+func (a *App) ExitCode(err error) int {
+	if err == nil {
+		return ExitFine
+	}
+	a.Emit("error", Fields{"error": err.Error()})
+	a.Logf("%s: %v", a.Game.Name, err)
+	if errors.Is(err, ErrFailed) {
+		return ExitFailed
+	}
+	return ExitUsage
+}
+
+// Logf prints a line of text about settings or progress, to the standard error. With --json it prints nothing.
+func (a *App) Logf(format string, args ...any) {
+	if !a.Common.JSON {
+		a.Write(a.Note, fmt.Sprintf(format, args...)+"\n")
+	}
+}
+
+// Print prints a result as text, to the standard output. With --json it prints nothing.
+func (a *App) Print(text string) {
+	if !a.Common.JSON {
+		a.Write(a.Out, text)
+	}
+}
+
+// Fields are the fields of a line of JSON.
+type Fields map[string]any
+
+// Emit prints one object a line with --json. event is the kind of the object.
+func (a *App) Emit(event string, f Fields) {
+	if !a.Common.JSON {
+		return
+	}
+	object := Fields{"event": event}
+	maps.Copy(object, f)
+	line, err := json.Marshal(object)
+	if err != nil {
+		panic(fmt.Sprintf("cli: a result cannot be encoded as JSON: %v", err))
+	}
+	a.Write(a.Out, string(line)+"\n")
+}
+
+// Write writes a text in one call. LostResults reports what the standard output did not accept.
+func (a *App) Write(to io.Writer, text string) {
+	a.printing.Lock()
+	defer a.printing.Unlock()
+	_, _ = io.WriteString(to, text)
+}
+
+// Until returns a context that ends after d, or only with the process if d is 0.
+func (a *App) Until(d time.Duration) (context.Context, context.CancelFunc, error) {
+	if d < 0 {
+		return nil, nil, fmt.Errorf("--for %v: give a time above 0, or leave it out", d)
+	}
+	if d == 0 {
+		ctx, cancel := context.WithCancel(a.Ctx)
+		return ctx, cancel, nil
+	}
+	ctx, cancel := context.WithTimeout(a.Ctx, d)
+	return ctx, cancel, nil
+}
+
+// Every calls f periodically until the context is done.
+func Every(ctx context.Context, interval time.Duration, f func()) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			f()
+		}
+	}
+}
+
+// ChooseSeed returns a seed: the given one, or a random one that is short enough to type.
+func ChooseSeed(given uint64) uint64 {
+	if given != 0 {
+		return given
+	}
+	return 1 + rand.Uint64N(1e9)
+}
+
+// Counted returns a number with its noun.
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", many)
+}

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// NewTable returns a table in the style of all verbs. Titles and headers keep their case.
+func NewTable(title string) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	if title != "" {
+		t.SetTitle("%s", title)
+	}
+	return t
+}
+
+// IsTerminal reports whether a writer is a terminal that shows colours. With NO_COLOR, or on a dumb terminal, it is not.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Watch shows a text repeatedly until the context is done: in place on a terminal, else every few seconds. The keys q and
+// Ctrl-C call stop.
+func Watch(ctx context.Context, a *App, stop func(), text func() string) {
+	if IsTerminal(a.Note) && IsTerminal(os.Stdin) {
+		// The only error is that the context is done.
+		_, _ = tea.NewProgram(&screen{text: text, stop: stop}, tea.WithContext(ctx), tea.WithOutput(a.Note), tea.WithoutSignalHandler()).Run()
+		<-ctx.Done()
+		return
+	}
+	Every(ctx, 5*time.Second, func() { a.Write(a.Note, text()) })
+}
+
+// screen is the live text as a bubbletea model.
+type screen struct {
+	text func() string
+	stop func()
+}
+
+type refresh struct{}
+
+const refreshEvery = 250 * time.Millisecond
+
+func (s *screen) next() tea.Cmd {
+	return tea.Tick(refreshEvery, func(time.Time) tea.Msg { return refresh{} })
+}
+
+// Init starts the refresh timer.
+func (s *screen) Init() tea.Cmd { return s.next() }
+
+// Update handles keys and the refresh timer.
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch m := msg.(type) {
+	case tea.KeyPressMsg:
+		if k := m.String(); k == "q" || k == "ctrl+c" || k == "esc" {
+			s.stop()
+			return s, tea.Quit
+		}
+	case refresh:
+		return s, s.next()
+	}
+	return s, nil
+}
+
+// View returns the current text.
+func (s *screen) View() tea.View { return tea.NewView(s.text() + "q ends it\n") }

@@ -1,0 +1,128 @@
+package costs
+
+import (
+	"cmp"
+	"path/filepath"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"tendon/cmd/cli/internal/plots"
+	"tendon/net/cost"
+)
+
+// Plot writes two plots for each side, as PNG and SVG: the costs of phases and systems, and the costs over time.
+func Plot(f *File, dir string) error {
+	for _, r := range []*cost.Report{&f.Server, &f.Client} {
+		p, bars, err := costBars(r)
+		if err != nil {
+			return err
+		}
+		if err := plots.Save(p, costWidth, vg.Points(110+16*float64(bars)), filepath.Join(dir, r.Name)); err != nil {
+			return err
+		}
+		if p, err = costLines(r, f.Load.Seconds); err != nil {
+			return err
+		}
+		if err := plots.Save(p, costWidth, vg.Points(300), filepath.Join(dir, r.Name+"-time")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// costWidth is the width of the plots of costs.
+const costWidth = vg.Length(620)
+
+// costBars draws a bar for each phase and each system, the most expensive on top. Resimulation is a part of the bar.
+func costBars(r *cost.Report) (p *plot.Plot, bars int, err error) {
+	type bar struct {
+		name           string
+		phase          bool
+		forward, again float64 // µs a turn
+	}
+	var list []bar
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		us := float64(row.Self) / 1e3 / float64(max(r.Turns, 1))
+		name := row.System
+		if name == "" {
+			name = row.Phase
+		}
+		at := slices.IndexFunc(list, func(b bar) bool { return b.name == name && b.phase == (row.System == "") })
+		if at < 0 {
+			at, list = len(list), append(list, bar{name: name, phase: row.System == ""})
+		}
+		if row.Phase == cost.PhaseAgain {
+			list[at].again = us
+		} else {
+			list[at].forward = us
+		}
+	}
+	slices.SortStableFunc(list, func(a, b bar) int { return cmp.Compare(a.forward+a.again, b.forward+b.again) })
+	p = plots.New()
+	p.Legend.Top = false
+	p.Title.Text, p.X.Label.Text = r.Name+": costs of a turn", "µs per turn, without nested sections"
+	names := make([]string, len(list))
+	kinds := [3]plotter.Values{} // phases, systems forward, systems again
+	for i := range kinds {
+		kinds[i] = make(plotter.Values, len(list))
+	}
+	for i, b := range list {
+		names[i] = b.name
+		switch {
+		case b.phase:
+			kinds[0][i] = b.forward + b.again
+		default:
+			kinds[1][i], kinds[2][i] = b.forward, b.again
+		}
+	}
+	var below *plotter.BarChart
+	for i, name := range []string{"engine", "system", "system, resimulated"} {
+		chart, err := plotter.NewBarChart(kinds[i], vg.Points(10))
+		if err != nil {
+			return nil, 0, err
+		}
+		chart.Horizontal, chart.Color, chart.LineStyle.Width = true, plots.Colours[[]int{6, 0, 1}[i]], 0
+		if below != nil {
+			chart.StackOn(below)
+		}
+		below = chart
+		p.Add(chart)
+		p.Legend.Add(name, chart)
+	}
+	p.NominalY(names...)
+	return p, len(list), nil
+}
+
+// linesDrawn is the number of rows in the plot over time.
+const linesDrawn = 6
+
+// costLines draws the most expensive rows over time.
+func costLines(r *cost.Report, seconds float64) (*plot.Plot, error) {
+	rows := slices.Clone(r.Rows)
+	slices.SortStableFunc(rows, func(a, b cost.Row) int { return cmp.Compare(b.Self, a.Self) })
+	p := plots.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = r.Name+": most expensive over time", "s", "µs per turn"
+	for i := range rows[:min(linesDrawn, len(rows))] {
+		row := &rows[i]
+		points := make(plotter.XYs, len(row.Slices))
+		for n, ns := range row.Slices {
+			points[n] = plotter.XY{X: (float64(n) + 0.5) * seconds / float64(len(row.Slices)), Y: ns / 1e3}
+		}
+		if len(points) == 0 {
+			continue
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return nil, err
+		}
+		line.Color, line.Width = plots.Colours[i%len(plots.Colours)], vg.Points(1.5)
+		p.Add(line)
+		p.Legend.Add(row.Label(), line)
+	}
+	plots.LeaveRoom(p)
+	return p, nil
+}

@@ -1,0 +1,63 @@
+package host
+
+import (
+	"slices"
+	"sync"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/room"
+	"tendon/rollback"
+	"tendon/systems"
+)
+
+// ChecksumHistory keeps the server's checksums of recent ticks, one for each component. Clients in the same process compare
+// theirs with them.
+type ChecksumHistory struct {
+	engine int // columns of the engine, such as the tick, which change in every tick
+
+	mu      sync.Mutex
+	sums    rollback.Ring[[]image.Checksum]
+	changes uint64 // ticks in which a component or resource of the game changed
+}
+
+// checksumTicks is the number of ticks in a ChecksumHistory.
+const checksumTicks = 1024
+
+func newChecksumHistory(g *ecs.Game) *ChecksumHistory {
+	return &ChecksumHistory{engine: len(g.Schema().Columns()) - len(g.Components) - len(g.Resources), sums: rollback.NewRing[[]image.Checksum](checksumTicks)}
+}
+
+// sink returns the checksums as a sink of a room.
+func (t *ChecksumHistory) sink() room.Sink {
+	return room.Sink{NeedState: true, Tick: func(f systems.FinalTick) { t.add(f.Tick, f.State) }}
+}
+
+// add adds the state of the next tick.
+func (t *ChecksumHistory) add(f ecs.Tick, state *image.Snapshot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	sums, _ := t.sums.Slot(f)
+	*sums = state.ComponentChecksums((*sums)[:0])
+	if before, ok := t.sums.At(f - 1); f > 1 && ok && !slices.Equal((*sums)[t.engine:], (*before)[t.engine:]) {
+		t.changes++
+	}
+}
+
+// AppendAt appends the server's checksums of tick f; ok is false if they are not kept.
+func (t *ChecksumHistory) AppendAt(dst []image.Checksum, f ecs.Tick) (sums []image.Checksum, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kept, ok := t.sums.At(f)
+	if !ok {
+		return dst, false
+	}
+	return append(dst, *kept...), true
+}
+
+// Changed returns the number of ticks in which a component or resource of the game changed.
+func (t *ChecksumHistory) Changed() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.changes
+}

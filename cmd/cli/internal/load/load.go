@@ -1,0 +1,138 @@
+// Package load plays a match of bots in virtual time and accounts its costs.
+package load
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/client"
+	"tendon/net/cost"
+	"tendon/net/matchsim"
+	"tendon/net/room"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// Load is a match of bots in virtual time whose costs are accounted. The same loadConfig gives the same match, tick by
+// tick. Sealing and sockets are not in it.
+type Load struct {
+	config  Config
+	match   *matchsim.Match
+	server  *cost.Ledger
+	clients []*cost.Ledger
+}
+
+// Config describes a load.
+type Config struct {
+	Game     *ecs.Game
+	Strategy systems.Strategy
+	Profile  simnet.Profile
+	Players  int
+	Seed     uint64
+	Allocs   bool // count allocations, which makes times meaningless
+}
+
+// displayRate is the number of frames per second of every client.
+const displayRate = 60
+
+func New(c Config) (*Load, error) {
+	l := &Load{config: c}
+	var err error
+	if l.server, err = cost.New(cost.Config{Game: c.Game, Name: "server", Allocs: c.Allocs}); err != nil {
+		return nil, err
+	}
+	l.match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: c.Strategy, Seed: c.Seed, Unchecked: true, FixedSeats: true,
+		Room: func(rc *room.Config) { rc.Observer = l.server }})
+	if err != nil {
+		return nil, err
+	}
+	l.match.Start()
+	for i := range c.Players {
+		if err := l.join(i); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+func (l *Load) join(i int) error {
+	c := &l.config
+	ledger, err := cost.New(cost.Config{Game: c.Game, Name: "client", Allocs: c.Allocs})
+	if err != nil {
+		return err
+	}
+	l.clients = append(l.clients, ledger)
+	phase := time.Second / displayRate * time.Duration(2*i+1) / time.Duration(2*c.Players) // frames of clients do not coincide
+	random := image.NewRand(c.Seed<<8 + uint64(i))
+	_, err = l.match.Add(matchsim.Plan{Profile: c.Profile, Clock: simnet.Clock{Offset: time.Duration(i+1) * time.Second}, Hz: displayRate, Phase: phase,
+		Frame:  func(p *matchsim.Client, now systems.Time) { l.frame(p, random, now) },
+		Change: func(cc *client.Config) { cc.Name, cc.Observer = fmt.Sprintf("bot %d", i+1), ledger }})
+	return err
+}
+
+// frame is one frame of a client. The bot's own work is outside of Core.Frame, so that it is not accounted.
+func (l *Load) frame(p *matchsim.Client, random *ecs.Rand, now systems.Time) {
+	if p.Live() {
+		p.Core.SetInput(l.config.Game.Bot(p.Core.World(), ecs.Player(p.Number()), random))
+	}
+	p.Frame(now)
+	p.Core.View(now)
+	p.Core.Effects(func(systems.Effect) {})
+}
+
+// The timing of a load, in virtual time.
+const (
+	loadJoin = time.Minute     // for all bots to become live
+	Settle   = 2 * time.Second // from then until costs are accounted
+)
+
+// Prepare runs until all bots are live and the match has settled, and drops the costs so far.
+func (l *Load) Prepare(step func(time.Duration) error) error {
+	for !l.live() {
+		if l.match.Net.Now() >= loadJoin {
+			return fmt.Errorf("not all bots came into the match within %v: choose a better --net", loadJoin)
+		}
+		if err := l.Play(matchsim.Slice, step); err != nil {
+			return err
+		}
+	}
+	if err := l.Play(Settle, step); err != nil {
+		return err
+	}
+	for _, c := range l.Ledgers() {
+		c.Reset()
+	}
+	return nil
+}
+
+// Play runs the match for d.
+func (l *Load) Play(d time.Duration, step func(time.Duration) error) error {
+	err := l.match.Play(d, step)
+	if ended := (*matchsim.EndedError)(nil); errors.As(err, &ended) {
+		return fmt.Errorf("bot %d ended: %w", ended.Client+1, ended.Err)
+	}
+	return err
+}
+
+func (l *Load) live() bool {
+	for _, c := range l.match.Clients {
+		if !c.Live() {
+			return false
+		}
+	}
+	return true
+}
+
+// Ledgers returns all ledgers, the server's first.
+func (l *Load) Ledgers() []*cost.Ledger { return append([]*cost.Ledger{l.server}, l.clients...) }
+
+// Reports returns the costs of the server and the mean costs of a client. The ledgers cannot be used afterwards.
+func (l *Load) Reports() (server, clients cost.Report) {
+	for _, c := range l.clients[1:] {
+		l.clients[0].Merge(c)
+	}
+	return l.server.Report(), l.clients[0].Report()
+}

@@ -1,0 +1,245 @@
+// Package matchlog stores a client's match and its reconnect tokens in files, so that another process can resume the match.
+package matchlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tendon/cmd/cli/durable"
+	"tendon/cmd/cli/internal/app"
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/client"
+	"tendon/rollback/record"
+)
+
+// Log writes the journal of a client's match, which outlives the process. It belongs to the client's goroutine; only
+// the file is synced by another. A client that simulates nothing, as with verify, adds no ticks: the file then has the
+// state that was loaded. No other process writes the file meanwhile, nor the token store beside it.
+//
+// A file that cannot be written is reported once and closed; the match continues.
+type Log struct {
+	app    *app.App
+	path   string
+	file   *os.File // nil: no file is open
+	writer *record.Writer
+	sync   chan *os.File
+	synced time.Time
+	held   *client.Match // match of the file when it was opened, until it is replaced; optional
+	last   ecs.Tick      // of held
+	unlock func() error
+	broken bool
+}
+
+// syncEvery is the interval of syncs: a power cut may lose as much of the match.
+const syncEvery = time.Second
+
+// Open returns the match of an earlier process in the file. It returns nil if there is none that can be continued, and
+// prints the reason.
+func (l *Log) Open() (*client.Resume, error) {
+	data, err := os.ReadFile(l.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("the log cannot be read: %w; choose another --log", err)
+	}
+	resume, err := l.resume(data)
+	if err != nil {
+		l.app.Logf("the log %s cannot be used (%v): the match will be loaded from the server", l.path, err)
+		l.app.Emit("log", app.Fields{"file": l.path, "used": false, "why": err.Error()})
+		return nil, nil
+	}
+	l.app.Logf("the log %s has a match up to tick %d", l.path, resume.World.Tick())
+	l.app.Emit("log", app.Fields{"file": l.path, "used": true, "tick": resume.World.Tick()})
+	return resume, nil
+}
+
+// Lock locks the files of a log for this process.
+func Lock(a *app.App, path string) (*Log, error) {
+	if !app.IsDirectory(filepath.Dir(path)) {
+		return nil, fmt.Errorf("--log %s: %s is no directory", path, filepath.Dir(path))
+	}
+	unlock, err := durable.Lock(path + ".lock")
+	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return nil, fmt.Errorf("--log %s: %w: end that one, or choose another --log", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("--log %s: no files can be made there: %w; choose another --log", path, err)
+	}
+	l := &Log{app: a, path: path, sync: make(chan *os.File, 1), unlock: unlock}
+	go func() {
+		for f := range l.sync {
+			_ = f.Sync() // if this fails, a write fails soon
+		}
+	}()
+	return l, nil
+}
+
+// resume returns the match of a file's content, and continues the file.
+func (l *Log) resume(data []byte) (*client.Resume, error) {
+	j, err := record.Open(data, l.app.Game)
+	if err != nil {
+		return nil, err
+	}
+	h := j.Header()
+	if err := h.CheckBuild(l.app.Game, app.Build()); err != nil {
+		return nil, err
+	}
+	if torn := j.Torn(); torn != nil {
+		l.app.Logf("the log %s is continued without its end: %v", l.path, torn)
+	}
+	world, err := j.WorldAt(j.Last().Tick)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(l.path, os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err = f.Truncate(int64(len(j.Bytes()))); err == nil {
+		_, err = f.Seek(0, 2)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	l.file, l.writer = f, j.Resume(f)
+	l.held, l.last = &client.Match{Number: h.Match, Strategy: h.Strategy}, world.Tick()
+	return &client.Resume{World: world, Match: h.Match, Chain: j.Last().Chain}, nil
+}
+
+// Begin replaces the log. The old file stays until the new one is whole.
+func (l *Log) Begin(m client.Match, at record.Position, state *image.Snapshot) {
+	if l.broken {
+		return
+	}
+	l.reportReplaced(m)
+	l.check(l.begin(m, at, state))
+}
+
+// reportReplaced prints why the match in the file is not continued.
+func (l *Log) reportReplaced(m client.Match) {
+	held := l.held
+	if l.held = nil; held == nil {
+		return // it was reported, or there was none
+	}
+	why := fmt.Sprintf("the server did not continue from tick %d, which it no longer has or which differs there", l.last)
+	switch {
+	case held.Number != m.Number:
+		why = fmt.Sprintf("it is of another match (%016x, by %s) than the server's (%016x, by %s)", held.Number, held.Strategy, m.Number, m.Strategy)
+	case held.Strategy != m.Strategy:
+		why = fmt.Sprintf("it was played with %s, the server uses %s", held.Strategy, m.Strategy)
+	}
+	l.app.Logf("the log %s is replaced: %s; the match was loaded from the server", l.path, why)
+	l.app.Emit("log", app.Fields{"file": l.path, "used": false, "why": why})
+}
+
+func (l *Log) begin(m client.Match, at record.Position, state *image.Snapshot) error {
+	f, err := os.OpenFile(l.path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	h := record.HeaderOf(l.app.Game, 0, app.Build())
+	h.Strategy, h.Match, h.Start = m.Strategy, m.Number, at
+	w, err := record.NewWriter(f, l.app.Game, h)
+	if err == nil {
+		err = w.Image(state) // of tick 0 too: a client does not know the match's seed
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		err = durable.Rename(f.Name(), l.path)
+	}
+	if err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	if l.file != nil {
+		err = l.file.Close()
+	}
+	l.file, l.writer = f, w
+	return err
+}
+
+// Tick adds a tick to the log.
+func (l *Log) Tick(t record.Tick) {
+	if l.broken || l.writer == nil {
+		return
+	}
+	err := l.writer.Tick(t)
+	if err == nil {
+		err = l.writer.Flush()
+	}
+	l.check(err)
+	if now := time.Now(); now.Sub(l.synced) >= syncEvery {
+		l.synced = now
+		select {
+		case l.sync <- l.file:
+		default: // the last sync still runs
+		}
+	}
+}
+
+// check ends the log at the first error.
+func (l *Log) check(err error) {
+	if err != nil && !l.broken {
+		l.broken = true
+		err = reason(err)
+		l.app.Logf("the log %s cannot be written: %v; the match continues without it", l.path, err)
+		l.app.Emit("log", app.Fields{"file": l.path, "used": false, "why": err.Error()})
+	}
+}
+
+// reason returns an error without the name of its file, which may be the one that is to replace the log.
+func reason(err error) error {
+	if file := (*fs.PathError)(nil); errors.As(err, &file) {
+		return file.Err
+	}
+	if move := (*os.LinkError)(nil); errors.As(err, &move) {
+		return move.Err
+	}
+	return err
+}
+
+// newSuffix ends the name of a file that is to replace another one. A process that is killed leaves it to the next one,
+// which holds the same lock.
+const newSuffix = ".new"
+
+// TokenStore returns the store of the reconnect tokens, whose file lies beside the log. An error of it ends the log:
+// without a token no process comes back to the match.
+func (l *Log) TokenStore() *TokenStore {
+	return &TokenStore{Path: l.path + ".token", failed: l.check}
+}
+
+// writeWhole replaces a file's content, so that it is the old or the new one whenever the process ends.
+func writeWhole(path string, content []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(path+newSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = durable.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Close ends the log. The match can be continued.
+func (l *Log) Close() {
+	close(l.sync)
+	if l.file != nil {
+		l.check(errors.Join(l.file.Sync(), l.file.Close()))
+	}
+	_ = l.unlock() // the end of the process unlocks it too
+}

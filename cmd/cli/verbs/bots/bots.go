@@ -1,0 +1,201 @@
+// Package bots is the verb that loads a server with rooms of bots.
+package bots
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/internal/player"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/internal/tokens"
+	"tendon/net/client"
+	"tendon/net/cost"
+	"tendon/net/netcode"
+	"tendon/net/server"
+)
+
+// Verb is a load generator: many whole clients with bots in one process.
+type Verb struct {
+	Addr    string        `arg:"" help:"The server, as host:port."`
+	KeyFile string        `required:"" type:"path" help:"Key file of the server, to mint the tokens of the bots."`
+	Rooms   int           `default:"1" help:"Number of rooms."`
+	Players int           `default:"2" help:"Number of bots in each room."`
+	For     time.Duration `help:"Duration. Default: until Ctrl-C."`
+	Seed    uint64        `help:"Seed of the inputs. Default: a random one, which is printed."`
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `Every bot is a whole client with a socket and a copy of the match. One goroutine runs all of them, spread over the tick,
+so that a process with GOMAXPROCS=1 on a core of its own loads a server on another core. The exit code is 1 if a bot did not
+get into its match or was removed, 0 otherwise.
+
+Examples:
+  bots 127.0.0.1:7777 --key-file server.key --rooms 50 --players 4 --for 30s
+  bots 127.0.0.1:7777 --key-file server.key --rooms 200 --json`
+}
+
+// Run plays.
+func (v *Verb) Run(a *app.App) error {
+	switch {
+	case a.Game.Bot == nil:
+		return errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
+	case v.Rooms < 1 || v.Rooms > 100000:
+		return fmt.Errorf("--rooms %d: give 1 to 100000", v.Rooms)
+	case v.Players < 1 || v.Players > a.Game.MaxPlayers:
+		return fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.Game.MaxPlayers)
+	}
+	addr, err := tokens.Address(v.Addr)
+	if err != nil {
+		return err
+	}
+	key, err := tokens.LoadKey(v.KeyFile)
+	if err != nil {
+		return err
+	}
+	ctx, cancel, err := a.Until(v.For)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	v.Seed = app.ChooseSeed(v.Seed)
+	c, err := v.dial(a, addr, key)
+	if err != nil {
+		return err
+	}
+	a.Logf("%d bots in %d rooms of %v · seed %d", len(c.clients), v.Rooms, addr, v.Seed)
+	c.play(ctx, a)
+	return c.verdict(a)
+}
+
+// botGroup is all bots of the process. One goroutine uses it.
+type botGroup struct {
+	clients []*client.Client
+	failed  []error                 // by client; nil: it plays
+	cost    *hdrhistogram.Histogram // of a Frame, in µs
+	ledger  *cost.Ledger            // one for all: a client receives in its Frame, so turns do not overlap
+	late    *hdrhistogram.Histogram // lateness of the frames, in µs
+	rate    int                     // frames per second
+}
+
+// dial creates the clients. They connect with their first frames.
+func (v *Verb) dial(a *app.App, addr netip.AddrPort, key netcode.Key) (*botGroup, error) {
+	micros := int64(10 * time.Second / time.Microsecond)
+	c := &botGroup{ledger: host.NewLedger(a.Game, "client", nil), cost: hdrhistogram.New(1, micros, 3), late: hdrhistogram.New(1, micros, 3), rate: a.Game.TickRate}
+	for i := range v.Rooms * v.Players {
+		pass := server.Pass{Room: fmt.Sprintf("bots-%d", i/v.Players), Seat: i % v.Players}
+		token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(a.Game.Name), Key: key, Addresses: []netip.AddrPort{addr},
+			Pass: pass, Lifetime: time.Hour}, time.Now())
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		k, err := client.Dial(client.DialConfig{Token: token, Config: client.Config{Game: a.Game, Strategies: syncflags.All,
+			Name: fmt.Sprintf("bot %d", i%v.Players+1), Bot: true, BotSeed: v.Seed + uint64(i), Observer: c.ledger}})
+		if err != nil {
+			c.close()
+			return nil, err
+		}
+		c.clients = append(c.clients, k)
+	}
+	c.failed = make([]error, len(c.clients))
+	return c, nil
+}
+
+// turnsPerTick is into how many turns the bots of a tick are divided.
+const turnsPerTick = 8
+
+// play runs a frame of every bot per tick until the context is done.
+func (c *botGroup) play(ctx context.Context, a *app.App) {
+	start, second := time.Now(), 0
+	step := time.Second / time.Duration(c.rate*turnsPerTick)
+	for n := 0; ctx.Err() == nil; n++ {
+		due := start.Add(time.Duration(n) * step)
+		if wait := time.Until(due); wait > 0 {
+			time.Sleep(wait)
+		}
+		_ = c.late.RecordValue(max(int64(time.Since(due)/time.Microsecond), 1))
+		for i := n % turnsPerTick; i < len(c.clients); i += turnsPerTick {
+			c.frame(i)
+		}
+		if now := int(time.Since(start) / time.Second); now > second {
+			second = now
+			c.report(a, second)
+		}
+	}
+}
+
+// frame runs one frame of one bot.
+func (c *botGroup) frame(i int) {
+	if c.failed[i] != nil {
+		return
+	}
+	begin := time.Now()
+	c.failed[i] = c.clients[i].Frame(begin)
+	_ = c.cost.RecordValue(max(int64(time.Since(begin)/time.Microsecond), 1))
+}
+
+// report prints the figures: each second as JSON, every five seconds as text.
+func (c *botGroup) report(a *app.App, second int) {
+	f := c.figures()
+	a.Emit("stats", f)
+	if second%5 == 0 {
+		a.Logf("%d of %d live · frame %d µs (p99 %d) · started %d µs late (p99 %d)", f["live"], f["bots"], f["frame_p50_us"], f["frame_p99_us"],
+			f["late_p50_us"], f["late_p99_us"])
+	}
+}
+
+func (c *botGroup) figures() app.Fields {
+	live, resyncs := 0, uint64(0)
+	for i, k := range c.clients {
+		if c.failed[i] == nil && k.State() == client.Live {
+			live++
+		}
+		resyncs += k.Stats().Resyncs
+	}
+	return app.Fields{"bots": len(c.clients), "live": live, "resyncs": resyncs, "frame_p50_us": c.cost.ValueAtQuantile(50),
+		"frame_p99_us": c.cost.ValueAtQuantile(99), "late_p50_us": c.late.ValueAtQuantile(50), "late_p99_us": c.late.ValueAtQuantile(99)}
+}
+
+// verdict closes the clients. It fails if not all were live.
+func (c *botGroup) verdict(a *app.App) error {
+	f := c.figures()
+	c.close()
+	spent := c.ledger.Report()
+	f["costs"] = []cost.Report{spent}
+	a.Emit("result", f)
+	t := app.NewTable("")
+	t.AppendHeader(table.Row{"bots", "live", "resyncs", "frame µs (p99)", "late µs (p99)"})
+	t.AppendRow(table.Row{f["bots"], f["live"], f["resyncs"], fmt.Sprintf("%d (%d)", f["frame_p50_us"], f["frame_p99_us"]),
+		fmt.Sprintf("%d (%d)", f["late_p50_us"], f["late_p99_us"])})
+	a.Print(t.Render() + "\n")
+	host.PrintCosts(a, spent)
+	silent := !slices.ContainsFunc(c.clients, func(k *client.Client) bool { return k.Core.World() != nil })
+	for i, err := range c.failed {
+		if err != nil && !(silent && errors.Is(err, client.ErrUnreachable)) {
+			return fmt.Errorf("%w: bot %d: %w", app.ErrFailed, i, err)
+		}
+	}
+	if silent && a.Ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", app.ErrFailed, player.ErrSilent)
+	}
+	if live := f["live"].(int); live < len(c.clients) && a.Ctx.Err() == nil {
+		return fmt.Errorf("%w: %d of %d bots were in their match at the end: run it longer, or with fewer rooms", app.ErrFailed, live, len(c.clients))
+	}
+	return nil
+}
+
+func (c *botGroup) close() {
+	for _, k := range c.clients {
+		k.Close()
+	}
+}

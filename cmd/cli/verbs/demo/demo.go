@@ -1,0 +1,207 @@
+// Package demo is the verb that plays a match of bots on a simulated network and checks it for desyncs.
+package demo
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/internal/player"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/verbs/lab"
+	"tendon/ecs"
+	"tendon/systems"
+)
+
+// Verb plays a match of bots on the loopback interface with a simulated network, and compares every confirmed state.
+type Verb struct {
+	syncflags.Flags  `embed:""`
+	host.SlowFlags   `embed:""`
+	host.DesyncFlags `embed:""`
+
+	Bots   int           `default:"3" help:"Number of bots."`
+	For    time.Duration `help:"Duration. Default: until Ctrl-C."`
+	RTT    time.Duration `name:"rtt" default:"100ms" help:"Round trip time between each bot and the server."`
+	Jitter time.Duration `default:"20ms" help:"Jitter of each packet, up to ± this."`
+	Loss   float64       `default:"5" help:"Packets lost each way, in percent."`
+	Seed   uint64        `help:"Seed of the match and of the network. Default: a random one, which is printed."`
+	Record string        `type:"path" help:"Record the match into this directory; replay opens it."`
+
+	lab.PageFlags `embed:""`
+
+	chosen  systems.Strategy
+	bundles *host.Desyncs
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `A server and its bots exchange packets over real UDP sockets of the loopback interface, with a bad network in between.
+The table shows for each client its connection, its rollbacks, and whether its confirmed states equal the server's. The
+run ends at the first desync that it can explain. The exit code is 1 if a state differed, or if a run of the given length
+proved nothing: no state compared, nothing changed, or, with relay, no rollback.
+
+The last line says what the network cost. With relay and predict that is rollbacks. Lockstep predicts nothing: there it is
+stalls, and the delay of the display behind the server at the end of the run. With verify and reckon it is that delay.
+
+Examples:
+  demo --for 20s
+  demo --sync lockstep --for 20s
+  demo --rtt 250ms --jitter 40ms --loss 10
+  demo --for 20s --record recordings
+  demo --for 1m --json
+  demo --page                         the lab in a browser, starting with this network`
+}
+
+// check returns an error if a flag is out of range.
+func (v *Verb) check(g *ecs.Game) error {
+	switch {
+	case g.Bot == nil:
+		return errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
+	case v.Bots < 1 || v.Bots > g.MaxPlayers:
+		return fmt.Errorf("--bots %d: the game takes 1 to %d players", v.Bots, g.MaxPlayers)
+	case !(v.Loss >= 0 && v.Loss <= 100):
+		return fmt.Errorf("--loss %g: give a percentage, 0 to 100", v.Loss)
+	case v.RelayOnly:
+		return errors.New("--relay-only is for serve: demo compares every state with the server's, so the server has to simulate")
+	case v.Interest > 0:
+		return errors.New("--interest is for serve: demo compares whole states with the server's, and with --interest clients receive only a part")
+	case v.RTT < 0 || v.RTT > 2*time.Minute:
+		return fmt.Errorf("--rtt %v: give 0s to 2m", v.RTT)
+	case v.Jitter < 0 || v.Jitter > time.Minute:
+		return fmt.Errorf("--jitter %v: give 0s to 1m", v.Jitter)
+	}
+	return nil
+}
+
+// Run plays the match.
+func (v *Verb) Run(a *app.App) error {
+	err := v.check(a.Game)
+	if err == nil {
+		err = v.PageFlags.Check()
+	}
+	if err == nil {
+		v.chosen, err = v.Strategy(a.Game)
+	}
+	switch {
+	case err != nil:
+		return err
+	case v.Page:
+		return v.page(a)
+	}
+	if v.bundles, err = v.OpenDesyncs(a, v.chosen); err != nil {
+		return err
+	}
+	v.Seed = app.ChooseSeed(v.Seed)
+	ctx, cancel, err := a.Until(v.For)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	recorder, err := v.OpenRecorder(a)
+	if err != nil {
+		return err
+	}
+	defer host.CloseRecorder(recorder)
+	m, err := v.start(a, recorder)
+	if err != nil {
+		return err
+	}
+	title := fmt.Sprintf("%s · %s · %d bots · %v RTT, ±%v jitter, %g %% loss · seed %d", a.Game.Name, v.Sync, v.Bots, v.RTT, v.Jitter, v.Loss, v.Seed)
+	a.Logf("%s", title)
+	a.Emit("start", app.Fields{"game": a.Game.Name, "sync": v.Sync, "bots": v.Bots, "rtt_ms": v.RTT.Seconds() * 1e3,
+		"jitter_ms": v.Jitter.Seconds() * 1e3, "loss_percent": v.Loss, "seed": v.Seed})
+	m.play(ctx, cancel)
+	if a.Common.JSON {
+		app.Every(ctx, time.Second, func() { a.Emit("stats", app.Fields{"clients": m.lines()}) })
+	} else {
+		app.Watch(ctx, a, cancel, func() string { return renderLines(title, m.lines()) })
+	}
+	err = m.finish()
+	a.Print(renderLines(title, m.lines()))
+	host.PrintCosts(a, m.costs()...)
+	if err != nil {
+		return err
+	}
+	return v.verdict(a, m)
+}
+
+// verdict returns nil if the run showed that every state was equal, else a failed check.
+func (v *Verb) verdict(a *app.App, m *match) error {
+	var equal, different, rollbacks, stalls uint64
+	report, idle := "", ""
+	for _, l := range m.lines() {
+		equal, different, rollbacks, stalls = equal+l.Agreed, different+l.Differed+l.Resyncs, rollbacks+l.Rollbacks, stalls+l.Stalls
+		if l.Agreed == 0 {
+			idle = l.Name
+		}
+		if l.Desync != "" {
+			report = "; " + l.Name + ", " + l.Desync
+		}
+	}
+	changes, lag := m.host.Checksums.Changed(), m.lag()
+	a.Emit("result", app.Fields{"clients": m.lines(), "checksums_equal": equal, "desyncs": different, "rollbacks": rollbacks,
+		"stalls": stalls, "lag_ms": lag, "changes": changes, "seed": v.Seed, "costs": m.costs()})
+	cost := costOf(m.host.Strategy, rollbacks, stalls, lag)
+	shown := fmt.Sprintf("%d states compared %s, %d changes", equal, cost, changes)
+	switch {
+	case different > 0:
+		return fmt.Errorf("%w: %d states or more differed from the server's, seed %d%s", app.ErrFailed, different, v.Seed, report)
+	case a.Ctx.Err() != nil:
+		a.Logf("stopped early, no state differed: %s", shown)
+		return nil
+	case idle != "":
+		return fmt.Errorf("%w: the run proved nothing, since no state of %s was compared: run it longer", app.ErrFailed, idle)
+	case changes == 0 || rollbacks == 0 && v.RTT > 0 && v.Bots > 1 && m.host.Strategy.Predicts && m.host.Strategy.Needs.Exact:
+		return fmt.Errorf("%w: the run proved nothing: %s; run it longer, with bots that do something", app.ErrFailed, shown)
+	}
+	a.Logf("%d confirmed states of %d clients equal the server's, %s", equal, v.Bots, cost)
+	return nil
+}
+
+// costOf describes the cost of the network. Clients that predict roll back. Other clients that simulate stall. All but the
+// first show an older state than the server's.
+func costOf(s systems.Strategy, rollbacks, stalls uint64, lag float64) string {
+	switch {
+	case s.Predicts:
+		return fmt.Sprintf("across %d rollbacks", rollbacks)
+	case s.Needs.Exact:
+		return fmt.Sprintf("with %d stalls and a display %.0f ms behind the server", stalls, lag)
+	}
+	return fmt.Sprintf("with a display %.0f ms behind the server", lag)
+}
+
+// lag returns the mean delay of the bots' displays behind the server at the end, in ms: the ticks received and not shown
+// yet, and half a round trip. Clients that predict have none.
+func (m *match) lag() float64 {
+	if m.host.Strategy.Predicts {
+		return 0
+	}
+	sum := 0.0
+	for _, p := range m.players {
+		s := p.Client.Stats()
+		waiting := max(s.Strategy.ServerTick, s.Strategy.Present) - s.Strategy.Present
+		sum += float64(waiting)*1e3/float64(p.Game.TickRate) + float64(s.RTT)/1e6/2
+	}
+	return sum / float64(len(m.players))
+}
+
+// renderLines returns the live table of a match.
+func renderLines(title string, lines []player.Line) string {
+	t := app.NewTable(title)
+	t.AppendHeader(table.Row{"", "tick", "RTT ms", "rollbacks/s", "depth (max)", "corrections", "stalls", "up B/s", "down B/s", "frame µs (p99)", "checksums"})
+	for _, l := range lines {
+		sums := fmt.Sprintf("%d equal", l.Agreed)
+		if l.Differed > 0 {
+			sums = fmt.Sprintf("%d DIFFER of %d", l.Differed, l.Agreed+l.Differed)
+		}
+		t.AppendRow(table.Row{l.Name, l.Tick, fmt.Sprintf("%.0f", l.RTTMs), fmt.Sprintf("%.1f", l.PerSecond),
+			fmt.Sprintf("%.1f (%d)", l.Depth, l.Deepest), l.Corrected, l.Stalls, fmt.Sprintf("%.0f", l.UpBps),
+			fmt.Sprintf("%.0f", l.DownBps), fmt.Sprintf("%.0f (%.0f)", l.FrameP50Us, l.FrameP99Us), sums})
+	}
+	t.SetCaption("frame: duration of one Frame of the client, with all ticks that it simulates and resimulates")
+	return t.Render() + "\n"
+}

@@ -1,0 +1,275 @@
+// Package join is the verb that joins a server.
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/internal/matchlog"
+	"tendon/cmd/cli/internal/player"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/internal/tokens"
+	"tendon/cmd/cli/window"
+	"tendon/ecs"
+	"tendon/net/client"
+	"tendon/net/cost"
+	"tendon/net/netcode"
+	"tendon/net/server"
+	"tendon/net/session"
+	"tendon/systems"
+)
+
+// Verb joins a server.
+type Verb struct {
+	Addr             string `arg:"" help:"The server, as host:port, one of those in the token."`
+	Token            string `help:"Connect token, or @FILE. With --log it may be left out to return to the match of the log."`
+	Log              string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, the file is of little more use than its reconnect tokens; see above."`
+	Bot              bool   `help:"Let the game's bot play, without a window."`
+	Headless         bool   `help:"No window: send no inputs, or play as a bot with --bot."`
+	Name             string `help:"Name that other players see."`
+	host.SlowFlags   `embed:""`
+	host.DesyncFlags `embed:""`
+	InputDelay       int           `help:"Ticks between an input and its effect. Default: the server's suggestion."`
+	For              time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
+
+	ledger *cost.Ledger
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `The client reconnects by itself. The exit code is 0 when you leave, 2 when the server cannot be reached, refuses, or ends
+the match.
+
+The contents of --log FILE depend on the server's strategy. With relay and lockstep it holds every confirmed tick: another
+run resumes at the last of them and receives the ticks since. Predicted ticks are not stored. With predict, reckon and
+verify, clients receive states and not inputs. Then the file holds one tick, the state from when the match was loaded,
+which is soon too old: another run returns to its seat and loads the whole state.
+
+If the server cannot use the contents of FILE, for example because the match is over, it sends the whole state. The client
+then writes FILE from the beginning and prints a line.
+
+In each case FILE.token, beside it, holds the reconnect tokens; keep it as private as a token. Each is good for one
+connection, and for two minutes after the server sent it. FILE.lock keeps a second run from writing the same files.
+
+Examples:
+  join 127.0.0.1:7777 --token TOKEN
+  join game.example.net:7777 --token @token.txt --bot --for 10m
+  join game.example.net:7777 --token @token.txt --log match.log
+  join game.example.net:7777 --log match.log                       return after a crash`
+}
+
+// Run plays.
+func (v *Verb) Run(a *app.App) error {
+	if !v.Bot && !v.Headless {
+		if err := window.Check(); err != nil {
+			return fmt.Errorf("%w; use --headless, or --bot to let the bot play", err)
+		}
+	}
+	if v.Bot && a.Game.Bot == nil {
+		return errors.New("the game has no bot: leave --bot out")
+	}
+	recorder, err := v.OpenRecorder(a)
+	if err != nil {
+		return err
+	}
+	defer host.CloseRecorder(recorder)
+	bundles, err := v.OpenDesyncs(a, systems.Strategy{})
+	if err != nil {
+		return err
+	}
+	defer bundles.Wait()
+	v.ledger = host.NewLedger(a.Game, "client", recorder)
+	config := client.Config{Game: a.Game, Strategies: syncflags.All, Name: v.Name, Observer: v.ledger, Desynced: bundles.Client,
+		Bot: v.Bot, BotSeed: app.ChooseSeed(0), InputDelay: v.InputDelay,
+		Chat:   func(line session.ChatLine) { a.Logf("%s: %s", line.Name, line.Text) },
+		Notice: func(seconds int, text string) { a.Logf("%s", noticeText(seconds, text)) }}
+	ctx, cancel, err := a.Until(v.For)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	if v.Log == "" {
+		token, err := v.token(a)
+		if err != nil {
+			return err
+		}
+		return v.play(ctx, a, client.DialConfig{Token: token, Config: config})
+	}
+	log, err := matchlog.Lock(a, v.Log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	store := log.TokenStore()
+	tokens, err := v.tokens(a, store)
+	if err != nil {
+		return err
+	}
+	if config.Resume, err = log.Open(); err != nil {
+		return err
+	}
+	config.Log = log
+	err = v.play(ctx, a, client.DialConfig{Token: tokens[0], Spare: tokens[1:], StoreTokens: store.Store, Config: config})
+	if errors.Is(err, player.ErrSilent) && v.Token == "" {
+		return fmt.Errorf("%w; the tokens were those of the log, in %s: if the server runs, they were used before, so give a new one with --token, for the same room, seat and --client-id", err, store.Path)
+	}
+	return err
+}
+
+// play joins and plays until the context is done or the match ends.
+func (v *Verb) play(ctx context.Context, a *app.App, config client.DialConfig) error {
+	c, err := client.Dial(config)
+	if err != nil {
+		return err
+	}
+	as := "a person"
+	switch {
+	case v.Bot:
+		as = "a bot"
+	case v.Headless:
+		as = "a client without inputs"
+	}
+	a.Logf("joining %s as %s", v.Addr, as)
+	a.Emit("joining", app.Fields{"address": v.Addr, "bot": v.Bot, "headless": v.Headless})
+	if v.Bot || v.Headless {
+		return v.headless(ctx, a, c)
+	}
+	err = player.InWindow(ctx, a, c, a.Game.Name+" · "+v.Addr, nil)
+	if c.Core.World() != nil {
+		host.PrintCosts(a, v.ledger.Report())
+	}
+	return err
+}
+
+// token returns the token that was given.
+func (v *Verb) token(a *app.App) ([]byte, error) {
+	if v.Token == "" {
+		return nil, errors.New("--token is missing or empty, and that is no connect token: copy the whole text that serve or token printed, or give @FILE")
+	}
+	token, err := tokens.Parse(v.Token)
+	if err != nil {
+		return nil, err
+	}
+	return token, v.checkToken(a.Game, token)
+}
+
+// tokens returns the tokens to join with, in the order in which they are to be presented: the stored reconnect tokens,
+// unless the command line gives another token than the one they followed on.
+func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) {
+	unreadable := store.Load()
+	check := func(token []byte) error { return v.checkToken(a.Game, token) }
+	if v.Token == "" {
+		if unreadable != nil {
+			return nil, fmt.Errorf("the log's tokens cannot be read: %w; give one with --token", unreadable)
+		}
+		tokens, err := store.Usable(check)
+		if err != nil {
+			return nil, fmt.Errorf("%w; give one with --token", err)
+		}
+		return tokens, nil
+	}
+	given, err := tokens.Parse(v.Token)
+	if err != nil {
+		return nil, err
+	}
+	if store.StartedWith(given) { // the same command again, after a crash
+		tokens, err := store.Usable(check)
+		if err != nil {
+			return nil, fmt.Errorf("the token was used before, and %w; give a new one", err)
+		}
+		a.Logf("the token was used before: coming back with the reconnect tokens in %s", store.Path)
+		return tokens, nil
+	}
+	if err := check(given); err != nil {
+		return nil, err
+	}
+	if unreadable != nil {
+		a.Logf("the log's tokens cannot be read, so they are replaced by the one that was given: %v", unreadable)
+	}
+	store.Given = given
+	return [][]byte{given}, nil
+}
+
+// checkToken refuses a token that the server would not respond to.
+func (v *Verb) checkToken(g *ecs.Game, token []byte) error {
+	addr, err := tokens.Address(v.Addr)
+	if err != nil {
+		return err
+	}
+	parsed, err := netcode.ParseConnectToken(token)
+	switch {
+	case err != nil:
+		return err
+	case parsed.ProtocolID != server.ProtocolID(g.Name):
+		return fmt.Errorf("the token is for another game than %s, or for another version of the protocol: ask for one for this game", g.Name)
+	case time.Now().Unix() >= int64(parsed.Expires):
+		return fmt.Errorf("the token expired at %s: ask for a new one", time.Unix(int64(parsed.Expires), 0).UTC().Format(time.RFC3339))
+	case !slices.Contains(parsed.Servers(), addr):
+		return fmt.Errorf("the token is for %v, not for %v: join that address, or ask for a token for this one", parsed.Servers(), addr)
+	}
+	return nil
+}
+
+// headless plays without a window and prints its state every few seconds.
+func (v *Verb) headless(ctx context.Context, a *app.App, c *client.Client) error {
+	p := player.New(v.Name, c, a.Game, nil)
+	p.Bot = v.Bot
+	bar := app.NewProgress(a, 100, "% of the match loaded")
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		done <- p.Run(ctx)
+		cancel()
+	}()
+	tenths := 0
+	app.Every(ctx, time.Second/10, func() {
+		l := p.Line()
+		if l.Progress < 1 && (l.State == client.Loading.String() || l.State == client.CatchingUp.String()) {
+			bar.At(int(100 * l.Progress))
+		} else {
+			bar.Done()
+		}
+		if tenths++; tenths%10 == 0 {
+			a.Emit("stats", app.Fields{"client": l})
+		}
+		if tenths%50 == 0 {
+			state := l.State
+			if l.Waiting {
+				state += ", waiting for the server"
+			}
+			a.Logf("%s · tick %d · RTT %.0f ms · %.1f rollbacks/s, %.1f deep · %d stalls", state, l.Tick, l.RTTMs, l.PerSecond, l.Depth, l.Stalls)
+		}
+	})
+	err := <-done
+	bar.Done()
+	l := p.Line()
+	spent := v.ledger.Report()
+	a.Emit("left", app.Fields{"client": l, "costs": []cost.Report{spent}})
+	if l.Tick > 0 { // it was in the match
+		a.Logf("left at tick %d after %d rollbacks", l.Tick, l.Rollbacks)
+		host.PrintCosts(a, spent)
+	}
+	if err == nil && a.Ctx.Err() == nil && l.State != client.Live.String() { // --for is over, and it is not in the match
+		if l.Tick == 0 {
+			return player.ErrSilent
+		}
+		return errLost
+	}
+	return player.PlayError(err)
+}
+
+// errLost ends a client that is disconnected when --for is over.
+var errLost = errors.New("the connection was lost and could not be made again in time: see whether the server still runs")
+
+// noticeText returns a notice of the server with its countdown.
+func noticeText(seconds int, text string) string {
+	if seconds == 0 {
+		return text
+	}
+	return fmt.Sprintf("in %d s: %s", seconds, text)
+}

@@ -1,0 +1,305 @@
+// Package lab is the verb that compares sync strategies on simulated networks.
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/ecs"
+	"tendon/net/lab"
+	"tendon/net/simnet"
+	"tendon/systems"
+)
+
+// Verb measures sync strategies against each other.
+type Verb struct {
+	Sync     string        `default:"all" help:"Strategies to measure, with commas between, or all."`
+	Net      string        `name:"net" default:"P0..P9" help:"Network profiles to measure them on, with commas between: P3, a title such as typical, P0..P5, or all."`
+	Players  int           `help:"How many clients play; 0: 4, or as many as the game takes."`
+	For      time.Duration `default:"60s" help:"How much virtual time is measured of each match."`
+	Settle   time.Duration `default:"5s" help:"How much virtual time goes by before that, once all clients are in."`
+	Seed     uint64        `help:"Seed of networks, worlds and script; 0: chosen and printed."`
+	Bots     bool          `help:"Let the game's bots play on what their clients know, instead of by one script for all matches."`
+	Snap     float64       `default:"2" help:"The jump that counts as a snap, in world units."`
+	Jobs     int           `help:"How many matches are played side by side; 0: one per core. Costs are truest with 1."`
+	Gates    bool          `help:"Fail if a gate is missed that is not known to be."`
+	Markdown string        `type:"path" help:"Write the tables into this file, as Markdown."`
+	Out      string        `type:"path" help:"Write the tables, the report as JSON and plots as PNG and SVG into this directory."`
+
+	PageFlags `embed:""`
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `Every strategy plays the same inputs on every network profile, in a simulated network and in virtual time, as fast as
+the machine allows. What is said of the picture is measured in what clients show, 60 frames a second, against the states
+that the server computed. Times are in milliseconds, lengths in world units, rates those of one client. The same seed
+gives the same table, but for the costs in real time.
+
+The inputs are what the game's bots do among themselves, recorded beforehand; of a game without bots, noise. Ctrl-C ends
+it with the matches that are finished. The exit code is 1 if a state differed that must not, if a match broke off, if
+none could be measured, or with --gates if a gate is missed for which no reason is known. The gates hold for four players
+who follow the script, with the usual --snap; in other runs none is judged.
+
+Examples:
+  lab
+  lab --sync relay,lockstep --net P3,P5 --for 20s
+  lab --net P0..P5 --out figures --markdown lab.md
+  lab --net P3,P5,P7 --seed 1 --gates
+  lab --net bad --bots --json
+  lab --page                          see and feel the difference, in a browser`
+}
+
+// Run measures.
+func (v *Verb) Run(a *app.App) error {
+	if v.Page {
+		return v.page(a)
+	}
+	if err := v.PageFlags.Check(); err != nil {
+		return err
+	}
+	c, err := v.config(a)
+	if err != nil {
+		return err
+	}
+	if err := v.prepare(); err != nil {
+		return err
+	}
+	matches := len(c.Strategies) * len(c.Profiles)
+	a.Logf("seed %d: %s of %v", v.Seed, app.Counted(matches, "match", "matches"), v.For)
+	a.Emit("start", app.Fields{"seed": v.Seed, "matches": matches, "for_s": v.For.Seconds()})
+	seconds := float64(matches) * (c.For + c.Settle).Seconds()
+	progress, begin := app.NewProgress(a, int(seconds), "simulated seconds"), time.Now()
+	c.Clock = func() time.Duration { return time.Since(begin) }
+	c.Progress = func(done float64) { progress.At(int(done * seconds)) }
+	c.Stop = func() bool { return a.Ctx.Err() != nil }
+	c.Finished = func(r lab.Result) { a.Emit("match", app.Fields{"match": r}) }
+	report, err := lab.Run(c)
+	progress.Done()
+	switch {
+	case errors.Is(err, lab.ErrStopped) && len(report.Results) == 0:
+		return errors.New("stopped before the first match was measured")
+	case v.Gates && errors.Is(err, lab.ErrConfig):
+		return fmt.Errorf("--gates: %w", err)
+	case err != nil && !errors.Is(err, lab.ErrStopped):
+		return err
+	}
+	return v.show(a, &report, matches, time.Since(begin))
+}
+
+// prepare finds out before minutes of work whether what comes of it can be written.
+func (v *Verb) prepare() error {
+	if v.Markdown != "" {
+		err := app.Writable(filepath.Dir(v.Markdown))
+		if err == nil {
+			err = app.Replaceable(v.Markdown)
+		}
+		if err != nil {
+			return fmt.Errorf("--markdown: %w", err)
+		}
+	}
+	if v.Out == "" {
+		return nil
+	}
+	err := app.Writable(v.Out)
+	for _, name := range []string{"lab.md", "lab.json"} {
+		if err == nil {
+			err = app.Replaceable(filepath.Join(v.Out, name))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
+// config returns what the flags describe.
+func (v *Verb) config(a *app.App) (c lab.Config, err error) {
+	v.Seed = app.ChooseSeed(v.Seed)
+	if v.Jobs == 0 {
+		v.Jobs = runtime.GOMAXPROCS(0)
+	}
+	c = lab.Config{Game: a.Game, Players: v.Players, For: v.For, Settle: v.Settle, Seed: v.Seed, Bots: v.Bots, Snap: v.Snap, Judged: v.Gates, Jobs: v.Jobs}
+	if v.Settle == 0 {
+		c.Settle = -1
+	}
+	switch {
+	case v.Bots && a.Game.Bot == nil:
+		return c, errors.New("--bots: the game has no Bot: leave --bots out, or set ecs.Game.Bot")
+	case v.Players < 0 || v.Players > a.Game.MaxPlayers:
+		return c, fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.Game.MaxPlayers)
+	case v.For < time.Second || v.For > time.Hour:
+		return c, fmt.Errorf("--for %v: give 1s to 1h", v.For)
+	case v.Settle < 0 || v.Settle > time.Hour:
+		return c, fmt.Errorf("--settle %v: give 0s to 1h", v.Settle)
+	case !(v.Snap > 0):
+		return c, fmt.Errorf("--snap %g: give a length above 0", v.Snap)
+	case v.Jobs < 1 || v.Jobs > 64:
+		return c, fmt.Errorf("--jobs %d: give 1 to 64, or 0", v.Jobs)
+	}
+	if c.Strategies, err = chosenStrategies(v.Sync); err != nil {
+		return c, err
+	}
+	c.Profiles, err = chosenProfiles(v.Net)
+	return c, err
+}
+
+// everything is what --sync and --net take for all that there are.
+const everything = "all"
+
+// chosenStrategies returns those that --sync names, in its order, each once.
+func chosenStrategies(names string) (list []systems.Strategy, err error) {
+	if names == everything {
+		return syncflags.All, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(syncflags.All, func(s systems.Strategy) bool { return s.Name == strings.TrimSpace(name) })
+		if i < 0 {
+			known := everything
+			for _, s := range syncflags.All {
+				known += " " + s.Name
+			}
+			return nil, fmt.Errorf("--sync %s: %q is not a strategy of this build: choose of %s", names, name, known)
+		}
+		if strategy := syncflags.All[i]; !slices.ContainsFunc(list, func(s systems.Strategy) bool { return s.Name == strategy.Name }) {
+			list = append(list, strategy)
+		}
+	}
+	return list, nil
+}
+
+// chosenProfiles returns those that --net names, in its order, each once.
+func chosenProfiles(names string) (list []simnet.Profile, err error) {
+	standard := simnet.Profiles()
+	if names == everything {
+		return standard, nil
+	}
+	place := func(name string) (int, error) {
+		p, ok := simnet.ByName(strings.TrimSpace(name))
+		if !ok {
+			return 0, fmt.Errorf("--net %s: there is no profile %q: choose of P0 to P9, or all", names, name)
+		}
+		return slices.IndexFunc(standard, func(s simnet.Profile) bool { return s.Name == p.Name }), nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		first, last, isRange := strings.Cut(name, "..")
+		if !isRange {
+			last = first
+		}
+		from, err := place(first)
+		if err != nil {
+			return nil, err
+		}
+		to, err := place(last)
+		if err != nil {
+			return nil, err
+		}
+		if from > to {
+			return nil, fmt.Errorf("--net %s: %s ends before it begins: write %s..%s", names, name, last, first)
+		}
+		for _, p := range standard[from : to+1] {
+			if !slices.ContainsFunc(list, func(s simnet.Profile) bool { return s.Name == p.Name }) {
+				list = append(list, p)
+			}
+		}
+	}
+	return list, nil
+}
+
+// show tells, emits and writes a report.
+func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) error {
+	verdicts := lab.Judge(r, a.Game.TickRate)
+	tables := labTables(r, verdicts)
+	for _, t := range tables {
+		a.Print(t.Render() + "\n")
+	}
+	if err := v.write(a, r, verdicts); err != nil {
+		return err
+	}
+	return v.verdict(a, r, verdicts, matches, took)
+}
+
+// verdict says how it went: a failed check if a state differed, a match broke off or none could be measured.
+func (v *Verb) verdict(a *app.App, r *lab.Report, verdicts []lab.Verdict, matches int, took time.Duration) error {
+	desyncs, measured, broken := uint64(0), 0, ""
+	for i := range r.Results {
+		x := &r.Results[i]
+		desyncs += x.Desyncs
+		switch {
+		case x.Failed == "":
+			measured++
+		case x.Broken:
+			broken = fmt.Sprintf("%s on %s: %s", x.Strategy, x.Profile, x.Failed)
+		}
+	}
+	factor := float64(measured) * r.Seconds / max(took.Seconds(), 1e-3)
+	a.Emit("result", app.Fields{"matches": matches, "measured": measured, "desyncs": desyncs, "gates": verdicts, "gates_not_judged": lab.Unjudged(r), "took_s": took.Seconds(), "factor_of_real_time": factor})
+	if len(r.Results) < matches {
+		a.Logf("stopped early: %d of %s were played", len(r.Results), app.Counted(matches, "match", "matches"))
+	}
+	missed := missedGates(verdicts)
+	if missed != "" {
+		a.Logf("MISSED: %s", missed)
+	}
+	switch {
+	case desyncs > 0:
+		return fmt.Errorf("%w: %d states differed from the server's, seed %d", app.ErrFailed, desyncs, v.Seed)
+	case broken != "":
+		return fmt.Errorf("%w: not every match could be measured, seed %d; %s", app.ErrFailed, v.Seed, broken)
+	}
+	if measured == 0 {
+		return fmt.Errorf("%w: no match could be measured, seed %d; %s", app.ErrFailed, v.Seed, r.Results[0].Failed)
+	}
+	if v.Gates && missed != "" {
+		return fmt.Errorf("%w: a gate is missed, seed %d", app.ErrFailed, v.Seed)
+	}
+	a.Logf("%s measured in %v, %.3g times real time without what is not measured; seed %d", app.Counted(measured, "match", "matches"), took.Round(time.Millisecond), factor, v.Seed)
+	return nil
+}
+
+// write puts a report into the files that were asked for.
+func (v *Verb) write(a *app.App, r *lab.Report, verdicts []lab.Verdict) error {
+	page := labPage(a.Game, r, verdicts)
+	if v.Markdown != "" {
+		if err := os.WriteFile(v.Markdown, []byte(page), 0o666); err != nil {
+			return fmt.Errorf("--markdown: %w", err)
+		}
+		a.Logf("tables: %s", v.Markdown)
+	}
+	if v.Out == "" {
+		return nil
+	}
+	text, err := reportJSON(r, verdicts)
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string][]byte{"lab.md": []byte(page), "lab.json": text} {
+		if err := os.WriteFile(filepath.Join(v.Out, name), content, 0o666); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
+	if err := plotLab(r, v.Out); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	a.Logf("tables, report and plots: %s", v.Out)
+	return nil
+}
+
+// labPage returns the tables as Markdown, with what they are of.
+func labPage(g *ecs.Game, r *lab.Report, verdicts []lab.Verdict) string {
+	var page strings.Builder
+	fmt.Fprintf(&page, "# %s: sync strategies\n\n%d players, %g s of virtual time each after settling, %d ticks a second, inputs by %s, seed %d.\n", g.Name,
+		r.Players, r.Seconds, g.TickRate, r.Script, r.Seed)
+	for _, t := range labTables(r, verdicts) {
+		page.WriteString("\n" + t.RenderMarkdown() + "\n")
+	}
+	return page.String()
+}

@@ -1,0 +1,71 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/labpage"
+	"tendon/cmd/cli/page"
+)
+
+// PageFlags open the lab in a browser instead.
+type PageFlags struct {
+	Page bool `group:"The page" help:"Serve a page on which the same match runs by two to five strategies side by side, on a network that you make worse, with you as one of the players. It needs nothing from outside, and no other computer reaches it."`
+	app.BrowseFlags
+}
+
+// Check refuses what is only for the page.
+func (v *PageFlags) Check() error { return v.BrowseFlags.Check(v.Page) }
+
+// Serve serves the page until Ctrl-C.
+func (v *PageFlags) Serve(a *app.App, begin labpage.Settings) error {
+	return v.BrowseFlags.Serve(a, "The lab", page.Config{Streams: labpage.Streams}, func(s *page.Server) error {
+		return labpage.Register(s, labpage.Config{Game: a.Game, Begin: begin})
+	}, app.Fields{"seed": begin.Seed})
+}
+
+// page serves the lab's page, which begins as the flags say.
+func (v *Verb) page(a *app.App) error {
+	for flag, given := range map[string]bool{"--for": v.For != usualFor, "--settle": v.Settle != usualSettling, "--markdown": v.Markdown != "", "--out": v.Out != "", "--bots": v.Bots} {
+		if given {
+			return fmt.Errorf("%s is for the tables: leave it out, or leave --page out", flag)
+		}
+	}
+	s := labpage.Usual(app.ChooseSeed(v.Seed))
+	if v.Players != 0 {
+		s.Players = v.Players
+	}
+	if v.Sync != everything {
+		chosen, err := chosenStrategies(v.Sync)
+		if err != nil {
+			return err
+		}
+		s.Sync = nil
+		for _, c := range chosen {
+			if err := syncflags.CheckGame(c, a.Game); err != nil {
+				return err
+			}
+			s.Sync = append(s.Sync, c.Name)
+		}
+	}
+	if v.Net != usualNets {
+		chosen, err := chosenProfiles(v.Net)
+		if err != nil {
+			return err
+		}
+		if len(chosen) != 1 {
+			return fmt.Errorf("--net %s: the page begins with one network: name one", v.Net)
+		}
+		s.Net = chosen[0].Name
+	}
+	return v.PageFlags.Serve(a, s)
+}
+
+// What the flags of the table are if they are not given.
+const (
+	usualFor      = time.Minute
+	usualSettling = 5 * time.Second
+	usualNets     = "P0..P9"
+)

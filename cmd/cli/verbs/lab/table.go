@@ -1,0 +1,201 @@
+package lab
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/net/lab"
+)
+
+// labTables returns what players see, what it costs, and what became of the gates.
+func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
+	for _, of := range labColumns {
+		tables = append(tables, labTable(r, of.title, of.caption, of.columns))
+	}
+	tables[0].SetCaption("%s%s", labColumns[0].caption, failures(r))
+	if len(verdicts) > 0 {
+		tables = append(tables, gateTable(verdicts))
+	}
+	if why := lab.Unjudged(r); why != "" {
+		tables[0].SetCaption("%s%s\nno gate is judged: %s", labColumns[0].caption, failures(r), why)
+	}
+	return tables
+}
+
+// reportJSON returns the whole report, to be read by programs.
+func reportJSON(r *lab.Report, verdicts []lab.Verdict) ([]byte, error) {
+	text, err := json.MarshalIndent(app.Fields{"report": r, "gates": verdicts}, "", "\t")
+	return append(text, '\n'), err
+}
+
+// absent stands where nothing of the kind was there to be measured.
+const absent = "–"
+
+// figure returns a figure, or that there is none.
+func figure(there bool, format string, values ...any) string {
+	if !there {
+		return absent
+	}
+	return fmt.Sprintf(format, values...)
+}
+
+// failures says why matches were not measured.
+func failures(r *lab.Report) (text string) {
+	for i := range r.Results {
+		if x := &r.Results[i]; x.Failed != "" {
+			text += fmt.Sprintf("\n%s on %s is not measured: %s", x.Strategy, x.Profile, x.Failed)
+		}
+	}
+	return text
+}
+
+// labColumn is a column of a table: a figure of every match.
+type labColumn struct {
+	name string
+	cell func(x *lab.Result) string
+}
+
+// labColumns are the tables.
+var labColumns = []struct {
+	title, caption string
+	columns        []labColumn
+}{
+	{"when it is seen", "medians, in ms; shown, confirmed: from the input that changed; age: of what is shown, behind the server's time", []labColumn{
+		{"shown (p95, p99)", func(x *lab.Result) string {
+			return figure(x.Display.N > 0, "%.0f (%.0f, %.0f)", x.Display.P50, x.Display.P95, x.Display.P99)
+		}},
+		{"confirmed (p99)", func(x *lab.Result) string {
+			return figure(x.Confirm.N > 0, "%.0f (%.0f)", x.Confirm.P50, x.Confirm.P99)
+		}},
+		{"own age (p95)", func(x *lab.Result) string { return figure(x.Own.N > 0, "%.0f (%.0f)", x.Own.P50, x.Own.P95) }},
+		{"others' age (p95)", func(x *lab.Result) string { return figure(x.Remote.N > 0, "%.0f (%.0f)", x.Remote.P50, x.Remote.P95) }},
+		{"lag ms/s", func(x *lab.Result) string { return figure(x.Own.N > 0, "%.1f", math.Round(x.Slope*10)/10+0) }},
+		{"stall % (a minute, longest)", func(x *lab.Result) string {
+			return fmt.Sprintf("%.2f (%.0f, %.0f)", x.Stall.Percent, x.Stall.PerMinute, x.Stall.Longest)
+		}},
+		{"freeze % (a minute, longest)", func(x *lab.Result) string {
+			return figure(x.Paces > 0, "%.2f (%.0f, %.0f)", x.Freeze.Percent, x.Freeze.PerMinute, x.Freeze.Longest)
+		}},
+	}},
+	{"how it moves", "in world units; off: the others, from where they are; hits: ticks shown with all inputs right", []labColumn{
+		{"corrections/min (p50, p99)", func(x *lab.Result) string {
+			return figure(x.Own.N > 0, "%.0f (%.2f, %.2f)", x.Corrections.PerMinute, x.Corrections.Size.P50, x.Corrections.Size.P99)
+		}},
+		{"of them own", func(x *lab.Result) string {
+			return figure(x.Corrections.Size.N > 0, "%d", x.Corrections.Causes.Substituted)
+		}},
+		{"jump (p99)", func(x *lab.Result) string { return figure(x.Absolute.N > 0, "%.2f (%.2f)", x.Jumps.Max, x.Jumps.P99) }},
+		{"snaps/min", func(x *lab.Result) string { return figure(x.Absolute.N > 0, "%.1f", x.Jumps.SnapsRate) }},
+		{"backward", func(x *lab.Result) string { return figure(x.Absolute.N > 0, "%d", x.Jumps.Backward) }},
+		{"off (p99)", func(x *lab.Result) string {
+			return figure(x.Absolute.N > 0, "%.2f (%.2f)", x.Absolute.RMS, x.Absolute.P99)
+		}},
+		{"off for its age (p99)", func(x *lab.Result) string { return figure(x.Shape.N > 0, "%.3f (%.2f)", x.Shape.RMS, x.Shape.P99) }},
+		{"rough %", func(x *lab.Result) string { return figure(x.Paces > 0, "%.1f", x.Roughness) }},
+		{"hits %", func(x *lab.Result) string { return figure(x.Predicts, "%.0f", x.Hits) }},
+	}},
+	{"what is hit", "of lines fired at others and beside them, those that meet on the server whom they meet on the screen; views: how old they are when the server uses them; back: how long ago, in ms, who is hit was there: the longest that anybody can have been behind cover", []labColumn{
+		{"lines", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%d", x.Shots.N) }},
+		{"agree %", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%.1f", x.Shots.Agree) }},
+		{"within the cap", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%d", x.Shots.InCap) }},
+		{"agree % of these", func(x *lab.Result) string { return figure(x.Shots.InCap > 0, "%.1f", x.Shots.AgreeInCap) }},
+		{"views (p99)", func(x *lab.Result) string {
+			return figure(x.Shots.N > 0, "%.0f (%.0f)", x.Shots.Age.P50, x.Shots.Age.P99)
+		}},
+		{"back (p99)", func(x *lab.Result) string {
+			return figure(x.Shots.Past.N > 0, "%.0f (%.0f)", x.Shots.Past.P50, x.Shots.Past.P99)
+		}},
+	}},
+	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, made up: share of inputs; wait: of an entity that changed, to be told of", []labColumn{
+		{"RTT ms", func(x *lab.Result) string { return fmt.Sprintf("%.0f", x.RTT) }},
+		{"late %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Late) }},
+		{"made up %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Substituted) }},
+		{"up (wire, most)", func(x *lab.Result) string {
+			return fmt.Sprintf("%.1f (%.0f, %.0f)", x.Up.Payload, x.Up.Wire, x.Up.Most)
+		}},
+		{"down (wire, most)", func(x *lab.Result) string {
+			return fmt.Sprintf("%.1f (%.0f, %.0f)", x.Down.Payload, x.Down.Wire, x.Down.Most)
+		}},
+		{"longest wait ms (overdue)", func(x *lab.Result) string {
+			return figure(x.Updates.Longest > 0, "%.0f (%d)", x.Updates.Longest, x.Updates.Overdue)
+		}},
+		{"packets/s up, down", func(x *lab.Result) string { return fmt.Sprintf("%.0f, %.0f", x.Up.Packets, x.Down.Packets) }},
+	}},
+	{"what it computes", "in real time, side by side with other matches unless --jobs 1; window: ticks predicted", []labColumn{
+		{"window (p99)", func(x *lab.Result) string { return figure(x.Predicts, "%.0f (%.0f)", x.Window.P50, x.Window.P99) }},
+		{"again/s", func(x *lab.Result) string { return figure(x.Predicts, "%.0f", x.Resimulated) }},
+		{"server µs/tick", func(x *lab.Result) string { return figure(x.ServerTick > 0, "%.1f", x.ServerTick/1e3) }},
+		{"client µs/frame (p99)", func(x *lab.Result) string {
+			return figure(x.ClientFrame > 0, "%.1f (%.0f)", x.ClientFrame/1e3, x.ClientWorst/1e3)
+		}},
+		{"× real time", func(x *lab.Result) string { return figure(x.Factor > 0, "%.0f", x.Factor) }},
+		{"desyncs", func(x *lab.Result) string { return figure(x.Exact, "%d", x.Desyncs) }},
+		{"away %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Away) }},
+		{"resyncs", func(x *lab.Result) string { return fmt.Sprint(x.Resyncs) }},
+	}},
+}
+
+func labTable(r *lab.Report, title, caption string, columns []labColumn) table.Writer {
+	t := app.NewTable(title)
+	header := table.Row{"strategy", "net"}
+	for _, c := range columns {
+		header = append(header, c.name)
+	}
+	t.AppendHeader(header)
+	for i := range r.Results {
+		x := &r.Results[i]
+		row := table.Row{x.Strategy, strings.TrimSpace(x.Profile + " " + x.Title)}
+		if x.Failed != "" {
+			for range columns {
+				row = append(row, absent)
+			}
+			t.AppendRow(row)
+			continue
+		}
+		for _, c := range columns {
+			row = append(row, c.cell(x))
+		}
+		t.AppendRow(row)
+	}
+	t.SetCaption("%s", caption)
+	return t
+}
+
+// gateTable says what became of the gates.
+func gateTable(verdicts []lab.Verdict) table.Writer {
+	t := app.NewTable("gates")
+	t.AppendHeader(table.Row{"strategy", "net", "measure", "at most", "is", ""})
+	for i := range verdicts {
+		v := &verdicts[i]
+		word, value := "met", fmt.Sprintf("%.4g", v.Value)
+		switch {
+		case v.Empty:
+			word, value = "not judged: nothing of the kind was there", absent
+		case !v.Met && v.Known != nil:
+			word = fmt.Sprintf("missed, best %.3g: %s", v.Known.Best, v.Known.Reason)
+		case !v.Met && v.Measure.Premise() != "":
+			word = "MISSED; " + v.Measure.Premise()
+		case !v.Met:
+			word = "MISSED"
+		}
+		t.AppendRow(table.Row{v.Strategy, v.Profile, string(v.Measure), fmt.Sprintf("%.4g", v.Most), value, word})
+	}
+	t.SetCaption("for four players and default settings")
+	return t
+}
+
+// missedGates says which gates are missed that no reason is known for, "" for none.
+func missedGates(verdicts []lab.Verdict) string {
+	var list []string
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Missed() {
+			list = append(list, fmt.Sprintf("%s on %s, %s: %.4g, at most %.4g", v.Strategy, v.Profile, v.Measure, v.Value, v.Most))
+		}
+	}
+	return strings.Join(list, "; ")
+}

@@ -1,0 +1,294 @@
+// Package profile is the verb that measures the costs of ticks and compares two measurements.
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/costs"
+	"tendon/cmd/cli/internal/load"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/net/cost"
+	"tendon/net/simnet"
+)
+
+// Verb measures the costs of ticks under a repeatable load, and compares two such measurements.
+type Verb struct {
+	syncflags.Flags `embed:""`
+
+	Players int           `help:"Number of bots. Default: 8, or as many as the game takes."`
+	Net     string        `name:"net" default:"P3" help:"Network profile, P0 to P9."`
+	For     time.Duration `default:"30s" help:"Measured virtual time."`
+	Seed    uint64        `default:"1" help:"Seed of the match and of the network."`
+	Runs    int           `default:"3" help:"Number of runs of the same match. --compare uses, for each part of it, the fastest run."`
+	Allocs  bool          `help:"Count allocations too, in one more run, which is slow."`
+	Out     string        `type:"path" help:"Write costs.json, plots as PNG and SVG, and cpu.pprof into this directory."`
+	Compare bool          `help:"Compare two files, the old one first."`
+	Worse   string        `default:"10%" help:"Increase of the cost of a system at which --compare fails."`
+	Files   []string      `arg:"" optional:"" type:"path" help:"OLD.json and NEW.json, with --compare."`
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `A server and its clients play in virtual time, as fast as the machine allows, on one goroutine: the same seed gives the
+same match. The table shows the costs of each phase of the engine and each system of the game, on the server and on a client
+(the mean of all). Systems that are resimulated after a misprediction have their own rows. The costs include the display of
+a client, and not the sealing of packets and the sockets. The match is played --runs times. Self times and shares are, for
+each part of the match, those of the fastest run; other figures are of the run that was fastest in total. Ctrl-C ends it
+with the completed runs.
+
+cpu.pprof is of the same runs. Its samples carry the labels system, phase and side, for
+  go tool pprof -tagfocus system=NAME cpu.pprof
+
+--compare divides the cost of each part of the match by its cost before. A row is worse if the median of these ratios is, by
+more than --worse and with 95 % confidence for all rows together. The ratios are corrected for the speed of the machine,
+which is measured with a constant piece of work. They are not corrected for other programs: compare on an idle machine.
+Files of another load are refused. The exit code is 1 if a system or a phase is worse.
+
+Examples:
+  profile
+  profile --players 4 --sync predict --net P5 --for 1m
+  profile --out before
+  profile --compare before/costs.json after/costs.json --worse 10%
+  profile --allocs --for 5s --json`
+}
+
+// Run measures, or compares.
+func (v *Verb) Run(a *app.App) error {
+	if v.Compare {
+		return v.compare(a)
+	}
+	c, err := v.config(a)
+	if err != nil {
+		return err
+	}
+	if v.Out != "" {
+		if err := app.Writable(v.Out); err != nil {
+			return fmt.Errorf("--out: %w; choose another directory", err)
+		}
+	}
+	load := costs.Load{Game: a.Game.Name, TickRate: a.Game.TickRate, Sync: strings.TrimPrefix(v.CommandLine(), "--sync "), Net: c.Profile.Name, Players: c.Players, Seconds: v.For.Seconds(), Seed: v.Seed}
+	a.Logf("%s · %s · %d players on %s · %v · seed %d", load.Game, load.Sync, load.Players, load.Net, v.For, v.Seed)
+	a.Emit("start", app.Fields{"load": load})
+	f, err := v.measure(a, c)
+	if f == nil {
+		return err
+	}
+	f.Load = load
+	if err != nil { // the completed runs are shown
+		a.Logf("stopped after %s of %d", app.Counted(f.Runs, "run", "runs"), v.Runs)
+	}
+	return v.show(a, f)
+}
+
+// config checks the flags and returns their load.
+func (v *Verb) config(a *app.App) (c load.Config, err error) {
+	if v.Players == 0 {
+		v.Players = min(8, a.Game.MaxPlayers)
+	}
+	profile, ok := simnet.ByName(v.Net)
+	switch {
+	case len(v.Files) > 0:
+		return c, fmt.Errorf("%s: unexpected file; to compare two files, add --compare", v.Files[0])
+	case a.Game.Bot == nil:
+		return c, errors.New("the game has no Bot, so there would be no player: set ecs.Game.Bot")
+	case v.Players < 1 || v.Players > a.Game.MaxPlayers:
+		return c, fmt.Errorf("--players %d: the game takes 1 to %d", v.Players, a.Game.MaxPlayers)
+	case !ok:
+		return c, fmt.Errorf("--net %s: there is no such profile: choose one of P0 to P9", v.Net)
+	case v.For < 5*time.Second || v.For > time.Hour: // a slice has at least a tick or two
+		return c, fmt.Errorf("--for %v: give 5s to 1h", v.For)
+	case v.Runs < 1 || v.Runs > 100:
+		return c, fmt.Errorf("--runs %d: give 1 to 100", v.Runs)
+	}
+	strategy, err := v.Strategy(a.Game)
+	return load.Config{Game: a.Game, Strategy: strategy, Profile: profile, Players: v.Players, Seed: v.Seed}, err
+}
+
+// errStopped ends a load that is interrupted.
+var errStopped = errors.New("stopped before the first run was over, so nothing was measured")
+
+// measure plays the load --runs times, and once more to count allocations with --allocs. With an error, it may return a file
+// of the completed runs.
+func (v *Verb) measure(a *app.App, c load.Config) (*costs.File, error) {
+	runs := v.Runs
+	if v.Allocs {
+		runs++
+	}
+	seconds := float64(runs) * (v.For + load.Settle).Seconds()
+	bar, played := app.NewProgress(a, int(seconds), "simulated seconds"), time.Duration(0)
+	defer bar.Done()
+	step := func(d time.Duration) error {
+		played += d
+		bar.At(int(min(played.Seconds(), seconds)))
+		if a.Ctx.Err() != nil {
+			return errStopped
+		}
+		return nil
+	}
+	f := &costs.File{Machine: fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())}
+	stop, err := v.profileCPU(a)
+	if err != nil {
+		return nil, err
+	}
+	var done []costs.Sides
+	for len(done) < v.Runs && err == nil {
+		var s costs.Sides
+		if s, err = v.once(c, f, step); err == nil {
+			done = append(done, s)
+		}
+	}
+	stop()
+	if err != nil && (!errors.Is(err, errStopped) || len(done) == 0) {
+		return nil, err
+	}
+	f.Merge(done)
+	if err == nil && v.Allocs {
+		err = v.count(c, f, step)
+	}
+	return f, err
+}
+
+// once plays the load slice by slice. An interrupted run does not count.
+func (v *Verb) once(c load.Config, f *costs.File, step func(time.Duration) error) (s costs.Sides, err error) {
+	l, err := load.New(c)
+	if err != nil {
+		return s, err
+	}
+	if err := l.Prepare(step); err != nil {
+		return s, err
+	}
+	runtime.GC() // garbage of joining does not belong to the match
+	for range costs.Slices {
+		if err := l.Play(v.For/costs.Slices, step); err != nil {
+			return s, err
+		}
+		for _, ledger := range l.Ledgers() {
+			ledger.Cut()
+		}
+		f.Reference = append(f.Reference, reference())
+	}
+	s.Server, s.Client = l.Reports()
+	return s, nil
+}
+
+// profileCPU writes a CPU profile into --out, unless --profile names another one.
+func (v *Verb) profileCPU(a *app.App) (stop func(), err error) {
+	switch {
+	case v.Out == "":
+		return func() {}, nil
+	case a.Common.PprofKind != "none":
+		a.Logf("no cpu.pprof is written, since --profile %s was given", a.Common.PprofKind)
+		return func() {}, nil
+	}
+	return a.Profile("cpu", v.Out)
+}
+
+// count plays the load again and adds the allocations to the rows. It is the same match, so the rows are the same.
+func (v *Verb) count(c load.Config, f *costs.File, step func(time.Duration) error) error {
+	c.Allocs = true
+	l, err := load.New(c)
+	if err != nil {
+		return err
+	}
+	if err = l.Prepare(step); err == nil {
+		err = l.Play(v.For, step)
+	}
+	server, clients := l.Reports()
+	for _, pair := range [][2]*cost.Report{{&f.Server, &server}, {&f.Client, &clients}} {
+		for i := range pair[0].Rows {
+			row := &pair[0].Rows[i]
+			if counted := pair[1].Row(row.Phase, row.System); counted != nil {
+				row.Allocs, row.AllocBytes = counted.Allocs, counted.AllocBytes
+			}
+		}
+	}
+	return err
+}
+
+// reference returns the duration of a constant piece of work in ns, the median of some times: the speed of the machine.
+func reference() float64 {
+	text := make([]byte, 1<<18)
+	times := make([]float64, 9)
+	for i := range times {
+		begin := time.Now()
+		text[0] = byte(xxhash.Sum64(text))
+		times[i] = float64(time.Since(begin))
+	}
+	return costs.Median(times)
+}
+
+// percent parses a share such as 10% or 0.1.
+func percent(text string) (float64, error) {
+	number, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if isPercent {
+		share /= 100
+	}
+	if err != nil || !(share >= 0 && share <= 100) {
+		return 0, fmt.Errorf("--worse %s: give a percentage such as 10%%", text)
+	}
+	return share, nil
+}
+
+// show prints the measurement and writes the files.
+func (v *Verb) show(a *app.App, f *costs.File) error {
+	a.Print(costs.Render(f, v.Allocs))
+	a.Emit("result", app.Fields{"costs": f, "dearest": map[string][]cost.SystemCost{"server": f.Server.Dearest(3), "client": f.Client.Dearest(3)}})
+	if v.Out == "" {
+		return nil
+	}
+	path := filepath.Join(v.Out, "costs.json")
+	if err := costs.Write(path, f); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	if err := costs.Plot(f, v.Out); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	a.Logf("costs, plots and profile are in %s; compare with another run by %s profile --compare %s OTHER.json", v.Out, a.Program, app.Quoted(path))
+	return nil
+}
+
+// compare compares the costs of two files. It fails if a row is worse.
+func (v *Verb) compare(a *app.App) error {
+	if len(v.Files) != 2 {
+		return fmt.Errorf("--compare takes two files, the old one and the new one, and got %d: give OLD.json NEW.json", len(v.Files))
+	}
+	limit, err := percent(v.Worse)
+	if err != nil {
+		return err
+	}
+	var files [2]costs.File
+	for i, path := range v.Files {
+		if err := costs.Read(path, &files[i]); err != nil {
+			return err
+		}
+	}
+	if err := costs.CheckLoads(v.Files, &files[0], &files[1]); err != nil {
+		return err
+	}
+	rows, speed, err := costs.Compare(&files[0], &files[1], limit)
+	if err != nil {
+		return err
+	}
+	worse := 0
+	for _, r := range rows {
+		if r.Verdict == "worse" {
+			worse++
+		}
+	}
+	a.Print(costs.RenderComparison(rows, speed))
+	a.Emit("comparison", app.Fields{"rows": rows, "machine": speed, "worse": worse, "limit": limit})
+	if worse > 0 {
+		return fmt.Errorf("%w: %s slower than before by more than %s", app.ErrFailed, app.Counted(worse, "row is", "rows are"), v.Worse)
+	}
+	return nil
+}

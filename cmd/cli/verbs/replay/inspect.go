@@ -1,0 +1,220 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/replaypage"
+	"tendon/ecs"
+	"tendon/rollback/record"
+	"tendon/rollback/record/cursor"
+)
+
+// continues returns the progress function of long work: it reports whether the verb continues.
+func continues(a *app.App) func(ecs.Tick) bool {
+	return func(ecs.Tick) bool { return a.Ctx.Err() == nil }
+}
+
+// inspect shows one tick, or one entity of it.
+func (v *Verb) inspect(a *app.App, r *record.Record) error {
+	c, err := cursor.New(r, new(replaypage.Meter))
+	if err != nil {
+		return err
+	}
+	return v.showAt(a, c, ecs.Tick(*v.At))
+}
+
+// showAt shows a tick of a match.
+func (v *Verb) showAt(a *app.App, c *cursor.Cursor, at ecs.Tick) error {
+	if at < c.First() || at > c.Last() {
+		return fmt.Errorf("--at %d: the recording has the ticks %d to %d", at, c.First(), c.Last())
+	}
+	if err := c.Seek(at); err != nil {
+		return err
+	}
+	if v.Entity != "" {
+		return v.showEntity(a, c)
+	}
+	frame, resources := c.Frame(), c.Resources()
+	entities := []cursor.Entity{}
+	for e := range c.Entities {
+		entity, _ := c.Entity(e)
+		entities = append(entities, entity)
+	}
+	a.Emit("frame", app.Fields{"frame": frame, "resources": resources, "entities": entities})
+	a.Print(frameText(frame, resources, entities))
+	return nil
+}
+
+// showEntity shows one entity of the tick that the cursor is at.
+func (v *Verb) showEntity(a *app.App, c *cursor.Cursor) error {
+	ref, err := cursor.ParseEntity(v.Entity)
+	if err != nil {
+		return err
+	}
+	e, ok := c.Find(ref)
+	if !ok {
+		return noSuchEntity(a, c, ref)
+	}
+	entity, _ := c.Entity(e)
+	a.Emit("entity", app.Fields{"tick": c.Tick(), "entity": entity})
+	a.Print(fmt.Sprintf("tick %d\n%s", c.Tick(), entityText(entity)))
+	return nil
+}
+
+// noSuchEntity returns an error with the lifetime of an entity that does not exist in this tick.
+func noSuchEntity(a *app.App, c *cursor.Cursor, ref cursor.EntityRef) error {
+	now := c.Tick()
+	if !ref.Any {
+		life, ok, err := c.Lifetime(ref.Entity())
+		if err != nil {
+			return err
+		}
+		if ok {
+			return fmt.Errorf("%v does not exist in tick %d: it exists %s", ref, now, lifeText(life))
+		}
+	}
+	lives, err := c.Lifetimes(ref.Row, continues(a))
+	switch {
+	case err != nil:
+		return err
+	case a.Ctx.Err() != nil:
+		return app.ErrInterrupted
+	case len(lives) == 0:
+		return fmt.Errorf("%v does not exist in tick %d, and no entity ever has its row: --at %d without --entity lists the entities", ref, now, now)
+	}
+	return fmt.Errorf("%v does not exist in tick %d: the entities of its row are %s", ref, now, livesText(lives, now))
+}
+
+func lifeText(l cursor.Lifetime) string {
+	if l.Alive {
+		return fmt.Sprintf("from tick %d to the end", l.From)
+	}
+	return fmt.Sprintf("from tick %d to %d", l.From, l.To)
+}
+
+// livesText lists the lifetimes around a tick.
+func livesText(lives []cursor.Lifetime, now ecs.Tick) string {
+	const most = 4
+	at := 0
+	for at < len(lives) && lives[at].To < now {
+		at++
+	}
+	from := max(0, min(at-most/2, len(lives)-most))
+	var parts []string
+	for _, l := range lives[from:min(from+most, len(lives))] {
+		parts = append(parts, l.Entity+" "+lifeText(l))
+	}
+	if more := len(lives) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// series lists a field over a range of ticks.
+func (v *Verb) series(a *app.App, r *record.Record) error {
+	c, err := cursor.New(r, nil)
+	if err != nil {
+		return err
+	}
+	return v.seriesOf(a, c)
+}
+
+// seriesOf lists a field over a range of a match's ticks.
+func (v *Verb) seriesOf(a *app.App, c *cursor.Cursor) (err error) {
+	q := cursor.SeriesConfig{Field: v.Field, From: max(ecs.Tick(v.From), c.First()), To: c.Last(), Progress: continues(a)}
+	if v.To > 0 {
+		q.To = ecs.Tick(v.To)
+	}
+	if q.To > c.Last() || q.From > q.To {
+		return fmt.Errorf("--from %d --to %d: the recording has the ticks %d to %d", v.From, v.To, c.First(), c.Last())
+	}
+	if v.Entity != "" {
+		if q.Entity, err = cursor.ParseEntity(v.Entity); err != nil {
+			return err
+		}
+	}
+	s, err := c.Series(q)
+	switch {
+	case err != nil:
+		return err
+	case a.Ctx.Err() != nil:
+		return app.ErrInterrupted
+	case len(s.Points) == 0:
+		if err := c.Seek(q.To); err != nil {
+			return err
+		}
+		if _, exists := c.Find(q.Entity); exists {
+			return fmt.Errorf("%v has no %s in the ticks %d to %d: --at %d --entity %v shows its components", q.Entity, v.Field, q.From, q.To, q.To, q.Entity)
+		}
+		return noSuchEntity(a, c, q.Entity)
+	}
+	a.Emit("series", app.Fields{"series": s})
+	var text strings.Builder
+	for _, p := range s.Points {
+		fmt.Fprintf(&text, "%8d  %s\n", p.Tick, p.Text)
+	}
+	a.Print(text.String())
+	return nil
+}
+
+// compare finds the first tick in which two recordings differ.
+func (v *Verb) compare(a *app.App, r *record.Record) error {
+	data, err := readFile(v.Second)
+	if err != nil {
+		return err
+	}
+	second, err := openRecording(a, v.Second, data)
+	if err != nil {
+		return err
+	}
+	if v.Page {
+		return v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}, replaypage.Match{Name: filepath.Base(v.Second), Record: second})
+	}
+	here, err := cursor.New(r, nil)
+	if err != nil {
+		return err
+	}
+	there, err := cursor.New(second, nil)
+	if err != nil {
+		return err
+	}
+	c, err := cursor.Compare(here, there, maxPlaces, continues(a))
+	switch {
+	case errors.Is(err, cursor.ErrIncomparable):
+		return fmt.Errorf("%w; name two recordings of one match", err)
+	case err != nil:
+		return err
+	case a.Ctx.Err() != nil:
+		return app.ErrInterrupted
+	}
+	a.Emit("comparison", app.Fields{"here": v.File, "there": v.Second, "comparison": c})
+	if c.Divergence == nil {
+		a.Print(fmt.Sprintf("ticks %d to %d are equal\n", c.From, c.To))
+		switch {
+		case here.Last() > there.Last():
+			a.Print(fmt.Sprintf("%s continues to tick %d\n", v.File, here.Last()))
+		case there.Last() > here.Last():
+			a.Print(fmt.Sprintf("%s continues to tick %d\n", v.Second, there.Last()))
+		}
+		return nil
+	}
+	a.Print(divergenceText(c.Divergence))
+	return fmt.Errorf("%w: the two differ from tick %d on", app.ErrFailed, c.Divergence.Tick)
+}
+
+// divergenceText describes the first tick in which two matches differ.
+func divergenceText(d *cursor.Divergence) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tick %d is the first that differs: checksum %s here and %s there\n", d.Tick, d.Here, d.There)
+	if d.StateTick != d.Tick {
+		b.WriteString("both lead to the same state in this build, so one was recorded by a build that computes otherwise; replay each alone to see which\n")
+	}
+	for _, place := range d.Differences {
+		fmt.Fprintf(&b, "  %s\n", place.Sentence)
+	}
+	return b.String()
+}

@@ -1,0 +1,273 @@
+// Package replay is the verb that plays a recording again, checks it and shows it.
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/page"
+	"tendon/cmd/cli/replaypage"
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/rollback"
+	"tendon/rollback/record"
+	"tendon/rollback/record/bundle"
+	"tendon/rollback/record/cursor"
+)
+
+// Verb replays a recording.
+type Verb struct {
+	File   string  `arg:"" type:"path" help:"A recording of --record, a journal, or a desync bundle of --desync-dir."`
+	Second string  `arg:"" name:"other" optional:"" type:"path" help:"Another recording: find the first tick and field in which the two differ."`
+	Verify bool    `help:"Only compare the checksum of every tick. This is the default without a terminal."`
+	To     uint64  `help:"Simulate up to this tick and show its state by component; with --field, the last tick; 0: to the end."`
+	Dump   bool    `help:"Print a line for each tick: inputs that changed, orders, checksum."`
+	At     *uint64 `help:"Show this tick: inputs, orders, events, resources, entities with all their fields."`
+	Entity string  `help:"With --at or --field: only this entity, as --at prints it: p0:3@90 is the entity in row 3 of player 0 that was born in tick 90, w:17@0 one of the world. Without the @ it is the entity that has the row in that tick."`
+	Field  string  `help:"List a field over the ticks --from to --to: component.field of --entity, or resource.field."`
+	From   uint64  `help:"With --field: the first tick; 0: the recording's first."`
+	Page   bool    `group:"The page" help:"Show it in a browser: play, step, scrub, select entities, plot fields. Two recordings stop where they differ. This is the default on a terminal."`
+
+	app.BrowseFlags
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `A recording has the inputs and orders of a match. replay simulates it with the rules of the game and compares the
+checksum of every tick. A difference is reported by tick, and by component, entity and field if the recording has an
+image of that tick; the exit code is then 1. A recording without its end is replayed as far as it goes.
+
+On a terminal it is then shown in a browser, on a page that no other computer can open. A desync bundle is shown with its
+two sides beside each other.
+
+Examples:
+  replay recordings/main-20261121T101500-000000000000002a.tendonrec
+  replay FILE --page                        show it in a browser
+  replay FILE --verify                      only compare every tick
+  replay FILE --to 600
+  replay FILE --dump --to 60
+  replay FILE --at 600                      everything about tick 600
+  replay FILE --at 600 --entity p0:3@590    one entity with all its fields; --json for programs
+  replay FILE --field body.Pos.X --entity p0:0 --from 500 --to 600
+  replay FILE OTHER                         exit code 0: equal, 1: they differ, 2: they cannot be compared
+  replay FILE OTHER --page                  both beside each other, in the first tick in which they differ`
+}
+
+// Run plays the recording.
+func (v *Verb) Run(a *app.App) error {
+	if err := v.check(); err != nil {
+		return err
+	}
+	v.Page = v.Page || v.plain() && !a.Common.JSON && app.IsTerminal(a.Note) && app.IsTerminal(os.Stdout)
+	if err := v.BrowseFlags.Check(v.Page); err != nil {
+		return err
+	}
+	data, err := readFile(v.File)
+	if err != nil {
+		return err
+	}
+	if bundle.Is(data) {
+		return v.openBundle(a, data)
+	}
+	r, err := openRecording(a, v.File, data)
+	if err != nil {
+		return err
+	}
+	switch {
+	case v.Second != "":
+		return v.compare(a, r)
+	case v.Field != "":
+		return v.series(a, r)
+	case v.At != nil:
+		return v.inspect(a, r)
+	}
+	to := r.Last().Tick
+	if v.To > 0 {
+		if to = ecs.Tick(v.To); to < r.Start() || to > r.Last().Tick {
+			return fmt.Errorf("--to %d: the recording has ticks %d to %d", v.To, r.Start(), r.Last().Tick)
+		}
+	}
+	if v.Dump {
+		v.dump(a, r, to)
+	}
+	if v.Verify || !v.Dump && v.To == 0 {
+		err := v.verify(a, r, to)
+		if v.Page && (err == nil || errors.Is(err, app.ErrFailed)) {
+			return errors.Join(err, v.browse(a, replaypage.Match{Name: filepath.Base(v.File), Record: r}))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if v.To > 0 && !v.Dump {
+		return v.show(a, r, to)
+	}
+	return nil
+}
+
+// check returns an error for flags that do not go together.
+func (v *Verb) check() error {
+	played := v.Verify || v.Dump || v.To > 0
+	switch {
+	case v.Page && (played || v.At != nil || v.Field != "" || v.Entity != ""):
+		return errors.New("--page shows everything: leave the other flags out")
+	case v.Second != "" && (played || v.At != nil || v.Field != "" || v.Entity != ""):
+		return errors.New("two recordings are only compared: leave the other flags out, or name one recording")
+	case v.Field == "" && v.At != nil && played:
+		return errors.New("--at shows one tick: leave out --to, --dump and --verify")
+	case v.Field != "" && (v.Verify || v.Dump || v.At != nil):
+		return errors.New("--field lists one field: leave out --at, --dump and --verify")
+	case v.Field == "" && v.From > 0:
+		return errors.New("--from is for --field: name the field, as in --field body.Pos.X")
+	case v.Entity != "" && v.Field == "" && v.At == nil:
+		return errors.New("--entity is for --at and --field: name the tick, as in --at 600")
+	}
+	return nil
+}
+
+// plain reports whether no flag selects an action.
+func (v *Verb) plain() bool {
+	return !v.Verify && !v.Dump && v.To == 0 && v.At == nil && v.Field == "" && v.Entity == "" && v.Second == ""
+}
+
+// browse shows one match, or two beside each other, in a browser until Ctrl-C.
+func (v *Verb) browse(a *app.App, matches ...replaypage.Match) error {
+	return v.BrowseFlags.Serve(a, "The match", page.Config{}, func(s *page.Server) error {
+		return replaypage.Register(s, "/", replaypage.Config{
+			Game: a.Game,
+			Open: func(context.Context, string) ([]replaypage.Match, error) { return matches, nil },
+		})
+	}, nil)
+}
+
+// readFile reads a recording or a bundle.
+func readFile(file string) ([]byte, error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s does not exist: name a recording", file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the recording cannot be read: %w; name a recording", err)
+	}
+	return data, nil
+}
+
+// openRecording opens a recording and prints what it is. A missing end is printed and is no error.
+func openRecording(a *app.App, file string, data []byte) (*record.Record, error) {
+	if len(data) == 0 {
+		return nil, refusal(file, record.ErrNotRecord)
+	}
+	r, err := record.Open(data, a.Game)
+	if err == nil {
+		_, err = r.WorldAt(r.Start())
+	}
+	if err != nil {
+		return nil, refusal(file, err)
+	}
+	if torn := r.Torn(); torn != nil {
+		a.Logf("%v; the rest is replayed", torn)
+		a.Emit("torn", app.Fields{"why": torn.Error()})
+	} else if !r.Ended() {
+		a.Logf("the recording has no end mark: its end is missing, or the match was not over; ticks to %d are whole", r.Last().Tick)
+		a.Emit("torn", app.Fields{"why": "no end mark"})
+	}
+	h, last := r.Header(), r.Last().Tick
+	length := time.Duration(last-r.Start()) * time.Second / time.Duration(h.TickRate)
+	a.Logf("%s · seed %d · %d players at most · ticks %d to %d, %v · recorded by %s", h.Game, h.Seed, h.Players, r.Start(), last, length.Round(time.Millisecond), h.Build)
+	if h.Flags != "" {
+		a.Logf("played with %s", h.Flags)
+	}
+	a.Emit("recording", app.Fields{"game": h.Game, "seed": h.Seed, "players": h.Players, "first": r.Start(), "last": last,
+		"tick_rate": h.TickRate, "build": h.Build, "strategy": h.Strategy, "flags": h.Flags, "images": r.Images()})
+	return r, nil
+}
+
+// refusal adds the remedy to the error of a file that cannot be replayed.
+func refusal(file string, err error) error {
+	switch {
+	case errors.Is(err, record.ErrOther), errors.Is(err, record.ErrVersion): // these name the remedy
+		return fmt.Errorf("%s cannot be replayed: %w", file, err)
+	case errors.Is(err, record.ErrNotRecord):
+		return fmt.Errorf("%s is no recording: name a file that --record of serve or demo wrote", file)
+	case errors.Is(err, record.ErrTorn), errors.Is(err, record.ErrNoState):
+		return fmt.Errorf("%s: %w; none of it can be replayed, so take another copy", file, err)
+	}
+	return fmt.Errorf("%s cannot be replayed: %w; take another copy", file, err)
+}
+
+// verify compares every tick up to tick to.
+func (v *Verb) verify(a *app.App, r *record.Record, to ecs.Tick) error {
+	result, err := r.Verify(to)
+	if desync := (*rollback.DesyncReport)(nil); errors.As(err, &desync) {
+		a.Emit("desync", app.Fields{"report": desync})
+		a.Print(desync.String() + "\n")
+		return fmt.Errorf("%w: tick %d differs from the recorded one", app.ErrFailed, desync.Tick)
+	}
+	if err != nil {
+		return err
+	}
+	a.Emit("verified", app.Fields{"from": result.From, "to": result.To, "images": result.Images})
+	a.Print(fmt.Sprintf("ticks %d to %d come out as recorded, %d images too\n", result.From, result.To, result.Images))
+	return nil
+}
+
+// show prints the state of tick to by component.
+func (v *Verb) show(a *app.App, r *record.Record, to ecs.Tick) error {
+	w, err := r.WorldAt(to)
+	if err != nil {
+		return fmt.Errorf("%w: %w", app.ErrFailed, err)
+	}
+	var s image.Snapshot
+	w.Image().Save(&s)
+	sums := s.ComponentChecksums(nil)
+	t := app.NewTable("")
+	t.AppendHeader([]any{"column", "checksum"})
+	columns := app.Fields{}
+	for i, name := range a.Game.Schema().Columns() {
+		t.AppendRow([]any{name, fmt.Sprintf("%016x", uint64(sums[i]))})
+		columns[name] = fmt.Sprintf("%016x", uint64(sums[i]))
+	}
+	a.Print(fmt.Sprintf("tick %d, checksum %016x\n%s\n", to, uint64(s.Checksum()), t.Render()))
+	a.Emit("state", app.Fields{"tick": to, "checksum": fmt.Sprintf("%016x", uint64(s.Checksum())), "columns": columns})
+	return nil
+}
+
+// dump prints the inputs and orders of each tick.
+func (v *Verb) dump(a *app.App, r *record.Record, to ecs.Tick) {
+	size := a.Game.Input.Size()
+	last := make([]ecs.InputBytes, a.Game.MaxPlayers)
+	for e := range r.Ticks(r.Start()+1, to) {
+		if a.Ctx.Err() != nil {
+			return
+		}
+		inputs, orders := app.Fields{}, []string{}
+		var line strings.Builder
+		fmt.Fprintf(&line, "%8d %016x", e.Tick, uint64(e.Checksum))
+		for p, in := range e.Inputs {
+			if in == last[p] && !e.Late.Has(ecs.Player(p)) {
+				continue
+			}
+			late := ""
+			if e.Late.Has(ecs.Player(p)) {
+				late = " (substituted)"
+			}
+			inputs[fmt.Sprint(p)] = fmt.Sprintf("%x%s", in[:size], late)
+			fmt.Fprintf(&line, "  player %d: %x%s", p, in[:size], late)
+			last[p] = in
+		}
+		for _, o := range e.Orders {
+			text := cursor.KindName(o.Kind)
+			orders = append(orders, fmt.Sprintf("%s of player %d %q", text, o.Player, o.Payload))
+			fmt.Fprintf(&line, "  %s of player %d %q", text, o.Player, o.Payload)
+		}
+		a.Print(line.String() + "\n")
+		a.Emit("tick", app.Fields{"tick": e.Tick, "checksum": fmt.Sprintf("%016x", uint64(e.Checksum)), "inputs": inputs, "orders": orders})
+	}
+}

@@ -1,0 +1,79 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tendon/rollback/record/cursor"
+)
+
+// frameText describes a tick for people.
+func frameText(f *cursor.Frame, resources []cursor.Component, entities []cursor.Entity) string {
+	var b strings.Builder
+	match := map[cursor.Match]string{cursor.Matches: "as recorded", cursor.Differs: "recorded as " + f.Recorded, cursor.Unknown: "not compared",
+		cursor.Unproven: "recorded as " + f.Recorded + ", and a player's view looks back to before the recording"}[f.Match]
+	fmt.Fprintf(&b, "tick %d · %.2f s · checksum %s, %s\n", f.Tick, f.Seconds, f.Checksum, match)
+	for _, p := range f.Players {
+		note := ""
+		if p.Late {
+			note += ", substituted by the server"
+		}
+		if !p.In {
+			note += ", not in the match"
+		}
+		fmt.Fprintf(&b, "player %d%s: %s\n", p.Player, note, fieldsText(p.Input))
+	}
+	for _, o := range f.Orders {
+		fmt.Fprintf(&b, "%s of player %d", o.Kind, o.Player)
+		switch {
+		case o.Seen > 0:
+			fmt.Fprintf(&b, ": saw tick %.2f", o.Seen)
+		case len(o.Payload) > 0:
+			fmt.Fprintf(&b, ": %q", o.Payload)
+		}
+		if o.Entity != "" {
+			fmt.Fprintf(&b, " to %s", o.Entity)
+		}
+		b.WriteByte('\n')
+	}
+	for _, e := range f.Events {
+		about := ""
+		if e.Entity != "" {
+			about = " of " + e.Entity
+		}
+		fmt.Fprintf(&b, "event %s%s: %s\n", e.Name, about, fieldsText(e.Fields))
+	}
+	for _, r := range resources {
+		fmt.Fprintf(&b, "resource %s: %s\n", r.Name, fieldsText(r.Fields))
+	}
+	for _, e := range entities {
+		b.WriteString(entityText(e))
+	}
+	for _, c := range f.Costs {
+		if c.System {
+			fmt.Fprintf(&b, "system %s took %v\n", c.Section, time.Duration(c.Nanoseconds))
+		}
+	}
+	return b.String()
+}
+
+// entityText describes an entity, one component per line.
+func entityText(e cursor.Entity) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "entity %s of %s, born in tick %d\n", e.ID, strings.Replace(e.Owner, "world", "the world", 1), e.Born)
+	for _, c := range e.Components {
+		fmt.Fprintf(&b, "  %s: %s\n", c.Name, fieldsText(c.Fields))
+	}
+	return b.String()
+}
+
+func fieldsText(list []cursor.Field) string {
+	parts := make([]string, len(list))
+	for i, f := range list {
+		if parts[i] = f.Text; f.Path != "" {
+			parts[i] = f.Path + " " + f.Text
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,273 @@
+// Package serve is the verb that runs a server.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"syscall"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/host"
+	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/internal/tokens"
+	"tendon/cmd/cli/journals"
+	"tendon/net/cost"
+	"tendon/net/netcode"
+	"tendon/net/server"
+)
+
+// Verb runs a server until it is interrupted.
+type Verb struct {
+	syncflags.Flags  `embed:""`
+	host.SlowFlags   `embed:""`
+	adminFlags       `embed:""`
+	host.DesyncFlags `embed:""`
+
+	Listen     string        `default:":7777" help:"Address to listen on, as host:port or :port."`
+	Public     []string      `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
+	KeyFile    string        `type:"path" help:"Private key shared with the minter of tokens. Without it the server generates a key for this run and prints a command that joins it."`
+	OldKeyFile string        `type:"path" help:"Previous key, accepted while its tokens are in use."`
+	MaxRooms   int           `default:"256" help:"Maximum number of rooms."`
+	Workers    int           `help:"Goroutines that simulate rooms. Default: one per core."`
+	Record     string        `type:"path" help:"Record every room into this directory."`
+	Matches    string        `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
+	Journal    string        `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
+	Fsync      journals.Sync `default:"100ms" help:"How much of the journals a power cut may lose: nothing that a client received (always), so much time (1ms to 10s), or what the system had not written yet (never)."`
+	Seed       uint64        `help:"Seed of every room. Default: a random one for each."`
+	For        time.Duration `help:"Stop after this time. Default: until Ctrl-C."`
+	Verbose    bool          `short:"v" help:"Log rooms and connections."`
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `The connect token of a client contains its room, seat and role. A server without --key-file is for development: it prints
+a command that joins it, and a new one each time that one was used.
+
+With --journal, no client receives a tick before it is written to the journal. A server that was killed (kill -9, a crash)
+and is restarted with the same --journal and the same build resumes every match. Clients reconnect by themselves if it is
+back within a minute. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
+power cut can lose:
+  always      nothing that a client received. Every tick of every room waits for the disk.
+  100ms       up to a tenth of a second of play, or the given time. Clients return the lost ticks when they reconnect;
+              these are lost only if no client returns.
+  never       what the system had not written yet, often half a minute. Clients return what they have, about 15 s.
+With verify, clients have no ticks to return, so only always keeps all that they received.
+With --matches too, the server adds results from the journals that the previous server did not record.
+While a journal cannot be written, as on a full disk, its match waits, and continues when it can be written. A match ends
+when its room is empty or the server is stopped. It leaves ROOM-MATCH.ended.journal, which may be removed.
+With --json, the events about journals are recovered, journal, journal_torn, journal_removed, journal_failed,
+journal_recovered, journal_slow and journal_ended.
+
+With --admin 127.0.0.1:9090, http://127.0.0.1:9090/ shows rooms, players and the costs of ticks, /metrics is for Prometheus,
+/debug/pprof/ has profiles, and /healthz and /readyz are for the program that starts and stops servers.
+
+Examples:
+  serve
+  serve --listen :7777 --public game.example.net:7777 --key-file server.key --max-rooms 500
+  serve --record recordings --matches matches.db
+  serve --admin 127.0.0.1:9090
+  serve --admin :9090 --admin-token-file admin.token
+  serve --key-file server.key --journal journals
+  serve --key-file server.key --journal journals --fsync always`
+}
+
+// defaultSync is the default of --fsync.
+const defaultSync = journals.Sync(100 * time.Millisecond)
+
+// developmentLife is the lifetime of a token in a printed command.
+const developmentLife = 24 * time.Hour
+
+// Run serves.
+func (v *Verb) Run(a *app.App) (err error) {
+	if v.MaxRooms < 1 {
+		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
+	}
+	strategy, err := v.Strategy(a.Game)
+	switch {
+	case err != nil:
+		return err
+	case v.RelayOnly && v.Record != "":
+		return errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate; --journal keeps the inputs")
+	}
+	if v.Journal == "" && v.Fsync != defaultSync {
+		return fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
+	}
+	c := host.Config{Strategy: strategy, Flags: v.CommandLine(), Listen: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers, Seed: v.Seed, Record: v.Record, Matches: v.Matches}
+	if err := v.publish(&c); err != nil {
+		return err
+	}
+	if err := v.keys(&c); err != nil {
+		return err
+	}
+	w, err := v.startAdmin(a, strategy)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	c.KeepRecent = w != nil
+	if v.Journal != "" {
+		if err := v.journals(a, &c); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.Journals.Close()) }()
+	}
+	if v.Verbose {
+		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
+	}
+	if c.Recorder, err = v.OpenRecorder(a); err != nil {
+		return err
+	}
+	defer host.CloseRecorder(c.Recorder)
+	if c.Desyncs, err = v.OpenDesyncs(a, strategy); err != nil {
+		return err
+	}
+	h, err := host.Start(a, c)
+	if err != nil {
+		return serveError(err, v.Listen)
+	}
+	ctx, cancel, err := a.Until(v.For)
+	if err != nil {
+		return errors.Join(err, h.Stop())
+	}
+	defer cancel()
+	w.ready(h)
+	if err = v.announce(a, h); err == nil && a.LostResults() != nil { // the command that joins is lost
+		return h.Stop()
+	}
+	if err == nil {
+		err = v.report(ctx, a, h)
+	}
+	w.stopping()
+	a.Logf("stopping: closing connections")
+	err = errors.Join(err, h.Stop())
+	spent := h.Costs.Total()
+	host.PrintCosts(a, spent)
+	a.Emit("costs", app.Fields{"costs": []cost.Report{spent}})
+	return err
+}
+
+// keys loads the private keys, or generates one for this run.
+func (v *Verb) keys(c *host.Config) (err error) {
+	if v.KeyFile == "" {
+		if v.OldKeyFile != "" {
+			return errors.New("--old-key-file goes with --key-file")
+		}
+		c.Key = tokens.RandomKey()
+		return nil
+	}
+	if c.Key, err = tokens.LoadKey(v.KeyFile); err != nil || v.OldKeyFile == "" {
+		return err
+	}
+	var old netcode.Key
+	old, err = tokens.LoadKey(v.OldKeyFile)
+	c.Previous = &old
+	return err
+}
+
+// journals opens the directory of journals. Without --key-file, it loads the key stored there.
+func (v *Verb) journals(a *app.App, c *host.Config) (err error) {
+	if c.Journals, err = host.OpenJournals(a, v.Journal, v.Fsync, c); err != nil || v.KeyFile != "" {
+		return err
+	}
+	if c.Key, err = host.StoredKey(v.Journal); err != nil {
+		return errors.Join(err, c.Journals.Close())
+	}
+	return nil
+}
+
+// publish chooses the addresses in tokens.
+func (v *Verb) publish(c *host.Config) error {
+	for _, text := range v.Public {
+		addr, err := tokens.Address(text)
+		if err != nil {
+			return fmt.Errorf("--public: %w", err)
+		}
+		c.Public = append(c.Public, addr)
+	}
+	listen, err := net.ResolveUDPAddr("udp", v.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %q is no address: give host:port or :port (%w)", v.Listen, err)
+	}
+	if len(c.Public) == 0 && (listen.IP == nil || listen.IP.IsUnspecified()) {
+		if listen.Port == 0 {
+			return errors.New("--listen without a host and with port 0 has no address to put into tokens: add --public, or listen on 127.0.0.1:0")
+		}
+		c.Public = []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(listen.Port))}
+	}
+	return nil
+}
+
+// serveError adds advice to the error of an address that cannot be listened on.
+func serveError(err error, listen string) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s is in use: another server runs there; stop it or choose another --listen", listen)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s may not be listened on: choose a port above 1023", listen)
+	}
+	return err
+}
+
+// announce prints the settings and how to join.
+func (v *Verb) announce(a *app.App, h *host.Host) error {
+	a.Print(fmt.Sprintf("%s listens on %v, clients reach it at %v\nbuild %s, protocol %016x, %d ticks/s, strategy %s, at most %d rooms\n",
+		a.Game.Name, h.Addr(), h.PublicAddr, app.Build(), a.Game.Fingerprint(), a.Game.TickRate, v.Sync, v.MaxRooms))
+	a.Emit("listening", app.Fields{"address": h.Addr().String(), "public": h.PublicAddr, "build": app.Build(),
+		"protocol": fmt.Sprintf("%016x", a.Game.Fingerprint()), "tick_rate": a.Game.TickRate, "sync": v.Sync})
+	if v.KeyFile != "" {
+		a.Print(fmt.Sprintf("mint tokens with\n  %s token %v --key-file %s\n", a.Program, h.PublicAddr, app.Quoted(v.KeyFile)))
+		return nil
+	}
+	return v.invite(a, h)
+}
+
+// invite prints a command that joins a development server.
+func (v *Verb) invite(a *app.App, h *host.Host) error {
+	token, err := h.Ticket(h.PublicAddr, server.Pass{Room: "main", Seat: server.AnySeat}, developmentLife)
+	if err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%s join %v --token %s", a.Program, h.PublicAddr, tokens.Text(token))
+	a.Print("join with\n  " + line + "\n")
+	a.Emit("join", app.Fields{"join": line, "token": tokens.Text(token)})
+	return nil
+}
+
+// report prints statistics until the context is done, and a new command to join after each use of the last one.
+func (v *Verb) report(ctx context.Context, a *app.App, h *host.Host) error {
+	if v.KeyFile != "" && !v.Verbose && !a.Common.JSON {
+		app.Watch(ctx, a, func() {}, func() string { return renderRooms(h.Stats()) })
+		return nil
+	}
+	var failed error
+	invited, seconds := uint64(0), 0
+	app.Every(ctx, time.Second, func() {
+		s := h.Stats()
+		a.Emit("stats", app.Fields{"stats": s})
+		if seconds++; seconds%30 == 0 && s.Clients > 0 && !a.Common.JSON {
+			a.Write(a.Note, renderRooms(s))
+		}
+		if joined := s.Joined - s.Replaced; v.KeyFile == "" && joined > invited {
+			invited = joined
+			failed = errors.Join(failed, v.invite(a, h))
+		}
+	})
+	return failed
+}
+
+// renderRooms returns a table of rooms.
+func renderRooms(s server.Stats) string {
+	t := app.NewTable(fmt.Sprintf("%d of %d rooms · %d of %d clients · %d packets in, %d out, %d refused", s.Rooms, s.MaxRooms, s.Clients, s.MaxClients, s.PacketsIn, s.PacketsOut, s.PacketsRefused))
+	t.AppendHeader(table.Row{"room", "tick", "peers", "players", "late ticks", "most late", "images", "resyncs"})
+	for _, r := range s.Table[:min(len(s.Table), 40)] {
+		t.AppendRow(table.Row{r.Name, r.Tick, r.Peers, r.Players, r.Late, time.Duration(r.MostLate).Round(time.Microsecond), r.Images, r.Resyncs})
+	}
+	return t.Render() + "\n"
+}

@@ -1,0 +1,79 @@
+// Package synctest is the verb that checks that a game is deterministic and survives every rewind.
+package synctest
+
+import (
+	"errors"
+	"fmt"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/rollback"
+)
+
+// Verb finds what is not deterministic.
+type Verb struct {
+	Ticks  int    `default:"3600" help:"Number of ticks."`
+	Depth  int    `default:"7" help:"Largest number of ticks to rewind."`
+	Seed   uint64 `help:"Seed of the run. Default: a random one, which is printed."`
+	Static bool   `help:"Accept a game in which nothing spawns or despawns."`
+	Quick  bool   `help:"Do not check every page after every system for undeclared writes."`
+}
+
+// Help explains the verb.
+func (Verb) Help() string {
+	return `The game runs twice side by side: straight, and with inputs that arrive late and are mispredicted until then. The states
+of every tick are compared. A difference is reported by tick, component, entity and field, and the exit code is 1.
+
+Examples:
+  synctest
+  synctest --ticks 36000 --depth 30 --seed 7`
+}
+
+// Run runs the test.
+func (v *Verb) Run(a *app.App) error {
+	if v.Ticks < 1 || v.Depth < 1 || v.Depth > 120 {
+		return fmt.Errorf("--ticks %d --depth %d: give at least 1 tick, and a depth of 1 to 120", v.Ticks, v.Depth)
+	}
+	v.Seed = app.ChooseSeed(v.Seed)
+	a.Logf("seed %d: %d ticks, rewound up to %d ticks", v.Seed, v.Ticks, v.Depth)
+	a.Emit("start", app.Fields{"seed": v.Seed, "ticks": v.Ticks, "depth": v.Depth})
+	progress := app.NewProgress(a, v.Ticks, "ticks")
+	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: a.Game, Seed: v.Seed, Ticks: v.Ticks, MaxDepth: v.Depth,
+		AllowStatic: v.Static, SkipDeclarations: v.Quick,
+		Progress: func(f ecs.Tick) { progress.At(int(f)) },
+		Stop:     func() bool { return a.Ctx.Err() != nil }})
+	progress.Done()
+	switch desync := (*rollback.DesyncReport)(nil); {
+	case err == nil:
+		a.Print(fmt.Sprintln(report))
+		a.Emit("result", app.Fields{"report": report})
+		return nil
+	case errors.Is(err, rollback.ErrStopped):
+		return app.ErrInterrupted
+	case errors.As(err, &desync):
+		printDesync(a, desync)
+		return fmt.Errorf("%w: the game is not deterministic, or its state is not all in the image; seed %d", app.ErrFailed, v.Seed)
+	case errors.Is(err, rollback.ErrProvesNothing):
+		return fmt.Errorf("%w: %w", app.ErrFailed, err)
+	}
+	return err
+}
+
+// printDesync prints a desync report.
+func printDesync(a *app.App, d *rollback.DesyncReport) {
+	a.Print(d.String())
+	differences := []app.Fields{}
+	for _, p := range d.Differences {
+		differences = append(differences, app.Fields{"component": p.Component, "entity": p.Entity, "field": p.Field, "here": p.Here, "there": p.There})
+	}
+	components := []app.Fields{}
+	for _, c := range d.Components {
+		components = append(components, app.Fields{"component": c.Name, "here": hex(c.Here), "there": hex(c.There)})
+	}
+	a.Emit("desync", app.Fields{"tick": d.Tick, "system": d.System, "differences": differences, "components": components,
+		"here": hex(d.Here), "there": hex(d.There), "text": d.String()})
+}
+
+// hex formats a checksum. As a JSON number, it would lose digits in some readers.
+func hex(sum image.Checksum) string { return fmt.Sprintf("%016x", uint64(sum)) }
