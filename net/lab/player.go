@@ -17,7 +17,7 @@ type player struct {
 	*matchsim.Client
 	match       *match
 	seat        ecs.Player
-	measured    bool      // its picture is measured
+	measured    bool      // its view is measured
 	random      *ecs.Rand // of its bot
 	up, down    meter
 	display     display
@@ -28,15 +28,18 @@ type player struct {
 	cost        cost
 	exact       exact
 
-	begun, ended counters       // when measuring began and ended
-	last         client.Stats   // of the frame before
-	window       []float64      // ticks predicted, by frame
-	away         int            // frames in which it was not live
-	joined       bool           // it has been live
-	newest       ecs.InputBytes // the own input in the newest state of the last picture
+	measurement
+	last   client.Stats   // of the frame before
+	window []float64      // ticks predicted, by frame
+	away   int            // frames in which it was not live
+	joined bool           // it has been live
+	newest ecs.InputBytes // the own input in the newest state of the last picture
 }
 
-// counters are what a client and its connection have counted so far.
+// measurement holds the counters at the begin and the end of the measured time.
+type measurement struct{ begun, ended counters }
+
+// counters are the counts of a client and its connection.
 type counters struct {
 	stats    client.Stats
 	up, down Traffic

@@ -34,10 +34,15 @@ type Playback struct {
 	ahead    float64 // average of stamp − elapsed
 	before   float64 // ahead without the samples of the instant newestAt
 	samples  int
-	strange  int     // instants in a row whose stamps were out of all reason
-	gap      float64 // average between arrivals, ticks
+	strange  int // instants in a row whose stamps were out of all reason
+	arrivals
+	stats PlaybackStats
+}
+
+// arrivals describes the time between arrivals.
+type arrivals struct {
+	gap      float64 // average, ticks
 	variance float64 // of the gap: fast to grow, slow to shrink
-	stats    PlaybackStats
 }
 
 // PlaybackConfig says what is played and how careful to be.
@@ -127,7 +132,7 @@ func (p *Playback) Arrived(stamp ecs.Tick, now systems.Time) {
 
 func (p *Playback) start(stamp ecs.Tick, now systems.Time) {
 	*p = Playback{config: p.config, nominal: p.nominal, most: p.most, perTime: p.perTime, fast: p.fast, slow: p.slow,
-		started: true, last: now, pace: 1, newest: stamp, ahead: float64(stamp), samples: 1, gap: p.config.Interval}
+		started: true, last: now, pace: 1, newest: stamp, ahead: float64(stamp), samples: 1, arrivals: arrivals{gap: p.config.Interval}}
 	p.before = p.ahead
 	p.delay = p.wanted()
 	p.position = p.ahead - p.delay
