@@ -57,9 +57,9 @@ func TestCP06CorrectionsComeFromSubstitutedInputsOnlyAndAreBlended(t *testing.T)
 		at, ok := p.own()
 		offset := p.show.shiftOf(figure(p.World(), 0)).Len()
 		if p.Counted.Stalled != systems.NotStalled {
-			stalled = p.frames
+			stalled = p.peer.Frames
 		}
-		if ok && p.seen && p.Live() && p.frames > stalled+10 { // what was held back by a stall is made up for in steps
+		if ok && p.seen && p.Live() && p.peer.Frames > stalled+10 { // what was held back by a stall is made up for in steps
 			frames++
 			// Two frames of steering at 6 units a second each way, a pace of up to 1.1, and the fading.
 			allowed := math.Sqrt2*0.1*1.1 + 0.15*max(offset, p.worst)/0.85 + 0.002
@@ -68,7 +68,7 @@ func TestCP06CorrectionsComeFromSubstitutedInputsOnlyAndAreBlended(t *testing.T)
 		jump = max(jump, offset)
 		p.shown, p.seen, p.worst = at, ok, offset
 	}
-	m.net.RunUntil(8*time.Second + 2*soakTime())
+	m.Net.RunUntil(8*time.Second + 2*soakTime())
 	m.log()
 	if c.counts.Corrections == 0 || c.counts.Substituted != c.counts.Corrections || c.counts.Snaps > 0 {
 		t.Errorf("%+v: want corrections, all of them of substituted inputs", c.counts)
@@ -88,19 +88,19 @@ func TestCP10AFastClockMovesNobodyFaster(t *testing.T) {
 		p.Reach(predictor.CatchingUp) // a clock that is wrong by so much never settles; a cheat does not wait for it
 		return pad{DX: 1}
 	})
-	m.net.RunUntil(3 * time.Second)
+	m.Net.RunUntil(3 * time.Second)
 	where := func() float64 {
 		s, _ := m.states.At(m.server.Done())
 		return xAt(s, figure(m.server.World(), 0))
 	}
 	from, tick := where(), m.server.Done()
-	m.net.RunUntil(13 * time.Second)
+	m.Net.RunUntil(13 * time.Second)
 	legal := float64(m.server.Done()-tick) * 0.1
 	if moved := where() - from; moved > legal+1e-6 || moved < legal/2 {
 		t.Errorf("moved %v in %d ticks, legal are %v", moved, m.server.Done()-tick, legal)
 	}
-	if fast.frames < 1000 {
-		t.Errorf("only %d frames: the clock was not fast", fast.frames)
+	if fast.peer.Frames < 1000 {
+		t.Errorf("only %d frames: the clock was not fast", fast.peer.Frames)
 	}
 }
 
@@ -110,11 +110,11 @@ func TestCP12APressDuringAnOutageTakesEffectOnce(t *testing.T) {
 		m := newMatch(t, newRules(exactBody).game(60), seed+1, Config{})
 		press := -1
 		c := m.join(profile(t, "P8"), simnet.Clock{}, systems.ClientConfig{}, 60, func(p *player, f int) pad { return pad{Step: f == press} })
-		m.net.RunUntil(4 * time.Second)
-		now := m.net.Now()
-		m.net.Partition(c.node, m.node, now, now+250*time.Millisecond)
-		press = c.frames + 2 + int(seed) // in the outage, which is 15 frames long
-		m.net.RunUntil(now + 3*time.Second)
+		m.Net.RunUntil(4 * time.Second)
+		now := m.Net.Now()
+		m.Net.Partition(c.peer.Node, m.Node, now, now+250*time.Millisecond)
+		press = c.peer.Frames + 2 + int(seed) // in the outage, which is 15 frames long
+		m.Net.RunUntil(now + 3*time.Second)
 		if s, _ := m.states.At(m.server.Done()); m.used[0] != 1 || xAt(s, figure(m.server.World(), 0)) != 11 || !c.Live() {
 			t.Errorf("the press was used %d times, the figure is at %v", m.used[0], xAt(s, figure(m.server.World(), 0)))
 		}
@@ -131,13 +131,13 @@ func TestAClientBehindTheServerTakesItsStateOverAndComparesNothing(t *testing.T)
 	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	c := r.clients[0]
 	r.pads[0].DX = 1
-	r.run(20)
+	r.Run(20)
 	r.forget()
 	for range 90 { // the window is dragged: messages come, and no frames
-		r.tick++
-		r.server.Tick(r.now() + r.length)
-		r.server.Send(r.now(), r)
-		r.hear(0)
+		r.Tick++
+		r.server.Tick(r.Now() + r.Length)
+		r.server.Send(r.Now(), r)
+		r.Deliver(0)
 	}
 	if c.counts.Corrections != 0 || c.counts.Snaps == 0 || c.present != c.replica.Tick || c.pending.count != 0 {
 		t.Errorf("%+v, present %d, confirmed %d, %d inputs wait", c.counts, c.present, c.replica.Tick, c.pending.count)
@@ -148,7 +148,7 @@ func TestAClientBehindTheServerTakesItsStateOverAndComparesNothing(t *testing.T)
 	}
 	snaps := c.counts.Snaps
 	for range 200 {
-		r.step()
+		r.Step()
 	}
 	if c.counts.Snaps != snaps || !c.Live() || c.present <= c.replica.Tick {
 		t.Errorf("%d more states were taken over, live %v, present %d, confirmed %d", c.counts.Snaps-snaps, c.Live(), c.present, c.replica.Tick)
@@ -163,12 +163,12 @@ func TestAStateOlderThanTheHistoryIsTakenOver(t *testing.T) {
 	c.history.Clear()
 	c.history.Save(c.World())
 	for c.counts.Snapshots == 0 {
-		r.step()
+		r.Step()
 	}
 	if c.counts.Snaps != 1 || c.counts.Corrections != 0 {
 		t.Errorf("%+v", c.counts)
 	}
-	r.run(100)
+	r.Run(100)
 	if !c.Live() || c.counts.Snaps != 1 || c.counts.Corrections > 1 {
 		t.Errorf("%+v, live %v", c.counts, c.Live())
 	}
@@ -183,12 +183,12 @@ func TestALateInputIsUsedAfterAll(t *testing.T) {
 	start := r.xIn(r.server.World(), 0)
 	r.press[0].Step = true
 	lost = 1
-	r.run(10) // ten ticks are computed without
+	r.Run(10) // ten ticks are computed without
 	lost = 0
 	r.pads[0].DX = 1
-	r.run(20)
+	r.Run(20)
 	r.pads[0].DX = 0
-	r.run(30)
+	r.Run(30)
 	if x := r.xIn(r.server.World(), 0) - start; x != 21 || r.x(0)-start != 21 {
 		t.Errorf("the figure moved by %v, here by %v: want the press and 20 ticks", x, r.x(0)-start)
 	}
@@ -201,11 +201,11 @@ func TestALateInputIsUsedAfterAll(t *testing.T) {
 func TestWhoSendsNothingIsSimulated(t *testing.T) {
 	r := newRig(t, newRules(exactBody).game(60), 2, 4, 4, Config{}, systems.ClientConfig{})
 	r.pads[1].DX = 1
-	r.run(30)
+	r.Run(30)
 	r.lose = func(toClient bool, seat int, _ []byte) bool { return !toClient && seat == 1 }
-	r.run(10)
+	r.Run(10)
 	from, tick := r.xIn(r.server.World(), 1), r.server.Done()
-	r.run(20)
+	r.Run(20)
 	if moved := r.xIn(r.server.World(), 1) - from; moved != float64(r.server.Done()-tick) {
 		t.Errorf("the figure of a silent player moved by %v in %d ticks", moved, r.server.Done()-tick)
 	}
@@ -215,11 +215,11 @@ func TestWhoSendsNothingIsSimulated(t *testing.T) {
 func TestInputsBeforeTheClockIsRightCauseNoCorrections(t *testing.T) {
 	for seed := range uint64(5) {
 		m := newMatch(t, slow(newRules(exactBody)).game(60), seed+1, Config{})
-		m.blind = true
+		m.NoRTT = true
 		c := m.join(profile(t, "P4"), simnet.Clock{Offset: time.Hour}, systems.ClientConfig{}, 60, func(*player, int) pad { return pad{DX: 1} })
 		early := false
-		c.onFrame = func(p *player) { early = early || !p.Settled() && p.frames > 10 }
-		m.net.RunUntil(5 * time.Second)
+		c.onFrame = func(p *player) { early = early || !p.Settled() && p.peer.Frames > 10 }
+		m.Net.RunUntil(5 * time.Second)
 		if !early || c.counts.Corrections != 0 || !c.Live() {
 			t.Errorf("played before the clock was right: %v, %+v", early, c.counts)
 		}
@@ -233,17 +233,12 @@ func TestInputsBeforeTheClockIsRightCauseNoCorrections(t *testing.T) {
 func TestAClientThatWasSuspendedDoesNotMakeUpForEveryTick(t *testing.T) {
 	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	c := r.clients[0]
-	r.run(10)
+	r.Run(10)
 	for range 600 { // in the background: no frames, and nobody reads the socket
-		r.tick++
-		r.server.Tick(r.now() + r.length)
-		r.server.Send(r.now(), r)
-		for i := range r.downs[0].slots {
-			if i != r.tick%64 {
-				continue
-			}
-			r.downs[0].slots[i] = parcel{}
-		}
+		r.Tick++
+		r.server.Tick(r.Now() + r.Length)
+		r.server.Send(r.Now(), r)
+		r.Discard(0)
 	}
 	before := c.present
 	steps, sent, bytes := 0, 0, 0
@@ -255,12 +250,12 @@ func TestAClientThatWasSuspendedDoesNotMakeUpForEveryTick(t *testing.T) {
 		return false
 	}
 	hooks[c.World()] = func(*ecs.World) { steps++ }
-	r.frame(0)
+	r.Frame(0)
 	if steps > clock.MaxSteps || sent > 1 || bytes > systems.MaxDatagram || c.present > before+clock.MaxSteps {
 		t.Errorf("one frame computed %d ticks and sent %d messages of up to %d bytes", steps, sent, bytes)
 	}
 	delete(hooks, c.World())
-	r.run(200)
+	r.Run(200)
 	if !c.Live() {
 		t.Errorf("not live again: %+v", c.Stats())
 	}
@@ -270,7 +265,7 @@ func TestAClientThatWasSuspendedDoesNotMakeUpForEveryTick(t *testing.T) {
 func TestEveryPressCountsOnceOnEveryPath(t *testing.T) {
 	for name, c := range map[string]Config{"compared": {}, "unconditional": {Unconditional: true}, "every tick": {SnapshotRate: 60}} {
 		t.Run(name, func(t *testing.T) {
-			m := newMatch(t, newRules(exactBody).game(60), 5, c)
+			m := newMatch(t, newRules(exactBody).game(60), 6, c)
 			r, pressed, until := image.NewRand(9), 0, 100000
 			path := profile(t, "P5")
 			path.Up.Loss, path.Down.Loss = 0.45, 0.25
@@ -282,9 +277,9 @@ func TestEveryPressCountsOnceOnEveryPath(t *testing.T) {
 				}
 				return pad{Step: step}
 			})
-			m.net.RunUntil(3*time.Second + soakTime())
-			until = p.frames
-			m.net.RunUntil(m.net.Now() + 3*time.Second)
+			m.Net.RunUntil(3*time.Second + soakTime())
+			until = p.peer.Frames
+			m.Net.RunUntil(m.Net.Now() + 3*time.Second)
 			m.log()
 			mine, _ := p.history.At(p.present)
 			if x := xAt(mine, figure(p.World(), 0)); m.used[0] != pressed || x != float64(10+pressed) || pressed < 10 {
@@ -316,7 +311,7 @@ func TestEveryPressCountsOnceOnEveryPath(t *testing.T) {
 func TestTwoRocketsOfOneTickAreTheServersTwo(t *testing.T) {
 	r := newRig(t, newRules(exactBody).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	r.press[0].Fire = true
-	r.step()
+	r.Step()
 	rocketsIn := func(w *ecs.World) (list []ecs.Entity) {
 		for e := range ecs.NewQuery1(ecs.Read(rockets)).All(w) {
 			list = append(list, e.Entity())
@@ -325,15 +320,15 @@ func TestTwoRocketsOfOneTickAreTheServersTwo(t *testing.T) {
 	}
 	c := r.clients[0]
 	predicted := rocketsIn(c.World())
-	r.run(15)
+	r.Run(15)
 	if there := rocketsIn(r.server.World()); len(predicted) != 2 || len(there) != 2 || predicted[0] != there[0] || predicted[1] != there[1] {
 		t.Errorf("predicted %v, the server has %v", predicted, there)
 	}
-	r.run(60)
+	r.Run(60)
 	if c.counts.Corrections != 0 || len(rocketsIn(c.World())) != 0 || len(rocketsIn(r.server.World())) != 0 {
 		t.Errorf("%+v, %d rockets are left", c.counts, len(rocketsIn(c.World())))
 	}
-	if r.heard(0, ecs.EffectPredicted, is(r.game, fired)) != 2 || r.heard(0, ecs.EffectConfirmed, is(r.game, fired)) != 2 {
+	if r.heard(0, ecs.EffectPredicted, is(r.Game, fired)) != 2 || r.heard(0, ecs.EffectConfirmed, is(r.Game, fired)) != 2 {
 		t.Errorf("news %+v", r.effects[0])
 	}
 }
@@ -344,7 +339,7 @@ func TestRocketsThatTheServerRefusedAreWithdrawn(t *testing.T) {
 	rules.wall = func(_ *ecs.World, _ ecs.Player, in pad) bool { return in.Fire }
 	r := newRig(t, rules.game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	r.press[0].Fire = true
-	r.step()
+	r.Step()
 	count := func() (n int) {
 		for range ecs.NewQuery1(ecs.Read(rockets)).All(r.clients[0].World()) {
 			n++
@@ -354,8 +349,8 @@ func TestRocketsThatTheServerRefusedAreWithdrawn(t *testing.T) {
 	if count() != 2 {
 		t.Fatal("nothing was predicted")
 	}
-	r.run(12)
-	if count() != 0 || r.clients[0].counts.Corrections != 1 || r.heard(0, ecs.EffectCancelled, is(r.game, fired)) != 2 {
+	r.Run(12)
+	if count() != 0 || r.clients[0].counts.Corrections != 1 || r.heard(0, ecs.EffectCancelled, is(r.Game, fired)) != 2 {
 		t.Errorf("%d rockets are left, %+v, news %v", count(), r.clients[0].counts, r.effects[0])
 	}
 }
@@ -367,12 +362,12 @@ func TestACorrectionIsBlamedOnWhatCausedIt(t *testing.T) {
 	c := r.clients[0]
 	rules.wall = func(_ *ecs.World, _ ecs.Player, in pad) bool { return in.Step }
 	r.press[0].Step = true
-	r.run(20)
+	r.Run(20)
 	if c.counts.Corrections != 1 || c.counts.Substituted != 1 {
 		t.Fatalf("%+v", c.counts)
 	}
 	r.atServer(r.server.Done()+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
-	r.run(20)
+	r.Run(20)
 	if c.counts.Corrections != 2 || c.counts.Substituted != 1 || c.counts.External != 1 {
 		t.Errorf("%+v: the second was the server's doing", c.counts)
 	}
@@ -392,15 +387,15 @@ func TestAHeldKeyIsNotPressedAnewByACorrection(t *testing.T) {
 	r := newRig(t, game, 1, 4, 4, Config{}, systems.ClientConfig{})
 	c := r.clients[0]
 	r.pads[0].DX = 1
-	r.run(30)
+	r.Run(30)
 	r.forget()
 	r.atServer(r.server.Done()+2, 0, func(b *body) { b.Pos.X += num(1, 2) })
-	r.run(8)
+	r.Run(8)
 	e := figure(c.World(), 0)
 	if hp, _ := hpComp.Read(c.World(), e); c.counts.Corrections != 1 || hp.Points != 101 {
 		t.Errorf("%+v, %d points after one jump from 100", c.counts, hp.Points)
 	}
-	r.run(20)
+	r.Run(20)
 	if hp, _ := hpComp.Read(c.World(), e); c.counts.Corrections != 1 || hp.Points != 101 {
 		t.Errorf("%+v, %d points in the end", c.counts, hp.Points)
 	}

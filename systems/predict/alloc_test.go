@@ -30,37 +30,20 @@ func allocatesNothing(t *testing.T, config Config) {
 	}
 	var views []*ecs.View
 	for range r.clients {
-		v, err := ecs.NewView(r.game)
+		v, err := ecs.NewView(r.Game)
 		if err != nil {
 			t.Fatal(err)
 		}
 		views = append(views, v)
 	}
-	ignore := func(systems.Effect) {}
+	r.Effect, r.Shown = nil, func(seat int) { r.clients[seat].Present(views[seat], r.Now()) }
 	step := func() {
 		for seat := range r.pads {
-			k := r.tick + 3*seat
+			k := r.Tick + 3*seat
 			r.pads[seat] = pad{DX: int8(k/7%3) - 1, DY: int8(k/5%3) - 1}
 			r.press[seat].Fire = k%40 == 0
 		}
-		r.tick++
-		for id := range r.ups {
-			r.ups[id].slots[r.tick%64].open(func(ch systems.Channel, message []byte) {
-				_ = r.server.Receive(systems.Peer(id), ch, message, r.now(), r)
-			})
-		}
-		r.server.Tick(r.now() + r.length)
-		r.server.Send(r.now(), r)
-		for seat, c := range r.clients {
-			r.hear(seat)
-			in := r.pads[seat]
-			in.Fire, r.press[seat].Fire = r.press[seat].Fire, false
-			c.SetInput(padInput.Pack(in))
-			c.Frame(r.now())
-			c.Send(r.now(), r.outs[seat])
-			c.Effects(ignore)
-			c.Present(views[seat], r.now())
-		}
+		r.Step()
 	}
 	for range 2500 {
 		step()

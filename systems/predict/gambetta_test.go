@@ -25,7 +25,7 @@ func (r *rig) act(presses []int, until int, see func(at int)) (state, shown []fl
 				r.press[0].Step = true
 			}
 		}
-		r.step()
+		r.Step()
 		// What was shown a tick ago has moved on towards the state of then.
 		if k > 0 {
 			target := state[k-1]
@@ -99,16 +99,16 @@ func TestGAM1PWithPredictionThePressShowsAtOnce(t *testing.T) {
 // onRequest lets only those snapshots through that answer the presses at these times, in milliseconds from now on, after
 // half of a round trip: Gambetta's server says nothing by itself.
 func (r *rig) onRequest(presses []int) {
-	start := r.tick + 1 + r.down
+	start := r.Tick + 1 + r.Down
 	r.lose = func(toClient bool, _ int, message []byte) bool {
 		for _, p := range presses {
-			if r.tick == start+p*ms/1000+r.up {
+			if r.Tick == start+p*ms/1000+r.Up {
 				return false
 			}
 		}
 		return toClient && message[0] == kindSnapshot
 	}
-	r.run(r.down) // what is under way arrives
+	r.Run(r.Down) // what is under way arrives
 }
 
 // GAM-2, the negative control: where what the server says is taken for the present, the figure jumps back.
@@ -191,10 +191,10 @@ func TestGAM4CP03CP11ARejectedInputIsAckedAndTakenBackOnce(t *testing.T) {
 func TestGAM5ALostReplyIsCoveredByTheNext(t *testing.T) {
 	r := gambetta(t, 250, Config{})
 	r.lose = func(toClient bool, _ int, message []byte) bool {
-		k := (r.tick - 1) % 1000 // lost on the way from 125 to 225 ms: arrive from 250 to 325 ms
+		k := (r.Tick - 1) % 1000 // lost on the way from 125 to 225 ms: arrive from 250 to 325 ms
 		return toClient && message[0] == kindSnapshot && r.from > 0 && k >= r.from+5 && k < r.from+9
 	}
-	r.from = r.tick
+	r.from = r.Tick
 	seen := map[int]int{}
 	state, shown := r.act([]int{0, 100}, 500, func(now int) { seen[now] = r.presses(0) })
 	if seen[250] != 2 || seen[325] != 2 || seen[350] != 0 || state[len(state)-1] != 12 || backward(state)+backward(shown) != 0 {
@@ -215,29 +215,29 @@ func TestGAM8CP09ADeathThatTheServerDoesNotConfirmIsNeverShown(t *testing.T) {
 						hpComp.Write(w, e).Points = 200
 					}
 				}
-				r.step()
+				r.Step()
 				delete(hooks, r.server.World())
 			}
-			view, err := ecs.NewView(r.game)
+			view, err := ecs.NewView(r.Game)
 			if err != nil {
 				t.Fatal(err)
 			}
 			r.press[0].Hurt = true
 			shownAt, newsAt, lowest := -1, -1, int32(100)
 			for k := range 24 {
-				r.step()
+				r.Step()
 				hp, _ := hpComp.Read(c.World(), e)
 				lowest = min(lowest, hp.Points)
-				c.Present(view, r.now())
+				c.Present(view, r.Now())
 				if d, _ := deadComp.Read(view.Sim, e); d.Yes && shownAt < 0 {
 					shownAt = k * 1000 / ms
 				}
-				if n := r.heard(0, ecs.EffectConfirmed, is(r.game, died)); n > 0 && newsAt < 0 {
+				if n := r.heard(0, ecs.EffectConfirmed, is(r.Game, died)); n > 0 && newsAt < 0 {
 					newsAt = k * 1000 / ms
 				}
 			}
-			told := r.heard(0, ecs.EffectConfirmed, is(r.game, died))
-			predicted := r.heard(0, ecs.EffectPredicted, is(r.game, died))
+			told := r.heard(0, ecs.EffectConfirmed, is(r.Game, died))
+			predicted := r.heard(0, ecs.EffectPredicted, is(r.Game, died))
 			hp, _ := hpComp.Read(c.World(), e)
 			switch {
 			case lowest > 0:

@@ -8,90 +8,54 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/net/matchsim/halves"
 	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/interp"
 )
 
-// match plays the two halves against each other over the message floor, without a session: an image is handed over after
-// the way down, and the peer is opened after the way up.
+var profile = halves.Profile
+
+// match is a match of predict's halves.
 type match struct {
-	t        testing.TB
-	net      *simnet.Network
-	game     *ecs.Game
-	strategy systems.Strategy
-	server   *Server
-	node     simnet.NodeID
-	clients  []*player
-	states   *rollback.Snapshots
-	events   map[image.EventKey]bool
-	views    int    // orders that say what a player saw
-	used     [4]int // presses of Step that were used, by player
-	refused  int
-	blind    bool // clients are told of no round trip when they load a state
-	hostile  bool
-	ticked   func(ecs.Tick)
+	*halves.Match
+	server  *Server
+	clients []*player
+	states  *rollback.Snapshots
+	events  map[image.EventKey]bool
+	views   int    // orders with a player's view
+	used    [4]int // presses of Step that were used, by player
 }
 
-// player is a client and what the test saw of it.
+// player is a client with its measurements.
 type player struct {
 	*Client
-	id       systems.Peer
-	node     simnet.NodeID
+	peer     *halves.Peer
+	match    *match
 	play     func(c *player, f int) pad
-	path     simnet.Profile
-	world    *ecs.World
 	view     *ecs.View
-	frames   int
-	loads    int
+	loads    int // of the peer, when next and seen were reset
 	compared int
 	next     ecs.Tick
 	news     map[image.EventKey][]ecs.EffectStatus
-	off      bool
 	onFrame  func(p *player)
-	lateShow int // frames in which what was sampled was not shown after the input delay
+	lateShow int // frames in which a sampled input was not shown after the input delay
 	shown    interp.Vec
 	seen     bool
-	worst    float64 // largest step from frame to frame beyond what speed and fading allow
+	worst    float64 // largest step from frame to frame beyond speed and error smoothing
 	back     int
 	lastIn   pad
 }
 
-type outbox struct {
-	send func(to systems.Peer, ch systems.Channel, m []byte)
-}
-
-func (o *outbox) Send(to systems.Peer, ch systems.Channel, m []byte) { o.send(to, ch, m) }
-
 func newMatch(t testing.TB, game *ecs.Game, seed uint64, c Config) *match {
-	m := &match{t: t, game: game, net: simnet.New(simnet.Config{Seed: seed, ReliableQueue: 1 << 16}), strategy: New(c),
-		states: rollback.NewSnapshots(1024), events: map[image.EventKey]bool{}}
-	half, err := m.strategy.NewServer(systems.ServerConfig{World: newWorld(t, game), Peers: 8, Taken: m.taken})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.server = half.(*Server)
-	m.node = m.net.AddNode(simnet.Clock{})
-	m.net.OnMessage(m.node, func(from simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
-		m.note(m.server.Receive(m.peerOf(from).id, channelOf(ch), payload, systems.Time(now), &outbox{m.fromServer}))
-	})
-	out := &outbox{m.fromServer}
-	m.net.Every(m.node, 0, game.TickRate, func(k int64, now simnet.Time) {
-		if k == 0 {
-			return
-		}
-		m.server.Tick(systems.Time(now))
-		m.server.Send(systems.Time(now), out)
-		m.server.Desynced(func(id systems.Peer) { m.hand(m.clients[id], func() {}) })
-		if m.ticked != nil {
-			m.ticked(m.server.Done())
-		}
-	})
+	m := &match{states: rollback.NewSnapshots(1024), events: map[image.EventKey]bool{}}
+	m.Match = halves.New(t, halves.Config{Game: game, Strategy: New(c), Seed: seed})
+	m.server, m.OnTick = m.Server.Server.(*Server), m.record
 	return m
 }
 
-func (m *match) taken(f systems.FinalTick) {
+func (m *match) record(f systems.FinalTick) {
 	m.states.Save(f.World)
 	for _, o := range f.Orders {
 		if o.Kind == image.OrderView {
@@ -108,130 +72,38 @@ func (m *match) taken(f systems.FinalTick) {
 	}
 }
 
-func (m *match) note(err error) {
-	if err == nil {
-		return
-	}
-	if m.refused++; !m.hostile {
-		m.t.Errorf("at %v: a message was refused: %v", m.net.Now(), err)
-	}
-}
-
-func channelOf(ch simnet.Channel) systems.Channel {
-	if ch == simnet.Reliable {
-		return systems.Reliable
-	}
-	return systems.Datagram
-}
-
-func floorOf(ch systems.Channel) simnet.Channel {
-	if ch == systems.Reliable {
-		return simnet.Reliable
-	}
-	return simnet.Datagram
-}
-
-func (m *match) fromServer(to systems.Peer, ch systems.Channel, message []byte) {
-	if err := m.net.Send(m.node, m.clients[to].node, floorOf(ch), message); err != nil && (err != simnet.ErrFull || ch == systems.Reliable) {
-		m.t.Errorf("send: %v", err)
-	}
-}
-
-func (m *match) fromClient(p *player) systems.Outbox {
-	return &outbox{func(_ systems.Peer, ch systems.Channel, message []byte) {
-		if err := m.net.Send(p.node, m.node, floorOf(ch), message); err != nil {
-			m.t.Errorf("client %d: %v", p.id, err)
-		}
-	}}
-}
-
-func (m *match) peerOf(n simnet.NodeID) *player {
-	for _, c := range m.clients {
-		if c.node == n {
-			return c
-		}
-	}
-	panic("unknown node")
-}
-
-// join adds a client whose frames come at hz; seat −1 is a spectator.
+// join adds a client whose frames come at hz. Seat −1 is a spectator.
 func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientConfig, hz int, play func(*player, int) pad) *player {
-	c.World, c.Params = newWorld(m.t, m.game), m.strategy.Params
-	half, err := m.strategy.NewClient(c)
+	view, err := ecs.NewView(m.Game)
 	if err != nil {
-		m.t.Fatal(err)
+		m.T.Fatal(err)
 	}
-	view, err := ecs.NewView(m.game)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	p := &player{Client: half.(*Client), id: systems.Peer(len(m.clients)), node: m.net.AddNode(clock), play: play, path: path,
-		world: c.World, view: view, news: map[image.EventKey][]ecs.EffectStatus{}}
+	p := &player{match: m, play: play, view: view, news: map[image.EventKey][]ecs.EffectStatus{}}
+	p.peer = m.Match.Join(halves.Plan{Path: path, Clock: clock, Config: c, Hz: hz, FromOpen: true, After: p.afterFrame,
+		Input:  func(f int) ecs.InputBytes { p.lastIn = p.play(p, f); return padInput.Pack(p.lastIn) },
+		Effect: func(e systems.Effect) { p.news[e.Event.Key] = append(p.news[e.Event.Key], e.Status) }})
+	p.Client = p.peer.Half.(*Client)
 	m.clients = append(m.clients, p)
-	if err := m.net.Connect(p.node, m.node, path); err != nil {
-		m.t.Fatal(err)
-	}
-	m.net.OnMessage(p.node, func(_ simnet.NodeID, ch simnet.Channel, payload []byte, now simnet.Time) {
-		if p.loads > 0 {
-			m.note(p.Receive(channelOf(ch), payload, systems.Time(now)))
-		}
-	})
-	m.hand(p, func() {
-		if c.Seat >= 0 {
-			m.server.Stamp(image.Order{Kind: image.OrderJoin, Player: ecs.Player(c.Seat)}, &outbox{m.fromServer})
-		}
-		m.net.Every(p.node, m.net.LocalNow(p.node), hz, func(_ int64, now simnet.Time) { m.frame(p, systems.Time(now)) })
-	})
 	return p
 }
 
-// hand gives a client an image of now, after the way down, and opens its peer then.
-func (m *match) hand(p *player, then func()) {
-	var state image.Snapshot
-	m.server.World().Image().Save(&state)
-	encoded := state.AppendImage(nil)
-	state.Release()
-	have := m.server.World().Tick()
-	m.net.At(m.net.Now()+p.path.Down.Delay, func() {
-		if err := p.World().Image().Load(encoded); err != nil {
-			m.t.Fatal(err)
-		}
-		rtt := systems.Time(p.path.Up.Delay + p.path.Down.Delay)
-		if m.blind {
-			rtt = 0
-		}
-		p.Load(systems.Time(m.net.LocalNow(p.node)), have, rtt)
-		p.next, p.seen = have, false
-		p.loads++
-		m.net.At(m.net.Now()+p.path.Up.Delay, func() {
-			m.server.Open(p.id, p.Config.Seat, have, systems.Time(m.net.Now()), &outbox{m.fromServer})
-			then()
-		})
-	})
-}
-
-func (m *match) frame(p *player, now systems.Time) {
-	if p.off {
-		return
+func (p *player) afterFrame(now time.Duration) {
+	if p.loads != p.peer.Loads {
+		p.loads, p.next, p.seen = p.peer.Loads, p.peer.Image, false
 	}
-	p.lastIn = p.play(p, p.frames)
-	p.SetInput(padInput.Pack(p.lastIn))
-	p.frames++
-	p.Frame(now)
-	p.Send(now, m.fromClient(p))
-	p.Effects(func(e systems.Effect) { p.news[e.Event.Key] = append(p.news[e.Event.Key], e.Status) })
 	if p.Live() && p.Counted.Stalled == systems.NotStalled && int(p.present)+p.line.Delay.Ticks() < int(p.line.Pacer.Position()) {
 		p.lateShow++
 	}
 	p.Present(p.view, now)
-	m.compare(p)
+	p.compare()
 	if p.onFrame != nil {
 		p.onFrame(p)
 	}
 }
 
-// compare holds what a client was told against the server's state of that tick: all of it, or what came with it.
-func (m *match) compare(p *player) {
+// compare compares the newest replica with the server's state of its tick: all of it, or the entities that were updated.
+func (p *player) compare() {
+	m := p.match
 	s, complete := p.Replica()
 	if s.Empty() || s.Tick() < p.next {
 		return
@@ -249,11 +121,11 @@ func (m *match) compare(p *player) {
 			here, set, values := s.AppendScalars(nil, e.Row)
 			there, set2, values2 := want.AppendScalars(nil, e.Row)
 			if here != there || set != set2 || len(values) != len(values2) {
-				m.t.Fatalf("client %d, tick %d: entity %v differs", p.id, s.Tick(), e)
+				m.T.Fatalf("client %d, tick %d: entity %v differs", p.peer.ID, s.Tick(), e)
 			}
 			for i := range values {
 				if values[i] != values2[i] {
-					m.t.Fatalf("client %d, tick %d: entity %v differs in scalar %d: %d, the server has %d", p.id, s.Tick(), e, i, values[i], values2[i])
+					m.T.Fatalf("client %d, tick %d: entity %v differs in scalar %d: %d, the server has %d", p.peer.ID, s.Tick(), e, i, values[i], values2[i])
 				}
 			}
 		}
@@ -262,11 +134,11 @@ func (m *match) compare(p *player) {
 		count--
 	}
 	if complete && count != 0 {
-		m.t.Fatalf("client %d, tick %d: %d entities too many", p.id, s.Tick(), count)
+		m.T.Fatalf("client %d, tick %d: %d entities too many", p.peer.ID, s.Tick(), count)
 	}
 }
 
-// own returns where a client shows its player's figure.
+// own returns the shown position of a client's own figure.
 func (p *player) own() (at interp.Vec, ok bool) {
 	e := figure(p.view.Sim, ecs.Player(p.Config.Seat))
 	for shown, m := range p.view.Sim.Image().Motions {
@@ -275,14 +147,6 @@ func (p *player) own() (at interp.Vec, ok bool) {
 		}
 	}
 	return at, false
-}
-
-func profile(t testing.TB, name string) simnet.Profile {
-	p, ok := simnet.ByName(name)
-	if !ok {
-		t.Fatalf("no profile %s", name)
-	}
-	return p
 }
 
 // wander presses at random but the same for a seed.
@@ -329,9 +193,9 @@ func several(t *testing.T, players int, path simnet.Profile, seed uint64, c Conf
 
 func (m *match) log() {
 	for _, c := range m.clients {
-		s, st := c.Stats(), m.server.PeerStats(c.id)
-		m.t.Logf("client %d: compared %d, present %d confirmed %d, stalls %d, delay %d, replays %d of %d ticks, deepest %d, %+v, substituted %d late %d margin %.2f target %.2f rtt %v playback %.1f±%.1f",
-			c.id, c.compared, s.Present, s.Confirmed, s.Stalls, s.InputDelay, s.Rollbacks, s.Resimulated, s.Deepest, c.counts,
+		s, st := c.Stats(), m.server.PeerStats(c.peer.ID)
+		m.T.Logf("client %d: compared %d, present %d confirmed %d, stalls %d, delay %d, replays %d of %d ticks, deepest %d, %+v, substituted %d late %d margin %.2f target %.2f rtt %v playback %.1f±%.1f",
+			c.peer.ID, c.compared, s.Present, s.Confirmed, s.Stalls, s.InputDelay, s.Rollbacks, s.Resimulated, s.Deepest, c.counts,
 			st.Substituted, st.Late, st.Margin, c.line.Lead.Target(), time.Duration(s.RTT), c.show.playback.Delay(), c.show.playback.Drift())
 	}
 }
@@ -346,21 +210,21 @@ func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T
 		name := [...]string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"}[i]
 		t.Run(name, func(t *testing.T) {
 			m := several(t, 3, profile(t, name), uint64(i)+1, Config{}, systems.ClientConfig{})
-			m.net.RunUntil(5*time.Second + soakTime())
+			m.Net.RunUntil(5*time.Second + soakTime())
 			m.log()
 			for _, c := range m.clients {
 				s := c.Stats()
-				if !c.Live() && i != 7 || c.compared < 30 || c.loads != 1 { // the round trip of P7 grows by 9 ticks a second
-					t.Errorf("client %d: live %v, %d states compared, %d images", c.id, c.Live(), c.compared, c.loads)
+				if !c.Live() && i != 7 || c.compared < 30 || c.peer.Loads != 1 { // the round trip of P7 grows by 9 ticks a second
+					t.Errorf("client %d: live %v, %d states compared, %d images", c.peer.ID, c.Live(), c.compared, c.peer.Loads)
 				}
-				if c.lateShow*200 > max(c.frames, 1200) || c.lateShow > 0 && i < 7 { // a delay that grows shows for a few frames
-					t.Errorf("client %d: in %d frames the input was not shown", c.id, c.lateShow)
+				if c.lateShow*200 > max(c.peer.Frames, 1200) || c.lateShow > 0 && i < 7 { // a delay that grows shows for a few frames
+					t.Errorf("client %d: in %d frames the input was not shown", c.peer.ID, c.lateShow)
 				}
 				if s.Deepest > DefaultPrediction || c.counts.Refused > 0 && i < 5 {
-					t.Errorf("client %d: %d ticks computed again at once, %d snapshots refused", c.id, s.Deepest, c.counts.Refused)
+					t.Errorf("client %d: %d ticks computed again at once, %d snapshots refused", c.peer.ID, s.Deepest, c.counts.Refused)
 				}
 				if i < 7 && s.InputDelay > 0 {
-					t.Errorf("client %d: an input delay of %d ticks", c.id, s.InputDelay)
+					t.Errorf("client %d: an input delay of %d ticks", c.peer.ID, s.InputDelay)
 				}
 			}
 			if m.views < 100 {

@@ -18,7 +18,7 @@ func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base floa
 	c.SnapshotRate = 100
 	r = newRig(t, newRules(looseBody).game(100), 1, 5, 6, c, systems.ClientConfig{})
 	r.pads[0].DX = 1
-	r.run(30)
+	r.Run(30)
 	k = r.clients[0].present - 10
 	base = r.x(0) - float64(r.clients[0].present)
 	r.atServer(k+10, 0, func(b *body) {
@@ -29,7 +29,7 @@ func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base floa
 		return toClient && message[0] == kindSnapshot && r.server.Done() != k+10
 	}
 	for r.clients[0].present < k+20 {
-		r.step()
+		r.Step()
 	}
 	r.forget()
 	return r, k, base
@@ -41,7 +41,7 @@ func delta1(t *testing.T, prepare func(*Client)) bool {
 	r, k, base := paper(t, Config{}, num(5, 100))
 	client := r.clients[0]
 	prepare(client)
-	r.step()
+	r.Step()
 	mine, _ := client.history.At(k + 10)
 	last, _ := client.history.At(k + 20)
 	_, waits := client.pending.at(k + 10)
@@ -58,7 +58,7 @@ func TestPAPERDelta1ADeviationWithinToleranceChangesNothing(t *testing.T) {
 
 func TestPAPERDelta2ADeviationBeyondToleranceIsReplayed(t *testing.T) {
 	r, k, base := paper(t, Config{}, -fixed.One)
-	r.step()
+	r.Step()
 	c := r.clients[0]
 	if c.Counted.Resimulated != 10 || c.Counted.Rollbacks != 1 || c.counts.Corrections != 1 || c.counts.Furthest != 1 {
 		t.Errorf("%d ticks computed again in %d replays, %+v", c.Counted.Resimulated, c.Counted.Rollbacks, c.counts)
@@ -73,7 +73,7 @@ func TestPAPERDelta2ADeviationBeyondToleranceIsReplayed(t *testing.T) {
 
 func TestPAPERDelta3ADeviationOfExactlyTheToleranceChangesNothing(t *testing.T) {
 	r, _, _ := paper(t, Config{}, -num(1, 8))
-	r.step()
+	r.Step()
 	if c := r.clients[0]; c.Counted.Rollbacks != 0 || c.counts.Corrections != 0 || c.counts.Furthest != 0.125 {
 		t.Errorf("%d replays, %+v", c.Counted.Rollbacks, c.counts)
 	}
@@ -84,7 +84,7 @@ func TestPAPERDelta3ADeviationOfExactlyTheToleranceChangesNothing(t *testing.T) 
 func TestADriftThatIsToleratedCrossesTheToleranceInTheEnd(t *testing.T) {
 	r := newRig(t, newRules(looseBody).game(100), 1, 5, 5, Config{SnapshotRate: 100}, systems.ClientConfig{})
 	hooks[r.server.World()] = func(w *ecs.World) { looseBody.Write(w, figure(w, 0)).Pos.X += num(2, 100) }
-	r.run(100)
+	r.Run(100)
 	if c := r.clients[0].counts; c.Corrections < 5 || c.Corrections > 40 {
 		t.Errorf("%+v", c)
 	}
@@ -104,10 +104,10 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	c := r.clients[0]
 	r.pads[0].DX = 1
 	r.lose = func(toClient bool, _ int, _ []byte) bool { return toClient }
-	r.run(5)
+	r.Run(5)
 	acked, first := c.replica.Tick, c.pending
 	for range maxPending + 200 {
-		r.step()
+		r.Step()
 	}
 	if c.replica.Tick != acked || c.pending.count != maxPending || c.present != acked+maxPending {
 		t.Fatalf("acknowledged %d, %d inputs wait, present %d", c.replica.Tick-acked, c.pending.count, c.present-acked)
@@ -121,7 +121,7 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 		}
 	}
 	r.lose = nil
-	r.run(60)
+	r.Run(60)
 	if c.frozen() || c.pending.count > 60 || c.replica.Tick <= acked+maxPending || !c.Live() {
 		t.Errorf("after an acknowledgement: %d inputs wait, confirmed %d, present %d", c.pending.count, c.replica.Tick, c.present)
 	}

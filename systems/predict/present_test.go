@@ -37,7 +37,7 @@ func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
 	watcher.onFrame = func(p *player) {
 		e := figure(p.view.Sim, 0)
 		at, ok := shownAt(p.view, e)
-		if ok && m.net.Now() > 6*time.Second && last.X > 0 {
+		if ok && m.Net.Now() > 6*time.Second && last.X > 0 {
 			frames++
 			step := (at.X - last.X) / 0.1
 			worst = max(worst, math.Abs(step-1))
@@ -56,7 +56,7 @@ func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
 		}
 		last = at
 	}
-	m.net.RunUntil(8*time.Second + soakTime())
+	m.Net.RunUntil(8*time.Second + soakTime())
 	if frames < 300 || back > 0 || worst > 0.1 {
 		t.Errorf("%d frames, %d of them backward, the worst step %v of its speed off", frames, back, worst)
 	}
@@ -78,7 +78,7 @@ func TestTheServerJudgesByTheDeclaredView(t *testing.T) {
 func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 2, way, way, config, systems.ClientConfig{})
 	r.pads[1].DX = 1
-	r.run(60)
+	r.Run(60)
 	c := r.clients[0]
 	his := figure(r.server.World(), 1)
 	seen, asked, worst := 0, 0, 0.0
@@ -97,7 +97,7 @@ func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
 			t.Errorf("tick %d, view %v: seen %v ticks ago", w.Tick(), v, age)
 		}
 	}
-	r.run(60)
+	r.Run(60)
 	if asked != 60 || seen < 55 || worst > 0 {
 		t.Errorf("%d of %d ticks had a view, the worst off by %v parts", seen, asked, worst)
 	}
@@ -118,7 +118,7 @@ func TestForgedViewsAreBounded(t *testing.T) {
 	}
 	for range 300 {
 		c := r.clients[0]
-		r.step()
+		r.Step()
 		s := &c.pending.slots[c.pending.last()%maxPending]
 		switch rng.IntN(4) {
 		case 0:
@@ -142,7 +142,7 @@ func TestWithoutMaxViewNothingIsSeenLate(t *testing.T) {
 			t.Error("a view was entered")
 		}
 	}
-	r.run(60)
+	r.Run(60)
 }
 
 // However far apart two timelines are, an entity does not jump from one to the other; and on a round trip of a second, one
@@ -161,11 +161,11 @@ func TestSwitchingFarDoesNotJumpEither(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.run(240)
+	r.Run(240)
 	last := 0.0
 	frame := func() (moved float64) {
-		r.step()
-		c.Present(view, r.now())
+		r.Step()
+		c.Present(view, r.Now())
 		at, ok := shownAt(view, cart)
 		if !ok {
 			t.Fatal("the cart is not shown")
@@ -219,8 +219,8 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 		t.Fatal(err)
 	}
 	frame := func() float64 {
-		r.step()
-		c.Present(view, r.now())
+		r.Step()
+		c.Present(view, r.Now())
 		at, ok := shownAt(view, cart)
 		if !ok {
 			t.Fatal("the cart is not shown")
@@ -270,9 +270,9 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 		t.Fatal(err)
 	}
 	for c.World().Exists(cart) {
-		r.step()
+		r.Step()
 	}
-	r.run(30)
+	r.Run(30)
 	if c.Timeline(cart) != systems.Interpolated || c.own.Has(cart.Row) || len(c.show.switched) > 0 {
 		t.Error("who is gone is still on the timeline that it was switched to")
 	}
@@ -303,11 +303,11 @@ func TestOthersFollowCurvesAndAreDressedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.run(60)
+	r.Run(60)
 	worst, frames := 0.0, 0
 	for range 120 {
-		r.step()
-		r.clients[0].Present(view, r.now())
+		r.Step()
+		r.clients[0].Present(view, r.Now())
 		if at, ok := shownAt(view, his); ok {
 			frames++
 			worst = max(worst, math.Abs(at.Len()-5))
@@ -327,7 +327,7 @@ func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
 	for _, complete := range []bool{false, true} {
 		r := newRig(t, slow(newRules(exactBody)).game(60), 2, 4, 4, Config{}, systems.ClientConfig{})
 		r.pads[1].DX = 1
-		r.run(60)
+		r.Run(60)
 		c := r.clients[0]
 		replica, _ := c.Replica()
 		f := c.replica.Tick
@@ -354,17 +354,17 @@ func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
 // rockets fly until they are no more.
 func TestOthersFlyUntilTheyAreGone(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 6, 6, Config{}, systems.ClientConfig{})
-	view, err := ecs.NewView(r.game)
+	view, err := ecs.NewView(r.Game)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.run(60)
+	r.Run(60)
 	was := map[ecs.Entity]interp.Vec{}
 	flying, gone := 0, 0
 	for n := range 240 {
 		r.pads[1].Fire = n == 0
-		r.step()
-		r.clients[0].Present(view, r.now())
+		r.Step()
+		r.clients[0].Present(view, r.Now())
 		now := map[ecs.Entity]interp.Vec{}
 		for e, m := range view.Sim.Image().Motions {
 			if rockets.Has(view.Sim, e) {

@@ -27,16 +27,16 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 		t.Fatalf("holds own %v, near %v, nowhere %v", holds(hers), holds(his), holds(nowhere))
 	}
 	r.pads[1].DX = 1
-	r.run(36) // he is 36 units away, within 1.25 times the radius
+	r.Run(36) // he is 36 units away, within 1.25 times the radius
 	r.pads[1].DX = 0
-	r.run(100)
+	r.Run(100)
 	if !holds(his) {
 		t.Error("who is at the border was forgotten")
 	}
 	r.pads[1].DX = 1
-	r.run(10)
+	r.Run(10)
 	r.pads[1].DX = 0
-	r.run(90)
+	r.Run(90)
 	if holds(his) || c.World().Exists(his) || !holds(hers) || !holds(nowhere) {
 		t.Errorf("beyond the border: holds him %v, own %v, nowhere %v", holds(his), holds(hers), holds(nowhere))
 	}
@@ -51,7 +51,7 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 		t.Error("the other one holds the wrong figures")
 	}
 	r.press[1].Fire = true // unheard
-	r.run(12)
+	r.Run(12)
 	heard := 0
 	s, _ := c.Replica()
 	for e := range s.Entities {
@@ -70,20 +70,20 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 		t.Errorf("%d of two rockets were heard by who fired them", n)
 	}
 	r.press[1].Hurt = true
-	r.run(12)
+	r.Run(12)
 	if n := r.heard(0, ecs.EffectConfirmed, is(game, died)); n != 1 {
 		t.Errorf("a death was told %d times to who is far away", n)
 	}
 	r.pads[1].DX = -1
-	r.run(30)
+	r.Run(30)
 	r.pads[1].DX = 0
-	r.run(20)
+	r.Run(20)
 	if x := r.xIn(c.World(), 1); !holds(his) || x != r.xIn(r.server.World(), 1) {
 		t.Errorf("who came back is held: %v, at %v", holds(his), x)
 	}
 	for range 3 { // slots are used again
 		r.press[1].Fire = true
-		r.run(60)
+		r.Run(60)
 	}
 	if n := r.server.relevance.places.Slots(); n > 8 {
 		t.Errorf("%d slots for 5 entities at most", n)
@@ -129,9 +129,9 @@ func TestWhatIsHeardOfCountsByItsComponentsAndByHowNearItIs(t *testing.T) {
 	}
 	check(map[ecs.Entity]float32{far: 1.25, farHeavy: 5, nowhere: 8, changing: 2, own: 2})
 	hooks[r.server.World()] = func(w *ecs.World) { heavy.Add(w, changing, health{}) }
-	r.run(2)
+	r.Run(2)
 	check(map[ecs.Entity]float32{far: 1.25, farHeavy: 5, nowhere: 8, changing: 8, own: 2})
-	r.run(30)
+	r.Run(30)
 	c := r.clients[0]
 	if s, _ := c.Replica(); !image.ExistsAt(s, far) || !image.ExistsAt(s, own) {
 		t.Error("the client does not hold what it hears of")

@@ -254,11 +254,11 @@ func FuzzReceive(f *testing.F) {
 		seeds(f, kind)
 	}
 	r := newRig(f, slow(newRules(exactBody)).game(60), 2, 3, 3, Config{}, systems.ClientConfig{})
-	r.run(60)
+	r.Run(60)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, ch := range []systems.Channel{systems.Datagram, systems.Reliable} {
-			_ = r.server.Receive(0, ch, data, r.now(), r)
-			_ = r.clients[1].Receive(ch, data, r.now())
+			_ = r.server.Receive(0, ch, data, r.Now(), r)
+			_ = r.clients[1].Receive(ch, data, r.Now())
 		}
 		r.clients[1].Effects(func(systems.Effect) {})
 		if c := r.clients[1]; r.server.Waiting() > 10+2 || c.World().Tick() != c.present || c.present > c.replica.Tick+DefaultPrediction {
@@ -272,10 +272,10 @@ func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 3, 3, Config{}, systems.ClientConfig{})
 	c := r.clients[0]
 	r.pads[0].DX = 1
-	r.run(30)
+	r.Run(30)
 	c.replica.Receiver.Renew()
 	c.replica.Receiver.Load() // it forgets what it holds but the newest state: what it acknowledged meanwhile it has not
-	r.run(60)
+	r.Run(60)
 	if c.counts.Refused == 0 || c.replica.Refused > 0 {
 		t.Errorf("%d snapshots refused, the last %d of them", c.counts.Refused, c.replica.Refused)
 	}
@@ -303,7 +303,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		"a refusal of what was not": {0, inputMessage{received: r.server.Done(), ack: state.Ack{Lost: true, Refused: 60000}}},
 	} {
 		before := r.server.Peers[c.peer].Stats
-		if err := r.server.Receive(c.peer, systems.Datagram, c.m.append(nil, r.game), r.now(), r); err != ErrMessage {
+		if err := r.server.Receive(c.peer, systems.Datagram, c.m.append(nil, r.Game), r.Now(), r); err != ErrMessage {
 			t.Errorf("%s: %v", name, err)
 		}
 		after := r.server.Peers[c.peer].Stats
@@ -313,9 +313,9 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	}
 	// One who never stops is not listened to any more, and is not let down either.
 	m := inputMessage{received: r.server.Done(), ack: good}
-	flood := m.append(nil, r.game)
+	flood := m.append(nil, r.Game)
 	for range 2 * authority.MaxMessages {
-		if err := r.server.Receive(0, systems.Datagram, flood, r.now(), r); err != nil {
+		if err := r.server.Receive(0, systems.Datagram, flood, r.Now(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -323,7 +323,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		t.Errorf("%d of a flood were refused", r.server.Peers[0].Stats.Refused)
 	}
 	for range 100 {
-		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.now(), r)
+		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.Now(), r)
 	}
 	if r.server.Waiting() > 10 {
 		t.Errorf("%d orders of one second were taken", r.server.Waiting())
@@ -332,7 +332,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	far := inputMessage{received: r.server.Done(), ack: good, done: make([]entry, maxInputs)}
 	r.server.Peers[0].Budget = authority.Budget{}
 	refused := r.server.Peers[0].Stats.Refused
-	if err := r.server.Receive(0, systems.Datagram, far.append(nil, r.game), r.now(), r); err != nil || r.server.Peers[0].Stats.Refused < refused+100 {
+	if err := r.server.Receive(0, systems.Datagram, far.append(nil, r.Game), r.Now(), r); err != nil || r.server.Peers[0].Stats.Refused < refused+100 {
 		t.Errorf("%v, %d inputs refused", err, r.server.Peers[0].Stats.Refused-refused)
 	}
 }
@@ -341,10 +341,10 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 func TestAHelplessClientIsSentAnImage(t *testing.T) {
 	m := newMatch(t, slow(newRules(exactBody)).game(60), 2, Config{})
 	p := m.join(profile(t, "P2"), simnetClock, systems.ClientConfig{}, 60, wander(4))
-	m.net.RunUntil(seconds(3))
+	m.Net.RunUntil(seconds(3))
 	p.replica.Refused = predictor.MostRefused
-	m.net.RunUntil(seconds(6))
-	if p.loads != 2 || !p.Live() || p.replica.Refused != 0 || m.server.PeerStats(0).Desyncs != 1 {
-		t.Errorf("%d images, live %v, %+v", p.loads, p.Live(), m.server.PeerStats(0))
+	m.Net.RunUntil(seconds(6))
+	if p.peer.Loads != 2 || !p.Live() || p.replica.Refused != 0 || m.server.PeerStats(0).Desyncs != 1 {
+		t.Errorf("%d images, live %v, %+v", p.peer.Loads, p.Live(), m.server.PeerStats(0))
 	}
 }

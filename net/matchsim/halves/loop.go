@@ -39,6 +39,8 @@ type LoopConfig struct {
 	Shown func(seat int)
 	// Delays returns by how many ticks each copy of a message is late: none for a lost message. nil: one copy, in time.
 	Delays func(toClient bool, seat int, ch systems.Channel, message []byte) []int
+	// Refused receives the error of a message that a half refused; nil: a refused message is a panic.
+	Refused func(err error)
 	// Offset is how far a client's clock is ahead of the server's. Optional.
 	Offset func(seat int) time.Duration
 }
@@ -180,7 +182,17 @@ func (l *Loop) Run(frames int) {
 	}
 }
 
-// Serve runs the server's part of a frame. A message that the half refuses is a panic.
+func (l *Loop) check(err error) {
+	switch {
+	case err == nil:
+	case l.Refused != nil:
+		l.Refused(err)
+	default:
+		panic(err)
+	}
+}
+
+// Serve runs the server's part of a frame.
 func (l *Loop) Serve() {
 	now := l.Now()
 	for id := range l.up {
@@ -190,9 +202,7 @@ func (l *Loop) Serve() {
 			if !ok {
 				break
 			}
-			if err := l.Server.Receive(systems.Peer(id), ch, message, now, l); err != nil {
-				panic(err)
-			}
+			l.check(l.Server.Receive(systems.Peer(id), ch, message, now, l))
 		}
 		p.clear()
 	}
@@ -203,7 +213,7 @@ func (l *Loop) Serve() {
 	l.Server.Send(now, l)
 }
 
-// Deliver passes the messages that have arrived to a client. A message that the half refuses is a panic.
+// Deliver passes the messages that have arrived to a client.
 func (l *Loop) Deliver(seat int) {
 	p := &l.down[seat][l.Tick%slots]
 	for i := 0; ; i++ {
@@ -211,9 +221,7 @@ func (l *Loop) Deliver(seat int) {
 		if !ok {
 			break
 		}
-		if err := l.Clients[seat].Receive(ch, message, l.Local(seat)); err != nil {
-			panic(err)
-		}
+		l.check(l.Clients[seat].Receive(ch, message, l.Local(seat)))
 	}
 	p.clear()
 }
@@ -223,9 +231,13 @@ func (l *Loop) Discard(seat int) { l.down[seat][l.Tick%slots].clear() }
 
 // DropAll drops all messages in flight.
 func (l *Loop) DropAll() {
-	clear(l.up)
-	clear(l.down)
+	for seat := range l.up {
+		l.Drop(seat)
+	}
 }
+
+// Drop drops the messages in flight from and to a client.
+func (l *Loop) Drop(seat int) { l.up[seat], l.down[seat] = lane{}, lane{} }
 
 // Frame runs a client's frame.
 func (l *Loop) Frame(seat int) {
