@@ -17,13 +17,13 @@ func TestWhatIsShotIsTheServers(t *testing.T) {
 	r.pads[0].Shoot = true
 	heard := [2]int{}
 	for i := range 2*way + 12 {
-		r.step()
+		r.Step()
 		for seat, c := range r.clients {
 			n := 0
 			for e := range flying.All(c.World()) {
 				n++
 				truth, ok := r.server.World().Image().Motion(e.Entity())
-				shown, ok2 := c.Shown(e.Entity(), r.local(seat))
+				shown, ok2 := c.Shown(e.Entity(), r.Local(seat))
 				if ok && ok2 && far(truth.Pos, shown.Pos) > 0.3 {
 					t.Errorf("frame %d: client %d shows a bolt %.2f beside where it is", i, seat, far(truth.Pos, shown.Pos))
 				}
@@ -39,7 +39,7 @@ func TestWhatIsShotIsTheServers(t *testing.T) {
 			t.Errorf("client %d heard of the bolt after %d frames, the ways there and back are %d", seat, i, 2*way)
 		}
 	}
-	r.run(2 * gameRate)
+	r.Run(2 * gameRate)
 	for seat, c := range r.clients {
 		for e := range flying.All(c.World()) {
 			t.Errorf("client %d still has %v", seat, e.Entity())
@@ -57,25 +57,25 @@ func TestEventsAreHeardOnce(t *testing.T) {
 	r := newRig(t, 2, way, way, Config{}, false)
 	r.news[0], r.news[1] = nil, nil
 	r.pads[0].Shoot = true
-	r.run(2)
+	r.Run(2)
 	if len(r.news[0]) != 1 || r.news[0][0].Status != ecs.EffectPredicted {
 		t.Fatalf("the shooter hears %+v at once", r.news[0])
 	}
 	r.pads[0].Hurt = true
-	r.run(1)
+	r.Run(1)
 	r.pads[0].Hurt = true
-	r.run(way)
+	r.Run(way)
 	for _, e := range r.news[0] {
-		if _, ok := deaths.Decode(r.game, e.Event); ok {
+		if _, ok := deaths.Decode(r.Game, e.Event); ok {
 			t.Error("a death is heard of before the server has said so")
 		}
 	}
-	r.run(2*way + 20)
+	r.Run(2*way + 20)
 	for seat, news := range r.news {
 		var first, confirmed, cancelled [2]int
 		for _, e := range news {
 			k := 0
-			if _, ok := deaths.Decode(r.game, e.Event); ok {
+			if _, ok := deaths.Decode(r.Game, e.Event); ok {
 				k = 1
 			}
 			if e.First {
@@ -99,13 +99,13 @@ func TestEventsAreHeardOnce(t *testing.T) {
 func TestWhatAnAvatarHoldsIsPutRightAndItsPlaceStays(t *testing.T) {
 	r := newRig(t, 1, 6, 6, Config{}, false)
 	r.pads[0].Walk = true
-	r.run(gameRate)
+	r.Run(gameRate)
 	c, e := r.clients[0], r.walker(0)
 	lives.Write(c.World(), e).Points = 7
 	c.save()
 	last := r.own(0)
 	for range gameRate {
-		r.step()
+		r.Step()
 		if d := far(r.own(0), last); d > 2.5*top/gameRate { // a frame may compute two ticks
 			t.Fatalf("a step of %.3f", d)
 		}
@@ -120,24 +120,24 @@ func TestWhatAnAvatarHoldsIsPutRightAndItsPlaceStays(t *testing.T) {
 func TestWhoComesBackBeginsWhereHeIs(t *testing.T) {
 	r := newRig(t, 2, 5, 5, Config{}, false)
 	r.pads[0].Walk = true
-	r.run(2 * gameRate)
+	r.Run(2 * gameRate)
 	r.server.Close(0)
-	r.ups[0], r.downs[0] = lane{}, lane{}
+	r.Drop(0)
 	r.lose = func(toClient bool, seat int, _ []byte) bool { return seat == 0 }
-	r.run(5 * gameRate)
+	r.Run(5 * gameRate)
 	stands := r.believed(0)
-	r.run(30)
+	r.Run(30)
 	if d := far(r.believed(0), stands); d > 0 {
 		t.Errorf("a walker of whom nothing was heard for 5 s goes on: %.2f", d)
 	}
 	r.lose = nil
 	r.connect(0)
-	r.run(2 * gameRate)
+	r.Run(2 * gameRate)
 	if !r.clients[0].Live() {
 		t.Fatal("not live")
 	}
 	s := r.server.Counts()
-	r.run(2 * gameRate)
+	r.Run(2 * gameRate)
 	if d := far(r.own(0), r.believed(0)); d > 0.2 || r.server.Counts().Snaps != s.Snaps || s.Clamped > 0 || r.clients[0].Counts().Snaps > 0 {
 		t.Errorf("off by %.2f, %+v, %+v", d, r.server.Counts(), r.clients[0].Counts())
 	}
@@ -150,7 +150,7 @@ func TestWhoComesBackBeginsWhereHeIs(t *testing.T) {
 func TestInterestLimitsWhatIsTold(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{Interest: fixed.FromInt(20)}, false)
 	r.pads[0].Walk = true // away, along x
-	r.run(10 * gameRate)
+	r.Run(10 * gameRate)
 	c := r.clients[1]
 	if c.World().Exists(r.walker(0)) || c.remotes.find(r.walker(0)) != nil {
 		t.Errorf("a walker %.0f away is told of", far(r.believed(0), r.believed(1)))
@@ -159,7 +159,7 @@ func TestInterestLimitsWhatIsTold(t *testing.T) {
 		t.Error("somebody does not hear of himself")
 	}
 	r.pads[0].Heading = 512
-	r.run(10 * gameRate)
+	r.Run(10 * gameRate)
 	if !c.World().Exists(r.walker(0)) {
 		t.Fatalf("a walker %.0f away is not told of", far(r.believed(0), r.believed(1)))
 	}
@@ -175,7 +175,7 @@ func TestWithoutClocks(t *testing.T) {
 	for assumed, off := range map[systems.Time]float64{100 * ms: 0, 200 * ms: 2 * top * 0.1, 50 * ms: 2 * top * 0.05} {
 		r := newRig(t, 2, way, way, Config{Assumed: assumed}, false)
 		r.pads[0].Walk = true
-		r.run(6 * gameRate)
+		r.Run(6 * gameRate)
 		if d := far(r.own(0), r.shown(1, 0)); d < off-0.35 || d > off+0.35 {
 			t.Errorf("assumed %d ms: off by %.2f, want %.2f", assumed/ms, d, off)
 		}
@@ -189,11 +189,11 @@ func TestWithoutClocks(t *testing.T) {
 func TestATrustedClientTeleports(t *testing.T) {
 	r := newRig(t, 2, 4, 4, Config{Trusting: true}, false)
 	r.pads[0].Walk = true
-	r.run(gameRate)
+	r.Run(gameRate)
 	c, to := r.clients[0], fixed.Vec3{X: fixed.FromInt(-300)}
 	c.put(c.avatar(r.walker(0)), ecs.Motion{Pos: to})
 	for i := range 2 * gameRate {
-		r.step()
+		r.Step()
 		if x := r.shown(1, 0).X.Float(); i > 10 && x > -280 || x > 20 {
 			t.Fatalf("shown at %.1f, %d frames after the teleport", x, i)
 		}
@@ -207,11 +207,11 @@ func TestATrustedClientTeleports(t *testing.T) {
 func TestRecordsAreCompactOnTheWire(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	r.pads[0] = pad{Walk: true}
-	r.run(gameRate)
+	r.Run(gameRate)
 	before := r.server.Counts()
 	for i := range 40 {
 		r.pads[0].Heading = int16(i * 256)
-		r.run(gameRate / 2)
+		r.Run(gameRate / 2)
 	}
 	s := r.server.Counts()
 	records, compact, bytes := s.Records-before.Records, s.Compact-before.Compact, s.Bytes-before.Bytes
@@ -228,11 +228,11 @@ func TestRecordsAreCompactOnTheWire(t *testing.T) {
 func TestWhoJoinsSeesEverybodyInMotion(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Period: 5 * sec}}, false)
 	r.pads[0].Walk = true
-	r.run(gameRate)
+	r.Run(gameRate)
 	r.server.Close(1)
-	r.ups[1], r.downs[1] = lane{}, lane{}
+	r.Drop(1)
 	r.connect(1)
-	r.run(gameRate / 2)
+	r.Run(gameRate / 2)
 	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
 		t.Errorf("off by %.2f half a second after connecting", d)
 	}

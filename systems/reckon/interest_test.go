@@ -15,9 +15,9 @@ func apart(t *testing.T, c Config) *rig {
 	t.Helper()
 	r := newRig(t, 2, 3, 3, c, false)
 	r.pads[0].Walk = true
-	r.run(10 * gameRate)
+	r.Run(10 * gameRate)
 	r.pads[0].Walk = false
-	r.run(3 * gameRate)
+	r.Run(3 * gameRate)
 	if s, _ := r.clients[1].Replica(); image.ExistsAt(s, r.walker(0)) {
 		t.Fatal("a walker 50 units away is still heard of")
 	}
@@ -27,7 +27,7 @@ func apart(t *testing.T, c Config) *rig {
 // heard counts the events of a kind that a client's player has heard of since it was last asked.
 func (r *rig) heard(seat int, event *ecs.Event[shot]) (n int) {
 	for _, e := range r.news[seat] {
-		if _, ok := event.Decode(r.game, e.Event); ok && e.Status == ecs.EffectConfirmed {
+		if _, ok := event.Decode(r.Game, e.Event); ok && e.Status == ecs.EffectConfirmed {
 			n++
 		}
 	}
@@ -42,21 +42,21 @@ func TestEventsAreForThoseWhoHearOfWhomTheyAreAbout(t *testing.T) {
 	r.heard(1, shots)
 	for range 3 {
 		r.pads[0].Shoot = true
-		r.run(gameRate)
+		r.Run(gameRate)
 	}
 	if own, other := r.heard(0, shots), r.heard(1, shots); own < 3 || other > 0 {
 		t.Errorf("of three shots who fired heard %d, who is far away %d", own, other)
 	}
 	r.pads[1].Shoot = true
-	r.run(gameRate)
+	r.Run(gameRate)
 	if n := r.heard(1, shots); n != 1 {
 		t.Errorf("of a shot of his own a player heard %d", n)
 	}
 	for range 2 {
 		r.pads[0].Hurt = true
-		r.run(10)
+		r.Run(10)
 	}
-	r.run(gameRate)
+	r.Run(gameRate)
 	if n := r.heard(1, deaths); n != 1 {
 		t.Errorf("a death was told %d times to who is far away", n)
 	}
@@ -68,15 +68,15 @@ func TestWhoComesNearIsToldOfAtOnce(t *testing.T) {
 	r.pads[0] = pad{Walk: true, Heading: 512}
 	slot, _ := r.server.motion.things.Slot(r.walker(0).Row)
 	for !r.server.sets.Has(1, slot) {
-		if r.step(); r.tick > 40*gameRate {
+		if r.Step(); r.Tick > 40*gameRate {
 			t.Fatal("nobody comes near")
 		}
 	}
-	r.run(r.down + 1)
+	r.Run(r.Down + 1)
 	if s, _ := r.clients[1].Replica(); !image.ExistsAt(s, r.walker(0)) {
 		t.Error("the state does not have him yet")
 	}
-	m, ok := r.clients[1].Shown(r.walker(0), r.local(1))
+	m, ok := r.clients[1].Shown(r.walker(0), r.Local(1))
 	if !ok || far(m.Pos, r.believed(0)) > 0.5 {
 		t.Errorf("no record has come: shown at %v (%v), and is at %v", m.Pos, ok, r.believed(0))
 	}
@@ -88,8 +88,8 @@ func TestTheLastEventsOfWhatIsGoneAreForThoseWhoHeardOfIt(t *testing.T) {
 	s, e := r.server, r.walker(0)
 	r.server.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, r)
 	r.lose = func(bool, int, []byte) bool { return true }
-	r.tick++
-	s.Tick(r.now())
+	r.Tick++
+	s.Tick(r.Now())
 	event := image.EmittedEvent{Key: image.EventKey{Tick: s.Done(), Entity: e}}
 	far, own := s.eventFilter(&s.Peers[1])(&event), s.eventFilter(&s.Peers[0])(&event)
 	if _, there := s.World().Image().Motion(e); there || far || !own {
@@ -102,11 +102,11 @@ func TestWhatIsFarAwayIsToldOfMoreSeldom(t *testing.T) {
 	claims := func(near fixed.Num) (n uint64) {
 		r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Near: near, Threshold: fixed.One, Period: 5 * systems.Second}}, false)
 		r.pads[0].Walk = true
-		r.run(10 * gameRate)
+		r.Run(10 * gameRate)
 		before := r.clients[0].Counts().Claims
 		for i := range 120 {
 			r.pads[0].Heading = int16(i%2) * 60
-			r.run(5)
+			r.Run(5)
 		}
 		return r.clients[0].Counts().Claims - before
 	}
@@ -115,7 +115,7 @@ func TestWhatIsFarAwayIsToldOfMoreSeldom(t *testing.T) {
 	}
 	r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Near: fixed.One}}, false)
 	r.pads[0].Shoot = true
-	r.run(20)
+	r.Run(20)
 	for slot, thing := range r.server.motion.things.All {
 		if thing.entity.Owner() != ecs.OwnedBy(0) || thing.entity == r.walker(0) {
 			continue
@@ -127,7 +127,7 @@ func TestWhatIsFarAwayIsToldOfMoreSeldom(t *testing.T) {
 		for off, records := range []int{0, 0, 1} { // its threshold is 2.2 units
 			r.server.motion.sent()
 			thing.motion.Pos.Y += fixed.FromInt(off)
-			if r.server.motion.update(slot, r.now()); len(r.server.motion.out) != records {
+			if r.server.motion.update(slot, r.Now()); len(r.server.motion.out) != records {
 				t.Errorf("of a bolt that is %d units farther off its way %d records leave", off, len(r.server.motion.out))
 			}
 		}

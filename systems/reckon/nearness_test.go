@@ -22,7 +22,7 @@ func TestTheStateOfWhatIsNearCountsMore(t *testing.T) {
 	}
 	near := priority()
 	r.pads[0].Walk = true
-	r.run(gameRate)
+	r.Run(gameRate)
 	there, _ := r.server.World().Image().Motion(r.walker(0))
 	here, _ := r.server.World().Image().Motion(r.walker(1))
 	distance := there.Pos.Sub(here.Pos).Len().Float()

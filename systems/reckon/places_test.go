@@ -16,10 +16,10 @@ func TestTheStateLeavesOutWhereThingsAreThatMove(t *testing.T) {
 		m, _ := s.Motion(r.walker(0))
 		return m.Pos
 	}
-	r.run(3 * gameRate)
+	r.Run(3 * gameRate)
 	from := told()
 	r.pads[0].Walk = true
-	r.run(3 * gameRate)
+	r.Run(3 * gameRate)
 	if told() != from {
 		t.Errorf("the state has brought a walker to %v, from %v", told(), from)
 	}
@@ -28,11 +28,11 @@ func TestTheStateLeavesOutWhereThingsAreThatMove(t *testing.T) {
 		t.Errorf("a client computes with a walker that is %.2f off, and has gone %.1f", d, far(r.believed(0), from))
 	}
 	r.pads[0].Walk = false
-	r.run(int(systems.RestTime / systems.Second * gameRate))
+	r.Run(int(systems.RestTime / systems.Second * gameRate))
 	if told() != from {
 		t.Errorf("the state has brought a walker that has just come to rest to %v", told())
 	}
-	r.run(gameRate)
+	r.Run(gameRate)
 	if told() != r.believed(0) {
 		t.Errorf("the state has a walker that rests at %v, the server at %v", told(), r.believed(0))
 	}
@@ -42,16 +42,16 @@ func TestTheStateLeavesOutWhereThingsAreThatMove(t *testing.T) {
 func TestTheStateHasWhereThingsJumpTo(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	r.pads[0] = pad{Walk: true, Hurt: true}
-	r.step()
+	r.Step()
 	r.pads[0].Hurt = true
-	r.run(2)
+	r.Run(2)
 	home := fixed.Vec3{Y: fixed.FromInt(-200)}
 	for range 3 * gameRate {
-		if r.step(); far(r.believed(0), home) < 1 {
+		if r.Step(); far(r.believed(0), home) < 1 {
 			break
 		}
 	}
-	r.run(gameRate / 2)
+	r.Run(gameRate / 2)
 	s, _ := r.clients[1].Replica()
 	if m, _ := s.Motion(r.walker(0)); far(m.Pos, home) > 1 || far(r.believed(0), home) < 1 {
 		t.Errorf("the state has it at %v, and it has gone on to %v", m.Pos, r.believed(0))
@@ -62,19 +62,19 @@ func TestTheStateHasWhereThingsJumpTo(t *testing.T) {
 func TestWhoComesInSeesWhatMovesWhereItIs(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	r.pads[0].Walk = true
-	r.run(2 * gameRate)
+	r.Run(2 * gameRate)
 	r.server.Close(1)
-	r.ups[1], r.downs[1] = lane{}, lane{}
+	r.Drop(1)
 	r.lose = func(toClient bool, seat int, _ []byte) bool { return !toClient && seat == 1 }
-	r.run(gameRate)
+	r.Run(gameRate)
 	r.lose = nil
 	r.connect(1)
-	r.run(2 * gameRate)
+	r.Run(2 * gameRate)
 	if d := far(r.shown(1, 0), r.believed(0)); d > 0.3 {
 		t.Errorf("off by %.2f", d)
 	}
 	r.pads[0].Walk = false
-	r.run(4 * gameRate)
+	r.Run(4 * gameRate)
 	s, _ := r.clients[1].Replica()
 	if m, _ := s.Motion(r.walker(0)); m.Pos != r.believed(0) {
 		t.Errorf("the state has it at %v, the server at %v", m.Pos, r.believed(0))

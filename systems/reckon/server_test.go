@@ -20,11 +20,11 @@ func TestAPlayerSeesWhatHeDoesAtOnce(t *testing.T) {
 		r := newRig(t, 2, way, way, Config{}, false)
 		at := r.own(0)
 		r.pads[0].Walk = true
-		r.run(2) // a frame may be a hair too early for its tick
+		r.Run(2) // a frame may be a hair too early for its tick
 		if r.own(0) == at {
 			t.Errorf("way %d: nothing moved in two frames", way)
 		}
-		r.run(2*way + 3*gameRate)
+		r.Run(2*way + 3*gameRate)
 		if d := far(r.own(0), r.believed(0)); d > 0.15 {
 			t.Errorf("way %d: the server is off by %.2f on a straight line", way, d)
 		}
@@ -44,7 +44,7 @@ func TestAMatchIsPlayedAgainFromItsOrders(t *testing.T) {
 	for i := range 20 {
 		r.pads[0] = pad{Heading: int16(i * 100), Walk: true, Shoot: i%3 == 0, Hurt: i%4 == 0}
 		r.pads[1] = pad{Heading: int16(-i * 70), Walk: i%2 == 0, Shoot: true}
-		r.run(30)
+		r.Run(30)
 	}
 	motions := 0
 	for _, f := range r.taken {
@@ -69,8 +69,8 @@ func TestAMatchIsPlayedAgainFromItsOrders(t *testing.T) {
 func TestAdoptedTicksAreTheSame(t *testing.T) {
 	r := newRig(t, 1, 4, 4, Config{}, false)
 	r.pads[0] = pad{Walk: true, Shoot: true}
-	r.run(100)
-	half, err := New(Config{}).NewServer(systems.ServerConfig{World: newWorld(t, r.game), Peers: 1})
+	r.Run(100)
+	half, err := New(Config{}).NewServer(systems.ServerConfig{World: newWorld(t, r.Game), Peers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestDR08TheWholeStrategyLimitsAFastClient(t *testing.T) {
 		r := newRig(t, 2, 6, 6, Config{Trusting: trusting}, true)
 		from := r.believed(0)
 		r.pads[0] = pad{Walk: true, Fast: true}
-		r.run(30 * gameRate)
+		r.Run(30 * gameRate)
 		d := far(r.believed(0), from) / top
 		s, c := r.server.Counts(), r.clients[0].Counts()
 		t.Logf("trusting %v: %.2f s of way at full speed in 30 s, %+v, %+v", trusting, d, s, c)
@@ -112,17 +112,17 @@ func TestDR08TheWholeStrategyLimitsAFastClient(t *testing.T) {
 func TestARespawnIsTheServersWord(t *testing.T) {
 	r := newRig(t, 2, 8, 8, Config{}, false)
 	r.pads[0] = pad{Walk: true}
-	r.run(gameRate)
+	r.Run(gameRate)
 	e := r.walker(0)
 	before, _ := r.server.Epoch(e)
 	r.pads[0].Hurt = true
-	r.step()
+	r.Step()
 	r.pads[0].Hurt = true
-	r.run(gameRate / 2)
+	r.Run(gameRate / 2)
 	home := fixed.Vec3{Y: fixed.FromInt(-200)}
 	respawned, sawBetween := 0, false
 	for i := range 4 * gameRate {
-		r.step()
+		r.Step()
 		if respawned == 0 && far(r.believed(0), home) < 1 {
 			respawned = i
 			if epoch, answered := r.server.Epoch(e); epoch != before+1 || answered {
@@ -146,7 +146,7 @@ func TestARespawnIsTheServersWord(t *testing.T) {
 		t.Errorf("off by %.2f when all is over", d)
 	}
 	// What it said before the word is void.
-	old := claim{epoch: before, record: motion.Record{Entity: e, Stamp: motion.StampOf(r.local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
+	old := claim{epoch: before, record: motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
 	was := r.server.Counts().Outdated
 	r.claim(0, old)
 	if r.server.Counts().Outdated != was+1 || far(r.believed(0), old.record.Pos) < 100 {
@@ -157,26 +157,26 @@ func TestARespawnIsTheServersWord(t *testing.T) {
 // claim lets a client say something at once.
 func (r *rig) claim(seat int, c ...claim) error {
 	m := moveMessage{received: r.server.Done(), claims: c}
-	return r.server.Receive(systems.Peer(seat), systems.Datagram, m.append(nil, r.game), r.now(), r)
+	return r.server.Receive(systems.Peer(seat), systems.Datagram, m.append(nil, r.Game), r.Now(), r)
 }
 
 // The answer to a word may be lost, and so may the word: both are repeated until it has come through.
 func TestALostWordIsRepeated(t *testing.T) {
 	r := newRig(t, 1, 5, 5, Config{}, false)
 	a := r.server.avatar(r.walker(0))
-	r.server.correct(a, fixed.Vec3{X: fixed.FromInt(50)}, r.now())
+	r.server.correct(a, fixed.Vec3{X: fixed.FromInt(50)}, r.Now())
 	r.lose = func(bool, int, []byte) bool { return true }
-	r.run(gameRate)
+	r.Run(gameRate)
 	r.lose = nil
-	r.run(12)
+	r.Run(12)
 	if d := far(r.own(0), fixed.Vec3{X: fixed.FromInt(50)}); d > 1 {
 		t.Fatalf("the word did not come: %v", r.own(0))
 	}
-	r.server.correct(a, fixed.Vec3{X: fixed.FromInt(90)}, r.now())
+	r.server.correct(a, fixed.Vec3{X: fixed.FromInt(90)}, r.Now())
 	r.lose = func(toClient bool, _ int, m []byte) bool { return !toClient && m[0] == kindMove }
-	r.run(20)
+	r.Run(20)
 	r.lose = nil
-	r.run(20) // long before the next record is due
+	r.Run(20) // long before the next record is due
 	if a.unanswered || far(r.own(0), fixed.Vec3{X: fixed.FromInt(90)}) > 1 || far(r.believed(0), r.own(0)) > 0.2 {
 		t.Errorf("unanswered %v, at %v and %v", a.unanswered, r.own(0), r.believed(0))
 	}
@@ -186,7 +186,7 @@ func TestALostWordIsRepeated(t *testing.T) {
 func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	r := newRig(t, 2, 2, 2, Config{}, false)
 	r.pads[1] = pad{Shoot: true}
-	r.run(20)
+	r.Run(20)
 	bolt := ecs.Entity{}
 	for e := range flying.All(r.server.World()) {
 		bolt = e.Entity()
@@ -197,12 +197,12 @@ func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	epoch, _ := r.server.Epoch(r.walker(1))
 	for i, e := range []ecs.Entity{r.walker(1), bolt, {Row: 99, Born: 4}, {}} {
 		before := r.server.Counts().Foreign
-		err := r.claim(0, claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
+		err := r.claim(0, claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)), Pos: fixed.Vec3{X: fixed.FromInt(500)}}})
 		if err != nil || r.server.Counts().Foreign != before+1 {
 			t.Errorf("%d: %v, %+v", i, err, r.server.Counts())
 		}
 	}
-	r.run(30)
+	r.Run(30)
 	if d := far(r.own(1), r.believed(1)); d > 0.2 {
 		t.Errorf("the other is off by %.2f", d)
 	}
@@ -217,11 +217,11 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 		for i := range 3 * gameRate {
 			epoch, _ := r.server.Epoch(e)
 			n := fixed.FromInt(i)
-			rec := motion.Record{Entity: e, Stamp: motion.StampOf(r.local(0)) + off + motion.Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: motion.MaxCoordinate}, Vel: fixed.Vec3{X: motion.MaxVelocity, Z: -motion.MaxVelocity}}
+			rec := motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + off + motion.Stamp(i%3), Pos: fixed.Vec3{X: n.Mul(n), Y: motion.MaxCoordinate}, Vel: fixed.Vec3{X: motion.MaxVelocity, Z: -motion.MaxVelocity}}
 			if err := r.claim(0, claim{epoch, rec}); err != nil {
 				t.Fatal(err)
 			}
-			r.step()
+			r.Step()
 		}
 		if d := far(r.believed(0), from); d > 1.05*top*(3+2.5+0.1+1)+0.5*top { // 2.5 s of jitter, and going on for 1 s
 			t.Errorf("stamps %d off: believed to have come %.1f", off, d)
@@ -230,7 +230,7 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 		if s.Clamped == 0 && s.Outdated == 0 || s.Claims < 3*gameRate {
 			t.Errorf("stamps %d off: %+v: the run shows nothing", off, s)
 		}
-		r.run(25 * gameRate)
+		r.Run(25 * gameRate)
 		if d := far(r.own(0), r.believed(0)); d > 0.3 {
 			t.Errorf("stamps %d off: %.2f off when it is over: %+v", off, d, r.server.Counts())
 		}
@@ -246,15 +246,15 @@ func TestFloodsAreDropped(t *testing.T) {
 	for range gameRate {
 		epoch, _ := r.server.Epoch(e)
 		for i := range 12 {
-			rec := claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.local(0)) + motion.Stamp(i), Flags: motion.FlagStop, Pos: r.believed(0)}}
+			rec := claim{epoch, motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + motion.Stamp(i), Flags: motion.FlagStop, Pos: r.believed(0)}}
 			if err := r.claim(0, rec, rec, rec, rec); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := r.server.Receive(0, systems.Reliable, appendRequest(nil, e, nil), r.now(), r); err != nil {
+		if err := r.server.Receive(0, systems.Reliable, appendRequest(nil, e, nil), r.Now(), r); err != nil {
 			t.Fatal(err)
 		}
-		r.step()
+		r.Step()
 	}
 	s := r.server.Counts()
 	if s.Excessive == before.Excessive || s.Believed-before.Believed > 100 {
@@ -272,26 +272,26 @@ func TestFloodsAreDropped(t *testing.T) {
 func TestMessagesThatNobodySendsAreRefused(t *testing.T) {
 	r := newRig(t, 1, 2, 2, Config{}, false)
 	good := moveMessage{received: r.server.Done()}
-	b := good.append(nil, r.game)
+	b := good.append(nil, r.Game)
 	ahead := moveMessage{received: r.server.Done() + 1}
 	bodies := moveMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: 60000}}
 	relative := moveMessage{received: r.server.Done(), claims: []claim{{1, motion.Record{Entity: r.walker(0), Anchor: 1}}}}
 	none := moveMessage{received: r.server.Done(), anchors: []anchorAck{{row: 1}}}
 	for name, m := range map[string][]byte{
-		"nothing": {}, "kind": {77}, "cut": b[:len(b)-1], "longer": append(slices.Clone(b), 0), "a tick to come": ahead.append(nil, r.game),
-		"bodies never sent": bodies.append(nil, r.game), "a relative claim": relative.append(nil, r.game), "anchor 0": none.append(nil, r.game),
+		"nothing": {}, "kind": {77}, "cut": b[:len(b)-1], "longer": append(slices.Clone(b), 0), "a tick to come": ahead.append(nil, r.Game),
+		"bodies never sent": bodies.append(nil, r.Game), "a relative claim": relative.append(nil, r.Game), "anchor 0": none.append(nil, r.Game),
 		"clock": {0xC1, 0}, "an order as a datagram": appendRequest(nil, ecs.Entity{}, nil),
 	} {
-		if err := r.server.Receive(0, systems.Datagram, m, r.now(), r); err == nil {
+		if err := r.server.Receive(0, systems.Datagram, m, r.Now(), r); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
 	for name, m := range map[string][]byte{"nothing": {}, "kind": {77}, "news": {kindUpdate}, "clock": {0xC0, 1}, "events": {kindEvents, 1, 2}} {
-		if err := r.clients[0].Receive(systems.Reliable, m, r.local(0)); err == nil {
+		if err := r.clients[0].Receive(systems.Reliable, m, r.Local(0)); err == nil {
 			t.Errorf("%s: taken by a client", name)
 		}
 	}
-	if r.server.Receive(0, systems.Datagram, b, r.now(), r) != nil {
+	if r.server.Receive(0, systems.Datagram, b, r.Now(), r) != nil {
 		t.Error("the good one is refused")
 	}
 }
@@ -310,7 +310,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 			for seat := range r.pads {
 				r.pads[seat] = pad{Heading: int16(i / 37 * 200), Walk: i/100%3 != 0, Shoot: i%20 == 0}
 			}
-			r.step()
+			r.Step()
 			for seat := range r.news {
 				r.news[seat] = r.news[seat][:0]
 			}
@@ -328,7 +328,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 // is so where the first round trip was not measured yet, or the clock was set.
 func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 	r := newRig(t, 1, 2, 2, Config{}, false)
-	r.run(200)
+	r.Run(200)
 	done, seat := r.server.Done(), &r.server.Seats[0]
 	for name, c := range map[string]struct {
 		received ecs.Tick
@@ -338,7 +338,7 @@ func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 		before := r.server.PeerStats(0).Refused
 		seat.PopWorst()
 		m := moveMessage{received: c.received, done: make([]ecs.InputBytes, c.count)}
-		if err := r.server.Receive(0, systems.Datagram, m.append(nil, r.game), r.now(), r); err != nil {
+		if err := r.server.Receive(0, systems.Datagram, m.append(nil, r.Game), r.Now(), r); err != nil {
 			t.Fatal(err)
 		}
 		if w, ok := seat.Worst(); !ok || c.refused == 0 && w != (inputs.Margin{Tick: done - 120, Value: -120 * inputs.MarginUnit}) {
@@ -356,9 +356,9 @@ func TestAClientThatIsFarOffComesRight(t *testing.T) {
 		r := newRig(t, 1, 2, 2, Config{}, false)
 		c := r.clients[0]
 		c.ticks.jump(ecs.Tick(int(r.server.Done()) + off))
-		r.run(4 * gameRate)
+		r.Run(4 * gameRate)
 		before := r.server.PeerStats(0).Substituted
-		r.run(gameRate)
+		r.Run(gameRate)
 		if n := r.server.PeerStats(0).Substituted - before; n > 0 {
 			t.Errorf("%d ticks off: %d inputs were made up in the fifth second, the last margin was %v", off, n, c.Stats().Margin)
 		}

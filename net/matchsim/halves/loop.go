@@ -21,6 +21,7 @@ type Loop struct {
 
 	up, down []lane // by seat
 	outs     []uplink
+	effects  []func(systems.Effect) // made once, since a closure per frame would be an allocation
 }
 
 // LoopConfig describes a Loop.
@@ -118,7 +119,13 @@ func (l *Loop) Add(t testing.TB, c systems.ClientConfig) systems.Client {
 
 // AddHalf adds a client half that exists.
 func (l *Loop) AddHalf(half systems.Client) {
-	l.outs = append(l.outs, uplink{l, len(l.Clients)})
+	seat := len(l.Clients)
+	l.outs = append(l.outs, uplink{l, seat})
+	l.effects = append(l.effects, func(e systems.Effect) {
+		if l.Effect != nil {
+			l.Effect(seat, e)
+		}
+	})
 	l.Clients, l.up, l.down = append(l.Clients, half), append(l.up, lane{}), append(l.down, lane{})
 }
 
@@ -245,14 +252,8 @@ func (l *Loop) Frame(seat int) {
 	c.SetInput(l.Input(seat, l.Tick))
 	c.Frame(now)
 	c.Send(now, &l.outs[seat])
-	if l.Effect == nil {
-		c.Effects(ignore)
-	} else {
-		c.Effects(func(e systems.Effect) { l.Effect(seat, e) })
-	}
+	c.Effects(l.effects[seat])
 	if l.Shown != nil {
 		l.Shown(seat)
 	}
 }
-
-func ignore(systems.Effect) {}
