@@ -18,8 +18,8 @@ import (
 // joining matches the first line of a run that begins to use its tokens.
 func joining(event string, _ map[string]any) bool { return event == "joining" }
 
-// A player whose process dies right after each of three starts comes back to the seat with the fourth: with the log
-// alone, and with the command that began it.
+// A client whose process dies right after each of three starts comes back to its seat with the fourth. It may be started with
+// the log alone, or with the command that began it.
 func TestAClientThatDiesRightAfterItsStartComesBackToItsSeat(t *testing.T) {
 	for _, again := range []string{"with the log alone", "with the same command"} {
 		t.Run(again, func(t *testing.T) {

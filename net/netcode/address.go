@@ -57,8 +57,8 @@ func (l *addressList) append(dst []byte) []byte {
 	return dst
 }
 
-// take reads a list and returns what follows it. The caller guarantees that buf has room for the longest list, 4 +
-// MaxServers*19 bytes, and what follows.
+// take decodes a list and returns the rest. buf must have the size of the longest list, 4 + MaxServers*19 bytes, and
+// of the fields after it.
 func (l *addressList) take(buf []byte) (rest []byte, err error) {
 	count := binary.LittleEndian.Uint32(buf)
 	l.count = 0
@@ -89,12 +89,12 @@ func (l *addressList) take(buf []byte) (rest []byte, err error) {
 	return buf, nil
 }
 
-// plain returns the address as tokens can carry it: an IPv4 address in IPv6 clothes becomes IPv4, a zone is dropped.
+// plain returns the address as tokens encode it: IPv4 in IPv6 form becomes IPv4, and a zone is removed.
 func plain(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }
 
-// unmapped keeps the zone, which a reply to a link-local address needs.
+// unmapped keeps the zone, which replies to a link-local address need.
 func unmapped(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }

@@ -5,21 +5,21 @@ import (
 	"encoding/binary"
 )
 
-// challengeToken is what a server seals for itself and lets the client carry back: it proves that the client receives
-// at the address it claims. Its key never leaves the server.
+// challengeToken is sealed by the server, sent to the client and returned by it. It proves that the client receives
+// packets at its address. Only the server has its key.
 type challengeToken struct {
 	clientID uint64
 	userData [UserDataSize]byte
 }
 
-// put writes the plaintext, zero padded, into buf, which holds challengeSize bytes.
+// put writes the plaintext, zero padded, into buf, of challengeSize bytes.
 func (t *challengeToken) put(buf []byte) {
 	binary.LittleEndian.PutUint64(buf, t.clientID)
 	n := 8 + copy(buf[8:], t.userData[:])
 	clear(buf[n:challengeSize])
 }
 
-// take reads what put wrote. Every plaintext of that size is legal.
+// take is the inverse of put. Every plaintext of that size is valid.
 func (t *challengeToken) take(buf []byte) {
 	t.clientID = binary.LittleEndian.Uint64(buf)
 	copy(t.userData[:], buf[8:])

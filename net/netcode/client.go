@@ -15,7 +15,7 @@ type State int8
 const (
 	StateTokenExpired     State = -6 // the token's lifetime passed before a connection was made
 	StateInvalidToken     State = -5
-	StateTimedOut         State = -4 // the server fell silent
+	StateTimedOut         State = -4 // nothing arrived for the timeout of the token
 	StateResponseTimedOut State = -3 // the last server did not answer the response
 	StateRequestTimedOut  State = -2 // the last server did not answer the request
 	StateDenied           State = -1 // the last server was full
@@ -31,7 +31,7 @@ var stateNames = [...]string{
 	"sending connection response", "connected",
 }
 
-// String returns the standard's name of the state.
+// String returns the name of the state in the standard.
 func (s State) String() string {
 	if s < StateTokenExpired || s > StateConnected {
 		return "netcode.State(" + strconv.Itoa(int(s)) + ")"
@@ -39,33 +39,33 @@ func (s State) String() string {
 	return stateNames[s-StateTokenExpired]
 }
 
-// Client is the client's end of one connection. It does no input or output: Receive takes each datagram as it came,
-// Update the time, and what is to be sent is put into the caller's Outbox. The zero value is disconnected and ready for
-// Connect. One goroutine at a time.
+// Client is the client's end of one connection. It does no input or output: Receive processes datagrams, Update the
+// passing of time and puts packets into an Outbox. The zero value is disconnected and ready for Connect. One goroutine
+// may use it at a time.
 type Client struct {
-	state      State
-	token      ConnectToken
-	server     int // index into the token's servers
-	epoch      time.Time
-	lastSend   int64
-	lastHeard  int64
-	sendNow    bool // the state has just changed: send without waiting for the interval
-	sequence   uint64
-	window     window
-	seal, open cipher.AEAD
-	codec      codec
-	response   [8 + challengeSize]byte // of the challenge: its sequence and its sealed token
-	slot       uint32
-	maxClients uint32
-	counters   Counters
+	state       State
+	token       ConnectToken
+	server      int // index into the token's servers
+	epoch       time.Time
+	lastSend    int64
+	lastReceive int64
+	sendNow     bool // the state has changed: send without waiting for the interval
+	sequence    uint64
+	window      window
+	seal, open  cipher.AEAD
+	codec       codec
+	response    [8 + challengeSize]byte // of the challenge: its sequence and its sealed token
+	slot        uint32
+	maxClients  uint32
+	counters    Counters
 }
 
 // Connect begins a connection with a token of TokenSize bytes and keeps a copy of it. It drops an earlier connection
 // without a packet to the server, so call Disconnect first. A malformed token gives an error that wraps ErrToken and
 // StateInvalidToken.
 //
-// A token makes one connection only. After a failed attempt it may be tried again; the packet sequence then goes on
-// where it was, since the keys are the same.
+// A token is valid for one connection. After a failed attempt it may be tried again. The packet sequence then continues,
+// because the keys are the same.
 func (c *Client) Connect(token []byte, now time.Time) error {
 	var t ConnectToken
 	if err := t.take(token); err != nil {
@@ -83,17 +83,17 @@ func (c *Client) Connect(token []byte, now time.Time) error {
 	return nil
 }
 
-// try begins with one of the token's servers.
+// try starts an attempt with one of the servers of the token.
 func (c *Client) try(server int, at int64) {
 	c.server = server
 	c.state = StateRequesting
-	c.lastHeard = at
+	c.lastReceive = at
 	c.sendNow = true
 	c.window = window{}
 	c.slot, c.maxClients = 0, 0
 }
 
-// fail goes on to the next server, or ends in a state below zero.
+// fail tries the next server, or ends in a negative state.
 func (c *Client) fail(state State, at int64) {
 	if c.server+1 < c.token.servers.count {
 		c.try(c.server+1, at)
@@ -104,8 +104,8 @@ func (c *Client) fail(state State, at int64) {
 
 func (c *Client) since(now time.Time) int64 { return int64(now.Sub(c.epoch)) }
 
-// Receive takes one datagram and returns its payload, nil if it has none. The packet is decrypted in place: its bytes
-// are changed whatever they were, and the payload aliases them.
+// Receive processes one datagram and returns its payload, or nil. The packet is decrypted in place: its bytes are always
+// changed, and the payload aliases them.
 func (c *Client) Receive(packet []byte, from netip.AddrPort, now time.Time) (payload []byte) {
 	payload, result := c.receive(packet, unmapped(from), c.since(now))
 	c.counters[result]++
@@ -137,29 +137,29 @@ func (c *Client) receive(packet []byte, from netip.AddrPort, at int64) ([]byte, 
 	if !h.kind.bodyFits(len(body)) {
 		return nil, DropBody
 	}
-	return c.take(h.kind, body, at)
+	return c.accept(h.kind, body, at)
 }
 
-// take acts on a genuine packet.
-func (c *Client) take(k kind, body []byte, at int64) ([]byte, Counter) {
+// accept processes an authenticated packet.
+func (c *Client) accept(k kind, body []byte, at int64) ([]byte, Counter) {
 	switch {
 	case k == kindPayload && c.state == StateConnected:
-		c.lastHeard = at
+		c.lastReceive = at
 		return body, Payloads
 	case k == kindKeepAlive && c.state == StateConnected:
-		c.lastHeard = at
+		c.lastReceive = at
 		return nil, KeepAlives
 	case k == kindKeepAlive && c.state == StateResponding:
 		c.state = StateConnected
 		c.slot = binary.LittleEndian.Uint32(body)
 		c.maxClients = binary.LittleEndian.Uint32(body[4:])
-		c.lastHeard = at
+		c.lastReceive = at
 		c.sendNow = true // confirms the connection to the server
 		return nil, Connects
 	case k == kindChallenge && c.state == StateRequesting:
 		c.state = StateResponding
 		copy(c.response[:], body)
-		c.lastHeard = at
+		c.lastReceive = at
 		c.sendNow = true
 		return nil, Challenges
 	case k == kindDenied && c.state < StateConnected:
@@ -195,16 +195,16 @@ func (c *Client) Update(out *Outbox, now time.Time) {
 	}
 }
 
-// expire ends what has taken too long.
+// expire ends an attempt or a connection that has timed out.
 func (c *Client) expire(at int64) {
 	if c.state < StateConnected {
-		// Compared in seconds, for a token that never expires would overflow nanoseconds.
+		// Compared in seconds, because a token that never expires would overflow nanoseconds.
 		if uint64(max(at, 0))/uint64(time.Second) >= c.token.Expires-c.token.Created {
 			c.state = StateTokenExpired
 			return
 		}
 	}
-	if c.token.TimeoutSeconds <= 0 || at-c.lastHeard < int64(c.token.TimeoutSeconds)*int64(time.Second) {
+	if c.token.TimeoutSeconds <= 0 || at-c.lastReceive < int64(c.token.TimeoutSeconds)*int64(time.Second) {
 		return
 	}
 	switch c.state {
@@ -265,12 +265,12 @@ func (c *Client) appendRequest(dst []byte) []byte {
 // State returns the state.
 func (c *Client) State() State { return c.state }
 
-// Server returns the address of the server that is tried or connected, the zero AddrPort before the first Connect.
+// Server returns the address of the present server, the zero AddrPort before the first Connect.
 func (c *Client) Server() netip.AddrPort { return c.token.servers.at[c.server] }
 
 // Slot returns the client's slot on the server and the number of slots, as the server sent them. Both are zero before
 // the client is connected.
 func (c *Client) Slot() (slot, slots uint32) { return c.slot, c.maxClients }
 
-// Counters returns the client's counters, which go on counting.
+// Counters returns the live counters of the client.
 func (c *Client) Counters() *Counters { return &c.counters }

@@ -3,8 +3,8 @@ package netcode
 // Counter names one entry of Counters.
 type Counter uint8
 
-// Every datagram that a Server or Client receives raises exactly one of the counters from Payloads to DropChallenge,
-// and nothing is ever logged. The Drop entries say why a datagram had no effect.
+// Every datagram that a Server or Client receives raises exactly one of the counters from Payloads to DropChallenge. The
+// Drop entries count the datagrams without an effect, by reason. Nothing is logged.
 const (
 	_ Counter = iota
 
@@ -19,25 +19,25 @@ const (
 	DropLong      // longer than any packet
 	DropKind      // packet type unknown, or never sent in this direction
 	DropSequence  // sequence length not in [1, 8]
-	DropStranger  // source address has no connection or, for a response, no open challenge
+	DropStranger  // source address has no connection or, for a response, no pending challenge
 	DropReplay    // sequence number received before, or too old
 	DropForged    // seal broken, or sealed for another connection
-	DropBody      // sealed well, but of a size that its kind does not have
+	DropBody      // valid seal, but the wrong size for its kind
 	DropUnwanted  // genuine, but not expected in the present state
 	DropVersion   // request: not this version of the protocol
 	DropProtocol  // request: another protocol id
 	DropExpired   // request: token expired
 	DropToken     // request: token not sealed with one of the private keys
-	DropMalformed // request: token sealed well, but its contents are not legal
-	DropServer    // request: token names other servers
+	DropMalformed // request: token with a valid seal and malformed contents
+	DropServer    // request: token is for other servers
 	DropElsewhere // request: token was used from another address
 	DropReused    // request: token has had its connection
-	DropIgnored   // request or response: Admit, or the standard's rule, said Ignore
-	DropChallenge // response: not the challenge that was given to this address
+	DropIgnored   // request or response: ignored by Admit
+	DropChallenge // response: not the challenge that was sent to this address
 
-	TimedOut         // connections ended by silence
-	PendingEvicted   // open challenges given up for newer ones
-	HistoryForgotten // used tokens forgotten before they expired, since the history was full
+	TimedOut         // connections that timed out
+	PendingEvicted   // pending challenges replaced by newer ones
+	HistoryForgotten // used tokens dropped before they expired, because the history was full
 
 	counterCount
 )
@@ -49,7 +49,7 @@ var counterNames = [counterCount]string{
 	"drop_elsewhere", "drop_reused", "drop_ignored", "drop_challenge", "timed_out", "pending_evicted", "history_forgotten",
 }
 
-// String returns the counter's name in snake case, fit for a metric's label.
+// String returns the name of the counter in snake case, for labels of metrics.
 func (c Counter) String() string {
 	if c >= counterCount {
 		return "unknown"
@@ -57,7 +57,7 @@ func (c Counter) String() string {
 	return counterNames[c]
 }
 
-// Counters counts what happened, indexed by Counter. It may be copied.
+// Counters contains all counters, indexed by Counter. It may be copied.
 type Counters [counterCount]uint64
 
 // Dropped returns the sum of the Drop entries.

@@ -20,7 +20,7 @@
 //		switch e := server.Receive(&out, datagram, from, now); e.Kind {
 //		case netcode.Connected:    // e.Slot identifies the client from now on; server.UserData(e.Slot) is the token's user data
 //		case netcode.Payload:      // e.Payload aliases datagram
-//		case netcode.Disconnected: // e.Reason
+//		case netcode.Disconnected: // by the client
 //		}
 //	}
 //	events = server.Update(&out, now, events[:0])
@@ -29,44 +29,46 @@
 //
 // # Tasks
 //
-//   - let a client in: [GenerateToken] at the backend, [Client.Connect] at the client
+//   - connect: [GenerateToken] on the backend, [Client.Connect] on the client
 //   - run a server: [NewServer], [Server.Receive], [Server.Update], [Server.Send]
 //   - run a client: [Client.Receive], [Client.Update], [Client.Send], [Client.State]
-//   - put a client out: [Server.Disconnect]; its token is spent, so it needs a new one
-//   - let a returning client take its old slot at once: [ServerConfig].Admit with [Replace]
+//   - disconnect a client: [Server.Disconnect]; it needs a new token to connect again
+//   - give a returning client its old slot at once: [ServerConfig].Admit with [Replace]
 //   - change the private key: [ServerConfig].Keys, the new one first, the old one until its tokens have expired
-//   - see what is refused and why: [Server.Counters]
+//   - count refused datagrams by reason: [Server.Counters]
 //
-// # What is stored before a client has proven its address
+// # State before the challenge is answered
 //
-// The standard seals the response with a key that the server has from the request alone, so the server keeps that key.
-// It has a table of fixed size ([ServerConfig].Pending) with one entry for each address; a new entry replaces the
-// oldest. An entry needs a token that the backend sealed for this server, without an earlier connection and from no
-// other address. The user data is in the challenge, not in the table. The tokens seen are kept in a second table of
-// fixed size ([ServerConfig].History). The server keeps nothing else, and no slot or event depends on it.
+// The response is sealed with a key from the request, so the server keeps that key. The table of pending challenges has a
+// fixed size and one entry per address; a new entry replaces the oldest. An entry requires a token that the backend sealed
+// for this server, and that was not used by another address or connection. The user data is in the challenge token, not
+// in the table. A second table of fixed size keeps the presented tokens. The server keeps nothing else, and no slot or
+// event depends on these tables.
 //
-// # Stricter than the standard, invisibly to honest peers
+// # Differences from the standard
 //
-//   - A token has one connection. The standard allows the same address to connect again with it. But then both keys would
-//     seal a second packet with each sequence number. The server remembers tokens, as the standard suggests.
-//   - A challenge is good for the token and address it was made for, not only for its client id. A repeated request is
+// The server is stricter than the standard in ways that no valid peer observes:
+//
+//   - A token is valid for one connection. The standard allows the same address to connect again with it, but then both
+//     keys would seal a second packet with each sequence number.
+//   - A challenge token is valid for one connect token and address, not only for its client id. A repeated request is
 //     answered with the same challenge token.
-//   - The sequence numbers of challenges and denials start at random in the upper half of their space, so that two
-//     servers named in one token, or two lives of one server, do not seal with the same number.
-//   - Datagrams longer than any packet are dropped unopened.
+//   - The sequence numbers of challenges and denials start at random in the upper half of their space. Two servers of one
+//     token, or a restarted server, then do not seal with the same number.
+//   - Datagrams longer than any packet are dropped without decryption.
 //
 // A client that receives a disconnect packet while connected stays disconnected, as the text of the standard requires.
 //
 // # Accepted limits
 //
-//   - No forward secrecy: the connection's keys are in the token, so who holds the private key, or reads the token on its
-//     way to the client, can read a recorded connection. Change the private key regularly.
-//   - A server that has just started knows no used tokens. Its tokens of a former life are refused only by their expiry:
-//     keep lifetimes short (DefaultLifetime is 45 s).
-//   - A used token is forgotten early if more tokens than ServerConfig.History are presented within its lifetime. Only its
-//     own client, who alone has the keys, could use it again. HistoryForgotten counts such cases.
-//   - Who sees a request on its way can present it first from another address, and so spoil that token, and who holds a
-//     token of his own can present it with a forged source address and so displace an open challenge of that address.
-//     Neither can connect by it, nor touch a connection.
-//   - Sizes and times of packets are visible; the number of bytes is not hidden.
+//   - There is no forward secrecy: the keys of a connection are in its token. With the private key, or with the token, a
+//     recorded connection can be decrypted. Change the private key regularly.
+//   - A restarted server does not know the used tokens. It refuses them only after they have expired, so keep lifetimes
+//     short (DefaultLifetime is 45 s).
+//   - A used token is dropped early if very many tokens are presented within its lifetime. Only its own client has the keys
+//     to use it again. HistoryForgotten counts these cases.
+//   - An observer of a request can present it first from another address, and so make the token unusable. A client can
+//     present its own token with a forged source address, and so replace the pending challenge of that address. Neither
+//     gets a connection by it, or affects one.
+//   - Sizes and times of packets are visible.
 package netcode

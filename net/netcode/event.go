@@ -1,6 +1,6 @@
 package netcode
 
-// EventKind says what an Event is.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
 const (
@@ -10,19 +10,11 @@ const (
 	Payload
 )
 
-// Reason says why a connection ended without the server asking for it.
-type Reason uint8
-
-const (
-	ReasonTimeout Reason = iota + 1 // silence for the token's timeout
-	ReasonClient                    // the client sent a disconnect packet
-)
-
-// Event is what a datagram or the passing of time means for the owner of a Server.
+// Event is the result of a datagram or of the passing of time. Receive returns Disconnected if the client has ended the
+// connection, Update returns it for a timeout.
 type Event struct {
 	Kind     EventKind
 	Slot     int
-	Reason   Reason // of Disconnected
-	Replaced bool   // Connected: the slot's former client was put out for this one, by the verdict of Admit
-	Payload  []byte // of Payload: aliases the datagram given to Receive, and is valid as long as that is
+	Replaced bool   // Connected: the previous client of the slot was disconnected
+	Payload  []byte // of Payload: aliases the datagram passed to Receive
 }

@@ -52,7 +52,9 @@ func FuzzServerReceive(f *testing.F) {
 		if len(data) > 2000 {
 			return
 		}
-		w := newWorld(t, 2, func(c *ServerConfig) { c.Pending, c.History = 2, 2 })
+		w := newWorld(t, 2)
+		w.server.pending.init(2)
+		w.server.history.init(2)
 		connected := w.connected(addr(1), w.token(1))
 		challenged := w.token(2)
 		w.receive(w.request(challenged), addr(2))

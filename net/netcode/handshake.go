@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Arrival is a client with a good token that asks to be let in.
+// Arrival is a client with a valid token that asks to connect.
 type Arrival struct {
 	ClientID   uint64
 	UserData   *[UserDataSize]byte // aliases the server's memory: read it, do not keep it
@@ -16,7 +16,7 @@ type Arrival struct {
 	Free       int // free slots
 }
 
-// Standard is the standard's rule: ignore a client or an address that is connected, deny when no slot is free.
+// Standard returns the verdict of the standard: ignore a client or an address that is connected, deny if no slot is free.
 func (a *Arrival) Standard() Verdict {
 	switch {
 	case a.SameAddr >= 0 || a.SameClient >= 0:
@@ -31,20 +31,20 @@ func (a *Arrival) Standard() Verdict {
 type Action uint8
 
 const (
-	Ignore  Action = iota // no reply: the client keeps asking until its timeout
+	Ignore  Action = iota // no reply: the client repeats its request until its timeout
 	Deny                  // deny the connection: the server is full, and the client tries its next server
 	Accept                // into the lowest free slot; without one, Deny
-	Replace               // into Verdict.Slot, whose client, if there is one, is disconnected
+	Replace               // into Verdict.Slot, whose present client is disconnected
 )
 
-// Verdict is the answer of ServerConfig.Admit. A verdict that would give two slots the same address or client id is
-// taken as Ignore.
+// Verdict is the result of ServerConfig.Admit. A verdict that would give two slots the same address or client id counts
+// as Ignore.
 type Verdict struct {
 	Action Action
 	Slot   int // of Replace
 }
 
-// judge asks Admit and returns a verdict that can be carried out: Accept becomes Replace with a free slot.
+// judge calls Admit. It returns Replace with a free slot for Accept.
 func (s *Server) judge(clientID uint64, userData *[UserDataSize]byte, from netip.AddrPort) Verdict {
 	a := &s.scratch.arrival
 	*a = Arrival{ClientID: clientID, UserData: userData, From: from, SameClient: -1, SameAddr: -1,
@@ -78,7 +78,7 @@ func (s *Server) judge(clientID uint64, userData *[UserDataSize]byte, from netip
 	return v
 }
 
-// receiveRequest takes a connection request. The order of the checks is the standard's.
+// receiveRequest processes a connection request. The order of the checks is that of the standard.
 func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort, now time.Time) Counter {
 	if len(packet) < requestSize {
 		return DropShort
@@ -135,7 +135,7 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 
 const noDeadline = 1<<63 - 1
 
-// openRequest checks a request of the right size and opens its token, which lies in the scratch.
+// openRequest checks a request of the right size and opens its token, in the scratch.
 func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, tokenID, uint64, Counter) {
 	rest := packet[1:]
 	if string(rest[:versionSize]) != version {
@@ -189,14 +189,14 @@ func (s *Server) deny(out *Outbox, to netip.AddrPort, key *Key) {
 	s.sealGlobal(out, to, key, kindDenied, nil)
 }
 
-// sealGlobal puts a packet that belongs to no slot into the Outbox.
+// sealGlobal puts a packet without a slot into the Outbox.
 func (s *Server) sealGlobal(out *Outbox, to netip.AddrPort, key *Key, k kind, body []byte) {
 	out.buf = s.codec.seal(out.buf, newAEAD(key), k, s.global, body)
 	out.close(to)
 	s.global++
 }
 
-// receiveResponse takes the answer to a challenge; if it is good, the client is connected.
+// receiveResponse processes the response to a challenge. If it is valid, the client is connected.
 func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort, now time.Time) (Event, Counter) {
 	h, drop := parseHeader(packet, 1<<kindResponse)
 	if drop != 0 {
@@ -207,7 +207,7 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 	if p == nil {
 		return Event{}, DropStranger
 	}
-	// The kind's size is fixed, so it is checked before the work of opening.
+	// The size of the kind is fixed, so it is checked before the packet is opened.
 	if !h.kind.bodyFits(len(packet) - h.size - tagSize) {
 		return Event{}, DropBody
 	}
@@ -217,8 +217,8 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 		return Event{}, DropForged
 	}
 	sequence := binary.LittleEndian.Uint64(body)
-	// The sequence ties the challenge to this token and this address: with another token's challenge a client could
-	// take that token's user data without presenting it.
+	// The sequence binds the challenge to this token and this address. With the challenge of another token a client could
+	// get the user data of that token without presenting it.
 	if sequence != p.challenge || !s.codec.openChallenge(body[8:], s.challenger, sequence) {
 		return Event{}, DropChallenge
 	}
@@ -234,7 +234,7 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 	}
 	event := Event{Kind: Connected, Slot: v.Slot, Replaced: s.slots[v.Slot].connected}
 	s.Disconnect(out, v.Slot, now)
-	s.spend(p, unixSeconds(now))
+	s.markUsed(p, unixSeconds(now))
 	c := &s.slots[v.Slot]
 	*c = slot{
 		connected: true, timeout: int64(p.timeoutSeconds) * int64(time.Second), lastReceive: at,
@@ -249,10 +249,10 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 	return event, Connects
 }
 
-// spend marks a token as having had its connection.
-func (s *Server) spend(p *pending, unix uint64) {
+// markUsed marks a token as used for a connection.
+func (s *Server) markUsed(p *pending, unix uint64) {
 	e := s.history.find(p.token)
-	if e == nil { // forgotten between request and response
+	if e == nil { // dropped between request and response
 		var forgot bool
 		if e, forgot = s.history.add(p.token, p.addr, p.tokenExpires, unix); forgot {
 			s.counters[HistoryForgotten]++

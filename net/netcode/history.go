@@ -8,7 +8,7 @@ type tokenID [tagSize]byte
 // usedToken is the record of a token that was presented.
 type usedToken struct {
 	live    bool
-	used    bool // it has had its connection
+	used    bool // for a connection
 	token   tokenID
 	addr    netip.AddrPort
 	expires uint64 // Unix seconds
@@ -25,7 +25,7 @@ type history struct {
 	byToken map[tokenID]int32
 }
 
-// historyScan bounds the search for an entry that may go.
+// historyScan bounds the search for an entry that may be replaced.
 const historyScan = 16
 
 func (h *history) init(size int) {
@@ -33,7 +33,7 @@ func (h *history) init(size int) {
 	h.byToken = make(map[tokenID]int32, size)
 }
 
-// find returns what is known of a token, or nil.
+// find returns the record of a token, or nil.
 func (h *history) find(token tokenID) *usedToken {
 	if i, ok := h.byToken[token]; ok {
 		return &h.ring[i]
@@ -41,7 +41,7 @@ func (h *history) find(token tokenID) *usedToken {
 	return nil
 }
 
-// add remembers a token that is not known, and says whether a used one was forgotten early for it.
+// add records a new token. forgot reports that it replaced a used token that has not expired.
 func (h *history) add(token tokenID, addr netip.AddrPort, expires, unix uint64) (e *usedToken, forgot bool) {
 	at := h.next
 	forgot = true

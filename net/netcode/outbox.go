@@ -14,7 +14,7 @@ type Outbox struct {
 // Len returns the number of datagrams.
 func (o *Outbox) Len() int { return len(o.to) }
 
-// At returns datagram i and where it goes. The bytes are valid until the next call that takes the Outbox.
+// At returns datagram i and its destination. The bytes are valid until the next call with the Outbox.
 func (o *Outbox) At(i int) (to netip.AddrPort, packet []byte) {
 	start := 0
 	if i > 0 {
@@ -23,7 +23,7 @@ func (o *Outbox) At(i int) (to netip.AddrPort, packet []byte) {
 	return o.to[i], o.buf[start:o.ends[i]:o.ends[i]]
 }
 
-// Bytes returns the sum of the datagrams' sizes.
+// Bytes returns the sum of the sizes of the datagrams.
 func (o *Outbox) Bytes() int { return len(o.buf) }
 
 // Reset empties the Outbox and keeps its memory.
@@ -31,7 +31,7 @@ func (o *Outbox) Reset() {
 	o.to, o.ends, o.buf = o.to[:0], o.ends[:0], o.buf[:0]
 }
 
-// close makes one datagram of the bytes that were appended to buf since the last one.
+// close ends the datagram that was appended to buf.
 func (o *Outbox) close(to netip.AddrPort) {
 	o.to = append(o.to, to)
 	o.ends = append(o.ends, len(o.buf))

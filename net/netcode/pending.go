@@ -2,8 +2,8 @@ package netcode
 
 import "net/netip"
 
-// pending is what a server holds of one open challenge: the keys that the answer will be sealed with. The client's user
-// data is not here; the client carries it, sealed, in the challenge token.
+// pending is one pending challenge, with the keys of the response. The user data is not kept: it is in the challenge
+// token.
 type pending struct {
 	live           bool
 	addr           netip.AddrPort
@@ -17,8 +17,8 @@ type pending struct {
 	serverToClient Key
 }
 
-// pendingTable holds the open challenges, at most one per address, in a ring of fixed size. A new entry replaces the
-// oldest. An entry costs its maker a token sealed by the backend.
+// pendingTable holds the pending challenges, at most one per address, in a ring of fixed size. A new entry replaces the
+// oldest. Each entry requires a token sealed by the backend.
 type pendingTable struct {
 	ring   []pending
 	next   int
@@ -30,7 +30,7 @@ func (t *pendingTable) init(size int) {
 	t.byAddr = make(map[netip.AddrPort]int32, size)
 }
 
-// find returns the open challenge of an address, or nil. An entry found past its deadline is removed.
+// find returns the pending challenge of an address, or nil. It removes an entry after its deadline.
 func (t *pendingTable) find(addr netip.AddrPort, at int64) *pending {
 	i, ok := t.byAddr[addr]
 	if !ok {
@@ -44,7 +44,7 @@ func (t *pendingTable) find(addr netip.AddrPort, at int64) *pending {
 	return p
 }
 
-// add returns an empty entry for an address that has none, and whether a live one had to go.
+// add returns an empty entry for an address without one. evicted reports that it replaced a live one.
 func (t *pendingTable) add(addr netip.AddrPort, at int64) (p *pending, evicted bool) {
 	p = &t.ring[t.next]
 	if p.live {
@@ -57,7 +57,7 @@ func (t *pendingTable) add(addr netip.AddrPort, at int64) (p *pending, evicted b
 	return p, evicted
 }
 
-// remove frees an entry and wipes its keys.
+// remove clears an entry and its keys.
 func (t *pendingTable) remove(p *pending) {
 	delete(t.byAddr, p.addr)
 	*p = pending{}

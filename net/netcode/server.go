@@ -17,11 +17,13 @@ const (
 	disconnectPackets = 10
 )
 
-// Defaults and bounds of ServerConfig.
 const (
-	MaxSlots       = 1 << 16
-	defaultPending = 1024 // about 250 KB
-	defaultHistory = 4096 // about 400 KB
+	// MaxSlots bounds ServerConfig.Slots.
+	MaxSlots = 1 << 16
+	// A server keeps minPending pending challenges, or 4 for each slot if that is more. One takes about 250 bytes.
+	minPending = 1024
+	// A server keeps minHistory presented tokens, or 8 for each slot if that is more. One takes about 100 bytes.
+	minHistory = 4096
 )
 
 // Errors of Send.
@@ -30,28 +32,21 @@ var (
 	ErrNotConnected = errors.New("netcode: not connected")
 )
 
-// ServerConfig says what a Server accepts.
+// ServerConfig configures a Server.
 type ServerConfig struct {
-	// ProtocolID must equal the tokens'; others are dropped.
+	// ProtocolID must equal that of the tokens.
 	ProtocolID uint64
-	// Keys are one or two private keys shared with the backend: the current one and, while tokens made with it may
-	// still be about, the previous one.
+	// Keys are one or two private keys shared with the backend: the present one, and the previous one while tokens made
+	// with it may be valid.
 	Keys []Key
-	// Addresses are the server's own, as the tokens name them; a token that names none of them is dropped. At least
-	// one.
+	// Addresses are the addresses of the server in tokens. A token without any of them is refused. At least one.
 	Addresses []netip.AddrPort
-	// Slots is how many clients can be connected at once: 1 to MaxSlots. A slot costs about 600 bytes.
+	// Slots is the maximum number of connected clients, in [1, MaxSlots]. A slot takes about 600 bytes.
 	Slots int
-	// Pending bounds the open challenges, about 250 bytes each. Zero: 1024, or 4 for each slot if that is more.
-	Pending int
-	// History bounds the tokens remembered as presented, about 100 bytes each. It should hold all connections made
-	// within a token's lifetime. Zero: 4096, or 8 for each slot if that is more.
-	History int
-	// Admit decides on a client whose token is good. Nil: the standard's rule (see Arrival.Standard). It is asked when
-	// the token arrives, where its answer has no effect on connected clients, and again when the client has answered
-	// the challenge. It must not call the Server.
+	// Admit decides about a client with a valid token. It is called for the request, where its verdict has no effect on
+	// connected clients, and again for the response. It must not call the Server. Nil: Arrival.Standard.
 	Admit func(*Arrival) Verdict
-	// Random is the source of the challenge key. Nil: crypto/rand. A fixed source is for tests only.
+	// Random is the source of the challenge key. Nil: crypto/rand. Tests use a fixed source.
 	Random io.Reader
 }
 
@@ -63,10 +58,6 @@ func (c *ServerConfig) validate() error {
 		return errors.New("netcode: ServerConfig.Addresses is empty, so no token could name this server")
 	case c.Slots < 1 || c.Slots > MaxSlots:
 		return fmt.Errorf("netcode: ServerConfig.Slots is %d, want 1 to %d", c.Slots, MaxSlots)
-	case c.Pending < 0 || c.Pending > MaxSlots*4:
-		return fmt.Errorf("netcode: ServerConfig.Pending is %d, want 0 to %d", c.Pending, MaxSlots*4)
-	case c.History < 0 || c.History > MaxSlots*8:
-		return fmt.Errorf("netcode: ServerConfig.History is %d, want 0 to %d", c.History, MaxSlots*8)
 	}
 	for i, a := range c.Addresses {
 		if !a.IsValid() {
@@ -76,8 +67,8 @@ func (c *ServerConfig) validate() error {
 	return nil
 }
 
-// Server is the server's end of all connections of one socket. It does no input or output: Receive takes each datagram
-// as it came, Update the time, and what is to be sent is put into the caller's Outbox. One goroutine at a time.
+// Server is the server's end of all connections of one socket. It does no input or output: Receive processes datagrams,
+// Update the passing of time, and both put packets into an Outbox. One goroutine may use it at a time.
 //
 // At most one slot has a given address, and at most one a given client id. Memory is fixed at creation.
 type Server struct {
@@ -111,7 +102,7 @@ type Server struct {
 // slot is one connected client.
 type slot struct {
 	connected   bool
-	confirmed   bool // the client has shown that it knows it is connected
+	confirmed   bool // a packet of the connection was received
 	timeout     int64
 	lastSend    int64
 	lastReceive int64
@@ -124,16 +115,10 @@ type slot struct {
 	userData    [UserDataSize]byte
 }
 
-// NewServer returns a server without clients. The time is the first it will ever see.
+// NewServer returns a server without clients. No later call may pass an earlier time.
 func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
-	}
-	if config.Pending == 0 {
-		config.Pending = max(defaultPending, 4*config.Slots)
-	}
-	if config.History == 0 {
-		config.History = max(defaultHistory, 8*config.Slots)
 	}
 	if config.Random == nil {
 		config.Random = rand.Reader
@@ -154,16 +139,16 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 		s.tokens = append(s.tokens, newTokenAEAD(&config.Keys[i]))
 	}
 	s.codec.init(config.ProtocolID)
-	s.pending.init(config.Pending)
-	s.history.init(config.History)
+	s.pending.init(max(minPending, 4*config.Slots))
+	s.history.init(max(minHistory, 8*config.Slots))
 
 	var seed [KeySize + 8]byte
 	if _, err := io.ReadFull(config.Random, seed[:]); err != nil {
 		return nil, fmt.Errorf("netcode: ServerConfig.Random: %w", err)
 	}
 	s.challenger = newAEAD((*Key)(seed[:KeySize]))
-	// Challenges and denials are sealed with the same key as the connection's packets, whose sequence starts at zero.
-	// The upper half keeps the nonces apart; a random start keeps those of two servers, or of two lives of one, apart.
+	// Challenges and denials are sealed with the same key as the packets of the connection, whose sequence starts at
+	// zero. Their sequence is in the upper half, so nonces are not repeated, and starts at random in each server.
 	s.global = 1<<63 | binary.LittleEndian.Uint64(seed[KeySize:])>>2
 	return s, nil
 }
@@ -171,8 +156,8 @@ func NewServer(config ServerConfig, now time.Time) (*Server, error) {
 // since returns the time in nanoseconds since the server was made.
 func (s *Server) since(now time.Time) int64 { return int64(now.Sub(s.epoch)) }
 
-// Receive takes one datagram and returns what it means for the caller. The packet is decrypted in place: its bytes are
-// changed whatever they were, and the event's payload aliases them. Replies are added to out.
+// Receive processes one datagram and returns its meaning for the caller. The packet is decrypted in place: its bytes are
+// always changed, and the payload of the event aliases them. Replies are added to out.
 func (s *Server) Receive(out *Outbox, packet []byte, from netip.AddrPort, now time.Time) Event {
 	from = unmapped(from)
 	var event Event
@@ -191,7 +176,7 @@ func (s *Server) Receive(out *Outbox, packet []byte, from netip.AddrPort, now ti
 	return event
 }
 
-// receiveSealed takes a packet of an established connection.
+// receiveSealed processes a packet of an established connection.
 func (s *Server) receiveSealed(packet []byte, from netip.AddrPort, now time.Time) (Event, Counter) {
 	h, drop := parseHeader(packet, 1<<kindKeepAlive|1<<kindPayload|1<<kindDisconnect)
 	if drop != 0 {
@@ -215,7 +200,7 @@ func (s *Server) receiveSealed(packet []byte, from netip.AddrPort, now time.Time
 	}
 	if h.kind == kindDisconnect {
 		s.free(int(i))
-		return Event{Kind: Disconnected, Slot: int(i), Reason: ReasonClient}, Disconnects
+		return Event{Kind: Disconnected, Slot: int(i)}, Disconnects
 	}
 	c.lastReceive = s.since(now)
 	c.confirmed = true
@@ -225,8 +210,8 @@ func (s *Server) receiveSealed(packet []byte, from netip.AddrPort, now time.Time
 	return Event{Kind: Payload, Slot: int(i), Payload: body}, Payloads
 }
 
-// Update ends connections that have been silent too long and keeps the others alive. It should be called at least ten
-// times a second. Events are appended to events: one for each connection that ended.
+// Update ends connections that have timed out and sends keep-alives to the others. Call it at least ten times a second.
+// It appends an event for each connection that ended.
 func (s *Server) Update(out *Outbox, now time.Time, events []Event) []Event {
 	at := s.since(now)
 	for i := range s.slots {
@@ -237,7 +222,7 @@ func (s *Server) Update(out *Outbox, now time.Time, events []Event) []Event {
 		if c.timeout > 0 && at-c.lastReceive >= c.timeout {
 			s.free(i)
 			s.counters[TimedOut]++
-			events = append(events, Event{Kind: Disconnected, Slot: i, Reason: ReasonTimeout})
+			events = append(events, Event{Kind: Disconnected, Slot: i})
 		} else if at-c.lastSend >= sendInterval {
 			s.keepAlive(out, i, at)
 		}
@@ -255,7 +240,7 @@ func (s *Server) Send(out *Outbox, slot int, payload []byte, now time.Time) erro
 	}
 	at := s.since(now)
 	if !s.slots[slot].confirmed {
-		s.keepAlive(out, slot, at) // without a keep-alive the client is not connected and would drop the payload
+		s.keepAlive(out, slot, at) // a client that has not received a keep-alive drops the payload
 	}
 	s.seal(out, slot, kindPayload, payload, at)
 	return nil
@@ -287,7 +272,7 @@ func (s *Server) keepAlive(out *Outbox, slot int, at int64) {
 	s.seal(out, slot, kindKeepAlive, s.codec.keepAlive(uint32(slot), uint32(len(s.slots))), at)
 }
 
-// free empties a connected slot.
+// free clears a connected slot.
 func (s *Server) free(slot int) {
 	c := &s.slots[slot]
 	delete(s.byAddr, c.addr)
@@ -304,7 +289,7 @@ func (s *Server) Slots() int { return len(s.slots) }
 // Clients returns the number of connected clients.
 func (s *Server) Clients() int { return s.connected }
 
-// Connected says whether a slot holds a client. Numbers that are no slot hold none.
+// Connected reports whether a slot has a client. It is false for numbers that are no slot.
 func (s *Server) Connected(slot int) bool {
 	return slot >= 0 && slot < len(s.slots) && s.slots[slot].connected
 }
@@ -312,19 +297,18 @@ func (s *Server) Connected(slot int) bool {
 // ClientID returns the client id of a slot, zero if it is free.
 func (s *Server) ClientID(slot int) uint64 { return s.slots[slot].clientID }
 
-// Addr returns the address of a slot's client, the zero AddrPort if the slot is free.
+// Addr returns the address of the client in a slot, the zero AddrPort if the slot is free.
 func (s *Server) Addr(slot int) netip.AddrPort { return s.slots[slot].addr }
 
-// Received returns how many packets of a connected slot's client were accepted, and the largest sequence number among
-// them. Clients number their packets without gaps, so what is missing of the difference between two moments was lost on
-// the way, or is late.
+// Received returns how many packets of the client in a slot were accepted, and the largest of their sequence numbers.
+// Clients number their packets without gaps, so missing packets between two moments were lost or are late.
 func (s *Server) Received(slot int) (accepted, newest uint64) {
 	w := &s.slots[slot].window
 	return w.accepted, w.newest
 }
 
-// UserData returns the user data of a slot's token. It aliases the slot: copy what must outlive the connection.
+// UserData returns the user data of the token of a slot. It aliases the slot and is valid until the connection ends.
 func (s *Server) UserData(slot int) *[UserDataSize]byte { return &s.slots[slot].userData }
 
-// Counters returns the server's counters, which go on counting.
+// Counters returns the live counters of the server.
 func (s *Server) Counters() *Counters { return &s.counters }

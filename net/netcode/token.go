@@ -30,21 +30,21 @@ var (
 // PrivateToken is the part of a connect token that only the backend and its servers can read.
 type PrivateToken struct {
 	ClientID       uint64
-	TimeoutSeconds int32 // silence that ends the connection; zero or less: never (development only)
+	TimeoutSeconds int32 // ends the connection if nothing arrives; zero or less: never (development only)
 	ClientToServer Key
 	ServerToClient Key
 	UserData       [UserDataSize]byte
 	servers        addressList
 }
 
-// Servers returns the addresses the token is good for. It aliases the token.
+// Servers returns the addresses for which the token is valid. It aliases the token.
 func (t *PrivateToken) Servers() []netip.AddrPort { return t.servers.slice() }
 
-// ConnectToken is the whole token, as its holder, the client, can read it.
+// ConnectToken is the whole token, as the client can read it.
 type ConnectToken struct {
 	ProtocolID     uint64
 	Created        uint64 // Unix seconds
-	Expires        uint64 // Unix seconds; the token is good before, not at, this second
+	Expires        uint64 // Unix seconds; the token is valid before this second
 	TimeoutSeconds int32
 	ClientToServer Key
 	ServerToClient Key
@@ -56,25 +56,25 @@ type ConnectToken struct {
 // Servers returns the addresses to try, in order. It aliases the token.
 func (t *ConnectToken) Servers() []netip.AddrPort { return t.servers.slice() }
 
-// TokenRequest says what a new token shall hold.
+// TokenRequest contains the fields of a new token.
 type TokenRequest struct {
-	// ProtocolID is unique to a game and its wire version; a server refuses all others.
+	// ProtocolID identifies a game and its wire version. A server refuses others.
 	ProtocolID uint64
-	// Key is the private key that the servers hold.
+	// Key is the private key of the servers.
 	Key Key
-	// ClientID is the authenticated client's number, unique among all clients.
+	// ClientID identifies the authenticated client.
 	ClientID uint64
 	// Servers are the addresses the client tries in order: 1 to MaxServers. IPv6 zones are not carried.
 	Servers []netip.AddrPort
-	// Internal are the addresses the servers know themselves by, where a translation stands between. Empty: as Servers.
+	// Internal are the addresses in the private part, if address translation changes those of Servers. Empty: Servers.
 	Internal []netip.AddrPort
-	// UserData is carried to the server: at most UserDataSize bytes, zero padded.
+	// UserData is sent to the server: at most UserDataSize bytes, zero padded.
 	UserData []byte
-	// Lifetime is how long the token can be presented, in whole seconds. Zero: DefaultLifetime. Negative: for ever,
-	// which is for development only, since no server remembers used tokens for ever.
+	// Lifetime is how long the token is valid, in whole seconds. Zero: DefaultLifetime. Negative: without an end, for
+	// development only, because no server keeps used tokens without an end.
 	Lifetime time.Duration
-	// Timeout is the silence that ends a connection, in whole seconds. Zero: DefaultTimeout. Negative: never
-	// (development only).
+	// Timeout ends a connection if nothing arrives, in whole seconds. Zero: DefaultTimeout. Negative: never (development
+	// only).
 	Timeout time.Duration
 	// Random is the source of keys and nonce. Nil: crypto/rand. A fixed source makes tokens reproducible in tests.
 	Random io.Reader
@@ -106,8 +106,8 @@ func (r *TokenRequest) validate() error {
 	return nil
 }
 
-// GenerateToken makes a connect token: TokenSize bytes to hand to one client over a private channel, for they contain
-// the keys of its connection. The time is the backend's; servers compare its expiry with theirs.
+// GenerateToken makes a connect token of TokenSize bytes. It contains the keys of the connection, so send it to the client
+// over a private channel. now is the time of the backend; servers compare the expiry with their own time.
 func GenerateToken(r TokenRequest, now time.Time) ([]byte, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func GenerateToken(r TokenRequest, now time.Time) ([]byte, error) {
 	return token, nil
 }
 
-// ParseConnectToken reads a token of TokenSize bytes. Its error wraps ErrToken.
+// ParseConnectToken decodes a token of TokenSize bytes. Its error wraps ErrToken.
 func ParseConnectToken(token []byte) (*ConnectToken, error) {
 	t := new(ConnectToken)
 	if err := t.take(token); err != nil {
@@ -159,7 +159,7 @@ func ParseConnectToken(token []byte) (*ConnectToken, error) {
 	return t, nil
 }
 
-// Open reads the private part with the private key, as a server does.
+// Open decrypts the private part with the private key.
 func (t *ConnectToken) Open(key Key) (*PrivateToken, error) {
 	var plain [privateTokenSize]byte
 	bound := tokenBound(t.ProtocolID, t.Expires)
@@ -173,7 +173,7 @@ func (t *ConnectToken) Open(key Key) (*PrivateToken, error) {
 	return private, nil
 }
 
-// put writes the plaintext, zero padded, into buf, which holds privateTokenSize bytes.
+// put writes the plaintext, zero padded, into buf, of privateTokenSize bytes.
 func (t *PrivateToken) put(buf []byte) {
 	w := buf[:0]
 	w = binary.LittleEndian.AppendUint64(w, t.ClientID)
@@ -185,7 +185,7 @@ func (t *PrivateToken) put(buf []byte) {
 	clear(buf[len(w):privateTokenSize])
 }
 
-// take reads the plaintext, of which the last tagSize bytes may be anything.
+// take decodes the plaintext. The last tagSize bytes are ignored.
 func (t *PrivateToken) take(buf []byte) error {
 	// 32 IPv6 addresses end at byte 944, so after the list nothing can be too short: 16 + 32*19 + 32 + 32 + 256.
 	if len(buf) != privateTokenSize {
@@ -203,7 +203,7 @@ func (t *PrivateToken) take(buf []byte) error {
 	return nil
 }
 
-// put writes the token, zero padded, into buf, which holds TokenSize bytes.
+// put writes the token, zero padded, into buf, of TokenSize bytes.
 func (t *ConnectToken) put(buf []byte) {
 	w := append(buf[:0], version...)
 	w = binary.LittleEndian.AppendUint64(w, t.ProtocolID)
@@ -251,7 +251,7 @@ func sealToken(buf []byte, key cipher.AEAD, protocolID, expires uint64, nonce []
 	key.Seal(buf[:0], nonce, buf[:privateTokenSize-tagSize], bound[:])
 }
 
-// tokenBound is the associated data of a token's seal.
+// tokenBound returns the associated data of the seal of a token.
 func tokenBound(protocolID, expires uint64) (bound [versionSize + 16]byte) {
 	copy(bound[:], version)
 	binary.LittleEndian.PutUint64(bound[versionSize:], protocolID)
@@ -266,5 +266,5 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-// unixSeconds is the standard's timestamp; times before 1970 count as zero.
+// unixSeconds returns the timestamp of the standard. Times before 1970 are zero.
 func unixSeconds(now time.Time) uint64 { return uint64(max(now.Unix(), 0)) }

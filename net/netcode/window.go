@@ -1,17 +1,17 @@
 package netcode
 
-// windowSize is how many sequence numbers behind the newest one are checked for replays: four seconds of 60 Hz.
+// windowSize is the number of sequence numbers before the newest that are checked for replays: four seconds at 60 Hz.
 const windowSize = 256
 
-// window is a replay window: it remembers which of the last windowSize sequence numbers have been received. The zero
-// value has received nothing. A bit stands at sequence % windowSize, so moving forward clears the bits it passes over.
+// window is a replay window. It records which of the last windowSize sequence numbers were received. The bit of a
+// sequence number is at sequence % windowSize. The zero value has received nothing.
 type window struct {
 	newest   uint64 // largest received
 	accepted uint64 // numbers marked
 	bits     [windowSize / 64]uint64
 }
 
-// seen says whether a sequence number must be refused: received before, or too old to know.
+// seen reports whether a sequence number must be refused: it was received before, or is too old.
 func (w *window) seen(sequence uint64) bool {
 	if sequence > w.newest {
 		return false

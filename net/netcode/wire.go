@@ -27,7 +27,7 @@ const (
 	minPacket        = 1 + 1 + tagSize // shortest sealed packet
 )
 
-// version opens every token and request and is bound into every seal: "NETCODE 1.02" and its terminating zero.
+// version begins every token and request, and is part of the associated data of every seal.
 const version = "NETCODE 1.02\x00"
 
 // kind is the packet type: the low four bits of the first byte of a packet.
@@ -44,10 +44,10 @@ const (
 	kindCount
 )
 
-// replayChecked says which kinds go through the replay window. The handshake's kinds repeat by design.
+// replayChecked reports whether a kind is checked by the replay window. Packets of the handshake repeat by design.
 func (k kind) replayChecked() bool { return k >= kindKeepAlive }
 
-// bodyFits says whether n plaintext bytes are a legal body for the kind.
+// bodyFits reports whether a body of n plaintext bytes is valid for the kind.
 func (k kind) bodyFits(n int) bool {
 	switch k {
 	case kindDenied, kindDisconnect:
@@ -71,8 +71,8 @@ type header struct {
 	sequence uint64
 }
 
-// parseHeader reads the header of a sealed packet whose kind is in allowed, a bit set. The second result is zero when
-// the header is good, otherwise why the packet must be dropped.
+// parseHeader decodes the header of a sealed packet whose kind is in allowed, a bit set. The second result is the reason
+// why the packet must be dropped, or zero.
 func parseHeader(packet []byte, allowed uint) (header, Counter) {
 	if len(packet) < minPacket {
 		return header{}, DropShort
@@ -98,8 +98,8 @@ func parseHeader(packet []byte, allowed uint) (header, Counter) {
 	return h, 0
 }
 
-// codec seals and opens packets of one protocol id. It holds the buffers whose addresses go through the cipher
-// interface, so that no packet allocates; it must not be used by two goroutines at once.
+// codec seals and opens packets of one protocol id. It contains the buffers that are passed to the cipher, so that no
+// packet allocates. One goroutine may use it at a time.
 type codec struct {
 	bound [versionSize + 8 + 1]byte // associated data; the last byte is the prefix of the packet at hand
 	nonce [nonceSize]byte
@@ -145,7 +145,7 @@ func (c *codec) keepAlive(slot, maxClients uint32) []byte {
 	return c.body[:8]
 }
 
-// newAEAD returns the packet cipher for a key. The key has the right size by its type, so this cannot fail.
+// newAEAD returns the packet cipher for a key.
 func newAEAD(key *Key) cipher.AEAD {
 	aead, err := chacha20poly1305.New(key[:])
 	if err != nil {

@@ -3,7 +3,6 @@ package server
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"io"
 	"net/netip"
 	"time"
 
@@ -26,8 +25,6 @@ type Ticket struct {
 	Lifetime time.Duration
 	// Timeout ends the connection if nothing arrives; 0: 5 s. At least 1 s.
 	Timeout time.Duration
-	// Random is the source of the keys of the connection; nil: crypto/rand. Tests use others.
-	Random io.Reader
 }
 
 // defaultTimeout is the default of Ticket.Timeout. Keep-alives are sent ten times a second.
@@ -51,7 +48,7 @@ func Mint(t Ticket, now time.Time) ([]byte, error) {
 	}
 	return netcode.GenerateToken(netcode.TokenRequest{
 		ProtocolID: t.ProtocolID, Key: t.Key, ClientID: t.ClientID, Servers: t.Addresses, UserData: user,
-		Lifetime: t.Lifetime, Timeout: t.Timeout, Random: t.Random,
+		Lifetime: t.Lifetime, Timeout: t.Timeout,
 	}, now)
 }
 
