@@ -18,4 +18,5 @@
 //   - extrapolate it: [Rules.Predict], [Rules.Forward], [LimitAge]
 //   - decide when to send: [SendPolicy], [SendConfig]
 //   - show a remote entity: [Remote], [RemoteConfig], [Liveness]
+//   - limit how far the records of a client can move an entity: [Guard], [GuardConfig]
 package motion

@@ -28,7 +28,7 @@ func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
 	}
 	var (
 		g     motion.Remote
-		check = guard(t, GuardConfig{})
+		check = guard(t, motion.GuardConfig{})
 		buf   = make([]byte, 0, motion.MaxRecord)
 		now   systems.Time
 		told  int
@@ -53,7 +53,7 @@ func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
 		if got.Anchor != 0 {
 			got = got.On(anchor)
 		}
-		if check.Check(&got, now) == Accepted {
+		if check.Check(&got, now) == motion.Accepted {
 			told++
 			believed, age := motion.LimitAge(got, 40*ms)
 			g.Receive(c, rules.Forward(believed, age, motion.StampOf(now)), 50*ms, now)

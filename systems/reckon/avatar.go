@@ -17,7 +17,7 @@ import (
 type avatar struct {
 	entity ecs.Entity
 	player ecs.Player
-	guard  *Guard
+	guard  *motion.Guard
 	belief motion.Remote // of the newest accepted record
 	epoch  uint8         // corrections of the place, modulo 256
 
@@ -108,8 +108,8 @@ func (s *Server) correct(a *avatar, at fixed.Vec3, now systems.Time) {
 	a.guard.Place(at)
 }
 
-func (s *Server) newGuard() *Guard {
-	g, err := NewGuard(s.settings.guard())
+func (s *Server) newGuard() *motion.Guard {
+	g, err := motion.NewGuard(s.settings.guard())
 	if err != nil {
 		panic("reckon: a Config that Check accepts is refused: " + err.Error())
 	}
@@ -168,15 +168,15 @@ func (s *Server) claim(p *peer, c *claim, clientNow systems.Time, known bool, no
 		a.guard.Place(m.Pos)
 	}
 	switch a.guard.Check(&r, now) {
-	case Stale:
+	case motion.Stale:
 		s.counts.Outdated++
 		return
-	case Refused:
+	case motion.Refused:
 		s.counts.Refused++
 		s.counts.Snaps++
 		s.correct(a, a.guard.At(), now)
 		return
-	case Clamped:
+	case motion.Clamped:
 		s.counts.Clamped++
 		s.counts.Snaps++
 		s.counts.Believed++
@@ -221,11 +221,11 @@ func (a *avatar) replicated(u *motion.Rules, due systems.Time) (r motion.Record,
 
 // Guard returns the counters of an avatar's guard since its client was connected. ok is false for an entity that is no
 // avatar.
-func (s *Server) Guard(e ecs.Entity) (stats GuardStats, ok bool) {
+func (s *Server) Guard(e ecs.Entity) (stats motion.GuardStats, ok bool) {
 	if a := s.avatar(e); a != nil {
 		return a.guard.Stats(), true
 	}
-	return GuardStats{}, false
+	return motion.GuardStats{}, false
 }
 
 // Epoch returns the number of corrections of an avatar's place, modulo 256, and whether its client has answered.

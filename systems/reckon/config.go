@@ -29,7 +29,7 @@ type Config struct {
 	// MaxSpeed is the largest speed of an avatar, in world units per second, in [0, 32768]; 0: Game.MoveLimit. If that is 0
 	// too, avatars may move freely.
 	MaxSpeed fixed.Num
-	// Allowance is the largest difference between the delays of two records of an honest client: see GuardConfig. 0: 2.5 s.
+	// Allowance is the largest difference between the delays of two records of an honest client: see motion.GuardConfig. 0: 2.5 s.
 	Allowance systems.Time
 	// Jump is the distance beyond which a move of an avatar by the game's systems in one tick is a correction for its client,
 	// in world units, in [0, 10000]; 0: half a second at MaxSpeed, at least 2. A respawn must be farther away, a push out of
@@ -45,7 +45,7 @@ type Config struct {
 	// Mode sets the mode of a record, and the fields that the mode needs. It is called each tick, on a client for its
 	// avatars, on the server for all else that moves. Optional: all records are of mode Ground.
 	Mode func(w *ecs.World, r *motion.Record)
-	// Allow reports whether an avatar may be in mode Attached or Scripted: see GuardConfig. Optional: it may not.
+	// Allow reports whether an avatar may be in mode Attached or Scripted: see motion.GuardConfig. Optional: it may not.
 	Allow func(r motion.Record) bool
 }
 
@@ -115,13 +115,13 @@ func (c Config) withDefaults(g *ecs.Game) (Config, error) {
 	if _, err := motion.NewSendPolicy(c.Records, nil); err != nil {
 		return c, err
 	}
-	_, err := NewGuard(c.guard())
+	_, err := motion.NewGuard(c.guard())
 	return c, err
 }
 
 // guard returns the limits of records from clients.
-func (c *Config) guard() GuardConfig {
-	g := GuardConfig{MaxSpeed: c.MaxSpeed, Allowance: c.Allowance, Trusting: c.Trusting, Allow: c.Allow}
+func (c *Config) guard() motion.GuardConfig {
+	g := motion.GuardConfig{MaxSpeed: c.MaxSpeed, Allowance: c.Allowance, Trusting: c.Trusting, Allow: c.Allow}
 	if c.MaxSpeed == 0 {
 		g.MaxSpeed, g.Trusting = motion.MaxVelocity, true
 	}

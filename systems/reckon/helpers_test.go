@@ -54,3 +54,19 @@ func walk(s *motion.SendPolicy, until systems.Time, course func(now systems.Time
 	}
 	return list
 }
+
+// top is the speed of an avatar, in world units per second.
+const top = 5
+
+// guard returns a guard of entities with the top speed, unless c names another.
+func guard(t testing.TB, c motion.GuardConfig) *motion.Guard {
+	t.Helper()
+	if c.MaxSpeed == 0 {
+		c.MaxSpeed = top * fixed.One
+	}
+	g, err := motion.NewGuard(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}

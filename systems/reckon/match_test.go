@@ -53,7 +53,7 @@ type match struct {
 	answer [3]*clock.Answerer
 	sender *motion.SendPolicy
 	own    *echoCheck
-	guard  *Guard
+	guard  *motion.Guard
 	ghost  motion.Remote
 	config *motion.RemoteConfig
 	rules  motion.Rules
@@ -73,7 +73,7 @@ func newMatch(t testing.TB, seed uint64, profile string, c *course, config motio
 	if !ok {
 		t.Fatal("no profile", profile)
 	}
-	m := &match{net: simnet.New(simnet.Config{Seed: seed}), course: c, config: configured(t, config), sender: sender(t, motion.SendConfig{}), guard: guard(t, GuardConfig{})}
+	m := &match{net: simnet.New(simnet.Config{Seed: seed}), course: c, config: configured(t, config), sender: sender(t, motion.SendConfig{}), guard: guard(t, motion.GuardConfig{})}
 	m.server = m.net.AddNode(simnet.Clock{Offset: 500 * time.Second})
 	m.walker = m.net.AddNode(simnet.Clock{Offset: 90 * time.Second, DriftPPM: 60})
 	m.watcher = m.net.AddNode(simnet.Clock{Offset: 3 * time.Second, DriftPPM: -40})
@@ -111,7 +111,7 @@ func (m *match) atServer(t testing.TB) func(simnet.NodeID, simnet.Channel, []byt
 			}
 			r := read(t, b, clientNow)
 			a.Check(r.Stamp.Time(), now)
-			if v := m.guard.Check(&r, now); v == Accepted {
+			if v := m.guard.Check(&r, now); v == motion.Accepted {
 				believed, age := motion.LimitAge(r, m.limits.age(r.Stamp, clientNow))
 				f := m.rules.Forward(believed, age, motion.StampOf(now))
 				for _, to := range []simnet.NodeID{m.walker, m.watcher} {

@@ -1,4 +1,4 @@
-package reckon
+package motion
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 
 	"tendon/ecs/fixed"
 	"tendon/systems"
-	"tendon/systems/motion"
 )
 
 const top = 5 // world units per second
@@ -28,7 +27,7 @@ func guard(t testing.TB, c GuardConfig) *Guard {
 // most returns what may be accepted in a time, in the plane: 1.05 × MaxSpeed × time and the burst, and a millionth of a
 // unit for the rounding of each record's time.
 func most(elapsed systems.Time) fixed.Num {
-	return motion.Seconds(elapsed).Mul(fixed.FromRatio(105, 100))*top + fixed.Half*top + fixed.One/1_000_000
+	return Seconds(elapsed).Mul(fixed.FromRatio(105, 100))*top + fixed.Half*top + fixed.One/1_000_000
 }
 
 // claims lets a client whose clock runs at a pace report, 10 times a second for a time, that it moves at a speed. If it is
@@ -36,8 +35,8 @@ func most(elapsed systems.Time) fixed.Num {
 func claims(g *Guard, speed, pace fixed.Num, lasting, delay systems.Time, obeys bool) {
 	x := fixed.Num(0)
 	for sent := systems.Time(0); sent <= lasting; sent += 100 * ms {
-		stamp := systems.Time(motion.Seconds(sent).Mul(pace).Mul(fixed.FromInt(1000)).Round().Int()) * ms
-		r := motion.Record{Stamp: motion.StampOf(stamp), Pos: fixed.Vec3{X: x}, Vel: fixed.Vec3{X: speed}}
+		stamp := systems.Time(Seconds(sent).Mul(pace).Mul(fixed.FromInt(1000)).Round().Int()) * ms
+		r := Record{Stamp: StampOf(stamp), Pos: fixed.Vec3{X: x}, Vel: fixed.Vec3{X: speed}}
 		if g.Check(&r, 70*sec+sent+delay) == Clamped && obeys {
 			x = r.Pos.X
 		}
@@ -78,10 +77,10 @@ func TestAFastClockGainsNoMoreThanItsAllowance(t *testing.T) {
 func TestAStampMayNotGoBack(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	for _, v := range []struct {
-		stamp motion.Stamp
+		stamp Stamp
 		want  Verdict
 	}{{100, Accepted}, {100, Stale}, {99, Stale}, {101, Accepted}, {-9999, Stale}, {102, Accepted}} {
-		if got := g.Check(&motion.Record{Stamp: v.stamp}, sec+systems.Time(v.stamp)*motion.StampUnit); got != v.want {
+		if got := g.Check(&Record{Stamp: v.stamp}, sec+systems.Time(v.stamp)*StampUnit); got != v.want {
 			t.Errorf("stamp %d: %d", v.stamp, got)
 		}
 	}
@@ -94,9 +93,9 @@ func TestAStampMayNotGoBack(t *testing.T) {
 // arrives. A hundred bursts delay each record by up to 2 s on its own; the first one is in a burst if begins is set.
 func honest(t testing.TB, seed uint64, begins bool) (list []sending) {
 	r := rand.New(rand.NewPCG(seed, 88))
-	s := sender(t, motion.SendConfig{})
+	s := sender(t, SendConfig{})
 	heading := fixed.Num(0)
-	list = walk(s, 600*sec, func(now systems.Time, rec *motion.Record) {
+	list = walk(s, 600*sec, func(now systems.Time, rec *Record) {
 		if now%(3*sec) == 0 {
 			heading = fixed.Num(r.Int64N(int64(fixed.Tau)))
 		}
@@ -158,18 +157,18 @@ func TestJitterDoesNotHideASpeedHack(t *testing.T) {
 func TestALagSwitchSavesUpNoMoreThanTheAllowance(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	for i := range systems.Time(100) { // 10 s of records whose stamps hardly move
-		g.Check(&motion.Record{Stamp: motion.Stamp(i)}, i*100*ms)
+		g.Check(&Record{Stamp: Stamp(i)}, i*100*ms)
 	}
-	r := motion.Record{Stamp: 1000, Pos: vec("1000", "0", "0")}
+	r := Record{Stamp: 1000, Pos: vec("1000", "0", "0")}
 	if v := g.Check(&r, 10*sec+10*ms); v != Clamped || r.Pos.X > most(5*sec/2+200*ms) {
 		t.Errorf("verdict %d: appears at %v", v, r.Pos.X)
 	}
 	// Without such a lag it is the burst.
 	g = guard(t, GuardConfig{})
 	for i := range systems.Time(100) {
-		g.Check(&motion.Record{Stamp: motion.Stamp(i * 10)}, i*100*ms)
+		g.Check(&Record{Stamp: Stamp(i * 10)}, i*100*ms)
 	}
-	r = motion.Record{Stamp: 1000, Pos: vec("1000", "0", "0")}
+	r = Record{Stamp: 1000, Pos: vec("1000", "0", "0")}
 	if v := g.Check(&r, 10*sec); v != Clamped || r.Pos.X > most(100*ms) || r.Pos.Y != 0 || r.Pos.X < 2*fixed.One {
 		t.Errorf("verdict %d: appears at %v", v, r.Pos.X)
 	}
@@ -178,8 +177,8 @@ func TestALagSwitchSavesUpNoMoreThanTheAllowance(t *testing.T) {
 // A client that was silent is paid for the time in full: who goes straight on for 3 s, all records lost, is where it says.
 func TestSilenceIsPaidFor(t *testing.T) {
 	g := guard(t, GuardConfig{})
-	g.Check(&motion.Record{}, 0)
-	if v := g.Check(&motion.Record{Stamp: 300, Pos: vec("0", "15", "0")}, 3*sec); v != Accepted {
+	g.Check(&Record{}, 0)
+	if v := g.Check(&Record{Stamp: 300, Pos: vec("0", "15", "0")}, 3*sec); v != Accepted {
 		t.Errorf("verdict %d", v)
 	}
 }
@@ -187,13 +186,13 @@ func TestSilenceIsPaidFor(t *testing.T) {
 // With Trusting everything passes that is not stale, and is counted all the same.
 func TestATrustingGuardOnlyCounts(t *testing.T) {
 	g := guard(t, GuardConfig{Trusting: true})
-	g.Check(&motion.Record{}, 0)
-	far := motion.Record{Stamp: 10, Pos: vec("500", "0", "0"), Vel: vec("99", "0", "0")}
+	g.Check(&Record{}, 0)
+	far := Record{Stamp: 10, Pos: vec("500", "0", "0"), Vel: vec("99", "0", "0")}
 	r := far
 	if v := g.Check(&r, 100*ms); v != Accepted || r != far || g.At() != far.Pos || g.Stats().Clamped != 1 || g.Stats().Slowed != 1 {
 		t.Errorf("verdict %d, %+v, %+v", v, r, g.Stats())
 	}
-	if v := g.Check(&motion.Record{Stamp: 11, Mode: motion.Attached}, 200*ms); v != Accepted {
+	if v := g.Check(&Record{Stamp: 11, Mode: Attached}, 200*ms); v != Accepted {
 		t.Errorf("attached: %d", v)
 	}
 	if v := g.Check(&r, 200*ms); v != Stale {
@@ -205,17 +204,17 @@ func TestATrustingGuardOnlyCounts(t *testing.T) {
 func TestPlacingCostsNothing(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	g.Place(vec("100", "100", "0"))
-	first := motion.Record{Pos: vec("0", "0", "0")}
+	first := Record{Pos: vec("0", "0", "0")}
 	if v := g.Check(&first, 0); v != Clamped || first.Pos.X < num("98") {
 		t.Errorf("verdict %d: an entity chose its place, %v", v, first.Pos)
 	}
 	g.Place(vec("-500", "0", "0"))
-	r := motion.Record{Stamp: 10, Pos: vec("-499.5", "0", "0")}
+	r := Record{Stamp: 10, Pos: vec("-499.5", "0", "0")}
 	if v := g.Check(&r, 100*ms); v != Accepted {
 		t.Errorf("verdict %d: %v", v, r.Pos)
 	}
 	free := guard(t, GuardConfig{})
-	r = motion.Record{Pos: vec("77", "0", "0")}
+	r = Record{Pos: vec("77", "0", "0")}
 	if v := free.Check(&r, 0); v != Accepted || free.At() != r.Pos {
 		t.Errorf("verdict %d: %v", v, free.At())
 	}
@@ -224,8 +223,8 @@ func TestPlacingCostsNothing(t *testing.T) {
 // Heights are paid for apart, and a velocity is cut to what the speed allows, since others are shown by it.
 func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
 	g := guard(t, GuardConfig{MaxClimb: 2 * fixed.One})
-	g.Check(&motion.Record{}, 0)
-	r := motion.Record{Stamp: 100, Pos: vec("5", "0", "50"), Vel: vec("30", "40", "-100")}
+	g.Check(&Record{}, 0)
+	r := Record{Stamp: 100, Pos: vec("5", "0", "50"), Vel: vec("30", "40", "-100")}
 	if v := g.Check(&r, sec); v != Clamped || r.Pos.X != 5*fixed.One || r.Pos.Z > num("3.11") || r.Pos.Z < 3*fixed.One {
 		t.Errorf("verdict %d: %v", v, r.Pos)
 	}
@@ -237,24 +236,24 @@ func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
 // Standing on something is not a place of one's own: it takes the game's word.
 func TestOtherModesTakeTheGamesWord(t *testing.T) {
 	g := guard(t, GuardConfig{})
-	if v := g.Check(&motion.Record{Mode: motion.Attached}, 0); v != Refused || g.Stats().Refused != 1 {
+	if v := g.Check(&Record{Mode: Attached}, 0); v != Refused || g.Stats().Refused != 1 {
 		t.Errorf("verdict %d", v)
 	}
-	if v := g.Check(&motion.Record{Stamp: 1, Anchor: 1}, 0); v != Refused || g.Stats().Refused != 2 {
+	if v := g.Check(&Record{Stamp: 1, Anchor: 1}, 0); v != Refused || g.Stats().Refused != 2 {
 		t.Errorf("a relative record: %d", v)
 	}
-	g = guard(t, GuardConfig{Allow: func(r motion.Record) bool { return r.Mode == motion.Scripted }})
-	if v := g.Check(&motion.Record{Stamp: 1, Mode: motion.Scripted, Along: 500 * fixed.One}, 0); v != Accepted {
+	g = guard(t, GuardConfig{Allow: func(r Record) bool { return r.Mode == Scripted }})
+	if v := g.Check(&Record{Stamp: 1, Mode: Scripted, Along: 500 * fixed.One}, 0); v != Accepted {
 		t.Errorf("scripted: %d", v)
 	}
-	if v := g.Check(&motion.Record{Stamp: 2, Mode: motion.Attached}, 0); v != Refused {
+	if v := g.Check(&Record{Stamp: 2, Mode: Attached}, 0); v != Refused {
 		t.Errorf("attached: %d", v)
 	}
 }
 
 // What a Config may not be, it names.
 func TestAGuardConfigIsChecked(t *testing.T) {
-	for i, c := range []GuardConfig{{}, {MaxSpeed: -1}, {MaxSpeed: motion.MaxVelocity + 1}, {MaxSpeed: 1, MaxClimb: -1}, {MaxSpeed: 1, Allowance: ms}, {MaxSpeed: 1, Allowance: 61 * sec}} {
+	for i, c := range []GuardConfig{{}, {MaxSpeed: -1}, {MaxSpeed: MaxVelocity + 1}, {MaxSpeed: 1, MaxClimb: -1}, {MaxSpeed: 1, Allowance: ms}, {MaxSpeed: 1, Allowance: 61 * sec}} {
 		if _, err := NewGuard(c); err == nil {
 			t.Errorf("config %d was taken", i)
 		}
