@@ -39,7 +39,7 @@ type bridge struct {
 	leave    func(*donburi.Entry) // receives the entry of an entity that leaves a view, before it is removed; may be nil
 	ordered  orderedWalks
 	appeared []Entity          // new since a view was dressed last
-	patrol   bridgedBlockIndex // the block that was verified last
+	rotation bridgedBlockIndex // the block that was verified last
 }
 
 // bridgedColumn is a component as both sides know it.

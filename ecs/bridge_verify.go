@@ -32,7 +32,7 @@ func (w *World) checkDonburi() error {
 
 // verifyNext verifies the next block in rotation.
 func (b *bridge) verifyNext() {
-	at := &b.patrol
+	at := &b.rotation
 	for range len(b.blocks) + 1 {
 		if at.block++; at.block < len(b.blocks[at.owner]) {
 			if err := b.verifyBlock(b.blocks[at.owner][at.block], at.owner, at.block); err != nil {

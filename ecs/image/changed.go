@@ -10,7 +10,7 @@ import (
 type Changed struct {
 	rows      [][]uint64 // index = owner, one bit per row
 	resources []bool
-	words     []heldWord // those of rows that are not zero
+	words     []ownerWord // those of rows that are not zero
 }
 
 // Find makes c what differs between base and now. An empty base differs in all that now holds. It costs what differs:
@@ -68,7 +68,7 @@ func (c *Changed) add(o Owner, k int, rows uint64) {
 		c.rows[o] = append(c.rows[o], make([]uint64, need-len(c.rows[o]))...)
 	}
 	if c.rows[o][k] == 0 {
-		c.words = append(c.words, heldWord{o, uint32(k)})
+		c.words = append(c.words, ownerWord{o, uint32(k)})
 	}
 	c.rows[o][k] |= rows
 }

@@ -14,7 +14,7 @@ func (s *Snapshot) Checksum() Checksum {
 	defer SectionChecksum.Leave(s.image.observer)
 	for n, pg := range s.table {
 		if pg != nil {
-			total += Checksum(pg.share(s.image.live[n].salt))
+			total += Checksum(pg.checksum(s.image.live[n].salt))
 		}
 	}
 	return total
@@ -30,7 +30,7 @@ func (s *Snapshot) ComponentChecksums(dst []Checksum) []Checksum {
 	for n, pg := range s.table {
 		if pg != nil {
 			p := &s.image.live[n]
-			dst[from+p.store.info.column.index] += Checksum(pg.share(p.salt))
+			dst[from+p.store.info.column.index] += Checksum(pg.checksum(p.salt))
 		}
 	}
 	return dst

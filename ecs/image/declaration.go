@@ -41,6 +41,6 @@ func (d *Declaration) Name() string { return d.name }
 // Scalars describes the scalars of the component or resource, in the order of Snapshot.AppendScalars.
 func (d *Declaration) Scalars() []Scalar {
 	list := d.layout.describe()
-	d.markPlaces(list)
+	d.markMotion(list)
 	return list
 }

@@ -120,8 +120,8 @@ func appendWord(dst []byte, skip int, by uint64) []byte {
 
 var errCutOff = errors.New("cut off in its words")
 
-// takeWords changes a page by the words at the head of b and returns what is behind them.
-func takeWords(page, b []byte) (rest []byte, err error) {
+// applyWords changes a page by the words at the head of b and returns what is behind them.
+func applyWords(page, b []byte) (rest []byte, err error) {
 	at := 0
 	for {
 		if len(b) == 0 {

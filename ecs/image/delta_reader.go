@@ -25,7 +25,7 @@ type deltaReader struct {
 	from, to Tick
 	checksum Checksum
 	pages    []deltaPage // ascending by store and index
-	brought  int         // bytes of pages that the world does not have yet
+	added    int         // bytes of pages that the world does not have yet
 }
 
 // deltaPage is a page that a delta changes. now has one reference.
@@ -59,7 +59,7 @@ func (im *Image) ApplyDelta(delta []byte) error {
 		return fmt.Errorf("%w: it changes tick %d, the world is in tick %d", ErrDeltaBase, d.from, im.Tick())
 	}
 	im.saveDirty() // what is marked has a base that equals it from here on
-	if err := d.takePages(); err != nil {
+	if err := d.readPages(); err != nil {
 		return err
 	}
 	SectionChecksum.Enter(im.observer)
@@ -71,7 +71,7 @@ func (im *Image) ApplyDelta(delta []byte) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	if grown := d.growth(); grown > 0 && empty+grown-d.brought > imageSparseBytes {
+	if grown := d.growth(); grown > 0 && empty+grown-d.added > imageSparseBytes {
 		return fmt.Errorf("%w: its %d bytes ask for %d bytes of pages, which leaves more than %d bytes of pages empty", ErrDelta, len(delta), grown, imageSparseBytes)
 	}
 	d.publish()
@@ -82,10 +82,10 @@ func (im *Image) ApplyDelta(delta []byte) error {
 // release gives back the pages that were not published.
 func (d *deltaReader) release() {
 	for i := range d.pages {
-		d.pages[i].store.info.pool.drop(d.pages[i].now)
+		d.pages[i].store.info.pool.release(d.pages[i].now)
 	}
 	clear(d.pages)
-	d.pages, d.rest, d.brought = d.pages[:0], nil, 0
+	d.pages, d.rest, d.added = d.pages[:0], nil, 0
 }
 
 func (d *deltaReader) header(delta []byte) error {
@@ -112,9 +112,9 @@ func (d *deltaReader) uvarint() (v uint64, ok bool) {
 	return v, true
 }
 
-// takePages makes the pages that the delta leads to. Each page of the world is taken at most once, and of pages that it
+// readPages makes the pages that the delta leads to. Each page of the world is taken at most once, and of pages that it
 // does not have at most imageSparseBytes.
-func (d *deltaReader) takePages() error {
+func (d *deltaReader) readPages() error {
 	stores := d.image.stores
 	number, next := uint64(0), uint64(0)
 	for len(d.rest) > 0 {
@@ -135,7 +135,7 @@ func (d *deltaReader) takePages() error {
 			}
 			index = max(next, 1) + more
 		}
-		if err := d.takePage(st, int(index)); err != nil {
+		if err := d.readPage(st, int(index)); err != nil {
 			return fmt.Errorf("%w: column %q of owner %d, page %d: %w", ErrDelta, st.info.column.name, st.info.owner, index, err)
 		}
 		next = index + 1
@@ -143,18 +143,18 @@ func (d *deltaReader) takePages() error {
 	return nil
 }
 
-func (d *deltaReader) takePage(st *store, index int) error {
+func (d *deltaReader) readPage(st *store, index int) error {
 	if index >= st.info.mostPages() {
 		return fmt.Errorf("the store has at most %d", st.info.mostPages())
 	}
-	p := deltaPage{store: st, index: index, now: st.info.pool.take()}
+	p := deltaPage{store: st, index: index, now: st.info.pool.allocate()}
 	isNew := index >= len(st.pages)
 	if !isNew {
 		p.old = d.image.live[st.pages[index]].base
 	}
 	copy(p.now.mem, p.old.content(st.info.bytes))
 	d.pages = append(d.pages, p)
-	rest, err := takeWords(p.now.mem, d.rest)
+	rest, err := applyWords(p.now.mem, d.rest)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (d *deltaReader) takePage(st *store, index int) error {
 	if isZero(p.now.mem) {
 		return errors.New("a page that the world does not have is zero")
 	}
-	if d.brought += st.info.bytes; d.brought > imageSparseBytes {
+	if d.added += st.info.bytes; d.added > imageSparseBytes {
 		return fmt.Errorf("more than %d bytes of pages that the world does not have", imageSparseBytes)
 	}
 	return nil
@@ -176,7 +176,7 @@ func (d *deltaReader) result() (sum Checksum, empty int) {
 	live := d.image.live
 	for i := range live {
 		p := &live[i]
-		share := p.base.share(p.salt)
+		share := p.base.checksum(p.salt)
 		if sum += Checksum(share); share == 0 {
 			empty += len(p.mem)
 		}
@@ -184,7 +184,7 @@ func (d *deltaReader) result() (sum Checksum, empty int) {
 	for i := range d.pages {
 		p := &d.pages[i]
 		salt := p.store.info.salt(p.index)
-		sum += Checksum(p.now.share(salt)) - Checksum(p.old.share(salt))
+		sum += Checksum(p.now.checksum(salt)) - Checksum(p.old.checksum(salt))
 	}
 	return sum, empty
 }

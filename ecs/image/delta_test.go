@@ -512,7 +512,7 @@ func forgeDelta(w *ecs.World, store uint64, pages ...byte) []byte {
 	delta := append([]byte{image.DeltaFormat, 0, 0}, make([]byte, 8)...)
 	delta = append(binary.AppendUvarint(delta, store<<1), pages...)
 	d := image.NewDeltaReader(w.Image())
-	if d.Header(delta) == nil && d.TakePages() == nil {
+	if d.Header(delta) == nil && d.ReadPages() == nil {
 		sum, _ := d.Result()
 		binary.LittleEndian.PutUint64(delta[3:], uint64(sum))
 	}
@@ -569,7 +569,7 @@ func TestDerivedDataIsBuiltAnewAfterADelta(t *testing.T) {
 	server.Step(ecs.TickInputs{})
 	server.Spawn(ecs.OwnedBy(2), sample.Positions)
 	server.Image().Flush()
-	server.Image().ReleaseHeld()
+	server.Image().ReleaseReserved()
 	if *count.Of(client) != 0 {
 		t.Fatal("a world without entities counts some")
 	}
@@ -624,7 +624,7 @@ func FuzzDelta(f *testing.F) {
 			delta := append([]byte{image.DeltaFormat, byte(base.Tick()), ticks}, make([]byte, 8)...)
 			delta = append(delta, words...)
 			d := image.NewDeltaReader(client.Image())
-			if d.Header(delta) == nil && d.TakePages() == nil {
+			if d.Header(delta) == nil && d.ReadPages() == nil {
 				sum, _ := d.Result()
 				binary.LittleEndian.PutUint64(delta[3:], uint64(sum))
 			}

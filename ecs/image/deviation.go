@@ -68,7 +68,7 @@ func (d *deviation) values(p *pagePair) {
 					continue // counted as another entity or component
 				}
 				var far fixed.Num
-				x, y, far = c.info.apart(d.a.image, x, y)
+				x, y, far = c.info.distance(d.a.image, x, y)
 				d.Distance = max(d.Distance, far)
 			}
 			d.Within = d.Within && bytes.Equal(x, y)
@@ -78,7 +78,7 @@ func (d *deviation) values(p *pagePair) {
 
 // apart returns how far two rows' positions are apart, and the rows as they have to be equal: as they are, or where the
 // distance is tolerated with the same motion in both. Those lie in the image's scratch.
-func (c *columnInfo) apart(im *Image, x, y []byte) (left, right []byte, far fixed.Num) {
+func (c *columnInfo) distance(im *Image, x, y []byte) (left, right []byte, far fixed.Num) {
 	if c.roles.motion == nil {
 		return x, y, 0
 	}

@@ -66,7 +66,7 @@ func TestFirstDifferenceNamesComponentEntityFieldAndValues(t *testing.T) {
 			})
 			change(w, list)
 			w.Image().Flush()
-			w.Image().ReleaseHeld()
+			w.Image().ReleaseReserved()
 			return sample.Saved(w)
 		}
 		// Pages of other owners first, so that the two worlds number theirs differently.

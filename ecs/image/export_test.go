@@ -23,9 +23,9 @@ const (
 	MaxRowBytes      = maxRowBytes
 	RegionRows       = regionRows
 	RegionShift      = regionShift
-	ShareAll         = shareAll
-	ShareNone        = shareNone
-	ShareSome        = shareSome
+	OverlapAll       = overlapAll
+	OverlapNone      = overlapNone
+	OverlapSome      = overlapSome
 )
 
 type (
@@ -77,7 +77,7 @@ func (x *Image) MarkRow(p0 *region, p1 *columnInfo, p2 uint32) { x.markRow(p0, p
 
 func (x *Image) Pools() []*pool { return x.pools }
 
-func (x *Image) ReleaseHeld() { x.releaseHeld() }
+func (x *Image) ReleaseReserved() { x.releaseReserved() }
 
 func (x *Image) SetBit(p0 *region, p1 *columnInfo, p2 uint32) { x.setBit(p0, p1, p2) }
 
@@ -95,7 +95,7 @@ func (x *List[T, A]) Items() A { return x.items }
 
 func (x *Placement) Nums() [7]fixed.Num { return x.nums() }
 
-func (x *RowSet) ShareOf(p0 Owner, p1 uint32, p2 uint32) share { return x.shareOf(p0, p1, p2) }
+func (x *RowSet) OverlapOf(p0 Owner, p1 uint32, p2 uint32) overlap { return x.overlapOf(p0, p1, p2) }
 
 func (x *RowSet) Word(p0 Owner, p1 int) uint64 { return x.word(p0, p1) }
 
@@ -133,7 +133,7 @@ func (x *deltaReader) Release() { x.release() }
 
 func (x *deltaReader) Result() (Checksum, int) { return x.result() }
 
-func (x *deltaReader) TakePages() error { return x.takePages() }
+func (x *deltaReader) ReadPages() error { return x.readPages() }
 
 func (x *field) Offset() uintptr { return x.offset }
 

@@ -37,17 +37,17 @@ type versions struct {
 
 // pageTable holds the pages of an image.
 type pageTable struct {
-	stores  []*store // every store of every column, by number
-	live    []livePage
-	dirty   []uint32 // numbers of the marked pages, each once
-	order   []uint32 // numbers of all pages, column by column; see inOrder
-	pools   []*pool
-	bitPool *pool
-	patrol  uint32   // next unmarked page that save compares
-	strays  uint64   // pages found changed without a mark
-	rounds  bool     // a column has rows that are rounded
-	bytes   int      // of live pages
-	scratch []uint64 // two rows, while Deviation compares them
+	stores      []*store // every store of every column, by number
+	live        []livePage
+	dirty       []uint32 // numbers of the marked pages, each once
+	order       []uint32 // numbers of all pages, column by column; see inOrder
+	pools       []*pool
+	bitPool     *pool
+	nextChecked uint32   // next unmarked page that save compares
+	strays      uint64   // pages found changed without a mark
+	rounds      bool     // a column has rows that are rounded
+	bytes       int      // of live pages
+	scratch     []uint64 // two rows, while Deviation compares them
 }
 
 // livePage is a page that systems read and write. base is the page it was equal to when it was last saved or
@@ -220,7 +220,7 @@ func (c *Column) clearRow(im *Image, r *region, i uint32) {
 }
 
 // settle makes a marked page comparable: padding is zeroed in the rows that are in use.
-func (im *Image) settle(p *livePage) {
+func (im *Image) scrubPage(p *livePage) {
 	info := p.store.info.column
 	if p.store.info.isBits || len(info.layout.padding) == 0 {
 		return

@@ -46,7 +46,7 @@ type span struct{ from, to uintptr }
 
 // A RegistrationError says why a type or a declaration was refused.
 type RegistrationError struct {
-	What    string // "component", "resource", "input" or "event"
+	Kind    string // "component", "resource", "input" or "event"
 	Name    string // the declared name
 	Type    string // the Go type
 	Field   string // path of the offending field, or ""
@@ -59,7 +59,7 @@ func (e *RegistrationError) Error() string {
 	if e.Field != "" {
 		at += "." + e.Field
 	}
-	return fmt.Sprintf("ecs: %s %q: %s: %s", e.What, e.Name, at, e.Problem)
+	return fmt.Sprintf("ecs: %s %q: %s: %s", e.Kind, e.Name, at, e.Problem)
 }
 
 // layoutOf walks t and returns its layout, or an error that names the field which is not plain data.
@@ -91,7 +91,7 @@ type layoutWalk struct {
 }
 
 func (w layoutWalk) refuse(path, problem string) error {
-	return &RegistrationError{What: w.what, Name: w.name, Type: w.typ.String(), Field: path, Problem: problem}
+	return &RegistrationError{Kind: w.what, Name: w.name, Type: w.typ.String(), Field: path, Problem: problem}
 }
 
 // value appends the leaves of t, which lies at offset.
@@ -131,7 +131,7 @@ func (w layoutWalk) leaf(t reflect.Type, path string, offset uintptr, tag reflec
 func (w layoutWalk) array(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
 	elem := t.Elem()
 	if t.Len() == 0 || elem.Size() == 0 { // has no bytes, but must be plain all the same
-		return w.aside().value(elem, path+"[0]", 0, "")
+		return w.discarding().value(elem, path+"[0]", 0, "")
 	}
 	for i := range t.Len() {
 		if err := w.value(elem, path+"["+strconv.Itoa(i)+"]", offset+uintptr(i)*elem.Size(), tag); err != nil {
@@ -151,7 +151,7 @@ func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr, tag r
 			f.Tag = tag
 		}
 		if f.Name == "_" { // declared padding: plain, but without a value
-			into = w.aside()
+			into = w.discarding()
 		}
 		if err := into.value(f.Type, joinPath(path, f.Name), offset+f.Offset, f.Tag); err != nil {
 			return err
@@ -175,7 +175,7 @@ func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset ui
 }
 
 // aside returns a walk that checks a part of the type without adding leaves.
-func (w layoutWalk) aside() layoutWalk {
+func (w layoutWalk) discarding() layoutWalk {
 	return layoutWalk{layout: &layout{typ: w.typ}, what: w.what, name: w.name, groups: map[string]int{}}
 }
 

@@ -53,7 +53,7 @@ func TestRegistrationNamesTheFieldAndSaysWhatToUse(t *testing.T) {
 				t.Errorf("%v is accepted", c.typ)
 				continue
 			}
-			if e.Field != c.field || !strings.Contains(e.Problem, c.want) || e.What != what || e.Name != "thing" || e.Type != c.typ.String() {
+			if e.Field != c.field || !strings.Contains(e.Problem, c.want) || e.Kind != what || e.Name != "thing" || e.Type != c.typ.String() {
 				t.Errorf("%v: %v, want field %q and %q", c.typ, e, c.field, c.want)
 			}
 		}

@@ -28,7 +28,7 @@ func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 			im.overlayPage(p, want, keep)
 		}
 	}
-	im.structure.forget()
+	im.structure.reset()
 	im.invalidate()
 }
 
@@ -36,10 +36,10 @@ func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 func (im *Image) overlayPage(p *livePage, want *page, keep *RowSet) {
 	info, i := p.store.info, int(p.index)
 	first, end := info.rowsOf(i)
-	switch keep.shareOf(info.owner, first, end) {
-	case shareNone:
+	switch keep.overlapOf(info.owner, first, end) {
+	case overlapNone:
 		p.become(want)
-	case shareSome:
+	case overlapSome:
 		if info.splice(p.mem, want.content(len(p.mem)), i, keep, false) {
 			im.mark(p.store.pages[i])
 		}
@@ -52,7 +52,7 @@ func (p *livePage) become(want *page) {
 	if p.base == want {
 		return
 	}
-	p.store.info.pool.drop(p.base)
+	p.store.info.pool.release(p.base)
 	if p.base = want; want != nil {
 		want.refs++
 	}

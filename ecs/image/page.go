@@ -35,7 +35,7 @@ type pool struct {
 }
 
 // take returns a page with one reference and undefined content.
-func (p *pool) take() *page {
+func (p *pool) allocate() *page {
 	if n := len(p.free); n > 0 {
 		pg := p.free[n-1]
 		p.free = p.free[:n-1]
@@ -61,11 +61,11 @@ func (p *pool) grow() *page {
 		p.free = append(p.free, &pages[i])
 	}
 	p.made += n
-	return p.take()
+	return p.allocate()
 }
 
 // drop takes one reference from pg, which may be nil.
-func (p *pool) drop(pg *page) {
+func (p *pool) release(pg *page) {
 	if pg == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (pg *page) content(n int) []byte {
 // The hash is XXH64: the same bits on every target, and well kept. XXH3 hashes 24 GB/s where XXH64 hashes 10, but only
 // pages that changed are hashed, once each, so a tick in which a tenth of the pages changed costs an eighth of hashing
 // everything, and peers compare one tick in sixty.
-func (pg *page) share(salt uint64) uint64 {
+func (pg *page) checksum(salt uint64) uint64 {
 	if pg == nil {
 		return 0
 	}

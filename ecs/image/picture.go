@@ -67,7 +67,7 @@ func (p *Picture) leaveSource() {
 	for i := range p.image.live {
 		live := &p.image.live[i]
 		if live.base != nil {
-			p.source.stores[live.store.info.number].info.pool.drop(live.base)
+			p.source.stores[live.store.info.number].info.pool.release(live.base)
 		}
 		live.base, live.marked = nil, true
 	}
@@ -119,10 +119,10 @@ func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 		live, want := &p.image.live[number], from.pageOf(st.info.number, i)
 		if theirs := s.Remote.pageOf(st.info.number, i); mixed && want != theirs {
 			first, end := st.info.rowsOf(i)
-			switch s.Own.shareOf(st.info.owner, first, end) {
-			case shareNone:
+			switch s.Own.overlapOf(st.info.owner, first, end) {
+			case overlapNone:
 				want = theirs
-			case shareSome:
+			case overlapSome:
 				mine := st.info.splice(live.mem, want.content(len(live.mem)), i, s.Own, true)
 				others := st.info.splice(live.mem, theirs.content(len(live.mem)), i, s.Own, false)
 				copied, live.marked = copied || mine || others, true
@@ -136,7 +136,7 @@ func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 		copy(live.mem, want.content(len(live.mem)))
 		live.marked = false
 		if live.base != want {
-			p.source.stores[st.info.number].info.pool.drop(live.base)
+			p.source.stores[st.info.number].info.pool.release(live.base)
 			live.base = want
 			if want != nil {
 				want.refs++

@@ -65,7 +65,7 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 		im.markRow(r, c.info, i)
 		values = c.put(r, i, values)
 	}
-	im.told(changed)
+	im.edited(changed)
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (im *Image) DropRow(row uint32) bool {
 		return false
 	}
 	im.clearRow(o, i)
-	im.told(true)
+	im.edited(true)
 	return true
 }
 
@@ -139,7 +139,7 @@ func (im *Image) PutResource(i int, values []uint64) error {
 	}
 	im.markRow(&c.regions[0], c.info, 0)
 	c.put(&c.regions[0], 0, values)
-	im.told(false)
+	im.edited(false)
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (im *Image) PutTick(t Tick, players PlayerSet) error {
 	}
 	c := im.writeCore()
 	c.Tick, c.Players = t, uint64(players)
-	im.told(false)
+	im.edited(false)
 	return nil
 }
 
@@ -171,9 +171,9 @@ func (im *Image) PutInput(p Player, in InputBytes) {
 
 // told drops what was known of the state before: derived data, and if entities or their components have changed, where
 // there are free rows.
-func (im *Image) told(changed bool) {
+func (im *Image) edited(changed bool) {
 	im.invalidate()
 	if changed {
-		im.structure.forget()
+		im.structure.reset()
 	}
 }

@@ -90,24 +90,24 @@ func (s *RowSet) word(o Owner, k int) (set uint64) {
 }
 
 // share says how much of a page's rows a set has.
-type share uint8
+type overlap uint8
 
 const (
-	shareNone share = iota
-	shareSome
-	shareAll
+	overlapNone overlap = iota
+	overlapSome
+	overlapAll
 )
 
-// shareOf returns how many of rows [first, end) of the owner's region are in the set. The stretch is not empty.
-func (s *RowSet) shareOf(o Owner, first, end uint32) share {
+// overlapOf returns how many of rows [first, end) of the owner's region are in the set. The stretch is not empty.
+func (s *RowSet) overlapOf(o Owner, first, end uint32) overlap {
 	if s == nil {
-		return shareNone
+		return overlapNone
 	}
 	if words := s.words[o]; int(first/blockRows) >= len(words) { // no exceptions from here on
 		if s.whole[o] {
-			return shareAll
+			return overlapAll
 		}
-		return shareNone
+		return overlapNone
 	}
 	any, all := false, true
 	for k := first / blockRows; k*blockRows < end; k++ {
@@ -117,11 +117,11 @@ func (s *RowSet) shareOf(o Owner, first, end uint32) share {
 	}
 	switch {
 	case all:
-		return shareAll
+		return overlapAll
 	case any:
-		return shareSome
+		return overlapSome
 	}
-	return shareNone
+	return overlapNone
 }
 
 // stretchBits returns which rows of block k lie in [first, end). At least one does.

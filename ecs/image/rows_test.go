@@ -56,14 +56,14 @@ func TestRowSetHasWhatWasAddedLast(t *testing.T) {
 						t.Fatalf("HasOwner(%d) is %t", o, s.HasOwner(o))
 					}
 				}
-				checkShares(t, &s)
+				checkOverlaps(t, &s)
 			},
 		})
 	})
 }
 
-// checkShares compares what pages are told of a set with what its rows are.
-func checkShares(t *rapid.T, s *image.RowSet) {
+// checkOverlaps compares what pages are told of a set with what its rows are.
+func checkOverlaps(t *rapid.T, s *image.RowSet) {
 	o := image.Owner(drawRow(t) >> image.RegionShift)
 	size := uint32(1) << rapid.IntRange(0, 9).Draw(t, "page")
 	first := rapid.Uint32Range(0, 3).Draw(t, "first") * size
@@ -73,15 +73,15 @@ func checkShares(t *rapid.T, s *image.RowSet) {
 			n++
 		}
 	}
-	want := image.ShareSome
+	want := image.OverlapSome
 	switch n {
 	case 0:
-		want = image.ShareNone
+		want = image.OverlapNone
 	case size:
-		want = image.ShareAll
+		want = image.OverlapAll
 	}
-	if got := s.ShareOf(o, first, first+size); got != want {
-		t.Fatalf("%d of rows [%d, %d) are in the set, shareOf says %d", n, first, first+size, got)
+	if got := s.OverlapOf(o, first, first+size); got != want {
+		t.Fatalf("%d of rows [%d, %d) are in the set, overlapOf says %d", n, first, first+size, got)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestRowSetLeavesOutRowsOfNoOwner(t *testing.T) {
 		t.Error("the set has an owner that no game has")
 	}
 	var none *image.RowSet
-	if none.Word(0, 0) != 0 || none.ShareOf(0, 0, 64) != image.ShareNone || image.EveryRow().ShareOf(image.MaxPlayers, 0, image.RegionRows) != image.ShareAll {
+	if none.Word(0, 0) != 0 || none.OverlapOf(0, 0, 64) != image.OverlapNone || image.EveryRow().OverlapOf(image.MaxPlayers, 0, image.RegionRows) != image.OverlapAll {
 		t.Error("no set has rows, or the set of all lacks some")
 	}
 }

@@ -138,7 +138,7 @@ func (s *Schema) Portable() error {
 		if l == nil { // refused already, for this or another reason
 			errs = append(errs, err)
 		} else if m := misplacedIn(l.typ, "", 0, 0); m != nil {
-			errs = append(errs, &RegistrationError{What: kind, Name: name, Type: l.typ.String(), Field: m.path, Problem: m.problem()})
+			errs = append(errs, &RegistrationError{Kind: kind, Name: name, Type: l.typ.String(), Field: m.path, Problem: m.problem()})
 		}
 	}
 	for _, d := range s.declared() {

@@ -25,7 +25,7 @@ func (s *Snapshot) Release() {
 	}
 	for n, pg := range slices.Backward(s.table) { // so that pools hand pages out again in the order of the table
 		if pg != nil {
-			s.image.live[n].store.info.pool.drop(pg)
+			s.image.live[n].store.info.pool.release(pg)
 		}
 	}
 	s.image, s.table = nil, s.table[:0]
@@ -34,7 +34,7 @@ func (s *Snapshot) Release() {
 // save stores the image in s. Pages that nobody marked are shared unseen; marked ones are compared with their base
 // and copied only where they differ.
 func (im *Image) save(s *Snapshot, tick Tick) {
-	im.walkPatrol()
+	im.checkNext()
 	im.saveDirty()
 	s.Release()
 	s.image, s.tick = im, tick
@@ -66,29 +66,29 @@ func (im *Image) saveDirty() {
 
 // saveMarked gives a marked page a base that equals it.
 func (im *Image) saveMarked(p *livePage) {
-	im.settle(p)
+	im.scrubPage(p)
 	p.marked = false
 	if !p.changed() {
 		return
 	}
 	pool := p.store.info.pool
-	pool.drop(p.base)
-	p.base = pool.take()
+	pool.release(p.base)
+	p.base = pool.allocate()
 	copy(p.base.mem, p.mem)
 }
 
-// walkPatrol looks at one unmarked page per save, in rotation. A page that changed without a mark was written past
+// checkNext looks at one unmarked page per save, in rotation. A page that changed without a mark was written past
 // its system's declaration; it is counted and saved.
-func (im *Image) walkPatrol() {
+func (im *Image) checkNext() {
 	if len(im.live) == 0 {
 		return
 	}
-	if im.patrol++; int(im.patrol) >= len(im.live) {
-		im.patrol = 0
+	if im.nextChecked++; int(im.nextChecked) >= len(im.live) {
+		im.nextChecked = 0
 	}
-	if p := &im.live[im.patrol]; !p.marked && p.changed() {
+	if p := &im.live[im.nextChecked]; !p.marked && p.changed() {
 		im.strays++
-		im.mark(im.patrol)
+		im.mark(im.nextChecked)
 	}
 }
 

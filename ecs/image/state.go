@@ -26,7 +26,7 @@ func New(s *Schema, fingerprint, seed uint64) *Image {
 	owners := s.MaxPlayers + 1
 	im := newImage(infos, owners)
 	im.schema, im.fingerprint = s, fingerprint
-	im.structure.held = make([][]uint64, owners)
+	im.structure.reserved = make([][]uint64, owners)
 	im.structure.hint = make([]uint32, owners)
 	for i, d := range s.declared() {
 		for len(im.byID) <= d.id {
@@ -205,7 +205,7 @@ func (im *Image) Setup(f func()) {
 	f()
 	im.Flush()
 	im.round()
-	im.releaseHeld()
+	im.releaseReserved()
 	im.running = false
 	im.invalidate() // f may have used derived data of a state half built
 }
@@ -229,8 +229,8 @@ func (im *Image) End() {
 	if im.limit.open != nil {
 		im.endLimit()
 	}
-	im.releaseHeld()
-	im.forgetViews()
+	im.releaseReserved()
+	im.clearViews()
 	im.running = false
 }
 
@@ -291,7 +291,7 @@ func (im *Image) Restore(s *Snapshot) {
 
 // afterRestore drops what was kept beside the state before.
 func (im *Image) afterRestore() {
-	im.structure.forget()
+	im.structure.reset()
 	im.versions.states++
 	im.invalidate()
 }

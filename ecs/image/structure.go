@@ -12,14 +12,14 @@ type structure struct {
 	ops   []structureOp
 	bytes []byte // values of queued Adds
 	// held marks rows that may not be taken: those reserved by a spawn that is still queued, and those freed in this
-	// tick. index = owner, one bit per row. heldWords lists the words that are not zero.
-	held      [][]uint64
-	heldWords []heldWord
-	hint      []uint32 // by owner: no word below it has a free row
-	changes   uint64   // grows whenever an entity or its set of components may have changed
+	// tick. index = owner, one bit per row. reservedWords lists the words that are not zero.
+	reserved      [][]uint64
+	reservedWords []ownerWord
+	hint          []uint32 // by owner: no word below it has a free row
+	changes       uint64   // grows whenever an entity or its set of components may have changed
 }
 
-type heldWord struct {
+type ownerWord struct {
 	owner Owner
 	word  uint32
 }
@@ -49,7 +49,7 @@ func (im *Image) Spawn(owner Owner) Entity {
 	im.makeRoom(r, identity.info, i)
 	im.markRow(r, identity.info, i)
 	*(*Entity)(identity.rowOf(r, i)) = e
-	im.hold(owner, i)
+	im.reserve(owner, i)
 	if rows := im.limit.open; rows != nil && rows.HasOwner(owner) {
 		rows.Add(e.Row)
 	}
@@ -136,7 +136,7 @@ func (im *Image) despawn(owner Owner, row uint32) {
 			c.clearRow(im, r, row)
 		}
 	}
-	im.hold(owner, row)
+	im.reserve(owner, row)
 	im.structure.hint[owner] = min(im.structure.hint[owner], row/blockRows)
 }
 
@@ -145,14 +145,14 @@ func (im *Image) freeRow(owner Owner) uint32 {
 	if int(owner) >= len(im.structure.hint) {
 		panic(fmt.Sprintf("ecs: Spawn for owner %d in a game of %d players: owners are OwnedByWorld and OwnedBy(p) with p < Game.MaxPlayers", owner, im.schema.MaxPlayers))
 	}
-	words, held := im.identity().regions[owner].words, im.structure.held[owner]
+	words, reserved := im.identity().regions[owner].words, im.structure.reserved[owner]
 	for k := im.structure.hint[owner]; k < regionRows/blockRows; k++ {
 		taken := uint64(0)
 		if int(k) < len(words) {
 			taken = words[k]
 		}
-		if int(k) < len(held) {
-			taken |= held[k]
+		if int(k) < len(reserved) {
+			taken |= reserved[k]
 		}
 		if k == 0 && owner == OwnedByWorld {
 			taken |= 1 // row 0 stands for no entity
@@ -166,30 +166,30 @@ func (im *Image) freeRow(owner Owner) uint32 {
 }
 
 // hold keeps a row from being taken until the tick ends.
-func (im *Image) hold(owner Owner, row uint32) {
+func (im *Image) reserve(owner Owner, row uint32) {
 	s, k := &im.structure, row/blockRows
-	if need := int(k) + 1; need > len(s.held[owner]) {
-		s.held[owner] = append(s.held[owner], make([]uint64, need-len(s.held[owner]))...)
+	if need := int(k) + 1; need > len(s.reserved[owner]) {
+		s.reserved[owner] = append(s.reserved[owner], make([]uint64, need-len(s.reserved[owner]))...)
 	}
-	word := &s.held[owner][k]
+	word := &s.reserved[owner][k]
 	if *word == 0 {
-		s.heldWords = append(s.heldWords, heldWord{owner, k})
+		s.reservedWords = append(s.reservedWords, ownerWord{owner, k})
 	}
 	*word |= 1 << (row % blockRows)
 }
 
-// releaseHeld lets the rows held in this tick be taken again. The hints go back to the lowest of them.
-func (im *Image) releaseHeld() {
+// releaseReserved lets the rows held in this tick be taken again. The hints go back to the lowest of them.
+func (im *Image) releaseReserved() {
 	s := &im.structure
-	for _, h := range s.heldWords {
-		s.held[h.owner][h.word] = 0
+	for _, h := range s.reservedWords {
+		s.reserved[h.owner][h.word] = 0
 		s.hint[h.owner] = min(s.hint[h.owner], h.word)
 	}
-	s.heldWords = s.heldWords[:0]
+	s.reservedWords = s.reservedWords[:0]
 }
 
 // forget drops what the structure knows of the state before a restore.
-func (s *structure) forget() {
+func (s *structure) reset() {
 	clear(s.hint)
 	s.changes++
 }

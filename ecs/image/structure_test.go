@@ -373,7 +373,7 @@ func (s *structureMachine) tick(t *rapid.T) {
 		}
 	}
 	w.Image().Flush()
-	w.Image().ReleaseHeld()
+	w.Image().ReleaseReserved()
 	// An entity without any component is seen by no query: give it the tag, so that the check sees all.
 	for _, row := range m.rows() {
 		if e := m.entities[row]; e.pos == nil && e.wide == nil && !e.tag {
@@ -431,7 +431,7 @@ func (s *structureMachine) detour(t *rapid.T) {
 		w.Despawn(e)
 	}
 	w.Image().Flush()
-	w.Image().ReleaseHeld()
+	w.Image().ReleaseReserved()
 	other := sample.Saved(w)
 	defer other.Release()
 	if other.Checksum() != reached.Checksum() || !bytes.Equal(other.AppendImage(nil), reached.AppendImage(nil)) {

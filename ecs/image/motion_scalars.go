@@ -13,8 +13,8 @@ var probes = [...]Motion{
 	{Pos: fixed.Vec3{X: -19 * fixed.One, Y: -23 * fixed.One, Z: 29 * fixed.One}, Vel: fixed.Vec3{X: -31 * fixed.One, Y: 37 * fixed.One, Z: -41 * fixed.One}},
 }
 
-// markPlaces marks the scalars that differ from probe to probe.
-func (d *Declaration) markPlaces(list []Scalar) {
+// markMotion marks the scalars that differ from probe to probe.
+func (d *Declaration) markMotion(list []Scalar) {
 	if d.roles.setMotion == nil {
 		return
 	}

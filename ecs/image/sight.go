@@ -92,8 +92,8 @@ func (im *Image) SetView(p Player, payload []byte) {
 	im.sight.set |= 1 << p
 }
 
-// forgetViews lets go of the tick's views.
-func (im *Image) forgetViews() {
+// clearViews lets go of the tick's views.
+func (im *Image) clearViews() {
 	if im.sight.set != 0 {
 		clear(im.sight.views)
 		im.sight.set = 0

@@ -25,7 +25,7 @@ func TestGetWritesTheWorldAndGetValueOnlyReads(t *testing.T) {
 		t.Fatal("what Get's pointer was given is not in the world")
 	}
 	after := sample.Saved(w)
-	for range len(w.Image().Live()) { // one turn of the patrol
+	for range len(w.Image().Live()) { // one turn of the nextChecked
 		w.Image().Save(&image.Snapshot{})
 	}
 	if after.Checksum() == before.Checksum() || w.Image().Strays() != 0 {
