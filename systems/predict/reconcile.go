@@ -92,7 +92,7 @@ func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 		c.counts.Snaps++
 		c.line.Jumped(c.Settled())
 		c.begin(f)
-	case !complete && !c.updated(f, mine, replica):
+	case !complete && !c.updated(mine, replica):
 		c.pending.drop(f)
 		c.agree(replica)
 	default:
@@ -100,16 +100,15 @@ func (c *Client) reconcile(unpredicted bool, now systems.Time) {
 	}
 }
 
-// updated reports whether an incomplete state of tick f updates at least every predicted entity.
-func (c *Client) updated(f ecs.Tick, mine, replica *image.Snapshot) bool {
+// updated reports whether an incomplete state updates at least every predicted entity.
+func (c *Client) updated(mine, replica *image.Snapshot) bool {
 	known := true
 	for e := range mine.Entities {
 		known = known && (!c.own.Has(e.Row) || image.ExistsAt(replica, e))
 	}
 	for e := range replica.Entities {
 		if known && c.own.Has(e.Row) {
-			s, _ := c.replica.Receiver.Samples(e, f)
-			known = s.Tick == f
+			known = c.replica.Receiver.Current(e)
 		}
 	}
 	return known

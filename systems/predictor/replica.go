@@ -64,10 +64,7 @@ func (r *Replica) Take(body []byte) (fresh bool, err error) {
 func (r *Replica) NeedsImage() bool { return r.Refused >= MostRefused }
 
 // Complete reports whether the newest state contains everything that this client is to receive of its tick.
-func (r *Replica) Complete() bool {
-	f, ok := r.Receiver.Complete()
-	return ok && f == r.Tick
-}
+func (r *Replica) Complete() bool { return r.Receiver.Complete() }
 
 // ReceiveEvents accepts the events of a tick, at most newest. ok is false for a malformed message.
 func (r *Replica) ReceiveEvents(message []byte, kind uint8, newest ecs.Tick) (ok bool) {

@@ -113,7 +113,7 @@ func (c *Client) reconcile(f ecs.Tick) {
 		if c.World().Image().PutTick(c.present, c.World().Players()) == nil {
 			c.save()
 		}
-	case !c.updated(f):
+	case !c.updated():
 		c.agree()
 	default:
 		c.keep(mine)
@@ -137,16 +137,14 @@ func (c *Client) keep(mine *image.Snapshot) {
 	}
 }
 
-// updated reports whether the newest state, that of tick f, updates all avatars.
-func (c *Client) updated(f ecs.Tick) bool {
+// updated reports whether all avatars in the newest state are current.
+func (c *Client) updated() bool {
 	if c.replica.Complete() {
 		return true
 	}
 	for i := range c.avatars {
-		if p := &c.avatars[i]; p.placed {
-			if s, _ := c.replica.Receiver.Samples(p.entity, f); s.State == nil || s.Tick != f {
-				return false
-			}
+		if p := &c.avatars[i]; p.placed && !c.replica.Receiver.Current(p.entity) {
+			return false
 		}
 	}
 	return true

@@ -10,12 +10,10 @@
 //	message = sender.Append(message, room, interest)           // for each client
 //	err := sender.Acked(ack)                                   // when it has answered
 //
-// On the client, a [Receiver] makes a world the replica, one whole delta at a time. It stores the last replicas for
-// interpolation.
+// On the client, a [Receiver] makes a world the replica, one whole delta at a time.
 //
 //	err := receiver.Receive(delta)
 //	ack := receiver.Ack()                                      // with the next message to the server
-//	before, after := receiver.Samples(entity, tick)            // for interpolation
 //
 // A delta needs no delta before it, only the acknowledged values that it builds on. If acknowledgements cover all values of a
 // tick, the delta names that tick alone; otherwise it names the tick of each value. A client that lacks such values reports
@@ -37,6 +35,5 @@
 //   - omit positions that motion records replicate: [Changes.OmitPositions]
 //   - see whether the budget is enough: [SenderStats]
 //   - receive: [NewReceiver], [Receiver.Load], [Receiver.Receive], [Receiver.Ack]
-//   - draw between two states: [Receiver.Samples], [Receiver.Updates]
-//   - find out whether the replica is complete: [Receiver.Complete]
+//   - find out whether the replica equals the server's state: [Receiver.Complete], [Receiver.Current]
 package state

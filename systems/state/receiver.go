@@ -6,21 +6,20 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
-	"tendon/rollback"
 )
 
 // Receiver is a client's half. It makes a world the replica of the server's. The world holds the replica after each Load and
-// Receive, and snapshots hold the last ones. The next Receive undoes other changes of the world, such as predicted ticks.
+// Receive. The next Receive undoes other changes of the world, such as predicted ticks.
 type Receiver struct {
 	world    *ecs.World
 	store    storage
 	decoder  decoder
-	replicas rollback.Ring[replica] // the last ones, by number
-	count    int                    // of replicas since Load; the newest has number count − 1
-	sequence uint64                 // of the newest accepted delta
-	older    uint32                 // bit i: the delta i+1 before that was accepted
-	any      bool                   // a delta was accepted
-	refused  uint64                 // the newest delta that was refused, 0: none since
+	replica  image.Snapshot // empty before Load
+	complete bool           // see Complete
+	sequence uint64         // of the newest accepted delta
+	older    uint32         // bit i: the delta i+1 before that was accepted
+	any      bool           // a delta was accepted
+	refused  uint64         // the newest delta that was refused, 0: none since
 	stats    ReceiverStats
 }
 
@@ -28,14 +27,14 @@ type Receiver struct {
 type storage struct {
 	entities histories
 	globals  []history
-	ticks    [storedStates]ecs.Tick // of the last accepted deltas: number n is in slot n mod storedStates
-	count    int                    // of all ticks
+	ticks    [storedTicks]ecs.Tick // of the last accepted deltas: number n is in slot n mod storedTicks
+	count    int                   // of all ticks
 }
 
 // accepted reports whether a delta of tick f is among the last that were accepted.
 func (s *storage) accepted(f ecs.Tick) bool {
-	for i := s.count - 1; i >= max(0, s.count-storedStates); i-- {
-		if g := s.ticks[i%storedStates]; g <= f {
+	for i := s.count - 1; i >= max(0, s.count-storedTicks); i-- {
+		if g := s.ticks[i%storedTicks]; g <= f {
 			return g == f
 		}
 	}
@@ -44,7 +43,7 @@ func (s *storage) accepted(f ecs.Tick) bool {
 
 // accept records a delta of a tick later than all before.
 func (s *storage) accept(f ecs.Tick) {
-	s.ticks[s.count%storedStates] = f
+	s.ticks[s.count%storedTicks] = f
 	s.count++
 }
 
@@ -61,12 +60,6 @@ func (s *storage) history(x *element) *history {
 	return s.entities.at(x.place)
 }
 
-// replica is a state of the replicated world.
-type replica struct {
-	state    image.Snapshot
-	complete bool
-}
-
 // ReceiverStats counts deltas since NewReceiver.
 type ReceiverStats struct {
 	Taken   uint64 // accepted
@@ -78,7 +71,7 @@ type ReceiverStats struct {
 
 const (
 	storedValues = 32      // values of each entity that a client stores; a server may use any of them as baseline
-	storedStates = 64      // replicas that a client stores
+	storedTicks  = 64      // ticks of accepted deltas that a client stores
 	maxEntities  = 1 << 16 // entities that a client has room for
 )
 
@@ -89,7 +82,7 @@ func NewReceiver(w *ecs.World) (*Receiver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	r := &Receiver{world: w, replicas: rollback.NewRing[replica](storedStates)}
+	r := &Receiver{world: w}
 	r.store.entities.bound = maxScalars
 	r.store.globals = make([]history, s.globals())
 	r.decoder = decoder{schema: s, models: newModels(s)}
@@ -99,32 +92,28 @@ func NewReceiver(w *ecs.World) (*Receiver, error) {
 // Renew starts anew, as NewReceiver does, for another connection, whose deltas are numbered from 1. Call Load before
 // Receive.
 func (r *Receiver) Renew() {
-	r.count, r.sequence, r.older, r.any, r.stats = 0, 0, 0, false, ReceiverStats{}
+	r.replica.Release()
+	r.sequence, r.older, r.any, r.stats = 0, 0, false, ReceiverStats{}
 }
 
 // Load takes the state in the world as the replica: an image of the server's of the tick that its Sender was opened with.
 func (r *Receiver) Load() {
-	for n := range storedStates {
-		s, _ := r.replicas.Slot(ecs.Tick(n))
-		s.state.Release()
-	}
-	r.replicas.Clear()
-	s, _ := r.replicas.Slot(0)
-	r.world.Image().Save(&s.state)
-	s.complete, r.count, r.refused = true, 1, 0
+	s := &r.replica
+	r.world.Image().Save(s)
+	r.complete, r.refused = true, 0
 	r.store.entities.clear()
 	r.store.count = 0
 	r.store.accept(r.Tick())
 	values := r.decoder.values
-	s.state.Entities(func(e ecs.Entity) bool {
+	s.Entities(func(e ecs.Entity) bool {
 		var set image.ComponentSet
-		e, set, values = s.state.AppendScalars(values[:0], e.Row)
+		e, set, values = s.AppendScalars(values[:0], e.Row)
 		r.store.update(e, set, values, r.Tick())
 		return true
 	})
 	for i := range r.store.globals {
 		h := &r.store.globals[i]
-		values = appendGlobal(values[:0], &s.state, i)
+		values = appendGlobal(values[:0], s, i)
 		h.begin(ecs.Entity{}, 0, len(values))
 		h.push(r.Tick(), values, storedValues)
 	}
@@ -146,7 +135,7 @@ func (r *Receiver) Forget() {
 
 // Receive applies a delta. One that is not newer than the last is ignored. On an error nothing of it is applied.
 func (r *Receiver) Receive(delta []byte) error {
-	if r.count == 0 {
+	if r.replica.Empty() {
 		panic("state: Receive before Load: load the server's image into the world, and then call Load")
 	}
 	var h header
@@ -173,19 +162,19 @@ func (r *Receiver) Receive(delta []byte) error {
 		return err
 	}
 	r.accepted(sequence)
-	r.keep(tick, h.relies != reliesOnBudget && r.older|^uint32(0)<<h.relies == ^uint32(0))
+	r.complete = h.relies != reliesOnBudget && r.older|^uint32(0)<<h.relies == ^uint32(0)
+	r.keep(tick)
 	return nil
 }
 
 // apply makes the world the state of a tick, by the decoder's elements.
 func (r *Receiver) apply(tick ecs.Tick) error {
 	w, d := r.world, &r.decoder
-	newest := r.State()
 	if r.store.entities.rows.Len()+len(d.elements) > maxEntities || !r.store.entities.room(len(d.values)) {
 		return ErrValues
 	}
-	w.Image().Restore(newest)
-	players := newest.Players()
+	w.Image().Restore(&r.replica)
+	players := r.replica.Players()
 	if len(d.elements) > 0 && d.elements[0].list == listGlobals && d.elements[0].place == 0 {
 		players = image.PlayerSet(d.values[d.elements[0].from])
 	}
@@ -202,19 +191,16 @@ func (r *Receiver) apply(tick ecs.Tick) error {
 		}
 	}
 	if err != nil {
-		w.Image().Restore(newest)
+		w.Image().Restore(&r.replica)
 		return ErrValues
 	}
 	return nil
 }
 
 // keep stores the state in the world, which is of a tick, and the values of its delta.
-func (r *Receiver) keep(tick ecs.Tick, complete bool) {
-	s, _ := r.replicas.Slot(ecs.Tick(r.count))
-	r.world.Image().Save(&s.state)
-	s.complete = complete
+func (r *Receiver) keep(tick ecs.Tick) {
+	r.world.Image().Save(&r.replica)
 	r.store.accept(tick)
-	r.count++
 	d := &r.decoder
 	for i := range d.elements {
 		x := &d.elements[i]
@@ -257,28 +243,26 @@ func (r *Receiver) Ack() Ack {
 // Stats returns the counters.
 func (r *Receiver) Stats() ReceiverStats { return r.stats }
 
-// replica returns a stored replica by its number, in [oldest, count).
-func (r *Receiver) replica(n int) *replica {
-	s, _ := r.replicas.At(ecs.Tick(n))
-	return s
+// Tick returns the tick of the replica.
+func (r *Receiver) Tick() ecs.Tick { return r.replica.Tick() }
+
+// State returns the replica. It is valid until the next Receive or Load.
+func (r *Receiver) State() *image.Snapshot { return &r.replica }
+
+// Complete reports whether the replica has everything that this client is to know of the server's state in its tick.
+func (r *Receiver) Complete() bool { return r.complete }
+
+// Current reports whether an entity of the replica equals the server's in its tick: the last delta updated it, or the replica
+// is complete.
+func (r *Receiver) Current(e ecs.Entity) bool {
+	h := r.store.entities.of(e)
+	return h != nil && (r.complete || h.tick(h.count-1) == r.Tick())
 }
 
-// oldest returns the number of the oldest stored replica.
-func (r *Receiver) oldest() int { return max(0, r.count-storedStates) }
-
-// Tick returns the tick of the newest replica.
-func (r *Receiver) Tick() ecs.Tick { return r.State().Tick() }
-
-// State returns the newest replica. It is valid until the next Receive or Load.
-func (r *Receiver) State() *image.Snapshot { return &r.replica(r.count - 1).state }
-
-// Complete returns the newest tick in which the replica had everything that this client is to know of the server's state;
-// ok is false if none is stored.
-func (r *Receiver) Complete() (f ecs.Tick, ok bool) {
-	for n := r.count; n > r.oldest(); n-- {
-		if s := r.replica(n - 1); s.complete {
-			return s.state.Tick(), true
-		}
+// LastUpdate returns the last tick that updated e, 0 for none.
+func (r *Receiver) LastUpdate(e ecs.Entity) ecs.Tick {
+	if h := r.store.entities.of(e); h != nil {
+		return h.tick(h.count - 1)
 	}
-	return 0, false
+	return 0
 }

@@ -252,7 +252,7 @@ func (s *Sender) baseline(it *item, h *history) []uint64 {
 // Then the tick of the baseline need not be coded. It may not be after acknowledgements were lost for so long that the client may have
 // accepted a delta unnoticed, or may no longer store the tick.
 func (s *Sender) certain(it *item) bool {
-	return s.sequence-s.known < storedStates && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
+	return s.sequence-s.known < storedTicks && it.based && (it.by > s.unsure || it.by == 0 && s.unsure == s.opened)
 }
 
 // span returns the least number of ticks from the first point of an extrapolation to its second: half of those from the
