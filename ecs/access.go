@@ -7,33 +7,33 @@ import (
 	"tendon/ecs/image"
 )
 
-// Access says which component a query uses and how. T is the component's type, P the type that a row yields: T for Read,
-// *T for Write.
+// Access names a component that a query uses, and whether the query reads or writes it. T is the component's type. P
+// is the type in a row: T for Read, *T for Write.
 type Access[T, P any] struct {
 	component *image.Declaration
 	write     bool
 }
 
-// Read declares that the component is only read: rows yield its value.
+// Read declares that the query only reads the component: rows have its value.
 func Read[T any](c *Component[T]) Access[T, T] { return Access[T, T]{component: c.declaration} }
 
-// Write declares that the component is written: rows yield a pointer, and the pages that hold rows of the query count
-// as written. In a world that predicts, a query that writes anything yields only the rows it may write; see
-// image.Image.SetPredicted.
+// Write declares that the query writes the component: rows have a pointer to its value. The pages that hold rows of
+// the query count as written. In a world that predicts some rows, a query that writes anything yields only those;
+// see image.Image.SetPredicted.
 func Write[T any](c *Component[T]) Access[T, *T] {
 	return Access[T, *T]{component: c.declaration, write: true}
 }
 
-// Filter narrows a query to entities that have, or lack, components it does not use.
+// Filter narrows a query by components that the query does not yield.
 type Filter struct {
 	components []AnyComponent
 	without    bool
 }
 
-// With keeps entities that have all of these.
+// With keeps entities that have all of these components.
 func With(components ...AnyComponent) Filter { return Filter{components: components} }
 
-// Without keeps entities that have none of these.
+// Without keeps entities that have none of these components.
 func Without(components ...AnyComponent) Filter { return Filter{components: components, without: true} }
 
 // use adds the component to a plan.
@@ -58,8 +58,8 @@ func newPlan(filters []Filter, uses ...func(*image.Plan)) (p image.Plan) {
 // fullBlock is a block in which every row matches.
 const fullBlock = ^uint64(0)
 
-// isScattered reports whether the runs of set are so short that the processor would mispredict their ends: then rows
-// are better taken one by one.
+// isScattered reports whether the runs of set are so short that the processor mispredicts their ends. Rows are then
+// visited one by one.
 func isScattered(set uint64) bool {
 	runs := bits.OnesCount64(set &^ (set << 1))
 	return runs*4 > bits.OnesCount64(set)
@@ -68,8 +68,9 @@ func isScattered(set uint64) bool {
 // pointerBytes is the size of a pointer.
 const pointerBytes = unsafe.Sizeof(unsafe.Pointer(nil))
 
-// at returns the part of a row: the value at p, or p itself as a pointer. P is T or *T as write says. The compiler decides
-// where the sizes suffice, so that a loop over rows has no branch. A type without bytes has one value: p may be nil.
+// at returns the part of a row: the value at p, or p itself as a pointer. P is T or *T as write says. The compiler
+// decides where the sizes differ, so a loop over rows has no branch. A type of zero size has one value, and p may be
+// nil.
 func at[T, P any](p unsafe.Pointer, write bool) P {
 	if unsafe.Sizeof(*new(P)) == 0 {
 		return *new(P)
@@ -81,7 +82,8 @@ func at[T, P any](p unsafe.Pointer, write bool) P {
 	return *(*P)(p)
 }
 
-// slice returns the part of a run: n values from p on. S is []T, or None for a component that the query does not have.
+// slice returns the part of a run: n values from p on. S is []T, or None for a component that the query does not
+// have.
 func slice[T, S any](p unsafe.Pointer, n int) S {
 	if unsafe.Sizeof(*new(S)) == 0 {
 		return *new(S)

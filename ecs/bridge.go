@@ -12,13 +12,13 @@ import (
 	"tendon/ecs/image"
 )
 
-// bridge is the donburi world of a World. It holds what donburi was last told: which rows had entities, which, and
-// with which components. Bringing donburi in step compares that with the image, 64 rows at a time, and removes and
-// creates donburi entities where it differs. Every entity of the image then has exactly one donburi entity, whose
-// component pointers are the entity's live rows and whose link points back.
+// bridge is the donburi world of a World. It records the rows that had entities when donburi was last updated, with
+// their components. An update compares that record with the image, 64 rows at a time, and removes and creates
+// donburi entities where they differ. Every entity of the image then has exactly one donburi entity. Its component
+// pointers are the entity's live rows, and its link leads back.
 //
-// Donburi's AddComponent and RemoveComponent are never used on it: an archetype that is first born by them makes a
-// later Create of it panic.
+// The bridge never calls donburi's AddComponent or RemoveComponent: an archetype that they create makes a later
+// Create of it panic.
 type bridge struct {
 	world   *World
 	donburi donburi.World
@@ -27,11 +27,11 @@ type bridge struct {
 	layouts []*bridgedLayout
 	byKey   map[string]*bridgedLayout
 	key     []byte // scratch: one bit per column
-	changes uint64 // the image's StructureVersion when donburi was last in step
+	changes uint64 // image.Image.StructureVersion at the last update
 
-	making   *bridgedLayout // whose pending rows are being created
-	made     int            // how many of them were
-	removing donburi.Entity // what the bridge itself removes
+	making   *bridgedLayout // layout whose pending rows are being created
+	made     int            // number of pending rows that were created
+	removing donburi.Entity // entity that the bridge itself removes
 	single   [1]bridgedRow  // scratch of recreate
 
 	view     bool                 // donburi entities may have components of their own, which survive
@@ -42,13 +42,13 @@ type bridge struct {
 	rotation bridgedBlockIndex // the block that was verified last
 }
 
-// bridgedColumn is a component as both sides know it.
+// bridgedColumn is a component with its column and its donburi type.
 type bridgedColumn struct {
 	column *image.Column
 	typ    component.IComponentType
 }
 
-// bridgedBlock is 64 rows as donburi knows them. It never moves, since donburi points at its links.
+// bridgedBlock is 64 rows as donburi has them. It never moves, because donburi points at its links.
 type bridgedBlock struct {
 	rows    [image.BlockRows]Entity
 	has     uint64   // rows with an entity
@@ -59,7 +59,7 @@ type bridgedBlock struct {
 
 type bridgedBlockIndex struct{ owner, block int }
 
-// bridgedLayout is one set of components. Its archetype is always born by Create.
+// bridgedLayout is one set of components. Its archetype is always created by Create.
 type bridgedLayout struct {
 	columns []int // positions in bridge.columns
 	types   []component.IComponentType
@@ -80,7 +80,7 @@ type carriedValue struct {
 	value unsafe.Pointer
 }
 
-// creation guards donburi.NewWorld, which bumps a package-level counter.
+// creation guards donburi.NewWorld, which increments a package-level counter.
 var creation sync.Mutex
 
 func newBridge(w *World, view bool) *bridge {
@@ -98,15 +98,15 @@ func newBridge(w *World, view bool) *bridge {
 	return b
 }
 
-// Donburi returns the world's donburi world, brought in step: each entity that queries see has an entry there, whose
-// components are the entity's live rows. Ask again after a system has changed the structure; in between the donburi
-// world stays as it is.
+// Donburi returns the world's donburi world after an update: each entity that queries yield has an entry there,
+// whose components are the entity's live rows. The donburi world does not follow structural changes until the next
+// call.
 //
-// It is for donburi code that reads and writes components. Iterate with queries where the order matters, and spawn,
-// despawn, add and remove through the World: creating or removing entities in donburi panics.
+// It is for donburi code that reads and writes components. Use the World to spawn, despawn, add and remove: creating
+// or removing entities in donburi panics.
 //
-// Donburi's own order of entities depends on history. A system that walks this world must not depend on the order; Ordered
-// walks a donburi query in the order of rows.
+// Donburi's own order of entities depends on history. A system that walks this world must not depend on the order;
+// Ordered walks a donburi query in the order of rows.
 func (w *World) Donburi() donburi.World {
 	if w.image.Running() {
 		w.image.SetUnordered()
@@ -116,7 +116,7 @@ func (w *World) Donburi() donburi.World {
 	return b.donburi
 }
 
-// Entry returns the donburi entry of e, or nil if queries do not see e. Do not keep it: entries are used again.
+// Entry returns the donburi entry of e, or nil if queries do not yield e. Do not keep it: entries are reused.
 func (w *World) Entry(e Entity) *donburi.Entry {
 	b := w.bring()
 	o, k := int(e.Owner()), int(e.Index()/image.BlockRows)
@@ -130,7 +130,7 @@ func (w *World) Entry(e Entity) *donburi.Entry {
 	return block.entries[i]
 }
 
-// bring returns the world's bridge, in step with the image.
+// bring returns the world's bridge after an update.
 func (w *World) bring() *bridge {
 	if w.bridge == nil {
 		w.bridge = newBridge(w, false)
@@ -162,7 +162,7 @@ func (w *World) bring() *bridge {
 	return b
 }
 
-// block returns block k of the owner's rows, which it makes if no entity was ever in it.
+// block returns block k of the owner's rows. It makes the block if none of its rows ever had an entity.
 func (b *bridge) block(owner, k int) *bridgedBlock {
 	for len(b.blocks[owner]) <= k {
 		b.blocks[owner] = append(b.blocks[owner], nil)

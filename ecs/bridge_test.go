@@ -229,7 +229,7 @@ func TestChangesPastTheEngineAreNamed(t *testing.T) {
 		{"vel was added", func(e *donburi.Entry) { donburi.Add(e, sample.Velocities, &sample.Vel{}) }},
 		{"Sprite was added", func(e *donburi.Entry) { donburi.Add(e, sample.Sprites, &sample.Sprite{}) }},
 		{"pos was removed", func(e *donburi.Entry) { donburi.Remove[sample.Pos](e, sample.Positions) }},
-		{"lost its link", func(e *donburi.Entry) { e.RemoveComponent(e.Archetype().ComponentTypes()[0]) }},
+		{"its link was removed", func(e *donburi.Entry) { e.RemoveComponent(e.Archetype().ComponentTypes()[0]) }},
 		{"pos points outside", func(e *donburi.Entry) { donburi.Set(e, sample.Positions, &sample.Pos{}) }},
 	}
 	for _, c := range cases {
@@ -290,7 +290,7 @@ func TestGetOfAnEntryWhoseEntityIsGonePanics(t *testing.T) {
 	entry := w.Entry(e)
 	sample.InSystem(w, func() { w.Despawn(e) })
 	sample.InSystem(w, func() { w.Spawn(ecs.OwnedByWorld, sample.Positions) })
-	sample.MustPanic(t, "is gone or has no component", func() { sample.Positions.Get(entry) }) // donburi not yet in step
+	sample.MustPanic(t, "does not exist or has no component", func() { sample.Positions.Get(entry) }) // donburi is not updated yet
 	sample.InSystem(w, func() { w.Despawn(ecs.Entity{Row: e.Row, Born: w.Tick() - 1}) })
 	w.Donburi()
 	sample.MustPanic(t, "take entries from", func() { sample.Positions.Get(entry) })

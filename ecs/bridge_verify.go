@@ -9,12 +9,12 @@ import (
 	"tendon/ecs/image"
 )
 
-// outOfStep names an entity whose donburi entity was changed past the engine.
-func outOfStep(e Entity, what string) error {
-	return fmt.Errorf("ecs: a donburi entity was changed past the engine: entity %d born in tick %d: %s; use Component.Set, Add and Remove of ecs, and give view components in Screen.Dress", e.Row, e.Born, what)
+// outOfStep names an entity whose donburi entity other code has changed.
+func outOfStep(e Entity, change string) error {
+	return fmt.Errorf("ecs: donburi code changed entity %d born in tick %d: %s. Use Component.Set, Add and Remove, and add view components in Screen.Dress", e.Row, e.Born, change)
 }
 
-// checkDonburi returns an error that names the first entity whose entry was changed past the engine.
+// checkDonburi returns an error that names the first entity whose entry other code has changed.
 func (w *World) checkDonburi() error {
 	if w.bridge == nil {
 		return nil
@@ -57,12 +57,12 @@ func (b *bridge) verifyBlock(block *bridgedBlock, owner, k int) error {
 	return nil
 }
 
-// verify reports how the donburi entity of a row differs from what the bridge made it.
+// verify reports the first change that other code made to the donburi entity of a row.
 func (b *bridge) verify(at bridgedRow) error {
 	i := at.row % image.BlockRows
 	entry, e := at.block.entries[i], at.block.rows[i]
 	if l := linkOf(entry); l != &at.block.links[i] {
-		return outOfStep(e, "it has lost its link")
+		return outOfStep(e, "its link was removed")
 	}
 	want := 0
 	for c, word := range at.block.words {
@@ -85,8 +85,8 @@ func (b *bridge) verify(at bridgedRow) error {
 	return b.verifyOthers(at, types)
 }
 
-// verifyOthers reports the first component that the entity's archetype has beyond the entity's own. In a view those
-// that the engine does not know are welcome.
+// verifyOthers reports the first component of the entity's archetype that is not one of the entity's own. A view's
+// entities may have components that the engine does not know.
 func (b *bridge) verifyOthers(at bridgedRow, types []component.IComponentType) error {
 	i := at.row % image.BlockRows
 	for _, t := range types {
@@ -107,8 +107,8 @@ func (b *bridge) hasType(block *bridgedBlock, i uint32, t component.IComponentTy
 	return false
 }
 
-// verifyUnborn panics if the archetype of a layout that is about to be born exists already: an entity was moved into
-// it by donburi's AddComponent or RemoveComponent, and donburi would panic in a later Create.
+// verifyUnborn panics if the archetype of a layout exists before the bridge creates it: donburi's AddComponent or
+// RemoveComponent moved an entity into it. Donburi would panic in a later Create.
 func (b *bridge) verifyUnborn(l *bridgedLayout) {
 	for _, a := range b.donburi.Archetypes() {
 		if !a.LayoutMatches(l.types) {

@@ -22,7 +22,8 @@ func (n named) Name() string { return n.declaration.Name() }
 // String returns the declared name.
 func (n named) String() string { return n.declaration.Name() }
 
-// donburiType is a component as a donburi component type: its methods work on the entries of World.Donburi and of views.
+// donburiType is a component as a donburi component type. Its methods work on the entries of World.Donburi and of
+// views.
 type donburiType[T any] struct {
 	named
 	inner     *donburi.ComponentType[T]
@@ -35,12 +36,11 @@ func (c *donburiType[T]) Id() component.ComponentTypeId { return c.inner.Id() }
 // Typ returns the component's Go type.
 func (c *donburiType[T]) Typ() reflect.Type { return c.inner.Typ() }
 
-// New returns nil: an entry's value is a row of its world, which is set as soon as donburi has made the entity. An
-// entity that is created past the engine has no value.
+// New returns nil: an entry's value is a row of its world, set when the bridge creates the entity.
 func (c *donburiType[T]) New() unsafe.Pointer { return nil }
 
-// Get returns a pointer to the entry's value and declares that it is written. It is nil in a tick that must not write
-// the entity (see image.Image.SetPredicted).
+// Get returns a pointer to the entry's value and marks it as written. It returns nil in a tick that must not write
+// the entity; see image.Image.SetPredicted.
 func (c *donburiType[T]) Get(entry *donburi.Entry) *T {
 	return (*T)(entryRow(entry, c.component, true))
 }
@@ -50,8 +50,8 @@ func (c *donburiType[T]) GetValue(entry *donburi.Entry) T {
 	return *(*T)(entryRow(entry, c.component, false))
 }
 
-// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does not
-// keep the pointer.
+// Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does
+// not keep the pointer.
 func (c *donburiType[T]) Set(entry *donburi.Entry, value *T) {
 	if p := c.Get(entry); p != nil {
 		*p = *value
@@ -66,7 +66,7 @@ func (c *donburiType[T]) SetValue(entry *donburi.Entry, value T) {
 }
 
 // Each calls f for every entry of w that has the component, in donburi's order: for views and tools. A simulation
-// iterates with a query, whose order is the same on every machine.
+// walks a Query, whose order is the same on every machine.
 func (c *donburiType[T]) Each(w donburi.World, f func(*donburi.Entry)) {
 	for entry := range c.Iter(w) {
 		f(entry)

@@ -2,9 +2,9 @@ package ecs
 
 import "fmt"
 
-// Derived is data that follows from the image alone: a broad-phase grid, an index. It is not saved; it is built anew
-// when it is first asked for after a restore, at the latest when the next tick begins. SyncTest builds it every tick and
-// compares.
+// Derived is data that follows from the state alone: a broad-phase grid, an index. It is not saved. After a restore
+// it is built again when it is next used, at the latest when the next tick begins. SyncTest builds it after every
+// tick and compares.
 type Derived[T any] struct {
 	name  string
 	build func(w *World, into *T)
@@ -19,13 +19,14 @@ type AnyDerived interface {
 	derivedName() string
 }
 
-// NewDerived declares derived data. build fills into, which may hold an older value whose memory it can use again;
-// equal says whether two values are the same for every use a system makes of them.
+// NewDerived declares derived data. build fills into, which may hold an older value whose memory can be reused.
+// equal reports whether two values are the same for every use that a system makes of them.
 func NewDerived[T any](name string, build func(w *World, into *T), equal func(a, b *T) bool) *Derived[T] {
 	return &Derived[T]{name: name, build: build, equal: equal}
 }
 
-// Of returns the value that belongs to the world's state. Systems that change what it was built from keep it in step.
+// Of returns the value for the world's present state. A system that changes the state it was built from must update
+// it.
 func (d *Derived[T]) Of(w *World) *T {
 	for i, other := range w.game.Derived {
 		if other != AnyDerived(d) {
@@ -48,8 +49,8 @@ func (d *Derived[T]) derivedName() string { return d.name }
 
 func (d *Derived[T]) ensure(w *World) { d.Of(w) }
 
-// buildStale builds what a restore made stale, before a tick changes the state it follows from. Built later, after an
-// order, it would differ from what a world that was not restored has kept.
+// buildStale builds derived data that a restore invalidated, before a tick changes the state. After an order of the
+// tick, the result could differ from the value that a world without the restore has kept.
 func (w *World) buildStale() {
 	v := w.image.DerivedVersion()
 	for i, d := range w.game.Derived {
@@ -69,10 +70,10 @@ func (d *Derived[T]) check(w *World, kept any) error {
 	if kept == nil || d.equal(kept.(*T), d.make(w).(*T)) {
 		return nil
 	}
-	return fmt.Errorf("ecs: derived %q differs from what its state gives: a system changed the state and did not keep it in step", d.name)
+	return fmt.Errorf("ecs: derived %q differs from the value built from the state: update it in every system that changes the state", d.name)
 }
 
-// checkDerived builds all derived data anew and reports the first that differs from what the world kept.
+// checkDerived builds all derived data again and reports the first value that differs from the world's.
 func (w *World) checkDerived() error {
 	for i, d := range w.game.Derived {
 		if w.derived[i] == nil || w.builtAt[i] != w.image.DerivedVersion() {

@@ -205,7 +205,7 @@ func desert(w *ecs.World) {
 // Derived data is either kept in step by whoever changes the state, or wrong.
 func ExampleNewDerived() {
 	fmt.Println(desyncOf(squad(desert)))
-	// Output: rollback: desync in tick 50: ecs: derived "crew" differs from what its state gives: a system changed the state and did not keep it in step
+	// Output: rollback: desync in tick 50: ecs: derived "crew" differs from the value built from the state: update it in every system that changes the state
 }
 
 func rank(w *ecs.World) {

@@ -1,46 +1,42 @@
-// Package ecs holds a game's simulated state as one memory image, and what a
-// game author writes: components, resources, inputs, events, queries and
-// systems. A [World] is one copy of a match; [World.Step] turns its state
-// into the next tick's; [World.Save] and [World.Restore] go back and forth
-// between states for the price of the pages that differ; [Snapshot.Checksum]
-// tells two states apart, and [FirstDifference] says where.
+// Package ecs is what the author of a game writes: components, resources,
+// inputs, events, queries and systems, and a [World] that runs them tick by
+// tick.
 //
-// It is not a network, a clock or a ring of states (packages systems, net and
-// rollback are), and it decides nothing about who simulates what. It reads no
-// clock, no file and no dice of its own: the same state and the same inputs
-// give the same next state on every machine.
+// The state of a World is one memory image; package ecs/image has its
+// snapshots, checksums, codecs and comparisons. Networks, clocks and state
+// history are in packages net, systems and rollback. A World reads no clock,
+// no file and no random source but its own: the same state and the same
+// inputs give the same next state on every machine.
 //
 // # State
 //
 // A component is plain data: booleans, sized numbers, arrays and structs of
-// them, [Entity] and [List]. Each component type has a column of rows, cut
-// into pages; an entity is a row and the tick it was born in, and its data
-// stands in the same row of every column. Rows without an entity are zero, and
-// so is padding, so equal states are equal bytes, whatever road led there.
-// Every owner (the world, each player) has a region of rows of its own: one
-// player's spawns never move another's entities.
+// them, [Entity] and [List]. An entity is a row and the tick in which it was
+// born. Every component type has a column, in which the entity has the same
+// row. Each owner (the world, each player) has a region of rows of its own:
+// spawns of one player never move the entities of another. Rows without an
+// entity and padding are zero, so equal states are equal bytes.
 //
 // # Time
 //
 // State(0) is the state after [Game.Setup]. Tick f ≥ 1 turns State(f−1) into
-// State(f) with the inputs of tick f. A tick runs its orders in their order,
-// then the systems in theirs. What a system spawns it can fill at once;
-// queries see it, and [World.Despawn], [Component.Add] and [Component.Remove]
-// take effect, when the system has returned. A row freed in a tick is not
-// taken again in that tick.
+// State(f) with the inputs of tick f. A tick executes its orders, then its
+// systems. A system can fill an entity that it has spawned at once. Queries
+// yield the entity after the system has returned, and [World.Despawn],
+// [Component.Add] and [Component.Remove] take effect then. A row that is freed
+// in a tick is not taken again in that tick.
 //
 // # Access
 //
-// A query says what it reads and what it writes: [Read] yields values, [Write]
-// pointers. Only pages that were declared written are compared when a state is
-// saved, so a write past the declaration is a bug, which
-// [World.UndeclaredWrite] finds and [World.Strays] counts. Queries walk rows
-// upwards: their order follows from the state alone.
+// A query declares which components it reads and which it writes: [Read]
+// yields values, [Write] pointers. A save compares only pages that were
+// declared written. A write that was not declared is a bug; SyncTest of package
+// rollback reports it. Queries visit rows upwards, so their order follows from
+// the state alone.
 //
-// A client that is not the authority predicts some rows and is told the rest.
-// [World.SetPredicted] makes that a property of the world: systems stay as they
-// are, read everything and write what is predicted, and whatever else they do
-// does not outlast their tick.
+// A client that predicts some entities limits its ticks to them (see
+// [image.Image.SetPredicted]). Systems stay as they are: they read everything,
+// and writes to other entities do not outlast the tick.
 //
 // # A game
 //
@@ -73,31 +69,22 @@
 // # Tasks
 //
 //   - declare data: [NewComponent], [NewResource], [NewInput], [NewEvent], [NewDerived], [List]
-//   - declare a game and check it: [Game], [Game.Check], [Portable]
-//   - walk entities: [NewQuery1] to [NewQuery4], with [With] and [Without]; fast loops over slices: [Query2.Runs]
+//   - declare a game and check it: [Game], [Game.Check]; check other targets: [Game.Schema], [image.Schema.Portable]
+//   - visit entities: [NewQuery1] to [NewQuery4], with [With] and [Without]; fast loops over slices: [Query.Runs]
 //   - read or write one entity: [Component.Read], [Component.Write], [Component.Put]
 //   - change structure: [World.Spawn], [World.Despawn], [Component.Add], [Component.Remove]
-//   - draw random numbers: [World.Rand]; outside the state: [NewRand]
-//   - tell the view something: [Event.Emit], [World.Events]; a client that did not simulate: [World.AppendEvents], [Game.ReadEvents]
+//   - draw random numbers: [World.Rand]
+//   - report something to views: [Event.Emit], [World.Events]
 //   - run a tick: [NewWorld], [World.Step]
-//   - refuse an order, say how a match ended: the hooks ValidateOrder and Result of [Game]
-//   - rewind: [World.Save], [World.Restore]
-//   - predict some rows only: [World.SetPredicted] with a [RowSet]; lay the server's state under them: [World.Overlay]; see how far a prediction was off: [Deviation]
-//   - read an older state: [Component.ReadAt], [ExistsAt]
-//   - judge by what a player saw: [World.SetPast], an order of kind [OrderView], [Component.Seen], [World.Targets], [World.ViewOf]
-//   - let a client say where its avatar is: an order of kind [OrderMotion], [Placement], [World.Placed]
-//   - compare states: [Snapshot.Checksum], [Snapshot.ComponentChecksums], [FirstDifference], [Differences]
-//   - send or store a state: [Snapshot.AppendImage], [World.LoadImage]
-//   - send what changed in a state: [Snapshot.AppendDelta], [World.ApplyDelta]
-//   - tell a replica of entities: [Changed], [Snapshot.AppendScalars], [World.PutEntity]; round what a wire carries: the tag
-//     `tendon:"step=1/512"` on a field, Quantise of [Roles]
-//   - check that two peers can play: [Game.Fingerprint], [Game.HasFloats]; by which strategy: [Game.HasMotion],
-//     [Game.HasSetMotion], [Game.HasLerp]
-//   - clean, predict and merge inputs: [Game.CleanInput], [Game.PredictInput], [Game.MergeLate]
-//   - find undeclared writes and stale derived data: [World.UndeclaredWrite], [World.CheckDerived]
-//   - draw: [NewView], [Canvas]; entities on several timelines: [View.Compose] to [View.Dress]; use donburi code: [World.Donburi], [World.Entry]
-//   - measure systems: [World.SetObserver]
+//   - refuse an order, report the result of a match: the hooks ValidateOrder and Result of [Game]
+//   - rewind and compare states: [World.Image], [image.Image.Save], [image.Image.Restore], [image.FirstDifference]
+//   - read an older state: [Component.ReadAt]; hit what a player saw (lag compensation): [Component.Seen], [image.Image.Targets]
+//   - round values to the resolution of a wire: the tag `tendon:"step=1/512"`, Quantise of [Roles]
+//   - check that two peers can play: [Game.Fingerprint], [image.Schema.HasFloats]
+//   - find stale derived data and changed donburi entries: [World.Check]
+//   - draw: [NewView], [Screen], [Canvas]; entities on several timelines: [View.Compose] to [View.Dress]
+//   - use donburi code: [World.Donburi], [World.Entry], [Ordered]
 //
-// The image's bytes are those of little-endian targets, which all targets of
-// games are; [Game.Check] refuses others.
+// The image's bytes are those of little-endian targets. [Game.Check] refuses
+// other targets.
 package ecs

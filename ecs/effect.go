@@ -2,28 +2,28 @@ package ecs
 
 import "tendon/ecs/image"
 
-// Effect is one piece of news of an event for a view. A tick may be simulated many times; each event is told once as
-// predicted and then once as confirmed or cancelled. An irreversible event is only ever confirmed.
+// Effect reports an event to a view. A tick may be simulated many times. A view receives each event once as
+// predicted and once more as confirmed or cancelled, and an irreversible event only as confirmed.
 //
-// Event.Value is valid during the call that hands the effect over. Age is how many ticks ago it happened.
+// Event.Value is valid during the call that passes the effect. Age is the number of ticks since the event.
 type Effect struct {
 	Event  image.EmittedEvent
 	Status EffectStatus
-	First  bool // the first news of this event: a confirmed one with First set was not predicted here
+	First  bool // true for the first effect of this event: one that is confirmed and First was not predicted here
 	Age    Tick
 }
 
-// EffectStatus says what a view learns of an event.
+// EffectStatus is the certainty of an event.
 type EffectStatus uint8
 
 // The statuses of an effect.
 const (
-	EffectPredicted EffectStatus = iota // play it, it may be cancelled
-	EffectConfirmed                     // it is final; one that was never predicted starts now
+	EffectPredicted EffectStatus = iota // it may be cancelled
+	EffectConfirmed                     // it is final; if it was not predicted, it starts now
 	EffectCancelled                     // it did not happen: fade it out
 )
 
-// String says it in a word.
+// String returns the status as a word.
 func (s EffectStatus) String() string {
 	return [...]string{"predicted", "confirmed", "cancelled"}[s]
 }

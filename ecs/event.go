@@ -8,8 +8,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// Event is a type of plain data that systems emit for the view: a sound, a hit, a death. Events belong to their tick:
-// a resimulated tick emits them again, and the key tells whether an event is the one that was shown before.
+// Event is a type of plain data that systems emit for views: a sound, a hit, a death. Events belong to their tick: a
+// tick that is resimulated emits them again, with the same keys.
 type Event[T any] struct{ declaration *image.EventType }
 
 // AnyEvent is an Event of any type, as Game.Events lists them.
@@ -23,8 +23,8 @@ func Events(list ...AnyEvent) []AnyEvent { return list }
 // NewEvent declares an event that a view may show as predicted and cancel later.
 func NewEvent[T any](name string) *Event[T] { return newEvent[T](name, false) }
 
-// NewIrreversibleEvent declares an event that a view is told of only when its tick is confirmed: a death, a score,
-// the end of a match.
+// NewIrreversibleEvent declares an event that a view receives only when its tick is confirmed: a death, a score, the
+// end of a match.
 func NewIrreversibleEvent[T any](name string) *Event[T] { return newEvent[T](name, true) }
 
 func newEvent[T any](name string, irreversible bool) *Event[T] {
@@ -49,7 +49,7 @@ func (t *Event[T]) Emit(w *World, about Entity, value T) {
 	log.ends = append(log.ends, [2]int{from, len(log.values)})
 }
 
-// Decode returns the value of an event that was emitted as this type; ok is false for an event of another type.
+// Decode returns the value of an event that was emitted as this type. ok is false for an event of another type.
 func (t *Event[T]) Decode(g *Game, e image.EmittedEvent) (value T, ok bool) {
 	if int(e.Key.Type) >= len(g.Events) || g.Events[e.Key.Type].declared() != t.declaration || len(e.Value) != int(unsafe.Sizeof(value)) {
 		return value, false
@@ -58,8 +58,8 @@ func (t *Event[T]) Decode(g *Game, e image.EmittedEvent) (value T, ok bool) {
 	return value, true
 }
 
-// eventLog collects the events of the running tick. Values stand in one buffer; list's slices are set when asked for,
-// since the buffer may move while it grows.
+// eventLog collects the events of the running tick. Their values are in one buffer. Events sets the slices of list,
+// because the buffer may move while it grows.
 type eventLog struct {
 	list   []image.EmittedEvent
 	ends   [][2]int
@@ -69,7 +69,7 @@ type eventLog struct {
 
 func (l *eventLog) reset() { l.list, l.ends, l.values = l.list[:0], l.ends[:0], l.values[:0] }
 
-// log returns the events of the last Step, which a restore drops.
+// log returns the events of the last Step. A restore removes them.
 func (w *World) log() *eventLog {
 	if v := w.image.StateVersion(); w.events.state != v {
 		w.events.reset()

@@ -127,7 +127,7 @@ func ExampleWorld_Image_load() {
 	fmt.Println(w.Image().Load(data[:40]))
 	// Output:
 	// tick 1 player 0 is there: true
-	// ecs: the image is damaged: column "tick" of owner 0: cut off in its pages
+	// image: the image is damaged: column "tick" of owner 0: cut off in its pages
 }
 
 // A list stands in the row, with a bound.

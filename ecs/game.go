@@ -13,8 +13,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// Game is everything that makes a game: its data, its rules and its hooks. One value is run unchanged by server,
-// client, tests, benchmark and replay; it is not changed once a world was made of it.
+// Game declares a game: its data, its rules and its hooks. Servers, clients, tests, benchmarks and replays run the
+// same value. It must not change after NewWorld has used it.
 type Game struct {
 	Name       string // required; part of the handshake
 	TickRate   int    // ticks per second, in [1, 1000]; required
@@ -33,26 +33,26 @@ type Game struct {
 	Leave func(w *World, p Player)                              // p leaves, at the start of a tick
 	Order func(w *World, p Player, target Entity, order []byte) // p's order takes effect, at the start of a tick
 
-	// Bot returns what a computer player does next. It only reads the world and draws from its own source.
+	// Bot returns the input of a computer player. It only reads the world, and draws from r instead of World.Rand.
+	// Optional.
 	Bot func(w *World, p Player, r *Rand) InputBytes
 	// Screen holds the hooks that only a client with a view calls.
 	Screen Screen
-	// Validate says whether p may do what the input asks, given the state before the tick. nil: everything.
+	// Validate reports whether p may give this input, by the state before the tick. Optional: every input is valid.
 	Validate func(w *World, p Player, in InputBytes) bool
-	// MoveLimit is the fastest that a player's avatar can move by itself, in world units per second, where a client says
-	// where its avatar is: what is claimed beyond is refused. 0: any speed is believed.
+	// MoveLimit is the highest speed at which a player's avatar can move by itself, in world units per second. Where
+	// clients are authoritative for their avatars, a server refuses faster movement. 0 allows any speed.
 	MoveLimit fixed.Num
-	// ValidateOrder says whether p's order may take effect, given the state that the tick's orders before it have left. It
-	// only reads. World.Step passes over an order that it refuses, on every peer alike. nil: every order takes effect.
+	// ValidateOrder reports whether p's order may take effect, by the state after the tick's orders before it. It only
+	// reads. World.Step skips an order that it refuses, on every peer alike. Optional: every order takes effect.
 	ValidateOrder func(w *World, p Player, target Entity, order []byte) bool
-	// Result returns the result of a match that ended in this very tick, at most image.MaxResultBytes, and nil in every other
-	// tick: who won, with which scores. It only reads, and follows from the state alone, since it is what players vote on,
-	// who agree if their bytes are equal, and what goes into the record of matches. World never calls it. nil: there are
-	// no results.
+	// Result returns the result of a match that ended in this very tick, such as winner and scores, and nil in every
+	// other tick. It has at most image.MaxResultBytes bytes. It only reads and depends on the state alone: players vote
+	// on the bytes, and the record of matches stores them. World never calls it. Optional: there are no results.
 	Result func(w *World) []byte
 }
 
-// Asset is static data that every peer must have the same of: a level, a tuning table. It is only read.
+// Asset is static data that must be equal on every peer: a level, a tuning table. It is only read.
 type Asset struct {
 	Name string
 	Data []byte
@@ -84,8 +84,8 @@ func Systems(list ...func(w *World)) []System {
 	return systems
 }
 
-// Check reports what is missing or wrong in the game's declaration, all of it at once. Every error names the field,
-// component or input type.
+// Check reports everything that is missing or wrong in the declaration, with the name of each field, component or
+// input type.
 func (g *Game) Check() error {
 	var errs []error
 	want := func(ok bool, format string, args ...any) {
@@ -108,7 +108,7 @@ func (g *Game) Check() error {
 	return fmt.Errorf("ecs: the game is not complete: %w", errors.Join(errs...))
 }
 
-// Schema returns a description of the game's state for code that works with any game. Each call makes one.
+// Schema returns a description of the game's state, for code that works with any game. Each call makes a new one.
 func (g *Game) Schema() *image.Schema {
 	s := &image.Schema{MaxPlayers: g.MaxPlayers}
 	for _, r := range g.Resources {
@@ -126,8 +126,8 @@ func (g *Game) Schema() *image.Schema {
 	return s
 }
 
-// Fingerprint is a hash of everything two peers must agree on to share a match: name, tick rate, players, the layout
-// of every component, resource, event and the input, the order of the systems, and the assets' contents.
+// Fingerprint is a hash of everything that two peers must agree on: name, tick rate, number of players, layouts of
+// components, resources, events and input, order of systems, and contents of assets.
 func (g *Game) Fingerprint() uint64 {
 	var d xxhash.Digest
 	d.Reset()

@@ -7,22 +7,22 @@ import (
 	"tendon/ecs/image"
 )
 
-// Input is a game's input type: all that a player can say in one tick, at most MaxInputBytes of plain data.
+// Input is a game's input type: at most image.MaxInputBytes of plain data per player and tick.
 //
-// A boolean field tagged `tendon:"press"` is a press, an edge that lasts one tick: where an input is missing and the
-// last is repeated, presses are cleared; where an input arrives too late, they are merged into the next one.
-// A type may take both into its own hands with the methods
+// A boolean field tagged `tendon:"press"` is a press, which lasts one tick. A predicted input repeats the last one
+// without its presses. The presses of an input that arrives too late are merged into the next input. A type may
+// replace both rules by methods:
 //
-//	func (in Pad) Predict() Pad             // what to assume one tick after in
-//	func (late Pad) MergeLate(next Pad) Pad // next, with what must not be lost of late
+//	func (in Pad) Predict() Pad             // the input one tick after in
+//	func (late Pad) MergeLate(next Pad) Pad // next with the lasting part of late
 type Input[T any] struct{ *image.InputType }
 
 // AnyInput is an Input of any type, as Game.Input holds it.
 type AnyInput interface {
-	// Size returns the bytes of an input that can differ from zero: a wire or a recording carries no more.
+	// Size returns the bytes of an input that can differ from zero. A wire or a recording carries no more.
 	Size() int
-	// Clean returns an input without bytes that no Go program could have stored. Every input that comes from a wire or a
-	// file passes it.
+	// Clean returns an input without bytes that no Go program could have stored. Every input from a wire or a file
+	// passes through it.
 	Clean(in InputBytes) InputBytes
 	// Predict returns the predicted input of the tick after the one in which the player's input was last.
 	Predict(last InputBytes) InputBytes
@@ -71,7 +71,7 @@ func (in *Input[T]) Unpack(b InputBytes) T {
 // Of returns p's input of the running tick.
 func (in *Input[T]) Of(w *World, p Player) T { return *(*T)(w.image.InputRow(int(p))) }
 
-// Last returns p's input of the tick before, for telling a press from a hold.
+// Last returns p's input of the tick before, which distinguishes a press from a hold.
 func (in *Input[T]) Last(w *World, p Player) T {
 	return *(*T)(w.image.InputRow(w.game.MaxPlayers + int(p)))
 }

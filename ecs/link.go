@@ -12,15 +12,15 @@ import (
 	"tendon/ecs/image"
 )
 
-// link is the component by which a donburi entity knows its entity. Donburi points at links in the bridge's blocks;
-// they are no part of the image.
+// link is the component that leads from a donburi entity to its entity. Donburi points at links in the bridge's
+// blocks; they are not part of the image.
 type link struct {
 	world  *World
 	entity Entity
 }
 
-// linkComponent is link's component type. It is the first of every bridged archetype, so an entity that has no other
-// component stands in donburi too.
+// linkComponent is the donburi type of link. It is the first component of every bridged archetype, so an entity
+// without other components is in donburi too.
 type linkComponent struct{ inner *donburi.ComponentType[link] }
 
 var linkType component.IComponentType = &linkComponent{donburi.NewComponentType[link]()}
@@ -30,10 +30,10 @@ func (c *linkComponent) Typ() reflect.Type             { return c.inner.Typ() }
 func (c *linkComponent) Name() string                  { return "ecs.link" }
 func (c *linkComponent) String() string                { return "ecs.link" }
 
-// New returns nothing: a link stands in its block.
+// New returns nil: a link is part of its block.
 func (c *linkComponent) New() unsafe.Pointer { return nil }
 
-// bridged reports whether the engine answers for components of this type.
+// bridged reports whether the engine is responsible for components of this type.
 func bridged(t component.IComponentType) bool {
 	if t == linkType {
 		return true
@@ -42,7 +42,7 @@ func bridged(t component.IComponentType) bool {
 	return ok
 }
 
-// linkOf returns the entry's link, nil if the entry is gone or belongs to no world of the engine.
+// linkOf returns the entry's link, nil if the entry is not valid or belongs to no world of the engine.
 func linkOf(entry *donburi.Entry) *link {
 	if !donburi.Valid(entry) || !entry.HasComponent(linkType) {
 		return nil
@@ -50,8 +50,8 @@ func linkOf(entry *donburi.Entry) *link {
 	return (*link)(entry.Component(linkType))
 }
 
-// EntityOf returns the entity that a donburi entry stands for, in a world or a view; ok is false for an entry that is
-// gone or that a game made itself.
+// EntityOf returns the entity of a donburi entry in a world or a view. ok is false for an entry that is not valid or
+// that a game created itself.
 func EntityOf(entry *donburi.Entry) (e Entity, ok bool) {
 	l := linkOf(entry)
 	if l == nil {
@@ -60,17 +60,17 @@ func EntityOf(entry *donburi.Entry) (e Entity, ok bool) {
 	return l.entity, true
 }
 
-// entryRow returns the entry's live row of component c, which it has to have, and marks it if it is to be written. It is
-// nil if that is not allowed in the running tick.
+// entryRow returns the entry's live row of component c, and marks it if write is set. It returns nil if the running
+// tick must not write the row. It panics if the entry has no such component.
 func entryRow(entry *donburi.Entry, c AnyComponent, write bool) unsafe.Pointer {
 	d, l := c.declared(), linkOf(entry)
 	if l == nil {
-		panic(fmt.Sprintf("ecs: component %q is asked of an entry that is gone or that the engine did not make: take entries from World.Donburi, World.Entry or a View, anew in every tick", d.Name()))
+		panic(fmt.Sprintf("ecs: Get of component %q with an entry that is not valid or not of the engine: take entries from World.Donburi, World.Entry or a View in every tick", d.Name()))
 	}
 	w, e := l.world, l.entity
 	p := w.image.Row(d, e)
 	if p == nil || !entry.HasComponent(c) {
-		panic(fmt.Sprintf("ecs: entity %d born in tick %d is gone or has no component %q: ask World.Exists or Entry.HasComponent first, and take entries anew in every tick", e.Row, e.Born, d.Name()))
+		panic(fmt.Sprintf("ecs: entity %d born in tick %d does not exist or has no component %q: check World.Exists or Entry.HasComponent first, and take entries in every tick", e.Row, e.Born, d.Name()))
 	}
 	if entry.Component(c) != p {
 		panic(outOfStep(e, "component "+d.Name()+" points outside the world").Error())
@@ -81,15 +81,15 @@ func entryRow(entry *donburi.Entry, c AnyComponent, write bool) unsafe.Pointer {
 	return p
 }
 
-// onCreate connects an entity that the bridge creates with its row, before any callback of a game sees it. Others are
-// refused, except in a view if they have no component of the simulation.
+// onCreate connects an entity that the bridge creates with its row, before any callback of a game receives it. It
+// panics for other entities, except in a view for entities without components of the simulation.
 func (b *bridge) onCreate(_ donburi.World, created donburi.Entity) {
 	entry := b.donburi.Entry(created)
 	if !entry.HasComponent(linkType) && b.view && !hasBridged(entry) {
 		return
 	}
 	if b.making == nil || !entry.HasComponent(linkType) {
-		panic("ecs: donburi's Create is called on a world of the engine: use World.Spawn, or for what is only drawn create it in View.World without components of the simulation")
+		panic("ecs: donburi's Create was called on a world of the engine: use World.Spawn; in View.World, create entities without components of the simulation")
 	}
 	at := b.making.pending[b.made]
 	b.made++
@@ -112,16 +112,16 @@ func hasBridged(entry *donburi.Entry) bool {
 	return false
 }
 
-// onRemove refuses the removal of entities that stand for rows, unless the bridge removes them.
+// onRemove panics if other code removes an entity of the simulation.
 func (b *bridge) onRemove(_ donburi.World, removed donburi.Entity) {
 	if removed != b.removing && hasBridged(b.donburi.Entry(removed)) {
-		panic("ecs: donburi's Remove is called on an entity of the simulation: use World.Despawn; a view follows by itself")
+		panic("ecs: donburi's Remove was called on an entity of the simulation: use World.Despawn, which views follow")
 	}
 }
 
-// entriesWith yields the entries that have component c, archetype by archetype in the order donburi has them. It
-// keeps nothing, unlike a donburi.Query, which owns an unlocked cache. Where the yielded entity is removed or moved to
-// another archetype, the one that took its place is next.
+// entriesWith yields the entries that have component c, archetype by archetype in donburi's order. It keeps no
+// state, unlike a donburi.Query, which has an unlocked cache. If the yielded entity is removed or moved to another
+// archetype, the one in its place is next.
 func entriesWith(w donburi.World, c AnyComponent) iter.Seq[*donburi.Entry] {
 	return func(yield func(*donburi.Entry) bool) {
 		for _, a := range w.Archetypes() {

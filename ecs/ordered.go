@@ -11,13 +11,13 @@ import (
 	"github.com/yohamta/donburi/filter"
 )
 
-// Ordered returns the entries of w that match a donburi query, upwards by row: in the same order on every machine, so
-// that an existing donburi system is deterministic inside a tick. Entries that the game created itself, which only a view
-// has, come last in donburi's order.
+// Ordered returns the entries of w that match a donburi query, in the order of rows, which is the same on every
+// machine: an existing donburi system is then deterministic inside a tick. Entries that the game created itself,
+// which only a view has, come last in donburi's order.
 //
-// The entries are those from before the walk. A system may despawn entities and add or remove components through w during
-// the walk; the donburi world follows when the system has returned. The query may be shared by worlds on several
-// goroutines. A walk sorts its entries: a Query of this package costs less.
+// The entries are those from before the walk. A system may despawn entities and add or remove components through w
+// during the walk; the donburi world follows when the system has returned. Worlds on several goroutines may share
+// the query. A walk sorts its entries: a Query of this package costs less.
 func Ordered(w *World, query *donburi.Query) iter.Seq[*donburi.Entry] {
 	return func(yield func(*donburi.Entry) bool) {
 		b := w.bring()
@@ -44,8 +44,8 @@ func rowOrLast(entry *donburi.Entry) uint64 {
 	return 1 << 32
 }
 
-// orderedWalks is a world's state for Ordered: its own copy of each query, since a donburi query holds an unlocked
-// cache of every world it was used on, and the buffers of finished walks.
+// orderedWalks is a world's state for Ordered. It holds the world's own copy of each query, because a donburi query
+// has an unlocked cache of every world it was used on, and the buffers of finished walks.
 type orderedWalks struct {
 	queries map[*donburi.Query]*donburi.Query
 	free    [][]*donburi.Entry

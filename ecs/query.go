@@ -8,11 +8,12 @@ import (
 	"tendon/ecs/image"
 )
 
-// Query yields the entities that have some components and pass its filters, in the order of their rows. Query1 to Query4
-// name it by the number of its components. It holds no state of any world: declare it once, at package level.
+// Query yields the entities that have some components and pass its filters, in the order of their rows. Query1 to
+// Query4 are queries of one to four components. A query holds no state of any world. Declare it once, at package
+// level.
 //
-// Of each component it has three types: the component's (A), the type in a Row (PA: A if it is read, *A if it is
-// written) and the type in a Run (SA: []A). All three are None for a component that the query does not have.
+// Each component has three type parameters: the component's type A, its type in a Row, PA, and its type in a Run,
+// SA. PA is A for Read and *A for Write. SA is []A. All three are None for a component that the query does not have.
 type Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD any] struct{ plan image.Plan }
 
 // None stands for a component that a query does not have.
@@ -46,8 +47,8 @@ func NewQuery4[A, PA, B, PB, C, PC, D, PD any](a Access[A, PA], b Access[B, PB],
 	return &Query4[A, PA, B, PB, C, PC, D, PD]{newPlan(filters, a.use, b.use, c.use, d.use)}
 }
 
-// Row is one entity of a query. A is the query's first component, B its second, C its third and D its fourth: a value if
-// it was declared Read, a pointer if it was declared Write.
+// Row is one entity of a query. A is the query's first component, B its second, C its third and D its fourth. Each
+// is a value for Read and a pointer for Write.
 type Row[PA, PB, PC, PD any] struct {
 	A PA
 	B PB
@@ -56,8 +57,8 @@ type Row[PA, PB, PC, PD any] struct {
 	self *Entity
 }
 
-// rest is the second half of a row: a struct of at most four fields stays in registers. D precedes C, since a field
-// without bytes at the end of a struct would take padding.
+// rest is the second half of a row: structs of at most four fields stay in registers. D precedes C, because a field
+// of zero size at the end of a struct takes padding.
 type rest[PC, PD any] struct {
 	D PD
 	C PC
@@ -66,7 +67,7 @@ type rest[PC, PD any] struct {
 // Entity returns the entity of the row.
 func (r Row[PA, PB, PC, PD]) Entity() Entity { return *r.self }
 
-// All returns every entity of the query, one by one.
+// All returns the entities of the query one by one.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) All(w *World) iter.Seq[Row[PA, PB, PC, PD]] {
 	return func(yield func(Row[PA, PB, PC, PD]) bool) {
 		var c image.Cursor
@@ -101,8 +102,8 @@ func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) All(w *World) iter.S
 	}
 }
 
-// Run is a run of entities in consecutive rows. The slices alias the image: those declared Read must not be written, none
-// may be kept.
+// Run is a run of entities in consecutive rows. Its slices alias the image: slices of components declared Read must
+// not be written, and none may be kept.
 type Run[SA, SB, SC, SD any] struct {
 	A        SA
 	B        SB
@@ -111,7 +112,7 @@ type Run[SA, SB, SC, SD any] struct {
 	Entities []Entity
 }
 
-// Runs returns every entity of the query, a run at a time: the inner loop is an ordinary loop over slices.
+// Runs returns the entities of the query a run at a time: the inner loop is an ordinary loop over slices.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) Runs(w *World) iter.Seq[Run[SA, SB, SC, SD]] {
 	return func(yield func(Run[SA, SB, SC, SD]) bool) {
 		var c image.Cursor

@@ -2,8 +2,8 @@ package ecs
 
 import "tendon/ecs/image"
 
-// Resource is a type of plain data of which a world has exactly one: a match clock, a score table. It is part of the
-// image like any component.
+// Resource is a type of plain data of which a world has exactly one value: a match clock, a score table. It is part
+// of the state like any component.
 type Resource[T any] struct{ named }
 
 // AnyResource is a Resource of any type, as Game.Resources lists them.
@@ -15,8 +15,8 @@ type AnyResource interface {
 // Resources lists a game's resources. The order is part of the game.
 func Resources(list ...AnyResource) []AnyResource { return list }
 
-// NewResource declares a resource. The name stands in desync reports and in the layout's fingerprint. A type that is
-// not plain data is reported by NewWorld, with the field's name.
+// NewResource declares a resource. The name appears in desync reports and in the fingerprint. NewWorld reports a
+// type that is not plain data, with the field's name.
 func NewResource[T any](name string) *Resource[T] {
 	return &Resource[T]{named{image.DeclareResource[T](name)}}
 }
@@ -28,7 +28,8 @@ func (r *Resource[T]) Read(w *World) T {
 	return *(*T)(w.image.Resource(r.declaration))
 }
 
-// Write returns a pointer to the world's value and declares that it is written. The pointer is for this system only.
+// Write returns a pointer to the world's value and marks it as written. The pointer is valid in the running system
+// only.
 func (r *Resource[T]) Write(w *World) *T {
 	return (*T)(w.image.WriteResource(r.declaration))
 }

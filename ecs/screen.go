@@ -2,8 +2,8 @@ package ecs
 
 import "github.com/yohamta/donburi"
 
-// Screen holds the hooks of a client that has a view: input devices, drawing and what a view adds to its entities. All
-// hooks are optional, and a server calls none of them.
+// Screen holds the hooks of a client that has a view: input devices, drawing, and components that only a view needs.
+// All hooks are optional, and a server calls none of them.
 type Screen struct {
 	// Controls returns the input for keys and pointer. Required for a window of the engine.
 	Controls func(c Controls) InputBytes

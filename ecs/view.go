@@ -6,20 +6,20 @@ import (
 	"tendon/ecs/image"
 )
 
-// View is what a game draws: a world of interpolated copies, in step entity by entity with the simulation. Draw from
-// it with queries over Sim or with donburi code over World; both see the same values.
+// View is the state that a game draws: a world of interpolated copies that follows the simulation. Draw from it with
+// queries on Sim or with donburi code on World; both have the same values.
 //
-// What is written into a View changes nothing in the simulation and lasts until the next Update or Compose. The game's own
-// components that Screen.Dress adds to entries of World stay for as long as the entity is shown, whatever is rewound
-// meanwhile. A View is used on the goroutine of the world whose snapshots it shows.
+// A write into a View does not change the simulation and lasts until the next Update or Compose. Components that
+// Screen.Dress adds to entries of World stay as long as the entity is shown, also across rewinds. Use a View on the
+// goroutine of the world whose snapshots it shows.
 type View struct {
-	World donburi.World // the copies as donburi entities, and whatever else the game creates to draw
+	World donburi.World // the copies as donburi entities, and further entities that the game creates to draw
 	Sim   *World        // the copies as a world: read it, do not step, save or restore it
 	Tick  Tick          // of the state that Alpha leads to
-	Alpha float64       // how far the way from the state before Tick to Tick is shown, in [0, 1]
-	Seat  int           // the player who watches, −1 for a spectator
+	Alpha float64       // fraction of the way from the state before Tick to Tick, in [0, 1]
+	Seat  int           // player who watches, −1 for a spectator
 
-	Picture *image.Picture // Sim's image, for showing entities on timelines of their own
+	Picture *image.Picture // the image of Sim, for showing single entities on other timelines
 }
 
 // NewView returns an empty view for worlds of the game.
@@ -41,24 +41,24 @@ func NewView(g *Game) (*View, error) {
 
 // Update shows the moment a fraction alpha ∈ [0, 1] of the way from prev to cur, two states of one world.
 //
-// The entities are those of cur. A component with a Lerp role has the value between prev and cur if its entity has it
-// in both, else cur's. A ConfirmedOnly component is as the state confirmed has it: an entity that is not in it, or
-// has no such component in it, is shown without. All else, resources, players and inputs too, is cur's. Screen.Dress is
-// called for each entity that was not shown before, in the order of rows.
+// The entities are those of cur. A component with a Lerp role is interpolated between prev and cur if its entity has
+// it in both; otherwise its value is cur's. ConfirmedOnly components have their values in the state confirmed: an
+// entity that is not in it, or lacks the component there, is shown without. Resources, players and inputs are cur's.
+// Screen.Dress is called for each entity that was not shown before, in the order of rows.
 //
-// prev and confirmed may be empty or nil. An empty cur shows nothing. The view keeps no snapshot, only pages: those
-// may be released or saved into at once.
+// prev and confirmed may be empty or nil. An empty cur shows nothing. The view keeps no snapshot: all may be
+// released or saved into at once.
 func (v *View) Update(prev, cur, confirmed *image.Snapshot, alpha float64) {
 	v.Compose(image.Shown{Prev: prev, Cur: cur, Confirmed: confirmed, Own: image.EveryRow()}, alpha)
 	v.Dress()
 }
 
-// Compose begins a picture of several timelines: the rows of s.Own are shown as Update shows them, all others as s.Remote
-// has them, the state of a server as it was a while ago. Resources, players and inputs are s.Cur's. An empty s.Cur shows
-// s.Remote alone, with its resources; an empty s.Remote shows only own rows.
+// Compose begins a picture of several timelines. The rows of s.Own are shown as Update shows them. All other rows
+// have their values in s.Remote, an older state of the server. Resources, players and inputs are s.Cur's. If s.Cur
+// is empty, all is s.Remote's. If s.Remote is empty, only own rows are shown.
 //
-// Methods of Picture then show single entities where their own timelines have them; Dress ends the picture. All
-// snapshots are of one world, and as with Update they may be released at once.
+// Methods of Picture then show single entities on other timelines, and Dress ends the picture. All snapshots are of
+// one world, and may be released at once.
 func (v *View) Compose(s image.Shown, alpha float64) {
 	v.Picture.Show(s, alpha)
 	v.Alpha, v.Tick = min(max(alpha, 0), 1), 0
@@ -70,8 +70,8 @@ func (v *View) Compose(s image.Shown, alpha float64) {
 	}
 }
 
-// Dress ends a picture that Compose began: World is brought in step with Sim, and the game dresses the entities that
-// were not shown before, in the order of rows.
+// Dress ends a picture that Compose began: it updates World from Sim and calls Screen.Dress for each entity that was
+// not shown before, in the order of rows.
 func (v *View) Dress() {
 	v.Picture.Invalidate()
 	b := v.Sim.bring()

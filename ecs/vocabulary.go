@@ -2,7 +2,7 @@ package ecs
 
 import "tendon/ecs/image"
 
-// The words that a game shares with the store of its state.
+// Names that a game shares with the store of its state.
 type (
 	// Tick counts simulation steps. State(0) is the state after Setup; tick f ≥ 1 turns State(f−1) into State(f).
 	Tick = image.Tick
@@ -18,9 +18,9 @@ type (
 	Motion = image.Motion
 	// Rand is a random source. World.Rand is part of the state.
 	Rand = image.Rand
-	// Roles say what sync strategies must know of a component.
+	// Roles describe a component to sync strategies.
 	Roles[T any] = image.Roles[T]
-	// List is a bounded list that stands in the row: a component may hold it, unlike a slice.
+	// List is a bounded list that is part of its row: a component may hold it, unlike a slice.
 	List[T, A any] = image.List[T, A]
 )
 

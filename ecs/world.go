@@ -2,20 +2,18 @@ package ecs
 
 import "tendon/ecs/image"
 
-// World is one copy of a match: its image, and what a tick needs beside it. Everything a system may read is in the
-// image or among the tick's inputs; whatever else a World holds is empty between ticks or can be rebuilt.
-//
-// A World is not safe on several goroutines at once; different worlds are.
+// World is one copy of a match: its image, and data that can be rebuilt from it. Systems may read the state in the
+// image and the inputs of the tick, nothing else. A World is not safe for concurrent use; different worlds are.
 type World struct {
 	game    *Game
 	image   *image.Image
 	events  eventLog
 	derived []any    // index = position in Game.Derived
-	builtAt []uint64 // the image's DerivedVersion when derived was built
+	builtAt []uint64 // image.Image.DerivedVersion when derived was built
 	bridge  *bridge
 }
 
-// NewWorld checks the game and returns a world in State(0). The seed starts the random source; every peer of a match
+// NewWorld checks the game and returns a world in State(0). The seed starts the random source. Every peer of a match
 // uses the same.
 func NewWorld(g *Game, seed uint64) (*World, error) {
 	if err := g.Check(); err != nil {
@@ -30,8 +28,8 @@ func NewWorld(g *Game, seed uint64) (*World, error) {
 	return w, nil
 }
 
-// Image returns the store of the world's state: its snapshots, checksums and codecs, and operations for replicas, tools
-// and sync strategies.
+// Image returns the store of the world's state: snapshots, checksums, codecs, and operations for replicas, tools and
+// sync strategies.
 func (w *World) Image() *image.Image { return w.image }
 
 // Game returns the game that the world runs.
@@ -43,14 +41,14 @@ func (w *World) Tick() Tick { return w.image.Tick() }
 // Players returns the players who are in the match.
 func (w *World) Players() image.PlayerSet { return w.image.Players() }
 
-// Rand returns the world's random source and declares that it is drawn from.
+// Rand returns the world's random source and marks it as written.
 func (w *World) Rand() *Rand { return w.image.Rand() }
 
-// Exists reports whether e is in the world. An entity spawned by the running system exists at once.
+// Exists reports whether e is in the world. An entity that the running system spawned exists at once.
 func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
 
-// Spawn takes the lowest free row of the owner's region and gives it these components, all zero. The entity can be
-// filled at once with Write; queries see it when the running system has returned.
+// Spawn takes the lowest free row of the owner's region and gives it these components, all zero. Write can fill the
+// entity at once. Queries yield it when the running system has returned.
 func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
 	e := w.image.Spawn(owner)
 	for _, c := range components {
@@ -59,12 +57,12 @@ func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
 	return e
 }
 
-// Despawn removes the entity when the running system has returned. An entity that is gone already is left alone.
+// Despawn removes the entity when the running system has returned. It does nothing if the entity does not exist.
 func (w *World) Despawn(e Entity) { w.image.Despawn(e) }
 
-// Check verifies what the world keeps beside its state: derived data must equal what the state gives, and each donburi
-// entry must have the components of its entity and point at its rows. It returns the first difference. It is for tests,
-// since it builds all derived data anew.
+// Check verifies data that the world keeps beside its state and returns the first difference. Derived data must
+// equal the value that build returns. Each donburi entry must have its entity's components and point at its rows.
+// Check is for tests, because it builds all derived data again.
 func (w *World) Check() error {
 	if err := w.checkDerived(); err != nil {
 		return err
@@ -72,8 +70,8 @@ func (w *World) Check() error {
 	return w.checkDonburi()
 }
 
-// Step computes the next tick: orders in their order, then the game's systems, and then the places that orders of kind
-// OrderMotion give.
+// Step computes the next tick: orders in their order, then the game's systems, then the positions in orders of kind
+// image.OrderMotion.
 func (w *World) Step(in TickInputs) {
 	o := w.image.Observer()
 	image.SectionSimulate.Enter(o)

@@ -2,7 +2,7 @@ package image
 
 import "iter"
 
-// pagePair is a page that two states do not share. Its contents may be equal all the same.
+// pagePair is a page that two states do not share. Its contents may still be equal.
 type pagePair struct {
 	*storeInfo
 	index    int
@@ -14,8 +14,8 @@ func (p *pagePair) contents() (old, now []byte) {
 	return p.old.content(p.bytes), p.now.content(p.bytes)
 }
 
-// apart returns the pages of stores [first, end) that two states of one schema do not share, ascending by store and index.
-// old may be empty: its pages are zeros. A page that both share costs one comparison of pointers.
+// apart returns the pages of stores [first, end) that two states of one schema do not share, ascending by store and
+// index. old may be empty: its pages are zeros. A shared page costs one comparison of pointers.
 func apart(old, now *Snapshot, first, end int) iter.Seq[pagePair] {
 	return func(yield func(pagePair) bool) {
 		for number, st := range now.image.stores[first:end] {
@@ -34,7 +34,7 @@ func apart(old, now *Snapshot, first, end int) iter.Seq[pagePair] {
 	}
 }
 
-// rowsApart is apart for the entities of two states, without resources and the engine's own columns.
+// rowsApart is apart for the entities of two states, without resources and the engine's own columns of one row.
 func rowsApart(old, now *Snapshot) iter.Seq[pagePair] {
 	return func(yield func(pagePair) bool) {
 		for p := range apart(old, now, now.image.columns[columnIdentity].firstStore(), len(now.image.stores)) {
@@ -51,8 +51,8 @@ func (c *Column) firstStore() int { return c.regions[0].bits.info.number }
 // endStore returns the number after the column's last store.
 func (c *Column) endStore() int { return c.regions[len(c.regions)-1].data.info.number + 1 }
 
-// outdated returns the live pages that differ from those of a snapshot of the image, or may differ, with the snapshot's
-// page, column by column and upwards.
+// outdated returns the live pages that may differ from those of a snapshot of the image, with the snapshot's page,
+// column by column and upwards.
 func (im *Image) outdated(s *Snapshot) iter.Seq2[*livePage, *page] {
 	return func(yield func(*livePage, *page) bool) {
 		for _, number := range im.inOrder() {

@@ -5,16 +5,16 @@ import (
 	"math/bits"
 )
 
-// Changed is what differs between two states of one world, row by row: a row differs if another entity is in it, if the
-// entity has other components, or another value in one of them. The zero Changed holds nothing and is ready for Find.
+// Changed is the set of rows and resources in which two states of one world differ. A row differs if it has another
+// entity, another set of components, or another value in one of them. The zero Changed is empty and ready for Find.
 type Changed struct {
 	rows      [][]uint64 // index = owner, one bit per row
 	resources []bool
-	words     []ownerWord // those of rows that are not zero
+	words     []ownerWord // blocks of rows that are not zero
 }
 
-// Find makes c what differs between base and now. An empty base differs in all that now holds. It costs what differs:
-// pages that both share are not looked at.
+// Find sets c to the difference of base and now. If base is empty, every entity and resource of now differs. Pages
+// that both states share cost one comparison of pointers.
 func (c *Changed) Find(base, now *Snapshot) {
 	for _, at := range c.words {
 		c.rows[at.owner][at.word] = 0
@@ -76,7 +76,7 @@ func (c *Changed) add(o Owner, k int, rows uint64) {
 // Resource reports whether Game.Resources[i] differs.
 func (c *Changed) Resource(i int) bool { return c.resources[i] }
 
-// Rows calls f for each row that differs, each once, until f returns false.
+// Rows calls f once for each row that differs, until f returns false.
 func (c *Changed) Rows(f func(row uint32) bool) {
 	for _, at := range c.words {
 		for word := c.rows[at.owner][at.word]; word != 0; word &= word - 1 {

@@ -1,10 +1,10 @@
 package image
 
-// Checksum is a hash of a state. It is the same on every target, and for every state there is one.
+// Checksum is a hash of a state, the same on every target.
 type Checksum uint64
 
-// Checksum returns the checksum of the state that s holds. Pages that were hashed before, in s or in any snapshot
-// that shares them, are not hashed again.
+// Checksum returns the checksum of the state, 0 for an empty snapshot. A page is hashed once, also if several
+// snapshots share it.
 func (s *Snapshot) Checksum() Checksum {
 	var total Checksum
 	if s.image == nil {
@@ -20,8 +20,8 @@ func (s *Snapshot) Checksum() Checksum {
 	return total
 }
 
-// ComponentChecksums appends one checksum per component and resource, in the order of Columns, and returns the
-// extended slice. Their sum is Checksum, so the ones that differ between two peers name the types that differ.
+// ComponentChecksums appends one checksum per column, in the order of Schema.Columns, and returns the extended
+// slice. Their sum is Checksum: the checksums that differ between two peers name the columns that differ.
 func (s *Snapshot) ComponentChecksums(dst []Checksum) []Checksum {
 	from := len(dst)
 	for range s.image.columns {

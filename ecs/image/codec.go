@@ -8,37 +8,38 @@ import (
 	"math/bits"
 )
 
-// The image as bytes, for late join, checkpoints and recordings. Equal states give equal bytes, whatever their
-// history:
+// An encoded image is the whole state as bytes, for late join, checkpoints and recordings. Equal states have equal
+// bytes, whatever their history:
 //
 //	format       1 byte, imageFormat
-//	fingerprint  8 bytes, lowest first: Game.Fingerprint
+//	fingerprint  8 bytes, lowest first: ecs.Game.Fingerprint
 //	tick         8 bytes, lowest first
-//	per store    in order of their numbers:
+//	per store    in the order of their numbers:
 //	  count      uvarint: pages up to the last that is not zero
-//	  which      ⌈count/8⌉ bytes: bit i says that page i is not zero, and follows
+//	  which      ⌈count/8⌉ bytes: bit i is set if page i is not zero and follows
 //	  pages      the pages that are not zero, upwards
 //
-// Pages that were emptied and pages that never were count the same: as zero.
+// Pages of zeros are not stored, whether they were emptied or never written.
 const imageFormat = 1
 
 const imageHeaderBytes = 1 + 8 + 8
 
-// imageSparseBytes bounds the memory that an image may ask for beyond its own length and the first block of each
-// region: pages of zeros that lie before the last row in use.
+// imageSparseBytes bounds the pages of zeros that an encoded image needs before the last row in use, beyond its own
+// length and the first block of each region.
 const imageSparseBytes = 64 << 20
 
-// Errors of LoadImage. Those about content are ErrImage with the place and the fault.
+// Errors of Load. ErrImage wraps the place and the fault.
 var (
-	ErrImage            = errors.New("ecs: the image is damaged")
-	ErrImageFormat      = errors.New("ecs: the image has a format that this build does not know")
-	ErrImageFingerprint = errors.New("ecs: the image is of another game or of another version of it")
+	ErrImage            = errors.New("image: the image is damaged")
+	ErrImageFormat      = errors.New("image: this build does not support the format of the image")
+	ErrImageFingerprint = errors.New("image: the image is of another game or version")
 )
 
-// AppendImage appends the state as bytes and returns the extended slice. Compress what is sent: rows repeat.
+// AppendImage appends the state as bytes and returns the extended slice. It panics for an empty snapshot. Rows
+// repeat: compress the bytes before they are sent.
 func (s *Snapshot) AppendImage(dst []byte) []byte {
 	if s.image == nil {
-		panic("ecs: AppendImage of an empty snapshot: save a world into it first")
+		panic("image: AppendImage of an empty snapshot: save a world into it first")
 	}
 	dst = append(dst, imageFormat)
 	dst = binary.LittleEndian.AppendUint64(dst, s.image.fingerprint)
@@ -76,8 +77,8 @@ func (s *Snapshot) zeroPage(st *store, i int) bool { return isZero(s.page(st, i)
 // isZero reports whether all bytes are zero. b is at most one page or row.
 func isZero(b []byte) bool { return bytes.Equal(b, zeros[:len(b)]) }
 
-// Load makes the world's state the one that data holds, as AppendImage wrote it for a world of the same game.
-// Everything is checked before anything is changed: on an error the world is as it was. Call it between ticks.
+// Load replaces the state by the one that AppendImage encoded, in a world of the same game. All of data is checked
+// before the state changes: after an error the state is as before. Call it between ticks.
 func (im *Image) Load(data []byte) error {
 	p := imageReader{image: im, rest: data}
 	if err := p.parse(); err != nil {
@@ -90,14 +91,14 @@ func (im *Image) Load(data []byte) error {
 		}
 	}
 	if p.sparse > imageSparseBytes {
-		return fmt.Errorf("%w: its %d bytes ask for %d bytes of empty pages, more than %d", ErrImage, len(data), p.sparse, imageSparseBytes)
+		return fmt.Errorf("%w: its %d bytes need %d bytes of empty pages, more than %d", ErrImage, len(data), p.sparse, imageSparseBytes)
 	}
 	p.publish()
 	im.afterRestore()
 	return nil
 }
 
-// publish makes the live pages those of the image.
+// publish copies the encoded pages into the live pages.
 func (p *imageReader) publish() {
 	im := p.image
 	for i := range im.columns {
@@ -113,7 +114,7 @@ func (p *imageReader) publish() {
 	}
 }
 
-// grow gives a region memory for every row that the image has in it.
+// grow gives a region memory for every row that the encoded image has in it.
 func (p *imageReader) grow(c *Column, r *region) {
 	presence := &p.stores[r.bits.info.number]
 	for k := presence.count*bitsPageWords - 1; k >= 0; k-- {

@@ -8,22 +8,22 @@ import (
 	"unsafe"
 )
 
-// imageReader is an image that is being checked.
+// imageReader checks an encoded image.
 type imageReader struct {
 	image  *Image
 	rest   []byte
 	tick   Tick
 	stores []storedPages // by store number
-	sparse int           // bytes of zero pages that the image asks for
+	sparse int           // bytes of zero pages that the image needs
 }
 
-// storedPages are the pages of one store as an image holds them.
+// storedPages are the pages of one store in an encoded image.
 type storedPages struct {
 	count int
 	which []byte
 	pages []byte
 	bytes int // in a page
-	// cursor: the pages below at of which held are not zero.
+	// cursor: held is the number of pages below at that are not zero
 	at, held int
 }
 
@@ -46,12 +46,12 @@ func (p *imageReader) parse() error {
 		}
 	}
 	if len(p.rest) > 0 {
-		return fmt.Errorf("%w: %d bytes behind its end", ErrImage, len(p.rest))
+		return fmt.Errorf("%w: %d bytes after its end", ErrImage, len(p.rest))
 	}
 	return nil
 }
 
-// mostPages returns how many pages a store can have.
+// mostPages returns the largest number of pages that a store can have.
 func (s *storeInfo) mostPages() int {
 	switch {
 	case s.bytes == 0 || s.column.single && s.isBits:
@@ -79,7 +79,7 @@ func (p *imageReader) parseStore(s *storedPages, info *storeInfo) error {
 	}
 	s.which, p.rest = p.rest[:(s.count+7)/8], p.rest[(s.count+7)/8:]
 	if s.count > 0 && bits.Len8(s.which[len(s.which)-1]) != (s.count-1)%8+1 {
-		return errors.New("its last page is said to be zero, or there are more")
+		return errors.New("its list of pages ends with a zero page or has extra bits")
 	}
 	held := 0
 	for _, b := range s.which {
@@ -91,13 +91,13 @@ func (p *imageReader) parseStore(s *storedPages, info *storeInfo) error {
 	s.pages, p.rest = p.rest[:held*s.bytes], p.rest[held*s.bytes:]
 	for at := 0; at < len(s.pages); at += s.bytes {
 		if isZero(s.pages[at : at+s.bytes]) {
-			return errors.New("a page that is said to hold something is zero")
+			return errors.New("a stored page is zero")
 		}
 	}
 	return nil
 }
 
-// page returns page i, nil for zeros. Asking upwards costs nothing.
+// page returns page i, nil for zeros. Ascending calls cost nothing.
 func (s *storedPages) page(i int) []byte {
 	if i >= s.count {
 		return nil
@@ -122,7 +122,7 @@ func (s *storedPages) word(k int) uint64 {
 	return 0
 }
 
-// checkColumn checks what the image holds of a column.
+// checkColumn checks the encoded rows of a column.
 func (p *imageReader) checkColumn(c *Column) error {
 	if c.info.single {
 		return p.checkSingle(c)
@@ -146,7 +146,7 @@ func (p *imageReader) checkSingle(c *Column) error {
 	return p.image.checkSingle(c.info, row, p.tick)
 }
 
-// checkSingle checks the row of a resource, or of an engine's column, in a state of this tick.
+// checkSingle checks the row of a resource or of an engine's column, in a state of this tick.
 func (im *Image) checkSingle(info *columnInfo, row []byte, tick Tick) error {
 	switch info.index {
 	case columnCore:
@@ -186,7 +186,7 @@ func (im *Image) checkInputs(row []byte) error {
 	return nil
 }
 
-// checkRegion checks one owner's rows of a column: a row is there for every presence bit, and no others.
+// checkRegion checks one owner's rows of a column: a row is stored for every presence bit, and no others.
 func (p *imageReader) checkRegion(c *Column, r *region, o Owner) error {
 	bitPages, data := &p.stores[r.bits.info.number], &p.stores[r.data.info.number]
 	identity := &p.stores[p.image.identity().regions[o].bits.info.number]
@@ -228,21 +228,21 @@ func (p *imageReader) checkRegion(c *Column, r *region, o Owner) error {
 	return nil
 }
 
-// zeros returns the bytes of pages that the store has without holding them.
+// zeros returns the bytes of pages that the store has without content.
 func (s *storedPages) zeros() int { return s.count*s.bytes - len(s.pages) }
 
-// checkWord checks presence word k of an owner's rows; entities are the rows of it that have an entity.
+// checkWord checks presence word k of an owner's rows. entities are the rows of the word that have an entity.
 func checkWord(word, entities uint64, o Owner, k int) error {
 	if stray := word &^ entities; stray != 0 {
 		return fmt.Errorf("row %d has the component, but no entity is there", k*blockRows+bits.TrailingZeros64(stray))
 	}
 	if o == OwnedByWorld && k == 0 && word&1 != 0 {
-		return errors.New("row 0, which stands for no entity, is in use")
+		return errors.New("row 0, which is no entity, is in use")
 	}
 	return nil
 }
 
-// checkPage checks the rows of one page, the first of which is row first of its region.
+// checkPage checks the rows of one page. first is the row number of its first row.
 func (p *imageReader) checkPage(c *Column, page []byte, first int, o Owner, presence *storedPages) error {
 	stride := int(c.info.stride)
 	for at := 0; at < len(page); at += stride {
@@ -255,7 +255,7 @@ func (p *imageReader) checkPage(c *Column, page []byte, first int, o Owner, pres
 	return nil
 }
 
-// checkRow checks row i of an owner, in a state of this tick that says whether the row is in use.
+// checkRow checks row i of an owner in a state of this tick. present is the row's presence bit.
 func (c *columnInfo) checkRow(row []byte, i int, o Owner, present bool, tick Tick) error {
 	if !present {
 		if !isZero(row) {
@@ -271,7 +271,7 @@ func (c *columnInfo) checkRow(row []byte, i int, o Owner, present bool, tick Tic
 	}
 	want, born := uint32(o)<<regionShift|uint32(i), Tick(binary.LittleEndian.Uint64(row[8:]))
 	if got := binary.LittleEndian.Uint32(row); got != want {
-		return fmt.Errorf("row %d calls itself %d, not %d", i, got, want)
+		return fmt.Errorf("row %d has the number %d, want %d", i, got, want)
 	}
 	if born > tick {
 		return fmt.Errorf("row %d is born in tick %d, after the image's %d", i, born, tick)
@@ -279,7 +279,7 @@ func (c *columnInfo) checkRow(row []byte, i int, o Owner, present bool, tick Tic
 	return nil
 }
 
-// faultIn returns what is wrong with a row's bytes.
+// faultIn returns an error for bytes that no row of the layout can have.
 func faultIn(l *layout, row []byte) error {
 	if path, ok := l.checkRow(row); !ok {
 		return fmt.Errorf("%s has bytes that no program could have stored", path)

@@ -100,13 +100,13 @@ func TestLoadImageNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
 			c := w.Image().Column(sample.Declared(sample.Tags))
 			w.Image().SetBit(&c.Regions()[2], c.Info(), 4096)
 		}},
-		{`column "entity": owner 1: row 0 calls itself 1048577, not 1048576`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[0] = 1 }},
+		{`column "entity": owner 1: row 0 has the number 1048577, want 1048576`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[0] = 1 }},
 		{`column "entity": owner 1: row 0: padding`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[4] = 1 }},
 		{`column "entity": owner 1: row 0 is born in tick 2, after`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[8] = 2 }},
-		{`column "entity": owner 1: row 1 calls itself 0`, func(w *ecs.World, e ecs.Entity) {
+		{`column "entity": owner 1: row 1 has the number 0`, func(w *ecs.World, e ecs.Entity) {
 			w.Image().SetBit(&w.Image().Identity().Regions()[1], w.Image().Identity().Info(), 1)
 		}},
-		{`row 0, which stands for no entity`, func(w *ecs.World, e ecs.Entity) {
+		{`row 0, which is no entity`, func(w *ecs.World, e ecs.Entity) {
 			w.Image().SetBit(&w.Image().Identity().Regions()[0], w.Image().Identity().Info(), 0)
 		}},
 		{`column "tick": tick 7, but 1 in its header`, func(w *ecs.World, e ecs.Entity) { w.Image().WriteCore().Tick = 7 }},

@@ -5,20 +5,20 @@ import (
 	"unsafe"
 )
 
-// blockRows is the number of rows that one presence word covers; queries walk the rows block by block.
+// blockRows is the number of rows of one presence word. Queries walk the rows block by block.
 const blockRows = 64
 
-// BlockRows is the number of rows in a block, which Column.Word counts by.
+// BlockRows is the number of rows in a block, the unit of Column.Word.
 const BlockRows = blockRows
 
-// Column holds one component type: for each owner a region of rows, cut into pages. Rows that no entity has are zero.
-// Rows of one block lie next to each other in memory, and no row ever moves.
+// Column holds one component type: for each owner a region of rows, cut into pages. Rows without an entity are zero.
+// Rows of one block are adjacent in memory, and no row ever moves.
 type Column struct {
 	info    *columnInfo
 	regions []region // index = Owner
 }
 
-// columnInfo is what a column's regions have in common.
+// columnInfo is the part of a column that its regions share.
 type columnInfo struct {
 	name     string
 	layout   *layout
@@ -26,14 +26,14 @@ type columnInfo struct {
 	stride   uintptr // bytes per row
 	shift    uint8   // log2 of the rows in a page
 	pool     *pool   // pages of rows
-	single   bool    // one row for ever: a resource
-	rounds   bool    // rows are rounded at the end of a tick: by quantise, unless it is nil, and to their steps
+	single   bool    // one row: a resource
+	rounds   bool    // rows are rounded at the end of a tick: by quantise, which may be nil, and to their steps
 	quantise func(row unsafe.Pointer)
 
-	roles roles // zero for resources and the engine's own
+	roles roles // zero for resources and the engine's own columns
 }
 
-// pageShift returns log2 of the rows in a page of rows of this size: the most that fit pageBytes, at least one.
+// pageShift returns log2 of the rows in a page: the most that fit pageBytes, at least one.
 func pageShift(stride uintptr) uint8 {
 	if stride >= pageBytes {
 		return 0
@@ -41,43 +41,43 @@ func pageShift(stride uintptr) uint8 {
 	return uint8(bits.Len(uint(pageBytes/stride)) - 1)
 }
 
-// region is one owner's rows of one column. words has a bit for each row that has the component; data holds the rows.
-// Both grow by appending pages, in step with the highest row used.
+// region is one owner's rows of one column. words has a bit for each row that has the component. data holds the
+// rows. Both grow by pages, with the highest row used.
 type region struct {
 	words []uint64
 	bits  store // the pages of words
 	data  store // the pages of rows
-	// joined is, by page of data, the first page that is not in one piece of memory with it. slab is memory for the
-	// pages of data up to slabEnd.
+	// joined is, by page of data, the first page that is not adjacent in memory. slab is memory for the pages of data
+	// up to slabEnd.
 	joined  []uint32
 	slab    []byte
 	slabEnd int
 }
 
-// store is a growing run of pages of the image.
+// store is a growing sequence of pages of the image.
 type store struct {
 	info  *storeInfo
 	pages []uint32         // page number in image.live, ascending
 	mem   []unsafe.Pointer // the pages' live memory
 }
 
-// storeInfo places a store in the image: which column and owner it belongs to, and which of the two it is.
+// storeInfo is the place of a store in the image: its column, its owner, and whether it holds presence bits or rows.
 type storeInfo struct {
 	number int // position among the image's stores
 	column *columnInfo
 	owner  Owner
 	isBits bool
 	bytes  int   // bytes in a page
-	pool   *pool // where its snapshot pages come from
+	pool   *pool // source of its snapshot pages
 }
 
 // bitsPageWords is the number of presence words in a page: 512 bytes, 4096 rows.
 const bitsPageWords = 64
 
-// nothing is where the rows of a component without fields lie.
+// nothing is the memory of every row of a component without fields.
 var nothing uint64
 
-// rowOf returns the memory of row i of region r, which must exist.
+// rowOf returns the memory of row i of region r. The row must exist.
 func (c *Column) rowOf(r *region, i uint32) unsafe.Pointer {
 	if c.info.stride == 0 {
 		return unsafe.Pointer(&nothing)
@@ -91,13 +91,13 @@ func (r *region) has(i uint32) bool {
 	return int(k) < len(r.words) && r.words[k]&(1<<(i%blockRows)) != 0
 }
 
-// Owners returns how many owners have rows in the column: one for a resource.
+// Owners returns the number of owners in the column: one for a resource.
 func (c *Column) Owners() int { return len(c.regions) }
 
-// Blocks returns how many blocks of BlockRows rows the owner has.
+// Blocks returns the number of blocks that the owner has.
 func (c *Column) Blocks(o Owner) int { return len(c.regions[o].words) }
 
-// Word returns which rows of block k the owner has in the column, one bit per row.
+// Word returns the rows of block k that the owner has in the column, one bit per row.
 func (c *Column) Word(o Owner, k int) uint64 { return c.regions[o].word(k) }
 
 // Has reports whether row i of the owner has the component.

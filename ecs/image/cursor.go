@@ -27,17 +27,17 @@ func (p *Plan) With(d *Declaration) { p.with = append(p.with, d) }
 // Without narrows the query to entities that do not have the component.
 func (p *Plan) Without(d *Declaration) { p.without = append(p.without, d) }
 
-// Writes reports whether used component i is written. There may be fewer.
+// Writes reports whether used component i is written. It is false beyond the last one.
 func (p *Plan) Writes(i int) bool { return i < len(p.write) && p.write[i] }
 
-// maxUsed is the most components a query yields.
+// maxUsed is the largest number of components that a query yields.
 const maxUsed = 4
 
 // fullBlock is a block in which every row matches.
 const fullBlock = ^uint64(0)
 
-// Cursor walks an image's rows upwards, one block of 64 at a time. After Next, Bits has a bit for each row of the
-// block that matches, and Base points to the block's first row in each used column.
+// Cursor walks an image's rows upwards, one block at a time. After Next, Bits has a bit for each matching row of the
+// block, and Base points at the block's first row in each used column.
 type Cursor struct {
 	Bits  uint64
 	Self  unsafe.Pointer // identity of the block's first row
@@ -52,13 +52,14 @@ type Cursor struct {
 	Run     [maxUsed]unsafe.Pointer
 	RunSelf unsafe.Pointer
 
-	limit *RowSet // the rows that may be visited, nil for all
+	limit *RowSet // rows that may be visited; nil: all
 }
 
-// Walk puts a zero cursor before the first row of an image.
+// Walk starts a zero cursor before the first row of an image.
 func (c *Cursor) Walk(im *Image, p *Plan) { c.image, c.plan = im, p }
 
-// Next moves to the next block that has matching rows and marks its pages in the columns that are written.
+// Next moves to the next block with matching rows and marks its pages in the columns that are written. It reports
+// false at the end.
 func (c *Cursor) Next() bool {
 	im := c.image
 	if c.used[0] == nil {
@@ -87,7 +88,7 @@ func (c *Cursor) Next() bool {
 	return false
 }
 
-// match narrows set to the rows of block k that have what the plan asks for.
+// match returns the rows of set in block k that have the plan's components.
 func (c *Cursor) match(set uint64, k int) uint64 {
 	if c.limit != nil {
 		set &= c.limit.word(Owner(c.owner), k)
@@ -126,7 +127,7 @@ func (c *Cursor) enter(identity *Column, k int, set uint64) {
 	}
 }
 
-// markBlock marks those pages of the block that starts at row first which hold a row of set.
+// markBlock marks those pages of the block at row first that hold a row of set.
 func (im *Image) markBlock(r *region, info *columnInfo, first uint32, set uint64) {
 	if info.stride == 0 {
 		return
@@ -143,8 +144,8 @@ func (im *Image) markBlock(r *region, info *columnInfo, first uint32, set uint64
 	}
 }
 
-// NextRun finds the next run of consecutive matching rows that lie next to each other in memory in every used column.
-// It points Run and RunSelf at the first row and returns the run's length, 0 at the end.
+// NextRun finds the next run of matching rows that are adjacent in memory in every used column. It points Run and
+// RunSelf at the first row and returns the run's length, 0 at the end.
 func (c *Cursor) NextRun() int {
 	if c.Bits == 0 && !c.Next() {
 		return 0
@@ -163,12 +164,12 @@ func (c *Cursor) NextRun() int {
 	return n + c.extend()
 }
 
-// extend adds following blocks to a run that reaches its block's end, as long as all their rows match and memory goes
-// on, and marks their pages in the columns that are written. It returns how many rows it added.
+// extend adds following blocks to a run that reaches the end of its block, while all their rows match and memory is
+// adjacent. It marks their pages in the columns that are written and returns the number of rows added.
 func (c *Cursor) extend() int {
 	from, end := c.block, len(c.image.identity().regions[c.owner].words)
 	for c.block < end {
-		// A stretch at a time, no longer than what was found: what lies behind the run's end is looked at again later.
+		// The stretch is at most as long as the run so far: blocks after the end of the run are visited again later.
 		stretch := c.block + max(stretchBlocks, c.block-from)
 		to := c.follow(c.block, stretch)
 		if c.block = to; to < stretch {
@@ -184,7 +185,7 @@ func (c *Cursor) extend() int {
 	return int(until - first)
 }
 
-// stretchBlocks is how many blocks a run is extended by at first.
+// stretchBlocks is the number of blocks by which a run is extended first.
 const stretchBlocks = 16
 
 // follow returns the first of blocks [from, to) that cannot belong to the run of the block before from, or to.
@@ -206,7 +207,7 @@ func (c *Cursor) follow(from, to int) int {
 	return to
 }
 
-// fullUntil returns the first of blocks [from, to) in which a row is missing, or to.
+// fullUntil returns the first of blocks [from, to) with a missing row, or to.
 func fullUntil(words []uint64, from, to int) int {
 	k, to := from, max(from, min(to, len(words)))
 	for ; k+4 <= to; k += 4 {
@@ -220,8 +221,8 @@ func fullUntil(words []uint64, from, to int) int {
 	return k
 }
 
-// joinedUntil returns the first of blocks [from, to) whose rows are not in one piece of memory with those of the block
-// before from, or to.
+// joinedUntil returns the first of blocks [from, to) whose rows are not adjacent in memory to the block before from,
+// or to.
 func (r *region) joinedUntil(info *columnInfo, from, to int) int {
 	if info.stride == 0 || to == from {
 		return to

@@ -7,44 +7,45 @@ import (
 	"math/bits"
 )
 
-// The difference of two states as bytes, for clients that simulate nothing and are told what changed:
+// A delta is the difference of two states as bytes, for clients that do not simulate:
 //
 //	format    1 byte, deltaFormat
-//	base      uvarint: the tick of the state that it changes
-//	ticks     uvarint: how many ticks later the new state is
+//	base      uvarint: tick of the base, the older state
+//	ticks     uvarint: number of ticks from the base to the new state
 //	checksum  8 bytes, lowest first: Snapshot.Checksum of the new state
 //	per page that differs, ascending by store and index:
 //	  place   uvarint: 2·(stores since the last page's) + 1 if an index follows. Without one it is the store's page 0
 //	  index   uvarint: pages since the last one of the store, not counting it; of a new store since page 1
 //	  words   per word of 8 bytes that differs, upwards, then deltaEnd
 //
-// A word that differs is a byte, skip<<5 | shift<<3 | length−1, followed by length bytes. The word before and the word
-// after differ, as numbers, by z << 16·shift; the bytes are z, lowest first, with its sign in the lowest bit: 0, −1, 1,
-// −2. skip is how many words stand unchanged between this word and the last; 7 and more are 7 and a uvarint of what
-// is above 7 behind the byte. The last word of a page whose size is no multiple of 8 is filled up with zeros.
+// A word that differs is a byte, skip<<5 | shift<<3 | length−1, and length bytes. As numbers, the new word is the
+// old word plus z << 16·shift. The bytes are z, lowest first, with its sign in the lowest bit: 0, −1, 1, −2.
 //
-// Numbers are taken as differences, not by exclusive or, since what moves a little is then always a few low bytes, also
-// across a carry or zero. Compress what is sent if deltas are long: moving things have no pattern, but spawned ones do.
+// skip is the number of equal words between this word and the last. From 7 on, it is 7, and a uvarint of the rest
+// follows the byte. The last word of a page whose size is not a multiple of 8 is padded with zeros.
+//
+// Words are subtracted instead of combined by exclusive or: a value that moves a little then differs in a few low
+// bytes, also across a carry or zero. Compress long deltas: moving entities have no pattern, but spawned ones do.
 const deltaFormat = 1
 
-// deltaEnd closes a page: a length of 8 with a shift of 3 is no word.
+// deltaEnd ends a page. A length of 8 with a shift of 3 is not a word.
 const deltaEnd = 3<<3 | 7
 
-// skipMost is the most skipped words that stand in a word's first byte.
+// skipMost is the value of skip from which on a uvarint follows.
 const skipMost = 7
 
-// AppendDelta appends what turns the state base into s, exactly, and returns the extended slice. s is not older than
-// base; both are of the same game, of one world or of two. It costs what differs: pages that both share are not looked
-// at.
+// AppendDelta appends the difference from the state base to s and returns the extended slice. ApplyDelta turns base
+// into exactly s. s must not be older than base. Both are of the same game, of one world or of two. Pages that both
+// share cost one comparison of pointers.
 func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	if s.Empty() || base.Empty() || s.image.fingerprint != base.image.fingerprint || s.tick < base.tick {
-		panic("ecs: AppendDelta of snapshots that are empty, of different games or in the wrong order: ask the newer state for what it has changed of the older")
+		panic("image: AppendDelta of snapshots that are empty, of different games or in the wrong order: call it on the newer one")
 	}
 	dst = append(dst, deltaFormat)
 	dst = binary.AppendUvarint(dst, uint64(base.tick))
 	dst = binary.AppendUvarint(dst, uint64(s.tick-base.tick))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(s.Checksum()))
-	last, next := 0, 0 // the store of the last page that differs and the index behind it
+	last, next := 0, 0 // store of the last page that differs, and the index after it
 	for p := range apart(base, s, 0, len(s.image.stores)) {
 		if p.number != last {
 			next = 0
@@ -67,7 +68,8 @@ func (s *Snapshot) AppendDelta(dst []byte, base *Snapshot) []byte {
 	return dst
 }
 
-// stretchBytes is how many bytes are compared at once before their words are: most of a page that differs is equal.
+// stretchBytes is the number of bytes that are compared at once before their words: most of a page that differs is
+// equal.
 const stretchBytes = 128
 
 // appendWords appends the words in which two pages of the same size differ.
@@ -104,7 +106,7 @@ func partWord(b []byte) (word uint64) {
 	return word
 }
 
-// appendWord appends a word that stands skip words behind the last and has grown by by, which is not 0.
+// appendWord appends a word that follows skip equal words and has grown by by, which is not 0.
 func appendWord(dst []byte, skip int, by uint64) []byte {
 	shift := bits.TrailingZeros64(by) / 16
 	by = uint64(int64(by) >> (16 * shift))
@@ -120,7 +122,7 @@ func appendWord(dst []byte, skip int, by uint64) []byte {
 
 var errCutOff = errors.New("cut off in its words")
 
-// applyWords changes a page by the words at the head of b and returns what is behind them.
+// applyWords applies the words at the start of b to a page and returns the bytes after them.
 func applyWords(page, b []byte) (rest []byte, err error) {
 	at := 0
 	for {

@@ -10,22 +10,21 @@ import (
 	"slices"
 )
 
-// Errors of ApplyDelta. Those about content are ErrDelta with the place and the fault.
+// Errors of ApplyDelta. ErrDelta wraps the place and the fault.
 var (
-	ErrDelta       = errors.New("ecs: the delta is damaged")
-	ErrDeltaFormat = errors.New("ecs: the delta has a format that this build does not know")
-	ErrDeltaBase   = errors.New("ecs: the delta changes another state than this one")
+	ErrDelta       = errors.New("image: the delta is damaged")
+	ErrDeltaFormat = errors.New("image: this build does not support the format of the delta")
+	ErrDeltaBase   = errors.New("image: the delta has another base than this state")
 )
 
-// deltaReader is a delta that is being checked: scratch of the world that it is applied to. Between calls it holds no
-// page.
+// deltaReader checks a delta. It is scratch of the image and holds no page between calls.
 type deltaReader struct {
 	image    *Image
 	rest     []byte
 	from, to Tick
 	checksum Checksum
 	pages    []deltaPage // ascending by store and index
-	added    int         // bytes of pages that the world does not have yet
+	added    int         // bytes of pages that the image does not have yet
 }
 
 // deltaPage is a page that a delta changes. now has one reference.
@@ -36,18 +35,18 @@ type deltaPage struct {
 	now   *page
 }
 
-// DeltaTicks returns the ticks of the two states between which a delta leads; ok is false for what cannot be a delta.
+// DeltaTicks returns the ticks of a delta's base and of its new state. ok is false for bytes that are not a delta.
 func DeltaTicks(delta []byte) (base, tick Tick, ok bool) {
 	var d deltaReader
 	err := d.header(delta)
 	return d.from, d.to, err == nil
 }
 
-// ApplyDelta turns the world's state, which must be the base that AppendDelta was given, into the newer one. Everything
-// is checked before anything is changed: on an error the world is as it was. It takes memory for the pages that the new
-// state has more, as LoadImage does: at most 64 MiB of them may be empty. Call it between ticks.
+// ApplyDelta turns the state, which must be the base of AppendDelta, into the newer one. All is checked before the
+// state changes: after an error the state is as before. As for Load, at most 64 MiB of pages may be empty. Call it
+// between ticks.
 //
-// Afterwards the world has no events, and derived data is built anew when it is asked for.
+// Afterwards the world has no events, and derived data is built again when it is next used.
 func (im *Image) ApplyDelta(delta []byte) error {
 	d := &im.delta
 	d.image = im
@@ -56,9 +55,9 @@ func (im *Image) ApplyDelta(delta []byte) error {
 		return err
 	}
 	if d.from != im.Tick() {
-		return fmt.Errorf("%w: it changes tick %d, the world is in tick %d", ErrDeltaBase, d.from, im.Tick())
+		return fmt.Errorf("%w: its base is tick %d, the world is in tick %d", ErrDeltaBase, d.from, im.Tick())
 	}
-	im.saveDirty() // what is marked has a base that equals it from here on
+	im.saveDirty() // marked pages have a base that equals them from here on
 	if err := d.readPages(); err != nil {
 		return err
 	}
@@ -72,14 +71,14 @@ func (im *Image) ApplyDelta(delta []byte) error {
 		return err
 	}
 	if grown := d.growth(); grown > 0 && empty+grown-d.added > imageSparseBytes {
-		return fmt.Errorf("%w: its %d bytes ask for %d bytes of pages, which leaves more than %d bytes of pages empty", ErrDelta, len(delta), grown, imageSparseBytes)
+		return fmt.Errorf("%w: its %d bytes need %d bytes of pages, which leaves more than %d bytes of pages empty", ErrDelta, len(delta), grown, imageSparseBytes)
 	}
 	d.publish()
 	im.afterRestore()
 	return nil
 }
 
-// release gives back the pages that were not published.
+// release frees the pages that were not published.
 func (d *deltaReader) release() {
 	for i := range d.pages {
 		d.pages[i].store.info.pool.release(d.pages[i].now)
@@ -96,7 +95,7 @@ func (d *deltaReader) header(delta []byte) error {
 	from, ok := d.uvarint()
 	ticks, ok2 := d.uvarint()
 	if !ok || !ok2 || from+ticks < from || len(d.rest) < 8 {
-		return fmt.Errorf("%w: its header is cut off or its ticks run over", ErrDelta)
+		return fmt.Errorf("%w: its header is cut off or its ticks overflow", ErrDelta)
 	}
 	d.from, d.to = Tick(from), Tick(from+ticks)
 	d.checksum, d.rest = Checksum(binary.LittleEndian.Uint64(d.rest)), d.rest[8:]
@@ -112,20 +111,20 @@ func (d *deltaReader) uvarint() (v uint64, ok bool) {
 	return v, true
 }
 
-// readPages makes the pages that the delta leads to. Each page of the world is taken at most once, and of pages that it
-// does not have at most imageSparseBytes.
+// readPages makes the pages of the new state. Each page of the image occurs at most once. Pages that the image does
+// not have may take imageSparseBytes.
 func (d *deltaReader) readPages() error {
 	stores := d.image.stores
 	number, next := uint64(0), uint64(0)
 	for len(d.rest) > 0 {
 		place, ok := d.uvarint()
 		if !ok || place>>1 >= uint64(len(stores))-number {
-			return fmt.Errorf("%w: a page of a store that is not there", ErrDelta)
+			return fmt.Errorf("%w: a page of a store that does not exist", ErrDelta)
 		}
 		if place>>1 > 0 {
 			number, next = number+place>>1, 0
 		} else if place == 0 && next > 0 {
-			return fmt.Errorf("%w: a page that stands before the last", ErrDelta)
+			return fmt.Errorf("%w: a page before the last one", ErrDelta)
 		}
 		st, index := stores[number], uint64(0)
 		if place&1 != 0 {
@@ -189,7 +188,7 @@ func (d *deltaReader) result() (sum Checksum, empty int) {
 	return sum, empty
 }
 
-// check checks what the delta changes by the rules of LoadImage. The rest obeys them already.
+// check checks the pages of the delta by the rules of Load. The other pages already follow them.
 func (d *deltaReader) check() error {
 	core := d.image.columns[columnCore].regions[0].data.info.number
 	if d.from != d.to && (len(d.pages) == 0 || d.pages[0].store.info.number != core) {
@@ -231,7 +230,7 @@ func (d *deltaReader) checkRows(p *deltaPage) error {
 	return nil
 }
 
-// checkPresence checks the rows of which a page of presence bits says something new.
+// checkPresence checks the rows whose bits change in a page of presence bits.
 func (d *deltaReader) checkPresence(p *deltaPage) error {
 	column, o := p.store.info.column, p.store.info.owner
 	columns := d.image.columns
@@ -248,7 +247,7 @@ func (d *deltaReader) checkPresence(p *deltaPage) error {
 		if column.index == columnIdentity {
 			for c := engineColumns; c < len(columns); c++ {
 				if other := columns[c].info; !other.single && d.word(other, o, k)&^is != 0 {
-					return fmt.Errorf("an entity of rows %d to %d is gone and has component %q", k*blockRows, k*blockRows+blockRows-1, other.name)
+					return fmt.Errorf("an entity of rows %d to %d is removed and has component %q", k*blockRows, k*blockRows+blockRows-1, other.name)
 				}
 			}
 		}
@@ -287,7 +286,8 @@ func (d *deltaReader) row(c *columnInfo, o Owner, i int) []byte {
 	return pg[i&(1<<c.shift-1)*int(c.stride):][:c.stride]
 }
 
-// growth returns how many bytes of pages the world has to grow by, to have memory for every row of the new state.
+// growth returns the number of bytes of pages that the image has to grow by, so that every row of the new state has
+// memory.
 func (d *deltaReader) growth() (total int) {
 	var region *region
 	have, haveBits := 0, 0
@@ -313,8 +313,8 @@ func (d *deltaReader) growth() (total int) {
 	return total
 }
 
-// top returns the highest row that a page of presence bits says is in use; ok is false if there is none, or if it is a
-// page of rows.
+// top returns the highest row in use by a page of presence bits. ok is false if there is none, or if it is a page of
+// rows.
 func (p *deltaPage) top() (row uint32, ok bool) {
 	if !p.store.info.isBits {
 		return 0, false
@@ -327,7 +327,7 @@ func (p *deltaPage) top() (row uint32, ok bool) {
 	return 0, false
 }
 
-// publish makes the new state the world's. Each changed page becomes the base of its live page, as after a save.
+// publish makes the new state the image's. As after a save, each changed page becomes the base of its live page.
 func (d *deltaReader) publish() {
 	im := d.image
 	for i := range d.pages {
@@ -338,6 +338,6 @@ func (d *deltaReader) publish() {
 		}
 		live := &im.live[p.store.pages[p.index]]
 		copy(live.mem, p.now.mem)
-		live.base, p.now = p.now, live.base // release drops what was the base
+		live.base, p.now = p.now, live.base // release frees the page that was the base
 	}
 }

@@ -324,19 +324,19 @@ func TestApplyDeltaNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
 			c := w.Image().Column(sample.Declared(sample.Tags))
 			w.Image().SetBit(&c.Regions()[2], c.Info(), 4096)
 		}},
-		{`column "entity" of owner 1: an entity of rows 0 to 63 is gone and has component "pos"`, func(w *ecs.World, e ecs.Entity) {
+		{`column "entity" of owner 1: an entity of rows 0 to 63 is removed and has component "pos"`, func(w *ecs.World, e ecs.Entity) {
 			r := &w.Image().Identity().Regions()[1]
 			w.Image().Mark(r.Bits().Pages()[0])
 			r.Words()[0] = 0
 			clear(raw(w, nil, e)[:16])
 		}},
-		{`column "entity" of owner 1: row 0 calls itself 1048577, not 1048576`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[0] = 1 }},
+		{`column "entity" of owner 1: row 0 has the number 1048577, want 1048576`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[0] = 1 }},
 		{`column "entity" of owner 1: row 0: padding`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[4] = 1 }},
 		{`column "entity" of owner 1: row 0 is born in tick 3, after`, func(w *ecs.World, e ecs.Entity) { raw(w, nil, e)[8] = 3 }},
-		{`column "entity" of owner 1: row 1 calls itself 0`, func(w *ecs.World, e ecs.Entity) {
+		{`column "entity" of owner 1: row 1 has the number 0`, func(w *ecs.World, e ecs.Entity) {
 			w.Image().SetBit(&w.Image().Identity().Regions()[1], w.Image().Identity().Info(), 1)
 		}},
-		{`row 0, which stands for no entity`, func(w *ecs.World, e ecs.Entity) {
+		{`row 0, which is no entity`, func(w *ecs.World, e ecs.Entity) {
 			w.Image().SetBit(&w.Image().Identity().Regions()[0], w.Image().Identity().Info(), 0)
 		}},
 		{`column "tick" of owner 0: tick 7, but 2 in its header`, func(w *ecs.World, e ecs.Entity) { w.Image().WriteCore().Tick = 7 }},
@@ -422,7 +422,7 @@ func TestApplyDeltaRefusesAnotherBase(t *testing.T) {
 		if err := client.Image().Load(states[i].AppendImage(nil)); err != nil {
 			t.Fatal(err)
 		}
-		if err := client.Image().ApplyDelta(delta); !errors.Is(err, image.ErrDeltaBase) || !strings.Contains(err.Error(), "it changes tick 20, the world is in tick") {
+		if err := client.Image().ApplyDelta(delta); !errors.Is(err, image.ErrDeltaBase) || !strings.Contains(err.Error(), "its base is tick 20, the world is in tick") {
 			t.Errorf("a delta of state 1 on state %d: %v", i, err)
 		}
 		sameState(t, sample.Saved(client), &states[i])
@@ -541,8 +541,8 @@ func TestApplyDeltaRefusesWhatNoSenderWouldWrite(t *testing.T) {
 		"a page number that is cut off":     {core, []byte{2 << 5, 2, image.DeltaEnd, 1}, "cut off or too large"},
 		"a page number that runs over":      {core, append(append([]byte{image.DeltaEnd, 1}, binary.AppendUvarint(nil, 1<<64-1)...), image.DeltaEnd), "cut off or too large"},
 		"presence bits of a resource":       {core - 1, []byte{0, 2, image.DeltaEnd}, "the store has at most 0"},
-		"a store that is not there":         {uint64(len(w.Image().Stores())), []byte{0, 2, image.DeltaEnd}, "not there"},
-		"a store that is not there, either": {1 << 62, []byte{0, 2, image.DeltaEnd}, "not there"},
+		"a store that is not there":         {uint64(len(w.Image().Stores())), []byte{0, 2, image.DeltaEnd}, "does not exist"},
+		"a store that is not there, either": {1 << 62, []byte{0, 2, image.DeltaEnd}, "does not exist"},
 	} {
 		err := w.Image().ApplyDelta(forgeDelta(w, c.store, c.pages...))
 		if !errors.Is(err, image.ErrDelta) || !strings.Contains(err.Error(), c.want) {

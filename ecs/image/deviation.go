@@ -8,23 +8,24 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Deviated says how far two states of a world are apart in the rows that were compared.
+// Deviated describes how far two states differ in the rows that were compared.
 type Deviated struct {
-	// Within reports whether a prediction counts as right: no position is further off than its component's Tolerance,
-	// and nothing else differs.
+	// Within reports whether a prediction counts as correct: no position differs by more than the Tolerance of its
+	// component, and nothing else differs.
 	Within bool
-	// Distance is the longest way between two positions of one entity, in world units, be it within tolerance or not.
+	// Distance is the largest distance between two positions of one entity, in world units, within tolerance or not.
 	Distance fixed.Num
 }
 
-// Deviation compares the rows of the set in two states of one world: what was predicted with what the server says. The
-// same entities must be there with the same components. A component with Motion and a Tolerance above 0 may differ in
-// position by its tolerance, and in velocity by anything, since what a wrong velocity does is seen in the positions to
-// come; what else it holds must be equal, unless it has no SetMotion to tell that apart. All other components must be
-// equal.
+// Deviation compares the rows of the set in two states of one world, predicted and received. Both must have the same
+// entities with the same components.
+//
+// A component with Motion and a Tolerance above 0 may differ in position by its tolerance. Its velocity may differ
+// by any amount, because a wrong velocity shows in later positions. Its other fields must be equal; without a
+// SetMotion role they are not compared. All other components must be equal.
 func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 	if a.Empty() || b.Empty() || a.image != b.image {
-		panic("ecs: Deviation of snapshots that are empty or of different worlds: compare two states that one world saved")
+		panic("image: Deviation of snapshots that are empty or of different worlds: compare two states that one world saved")
 	}
 	d := deviation{Deviated{Within: true}, a, b, rows}
 	for p := range rowsApart(a, b) {
@@ -37,7 +38,7 @@ func Deviation(a, b *Snapshot, rows *RowSet) Deviated {
 	return d.Deviated
 }
 
-// deviation is a comparison that is going on.
+// deviation is a comparison in progress.
 type deviation struct {
 	Deviated
 	a, b *Snapshot
@@ -76,8 +77,8 @@ func (d *deviation) values(p *pagePair) {
 	}
 }
 
-// apart returns how far two rows' positions are apart, and the rows as they have to be equal: as they are, or where the
-// distance is tolerated with the same motion in both. Those lie in the image's scratch.
+// distance returns the distance between two rows' positions, and the two rows as they have to be equal. Within
+// tolerance, both rows have the same motion; they are then in the image's scratch.
 func (c *columnInfo) distance(im *Image, x, y []byte) (left, right []byte, far fixed.Num) {
 	if c.roles.motion == nil {
 		return x, y, 0

@@ -10,17 +10,17 @@ import (
 	"unsafe"
 )
 
-// Difference is one place where two states of the same game differ, in the words of the game.
+// Difference is one place where two states of the same game differ.
 type Difference struct {
 	Tick      Tick
-	Component string // component or resource, or one of the engine's own: "entity", "tick" or "inputs"
+	Component string // component or resource, or one of the engine's own columns: "entity", "tick" or "inputs"
 	Entity    Entity // zero for a resource
-	Field     string // path inside the component; fieldExists where one side lacks the whole
+	Field     string // path inside the component; fieldExists if only one side has the component
 	Here      string
 	There     string
 }
 
-// fieldExists is the Field of a difference in whether an entity or a component is there at all.
+// fieldExists is the Field of a difference in the presence of an entity or component.
 const fieldExists = "exists"
 
 // String returns a sentence for a report.
@@ -41,9 +41,9 @@ func (d Difference) String() string {
 	return b.String()
 }
 
-// FirstDifference returns the first place where the states of a and b differ; ok is false if they are equal. The
-// snapshots are of the same game, of one world or of two. Entities and components that only one side has come
-// first, then the columns in their order, each upwards by row.
+// FirstDifference returns the first place where the states of a and b differ. ok is false if they are equal. The
+// snapshots are of the same game, of one world or of two. Entities and components that only one side has come first,
+// then the columns in their order, each upwards by row.
 func FirstDifference(a, b *Snapshot) (d Difference, ok bool) {
 	for _, d := range Differences(a, b, 1) {
 		return d, true
@@ -54,7 +54,7 @@ func FirstDifference(a, b *Snapshot) (d Difference, ok bool) {
 // Differences returns at most limit places where the states of a and b differ, in the order of FirstDifference.
 func Differences(a, b *Snapshot, limit int) []Difference {
 	if a.image == nil || b.image == nil || len(a.image.stores) != len(b.image.stores) || a.image.fingerprint != b.image.fingerprint {
-		panic("ecs: Differences of snapshots that are empty or of different games: compare states of the same game")
+		panic("image: Differences of snapshots that are empty or of different games: compare states of the same game")
 	}
 	c := comparison{a: a, b: b, limit: limit}
 	for _, presence := range [...]bool{true, false} {
@@ -202,7 +202,7 @@ func (l *layout) differences(here, there []byte) []fieldDifference {
 	return list
 }
 
-// print returns a field's bytes as a value of its type, the way fmt prints it.
+// print returns a field's bytes as a value of its type, formatted by fmt.
 func (f *field) print(raw []byte) string {
 	value := reflect.New(f.typ)
 	copy(unsafe.Slice((*byte)(value.UnsafePointer()), f.size), raw)

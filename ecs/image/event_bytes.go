@@ -18,7 +18,7 @@ import (
 //	  value    as many bytes as the event's type has
 
 // ErrEvents is the error of ReadEvents.
-var ErrEvents = errors.New("ecs: the events are damaged")
+var ErrEvents = errors.New("image: the events are damaged")
 
 // AppendEvents appends the events of one tick as bytes and returns the extended slice. Without events it appends nothing.
 // keep selects events; nil selects all.
@@ -43,12 +43,10 @@ func AppendEvents(dst []byte, events []EmittedEvent, keep func(*EmittedEvent) bo
 	return dst
 }
 
-// ReadEvents appends to dst the events that b holds, as AppendEvents wrote them in a world of the same game, and returns
-// the extended slice. Their values are parts of b; whom they are about may be gone or never have been. On an error dst is
-// as it was.
+// ReadEvents appends to dst the events that AppendEvents encoded in b, in a world of the same game, and returns the
+// extended slice. Their values alias b. Their entities may no longer exist. After an error, dst is as before.
 //
-// A client that did not simulate their tick tells its view each of them once it is final, as an Effect that is confirmed
-// and the first news.
+// A client that did not simulate the tick shows each event when it is final, as a confirmed Effect with First set.
 func (s *Schema) ReadEvents(dst []EmittedEvent, b []byte) ([]EmittedEvent, error) {
 	if len(b) == 0 {
 		return dst, nil
@@ -56,7 +54,7 @@ func (s *Schema) ReadEvents(dst []EmittedEvent, b []byte) ([]EmittedEvent, error
 	r := eventReader{schema: s, rest: b}
 	tick, ok := r.uvarint(math.MaxUint64)
 	if !ok || len(r.rest) == 0 {
-		return dst, fmt.Errorf("%w: no tick, or no event behind it", ErrEvents)
+		return dst, fmt.Errorf("%w: no tick, or no event after it", ErrEvents)
 	}
 	list := dst
 	for len(r.rest) > 0 {
@@ -69,13 +67,13 @@ func (s *Schema) ReadEvents(dst []EmittedEvent, b []byte) ([]EmittedEvent, error
 	return list, nil
 }
 
-// eventReader is what is left of events that are being read.
+// eventReader is the unread part of encoded events.
 type eventReader struct {
 	schema *Schema
 	rest   []byte
 }
 
-// uvarint takes a number; ok is false if it is cut off or above most.
+// uvarint reads a number. ok is false if it is cut off or larger than most.
 func (r *eventReader) uvarint(most uint64) (v uint64, ok bool) {
 	v, n := binary.Uvarint(r.rest)
 	if n <= 0 || v > most {

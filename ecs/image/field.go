@@ -12,27 +12,26 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// FieldValue is one value of a component, resource, event or input, for people and tools: plots, inspectors, reports.
-// A simulation reads values of its own types.
+// FieldValue is one value of a component, resource, event or input, for plots, inspectors and reports.
 type FieldValue struct {
-	// Path is the field in its type, as Difference.Field names it: "Pos.X", "Slots[2].Kind". It is empty where the type
-	// itself is a number.
+	// Path is the field in its type, as in Difference.Field: "Pos.X", "Slots[2].Kind". It is empty if the type itself
+	// is a number.
 	Path string
-	// Text is the value as fmt prints it; a fixed.Num is a decimal.
+	// Text is the value formatted by fmt; a fixed.Num is a decimal.
 	Text string
 	// Number is the value as a float: booleans are 0 and 1, a fixed.Num is its decimal. 64-bit integers beyond 2⁵³ are
 	// rounded, and floats may be NaN or infinite.
 	Number float64
 }
 
-// Record is the values of one component, resource, event or input.
+// Record is one component, resource, event or input with its values.
 type Record struct {
 	Name   string
-	Fields []FieldValue // in the order of declaration, a list's elements only as far as it is filled
+	Fields []FieldValue // in the order of declaration; of a list, the elements that it has
 }
 
-// Describe returns the entity's components with their fields, in the order of Game.Components; nil if e is not in the
-// state that s holds.
+// Describe returns the entity's components with their fields, in the order of Game.Components. It returns nil if e
+// is not in the state.
 func (s *Snapshot) Describe(e Entity) (list []Record) {
 	if !ExistsAt(s, e) {
 		return nil
@@ -100,13 +99,13 @@ func (f *field) number(raw []byte) float64 {
 	return 0
 }
 
-// slotRange says from which element on a list is empty.
+// slotRange is the part of a list that is empty.
 type slotRange struct {
 	prefix string // "Slots["
 	from   int
 }
 
-// emptySlots returns where the lists of a row end.
+// emptySlots returns the empty parts of the row's lists.
 func (l *layout) emptySlots(row []byte) (list []slotRange) {
 	for _, s := range l.lists {
 		path := strings.TrimSuffix(strings.TrimSuffix(l.fieldAt(s.offset).path, "Len"), ".")
@@ -115,7 +114,7 @@ func (l *layout) emptySlots(row []byte) (list []slotRange) {
 	return list
 }
 
-// isEmptySlot reports whether the field lies in an element that its list does not have.
+// isEmptySlot reports whether the field belongs to an element that its list does not have.
 func (f *field) isEmptySlot(slots []slotRange) bool {
 	for _, s := range slots {
 		rest, ok := strings.CutPrefix(f.path, s.prefix)
@@ -130,19 +129,18 @@ func (f *field) isEmptySlot(slots []slotRange) bool {
 	return false
 }
 
-// FieldRef is one field of one component or resource, found by name: reading it again and again costs no search.
-// It belongs to one game.
+// FieldRef is one field of one component or resource. At reads it without a search by name. It belongs to one game.
 type FieldRef struct {
 	column   int
 	field    *field
 	resource bool
 }
 
-// Resource reports whether the field is a resource's, which belongs to no entity.
+// Resource reports whether the field belongs to a resource, and so to no entity.
 func (r FieldRef) Resource() bool { return r.resource }
 
-// FindField returns the field of that path: the component's or resource's name, a dot, and the field as Difference
-// names it, as in "body.Pos.X". The error lists what there is to choose from.
+// FindField returns the field of a path: the name of the component or resource, a dot, and the field as in
+// Difference.Field, for example "body.Pos.X". The error lists the choices.
 func (s *Schema) FindField(path string) (FieldRef, error) {
 	var names []string
 	for i, d := range s.declared() {
@@ -161,7 +159,7 @@ func (s *Schema) FindField(path string) (FieldRef, error) {
 		}
 		return FieldRef{}, fmt.Errorf("ecs: %s %q has no field %q: choose among %s", d.kind, d.name, rest, few(paths))
 	}
-	return FieldRef{}, fmt.Errorf("ecs: no component or resource is named as %q begins: choose among %s", path, few(names))
+	return FieldRef{}, fmt.Errorf("ecs: no component or resource has the name that starts %q: choose among %s", path, few(names))
 }
 
 // few joins the first names of a list for an error.
@@ -173,8 +171,8 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// At returns the field's value of e in the state that s holds; ok is false if e is not in it or lacks the component.
-// e counts for nothing where the field is a resource's.
+// At returns the field's value of e in a state. ok is false if e is not in the state or lacks the component. e is
+// ignored for a resource.
 func (r FieldRef) At(s *Snapshot, e Entity) (v FieldValue, ok bool) {
 	if r.field == nil || s.Empty() {
 		return v, false

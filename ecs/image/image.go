@@ -6,13 +6,13 @@ import (
 )
 
 // Image is all simulated state of a world: the columns of its components and resources, cut into pages. Two images
-// in the same state are equal byte for byte, whatever road led there: rows that are not in use are zero, padding is
-// zeroed before a save, and nothing records history.
+// in the same state are equal byte for byte, whatever their history: rows that are not in use are zero, and padding
+// is zeroed before a save.
 //
-// A page whose marked flag is off equals its base. A page is marked before it is written.
+// A page that is not marked equals its base. A page is marked before it is written.
 type Image struct {
 	schema *Schema
-	// fingerprint is the game's, for the image as bytes.
+	// the game's, for encoded images
 	fingerprint uint64
 	columns     []Column
 	byID        []*Column // index = Declaration.id
@@ -43,14 +43,14 @@ type pageTable struct {
 	order       []uint32 // numbers of all pages, column by column; see inOrder
 	pools       []*pool
 	bitPool     *pool
-	nextChecked uint32   // next unmarked page that save compares
+	nextChecked uint32   // next unmarked page that a save compares
 	strays      uint64   // pages found changed without a mark
 	rounds      bool     // a column has rows that are rounded
 	bytes       int      // of live pages
 	scratch     []uint64 // two rows, while Deviation compares them
 }
 
-// livePage is a page that systems read and write. base is the page it was equal to when it was last saved or
+// livePage is a page that systems read and write. base is the page that it equalled when it was last saved or
 // restored, nil for zeros.
 type livePage struct {
 	mem    []byte
@@ -100,7 +100,7 @@ func (im *Image) addStores(c *Column, o Owner) {
 	}
 }
 
-// addPage makes mem the next page of s.
+// addPage appends mem to s as its next page.
 func (im *Image) addPage(s *store, mem []byte) {
 	index := uint32(len(s.pages))
 	im.bytes += len(mem)
@@ -109,10 +109,10 @@ func (im *Image) addPage(s *store, mem []byte) {
 	im.live = append(im.live, livePage{mem: mem, salt: s.info.salt(int(index)), store: s, index: index})
 }
 
-// salt tells page i of the store from all others in checksums.
+// salt distinguishes page i of the store from all others in checksums.
 func (s *storeInfo) salt(i int) uint64 { return mix(uint64(s.number)<<32 | uint64(i)) }
 
-// inOrder returns the numbers of all pages, column by column and upwards: the order in which to walk their memory.
+// inOrder returns the numbers of all pages, column by column and upwards: the order in which their memory is walked.
 func (im *Image) inOrder() []uint32 {
 	if len(im.order) != len(im.live) {
 		im.order = im.order[:0]
@@ -145,12 +145,11 @@ func (im *Image) growBits(r *region, i uint32) {
 	}
 }
 
-// slabPagesMax bounds the pages that are allocated together, so that a growing region wastes at most 256 KiB.
+// slabPagesMax bounds the pages that are allocated together: a growing region wastes at most 256 KiB.
 const slabPagesMax = 64
 
 // growData gives the region memory for row i and the rest of its block. Memory is allocated in slabs that grow with
-// the region, which keeps runs of rows long without ever moving a page; a slab's pages join the image as they are
-// needed.
+// the region. Runs of rows stay long, and no page ever moves. A slab's pages join the image as they are needed.
 func (im *Image) growData(r *region, info *columnInfo, i uint32) {
 	if info.stride == 0 {
 		return
@@ -172,12 +171,12 @@ func (im *Image) growData(r *region, info *columnInfo, i uint32) {
 	}
 }
 
-// wordBytes views words as bytes.
+// wordBytes returns the memory of words as bytes.
 func wordBytes(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
 }
 
-// mark says that a live page is about to be written.
+// mark notes that a live page is about to be written.
 func (im *Image) mark(number uint32) {
 	if p := &im.live[number]; !p.marked {
 		p.marked = true
@@ -209,7 +208,7 @@ func (im *Image) makeRoom(r *region, info *columnInfo, i uint32) {
 	}
 }
 
-// clearRow takes the component from row i and zeroes its memory.
+// clearRow removes the component from row i and zeroes its memory.
 func (c *Column) clearRow(im *Image, r *region, i uint32) {
 	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
 	r.words[i/blockRows] &^= 1 << (i % blockRows)
@@ -219,7 +218,7 @@ func (c *Column) clearRow(im *Image, r *region, i uint32) {
 	}
 }
 
-// settle makes a marked page comparable: padding is zeroed in the rows that are in use.
+// scrubPage zeroes the padding of a marked page, so that it can be compared.
 func (im *Image) scrubPage(p *livePage) {
 	info := p.store.info.column
 	if p.store.info.isBits || len(info.layout.padding) == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// layout is what the engine knows of a plain type: where its values, its booleans and its padding are. It describes
-// the same bytes on every target; a type whose bytes would lie elsewhere on this target has no layout.
+// layout describes a plain type: where its values, its booleans and its padding are. It describes the same bytes on
+// every target. A type whose bytes would lie elsewhere on this target has no layout.
 type layout struct {
 	typ     reflect.Type
 	size    uintptr
@@ -20,10 +20,10 @@ type layout struct {
 	bools   []uintptr
 	presses []uintptr // booleans tagged `tendon:"press"`
 	lists   []listSpan
-	scalars []scalar // what a row says, in the order of fields
+	scalars []scalar // the numbers of a row, in the order of fields
 	steps   bool     // a scalar is counted in steps
 	floats  bool
-	// fingerprint is a hash of every leaf's path, kind and offset, of which are presses, and of the steps.
+	// fingerprint is a hash of every leaf's path, kind and offset, of the presses, and of the steps.
 	fingerprint uint64
 }
 
@@ -35,7 +35,7 @@ type field struct {
 	size   uintptr
 }
 
-// listSpan is the count of a List in a plain type, and what it may be at most.
+// listSpan is the count of a List in a plain type, and its largest value.
 type listSpan struct {
 	offset uintptr
 	most   uint32
@@ -44,16 +44,16 @@ type listSpan struct {
 // span is the half-open byte range [from, to).
 type span struct{ from, to uintptr }
 
-// A RegistrationError says why a type or a declaration was refused.
+// A RegistrationError reports why a type or a declaration was refused.
 type RegistrationError struct {
 	Kind    string // "component", "resource", "input" or "event"
 	Name    string // the declared name
 	Type    string // the Go type
 	Field   string // path of the offending field, or ""
-	Problem string // a sentence that says what is wrong and what to use
+	Problem string // a sentence: the fault, and the type to use instead
 }
 
-// Error names the type and its field, and says what to use instead.
+// Error names the type and its field, and the type to use instead.
 func (e *RegistrationError) Error() string {
 	at := e.Type
 	if e.Field != "" {
@@ -82,11 +82,11 @@ func layoutOf(what, name string, t reflect.Type) (*layout, error) {
 	return l, nil
 }
 
-// layoutWalk carries what the recursion over a type needs.
+// layoutWalk is the state of the recursion over a type.
 type layoutWalk struct {
 	*layout
 	what, name string
-	group      string // the declared vector that the walk is in
+	group      string // the declared vector around the present field
 	groups     map[string]int
 }
 
@@ -97,7 +97,7 @@ func (w layoutWalk) refuse(path, problem string) error {
 // value appends the leaves of t, which lies at offset.
 func (w layoutWalk) value(t reflect.Type, path string, offset uintptr, tag reflect.StructTag) error {
 	if said := tag.Get("tendon"); said != "" && said != "press" && stepOf(tag) == "" {
-		return w.refuse(path, fmt.Sprintf("the tag %q is none: write press, or step= and a size", said))
+		return w.refuse(path, fmt.Sprintf("the tag %q is not valid: write press, or step= and a size", said))
 	}
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
@@ -163,7 +163,7 @@ func (w layoutWalk) structure(t reflect.Type, path string, offset uintptr, tag r
 // list appends the count and the slots of a List.
 func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset uintptr, tag reflect.StructTag) error {
 	if shape.items.Kind() != reflect.Array || shape.items.Elem() != shape.elem || shape.items.Len() == 0 || shape.elem.Size() == 0 {
-		return w.refuse(path, fmt.Sprintf("a list of %s wants the array type that holds them, not %s; use ecs.List[%s, [8]%s] for at most 8",
+		return w.refuse(path, fmt.Sprintf("a list of %s needs the array type of its elements, not %s; use ecs.List[%s, [8]%s] for at most 8",
 			shape.elem, shape.items, shape.elem.Name(), shape.elem.Name()))
 	}
 	w.lists = append(w.lists, listSpan{offset: offset + t.Field(0).Offset, most: uint32(shape.items.Len())})
@@ -174,7 +174,7 @@ func (w layoutWalk) list(t reflect.Type, shape listShape, path string, offset ui
 	return w.array(shape.items, path, offset+t.Field(2).Offset, tag)
 }
 
-// aside returns a walk that checks a part of the type without adding leaves.
+// discarding returns a walk that checks a part of the type without adding leaves.
 func (w layoutWalk) discarding() layoutWalk {
 	return layoutWalk{layout: &layout{typ: w.typ}, what: w.what, name: w.name, groups: map[string]int{}}
 }
@@ -186,7 +186,7 @@ func joinPath(path, name string) string {
 	return path + "." + name
 }
 
-// notPlain says what to use instead of a type that may not stand in the image.
+// notPlain returns the alternative to a type that cannot be in the image.
 func notPlain(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Uint, reflect.Uintptr:
@@ -241,8 +241,8 @@ func (l *layout) scrub(row []byte) {
 	}
 }
 
-// checkRow reports the path of a field whose bytes no Go program could have stored: a boolean other than 0 or 1, a
-// list with more elements than slots, or padding that is not zero.
+// checkRow returns the path of a field with bytes that no Go program could have stored: a boolean other than 0 or 1,
+// a list longer than its slots, or padding that is not zero.
 func (l *layout) checkRow(row []byte) (path string, ok bool) {
 	for _, o := range l.bools {
 		if row[o] > 1 {
@@ -262,7 +262,7 @@ func (l *layout) checkRow(row []byte) (path string, ok bool) {
 	return "", true
 }
 
-// paddingPath stands where a field's path would, for bytes that belong to no field.
+// paddingPath is the path of bytes that belong to no field.
 const paddingPath = "padding"
 
 // fieldAt returns the leaf that covers byte offset, or a nameless field for padding.

@@ -2,48 +2,49 @@ package image
 
 import "unsafe"
 
-// limit keeps a tick to some rows: those that a client predicts. Between ticks open is nil and the buffers hold nothing
-// of use.
+// limit restricts a tick to the rows that a client predicts. Between ticks open is nil, and the content of the
+// buffers is not used.
 type limit struct {
-	rows      *RowSet // what SetPredicted was given
-	open      *RowSet // rows while Step runs, nil if everything may be written
+	rows      *RowSet // argument of SetPredicted
+	open      *RowSet // rows while a tick runs, nil if every row may be written
 	core      core    // before the tick
-	resources []byte  // before the tick, one behind the other
+	resources []byte  // before the tick, one after the other
 }
 
-// SetPredicted makes ticks write only into these rows; nil, which is where a world begins, lets them write everywhere.
-// The rest of the state is the server's word, which Overlay brings up to date. In Step from now on:
+// SetPredicted makes ticks write only these rows. nil, the default, allows every row. The other rows belong to the
+// server's state, and Overlay updates them. Inside World.Step:
 //
-//   - a query that writes a component yields only rows of the set; one that only reads yields all;
-//   - Component.Write returns nil for others, Put reports false, and Get of an entry returns nil;
-//   - Add, Remove and Despawn of others do nothing;
-//   - Spawn for an owner whose region is in the set adds the row to the set. For any other owner it gives an entity that
-//     can be filled like any and is gone when the running system has returned;
-//   - resources, the random source and who is in the match can be changed, and are as before when the tick is over.
+//   - a query that writes a component yields only rows of the set; a query that only reads yields all;
+//   - Component.Write and Get of an entry return nil for other rows, and Put reports false;
+//   - Add, Remove and Despawn of other entities do nothing;
+//   - Spawn for an owner whose region is in the set adds the row to the set. For any other owner it returns an entity that can be filled, and that is removed when the running system has returned;
+//   - changes of resources, the random source and the players in the match are undone at the end of the tick.
 //
-// What is called outside Step is not limited. Derived data is built anew after each limited tick, since systems may have
-// kept it in step with changes that did not last.
+// Calls outside Step are not limited. Derived data is built again after each limited tick, because systems may have
+// updated it for changes that were undone.
 //
-// The world keeps rows, which may be changed between ticks.
+// The image keeps rows, which may be changed between ticks.
 func (im *Image) SetPredicted(rows *RowSet) { im.limit.rows = rows }
 
-// writable reports whether the running system of a limited tick may write e, which exists.
+// writable reports whether the running system of a limited tick may write e. e must exist.
 func (im *Image) writable(e Entity) bool { return im.limit.open.Has(e.Row) || im.isNew(e) }
 
-// isNew reports whether the running system has spawned e, which exists.
+// isNew reports whether the running system has spawned e. e must exist.
 func (im *Image) isNew(e Entity) bool {
 	return !im.identity().regions[e.Owner()].has(e.Row % regionRows)
 }
 
-// changeable reports whether the structure of e may be changed. What is gone is left to flush, which passes it over.
+// changeable reports whether the structure of e may be changed. It is true for an entity that does not exist, which
+// Flush ignores.
 func (im *Image) changeable(e Entity) bool {
 	return im.limit.open == nil || !im.Exists(e) || im.writable(e)
 }
 
-// passing reports whether an entity of this owner, spawned in the running tick, is gone with the running system.
+// passing reports whether an entity of this owner, spawned in the running tick, is removed when the running system
+// has returned.
 func (im *Image) passing(o Owner) bool { return im.limit.open != nil && !im.limit.open.HasOwner(o) }
 
-// beginLimit remembers what the tick may change and must not keep.
+// beginLimit saves the parts of the state that the tick may change and must not keep.
 func (im *Image) beginLimit() {
 	l := &im.limit
 	l.open, l.core, l.resources = l.rows, *im.core(), l.resources[:0]
@@ -54,7 +55,7 @@ func (im *Image) beginLimit() {
 	}
 }
 
-// endLimit puts back what the tick must not keep. Pages that were written are marked already.
+// endLimit restores the parts of the state that the tick must not keep. Pages that were written are marked already.
 func (im *Image) endLimit() {
 	l := &im.limit
 	rest := l.resources

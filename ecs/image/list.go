@@ -6,23 +6,23 @@ import (
 	"unsafe"
 )
 
-// List is a bounded list that stands in the row: a component may hold it, unlike a slice. A is the array type that
+// List is a bounded list that is part of its row: a component may hold it, unlike a slice. A is the array type that
 // holds the elements and sets the bound: ecs.List[Item, [8]Item] holds at most 8. The zero List is empty.
 //
-// Slots behind the last element are zero, so equal lists are equal byte for byte and == compares them.
+// Slots after the last element are zero, so equal lists are equal byte for byte, and == compares them.
 type List[T, A any] struct {
 	n     uint32
 	_     uint32 // keeps items at the same offset on 32-bit targets
 	items A
 }
 
-// Len returns how many elements the list holds.
+// Len returns the number of elements.
 func (l *List[T, A]) Len() int { return int(min(l.n, uint32(l.Cap()))) }
 
-// Cap returns how many elements the list can hold.
+// Cap returns the largest number of elements.
 func (l *List[T, A]) Cap() int { return int(unsafe.Sizeof(l.items) / max(1, unsafe.Sizeof(*new(T)))) }
 
-// elements returns what the list holds.
+// elements returns the list's elements.
 func (l *List[T, A]) elements() []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&l.items)), l.Cap())[:l.Len()]
 }
@@ -44,7 +44,7 @@ func (l *List[T, A]) Append(value T) bool {
 	return true
 }
 
-// RemoveAt removes element i, in [0, Len). The elements behind it move up and keep their order.
+// RemoveAt removes element i, in [0, Len). The elements after it move up in their order.
 func (l *List[T, A]) RemoveAt(i int) {
 	elements := l.elements()
 	copy(elements[i:], elements[i+1:])
@@ -55,7 +55,7 @@ func (l *List[T, A]) RemoveAt(i int) {
 // Clear removes all elements.
 func (l *List[T, A]) Clear() { *l = List[T, A]{} }
 
-// All returns the elements with their positions. The list may be changed meanwhile only by Set.
+// All returns the elements with their positions. During the loop the list may be changed only by Set.
 func (l *List[T, A]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		for i, value := range l.elements() {
@@ -66,14 +66,14 @@ func (l *List[T, A]) All() iter.Seq2[int, T] {
 	}
 }
 
-// listShape is what the layout must know of a List type.
+// listShape describes a List type to the layout.
 type listShape struct{ list, elem, items reflect.Type }
 
 func (l *List[T, A]) shape() listShape {
 	return listShape{reflect.TypeFor[List[T, A]](), reflect.TypeFor[T](), reflect.TypeFor[A]()}
 }
 
-// listShapeOf returns the shape of t if t is a List. A struct that embeds one has its methods, but is none.
+// listShapeOf returns the shape of t if t is a List. A struct that embeds a List has its methods, but is none.
 func listShapeOf(t reflect.Type) (listShape, bool) {
 	l, ok := reflect.New(t).Interface().(interface{ shape() listShape })
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Motion returns where e is in the state that s holds, and how fast it moves, as the first of its components with a
-// Motion role has it; ok is false if e is not in the state or has no such component.
+// Motion returns e's position and velocity in the state, from the first of its components with a Motion role. ok is
+// false if e is not in the state or has no such component.
 func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
 	if !ExistsAt(s, e) {
 		return Motion{}, false
@@ -22,7 +22,7 @@ func (s *Snapshot) Motion(e Entity) (m Motion, ok bool) {
 	return Motion{}, false
 }
 
-// Motion returns where e is and how fast it moves, as Snapshot.Motion does for the present state.
+// Motion returns e's position and velocity in the present state, as Snapshot.Motion does.
 func (im *Image) Motion(e Entity) (m Motion, ok bool) {
 	if !im.Exists(e) {
 		return Motion{}, false
@@ -40,8 +40,8 @@ func (im *Image) motionAt(o Owner, i uint32) (m Motion, ok bool) {
 	return Motion{}, false
 }
 
-// boundsAt returns the radius of what can be hit of the entity in row i of an owner, as the first of its components with a
-// Bounds role has it.
+// boundsAt returns the radius in which the entity in row i of an owner can be hit, from the first of its components
+// with a Bounds role.
 func (im *Image) boundsAt(o Owner, i uint32) (radius fixed.Num, ok bool) {
 	for n := range im.columns {
 		if c := &im.columns[n]; c.info.roles.bounds != nil && c.regions[o].has(i) {
@@ -51,11 +51,12 @@ func (im *Image) boundsAt(o Owner, i uint32) (radius fixed.Num, ok bool) {
 	return 0, false
 }
 
-// SetMotion gives e this position and velocity in every component that has a SetMotion role; it reports whether there
-// was one. Call it between ticks, on a client: on a server, an order of kind OrderMotion does the same and is recorded.
+// SetMotion gives e this position and velocity in every component that has a SetMotion role. It reports whether
+// there was one. Call it between ticks, on a client. On a server an order of kind OrderMotion does the same and is
+// recorded.
 func (im *Image) SetMotion(e Entity, m Motion) (ok bool) {
 	if im.running {
-		panic("ecs: SetMotion in a tick: write the component, which a query or Component.Write gives you")
+		panic("image: SetMotion in a tick: write the component by a query or Component.Write")
 	}
 	if im.Exists(e) && im.setMotion(e, m) {
 		im.invalidate()
@@ -64,8 +65,8 @@ func (im *Image) SetMotion(e Entity, m Motion) (ok bool) {
 	return false
 }
 
-// Displace moves e by a way in every component that has a SetMotion role, in a tick too; it reports whether there was one.
-// It is for tools that cause a desync on purpose: a game that moves something on one peer alone has one.
+// Displace moves e by a distance in every component that has a SetMotion role, also inside a tick. It reports
+// whether there was one. It is for tools that cause a desync on purpose.
 func (im *Image) Displace(e Entity, way fixed.Vec3) (ok bool) {
 	m, ok := im.Motion(e)
 	if !ok {
@@ -86,7 +87,8 @@ func (im *Image) setMotion(e Entity, m Motion) (ok bool) {
 	return ok
 }
 
-// eachMotion calls f for every row of e, which exists, whose component has a SetMotion role. The rows count as written.
+// eachMotion calls f for every row of e whose component has a SetMotion role, and marks the rows as written. e must
+// exist.
 func (im *Image) eachMotion(e Entity, f func(r *roles, row unsafe.Pointer)) {
 	o, i := e.Owner(), e.Row%regionRows
 	for n := engineColumns; n < len(im.columns); n++ {
@@ -97,8 +99,8 @@ func (im *Image) eachMotion(e Entity, f func(r *roles, row unsafe.Pointer)) {
 	}
 }
 
-// Motions calls f for each entity that has a component with a Motion role, upwards by row, with where it is
-// and how fast it moves, until f returns false. As in Snapshot.Motion, the first such component speaks for the entity.
+// Motions calls f with the position and velocity of each entity that has a component with a Motion role, in the
+// order of rows, until f returns false. As in Snapshot.Motion, the first such component counts.
 func (im *Image) Motions(f func(e Entity, m Motion) bool) {
 	identity := im.identity()
 	for o := range identity.regions {

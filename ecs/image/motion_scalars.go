@@ -6,7 +6,7 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// probes are motions of which no two have a number in common: what is written for the one is seen beside the other.
+// probes are motions that have no number in common: a scalar that differs between them is part of the motion.
 var probes = [...]Motion{
 	{},
 	{Pos: fixed.Vec3{X: 3 * fixed.One, Y: 5 * fixed.One, Z: 7 * fixed.One}, Vel: fixed.Vec3{X: 11 * fixed.One, Y: 13 * fixed.One, Z: 17 * fixed.One}},

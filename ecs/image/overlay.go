@@ -5,16 +5,16 @@ import (
 	"unsafe"
 )
 
-// Overlay makes the rows that are not in keep those of s, and with them the resources, the players in the match and the
-// random source: the newest word of the server under what the world predicts itself. Rows in keep stay as they are, also
-// those that are empty here and taken in s or the other way round, and so do the tick, its inputs and its events. A nil
-// keep keeps no row.
+// Overlay copies from s the rows that are not in keep, the resources, the players in the match and the random
+// source: the server's state for everything that the world does not predict itself. Rows in keep do not change,
+// whether they have an entity here, in s or in both. The tick, its inputs and its events do not change. A nil keep
+// keeps no row.
 //
-// s must have been saved from this world. Call it between ticks. Pages of which no row is kept cost what Restore costs;
-// the rest is compared row by row.
+// s must have been saved from this image. Call it between ticks. Pages without a kept row cost as much as in
+// Restore; the others are compared row by row.
 func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 	if s.Empty() || s.image != im {
-		panic("ecs: Overlay of a snapshot that is empty or was saved from another world: save it from this world, or load an image of it with LoadImage")
+		panic("image: Overlay of a snapshot that is empty or of another world: save it from this world, or use Load")
 	}
 	theirs := (*core)(s.row(&im.columns[columnCore], 0, 0))
 	mine := im.writeCore()
@@ -46,7 +46,8 @@ func (im *Image) overlayPage(p *livePage, want *page, keep *RowSet) {
 	}
 }
 
-// become makes a live page equal to want, which is then its base. One that is marked stays so, since it is listed.
+// become makes a live page equal to want, which becomes its base. A marked page stays marked, because it is in the
+// list of marked pages.
 func (p *livePage) become(want *page) {
 	copy(p.mem, want.content(len(p.mem)))
 	if p.base == want {
@@ -58,7 +59,7 @@ func (p *livePage) become(want *page) {
 	}
 }
 
-// rowsOf returns the rows [first, end) that page i of a store is about.
+// rowsOf returns the rows [first, end) of page i of a store.
 func (s *storeInfo) rowsOf(i int) (first, end uint32) {
 	if s.isBits {
 		const rows = bitsPageWords * blockRows
@@ -67,8 +68,8 @@ func (s *storeInfo) rowsOf(i int) (first, end uint32) {
 	return uint32(i) << s.column.shift, uint32(i+1) << s.column.shift
 }
 
-// splice copies from src to dst, two versions of page i of a store, what they hold of rows that are in the set, or that
-// are not. It reports whether that changed anything.
+// splice copies from src to dst, two versions of page i of a store, the parts of rows that are in the set, or not in
+// it. It reports whether dst changed.
 func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (changed bool) {
 	first, end := s.rowsOf(i)
 	for k := first / blockRows; k*blockRows < end; k++ {
@@ -95,7 +96,7 @@ func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (chang
 	return changed
 }
 
-// wordIn returns the presence word of the block that begins row rows behind the page's first.
+// wordIn returns the presence word of a block. row is the number of rows between the page's first row and the block.
 func wordIn(page []byte, row uint32) *uint64 {
 	return (*uint64)(unsafe.Pointer(&page[row/blockRows*8]))
 }

@@ -7,22 +7,22 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Picture shows states of one image in another: a view's. That image holds copies of the pages of the simulation's
-// image. As everywhere, a live page that is not marked equals its base; here the base is the simulation's page itself,
-// with a reference of the picture's. A page whose rows were blended, hidden or written by the game is marked, and so
-// copied again by the next Show.
+// Picture shows states of one image in another, which belongs to a view. The view's image holds copies of the
+// source's pages. As everywhere, a live page that is not marked equals its base. Here the base is the source's page
+// itself, with a reference of the picture's. Pages with rows that were blended, hidden or written by the game are
+// marked, and the next Show copies them again.
 type Picture struct {
 	image  *Image  // the copies
-	source *Image  // whose pages the copies were made of
+	source *Image  // the image whose pages were copied
 	alpha  float64 // in [0, 1]
 }
 
 // NewPicture returns a picture that shows nothing. im belongs to it from then on.
 func NewPicture(im *Image) *Picture { return &Picture{image: im} }
 
-// Shown are the states of one world that a picture is made of. All may be empty or nil.
+// Shown are the states of one world in a picture. All may be empty or nil.
 type Shown struct {
-	Prev, Cur *Snapshot // own rows lie between the two
+	Prev, Cur *Snapshot // own rows are interpolated between the two
 	Confirmed *Snapshot // ConfirmedOnly components of own rows
 	Remote    *Snapshot // rows that are not own
 	Own       *RowSet   // nil: no row
@@ -62,7 +62,7 @@ func (p *Picture) Show(s Shown, alpha float64) {
 // EveryRow is the set of all rows. It is only read.
 func EveryRow() *RowSet { return everyRow }
 
-// leaveSource drops all references to pages of the image that was shown, and makes every page be copied anew.
+// leaveSource releases all pages of the source and makes Show copy every page.
 func (p *Picture) leaveSource() {
 	for i := range p.image.live {
 		live := &p.image.live[i]
@@ -73,8 +73,8 @@ func (p *Picture) leaveSource() {
 	}
 }
 
-// copyPages makes the live pages those of cur, and those of ConfirmedOnly columns the ones of confirmed; rows that are not
-// one's own are remote's. It reports whether an entity or a set of components may have changed.
+// copyPages makes the live pages Cur's, and those of ConfirmedOnly columns Confirmed's. Rows that are not own are
+// Remote's. It reports whether an entity or a set of components may have changed.
 func (p *Picture) copyPages(s *Shown) (restructured bool) {
 	im := p.image
 	for i := range im.columns {
@@ -96,7 +96,7 @@ func (p *Picture) copyPages(s *Shown) (restructured bool) {
 	return restructured
 }
 
-// grow gives the region at least the pages that the source has.
+// grow gives the region at least as many pages as the source's.
 func (p *Picture) grow(c *Column, r *region, o Owner) {
 	if p.source == nil || c.info.single {
 		return
@@ -110,9 +110,9 @@ func (p *Picture) grow(c *Column, r *region, o Owner) {
 	}
 }
 
-// copyStore copies those pages of a store that are not known to be what is to be shown: own rows as from has them, the
-// others as remote has. It reports whether there were any. A page with rows of both is put together in place, so that it
-// counts only if it was changed.
+// copyStore copies the pages of a store that may differ from the shown states: own rows from from, the others from
+// Remote. It reports whether there were any. A page with rows of both is combined in place and counts only if it
+// changed.
 func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 	mixed := s.Own != everyRow && !st.info.column.single
 	for i, number := range st.pages {
@@ -146,8 +146,7 @@ func (p *Picture) copyStore(st *store, from *Snapshot, s *Shown) (copied bool) {
 	return copied
 }
 
-// hideUnconfirmed empties the own rows of a ConfirmedOnly column, copied from confirmed, whose entity is not the one that
-// is shown.
+// hideUnconfirmed empties own rows of a ConfirmedOnly column if Confirmed has another entity in the row.
 func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 	im, identity := p.image, p.image.identity()
 	for o := range c.regions {
@@ -163,7 +162,8 @@ func (p *Picture) hideUnconfirmed(c *Column, s *Shown) {
 	}
 }
 
-// blend moves the own rows of a column, copied from Cur, back towards Prev. Pages that Prev and Cur share are equal.
+// blend interpolates the own rows of a column, copied from Cur, between Prev and Cur. Pages that both share are
+// equal.
 func (p *Picture) blend(c *Column, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) {
 	for d := range apart(s.Prev, s.Cur, c.firstStore(), c.endStore()) {
 		if !d.isBits && p.blendPage(c, d.owner, d.index, lerp, s) {
@@ -172,8 +172,8 @@ func (p *Picture) blend(c *Column, lerp func(dst, a, b unsafe.Pointer, t float64
 	}
 }
 
-// blendPage blends the own rows of page i whose entity is in both states with the component. It reports whether there
-// were any.
+// blendPage interpolates the own rows of page i whose entity is in both states with the component. It reports
+// whether there were any.
 func (p *Picture) blendPage(c *Column, o Owner, i int, lerp func(dst, a, b unsafe.Pointer, t float64), s *Shown) (blended bool) {
 	r, identity := &c.regions[o], p.image.identity()
 	visible := &identity.regions[o]
@@ -192,8 +192,9 @@ func (p *Picture) blendPage(c *Column, o Owner, i int, lerp func(dst, a, b unsaf
 	return blended
 }
 
-// Blend shows e a fraction t ∈ [0, 1] of the way from state a to state b: a component with a Lerp role has the value
-// between the two if e has it in both, else b's. Components that e does not have in b, or is not shown with, do not change.
+// Blend shows e a fraction t ∈ [0, 1] of the way from state a to state b. A component with a Lerp role is
+// interpolated if e has it in both; otherwise its value is b's. Components that e lacks in b, or is shown without,
+// do not change.
 func (p *Picture) Blend(e Entity, a, b *Snapshot, t float64) {
 	p.mustShow(a)
 	p.mustShow(b)
@@ -224,8 +225,8 @@ func (p *Picture) Move(e Entity, m Motion) {
 	}
 }
 
-// Shift shows e this far, in world units, from where it would be shown, in every component that has both roles Motion
-// and SetMotion. Shifts of one picture add up.
+// Shift shows e displaced by a distance in world units, in every component that has both roles Motion and SetMotion.
+// Shifts of one picture add up.
 func (p *Picture) Shift(e Entity, by fixed.Vec3) {
 	if !p.image.Exists(e) {
 		return
@@ -239,7 +240,7 @@ func (p *Picture) Shift(e Entity, by fixed.Vec3) {
 	})
 }
 
-// Hide takes e out of the picture until the next Show.
+// Hide removes e from the picture until the next Show.
 func (p *Picture) Hide(e Entity) {
 	if p.image.Exists(e) {
 		p.image.clearRow(e.Owner(), e.Row%regionRows)
@@ -247,12 +248,12 @@ func (p *Picture) Hide(e Entity) {
 	}
 }
 
-// Invalidate makes data derived from the picture's image be built again.
+// Invalidate makes derived data of the picture's image be built again.
 func (p *Picture) Invalidate() { p.image.invalidate() }
 
-// mustShow panics if a snapshot is of another world than those that are shown.
+// mustShow panics if a snapshot is of another world than the shown ones.
 func (p *Picture) mustShow(s *Snapshot) {
 	if !s.Empty() && (s.image != p.source || s.image.fingerprint != p.image.fingerprint) {
-		panic("ecs: a View of snapshots of several worlds or of another game: pass snapshots that one world of the view's game saved")
+		panic("ecs: a View of snapshots of several worlds or of another game: pass snapshots from one world of the view's game")
 	}
 }

@@ -6,21 +6,21 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Placement is what an order of kind OrderMotion carries: where an entity is at the end of the tick, on the word of
-// whoever steers it, whatever the systems made of it.
+// Placement is the payload of an order of kind OrderMotion: position and velocity of an entity at the end of the
+// tick, from the client that is authoritative for it.
 //
-// It is for strategies in which a client has the authority over the place of its avatars. The systems have the last word
-// all the same: where they move the entity farther than Within in this tick, as a respawn does, it stays there.
+// The systems take precedence: if they move the entity farther than Within in this tick, as a respawn does, the
+// placement has no effect.
 type Placement struct {
 	Motion
 	Within fixed.Num // world units
 }
 
-// placementBits are the fractional bits that a Placement carries: more than any step of a position that a game has.
+// placementBits is the number of fractional bits in an encoded Placement.
 const placementBits = 16
 
-// AppendPlacement appends the payload of an order of kind OrderMotion, at most 61 bytes: position, velocity and Within
-// as varints in 1/65536, rounded down to that.
+// AppendPlacement appends the payload of an order of kind OrderMotion, at most 61 bytes: position, velocity and
+// Within as varints in units of 1/65536, rounded down.
 func AppendPlacement(dst []byte, p Placement) []byte {
 	for _, n := range p.nums() {
 		dst = binary.AppendVarint(dst, int64(n)>>(32-placementBits))
@@ -28,7 +28,8 @@ func AppendPlacement(dst []byte, p Placement) []byte {
 	return dst
 }
 
-// ParsePlacement reads the payload of an order of kind OrderMotion; ok is false if AppendPlacement has not written it.
+// ParsePlacement reads the payload of an order of kind OrderMotion. ok is false if AppendPlacement has not written
+// it.
 func ParsePlacement(payload []byte) (p Placement, ok bool) {
 	var nums [7]fixed.Num
 	for i := range nums {
@@ -49,8 +50,8 @@ func (p *Placement) nums() [7]fixed.Num {
 	return [...]fixed.Num{p.Pos.X, p.Pos.Y, p.Pos.Z, p.Vel.X, p.Vel.Y, p.Vel.Z, p.Within}
 }
 
-// placing is an order of kind OrderMotion between its execution, before the systems, and the end of the tick. Those of
-// the last tick are kept for Placed.
+// placing is an order of kind OrderMotion from its execution, before the systems, until the next tick. Placed reads
+// those of the last tick.
 type placing struct {
 	entity Entity
 	to     Placement
@@ -58,7 +59,7 @@ type placing struct {
 	done   bool
 }
 
-// Plan takes note of an order of kind OrderMotion. What is malformed, or names nothing that has a place, does nothing.
+// Plan notes an order of kind OrderMotion. It ignores a malformed payload and an entity without a position.
 func (im *Image) Plan(e Entity, payload []byte) {
 	to, ok := ParsePlacement(payload)
 	if at, has := im.Motion(e); ok && has {
@@ -66,7 +67,7 @@ func (im *Image) Plan(e Entity, payload []byte) {
 	}
 }
 
-// place puts the entities where the tick's orders have them, after the systems.
+// place moves the entities to the positions in the tick's orders, after the systems.
 func (im *Image) place() {
 	if len(im.placings) == 0 {
 		return
@@ -77,11 +78,11 @@ func (im *Image) place() {
 			p.done = im.setMotion(p.entity, p.to.Motion)
 		}
 	}
-	im.invalidate() // systems kept derived data in step with where things were
+	im.invalidate() // systems updated derived data for the positions before
 }
 
-// Placed reports whether an order of kind OrderMotion put e somewhere in the last tick: it was there, and the systems did
-// not move it farther than the order allows.
+// Placed reports whether an order of kind OrderMotion has placed e in the last tick: e existed, and the systems did
+// not move it farther than Within.
 func (im *Image) Placed(e Entity) bool {
 	for i := range im.placings {
 		if im.placings[i].entity == e {

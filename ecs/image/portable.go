@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// target is how a target lays out structs. Targets differ only in align, the most that a value of 8 bytes is aligned
-// to: 8 on 64-bit targets and WebAssembly, 4 on 386, arm and mips.
+// target describes how a target lays out structs. Targets differ only in align, the largest alignment of a value of
+// 8 bytes: 8 on 64-bit targets and WebAssembly, 4 on 386, arm and mips.
 type target struct{ align uintptr }
 
 var (
@@ -17,7 +17,7 @@ var (
 	native = target{unsafe.Alignof(struct{ v uint64 }{}.v)}
 )
 
-// littleEndian says whether this target stores the lowest byte first, as the image's bytes are defined.
+// littleEndian reports whether this target stores the lowest byte first, as the image's bytes are defined.
 var littleEndian = func() bool {
 	one := uint16(1)
 	return *(*byte)(unsafe.Pointer(&one)) == 1
@@ -54,7 +54,7 @@ func (g target) structure(t reflect.Type) (offsets []uintptr, size, align uintpt
 
 func alignUp(n, to uintptr) uintptr { return (n + to - 1) / to * to }
 
-// misplaced is a part of a type that lies elsewhere, or has another size, on 32-bit targets.
+// misplaced is a part of a type that has another offset or size on 32-bit targets.
 type misplaced struct {
 	path     string
 	at64     uintptr
@@ -69,8 +69,8 @@ func (m *misplaced) problem() string {
 	return fmt.Sprintf("lies at byte %d on 64-bit targets and at %d on 32-bit ones; put a `_ uint32` before it", m.at64, m.at32)
 }
 
-// misplacedIn returns the first part of t that lies elsewhere on 32-bit targets, or nil. at64 and at32 are where t
-// itself lies.
+// misplacedIn returns the first part of t that has another offset or size on 32-bit targets, or nil. at64 and at32
+// are the offsets of t itself.
 func misplacedIn(t reflect.Type, path string, at64, at32 uintptr) *misplaced {
 	if at64 != at32 {
 		return &misplaced{path: path, at64: at64, at32: at32}

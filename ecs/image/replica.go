@@ -6,22 +6,21 @@ import (
 	"math/bits"
 )
 
-// A replica is a world that is not computed but told: a client's copy of what the server says. Entities come into it,
-// change and go by what follows, between ticks. Each call changes one thing or, on an error, nothing.
+// A replica is a client's copy of the server's state. The functions below change it between ticks. Each changes one entity,
+// resource, input or tick, or nothing if it returns an error.
 
 // Errors of the functions that write a replica.
 var (
-	ErrReplicaEntity = errors.New("ecs: a replica's entity has a row that no entity can have, or is born after the state")
-	ErrReplicaValues = errors.New("ecs: a replica's values are not those of the components, or no program could have stored them")
-	ErrReplicaMemory = errors.New("ecs: a replica would take more than 64 MiB")
+	ErrReplicaEntity = errors.New("image: PutEntity with a row that no entity can have, or a birth after the state's tick")
+	ErrReplicaValues = errors.New("image: values that do not fit the components, the resource or the number of players")
+	ErrReplicaMemory = errors.New("image: a replica would take more than 64 MiB")
 )
 
-// replicaBytes bounds the pages of a world that grows by what it is told: a row far up in an owner's region takes memory
-// for all rows below it.
+// replicaBytes bounds the pages of a replica. A row far up in an owner's region takes memory for all rows below it.
 const replicaBytes = 64 << 20
 
-// PutEntity makes e an entity with these components and their scalars, as Snapshot.AppendScalars lists them. What was in
-// e's row before is gone.
+// PutEntity makes e an entity with these components and their scalars, in the order of Snapshot.AppendScalars. It
+// replaces an entity in e's row. After an error the state is as before.
 func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 	o, i := e.Owner(), e.Row%regionRows
 	if e.Row == 0 || int(o) >= len(im.structure.hint) || e.Born > im.Tick() {
@@ -69,7 +68,7 @@ func (im *Image) PutEntity(e Entity, set ComponentSet, values []uint64) error {
 	return nil
 }
 
-// put writes row i from the head of values and returns the rest.
+// put writes row i from the start of values and returns the rest.
 func (c *Column) put(r *region, i uint32, values []uint64) (rest []uint64) {
 	row, scalars := c.rowOf(r, i), c.info.layout.scalars
 	for k := range scalars {
@@ -95,7 +94,7 @@ func fitScalars(columns []Column, set ComponentSet, values []uint64) bool {
 	return len(values) == 0
 }
 
-// room returns how many bytes of pages the region has to grow by to have row i.
+// room returns the number of bytes of pages that the region has to grow by for row i.
 func (im *Image) room(r *region, info *columnInfo, i uint32) (bytes int) {
 	if pages := int(i)/(blockRows*bitsPageWords) + 1; pages > len(r.bits.pages) {
 		bytes += (pages - len(r.bits.pages)) * im.bitPool.bytes
@@ -110,7 +109,7 @@ func (im *Image) room(r *region, info *columnInfo, i uint32) (bytes int) {
 	return bytes
 }
 
-// DropRow empties a row, whichever entity is in it; it reports whether there was one.
+// DropRow removes the entity in a row. It reports false if there is none.
 func (im *Image) DropRow(row uint32) bool {
 	o, i := Owner(row>>regionShift), row%regionRows
 	if row == 0 || int(o) >= len(im.structure.hint) || !im.identity().regions[o].has(i) {
@@ -131,7 +130,7 @@ func (im *Image) clearRow(o Owner, i uint32) {
 	}
 }
 
-// PutResource gives Game.Resources[i] these scalars, as Snapshot.AppendResource lists them.
+// PutResource gives Game.Resources[i] these scalars, in the order of Snapshot.AppendResource.
 func (im *Image) PutResource(i int, values []uint64) error {
 	c := &im.columns[engineColumns+i]
 	if columns := im.columns[engineColumns+i : engineColumns+i+1]; !fitScalars(columns, 1, values) {
@@ -143,7 +142,7 @@ func (im *Image) PutResource(i int, values []uint64) error {
 	return nil
 }
 
-// PutTick makes the state that of tick t, with these players in the match.
+// PutTick sets the tick and the players in the match.
 func (im *Image) PutTick(t Tick, players PlayerSet) error {
 	if bits.Len64(uint64(players)) > im.schema.MaxPlayers {
 		return ErrReplicaValues
@@ -154,11 +153,11 @@ func (im *Image) PutTick(t Tick, players PlayerSet) error {
 	return nil
 }
 
-// PutInput makes in the input that p gave in the state's tick: a replica is told states, not what entered them, and who
-// goes on from one by itself wants to know what was held already. Call it between ticks.
+// PutInput makes in p's input of the state's tick. A replica receives states without their inputs; a client that
+// predicts from one needs the last input. Call it between ticks. It panics for a player that the game does not have.
 func (im *Image) PutInput(p Player, in InputBytes) {
 	if int(p) >= im.schema.MaxPlayers {
-		panic(fmt.Sprintf("ecs: PutInput for player %d of a game of %d: check what comes from outside first", p, im.schema.MaxPlayers))
+		panic(fmt.Sprintf("image: PutInput for player %d in a game of %d players", p, im.schema.MaxPlayers))
 	}
 	size := im.schema.Input.Size()
 	if size == 0 {
@@ -169,8 +168,8 @@ func (im *Image) PutInput(p Player, in InputBytes) {
 	copy(im.live[data.pages[0]].mem[int(p)*size:(int(p)+1)*size], in[:])
 }
 
-// told drops what was known of the state before: derived data, and if entities or their components have changed, where
-// there are free rows.
+// edited invalidates derived data. changed reports that entities or sets of components have changed: the record of
+// free rows is then reset too.
 func (im *Image) edited(changed bool) {
 	im.invalidate()
 	if changed {

@@ -6,8 +6,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// Roles say what sync strategies must know of a component. All fields are optional; a strategy that needs one refuses
-// a game in which no component has it, and names the role.
+// Roles describe a component to sync strategies. All are optional. A strategy that needs a role refuses a game in
+// which no component has it, and names the role.
 type Roles[T any] struct {
 	// Lerp returns the value a fraction t ∈ [0, 1] of the way from a to b, for drawing. Without it a view shows b.
 	Lerp func(a, b T, t float64) T
@@ -15,26 +15,28 @@ type Roles[T any] struct {
 	Motion func(*T) Motion
 	// SetMotion stores position and velocity.
 	SetMotion func(*T, Motion)
-	// Quantise rounds a value to what the wire can carry: what it has rounded, it leaves alone. World.Step applies it to
-	// what was written, at the end of a tick, before fields are rounded to their steps.
+	// Quantise rounds a value to the resolution of the wire. It must not change a value that it has rounded. At the end
+	// of a tick World.Step applies it to the rows that were written, before fields are rounded to their steps.
 	Quantise func(*T)
-	// Tolerance is δ, the difference in position up to which a prediction counts as right, in world units. Zero: exact.
+	// Tolerance is δ, the largest difference in position, in world units, of a correct prediction. 0 requires equal
+	// positions.
 	Tolerance fixed.Num
-	// Bounds returns what of the entity can be hit: a circle around Motion's position, radius in world units.
+	// Bounds returns the radius in which the entity can be hit, in world units, around Motion's position.
 	Bounds func(*T) fixed.Num
-	// Priority weighs entities that have the component when a byte budget is short: one of 4 is told of four times as often
-	// as one of 1, be that once a second at least. The largest of an entity's components counts. Zero: 1. Not negative.
+	// Priority is the weight of entities with the component when a byte budget is short. An entity of priority 4 is
+	// sent four times as often as one of 1, and every entity at least once a second. The largest of an entity's
+	// components counts. 0 means 1. It must not be negative.
 	Priority float32
-	// ConfirmedOnly components are shown as the last confirmed tick has them, never as predicted.
+	// ConfirmedOnly components are shown with their values in the last confirmed tick, never predicted.
 	ConfirmedOnly bool
 }
 
-// Motion is a position and a velocity in the plane plus height.
+// Motion is a position and a velocity in three dimensions, in world units and world units per second.
 type Motion struct {
 	Pos, Vel fixed.Vec3
 }
 
-// roles is Roles without the type.
+// roles is Roles without the type parameter.
 type roles struct {
 	lerp          func(dst, a, b unsafe.Pointer, t float64)
 	motion        func(unsafe.Pointer) Motion

@@ -2,20 +2,20 @@ package image
 
 import "math/bits"
 
-// RowSet is a set of rows, for saying which rows of a world are on a timeline: single rows, and whole regions of an
-// owner, with the rows that are yet to come. It names rows, not entities, belongs to no world and is no part of any
-// state. The zero RowSet is empty.
+// RowSet is a set of rows: single rows, and whole regions of an owner including rows that are not used yet. It names
+// the rows on one timeline. It contains rows, not entities, belongs to no world and is not part of any state. The
+// zero RowSet is empty.
 type RowSet struct {
-	whole [MaxPlayers + 1]bool // by owner: its rows are in the set unless words says otherwise
-	// words has a bit for each row that is an exception: in the set though its owner is not whole, or missing though it
-	// is. index = owner; each grows with the highest row that was one.
+	whole [MaxPlayers + 1]bool // by owner: its rows are in the set except those in words
+	// words has a bit for each exception: a row that is in the set though its owner is not whole, or missing though it
+	// is. index = owner; each grows with the highest such row.
 	words [MaxPlayers + 1][]uint64
 }
 
-// Add adds a row, which is Entity.Row. A row of an owner that no game has is left out.
+// Add adds a row, which is Entity.Row. It ignores a row of an owner that no game has.
 func (s *RowSet) Add(row uint32) { s.put(row, true) }
 
-// Remove takes a row out of the set. The rest of its owner's region stays.
+// Remove removes a row. The rest of its owner's region stays.
 func (s *RowSet) Remove(row uint32) { s.put(row, false) }
 
 func (s *RowSet) put(row uint32, in bool) {
@@ -47,7 +47,7 @@ func (s *RowSet) Has(row uint32) bool {
 	return s.word(Owner(row>>regionShift), int(i/blockRows))>>(i%blockRows)&1 != 0
 }
 
-// AddOwner adds all rows of the owner's region, also those that no entity has yet.
+// AddOwner adds all rows of the owner's region, including rows that are not used yet.
 func (s *RowSet) AddOwner(o Owner) {
 	if int(o) < len(s.whole) {
 		s.whole[o] = true
@@ -55,7 +55,7 @@ func (s *RowSet) AddOwner(o Owner) {
 	}
 }
 
-// HasOwner reports whether the owner's region was added as a whole. Rows that were removed since do not count.
+// HasOwner reports whether AddOwner has added the owner's region. Rows removed since then do not matter.
 func (s *RowSet) HasOwner(o Owner) bool { return int(o) < len(s.whole) && s.whole[o] }
 
 // Clear empties the set and keeps its memory.
@@ -75,7 +75,7 @@ var everyRow = func() *RowSet {
 	return s
 }()
 
-// word returns which rows of block k of the owner's region are in the set. A nil set has none.
+// word returns the rows of block k of the owner's region that are in the set. A nil set has none.
 func (s *RowSet) word(o Owner, k int) (set uint64) {
 	if s == nil {
 		return 0
@@ -89,7 +89,7 @@ func (s *RowSet) word(o Owner, k int) (set uint64) {
 	return set
 }
 
-// share says how much of a page's rows a set has.
+// overlap is the part of a page's rows that a set has.
 type overlap uint8
 
 const (
@@ -98,7 +98,7 @@ const (
 	overlapAll
 )
 
-// overlapOf returns how many of rows [first, end) of the owner's region are in the set. The stretch is not empty.
+// overlapOf returns the overlap of the set with rows [first, end) of the owner's region, which are not empty.
 func (s *RowSet) overlapOf(o Owner, first, end uint32) overlap {
 	if s == nil {
 		return overlapNone
@@ -124,13 +124,13 @@ func (s *RowSet) overlapOf(o Owner, first, end uint32) overlap {
 	return overlapNone
 }
 
-// stretchBits returns which rows of block k lie in [first, end). At least one does.
+// stretchBits returns the rows of block k that lie in [first, end). There is at least one.
 func stretchBits(k, first, end uint32) uint64 {
 	from, to := max(first, k*blockRows)-k*blockRows, min(end, (k+1)*blockRows)-k*blockRows
 	return fullBlock << from & (fullBlock >> (blockRows - to))
 }
 
-// runOf takes the first run of rows out of the set, which is not empty, and returns its first row and its length.
+// runOf removes the first run of rows from the set, which is not empty, and returns its first row and its length.
 func runOf(set *uint64) (row, n uint32) {
 	row = uint32(bits.TrailingZeros64(*set))
 	n = uint32(bits.TrailingZeros64(^(*set >> row)))

@@ -10,21 +10,21 @@ import (
 	"unsafe"
 )
 
-// scalar is a number in a row, as a wire carries it: integers extended to 64 bits by their sign, booleans as 0 and 1,
-// floats as their bits, and whatever has a step as the number of steps. NaN is carried as 0.
+// scalar is a number in a row, as a wire carries it. Integers are sign-extended to 64 bits, booleans are 0 and 1,
+// floats are their bits, and values with a step are the number of steps. NaN is carried as 0.
 type scalar struct {
 	path   string
 	offset uintptr
 	form   form
 	shift  uint8 // log2 of step, where that is a power of two
 	group  int
-	most   uint64 // of the count of a list: its slots; else 0
-	step   int64  // as a fixed.Num; 0: none
+	most   uint64 // slots of the list that this counts; otherwise 0
+	step   int64  // as a fixed.Num; 0 for none
 	half   int64
 	unit   float64 // step
 }
 
-// form is how a scalar stands in memory.
+// form is the representation of a scalar in memory.
 type form uint8
 
 const (
@@ -68,7 +68,7 @@ func (w layoutWalk) scalar(t reflect.Type, path string, offset uintptr, tag refl
 	return nil
 }
 
-// withoutIndexes returns a path without what stands in brackets.
+// withoutIndexes returns a path without its parts in brackets.
 func withoutIndexes(path string) string {
 	for {
 		from := strings.IndexByte(path, '[')
@@ -114,8 +114,8 @@ func (s *scalar) read(row unsafe.Pointer) uint64 {
 	return 0
 }
 
-// fits reports whether v is the scalar of some row: no integer wider than its field, no boolean above 1, no NaN, no
-// list longer than it may be, no number of steps beyond what the field can hold.
+// fits reports whether v is the scalar of some row. It is false for an integer wider than its field, a boolean above
+// 1, NaN, a list longer than its slots, and a number of steps beyond the field's range.
 func (s *scalar) fits(v uint64) bool {
 	n := int64(v)
 	switch s.form {
@@ -187,17 +187,17 @@ func (l *layout) appendScalars(dst []uint64, row unsafe.Pointer) []uint64 {
 	return dst
 }
 
-// Scalar describes one of the numbers that a component or resource consists of, as AppendScalars lists them.
+// Scalar describes one number of a component or resource, as in AppendScalars.
 type Scalar struct {
-	Path string // of the field in the component or resource
-	// Group is the same for scalars of one declared field, which are alike in size: the axes of a vector, the elements of
+	Path string // path of the field in the component or resource
+	// Group is equal for scalars of one declared field, which have similar sizes: the axes of a vector, the elements of
 	// an array or a list. It counts from 0 in the component or resource.
 	Group int
-	// Pattern says that the number is a pattern of bits: two of them are near each other if they share high bits, not if
-	// their difference is small. Floats without a step and booleans are.
+	// Pattern reports that the number is a bit pattern: two values are close if they share high bits, not if their
+	// difference is small. Floats without a step and booleans are patterns.
 	Pattern bool
-	// Place says that SetMotion of the component's Roles writes the number: it is of where an entity is, or how fast it
-	// moves.
+	// Place reports that SetMotion of the component's Roles writes the number: it is part of the entity's position or
+	// velocity.
 	Place bool
 }
 
@@ -212,13 +212,13 @@ func (l *layout) describe() (list []Scalar) {
 // ComponentSet is a set of components: bit i stands for Game.Components[i].
 type ComponentSet uint64
 
-// MaxSetComponents is how many components a game may have whose entities are taken apart into scalars.
+// MaxSetComponents is the largest number of components of a game whose entities are encoded as scalars.
 const MaxSetComponents = 64
 
-// errSet is for a game that has more.
-var errSet = errors.New("ecs: a game of more than 64 components has no sets of them: keep state that nobody is told of in fewer, larger components")
+// errSet is the error for a game with more components.
+var errSet = errors.New("ecs: a game whose entities are replicated has at most 64 components: combine components that are not replicated")
 
-// CheckScalars reports whether the game's states can be taken apart into scalars.
+// CheckScalars returns an error if the game's states cannot be encoded as scalars.
 func (s *Schema) CheckScalars() error {
 	if len(s.Components) > MaxSetComponents {
 		return errSet
@@ -226,7 +226,7 @@ func (s *Schema) CheckScalars() error {
 	return nil
 }
 
-// EntityAt returns the entity in a row of the state that s holds, or the zero Entity.
+// EntityAt returns the entity in a row of the state, or the zero Entity.
 func (s *Snapshot) EntityAt(row uint32) Entity {
 	if s.Empty() || int(row>>regionShift) >= len(s.image.columns[columnIdentity].regions) {
 		return Entity{}
@@ -234,9 +234,8 @@ func (s *Snapshot) EntityAt(row uint32) Entity {
 	return s.entityAt(Owner(row>>regionShift), row%regionRows)
 }
 
-// AppendScalars appends the scalars of the entity in a row: of each component that it has, in the order of
-// Game.Components, those of its fields in the order of their declaration. The entity is zero, and nothing appended,
-// where the row is free.
+// AppendScalars appends the scalars of the entity in a row: its components in the order of Game.Components, and the
+// fields of each in the order of declaration. For a free row, e is zero and nothing is appended.
 func (s *Snapshot) AppendScalars(dst []uint64, row uint32) (e Entity, set ComponentSet, values []uint64) {
 	if e = s.EntityAt(row); e.IsZero() {
 		return e, 0, dst
@@ -258,12 +257,12 @@ func (s *Snapshot) AppendResource(dst []uint64, i int) []uint64 {
 	return c.info.layout.appendScalars(dst, s.row(c, 0, 0))
 }
 
-// Players returns the players who are in the match in the state that s holds.
+// Players returns the players in the match in the state.
 func (s *Snapshot) Players() PlayerSet {
 	return PlayerSet((*core)(s.row(&s.image.columns[columnCore], 0, 0)).Players)
 }
 
-// Entities calls f for each entity of the state that s holds, upwards by row, until f returns false.
+// Entities calls f for each entity of the state in the order of rows, until f returns false.
 func (s *Snapshot) Entities(f func(e Entity) bool) {
 	if s.Empty() {
 		return

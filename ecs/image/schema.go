@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Schema describes the state of a game: its columns in their order, its input, its events and its players. It does not
-// change.
+// Schema describes the state of a game: its columns in their order, its input, its events and its number of players.
+// It does not change.
 type Schema struct {
 	Resources  []*Declaration
 	Components []*Declaration
@@ -129,9 +129,9 @@ func (s *Schema) Priority(set ComponentSet) float32 {
 	return most
 }
 
-// Portable reports every component, resource, event and input whose bytes would lie elsewhere on a target of the other
-// word size, with the first such field of each and the padding it needs. On a 32-bit target NewWorld refuses such a
-// game; a test that calls Portable fails on any target.
+// Portable reports every component, resource, event and input whose bytes lie elsewhere on a target of the other
+// word size. The error names the first such field of each and the padding that it needs. On a 32-bit target NewWorld
+// refuses such a game; a test that calls Portable fails on every target.
 func (s *Schema) Portable() error {
 	var errs []error
 	check := func(kind, name string, l *layout, err error) {

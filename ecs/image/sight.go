@@ -7,24 +7,24 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// ViewStamp is a moment that a player saw: Part/256 of the way from State(Tick) to State(Tick+1). A zero Tick is the
-// present, whatever Part says.
+// ViewStamp is a moment that a player saw: Part/256 of the way from State(Tick) to State(Tick+1). If Tick is zero,
+// it is the present, and Part is ignored.
 type ViewStamp struct {
 	Tick Tick
 	Part uint8
 }
 
-// MaxViewTicks is how far back a stamp can lie. World.Step passes over an older one, so that whoever plays a match
-// again needs no more of its past than this.
+// MaxViewTicks bounds the age of a stamp, in ticks. World.Step ignores an older one, so a replay needs no more
+// history than this.
 const MaxViewTicks = 1024
 
-// AppendViewStamp appends what an order of kind OrderView carries, at most 11 bytes: the tick as a uvarint, then the
-// part.
+// AppendViewStamp appends the payload of an order of kind OrderView, at most 11 bytes: the tick as a uvarint, then
+// the part.
 func AppendViewStamp(dst []byte, v ViewStamp) []byte {
 	return append(binary.AppendUvarint(dst, uint64(v.Tick)), v.Part)
 }
 
-// ParseViewStamp reads the payload of an order of kind OrderView; ok is false if AppendViewStamp has not written it.
+// ParseViewStamp reads the payload of an order of kind OrderView. ok is false if AppendViewStamp has not written it.
 func ParseViewStamp(payload []byte) (v ViewStamp, ok bool) {
 	tick, n := binary.Uvarint(payload)
 	if n <= 0 || n > 1 && payload[n-1] == 0 || len(payload) != n+1 {
@@ -33,20 +33,20 @@ func ParseViewStamp(payload []byte) (v ViewStamp, ok bool) {
 	return ViewStamp{Tick: Tick(tick), Part: payload[n]}, true
 }
 
-// sight is what players saw when they did what they do in the running tick. views is empty between ticks.
+// sight holds the moments that players saw when giving the inputs of the running tick. views is empty between ticks.
 type sight struct {
 	past  func(Tick) (*Snapshot, bool)
-	views []Sight // index = Player; made with the first stamp that counts
+	views []Sight // index = Player; allocated for the first stamp
 	set   PlayerSet
 }
 
-// SetPast says where older states are read: a server's ring of snapshots that this world saved, one of each tick. nil,
-// the default: there is no past, and stamps mean nothing. Snapshots that past returns must stay as they are until the
-// end of a Step.
+// SetPast sets the source of older states: a server's ring of snapshots that this image saved, one per tick. With
+// nil, the default, view stamps are ignored. Snapshots that past returns must not change until the end of
+// World.Step.
 func (im *Image) SetPast(past func(Tick) (*Snapshot, bool)) { im.sight.past = past }
 
-// Past returns the state of an older tick for systems that look at what was seen; ok is false if it is not held or
-// further back than MaxViewTicks.
+// Past returns the state of an older tick. ok is false if past does not return it, or if it is more than
+// MaxViewTicks old.
 func (im *Image) Past(f Tick) (s *Snapshot, ok bool) {
 	now := im.Tick()
 	if im.sight.past == nil || f >= now || now-f > MaxViewTicks {
@@ -59,8 +59,8 @@ func (im *Image) Past(f Tick) (s *Snapshot, ok bool) {
 	return s, true
 }
 
-// ViewOf returns the moment that p saw when doing what p does in the running tick; ok is false where that is the
-// present. It comes from an order of kind OrderView in this tick and is gone when the tick is over.
+// ViewOf returns the moment that p saw when giving the inputs of the running tick. ok is false if that is the
+// present. An order of kind OrderView in this tick sets it, and it ends with the tick.
 func (im *Image) ViewOf(p Player) (v ViewStamp, ok bool) {
 	if !im.sight.set.Has(p) {
 		return ViewStamp{}, false
@@ -68,9 +68,8 @@ func (im *Image) ViewOf(p Player) (v ViewStamp, ok bool) {
 	return im.sight.views[p].Stamp, true
 }
 
-// SetView makes what the payload says p's view of the running tick. A stamp that is malformed, of a moment that has
-// not been or that the past does not hold makes it the present: a server stamps what it holds, so such a stamp is none
-// that it has judged by.
+// SetView sets p's view of the running tick from the payload of an order. The view is the present if the payload is
+// malformed, or if its moment is in the future or not in the history: a server stamps only states that it has.
 func (im *Image) SetView(p Player, payload []byte) {
 	im.sight.set &^= 1 << p
 	v, ok := ParseViewStamp(payload)
@@ -92,7 +91,7 @@ func (im *Image) SetView(p Player, payload []byte) {
 	im.sight.set |= 1 << p
 }
 
-// clearViews lets go of the tick's views.
+// clearViews removes the tick's views.
 func (im *Image) clearViews() {
 	if im.sight.set != 0 {
 		clear(im.sight.views)
@@ -100,15 +99,15 @@ func (im *Image) clearViews() {
 	}
 }
 
-// Sight is what a player saw when doing what they do in the running tick: a moment and the states around it, which are the
-// same where Part is 0.
+// Sight is the moment that a player saw when giving the inputs of the running tick, with the states around it. The
+// two states are the same if Part is 0.
 type Sight struct {
 	Stamp    ViewStamp
 	From, To *Snapshot
 }
 
-// Sight returns what p saw of e when doing what p does in the running tick; late is false where that is the present. What
-// belongs to p is always seen in the present, since p predicts it.
+// Sight returns p's view of e in the running tick. late is false if it is the present. Entities of p are always in
+// the present, because p predicts them.
 func (im *Image) Sight(p Player, e Entity) (s Sight, late bool) {
 	if !im.sight.set.Has(p) || e.Owner() == OwnedBy(p) {
 		return s, false
@@ -116,9 +115,9 @@ func (im *Image) Sight(p Player, e Entity) (s Sight, late bool) {
 	return im.sight.views[p], true
 }
 
-// Targets calls f for each entity that can be hit, upwards by row, with where p saw it when doing what p does in the running
-// tick and with its radius in world units, until f returns false. It is to Motion and to the role Bounds what Seen is to
-// Read, for code that works with any game. Whoever p did not see, since it had not appeared, is left out.
+// Targets calls f for each entity that can be hit, in the order of rows, until f returns false. at is the motion
+// that p saw when giving the inputs of the running tick, and radius is in world units. Entities that p had not seen
+// yet are left out. It is for code that works with any game; see Component.Seen of ecs.
 func (im *Image) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num) bool) {
 	identity := im.identity()
 	for o := range identity.regions {
@@ -139,7 +138,7 @@ func (im *Image) Targets(p Player, f func(e Entity, at Motion, radius fixed.Num)
 	}
 }
 
-// seenMotion is to Motion what Seen is to Read.
+// seenMotion returns e's motion as p saw it.
 func (im *Image) seenMotion(p Player, e Entity) (m Motion, ok bool) {
 	if !im.sight.set.Has(p) || e.Owner() == OwnedBy(p) {
 		return im.Motion(e)

@@ -2,8 +2,8 @@ package image
 
 import "slices"
 
-// Snapshot is the content of a world's image at one tick: a page table whose pages are shared with other snapshots
-// where they are equal. It belongs to the world that saved it and stays valid until Release or the next Save into it.
+// Snapshot is the content of an image at one tick: a page table whose pages are shared with other snapshots where
+// they are equal. It belongs to the image that saved it, and is valid until Release or the next Save into it.
 //
 // The zero Snapshot is empty and ready for Save.
 type Snapshot struct {
@@ -12,18 +12,18 @@ type Snapshot struct {
 	table []*page // by page number; nil stands for zeros
 }
 
-// Tick returns the tick whose state s holds.
+// Tick returns the tick of the state.
 func (s *Snapshot) Tick() Tick { return s.tick }
 
-// Empty reports whether s holds no state; a nil Snapshot holds none.
+// Empty reports whether s holds no state. A nil Snapshot is empty.
 func (s *Snapshot) Empty() bool { return s == nil || s.image == nil }
 
-// Release gives the pages back. s is empty then and may be saved into again.
+// Release releases the pages. s is then empty and may be saved into again.
 func (s *Snapshot) Release() {
 	if s.image == nil {
 		return
 	}
-	for n, pg := range slices.Backward(s.table) { // so that pools hand pages out again in the order of the table
+	for n, pg := range slices.Backward(s.table) { // pools then allocate pages in the order of the table
 		if pg != nil {
 			s.image.live[n].store.info.pool.release(pg)
 		}
@@ -31,8 +31,8 @@ func (s *Snapshot) Release() {
 	s.image, s.table = nil, s.table[:0]
 }
 
-// save stores the image in s. Pages that nobody marked are shared unseen; marked ones are compared with their base
-// and copied only where they differ.
+// save stores the image in s. Pages without a mark are shared. Marked pages are compared with their base and copied
+// if they differ.
 func (im *Image) save(s *Snapshot, tick Tick) {
 	im.checkNext()
 	im.saveDirty()
@@ -47,8 +47,8 @@ func (im *Image) save(s *Snapshot, tick Tick) {
 	}
 }
 
-// saveDirty gives every marked page a base that equals it. Many are taken column by column, so that memory is read and
-// written upwards, whatever order they were marked in.
+// saveDirty gives every marked page a base that equals it. If there are many, it visits them column by column, so
+// that memory is read and written upwards.
 func (im *Image) saveDirty() {
 	if len(im.dirty)*8 < len(im.live) {
 		for _, number := range im.dirty {
@@ -77,8 +77,8 @@ func (im *Image) saveMarked(p *livePage) {
 	copy(p.base.mem, p.mem)
 }
 
-// checkNext looks at one unmarked page per save, in rotation. A page that changed without a mark was written past
-// its system's declaration; it is counted and saved.
+// checkNext compares one unmarked page per save with its base, in rotation. A page that differs was written without
+// a mark; it is counted and saved.
 func (im *Image) checkNext() {
 	if len(im.live) == 0 {
 		return
@@ -92,7 +92,7 @@ func (im *Image) checkNext() {
 	}
 }
 
-// restore makes the image equal to s, which must have been saved from it: pages that differ are copied back.
+// restore makes the image equal to s, which must have been saved from it: it copies back the pages that differ.
 func (im *Image) restore(s *Snapshot) {
 	for p, want := range im.outdated(s) {
 		p.become(want)
@@ -101,8 +101,8 @@ func (im *Image) restore(s *Snapshot) {
 	im.dirty = im.dirty[:0]
 }
 
-// PageBytes returns how many bytes of pages all snapshots of the world hold or have ready, for publishing what a
-// ring costs.
+// PageBytes returns the bytes of pages that all snapshots of the image hold or have allocated: the memory of a ring
+// of snapshots.
 func (im *Image) PageBytes() int {
 	total := 0
 	for _, p := range im.pools {

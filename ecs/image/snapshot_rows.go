@@ -4,7 +4,7 @@ import (
 	"unsafe"
 )
 
-// ExistsAt reports whether e is in the state that s holds.
+// ExistsAt reports whether e is in the state s.
 func ExistsAt(s *Snapshot, e Entity) bool {
 	if s.Empty() || e.Row == 0 {
 		return false
@@ -16,8 +16,8 @@ func ExistsAt(s *Snapshot, e Entity) bool {
 	return *(*Entity)(s.row(c, e.Owner(), e.Row%regionRows)) == e
 }
 
-// Row returns the memory of e's component in the state that s holds, which must not be written, or nil if e is not in it
-// or has no such component there.
+// Row returns the memory of e's component in the state. It returns nil if e is not in the state or has no such
+// component there. The memory must not be written.
 func (s *Snapshot) Row(d *Declaration, e Entity) unsafe.Pointer {
 	if !ExistsAt(s, e) {
 		return nil
@@ -29,8 +29,8 @@ func (s *Snapshot) Row(d *Declaration, e Entity) unsafe.Pointer {
 	return s.row(c, e.Owner(), e.Row%regionRows)
 }
 
-// pageOf returns page i of a store by the store's number, nil for a page of zeros. A page that the image has grown
-// since the save is one.
+// pageOf returns page i of a store by the store's number, nil for a page of zeros. Pages that the image has added
+// since the save are zeros.
 func (s *Snapshot) pageOf(number, i int) *page {
 	if s.Empty() {
 		return nil

@@ -6,15 +6,15 @@ import (
 	"unsafe"
 )
 
-// core is the engine's own resource: the part of a tick's state that is not the game's.
+// core is the engine's own resource: the parts of the state that are not the game's.
 type core struct {
 	Tick    Tick
 	Players uint64 // set of joined players
 	Rand    Rand
 }
 
-// New returns an image of tick 0 without entities. The fingerprint is the game's, which encoded images carry. The seed starts the random source; every peer of a match uses the
-// same. The schema must have passed Check.
+// New returns an image of tick 0 without entities. The schema must have passed Check. Encoded images carry the
+// fingerprint, which is the game's. The seed starts the random source. Every peer of a match uses the same.
 func New(s *Schema, fingerprint, seed uint64) *Image {
 	infos := engineInfos(s)
 	for i, d := range s.declared() {
@@ -39,8 +39,8 @@ func New(s *Schema, fingerprint, seed uint64) *Image {
 	return im
 }
 
-// engineInfos describes the engine's own columns: tick, players and random source; the inputs of this tick and the
-// last; and the identity of every row.
+// engineInfos describes the engine's own columns: tick, players and random source; the inputs of this tick and of
+// the last one; and the identity of every row.
 func engineInfos(s *Schema) []*columnInfo {
 	coreType, identityType := engineLayout[core](), engineLayout[Entity]()
 	inputs := &layout{typ: s.Input.layout.typ, size: s.Input.layout.size * uintptr(2*s.MaxPlayers)}
@@ -88,15 +88,15 @@ func (im *Image) Input(p Player) (in InputBytes) {
 	return in
 }
 
-// InputRow returns the memory of an input, which must not be written: [0, MaxPlayers) are this tick's, the next
-// MaxPlayers the last tick's.
+// InputRow returns the memory of an input, which must not be written. Rows [0, MaxPlayers) are this tick's inputs,
+// the next MaxPlayers rows the last tick's.
 func (im *Image) InputRow(i int) unsafe.Pointer {
 	c := &im.columns[columnInputs]
 	return unsafe.Add(c.rowOf(&c.regions[0], 0), i*im.schema.Input.Size())
 }
 
-// SetObserver makes o receive the start and end of each section: ticks, systems, saves, restores and checksums, also
-// those of the image's snapshots. Optional.
+// SetObserver makes o receive the start and end of each section: ticks, systems, saves, restores and checksums,
+// including those of the image's snapshots. Optional.
 func (im *Image) SetObserver(o Observer) { im.observer = o }
 
 // Observer returns the observer, nil if there is none.
@@ -126,7 +126,7 @@ func (im *Image) Identity() *Column { return im.identity() }
 
 func (im *Image) identity() *Column { return &im.columns[columnIdentity] }
 
-// Exists reports whether e's row carries e's identity. An entity exists from the Spawn that made it.
+// Exists reports whether e's row has e's identity. An entity exists from the Spawn that created it.
 func (im *Image) Exists(e Entity) bool {
 	if e.Row == 0 || int(e.Owner()) >= len(im.structure.hint) {
 		return false
@@ -136,7 +136,8 @@ func (im *Image) Exists(e Entity) bool {
 	return int(i>>c.info.shift) < len(r.data.mem) && *(*Entity)(c.rowOf(r, i)) == e
 }
 
-// Column returns the column of a declared component or resource. It panics if the schema does not list the declaration.
+// Column returns the column of a declared component or resource. It panics if the schema does not list the
+// declaration.
 func (im *Image) Column(d *Declaration) *Column { return im.column(d) }
 
 func (im *Image) column(d *Declaration) *Column {
@@ -148,7 +149,8 @@ func (im *Image) column(d *Declaration) *Column {
 	panic(fmt.Sprintf("ecs: %q is used but not listed: add it to Game.Components or Game.Resources", d.name))
 }
 
-// Row returns the memory of e's component, which must not be written, or nil if e is gone or has no such component.
+// Row returns the memory of e's component, which must not be written. It returns nil if e does not exist or has no
+// such component.
 func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
 	c := im.column(d)
 	if !im.Exists(e) {
@@ -161,8 +163,8 @@ func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
 	return c.rowOf(r, i)
 }
 
-// WriteRow returns the memory of e's component and marks it as written. It returns nil if e is gone, has no such component
-// or must not be written in this tick; see SetPredicted.
+// WriteRow returns the memory of e's component and marks it as written. It returns nil if e does not exist, has no
+// such component, or must not be written in this tick; see SetPredicted.
 func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
 	c := im.column(d)
 	if !im.Exists(e) {
@@ -192,11 +194,11 @@ func (im *Image) WriteResource(d *Declaration) unsafe.Pointer {
 // Running reports whether a tick or Setup is running.
 func (im *Image) Running() bool { return im.running }
 
-// Unordered reports whether a system of the last tick walked entities in an order that depends on history, as that of
-// donburi's world does.
+// Unordered reports whether a system of the last tick visited entities in an order that depends on history, such as
+// that of donburi's world.
 func (im *Image) Unordered() bool { return im.unordered }
 
-// SetUnordered notes that a system of the running tick walks entities in an order that depends on history.
+// SetUnordered notes that a system of the running tick visits entities in an order that depends on history.
 func (im *Image) SetUnordered() { im.unordered = true }
 
 // Setup runs f, which builds State(0).
@@ -210,7 +212,7 @@ func (im *Image) Setup(f func()) {
 	im.invalidate() // f may have used derived data of a state half built
 }
 
-// Begin starts the next tick with these inputs; index = Player, and missing ones count as zero.
+// Begin starts the next tick with these inputs. index = Player; missing inputs are zero.
 func (im *Image) Begin(players []InputBytes) {
 	im.running, im.unordered = true, false
 	if im.limit.rows != nil {
@@ -221,8 +223,8 @@ func (im *Image) Begin(players []InputBytes) {
 	im.takeInputs(players)
 }
 
-// End ends the tick: entities are placed as orders of kind OrderMotion require, written rows are rounded, and changes that
-// SetPredicted does not allow are undone.
+// End ends the tick: it applies orders of kind OrderMotion, rounds the rows that were written, and undoes changes
+// that SetPredicted does not allow.
 func (im *Image) End() {
 	im.place()
 	im.round()
@@ -278,10 +280,11 @@ func (im *Image) Save(s *Snapshot) {
 	SectionSave.Leave(im.observer)
 }
 
-// Restore makes the state the one s holds. s must have been saved from this image. Call it between ticks.
+// Restore makes the state the one in s, which must have been saved from this image. It panics for another snapshot.
+// Call it between ticks.
 func (im *Image) Restore(s *Snapshot) {
 	if s.image != im {
-		panic("ecs: Restore of a snapshot that is empty or was saved from another world: save it from this world, or load an image of it with LoadImage")
+		panic("image: Restore of a snapshot that is empty or of another world: save it from this world, or use Load")
 	}
 	SectionRestore.Enter(im.observer)
 	im.restore(s)
@@ -289,7 +292,7 @@ func (im *Image) Restore(s *Snapshot) {
 	SectionRestore.Leave(im.observer)
 }
 
-// afterRestore drops what was kept beside the state before.
+// afterRestore resets data about the state before.
 func (im *Image) afterRestore() {
 	im.structure.reset()
 	im.versions.states++
@@ -298,6 +301,6 @@ func (im *Image) afterRestore() {
 
 func (im *Image) invalidate() { im.versions.derived++ }
 
-// Strays returns how many pages were found changed by a write that was not declared. It should stay 0; SyncTest names
-// the system that does it.
+// Strays returns the number of pages that were found changed by a write that was not declared. It should stay 0.
+// SyncTest names the system that wrote.
 func (im *Image) Strays() uint64 { return im.strays }

@@ -12,17 +12,17 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// A step is the grain of a number, declared where the field is:
+// A step is the resolution of a number, declared where the field is:
 //
 //	type Body struct {
 //		Pos fixed.Vec2 `tendon:"step=1/512"`
 //		Hue float32    `tendon:"step=0.25"`
 //	}
 //
-// At the end of every tick the number is rounded to a multiple of its step, in every strategy alike, so that what a wire
-// carries, which is how many steps there are, is all there is. A step stands on fixed-point and floating-point fields,
-// and on arrays, lists and structs of nothing else. A step of a floating-point field is a power of two: then a multiple
-// of it is the same bits on every target, and NaN, which is no multiple, becomes 0.
+// At the end of every tick, in every strategy, the number is rounded to a multiple of its step. A wire then carries the
+// number of steps without loss. Fixed-point and floating-point fields may have a step, and arrays, lists and structs of
+// them. A step of a floating-point field is a power of two, so that its multiples are the same bits on every target. NaN
+// becomes 0.
 
 // stepPrefix opens the tag of a field that has a step.
 const stepPrefix = "step="
@@ -35,7 +35,7 @@ func stepOf(tag reflect.StructTag) string {
 	return ""
 }
 
-// parseStep reads a step, a decimal or a ratio of two whole numbers, as a Num.
+// parseStep reads a step as a Num: a decimal, or a ratio of two whole numbers.
 func parseStep(text string) (fixed.Num, bool) {
 	if over, under, ok := strings.Cut(text, "/"); ok {
 		n, err := strconv.ParseInt(over, 10, 32)
@@ -52,12 +52,12 @@ func parseStep(text string) (fixed.Num, bool) {
 
 var numType = reflect.TypeFor[fixed.Num]()
 
-// isVector reports whether t is one of the vectors whose axes are alike.
+// isVector reports whether t is one of the vectors, whose axes have similar values.
 func isVector(t reflect.Type) bool {
 	return t == reflect.TypeFor[fixed.Vec2]() || t == reflect.TypeFor[fixed.Vec3]()
 }
 
-// giveStep gives a scalar of type t the step that its tag declares, if it declares one.
+// giveStep gives a scalar of type t the step in its tag, if any.
 func (w layoutWalk) giveStep(s *scalar, t reflect.Type, path string, tag reflect.StructTag) error {
 	text := stepOf(tag)
 	if text == "" {
@@ -66,7 +66,7 @@ func (w layoutWalk) giveStep(s *scalar, t reflect.Type, path string, tag reflect
 	step, ok := parseStep(text)
 	switch {
 	case w.what == "input" || w.what == "event":
-		return w.refuse(path, "has a step; only what is in the state is rounded, so round before it goes into an "+w.what)
+		return w.refuse(path, "has a step; only state is rounded: round a value before it becomes part of an "+w.what)
 	case !ok:
 		return w.refuse(path, fmt.Sprintf("has the step %q; write a positive ratio or decimal, as in `tendon:\"step=1/512\"`", text))
 	case t == numType:
@@ -86,10 +86,10 @@ func (w layoutWalk) giveStep(s *scalar, t reflect.Type, path string, tag reflect
 	return nil
 }
 
-// maxSteps bounds how many steps of a float count: a float64 holds the product exactly, also beyond 2^53 of them.
+// maxSteps bounds the number of steps of a float. A float64 holds the product exactly, also beyond 2^53 steps.
 const maxSteps = 1 << 62
 
-// count returns how many steps v is, rounded to the nearest.
+// count returns the number of steps in v, rounded to the nearest.
 func (s *scalar) count(v int64) int64 {
 	v = min(v, math.MaxInt64-s.half) + s.half
 	if s.step&(s.step-1) == 0 {
@@ -102,7 +102,7 @@ func (s *scalar) count(v int64) int64 {
 	return n
 }
 
-// countFloat returns how many steps v is, rounded to the nearest and bounded by maxSteps.
+// countFloat returns the number of steps in v, rounded to the nearest and bounded by maxSteps.
 func (s *scalar) countFloat(v float64) int64 {
 	if v != v {
 		return 0
@@ -125,7 +125,7 @@ func (l *layout) round(row unsafe.Pointer) {
 	}
 }
 
-// round rounds what was written since the last save: pages that nobody marked hold what was rounded before.
+// round rounds the rows written since the last save. Pages without a mark were rounded before.
 func (im *Image) round() {
 	if !im.rounds {
 		return

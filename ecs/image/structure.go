@@ -6,19 +6,20 @@ import (
 	"unsafe"
 )
 
-// structure queues the changes of a world's structure while a system runs. They take effect when it has returned, in
-// call order. Between systems the queue is empty.
+// structure queues changes of entities and their components while a system runs. Flush applies them in call order
+// when the system has returned. Between systems the queue is empty.
 type structure struct {
 	ops   []structureOp
 	bytes []byte // values of queued Adds
-	// held marks rows that may not be taken: those reserved by a spawn that is still queued, and those freed in this
-	// tick. index = owner, one bit per row. reservedWords lists the words that are not zero.
+	// reserved marks rows that may not be taken: rows of queued spawns, and rows freed in this tick. index = owner, one
+	// bit per row. reservedWords lists the words that are not zero.
 	reserved      [][]uint64
 	reservedWords []ownerWord
 	hint          []uint32 // by owner: no word below it has a free row
-	changes       uint64   // grows whenever an entity or its set of components may have changed
+	changes       uint64   // grows when an entity or its set of components may have changed
 }
 
+// ownerWord names a block of an owner's rows.
 type ownerWord struct {
 	owner Owner
 	word  uint32
@@ -40,7 +41,8 @@ const (
 	opRemove
 )
 
-// Spawn takes the lowest free row of the owner's region for a new entity. Queries see it after Flush.
+// Spawn takes the lowest free row of the owner's region for a new entity. Queries yield it after Flush. It panics
+// for an owner that the game does not have, and if all rows of the owner are in use.
 func (im *Image) Spawn(owner Owner) Entity {
 	i := im.freeRow(owner)
 	e := Entity{Row: uint32(owner)<<regionShift | i, Born: im.Tick()}
@@ -57,20 +59,20 @@ func (im *Image) Spawn(owner Owner) Entity {
 	return e
 }
 
-// Give gives an entity that was spawned since the last Flush a component, all zero.
+// Give adds a component, all zero, to an entity that was spawned since the last Flush.
 func (im *Image) Give(e Entity, d *Declaration) {
 	c := im.column(d)
 	im.setBit(&c.regions[e.Owner()], c.info, e.Row%regionRows)
 }
 
-// Despawn removes the entity when the running system has returned. An entity that is gone already is left alone.
+// Despawn removes the entity at the next Flush. It does nothing if the entity does not exist.
 func (im *Image) Despawn(e Entity) {
 	if im.changeable(e) {
 		im.structure.ops = append(im.structure.ops, structureOp{kind: opDespawn, entity: e})
 	}
 }
 
-// Add gives e the component with this value, in its bytes, at the next Flush. A value that is there already is replaced.
+// Add gives e the component with this value, as bytes, at the next Flush. It replaces a value that is there already.
 func (im *Image) Add(e Entity, d *Declaration, value []byte) {
 	c := im.column(d)
 	if !im.changeable(e) {
@@ -82,7 +84,7 @@ func (im *Image) Add(e Entity, d *Declaration, value []byte) {
 	s.ops = append(s.ops, structureOp{kind: opAdd, entity: e, column: c, from: from, to: len(s.bytes)})
 }
 
-// Remove takes the component from e at the next Flush.
+// Remove removes the component from e at the next Flush.
 func (im *Image) Remove(e Entity, d *Declaration) {
 	c := im.column(d)
 	if im.changeable(e) {
@@ -90,7 +92,7 @@ func (im *Image) Remove(e Entity, d *Declaration) {
 	}
 }
 
-// Flush carries out the queued changes in call order.
+// Flush applies the queued changes in call order.
 func (im *Image) Flush() {
 	s := &im.structure
 	if len(s.ops) > 0 {
@@ -99,7 +101,7 @@ func (im *Image) Flush() {
 	for i := range s.ops {
 		op := &s.ops[i]
 		if op.kind != opSpawn && !im.Exists(op.entity) {
-			continue // a spawned entity exists since the call
+			continue // an entity exists from its Spawn
 		}
 		owner, row := op.entity.Owner(), op.entity.Row%regionRows
 		switch op.kind {
@@ -125,7 +127,7 @@ func (im *Image) Flush() {
 	s.ops, s.bytes = s.ops[:0], s.bytes[:0]
 }
 
-// despawn empties a row in every column. The row is held until the tick ends.
+// despawn empties a row in every column. The row is reserved until the tick ends.
 func (im *Image) despawn(owner Owner, row uint32) {
 	for i := range im.columns {
 		c := &im.columns[i]
@@ -140,7 +142,7 @@ func (im *Image) despawn(owner Owner, row uint32) {
 	im.structure.hint[owner] = min(im.structure.hint[owner], row/blockRows)
 }
 
-// freeRow returns the lowest row of the owner's region that no entity has and that is not held.
+// freeRow returns the lowest row of the owner's region that is neither in use nor reserved.
 func (im *Image) freeRow(owner Owner) uint32 {
 	if int(owner) >= len(im.structure.hint) {
 		panic(fmt.Sprintf("ecs: Spawn for owner %d in a game of %d players: owners are OwnedByWorld and OwnedBy(p) with p < Game.MaxPlayers", owner, im.schema.MaxPlayers))
@@ -165,7 +167,7 @@ func (im *Image) freeRow(owner Owner) uint32 {
 	panic(fmt.Sprintf("ecs: owner %d has %d entities, which is all its rows: despawn some first", owner, regionRows))
 }
 
-// hold keeps a row from being taken until the tick ends.
+// reserve prevents a row from being taken until the tick ends.
 func (im *Image) reserve(owner Owner, row uint32) {
 	s, k := &im.structure, row/blockRows
 	if need := int(k) + 1; need > len(s.reserved[owner]) {
@@ -178,7 +180,7 @@ func (im *Image) reserve(owner Owner, row uint32) {
 	*word |= 1 << (row % blockRows)
 }
 
-// releaseReserved lets the rows held in this tick be taken again. The hints go back to the lowest of them.
+// releaseReserved allows the rows reserved in this tick to be taken again. The hints return to the lowest of them.
 func (im *Image) releaseReserved() {
 	s := &im.structure
 	for _, h := range s.reservedWords {
@@ -188,7 +190,7 @@ func (im *Image) releaseReserved() {
 	s.reservedWords = s.reservedWords[:0]
 }
 
-// forget drops what the structure knows of the state before a restore.
+// reset clears the record of free rows after the state was replaced.
 func (s *structure) reset() {
 	clear(s.hint)
 	s.changes++

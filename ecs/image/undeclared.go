@@ -6,10 +6,9 @@ import (
 	"math/bits"
 )
 
-// UndeclaredWrite returns the first place that was written since the last Save or Restore without having been
-// declared: Here is what stood there, There what stands there now. It looks at every page, so it is for SyncTest,
-// which calls it after each system; a page that some system has declared meanwhile is not looked at, so save before
-// each system.
+// UndeclaredWrite returns the first place that was written without a declaration since the last Save or Restore.
+// Here is the value before, There the value now. It compares every page without a mark. SyncTest calls it after each
+// system, and saves before each system, because pages that a system has marked are not compared.
 func (im *Image) UndeclaredWrite() (d Difference, ok bool) {
 	for i := range im.live {
 		if p := &im.live[i]; !p.marked && p.changed() {
@@ -19,7 +18,7 @@ func (im *Image) UndeclaredWrite() (d Difference, ok bool) {
 	return Difference{}, false
 }
 
-// strayIn describes the first change in a page that nobody marked.
+// strayIn describes the first change in a page without a mark.
 func (im *Image) strayIn(p *livePage) Difference {
 	info := p.store.info.column
 	before := p.base.content(len(p.mem))
