@@ -107,6 +107,47 @@ func TestSamplesOfACPUProfileHaveTheSystem(t *testing.T) {
 		}
 	}
 	game.Systems[0].Name = "burn"
+	inside, labelled := 0, 0
+	sides, phases := map[string]bool{}, map[string]bool{}
+	complete := func() bool {
+		return phases["simulate"] && phases["resimulate"] && sides["server"] && sides["client"]
+	}
+	// A profile has few samples of the server, so runs are added until every label was seen. After 400 samples a missing label
+	// is not by chance.
+	for run := 0; run < 10 && inside <= 400 && !complete(); run++ {
+		for _, s := range profileSamples(t, game) {
+			in := slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
+				return slices.ContainsFunc(l.Line, func(l profile.Line) bool {
+					return strings.HasSuffix(l.Function.Name, "TestSamplesOfACPUProfileHaveTheSystem.func1")
+				})
+			})
+			has := slices.Contains(s.Label["system"], "burn")
+			if in {
+				inside++
+			}
+			if has {
+				labelled++
+				phases[s.Label["phase"][0]], sides[s.Label["side"][0]] = true, true
+			}
+			if in && !has {
+				t.Errorf("a sample inside the system has the labels %v", s.Label)
+			}
+		}
+	}
+	if inside == 0 {
+		t.Skip("no sample is inside the system")
+	}
+	if inside > 400 && !complete() || inside > 20 && labelled == 0 {
+		t.Errorf("%d samples inside the system, %d labelled, phases %v, sides %v", inside, labelled, phases, sides)
+	}
+	if labelled > 2*inside+10 { // a few samples are right before and after it
+		t.Errorf("%d samples have the label of the system, %d are inside", labelled, inside)
+	}
+}
+
+// profileSamples returns the samples of a CPU profile that the verb profile writes. It skips the test if there are none.
+func profileSamples(t *testing.T, game *ecs.Game) []*profile.Sample {
+	t.Helper()
 	dir := t.TempDir()
 	r := do(t, game, "profile", "--players", "2", "--net", "P5", "--for", "5s", "--runs", "1", "--out", dir)
 	if r.code != app.ExitFine {
@@ -119,35 +160,7 @@ func TestSamplesOfACPUProfileHaveTheSystem(t *testing.T) {
 	if len(p.Sample) == 0 {
 		t.Skip("no samples: the operating system sent no profiling signals")
 	}
-	inside, labelled := 0, 0
-	sides, phases := map[string]bool{}, map[string]bool{}
-	for _, s := range p.Sample {
-		in := slices.ContainsFunc(s.Location, func(l *profile.Location) bool {
-			return slices.ContainsFunc(l.Line, func(l profile.Line) bool {
-				return strings.HasSuffix(l.Function.Name, "TestSamplesOfACPUProfileHaveTheSystem.func1")
-			})
-		})
-		has := slices.Contains(s.Label["system"], "burn")
-		if in {
-			inside++
-		}
-		if has {
-			labelled++
-			phases[s.Label["phase"][0]], sides[s.Label["side"][0]] = true, true
-		}
-		if in && !has {
-			t.Errorf("a sample inside the system has the labels %v", s.Label)
-		}
-	}
-	if inside > 20 && (labelled == 0 || !phases["simulate"] || !phases["resimulate"] || !sides["server"] || !sides["client"]) {
-		t.Errorf("%d samples inside the system, %d labelled, phases %v, sides %v", inside, labelled, phases, sides)
-	}
-	if labelled > 2*inside+10 { // a few samples are right before and after it
-		t.Errorf("%d samples have the label of the system, %d are inside", labelled, inside)
-	}
-	if inside == 0 {
-		t.Skip("no sample is inside the system")
-	}
+	return p.Sample
 }
 
 // madeUp returns a file of invented costs: two systems and a phase, with noise.
