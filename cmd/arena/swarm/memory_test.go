@@ -61,7 +61,7 @@ func footprint(v any) int {
 }
 
 func weigh(v reflect.Value, seen map[uintptr]bool) (bytes int) {
-	if path := v.Type().PkgPath(); v.Type() == reflect.TypeFor[run]() || path == "tendon/ecs" && v.Kind() == reflect.Struct || strings.Contains(path, "simnet") || strings.Contains(path, "matchsim") || strings.Contains(path, "journal") {
+	if path := v.Type().PkgPath(); v.Type() == reflect.TypeFor[run]() || (path == "tendon/ecs" || path == "tendon/ecs/image") && v.Kind() == reflect.Struct || strings.Contains(path, "simnet") || strings.Contains(path, "matchsim") || strings.Contains(path, "journal") {
 		return 0
 	}
 	switch v.Kind() {
