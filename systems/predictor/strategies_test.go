@@ -156,6 +156,7 @@ func TestALoadedStateStartsAnew(t *testing.T) {
 		c := b.Clients[0]
 		w := c.(interface{ World() *ecs.World }).World()
 		b.lost = func(toClient bool) bool { return toClient }
+		b.Close(0)
 		b.load(0, w, halves.Image(b.Server.World()))
 		b.Server.Open(0, 0, b.Server.Done(), b.Now(), b)
 		for range 6 {

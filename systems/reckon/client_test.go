@@ -7,6 +7,7 @@ import (
 	"tendon/ecs/fixed"
 	"tendon/systems"
 	"tendon/systems/motion"
+	"tendon/systems/predictor"
 )
 
 // Bolts, scores and who is dead are the server's: a client shows what it shoots when the server says so, and then where it
@@ -235,5 +236,19 @@ func TestWhoJoinsSeesEverybodyInMotion(t *testing.T) {
 	r.Run(gameRate / 2)
 	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
 		t.Errorf("off by %.2f half a second after connecting", d)
+	}
+}
+
+// A client that could not use a row of bodies requests an image, and the server reports it once.
+func TestAClientWithoutUsableBodiesNeedsAnImage(t *testing.T) {
+	r := newRig(t, 1, 3, 3, Config{}, false)
+	needs := 0
+	for range 60 {
+		r.clients[0].replica.Refused = predictor.MostRefused
+		r.Step()
+		r.server.Desynced(func(p systems.Peer) { needs++ })
+	}
+	if needs != 1 {
+		t.Errorf("reported %d times", needs)
 	}
 }
