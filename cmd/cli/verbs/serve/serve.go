@@ -54,10 +54,12 @@ With --journal, no client receives a tick before it is written to the journal. A
 and is restarted with the same --journal and the same build resumes every match. Clients reconnect by themselves if it is
 back within a minute. Without --key-file the key is stored with the journals, as server.key. --fsync chooses how much a
 power cut can lose:
-  always      nothing that a client received. Every tick of every room waits for the disk.
-  100ms       up to a tenth of a second of play, or the given time. Clients return the lost ticks when they reconnect;
-              these are lost only if no client returns.
-  never       what the system had not written yet, often half a minute. Clients return what they have, about 15 s.
+  always  Nothing that a client received. Every tick of every room waits for
+          the disk.
+  100ms   Up to a tenth of a second of play, or the given time. Clients return
+          the lost ticks when they reconnect.
+  never   What the system had not written yet, often half a minute. Clients
+          return what they have, about 15 s.
 With verify, clients have no ticks to return, so only always keeps all that they received.
 With --matches too, the server adds results from the journals that the previous server did not record.
 While a journal cannot be written, as on a full disk, its match waits, and continues when it can be written. A match ends
