@@ -7,8 +7,8 @@ import (
 	"tendon/ecs"
 )
 
-// ages are the newest remote ages, in ticks. The age of a picture is found by the moment at which the remote entities
-// were all where the picture shows them, so that no strategy has to report it. It is negative where they are predicted.
+// ages are the newest remote ages, in ticks. At the age of a picture the remote entities were all where it shows them. No
+// strategy has to report it. It is negative where remote entities are predicted.
 type ages struct {
 	last   [16]float64 // slot n % 16
 	n      int

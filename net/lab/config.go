@@ -32,8 +32,8 @@ type Config struct {
 	// Snap is the jump that counts as a snap, in world units; 0: 2. A step of the server that deviates from the velocity by
 	// five times as much is a teleport.
 	Snap float64
-	// Cap is the age of a view, when the server uses its input, up to which a shot counts in Shots.InCap; 0: 250 ms, the
-	// default limit of lag compensation.
+	// Cap is the age up to which a view counts in Shots.InCap, when the server uses its input; 0: 250 ms, the default limit
+	// of lag compensation.
 	Cap time.Duration
 	// Judged refuses a Config for which the gates do not hold: see Unjudged.
 	Judged bool
@@ -48,7 +48,7 @@ type Config struct {
 	// Finished receives each result, one call at a time. Optional.
 	Finished func(Result)
 
-	script *script // instead of a recorded one
+	script script // instead of a recorded one
 }
 
 // ErrConfig is wrapped by every error about a Config.
@@ -97,24 +97,27 @@ func (c Config) withDefaults() (Config, error) {
 		c.Jobs = 1
 	}
 	switch {
-	case len(c.Strategies) == 0:
-		return c, fmt.Errorf("%w: Strategies is empty: there is nothing to measure", ErrConfig)
-	case len(c.Profiles) == 0:
-		return c, fmt.Errorf("%w: Profiles is empty: there is nothing to measure on", ErrConfig)
-	case c.Players < 1 || c.Players > c.Game.MaxPlayers:
-		return c, fmt.Errorf("%w: Players is %d, want 1 to %d", ErrConfig, c.Players, c.Game.MaxPlayers)
-	case c.For < time.Second || c.For > time.Hour:
-		return c, fmt.Errorf("%w: For is %v, want 1s to 1h", ErrConfig, c.For)
-	case c.Settle > time.Hour:
-		return c, fmt.Errorf("%w: Settle is %v, want at most 1h", ErrConfig, c.Settle)
+	case len(c.Strategies) == 0 || len(c.Profiles) == 0:
+		return c, fmt.Errorf("%w: Strategies or Profiles is empty: there is nothing to measure", ErrConfig)
 	case !(c.Snap > 0):
 		return c, fmt.Errorf("%w: Snap is %v world units, want more than 0", ErrConfig, c.Snap)
-	case c.Cap < 0:
-		return c, fmt.Errorf("%w: Cap is %v, want at least 0", ErrConfig, c.Cap)
-	case c.Jobs < 1 || c.Jobs > maxJobs:
-		return c, fmt.Errorf("%w: Jobs is %d, want 1 to %d", ErrConfig, c.Jobs, maxJobs)
 	case c.Bots && c.Game.Bot == nil:
 		return c, fmt.Errorf("%w: Bots is set and Game.Bot is nil", ErrConfig)
+	}
+	for _, bound := range []struct {
+		field            string
+		value, low, high any
+		ok               bool
+	}{
+		{"Players", c.Players, 1, c.Game.MaxPlayers, c.Players >= 1 && c.Players <= c.Game.MaxPlayers},
+		{"For", c.For, time.Second, time.Hour, c.For >= time.Second && c.For <= time.Hour},
+		{"Settle", c.Settle, 0, time.Hour, c.Settle <= time.Hour},
+		{"Cap", c.Cap, 0, time.Hour, c.Cap >= 0 && c.Cap <= time.Hour},
+		{"Jobs", c.Jobs, 1, maxJobs, c.Jobs >= 1 && c.Jobs <= maxJobs},
+	} {
+		if !bound.ok {
+			return c, fmt.Errorf("%w: %s is %v, want %v to %v", ErrConfig, bound.field, bound.value, bound.low, bound.high)
+		}
 	}
 	for i := range c.Strategies {
 		if s := &c.Strategies[i]; s.NewServer == nil || s.NewClient == nil {

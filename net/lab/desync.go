@@ -158,8 +158,8 @@ func (w *liveMatch) compareStates() {
 	if confirmed.Empty() || confirmed.Tick() < d.tick {
 		return
 	}
-	server := w.state(confirmed.Tick())
-	if server.Empty() || server.Tick() != confirmed.Tick() {
+	server, ok := w.states.At(confirmed.Tick())
+	if !ok {
 		return
 	}
 	all := image.Differences(confirmed, server, maxDifferences)

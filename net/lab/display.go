@@ -33,7 +33,7 @@ type frame struct {
 	tick      ecs.Tick
 	inputs    []ecs.InputBytes // of the picture's state
 	entities  []shownEntity    // by row
-	shot      *shot            // fired at this picture; nil: none
+	shot      *shot            // fired at this picture, or nil
 }
 
 // shownEntity is an entity as a picture shows it.

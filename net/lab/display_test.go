@@ -319,26 +319,26 @@ func equal(a, b []float64) bool {
 func TestHeadersCountOncePerPacket(t *testing.T) {
 	var m meter
 	m.flush(0)
-	if m.traffic != (Traffic{}) {
+	if m.traffic != (traffic{}) {
 		t.Errorf("nothing sent: %+v", m.traffic)
 	}
 	m.send(systems.Datagram, 20)
 	m.send(systems.Datagram, 30)
 	m.flush(0)
-	if want := (Traffic{Messages: 2, Payload: 50, Packets: 1, Wire: 28 + 19 + 1 + 2*3 + 50, MostWire: 104}); m.traffic != want {
+	if want := (traffic{payload: 50, packets: 1, wire: 28 + 19 + 1 + 2*3 + 50, mostWire: 104}); m.traffic != want {
 		t.Errorf("two datagrams: %+v, want %+v", m.traffic, want)
 	}
 	m.begin()
 	m.send(systems.Reliable, 3000) // in three segments, which need three packets
 	m.flush(time.Second)
-	if want := uint64(3*48 + 3*(3+24) + 2 + 3000); m.traffic.Packets != 3 || m.traffic.Wire != want {
+	if want := uint64(3*48 + 3*(3+24) + 2 + 3000); m.packets != 3 || m.wire != want {
 		t.Errorf("a reliable message: %+v, want %d bytes", m.traffic, want)
 	}
 	m.begin()
 	m.acknowledge(systems.Reliable, 10)
 	m.acknowledge(systems.Datagram, 10)
 	m.flush(2 * time.Second)
-	if m.traffic.Wire != 48+24 {
+	if m.wire != 48+24 {
 		t.Errorf("an acknowledgement: %+v", m.traffic)
 	}
 }

@@ -37,11 +37,11 @@ const (
 func (m Measure) Premise() string {
 	switch m {
 	case CorrectionRate, OthersCorrection, CorrectionSize:
-		return "meant for players whom nobody else pushes, wounds or feeds, which no client can know beforehand"
+		return "meant for players whom no other player or item pushes, wounds or heals, which no client can predict"
 	case BeyondRTTTicks:
-		return "meant for states of which the changes of a round trip fit a datagram; others go over the reliable channel, where they wait for what was lost"
+		return "meant for states whose changes of a round trip fit a datagram; others use the reliable channel, where a lost packet delays them"
 	case FreezeRate:
-		return "meant for others who keep their speed while they are not heard of"
+		return "meant for remote players who keep their speed between updates"
 	}
 	return ""
 }

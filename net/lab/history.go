@@ -34,8 +34,8 @@ type pastTick struct {
 
 const (
 	historyTicks = 2048
-	// reach is the number of ticks around the shown moment in which the server's entity may have made the step that is
-	// shown: a correction, a playback or a stretched clock shows a step somewhat earlier or later than its neighbours.
+	// reach is the number of ticks around the shown moment in which the server's entity may have made the shown step. A
+	// correction, a playback or a stretched clock shows a step somewhat earlier or later than its neighbours.
 	reach = 12
 	// tiny is an invisible distance, in world units.
 	tiny = 1e-3
@@ -120,7 +120,7 @@ func (h *history) now(now time.Duration) float64 {
 	return float64(h.tick) + (now-h.at).Seconds()*h.rate
 }
 
-// teleportSettles is how many seconds after a teleport of an entity its place in pictures is not judged: strategies show
+// teleportSettles is how many seconds after a teleport of an entity its place in pictures is not judged. Strategies show
 // it at its new place at different times, and none is wrong.
 const teleportSettles = 3.0
 

@@ -29,7 +29,7 @@ type change struct {
 	value ecs.InputBytes
 	tick  ecs.Tick // in which the server used it
 	mark  uint64
-	shot  *shot // fired with it; nil: none
+	shot  *shot // fired with it, or nil
 }
 
 // maxChanges bounds the changes that are followed. Beyond it the oldest are dropped.

@@ -38,7 +38,15 @@ func Run(c Config) (Report, error) {
 			w.cells = append(w.cells, cell{strategy: s, profile: p})
 		}
 	}
-	w.do()
+	var workers sync.WaitGroup
+	for range min(c.Jobs, len(w.cells)) {
+		workers.Go(func() {
+			for x := w.nextCell(); x != nil; x = w.nextCell() {
+				w.play(x)
+			}
+		})
+	}
+	workers.Wait()
 	for i := range w.cells {
 		if w.cells[i].done {
 			report.Results = append(report.Results, w.cells[i].result)
@@ -66,19 +74,8 @@ type cell struct {
 	strategy systems.Strategy
 	profile  simnet.Profile
 	result   Result
+	played   time.Duration
 	done     bool
-}
-
-func (w *work) do() {
-	var workers sync.WaitGroup
-	for range min(w.config.Jobs, len(w.cells)) {
-		workers.Go(func() {
-			for c := w.nextCell(); c != nil; c = w.nextCell() {
-				w.play(c)
-			}
-		})
-	}
-	workers.Wait()
 }
 
 // nextCell returns the next match, nil if there is none.
@@ -99,22 +96,20 @@ func (w *work) play(c *cell) {
 	if clock == nil {
 		clock = func() time.Duration { return 0 }
 	}
-	begin, played := clock(), time.Duration(0)
-	step := func(d time.Duration) error {
-		played += d
-		return w.advance(min(d, w.perCell()-min(played-d, w.perCell())))
-	}
+	begin := clock()
 	m, err := newScripted(w.config, c.strategy, c.profile)
 	if err == nil {
-		err = m.play(step)
+		err = m.play(func(d time.Duration) error { return w.advance(c, d) })
 	}
 	if took := clock() - begin; took > 0 {
-		r.Factor = played.Seconds() / took.Seconds()
+		r.Factor = c.played.Seconds() / took.Seconds()
 	}
 	ended := (*matchsim.EndedError)(nil)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	switch {
 	case errors.Is(err, ErrStopped):
-		w.fail(err)
+		w.err = err
 		return
 	case errors.As(err, &ended):
 		r.Failed, r.Broken = fmt.Sprintf("player %d ended: %v", ended.Client+1, ended.Err), true
@@ -123,7 +118,11 @@ func (w *work) play(c *cell) {
 	default:
 		m.report(&r)
 	}
-	w.finish(c, r, played)
+	c.result, c.done = r, true
+	w.progress(w.perCell() - min(c.played, w.perCell()))
+	if w.config.Finished != nil {
+		w.config.Finished(r)
+	}
 }
 
 // perCell is the expected virtual time of a match.
@@ -132,7 +131,7 @@ func (w *work) perCell() time.Duration {
 }
 
 // advance adds virtual time that passed in a match.
-func (w *work) advance(d time.Duration) error {
+func (w *work) advance(c *cell, d time.Duration) error {
 	if w.config.Stop != nil && w.config.Stop() {
 		return ErrStopped
 	}
@@ -141,31 +140,15 @@ func (w *work) advance(d time.Duration) error {
 	if w.err != nil {
 		return ErrStopped
 	}
-	w.played += d
-	w.progress()
+	w.progress(min(d, w.perCell()-min(c.played, w.perCell())))
+	c.played += d
 	return nil
 }
 
-func (w *work) progress() {
+// progress adds virtual time to the work that is done.
+func (w *work) progress(d time.Duration) {
+	w.played += d
 	if w.config.Progress != nil {
 		w.config.Progress(w.played.Seconds() / w.perCell().Seconds() / float64(len(w.cells)))
-	}
-}
-
-func (w *work) fail(err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.err = err
-}
-
-// finish stores the result of a match that took so much virtual time.
-func (w *work) finish(c *cell, r Result, played time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	c.result, c.done = r, true
-	w.played += w.perCell() - min(played, w.perCell())
-	w.progress()
-	if w.config.Finished != nil {
-		w.config.Finished(r)
 	}
 }

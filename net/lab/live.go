@@ -10,8 +10,8 @@ import (
 	"tendon/systems"
 )
 
-// Live is a lab in which a person watches and plays: the same match with several strategies at once, over networks with
-// the same seed and so with the same losses and delays. All matches are at the same virtual time between two calls.
+// Live is a lab in which a person watches and plays: the same match with several strategies at once. The networks have the
+// same seed, and so the same losses and delays. All matches are at the same virtual time between two calls.
 //
 // Player 0 is the viewer and has the same input in every match. The others are the game's bots. They decide by the state
 // of their match's server and by the same random numbers, so that their inputs are the same while the matches are. With a

@@ -250,7 +250,7 @@ func TestWithoutLagCompensationTheServerHitsSomethingElse(t *testing.T) {
 		}
 	}
 	if hits[0] < 70 || hits[1] > hits[0]-15 {
-		t.Errorf("screen and server agree on %v %% of what is aimed at, without lag compensation on %v %%", hits[0], hits[1])
+		t.Errorf("picture and server agree on %v %% of the rays, without lag compensation on %v %%", hits[0], hits[1])
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"tendon/ecs/image"
 	"tendon/net/client"
 	"tendon/net/matchsim"
+	"tendon/rollback"
 	"tendon/systems"
 )
 
@@ -17,12 +18,10 @@ type liveMatch struct {
 	lab      *Live
 	settings Own
 	own      *player
-	view     *ecs.View                  // of own; nil before there is one
-	ideal    *ecs.View                  // the server's state, as own would see it
-	states   [statesKept]image.Snapshot // the server's, of tick f in slot f % statesKept
-	tick     ecs.Tick                   // the newest of them, 0: none
-	at       time.Duration              // when it was computed
-	bots     []decision                 // by seat
+	view     *ecs.View           // of own; nil before there is one
+	ideal    *ecs.View           // the server's state, as own would see it
+	states   *rollback.Snapshots // the server's
+	bots     []decision          // by seat
 	desync   plantedDesync
 
 	reading Reading
@@ -44,7 +43,7 @@ func newLiveMatch(l *Live, c *Config, e Entry) (*liveMatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &liveMatch{match: m, lab: l, settings: e.Own, bots: make([]decision, c.Players)}
+	w := &liveMatch{match: m, lab: l, settings: e.Own, states: rollback.NewSnapshots(statesKept), bots: make([]decision, c.Players)}
 	w.desync.game = matchsim.AfterSystems(c.Game, w.desync.apply)
 	if w.ideal, err = ecs.NewView(c.Game); err != nil {
 		return nil, err
@@ -113,15 +112,10 @@ func (w *liveMatch) input(p *player) ecs.InputBytes {
 
 // keep keeps the server's state.
 func (w *liveMatch) keep(f systems.FinalTick) {
-	if f.World == nil || f.World.Tick() != f.Tick {
-		return
+	if f.World != nil && f.World.Tick() == f.Tick {
+		w.states.Save(f.World)
 	}
-	f.World.Image().Save(w.state(f.Tick))
-	w.tick, w.at = f.Tick, w.Net.Now()
 }
-
-// state returns the slot of the server's state of a tick.
-func (w *liveMatch) state(f ecs.Tick) *image.Snapshot { return &w.states[f%statesKept] }
 
 // frame follows each frame of a client.
 func (w *liveMatch) frame(p *player, now time.Duration) {
@@ -157,12 +151,13 @@ func (w *liveMatch) draw(c ecs.Canvas) bool {
 
 // drawServer draws the server's state, interpolated from the tick before to the last one.
 func (w *liveMatch) drawServer(c ecs.Canvas) {
-	if w.tick == 0 || w.config.Game.Screen.Draw == nil {
+	now, ok := w.states.At(w.history.tick)
+	if !ok || w.config.Game.Screen.Draw == nil {
 		return
 	}
-	part := (w.Net.Now() - w.at).Seconds() * float64(w.config.Game.TickRate)
-	now := w.state(w.tick)
-	w.ideal.Update(w.state(w.tick-1), now, now, part)
+	before, _ := w.states.At(w.history.tick - 1)
+	part := (w.Net.Now() - w.history.at).Seconds() * w.history.rate
+	w.ideal.Update(before, now, now, part)
 	w.config.Game.Screen.Draw(c, w.ideal)
 }
 

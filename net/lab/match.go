@@ -32,8 +32,8 @@ type match struct {
 // hooks are what a Run and a Live do differently.
 type hooks struct {
 	input  func(p *player) ecs.InputBytes     // returns a player's input
-	client func(p *player, c *client.Config)  // changes a client's Config; nil: nothing
-	tick   func(f systems.FinalTick)          // receives each final tick; nil: unused
+	client func(p *player, c *client.Config)  // changes a client's Config. Optional
+	tick   func(f systems.FinalTick)          // receives each final tick. Optional
 	frame  func(p *player, now time.Duration) // follows each frame of a client
 }
 

@@ -18,8 +18,8 @@ var Misses = []Miss{
 	{"arena", "predict", "P3", ShotsOff, 6.19, oldView},
 	{"arena", "predict", "P5", CorrectionSize, 14.4, pushed + "; half of all corrections are below 0.02, the largest are of players who died or came back elsewhere than they thought"},
 	{"arena", "predict", "P7", SnapRate, 7, slowTrips},
-	{"arena", "verify", "P5", BeyondRTTTicks, 3.19, "what has changed in a round trip outgrows a datagram, and on the reliable channel it waits for what was lost"},
-	{"arena", "reckon", "P7", SnapRate, 1.5, "who turns while his records are held up for a second is far from where he is reckoned, which is more than is blended in"},
+	{"arena", "verify", "P5", BeyondRTTTicks, 3.19, "the changes of a round trip outgrow a datagram, and on the reliable channel a lost packet delays them"},
+	{"arena", "reckon", "P7", SnapRate, 1.5, "a player who turns while records are delayed by a second is far from the extrapolated place, beyond error smoothing"},
 	{"runners", "predict", "P3", ShotsOff, 11.7, oldView},
 	{"runners", "predict", "P7", SnapRate, 3.33, slowTrips},
 }

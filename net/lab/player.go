@@ -42,7 +42,7 @@ type measurement struct{ begun, ended counters }
 // counters are the counts of a client and its connection.
 type counters struct {
 	stats    client.Stats
-	up, down Traffic
+	up, down traffic
 	turns    int // frames
 }
 

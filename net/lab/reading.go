@@ -130,7 +130,7 @@ func (w *liveMatch) work(was, now *liveCounters) ReadingWork {
 	p, seconds := w.own, readEvery.Seconds()
 	r := ReadingWork{Corrections: len(p.corrections.sizes), Depth: w.before.deepest, Window: mean(p.window), Delay: now.stats.Strategy.InputDelay,
 		Stalled: float64(now.stats.Strategy.Stalls-was.stats.Strategy.Stalls) / float64(w.config.Game.TickRate) * 1e3,
-		Up:      float64(now.up.Wire-was.up.Wire) * kilobits / seconds, Down: float64(now.down.Wire-was.down.Wire) * kilobits / seconds,
+		Up:      float64(now.up.wire-was.up.wire) * kilobits / seconds, Down: float64(now.down.wire-was.down.wire) * kilobits / seconds,
 		ServerTick: float64(now.busy-was.busy) / 1e3 / float64(max(now.tick-was.tick, 1)), ClientFrame: mean(p.cost.frames) / 1e3}
 	for _, size := range p.corrections.sizes {
 		r.Size = max(r.Size, size)

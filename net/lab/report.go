@@ -44,8 +44,8 @@ func (m *match) report(r *Result) {
 	m.reportPeers(r, due*n)
 }
 
-// reportPeers fills in what the room counts of the players' inputs, of due inputs in all. A player who left in between
-// lowers the counts, so a share is at least 0.
+// reportPeers fills in the room's counts of late inputs, as shares of due. A player who left in between lowers the counts,
+// so a share is at least 0.
 func (m *match) reportPeers(r *Result, due float64) {
 	var late, substituted int64
 	for i := range m.ended {
@@ -69,7 +69,7 @@ type totals struct {
 	display, confirm, sizes, window, costs []float64
 	causes                                 Causes
 	predicted                              predicted
-	up, down                               Traffic
+	up, down                               traffic
 	rtt                                    float64
 	busy                                   time.Duration
 	turns, away                            int

@@ -125,7 +125,7 @@ type Jumps struct {
 	Backward  int     `json:"backward"`
 }
 
-// Shots are the rays that the lab fires at other players and past them, from what each picture shows.
+// Shots are the rays that the lab fires at the other players of each picture, and past them.
 type Shots struct {
 	N     int     `json:"n"`             // rays, of all shots
 	Agree float64 `json:"agree_percent"` // rays that hit the same on the server and in the picture

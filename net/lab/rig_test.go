@@ -54,7 +54,7 @@ func testGame() *ecs.Game {
 }
 
 // turns is a script in which each player turns every so many ticks, at different times.
-func turns(every int) *script {
+func turns(every int) script {
 	random, held := image.NewRand(7), [4]steer{}
 	return newScript(4, 60*60, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {
 		if (int(f)+int(p)*every/4)%every == 0 {

@@ -10,29 +10,25 @@ import (
 
 // script is the players' inputs of each tick, independent of the world. Matches with the same script differ only by their
 // strategy and their network. It repeats from its end.
-type script struct {
-	players int
-	inputs  []ecs.InputBytes // of all players of the first tick, then of the second
-}
+type script [][]ecs.InputBytes // from tick 1, by player
 
 // newScript returns a script of some ticks. input returns each player's input of each tick, from tick 1.
-func newScript(players, ticks int, input func(f ecs.Tick, p ecs.Player) ecs.InputBytes) *script {
-	s := &script{players: players}
-	for f := range ticks {
+func newScript(players, ticks int, input func(f ecs.Tick, p ecs.Player) ecs.InputBytes) script {
+	s := make(script, ticks)
+	for f := range s {
 		for p := range players {
-			s.inputs = append(s.inputs, input(ecs.Tick(f+1), ecs.Player(p)))
+			s[f] = append(s[f], input(ecs.Tick(f+1), ecs.Player(p)))
 		}
 	}
 	return s
 }
 
-// at returns a player's input of a tick.
-func (s *script) at(f ecs.Tick, p ecs.Player) (in ecs.InputBytes) {
-	ticks := len(s.inputs) / max(s.players, 1)
-	if ticks == 0 || int(p) >= s.players || f == 0 {
+// at returns a player's input of a tick, the zero input in tick 0 and for players without a script.
+func (s script) at(f ecs.Tick, p ecs.Player) (in ecs.InputBytes) {
+	if f == 0 || int(p) >= len(s[0]) {
 		return in
 	}
-	return s.inputs[int((f-1)%ecs.Tick(ticks))*s.players+int(p)]
+	return s[int((f-1)%ecs.Tick(len(s)))][p]
 }
 
 const (
@@ -43,7 +39,7 @@ const (
 
 // record returns the inputs of the game's bots in a minute without a network. For a game without bots it returns random
 // inputs, each held for noiseHeld ticks.
-func record(g *ecs.Game, players int, seed uint64) (*script, error) {
+func record(g *ecs.Game, players int, seed uint64) (script, error) {
 	ticks := int(scriptTime/time.Second) * g.TickRate
 	if g.Bot == nil {
 		return noise(g, players, ticks, seed), nil
@@ -71,7 +67,7 @@ func record(g *ecs.Game, players int, seed uint64) (*script, error) {
 	}), nil
 }
 
-func noise(g *ecs.Game, players, ticks int, seed uint64) *script {
+func noise(g *ecs.Game, players, ticks int, seed uint64) script {
 	random := image.NewRand(seed)
 	held := make([]ecs.InputBytes, players)
 	return newScript(players, ticks, func(f ecs.Tick, p ecs.Player) ecs.InputBytes {

@@ -9,8 +9,8 @@ import (
 )
 
 // shots are hitscan shots that the lab fires itself, without the game. When a player's input changes, it fires rays at
-// every other player in the picture and past them. What a ray hits in the picture is compared with what it hits on the
-// server, in the tick that uses this input, in the world as the server shows it to this player: see ecs.World.Targets.
+// every other player in the picture and past them. The hit of a ray in the picture is compared with its hit on the server,
+// in the tick that uses this input. There the world is as the server shows it to this player: see ecs.World.Targets.
 // Walls stop no ray, since the lab knows none.
 type shots struct {
 	due    bool    // no tick has sampled the newest change yet
@@ -28,7 +28,7 @@ type shot struct {
 	gone bool // the shooter did not exist any more
 }
 
-// ray is one ray of a shot, with what it hit: zero for nothing.
+// ray is one ray of a shot, with its hits, zero for none.
 type ray struct {
 	at, client, server ecs.Entity
 	dir                vec // of length 1
@@ -49,8 +49,8 @@ type target struct {
 	radius float64
 }
 
-// rayOffsets are the distances of rays from the middle of a target, in radii: through the middle, and on both sides half
-// a radius inside and outside of the rim.
+// rayOffsets are the distances of rays from the middle of a target, in radii. One ray goes through the middle, the others
+// on both sides half a radius inside and outside of the rim.
 var rayOffsets = [...]float64{0, -0.5, 0.5, -1.5, 1.5}
 
 // look finds the targets that a player sees in a world: the first entity of each other player that can be hit. That is the
@@ -112,8 +112,8 @@ func (s *shot) resolve(by *sight, f ecs.Tick) {
 	}
 }
 
-// shoot fires if the input changed and a tick has sampled it: at what the last picture showed, from the position of the
-// player's own entity in that tick.
+// shoot fires if the input changed and a tick has sampled it. It fires at the targets of the last picture, from the
+// position of the player's own entity in that tick.
 func (p *player) shoot(now *image.Snapshot) {
 	q, d, list := &p.shots, &p.display, p.inputs.list
 	if !q.due || now.Empty() || p.Core.Stats().Strategy.Present <= p.last.Strategy.Present || len(d.frames) == 0 || len(list) == 0 {

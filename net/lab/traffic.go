@@ -9,19 +9,18 @@ import (
 // meter counts what one end of a connection sends, and estimates its size on the wire. Messages that are queued between
 // two flushes leave in one packet, as in net/link. Retransmissions are not counted.
 type meter struct {
-	traffic Traffic
-	body    int // bytes of parts since the last flush
-	second  time.Duration
-	bytes   int // on the wire, in the current second
+	traffic
+	body   int // bytes of parts since the last flush
+	second time.Duration
+	bytes  int // on the wire, in the current second
 }
 
-// Traffic is what one end sent.
-type Traffic struct {
-	Messages uint64 `json:"messages"`
-	Payload  uint64 `json:"payload_bytes"` // of messages of the session and of the strategy
-	Packets  uint64 `json:"packets"`
-	Wire     uint64 `json:"wire_bytes"`        // estimated: with all headers and acknowledgements
-	MostWire int    `json:"most_wire_bytes_s"` // within one second
+// traffic is what one end sent, in bytes and packets.
+type traffic struct {
+	payload  uint64 // of messages of the session and of the strategy
+	packets  uint64
+	wire     uint64 // estimated: with all headers and acknowledgements
+	mostWire int    // within one second
 }
 
 // Sizes of headers, in bytes: see net/wire/STANDARD.md and netcode's.
@@ -35,8 +34,7 @@ const (
 )
 
 func (m *meter) send(ch systems.Channel, n int) {
-	m.traffic.Messages++
-	m.traffic.Payload += uint64(n)
+	m.payload += uint64(n)
 	if ch == systems.Datagram {
 		m.body += partHead + n
 		return
@@ -63,26 +61,26 @@ func (m *meter) flush(now time.Duration) {
 	packets := (m.body + packetPayload - 1) / packetPayload
 	wire := m.body + packets*packetHead
 	m.body = 0
-	m.traffic.Packets += uint64(packets)
-	m.traffic.Wire += uint64(wire)
+	m.packets += uint64(packets)
+	m.wire += uint64(wire)
 	m.bytes += wire
-	m.traffic.MostWire = max(m.traffic.MostWire, m.bytes)
+	m.mostWire = max(m.mostWire, m.bytes)
 }
 
 // begin resets the counts.
-func (m *meter) begin() { m.traffic, m.bytes = Traffic{}, 0 }
+func (m *meter) begin() { m.traffic, m.bytes = traffic{}, 0 }
 
-func (t *Traffic) add(o Traffic) {
-	t.Messages, t.Payload, t.Packets, t.Wire = t.Messages+o.Messages, t.Payload+o.Payload, t.Packets+o.Packets, t.Wire+o.Wire
-	t.MostWire = max(t.MostWire, o.MostWire)
+func (t *traffic) add(o traffic) {
+	t.payload, t.packets, t.wire = t.payload+o.payload, t.packets+o.packets, t.wire+o.wire
+	t.mostWire = max(t.mostWire, o.mostWire)
 }
 
 // kilobits are the kilobits of a byte.
 const kilobits = 8.0 / 1000
 
 // rates returns the means of n ends over d.
-func (t *Traffic) rates(d time.Duration, n float64) Rates {
+func (t *traffic) rates(d time.Duration, n float64) Rates {
 	seconds := d.Seconds() * n
-	return Rates{Payload: float64(t.Payload) * kilobits / seconds, Wire: float64(t.Wire) * kilobits / seconds,
-		Most: float64(t.MostWire) * kilobits, Packets: float64(t.Packets) / seconds}
+	return Rates{Payload: float64(t.payload) * kilobits / seconds, Wire: float64(t.wire) * kilobits / seconds,
+		Most: float64(t.mostWire) * kilobits, Packets: float64(t.packets) / seconds}
 }
