@@ -40,10 +40,10 @@ func serve(t *testing.T) string {
 	return s.Link("/")
 }
 
-// running is true once panels show pictures of matches.
+// running is true once the panels show pictures of matches.
 const running = `document.querySelectorAll(".panel").length > 0 && [...document.querySelectorAll(".veil")].every(v => v.hidden) && parseFloat(document.querySelector("#rtt").textContent) > 0`
 
-// open opens the page with what a link says, and waits until matches are shown.
+// open opens a link and waits until matches are shown.
 func open(t *testing.T, link string) *pagetest.Tab {
 	t.Helper()
 	tab := pagetest.Open(t, link)
@@ -51,7 +51,7 @@ func open(t *testing.T, link string) *pagetest.Tab {
 	return tab
 }
 
-// sum is a number for what a canvas shows.
+// sum is a checksum of a canvas.
 const sum = `(() => {
 	const c = document.querySelectorAll("canvas.stage")[%d], d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
 	let n = 0;
@@ -59,7 +59,7 @@ const sum = `(() => {
 	return n;
 })()`
 
-// A page that is only complete on its developer's machine is none: no error, pictures that move, and nothing from elsewhere.
+// The page loads without errors, its pictures move, and it requests nothing from other hosts.
 func TestThePageLoadsWithoutErrorsAndItsPicturesMove(t *testing.T) {
 	link := serve(t)
 	tab := open(t, link)
@@ -72,34 +72,34 @@ func TestThePageLoadsWithoutErrorsAndItsPicturesMove(t *testing.T) {
 	var from []string
 	tab.Eval(`performance.getEntriesByType("resource").map(e => new URL(e.name).origin).filter(o => o !== location.origin)`, &from)
 	if len(from) > 0 {
-		t.Errorf("the page asked other hosts: %v", from)
+		t.Errorf("the page requested from other hosts: %v", from)
 	}
 	var loaded int
 	if tab.Eval(`performance.getEntriesByType("resource").length`, &loaded); loaded < 8 {
-		t.Errorf("%d parts were loaded, so that the test shows nothing", loaded)
+		t.Errorf("%d resources were loaded: the test proves nothing", loaded)
 	}
 }
 
-// The number on the page is measured by the simulation: it follows the slider, and after a while only.
+// The round trip on the page is measured in the simulated network, so it follows the slider with a delay.
 func TestASliderChangesTheRoundTripThatTheSimulationMeasures(t *testing.T) {
 	tab := open(t, serve(t))
 	tab.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 215) < 30`)
 	tab.Set("input[name=rtt]", "600")
 	if text := tab.Text("label:has(input[name=rtt]) output"); text != "600 ms" {
-		t.Errorf("the slider says %q", text)
+		t.Errorf("the slider shows %q", text)
 	}
 	tab.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 615) < 40`)
 	tab.Set("#net", "P0")
 	tab.WaitFor(`parseFloat(document.querySelector("#rtt").textContent) < 5`)
 }
 
-// The report must name what somebody would look for in the code: component and field, with both values.
+// The report names the component and the field, with both values.
 func TestTheDesyncButtonShowsAReportThatNamesTheField(t *testing.T) {
 	tab := open(t, serve(t))
 	named := func(method, what string) string {
 		return tab.Text(fmt.Sprintf("[data-of=%s][data-outcome=found] [data-named=%q]", method, what))
 	}
-	for range 3 { // whoever is dead when it comes is put elsewhere by the game itself
+	for range 3 { // the game itself moves a player who is dead at that moment
 		tab.Click("#desync")
 		tab.WaitFor(`document.querySelectorAll("[data-of]").length === 2 && !document.querySelector("[data-outcome=pending]")`)
 		var found int
@@ -121,7 +121,7 @@ func TestTheDesyncButtonShowsAReportThatNamesTheField(t *testing.T) {
 	tab.Screenshot("lab-desync")
 }
 
-// What the page is there to show: the same press, at once in one picture and a third of a second later in the other.
+// The same press shows at once in one picture and a third of a second later in the other.
 func TestAKeyMovesTheOwnAvatarAtOnceInRelayAndLaterInLockstep(t *testing.T) {
 	tab := open(t, serve(t)+"#rtt=400&jitter=0&loss=0&players=1")
 	tab.WaitFor(`Math.abs(parseFloat(document.querySelector("#rtt").textContent) - 400) < 20`)
@@ -141,11 +141,11 @@ func TestAKeyMovesTheOwnAvatarAtOnceInRelayAndLaterInLockstep(t *testing.T) {
 	var after float64
 	_, _ = fmt.Sscanf(strings.TrimPrefix(tab.Text("[data-panel=lockstep] .lamp"), "shown after "), "%f", &after)
 	if order[0] != "relay: shown at once" || after < 380 {
-		t.Errorf("the lamps say %q, the one of lockstep %v ms", order, after)
+		t.Errorf("the lamps are %q, lockstep's after %v ms", order, after)
 	}
 }
 
-// Whoever has no mouse must reach and use every control, see where the focus is, and play.
+// Every control can be reached and used with the keyboard, the focus is visible, and the viewer can play.
 func TestThePageIsUsedByKeyboardAlone(t *testing.T) {
 	tab := open(t, serve(t))
 	reached := map[string]bool{}
@@ -157,7 +157,7 @@ func TestThePageIsUsedByKeyboardAlone(t *testing.T) {
 		}
 		tab.Eval(`(() => { const e = document.activeElement; return { name: e.id || e.name || e.dataset.method || (e.matches("canvas") ? "canvas" : e.tagName), outline: getComputedStyle(e).outlineStyle } })()`, &at)
 		if at.Name != "BODY" && at.Outline == "none" {
-			t.Errorf("nobody sees that %s has the focus", at.Name)
+			t.Errorf("the focus of %s is invisible", at.Name)
 		}
 		reached[at.Name] = true
 	}

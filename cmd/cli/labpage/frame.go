@@ -11,19 +11,19 @@ import (
 	"tendon/net/simnet"
 )
 
-// aspect is how many times as wide as high the panels' pictures are.
+// aspect is the width of a picture by its height.
 const aspect = 1.6
 
-// frame is what a message with pictures is made in. It keeps its memory.
+// frame is the buffer of a message with pictures.
 type frame struct {
 	picture, ghosts *page.Picture
 	ghost           *ghost
 	message         []byte
 }
 
-// picture returns the next message with pictures: of every match what is seen and what of the truth is not, and which press
-// is shown. It has what was measured too, where the page has not been sent that yet; readings is the number of it.
-func (s *visit) picture() (message []byte, readings uint64) {
+// picture returns the next message with the picture, the ghosts and the newest shown press of every match. It has readings
+// too, if they are new to the page. readings is their number.
+func (s *viewer) picture() (message []byte, readings uint64) {
 	f := &s.frame
 	if f.ghost == nil {
 		f.picture, f.ghosts, f.ghost = page.NewPicture(), page.NewPicture(), newGhost()
@@ -33,7 +33,7 @@ func (s *visit) picture() (message []byte, readings uint64) {
 	b = append(b, `,"at":`...)
 	b = strconv.AppendInt(b, int64(s.live.Now()/time.Millisecond), 10)
 	_, readings = s.live.Readings(0)
-	full := readings != s.told
+	full := readings != s.sent
 	if full {
 		b = append(b, `,"pace":`...)
 		b = strconv.AppendFloat(b, s.live.Pace(), 'f', 2, 64)
@@ -51,8 +51,8 @@ func (s *visit) picture() (message []byte, readings uint64) {
 	return f.message, readings
 }
 
-// panel appends what there is of match i.
-func (s *visit) panel(b []byte, i int, full bool) []byte {
+// panel appends match i.
+func (s *viewer) panel(b []byte, i int, full bool) []byte {
 	f := &s.frame
 	reading, _ := s.live.Readings(i)
 	b = append(b, `{"seen":`...)
@@ -65,7 +65,7 @@ func (s *visit) panel(b []byte, i int, full bool) []byte {
 		b = append(b, `,"picture":`...)
 		b = f.picture.Append(b)
 		f.ghosts.Reset(aspect)
-		f.ghost.haunt(f.ghosts)
+		f.ghost.beginGhosts(f.ghosts)
 		s.live.DrawServer(i, f.ghost)
 		b = append(b, `,"ghosts":`...)
 		b = f.ghosts.Append(b)
@@ -79,13 +79,13 @@ func (s *visit) panel(b []byte, i int, full bool) []byte {
 
 func appendJSON(b []byte, of any) []byte {
 	text, err := json.Marshal(of)
-	if err != nil { // numbers that are none, which a reading has not
+	if err != nil { // a NaN, which no reading has
 		return append(b, "null"...)
 	}
 	return append(b, text...)
 }
 
-// network is a standard profile as the page offers it.
+// network is a standard profile of the page.
 type network struct {
 	Name      string  `json:"name"`
 	Title     string  `json:"title"`
@@ -97,15 +97,15 @@ type network struct {
 	Reorder   float64 `json:"reorder"`
 }
 
-// plainly says what a standard profile is like to somebody who has never heard of it: a title and a sentence.
-var plainly = map[string][2]string{
+// descriptions are the titles and descriptions of the standard profiles, for viewers who do not know their names.
+var descriptions = map[string][2]string{
 	"P0": {"Perfect", "Nothing takes any time and nothing is lost. Every method looks the same here."},
 	"P1": {"Same room", "A cable in one room: two thousandths of a second."},
 	"P2": {"Good line", "A good line to a server in the same country."},
-	"P3": {"Typical", "What most players have: a tenth of a second there and back, now and then a packet is lost."},
+	"P3": {"Typical", "A usual connection: a tenth of a second there and back, now and then a packet is lost."},
 	"P4": {"Other continent", "A quarter of a second there and back, perfectly steady."},
 	"P5": {"Bad Wi-Fi", "A quarter of a second, uneven, and every twentieth packet is lost."},
-	"P6": {"Slow upload", "What you send takes ten times as long as what you are sent."},
+	"P6": {"Slow upload", "Your packets take ten times as long to the server as back."},
 	"P7": {"Train ride", "Between a fifth of a second and two seconds, always wandering."},
 	"P8": {"Short outages", "A fair line that is gone altogether for a quarter of a second now and then."},
 	"P9": {"Hopeless", "Two seconds there and back, and every fourth packet is lost."},
@@ -114,7 +114,7 @@ var plainly = map[string][2]string{
 func networks() (list []network) {
 	for _, p := range simnet.Profiles() {
 		milliseconds := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-		n := network{Name: p.Name, Title: plainly[p.Name][0], Plain: plainly[p.Name][1], RTT: milliseconds(p.Up.Delay + p.Down.Delay),
+		n := network{Name: p.Name, Title: descriptions[p.Name][0], Plain: descriptions[p.Name][1], RTT: milliseconds(p.Up.Delay + p.Down.Delay),
 			Jitter: milliseconds(p.Up.Jitter.Size), Loss: p.Up.Loss * 100, Duplicate: p.Up.Duplicate * 100, Reorder: p.Up.Reorder * 100}
 		if p.Up.Walk.Max > 0 {
 			n.RTT = milliseconds(p.Up.Walk.Min + p.Down.Walk.Min)
@@ -124,14 +124,14 @@ func networks() (list []network) {
 	return list
 }
 
-// hello is what a page is told first.
-func (s *visit) hello() map[string]any {
+// hello returns the first message to a page.
+func (s *viewer) hello() map[string]any {
 	g := s.config.Game
 	return map[string]any{"k": "hello", "game": g.Name, "rate": g.TickRate, "controls": g.Screen.Controls != nil, "settings": s.want, "networks": networks(),
-		"strategies": names, "players": min(g.MaxPlayers, mostPlayers)}
+		"strategies": names, "players": min(g.MaxPlayers, maxPlayers)}
 }
 
-// broken says to a person why matches are begun anew.
+// broken returns the reason of new matches, for the viewer.
 func broken(err error) string {
 	if errors.Is(err, &session.Error{Code: session.CodeDesync}) {
 		return "The server removed this player: its state differed for the third time. New matches have begun."

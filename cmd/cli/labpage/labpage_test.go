@@ -18,14 +18,14 @@ import (
 	"tendon/ecs"
 )
 
-// What a link or a page says is anybody's word: whatever it is, what runs is within bounds.
-func TestSettingsAreBroughtIntoTheirRanges(t *testing.T) {
+// Settings from a link or a page are untrusted.
+func TestSettingsAreClamped(t *testing.T) {
 	g := rules.Game()
 	wild := Settings{Sync: []string{"reckon", "none", "relay", "relay"}, Net: "P77", RTT: 1e9, Jitter: -3, Loss: math.NaN(), Duplicate: 99, Reorder: math.Inf(1),
 		InputDelay: -1, Players: 1 << 40, Seed: math.MaxUint64}
 	s := wild.clamped(g)
-	if !slices.Equal(s.Sync, []string{"relay", "reckon"}) || s.Net != "" || s.RTT != mostRTT || s.Jitter != 0 || s.Loss != 0 || s.Duplicate != mostChance ||
-		s.Reorder != mostChance || s.InputDelay != 0 || s.Players != mostPlayers || s.Seed != mostSeed {
+	if !slices.Equal(s.Sync, []string{"relay", "reckon"}) || s.Net != "" || s.RTT != maxRTT || s.Jitter != 0 || s.Loss != 0 || s.Duplicate != maxChance ||
+		s.Reorder != maxChance || s.InputDelay != 0 || s.Players != maxPlayers || s.Seed != maxSeed {
 		t.Errorf("%+v", s)
 	}
 	if p := s.profile(); p.Validate() != nil {
@@ -40,8 +40,7 @@ func TestSettingsAreBroughtIntoTheirRanges(t *testing.T) {
 	}
 }
 
-// Every standard profile is offered under a name and a sentence that say something to a player.
-func TestEveryNetworkIsSaidPlainly(t *testing.T) {
+func TestEveryNetworkHasATitleAndADescription(t *testing.T) {
 	for _, n := range networks() {
 		if n.Title == "" || !strings.HasSuffix(n.Plain, ".") {
 			t.Errorf("%s is called %q: %q", n.Name, n.Title, n.Plain)
@@ -49,9 +48,8 @@ func TestEveryNetworkIsSaidPlainly(t *testing.T) {
 	}
 }
 
-// Ghosts are what the truth has and the picture has not: a wall that both have must not be painted twice, and a thing that
-// the picture has elsewhere must.
-func TestAGhostIsWhatOfTheTruthIsNotInThePicture(t *testing.T) {
+// A wall that is in both the picture and the server's state is no ghost. An entity that the picture shows elsewhere is one.
+func TestGhostsAreTheShapesThatThePictureLacks(t *testing.T) {
 	wall, red := ecs.Color{R: 90, A: 255}, ecs.Color{R: 255, A: 255}
 	draw := func(c ecs.Canvas, x float64) {
 		c.Camera(x, 0, 10)
@@ -68,10 +66,10 @@ func TestAGhostIsWhatOfTheTruthIsNotInThePicture(t *testing.T) {
 		g.begin(picture)
 		draw(g, 3)
 		ghosts.Reset(1)
-		g.haunt(ghosts)
+		g.beginGhosts(ghosts)
 		draw(g, x)
 		if got := string(ghosts.Append(nil)); got != want {
-			t.Errorf("with the truth at %v the ghosts are %s, want %s", x, got, want)
+			t.Errorf("with the server's entity at %v the ghosts are %s, want %s", x, got, want)
 		}
 	}
 	if all := string(picture.Append(nil)); !strings.Contains(all, `"name"`) || !strings.Contains(all, "7,1") {
@@ -79,11 +77,11 @@ func TestAGhostIsWhatOfTheTruthIsNotInThePicture(t *testing.T) {
 	}
 }
 
-// Who has no pointer aims ahead, and keeps aiming there.
+// Without a pointer the viewer aims ahead, in the direction of the last keys.
 func TestKeysAimAheadOfTheAvatar(t *testing.T) {
-	var h hands
+	var h controls
 	at := func(keys ...string) string {
-		h.take(keys, 0, 0, false)
+		h.set(keys, 0, 0, false)
 		h.aim(10, 20, true)
 		return fmt.Sprint(h.Pointer())
 	}
@@ -95,13 +93,13 @@ func TestKeysAimAheadOfTheAvatar(t *testing.T) {
 			t.Errorf("keys %v aim at %s, want %s", step.keys, got, step.want)
 		}
 	}
-	h.take([]string{"rm -rf", "left", "F", strings.Repeat("a", 99)}, 1, 2, true)
+	h.set([]string{"rm -rf", "left", "F", strings.Repeat("a", 99)}, 1, 2, true)
 	h.aim(10, 20, true)
 	if x, y := h.Pointer(); x != 1 || y != 2 || len(h.held) != 1 {
 		t.Errorf("the pointer is at %v %v, held are %q", x, y, h.held)
 	}
-	h.take(slices.Repeat([]string{"left"}, 99), math.NaN(), 0, true)
-	if len(h.held) > mostHeld || h.pointed {
+	h.set(slices.Repeat([]string{"left"}, 99), math.NaN(), 0, true)
+	if len(h.held) > maxHeld || h.pointed {
 		t.Errorf("%d keys are held, pointed %v", len(h.held), h.pointed)
 	}
 }
@@ -149,7 +147,7 @@ func dial(t *testing.T) (c *websocket.Conn, next func(kind string) map[string]an
 		for {
 			_, text, err := c.Read(ctx)
 			if err != nil {
-				t.Fatalf("no %s came: %v", kind, err)
+				t.Fatalf("no %s arrived: %v", kind, err)
 			}
 			var m map[string]any
 			if err := json.Unmarshal(text, &m); err != nil {
@@ -169,8 +167,8 @@ func write(t *testing.T, c *websocket.Conn, text string) {
 	}
 }
 
-// Nonsense must neither end a page's matches nor change them.
-func TestNonsenseIsPassedOver(t *testing.T) {
+// A malformed message must neither end the matches nor change them.
+func TestMalformedMessagesAreIgnored(t *testing.T) {
 	c, next := dial(t)
 	next("hello")
 	for _, text := range []string{`nonsense`, `{}`, `[]`, `null`, `"k"`, `{"k":"desync"}`, `{"k":"fly"}`, `{"k":7}`, `{"k":"set","settings":[]}`, `{"k":"set","settings":{"rtt":"far"}}`,
@@ -191,8 +189,8 @@ func TestNonsenseIsPassedOver(t *testing.T) {
 	t.Error("no frame has a reading with a picture")
 }
 
-// What may be changed while matches go on is, without new ones; all else begins new ones.
-func TestOnlyWhatNeedsNewMatchesBeginsThem(t *testing.T) {
+// Running matches take over most settings. The others begin new matches.
+func TestOnlySomeSettingsBeginNewMatches(t *testing.T) {
 	c, next := dial(t)
 	next("hello")
 	write(t, c, `{"k":"set","settings":{"sync":["relay","predict"],"players":2}}`)
@@ -213,14 +211,14 @@ func TestOnlyWhatNeedsNewMatchesBeginsThem(t *testing.T) {
 	if n := next("begin")["epoch"]; n != 3.0 {
 		t.Errorf("the matches that were asked for are number %v", n)
 	}
-	// A page that has been changed since must know that the settings are not the latest.
+	// The number lets a page ignore settings that are not its newest.
 	write(t, c, `{"k":"set","number":7,"settings":{"players":3}}`)
 	if b := next("begin"); b["number"] != 7.0 {
 		t.Errorf("the matches are those of the setting %v, want 7", b["number"])
 	}
 }
 
-// A slider and a profile change the network of the matches that go on: the round trip that is measured in them follows.
+// A slider and a profile change the network of running matches: the measured round trip follows.
 func TestTheNetworkOfRunningMatchesChanges(t *testing.T) {
 	c, next := dial(t)
 	next("hello")
@@ -245,19 +243,19 @@ func TestTheNetworkOfRunningMatchesChanges(t *testing.T) {
 	}
 }
 
-// Who differs for the third time is removed by the server. The page says so and goes on.
-func TestAPlayerWhoIsRemovedGetsNewMatches(t *testing.T) {
+// The server expels a player after the third desync. The page then reports it and begins new matches.
+func TestAnExpelledPlayerGetsNewMatches(t *testing.T) {
 	c, next := dial(t)
 	next("hello")
 	write(t, c, `{"k":"set","settings":{"sync":["lockstep"],"players":1,"rtt":20,"jitter":0,"loss":0}}`)
 	next("begin")
-	for caused := 0; caused < 12; caused++ { // some of them the game may undo by itself
+	for caused := 0; caused < 12; caused++ { // the game may undo some of them
 		write(t, c, `{"k":"desync"}`)
 		for {
 			f := read(t, c)
 			if f["k"] == "note" {
 				if text := f["text"].(string); !strings.Contains(text, "third time") {
-					t.Errorf("the page is told %q", text)
+					t.Errorf("the note is %q", text)
 				}
 				next("begin")
 				return
@@ -267,7 +265,7 @@ func TestAPlayerWhoIsRemovedGetsNewMatches(t *testing.T) {
 			}
 		}
 	}
-	t.Error("twelve desyncs in a row got nobody removed")
+	t.Error("twelve desyncs in a row did not expel the player")
 }
 
 func read(t *testing.T, c *websocket.Conn) (m map[string]any) {

@@ -16,53 +16,53 @@ import (
 	"tendon/systems/verify"
 )
 
-// Settings is all that a page can set, and what its link says. Values out of range become the nearest that is in it.
+// Settings are the settings of a page, which are also in its link. Values out of range are clamped.
 type Settings struct {
-	// Sync names the strategies, one to five of them, each once.
+	// Sync names one to five strategies, each once.
 	Sync []string `json:"sync"`
-	// Net names a standard profile; with it, what follows until Reorder is passed over.
+	// Net names a standard profile. The fields up to Reorder are then ignored.
 	Net string `json:"net"`
-	// RTT is the round trip without jitter, Jitter the mean of what comes on top each way, in ms.
+	// RTT is the round trip without jitter, Jitter the mean jitter of each way, in ms.
 	RTT    float64 `json:"rtt"`
 	Jitter float64 `json:"jitter"`
-	// Loss, Duplicate and Reorder are chances of each packet each way, in percent.
+	// Loss, Duplicate and Reorder are the probabilities for each packet and way, in percent.
 	Loss      float64 `json:"loss"`
 	Duplicate float64 `json:"duplicate"`
 	Reorder   float64 `json:"reorder"`
-	// The switches, and the input delay in ticks. They are for the strategies that have such a thing.
+	// The switches, and the input delay in ticks. A strategy without such a setting ignores it.
 	Prediction      bool `json:"prediction"`
 	Reconciliation  bool `json:"reconciliation"`
 	Interpolation   bool `json:"interpolation"`
 	LagCompensation bool `json:"lagcomp"`
 	InputDelay      int  `json:"delay"`
-	// Players is how many play, with bots for all but the first.
+	// Players is the number of players. All but the first are bots.
 	Players int `json:"players"`
-	// Seed starts everything that is random.
+	// Seed is the seed of networks, worlds and bots.
 	Seed uint64 `json:"seed"`
 }
 
 // The ranges of Settings.
 const (
-	mostRTT     = 1000      // ms
-	mostJitter  = 200       // ms
-	mostChance  = 50        // percent
-	mostDelay   = 30        // ticks
-	mostSeed    = 1<<53 - 1 // what a page's numbers hold
-	mostPlayers = 8
-	// reorderDelay is by how much a packet that is overtaken is late.
+	maxRTT     = 1000      // ms
+	maxJitter  = 200       // ms
+	maxChance  = 50        // percent
+	maxDelay   = 30        // ticks
+	maxSeed    = 1<<53 - 1 // of a JavaScript number
+	maxPlayers = 8
+	// reorderDelay is the delay of a reordered packet.
 	reorderDelay = 40 * time.Millisecond
 )
 
 // names are the strategies in the order of the panels.
 var names = []string{lockstep.Strategy.Name, relay.Strategy.Name, predict.Strategy.Name, verify.Strategy.Name, reckon.Strategy.Name}
 
-// Usual is what a page begins with where nobody says otherwise: two strategies on a network that shows the difference.
+// Usual returns the default settings: two strategies on a network that shows the difference.
 func Usual(seed uint64) Settings {
 	return Settings{Sync: []string{lockstep.Strategy.Name, relay.Strategy.Name}, RTT: 200, Jitter: 10, Loss: 1, Prediction: true,
 		Reconciliation: true, Interpolation: true, LagCompensation: true, Players: 4, Seed: seed}
 }
 
-// clamped returns the settings with every value in its range.
+// clamped returns the settings with each value in its range.
 func (s Settings) clamped(g *ecs.Game) Settings {
 	var sync []string
 	for _, name := range names {
@@ -84,18 +84,18 @@ func (s Settings) clamped(g *ecs.Game) Settings {
 		}
 		*x = min(max(*x, 0), most)
 	}
-	within(&s.RTT, mostRTT)
-	within(&s.Jitter, mostJitter)
-	within(&s.Loss, mostChance)
-	within(&s.Duplicate, mostChance)
-	within(&s.Reorder, mostChance)
-	s.InputDelay = min(max(s.InputDelay, 0), mostDelay)
-	s.Players = min(max(s.Players, 1), min(g.MaxPlayers, mostPlayers))
-	s.Seed = min(s.Seed, mostSeed)
+	within(&s.RTT, maxRTT)
+	within(&s.Jitter, maxJitter)
+	within(&s.Loss, maxChance)
+	within(&s.Duplicate, maxChance)
+	within(&s.Reorder, maxChance)
+	s.InputDelay = min(max(s.InputDelay, 0), maxDelay)
+	s.Players = min(max(s.Players, 1), min(g.MaxPlayers, maxPlayers))
+	s.Seed = min(s.Seed, maxSeed)
 	return s
 }
 
-// profile is the network.
+// profile returns the network.
 func (s *Settings) profile() simnet.Profile {
 	if p, ok := simnet.ByName(s.Net); ok {
 		return p
@@ -111,18 +111,18 @@ func (s *Settings) profile() simnet.Profile {
 	return simnet.Symmetric("", "", path)
 }
 
-// sameNetwork reports whether the network is the same.
+// sameNetwork reports whether two settings have the same network.
 func (s *Settings) sameNetwork(o *Settings) bool {
 	own := func(s *Settings) [5]float64 { return [...]float64{s.RTT, s.Jitter, s.Loss, s.Duplicate, s.Reorder} }
 	return s.Net == o.Net && (s.Net != "" || own(s) == own(o))
 }
 
-// sameMatch reports whether what differs can be changed while the matches go on.
+// sameMatch reports whether running matches can take over the other settings.
 func (s *Settings) sameMatch(o *Settings) bool {
 	return slices.Equal(s.Sync, o.Sync) && s.LagCompensation == o.LagCompensation && s.Players == o.Players && s.Seed == o.Seed
 }
 
-// sameOwn reports whether player 0's clients of a strategy play alike.
+// sameOwn reports whether player 0's client of a strategy has the same settings.
 func (s *Settings) sameOwn(o *Settings, strategy string) bool {
 	same := s.Prediction == o.Prediction && s.InputDelay == o.InputDelay
 	switch strategy {
@@ -134,7 +134,7 @@ func (s *Settings) sameOwn(o *Settings, strategy string) bool {
 	return true
 }
 
-// entries are the matches.
+// entries returns the matches.
 func (s *Settings) entries() (list []lab.Entry) {
 	for _, name := range s.Sync {
 		list = append(list, lab.Entry{Strategy: s.strategy(name), Own: s.own(name)})
@@ -156,7 +156,7 @@ func (s *Settings) strategy(name string) systems.Strategy {
 	return relay.Strategy
 }
 
-// maxView is how far the server looks back: as far as usual, or not at all.
+// maxView returns how far the server looks back: the default, or not at all.
 func (s *Settings) maxView() systems.Time {
 	if s.LagCompensation {
 		return 0
@@ -164,7 +164,7 @@ func (s *Settings) maxView() systems.Time {
 	return -1
 }
 
-// own is how player 0 plays by a strategy.
+// own returns the settings of player 0's client of a strategy.
 func (s *Settings) own(name string) (o lab.Own) {
 	switch name {
 	case predict.Strategy.Name:
@@ -174,7 +174,7 @@ func (s *Settings) own(name string) (o lab.Own) {
 		return o
 	}
 	if o.InputDelay = s.InputDelay; !s.Prediction {
-		o.MaxPrediction = 1 // the least there is: all that is not final waits, as input delay
+		o.MaxPrediction = 1 // the least: ticks that are not final become input delay
 	}
 	return o
 }

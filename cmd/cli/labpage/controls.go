@@ -7,17 +7,17 @@ import (
 	"tendon/ecs"
 )
 
-// hands are a person's at the page: keys by the names of ecs.Controls, and a pointer in world units.
-type hands struct {
+// controls are the viewer's keys, by the names of ecs.Controls, and pointer, in world units.
+type controls struct {
 	held    []string
 	x, y    float64
-	pointed bool // there is a pointer; else it lies ahead of where the keys go
+	pointed bool // there is a pointer; otherwise it is ahead of the avatar
 	heading [2]float64
 }
 
-var _ ecs.Controls = (*hands)(nil)
+var _ ecs.Controls = (*controls)(nil)
 
-// keyNames are the keys that a page may say are held.
+// keyNames are the keys that are accepted from a page.
 var keyNames = func() map[string]bool {
 	names := map[string]bool{}
 	for _, k := range []string{"left", "right", "up", "down", "space", "shift", "enter", "tab", "mouse1", "mouse2"} {
@@ -29,14 +29,14 @@ var keyNames = func() map[string]bool {
 	return names
 }()
 
-// mostHeld bounds the keys that are held at once.
-const mostHeld = 12
+// maxHeld bounds the keys that are held at once.
+const maxHeld = 12
 
-// take is what the hands do now.
-func (h *hands) take(keys []string, x, y float64, pointed bool) {
+// set sets the held keys and the pointer.
+func (h *controls) set(keys []string, x, y float64, pointed bool) {
 	h.held = h.held[:0]
 	for _, k := range keys {
-		if keyNames[k] && len(h.held) < mostHeld {
+		if keyNames[k] && len(h.held) < maxHeld {
 			h.held = append(h.held, k)
 		}
 	}
@@ -46,8 +46,8 @@ func (h *hands) take(keys []string, x, y float64, pointed bool) {
 	}
 }
 
-// aim points ahead of the avatar where there is no pointer, so that who has keys alone can aim too.
-func (h *hands) aim(x, y float64, ok bool) {
+// aim puts the pointer ahead of the avatar if the viewer has none, in the direction of the keys.
+func (h *controls) aim(x, y float64, ok bool) {
 	if h.pointed || !ok {
 		return
 	}
@@ -73,7 +73,7 @@ func (h *hands) aim(x, y float64, ok bool) {
 const aimAhead = 6
 
 // Down reports whether a key is held.
-func (h *hands) Down(key string) bool { return slices.Contains(h.held, key) }
+func (h *controls) Down(key string) bool { return slices.Contains(h.held, key) }
 
 // Pointer returns where the pointer is.
-func (h *hands) Pointer() (x, y float64) { return h.x, h.y }
+func (h *controls) Pointer() (x, y float64) { return h.x, h.y }

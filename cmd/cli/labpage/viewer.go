@@ -1,0 +1,195 @@
+package labpage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"tendon/cmd/cli/page"
+	"tendon/net/lab"
+)
+
+// viewer is one open page, with its matches.
+type viewer struct {
+	config Config
+	conn   *page.Conn
+	live   *lab.Live // nil before the first, and if the settings allow none
+	epoch  int       // number of the Live
+	want   Settings  // the newest from the page, clamped
+	have   Settings  // of the Live
+	number int       // of want, by the page's count
+	fresh  bool      // the page asks for new matches
+	ready  bool      // the page has sent its settings
+
+	start  time.Time
+	last   time.Time     // of the last step
+	passed time.Duration // of real time, while not paused
+	paused bool
+
+	controls controls
+	press    uint64
+	manual   bool // the viewer plays
+	frame    frame
+	sent     uint64 // number of the last readings that were sent
+}
+
+// frameRate is the most pictures per second.
+const frameRate = 30
+
+func newViewer(c Config, conn *page.Conn) *viewer {
+	now := time.Now()
+	return &viewer{config: c, conn: conn, start: now, last: now, want: c.Begin.clamped(c.Game)}
+}
+
+// run serves the page until it is closed.
+func (s *viewer) run(ctx context.Context) error {
+	if s.send(s.hello()) != nil {
+		return nil // the page was closed
+	}
+	ticker := time.NewTicker(time.Second / frameRate)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m, ok := <-s.conn.Messages():
+			if !ok {
+				return nil
+			}
+			s.receive(m)
+		case now := <-ticker.C:
+			if len(s.conn.Messages()) > 0 {
+				continue // the page's messages come first
+			}
+			if s.ready && s.step(now) != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// request is a message from the page.
+type request struct {
+	Kind     string          `json:"k"`
+	Settings json.RawMessage `json:"settings"`
+	Number   int             `json:"number"` // of the settings, by the page's count
+	Keys     []string        `json:"keys"`
+	X        float64         `json:"x"`
+	Y        float64         `json:"y"`
+	Pointed  bool            `json:"pointed"`
+	Press    uint64          `json:"press"`
+	On       bool            `json:"on"`
+}
+
+// receive carries out a message from the page. A malformed message is ignored.
+func (s *viewer) receive(message []byte) {
+	var m request
+	if json.Unmarshal(message, &m) != nil {
+		return
+	}
+	switch m.Kind {
+	case "set":
+		want := s.want // fields that are not in the message stay
+		if json.Unmarshal(m.Settings, &want) == nil {
+			s.want, s.ready, s.number = want.clamped(s.config.Game), true, m.Number
+		}
+	case "hands":
+		s.controls.set(m.Keys, m.X, m.Y, m.Pointed)
+		s.press, s.manual = min(max(s.press, m.Press), maxSeed), true
+	case "auto":
+		s.manual = false
+	case "again":
+		s.fresh = true
+	case "pause":
+		s.paused = m.On
+	case "desync":
+		if s.live != nil {
+			s.live.Desync()
+		}
+	}
+}
+
+// step advances the matches and sends their pictures. An error reports that the page was closed.
+func (s *viewer) step(now time.Time) error {
+	if !s.paused {
+		s.passed += now.Sub(s.last)
+	}
+	s.last = now
+	if err := s.apply(); err != nil || s.live == nil {
+		return err
+	}
+	s.play()
+	if err := s.live.Advance(s.passed); err != nil {
+		s.fresh = true
+		return s.send(map[string]any{"k": "note", "text": broken(err)})
+	}
+	message, readings := s.picture()
+	if s.conn.Offer(message) { // a slow page misses the picture and receives the readings later
+		s.sent = readings
+	}
+	return nil
+}
+
+// apply applies the wanted settings, to the running matches or to new ones.
+func (s *viewer) apply() error {
+	old := s.have
+	s.have = s.want
+	if s.live == nil && s.epoch == 0 || s.fresh || !s.want.sameMatch(&old) {
+		s.fresh = false
+		return s.begin()
+	}
+	if s.live == nil {
+		return nil
+	}
+	if !s.have.sameNetwork(&old) {
+		if err := s.live.SetProfile(s.have.profile()); err != nil {
+			return s.refuse(err)
+		}
+	}
+	for i, name := range s.have.Sync {
+		if !s.have.sameOwn(&old, name) {
+			if err := s.live.SetOwn(i, s.have.own(name)); err != nil {
+				return s.refuse(err)
+			}
+		}
+	}
+	return nil
+}
+
+// begin begins new matches.
+func (s *viewer) begin() error {
+	s.epoch++
+	live, err := lab.NewLive(lab.LiveConfig{Game: s.config.Game, Entries: s.have.entries(), Profile: s.have.profile(), Players: s.have.Players,
+		Seed: s.have.Seed, Clock: func() time.Duration { return time.Since(s.start) }})
+	if err != nil {
+		s.live = nil
+		return s.refuse(err)
+	}
+	s.live, s.sent = live, 0
+	s.last = time.Now() // the time that NewLive took does not count
+	return s.send(map[string]any{"k": "begin", "epoch": s.epoch, "settings": s.have, "number": s.number})
+}
+
+// refuse sends the reason why settings could not be applied.
+func (s *viewer) refuse(err error) error {
+	return s.send(map[string]any{"k": "note", "text": err.Error(), "bad": true})
+}
+
+// play passes the viewer's input to the matches.
+func (s *viewer) play() {
+	input := s.config.Game.Screen.Controls
+	if !s.manual || input == nil {
+		s.live.Autoplay()
+		return
+	}
+	s.controls.aim(s.live.Avatar(0))
+	s.live.Input(input(&s.controls), s.press)
+}
+
+func (s *viewer) send(m any) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return s.conn.Send(text)
+}
