@@ -8,7 +8,7 @@ import (
 )
 
 // publication passes figures from the goroutine of the ledger to any other. The ledger never waits: while a reader holds the
-// lock, it keeps the older page.
+// lock, it keeps the older page and tries again after the next turn.
 type publication struct {
 	mu   sync.Mutex
 	page reportPage
@@ -36,12 +36,13 @@ func (l *Ledger) publish() {
 		l.next++
 		return
 	}
+	if !l.publication.mu.TryLock() {
+		return // a reader copies the page: try again after the next turn
+	}
 	l.next = 0
 	l.turns.look()
-	if l.publication.mu.TryLock() {
-		l.fill(&l.page)
-		l.publication.mu.Unlock()
-	}
+	l.fill(&l.page)
+	l.publication.mu.Unlock()
 }
 
 func (l *Ledger) fill(s *reportPage) {
