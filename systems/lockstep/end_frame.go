@@ -37,7 +37,7 @@ func (s *Server) enter(o *image.Order) (plays bool) {
 		}
 	case o.Kind == image.OrderLeave:
 		s.members = s.members.Without(p)
-		s.votes.hashes.Forget(p)
+		s.votes.Hashes.Forget(p)
 	}
 	return false
 }
@@ -77,7 +77,7 @@ func (s *Server) simulate() {
 			s.Step.State = s.States.Save(s.World())
 		}
 	}
-	s.votes.reached(s, s.Done()+1)
+	s.votes.Ended(s.Done()+1, s.members, s.Step.State, s.now)
 }
 
 // beginFrame begins the frame that follows.
@@ -120,5 +120,5 @@ func (s *Server) advance() {
 	c.next(s.log)
 	c.validate(s.World(), s.scratch.valid)
 	s.World().Step(ecs.TickInputs{Players: s.scratch.valid, Orders: c.orders})
-	s.votes.computed(s, nil)
+	s.votes.Computed(nil)
 }

@@ -10,6 +10,7 @@ import (
 	"tendon/rollback"
 	"tendon/systems"
 	"tendon/systems/authority"
+	"tendon/systems/vote"
 )
 
 // Server is lockstep's half on the server. The frames (log.first − 1, Done] are in the log and final. Those ≤ sync were
@@ -32,7 +33,7 @@ type Server struct {
 	syncs   syncs
 	hold    hold
 	now     systems.Time // of the newest call
-	votes   voting
+	votes   *vote.Adjudicator
 
 	scratch struct {
 		code  []byte
@@ -103,6 +104,10 @@ const redundant = 256
 // checkEvery is the interval of checksum comparisons, in frames.
 const checkEvery = 60
 
+// checksumsKept is the number of own checksums that the server keeps. A client may be 64 seconds behind at 60 frames per
+// second.
+const checksumsKept = 64
+
 // The limit of a player's orders.
 const (
 	ordersPerSecond = 20
@@ -142,7 +147,9 @@ func newServer(settings Config, c systems.ServerConfig) (*Server, error) {
 	s.running.follow(s.before, game)
 	copy(s.behind.inputs, s.before)
 	s.behind.at = s.Done()
-	return s, s.votes.init(s)
+	s.votes, err = vote.NewAdjudicator(vote.AdjudicatorConfig{Match: votedMatch{s}, Members: s.members, Current: s.always, Every: checkEvery,
+		Ballot: vote.Config{Deadline: settings.VoteTime, AuditPerMille: settings.Audits, AuditClean: true, Seed: settings.AuditSeed}})
+	return s, err
 }
 
 // past puts the recorded frames up to the world's into the log. The first frame only serves as the one that the next is
@@ -192,7 +199,7 @@ func (s *Server) opened(p *peer, again bool) {
 		if !again {
 			s.idle[p.Seat] = idleInput{}
 		}
-		s.votes.hashes.Resynced(p.Player())
+		s.votes.Hashes.Resynced(p.Player())
 	}
 	s.pass(s.Sending.Now)
 }

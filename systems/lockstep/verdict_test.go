@@ -151,7 +151,7 @@ func TestAnEndThatWasNoneIsNotDecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Net.RunUntil(4 * time.Second)
-	if len(m.Decisions) != 0 || m.server.World().Tick() < 170 || m.server.votes.open {
+	if _, open := m.server.votes.Undecided(); len(m.Decisions) != 0 || m.server.World().Tick() < 170 || open {
 		t.Fatalf("%+v, at %d", m.Decisions, m.server.World().Tick())
 	}
 	m.Net.RunUntil(10 * time.Second)

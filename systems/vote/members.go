@@ -1,4 +1,4 @@
-package lockstep
+package vote
 
 import (
 	"tendon/ecs"

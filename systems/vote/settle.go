@@ -1,0 +1,154 @@
+package vote
+
+import (
+	"slices"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/systems"
+)
+
+// Step continues with the votes, and computes a world that is behind as far as they need it. Call it after each tick.
+func (a *Adjudicator) Step(now systems.Time) {
+	a.now = now
+	a.Hashes.Step(now)
+	a.Hashes.Contested(a.compute)
+	a.Hashes.Blamed(a.match.Blame)
+	a.settle(false)
+	done := a.match.Done()
+	switch {
+	case a.current || a.game.Result == nil:
+	case a.match.Attended():
+		a.attended = done
+	case done > a.attended+ecs.Tick(leftAfter*a.game.TickRate):
+		a.until = done // there is time to compute the result
+	}
+	for left := replaySteps; left > 0 && a.match.World().Tick() < min(a.until, done); left-- {
+		a.match.Advance()
+	}
+}
+
+// compute has the world computed up to tick f.
+func (a *Adjudicator) compute(f ecs.Tick) { a.until = max(a.until, f) }
+
+// Conclude decides every match that has ended, with the votes received so far. A world that is behind is computed up to
+// Done first, so a majority that claims the end of a match that did not end has no effect.
+func (a *Adjudicator) Conclude() {
+	if a.game.Result == nil {
+		return
+	}
+	for a.match.World().Tick() < a.match.Done() {
+		a.match.Advance()
+	}
+	a.settle(true)
+}
+
+// settle decides what can be decided: the open ballot, if it is over, and the matches of which the server knows the result
+// and no player claimed it in time. now ends the time of the own results, whatever the clock shows.
+func (a *Adjudicator) settle(now bool) {
+	for {
+		at := a.now
+		if now {
+			at = forever
+		}
+		own := a.ownAfter(a.decided)
+		switch {
+		case now && own == nil:
+			return
+		case a.open:
+		case own == nil || !now && own.End+a.duration > a.match.Done():
+			return
+		default:
+			a.openBallot(own.players, a.decided)
+			at = forever
+		}
+		if a.decide(a.ballot.Step(at)); a.open {
+			return
+		}
+		a.castNext()
+	}
+}
+
+// castNext casts the claims of a later match that arrived during the ballot that has closed.
+func (a *Adjudicator) castNext() {
+	for p := range a.next {
+		if next := &a.next[p]; next.End > a.decided {
+			if !a.open {
+				a.openClaimed(next.End)
+			}
+			a.cast(ecs.Player(p), next)
+		}
+		a.next[p].Result = Result{}
+	}
+}
+
+// closeBallot closes an open ballot before the next one. It is for a world that is never behind, which has the result of a
+// replay.
+func (a *Adjudicator) closeBallot() {
+	if a.open {
+		a.decide(a.ballot.Step(forever))
+	}
+}
+
+// ownAfter returns the server's first result of a tick > f, nil for none.
+func (a *Adjudicator) ownAfter(f ecs.Tick) *ownResult {
+	for i := range a.own {
+		if a.own[i].End > f {
+			return &a.own[i]
+		}
+	}
+	return nil
+}
+
+// decide takes the result of a ballot, or has the match computed if the ballot demands it.
+func (a *Adjudicator) decide(state State) {
+	own := a.ownAfter(a.began)
+	if state == Replaying {
+		if own == nil {
+			if !a.replays {
+				a.replays, a.until = true, max(a.until, a.match.Done())
+			}
+			if a.match.World().Tick() >= a.until {
+				a.open, a.replays = false, false // no match has ended: the claims were wrong
+			}
+			return
+		}
+		_ = a.ballot.Replayed(own.Result) // it demanded it
+	}
+	v, ok := a.ballot.Verdict()
+	if !ok {
+		return
+	}
+	a.open, a.replays, a.decided = false, false, v.Result.End
+	if own != nil && own.Result != v.Result {
+		v.Result, v.How, v.Dissented = own.Result, systems.ByAudit, 0
+		for p := range v.Voted.All() {
+			if had, _ := a.ballot.Vote(p); had != own.Result {
+				v.Dissented = v.Dissented.With(p)
+			}
+		}
+		a.decided = own.End
+	}
+	a.publish(&v, own)
+	a.own = slices.DeleteFunc(a.own, func(r ownResult) bool { return r.End <= a.decided })
+}
+
+// publish passes a decision to the match.
+func (a *Adjudicator) publish(v *Verdict, own *ownResult) {
+	in := a.history.at(v.Result.End) // of those who could vote
+	d := systems.Decision{Tick: v.Result.End, How: v.How, Replays: v.Replays, Votes: make([]image.Checksum, len(a.claimed))}
+	if own != nil && own.Result == v.Result {
+		d.Result, in = own.bytes, own.players
+	}
+	d.Registered, d.Voted, d.Dissented, d.Doubled, d.Silent = in, v.Voted&in, v.Dissented&in, v.Doubled&in, in&^v.Voted
+	for p := range v.Voted.All() {
+		had, _ := a.ballot.Vote(p)
+		if d.Voted.Has(p) {
+			d.Votes[p] = had.Hash
+		}
+		if d.Result == nil && had == v.Result {
+			d.Result = a.claimed[p]
+		}
+	}
+	a.match.Decide(d)
+}
