@@ -82,13 +82,13 @@ func TestAnOperatorSeesPlayersAndCostsOfARunningServer(t *testing.T) {
 	if code := <-server.ended; code != app.ExitFine {
 		t.Errorf("the server ends with %d: %s", code, server.note.String())
 	}
-	server.ended <- app.ExitFine // for who looks again
+	server.ended <- app.ExitFine // for a second look
 	if status, _ := fetch(t, url+"healthz", ""); status != 0 {
 		t.Errorf("the admin server outlives the server: %d", status)
 	}
 }
 
-// Nobody is to open a server's inside to a network by a slip of the keyboard.
+// A mistake in the flags must not expose the admin server to a network.
 func TestAdminAddressesAreRefusedInASentence(t *testing.T) {
 	taken, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {

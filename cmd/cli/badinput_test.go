@@ -164,7 +164,7 @@ func TestServeOnAPortInUseCreatesNoDirectory(t *testing.T) {
 	untouched(t, dir)
 }
 
-// The error of a negative value names the flag, also if the value is a word of its own.
+// The error of a negative value names the flag, also if the value is a separate argument.
 func TestANegativeValueIsRefusedByItsFlag(t *testing.T) {
 	for _, test := range []struct{ args, says []string }{
 		{[]string{"serve", "--sync", "predict", "--snapshots", "-1"}, []string{"--snapshots -1: choose 1 to 1000"}},

@@ -115,7 +115,7 @@ func commands(text string) (list [][]string) {
 // continued is the end of a line whose command continues on the next.
 var continued = regexp.MustCompile(`\\\n\s*`)
 
-// shellWord is a word of a command: quoted, or up to the next blank.
+// shellWord matches one argument of a command: quoted, or up to the next blank.
 var shellWord = regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
 // ours matches a game's program in a guide: go run ./cmd/arena, ./arena, /usr/local/bin/arena.

@@ -97,8 +97,8 @@ func runVerb(a *app.App, args []string) int {
 // checkTicks is how many ticks checkGame plays.
 const checkTicks = 3
 
-// checkGame checks the game and plays its first ticks with every seat taken. So a mistake that the engine refuses during a
-// match, above all a component that is used but not listed, is an error here and not a panic later.
+// checkGame checks the game and plays its first ticks with every seat taken. The engine panics on some mistakes during a
+// match, such as a component that is used but not listed. Here they are errors.
 func checkGame(game *ecs.Game) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -187,8 +187,8 @@ func verbName(command *kong.Context, err error) string {
 	return " " + command.Selected().Name
 }
 
-// checkPaths refuses an empty file or directory, such as an unset variable of the shell. kong cannot tell it from a flag
-// that was left out.
+// checkPaths refuses an empty file or directory, such as an unset variable of the shell. For kong it is the same as a
+// flag that was left out.
 func checkPaths(command *kong.Context, args []string) error {
 	for _, f := range command.Flags() {
 		flag := "--" + f.Name

@@ -23,7 +23,7 @@
 //
 // A query is one line of JSON, {"room":"main","before":18}, at most 1 KiB; before is an id, 0 for the newest. The answer is
 // one line too, {"records":[…],"next":5} or {"error":"…"}; next is the before of the next page, 0 at the end. A truncated
-// answer is not valid JSON. The permissions of the socket are the authentication, so it is not a loopback port. Where the
-// path is too long for a socket (about 100 bytes), or the file system has none, the socket is in a new private directory and
-// FILE.sock is a symbolic link to it. The next server replaces the socket of a killed one: it has the lock of the file.
+// answer is not valid JSON. The permissions of the socket are the authentication, so it is not a loopback port. The path
+// may be too long for a socket (about 100 bytes), or the file system has no sockets. Then the socket is in a new private
+// directory, and FILE.sock is a symbolic link to it. The next server replaces the socket of a killed one: it has the lock of the file.
 package matches

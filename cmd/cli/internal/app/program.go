@@ -41,8 +41,8 @@ func Program() string {
 	return invocation(os.Args[0], executable, module, pkg, here)
 }
 
-// invocation returns the command that starts a program again: the name it was called by, or go run if the executable is
-// in a directory that go run removes. here is the working directory, inside the module.
+// invocation returns the command that starts a program again: the name it was called by, or go run if its executable is a
+// temporary one of go run. here is the working directory, inside the module.
 func invocation(called, executable, module, pkg, here string) string {
 	temporary := false
 	for dir := range strings.SplitSeq(filepath.ToSlash(executable), "/") {

@@ -25,9 +25,9 @@ import (
 // in the handshake.
 var All = []systems.Strategy{relay.Strategy, lockstep.Strategy, predict.Strategy, verify.Strategy, reckon.Strategy}
 
-// Flags choose the sync strategy of a server and configure it. The struct is the one table of these flags: --help,
-// the check of flags that a strategy does not accept and the text stored in a recording follow from its tags. The tag
-// sync lists the strategies that accept a flag.
+// Flags choose the sync strategy of a server and configure it. The struct is the one table of these flags. Its tags
+// give the help, the check of flags that a strategy does not accept, and the text stored in a recording. The tag sync lists
+// the strategies that accept a flag.
 type Flags struct {
 	Sync      string        `default:"relay" help:"Sync strategy: relay (rollback), lockstep, predict (prediction and reconciliation), verify or reckon (dead reckoning)."`
 	Interval  int           `sync:"lockstep" group:"Lockstep and verify" help:"lockstep: frames per sync packet, 1, 2, 3, 5, 10 or 15. More means fewer packets and more delay. 0: 2."`

@@ -35,7 +35,7 @@ func Text(token []byte) string {
 	return base64.RawURLEncoding.EncodeToString(bytes.TrimRight(token, "\x00"))
 }
 
-// Parse decodes the output of Text, or the first word of a file, given as @FILE.
+// Parse decodes the output of Text. @FILE is a file whose contents begin with it.
 func Parse(text string) ([]byte, error) {
 	where := "that"
 	if name, isFile := strings.CutPrefix(text, "@"); isFile {
@@ -47,7 +47,7 @@ func Parse(text string) ([]byte, error) {
 		if len(words) == 0 {
 			return nil, fmt.Errorf("the token file %s is empty, and that is no connect token: copy the whole text that serve or token printed, or give another @FILE", name)
 		}
-		text, where = words[0], "the first word of "+name
+		text, where = words[0], "the start of "+name
 	}
 	token, ok := Decode(strings.TrimSpace(text))
 	if !ok {

@@ -174,8 +174,8 @@ func costOf(s systems.Strategy, rollbacks, stalls uint64, lag float64) string {
 	return fmt.Sprintf("with a display %.0f ms behind the server", lag)
 }
 
-// lag returns the mean delay of the bots' displays behind the server at the end, in ms: the ticks received and not shown
-// yet, and half a round trip. Clients that predict have none.
+// lag returns the mean delay of the bots' displays behind the server at the end, in ms. It is the time of the ticks that are
+// received and not shown yet, and half a round trip. Clients that predict have none.
 func (m *match) lag() float64 {
 	if m.host.Strategy.Predicts {
 		return 0

@@ -158,8 +158,7 @@ func (v *Verb) token(a *app.App) ([]byte, error) {
 	return token, v.checkToken(a.Game, token)
 }
 
-// tokens returns the tokens to join with, in the order in which they are to be presented: the stored reconnect tokens,
-// unless the command line gives another token than the one they followed on.
+// tokens returns the tokens to join with, in order: the stored reconnect tokens, unless the command line has a new token.
 func (v *Verb) tokens(a *app.App, store *matchlog.TokenStore) ([][]byte, error) {
 	unreadable := store.Load()
 	check := func(token []byte) error { return v.checkToken(a.Game, token) }
