@@ -146,8 +146,8 @@ var libraries = []struct {
 	{"github.com/klauspost/compress", []string{"rollback/record", "net/session/...", "net/room/...", "net/client/...", "net/server/...", "cmd/...", "bench/..."}, "the core returns bytes; packages that store or send them compress"},
 }
 
-// Arrows point inward: that is what lets the simulation be loaded into another host, tested without a network and
-// understood without the rest.
+// Imports point inward: the simulation can be embedded in another host, tested without a network and read without
+// the rest.
 func TestImportsPointInward(t *testing.T) {
 	files := sourceFiles(t)
 	if len(files) < 30 {

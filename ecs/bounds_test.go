@@ -12,7 +12,7 @@ import (
 
 // The bounds of this file stand in the README's table of limits.
 
-// bounded returns a game that is complete but for what a test changes.
+// bounded returns a complete game, which each test changes in one place.
 func bounded() *ecs.Game {
 	return &ecs.Game{Name: "bounded", TickRate: 60, MaxPlayers: 1, Input: pad}
 }
@@ -51,7 +51,7 @@ func TestAComponentHas16KiBAndNoMore(t *testing.T) {
 	}
 }
 
-// Row 0 stands for no entity, so the world has one fewer than a player.
+// Row 0 is no entity, so the world has one entity fewer than a player.
 func TestAnOwnerHasAMillionEntitiesAndNoMore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("spawns two million entities")
@@ -66,8 +66,8 @@ func TestAnOwnerHasAMillionEntitiesAndNoMore(t *testing.T) {
 		}
 		func() {
 			defer func() {
-				if told, ok := recover().(string); !ok || !strings.Contains(told, "all its rows") {
-					t.Errorf("owner %d: %q", owner, told)
+				if message, ok := recover().(string); !ok || !strings.Contains(message, "all its rows") {
+					t.Errorf("owner %d: %q", owner, message)
 				}
 			}()
 			_, err := ecs.NewWorld(g, 1)

@@ -19,9 +19,9 @@ import (
 
 var bridgedComponents = ecs.Components(sample.Positions, sample.Velocities, sample.Mixtures, sample.Bags, sample.Wides, sample.Seats, sample.Tags)
 
-// Whatever is spawned, despawned, added, removed and rewound between two askings, in whatever order, donburi then
-// holds what queries see.
-func TestDonburiHoldsWhatQueriesSee(t *testing.T) {
+// After any sequence of spawns, despawns, adds, removes and rewinds, donburi's world has the entities that queries
+// yield.
+func TestDonburiHasTheEntitiesThatQueriesYield(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		w := sample.NewWorld(t, sample.Bare())
@@ -62,19 +62,19 @@ func TestDonburiHoldsWhatQueriesSee(t *testing.T) {
 	}
 }
 
-// A room or a resimulated tick that never asks for donburi has none.
-func TestWorldThatNeverAsksHasNoDonburiWorld(t *testing.T) {
+// A room or a resimulated tick that does not use donburi has no donburi world.
+func TestWorldHasNoDonburiWorldBeforeItIsUsed(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	sample.Play(w, 50)
 	s := sample.Saved(w)
 	sample.Play(w, 60)
 	w.Image().Restore(s)
 	if w.Bridged() {
-		t.Fatal("a donburi world was made that nobody asked for")
+		t.Fatal("a donburi world was made before it was used")
 	}
 }
 
-// donburi's own Set keeps the caller's pointer, so that changing the local changes the world, unmarked.
+// donburi's own Set keeps the caller's pointer: changes of the local variable would change the world without a mark.
 func TestSetCopiesTheValue(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
@@ -130,8 +130,8 @@ func TestComponentIsADonburiComponentType(t *testing.T) {
 	}
 }
 
-// The reference holds the entity, so its entry is nil before queries see the entity and after it is gone.
-func TestEntryIsNilForWhatQueriesDoNotSee(t *testing.T) {
+// An entity has no entry before queries yield it and after it is removed.
+func TestEntryIsNilForEntitiesThatQueriesDoNotYield(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
 	sample.InSystem(w, func() {
@@ -156,8 +156,8 @@ func TestEntryIsNilForWhatQueriesDoNotSee(t *testing.T) {
 	}
 }
 
-// A row may be freed and taken again between two askings: the set of presence bits is the same then, the entity not.
-func TestRowTakenAgainBetweenAskingsIsAnotherEntity(t *testing.T) {
+// A row may be freed and taken again between two updates. The presence bits are then equal, and the entity is not.
+func TestRowTakenAgainBetweenUpdatesOfDonburiIsAnotherEntity(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var a, b ecs.Entity
 	sample.InSystem(w, func() { a = w.Spawn(ecs.OwnedByWorld, sample.Positions) })
@@ -175,7 +175,7 @@ func TestRowTakenAgainBetweenAskingsIsAnotherEntity(t *testing.T) {
 	}
 }
 
-// An entity that is the same after a rewind keeps its donburi entity: the shot mispredicted away by nobody.
+// An entity that exists before and after a rewind keeps its donburi entity.
 func TestEntityKeepsItsDonburiEntityAcrossRewinds(t *testing.T) {
 	g := sample.Busy()
 	w := sample.NewWorld(t, g)
@@ -203,7 +203,7 @@ func TestEntityKeepsItsDonburiEntityAcrossRewinds(t *testing.T) {
 	}
 }
 
-// Entities come and go through the World alone; the panic says which call to use.
+// Only the World creates and removes entities. The panic names the call to use.
 func TestDonburisOwnCreateAndRemoveAreRefused(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
@@ -219,9 +219,9 @@ func TestDonburisOwnCreateAndRemoveAreRefused(t *testing.T) {
 	sample.MustPanic(t, "World.Spawn", func() { world.CreateMany(2, sample.Positions, sample.Velocities) })
 }
 
-// donburi's AddComponent, RemoveComponent and SetComponent reach no callback. Verification finds them and names the
-// entity and the component.
-func TestChangesPastTheEngineAreNamed(t *testing.T) {
+// donburi's AddComponent, RemoveComponent and SetComponent have no callback. Verification finds their changes and
+// names the entity and the component.
+func TestChangesByDonburiCodeAreReported(t *testing.T) {
 	cases := []struct {
 		want   string
 		change func(*donburi.Entry)
@@ -261,8 +261,8 @@ func TestChangesPastTheEngineAreNamed(t *testing.T) {
 	}
 }
 
-// Without the check the later spawn would end in an index out of range deep inside donburi.
-func TestSpawnIntoAnArchetypeBornByAddComponentNamesWhoWasAddedTo(t *testing.T) {
+// Without the check the later spawn would end in an index out of range inside donburi.
+func TestSpawnIntoAnArchetypeThatAddComponentCreatedNamesTheEntity(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
 	sample.InSystem(w, func() { e = w.Spawn(ecs.OwnedByWorld, sample.Positions) })
@@ -271,7 +271,7 @@ func TestSpawnIntoAnArchetypeBornByAddComponentNamesWhoWasAddedTo(t *testing.T) 
 	sample.MustPanic(t, "entity 1 born in tick 1: donburi's AddComponent", func() { w.Entry(e) })
 }
 
-// Get would otherwise write a value that the world never sees.
+// Get would otherwise write a value that is not part of the world.
 func TestGetRefusesAPointerThatLeadsOutsideTheWorld(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
@@ -282,7 +282,7 @@ func TestGetRefusesAPointerThatLeadsOutsideTheWorld(t *testing.T) {
 	sample.MustPanic(t, "points outside the world", func() { sample.Positions.GetValue(entry) })
 }
 
-// An entry that was kept must never reach the row of the entity that came after.
+// An entry that was kept must never reach the row of a later entity.
 func TestGetOfAnEntryWhoseEntityIsGonePanics(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
@@ -308,9 +308,9 @@ func TestGetOfAnEntryWhoseEntityIsGonePanics(t *testing.T) {
 	}
 }
 
-// donburi v1.15.7: an archetype that is first born by adding a component makes a later Create of it panic. When this
-// pin breaks, donburi has mended it and the engine may use AddComponent.
-func TestDonburiPanicsInAnArchetypeBornByAddComponent(t *testing.T) {
+// donburi v1.15.7: an archetype that AddComponent creates makes a later Create of it panic. If this test fails,
+// donburi has fixed it, and the engine may use AddComponent.
+func TestDonburiPanicsInAnArchetypeThatAddComponentCreated(t *testing.T) {
 	a, b := donburi.NewComponentType[sample.Pos](), donburi.NewComponentType[sample.Vel]()
 	world := donburi.NewWorld()
 	world.Entry(world.Create(a)).AddComponent(b)
@@ -322,7 +322,7 @@ func TestDonburiPanicsInAnArchetypeBornByAddComponent(t *testing.T) {
 	world.Create(a, b)
 }
 
-// The same story told through the engine: a component is added, then an entity with both is spawned.
+// The same case through the engine: a component is added, then an entity with both is spawned.
 func TestSpawnAfterAnAddedComponentIsBridged(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
@@ -336,7 +336,7 @@ func TestSpawnAfterAnAddedComponentIsBridged(t *testing.T) {
 	sample.SameAsQueries(t, w)
 }
 
-// donburi visits an entity twice when another is removed inside an iteration. Despawns are queued, so nothing moves.
+// donburi visits an entity twice if another is removed during an iteration. Despawns are queued, so no entity moves.
 func TestDespawningInsideAnIterationVisitsEachEntityOnce(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	sample.InSystem(w, func() {
@@ -364,7 +364,7 @@ func TestDespawningInsideAnIterationVisitsEachEntityOnce(t *testing.T) {
 	}
 }
 
-// A world has entities whose components are all gone, and those need a donburi entity as well.
+// An entity whose components were all removed has a donburi entity too.
 func TestEntityWithoutComponentsHasAnEntry(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
@@ -374,7 +374,7 @@ func TestEntityWithoutComponentsHasAnEntry(t *testing.T) {
 	}
 }
 
-// A game's own OnCreate sees the entity as it is, with its values.
+// A game's own OnCreate receives the entity with its values.
 func TestCallbacksOfTheGameSeeConnectedEntities(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var created, removed []ecs.Entity
@@ -400,8 +400,8 @@ func TestCallbacksOfTheGameSeeConnectedEntities(t *testing.T) {
 	}
 }
 
-// What a spawn and a despawn cost in donburi beyond the world's own: the search for the archetype, which donburi does
-// with a filter and a list of hits, and nothing else once ids are used again. donburi's own Create and Remove make 6.
+// A spawn and a despawn allocate donburi's search for the archetype, a filter and a list of hits, and nothing else
+// once ids are reused. donburi's own Create and Remove make 6 allocations.
 func TestBridgingASpawnAndADespawnAllocatesOnlyDonburisSearch(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	cycle := func() {
@@ -419,8 +419,8 @@ func TestBridgingASpawnAndADespawnAllocatesOnlyDonburisSearch(t *testing.T) {
 
 var plainPos, plainVel, plainMixed = donburi.NewComponentType[sample.Pos](), donburi.NewComponentType[sample.Vel](), donburi.NewComponentType[sample.Mixed]()
 
-// Spawning entities together, asking for donburi, despawning them and asking again, beside donburi's own Create and
-// Remove of the same components; then asking and iterating in a world of 10 000 entities.
+// BenchmarkBridge spawns entities, updates donburi, despawns them and updates again, beside donburi's own Create and
+// Remove of the same components. Then it updates and iterates a world of 10 000 entities.
 func BenchmarkBridge(b *testing.B) {
 	b.Run("peer=donburi", func(b *testing.B) {
 		world := donburi.NewWorld()
@@ -462,7 +462,7 @@ func BenchmarkBridge(b *testing.B) {
 	})
 }
 
-// A bridged block is what the collector walks for 64 entities.
+// The garbage collector scans a bridged block for every 64 entities.
 func TestBridgedBlockStaysSmall(t *testing.T) {
 	if size := unsafe.Sizeof(ecs.BridgedBlock{}); size > 64*48+64 {
 		t.Errorf("%d bytes for 64 entities", size)

@@ -9,8 +9,8 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// A world that was restored and one that was not must hand the same derived data to a tick, also when an order changes
-// the state before the first system asks for it.
+// A restored world and another one must have the same derived data in a tick, also if an order changes the state
+// before a system uses the data.
 func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 	thing := ecs.NewComponent[struct{ N int32 }]("thing")
 	things := ecs.NewQuery1(ecs.Read(thing))
@@ -55,8 +55,8 @@ func TestDerivedDataOfATickIsThatOfTheStateBeforeItsOrders(t *testing.T) {
 	}
 }
 
-// Derived data that a system forgot to keep in step is the desync that no checksum sees; SyncTest asks CheckDerived.
-func TestCheckDerivedNamesWhatWasNotKeptInStep(t *testing.T) {
+// Stale derived data is a desync that checksums do not show; SyncTest calls Check.
+func TestCheckNamesStaleDerivedData(t *testing.T) {
 	builds := 0
 	total := ecs.NewDerived("total", func(w *ecs.World, into *int) {
 		builds++

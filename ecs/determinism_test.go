@@ -15,10 +15,10 @@ import (
 
 type Soldier struct {
 	Pos    fixed.Vec2
-	Target ecs.Entity // whom it aims at
+	Target ecs.Entity // the entity that it aims at
 	Ammo   int32
 	Marks  ecs.List[Mark, [4]Mark]
-	_      uint32 // so that it is as large on 32-bit targets
+	_      uint32 // the same size on 32-bit targets
 }
 
 type Mark struct{ X, Y int16 }
@@ -72,24 +72,24 @@ func squad(systems ...func(w *ecs.World)) *ecs.Game {
 	}
 }
 
-// What is refused, is refused before the first tick, by the field's name.
+// Types that are not plain data are refused before the first tick, with the field's name.
 func ExampleGame_Check() {
 	type Hero struct{ Name string }
 	type Path struct{ Steps []Mark }
 	type Hunter struct{ Prey *Hero }
-	type Purse struct{ Gold int }
+	type Wallet struct{ Gold int }
 	type Score struct{ Of map[uint8]int32 }
 	type Brain struct{ Next func() }
 	g := squad()
 	g.Components = ecs.Components(
 		ecs.NewComponent[Hero]("hero"), ecs.NewComponent[Path]("path"), ecs.NewComponent[Hunter]("hunter"),
-		ecs.NewComponent[Purse]("purse"), ecs.NewComponent[Score]("score"), ecs.NewComponent[Brain]("brain"))
+		ecs.NewComponent[Wallet]("wallet"), ecs.NewComponent[Score]("score"), ecs.NewComponent[Brain]("brain"))
 	fmt.Println(g.Check())
 	// Output:
 	// ecs: the game is not complete: ecs: component "hero": ecs_test.Hero.Name: a string points outside the image; use a byte array or an index into Game.Assets
 	// ecs: component "path": ecs_test.Path.Steps: a slice points outside the image; use an array or ecs.List
 	// ecs: component "hunter": ecs_test.Hunter.Prey: a pointer cannot be rewound; store an ecs.Entity
-	// ecs: component "purse": ecs_test.Purse.Gold: int has another size on other targets; use int32, int64, uint32 or uint64
+	// ecs: component "wallet": ecs_test.Wallet.Gold: int has another size on other targets; use int32, int64, uint32 or uint64
 	// ecs: component "score": ecs_test.Score.Of: a map points outside the image and has no order; use ecs.List, or ecs.Derived for an index
 	// ecs: component "brain": ecs_test.Brain.Next: a func cannot be rewound; store a number that selects it
 }
@@ -97,7 +97,7 @@ func ExampleGame_Check() {
 func aim(w *ecs.World) {
 	for e := range soldiers.All(w) {
 		nearest, best := ecs.Entity{}, fixed.Max
-		for t := range targets.All(w) { // rows upwards: of two equally near, everybody takes the same
+		for t := range targets.All(w) { // rows upwards: of two equal distances, every peer takes the same
 			if d := t.A.Pos.Sub(e.A.Pos).Len(); t.Entity() != e.Entity() && d < best {
 				nearest, best = t.Entity(), d
 			}
@@ -115,7 +115,7 @@ func shoot(w *ecs.World) {
 		e.A.Ammo--
 		target, alive := soldier.Read(w, e.A.Target)
 		if !alive {
-			continue // gone since: the row may hold somebody else, the entity does not
+			continue // removed since; the row may have another entity
 		}
 		at := Mark{int16(target.Pos.X.Int()), int16(target.Pos.Y.Int())}
 		shot.Emit(w, e.Entity(), at)
@@ -135,7 +135,7 @@ func march(w *ecs.World) {
 	}
 }
 
-func muster(w *ecs.World) { // keeps crew in step, since soldiers fall
+func muster(w *ecs.World) { // updates crew, because soldiers fall
 	into := crew.Of(w)
 	*into = Crew{}
 	for e := range soldiers.All(w) {
@@ -143,22 +143,22 @@ func muster(w *ecs.World) { // keeps crew in step, since soldiers fall
 	}
 }
 
-// The systems of this file hold to their own rules.
+// The systems of this file follow the rules of DETERMINISM.md.
 func Example_aSoundGame() {
 	report, err := rollback.SyncTest(rollback.SyncTestConfig{Game: squad(aim, shoot, march, muster), Seed: 3})
 	fmt.Println(report.Ticks, "ticks, error", err)
 	// Output: 600 ticks, error <nil>
 }
 
-// Where an input is missing, what is held goes on and what was pressed does not; a press that is late is not lost.
+// A predicted input repeats held keys and no presses. A press that is late is not lost.
 func ExampleInput_Predict() {
 	g := squad()
 	last := hands.Pack(Hands{DX: 1, Fire: true, Jump: true})
-	fmt.Printf("guessed %+v\n", hands.Unpack(g.Input.Predict(last)))
-	fmt.Printf("merged  %+v\n", hands.Unpack(g.Input.MergeLate(last, hands.Pack(Hands{DX: -1}))))
+	fmt.Printf("predicted %+v\n", hands.Unpack(g.Input.Predict(last)))
+	fmt.Printf("merged    %+v\n", hands.Unpack(g.Input.MergeLate(last, hands.Pack(Hands{DX: -1}))))
 	// Output:
-	// guessed {DX:1 DY:0 Fire:true Jump:false}
-	// merged  {DX:-1 DY:0 Fire:false Jump:true}
+	// predicted {DX:1 DY:0 Fire:true Jump:false}
+	// merged    {DX:-1 DY:0 Fire:false Jump:true}
 }
 
 var steps int32 // state outside the image
@@ -170,7 +170,7 @@ func count(w *ecs.World) {
 	}
 }
 
-// A variable beside the world is not rewound.
+// A variable outside the world is not rewound.
 func Example_stateOutsideTheImage() {
 	steps = 0
 	desync := desyncOf(squad(count))
@@ -183,13 +183,13 @@ var looking = ecs.NewQuery2(ecs.Read(soldier), ecs.Read(owner))
 func drain(w *ecs.World) {
 	for run := range looking.Runs(w) { // declared as read
 		for i := range run.A {
-			run.A[i].Ammo-- // and written all the same
+			run.A[i].Ammo-- // but written
 		}
 	}
 }
 
-// A slice of what is only read is not marked when it is written, so a save would not see it.
-func Example_writingWhatIsOnlyRead() {
+// A write to a component that was declared read is not marked, so a save would miss it.
+func Example_undeclaredWrite() {
 	fmt.Println(desyncOf(squad(drain)))
 	// Output: rollback: desync in tick 1: drain wrote past what its queries declare: soldier.Ammo from 30 to 29 in row 0x100000 born in tick 1
 }
@@ -197,12 +197,12 @@ func Example_writingWhatIsOnlyRead() {
 func desert(w *ecs.World) {
 	for e := range soldiers.All(w) {
 		if w.Tick()%50 == 0 && e.B.Player == 0 {
-			w.Despawn(e.Entity()) // and crew still counts it
+			w.Despawn(e.Entity()) // but crew still counts it
 		}
 	}
 }
 
-// Derived data is either kept in step by whoever changes the state, or wrong.
+// Systems that change the state must update derived data.
 func ExampleNewDerived() {
 	fmt.Println(desyncOf(squad(desert)))
 	// Output: rollback: desync in tick 50: ecs: derived "crew" differs from the value built from the state: update it in every system that changes the state
@@ -213,7 +213,7 @@ func rank(w *ecs.World) {
 	for e := range soldiers.All(w) {
 		byAmmo[e.A.Ammo%7] = e.Entity()
 	}
-	for _, first := range byAmmo { // another one each time
+	for _, first := range byAmmo { // a different one each time
 		soldier.Write(w, first).Ammo++
 		break
 	}
@@ -224,7 +224,7 @@ func rankInOrder(w *ecs.World) {
 	for e := range soldiers.All(w) {
 		list = append(list, e.Entity())
 	}
-	slices.SortStableFunc(list, func(a, b ecs.Entity) int { // stable: equals stay as the query had them
+	slices.SortStableFunc(list, func(a, b ecs.Entity) int { // stable: equal ones keep the order of the query
 		x, _ := soldier.Read(w, a)
 		y, _ := soldier.Read(w, b)
 		return cmp.Compare(x.Ammo, y.Ammo)
@@ -234,7 +234,7 @@ func rankInOrder(w *ecs.World) {
 	}
 }
 
-// A Go map is walked in another order each time, on purpose.
+// Go visits a map in a different order each time, on purpose.
 func Example_theOrderOfAMap() {
 	fmt.Println("with a map, differs:", desyncOf(squad(rank)) != nil)
 	fmt.Println("with a slice, differs:", desyncOf(squad(rankInOrder)) != nil)
@@ -243,7 +243,7 @@ func Example_theOrderOfAMap() {
 	// with a slice, differs: false
 }
 
-// desyncOf returns what SyncTest finds in a game, nil if nothing.
+// desyncOf returns the desync that SyncTest finds in a game, nil if there is none.
 func desyncOf(g *ecs.Game) error {
 	_, err := rollback.SyncTest(rollback.SyncTestConfig{Game: g, Seed: 3})
 	if desync := (*rollback.DesyncReport)(nil); errors.As(err, &desync) {

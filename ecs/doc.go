@@ -1,12 +1,11 @@
-// Package ecs is what the author of a game writes: components, resources,
-// inputs, events, queries and systems, and a [World] that runs them tick by
-// tick.
+// Package ecs declares games and runs them: components, resources, inputs,
+// events, queries and systems, and a [World] that computes their ticks.
 //
 // The state of a World is one memory image; package ecs/image has its
 // snapshots, checksums, codecs and comparisons. Networks, clocks and state
 // history are in packages net, systems and rollback. A World reads no clock,
-// no file and no random source but its own: the same state and the same
-// inputs give the same next state on every machine.
+// no file and no random source but its own. The same state and the same inputs
+// give the same next state on every machine.
 //
 // # State
 //

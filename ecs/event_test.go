@@ -10,7 +10,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// The view tells predicted from confirmed events by their keys, so a key must say which event of the tick it is.
+// A view matches predicted and confirmed events by their keys, so keys must be unique within a tick.
 func TestEventKeysCountPerTypeAndEntity(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var a, b ecs.Entity
@@ -48,8 +48,8 @@ func TestEventKeysCountPerTypeAndEntity(t *testing.T) {
 	}
 }
 
-// Events off a wire or of another build may be anything; Decode answers no.
-func TestDecodeRefusesWhatIsNotItsEvent(t *testing.T) {
+// Events from a wire or another build may be malformed; Decode then returns false.
+func TestDecodeRefusesOtherEvents(t *testing.T) {
 	g := sample.Bare()
 	for _, e := range []image.EmittedEvent{{}, {Key: image.EventKey{Type: 9}}, {Value: make([]byte, 99)}, {Key: image.EventKey{Type: 1}, Value: make([]byte, 16)}} {
 		if v, ok := sample.Hits.Decode(g, e); ok {
@@ -58,7 +58,7 @@ func TestDecodeRefusesWhatIsNotItsEvent(t *testing.T) {
 	}
 }
 
-// A tick that is simulated again emits the same events: that is how a view knows that it has shown them.
+// A resimulated tick emits the same events, so a view recognizes those that it has shown.
 func TestResimulatedTicksEmitEqualEvents(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	sample.Play(w, 80)
@@ -93,8 +93,8 @@ func TestResimulatedTicksEmitEqualEvents(t *testing.T) {
 	}
 }
 
-// A client that did not simulate a tick hears the same of it as one that did.
-func TestEventsTravelAsTheyWereEmitted(t *testing.T) {
+// A client that did not simulate a tick receives the same events as one that did.
+func TestDecodedEventsEqualEmittedEvents(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	var b []byte
 	var list []image.EmittedEvent
@@ -153,8 +153,8 @@ func someEvents(t testing.TB) *ecs.World {
 	return w
 }
 
-// Cut events, types that are not there and values that no program could have stored fail, and add nothing.
-func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
+// Cut events, unknown types and impossible values return an error and append nothing.
+func TestReadEventsRefusesMalformedEvents(t *testing.T) {
 	w := someEvents(t)
 	b := image.AppendEvents(nil, w.Events(), nil)
 	whole, err := w.Image().Schema().ReadEvents(nil, b)
@@ -191,7 +191,7 @@ func TestReadEventsRefusesWhatNoWorldEmits(t *testing.T) {
 	}
 }
 
-// FuzzReadEvents looks for bytes that panic, or that are read as events which cannot be decoded.
+// FuzzReadEvents searches for bytes that panic, or that ReadEvents accepts and Decode does not.
 func FuzzReadEvents(f *testing.F) {
 	w := someEvents(f)
 	f.Add(image.AppendEvents(nil, w.Events(), nil))

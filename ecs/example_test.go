@@ -65,7 +65,7 @@ func Example() {
 	// Output: tick 4 x 6
 }
 
-// Rewind, and simulate again with the input that really came.
+// Rewind, and resimulate with the real input.
 func ExampleWorld_Image() {
 	w, me := joined()
 	var s image.Snapshot
@@ -92,7 +92,7 @@ func ExampleQuery2_Runs() {
 	// Output: 1
 }
 
-// Where two peers part, the report speaks of the game.
+// A desync report names the game's components and fields.
 func ExampleWorld_Image_difference() {
 	save := func(dx int8) *image.Snapshot {
 		w, _ := joined()
@@ -130,7 +130,7 @@ func ExampleWorld_Image_load() {
 	// image: the image is damaged: column "tick" of owner 0: cut off in its pages
 }
 
-// A list stands in the row, with a bound.
+// A list is part of the row and has a bound.
 func ExampleList() {
 	w, me := joined()
 	items := &bag.Write(w, me).Items
@@ -152,22 +152,22 @@ func ExampleList() {
 	// 1 2
 }
 
-// A game's tests ask on any machine whether its data lies the same on all.
+// A game's tests check that its data has the same layout on all targets.
 func ExampleGame_Schema() {
 	type Crooked struct {
 		Team uint32
 		Gold uint64
 	}
 	g := &ecs.Game{Name: "crooked", TickRate: 60, MaxPlayers: 1, Input: pad,
-		Components: ecs.Components(ecs.NewComponent[Crooked]("purse"))}
+		Components: ecs.Components(ecs.NewComponent[Crooked]("wallet"))}
 	fmt.Println(dots.Schema().Portable())
 	fmt.Println(g.Schema().Portable())
 	// Output:
 	// <nil>
-	// ecs: component "purse": ecs_test.Crooked.Gold: lies at byte 8 on 64-bit targets and at 4 on 32-bit ones; put a `_ uint32` before it
+	// ecs: component "wallet": ecs_test.Crooked.Gold: lies at byte 8 on 64-bit targets and at 4 on 32-bit ones; put a `_ uint32` before it
 }
 
-// Events carry a key by which a view knows one that it has shown before.
+// Events have a key, by which a view recognizes an event that it has shown before.
 func ExampleEvent_Emit() {
 	g := *dots
 	g.Systems = []ecs.System{{Name: "collide", Run: func(w *ecs.World) {
@@ -185,7 +185,7 @@ func ExampleEvent_Emit() {
 	// Output: tick 1 player 1 damage 40
 }
 
-// Random numbers that belong to no state: for bots and tools.
+// Random numbers outside the state, for bots and tools.
 func ExampleWorld_Rand() {
 	r := image.NewRand(7)
 	fmt.Println(r.IntN(6)+1, r.IntN(6)+1, r.IntN(6)+1)

@@ -126,8 +126,8 @@ func (g *Game) Schema() *image.Schema {
 	return s
 }
 
-// Fingerprint is a hash of everything that two peers must agree on: name, tick rate, number of players, layouts of
-// components, resources, events and input, order of systems, and contents of assets.
+// Fingerprint is a hash of everything that two peers must agree on: the game's name, tick rate, number of players,
+// all layouts, the order of systems, and the assets' contents.
 func (g *Game) Fingerprint() uint64 {
 	var d xxhash.Digest
 	d.Reset()

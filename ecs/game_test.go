@@ -11,7 +11,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// An author who forgot a field must read its name, not a panic of the engine.
+// For a forgotten field an author gets an error with its name, not a panic.
 func TestCheckNamesEachMissingField(t *testing.T) {
 	cases := []struct {
 		want   string
@@ -64,7 +64,7 @@ func TestCheckNamesEachMissingField(t *testing.T) {
 	}
 }
 
-// Two peers that differ in any of these would compute different states, or read each other's bytes wrongly.
+// Two peers that differ in any of these would compute different states, or decode each other's bytes wrongly.
 func TestFingerprintChangesWithEachIngredient(t *testing.T) {
 	base := sample.Busy().Fingerprint()
 	if again := sample.Busy().Fingerprint(); again != base {
@@ -112,7 +112,8 @@ type tPadHeld struct {
 	Aim    uint32
 }
 
-// The golden test of the whole core: if this number moves, recordings and peers of the last version no longer agree.
+// The golden test of the whole core. If this number changes, recordings and peers of the last version no longer
+// agree.
 func TestStateAfter600TicksIsPinned(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	sample.Play(w, 600)
@@ -125,19 +126,19 @@ func TestStateAfter600TicksIsPinned(t *testing.T) {
 	}
 }
 
-// Systems run in their listed order, under their functions' names, inside an observer's brackets.
-func TestObserverHearsEverySystemInOrder(t *testing.T) {
+// Systems run in their listed order, under the names of their functions, between Enter and Leave.
+func TestObserverReceivesEverySystemInOrder(t *testing.T) {
 	g := sample.Busy()
 	w := sample.NewWorld(t, g)
 	o := &recorder{}
 	w.Image().SetObserver(o)
 	w.Step(ecs.TickInputs{})
-	if first, last := o.heard[0], o.heard[len(o.heard)-1]; first != int(image.SectionSimulate) || last != -int(image.SectionSimulate) {
+	if first, last := o.sections[0], o.sections[len(o.sections)-1]; first != int(image.SectionSimulate) || last != -int(image.SectionSimulate) {
 		t.Errorf("a tick begins with section %d and ends with %d", first, last)
 	}
 	for i := range g.Systems {
-		if s := image.SectionSystems + image.Section(i); o.heard[2*i+1] != int(s) || o.heard[2*i+2] != -int(s) {
-			t.Fatal(o.heard)
+		if s := image.SectionSystems + image.Section(i); o.sections[2*i+1] != int(s) || o.sections[2*i+2] != -int(s) {
+			t.Fatal(o.sections)
 		}
 	}
 	if g.Systems[0].Name != "steer" {
@@ -145,17 +146,17 @@ func TestObserverHearsEverySystemInOrder(t *testing.T) {
 	}
 }
 
-type recorder struct{ heard []int }
+type recorder struct{ sections []int }
 
-func (r *recorder) Enter(s image.Section) { r.heard = append(r.heard, int(s)) }
+func (r *recorder) Enter(s image.Section) { r.sections = append(r.sections, int(s)) }
 
-func (r *recorder) Leave(s image.Section) { r.heard = append(r.heard, -int(s)) }
+func (r *recorder) Leave(s image.Section) { r.sections = append(r.sections, -int(s)) }
 
 func (r *recorder) Turn(ecs.Tick) {}
 
 func (r *recorder) Name(image.Section, string, string) {}
 
-// Joining, leaving and the game's orders are facts of their tick: executed once, in the order stamped.
+// Joins, leaves and the game's orders are executed once in their tick, in the order stamped.
 func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 	g := sample.Bare()
 	var log []string
@@ -188,9 +189,9 @@ func TestOrdersAreExecutedOnceInTheirOrder(t *testing.T) {
 	}
 }
 
-// An order that the game refuses does nothing, and the next one is judged by the state without it. The engine's own
-// orders are not the game's to refuse.
-func TestARefusedOrderIsPassedOver(t *testing.T) {
+// An order that the game refuses does nothing, and the next one is checked against the state without it. Games
+// cannot refuse the engine's own orders.
+func TestARefusedOrderIsSkipped(t *testing.T) {
 	g := sample.Bare()
 	g.Order = func(w *ecs.World, p ecs.Player, e ecs.Entity, order []byte) {
 		sample.Scores.Write(w).Points[p] += int32(order[0])
@@ -215,8 +216,8 @@ func TestARefusedOrderIsPassedOver(t *testing.T) {
 	w.Step(ecs.TickInputs{Orders: orders})
 }
 
-// Hooks are code: a game with other rules for its orders has another build, but the same bytes, so they are no part of
-// the fingerprint and older recordings stay good.
+// Hooks are code. A game with other rules for its orders has the same layouts, so its fingerprint and older
+// recordings stay valid.
 func TestHooksAreNoPartOfTheFingerprint(t *testing.T) {
 	g := sample.Busy()
 	before := g.Fingerprint()
@@ -227,8 +228,8 @@ func TestHooksAreNoPartOfTheFingerprint(t *testing.T) {
 	}
 }
 
-// What an order spawned is there for the next order of the tick and for the first system.
-func TestOrdersSeeWhatEarlierOrdersDid(t *testing.T) {
+// An entity that an order spawned exists for the next order of the tick and for the first system.
+func TestOrdersSeeEffectsOfEarlierOrders(t *testing.T) {
 	g := sample.Bare()
 	var seen []int
 	count := func(w *ecs.World) {
@@ -255,7 +256,7 @@ func TestAssetIsFoundByName(t *testing.T) {
 	}
 }
 
-// A component used without being listed has no column; the sentence says what to do.
+// A component that is used but not listed has no column. The panic names the list to add it to.
 func TestUnlistedComponentPanicsWithASentence(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	other := ecs.NewComponent[sample.Pos]("other")

@@ -21,7 +21,7 @@ func (c tCustom) MergeLate(next tCustom) tCustom {
 	return next
 }
 
-// Predictions are compared with ==, so equal inputs must be equal bytes, whatever lies in their padding.
+// Predicted inputs are checked with ==, so equal inputs must be equal bytes, whatever their padding holds.
 func TestPackScrubsPadding(t *testing.T) {
 	v := sample.Pad{DX: 1, DY: -2, Fire: true, Aim: 77}
 	raw := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
@@ -34,8 +34,8 @@ func TestPackScrubsPadding(t *testing.T) {
 	}
 }
 
-// Inputs off a wire are bytes that a stranger chose; after CleanInput they are bytes that Pack could have made.
-func TestCleanInputLeavesOnlyWhatPackCouldHaveMade(t *testing.T) {
+// Inputs from a wire are arbitrary bytes. Clean returns only bytes that Pack could have made.
+func TestCleanReturnsOnlyBytesThatPackMakes(t *testing.T) {
 	g := sample.Bare()
 	var in ecs.InputBytes
 	for i := range in {
@@ -57,7 +57,7 @@ func TestCleanInputLeavesOnlyWhatPackCouldHaveMade(t *testing.T) {
 	}
 }
 
-// A repeated press would fire twice, a lost one never.
+// A press must not fire twice when it is repeated, and must not be lost when it is late.
 func TestPressesAreClearedWhenRepeatedAndKeptWhenLate(t *testing.T) {
 	g := sample.Bare()
 	last := sample.Pads.Pack(sample.Pad{DX: 3, Fire: true, Aim: 5})
@@ -72,7 +72,7 @@ func TestPressesAreClearedWhenRepeatedAndKeptWhenLate(t *testing.T) {
 	}
 }
 
-// A game that knows better how its inputs go on says so with methods.
+// An input type may have its own rules, as methods.
 func TestAnInputTypeMayPredictAndMergeItself(t *testing.T) {
 	in := ecs.NewInput[tCustom]()
 	g := sample.Bare()
@@ -85,7 +85,7 @@ func TestAnInputTypeMayPredictAndMergeItself(t *testing.T) {
 	}
 }
 
-// Of is this tick's input and Last the one before: an edge is their difference, also after a rewind.
+// Of is this tick's input and Last the one before. Their difference is an edge, also after a rewind.
 func TestOfAndLastAreThisTicksInputAndTheLast(t *testing.T) {
 	g := sample.Bare()
 	type pair struct{ of, last sample.Pad }
@@ -113,7 +113,7 @@ func TestOfAndLastAreThisTicksInputAndTheLast(t *testing.T) {
 	w.Step(ecs.TickInputs{Players: make([]ecs.InputBytes, 64)}) // more than the game has seats for
 }
 
-// A game may have nothing to say: orders alone, or a demonstration. Its input has no bytes.
+// A game may have no inputs: only orders, or a demonstration. Its input has no bytes.
 func TestAGameMayHaveAnInputAndAResourceWithoutFields(t *testing.T) {
 	none := ecs.NewInput[struct{}]()
 	empty := ecs.NewResource[struct{}]("empty")

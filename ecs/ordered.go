@@ -11,9 +11,9 @@ import (
 	"github.com/yohamta/donburi/filter"
 )
 
-// Ordered returns the entries of w that match a donburi query, in the order of rows, which is the same on every
-// machine: an existing donburi system is then deterministic inside a tick. Entries that the game created itself,
-// which only a view has, come last in donburi's order.
+// Ordered returns the entries of w that match a donburi query, in the order of rows. The order is the same on every
+// machine, so an existing donburi system is deterministic inside a tick. Entries that the game created itself, which
+// only a view has, come last in donburi's order.
 //
 // The entries are those from before the walk. A system may despawn entities and add or remove components through w
 // during the walk; the donburi world follows when the system has returned. Worlds on several goroutines may share
@@ -44,8 +44,8 @@ func rowOrLast(entry *donburi.Entry) uint64 {
 	return 1 << 32
 }
 
-// orderedWalks is a world's state for Ordered. It holds the world's own copy of each query, because a donburi query
-// has an unlocked cache of every world it was used on, and the buffers of finished walks.
+// orderedWalks is a world's state for Ordered: the buffers of finished walks, and the world's own copy of each
+// query. A donburi query has an unlocked cache of every world it was used on.
 type orderedWalks struct {
 	queries map[*donburi.Query]*donburi.Query
 	free    [][]*donburi.Entry

@@ -12,7 +12,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// Donburi's order depends on which archetype was first used and on what was removed before. Ordered follows the rows.
+// Donburi's order depends on the first use of each archetype and on earlier removals. Ordered follows the rows.
 func TestOrderedWalksADonburiQueryInTheOrderOfRows(t *testing.T) {
 	g := sample.Busy()
 	w := sample.NewWorld(t, g)
@@ -73,8 +73,8 @@ func TestOrderedWalksADonburiQueryInTheOrderOfRows(t *testing.T) {
 	}
 }
 
-// A wound is a sprite that a view hangs on an avatar with donburi's own hierarchy. The avatar's components change and
-// ticks are rewound meanwhile; the wound leaves with the avatar.
+// A wound is a sprite that a view attaches to an avatar by donburi's own hierarchy. Meanwhile the avatar's
+// components change and ticks are rewound. The wound is removed with the avatar.
 func TestDonburisHierarchyWorksInAView(t *testing.T) {
 	g := sample.Visible()
 	wound := donburi.NewTag()

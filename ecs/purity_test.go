@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// pure are the packages that a simulation runs in. What they compute follows from their arguments alone.
+// pure are the packages that a simulation runs in. Their results follow from their arguments alone.
 var pure = []string{"ecs", "ecs/fixed", "ecs/image", "rollback/...", "systems/...", "net/wire"}
 
-// pureImports are the packages that follow from their arguments too. What is missing here reads a clock, a file, a
-// socket or the dice, starts goroutines, or was not needed yet.
+// pureImports are imports whose results follow from their arguments too. Other packages read a clock, a file, a
+// socket or a random source, start goroutines, or were not needed yet.
 var pureImports = []string{
 	"bytes", "cmp", "container/heap", "encoding/binary", "errors", "fmt", "hash", "hash/crc32", "io", "iter", "math", "math/bits", "reflect",
 	"slices", "sort", "strconv", "strings", "unicode/utf8", "unsafe", "github.com/cespare/xxhash/v2",
@@ -38,15 +38,15 @@ var pureExceptions = []struct{ dir, name, reason string }{
 // pureOneFile are the exceptions that only one file may use.
 var pureOneFile = []string{"sync", "runtime"}
 
-// pureUses is what a pure package may use of packages that have a pure part: durations and moments that are handed to
-// it, and generators that are seeded by it.
+// pureUses are the parts of further packages that a pure package may use: durations and times that it receives, and
+// generators that it seeds.
 var pureUses = map[string][]string{
 	"time":         {"Duration", "Time", "Nanosecond", "Microsecond", "Millisecond", "Second", "Minute", "Hour"},
 	"math/rand/v2": {"New", "NewPCG", "PCG", "Rand", "Source"},
 }
 
-// A tick that reads a clock, a file or the dice is another tick on every peer.
-func TestTheSimulationReadsNoClockNoDiceAndNoFiles(t *testing.T) {
+// A tick that reads a clock, a file or another random source differs between peers.
+func TestTheSimulationReadsNoClockNoRandomSourceAndNoFile(t *testing.T) {
 	users := map[string][]string{}
 	seen := 0
 	for _, f := range sourceFiles(t) {
@@ -100,7 +100,7 @@ func selectorsOf(file *ast.File, pkg string) (list []*ast.SelectorExpr) {
 	return list
 }
 
-// The one mutex stands where DESIGN says: around donburi's constructor.
+// The one mutex guards donburi's constructor.
 func TestTheOneMutexGuardsDonburisConstructor(t *testing.T) {
 	for _, f := range sourceFiles(t) {
 		if f.dir != "ecs" || !slices.Contains(f.imports(), "sync") {
@@ -115,7 +115,7 @@ func TestTheOneMutexGuardsDonburisConstructor(t *testing.T) {
 	}
 }
 
-// Go walks a map in another order each time, so a pure package must not walk one at all.
+// Go visits a map in a different order each time, so a pure package must not range over one.
 func TestNoPurePackageRangesOverAMap(t *testing.T) {
 	packages := map[string][]sourceFile{}
 	for _, f := range sourceFiles(t) {
@@ -133,7 +133,7 @@ func TestNoPurePackageRangesOverAMap(t *testing.T) {
 		for _, f := range files {
 			asts = append(asts, f.ast)
 		}
-		// A package that does not compile fails its own tests; here its faults are passed over.
+		// A package that does not compile fails its own tests; its faults are ignored here.
 		conf := types.Config{Importer: imp, Error: func(error) {}}
 		conf.Check(path.Join(modulePath, dir), fset, asts, info)
 		ranges += rangesOverMaps(t, fset, asts, info)

@@ -12,7 +12,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// The order of a query is the order of rows, over all owners, and which rows it yields follows from presence alone.
+// A query yields the matching rows of all owners in the order of rows; presence alone decides which match.
 func TestQueriesYieldExactlyTheMatchingRowsUpwards(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	all := sample.Scatter(w)
@@ -99,7 +99,7 @@ func TestQueriesYieldExactlyTheMatchingRowsUpwards(t *testing.T) {
 	}
 }
 
-// A loop that breaks must leave nothing behind; queries hold no state of a world.
+// A loop may break or nest: queries hold no state of a world.
 func TestAQueryCanBeLeftAndNested(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	all := sample.Scatter(w)
@@ -123,7 +123,7 @@ func TestAQueryCanBeLeftAndNested(t *testing.T) {
 	}
 }
 
-// Runs are the fast form of All: the same rows, the same memory, as long as they go on.
+// Runs yields the same rows and the same memory as All.
 func TestRunsYieldTheMemoryThatAllYields(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := sample.Must(ecs.NewWorld(sample.Bare(), 1))
@@ -167,8 +167,8 @@ func TestRunsYieldTheMemoryThatAllYields(t *testing.T) {
 	})
 }
 
-// A full region walked in one go is the reason for Runs: 10 000 rows must not fall into 64-row pieces.
-func TestRunsAreLongWhereMemoryIs(t *testing.T) {
+// A full region of 10 000 rows must be few runs, not pieces of 64 rows.
+func TestRunsAreLongInFullRegions(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	sample.InSystem(w, func() {
 		for range 10000 {

@@ -13,9 +13,9 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// One entity per rule, all at once: who is in both states is blended, who is in one of them only is shown as the new
-// state has it or not at all.
-func TestViewBlendsWhatBothStatesHave(t *testing.T) {
+// One entity per rule. Entities in both states are interpolated. Entities in one state only are shown with the new
+// state's values, or not at all.
+func TestViewInterpolatesEntitiesOfBothStates(t *testing.T) {
 	w, v := sample.NewWorld(t, sample.Visible()), sample.NewView(t, sample.Visible())
 	var stays, dies, comes, gains, still ecs.Entity
 	sample.InSystem(w, func() {
@@ -84,8 +84,8 @@ func TestViewBlendsWhatBothStatesHave(t *testing.T) {
 	}
 }
 
-// Health must not jump back when a hit was mispredicted: it is shown as confirmed, even where the prediction has
-// removed it, and not at all where the confirmed state does not have it.
+// Health must not jump back after a mispredicted hit. It is shown as confirmed, even if the prediction has removed
+// it, and not at all if the confirmed state lacks it.
 func TestConfirmedOnlyComponentsAreShownAsConfirmed(t *testing.T) {
 	w, v := sample.NewWorld(t, sample.Visible()), sample.NewView(t, sample.Visible())
 	var hit, shot, cured, gone ecs.Entity
@@ -130,8 +130,8 @@ func TestConfirmedOnlyComponentsAreShownAsConfirmed(t *testing.T) {
 	}
 }
 
-// Sprites, tweens and sounds hang on entities. They stay while the entity is shown, though a rewind rewrote it, and
-// though its set of simulated components changed, which recreates its donburi entity.
+// Sprites, tweens and sounds belong to entities. They stay while the entity is shown, across rewinds and changes of
+// its set of simulated components.
 func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	g, dressed := sample.Visible(), map[ecs.Entity]int{}
 	g.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
@@ -203,7 +203,7 @@ func TestDressLastsWhileTheEntityIsShown(t *testing.T) {
 	}
 }
 
-// The row of one that was hit may be taken by the next between two updates: that is another entity, undressed.
+// The row of a removed entity may be taken by another between two updates. The new entity is dressed itself.
 func TestRowTakenAgainBetweenUpdatesIsDressedAnew(t *testing.T) {
 	g := sample.Visible()
 	var dressed []ecs.Entity
@@ -224,7 +224,7 @@ func TestRowTakenAgainBetweenUpdatesIsDressedAnew(t *testing.T) {
 	}
 }
 
-// Draw may use what systems use: the game, and data derived from the state that is shown.
+// Draw may use the game, and data derived from the shown state, as systems do.
 func TestDerivedDataOfAViewFollowsWhatIsShown(t *testing.T) {
 	count := ecs.NewDerived("count", func(w *ecs.World, n *int) {
 		*n = 0
@@ -244,8 +244,8 @@ func TestDerivedDataOfAViewFollowsWhatIsShown(t *testing.T) {
 	}
 }
 
-// A view takes off what Dress put on without harm to later entities: donburi moves the entity to the archetype of its
-// simulated components alone, which was born by Create.
+// A view may remove components that Dress added. Donburi then moves the entity to an archetype that Create has
+// created.
 func TestUndressingLeavesTheArchetypesSound(t *testing.T) {
 	g := sample.Visible()
 	g.Screen.Dress = func(_ *ecs.View, entry *donburi.Entry) { donburi.Add(entry, sample.Sprites, &sample.Sprite{}) }
@@ -269,20 +269,20 @@ func TestUndressingLeavesTheArchetypesSound(t *testing.T) {
 	}
 }
 
-// A camera, a particle or donburi's event bus may live in a view's world; only what stands for the simulation is the
-// engine's.
+// A camera, a particle or donburi's event bus may be in a view's world. The engine changes only entities of the
+// simulation.
 func TestViewHoldsEntitiesOfTheGamesOwn(t *testing.T) {
 	w, v := sample.NewWorld(t, sample.Visible()), sample.NewView(t, sample.Visible())
 	camera := v.World.Entry(v.World.Create(sample.Sprites))
-	heard := 0
+	received := 0
 	boom := events.NewEventType[int]()
-	boom.Subscribe(v.World, func(donburi.World, int) { heard++ })
+	boom.Subscribe(v.World, func(donburi.World, int) { received++ })
 	boom.Publish(v.World, 1)
 	s := sample.Saved(w)
 	v.Update(nil, s, nil, 1)
 	boom.ProcessEvents(v.World)
-	if _, ok := ecs.EntityOf(camera); ok || heard != 1 || v.World.Len() != 3 {
-		t.Fatalf("camera stands for an entity: %t, events heard: %d, entities: %d", ok, heard, v.World.Len())
+	if _, ok := ecs.EntityOf(camera); ok || received != 1 || v.World.Len() != 3 {
+		t.Fatalf("camera stands for an entity: %t, events received: %d, entities: %d", ok, received, v.World.Len())
 	}
 	sample.MustPanic(t, "World.Spawn", func() { v.World.Create(sample.ShownPositions, sample.Sprites) })
 	shown, _ := sample.ShownPositions.First(v.World)
@@ -293,7 +293,7 @@ func TestViewHoldsEntitiesOfTheGamesOwn(t *testing.T) {
 	}
 }
 
-// A view that draws entities and removes some of its own while it walks them sees each once.
+// A view that removes some of its own entities during a loop visits each once.
 func TestRemovingTheCurrentEntryInsideIterVisitsEachOnce(t *testing.T) {
 	g := sample.Visible()
 	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
@@ -324,7 +324,7 @@ func TestRemovingTheCurrentEntryInsideIterVisitsEachOnce(t *testing.T) {
 	}
 }
 
-// A view is updated at display rate, on devices that pay for every collection.
+// A view is updated at display rate, on devices with a slow garbage collector.
 func TestUpdateDoesNotAllocateWhileNoEntityComesOrGoes(t *testing.T) {
 	g := sample.Visible()
 	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
@@ -366,8 +366,8 @@ func TestUpdateDoesNotAllocateWhileNoEntityComesOrGoes(t *testing.T) {
 	}
 }
 
-// Reading an old state answers as the world did then, whatever became of the entity.
-func TestReadAtAnswersAsTheWorldDidThen(t *testing.T) {
+// ReadAt returns the values of the world at that tick, also for entities that were removed later.
+func TestReadAtReturnsTheValuesOfThatTick(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	type record struct {
 		s   *image.Snapshot

@@ -13,7 +13,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// sharedQuery is one donburi query for all worlds, as a game declares it.
+// sharedQuery is one donburi query for all worlds, as in a game.
 var sharedQuery = donburi.NewQuery(filter.Contains(sample.Positions))
 
 // crossing are the checksums of a match that uses everything that could be shared by mistake: queries, structure,
@@ -76,8 +76,8 @@ func crossing(t *testing.T, g *ecs.Game, ticks ecs.Tick) (sums []image.Checksum)
 	return sums
 }
 
-// A server runs a room per goroutine. donburi's queries, component types and world counter are shared and unlocked;
-// with the race detector this finds any use of them, without it a map written by two.
+// A server runs one room per goroutine. donburi's queries, component types and world counter are shared and
+// unlocked. The race detector finds any use of them; without it, concurrent writes of a map fail.
 func TestWorldsOnManyGoroutinesShareNothing(t *testing.T) {
 	const worlds, ticks = 64, 40
 	g := sample.Busy()

@@ -42,8 +42,8 @@ func flip(f image.Field, row unsafe.Pointer) {
 	}
 }
 
-// Every field of every component, resource and input is state: none may be forgotten by the checksum, the image's
-// bytes, a snapshot or a report. A new column is in this test without being named here.
+// Every field of every component, resource and input is state: the checksum, encoded images, snapshots and reports
+// must include it. The test covers new columns without a change.
 func TestNoFieldOfTheRegistryIsForgotten(t *testing.T) {
 	w, e := registry(t)
 	base := sample.Saved(w)
@@ -122,7 +122,7 @@ func TestNoFieldOfTheRegistryIsForgotten(t *testing.T) {
 	}
 }
 
-// Two peers compare one number and, when it differs, one number per component: they must belong together.
+// Two peers compare one checksum and, if it differs, one per component. The two must agree.
 func TestComponentChecksumsAddUpAndAreCachedRightly(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	var s image.Snapshot
@@ -153,8 +153,8 @@ func TestComponentChecksumsAddUpAndAreCachedRightly(t *testing.T) {
 	}
 }
 
-// The same rows in another owner's region, or in another page, are another state.
-func TestChecksumKnowsWhereAPageStands(t *testing.T) {
+// The same rows in another owner's region or in another page are another state.
+func TestChecksumDependsOnThePlaceOfAPage(t *testing.T) {
 	seen := map[image.Checksum]bool{}
 	for o := range image.Owner(5) {
 		for skip := range 3 {

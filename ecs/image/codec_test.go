@@ -13,7 +13,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// A late joiner must stand exactly where the sender stands, and go on exactly as it does.
+// A late joiner must have exactly the sender's state, and continue exactly like it.
 func TestALoadedImageGoesOnLikeItsSender(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	sample.Play(w, 150)
@@ -49,7 +49,7 @@ func TestALoadedImageGoesOnLikeItsSender(t *testing.T) {
 	}
 }
 
-// The layout on the wire is a promise: format, fingerprint, tick.
+// The header's layout on the wire is fixed: format, fingerprint, tick.
 func TestImageHeaderIsPinned(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	sample.Play(w, 3)
@@ -77,9 +77,8 @@ func small(t testing.TB) (*ecs.World, ecs.Entity) {
 	return w, e
 }
 
-// Bytes from a peer or a file may say anything. Each of these is one lie, which LoadImage must name and survive with
-// the world as it was.
-func TestLoadImageNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
+// Bytes from a peer or a file may be malformed. Load must name each of these faults and leave the world unchanged.
+func TestLoadNamesTheFaultAndLeavesTheWorldUnchanged(t *testing.T) {
 	lies := []struct {
 		want string
 		lie  func(w *ecs.World, e ecs.Entity) // into the live pages of the sender, past its rules
@@ -158,8 +157,8 @@ func raw(w *ecs.World, d *image.Declaration, e ecs.Entity) []byte {
 	return page[int(i&(1<<c.Info().Shift()-1))*int(c.Info().Stride()):]
 }
 
-// Cut, extended and foreign images fail with an error of their own; none is accepted by accident.
-func TestLoadImageRefusesWhatIsNotAWholeImageOfThisGame(t *testing.T) {
+// Cut, extended and foreign images each return their own error.
+func TestLoadRefusesCutExtendedAndForeignImages(t *testing.T) {
 	sender, _ := small(t)
 	data := sample.Saved(sender).AppendImage(nil)
 	w := sample.NewWorld(t, sample.Bare())
@@ -217,8 +216,8 @@ func forge(w *ecs.World, replace map[int][]byte) []byte {
 	return out
 }
 
-// There is one encoding of a state: without that, equal images could not be compared as bytes.
-func TestLoadImageRefusesSecondEncodingsOfAState(t *testing.T) {
+// A state has one encoding, so images can be compared as bytes.
+func TestLoadRefusesSecondEncodingsOfAState(t *testing.T) {
 	w, _ := small(t)
 	number := storeAt(w, sample.Declared(sample.Velocities), 0, false) // an empty store
 	row := make([]byte, 4096)
@@ -248,9 +247,8 @@ func TestLoadImageRefusesSecondEncodingsOfAState(t *testing.T) {
 	}
 }
 
-// A few hundred bytes must not make a process allocate gigabytes: presence bits are cheap to send and rows are not to
-// hold.
-func TestAnImageCannotAskForMuchMoreThanItBrings(t *testing.T) {
+// A few hundred bytes must not allocate gigabytes: presence bits are small, and rows are large.
+func TestASmallImageCannotAllocateMuchMemory(t *testing.T) {
 	w, _ := small(t)
 	// Identity says that 512 pages of rows are there; it has to bring them. wide asks for 800 bytes for each bit.
 	bitsOf := func(pages int) []byte {
@@ -298,8 +296,8 @@ func fuzzGame() *ecs.Game {
 	return &ecs.Game{Name: "fuzz", TickRate: 60, MaxPlayers: 1, Input: sample.Pads, Components: ecs.Components(sample.Mixtures, sample.Bags, sample.Tags), Resources: ecs.Resources(sample.Clocks)}
 }
 
-// FuzzLoadImage looks for bytes that panic, ask for much memory, change a world although they are refused, or are a
-// second encoding of a state.
+// FuzzLoadImage searches for bytes that panic, allocate much memory, change a world though Load refuses them, or are
+// a second encoding of a state.
 func FuzzLoadImage(f *testing.F) {
 	sender := sample.NewWorld(f, fuzzGame())
 	f.Add(sample.Saved(sender).AppendImage(nil))

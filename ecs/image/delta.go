@@ -22,7 +22,7 @@ import (
 // old word plus z << 16·shift. The bytes are z, lowest first, with its sign in the lowest bit: 0, −1, 1, −2.
 //
 // skip is the number of equal words between this word and the last. From 7 on, it is 7, and a uvarint of the rest
-// follows the byte. The last word of a page whose size is not a multiple of 8 is padded with zeros.
+// follows the byte. If the size of a page is not a multiple of 8, its last 8 bytes are padded with zeros.
 //
 // Words are subtracted instead of combined by exclusive or: a value that moves a little then differs in a few low
 // bytes, also across a carry or zero. Compress long deltas: moving entities have no pattern, but spawned ones do.

@@ -26,9 +26,9 @@ func sameState(t rapid.TB, got, want *image.Snapshot) {
 	}
 }
 
-// A client that simulates nothing has nothing but deltas: a thousand of them in a row, through spawns and deaths, orders,
-// joins and leaves, must leave it exactly where the server is, and able to go on by itself at any time.
-func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
+// A client that does not simulate applies a thousand deltas in a row, through spawns, deaths, orders, joins and
+// leaves. It must have exactly the server's state, and must be able to simulate from any tick on.
+func TestAThousandDeltasInARowLeadToTheServersState(t *testing.T) {
 	server, client := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())
 	var before, after, now image.Snapshot
 	server.Image().Save(&before)
@@ -63,8 +63,8 @@ func TestAThousandDeltasInARowLeadWhereTheServerIs(t *testing.T) {
 	sameState(t, sample.Saved(client), sample.Saved(server))
 }
 
-// What a client acknowledged may be any state of the last ones, so any of them may be the base. The client rewinds to it
-// first; snapshots it took before stay good, and donburi follows.
+// A client may have acknowledged any of the last states, so any of them may be the base. It rewinds to the base
+// first. Its snapshots stay valid, and donburi follows.
 func TestADeltaLeadsFromAnyOlderStateToAnyNewer(t *testing.T) {
 	const depth = 24
 	server, client := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())
@@ -97,8 +97,8 @@ func TestADeltaLeadsFromAnyOlderStateToAnyNewer(t *testing.T) {
 	}
 }
 
-// The property behind the two tests above, with structures that a game would not make: any number of entities come, go
-// and change, for any owner, also beyond the first page of rows.
+// The same property for random structures: any number of entities are spawned, removed and changed, for any owner,
+// also beyond the first page of rows.
 func TestADeltaBetweenRandomWorldsIsExact(t *testing.T) {
 	client := sample.NewWorld(t, sample.Bare()) // of one client's history through all of them
 	rapid.Check(t, func(t *rapid.T) {
@@ -127,8 +127,8 @@ func TestADeltaBetweenRandomWorldsIsExact(t *testing.T) {
 	})
 }
 
-// Pages appear when a match grows and are empty when it shrinks, on the client as on the server; also where it grew and
-// shrank between the two states.
+// Pages are added when a match grows and are empty when it shrinks, on the client as on the server, also between the
+// two states.
 func TestADeltaFollowsGrowthAndShrinking(t *testing.T) {
 	server, client := sample.NewWorld(t, sample.Bare()), sample.NewWorld(t, sample.Bare())
 	var states []*image.Snapshot
@@ -180,7 +180,7 @@ func TestADeltaFollowsGrowthAndShrinking(t *testing.T) {
 	}
 }
 
-// A page whose size is no multiple of 8 has a last word of its own.
+// A page whose size is not a multiple of 8 ends in a shorter word.
 func TestADeltaReachesTheLastBytesOfAPage(t *testing.T) {
 	odd := ecs.NewComponent[[4099]uint8]("odd")
 	tiny := ecs.NewResource[[3]uint8]("tiny")
@@ -208,7 +208,7 @@ func TestADeltaReachesTheLastBytesOfAPage(t *testing.T) {
 	}
 }
 
-// What a delta costs is what changed: the figures that a datagram's budget is planned with.
+// A delta's size follows the changes. These figures are used to plan the budget of a datagram.
 func TestADeltaOfSomethingThatMovedIsAFewBytes(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var list []ecs.Entity
@@ -246,11 +246,11 @@ func TestADeltaOfSomethingThatMovedIsAFewBytes(t *testing.T) {
 	lost := deltaOf(func() { sample.Mixtures.Write(w, list[0]).Lives-- }) - nothing // the upper half of a word
 	t.Logf("nothing %d bytes, one of 1000 that moved %d, all %d, a step across zero %d, a life %d", nothing, one, all, again, lost)
 	if nothing > 12 || one > 15 || all > 1000*10+20 || again > 5 || lost > 5 {
-		t.Error("a delta is longer than what changed asks for")
+		t.Error("a delta is longer than the changes require")
 	}
 }
 
-// A server makes a delta per client and tick, a client applies one per tick: neither may feed the collector.
+// A server makes a delta per client and tick, and a client applies one per tick. Neither may allocate.
 func TestDeltasAllocateNothingOnceWarm(t *testing.T) {
 	if sample.RaceEnabled {
 		t.Skip("the race detector allocates")
@@ -296,9 +296,9 @@ func unscrubbed(w *ecs.World) {
 	}
 }
 
-// A delta may say anything, with a checksum that is right for it. Each of these is one lie that would leave a world which
-// LoadImage would not take; each must be named, with the world as it was.
-func TestApplyDeltaNamesTheLieAndLeavesTheWorldAlone(t *testing.T) {
+// A delta may be malformed and have a correct checksum. Each of these would make a state that Load refuses.
+// ApplyDelta must name the fault and leave the world unchanged.
+func TestApplyDeltaNamesTheFaultAndLeavesTheWorldUnchanged(t *testing.T) {
 	lies := []struct {
 		want string
 		lie  func(w *ecs.World, e ecs.Entity) // into the live pages of the sender, past its rules
@@ -407,8 +407,8 @@ func checkPages(t testing.TB, w *ecs.World) {
 	}
 }
 
-// A delta that belongs to another state is the ordinary case after a loss: it is refused by name, so that the client can
-// rewind to the right one, and it then applies.
+// After a loss, a delta with another base is the ordinary case. The error identifies it; after a rewind to its base
+// the delta applies.
 func TestApplyDeltaRefusesAnotherBase(t *testing.T) {
 	server := sample.NewWorld(t, sample.Busy())
 	var states [4]image.Snapshot
@@ -444,7 +444,7 @@ func TestApplyDeltaRefusesAnotherBase(t *testing.T) {
 	sample.MustPanic(t, "empty", func() { states[0].AppendDelta(nil, &image.Snapshot{}) })
 }
 
-// Cut and altered deltas fail with an error of their own: the checksum lets none pass by accident.
+// Cut and altered deltas each return their own error: the checksum accepts none.
 func TestApplyDeltaRefusesCutAndAlteredDeltas(t *testing.T) {
 	server, client := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())
 	base := sample.Saved(server)
@@ -506,8 +506,8 @@ func TestADeltaCannotAskForMuchMemoryBeforeItIsRefused(t *testing.T) {
 	}
 }
 
-// forgeDelta returns a delta between two states of tick 0 that says this of a store, with the checksum of what it leads
-// to where that can be told.
+// forgeDelta returns a delta between two states of tick 0 with these pages of a store. Its checksum is that of the
+// result, if the pages can be read.
 func forgeDelta(w *ecs.World, store uint64, pages ...byte) []byte {
 	delta := append([]byte{image.DeltaFormat, 0, 0}, make([]byte, 8)...)
 	delta = append(binary.AppendUvarint(delta, store<<1), pages...)
@@ -520,8 +520,8 @@ func forgeDelta(w *ecs.World, store uint64, pages ...byte) []byte {
 	return delta
 }
 
-// What a sender of ours would never write must not reach beyond a page, or make pages that nobody asked for.
-func TestApplyDeltaRefusesWhatNoSenderWouldWrite(t *testing.T) {
+// Malformed words must not write beyond a page, and must not create pages that the delta does not declare.
+func TestApplyDeltaRefusesMalformedPages(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	core := uint64(storeAt(w, nil, 0, false))
 	pos := uint64(storeAt(w, sample.Declared(sample.Positions), 1, false))
@@ -646,7 +646,7 @@ func FuzzDelta(f *testing.F) {
 			client.Step(ecs.TickInputs{})
 			client.Image().Restore(base)
 			if err := client.Image().ApplyDelta(again); err != nil {
-				t.Fatal("the delta to what it led to is refused:", err)
+				t.Fatal("the delta to its own result is refused:", err)
 			}
 			checkPages(t, client)
 			s.Release()

@@ -88,8 +88,8 @@ func TestDeviationToleratesPositionsUpToDelta(t *testing.T) {
 	}
 }
 
-// The row of one that is gone may be taken by another: that is no near miss of the same thing.
-func TestDeviationTellsTwoEntitiesOfOneRowApart(t *testing.T) {
+// Another entity may have taken the row of a removed one: that is a difference, however close the two are.
+func TestDeviationDistinguishesTwoEntitiesOfOneRow(t *testing.T) {
 	w := sample.NewWorld(t, deviationGame())
 	var e ecs.Entity
 	sample.InSystem(w, func() { e = w.Spawn(ecs.OwnedBy(0), dMoving) })
@@ -111,7 +111,7 @@ func TestDeviationTellsTwoEntitiesOfOneRowApart(t *testing.T) {
 	}
 }
 
-// Where nothing is tolerated, a deviation is a difference in the bytes of a row.
+// Without a tolerance, a deviation is a difference in the bytes of a row.
 func TestDeviationOfAnExactGameIsADifferenceOfRows(t *testing.T) {
 	w := sample.NewWorld(t, crowdedGame())
 	r := rand.New(rand.NewPCG(6, 6))

@@ -10,7 +10,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// A desync report is read by someone who knows the game, not the engine: it names component, entity, field and both
+// The reader of a desync report knows the game and not the engine: it names component, entity, field and both
 // values.
 func TestFirstDifferenceNamesComponentEntityFieldAndValues(t *testing.T) {
 	type change func(w *ecs.World, list []ecs.Entity)
@@ -94,7 +94,7 @@ func TestFirstDifferenceNamesComponentEntityFieldAndValues(t *testing.T) {
 	}
 }
 
-// Two values that print alike are shown with their bytes, or the report would say nothing.
+// Two values with the same text are shown with their bytes.
 func TestValuesThatPrintAlikeAreShownAsBytes(t *testing.T) {
 	build := func(bits uint64) *image.Snapshot {
 		w := sample.NewWorld(t, sample.Bare())
@@ -109,7 +109,7 @@ func TestValuesThatPrintAlikeAreShownAsBytes(t *testing.T) {
 	}
 }
 
-// A report is bounded however much went wrong, and another entity in the same row is not blamed on its fields.
+// A report has a bounded length. Another entity in the same row is reported as such, not as different fields.
 func TestDifferencesAreBoundedAndBlameTheEntityFirst(t *testing.T) {
 	build := func(late ecs.Tick) *image.Snapshot {
 		w := sample.NewWorld(t, sample.Bare())

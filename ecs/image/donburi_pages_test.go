@@ -8,8 +8,8 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// What donburi code writes is in the world and in the next snapshot, with no stray page; what it reads is not
-// counted as written.
+// Values that donburi code writes are in the world and in the next snapshot, without a stray page. A read does not
+// count as a write.
 func TestGetWritesTheWorldAndGetValueOnlyReads(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
@@ -36,8 +36,9 @@ func TestGetWritesTheWorldAndGetValueOnlyReads(t *testing.T) {
 	}
 }
 
-// Asking is free while nothing changes, and so is access through entries: a system may do both for every entity.
-func TestAskingWithoutChangeAndAccessDoNotAllocate(t *testing.T) {
+// World.Donburi without a change and access through entries allocate nothing: a system may use both for every
+// entity.
+func TestDonburiWithoutChangeAndAccessDoNotAllocate(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
 	sample.InSystem(w, func() {

@@ -32,8 +32,8 @@ func described(t *testing.T) (*ecs.World, *image.Snapshot, ecs.Entity) {
 	return w, s, e
 }
 
-// An inspector shows what the game declared, under the names that a desync report uses, and nothing of the rest of the
-// row: no padding, no empty slots of a list.
+// An inspector shows the declared fields under the names of a desync report, without padding and without empty slots
+// of a list.
 func TestAnEntityIsDescribedByItsFieldsInTheOrderOfTheirDeclaration(t *testing.T) {
 	_, s, e := described(t)
 	records := s.Describe(e)
@@ -83,8 +83,8 @@ func numberOf(list []image.Record, path string) float64 {
 	return math.NaN()
 }
 
-// A plot reads one field a thousand times: it is found by name once, and read as Describe shows it.
-func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
+// A plot reads one field a thousand times: FindField searches once, and At returns the value that Describe shows.
+func TestAFieldFoundByNameReturnsTheDescribedValue(t *testing.T) {
 	w, s, e := described(t)
 	compared := 0
 	for _, r := range s.Describe(e) {
@@ -117,7 +117,7 @@ func TestAFieldFoundByNameReadsWhatIsDescribed(t *testing.T) {
 	}
 }
 
-// Inputs and events are shown in the words of their own types too.
+// Inputs and events are described by the fields of their own types too.
 func TestInputsAndEventsAreDescribedByTheirFields(t *testing.T) {
 	w, _, e := described(t)
 	in := sample.Pads.Pack(sample.Pad{DX: -1, Fire: true, Aim: 77})

@@ -6,7 +6,7 @@ import (
 )
 
 // Image is all simulated state of a world: the columns of its components and resources, cut into pages. Two images
-// in the same state are equal byte for byte, whatever their history: rows that are not in use are zero, and padding
+// in the same state are equal byte for byte, whatever their history. Rows that are not in use are zero, and padding
 // is zeroed before a save.
 //
 // A page that is not marked equals its base. A page is marked before it is written.

@@ -241,8 +241,8 @@ func (l *layout) scrub(row []byte) {
 	}
 }
 
-// checkRow returns the path of a field with bytes that no Go program could have stored: a boolean other than 0 or 1,
-// a list longer than its slots, or padding that is not zero.
+// checkRow returns the path of a field with bytes that no Go program could have stored. These are a boolean other
+// than 0 or 1, a list longer than its slots, and padding that is not zero.
 func (l *layout) checkRow(row []byte) (path string, ok bool) {
 	for _, o := range l.bools {
 		if row[o] > 1 {

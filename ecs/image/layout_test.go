@@ -12,8 +12,8 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// A refused type must say which field of which type is at fault and what to use, or the author is left to guess.
-func TestRegistrationNamesTheFieldAndSaysWhatToUse(t *testing.T) {
+// A refused type's error must name the type, the field and an alternative.
+func TestRegistrationErrorsNameTheFieldAndAnAlternative(t *testing.T) {
 	cases := []struct {
 		typ         reflect.Type
 		field, want string
@@ -60,7 +60,7 @@ func TestRegistrationNamesTheFieldAndSaysWhatToUse(t *testing.T) {
 	}
 }
 
-// Every accepted kind, and the cases at the edge of what Go allows.
+// Every accepted kind, and the limits of Go's type system.
 func TestPlainTypesAreAccepted(t *testing.T) {
 	type all struct {
 		A bool
@@ -91,7 +91,7 @@ func TestPlainTypesAreAccepted(t *testing.T) {
 	}
 }
 
-// Leaves, padding and the blank fields between them must cover every byte once: scrub, checkRow and reports rest on it.
+// Leaves, padding and blank fields must cover every byte once: scrub, checkRow and reports depend on it.
 func TestLeavesAndPaddingCoverEveryByteOnce(t *testing.T) {
 	for _, typ := range []reflect.Type{reflect.TypeFor[sample.Mixed](), reflect.TypeFor[sample.Bag](), reflect.TypeFor[sample.Pad](), reflect.TypeFor[image.Core](),
 		reflect.TypeFor[ecs.Entity](), reflect.TypeFor[struct {
@@ -130,7 +130,7 @@ func TestLeavesAndPaddingCoverEveryByteOnce(t *testing.T) {
 	}
 }
 
-// Paths stand in reports; an author must find the field by them.
+// Paths are part of reports: an author finds the field by them.
 func TestPathsReadLikeGo(t *testing.T) {
 	l, err := image.LayoutOf("component", "c", reflect.TypeFor[struct {
 		In   struct{ Cells [2][2]int8 }
@@ -149,7 +149,7 @@ func TestPathsReadLikeGo(t *testing.T) {
 	}
 }
 
-// The rules this package computes offsets by must be the compiler's, on whatever target the test runs.
+// This package's rules for offsets must be the compiler's, on each target that runs the test.
 func TestTargetRulesAgreeWithTheCompiler(t *testing.T) {
 	type inner struct {
 		A uint8
@@ -193,8 +193,8 @@ func TestTargetRulesAgreeWithTheCompiler(t *testing.T) {
 	}
 }
 
-// A game written on a 64-bit machine must learn there, from its tests, what a 32-bit target would refuse.
-func TestPortableNamesWhatLiesElsewhereOn32Bits(t *testing.T) {
+// The tests of a game must report, on a 64-bit machine, each type that a 32-bit target would refuse.
+func TestPortableNamesFieldsThatMoveOn32Bits(t *testing.T) {
 	type deep struct {
 		X uint32
 		Y uint64
@@ -264,7 +264,7 @@ func TestPortableNamesWhatLiesElsewhereOn32Bits(t *testing.T) {
 	}
 }
 
-// Garbage in padding is invisible to the program; it must be invisible to checksums too.
+// Programs do not see the bytes of padding, so checksums must not depend on them.
 func TestPaddingNeverReachesTheImage(t *testing.T) {
 	dirty := func(seed uint64) sample.Mixed {
 		var v sample.Mixed
@@ -301,8 +301,8 @@ func TestPaddingNeverReachesTheImage(t *testing.T) {
 	}
 }
 
-// What a fingerprint must tell apart, two layouts of the same size must differ in.
-func TestLayoutFingerprintTellsFieldsApart(t *testing.T) {
+// Two layouts of the same size that differ in any of these must have different fingerprints.
+func TestLayoutFingerprintDistinguishesFields(t *testing.T) {
 	seen := map[uint64]reflect.Type{}
 	for _, typ := range []reflect.Type{
 		reflect.TypeFor[struct{ A, B uint32 }](), reflect.TypeFor[struct{ B, A uint32 }](), reflect.TypeFor[struct{ A, B int32 }](),

@@ -50,8 +50,7 @@ func eachRow(im *image.Image, f func(o image.Owner, i uint32)) {
 	}
 }
 
-// What is not predicted is the server's word: no system may move it, whatever it does, while predicted rows move as
-// they do in a world that is not limited.
+// No system may change rows that the client does not predict. Predicted rows change as in a world without a limit.
 func TestALimitedTickChangesOnlyRowsOfTheSet(t *testing.T) {
 	w, rows := limitedWorld(t, sample.Busy())
 	w.Image().SetPredicted(rows)
@@ -96,8 +95,8 @@ func TestALimitedTickChangesOnlyRowsOfTheSet(t *testing.T) {
 	}
 }
 
-// Reading is not limited: systems see the others where the server last said they were.
-func TestLimitedQueriesYieldWhatTheyMayWriteAndReadAll(t *testing.T) {
+// Reads are not limited: systems see other rows with the server's last values.
+func TestLimitedQueriesYieldWritableRowsAndReadAll(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	all := sample.Scatter(w)
 	sample.InSystem(w, func() { // a long run over many blocks
@@ -198,7 +197,7 @@ func runsOf2[A, PA, B, PB any](w *ecs.World, rows *image.RowSet, q *ecs.Query2[A
 	return list
 }
 
-// Pages that a limited query passes over are not written, so saving a predicted tick costs what was predicted.
+// Pages that a limited query skips are not marked, so the cost of a save follows the predicted rows.
 func TestALimitedQueryMarksOnlyPagesOfTheSet(t *testing.T) {
 	g := sample.Bare()
 	g.Systems = ecs.Systems(sample.Move)
@@ -234,9 +233,8 @@ type limitedModel struct {
 
 func (m *limitedModel) may(e ecs.Entity) bool { return m.rows[e.Row] || e.Owner() == m.predicted }
 
-// One random machine for all rules at once: systems do what they like to random entities, the model says what of it
-// lasts.
-func TestALimitedWorldIsItsModel(t *testing.T) {
+// One random machine for all rules: systems change random entities, and the model knows which changes last.
+func TestALimitedWorldEqualsItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := sample.Bare()
 		do := []func(w *ecs.World){func(*ecs.World) {}, func(*ecs.World) {}}
@@ -346,7 +344,7 @@ func (m *limitedModel) drop(e ecs.Entity) {
 	delete(m.vel, e)
 }
 
-// spawn takes a row and fills it. It may be used at once, whoever owns it.
+// spawn takes a row and fills it. It may be used at once, for any owner.
 func (m *limitedModel) spawn(t *rapid.T, w *ecs.World, all *[]ecs.Entity, pos sample.Pos) {
 	e := w.Spawn(image.Owner(rapid.IntRange(0, 2).Draw(t, "owner")), sample.Positions)
 	if !sample.Positions.Put(w, e, pos) || !w.Exists(e) {
@@ -384,7 +382,7 @@ func (m *limitedModel) check(t *rapid.T, w *ecs.World, all []ecs.Entity) {
 	}
 }
 
-// Donburi code in systems is limited like everything else: Get gives nothing to write to, Set stores nothing.
+// Donburi code in systems is limited too: Get returns nil, Set stores nothing.
 func TestEntriesAreLimitedToo(t *testing.T) {
 	g := sample.Bare()
 	var mine, other, fresh ecs.Entity
@@ -424,8 +422,8 @@ func TestEntriesAreLimitedToo(t *testing.T) {
 	}
 }
 
-// A rocket predicted here and the one the server spawns in the same tick are the same entity, also the second of a
-// tick, after others were freed: a client and its server agree on rows without talking.
+// A predicted rocket and the server's rocket of the same tick are the same entity, also if it is the tick's second,
+// or if others were removed. Client and server agree on rows without messages.
 func TestOwnSpawnsOfALimitedWorldAreThoseOfTheFullOne(t *testing.T) {
 	full := sample.NewWorld(t, sample.Busy())
 	part, rows := limitedWorld(t, sample.Busy())
@@ -448,7 +446,7 @@ func TestOwnSpawnsOfALimitedWorldAreThoseOfTheFullOne(t *testing.T) {
 		full.Step(in)
 		part.Step(in)
 		x, y := own(full), own(part)
-		for _, w := range []*ecs.World{full, part} { // what the random source decides may differ: it is the server's word
+		for _, w := range []*ecs.World{full, part} { // the random source belongs to the server's state: its results may differ
 			for e := range sample.Aging.All(w) {
 				if e.Entity().Owner() == ecs.OwnedBy(1) && e.Entity().Born == w.Tick() && e.A.Lives != 25 {
 					e.A.Lives = 25
@@ -474,8 +472,8 @@ func TestOwnSpawnsOfALimitedWorldAreThoseOfTheFullOne(t *testing.T) {
 	}
 }
 
-// A row may be left out of its owner's region, for an entity that is shown as the server has it. The next entity in
-// that row is one's own again.
+// A row may be removed from the set for an entity that is shown with the server's values. The next entity in that
+// row is predicted again.
 func TestASpawnTakesItsRowIntoTheSet(t *testing.T) {
 	g := sample.Bare()
 	var e ecs.Entity
@@ -495,8 +493,7 @@ func TestASpawnTakesItsRowIntoTheSet(t *testing.T) {
 	}
 }
 
-// A predicted tick that is rewound and computed again is the same tick, or no prediction could be compared with
-// anything.
+// A predicted tick must be the same after a rewind, or predictions could not be compared.
 func TestALimitedTickIsTheSameAfterARewind(t *testing.T) {
 	w, rows := limitedWorld(t, sample.Busy())
 	rows.Add(3)
@@ -523,8 +520,8 @@ func TestALimitedTickIsTheSameAfterARewind(t *testing.T) {
 	}
 }
 
-// Systems keep derived data in step with what they do; what of it does not last must not stay in there.
-func TestDerivedDataFollowsWhatLasts(t *testing.T) {
+// Systems update derived data for their changes. Derived data must not keep changes that are undone.
+func TestDerivedDataFollowsLastingChanges(t *testing.T) {
 	total := ecs.NewDerived("total", func(w *ecs.World, into *int32) { *into = sample.Scores.Read(w).Points[0] }, func(a, b *int32) bool { return *a == *b })
 	g := sample.Bare()
 	g.Derived = []ecs.AnyDerived{total}
@@ -540,9 +537,9 @@ func TestDerivedDataFollowsWhatLasts(t *testing.T) {
 	}
 }
 
-// Joining and leaving are the server's word like all else: a client that hears of them early plays with them for a
-// tick at most.
-func TestAJoinLastsInALimitedWorldOnlyForWhomItPredicts(t *testing.T) {
+// Joins and leaves belong to the server's state. A client that receives them early plays with them for at most a
+// tick.
+func TestAJoinInALimitedWorldKeepsOnlyPredictedAvatars(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	rows := &image.RowSet{}
 	rows.AddOwner(ecs.OwnedBy(1))

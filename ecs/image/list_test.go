@@ -18,8 +18,8 @@ func listBytes(l *tList) string {
 	return string(unsafe.Slice((*byte)(unsafe.Pointer(l)), unsafe.Sizeof(*l)))
 }
 
-// A List is a slice with a bound: whatever is done to both, they hold the same, and equal lists are equal byte for
-// byte whatever was in them before.
+// A List behaves like a bounded slice under the same calls, and equal lists are equal byte for byte whatever they
+// held before.
 func TestListBehavesLikeABoundedSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var l tList
@@ -78,7 +78,7 @@ func TestListBehavesLikeABoundedSlice(t *testing.T) {
 	})
 }
 
-// A count that no method stored can only come from damaged bytes; the methods must not leave the row all the same.
+// A count above the capacity comes from damaged bytes. The methods must stay inside the row.
 func TestListWithAnImpossibleCountStaysInsideItsRow(t *testing.T) {
 	three := image.ListOfCount[sample.Item, [4]sample.Item](3)
 	l := image.ListOfCount[sample.Item, [4]sample.Item](1 << 31)
@@ -94,7 +94,7 @@ func TestListWithAnImpossibleCountStaysInsideItsRow(t *testing.T) {
 	}
 }
 
-// Like a slice: an index outside is the caller's mistake.
+// As for a slice, an index outside the elements panics.
 func TestListPanicsOutsideItsElements(t *testing.T) {
 	var l tList
 	l.Append(sample.Item{})

@@ -8,8 +8,8 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// What shows or weighs entities knows no components: it asks where they are.
-func TestASnapshotTellsWhereAnEntityIs(t *testing.T) {
+// Code that shows or weighs entities reads positions without knowing the components.
+func TestASnapshotReturnsTheMotionOfAnEntity(t *testing.T) {
 	g := sample.Bare()
 	g.Components = ecs.Components(sample.Positions, dExact, dLoose)
 	w := sample.NewWorld(t, g)
@@ -32,9 +32,9 @@ func TestASnapshotTellsWhereAnEntityIs(t *testing.T) {
 	}
 }
 
-// A client that goes on from the server's state must know what its player held in that tick, or it takes a key that is
-// held for one that is pressed.
-func TestWhatIsPutAsAnInputIsTheLastOneOfTheNextTick(t *testing.T) {
+// A client that predicts from the server's state must have its player's last input, or it mistakes a held key for a
+// press.
+func TestPutInputIsTheLastInputOfTheNextTick(t *testing.T) {
 	g := sample.Bare()
 	w := sample.NewWorld(t, g)
 	w.Step(ecs.TickInputs{})

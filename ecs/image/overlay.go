@@ -6,9 +6,9 @@ import (
 )
 
 // Overlay copies from s the rows that are not in keep, the resources, the players in the match and the random
-// source: the server's state for everything that the world does not predict itself. Rows in keep do not change,
-// whether they have an entity here, in s or in both. The tick, its inputs and its events do not change. A nil keep
-// keeps no row.
+// source. These are the parts of the server's state that the world does not predict itself. Rows in keep do not
+// change, whether they have an entity here, in s or in both. The tick, its inputs and its events do not change. A
+// nil keep keeps no row.
 //
 // s must have been saved from this image. Call it between ticks. Pages without a kept row cost as much as in
 // Restore; the others are compared row by row.
@@ -96,7 +96,7 @@ func (s *storeInfo) splice(dst, src []byte, i int, rows *RowSet, in bool) (chang
 	return changed
 }
 
-// wordIn returns the presence word of a block. row is the number of rows between the page's first row and the block.
+// wordIn returns the presence bits of a block. row is the number of rows between the page's first row and the block.
 func wordIn(page []byte, row uint32) *uint64 {
 	return (*uint64)(unsafe.Pointer(&page[row/blockRows*8]))
 }

@@ -52,8 +52,8 @@ func crowdedGame() *ecs.Game {
 	return g
 }
 
-// Overlay is what copying entity by entity would be, whatever was written, saved, rewound or overlaid before, and the
-// world goes on from there like any other.
+// Overlay equals a copy entity by entity, whatever was written, saved, rewound or overlaid before. The world
+// continues from there like any other.
 func TestOverlayTakesRowsOfTheStateAndKeepsThoseOfTheSet(t *testing.T) {
 	w := sample.NewWorld(t, crowdedGame())
 	r := rand.New(rand.NewPCG(3, 9))
@@ -143,8 +143,8 @@ func checkOverlaidSingles(t *testing.T, w *ecs.World, s *image.Snapshot, tick ec
 	}
 }
 
-// A state that was saved before the image grew says that what it has no pages for is empty.
-func TestOverlayOfASmallStateEmptiesWhatGrewSince(t *testing.T) {
+// In a state saved before the image grew, later pages are empty.
+func TestOverlayOfASmallStateEmptiesLaterPages(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	small := sample.Saved(w)
 	var mine ecs.Entity
@@ -167,7 +167,7 @@ func TestOverlayOfASmallStateEmptiesWhatGrewSince(t *testing.T) {
 	}
 }
 
-// Entries and derived data follow an overlay as they follow a restore.
+// Entries and derived data follow an overlay like a restore.
 func TestOverlayIsSeenByDonburiAndDerivedData(t *testing.T) {
 	g := sample.Bare()
 	n := ecs.NewDerived("n", func(w *ecs.World, into *int) { *into = sample.Count(w, sample.Placed) }, func(a, b *int) bool { return *a == *b })
@@ -198,7 +198,7 @@ func TestOverlayRefusesStatesOfOtherWorlds(t *testing.T) {
 	sample.MustPanic(t, "is empty", func() { w.Image().Overlay(nil, nil) })
 }
 
-// A client lays the server's word under its prediction in every tick of a resimulation.
+// A client overlays the server's state in every tick of a resimulation.
 func TestOverlayAllocatesNothing(t *testing.T) {
 	if sample.RaceEnabled {
 		t.Skip("the race detector allocates")

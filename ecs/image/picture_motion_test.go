@@ -8,8 +8,9 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// Whoever measures what a player sees reads it here, of any game. What is moved in the picture alone counts: it is shown.
-func TestMotionsAreOfWhatIsShown(t *testing.T) {
+// Tools measure here what a player sees, for any game. Entities that only the picture moves count with their shown
+// position.
+func TestMotionsAreOfTheShownState(t *testing.T) {
 	w, v := sample.NewWorld(t, composeGame()), sample.NewView(t, composeGame())
 	var placed, moved, hidden, without ecs.Entity
 	sample.InSystem(w, func() {

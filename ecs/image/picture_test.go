@@ -74,8 +74,8 @@ func liveRow(w *ecs.World, o image.Owner, i uint32) (all []byte) {
 	return all
 }
 
-// Own rows are what Update shows, the others what the server said, whatever was shown, moved or hidden before. Update is
-// tested on its own, so it is the oracle.
+// Own rows are shown as by Update, the others with the server's values, whatever was shown, moved or hidden before.
+// Update has its own tests and is the reference.
 func TestComposeShowsOwnRowsAsUpdateDoesAndOthersAsRemote(t *testing.T) {
 	g := composeGame()
 	w, v, u := sample.NewWorld(t, g), sample.NewView(t, g), sample.NewView(t, g)
@@ -149,7 +149,7 @@ func TestComposeShowsOwnRowsAsUpdateDoesAndOthersAsRemote(t *testing.T) {
 	}
 }
 
-// Where own rows and others share pages, donburi follows a change of either, and of nothing else.
+// If own rows and others share pages, donburi follows a change of either, and of nothing else.
 func TestAPageOfTwoTimelinesIsFollowedOnBoth(t *testing.T) {
 	g := composeGame()
 	g.Systems = nil
@@ -254,7 +254,7 @@ func TestBlendShowsAnEntityBetweenTwoStates(t *testing.T) {
 	sample.MustPanic(t, "several worlds", func() { v.Picture.Blend(e, a, sample.Saved(sample.NewWorld(t, composeGame())), 0.5) })
 }
 
-// A teleport, a ghost's own path, the rest of a correction: all are offsets in the picture alone.
+// A teleport, a remote entity's track and the rest of a correction are offsets in the picture alone.
 func TestMoveAndShiftChangeThePictureAlone(t *testing.T) {
 	w, v := sample.NewWorld(t, composeGame()), sample.NewView(t, composeGame())
 	var e ecs.Entity
@@ -290,8 +290,8 @@ func TestMoveAndShiftChangeThePictureAlone(t *testing.T) {
 	}
 }
 
-// Who is hidden before the picture ends is never seen, so it is not dressed; who comes back is dressed anew. An entry
-// asked for in between takes nobody's dress.
+// An entity hidden before the picture ends is not dressed; it is dressed when it is shown again. World.Entry in
+// between does not change which entities are dressed.
 func TestDressEndsThePicture(t *testing.T) {
 	g := composeGame()
 	g.Setup = nil

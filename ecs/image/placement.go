@@ -7,7 +7,7 @@ import (
 )
 
 // Placement is the payload of an order of kind OrderMotion: position and velocity of an entity at the end of the
-// tick, from the client that is authoritative for it.
+// tick. It comes from the client that is authoritative for the entity.
 //
 // The systems take precedence: if they move the entity farther than Within in this tick, as a respawn does, the
 // placement has no effect.

@@ -26,7 +26,7 @@ func placed(e ecs.Entity, x, vx, within int) (image.Order, ecs.Motion) {
 	return image.Order{Kind: image.OrderMotion, Player: 1, Entity: e, Payload: image.AppendPlacement(nil, image.Placement{m, fixed.FromInt(within)})}, m
 }
 
-// placementGame moves every entity by what its velocity says along x, and those beyond 100 to 0: a respawn.
+// placementGame moves every entity by its velocity along x, and entities beyond 100 to 0: a respawn.
 func placementGame() *ecs.Game {
 	moved := ecs.NewQuery1(ecs.Write(pBody))
 	g := sample.Bare()
@@ -41,9 +41,8 @@ func placementGame() *ecs.Game {
 	return g
 }
 
-// A client's word is the last one of the tick: the systems have run, and what they made of the entity's place is gone, in
-// every component that has one. Nothing else is touched.
-func TestAnOrderOfMotionPutsAnEntitySomewhereAfterTheSystems(t *testing.T) {
+// An order of motion takes effect after the systems, in every component with a position. Nothing else changes.
+func TestAnOrderOfMotionPlacesAnEntityAfterTheSystems(t *testing.T) {
 	w := sample.NewWorld(t, placementGame())
 	e, other := w.Spawn(ecs.OwnedBy(1), pBody, pShade), w.Spawn(ecs.OwnedBy(1), pBody)
 	w.Step(ecs.TickInputs{})
@@ -59,7 +58,7 @@ func TestAnOrderOfMotionPutsAnEntitySomewhereAfterTheSystems(t *testing.T) {
 		t.Errorf("it is at %v, placed %v", m, w.Image().Placed(e))
 	}
 	if m, _ := w.Image().Motion(other); m.Pos.X == 0 {
-		t.Error("what nobody placed did not move")
+		t.Error("an entity without a placement did not move")
 	}
 	w.Step(ecs.TickInputs{})
 	if w.Image().Placed(e) {
@@ -70,8 +69,9 @@ func TestAnOrderOfMotionPutsAnEntitySomewhereAfterTheSystems(t *testing.T) {
 	}
 }
 
-// What the systems move farther than the order allows was put there by the rules, and the client has to hear of it.
-func TestWhatTheSystemsMoveFarStaysThere(t *testing.T) {
+// If the systems move an entity farther than the order allows, the rules take precedence, and the client must be
+// corrected.
+func TestAnEntityThatTheSystemsMoveFarIsNotPlaced(t *testing.T) {
 	w := sample.NewWorld(t, placementGame())
 	e := w.Spawn(ecs.OwnedBy(1), pBody)
 	w.Image().SetMotion(e, ecs.Motion{Pos: fixed.Vec3{X: fixed.FromInt(100)}})
@@ -88,8 +88,8 @@ func TestWhatTheSystemsMoveFarStaysThere(t *testing.T) {
 	}
 }
 
-// Orders come out of journals too: one that names nothing, or says nothing, does nothing.
-func TestAnOrderOfMotionThatMeansNothingDoesNothing(t *testing.T) {
+// Orders come from journals too: a malformed order, or one without an entity, does nothing.
+func TestAMalformedOrderOfMotionDoesNothing(t *testing.T) {
 	w := sample.NewWorld(t, placementGame())
 	e, nowhere := w.Spawn(ecs.OwnedBy(1), pBody), w.Spawn(ecs.OwnedBy(1), sample.Positions)
 	w.Step(ecs.TickInputs{})
@@ -111,8 +111,8 @@ func TestAnOrderOfMotionThatMeansNothingDoesNothing(t *testing.T) {
 	}
 }
 
-// Whoever plays the match again must get the same bits, so a payload is what it says, in one spelling.
-func TestAPlacementComesBack(t *testing.T) {
+// A replay must have the same bits, so a payload has one encoding.
+func TestAPlacementHasOneEncoding(t *testing.T) {
 	for _, p := range []image.Placement{{}, {ecs.Motion{fixed.Vec3{X: -fixed.One / 3, Y: fixed.Max, Z: fixed.Min}, fixed.Vec3{X: 7, Z: -7}}, fixed.Max}} {
 		b := image.AppendPlacement(nil, p)
 		back, ok := image.ParsePlacement(b)
@@ -130,7 +130,7 @@ func TestAPlacementComesBack(t *testing.T) {
 	}
 }
 
-// Nobody but AppendPlacement writes payloads; what else there is, is refused.
+// Only payloads of AppendPlacement are accepted.
 func FuzzPlacement(f *testing.F) {
 	f.Add(image.AppendPlacement(nil, image.Placement{Within: fixed.One}))
 	f.Add(bytes.Repeat([]byte{0xFF}, 70))

@@ -8,8 +8,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// Reading yields copies and writing yields the row: the declaration is in the types, so a stray write has to go out of
-// its way.
+// Read yields copies and Write yields the row: the types make an undeclared write difficult.
 func TestReadYieldsValuesAndWriteYieldsPointers(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	all := sample.Scatter(w)
@@ -42,8 +41,8 @@ func marked(w *ecs.World, d *image.Declaration) (n int) {
 	return n
 }
 
-// Saving compares marked pages, so a query must mark what it may write and nothing else: not columns it reads, not
-// pages without a matching row.
+// A save compares marked pages. A query must mark the pages it may write, not columns that it reads, and not pages
+// without a matching row.
 func TestWriteMarksOnlyPagesThatHoldMatchingRows(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var list []ecs.Entity

@@ -9,7 +9,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// Recordings replay only if the source never changes: these are the numbers of PCG-DXSM from these seeds.
+// Recordings replay only if the source never changes. These are the numbers of PCG-DXSM from these seeds.
 func TestRandDrawsThePinnedSequence(t *testing.T) {
 	r := image.NewRand(42)
 	for i, x := range []uint64{0x64e2492ccb78b326, 0x35db68322fa3584d, 0x80d40ca0b856dd7, 0x58a2cc486d048f5f} {
@@ -28,7 +28,7 @@ func TestRandDrawsThePinnedSequence(t *testing.T) {
 	}
 }
 
-// A resimulated tick must throw the same dice.
+// A resimulated tick must draw the same numbers.
 func TestRandIsPartOfTheState(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	a := sample.Saved(w)
@@ -45,8 +45,8 @@ func TestRandIsPartOfTheState(t *testing.T) {
 	}
 }
 
-// With 3·2⁶¹ choices a draw without rejection yields every third number 25 % of the time instead of a third; over
-// 60 000 draws that is 40 σ. (On 32-bit targets int has no such bound and nothing to reject.)
+// With 3·2⁶¹ choices, a draw without rejection yields every third number 25 % of the time instead of a third. Over
+// 60 000 draws that is 40 σ. On 32-bit targets int has no such bound.
 func TestIntNIsEven(t *testing.T) {
 	r := image.NewRand(7)
 	const draws = 60000

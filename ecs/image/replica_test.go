@@ -12,8 +12,8 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// told makes the replica the state now, of which it holds base.
-func tell(t *testing.T, replica *ecs.World, base, now *image.Snapshot, c *image.Changed) {
+// replicate makes the replica, which has the state base, have the state now.
+func replicate(t *testing.T, replica *ecs.World, base, now *image.Snapshot, c *image.Changed) {
 	t.Helper()
 	c.Find(base, now)
 	if err := replica.Image().PutTick(now.Tick(), now.Players()); err != nil {
@@ -38,25 +38,26 @@ func tell(t *testing.T, replica *ecs.World, base, now *image.Snapshot, c *image.
 	}
 }
 
-// sameGameState reports whether two states hold the same, but for inputs and random source, which a replica is not told.
+// sameGameState reports whether two states are equal except for inputs and random source, which replicas do not
+// receive.
 func sameGameState(a, b *image.Snapshot) bool {
 	x, y := a.ComponentChecksums(nil), b.ComponentChecksums(nil)
 	return slices.Equal(x[image.ColumnIdentity:], y[image.ColumnIdentity:]) && a.Players() == b.Players() && a.Tick() == b.Tick()
 }
 
-// A replica is byte for byte what the server has, though it only hears of the rows that changed and of their scalars.
-func TestAReplicaThatHearsOfWhatChangedIsEqualByteForByte(t *testing.T) {
+// A replica equals the server's state byte for byte, though it only receives the changed rows and their scalars.
+func TestAReplicaThatReceivesChangedRowsIsEqualByteForByte(t *testing.T) {
 	w, replica := sample.NewWorld(t, sample.Busy()), sample.NewWorld(t, sample.Busy())
 	var states [2]image.Snapshot
 	var c image.Changed
-	heard, base := 0, &image.Snapshot{}
+	changes, base := 0, &image.Snapshot{}
 	for i := range 400 {
 		now := &states[i%2]
 		sample.Play(w, w.Tick()+ecs.Tick(1+i%3))
 		w.Image().Save(now)
-		tell(t, replica, base, now, &c)
+		replicate(t, replica, base, now, &c)
 		for range c.Rows {
-			heard++
+			changes++
 		}
 		if got := sample.Saved(replica); !sameGameState(got, now) {
 			d, _ := image.FirstDifference(now, got)
@@ -64,8 +65,8 @@ func TestAReplicaThatHearsOfWhatChangedIsEqualByteForByte(t *testing.T) {
 		}
 		base = now
 	}
-	if heard < 2000 {
-		t.Errorf("only %d rows changed: the test shows nothing", heard)
+	if changes < 2000 {
+		t.Errorf("only %d rows changed: the test shows nothing", changes)
 	}
 	// Spawning goes on where the server's does: the lowest free row is the same.
 	if a, b := w.Spawn(ecs.OwnedBy(0)), replica.Spawn(ecs.OwnedBy(0)); a != b {
@@ -73,8 +74,8 @@ func TestAReplicaThatHearsOfWhatChangedIsEqualByteForByte(t *testing.T) {
 	}
 }
 
-// What a row that did not change costs is nothing, so none may be named; and none that changed may be missed.
-func TestChangedRowsAreThoseOfWhichSomethingDiffers(t *testing.T) {
+// Changed must contain every row that differs and no other.
+func TestChangedHasExactlyTheRowsThatDiffer(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	var base, now image.Snapshot
 	var c image.Changed
@@ -103,8 +104,8 @@ func TestChangedRowsAreThoseOfWhichSomethingDiffers(t *testing.T) {
 	}
 }
 
-// What a client is told comes off a wire: nothing that no program could have stored may get into a world.
-func TestAReplicaRefusesWhatNoProgramCouldHaveStored(t *testing.T) {
+// Updates come from a wire. Values that no program could have stored must not get into a world.
+func TestAReplicaRefusesImpossibleValues(t *testing.T) {
 	w := sample.NewWorld(t, grainGame())
 	w.Step(ecs.TickInputs{})
 	e, _ := firstEntity(w)
@@ -176,8 +177,8 @@ type tKinds struct {
 
 var cKinds = ecs.NewComponent[tKinds]("kinds")
 
-// Every kind of field must come through at its ends, or a value gets stuck on its way for ever; NaN is told as 0.
-func TestScalarsOfEveryKindComeBack(t *testing.T) {
+// Every kind of field must be decoded exactly at the ends of its range. NaN is carried as 0.
+func TestScalarsOfEveryKindAreDecodedExactly(t *testing.T) {
 	g := sample.Bare()
 	g.Components = ecs.Components(cKinds)
 	w, replica := sample.NewWorld(t, g), sample.NewWorld(t, g)
@@ -224,7 +225,7 @@ func TestScalarsOfOneFieldAreOneGroup(t *testing.T) {
 	}
 }
 
-// Whoever is told of places by other means does without those scalars, and without no others.
+// A client that receives positions by motion records omits exactly the scalars that SetMotion writes.
 func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
 	type ball struct {
 		Radius fixed.Num
@@ -255,8 +256,8 @@ func TestScalarsThatSetMotionWritesArePlaces(t *testing.T) {
 	}
 }
 
-// A server tells dozens of clients of hundreds of entities in every tick.
-func TestTellingAReplicaAllocatesNothing(t *testing.T) {
+// A server replicates hundreds of entities to dozens of clients in every tick.
+func TestUpdatingAReplicaAllocatesNothing(t *testing.T) {
 	if sample.RaceEnabled {
 		t.Skip("the race detector allocates")
 	}
@@ -265,7 +266,7 @@ func TestTellingAReplicaAllocatesNothing(t *testing.T) {
 	var c image.Changed
 	sample.Play(w, 60)
 	w.Image().Save(&base)
-	tell(t, replica, &image.Snapshot{}, &base, &c)
+	replicate(t, replica, &image.Snapshot{}, &base, &c)
 	sample.Play(w, 61)
 	w.Image().Save(&now)
 	values := make([]uint64, 0, 100)
@@ -285,7 +286,7 @@ func TestTellingAReplicaAllocatesNothing(t *testing.T) {
 	}
 }
 
-// An entity that only gains or loses a component, and one that goes, change nothing but bits of presence.
+// An entity that gains or loses a component, and one that is removed, change only presence bits.
 func TestAReplicaFollowsComponentsAndFreeRows(t *testing.T) {
 	var list []ecs.Entity
 	change := func(w *ecs.World) {
@@ -317,7 +318,7 @@ func TestAReplicaFollowsComponentsAndFreeRows(t *testing.T) {
 		replica.Image().Structure().Hint()[ecs.OwnedByWorld] = 1 // as if rows had been taken up to there
 		w.Step(ecs.TickInputs{})
 		w.Image().Save(&states[i])
-		tell(t, replica, base, &states[i], &c)
+		replicate(t, replica, base, &states[i], &c)
 		if got := sample.Saved(replica); !sameGameState(got, &states[i]) {
 			d, _ := image.FirstDifference(&states[i], got)
 			t.Fatalf("change %d: %v", i, d)

@@ -14,8 +14,8 @@ func drawRow(t *rapid.T) uint32 {
 	return uint32(rapid.SampledFrom([]image.Owner{0, 1, 2, image.MaxPlayers}).Draw(t, "owner"))<<image.RegionShift | i
 }
 
-// A set is a list of what was done to it: the last word about a row counts, or about its owner.
-func TestRowSetHasWhatWasAddedLast(t *testing.T) {
+// For each row, the last call for the row or for its owner counts.
+func TestRowSetFollowsTheLastCallForARow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s image.RowSet
 		rows, whole := map[uint32]bool{}, map[image.Owner]bool{}
@@ -62,7 +62,7 @@ func TestRowSetHasWhatWasAddedLast(t *testing.T) {
 	})
 }
 
-// checkOverlaps compares what pages are told of a set with what its rows are.
+// checkOverlaps compares overlapOf with the rows of the set.
 func checkOverlaps(t *rapid.T, s *image.RowSet) {
 	o := image.Owner(drawRow(t) >> image.RegionShift)
 	size := uint32(1) << rapid.IntRange(0, 9).Draw(t, "page")
@@ -85,7 +85,7 @@ func checkOverlaps(t *rapid.T, s *image.RowSet) {
 	}
 }
 
-// Rows come off a wire: one that no game has must neither be kept nor panic.
+// Rows come from a wire. A row that no game has is ignored and must not panic.
 func TestRowSetLeavesOutRowsOfNoOwner(t *testing.T) {
 	var s image.RowSet
 	for _, row := range []uint32{(image.MaxPlayers + 1) << image.RegionShift, ^uint32(0)} {

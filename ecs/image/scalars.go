@@ -114,8 +114,8 @@ func (s *scalar) read(row unsafe.Pointer) uint64 {
 	return 0
 }
 
-// fits reports whether v is the scalar of some row. It is false for an integer wider than its field, a boolean above
-// 1, NaN, a list longer than its slots, and a number of steps beyond the field's range.
+// fits reports whether v is the scalar of some row. These are not: an integer wider than its field, a boolean above
+// 1, NaN, a list longer than its slots, steps beyond the field's range.
 func (s *scalar) fits(v uint64) bool {
 	n := int64(v)
 	switch s.form {

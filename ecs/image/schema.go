@@ -46,7 +46,7 @@ func (s *Schema) Check() (errs []error) {
 		names[name] = true
 	}
 	for _, d := range s.declared() {
-		want(!names[d.name], "the name %q is empty, declared twice or one of the engine's own (tick, inputs, entity): give each component and resource a name of its own and list it once", d.name)
+		want(!names[d.name], "the name %q is empty, declared twice or reserved (tick, inputs, entity): list each component and resource once, with a name of its own", d.name)
 		names[d.name] = true
 		if d.err != nil {
 			errs = append(errs, d.err)

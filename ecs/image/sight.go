@@ -69,7 +69,7 @@ func (im *Image) ViewOf(p Player) (v ViewStamp, ok bool) {
 }
 
 // SetView sets p's view of the running tick from the payload of an order. The view is the present if the payload is
-// malformed, or if its moment is in the future or not in the history: a server stamps only states that it has.
+// malformed, or if its moment is in the future or not in the history. A server stamps only states that it has.
 func (im *Image) SetView(p Player, payload []byte) {
 	im.sight.set &^= 1 << p
 	v, ok := ParseViewStamp(payload)

@@ -19,8 +19,8 @@ var (
 	qSeen  = ecs.NewQuery2(ecs.Write(sPos), ecs.Write(sLives))
 )
 
-// sightRig is a world in which everything moves by 1 a tick along x, one entity is the world's and one is player 1's,
-// and look runs in every tick after everything has moved.
+// sightRig is a world in which everything moves by 1 per tick along x. One entity is the world's and one is player
+// 1's. look runs in every tick.
 type sightRig struct {
 	w         *ecs.World
 	ring      [64]image.Snapshot
@@ -66,7 +66,7 @@ func viewOrder(p ecs.Player, v image.ViewStamp) image.Order {
 	return image.Order{Kind: image.OrderView, Player: p, Payload: image.AppendViewStamp(nil, v)}
 }
 
-// State(f) has everything at x = f with f lives, so what is seen says when it was seen.
+// State(f) has everything at x = f with f lives, so a seen value identifies its moment.
 func TestSeenReadsTheMomentOfTheStamp(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -116,7 +116,7 @@ func TestSeenReadsTheMomentOfTheStamp(t *testing.T) {
 	}
 }
 
-// A stamp is part of what entered one tick: kept longer it would be state that no image holds.
+// A stamp belongs to the inputs of one tick. Kept longer, it would be state outside the image.
 func TestAStampIsForItsTickOnly(t *testing.T) {
 	r := newSightRig(t)
 	for range 9 {
@@ -134,7 +134,7 @@ func TestAStampIsForItsTickOnly(t *testing.T) {
 	}
 }
 
-// The last stamp of a tick counts, and one that makes no sense takes back the one before it.
+// The last stamp of a tick counts. A malformed stamp removes the one before it.
 func TestALaterStampOfATickReplacesTheFirst(t *testing.T) {
 	r := newSightRig(t)
 	for range 9 {
@@ -152,8 +152,8 @@ func TestALaterStampOfATickReplacesTheFirst(t *testing.T) {
 	r.step(viewOrder(1, image.ViewStamp{Tick: 3}), image.Order{Kind: image.OrderView, Player: 1, Payload: []byte{0x83}})
 }
 
-// What Targets says of anybody must be what Seen says of the component that has the roles, or code that works with any game
-// would judge otherwise than a game does.
+// Targets and Seen must return the same for the component with the roles, or generic code would judge differently
+// from a game.
 func TestTargetsAreSeenAsTheirComponentIs(t *testing.T) {
 	pos := ecs.NewComponent("s.target", ecs.Roles[sample.Pos]{
 		Lerp: func(a, b sample.Pos, t float64) sample.Pos {
@@ -176,7 +176,7 @@ func TestTargetsAreSeenAsTheirComponentIs(t *testing.T) {
 			e.A.X += fixed.One
 		}
 		if w.Tick() == 6 {
-			all = append(all, w.Spawn(ecs.OwnedBy(2), pos)) // nobody saw it before
+			all = append(all, w.Spawn(ecs.OwnedBy(2), pos)) // no player saw it before
 		}
 	}, func(w *ecs.World) {
 		if w.Tick() != 9 {
@@ -222,7 +222,7 @@ func TestTargetsAreSeenAsTheirComponentIs(t *testing.T) {
 	}
 }
 
-func TestSeenKnowsWhoWasThere(t *testing.T) {
+func TestSeenFindsOnlyEntitiesOfThatMoment(t *testing.T) {
 	r := newSightRig(t)
 	for range 4 {
 		r.step()
@@ -264,8 +264,8 @@ func TestSeenKnowsWhoWasThere(t *testing.T) {
 	}
 }
 
-// Without a past, with a hole in it, with another world's or with the wrong tick's snapshot there is only the present.
-func TestSeenNeedsThePast(t *testing.T) {
+// There is only the present without history, with a gap in it, and with a snapshot of another world or tick.
+func TestSeenNeedsHistory(t *testing.T) {
 	other := newSightRig(t)
 	for range 9 {
 		other.step()
@@ -298,7 +298,7 @@ func TestSeenNeedsThePast(t *testing.T) {
 	}
 }
 
-// Whoever plays a match again keeps MaxViewTicks of its past, so nobody may judge by more, whatever they hold.
+// A replay keeps MaxViewTicks of history, so older states must not be used even if they are there.
 func TestPastEndsAtMaxViewTicks(t *testing.T) {
 	r := newSightRig(t)
 	keep := make([]image.Snapshot, image.MaxViewTicks+3)
@@ -324,7 +324,7 @@ func TestPastEndsAtMaxViewTicks(t *testing.T) {
 	r.w.Step(ecs.TickInputs{})
 }
 
-// LC-04: looking back changes nothing, not even a page that would have to be compared.
+// LC-04: reading older states changes nothing and marks no page.
 func TestSeenLeavesTheWorldBitEqual(t *testing.T) {
 	r := newSightRig(t)
 	for range 9 {
@@ -355,9 +355,9 @@ func TestSeenLeavesTheWorldBitEqual(t *testing.T) {
 	}
 }
 
-// Two worlds with the same past and the same orders compute the same, and one without the past does not: the test of
-// replays is worth something.
-func TestAReplayWithThePastIsEqual(t *testing.T) {
+// Two worlds with the same history and the same orders compute the same. One without the history does not: the test
+// of replays is valid.
+func TestAReplayWithHistoryIsEqual(t *testing.T) {
 	mark := func(r *sightRig) {
 		r.look = func(w *ecs.World) {
 			if pos, ok := sPos.Seen(w, 1, r.free); ok && w.Tick()%5 == 0 {
@@ -387,7 +387,7 @@ func TestAReplayWithThePastIsEqual(t *testing.T) {
 	}
 }
 
-func TestViewStampsAreReadBackAndNothingElseIs(t *testing.T) {
+func TestViewStampsHaveOneEncoding(t *testing.T) {
 	for _, v := range []image.ViewStamp{{}, {Tick: 1}, {Tick: 127, Part: 255}, {Tick: 128}, {Tick: 1<<64 - 1, Part: 1}} {
 		b := image.AppendViewStamp(nil, v)
 		if got, ok := image.ParseViewStamp(b); !ok || got != v {

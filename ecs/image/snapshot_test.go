@@ -11,7 +11,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// Rewinding is exact or worthless: whichever of the last states is asked for, in whatever order, it comes back.
+// Any of the last states can be restored exactly, in any order.
 func TestRestoreToAnyOfTwelveSnapshotsGivesItsState(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	sample.Play(w, 50)
@@ -57,7 +57,7 @@ func TestRestoreToAnyOfTwelveSnapshotsGivesItsState(t *testing.T) {
 	}
 }
 
-// A page that a snapshot holds is never written: not by the live world, not by a pool that hands it out twice.
+// A page that a snapshot holds is never written, neither by the live world nor by a pool that allocates it twice.
 func TestSnapshotsNeverShareAPageThatIsWritten(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	r := rand.New(rand.NewPCG(3, 4))
@@ -129,7 +129,7 @@ func free(w *ecs.World) (n int) {
 	return n
 }
 
-// The memory a snapshot costs is what changed, not the world: that is what makes a ring of 128 affordable.
+// A snapshot costs memory for the changes, not for the world: a ring of 128 is affordable.
 func TestSnapshotsShareThePagesThatAreEqual(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var list []ecs.Entity
@@ -157,8 +157,8 @@ func TestSnapshotsShareThePagesThatAreEqual(t *testing.T) {
 	}
 }
 
-// Events, derived data and hints belong to the state that was left.
-func TestRestoreDropsWhatBelongedToTheStateBefore(t *testing.T) {
+// Events, derived data and hints of the state before are dropped.
+func TestRestoreDropsDataOfTheStateBefore(t *testing.T) {
 	w := sample.NewWorld(t, sample.Busy())
 	sample.Play(w, 5)
 	s := sample.Saved(w)
@@ -171,7 +171,7 @@ func TestRestoreDropsWhatBelongedToTheStateBefore(t *testing.T) {
 	}
 }
 
-// A write that nobody declared must not be lost for good: the patrol finds it, counts it, and the next states have it.
+// An undeclared write is found by the rotating comparison, counted, and part of the next states.
 func TestStraysCountsAnUndeclaredWrite(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	sample.InSystem(w, func() {
@@ -204,7 +204,7 @@ func TestStraysCountsAnUndeclaredWrite(t *testing.T) {
 	}
 }
 
-// A stray write into a resource or a fresh bit is named too.
+// An undeclared write to a resource or to a presence bit is named too.
 func TestUndeclaredWriteNamesResourcesAndPresence(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
@@ -226,8 +226,7 @@ func TestUndeclaredWriteNamesResourcesAndPresence(t *testing.T) {
 	}
 }
 
-// The budget of a tick has no room for the collector: once warm, a tick with spawns and deaths, its save, a rewind and
-// the checksum allocate nothing.
+// Once warm, a tick with spawns and deaths, its save, a rewind and the checksum allocate nothing.
 func TestATickAllocatesNothingOnceWarm(t *testing.T) {
 	if sample.RaceEnabled {
 		t.Skip("the race detector allocates")

@@ -69,8 +69,8 @@ func grained() (g tGrain) {
 	return g
 }
 
-// A wire carries how many steps a number is. If the simulation went on with more than that, a client could never hold
-// what the server holds.
+// A wire carries the number of steps. If the simulation used more precision, a client could never have the server's
+// state.
 func TestNumbersAreMultiplesOfTheirStepsWhenATickIsOver(t *testing.T) {
 	w := sample.NewWorld(t, grainGame())
 	e, _ := firstEntity(w)
@@ -98,8 +98,8 @@ func firstEntity(w *ecs.World) (e ecs.Entity, ok bool) {
 	return e, false
 }
 
-// Rounding twice must not move anything, at the ends of the range either, or a state would not survive a round trip.
-func TestRoundingWhatIsRoundedChangesNothing(t *testing.T) {
+// Rounding twice must equal rounding once, also at the ends of the range.
+func TestRoundingTwiceChangesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	values := []int64{0, 1, -1, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, math.MinInt64 + 1, 1 << 62}
 	for range 2000 {
@@ -155,8 +155,8 @@ func trailing(v int64) (n int) {
 	return n
 }
 
-// A step that could not be kept is refused where it is declared, with what to write instead.
-func TestStepsThatCannotBeKeptAreRefused(t *testing.T) {
+// A step that cannot be applied is refused at its declaration, with an alternative.
+func TestStepsThatCannotBeAppliedAreRefused(t *testing.T) {
 	cases := []struct {
 		typ         reflect.Type
 		field, want string
@@ -193,18 +193,18 @@ func TestStepsThatCannotBeKeptAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := image.LayoutOf("input", "pad", reflect.TypeFor[tLevel]()); err == nil {
-		t.Error("an input may have a step, which nobody keeps")
+		t.Error("an input may have a step, which is not applied")
 	}
 }
 
-// Two builds that round differently are two games.
+// Two builds that round differently are different games.
 func TestStepsArePartOfTheFingerprint(t *testing.T) {
-	type other struct {
+	type wide struct {
 		Height fixed.Num `tendon:"step=2"`
 	}
 	type none struct{ Height fixed.Num }
 	seen := map[uint64]bool{}
-	for _, typ := range []reflect.Type{reflect.TypeFor[tLevel](), reflect.TypeFor[other](), reflect.TypeFor[none]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[tLevel](), reflect.TypeFor[wide](), reflect.TypeFor[none]()} {
 		l, err := image.LayoutOf("component", "level", typ)
 		if err != nil || seen[l.Fingerprint()] {
 			t.Errorf("%v: %v, fingerprint %x", typ, err, l.Fingerprint())

@@ -14,9 +14,8 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// Spawn gives an entity that its system can fill, but that no query of the system sees: a system never meets what it
-// made itself, whatever the order of its loops.
-func TestSpawnFillsAtOnceAndIsSeenByTheNextSystem(t *testing.T) {
+// A system can fill an entity that it spawns, and its own queries do not yield it.
+func TestSpawnFillsAtOnceAndIsYieldedToTheNextSystem(t *testing.T) {
 	g := sample.Bare()
 	var e ecs.Entity
 	g.Systems = []ecs.System{
@@ -42,7 +41,8 @@ func TestSpawnFillsAtOnceAndIsSeenByTheNextSystem(t *testing.T) {
 	sample.NewWorld(t, g).Step(ecs.TickInputs{})
 }
 
-// Despawn, Add and Remove wait for the system's end too, so that a loop may do them to what it walks over.
+// Despawn, Add and Remove take effect when the system has returned, so a loop may call them for the entities that it
+// visits.
 func TestDespawnAddAndRemoveTakeEffectWhenTheSystemHasReturned(t *testing.T) {
 	g := sample.Bare()
 	var a, b ecs.Entity
@@ -74,7 +74,7 @@ func TestDespawnAddAndRemoveTakeEffectWhenTheSystemHasReturned(t *testing.T) {
 	sample.NewWorld(t, g).Step(ecs.TickInputs{})
 }
 
-// The order of structural changes is the order of the calls, and a change to what is gone does nothing.
+// Structural changes take effect in the order of the calls. A change to a removed entity does nothing.
 func TestStructuralChangesHappenInCallOrder(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var a, b, c, d ecs.Entity
@@ -119,7 +119,7 @@ func TestStructuralChangesHappenInCallOrder(t *testing.T) {
 	}
 }
 
-// The identity of a row is its tick of birth: if a row freed in a tick were taken again in it, two entities would be
+// An entity's identity includes its tick of birth. If a row were freed and taken in one tick, two entities would be
 // equal.
 func TestARowFreedInATickIsNotTakenAgainInIt(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
@@ -146,7 +146,7 @@ func TestARowFreedInATickIsNotTakenAgainInIt(t *testing.T) {
 	}
 }
 
-// One player's mispredicted shot must leave every identity of every other owner alone.
+// A mispredicted shot of one player must not change the identities of any other owner.
 func TestTwoPlayersNeverMoveEachOthersRows(t *testing.T) {
 	spawn := func(extra int) (r [2]ecs.Entity) {
 		w := sample.NewWorld(t, sample.Bare())
@@ -166,7 +166,7 @@ func TestTwoPlayersNeverMoveEachOthersRows(t *testing.T) {
 	}
 }
 
-// An entity named by a peer or by damaged data may have any row; looking it up must answer no.
+// An entity from a peer or from damaged data may have any row. Exists must return false for it.
 func TestEntitiesThatCannotExistDoNot(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	sample.InSystem(w, func() { w.Spawn(ecs.OwnedBy(3), sample.Positions) })
@@ -293,9 +293,9 @@ func qModelPosRuns(w *ecs.World) func(yield func(ecs.Entity) bool) {
 	}
 }
 
-// The property behind everything else: whatever is spawned, despawned, added, removed, saved and restored, the world
-// holds what a plain map would hold, rows are the lowest that the rules leave free, order is by row, and a state
-// reached by another road has the same checksum and the same bytes.
+// After any sequence of spawns, despawns, adds, removes, saves and restores, the world equals a plain map. Rows are
+// the lowest free ones, and queries follow their order. A state has the same checksum and bytes whatever its
+// history.
 func TestWorldHoldsWhatAPlainMapWould(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &structureMachine{world: sample.Must(ecs.NewWorld(sample.Bare(), 1)), model: &model{entities: map[uint32]*modelEntity{}}}

@@ -9,7 +9,7 @@ import (
 	"tendon/ecs/internal/sample"
 )
 
-// A view's image is cur's in every byte when nothing is blended, whatever was shown, written or confirmed before.
+// Without interpolation a view's image equals cur in every byte, whatever was shown, written or confirmed before.
 func TestViewIsTheStateItShows(t *testing.T) {
 	g := sample.Busy()
 	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
@@ -76,7 +76,7 @@ func sameRows(t *testing.T, s *image.Snapshot, v *ecs.View) {
 	}
 }
 
-// A moving entity costs one call of Lerp, one that stands still in a page of its own none.
+// A moving entity costs one call of Lerp. An entity that stands still in a page of its own costs none.
 func TestLerpIsCalledForMovingPagesOnly(t *testing.T) {
 	calls := 0
 	counted := ecs.NewComponent[sample.Wide]("counted", ecs.Roles[sample.Wide]{Lerp: func(a, _ sample.Wide, _ float64) sample.Wide { calls++; return a }})
@@ -97,9 +97,9 @@ func TestLerpIsCalledForMovingPagesOnly(t *testing.T) {
 	}
 }
 
-// The view keeps pages, so a snapshot may be released and its pages used again at once: none that is shown may then
-// be taken for unchanged.
-func TestViewSurvivesTheReleaseOfWhatItShowed(t *testing.T) {
+// The view keeps pages: a snapshot may be released and its pages reused at once. A shown page must then not count as
+// unchanged.
+func TestViewSurvivesTheReleaseOfShownSnapshots(t *testing.T) {
 	g := sample.Busy()
 	w, v := sample.NewWorld(t, g), sample.NewView(t, g)
 	var one, two image.Snapshot
@@ -115,7 +115,7 @@ func TestViewSurvivesTheReleaseOfWhatItShowed(t *testing.T) {
 	}
 }
 
-// A client that joins another match shows another world in the same view; pages of the first are given back.
+// A client that joins another match shows another world in the same view. Pages of the first are released.
 func TestViewFollowsToAnotherWorld(t *testing.T) {
 	g := sample.Busy()
 	first, second, v := sample.NewWorld(t, g), sample.NewWorld(t, g), sample.NewView(t, g)
@@ -139,7 +139,7 @@ func TestViewFollowsToAnotherWorld(t *testing.T) {
 	sample.MustPanic(t, "another game", func() { v.Update(nil, sample.Saved(sample.NewWorld(t, sample.Bare())), nil, 1) })
 }
 
-// A component without fields, and one whose page was never stored because every value is zero, are read as well.
+// A component without fields, and one whose page of zeros was never stored, can be read too.
 func TestReadAtOfZeroesAndTags(t *testing.T) {
 	w := sample.NewWorld(t, sample.Bare())
 	var e ecs.Entity
