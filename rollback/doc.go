@@ -18,7 +18,7 @@
 //	find out whether to wait                             Timeline.Step, ErrStalled
 //	find out what is final                               Timeline.Confirmed, InputAt
 //	compare a confirmed tick with a peer                 Timeline.Snapshot, then Checksum
-//	start from a received image                          World.LoadImage, then Timeline.Reset
+//	start from a received image                          image.Image.Load, then Timeline.Reset
 //	report events to a view                              NewEffects, Effects.Drain
 //	compare the orders of two peers                      DigestOrders
 //	find out how much of the past a tick's orders need   LookBack

@@ -5,7 +5,7 @@ import "tendon/ecs"
 // RestTime is how long an entity must have rested before every replica has its place.
 const RestTime = 2 * Second
 
-// Unreplicated appends for each of Game.Columns whether a half's whole replica may differ in it from the server's state.
+// Unreplicated appends for each of image.Schema.Columns whether a half's whole replica may differ in it from the server's state.
 func Unreplicated(dst []bool, g *ecs.Game, half Replicated) []bool {
 	for range UnreplicatedColumns {
 		dst = append(dst, true)
@@ -23,6 +23,6 @@ func Unreplicated(dst []bool, g *ecs.Game, half Replicated) []bool {
 	return dst
 }
 
-// UnreplicatedColumns is the number of columns, the first of Game.Columns, that a replica never has: the tick with the random
+// UnreplicatedColumns is the number of columns, the first of image.Schema.Columns, that a replica never has: the tick with the random
 // source, and the inputs.
 const UnreplicatedColumns = 2

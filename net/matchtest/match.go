@@ -18,7 +18,7 @@ import (
 
 // SyncTest fails t unless the game computes the same in every run and on every target. It plays the game with wrong
 // inputs first, at random depth, then with the right ones, and compares every tick (see [rollback.SyncTest]). It also
-// checks that the game's types have the same layout for every word size (see [ecs.Portable]). A failure names component,
+// checks that the game's types have the same layout for every word size (see [image.Schema.Portable]). A failure names component,
 // entity, field and, where a system writes what it does not declare, the system.
 //
 // A game in which nothing is spawned or despawned calls rollback.SyncTest itself, with AllowStatic.

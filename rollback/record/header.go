@@ -24,7 +24,7 @@ type Header struct {
 	Seed        uint64 // of the world
 	TickRate    int    // per second
 	Players     int    // Game.MaxPlayers
-	InputSize   int    // bytes, Game.InputSize
+	InputSize   int    // bytes, Game.Input.Size
 	// Start is the position before the first tick. Zero: State(0), which Setup builds. A record with a later start has an
 	// image of Start.Tick before its first tick.
 	Start Position

@@ -23,7 +23,7 @@
 // where it is smaller.
 //
 // The package does not choose the relevant entities: Append takes them as an argument. It carries the scalars of
-// [ecs.Snapshot.AppendScalars]: components, resources and the set of players, without inputs, events and random source. A
+// [image.Snapshot.AppendScalars]: components, resources and the set of players, without inputs, events and random source. A
 // replica equals the server's state in fields that are exact or rounded to a step. Declare steps, since every bit of a
 // number takes room.
 //
