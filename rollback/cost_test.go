@@ -66,8 +66,8 @@ func noopGame() *ecs.Game {
 	return &ecs.Game{Name: "noop", TickRate: 60, MaxPlayers: 2, Input: skInput, Systems: ecs.Systems(func(*ecs.World) {})}
 }
 
-// BenchmarkTimelineOverhead compares a timeline that goes back 7 ticks each tick in a game that does nothing with the
-// least loop that could do so: an array ring of states, inputs by tick, copied and compared. Reach: 20 times.
+// BenchmarkTimelineOverhead compares a timeline that rewinds 7 ticks each tick, in a game that does nothing, with a minimal
+// loop. The loop has an array ring of states, and inputs by tick, copied and compared. Reach: 20 times.
 func BenchmarkTimelineOverhead(b *testing.B) {
 	b.Run("timeline", func(b *testing.B) {
 		tl := newTimeline(b, Config{World: newWorld(b, noopGame()), MaxPrediction: 8, Local: 0})

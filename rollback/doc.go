@@ -1,5 +1,5 @@
 // Package rollback runs a world ahead of its confirmed ticks, and restores and resimulates it when a confirmed tick
-// differs from what was predicted.
+// differs from the predicted one.
 //
 // A [Timeline] holds [Snapshots] of recent ticks, the inputs of each tick with their origin, and an [OrderLog]. It reads
 // no clock and sends nothing: confirmations and orders go in, states come out. A [SavePolicy] selects the ticks to save;

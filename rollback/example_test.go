@@ -32,7 +32,7 @@ func stroll() *ecs.Game {
 	}
 }
 
-// A client runs ahead, hears that a guess was wrong, goes back and catches up.
+// A client runs ahead, receives an input that it mispredicted, rewinds and resimulates.
 func Example() {
 	world, err := ecs.NewWorld(stroll(), 1)
 	if err != nil {

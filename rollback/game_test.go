@@ -8,8 +8,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// skirmish is the game of these tests: players steer, fire rockets that spawn and despawn within a prediction window,
-// join and leave, and every random draw, event and row taken depends on what was simulated before.
+// skirmish is the game of these tests. Players steer, join and leave, and fire rockets that spawn and despawn within a
+// prediction window. Every random draw, event and row depends on the ticks before.
 
 type skPad struct {
 	DX, DY int8

@@ -54,8 +54,8 @@ func randomInput(g *ecs.Game, r *rand.Rand) (in ecs.InputBytes) {
 	return g.Input.Clean(in)
 }
 
-// predict replaces the timeline's prediction for tick f: with probability 1/4 not at all, with 1/4 by a random input,
-// and else by a recent input of a random player.
+// predict replaces the timeline's prediction for tick f: with probability 1/4 by a random input, with 1/2 by a recent input
+// of a random player, and otherwise not.
 func (s *syncTest) predict(f ecs.Tick, _ ecs.Player, predicted ecs.InputBytes) ecs.InputBytes {
 	switch s.rand.IntN(4) {
 	case 0:

@@ -44,7 +44,7 @@ type machine struct {
 	tl       *Timeline
 	oracle   *oracle
 	rand     *rand.Rand
-	told     map[ecs.Tick]int // how many of a tick's orders the timeline has
+	added    map[ecs.Tick]int // how many of a tick's orders the timeline has
 	ledger   map[image.EventKey]ecs.EffectStatus
 	verified ecs.Tick
 	checked  int
@@ -80,14 +80,14 @@ func (m *machine) order(*rapid.T) {
 	m.oracle.orders[f] = append(m.oracle.orders[f], o)
 }
 
-// tell hands the timeline all orders that it does not have yet.
-func (m *machine) tell(t *rapid.T) {
+// addOrders gives the timeline all orders that it does not have yet.
+func (m *machine) addOrders(t *rapid.T) {
 	for f, orders := range m.oracle.orders {
-		for m.told[f] < len(orders) {
-			if err := m.tl.AddOrder(f, orders[m.told[f]]); err != nil {
+		for m.added[f] < len(orders) {
+			if err := m.tl.AddOrder(f, orders[m.added[f]]); err != nil {
 				t.Fatalf("order of tick %d: %v", f, err)
 			}
-			m.told[f]++
+			m.added[f]++
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (m *machine) deliver(t *rapid.T) {
 		}
 		err := m.oracle.deliver(m.tl, f)
 		switch {
-		case errors.Is(err, ErrOrdersMissing) && m.told[f] < len(m.oracle.orders[f]):
+		case errors.Is(err, ErrOrdersMissing) && m.added[f] < len(m.oracle.orders[f]):
 			return
 		case errors.Is(err, ErrTooFar) && f > m.tl.Present():
 			return
@@ -128,11 +128,11 @@ func (m *machine) frame(t *rapid.T) {
 			t.Fatalf("stalled %v: %v", stalled, err)
 		}
 	}
-	m.news(t)
+	m.effects(t)
 }
 
 // news checks RB-13: a key starts once between its cancellations, and ends once.
-func (m *machine) news(t *rapid.T) {
+func (m *machine) effects(t *rapid.T) {
 	m.tl.effects.Drain(m.tl.Present(), func(e ecs.Effect) {
 		was, known := m.ledger[e.Event.Key]
 		live := known && was == ecs.EffectPredicted
@@ -174,7 +174,7 @@ func (m *machine) invariants(t *rapid.T) {
 // finish confirms all that is predicted and compares the present with the straight run, and the events with its
 // events.
 func (m *machine) finish(t *rapid.T) {
-	m.tell(t)
+	m.addOrders(t)
 	for end := m.tl.Furthest() + 2; m.tl.Confirmed() < end; {
 		for m.oracle.fixed() < end {
 			m.fix(t)
@@ -183,7 +183,7 @@ func (m *machine) finish(t *rapid.T) {
 		m.tl.Rewind()
 		for m.tl.Present() < end && m.tl.Step() == nil {
 		}
-		m.news(t)
+		m.effects(t)
 		m.invariants(t)
 	}
 	var s image.Snapshot
@@ -226,10 +226,10 @@ func TestEverySavePolicyGivesTheStatesOfAStraightRun(t *testing.T) {
 				}
 				c.Effects = NewEffects(64)
 				m := &machine{tl: newTimeline(t, c), oracle: newOracle(t), rand: newRand(rapid.Uint64().Draw(rt, "seed")),
-					told: map[ecs.Tick]int{}, ledger: map[image.EventKey]ecs.EffectStatus{}}
+					added: map[ecs.Tick]int{}, ledger: map[image.EventKey]ecs.EffectStatus{}}
 				join(m.oracle, 0, 1, 2)
 				rt.Repeat(map[string]func(*rapid.T){
-					"": m.invariants, "fix": m.fix, "order": m.order, "tell": m.tell, "deliver": m.deliver, "deliver more": m.deliver,
+					"": m.invariants, "fix": m.fix, "order": m.order, "tell": m.addOrders, "deliver": m.deliver, "deliver more": m.deliver,
 					"fix more": m.fix, "frame": m.frame, "frame more": m.frame,
 				})
 				m.finish(rt)

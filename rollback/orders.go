@@ -79,8 +79,8 @@ func DigestOrders(orders []image.Order) uint32 {
 	return uint32(sum^sum>>32) | 1 // never 0, which stands for no orders
 }
 
-// LookBack returns the number of past ticks that a world needs for the orders of tick f: the most ticks that one of
-// their views lies in the past. It is 0 if no view is valid, and at most image.MaxViewTicks.
+// LookBack returns the number of past ticks that a world needs for the orders of tick f. It is the age, in ticks, of their
+// oldest view. It is 0 if no view is valid, and at most image.MaxViewTicks.
 func LookBack(f ecs.Tick, orders []image.Order) (reach ecs.Tick) {
 	for i := range orders {
 		if o := &orders[i]; o.Kind == image.OrderView {

@@ -5,7 +5,7 @@ import "tendon/ecs"
 // SavePolicy selects the ticks that a timeline saves. Every policy gives the same states. A policy trades the cost of
 // saving against the length of resimulations.
 //
-// Whatever the policy, the present is saved before the last snapshot that a rewind could need leaves the ring.
+// Under every policy, the present is saved before the last snapshot that a rewind could need leaves the ring.
 // NetherRealm's engine rewinds there and saves the confirmed tick; saving the present costs no resimulation.
 type SavePolicy struct {
 	kind  policyKind

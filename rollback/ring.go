@@ -44,8 +44,8 @@ func (r *Ring[T]) At(f ecs.Tick) (value *T, ok bool) {
 	return &s.value, s.after == f+1 && s.after != 0
 }
 
-// Slot makes the ring hold tick f and returns its value. If the ring did not hold f, held is false and the value is the
-// one of the tick that was in the slot before, so that its memory can be reused.
+// Slot makes the ring hold tick f and returns its value. If the ring did not hold f, held is false. The value is then that of
+// the tick that was in the slot before, so that its memory can be reused.
 func (r *Ring[T]) Slot(f ecs.Tick) (value *T, held bool) {
 	s := &r.slots[f&r.mask]
 	held = s.after == f+1 && s.after != 0

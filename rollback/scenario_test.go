@@ -79,7 +79,7 @@ func (p *player) Leave(s image.Section) {
 	}
 }
 
-// counterGame adds up inputs and orders: a system that tells of each tick it computes.
+// counterGame adds up inputs and orders, and records each tick that it computes.
 func counterGame(p *player) *ecs.Game {
 	step := func(w *ecs.World) {
 		fmt.Fprintf(&p.trace, "step %d:", w.Tick())

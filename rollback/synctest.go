@@ -70,8 +70,8 @@ var (
 // provesAfter is the number of ticks from which every counter of a run must be above 0.
 const provesAfter = 60
 
-// SyncTest runs a game twice side by side: once without rewinds, and once through a timeline whose inputs and orders
-// arrive late by random depths and are predicted wrongly until then. It compares the checksums of every tick, derived
+// SyncTest runs a game twice side by side: once without rewinds, and once through a timeline. Inputs and orders of the
+// timeline arrive late by random depths and are predicted wrongly until then. It compares the checksums of every tick, derived
 // data with a new build of it, and the writes of systems with their declarations. For a game that fails, the error is a
 // *DesyncReport.
 //

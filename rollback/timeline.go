@@ -7,8 +7,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// Timeline runs a world ahead of its confirmed ticks and resimulates it when a confirmed tick differs from what was
-// predicted.
+// Timeline runs a world ahead of its confirmed ticks and resimulates it when a confirmed tick differs from the predicted
+// one.
 //
 // Ticks [0, Confirmed] are final. Ticks (Confirmed, Present] are predicted. Received ≥ Confirmed is the last tick whose
 // inputs are final; Confirmed follows it when the states up to it have been computed from them. There is always a

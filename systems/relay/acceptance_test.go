@@ -12,8 +12,8 @@ import (
 
 const ms = time.Millisecond
 
-// between puts frames half way between two ticks of the server, and some nanoseconds later, since neither grid falls
-// on whole ones: news that come in the moment of a frame come before it.
+// between puts frames half way between two ticks of the server. It adds some nanoseconds, since neither grid falls on whole
+// ones: a message that arrives in the moment of a frame comes before it.
 const between = 8333340 * time.Nanosecond
 
 func round(name string, rtt time.Duration) simnet.Profile {
@@ -62,9 +62,9 @@ func TestNoInputChangeNoRollback(t *testing.T) {
 	}
 }
 
-// RB-04: one press costs every other client one rollback, from where it stands to the tick of the press, and the one
-// who pressed none. Vectors GGPO-4F and NR-10 are the same with the way between two players at 4 and 10 ticks: through
-// a relay, half a round trip, one tick of margin and half a round trip.
+// RB-04: one press costs every other client one rollback to the tick of the press, and the pressing client none. Vectors
+// GGPO-4F and NR-10 are the same with a latency between two players of 4 and 10 ticks. Through a relay, that is half a round
+// trip, one tick of margin and half a round trip.
 func TestOnePressCostsOneRollbackOfTheWayBetween(t *testing.T) {
 	for _, v := range []struct {
 		id            string
@@ -216,7 +216,7 @@ func negative(values []int) []int {
 	return n
 }
 
-// RB-07: a window that is too small for the connection is never exceeded; the delay makes up for it.
+// RB-07: a window that is too small for the connection is never exceeded; the delay grows instead.
 func TestTheDelayRisesWhereTheWindowIsTooSmall(t *testing.T) {
 	m := four(t, profile(t, "P4"), 7, systems.ClientConfig{MaxPrediction: 8})
 	for _, c := range m.clients {
@@ -368,8 +368,8 @@ func TestARoundTripOfAQuarterSecondTakesSixteenTicks(t *testing.T) {
 	}
 }
 
-// RING: whoever was away for longer than the server keeps input sets is given an image, and never restores a state
-// that the ring has lost. No frame makes up for more than 8 ticks, and no press is repeated in ticks that were missed.
+// RING: a client that was away for longer than the server keeps input sets receives an image. It never restores a state that
+// the ring has lost. No frame computes more than 8 missed ticks, and no press is repeated in them.
 func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
 	for _, away := range []time.Duration{5 * time.Second, 30 * time.Second} {
 		m := several(t, 2, profile(t, "P3"), 30, systems.ClientConfig{})
@@ -412,7 +412,7 @@ func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
 	}
 }
 
-// A server that did not run for a while computes what it owes in one frame. Nobody's clock is wrong after it.
+// A server that paused computes the missed ticks in one frame. No client's clock is wrong after it.
 func TestAHitchOfTheServerIsMadeUpFor(t *testing.T) {
 	m := four(t, profile(t, "P3"), 31, systems.ClientConfig{})
 	m.Net.At(4*time.Second, func() { m.Hitch = true })
@@ -431,8 +431,8 @@ func TestAHitchOfTheServerIsMadeUpFor(t *testing.T) {
 	m.wantSound(300)
 }
 
-// CS-07: when the round trip goes from 50 to 200 ms at t = 10 s, late inputs stop within 2 s, the margin is back
-// within [target − 1, target + 2] after 4 s, the pace stays within [0.9, 1.1] and jumps at most once.
+// CS-07: the round trip rises from 50 to 200 ms at t = 10 s. Late inputs stop within 2 s, and the margin is within
+// [target − 1, target + 2] after 4 s. The pace stays within [0.9, 1.1] and jumps at most once.
 func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 	for _, jitter := range []time.Duration{0, 3 * ms} {
 		slow, fast := round("200", 200*ms), round("50", 50*ms)
@@ -470,7 +470,7 @@ func TestCS07TheLeadFollowsAStepOfTheRoundTrip(t *testing.T) {
 	}
 }
 
-// RB-13: over the network too, an event starts once at a client, what was predicted ends confirmed or cancelled, an
+// RB-13: over the network too, an event starts once at a client, and a predicted one ends confirmed or cancelled. An
 // irreversible one is only ever confirmed, and the confirmed ones are the server's.
 func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 	m := four(t, profile(t, "P5"), 13, systems.ClientConfig{})
@@ -511,7 +511,7 @@ func TestEffectsStartOnceAndAreTheServersInTheEnd(t *testing.T) {
 			want += len(tick.Events)
 			for _, key := range tick.Events {
 				if status, ok := ended[key]; !ok || status != ecs.EffectConfirmed {
-					t.Fatalf("client %d: %+v happened, is told as %v", c.peer.ID, key, status)
+					t.Fatalf("client %d: %+v happened, is reported as %v", c.peer.ID, key, status)
 				}
 			}
 		}

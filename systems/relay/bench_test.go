@@ -8,19 +8,19 @@ import (
 	"tendon/systems"
 )
 
-// crowd is the test game for more players.
-func crowd(players int) *ecs.Game {
+// largeGame is the test game for more players.
+func largeGame(players int) *ecs.Game {
 	g := testGame(60)
 	g.MaxPlayers = players
 	return g
 }
 
-// BenchmarkServerTick is a server's Receive, Tick and Send with players at a round trip of 100 ms who turn several
-// times a second, in a game of 16 seats.
+// BenchmarkServerTick is a server's Receive, Tick and Send in a game of 16 seats. Players at a round trip of 100 ms turn
+// several times a second.
 func BenchmarkServerTick(b *testing.B) {
 	for _, players := range []int{2, 4, 16} {
 		b.Run(fmt.Sprintf("%dplayers", players), func(b *testing.B) {
-			l := newLoop(b, crowd(16), players, 3, func(seat, tick int) pad {
+			l := newLoop(b, largeGame(16), players, 3, func(seat, tick int) pad {
 				return pad{DX: int8((tick+seat*3)/20%3) - 1}
 			})
 			message := inputMessage{}

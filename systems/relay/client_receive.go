@@ -39,9 +39,9 @@ func (h *heldOrders) dropThrough(f ecs.Tick) {
 	*h = kept
 }
 
-// receiveStamped takes an order, in the order of its tick's numbers. One that is held or was carried out is passed
-// over. So is one that leaves a gap: what it lacks was dropped with the state that a resync replaced, and the server
-// sends all again when it opens this peer anew.
+// receiveStamped accepts an order, in the order of its tick's numbers. It ignores an order that is held or was executed, and
+// one that leaves a gap. The missing orders were dropped with the state that a resync replaced. The server sends all again
+// when it opens this peer again.
 func (c *Client) receiveStamped(m systems.Message) error {
 	var s stampedOrder
 	if err := s.read(m.Body, c.Game); err != nil {
@@ -145,8 +145,8 @@ func (c *Client) confirm() error {
 	return nil
 }
 
-// sendWindow sends the inputs that the server has not used yet, and how far this peer's input sets are final: after each
-// frame that sampled an input, or for a spectator after each confirmation.
+// sendWindow sends the inputs that the server has not used yet, and the last tick whose input set is final here. It sends
+// after each frame that sampled an input, and for a spectator after each confirmation.
 func (c *Client) sendWindow() {
 	if !c.Timer.Due(c.Now) {
 		return

@@ -1,19 +1,19 @@
-// Package relay is rollback with a server relay: every peer simulates everything; the server fixes, tick by tick and
-// at a pace that never changes, which inputs were used; a client runs ahead on its own inputs and on predictions of
-// the others', and rewinds where the server's set differs.
+// Package relay is the strategy rollback with a server relay. Every peer simulates everything. The server fixes the inputs
+// of each tick, at a constant pace. A client runs ahead with its own inputs and predicted inputs of the other players, and
+// rewinds where the server's input set differs.
 //
-// The idea of predicting inputs and rolling back is GGPO's; the timing is Overwatch's (Timothy Ford, "Overwatch
-// Gameplay Architecture and Netcode", GDC 2017): the server takes exactly one input per player and tick, repeats the
-// last where one is missing, and tells the client, whose clock then runs a little faster or slower.
+// Input prediction with rollback follows GGPO. The timing follows Overwatch (Timothy Ford, "Overwatch Gameplay Architecture
+// and Netcode", GDC 2017): the server uses exactly one input per player and tick and repeats the last where one is missing.
+// It reports the margin to the client, whose clock then runs a little faster or slower.
 //
-// The server half simulates too. It is what joins, resyncs, verdicts and recordings are made from, and what clients'
-// checksums are compared with.
+// The server half simulates too. Its states serve joins, resyncs, decisions and recordings, and are compared with the
+// checksums of clients.
 //
-// What a client sends and hears is in message.go and order.go, and in the wire standard. One datagram a tick goes each
-// way: up, the inputs of ticks that are not final yet; down, the input sets that the client has not acknowledged.
-// Orders and checksums go on the reliable channel. Where there is no datagram channel, all may go on the reliable one.
+// The messages are in message.go and order.go, and in the wire standard. One datagram a tick travels each way: up, the
+// inputs of ticks that are not final yet; down, the input sets that the client has not acknowledged. Orders and checksums
+// use the reliable channel. Without a datagram channel, everything may use the reliable one.
 //
-// It is not a session: who may take a seat, how images travel and when a peer is gone are decided around it.
+// The package is not a session: seats, images and timeouts are decided around it.
 //
 //	half, err := relay.Strategy.NewServer(systems.ServerConfig{World: world, Peers: 8})
 //	half.Open(peer, seat, world.Tick(), now, out)  // the peer holds that state
@@ -25,9 +25,8 @@
 //
 // # Tasks
 //
-//   - Follow a player's inputs on the server: seat.go. What a confirmation is made of: codes.go.
-//   - See who is too far behind, floods or differs: peer.go, hashes.go.
-//   - See what a frame does on a client: [Client.Frame]. How its clock is kept: systems/clock.
-//   - See what a player's controls become, and what happens where the prediction window is too small: Own and Delay in
+//   - Follow a player's inputs on the server: server.go, systems/authority. The code of a confirmation: codes.go.
+//   - Follow a frame on a client: client.go, systems/predictor. Its clock: systems/clock.
+//   - The local player's inputs, and the delay where the prediction window is too small: Own and Delay in
 //     systems/internal/inputs.
 package relay

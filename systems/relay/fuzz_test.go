@@ -58,7 +58,7 @@ func seeds(f *testing.F, kind string) {
 	}
 }
 
-// What decodes is encoded to the same bytes; what does not is an error and nothing else; inputs stay bounded.
+// FuzzInput decodes input messages. Accepted ones are encoded to the same bytes, others are errors, and inputs stay bounded.
 func FuzzInput(f *testing.F) {
 	seeds(f, "input")
 	game := testGame(60)
@@ -125,7 +125,7 @@ func FuzzHash(f *testing.F) {
 	})
 }
 
-// Whatever a peer sends, a running server and a running client neither panic nor grow.
+// FuzzReceive sends any message to a running server and a running client, which neither panic nor grow.
 func FuzzReceive(f *testing.F) {
 	for _, kind := range []string{"input", "confirm", "stamped", "order", "hash"} {
 		seeds(f, kind)

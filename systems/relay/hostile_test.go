@@ -163,7 +163,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 	if err := s.Receive(0, systems.Datagram, input(300, 120), 0, nil); err != nil || s.PeerStats(0).Refused < 50 {
 		t.Error(err, s.PeerStats(0))
 	}
-	// What came first stays.
+	// The first input stays.
 	in = padInput.Pack(pad{DX: -1})
 	if err := s.Receive(0, systems.Datagram, input(300, 1), 0, nil); err != nil {
 		t.Error(err)

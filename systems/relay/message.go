@@ -113,8 +113,8 @@ func (h *confirmHead) read(r *wire.Reader, near ecs.Tick) error {
 	return nil
 }
 
-// finalTick is the input set of one tick as a confirmation carries it. altered holds the players whose input is not
-// what they sent for the tick: there was none, or a late press was merged in, or the game refused it.
+// finalTick is the input set of one tick in a confirmation. altered holds the players whose input differs from the one that
+// they sent: it was missing, a late press was merged in, or the game refused it.
 type finalTick struct {
 	inputs  []ecs.InputBytes
 	altered image.PlayerSet
@@ -150,8 +150,8 @@ func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs
 	return bits
 }
 
-// read is the inverse of append; t.inputs holds the inputs of the tick before and becomes this tick's. ok is false
-// for what append does not write, and may be true where r has failed.
+// read is the inverse of append; t.inputs holds the inputs of the tick before and becomes this tick's. ok is false for bits
+// that append does not write, and may be true where r has failed.
 func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 	for p := range t.inputs {
 		t.inputs[p] = game.Input.Predict(t.inputs[p])

@@ -9,9 +9,9 @@ import (
 	"tendon/systems"
 )
 
-// past puts the last backlog ticks of ServerConfig.Past into codes and orders, as if this server had computed them, so that
-// peers with a state of them can be served. The first tick only serves as the one that the next is coded against, unless it
-// is tick 1. Altered inputs are not known any more. Only their senders would use that.
+// past puts the last backlog ticks of ServerConfig.Past into codes and orders, so that peers with a state of them can be
+// served. The first tick only serves as the base of the next, unless it is tick 1. The set of altered inputs is not
+// recorded; only their senders would use it.
 func (s *Server) past(ticks iter.Seq[systems.FinalTick]) {
 	t := finalTick{inputs: make([]ecs.InputBytes, s.Game.MaxPlayers)}
 	before := make([]ecs.InputBytes, s.Game.MaxPlayers)

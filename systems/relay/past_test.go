@@ -14,14 +14,14 @@ import (
 	"tendon/systems/authority"
 )
 
-// chronicle is what entered a match's ticks, index = tick − 1, and what they came to.
-type chronicle struct {
+// pastMatch holds the inputs and orders of a match's ticks, index = tick − 1, and the resulting states.
+type pastMatch struct {
 	ticks  []systems.FinalTick
 	sums   []image.Checksum
 	orders int
 }
 
-func (c *chronicle) taken(f systems.FinalTick) {
+func (c *pastMatch) taken(f systems.FinalTick) {
 	t := systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f.Tick, Inputs: slices.Clone(f.Inputs)}}
 	for _, o := range f.Orders {
 		o.Payload = bytes.Clone(o.Payload)
@@ -32,7 +32,7 @@ func (c *chronicle) taken(f systems.FinalTick) {
 }
 
 // at returns a world in State(tick).
-func (c *chronicle) at(t testing.TB, game *ecs.Game, tick ecs.Tick) *ecs.World {
+func (c *pastMatch) at(t testing.TB, game *ecs.Game, tick ecs.Tick) *ecs.World {
 	w := newWorld(t, game, 1)
 	for _, f := range c.ticks[:tick] {
 		w.Step(ecs.TickInputs{Players: f.Inputs, Orders: f.Orders})
@@ -41,8 +41,8 @@ func (c *chronicle) at(t testing.TB, game *ecs.Game, tick ecs.Tick) *ecs.World {
 }
 
 // play records so many ticks of a match of two players, who give orders.
-func play(t testing.TB, game *ecs.Game, ticks int) *chronicle {
-	c := &chronicle{}
+func play(t testing.TB, game *ecs.Game, ticks int) *pastMatch {
+	c := &pastMatch{}
 	l := newLoop(t, game, 2, 2, zigzag)
 	l.server.Config.States, l.server.Config.Taken = true, c.taken
 	for i := range ticks {
@@ -55,8 +55,8 @@ func play(t testing.TB, game *ecs.Game, ticks int) *chronicle {
 	return c
 }
 
-// afterwards makes a server of what was recorded up to its tick, from tick from + 1 on, as a restart does.
-func afterwards(t testing.TB, game *ecs.Game, c *chronicle, from int) *Server {
+// afterwards makes a server from the recorded ticks after from, as a restart does.
+func afterwards(t testing.TB, game *ecs.Game, c *pastMatch, from int) *Server {
 	half, err := NewServer(systems.ServerConfig{World: c.at(t, game, ecs.Tick(len(c.ticks))), Peers: 2, Past: slices.Values(c.ticks[from:])})
 	if err != nil {
 		t.Fatal(err)
@@ -64,17 +64,17 @@ func afterwards(t testing.TB, game *ecs.Game, c *chronicle, from int) *Server {
 	return half.(*Server)
 }
 
-// A server that was started again serves who holds an older state what the one before would have sent: the same inputs
-// and orders of every tick, which come to the same states; and the match goes on with him.
+// A restarted server sends a peer with an older state the same inputs and orders as the server before. They lead to the same
+// states, and the match continues with the peer.
 func TestAServerThatKnowsThePastServesWhoHoldsAnOlderState(t *testing.T) {
 	game := testGame(60)
 	long := play(t, game, 1300)
-	short := &chronicle{ticks: long.ticks[:300], sums: long.sums}
+	short := &pastMatch{ticks: long.ticks[:300], sums: long.sums}
 	if long.orders < 40 {
 		t.Fatalf("%d orders", long.orders)
 	}
 	for _, c := range []struct {
-		*chronicle
+		*pastMatch
 		from   int
 		oldest ecs.Tick
 		way    ecs.Tick // what passes until a peer's first acknowledgement comes: its oldest tick must be kept for so long
@@ -86,22 +86,22 @@ func TestAServerThatKnowsThePastServesWhoHoldsAnOlderState(t *testing.T) {
 		{long, 500, 501, 0},
 	} {
 		done := ecs.Tick(len(c.ticks))
-		s := afterwards(t, game, c.chronicle, c.from)
+		s := afterwards(t, game, c.pastMatch, c.from)
 		if s.OldestServable() != c.oldest || s.Done() != done {
 			t.Errorf("%d ticks from %d on: [%d, %d] can be served", done, c.from, s.OldestServable(), s.Done())
 		}
 		for _, have := range []ecs.Tick{c.oldest + c.way, (c.oldest + done) / 2, done - 1} {
 			if have >= c.oldest {
-				serve(t, game, c.chronicle, afterwards(t, game, c.chronicle, c.from), have)
+				serve(t, game, c.pastMatch, afterwards(t, game, c.pastMatch, c.from), have)
 			}
 		}
 	}
 }
 
-// serve lets player 0, who holds State(have), come back to a new server, and follows him from there on.
-func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick) {
+// serve lets player 0, who holds State(have), return to a new server, and follows them from there.
+func serve(t *testing.T, game *ecs.Game, c *pastMatch, s *Server, have ecs.Tick) {
 	done, next, compared := s.Done(), have+1, 0
-	record := &chronicle{ticks: slices.Clone(c.ticks), sums: slices.Clone(c.sums[:done])}
+	record := &pastMatch{ticks: slices.Clone(c.ticks), sums: slices.Clone(c.sums[:done])}
 	s.Config.States, s.Config.Taken = true, record.taken
 	l := halves.NewLoop(loopConfig(game, 2, zigzag), s)
 	l.Tick = int(done)
@@ -135,7 +135,7 @@ func serve(t *testing.T, game *ecs.Game, c *chronicle, s *Server, have ecs.Tick)
 	}
 }
 
-// What a server knows of the past is no more than a server that was never restarted keeps, and it goes as it went there.
+// A restarted server keeps no more of the past than one that was never restarted, and drops it in the same way.
 func TestThePastIsForgottenAsTheMatchGoesOn(t *testing.T) {
 	game := testGame(60)
 	c := play(t, game, 1300)
@@ -151,7 +151,7 @@ func TestThePastIsForgottenAsTheMatchGoesOn(t *testing.T) {
 	}
 }
 
-// A past that does not lead to the world is a mistake of the program's, and said so at once.
+// A past that does not lead to the world is an error of the program, and panics at once.
 func TestAPastWithAGapIsRefused(t *testing.T) {
 	game := testGame(60)
 	c := play(t, game, 60)
@@ -170,8 +170,8 @@ func TestAPastWithAGapIsRefused(t *testing.T) {
 	}
 }
 
-// Before the first tick of a new server nobody knows when ticks are due, whatever is known of those before: no margin
-// is measured, or everybody would come back to a lead that is far off.
+// Before the first tick of a new server the times of ticks are unknown. So it measures no margin; a wrong one would give
+// every returning client a wrong lead.
 func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
 	game := testGame(60)
 	c := play(t, game, 90)
@@ -197,8 +197,8 @@ func TestNoMarginIsMeasuredBeforeTheFirstTickOfANewServer(t *testing.T) {
 	}
 }
 
-// A tick that only another kind of server could have computed is not adopted: no client would take its orders, and its
-// state follows from a past that a relay does not hold.
+// A tick that only a server of another strategy could have computed is not adopted. No client would accept its orders, and
+// its state depends on a past that a relay does not hold.
 func TestATickWithAViewIsNotAdopted(t *testing.T) {
 	game := testGame(60)
 	c := play(t, game, 90)

@@ -121,8 +121,8 @@ func (s *Server) Stamp(o image.Order, out systems.Outbox) ecs.Tick {
 	return next.tick
 }
 
-// ahead returns how many ticks ahead of Done an order is stamped: the longest round trip of a peer, by its
-// acknowledgements, at least 2 and at most maxAhead.
+// ahead returns how many ticks ahead of Done an order is stamped. It is the longest round trip of a peer, measured by its
+// acknowledgements, in [2, maxAhead].
 func (s *Server) ahead() ecs.Tick {
 	lag := ecs.Tick(0)
 	for i := range s.Peers {
@@ -190,8 +190,7 @@ func (s *Server) confirm(p *peer) {
 }
 
 // confirmation writes as many ticks after the last acknowledged one as fit a datagram. Where not all fit, the next
-// confirmation continues where this one ended, and the one that reaches Done is followed by one that starts at the last
-// acknowledged tick. Otherwise a peer with a long round trip would receive no more than one datagram of ticks in each.
+// confirmation continues where this one ended. After one that reaches Done, the next starts at the last acknowledged tick. Otherwise a peer with a long round trip would receive no more than one datagram of ticks in each.
 func (s *Server) confirmation(p *peer) []byte {
 	head := confirmHead{first: max(p.Acked, p.Own.sent) + 1}
 	head.count = s.codes.fit(head.first, s.Done(), systems.MaxDatagram-headBytes)
@@ -256,8 +255,8 @@ func (s *Server) receiveHash(m systems.Message) error {
 	return nil
 }
 
-// strike counts that a peer's state differed and returns how often it has: a player's over all of their connections until
-// they leave the match, a spectator's on this one.
+// strike counts a difference of a peer's state and returns the number of them. A player's differences count over all of their
+// connections until they leave the match, a spectator's on this connection.
 func (s *Server) strike(p *peer) int {
 	if p.Seat < 0 {
 		return int(p.Stats.Desyncs)

@@ -70,7 +70,7 @@ func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 // Where more ticks are under way than a datagram holds, successive confirmations carry successive ticks, up to the
 // present and then anew from the last acknowledged one: a client that is two seconds away hears of all in three datagrams.
 func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
-	game := crowd(16)
+	game := largeGame(16)
 	r := image.NewRand(1)
 	l := newLoop(t, game, 1, 1, zigzag)
 	s := l.server
@@ -205,7 +205,7 @@ func TestAnOrderThatIsLostIsRepeatedWhileItIsWaitedFor(t *testing.T) {
 
 // A confirmation never exceeds a datagram, and what does not fit follows.
 func TestAConfirmationFillsADatagramAndNoMore(t *testing.T) {
-	game := crowd(16)
+	game := largeGame(16)
 	r := image.NewRand(1)
 	l := newLoop(t, game, 1, 1, zigzag)
 	s := l.server

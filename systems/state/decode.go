@@ -116,7 +116,7 @@ func (d *decoder) element(list int, c *coding, now ecs.Tick, store *storage) err
 	if list == listGlobals {
 		most = uint64(d.schema.globals() - 1)
 	}
-	if c.next > most || gap > most-c.next || len(d.elements) == maxElements || d.Spent() {
+	if c.next > most || gap > most-c.next || len(d.elements) == maxElements || d.Exhausted() {
 		return ErrDelta
 	}
 	x := element{list: list, place: uint32(c.next + gap), from: len(d.values), to: len(d.values)}

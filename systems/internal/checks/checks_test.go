@@ -19,8 +19,7 @@ func testWorld(t *testing.T) *ecs.World {
 	return w
 }
 
-// An error says whose it is and names the field, or the one who reads it does not know where to look; at its bounds a
-// field is taken.
+// An error names the strategy and the field. A field at its bounds is accepted.
 func TestAnErrorNamesTheField(t *testing.T) {
 	w := testWorld(t)
 	all := func(c systems.ClientConfig) error {

@@ -19,8 +19,8 @@ func AppendAction(w *wire.Writer, target ecs.Entity, payload []byte) {
 	w.Blob(payload)
 }
 
-// ReadAction is the inverse of AppendAction; the payload, at most image.MaxOrderBytes, aliases the message. What is
-// malformed makes r fail.
+// ReadAction is the inverse of AppendAction; the payload, at most image.MaxOrderBytes, aliases the message. A
+// malformed action makes r fail.
 func ReadAction(r *wire.Reader) (target ecs.Entity, payload []byte) {
 	row, born := r.Uvarint(), r.Uvarint()
 	if row > 1<<32-1 {

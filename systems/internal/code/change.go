@@ -5,8 +5,8 @@ import (
 	"tendon/net/wire"
 )
 
-// AppendChange codes an input of size bytes against what it was expected to be: one bit if equal, else one bit per byte
-// of the type and the bytes that differ. It returns how many bits that took.
+// AppendChange codes an input of size bytes against the predicted one: one bit if equal, else one bit per byte of the type
+// and the bytes that differ. It returns the number of bits.
 func AppendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) (bits int) {
 	if *expected == *in {
 		w.Bool(false)
@@ -28,8 +28,8 @@ func AppendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) (bi
 // WorstChange returns the most bits that AppendChange takes.
 func WorstChange(size int) int { return 1 + 9*size }
 
-// ReadChange is the inverse of AppendChange; in holds the expected input and becomes the real one. ok is false for what
-// AppendChange does not write, and for an input that no program could have stored.
+// ReadChange is the inverse of AppendChange; in holds the predicted input and becomes the real one. ok is false for a code
+// that AppendChange does not write, and for an input that no program could have stored.
 func ReadChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool) {
 	if !r.Bool() {
 		return true

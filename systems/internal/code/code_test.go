@@ -19,7 +19,7 @@ func testGame() *ecs.Game {
 	return &ecs.Game{Name: "code", TickRate: 60, MaxPlayers: 2, Input: padInput}
 }
 
-// An input comes back as it was whatever was expected, in as many bits as are told and never more than the worst.
+// An input is decoded unchanged for every predicted input. It takes the returned number of bits, at most the worst case.
 func TestAnInputComesBackAgainstWhateverWasExpected(t *testing.T) {
 	game := testGame()
 	pads := []pad{{}, {X: 1}, {X: -1, Y: 3}, {X: -1, Y: 3, Press: true}}

@@ -1,10 +1,10 @@
-// Package code holds how strategies write what several of them send: an input against what was expected of it, and what
-// an order does, and the messages that are alike. The layouts are part of the wire standard.
+// Package code encodes the parts of messages that several strategies send: inputs as changes of predicted ones, actions of
+// orders, and events. The layouts are part of the wire standard.
 //
 // # Tasks
 //
 //   - write and read an input: [AppendChange], [ReadChange]
 //   - write and read an order's action: [AppendAction], [ReadAction]
-//   - ask for an order: [AppendRequest], [ReadRequest]
-//   - tell the events of a tick: [AppendEvents], [ReadEvents]
+//   - request an order: [AppendRequest], [ReadRequest]
+//   - write and read the events of a tick: [AppendEvents], [ReadEvents]
 package code

@@ -112,8 +112,8 @@ func (d *Decoder) Integer(m *Number) int64 {
 	return v
 }
 
-// Spent reports whether more was decoded than the code can hold: what follows are made-up values.
-func (d *Decoder) Spent() bool { return d.bad || d.at >= len(d.code)+lookahead }
+// Exhausted reports whether more was decoded than the code can hold: what follows are made-up values.
+func (d *Decoder) Exhausted() bool { return d.bad || d.at >= len(d.code)+lookahead }
 
 // Close reports whether the code ends where its values do.
 func (d *Decoder) Close() error {

@@ -1,10 +1,9 @@
-// Package entropy is an adaptive binary range coder: what is likely costs a fraction of a bit, and what is likely is
-// learned on the way, by both sides alike. It carries the small numbers and the many zeros of state that changes
-// little.
+// Package entropy is an adaptive binary range coder. Likely values cost a fraction of a bit, and both sides learn the
+// probabilities on the way. It carries the small numbers and the many zeros of state that changes little.
 //
-// A code is one message: models begin anew in each, since datagrams are lost and nothing may depend on one before. So
-// models learn fast: after a dozen bits of a kind they are near what they will be. And they need not begin at even odds:
-// [Expect] makes those of numbers of which both sides know something.
+// A code is one message. Models start again in each, since datagrams may be lost. So models learn fast: after a dozen bits
+// of a kind they are near their final value. They need not start at even odds: [Expect] makes the models of numbers whose
+// distribution both sides know.
 //
 //	var e entropy.Encoder
 //	e.Reset(dst)
@@ -12,7 +11,7 @@
 //	e.Number(&size, 17)
 //	message := e.Finish()
 //
-// The decoder never reads past its bytes, never allocates and never panics on what they say. Damaged bytes decode to
-// something; [Decoder.Close] says whether a code has the length that its values have. How many values there may be is
-// for the caller to bound: a likely one takes about a two-hundredth of a bit.
+// The decoder never reads past its bytes, never allocates and never panics. Damaged bytes decode to some values;
+// [Decoder.Close] reports whether a code has the length of its values. The caller must bound the number of values: a likely
+// one takes about a two-hundredth of a bit.
 package entropy

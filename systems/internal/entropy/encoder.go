@@ -136,8 +136,7 @@ type Mark struct {
 // Mark returns the present place.
 func (e *Encoder) Mark() Mark { return Mark{*e} }
 
-// Rewind takes back what was coded since the mark was taken. What models have learned since is the caller's to take
-// back.
+// Rewind removes the code since the mark. The caller restores the models.
 func (e *Encoder) Rewind(m Mark) {
 	out := e.out
 	*e = m.encoder

@@ -86,8 +86,8 @@ func script(r *rand.Rand, length int) (list []value) {
 	return list
 }
 
-// Whatever is coded comes back, and a code that is a byte longer or shorter is refused, or is one of other values.
-func TestWhatIsCodedComesBackAndTheLengthIsChecked(t *testing.T) {
+// Coded values are decoded unchanged. A code that is a byte longer or shorter is refused, or is one of other values.
+func TestValuesAreDecodedAndTheLengthIsChecked(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var e Encoder
 	var d Decoder
@@ -101,7 +101,7 @@ func TestWhatIsCodedComesBackAndTheLengthIsChecked(t *testing.T) {
 		guess := e.Len()
 		code := e.Finish()[4:]
 		if len(code) != guess {
-			t.Fatalf("script %d: %d bytes, %d were told", i, len(code), guess)
+			t.Fatalf("script %d: %d bytes, %d were reported", i, len(code), guess)
 		}
 		m = models{}
 		d.Reset(code)
@@ -110,7 +110,7 @@ func TestWhatIsCodedComesBackAndTheLengthIsChecked(t *testing.T) {
 				t.Fatalf("script %d, value %d: %x, want %x", i, k, got, x.v)
 			}
 		}
-		if d.Spent() || d.Close() != nil {
+		if d.Exhausted() || d.Close() != nil {
 			t.Fatalf("script %d: %v", i, d.Close())
 		}
 		for _, damaged := range [][]byte{code[:len(code)-1], append(bytes.Clone(code), 0)} {
@@ -156,7 +156,7 @@ func TestRewindingLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// A coder that learns is worth its time only near the entropy of what it codes.
+// An adaptive coder is worth its time only near the entropy of its values.
 func TestSkewedBitsCostLittleMoreThanTheirEntropy(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, p := range []float64{0.5, 0.2, 0.05, 0.01} {
@@ -200,8 +200,8 @@ func TestNoModelIsEverCertain(t *testing.T) {
 	}
 }
 
-// What is expected is cheap from the first number on, and what is not costs some bits more, but can be said.
-func TestWhatIsExpectedIsCheapFromTheStart(t *testing.T) {
+// Expected values are cheap from the first number on. Others cost some bits more.
+func TestExpectedValuesAreCheapFromTheStart(t *testing.T) {
 	w := Weights{10: 100, 11: 100}
 	bits := func(m Number, v int64) int {
 		var e Encoder
@@ -262,7 +262,7 @@ func TestCodingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Whatever a network brings is decoded without a panic, and what is decoded and coded again decodes to the same.
+// FuzzDecoder decodes any bytes without a panic. Decoded values, coded again, decode to the same values.
 func FuzzDecoder(f *testing.F) {
 	f.Add([]byte{}, uint64(1))
 	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF, 0xFF}, uint64(2))
@@ -277,7 +277,7 @@ func FuzzDecoder(f *testing.F) {
 			list[i].v = list[i].decode(&d, &m)
 			list[i].encode(&e, &again)
 		}
-		if d.Spent() {
+		if d.Exhausted() {
 			return
 		}
 		again = models{}

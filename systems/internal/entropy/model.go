@@ -6,8 +6,8 @@ import "math/bits"
 // even odds. The upper 12 bits are the probability in 4096ths, less 2048; the lower 4 count bits up to slowest.
 type Model uint16
 
-// The probability moves by 1/2 of the way at the first bit, by 1/4 at the second, and so on down to 1/16: near the mean
-// of what was seen at first, and later that of about the last 16, since codes are short.
+// The probability moves by 1/2 of the way at the first bit, by 1/4 at the second, and so on down to 1/16. At first it is near
+// the mean of all bits, and later near that of about the last 16, since codes are short.
 const (
 	probabilityBits = 12
 	even            = 1 << (probabilityBits - 1)
@@ -68,7 +68,7 @@ func Expect(weights *Weights) (m Number) {
 
 const lengthBits = 6 // of a length in [1, 64], less 1
 
-// Cost returns about how many bits a number takes in a model that has learned its size, for guesses of what fits.
+// Cost estimates the number of bits of a number in a model that has learned its size.
 func Cost(v uint64) int {
 	if v == 0 {
 		return 0

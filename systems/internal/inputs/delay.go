@@ -1,13 +1,12 @@
 package inputs
 
-// Delay chooses the input delay: the least that was asked for as long as the prediction window hides the rest of the
-// way to the server and back, and what is missing beyond it. So the policy where the window is too small for the
-// connection is delay first, stall second:
+// Delay chooses the input delay. It is the requested one while the prediction window covers the rest of the round trip, and
+// the difference is added otherwise. So a connection that is too slow for the window gets delay first, and stalls second:
 //
 //   - The window is never exceeded. A tick beyond it waits; that is a stall.
-//   - The delay becomes what four of five ticks of the last second needed, so that a spike stalls once and is
-//     forgotten, and a slower connection is felt as delay. What was asked for is kept where it just suffices; else one
-//     tick of slack is added, since W differs by one with the phase between the client's frames and the server's ticks.
+//   - The delay becomes the value that four of five ticks of the last second needed. So a spike stalls once, and a slower
+//     connection adds delay. The requested delay is kept where it just suffices. Otherwise one tick of slack is added, since
+//     W differs by one with the phase between the client's frames and the server's ticks.
 //   - It grows at once and shrinks a tick at a time, rate/10 ticks apart, to the largest need of the last 3 seconds.
 type Delay struct {
 	ticks  int // the delay

@@ -2,8 +2,8 @@ package inputs
 
 import "testing"
 
-// The delay is what four of five ticks of a second needed: a spike does not raise it, a slower connection does, and it
-// comes down a tick at a time.
+// The delay follows the need of four of five ticks of a second. A spike does not raise it, and a slower connection does. It
+// falls a tick at a time.
 func TestTheDelayFollowsWhatMostTicksNeeded(t *testing.T) {
 	d := NewDelay(2, 8, 5)
 	second := func(ahead, spikes int) {

@@ -1,4 +1,4 @@
-// Package inputs transports the inputs and orders of players to the ticks that use them, for strategies in which a
+// Package inputs transports the inputs and orders of players to the ticks that use them. It is for strategies in which a
 // client runs ahead of the server and each tick uses exactly one input of each player.
 //
 // It does not control time: [tendon/systems/clock] does, by the margins that a Buffer measures.

@@ -9,8 +9,8 @@ import (
 // MaxWindow bounds the inputs in one message.
 const MaxWindow = 180
 
-// AppendWindow writes the count of inputs and then each against what follows from the one before, the first against
-// none: as many as fit into limit bytes, oldest first. dst is what stands before them in the message.
+// AppendWindow appends the count of inputs and then each input, coded against the prediction from the one before; the first
+// is coded against zero. It appends as many as fit into limit bytes, oldest first. dst holds the message so far.
 func AppendWindow(dst []byte, limit int, list []ecs.InputBytes, game *ecs.Game) []byte {
 	for count := min(len(list), MaxWindow); ; {
 		w := wire.NewWriter(dst, limit)
@@ -33,8 +33,8 @@ func AppendWindow(dst []byte, limit int, list []ecs.InputBytes, game *ecs.Game) 
 	}
 }
 
-// ReadWindow appends to dst the inputs that AppendWindow wrote, which are all that is left in r. ok is false for what
-// AppendWindow does not write; dst is then of no use.
+// ReadWindow reads the rest of r, which AppendWindow wrote, and appends the inputs to dst. ok is false for bytes that
+// AppendWindow does not write; the list is then invalid.
 func ReadWindow(dst []ecs.InputBytes, r *wire.Reader, game *ecs.Game) (list []ecs.InputBytes, ok bool) {
 	n := int(r.U8())
 	if r.Err() != nil || n > MaxWindow {

@@ -45,8 +45,8 @@ func TestAWindowCarriesTheOldestThatFit(t *testing.T) {
 	}
 }
 
-// What AppendWindow does not write is refused: more than may be, an input that no program can have, bits behind the end.
-func TestAWindowThatNobodyWroteIsRefused(t *testing.T) {
+// Bytes that AppendWindow does not write are refused: too many inputs, an input that no program can have, bits after the end.
+func TestAMalformedWindowIsRefused(t *testing.T) {
 	game := testGame()
 	good := AppendWindow(nil, 100, []ecs.InputBytes{padInput.Pack(pad{X: 1})}, game)
 	for name, b := range map[string][]byte{
@@ -60,7 +60,7 @@ func TestAWindowThatNobodyWroteIsRefused(t *testing.T) {
 	}
 }
 
-// Each tick takes one input: the player's, or what his last makes likely; a press that came too late is in the next.
+// Each tick uses one input: the player's, or the one predicted from the last. A press that came too late is in the next.
 func TestATickTakesOneInput(t *testing.T) {
 	game, b := testGame(), &Buffer{}
 	walk, shot := padInput.Pack(pad{X: 1}), padInput.Pack(pad{X: 1, Fire: true})
