@@ -11,6 +11,10 @@ import (
 	"tendon/systems"
 )
 
+// reliableQueue is the number of segments that a simulated reliable channel holds. A small message takes a whole segment there,
+// so this is the number of messages of 26 bytes in link.QueueBytes.
+const reliableQueue = 1 << 14
+
 // Match is a room and its clients on a simulated network. It belongs to one goroutine.
 type Match struct {
 	Net     *simnet.Network
@@ -67,7 +71,7 @@ func New(c Config) (*Match, error) {
 	if c.Game == nil {
 		return nil, errors.New("matchsim: Config.Game is nil")
 	}
-	m := &Match{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed}), faults: map[*ecs.World]fault{}}
+	m := &Match{config: c, Net: simnet.New(simnet.Config{Seed: c.Seed, ReliableQueue: reliableQueue}), faults: map[*ecs.World]fault{}}
 	m.game = AfterSystems(c.Game, m.applyFault)
 	m.server = m.Net.AddNode(simnet.Clock{})
 	if c.Journal {
