@@ -50,11 +50,15 @@ func (w *World) Exists(e Entity) bool { return w.image.Exists(e) }
 // Spawn takes the lowest free row of the owner's region and gives it these components, all zero. Write can fill the
 // entity at once. Queries yield it when the running system has returned.
 func (w *World) Spawn(owner image.Owner, components ...AnyComponent) Entity {
-	e := w.image.Spawn(owner)
-	for _, c := range components {
-		w.image.Give(e, c.declared())
+	var few [8]*image.Declaration
+	list := few[:]
+	if len(components) > len(few) {
+		list = make([]*image.Declaration, len(components))
 	}
-	return e
+	for i, c := range components {
+		list[i] = c.declared()
+	}
+	return w.image.Spawn(owner, list[:len(components)]...)
 }
 
 // Despawn removes the entity when the running system has returned. It does nothing if the entity does not exist.
@@ -75,7 +79,9 @@ func (w *World) Check() error {
 func (w *World) Step(in TickInputs) {
 	o := w.image.Observer()
 	image.SectionSimulate.Enter(o)
-	w.buildStale()
+	if len(w.derived) > 0 {
+		w.buildStale()
+	}
 	w.log().reset()
 	w.image.Begin(in.Players)
 	for i := range in.Orders {

@@ -50,20 +50,3 @@ func (c *Column) firstStore() int { return c.regions[0].bits.info.number }
 
 // endStore returns the number after the column's last store.
 func (c *Column) endStore() int { return c.regions[len(c.regions)-1].data.info.number + 1 }
-
-// outdated returns the live pages that may differ from those of a snapshot of the image, with the snapshot's page,
-// column by column and upwards.
-func (im *Image) outdated(s *Snapshot) iter.Seq2[*livePage, *page] {
-	return func(yield func(*livePage, *page) bool) {
-		for _, number := range im.inOrder() {
-			p := &im.live[number]
-			var want *page
-			if int(number) < len(s.table) {
-				want = s.table[number]
-			}
-			if (p.base != want || p.marked) && !yield(p, want) {
-				return
-			}
-		}
-	}
-}

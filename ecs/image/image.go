@@ -193,7 +193,9 @@ func (im *Image) markRow(r *region, info *columnInfo, i uint32) {
 
 // setBit gives row i the component: its presence bit is set and its memory exists.
 func (im *Image) setBit(r *region, info *columnInfo, i uint32) {
-	im.makeRoom(r, info, i)
+	if int(i/blockRows) >= len(r.words) || int(i>>info.shift) >= len(r.data.mem) {
+		im.makeRoom(r, info, i)
+	}
 	im.mark(r.bits.pages[i/(blockRows*bitsPageWords)])
 	r.words[i/blockRows] |= 1 << (i % blockRows)
 }

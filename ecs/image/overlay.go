@@ -19,13 +19,14 @@ func (im *Image) Overlay(s *Snapshot, keep *RowSet) {
 	theirs := (*core)(s.row(&im.columns[columnCore], 0, 0))
 	mine := im.writeCore()
 	mine.Players, mine.Rand = theirs.Players, theirs.Rand
-	for p, want := range im.outdated(s) {
-		if info := p.store.info; info.column.single {
-			if info.column.index >= engineColumns {
-				p.become(want)
-			}
-		} else {
+	for _, number := range im.inOrder() {
+		p, want := &im.live[number], s.numbered(number)
+		switch info := p.store.info; {
+		case p.base == want && !p.marked:
+		case !info.column.single:
 			im.overlayPage(p, want, keep)
+		case info.column.index >= engineColumns:
+			p.become(want)
 		}
 	}
 	im.structure.reset()

@@ -94,7 +94,11 @@ func (im *Image) checkNext() {
 
 // restore makes the image equal to s, which must have been saved from it: it copies back the pages that differ.
 func (im *Image) restore(s *Snapshot) {
-	for p, want := range im.outdated(s) {
+	for _, number := range im.inOrder() {
+		p, want := &im.live[number], s.numbered(number)
+		if p.base == want && !p.marked {
+			continue
+		}
 		p.become(want)
 		p.marked = false
 	}

@@ -29,6 +29,14 @@ func (s *Snapshot) Row(d *Declaration, e Entity) unsafe.Pointer {
 	return s.row(c, e.Owner(), e.Row%regionRows)
 }
 
+// numbered returns the page with this number in image.live, nil for a page of zeros.
+func (s *Snapshot) numbered(number uint32) *page {
+	if int(number) < len(s.table) {
+		return s.table[number]
+	}
+	return nil
+}
+
 // pageOf returns page i of a store by the store's number, nil for a page of zeros. Pages that the image has added
 // since the save are zeros.
 func (s *Snapshot) pageOf(number, i int) *page {

@@ -41,28 +41,28 @@ const (
 	opRemove
 )
 
-// Spawn takes the lowest free row of the owner's region for a new entity. Queries yield it after Flush. It panics
+// Spawn takes the lowest free row of the owner's region for a new entity with these components, all zero.
 // for an owner that the game does not have, and if all rows of the owner are in use.
-func (im *Image) Spawn(owner Owner) Entity {
+func (im *Image) Spawn(owner Owner, components ...*Declaration) Entity {
 	i := im.freeRow(owner)
 	e := Entity{Row: uint32(owner)<<regionShift | i, Born: im.Tick()}
 	identity := im.identity()
 	r := &identity.regions[owner]
-	im.makeRoom(r, identity.info, i)
+	if int(i/blockRows) >= len(r.words) || int(i>>identity.info.shift) >= len(r.data.mem) {
+		im.makeRoom(r, identity.info, i)
+	}
 	im.markRow(r, identity.info, i)
 	*(*Entity)(identity.rowOf(r, i)) = e
+	for _, d := range components {
+		c := im.column(d)
+		im.setBit(&c.regions[owner], c.info, i)
+	}
 	im.reserve(owner, i)
 	if rows := im.limit.open; rows != nil && rows.HasOwner(owner) {
 		rows.Add(e.Row)
 	}
 	im.structure.ops = append(im.structure.ops, structureOp{kind: opSpawn, entity: e})
 	return e
-}
-
-// Give adds a component, all zero, to an entity that was spawned since the last Flush.
-func (im *Image) Give(e Entity, d *Declaration) {
-	c := im.column(d)
-	im.setBit(&c.regions[e.Owner()], c.info, e.Row%regionRows)
 }
 
 // Despawn removes the entity at the next Flush. It does nothing if the entity does not exist.
