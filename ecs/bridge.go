@@ -143,8 +143,8 @@ func (w *World) bring() *bridge {
 	identity := w.image.Identity()
 	for o := range b.blocks {
 		known := b.blocks[o]
-		for k := range identity.Blocks(image.Owner(o)) {
-			if now := identity.Word(image.Owner(o), k); now != 0 || k < len(known) && known[k] != nil {
+		for k, now := range identity.Words(image.Owner(o)) {
+			if now != 0 || k < len(known) && known[k] != nil {
 				b.compare(b.block(o, k), image.Owner(o), k, now)
 			}
 		}

@@ -39,11 +39,9 @@ func NewComponent[T any](name string, roles ...Roles[T]) *Component[T] {
 	if len(roles) > 0 {
 		c.roles = roles[0]
 	}
-	c.donburiType = donburiType[T]{
-		named:     named{image.DeclareComponent(name, c.roles)},
-		inner:     donburi.NewComponentType[T]().SetName(name),
-		component: c,
-	}
+	inner := donburi.NewComponentType[T]()
+	c.named = named{image.DeclareComponent(name, c.roles)}
+	c.id, c.typ, c.component = inner.Id(), inner.Typ(), c
 	return c
 }
 

@@ -22,32 +22,37 @@ func (n named) Name() string { return n.declaration.Name() }
 // String returns the declared name.
 func (n named) String() string { return n.declaration.Name() }
 
-// donburiType is a component as a donburi component type. Its methods work on the entries of World.Donburi and of
-// views.
-type donburiType[T any] struct {
+// donburiInfo is the part of a donburi component type without a type parameter.
+type donburiInfo struct {
 	named
-	inner     *donburi.ComponentType[T]
-	component AnyComponent
+	id  component.ComponentTypeId
+	typ reflect.Type
 }
 
 // Id returns donburi's identifier of the component type.
-func (c *donburiType[T]) Id() component.ComponentTypeId { return c.inner.Id() }
+func (d *donburiInfo) Id() component.ComponentTypeId { return d.id }
 
 // Typ returns the component's Go type.
-func (c *donburiType[T]) Typ() reflect.Type { return c.inner.Typ() }
+func (d *donburiInfo) Typ() reflect.Type { return d.typ }
 
 // New returns nil: an entry's value is a row of its world, set when the bridge creates the entity.
-func (c *donburiType[T]) New() unsafe.Pointer { return nil }
+func (d *donburiInfo) New() unsafe.Pointer { return nil }
+
+// donburiType is a component as a donburi component type. Its methods work on the entries of World.Donburi and of views.
+type donburiType[T any] struct {
+	donburiInfo
+	component AnyComponent
+}
 
 // Get returns a pointer to the entry's value and marks it as written. It returns nil in a tick that must not write
 // the entity; see image.Image.SetPredicted.
 func (c *donburiType[T]) Get(entry *donburi.Entry) *T {
-	return (*T)(entryRow(entry, c.component, true))
+	return (*T)(entryRow(entry, c.component, c.declaration, true))
 }
 
 // GetValue returns the entry's value.
 func (c *donburiType[T]) GetValue(entry *donburi.Entry) T {
-	return *(*T)(entryRow(entry, c.component, false))
+	return *(*T)(entryRow(entry, c.component, c.declaration, false))
 }
 
 // Set copies a value into the entry, unless this tick must not write the entity. Unlike donburi's own Set it does

@@ -94,10 +94,10 @@ func (r *region) has(i uint32) bool {
 // Owners returns the number of owners in the column: one for a resource.
 func (c *Column) Owners() int { return len(c.regions) }
 
-// Blocks returns the number of blocks that the owner has.
-func (c *Column) Blocks(o Owner) int { return len(c.regions[o].words) }
+// Words returns the presence words of the owner, one per block of BlockRows rows. They must not be written.
+func (c *Column) Words(o Owner) []uint64 { return c.regions[o].words }
 
-// Word returns the rows of block k that the owner has in the column, one bit per row.
+// Word returns presence word k of the owner, 0 beyond its last block.
 func (c *Column) Word(o Owner, k int) uint64 { return c.regions[o].word(k) }
 
 // Has reports whether row i of the owner has the component.

@@ -167,15 +167,19 @@ func (im *Image) Row(d *Declaration, e Entity) unsafe.Pointer {
 // such component, or must not be written in this tick; see SetPredicted.
 func (im *Image) WriteRow(d *Declaration, e Entity) unsafe.Pointer {
 	c := im.column(d)
-	if !im.Exists(e) {
+	if !im.Exists(e) || im.limit.open != nil && !im.writable(e) {
 		return nil
 	}
-	r, i := &c.regions[e.Owner()], e.Row%regionRows
-	if !r.has(i) || im.limit.open != nil && !im.writable(e) {
+	r, i, info := &c.regions[e.Owner()], e.Row%regionRows, c.info
+	if !r.has(i) {
 		return nil
 	}
-	im.markRow(r, c.info, i)
-	return c.rowOf(r, i)
+	if info.stride == 0 {
+		return unsafe.Pointer(&nothing)
+	}
+	k := i >> info.shift
+	im.mark(r.data.pages[k])
+	return unsafe.Add(r.data.mem[k], uintptr(i&(1<<info.shift-1))*info.stride)
 }
 
 // Resource returns the memory of a resource, which must not be written.

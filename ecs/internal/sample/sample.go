@@ -349,7 +349,7 @@ func SameAsQueries(t *testing.T, w *ecs.World) {
 	}
 	n, identity := 0, w.Image().Identity()
 	for o := range image.Owner(identity.Owners()) {
-		for i := range uint32(identity.Blocks(o) * image.BlockRows) {
+		for i := range uint32(len(identity.Words(o)) * image.BlockRows) {
 			if !identity.Has(o, i) {
 				continue
 			}
