@@ -91,11 +91,6 @@ func refSin(x *big.Float) *big.Float {
 	return s
 }
 
-func refCos(x *big.Float) *big.Float {
-	_, c := refSinCos(x)
-	return c
-}
-
 func refSinCos(x *big.Float) (sin, cos *big.Float) {
 	turns := real().Quo(x, refTau)
 	half := real().SetFloat64(0.5)

@@ -283,9 +283,6 @@ func (s *Server) free(slot int) {
 
 var slotZero slot
 
-// Slots returns the number of slots; they are numbered from zero.
-func (s *Server) Slots() int { return len(s.slots) }
-
 // Clients returns the number of connected clients.
 func (s *Server) Clients() int { return s.connected }
 

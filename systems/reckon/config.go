@@ -158,12 +158,6 @@ func (c *Config) params() []byte {
 	return w.Bytes()
 }
 
-// ConfigOf returns the settings in a strategy's Params, for display.
-func ConfigOf(params []byte) (c Config, err error) {
-	err = c.takeParams(params)
-	return c, err
-}
-
 // takeParams sets the settings of a server's params.
 func (c *Config) takeParams(params []byte) error {
 	r := wire.NewReader(params)

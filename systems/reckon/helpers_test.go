@@ -40,21 +40,6 @@ type sending struct {
 	record motion.Record
 }
 
-// walk plays an entity in ticks of 10 ms along a course that sets its velocity, and returns the records that were sent.
-func walk(s *motion.SendPolicy, until systems.Time, course func(now systems.Time, r *motion.Record)) (list []sending) {
-	r := motion.Record{}
-	for now := systems.Time(0); now <= until; now += 10 * ms {
-		r.Stamp = motion.StampOf(now)
-		course(now, &r)
-		if s.Update(&r, now, 0) != motion.NotDue {
-			list = append(list, sending{now, r})
-			r.Flags = 0
-		}
-		r.Pos = r.Pos.Add(r.Vel.Scale(fixed.FromRatio(1, 100)))
-	}
-	return list
-}
-
 // top is the speed of an avatar, in world units per second.
 const top = 5
 

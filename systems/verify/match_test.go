@@ -71,9 +71,6 @@ func newMatch(t testing.TB, game *ecs.Game, limits Config, seed uint64) *match {
 	return m
 }
 
-// newServer returns a server half whose ticks the match records.
-func (m *match) newServer(w *ecs.World) *Server { return m.NewServer(w, nil).Server.(*Server) }
-
 // join adds a client whose frames come at hz, the first one phase from now. Seat −1 is a spectator.
 func (m *match) join(path simnet.Profile, clock simnet.Clock, seat, hz int, phase time.Duration, play func(*player, int) pad) *player {
 	p := &player{match: m, play: play}

@@ -95,9 +95,6 @@ func (c *Cursor) placeKeyframes() error {
 	return nil
 }
 
-// Record returns the record.
-func (c *Cursor) Record() *record.Record { return c.record }
-
 // First returns the first tick that has a state.
 func (c *Cursor) First() ecs.Tick { return c.record.Start() }
 
