@@ -19,6 +19,8 @@ type Component[T any] struct {
 	roles Roles[T]
 }
 
+func (c *Component[T]) declared() *image.Declaration { return c.declaration }
+
 // AnyComponent is a Component of any type, as Game.Components lists them.
 type AnyComponent interface {
 	component.IComponentType

@@ -56,11 +56,13 @@ func (d *deviation) presence(p *pagePair) {
 // values compares the rows of a page.
 func (d *deviation) values(p *pagePair) {
 	first, end := p.rowsOf(p.index)
-	c := &d.a.image.columns[p.column.index]
+	old, now := p.contents()
+	c, stride := &d.a.image.columns[p.column.index], p.column.stride
 	for k := first / blockRows; k*blockRows < end; k++ {
 		for set := d.rows.word(p.owner, int(k)) & stretchBits(k, first, end); set != 0; set &= set - 1 {
 			row := k*blockRows + uint32(bits.TrailingZeros64(set))
-			x, y := d.a.rowBytes(c, p.owner, row), d.b.rowBytes(c, p.owner, row)
+			at := uintptr(row-first) * stride
+			x, y := old[at:at+stride], now[at:at+stride]
 			if bytes.Equal(x, y) {
 				continue
 			}
@@ -101,9 +103,4 @@ func (c *columnInfo) distance(im *Image, x, y []byte) (left, right []byte, far f
 		c.layout.scrub(row)
 	}
 	return left, right, far
-}
-
-// rowBytes returns the bytes of row i of the owner, which must not be written.
-func (s *Snapshot) rowBytes(c *Column, o Owner, i uint32) []byte {
-	return unsafe.Slice((*byte)(s.row(c, o, i)), c.info.stride)
 }
