@@ -74,7 +74,7 @@ func TestBrowserOpensTheLastSecondsOfARoom(t *testing.T) {
 }
 
 // The list of profiles complies with the policy of all pages, and every link in it works. Profiles of several seconds are
-// requested for one.
+// requested for one second, one after the other: a server runs one trace at a time.
 func TestBrowserListsTheProfiles(t *testing.T) {
 	pagetest.Chromium(t)
 	s := start(t, page.Config{})
@@ -85,10 +85,14 @@ func TestBrowserListsTheProfiles(t *testing.T) {
 		t.Errorf("links: %q", links)
 	}
 	var broken []string
-	tab.Eval(`Promise.all([...document.querySelectorAll("main a")].map(async a => {
-		const r = await fetch(a.href.replace(/seconds=\d+/, "seconds=1").replace("profile?seconds=1", "cmdline"));
-		return r.ok && (await r.arrayBuffer()).byteLength > 0 ? "" : a.href;
-	})).then(all => all.filter(Boolean))`, &broken)
+	tab.Eval(`(async () => {
+		const broken = [];
+		for (const a of document.querySelectorAll("main a")) {
+			const r = await fetch(a.href.replace(/seconds=\d+/, "seconds=1").replace("profile?seconds=1", "cmdline"));
+			if (!r.ok || (await r.arrayBuffer()).byteLength === 0) broken.push(a.href);
+		}
+		return broken;
+	})()`, &broken)
 	if len(broken) > 0 {
 		t.Errorf("broken: %q", broken)
 	}
