@@ -69,7 +69,7 @@ func TestLS01EveryClientExecutesTheServersLog(t *testing.T) {
 					t.Error("the run proves nothing: nothing was lost")
 				}
 				if rough := p.Name == "P5" || p.Name == "P7" || p.Name == "P9"; rough && stalls == 0 {
-					t.Error("the run proves nothing: nobody ever stalled")
+					t.Error("the run proves nothing: no client ever stalled")
 				}
 			})
 		}
@@ -162,8 +162,8 @@ func TestLS06BadNetworksNeitherStallNorLag(t *testing.T) {
 	}
 }
 
-// LS-07: with a second each way and a quarter of all packets lost, a match goes on. The share of stalls is that of all
-// four players together: one of them loses four syncs in a row a few times a minute, which is too seldom to count alone.
+// LS-07: with a second each way and a quarter of all packets lost, a match goes on. The share of stalls is taken over
+// all four players. One player loses four syncs in a row a few times a minute, which is too seldom to count alone.
 func TestLS07ASecondEachWayAndAQuarterLost(t *testing.T) {
 	notUnderRace(t)
 	for _, v := range []struct {
@@ -211,9 +211,9 @@ func extreme(t *testing.T, config lockstep.Config, seed uint64) (due, lost int) 
 	return due, lost
 }
 
-// The gates of the table of metrics (section 15): an own press is shown soon enough, with hardly a stall. How soon is the
-// median over players whose displays have different phases: each of them sees whole ticks only, so that one may be a tick
-// later than the gate where another is a tick sooner.
+// The gates of the table of metrics (section 15): the player's own press is shown soon enough, with hardly a stall. The
+// delay is the median over players whose displays have different phases. Each display shows whole ticks only, so one
+// may be a tick later than the gate.
 func TestGatesOfLockstep(t *testing.T) {
 	notUnderRace(t)
 	for _, v := range []struct {
@@ -240,8 +240,8 @@ func TestGatesOfLockstep(t *testing.T) {
 	}
 }
 
-// LS-12: several operations of one player in one frame are all kept, in order: orders one after the other, changes of
-// input as the last of them with the presses of all.
+// LS-12: several operations of one player in one frame are all kept, in order. Orders follow one another. Of several
+// changes of input the last one counts, with the presses of all.
 func TestLS12TwoOperationsOfOneFrameAreBothCarriedOutInOrder(t *testing.T) {
 	config := lockstep.Config{Interval: 2}
 	onBoth(t, "LS-12", config, func(t *testing.T, config lockstep.Config) {
@@ -351,8 +351,8 @@ func TestASyncThatIsOldIsIgnored(t *testing.T) {
 	}
 }
 
-// A clock that is fast has its client wait a little, one that is slow has it run a little faster; lag stays what it is,
-// and nobody else notices.
+// A client with a fast clock waits a little, one with a slow clock runs a little faster. The lag is constant, and the
+// other clients are not affected.
 func TestClocksThatAreFastAndSlowDoNotMatter(t *testing.T) {
 	notUnderRace(t)
 	for _, ppm := range []int64{200, -200, 20000, -20000} {
@@ -382,8 +382,8 @@ func TestClocksThatAreFastAndSlowDoNotMatter(t *testing.T) {
 	}
 }
 
-// A client that was suspended for half a minute goes on from what it has: it is sent what it missed, no image, and the
-// others play on as if nothing were.
+// A client that was suspended for half a minute continues from its state. It receives the frames that it missed and no
+// image, and the other clients play on.
 func TestAClientThatWasSuspendedCatchesUp(t *testing.T) {
 	onBoth(t, "6.8/suspended", lockstep.Config{}, func(t *testing.T, config lockstep.Config) {
 		run := func(suspends bool) (*rig, *client) {
@@ -465,7 +465,7 @@ func TestPartitionsHeal(t *testing.T) {
 		if c.Stats().Present > 400 {
 			t.Fatal("the run proves nothing: it was not cut off")
 		}
-		// The reliable channel sends what was lost when its timer says so, which waits longer each time.
+		// The reliable channel repeats a lost message after a timeout, which grows each time.
 		r.Net.RunUntil(13 * time.Second)
 		if !c.Live() || c.Stats().Present+30 < r.Server.Done() || c.peer.Run != 1 { // its margin has grown
 			t.Errorf("three seconds after four: live %v, c = %d of %d", c.Live(), c.Stats().Present, r.Server.Done())
@@ -474,25 +474,26 @@ func TestPartitionsHeal(t *testing.T) {
 	})
 }
 
-// A server that waits for players goes no further than what the slowest has said; who has left is not waited for.
-func TestWaitingStallsAllForTheSlowestAndNobodyForTheAbsent(t *testing.T) {
+// A server that waits for players does not pass the last frame that the slowest player has sent operations for. It does
+// not wait for players who have left.
+func TestWaitingStallsForTheSlowestAndNotForTheAbsent(t *testing.T) {
 	onBoth(t, "6.3/waiting", lockstep.Config{Closing: lockstep.Waiting}, func(t *testing.T, config lockstep.Config) {
 		r := newRig(t, newGame(0), config, 24)
 		r.company(3, link(30*ms, 30*ms))
 		c := r.clients[2]
-		said := map[systems.Peer]ecs.Tick{}
+		complete := map[systems.Peer]ecs.Tick{}
 		r.onUp = func(c *client, _ systems.Channel, m []byte) {
 			if f, ok := completeTo(m); ok {
-				said[c.peer.ID] = max(said[c.peer.ID], f)
+				complete[c.peer.ID] = max(complete[c.peer.ID], f)
 			}
 		}
-		// The rule itself: when a frame ends, every player has said what he does in it.
+		// The rule itself: when a frame ends, every player has sent all operations in it.
 		checked := 0
 		r.Net.Every(r.Node, 1, 60, func(int64, simnet.Time) {
 			for _, c := range r.clients {
-				if f, spoke := said[c.peer.ID]; spoke && c.peer.Served() && c.live != 0 {
+				if f, spoke := complete[c.peer.ID]; spoke && c.peer.Served() && c.live != 0 {
 					if checked++; r.Server.Done() > f {
-						t.Fatalf("frame %d has ended, client %d has said what it does up to %d", r.Server.Done(), c.peer.ID, f)
+						t.Fatalf("frame %d has ended, client %d has sent operations up to %d", r.Server.Done(), c.peer.ID, f)
 					}
 				}
 			}
@@ -520,7 +521,7 @@ func TestWaitingStallsAllForTheSlowestAndNobodyForTheAbsent(t *testing.T) {
 		at, holds := r.Server.Done(), r.Held
 		r.Net.RunUntil(9500 * ms)
 		if went := r.Server.Done() - at; went < 115 || r.Held > holds+3 {
-			t.Errorf("%d frames in two seconds without him, %d waits", went, r.Held-holds)
+			t.Errorf("%d frames in two seconds without the player, %d waits", went, r.Held-holds)
 		}
 		if checked < 500 {
 			t.Errorf("the run proves nothing: %d", checked)
@@ -541,8 +542,8 @@ func completeTo(m []byte) (ecs.Tick, bool) {
 	return executed + lead, live && r.Err() == nil
 }
 
-// A hybrid server waits for nobody longer than Wait.
-func TestHybridWaitsNoLongerThanItSays(t *testing.T) {
+// A hybrid server never waits longer than Wait.
+func TestHybridWaitsNoLongerThanWait(t *testing.T) {
 	const wait = 2 * systems.Second / 60
 	onBoth(t, "6.3/hybrid", lockstep.Config{Closing: lockstep.Hybrid, Wait: wait}, func(t *testing.T, config lockstep.Config) {
 		r := newRig(t, newGame(0), config, 25)
@@ -550,7 +551,7 @@ func TestHybridWaitsNoLongerThanItSays(t *testing.T) {
 		r.Net.Pause(r.clients[2].peer.Node, 3*time.Second, 5*time.Second)
 		r.Net.RunUntil(8 * time.Second)
 		if r.Held == 0 {
-			t.Error("the run proves nothing: nobody was waited for")
+			t.Error("the run proves nothing: the server never waited")
 		}
 		for f := 2; f < len(r.frames); f++ {
 			if d := r.frames[f].ended - r.frames[f-1].ended; d > time.Second/60+simnet.Time(wait)+time.Microsecond {
@@ -564,8 +565,8 @@ func TestHybridWaitsNoLongerThanItSays(t *testing.T) {
 	})
 }
 
-// While a server waits nothing follows a sync that was lost: it is repeated, or it and the one who lacks it would wait
-// for each other for ever.
+// While a server waits, no later sync follows a lost one. It repeats the last sync, or the server and the client that
+// lacks it would wait for each other for ever.
 func TestALastSyncThatIsLostIsRepeatedWhileTheServerWaits(t *testing.T) {
 	for _, closing := range []lockstep.Closing{lockstep.Waiting, lockstep.Hybrid} {
 		onBoth(t, fmt.Sprintf("6.3/deadlock/Closing=%d", closing), lockstep.Config{Closing: closing, Wait: systems.Second / 60}, func(t *testing.T, config lockstep.Config) {
@@ -633,8 +634,8 @@ func TestEagerSyncsFollowOperationsAtOnce(t *testing.T) {
 	}
 }
 
-// The interval rises a step at a time while clients stall and falls a step when for half a minute none did; each sync
-// says how far the next one will go.
+// The interval rises a step at a time while clients stall. It falls a step when none stalled for half a minute. Each
+// sync carries the interval of the next one.
 func TestTheIntervalFollowsTheStalls(t *testing.T) {
 	notUnderRace(t)
 	onBoth(t, "6.4/adapt", lockstep.Config{Interval: 1, AdaptInterval: true, Margin: lockstep.NoMargin}, func(t *testing.T, config lockstep.Config) {
@@ -663,7 +664,7 @@ func TestTheIntervalFollowsTheStalls(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.Net.RunUntil(24 * time.Second) // what the last five seconds were like is told until then
+		r.Net.RunUntil(24 * time.Second) // the stalls of the last five seconds are reported until then
 		up := len(steps)
 		if want := fmt.Sprint([]int{1, 2, 3, 5, 10, 15}[:up]); up < 4 || fmt.Sprint(steps) != want {
 			t.Fatalf("intervals %v", steps)

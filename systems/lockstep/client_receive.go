@@ -53,8 +53,8 @@ func (c *Client) receiveSync(m systems.Message) error {
 	return nil
 }
 
-// startFrom copies the inputs of the frame before the sync's first into before: those of the sync's key, which are read
-// if r is not nil, or those that are kept. known is false where there are none, and for a gap.
+// startFrom copies the inputs of the frame before the sync's first into before. They are those of the sync's key, which
+// is read if r is not nil, or those that are kept. known is false where there are none, and for a gap.
 func (c *Client) startFrom(h *syncHead, r *wire.BitReader) (known, ok bool) {
 	if h.key && r != nil {
 		c.incoming.key = append(c.incoming.key[:0], c.incoming.before...)
@@ -78,9 +78,9 @@ func (c *Client) startFrom(h *syncHead, r *wire.BitReader) (known, ok bool) {
 	return true, true
 }
 
-// readFrames reads the frames of a sync, which follow before, and keeps those that are new, if keep says so. whole is
-// false if operations of a frame are missing; that frame and those behind it are then not kept. ok is false for a
-// malformed message.
+// readFrames reads the frames of a sync, which follow before, and with keep stores those that are new. whole is false
+// if operations of a frame are missing; that frame and those behind it are then not kept. ok is false for a malformed
+// message.
 func (c *Client) readFrames(h *syncHead, r wire.BitReader, keep bool) (whole, ok bool) {
 	if keep && h.key && h.first == c.at()+1 && c.log.last == c.at() {
 		copy(c.executed.inputs, c.incoming.before) // the game may have refused some of them

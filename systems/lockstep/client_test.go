@@ -64,7 +64,8 @@ func TestASuspendedClientCatchesUp(t *testing.T) {
 	}
 }
 
-// Catching up leaves time to draw: as much as the budget says where time can be told, else a fixed number of ticks.
+// Catching up leaves time to draw. It ends at the time budget, or after a fixed number of frames where time cannot be
+// measured.
 func TestCatchingUpLeavesTimeToDraw(t *testing.T) {
 	for _, told := range []bool{false, true} {
 		m := newMatch(t, testGame(60), 22, Config{Simulate: OnDemand})
@@ -123,9 +124,9 @@ func TestAViewStandsStillWhereTheClientWaits(t *testing.T) {
 	}
 }
 
-// What is too much in hand is run off a tenth faster, far too much at four frames at once; what is too little is let
-// grow at five in a hundred slower; and without catching up nothing is done.
-func TestThePaceFollowsWhatIsInHand(t *testing.T) {
+// With too many frames in hand a client runs a tenth faster, with far too many it executes four frames at once. With
+// too few it runs five in a hundred slower. Without catching up the pace is constant.
+func TestThePaceFollowsTheFramesInHand(t *testing.T) {
 	c := &Client{interval: 2, margin: margin{frames: 4}}
 	for hand, want := range map[int]float64{0: .95, 1: .95, 2: 1, 6: 1, 7: 1.1, 20: 1.1} {
 		if got := c.pace(hand); got != want {
@@ -172,9 +173,9 @@ func TestTheMarginFollowsHowLateSyncsCome(t *testing.T) {
 	}
 }
 
-// What a client is sent to catch up goes over the reliable channel. Where that loses the last of it, the datagrams that
-// follow hold it too: they do not leave a gap that only a timer closes.
-func TestWhatTheReliableChannelLosesIsInTheDatagramsToo(t *testing.T) {
+// A client receives the frames to catch up with on the reliable channel. If the last of them is lost, the following
+// datagrams contain it too, so no gap is left that only a timeout closes.
+func TestDatagramsRepeatLostReliableFrames(t *testing.T) {
 	l := newLoop(t, Config{}, testGame(60), 1, 2, zigzag)
 	for range 40 {
 		l.Step()

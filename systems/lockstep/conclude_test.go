@@ -45,8 +45,8 @@ func (m *match) concluded(before int) systems.Decision {
 	return m.Decisions[before]
 }
 
-// A room that ends while players vote loses no result: a strict majority of those who were in the match is one, and
-// otherwise the server's word counts, for which one that only kept the log plays it.
+// A room that ends while players vote loses no result. A strict majority of the players who were in the match decides.
+// Otherwise the server decides, and replays the match if it only kept the log.
 func TestConcludeDecidesThePendingBallot(t *testing.T) {
 	for _, simulate := range []Simulate{Always, OnDemand} {
 		for _, c := range []struct {
@@ -116,9 +116,9 @@ func TestConcludeDecidesEveryMatchOfTheLog(t *testing.T) {
 	}
 }
 
-// When all have left, a server that kept the log plays it in the time that the room still has, and decides what nobody
-// did; who only lost his connection for a moment has it wait.
-func TestALogThatEverybodyHasLeftIsPlayedToItsResult(t *testing.T) {
+// When all players have left, a server that kept the log replays it in the time that the room still has, and decides
+// the open matches. While a player is only disconnected for a moment, the replay waits.
+func TestTheLogOfAMatchThatAllHaveLeftIsReplayed(t *testing.T) {
 	m := fourWho(t, ending(), Config{Simulate: OnDemand, VoteTime: 5 * systems.Second}, 0)
 	m.Net.RunUntil(8 * time.Second)
 	for _, c := range m.clients {
@@ -139,9 +139,9 @@ func TestALogThatEverybodyHasLeftIsPlayedToItsResult(t *testing.T) {
 	}
 }
 
-// Who was in the match when it ended has a vote, whoever left before the first result came and whoever came since: one
-// of two does not decide alone because the other went away.
-func TestTheRegisteredAreThoseOfTheEnd(t *testing.T) {
+// Players who were in the match when it ended have a vote, even if they left before the first result came. Players who
+// joined later have none. One of two players does not decide alone because the other has left.
+func TestVotersAreThePlayersAtTheEnd(t *testing.T) {
 	for _, way := range []struct {
 		Simulate
 		comes bool // somebody else

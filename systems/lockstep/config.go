@@ -15,8 +15,8 @@ type Config struct {
 	// Interval is N, the number of frames that one sync covers: 1, 2, 3, 5, 10 or 15; 0: 2. Larger means fewer packets and
 	// more delay.
 	Interval int
-	// AdaptInterval lets the server change the interval a step at a time: up when more than a fifth of the clients stall,
-	// down when none has stalled for half a minute.
+	// AdaptInterval lets the server change the interval a step at a time. It rises when more than a fifth of the
+	// clients stall, and falls when none has stalled for half a minute.
 	AdaptInterval bool
 	// Eager ends an interval with each frame that has an operation, which then takes effect up to N − 1 frames earlier. It
 	// costs packets.

@@ -1,22 +1,19 @@
-// Package lockstep is lockstep, 帧同步: every peer runs the whole match from the same operations in the same frames. The
-// server is a referee of order and frame, not of outcome; what travels is what players do.
+// Package lockstep is the strategy lockstep (帧同步): every peer computes the whole match from the same operations in the
+// same frames. The server decides the order and the frame of each operation, and sends operations instead of states.
 //
-// A frame is a tick. An operation is a change of a player's input, or an order; it is stamped with the frame that is
-// running when it reaches the server. At the end of every Nth frame the server sends a sync S, which promises that
-// nothing will ever be stamped into a frame ≤ S. A client computes frame f if f ≤ S and it holds all of f; else it
-// waits: that is a stall. So executed ≤ S ≤ the server's frame, at all times and on every peer, nothing is predicted,
-// nothing is rolled back, and nothing stamped can be too late.
+// A frame is a tick. An operation is a change of a player's input, or an order. The server stamps it with the frame that
+// is running when it arrives. At the end of every Nth frame the server sends a sync S: nothing will be stamped into a
+// frame ≤ S any more. A client executes frame f if f ≤ S and it holds all of f; otherwise it stalls. So executed ≤ S ≤
+// the server's frame on every peer. Nothing is predicted, nothing is rolled back, and no operation is too late.
 //
-// Against jitter a client keeps M frames in hand: the margin. It runs a little faster when it has more and a little
-// slower when it has less, and measures how late syncs come to choose M, unless [Config.Margin] does.
+// Against jitter a client keeps M frames in hand, its margin. It runs a little faster with more frames, and a little
+// slower with fewer. It measures how late syncs arrive to choose M, unless [Config.Margin] does.
 //
-// The server may compute the match too ([Always]), or only keep its log and play it again when players disagree
-// ([OnDemand]). Clients send checksums as they go and, when the game has a result, the result; the majority of those who
-// were in the match when it ended decides, and the log where there is none. What nobody decided is played from the log
-// when all have left or the room is over, so every result is told.
+// The server computes the match too ([Always]), or only keeps its log and replays it when players disagree ([OnDemand]).
+// Clients send checksums and the result of the match. The majority of the players who were in the match at its end
+// decides. Without a majority the server decides. It replays what is undecided when all players have left.
 //
-// It is not for games in which an own press must show at once: that takes the way to the server and back, and the
-// margin. The relay strategy predicts.
+// Lockstep does not suit games in which the player's own press must show at once. It takes a round trip and the margin.
 //
 //	s := lockstep.New(lockstep.Config{Interval: 3})  // or lockstep.Strategy, with defaults
 //	half, err := s.NewServer(systems.ServerConfig{World: world, Peers: 8})
@@ -29,11 +26,10 @@
 //
 // # Tasks
 //
-//   - Choose N, M, who is waited for, which channel: [Config]. The mode of the article that gave the strategy its
-//     Chinese name: [Article].
-//   - See what the operations of a frame become: frame.go. What is kept of a match: log.go.
-//   - See how a peer is served, live or from far behind: serve.go.
-//   - See when a client computes which frame: [Client.Frame]; how it keeps its margin: margin.go.
-//   - See who decides what a match came to: court.go, decision.go, and tendon/systems/vote.
-//   - See what is sent: message.go, sync.go, stamped.go, and the wire standard.
+//   - Choose N, M, the wait for players and the channel: [Config].
+//   - See how operations form a frame: frame.go. See how frames are kept: log.go.
+//   - See how a peer is served, near or far behind: serve.go.
+//   - See when a client executes a frame: client.go. See how it chooses its margin: margin.go.
+//   - See how a result is decided: voting.go and tendon/systems/vote.
+//   - See the messages: message.go, sync.go, and the wire standard.
 package lockstep

@@ -12,9 +12,9 @@ type counted int
 
 func (c *counted) Send(systems.Peer, systems.Channel, []byte) { *c++ }
 
-// A room that cannot write its journal calls Tick and no Send. A peer that asks again meanwhile must not be promised the
-// frames that are not durable, though a match that waits for players repeats its last sync to whoever asks.
-func TestWhoAsksAgainIsNotToldOfFramesThatSendWasNotCalledFor(t *testing.T) {
+// A room that cannot write its journal calls Tick and no Send. A match that waits for players repeats its last sync to
+// a peer that asks again. That sync must not promise frames that are not durable.
+func TestARepeatedSyncPromisesOnlyDurableFrames(t *testing.T) {
 	game := testGame(60)
 	l := newLoop(t, Config{Interval: 1, Closing: Waiting}, game, 1, 1, zigzag)
 	for range 100 {
@@ -35,7 +35,7 @@ func TestWhoAsksAgainIsNotToldOfFramesThatSendWasNotCalledFor(t *testing.T) {
 		s.Tick(now)
 	}
 	if s.syncs.sync == s.syncs.released {
-		t.Fatal("there is no frame that may not be told of")
+		t.Fatal("there is no frame that is not durable")
 	}
 	if n := ask(s.syncs.released - 1); n != 0 {
 		t.Errorf("%d messages before Send", n)

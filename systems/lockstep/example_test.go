@@ -10,7 +10,8 @@ import (
 	"tendon/systems/lockstep"
 )
 
-// A sync every third frame and four frames in hand, over 290 ms and 5 % loss. Nothing is predicted, so nothing is put right.
+// A sync every third frame and four frames in hand, over 290 ms and 5 % loss. Nothing is predicted, so nothing is
+// corrected.
 func ExampleNew() {
 	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
 		Strategy: lockstep.New(lockstep.Config{Interval: 3, Margin: 4})})

@@ -7,9 +7,9 @@ import (
 	"tendon/systems/internal/code"
 )
 
-// frame is what enters one tick: the input of every player, as it was given and before the game has validated it, and
-// the orders in the order of their arrival. It is coded against the inputs of the frame before, which are the same on
-// every peer. Whether an input is valid is decided when the frame is executed, by every peer alike.
+// frame contains the inputs and orders of one tick: the input of every player before validation, and the orders as they
+// arrived. It is coded against the inputs of the frame before, which are the same on every peer. Every peer validates
+// the inputs when it executes the frame.
 type frame struct {
 	inputs []ecs.InputBytes
 	orders []image.Order
@@ -18,7 +18,7 @@ type frame struct {
 	touched image.PlayerSet // whose input an operation has changed in this frame
 }
 
-// Bounds of what is stamped into one frame. What is beyond goes into the next.
+// The most orders that are stamped into one frame. Later ones go into the next.
 const (
 	maxOrders       = 64
 	maxOrderPayload = 8 << 10 // bytes of all payloads
@@ -28,8 +28,7 @@ func newFrame(game *ecs.Game) frame {
 	return frame{inputs: make([]ecs.InputBytes, game.MaxPlayers)}
 }
 
-// follow makes f the frame after the one whose inputs are before, in which nobody has done anything yet. before may
-// be f.inputs.
+// follow makes f the frame after the one whose inputs are before, without any operation yet. before may be f.inputs.
 func (f *frame) follow(before []ecs.InputBytes, game *ecs.Game) {
 	for p := range f.inputs {
 		f.inputs[p] = game.Input.Predict(before[p])

@@ -40,7 +40,7 @@ func seedSyncs(f *testing.F, game *ecs.Game) {
 	}
 }
 
-// What decodes is encoded to the same bytes; what does not is an error and nothing else; operations stay bounded.
+// A message that decodes is encoded to the same bytes. Any other is an error. The number of operations is bounded.
 func FuzzOps(f *testing.F) {
 	game := testGame(60)
 	seedOps(f, game)
@@ -128,7 +128,7 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// Whatever a peer sends, a running server and a running client neither panic nor grow.
+// No message makes a running server or a running client panic or grow.
 func FuzzReceive(f *testing.F) {
 	game := testGame(60)
 	seedOps(f, game)

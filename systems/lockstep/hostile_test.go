@@ -10,8 +10,8 @@ import (
 	"tendon/systems"
 )
 
-// said gives the server a message of peer 0's.
-func (l *loop) said(ch systems.Channel, message []byte) error {
+// receive passes the server a message of peer 0.
+func (l *loop) receive(ch systems.Channel, message []byte) error {
 	return l.server.Receive(0, ch, message, systems.Time(l.Tick)*l.Length, l)
 }
 
@@ -23,7 +23,7 @@ func newRunning(t testing.TB, c Config) *loop {
 	return l
 }
 
-// Whatever is not what the standard says is refused, and changes nothing.
+// Messages that do not follow the standard are refused and change nothing.
 func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 	l := newRunning(t, Config{})
 	game := l.server.Game
@@ -45,7 +45,7 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 		"result of a game that has none": {systems.Reliable, result},
 	} {
 		was := l.server.Peers[0]
-		if err := l.said(c.ch, c.message); !errors.Is(err, ErrMessage) {
+		if err := l.receive(c.ch, c.message); !errors.Is(err, ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
 		now := l.server.Peers[0]
@@ -54,7 +54,7 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 			t.Errorf("%s changed something", name)
 		}
 	}
-	if err := l.said(systems.Datagram, good); err != nil || l.server.running.touched != 1 {
+	if err := l.receive(systems.Datagram, good); err != nil || l.server.running.touched != 1 {
 		t.Errorf("what is well-formed was not taken: %v", err)
 	}
 	if err := l.server.Receive(1, systems.Datagram, good, 0, l); err != nil {
@@ -66,7 +66,7 @@ func TestMalformedMessagesAreRefusedAndChangeNothing(t *testing.T) {
 	}
 }
 
-// Who floods is not heard beyond his budget: the log does not grow by more than it bounds, and the others play on.
+// A flood of messages is refused beyond the sender's budget. The log stays bounded and the other players play on.
 func TestAFloodIsBounded(t *testing.T) {
 	for _, c := range []Config{{}, Article()} {
 		l := newRunning(t, c)
@@ -80,7 +80,7 @@ func TestAFloodIsBounded(t *testing.T) {
 				}
 				number += 40
 				message, _ := m.append(nil, l.server.Game)
-				if err := l.said(systems.Datagram, message); err != nil {
+				if err := l.receive(systems.Datagram, message); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -99,7 +99,7 @@ func TestAFloodIsBounded(t *testing.T) {
 	}
 }
 
-// Numbers that were seen are passed over, however often they come; numbers that jump are the sender's own loss.
+// Operations with numbers that were received before are ignored. Numbers that jump only harm their sender.
 func TestNumbersOfOperationsMayRepeatAndJump(t *testing.T) {
 	l := newRunning(t, Config{})
 	say := func(first uint32, dx ...int8) {
@@ -108,7 +108,7 @@ func TestNumbersOfOperationsMayRepeatAndJump(t *testing.T) {
 			m.ops = append(m.ops, op{in: padInput.Pack(pad{DX: d})})
 		}
 		message, _ := m.append(nil, l.server.Game)
-		if err := l.said(systems.Datagram, message); err != nil {
+		if err := l.receive(systems.Datagram, message); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,8 +129,8 @@ func TestNumbersOfOperationsMayRepeatAndJump(t *testing.T) {
 	}
 }
 
-// What a server sends that does not follow the standard is refused by a client, and changes nothing.
-func TestAClientRefusesWhatNoServerSends(t *testing.T) {
+// A client refuses messages that do not follow the standard, and they change nothing.
+func TestAClientRefusesMalformedMessages(t *testing.T) {
 	l := newRunning(t, Config{})
 	c := l.clients[0]
 	sync := func(h syncHead, codes ...uint64) []byte {

@@ -29,8 +29,8 @@ func (s *Server) announce() {
 	}
 }
 
-// interval is N, the number of frames that one sync covers. It rises a step when more than a fifth of the players could not
-// compute more than 1 % of their ticks in the last 5 s, and falls a step when no player missed 0.1 % for 30 s.
+// interval is N, the number of frames that one sync covers. It rises a step when more than a fifth of the players
+// stalled in more than 1 % of their ticks of the last 5 s. It falls a step when no player reached 0.1 % for 30 s.
 type interval struct {
 	n    int
 	wait int // frames since the clients were last checked

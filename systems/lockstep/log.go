@@ -26,8 +26,8 @@ const blockFrames = 256
 // endBytes is what it takes to know where a code ends.
 const endBytes = 8
 
-// block is a stretch of a log. The code of frame i of it has the bytes [ends[i−1], ends[i]) of codes; the highest bit
-// that is set is not part of it and marks its end.
+// block is a run of frames of a log. The code of frame i has the bytes [ends[i−1], ends[i]) of codes. Its highest set
+// bit marks its end and is not part of it.
 type block struct {
 	first ecs.Tick
 	key   []ecs.InputBytes // inputs of frame first − 1
@@ -35,7 +35,7 @@ type block struct {
 	ends  []int
 }
 
-// newLog returns an empty log of what follows frame f.
+// newLog returns an empty log. Its first frame is the one after f.
 func newLog(f ecs.Tick, game *ecs.Game) *log { return &log{game: game, first: f + 1, last: f} }
 
 // reset empties the log; what follows frame f comes next.

@@ -38,7 +38,7 @@ func checkGame(g *ecs.Game) error {
 	return nil
 }
 
-// op is one thing that a player did: his input became another, or he gave an order.
+// op is an operation of a player: a new input or an order.
 type op struct {
 	isOrder bool
 	in      ecs.InputBytes
@@ -136,8 +136,8 @@ func (m *opsMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 	return nil
 }
 
-// resultMessage is what a client computed the match to have come to: the frame in which it ended, the checksum of the
-// state then, and Game.Result's bytes, which their digest is taken of.
+// resultMessage is a player's claim of a result: the frame in which the match ended, the checksum of that state, and
+// the bytes of Game.Result.
 type resultMessage struct {
 	tick   ecs.Tick
 	sum    image.Checksum

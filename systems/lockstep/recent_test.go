@@ -6,10 +6,9 @@ import (
 	"tendon/ecs"
 )
 
-// A client that datagrams have brought a whole window beyond the frame after which the server began to send the rest
-// over the reliable channel still knows the inputs that the rest is coded against. It did not, and was stuck for good: a
-// swarm's seed 27.
-func TestWhatTheOtherChannelBeginsWithIsStillRemembered(t *testing.T) {
+// Datagrams may bring a client a whole window beyond the frame after which the server sends on the reliable channel.
+// The client then still has the inputs that those frames are coded against.
+func TestInputsBeforeReliableFramesAreKept(t *testing.T) {
 	var r recent
 	game := &ecs.Game{MaxPlayers: 2}
 	r.init(game)

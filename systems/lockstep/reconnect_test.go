@@ -31,7 +31,7 @@ type delivery struct {
 	upTo        ecs.Tick // which end here: what the server had when it came back
 }
 
-// delivered takes note of what is sent to c from now on, until it holds what the server has now.
+// delivered records the messages that are sent to c from now on, until c holds the frames that the server has now.
 func (r *rig) delivered(c *client) *delivery {
 	d := &delivery{}
 	next := r.onSend
@@ -68,9 +68,9 @@ func (r *rig) company(n int, path simnet.Profile) {
 	}
 }
 
-// LS-WARM: who died at c = 1000 and comes back when the server is at 1600 is sent the frames 1001 … and no others.
-// His process may be the same or another one, which has the state from the log on its disk.
-func TestLSWarmWhoComesBackIsSentWhatIsMissing(t *testing.T) {
+// LS-WARM: a client that died at c = 1000 and reconnects when the server is at 1600 receives the frames 1001 … and no
+// others. Its process may be the same, or a new one that has the state from the log on its disk.
+func TestLSWarmAReconnectBringsTheMissingFrames(t *testing.T) {
 	for _, process := range []string{"same process", "log on disk"} {
 		onBoth(t, "LS-WARM/"+process, lockstep.Config{Simulate: lockstep.OnDemand}, func(t *testing.T, config lockstep.Config) {
 			r := newRig(t, newGame(0), config, 16)
@@ -104,9 +104,10 @@ func TestLSWarmWhoComesBackIsSentWhatIsMissing(t *testing.T) {
 	}
 }
 
-// LS-COLD, LS-09: who has nothing is sent all frames from the first, where the server has only State(0); or an image of
-// a checkpoint and the frames since. Either way he ends in the same state, and nobody else notices.
-func TestLS09LSColdWhoHasNothingEndsInTheSameState(t *testing.T) {
+// LS-COLD, LS-09: a client without any state receives all frames from the first, where the server has only State(0).
+// Otherwise it receives the image of a checkpoint and the frames since. In both cases it ends in the same state, and
+// the other clients are not affected.
+func TestLS09LSColdAClientWithoutAStateEndsInTheSame(t *testing.T) {
 	for _, checkpoint := range []ecs.Tick{0, 1500} {
 		config := lockstep.Config{Simulate: lockstep.OnDemand}
 		if checkpoint > 0 {
@@ -149,8 +150,8 @@ func TestLS09LSColdWhoHasNothingEndsInTheSameState(t *testing.T) {
 	}
 }
 
-// LS-08: after five minutes, who missed ten seconds is sent little more than the operations of those, is back as soon as
-// 600 frames can be computed, and disturbs nobody.
+// LS-08: after five minutes, a client that missed ten seconds receives little more than the operations of those. It is
+// live again as soon as it has computed 600 frames, and disturbs no other client.
 func TestLS08AWarmReconnectCostsTheOperationsThatAreMissing(t *testing.T) {
 	notUnderRace(t)
 	const back, missing = ecs.Tick(18000), ecs.Tick(600)
@@ -197,7 +198,7 @@ func TestLS08AWarmReconnectCostsTheOperationsThatAreMissing(t *testing.T) {
 }
 
 // LS-10: a client whose frames the server no longer keeps is given an image instead.
-func TestLS10WhoIsTooFarBehindIsGivenAnImage(t *testing.T) {
+func TestLS10AClientTooFarBehindReceivesAnImage(t *testing.T) {
 	notUnderRace(t)
 	for _, simulate := range []lockstep.Simulate{lockstep.Always, lockstep.OnDemand} {
 		onBoth(t, fmt.Sprintf("LS-10/Simulate=%d", simulate), lockstep.Config{Simulate: simulate, Backlog: 6 << 10}, func(t *testing.T, config lockstep.Config) {
@@ -221,8 +222,8 @@ func TestLS10WhoIsTooFarBehindIsGivenAnImage(t *testing.T) {
 	}
 }
 
-// What a player did before his connection ended and what he does afterwards is carried out once, and his old messages,
-// which are still on the way, do nothing. An order whose confirmation was lost with the connection counts once too.
+// The operations of a player before and after a reconnect are each carried out once. Old messages that are still on the
+// way do nothing. An order whose confirmation was lost with the connection counts once too.
 func TestOperationsAroundAReconnectAreCarriedOutOnce(t *testing.T) {
 	onBoth(t, "reconnect", lockstep.Config{}, func(t *testing.T, config lockstep.Config) {
 		r := newRig(t, newGame(0), config, 12)

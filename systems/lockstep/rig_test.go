@@ -129,22 +129,22 @@ type client struct {
 	peer  *halves.Peer
 	rig   *rig
 	play  func(c *client, frame int) pad
-	loads int // of the peer, when heard and live were reset
+	loads int // of the peer, when announced and live were reset
 
-	heard   ecs.Tick // newest S that reached it
-	pad     pad
-	ran     map[ecs.Tick]time.Duration
-	live    time.Duration // when it was first live since it loaded; 0: not yet
-	lags    []lag
-	stalls  []stall
-	due     int // ticks that were due while live
-	lost    int // of them, those that could not be computed
-	checked int // states compared
-	spoil   func(w *ecs.World)
-	pressed [256]time.Duration // when its Held became that; 0: it is shown
-	display []time.Duration    // from such a change to the frame that has it
-	before  ecs.Tick           // its tick before the frame
-	stalled uint64             // Stats().Stalls before the frame
+	announced ecs.Tick // newest S that reached it
+	pad       pad
+	ran       map[ecs.Tick]time.Duration
+	live      time.Duration // when it was first live since it loaded; 0: not yet
+	lags      []lag
+	stalls    []stall
+	due       int // ticks that were due while live
+	lost      int // of them, those that could not be computed
+	checked   int // states compared
+	spoil     func(w *ecs.World)
+	pressed   [256]time.Duration // when its Held became that; 0: it is shown
+	display   []time.Duration    // from such a change to the frame that has it
+	before    ecs.Tick           // its tick before the frame
+	stalled   uint64             // Stats().Stalls before the frame
 
 	onHear  func(ch systems.Channel, m []byte)
 	onFrame func()
@@ -217,8 +217,8 @@ func (r *rig) took(f systems.FinalTick) {
 	r.frames = append(r.frames, rec)
 }
 
-// code returns the number of operations in a frame and the least bits that they take: one per frame; in a frame with
-// operations one per player, a byte and a bit per changed byte; and the orders.
+// code returns the number of operations in a frame and the fewest bits that they take. A frame takes one bit. With
+// operations it takes a bit per player, a byte and a bit per changed byte, and the orders.
 func (r *rig) code(f *systems.FinalTick) (ops, bits int) {
 	bits = 1
 	last := make([]ecs.InputBytes, r.Game.MaxPlayers)
@@ -347,14 +347,14 @@ func (c *client) restart() {
 // loaded resets the measurements after a Load.
 func (c *client) loaded() {
 	if c.loads != c.peer.Loads {
-		c.loads, c.live, c.heard = c.peer.Loads, 0, c.peer.World.Tick()
+		c.loads, c.live, c.announced = c.peer.Loads, 0, c.peer.World.Tick()
 	}
 }
 
 func (c *client) receive(ch systems.Channel, m []byte, now time.Duration) error {
 	c.loaded()
 	if s, _, ok := readSync(m); ok {
-		c.heard = max(c.heard, s)
+		c.announced = max(c.announced, s)
 	}
 	err := c.Receive(ch, m, now)
 	if c.onHear != nil {
@@ -366,8 +366,8 @@ func (c *client) receive(ch systems.Channel, m []byte, now time.Duration) error 
 // executed checks a frame of the client: c ≤ S, its inputs and orders are the server's, and so is its state.
 func (c *client) executed(f systems.FinalTick) {
 	r := c.rig
-	if f.Tick > c.heard || f.Tick > r.promised || int(f.Tick) >= len(r.frames) {
-		r.T.Fatalf("client %d executes frame %d: it received S = %d, S = %d was sent, %d frames have ended", c.peer.ID, f.Tick, c.heard, r.promised, len(r.frames)-1)
+	if f.Tick > c.announced || f.Tick > r.promised || int(f.Tick) >= len(r.frames) {
+		r.T.Fatalf("client %d executes frame %d: it received S = %d, S = %d was sent, %d frames have ended", c.peer.ID, f.Tick, c.announced, r.promised, len(r.frames)-1)
 	}
 	want := &r.frames[f.Tick]
 	if got := describe(nil, &f); !bytes.Equal(got, want.text) {
@@ -413,8 +413,8 @@ func (c *client) afterFrame(time.Duration) {
 	if c.Live() && c.live == 0 {
 		c.live = c.rig.Net.Now()
 	}
-	if c.Stats().Present > c.heard {
-		c.rig.T.Fatalf("client %d: c = %d, S = %d", c.peer.ID, c.Stats().Present, c.heard)
+	if c.Stats().Present > c.announced {
+		c.rig.T.Fatalf("client %d: c = %d, S = %d", c.peer.ID, c.Stats().Present, c.announced)
 	}
 	if c.onFrame != nil {
 		c.onFrame()

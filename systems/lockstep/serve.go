@@ -7,8 +7,7 @@ import (
 	"tendon/systems/internal/code"
 )
 
-// Bounds of what one peer is sent over the reliable channel, so that a peer that has much to catch up with leaves room for
-// the others.
+// The most bytes that one peer receives on the reliable channel, so that a peer far behind leaves room for the others.
 const (
 	chunkBytes  = 16 << 10 // in one sync
 	flightBytes = 48 << 10 // unacknowledged, beyond which nothing is added
@@ -17,8 +16,8 @@ const (
 // quiet is how long a peer that sends nothing is still sent syncs.
 const quiet = 2 * systems.Second
 
-// sendLarge sends peers that are near the operations of the frames that are too large for a datagram, and releases the
-// frames up to sync: from here on, they may be sent.
+// sendLarge sends the operations of the frames that are too large for a datagram to the near peers. It releases the
+// frames up to sync, which may be sent from now on.
 func (s *Server) sendLarge() {
 	s.pass(s.Sending.Now)
 	s.syncs.released = s.syncs.sync
@@ -139,8 +138,8 @@ func (s *Server) sendStamped(p *peer) {
 	s.running.orders = s.running.orders[:0]
 }
 
-// sendNear sends a peer all frames that it has not acknowledged, in a datagram: as far as they fit, those on the reliable
-// channel too, which repeats a lost message that nothing follows only after several round trips.
+// sendNear sends a peer all frames that it has not acknowledged, in a datagram. As far as they fit, it repeats those on
+// the reliable channel, too, which repeats the last message only after several round trips.
 func (s *Server) sendNear(p *peer, out systems.Outbox) {
 	link, first := &p.Own, p.Acked+1
 	if s.syncs.sync > p.Acked+redundant {

@@ -15,7 +15,7 @@ import (
 	"tendon/systems"
 )
 
-// A Config that cannot work is refused by the name of the field, with what would work.
+// The error of an invalid Config names the field and a valid value.
 func TestAConfigThatCannotWorkIsRefusedByTheFieldsName(t *testing.T) {
 	world := newWorld(t, testGame(60), 1)
 	for _, test := range []struct {
@@ -37,7 +37,7 @@ func TestAConfigThatCannotWorkIsRefusedByTheFieldsName(t *testing.T) {
 		if !errors.Is(err, ErrConfig) || !errors.As(err, &field) || !strings.HasPrefix(err.Error(), "lockstep: bad Config: "+test.says) {
 			t.Errorf("%+v: %v", test.Config, err)
 		}
-		// What two frames take, only the rate says.
+		// Only the tick rate determines the time of two frames.
 		if early := test.Check(); test.Wait < systems.Second/20 && (early == nil || early.Error() != err.Error()) {
 			t.Errorf("%+v: Check says %v", test.Config, early)
 		}
@@ -62,9 +62,9 @@ func TestAConfigThatCannotWorkIsRefusedByTheFieldsName(t *testing.T) {
 	}
 }
 
-// What a client must know reaches it in the Params, whatever its own program's defaults are; Params that no server
-// sends are refused.
-func TestParamsTellAClientWhatItMustKnow(t *testing.T) {
+// The Params carry the settings that a client needs, whatever the defaults of its own program are. Params that no
+// server sends are refused.
+func TestParamsCarryTheSettingsOfAClient(t *testing.T) {
 	for _, c := range []Config{{}, Article(), {Interval: 15, Margin: 12, Reliable: true, Closing: Hybrid}} {
 		s := New(c)
 		half, err := Strategy.NewClient(systems.ClientConfig{World: newWorld(t, testGame(60), 1), Params: s.Params})
@@ -85,8 +85,8 @@ func TestParamsTellAClientWhatItMustKnow(t *testing.T) {
 	}
 }
 
-// What a log was given, it gives back: every frame whole, from wherever one begins to read, and to other logs.
-func TestALogGivesBackWhatItWasGiven(t *testing.T) {
+// A log returns every frame that was added, from any position, and to other logs.
+func TestALogReturnsEveryFrame(t *testing.T) {
 	game := testGame(60)
 	l, r := newLog(7, game), image.NewRand(1)
 	f, before := newFrame(game), make([]ecs.InputBytes, game.MaxPlayers)
@@ -125,8 +125,8 @@ func TestALogGivesBackWhatItWasGiven(t *testing.T) {
 	}
 }
 
-// A spectator follows like everybody, and what he says is not heard.
-func TestASpectatorFollowsAndIsNotHeard(t *testing.T) {
+// A spectator receives every frame, and its operations are refused.
+func TestASpectatorFollowsAndItsOperationsAreRefused(t *testing.T) {
 	for _, reliable := range []bool{false, true} {
 		m := newMatch(t, testGame(60), 9, Config{Reliable: reliable})
 		m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, wander(1))
@@ -142,9 +142,9 @@ func TestASpectatorFollowsAndIsNotHeard(t *testing.T) {
 	}
 }
 
-// LS-09, LS-10: who has nothing is served from the image that there is, and one who comes late to a server that
-// computes nothing from the beginning: either catches up, quickly, and without news of what it missed.
-func TestWhoComesLateCatchesUp(t *testing.T) {
+// LS-09, LS-10: a client without a state starts from the image that there is. One that joins a server without
+// simulation late starts from the first frame. Both catch up quickly, and without the events that they missed.
+func TestALateClientCatchesUp(t *testing.T) {
 	for i, way := range ways {
 		if raceDetector && i > 2 {
 			continue // the same, slowly
@@ -200,12 +200,12 @@ func TestABoundedBacklogIsKeptAndOutlived(t *testing.T) {
 	}
 }
 
-// A client that heard nothing for a while, but not too long, gets what it missed over the reliable channel, goes on
-// and is live again.
+// A client that received nothing for a while, but not too long, receives what it missed on the reliable channel and is
+// live again.
 func TestAnOutageIsCaughtUpWithoutAnImage(t *testing.T) {
 	for i, way := range ways {
 		if way.config.Closing != Optimistic || raceDetector && i > 1 {
-			continue // everybody waits for him; or it is the same, slowly
+			continue // the others wait for the player; or it is the same, slowly
 		}
 		t.Run(way.name, func(t *testing.T) {
 			m := four(t, profile(t, "P3"), 12, way.config)
@@ -221,7 +221,7 @@ func TestAnOutageIsCaughtUpWithoutAnImage(t *testing.T) {
 	}
 }
 
-// A server that is made anew from what was recorded goes on where the old one was, and serves who holds older states.
+// A server that starts again from its record goes on where the old one was, and serves clients that hold older states.
 func TestARestartedServerGoesOnFromItsRecord(t *testing.T) {
 	game := testGame(60)
 	var record []systems.FinalTick
@@ -285,7 +285,8 @@ func past(record []systems.FinalTick) iter.Seq[systems.FinalTick] {
 	}
 }
 
-// The interval rises when more than a fifth stall, falls when for half a minute nobody does, and stays in its bounds.
+// The interval rises when more than a fifth of the clients stall, falls when none does for half a minute, and stays in
+// its bounds.
 func TestTheIntervalFollowsTheClients(t *testing.T) {
 	v := interval{n: 2}
 	peers := make([]peer, 6)
@@ -336,7 +337,7 @@ func TestAnInputThatTheGameRefusesCountsForNothing(t *testing.T) {
 		for s := range 3 {
 			m.join(profile(t, "P3"), simnet.Clock{}, s, 60, wander(uint64(s)))
 		}
-		m.given = true              // what a server that does not compute tells of is what was given
+		m.given = true              // a server without simulation publishes inputs as they were given
 		m.Net.RunUntil(tickAt(361)) // in which the inputs of those who move are refused: the image has others than the log
 		late := m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, wander(8))
 		m.Net.RunUntil(9 * time.Second)
@@ -377,8 +378,8 @@ func TestAServerThatWaitsRepeatsWhatWasLost(t *testing.T) {
 	m.wantSound(200)
 }
 
-// Who leaves does nothing from that frame on, whatever he held; what somebody does before he has joined waits for that;
-// and a seat that another connection takes starts clean.
+// A player who leaves has no input from that frame on. Operations before the join take effect with the join. A seat
+// that another connection takes starts clean.
 func TestASeatStartsCleanAndWaitsForTheJoin(t *testing.T) {
 	s, l := newServerHalf(t, Config{RelayAtOnce: true})
 	say := func(first uint32, dx int8, fire bool) {

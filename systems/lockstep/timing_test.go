@@ -12,11 +12,11 @@ import (
 	"tendon/systems/lockstep"
 )
 
-// The vectors run at 60 Hz, with times in whole nanoseconds: frame f ends at ⌊f·10⁹/60⌋ ns, and a client whose first
-// sync comes 10 ms later has a grid of the same times and 10 ms.
+// The vectors run at 60 Hz, with times in whole nanoseconds. Frame f ends at ⌊f·10⁹/60⌋ ns. A client whose first sync
+// comes 10 ms later has a grid of the same times plus 10 ms.
 const way = 10 * ms
 
-// stage seats three clients whose frames fall on the very moments at which syncs come. Nobody does anything but press.
+// stage seats three clients whose frames fall on the very moments at which syncs come. Players only press.
 func stage(t testing.TB, config lockstep.Config) *rig { return stageAt(t, config, 60) }
 
 // stageAt is stage with displays of another rate, which must be a multiple of 60 Hz.
@@ -160,8 +160,8 @@ func opsIn(m []byte) int {
 	return int(m[i+1+1+1+2])
 }
 
-// LS-04, LS-DELAY40 in article mode: one sync that is 40 ms late costs one stall of 3 ticks; the next one that is finds
-// the slack that was learned.
+// LS-04, LS-DELAY40 in article mode: one sync that is 40 ms late costs one stall of 3 ticks. The next late sync arrives
+// within the slack that was learned.
 func TestLS04ALateSyncCostsOneStallAndTheNextNone(t *testing.T) {
 	onBoth(t, "LS-DELAY40", lockstep.Article(), func(t *testing.T, config lockstep.Config) {
 		for _, again := range []bool{false, true} {
@@ -259,9 +259,9 @@ func TestLS05WithN1EveryLateSyncStalls(t *testing.T) {
 	}
 }
 
-// LS-05: on datagrams a sync repeats what is not acknowledged, so that with N = 1 one that is late alone costs no more
-// than the time to the next one.
-func TestLS05TheNextSyncBringsWhatALateOneHas(t *testing.T) {
+// LS-05: a sync in a datagram repeats the frames that are not acknowledged. So with N = 1 a single late one costs no
+// more than the time to the next.
+func TestLS05TheNextSyncRepeatsALateOne(t *testing.T) {
 	r := stage(t, lockstep.Config{Interval: 1, Margin: lockstep.NoMargin, NoCatchUp: true})
 	c := r.clients[0]
 	r.Net.Script(r.Node, c.peer.Node, simnet.Rule{Delay: 40 * ms, Match: func(_ simnet.Channel, m []byte) bool {

@@ -12,7 +12,7 @@ import (
 	"tendon/systems"
 )
 
-// ending is the test game with a result in tick 400, or in the ticks that are given: where everybody stands.
+// ending is the test game with a result in tick 400, or in the given ticks. The result is the place of every player.
 func ending(ticks ...ecs.Tick) *ecs.Game {
 	if len(ticks) == 0 {
 		ticks = []ecs.Tick{400}
@@ -30,8 +30,7 @@ func ending(ticks ...ecs.Tick) *ecs.Game {
 	return g
 }
 
-// spoil changes a client's state behind its back after it has executed a frame, for good: a place could be put right by
-// the game itself.
+// spoil changes a client's state after it has executed a frame, permanently. The game itself could correct a place.
 func spoil(p *player, f ecs.Tick) {
 	done := false
 	next := p.onFrame
@@ -46,9 +45,9 @@ func spoil(p *player, f ecs.Tick) {
 	}
 }
 
-// LS-11 and LS-14: whether the server computes the match or only keeps it, the one who differs is found within a
-// second, blamed alone, and put right with an image; and what the match came to is decided by the votes of all.
-func TestWhoDiffersIsFoundAndTheMatchIsDecided(t *testing.T) {
+// LS-11 and LS-14: the client that differs is found within a second, blamed alone, and corrected with an image. The
+// votes of all decide the match. Both hold whether the server computes the match or only keeps the log.
+func TestADesyncIsFoundAndTheMatchIsDecided(t *testing.T) {
 	for _, way := range []struct {
 		simulate Simulate
 		wrong    int // clients that differ
@@ -140,7 +139,7 @@ func TestALyingMajorityIsOverruledByAServerThatComputes(t *testing.T) {
 }
 
 // A player who says that the match has ended when it has not gets it played, and no decision.
-func TestAnEndThatWasNoneIsNotDecided(t *testing.T) {
+func TestAFalseEndIsNotDecided(t *testing.T) {
 	m := newMatch(t, ending(), 3, Config{Simulate: OnDemand, VoteTime: systems.Second})
 	for s := range 4 {
 		m.join(profile(t, "P2"), simnet.Clock{}, s, 60, wander(uint64(s)))
@@ -195,7 +194,7 @@ func TestEveryMatchOfARoomIsDecided(t *testing.T) {
 				if s == 3 {
 					m.OnUp = func(p *halves.Peer, _ systems.Channel, message []byte) {
 						if p == c.peer && message[0] == kindResult {
-							message[0] = 99 // he is silent, so that the vote takes its time
+							message[0] = 99 // the player does not vote, so that the vote lasts until its deadline
 						}
 					}
 				}

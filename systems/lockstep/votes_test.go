@@ -33,10 +33,9 @@ func lying(first byte, end ecs.Tick) *ecs.Game {
 	return g
 }
 
-// election is one line of the table. Of players, one letter each: A says what came out, B and C something else, D says
-// what came out and then something else, E that it came out a tick later; - says nothing; L says what B does, after the
-// time to vote is over. tainted players were found to differ once before: who was not and contradicts a majority has it
-// audited.
+// election is one line of the table. Each player has one letter. A claims the true result, B and C another one. D
+// claims the true result and then another, E claims it a tick later. L claims what B does, after the deadline; - claims
+// nothing. tainted players differed once before. A majority is audited if a player who is not tainted contradicts it.
 type election struct {
 	id      string
 	players string
@@ -165,7 +164,7 @@ func (c *client) flipAt(frames ...ecs.Tick) {
 	}
 }
 
-// A majority is told when voting is over: when all have voted, or at the deadline if one is silent, and not before.
+// A majority is published when voting is over: when all have voted, or at the deadline if a player has not.
 func TestLS11TheVerdictComesWhenVotingIsOver(t *testing.T) {
 	for _, v := range []struct {
 		players string
@@ -195,8 +194,8 @@ func TestLS11TheVerdictComesWhenVotingIsOver(t *testing.T) {
 	}
 }
 
-// LS-14: a bit that flips in one client's state at frame f is found out by the check of a frame ≤ f + 60, in the moment
-// that the votes on it are there, and only that client is blamed and put right.
+// LS-14: a bit flips in one client's state at frame f. The check of a frame ≤ f + 60 finds it as soon as the votes have
+// arrived. Only that client is blamed and corrected.
 func TestLS14OneFlippedBitIsFoundWithinASecond(t *testing.T) {
 	notUnderRace(t)
 	for _, simulate := range []lockstep.Simulate{lockstep.OnDemand, lockstep.Always} {
@@ -264,8 +263,8 @@ func untouched(t *testing.T, c, twin *client) {
 	}
 }
 
-// LS-14: who differs for the third time is removed from the match, at the third check and not before, and the others
-// play on without him.
+// LS-14: a player who differs for the third time is removed from the match, at the third check and not before. The
+// other players play on.
 func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 	for _, simulate := range []lockstep.Simulate{lockstep.OnDemand, lockstep.Always} {
 		onBoth(t, fmt.Sprintf("LS-14/strikes/Simulate=%d", simulate), lockstep.Config{Simulate: simulate}, func(t *testing.T, config lockstep.Config) {
@@ -276,10 +275,10 @@ func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 			c := r.clients[2]
 			r.onSend = func(to *client, _ systems.Channel, _ []byte) {
 				if to == c && c.peer.Removed {
-					t.Fatal("the server still sends to who was removed")
+					t.Fatal("the server still sends to a player who was removed")
 				}
 			}
-			// Each flip comes when the one before was put right.
+			// Each flip comes after the correction of the one before.
 			c.spoil = func(w *ecs.World) {
 				if !c.peer.Faulty && c.Live() && w.Tick()%60 == 30 && r.Server.Done() > 60 {
 					story.Write(w).Sum ^= 1
@@ -300,7 +299,7 @@ func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 				}
 			}
 			if !left {
-				t.Error("no frame takes him out of the match")
+				t.Error("no frame has the order that removes the player")
 			}
 			for i, o := range r.clients {
 				if o != c && (len(o.peer.Flagged) > 0 || o.lost > 0 || o.Stats().Present+20 < r.Server.Done() || o.checked < 1000) {
@@ -311,8 +310,8 @@ func TestLS14TheThirdStrikeRemoves(t *testing.T) {
 	}
 }
 
-// LS-14: where two and more differ there is no majority of three; a server that did not compute the match does it then,
-// as far as it must, and both are found.
+// LS-14: where two or more of four differ there is no majority of three. A server without simulation then computes the
+// match as far as needed, and both are found.
 func TestLS14WithoutAMajorityTheServerComputes(t *testing.T) {
 	onBoth(t, "LS-14/2:1:1", lockstep.Config{Simulate: lockstep.OnDemand}, func(t *testing.T, config lockstep.Config) {
 		r := newRig(t, newGame(0), config, 14)

@@ -332,7 +332,8 @@ func TestTheWireVectorsHoldBothWays(t *testing.T) {
 	}
 }
 
-// A frame by digest waits for its operations, and is whole with the last of them: the digest is of what they make.
+// A frame by digest waits for its operations, and is whole with the last of them. The digest is that of the frame that
+// they form.
 func TestTheDigestOfTheVectorsIsOfTheirOperations(t *testing.T) {
 	c := newReceiver(t).client(t)
 	list := map[string][]byte{}

@@ -260,7 +260,7 @@ func TestTheDelayFollowsAConnectionThatBecomesSlow(t *testing.T) {
 }
 
 // RB-08: an outage of 250 ms costs at most one stall, and what was missed is confirmed 300 ms and a round trip later.
-func TestAnOutageOfAQuarterSecondIsMadeUpForAtOnce(t *testing.T) {
+func TestAnOutageOfAQuarterSecondIsCaughtUpAtOnce(t *testing.T) {
 	path := profile(t, "P8")
 	path.Up.Burst, path.Down.Burst = simnet.Burst{}, simnet.Burst{}
 	m := several(t, 2, path, 8, systems.ClientConfig{})
@@ -370,7 +370,7 @@ func TestARoundTripOfAQuarterSecondTakesSixteenTicks(t *testing.T) {
 
 // RING: a client that was away for longer than the server keeps input sets receives an image. It never restores a state that
 // the ring has lost. No frame computes more than 8 missed ticks, and no press is repeated in them.
-func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
+func TestASuspendedClientReceivesAnImage(t *testing.T) {
 	for _, away := range []time.Duration{5 * time.Second, 30 * time.Second} {
 		m := several(t, 2, profile(t, "P3"), 30, systems.ClientConfig{})
 		c := m.clients[0]
@@ -413,7 +413,7 @@ func TestAClientThatWasSuspendedIsGivenAnImage(t *testing.T) {
 }
 
 // A server that paused computes the missed ticks in one frame. No client's clock is wrong after it.
-func TestAHitchOfTheServerIsMadeUpFor(t *testing.T) {
+func TestAHitchOfTheServerIsCaughtUp(t *testing.T) {
 	m := four(t, profile(t, "P3"), 31, systems.ClientConfig{})
 	m.Net.At(4*time.Second, func() { m.Hitch = true })
 	m.Net.At(5*time.Second, func() { m.Hitch = false })

@@ -2,8 +2,8 @@
 // of each tick, at a constant pace. A client runs ahead with its own inputs and predicted inputs of the other players, and
 // rewinds where the server's input set differs.
 //
-// Input prediction with rollback follows GGPO. The timing follows Overwatch (Timothy Ford, "Overwatch Gameplay Architecture
-// and Netcode", GDC 2017): the server uses exactly one input per player and tick and repeats the last where one is missing.
+// Input prediction with rollback follows GGPO. The timing follows Timothy Ford ("Overwatch Gameplay Architecture and
+// Netcode", GDC 2017). The server uses exactly one input per player and tick, and repeats the last where one is missing.
 // It reports the margin to the client, whose clock then runs a little faster or slower.
 //
 // The server half simulates too. Its states serve joins, resyncs, decisions and recordings, and are compared with the

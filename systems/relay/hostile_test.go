@@ -32,7 +32,7 @@ func TestInputsAtTwentyTimesTheRateChangeNothing(t *testing.T) {
 }
 
 // A player whose clock runs half as fast again moves as far as the others.
-func TestAFastClockMovesNobodyFaster(t *testing.T) {
+func TestAFastClockMovesNoPlayerFaster(t *testing.T) {
 	m := newMatch(t, testGame(60), 51)
 	right := func(*player, int) pad { return pad{DX: 8} }
 	m.join(profile(t, "P3"), simnet.Clock{DriftPPM: 500_000}, systems.ClientConfig{Seat: 0}, 60, right)
@@ -52,7 +52,7 @@ func TestAFastClockMovesNobodyFaster(t *testing.T) {
 }
 
 // A client that lies about its checksum is the only one that is flagged.
-func TestALieAboutAChecksumFlagsOnlyTheLiar(t *testing.T) {
+func TestAFalseChecksumFlagsOnlyItsSender(t *testing.T) {
 	m := four(t, profile(t, "P3"), 52, systems.ClientConfig{})
 	m.Net.At(5*time.Second, func() {
 		for _, lie := range []hashMessage{{240, 1}, {180, 2}, {1 << 40, 3}, {0, 4}, {61, 5}} {
@@ -72,7 +72,7 @@ func TestALieAboutAChecksumFlagsOnlyTheLiar(t *testing.T) {
 }
 
 // Anything may come from a peer. Nothing of it reaches another, or grows.
-func TestRubbishFromAPeerIsRefusedAndReachesNobody(t *testing.T) {
+func TestRandomMessagesAreRefusedAndNotForwarded(t *testing.T) {
 	m := four(t, profile(t, "P3"), 53, systems.ClientConfig{})
 	m.Hostile = true
 	bad := m.clients[3]
@@ -104,7 +104,7 @@ func TestRubbishFromAPeerIsRefusedAndReachesNobody(t *testing.T) {
 }
 
 // table is a server with a player and a spectator, and what both refuse.
-func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
+func TestTheServerRefusesMalformedMessages(t *testing.T) {
 	m := newMatch(t, testGame(60), 54)
 	out := halves.Discard
 	s := m.server
@@ -184,7 +184,7 @@ func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
 }
 
 // A message that is refused changes nothing on a client either, wherever in it the fault lies.
-func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
+func TestTheClientRefusesMalformedMessages(t *testing.T) {
 	game := testGame(60)
 	half, err := NewClient(systems.ClientConfig{World: newWorld(t, game, 1)})
 	if err != nil {

@@ -66,7 +66,7 @@ func afterwards(t testing.TB, game *ecs.Game, c *pastMatch, from int) *Server {
 
 // A restarted server sends a peer with an older state the same inputs and orders as the server before. They lead to the same
 // states, and the match continues with the peer.
-func TestAServerThatKnowsThePastServesWhoHoldsAnOlderState(t *testing.T) {
+func TestAServerWithThePastServesOlderStates(t *testing.T) {
 	game := testGame(60)
 	long := play(t, game, 1300)
 	short := &pastMatch{ticks: long.ticks[:300], sums: long.sums}

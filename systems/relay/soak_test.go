@@ -45,8 +45,8 @@ func (m *match) log() {
 	}
 }
 
-// RB-01: at every tick that a client has confirmed its state is the server's, on every profile, over datagrams and
-// where everything goes over a reliable ordered channel, and the run saw rollbacks.
+// RB-01: at every confirmed tick a client's state is the server's. This holds on every profile, over datagrams and
+// where everything uses the reliable channel, and the run had rollbacks.
 func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 	for _, channel := range []string{"datagram", "reliable"} {
 		for i := range 10 {
@@ -67,8 +67,8 @@ func TestEveryConfirmedTickEqualsTheServersOnEveryProfile(t *testing.T) {
 				m.Net.RunUntil(max(soakTime(), 12*path.Up.Delay))
 				m.log()
 				if m.Reliable && (i == 7 || i == 9) {
-					// Up to two seconds of round trip, and everything waits for what was lost: nothing can be played so,
-					// and clients fall so far behind that they are given images. It must not break either.
+					// Up to two seconds of round trip, and everything waits for lost packets. Clients fall so far
+					// behind that they receive images. The match must not break.
 					for _, c := range m.clients {
 						if st := m.server.PeerStats(c.peer.ID); st.Desyncs > 0 {
 							t.Errorf("%+v", st)
@@ -102,9 +102,9 @@ func TestTwinsAndReorderedMessagesChangeNothing(t *testing.T) {
 	}
 }
 
-// The gates of strategies.md section 15 for D = 0 and a window of 30: W p99 ≤ 9 on P3 and ≤ 26 on P5, stall 0 and
-// ≤ 0.2 %. On P3, W p99 is 10 as it is after a frame's step and 9 before it. Without jitter and loss it is 7 there: a
-// round trip of 6 ticks and one of margin.
+// The gates of strategies.md section 15 for D = 0 and a window of 30. W p99 is at most 9 on P3 and 26 on P5, stalls at
+// most 0 and 0.2 %. On P3, W p99 is 10 as it is after a frame's step and 9 before it. Without jitter and loss it is 7
+// there: a round trip of 6 ticks and one of margin.
 func TestTheWindowStaysWithinTheGates(t *testing.T) {
 	if raceDetector {
 		t.Skip("the same figures, slowly")

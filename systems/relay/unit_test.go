@@ -13,8 +13,8 @@ import (
 	"tendon/systems/internal/inputs"
 )
 
-// A margin is a fraction of a tick, by the room's grid and not by when the server came to compute, and there is none
-// before the grid is known.
+// A margin is a fraction of a tick on the room's grid, whenever the server computes. There is none before the grid is
+// known.
 func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 	l := newLoop(t, testGame(60), 1, 1, zigzag)
 	s, epoch := l.server, 1000*systems.Second
@@ -42,9 +42,9 @@ func TestMarginsAreFractionsOfATickOnTheRoomsGrid(t *testing.T) {
 	}
 }
 
-// A client whose clock is so wrong that none of its inputs is of use hears by how much, or it would never be right: that
-// is so where the first round trip was not measured yet, on a connection of two seconds.
-func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
+// A client whose clock is so wrong that none of its inputs is in time receives the error. This happens on a connection
+// of two seconds before the first round trip is measured.
+func TestAClockThatIsFarOffReceivesTheError(t *testing.T) {
 	l := newLoop(t, testGame(60), 1, 1, zigzag)
 	s := l.server
 	for f := ecs.Tick(1); f <= 200; f++ {
@@ -67,8 +67,9 @@ func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 	}
 }
 
-// Where more ticks are under way than a datagram holds, successive confirmations carry successive ticks, up to the
-// present and then anew from the last acknowledged one: a client that is two seconds away hears of all in three datagrams.
+// More ticks may be under way than a datagram holds. Then successive confirmations carry successive ticks up to the
+// present, and start again from the last acknowledged one. A client that is two seconds away receives all in three
+// datagrams.
 func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
 	game := largeGame(16)
 	r := image.NewRand(1)
@@ -104,7 +105,7 @@ func TestConfirmationsGoOnWhereTheLastEnded(t *testing.T) {
 	}
 }
 
-// What waits of one connection is not played by the next that takes the seat.
+// Inputs that wait from one connection are not used for the next one in the seat.
 func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	l := newLoop(t, testGame(60), 2, 1, zigzag)
 	s := l.server
@@ -128,9 +129,9 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	s.Open(0, 0, s.Done(), 0, l)
 	s.Tick(0)
 	if in := padInput.Unpack(s.Step.Inputs[0]); in.DX != 7 || in.Fire {
-		t.Errorf("%+v: want what was held, and no press of who is gone", in)
+		t.Errorf("%+v: want the held input without the presses of the earlier player", in)
 	}
-	// Whoever joins a seat anew does not go on with what was held in it.
+	// A player who takes the seat does not continue with the inputs held in it.
 	s.Stamp(image.Order{Kind: image.OrderLeave, Player: 0}, l)
 	s.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, l)
 	for range 60 {
@@ -141,8 +142,8 @@ func TestASeatDoesNotInheritInputsThatWait(t *testing.T) {
 	}
 }
 
-// An image may be older than what a client has confirmed. Orders between the two are sent again; whether the client
-// dropped them already or not, each is taken once.
+// An image may be older than the newest tick that a client has confirmed. Orders between the two are sent again. Each
+// is taken once, whether the client has dropped it already or not.
 func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 	for wait := range 30 {
 		l := newLoop(t, testGame(60), 1, 2, zigzag)
@@ -178,7 +179,7 @@ func TestOrdersAreTakenOnceAcrossAnImage(t *testing.T) {
 }
 
 // An order that the reliable channel has lost holds up everything behind it: it is sent again beside the confirmations.
-func TestAnOrderThatIsLostIsRepeatedWhileItIsWaitedFor(t *testing.T) {
+func TestALostOrderIsRepeatedWhileTheClientWaits(t *testing.T) {
 	l := newLoop(t, testGame(60), 1, 2, zigzag)
 	for range 40 {
 		l.Step()
@@ -266,9 +267,9 @@ func TestAnInputMessageHoldsTheOldestThatFit(t *testing.T) {
 	}
 }
 
-// The third time is the last, across the connections of one who comes back; whoever takes the seat next starts anew. A
-// state that is only too old is no fault, and others pay nothing.
-func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
+// The third desync is the last, across the connections of a player. The next player in the seat starts anew. A state
+// that is only too old is no fault, and other players are not charged.
+func TestAPlayerIsRemovedAtTheThirdDesync(t *testing.T) {
 	out := halves.Discard
 	half, err := NewServer(systems.ServerConfig{World: newWorld(t, testGame(60), 1), Peers: 3})
 	if err != nil {
@@ -287,7 +288,7 @@ func TestWhoDiffersThreeTimesIsToBeRemoved(t *testing.T) {
 			s.Tick(0)
 		}
 		sum, _ := s.States.At(s.Done())
-		for range 2 { // of what a resync will replace, nothing more is held against it
+		for range 2 { // checksums of states that a resync replaces do not count
 			lie := hashMessage{s.Done(), sum.Checksum() ^ 1}
 			if err := s.Receive(id, systems.Reliable, lie.append(nil), 0, out); err != nil {
 				t.Fatal(err)

@@ -48,7 +48,8 @@ func lineGame() *ecs.Game {
 		}}
 }
 
-// walker shows the character on its way to where the newest state has it: a unit in 100 ms, from when it is told.
+// walker shows the character moving towards its place in the newest state: a unit in 100 ms, from the arrival of the
+// state.
 type walker struct {
 	from, to float64
 	since    systems.Time
@@ -70,8 +71,8 @@ func (a *walker) show(current *image.Snapshot, now systems.Time) float64 {
 	return min(a.from+float64(now-a.since)/float64(systems.Second/10), a.to)
 }
 
-// VS-01, vector GAM-1: with a round trip of 100 ms and no prediction, a press at 0 shows nothing until 100 and is shown
-// to its end at 200. The server is due when the press arrives, so it does not wait.
+// VS-01, vector GAM-1: the round trip is 100 ms and nothing is predicted. A press at 0 shows nothing until 100, and its
+// animation ends at 200. The server is due when the press arrives, so it does not wait.
 func TestVS01GAM1APressShowsAfterTheRoundTripAndItsAnimation(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, lineGame(), c, 1)
@@ -109,9 +110,9 @@ func TestVS01GAM1APressShowsAfterTheRoundTripAndItsAnimation(t *testing.T) {
 	})
 }
 
-// VS-02: over a bad network all clients hear of the same events in the same order, and nothing they have shown is ever
-// taken back.
-func TestVS02AllClientsHearOfTheSameEventsInTheSameOrder(t *testing.T) {
+// VS-02: over a bad network all clients receive the same events in the same order, and no event that was shown is
+// cancelled.
+func TestVS02AllClientsReceiveTheSameEventsInTheSameOrder(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 2)
 		m.four(profile(t, "P5"))
@@ -152,8 +153,8 @@ func median(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// VS-03, and the gate of section 15: what a player does is seen to happen a round trip and half a tick later, within a
-// tick, and no later than a round trip and one and a half ticks. There is no buffer anywhere.
+// VS-03, and the gate of section 15: an action shows a round trip and half a tick later, within a tick. It shows no
+// later than a round trip and one and a half ticks. There is no buffer.
 func TestVS03InputShowsARoundTripAndHalfATickLater(t *testing.T) {
 	const tick = time.Second / 60
 	for _, name := range []string{"P2", "P3", "P4", "P5"} {
@@ -198,8 +199,8 @@ func TestVS03InputShowsARoundTripAndHalfATickLater(t *testing.T) {
 	}
 }
 
-// VS-04: with a fifth of all packets doubled, some lost, and the connection breaking while commands are under way, each
-// command is carried out once or rejected, and answered once.
+// VS-04: a fifth of all packets is doubled, some are lost, and the connection breaks while commands are on their way.
+// Each command is carried out once or rejected, and answered once.
 func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		c.OrdersPerSecond, c.OrderBurst = 20, 50
@@ -280,17 +281,17 @@ func TestVS04EachCommandIsCarriedOutExactlyOnce(t *testing.T) {
 	})
 }
 
-// VS-05: what the server rejects changes nothing, anywhere: the match goes on bit for bit as if it had not been asked,
-// also for who asked, who goes on with what he held before.
+// VS-05: a rejected command changes nothing: the match is bit for bit the one without the command. Its player keeps the
+// input held before.
 func TestVS05ARejectedCommandChangesNothingAnywhere(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
-		play := func(asks bool) *match {
+		play := func(sends bool) *match {
 			m := newMatch(t, testGame(60), c, 5)
 			for s := range 3 {
 				m.join(profile(t, "P3"), simnet.Clock{}, s, 60, 0, wander(uint64(s)))
 			}
 			m.join(profile(t, "P3"), simnet.Clock{}, 3, 60, 0, func(p *player, f int) pad {
-				if !asks || f < 200 {
+				if !sends || f < 200 {
 					return pad{DX: 1}
 				}
 				if f%80 == 0 {
@@ -330,8 +331,8 @@ func TestVS05ARejectedCommandChangesNothingAnywhere(t *testing.T) {
 	})
 }
 
-// Over every standard profile and both channels, every state that is shown is the server's of its tick, and in the end
-// everybody is in the same one.
+// Over every standard profile and both channels, every state that is shown is the server's of its tick. In the end all
+// clients are in the same state.
 func TestEveryShownStateIsTheServers(t *testing.T) {
 	for _, path := range simnet.Profiles() {
 		t.Run(path.Name, func(t *testing.T) {

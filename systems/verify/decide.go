@@ -74,8 +74,8 @@ func (s *Server) allowed(p ecs.Player, in ecs.InputBytes) bool {
 	return s.Game.Validate == nil || s.Game.Validate(s.World(), p, in)
 }
 
-// input returns the input of a player for the running tick. An input that was allowed when the player began to hold it, and
-// is not any more, has no effect for as long as that is so: systems never see an input that the game refuses.
+// input returns the input of a player for the running tick. An input that the game has accepted and refuses now has no
+// effect while it is refused: systems never see it.
 func (s *Server) input(p ecs.Player) ecs.InputBytes {
 	seat := &s.seats[p]
 	if !seat.fresh && seat.held != (ecs.InputBytes{}) && !s.allowed(p, seat.held) {

@@ -18,7 +18,7 @@ func seeds(f *testing.F, kinds ...string) {
 	}
 }
 
-// What decodes is encoded to the same bytes; what does not is an error and nothing else; commands stay bounded.
+// A message that decodes is encoded to the same bytes. Any other is an error. The number of commands is bounded.
 func FuzzAsk(f *testing.F) {
 	seeds(f, "ask")
 	game := testGame(60)
@@ -81,8 +81,8 @@ func FuzzParams(f *testing.F) {
 	})
 }
 
-// Whatever a peer sends, a running server neither panics nor grows, and no other peer notices; whatever comes from a
-// server, a client neither panics nor shows anything but a state that has the right checksum.
+// No message makes a running server panic or grow, or disturbs another peer. No message makes a client panic or show a
+// state with another checksum than the server's.
 func FuzzReceive(f *testing.F) {
 	seeds(f, "ask", "state", "piece")
 	l := newLoop(f, testGame(60), Config{}, 2, 3, zigzag)

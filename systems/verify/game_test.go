@@ -6,9 +6,9 @@ import (
 	"tendon/ecs"
 )
 
-// The test game: each player walks in the plane and fires; what he fires flies on and hurts whom it meets, who is dead
-// for a second when he has been hurt three times. With an order he buys something, for as long as he has gold. Its
-// positions are floats: nobody but the server computes with them.
+// The test game: each player walks in the plane and fires. A shot that hits hurts its target, and a player hurt three
+// times is dead for a second. With an order a player buys an item for gold. Positions are floats, since only the server
+// computes them.
 type (
 	body struct {
 		X, Y   float64
@@ -17,7 +17,7 @@ type (
 		_      uint32 // keeps Awakes at the same offset on 32-bit targets
 		Awakes ecs.Tick
 	}
-	purse struct {
+	wallet struct {
 		Gold, Bought int32
 	}
 	shot struct {
@@ -34,18 +34,18 @@ type (
 
 var (
 	bodyComp   = ecs.NewComponent[body]("body")
-	purseComp  = ecs.NewComponent[purse]("purse")
+	walletComp = ecs.NewComponent[wallet]("wallet")
 	seatComp   = ecs.NewComponent[ecs.Seat]("seat")
 	shotComp   = ecs.NewComponent[shot]("shot")
 	firedNews  = ecs.NewEvent[fired]("fired")
 	boughtNews = ecs.NewEvent[bought]("bought")
 	deathNews  = ecs.NewIrreversibleEvent[fired]("death")
 	bodies     = ecs.NewQuery2(ecs.Write(bodyComp), ecs.Read(seatComp))
-	purses     = ecs.NewQuery2(ecs.Write(purseComp), ecs.Read(seatComp))
+	wallets    = ecs.NewQuery2(ecs.Write(walletComp), ecs.Read(seatComp))
 	shots      = ecs.NewQuery1(ecs.Write(shotComp))
 )
 
-// What the test game lets a player do.
+// The actions of the test game.
 const (
 	startGold = 1000
 	forbidden = 100     // a DX that is never allowed
@@ -101,8 +101,8 @@ func bodyOf(w *ecs.World, p ecs.Player) (b body) {
 	return b
 }
 
-func purseOf(w *ecs.World, p ecs.Player) (b purse) {
-	for e := range purses.All(w) {
+func walletOf(w *ecs.World, p ecs.Player) (b wallet) {
+	for e := range wallets.All(w) {
 		if e.B.Player == p {
 			return *e.A
 		}
@@ -118,13 +118,13 @@ func purchase(price int32, id uint32) []byte {
 
 func testGame(rate int) *ecs.Game {
 	return &ecs.Game{Name: "market", TickRate: rate, MaxPlayers: 4, Input: padInput,
-		Components: ecs.Components(bodyComp, purseComp, seatComp, shotComp), Events: ecs.Events(firedNews, boughtNews, deathNews),
+		Components: ecs.Components(bodyComp, walletComp, seatComp, shotComp), Events: ecs.Events(firedNews, boughtNews, deathNews),
 		Systems: ecs.Systems(walk, fly),
 		Join: func(w *ecs.World, p ecs.Player) {
-			e := w.Spawn(ecs.OwnedBy(p), bodyComp, purseComp, seatComp)
+			e := w.Spawn(ecs.OwnedBy(p), bodyComp, walletComp, seatComp)
 			seatComp.Put(w, e, ecs.Seat{Player: p})
 			bodyComp.Put(w, e, body{X: float64(p) * 5})
-			purseComp.Put(w, e, purse{Gold: startGold})
+			walletComp.Put(w, e, wallet{Gold: startGold})
 		},
 		Leave: func(w *ecs.World, p ecs.Player) {
 			for e := range bodies.All(w) {
@@ -141,7 +141,7 @@ func testGame(rate int) *ecs.Game {
 					}
 				}
 			}
-			for e := range purses.All(w) {
+			for e := range wallets.All(w) {
 				if e.B.Player == p {
 					e.A.Gold -= int32(binary.LittleEndian.Uint32(payload))
 					e.A.Bought++
@@ -153,7 +153,7 @@ func testGame(rate int) *ecs.Game {
 			return in == (ecs.InputBytes{}) || padInput.Unpack(in).DX != forbidden && !bodyOf(w, p).Dead
 		},
 		ValidateOrder: func(w *ecs.World, p ecs.Player, _ ecs.Entity, payload []byte) bool {
-			return len(payload) == 8 && purseOf(w, p).Gold >= int32(binary.LittleEndian.Uint32(payload)) && !bodyOf(w, p).Dead
+			return len(payload) == 8 && walletOf(w, p).Gold >= int32(binary.LittleEndian.Uint32(payload)) && !bodyOf(w, p).Dead
 		},
 	}
 }

@@ -15,7 +15,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 		name   string
 		game   *ecs.Game
 		limits Config
-	}{{"datagram", testGame(60), Config{}}, {"reliable", testGame(60), Config{Reliable: true}}, {"large", crowdGame(200), Config{}}, {"pieces", crowdGame(1200), Config{History: 32}}} {
+	}{{"datagram", testGame(60), Config{}}, {"reliable", testGame(60), Config{Reliable: true}}, {"large", bystanderGame(200), Config{}}, {"pieces", bystanderGame(1200), Config{History: 32}}} {
 		t.Run(v.name, func(t *testing.T) {
 			l := newLoop(t, v.game, v.limits, 4, 3, zigzag)
 			const warm = 2500
@@ -34,7 +34,7 @@ func TestATickAllocatesNothing(t *testing.T) {
 	}
 }
 
-// What a small game costs on the wire: four players who turn eight times a second and shoot every other, at 60 Hz.
+// The bandwidth of a small game: four players who turn eight times a second and shoot every other, at 60 Hz.
 func TestASmallGameIsCheapOnTheWire(t *testing.T) {
 	for _, way := range []int{1, 3, 8} {
 		l := newLoop(t, testGame(60), Config{}, 4, way, zigzag)

@@ -117,8 +117,8 @@ type rejection struct {
 	reason Reason
 }
 
-// stateMessage is the message of the server: answers to the client's commands, the events of the new ticks, and the delta
-// from the state of tick base to that of tick.
+// stateMessage is the message of the server. It contains answers to the client's commands, the events of the new ticks,
+// and the delta from the state of tick base to that of tick.
 type stateMessage struct {
 	answered uint64 // the last command that was decided on; 0: none
 	rejected []rejection

@@ -8,9 +8,9 @@ import (
 	"tendon/ecs/image"
 )
 
-// rehearsal finds out which of a tick's orders will take effect. Each is checked in the state that those before it have
-// left, in the tick in which it is carried out, so that can only be known by carrying them out: in a copy of the match
-// whose systems do nothing. The tick itself then holds no order that is passed over, and who gave one hears of it.
+// rehearsal finds out which orders of a tick will take effect. Each order is validated in the state that those before
+// it have left. So it executes them in a copy of the match whose systems do nothing. The tick itself then holds no
+// ineffective order, and the player of each rejected one receives an answer.
 type rehearsal struct {
 	world   *ecs.World
 	verdict []bool // of the game's orders of the tick, in turn

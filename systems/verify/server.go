@@ -25,11 +25,11 @@ type Server struct {
 	}
 }
 
-// link is what the strategy adds to a peer. A peer's Acked is the newest state that it holds.
+// link is the part that verify adds to a peer. A peer's Acked is the newest state that it holds.
 //
-// A State that fits a datagram is a delta from Acked. It is repeated, with what is new, until it is acknowledged. A larger
-// one is sent on the reliable channel, each as a delta from the one before: chain is the last of them, which arrives before
-// the next. A datagram ends the chain: the next reliable State starts at Acked again.
+// A State that fits a datagram is a delta from Acked, repeated with later changes until it is acknowledged. A larger
+// one is sent on the reliable channel, each as a delta from the one before. chain is the last of them, which arrives
+// before the next. A datagram ends the chain: the next reliable State starts at Acked again.
 type link struct {
 	chain  ecs.Tick // newest tick sent on the reliable channel; counts if it is above Acked
 	sizes  []int    // of the reliable State of tick f that is not acknowledged, in slot f % len

@@ -22,10 +22,10 @@ func soakSeeds() int {
 	return 12
 }
 
-// Whatever happens to connections and processes, in whatever order and over whatever network, nobody is ever shown
-// anything but the server's states, in their order; every event that is heard is the server's; no order is carried out
-// twice, or is after it was rejected; and when the trouble is over everybody catches up.
-func TestWhateverHappensOnlyTheServersStatesAreShown(t *testing.T) {
+// Connections and processes end and start in any order, over any network. Clients show only the server's states in
+// their order, and only its events. No order is carried out twice, or after it was rejected. In the end all clients
+// catch up.
+func TestOnlyTheServersStatesAreShown(t *testing.T) {
 	total := map[string]int{}
 	for seed := range soakSeeds() {
 		r := image.NewRand(uint64(seed) + 1000)
@@ -35,7 +35,7 @@ func TestWhateverHappensOnlyTheServersStatesAreShown(t *testing.T) {
 		}
 		game := testGame(60)
 		if r.Chance(1, 3) {
-			game = crowdGame(20 << r.IntN(6))
+			game = bystanderGame(20 << r.IntN(6))
 		}
 		path := simnet.Profiles()[r.IntN(7)]
 		path.Up.Duplicate, path.Down.Duplicate = 0.2, 0.2
@@ -76,7 +76,7 @@ func TestWhateverHappensOnlyTheServersStatesAreShown(t *testing.T) {
 	}
 }
 
-// judge holds a match to what the soak promises.
+// judge checks a match against the promises of the soak.
 func (m *match) judge(seed int, total map[string]int) {
 	m.T.Helper()
 	carriedOut := map[string]int{}
@@ -97,7 +97,7 @@ func (m *match) judge(seed int, total map[string]int) {
 		last := 0
 		for _, e := range p.peer.Effects {
 			if at := happened[e.Event.Key]; at <= last {
-				m.T.Errorf("seed %d: client %d heard of %+v out of turn", seed, p.peer.ID, e.Event.Key)
+				m.T.Errorf("seed %d: client %d received %+v out of turn", seed, p.peer.ID, e.Event.Key)
 			} else {
 				last = at
 			}

@@ -12,8 +12,8 @@ import (
 	"tendon/systems"
 )
 
-// bench is a server of its own with players 0 and 1 on peers 0 and 1 and a spectator on peer 2, and what it sends to
-// peer 0.
+// bench is a server without clients, and the messages that it sends to peer 0. Players 0 and 1 are on peers 0 and 1,
+// and a spectator is on peer 2.
 type bench struct {
 	*match
 	s    *Server
@@ -72,8 +72,8 @@ func order(price int32, id uint32) Command {
 	return Command{Kind: CommandOrder, Order: purchase(price, id)}
 }
 
-// A command that comes again is answered as it was, and not carried out again; until the client has said that it has the
-// answer, every State repeats it.
+// A command that arrives again is answered as before, and not carried out again. Every State repeats the answer until
+// the client acknowledges it.
 func TestAnAnsweredCommandIsAnsweredFromTheCache(t *testing.T) {
 	b := newBench(t, Config{})
 	asked := []Command{order(10, 1), order(5000, 2), order(20, 3)}
@@ -86,7 +86,7 @@ func TestAnAnsweredCommandIsAnsweredFromTheCache(t *testing.T) {
 			t.Fatalf("answered %d, rejected %v", m.answered, m.rejected)
 		}
 	}
-	if got := purseOf(b.s.World(), 0); got != (purse{Gold: startGold - 30, Bought: 2}) || len(b.orders()) != 2 {
+	if got := walletOf(b.s.World(), 0); got != (wallet{Gold: startGold - 30, Bought: 2}) || len(b.orders()) != 2 {
 		t.Errorf("%+v after %d orders", got, len(b.orders()))
 	}
 	// Another connection of the seat is answered the same.
@@ -110,8 +110,8 @@ func TestAnAnsweredCommandIsAnsweredFromTheCache(t *testing.T) {
 	}
 }
 
-// Of several rejections only those are forgotten that the client has heard.
-func TestARejectionIsRepeatedUntilItWasHeard(t *testing.T) {
+// A rejection is repeated until the client has acknowledged it.
+func TestARejectionIsRepeatedUntilAcknowledged(t *testing.T) {
 	b := newBench(t, Config{})
 	for first := uint64(1); first <= 3; first++ {
 		_ = b.ask(0, first, []Command{order(5000, 1), order(1, 2), order(5000, 3)}[first-1:]...)
@@ -144,7 +144,7 @@ func TestAnOvertakenMessageChangesNothing(t *testing.T) {
 	}
 }
 
-// What a client gave up does not come any more; numbers go on behind it, for the next process as well.
+// Commands that a client gave up are not sent any more. Numbers continue behind them, for the next process as well.
 func TestNumbersThatWereLeftOutAreDecidedOn(t *testing.T) {
 	b := newBench(t, Config{})
 	_ = b.ask(0, 10)
@@ -154,13 +154,13 @@ func TestNumbersThatWereLeftOutAreDecidedOn(t *testing.T) {
 	}
 	_ = b.ask(0, 8, order(1, 1), order(1, 2), order(1, 3))
 	b.tick(1)
-	if m := b.last(); m.answered != 10 || len(b.orders()) != 1 || purseOf(b.s.World(), 0).Bought != 1 {
+	if m := b.last(); m.answered != 10 || len(b.orders()) != 1 || walletOf(b.s.World(), 0).Bought != 1 {
 		t.Errorf("answered %d, %d orders", m.answered, len(b.orders()))
 	}
 }
 
-// Commands are decided on in the order in which they came, whoever they are of; and all of a player's that leaves, or is
-// not there, are rejected.
+// Commands of all players are decided on in the order of their arrival. Those of a player who leaves or is not in the
+// match are rejected.
 func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
 	b := newBench(t, Config{})
 	_ = b.ask(1, 1, order(1, 11))
@@ -188,12 +188,12 @@ func TestCommandsAreDecidedInTheOrderOfTheirArrival(t *testing.T) {
 	b.s.Stamp(image.Order{Kind: image.OrderJoin, Player: 0}, b)
 	b.tick(3)
 	if b.s.Step.Inputs[0] != (ecs.InputBytes{}) || b.s.seats[0].held != (ecs.InputBytes{}) {
-		t.Error("who joins goes on with what somebody held")
+		t.Error("a player who joins has an input that another player held")
 	}
 }
 
-// What a player was allowed to begin and is not any more does nothing while that is so, and goes on after it: systems
-// never see an input that the game refuses.
+// A held input that the game refuses has no effect while it is refused, and continues afterwards. Systems never see an
+// input that the game refuses.
 func TestAHeldInputThatIsRefusedRests(t *testing.T) {
 	b := newBench(t, Config{})
 	_ = b.ask(0, 1, input(pad{DX: 1}))
@@ -210,7 +210,7 @@ func TestAHeldInputThatIsRefusedRests(t *testing.T) {
 }
 
 // No client sends these. They are refused, and change nothing.
-func TestTheServerRefusesWhatNoClientSends(t *testing.T) {
+func TestTheServerRefusesMalformedMessages(t *testing.T) {
 	b := newBench(t, Config{})
 	b.tick(300)
 	ask := func(m askMessage) []byte {
@@ -293,9 +293,9 @@ func TestAFloodIsBounded(t *testing.T) {
 	}
 }
 
-// A server that is started again from its journal knows the ticks and not the numbers of the commands in them. One whose
-// answer was lost with the old server may be in these ticks: it is not carried out again, and its client hears that
-// nobody knows.
+// A server that starts again from its journal has the ticks, but not the numbers of their commands. A command whose
+// answer was lost with the old server may be in these ticks. It is not carried out again, and its answer is that its
+// outcome is unknown.
 func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 	b := newBench(t, Config{})
 	var client commandQueue
@@ -343,8 +343,8 @@ func TestAServerThatIsStartedAgainCarriesNothingOutTwice(t *testing.T) {
 	}
 }
 
-// A tick holds as many orders as a journal can count: one more, and its match could never be written again. What is
-// beyond is rejected like everything that comes too fast.
+// A tick holds as many orders as a journal can count. With one more, its match could never be written again. Further
+// orders are rejected like those above the rate.
 func TestATickHoldsNoMoreOrdersThanAJournalCounts(t *testing.T) {
 	b := newBench(t, Config{MaxOutstanding: 64, OrderBurst: 1000})
 	for seat := 2; seat < 4; seat++ {
@@ -375,8 +375,8 @@ func TestATickHoldsNoMoreOrdersThanAJournalCounts(t *testing.T) {
 	}
 }
 
-// Who says that something was lost is sent an image, once; nobody else is.
-func TestALossIsToldOnce(t *testing.T) {
+// A peer that reports a loss receives one image, and no other peer does.
+func TestALossIsReportedOnce(t *testing.T) {
 	b := newBench(t, Config{})
 	m := askMessage{held: 1, lost: true, first: 1}
 	message, _ := m.append(nil, systems.MaxDatagram, b.Game)
@@ -399,7 +399,7 @@ func TestALossIsToldOnce(t *testing.T) {
 }
 
 // A client refuses what no server sends, and is as it was; what it could only show wrongly it does not show.
-func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
+func TestTheClientRefusesMalformedMessages(t *testing.T) {
 	l := newLoop(t, testGame(60), Config{}, 1, 2, zigzag)
 	for range 100 {
 		l.Step()
@@ -492,7 +492,7 @@ func TestTheClientRefusesWhatNoServerSends(t *testing.T) {
 }
 
 // With as many commands unanswered as there may be, an order is refused where it is given, and a press waits for room.
-func TestWhatFindsNoRoomWaitsOrIsRefused(t *testing.T) {
+func TestCommandsWithoutRoomWaitOrAreRefused(t *testing.T) {
 	down := false
 	l := newLoop(t, testGame(60), Config{MaxOutstanding: 4, OrdersPerSecond: 100, OrderBurst: 100}, 1, 1, func(_, tick int) pad { return pad{Fire: down} })
 	for range 50 {
@@ -528,12 +528,12 @@ func TestWhatFindsNoRoomWaitsOrIsRefused(t *testing.T) {
 			fired++
 		}
 	}
-	if fired != 1 || len(c.Pending(nil)) != 0 || purseOf(c.World(), 0).Bought != 4 {
-		t.Errorf("fired %d times, %d pending, %+v", fired, len(c.Pending(nil)), purseOf(c.World(), 0))
+	if fired != 1 || len(c.Pending(nil)) != 0 || walletOf(c.World(), 0).Bought != 4 {
+		t.Errorf("fired %d times, %d pending, %+v", fired, len(c.Pending(nil)), walletOf(c.World(), 0))
 	}
 }
 
-// However fast the display is, a client sends one message a tick, and a player who holds still and hears nothing none.
+// However fast the display is, a client sends one message a tick. Without new input and new states it sends none.
 func TestAClientSendsOncePerTick(t *testing.T) {
 	for _, hz := range []int{30, 60, 75, 144, 240, 1000} {
 		l := newLoop(t, testGame(60), Config{}, 1, 1, zigzag)
@@ -621,7 +621,7 @@ func TestAdoptedTicksLeadToTheSameState(t *testing.T) {
 		s.Adopt(f)
 	}
 	sum := func(s *Server) image.Checksum { state, _ := s.States.At(s.Done()); return state.Checksum() }
-	if s.Done() != b.s.Done() || sum(s) != sum(b.s) || s.World().Tick() != s.Done() || len(ticks) < 800 || purseOf(s.World(), 0).Bought < 10 {
+	if s.Done() != b.s.Done() || sum(s) != sum(b.s) || s.World().Tick() != s.Done() || len(ticks) < 800 || walletOf(s.World(), 0).Bought < 10 {
 		t.Errorf("tick %d of %d: %x, want %x", s.Done(), b.s.Done(), sum(s), sum(b.s))
 	}
 	for range 10 {
@@ -637,7 +637,7 @@ func TestAdoptedTicksLeadToTheSameState(t *testing.T) {
 }
 
 // A half says which field of its configuration is wrong, before anything is made of it.
-func TestAConfigThatIsWrongIsNamed(t *testing.T) {
+func TestAnInvalidConfigIsNamed(t *testing.T) {
 	world := newWorld(t, testGame(60), 1)
 	for name, c := range map[string]Config{
 		"Config.Timeout": {Timeout: 5}, "Config.MaxOutstanding": {MaxOutstanding: 65}, "Config.InputsPerTick": {InputsPerTick: -1},
@@ -674,13 +674,13 @@ func TestAConfigThatIsWrongIsNamed(t *testing.T) {
 	}
 }
 
-// A peer that acknowledges nothing is sent as much as may be under way, and then nothing; one acknowledgement of it all
+// A peer that acknowledges nothing receives as much as may be under way, and then nothing. One acknowledgement of all
 // frees all of it, however short the history is.
-func TestWhatIsUnderWayIsBounded(t *testing.T) {
+func TestUnacknowledgedStatesAreBounded(t *testing.T) {
 	for _, v := range []struct {
-		crowd, history, most int
+		bystanders, history, most int
 	}{{1, 256, maxStates}, {1, 16, 16}, {300, 256, maxStates}} {
-		game, sent, messages := crowdGame(v.crowd), 0, 0
+		game, sent, messages := bystanderGame(v.bystanders), 0, 0
 		half, err := New(Config{Reliable: true, History: v.history}).NewServer(systems.ServerConfig{World: newWorld(t, game, 1), Peers: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -692,8 +692,8 @@ func TestWhatIsUnderWayIsBounded(t *testing.T) {
 			s.Tick(0)
 			s.Send(0, out)
 		}
-		if messages == 0 || messages > v.most || sent > window || v.crowd > 1 && sent < window/2 {
-			t.Errorf("crowd of %d, history of %d: %d messages of %d bytes", v.crowd, v.history, messages, sent)
+		if messages == 0 || messages > v.most || sent > window || v.bystanders > 1 && sent < window/2 {
+			t.Errorf("%d bystanders, history of %d: %d messages of %d bytes", v.bystanders, v.history, messages, sent)
 		}
 		m := askMessage{held: s.Peers[0].Own.chain, first: 1}
 		message, _ := m.append(nil, systems.MaxReliable, game)
@@ -725,7 +725,7 @@ func TestAClientKeepsAsManyStatesAsAreUnderWay(t *testing.T) {
 	}
 }
 
-// A game that gives nobody orders and says what it thinks of them is no reason to stop.
+// Orders of a game without orders are ignored, even if it validates them.
 func TestOrdersOfAGameWithoutOrdersDoNothing(t *testing.T) {
 	game := testGame(60)
 	game.Order = nil
@@ -744,7 +744,7 @@ func TestOrdersOfAGameWithoutOrdersDoNothing(t *testing.T) {
 	}
 	s.Tick(0)
 	s.Send(0, b)
-	if b.last().answered != 2 || purseOf(s.World(), 0).Gold != startGold {
-		t.Errorf("answered %d, %+v", b.last().answered, purseOf(s.World(), 0))
+	if b.last().answered != 2 || walletOf(s.World(), 0).Gold != startGold {
+		t.Errorf("answered %d, %+v", b.last().answered, walletOf(s.World(), 0))
 	}
 }

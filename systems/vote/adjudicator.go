@@ -92,7 +92,7 @@ const (
 	leftAfter = 2
 )
 
-// NewAdjudicator returns an adjudicator of what follows tick Done. The error names the field that is invalid.
+// NewAdjudicator returns an adjudicator of the ticks after Done. The error names the field that is invalid.
 func NewAdjudicator(c AdjudicatorConfig) (*Adjudicator, error) {
 	if c.Every == 0 {
 		c.Every = DefaultEvery

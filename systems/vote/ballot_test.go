@@ -171,7 +171,7 @@ func TestEveryRowOfTheTableOfVotesHasItsVerdictInEveryOrderOfArrival(t *testing.
 
 // V-dup. A player who sends two different votes gains nothing: the first counts. The player is flagged, also when the second
 // vote arrives after voting has ended.
-func TestOfTwoDifferingVotesTheFirstCountsAndThePlayerIsFlagged(t *testing.T) {
+func TestTheFirstOfTwoVotesCountsAndThePlayerIsFlagged(t *testing.T) {
 	b, orders := newBallot(t, Config{}), 0
 	votes := append(casts("AAAB"), cast{player: 3, claim: 'A'})
 	permutations(votes, func(votes []cast) {
@@ -365,7 +365,7 @@ func TestAnUnregisteredPlayerHasNoVote(t *testing.T) {
 }
 
 // A match that all have left still has a result.
-func TestWithNobodyRegisteredTheServerReplaysAtOnce(t *testing.T) {
+func TestWithoutRegisteredPlayersTheServerReplaysAtOnce(t *testing.T) {
 	b := newBallot(t, Config{})
 	b.Open(0, 0, 0)
 	if b.Step(0) != Replaying {

@@ -296,7 +296,7 @@ func TestATruthOverridesAMajorityAndPardonsItsVictims(t *testing.T) {
 }
 
 // A seat's next player must not pay for the last one, nor speak for it.
-func TestWhoIsNewInASeatStartsClean(t *testing.T) {
+func TestANewPlayerInASeatStartsClean(t *testing.T) {
 	h := newHashes(t, HashesConfig{})
 	h.Open(60, first(4), 0)
 	for p, claim := range "AAAB" {
@@ -465,7 +465,7 @@ func TestAPardonLeavesTheBlameForAnotherTick(t *testing.T) {
 }
 
 // Replays go on from each other, so they are asked for in the order of ticks, around the end of the ring too.
-func TestContestedTicksAreToldOldestFirst(t *testing.T) {
+func TestContestedTicksAreReportedOldestFirst(t *testing.T) {
 	h := newHashes(t, HashesConfig{Every: 10})
 	var want []ecs.Tick
 	for f := ecs.Tick(10); f <= 1000; f += 10 {

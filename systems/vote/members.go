@@ -5,8 +5,8 @@ import (
 	"tendon/ecs/image"
 )
 
-// memberHistory stores who was in the match after each of the last frames. Each entry holds until the next one, and the
-// oldest for the frames before it, too. It tells who has a vote on a match that ended a few seconds ago.
+// memberHistory stores the players in the match after each of the last frames. Each entry holds until the next one, and
+// the oldest for the frames before it, too. It determines the votes on a match that ended a few seconds ago.
 type memberHistory struct{ entries []memberEntry }
 
 type memberEntry struct {

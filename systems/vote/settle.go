@@ -43,8 +43,8 @@ func (a *Adjudicator) Conclude() {
 	a.settle(true)
 }
 
-// settle decides what can be decided: the open ballot, if it is over, and the matches of which the server knows the result
-// and no player claimed it in time. now ends the time of the own results, whatever the clock shows.
+// settle decides everything that can be decided: the open ballot if it is over, and known results that no player
+// claimed in time. now ends the time of the server's own results at once.
 func (a *Adjudicator) settle(now bool) {
 	for {
 		at := a.now

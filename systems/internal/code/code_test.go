@@ -20,7 +20,7 @@ func testGame() *ecs.Game {
 }
 
 // An input is decoded unchanged for every predicted input. It takes the returned number of bits, at most the worst case.
-func TestAnInputComesBackAgainstWhateverWasExpected(t *testing.T) {
+func TestAnInputComesBackAgainstAnyExpectedOne(t *testing.T) {
 	game := testGame()
 	pads := []pad{{}, {X: 1}, {X: -1, Y: 3}, {X: -1, Y: 3, Press: true}}
 	for _, e := range pads {

@@ -23,8 +23,8 @@ func until(now pad, later map[int]pad) func(*player, int) pad {
 	}
 }
 
-// A round trip that jumps between 200 and 2000 ms shuffles packets as it likes; commands are still carried out in the
-// order in which they were given, and events heard in the order in which they happened.
+// A round trip that jumps between 200 and 2000 ms reorders packets. Commands are still carried out in the order in
+// which they were given, and events arrive in the order of their ticks.
 func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 	path := simnet.Symmetric("wild", "wild", simnet.Path{Delay: 550 * ms, Jitter: simnet.Jitter{Kind: simnet.Uniform, Size: 450 * ms}})
 	inBothModes(t, func(t *testing.T, c Config) {
@@ -58,15 +58,15 @@ func TestAWildRoundTripKeepsTheOrder(t *testing.T) {
 		for _, p := range m.clients {
 			p.wantEvents(80)
 			if len(p.values) < int(id)*9/10 || slices.ContainsFunc(p.answers, func(a Answer) bool { return a.Reason != Accepted }) {
-				t.Errorf("client %d heard of %d purchases; %v", p.peer.ID, len(p.values), p.answers)
+				t.Errorf("client %d received %d purchases; %v", p.peer.ID, len(p.values), p.answers)
 			}
 		}
 	})
 }
 
-// A connection that is cut for less than the server keeps states goes on where it was. What was given meanwhile is
-// given up when its time is over; but what the player holds down is said again, so nobody walks on for ever.
-func TestAPartitionHealsAndLeavesNobodyWalking(t *testing.T) {
+// A connection that is cut for less time than the server keeps states continues where it was. Commands given meanwhile
+// expire. The client sends the held input again, so no player walks on for ever.
+func TestAPartitionHealsAndLeavesNoPlayerWalking(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		c.Timeout = systems.Second
 		m := newMatch(t, testGame(60), c, 21)
@@ -102,8 +102,8 @@ func TestAPartitionHealsAndLeavesNobodyWalking(t *testing.T) {
 	})
 }
 
-// Who was away for longer than that is given an image, and goes on.
-func TestWhoWasAwayForTooLongIsGivenAnImage(t *testing.T) {
+// A client that was disconnected for longer than that receives an image and continues.
+func TestALongDisconnectionEndsWithAnImage(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		c.History = 64
 		m := newMatch(t, testGame(60), c, 22)
@@ -125,7 +125,7 @@ func TestWhoWasAwayForTooLongIsGivenAnImage(t *testing.T) {
 	})
 }
 
-// A player has five orders at once and one a second; what is beyond is rejected, and costs nobody else anything.
+// A player has five orders at once and one a second. Further ones are rejected, at no cost to the other players.
 func TestOrdersBeyondTheRateAreRejected(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 23)
@@ -162,7 +162,7 @@ func TestOrdersBeyondTheRateAreRejected(t *testing.T) {
 	})
 }
 
-// A player whose input changes more often than the server takes is cut short, and still is what he holds in the end.
+// Changes of input above the rate limit are rejected, and in the end the server has the input that the player holds.
 func TestAnInputThatWasTooFastIsStatedAgain(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		c.InputsPerTick, c.InputBurst = 1, 1
@@ -213,7 +213,7 @@ func TestPressesThatComeTogetherAreMerged(t *testing.T) {
 }
 
 // A command that was right when it was given and is not when it comes is rejected: the player has died in between.
-func TestACommandOfSomebodyWhoDiedOnTheWayIsRejected(t *testing.T) {
+func TestACommandOfAPlayerWhoDiedOnTheWayIsRejected(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 26)
 		p := m.join(round(200*ms), simnet.Clock{}, 0, 60, 0, func(p *player, f int) pad {
@@ -239,8 +239,8 @@ func TestACommandOfSomebodyWhoDiedOnTheWayIsRejected(t *testing.T) {
 		})
 		m.Net.RunUntil(4 * time.Second)
 		m.wantSound(100)
-		if len(m.orders()) != 1 || purseOf(m.server.World(), 0).Gold != startGold || bodyOf(m.server.World(), 0).X != 0 {
-			t.Errorf("%d orders, %+v, %+v", len(m.orders()), purseOf(m.server.World(), 0), bodyOf(m.server.World(), 0))
+		if len(m.orders()) != 1 || walletOf(m.server.World(), 0).Gold != startGold || bodyOf(m.server.World(), 0).X != 0 {
+			t.Errorf("%d orders, %+v, %+v", len(m.orders()), walletOf(m.server.World(), 0), bodyOf(m.server.World(), 0))
 		}
 		var why []Reason
 		for _, a := range p.answers {
@@ -252,7 +252,8 @@ func TestACommandOfSomebodyWhoDiedOnTheWayIsRejected(t *testing.T) {
 	})
 }
 
-// Two who buy with the same gold in one tick: the second is told no, and the record of the tick holds one order.
+// Two players buy with the same gold in one tick: the second order is rejected, and the record of the tick holds one
+// order.
 func TestOrdersOfOneTickAreCheckedOneAfterTheOther(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 27)
@@ -272,16 +273,16 @@ func TestOrdersOfOneTickAreCheckedOneAfterTheOther(t *testing.T) {
 			why = append(why, a.Reason)
 		}
 		if !slices.Equal(why, []Reason{Accepted, Accepted, ReasonInvalid}) || len(m.orders()) != 2 || len(p.values) != 2 {
-			t.Errorf("answers %v, %d orders, %d heard of", why, len(m.orders()), len(p.values))
+			t.Errorf("answers %v, %d orders, %d received", why, len(m.orders()), len(p.values))
 		}
-		if got := purseOf(m.server.World(), 0); got != (purse{Gold: 0, Bought: 2}) {
+		if got := walletOf(m.server.World(), 0); got != (wallet{Gold: 0, Bought: 2}) {
 			t.Errorf("%+v", got)
 		}
 	})
 }
 
-// A new process of a client goes on with the seat: its commands have new numbers, so none of them is taken for one that
-// was carried out before.
+// A new process of a client continues with the seat. Its commands have new numbers, so none is taken for one that was
+// carried out before.
 func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 28)
@@ -290,7 +291,7 @@ func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 		before := p.commands.next
 		p.restart()
 		if p.Order(ecs.Entity{}, purchase(1, 1), nil) != ErrNotHeard {
-			t.Error("an order before anything was heard of the server")
+			t.Error("an order before the first message of the server")
 		}
 		m.Net.RunUntil(10 * time.Second)
 		if before < 3 || p.commands.next != before+3 {
@@ -309,8 +310,8 @@ func TestANewProcessGoesOnWithTheSeatsNumbers(t *testing.T) {
 	})
 }
 
-// A new process whose player holds nothing down says so: what the one before held does not go on.
-func TestANewProcessLetsGoOfWhatTheOldOneHeld(t *testing.T) {
+// A new process whose player holds nothing down sends that, so the input of the old process does not continue.
+func TestANewProcessReleasesInputsOfTheOldOne(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 34)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
@@ -327,8 +328,8 @@ func TestANewProcessLetsGoOfWhatTheOldOneHeld(t *testing.T) {
 	})
 }
 
-// A player who has held a key down since before he came into the match walks, and so he does when he comes again.
-func TestWhoJoinsHoldsWhatHeHolds(t *testing.T) {
+// A player who has held a key down since before the join walks, and does so after a rejoin, too.
+func TestAnInputHeldBeforeAJoinCounts(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 35)
 		p := m.join(profile(t, "P3"), simnet.Clock{}, 0, 60, 0, func(*player, int) pad { return pad{DX: 1} })
@@ -349,7 +350,7 @@ func TestWhoJoinsHoldsWhatHeHolds(t *testing.T) {
 	})
 }
 
-// A spectator sees what everybody sees, and says nothing.
+// A spectator receives the same states as the players, and sends no commands.
 func TestASpectatorWatches(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 29)
@@ -372,8 +373,8 @@ var (
 	swimming = ecs.NewQuery1(ecs.Write(swimComp))
 )
 
-// crowdGame has n entities that all change in every tick, by noise.
-func crowdGame(n int) *ecs.Game {
+// bystanderGame has n entities that all change in every tick, by noise.
+func bystanderGame(n int) *ecs.Game {
 	g := testGame(30)
 	g.Components = append(g.Components, swimComp)
 	g.Setup = func(w *ecs.World) {
@@ -389,14 +390,14 @@ func crowdGame(n int) *ecs.Game {
 	return g
 }
 
-// A state that changes more than a datagram holds goes on the reliable channel, in every tick, each from the one before;
-// one that changes more than a message holds goes in pieces. On the way back to datagrams nothing is lost.
+// A state that changes more than a datagram holds goes on the reliable channel, in every tick, each from the one
+// before. One that changes more than a message holds goes in pieces. Back on datagrams, nothing is lost.
 func TestAStateLargerThanADatagramGoesOnTheReliableChannel(t *testing.T) {
 	for _, v := range []struct {
-		crowd, shown, least int
+		bystanders, shown, least int
 	}{{200, 100, 2000}, {3000, 10, pieceBytes + 2}} {
 		inBothModes(t, func(t *testing.T, c Config) {
-			m := newMatch(t, crowdGame(v.crowd), c, 30)
+			m := newMatch(t, bystanderGame(v.bystanders), c, 30)
 			for _, s := range []int{0, 3} {
 				m.join(profile(t, "P3"), simnet.Clock{}, s, 60, 0, wander(uint64(s)))
 			}
@@ -414,7 +415,7 @@ func TestAStateLargerThanADatagramGoesOnTheReliableChannel(t *testing.T) {
 
 // Now and then everything changes at once, and a datagram does not hold it; then it does again.
 func TestStatesGoBackToDatagrams(t *testing.T) {
-	g := crowdGame(100)
+	g := bystanderGame(100)
 	swim := g.Systems[len(g.Systems)-1].Run
 	g.Systems[len(g.Systems)-1].Run = func(w *ecs.World) {
 		if w.Tick()%30 < 3 {
@@ -445,7 +446,7 @@ func TestDatagramsMayComeOnTheReliableChannel(t *testing.T) {
 	}
 }
 
-// One wrong bit in what a client holds is found with the next State, never shown, and healed by an image.
+// One wrong bit in a client's state is found with the next State, never shown, and corrected by an image.
 func TestAWrongBitIsFoundAndHealed(t *testing.T) {
 	inBothModes(t, func(t *testing.T, c Config) {
 		m := newMatch(t, testGame(60), c, 33)

@@ -86,7 +86,8 @@ func TestChecksumsAreExchangedEverySixtyTicks(t *testing.T) {
 	}
 }
 
-// A player who is gone stays in the match, on substituted inputs, until an order takes him out: in one tick, everywhere.
+// A player who is disconnected stays in the match, with substituted inputs. The order that removes them takes effect in
+// one tick on all peers.
 func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 	m := four(t, profile(t, "P3"), 42, systems.ClientConfig{})
 	gone := m.clients[3]
@@ -99,7 +100,7 @@ func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 	m.Net.RunUntil(6500 * ms)
 	for f := left - 60; f < left; f++ {
 		if !m.Ticks[f].Late.Has(3) {
-			t.Fatalf("tick %d: the input of who is gone is not marked", f)
+			t.Fatalf("tick %d: the input of a disconnected player is not marked", f)
 		}
 	}
 	w := newWorld(t, m.Game, 1)
@@ -129,8 +130,8 @@ func TestAPlayerLeavesInTheSameTickEverywhere(t *testing.T) {
 	}
 }
 
-// Who comes back on another connection, in the seat that was never vacated, plays on.
-func TestAPlayerWhoComesBackPlaysOn(t *testing.T) {
+// A player who reconnects to a seat that was never vacated plays on.
+func TestAPlayerWhoReconnectsPlaysOn(t *testing.T) {
 	m := four(t, profile(t, "P3"), 43, systems.ClientConfig{})
 	c := m.clients[1]
 	m.Net.At(4*time.Second, func() { c.peer.Drop(); c.peer.Off = true })
@@ -146,7 +147,7 @@ func TestAPlayerWhoComesBackPlaysOn(t *testing.T) {
 	}
 }
 
-// Who joins gives no input before his clock is right, so that he is not corrected for it.
+// A player who joins gives no input before the clock has settled, so it is never corrected.
 func TestInputsAreNotSampledBeforeTheClockHasLocked(t *testing.T) {
 	m := newMatch(t, testGame(60), 44)
 	m.join(profile(t, "P3"), simnet.Clock{}, systems.ClientConfig{}, 60, moving)
@@ -166,7 +167,7 @@ func TestInputsAreNotSampledBeforeTheClockHasLocked(t *testing.T) {
 		t.Errorf("%d inputs were sampled too early, or none after: %+v", wrong, c.Stats())
 	}
 	if n := c.Stats().Corrections; n > 30 {
-		t.Errorf("%d corrections of who joined", n)
+		t.Errorf("%d corrections of a player who joined", n)
 	}
 	m.compare(c)
 }
@@ -227,7 +228,7 @@ func TestOrdersAreExecutedOnceAndInOrder(t *testing.T) {
 	}
 }
 
-// A spectator sees everything, predicts next to nothing and disturbs nobody.
+// A spectator receives everything, predicts next to nothing and disturbs no other client.
 func TestASpectatorFollows(t *testing.T) {
 	m := four(t, profile(t, "P3"), 47, systems.ClientConfig{})
 	c := m.join(profile(t, "P5"), simnet.Clock{DriftPPM: 200}, systems.ClientConfig{Seat: -1}, 60, idle)
