@@ -90,15 +90,14 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 	g, dir := crumbs.Game(), t.TempDir()
 	note := newPipe()
 	a := app.New(t.Context(), g, newPipe(), note)
-	flags := host.DesyncFlags{DesyncDir: dir}
-	d, err := flags.OpenDesyncs(a, relay.Strategy)
+	d, err := host.DiagnosticFlags{DesyncDir: dir}.Diagnostics(a, relay.Strategy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 { // the second and the third come too soon
-		d.Client(desynced(t, g))
+		d.Desynced(desynced(t, g))
 	}
-	d.Wait()
+	d.Close()
 	files, _ := os.ReadDir(dir)
 	if len(files) != 1 {
 		t.Fatalf("%d bundles were written in a moment, want 1", len(files))
@@ -132,14 +131,14 @@ func TestReplayOfABundleNamesTheFieldWithBothValues(t *testing.T) {
 func TestWithoutADirectoryADesyncNamesTheFlag(t *testing.T) {
 	note := newPipe()
 	a := app.New(t.Context(), crumbs.Game(), newPipe(), note)
-	d, err := new(host.DesyncFlags).OpenDesyncs(a, relay.Strategy)
+	d, err := host.DiagnosticFlags{}.Diagnostics(a, relay.Strategy)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		d.Client(desynced(t, crumbs.Game()))
+		d.Desynced(desynced(t, crumbs.Game()))
 	}
-	d.Wait()
+	d.Close()
 	if text := note.String(); strings.Count(text, "run with --desync-dir DIR") != 1 || !strings.Contains(text, "differed from the server's") {
 		t.Errorf("the note is %q", text)
 	}

@@ -88,10 +88,10 @@ func (s *crumbsServer) adopted() (n float64) {
 			continue
 		}
 		stats, _ := e["stats"].(map[string]any)
-		rooms, _ := stats["Table"].([]any)
+		rooms, _ := stats["table"].([]any)
 		n = 0
 		for _, r := range rooms {
-			n += r.(map[string]any)["Adopted"].(float64)
+			n += r.(map[string]any)["adopted"].(float64)
 		}
 	}
 	return n

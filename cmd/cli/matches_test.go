@@ -14,6 +14,7 @@ import (
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/matches"
 	"tendon/net/netcode"
+	"tendon/net/server"
 	"tendon/systems/relay"
 )
 
@@ -141,7 +142,8 @@ func TestMatchesRefusesForeignFilesWithAdvice(t *testing.T) {
 func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "matches.db")
 	a := app.New(t.Context(), crumbs.Game(), newPipe(), newPipe())
-	c := host.Config{Strategy: relay.Strategy, Listen: "127.0.0.1:0", Key: netcode.Key{1}, MaxRooms: 1, Matches: path}
+	c := host.Config{Flags: &host.Flags{}, Strategy: relay.Strategy, Matches: path,
+		Config: server.Config{Address: "127.0.0.1:0", Keys: []netcode.Key{{1}}, MaxRooms: 1}}
 	h, err := host.Start(a, c)
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +156,7 @@ func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 	}
 	refused(t, do(t, crumbs.Game(), "serve", "--listen", "127.0.0.1:0", "--matches", path), "another process has the file open", "choose another --matches")
 	for n := range uint64(100) { // more than the disk stores until the host stops
-		h.KeepResult(decided("main", n))
+		h.Results.Add(decided("main", n))
 	}
 	if err := h.Stop(); err != nil {
 		t.Error(err)
@@ -166,7 +168,9 @@ func TestRecordsOfAHostAreListedWhileItRunsAndAfterwards(t *testing.T) {
 	if h, err = host.Start(a, c); err != nil {
 		t.Fatal(err)
 	}
-	h.KeepResult(decided("main", 3))
+	if h.Results != nil {
+		t.Error("a host without a file records matches")
+	}
 	if err := h.Stop(); err != nil {
 		t.Error(err)
 	}

@@ -8,20 +8,20 @@ import (
 
 // Stats counts what a room did.
 type Stats struct {
-	Tick         ecs.Tick
-	Peers        int          // connections now
-	Players      int          // seats held now
-	Late         uint64       // ticks computed more than one tick after they were due
-	MostLate     systems.Time // longest time from when a tick was due to when it was computed
-	Lateness     Lateness     // distribution of that time
-	Deferred     uint64       // Frames that left due ticks to the next Frame
-	Images       uint64       // images made
-	Resyncs      uint64       // images sent because a state differed or a peer fell too far behind
-	Refused      uint64       // connections and clients that were refused
-	Unwritten    uint64       // Frames in which a Commit failed, so that the match waited
-	Adopted      uint64       // ticks received from clients after a restart
-	TailsRefused uint64       // offers of such ticks that do not continue the journal
-	RingBytes    int          // memory of the snapshots, the unused ones included
+	Tick         ecs.Tick     `json:"tick"`
+	Peers        int          `json:"peers"`         // connections now
+	Players      int          `json:"players"`       // seats held now
+	Late         uint64       `json:"late"`          // ticks computed more than one tick after they were due
+	MostLate     systems.Time `json:"most_late"`     // longest time from when a tick was due to when it was computed
+	Lateness     Lateness     `json:"lateness"`      // distribution of that time
+	Deferred     uint64       `json:"deferred"`      // Frames that left due ticks to the next Frame
+	Images       uint64       `json:"images"`        // images made
+	Resyncs      uint64       `json:"resyncs"`       // images sent because a state differed or a peer fell too far behind
+	Refused      uint64       `json:"refused"`       // connections and clients that were refused
+	Unwritten    uint64       `json:"unwritten"`     // Frames in which a Commit failed, so that the match waited
+	Adopted      uint64       `json:"adopted"`       // ticks received from clients after a restart
+	TailsRefused uint64       `json:"tails_refused"` // offers of such ticks that do not continue the journal
+	RingBytes    int          `json:"ring_bytes"`    // memory of the snapshots, the unused ones included
 }
 
 // Add adds the counters of another room. Tick and MostLate become the larger value of both rooms.

@@ -13,52 +13,54 @@ import (
 // Stats is what a server counted since it was made, with its rooms as they were at most a second ago. It is meant for live
 // tables, metrics and JSON.
 type Stats struct {
-	Rooms, MaxRooms     int
-	Clients, MaxClients int
+	Rooms      int `json:"rooms"`
+	MaxRooms   int `json:"max_rooms"`
+	Clients    int `json:"clients"`
+	MaxClients int `json:"max_clients"`
 	ConnectionStats
 	PacketStats
 	TurnStats
-	Netcode netcode.Counters `json:"-"` // refused packets by reason
-	Table   []RoomStats      // by name
-	Past    room.Stats       // of all closed rooms
+	Netcode netcode.Counters `json:"-"`     // refused packets by reason
+	Table   []RoomStats      `json:"table"` // by name
+	Past    room.Stats       `json:"past"`  // of all closed rooms
 }
 
 // ConnectionStats counts connections.
 type ConnectionStats struct {
-	Joined   uint64 // connections made
-	Replaced uint64 // of those, in place of an older connection of the same client
-	TimedOut uint64 // ended by the timeout
-	Left     uint64 // ended by the client
-	Dropped  uint64 // ended by the server
+	Joined   uint64 `json:"joined"`    // connections made
+	Replaced uint64 `json:"replaced"`  // of those, in place of an older connection of the same client
+	TimedOut uint64 `json:"timed_out"` // ended by the timeout
+	Left     uint64 `json:"left"`      // ended by the client
+	Dropped  uint64 `json:"dropped"`   // ended by the server
 
-	TokensPast uint64 // refused: the token is revoked or older than the present connection
-	TokensBad  uint64 // refused: the token is not for this server
-	Full       uint64 // refused: no room, or no place in the room
+	TokensPast uint64 `json:"tokens_past"` // refused: the token is revoked or older than the present connection
+	TokensBad  uint64 `json:"tokens_bad"`  // refused: the token is not for this server
+	Full       uint64 `json:"full"`        // refused: no room, or no place in the room
 }
 
 // PacketStats counts packets.
 type PacketStats struct {
-	PacketsIn      uint64 // datagrams received
-	PacketsOut     uint64 // payload packets sent, without keep-alives
-	BytesIn        uint64 // of the datagrams received
-	BytesOut       uint64 // of the payload packets sent, sealed
-	PacketsRefused uint64 // by net/netcode
-	PacketsFlood   uint64 // above the rate limit of a client
-	PacketsLost    uint64 // received, and dropped because the queue of the worker was full
-	PacketsUnsent  uint64 // refused by the system
-	Malformed      uint64 // opened packets that the link refused
+	PacketsIn      uint64 `json:"packets_in"`      // datagrams received
+	PacketsOut     uint64 `json:"packets_out"`     // payload packets sent, without keep-alives
+	BytesIn        uint64 `json:"bytes_in"`        // of the datagrams received
+	BytesOut       uint64 `json:"bytes_out"`       // of the payload packets sent, sealed
+	PacketsRefused uint64 `json:"packets_refused"` // by net/netcode
+	PacketsFlood   uint64 `json:"packets_flood"`   // above the rate limit of a client
+	PacketsLost    uint64 `json:"packets_lost"`    // received, and dropped because the queue of the worker was full
+	PacketsUnsent  uint64 `json:"packets_unsent"`  // refused by the system
+	Malformed      uint64 `json:"malformed"`       // opened packets that the link refused
 }
 
 // TurnStats counts the turns of the workers.
 type TurnStats struct {
-	Turns     uint64
-	LateTurns uint64 // turns that began more than a tick late
+	Turns     uint64 `json:"turns"`
+	LateTurns uint64 `json:"late_turns"` // turns that began more than a tick late
 }
 
 // RoomStats is one line of the table of rooms.
 type RoomStats struct {
-	Name   string
-	Worker int
+	Name   string `json:"name"`
+	Worker int    `json:"worker"`
 	room.Stats
 }
 

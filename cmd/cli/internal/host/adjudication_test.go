@@ -73,9 +73,7 @@ func recoveredMatch(t *testing.T, game *ecs.Game, ticks ecs.Tick, file string, w
 func TestAnAdjudicationRecordsEveryResultWithItsPlayers(t *testing.T) {
 	game, written := crumbs.Game(), time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var found []matches.Record
-	r := adjudicate(game, []journals.Match{recoveredMatch(t, game, 300, "nowhere", written)}, func(m matches.Record) { found = append(found, m) })
-	<-r.ended
-	r.close()
+	adjudicate(t.Context(), game, []journals.Match{recoveredMatch(t, game, 300, "nowhere", written)}, func(m matches.Record) { found = append(found, m) })
 	if len(found) != 2 {
 		t.Fatalf("%+v", found)
 	}
@@ -114,8 +112,7 @@ func TestAnAdjudicationLooksBackAsTheServerDid(t *testing.T) {
 			is = where(func(e ecs.Entity) (crumbs.Body, bool) { return crumbs.Bodies.Read(w, e) }, w)
 		}
 	}})
-	r := adjudicate(game, []journals.Match{recoveredMatch(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
-	<-r.ended
+	adjudicate(t.Context(), game, []journals.Match{recoveredMatch(t, game, 130, "nowhere", time.Now())}, func(matches.Record) {})
 	if seen <= 0 || seen >= is {
 		t.Errorf("player 1 saw player 0 at %v, whose place was %v then", seen, is)
 	}
@@ -129,16 +126,10 @@ func TestAnAdjudicationThatIsStoppedReplaysOnlyEndedMatches(t *testing.T) {
 	}
 	var ticks []uint64
 	left := []journals.Match{recoveredMatch(t, game, 300, waits, time.Now()), recoveredMatch(t, game, 130, "nowhere", time.Now())}
-	r := &adjudication{game: game, matches: left, record: func(m matches.Record) { ticks = append(ticks, m.Tick) }, stop: func() {}, ended: make(chan struct{})}
-	r.run(canceled())
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	adjudicate(stopped, game, left, func(m matches.Record) { ticks = append(ticks, m.Tick) })
 	if !slices.Equal(ticks, []uint64{120}) {
 		t.Errorf("results of ticks %d", ticks)
 	}
-}
-
-// canceled returns a context that is over.
-func canceled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
 }

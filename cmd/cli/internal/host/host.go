@@ -6,203 +6,241 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"net/netip"
+	"sync"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/journals"
 	"tendon/cmd/cli/matches"
 	"tendon/ecs"
+	"tendon/net/client"
 	"tendon/net/cost"
-	"tendon/net/netcode"
 	"tendon/net/room"
 	"tendon/net/server"
+	"tendon/rollback/record"
 	"tendon/systems"
 )
 
-// Host is a server that runs in this process. Parts that the config does not select are nil.
-type Host struct {
-	*server.Server
-	Config
-	PublicAddr netip.AddrPort // under which clients reach it
-	Game       *ecs.Game
-	Costs      *Costs
-	cancel     context.CancelFunc
-	ended      chan error
-	Checksums  *ChecksumHistory // of every tick, for clients of this process
-	files      *recorders
-	Recent     *recentTicks
-	results    *matchKeeper
-	replays    *adjudication // of matches that were recovered without a record
+// Flags are those of every verb that runs a server.
+type Flags struct {
+	syncflags.Flags `embed:""`
+	DiagnosticFlags `embed:""`
+
+	Record string `type:"path" help:"Record every match into this directory; replay opens it."`
+}
+
+// ServerStrategy returns the strategy of the flags. It fails if a match of that strategy cannot be recorded and is to be.
+func (f *Flags) ServerStrategy(g *ecs.Game) (systems.Strategy, error) {
+	s, err := f.Strategy(g)
+	if err == nil && f.RelayOnly && f.Record != "" {
+		err = errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate; --journal of serve keeps the inputs")
+	}
+	return s, err
 }
 
 // Config is the part of a host that a verb selects.
 type Config struct {
-	Strategy   systems.Strategy
-	Flags      string // of the strategy, as on the command line
-	Listen     string
-	Public     []netip.AddrPort
-	Key        netcode.Key
-	Previous   *netcode.Key // accepted as well, while the key is being changed; optional
-	MaxRooms   int
-	Workers    int
-	Seed       uint64          // 0: a random one for each room
-	Record     string          // directory for recordings; optional
-	Matches    string          // file of decided matches; optional
-	Journals   *journals.Store // optional
-	Logger     *slog.Logger
-	Socket     server.Socket  // optional
-	Compare    bool           // keep checksums for clients of this process
-	Recorder   *cost.Recorder // of slow ticks; optional
-	Desyncs    *Desyncs       // optional
-	KeepRecent bool           // keep the last seconds of every room for an operator
+	server.Config // without Room, OpenRoom and CloseRoom; tokens are minted with the first key
+	Flags         *Flags
+	Strategy      systems.Strategy
+	Seed          uint64          // 0: a random one for each room
+	Matches       string          // file of decided matches; optional
+	Journals      *journals.Store // optional
+	Compare       bool            // keep checksums for clients of this process
+	KeepRecent    bool            // keep the last seconds of every room for an operator
 }
+
+// Host is a server that runs in this process. Parts that the config does not select are nil.
+type Host struct {
+	*server.Server
+	*Diagnostics
+	PublicAddr netip.AddrPort    // under which clients reach it
+	Checksums  *ChecksumHistory  // of every tick, for clients of this process
+	Results    *matches.Recorder // of decided matches
+	config     Config
+	app        *app.App
+	cancel     context.CancelFunc
+	ended      chan error
+	endResults func() error
+
+	replays     sync.WaitGroup // of matches that were recovered without a record
+	stopReplays context.CancelFunc
+
+	mu     sync.Mutex // rooms open and close on several goroutines
+	rooms  map[string]*hostedRoom
+	past   *cost.Ledger // of all closed rooms
+	broken int          // recordings without an end mark
+}
+
+// hostedRoom is what a host keeps about an open room.
+type hostedRoom struct {
+	ledger    *cost.Ledger
+	watch     *room.Watch // last seconds, for the operator and for desync bundles; optional
+	recording *recorder   // optional
+}
+
+// recentSeconds is the length of the history of a room.
+const recentSeconds = 10
 
 // Start opens a server and starts it.
 func Start(a *app.App, c Config) (*Host, error) {
-	var err error
-	h := &Host{Config: c, Game: a.Game, ended: make(chan error, 1), Costs: newCosts(a.Game, c.Recorder)}
+	h := &Host{config: c, app: a, ended: make(chan error, 1), rooms: map[string]*hostedRoom{}, past: NewLedger(a.Game, "server", nil)}
 	if c.Compare {
 		h.Checksums = newChecksumHistory(a.Game)
 	}
-	if c.Record != "" {
-		h.files = newRecorders(a, &c)
+	var err error
+	if h.Diagnostics, err = c.Flags.Diagnostics(a, c.Strategy); err != nil {
+		return nil, err
 	}
-	if c.KeepRecent {
-		h.Recent = &recentTicks{watches: map[string]*room.Watch{}}
-	}
-	keys := []netcode.Key{c.Key}
-	if c.Previous != nil {
-		keys = append(keys, *c.Previous)
-	}
-	h.Server, err = server.New(server.Config{
-		Room:      room.Config{Game: a.Game, Strategy: c.Strategy},
-		OpenRoom:  h.openRoom,
-		CloseRoom: h.closeRoom,
-		Address:   c.Listen, Socket: c.Socket, Public: c.Public, Keys: keys, MaxRooms: c.MaxRooms, Workers: c.Workers,
-		Logger: c.Logger,
-	})
-	if err != nil {
+	c.Room, c.OpenRoom, c.CloseRoom = room.Config{Game: a.Game, Strategy: c.Strategy}, h.openRoom, h.closeRoom
+	if h.Server, err = server.New(c.Config); err != nil {
+		h.Close()
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	h.cancel = cancel
-	var resultsErr error
+	replaying, stopReplays := context.WithCancel(context.Background())
+	h.cancel, h.stopReplays = cancel, stopReplays
 	if c.Matches != "" { // before a room can decide a match
-		h.results, resultsErr = keepMatches(a, c.Matches)
+		h.Results, h.endResults, err = keepMatches(a, c.Matches)
 	}
-	if h.results != nil && h.Journals != nil && a.Game.Result != nil { // before a room can resume a match
-		h.replays = adjudicate(a.Game, h.Journals.Waiting(), func(r matches.Record) { h.KeepResult(r); h.results.wait() }) // one at a time
+	if h.Results != nil && c.Journals != nil && a.Game.Result != nil { // before a room can resume a match
+		recovered := c.Journals.Waiting()
+		h.replays.Go(func() {
+			adjudicate(replaying, a.Game, recovered, func(r matches.Record) { h.Results.Add(r); h.Results.Wait() }) // one at a time
+		})
 	}
 	go func() { h.ended <- h.Run(ctx) }()
-	if h.PublicAddr, err = h.publicAddr(); err == nil && c.Record != "" {
-		if err = app.Writable(c.Record); err != nil { // after the socket is open, so that a second server leaves no file behind
+	if err == nil && c.Flags.Record != "" {
+		if err = app.Writable(c.Flags.Record); err != nil { // after the socket is open, so that a second server leaves no file behind
 			err = fmt.Errorf("recordings cannot be written: %w; choose another --record", err)
 		}
-	}
-	if err == nil {
-		err = resultsErr
 	}
 	if err != nil {
 		return nil, errors.Join(err, h.Stop())
 	}
+	if h.PublicAddr = netip.MustParseAddrPort(h.Addr().String()); len(c.Public) > 0 {
+		h.PublicAddr = c.Public[0]
+	}
 	return h, nil
-}
-
-// publicAddr returns the address under which clients reach the server.
-func (h *Host) publicAddr() (netip.AddrPort, error) {
-	if len(h.Public) > 0 {
-		return h.Public[0], nil
-	}
-	addr, err := netip.ParseAddrPort(h.Addr().String())
-	if err != nil {
-		return addr, fmt.Errorf("the server's own address %v is not one: %w", h.Addr(), err)
-	}
-	return addr, nil
 }
 
 // openRoom adds the sinks of a room: first the journal, which may resume a match, then those that only read.
 func (h *Host) openRoom(name string, rc *room.Config) error {
-	if h.Seed != 0 {
-		rc.Seed = h.Seed
+	c, r := &h.config, &hostedRoom{ledger: NewLedger(h.app.Game, "room "+name, h.Recorder)}
+	if c.Seed != 0 {
+		rc.Seed = c.Seed
 	}
-	rc.Observer = h.Costs.begin(name)
-	if h.Journals != nil {
-		if err := h.Journals.Open(name, rc); err != nil {
+	rc.Observer = r.ledger
+	d := decisions{results: h.Results, record: matches.Record{Room: name, Game: h.app.Game.Name, Strategy: c.Strategy.Name, Started: time.Now()}}
+	if c.Journals != nil {
+		if err := c.Journals.Open(name, rc); err != nil {
 			return err
 		}
+		d.record.Journal = c.Journals.File(name)
 	}
 	if h.Checksums != nil {
 		rc.Sinks = append(rc.Sinks, h.Checksums.sink())
 	}
-	var rec *recorder
-	if h.files != nil {
-		rec = h.files.start(name, rc)
-	}
-	if rec != nil {
-		rc.Sinks = append(rc.Sinks, rec.sink())
-	}
-	if h.results != nil {
-		d := decisions{host: h, name: name, strategy: h.Strategy.Name, match: rc.Match, started: time.Now()}
-		if rec != nil {
-			d.recording = rec.path
+	if c.Flags.Record != "" {
+		if r.recording = h.startRecording(name, rc); r.recording != nil {
+			rc.Sinks = append(rc.Sinks, room.Sink{Tick: r.recording.tick, NeedState: true})
+			d.record.Recording = r.recording.file.Name()
 		}
-		if h.Journals != nil {
-			d.journal = h.Journals.File(name)
-		}
+	}
+	if h.Results != nil {
+		d.record.Match = rc.Match
 		rc.Sinks = append(rc.Sinks, d.sink(rc.Resume))
 	}
-	var watch *room.Watch // for the operator and for desync bundles
-	if h.Recent != nil || h.Desyncs.writes() {
+	if c.KeepRecent || h.DesyncDir != "" {
 		var err error
-		if watch, err = room.NewWatch(rc, app.Build(), recentSeconds); err != nil {
+		if r.watch, err = room.NewWatch(rc, app.Build(), recentSeconds); err != nil {
 			return err
 		}
-		rc.Sinks = append(rc.Sinks, watch.Sink())
+		rc.Sinks = append(rc.Sinks, r.watch.Sink())
 	}
-	h.Recent.begin(name, watch)
-	if h.Desyncs != nil {
-		rc.Sinks = append(rc.Sinks, h.Desyncs.sink(name, watch))
-	}
+	rc.Sinks = append(rc.Sinks, h.desyncSink(name, r.watch))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rooms[name] = r
 	return nil
 }
 
 // closeRoom ends the journal and the recording of a room. The results are written first, because the journal of a closed
 // room is not read again.
 func (h *Host) closeRoom(name string, _ *room.Room) {
-	h.Costs.end(name)
-	h.Recent.end(name)
-	if h.Journals != nil {
-		h.results.wait()
-		h.Journals.End(name)
+	h.mu.Lock()
+	r := h.rooms[name]
+	delete(h.rooms, name)
+	h.past.Merge(r.ledger)
+	h.mu.Unlock()
+	if h.config.Journals != nil {
+		if h.Results != nil {
+			h.Results.Wait()
+		}
+		h.config.Journals.End(name)
 	}
-	if h.files != nil {
-		h.files.end(name)
+	if r.recording != nil {
+		r.recording.close()
 	}
 }
 
-// KeepResult keeps a decided match, if matches are kept. Any goroutine may call it; it does not block.
-func (h *Host) KeepResult(r matches.Record) {
-	if h.results != nil {
-		h.results.recorder.Add(r)
+// Costs returns the costs of the open rooms by name, at most about a second old, and of all closed rooms. Each room is in one
+// of them. Any goroutine may call it; it does not block rooms.
+func (h *Host) Costs() (open map[string]cost.Report, past cost.Report) {
+	h.mu.Lock()
+	rooms, past := maps.Clone(h.rooms), h.past.Report()
+	h.mu.Unlock()
+	open = make(map[string]cost.Report, len(rooms))
+	for name, r := range rooms {
+		open[name] = r.ledger.Latest()
 	}
+	return open, past
+}
+
+// Recent returns the last seconds of an open room. It waits for the room's next tick. The config must have KeepRecent.
+func (h *Host) Recent(ctx context.Context, name string) (*record.Record, error) {
+	h.mu.Lock()
+	r := h.rooms[name]
+	h.mu.Unlock()
+	if r == nil {
+		return nil, fmt.Errorf("%w: %s", server.ErrNoRoom, name)
+	}
+	return r.watch.Record(ctx)
 }
 
 // Stop ends the server and the sessions of its clients. It may be called once.
 func (h *Host) Stop() error {
 	h.cancel()
 	err := <-h.ended
-	h.replays.close()
-	h.Desyncs.Wait()
-	if h.files != nil {
-		err = errors.Join(err, h.files.verdict())
+	h.stopReplays()
+	h.replays.Wait()
+	h.Close()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.broken > 0 {
+		err = errors.Join(err, fmt.Errorf("%d recordings in %s are not whole: make room on the disk or choose another --record", h.broken, h.config.Flags.Record))
 	}
-	return errors.Join(err, h.results.close())
+	if h.Results != nil {
+		err = errors.Join(err, h.endResults())
+	}
+	return err
 }
 
 // Ticket mints a token for this host.
 func (h *Host) Ticket(to netip.AddrPort, pass server.Pass, life time.Duration) ([]byte, error) {
-	return server.Mint(server.Ticket{ProtocolID: server.ProtocolID(h.Game.Name), Key: h.Key, Addresses: []netip.AddrPort{to},
+	return server.Mint(server.Ticket{ProtocolID: server.ProtocolID(h.app.Game.Name), Key: h.config.Keys[0], Addresses: []netip.AddrPort{to},
 		Pass: pass, Lifetime: life}, time.Now())
+}
+
+// Dial returns a client for a seat of a room of this host. to is the address of the server or of a proxy before it.
+func (h *Host) Dial(to netip.AddrPort, roomName string, seat int, c client.Config) (*client.Client, error) {
+	token, err := h.Ticket(to, server.Pass{Room: roomName, Seat: seat}, time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	c.Game, c.Strategies, c.Desynced = h.app.Game, syncflags.All, h.Desynced
+	return client.Dial(client.DialConfig{Token: token, Config: c})
 }

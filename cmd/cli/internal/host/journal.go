@@ -29,7 +29,7 @@ func OpenJournals(a *app.App, dir string, fsync journals.Sync, c *Config) (*jour
 		return nil, fmt.Errorf("--journal %s is no directory: choose another --journal", dir)
 	}
 	s, err := journals.Open(journals.Config{Dir: dir, Game: a.Game, Build: build, Strategy: c.Strategy.Name, Params: c.Strategy.Params,
-		Flags: c.Flags, Sync: fsync, Report: func(e journals.Event) { reportJournal(a, e) }})
+		Flags: c.Flags.CommandLine(), Sync: fsync, Report: func(e journals.Event) { reportJournal(a, e) }})
 	switch {
 	case errors.Is(err, journals.ErrLocked):
 		return nil, fmt.Errorf("%w: stop that server or choose another --journal", err)
@@ -56,52 +56,38 @@ func reportRecovered(a *app.App, found []journals.Match) {
 	}
 }
 
+// journalTexts are the line of JSON and the text of each kind of event. The flag is an additional field of the line.
+var journalTexts = map[journals.Kind]struct {
+	name, text, flag string
+	value            bool
+}{
+	journals.Started:     {name: "journal", flag: "resumed"},
+	journals.Resumed:     {name: "journal", flag: "resumed", value: true, text: "room ROOM continues from tick TICK"},
+	journals.Torn:        {name: "journal_torn", text: "FILE: ERROR"},
+	journals.Empty:       {name: "journal_removed", text: "FILE holds no match and was removed: ERROR"},
+	journals.Failed:      {name: "journal_failed", flag: "final", text: "the journal of room ROOM cannot be written: ERROR; the match waits until it can"},
+	journals.Broken:      {name: "journal_failed", flag: "final", value: true, text: "the journal of room ROOM cannot be written: ERROR; the match waits until the server is started again"},
+	journals.Recovered:   {name: "journal_recovered", text: "the journal of room ROOM can be written again, the match continues"},
+	journals.Ended:       {name: "journal_ended", flag: "abandoned"},
+	journals.Abandoned:   {name: "journal_ended", flag: "abandoned", value: true, text: "no player came back to room ROOM: its match is over"},
+	journals.NotArchived: {name: "journal_failed", text: "the match of room ROOM is over, but the next start would recover it, since its journal cannot be renamed: ERROR; move FILE away"},
+	journals.Slow:        {name: "journal_slow", text: "the disk is slow: ERROR; a power cut may lose that much play, more than --fsync allows"},
+	journals.Refused:     {name: "journal_failed", text: "room ROOM cannot be opened, since its journal cannot be written: ERROR; make room on the disk or choose another --journal"},
+}
+
 // reportJournal prints an event of a journal.
 func reportJournal(a *app.App, n journals.Event) {
-	f := app.Fields{"room": n.Room, "file": n.File, "tick": n.Tick}
+	kind, f := journalTexts[n.Kind], app.Fields{"room": n.Room, "file": n.File, "tick": n.Tick}
 	if n.Err != nil {
 		f["error"] = n.Err.Error()
 	}
-	switch n.Kind {
-	case journals.Started, journals.Resumed:
-		f["resumed"] = n.Kind == journals.Resumed
-		if n.Kind == journals.Resumed {
-			a.Logf("room %s continues from tick %d", n.Room, n.Tick)
-		}
-		a.Emit("journal", f)
-	case journals.Torn:
-		a.Logf("%s: %v", n.File, n.Err)
-		a.Emit("journal_torn", f)
-	case journals.Empty:
-		a.Logf("%s holds no match and was removed: %v", n.File, n.Err)
-		a.Emit("journal_removed", f)
-	case journals.Failed, journals.Broken:
-		f["final"] = n.Kind == journals.Broken
-		end := "until it can"
-		if n.Kind == journals.Broken {
-			end = "until the server is started again"
-		}
-		a.Logf("the journal of room %s cannot be written: %v; the match waits %s", n.Room, n.Err, end)
-		a.Emit("journal_failed", f)
-	case journals.Recovered:
-		a.Logf("the journal of room %s can be written again, the match continues", n.Room)
-		a.Emit("journal_recovered", f)
-	case journals.Ended, journals.Abandoned:
-		f["abandoned"] = n.Kind == journals.Abandoned
-		if n.Kind == journals.Abandoned {
-			a.Logf("no player came back to room %s: its match is over", n.Room)
-		}
-		a.Emit("journal_ended", f)
-	case journals.NotArchived:
-		a.Logf("the match of room %s is over, but the next start would recover it, since its journal cannot be renamed: %v; move %s away", n.Room, n.Err, n.File)
-		a.Emit("journal_failed", f)
-	case journals.Slow:
-		a.Logf("the disk is slow: %v; a power cut may lose that much play, more than --fsync allows", n.Err)
-		a.Emit("journal_slow", f)
-	case journals.Refused:
-		a.Logf("room %s cannot be opened, since its journal cannot be written: %v; make room on the disk or choose another --journal", n.Room, n.Err)
-		a.Emit("journal_failed", f)
+	if kind.flag != "" {
+		f[kind.flag] = kind.value
 	}
+	if kind.text != "" {
+		a.Logf("%s", strings.NewReplacer("ROOM", n.Room, "FILE", n.File, "TICK", fmt.Sprint(n.Tick), "ERROR", fmt.Sprint(n.Err)).Replace(kind.text))
+	}
+	a.Emit(kind.name, f)
 }
 
 // StoredKey returns the key that is stored with the journals, so that reconnect tokens outlive the server. The first server

@@ -3,11 +3,9 @@ package host
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"tendon/cmd/cli/internal/app"
@@ -18,110 +16,61 @@ import (
 	"tendon/systems"
 )
 
-// recorders writes a file for each open room into one directory. A recording that cannot be written is reported once and
+// recorder writes one match. It belongs to its room's goroutine. A recording that cannot be written is reported once and
 // ended; the match continues.
-type recorders struct {
-	app  *app.App
-	host *Config
-
-	mu     sync.Mutex
-	open   map[string]*recorder
-	broken int // recordings without an end mark
-}
-
-func newRecorders(a *app.App, c *Config) *recorders {
-	return &recorders{app: a, host: c, open: map[string]*recorder{}}
-}
-
-// start opens a recording for a room; nil if that fails.
-func (rs *recorders) start(roomName string, c *room.Config) *recorder {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	f, err := createRecording(rs.host.Record, roomName, c.Seed, time.Now())
-	if err == nil {
-		r := &recorder{path: f.Name(), file: f, failed: rs.fail}
-		if err = r.begin(rs.host, roomName, c); err == nil {
-			rs.open[roomName] = r
-			rs.app.Logf("recording room %s into %s", roomName, r.path)
-			rs.app.Emit("recording", app.Fields{"room": roomName, "file": r.path})
-			return r
-		}
-		err = errors.Join(err, f.Close())
-	}
-	rs.broken++
-	rs.complain("room "+roomName, err)
-	return nil
-}
-
-// fail counts a recording that cannot be continued. It is called on the room's goroutine, once for each.
-func (rs *recorders) fail(r *recorder, err error) {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	rs.broken++
-	rs.complain(r.path, err)
-}
-
-func (rs *recorders) complain(what string, err error) {
-	rs.app.Logf("the recording of %s is not whole, the match continues: %v", what, err)
-	rs.app.Emit("recording_failed", app.Fields{"of": what, "error": err.Error()})
-}
-
-// end closes the recording of a room that is over.
-func (rs *recorders) end(room string) {
-	rs.mu.Lock()
-	r := rs.open[room]
-	delete(rs.open, room)
-	rs.mu.Unlock()
-	if r != nil {
-		r.close()
-	}
-}
-
-// verdict returns an error if a recording is not whole.
-func (rs *recorders) verdict() error {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	if rs.broken > 0 {
-		return fmt.Errorf("%d recordings in %s are not whole: make room on the disk or choose another --record", rs.broken, rs.host.Record)
-	}
-	return nil
-}
-
-// recordingSuffix ends the names of recordings.
-const recordingSuffix = ".tendonrec"
-
-// createRecording makes a new file named after the room, the time and the seed. It never opens an existing file.
-func createRecording(dir, room string, seed uint64, now time.Time) (*os.File, error) {
-	name := fmt.Sprintf("%s-%s-%016x", room, now.UTC().Format("20060102T150405"), seed)
-	for n := 1; ; n++ {
-		try := name
-		if n > 1 { // the room was closed and opened again within a second, with the same seed
-			try = fmt.Sprintf("%s.%d", name, n)
-		}
-		f, err := os.OpenFile(filepath.Join(dir, try+recordingSuffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if !errors.Is(err, fs.ErrExist) {
-			return f, err
-		}
-	}
-}
-
-// recorder writes one match. It belongs to its room's goroutine.
 type recorder struct {
-	path string
-	file interface {
-		io.Writer
-		Sync() error
-		Close() error
-	}
+	file   *os.File
 	writer *record.Writer
-	failed func(*recorder, error)
+	failed func(of string, err error)
 	broken bool
 }
 
+// startRecording starts the recording of a room; nil if that fails.
+func (h *Host) startRecording(roomName string, c *room.Config) *recorder {
+	f, err := createFile(h.config.Flags.Record, fmt.Sprintf("%s-%s-%016x", roomName, timestamp(), c.Seed), ".tendonrec", 0o644)
+	if err != nil {
+		h.recordingFailed("room "+roomName, err)
+		return nil
+	}
+	header := record.HeaderOf(c.Game, c.Seed, app.Build())
+	header.Strategy, header.Flags, header.Params = h.config.Strategy.Name, h.config.Flags.CommandLine(), h.config.Strategy.Params
+	header.Room, header.Match = roomName, c.Match
+	r := &recorder{file: f, failed: h.recordingFailed}
+	if err := r.begin(header, c); err != nil {
+		h.recordingFailed("room "+roomName, errors.Join(err, f.Close()))
+		return nil
+	}
+	h.app.Logf("recording room %s into %s", roomName, f.Name())
+	h.app.Emit("recording", app.Fields{"room": roomName, "file": f.Name()})
+	return r
+}
+
+// recordingFailed counts and prints a recording that cannot be continued.
+func (h *Host) recordingFailed(of string, err error) {
+	h.mu.Lock()
+	h.broken++
+	h.mu.Unlock()
+	h.app.Logf("the recording of %s is not whole, the match continues: %v", of, err)
+	h.app.Emit("recording_failed", app.Fields{"of": of, "error": err.Error()})
+}
+
+// timestamp returns the time in the names of files.
+func timestamp() string { return time.Now().UTC().Format("20060102T150405") }
+
+// createFile makes a new file. If the name exists, it gets a number.
+func createFile(dir, name, suffix string, mode os.FileMode) (*os.File, error) {
+	number := ""
+	for n := 2; ; n++ {
+		f, err := os.OpenFile(filepath.Join(dir, name+number+suffix), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+		number = fmt.Sprintf(".%d", n)
+	}
+}
+
 // begin writes the header, and the first state of a match that continues.
-func (r *recorder) begin(host *Config, roomName string, c *room.Config) (err error) {
-	h := record.HeaderOf(c.Game, c.Seed, app.Build())
-	h.Strategy, h.Flags, h.Params, h.Room, h.Match = host.Strategy.Name, host.Flags, host.Strategy.Params, roomName, c.Match
+func (r *recorder) begin(h record.Header, c *room.Config) (err error) {
 	if c.Resume != nil {
 		h.Start = record.PositionOf(c.Resume.World, c.Resume.Chain)
 	}
@@ -134,8 +83,8 @@ func (r *recorder) begin(host *Config, roomName string, c *room.Config) (err err
 	return r.writer.Image(&state)
 }
 
-// sink returns the recording as a sink of its room.
-func (r *recorder) sink() room.Sink { return room.Sink{Tick: r.tick, NeedState: true} }
+// maxRecordingBlock bounds the bytes that a recording gathers before it writes them.
+const maxRecordingBlock = 1 << 20
 
 // tick records a tick, and writes a block a second.
 func (r *recorder) tick(f systems.FinalTick) {
@@ -152,14 +101,11 @@ func (r *recorder) tick(f systems.FinalTick) {
 	r.check(err)
 }
 
-// maxRecordingBlock bounds the bytes that a recording gathers before it writes them.
-const maxRecordingBlock = 1 << 20
-
 // check ends the recording at the first error.
 func (r *recorder) check(err error) {
 	if err != nil && !r.broken {
 		r.broken = true
-		r.failed(r, err)
+		r.failed(r.file.Name(), err)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/player"
-	"tendon/cmd/cli/internal/syncflags"
+	"tendon/cmd/cli/labpage"
 	"tendon/cmd/cli/verbs/lab"
 	"tendon/ecs"
 	"tendon/systems"
@@ -19,9 +19,7 @@ import (
 
 // Verb plays a match of bots on the loopback interface with a simulated network, and compares every confirmed state.
 type Verb struct {
-	syncflags.Flags  `embed:""`
-	host.SlowFlags   `embed:""`
-	host.DesyncFlags `embed:""`
+	host.Flags `embed:""`
 
 	Bots   int           `default:"3" help:"Number of bots."`
 	For    time.Duration `help:"Duration. Default: until Ctrl-C."`
@@ -29,12 +27,8 @@ type Verb struct {
 	Jitter time.Duration `default:"20ms" help:"Jitter of each packet, up to ± this."`
 	Loss   float64       `default:"5" help:"Packets lost each way, in percent."`
 	Seed   uint64        `help:"Seed of the match and of the network. Default: a random one, which is printed."`
-	Record string        `type:"path" help:"Record the match into this directory; replay opens it."`
 
 	lab.PageFlags `embed:""`
-
-	chosen  systems.Strategy
-	bundles *host.Desyncs
 }
 
 // Help explains the verb.
@@ -83,17 +77,15 @@ func (v *Verb) Run(a *app.App) error {
 	if err == nil {
 		err = v.PageFlags.Check()
 	}
-	if err == nil {
-		v.chosen, err = v.Strategy(a.Game)
+	if err != nil {
+		return err
 	}
+	strategy, err := v.ServerStrategy(a.Game)
 	switch {
 	case err != nil:
 		return err
 	case v.Page:
 		return v.page(a)
-	}
-	if v.bundles, err = v.OpenDesyncs(a, v.chosen); err != nil {
-		return err
 	}
 	v.Seed = app.ChooseSeed(v.Seed)
 	ctx, cancel, err := a.Until(v.For)
@@ -101,12 +93,7 @@ func (v *Verb) Run(a *app.App) error {
 		return err
 	}
 	defer cancel()
-	recorder, err := v.OpenRecorder(a)
-	if err != nil {
-		return err
-	}
-	defer host.CloseRecorder(recorder)
-	m, err := v.start(a, recorder)
+	m, err := v.start(a, strategy)
 	if err != nil {
 		return err
 	}
@@ -145,7 +132,7 @@ func (v *Verb) verdict(a *app.App, m *match) error {
 	changes, lag := m.host.Checksums.Changed(), m.lag()
 	a.Emit("result", app.Fields{"clients": m.lines(), "checksums_equal": equal, "desyncs": different, "rollbacks": rollbacks,
 		"stalls": stalls, "lag_ms": lag, "changes": changes, "seed": v.Seed, "costs": m.costs()})
-	cost := costOf(m.host.Strategy, rollbacks, stalls, lag)
+	cost := costOf(m.strategy, rollbacks, stalls, lag)
 	shown := fmt.Sprintf("%d states compared %s, %d changes", equal, cost, changes)
 	switch {
 	case different > 0:
@@ -155,7 +142,7 @@ func (v *Verb) verdict(a *app.App, m *match) error {
 		return nil
 	case idle != "":
 		return fmt.Errorf("%w: the run proved nothing, since no state of %s was compared: run it longer", app.ErrFailed, idle)
-	case changes == 0 || rollbacks == 0 && v.RTT > 0 && v.Bots > 1 && m.host.Strategy.Predicts && m.host.Strategy.Needs.Exact:
+	case changes == 0 || rollbacks == 0 && v.RTT > 0 && v.Bots > 1 && m.strategy.Predicts && m.strategy.Needs.Exact:
 		return fmt.Errorf("%w: the run proved nothing: %s; run it longer, with bots that do something", app.ErrFailed, shown)
 	}
 	a.Logf("%d confirmed states of %d clients equal the server's, %s", equal, v.Bots, cost)
@@ -177,7 +164,7 @@ func costOf(s systems.Strategy, rollbacks, stalls uint64, lag float64) string {
 // lag returns the mean delay of the bots' displays behind the server at the end, in ms. It is the time of the ticks that are
 // received and not shown yet, and half a round trip. Clients that predict have none.
 func (m *match) lag() float64 {
-	if m.host.Strategy.Predicts {
+	if m.strategy.Predicts {
 		return 0
 	}
 	sum := 0.0
@@ -204,4 +191,18 @@ func renderLines(title string, lines []player.Line) string {
 	}
 	t.SetCaption("frame: duration of one Frame of the client, with all ticks that it simulates and resimulates")
 	return t.Render() + "\n"
+}
+
+// page serves the lab's page with the demo's network, and its strategy beside lockstep, which predicts nothing.
+func (v *Verb) page(a *app.App) error {
+	if v.For != 0 {
+		return errors.New("--for: the page stays until Ctrl-C: leave --for or --page out")
+	}
+	s := labpage.Usual(app.ChooseSeed(v.Seed))
+	s.RTT, s.Jitter, s.Loss = float64(v.RTT)/float64(time.Millisecond), float64(v.Jitter)/float64(time.Millisecond), v.Loss
+	s.Players = v.Bots + 1
+	if s.Sync = []string{"lockstep", v.Sync}; v.Sync == "lockstep" {
+		s.Sync[1] = "relay"
+	}
+	return v.PageFlags.Serve(a, s)
 }

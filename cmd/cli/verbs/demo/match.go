@@ -14,31 +14,36 @@ import (
 	"tendon/cmd/cli/internal/tokens"
 	"tendon/net/client"
 	"tendon/net/cost"
+	"tendon/net/netcode"
 	"tendon/net/server"
 	"tendon/net/simnet"
+	"tendon/systems"
 )
 
 // match is the match of demo: a server, the simulated network and the bots. finish closes all of it.
 type match struct {
-	host    *host.Host
-	proxies []*simnet.Proxy
-	players []*player.Player
-	wait    sync.WaitGroup
+	app      *app.App
+	strategy systems.Strategy
+	host     *host.Host
+	proxies  []*simnet.Proxy
+	players  []*player.Player
+	wait     sync.WaitGroup
 
 	once   sync.Once
 	failed error // error of the first bot that ended early; read after wait
 }
 
 // start opens the match. Tokens name the proxies, so these are opened before the server.
-func (v *Verb) start(a *app.App, recorder *cost.Recorder) (*match, error) {
+func (v *Verb) start(a *app.App, strategy systems.Strategy) (*match, error) {
 	socket, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, fmt.Errorf("no socket on the loopback interface: %w", err)
 	}
-	m := &match{}
+	m := &match{app: a, strategy: strategy}
 	public, err := v.openProxies(m, socket.LocalAddr().(*net.UDPAddr).AddrPort())
 	if err == nil {
-		m.host, err = host.Start(a, host.Config{Strategy: v.chosen, Flags: v.CommandLine(), Socket: socket, Public: public, Key: tokens.RandomKey(), MaxRooms: 1, Workers: 1, Seed: v.Seed, Compare: true, Recorder: recorder, Desyncs: v.bundles, Record: v.Record})
+		m.host, err = host.Start(a, host.Config{Flags: &v.Flags, Strategy: strategy, Seed: v.Seed, Compare: true, Config: server.Config{
+			Socket: socket, Public: public, Keys: []netcode.Key{tokens.RandomKey()}, MaxRooms: 1, Workers: 1}})
 	}
 	if err != nil {
 		m.closeProxies()
@@ -46,8 +51,8 @@ func (v *Verb) start(a *app.App, recorder *cost.Recorder) (*match, error) {
 		return nil, err
 	}
 	for i := range v.Bots {
-		name, ledger := fmt.Sprintf("bot %d", i+1), host.NewLedger(a.Game, "client", recorder)
-		c, err := m.host.Dial(public[i], server.Pass{Room: "demo", Seat: i}, client.Config{Name: name, Bot: true, BotSeed: v.Seed + uint64(i), Observer: ledger, Desynced: v.bundles.Client})
+		name, ledger := fmt.Sprintf("bot %d", i+1), host.NewLedger(a.Game, "client", m.host.Recorder)
+		c, err := m.host.Dial(public[i], "demo", i, client.Config{Name: name, Bot: true, BotSeed: v.Seed + uint64(i), Observer: ledger})
 		if err != nil {
 			return nil, errors.Join(err, m.finish())
 		}
@@ -99,11 +104,12 @@ func (m *match) lines() []player.Line {
 
 // costs returns the costs of the server and the mean costs of a bot. The match must be finished.
 func (m *match) costs() []cost.Report {
-	clients := host.NewLedger(m.host.Game, "client", nil)
+	clients := host.NewLedger(m.app.Game, "client", nil)
 	for _, p := range m.players {
 		clients.Merge(p.Ledger)
 	}
-	return []cost.Report{m.host.Costs.Total(), clients.Report()}
+	_, past := m.host.Costs()
+	return []cost.Report{past, clients.Report()}
 }
 
 // finish closes bots, server and network. The context of the bots must be done.

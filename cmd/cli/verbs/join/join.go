@@ -26,16 +26,15 @@ import (
 
 // Verb joins a server.
 type Verb struct {
-	Addr             string `arg:"" help:"The server, as host:port, one of those in the token."`
-	Token            string `help:"Connect token, or @FILE. With --log it may be left out to return to the match of the log."`
-	Log              string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, the file is of little more use than its reconnect tokens; see above."`
-	Bot              bool   `help:"Let the game's bot play, without a window."`
-	Headless         bool   `help:"No window: send no inputs, or play as a bot with --bot."`
-	Name             string `help:"Name that other players see."`
-	host.SlowFlags   `embed:""`
-	host.DesyncFlags `embed:""`
-	InputDelay       int           `help:"Ticks between an input and its effect. Default: the server's suggestion."`
-	For              time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
+	Addr                 string `arg:"" help:"The server, as host:port, one of those in the token."`
+	Token                string `help:"Connect token, or @FILE. With --log it may be left out to return to the match of the log."`
+	Log                  string `type:"path" help:"Store the match in this file. Another run resumes it and downloads only what it missed, even after kill -9. With predict, reckon and verify, the file is of little more use than its reconnect tokens; see above."`
+	Bot                  bool   `help:"Let the game's bot play, without a window."`
+	Headless             bool   `help:"No window: send no inputs, or play as a bot with --bot."`
+	Name                 string `help:"Name that other players see."`
+	host.DiagnosticFlags `embed:""`
+	InputDelay           int           `help:"Ticks between an input and its effect. Default: the server's suggestion."`
+	For                  time.Duration `help:"Leave after this time. Default: until Ctrl-C."`
 
 	ledger *cost.Ledger
 }
@@ -73,18 +72,13 @@ func (v *Verb) Run(a *app.App) error {
 	if v.Bot && a.Game.Bot == nil {
 		return errors.New("the game has no bot: leave --bot out")
 	}
-	recorder, err := v.OpenRecorder(a)
+	d, err := v.Diagnostics(a, systems.Strategy{})
 	if err != nil {
 		return err
 	}
-	defer host.CloseRecorder(recorder)
-	bundles, err := v.OpenDesyncs(a, systems.Strategy{})
-	if err != nil {
-		return err
-	}
-	defer bundles.Wait()
-	v.ledger = host.NewLedger(a.Game, "client", recorder)
-	config := client.Config{Game: a.Game, Strategies: syncflags.All, Name: v.Name, Observer: v.ledger, Desynced: bundles.Client,
+	defer d.Close()
+	v.ledger = host.NewLedger(a.Game, "client", d.Recorder)
+	config := client.Config{Game: a.Game, Strategies: syncflags.All, Name: v.Name, Observer: v.ledger, Desynced: d.Desynced,
 		Bot: v.Bot, BotSeed: app.ChooseSeed(0), InputDelay: v.InputDelay,
 		Chat:   func(line session.ChatLine) { a.Logf("%s: %s", line.Name, line.Text) },
 		Notice: func(seconds int, text string) { a.Logf("%s", noticeText(seconds, text)) }}

@@ -10,22 +10,19 @@ import (
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
 	"tendon/cmd/cli/internal/player"
-	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/window"
 	"tendon/net/client"
+	"tendon/net/netcode"
 	"tendon/net/server"
 )
 
 // Verb runs a server, bots and a window in one process.
 type Verb struct {
-	syncflags.Flags  `embed:""`
-	host.SlowFlags   `embed:""`
-	host.DesyncFlags `embed:""`
+	host.Flags `embed:""`
 
-	Bots   int    `default:"3" help:"Number of bots."`
-	Seed   uint64 `help:"Seed of the match. Default: a random one."`
-	Record string `type:"path" help:"Record the match into this directory; replay opens it."`
+	Bots int    `default:"3" help:"Number of bots."`
+	Seed uint64 `help:"Seed of the match. Default: a random one."`
 }
 
 // Help explains the verb.
@@ -47,40 +44,30 @@ func (v *Verb) Run(a *app.App) error {
 	case v.Bots > 0 && a.Game.Bot == nil:
 		return errors.New("the game has no bot: use --bots 0")
 	}
-	strategy, err := v.Strategy(a.Game)
+	strategy, err := v.ServerStrategy(a.Game)
 	if err != nil {
 		return err
 	}
-	if v.RelayOnly && v.Record != "" {
-		return errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate")
-	}
-	bundles, err := v.OpenDesyncs(a, strategy)
-	if err != nil {
-		return err
-	}
-	recorder, err := v.OpenRecorder(a)
-	if err != nil {
-		return err
-	}
-	defer host.CloseRecorder(recorder)
-	h, err := host.Start(a, host.Config{Strategy: strategy, Flags: v.CommandLine(), Listen: "127.0.0.1:0", Key: tokens.RandomKey(), MaxRooms: 1, Seed: v.Seed, Recorder: recorder, Desyncs: bundles, Record: v.Record})
+	h, err := host.Start(a, host.Config{Flags: &v.Flags, Strategy: strategy, Seed: v.Seed, Config: server.Config{
+		Address: "127.0.0.1:0", Keys: []netcode.Key{tokens.RandomKey()}, MaxRooms: 1}})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(a.Ctx)
 	var bots sync.WaitGroup
-	ledger := host.NewLedger(a.Game, "client", recorder) // of the window
+	ledger := host.NewLedger(a.Game, "client", h.Recorder) // of the window
 	defer func() {
 		cancel()
 		bots.Wait()
 		_ = h.Stop() // all clients have left
-		host.PrintCosts(a, h.Costs.Total(), ledger.Report())
+		_, past := h.Costs()
+		host.PrintCosts(a, past, ledger.Report())
 	}()
 	a.Logf("%s with %d bots, strategy %s, at %v", a.Game.Name, v.Bots, v.Sync, h.PublicAddr)
 	lost := make(chan error, v.Bots)
 	for i := 1; i <= v.Bots; i++ {
 		name := fmt.Sprintf("bot %d", i)
-		c, err := h.Dial(h.PublicAddr, server.Pass{Room: "play", Seat: i}, client.Config{Name: name, Bot: true, BotSeed: uint64(i), Observer: host.NewLedger(a.Game, "bot", recorder), Desynced: bundles.Client})
+		c, err := h.Dial(h.PublicAddr, "play", i, client.Config{Name: name, Bot: true, BotSeed: uint64(i), Observer: host.NewLedger(a.Game, "bot", h.Recorder)})
 		if err != nil {
 			return err
 		}
@@ -90,7 +77,7 @@ func (v *Verb) Run(a *app.App) error {
 			}
 		})
 	}
-	you, err := h.Dial(h.PublicAddr, server.Pass{Room: "play", Seat: 0}, client.Config{Name: "you", Observer: ledger, Desynced: bundles.Client})
+	you, err := h.Dial(h.PublicAddr, "play", 0, client.Config{Name: "you", Observer: ledger})
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (f *adminFlags) token() (string, error) {
 // ready reports that the server is running.
 func (w *adminServer) ready(h *host.Host) {
 	if w != nil {
-		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs.All, Record: h.Recent.Record})
+		w.Ready(admin.Source{Stats: h.Stats, Peers: h.Peers, Costs: h.Costs, Record: h.Recent})
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"tendon/cmd/cli/internal/app"
 	"tendon/cmd/cli/internal/host"
-	"tendon/cmd/cli/internal/syncflags"
 	"tendon/cmd/cli/internal/tokens"
 	"tendon/cmd/cli/journals"
 	"tendon/net/cost"
@@ -25,10 +24,8 @@ import (
 
 // Verb runs a server until it is interrupted.
 type Verb struct {
-	syncflags.Flags  `embed:""`
-	host.SlowFlags   `embed:""`
-	adminFlags       `embed:""`
-	host.DesyncFlags `embed:""`
+	host.Flags `embed:""`
+	adminFlags `embed:""`
 
 	Listen     string        `default:":7777" help:"Address to listen on, as host:port or :port."`
 	Public     []string      `help:"Address of the server as clients see it, which is put into tokens; may be given several times. Default: the listening address, or the loopback interface."`
@@ -36,7 +33,6 @@ type Verb struct {
 	OldKeyFile string        `type:"path" help:"Previous key, accepted while its tokens are in use."`
 	MaxRooms   int           `default:"256" help:"Maximum number of rooms."`
 	Workers    int           `help:"Goroutines that simulate rooms. Default: one per core."`
-	Record     string        `type:"path" help:"Record every room into this directory."`
 	Matches    string        `type:"path" help:"Store a record of every decided match in this file; matches lists it."`
 	Journal    string        `type:"path" help:"Keep a journal of every match in this directory. A server that was killed resumes these matches when it is restarted."`
 	Fsync      journals.Sync `default:"100ms" help:"How much of the journals a power cut may lose: nothing that a client received (always), so much time (1ms to 10s), or what the system had not written yet (never)."`
@@ -91,130 +87,110 @@ func (v *Verb) Run(a *app.App) (err error) {
 	if v.MaxRooms < 1 {
 		return fmt.Errorf("--max-rooms %d: give at least 1", v.MaxRooms)
 	}
-	strategy, err := v.Strategy(a.Game)
-	switch {
-	case err != nil:
+	strategy, err := v.ServerStrategy(a.Game)
+	if err != nil {
 		return err
-	case v.RelayOnly && v.Record != "":
-		return errors.New("--relay-only and --record do not go together: a recording holds the checksum of every state, so the server has to simulate; --journal keeps the inputs")
 	}
 	if v.Journal == "" && v.Fsync != defaultSync {
 		return fmt.Errorf("--fsync %v is for --journal: name a directory with --journal, or leave --fsync out", v.Fsync)
 	}
-	c := host.Config{Strategy: strategy, Flags: v.CommandLine(), Listen: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers, Seed: v.Seed, Record: v.Record, Matches: v.Matches}
-	if err := v.publish(&c); err != nil {
+	c := host.Config{Config: server.Config{Address: v.Listen, MaxRooms: v.MaxRooms, Workers: v.Workers}, Flags: &v.Flags, Strategy: strategy,
+		Seed: v.Seed, Matches: v.Matches, KeepRecent: v.Admin != ""}
+	if c.Public, err = v.addresses(); err != nil {
 		return err
 	}
-	if err := v.keys(&c); err != nil {
+	if c.Keys, err = v.keys(); err != nil {
 		return err
 	}
-	w, err := v.startAdmin(a, strategy)
+	watch, err := v.startAdmin(a, strategy)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.close()) }()
-	c.KeepRecent = w != nil
+	defer func() { err = errors.Join(err, watch.close()) }()
 	if v.Journal != "" {
-		if err := v.journals(a, &c); err != nil {
+		if c.Journals, err = host.OpenJournals(a, v.Journal, v.Fsync, &c); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, c.Journals.Close()) }()
+		if v.KeyFile == "" {
+			if c.Keys[0], err = host.StoredKey(v.Journal); err != nil {
+				return err
+			}
+		}
 	}
 	if v.Verbose {
 		c.Logger = slog.New(slog.NewTextHandler(a.Note, nil))
 	}
-	if c.Recorder, err = v.OpenRecorder(a); err != nil {
-		return err
-	}
-	defer host.CloseRecorder(c.Recorder)
-	if c.Desyncs, err = v.OpenDesyncs(a, strategy); err != nil {
-		return err
-	}
 	h, err := host.Start(a, c)
-	if err != nil {
-		return serveError(err, v.Listen)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s is in use: another server runs there; stop it or choose another --listen", v.Listen)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s may not be listened on: choose a port above 1023", v.Listen)
+	case err != nil:
+		return err
 	}
 	ctx, cancel, err := a.Until(v.For)
 	if err != nil {
 		return errors.Join(err, h.Stop())
 	}
 	defer cancel()
-	w.ready(h)
+	watch.ready(h)
 	if err = v.announce(a, h); err == nil && a.LostResults() != nil { // the command that joins is lost
 		return h.Stop()
 	}
 	if err == nil {
 		err = v.report(ctx, a, h)
 	}
-	w.stopping()
+	watch.stopping()
 	a.Logf("stopping: closing connections")
 	err = errors.Join(err, h.Stop())
-	spent := h.Costs.Total()
+	_, spent := h.Costs()
 	host.PrintCosts(a, spent)
 	a.Emit("costs", app.Fields{"costs": []cost.Report{spent}})
 	return err
 }
 
 // keys loads the private keys, or generates one for this run.
-func (v *Verb) keys(c *host.Config) (err error) {
-	if v.KeyFile == "" {
-		if v.OldKeyFile != "" {
-			return errors.New("--old-key-file goes with --key-file")
+func (v *Verb) keys() (keys []netcode.Key, err error) {
+	paths := []string{v.KeyFile, v.OldKeyFile}
+	switch {
+	case v.KeyFile == "" && v.OldKeyFile != "":
+		return nil, errors.New("--old-key-file goes with --key-file")
+	case v.KeyFile == "":
+		return []netcode.Key{tokens.RandomKey()}, nil
+	case v.OldKeyFile == "":
+		paths = paths[:1]
+	}
+	for _, path := range paths {
+		key, err := tokens.LoadKey(path)
+		if err != nil {
+			return nil, err
 		}
-		c.Key = tokens.RandomKey()
-		return nil
+		keys = append(keys, key)
 	}
-	if c.Key, err = tokens.LoadKey(v.KeyFile); err != nil || v.OldKeyFile == "" {
-		return err
-	}
-	var old netcode.Key
-	old, err = tokens.LoadKey(v.OldKeyFile)
-	c.Previous = &old
-	return err
+	return keys, nil
 }
 
-// journals opens the directory of journals. Without --key-file, it loads the key stored there.
-func (v *Verb) journals(a *app.App, c *host.Config) (err error) {
-	if c.Journals, err = host.OpenJournals(a, v.Journal, v.Fsync, c); err != nil || v.KeyFile != "" {
-		return err
-	}
-	if c.Key, err = host.StoredKey(v.Journal); err != nil {
-		return errors.Join(err, c.Journals.Close())
-	}
-	return nil
-}
-
-// publish chooses the addresses in tokens.
-func (v *Verb) publish(c *host.Config) error {
+// addresses returns the addresses in tokens; none: the listening address.
+func (v *Verb) addresses() (public []netip.AddrPort, err error) {
 	for _, text := range v.Public {
 		addr, err := tokens.Address(text)
 		if err != nil {
-			return fmt.Errorf("--public: %w", err)
+			return nil, fmt.Errorf("--public: %w", err)
 		}
-		c.Public = append(c.Public, addr)
+		public = append(public, addr)
 	}
 	listen, err := net.ResolveUDPAddr("udp", v.Listen)
-	if err != nil {
-		return fmt.Errorf("--listen %q is no address: give host:port or :port (%w)", v.Listen, err)
-	}
-	if len(c.Public) == 0 && (listen.IP == nil || listen.IP.IsUnspecified()) {
-		if listen.Port == 0 {
-			return errors.New("--listen without a host and with port 0 has no address to put into tokens: add --public, or listen on 127.0.0.1:0")
-		}
-		c.Public = []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(listen.Port))}
-	}
-	return nil
-}
-
-// serveError adds advice to the error of an address that cannot be listened on.
-func serveError(err error, listen string) error {
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use: another server runs there; stop it or choose another --listen", listen)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%s may not be listened on: choose a port above 1023", listen)
+	case err != nil:
+		return nil, fmt.Errorf("--listen %q is no address: give host:port or :port (%w)", v.Listen, err)
+	case len(public) > 0 || listen.IP != nil && !listen.IP.IsUnspecified():
+		return public, nil
+	case listen.Port == 0:
+		return nil, errors.New("--listen without a host and with port 0 has no address to put into tokens: add --public, or listen on 127.0.0.1:0")
 	}
-	return err
+	return []netip.AddrPort{netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(listen.Port))}, nil
 }
 
 // announce prints the settings and how to join.

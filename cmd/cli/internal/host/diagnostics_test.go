@@ -12,8 +12,8 @@ import (
 
 // A client that differs repeatedly must not fill the disk.
 func TestTheNumberOfBundlesIsBounded(t *testing.T) {
-	flags := DesyncFlags{DesyncDir: t.TempDir()}
-	d, err := flags.OpenDesyncs(app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard), relay.Strategy)
+	flags := DiagnosticFlags{DesyncDir: t.TempDir()}
+	d, err := flags.Diagnostics(app.New(t.Context(), crumbs.Game(), io.Discard, io.Discard), relay.Strategy)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,124 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"tendon/cmd/cli/internal/app"
+	"tendon/cmd/cli/matches"
+	"tendon/ecs"
+	"tendon/net/room"
+	"tendon/systems"
+)
+
+// decisions records every match that one room decides. The room's goroutine uses it.
+type decisions struct {
+	results *matches.Recorder
+	record  matches.Record // without a decision; Started is when the previous one was made
+	tick    ecs.Tick       // last final tick
+	seats   seatHistory
+}
+
+// sink returns a sink for the room. from is the match that the room resumes. Optional.
+func (d *decisions) sink(from *room.Resume) room.Sink {
+	if from != nil {
+		d.tick = from.World.Tick()
+		for i, s := range from.Seats {
+			d.seats.add(i, 0, s)
+		}
+	}
+	return room.Sink{
+		Tick: func(f systems.FinalTick) { d.tick = f.Tick },
+		Seat: func(number int, s room.Seat) { d.seats.add(number, d.tick, s) },
+		Decision: func(decision systems.Decision) {
+			now := time.Now()
+			if decision.Registered != 0 { // there was a player
+				r := d.record
+				r.Ended = now
+				decide(&r, &decision, d.seats)
+				d.results.Add(r)
+			}
+			d.record.Started = now
+		},
+	}
+}
+
+// decide copies a decision into a record.
+func decide(r *matches.Record, decision *systems.Decision, seats seatHistory) {
+	r.Tick, r.Result, r.Verdict, r.Replays = uint64(decision.Tick), string(decision.Result), decision.How.String(), decision.Replays
+	for p := range decision.Registered.All() {
+		holder := seats.at(int(p), decision.Tick)
+		line := matches.Player{Seat: int(p), Client: holder.Client, Name: holder.Name, Dissented: decision.Dissented.Has(p),
+			Silent: decision.Silent.Has(p), Doubled: decision.Doubled.Has(p)}
+		if decision.Voted.Has(p) && int(p) < len(decision.Votes) {
+			line.Vote = fmt.Sprintf("%016x", uint64(decision.Votes[p]))
+		}
+		r.Players = append(r.Players, line)
+	}
+}
+
+// seatHistory contains the holders of each seat of a room, by seat number, oldest first. When a match is decided, its
+// players may have left and others may hold their seats.
+type seatHistory [][]heldSeat
+
+type heldSeat struct {
+	since ecs.Tick // the last tick before the seat was taken
+	room.Seat
+}
+
+// holdersKept is how many holders of one seat are kept.
+const holdersKept = 16
+
+// add records that a seat was taken after a tick. It ignores a seat that became free: its last holder was the player.
+func (h *seatHistory) add(seat int, after ecs.Tick, s room.Seat) {
+	if !s.Held {
+		return
+	}
+	for len(*h) <= seat {
+		*h = append(*h, nil)
+	}
+	list := (*h)[seat]
+	if len(list) == holdersKept {
+		list = slices.Delete(list, 0, 1)
+	}
+	(*h)[seat] = append(list, heldSeat{after, s})
+}
+
+// at returns the holder of a seat in a tick, or the last one before. A holder is in the match after the tick in which the
+// seat was taken.
+func (h seatHistory) at(seat int, f ecs.Tick) (s room.Seat) {
+	if seat >= len(h) {
+		return s
+	}
+	for i, held := range h[seat] {
+		if i == 0 || held.since < f {
+			s = held.Seat
+		}
+	}
+	return s
+}
+
+// keepMatches opens a file of matches. The first record that cannot be stored is reported; matches continue. end stores the
+// records that wait and closes the file.
+func keepMatches(a *app.App, path string) (r *matches.Recorder, end func() error, err error) {
+	store, err := matches.Open(path)
+	switch {
+	case errors.Is(err, matches.ErrLocked):
+		return nil, nil, fmt.Errorf("%w: does another server run with it? Stop it or choose another --matches", err)
+	case err != nil:
+		return nil, nil, fmt.Errorf("matches cannot be recorded: %w; choose another --matches", err)
+	}
+	r = matches.NewRecorder(store, func(err error) {
+		a.Logf("not every match is recorded; the matches continue: %v", err)
+		a.Emit("matches_failed", app.Fields{"file": path, "error": err.Error()})
+	})
+	return r, func() error {
+		err := r.Close()
+		if err != nil {
+			err = fmt.Errorf("%w: make room on the disk or choose another --matches", err)
+		}
+		return errors.Join(err, store.Close())
+	}, nil
+}
