@@ -1,9 +1,8 @@
 // Package authority is the server half of a sync strategy, as far as all strategies share it.
 //
-// [Server] owns the match and its final ticks, the peers and the seats with their inputs, the orders of players and the
-// limits on what players send. It computes each tick once, finds what the tick changed once, and passes it to the sinks. A
-// strategy embeds a Server and adds what differs: how to accept a message, how to choose the inputs of a tick, and what to
-// send to a peer. It adds them as a list of named systems:
+// [Server] owns the match and its final ticks, the peers, the seats with their inputs, and the orders of players. It limits
+// the rate of messages and orders. It computes each tick once, finds its changes once, and passes it to the sinks. A strategy
+// embeds a Server. Its own named systems accept messages, choose the inputs of a tick, and send to peers:
 //
 //	type Server struct {
 //		authority.Server[*Server, link] // link is what the strategy adds to a peer

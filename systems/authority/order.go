@@ -42,8 +42,8 @@ func (s *Server[C, P]) ReceiveOrder(m systems.Message) error {
 	return err
 }
 
-// Requested returns the order that a message requests for its player. ok is false if it must not be stamped: the message is
-// malformed, which is an error, or the player is not in the match or has no order left. The payload aliases the message.
+// Requested returns the order that a message requests for its player. A malformed message is an error. ok is also false if
+// the player is not in the match or is over the rate limit. The payload aliases the message.
 func (s *Server[C, P]) Requested(m systems.Message) (o image.Order, ok bool, err error) {
 	p := &s.Peers[m.From]
 	target, payload, ok := code.ReadRequest(m.Body, m.Body[0])

@@ -15,7 +15,7 @@ func configured(t testing.TB, c RemoteConfig) *RemoteConfig {
 	return &c
 }
 
-// behind returns a ghost that is shown at 0 while a record says at time 0: at 10, moving at 5.
+// behind returns a remote entity that is shown at 0, while a record of time 0 has it at 10, moving at 5.
 func behind(c *RemoteConfig) *Remote {
 	g := &Remote{}
 	g.Receive(c, Record{Stamp: -1}, 0, 0)
@@ -23,8 +23,9 @@ func behind(c *RemoteConfig) *Remote {
 	return g
 }
 
-// CW-CONV-1 and DR-01: shown 0; the record says now 10, speed 5; horizon 1 s: the ghost moves at 15 and is at 3.75, 7.5,
-// 11.25 and 15 after each quarter of a second, the error 7.5, 5, 2.5 and 0; at 1.5 s it is at 17.5 without error.
+// CW-CONV-1 and DR-01: shown at 0; the record has position 10 now and speed 5; horizon 1 s. The entity moves at 15
+// and is at 3.75, 7.5, 11.25 and 15 after each quarter of a second. The error is 7.5, 5, 2.5 and 0. At 1.5 s it is at
+// 17.5 without error.
 func TestCWCONV1DR01AStraightLineToTheDeadline(t *testing.T) {
 	c := configured(t, RemoteConfig{})
 	g := behind(c)
@@ -40,7 +41,7 @@ func TestCWCONV1DR01AStraightLineToTheDeadline(t *testing.T) {
 	}
 }
 
-// residual returns what is left after a second of an error of 10, with records every h that all say the same.
+// residual returns the rest, after a second, of an error of 10, with equal records every h.
 func residual(c *RemoteConfig, h systems.Time) fixed.Num {
 	g := behind(c)
 	for now := h; now <= sec; now += h {
@@ -52,9 +53,9 @@ func residual(c *RemoteConfig, h systems.Time) fixed.Num {
 	return 15*fixed.One - m.Pos.X
 }
 
-// CW-CONV-2 and DR-02: consistent records every h. If each begins a new second, (1 − h)^(1/h) of the error is left after
-// one; if the deadline is kept, nothing is, at any rate.
-func TestCWCONV2DR02WhatIsLeftAfterASecond(t *testing.T) {
+// CW-CONV-2 and DR-02: consistent records every h. If each restarts the horizon, (1 − h)^(1/h) of the error remains
+// after a second. If the deadline is kept, no error remains at any rate.
+func TestCWCONV2DR02TheResidualAfterASecond(t *testing.T) {
 	always, kept := configured(t, RemoteConfig{Deadline: RestartAlways}), configured(t, RemoteConfig{})
 	for h, want := range map[systems.Time]string{1000: "0", 500: "2.5", 250: "3.16", 200: "3.28", 100: "3.49", 50: "3.59"} {
 		if got := residual(always, h*ms); !near(got, num(want), fixed.One/100) {
@@ -66,8 +67,7 @@ func TestCWCONV2DR02WhatIsLeftAfterASecond(t *testing.T) {
 	}
 }
 
-// A record that disagrees with the plan begins a new one from the point that is shown, with the whole horizon: nothing
-// jumps.
+// A record that disagrees starts a new correction from the shown point, with the whole horizon, without a jump.
 func TestADisagreementBeginsANewPlanWithoutAJump(t *testing.T) {
 	c := configured(t, RemoteConfig{})
 	g := behind(c)
@@ -85,8 +85,8 @@ func TestADisagreementBeginsANewPlanWithoutAJump(t *testing.T) {
 	}
 }
 
-// A record that agrees but for less than 0.1 keeps the deadline and moves nothing at once; shortly before the deadline
-// what is left is not worth a line.
+// A record that differs by less than 0.1 keeps the deadline without a jump. Shortly before the deadline, a small rest
+// is dropped.
 func TestAnAgreementKeepsTheDeadline(t *testing.T) {
 	c := configured(t, RemoteConfig{})
 	g := behind(c)
@@ -105,16 +105,15 @@ func TestAnAgreementKeepsTheDeadline(t *testing.T) {
 	}
 }
 
-// A record that was long under way is made up for sooner: its age is taken off the horizon, by its own account too, down
-// to 0.3 s; or not at all.
-func TestAnOldRecordIsMadeUpForSooner(t *testing.T) {
+// The age of a record, including its own Age, is taken off the horizon, down to 0.3 s.
+func TestAnOldRecordIsCorrectedSooner(t *testing.T) {
 	for _, v := range []struct {
-		shortest, age, said, takes systems.Time
+		shortest, age, own, takes systems.Time
 	}{{0, 0, 0, 1000}, {0, 200, 0, 800}, {0, 200, 320, 480}, {0, 900, 0, 300}, {0, -50, 0, 1000}, {1000, 900, 0, 1000}, {500, 900, 0, 500}} {
 		c := configured(t, RemoteConfig{Shortest: v.shortest * ms})
 		var g Remote
 		g.Receive(c, Record{Stamp: -1}, 0, 0)
-		g.Receive(c, Record{Pos: vec("10", "0", "0"), Age: v.said * ms}, v.age*ms, 0)
+		g.Receive(c, Record{Pos: vec("10", "0", "0"), Age: v.own * ms}, v.age*ms, 0)
 		before, _ := g.Shown(c, (v.takes-1)*ms)
 		if at, _ := g.Shown(c, v.takes*ms); before.Pos.X >= 10*fixed.One || at.Pos.X != 10*fixed.One {
 			t.Errorf("%+v: at %v and then %v", v, before.Pos.X, at.Pos.X)
@@ -122,9 +121,8 @@ func TestAnOldRecordIsMadeUpForSooner(t *testing.T) {
 	}
 }
 
-// A straight line must not go through a wall: then the ghost jumps, and that is counted. So does one that was put
-// somewhere.
-func TestAGhostJumpsRatherThanGoThroughAWall(t *testing.T) {
+// Where the straight line is blocked, the entity jumps, which counts as a snap. A teleport jumps too.
+func TestABlockedCorrectionJumps(t *testing.T) {
 	wall := func(from, to fixed.Vec3) bool { return from.X < num("5") && to.X > num("5") }
 	c := configured(t, RemoteConfig{Blocked: wall})
 	g := behind(c)
@@ -141,12 +139,12 @@ func TestAGhostJumpsRatherThanGoThroughAWall(t *testing.T) {
 	}
 }
 
-// Of records that were overtaken or doubled nothing is taken.
-func TestAnOlderStampIsPassedOver(t *testing.T) {
+// Overtaken, duplicate and relative records are ignored.
+func TestAnOlderStampIsIgnored(t *testing.T) {
 	c := configured(t, RemoteConfig{})
 	var g Remote
 	if _, ok := g.Shown(c, 0); ok {
-		t.Error("a ghost is shown that nothing was heard of")
+		t.Error("an entity without a record is shown")
 	}
 	used := g.Receive(c, Record{Stamp: 100, Pos: vec("1", "0", "0")}, 0, sec)
 	for _, s := range []Stamp{100, 99, -5000} {
@@ -163,11 +161,11 @@ func TestAnOlderStampIsPassedOver(t *testing.T) {
 	}
 }
 
-// What a ghost's Config may not be, it names.
-func TestAGhostConfigIsChecked(t *testing.T) {
+// An invalid RemoteConfig is an error.
+func TestARemoteConfigIsChecked(t *testing.T) {
 	for i, c := range []RemoteConfig{{Horizon: 1}, {Horizon: 11 * sec}, {Shortest: 1}, {Shortest: 1001 * ms}, {Deadline: 2}, {Rules: Rules{Gravity: -1}}} {
 		if c.Validate() == nil {
-			t.Errorf("config %d was taken", i)
+			t.Errorf("config %d was accepted", i)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 
 // Guard limits how far the records of one client can move an entity, on the server.
 //
-// A distance costs credit. Credit grows with the server's time, at the top speed and 5 %. A record that lags behind the
-// earliest ones leaves credit unused: it stays available for as long as the lag, since the entity may have moved all the
-// time and its records arrive in a bunch. So an honest client has enough credit while its jitter is within Allowance.
-// Beyond that, at most half a second of movement can be saved up.
+// A distance costs credit. Credit grows with the server's time, at the top speed and 5 %. The entity may move all the time
+// while its records are delayed and arrive in a bunch. So unused credit stays available for as long as the record lags
+// behind the earliest ones, and an honest client has enough while its jitter is within Allowance. Beyond that, at most half
+// a second of movement can be saved up.
 //
 // The lag is computed from the client's own stamps, but can only delay. A stamp that runs ahead of the server's time by
 // more than 2 %, after a first allowance for jitter, counts as one that does not.

@@ -24,40 +24,40 @@ func guard(t testing.TB, c GuardConfig) *Guard {
 	return g
 }
 
-// most returns what may be accepted in a time, in the plane: 1.05 × MaxSpeed × time and the burst, and a millionth of a
-// unit for the rounding of each record's time.
+// most returns the largest distance that may be accepted in a time, in the plane. It is 1.05 × MaxSpeed × time and
+// the burst, with a millionth of a unit for the rounding of each record's time.
 func most(elapsed systems.Time) fixed.Num {
 	return Seconds(elapsed).Mul(fixed.FromRatio(105, 100))*top + fixed.Half*top + fixed.One/1_000_000
 }
 
-// claims lets a client whose clock runs at a pace report, 10 times a second for a time, that it moves at a speed. If it is
-// honest about being put back, it goes on from there.
-func claims(g *Guard, speed, pace fixed.Num, lasting, delay systems.Time, obeys bool) {
+// claims simulates a client whose clock runs at a pace. It reports 10 times a second that it moves at a speed. A
+// client that obeying continues from a corrected position.
+func claims(g *Guard, speed, pace fixed.Num, lasting, delay systems.Time, obeying bool) {
 	x := fixed.Num(0)
 	for sent := systems.Time(0); sent <= lasting; sent += 100 * ms {
 		stamp := systems.Time(Seconds(sent).Mul(pace).Mul(fixed.FromInt(1000)).Round().Int()) * ms
 		r := Record{Stamp: StampOf(stamp), Pos: fixed.Vec3{X: x}, Vel: fixed.Vec3{X: speed}}
-		if g.Check(&r, 70*sec+sent+delay) == Clamped && obeys {
+		if g.Check(&r, 70*sec+sent+delay) == Clamped && obeying {
 			x = r.Pos.X
 		}
 		x += speed / 10
 	}
 }
 
-// CW-SPEED and DR-08: a client that reports 1.5 × v_max for 30 s is accepted for at most 1.05 × v_max × 30 and the burst,
-// whether it obeys snaps or not, and snaps there are.
+// CW-SPEED and DR-08: a client reports 1.5 × v_max for 30 s. At most 1.05 × v_max × 30 and the burst are accepted,
+// whether the client obeying snaps or not.
 func TestCWSPEEDDR08ASpeedHackGainsFivePercent(t *testing.T) {
-	for _, obeys := range []bool{false, true} {
+	for _, obeying := range []bool{false, true} {
 		g := guard(t, GuardConfig{})
-		claims(g, fixed.FromRatio(15, 10)*top, fixed.One, 30*sec, 80*ms, obeys)
+		claims(g, fixed.FromRatio(15, 10)*top, fixed.One, 30*sec, 80*ms, obeying)
 		if s := g.Stats(); s.Distance > most(30*sec) || s.Distance < num("150") || s.Clamped == 0 || g.At().X > most(30*sec) || s.Slowed == 0 || s.Fast != 0 {
-			t.Errorf("obeys %v: accepted %v of at most %v, at %v, %+v", obeys, s.Distance, most(30*sec), g.At().X, s)
+			t.Errorf("obeying %v: accepted %v of at most %v, at %v, %+v", obeying, s.Distance, most(30*sec), g.At().X, s)
 		}
 	}
 }
 
-// A client whose clock runs 1.5 times too fast may claim 1.5 times the distance by its own stamps. It gains the allowance
-// for jitter once and 2 % from then on; and it is seen.
+// A client whose clock runs 1.5 times too fast may claim 1.5 times the distance by its own stamps. It gains the
+// allowance for jitter once and 2 % from then on, and is counted.
 func TestAFastClockGainsNoMoreThanItsAllowance(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	claims(g, fixed.FromRatio(15, 10)*top, fixed.FromRatio(15, 10), 30*sec, 80*ms, false)
@@ -72,8 +72,7 @@ func TestAFastClockGainsNoMoreThanItsAllowance(t *testing.T) {
 	}
 }
 
-// Records may not go back by any amount, nor say the same time twice; they may be overtaken on the way, which is no
-// offence.
+// A stamp must be newer than the last. An overtaken record is ignored, without a correction.
 func TestAStampMayNotGoBack(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	for _, v := range []struct {
@@ -89,8 +88,9 @@ func TestAStampMayNotGoBack(t *testing.T) {
 	}
 }
 
-// honest lets a client walk at exactly v_max for 10 minutes, turning every 3 s, and returns its records with when each
-// arrives. A hundred bursts delay each record by up to 2 s on its own; the first one is in a burst if begins is set.
+// honest simulates a client that walks at exactly v_max for 10 minutes and turns every 3 s. It returns the records
+// with their arrival times. A hundred bursts delay each record by up to 2 s; the first record is in a burst if begins
+// is set.
 func honest(t testing.TB, seed uint64, begins bool) (list []sending) {
 	r := rand.New(rand.NewPCG(seed, 88))
 	s := sender(t, SendConfig{})
@@ -119,7 +119,7 @@ func honest(t testing.TB, seed uint64, begins bool) (list []sending) {
 }
 
 // DR-08: an honest client at top speed, with bursts of 2000 ms of jitter that reorder and bunch its records, is never
-// put back in 10 minutes.
+// corrected in 10 minutes.
 func TestDR08JitterOfTwoSecondsMakesNoFalsePositive(t *testing.T) {
 	for seed := range uint64(40) {
 		g := guard(t, GuardConfig{})
@@ -135,12 +135,12 @@ func TestDR08JitterOfTwoSecondsMakesNoFalsePositive(t *testing.T) {
 			}
 		}
 		if s := g.Stats(); s.Stale < 50 || bunched < 20 || s.Accepted < 300 || s.Slowed != 0 || s.Fast != 0 {
-			t.Fatalf("seed %d: %d records bunched, %+v: the test shows nothing", seed, bunched, s)
+			t.Fatalf("seed %d: %d records bunched, %+v: the test proves nothing", seed, bunched, s)
 		}
 	}
 }
 
-// The same records of a client that moves 1.5 times as fast as it may do not pass: the guard is not merely wide.
+// The same records at 1.5 times the allowed speed are clamped.
 func TestJitterDoesNotHideASpeedHack(t *testing.T) {
 	g := guard(t, GuardConfig{MaxSpeed: fixed.FromRatio(top*2, 3)})
 	for _, l := range honest(t, 3, false) {
@@ -152,8 +152,7 @@ func TestJitterDoesNotHideASpeedHack(t *testing.T) {
 	}
 }
 
-// A client that stands while its stamps fall behind, to come forward at once, gains no more than the allowance: it does
-// not appear out of nowhere.
+// A client that stands while its stamps fall behind, and then moves at once, gains no more than the allowance.
 func TestALagSwitchSavesUpNoMoreThanTheAllowance(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	for i := range systems.Time(100) { // 10 s of records whose stamps hardly move
@@ -163,7 +162,7 @@ func TestALagSwitchSavesUpNoMoreThanTheAllowance(t *testing.T) {
 	if v := g.Check(&r, 10*sec+10*ms); v != Clamped || r.Pos.X > most(5*sec/2+200*ms) {
 		t.Errorf("verdict %d: appears at %v", v, r.Pos.X)
 	}
-	// Without such a lag it is the burst.
+	// Without such a lag the limit is the burst.
 	g = guard(t, GuardConfig{})
 	for i := range systems.Time(100) {
 		g.Check(&Record{Stamp: Stamp(i * 10)}, i*100*ms)
@@ -174,8 +173,8 @@ func TestALagSwitchSavesUpNoMoreThanTheAllowance(t *testing.T) {
 	}
 }
 
-// A client that was silent is paid for the time in full: who goes straight on for 3 s, all records lost, is where it says.
-func TestSilenceIsPaidFor(t *testing.T) {
+// Credit grows while no record arrives: an entity that moves on for 3 s, with all records lost, is accepted.
+func TestCreditGrowsWithoutRecords(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	g.Check(&Record{}, 0)
 	if v := g.Check(&Record{Stamp: 300, Pos: vec("0", "15", "0")}, 3*sec); v != Accepted {
@@ -183,7 +182,7 @@ func TestSilenceIsPaidFor(t *testing.T) {
 	}
 }
 
-// With Trusting everything passes that is not stale, and is counted all the same.
+// With Trusting every record is accepted that is not stale, and the counters are the same.
 func TestATrustingGuardOnlyCounts(t *testing.T) {
 	g := guard(t, GuardConfig{Trusting: true})
 	g.Check(&Record{}, 0)
@@ -200,7 +199,7 @@ func TestATrustingGuardOnlyCounts(t *testing.T) {
 	}
 }
 
-// What the server places costs nothing; the first record of an entity that it did not place says where it is.
+// Place costs no credit. The first record of an entity without a place sets it.
 func TestPlacingCostsNothing(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	g.Place(vec("100", "100", "0"))
@@ -220,7 +219,7 @@ func TestPlacingCostsNothing(t *testing.T) {
 	}
 }
 
-// Heights are paid for apart, and a velocity is cut to what the speed allows, since others are shown by it.
+// Heights have their own credit. A velocity is limited to the top speed, since other clients extrapolate by it.
 func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
 	g := guard(t, GuardConfig{MaxClimb: 2 * fixed.One})
 	g.Check(&Record{}, 0)
@@ -233,8 +232,8 @@ func TestHeightsAndVelocitiesAreBounded(t *testing.T) {
 	}
 }
 
-// Standing on something is not a place of one's own: it takes the game's word.
-func TestOtherModesTakeTheGamesWord(t *testing.T) {
+// Attached and Scripted need the permission of the game.
+func TestOtherModesNeedPermission(t *testing.T) {
 	g := guard(t, GuardConfig{})
 	if v := g.Check(&Record{Mode: Attached}, 0); v != Refused || g.Stats().Refused != 1 {
 		t.Errorf("verdict %d", v)
@@ -251,11 +250,11 @@ func TestOtherModesTakeTheGamesWord(t *testing.T) {
 	}
 }
 
-// What a Config may not be, it names.
+// An invalid GuardConfig is an error.
 func TestAGuardConfigIsChecked(t *testing.T) {
 	for i, c := range []GuardConfig{{}, {MaxSpeed: -1}, {MaxSpeed: MaxVelocity + 1}, {MaxSpeed: 1, MaxClimb: -1}, {MaxSpeed: 1, Allowance: ms}, {MaxSpeed: 1, Allowance: 61 * sec}} {
 		if _, err := NewGuard(c); err == nil {
-			t.Errorf("config %d was taken", i)
+			t.Errorf("config %d was accepted", i)
 		}
 	}
 }

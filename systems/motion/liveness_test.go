@@ -7,9 +7,8 @@ import (
 	"tendon/systems"
 )
 
-// Of who is silent for 3 s nothing is known any more: the ghost slows down evenly, stands after another half second, and
-// is marked after 12 s.
-func TestASilentGhostComesToAStop(t *testing.T) {
+// Without records for 3 s, an entity slows down evenly and stands after another half second. It is lost after 12 s.
+func TestAnEntityWithoutRecordsComesToAStop(t *testing.T) {
 	c := configured(t, RemoteConfig{})
 	var g Remote
 	g.Receive(c, Record{Vel: vec("4", "0", "0")}, 0, 0)
@@ -36,23 +35,23 @@ func TestASilentGhostComesToAStop(t *testing.T) {
 	}
 }
 
-// A record that is older than 3 s when it arrives, by its own account too, tells only a place; of a younger one the
-// velocity is believed for a second of its age and no more.
-func TestAnOldRecordTellsOnlyAPlace(t *testing.T) {
+// A record older than 3 s on arrival, its own Age included, is a position only. A younger one is extrapolated over a
+// second of its age at most.
+func TestAnOldRecordIsAPositionOnly(t *testing.T) {
 	c := configured(t, RemoteConfig{})
 	for _, v := range []struct {
-		age, said systems.Time
-		atOnce    string
-		later     string // a second on
+		age, own systems.Time
+		atOnce   string
+		later    string // a second later
 	}{
 		{500 * ms, 0, "2", "6"}, {sec, 0, "4", "8"}, {2 * sec, 0, "4", "8"}, {3 * sec, 0, "4", "8"}, {3*sec + ms, 0, "0", "0"}, {1500 * ms, 1600 * ms, "0", "0"}, {0, 2400 * ms, "0", "4"},
 	} {
 		var g Remote
-		g.Receive(c, Record{Vel: vec("4", "0", "0"), Age: v.said}, v.age, 100*sec)
+		g.Receive(c, Record{Vel: vec("4", "0", "0"), Age: v.own}, v.age, 100*sec)
 		now, _ := g.Shown(c, 100*sec)
 		later, _ := g.Shown(c, 101*sec)
 		if now.Pos.X != num(v.atOnce) || later.Pos.X != num(v.later) {
-			t.Errorf("age %d + %d ms: at %v, a second on at %v", v.age/ms, v.said/ms, now.Pos.X, later.Pos.X)
+			t.Errorf("age %d + %d ms: at %v, a second later at %v", v.age/ms, v.own/ms, now.Pos.X, later.Pos.X)
 		}
 	}
 	if r, _ := LimitAge(Record{Mode: Ballistic, Speed: fixed.One}, 4*sec); r.Mode != Ground || r.Speed != 0 {

@@ -102,7 +102,7 @@ type Anchor struct {
 	Pos    fixed.Vec3
 }
 
-// Against makes an absolute record relative to an anchor. ok is false if it does not fit: the mode must be Ground, the
+// Against makes an absolute record relative to an anchor. ok is false if it does not fit. The mode must be Ground, the
 // offset and the velocity in the range of 5.3, and the height within a sixteenth of a unit.
 func (r Record) Against(a Anchor) (relative Record, ok bool) {
 	d := r.Pos.Sub(a.Pos)

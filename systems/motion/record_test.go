@@ -21,7 +21,7 @@ var num = fixed.MustParse
 
 func vec(x, y, z string) fixed.Vec3 { return fixed.Vec3{X: num(x), Y: num(y), Z: num(z)} }
 
-// coded returns a record on the wire, and what is read of it with the time known to be near.
+// coded returns a record on the wire, and the record that a reader decodes with the time near.
 func coded(t testing.TB, r Record, near Stamp) (b []byte, back Record) {
 	t.Helper()
 	w := wire.NewWriter(nil, MaxRecord)
@@ -37,8 +37,8 @@ func coded(t testing.TB, r Record, near Stamp) (b []byte, back Record) {
 	return w.Bytes(), back
 }
 
-// CW-ENC and DR-05: 3.7, −3.7, 0.06, 15.9 and −16 in 5.3 are 3.75, −3.75, 0, 15.875 and −16; an offset of 14.1 is out of
-// step: the position is sent anew, absolutely.
+// CW-ENC and DR-05: 3.7, −3.7, 0.06, 15.9 and −16 in 5.3 are 3.75, −3.75, 0, 15.875 and −16. An offset of 14.1 does
+// not fit, and the record is sent as absolute.
 func TestCWENCDR05FiveThreeFixedPoint(t *testing.T) {
 	for n, want := range map[string]string{"3.7": "3.75", "-3.7": "-3.75", "0.06": "0", "15.9": "15.875", "-16": "-16", "-40": "-16"} {
 		if got := decode53(encode53(num(n))); got != num(want) {
@@ -55,7 +55,7 @@ func TestCWENCDR05FiveThreeFixedPoint(t *testing.T) {
 			t.Errorf("an offset of %s, %s fits: %v", v.dx, v.dy, fits)
 		}
 	}
-	// A reader refuses what a writer cannot have meant: 14.125 in eighths is 113.
+	// A reader refuses an offset that no writer encodes: 14.125 in eighths is 113.
 	reader := wire.NewReader([]byte{9, 0, 0, 0x30, 113, 0, 0, 0})
 	var r Record
 	if r.Read(&reader, 0); reader.Err() != ErrRecord {
@@ -63,8 +63,8 @@ func TestCWENCDR05FiveThreeFixedPoint(t *testing.T) {
 	}
 }
 
-// A whole movement record is shorter than 10 bytes in the first 128 rows of a region, and carries the position in a stop and in a
-// turn; with the action's number so does a cast.
+// A whole movement record is shorter than 10 bytes in the first 128 rows of a region. Stops, turns and casts carry
+// the position.
 func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
 	anchor := Anchor{Number: 15, Entity: ecs.Entity{Row: 64<<20 | 127, Born: 1 << 30}, Pos: vec("1000", "2000", "3")}
 	for _, v := range []struct {
@@ -93,7 +93,7 @@ func TestAMovementRecordIsShorterThanTenBytes(t *testing.T) {
 	}
 }
 
-// Every mode comes back as it was, to the wire's steps, also at the bounds.
+// A record of any mode decodes as it was, up to the steps of the wire, also at the bounds.
 func TestARecordComesBackInEveryMode(t *testing.T) {
 	e, parent := ecs.Entity{Row: 1<<27 - 1, Born: 1<<63 + 5}, ecs.Entity{Row: 65 << 20, Born: 1 << 63}
 	far := fixed.Vec3{X: MaxCoordinate, Y: -MaxCoordinate, Z: fixed.One / 256}
@@ -109,15 +109,15 @@ func TestARecordComesBackInEveryMode(t *testing.T) {
 			t.Errorf("%x came back as\n%+v, was\n%+v", b, back, r)
 		}
 	}
-	// What is beyond the bounds is cut to them, and an age to what the wire can say.
+	// Values beyond the bounds are clamped, and so is an age.
 	r := Record{Entity: e, Pos: fixed.Vec3{X: fixed.Max, Y: fixed.Min}, Vel: fixed.Vec3{X: fixed.Min}, Age: 60 * sec}
 	if _, back := coded(t, r, 0); back.Pos.X != MaxCoordinate || back.Pos.Y != -MaxCoordinate || back.Vel.X != -MaxVelocity || back.Age != 2400*ms {
 		t.Errorf("%+v", back)
 	}
 }
 
-// What does not fit 5.3, or would lose more than the plane, is not made relative.
-func TestOnlyWhatFitsIsMadeRelative(t *testing.T) {
+// A record that does not fit 5.3, or would lose more than the plane, stays absolute.
+func TestOnlyFittingRecordsAreRelative(t *testing.T) {
 	anchor := Anchor{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}, Pos: vec("0", "0", "10")}
 	good := Record{Entity: anchor.Entity, Pos: vec("1", "1", "10.05")}
 	if _, ok := good.Against(anchor); !ok {
@@ -143,7 +143,7 @@ func TestOnlyWhatFitsIsMadeRelative(t *testing.T) {
 	}
 }
 
-// The low bits of a stamp are enough while the reader knows the time to 20 s.
+// The low bits of a stamp suffice while the reader knows the time to 20 s.
 func TestStampsExpandToTheNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 10_000 {
@@ -160,7 +160,7 @@ func TestStampsExpandToTheNearest(t *testing.T) {
 	}
 }
 
-// The bytes of a record of each form.
+// Records of each form are these bytes.
 func TestTheRecordsAreTheseBytes(t *testing.T) {
 	for _, v := range []struct {
 		r     Record
@@ -180,8 +180,8 @@ func TestTheRecordsAreTheseBytes(t *testing.T) {
 	}
 }
 
-// What no writer means is refused: numbers out of bounds, an anchor or a row that cannot be, bytes that are missing or left.
-func TestWhatNoWriterMeansIsRefused(t *testing.T) {
+// Malformed records are refused: numbers out of bounds, invalid anchors and rows, missing and trailing bytes.
+func TestMalformedRecordsAreRefused(t *testing.T) {
 	over := func(steps int64) string { // a standing record at x
 		w := wire.NewWriter(nil, MaxRecord)
 		w.Varint(steps)
@@ -202,8 +202,7 @@ func TestWhatNoWriterMeansIsRefused(t *testing.T) {
 	}
 }
 
-// What decodes is encoded to the same bytes, and continues to a place without harm; what does not is an error and
-// nothing else.
+// A record that decodes is encoded to the same bytes, and extrapolates without overflow. Any other is an error.
 func FuzzRecord(f *testing.F) {
 	for _, s := range []string{"80052311221ee208f8", "80ac022301f5709007", "8005010000090c8004ff03800200800800", "80050100010902800602008004" + "00", "80050100000903048008ff03", "8005010008090100008004" + "0000ff03"} {
 		b, _ := hex.DecodeString(s)
@@ -233,7 +232,7 @@ func FuzzRecord(f *testing.F) {
 		g.Receive(&config, Record{Stamp: r.Stamp - 1}, 0, 0)
 		g.Receive(&config, r, sec, sec)
 		m, _ := g.Shown(&config, 1000*sec)
-		// 60 s at the highest speed, a fall of 60 s and what is left of a correction stay far inside a Num.
+		// 60 s at the highest speed, a fall of 60 s and a correction stay far inside a Num.
 		if m.Pos.X.Abs() > fixed.One<<30 || m.Pos.Z.Abs() > fixed.One<<30 {
 			t.Fatalf("%+v leads to %v", r, m)
 		}

@@ -13,7 +13,7 @@ func near(a, b, most fixed.Num) bool { return (a - b).Abs() <= most }
 
 var tiny = fixed.One / 1000
 
-// CW-FALL: g = 9.8, 1 s without an update: a straight line is off by 4.9, a ballistic one by no more than 0.01.
+// CW-FALL: g = 9.8, 1 s without an update. A straight line is off by 4.9, a ballistic record by at most 0.01.
 func TestCWFALLASecondOfFalling(t *testing.T) {
 	rules := Rules{Gravity: num("9.8")}
 	truth := num("100") - num("4.9")
@@ -25,8 +25,8 @@ func TestCWFALLASecondOfFalling(t *testing.T) {
 	}
 }
 
-// DR-09: a fall of 2 s with a record a second: what a ghost shows is off by at most 0.1 m in ballistic mode, and by
-// ½g·t² of the time since the record in linear mode. The ground stops it.
+// DR-09: a fall of 2 s with a record a second. The shown position is off by at most 0.1 m in ballistic mode, and by
+// ½g·t² of the time since the record in linear mode. The ground stops the fall.
 func TestDR09AFallOfTwoSeconds(t *testing.T) {
 	rules := Rules{Gravity: num("9.8"), Floor: func(_, _ fixed.Num) fixed.Num { return 0 }}
 	config := RemoteConfig{Rules: rules}
@@ -67,12 +67,13 @@ func TestDR09AFallOfTwoSeconds(t *testing.T) {
 	up := Record{Mode: Ballistic, Vel: vec("0", "0", "5")}
 	for _, age := range []systems.Time{0, 100 * ms} {
 		if m, _ := rules.Predict(&up, age); m.Pos.Z < 0 || m.Vel.Z < 4*fixed.One {
-			t.Error("the ground holds back who jumps", m)
+			t.Error("the ground stops a jump", m)
 		}
 	}
 }
 
-// An entity on a platform moves with it, from its offset and with its own speed; without the platform nothing is known.
+// An entity on a platform moves with it, from its offset and with its own speed. Without the platform its motion is
+// unknown.
 func TestAnAttachedEntityMovesWithItsParent(t *testing.T) {
 	ship := ecs.Entity{Row: 4, Born: 4}
 	rules := Rules{Parent: func(e ecs.Entity) (ecs.Motion, bool) {
@@ -113,8 +114,7 @@ func TestAScriptedEntityFollowsItsPath(t *testing.T) {
 	}
 }
 
-// Two predictions that chain, the server's of the way up and the receiver's of the way down, are one from the original
-// record, in every mode; the age of what was said adds up.
+// Extrapolating a forwarded record equals extrapolating the original, in every mode. The ages add up.
 func TestAForwardedRecordLeadsToTheSamePlace(t *testing.T) {
 	rules := Rules{
 		Gravity: num("9.8"),
@@ -137,7 +137,7 @@ func TestAForwardedRecordLeadsToTheSamePlace(t *testing.T) {
 	}
 }
 
-// No age overflows, and a clock's error looks back by a second at most.
+// No age overflows. A negative age counts back to a second at most.
 func TestAnAgeIsBounded(t *testing.T) {
 	var rules Rules
 	r := Record{Vel: vec("1", "0", "0")}

@@ -16,14 +16,14 @@ func sender(t testing.TB, c SendConfig) *SendPolicy {
 	return s
 }
 
-// sending is one record that left.
+// sending is a record that was sent.
 type sending struct {
 	at     systems.Time
 	why    Reason
 	record Record
 }
 
-// walk plays a sender in ticks of 10 ms along a course that is given by its velocity, and returns what it sent.
+// walk runs a policy in ticks of 10 ms along a course of velocities, and returns the records that it sent.
 func walk(s *SendPolicy, until systems.Time, course func(now systems.Time, r *Record)) (list []sending) {
 	r := Record{}
 	for now := systems.Time(0); now <= until; now += 10 * ms {
@@ -46,8 +46,8 @@ func turnAt(at systems.Time, before, after fixed.Vec3) func(systems.Time, *Recor
 	}
 }
 
-// CW-SEND and DR-03: speed 1 along x, a turn of 90° at 0.30 s, θ = 0.5. LookAhead sends at 0.30, where the deviation is
-// 0.99; Instant at 0.66, where it is 0.36·√2 = 0.509. Without a turn both send at 1.00 exactly.
+// CW-SEND and DR-03: speed 1 along x, a turn of 90° at 0.30 s, θ = 0.5. LookAhead sends at 0.30, where the deviation
+// is 0.99. Instant sends at 0.66, where it is 0.36·√2 = 0.509. Without a turn both send at 1.00 exactly.
 func TestCWSENDDR03BothReadings(t *testing.T) {
 	east, north := vec("1", "0", "0"), vec("0", "1", "0")
 	for _, v := range []struct {
@@ -76,7 +76,7 @@ func TestCWSENDDR03BothReadings(t *testing.T) {
 	}
 }
 
-// A stop leaves at once, and three times more, as datagrams may be lost; then once a period.
+// A stop is sent at once and repeated three times, as datagrams may be lost; then once a period.
 func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
 	s := sender(t, SendConfig{})
 	list := walk(s, 3*sec, turnAt(550*ms, vec("0.1", "0", "0"), fixed.Vec3{})) // too slow for a deviation
@@ -92,7 +92,7 @@ func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
 	if len(list) != len(want) {
 		t.Errorf("%d records", len(list))
 	}
-	// Who goes on is not told to stand any more.
+	// A stop is not repeated after the entity has moved.
 	s = sender(t, SendConfig{})
 	for _, r := range walk(s, 3*sec, func(now systems.Time, r *Record) {
 		if r.Vel = vec("1", "0", "0"); now >= 500*ms && now < 600*ms {
@@ -100,13 +100,13 @@ func TestAStopIsSentAtOnceAndRepeated(t *testing.T) {
 		}
 	}) {
 		if r.at >= 600*ms && (r.record.Flags&FlagStop != 0 || r.why == repeated) {
-			t.Errorf("at %d ms a stop or what repeats one: %d", r.at/ms, r.why)
+			t.Errorf("at %d ms a stop or its repetition: %d", r.at/ms, r.why)
 		}
 	}
 }
 
-// A teleport, an action and another mode leave at once, with the position.
-func TestWhatIsUrgentLeavesAtOnce(t *testing.T) {
+// A teleport, an action and a change of mode are sent at once, with the position.
+func TestUrgentRecordsAreSentAtOnce(t *testing.T) {
 	for name, change := range map[string]func(r *Record){
 		"teleport": func(r *Record) { r.Flags |= FlagTeleport; r.Pos = vec("0.2", "0.1", "0") },
 		"cast":     func(r *Record) { r.Flags |= FlagCast; r.Action = 3 },
@@ -124,7 +124,7 @@ func TestWhatIsUrgentLeavesAtOnce(t *testing.T) {
 	}
 }
 
-// Who is at the highest point of a jump does not stand.
+// An entity at the highest point of a jump does not stand.
 func TestTheTopOfAJumpIsNoStop(t *testing.T) {
 	s := sender(t, SendConfig{})
 	r := Record{Mode: Ballistic}
@@ -139,8 +139,7 @@ func TestTheTopOfAJumpIsNoStop(t *testing.T) {
 	}
 }
 
-// However much happens, no more than 10 records a second leave of one entity, but for a burst; what happened last is
-// told in the end.
+// An entity sends at most 10 records a second, and a burst. The last change is sent in the end.
 func TestTheRateIsCapped(t *testing.T) {
 	s := sender(t, SendConfig{})
 	list := walk(s, 10*sec, func(now systems.Time, r *Record) { // stops and starts, jumps and casts in every tick
@@ -162,9 +161,9 @@ func TestTheRateIsCapped(t *testing.T) {
 		t.Errorf("%d records in 9 s", busy)
 	}
 	if last := list[len(list)-1]; last.record.Flags != FlagStop || last.record.Mode != Ground {
-		t.Errorf("the last one told is %+v", last)
+		t.Errorf("the last record is %+v", last)
 	}
-	// Turns alone, which are not urgent, keep the distance from the first on.
+	// Turns are not urgent: their records keep the interval from the first on.
 	s = sender(t, SendConfig{})
 	list = walk(s, sec, func(now systems.Time, r *Record) {
 		if r.Vel = vec("5", "0", "0"); now/(10*ms)%2 == 0 {
@@ -177,14 +176,14 @@ func TestTheRateIsCapped(t *testing.T) {
 		}
 	}
 	if len(list) < 8 {
-		t.Errorf("%d turns told", len(list))
+		t.Errorf("%d turns sent", len(list))
 	}
 }
 
-// With κ an entity that turns is told of more often, between 10 times a second and once a period, and again more seldom
-// when it goes straight.
+// With κ an entity that turns sends more often, between 10 times a second and once a period. On a straight line it
+// sends less often again.
 func TestThePeriodFollowsTheTurning(t *testing.T) {
-	const far = 100 // a threshold that nothing exceeds: only the period sends
+	const far = 100 // a threshold that no deviation exceeds
 	for _, v := range []struct {
 		turn     string // radians per second
 		atLeast  int    // records in 10 s
@@ -224,20 +223,20 @@ func TestTheThresholdGrowsWithTheDistance(t *testing.T) {
 	}
 }
 
-// A clock that is set back must not silence an entity, and a new connection begins with a first record.
-func TestASenderIsNeverSilent(t *testing.T) {
+// A policy still sends after the clock was set back. After Reset the first record is due.
+func TestAPolicyStillSendsAfterTheClockWasSetBack(t *testing.T) {
 	s := sender(t, SendConfig{})
 	r := Record{Vel: vec("1", "0", "0")}
 	if s.Update(&r, 100*sec, 0) != first || s.Update(&r, 100*sec, 0) != NotDue {
 		t.Error("not begun")
 	}
 	if why := s.Update(&r, 50*sec, 0); why == NotDue {
-		t.Error("silent after the clock was set back")
+		t.Error("no record after the clock was set back")
 	}
 	s.Reset()
 	stands := Record{}
 	if s.Update(&stands, 100*sec, 0) != first || s.Update(&stands, 50*sec, 0) == NotDue {
-		t.Error("who stands is silent after the clock was set back")
+		t.Error("no record of a standing entity after the clock was set back")
 	}
 	s.Reset()
 	if why := s.Update(&r, 50*sec, 0); why != first {
@@ -245,11 +244,11 @@ func TestASenderIsNeverSilent(t *testing.T) {
 	}
 }
 
-// What a Config may not be, it names.
+// An invalid SendConfig is an error.
 func TestASenderConfigIsChecked(t *testing.T) {
 	for i, c := range []SendConfig{{Reading: 2}, {Threshold: -1}, {Threshold: 1001 * fixed.One}, {Period: 1}, {Period: 6 * sec}, {Turn: -1}, {Near: -1}, {MaxRate: 61}, {MaxRate: -1}} {
 		if _, err := NewSendPolicy(c, &Rules{}); err == nil {
-			t.Errorf("config %d was taken", i)
+			t.Errorf("config %d was accepted", i)
 		}
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"tendon/systems"
 )
 
-// Nothing is allocated in a tick, on the server or on a client: corrections, spawns, views and what is shown included.
+// Neither the server nor a client allocates in a tick: with corrections, spawns, views and presentation.
 func TestATickAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
 	t.Run("everything is heard", func(t *testing.T) { allocatesNothing(t, Config{}) })
-	t.Run("what is near is heard", func(t *testing.T) { allocatesNothing(t, Config{Interest: fixed.FromInt(20)}) })
+	t.Run("near entities are replicated", func(t *testing.T) { allocatesNothing(t, Config{Interest: fixed.FromInt(20)}) })
 }
 
 func allocatesNothing(t *testing.T, config Config) {
@@ -52,7 +52,7 @@ func allocatesNothing(t *testing.T, config Config) {
 	n := testing.AllocsPerRun(600, step)
 	c := r.clients[0]
 	if c.counts.Corrections < before+10 || refused < 100 || len(c.show.tracks) < 2 || !c.Live() {
-		t.Errorf("%+v, %d inputs refused, %d tracks: the test shows nothing", c.counts, refused, len(c.show.tracks))
+		t.Errorf("%+v, %d inputs refused, %d tracks: the test proves nothing", c.counts, refused, len(c.show.tracks))
 	}
 	if n != 0 {
 		t.Errorf("%v allocations in a tick", n)

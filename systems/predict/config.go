@@ -8,8 +8,8 @@ import (
 	"tendon/systems"
 )
 
-// Config is the settings of the strategy. The handshake carries those that a client needs of the server's. The fields
-// about what is shown are each client's own.
+// Config is the settings of the strategy. The handshake carries those of the server that a client needs. Each client sets
+// the fields about presentation for itself.
 type Config struct {
 	// SnapshotRate is the number of snapshots per second for a client, in [1, 1000]; 0: 20. Above the game's tick rate it is
 	// one a tick. Fewer cost less, and show remote entities later by twice the time between two.

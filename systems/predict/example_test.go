@@ -10,7 +10,8 @@ import (
 	"tendon/systems/predict"
 )
 
-// Thirty states a second over 290 ms and 5 % loss: a client runs ahead of the server, and is put right where it was wrong.
+// Thirty states a second over 290 ms and 5 % loss: the client runs ahead of the server, and mispredictions are
+// corrected.
 func ExampleNew() {
 	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
 		Strategy: predict.New(predict.Config{SnapshotRate: 30})})

@@ -9,14 +9,14 @@ import (
 )
 
 // Gambetta's character stands at x = 10, a press moves it one unit to the right, and its animation takes 100 ms for a
-// unit. At 40 ticks a second his times are whole ticks.
+// unit. At 40 ticks a second Gambetta's times are whole ticks.
 const (
 	gambettaRate = 40
 	ms           = gambettaRate // t ms are t·ms/1000 ticks
 )
 
-// act presses "right" at the times given, in milliseconds from now on, and returns per tick from 0 on where the figure
-// is, and where its animation has come to.
+// act presses "right" at the given times, in milliseconds from now on. It returns per tick, from 0 on, the position
+// of the figure and that of its animation.
 func (r *rig) act(presses []int, until int, see func(at int)) (state, shown []float64) {
 	at := r.x(0)
 	for k := 0; k <= until*ms/1000; k++ {
@@ -26,7 +26,7 @@ func (r *rig) act(presses []int, until int, see func(at int)) (state, shown []fl
 			}
 		}
 		r.Step()
-		// What was shown a tick ago has moved on towards the state of then.
+		// The animation of a tick ago has moved towards its state.
 		if k > 0 {
 			target := state[k-1]
 			at += math.Copysign(min(0.25, math.Abs(target-at)), target-at)
@@ -65,25 +65,25 @@ func backward(values []float64) (n int) {
 	return n
 }
 
-// GAM-1: without prediction a press shows a round trip later: the state that the server told is what there is.
+// GAM-1: without prediction a press shows a round trip later, in the state received.
 func TestGAM1WithoutPredictionThePressShowsARoundTripLater(t *testing.T) {
 	r := gambetta(t, 100, Config{})
-	at, told := 10.0, []float64{}
+	at, received := 10.0, []float64{}
 	var shown []float64
 	r.act([]int{0}, 300, func(now int) {
 		s, _ := r.clients[0].Replica()
-		told = append(told, xAt(s, figure(r.clients[0].World(), 0)))
-		if k := len(told) - 1; k > 0 {
-			at += min(0.25, told[k-1]-at)
+		received = append(received, xAt(s, figure(r.clients[0].World(), 0)))
+		if k := len(received) - 1; k > 0 {
+			at += min(0.25, received[k-1]-at)
 		}
 		shown = append(shown, at)
 	})
-	if when(told, 11) != 100 || when(shown, 11) != 200 {
-		t.Errorf("told at %d ms, shown at %d ms, want 100 and 200", when(told, 11), when(shown, 11))
+	if when(received, 11) != 100 || when(shown, 11) != 200 {
+		t.Errorf("received at %d ms, shown at %d ms, want 100 and 200", when(received, 11), when(shown, 11))
 	}
 }
 
-// GAM-1P: with prediction the figure is where it belongs when the animation is over; the server agrees.
+// GAM-1P: with prediction the figure is at its place when the animation ends, and the server confirms it.
 func TestGAM1PWithPredictionThePressShowsAtOnce(t *testing.T) {
 	r := gambetta(t, 100, Config{})
 	state, shown := r.act([]int{0}, 300, func(now int) {
@@ -96,8 +96,8 @@ func TestGAM1PWithPredictionThePressShowsAtOnce(t *testing.T) {
 	}
 }
 
-// onRequest lets only those snapshots through that answer the presses at these times, in milliseconds from now on, after
-// half of a round trip: Gambetta's server says nothing by itself.
+// onRequest delivers only the snapshots that answer the presses at these times, in milliseconds from now on, after
+// half a round trip. Gambetta's server sends nothing else.
 func (r *rig) onRequest(presses []int) {
 	start := r.Tick + 1 + r.Down
 	r.lose = func(toClient bool, _ int, message []byte) bool {
@@ -108,10 +108,10 @@ func (r *rig) onRequest(presses []int) {
 		}
 		return toClient && message[0] == kindSnapshot
 	}
-	r.Run(r.Down) // what is under way arrives
+	r.Run(r.Down) // messages in flight arrive
 }
 
-// GAM-2, the negative control: where what the server says is taken for the present, the figure jumps back.
+// GAM-2, the negative control: if the state received becomes the present, the figure jumps back.
 func TestGAM2WithoutReconciliationTheFigureStepsBack(t *testing.T) {
 	r := gambetta(t, 250, Config{})
 	r.clients[0].plant(unreconciled)
@@ -129,7 +129,7 @@ func TestGAM2WithoutReconciliationTheFigureStepsBack(t *testing.T) {
 	}
 }
 
-// GAM-3 and CP-01: reconciled, it never steps back, and there is nothing to correct.
+// GAM-3 and CP-01: with reconciliation the figure never steps back, and no correction is needed.
 func TestGAM3CP01ReconciledTheFigureNeverStepsBack(t *testing.T) {
 	r := gambetta(t, 250, Config{})
 	r.onRequest([]int{0, 100})
@@ -148,7 +148,7 @@ func TestGAM3CP01ReconciledTheFigureNeverStepsBack(t *testing.T) {
 	}
 }
 
-// CP-02 is that GAM-3's check tells the two apart.
+// CP-02: GAM-3's check fails without reconciliation.
 func TestCP02TheCheckOfGAM3FailsWithoutReconciliation(t *testing.T) {
 	r := gambetta(t, 250, Config{})
 	r.clients[0].plant(unreconciled)
@@ -170,8 +170,8 @@ func second(rules *rules, r *rig) {
 	}
 }
 
-// GAM-4 and CP-03: a step into a wall that only the server knows of is consumed, and taken back in one correction. CP-11:
-// nothing of it stays pending.
+// GAM-4 and CP-03: a step into a wall that exists on the server only is consumed, and reverted by one correction.
+// CP-11: no input stays pending.
 func TestGAM4CP03CP11ARejectedInputIsAckedAndTakenBackOnce(t *testing.T) {
 	rules := newRules(exactBody)
 	r := newRig(t, rules.game(gambettaRate), 1, 5, 5, Config{SnapshotRate: gambettaRate}, systems.ClientConfig{})
@@ -187,7 +187,7 @@ func TestGAM4CP03CP11ARejectedInputIsAckedAndTakenBackOnce(t *testing.T) {
 	}
 }
 
-// GAM-5: the answer to the first press is lost; the second covers it.
+// GAM-5: the reply to the first press is lost; the second covers it.
 func TestGAM5ALostReplyIsCoveredByTheNext(t *testing.T) {
 	r := gambetta(t, 250, Config{})
 	r.lose = func(toClient bool, _ int, message []byte) bool {
@@ -202,7 +202,7 @@ func TestGAM5ALostReplyIsCoveredByTheNext(t *testing.T) {
 	}
 }
 
-// GAM-8 and CP-09: who seems to die and has used a medkit in time is never seen dying.
+// GAM-8 and CP-09: a predicted death is never shown if the server has used a medkit in time.
 func TestGAM8CP09ADeathThatTheServerDoesNotConfirmIsNeverShown(t *testing.T) {
 	for name, medkit := range map[string]bool{"medkit": true, "no medkit": false} {
 		t.Run(name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestGAM8CP09ADeathThatTheServerDoesNotConfirmIsNeverShown(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.press[0].Hurt = true
-			shownAt, newsAt, lowest := -1, -1, int32(100)
+			shownAt, confirmedAt, lowest := -1, -1, int32(100)
 			for k := range 24 {
 				r.Step()
 				hp, _ := hpComp.Read(c.World(), e)
@@ -232,29 +232,29 @@ func TestGAM8CP09ADeathThatTheServerDoesNotConfirmIsNeverShown(t *testing.T) {
 				if d, _ := deadComp.Read(view.Sim, e); d.Yes && shownAt < 0 {
 					shownAt = k * 1000 / ms
 				}
-				if n := r.heard(0, ecs.EffectConfirmed, is(r.Game, died)); n > 0 && newsAt < 0 {
-					newsAt = k * 1000 / ms
+				if n := r.effectsOf(0, ecs.EffectConfirmed, is(r.Game, died)); n > 0 && confirmedAt < 0 {
+					confirmedAt = k * 1000 / ms
 				}
 			}
-			told := r.heard(0, ecs.EffectConfirmed, is(r.Game, died))
-			predicted := r.heard(0, ecs.EffectPredicted, is(r.Game, died))
+			received := r.effectsOf(0, ecs.EffectConfirmed, is(r.Game, died))
+			predicted := r.effectsOf(0, ecs.EffectPredicted, is(r.Game, died))
 			hp, _ := hpComp.Read(c.World(), e)
 			switch {
 			case lowest > 0:
-				t.Error("no death was predicted: the test shows nothing")
+				t.Error("no death was predicted: the test proves nothing")
 			case predicted > 0:
-				t.Error("a death was told that nobody confirmed")
-			case medkit && (told > 0 || shownAt >= 0 || hp.Points != 100):
-				t.Errorf("told %d times, shown at %d ms, %d points", told, shownAt, hp.Points)
-			case !medkit && (told != 1 || newsAt != 250 || shownAt != 250):
-				t.Errorf("told %d times, at %d ms, shown at %d ms; want once at 250", told, newsAt, shownAt)
+				t.Error("a death was reported without confirmation")
+			case medkit && (received > 0 || shownAt >= 0 || hp.Points != 100):
+				t.Errorf("confirmed %d times, shown at %d ms, %d points", received, shownAt, hp.Points)
+			case !medkit && (received != 1 || confirmedAt != 250 || shownAt != 250):
+				t.Errorf("confirmed %d times, at %d ms, shown at %d ms; want once at 250", received, confirmedAt, shownAt)
 			}
 		})
 	}
 }
 
-// drains reports whether the presses of a player whose last one is rejected are all consumed in the end. stuck makes the
-// server as it was in a published demo, which never acknowledges what it rejects.
+// drains reports whether all presses of a player are consumed in the end, where the server rejects the last one.
+// stuck makes the server that of a published demo, which does not acknowledge what it rejects.
 func drains(t *testing.T, stuck bool) bool {
 	rules := newRules(exactBody)
 	r := newRig(t, rules.game(gambettaRate), 1, 5, 5, Config{SnapshotRate: gambettaRate}, systems.ClientConfig{})

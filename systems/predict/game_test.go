@@ -7,8 +7,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// The test game: each player has a figure that walks along a line and over a plane, a step at a time or as long as he
-// holds a direction, and shoots rockets that fly half a second. What happens only on the server is planted: see hooks.
+// The test game: each player has a figure that walks a step for each press, or while a direction is held. It shoots rockets
+// that fly half a second. Hooks add effects that only the server has.
 type (
 	pad struct {
 		DX, DY int8
@@ -23,7 +23,7 @@ type (
 		Left int32
 		By   ecs.Player
 	}
-	tally struct{ Steps uint32 }
+	score struct{ Steps uint32 }
 	by    struct{ Player ecs.Player }
 )
 
@@ -35,7 +35,7 @@ var (
 	hpComp    = ecs.NewComponent[health]("health")
 	deadComp  = ecs.NewComponent("dead", ecs.Roles[dead]{ConfirmedOnly: true})
 	rockets   = ecs.NewComponent[rocket]("rocket")
-	tallies   = ecs.NewResource[tally]("tally")
+	scores    = ecs.NewResource[score]("tally")
 	stepped   = ecs.NewEvent[by]("stepped")
 	fired     = ecs.NewEvent[by]("fired")
 	died      = ecs.NewIrreversibleEvent[by]("died")
@@ -52,7 +52,7 @@ func lerpBody(a, b body, t float64) body {
 func bodyMotion(b *body) ecs.Motion       { return ecs.Motion{Pos: b.Pos, Vel: b.Vel} }
 func setBodyMotion(b *body, m ecs.Motion) { b.Pos, b.Vel = m.Pos, m.Vel }
 
-// hooks are called after the systems of a tick, by world: what only one side knows of.
+// hooks are called after the systems of a tick, by world: for effects on one side only.
 var hooks = map[*ecs.World]func(w *ecs.World){}
 
 // rules are the game's, for one of the two kinds of bodies.
@@ -60,7 +60,7 @@ type rules struct {
 	bodies  *ecs.Component[body]
 	figures *ecs.Query2[body, *body, ecs.Seat, ecs.Seat]
 	flying  *ecs.Query2[body, *body, rocket, *rocket]
-	speed   fixed.Num                                     // of one who holds a direction, per tick
+	speed   fixed.Num                                     // while a direction is held, per tick
 	wall    func(w *ecs.World, p ecs.Player, in pad) bool // refuses an input, on the server only
 }
 
@@ -122,7 +122,7 @@ func hook(w *ecs.World) {
 
 func (r *rules) game(rate int) *ecs.Game {
 	return &ecs.Game{Name: "figures", TickRate: rate, MaxPlayers: 4, Input: padInput,
-		Components: ecs.Components(r.bodies, seatComp, hpComp, deadComp, rockets), Resources: ecs.Resources(tallies),
+		Components: ecs.Components(r.bodies, seatComp, hpComp, deadComp, rockets), Resources: ecs.Resources(scores),
 		Events:  ecs.Events(stepped, fired, died),
 		Systems: []ecs.System{{Name: "walk", Run: r.walk}, {Name: "fly", Run: r.fly}, {Name: "suffer", Run: r.suffer}, {Name: "hook", Run: hook}},
 		Join: func(w *ecs.World, p ecs.Player) {

@@ -38,7 +38,7 @@ type player struct {
 	loads    int // of the peer, when next and seen were reset
 	compared int
 	next     ecs.Tick
-	news     map[image.EventKey][]ecs.EffectStatus
+	effects  map[image.EventKey][]ecs.EffectStatus
 	onFrame  func(p *player)
 	lateShow int // frames in which a sampled input was not shown after the input delay
 	shown    interp.Vec
@@ -78,10 +78,10 @@ func (m *match) join(path simnet.Profile, clock simnet.Clock, c systems.ClientCo
 	if err != nil {
 		m.T.Fatal(err)
 	}
-	p := &player{match: m, play: play, view: view, news: map[image.EventKey][]ecs.EffectStatus{}}
+	p := &player{match: m, play: play, view: view, effects: map[image.EventKey][]ecs.EffectStatus{}}
 	p.peer = m.Match.Join(halves.Plan{Path: path, Clock: clock, Config: c, Hz: hz, FromOpen: true, After: p.afterFrame,
 		Input:  func(f int) ecs.InputBytes { p.lastIn = p.play(p, f); return padInput.Pack(p.lastIn) },
-		Effect: func(e systems.Effect) { p.news[e.Event.Key] = append(p.news[e.Event.Key], e.Status) }})
+		Effect: func(e systems.Effect) { p.effects[e.Event.Key] = append(p.effects[e.Event.Key], e.Status) }})
 	p.Client = p.peer.Half.(*Client)
 	m.clients = append(m.clients, p)
 	return p
@@ -101,7 +101,8 @@ func (p *player) afterFrame(now time.Duration) {
 	}
 }
 
-// compare compares the newest replica with the server's state of its tick: all of it, or the entities that were updated.
+// compare compares the newest replica with the server's state of its tick. An incomplete replica is compared in the
+// entities that were updated.
 func (p *player) compare() {
 	m := p.match
 	s, complete := p.Replica()
@@ -149,7 +150,7 @@ func (p *player) own() (at interp.Vec, ok bool) {
 	return at, false
 }
 
-// wander presses at random but the same for a seed.
+// wander presses at random, and the same for a seed.
 func wander(seed uint64) func(*player, int) pad {
 	r := image.NewRand(seed)
 	var now pad
@@ -164,7 +165,7 @@ func wander(seed uint64) func(*player, int) pad {
 
 func idle(*player, int) pad { return pad{} }
 
-// soakTime is how long the soaks run in virtual time: ten minutes where somebody asks for it.
+// soakTime is how long the soaks run in virtual time: ten minutes with TENDON_SOAK.
 func soakTime() time.Duration {
 	switch {
 	case os.Getenv("TENDON_SOAK") != "":
@@ -175,13 +176,13 @@ func soakTime() time.Duration {
 	return 15 * time.Second
 }
 
-// slow makes figures that walk as people do: 6 units a second.
+// slow makes figures walk at 6 units a second.
 func slow(r *rules) *rules {
 	r.speed = fixed.FromRatio(1, 10)
 	return r
 }
 
-// several plays clients that wander, with clocks that differ.
+// several runs clients that wander, with different clocks.
 func several(t *testing.T, players int, path simnet.Profile, seed uint64, c Config, cc systems.ClientConfig) *match {
 	m := newMatch(t, slow(newRules(exactBody)).game(60), seed, c)
 	for s := range players {
@@ -200,12 +201,12 @@ func (m *match) log() {
 	}
 }
 
-// CP-07, CP-08 and more: on every profile what a client was told is the server's, what its player does shows at once or
-// after the input delay, and no snapshot costs more than the prediction window.
+// CP-07 and CP-08: on every profile a client's replica equals the server's state. Inputs show at once or after the
+// input delay, and no snapshot costs more than the prediction window.
 func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T) {
 	for i := range 10 {
 		if raceDetector && i != 3 && i != 5 && i != 7 {
-			continue // too slow; the others take the same ways through the code
+			continue // too slow; the others cover the same code
 		}
 		name := [...]string{"P0", "P1", "P2", "P3", "P4", "P5", "P6", "P7", "P8", "P9"}[i]
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +222,7 @@ func TestCP07CP08OnEveryProfileInputsShowAtOnceAndReplaysAreBounded(t *testing.T
 					t.Errorf("client %d: in %d frames the input was not shown", c.peer.ID, c.lateShow)
 				}
 				if s.Deepest > DefaultPrediction || c.counts.Refused > 0 && i < 5 {
-					t.Errorf("client %d: %d ticks computed again at once, %d snapshots refused", c.peer.ID, s.Deepest, c.counts.Refused)
+					t.Errorf("client %d: %d ticks resimulated at once, %d snapshots refused", c.peer.ID, s.Deepest, c.counts.Refused)
 				}
 				if i < 7 && s.InputDelay > 0 {
 					t.Errorf("client %d: an input delay of %d ticks", c.peer.ID, s.InputDelay)

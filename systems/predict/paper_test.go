@@ -9,11 +9,11 @@ import (
 	"tendon/systems"
 )
 
-// The vectors of "Online Multiplayer Game Programming" (2007): 100 ticks a second, right is held and moves a unit a
-// tick, so that S(k) = k; the client has predicted S(20) when the server's S(10) comes; δ = 1/8.
+// The vectors of "Online Multiplayer Game Programming" (2007), at 100 ticks a second. Right is held and moves a unit a
+// tick, so that S(k) = k. The client has predicted S(20) when the server's S(10) arrives. δ = 1/8.
 
-// paper returns a rig at the moment before the client hears of tick k + 10 and has predicted k + 20, for a k that is
-// returned, with a figure that is at x = k' + base in tick k'. told is what the server's figure does in tick k + 10.
+// paper returns a rig whose client has predicted tick k + 20 and is about to receive tick k + 10. The figure is at x
+// = tick + base. off is added to the server's position in tick k + 10.
 func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base float64) {
 	c.SnapshotRate = 100
 	r = newRig(t, newRules(looseBody).game(100), 1, 5, 6, c, systems.ClientConfig{})
@@ -23,9 +23,9 @@ func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base floa
 	base = r.x(0) - float64(r.clients[0].present)
 	r.atServer(k+10, 0, func(b *body) {
 		b.Pos.X += off
-		b.Vel.Z = fixed.One // so that the body is not as it was told a tick before, in a message that was lost
+		b.Vel.Z = fixed.One // the body differs from that of the tick before, whose message was lost
 	})
-	r.lose = func(toClient bool, _ int, message []byte) bool { // nothing else is said
+	r.lose = func(toClient bool, _ int, message []byte) bool { // no other snapshot arrives
 		return toClient && message[0] == kindSnapshot && r.server.Done() != k+10
 	}
 	for r.clients[0].present < k+20 {
@@ -35,8 +35,8 @@ func paper(t *testing.T, c Config, off fixed.Num) (r *rig, k ecs.Tick, base floa
 	return r, k, base
 }
 
-// δ1 reports whether a client leaves a prediction alone that is off by 0.05 where 0.125 is tolerated, and forgets the
-// inputs that were consumed.
+// delta1 reports whether a client keeps a prediction that is off by 0.05 within a tolerance of 0.125, and removes the
+// consumed inputs.
 func delta1(t *testing.T, prepare func(*Client)) bool {
 	r, k, base := paper(t, Config{}, num(5, 100))
 	client := r.clients[0]
@@ -61,7 +61,7 @@ func TestPAPERDelta2ADeviationBeyondToleranceIsReplayed(t *testing.T) {
 	r.Step()
 	c := r.clients[0]
 	if c.Counted.Resimulated != 10 || c.Counted.Rollbacks != 1 || c.counts.Corrections != 1 || c.counts.Furthest != 1 {
-		t.Errorf("%d ticks computed again in %d replays, %+v", c.Counted.Resimulated, c.Counted.Rollbacks, c.counts)
+		t.Errorf("%d ticks resimulated in %d replays, %+v", c.Counted.Resimulated, c.Counted.Rollbacks, c.counts)
 	}
 	for i := ecs.Tick(11); i <= 20; i++ {
 		s, ok := c.history.At(k + i)
@@ -79,8 +79,7 @@ func TestPAPERDelta3ADeviationOfExactlyTheToleranceChangesNothing(t *testing.T) 
 	}
 }
 
-// A slow drift stays visible: each snapshot is off by a little more than the one before, against what was predicted and
-// not against what was tolerated.
+// A slow drift stays visible: each snapshot is compared with the prediction, not with the last tolerated state.
 func TestADriftThatIsToleratedCrossesTheToleranceInTheEnd(t *testing.T) {
 	r := newRig(t, newRules(looseBody).game(100), 1, 5, 5, Config{SnapshotRate: 100}, systems.ClientConfig{})
 	hooks[r.server.World()] = func(w *ecs.World) { looseBody.Write(w, figure(w, 0)).Pos.X += num(2, 100) }
@@ -90,15 +89,15 @@ func TestADriftThatIsToleratedCrossesTheToleranceInTheEnd(t *testing.T) {
 	}
 }
 
-// PAPER-BUG, the negative control: the listing as it is printed compares with the present.
+// PAPER-BUG, the negative control: the printed listing compares with the present.
 func TestPAPERBUGComparingWithThePresentFailsDelta1(t *testing.T) {
 	if delta1(t, func(c *Client) { c.plant(comparesPresent) }) {
 		t.Error("a client that compares two different ticks passes")
 	}
 }
 
-// PAPER-δ-6: inputs that were not acknowledged are never given up for new ones; where there is no room the prediction
-// halts until an acknowledgement comes.
+// PAPER-δ-6: inputs without an acknowledgement are never overwritten. A full queue stops the prediction until an
+// acknowledgement arrives.
 func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	r := newRig(t, newRules(looseBody).game(100), 1, 5, 5, Config{SnapshotRate: 100}, systems.ClientConfig{MaxPrediction: maxPending})
 	c := r.clients[0]
@@ -127,7 +126,7 @@ func TestPAPERDelta6AFullQueueRefusesAndRecovers(t *testing.T) {
 	}
 }
 
-// The queue alone, whose indices wrap.
+// The queue alone: its indices wrap.
 func TestPendingInputsWrapAndAreNeverOverwritten(t *testing.T) {
 	var q inputQueue
 	q.reset(1000)
@@ -138,7 +137,7 @@ func TestPendingInputsWrapAndAreNeverOverwritten(t *testing.T) {
 		}
 	}
 	if q.push(of(0)) {
-		t.Fatal("entry 1025 was taken")
+		t.Fatal("entry 1025 was accepted")
 	}
 	q.drop(1300)
 	q.drop(1200)

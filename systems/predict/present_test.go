@@ -25,9 +25,9 @@ func shownAt(v *ecs.View, e ecs.Entity) (at interp.Vec, ok bool) {
 	return at, false
 }
 
-// Others are shown in an even motion, though states come twenty times a second over a bad link, and the moment that is
-// declared with an input is the one that was shown: what a server looks up there is where the player saw it.
-func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
+// Remote entities move evenly at twenty states a second over a bad path. The view stamp of an input is the shown
+// moment: the server finds the entity where the player saw it.
+func TestRemoteEntitiesMoveEvenlyAndTheViewStampIsTheShownMoment(t *testing.T) {
 	m := newMatch(t, slow(newRules(exactBody)).game(60), 4, Config{})
 	m.join(profile(t, "P1"), simnet.Clock{}, systems.ClientConfig{}, 60, func(*player, int) pad { return pad{DX: 1} })
 	watcher := m.join(profile(t, "P5"), simnet.Clock{}, systems.ClientConfig{Seat: 1}, 60, idle)
@@ -58,23 +58,23 @@ func TestOthersMoveEvenlyAndTheDeclaredMomentIsTheOneShown(t *testing.T) {
 	}
 	m.Net.RunUntil(8*time.Second + soakTime())
 	if frames < 300 || back > 0 || worst > 0.1 {
-		t.Errorf("%d frames, %d of them backward, the worst step %v of its speed off", frames, back, worst)
+		t.Errorf("%d frames, %d of them backward, the worst step %v off its speed", frames, back, worst)
 	}
 	if declared < 300 || off > 0.002 {
-		t.Errorf("the declared moment shows the other %v away from where it was seen, in %d frames", off, declared)
+		t.Errorf("the view stamp has the remote entity %v from its shown position, in %d frames", off, declared)
 	}
 	if age := float64(m.server.Done()) - watcher.show.playback.Tick(); age < 8 || age > 40 {
-		t.Errorf("others are shown %v ticks late", age)
+		t.Errorf("remote entities are shown %v ticks late", age)
 	}
 }
 
-// The view that the server enters for a tick is the one that the player declared for it, and the game can ask for it.
+// The server uses the view that the player declared for a tick, and the game can query it.
 func TestTheServerJudgesByTheDeclaredView(t *testing.T) {
 	t.Run("near", func(t *testing.T) { judgesByTheDeclaredView(t, 2, Config{}) })
 	t.Run("far", func(t *testing.T) { judgesByTheDeclaredView(t, 12, Config{MaxView: systems.Second}) })
 }
 
-// judgesByTheDeclaredView plays over ways of so many ticks.
+// judgesByTheDeclaredView runs with a delay of way ticks.
 func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 2, way, way, config, systems.ClientConfig{})
 	r.pads[1].DX = 1
@@ -103,7 +103,7 @@ func judgesByTheDeclaredView(t *testing.T, way int, config Config) {
 	}
 }
 
-// LC-06 as it reaches a server: whatever stamp is declared, what is judged lies within the cap and the tolerance.
+// LC-06 at the server: any declared view is judged within the cap and the tolerance.
 func TestForgedViewsAreBounded(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 4, 4, Config{}, systems.ClientConfig{})
 	rng := image.NewRand(3)
@@ -134,7 +134,7 @@ func TestForgedViewsAreBounded(t *testing.T) {
 	}
 }
 
-// Where it is switched off, nobody declares anything and nothing is judged but as it is.
+// Without lag compensation no view is declared, and the present is judged.
 func TestWithoutMaxViewNothingIsSeenLate(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 4, 4, Config{MaxView: -1}, systems.ClientConfig{})
 	hooks[r.server.World()] = func(w *ecs.World) {
@@ -145,8 +145,8 @@ func TestWithoutMaxViewNothingIsSeenLate(t *testing.T) {
 	r.Run(60)
 }
 
-// However far apart two timelines are, an entity does not jump from one to the other; and on a round trip of a second, one
-// that moves evenly is reckoned evenly.
+// An entity does not jump from one timeline to another, at any distance. With a round trip of a second, an entity in
+// even motion is extrapolated evenly.
 func TestSwitchingFarDoesNotJumpEither(t *testing.T) {
 	game := slow(newRules(exactBody)).game(60)
 	var cart ecs.Entity
@@ -197,12 +197,13 @@ func TestSwitchingFarDoesNotJumpEither(t *testing.T) {
 	}
 	for name, err := range map[string]error{"a timeline that there is not": c.Switch(cart, 99, 0), "less than no time": c.Switch(cart, systems.Predicted, -1)} {
 		if err == nil {
-			t.Errorf("%s was taken", name)
+			t.Errorf("%s was accepted", name)
 		}
 	}
 }
 
-// An entity goes to another timeline and back without a jump, and comes back to its owner's when it is gone.
+// An entity switches to another timeline and back without a jump. When it is removed, its row is on the owner's
+// timeline again.
 func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 	rules := slow(newRules(exactBody))
 	game := rules.game(60)
@@ -235,12 +236,12 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 	for range 30 {
 		last = frame()
 	}
-	// Where it is shown in the end, before or after where the server has it, in ticks.
+	// The shown position relative to the server's, in ticks of motion.
 	ahead := map[systems.Timeline]struct{ least, most float64 }{
 		systems.Predicted: {4, 8}, systems.Interpolated: {-18, -10}, systems.Confirmed: {-10, -5}, systems.Reckoned: {3, 8},
 	}
 	const p, i, d, q = systems.Predicted, systems.Interpolated, systems.Confirmed, systems.Reckoned
-	for _, to := range []systems.Timeline{p, i, d, i, q, p, d, p, q, d, q, i} { // from i on: every way from one to another
+	for _, to := range []systems.Timeline{p, i, d, i, q, p, d, p, q, d, q, i} { // from i on: every switch from one to another
 		from := c.Timeline(cart)
 		if err := c.Switch(cart, to, systems.Second/2); err != nil {
 			t.Fatal(err)
@@ -252,7 +253,7 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 			x := frame()
 			most := 0.55
 			if to == systems.Confirmed {
-				most = 0.65 // where states are, every three ticks, it goes by those at once
+				most = 0.65 // it follows the states, one every three ticks
 			}
 			if x < last-0.12 || x > last+most {
 				t.Errorf("%v to %v: frame %d moved by %v", from, to, k, x-last)
@@ -274,16 +275,16 @@ func TestSwitchingTimelinesDoesNotJump(t *testing.T) {
 	}
 	r.Run(30)
 	if c.Timeline(cart) != systems.Interpolated || c.own.Has(cart.Row) || len(c.show.switched) > 0 {
-		t.Error("who is gone is still on the timeline that it was switched to")
+		t.Error("a removed entity is still on the timeline that it was switched to")
 	}
 	if c.Switch(cart, systems.Predicted, 0) == nil {
-		t.Error("who is gone was switched")
+		t.Error("a removed entity was switched")
 	}
 }
 
-// Ten states a second of something that goes round: straight lines between them would cut the curve by 2.5 cm. And what
-// appears in the picture is dressed by the game, once.
-func TestOthersFollowCurvesAndAreDressedOnce(t *testing.T) {
+// Ten states a second of circular motion: linear interpolation would be off by 2.5 cm. The game dresses each entity
+// that appears in the view once.
+func TestRemoteEntitiesFollowCurvesAndAreDressedOnce(t *testing.T) {
 	game := newRules(exactBody).game(60)
 	dressed := map[ecs.Entity]int{}
 	game.Screen.Dress = func(v *ecs.View, entry *donburi.Entry) {
@@ -321,9 +322,8 @@ func TestOthersFollowCurvesAndAreDressedOnce(t *testing.T) {
 	}
 }
 
-// What a state does not bring has not changed on the server only if the client knows all that it is to know; else it may
-// well have moved on.
-func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
+// An entity that a state does not update rests only if the state is complete. Otherwise it may have moved.
+func TestAnIncompleteStateLetsNoEntityRest(t *testing.T) {
 	for _, complete := range []bool{false, true} {
 		r := newRig(t, slow(newRules(exactBody)).game(60), 2, 4, 4, Config{}, systems.ClientConfig{})
 		r.pads[1].DX = 1
@@ -338,7 +338,7 @@ func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
 		c.show.receive(c.received.Save(c.World()), complete)
 		i, known := c.show.byRow[figure(c.World(), 1).Row]
 		if !known {
-			t.Fatal("who moves has no track")
+			t.Fatal("a moving entity has no track")
 		}
 		want := interp.Beyond
 		if complete {
@@ -350,9 +350,8 @@ func TestWhatAnIncompleteStateLeavesOutIsNotTakenToRest(t *testing.T) {
 	}
 }
 
-// Who is gone on the server is played up to that moment, not shown at rest from when the news of it comes: another's
-// rockets fly until they are no more.
-func TestOthersFlyUntilTheyAreGone(t *testing.T) {
+// A removed entity is played up to the tick of its removal. It does not rest from the moment the removal is received.
+func TestARemovedEntityIsPlayedUntilItsRemoval(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 6, 6, Config{}, systems.ClientConfig{})
 	view, err := ecs.NewView(r.Game)
 	if err != nil {

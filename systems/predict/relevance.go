@@ -11,8 +11,8 @@ import (
 	"tendon/systems/state"
 )
 
-// relevance computes the relevance sets of players, where Config.Interest bounds them: a player's own entities, the entities
-// without a place, and those near the player's first entity with a place.
+// relevance computes the relevance sets of players where Config.Interest bounds them. A set has the player's own entities,
+// the entities without a place, and those near the player's first entity with a place.
 //
 // The slots of places are the markers of sets, and peers are its watchers.
 type relevance struct {

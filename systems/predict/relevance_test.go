@@ -9,77 +9,77 @@ import (
 	"tendon/systems"
 )
 
-// Who is bounded by a radius hears of what is near, of what is his own wherever it is, and of what is nowhere; of nothing
-// else, so that it cannot leak. What he heard of is forgotten a second after it was left behind, and comes back whole.
-func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
+// With Interest a player receives near entities, the player's own, and those without a place, and no data of others.
+// A near entity is removed a second after it went away, and is sent whole when it returns.
+func TestInterestLimitsReplication(t *testing.T) {
 	rules := newRules(exactBody)
 	game := rules.game(60)
 	var nowhere ecs.Entity
 	game.Setup = func(w *ecs.World) { nowhere = w.Spawn(ecs.OwnedByWorld, hpComp) }
 	r := newRig(t, game, 2, 4, 4, Config{Interest: fixed.FromInt(30)}, systems.ClientConfig{})
 	c := r.clients[0]
-	hers, his := figure(r.server.World(), 0), figure(r.server.World(), 1)
+	own, remote := figure(r.server.World(), 0), figure(r.server.World(), 1)
 	holds := func(e ecs.Entity) bool {
 		s, _ := c.Replica()
 		return image.ExistsAt(s, e)
 	}
-	if !holds(hers) || !holds(his) || !holds(nowhere) {
-		t.Fatalf("holds own %v, near %v, nowhere %v", holds(hers), holds(his), holds(nowhere))
+	if !holds(own) || !holds(remote) || !holds(nowhere) {
+		t.Fatalf("holds own %v, near %v, nowhere %v", holds(own), holds(remote), holds(nowhere))
 	}
 	r.pads[1].DX = 1
-	r.Run(36) // he is 36 units away, within 1.25 times the radius
+	r.Run(36) // it is 36 units away, within 1.25 times the radius
 	r.pads[1].DX = 0
 	r.Run(100)
-	if !holds(his) {
-		t.Error("who is at the border was forgotten")
+	if !holds(remote) {
+		t.Error("an entity at the border was removed")
 	}
 	r.pads[1].DX = 1
 	r.Run(10)
 	r.pads[1].DX = 0
 	r.Run(90)
-	if holds(his) || c.World().Exists(his) || !holds(hers) || !holds(nowhere) {
-		t.Errorf("beyond the border: holds him %v, own %v, nowhere %v", holds(his), holds(hers), holds(nowhere))
+	if holds(remote) || c.World().Exists(remote) || !holds(own) || !holds(nowhere) {
+		t.Errorf("beyond the border: holds remote %v, own %v, nowhere %v", holds(remote), holds(own), holds(nowhere))
 	}
 	if _, whole := c.Replica(); whole {
-		t.Error("what is bounded is taken for the whole")
+		t.Error("a bounded replica is reported as whole")
 	}
 	if !c.replica.Receiver.Complete() {
-		t.Error("who hears of little does not know that it is all")
+		t.Error("the replica is not complete")
 	}
-	// What is his own he hears of wherever it is.
-	if other, _ := r.clients[1].Replica(); !image.ExistsAt(other, his) || image.ExistsAt(other, hers) {
-		t.Error("the other one holds the wrong figures")
+	// A player receives own entities at any distance.
+	if s, _ := r.clients[1].Replica(); !image.ExistsAt(s, remote) || image.ExistsAt(s, own) {
+		t.Error("the remote client holds the wrong figures")
 	}
-	r.press[1].Fire = true // unheard
+	r.press[1].Fire = true // out of range
 	r.Run(12)
-	heard := 0
+	leaked := 0
 	s, _ := c.Replica()
 	for e := range s.Entities {
 		if e.Owner() == ecs.OwnedBy(1) {
-			heard++
+			leaked++
 		}
 	}
-	if heard > 0 {
-		t.Errorf("%d entities leaked", heard)
+	if leaked > 0 {
+		t.Errorf("%d entities leaked", leaked)
 	}
 	all := func(systems.Effect) bool { return true }
-	if n := r.heard(0, ecs.EffectConfirmed, all); n > 0 {
+	if n := r.effectsOf(0, ecs.EffectConfirmed, all); n > 0 {
 		t.Errorf("%d events leaked", n)
 	}
-	if n := r.heard(1, ecs.EffectConfirmed, all); n != 2 {
-		t.Errorf("%d of two rockets were heard by who fired them", n)
+	if n := r.effectsOf(1, ecs.EffectConfirmed, all); n != 2 {
+		t.Errorf("the shooter received events of %d of two rockets", n)
 	}
 	r.press[1].Hurt = true
 	r.Run(12)
-	if n := r.heard(0, ecs.EffectConfirmed, is(game, died)); n != 1 {
-		t.Errorf("a death was told %d times to who is far away", n)
+	if n := r.effectsOf(0, ecs.EffectConfirmed, is(game, died)); n != 1 {
+		t.Errorf("the distant player received a death %d times", n)
 	}
 	r.pads[1].DX = -1
 	r.Run(30)
 	r.pads[1].DX = 0
 	r.Run(20)
-	if x := r.xIn(c.World(), 1); !holds(his) || x != r.xIn(r.server.World(), 1) {
-		t.Errorf("who came back is held: %v, at %v", holds(his), x)
+	if x := r.xIn(c.World(), 1); !holds(remote) || x != r.xIn(r.server.World(), 1) {
+		t.Errorf("the entity that returned exists: %v, at %v", holds(remote), x)
 	}
 	for range 3 { // slots are used again
 		r.press[1].Fire = true
@@ -90,9 +90,8 @@ func TestAPlayerHearsOfWhatIsNear(t *testing.T) {
 	}
 }
 
-// When bytes are short, what is near goes before what is far, and what a game weighs heavier before what it does not; the
-// order of own entities before others is the sender's.
-func TestWhatIsHeardOfCountsByItsComponentsAndByHowNearItIs(t *testing.T) {
+// Near entities have a higher priority than distant ones, and so do those with components of a higher Priority.
+func TestPriorityDependsOnComponentsAndDistance(t *testing.T) {
 	heavy := ecs.NewComponent("heavy", ecs.Roles[health]{Priority: 4})
 	game := newRules(exactBody).game(60)
 	game.Components = append(game.Components, heavy)
@@ -124,7 +123,7 @@ func TestWhatIsHeardOfCountsByItsComponentsAndByHowNearItIs(t *testing.T) {
 			}
 		}
 		if len(got) != len(want) {
-			t.Errorf("hears of %d, want %d", len(got), len(want))
+			t.Errorf("%d entities are relevant, want %d", len(got), len(want))
 		}
 	}
 	check(map[ecs.Entity]float32{far: 1.25, farHeavy: 5, nowhere: 8, changing: 2, own: 2})
@@ -134,6 +133,6 @@ func TestWhatIsHeardOfCountsByItsComponentsAndByHowNearItIs(t *testing.T) {
 	r.Run(30)
 	c := r.clients[0]
 	if s, _ := c.Replica(); !image.ExistsAt(s, far) || !image.ExistsAt(s, own) {
-		t.Error("the client does not hold what it hears of")
+		t.Error("the client does not hold its relevance set")
 	}
 }

@@ -11,8 +11,7 @@ import (
 )
 
 // rig is a Loop of predict's halves in which all clocks have settled. The server's ticks are due a tick later than they
-// run, so that an input that arrives in time has exactly the margin that the lead control aims at. That is the timing of the
-// articles whose vectors are tested.
+// run. An input in time then has exactly the target margin of the lead control. The articles of the vectors use this timing.
 type rig struct {
 	*halves.Loop
 	t       testing.TB
@@ -137,7 +136,8 @@ func (r *rig) atServer(tick ecs.Tick, seat int, f func(b *body)) {
 	}
 }
 
-func (r *rig) heard(seat int, kind ecs.EffectStatus, of func(systems.Effect) bool) (n int) {
+// effectsOf counts the effects of a status on a client.
+func (r *rig) effectsOf(seat int, kind ecs.EffectStatus, of func(systems.Effect) bool) (n int) {
 	for _, e := range r.effects[seat] {
 		if e.Status == kind && of(e) {
 			n++

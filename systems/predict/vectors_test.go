@@ -25,7 +25,7 @@ const near = 1000
 // vector is a line of testdata/vectors.txt.
 type vector vectors.Vector
 
-// snapshotText is a whole snapshot in the clear, with a body that means nothing here.
+// wholeSnapshot is a decoded snapshot, with a body that is not decoded.
 type wholeSnapshot struct {
 	head snapshotHead
 	body []byte
@@ -78,7 +78,7 @@ func parseEntry(t *testing.T, word string) (e entry) {
 	return e
 }
 
-// decode says what the bytes mean, in the words of the vectors.
+// decode returns the meaning of the bytes, in the words of the vectors.
 func (v *vector) decode(game *ecs.Game) (string, error) {
 	switch v.Kind {
 	case "input":
@@ -112,7 +112,7 @@ func (v *vector) decode(game *ecs.Game) (string, error) {
 	return "", fmt.Errorf("no kind %q", v.Kind)
 }
 
-// encode writes what a meaning says.
+// encode returns the bytes of a meaning.
 func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	scan := func(text, format string, into ...any) {
 		if _, err := fmt.Sscanf(text, format, into...); err != nil && !strings.HasSuffix(text, "payload") && !strings.HasSuffix(text, "body") {
@@ -159,7 +159,7 @@ func (v *vector) encode(t *testing.T, game *ecs.Game) []byte {
 	return appendRequest(nil, target, payload)
 }
 
-// The vectors are the standard: what is written there is what is sent, and what is refused there is refused.
+// The vectors are the standard: messages are encoded and decoded as written there, and refused where they are.
 func TestTheVectorsHoldBothWays(t *testing.T) {
 	game := newRules(exactBody).game(60)
 	kinds := map[string]int{}
@@ -196,7 +196,7 @@ func seeds(f *testing.F, kind string) {
 	}
 }
 
-// What decodes is encoded to the same bytes; what does not is an error and nothing else; inputs stay bounded.
+// A message that decodes is encoded to the same bytes. Any other is an error. The number of inputs is bounded.
 func FuzzInput(f *testing.F) {
 	seeds(f, "input")
 	game := newRules(exactBody).game(60)
@@ -248,7 +248,7 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// Whatever a peer sends, a running server and a running client neither panic nor grow.
+// Any message leaves a running server and a running client without a panic, and bounded.
 func FuzzReceive(f *testing.F) {
 	for _, kind := range []string{"input", "snapshot", "events", "order"} {
 		seeds(f, kind)
@@ -267,14 +267,15 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// A body that cannot be used says so with the next input, and what was in it comes whole; the state goes on.
-func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
+// A client reports a body that cannot be used with the next input. The server sends the entities whole, and the state
+// continues.
+func TestAnUnusableBodyIsSentWhole(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 1, 3, 3, Config{}, systems.ClientConfig{})
 	c := r.clients[0]
 	r.pads[0].DX = 1
 	r.Run(30)
 	c.replica.Receiver.Renew()
-	c.replica.Receiver.Load() // it forgets what it holds but the newest state: what it acknowledged meanwhile it has not
+	c.replica.Receiver.Load() // it drops all baselines but the newest state
 	r.Run(60)
 	if c.counts.Refused == 0 || c.replica.Refused > 0 {
 		t.Errorf("%d snapshots refused, the last %d of them", c.counts.Refused, c.replica.Refused)
@@ -287,7 +288,7 @@ func TestABodyThatCannotBeUsedComesWhole(t *testing.T) {
 	}
 }
 
-// Acknowledgements of the future, of bodies that were never sent and inputs of a spectator are refused and change nothing.
+// Acknowledgements of the future, of unsent bodies and inputs of a spectator are refused and change nothing.
 func TestHostileMessagesAreRefused(t *testing.T) {
 	r := newRig(t, slow(newRules(exactBody)).game(60), 2, 3, 3, Config{}, systems.ClientConfig{})
 	r.server.Peers[1].Seat = -1
@@ -296,11 +297,11 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		peer systems.Peer
 		m    inputMessage
 	}{
-		"a tick of the future":      {0, inputMessage{received: r.server.Done() + 1, ack: good}},
-		"a body that was not sent":  {0, inputMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: good.Newest + 500}}},
-		"bodies before the first":   {0, inputMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: 1, Older: 1}}},
-		"an input of a spectator":   {1, inputMessage{received: r.server.Done(), ack: r.clients[1].replica.Receiver.Ack(), done: make([]entry, 1)}},
-		"a refusal of what was not": {0, inputMessage{received: r.server.Done(), ack: state.Ack{Lost: true, Refused: 60000}}},
+		"a tick of the future":        {0, inputMessage{received: r.server.Done() + 1, ack: good}},
+		"a body that was not sent":    {0, inputMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: good.Newest + 500}}},
+		"bodies before the first":     {0, inputMessage{received: r.server.Done(), ack: state.Ack{Any: true, Newest: 1, Older: 1}}},
+		"an input of a spectator":     {1, inputMessage{received: r.server.Done(), ack: r.clients[1].replica.Receiver.Ack(), done: make([]entry, 1)}},
+		"a refusal of an unsent body": {0, inputMessage{received: r.server.Done(), ack: state.Ack{Lost: true, Refused: 60000}}},
 	} {
 		before := r.server.Peers[c.peer].Stats
 		if err := r.server.Receive(c.peer, systems.Datagram, c.m.append(nil, r.Game), r.Now(), r); err != ErrMessage {
@@ -311,7 +312,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v", name, after)
 		}
 	}
-	// One who never stops is not listened to any more, and is not let down either.
+	// A flood is dropped without an error.
 	m := inputMessage{received: r.server.Done(), ack: good}
 	flood := m.append(nil, r.Game)
 	for range 2 * authority.MaxMessages {
@@ -320,13 +321,13 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 		}
 	}
 	if r.server.Peers[0].Stats.Refused < authority.MaxMessages {
-		t.Errorf("%d of a flood were refused", r.server.Peers[0].Stats.Refused)
+		t.Errorf("%d messages of a flood were refused", r.server.Peers[0].Stats.Refused)
 	}
 	for range 100 {
 		_ = r.server.Receive(0, systems.Reliable, appendRequest(nil, ecs.Entity{}, []byte{1}), r.Now(), r)
 	}
 	if r.server.Waiting() > 10 {
-		t.Errorf("%d orders of one second were taken", r.server.Waiting())
+		t.Errorf("%d orders of one second were accepted", r.server.Waiting())
 	}
 	// Inputs far ahead do not displace those that are due.
 	far := inputMessage{received: r.server.Done(), ack: good, done: make([]entry, maxInputs)}
@@ -337,7 +338,7 @@ func TestHostileMessagesAreRefused(t *testing.T) {
 	}
 }
 
-// A client that what it is sent is of no use to for long asks for an image, and gets one.
+// A client that cannot use the bodies for long requests an image, and receives one.
 func TestAHelplessClientIsSentAnImage(t *testing.T) {
 	m := newMatch(t, slow(newRules(exactBody)).game(60), 2, Config{})
 	p := m.join(profile(t, "P2"), simnetClock, systems.ClientConfig{}, 60, wander(4))

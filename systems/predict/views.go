@@ -102,11 +102,10 @@ func (s *Server) stampViews() {
 	}
 }
 
-// view returns the view of a player in the running tick, bounded by what the connection explains. Tick 0 stands for the
-// present.
+// view returns the view of a player in the running tick, limited by lag compensation. Tick 0 stands for the present.
 //
-// A view is older than the input by the way of the state to the player, the delay until it is shown, and the way of the
-// input back. So the one-way latency of the judge is a whole round trip here: it is counted from the use of the input.
+// The age of a view has three parts: the delay of the state to the player, the delay until it is shown, and the delay of the
+// input. So the one-way latency of the judge is a whole round trip here: it is counted from the use of the input.
 func (s *Server) view(p ecs.Player) image.ViewStamp {
 	peer := s.PeerOf(p)
 	if s.judge == nil || peer == nil {

@@ -10,9 +10,9 @@ import (
 	"tendon/systems/motion"
 )
 
-// A record of every entity in sight comes in many times a second, and each ghost is drawn in every frame: nothing of it
-// allocates, from the sender's decision to what is shown.
-func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
+// Nothing allocates on the way of a record, from the send policy to the shown position. Clients receive records of
+// every relevant entity many times a second.
+func TestARecordAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}
@@ -27,11 +27,11 @@ func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	var (
-		g     motion.Remote
-		check = guard(t, motion.GuardConfig{})
-		buf   = make([]byte, 0, motion.MaxRecord)
-		now   systems.Time
-		told  int
+		g        motion.Remote
+		check    = guard(t, motion.GuardConfig{})
+		buf      = make([]byte, 0, motion.MaxRecord)
+		now      systems.Time
+		accepted int
 	)
 	anchor := motion.Anchor{Number: 1, Entity: ecs.Entity{Row: 1, Born: 1}}
 	r := motion.Record{Entity: anchor.Entity, Vel: vec("1", "0", "0")}
@@ -54,7 +54,7 @@ func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
 			got = got.On(anchor)
 		}
 		if check.Check(&got, now) == motion.Accepted {
-			told++
+			accepted++
 			believed, age := motion.LimitAge(got, 40*ms)
 			g.Receive(c, rules.Forward(believed, age, motion.StampOf(now)), 50*ms, now)
 		}
@@ -63,7 +63,7 @@ func TestARecordAllocatesNothingOnItsWay(t *testing.T) {
 	}); n > 0 {
 		t.Errorf("%v allocations a record", n)
 	}
-	if told < 400 || o.snaps == 0 {
-		t.Errorf("%d records were told, %d jumps: the test shows nothing", told, o.snaps)
+	if accepted < 400 || o.snaps == 0 {
+		t.Errorf("%d records were accepted, %d jumps: the test proves nothing", accepted, o.snaps)
 	}
 }

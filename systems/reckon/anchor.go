@@ -11,7 +11,7 @@ func (h *motionReplicator) put(slot int, r motion.Record) {
 	if len(h.out) >= maxSelected {
 		return
 	}
-	t := h.things.At(slot)
+	t := h.entities.At(slot)
 	r.Anchor, r.Sets = 0, 0
 	relative, ok := r.Against(motion.Anchor{Number: t.anchor, Entity: t.entity, Pos: t.at})
 	if ok = ok && t.usable; r.Mode == motion.Ground && (!ok || h.lost(slot)) {
@@ -35,7 +35,7 @@ func (h *motionReplicator) put(slot int, r motion.Record) {
 
 // forgetAnchor has clients receive absolute records of an entity until they hold its next anchor.
 func (h *motionReplicator) forgetAnchor(slot int) {
-	h.things.At(slot).usable = false
+	h.entities.At(slot).usable = false
 	for i := range h.server.Peers {
 		if link := &h.server.Peers[i].Own; slot < len(link.anchors) {
 			link.anchors[slot] = 0
@@ -49,7 +49,7 @@ const anchorSeconds = 4
 
 // lost reports whether a peer does not hold an anchor that it should hold by now: the record that set it was lost.
 func (h *motionReplicator) lost(slot int) bool {
-	s, t := h.server, h.things.At(slot)
+	s, t := h.server, h.entities.At(slot)
 	if s.Done()-t.since < ecs.Tick(anchorSeconds*s.Game.TickRate) {
 		return false
 	}
@@ -64,11 +64,11 @@ func (h *motionReplicator) lost(slot int) bool {
 
 // acknowledge records that a client holds an anchor.
 func (h *motionReplicator) acknowledge(p *peer, ack anchorAck) {
-	slot, known := h.things.Slot(ack.row)
+	slot, known := h.entities.Slot(ack.row)
 	if !known {
 		return
 	}
-	if t := h.things.At(slot); t.anchor != ack.anchor || !t.usable {
+	if t := h.entities.At(slot); t.anchor != ack.anchor || !t.usable {
 		return
 	}
 	for len(p.Own.anchors) <= slot {

@@ -8,8 +8,8 @@ import (
 	"tendon/systems/motion"
 )
 
-// Without clocks every record counts as old as is assumed. What is shown is then off by the speed times the difference to
-// the real delay: for an even delay by a constant, with jitter by the speed times the jitter.
+// Without a clock exchange every record counts as Assumed old. The shown position is off by the speed times the
+// difference to the real delay. An even delay gives a constant error; jitter adds the speed times the jitter.
 func TestNoClockIsWrongBySpeedTimesJitter(t *testing.T) {
 	c := configured(t, motion.RemoteConfig{})
 	const speed, base, assumed = 5, 200 * ms, 200 * ms

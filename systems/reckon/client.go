@@ -21,8 +21,8 @@ import (
 // the positions of its avatars: only a correction from the server moves them. Everything else of the avatars is
 // corrected by the states received, and the ticks since are resimulated with the positions unchanged.
 //
-// A tick is computed when the local clock says so, since the others extrapolate by the speed that they received. The
-// number that a tick has on the server moves instead, to keep the inputs arriving in time: see numbering.
+// Ticks follow the local clock, at its nominal pace: other clients extrapolate by the speed that they received. The number
+// that a tick has on the server changes instead, so that inputs arrive in time: see numbering.
 //
 // A client that has settled is in phase CatchingUp until both sides know the clocks. Then it plays.
 type Client struct {

@@ -10,13 +10,13 @@ import (
 	"tendon/systems/predictor"
 )
 
-// Bolts, scores and who is dead are the server's: a client shows what it shoots when the server says so, and then where it
-// is by now, not where it was.
-func TestWhatIsShotIsTheServers(t *testing.T) {
+// Bolts, scores and deaths are the server's. A client shows its bolt once the server has spawned it, at its present
+// position.
+func TestSpawnsComeFromTheServer(t *testing.T) {
 	const way = 10
 	r := newRig(t, 2, way, way, Config{}, false)
 	r.pads[0].Shoot = true
-	heard := [2]int{}
+	arrived := [2]int{}
 	for i := range 2*way + 12 {
 		r.Step()
 		for seat, c := range r.clients {
@@ -26,18 +26,18 @@ func TestWhatIsShotIsTheServers(t *testing.T) {
 				truth, ok := r.server.World().Image().Motion(e.Entity())
 				shown, ok2 := c.Shown(e.Entity(), r.Local(seat))
 				if ok && ok2 && far(truth.Pos, shown.Pos) > 0.3 {
-					t.Errorf("frame %d: client %d shows a bolt %.2f beside where it is", i, seat, far(truth.Pos, shown.Pos))
+					t.Errorf("frame %d: client %d shows a bolt %.2f from its position", i, seat, far(truth.Pos, shown.Pos))
 				}
 			}
-			if n > 0 && heard[seat] == 0 {
-				heard[seat] = i
+			if n > 0 && arrived[seat] == 0 {
+				arrived[seat] = i
 			}
 		}
 	}
-	// The input is used when it has come, a spawn is told in that tick, and not at the next of 5 bodies a second.
-	for seat, i := range heard {
+	// The server uses the input when it arrives. It sends a spawn in that tick, before the next of 5 bodies a second.
+	for seat, i := range arrived {
 		if i < 2*way-1 || i > 2*way+6 {
-			t.Errorf("client %d heard of the bolt after %d frames, the ways there and back are %d", seat, i, 2*way)
+			t.Errorf("client %d received the bolt after %d frames, the round trip is %d", seat, i, 2*way)
 		}
 	}
 	r.Run(2 * gameRate)
@@ -45,36 +45,36 @@ func TestWhatIsShotIsTheServers(t *testing.T) {
 		for e := range flying.All(c.World()) {
 			t.Errorf("client %d still has %v", seat, e.Entity())
 		}
-		if s := tallies.Read(c.World()); s.Shots != 1 {
+		if s := scores.Read(c.World()); s.Shots != 1 {
 			t.Errorf("client %d counts %d shots", seat, s.Shots)
 		}
 	}
 }
 
-// An event of one's own is heard of at once, and once; a death only on the server's word; of the others, everything on the
-// server's word.
-func TestEventsAreHeardOnce(t *testing.T) {
+// An event of the local player is reported at once, and once. A death, and every event of another player, is reported
+// when the server confirms it.
+func TestEventsAreReportedOnce(t *testing.T) {
 	const way = 12
 	r := newRig(t, 2, way, way, Config{}, false)
-	r.news[0], r.news[1] = nil, nil
+	r.effects[0], r.effects[1] = nil, nil
 	r.pads[0].Shoot = true
 	r.Run(2)
-	if len(r.news[0]) != 1 || r.news[0][0].Status != ecs.EffectPredicted {
-		t.Fatalf("the shooter hears %+v at once", r.news[0])
+	if len(r.effects[0]) != 1 || r.effects[0][0].Status != ecs.EffectPredicted {
+		t.Fatalf("effects of the shooter: %+v, want one prediction", r.effects[0])
 	}
 	r.pads[0].Hurt = true
 	r.Run(1)
 	r.pads[0].Hurt = true
 	r.Run(way)
-	for _, e := range r.news[0] {
+	for _, e := range r.effects[0] {
 		if _, ok := deaths.Decode(r.Game, e.Event); ok {
-			t.Error("a death is heard of before the server has said so")
+			t.Error("a death is reported before the server confirmed it")
 		}
 	}
 	r.Run(2*way + 20)
-	for seat, news := range r.news {
+	for seat, effects := range r.effects {
 		var first, confirmed, cancelled [2]int
-		for _, e := range news {
+		for _, e := range effects {
 			k := 0
 			if _, ok := deaths.Decode(r.Game, e.Event); ok {
 				k = 1
@@ -95,9 +95,9 @@ func TestEventsAreHeardOnce(t *testing.T) {
 	}
 }
 
-// What an avatar holds beside its place is predicted and put right by the server, and its place stays: a reload that the
-// server does not know of is taken back, and the way of the walker has no step in it.
-func TestWhatAnAvatarHoldsIsPutRightAndItsPlaceStays(t *testing.T) {
+// The state of an avatar beside its position is predicted, and corrected by the server. A reload that is unknown to
+// the server is reverted, and the position of the walker does not jump.
+func TestCorrectionsKeepThePositionOfAnAvatar(t *testing.T) {
 	r := newRig(t, 1, 6, 6, Config{}, false)
 	r.pads[0].Walk = true
 	r.Run(gameRate)
@@ -117,8 +117,9 @@ func TestWhatAnAvatarHoldsIsPutRightAndItsPlaceStays(t *testing.T) {
 	}
 }
 
-// A client that comes back begins where the server has its walker: nobody jumps, though its clock shows something else.
-func TestWhoComesBackBeginsWhereHeIs(t *testing.T) {
+// A client that reconnects starts at the server's position of its walker. No walker jumps, although the client's
+// clock differs.
+func TestAReconnectedClientStartsAtTheServersPosition(t *testing.T) {
 	r := newRig(t, 2, 5, 5, Config{}, false)
 	r.pads[0].Walk = true
 	r.Run(2 * gameRate)
@@ -129,7 +130,7 @@ func TestWhoComesBackBeginsWhereHeIs(t *testing.T) {
 	stands := r.believed(0)
 	r.Run(30)
 	if d := far(r.believed(0), stands); d > 0 {
-		t.Errorf("a walker of whom nothing was heard for 5 s goes on: %.2f", d)
+		t.Errorf("a walker without records for 5 s still moves: %.2f", d)
 	}
 	r.lose = nil
 	r.connect(0)
@@ -143,34 +144,35 @@ func TestWhoComesBackBeginsWhereHeIs(t *testing.T) {
 		t.Errorf("off by %.2f, %+v, %+v", d, r.server.Counts(), r.clients[0].Counts())
 	}
 	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
-		t.Errorf("the other is off by %.2f", d)
+		t.Errorf("the remote walker is off by %.2f", d)
 	}
 }
 
-// A player hears of what is near, and of what comes near within a second; his own walker is always told.
-func TestInterestLimitsWhatIsTold(t *testing.T) {
+// A player receives the entities that are near, and those that come near within a second. The player's own walker is
+// always replicated.
+func TestInterestLimitsReplication(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{Interest: fixed.FromInt(20)}, false)
 	r.pads[0].Walk = true // away, along x
 	r.Run(10 * gameRate)
 	c := r.clients[1]
 	if c.World().Exists(r.walker(0)) || c.remotes.find(r.walker(0)) != nil {
-		t.Errorf("a walker %.0f away is told of", far(r.believed(0), r.believed(1)))
+		t.Errorf("a walker %.0f away is replicated", far(r.believed(0), r.believed(1)))
 	}
 	if !c.World().Exists(r.walker(1)) || !r.clients[0].World().Exists(r.walker(0)) {
-		t.Error("somebody does not hear of himself")
+		t.Error("a player's own walker is not replicated")
 	}
 	r.pads[0].Heading = 512
 	r.Run(10 * gameRate)
 	if !c.World().Exists(r.walker(0)) {
-		t.Fatalf("a walker %.0f away is not told of", far(r.believed(0), r.believed(1)))
+		t.Fatalf("a walker %.0f away is not replicated", far(r.believed(0), r.believed(1)))
 	}
 	if d := far(r.own(0), r.shown(1, 0)); d > 0.4 {
-		t.Errorf("who came near is off by %.2f", d)
+		t.Errorf("the walker that came near is off by %.2f", d)
 	}
 }
 
-// Without clocks, everything counts as old as is assumed: exact if that is true, else off by the speed times the
-// difference, and nothing else changes.
+// Without clocks, every record counts as Assumed old. That is exact for an equal delay, and otherwise off by the
+// speed times the difference. Nothing else changes.
 func TestWithoutClocks(t *testing.T) {
 	const way = 6 // 100 ms
 	for assumed, off := range map[systems.Time]float64{100 * ms: 0, 200 * ms: 2 * top * 0.1, 50 * ms: 2 * top * 0.05} {
@@ -186,7 +188,7 @@ func TestWithoutClocks(t *testing.T) {
 	}
 }
 
-// A client that is believed may put its walker anywhere, and the others see it there without anything in between.
+// A trusted client may move its walker anywhere. Others see it there with no motion in between.
 func TestATrustedClientTeleports(t *testing.T) {
 	r := newRig(t, 2, 4, 4, Config{Trusting: true}, false)
 	r.pads[0].Walk = true
@@ -204,7 +206,7 @@ func TestATrustedClientTeleports(t *testing.T) {
 	}
 }
 
-// Records are coded in less than 10 bytes as soon as the receiver holds an anchor.
+// Records take less than 10 bytes as soon as the receiver holds an anchor.
 func TestRecordsAreCompactOnTheWire(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	r.pads[0] = pad{Walk: true}
@@ -221,12 +223,12 @@ func TestRecordsAreCompactOnTheWire(t *testing.T) {
 		t.Errorf("%d records, %d compact, %d bytes", records, compact, bytes)
 	}
 	if u := r.clients[1].Counts().Unanchored + r.clients[0].Counts().Unanchored; u > 0 {
-		t.Errorf("%d records were of no use", u)
+		t.Errorf("%d records had an unknown anchor", u)
 	}
 }
 
-// A client is shown everybody in motion as soon as it plays, not when the next record is due.
-func TestWhoJoinsSeesEverybodyInMotion(t *testing.T) {
+// A new client shows all moving entities as soon as it plays, before their next records are due.
+func TestANewClientShowsMovingEntitiesAtOnce(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{Records: motion.SendConfig{Period: 5 * sec}}, false)
 	r.pads[0].Walk = true
 	r.Run(gameRate)
@@ -239,7 +241,7 @@ func TestWhoJoinsSeesEverybodyInMotion(t *testing.T) {
 	}
 }
 
-// A client that could not use a row of bodies requests an image, and the server reports it once.
+// A client that cannot use a row of bodies requests an image. The server reports the request once.
 func TestAClientWithoutUsableBodiesNeedsAnImage(t *testing.T) {
 	r := newRig(t, 1, 3, 3, Config{}, false)
 	needs := 0

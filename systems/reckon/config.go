@@ -10,8 +10,8 @@ import (
 	"tendon/systems/motion"
 )
 
-// Config is the settings of the strategy. The handshake carries those that a client needs of the server's. Functions, and
-// the fields about what is shown, are each program's own.
+// Config is the settings of the strategy. The handshake carries those of the server that a client needs. Each program sets
+// the functions, and the fields about presentation, for itself.
 type Config struct {
 	// StateRate is the number of bodies of state per second for a client, in [1, 60]; 0: 5. They carry what records do not.
 	// Spawned and removed entities and irreversible events are sent at once.
@@ -31,9 +31,9 @@ type Config struct {
 	MaxSpeed fixed.Num
 	// Allowance is the largest difference between the delays of two records of an honest client: see motion.GuardConfig. 0: 2.5 s.
 	Allowance systems.Time
-	// Jump is the distance beyond which a move of an avatar by the game's systems in one tick is a correction for its client,
-	// in world units, in [0, 10000]; 0: half a second at MaxSpeed, at least 2. A respawn must be farther away, a push out of
-	// a wall nearer. A client whose own systems make such a jump waits for the server's. Both sides must have the same.
+	// Jump is the largest distance that systems move an avatar in one tick without a correction of its client, in world
+	// units, in [0, 10000]; 0: half a second at MaxSpeed, at least 2. A respawn must be farther, a push out of a wall nearer.
+	// A client whose own systems make such a jump waits for the server's. Both sides must have the same.
 	Jump fixed.Num
 	// Assumed replaces the clock exchange: every record counts as this old when it arrives, in [0, 3 s]. Extrapolation is
 	// then wrong by the speed times the difference to the real delay. 0: clocks are exchanged.

@@ -11,18 +11,18 @@ type ClientCounts struct {
 	Unanchored uint64 // records relative to an unknown anchor
 }
 
-// ServerCounts is what a server counted since it was made.
+// ServerCounts are the counters of a server since it was made.
 type ServerCounts struct {
-	Claims    uint64 // records of avatars that came
-	Believed  uint64 // … that were taken, as they were or changed to what is possible
-	Clamped   uint64 // … of them, changed
-	Refused   uint64 // … in a mode that the avatar may not be in
-	Foreign   uint64 // … of something that is no avatar of the sender
-	Outdated  uint64 // … from before the server's last word about the avatar, doubled or overtaken
-	Excessive uint64 // … beyond the budget
-	Early     uint64 // … while the sender's clock was not known
-	Snaps     uint64 // times that the server had the last word
-	Records   uint64 // that were told to somebody
-	Compact   uint64 // … of them, relative to an anchor
-	Bytes     uint64 // of records that were told
+	Claims    uint64 // records of avatars received
+	Believed  uint64 // … accepted, unchanged or clamped
+	Clamped   uint64 // … accepted, clamped to a reachable position
+	Refused   uint64 // … in a mode that is not allowed
+	Foreign   uint64 // … of an entity that is no avatar of the sender
+	Outdated  uint64 // … of an earlier epoch, duplicate or overtaken
+	Excessive uint64 // … beyond the rate limit
+	Early     uint64 // … while the sender's clock was unknown
+	Snaps     uint64 // corrections of avatars by the server
+	Records   uint64 // records sent, counted per peer
+	Compact   uint64 // … relative to an anchor
+	Bytes     uint64 // of records sent
 }

@@ -8,8 +8,8 @@ import (
 	"tendon/systems/motion"
 )
 
-// CW-OWN: an echo that differs by 2, where 14 is the limit, corrects nothing; one that differs by 20 makes the entity
-// jump, and one snap is counted.
+// CW-OWN: with a limit of 14, an echo that differs by 2 corrects nothing. One that differs by 20 makes the entity
+// jump, and counts one snap.
 func TestCWOWNOnlyAnExtremeEchoMakesTheEntityJump(t *testing.T) {
 	o, err := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &motion.Rules{})
 	if err != nil {
@@ -19,7 +19,7 @@ func TestCWOWNOnlyAnExtremeEchoMakesTheEntityJump(t *testing.T) {
 		t.Error("a difference that prediction explains was corrected")
 	}
 	if !o.check(vec("0", "0", "0"), vec("12", "16", "0"), 200*ms, sec) || o.snaps != 1 {
-		t.Error("a difference of 20 was left alone")
+		t.Error("a difference of 20 was not corrected")
 	}
 }
 
@@ -32,11 +32,11 @@ func TestTheLimitGrowsWithTheRoundTrip(t *testing.T) {
 		}
 	}
 	if o.check(fixed.Vec3{}, vec("20", "0", "0"), 2*sec, 0) || !o.check(fixed.Vec3{}, vec("20", "0", "0"), 0, 0) {
-		t.Error("the limit is not what decides")
+		t.Error("a difference beyond the limit was not corrected")
 	}
 }
 
-// After a jump, echoes that were under way then still tell of before: one jump is one jump.
+// Echoes that were in flight during a jump still have the old position. They cause no second jump.
 func TestAJumpIsNotMadeTwice(t *testing.T) {
 	o, _ := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &motion.Rules{})
 	far := vec("100", "0", "0")
@@ -48,12 +48,12 @@ func TestAJumpIsNotMadeTwice(t *testing.T) {
 	}
 	o.jump(sec, 10*sec)
 	if o.snaps != 3 || o.check(fixed.Vec3{}, far, sec, 11*sec) {
-		t.Error("a snap that the server sent is not counted as one")
+		t.Error("a snap that the server sent is not counted")
 	}
 }
 
-// The server goes on from the last record that it heard. If a turn was lost, its view may be beyond the limit, and is where
-// that record leads: nothing is wrong. A place that no record leads to is, and so is an old record's.
+// The server extrapolates the last record that arrived. If a turn was lost, the echo may differ by more than the
+// limit, but lies where that record leads. A place that no recent record leads to is a correction.
 func TestALostTurnExplainsADifference(t *testing.T) {
 	o, _ := newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &motion.Rules{})
 	east, west := motion.Record{Vel: vec("5", "0", "0")}, motion.Record{Vel: vec("-5", "0", "0")}
@@ -61,7 +61,7 @@ func TestALostTurnExplainsADifference(t *testing.T) {
 	o.add(&west, 0) // lost
 	own, echo := vec("-12.5", "0", "0"), vec("12.5", "0", "0")
 	if o.check(own, echo, sec, 2500*ms) || o.check(own, vec("20", "0", "0"), sec, 2500*ms) {
-		t.Error("corrected for a turn that the server did not hear of")
+		t.Error("corrected for a turn that did not reach the server")
 	}
 	if own = vec("-15.25", "0", "0"); !o.check(own, vec("15.25", "0", "0"), sec, 3050*ms) {
 		t.Error("a record of 3 s ago explains where the server sees the entity")
@@ -69,18 +69,18 @@ func TestALostTurnExplainsADifference(t *testing.T) {
 	o, _ = newEchoCheck(echoConfig{MaxSpeed: 5 * fixed.One}, &motion.Rules{})
 	o.add(&east, 0)
 	if !o.check(vec("5", "0", "0"), vec("5", "30", "0"), 0, sec) {
-		t.Error("a place that no record leads to was taken as explained")
+		t.Error("a place that no record leads to was not corrected")
 	}
 	if !o.check(vec("7.5", "30", "0"), vec("7.5", "0", "0"), 0, 1500*ms) {
 		t.Error("a record from before a jump explains where the server sees the entity")
 	}
 }
 
-// What a Config may not be, it names.
-func TestAnOwnConfigIsChecked(t *testing.T) {
+// An invalid echoConfig is an error.
+func TestAnEchoConfigIsChecked(t *testing.T) {
 	for i, c := range []echoConfig{{}, {MaxSpeed: -1}, {MaxSpeed: motion.MaxVelocity + 1}, {MaxSpeed: 1, Limit: -1}, {MaxSpeed: 1, Limit: 10001 * fixed.One}} {
 		if _, err := newEchoCheck(c, &motion.Rules{}); err == nil {
-			t.Errorf("config %d was taken", i)
+			t.Errorf("config %d was accepted", i)
 		}
 	}
 }

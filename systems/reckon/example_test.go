@@ -11,7 +11,7 @@ import (
 	"tendon/systems/reckon"
 )
 
-// Clients say where their avatars are, and are believed up to 20 units a second.
+// Clients send the positions of their avatars. The server accepts up to 20 units a second.
 func ExampleNew() {
 	m, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Seed: 1,
 		Strategy: reckon.New(reckon.Config{MaxSpeed: fixed.FromInt(20)})})

@@ -7,25 +7,25 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// The test game: each player has a walker that goes where he heads, and shoots bolts that fly for a second. A walker that
-// is hurt enough is dead, cannot walk, and comes back at the origin a second later.
+// The test game: each player has a walker that follows the player's heading and shoots bolts that fly for a second. A
+// walker without points is dead, cannot walk, and respawns a second later.
 type (
 	pad struct {
 		Heading int16 // 1/1024 turns
 		Walk    bool
 		Shoot   bool `tendon:"press"`
 		Hurt    bool `tendon:"press"`
-		Fast    bool // walks at one and a half times the speed: only a client that cheats has this
+		Fast    bool // walks at one and a half times the speed: only a client that cheats sets this
 	}
 	body struct{ Pos, Vel fixed.Vec3 }
 	life struct {
 		Points int32
 		Reload int32    // ticks until it can shoot
-		Back   ecs.Tick // when it comes back, 0: it lives
+		Back   ecs.Tick // when it respawns, 0: it lives
 	}
 	bolt  struct{ Left int32 }
 	shot  struct{ Player ecs.Player }
-	tally struct{ Shots, Deaths uint32 }
+	score struct{ Shots, Deaths uint32 }
 )
 
 var (
@@ -37,7 +37,7 @@ var (
 	seatComp = ecs.NewComponent[ecs.Seat]("seat")
 	lives    = ecs.NewComponent[life]("life")
 	bolts    = ecs.NewComponent[bolt]("bolt")
-	tallies  = ecs.NewResource[tally]("tally")
+	scores   = ecs.NewResource[score]("tally")
 	shots    = ecs.NewEvent[shot]("shot")
 	deaths   = ecs.NewIrreversibleEvent[shot]("death")
 
@@ -47,7 +47,7 @@ var (
 
 const gameRate = 60
 
-// walking is the rule of walkers; in one that cheats they may be fast, as a client that was changed computes it.
+// walking returns the rule of walkers. The rule of a client that cheats lets them be fast.
 func walking(cheats bool) func(w *ecs.World) {
 	if cheats {
 		return walkFast
@@ -87,7 +87,7 @@ func live(w *ecs.World, e ecs.Entity, b *body, p ecs.Player, l *life, cheats boo
 		return
 	case l.Points <= 0:
 		l.Back = w.Tick() + gameRate
-		tallies.Write(w).Deaths++
+		scores.Write(w).Deaths++
 		deaths.Emit(w, e, shot{p})
 		return
 	}
@@ -105,7 +105,7 @@ func live(w *ecs.World, e ecs.Entity, b *body, p ecs.Player, l *life, cheats boo
 		s := w.Spawn(ecs.OwnedBy(p), bodies, bolts)
 		bodies.Put(w, s, body{Pos: b.Pos, Vel: fixed.Vec3{X: fixed.FromInt(12)}})
 		bolts.Put(w, s, bolt{Left: gameRate})
-		tallies.Write(w).Shots++
+		scores.Write(w).Shots++
 		shots.Emit(w, e, shot{p})
 	}
 }
@@ -121,7 +121,7 @@ func fly(w *ecs.World) {
 
 func testGame(cheats bool) *ecs.Game {
 	return &ecs.Game{Name: "walkers", TickRate: gameRate, MaxPlayers: 8, Input: padInput, MoveLimit: top * fixed.One,
-		Components: ecs.Components(bodies, seatComp, lives, bolts), Resources: ecs.Resources(tallies), Events: ecs.Events(shots, deaths),
+		Components: ecs.Components(bodies, seatComp, lives, bolts), Resources: ecs.Resources(scores), Events: ecs.Events(shots, deaths),
 		Systems: []ecs.System{{Name: "walk", Run: walking(cheats)}, {Name: "fly", Run: fly}},
 		Join: func(w *ecs.World, p ecs.Player) {
 			e := w.Spawn(ecs.OwnedBy(p), bodies, seatComp, lives)

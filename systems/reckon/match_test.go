@@ -15,7 +15,7 @@ import (
 	"tendon/systems/motion"
 )
 
-// course is where the walker truly is: straight runs at top speed with a turn every few seconds.
+// course is the walker's true motion: straight runs at top speed with a turn every few seconds.
 type course struct {
 	run   systems.Time
 	turns []ecs.Motion // at the start of each run
@@ -42,8 +42,8 @@ func (c *course) at(t systems.Time) ecs.Motion {
 	return m
 }
 
-// match is a walker, a server and a watcher, each with a clock of its own, over the simulated network. Everything runs
-// as a strategy would run it, but for sessions.
+// match is a walker, a server and a watcher, each with its own clock, over the simulated network. It runs the parts of the
+// strategy without sessions.
 type match struct {
 	net                     *simnet.Network
 	server, walker, watcher simnet.NodeID
@@ -125,7 +125,8 @@ func (m *match) atServer(t testing.TB) func(simnet.NodeID, simnet.Channel, []byt
 	}
 }
 
-// atClient takes the server's record for the watcher's ghost, or compares it with the walker's own place.
+// atClient receives a record from the server: the watcher extrapolates it, the walker compares it with its own
+// position.
 func (m *match) atClient(t testing.TB, id simnet.NodeID) func(simnet.NodeID, simnet.Channel, []byte, simnet.Time) {
 	return func(_ simnet.NodeID, _ simnet.Channel, b []byte, at simnet.Time) {
 		now, p := systems.Time(at), m.probe[id]
@@ -155,7 +156,7 @@ func (m *match) atClient(t testing.TB, id simnet.NodeID) func(simnet.NodeID, sim
 	}
 }
 
-// frame is a tick of a client: the walker moves and tells, the watcher looks.
+// frame is a tick of a client: the walker moves and sends records, the watcher measures the error.
 func (m *match) frame(t testing.TB, id simnet.NodeID, now systems.Time) {
 	p := m.probe[id]
 	for b := p.Append(nil, now); len(b) > 0; b = p.Append(nil, now) {
@@ -190,7 +191,7 @@ func written(t testing.TB, r motion.Record) []byte {
 	return w.Bytes()
 }
 
-// read takes a record; one of the server's has a byte before it that tells it from the exchange's messages.
+// read parses a record. A record from the server follows a byte that separates it from clock messages.
 func read(t testing.TB, b []byte, senderNow systems.Time) (r motion.Record) {
 	if len(b) > 0 && b[0] == 1 {
 		b = b[1:]
@@ -207,10 +208,11 @@ func (m *match) rms() float64 { return math.Sqrt(m.square/float64(m.frames)) / t
 
 const tenMinutes = 600 * systems.Second
 
-// DR-06 and DR-07: 10 minutes of runs of 3 s at 5 m/s, over P7, whose round trip wanders between 200 ms and 2 s: the ghost
-// is off by no more than 1.0 v (RMS), jumps at most once a minute, and the walker is never corrected. With a turn every 2.7 s,
-// a model says 0.20 v at P3 and 0.38 v at P5. At most 1.2 records a second leave. How the round trip wandered decides, so
-// that several matches count as one.
+// DR-06 and DR-07: runs of 3 s at 5 m/s for 10 minutes over P7, whose round trip varies between 200 ms and 2 s. The
+// remote entity is off by at most 1.0 v (RMS) and jumps at most once a minute. The walker is never corrected, and
+// sends at most 1.2 records a second.
+// With a turn every 2.7 s, the model gives 0.20 v at P3 and 0.38 v at P5. The error depends on the course of the
+// round trip, so several matches count as one.
 func TestDR06DR07GhostsOverBadNetworks(t *testing.T) {
 	for _, v := range []struct {
 		profile string
@@ -227,12 +229,12 @@ func TestDR06DR07GhostsOverBadNetworks(t *testing.T) {
 			if m.ghost.Stats().Snaps > 10 || m.own.snaps > 0 || rate > 1.2 || m.rms() > 1.5*v.rms {
 				t.Errorf("%s, seed %d: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, seed, m.rms(), m.ghost.Stats().Snaps, m.own.snaps, rate)
 			}
-			// DR-08: who is honest is not put back.
+			// DR-08: an honest client is not corrected.
 			if s := m.guard.Stats(); s.Clamped+s.Refused+s.Fast+s.Slowed > 0 {
 				t.Errorf("%s, seed %d: %+v", v.profile, seed, s)
 			}
 			if m.frames < 35_000 || m.ghost.Stats().Records < 500 || m.echoes < 500 || m.net.Counters(m.walker, m.server).Lost == 0 || m.guard.Stats().Accepted < 500 {
-				t.Errorf("%s, seed %d: %d frames, %+v, %d echoes: the run shows nothing", v.profile, seed, m.frames, m.ghost.Stats(), m.echoes)
+				t.Errorf("%s, seed %d: %d frames, %+v, %d echoes: the run proves nothing", v.profile, seed, m.frames, m.ghost.Stats(), m.echoes)
 			}
 		}
 		rms := math.Sqrt(square / matches)
@@ -241,13 +243,13 @@ func TestDR06DR07GhostsOverBadNetworks(t *testing.T) {
 			t.Errorf("%s: rms %.2f v", v.profile, rms)
 		}
 		if v.profile == "P7" && behind < 14 {
-			t.Errorf("%s: no echo was off by more than the limit: that nothing was corrected shows nothing", v.profile)
+			t.Errorf("%s: no echo was off by more than the limit: that nothing was corrected proves nothing", v.profile)
 		}
 	}
 }
 
-// DR-06: a shorter horizon is less wrong: 0.3 s instead of 1 s by about a sixth; so is one that is shortened by the age of
-// its record where the ways are long.
+// DR-06: a horizon of 0.3 s instead of 1 s reduces the error by about a sixth. With long delays, so does a horizon
+// that is shortened by the age of the record.
 func TestDR06AShorterHorizonIsLessWrong(t *testing.T) {
 	run := func(profile string, c motion.RemoteConfig) float64 {
 		m := newMatch(t, 10, profile, newCourse(10, tenMinutes/2, 2700*ms, false), c)
@@ -266,7 +268,8 @@ func TestDR06AShorterHorizonIsLessWrong(t *testing.T) {
 	}
 }
 
-// DR-07: on a straight line exactly one record a second leaves, and the ghost is where the walker is, but for the clocks.
+// DR-07: on a straight line exactly one record a second is sent. The error of the remote entity is that of the
+// clocks.
 func TestDR07AStraightLineTakesOneRecordASecond(t *testing.T) {
 	m := newMatch(t, 77, "P4", newCourse(11, 60*sec, 3*sec, true), motion.RemoteConfig{})
 	m.net.RunUntil(59500 * time.Millisecond)
@@ -274,12 +277,12 @@ func TestDR07AStraightLineTakesOneRecordASecond(t *testing.T) {
 		t.Errorf("%d records at 0, 1, … 59 s", m.sends)
 	}
 	if m.worst > 0.2 || m.frames < 2900 {
-		t.Errorf("the ghost is off by up to %.2f m on a straight line", m.worst)
+		t.Errorf("the remote entity is off by up to %.2f m on a straight line", m.worst)
 	}
 }
 
-// DR-10: at a constant round trip, with clocks that drift apart by 100 ppm, neither side begins the exchange anew in 10
-// minutes; stamps of records are looked at as well. The negative control is a server whose clock is stepped.
+// DR-10: at a constant round trip, with a clock drift of 100 ppm, neither side restarts the exchange in 10 minutes.
+// Stamps of records are checked too. The negative control is a server whose clock is stepped.
 func TestDR10NoResyncAtAConstantRoundTrip(t *testing.T) {
 	m := newMatch(t, 77, "P4", newCourse(12, tenMinutes, 3*sec, false), motion.RemoteConfig{})
 	resyncs := func() (n uint64) {
@@ -299,8 +302,8 @@ func TestDR10NoResyncAtAConstantRoundTrip(t *testing.T) {
 	}
 }
 
-// Without clocks the ghost is off by the speed times what the assumed way is wrong by, and by more the more it jitters;
-// with clocks it is not.
+// Without clocks the error is the speed times the error of the assumed delay, and grows with jitter. With clocks it
+// does not.
 func TestNoClockOverTheNetwork(t *testing.T) {
 	run := func(c Config) float64 {
 		m := newMatch(t, 77, "P5", newCourse(13, 120*sec, 3*sec, true), motion.RemoteConfig{})
@@ -311,6 +314,6 @@ func TestNoClockOverTheNetwork(t *testing.T) {
 	exact, assumed, wrong := run(Config{}), run(Config{Assumed: 145 * ms}), run(Config{Assumed: 45 * ms})
 	t.Logf("rms %.3f v with clocks, %.3f v and %.3f v without", exact, assumed, wrong)
 	if exact > 0.03 || assumed > 0.06 || assumed < exact || wrong < 0.15 || wrong > 0.25 {
-		t.Errorf("rms %.3f v with clocks, %.3f v with a good guess, %.3f v with one that is 100 ms off on each way", exact, assumed, wrong)
+		t.Errorf("rms %.3f v with clocks, %.3f v with the right assumed delay, %.3f v with one that is 100 ms off each way", exact, assumed, wrong)
 	}
 }

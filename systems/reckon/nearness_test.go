@@ -8,8 +8,8 @@ import (
 	"tendon/ecs/fixed"
 )
 
-// When bytes are short, the state of what is near comes before that of what is far.
-func TestTheStateOfWhatIsNearCountsMore(t *testing.T) {
+// Near entities have a higher priority in bodies of state than distant ones.
+func TestNearEntitiesHaveAHigherPriority(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{Interest: fixed.FromInt(20)}, false)
 	priority := func() (p float32) {
 		r.server.Peers[1].Own.relevant(func(e ecs.Entity, weight float32) bool {

@@ -7,21 +7,21 @@ import (
 	"tendon/systems"
 )
 
-// What moves is told by records; the state leaves its place out until it has rested. Systems on clients that look at
-// others find them where records have them.
-func TestTheStateLeavesOutWhereThingsAreThatMove(t *testing.T) {
+// Records carry the positions of moving entities; bodies of state leave them out until the entity has rested. In a
+// client's world, remote entities are where their records lead.
+func TestTheStateOmitsPositionsOfMovingEntities(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
-	told := func() fixed.Vec3 {
+	replicated := func() fixed.Vec3 {
 		s, _ := r.clients[1].Replica()
 		m, _ := s.Motion(r.walker(0))
 		return m.Pos
 	}
 	r.Run(3 * gameRate)
-	from := told()
+	from := replicated()
 	r.pads[0].Walk = true
 	r.Run(3 * gameRate)
-	if told() != from {
-		t.Errorf("the state has brought a walker to %v, from %v", told(), from)
+	if replicated() != from {
+		t.Errorf("the state has brought a walker to %v, from %v", replicated(), from)
 	}
 	here, _ := r.clients[1].World().Image().Motion(r.walker(0))
 	if d := far(here.Pos, r.believed(0)); d > 0.3 || far(r.believed(0), from) < 10 {
@@ -29,17 +29,17 @@ func TestTheStateLeavesOutWhereThingsAreThatMove(t *testing.T) {
 	}
 	r.pads[0].Walk = false
 	r.Run(int(systems.RestTime / systems.Second * gameRate))
-	if told() != from {
-		t.Errorf("the state has brought a walker that has just come to rest to %v", told())
+	if replicated() != from {
+		t.Errorf("the state has brought a walker that has just come to rest to %v", replicated())
 	}
 	r.Run(gameRate)
-	if told() != r.believed(0) {
-		t.Errorf("the state has a walker that rests at %v, the server at %v", told(), r.believed(0))
+	if replicated() != r.believed(0) {
+		t.Errorf("the state has a walker that rests at %v, the server at %v", replicated(), r.believed(0))
 	}
 }
 
-// Where a system puts something far away, the state has it at once: a record of that may be lost.
-func TestTheStateHasWhereThingsJumpTo(t *testing.T) {
+// A jump by a system is in the next body of state: a record of it may be lost.
+func TestTheStateHasThePositionAfterAJump(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	r.pads[0] = pad{Walk: true, Hurt: true}
 	r.Step()
@@ -58,8 +58,8 @@ func TestTheStateHasWhereThingsJumpTo(t *testing.T) {
 	}
 }
 
-// A client that comes in while things move is told where they are by records, whatever its image and the state say.
-func TestWhoComesInSeesWhatMovesWhereItIs(t *testing.T) {
+// A new client receives the positions of moving entities in records. Its image and the state may have older ones.
+func TestANewClientReceivesPositionsInRecords(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	r.pads[0].Walk = true
 	r.Run(2 * gameRate)

@@ -13,7 +13,7 @@ import (
 // receiveClock accepts a message of the clock exchange.
 func (c *Client) receiveClock(m systems.Message) error { return c.clock.receive(m) }
 
-// receiveNews accepts a message with records, and with a body of state if there is one. Its tick may be older than that
+// receiveUpdate accepts a message with records, and with a body of state if there is one. Its tick may be older than that
 // of another message: each part decides by itself whether it is of use.
 func (c *Client) receiveUpdate(m systems.Message) error {
 	r, h := wire.NewReader(m.Body), &c.scratch.head

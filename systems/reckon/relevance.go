@@ -71,14 +71,14 @@ func (s *Server) relevant(p *peer, e ecs.Entity) bool {
 	if s.sets == nil || !p.Own.watching || p.Seat >= 0 && e.Owner() == ecs.OwnedBy(p.Player()) {
 		return true
 	}
-	slot, ok := s.motion.things.Slot(e.Row)
+	slot, ok := s.motion.entities.Slot(e.Row)
 	return !ok || s.sets.Has(int(p.ID), slot)
 }
 
 // nearness returns the factor of an entity's priority for a peer: 1 at the border, 2 at the peer's place and for an entity
 // without a place.
 func (s *Server) nearness(p *peer, e ecs.Entity) float32 {
-	slot, ok := s.motion.things.Slot(e.Row)
+	slot, ok := s.motion.entities.Slot(e.Row)
 	if !ok || !p.Own.watching {
 		return 2
 	}

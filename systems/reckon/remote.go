@@ -157,8 +157,8 @@ func (w *remotes) parent(e ecs.Entity) (m ecs.Motion, ok bool) {
 	return m, ok
 }
 
-// place moves the remote entities in the world to their positions at a moment, by their records: for systems that read
-// them, such as collisions with the player's avatars.
+// place moves the remote entities in the world to their extrapolated positions. The game's systems may read them, such as
+// for collisions with the player's avatars.
 func (w *remotes) place(at systems.Time) {
 	c := w.client
 	w.at = at

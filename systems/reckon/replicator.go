@@ -17,7 +17,7 @@ import (
 // whose stop was not sent.
 type motionReplicator struct {
 	server   *Server
-	things   table.Table[thing]
+	entities table.Table[tracked]
 	removed  []int // slots of entities that the last tick removed; they stay relevant for their last events
 	active   []int // slots
 	policies []*motion.SendPolicy
@@ -27,8 +27,8 @@ type motionReplicator struct {
 	intro    []byte // scratch of introduction
 }
 
-// thing is an entity with a place.
-type thing struct {
+// tracked is an entity with a position.
+type tracked struct {
 	entity ecs.Entity
 	motion ecs.Motion
 	policy *motion.SendPolicy // nil while it is not active
@@ -60,8 +60,8 @@ func (h *motionReplicator) observe() (structure bool) {
 	for row := range h.server.Changed.Rows {
 		e := step.State.EntityAt(row)
 		structure = structure || e != step.Before.EntityAt(row)
-		slot, known := h.things.Slot(row)
-		if known && h.things.At(slot).entity != e {
+		slot, known := h.entities.Slot(row)
+		if known && h.entities.At(slot).entity != e {
 			h.remove(slot)
 			if known = false; !e.IsZero() {
 				h.free()
@@ -84,7 +84,7 @@ func (h *motionReplicator) place(e ecs.Entity, slot int, known bool, m ecs.Motio
 	if !known {
 		slot = h.add(e)
 	}
-	t := h.things.At(slot)
+	t := h.entities.At(slot)
 	if known {
 		moved = moved || m != t.motion
 		if m.Pos.Sub(t.motion.Pos).Len() > s.settings.Jump {
@@ -104,7 +104,7 @@ func (h *motionReplicator) place(e ecs.Entity, slot int, known bool, m ecs.Motio
 // replicates reports whether the place of an entity is sent in records, so that bodies of state leave it out: while it
 // moves, and for a while after. A jump is sent in a body.
 func (h *motionReplicator) replicates(e ecs.Entity) bool {
-	t := h.things.Get(e.Row)
+	t := h.entities.Get(e.Row)
 	if t == nil || t.entity != e {
 		return false
 	}
@@ -114,14 +114,14 @@ func (h *motionReplicator) replicates(e ecs.Entity) bool {
 }
 
 func (h *motionReplicator) add(e ecs.Entity) (slot int) {
-	slot = h.things.Add(e.Row)
-	t := h.things.At(slot)
-	*t = thing{entity: e, anchor: t.anchor} // the number goes on, so that an old acknowledgement of the slot is not valid
+	slot = h.entities.Add(e.Row)
+	t := h.entities.At(slot)
+	*t = tracked{entity: e, anchor: t.anchor} // the number goes on, so that an old acknowledgement of the slot is not valid
 	return slot
 }
 
 func (h *motionReplicator) remove(slot int) {
-	t := h.things.At(slot)
+	t := h.entities.At(slot)
 	h.release(t)
 	h.forgetAnchor(slot)
 	t.moved = 0
@@ -131,16 +131,16 @@ func (h *motionReplicator) remove(slot int) {
 // free frees the slots of removed entities.
 func (h *motionReplicator) free() {
 	for _, slot := range h.removed {
-		h.things.At(slot).entity = ecs.Entity{}
+		h.entities.At(slot).entity = ecs.Entity{}
 		if s := h.server.sets; s != nil {
 			s.Remove(slot)
 		}
-		h.things.Remove(slot)
+		h.entities.Remove(slot)
 	}
 	h.removed = h.removed[:0]
 }
 
-func (h *motionReplicator) release(t *thing) {
+func (h *motionReplicator) release(t *tracked) {
 	if t.policy != nil {
 		h.policies = append(h.policies, t.policy)
 		t.policy = nil
@@ -149,7 +149,7 @@ func (h *motionReplicator) release(t *thing) {
 }
 
 func (h *motionReplicator) activate(slot int) {
-	t := h.things.At(slot)
+	t := h.entities.At(slot)
 	if t.active {
 		return
 	}
@@ -167,7 +167,7 @@ func (h *motionReplicator) selectRecords(due systems.Time) {
 	s := h.server
 	for i := range s.avatars {
 		a := &s.avatars[i]
-		slot, known := h.things.Slot(a.entity.Row)
+		slot, known := h.entities.Slot(a.entity.Row)
 		if !a.fresh || !known {
 			continue
 		}
@@ -178,7 +178,7 @@ func (h *motionReplicator) selectRecords(due systems.Time) {
 	}
 	kept := h.active[:0]
 	for _, slot := range h.active {
-		t := h.things.At(slot)
+		t := h.entities.At(slot)
 		if !t.active || h.claimed(t) {
 			h.release(t)
 			continue
@@ -192,7 +192,7 @@ func (h *motionReplicator) selectRecords(due systems.Time) {
 }
 
 // claimed reports whether a client sends the records of an entity, or the server holds it.
-func (h *motionReplicator) claimed(t *thing) bool {
+func (h *motionReplicator) claimed(t *tracked) bool {
 	if t.entity.Owner() == ecs.OwnedByWorld {
 		return false // most entities
 	}
@@ -206,7 +206,7 @@ func (h *motionReplicator) claimed(t *thing) bool {
 
 // update applies the send policy to an entity. It reports whether the entity rests and its stop was sent.
 func (h *motionReplicator) update(slot int, due systems.Time) (rests bool) {
-	t, s := h.things.At(slot), h.server
+	t, s := h.entities.At(slot), h.server
 	if t.policy == nil {
 		t.policy = h.policy()
 	}
@@ -224,7 +224,7 @@ func (h *motionReplicator) update(slot int, due systems.Time) (rests bool) {
 // viewer returns the distance of an entity from the nearest avatar of a peer that it is relevant to. 0 stands for a distance
 // that is unknown or does not matter.
 func (h *motionReplicator) viewer(slot int) (nearest fixed.Num) {
-	s, t := h.server, h.things.At(slot)
+	s, t := h.server, h.entities.At(slot)
 	if s.settings.Records.Near == 0 {
 		return 0
 	}
@@ -260,7 +260,7 @@ func (h *motionReplicator) policy() *motion.SendPolicy {
 
 // introduction returns a record of an entity for a peer that has none. ok is false if bodies of state have its place. The
 // record is valid until the next call.
-func (h *motionReplicator) introduction(t *thing, due systems.Time) (record []byte, ok bool) {
+func (h *motionReplicator) introduction(t *tracked, due systems.Time) (record []byte, ok bool) {
 	s := h.server
 	if !h.replicates(t.entity) {
 		return nil, false
@@ -281,7 +281,7 @@ func (h *motionReplicator) introduction(t *thing, due systems.Time) (record []by
 }
 
 // last returns the last record of an active entity, and when it was sent. ok is false if there is none.
-func (t *thing) last() (r motion.Record, at systems.Time, ok bool) {
+func (t *tracked) last() (r motion.Record, at systems.Time, ok bool) {
 	if t.policy == nil {
 		return r, 0, false
 	}

@@ -20,7 +20,7 @@ type rig struct {
 	clients []*Client
 	pads    []pad
 	lose    func(toClient bool, seat int, message []byte) bool
-	news    [][]systems.Effect
+	effects [][]systems.Effect
 	taken   []systems.FinalTick // copies, without worlds
 	sums    []image.Checksum    // of the states of taken
 }
@@ -28,7 +28,7 @@ type rig struct {
 // newRig returns a rig in which all players are live. Clients that cheat compute another game than the server.
 func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 	t.Helper()
-	r := &rig{t: t, pads: make([]pad, players), news: make([][]systems.Effect, players)}
+	r := &rig{t: t, pads: make([]pad, players), effects: make([][]systems.Effect, players)}
 	game, strategy := testGame(false), New(c)
 	half, err := strategy.NewServer(systems.ServerConfig{World: newWorld(t, game), Peers: players, States: true, Taken: r.record})
 	if err != nil {
@@ -36,7 +36,7 @@ func newRig(t testing.TB, players, up, down int, c Config, cheats bool) *rig {
 	}
 	r.server = half.(*Server)
 	r.Loop = halves.NewLoop(halves.LoopConfig{Game: game, Strategy: strategy, Up: up, Down: down, Delays: r.delays, Input: r.input,
-		Effect:  func(seat int, e systems.Effect) { r.news[seat] = append(r.news[seat], e) },
+		Effect:  func(seat int, e systems.Effect) { r.effects[seat] = append(r.effects[seat], e) },
 		Offset:  func(seat int) time.Duration { return time.Duration(100*seat+37) * time.Second },
 		Refused: func(err error) { t.Fatal(err) }}, half)
 	for seat := range players {
@@ -99,30 +99,31 @@ func (r *rig) input(seat, _ int) ecs.InputBytes {
 // walker returns a player's entity.
 func (r *rig) walker(seat int) ecs.Entity { return walker(r.server.World(), ecs.Player(seat)) }
 
-// own is where a client has its walker, believed where the server has it.
+// own returns the position of a walker on its client.
 func (r *rig) own(seat int) fixed.Vec3 {
 	m, _ := r.clients[seat].World().Image().Motion(r.walker(seat))
 	return m.Pos
 }
 
+// believed returns the position of a walker on the server.
 func (r *rig) believed(seat int) fixed.Vec3 {
 	m, _ := r.server.World().Image().Motion(r.walker(seat))
 	return m.Pos
 }
 
-// shown is where a client shows another's walker.
-func (r *rig) shown(seat, other int) fixed.Vec3 {
+// shown returns where a client shows the walker of another player.
+func (r *rig) shown(seat, of int) fixed.Vec3 {
 	r.t.Helper()
-	m, ok := r.clients[seat].Shown(r.walker(other), r.Local(seat))
+	m, ok := r.clients[seat].Shown(r.walker(of), r.Local(seat))
 	if !ok {
-		r.t.Fatalf("client %d shows nothing of %d", seat, other)
+		r.t.Fatalf("client %d does not show walker %d", seat, of)
 	}
 	return m.Pos
 }
 
 func far(a, b fixed.Vec3) float64 { return a.Sub(b).Len().Float() }
 
-// replay computes the match again from what was final, and returns the first tick that is another.
+// replay computes the match again from the final ticks, and returns the first tick that differs.
 func (r *rig) replay() (wrong ecs.Tick) {
 	w := newWorld(r.t, r.Game)
 	var s image.Snapshot

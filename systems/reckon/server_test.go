@@ -13,9 +13,9 @@ import (
 	"tendon/systems/state"
 )
 
-// The whole point: what a player does is seen by him in the very frame, whatever the way; the server and the others are
-// behind by no more than the way, and exact where he goes straight on.
-func TestAPlayerSeesWhatHeDoesAtOnce(t *testing.T) {
+// A player's action shows in the same frame, at any delay. The server and other clients are behind by the delay at
+// most, and exact on a straight line.
+func TestActionsShowAtOnce(t *testing.T) {
 	for _, way := range []int{1, 3, 30, 60} {
 		r := newRig(t, 2, way, way, Config{}, false)
 		at := r.own(0)
@@ -29,17 +29,17 @@ func TestAPlayerSeesWhatHeDoesAtOnce(t *testing.T) {
 			t.Errorf("way %d: the server is off by %.2f on a straight line", way, d)
 		}
 		if d := far(r.own(0), r.shown(1, 0)); d > 0.35 {
-			t.Errorf("way %d: the other is off by %.2f on a straight line", way, d)
+			t.Errorf("way %d: the remote walker is off by %.2f on a straight line", way, d)
 		}
 		if c := r.clients[0].Counts(); c.Snaps > 0 || r.server.Counts().Snaps > 0 {
-			t.Errorf("way %d: put elsewhere: %+v, %+v", way, c, r.server.Counts())
+			t.Errorf("way %d: corrected: %+v, %+v", way, c, r.server.Counts())
 		}
 	}
 }
 
-// Recordings and journals hold inputs and orders: the places that clients claim are among them, so whoever plays the match
-// again computes the same, respawns, holds and all.
-func TestAMatchIsPlayedAgainFromItsOrders(t *testing.T) {
+// Recordings and journals hold inputs and orders, among them the positions that clients claimed. A replay of them
+// computes the same states, including respawns.
+func TestAReplayOfInputsAndOrdersIsEqual(t *testing.T) {
 	r := newRig(t, 2, 5, 5, Config{}, false)
 	for i := range 20 {
 		r.pads[0] = pad{Heading: int16(i * 100), Walk: true, Shoot: i%3 == 0, Hurt: i%4 == 0}
@@ -55,17 +55,17 @@ func TestAMatchIsPlayedAgainFromItsOrders(t *testing.T) {
 		}
 	}
 	if f := r.replay(); f != 0 || motions < 1000 {
-		t.Errorf("tick %d is another, with %d motions", f, motions)
+		t.Errorf("tick %d differs, with %d motions", f, motions)
 	}
-	for i := range r.taken { // the negative control: without the motions it is not the same
+	for i := range r.taken { // the negative control: without the motions the states differ
 		r.taken[i].Orders = slices.DeleteFunc(r.taken[i].Orders, func(o image.Order) bool { return o.Kind == image.OrderMotion })
 	}
 	if r.replay() == 0 {
-		t.Error("the motions change nothing")
+		t.Error("a replay without the motions is equal")
 	}
 }
 
-// A server that goes on from what is in a journal is where the one before was.
+// A server that adopts the ticks of a journal has the same state as the one that computed them.
 func TestAdoptedTicksAreTheSame(t *testing.T) {
 	r := newRig(t, 1, 4, 4, Config{}, false)
 	r.pads[0] = pad{Walk: true, Shoot: true}
@@ -87,8 +87,8 @@ func TestAdoptedTicksAreTheSame(t *testing.T) {
 	}
 }
 
-// DR-08 of the whole strategy: a client that computes its walker one and a half times as fast for 30 s gets no farther than
-// 1.05 times, and is put back; a trusting server believes it.
+// DR-08 of the whole strategy: a client computes its walker 1.5 times as fast for 30 s. It gets at most 1.05 times as
+// far, and is corrected. A trusting server accepts it.
 func TestDR08TheWholeStrategyLimitsAFastClient(t *testing.T) {
 	for _, trusting := range []bool{false, true} {
 		r := newRig(t, 2, 6, 6, Config{Trusting: trusting}, true)
@@ -107,9 +107,9 @@ func TestDR08TheWholeStrategyLimitsAFastClient(t *testing.T) {
 	}
 }
 
-// Where a system moves an avatar, the server has the last word: its client follows, what it had said before is void, and
-// the others see it at the new place with nothing in between.
-func TestARespawnIsTheServersWord(t *testing.T) {
+// When a system moves an avatar, its client follows. Records of before are not valid any more. Others see it at the
+// new position with no motion in between.
+func TestARespawnCorrectsTheClient(t *testing.T) {
 	r := newRig(t, 2, 8, 8, Config{}, false)
 	r.pads[0] = pad{Walk: true}
 	r.Run(gameRate)
@@ -137,15 +137,15 @@ func TestARespawnIsTheServersWord(t *testing.T) {
 		}
 	}
 	if respawned == 0 {
-		t.Fatal("nobody respawned")
+		t.Fatal("no walker respawned")
 	}
 	if _, answered := r.server.Epoch(e); !answered || r.clients[0].Counts().Snaps != 1 || r.server.Counts().Snaps != 1 || sawBetween {
 		t.Errorf("answered %v, %d and %d snaps, between: %v", answered, r.clients[0].Counts().Snaps, r.server.Counts().Snaps, sawBetween)
 	}
 	if d := far(r.own(0), r.believed(0)); d > 0.2 {
-		t.Errorf("off by %.2f when all is over", d)
+		t.Errorf("off by %.2f in the end", d)
 	}
-	// What it said before the word is void.
+	// A record of before the correction is not valid.
 	old := claim{epoch: before, record: motion.Record{Entity: e, Stamp: motion.StampOf(r.Local(0)) + 1, Pos: fixed.Vec3{X: fixed.FromInt(9)}}}
 	was := r.server.Counts().Outdated
 	r.claim(0, old)
@@ -154,14 +154,14 @@ func TestARespawnIsTheServersWord(t *testing.T) {
 	}
 }
 
-// claim lets a client say something at once.
+// claim sends a message with records from a client.
 func (r *rig) claim(seat int, c ...claim) error {
 	m := moveMessage{received: r.server.Done(), claims: c}
 	return r.server.Receive(systems.Peer(seat), systems.Datagram, m.append(nil, r.Game), r.Now(), r)
 }
 
-// The answer to a word may be lost, and so may the word: both are repeated until it has come through.
-func TestALostWordIsRepeated(t *testing.T) {
+// A correction and its answer are repeated until they arrive.
+func TestALostCorrectionIsRepeated(t *testing.T) {
 	r := newRig(t, 1, 5, 5, Config{}, false)
 	a := r.server.avatar(r.walker(0))
 	r.server.correct(a, fixed.Vec3{X: fixed.FromInt(50)}, r.Now())
@@ -170,7 +170,7 @@ func TestALostWordIsRepeated(t *testing.T) {
 	r.lose = nil
 	r.Run(12)
 	if d := far(r.own(0), fixed.Vec3{X: fixed.FromInt(50)}); d > 1 {
-		t.Fatalf("the word did not come: %v", r.own(0))
+		t.Fatalf("the correction did not arrive: %v", r.own(0))
 	}
 	r.server.correct(a, fixed.Vec3{X: fixed.FromInt(90)}, r.Now())
 	r.lose = func(toClient bool, _ int, m []byte) bool { return !toClient && m[0] == kindMove }
@@ -182,7 +182,7 @@ func TestALostWordIsRepeated(t *testing.T) {
 	}
 }
 
-// Whoever says something of what is not his is not heard: others' avatars, bolts, what does not exist.
+// Records of entities that are no avatar of the sender are ignored: avatars of others, bolts, unknown entities.
 func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	r := newRig(t, 2, 2, 2, Config{}, false)
 	r.pads[1] = pad{Shoot: true}
@@ -204,12 +204,12 @@ func TestRecordsOfOthersChangeNothing(t *testing.T) {
 	}
 	r.Run(30)
 	if d := far(r.own(1), r.believed(1)); d > 0.2 {
-		t.Errorf("the other is off by %.2f", d)
+		t.Errorf("the remote walker is off by %.2f", d)
 	}
 }
 
-// Stamps of the future and the past, places and speeds beyond all bounds: what is believed stays within the limits, and
-// who is honest again is believed again.
+// Stamps of the future and the past, positions and speeds out of bounds: accepted records stay within the limits. An
+// honest client is accepted again later.
 func TestHostileStampsAndPlaces(t *testing.T) {
 	for _, off := range []motion.Stamp{100, -100, 1900, -1900, 40, -7} {
 		r := newRig(t, 2, 3, 3, Config{}, false)
@@ -223,21 +223,21 @@ func TestHostileStampsAndPlaces(t *testing.T) {
 			}
 			r.Step()
 		}
-		if d := far(r.believed(0), from); d > 1.05*top*(3+2.5+0.1+1)+0.5*top { // 2.5 s of jitter, and going on for 1 s
-			t.Errorf("stamps %d off: believed to have come %.1f", off, d)
+		if d := far(r.believed(0), from); d > 1.05*top*(3+2.5+0.1+1)+0.5*top { // 2.5 s of jitter, and 1 s of extrapolation
+			t.Errorf("stamps %d off: moved by %.1f", off, d)
 		}
 		s := r.server.Counts()
 		if s.Clamped == 0 && s.Outdated == 0 || s.Claims < 3*gameRate {
-			t.Errorf("stamps %d off: %+v: the run shows nothing", off, s)
+			t.Errorf("stamps %d off: %+v: the run proves nothing", off, s)
 		}
 		r.Run(25 * gameRate)
 		if d := far(r.own(0), r.believed(0)); d > 0.3 {
-			t.Errorf("stamps %d off: %.2f off when it is over: %+v", off, d, r.server.Counts())
+			t.Errorf("stamps %d off: %.2f off in the end: %+v", off, d, r.server.Counts())
 		}
 	}
 }
 
-// A flood is dropped: of records, of messages, of orders. Nobody else notices.
+// Records, messages and orders beyond the rate limits are dropped. Other clients are not affected.
 func TestFloodsAreDropped(t *testing.T) {
 	r := newRig(t, 2, 3, 3, Config{}, false)
 	e := r.walker(0)
@@ -264,12 +264,12 @@ func TestFloodsAreDropped(t *testing.T) {
 		t.Errorf("%d messages refused", refused)
 	}
 	if d := far(r.own(1), r.believed(1)); d > 0.2 {
-		t.Errorf("the other is off by %.2f", d)
+		t.Errorf("the remote walker is off by %.2f", d)
 	}
 }
 
-// What no client sends is refused and changes nothing.
-func TestMessagesThatNobodySendsAreRefused(t *testing.T) {
+// Messages that no client sends are refused and change nothing.
+func TestForgedMessagesAreRefused(t *testing.T) {
 	r := newRig(t, 1, 2, 2, Config{}, false)
 	good := moveMessage{received: r.server.Done()}
 	b := good.append(nil, r.Game)
@@ -283,20 +283,20 @@ func TestMessagesThatNobodySendsAreRefused(t *testing.T) {
 		"clock": {0xC1, 0}, "an order as a datagram": appendRequest(nil, ecs.Entity{}, nil),
 	} {
 		if err := r.server.Receive(0, systems.Datagram, m, r.Now(), r); err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 	for name, m := range map[string][]byte{"nothing": {}, "kind": {77}, "news": {kindUpdate}, "clock": {0xC0, 1}, "events": {kindEvents, 1, 2}} {
 		if err := r.clients[0].Receive(systems.Reliable, m, r.Local(0)); err == nil {
-			t.Errorf("%s: taken by a client", name)
+			t.Errorf("%s: accepted by a client", name)
 		}
 	}
 	if r.server.Receive(0, systems.Datagram, b, r.Now(), r) != nil {
-		t.Error("the good one is refused")
+		t.Error("the valid message is refused")
 	}
 }
 
-// Neither half allocates while everybody walks and shoots.
+// Neither half allocates while all players walk and shoot.
 func TestATickAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
@@ -311,8 +311,8 @@ func TestATickAllocatesNothing(t *testing.T) {
 				r.pads[seat] = pad{Heading: int16(i / 37 * 200), Walk: i/100%3 != 0, Shoot: i%20 == 0}
 			}
 			r.Step()
-			for seat := range r.news {
-				r.news[seat] = r.news[seat][:0]
+			for seat := range r.effects {
+				r.effects[seat] = r.effects[seat][:0]
 			}
 		}
 		for range 3000 { // until every ring has come round a few times
@@ -324,9 +324,9 @@ func TestATickAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A client whose clock is so wrong that none of its inputs is of use hears by how much, or it would never be right: that
-// is so where the first round trip was not measured yet, or the clock was set.
-func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
+// A client whose inputs are all refused still receives their margin, and can correct its clock. That happens when the
+// first round trip was not measured, or the clock was set.
+func TestRefusedInputsAreMeasured(t *testing.T) {
 	r := newRig(t, 1, 2, 2, Config{}, false)
 	r.Run(200)
 	done, seat := r.server.Done(), &r.server.Seats[0]
@@ -350,8 +350,8 @@ func TestAClockThatIsFarOffIsToldSo(t *testing.T) {
 	}
 }
 
-// A client that gives its inputs numbers of ticks that are far too late or too early is right again soon.
-func TestAClientThatIsFarOffComesRight(t *testing.T) {
+// A client whose tick numbers are far too late or too early recovers soon.
+func TestWrongTickNumbersRecover(t *testing.T) {
 	for _, off := range []int{-300, -70, 70, 130, 300, 900} {
 		r := newRig(t, 1, 2, 2, Config{}, false)
 		c := r.clients[0]
@@ -360,7 +360,7 @@ func TestAClientThatIsFarOffComesRight(t *testing.T) {
 		before := r.server.PeerStats(0).Substituted
 		r.Run(gameRate)
 		if n := r.server.PeerStats(0).Substituted - before; n > 0 {
-			t.Errorf("%d ticks off: %d inputs were made up in the fifth second, the last margin was %v", off, n, c.Stats().Margin)
+			t.Errorf("%d ticks off: %d inputs were substituted in the fifth second, the last margin was %v", off, n, c.Stats().Margin)
 		}
 	}
 }

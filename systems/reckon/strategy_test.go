@@ -16,8 +16,8 @@ import (
 	"tendon/systems"
 )
 
-// play is a match of the whole strategy, with rooms, sessions and clocks of their own over the simulated network: client
-// 0 walks, client 1 looks on from a walker that stands.
+// play is a match of the whole strategy, with rooms, sessions and different clocks over the simulated network. Client 0
+// walks. Client 1 measures the shown error; its walker stands.
 type play struct {
 	t      testing.TB
 	h      *matchsim.Match
@@ -26,10 +26,10 @@ type play struct {
 	run    time.Duration // between turns
 	dice   *rand.Rand
 	turn   time.Duration // the next
-	still  bool          // nobody turns
+	still  bool          // no walker turns
 
 	frames        int
-	square, worst float64 // of what client 1 shows of client 0, in world units
+	square, worst float64 // error of walker 0 on client 1, in world units
 }
 
 func newPlay(t testing.TB, seed uint64, profile string, run time.Duration, c Config) *play {
@@ -62,7 +62,7 @@ func newPlay(t testing.TB, seed uint64, profile string, run time.Duration, c Con
 
 func (p *play) half(i int) *Client { return p.h.Clients[i].Core.Strategy().(*Client) }
 
-// player is who client 0 is: whoever is heard first takes the first seat.
+// player returns the seat of client 0: the client that connects first has the first seat.
 func (p *play) player() ecs.Player { return ecs.Player(p.h.Clients[0].Seat()) }
 
 // begin plays until both are live, and client 0 has begun to walk.
@@ -80,7 +80,7 @@ func (p *play) begin() {
 	p.frames, p.square, p.worst = 0, 0, 0
 }
 
-// walk plays on for a while, a frame at a time, and compares what client 1 shows of client 0 with where that is.
+// walk runs for a while, a frame at a time, and compares the walker that client 1 shows with its true position.
 func (p *play) walk(lasting time.Duration) {
 	p.t.Helper()
 	for end := p.h.Net.Now() + lasting; p.h.Net.Now() < end; {
@@ -105,10 +105,10 @@ func (p *play) walk(lasting time.Duration) {
 	}
 }
 
-// rms is the root mean square of what was wrong, in speeds.
+// rms returns the root mean square of the error, in speeds.
 func (p *play) rms() float64 { return math.Sqrt(p.square/float64(p.frames)) / top }
 
-// resyncs counts the exchanges that were begun anew, of all sides.
+// resyncs counts the restarts of the clock exchange, of all sides.
 func (p *play) resyncs() (n uint64) {
 	for i := range p.pads {
 		n += p.half(i).Clock().Resyncs
@@ -121,7 +121,7 @@ func (p *play) resyncs() (n uint64) {
 	return n
 }
 
-// minutes is how long the acceptance lines are played; the race detector plays a tenth of it.
+// minutes returns how long an acceptance line runs. The race detector runs a tenth of it.
 func minutes(n time.Duration) time.Duration {
 	if raceDetector {
 		return n * time.Minute / 10
@@ -129,10 +129,9 @@ func minutes(n time.Duration) time.Duration {
 	return n * time.Minute
 }
 
-// DR-06, DR-07, DR-08, DR-10 of the whole strategy: 10 minutes of runs at 5 m/s with a turn every 3 s over P7, whose round
-// trip wanders between 200 ms and 2 s; and over P3 and P5. What is shown of a walker is off by no more than the lines say
-// (RMS), it jumps at most once a minute, and the walker himself is never put elsewhere, nor doubted; at most 1.2 records a
-// second leave.
+// DR-06, DR-07, DR-08 and DR-10 of the whole strategy: runs at 5 m/s with a turn every 3 s for 10 minutes over P3, P5
+// and P7, whose round trip varies between 200 ms and 2 s. The shown walker is within the RMS of the lines and jumps
+// at most once a minute. Its client is never corrected or clamped, and sends at most 1.2 records a second.
 func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 	for _, v := range []struct {
 		profile string
@@ -161,15 +160,15 @@ func TestDR06DR07DR08TheWholeStrategyOverBadNetworks(t *testing.T) {
 			t.Errorf("%s: rms %.2f v, %d jumps, %d own corrections, %.2f records a second", v.profile, p.rms(), o.motion.Stats().Snaps, p.half(0).Counts().Snaps, rate)
 		}
 		if c.Clamped+c.Refused+c.Foreign+c.Excessive > doubts.Clamped || g.Fast+g.Slowed > 0 {
-			t.Errorf("%s: an honest client is doubted: %+v, %+v", v.profile, c, g)
+			t.Errorf("%s: an honest client was limited: %+v, %+v", v.profile, c, g)
 		}
 		if p.frames < int(seconds)*55 || p.rms() < 0.05 || c.Believed < uint64(seconds*2/3) || o.motion.Stats().Records < uint64(seconds*2/3) {
-			t.Errorf("%s: %d frames, %+v: the run shows nothing", v.profile, p.frames, c)
+			t.Errorf("%s: %d frames, %+v: the run proves nothing", v.profile, p.frames, c)
 		}
 	}
 }
 
-// DR-07 of the whole strategy: on a straight line exactly one record a second leaves.
+// DR-07 of the whole strategy: on a straight line exactly one record a second is sent.
 func TestDR07TheWholeStrategyOnAStraightLine(t *testing.T) {
 	p := newPlay(t, 3, "P4", time.Second, Config{})
 	p.begin()
@@ -182,12 +181,12 @@ func TestDR07TheWholeStrategyOnAStraightLine(t *testing.T) {
 		t.Errorf("%d records in 60 s", n)
 	}
 	if p.worst > 0.2 {
-		t.Errorf("what is shown is off by up to %.2f m on a straight line", p.worst)
+		t.Errorf("the shown walker is off by up to %.2f m on a straight line", p.worst)
 	}
 }
 
-// DR-10 of the whole strategy: at a constant round trip, with clocks that drift apart by 100 ppm, no side begins the
-// exchange anew. The negative control is a server whose clock is stepped.
+// DR-10 of the whole strategy: at a constant round trip, with a clock drift of 100 ppm, no side restarts the
+// exchange. The negative control is a server whose clock is stepped.
 func TestDR10TheWholeStrategyAtAConstantRoundTrip(t *testing.T) {
 	p := newPlay(t, 4, "P4", 3*time.Second, Config{})
 	p.begin()
@@ -203,9 +202,9 @@ func TestDR10TheWholeStrategyAtAConstantRoundTrip(t *testing.T) {
 	}
 }
 
-// Bots that turn five times a second, throw sparks and are limited in speed play on the worst networks there are: all are
-// live, what is told whole is the server's state, nobody who is honest is doubted, and what they do costs what it may. Where
-// TENDON_SOAK asks for it, ten minutes on every profile.
+// Bots that turn five times a second, throw sparks and are limited in speed play on the worst profiles. All become
+// live, complete replicas equal the server's state, no honest client is clamped, and bandwidth stays within its
+// bound. With TENDON_SOAK it runs ten minutes on every profile.
 func TestBotsPlayOnTheWorstNetworks(t *testing.T) {
 	profiles, lasting := []string{"P0", "P5", "P7", "P9"}, 60 // seconds
 	switch {

@@ -86,12 +86,12 @@ func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 	case !head.ready:
 	case !link.introduced:
 		link.introduced = true
-		for _, t := range s.motion.things.All {
+		for _, t := range s.motion.entities.All {
 			s.introduce(p, t, u, head)
 		}
 	default:
 		for _, slot := range link.entered {
-			s.introduce(p, s.motion.things.At(slot), u, head)
+			s.introduce(p, s.motion.entities.At(slot), u, head)
 		}
 	}
 	for i := range s.motion.out {
@@ -107,7 +107,7 @@ func (s *Server) writeRecords(p *peer, u *updateWriter, head *updateHead) {
 }
 
 // introduce writes a record of an entity that has become relevant to a peer.
-func (s *Server) introduce(p *peer, t *thing, u *updateWriter, head *updateHead) {
+func (s *Server) introduce(p *peer, t *tracked, u *updateWriter, head *updateHead) {
 	if record, ok := s.motion.introduction(t, s.Grid.Due); ok && s.relevant(p, t.entity) {
 		s.writeRecord(u, head, record)
 	}

@@ -18,7 +18,7 @@ import (
 	"tendon/systems/state"
 )
 
-// What short ticks and stamps are expanded against in fuzz targets and vectors.
+// Ticks and stamps that short ones are expanded against, in fuzz targets and vectors.
 const (
 	nearTick  = 1000
 	nearStamp = 100_000
@@ -66,14 +66,14 @@ func moveText(m *moveMessage) string {
 	return s
 }
 
-// wholeNews is news in the clear, with a body that means nothing here.
-type wholeNews struct {
+// wholeUpdate is a decoded update, with a body that is not decoded.
+type wholeUpdate struct {
 	head    updateHead
 	records []motion.Record
 	body    []byte
 }
 
-func (n *wholeNews) append(dst []byte) []byte {
+func (n *wholeUpdate) append(dst []byte) []byte {
 	w := wire.NewWriter(dst, systems.MaxDatagram)
 	n.head.append(&w)
 	w.U8(uint8(len(n.records)))
@@ -84,7 +84,7 @@ func (n *wholeNews) append(dst []byte) []byte {
 	return w.Bytes()
 }
 
-func (n *wholeNews) read(message []byte) (err error) {
+func (n *wholeUpdate) read(message []byte) (err error) {
 	r := wire.NewReader(message)
 	if err = n.head.read(&r, nearTick, nearStamp); err == nil {
 		n.records, err = readRecords(n.records[:0], &r, nearStamp)
@@ -96,7 +96,7 @@ func (n *wholeNews) read(message []byte) (err error) {
 	return err
 }
 
-func (n *wholeNews) String() string {
+func (n *wholeUpdate) String() string {
 	h := &n.head
 	s := fmt.Sprintf("tick %d ready %v altered %d events %d", h.tick, h.ready, h.altered, h.events)
 	if h.hasMargin {
@@ -114,7 +114,7 @@ func (n *wholeNews) String() string {
 	return s
 }
 
-// decode says what the bytes mean in the words of the vectors, and writes them again.
+// decode returns the meaning of a message in the words of the vectors, and encodes the message again.
 func decode(kind string, b []byte) (text string, again []byte, err error) {
 	switch kind {
 	case "move":
@@ -124,7 +124,7 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 		}
 		return moveText(&m), again, err
 	case "news":
-		var n wholeNews
+		var n wholeUpdate
 		if err = n.read(b); err == nil {
 			again = n.append(nil)
 		}
@@ -149,7 +149,7 @@ func decode(kind string, b []byte) (text string, again []byte, err error) {
 	panic("no kind " + kind)
 }
 
-// The layouts of the standard, in bytes, read and written.
+// Messages of the standard are read and written as these bytes.
 func TestTheMessagesAreTheseBytes(t *testing.T) {
 	kinds := map[string]int{}
 	for _, v := range vectors.Read(t) {
@@ -173,7 +173,7 @@ func TestTheMessagesAreTheseBytes(t *testing.T) {
 	}
 }
 
-// samples are messages of all sorts, for vectors and as seeds.
+// samples returns messages of all kinds, for vectors and as seeds.
 func samples() map[string][]byte {
 	e := ecs.Entity{Row: 1 << 20, Born: 40}
 	at := motion.Record{Entity: e, Stamp: nearStamp + 7, Age: 3 * (160 * ms), Sets: 4, Pos: vec("1.5", "-2.25", "0"), Vel: vec("3", "0", "0.5")}
@@ -187,7 +187,7 @@ func samples() map[string][]byte {
 	walkOn, shoot := padInput.Pack(pad{Heading: 256, Walk: true}), padInput.Pack(pad{Heading: 256, Walk: true, Shoot: true})
 	game := testGame(false)
 	move := func(m moveMessage) []byte { return m.append(nil, game) }
-	news := func(n wholeNews) []byte { return n.append(nil) }
+	news := func(n wholeUpdate) []byte { return n.append(nil) }
 	limited := Config{StateRate: 5, MaxSpeed: fixed.FromInt(5), Assumed: 80e6}
 	trusting := Config{StateRate: 60, Trusting: true}
 	return map[string][]byte{
@@ -197,11 +197,11 @@ func samples() map[string][]byte {
 		"move/walking":       move(moveMessage{received: nearTick, claims: []claim{{3, own}}, done: []ecs.InputBytes{walkOn, walkOn, shoot, walkOn}}),
 		"move/stop":          move(moveMessage{received: nearTick, claims: []claim{{255, stop}}}),
 		"move/holds":         move(moveMessage{received: nearTick, anchors: []anchorAck{{1 << 20, 4}, {9, 15}}}),
-		"news/nothing":       news(wholeNews{head: updateHead{tick: nearTick}}),
-		"news/ready":         news(wholeNews{head: updateHead{tick: nearTick, ready: true, altered: 300, events: 9, hasMargin: true, margin: inputs.Margin{Tick: nearTick - 4, Value: -64}}}),
-		"news/snap":          news(wholeNews{head: updateHead{tick: nearTick, ready: true, snaps: []claim{{4, stop}}}}),
-		"news/records":       news(wholeNews{head: updateHead{tick: nearTick, ready: true}, records: []motion.Record{at, near, rides, path, fall}}),
-		"news/body":          news(wholeNews{head: updateHead{tick: nearTick, ready: true, body: true}, records: []motion.Record{near}, body: []byte{1, 2, 3}}),
+		"news/nothing":       news(wholeUpdate{head: updateHead{tick: nearTick}}),
+		"news/ready":         news(wholeUpdate{head: updateHead{tick: nearTick, ready: true, altered: 300, events: 9, hasMargin: true, margin: inputs.Margin{Tick: nearTick - 4, Value: -64}}}),
+		"news/snap":          news(wholeUpdate{head: updateHead{tick: nearTick, ready: true, snaps: []claim{{4, stop}}}}),
+		"news/records":       news(wholeUpdate{head: updateHead{tick: nearTick, ready: true}, records: []motion.Record{at, near, rides, path, fall}}),
+		"news/body":          news(wholeUpdate{head: updateHead{tick: nearTick, ready: true, body: true}, records: []motion.Record{near}, body: []byte{1, 2, 3}}),
 		"order/nothing":      appendRequest(nil, ecs.Entity{}, nil),
 		"order/of-an-entity": appendRequest(nil, e, []byte{7, 8}),
 		"events/one":         code.AppendEvents(nil, kindEvents, []byte{0xe8, 7, 0, 0, 0, 1}),
@@ -210,7 +210,7 @@ func samples() map[string][]byte {
 	}
 }
 
-// A fuzzed message that is read is written the same again, but for forms that say the same in more bytes.
+// A fuzzed message that is valid is written the same again, but for encodings that are longer than necessary.
 func fuzz(f *testing.F, kind string) {
 	for name, b := range samples() {
 		if strings.HasPrefix(name, kind+"/") {
@@ -234,8 +234,8 @@ func FuzzNews(f *testing.F)   { fuzz(f, "news") }
 func FuzzOrder(f *testing.F)  { fuzz(f, "order") }
 func FuzzEvents(f *testing.F) { fuzz(f, "events") }
 
-// FuzzHalves throws messages at both halves of a running match: nothing panics, and the other player's walker is where it
-// should be.
+// FuzzHalves sends messages to both halves of a running match. Nothing panics, and the remote walker is at its
+// position.
 func FuzzHalves(f *testing.F) {
 	for _, b := range samples() {
 		f.Add(b, true)
@@ -264,7 +264,7 @@ func FuzzHalves(f *testing.F) {
 			}
 		}
 		if d := far(r.own(1), r.believed(1)); d > 2 {
-			t.Errorf("the other is off by %.2f", d)
+			t.Errorf("the remote walker is off by %.2f", d)
 		}
 	})
 }
