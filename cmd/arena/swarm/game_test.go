@@ -6,14 +6,14 @@ import (
 	"tendon/net/matchtest"
 )
 
-// probe sees what changes of structure were taken back. It is told at the end of every tick that any world simulates;
-// a tick that is simulated again and then has other entities was taken back. It belongs to one match.
+// probe counts structural changes that were rolled back. It runs at the end of every tick that any world simulates. A
+// tick that is simulated again and then has other entities was rolled back. It belongs to one match.
 type probe struct {
 	seen      map[*ecs.World]*[256]mark
 	takenBack int
 }
 
-// mark is what a world's entities were when it last simulated the tick.
+// mark is a hash of a world's entities when it last simulated the tick.
 type mark struct {
 	tick      ecs.Tick
 	structure uint64
@@ -32,15 +32,15 @@ func (p *probe) look(w *ecs.World, structure uint64) {
 	*m = mark{w.Tick(), structure}
 }
 
-// played is a game with what a run needs to know of it.
+// played is a game with an order, a fault and a press for it.
 type played struct {
 	*ecs.Game
-	order []byte                              // of a player's, that does something
-	flip  func(*ecs.World)                    // a mistake in one bit of the state
+	order []byte                              // a player's order that has an effect
+	flip  func(*ecs.World)                    // corrupts one bit of the state
 	press func(ecs.InputBytes) ecs.InputBytes // the same input with something pressed
 }
 
-// game returns a copy of the named game that is looked at by the probe.
+// game returns a copy of the named game with a probe.
 func game(name string) (g played, p *probe) {
 	p = &probe{seen: map[*ecs.World]*[256]mark{}}
 	var structure func(*ecs.World) uint64
@@ -104,7 +104,7 @@ var (
 	arenaClock = resource[rules.Clock]()
 )
 
-// arenaStructure is a hash of what comes and goes in the arena.
+// arenaStructure returns a hash of the arena's rockets, blasts and dead players.
 func arenaStructure(w *ecs.World) uint64 {
 	h := uint64(1)
 	for e := range rocketsOf.All(w) {
@@ -119,7 +119,7 @@ func arenaStructure(w *ecs.World) uint64 {
 	return h
 }
 
-// arenaFlip flips a bit that nothing sets right again: of the number of the round.
+// arenaFlip flips a bit of the round's number, which no system corrects.
 func arenaFlip(w *ecs.World) { arenaClock.Write(w).Round ^= 1 << 9 }
 
 var arenaPad = ecs.NewInput[rules.Pad]()
@@ -140,7 +140,7 @@ func dotsPress(in ecs.InputBytes) ecs.InputBytes {
 // dotsFlip draws one number too many.
 func dotsFlip(w *ecs.World) { w.Rand().Uint64() }
 
-// dotsStructure is a hash of who threw a spark: that is how entities come, and half a second later they go.
+// dotsStructure returns a hash of the players that threw a spark. A spark is an entity that exists for half a second.
 func dotsStructure(w *ecs.World) uint64 {
 	h := uint64(1)
 	for _, e := range w.Events() {

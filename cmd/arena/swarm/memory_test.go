@@ -11,9 +11,9 @@ import (
 	"tendon/systems/reckon"
 )
 
-// Queues, histories and books have bounds: what a room and its clients hold after a hundred seconds is what they held
-// after fifty, with packets lost, and players coming and going.
-func TestAMatchHoldsNoMoreTheLongerItLasts(t *testing.T) {
+// Queues and histories have bounds. With packet loss, joins and leaves, a room and its clients use no more memory after
+// a hundred seconds than after fifty.
+func TestMemoryDoesNotGrowWithTheMatch(t *testing.T) {
 	if raceEnabled || testing.Short() {
 		t.Skip("a long match")
 	}
@@ -28,9 +28,9 @@ func TestAMatchHoldsNoMoreTheLongerItLasts(t *testing.T) {
 				t.Fatal(err)
 			}
 			for at := 8 * time.Second; at < 95*time.Second; at += 7 * time.Second {
-				r.Net.At(at, func() { r.strike(trouble{kind: partition, client: 1, length: 2 * time.Second}) })
-				r.Net.At(at, func() { r.strike(trouble{kind: reconnect, client: 2}) })
-				r.Net.At(at, func() { r.strike(trouble{kind: away, client: 3, length: 3 * time.Second}) })
+				r.Net.At(at, func() { r.strike(incident{kind: partition, client: 1, length: 2 * time.Second}) })
+				r.Net.At(at, func() { r.strike(incident{kind: reconnect, client: 2}) })
+				r.Net.At(at, func() { r.strike(incident{kind: away, client: 3, length: 3 * time.Second}) })
 			}
 			r.RunUntil(50 * time.Second)
 			before := r.footprints()
@@ -44,17 +44,17 @@ func TestAMatchHoldsNoMoreTheLongerItLasts(t *testing.T) {
 	}
 }
 
-// footprints returns how many bytes the room and each client's half hold, but for the pages of worlds.
+// footprints returns the bytes that the room and each client's half hold, without the pages of worlds.
 func (r *run) footprints() (list []int) {
 	list = append(list, footprint(r.Room))
 	for i := range r.Clients {
-		list = append(list, footprint(r.state[i].witness.half))
+		list = append(list, footprint(r.state[i].monitor.half))
 	}
 	return list
 }
 
-// footprint returns how many bytes a value and all that it refers to take, without what belongs to ecs, whose worlds have
-// bounds of their own, and to those who drive a match.
+// footprint returns the bytes of a value and of all that it refers to. It excludes ecs, whose worlds have bounds of their
+// own, and the harness.
 func footprint(v any) int {
 	seen := map[uintptr]bool{}
 	return weigh(reflect.ValueOf(v), seen)

@@ -17,17 +17,17 @@ import (
 	"tendon/systems/verify"
 )
 
-// options is everything that a match is made of. It follows from the seed alone.
+// options describes a match. It follows from the seed alone.
 type options struct {
-	seed    uint64
-	game    string
-	sync    systems.Strategy
-	setting string   // of the strategy, for people
-	partial bool     // clients are not told of everything
-	pause   ecs.Tick // between two states that a client is told
-	clients []plan
-	faults  []trouble
-	trouble time.Duration // how long faults happen
+	seed      uint64
+	game      string
+	sync      systems.Strategy
+	setting   string   // of the strategy, for people
+	partial   bool     // clients do not receive every entity
+	pause     ecs.Tick // between two states that a client receives
+	clients   []plan
+	incidents []incident
+	faultTime time.Duration // how long incidents occur
 }
 
 // healing is how long a match goes on after the last fault, over good links.
@@ -44,7 +44,7 @@ type plan struct {
 	clock         simnet.Clock
 }
 
-// kind is a kind of trouble.
+// kind is the kind of an incident.
 type kind uint8
 
 const (
@@ -64,7 +64,7 @@ const (
 	hitch                 // the server's process stands still
 	kill                  // the server's process ends, and another one goes on with the match
 	powerCut              // so it does, and the journal has lost its end
-	fault                 // one bit of the client's state is wrong, or what it was told is lost, or it is sent an image
+	fault                 // one bit of the client's state is wrong, or its baselines are lost, or it receives an image
 	kinds
 )
 
@@ -73,13 +73,13 @@ func (k kind) String() string {
 		"network", "away", "leave", "hitch", "kill", "power cut", "fault"}[k]
 }
 
-// trouble is one thing that goes wrong.
-type trouble struct {
+// incident is one fault during a match.
+type incident struct {
 	kind    kind
-	client  int // −1: it is the server's
+	client  int // −1: the server's
 	at      time.Duration
-	length  time.Duration // of what has an end; of a clock step, how far
-	up      bool          // of what happens one way: from the client to the server
+	length  time.Duration // duration; for a clock step, its size
+	up      bool          // for one direction: from the client to the server
 	count   int           // messages
 	profile string
 }
@@ -95,16 +95,16 @@ var roundTrip = map[string]time.Duration{"P3": 100 * time.Millisecond, "P4": 250
 // draw returns the options of a seed. most bounds the whole match.
 func draw(seed uint64, most time.Duration) options {
 	r := image.NewRand(seed)
-	o := options{seed: seed, game: "dots", trouble: min(20*time.Second+upTo(r, 20*time.Second), most-healing)}
+	o := options{seed: seed, game: "dots", faultTime: min(20*time.Second+upTo(r, 20*time.Second), most-healing)}
 	if r.Chance(1, 4) {
 		o.game = "arena"
 	}
 	players := 2 + r.IntN(7)
 	for i := range players + r.IntN(3) {
-		o.clients = append(o.clients, drawPlan(r, o.trouble, i, i >= players))
+		o.clients = append(o.clients, drawPlan(r, o.faultTime, i, i >= players))
 	}
 	for range 3 + r.IntN(3*players) {
-		o.faults = append(o.faults, drawTrouble(r, &o))
+		o.incidents = append(o.incidents, drawIncident(r, &o))
 	}
 	o.drawSync(image.NewRand(^seed))
 	if r.Chance(1, 3) && o.sync.Name != "verify" { // whose clients compute nothing
@@ -152,17 +152,17 @@ func (o *options) drawSync(r *ecs.Rand) {
 	}
 }
 
-// told reports whether clients are told states and compute beside them: what a witness is for.
-func (o *options) told() bool { return o.sync.Name == "predict" || o.sync.Name == "reckon" }
+// replicates reports whether clients receive states and predict beside them.
+func (o *options) replicates() bool { return o.sync.Name == "predict" || o.sync.Name == "reckon" }
 
 func upTo(r *ecs.Rand, d time.Duration) time.Duration {
 	return time.Duration(r.IntN(int(d/time.Millisecond)+1)) * time.Millisecond
 }
 
-func drawPlan(r *ecs.Rand, trouble time.Duration, number int, spectator bool) plan {
+func drawPlan(r *ecs.Rand, faultTime time.Duration, number int, spectator bool) plan {
 	p := plan{spectator: spectator, profile: profiles[r.IntN(len(profiles))], hz: 60, maxPrediction: 30}
 	if number > 1 || spectator { // two play from the start
-		p.at = upTo(r, trouble*3/4)
+		p.at = upTo(r, faultTime*3/4)
 	}
 	if r.Chance(2, 3) {
 		p.hz = 30 + r.IntN(115)
@@ -179,17 +179,17 @@ func drawPlan(r *ecs.Rand, trouble time.Duration, number int, spectator bool) pl
 	return p
 }
 
-// drawTrouble returns something that goes wrong and is over when the trouble ends.
-func drawTrouble(r *ecs.Rand, o *options) trouble {
-	f := trouble{kind: kind(r.IntN(int(fault))), client: r.IntN(len(o.clients)), up: r.Chance(1, 2), count: 1 + r.IntN(30)}
+// drawIncident returns an incident that ends within the fault time.
+func drawIncident(r *ecs.Rand, o *options) incident {
+	f := incident{kind: kind(r.IntN(int(fault))), client: r.IntN(len(o.clients)), up: r.Chance(1, 2), count: 1 + r.IntN(30)}
 	most := 3 * time.Second
 	switch f.kind {
 	case leave:
-		if r.Chance(2, 3) { // or soon nobody is left
+		if r.Chance(2, 3) { // or soon no player is left
 			f.kind = away
 		}
 	case blackout:
-		if r.Chance(2, 3) { // the time for many of them is not there
+		if r.Chance(2, 3) { // there is no time for many of them
 			f.kind = partition
 		}
 	case hitch:
@@ -206,7 +206,7 @@ func drawTrouble(r *ecs.Rand, o *options) trouble {
 	case delay:
 		f.length /= 4
 	case away:
-		f.length += time.Second // for the last words
+		f.length += time.Second // for the last messages
 	case clockStep:
 		if r.Chance(1, 2) {
 			f.length = -f.length
@@ -215,27 +215,27 @@ func drawTrouble(r *ecs.Rand, o *options) trouble {
 	takes := max(f.length, -f.length)
 	switch f.kind {
 	case kill:
-		takes += giveUp
+		takes += clientTimeout
 	case powerCut:
 		takes += serverWaits
 	}
-	f.at = time.Second + upTo(r, max(0, o.trouble-2*time.Second-takes))
+	f.at = time.Second + upTo(r, max(0, o.faultTime-2*time.Second-takes))
 	return f
 }
 
-// What a restart of the server takes at most: clients notice after ten seconds that it is gone, and come back; where
-// ticks were lost it waits for fifteen.
+// The longest durations of a server's restart. Clients time out after ten seconds and reconnect. A server that has lost
+// ticks waits fifteen seconds for them.
 const (
-	giveUp      = 12 * time.Second
-	serverWaits = 15 * time.Second
+	clientTimeout = 12 * time.Second
+	serverWaits   = 15 * time.Second
 )
 
-// serverFault reports whether a kind of trouble is the server's.
+// serverFault reports whether a kind of incident is the server's.
 func (k kind) serverFault() bool { return k == hitch || k == kill || k == powerCut }
 
 // restarts reports whether the server was started again.
 func (o *options) restarts() bool {
-	for _, f := range o.faults {
+	for _, f := range o.incidents {
 		if f.kind == kill || f.kind == powerCut {
 			return true
 		}
@@ -243,14 +243,13 @@ func (o *options) restarts() bool {
 	return false
 }
 
-// reaches reports whether nothing keeps a client from handing in what a power cut took at a moment, as far as the
-// options tell.
-func (o *options) reaches(client int, cut trouble) bool {
+// reaches reports whether no incident prevents a client from sending the ticks that a power cut has lost.
+func (o *options) reaches(client int, cut incident) bool {
 	if p := o.clients[client].profile; p == "P7" || p == "P9" {
 		return false
 	}
-	for _, f := range o.faults {
-		before := max(f.length, -f.length) + giveUp
+	for _, f := range o.incidents {
+		before := max(f.length, -f.length) + clientTimeout
 		switch {
 		case f.client != client || f.at > cut.at+cut.length+serverWaits:
 		case f.kind == network || f.kind == leave: // for good
@@ -262,7 +261,7 @@ func (o *options) reaches(client int, cut trouble) bool {
 	return true
 }
 
-// plant lets one bit go wrong on one player's machine, on which nothing else goes wrong; or what run.plant does instead.
+// plant adds a fault on one player's machine, which has no other incident. See run.plant.
 func (o *options) plant(r *ecs.Rand, players int) {
 	victim := r.IntN(players)
 	p := &o.clients[victim]
@@ -270,20 +269,20 @@ func (o *options) plant(r *ecs.Rand, players int) {
 		p.profile = "P3"
 	}
 	if victim > 1 {
-		p.at = min(p.at, o.trouble/4)
+		p.at = min(p.at, o.faultTime/4)
 	}
-	kept := o.faults[:0]
-	for _, f := range o.faults {
+	kept := o.incidents[:0]
+	for _, f := range o.incidents {
 		if f.client != victim && !f.kind.serverFault() {
 			kept = append(kept, f)
 		}
 	}
-	o.faults = append(kept, trouble{kind: fault, client: victim, at: o.trouble / 2, up: r.Chance(1, 2)})
+	o.incidents = append(kept, incident{kind: fault, client: victim, at: o.faultTime / 2, up: r.Chance(1, 2)})
 }
 
 // steady reports whether a client plays all the time on its own link, nothing but packets being lost.
 func (o *options) steady(client int) bool {
-	for _, f := range o.faults {
+	for _, f := range o.incidents {
 		switch f.kind {
 		case drop, duplicate, delay, hitch, kill, powerCut, cut, partition:
 		default:
@@ -292,12 +291,12 @@ func (o *options) steady(client int) bool {
 			}
 		}
 	}
-	return !o.clients[client].spectator && o.clients[client].at+10*time.Second < o.trouble
+	return !o.clients[client].spectator && o.clients[client].at+10*time.Second < o.faultTime
 }
 
-// leaves reports whether a client says goodbye, or is not heard of for so long that it might as well have.
+// leaves reports whether a client leaves, or is silent for so long that the server drops it.
 func (o *options) leaves(client int) bool {
-	for _, f := range o.faults {
+	for _, f := range o.incidents {
 		if f.client == client && (f.kind == away || f.kind == leave || f.kind == blackout) {
 			return true
 		}
@@ -305,11 +304,11 @@ func (o *options) leaves(client int) bool {
 	return false
 }
 
-// undisturbed reports whether nothing happens to a client for which a connection may end: it is never unheard of for as
-// long as the server waits, even if all that keeps it quiet comes together.
+// undisturbed reports whether no incident may end the client's connection. The sum of its silences is shorter than the
+// server's timeout.
 func (o *options) undisturbed(client int) bool {
 	quiet := time.Duration(0)
-	for _, f := range o.faults {
+	for _, f := range o.incidents {
 		switch {
 		case f.kind == hitch || f.client == client && (f.kind == partition || f.kind == cut || f.kind == suspend):
 			quiet += f.length
@@ -319,15 +318,15 @@ func (o *options) undisturbed(client int) bool {
 			return false
 		}
 	}
-	return !o.worst(client) && quiet < serverPatience
+	return !o.worst(client) && quiet < serverTimeout
 }
 
-// serverPatience is less than what a server waits for a word of a client's.
-const serverPatience = 4 * time.Second
+// serverTimeout is less than the timeout after which a server drops a silent client.
+const serverTimeout = 4 * time.Second
 
 // worst reports whether a client was ever on a link with up to two seconds of round trip.
 func (o *options) worst(client int) bool {
-	for _, f := range o.faults {
+	for _, f := range o.incidents {
 		if f.client == client && f.kind == network && (f.profile == "P7" || f.profile == "P9") {
 			return true
 		}
@@ -335,8 +334,8 @@ func (o *options) worst(client int) bool {
 	return o.clients[client].profile == "P7" || o.clients[client].profile == "P9"
 }
 
-// mustRewind returns the players who cannot get through the match without rewinding: news of the others is older than
-// what they show, and there is another one who plays.
+// mustRewind returns the players that cannot play the match without a rollback. Remote inputs arrive later than the ticks
+// they show, and another player is in the match.
 func (o *options) mustRewind() (clients []int) {
 	if o.restarts() || o.sync.Name != "relay" {
 		return nil // most of the time there may be no match
@@ -358,7 +357,7 @@ func (o *options) mustRewind() (clients []int) {
 
 func (o options) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %s by %s%s, %v of faults, %v of healing\n", o.seed, o.game, o.sync.Name, o.setting, o.trouble, healing)
+	fmt.Fprintf(&b, "seed %d: %s by %s%s, %v of faults, %v of healing\n", o.seed, o.game, o.sync.Name, o.setting, o.faultTime, healing)
 	for i, p := range o.clients {
 		role := "player"
 		if p.spectator {
@@ -367,7 +366,7 @@ func (o options) String() string {
 		fmt.Fprintf(&b, "  client %d: %s on %s from %v, %d Hz, input delay %d, prediction %d, clock %v %+d ppm\n", i, role, p.profile, p.at, p.hz,
 			p.inputDelay, p.maxPrediction, p.clock.Offset, p.clock.DriftPPM)
 	}
-	for _, f := range o.faults {
+	for _, f := range o.incidents {
 		fmt.Fprintf(&b, "  %v: %v", f.at, f.kind)
 		if f.client >= 0 {
 			fmt.Fprintf(&b, " of client %d", f.client)

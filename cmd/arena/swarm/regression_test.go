@@ -12,7 +12,7 @@ import (
 	"tendon/systems/relay"
 )
 
-// What swarms found, reduced.
+// These tests are seeds that failed, reduced.
 
 func harness(t *testing.T, players int, profile string, delay int) *matchsim.Match {
 	h, err := matchsim.New(matchsim.Config{Game: matchtest.Dots(), Strategy: relay.Strategy, Seed: 1})
@@ -27,8 +27,8 @@ func harness(t *testing.T, players int, profile string, delay int) *matchsim.Mat
 }
 
 // Seed 15: on a link whose round trip is shorter than the input delay the present stays behind the server. A client
-// there was never let in.
-func TestALongInputDelayOnAShortLinkKeepsNobodyOut(t *testing.T) {
+// there never became live.
+func TestClientJoinsWithALongInputDelayOnAShortLink(t *testing.T) {
 	h := harness(t, 2, "P1", 8)
 	h.RunUntil(5 * time.Second)
 	for i, c := range h.Clients {
@@ -41,9 +41,9 @@ func TestALongInputDelayOnAShortLinkKeepsNobodyOut(t *testing.T) {
 	}
 }
 
-// Seeds 16, 26 and 39: the right state came before the client had its own of that tick, because of its input delay or
-// because it overtook the news. There was nothing to compare, and no report of what was wrong.
-func TestADifferenceIsNamedThoughTheRightStateOvertookTheNews(t *testing.T) {
+// Seeds 16, 26 and 39: the right state arrived before the client had computed its own of that tick. Its input delay was
+// the cause, or the state overtook the notice. The client had no state to compare and reported no desync.
+func TestDesyncIsReportedThoughTheRightStateOvertookTheNotice(t *testing.T) {
 	for _, link := range []struct {
 		profile string
 		delay   int
@@ -59,9 +59,9 @@ func TestADifferenceIsNamedThoughTheRightStateOvertookTheNews(t *testing.T) {
 	}
 }
 
-// Seed 339: somebody had joined just before a state went wrong, and the image made for him was sent to put it right. It
-// led to the same mistake, five times within a moment, and the client was shown out.
-func TestAStateIsPutRightFromAfterItWentWrong(t *testing.T) {
+// Seed 339: a player joined just before a state became wrong, and the image made for that player was sent as the
+// correction. It led to the same wrong state five times, and the server dropped the client.
+func TestCorrectionIsNewerThanTheWrongState(t *testing.T) {
 	h := harness(t, 2, "P0", 0)
 	h.RunUntil(4900 * time.Millisecond)
 	sick := h.Clients[1]
@@ -72,14 +72,14 @@ func TestAStateIsPutRightFromAfterItWentWrong(t *testing.T) {
 		t.Errorf("%v, resyncs %d, reports %v, first wrong tick %d", sick.Core.Err(), s.Resyncs, sick.Core.Desyncs(), sick.FirstMismatch)
 	}
 	if n := h.Room.Stats().Images; n < 3 {
-		t.Errorf("%d images: nobody joined just before, or the image was not a fresh one", n)
+		t.Errorf("%d images: no player joined just before, or the image was not a fresh one", n)
 	}
 }
 
-// Seed 1232: the first image comes before the round trip is known. With 30 frames and 10 snapshots a second on a link with
-// a long way up each snapshot was newer than what the client had computed, which made it forget how late its inputs were,
-// for ever: it never gave any.
-func TestAClientThatSnapshotsOvertakeLearnsHowFarAheadToGo(t *testing.T) {
+// Seed 1232: the first image arrives before the round trip is known. With 30 frames and 10 snapshots a second on a link
+// with a long way up, each snapshot was newer than the client's present. Each one reset the measured input lateness, and
+// the client never sent an input.
+func TestClientLearnsItsLeadAlthoughSnapshotsOvertakeIt(t *testing.T) {
 	for _, profile := range []string{"P3", "P4", "P6"} {
 		for hz := 10; hz <= 60; hz += 5 {
 			for _, rate := range []int{5, 10, 20, 60} {

@@ -16,93 +16,93 @@ import (
 // server is the node of a harness's room.
 const server simnet.NodeID = 0
 
-// A match must hold to these once it is healed.
+// Limits after the links are good again.
 const (
-	// behind is how many ticks the last confirmed one may trail the server's: the way here, a lost message or two, and
-	// the client's frame.
+	// behind is the largest distance in ticks between the confirmed tick and the server's: latency, a lost message or
+	// two, and the client's frame.
 	behind = 20
-	// watched is how long confirmations are seen to go on.
+	// watched is the time at the end of a run in which confirmations must advance.
 	watched = 2 * time.Second
 )
 
-// shown is how often a second a client that is told states shows what it has.
+// shown is the rate per second at which a client that receives states draws a view.
 const shown = 7
 
-// patience is how much longer those may take who were on a link with two seconds of round trip that loses packets: there
-// the reliable channel waits eight seconds before it sends again, and then half as much longer each time.
-const patience = 40 * time.Second
+// badLinkWait is the additional time for clients that were on a link with two seconds of round trip and packet loss. There
+// the reliable channel waits eight seconds before it sends again, and half as long again each further time.
+const badLinkWait = 40 * time.Second
 
-// foundWithin is how long a wrong bit may live: checksums are compared once a second, and then the state has to come.
+// foundWithin is the longest life of a wrong bit. Checksums are compared once a second, and then the state must arrive.
 const foundWithin = 6 * time.Second
 
 // run is one match.
 type run struct {
 	options
 	*matchsim.Match
-	probe *probe
-	state []clientState // by client
-	tally tally
-	wrong []string
-	dead  bool // the server's process has ended, and no other has begun
+	probe  *probe
+	state  []clientState // by client
+	counts counts
+	wrong  []string
+	dead   bool // the server's process has ended, and no other has begun
 
-	rules   played
-	facts   [][]fact // by tick
-	cuts    int      // power cuts that took ticks away
-	quiet   bool     // nobody presses anything
-	accused uint64   // the client that the server's half will say needs an image; 0: none
+	rules    played
+	events   [][]event // by tick
+	cuts     int       // power cuts that took ticks away
+	quiet    bool      // no player presses anything
+	desynced uint64    // the client that the server's half reports as desynced; 0: none
 }
 
-// clientState is what a run knows of a client beside the client itself.
+// clientState is a run's record of a client.
 type clientState struct {
 	gone, away, down bool
-	missed           bool          // it could not hand in what a power cut took
-	unseated         time.Duration // until then its seat may become another one, since nobody knows that it had it
-	before           tally         // of the processes before this one
-	planted          ecs.Tick      // where its state was made wrong; 0: nowhere
+	missed           bool          // it could not send the ticks that a power cut has lost
+	unseated         time.Duration // until then its seat may change, since its seat was lost with the journal's end
+	before           counts        // of the processes before this one
+	planted          ecs.Tick      // the tick where its state was made wrong; 0: none
 	mismatches       uint64        // when the wrong bit must have been found
 	confirmed        ecs.Tick      // when watching began
 	seat             int           // 1 + its seat, once it has one
 
-	ear         *ear     // of its newest process
-	witness     *witness // of its newest half
-	forgets     bool     // its half is to forget what it was told before its newest state
-	whole       int      // states that it was told all of
-	given, used int      // presses: of the player's, and in ticks of the server's
-	calm        calm     // when watching began
+	effects     *effectCheck // of its newest process
+	monitor     *monitor     // of its newest half
+	forgets     bool         // its half must drop its baselines
+	whole       int          // complete states that it received
+	given, used int          // presses: of the player's, and in ticks of the server's
+	calm        calm         // when watching began
 }
 
-// calm is what a client had when everything was good again.
+// calm holds a client's counters when the links were good again.
 type calm struct{ whole, given, used int }
 
-// tally is what was seen.
-type tally struct {
+// counts are the counters of a run.
+type counts struct {
 	Checked, Rollbacks, Resimulated, Corrections, Stalls, Snaps, Substituted uint64
-	TakenBack, ArenaTakenBack, Arenas                                        int // changes of structure, those of them in the arena, matches of the arena
+	TakenBack, ArenaTakenBack, Arenas                                        int // structural changes that were rolled back, those of them in the arena, matches of the arena
 	Lost, Cut, Scripted, Duplicated, Late, Overrun, Discarded                uint64
 	Planted                                                                  int // wrong bits
 	Reconnects, Resyncs, Desyncs                                             uint64
-	Adopted                                                                  uint64 // ticks that clients handed in
-	Rewritten                                                                int    // ticks that nobody could
-	Sums                                                                     int    // values that the server's checksum took
+	Adopted                                                                  uint64 // lost ticks that clients sent
+	Rewritten                                                                int    // lost ticks that no client sent
+	Sums                                                                     int    // different checksums of the server
 	Ticks                                                                    ecs.Tick
-	Kinds                                                                    [kinds]int // troubles that happened
+	Kinds                                                                    [kinds]int // incidents that occurred
 	Syncs                                                                    [len(syncs)]int
-	Told                                                                     told
+	Replication                                                              replicationCounts
 }
 
-// told is what was seen of clients that are told states.
-type told struct {
-	Whole, Facts, Cancelled             int // states that were told whole, news of irreversible events, predicted events that did not happen
-	Given, Used                         int // presses of players, and those of them that went into a tick
-	Spawned, Withdrawn                  int // entities that a client had ahead of the server when news came, and those that it did not have then any more
+// replicationCounts are the counters of clients that receive states.
+type replicationCounts struct {
+	Whole, Events, Cancelled            int // complete states, irreversible events that were reported, predicted events that were cancelled
+	Given, Used                         int // presses of players, and those of them in a tick of the server
+	Spawned, Withdrawn                  int // predicted entities when a message arrived, and those of them that did not exist after it
 	Corrections, Substituted            uint64
-	Refused, Images, Resyncs, Overtaken uint64 // states that built on what was not held, images, those of them for who was there, states ahead of the prediction
+	Refused, Images, Resyncs, Overtaken uint64 // states without their baseline, images, those of them for clients in the match, states ahead of the prediction
 	Client, Room                        int    // most bytes that a client and a room held
 }
 
-func (t *told) add(o told) {
+func (t *replicationCounts) add(o replicationCounts) {
 	t.Whole += o.Whole
-	t.Facts += o.Facts
+	t.Events += o.Events
 	t.Cancelled += o.Cancelled
 	t.Given += o.Given
 	t.Used += o.Used
@@ -117,7 +117,7 @@ func (t *told) add(o told) {
 	t.Client, t.Room = max(t.Client, o.Client), max(t.Room, o.Room)
 }
 
-func (t *tally) add(o tally) {
+func (t *counts) add(o counts) {
 	t.Checked += o.Checked
 	t.Rollbacks += o.Rollbacks
 	t.Resimulated += o.Resimulated
@@ -149,22 +149,22 @@ func (t *tally) add(o tally) {
 	for k := range t.Syncs {
 		t.Syncs[k] += o.Syncs[k]
 	}
-	t.Told.add(o.Told)
+	t.Replication.add(o.Replication)
 }
 
-// outcome is what came of a match.
+// outcome is the result of a match.
 type outcome struct {
-	tally
-	wrong []string // what should not have happened
+	counts
+	wrong []string // failed checks
 	trace uint64
 	sum   image.Checksum // the server's last
 }
 
-// begin returns the match of options, before anything goes wrong. change changes the room, or is nil.
+// begin returns the match of the options, without its incidents. change changes the room; optional.
 func begin(o options, change func(*room.Config)) (*run, error) {
 	r := &run{options: o, state: make([]clientState, len(o.clients))}
 	r.rules, r.probe = game(o.game)
-	h, err := matchsim.New(matchsim.Config{Game: r.rules.Game, Strategy: r.accuse(), Seed: o.seed, Journal: true, Room: func(c *room.Config) {
+	h, err := matchsim.New(matchsim.Config{Game: r.rules.Game, Strategy: r.serverStrategy(), Seed: o.seed, Journal: true, Room: func(c *room.Config) {
 		c.MaxPeers, c.Sinks = 32, []room.Sink{{Tick: r.take}}
 		if change != nil {
 			change(c)
@@ -187,11 +187,11 @@ func play(o options) (outcome, error) {
 		return outcome{}, err
 	}
 	h := r.Match
-	for _, f := range o.faults {
+	for _, f := range o.incidents {
 		h.Net.At(f.at, func() { r.strike(f) })
 	}
-	h.Net.At(o.trouble, r.heal)
-	h.RunUntil(o.trouble + healing - watched)
+	h.Net.At(o.faultTime, r.heal)
+	h.RunUntil(o.faultTime + healing - watched)
 	r.wait()
 	r.hush()
 	for i, c := range h.Clients {
@@ -199,16 +199,16 @@ func play(o options) (outcome, error) {
 		s.confirmed, s.calm = confirmed(c), calm{s.whole, s.given, s.used}
 	}
 	h.Run(watched)
-	r.wait() // for one more message that was lost, and that is sent again by the measure of the bad link
+	r.wait() // for one more lost message that is sent again at the bad link's rate
 	r.hush()
 	r.judge()
 	last, _ := h.Checksum(h.Room.Tick())
-	return outcome{tally: r.tally, wrong: r.wrong, trace: h.Net.TraceHash(), sum: last}, nil
+	return outcome{counts: r.counts, wrong: r.wrong, trace: h.Net.TraceHash(), sum: last}, nil
 }
 
-// hush lets what was pressed arrive, and nothing be pressed meanwhile.
+// hush runs a second without presses, so that earlier ones arrive.
 func (r *run) hush() {
-	if r.told() {
+	if r.replicates() {
 		r.quiet = true
 		r.Run(time.Second)
 		r.quiet = false
@@ -219,7 +219,7 @@ func (r *run) fail(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
 }
 
-// join adds client i, who gives an order every three seconds.
+// join adds client i, which sends an order every three seconds.
 func (r *run) join(i int) {
 	p := r.clients[i]
 	profile, ok := simnet.ByName(p.profile)
@@ -227,12 +227,12 @@ func (r *run) join(i int) {
 		panic("swarm: no profile " + p.profile)
 	}
 	c := r.Match.Join(matchsim.Plan{Profile: profile, Clock: p.clock, At: p.at, Spectator: p.spectator, Hz: p.hz,
-		Effects: func(n systems.Effect) { r.state[i].ear.hears(n) },
+		Effects: func(n systems.Effect) { r.state[i].effects.effect(n) },
 		Change: func(c *client.Config) {
 			c.InputDelay, c.MaxPrediction = p.inputDelay, p.maxPrediction
 			c.Strategies = []systems.Strategy{r.watch(i)}
 		}})
-	if r.told() {
+	if r.replicates() {
 		r.Net.Every(c.Node(), r.Net.LocalNow(c.Node()), shown, func(_ int64, now simnet.Time) {
 			if c.Core != nil {
 				c.Core.View(systems.Time(now))
@@ -250,7 +250,7 @@ func (r *run) join(i int) {
 			}
 			r.sit(i)
 			if k%3 == 0 {
-				if err := c.Core.Order(ecs.Entity{}, r.rules.order); err != nil && r.sync.Predicts { // the others may be catching up
+				if err := c.Core.Order(ecs.Entity{}, r.rules.order); err != nil && r.sync.Predicts { // other strategies may be catching up
 					r.fail("client %d: Order while live: %v", i, err)
 				}
 			}
@@ -258,7 +258,7 @@ func (r *run) join(i int) {
 	}
 }
 
-// sit demands that client i sits where it sat, if it was never away for longer than its seat is kept.
+// sit fails if client i has lost its seat, unless it was away for longer than a seat is kept.
 func (r *run) sit(i int) {
 	s := &r.state[i]
 	if r.Net.Now() < s.unseated {
@@ -271,38 +271,38 @@ func (r *run) sit(i int) {
 	}
 }
 
-// restart makes client i a new process.
+// restart starts a new process of client i.
 func (r *run) restart(i int) {
 	r.bank(i)
 	r.Clients[i].Restart()
 }
 
-// bank keeps what client i's process counted before it ends.
+// bank adds the counters of client i's process before it ends.
 func (r *run) bank(i int) {
 	c, s := r.Clients[i], &r.state[i]
 	if c.Core == nil {
 		return
 	}
 	st := c.Core.Stats()
-	s.before.add(tally{Rollbacks: st.Strategy.Rollbacks, Resimulated: st.Strategy.Resimulated, Corrections: st.Strategy.Corrections,
+	s.before.add(counts{Rollbacks: st.Strategy.Rollbacks, Resimulated: st.Strategy.Resimulated, Corrections: st.Strategy.Corrections,
 		Stalls: st.Strategy.Stalls, Snaps: st.Strategy.Snaps, Substituted: st.Strategy.Substituted,
 		Reconnects: st.Reconnects, Resyncs: st.Resyncs, Desyncs: uint64(len(c.Core.Desyncs()))})
-	r.bankTold(i)
+	r.bankReplication(i)
 	if st.Session.Malformed > 0 {
-		r.fail("client %d could not read %d messages of the server's", i, st.Session.Malformed)
+		r.fail("client %d could not read %d messages of the server", i, st.Session.Malformed)
 	}
 	for _, d := range c.Core.Desyncs() {
 		if s.planted == 0 {
-			r.fail("client %d was blamed for a difference nobody made: %v", i, d)
+			r.fail("client %d reported a desync without a fault: %v", i, d)
 		}
 	}
 }
 
-// strike lets something go wrong now. What makes no sense for a client at the moment is left out.
-func (r *run) strike(f trouble) {
+// strike applies an incident now, unless the client's state excludes it.
+func (r *run) strike(f incident) {
 	now := r.Net.Now()
 	if f.kind == hitch {
-		r.tally.Kinds[hitch]++
+		r.counts.Kinds[hitch]++
 		r.Net.Pause(server, now, now+f.length)
 		return
 	}
@@ -314,7 +314,7 @@ func (r *run) strike(f trouble) {
 	if c.Core == nil || s.gone || s.away || s.down {
 		return
 	}
-	r.tally.Kinds[f.kind]++
+	r.counts.Kinds[f.kind]++
 	from, to := server, c.Node()
 	if f.up {
 		from, to = to, from
@@ -360,8 +360,8 @@ func (r *run) strike(f trouble) {
 	}
 }
 
-// restartServer ends the server's process, and begins another one a while later.
-func (r *run) restartServer(f trouble) {
+// restartServer ends the server's process and starts another one later.
+func (r *run) restartServer(f incident) {
 	if r.dead {
 		return
 	}
@@ -370,17 +370,17 @@ func (r *run) restartServer(f trouble) {
 		writes = f.count
 		for i, c := range r.Clients {
 			s := &r.state[i]
-			// Who has only just come may have a seat, and a state, that nobody knows of any more.
+			// A client that has just joined may have a seat and a state that no other peer has.
 			fresh := c.FirstLive == 0 || c.FirstLive+time.Second > now
 			if fresh {
-				s.seat, s.unseated = 0, now+f.length+serverWaits+giveUp
+				s.seat, s.unseated = 0, now+f.length+serverWaits+clientTimeout
 			}
 			s.missed = s.missed || fresh || s.down || s.away || s.gone || !c.Live() || !r.reaches(i, f)
 		}
 	}
-	r.tally.Kinds[f.kind]++
-	r.tally.Adopted += r.Room.Stats().Adopted
-	r.tally.Told.Images += r.Room.Stats().Images
+	r.counts.Kinds[f.kind]++
+	r.counts.Adopted += r.Room.Stats().Adopted
+	r.counts.Replication.Images += r.Room.Stats().Images
 	tick := r.Room.Tick()
 	r.dead = true
 	r.Crash(writes)
@@ -395,7 +395,7 @@ func (r *run) restartServer(f trouble) {
 	})
 }
 
-// resumed demands that the room goes on from what the one before it computed.
+// resumed fails unless the room continues from the state of the earlier one.
 func (r *run) resumed() {
 	var now image.Snapshot
 	r.Room.World().Image().Save(&now)
@@ -403,20 +403,20 @@ func (r *run) resumed() {
 		r.fail("a room that goes on at tick %d has another state than the one before it", now.Tick())
 	}
 	now.Release()
-	r.facts = r.facts[:min(len(r.facts), int(r.Room.Tick())+1)]
+	r.events = r.events[:min(len(r.events), int(r.Room.Tick())+1)]
 }
 
-// plant makes the client's state wrong in a tick that it has not simulated yet; or of one that is told states, takes from
-// it what they build on, or has it sent one whole.
-func (r *run) plant(f trouble) {
+// plant makes the client's state wrong in a tick that it has not simulated yet. A client that receives states loses its
+// baselines or receives an image instead.
+func (r *run) plant(f incident) {
 	c, s := r.Clients[f.client], &r.state[f.client]
 	switch {
 	case !c.Live():
-		r.tally.Kinds[fault]--
-	case r.told() && f.up:
+		r.counts.Kinds[fault]--
+	case r.replicates() && f.up:
 		s.forgets = true
-	case r.told():
-		r.accused = uint64(f.client) + 1
+	case r.replicates():
+		r.desynced = uint64(f.client) + 1
 	default:
 		s.planted = r.Room.Tick() + 90
 		c.Fault(s.planted, r.rules.flip)
@@ -424,7 +424,7 @@ func (r *run) plant(f trouble) {
 	}
 }
 
-// heal makes all links good, for ever.
+// heal makes all links good for the rest of the match.
 func (r *run) heal() {
 	good, _ := simnet.ByName("P2")
 	for _, c := range r.Clients {
@@ -434,15 +434,15 @@ func (r *run) heal() {
 	}
 }
 
-// wait lets time go by for those who need it.
+// wait runs the match on while a client needs more time.
 func (r *run) wait() {
-	for end := r.Net.Now() + patience; r.waits() && r.Net.Now() < end; {
+	for end := r.Net.Now() + badLinkWait; r.waits() && r.Net.Now() < end; {
 		r.Run(time.Second)
 	}
 }
 
-// waits reports whether somebody is not in the match yet, or not up to date, whose link was so bad that the reliable
-// channel still waits.
+// waits reports whether a client is not in the match yet, or not up to date, because its reliable channel still waits
+// after a bad link.
 func (r *run) waits() bool {
 	for i, c := range r.Clients {
 		late := r.worst(i) && c.Live() && r.Room.Tick() > confirmed(c)+behind+r.pause+ecs.Tick(c.Core.Stats().Strategy.InputDelay)
@@ -460,20 +460,20 @@ func confirmed(c *matchsim.Client) ecs.Tick {
 	return c.Core.Stats().Strategy.Confirmed
 }
 
-// judge says what should not have happened.
+// judge checks the match and adds its counters.
 func (r *run) judge() {
-	r.tally.Ticks = r.Room.Tick()
+	r.counts.Ticks = r.Room.Tick()
 	for k, name := range syncs {
 		if r.sync.Name == name {
-			r.tally.Syncs[k]++
+			r.counts.Syncs[k]++
 		}
 	}
-	r.tally.Adopted += r.Room.Stats().Adopted
-	r.tally.Told.Images += r.Room.Stats().Images
+	r.counts.Adopted += r.Room.Stats().Adopted
+	r.counts.Replication.Images += r.Room.Stats().Images
 	if r.Rewritten > 0 && r.cuts == 0 {
 		r.fail("%d ticks were computed otherwise by a room that has lost nothing", r.Rewritten)
 	}
-	r.tally.Rewritten = r.Rewritten
+	r.counts.Rewritten = r.Rewritten
 	for i := range r.Clients {
 		r.judgeClient(i)
 	}
@@ -485,27 +485,27 @@ func (r *run) judge() {
 	if s := r.Room.Stats(); s.Refused > 0 {
 		r.fail("the room refused %d clients", s.Refused)
 	}
-	r.judgeSight()
+	r.judgeCoverage()
 }
 
-// judgeClient holds client i to what every client must hold to.
+// judgeClient checks client i.
 func (r *run) judgeClient(i int) {
 	c, s := r.Clients[i], &r.state[i]
 	r.bank(i)
-	r.tally.add(s.before)
-	r.tally.Checked += c.Checked
+	r.counts.add(s.before)
+	r.counts.Checked += c.Checked
 	for _, n := range []simnet.Counters{r.Net.Counters(c.Node(), server), r.Net.Counters(server, c.Node())} {
-		r.tally.add(tally{Lost: n.Lost, Cut: n.Cut, Scripted: n.Scripted, Duplicated: n.Duplicated, Late: n.Reordered, Overrun: n.Overrun, Discarded: n.Discarded})
+		r.counts.add(counts{Lost: n.Lost, Cut: n.Cut, Scripted: n.Scripted, Duplicated: n.Duplicated, Late: n.Reordered, Overrun: n.Overrun, Discarded: n.Discarded})
 	}
-	if c.Rewritten > 0 && !s.missed && r.sync.Needs.Exact { // others hold states, and nothing to hand in
-		r.fail("client %d had confirmed %d ticks that a restart of the server made others", i, c.Rewritten)
+	if c.Rewritten > 0 && !s.missed && r.sync.Needs.Exact { // other strategies hold states and no ticks to send
+		r.fail("client %d had confirmed %d ticks that a restart of the server changed", i, c.Rewritten)
 	}
 	if s.planted == 0 {
 		if c.Mismatches > 0 {
 			r.fail("client %d differed from the server at %d of %d confirmed ticks, first at tick %d", i, c.Mismatches, c.Checked, c.FirstMismatch)
 		}
 	} else {
-		r.tally.Planted++
+		r.counts.Planted++
 		r.judgeFault(i)
 	}
 	if s.gone {
@@ -517,12 +517,11 @@ func (r *run) judgeClient(i int) {
 	} else if !c.Live() {
 		r.fail("client %d is %v at the end: %+v", i, c.Core.State(), st)
 	}
-	// A delay that a bad link made necessary shrinks slowly, and holds the present back by as much.
-	// So does a margin, until what it was needed for is forgotten.
+	// An input delay or a margin that a bad link made necessary shrinks slowly and delays the present.
 	if lag := int(r.Room.Tick() - st.Strategy.Confirmed); lag < 0 || lag > behind+st.Strategy.InputDelay+int(r.margin()) {
 		r.fail("client %d has confirmed tick %d, the server is at %d", i, st.Strategy.Confirmed, r.Room.Tick())
 	}
-	r.judgeTold(i)
+	r.judgeReplication(i)
 	if r.undisturbed(i) && st.Reconnects > 0 {
 		r.fail("client %d lost its connection %d times, and nothing had happened to it", i, st.Reconnects)
 	}
@@ -534,8 +533,7 @@ func (r *run) judgeClient(i int) {
 	}
 }
 
-// margin is how many ticks a client may keep in hand, or wait for the next state, and unseen how many states it may pass
-// over between two that are compared: those of one frame.
+// margin is the number of ticks that a client may keep in reserve, or wait for the next state.
 func (r *run) margin() ecs.Tick {
 	if r.sync.Name == "lockstep" {
 		return 30
@@ -543,6 +541,7 @@ func (r *run) margin() ecs.Tick {
 	return r.pause
 }
 
+// unseen is the number of states between two that are compared: those of one frame.
 func (r *run) unseen() ecs.Tick {
 	if r.sync.Predicts {
 		return 0
@@ -550,7 +549,7 @@ func (r *run) unseen() ecs.Tick {
 	return 10
 }
 
-// judgeFault demands that a client's wrong bit was found where it was, named, and healed.
+// judgeFault fails unless a client's wrong bit was found, reported and corrected.
 func (r *run) judgeFault(i int) {
 	c, s := r.Clients[i], &r.state[i]
 	switch {
@@ -565,21 +564,21 @@ func (r *run) judgeFault(i int) {
 		r.fail("client %d was never sent the right state", i)
 	}
 	if s.before.Desyncs == 0 {
-		r.fail("client %d does not know what was wrong", i)
+		r.fail("client %d reported no desync", i)
 	}
 }
 
-// judgeSight demands that a run saw what it was made to see.
-func (r *run) judgeSight() {
+// judgeCoverage fails if the run had no rollbacks, structural changes or checksums where it must have them.
+func (r *run) judgeCoverage() {
 	sums := map[image.Checksum]bool{}
 	for f := ecs.Tick(1); f <= r.Room.Tick(); f++ {
 		if s, ok := r.Checksum(f); ok {
 			sums[s] = true
 		}
 	}
-	r.tally.Sums, r.tally.TakenBack = len(sums), r.probe.takenBack
+	r.counts.Sums, r.counts.TakenBack = len(sums), r.probe.takenBack
 	if r.game == "arena" {
-		r.tally.ArenaTakenBack, r.tally.Arenas = r.probe.takenBack, 1
+		r.counts.ArenaTakenBack, r.counts.Arenas = r.probe.takenBack, 1
 	}
 	if ecs.Tick(len(sums)) < r.Room.Tick() {
 		r.fail("%d ticks had %d different checksums", r.Room.Tick(), len(sums))

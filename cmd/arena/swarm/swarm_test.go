@@ -37,28 +37,27 @@ func longest() time.Duration {
 }
 
 // check plays a seed and fails the test with everything that is needed to play it again.
-func check(t *testing.T, o options) tally {
+func check(t *testing.T, o options) counts {
 	t.Helper()
 	t.Log(o)
 	got, err := play(o)
 	if err != nil {
 		t.Fatalf("seed %d: %v", o.seed, err)
 	}
-	t.Logf("%+v", got.tally)
+	t.Logf("%+v", got.counts)
 	if len(got.wrong) > 0 {
 		t.Errorf("%s\n%v\nplay it again: go test ./cmd/arena/swarm -run 'TestSwarm$' -swarm.seed=%d -v", strings.Join(got.wrong, "\n"), o, o.seed)
 	}
-	return got.tally
+	return got.counts
 }
 
-// Whatever a seed draws, every confirmed tick is the server's on every peer, and once the network is good everybody
-// keeps up.
+// For every seed, each confirmed tick is the server's on each peer. After the links are good again all clients keep up.
 func TestSwarm(t *testing.T) {
 	if *seedFlag != 0 {
 		check(t, draw(*seedFlag, longest()))
 		return
 	}
-	var all tally
+	var all counts
 	var lock sync.Mutex
 	t.Run("seeds", func(t *testing.T) {
 		for seed := range uint64(seeds()) {
@@ -87,11 +86,11 @@ func TestSwarm(t *testing.T) {
 			t.Errorf("no seed played %s", name)
 		}
 	}
-	if d := all.Told; d.Whole == 0 || d.Facts == 0 || d.Cancelled == 0 || d.Withdrawn == 0 || d.Corrections == 0 || d.Substituted == 0 || d.Images == 0 || d.Refused == 0 || d.Resyncs == 0 {
-		t.Errorf("the matches of those who are told states prove too little: %+v", d)
+	if d := all.Replication; d.Whole == 0 || d.Events == 0 || d.Cancelled == 0 || d.Withdrawn == 0 || d.Corrections == 0 || d.Substituted == 0 || d.Images == 0 || d.Refused == 0 || d.Resyncs == 0 {
+		t.Errorf("the matches of clients that receive states prove too little: %+v", d)
 	}
 	if all.Adopted == 0 {
-		t.Error("no tick was handed in by clients after a power cut")
+		t.Error("no lost tick was sent by clients after a power cut")
 	}
 	if all.ArenaTakenBack == 0 {
 		t.Errorf("no change of structure was taken back in %d matches of the arena", all.Arenas)
@@ -106,7 +105,7 @@ func TestSwarm(t *testing.T) {
 	}
 }
 
-// A seed is a bug report because it means the same match every time, to the last packet.
+// A seed is a bug report: it produces the same match every time, to the last packet.
 func TestASeedIsTheSameMatchEveryTime(t *testing.T) {
 	last, most := uint64(1002), 30*time.Second
 	if raceEnabled || testing.Short() {
@@ -122,8 +121,8 @@ func TestASeedIsTheSameMatchEveryTime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.trace != b.trace || a.sum != b.sum || a.tally != b.tally {
-			t.Errorf("seed %d: trace %x and %x, checksum %x and %x\n%+v\n%+v", seed, a.trace, b.trace, a.sum, b.sum, a.tally, b.tally)
+		if a.trace != b.trace || a.sum != b.sum || a.counts != b.counts {
+			t.Errorf("seed %d: trace %x and %x, checksum %x and %x\n%+v\n%+v", seed, a.trace, b.trace, a.sum, b.sum, a.counts, b.counts)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type Verb struct {
 	For      time.Duration `default:"60s" help:"How much virtual time is measured of each match."`
 	Settle   time.Duration `default:"5s" help:"How much virtual time goes by before that, once all clients are in."`
 	Seed     uint64        `help:"Seed of networks, worlds and script; 0: chosen and printed."`
-	Bots     bool          `help:"Let the game's bots play on what their clients know, instead of by one script for all matches."`
+	Bots     bool          `help:"Let the game's bots play on their own clients' worlds, instead of by one script for all matches."`
 	Snap     float64       `default:"2" help:"The jump that counts as a snap, in world units."`
 	Jobs     int           `help:"How many matches are played side by side; 0: one per core. Costs are truest with 1."`
 	Gates    bool          `help:"Fail if a gate is missed that is not known to be."`
@@ -40,14 +40,13 @@ type Verb struct {
 // Help explains the verb.
 func (Verb) Help() string {
 	return `Every strategy plays the same inputs on every network profile, in a simulated network and in virtual time, as fast as
-the machine allows. What is said of the picture is measured in what clients show, 60 frames a second, against the states
-that the server computed. Times are in milliseconds, lengths in world units, rates those of one client. The same seed
+the machine allows. Figures of the picture compare what clients show, 60 frames a second, with the states of the server. Times are in milliseconds, lengths in world units, rates those of one client. The same seed
 gives the same table, but for the costs in real time.
 
-The inputs are what the game's bots do among themselves, recorded beforehand; of a game without bots, noise. Ctrl-C ends
-it with the matches that are finished. The exit code is 1 if a state differed that must not, if a match broke off, if
-none could be measured, or with --gates if a gate is missed for which no reason is known. The gates hold for four players
-who follow the script, with the usual --snap; in other runs none is judged.
+The inputs are those of the game's bots, recorded without a network; for a game without bots they are random. Ctrl-C ends
+the run with the matches that are finished. The exit code is 1 if a state differed that must not, if a match broke off,
+if none could be measured, or with --gates if a gate is missed without a known reason. The gates hold for four players who
+follow the script, with the default --snap; in other runs none is judged.
 
 Examples:
   lab
@@ -58,7 +57,7 @@ Examples:
   lab --page                          see and feel the difference, in a browser`
 }
 
-// Run measures.
+// Run plays the matches and reports the measurements, or serves the page.
 func (v *Verb) Run(a *app.App) error {
 	if v.Page {
 		return v.page(a)
@@ -95,7 +94,7 @@ func (v *Verb) Run(a *app.App) error {
 	return v.show(a, &report, matches, time.Since(begin))
 }
 
-// prepare finds out before minutes of work whether what comes of it can be written.
+// prepare checks, before minutes of work, that the results can be written.
 func (v *Verb) prepare() error {
 	if v.Markdown != "" {
 		err := app.Writable(filepath.Dir(v.Markdown))
@@ -152,10 +151,10 @@ func (v *Verb) config(a *app.App) (c lab.Config, err error) {
 	return c, err
 }
 
-// everything is what --sync and --net take for all that there are.
+// everything selects all strategies or profiles in --sync and --net.
 const everything = "all"
 
-// chosenStrategies returns those that --sync names, in its order, each once.
+// chosenStrategies returns the strategies that --sync names, in its order, each once.
 func chosenStrategies(names string) (list []systems.Strategy, err error) {
 	if names == everything {
 		return syncflags.All, nil
@@ -176,7 +175,7 @@ func chosenStrategies(names string) (list []systems.Strategy, err error) {
 	return list, nil
 }
 
-// chosenProfiles returns those that --net names, in its order, each once.
+// chosenProfiles returns the profiles that --net names, in its order, each once.
 func chosenProfiles(names string) (list []simnet.Profile, err error) {
 	standard := simnet.Profiles()
 	if names == everything {
@@ -214,7 +213,7 @@ func chosenProfiles(names string) (list []simnet.Profile, err error) {
 	return list, nil
 }
 
-// show tells, emits and writes a report.
+// show prints, writes and emits a report.
 func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) error {
 	verdicts := lab.Judge(r, a.Game.TickRate)
 	tables := labTables(r, verdicts)
@@ -227,7 +226,7 @@ func (v *Verb) show(a *app.App, r *lab.Report, matches int, took time.Duration) 
 	return v.verdict(a, r, verdicts, matches, took)
 }
 
-// verdict says how it went: a failed check if a state differed, a match broke off or none could be measured.
+// verdict reports the outcome: a failed check if a state differed, a match broke off or none could be measured.
 func (v *Verb) verdict(a *app.App, r *lab.Report, verdicts []lab.Verdict, matches int, took time.Duration) error {
 	desyncs, measured, broken := uint64(0), 0, ""
 	for i := range r.Results {
@@ -265,7 +264,7 @@ func (v *Verb) verdict(a *app.App, r *lab.Report, verdicts []lab.Verdict, matche
 	return nil
 }
 
-// write puts a report into the files that were asked for.
+// write writes a report into the files of --markdown and --out.
 func (v *Verb) write(a *app.App, r *lab.Report, verdicts []lab.Verdict) error {
 	page := labPage(a.Game, r, verdicts)
 	if v.Markdown != "" {
@@ -293,7 +292,7 @@ func (v *Verb) write(a *app.App, r *lab.Report, verdicts []lab.Verdict) error {
 	return nil
 }
 
-// labPage returns the tables as Markdown, with what they are of.
+// labPage returns the tables as Markdown, with the settings of the run.
 func labPage(g *ecs.Game, r *lab.Report, verdicts []lab.Verdict) string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "# %s: sync strategies\n\n%d players, %g s of virtual time each after settling, %d ticks a second, inputs by %s, seed %d.\n", g.Name,

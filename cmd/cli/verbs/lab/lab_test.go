@@ -16,7 +16,7 @@ import (
 	"tendon/net/lab"
 )
 
-// An existing file stays as it is until there are results to write.
+// An existing file stays unchanged until there are results to write.
 func TestPreparingTheFilesChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "lab.md")
@@ -41,8 +41,8 @@ func empty(t *testing.T, dir string) bool {
 	return len(entries) == 0
 }
 
-// A gate that is missed without a known reason is told where nobody overlooks it, and fails the run if that was asked for.
-func TestLabTellsLoudlyOfAGateThatIsMissed(t *testing.T) {
+// A gate that is missed without a known reason is logged, and fails the run with --gates.
+func TestMissedGateIsLogged(t *testing.T) {
 	missed := lab.Verdict{Gate: lab.Gate{Strategy: "relay", Profile: "P3", Measure: lab.StallPercent, Most: 1}, Value: 7.25}
 	known, met, empty := missed, missed, missed
 	known.Known, met.Met, empty.Empty = &lab.Miss{Best: 6, Reason: "the moon"}, true, true
@@ -50,7 +50,7 @@ func TestLabTellsLoudlyOfAGateThatIsMissed(t *testing.T) {
 	for _, c := range []struct {
 		verdict     lab.Verdict
 		gates, fail bool
-		told        string // in the table
+		text        string // in the table
 	}{
 		{missed, true, true, "MISSED"}, {missed, false, false, "MISSED"}, {known, true, false, "missed, best 6: the moon"}, {met, true, false, "met"},
 		{empty, true, false, "not judged"},
@@ -61,10 +61,10 @@ func TestLabTellsLoudlyOfAGateThatIsMissed(t *testing.T) {
 		if errors.Is(err, app.ErrFailed) != c.fail || err != nil && !c.fail {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if loud := strings.Contains(note.String(), "MISSED: relay on P3, stalled, %: 7.25, at most 1"); loud != c.verdict.Missed() {
+		if logged := strings.Contains(note.String(), "MISSED: relay on P3, stalled, %: 7.25, at most 1"); logged != c.verdict.Missed() {
 			t.Errorf("%+v: note %q", c, &note)
 		}
-		if text := gateTable([]lab.Verdict{c.verdict}).Render(); !strings.Contains(text, c.told) {
+		if text := gateTable([]lab.Verdict{c.verdict}).Render(); !strings.Contains(text, c.text) {
 			t.Errorf("%+v:\n%s", c, text)
 		}
 	}

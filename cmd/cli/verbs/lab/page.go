@@ -10,13 +10,13 @@ import (
 	"tendon/cmd/cli/page"
 )
 
-// PageFlags open the lab in a browser instead.
+// PageFlags open the lab in a browser.
 type PageFlags struct {
-	Page bool `group:"The page" help:"Serve a page on which the same match runs by two to five strategies side by side, on a network that you make worse, with you as one of the players. It needs nothing from outside, and no other computer reaches it."`
+	Page bool `group:"The page" help:"Serve a page on which the same match runs by two to five strategies side by side. You are one of the players, and you change the network. It needs nothing from outside, and no other computer reaches it."`
 	app.BrowseFlags
 }
 
-// Check refuses what is only for the page.
+// Check rejects flags that need --page.
 func (v *PageFlags) Check() error { return v.BrowseFlags.Check(v.Page) }
 
 // Serve serves the page until Ctrl-C.
@@ -63,7 +63,7 @@ func (v *Verb) page(a *app.App) error {
 	return v.PageFlags.Serve(a, s)
 }
 
-// What the flags of the table are if they are not given.
+// The defaults of the table's flags.
 const (
 	usualFor      = time.Minute
 	usualSettling = 5 * time.Second

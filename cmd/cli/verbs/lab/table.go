@@ -12,7 +12,7 @@ import (
 	"tendon/net/lab"
 )
 
-// labTables returns what players see, what it costs, and what became of the gates.
+// labTables returns the tables of the measurements and of the gates.
 func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 	for _, of := range labColumns {
 		tables = append(tables, labTable(r, of.title, of.caption, of.columns))
@@ -27,16 +27,16 @@ func labTables(r *lab.Report, verdicts []lab.Verdict) (tables []table.Writer) {
 	return tables
 }
 
-// reportJSON returns the whole report, to be read by programs.
+// reportJSON returns the report and the verdicts as JSON.
 func reportJSON(r *lab.Report, verdicts []lab.Verdict) ([]byte, error) {
 	text, err := json.MarshalIndent(app.Fields{"report": r, "gates": verdicts}, "", "\t")
 	return append(text, '\n'), err
 }
 
-// absent stands where nothing of the kind was there to be measured.
+// absent stands for a value that was not measured.
 const absent = "–"
 
-// figure returns a figure, or that there is none.
+// figure returns a figure, or absent.
 func figure(there bool, format string, values ...any) string {
 	if !there {
 		return absent
@@ -44,7 +44,7 @@ func figure(there bool, format string, values ...any) string {
 	return fmt.Sprintf(format, values...)
 }
 
-// failures says why matches were not measured.
+// failures returns the reasons why matches were not measured.
 func failures(r *lab.Report) (text string) {
 	for i := range r.Results {
 		if x := &r.Results[i]; x.Failed != "" {
@@ -65,7 +65,7 @@ var labColumns = []struct {
 	title, caption string
 	columns        []labColumn
 }{
-	{"when it is seen", "medians, in ms; shown, confirmed: from the input that changed; age: of what is shown, behind the server's time", []labColumn{
+	{"when it is seen", "medians, in ms; shown, confirmed: from the input that changed; age: of the picture, behind the server's time", []labColumn{
 		{"shown (p95, p99)", func(x *lab.Result) string {
 			return figure(x.Display.N > 0, "%.0f (%.0f, %.0f)", x.Display.P50, x.Display.P95, x.Display.P99)
 		}},
@@ -99,7 +99,7 @@ var labColumns = []struct {
 		{"rough %", func(x *lab.Result) string { return figure(x.Paces > 0, "%.1f", x.Roughness) }},
 		{"hits %", func(x *lab.Result) string { return figure(x.Predicts, "%.0f", x.Hits) }},
 	}},
-	{"what is hit", "of lines fired at others and beside them, those that meet on the server whom they meet on the screen; views: how old they are when the server uses them; back: how long ago, in ms, who is hit was there: the longest that anybody can have been behind cover", []labColumn{
+	{"what is hit", "agree: lines fired at other players and beside them that hit the same on the server and on the screen; views: their age when the server uses them; back: how far the server looks back for a hit, in ms: the longest that a player hit can have been behind cover", []labColumn{
 		{"lines", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%d", x.Shots.N) }},
 		{"agree %", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%.1f", x.Shots.Agree) }},
 		{"within the cap", func(x *lab.Result) string { return figure(x.Shots.N > 0, "%d", x.Shots.InCap) }},
@@ -111,10 +111,10 @@ var labColumns = []struct {
 			return figure(x.Shots.Past.N > 0, "%.0f (%.0f)", x.Shots.Past.P50, x.Shots.Past.P99)
 		}},
 	}},
-	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, made up: share of inputs; wait: of an entity that changed, to be told of", []labColumn{
+	{"what it sends", "of one client, in kbit/s; wire: estimated, with all headers; late, substituted: share of inputs; wait: of a changed entity for its update", []labColumn{
 		{"RTT ms", func(x *lab.Result) string { return fmt.Sprintf("%.0f", x.RTT) }},
 		{"late %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Late) }},
-		{"made up %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Substituted) }},
+		{"substituted %", func(x *lab.Result) string { return fmt.Sprintf("%.2f", x.Substituted) }},
 		{"up (wire, most)", func(x *lab.Result) string {
 			return fmt.Sprintf("%.1f (%.0f, %.0f)", x.Up.Payload, x.Up.Wire, x.Up.Most)
 		}},
@@ -166,7 +166,7 @@ func labTable(r *lab.Report, title, caption string, columns []labColumn) table.W
 	return t
 }
 
-// gateTable says what became of the gates.
+// gateTable returns the table of the verdicts.
 func gateTable(verdicts []lab.Verdict) table.Writer {
 	t := app.NewTable("gates")
 	t.AppendHeader(table.Row{"strategy", "net", "measure", "at most", "is", ""})
@@ -175,7 +175,7 @@ func gateTable(verdicts []lab.Verdict) table.Writer {
 		word, value := "met", fmt.Sprintf("%.4g", v.Value)
 		switch {
 		case v.Empty:
-			word, value = "not judged: nothing of the kind was there", absent
+			word, value = "not judged: no value was measured", absent
 		case !v.Met && v.Known != nil:
 			word = fmt.Sprintf("missed, best %.3g: %s", v.Known.Best, v.Known.Reason)
 		case !v.Met && v.Measure.Premise() != "":
@@ -189,7 +189,7 @@ func gateTable(verdicts []lab.Verdict) table.Writer {
 	return t
 }
 
-// missedGates says which gates are missed that no reason is known for, "" for none.
+// missedGates names the gates that are missed without a known reason, "" for none.
 func missedGates(verdicts []lab.Verdict) string {
 	var list []string
 	for i := range verdicts {

@@ -15,9 +15,9 @@ import (
 	"tendon/systems/verify"
 )
 
-// A state that is sent to somebody who plays is some ticks old when he loads it, and he has heard since of what happened
-// in those. He must not hear of it once more, as a score that is counted twice.
-func TestWhoIsSentAStateHearsOfNothingTwice(t *testing.T) {
+// A state that a playing client loads is some ticks old, and the client has reported the events of those ticks. It must
+// not report them again.
+func TestResyncReportsNoEventTwice(t *testing.T) {
 	for _, s := range []systems.Strategy{relay.Strategy, lockstep.Strategy, verify.Strategy, predict.Strategy, reckon.Strategy} {
 		for _, profile := range []string{"P2", "P3", "P5"} {
 			t.Run(s.Name+"/"+profile, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestWhoIsSentAStateHearsOfNothingTwice(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i := range 4 {
-					r.Net.At(time.Duration(5+5*i)*time.Second, func() { r.accused = 1 })
+					r.Net.At(time.Duration(5+5*i)*time.Second, func() { r.desynced = 1 })
 				}
 				r.Net.Every(r.Clients[1].Node(), 0, 9, func(int64, simnet.Time) {
 					if r.Clients[1].Live() {
@@ -43,14 +43,14 @@ func TestWhoIsSentAStateHearsOfNothingTwice(t *testing.T) {
 				r.Run(3 * time.Second)
 				resyncs := uint64(0)
 				for i, c := range r.Clients {
-					r.state[i].ear.finish()
+					r.state[i].effects.finish()
 					resyncs += c.Core.Stats().Resyncs
 				}
 				for _, w := range r.wrong {
 					t.Error(w)
 				}
-				if err := r.Err(); err != nil || resyncs != 4 || r.tally.Told.Facts < 60 {
-					t.Errorf("%v, %d states were sent to who plays, %d facts told", err, resyncs, r.tally.Told.Facts)
+				if err := r.Err(); err != nil || resyncs != 4 || r.counts.Replication.Events < 60 {
+					t.Errorf("%v, %d states were sent to playing clients, %d events reported", err, resyncs, r.counts.Replication.Events)
 				}
 			})
 		}

@@ -11,33 +11,33 @@ import (
 	"tendon/systems/verify"
 )
 
-// The halves of clients, each with a witness of what passes between it and its client. Each is of the half's own type,
-// since tests and views ask halves for more than systems.Client has.
+// The halves of clients, each with a monitor of its calls. Each embeds the half's own type, since tests and views use
+// methods that systems.Client does not have.
 type (
 	relaying struct {
 		*relay.Client
-		w *witness
+		w *monitor
 	}
 	stepping struct {
 		*lockstep.Client
-		w *witness
+		w *monitor
 	}
 	verifying struct {
 		*verify.Client
-		w *witness
+		w *monitor
 	}
 	predicting struct {
 		*predict.Client
-		w *witness
+		w *monitor
 	}
 	reckoning struct {
 		*reckon.Client
-		w *witness
+		w *monitor
 	}
 )
 
-// with returns the half with a witness.
-func with(w *witness, half systems.Client) systems.Client {
+// with returns the half with a monitor.
+func with(w *monitor, half systems.Client) systems.Client {
 	w.half = half
 	switch h := half.(type) {
 	case *relay.Client:
@@ -53,16 +53,16 @@ func with(w *witness, half systems.Client) systems.Client {
 		w.refused = func() uint64 { return h.Counts().Refused }
 		return &reckoning{h, w}
 	}
-	panic("swarm: a half of a strategy that is not known here: give it a witness")
+	panic("swarm: a half of a strategy that is not known here: give it a monitor")
 }
 
 func (h *relaying) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	h.w.ear.loads(h.World().Tick())
+	h.w.effects.stateLoaded(h.World().Tick())
 	h.Client.Load(now, serverTick, rtt)
 }
 
 func (h *stepping) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	h.w.ear.loads(h.World().Tick())
+	h.w.effects.stateLoaded(h.World().Tick())
 	h.Client.Load(now, serverTick, rtt)
 }
 
@@ -70,17 +70,17 @@ func (h *stepping) Frame(now systems.Time) {
 	live := h.Live()
 	h.Client.Frame(now)
 	if !live {
-		h.w.ear.caught = h.Stats().Confirmed
+		h.w.effects.caught = h.Stats().Confirmed
 	}
 }
 
 func (h *verifying) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	h.w.ear.loads(h.World().Tick())
+	h.w.effects.stateLoaded(h.World().Tick())
 	h.Client.Load(now, serverTick, rtt)
 }
 
 func (h *predicting) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	h.w.ear.loads(h.World().Tick())
+	h.w.effects.stateLoaded(h.World().Tick())
 	h.Client.Load(now, serverTick, rtt)
 }
 
@@ -103,7 +103,7 @@ func (h *predicting) Receive(ch systems.Channel, message []byte, now systems.Tim
 }
 
 func (h *reckoning) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
-	h.w.ear.loads(h.World().Tick())
+	h.w.effects.stateLoaded(h.World().Tick())
 	h.Client.Load(now, serverTick, rtt)
 }
 
@@ -118,21 +118,21 @@ func (h *reckoning) Frame(now systems.Time) {
 	h.Client.Frame(now)
 }
 
-// accuser is a server's half that says of a client what no honest half says: that it needs an image.
-type accuser struct {
+// desyncReporter is a server's half that reports a desync of a client without a reason.
+type desyncReporter struct {
 	systems.FullServer
 	*run
 }
 
-func (a *accuser) Desynced(f func(systems.Peer)) {
+func (a *desyncReporter) Desynced(f func(systems.Peer)) {
 	a.FullServer.Desynced(f)
-	if a.accused == 0 {
+	if a.desynced == 0 {
 		return
 	}
 	for _, p := range a.Room.AppendPeers(nil) {
-		if p.Identity.ClientID == a.accused && p.State == "playing" {
+		if p.Identity.ClientID == a.desynced && p.State == "playing" {
 			f(p.Peer)
-			a.accused = 0
+			a.desynced = 0
 		}
 	}
 }
