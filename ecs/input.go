@@ -24,6 +24,8 @@ type AnyInput interface {
 	// Clean returns an input without bytes that no Go program could have stored. Every input from a wire or a file
 	// passes through it.
 	Clean(in InputBytes) InputBytes
+	// Valid reports whether Clean leaves an input as it is.
+	Valid(in InputBytes) bool
 	// Predict returns the predicted input of the tick after the one in which the player's input was last.
 	Predict(last InputBytes) InputBytes
 	// MergeLate returns next with the presses of an input that arrived after its own tick.

@@ -62,7 +62,7 @@ func (s *echoServer) receive(m systems.Message) error {
 	}
 	var in ecs.InputBytes
 	copy(in[:], m.Body[1:])
-	if p.Seat < 0 || len(m.Body) != 1+s.Game.Input.Size() || s.Game.Input.Clean(in) != in {
+	if p.Seat < 0 || len(m.Body) != 1+s.Game.Input.Size() || !s.Game.Input.Valid(in) {
 		return errEcho
 	}
 	s.inputs[p.Seat] = in

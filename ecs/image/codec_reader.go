@@ -178,8 +178,7 @@ func (im *Image) checkInputs(row []byte) error {
 	for i := range 2 * g.MaxPlayers {
 		var in InputBytes
 		copy(in[:], row[i*size:(i+1)*size])
-		clean := in
-		if clean = g.Input.Clean(clean); clean != in {
+		if !g.Input.Valid(in) {
 			return fmt.Errorf("the input of player %d has bytes that no program could have stored", i%g.MaxPlayers)
 		}
 	}

@@ -49,6 +49,13 @@ func (t *InputType) Clean(in InputBytes) InputBytes {
 	return in
 }
 
+// Valid reports whether Clean leaves an input as it is.
+func (t *InputType) Valid(in InputBytes) bool {
+	size := t.layout.size
+	_, ok := t.layout.checkRow(in[:size])
+	return ok && isZero(in[size:])
+}
+
 // Predict returns the predicted input of the tick after the one in which the player's input was last.
 func (t *InputType) Predict(last InputBytes) InputBytes {
 	if t.predict != nil {

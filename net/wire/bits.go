@@ -1,5 +1,7 @@
 package wire
 
+import "encoding/binary"
+
 // A BitWriter appends values bit by bit, the least significant bit first, into bytes that are filled from their least
 // significant bit. The last byte is padded with zero bits. Like [Writer] it has a limit in bytes and its first overflow
 // sticks.
@@ -40,15 +42,16 @@ func (w *BitWriter) Bits(v uint64, n int) {
 	if w.err != nil {
 		return
 	}
-	for n > 0 {
-		if w.used == 0 {
-			w.buf = append(w.buf, 0)
-		}
-		take := min(8-w.used, n)
-		w.buf[len(w.buf)-1] |= byte(v<<w.used) & byte(0xFF>>(8-w.used-take))
-		v >>= take
-		n -= take
-		w.used = (w.used + take) & 7
+	used := w.used
+	w.used = (used + n) & 7
+	if used > 0 {
+		w.buf[len(w.buf)-1] |= byte(v << used)
+		v >>= 8 - used
+		n -= 8 - used
+	}
+	for ; n > 0; n -= 8 {
+		w.buf = append(w.buf, byte(v))
+		v >>= 8
 	}
 }
 
@@ -98,6 +101,12 @@ func (r *BitReader) Bits(n int) uint64 {
 	if n > r.Len() {
 		r.fail(ErrShort)
 		return 0
+	}
+	if len(r.buf) >= 8 && n <= 56 {
+		v := binary.LittleEndian.Uint64(r.buf) >> r.used & (1<<n - 1)
+		r.used += n
+		r.buf, r.used = r.buf[r.used>>3:], r.used&7
+		return v
 	}
 	var v uint64
 	for at := 0; at < n; {

@@ -62,7 +62,7 @@ func (c *Codec) check(before []ecs.InputBytes, t *Tick) error {
 		return fmt.Errorf("%w: tick %d has %d inputs and %d orders, want at most %d and %d", ErrUse, t.Tick, len(t.Inputs), len(t.Orders), c.players, MaxOrders)
 	}
 	for p := range t.Inputs {
-		if in := &t.Inputs[p]; (p >= len(before) || *in != before[p]) && !c.clean(in) {
+		if in := &t.Inputs[p]; (p >= len(before) || *in != before[p]) && !c.game.Input.Valid(*in) {
 			return fmt.Errorf("%w: tick %d: the input of player %d has padding that is set or a boolean above 1: apply Input.Clean", ErrUse, t.Tick, p)
 		}
 	}
@@ -76,9 +76,6 @@ func (c *Codec) check(before []ecs.InputBytes, t *Tick) error {
 	}
 	return nil
 }
-
-// clean reports whether an input is as Input.Clean returns it.
-func (c *Codec) clean(in *ecs.InputBytes) bool { return c.game.Input.Clean(*in) == *in }
 
 // AppendTick appends the code of a tick that a Writer accepts. before holds the inputs of the tick before.
 func (c *Codec) AppendTick(dst []byte, before []ecs.InputBytes, t *Tick) []byte {
@@ -193,7 +190,7 @@ func (c *Codec) readInputs(r *wire.Reader, inputs []ecs.InputBytes) {
 			}
 			in[i] = now
 		}
-		if !c.clean(in) {
+		if !c.game.Input.Valid(*in) {
 			r.Fail(errUnclean)
 			return
 		}

@@ -60,7 +60,7 @@ func (c *Client) startFrom(h *syncHead, r *wire.BitReader) (known, ok bool) {
 		c.incoming.key = append(c.incoming.key[:0], c.incoming.before...)
 		clear(c.incoming.key)
 		for p := range c.incoming.key {
-			if !code.ReadChange(r, &c.incoming.key[p], c.Game) {
+			if _, ok := code.ReadChange(r, &c.incoming.key[p], c.Game); !ok {
 				return false, false
 			}
 		}

@@ -117,11 +117,11 @@ func (f *frame) read(r *wire.BitReader, before []ecs.InputBytes, game *ecs.Game)
 	}
 	differs := false
 	for p := range f.inputs {
-		expected := f.inputs[p]
-		if !code.ReadChange(r, &f.inputs[p], game) {
+		changed, ok := code.ReadChange(r, &f.inputs[p], game)
+		if !ok {
 			return codedWrong, 0
 		}
-		differs = differs || f.inputs[p] != expected
+		differs = differs || changed
 	}
 	if !r.Bool() {
 		if !differs {

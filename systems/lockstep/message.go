@@ -122,7 +122,7 @@ func (m *opsMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error {
 			o.target, m.text, ok = readAction(&bits, m.text)
 			o.payload = m.text[from:len(m.text):len(m.text)]
 		} else {
-			ok = code.ReadChange(&bits, &in, game)
+			_, ok = code.ReadChange(&bits, &in, game)
 			o.in = in
 		}
 		if !ok {

@@ -105,7 +105,8 @@ func (s *stamped) read(message []byte, game *ecs.Game) error {
 	ok := int(s.player) < game.MaxPlayers
 	switch {
 	case s.input:
-		ok = code.ReadChange(&bits, &s.in, game) && ok
+		_, valid := code.ReadChange(&bits, &s.in, game)
+		ok = ok && valid
 	case s.order.Kind == image.OrderGame:
 		var whole bool
 		s.order.Entity, s.order.Payload, whole = readAction(&bits, nil)

@@ -151,7 +151,7 @@ func (v *vector) decodeSync(game *ecs.Game) (text string, err error) {
 	f := newFrame(game)
 	if h.key {
 		for p := range f.inputs {
-			if !code.ReadChange(&bits, &f.inputs[p], game) {
+			if _, ok := code.ReadChange(&bits, &f.inputs[p], game); !ok {
 				return "", ErrMessage
 			}
 		}

@@ -118,7 +118,7 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	m.done = m.done[:0]
 	var e entry
 	for range count {
-		if !code.ReadChange(&bits, &e.in, game) || !readView(&bits, &e.view, near) {
+		if _, ok := code.ReadChange(&bits, &e.in, game); !ok || !readView(&bits, &e.view, near) {
 			return ErrMessage
 		}
 		m.done = append(m.done, e)

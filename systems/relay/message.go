@@ -162,11 +162,11 @@ func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 	}
 	differs := false
 	for p := range t.inputs {
-		expected := t.inputs[p]
-		if !code.ReadChange(r, &t.inputs[p], game) {
+		changed, ok := code.ReadChange(r, &t.inputs[p], game)
+		if !ok {
 			return false
 		}
-		differs = differs || t.inputs[p] != expected
+		differs = differs || changed
 	}
 	if r.Bool() {
 		if t.altered = image.PlayerSet(r.Bits(len(t.inputs))); t.altered == 0 {

@@ -99,8 +99,7 @@ func (c *Command) read(r *wire.Reader, game *ecs.Game) error {
 	switch c.Kind = CommandKind(r.U8()); c.Kind {
 	case CommandInput:
 		copy(c.Input[:], r.Bytes(game.Input.Size()))
-		clean := c.Input
-		if clean = game.Input.Clean(clean); clean != c.Input {
+		if !game.Input.Valid(c.Input) {
 			r.Fail(ErrMessage)
 		}
 	case CommandOrder:

@@ -28,24 +28,21 @@ func AppendChange(w *wire.BitWriter, expected, in *ecs.InputBytes, size int) (bi
 // WorstChange returns the most bits that AppendChange takes.
 func WorstChange(size int) int { return 1 + 9*size }
 
-// ReadChange is the inverse of AppendChange; in holds the predicted input and becomes the real one. ok is false for a code
-// that AppendChange does not write, and for an input that no program could have stored.
-func ReadChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (ok bool) {
+// ReadChange is the inverse of AppendChange; in holds the predicted input and becomes the real one. changed reports whether
+// they differ. ok is false for a code that AppendChange does not write, and for an input that no program could have stored.
+func ReadChange(r *wire.BitReader, in *ecs.InputBytes, game *ecs.Game) (changed, ok bool) {
 	if !r.Bool() {
-		return true
+		return false, true
 	}
-	differs := false
 	for i := range game.Input.Size() {
 		if !r.Bool() {
 			continue
 		}
 		b := byte(r.Bits(8))
 		if b == in[i] {
-			return false
+			return changed, false
 		}
-		in[i], differs = b, true
+		in[i], changed = b, true
 	}
-	clean := *in
-	clean = game.Input.Clean(clean)
-	return differs && clean == *in
+	return changed, changed && game.Input.Valid(*in)
 }

@@ -43,7 +43,7 @@ func ReadWindow(dst []ecs.InputBytes, r *wire.Reader, game *ecs.Game) (list []ec
 	bits := wire.NewBitReader(r.Rest())
 	var in ecs.InputBytes
 	for range n {
-		if !code.ReadChange(&bits, &in, game) {
+		if _, ok := code.ReadChange(&bits, &in, game); !ok {
 			return dst, false
 		}
 		dst = append(dst, in)
