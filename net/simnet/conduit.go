@@ -2,21 +2,23 @@ package simnet
 
 import "time"
 
-// headerBytes is what IPv4 and UDP add to each packet on the wire.
-const headerBytes = 28
+const (
+	headerBytes = 28   // IPv4 and UDP, of each packet on the wire
+	maxInFlight = 4096 // packets under way in one direction; more are dropped, and Send refuses datagrams
+)
 
 // conduit is one direction of a link, on either floor. For each packet that is sent it returns the arrival times: none,
 // one or two. It holds no packet and reads no clock.
 //
 // Times passed in never fall; the answer depends on the seed, the path and the packets before, and on nothing else.
 type conduit struct {
-	path  Path
-	seed  uint64
-	dice  dice
-	loss  chance
-	twin  chance
-	late  chance
-	burst burstChain
+	path   Path
+	seed   uint64
+	dice   dice
+	loss   chance
+	outage chance // of each packet in an outage to be lost
+	twin   chance
+	late   chance
 
 	weather  weather
 	walkSeed uint64 // the same for both directions of a link
@@ -24,23 +26,15 @@ type conduit struct {
 	busyUntil   Time // when the bandwidth has sent all that is queued
 	lastArrival Time // of an ordered path
 	traceNext   int
-	inFlight    int // copies on the way; its owner counts them
-	limit       int // of inFlight; more packets are dropped
+	inFlight    int // copies on the way; its owner counts them, and drops packets above maxInFlight
 	blocked     int // partitions that hold now
 	Counters    Counters
-}
-
-// burstChain is the Gilbert–Elliott chain that steps from packet to packet.
-type burstChain struct {
-	enter, leave, loss chance
-	bad                bool
 }
 
 // Counters says what became of the packets of one direction. A message of the reliable channel is one or more packets
 // (segments), each sent until it is acknowledged.
 type Counters struct {
 	Packets    uint64 // given to the path, first or again, acknowledgements included
-	Bytes      uint64 // of those, headers included
 	Delivered  uint64 // taken by the receiver, twins included
 	Lost       uint64 // by Loss or by Burst
 	Tail       uint64 // dropped: no room in the bandwidth's queue, or too many in flight
@@ -50,18 +44,15 @@ type Counters struct {
 	Duplicated uint64 // twins made by Duplicate or by a Rule
 	Reordered  uint64 // delayed by Reorder or by a Rule
 
-	Messages  uint64 // handed to the receiver's OnMessage
-	Refused   uint64 // messages that Send refused with ErrFull
-	Segments  uint64 // packets of the reliable channel, first and again
-	Resent    uint64 // of those, again
+	Resent    uint64 // segments sent again
 	Repeated  uint64 // segments that arrived again, or after a reset
 	Discarded uint64 // segments thrown away by a crash, a restart or Reconnect
 }
 
 // newConduit makes the direction from → to. The seeds depend on the two ends alone, so a link that is added does not
 // shift the others.
-func newConduit(root, from, to uint64, limit uint32) conduit {
-	c := conduit{walkSeed: mix(root, mix(min(from, to), max(from, to))), limit: int(limit)}
+func newConduit(root, from, to uint64) conduit {
+	c := conduit{walkSeed: mix(root, mix(min(from, to), max(from, to)))}
 	c.reseed(mix(root, mix(from, to)))
 	return c
 }
@@ -84,10 +75,9 @@ func (c *conduit) set(p Path) {
 		c.busyUntil = 0 // another bottleneck, with an empty queue
 	}
 	c.loss, c.twin, c.late = chanceOf(p.Loss), chanceOf(p.Duplicate), chanceOf(p.Reorder)
-	c.burst.enter, c.burst.leave, c.burst.loss = chanceOf(p.Burst.Enter), chanceOf(p.Burst.Leave), chanceOf(p.Burst.Loss)
+	c.outage = chanceOf(p.Burst.Loss)
 	c.traceNext = 0
 	if p.Burst != old.Burst || p.Walk != old.Walk {
-		c.burst.bad = false
 		c.weather.reset(c.seed, c.walkSeed, &c.path)
 	}
 }
@@ -102,17 +92,16 @@ type outcome struct {
 func (c *conduit) pass(now Time, size int) outcome {
 	size += headerBytes
 	c.Counters.Packets++
-	c.Counters.Bytes += uint64(size)
 	if c.blocked > 0 {
 		c.Counters.Cut++
 		return outcome{}
 	}
 	sent, ok := c.queue(now, size)
-	if !ok || c.inFlight >= c.limit {
+	if !ok || c.inFlight >= maxInFlight {
 		c.Counters.Tail++
 		return outcome{}
 	}
-	if c.loses(now) {
+	if c.weather.outage(now) && c.dice.hit(c.outage) || c.dice.hit(c.loss) {
 		c.Counters.Lost++
 		return outcome{}
 	}
@@ -160,20 +149,6 @@ func (c *conduit) queue(now Time, size int) (Time, bool) {
 	return c.busyUntil, true
 }
 
-func (c *conduit) loses(now Time) bool {
-	if c.burst.enter > 0 {
-		change := c.burst.enter
-		if c.burst.bad {
-			change = c.burst.leave
-		}
-		if c.dice.hit(change) {
-			c.burst.bad = !c.burst.bad
-		}
-	}
-	bad := c.burst.bad || c.weather.outage(now)
-	return bad && c.dice.hit(c.burst.loss) || c.dice.hit(c.loss)
-}
-
 // travel draws one arrival of a packet whose last byte left at sent.
 func (c *conduit) travel(now, sent Time) Time {
 	delay := c.path.Delay
@@ -192,17 +167,4 @@ func (c *conduit) travel(now, sent Time) Time {
 		c.traceNext = (c.traceNext + 1) % len(j.Trace)
 	}
 	return sent + max(0, delay)
-}
-
-// add sums the counters that a shaper keeps.
-func (c *Counters) add(o *Counters) {
-	c.Packets += o.Packets
-	c.Bytes += o.Bytes
-	c.Delivered += o.Delivered
-	c.Lost += o.Lost
-	c.Tail += o.Tail
-	c.Cut += o.Cut
-	c.Overrun += o.Overrun
-	c.Duplicated += o.Duplicated
-	c.Reordered += o.Reordered
 }

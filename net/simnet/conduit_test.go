@@ -10,7 +10,7 @@ import (
 
 // conduitOf is one direction with the given path.
 func conduitOf(seed uint64, p Path) *conduit {
-	c := newConduit(seed, 1, 2, math.MaxInt32)
+	c := newConduit(seed, 1, 2)
 	c.set(p)
 	return &c
 }
@@ -85,14 +85,6 @@ func lossRuns(sample []time.Duration) (lost, runs int) {
 		}
 	}
 	return lost, runs
-}
-
-// Gilbert–Elliott per packet: the bad share is enter/(enter+leave), a bad run is 1/leave packets long.
-func TestABurstPerPacketHasItsShareAndItsLength(t *testing.T) {
-	sample := delays(conduitOf(1, Path{Burst: Burst{Enter: 0.01, Leave: 0.1, Loss: 1}}), packets)
-	lost, runs := lossRuns(sample)
-	near(t, "share of lost packets", float64(lost)/packets, 0.01/0.11, 0.008)
-	near(t, "mean run of losses", float64(lost)/float64(runs), 10, 0.8)
 }
 
 // P8 in a hurry: one outage per 5 s of good time, of 250 ms in the mean.
@@ -232,7 +224,7 @@ func TestABandwidthSpacesPacketsAndDropsTheTail(t *testing.T) {
 // ways.
 func TestTheWalkOfP7WandersInItsBoundsAndInStepBothWays(t *testing.T) {
 	p := profile(t, "P7")
-	up, down := newConduit(1, 1, 2, 1), newConduit(1, 2, 1, 1)
+	up, down := newConduit(1, 1, 2), newConduit(1, 2, 1)
 	up.set(p.Up)
 	down.set(p.Down)
 	up.reseed(99) // other luck, the same weather
@@ -322,11 +314,9 @@ func TestAProfileOutOfRangeIsRefusedByTheNameOfTheField(t *testing.T) {
 		"QueueBytes":           {QueueBytes: -1},
 		"Walk.Min":             {Walk: Walk{Min: 5, Max: 5, StepPerSecond: 1}},
 		"Walk.StepPerSecond":   {Walk: Walk{Max: 5}},
-		"Burst.Leave":          {Burst: Burst{Enter: 0.1, Loss: 1}},
 		"Burst.Stay":           {Burst: Burst{EnterPerSecond: 1, Loss: 1}},
-		"Burst.Loss":           {Burst: Burst{Enter: 0.1, Leave: 1}},
+		"Burst.Loss":           {Burst: Burst{EnterPerSecond: 1, Stay: second}},
 		"Burst.EnterPerSecond": {Burst: Burst{EnterPerSecond: math.Inf(1), Stay: second, Loss: 1}},
-		"Burst has both":       {Burst: Burst{Enter: 0.1, EnterPerSecond: 1, Stay: second, Loss: 1}},
 	} {
 		q := Profile{Name: "mine", Down: p}
 		if err := q.Validate(); err == nil || !strings.Contains(err.Error(), "Down."+field+" ") {

@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -16,89 +17,67 @@ var ErrAddress = errors.New("simnet: unusable address")
 // firstEphemeral begins the ports that Listen gives out for port 0.
 const firstEphemeral = 49152
 
-// DatagramNet is the datagram floor: hosts with addresses, routes between hosts, and sockets. Its methods may be called
-// from any goroutine.
+// DatagramNet simulates UDP: hosts with addresses, routes between hosts, and sockets. Its methods may be called from any
+// goroutine.
 //
-// Make it inside the synctest bubble that uses it, and Close it there. Runs of the same seed lose and delay the same
-// packets of each direction. The scheduler decides the order of packets that several goroutines send at the same
-// instant in the same direction.
+// Make it inside the synctest bubble that uses it, and Close it there. Runs of the same seed and the same order of hosts
+// lose and delay the same packets of each direction. The scheduler decides the order of packets that several goroutines
+// send at the same instant in the same direction.
 type DatagramNet struct {
-	shaper *shaper[destination]
-	config Config
+	*realtime
 
-	// Guarded by shaper.mu, as is all of every PacketConn.
-	sockets map[netip.AddrPort]*PacketConn
-	lanes   map[hosts]*lane
+	// Guarded by mu, as is all of every PacketConn. Each host is a node.
+	sockets   map[netip.AddrPort]*PacketConn
+	nodes     map[netip.Addr]NodeID
+	addresses []netip.Addr // by NodeID
+	buffer    []byte       // of a packet with its ports
 }
 
-type hosts struct{ from, to netip.Addr }
-
-type destination struct{ from, to netip.AddrPort }
+// portBytes is what a packet begins with inside the network: the ports of its sender and its receiver.
+const portBytes = 4
 
 // NewDatagramNet makes an empty network whose time starts now.
 func NewDatagramNet(c Config) *DatagramNet {
-	c.applyDefaults()
-	n := &DatagramNet{config: c, sockets: map[netip.AddrPort]*PacketConn{}, lanes: map[hosts]*lane{}}
-	n.shaper = newShaper(n.arrive)
-	return n
+	return &DatagramNet{realtime: newRealtime(c), sockets: map[netip.AddrPort]*PacketConn{}, nodes: map[netip.Addr]NodeID{}}
 }
 
 // Route lays a link between two hosts, or changes the one that is there: p.Up carries what client sends to server.
 // Hosts without a route do not reach each other; a host reaches itself at once.
 func (n *DatagramNet) Route(client, server netip.Addr, p Profile) error {
-	if err := p.Validate(); err != nil {
-		return err
-	}
 	client, server = client.Unmap(), server.Unmap()
 	if client == server || !client.IsValid() || !server.IsValid() {
 		return fmt.Errorf("%w: no route from %v to %v", ErrAddress, client, server)
 	}
-	n.shaper.mu.Lock()
-	defer n.shaper.mu.Unlock()
-	n.lane(hosts{client, server}).set(p.Up)
-	n.lane(hosts{server, client}).set(p.Down)
-	return nil
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	a, b := n.node(client), n.node(server)
+	if n.network.node(a).route(b) >= 0 {
+		return n.network.SetProfile(a, b, p)
+	}
+	return n.network.Connect(a, b, p)
 }
 
-// lane returns the direction between two hosts, a new one if there is none.
-func (n *DatagramNet) lane(h hosts) *lane {
-	l := n.lanes[h]
-	if l == nil {
-		l = &lane{conduit: newConduit(n.config.Seed, hostSeed(h.from), hostSeed(h.to), n.config.InFlight), id: uint64(len(n.lanes))}
-		n.lanes[h] = l
+// node returns the node of a host, a new one for a new host.
+func (n *DatagramNet) node(host netip.Addr) NodeID {
+	id, ok := n.nodes[host]
+	if !ok {
+		id = n.network.AddNode(Clock{})
+		n.nodes[host] = id
+		n.addresses = append(n.addresses, host)
+		n.network.OnMessage(id, func(from NodeID, _ Channel, packet []byte, _ Time) { n.deliver(n.addresses[from], host, packet) })
 	}
-	return l
-}
-
-func hostSeed(a netip.Addr) (seed uint64) {
-	for _, b := range a.As16() {
-		seed = mix(seed, uint64(b))
-	}
-	return seed
+	return id
 }
 
 // Block cuts the direction between two hosts that have a route, or opens it.
 func (n *DatagramNet) Block(from, to netip.Addr, blocked bool) {
-	n.shaper.mu.Lock()
-	defer n.shaper.mu.Unlock()
-	l := n.lanes[hosts{from.Unmap(), to.Unmap()}]
-	if l == nil {
-		panic(fmt.Sprintf("simnet: there is no route from %v to %v; call Route first", from, to))
-	}
-	l.blocked = 0
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	d := n.network.direction(n.node(from.Unmap()), n.node(to.Unmap()))
+	d.blocked = 0
 	if blocked {
-		l.blocked = 1
+		d.blocked = 1
 	}
-}
-
-// Counters returns the counters of one direction. Messages, Segments and what follows them stay zero on this floor.
-func (n *DatagramNet) Counters(from, to netip.Addr) Counters {
-	n.shaper.mu.Lock()
-	defer n.shaper.mu.Unlock()
-	if l := n.lanes[hosts{from.Unmap(), to.Unmap()}]; l != nil {
-		return l.Counters
-	}
-	return Counters{}
 }
 
 // Listen opens a socket. Its host must be a single one, as 10.0.0.1; port 0 means any free port.
@@ -107,9 +86,9 @@ func (n *DatagramNet) Listen(addr netip.AddrPort) (*PacketConn, error) {
 	if !host.IsValid() || host.IsUnspecified() || host.IsMulticast() {
 		return nil, fmt.Errorf("%w: %v is not a host's", ErrAddress, addr)
 	}
-	n.shaper.mu.Lock()
-	defer n.shaper.mu.Unlock()
-	if n.shaper.closed {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
 		return nil, fmt.Errorf("%w: the network is closed", ErrAddress)
 	}
 	addr = netip.AddrPortFrom(host, addr.Port())
@@ -124,39 +103,41 @@ func (n *DatagramNet) Listen(addr netip.AddrPort) (*PacketConn, error) {
 	if n.sockets[addr] != nil {
 		return nil, fmt.Errorf("%w: %v is in use", ErrAddress, addr)
 	}
-	c := newPacketConn(n, addr)
+	c := &PacketConn{net: n, local: addr}
+	c.arrived.L = &n.mu
 	n.sockets[addr] = c
 	return c, nil
 }
 
 // Close closes the network and all of its sockets. Packets in flight are lost.
 func (n *DatagramNet) Close() {
-	n.shaper.mu.Lock()
-	defer n.shaper.mu.Unlock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	for _, c := range n.sockets {
 		c.close() // the order is of no consequence: nothing is delivered any more
 	}
-	n.shaper.close()
+	n.close()
 }
 
-// send takes a packet from a socket. The lock is held.
-func (n *DatagramNet) send(d destination, payload []byte) {
-	h := hosts{d.from.Addr(), d.to.Addr()}
-	if h.from != h.to && n.lanes[h] == nil {
-		return // no route
+// send takes a packet from a socket. A packet without a route is lost. The lock is held.
+func (n *DatagramNet) send(from, to netip.AddrPort, payload []byte) {
+	n.buffer = binary.BigEndian.AppendUint16(n.buffer[:0], from.Port())
+	n.buffer = binary.BigEndian.AppendUint16(n.buffer, to.Port())
+	n.buffer = append(n.buffer, payload...)
+	a, known := n.nodes[from.Addr()]
+	b, reachable := n.nodes[to.Addr()]
+	if from.Addr() == to.Addr() {
+		n.deliver(from.Addr(), to.Addr(), n.buffer)
+	} else if known && reachable && n.network.node(a).route(b) >= 0 {
+		n.realtime.send(n.network.direction(a, b), n.buffer, portBytes)
 	}
-	n.shaper.send(n.lane(h), d, payload)
 }
 
-// arrive brings a packet to its socket. The lock is held.
-func (n *DatagramNet) arrive(c *conduit, d destination, p *parcel[destination]) {
-	to := n.sockets[d.to]
-	switch {
-	case to == nil:
-		c.Counters.Cut++
-	case !to.file(d.from, p):
-		c.Counters.Overrun++
-	default:
-		c.Counters.Delivered++
+// deliver brings a packet to its socket, if there is one with room. The lock is held.
+func (n *DatagramNet) deliver(from, to netip.Addr, packet []byte) {
+	source := netip.AddrPortFrom(from, binary.BigEndian.Uint16(packet))
+	target := netip.AddrPortFrom(to, binary.BigEndian.Uint16(packet[2:]))
+	if c := n.sockets[target]; c != nil {
+		c.add(source, packet[portBytes:])
 	}
 }

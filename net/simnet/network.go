@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -32,7 +33,6 @@ var (
 	ErrTooLarge = errors.New("simnet: payload larger than the channel takes")
 	ErrFull     = errors.New("simnet: too much is under way on this link")
 	ErrDown     = errors.New("simnet: the sending node has crashed")
-	ErrLinked   = errors.New("simnet: the two ends are connected already; use SetProfile")
 )
 
 // Config sets up a Network or a DatagramNet. Every value of every field is valid; the bounds are asked for when needed,
@@ -42,10 +42,6 @@ type Config struct {
 	// bit.
 	Seed uint64
 
-	// InFlight is the most packets under way in one direction of a link; more are dropped (datagrams: refused by Send
-	// with ErrFull). Zero: 4096.
-	InFlight uint32
-
 	// SocketBuffer is the most packets that wait for a paused node, or for a PacketConn's reader; more are dropped.
 	// Zero: 1024.
 	SocketBuffer uint32
@@ -53,18 +49,6 @@ type Config struct {
 	// ReliableQueue is the most segments of 1128 bytes that the reliable channel holds in one direction until they are
 	// acknowledged; Send refuses more with ErrFull. Zero: 1024. A DatagramNet has no use for it.
 	ReliableQueue uint32
-}
-
-func (c *Config) applyDefaults() {
-	if c.InFlight == 0 {
-		c.InFlight = 4096
-	}
-	if c.SocketBuffer == 0 {
-		c.SocketBuffer = 1024
-	}
-	if c.ReliableQueue == 0 {
-		c.ReliableQueue = 1024
-	}
 }
 
 // Classes of events: at the same time, scripts go before deliveries, deliveries before retransmission timers, and all
@@ -88,6 +72,7 @@ type Network struct {
 	inserted uint64
 	hash     uint64
 	inside   bool // an event is being processed
+	byLink   bool // arrivals of the same time happen in the order of directions, not of Send
 
 	nodes      []node
 	directions []*direction // in pairs: i^1 is the way back of i
@@ -128,7 +113,8 @@ const (
 
 // New makes an empty network at time zero.
 func New(c Config) *Network {
-	c.applyDefaults()
+	c.SocketBuffer = cmp.Or(c.SocketBuffer, 1024)
+	c.ReliableQueue = cmp.Or(c.ReliableQueue, 1024)
 	return &Network{config: c, hash: mix(c.Seed, 0)}
 }
 
@@ -143,7 +129,7 @@ func (n *Network) Connect(client, server NodeID, p Profile) error {
 	}
 	a, b := n.node(client), n.node(server)
 	if a.route(server) >= 0 {
-		return ErrLinked
+		return fmt.Errorf("simnet: nodes %d and %d are connected already; use SetProfile", client, server)
 	}
 	a.routes = setRoute(a.routes, server, n.addDirection(client, server, p.Up))
 	b.routes = setRoute(b.routes, client, n.addDirection(server, client, p.Down))
@@ -152,7 +138,7 @@ func (n *Network) Connect(client, server NodeID, p Profile) error {
 
 func (n *Network) addDirection(from, to NodeID, p Path) int32 {
 	d := &direction{
-		conduit: newConduit(n.config.Seed, uint64(from), uint64(to), n.config.InFlight),
+		conduit: newConduit(n.config.Seed, uint64(from), uint64(to)),
 		index:   uint32(len(n.directions)), from: from, to: to,
 	}
 	d.set(p)
@@ -200,8 +186,7 @@ func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
 	if len(payload) > MaxDatagram {
 		return ErrTooLarge
 	}
-	if d.inFlight >= d.limit {
-		d.Counters.Refused++
+	if d.inFlight >= maxInFlight {
 		return ErrFull
 	}
 	n.trace(traceSend, uint64(d.index), xxhash.Sum64(payload))
@@ -225,7 +210,12 @@ func (n *Network) carry(d *direction, size int, p packet, v verdict) {
 		*slot = p
 		slot.payload = buffer
 		d.inFlight++
-		n.push(at, classArrival, ref, 0)
+		place := n.inserted
+		if n.byLink {
+			place = uint64(d.index)<<40 | d.Counters.Packets
+		}
+		n.inserted++
+		n.queue.push(event{at: at, key: classArrival | place, ref: ref})
 	}
 }
 
@@ -266,7 +256,6 @@ func (n *Network) receive(ref uint32) {
 }
 
 func (n *Network) hand(d *direction, ch Channel, payload []byte) {
-	d.Counters.Messages++
 	n.trace(traceMessage, uint64(d.index)<<1|uint64(Datagram-ch), xxhash.Sum64(payload)) // lowest bit: 1 if reliable
 	to := &n.nodes[d.to]
 	if to.onMessage != nil {
@@ -280,19 +269,17 @@ func (n *Network) Now() Time { return n.now }
 // RunUntil processes all that is due up to and including t, and leaves the clock at t. A t that has passed does
 // nothing.
 func (n *Network) RunUntil(t Time) {
-	n.refuseInside()
+	if n.inside {
+		panic("simnet: RunUntil inside a callback; let the outermost RunUntil process events, and use At for later work")
+	}
 	for len(n.queue) > 0 && n.queue[0].at <= t {
-		n.Step()
+		n.step()
 	}
 	n.now = max(n.now, t)
 }
 
-// Step processes the next event and moves the clock to it. It returns false if there is none.
-func (n *Network) Step() bool {
-	n.refuseInside()
-	if len(n.queue) == 0 {
-		return false
-	}
+// step processes the next event and moves the clock to it.
+func (n *Network) step() {
 	n.inside = true
 	e := n.queue.pop()
 	n.now = e.at
@@ -311,13 +298,6 @@ func (n *Network) Step() bool {
 		n.tick(e)
 	}
 	n.inside = false
-	return true
-}
-
-func (n *Network) refuseInside() {
-	if n.inside {
-		panic("simnet: Step or RunUntil inside a callback; let the outermost RunUntil process events, and use At for later work")
-	}
 }
 
 // push files an event; at is never before now.

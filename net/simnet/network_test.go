@@ -352,9 +352,8 @@ func TestACrashedNodeIsDeafAndStartsOverAfterARestart(t *testing.T) {
 	n, client, server := pair(t, 1, Symmetric("", "", Path{Delay: 50 * ms}))
 	var log []delivery
 	watch(n, &log, client, server)
-	ticks, crashes := 0, 0
+	ticks := 0
 	n.Every(server, 0, 100, func(int64, Time) { ticks++ })
-	n.OnCrash(server, func() { crashes++ })
 	var kept []bool
 	n.OnRestart(server, func(keepDisk bool, now Time) { kept = append(kept, keepDisk) })
 
@@ -373,8 +372,8 @@ func TestACrashedNodeIsDeafAndStartsOverAfterARestart(t *testing.T) {
 	if len(log) != 2 || log[0].text != "arrives after the restart" || log[1].text != "hello again" || log[1].at != 260*ms {
 		t.Errorf("server received %v", log)
 	}
-	if ticks != 201-10 || crashes != 1 || !slices.Equal(kept, []bool{true}) {
-		t.Errorf("%d ticks, %d crashes, disks %v", ticks, crashes, kept)
+	if ticks != 201-10 || !slices.Equal(kept, []bool{true}) {
+		t.Errorf("%d ticks, disks %v", ticks, kept)
 	}
 	if c := n.Counters(client, server); c.Discarded != 1 {
 		t.Errorf("%d segments discarded, want 1", c.Discarded)
@@ -584,16 +583,16 @@ func message(i int) []byte {
 
 // A vanished peer must not make the sender's memory grow.
 func TestBothChannelsRefuseWhatIsMoreThanTheirBound(t *testing.T) {
-	n := New(Config{InFlight: 10, ReliableQueue: 8})
+	n := New(Config{ReliableQueue: 8})
 	server, client := n.AddNode(Clock{}), n.AddNode(Clock{})
 	connect(t, n, client, server, profile(t, "P4"))
-	for i := range 10 {
+	for i := range maxInFlight {
 		if err := n.Send(client, server, Datagram, nil); err != nil {
 			t.Fatalf("datagram %d: %v", i, err)
 		}
 	}
 	if err := n.Send(client, server, Datagram, nil); !errors.Is(err, ErrFull) {
-		t.Errorf("eleventh datagram: %v, want ErrFull", err)
+		t.Errorf("one datagram more: %v, want ErrFull", err)
 	}
 	if err := n.Send(client, server, Reliable, make([]byte, 7*segmentBytes+1)); err != nil {
 		t.Errorf("eight segments: %v", err)
@@ -609,9 +608,6 @@ func TestBothChannelsRefuseWhatIsMoreThanTheirBound(t *testing.T) {
 	}
 	if err := n.Send(server, 77, Datagram, nil); !errors.Is(err, ErrNoLink) {
 		t.Errorf("no link: %v", err)
-	}
-	if c := n.Counters(client, server); c.Refused != 2 {
-		t.Errorf("refused %d, want 2", c.Refused)
 	}
 	n.RunUntil(10 * second)
 	send(t, n, client, server, Datagram, nil) // there is room again
@@ -631,7 +627,7 @@ func TestAProfileChangedOnTheWayRulesTheNextPacket(t *testing.T) {
 	if len(log) != 2 || log[0].at != 10*ms || log[1].at != 100*ms {
 		t.Errorf("got %v", log)
 	}
-	if err := n.Connect(client, server, Profile{}); !errors.Is(err, ErrLinked) {
+	if err := n.Connect(client, server, Profile{}); err == nil || !strings.Contains(err.Error(), "use SetProfile") {
 		t.Errorf("second Connect: %v", err)
 	}
 	if err := n.SetProfile(client, server, Profile{Down: Path{Loss: 2}}); err == nil {

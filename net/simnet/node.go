@@ -30,7 +30,6 @@ type node struct {
 	taken     int      // of inbox, how many were processed
 	routes    []int32  // by NodeID: direction to it, or −1
 	onMessage func(from NodeID, ch Channel, payload []byte, now Time)
-	onCrash   func()
 	onRestart func(keepDisk bool, now Time)
 }
 

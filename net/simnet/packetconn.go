@@ -4,78 +4,59 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
 
 // PacketConn is a socket of a DatagramNet. It has the methods of *net.UDPConn that carry netip addresses, which allocate
 // nothing. A write never blocks. A packet longer than the reader's buffer is truncated, as in UDP.
-//
-// The packets that wait are ring[first, first+count), modulo its length.
 type PacketConn struct {
 	net   *DatagramNet
 	local netip.AddrPort
 
-	// All below is guarded by net.shaper.mu.
+	// All below is guarded by net.mu.
 	arrived sync.Cond // also a deadline's passing and Close
-	ring    []waiting
-	first   int
-	count   int
+	packets slots[received]
+	waiting []uint32 // in packets, in order of arrival
 	closed  bool
 	readBy  time.Time
 	alarm   *time.Timer // wakes the readers at readBy
 }
 
-type waiting struct {
+type received struct {
 	from    netip.AddrPort
 	payload []byte
 }
 
-func newPacketConn(n *DatagramNet, local netip.AddrPort) *PacketConn {
-	c := &PacketConn{net: n, local: local}
-	c.arrived.L = &n.shaper.mu
-	return c
-}
-
-// file puts an arrived packet at the end of the ring, or returns false if it is full. It keeps the parcel's buffer and
-// leaves an older one in its place.
-func (c *PacketConn) file(from netip.AddrPort, p *parcel[destination]) bool {
-	if c.count == int(c.net.config.SocketBuffer) {
-		return false
+// add puts a copy of an arrived packet behind those that wait. A full socket drops it.
+func (c *PacketConn) add(from netip.AddrPort, payload []byte) {
+	if len(c.waiting) >= int(c.net.network.config.SocketBuffer) {
+		return
 	}
-	if c.count == len(c.ring) {
-		grown := make([]waiting, max(16, 2*len(c.ring)))
-		copied := copy(grown, c.ring[c.first:])
-		copy(grown[copied:], c.ring[:c.first])
-		c.ring, c.first = grown, 0
-	}
-	w := &c.ring[(c.first+c.count)%len(c.ring)]
-	w.from = from
-	w.payload, p.payload = p.payload, w.payload
-	c.count++
-	c.arrived.Signal()
-	return true
+	ref := c.packets.take()
+	p := &c.packets.table[ref]
+	p.from, p.payload = from, append(p.payload[:0], payload...)
+	c.waiting = append(c.waiting, ref)
+	c.arrived.Broadcast()
 }
 
 // ReadFromUDPAddrPort waits for a packet and copies it to b.
 func (c *PacketConn) ReadFromUDPAddrPort(b []byte) (n int, from netip.AddrPort, err error) {
-	mu := &c.net.shaper.mu
-	mu.Lock()
-	defer mu.Unlock()
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
 	for {
 		switch {
 		case c.closed:
 			return 0, netip.AddrPort{}, c.fail("read", net.ErrClosed)
-		case passed(c.readBy):
+		case !c.readBy.IsZero() && !time.Now().Before(c.readBy):
 			return 0, netip.AddrPort{}, c.fail("read", os.ErrDeadlineExceeded)
-		case c.count > 0:
-			w := &c.ring[c.first]
-			c.first = (c.first + 1) % len(c.ring)
-			c.count--
-			if c.count > 0 {
-				c.arrived.Signal() // another reader may have missed its signal
-			}
-			return copy(b, w.payload), w.from, nil
+		case len(c.waiting) > 0:
+			ref := c.waiting[0]
+			c.waiting = slices.Delete(c.waiting, 0, 1)
+			c.packets.give(ref)
+			p := c.packets.table[ref]
+			return copy(b, p.payload), p.from, nil
 		}
 		c.arrived.Wait()
 	}
@@ -90,13 +71,12 @@ func (c *PacketConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error
 	if !to.IsValid() {
 		return 0, c.fail("write", ErrAddress)
 	}
-	mu := &c.net.shaper.mu
-	mu.Lock()
-	defer mu.Unlock()
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
 	if c.closed {
 		return 0, c.fail("write", net.ErrClosed)
 	}
-	c.net.send(destination{c.local, to}, b)
+	c.net.send(c.local, to, b)
 	return len(b), nil
 }
 
@@ -105,44 +85,32 @@ func (c *PacketConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.loc
 
 // SetReadDeadline makes reads that wait at t or later, those under way included, fail with os.ErrDeadlineExceeded.
 func (c *PacketConn) SetReadDeadline(t time.Time) error {
-	c.net.shaper.mu.Lock()
-	defer c.net.shaper.mu.Unlock()
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
 	if c.closed {
 		return c.fail("set", net.ErrClosed)
 	}
-	if t.IsZero() {
-		c.readBy = t
-		if c.alarm != nil {
-			c.alarm.Stop()
-		}
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
+	if c.readBy = t; t.IsZero() {
 		return nil
 	}
 	// On the monotonic clock, as the timer is: once it fires, it has passed.
 	left := time.Until(t)
 	c.readBy = time.Now().Add(left)
-	if c.alarm == nil {
-		c.alarm = time.AfterFunc(left, c.wake)
-	} else {
-		c.alarm.Reset(left)
-	}
+	c.alarm = time.AfterFunc(left, func() {
+		c.net.mu.Lock()
+		defer c.net.mu.Unlock()
+		c.arrived.Broadcast()
+	})
 	return nil
-}
-
-// wake lets the readers look at the deadline.
-func (c *PacketConn) wake() {
-	c.net.shaper.mu.Lock()
-	defer c.net.shaper.mu.Unlock()
-	c.arrived.Broadcast()
-}
-
-func passed(deadline time.Time) bool {
-	return !deadline.IsZero() && !time.Now().Before(deadline)
 }
 
 // Close wakes the readers, frees the address, and drops what waits. A second call fails with net.ErrClosed.
 func (c *PacketConn) Close() error {
-	c.net.shaper.mu.Lock()
-	defer c.net.shaper.mu.Unlock()
+	c.net.mu.Lock()
+	defer c.net.mu.Unlock()
 	if c.closed {
 		return c.fail("close", net.ErrClosed)
 	}
@@ -156,7 +124,7 @@ func (c *PacketConn) close() {
 	if c.alarm != nil {
 		c.alarm.Stop()
 	}
-	c.ring, c.count = nil, 0
+	c.packets, c.waiting = slots[received]{}, nil
 	delete(c.net.sockets, c.local)
 	c.arrived.Broadcast()
 }

@@ -2,6 +2,7 @@ package simnet
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -86,17 +87,12 @@ type Jitter struct {
 	Trace []time.Duration
 }
 
-// Burst is the Gilbert–Elliott model: a path is good or bad, and while bad it loses packets with the chance Loss. The
-// state changes either from packet to packet (Enter, Leave) or in time (EnterPerSecond, Stay), not both. A chain in
-// time does not depend on the traffic: two strategies that run under the same seed meet the same outages.
+// Burst is the Gilbert–Elliott model in time: a path is good or bad, and while bad it loses packets with the chance Loss.
+// It does not depend on the traffic: two strategies that run under the same seed meet the same outages.
 type Burst struct {
-	Enter float64 // chance per packet of good → bad, [0, 1]
-	Leave float64 // chance per packet of bad → good, (0, 1] if Enter is set
-
 	EnterPerSecond float64       // mean outages per second of good time, 0 or [1e-6, 1000]
 	Stay           time.Duration // mean length of an outage, [1 ms, 1 min] if EnterPerSecond is set
-
-	Loss float64 // chance of a packet to be lost while bad, (0, 1] if a chain is set
+	Loss           float64       // chance of a packet to be lost while bad, (0, 1] if EnterPerSecond is set
 }
 
 // Walk is a base delay that wanders between Min and Max: each second it heads for a new value at most StepPerSecond
@@ -128,85 +124,45 @@ func (p *Profile) Validate() error {
 }
 
 func (p *Path) validate() error {
+	burst := p.Burst.EnterPerSecond != 0
 	for _, c := range [...]struct {
-		field string
-		value float64
+		field     string
+		value     float64
+		low, high float64
+		used      bool
 	}{
-		{"Loss", p.Loss}, {"Duplicate", p.Duplicate}, {"Reorder", p.Reorder},
-		{"Burst.Enter", p.Burst.Enter}, {"Burst.Leave", p.Burst.Leave}, {"Burst.Loss", p.Burst.Loss},
+		{"Loss", p.Loss, 0, 1, true}, {"Duplicate", p.Duplicate, 0, 1, true}, {"Reorder", p.Reorder, 0, 1, true},
+		{"Burst.EnterPerSecond", p.Burst.EnterPerSecond, 1e-6, 1000, burst},
+		{"Burst.Loss", p.Burst.Loss, math.SmallestNonzeroFloat64, 1, burst},
+		{"Bandwidth", float64(p.Bandwidth), 0, maxBandwidth, true}, {"QueueBytes", float64(p.QueueBytes), 0, maxQueueBytes, true},
+		{"Jitter.Kind", float64(p.Jitter.Kind), 0, float64(Trace), true},
+		{"Jitter.Trace length", float64(len(p.Jitter.Trace)), 1, maxTraceDelays, p.Jitter.Kind == Trace},
 	} {
-		if !(c.value >= 0 && c.value <= 1) { // so written that NaN fails
-			return fmt.Errorf("%s is %v, not a chance in [0, 1]", c.field, c.value)
+		if c.used && !(c.value >= c.low && c.value <= c.high) { // so written that NaN fails
+			return fmt.Errorf("%s is %v, not in [%.3g, %.10g]", c.field, c.value, c.low, c.high)
 		}
 	}
+	walk := p.Walk.Max != 0
 	for _, d := range [...]struct {
-		field string
-		value time.Duration
+		field     string
+		value     time.Duration
+		low, high time.Duration
+		used      bool
 	}{
-		{"Delay", p.Delay}, {"ReorderDelay", p.ReorderDelay}, {"Jitter.Size", p.Jitter.Size},
-		{"Walk.Min", p.Walk.Min}, {"Walk.Max", p.Walk.Max}, {"Burst.Stay", p.Burst.Stay},
+		{"Delay", p.Delay, 0, maxDelay, true}, {"ReorderDelay", p.ReorderDelay, 0, maxDelay, true},
+		{"Jitter.Size", p.Jitter.Size, 0, maxDelay, true},
+		{"Burst.Stay", p.Burst.Stay, time.Millisecond, maxDelay, burst},
+		{"Walk.Max", p.Walk.Max, 0, maxDelay, true}, {"Walk.Min", p.Walk.Min, 0, p.Walk.Max - 1, walk},
+		{"Walk.StepPerSecond", p.Walk.StepPerSecond, 1, p.Walk.Max - p.Walk.Min, walk},
 	} {
-		if d.value < 0 || d.value > maxDelay {
-			return fmt.Errorf("%s is %v, not in [0, %v]", d.field, d.value, maxDelay)
+		if d.used && (d.value < d.low || d.value > d.high) {
+			return fmt.Errorf("%s is %v, not in [%v, %v]", d.field, d.value, d.low, d.high)
 		}
 	}
-	if p.Bandwidth < 0 || p.Bandwidth > maxBandwidth {
-		return fmt.Errorf("Bandwidth is %d bytes per second, not in [0, %d]", p.Bandwidth, maxBandwidth)
-	}
-	if p.QueueBytes < 0 || p.QueueBytes > maxQueueBytes {
-		return fmt.Errorf("QueueBytes is %d, not in [0, %d]", p.QueueBytes, maxQueueBytes)
-	}
-	if err := p.Jitter.validate(); err != nil {
-		return err
-	}
-	if err := p.Walk.validate(); err != nil {
-		return err
-	}
-	return p.Burst.validate()
-}
-
-func (j *Jitter) validate() error {
-	if j.Kind > Trace {
-		return fmt.Errorf("Jitter.Kind is %d, not one of the five kinds", j.Kind)
-	}
-	if j.Kind == Trace && (len(j.Trace) == 0 || len(j.Trace) > maxTraceDelays) {
-		return fmt.Errorf("Jitter.Trace holds %d delays, not [1, %d]", len(j.Trace), maxTraceDelays)
-	}
-	for i, d := range j.Trace {
+	for i, d := range p.Jitter.Trace {
 		if d < 0 || d > maxDelay {
 			return fmt.Errorf("Jitter.Trace[%d] is %v, not in [0, %v]", i, d, maxDelay)
 		}
-	}
-	return nil
-}
-
-func (w *Walk) validate() error {
-	if w.Max == 0 {
-		return nil
-	}
-	if w.Min >= w.Max {
-		return fmt.Errorf("Walk.Min is %v, not below Walk.Max %v", w.Min, w.Max)
-	}
-	if w.StepPerSecond <= 0 || w.StepPerSecond > w.Max-w.Min {
-		return fmt.Errorf("Walk.StepPerSecond is %v, not in (0, %v]", w.StepPerSecond, w.Max-w.Min)
-	}
-	return nil
-}
-
-func (b *Burst) validate() error {
-	switch {
-	case b.Enter == 0 && b.EnterPerSecond == 0:
-		return nil
-	case b.Enter > 0 && b.EnterPerSecond > 0:
-		return fmt.Errorf("Burst has both Enter and EnterPerSecond; a chain runs per packet or in time")
-	case b.Enter > 0 && b.Leave == 0:
-		return fmt.Errorf("Burst.Leave is 0, so the first outage would never end")
-	case b.Enter == 0 && !(b.EnterPerSecond >= 1e-6 && b.EnterPerSecond <= 1000):
-		return fmt.Errorf("Burst.EnterPerSecond is %v, not 0 or in [1e-6, 1000]", b.EnterPerSecond)
-	case b.EnterPerSecond > 0 && b.Stay < time.Millisecond:
-		return fmt.Errorf("Burst.Stay is %v, not in [1ms, %v]", b.Stay, maxDelay)
-	case b.Loss == 0:
-		return fmt.Errorf("Burst.Loss is 0, so an outage would lose nothing")
 	}
 	return nil
 }

@@ -5,15 +5,13 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
 
 // ProxyConfig sets up a Proxy.
 type ProxyConfig struct {
-	// Listen is where clients send to. The zero value means any free port of 127.0.0.1.
-	Listen netip.AddrPort
-
 	// Target is the server. It must be set.
 	Target netip.AddrPort
 
@@ -22,136 +20,88 @@ type ProxyConfig struct {
 
 	// Seed is the root of that luck. The n-th client to appear has the n-th.
 	Seed uint64
-
-	// MaxClients bounds the clients, at most 4096; 0 means 64. Each client costs a socket and a goroutine. A client
-	// beyond the bound replaces one that was idle for a minute, or is ignored.
-	MaxClients int
-}
-
-func (c *ProxyConfig) validate() error {
-	if !c.Listen.IsValid() {
-		c.Listen = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
-	}
-	if !c.Target.IsValid() || c.Target.Port() == 0 {
-		return fmt.Errorf("simnet: ProxyConfig.Target is %v; name the server's address and port", c.Target)
-	}
-	if c.MaxClients < 0 || c.MaxClients > 4096 {
-		return fmt.Errorf("simnet: ProxyConfig.MaxClients is %d, not in [0, 4096]", c.MaxClients)
-	}
-	if c.MaxClients == 0 {
-		c.MaxClients = 64
-	}
-	return c.Profile.Validate()
 }
 
 const (
-	proxyIdle     = time.Minute
-	proxyInFlight = 4096 // packets under way in one direction of one client
+	proxyIdle    = time.Minute // without a packet, after which a new client may replace one
+	proxyClients = 64          // each costs a socket and a goroutine
+
+	// maxReadErrors in a row end a reader. A server that is not there makes one for each packet sent to it, so it takes a
+	// broken socket to get here.
+	maxReadErrors = 1 << 16
 )
 
-// Proxy relays UDP between any number of clients and one server, and does to the packets what its profile says, in real
-// time. Like a home router it has one socket towards the server for each client.
+// Proxy relays UDP between up to 64 clients and one server, and does to the packets what its profile says, in real time.
+// It listens on a free port of 127.0.0.1. Like a home router it has one socket towards the server for each client.
 type Proxy struct {
+	*realtime
 	config ProxyConfig
 	front  *net.UDPConn
-	shaper *shaper[proxyEnd]
 	done   sync.WaitGroup
 
-	// Guarded by shaper.mu.
-	clients  map[netip.AddrPort]*proxyClient
-	appeared uint64
-	ignored  uint64   // packets of clients without a place, and oversized ones
-	gone     Counters // up and down of clients that were replaced
-	goneDown Counters
+	clients []*proxyClient // client i is node i + 1 of the network; guarded by mu
 }
 
 // proxyClient is one client's mapping.
 type proxyClient struct {
 	address      netip.AddrPort
 	back         *net.UDPConn
-	up, down     lane
-	lastReceived Time
-}
-
-// proxyEnd is where a packet leaves the proxy.
-type proxyEnd struct {
-	client *proxyClient
-	up     bool
+	lastReceived time.Time
+	up, down     *direction
 }
 
 // NewProxy starts a proxy. Close ends it.
 func NewProxy(c ProxyConfig) (*Proxy, error) {
-	if err := c.validate(); err != nil {
+	if !c.Target.IsValid() || c.Target.Port() == 0 {
+		return nil, fmt.Errorf("simnet: ProxyConfig.Target is %v; name the server's address and port", c.Target)
+	}
+	if err := c.Profile.Validate(); err != nil {
 		return nil, err
 	}
-	front, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(c.Listen))
+	front, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, fmt.Errorf("simnet: proxy: %w", err)
 	}
-	p := &Proxy{config: c, front: front, clients: map[netip.AddrPort]*proxyClient{}}
-	p.shaper = newShaper(p.leave)
-	p.done.Add(1)
-	go p.serveFront()
+	p := &Proxy{config: c, front: front, realtime: newRealtime(Config{Seed: c.Seed})}
+	p.network.OnMessage(p.network.AddNode(Clock{}), p.sendUp)
+	p.done.Go(func() {
+		p.read(front, func(from netip.AddrPort, packet []byte) bool {
+			if c := p.client(from); c != nil {
+				p.send(c.up, packet, 0)
+			}
+			return true
+		})
+	})
 	return p, nil
 }
 
 // Addr is where clients send to.
-func (p *Proxy) Addr() netip.AddrPort {
-	return p.front.LocalAddr().(*net.UDPAddr).AddrPort()
-}
-
-// SetProfile changes the profile for every client, from now on.
-func (p *Proxy) SetProfile(q Profile) error {
-	if err := q.Validate(); err != nil {
-		return err
-	}
-	p.shaper.mu.Lock()
-	defer p.shaper.mu.Unlock()
-	p.config.Profile = q
-	for _, c := range p.clients {
-		c.up.set(q.Up)
-		c.down.set(q.Down)
-	}
-	return nil
-}
-
-// Counters returns the sums of all clients, those replaced included, and the number of packets that were ignored
-// because of MaxClients or their size.
-func (p *Proxy) Counters() (up, down Counters, ignored uint64) {
-	p.shaper.mu.Lock()
-	defer p.shaper.mu.Unlock()
-	up, down = p.gone, p.goneDown
-	for _, c := range p.clients {
-		up.add(&c.up.Counters)
-		down.add(&c.down.Counters)
-	}
-	return up, down, p.ignored
-}
+func (p *Proxy) Addr() netip.AddrPort { return p.front.LocalAddr().(*net.UDPAddr).AddrPort() }
 
 // Close stops the proxy and returns when all of its goroutines have ended. Packets in flight are lost. A second call
 // does nothing.
 func (p *Proxy) Close() error {
-	p.shaper.mu.Lock()
-	if p.shaper.closed {
-		p.shaper.mu.Unlock()
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
 		return nil
 	}
-	p.shaper.close()
+	p.close()
 	err := p.front.Close()
 	for _, c := range p.clients {
 		err = errors.Join(err, c.back.Close())
 	}
-	p.shaper.mu.Unlock()
+	p.mu.Unlock()
 	p.done.Wait()
 	return err
 }
 
-// serveFront reads what the clients send.
-func (p *Proxy) serveFront() {
-	defer p.done.Done()
+// read passes the packets of a socket to handle, with the lock held, until the socket is closed or handle returns false.
+// It drops packets above MaxPacket.
+func (p *Proxy) read(socket *net.UDPConn, handle func(from netip.AddrPort, packet []byte) bool) {
 	buffer := make([]byte, MaxPacket+1)
-	for errs := 0; errs < maxReadErrors; {
-		n, from, err := p.front.ReadFromUDPAddrPort(buffer)
+	for errs, more := 0, true; more && errs < maxReadErrors; {
+		n, from, err := socket.ReadFromUDPAddrPort(buffer)
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
@@ -160,108 +110,78 @@ func (p *Proxy) serveFront() {
 			continue
 		}
 		errs = 0
-		p.shaper.mu.Lock()
-		if c := p.client(from); c == nil || n > MaxPacket {
-			p.ignored++
-		} else {
-			p.shaper.send(&c.up, proxyEnd{c, true}, buffer[:n])
+		if n <= MaxPacket {
+			p.mu.Lock()
+			more = handle(from, buffer[:n])
+			p.mu.Unlock()
 		}
-		p.shaper.mu.Unlock()
-	}
-}
-
-// maxReadErrors in a row end a reader. A server that is not there makes one for each packet sent to it, so it takes a
-// broken socket to get here.
-const maxReadErrors = 1 << 16
-
-// serveBack reads what the server sends to one client.
-func (p *Proxy) serveBack(c *proxyClient) {
-	defer p.done.Done()
-	buffer := make([]byte, MaxPacket+1)
-	for errs := 0; errs < maxReadErrors; {
-		n, err := c.back.Read(buffer)
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			errs++
-			continue
-		}
-		errs = 0
-		p.shaper.mu.Lock()
-		if p.shaper.closed || p.clients[c.address] != c {
-			p.shaper.mu.Unlock()
-			return
-		}
-		if n > MaxPacket {
-			p.ignored++
-		} else {
-			p.shaper.send(&c.down, proxyEnd{c, false}, buffer[:n])
-		}
-		p.shaper.mu.Unlock()
 	}
 }
 
 // client finds the mapping of an address, or makes one if there is a place. The lock is held.
 func (p *Proxy) client(from netip.AddrPort) *proxyClient {
-	now := time.Since(p.shaper.start)
-	if c := p.clients[from]; c != nil {
-		c.lastReceived = now
-		return c
+	if i := slices.IndexFunc(p.clients, func(c *proxyClient) bool { return c.address == from }); i >= 0 {
+		p.clients[i].lastReceived = time.Now()
+		return p.clients[i]
 	}
-	if p.shaper.closed || len(p.clients) >= p.config.MaxClients && !p.replaceIdle(now) {
+	place := p.place()
+	if place < 0 || p.closed {
 		return nil
 	}
 	back, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(p.config.Target))
 	if err != nil {
 		return nil
 	}
-	place := 2 * p.appeared
-	p.appeared++
-	c := &proxyClient{address: from, back: back, lastReceived: now}
-	c.up = lane{conduit: newConduit(p.config.Seed, place+1, 0, proxyInFlight), id: place % (1 << 24)}
-	c.down = lane{conduit: newConduit(p.config.Seed, 0, place+1, proxyInFlight), id: (place + 1) % (1 << 24)}
-	c.up.set(p.config.Profile.Up)
-	c.down.set(p.config.Profile.Down)
-	p.clients[from] = c
-	p.done.Add(1)
-	go p.serveBack(c)
+	id := NodeID(place + 1)
+	if place < len(p.clients) {
+		p.clients[place].back.Close() // ends its reader
+	} else {
+		p.clients = append(p.clients, nil)
+		p.network.AddNode(Clock{})
+		if err := p.network.Connect(id, 0, p.config.Profile); err != nil {
+			panic(err) // NewProxy has validated the profile, and the node is new
+		}
+		p.network.OnMessage(id, func(_ NodeID, _ Channel, packet []byte, _ Time) {
+			p.front.WriteToUDPAddrPort(packet, p.clients[place].address)
+		})
+	}
+	c := &proxyClient{address: from, back: back, lastReceived: time.Now(), up: p.network.direction(id, 0), down: p.network.direction(0, id)}
+	p.clients[place] = c
+	p.done.Go(func() {
+		p.read(back, func(_ netip.AddrPort, packet []byte) bool {
+			if p.clients[place] != c {
+				return false
+			}
+			p.send(c.down, packet, 0)
+			return true
+		})
+	})
 	return c
 }
 
-// replaceIdle frees the place of the client that was silent longest, if that is long enough. The lock is held.
-func (p *Proxy) replaceIdle(now Time) bool {
-	var idle *proxyClient
-	for _, c := range p.clients {
-		if idle == nil || c.lastReceived < idle.lastReceived {
-			idle = c
+// place returns the index for a new client: a free one, or that of the client that was idle longest, if that is long
+// enough. It returns −1 if there is none. The lock is held.
+func (p *Proxy) place() int {
+	if len(p.clients) < proxyClients {
+		return len(p.clients)
+	}
+	idle := 0
+	for i, c := range p.clients {
+		if c.lastReceived.Before(p.clients[idle].lastReceived) {
+			idle = i
 		}
 	}
-	if idle == nil || now-idle.lastReceived < proxyIdle {
-		return false
+	if time.Since(p.clients[idle].lastReceived) < proxyIdle {
+		return -1
 	}
-	p.gone.add(&idle.up.Counters)
-	p.goneDown.add(&idle.down.Counters)
-	delete(p.clients, idle.address)
-	idle.back.Close() // ends its reader
-	return true
+	return idle
 }
 
-// leave sends a packet on. An error means that the other end is not there or that the mapping was replaced: the packet
-// is lost, as packets are.
-func (p *Proxy) leave(c *conduit, to proxyEnd, q *parcel[proxyEnd]) {
-	var err error
-	if to.up {
-		// The first error may be about a packet before: one that the server was not there to take.
-		if _, err = to.client.back.Write(q.payload); err != nil {
-			_, err = to.client.back.Write(q.payload)
-		}
-	} else {
-		_, err = p.front.WriteToUDPAddrPort(q.payload, to.client.address)
+// sendUp sends a packet to the server. An error means that the server is not there: the packet is lost.
+func (p *Proxy) sendUp(from NodeID, _ Channel, packet []byte, _ Time) {
+	// The first error may be about a packet before: one that the server was not there to take.
+	back := p.clients[from-1].back
+	if _, err := back.Write(packet); err != nil {
+		back.Write(packet)
 	}
-	if err != nil {
-		c.Counters.Cut++
-		return
-	}
-	c.Counters.Delivered++
 }

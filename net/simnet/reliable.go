@@ -100,7 +100,6 @@ func (n *Network) sendReliable(d *direction, payload []byte) error {
 	s := &d.stream
 	segments := max(1, (len(payload)+segmentBytes-1)/segmentBytes)
 	if !s.room(segments, int(n.config.ReliableQueue)) {
-		d.Counters.Refused++
 		return ErrFull
 	}
 	n.trace(traceSend, uint64(d.index)|1<<32, xxhash.Sum64(payload))
@@ -127,7 +126,6 @@ func (n *Network) fill(d *direction) {
 // each time it expired.
 func (n *Network) transmit(d *direction, seq uint64) {
 	g := d.stream.at(seq)
-	d.Counters.Segments++
 	v := g.verdict
 	if g.sends == 0 || g.skipped >= fastResend {
 		g.rto = d.stream.rto

@@ -141,17 +141,13 @@ func (n *Network) wake(id NodeID) {
 }
 
 // Crash stops a node at once. Waiting and arriving messages are lost, and the reliable channels of all of its links are
-// reset on both ends. Its OnCrash runs first. A node that is down stays so.
+// reset on both ends. A node that is down stays so.
 func (n *Network) Crash(id NodeID) {
 	o := n.node(id)
 	if o.down {
 		return
 	}
 	n.trace(traceCrash, uint64(id), 0)
-	if o.onCrash != nil {
-		o.onCrash()
-	}
-	o = n.node(id)
 	o.down = true
 	for _, ref := range o.inbox[o.taken:] {
 		n.packets.give(ref)
@@ -172,9 +168,6 @@ func (n *Network) Restart(id NodeID, keepDisk bool) {
 		o.onRestart(keepDisk, o.local(n.now))
 	}
 }
-
-// OnCrash sets what happens when the node crashes: usually, that whatever was not on its disk is forgotten.
-func (n *Network) OnCrash(id NodeID, f func()) { n.node(id).onCrash = f }
 
 // OnRestart sets what happens when the node runs again.
 func (n *Network) OnRestart(id NodeID, f func(keepDisk bool, now Time)) { n.node(id).onRestart = f }
