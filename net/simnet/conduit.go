@@ -28,6 +28,7 @@ type conduit struct {
 	traceNext   int
 	inFlight    int // copies on the way; its owner counts them, and drops packets above maxInFlight
 	blocked     int // partitions that hold now
+	arrivals    []Time
 	Counters    Counters
 }
 
@@ -82,52 +83,53 @@ func (c *conduit) set(p Path) {
 	}
 }
 
-// outcome is the result of a conduit or a Rule for a packet.
-type outcome struct {
-	copies int // 0 lost, 1, or 2
-	at     [2]Time
-}
-
-// pass decides on a packet of size bytes, headers not counted, given to the path at now.
-func (c *conduit) pass(now Time, size int) outcome {
+// pass decides on a packet of size bytes, headers not counted, given to the path at now, to which rules apply v. It
+// returns the arrivals of its copies, valid until the next call.
+func (c *conduit) pass(now Time, size int, v verdict) []Time {
 	size += headerBytes
 	c.Counters.Packets++
 	if c.blocked > 0 {
 		c.Counters.Cut++
-		return outcome{}
+		return nil
 	}
 	sent, ok := c.queue(now, size)
 	if !ok || c.inFlight >= maxInFlight {
 		c.Counters.Tail++
-		return outcome{}
+		return nil
 	}
 	if c.weather.outage(now) && c.dice.hit(c.outage) || c.dice.hit(c.loss) {
 		c.Counters.Lost++
-		return outcome{}
+		return nil
 	}
-	f := outcome{copies: 1}
-	f.at[0] = c.travel(now, sent)
+	at := append(c.arrivals[:0], c.travel(now, sent))
 	if c.dice.hit(c.late) {
 		c.Counters.Reordered++
-		f.at[0] += c.path.ReorderDelay
+		at[0] += c.path.ReorderDelay
 	}
 	if c.dice.hit(c.twin) {
 		c.Counters.Duplicated++
-		f.copies = 2
-		f.at[1] = c.travel(now, sent)
+		at = append(at, c.travel(now, sent))
 	}
-	return f
-}
-
-// release puts copies in order on an ordered path. It is apart from pass so that a Rule's delay comes before it.
-func (c *conduit) release(f *outcome) {
-	if !c.path.Ordered {
-		return
+	if v.drop {
+		c.Counters.Scripted += uint64(len(at))
+		return nil
 	}
-	for i := range f.copies {
-		f.at[i] = max(f.at[i], c.lastArrival)
-		c.lastArrival = f.at[i]
+	if v.twin && len(at) == 1 {
+		c.Counters.Duplicated++
+		at = append(at, at[0])
 	}
+	if v.delay > 0 {
+		c.Counters.Reordered++
+	}
+	for i := range at {
+		at[i] += v.delay
+		if c.path.Ordered {
+			at[i] = max(at[i], c.lastArrival)
+			c.lastArrival = at[i]
+		}
+	}
+	c.arrivals = at
+	return at
 }
 
 // queue returns when the packet's last byte has left, or that its queue is full.

@@ -196,14 +196,12 @@ func (n *Network) Send(from, to NodeID, ch Channel, payload []byte) error {
 
 // carry puts a packet on its way. size is without the IP and UDP headers.
 func (n *Network) carry(d *direction, size int, p packet, v verdict) {
-	f := d.pass(n.now, size)
-	v.apply(&f, &d.Counters)
-	d.release(&f)
-	if f.copies == 0 {
+	arrivals := d.pass(n.now, size, v)
+	if len(arrivals) == 0 {
 		n.trace(traceDrop, uint64(d.index), uint64(p.kind))
 	}
 	p.index = d.index
-	for _, at := range f.at[:f.copies] {
+	for _, at := range arrivals {
 		ref := n.packets.take()
 		slot := &n.packets.table[ref]
 		buffer := append(slot.payload[:0], p.payload...)

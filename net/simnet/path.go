@@ -27,33 +27,15 @@ const (
 // A packet first queues for the bandwidth. Then it may be lost. It travels for max(0, delay + jitter), and an extra
 // delay or a duplicate may be added.
 type Path struct {
-	// Delay is the one-way base delay, [0, 1 min]. Zero: none.
-	Delay time.Duration
-
-	// Walk, when its Max is set, replaces Delay by a delay that wanders.
-	Walk Walk
-
-	// Jitter is added to the base delay of each packet. Zero: none.
-	Jitter Jitter
-
-	// Loss is the chance of each packet to be lost, [0, 1]. Zero: none.
-	Loss float64
-
-	// Burst adds outages on top of Loss. Zero: none.
-	Burst Burst
-
-	// Duplicate is the chance of each packet to arrive twice, the twin with a jitter of its own, [0, 1]. Zero: never.
-	Duplicate float64
-
-	// Reorder is the chance of each packet to be late by ReorderDelay, so that those behind it overtake, [0, 1]. Zero:
-	// never.
-	Reorder float64
-
-	// ReorderDelay is the extra delay of a reordered packet, [0, 1 min].
-	ReorderDelay time.Duration
-
-	// Bandwidth is in bytes per second, headers included. Zero: unlimited.
-	Bandwidth int
+	Delay        time.Duration // one-way base delay, [0, 1 min]
+	Walk         Walk          // when its Max is set, replaces Delay by a delay that wanders
+	Jitter       Jitter        // added to the base delay of each packet
+	Loss         float64       // chance of each packet to be lost, [0, 1]
+	Burst        Burst         // outages on top of Loss
+	Duplicate    float64       // chance of each packet to arrive twice, the twin with a jitter of its own, [0, 1]
+	Reorder      float64       // chance of each packet to be late by ReorderDelay, so that those behind it overtake, [0, 1]
+	ReorderDelay time.Duration // [0, 1 min]
+	Bandwidth    int           // in bytes per second, headers included; zero: unlimited
 
 	// QueueBytes is how much may wait for the bandwidth; what does not fit is dropped (tail drop). Zero: 64 KiB. Unused
 	// without a Bandwidth.

@@ -57,28 +57,6 @@ func (d *direction) judge(ch Channel, payload []byte) (v verdict) {
 	return v
 }
 
-// apply changes what the path decided. A packet that the path lost stays lost.
-func (v verdict) apply(f *outcome, c *Counters) {
-	if v == (verdict{}) || f.copies == 0 {
-		return
-	}
-	if v.drop {
-		c.Scripted += uint64(f.copies)
-		f.copies = 0
-		return
-	}
-	if v.twin && f.copies == 1 {
-		c.Duplicated++
-		f.at[1] = f.at[0]
-		f.copies = 2
-	}
-	if v.delay > 0 {
-		c.Reordered++
-	}
-	f.at[0] += v.delay
-	f.at[1] += v.delay
-}
-
 // At calls f at true time t, before anything else that is due then. A t that has passed means now.
 func (n *Network) At(t Time, f func()) {
 	ref := n.scripts.take()
