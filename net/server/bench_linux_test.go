@@ -99,18 +99,19 @@ func BenchmarkIdleConnections(b *testing.B) {
 func BenchmarkSocket(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		of   func(*net.UDPConn) (receiver, sender)
+		of   func(*net.UDPConn) endpoint
 	}{
-		{"batched", func(c *net.UDPConn) (receiver, sender) { return newReceiver(c), newSender(c) }},
-		{"plain", func(c *net.UDPConn) (receiver, sender) { return plainReceiver{c}, plainSender{c} }},
+		{"batched", withoutPoller},
+		{"plain", func(c *net.UDPConn) endpoint { return c }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			socket, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+			conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 			if err != nil {
 				b.Fatal(err)
 			}
+			socket := c.of(conn)
 			defer socket.Close()
-			from, to := c.of(socket)
+			from, to := newReceiver(socket), newSender(socket)
 			out := outboxOf(b, addrPortOf(socket), batchSize)
 			var a arrivals
 			before := processorTime()

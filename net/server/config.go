@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -60,15 +61,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Room.Game == nil {
 		return c, fmt.Errorf("%w: Room.Game is nil: name the game", ErrConfig)
 	}
-	if c.MaxRooms == 0 {
-		c.MaxRooms = defaultRooms
-	}
-	if c.Room.MaxPeers == 0 {
-		c.Room.MaxPeers = c.Room.Game.MaxPlayers + 16
-	}
-	if c.Workers == 0 {
-		c.Workers = runtime.GOMAXPROCS(0)
-	}
+	c.MaxRooms = cmp.Or(c.MaxRooms, defaultRooms)
+	c.Room.MaxPeers = cmp.Or(c.Room.MaxPeers, c.Room.Game.MaxPlayers+16)
+	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
 	for _, bound := range []struct {
 		field     string
 		value     int64

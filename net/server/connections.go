@@ -3,6 +3,7 @@ package server
 import (
 	"math"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -158,7 +159,8 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 	}
 	entry := t.entries[pass.Room]
 	if entry == nil {
-		entry = &roomEntry{name: pass.Room, worker: t.idlest()}
+		idlest := slices.MinFunc(t.workers, func(a, b *worker) int { return a.entries - b.entries })
+		entry = &roomEntry{name: pass.Room, worker: idlest}
 		entry.worker.entries++
 		t.entries[pass.Room] = entry
 	}
@@ -171,17 +173,6 @@ func (t *connTable) join(e netcode.Event, now time.Time) {
 	entry.conns++
 	t.counts.Joined++
 	entry.worker.queue.add(workItem{kind: workJoined, conn: c, at: t.at(now)})
-}
-
-// idlest returns the worker with the fewest rooms.
-func (t *connTable) idlest() *worker {
-	best := t.workers[0]
-	for _, w := range t.workers {
-		if w.entries < best.entries {
-			best = w
-		}
-	}
-	return best
 }
 
 // end removes a connection, which netcode has removed, and queues its end for its worker.
@@ -201,55 +192,28 @@ func (t *connTable) remove(c *conn, now time.Time) {
 	}
 }
 
-// outgoing is the work of a worker for the table after a turn: payloads to seal, and connections to end.
-type outgoing struct {
-	to    []*conn
-	ends  []int
-	bytes []byte
-	drops []*conn
-}
-
-func (o *outgoing) add(c *conn, payload []byte) {
-	o.bytes = append(o.bytes, payload...)
-	o.to = append(o.to, c)
-	o.ends = append(o.ends, len(o.bytes))
-}
-
-func (o *outgoing) reset() {
-	clear(o.to)
-	clear(o.drops)
-	o.to, o.ends, o.bytes, o.drops = o.to[:0], o.ends[:0], o.bytes[:0], o.drops[:0]
-}
-
-func (o *outgoing) empty() bool { return len(o.to) == 0 && len(o.drops) == 0 }
-
 // sealAtOnce bounds the packets that are sealed while the lock is held once: about 20 µs of work.
 const sealAtOnce = 64
 
-// seal seals the packets of a worker into its outbox, except those of connections that have ended meanwhile.
-func (t *connTable) seal(o *outgoing, out *netcode.Outbox, now time.Time) {
-	from := 0
-	for first := 0; first < len(o.to); first += sealAtOnce {
+// seal seals the packets of a worker into its outbox and ends the connections that it dropped. It ignores connections that
+// have ended meanwhile.
+func (t *connTable) seal(o *workItems, out *netcode.Outbox, now time.Time) {
+	for batch := range slices.Chunk(o.list, sealAtOnce) {
 		t.mu.Lock()
-		for i := first; i < min(first+sealAtOnce, len(o.to)); i++ {
-			if c := o.to[i]; t.conns[c.slot] == c {
-				_ = t.netcode.Send(out, c.slot, o.bytes[from:o.ends[i]], now) // it refuses only sizes that no link emits
+		for i := range batch {
+			item := &batch[i]
+			c := item.conn
+			switch {
+			case t.conns[c.slot] != c:
+			case item.kind == workPacket:
+				_ = t.netcode.Send(out, c.slot, o.bytes[item.from:item.to], now) // it refuses only sizes that no link emits
+			default:
+				t.netcode.Disconnect(out, c.slot, now)
+				t.counts.Dropped++
+				t.remove(c, now)
 			}
-			from = o.ends[i]
 		}
 		t.mu.Unlock()
-	}
-	if len(o.drops) == 0 {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, c := range o.drops {
-		if t.conns[c.slot] == c {
-			t.netcode.Disconnect(out, c.slot, now)
-			t.counts.Dropped++
-			t.remove(c, now)
-		}
 	}
 }
 
@@ -278,13 +242,6 @@ func (t *connTable) update(out *netcode.Outbox, now time.Time) {
 	}
 }
 
-// close refuses new connections from now on.
-func (t *connTable) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.closing = true
-}
-
 // disconnect ends every connection.
 func (t *connTable) disconnect(out *netcode.Outbox, now time.Time) {
 	t.mu.Lock()
@@ -293,11 +250,4 @@ func (t *connTable) disconnect(out *netcode.Outbox, now time.Time) {
 		t.netcode.Disconnect(out, slot, now)
 		t.conns[slot] = nil
 	}
-}
-
-// entry returns the entry of a room, or nil.
-func (t *connTable) entry(name string) *roomEntry {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.entries[name]
 }

@@ -20,22 +20,16 @@
 //	token, err := server.Mint(server.Ticket{ProtocolID: server.ProtocolID(game.Name), Key: key, ClientID: account,
 //		Addresses: public, Pass: server.Pass{Room: "duel-7", Seat: server.AnySeat}}, time.Now())
 //
-// # Goroutines
+// # Goroutines and time
 //
-// One goroutine reads the socket, opens packets and queues their messages for the workers. Each worker computes its rooms.
-// The goroutine of Run keeps connections alive. A worker also reads the socket right before its ticks, so the reading
-// goroutine can sleep between batches: waking for each packet costs more than processing it.
+// One goroutine reads the socket, opens packets and queues their messages for the workers. Each worker computes its rooms
+// in turn, on a grid of about 4 ms, seals the packets of all rooms that are due, and sends them with one system call for
+// many. Late ticks are computed late and never skipped. The goroutine of Run keeps connections alive. A worker also reads
+// the socket right before its ticks, so the reading goroutine can sleep between batches: waking for each packet costs more
+// than processing it.
 //
-// A worker collects the packets of all rooms that are due, has them sealed, and sends them with one system call for many.
 // net/netcode must be one value, because only a single table of tokens and clients detects a token that is used from two
-// addresses. It is used under a lock, for up to 64 packets at a time and about a third of a microsecond each. The lock is
-// never held during a system call or a tick. It covers about a tenth of the cost of a packet; the rest runs in parallel.
-//
-// # Time
-//
-// The rooms of a worker are computed in turn, on a grid of about 4 ms. The phase of a room is chosen when it is made. So
-// the load is even within a tick, and the worker wakes a few hundred times a second at most. A packet waits for the next
-// step of the grid, and carries the time at which it was read. Late ticks are computed late and never skipped.
+// addresses. Its lock is held for up to 64 packets at a time, never during a system call or a tick.
 //
 // # Bounds
 //
@@ -46,8 +40,6 @@
 //   - packets that wait for a worker: 4 MB; Stats.PacketsLost
 //   - bytes that wait for a client: 416 KB, then the session ends
 //   - log lines: 5 per second
-//
-// # Reconnecting
 //
 // The server sends each client four reconnect tokens when it has joined, and a new one every 30 s. Each is valid for one
 // connection, which replaces the old one at once, if that still exists.

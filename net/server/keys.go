@@ -23,34 +23,41 @@ const keyFileLimit = 1 << 10
 // LoadKey reads a private key from a file: 32 raw bytes, or 64 hexadecimal digits. The file must be readable by its owner
 // only. An error is a sentence with the remedy.
 func LoadKey(path string) (netcode.Key, error) {
-	f, err := os.Open(path)
+	key, err := loadKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return netcode.Key{}, fmt.Errorf("%w: %s does not exist: make one with token --new-key, or name another file", ErrKeyFile, path)
+		err = fmt.Errorf("%s does not exist: make one with token --new-key, or name another file", path)
 	}
 	if err != nil {
 		return netcode.Key{}, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	return key, nil
+}
+
+func loadKey(path string) (key netcode.Key, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return key, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return netcode.Key{}, fmt.Errorf("%w: %w", ErrKeyFile, err)
+		return key, err
 	case !info.Mode().IsRegular():
-		return netcode.Key{}, fmt.Errorf("%w: %s is not a plain file: name the file that holds the key", ErrKeyFile, path)
+		return key, fmt.Errorf("%s is not a plain file: name the file that holds the key", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return netcode.Key{}, fmt.Errorf("%w: others may read %s (mode %04o): run chmod 600 on it, or make a new key if they have",
-			ErrKeyFile, path, info.Mode().Perm())
+		return key, fmt.Errorf("others may read %s (mode %04o): run chmod 600 on it, or make a new key if they have", path, info.Mode().Perm())
 	case info.Size() > keyFileLimit:
-		return netcode.Key{}, fmt.Errorf("%w: %s has %d bytes: a key is 32 bytes or 64 hexadecimal digits", ErrKeyFile, path, info.Size())
+		return key, fmt.Errorf("%s has %d bytes: a key is 32 bytes or 64 hexadecimal digits", path, info.Size())
 	}
 	text := make([]byte, keyFileLimit)
 	n, err := f.Read(text)
 	if err != nil {
-		return netcode.Key{}, fmt.Errorf("%w: %s: %w", ErrKeyFile, path, err)
+		return key, fmt.Errorf("%s: %w", path, err)
 	}
 	key, ok := parseKey(text[:n])
 	if !ok {
-		return key, fmt.Errorf("%w: %s holds no key: it must be 32 bytes or 64 hexadecimal digits, and not all zero", ErrKeyFile, path)
+		return key, fmt.Errorf("%s holds no key: it must be 32 bytes or 64 hexadecimal digits, and not all zero", path)
 	}
 	return key, nil
 }
@@ -83,14 +90,11 @@ func GenerateKey(path string) (netcode.Key, error) {
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
+	if err = errors.Join(err, f.Close()); err == nil {
 		err = os.Link(f.Name(), path) // unlike a rename, it replaces nothing
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return netcode.Key{}, fmt.Errorf("%w: %s exists: name another file, or remove it if no server uses that key", ErrKeyFile, path)
+		err = errors.New(path + " exists: name another file, or remove it if no server uses that key")
 	}
 	if err != nil {
 		return netcode.Key{}, fmt.Errorf("%w: %w", ErrKeyFile, err)

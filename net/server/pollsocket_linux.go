@@ -40,32 +40,14 @@ func withoutPoller(conn *net.UDPConn) endpoint {
 
 func (s *pollSocket) LocalAddr() net.Addr { return s.addr }
 
-// Control calls f with the socket.
-func (s *pollSocket) Control(f func(fd uintptr)) error {
+// lock keeps the socket open until mu.RUnlock, or returns false if it is closed.
+func (s *pollSocket) lock() bool {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
 	if s.closed {
-		return net.ErrClosed
-	}
-	f(uintptr(s.fd))
-	return nil
-}
-
-// Read calls f until it returns true, and waits for a datagram in between. One goroutine may call it at a time.
-func (s *pollSocket) Read(f func(fd uintptr) (done bool)) error {
-	for {
-		s.mu.RLock()
-		closed := s.closed
-		done := !closed && f(uintptr(s.fd))
 		s.mu.RUnlock()
-		switch {
-		case closed:
-			return net.ErrClosed
-		case done:
-			return nil
-		}
-		_, _ = unix.Poll(s.waiting[:], waitLimit) // f is called again in any case
+		return false
 	}
+	return true
 }
 
 // Close also ends a waiting Read: shutdown fails on a socket without a peer, but wakes the reader.

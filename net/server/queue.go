@@ -17,17 +17,30 @@ type queue struct {
 	wake    chan struct{} // has a value if there is work that does not wait for a tick
 }
 
-// workItems is one buffer of a queue.
+// workItems is one buffer of a queue, or the packets that a worker sends and the connections that it drops.
 type workItems struct {
 	list  []workItem
 	bytes []byte
+}
+
+func (w *workItems) packet(c *conn, payload []byte, at systems.Time) {
+	from := len(w.bytes)
+	w.bytes = append(w.bytes, payload...)
+	w.list = append(w.list, workItem{kind: workPacket, conn: c, at: at, from: from, to: len(w.bytes)})
+}
+
+func (w *workItems) drop(c *conn) { w.list = append(w.list, workItem{kind: workLost, conn: c}) }
+
+func (w *workItems) reset() {
+	clear(w.list) // it must not keep ended connections alive
+	w.list, w.bytes = w.list[:0], w.bytes[:0]
 }
 
 type workItem struct {
 	kind workKind
 	conn *conn
 	at   systems.Time // when it arrived
-	from int          // workPacket: the opened payload is bytes[from:to]
+	from int          // workPacket: the payload is bytes[from:to]
 	to   int
 	call func(w *worker) // workCall
 }
@@ -49,14 +62,11 @@ const queueBytes = 4 << 20
 func (q *queue) packet(c *conn, payload []byte, at systems.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	w := &q.filling
-	if len(w.bytes)+len(payload) > queueBytes {
+	if len(q.filling.bytes)+len(payload) > queueBytes {
 		q.dropped++
 		return
 	}
-	from := len(w.bytes)
-	w.bytes = append(w.bytes, payload...)
-	w.list = append(w.list, workItem{kind: workPacket, conn: c, at: at, from: from, to: len(w.bytes)})
+	q.filling.packet(c, payload, at)
 }
 
 // add adds any other work and wakes the worker.
@@ -72,8 +82,7 @@ func (q *queue) add(item workItem) {
 
 // swap returns the filled buffer and fills another one from now on. dropped counts the packets since the last call.
 func (q *queue) swap(buffer workItems) (filled workItems, dropped uint64) {
-	clear(buffer.list) // it must not keep ended connections alive
-	buffer.list, buffer.bytes = buffer.list[:0], buffer.bytes[:0]
+	buffer.reset()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	filled, q.filling = q.filling, buffer

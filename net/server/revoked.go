@@ -1,6 +1,9 @@
 package server
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // revoked records which tokens of recent clients are not valid any more although they were not used.
 //
@@ -43,7 +46,7 @@ func (r *revoked) nextEpoch(client uint64, p *Pass) uint32 {
 func (r *revoked) add(client uint64, to revocation, now time.Time) {
 	for len(r.order) > 0 && (len(r.order) >= r.limit || !now.Before(r.of[r.order[0]].until)) {
 		delete(r.of, r.order[0])
-		r.order = append(r.order[:0], r.order[1:]...)
+		r.order = slices.Delete(r.order, 0, 1)
 	}
 	old, known := r.of[client]
 	if !known {

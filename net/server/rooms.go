@@ -1,6 +1,7 @@
 package server
 
 import (
+	"iter"
 	"log/slog"
 	"slices"
 
@@ -26,7 +27,7 @@ func (w *worker) join(c *conn, at systems.Time) {
 		var err error
 		if h, err = w.open(c.entry, at); err != nil {
 			w.log.error("room cannot be opened", slog.String("room", c.entry.name), slog.Any("error", err))
-			w.out.drops = append(w.out.drops, c)
+			w.out.drop(c)
 			return
 		}
 	}
@@ -36,7 +37,7 @@ func (w *worker) join(c *conn, at systems.Time) {
 		w.log.info("client refused", slog.String("room", c.entry.name), slog.Any("error", err))
 		w.flush(c, at) // sends the refusal
 		c.link = nil
-		w.out.drops = append(w.out.drops, c)
+		w.out.drop(c)
 		return
 	}
 	c.peer = peer
@@ -46,7 +47,7 @@ func (w *worker) join(c *conn, at systems.Time) {
 
 // open makes a room. Its State(0) is at the last step of its phase.
 func (w *worker) open(entry *roomEntry, at systems.Time) (*hostedRoom, error) {
-	h := &hostedRoom{entry: entry}
+	h := &hostedRoom{entry: entry, conns: make([]*conn, w.config.Room.MaxPeers)}
 	for i := range w.rooms {
 		if len(w.rooms[i]) < len(w.rooms[h.phase]) {
 			h.phase = i
@@ -71,8 +72,7 @@ func (w *worker) open(entry *roomEntry, at systems.Time) (*hostedRoom, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.observer = c.Observer
-	h.room, h.conns = r, make([]*conn, w.config.Room.MaxPeers)
+	h.room, h.observer = r, c.Observer
 	entry.room = h
 	w.rooms[h.phase] = append(w.rooms[h.phase], h)
 	w.published.next = 0
@@ -136,6 +136,19 @@ func (w *worker) frame(h *hostedRoom, at systems.Time) {
 	}
 }
 
+// all returns the rooms of the worker.
+func (w *worker) all() iter.Seq[*hostedRoom] {
+	return func(yield func(*hostedRoom) bool) {
+		for _, rooms := range w.rooms {
+			for _, h := range rooms {
+				if !yield(h) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // flush collects the packets of a connection.
 func (w *worker) flush(c *conn, at systems.Time) {
 	w.conn = c
@@ -153,7 +166,7 @@ func (w *worker) dismiss(p systems.Peer, why error) {
 // drop has the table end a connection that its room has removed.
 func (w *worker) drop(c *conn) {
 	c.entry.room.conns[c.peer], c.link = nil, nil
-	w.out.drops = append(w.out.drops, c)
+	w.out.drop(c)
 }
 
 // close removes a room without connections.
@@ -183,10 +196,8 @@ func (w *worker) end(h *hostedRoom) {
 // stop ends the matches of the worker. It calls done once the last messages of every session are sent.
 func (w *worker) stop(done func()) {
 	w.stopped, w.stopBy = done, w.now.Add(closeLimit)
-	for _, rooms := range w.rooms {
-		for _, h := range rooms {
-			h.room.Close("")
-		}
+	for h := range w.all() {
+		h.room.Close("")
 	}
 }
 
@@ -195,18 +206,14 @@ func (w *worker) stopping() {
 	if w.stopped == nil {
 		return
 	}
-	for _, rooms := range w.rooms {
-		for _, h := range rooms {
-			if !h.room.Closed() && w.now.Before(w.stopBy) {
-				return
-			}
+	for h := range w.all() {
+		if !h.room.Closed() && w.now.Before(w.stopBy) {
+			return
 		}
 	}
 	w.stopped()
 	w.stopped = nil
-	for _, rooms := range w.rooms {
-		for _, h := range rooms {
-			w.end(h)
-		}
+	for h := range w.all() {
+		w.end(h)
 	}
 }

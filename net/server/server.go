@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tendon/net/netcode"
@@ -23,7 +24,7 @@ type Server struct {
 	workers []*worker
 	log     *limitedLog
 	done    chan struct{} // closed when Run has returned
-	once    sync.Once
+	started atomic.Bool
 }
 
 // ErrNoRoom is returned by Do and Kick for an unknown room or client.
@@ -83,20 +84,16 @@ func (s *Server) Addr() net.Addr { return s.socket.LocalAddr() }
 // Run serves until the context is done. Then it ends the session of every client, closes the rooms and the socket, and
 // returns nil. It may be called once.
 func (s *Server) Run(ctx context.Context) error {
-	first := false
-	s.once.Do(func() { first = true })
-	if !first {
+	if s.started.Swap(true) {
 		panic("server: Run was called twice: make another Server with New")
 	}
 	defer close(s.done)
 	s.log.info("server listens", slog.String("address", s.socket.LocalAddr().String()), slog.Int("workers", len(s.workers)))
-	var reading, working sync.WaitGroup
-	stop := make(chan struct{})
-	reading.Add(1)
-	go s.read(&reading)
+	var reading, working, rooms sync.WaitGroup
+	closed := make(chan struct{})
+	reading.Go(s.read)
 	for _, w := range s.workers {
-		working.Add(1)
-		go w.run(&working, stop)
+		working.Go(func() { w.run(closed) })
 	}
 
 	var out netcode.Outbox
@@ -117,9 +114,17 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	update(ctx.Done())
 	s.log.info("server stops")
-	s.conns.close()
-	closed := make(chan struct{})
-	go s.closeRooms(closed, stop)
+	s.conns.mu.Lock()
+	s.conns.closing = true
+	s.conns.mu.Unlock()
+	rooms.Add(len(s.workers))
+	for _, w := range s.workers {
+		w.queue.add(workItem{kind: workCall, call: func(w *worker) { w.stop(rooms.Done) }})
+	}
+	go func() {
+		rooms.Wait() // until every worker has sent the last messages
+		close(closed)
+	}()
 	update(closed)
 	s.conns.disconnect(&out, time.Now())
 	sender.send(&out)
@@ -129,22 +134,9 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// closeRooms ends every match. It closes both channels when every worker has sent the last messages.
-func (s *Server) closeRooms(closed, stop chan struct{}) {
-	var rooms sync.WaitGroup
-	for _, w := range s.workers {
-		rooms.Add(1)
-		w.queue.add(workItem{kind: workCall, call: func(w *worker) { w.stop(rooms.Done) }})
-	}
-	rooms.Wait()
-	close(stop)
-	close(closed)
-}
-
 // read reads the socket until it is closed. While workers read it at each step, this goroutine only checks from time to
 // time whether they still do.
-func (s *Server) read(done *sync.WaitGroup) {
-	defer done.Done()
+func (s *Server) read() {
 	var a arrivals
 	var out netcode.Outbox
 	from, to := newReceiver(s.socket), newSender(s.socket)
@@ -196,7 +188,9 @@ func (s *Server) Kick(name string, clientID uint64, text string) error {
 
 // hosted calls f with a room on the goroutine of its worker.
 func (s *Server) hosted(name string, f func(w *worker, h *hostedRoom) error) error {
-	entry := s.conns.entry(name)
+	s.conns.mu.Lock()
+	entry := s.conns.entries[name]
+	s.conns.mu.Unlock()
 	if entry == nil {
 		return ErrNoRoom
 	}

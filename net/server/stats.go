@@ -68,11 +68,9 @@ type RoomStats struct {
 type published struct {
 	next systems.Time
 
-	mu      sync.Mutex
-	rooms   []RoomStats
-	past    room.Stats
-	packets PacketStats
-	turns   TurnStats
+	mu sync.Mutex
+	figures
+	rooms []RoomStats
 }
 
 // publish updates the published figures.
@@ -81,12 +79,10 @@ func (w *worker) publish(at systems.Time) {
 	p := &w.published
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.packets, p.turns, p.past = w.packets, w.turns, w.past
+	p.figures = w.figures
 	p.rooms = p.rooms[:0]
-	for _, rooms := range w.rooms {
-		for _, h := range rooms {
-			p.rooms = append(p.rooms, RoomStats{Name: h.entry.name, Worker: w.number, Stats: h.room.Stats()})
-		}
+	for h := range w.all() {
+		p.rooms = append(p.rooms, RoomStats{Name: h.entry.name, Worker: w.number, Stats: h.room.Stats()})
 	}
 }
 

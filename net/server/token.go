@@ -1,8 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
+	"hash/fnv"
 	"net/netip"
 	"time"
 
@@ -43,12 +46,9 @@ func Mint(t Ticket, now time.Time) ([]byte, error) {
 	if t.ClientID == 0 {
 		t.ClientID = randomID()
 	}
-	if t.Timeout == 0 {
-		t.Timeout = defaultTimeout
-	}
 	return netcode.GenerateToken(netcode.TokenRequest{
 		ProtocolID: t.ProtocolID, Key: t.Key, ClientID: t.ClientID, Servers: t.Addresses, UserData: user,
-		Lifetime: t.Lifetime, Timeout: t.Timeout,
+		Lifetime: t.Lifetime, Timeout: cmp.Or(t.Timeout, defaultTimeout),
 	}, now)
 }
 
@@ -61,12 +61,7 @@ func randomID() uint64 {
 // ProtocolID returns the netcode protocol id of a game by its name. The handshake fails between different games, and between
 // different versions of the wire. net/session compares the layouts of the game.
 func ProtocolID(game string) uint64 {
-	const offset, prime = 14695981039346656037, 1099511628211 // FNV-1a, 64 bits
-	h := uint64(offset)
-	for _, s := range [...]string{"tendon/", string(rune('0' + passVersion)), "/", game} {
-		for i := range len(s) {
-			h = (h ^ uint64(s[i])) * prime
-		}
-	}
-	return h
+	h := fnv.New64a()
+	fmt.Fprintf(h, "tendon/%d/%s", passVersion, game)
+	return h.Sum64()
 }

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"sync"
+	"slices"
 	"time"
 
 	"tendon/net/netcode"
@@ -27,13 +27,11 @@ type worker struct {
 
 	socketIO
 	workItems workItems // a spare buffer for queue
-	out       outgoing
+	out       workItems
 	callbacks
-	shutdown
-	packets PacketStats
-	turns   TurnStats
-	past    room.Stats // of the closed rooms
-
+	stopped func()    // while the rooms are being closed: to be called when all are
+	stopBy  time.Time // the latest moment of that
+	figures
 	published
 }
 
@@ -53,10 +51,11 @@ type callbacks struct {
 	gone    func(systems.Peer, error)
 }
 
-// shutdown is set while the rooms are being closed.
-type shutdown struct {
-	stopped func() // to be called when all rooms are closed
-	stopBy  time.Time
+// figures are what a worker counts.
+type figures struct {
+	packets PacketStats
+	turns   TurnStats
+	past    room.Stats // of the closed rooms
 }
 
 func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limitedLog) *worker {
@@ -64,24 +63,18 @@ func newWorker(number int, c *Config, t *connTable, socket endpoint, log *limite
 		socketIO: socketIO{receiver: newReceiver(socket), sender: newSender(socket)}}
 	w.queue.wake = make(chan struct{}, 1)
 	w.rooms = make([][]*hostedRoom, w.grid.phases)
-	w.emit = func(packet []byte) { w.out.add(w.conn, packet) }
+	w.emit = func(packet []byte) { w.out.packet(w.conn, packet, 0) }
 	w.gone = w.dismiss
 	return w
 }
 
-// next returns the next step; ok is false without rooms. A step without rooms of its phase still reads the socket.
-func (w *worker) next() (step int64, ok bool) {
-	for _, rooms := range w.rooms {
-		if len(rooms) > 0 {
-			return w.step + 1, true
-		}
-	}
-	return 0, false
+// busy reports whether there are rooms. Then every step reads the socket, even one without rooms of its phase.
+func (w *worker) busy() bool {
+	return slices.ContainsFunc(w.rooms, func(rooms []*hostedRoom) bool { return len(rooms) > 0 })
 }
 
 // run is the goroutine of the worker. It ends when the rooms are closed and stop is.
-func (w *worker) run(done *sync.WaitGroup, stop <-chan struct{}) {
-	defer done.Done()
+func (w *worker) run(stop <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -93,8 +86,8 @@ func (w *worker) run(done *sync.WaitGroup, stop <-chan struct{}) {
 		}
 		now := time.Now()
 		w.turn(now)
-		if n, ok := w.next(); ok {
-			timer.Reset(w.grid.due(n) - w.table.at(time.Now()))
+		if w.busy() {
+			timer.Reset(w.grid.due(w.step+1) - w.table.at(time.Now()))
 		}
 	}
 }
@@ -107,7 +100,7 @@ func (w *worker) turn(now time.Time) {
 	w.poll()
 	w.deliver()
 	w.compute(at)
-	if !w.out.empty() {
+	if len(w.out.list) > 0 {
 		w.table.seal(&w.out, &w.sealed, now)
 		w.packets.PacketsOut += uint64(w.sealed.Len())
 		w.packets.BytesOut += uint64(w.sealed.Bytes())
@@ -139,7 +132,7 @@ func (w *worker) poll() {
 			break
 		}
 	}
-	if _, more := w.next(); more {
+	if w.busy() {
 		w.table.polled.Store(int64(w.table.at(w.now)))
 	}
 	if w.sealed.Len() > 0 { // answers of handshakes
