@@ -23,20 +23,10 @@ func (l *addressList) slice() []netip.AddrPort { return l.at[:l.count] }
 
 // set copies addresses, at most MaxServers.
 func (l *addressList) set(addresses []netip.AddrPort) {
-	l.count = 0
-	for _, a := range addresses {
-		l.at[l.count] = plain(a)
-		l.count++
+	l.count = len(addresses)
+	for i, a := range addresses {
+		l.at[i] = plain(a)
 	}
-}
-
-func (l *addressList) has(a netip.AddrPort) bool {
-	for _, b := range l.slice() {
-		if a == b {
-			return true
-		}
-	}
-	return false
 }
 
 func (l *addressList) append(dst []byte) []byte {
@@ -61,12 +51,13 @@ func (l *addressList) append(dst []byte) []byte {
 // of the fields after it.
 func (l *addressList) take(buf []byte) (rest []byte, err error) {
 	count := binary.LittleEndian.Uint32(buf)
-	l.count = 0
+	l.count = 0 // on an error
 	if count < 1 || count > MaxServers {
 		return nil, fmt.Errorf("%w: %d server addresses, want 1 to %d", ErrToken, count, MaxServers)
 	}
+	l.count = int(count)
 	buf = buf[4:]
-	for range count {
+	for i := range l.count {
 		var ip netip.Addr
 		switch t := buf[0]; t {
 		case addressIPv4:
@@ -82,8 +73,7 @@ func (l *addressList) take(buf []byte) (rest []byte, err error) {
 		default:
 			return nil, fmt.Errorf("%w: server address of type %d, want 1 or 2", ErrToken, t)
 		}
-		l.at[l.count] = netip.AddrPortFrom(ip, binary.LittleEndian.Uint16(buf))
-		l.count++
+		l.at[i] = netip.AddrPortFrom(ip, binary.LittleEndian.Uint16(buf))
 		buf = buf[2:]
 	}
 	return buf, nil

@@ -124,18 +124,9 @@ func (c *Client) receive(packet []byte, from netip.AddrPort, at int64) ([]byte, 
 	if drop != 0 {
 		return nil, drop
 	}
-	if h.kind.replayChecked() && c.window.seen(h.sequence) {
-		return nil, DropReplay
-	}
-	body, ok := c.codec.open(packet, c.open, h)
-	if !ok {
-		return nil, DropForged
-	}
-	if h.kind.replayChecked() {
-		c.window.mark(h.sequence)
-	}
-	if !h.kind.bodyFits(len(body)) {
-		return nil, DropBody
+	body, drop := c.codec.open(packet, c.open, h, &c.window)
+	if drop != 0 {
+		return nil, drop
 	}
 	return c.accept(h.kind, body, at)
 }
@@ -187,7 +178,7 @@ func (c *Client) Update(out *Outbox, now time.Time) {
 	case StateRequesting:
 		out.buf = c.appendRequest(out.buf)
 		out.close(c.Server())
-		c.sent(at)
+		c.lastSend, c.sendNow = at, false
 	case StateResponding:
 		c.send(out, kindResponse, c.response[:], at)
 	case StateConnected:
@@ -246,12 +237,7 @@ func (c *Client) send(out *Outbox, k kind, body []byte, at int64) {
 	out.buf = c.codec.seal(out.buf, c.seal, k, c.sequence, body)
 	out.close(c.Server())
 	c.sequence++
-	c.sent(at)
-}
-
-func (c *Client) sent(at int64) {
-	c.lastSend = at
-	c.sendNow = false
+	c.lastSend, c.sendNow = at, false
 }
 
 func (c *Client) appendRequest(dst []byte) []byte {

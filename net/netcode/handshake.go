@@ -3,6 +3,7 @@ package netcode
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -105,7 +106,7 @@ func (s *Server) receiveRequest(out *Outbox, packet []byte, from netip.AddrPort,
 		s.counters[HistoryForgotten]++
 	}
 	if v.Action == Deny {
-		s.deny(out, from, &private.ServerToClient)
+		s.sealGlobal(out, from, &private.ServerToClient, kindDenied, nil)
 		return Denials
 	}
 
@@ -163,11 +164,7 @@ func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, tokenID
 	if t.private.take(t.plain[:]) != nil {
 		return nil, tokenID{}, 0, DropMalformed
 	}
-	named := false
-	for _, a := range s.addresses {
-		named = named || t.private.servers.has(a)
-	}
-	if !named {
+	if !slices.ContainsFunc(s.addresses, func(a netip.AddrPort) bool { return slices.Contains(t.private.Servers(), a) }) {
 		return nil, tokenID{}, 0, DropServer
 	}
 	return &t.private, tokenID(sealed[privateTokenSize-tagSize:]), expires, 0
@@ -176,17 +173,7 @@ func (s *Server) openRequest(packet []byte, unix uint64) (*PrivateToken, tokenID
 // challenge sends the challenge of an entry. A repeated request gets the same challenge token again. So each token
 // sequence belongs to one token at one address, and an answer to any copy is accepted.
 func (s *Server) challenge(out *Outbox, p *pending, userData *[UserDataSize]byte) {
-	t := &s.scratch.challenge
-	t.clientID, t.userData = p.clientID, *userData
-	body := s.codec.body[:]
-	binary.LittleEndian.PutUint64(body, p.challenge)
-	t.put(body[8:])
-	s.codec.sealChallenge(body[8:], s.challenger, p.challenge)
-	s.sealGlobal(out, p.addr, &p.serverToClient, kindChallenge, body)
-}
-
-func (s *Server) deny(out *Outbox, to netip.AddrPort, key *Key) {
-	s.sealGlobal(out, to, key, kindDenied, nil)
+	s.sealGlobal(out, p.addr, &p.serverToClient, kindChallenge, s.codec.sealChallenge(s.challenger, p.challenge, p.clientID, userData))
 }
 
 // sealGlobal puts a packet without a slot into the Outbox.
@@ -212,24 +199,25 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 		return Event{}, DropBody
 	}
 	open := newAEAD(&p.clientToServer)
-	body, ok := s.codec.open(packet, open, h)
-	if !ok {
-		return Event{}, DropForged
+	body, drop := s.codec.open(packet, open, h, nil)
+	if drop != 0 {
+		return Event{}, drop
 	}
-	sequence := binary.LittleEndian.Uint64(body)
 	// The sequence binds the challenge to this token and this address. With the challenge of another token a client could
 	// get the user data of that token without presenting it.
-	if sequence != p.challenge || !s.codec.openChallenge(body[8:], s.challenger, sequence) {
+	if binary.LittleEndian.Uint64(body) != p.challenge {
 		return Event{}, DropChallenge
 	}
-	t := &s.scratch.challenge
-	t.take(body[8:])
-	v := s.judge(t.clientID, &t.userData, from)
+	clientID, userData, ok := s.codec.openChallenge(s.challenger, body)
+	if !ok {
+		return Event{}, DropChallenge
+	}
+	v := s.judge(clientID, userData, from)
 	switch v.Action {
 	case Ignore:
 		return Event{}, DropIgnored
 	case Deny:
-		s.deny(out, from, &p.serverToClient)
+		s.sealGlobal(out, from, &p.serverToClient, kindDenied, nil)
 		return Event{}, Denials
 	}
 	event := Event{Kind: Connected, Slot: v.Slot, Replaced: s.slots[v.Slot].connected}
@@ -239,7 +227,7 @@ func (s *Server) receiveResponse(out *Outbox, packet []byte, from netip.AddrPort
 	*c = slot{
 		connected: true, timeout: int64(p.timeoutSeconds) * int64(time.Second), lastReceive: at,
 		seal: newAEAD(&p.serverToClient), open: open,
-		addr: from, clientID: t.clientID, userData: t.userData,
+		addr: from, clientID: clientID, userData: *userData,
 	}
 	s.connected++
 	s.byAddr[from] = int32(v.Slot)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"time"
 )
@@ -32,6 +33,25 @@ var (
 	ErrNotConnected = errors.New("netcode: not connected")
 )
 
+// Event is the result of a datagram or of the passing of time. Receive returns Disconnected if the client has ended the
+// connection, Update returns it for a timeout.
+type Event struct {
+	Kind     EventKind
+	Slot     int
+	Replaced bool   // Connected: the previous client of the slot was disconnected
+	Payload  []byte // of Payload: aliases the datagram passed to Receive
+}
+
+// EventKind is the kind of an Event.
+type EventKind uint8
+
+const (
+	NoEvent EventKind = iota // nothing for the caller
+	Connected
+	Disconnected
+	Payload
+)
+
 // ServerConfig configures a Server.
 type ServerConfig struct {
 	// ProtocolID must equal that of the tokens.
@@ -51,20 +71,13 @@ type ServerConfig struct {
 }
 
 func (c *ServerConfig) validate() error {
-	switch {
-	case len(c.Keys) < 1 || len(c.Keys) > 2:
+	if len(c.Keys) < 1 || len(c.Keys) > 2 {
 		return fmt.Errorf("netcode: ServerConfig.Keys has %d keys, want 1 or 2", len(c.Keys))
-	case len(c.Addresses) < 1:
-		return errors.New("netcode: ServerConfig.Addresses is empty, so no token could name this server")
-	case c.Slots < 1 || c.Slots > MaxSlots:
+	}
+	if c.Slots < 1 || c.Slots > MaxSlots {
 		return fmt.Errorf("netcode: ServerConfig.Slots is %d, want 1 to %d", c.Slots, MaxSlots)
 	}
-	for i, a := range c.Addresses {
-		if !a.IsValid() {
-			return fmt.Errorf("netcode: ServerConfig.Addresses[%d] is not an address", i)
-		}
-	}
-	return nil
+	return checkAddresses("ServerConfig.Addresses", c.Addresses, 1, math.MaxInt)
 }
 
 // Server is the server's end of all connections of one socket. It does no input or output: Receive processes datagrams,
@@ -90,12 +103,11 @@ type Server struct {
 	counters   Counters
 
 	scratch struct {
-		nonce     [tokenNonceSize]byte
-		bound     [versionSize + 16]byte
-		plain     [privateTokenSize]byte
-		private   PrivateToken
-		challenge challengeToken
-		arrival   Arrival
+		nonce   [tokenNonceSize]byte
+		bound   [versionSize + 16]byte
+		plain   [privateTokenSize]byte
+		private PrivateToken
+		arrival Arrival
 	}
 }
 
@@ -187,16 +199,9 @@ func (s *Server) receiveSealed(packet []byte, from netip.AddrPort, now time.Time
 		return Event{}, DropStranger
 	}
 	c := &s.slots[i]
-	if c.window.seen(h.sequence) {
-		return Event{}, DropReplay
-	}
-	body, ok := s.codec.open(packet, c.open, h)
-	if !ok {
-		return Event{}, DropForged
-	}
-	c.window.mark(h.sequence)
-	if !h.kind.bodyFits(len(body)) {
-		return Event{}, DropBody
+	body, drop := s.codec.open(packet, c.open, h, &c.window)
+	if drop != 0 {
+		return Event{}, drop
 	}
 	if h.kind == kindDisconnect {
 		s.free(int(i))
@@ -273,15 +278,13 @@ func (s *Server) keepAlive(out *Outbox, slot int, at int64) {
 }
 
 // free clears a connected slot.
-func (s *Server) free(slot int) {
-	c := &s.slots[slot]
+func (s *Server) free(i int) {
+	c := &s.slots[i]
 	delete(s.byAddr, c.addr)
 	delete(s.byClient, c.clientID)
-	*c = slotZero
+	*c = slot{}
 	s.connected--
 }
-
-var slotZero slot
 
 // Clients returns the number of connected clients.
 func (s *Server) Clients() int { return s.connected }

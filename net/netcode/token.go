@@ -1,6 +1,7 @@
 package netcode
 
 import (
+	"cmp"
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"math"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -82,10 +84,6 @@ type TokenRequest struct {
 
 func (r *TokenRequest) validate() error {
 	switch {
-	case len(r.Servers) < 1 || len(r.Servers) > MaxServers:
-		return fmt.Errorf("netcode: TokenRequest.Servers has %d addresses, want 1 to %d", len(r.Servers), MaxServers)
-	case len(r.Internal) > MaxServers:
-		return fmt.Errorf("netcode: TokenRequest.Internal has %d addresses, want at most %d", len(r.Internal), MaxServers)
 	case len(r.UserData) > UserDataSize:
 		return fmt.Errorf("netcode: TokenRequest.UserData has %d bytes, want at most %d", len(r.UserData), UserDataSize)
 	case r.Lifetime > 0 && r.Lifetime < time.Second:
@@ -93,15 +91,16 @@ func (r *TokenRequest) validate() error {
 	case r.Timeout > 0 && (r.Timeout < time.Second || r.Timeout > math.MaxInt32*time.Second):
 		return fmt.Errorf("netcode: TokenRequest.Timeout is %v, want 1s to 2^31-1 s", r.Timeout)
 	}
-	for i, a := range r.Servers {
-		if !a.IsValid() {
-			return fmt.Errorf("netcode: TokenRequest.Servers[%d] is not an address", i)
-		}
+	return cmp.Or(checkAddresses("TokenRequest.Servers", r.Servers, 1, MaxServers), checkAddresses("TokenRequest.Internal", r.Internal, 0, MaxServers))
+}
+
+// checkAddresses returns an error that names the field if the list has not low to high addresses.
+func checkAddresses(field string, list []netip.AddrPort, low, high int) error {
+	if len(list) < low || len(list) > high {
+		return fmt.Errorf("netcode: %s has %d addresses, want %d to %d", field, len(list), low, high)
 	}
-	for i, a := range r.Internal {
-		if !a.IsValid() {
-			return fmt.Errorf("netcode: TokenRequest.Internal[%d] is not an address", i)
-		}
+	if i := slices.IndexFunc(list, func(a netip.AddrPort) bool { return !a.IsValid() }); i >= 0 {
+		return fmt.Errorf("netcode: %s[%d] is not an address", field, i)
 	}
 	return nil
 }
@@ -113,7 +112,7 @@ func GenerateToken(r TokenRequest, now time.Time) ([]byte, error) {
 		return nil, err
 	}
 	public := ConnectToken{ProtocolID: r.ProtocolID, Created: unixSeconds(now)}
-	lifetime, timeout := orDefault(r.Lifetime, DefaultLifetime), orDefault(r.Timeout, DefaultTimeout)
+	lifetime, timeout := cmp.Or(r.Lifetime, DefaultLifetime), cmp.Or(r.Timeout, DefaultTimeout)
 	public.Expires = math.MaxUint64
 	if lifetime > 0 {
 		public.Expires = public.Created + uint64(lifetime/time.Second)
@@ -131,16 +130,14 @@ func GenerateToken(r TokenRequest, now time.Time) ([]byte, error) {
 			return nil, fmt.Errorf("netcode: TokenRequest.Random: %w", err)
 		}
 	}
-	internal := r.Internal
-	if len(internal) == 0 {
-		internal = r.Servers
-	}
 	public.servers.set(r.Servers)
 	private := PrivateToken{
 		ClientID: r.ClientID, TimeoutSeconds: public.TimeoutSeconds,
 		ClientToServer: public.ClientToServer, ServerToClient: public.ServerToClient,
 	}
-	private.servers.set(internal)
+	if private.servers = public.servers; len(r.Internal) > 0 {
+		private.servers.set(r.Internal)
+	}
 	copy(private.UserData[:], r.UserData)
 	private.put(public.sealed[:])
 	sealToken(public.sealed[:], newTokenAEAD(&r.Key), r.ProtocolID, public.Expires, public.nonce[:])
@@ -257,13 +254,6 @@ func tokenBound(protocolID, expires uint64) (bound [versionSize + 16]byte) {
 	binary.LittleEndian.PutUint64(bound[versionSize:], protocolID)
 	binary.LittleEndian.PutUint64(bound[versionSize+8:], expires)
 	return bound
-}
-
-func orDefault(d, def time.Duration) time.Duration {
-	if d == 0 {
-		return def
-	}
-	return d
 }
 
 // unixSeconds returns the timestamp of the standard. Times before 1970 are zero.

@@ -44,9 +44,6 @@ const (
 	kindCount
 )
 
-// replayChecked reports whether a kind is checked by the replay window. Packets of the handshake repeat by design.
-func (k kind) replayChecked() bool { return k >= kindKeepAlive }
-
 // bodyFits reports whether a body of n plaintext bytes is valid for the kind.
 func (k kind) bodyFits(n int) bool {
 	switch k {
@@ -130,12 +127,47 @@ func (c *codec) seal(dst []byte, key cipher.AEAD, k kind, sequence uint64, body 
 	return key.Seal(dst, c.setNonce(sequence), body, c.bound[:])
 }
 
-// open opens a packet in place and returns its body, which aliases packet. A packet that fails is overwritten.
-func (c *codec) open(packet []byte, key cipher.AEAD, h header) ([]byte, bool) {
+// open opens a packet in place and returns its body, which aliases packet. A packet that fails is overwritten. The window
+// refuses replays, except of the handshake, whose packets repeat by design. The second result is the reason why the packet
+// must be dropped, or zero.
+func (c *codec) open(packet []byte, key cipher.AEAD, h header, w *window) ([]byte, Counter) {
+	checked := h.kind >= kindKeepAlive
+	if checked && w.seen(h.sequence) {
+		return nil, DropReplay
+	}
 	c.bound[len(c.bound)-1] = h.prefix
 	sealed := packet[h.size:]
 	body, err := key.Open(sealed[:0], c.setNonce(h.sequence), sealed, c.bound[:])
-	return body, err == nil
+	if err != nil {
+		return nil, DropForged
+	}
+	if checked {
+		w.mark(h.sequence)
+	}
+	if !h.kind.bodyFits(len(body)) {
+		return nil, DropBody
+	}
+	return body, 0
+}
+
+// sealChallenge returns the body of a challenge packet: a sequence and the challenge token, which proves that a client
+// receives packets at its address. Only the server has its key. The body is valid until the codec is used again.
+func (c *codec) sealChallenge(key cipher.AEAD, sequence, clientID uint64, userData *[UserDataSize]byte) []byte {
+	binary.LittleEndian.PutUint64(c.body[:], sequence)
+	token := c.body[8:]
+	binary.LittleEndian.PutUint64(token, clientID)
+	clear(token[8+copy(token[8:], userData[:]):])
+	key.Seal(token[:0], c.setNonce(sequence), token[:challengeSize-tagSize], nil)
+	return c.body[:]
+}
+
+// openChallenge is the inverse of sealChallenge, in place. Every plaintext is valid. The user data aliases body.
+func (c *codec) openChallenge(key cipher.AEAD, body []byte) (clientID uint64, userData *[UserDataSize]byte, ok bool) {
+	token, err := key.Open(body[8:8], c.setNonce(binary.LittleEndian.Uint64(body)), body[8:8+challengeSize], nil)
+	if err != nil {
+		return 0, nil, false
+	}
+	return binary.LittleEndian.Uint64(token), (*[UserDataSize]byte)(token[8:]), true
 }
 
 // keepAlive returns the body of a keep-alive packet, valid until the codec is used again.
@@ -146,19 +178,14 @@ func (c *codec) keepAlive(slot, maxClients uint32) []byte {
 }
 
 // newAEAD returns the packet cipher for a key.
-func newAEAD(key *Key) cipher.AEAD {
-	aead, err := chacha20poly1305.New(key[:])
-	if err != nil {
-		panic("netcode: chacha20poly1305 refuses a 32-byte key: " + err.Error())
-	}
-	return aead
-}
+func newAEAD(key *Key) cipher.AEAD { return must(chacha20poly1305.New(key[:])) }
 
 // newTokenAEAD returns the connect token cipher for a private key.
-func newTokenAEAD(key *Key) cipher.AEAD {
-	aead, err := chacha20poly1305.NewX(key[:])
+func newTokenAEAD(key *Key) cipher.AEAD { return must(chacha20poly1305.NewX(key[:])) }
+
+func must(aead cipher.AEAD, err error) cipher.AEAD {
 	if err != nil {
-		panic("netcode: xchacha20poly1305 refuses a 32-byte key: " + err.Error())
+		panic("netcode: the cipher refuses a 32-byte key: " + err.Error())
 	}
 	return aead
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 
 	"tendon/ecs"
@@ -35,17 +36,14 @@ type ClientConfig struct {
 
 // NewClient returns the client's end of a session that begins now, and sends Hello.
 func NewClient(c ClientConfig, t Transport, now systems.Time) (*Client, error) {
-	if c.Timeout == 0 {
-		c.Timeout = 10 * systems.Second
-	}
+	c.Timeout = cmp.Or(c.Timeout, 10*systems.Second)
 	if c.Timeout < 0 {
 		return nil, fmt.Errorf("%w: Timeout is %v, want 0 or more", ErrConfig, c.Timeout)
 	}
 	c.Hello.Version = Version
 	s := &Client{common: newCommon(t, c.Timeout, now), config: c}
 	s.nextPing = now + pingInterval
-	s.scratch = appendHello(s.scratch[:0], c.Hello)
-	s.reliable(s.scratch)
+	s.send(systems.Reliable, kindHello, &s.config.Hello)
 	return s, nil
 }
 
@@ -55,19 +53,15 @@ func (s *Client) Receive(ch systems.Channel, message []byte, now systems.Time) E
 		return Event{}
 	}
 	s.received(message)
-	if len(message) == 0 || !kind(message[0]).allowedOn(ch) {
-		s.fault(now)
-		return Event{}
-	}
-	e, err := s.handle(kind(message[0]), ch, message[1:], now)
-	if err != nil {
-		s.fault(now)
-		return Event{}
-	}
-	return e
+	e, err := s.handle(ch, message, now)
+	return s.result(e, err, now)
 }
 
-func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Time) (Event, error) {
+func (s *Client) handle(ch systems.Channel, message []byte, now systems.Time) (Event, error) {
+	k, body, err := parse(ch, message)
+	if err != nil {
+		return Event{}, err
+	}
 	if s.rate == 0 && k != kindWelcome && k != kindRefusal && k != kindEnd && k != kindTailAsk {
 		if ch == systems.Datagram {
 			s.stats.Stale++ // it overtook the Welcome, or is of the connection before
@@ -85,22 +79,25 @@ func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 	case kindImagePiece:
 		return s.imagePiece(body)
 	case kindTailAsk:
-		from, err := decodeTailAsk(body)
-		if err != nil || s.rate != 0 || from > s.config.Hello.Final {
+		var from tailAsk
+		if decode(body, &from) != nil || s.rate != 0 || ecs.Tick(from) > s.config.Hello.Final {
 			return Event{}, errValue
 		}
-		return Event{Kind: EventTailAsk, Tick: from}, nil
+		return Event{Kind: EventTailAsk, Tick: ecs.Tick(from)}, nil
 	case kindToken:
-		token, err := decodeToken(body)
-		return Event{Kind: EventToken, Message: token}, err
+		var m token
+		err := decode(body, &m)
+		return Event{Kind: EventToken, Message: m}, err
 	case kindChatLine:
-		m, err := decodeChatLine(body)
+		var m ChatLine
+		err := decode(body, &m)
 		return Event{Kind: EventChatLine, Line: &m}, err
 	case kindNotice:
-		m, err := decodeNotice(body)
-		return Event{Kind: EventNotice, Text: m.text, Seconds: int(m.seconds)}, err
+		var m notice
+		err := decode(body, &m)
+		return Event{Kind: EventNotice, Text: m.text, Seconds: m.seconds}, err
 	case kindPing, kindPong:
-		m, err := s.probe(k, body, now, pong{})
+		m, err := s.probe(k, body, now, 0)
 		if m.epoch == s.epoch && m.tick >= s.serverTick { // a server that waits sends the same tick again
 			s.serverTick, s.serverTickAt = m.tick, now
 		}
@@ -119,8 +116,8 @@ func (s *Client) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 }
 
 func (s *Client) welcome(body []byte, now systems.Time) (Event, error) {
-	w, err := decodeWelcome(body)
-	if err != nil || s.rate != 0 {
+	var w Welcome
+	if decode(body, &w) != nil || s.rate != 0 {
 		return Event{}, errValue
 	}
 	if !w.Image && (w.Match != s.config.Hello.Match || s.config.Hello.Have == 0) {
@@ -133,8 +130,8 @@ func (s *Client) welcome(body []byte, now systems.Time) (Event, error) {
 }
 
 func (s *Client) refusal(body []byte) (Event, error) {
-	e, err := decodeRefusal(body)
-	if err != nil || s.rate != 0 {
+	var e Error
+	if decode(body, &e) != nil || s.rate != 0 {
 		return Event{}, errValue
 	}
 	e.Ours = s.config.Hello.Fingerprint
@@ -143,8 +140,8 @@ func (s *Client) refusal(body []byte) (Event, error) {
 }
 
 func (s *Client) imageHead(body []byte) (Event, error) {
-	h, err := decodeImageHead(body)
-	if err != nil {
+	var h imageHead
+	if err := decode(body, &h); err != nil {
 		return Event{}, err
 	}
 	if err := s.sink.open(h); err != nil {
@@ -179,25 +176,15 @@ func (s *Client) Ready() {
 	s.unanswered, s.nextRepeat = !s.live, s.now+repeatAfter
 	s.readyOwed, s.live = false, false
 	s.epoch = s.nextEpoch
-	s.scratch = appendReady(s.scratch[:0], ready{s.epoch, s.loaded})
-	s.reliable(s.scratch)
-}
-
-// repeatReady sends Ready again, as a datagram, until a message of the strategy arrives.
-func (s *Client) repeatReady(now systems.Time) {
-	if s.unanswered && s.err == nil && now >= s.nextRepeat {
-		s.nextRepeat = now + repeatInterval
-		s.scratch = appendReady(s.scratch[:0], ready{s.epoch, s.loaded})
-		s.datagram(s.scratch)
-	}
+	s.send(systems.Reliable, kindReady, &ready{s.epoch, s.loaded})
 }
 
 // Tail answers an EventTailAsk with ticks as record.Tail encodes them, at most MaxTail bytes. An empty answer reports that
 // there are no more.
 func (s *Client) Tail(ticks []byte) {
 	if s.err == nil && s.rate == 0 {
-		s.scratch = appendTail(s.scratch[:0], ticks)
-		s.reliable(s.scratch)
+		s.scratch = append(append(s.scratch[:0], uint8(kindTail)), ticks...)
+		s.sendScratch(systems.Reliable)
 	}
 }
 
@@ -210,18 +197,17 @@ func (s *Client) Live() {
 	s.scratch = append(s.scratch[:0], uint8(kindLive))
 	if s.live {
 		s.nextRepeat = s.now + repeatInterval
-		s.datagram(s.scratch)
+		s.sendScratch(systems.Datagram)
 		return
 	}
 	s.live, s.nextRepeat = true, s.now+repeatAfter
-	s.reliable(s.scratch)
+	s.sendScratch(systems.Reliable)
 }
 
 // Chat sends a chat message, of which MaxChat bytes are used. The server forwards one message per second and five at once.
 func (s *Client) Chat(text string) {
 	if s.err == nil && s.rate != 0 && clip(text, MaxChat) != "" {
-		s.scratch = appendChat(s.scratch[:0], text)
-		s.reliable(s.scratch)
+		s.send(systems.Reliable, kindChat, (*chat)(&text))
 	}
 }
 
@@ -253,14 +239,17 @@ func (s *Client) ServerTick(now systems.Time) ecs.Tick {
 	return s.serverTick + ecs.Tick(since*systems.Time(s.rate)/systems.Second)
 }
 
-// Frame probes the round trip once a second, and ends the session at the timeout. Call it once per
-// frame. Until the client is live it probes four times a second. Before the Welcome, which may take long after a restart
-// of the server, the probes serve as keep-alive.
+// Frame probes the round trip once a second, four times until the client is live, and ends the session at the timeout.
+// Call it once per frame. It sends Ready again, as a datagram, until a message of the strategy arrives. Before the Welcome,
+// which may take long after a restart of the server, the probes serve as keep-alive.
 func (s *Client) Frame(now systems.Time) {
 	every := pingInterval
 	if s.rate != 0 && !s.live {
 		every = pingInterval / 4
 	}
 	s.frame(now, every)
-	s.repeatReady(now)
+	if s.unanswered && s.err == nil && now >= s.nextRepeat {
+		s.nextRepeat = now + repeatInterval
+		s.send(systems.Datagram, kindReady, &ready{s.epoch, s.loaded})
+	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"tendon/ecs"
 	"tendon/net/limit"
 	"tendon/systems"
 )
@@ -15,7 +16,7 @@ type common struct {
 	silence   systems.Time // since the last message from the peer
 	timeout   systems.Time
 	nextPing  systems.Time
-	trip      roundTrip
+	sampled   bool // stats.RTT is measured
 	faults    limit.Limiter[systems.Time]
 	err       *Error
 	stats     Stats
@@ -45,42 +46,38 @@ func (c *common) Err() error {
 // Stats returns the counters of the session.
 func (c *common) Stats() Stats {
 	s := c.stats
-	s.RTT, s.Silence = c.trip.smooth, c.silence
+	s.Silence = c.silence
 	return s
 }
 
 // RTT returns the smoothed round trip time; ok is false before the first measurement.
-func (c *common) RTT() (rtt systems.Time, ok bool) { return c.trip.smooth, c.trip.sampled }
+func (c *common) RTT() (rtt systems.Time, ok bool) { return c.stats.RTT, c.sampled }
 
-// reliable sends a message on the reliable channel. The session ends if the queue of the transport is full.
-func (c *common) reliable(message []byte) {
-	if !c.send(systems.Reliable, message) && c.err == nil {
+// send sends the message m. The session ends if the queue of reliable messages is full.
+func (c *common) send(ch systems.Channel, k kind, m message) {
+	c.scratch = encode(c.scratch[:0], k, m)
+	c.sendScratch(ch)
+}
+
+func (c *common) sendScratch(ch systems.Channel) {
+	if c.transport.Send(ch, c.scratch) == nil {
+		c.stats.MessagesSent++
+		c.stats.BytesSent += uint64(len(c.scratch))
+	} else if ch == systems.Reliable && c.err == nil {
 		c.err = &Error{Code: CodeSlow}
 	}
 }
 
-func (c *common) datagram(message []byte) { c.send(systems.Datagram, message) }
-
-func (c *common) send(ch systems.Channel, message []byte) (ok bool) {
-	if ok = c.transport.Send(ch, message) == nil; ok {
-		c.stats.MessagesSent++
-		c.stats.BytesSent += uint64(len(message))
-	}
-	return ok
-}
-
 // sendStrategy sends a message of the strategy, of at most systems.MaxDatagram or MaxStrategyReliable bytes.
 func (c *common) sendStrategy(ch systems.Channel, message []byte) {
-	c.scratch = appendStrategy(c.scratch[:0], c.epoch, message)
-	switch {
-	case c.err != nil:
-	case ch == systems.Datagram && len(message) <= systems.MaxDatagram:
-		c.datagram(c.scratch)
-	case ch == systems.Reliable && len(message) <= MaxStrategyReliable:
-		c.reliable(c.scratch)
-	default:
+	if c.err != nil {
+		return
+	}
+	if ch == systems.Datagram && len(message) > systems.MaxDatagram || len(message) > MaxStrategyReliable {
 		panic("session: a strategy sent a message that is too long for its channel: keep to systems.MaxDatagram and session.MaxStrategyReliable")
 	}
+	c.scratch = appendStrategy(c.scratch[:0], c.epoch, message)
+	c.sendScratch(ch)
 }
 
 // received counts a message from the peer.
@@ -88,6 +85,23 @@ func (c *common) received(message []byte) {
 	c.silence = 0
 	c.stats.MessagesReceived++
 	c.stats.BytesReceived += uint64(len(message))
+}
+
+// result returns e, unless the message cannot be used, which counts as a fault.
+func (c *common) result(e Event, err error, now systems.Time) Event {
+	if err != nil {
+		c.fault(now)
+		return Event{}
+	}
+	return e
+}
+
+// parse returns the kind and the body of a message.
+func parse(ch systems.Channel, message []byte) (k kind, body []byte, err error) {
+	if len(message) == 0 || !kind(message[0]).allowedOn(ch) {
+		return 0, nil, errValue
+	}
+	return kind(message[0]), message[1:], nil
 }
 
 // fault counts a malformed message, and ends the session if there are too many.
@@ -103,9 +117,9 @@ func (c *common) finish(code Code, text string) {
 	if c.err != nil {
 		return
 	}
-	c.scratch = appendEnd(c.scratch[:0], endMessage{epoch: c.epoch, code: code, text: text})
-	c.datagram(c.scratch)
-	c.reliable(c.scratch)
+	m := &endMessage{epoch: c.epoch, code: code, text: text}
+	c.send(systems.Datagram, kindEnd, m)
+	c.send(systems.Reliable, kindEnd, m)
 	c.err = &Error{Code: code, Text: clip(text, MaxText)}
 }
 
@@ -124,38 +138,45 @@ func (c *common) frame(now, pingEvery systems.Time) {
 	}
 	if pingEvery > 0 && now >= c.nextPing {
 		c.nextPing = now + pingEvery
-		c.scratch = appendPing(c.scratch[:0], c.epoch, stampOf(now))
-		c.datagram(c.scratch)
+		c.send(systems.Datagram, kindPing, &ping{c.epoch, stampOf(now)})
 	}
 }
 
-// probe processes a ping or pong. A ping is answered by answer, completed with epoch and stamp. m is a received pong of
+// probe processes a ping or pong. A ping is answered with the tick of the server, 0 from a client. m is a received pong of
 // the current epoch.
-func (c *common) probe(k kind, body []byte, now systems.Time, answer pong) (m pong, err error) {
+func (c *common) probe(k kind, body []byte, now systems.Time, tick ecs.Tick) (m pong, err error) {
 	if k == kindPing {
-		epoch, stamp, err := decodePing(body)
-		switch {
-		case err != nil:
-			return m, err
-		case epoch != c.epoch:
-			c.stats.Stale++
-		default:
-			answer.epoch, answer.stamp = c.epoch, stamp
-			c.scratch = appendPong(c.scratch[:0], answer)
-			c.datagram(c.scratch)
-		}
-		return m, nil
+		err = decode(body, &m.ping)
+	} else {
+		err = decode(body, &m)
 	}
-	if m, err = decodePong(body); err != nil {
-		return m, err
-	}
-	if m.epoch != c.epoch {
+	switch {
+	case err != nil:
+		return pong{}, err
+	case m.epoch != c.epoch:
 		c.stats.Stale++
 		return pong{}, nil
+	case k == kindPing:
+		m.tick = tick
+		c.send(systems.Datagram, kindPong, &m)
+		return pong{}, nil
 	}
-	c.trip.sample(now, m.stamp)
+	rtt := systems.Time(stampOf(now)-m.stamp) * 1000
+	switch {
+	case rtt > maxRoundTrip: // a stamp of the future, or forged
+	case !c.sampled:
+		c.stats.RTT, c.sampled = rtt, true
+	default:
+		c.stats.RTT += (rtt - c.stats.RTT) / 8
+	}
 	return m, nil
 }
+
+// maxRoundTrip bounds a plausible round trip. Stamps wrap after 71 minutes.
+const maxRoundTrip = 60 * systems.Second
+
+// stampOf returns the time in microseconds, modulo 2^32.
+func stampOf(now systems.Time) uint32 { return uint32(now / 1000) }
 
 // strategy returns the message of the strategy in a body; ok is false for another epoch.
 func (c *common) strategy(body []byte) (message []byte, ok bool, err error) {
@@ -171,7 +192,8 @@ func (c *common) strategy(body []byte) (message []byte, ok bool, err error) {
 
 // ended processes the peer's message that ends the session.
 func (c *common) ended(ch systems.Channel, body []byte) error {
-	m, err := decodeEnd(body)
+	var m endMessage
+	err := decode(body, &m)
 	switch {
 	case err != nil:
 		return err

@@ -1,14 +1,10 @@
 package session
 
 import (
-	"errors"
-	"unicode"
-	"unicode/utf8"
-
 	"tendon/ecs"
-	"tendon/ecs/image"
 	"tendon/net/wire"
 	"tendon/rollback/record"
+	"tendon/systems"
 )
 
 // Version is the version of the protocol. It must be equal on both peers.
@@ -51,8 +47,32 @@ const (
 	MaxTail     = record.MaxTailBytes // the ticks of a tail
 )
 
-// errValue reports a field outside its interval.
-var errValue = errors.New("session: a field is outside its interval")
+// Hello is the first message of a client.
+type Hello struct {
+	Version     uint64
+	Fingerprint uint64   // of the game
+	Build       string   // of the program; compared only if the game uses floats
+	Target      string   // GOARCH and its level; compared only if the game uses floats
+	Name        string   // of the player; may be empty
+	Match       uint64   // the match of Have
+	Have        ecs.Tick // the tick of the state that the client holds; 0: none
+	Chain       uint64   // hash chain of the match up to Have: see record.Chain
+	Final       ecs.Tick // newest tick of Match that is final on the client; 0: none
+}
+
+// Welcome accepts a Hello.
+type Welcome struct {
+	Strategy string
+	Params   []byte // of the strategy; valid during the call
+	Match    uint64 // identifies the match among all matches
+	Rate     int    // ticks per second
+	Seat     int    // −1: none
+	Role     systems.Role
+	Epoch    uint8
+	Tick     ecs.Tick // present tick of the server
+	Delay    int      // initial input delay, in ticks
+	Image    bool     // an image follows; otherwise the client goes on from Hello.Have
+}
 
 // ChatLine is a chat message as the server sends it to the clients.
 type ChatLine struct {
@@ -83,227 +103,150 @@ type endMessage struct {
 	text  string
 }
 
-// pong answers a ping with its stamp. tick is that of the server, 0 from a client.
-type pong struct {
-	epoch uint8
-	stamp uint32
-	tick  ecs.Tick
-}
+// ping measures the round trip. pong answers it with its stamp. tick is that of the server, 0 from a client.
+type (
+	ping struct {
+		epoch uint8
+		stamp uint32
+	}
+	pong struct {
+		ping
+		tick ecs.Tick
+	}
+)
 
 // notice is a text for the players, with the seconds until the server stops, or 0.
 type notice struct {
-	seconds uint64
+	seconds int
 	text    string
 }
 
-// cleanText reports whether s may be shown as it is: valid UTF-8 without control characters.
-func cleanText(s []byte) bool {
-	for len(s) > 0 {
-		r, n := utf8.DecodeRune(s)
-		if r == utf8.RuneError && n <= 1 || unicode.IsControl(r) {
-			return false
-		}
-		s = s[n:]
-	}
-	return true
-}
+type (
+	chat    string
+	token   []byte
+	tailAsk ecs.Tick // the first tick that the server lacks
+)
 
-// clip returns the longest clean beginning of s that has at most limit bytes.
-func clip(s string, limit int) string {
-	end := 0
-	for end < len(s) {
-		r, n := utf8.DecodeRuneInString(s[end:])
-		if r == utf8.RuneError && n <= 1 || unicode.IsControl(r) || end+n > limit {
-			break
-		}
-		end += n
-	}
-	return s[:end]
-}
+// message is a message whose fields are encoded and decoded by one function.
+type message interface{ fields(c *coder) }
 
-func readText(r *wire.Reader, limit int) string {
-	b := r.Blob(limit)
-	if !cleanText(b) {
-		r.Fail(errValue)
-		return ""
-	}
-	return string(b)
-}
-
-func writeText(w *wire.Writer, s string, limit int) { w.Blob([]byte(clip(s, limit))) }
-
-func writeKind(dst []byte, k kind) wire.Writer {
+// encode appends a message.
+func encode(dst []byte, k kind, m message) []byte {
 	w := wire.NewWriter(dst, MaxMessage)
 	w.U8(uint8(k))
-	return w
-}
-
-func appendImageHead(dst []byte, h imageHead) []byte {
-	w := writeKind(dst, kindImageHead)
-	w.U8(h.epoch)
-	w.Uvarint(uint64(h.tick))
-	w.U64(h.chain)
-	w.Uvarint(uint64(h.size))
-	w.U64(h.sum)
+	m.fields(&coder{w: &w})
 	return w.Bytes()
 }
 
-func decodeImageHead(body []byte) (h imageHead, err error) {
+// decode decodes the body of a message.
+func decode(body []byte, m message) error {
 	r := wire.NewReader(body)
-	h.epoch = r.U8()
-	h.tick = ecs.Tick(r.Uvarint())
-	h.chain = r.U64()
-	size := r.Uvarint()
-	h.sum = r.U64()
-	if size < 1 || size > 1<<30 {
-		r.Fail(errValue)
+	c := coder{r: &r}
+	if m.fields(&c); c.partial {
+		return r.Err()
 	}
-	h.size = int(size)
-	return h, r.Close()
+	return r.Close()
 }
 
-func appendReady(dst []byte, m ready) []byte {
-	w := writeKind(dst, kindReady)
-	w.U8(m.epoch)
-	w.Uvarint(uint64(m.tick))
-	return w.Bytes()
-}
-
-func decodeReady(body []byte) (m ready, err error) {
-	r := wire.NewReader(body)
-	m.epoch = r.U8()
-	m.tick = ecs.Tick(r.Uvarint())
-	return m, r.Close()
-}
-
-func appendChatLine(dst []byte, m ChatLine) []byte {
-	w := writeKind(dst, kindChatLine)
-	w.U8(uint8(m.Seat + 1))
-	writeText(&w, m.Name, MaxName)
-	writeText(&w, m.Text, MaxChat)
-	return w.Bytes()
-}
-
-func decodeChatLine(body []byte) (m ChatLine, err error) {
-	r := wire.NewReader(body)
-	seat := r.U8()
-	m.Name = readText(&r, MaxName)
-	m.Text = readText(&r, MaxChat)
-	if seat > image.MaxPlayers || m.Text == "" {
-		r.Fail(errValue)
+func (h *Hello) fields(c *coder) {
+	c.uvarint(&h.Version)
+	if c.r != nil && h.Version != Version { // the layout of the rest may differ
+		c.partial = true
+		return
 	}
-	m.Seat = int(seat) - 1
-	return m, r.Close()
+	c.u64(&h.Fingerprint)
+	c.text(&h.Build, MaxBuild)
+	c.text(&h.Target, MaxTarget)
+	c.text(&h.Name, MaxName)
+	c.u64(&h.Match)
+	c.tick(&h.Have)
+	c.u64(&h.Chain)
+	c.tick(&h.Final)
 }
 
-func appendChat(dst []byte, text string) []byte {
-	w := writeKind(dst, kindChat)
-	writeText(&w, text, MaxChat)
-	return w.Bytes()
+func (m *Welcome) fields(c *coder) {
+	c.text(&m.Strategy, MaxStrategy)
+	c.blob(&m.Params, MaxParams)
+	c.u64(&m.Match)
+	c.integer(&m.Rate, 1, 1000)
+	c.seat(&m.Seat)
+	c.u8((*uint8)(&m.Role))
+	c.u8(&m.Epoch)
+	c.tick(&m.Tick)
+	c.integer(&m.Delay, 0, MaxDelay)
+	c.flag(&m.Image)
+	c.check(m.Role.Valid() && (m.Role == systems.RolePlayer) == (m.Seat >= 0))
 }
 
-func decodeChat(body []byte) (text string, err error) {
-	r := wire.NewReader(body)
-	if text = readText(&r, MaxChat); text == "" {
-		r.Fail(errValue)
-	}
-	return text, r.Close()
+func (e *Error) fields(c *coder) { // of a refusal
+	c.u8((*uint8)(&e.Code))
+	c.u64(&e.Theirs)
+	c.text(&e.Text, MaxText)
+	c.check(e.Code != 0)
 }
 
-func appendPing(dst []byte, epoch uint8, stamp uint32) []byte {
-	w := writeKind(dst, kindPing)
-	w.U8(epoch)
-	w.U32(stamp)
-	return w.Bytes()
+func (h *imageHead) fields(c *coder) {
+	c.u8(&h.epoch)
+	c.tick(&h.tick)
+	c.u64(&h.chain)
+	c.integer(&h.size, 1, 1<<30)
+	c.u64(&h.sum)
 }
 
-func decodePing(body []byte) (epoch uint8, stamp uint32, err error) {
-	r := wire.NewReader(body)
-	epoch = r.U8()
-	stamp = r.U32()
-	return epoch, stamp, r.Close()
+func (m *ready) fields(c *coder) {
+	c.u8(&m.epoch)
+	c.tick(&m.tick)
 }
 
-func appendPong(dst []byte, m pong) []byte {
-	w := writeKind(dst, kindPong)
-	w.U8(m.epoch)
-	w.U32(m.stamp)
-	w.Uvarint(uint64(m.tick))
-	return w.Bytes()
+func (m *ChatLine) fields(c *coder) {
+	c.seat(&m.Seat)
+	c.text(&m.Name, MaxName)
+	c.text(&m.Text, MaxChat)
+	c.check(m.Text != "")
 }
 
-func decodePong(body []byte) (m pong, err error) {
-	r := wire.NewReader(body)
-	m.epoch = r.U8()
-	m.stamp = r.U32()
-	m.tick = ecs.Tick(r.Uvarint())
-	return m, r.Close()
+func (m *chat) fields(c *coder) {
+	c.text((*string)(m), MaxChat)
+	c.check(*m != "")
 }
 
-func appendNotice(dst []byte, m notice) []byte {
-	w := writeKind(dst, kindNotice)
-	w.Uvarint(m.seconds)
-	writeText(&w, m.text, MaxText)
-	return w.Bytes()
+func (m *token) fields(c *coder) {
+	c.blob((*[]byte)(m), MaxToken)
+	c.check(len(*m) > 0)
 }
 
-func decodeNotice(body []byte) (m notice, err error) {
-	r := wire.NewReader(body)
-	if m.seconds = r.Uvarint(); m.seconds > 1<<31 {
-		r.Fail(errValue)
-	}
-	m.text = readText(&r, MaxText)
-	return m, r.Close()
+func (m *tailAsk) fields(c *coder) {
+	c.uvarint((*uint64)(m))
+	c.check(*m > 0)
 }
 
-func appendEnd(dst []byte, m endMessage) []byte {
-	w := writeKind(dst, kindEnd)
-	w.U8(m.epoch)
-	w.U8(uint8(m.code))
-	writeText(&w, m.text, MaxText)
-	return w.Bytes()
+func (m *ping) fields(c *coder) {
+	c.u8(&m.epoch)
+	c.u32(&m.stamp)
 }
 
-func decodeEnd(body []byte) (m endMessage, err error) {
-	r := wire.NewReader(body)
-	m.epoch = r.U8()
-	m.code = Code(r.U8())
-	m.text = readText(&r, MaxText)
-	if m.code == 0 {
-		r.Fail(errValue)
-	}
-	return m, r.Close()
+func (m *pong) fields(c *coder) {
+	m.ping.fields(c)
+	c.tick(&m.tick)
 }
 
-func appendToken(dst, token []byte) []byte {
-	w := writeKind(dst, kindToken)
-	w.Blob(token)
-	return w.Bytes()
+func (m *notice) fields(c *coder) {
+	c.integer(&m.seconds, 0, 1<<31)
+	c.text(&m.text, MaxText)
 }
 
-func decodeToken(body []byte) (token []byte, err error) {
-	r := wire.NewReader(body)
-	if token = r.Blob(MaxToken); len(token) == 0 {
-		r.Fail(errValue)
-	}
-	return token, r.Close()
+func (m *endMessage) fields(c *coder) {
+	c.u8(&m.epoch)
+	c.u8((*uint8)(&m.code))
+	c.text(&m.text, MaxText)
+	c.check(m.code != 0)
 }
 
-func appendTailAsk(dst []byte, from ecs.Tick) []byte {
-	w := writeKind(dst, kindTailAsk)
-	w.Uvarint(uint64(from))
-	return w.Bytes()
+// AppendRefusal appends the message that refuses a client, for a server without a session for it. fingerprint is that of
+// the game; text may be empty.
+func AppendRefusal(dst []byte, code Code, fingerprint uint64, text string) []byte {
+	return encode(dst, kindRefusal, &Error{Code: code, Theirs: fingerprint, Text: text})
 }
-
-func decodeTailAsk(body []byte) (from ecs.Tick, err error) {
-	r := wire.NewReader(body)
-	if from = ecs.Tick(r.Uvarint()); from == 0 {
-		r.Fail(errValue)
-	}
-	return from, r.Close()
-}
-
-func appendTail(dst, tail []byte) []byte { return append(append(dst, uint8(kindTail)), tail...) }
 
 func appendStrategy(dst []byte, epoch uint8, message []byte) []byte {
 	dst = append(dst, uint8(kindStrategy), epoch)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -83,15 +84,11 @@ func NewServer(c ServerConfig, t Transport, now systems.Time) (*Server, error) {
 	if c.TickRate < 1 || c.TickRate > 1000 {
 		return nil, fmt.Errorf("%w: TickRate is %d, want 1 to 1000 ticks per second", ErrConfig, c.TickRate)
 	}
-	if c.ImageRate == 0 {
-		c.ImageRate = 128 << 10
-	}
+	c.ImageRate = cmp.Or(c.ImageRate, 128<<10)
 	if c.ImageRate < 1<<10 || c.ImageRate > 1<<28 {
 		return nil, fmt.Errorf("%w: ImageRate is %d, want 0 or 1024 to 268435456 bytes per second", ErrConfig, c.ImageRate)
 	}
-	if c.Timeout == 0 {
-		c.Timeout = 5 * systems.Second
-	}
+	c.Timeout = cmp.Or(c.Timeout, 5*systems.Second)
 	if c.Timeout < 0 {
 		return nil, fmt.Errorf("%w: Timeout is %v, want 0 or more", ErrConfig, c.Timeout)
 	}
@@ -113,16 +110,8 @@ func (s *Server) Receive(ch systems.Channel, message []byte, now systems.Time) E
 	if !s.admit(ch, now) {
 		return Event{}
 	}
-	if len(message) == 0 || !kind(message[0]).allowedOn(ch) {
-		s.fault(now)
-		return Event{}
-	}
-	e, err := s.handle(kind(message[0]), ch, message[1:], now)
-	if err != nil {
-		s.fault(now)
-		return Event{}
-	}
-	return e
+	e, err := s.handle(ch, message, now)
+	return s.result(e, err, now)
 }
 
 // admit applies the rate limits. Excess datagrams are dropped. Reliable messages cannot be dropped, so excess ends the session.
@@ -139,7 +128,11 @@ func (s *Server) admit(ch systems.Channel, now systems.Time) bool {
 	return true
 }
 
-func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Time) (Event, error) {
+func (s *Server) handle(ch systems.Channel, message []byte, now systems.Time) (Event, error) {
+	k, body, err := parse(ch, message)
+	if err != nil {
+		return Event{}, err
+	}
 	switch k {
 	case kindHello:
 		return s.hello(body)
@@ -156,7 +149,7 @@ func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 	case kindChat:
 		return s.chat(body, now)
 	case kindPing, kindPong:
-		_, err := s.probe(k, body, now, pong{tick: s.tick})
+		_, err := s.probe(k, body, now, s.tick)
 		return Event{}, err
 	case kindEnd:
 		return Event{}, s.ended(ch, body)
@@ -179,8 +172,8 @@ func (s *Server) handle(k kind, ch systems.Channel, body []byte, now systems.Tim
 }
 
 func (s *Server) hello(body []byte) (Event, error) {
-	h, err := decodeHello(body)
-	if err != nil || s.phase != awaitHello {
+	var h Hello
+	if decode(body, &h) != nil || s.phase != awaitHello {
 		return Event{}, errValue
 	}
 	s.phase = awaitAnswer
@@ -200,8 +193,8 @@ func (s *Server) hello(body []byte) (Event, error) {
 
 // ready processes a Ready, which may arrive twice: once on each channel.
 func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
-	m, err := decodeReady(body)
-	if err != nil {
+	var m ready
+	if err := decode(body, &m); err != nil {
 		return Event{}, err
 	}
 	waiting := s.image != nil || s.phase == awaitReady
@@ -218,15 +211,15 @@ func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
 }
 
 func (s *Server) chat(body []byte, now systems.Time) (Event, error) {
-	text, err := decodeChat(body)
-	if err != nil || s.phase < awaitReady {
+	var text chat
+	if decode(body, &text) != nil || s.phase < awaitReady {
 		return Event{}, errValue
 	}
 	if !s.chats.Allow(now) {
 		s.stats.Dropped++
 		return Event{}, nil
 	}
-	return Event{Kind: EventChat, Text: text}, nil
+	return Event{Kind: EventChat, Text: string(text)}, nil
 }
 
 // AskTail asks the client for its final ticks from a tick on. It may be called between EventHello and the answer to it. The
@@ -236,8 +229,7 @@ func (s *Server) AskTail(from ecs.Tick) {
 		return
 	}
 	s.tailAsked = true
-	s.scratch = appendTailAsk(s.scratch[:0], from)
-	s.reliable(s.scratch)
+	s.send(systems.Reliable, kindTailAsk, (*tailAsk)(&from))
 }
 
 // Welcome accepts the client. If w.Image is false, the client goes on from the tick have of its Hello. Otherwise call
@@ -248,8 +240,7 @@ func (s *Server) Welcome(w Welcome, have ecs.Tick, now systems.Time) {
 	}
 	s.phase, s.epoch, s.nextEpoch, s.have = awaitReady, w.Epoch, w.Epoch, have
 	s.deadline = now + loadTimeout
-	s.scratch = appendWelcome(s.scratch[:0], w)
-	s.reliable(s.scratch)
+	s.send(systems.Reliable, kindWelcome, &w)
 }
 
 // Refuse refuses the client.
@@ -257,8 +248,7 @@ func (s *Server) Refuse(code Code, text string) {
 	if s.err != nil {
 		return
 	}
-	s.scratch = AppendRefusal(s.scratch[:0], code, s.config.Fingerprint, text)
-	s.reliable(s.scratch)
+	s.send(systems.Reliable, kindRefusal, &Error{Code: code, Theirs: s.config.Fingerprint, Text: text})
 	s.err = &Error{Code: code, Text: text, Ours: s.config.Fingerprint}
 }
 
@@ -300,16 +290,14 @@ func (s *Server) SendStrategy(ch systems.Channel, message []byte) {
 // SendChat sends a chat message to the peer.
 func (s *Server) SendChat(m ChatLine) {
 	if s.err == nil && s.phase >= awaitReady {
-		s.scratch = appendChatLine(s.scratch[:0], m)
-		s.reliable(s.scratch)
+		s.send(systems.Reliable, kindChatLine, &m)
 	}
 }
 
 // Notice sends a text to the player, with the seconds until the server stops, or 0.
 func (s *Server) Notice(seconds int, text string) {
 	if s.err == nil && s.phase >= awaitReady {
-		s.scratch = appendNotice(s.scratch[:0], notice{uint64(max(seconds, 0)), text})
-		s.reliable(s.scratch)
+		s.send(systems.Reliable, kindNotice, &notice{max(seconds, 0), text})
 	}
 }
 
@@ -351,9 +339,8 @@ func (s *Server) sendTokens(now systems.Time) {
 		tokens, s.tokensSent = firstTokens, true
 	}
 	for range tokens {
-		if token := s.config.MintToken(now); len(token) > 0 && len(token) <= MaxToken {
-			s.scratch = appendToken(s.scratch[:0], token)
-			s.reliable(s.scratch)
+		if m := token(s.config.MintToken(now)); len(m) > 0 && len(m) <= MaxToken {
+			s.send(systems.Reliable, kindToken, &m)
 		}
 	}
 }
@@ -364,7 +351,7 @@ func (s *Server) sendPieces(now systems.Time) {
 		if s.piece < 0 {
 			h := s.image.head
 			h.epoch = s.nextEpoch
-			s.scratch = appendImageHead(s.scratch[:0], h)
+			s.scratch = encode(s.scratch[:0], kindImageHead, &h)
 		} else {
 			packed, ok := s.image.piece(s.piece)
 			if !ok {
@@ -375,7 +362,7 @@ func (s *Server) sendPieces(now systems.Time) {
 		if s.transport.Room() < len(s.scratch)+imageReserve || !s.imageBytes.AllowN(now, len(s.scratch)) {
 			return
 		}
-		s.reliable(s.scratch)
+		s.sendScratch(systems.Reliable)
 		s.piece++
 	}
 }

@@ -11,61 +11,86 @@ import (
 	"tendon/net/wire/vectors"
 )
 
+type coded = message
+
 // decodeMeaning decodes any message and formats it as in vectors.txt; again is the message encoded again.
 func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
 	if len(message) == 0 {
 		return "", nil, wire.ErrShort
 	}
-	body := message[1:]
-	switch kind(message[0]) {
+	k, body := kind(message[0]), message[1:]
+	var m coded
+	switch k {
 	case kindHello:
-		h, err := decodeHello(body)
-		if err == nil && h.Version != Version {
-			return fmt.Sprintf("hello version=%d", h.Version), message, nil
-		}
-		return fmt.Sprintf("hello version=%d game=%x build=%q target=%q name=%q match=%x have=%d chain=%x final=%d", h.Version, h.Fingerprint,
-			h.Build, h.Target, h.Name, h.Match, h.Have, h.Chain, h.Final), appendHello(nil, h), err
+		m = new(Hello)
 	case kindWelcome:
-		m, err := decodeWelcome(body)
-		return fmt.Sprintf("welcome strategy=%q params=%x match=%x rate=%d seat=%d role=%v epoch=%d tick=%d delay=%d image=%t",
-			m.Strategy, m.Params, m.Match, m.Rate, m.Seat, m.Role, m.Epoch, m.Tick, m.Delay, m.Image), appendWelcome(nil, m), err
+		m = new(Welcome)
 	case kindRefusal:
-		e, err := decodeRefusal(body)
-		return fmt.Sprintf("refusal code=%d game=%x text=%q", e.Code, e.Theirs, e.Text), AppendRefusal(nil, e.Code, e.Theirs, e.Text), err
+		m = new(Error)
 	case kindImageHead:
-		h, err := decodeImageHead(body)
-		return fmt.Sprintf("image-head epoch=%d tick=%d chain=%x size=%d sum=%x", h.epoch, h.tick, h.chain, h.size, h.sum), appendImageHead(nil, h), err
+		m = new(imageHead)
 	case kindTailAsk:
-		from, err := decodeTailAsk(body)
-		return fmt.Sprintf("tail-ask from=%d", from), appendTailAsk(nil, from), err
+		m = new(tailAsk)
 	case kindTail:
-		return fmt.Sprintf("tail %x", body), appendTail(nil, body), nil
+		return fmt.Sprintf("tail %x", body), append([]byte{uint8(kindTail)}, body...), nil
 	case kindReady:
-		m, err := decodeReady(body)
-		return fmt.Sprintf("ready epoch=%d tick=%d", m.epoch, m.tick), appendReady(nil, m), err
+		m = new(ready)
 	case kindToken:
-		token, err := decodeToken(body)
-		return fmt.Sprintf("token %x", token), appendToken(nil, token), err
+		m = new(token)
 	case kindChat:
-		text, err := decodeChat(body)
-		return fmt.Sprintf("chat %q", text), appendChat(nil, text), err
+		m = new(chat)
 	case kindChatLine:
-		m, err := decodeChatLine(body)
-		return fmt.Sprintf("said seat=%d name=%q text=%q", m.Seat, m.Name, m.Text), appendChatLine(nil, m), err
+		m = new(ChatLine)
 	case kindPing:
-		epoch, stamp, err := decodePing(body)
-		return fmt.Sprintf("ping epoch=%d stamp=%d", epoch, stamp), appendPing(nil, epoch, stamp), err
+		m = new(ping)
 	case kindPong:
-		m, err := decodePong(body)
-		return fmt.Sprintf("pong epoch=%d stamp=%d tick=%d", m.epoch, m.stamp, m.tick), appendPong(nil, m), err
+		m = new(pong)
 	case kindNotice:
-		m, err := decodeNotice(body)
-		return fmt.Sprintf("notice seconds=%d text=%q", m.seconds, m.text), appendNotice(nil, m), err
+		m = new(notice)
 	case kindEnd:
-		m, err := decodeEnd(body)
-		return fmt.Sprintf("bye epoch=%d code=%d text=%q", m.epoch, m.code, m.text), appendEnd(nil, m), err
+		m = new(endMessage)
+	default:
+		return "", nil, errValue
 	}
-	return "", nil, errValue
+	err = decode(body, m)
+	if h, ok := m.(*Hello); ok && err == nil && h.Version != Version {
+		return fmt.Sprintf("hello version=%d", h.Version), message, nil
+	}
+	return describe(m), encode(nil, k, m), err
+}
+
+func describe(m coded) string {
+	switch m := m.(type) {
+	case *Hello:
+		return fmt.Sprintf("hello version=%d game=%x build=%q target=%q name=%q match=%x have=%d chain=%x final=%d", m.Version, m.Fingerprint,
+			m.Build, m.Target, m.Name, m.Match, m.Have, m.Chain, m.Final)
+	case *Welcome:
+		return fmt.Sprintf("welcome strategy=%q params=%x match=%x rate=%d seat=%d role=%v epoch=%d tick=%d delay=%d image=%t",
+			m.Strategy, m.Params, m.Match, m.Rate, m.Seat, m.Role, m.Epoch, m.Tick, m.Delay, m.Image)
+	case *Error:
+		return fmt.Sprintf("refusal code=%d game=%x text=%q", m.Code, m.Theirs, m.Text)
+	case *imageHead:
+		return fmt.Sprintf("image-head epoch=%d tick=%d chain=%x size=%d sum=%x", m.epoch, m.tick, m.chain, m.size, m.sum)
+	case *tailAsk:
+		return fmt.Sprintf("tail-ask from=%d", *m)
+	case *ready:
+		return fmt.Sprintf("ready epoch=%d tick=%d", m.epoch, m.tick)
+	case *token:
+		return fmt.Sprintf("token %x", *m)
+	case *chat:
+		return fmt.Sprintf("chat %q", *m)
+	case *ChatLine:
+		return fmt.Sprintf("said seat=%d name=%q text=%q", m.Seat, m.Name, m.Text)
+	case *ping:
+		return fmt.Sprintf("ping epoch=%d stamp=%d", m.epoch, m.stamp)
+	case *pong:
+		return fmt.Sprintf("pong epoch=%d stamp=%d tick=%d", m.epoch, m.stamp, m.tick)
+	case *notice:
+		return fmt.Sprintf("notice seconds=%d text=%q", m.seconds, m.text)
+	case *endMessage:
+		return fmt.Sprintf("bye epoch=%d code=%d text=%q", m.epoch, m.code, m.text)
+	}
+	return ""
 }
 
 // The layouts of STANDARD.md section 4, encoded and decoded.
@@ -95,11 +120,11 @@ func TestVectors(t *testing.T) {
 
 // FuzzMessage checks that an accepted message is the only encoding of its meaning.
 func FuzzMessage(f *testing.F) {
-	f.Add(appendHello(nil, Hello{Version: Version, Name: "ada"}))
-	f.Add(appendWelcome(nil, Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}))
+	f.Add(encode(nil, kindHello, &Hello{Version: Version, Name: "ada"}))
+	f.Add(encode(nil, kindWelcome, &Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}))
 	f.Add(AppendRefusal(nil, CodeFull, 1, "full"))
-	f.Add(appendChatLine(nil, ChatLine{Seat: -1, Text: "hi"}))
-	f.Add(appendEnd(nil, endMessage{1, CodeLeft, ""}))
+	f.Add(encode(nil, kindChatLine, &ChatLine{Seat: -1, Text: "hi"}))
+	f.Add(encode(nil, kindEnd, &endMessage{1, CodeLeft, ""}))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if _, again, err := decodeMeaning(message); err == nil && !bytes.Equal(again, message) {
 			t.Fatalf("read % x, wrote % x", message, again)
@@ -110,7 +135,7 @@ func FuzzMessage(f *testing.F) {
 // FuzzServer checks that no sequence of messages panics a Server or exceeds its bounds.
 func FuzzServer(f *testing.F) {
 	f.Add([]byte{1, 9, 0, 0})
-	f.Add(append([]byte{40, 0}, appendHello(nil, Hello{Version: Version})...))
+	f.Add(append([]byte{40, 0}, encode(nil, kindHello, &Hello{Version: Version})...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, err := NewServer(ServerConfig{TickRate: 60}, &memory{room: 1 << 20}, 0)
 		if err != nil {
@@ -132,7 +157,7 @@ func FuzzServer(f *testing.F) {
 
 // FuzzClient checks the same for a Client, whose image must not grow beyond what arrived.
 func FuzzClient(f *testing.F) {
-	hello := appendWelcome(nil, Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
+	hello := encode(nil, kindWelcome, &Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
 	f.Add(append([]byte{byte(len(hello)), 1}, hello...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, err := NewClient(ClientConfig{}, &memory{room: 1 << 20}, 0)

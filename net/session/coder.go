@@ -1,0 +1,91 @@
+package session
+
+import (
+	"errors"
+	"unicode"
+	"unicode/utf8"
+
+	"tendon/ecs"
+	"tendon/ecs/image"
+	"tendon/net/wire"
+)
+
+// errValue reports a field outside its interval.
+var errValue = errors.New("session: a field is outside its interval")
+
+// coder encodes or decodes the fields of a message. Each method writes a value, or reads it and checks its interval.
+type coder struct {
+	w       *wire.Writer // to encode
+	r       *wire.Reader // to decode
+	partial bool         // bytes may follow the decoded fields
+}
+
+func code[T any](c *coder, v *T, write func(*wire.Writer, T), read func(*wire.Reader) T) {
+	if c.w != nil {
+		write(c.w, *v)
+	} else {
+		*v = read(c.r)
+	}
+}
+
+func (c *coder) u8(v *uint8)       { code(c, v, (*wire.Writer).U8, (*wire.Reader).U8) }
+func (c *coder) u32(v *uint32)     { code(c, v, (*wire.Writer).U32, (*wire.Reader).U32) }
+func (c *coder) u64(v *uint64)     { code(c, v, (*wire.Writer).U64, (*wire.Reader).U64) }
+func (c *coder) uvarint(v *uint64) { code(c, v, (*wire.Writer).Uvarint, (*wire.Reader).Uvarint) }
+func (c *coder) flag(v *bool)      { code(c, v, (*wire.Writer).Bool, (*wire.Reader).Bool) }
+func (c *coder) tick(v *ecs.Tick)  { c.uvarint((*uint64)(v)) }
+
+// check fails a decoder if a rule is broken.
+func (c *coder) check(ok bool) {
+	if c.r != nil && !ok {
+		c.r.Fail(errValue)
+	}
+}
+
+func (c *coder) integer(v *int, low, high uint64) {
+	n := uint64(*v)
+	c.uvarint(&n)
+	c.check(n >= low && n <= high)
+	*v = int(n)
+}
+
+// seat codes a seat as one more: 0 is none.
+func (c *coder) seat(v *int) {
+	n := uint8(*v + 1)
+	c.u8(&n)
+	c.check(n <= image.MaxPlayers)
+	*v = int(n) - 1
+}
+
+func (c *coder) blob(v *[]byte, limit int) {
+	if c.w != nil {
+		c.w.Blob(*v)
+	} else {
+		*v = c.r.Blob(limit)
+	}
+}
+
+// text clips a text that is encoded, and refuses one that is not clean.
+func (c *coder) text(v *string, limit int) {
+	if c.w != nil {
+		c.w.Blob([]byte(clip(*v, limit)))
+		return
+	}
+	b := c.r.Blob(limit)
+	*v = clip(string(b), limit)
+	c.check(len(*v) == len(b))
+}
+
+// clip returns the longest beginning of s that has at most limit bytes and may be shown as it is: valid UTF-8 without
+// control characters.
+func clip(s string, limit int) string {
+	end := 0
+	for end < len(s) {
+		r, n := utf8.DecodeRuneInString(s[end:])
+		if r == utf8.RuneError && n <= 1 || unicode.IsControl(r) || end+n > limit {
+			break
+		}
+		end += n
+	}
+	return s[:end]
+}
