@@ -80,21 +80,21 @@ func (s *Client) handle(ch systems.Channel, message []byte, now systems.Time) (E
 		return s.imagePiece(body)
 	case kindTailAsk:
 		var from tailAsk
-		if decode(body, &from) != nil || s.rate != 0 || ecs.Tick(from) > s.config.Hello.Final {
+		if s.coder.decode(body, &from) != nil || s.rate != 0 || ecs.Tick(from) > s.config.Hello.Final {
 			return Event{}, errValue
 		}
 		return Event{Kind: EventTailAsk, Tick: ecs.Tick(from)}, nil
 	case kindToken:
 		var m token
-		err := decode(body, &m)
+		err := s.coder.decode(body, &m)
 		return Event{Kind: EventToken, Message: m}, err
 	case kindChatLine:
 		var m ChatLine
-		err := decode(body, &m)
+		err := s.coder.decode(body, &m)
 		return Event{Kind: EventChatLine, Line: &m}, err
 	case kindNotice:
 		var m notice
-		err := decode(body, &m)
+		err := s.coder.decode(body, &m)
 		return Event{Kind: EventNotice, Text: m.text, Seconds: m.seconds}, err
 	case kindPing, kindPong:
 		m, err := s.probe(k, body, now, 0)
@@ -117,7 +117,7 @@ func (s *Client) handle(ch systems.Channel, message []byte, now systems.Time) (E
 
 func (s *Client) welcome(body []byte, now systems.Time) (Event, error) {
 	var w Welcome
-	if decode(body, &w) != nil || s.rate != 0 {
+	if s.coder.decode(body, &w) != nil || s.rate != 0 {
 		return Event{}, errValue
 	}
 	if !w.Image && (w.Match != s.config.Hello.Match || s.config.Hello.Have == 0) {
@@ -131,7 +131,7 @@ func (s *Client) welcome(body []byte, now systems.Time) (Event, error) {
 
 func (s *Client) refusal(body []byte) (Event, error) {
 	var e Error
-	if decode(body, &e) != nil || s.rate != 0 {
+	if s.coder.decode(body, &e) != nil || s.rate != 0 {
 		return Event{}, errValue
 	}
 	e.Ours = s.config.Hello.Fingerprint
@@ -141,7 +141,7 @@ func (s *Client) refusal(body []byte) (Event, error) {
 
 func (s *Client) imageHead(body []byte) (Event, error) {
 	var h imageHead
-	if err := decode(body, &h); err != nil {
+	if err := s.coder.decode(body, &h); err != nil {
 		return Event{}, err
 	}
 	if err := s.sink.open(h); err != nil {

@@ -15,16 +15,37 @@ var errValue = errors.New("session: a field is outside its interval")
 
 // coder encodes or decodes the fields of a message. Each method writes a value, or reads it and checks its interval.
 type coder struct {
-	w       *wire.Writer // to encode
-	r       *wire.Reader // to decode
-	partial bool         // bytes may follow the decoded fields
+	w       wire.Writer
+	r       wire.Reader
+	decodes bool
+	partial bool // bytes may follow the decoded fields
+}
+
+// message is a message whose fields are encoded and decoded by one function.
+type message interface{ fields(c *coder) }
+
+// encode appends a message.
+func (c *coder) encode(dst []byte, k kind, m message) []byte {
+	c.w, c.decodes = wire.NewWriter(dst, MaxMessage), false
+	c.w.U8(uint8(k))
+	m.fields(c)
+	return c.w.Bytes()
+}
+
+// decode decodes the body of a message.
+func (c *coder) decode(body []byte, m message) error {
+	c.r, c.decodes, c.partial = wire.NewReader(body), true, false
+	if m.fields(c); c.partial {
+		return c.r.Err()
+	}
+	return c.r.Close()
 }
 
 func code[T any](c *coder, v *T, write func(*wire.Writer, T), read func(*wire.Reader) T) {
-	if c.w != nil {
-		write(c.w, *v)
+	if c.decodes {
+		*v = read(&c.r)
 	} else {
-		*v = read(c.r)
+		write(&c.w, *v)
 	}
 }
 
@@ -37,7 +58,7 @@ func (c *coder) tick(v *ecs.Tick)  { c.uvarint((*uint64)(v)) }
 
 // check fails a decoder if a rule is broken.
 func (c *coder) check(ok bool) {
-	if c.r != nil && !ok {
+	if c.decodes && !ok {
 		c.r.Fail(errValue)
 	}
 }
@@ -58,16 +79,16 @@ func (c *coder) seat(v *int) {
 }
 
 func (c *coder) blob(v *[]byte, limit int) {
-	if c.w != nil {
-		c.w.Blob(*v)
-	} else {
+	if c.decodes {
 		*v = c.r.Blob(limit)
+	} else {
+		c.w.Blob(*v)
 	}
 }
 
 // text clips a text that is encoded, and refuses one that is not clean.
 func (c *coder) text(v *string, limit int) {
-	if c.w != nil {
+	if !c.decodes {
 		c.w.Blob([]byte(clip(*v, limit)))
 		return
 	}

@@ -11,6 +11,8 @@ import (
 type common struct {
 	transport Transport
 	scratch   []byte
+	coder     coder
+	pong      pong  // scratch: a ping or pong that is sent or was received
 	epoch     uint8 // of current strategy messages and datagrams
 	now       systems.Time
 	silence   systems.Time // since the last message from the peer
@@ -55,7 +57,7 @@ func (c *common) RTT() (rtt systems.Time, ok bool) { return c.stats.RTT, c.sampl
 
 // send sends the message m. The session ends if the queue of reliable messages is full.
 func (c *common) send(ch systems.Channel, k kind, m message) {
-	c.scratch = encode(c.scratch[:0], k, m)
+	c.scratch = c.coder.encode(c.scratch[:0], k, m)
 	c.sendScratch(ch)
 }
 
@@ -138,17 +140,19 @@ func (c *common) frame(now, pingEvery systems.Time) {
 	}
 	if pingEvery > 0 && now >= c.nextPing {
 		c.nextPing = now + pingEvery
-		c.send(systems.Datagram, kindPing, &ping{c.epoch, stampOf(now)})
+		c.pong.ping = ping{c.epoch, stampOf(now)}
+		c.send(systems.Datagram, kindPing, &c.pong.ping)
 	}
 }
 
 // probe processes a ping or pong. A ping is answered with the tick of the server, 0 from a client. m is a received pong of
 // the current epoch.
-func (c *common) probe(k kind, body []byte, now systems.Time, tick ecs.Tick) (m pong, err error) {
+func (c *common) probe(k kind, body []byte, now systems.Time, tick ecs.Tick) (pong, error) {
+	m, err := &c.pong, error(nil)
 	if k == kindPing {
-		err = decode(body, &m.ping)
+		err = c.coder.decode(body, &m.ping)
 	} else {
-		err = decode(body, &m)
+		err = c.coder.decode(body, m)
 	}
 	switch {
 	case err != nil:
@@ -158,7 +162,7 @@ func (c *common) probe(k kind, body []byte, now systems.Time, tick ecs.Tick) (m 
 		return pong{}, nil
 	case k == kindPing:
 		m.tick = tick
-		c.send(systems.Datagram, kindPong, &m)
+		c.send(systems.Datagram, kindPong, m)
 		return pong{}, nil
 	}
 	rtt := systems.Time(stampOf(now)-m.stamp) * 1000
@@ -169,7 +173,7 @@ func (c *common) probe(k kind, body []byte, now systems.Time, tick ecs.Tick) (m 
 	default:
 		c.stats.RTT += (rtt - c.stats.RTT) / 8
 	}
-	return m, nil
+	return *m, nil
 }
 
 // maxRoundTrip bounds a plausible round trip. Stamps wrap after 71 minutes.
@@ -193,7 +197,7 @@ func (c *common) strategy(body []byte) (message []byte, ok bool, err error) {
 // ended processes the peer's message that ends the session.
 func (c *common) ended(ch systems.Channel, body []byte) error {
 	var m endMessage
-	err := decode(body, &m)
+	err := c.coder.decode(body, &m)
 	switch {
 	case err != nil:
 		return err

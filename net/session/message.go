@@ -2,7 +2,6 @@ package session
 
 import (
 	"tendon/ecs"
-	"tendon/net/wire"
 	"tendon/rollback/record"
 	"tendon/systems"
 )
@@ -127,30 +126,9 @@ type (
 	tailAsk ecs.Tick // the first tick that the server lacks
 )
 
-// message is a message whose fields are encoded and decoded by one function.
-type message interface{ fields(c *coder) }
-
-// encode appends a message.
-func encode(dst []byte, k kind, m message) []byte {
-	w := wire.NewWriter(dst, MaxMessage)
-	w.U8(uint8(k))
-	m.fields(&coder{w: &w})
-	return w.Bytes()
-}
-
-// decode decodes the body of a message.
-func decode(body []byte, m message) error {
-	r := wire.NewReader(body)
-	c := coder{r: &r}
-	if m.fields(&c); c.partial {
-		return r.Err()
-	}
-	return r.Close()
-}
-
 func (h *Hello) fields(c *coder) {
 	c.uvarint(&h.Version)
-	if c.r != nil && h.Version != Version { // the layout of the rest may differ
+	if c.decodes && h.Version != Version { // the layout of the rest may differ
 		c.partial = true
 		return
 	}
@@ -245,7 +223,7 @@ func (m *endMessage) fields(c *coder) {
 // AppendRefusal appends the message that refuses a client, for a server without a session for it. fingerprint is that of
 // the game; text may be empty.
 func AppendRefusal(dst []byte, code Code, fingerprint uint64, text string) []byte {
-	return encode(dst, kindRefusal, &Error{Code: code, Theirs: fingerprint, Text: text})
+	return new(coder).encode(dst, kindRefusal, &Error{Code: code, Theirs: fingerprint, Text: text})
 }
 
 func appendStrategy(dst []byte, epoch uint8, message []byte) []byte {

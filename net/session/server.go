@@ -173,7 +173,7 @@ func (s *Server) handle(ch systems.Channel, message []byte, now systems.Time) (E
 
 func (s *Server) hello(body []byte) (Event, error) {
 	var h Hello
-	if decode(body, &h) != nil || s.phase != awaitHello {
+	if s.coder.decode(body, &h) != nil || s.phase != awaitHello {
 		return Event{}, errValue
 	}
 	s.phase = awaitAnswer
@@ -194,7 +194,7 @@ func (s *Server) hello(body []byte) (Event, error) {
 // ready processes a Ready, which may arrive twice: once on each channel.
 func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
 	var m ready
-	if err := decode(body, &m); err != nil {
+	if err := s.coder.decode(body, &m); err != nil {
 		return Event{}, err
 	}
 	waiting := s.image != nil || s.phase == awaitReady
@@ -212,7 +212,7 @@ func (s *Server) ready(ch systems.Channel, body []byte) (Event, error) {
 
 func (s *Server) chat(body []byte, now systems.Time) (Event, error) {
 	var text chat
-	if decode(body, &text) != nil || s.phase < awaitReady {
+	if s.coder.decode(body, &text) != nil || s.phase < awaitReady {
 		return Event{}, errValue
 	}
 	if !s.chats.Allow(now) {
@@ -351,7 +351,7 @@ func (s *Server) sendPieces(now systems.Time) {
 		if s.piece < 0 {
 			h := s.image.head
 			h.epoch = s.nextEpoch
-			s.scratch = encode(s.scratch[:0], kindImageHead, &h)
+			s.scratch = s.coder.encode(s.scratch[:0], kindImageHead, &h)
 		} else {
 			packed, ok := s.image.piece(s.piece)
 			if !ok {

@@ -52,11 +52,11 @@ func decodeMeaning(message []byte) (meaning string, again []byte, err error) {
 	default:
 		return "", nil, errValue
 	}
-	err = decode(body, m)
+	err = new(coder).decode(body, m)
 	if h, ok := m.(*Hello); ok && err == nil && h.Version != Version {
 		return fmt.Sprintf("hello version=%d", h.Version), message, nil
 	}
-	return describe(m), encode(nil, k, m), err
+	return describe(m), new(coder).encode(nil, k, m), err
 }
 
 func describe(m coded) string {
@@ -120,11 +120,11 @@ func TestVectors(t *testing.T) {
 
 // FuzzMessage checks that an accepted message is the only encoding of its meaning.
 func FuzzMessage(f *testing.F) {
-	f.Add(encode(nil, kindHello, &Hello{Version: Version, Name: "ada"}))
-	f.Add(encode(nil, kindWelcome, &Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}))
+	f.Add(new(coder).encode(nil, kindHello, &Hello{Version: Version, Name: "ada"}))
+	f.Add(new(coder).encode(nil, kindWelcome, &Welcome{Strategy: "relay", Rate: 60, Seat: 1, Image: true}))
 	f.Add(AppendRefusal(nil, CodeFull, 1, "full"))
-	f.Add(encode(nil, kindChatLine, &ChatLine{Seat: -1, Text: "hi"}))
-	f.Add(encode(nil, kindEnd, &endMessage{1, CodeLeft, ""}))
+	f.Add(new(coder).encode(nil, kindChatLine, &ChatLine{Seat: -1, Text: "hi"}))
+	f.Add(new(coder).encode(nil, kindEnd, &endMessage{1, CodeLeft, ""}))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if _, again, err := decodeMeaning(message); err == nil && !bytes.Equal(again, message) {
 			t.Fatalf("read % x, wrote % x", message, again)
@@ -135,7 +135,7 @@ func FuzzMessage(f *testing.F) {
 // FuzzServer checks that no sequence of messages panics a Server or exceeds its bounds.
 func FuzzServer(f *testing.F) {
 	f.Add([]byte{1, 9, 0, 0})
-	f.Add(append([]byte{40, 0}, encode(nil, kindHello, &Hello{Version: Version})...))
+	f.Add(append([]byte{40, 0}, new(coder).encode(nil, kindHello, &Hello{Version: Version})...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, err := NewServer(ServerConfig{TickRate: 60}, &memory{room: 1 << 20}, 0)
 		if err != nil {
@@ -157,7 +157,7 @@ func FuzzServer(f *testing.F) {
 
 // FuzzClient checks the same for a Client, whose image must not grow beyond what arrived.
 func FuzzClient(f *testing.F) {
-	hello := encode(nil, kindWelcome, &Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
+	hello := new(coder).encode(nil, kindWelcome, &Welcome{Strategy: "s", Rate: 60, Role: 1, Seat: -1, Image: true})
 	f.Add(append([]byte{byte(len(hello)), 1}, hello...))
 	f.Fuzz(func(t *testing.T, script []byte) {
 		s, err := NewClient(ClientConfig{}, &memory{room: 1 << 20}, 0)
