@@ -70,12 +70,11 @@ func (r Row[PA, PB, PC, PD]) Entity() Entity { return *r.self }
 // All returns the entities of the query one by one.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) All(w *World) iter.Seq[Row[PA, PB, PC, PD]] {
 	return func(yield func(Row[PA, PB, PC, PD]) bool) {
-		var c image.Cursor
-		c.Walk(w.image, &q.plan)
+		c := image.NewCursor(w.image, &q.plan)
 		for c.Next() {
 			set, self := c.Bits, c.Self
 			baseA, baseB, baseC, baseD := c.Base[0], c.Base[1], c.Base[2], c.Base[3]
-			writeA, writeB, writeC, writeD := q.plan.Writes(0), q.plan.Writes(1), q.plan.Writes(2), q.plan.Writes(3)
+			writeA, writeB, writeC, writeD := q.plan.Write[0], q.plan.Write[1], q.plan.Write[2], q.plan.Write[3]
 			scattered := isScattered(set)
 			for set != 0 {
 				i := uintptr(bits.TrailingZeros64(set))
@@ -115,8 +114,7 @@ type Run[SA, SB, SC, SD any] struct {
 // Runs returns the entities of the query a run at a time: the inner loop is an ordinary loop over slices.
 func (q *Query[A, PA, SA, B, PB, SB, C, PC, SC, D, PD, SD]) Runs(w *World) iter.Seq[Run[SA, SB, SC, SD]] {
 	return func(yield func(Run[SA, SB, SC, SD]) bool) {
-		var c image.Cursor
-		c.Walk(w.image, &q.plan)
+		c := image.NewCursor(w.image, &q.plan)
 		for n := c.NextRun(); n > 0; n = c.NextRun() {
 			if !yield(Run[SA, SB, SC, SD]{
 				slice[A, SA](c.Run[0], n),

@@ -7,17 +7,18 @@ import (
 
 // Plan is the set of components that a query uses. It belongs to no image.
 type Plan struct {
+	// Write says which used components are written.
+	Write   [maxUsed]bool
 	used    []*Declaration
-	write   []bool
-	writes  bool // one of write
+	writes  bool // one of Write
 	with    []*Declaration
 	without []*Declaration
 }
 
 // Use adds a component that the query yields, at most four.
 func (p *Plan) Use(d *Declaration, write bool) {
+	p.Write[len(p.used)] = write
 	p.used = append(p.used, d)
-	p.write = append(p.write, write)
 	p.writes = p.writes || write
 }
 
@@ -26,9 +27,6 @@ func (p *Plan) With(d *Declaration) { p.with = append(p.with, d) }
 
 // Without narrows the query to entities that do not have the component.
 func (p *Plan) Without(d *Declaration) { p.without = append(p.without, d) }
-
-// Writes reports whether used component i is written. It is false beyond the last one.
-func (p *Plan) Writes(i int) bool { return i < len(p.write) && p.write[i] }
 
 // maxUsed is the largest number of components that a query yields.
 const maxUsed = 4
@@ -55,8 +53,8 @@ type Cursor struct {
 	limit *RowSet // rows that may be visited; nil: all
 }
 
-// Walk starts a zero cursor before the first row of an image.
-func (c *Cursor) Walk(im *Image, p *Plan) { c.image, c.plan = im, p }
+// NewCursor returns a cursor before the first row of an image.
+func NewCursor(im *Image, p *Plan) Cursor { return Cursor{image: im, plan: p} }
 
 // Next moves to the next block with matching rows and marks its pages in the columns that are written. It reports
 // false at the end.
@@ -117,11 +115,11 @@ func (r *region) word(k int) uint64 {
 func (c *Cursor) enter(identity *Column, k int, set uint64) {
 	first := uint32(k * blockRows)
 	c.Self = identity.rowOf(&identity.regions[c.owner], first)
-	for i, write := range c.plan.write {
+	for i := range c.plan.used {
 		col := c.used[i]
 		r := &col.regions[c.owner]
 		c.Base[i] = col.rowOf(r, first)
-		if write {
+		if c.plan.Write[i] {
 			c.image.markBlock(r, col.info, first, set)
 		}
 	}
@@ -177,7 +175,7 @@ func (c *Cursor) extend() int {
 		}
 	}
 	first, until := uint32(from*blockRows), uint32(c.block*blockRows)
-	for i, write := range c.plan.write {
+	for i, write := range c.plan.Write {
 		if write && first < until {
 			c.image.markRows(&c.used[i].regions[c.owner], c.used[i].info, first, until)
 		}
