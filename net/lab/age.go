@@ -12,7 +12,7 @@ import (
 type ages struct {
 	last   [16]float64 // slot n % 16
 	n      int
-	median float64 // of last
+	median float64 // of last: the usual age
 }
 
 const (
@@ -25,19 +25,16 @@ const (
 func (a *ages) add(age float64) {
 	a.last[a.n%len(a.last)] = age
 	a.n++
-	sorted := a.last
-	in := sorted[:min(a.n, len(sorted))]
+	last := a.last
+	in := last[:min(a.n, len(last))]
 	slices.Sort(in)
 	a.median = in[len(in)/2]
 }
 
-// usual returns the median of the newest fits.
-func (a *ages) usual() (age float64, ok bool) { return a.median, a.n > 0 }
-
 // usualAge returns the usual remote age, or until there is one that of the own timeline.
 func (d *display) usualAge(f *frame) float64 {
-	if age, ok := d.ages.usual(); ok {
-		return age
+	if d.ages.n > 0 {
+		return d.ages.median
 	}
 	return f.at - f.shown
 }
@@ -50,7 +47,7 @@ const blurred = 0.003
 // since paths cross, it takes the one nearest to the usual age. Only entities that existed all the time count. ok is false
 // if no entity moves, or they stand still at the best moment.
 func (d *display) fit(f *frame) (age float64, ok bool) {
-	from, to := ecs.Tick(max(f.at-oldest*d.rate, 1)), ecs.Tick(f.at+(d.ahead-0.1)*d.rate)
+	from, to := ecs.Tick(max(f.at-oldest*d.history.rate, 1)), ecs.Tick(f.at+(d.ahead-0.1)*d.history.rate)
 	places, tracks := d.movers(f, from, to)
 	if len(places) == 0 {
 		return 0, false
@@ -103,14 +100,9 @@ func (d *display) movers(f *frame, from, to ecs.Tick) (places []vec, tracks [][]
 			continue
 		}
 		points := k.points[from-k.first : to-k.first+1]
-		if moves(points) {
+		if slices.ContainsFunc(points, func(p point) bool { return p.pos != points[0].pos }) {
 			places, tracks = append(places, t.pos), append(tracks, points)
 		}
 	}
 	return places, tracks
-}
-
-// moves reports whether two of the points differ.
-func moves(points []point) bool {
-	return slices.ContainsFunc(points, func(p point) bool { return p.pos != points[0].pos })
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -59,13 +60,8 @@ var ErrStopped = errors.New("lab: stopped before the end")
 
 const (
 	usualPlayers = 4
-	usualTime    = time.Minute
-	usualSettle  = 5 * time.Second
 	usualSnap    = 2.0
 	usualCap     = 250 * time.Millisecond
-	// teleportSnaps is the deviation of a teleport, in snaps.
-	teleportSnaps = 5
-	maxJobs       = 64
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -75,27 +71,9 @@ func (c Config) withDefaults() (Config, error) {
 	if err := c.Game.Check(); err != nil {
 		return c, fmt.Errorf("%w: Game: %w", ErrConfig, err)
 	}
-	if c.Players == 0 {
-		c.Players = min(usualPlayers, c.Game.MaxPlayers)
-	}
-	if c.For == 0 {
-		c.For = usualTime
-	}
-	switch {
-	case c.Settle == 0:
-		c.Settle = usualSettle
-	case c.Settle < 0:
-		c.Settle = 0
-	}
-	if c.Snap == 0 {
-		c.Snap = usualSnap
-	}
-	if c.Cap == 0 {
-		c.Cap = usualCap
-	}
-	if c.Jobs == 0 {
-		c.Jobs = 1
-	}
+	c.Players = cmp.Or(c.Players, min(usualPlayers, c.Game.MaxPlayers))
+	c.For, c.Settle = cmp.Or(c.For, time.Minute), max(cmp.Or(c.Settle, 5*time.Second), 0)
+	c.Snap, c.Cap, c.Jobs = cmp.Or(c.Snap, usualSnap), cmp.Or(c.Cap, usualCap), cmp.Or(c.Jobs, 1)
 	switch {
 	case len(c.Strategies) == 0 || len(c.Profiles) == 0:
 		return c, fmt.Errorf("%w: Strategies or Profiles is empty: there is nothing to measure", ErrConfig)
@@ -113,7 +91,7 @@ func (c Config) withDefaults() (Config, error) {
 		{"For", c.For, time.Second, time.Hour, c.For >= time.Second && c.For <= time.Hour},
 		{"Settle", c.Settle, 0, time.Hour, c.Settle <= time.Hour},
 		{"Cap", c.Cap, 0, time.Hour, c.Cap >= 0 && c.Cap <= time.Hour},
-		{"Jobs", c.Jobs, 1, maxJobs, c.Jobs >= 1 && c.Jobs <= maxJobs},
+		{"Jobs", c.Jobs, 1, 64, c.Jobs >= 1 && c.Jobs <= 64},
 	} {
 		if !bound.ok {
 			return c, fmt.Errorf("%w: %s is %v, want %v to %v", ErrConfig, bound.field, bound.value, bound.low, bound.high)

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"tendon/ecs"
@@ -42,70 +43,50 @@ const (
 
 // plantedDesync causes a desync on player 0's client and follows it.
 type plantedDesync struct {
-	fault
-	game      *ecs.Game // the client's, with the fault
 	report    Desync
-	since     time.Duration // when the fault was set
-	resyncs   uint64        // of the client by then
-	corrected bool          // the present was corrected since
-}
-
-// fault moves an entity in one tick, whenever that tick is computed. It runs after the last system of one client's copy of
-// the game, as a bug in a game would.
-type fault struct {
-	tick    ecs.Tick // 0: none
-	entity  ecs.Entity
-	way     fixed.Vec3
-	applied bool // the tick was computed
+	entity    ecs.Entity // that the fault moves
+	tick      ecs.Tick   // of the fault
+	applied   bool       // the tick was computed
+	since     time.Duration
+	resyncs   uint64 // of the client before
+	corrected bool   // the present was corrected since
 }
 
 // faultWay is the distance by which a fault moves the avatar, in world units.
 const faultWay = 3
 
-// apply moves the entity in the fault's tick.
-func (t *fault) apply(w *ecs.World) {
-	if t.tick != 0 && w.Tick() == t.tick {
-		t.applied = w.Image().Displace(t.entity, t.way) || t.applied
+// causeDesync moves the avatar towards the mean position of all entities, in the next tick that the client computes.
+func (w *liveMatch) causeDesync() {
+	core := w.own.Core
+	w.desync = plantedDesync{report: Desync{Outcome: Absent}, tick: core.Stats().Strategy.Present + 1, since: w.Net.Now(), resyncs: core.Stats().Resyncs}
+	if !w.own.Live() {
+		return
 	}
-}
-
-// arm sets the fault for a player's avatar in tick f, towards the mean position of all entities. It reports whether s has
-// an avatar.
-func (t *fault) arm(s *image.Snapshot, seat ecs.Player, f ecs.Tick) bool {
-	*t = fault{tick: f, way: fixed.Vec3{X: fixed.FromInt(faultWay)}}
+	d, way := &w.desync, fixed.Vec3{X: fixed.FromInt(faultWay)}
+	_, current, _, _ := core.Snapshots(w.own.Now())
 	sum, count, at := 0.0, 0.0, 0.0
-	for e := range s.Entities {
-		m, ok := s.Motion(e)
+	for e := range current.Entities {
+		m, ok := current.Motion(e)
 		if !ok {
 			continue
 		}
 		sum, count = sum+m.Pos.X.Float(), count+1
-		if t.entity.IsZero() && e.Owner() == ecs.OwnedBy(seat) {
-			t.entity, at = e, m.Pos.X.Float()
+		if d.entity.IsZero() && e.Owner() == ecs.OwnedBy(w.own.seat) {
+			d.entity, at = e, m.Pos.X.Float()
 		}
 	}
-	if t.entity.IsZero() {
-		*t = fault{}
-		return false
-	}
-	if at*count > sum {
-		t.way.X = -t.way.X
-	}
-	return true
-}
-
-// causeDesync arms the fault for the next tick that the client computes.
-func (w *liveMatch) causeDesync() {
-	d, core := &w.desync, w.own.Core
-	d.since, d.resyncs, d.corrected = w.Net.Now(), core.Stats().Resyncs, false
-	d.report = Desync{Outcome: Absent}
-	if !w.own.Live() {
+	if d.entity.IsZero() {
 		return
 	}
-	_, current, _, _ := core.Snapshots(w.own.Now())
-	if d.arm(current, w.own.seat, core.Stats().Strategy.Present+1) {
-		d.report.Outcome = Pending
+	if at*count > sum {
+		way.X = -way.X
 	}
+	d.report.Outcome = Pending
+	w.own.Fault(d.tick, func(world *ecs.World) {
+		if d.report.Outcome == Pending {
+			d.applied = world.Image().Displace(d.entity, way) || d.applied
+		}
+	})
 }
 
 const (
@@ -132,7 +113,6 @@ func (w *liveMatch) followDesync() {
 			d.report.name(found[len(found)-1])
 		}
 	case w.strategy.Needs.Exact && passed < checksumWait:
-		return
 	case w.strategy.Needs.Exact:
 		d.report.Outcome = Vanished
 	case d.corrected:
@@ -141,10 +121,7 @@ func (w *liveMatch) followDesync() {
 		d.report.Outcome = Adopted
 	case passed > outcomeWait:
 		d.report.Outcome = Immune
-	default:
-		return
 	}
-	d.tick = 0
 }
 
 // compareStates finds the first difference between the client's confirmed state and the server's state of the same tick.
@@ -163,14 +140,9 @@ func (w *liveMatch) compareStates() {
 		return
 	}
 	all := image.Differences(confirmed, server, maxDifferences)
-	for _, x := range all {
-		if x.Entity == d.entity {
-			d.report.name(x)
-			return
-		}
-	}
 	if len(all) > 0 {
-		d.report.name(all[0])
+		of := slices.IndexFunc(all, func(x image.Difference) bool { return x.Entity == d.entity })
+		d.report.name(all[max(of, 0)])
 	}
 }
 

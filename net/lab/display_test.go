@@ -46,7 +46,7 @@ func (s *staged) extend(to ecs.Tick) {
 func stage(t *testing.T, way path) *staged {
 	t.Helper()
 	s := &staged{entity: ecs.Entity{Row: 2 << 20, Born: 1}, way: way}
-	s.display = display{history: newHistory(60, 10), rate: 60, hz: 60, snap: 2, ahead: ahead}
+	s.display = display{samples: &samples{}, history: newHistory(60, 10), snap: 2, ahead: ahead}
 	k := &track{entity: s.entity, first: 1}
 	s.history.tracks[s.entity] = k
 	if s.entity.Owner() != ecs.OwnedBy(1) {
@@ -82,7 +82,7 @@ func TestALateOrEarlyPictureHasAnAgeAndNoOtherError(t *testing.T) {
 	for _, age := range []float64{0, 6.5, 30, 111, -12} {
 		s := stage(t, straight)
 		s.play(constant(age), noError)
-		m := &s.marks
+		m := s.samples
 		found := spreadOf(m.remote)
 		if found.N < 50 || math.Abs(found.P50-age*1e3/60) > 1 || found.P99-found.P50 > 2 {
 			t.Errorf("%v ticks old: found %+v ms", age, found)
@@ -112,7 +112,7 @@ func TestOneWrongFrameMakesTwoJumps(t *testing.T) {
 			return vec{}
 		})
 		big := 0
-		for _, j := range s.marks.jumps {
+		for _, j := range s.jumps {
 			if math.Abs(j-far) < 0.15 {
 				big++
 			}
@@ -121,8 +121,8 @@ func TestOneWrongFrameMakesTwoJumps(t *testing.T) {
 		if far > 2 {
 			wantSnaps = 2
 		}
-		if big != 2 || s.marks.snaps != wantSnaps {
-			t.Errorf("%v far: jumps %v, %d snaps", far, s.marks.jumps, s.marks.snaps)
+		if big != 2 || s.snaps != wantSnaps {
+			t.Errorf("%v far: jumps %v, %d snaps", far, s.jumps, s.snaps)
 		}
 	}
 }
@@ -137,8 +137,8 @@ func TestATeleportIsNoError(t *testing.T) {
 		return at
 	})
 	s.play(constant(20), noError)
-	if s.marks.snaps != 0 || errorOf(s.marks.absolute).P99 > 3 || len(s.marks.absolute) < 200 || len(s.marks.absolute) == 600 {
-		t.Errorf("%d snaps, off by %+v", s.marks.snaps, errorOf(s.marks.absolute))
+	if s.snaps != 0 || errorOf(s.absolute).P99 > 3 || len(s.absolute) < 200 || len(s.absolute) == 600 {
+		t.Errorf("%d snaps, off by %+v", s.snaps, errorOf(s.absolute))
 	}
 }
 
@@ -152,7 +152,7 @@ func TestADeviationOnTheServerIsNoJump(t *testing.T) {
 		return at
 	})
 	s.play(constant(20), noError)
-	if jumps := spreadOf(s.marks.jumps); jumps.Max > 0.2 {
+	if jumps := spreadOf(s.jumps); jumps.Max > 0.2 {
 		t.Errorf("jumps %+v", jumps)
 	}
 }
@@ -162,7 +162,7 @@ func TestOwnEntitiesDoNotCountAsRemote(t *testing.T) {
 	s := stage(t, straight)
 	s.seat = 1
 	s.play(constant(-20), noError)
-	m := &s.marks
+	m := s.samples
 	if len(m.remote)+len(m.absolute)+len(m.shape)+len(m.paces) > 0 || len(m.own) != 600 || m.own[0] > -300 {
 		t.Errorf("%d ages, %d errors, %d shapes, %d paces; own ages %v …", len(m.remote), len(m.absolute), len(m.shape), len(m.paces), m.own[0])
 	}
@@ -180,9 +180,9 @@ func TestAFreezeIsFound(t *testing.T) {
 		}
 		return 10
 	}, noError)
-	m := &s.marks
-	if m.frozen != 6 || m.episodes != 1 || m.longest != 6 || m.frames != 600 || deviation(m.paces) < 0.1 {
-		t.Errorf("%d frames frozen of %d, %d times, at most %d, roughness %v", m.frozen, m.frames, m.episodes, m.longest, deviation(m.paces))
+	m := s.samples
+	if m.frozen != 6 || m.freezes != 1 || m.longestFreeze != 6 || m.frames != 600 || deviation(m.paces) < 0.1 {
+		t.Errorf("%d frames frozen of %d, %d times, at most %d, roughness %v", m.frozen, m.frames, m.freezes, m.longestFreeze, deviation(m.paces))
 	}
 }
 
@@ -196,18 +196,18 @@ func TestAStepBackIsFound(t *testing.T) {
 		}
 		return 10
 	}, noError)
-	if s.marks.backward != 1 {
-		t.Errorf("%d steps back, want 1", s.marks.backward)
+	if s.backward != 1 {
+		t.Errorf("%d steps back, want 1", s.backward)
 	}
 	s = stage(t, func(ticks float64) vec { return vec{5 * math.Cos(ticks/4), 0, 0} })
 	s.play(constant(10), noError)
-	if s.marks.backward != 0 {
-		t.Errorf("%d steps back of an entity that goes to and fro", s.marks.backward)
+	if s.backward != 0 {
+		t.Errorf("%d steps back of an entity that goes to and fro", s.backward)
 	}
 	s = stage(t, func(float64) vec { return vec{} })
 	s.play(constant(10), func(i int) vec { return vec{0, 0.01 * float64(i), 0} })
-	if s.marks.backward != 0 {
-		t.Errorf("%d steps back of an entity that stands and is shown drifting", s.marks.backward)
+	if s.backward != 0 {
+		t.Errorf("%d steps back of an entity that stands and is shown drifting", s.backward)
 	}
 }
 
@@ -248,13 +248,15 @@ func TestAViewWithoutItsNewestStateShowsNoInput(t *testing.T) {
 func TestAnAgeThatGrowsIsFollowed(t *testing.T) {
 	s := stage(t, straight)
 	s.play(func(i int) float64 { return 20 + 20*float64(i)/600 }, noError)
-	if e := errorOf(s.marks.shape); e.P99 > 0.2 {
+	if e := errorOf(s.shape); e.P99 > 0.2 {
 		t.Errorf("shape error %+v", e)
 	}
-	if n := len(s.marks.remote); math.Abs(s.marks.remote[n-1]-39.9*1e3/60) > 10 || math.Abs(s.marks.remote[0]-20*1e3/60) > 10 {
-		t.Errorf("ages from %v to %v ms", s.marks.remote[0], s.marks.remote[n-1])
+	if n := len(s.remote); math.Abs(s.remote[n-1]-39.9*1e3/60) > 10 || math.Abs(s.remote[0]-20*1e3/60) > 10 {
+		t.Errorf("ages from %v to %v ms", s.remote[0], s.remote[n-1])
 	}
 }
+
+func newLatency() latency { return latency{samples: &samples{}, until: forever} }
 
 // A change of input counts once, from the frame that gives it to the first frame that shows it.
 func TestChangesOfInputAreFollowedByTheirValue(t *testing.T) {

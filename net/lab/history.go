@@ -39,6 +39,8 @@ const (
 	reach = 12
 	// tiny is an invisible distance, in world units.
 	tiny = 1e-3
+	// teleportSnaps is the deviation of a teleport, in snaps.
+	teleportSnaps = 5
 )
 
 // track is where one entity was: points[i] in State(first + i).

@@ -13,11 +13,11 @@ import (
 // list[:shown] are shown, list[:used] were used by the server, list[:confirmed] are confirmed. A change that was never
 // seen by itself, since a later one replaced it, counts with the later one.
 type latency struct {
+	*samples
 	list                       []change
 	shown, used, confirmed     int
 	given, lastShown, lastUsed ecs.InputBytes
 	from, until                time.Duration // changes before and after do not count
-	display, confirm           []float64     // in ms
 	mark                       uint64        // of the input now; 0: none
 	seen                       uint64        // the newest mark that was shown
 	seenAfter                  float64       // the display latency of its first change, in ms
@@ -35,7 +35,8 @@ type change struct {
 // maxChanges bounds the changes that are followed. Beyond it the oldest are dropped.
 const maxChanges = 4096
 
-func newLatency() latency { return latency{until: math.MaxInt64} }
+// forever is a latency's end of measuring before there is one.
+const forever = time.Duration(math.MaxInt64)
 
 // give sets the input from now on, and reports whether it changed.
 func (l *latency) give(in ecs.InputBytes, now time.Duration) (changed bool) {
@@ -58,7 +59,7 @@ func (l *latency) show(in ecs.InputBytes, now time.Duration) {
 	l.lastShown = in
 	for end := l.find(l.shown, in); l.shown < end; l.shown++ {
 		shown := &l.list[l.shown]
-		if l.counts(shown.at) {
+		if l.measures(shown.at) {
 			l.display = append(l.display, milliseconds(now-shown.at))
 		}
 		if shown.mark > l.seen { // later changes may have the same mark
@@ -82,7 +83,7 @@ func (l *latency) use(in ecs.InputBytes, f ecs.Tick) (fired *shot) {
 // confirmUpTo sets the newest tick that the client knows to be final.
 func (l *latency) confirmUpTo(f ecs.Tick, now time.Duration) {
 	for ; l.confirmed < l.used && l.list[l.confirmed].tick <= f; l.confirmed++ {
-		if at := l.list[l.confirmed].at; l.counts(at) {
+		if at := l.list[l.confirmed].at; l.measures(at) {
 			l.confirm = append(l.confirm, milliseconds(now-at))
 		}
 	}
@@ -91,7 +92,7 @@ func (l *latency) confirmUpTo(f ecs.Tick, now time.Duration) {
 	}
 }
 
-func (l *latency) counts(at time.Duration) bool { return at >= l.from && at < l.until }
+func (l *latency) measures(at time.Duration) bool { return at >= l.from && at < l.until }
 
 // find returns the index after the first change to that value, from an index on, or that index.
 func (l *latency) find(from int, in ecs.InputBytes) int {

@@ -19,7 +19,6 @@ import (
 //
 // A Live belongs to one goroutine.
 type Live struct {
-	config  LiveConfig
 	matches []*liveMatch
 	probe   *probe
 	now     time.Duration // virtual
@@ -91,10 +90,7 @@ func NewLive(c LiveConfig) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Players = shared.Players
-	l := &Live{config: c, pace: 1, bot: true}
-	wanted := c.Profile
-	l.config.Profile = simnet.Profile{} // on an ideal network all clients join at once and in the same order
+	l := &Live{pace: 1, bot: true}
 	for _, e := range c.Entries {
 		w, err := newLiveMatch(l, &shared, e)
 		if err != nil {
@@ -102,11 +98,11 @@ func NewLive(c LiveConfig) (*Live, error) {
 		}
 		l.matches = append(l.matches, w)
 	}
-	if l.probe, err = newProbe(c.Seed, wanted); err != nil {
+	if l.probe, err = newProbe(c.Seed, c.Profile); err != nil {
 		return nil, err
 	}
 	l.waitForJoins()
-	if err := l.SetProfile(wanted); err != nil {
+	if err := l.SetProfile(c.Profile); err != nil {
 		return nil, err
 	}
 	for _, w := range l.matches { // a new client measures the new network
@@ -118,6 +114,7 @@ func NewLive(c LiveConfig) (*Live, error) {
 	l.runTo(l.now + liveSettle)
 	for _, w := range l.matches {
 		w.begin()
+		w.reset()
 	}
 	l.due = l.now + readEvery
 	return l, nil
@@ -192,7 +189,11 @@ func (l *Live) Advance(clock time.Duration) error {
 	for l.now < until {
 		l.runTo(min(until, l.due))
 		if l.now == l.due {
-			l.read()
+			for _, w := range l.matches {
+				w.read()
+			}
+			l.count++
+			l.due += readEvery
 		}
 	}
 	for i, w := range l.matches {
@@ -217,9 +218,7 @@ func (l *Live) SetProfile(p simnet.Profile) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	l.config.Profile = p
 	for _, w := range l.matches {
-		w.profile = p
 		for _, player := range w.players {
 			if err := w.Net.SetProfile(player.Node(), w.Server(), p); err != nil {
 				return err
@@ -250,14 +249,53 @@ func (l *Live) Pace() float64 { return l.pace }
 // Link returns recent measurements of the network.
 func (l *Live) Link() Link { return l.probe.read() }
 
-// Draw draws player 0's picture of match i. It returns false, and draws nothing, while the client has no state.
-func (l *Live) Draw(i int, c ecs.Canvas) bool { return l.matches[i].draw(c) }
+// Readings returns the newest reading of match i and its number.
+func (l *Live) Readings(i int) (Reading, uint64) {
+	w := l.matches[i]
+	r := w.reading
+	r.Seen, r.SeenAfter, r.Desync = w.own.inputs.seen, w.own.inputs.seenAfter, w.desync.report
+	return r, l.count
+}
 
-// DrawServer draws the server's state of match i as player 0 would see it without a network.
-func (l *Live) DrawServer(i int, c ecs.Canvas) { l.matches[i].drawServer(c) }
+// Draw draws player 0's picture of match i. It returns false, and draws nothing, while the client has no state.
+func (l *Live) Draw(i int, c ecs.Canvas) bool {
+	w := l.matches[i]
+	draw := w.config.Game.Screen.Draw
+	if w.view == nil || draw == nil {
+		return false
+	}
+	draw(c, w.view)
+	return true
+}
+
+// DrawServer draws the server's state of match i as player 0 would see it without a network. It is interpolated from the
+// tick before to the last one.
+func (l *Live) DrawServer(i int, c ecs.Canvas) {
+	w := l.matches[i]
+	draw := w.config.Game.Screen.Draw
+	now, ok := w.states.At(w.history.tick)
+	if !ok || draw == nil {
+		return
+	}
+	before, _ := w.states.At(w.history.tick - 1)
+	w.ideal.Update(before, now, now, w.history.now(l.now)-float64(w.history.tick))
+	draw(c, w.ideal)
+}
 
 // Avatar returns the position of player 0's avatar in its picture of match i. ok is false if there is none.
-func (l *Live) Avatar(i int) (x, y float64, ok bool) { return l.matches[i].avatar() }
+func (l *Live) Avatar(i int) (x, y float64, ok bool) {
+	w := l.matches[i]
+	if w.view == nil {
+		return 0, 0, false
+	}
+	w.view.Sim.Image().Motions(func(e ecs.Entity, m ecs.Motion) bool {
+		if ok = e.Owner() == ecs.OwnedBy(w.own.seat); ok {
+			x, y = m.Pos.X.Float(), m.Pos.Y.Float()
+		}
+		return !ok
+	})
+	return x, y, ok
+}
 
 // Desync causes a desync in every match: it moves the avatar of player 0 on that player's client alone, as a bug in a
 // game would. Reading.Desync reports its outcome.

@@ -1,13 +1,12 @@
 package lab
 
 import (
-	"math"
 	"time"
 
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/client"
-	"tendon/net/matchsim"
+	"tendon/net/simnet"
 	"tendon/rollback"
 	"tendon/systems"
 )
@@ -25,7 +24,10 @@ type liveMatch struct {
 	desync   plantedDesync
 
 	reading Reading
-	before  liveCounters
+	stalls  uint64        // of own at the last reading
+	busy    time.Duration // of the server by then
+	tick    ecs.Tick      // of the server by then
+	deepest int           // most ticks that a frame has resimulated since
 }
 
 // statesKept is the number of the server's states that are kept, to compare the client's with.
@@ -38,19 +40,18 @@ type decision struct {
 }
 
 // newLiveMatch returns a match whose clients begin to connect.
-func newLiveMatch(l *Live, c *Config, e Entry) (*liveMatch, error) {
-	m, err := newMatch(c, e.Strategy, l.config.Profile)
-	if err != nil {
+func newLiveMatch(l *Live, c *Config, e Entry) (w *liveMatch, err error) {
+	w = &liveMatch{lab: l, settings: e.Own, states: rollback.NewSnapshots(statesKept), bots: make([]decision, c.Players)}
+	// On an ideal network all clients join at once and in the same order.
+	if w.match, err = newMatch(c, e.Strategy, simnet.Profile{}); err != nil {
 		return nil, err
 	}
-	w := &liveMatch{match: m, lab: l, settings: e.Own, states: rollback.NewSnapshots(statesKept), bots: make([]decision, c.Players)}
-	w.desync.game = matchsim.AfterSystems(c.Game, w.desync.apply)
 	if w.ideal, err = ecs.NewView(c.Game); err != nil {
 		return nil, err
 	}
 	w.ideal.Seat = 0
-	m.hooks = hooks{input: w.input, client: w.configure, tick: w.keep, frame: w.frame}
-	return w, m.joinAll()
+	w.match.input, w.match.configure, w.match.taken, w.match.frame = w.input, w.configure, w.keep, w.frame
+	return w, w.joinAll()
 }
 
 // configure sets up the clients. Player 0's has the settings of the page.
@@ -59,31 +60,24 @@ func (w *liveMatch) configure(p *player, c *client.Config) {
 		return
 	}
 	w.own, p.display.ahead = p, liveAhead
-	c.Game, c.InputDelay, c.MaxPrediction = w.desync.game, w.settings.InputDelay, w.settings.MaxPrediction
+	c.InputDelay, c.MaxPrediction = w.settings.InputDelay, w.settings.MaxPrediction
 	if s := w.settings.Strategy; s.NewClient != nil {
 		c.Strategies = []systems.Strategy{s}
 	}
 }
 
-// begin begins the measurements.
-func (w *liveMatch) begin() {
-	w.match.begin()
-	w.before = w.count()
-}
-
 // replace gives the seat of player 0 to a new client.
 func (w *liveMatch) replace(o Own) error {
 	p := w.own
-	w.settings, w.view = o, nil
-	w.desync.fault, w.desync.report = fault{}, Desync{}
+	w.settings, w.view, w.desync = o, nil, plantedDesync{}
 	p.display.frames, p.display.before = p.display.frames[:0], frame{}
 	if err := p.Restart(); err != nil {
 		return err
 	}
-	p.joined, p.exact.checked = false, 0
-	p.inputs = latency{until: math.MaxInt64, mark: p.inputs.mark, seen: p.inputs.seen}
+	p.joined, p.checked = false, 0
+	p.inputs = latency{samples: &w.samples, mark: p.inputs.mark, seen: p.inputs.seen}
 	p.begin()
-	w.before = w.count()
+	w.reset()
 	return nil
 }
 
@@ -126,10 +120,10 @@ func (w *liveMatch) frame(p *player, now time.Duration) {
 	if !p.joined {
 		return
 	}
-	resimulated, corrections := p.last.Strategy.Resimulated, len(p.corrections.sizes)
+	resimulated, corrections := p.last.Strategy.Resimulated, len(w.sizes)
 	p.measure(now)
-	w.desync.corrected = w.desync.corrected || w.desync.applied && len(p.corrections.sizes) > corrections
-	w.before.deepest = max(w.before.deepest, int(p.last.Strategy.Resimulated-resimulated))
+	w.desync.corrected = w.desync.corrected || w.desync.applied && len(w.sizes) > corrections
+	w.deepest = max(w.deepest, int(p.last.Strategy.Resimulated-resimulated))
 	w.view = p.Core.View(now)
 	effect := w.config.Game.Screen.Effect
 	p.Core.Effects(func(e systems.Effect) {
@@ -140,37 +134,47 @@ func (w *liveMatch) frame(p *player, now time.Duration) {
 	w.followDesync()
 }
 
-// draw draws player 0's last picture.
-func (w *liveMatch) draw(c ecs.Canvas) bool {
-	if w.view == nil || w.config.Game.Screen.Draw == nil {
-		return false
+// read takes a reading.
+func (w *liveMatch) read() {
+	p, k, r, seconds := w.own, &w.samples, &w.reading, readEvery.Seconds()
+	s := p.Core.Stats()
+	r.Strategy, r.Joined, r.RTT = w.strategy.Name, p.joined, milliseconds(s.RTT)
+	if len(k.display) > 0 {
+		r.Display, r.Pressed = spreadOf(k.display).P50, true
 	}
-	w.config.Game.Screen.Draw(c, w.view)
-	return true
-}
-
-// drawServer draws the server's state, interpolated from the tick before to the last one.
-func (w *liveMatch) drawServer(c ecs.Canvas) {
-	now, ok := w.states.At(w.history.tick)
-	if !ok || w.config.Game.Screen.Draw == nil {
-		return
-	}
-	before, _ := w.states.At(w.history.tick - 1)
-	part := (w.Net.Now() - w.history.at).Seconds() * w.history.rate
-	w.ideal.Update(before, now, now, part)
-	w.config.Game.Screen.Draw(c, w.ideal)
-}
-
-// avatar returns the position of player 0's avatar in its picture.
-func (w *liveMatch) avatar() (x, y float64, ok bool) {
-	if w.view == nil {
-		return 0, 0, false
-	}
-	w.view.Sim.Image().Motions(func(e ecs.Entity, m ecs.Motion) bool {
-		if ok = e.Owner() == ecs.OwnedBy(w.own.seat); ok {
-			x, y = m.Pos.X.Float(), m.Pos.Y.Float()
+	r.Remote, r.Aged = p.display.ms(p.display.ages.median), p.display.ages.n > 0
+	r.Error, r.ReadingPicture.Own = mean(k.absolute), mean(k.ownState)
+	if len(k.paces) >= minSteps {
+		still := 0
+		for _, pace := range k.paces {
+			if pace < stillBelow {
+				still++
+			}
 		}
-		return !ok
-	})
-	return x, y, ok
+		r.Still, k.paces = percent(still, len(k.paces)), nil
+	}
+	if k.hits.all.rays >= minRays {
+		r.Hits, k.hits.all = k.hits.all.percent(), agreement{}
+	}
+	r.ReadingWork = ReadingWork{Corrections: len(k.sizes), Size: spreadOf(k.sizes).Max, Depth: w.deepest, Window: mean(k.window), Delay: s.Strategy.InputDelay,
+		Stalled: float64(s.Strategy.Stalls-w.stalls) / float64(w.config.Game.TickRate) * 1e3,
+		Up:      float64(p.up.wire) * kilobits / seconds, Down: float64(p.down.wire) * kilobits / seconds,
+		ServerTick: float64(w.Busy-w.overhead-w.busy) / 1e3 / float64(max(w.Room.Tick()-w.tick, 1)), ClientFrame: mean(k.costs) / 1e3}
+	w.reset()
+}
+
+// minRays is the number of rays below which Hits keeps its last value, minSteps that of steps for Still.
+const (
+	minRays  = 40
+	minSteps = 8
+)
+
+// reset drops the measurements of the last reading, so that a Live holds no more the longer it runs.
+func (w *liveMatch) reset() {
+	p, k := w.own, &w.samples
+	*k = samples{paces: k.paces, hits: hits{all: k.hits.all}, clientCounts: clientCounts{reasons: k.reasons}}
+	p.up.begin()
+	p.down.begin()
+	p.display.begun = w.history.now(w.Net.Now())
+	w.stalls, w.busy, w.tick, w.deepest = p.Core.Stats().Strategy.Stalls, w.Busy-w.overhead, w.Room.Tick(), 0
 }

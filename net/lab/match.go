@@ -16,12 +16,18 @@ import (
 // match is a match whose clients are measured. Only the costs depend on the machine.
 type match struct {
 	*matchsim.Match
+	samples
 	config   *Config
 	strategy systems.Strategy
 	profile  simnet.Profile
 	players  []*player
 	history  *history
-	hooks    hooks
+
+	// These are what a Run and a Live do differently.
+	input     func(p *player) ecs.InputBytes     // returns a player's input
+	configure func(p *player, c *client.Config)  // changes a client's Config
+	taken     func(f systems.FinalTick)          // receives each final tick
+	frame     func(p *player, now time.Duration) // follows each frame of a client
 
 	measuring bool
 	overhead  time.Duration   // of the measurement itself, within Match.Busy
@@ -29,26 +35,17 @@ type match struct {
 	ended     []room.PeerInfo // and when it ended
 }
 
-// hooks are what a Run and a Live do differently.
-type hooks struct {
-	input  func(p *player) ecs.InputBytes     // returns a player's input
-	client func(p *player, c *client.Config)  // changes a client's Config. Optional
-	tick   func(f systems.FinalTick)          // receives each final tick. Optional
-	frame  func(p *player, now time.Duration) // follows each frame of a client
-}
-
 // newMatch returns a match without players.
-func newMatch(c *Config, s systems.Strategy, p simnet.Profile) (*match, error) {
-	m := &match{config: c, strategy: s, profile: p, history: newHistory(c.Game.TickRate, teleportSnaps*c.Snap)}
-	m.hooks = hooks{input: m.inputOfBot, frame: m.measure}
+func newMatch(c *Config, s systems.Strategy, p simnet.Profile) (m *match, err error) {
+	m = &match{config: c, strategy: s, profile: p, history: newHistory(c.Game.TickRate, teleportSnaps*c.Snap)}
+	m.reasons = map[string]uint64{}
 	if err := s.Check(c.Game); err != nil {
 		return nil, err
 	}
-	var err error
 	m.Match, err = matchsim.New(matchsim.Config{Game: c.Game, Strategy: s, Seed: c.Seed, Unchecked: true, FixedSeats: true,
 		Clock: m.clock, Ticked: m.flush, Room: func(rc *room.Config) {
 			rc.Game = matchsim.AfterSystems(c.Game, m.observe)
-			rc.Sinks = []room.Sink{{Tick: m.taken, NeedState: true}}
+			rc.Sinks = []room.Sink{{Tick: m.take, NeedState: true}}
 		}})
 	if err != nil {
 		return nil, err
@@ -63,16 +60,20 @@ func newScripted(c *Config, s systems.Strategy, p simnet.Profile) (*match, error
 	if err != nil {
 		return nil, err
 	}
-	if c.script != nil {
-		m.hooks.input = func(p *player) ecs.InputBytes {
-			return c.script.at(1+ecs.Tick(m.Net.Now()*time.Duration(c.Game.TickRate)/time.Second), p.seat)
+	m.input = func(p *player) ecs.InputBytes {
+		if c.script == nil {
+			return c.Game.Bot(p.Core.World(), p.seat, p.random)
+		}
+		return c.script.at(1+ecs.Tick(m.Net.Now()*time.Duration(c.Game.TickRate)/time.Second), p.seat)
+	}
+	m.configure, m.taken = func(*player, *client.Config) {}, func(systems.FinalTick) {}
+	m.frame = func(p *player, now time.Duration) {
+		p.Core.Effects(func(systems.Effect) {})
+		if p.joined {
+			p.measure(now)
 		}
 	}
 	return m, m.joinAll()
-}
-
-func (m *match) inputOfBot(p *player) ecs.InputBytes {
-	return m.config.Game.Bot(p.Core.World(), p.seat, p.random)
 }
 
 func (m *match) joinAll() error {
@@ -98,8 +99,8 @@ func (m *match) flush(now time.Duration) {
 	}
 }
 
-// taken receives each final tick.
-func (m *match) taken(f systems.FinalTick) {
+// take receives each final tick.
+func (m *match) take(f systems.FinalTick) {
 	begin := m.clock()
 	sum := image.Checksum(0)
 	if m.strategy.Needs.Exact {
@@ -113,9 +114,7 @@ func (m *match) taken(f systems.FinalTick) {
 			}
 		}
 	}
-	if m.hooks.tick != nil {
-		m.hooks.tick(f)
-	}
+	m.taken(f)
 	m.overhead += m.clock() - begin
 }
 

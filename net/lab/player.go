@@ -24,51 +24,15 @@ type player struct {
 	inputs      latency
 	corrections corrections
 	shots       shots
-	stalls      stalls
-	cost        cost
-	exact       exact
 
-	measurement
-	last   client.Stats   // of the frame before
-	window []float64      // ticks predicted, by frame
-	away   int            // frames in which it was not live
-	joined bool           // it has been live
-	newest ecs.InputBytes // the own input in the newest state of the last picture
-}
-
-// measurement holds the counters at the begin and the end of the measured time.
-type measurement struct{ begun, ended counters }
-
-// counters are the counts of a client and its connection.
-type counters struct {
-	stats    client.Stats
-	up, down traffic
-	turns    int // frames
-}
-
-func (p *player) counters() counters {
-	return counters{stats: p.Core.Stats(), up: p.up.traffic, down: p.down.traffic, turns: p.cost.turns}
-}
-
-// cost is the real time of a client's frames.
-type cost struct {
-	frames []float64     // of each frame with the messages before it, in ns
-	paid   time.Duration // Client.Busy at the last frame
-	turns  int           // frames
-}
-
-// exact compares confirmed states with the server's, where the strategy demands that they are equal.
-type exact struct {
-	checked ecs.Tick // the newest state that was compared
-	desyncs uint64
-}
-
-// stalls counts the ticks that could not be computed, by reason.
-type stalls struct {
-	since   time.Duration // of the current stall
-	running bool
-	longest time.Duration
-	reasons [4]uint64 // by systems.StallReason
+	begun   client.Stats   // when measuring began
+	last    client.Stats   // of the frame before
+	paid    time.Duration  // Client.Busy at the last frame
+	stalled time.Duration  // when the current stall began; 0: none
+	checked ecs.Tick       // the newest state that was compared with the server's
+	desyncs uint64         // states that differed
+	joined  bool           // it has been live
+	newest  ecs.InputBytes // the own input in the newest state of the last picture
 }
 
 // displayHz is the number of frames per second of every client.
@@ -79,20 +43,18 @@ func clockOf(i int) simnet.Clock {
 	return simnet.Clock{Offset: time.Duration(i+1) * 1700 * time.Millisecond, DriftPPM: int64(i*37%101 - 50)}
 }
 
-func (m *match) join(i int) error {
+func (m *match) join(i int) (err error) {
 	c := m.config
 	p := &player{match: m, seat: ecs.Player(i), measured: true, random: image.NewRand(c.Seed<<8 + uint64(i))}
-	p.display = display{history: m.history, seat: p.seat, rate: float64(c.Game.TickRate), hz: displayHz, snap: c.Snap, limit: milliseconds(c.Cap), ahead: ahead}
+	p.display = display{samples: &m.samples, history: m.history, seat: p.seat, snap: c.Snap, limit: milliseconds(c.Cap), ahead: ahead}
+	p.inputs.samples = &m.samples
 	m.players = append(m.players, p)
 	// Frames of clients are at different phases between the server's ticks.
 	phase := time.Second / displayHz * time.Duration(2*i+1) / time.Duration(2*c.Players)
-	var err error
 	p.Client, err = m.Add(matchsim.Plan{Profile: m.profile, Clock: clockOf(i), Hz: displayHz, Phase: phase, Frame: p.frame, Traffic: p.traffic,
 		Change: func(cc *client.Config) {
-			cc.Game, cc.Name = c.Game, fmt.Sprintf("player %d", i+1)
-			if m.hooks.client != nil {
-				m.hooks.client(p, cc)
-			}
+			cc.Name = fmt.Sprintf("player %d", i+1)
+			m.configure(p, cc)
 		}})
 	return err
 }
@@ -114,42 +76,27 @@ func (p *player) traffic(t matchsim.Transfer, ch systems.Channel, size int) {
 func (p *player) frame(_ *matchsim.Client, now time.Duration) {
 	m := p.match
 	if p.joined {
-		in := m.hooks.input(p)
+		in := m.input(p)
 		p.Core.SetInput(in)
-		if p.measured {
-			p.shots.due = p.inputs.give(in, m.Net.Now()) || p.shots.due
-		}
+		p.shots.due = p.measured && p.inputs.give(in, m.Net.Now()) || p.shots.due
 	}
 	p.Frame(now)
-	if m.measuring {
-		p.cost.frames = append(p.cost.frames, float64(p.Busy-p.cost.paid))
+	if m.measuring && p.measured {
+		m.costs = append(m.costs, float64(p.Busy-p.paid))
 	}
-	p.cost.paid = p.Busy
-	p.cost.turns++
+	p.paid = p.Busy
 	p.up.flush(m.Net.Now())
 	p.joined = p.joined || p.Live()
-	m.hooks.frame(p, now)
-}
-
-// measure measures what a client of a Run shows in a frame.
-func (m *match) measure(p *player, now time.Duration) {
-	p.Core.Effects(func(systems.Effect) {})
-	if p.joined {
-		p.measure(now)
-	}
+	m.frame(p, now)
 }
 
 // measure fires the shots that are due and measures the picture.
 func (p *player) measure(now time.Duration) {
-	m := p.match
-	if m.measuring {
-		_, current, _, _ := p.Core.Snapshots(now)
-		p.shoot(current)
-	}
-	s := p.Core.Stats()
+	m, s := p.match, p.Core.Stats()
 	previous, current, confirmed, alpha := p.Core.Snapshots(now)
 	if m.measuring {
-		p.corrections.look(previous, current, s.Strategy, s.Resyncs)
+		p.shoot(current, &s)
+		p.corrections.look(previous, current, &s, &p.last)
 	}
 	p.compare(confirmed)
 	v := p.Core.View(now)
@@ -158,10 +105,10 @@ func (p *player) measure(now time.Duration) {
 	if m.measuring && v.Tick > 0 {
 		p.display.show(v, m.history.now(m.Net.Now()), moment(previous, current, alpha), m.config.Players)
 		p.shots.client.look(v.Sim, p.seat)
-		p.window = append(p.window, float64(s.Strategy.Present)-float64(s.Strategy.Confirmed))
+		m.window = append(m.window, float64(s.Strategy.Present)-float64(s.Strategy.Confirmed))
 		p.countStalls(s.Strategy)
 		if s.State != client.Live {
-			p.away++
+			m.away++
 		}
 	}
 	p.last = s
@@ -182,29 +129,27 @@ func moment(previous, current *image.Snapshot, part float64) float64 {
 func (p *player) showInput(v *ecs.View) {
 	in := v.Sim.Image().Input(p.seat)
 	if v.Alpha > 0 {
-		p.inputs.show(in, p.match.Net.Now())
-	} else {
-		p.inputs.show(p.newest, p.match.Net.Now())
+		p.newest = in
 	}
+	p.inputs.show(p.newest, p.match.Net.Now())
 	p.newest = in
 }
 
 // countStalls counts the ticks that could not be computed since the frame before.
 func (p *player) countStalls(now systems.ClientStats) {
-	q, t := &p.stalls, p.match.Net.Now()
-	lost := now.Stalls - p.last.Strategy.Stalls
+	m, was, t := p.match, &p.last.Strategy, p.match.Net.Now()
+	lost := now.Stalls - was.Stalls
 	if lost > 0 {
-		reason := max(now.Stalled, p.last.Strategy.Stalled)
-		q.reasons[min(int(reason), len(q.reasons)-1)] += lost
+		m.reasons[max(now.Stalled, was.Stalled).String()] += lost
 	}
-	stalled := lost > 0 || now.Stalled != systems.NotStalled
-	if stalled && !q.running {
-		q.since = t - time.Second/displayHz // the tick was due by then
+	if lost == 0 && now.Stalled == systems.NotStalled {
+		p.stalled = 0
+		return
 	}
-	if stalled {
-		q.longest = max(q.longest, t-q.since)
+	if p.stalled == 0 {
+		p.stalled = t - time.Second/displayHz // the tick was due by then
 	}
-	q.running = stalled
+	m.longestStall = max(m.longestStall, t-p.stalled)
 }
 
 // compareEvery is the number of ticks between two confirmed states that are compared with the server's.
@@ -212,12 +157,12 @@ const compareEvery = 10
 
 // compare counts a confirmed state that differs from the server's, where the strategy demands that they are equal.
 func (p *player) compare(confirmed *image.Snapshot) {
-	if !p.match.strategy.Needs.Exact || confirmed.Empty() || confirmed.Tick() < p.exact.checked+compareEvery {
+	if !p.match.strategy.Needs.Exact || confirmed.Empty() || confirmed.Tick() < p.checked+compareEvery {
 		return
 	}
-	p.exact.checked = confirmed.Tick()
-	if want, ok := p.match.history.checksum(p.exact.checked); ok && want != confirmed.Checksum() {
-		p.exact.desyncs++
+	p.checked = confirmed.Tick()
+	if want, ok := p.match.history.checksum(p.checked); ok && want != confirmed.Checksum() {
+		p.desyncs++
 	}
 }
 
@@ -225,19 +170,24 @@ func (p *player) compare(confirmed *image.Snapshot) {
 func (p *player) begin() {
 	p.up.begin()
 	p.down.begin()
-	p.cost.turns = 0
-	p.begun = p.counters()
-	p.last = p.begun.stats
+	p.begun = p.Core.Stats()
+	p.last = p.begun
 	now := p.match.Net.Now()
-	p.inputs.from, p.inputs.until = now, newLatency().until
+	p.inputs.from, p.inputs.until = now, forever
 	p.display.begun = p.match.history.now(now)
-	_, presents := p.Core.Strategy().(systems.Presenter)
-	p.corrections = corrections{history: p.match.history, seat: p.seat, ownOnly: presents}
-	p.display.inputs.ownOnly, p.display.inputs.seat = presents, p.seat
+	_, p.display.ownOnly = p.Core.Strategy().(systems.Presenter)
+	p.corrections = corrections{display: &p.display}
 }
 
-// end ends the measurements.
+// end adds the counts of the client and its connection since begin.
 func (p *player) end() {
-	p.ended = p.counters()
-	p.inputs.until = p.match.Net.Now()
+	m, now := p.match, p.Core.Stats()
+	m.stalled += now.Strategy.Stalls - p.begun.Strategy.Stalls
+	m.stalls += now.Strategy.Episodes - p.begun.Strategy.Episodes
+	m.resimulated += now.Strategy.Resimulated - p.begun.Strategy.Resimulated
+	m.resyncs += now.Resyncs - p.begun.Resyncs
+	m.rtt += milliseconds(now.RTT)
+	m.up.add(p.up.traffic)
+	m.down.add(p.down.traffic)
+	p.inputs.until = m.Net.Now()
 }

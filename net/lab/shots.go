@@ -6,6 +6,7 @@ import (
 	"tendon/ecs"
 	"tendon/ecs/fixed"
 	"tendon/ecs/image"
+	"tendon/net/client"
 )
 
 // shots are hitscan shots that the lab fires itself, without the game. When a player's input changes, it fires rays at
@@ -114,9 +115,9 @@ func (s *shot) resolve(by *sight, f ecs.Tick) {
 
 // shoot fires if the input changed and a tick has sampled it. It fires at the targets of the last picture, from the
 // position of the player's own entity in that tick.
-func (p *player) shoot(now *image.Snapshot) {
+func (p *player) shoot(now *image.Snapshot, stats *client.Stats) {
 	q, d, list := &p.shots, &p.display, p.inputs.list
-	if !q.due || now.Empty() || p.Core.Stats().Strategy.Present <= p.last.Strategy.Present || len(d.frames) == 0 || len(list) == 0 {
+	if !q.due || now.Empty() || stats.Strategy.Present <= p.last.Strategy.Present || len(d.frames) == 0 || len(list) == 0 {
 		return
 	}
 	q.due = false
@@ -129,7 +130,7 @@ func (p *player) shoot(now *image.Snapshot) {
 	if rays := s.rays(); len(rays) > 0 {
 		f.shot = &shot{by: s.own, rays: rays}
 		list[len(list)-1].shot = f.shot
-		q.next = f.at + fitEvery*d.rate/d.hz
+		q.next = f.at + fitEvery*d.history.rate/displayHz
 	}
 }
 
@@ -155,15 +156,11 @@ func (m *match) observe(w *ecs.World) {
 // judgeShot counts the rays of a shot on which picture and server agree. Entities that teleported around it do not count.
 func (d *display) judgeShot(f *frame) {
 	s := f.shot
-	if s.tick == 0 || s.gone {
+	if s.tick == 0 || s.gone || d.ages.n == 0 {
 		return
 	}
-	age, ok := d.ages.usual()
-	if !ok {
-		return
-	}
-	old := float64(s.tick) - (f.at - age)
-	m, within, counted := &d.marks.hits, d.ms(old) <= d.limit, false
+	old := float64(s.tick) - (f.at - d.ages.median)
+	m, within, counted := &d.hits, d.ms(old) <= d.limit, false
 	for i := range s.rays {
 		a := &s.rays[i]
 		if d.uncertain(a.at, f, old) || d.uncertain(a.client, f, old) || d.uncertain(a.server, f, old) || d.uncertain(s.by, f, old) {
@@ -189,33 +186,5 @@ func (d *display) uncertain(e ecs.Entity, f *frame, age float64) bool {
 		return false
 	}
 	k := d.history.tracks[e]
-	return k == nil || k.teleportedNear(f.at, math.Abs(age), d.rate)
+	return k == nil || k.teleportedNear(f.at, math.Abs(age), d.history.rate)
 }
-
-// hits are the results of shots. inCap has only those at views that were not older than the limit.
-type hits struct {
-	inCap, all agreement
-	ages       []float64 // of the views when the server used them, in ms
-	past       []float64 // how long ago an entity that was hit was where it was hit, in ms
-}
-
-func (h *hits) add(o *hits) {
-	h.inCap, h.all = h.inCap.plus(o.inCap), h.all.plus(o.all)
-	h.ages, h.past = append(h.ages, o.ages...), append(h.past, o.past...)
-}
-
-// agreement counts rays, and those of them on which picture and server agree.
-type agreement struct{ rays, agree int }
-
-func (t *agreement) count(agree bool) {
-	t.rays++
-	if agree {
-		t.agree++
-	}
-}
-
-func (t agreement) plus(o agreement) agreement {
-	return agreement{t.rays + o.rays, t.agree + o.agree}
-}
-
-func (t agreement) percent() float64 { return percent(t.agree, t.rays) }
