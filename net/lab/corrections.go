@@ -19,7 +19,8 @@ func (c *corrections) look(previous, current *image.Snapshot, now, before *clien
 	resynced := now.Resyncs != before.Resyncs || now.Strategy.Snaps != before.Strategy.Snaps
 	// Where other entities are received, some of the own ones may be received too, such as shots in dead reckoning. The
 	// client must then have counted a correction itself.
-	if !c.ownOnly || resynced || now.Strategy.Rollbacks != before.Strategy.Rollbacks || now.Strategy.Corrections != before.Strategy.Corrections {
+	if !c.ownOnly || resynced || now.Strategy.Rollbacks != before.Strategy.Rollbacks ||
+		now.Strategy.Corrections != before.Strategy.Corrections {
 		for _, s := range [...]*image.Snapshot{previous, current} {
 			if s.Empty() || s.Tick() != c.tick {
 				continue

@@ -58,7 +58,8 @@ const faultWay = 3
 // causeDesync moves the avatar towards the mean position of all entities, in the next tick that the client computes.
 func (w *liveMatch) causeDesync() {
 	core := w.own.Core
-	w.desync = plantedDesync{report: Desync{Outcome: Absent}, tick: core.Stats().Strategy.Present + 1, since: w.Net.Now(), resyncs: core.Stats().Resyncs}
+	s := core.Stats()
+	w.desync = plantedDesync{report: Desync{Outcome: Absent}, tick: s.Strategy.Present + 1, since: w.Net.Now(), resyncs: s.Resyncs}
 	if !w.own.Live() {
 		return
 	}

@@ -217,14 +217,14 @@ func (d *display) judgeStep(step vec, near []point, own bool) (pace float64, ok 
 
 // judgeInputs counts a tick, and whether its picture has the inputs that the server used.
 func (d *display) judgeInputs(f *frame) {
-	used := d.history.inputs(f.tick)
-	if f.tick <= d.newest || used == nil {
+	past, ok := d.history.ticks.At(f.tick)
+	if f.tick <= d.newest || !ok {
 		return
 	}
 	d.newest = f.tick
 	d.ticks++
-	for i := range min(len(f.inputs), len(used)) {
-		if f.inputs[i] != used[i] && (!d.ownOnly || ecs.Player(i) == d.seat) {
+	for i := range min(len(f.inputs), len(past.inputs)) {
+		if f.inputs[i] != past.inputs[i] && (!d.ownOnly || ecs.Player(i) == d.seat) {
 			return
 		}
 	}

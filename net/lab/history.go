@@ -138,10 +138,7 @@ func (k *track) where(ticks float64) (pos vec, ok bool) {
 	if i < 0 || i >= len(k.points) || i+1 == len(k.points) && ticks > whole {
 		return vec{}, false
 	}
-	if ticks == whole {
-		return k.points[i].pos, true
-	}
-	return k.points[i].pos.lerp(k.points[i+1].pos, ticks-whole), true
+	return k.points[i].pos.lerp(k.points[min(i+1, len(k.points)-1)].pos, ticks-whole), true
 }
 
 // around returns the points near a moment, at least one. The deviation of the first one is not to be used. ok is false if
@@ -152,20 +149,6 @@ func (k *track) around(ticks float64) (points []point, ok bool) {
 		return nil, false
 	}
 	return k.points[from:to], true
-}
-
-// inputs returns the players' inputs of a tick, nil if it is not in the history.
-func (h *history) inputs(f ecs.Tick) []ecs.InputBytes {
-	if m, ok := h.ticks.At(f); ok {
-		return m.inputs
-	}
-	return nil
-}
-
-// checksum returns the checksum of a state. ok is false if it is not in the history.
-func (h *history) checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
-	m, ok := h.ticks.At(f)
-	return m.sum, ok
 }
 
 // vec is a position or a distance, in world units.

@@ -38,10 +38,15 @@ func Run(c Config) (Report, error) {
 			w.cells = append(w.cells, cell{strategy: s, profile: p})
 		}
 	}
+	queue := make(chan *cell, len(w.cells))
+	for i := range w.cells {
+		queue <- &w.cells[i]
+	}
+	close(queue)
 	var workers sync.WaitGroup
 	for range min(c.Jobs, len(w.cells)) {
 		workers.Go(func() {
-			for x := w.nextCell(); x != nil; x = w.nextCell() {
+			for x := range queue {
 				w.play(x)
 			}
 		})
@@ -61,10 +66,9 @@ const scripted = "script"
 // work is all matches of a Run. Its workers share it under the mutex.
 type work struct {
 	config *Config
+	cells  []cell
 
 	mu     sync.Mutex
-	cells  []cell
-	next   int // the first of cells that no worker has begun
 	played time.Duration
 	err    error
 }
@@ -78,20 +82,13 @@ type cell struct {
 	done     bool
 }
 
-// nextCell returns the next match, nil if there is none.
-func (w *work) nextCell() *cell {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.next == len(w.cells) || w.err != nil {
-		return nil
-	}
-	w.next++
-	return &w.cells[w.next-1]
-}
-
 // play plays one match.
 func (w *work) play(c *cell) {
-	r := Result{Case: Case{Strategy: c.strategy.Name, Profile: c.profile.Name, Title: c.profile.Title, Predicts: c.strategy.Predicts, Exact: c.strategy.Needs.Exact}}
+	if w.advance(c, 0) != nil {
+		return
+	}
+	r := &c.result
+	r.Case = Case{Strategy: c.strategy.Name, Profile: c.profile.Name, Title: c.profile.Title, Predicts: c.strategy.Predicts, Exact: c.strategy.Needs.Exact}
 	clock := w.config.Clock
 	if clock == nil {
 		clock = func() time.Duration { return 0 }
@@ -105,23 +102,22 @@ func (w *work) play(c *cell) {
 		r.Factor = c.played.Seconds() / took.Seconds()
 	}
 	ended := (*matchsim.EndedError)(nil)
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	switch {
 	case errors.Is(err, ErrStopped):
-		w.err = err
 		return
 	case errors.As(err, &ended):
 		r.Failed, r.Broken = fmt.Sprintf("player %d ended: %v", ended.Client+1, ended.Err), true
 	case err != nil:
 		r.Failed = err.Error()
 	default:
-		m.report(&r)
+		m.report(r)
 	}
-	c.result, c.done = r, true
-	w.progress(w.perCell() - min(c.played, w.perCell()))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.done = true
+	w.progress(c, w.perCell())
 	if w.config.Finished != nil {
-		w.config.Finished(r)
+		w.config.Finished(*r)
 	}
 }
 
@@ -132,22 +128,22 @@ func (w *work) perCell() time.Duration {
 
 // advance adds virtual time that passed in a match.
 func (w *work) advance(c *cell, d time.Duration) error {
-	if w.config.Stop != nil && w.config.Stop() {
-		return ErrStopped
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return ErrStopped
+	if w.config.Stop != nil && w.config.Stop() {
+		w.err = ErrStopped
 	}
-	w.progress(min(d, w.perCell()-min(c.played, w.perCell())))
-	c.played += d
-	return nil
+	if w.err == nil {
+		w.progress(c, d)
+	}
+	return w.err
 }
 
-// progress adds virtual time to the work that is done.
-func (w *work) progress(d time.Duration) {
-	w.played += d
+// progress adds virtual time of a match to the work that is done, at most the expected time of the match.
+func (w *work) progress(c *cell, d time.Duration) {
+	before := min(c.played, w.perCell())
+	c.played += d
+	w.played += min(c.played, w.perCell()) - before
 	if w.config.Progress != nil {
 		w.config.Progress(w.played.Seconds() / w.perCell().Seconds() / float64(len(w.cells)))
 	}

@@ -156,7 +156,8 @@ func (w *liveMatch) read() {
 	if k.hits.all.rays >= minRays {
 		r.Hits, k.hits.all = k.hits.all.percent(), agreement{}
 	}
-	r.ReadingWork = ReadingWork{Corrections: len(k.sizes), Size: spreadOf(k.sizes).Max, Depth: w.deepest, Window: mean(k.window), Delay: s.Strategy.InputDelay,
+	r.ReadingWork = ReadingWork{Corrections: len(k.sizes), Size: spreadOf(k.sizes).Max, Depth: w.deepest,
+		Window: mean(k.window), Delay: s.Strategy.InputDelay,
 		Stalled: float64(s.Strategy.Stalls-w.stalls) / float64(w.config.Game.TickRate) * 1e3,
 		Up:      float64(p.up.wire) * kilobits / seconds, Down: float64(p.down.wire) * kilobits / seconds,
 		ServerTick: float64(w.Busy-w.overhead-w.busy) / 1e3 / float64(max(w.Room.Tick()-w.tick, 1)), ClientFrame: mean(k.costs) / 1e3}

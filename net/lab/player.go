@@ -161,7 +161,7 @@ func (p *player) compare(confirmed *image.Snapshot) {
 		return
 	}
 	p.checked = confirmed.Tick()
-	if want, ok := p.match.history.checksum(p.checked); ok && want != confirmed.Checksum() {
+	if past, ok := p.match.history.ticks.At(p.checked); ok && past.sum != confirmed.Checksum() {
 		p.desyncs++
 	}
 }

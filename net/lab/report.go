@@ -14,14 +14,16 @@ func (m *match) report(r *Result) {
 	jumps := spreadOf(s.jumps)
 	r.Jumps = Jumps{Max: jumps.Max, P99: jumps.P99, PerMinute: float64(jumps.N) / minutes, Snaps: s.snaps,
 		SnapsRate: float64(s.snaps) / minutes, Backward: s.backward}
-	r.Freeze = Freeze{Percent: percent(s.frozen, s.frames), PerMinute: float64(s.freezes) / minutes, Longest: float64(s.longestFreeze) * 1e3 / displayHz}
+	r.Freeze = Freeze{Percent: percent(s.frozen, s.frames), PerMinute: float64(s.freezes) / minutes,
+		Longest: float64(s.longestFreeze) * 1e3 / displayHz}
 	r.Roughness, r.Paces = 100*deviation(s.paces), len(s.paces)
 	r.Shots = Shots{N: s.hits.all.rays, Agree: s.hits.all.percent(), InCap: s.hits.inCap.rays, AgreeInCap: s.hits.inCap.percent(),
 		Age: spreadOf(s.hits.ages), Past: spreadOf(s.hits.past)}
 	r.Hits = percent(s.hitTicks, s.ticks)
 	r.Timeline = means(s.seconds)
 	r.Slope = lagSlope(r.Timeline)
-	r.Stall = Stall{Percent: 100 * float64(s.stalled) / (due * n), PerMinute: float64(s.stalls) / minutes, Longest: milliseconds(s.longestStall), Reasons: s.reasons}
+	r.Stall = Stall{Percent: 100 * float64(s.stalled) / (due * n), PerMinute: float64(s.stalls) / minutes,
+		Longest: milliseconds(s.longestStall), Reasons: s.reasons}
 	r.Resimulated = float64(s.resimulated) / n / c.For.Seconds()
 	r.Up, r.Down = s.up.rates(c.For, n), s.down.rates(c.For, n)
 	r.Resyncs, r.Away = s.resyncs, percent(s.away, len(s.window))
