@@ -147,9 +147,9 @@ func newServer(settings Config, c systems.ServerConfig) (*Server, error) {
 	s.running.follow(s.before, game)
 	copy(s.behind.inputs, s.before)
 	s.behind.at = s.Done()
-	s.votes, err = vote.NewAdjudicator(vote.AdjudicatorConfig{Match: votedMatch{s}, Members: s.members, Current: s.always, Every: checkEvery,
-		Ballot: vote.Config{Deadline: settings.VoteTime, AuditPerMille: settings.Audits, AuditClean: true, Seed: settings.AuditSeed}})
-	return s, err
+	s.votes = vote.NewAdjudicator(votedMatch{s}, s.always,
+		vote.Config{Deadline: settings.VoteTime, AuditPerMille: settings.Audits, Seed: settings.AuditSeed})
+	return s, nil
 }
 
 // past puts the recorded frames up to the world's into the log. The first frame only serves as the one that the next is

@@ -18,13 +18,11 @@ type Adjudicator struct {
 	match   Match
 	game    *ecs.Game
 	ballot  *Ballot
-	own     []ownResult                   // the server's results of matches without a decision, newest last
-	sums    rollback.Ring[image.Checksum] // the server's of State(n × every), by n
-	every   ecs.Tick
-	current bool     // the world is never behind
-	until   ecs.Tick // the world must be computed up to here
+	own     []claim                       // the server's results of matches without a decision, newest last
+	sums    rollback.Ring[image.Checksum] // the server's of State(n × Every), by n
+	current bool                          // the world is never behind
+	until   ecs.Tick                      // the world must be computed up to here
 	history memberHistory
-	members image.PlayerSet // after tick Done
 	now     systems.Time
 
 	open     bool     // a ballot is open
@@ -33,7 +31,6 @@ type Adjudicator struct {
 	next     []claim  // by player: the result of a later match that they claim during the ballot
 	replays  bool     // the ballot waits for the world to reach until
 	decided  ecs.Tick // the end of the last match with a decision
-	duration ecs.Tick // of a ballot
 	attended ecs.Tick // last tick in which a player was connected
 }
 
@@ -55,31 +52,11 @@ type Match interface {
 	Decide(systems.Decision)
 }
 
-// AdjudicatorConfig configures an Adjudicator.
-type AdjudicatorConfig struct {
-	// Match is the match. Required.
-	Match Match
-	// Members are the players in the match after tick Done.
-	Members image.PlayerSet
-	// Current says that the world is never behind Done.
-	Current bool
-	// Every is the interval of the ticks whose checksums are voted on. 0: 60.
-	Every ecs.Tick
-	// Ballot configures the ballots.
-	Ballot Config
-}
-
-// ownResult is a result as the server computed it.
-type ownResult struct {
-	Result
-	bytes   []byte
-	players image.PlayerSet // in the match when it ended
-}
-
-// claim is a result that a player claims, with its bytes. An end at tick 0 stands for none.
+// claim is a result that a player or the server claims, with its bytes. An end at tick 0 stands for none.
 type claim struct {
 	Result
-	bytes []byte
+	bytes   []byte
+	players image.PlayerSet // the server's: in the match when it ended
 }
 
 const (
@@ -87,35 +64,24 @@ const (
 	ownKept = 64
 	// replaySteps is how many ticks of a world that is behind are computed per tick: far less than a tick's time.
 	replaySteps = 100
-	// leftAfter is how long, in seconds, no player has been connected when a world that is behind is computed up to Done. A
-	// player who returns at once makes it wait.
+	// leftAfter is how long, in seconds, no player has been connected when a world that is behind is computed up to Done.
 	leftAfter = 2
 )
 
-// NewAdjudicator returns an adjudicator of the ticks after Done. The error names the field that is invalid.
-func NewAdjudicator(c AdjudicatorConfig) (*Adjudicator, error) {
-	if c.Every == 0 {
-		c.Every = DefaultEvery
-	}
-	if c.Ballot.Deadline == 0 {
-		c.Ballot.Deadline = DefaultDeadline
-	}
-	game, done := c.Match.World().Game(), c.Match.Done()
-	a := &Adjudicator{match: c.Match, game: game, sums: rollback.NewRing[image.Checksum](hashesKept), every: c.Every, current: c.Current,
-		members: c.Members, decided: done, attended: done, claimed: make([][]byte, game.MaxPlayers), next: make([]claim, game.MaxPlayers),
-		duration: ecs.Tick(c.Ballot.Deadline * systems.Time(game.TickRate) / systems.Second)}
-	a.history.add(done, c.Members)
-	var err error
-	if a.Hashes, err = NewHashes(HashesConfig{Every: c.Every}); err == nil {
-		a.ballot, err = NewBallot(c.Ballot)
-	}
-	return a, err
+// NewAdjudicator returns an adjudicator of the ticks after Done, the tick that the world is in. current says that the world
+// is never behind. c configures the ballots.
+func NewAdjudicator(match Match, current bool, c Config) *Adjudicator {
+	game, done := match.World().Game(), match.Done()
+	a := &Adjudicator{Hashes: NewHashes(), match: match, game: game, ballot: NewBallot(c), sums: rollback.NewRing[image.Checksum](hashesKept),
+		current: current, decided: done, attended: done, claimed: make([][]byte, game.MaxPlayers), next: make([]claim, game.MaxPlayers)}
+	a.history.add(done, match.World().Players())
+	return a
 }
 
 // Ended opens the vote on the checksum of tick f, which follows Done. members are the players in the match after it. state
 // is the world's, or nil; for a world that is behind, it does not count.
 func (a *Adjudicator) Ended(f ecs.Tick, members image.PlayerSet, state *image.Snapshot, now systems.Time) {
-	a.members, a.now = members, now
+	a.now = now
 	a.history.add(f, members)
 	a.Hashes.Open(f, members, now)
 	if a.current {
@@ -128,30 +94,32 @@ func (a *Adjudicator) Ended(f ecs.Tick, members image.PlayerSet, state *image.Sn
 func (a *Adjudicator) Computed(state *image.Snapshot) {
 	world := a.match.World()
 	f := world.Tick()
-	if f%a.every == 0 {
+	if f%Every == 0 {
 		if state == nil {
 			state = a.match.Save()
 		}
-		a.sums.Put(f/a.every, state.Checksum())
+		a.sums.Put(f/Every, state.Checksum())
 		a.Hashes.Truth(f, state.Checksum())
 	}
-	if a.game.Result == nil {
-		return
+	result := []byte(nil)
+	if a.game.Result != nil {
+		result = a.game.Result(world)
 	}
-	result := a.game.Result(world)
 	if result == nil {
 		return
 	}
 	if state == nil {
 		state = a.match.Save()
 	}
-	own := ownResult{Result{End: f, Digest: xxhash.Sum64(result), Hash: state.Checksum()}, bytes.Clone(result), world.Players()}
+	own := claim{Result{End: f, Digest: xxhash.Sum64(result), Hash: state.Checksum()}, bytes.Clone(result), world.Players()}
 	if f > a.decided {
 		a.own = append(a.own, own)
 	}
 	switch {
 	case a.current:
-		a.closeBallot()
+		if a.open { // the world has the result of a replay
+			a.decide(a.ballot.Step(forever))
+		}
 		a.openBallot(own.players, f-1)
 	case len(a.own) == ownKept:
 		a.settle(true)
@@ -160,12 +128,9 @@ func (a *Adjudicator) Computed(state *image.Snapshot) {
 
 // Checksum returns the server's checksum of the state of tick f. ok is false if it is not stored.
 func (a *Adjudicator) Checksum(f ecs.Tick) (sum image.Checksum, ok bool) {
-	own, ok := a.sums.At(f / a.every)
-	return *own, ok && f%a.every == 0
+	own, ok := a.sums.At(f / Every)
+	return *own, ok && f%Every == 0
 }
-
-// Undecided returns the number of own results that wait for a decision, and whether a ballot is open.
-func (a *Adjudicator) Undecided() (results int, open bool) { return len(a.own), a.open }
 
 // Claim casts a player's vote: the match ended in tick end with a result and the checksum of the state. counted is false if
 // the player has no vote on it.
@@ -174,7 +139,7 @@ func (a *Adjudicator) Claim(p ecs.Player, end ecs.Tick, sum image.Checksum, resu
 	if !a.history.at(end).Has(p) { // the player resimulated it from an older state, but was not in the match
 		return false
 	}
-	c := claim{Result{End: end, Digest: xxhash.Sum64(result), Hash: sum}, result}
+	c := claim{Result: Result{End: end, Digest: xxhash.Sum64(result), Hash: sum}, bytes: result}
 	if had, voted := a.ballot.Vote(p); !a.current && a.open && voted && had.End < end {
 		if next := &a.next[p]; next.End == 0 {
 			next.Result, next.bytes = c.Result, append(next.bytes[:0], result...)
@@ -199,16 +164,49 @@ func (a *Adjudicator) openBallot(registered image.PlayerSet, began ecs.Tick) {
 // openClaimed opens the ballot on a match that ended in tick f, as a player claims. The present members have a vote, too, so
 // that a player cannot claim a tick in which they were alone.
 func (a *Adjudicator) openClaimed(f ecs.Tick) {
-	a.openBallot(a.history.at(f)|a.members, a.decided)
+	a.openBallot(a.history.at(f)|a.history.at(a.match.Done()), a.decided)
 }
 
-// cast casts a vote. It reports whether the ballot accepts it.
-func (a *Adjudicator) cast(p ecs.Player, c *claim) (ok bool) {
-	if a.ballot.Cast(p, c.Result, a.now) != nil {
+// cast casts a vote. It reports whether the vote counts.
+func (a *Adjudicator) cast(p ecs.Player, c *claim) (counted bool) {
+	if !a.ballot.Cast(p, c.Result, a.now) {
 		return false
 	}
 	if len(a.claimed[p]) == 0 {
 		a.claimed[p] = append(a.claimed[p], c.bytes...)
 	}
 	return true
+}
+
+// memberHistory stores the players in the match after each of the last frames. Each entry holds until the next one, and
+// the oldest for the frames before it, too. It determines the votes on a match that ended a few seconds ago.
+type memberHistory struct{ entries []memberEntry }
+
+type memberEntry struct {
+	since   ecs.Tick
+	members image.PlayerSet
+}
+
+// memberEntries is the number of changes that are kept, however fast players join and leave.
+const memberEntries = 256
+
+// add takes the members after frame f, which is later than the last one.
+func (h *memberHistory) add(f ecs.Tick, members image.PlayerSet) {
+	n := len(h.entries)
+	switch {
+	case n > 0 && h.entries[n-1].members == members:
+		return
+	case n == memberEntries:
+		h.entries = append(h.entries[:0], h.entries[1:]...)
+	}
+	h.entries = append(h.entries, memberEntry{f, members})
+}
+
+// at returns the members after frame f.
+func (h *memberHistory) at(f ecs.Tick) image.PlayerSet {
+	i := len(h.entries) - 1
+	for i > 0 && h.entries[i].since > f {
+		i--
+	}
+	return h.entries[i].members
 }

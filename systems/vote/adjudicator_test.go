@@ -45,15 +45,13 @@ func TestConcludeKeepsFewResultsAtOnce(t *testing.T) {
 	}
 	const ticks = 6 * ownKept
 	m := &endlessMatch{world: w}
-	if m.judged, err = NewAdjudicator(AdjudicatorConfig{Match: m}); err != nil {
-		t.Fatal(err)
-	}
+	m.judged = NewAdjudicator(m, false, Config{})
 	for m.done < ticks {
 		m.done++
 		m.judged.Ended(m.done, 0, nil, 0)
 	}
 	m.judged.Conclude()
-	if left, open := m.judged.Undecided(); len(m.decisions) != ticks || left > 0 || open {
+	if left := len(m.judged.own); len(m.decisions) != ticks || left > 0 || m.judged.open {
 		t.Fatalf("%d of %d matches are decided, %d are left", len(m.decisions), ticks, left)
 	}
 	for i, d := range m.decisions {

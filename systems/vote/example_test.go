@@ -11,38 +11,30 @@ import (
 
 // Three agree and one does not.
 func ExampleBallot() {
-	ballot, err := vote.NewBallot(vote.Config{})
-	if err != nil {
-		panic(err)
-	}
-	const everybody, now = image.PlayerSet(0b1111), systems.Time(0)
-	ballot.Open(everybody, everybody, now)
+	ballot := vote.NewBallot(vote.Config{})
+	const all, now = image.PlayerSet(0b1111), systems.Time(0)
+	ballot.Open(all, 0, now)
 	for p, digest := range []uint64{7, 7, 8, 7} {
-		if err := ballot.Cast(ecs.Player(p), vote.Result{End: 3600, Digest: digest}, now); err != nil {
-			fmt.Println(err)
-		}
-		fmt.Println(ballot.Step(now))
+		ballot.Cast(ecs.Player(p), vote.Result{End: 3600, Digest: digest}, now)
+		fmt.Println("closed:", ballot.Step(now) == vote.Closed)
 	}
 	v, _ := ballot.Verdict()
 	fmt.Println(v.Result.Digest, "by", v.How)
 	for p := range v.Dissented.All() {
-		fmt.Println("player", p, "said something else")
+		fmt.Println("player", p, "claims another result")
 	}
 	// Output:
-	// voting
-	// voting
-	// voting
-	// closed
+	// closed: false
+	// closed: false
+	// closed: false
+	// closed: true
 	// 7 by majority
-	// player 2 said something else
+	// player 2 claims another result
 }
 
 // Two players claim different states; the server computes the tick and passes the true checksum.
 func ExampleHashes() {
-	hashes, err := vote.NewHashes(vote.HashesConfig{})
-	if err != nil {
-		panic(err)
-	}
+	hashes := vote.NewHashes()
 	const both, now = image.PlayerSet(0b11), systems.Time(0)
 	hashes.Open(60, both, now)
 	hashes.Cast(0, 60, 0xABCD, now)

@@ -9,49 +9,25 @@ import (
 	"tendon/systems"
 )
 
-// Hashes is a running vote on the state of every tick that is a multiple of Every. The true checksum of a tick is the one
-// that more than half of its registered players claim, or the one that the server computed. A player with another claim is
-// blamed.
+// Hashes is a running vote on the state of every tick that is a multiple of Every. The true checksum of a tick is the
+// one that more than half of its registered players claim, or the one that the server computed. A player with another claim
+// is blamed.
 //
 // A blamed player is out of sync until Resynced. Until then it is not blamed again, and it is not registered for the ticks
 // that follow. A tick has at most one true checksum, and a player at most one blame per tick.
 type Hashes struct {
-	every    ecs.Tick
-	deadline systems.Time
 	newest   ecs.Tick              // last tick opened, 0: none
 	next     systems.Time          // no deadline comes before; forever: there is none
-	checks   rollback.Ring[check]  // by tick / every
+	checks   rollback.Ring[check]  // by tick / Every
 	strikes  [image.MaxPlayers]int // blames since Forget
-	missed   [image.MaxPlayers]uint64
-	apart    image.PlayerSet // blamed, not resynced
-	blamed   image.PlayerSet // not returned by Blamed yet
+	apart    image.PlayerSet       // blamed, not resynced
+	blamed   image.PlayerSet       // not returned by Blamed yet
 	blamedAt [image.MaxPlayers]ecs.Tick
-	stats    HashStats
-}
-
-// HashesConfig configures a Hashes.
-type HashesConfig struct {
-	// Every is the interval of the ticks that are voted on, in ticks. 0: 60.
-	Every ecs.Tick
-	// Deadline is the time that a tick waits for a majority, in nanoseconds from Open. 0: 10 seconds.
-	Deadline systems.Time
-}
-
-// HashStats counts events since a Hashes was made.
-type HashStats struct {
-	Votes        uint64          // counted votes
-	Repeated     uint64          // second votes of a player on a tick, the same or not
-	Unknown      uint64          // votes on ticks that are not voted on, in the future, or no longer stored
-	Unregistered uint64          // votes of players who have no vote on the tick
-	Blames       uint64          // without those withdrawn
-	Replays      uint64          // ticks that the server was asked to replay
-	Unresolved   uint64          // ticks that were removed without a truth
-	Doubled      image.PlayerSet // players who claimed two checksums for one tick; the first one counts
 }
 
 const (
-	// DefaultEvery is the default of HashesConfig.Every, in ticks.
-	DefaultEvery ecs.Tick = 60
+	// Every is the interval of the ticks that are voted on.
+	Every ecs.Tick = 60
 	// MaxStrikes is the number of strikes at which a player must be removed. With fewer it must be resynced.
 	MaxStrikes = 3
 
@@ -61,57 +37,32 @@ const (
 	forever systems.Time = 1<<63 - 1
 )
 
-// NewHashes returns a vote without ticks. The error names the field of c that is invalid.
-func NewHashes(c HashesConfig) (*Hashes, error) {
-	if c.Deadline < 0 {
-		return nil, fmt.Errorf("vote: HashesConfig.Deadline is %d ns: it is a duration, 0 for 10 s", c.Deadline)
-	}
-	if c.Deadline == 0 {
-		c.Deadline = DefaultDeadline
-	}
-	if c.Every == 0 {
-		c.Every = DefaultEvery
-	}
-	return &Hashes{every: c.Every, deadline: c.Deadline, next: forever, checks: rollback.NewRing[check](hashesKept)}, nil
+// NewHashes returns a vote without ticks.
+func NewHashes() *Hashes {
+	return &Hashes{next: forever, checks: rollback.NewRing[check](hashesKept)}
 }
 
-// Open begins the vote on tick f, in which registered are the players in the match. Call it for every tick in turn when
-// the server has computed it. It does nothing unless f is voted on, and panics if f is not after the last one opened.
+// Open begins the vote on tick f, in which registered are the players in the match. It ends DefaultDeadline after now. Call
+// Open for every tick in turn. It does nothing unless f is voted on, and panics if f is not after the last one opened.
 func (h *Hashes) Open(f ecs.Tick, registered image.PlayerSet, now systems.Time) {
-	if f == 0 || f%h.every != 0 {
+	if f == 0 || f%Every != 0 {
 		return
 	}
 	if f <= h.newest {
 		panic(fmt.Sprintf("vote: Open of tick %d after tick %d: open ticks in turn", f, h.newest))
 	}
-	c, _ := h.checks.Slot(f / h.every)
-	if c.registered != 0 && c.origin == unknown {
-		h.stats.Unresolved++
-	}
-	*c = check{tick: f, registered: registered &^ h.apart, until: now + h.deadline}
-	h.newest, h.next = f, min(h.next, c.until)
+	h.checks.Put(f/Every, check{tick: f, registered: registered &^ h.apart, until: now + DefaultDeadline})
+	h.newest, h.next = f, min(h.next, now+DefaultDeadline)
 }
 
-// Cast records the claim of player p for tick f. A claim that cannot be used is counted and otherwise ignored. A claim after
-// the deadline is compared with the true checksum, but does not vote for one.
+// Cast records the first claim of player p for tick f, if p has a vote on it. A claim after the deadline is compared with
+// the true checksum, but does not vote for one.
 func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum image.Checksum, now systems.Time) {
-	h.expire(now - 1) // a vote at the very deadline still counts
+	h.Step(now - 1) // a vote at the very deadline still counts
 	c := h.at(f)
-	switch {
-	case c == nil:
-		h.stats.Unknown++
-		return
-	case !(c.registered &^ c.dismissed).Has(p):
-		h.stats.Unregistered++
-		return
-	case c.voted.Has(p):
-		h.stats.Repeated++
-		if c.sums[p] != sum {
-			h.stats.Doubled |= 1 << p
-		}
+	if c == nil || !c.missing().Has(p) {
 		return
 	}
-	h.stats.Votes++
 	c.voted |= 1 << p
 	c.sums[p] = sum
 	switch {
@@ -121,7 +72,7 @@ func (h *Hashes) Cast(p ecs.Player, f ecs.Tick, sum image.Checksum, now systems.
 		c.truth, c.origin = sum, fromMajority
 		h.blameOthers(c)
 	default:
-		h.contest(c)
+		c.contest()
 	}
 }
 
@@ -141,18 +92,30 @@ func (h *Hashes) Truth(f ecs.Tick, sum image.Checksum) bool {
 	return true
 }
 
-// Step ends the votes whose deadline is there.
-func (h *Hashes) Step(now systems.Time) { h.expire(now) }
+// Step ends the votes whose deadline is at or before now.
+func (h *Hashes) Step(now systems.Time) {
+	if now < h.next {
+		return
+	}
+	h.next = forever
+	for c := range h.stored {
+		switch {
+		case c.over:
+		case c.until > now:
+			h.next = min(h.next, c.until)
+		default:
+			c.over = true
+			c.contest()
+		}
+	}
+}
 
 // Contested calls f, oldest tick first, once for every tick whose voters disagree without a majority. The server replays up
 // to it and calls Truth.
-//
-// A tick with too few votes that do not contradict each other is not contested, since no player could be blamed.
 func (h *Hashes) Contested(f func(tick ecs.Tick)) {
 	for c := range h.stored {
-		if c.contested && !c.asked && c.origin != fromServer {
-			c.asked = true
-			h.stats.Replays++
+		if c.contested && !c.requested && c.origin != fromServer {
+			c.requested = true
 			f(c.tick)
 		}
 	}
@@ -167,44 +130,68 @@ func (h *Hashes) Blamed(f func(p ecs.Player, tick ecs.Tick, strikes int)) {
 	}
 }
 
-// blameOthers blames all players whose claim differs from the truth of c's tick.
-func (h *Hashes) blameOthers(c *check) {
-	for p := range (c.voted &^ c.claiming(c.truth) &^ c.dismissed).All() {
-		h.blame(c, p)
-	}
-}
+// Resynced makes player p, who was blamed, vote on the ticks that are opened from now on. Call it when the player has
+// loaded the server's state, not when the state is sent: claims in between are still wrong.
+func (h *Hashes) Resynced(p ecs.Player) { h.apart &^= 1 << p }
 
-// contest requests a replay of c's tick if the votes differ and no majority can come any more.
-func (h *Hashes) contest(c *check) {
-	if c.origin == unknown && (c.over || c.registered&^c.voted&^c.dismissed == 0) && c.split() {
-		c.contested = true
-	}
-}
-
-// expire ends the votes whose deadline is at or before t.
-func (h *Hashes) expire(t systems.Time) {
-	if t < h.next {
+// Forget clears the history of seat p when its player leaves it. The next player has no vote on earlier ticks. The claims
+// of the former player stay counted.
+func (h *Hashes) Forget(p ecs.Player) {
+	if p >= image.MaxPlayers {
 		return
 	}
-	h.next = forever
+	h.strikes[p] = 0
+	h.apart &^= 1 << p
+	h.blamed &^= 1 << p
 	for c := range h.stored {
-		switch {
-		case c.over:
-		case c.until > t:
-			h.next = min(h.next, c.until)
-		default:
-			c.over = true
-			for p := range (c.registered &^ c.voted &^ c.dismissed).All() {
-				h.missed[p]++
-			}
-			h.contest(c)
+		c.blamed &^= 1 << p
+	}
+	h.dismiss(p)
+}
+
+// Clean returns the players without a strike, for Ballot.Open.
+func (h *Hashes) Clean() (set image.PlayerSet) {
+	for p, n := range h.strikes {
+		if n == 0 {
+			set |= 1 << p
 		}
+	}
+	return set
+}
+
+// blameOthers gives a strike to all players whose claim differs from the truth of c's tick.
+func (h *Hashes) blameOthers(c *check) {
+	for p := range (c.voted &^ c.claiming(c.truth) &^ c.dismissed).All() {
+		h.strikes[p]++
+		c.blamed |= 1 << p
+		h.apart |= 1 << p
+		h.blamed |= 1 << p
+		h.blamedAt[p] = c.tick
+		h.dismiss(p)
+	}
+}
+
+// pardon takes back p's strike for c's tick. If Blamed has reported the strike, p still waits for its resync.
+func (h *Hashes) pardon(c *check, p ecs.Player) {
+	h.strikes[p]--
+	c.blamed &^= 1 << p
+	if h.blamed.Has(p) && h.blamedAt[p] == c.tick {
+		h.blamed &^= 1 << p
+		h.apart &^= 1 << p
+	}
+}
+
+// dismiss removes p from the stored votes. That may end them.
+func (h *Hashes) dismiss(p ecs.Player) {
+	for c := range h.stored {
+		c.dismissed |= 1 << p & c.registered
+		c.contest()
 	}
 }
 
 // at returns the vote on tick f, nil if it is not stored.
 func (h *Hashes) at(f ecs.Tick) *check {
-	if c, ok := h.checks.At(f / h.every); ok && c.tick == f {
+	if c, ok := h.checks.At(f / Every); ok && c.tick == f {
 		return c
 	}
 	return nil
@@ -212,10 +199,60 @@ func (h *Hashes) at(f ecs.Tick) *check {
 
 // stored calls yield for each stored vote, oldest first.
 func (h *Hashes) stored(yield func(*check) bool) {
-	newest := h.newest / h.every
+	newest := h.newest / Every
 	for n := newest - min(newest, hashesKept-1); n <= newest; n++ {
 		if c, ok := h.checks.At(n); ok && !yield(c) {
 			return
 		}
+	}
+}
+
+// check is the vote on one tick.
+type check struct {
+	tick       ecs.Tick
+	registered image.PlayerSet
+	dismissed  image.PlayerSet // of registered, those who may neither vote nor be blamed any more
+	voted      image.PlayerSet
+	blamed     image.PlayerSet
+	sums       [image.MaxPlayers]image.Checksum // of the players in voted
+	truth      image.Checksum
+	origin     origin
+	until      systems.Time
+	over       bool // the deadline has passed
+	contested  bool // the server must replay
+	requested  bool // Contested has requested the replay
+}
+
+// origin is the source of a truth.
+type origin uint8
+
+const (
+	unknown origin = iota
+	fromMajority
+	fromServer
+)
+
+// missing returns the players who may vote and have not.
+func (c *check) missing() image.PlayerSet { return c.registered &^ c.voted &^ c.dismissed }
+
+// claiming returns the players who claim sum.
+func (c *check) claiming(sum image.Checksum) (set image.PlayerSet) {
+	for p := range c.voted.All() {
+		if c.sums[p] == sum {
+			set |= 1 << p
+		}
+	}
+	return set
+}
+
+// contest requests a replay if the votes of players who are not dismissed differ, and no majority can come any more.
+func (c *check) contest() {
+	if c.origin != unknown || !c.over && c.missing() != 0 {
+		return
+	}
+	counted := c.voted &^ c.dismissed
+	for p := range counted.All() {
+		c.contested = c.contested || counted&^c.claiming(c.sums[p]) != 0
+		return // all others claim the same as the first, or they differ
 	}
 }

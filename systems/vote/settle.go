@@ -12,7 +12,7 @@ import (
 func (a *Adjudicator) Step(now systems.Time) {
 	a.now = now
 	a.Hashes.Step(now)
-	a.Hashes.Contested(a.compute)
+	a.Hashes.Contested(func(f ecs.Tick) { a.until = max(a.until, f) })
 	a.Hashes.Blamed(a.match.Blame)
 	a.settle(false)
 	done := a.match.Done()
@@ -27,9 +27,6 @@ func (a *Adjudicator) Step(now systems.Time) {
 		a.match.Advance()
 	}
 }
-
-// compute has the world computed up to tick f.
-func (a *Adjudicator) compute(f ecs.Tick) { a.until = max(a.until, f) }
 
 // Conclude decides every match that has ended, with the votes received so far. A world that is behind is computed up to
 // Done first, so a majority that claims the end of a match that did not end has no effect.
@@ -46,6 +43,7 @@ func (a *Adjudicator) Conclude() {
 // settle decides everything that can be decided: the open ballot if it is over, and known results that no player
 // claimed in time. now ends the time of the server's own results at once.
 func (a *Adjudicator) settle(now bool) {
+	wait := ecs.Tick(a.ballot.config.Deadline * systems.Time(a.game.TickRate) / systems.Second)
 	for {
 		at := a.now
 		if now {
@@ -56,7 +54,7 @@ func (a *Adjudicator) settle(now bool) {
 		case now && own == nil:
 			return
 		case a.open:
-		case own == nil || !now && own.End+a.duration > a.match.Done():
+		case own == nil || !now && own.End+wait > a.match.Done():
 			return
 		default:
 			a.openBallot(own.players, a.decided)
@@ -82,16 +80,8 @@ func (a *Adjudicator) castNext() {
 	}
 }
 
-// closeBallot closes an open ballot before the next one. It is for a world that is never behind, which has the result of a
-// replay.
-func (a *Adjudicator) closeBallot() {
-	if a.open {
-		a.decide(a.ballot.Step(forever))
-	}
-}
-
 // ownAfter returns the server's first result of a tick > f, nil for none.
-func (a *Adjudicator) ownAfter(f ecs.Tick) *ownResult {
+func (a *Adjudicator) ownAfter(f ecs.Tick) *claim {
 	for i := range a.own {
 		if a.own[i].End > f {
 			return &a.own[i]
@@ -113,7 +103,7 @@ func (a *Adjudicator) decide(state State) {
 			}
 			return
 		}
-		_ = a.ballot.Replayed(own.Result) // it demanded it
+		a.ballot.Replayed(own.Result)
 	}
 	v, ok := a.ballot.Verdict()
 	if !ok {
@@ -121,20 +111,16 @@ func (a *Adjudicator) decide(state State) {
 	}
 	a.open, a.replays, a.decided = false, false, v.Result.End
 	if own != nil && own.Result != v.Result {
-		v.Result, v.How, v.Dissented = own.Result, systems.ByAudit, 0
-		for p := range v.Voted.All() {
-			if had, _ := a.ballot.Vote(p); had != own.Result {
-				v.Dissented = v.Dissented.With(p)
-			}
-		}
+		v.Result, v.How = own.Result, systems.ByAudit
+		v.Dissented = v.Voted &^ a.ballot.claiming(own.Result)
 		a.decided = own.End
 	}
 	a.publish(&v, own)
-	a.own = slices.DeleteFunc(a.own, func(r ownResult) bool { return r.End <= a.decided })
+	a.own = slices.DeleteFunc(a.own, func(r claim) bool { return r.End <= a.decided })
 }
 
 // publish passes a decision to the match.
-func (a *Adjudicator) publish(v *Verdict, own *ownResult) {
+func (a *Adjudicator) publish(v *Verdict, own *claim) {
 	in := a.history.at(v.Result.End) // of those who could vote
 	d := systems.Decision{Tick: v.Result.End, How: v.How, Replays: v.Replays, Votes: make([]image.Checksum, len(a.claimed))}
 	if own != nil && own.Result == v.Result {
