@@ -55,19 +55,19 @@ func New(c Config) (*Timeline, error) {
 	return t, nil
 }
 
-// Reset takes the world's state as confirmed and present. It keeps the orders and the local player's inputs of later
-// ticks and drops everything else, also events that were predicted and not settled. Call it after the world was loaded
-// from an image.
+// Reset takes the world's state as confirmed and present, and drops everything else but the counters, also events that
+// were predicted and not settled. Call it after the world was loaded from an image.
 func (t *Timeline) Reset() {
 	f := t.world.Tick()
 	t.snapshots.Clear()
 	t.inputs.clear()
+	t.own.clear()
 	t.present, t.furthest, t.received, t.confirmed, t.base, t.mispredicted, t.catchingUp = f, f, f, f, f, false, false
 	inputs, marks := t.inputs.row(f)
 	for p := range inputs {
 		inputs[p], marks[p] = t.world.Image().Input(ecs.Player(p)), final
 	}
-	t.orders.DropBefore(f + 1)
+	t.orders = OrderLog{}
 	if t.effects != nil {
 		t.effects.Begin(0)
 	}
@@ -129,6 +129,12 @@ func (t *Timeline) AddOrder(f ecs.Tick, o image.Order) error {
 		t.mispredict(f)
 	}
 	return nil
+}
+
+// Orders returns the number of orders that were added to tick f > Received.
+func (t *Timeline) Orders(f ecs.Tick) int {
+	t.scratch = t.orders.AppendAt(t.scratch[:0], f)
+	return len(t.scratch)
 }
 
 // Confirm makes the inputs of tick f = Received + 1 final. inputs are by player. late is the set of players whose input

@@ -346,8 +346,8 @@ func TestResetTakesALoadedStateAsConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	late.Reset()
-	if late.Present() != 40 || late.Confirmed() != 40 || late.Received() != 40 || late.Furthest() != 40 || len(late.orders.list) != 1 {
-		t.Fatal(late.Present(), late.Confirmed(), late.Received(), late.Furthest(), len(late.orders.list))
+	if late.Present() != 40 || late.Confirmed() != 40 || late.Received() != 40 || late.Furthest() != 40 || late.Orders(41) != 0 {
+		t.Fatal(late.Present(), late.Confirmed(), late.Received(), late.Furthest(), late.Orders(41))
 	}
 	if in, mark := late.inputs.at(40, 0); skInput.Unpack(in) != (skPad{DX: 1, Fire: true}) || mark != final {
 		t.Fatal(in, mark)

@@ -24,5 +24,7 @@
 //   - accept a message: [Server.AllowMessage], [Server.ReceiveInputs], [Server.ReceiveOrder]
 //   - make a tick: [Server.NextOrders], [Server.ChooseInputs]
 //   - use its changes: [Server.FindChanges], [Server.Replicate], [Server.FilterEvents]
+//   - compare states: [Server.ClaimedChecksum], [Peer.Compare]
+//   - serve states from before a restart: [Server.ReadPast]
 //   - send to peers: [Server.Serve], [Server.Sending], [Server.Interval]
 package authority

@@ -113,9 +113,6 @@ func (s *Server[C, P]) OldestServable() ecs.Tick {
 	return s.done - s.config.Behind
 }
 
-// ServeFrom makes f the oldest tick whose state a peer may hold, before the world's first: for ticks in ServerConfig.Past.
-func (s *Server[C, P]) ServeFrom(f ecs.Tick) { s.first = f }
-
 // Tick makes the next tick final: the systems of phase Reconcile choose its inputs and orders, and those of phase Present
 // take its state.
 func (s *Server[C, P]) Tick(due systems.Time) {

@@ -254,8 +254,8 @@ func TestTheDelayFollowsAConnectionThatBecomesSlow(t *testing.T) {
 	m.Net.RunUntil(14 * time.Second)
 	stalls := c.Stats().Stalls
 	m.Net.RunUntil(18 * time.Second)
-	if s := c.Stats(); s.InputDelay < 25 || stalls == 0 || s.Stalls != stalls {
-		t.Errorf("delay %d, %d stalls until it followed and %d since", s.InputDelay, stalls, s.Stalls-stalls)
+	if s := c.Stats(); s.InputDelay < 25 || stalls == 0 || s.Stalls != stalls || s.Episodes == 0 || s.Episodes > stalls || s.Stalled != systems.NotStalled {
+		t.Errorf("delay %d, %d stalls until it followed and %d since, %d episodes, stalled: %v", s.InputDelay, stalls, s.Stalls-stalls, s.Episodes, s.Stalled)
 	}
 }
 

@@ -1,8 +1,6 @@
 package relay
 
 import (
-	"fmt"
-
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/rollback"
@@ -22,7 +20,6 @@ type Client struct {
 	timeline  *rollback.Timeline
 	effects   *rollback.Effects
 	checksums predictor.Checksums
-	held      heldOrders
 
 	scratch struct {
 		inputs []ecs.InputBytes // of a tick in a confirmation
@@ -62,52 +59,23 @@ func NewClient(c systems.ClientConfig) (systems.Client, error) {
 	cl.Core = core
 	cl.Start(cl, clientSystems)
 	cl.scratch.inputs = make([]ecs.InputBytes, core.Game.MaxPlayers)
-	cl.timeline, err = cl.newTimeline()
-	return cl, err
-}
-
-func (c *Client) newTimeline() (*rollback.Timeline, error) {
-	config := rollback.Config{World: c.Config.World, MaxPrediction: c.Config.MaxPrediction, Depth: ringDepth, History: backlog,
-		CheckEvery: checkEvery, Local: c.Config.Seat, Effects: c.effects, Observer: c.Config.Observer}
-	if taken := c.Config.Taken; taken != nil {
+	config := rollback.Config{World: c.World, MaxPrediction: c.MaxPrediction, Depth: ringDepth, History: backlog,
+		CheckEvery: checkEvery, Local: c.Seat, Effects: cl.effects, Observer: c.Observer}
+	if taken := c.Taken; taken != nil {
 		config.Confirmed = func(f ecs.Tick, inputs []ecs.InputBytes, late image.PlayerSet, orders []image.Order) {
 			taken(systems.FinalTick{FinalTick: rollback.FinalTick{Tick: f, Inputs: inputs, Late: late, Orders: orders}})
 		}
 	}
-	return rollback.New(config)
+	cl.timeline, err = rollback.New(config)
+	return cl, err
 }
 
 // Load starts from the state that was loaded into World.
 func (c *Client) Load(now systems.Time, serverTick ecs.Tick, rtt systems.Time) {
 	c.timeline.Reset()
-	if c.Loaded() {
-		c.renew()
-	}
 	c.Begin(now, serverTick, rtt)
 	c.checksums.Begin(c.timeline.Confirmed())
 	c.line.Begin(&c.Core, now, 0)
-}
-
-// renew makes a new timeline after a resync. The old one may hold orders that the server sends again, and may have
-// dropped others of ticks that will be computed again.
-func (c *Client) renew() {
-	t, err := c.newTimeline()
-	if err != nil {
-		panic(fmt.Sprintf("relay: the world that was loaded is not the one that NewClient was given: %v", err))
-	}
-	if s, ok := c.timeline.Snapshot(c.timeline.Present()); ok {
-		s.Release()
-	}
-	addTimeline(&c.Counted, c.timeline.Stats())
-	c.timeline, c.held = t, c.held[:0]
-}
-
-// addTimeline adds what a timeline counted.
-func addTimeline(s *systems.ClientStats, t rollback.Stats) {
-	s.Rollbacks += t.Rewinds
-	s.Resimulated += t.Resimulated
-	s.Deepest = max(s.Deepest, t.DeepestTick)
-	s.Corrections += t.WrongInputs
 }
 
 // SetInput sets what the local player does from now on. A press is not lost if a frame samples no tick, and not doubled
@@ -126,10 +94,10 @@ var clientSystems = []systems.System[*Client]{
 	{Name: "stamped orders", Phase: systems.Receive, Kind: kindStamped, Accept: (*Client).receiveStamped},
 	{Name: "clock", Phase: systems.Reconcile, Run: (*Client).steer},
 	{Name: "inputs", Phase: systems.Reconcile, Run: (*Client).sample},
-	{Name: "rewind", Phase: systems.Reconcile, Run: (*Client).rewind},
+	{Name: "rewind", Phase: systems.Reconcile, Run: func(c *Client) { c.timeline.Rewind() }},
 	{Name: "ticks", Phase: systems.Reconcile, Run: (*Client).run},
 	{Name: "window", Phase: systems.Send, Run: (*Client).sendWindow},
-	{Name: "checksums", Phase: systems.Send, Run: (*Client).sendChecksums},
+	{Name: "checksums", Phase: systems.Send, Run: func(c *Client) { c.checksums.Send(&c.Core, c.timeline.Confirmed(), 0, c.timeline.Snapshot) }},
 }
 
 // steer moves the line to the time of the frame.
@@ -141,9 +109,6 @@ func (c *Client) steer() {
 		c.line.Steer(c.timeline.Received(), true)
 	}
 }
-
-// rewind restores the state before the first misprediction.
-func (c *Client) rewind() { c.timeline.Rewind() }
 
 // sample gives every tick up to the line's its input.
 func (c *Client) sample() {
@@ -159,17 +124,18 @@ func (c *Client) sample() {
 	c.line.Sample(until, recent, c.Now, func(f ecs.Tick, in ecs.InputBytes) bool { return c.timeline.SetLocal(f, in) == nil })
 }
 
-// run resimulates, and steps to the tick that is due. The new ticks of a frame are bounded, and so is the work as a whole. The rest is
-// left to the next frame. A client that waits for the first confirmation computes nothing.
+// run resimulates, and steps to the tick that is due. A client that waits for the first confirmation computes nothing.
 func (c *Client) run() {
 	want, due := c.line.Want(), c.line.Due()
 	if c.Phase > predictor.Waiting {
-		c.step(want, due)
+		c.Counted.Stalled = c.step(want, due)
 	}
 	c.CaughtUp(int(c.timeline.Confirmed())+2 >= min(int(c.Counted.ServerTick), want))
 }
 
-func (c *Client) step(want, due int) {
+// step steps to a tick, and returns why it could not. due is the number of ticks that became due in this frame. The new
+// ticks of a frame are bounded, and so is the work as a whole; the rest is left to the next frame.
+func (c *Client) step(want, due int) systems.StallReason {
 	fresh, work := 0, 0
 	for int(c.timeline.Present()) < want && fresh < c.line.Pacer.Most() && work < ringDepth {
 		if c.timeline.Present() >= c.timeline.Furthest() {
@@ -177,19 +143,17 @@ func (c *Client) step(want, due int) {
 		}
 		work++
 		if c.timeline.Step() != nil {
-			c.Counted.Stalls += uint64(min(due, want-int(c.timeline.Present())))
-			return
+			c.Stall(systems.StallWindow, min(due, want-int(c.timeline.Present())))
+			return systems.StallWindow
 		}
 	}
+	return systems.NotStalled
 }
 
 // View returns the two last states and how far between them the display stands.
 func (c *Client) View(now systems.Time) (previous, current, confirmed *image.Snapshot, alpha float64) {
 	f := c.timeline.Present()
-	current, ok := c.timeline.Snapshot(f)
-	if !ok {
-		current, _ = c.timeline.Floor(f)
-	}
+	current, ok := c.timeline.Floor(f)
 	if previous, ok = c.timeline.Floor(max(f, 1) - 1); !ok {
 		previous = current
 	}
@@ -207,7 +171,8 @@ func (c *Client) Effects(f func(systems.Effect)) { c.effects.Drain(c.timeline.Pr
 func (c *Client) Stats() systems.ClientStats {
 	s := c.CommonStats()
 	s.Present, s.Confirmed = c.timeline.Present(), c.timeline.Confirmed()
-	addTimeline(&s, c.timeline.Stats())
+	t := c.timeline.Stats()
+	s.Rollbacks, s.Resimulated, s.Deepest, s.Corrections = t.Rewinds, t.Resimulated, t.DeepestTick, t.WrongInputs
 	c.line.AddStats(&s)
 	return s
 }

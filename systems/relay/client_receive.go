@@ -8,37 +8,6 @@ import (
 	"tendon/systems/internal/inputs"
 )
 
-// heldOrders counts, by tick, the orders that the timeline was given and has not dropped. Orders that a server sends
-// again, to a peer that it opens anew, are known by their number.
-type heldOrders []heldTick
-
-type heldTick struct {
-	tick  ecs.Tick
-	count int
-}
-
-// of returns the place of tick f's count, which is made if need be.
-func (h *heldOrders) of(f ecs.Tick) *int {
-	for i := range *h {
-		if (*h)[i].tick == f {
-			return &(*h)[i].count
-		}
-	}
-	*h = append(*h, heldTick{tick: f})
-	return &(*h)[len(*h)-1].count
-}
-
-// dropThrough forgets the ticks ≤ f.
-func (h *heldOrders) dropThrough(f ecs.Tick) {
-	kept := (*h)[:0]
-	for _, t := range *h {
-		if t.tick > f {
-			kept = append(kept, t)
-		}
-	}
-	*h = kept
-}
-
 // receiveStamped accepts an order, in the order of its tick's numbers. It ignores an order that is held or was executed, and
 // one that leaves a gap. The missing orders were dropped with the state that a resync replaced. The server sends all again
 // when it opens this peer again.
@@ -50,19 +19,10 @@ func (c *Client) receiveStamped(m systems.Message) error {
 	if s.tick > c.Counted.ServerTick+ecs.Tick(c.Game.TickRate)+backlog {
 		return ErrMessage
 	}
-	if s.tick <= c.timeline.Received() {
+	if s.tick <= c.timeline.Received() || s.number != c.timeline.Orders(s.tick) {
 		return nil
 	}
-	c.held.dropThrough(c.timeline.Received())
-	count := c.held.of(s.tick)
-	if s.number != *count {
-		return nil
-	}
-	err := c.timeline.AddOrder(s.tick, s.order)
-	if err == nil {
-		*count++
-	}
-	return err
+	return c.timeline.AddOrder(s.tick, s.order)
 }
 
 // receiveConfirm makes final what follows the last final tick. A confirmation that starts later left a gap and waits
@@ -104,8 +64,8 @@ func (c *Client) startFrom(f ecs.Tick) bool {
 	return true
 }
 
-// read reports whether the ticks of a confirmation follow the standard, and keeps those that are new. It comes before
-// anything is believed, so that a message which is refused changes nothing.
+// read reports whether the ticks of a confirmation follow the standard, and keeps those that are new in scratch. So a
+// message that is refused changes nothing.
 func (c *Client) read(head *confirmHead, ticks []byte) bool {
 	bits := wire.NewBitReader(ticks)
 	s := &c.scratch
@@ -158,9 +118,4 @@ func (c *Client) sendWindow() {
 	}
 	c.Buffer = m.append(c.Buffer[:0], c.Game)
 	c.Out.Send(0, systems.Datagram, c.Buffer)
-}
-
-// sendChecksums sends the checksums of the confirmed ticks that are checked.
-func (c *Client) sendChecksums() {
-	c.checksums.Send(&c.Core, c.timeline.Confirmed(), 0, c.timeline.Snapshot)
 }

@@ -1,59 +1,41 @@
 package relay
 
 import (
-	"encoding/binary"
-
 	"tendon/ecs"
 	"tendon/net/wire"
+	"tendon/rollback"
+	"tendon/systems/internal/code"
 )
 
-// codes keeps the last backlog ticks as they stand in a confirmation. A tick is coded against the one before it, which
-// is the same for every peer, so it is coded once and copied to each. Tick f lies in slot f % backlog.
-type codes struct {
-	bytes  []byte
-	bits   []int // of each tick
-	stride int   // bytes of a slot, a multiple of 8
-}
+// codes keeps the last backlog ticks as they stand in a confirmation, as stored codes. A tick is coded against the one
+// before it, which is the same for every peer, so it is coded once and copied to each.
+type codes struct{ rollback.Ring[[]byte] }
 
 func newCodes(g *ecs.Game) codes {
-	stride := (worstTick(g) + 63) / 64 * 8
-	return codes{bytes: make([]byte, backlog*stride), bits: make([]int, backlog), stride: stride}
-}
-
-func (c *codes) slot(f ecs.Tick) []byte {
-	at := int(f%backlog) * c.stride
-	return c.bytes[at : at+c.stride : at+c.stride]
+	c := codes{rollback.NewRing[[]byte](backlog)}
+	for f := range ecs.Tick(backlog) {
+		c.Put(f, make([]byte, 0, worstTick(g)/8+1))
+	}
+	return c
 }
 
 // add codes tick f, whose predecessor's inputs were before.
 func (c *codes) add(f ecs.Tick, t *finalTick, before []ecs.InputBytes, game *ecs.Game) {
-	slot := c.slot(f)
-	clear(slot)
-	w := wire.NewBitWriter(slot[:0], c.stride)
-	c.bits[f%backlog] = t.append(&w, before, game)
+	slot, _ := c.Slot(f)
+	w := wire.NewBitWriter((*slot)[:0], cap(*slot))
+	t.append(&w, before, game)
+	w.Bool(true)
+	*slot = w.Bytes()
 }
 
 // fit returns how many of the ticks first … last fit into room bytes, at most maxConfirms.
 func (c *codes) fit(first, last ecs.Tick, room int) int {
 	bits := 0
 	for f := first; f <= last; f++ {
-		if bits += c.bits[f%backlog]; bits > room*8 || f-first == maxConfirms {
+		stored, _ := c.At(f)
+		if bits += code.StoredBits(*stored); bits > room*8 || f-first == maxConfirms {
 			return int(f - first)
 		}
 	}
 	return int(last + 1 - first)
-}
-
-// append copies the code of tick f.
-func (c *codes) append(w *wire.BitWriter, f ecs.Tick) {
-	slot := c.slot(f)
-	for left := c.bits[f%backlog]; left > 0; left -= 64 {
-		word := binary.LittleEndian.Uint64(slot)
-		slot = slot[8:]
-		if left < 64 {
-			w.Bits(word&(1<<left-1), left)
-			return
-		}
-		w.Bits(word, 64)
-	}
 }

@@ -6,27 +6,19 @@
 // Netcode", GDC 2017). The server uses exactly one input per player and tick, and repeats the last where one is missing.
 // It reports the margin to the client, whose clock then runs a little faster or slower.
 //
-// The server half simulates too. Its states serve joins, resyncs, decisions and recordings, and are compared with the
-// checksums of clients.
-//
-// The messages are in message.go and order.go, and in the wire standard. One datagram a tick travels each way: up, the
-// inputs of ticks that are not final yet; down, the input sets that the client has not acknowledged. Orders and checksums
-// use the reliable channel. Without a datagram channel, everything may use the reliable one.
-//
-// The package is not a session: seats, images and timeouts are decided around it.
+// One datagram a tick travels each way: up, the inputs of ticks that are not final yet; down, the input sets that the
+// client has not acknowledged. Orders and checksums use the reliable channel. The server half simulates too. Its states
+// serve joins, resyncs, decisions and recordings, and are compared with the checksums of clients.
 //
 //	half, err := relay.Strategy.NewServer(systems.ServerConfig{World: world, Peers: 8})
 //	half.Open(peer, seat, world.Tick(), now, out)  // the peer holds that state
-//	half.Stamp(ecs.Order{Kind: ecs.OrderJoin, Player: ecs.Player(seat)}, out)
-//	half.Receive(peer, systems.Datagram, message, now)
+//	half.Receive(peer, systems.Datagram, message, now, out)
 //	half.Tick(due)
 //	half.Send(now, out)
-//	half.Desynced(func(p systems.Peer) { … })      // send it an image, then Open it again
 //
 // # Tasks
 //
-//   - Follow a player's inputs on the server: server.go, systems/authority. The code of a confirmation: codes.go.
-//   - Follow a frame on a client: client.go, systems/predictor. Its clock: systems/clock.
-//   - The local player's inputs, and the delay where the prediction window is too small: Own and Delay in
-//     systems/internal/inputs.
+//   - Follow a player's inputs on the server: server.go, authority. The code of a confirmation: message.go, codes.go.
+//   - Follow a frame on a client: client.go, predictor. Its clock: systems/clock.
+//   - The local player's inputs, and the input delay: Own and Delay in internal/inputs.
 package relay

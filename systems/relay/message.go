@@ -72,6 +72,42 @@ func (m *inputMessage) read(message []byte, near ecs.Tick, game *ecs.Game) error
 	return nil
 }
 
+// stampedOrder is an order in its tick. number counts the orders of the tick, from 0: with the tick it names the
+// order, so that one which is sent again is known.
+type stampedOrder struct {
+	tick   ecs.Tick
+	number int
+	order  image.Order
+}
+
+// maxOrdersPerTick bounds the orders of one tick; the server stamps what is beyond into the next.
+const maxOrdersPerTick = 255
+
+func (s *stampedOrder) append(dst []byte) []byte {
+	w := wire.NewWriter(dst, systems.MaxReliable)
+	w.U8(kindStamped)
+	w.Uvarint(uint64(s.tick))
+	w.U8(uint8(s.number))
+	w.U8(uint8(s.order.Kind))
+	w.U8(uint8(s.order.Player))
+	code.AppendAction(&w, s.order.Entity, s.order.Payload)
+	return w.Bytes()
+}
+
+// read parses a stamped order; its payload aliases the message.
+func (s *stampedOrder) read(message []byte, game *ecs.Game) error {
+	r := wire.NewReader(message)
+	kind := r.U8()
+	s.tick, s.number = ecs.Tick(r.Uvarint()), int(r.U8())
+	s.order.Kind, s.order.Player = image.OrderKind(r.U8()), ecs.Player(r.U8())
+	s.order.Entity, s.order.Payload = code.ReadAction(&r)
+	if r.Close() != nil || kind != kindStamped || s.tick == 0 || s.number >= maxOrdersPerTick ||
+		!s.order.Kind.Shared() || int(s.order.Player) >= game.MaxPlayers {
+		return ErrMessage
+	}
+	return nil
+}
+
 // confirmHead opens a confirmation: the first tick, how many there are, how many more the server has computed, and
 // the margin of one of the receiver's inputs.
 type confirmHead struct {
@@ -122,32 +158,22 @@ type finalTick struct {
 }
 
 // append codes the tick against the one before: one bit if every input was as predicted, nothing was altered and
-// there are no orders. It returns how many bits that took.
-func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) (bits int) {
-	plain := t.altered == 0 && t.orders == 0
-	for p := 0; plain && p < len(t.inputs); p++ {
-		plain = t.inputs[p] == game.Input.Predict(before[p])
-	}
+// there are no orders.
+func (t *finalTick) append(w *wire.BitWriter, before []ecs.InputBytes, game *ecs.Game) {
+	plain := t.altered == 0 && t.orders == 0 && code.Predicted(before, t.inputs, game)
 	w.Bool(!plain)
 	if plain {
-		return 1
+		return
 	}
-	bits = 3
-	for p := range t.inputs {
-		expected := game.Input.Predict(before[p])
-		bits += code.AppendChange(w, &expected, &t.inputs[p], game.Input.Size())
-	}
+	code.AppendInputs(w, before, t.inputs, game)
 	w.Bool(t.altered != 0)
 	if t.altered != 0 {
 		w.Bits(uint64(t.altered), len(t.inputs))
-		bits += len(t.inputs)
 	}
 	w.Bool(t.orders != 0)
 	if t.orders != 0 {
 		w.Bits(uint64(t.orders), 32)
-		bits += 32
 	}
-	return bits
 }
 
 // read is the inverse of append; t.inputs holds the inputs of the tick before and becomes this tick's. ok is false for bits
@@ -160,13 +186,9 @@ func (t *finalTick) read(r *wire.BitReader, game *ecs.Game) (ok bool) {
 	if !r.Bool() {
 		return true
 	}
-	differs := false
-	for p := range t.inputs {
-		changed, ok := code.ReadChange(r, &t.inputs[p], game)
-		if !ok {
-			return false
-		}
-		differs = differs || changed
+	differs, ok := code.ReadInputs(r, t.inputs, game)
+	if !ok {
+		return false
 	}
 	if r.Bool() {
 		if t.altered = image.PlayerSet(r.Bits(len(t.inputs))); t.altered == 0 {

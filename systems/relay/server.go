@@ -44,7 +44,7 @@ var serverSystems = []systems.System[*Server]{
 	{Name: "inputs", Kind: kindInput, Accept: (*Server).receiveInput}, // reliable too, for peers that no datagram reaches
 	{Name: "checksums", Kind: kindHash, Reliable: true, Accept: (*Server).receiveHash},
 	{Name: "orders", Kind: kindOrder, Reliable: true, Accept: (*Server).receiveOrder},
-	{Name: "orders", Phase: systems.Reconcile, Run: (*Server).stampedOrders},
+	{Name: "orders", Phase: systems.Reconcile, Run: func(s *Server) { s.Step.Orders = s.orders.AppendAt(s.Step.Orders, s.Done()+1) }},
 	{Name: "inputs", Phase: systems.Reconcile, Run: (*Server).ChooseInputs},
 	{Name: "codes", Phase: systems.Present, Run: (*Server).encode},
 	{Name: "checksums", Phase: systems.Present, Run: (*Server).hash},
@@ -80,22 +80,27 @@ func NewServer(c systems.ServerConfig) (systems.Server, error) {
 	}
 	s.codes, s.strikes = newCodes(s.Game), make([]int, s.Game.MaxPlayers)
 	s.before = append(s.before, s.Step.Inputs...)
+	s.ReadPast(s.Done()-min(s.Done(), backlog), s.past)
 	if c.Past != nil {
-		s.past(c.Past)
+		s.stamped.tick = s.Done() // the orders up to it are sent to peers that lack them
 	}
 	return s, nil
+}
+
+// past makes a tick of ServerConfig.Past one that can be sent. The set of altered inputs is not recorded; only their senders
+// would use it.
+func (s *Server) past(f *systems.FinalTick, before []ecs.InputBytes) {
+	for _, o := range f.Orders {
+		s.orders.Add(f.Tick, o)
+	}
+	s.codes.add(f.Tick, &finalTick{inputs: f.Inputs, orders: rollback.DigestOrders(f.Orders)}, before, s.Game)
 }
 
 // opened sends a peer the orders that it may lack: those of ticks after its state.
 func (s *Server) opened(p *peer, _ bool) {
 	p.Own.sent = 0
 	for f := p.Opened + 1; f <= s.stamped.tick; f++ {
-		s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
-		for i, o := range s.scratch.orders {
-			m := stampedOrder{tick: f, number: i, order: o}
-			s.Sending.Message = m.append(s.Sending.Message[:0])
-			s.Sending.Out.Send(p.ID, systems.Reliable, s.Sending.Message)
-		}
+		s.sendOrders(p, f, systems.Reliable, maxOrdersPerTick)
 	}
 }
 
@@ -133,17 +138,14 @@ func (s *Server) ahead() ecs.Tick {
 	return min(max(lag+1, 2), max(2, ecs.Tick(maxAhead/s.Grid.Tick)))
 }
 
-// stampedOrders takes the orders of the running tick.
-func (s *Server) stampedOrders() { s.Step.Orders = s.orders.AppendAt(s.Step.Orders, s.Done()+1) }
-
 // Adopt makes the next tick final as it is given. The error is that of a tick that no client would accept.
 func (s *Server) Adopt(t systems.FinalTick) error {
 	if len(t.Orders) > maxOrdersPerTick {
 		return fmt.Errorf("relay: tick %d has %d orders, at most %d", t.Tick, len(t.Orders), maxOrdersPerTick)
 	}
-	for i := range t.Orders {
-		if kind := t.Orders[i].Kind; !kind.Shared() {
-			return fmt.Errorf("relay: tick %d has an order of kind %d, which no client would take", t.Tick, kind)
+	for _, o := range t.Orders {
+		if !o.Kind.Shared() {
+			return fmt.Errorf("relay: tick %d has an order of kind %d, which no client accepts", t.Tick, o.Kind)
 		}
 	}
 	for _, o := range t.Orders {
@@ -190,7 +192,8 @@ func (s *Server) confirm(p *peer) {
 }
 
 // confirmation writes as many ticks after the last acknowledged one as fit a datagram. Where not all fit, the next
-// confirmation continues where this one ended. After one that reaches Done, the next starts at the last acknowledged tick. Otherwise a peer with a long round trip would receive no more than one datagram of ticks in each.
+// confirmation continues where this one ended, so that a peer with a long round trip receives several datagrams of ticks in
+// each. After one that reaches Done, the next starts at the last acknowledged tick.
 func (s *Server) confirmation(p *peer) []byte {
 	head := confirmHead{first: max(p.Acked, p.Own.sent) + 1}
 	head.count = s.codes.fit(head.first, s.Done(), systems.MaxDatagram-headBytes)
@@ -205,10 +208,34 @@ func (s *Server) confirmation(p *peer) []byte {
 	head.append(&w)
 	bits := wire.NewBitWriter(w.Bytes(), w.Room())
 	for f := head.first; f <= head.last(); f++ {
-		s.codes.append(&bits, f)
+		stored, _ := s.codes.At(f)
+		code.AppendStored(&bits, *stored)
 	}
 	s.Sending.Message = bits.Bytes()
 	return s.Sending.Message
+}
+
+// mostRepeated bounds the orders that are sent a peer again at once.
+const mostRepeated = 4
+
+// repeatOrders sends the orders of the tick that a peer confirms next again, as datagrams, four times a second. All that
+// follows waits for them, and the reliable channel repeats a lost message that nothing follows only after several round
+// trips.
+func (s *Server) repeatOrders(p *peer) {
+	if s.Done()%max(1, ecs.Tick(s.Game.TickRate/4)) == 0 {
+		s.sendOrders(p, p.Acked+1, systems.Datagram, mostRepeated)
+	}
+}
+
+// sendOrders sends a peer the first orders of tick f.
+func (s *Server) sendOrders(p *peer, f ecs.Tick, ch systems.Channel, most int) {
+	s.scratch.orders = s.orders.AppendAt(s.scratch.orders[:0], f)
+	for i, o := range s.scratch.orders[:min(len(s.scratch.orders), most)] {
+		m := stampedOrder{tick: f, number: i, order: o}
+		if s.Sending.Message = m.append(s.Sending.Message[:0]); ch == systems.Reliable || len(s.Sending.Message) <= systems.MaxDatagram {
+			s.Sending.Out.Send(p.ID, ch, s.Sending.Message)
+		}
+	}
 }
 
 // receiveInput accepts the inputs of a player, or the acknowledgement of a spectator.
@@ -231,28 +258,14 @@ func (s *Server) receiveInput(m systems.Message) error {
 	return nil
 }
 
-// receiveHash compares a checksum of a peer with the own one.
+// receiveHash compares a checksum of a peer with the server's.
 func (s *Server) receiveHash(m systems.Message) error {
 	p := &s.Peers[m.From]
-	tick, sum, ok := code.ReadChecksum(m.Body, kindHash)
-	if !ok {
-		return ErrMessage
-	}
-	if tick == 0 || tick%checkEvery != 0 || tick <= p.Opened || p.Resync != authority.InSync {
-		return nil // of a state that a resync has replaced or will replace
-	}
-	own, kept := s.checksums.At(tick / checkEvery)
-	if !kept {
-		return nil
-	}
-	p.Stats.Checked++
-	if sum != *own {
-		p.Stats.Desyncs++
-		p.Stats.Differed, p.Stats.Claim = tick, sum
-		p.Resync.Request()
+	f, claim, ok, err := s.ClaimedChecksum(m, checkEvery)
+	if own, kept := s.checksums.At(f / checkEvery); ok && kept && p.Compare(f, *own, claim) {
 		p.Stats.Expelled = s.strike(p) >= vote.MaxStrikes
 	}
-	return nil
+	return err
 }
 
 // strike counts a difference of a peer's state and returns the number of them. A player's differences count over all of their

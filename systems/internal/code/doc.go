@@ -1,10 +1,9 @@
-// Package code encodes the parts of messages that several strategies send: inputs as changes of predicted ones, actions of
-// orders, and events. The layouts are part of the wire standard.
+// Package code encodes the parts of messages that several strategies send. The layouts are part of the wire standard.
 //
 // # Tasks
 //
-//   - write and read an input: [AppendChange], [ReadChange]
-//   - write and read an order's action: [AppendAction], [ReadAction]
-//   - request an order: [AppendRequest], [ReadRequest]
-//   - write and read the events of a tick: [AppendEvents], [ReadEvents]
+//   - write and read inputs as changes of predicted ones: [AppendChange], [AppendInputs]
+//   - keep a code and copy it into messages: [AppendStored]
+//   - write and read an order's target and payload: [AppendAction], [AppendRequest]
+//   - write and read a checksum, and the events of a tick: [AppendChecksum], [AppendEvents]
 package code

@@ -1,6 +1,8 @@
 package code
 
 import (
+	"errors"
+
 	"tendon/ecs"
 	"tendon/ecs/image"
 	"tendon/net/wire"
@@ -10,7 +12,28 @@ import (
 // Messages that several strategies send on the reliable channel. Each strategy numbers its kinds of messages itself, so
 // the kind, which is the first byte, is an argument.
 
-// AppendRequest writes a player's wish for an order.
+// errRow is an entity whose row is no uint32.
+var errRow = errors.New("code: a row that is too large")
+
+// AppendAction writes the target and the payload of an order: uvarints of row and birth tick, then the payload behind its
+// length.
+func AppendAction(w *wire.Writer, target ecs.Entity, payload []byte) {
+	w.Uvarint(uint64(target.Row))
+	w.Uvarint(uint64(target.Born))
+	w.Blob(payload)
+}
+
+// ReadAction is the inverse of AppendAction; the payload, at most image.MaxOrderBytes, aliases the message. A
+// malformed action makes r fail.
+func ReadAction(r *wire.Reader) (target ecs.Entity, payload []byte) {
+	row, born := r.Uvarint(), r.Uvarint()
+	if row > 1<<32-1 {
+		r.Fail(errRow)
+	}
+	return ecs.Entity{Row: uint32(row), Born: ecs.Tick(born)}, r.Blob(image.MaxOrderBytes)
+}
+
+// AppendRequest writes a player's request for an order.
 func AppendRequest(dst []byte, kind uint8, target ecs.Entity, payload []byte) []byte {
 	w := wire.NewWriter(dst, systems.MaxReliable)
 	w.U8(kind)
@@ -21,16 +44,29 @@ func AppendRequest(dst []byte, kind uint8, target ecs.Entity, payload []byte) []
 // ReadRequest is the inverse of AppendRequest; the payload aliases the message.
 func ReadRequest(message []byte, kind uint8) (target ecs.Entity, payload []byte, ok bool) {
 	r := wire.NewReader(message)
-	said := r.U8()
+	got := r.U8()
 	target, payload = ReadAction(&r)
-	if r.Close() != nil || said != kind {
-		return ecs.Entity{}, nil, false
-	}
-	return target, payload, true
+	return target, payload, r.Close() == nil && got == kind
 }
 
-// AppendEvents writes the events of a tick, as World.AppendEvents wrote them; what is too long for a message is left out
-// as a whole.
+// AppendChecksum writes the checksum of a client's state of a tick: kind (1 byte), tick (uvarint), checksum (8 bytes).
+func AppendChecksum(dst []byte, kind uint8, f ecs.Tick, sum image.Checksum) []byte {
+	w := wire.NewWriter(dst, systems.MaxReliable)
+	w.U8(kind)
+	w.Uvarint(uint64(f))
+	w.U64(uint64(sum))
+	return w.Bytes()
+}
+
+// ReadChecksum is the inverse of AppendChecksum.
+func ReadChecksum(message []byte, kind uint8) (f ecs.Tick, sum image.Checksum, ok bool) {
+	r := wire.NewReader(message)
+	got := r.U8()
+	f, sum = ecs.Tick(r.Uvarint()), image.Checksum(r.U64())
+	return f, sum, r.Close() == nil && got == kind
+}
+
+// AppendEvents writes the events of a tick, as World.AppendEvents wrote them, or nothing if they are too long for a message.
 func AppendEvents(dst []byte, kind uint8, events []byte) []byte {
 	w := wire.NewWriter(dst, systems.MaxReliable)
 	w.U8(kind)
@@ -41,14 +77,11 @@ func AppendEvents(dst []byte, kind uint8, events []byte) []byte {
 	return w.Bytes()
 }
 
-// ReadEvents appends to dst what AppendEvents wrote, at least one event; their values alias the message.
+// ReadEvents appends the events that AppendEvents wrote to dst, at least one; their values alias the message.
 func ReadEvents(dst []image.EmittedEvent, message []byte, kind uint8, schema *image.Schema) (list []image.EmittedEvent, ok bool) {
 	if len(message) < 2 || message[0] != kind {
 		return dst, false
 	}
 	list, err := schema.ReadEvents(dst, message[1:])
-	if err != nil {
-		return dst, false
-	}
-	return list, true
+	return list, err == nil
 }
